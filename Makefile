@@ -1,0 +1,59 @@
+# pg_pardump: a server extension (PGXS) and a frontend program.
+#
+#   make PG_CONFIG=/path/to/pg_config          build both
+#   make install                               install both
+#   make installcheck                          pg_regress and TAP tests against
+#                                              the installed files
+#   make indent                                pgindent over all of src
+#
+# COPT adds compiler flags at the end, e.g. COPT=-Werror.
+
+EXTENSION = pg_pardump
+MODULE_big = pg_pardump
+DATA = src/server/pg_pardump--1.0.sql
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/server/*.c)))
+
+PROGRAM_FILE = src/frontend/pg_pardump
+FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c)))
+
+REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+TAP_TESTS = 1
+EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS)
+
+all: $(PROGRAM_FILE)
+install: install-frontend
+uninstall: uninstall-frontend
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# A missing include is only a warning to C, and a load error to the server.
+override CFLAGS += -Werror=implicit-function-declaration
+
+# PGXS keeps no header dependencies on Debian.
+$(OBJS): $(wildcard src/server/*.h)
+$(FRONTEND_OBJS): $(wildcard src/frontend/*.h)
+
+# The frontend: PGXS builds a module or a program, not both, so the program
+# has plain rules.  $(LIBS) of a packaged server names libraries that
+# server-dev does not bring; these are the ones the program needs.
+PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
+	-lzstd -llz4 -ldeflate -lz -lm
+
+$(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
+
+$(PROGRAM_FILE): $(FRONTEND_OBJS)
+	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
+
+install-frontend: $(PROGRAM_FILE)
+	$(MKDIR_P) '$(DESTDIR)$(bindir)'
+	$(INSTALL_PROGRAM) $(PROGRAM_FILE) '$(DESTDIR)$(bindir)/pg_pardump'
+
+uninstall-frontend:
+	rm -f '$(DESTDIR)$(bindir)/pg_pardump'
+
+indent:
+	pgindent --typedefs=typedefs.list src
+
+.PHONY: install-frontend uninstall-frontend indent
