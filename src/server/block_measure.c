@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ *
+ * block_measure.c
+ *	  Counts the rows of one heap block and the bytes a dump of them has to
+ *	  move.
+ *
+ * The block is read as heapgetpage() (page_collect_tuples() since 17) reads
+ * it, every line pointer tested by the snapshot, which sees at most one
+ * version of a HOT chain.  No predicate lock is taken: an estimate of sizes is
+ * no read of the rows' values.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "block_measure.h"
+
+/* What COPY's text format spends on a NULL ("\N") and after each column. */
+#define NULL_BYTES			2
+#define SEPARATOR_BYTES		1
+
+struct BlockMeasurer
+{
+	Relation	rel;			/* borrowed */
+	Snapshot	snapshot;		/* borrowed */
+	BufferAccessStrategy ring;
+	MemoryContext block_context;	/* reset for every block */
+
+	/* one element for each attribute of rel */
+	bool	   *is_dumped;
+	Datum	   *values;
+	bool	   *isnull;
+};
+
+BlockMeasurer *
+block_measurer_new(Relation rel, Snapshot snapshot)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+	BlockMeasurer *measurer = palloc0(sizeof(BlockMeasurer));
+
+	measurer->rel = rel;
+	measurer->snapshot = snapshot;
+	measurer->ring = GetAccessStrategy(BAS_BULKREAD);
+	measurer->block_context = AllocSetContextCreate(CurrentMemoryContext,
+													"pg_pardump block",
+													ALLOCSET_SMALL_SIZES);
+	measurer->values = palloc(sizeof(Datum) * tupdesc->natts);
+	measurer->isnull = palloc(sizeof(bool) * tupdesc->natts);
+	measurer->is_dumped = palloc(sizeof(bool) * tupdesc->natts);
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		measurer->is_dumped[i] = !att->attisdropped && !att->attgenerated;
+	}
+
+	return measurer;
+}
+
+void
+block_measurer_free(BlockMeasurer *measurer)
+{
+	FreeAccessStrategy(measurer->ring);
+	MemoryContextDelete(measurer->block_context);
+	pfree(measurer->values);
+	pfree(measurer->isnull);
+	pfree(measurer->is_dumped);
+	pfree(measurer);
+}
+
+/* The bytes of one value that is not null, without separator. */
+static Size
+value_bytes(Form_pg_attribute att, Datum value)
+{
+	if (att->attlen > 0)
+		return att->attlen;
+	if (att->attlen == -1)
+		return toast_raw_datum_size(value) - VARHDRSZ;
+	return strlen(DatumGetCString(value));
+}
+
+static double
+row_bytes(BlockMeasurer *measurer, HeapTuple tuple)
+{
+	TupleDesc	tupdesc = RelationGetDescr(measurer->rel);
+	double		bytes = 0;
+
+	/* Fills in the values of columns added after the row was written. */
+	heap_deform_tuple(tuple, tupdesc, measurer->values, measurer->isnull);
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (!measurer->is_dumped[i])
+			continue;
+		bytes += SEPARATOR_BYTES;
+		if (measurer->isnull[i])
+			bytes += NULL_BYTES;
+		else
+			bytes += value_bytes(TupleDescAttr(tupdesc, i),
+								 measurer->values[i]);
+	}
+
+	/* A row without columns is still a line. */
+	return Max(bytes, SEPARATOR_BYTES);
+}
+
+static DumpAmount
+page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
+{
+	Page		page = BufferGetPage(buffer);
+	DumpAmount	amount = {0, 0};
+	OffsetNumber last;
+
+	/* The relation was extended, and nothing was written there yet. */
+	if (PageIsNew(page))
+		return amount;
+
+	last = PageGetMaxOffsetNumber(page);
+	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+		HeapTupleData tuple;
+
+		if (!ItemIdIsNormal(lp))
+			continue;
+
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
+		tuple.t_len = ItemIdGetLength(lp);
+		tuple.t_tableOid = RelationGetRelid(measurer->rel);
+		ItemPointerSet(&tuple.t_self, block, off);
+
+		if (!HeapTupleSatisfiesVisibility(&tuple, measurer->snapshot, buffer))
+			continue;
+		amount.rows += 1;
+		amount.bytes += row_bytes(measurer, &tuple);
+	}
+
+	return amount;
+}
+
+DumpAmount
+block_measure(BlockMeasurer *measurer, BlockNumber block)
+{
+	MemoryContext old_context;
+	DumpAmount	amount;
+	Buffer		buffer;
+
+	/* Visibility tests may allocate, e.g. the members of a multixact. */
+	old_context = MemoryContextSwitchTo(measurer->block_context);
+
+	buffer = ReadBufferExtended(measurer->rel, MAIN_FORKNUM, block,
+								RBM_NORMAL, measurer->ring);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	amount = page_amount(measurer, buffer, block);
+	UnlockReleaseBuffer(buffer);
+
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(measurer->block_context);
+
+	return amount;
+}

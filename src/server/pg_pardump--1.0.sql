@@ -1,0 +1,20 @@
+/* src/server/pg_pardump--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION pg_pardump" to load this file. \quit
+
+CREATE FUNCTION pg_pardump_chunks(
+	relation pg_catalog.regclass,
+	chunk_bytes bigint,
+	OUT chunk_no integer,
+	OUT start_block bigint,
+	OUT end_block bigint,
+	OUT est_rows double precision,
+	OUT est_bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_pardump_chunks'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+COST 10000 ROWS 100;
+
+COMMENT ON FUNCTION pg_pardump_chunks(pg_catalog.regclass, bigint) IS
+'divide a table into block ranges with about equal numbers of bytes to dump';

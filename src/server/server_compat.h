@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * server_compat.h
+ *	  What differs between the PostgreSQL majors (14 to 19) that the server
+ *	  extension is built for; no other server file tests a version.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_SERVER_COMPAT_H
+#define PARDUMP_SERVER_COMPAT_H
+
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/tuplestore.h"
+
+#if PG_VERSION_NUM < 140000
+#error "pg_pardump's extension needs PostgreSQL 14 or later"
+#endif
+
+/*
+ * InitMaterializedSRF() came with 15.1.  Its flags are tested rather than the
+ * version, because 15.0 had the function under another name.  This is the
+ * same work for a function whose result type is declared in its CREATE
+ * FUNCTION (src/backend/utils/fmgr/funcapi.c); "flags" must be 0.
+ */
+#ifndef MAT_SRF_USE_EXPECTED_DESC
+static inline void
+InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext old_context;
+	TupleDesc	tupdesc;
+	bool		random_access;
+
+	Assert(flags == 0);
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-valued function called in context that cannot accept a set")));
+	if (!(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("materialize mode required, but it is not allowed in this context")));
+
+	old_context = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	random_access = (rsinfo->allowedModes & SFRM_Materialize_Random) != 0;
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setResult = tuplestore_begin_heap(random_access, false, work_mem);
+	rsinfo->setDesc = tupdesc;
+	MemoryContextSwitchTo(old_context);
+}
+#endif
+
+#endif							/* PARDUMP_SERVER_COMPAT_H */
