@@ -45,7 +45,7 @@
 #define PROBES_PER_STRATUM	16
 
 /* Strata on each side whose sampled blocks help to estimate a stratum. */
-#define WINDOW_RADIUS		2
+#define WINDOW_RADIUS		4
 
 typedef enum BlockClass
 {
@@ -234,7 +234,7 @@ estimate_strata(RelationSample *sample, const StratumProbe *probes)
 
 /* Read all blocks: every one is a stratum. */
 static void
-measure_all(RelationSample *sample, Relation rel, BlockMeasurer *measurer)
+measure_all(RelationSample *sample, BlockMeasurer *measurer)
 {
 	for (int i = 0; i < sample->nstrata; i++)
 	{
@@ -285,7 +285,7 @@ relation_sample(Relation rel, Snapshot snapshot)
 
 	measurer = block_measurer_new(rel, snapshot);
 	if (sample->nblocks <= MAX_SAMPLED_BLOCKS)
-		measure_all(sample, rel, measurer);
+		measure_all(sample, measurer);
 	else
 		measure_some(sample, rel, measurer);
 	block_measurer_free(measurer);
