@@ -1,0 +1,230 @@
+
+# Throwaway clusters and the programs under test: start a cluster, make
+# databases, dump with pg_pardump or stock pg_dump, restore with stock
+# pg_restore, and look for what a run may have left behind.
+#
+# Programs are found in PATH, where "make installcheck" puts the installation
+# under test first.
+
+package Pardump::Cluster;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Basename;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
+  restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
+  new_path value sql data_file start_psql);
+
+# Archives and other files of one test file, numbered so that the log of a
+# failed run says which is which.
+my $path_count = 0;
+
+# A node is not running when its test dies half way; what is running is
+# stopped by PostgreSQL::Test::Cluster's END block.
+sub start_cluster
+{
+	my ($name, %params) = @_;
+
+	# PGXS of a packaged server passes a path that may not exist
+	if (!-x ($ENV{PG_REGRESS} // ''))
+	{
+		my $pgxs = `pg_config --pgxs`;
+		chomp $pgxs;
+		$ENV{PG_REGRESS} =
+		  dirname(dirname($pgxs)) . '/test/regress/pg_regress';
+	}
+
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(
+		%params,
+		extra => [ '--encoding=UTF8', '--locale=C', '--no-sync' ]);
+
+	# a test that needs autovacuum's absence would be a matter of luck;
+	# statements are logged only when they fail, the rest is noise
+	$node->append_conf('postgresql.conf', <<'CONF');
+autovacuum = off
+max_connections = 40
+shared_buffers = 128MB
+max_wal_size = 4GB
+log_statement = none
+max_locks_per_transaction = 1024
+CONF
+	$node->start unless $params{leave_stopped};
+	return $node;
+}
+
+sub pg_major
+{
+	my ($node) = @_;
+	return int($node->pg_version =~ s/^(\d+).*/$1/r);
+}
+
+# A name below the test's own directory that does not exist yet.
+sub new_path
+{
+	my ($name) = @_;
+	$path_count++;
+	my $stem = basename($0) =~ s/\.pl$//r;
+	my $path = "${PostgreSQL::Test::Utils::tmp_check}/${stem}_${path_count}_$name";
+	system_or_bail('rm', '-rf', $path);
+	return File::Spec->rel2abs($path);
+}
+
+sub data_file
+{
+	my ($name) = @_;
+	return dirname(dirname(dirname(File::Spec->rel2abs(__FILE__)))) . "/data/$name";
+}
+
+# Runs SQL, and dies with the server's message on any error.
+sub sql
+{
+	my ($node, $db, $sql) = @_;
+	my ($rc, $out, $err) = $node->psql($db, $sql, on_error_stop => 1);
+	die "$err\nin: $sql" if $rc != 0;
+	return $out;
+}
+
+# One value, or rows as psql -At writes them.
+sub value { return sql(@_); }
+
+# make_database($node, 'name', options => "TEMPLATE ...", files => [...],
+# vars => { x => ... }): the files of t/data are run in one psql session.
+sub make_database
+{
+	my ($node, $name, %params) = @_;
+
+	sql($node, 'postgres',
+		qq{CREATE DATABASE "$name" } . ($params{options} // ''));
+	return unless $params{files};
+
+	my @vars = map { ('-v', "$_=$params{vars}{$_}") } sort keys %{ $params{vars} // {} };
+	my ($rc, $out, $err) = run_program(
+		'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', @vars, '-d',
+		$node->connstr($name),
+		map { ('-f', data_file($_)) } @{ $params{files} });
+	die "could not make database \"$name\": $err" if $rc != 0;
+	return;
+}
+
+# Returns exit code (128 + signal when killed), standard output and error; all
+# of it also goes to the test's log.
+sub run_program
+{
+	my @cmd = @_;
+	my ($out, $err) = ('', '');
+	note('running: ' . join(' ', map { s/[^ -~]/?/gr } @cmd));
+	IPC::Run::run(\@cmd, '<', \'', '>', \$out, '2>', \$err);
+	my $rc = ($? & 127) ? 128 + ($? & 127) : $? >> 8;
+	print STDERR $err;
+	return ($rc, $out, $err);
+}
+
+# dump_ok($node, $db, 'what', PROGRAM, options...) dumps into a new directory
+# and returns its path.  Nothing may be said on standard error.
+sub dump_ok
+{
+	my ($node, $db, $what, $program, @options) = @_;
+	my $dir = new_path($program);
+	my ($rc, undef, $err) = run_program($program, '-Fd', '-f', $dir,
+		'--no-sync', @options, '-d', $node->connstr($db));
+	ok($rc == 0 && $err eq '', "$what: $program")
+	  or diag("exit code $rc: $err");
+	BAIL_OUT_file("no archive to test with") if !-f "$dir/toc.dat";
+	return $dir;
+}
+
+# A failed dump leaves nothing that the rest of the file could test.
+sub BAIL_OUT_file
+{
+	my ($why) = @_;
+	done_testing();
+	die $why;
+}
+
+# restore_ok($node, $dir, $db, 'what', options...) runs stock pg_restore.
+# Returns its standard error, which must be empty unless errors => regex.
+sub restore_ok
+{
+	my ($node, $dir, $db, $what, @options) = @_;
+	my ($rc, undef, $err) =
+	  run_program('pg_restore', '-d', $node->connstr($db), @options, $dir);
+	ok($rc == 0 && $err eq '', "$what: pg_restore @options")
+	  or diag("exit code $rc: " . substr($err, 0, 4000));
+	return $err;
+}
+
+# What this major's pg_restore reads, hence what pg_pardump must offer.
+sub codecs
+{
+	my ($node) = @_;
+	return pg_major($node) >= 16 ? qw(none gzip lz4 zstd) : qw(none gzip);
+}
+
+sub default_suffix
+{
+	my ($node) = @_;
+	return pg_major($node) >= 16 ? '.zst' : '.gz';
+}
+
+# Whether the extension is installed: without it half of the tests would test
+# the same as the other half, so they ask and fail rather than pass twice.
+sub has_extension
+{
+	my ($node) = @_;
+	return value($node, 'postgres',
+		"SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_pardump'");
+}
+
+# No session, lock or process of the last run: sessions go away a moment
+# after their client, hence the poll.
+sub nothing_left_ok
+{
+	my ($node, $dir, $what, @others) = @_;
+	my $others = join(',', map { "'$_'" } ('none', @others));
+	ok( $node->poll_query_until(
+			'postgres', qq{
+		SELECT NOT EXISTS (SELECT FROM pg_stat_activity
+			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+				AND application_name NOT IN ($others))}),
+		"$what: no session left");
+
+	my @left;
+	foreach my $file (glob '/proc/[0-9]*/cmdline')
+	{
+		open my $fh, '<', $file or next;    # ended meanwhile
+		my $cmdline = <$fh> // '';
+		push @left, $cmdline =~ tr/\0/ /r if index($cmdline, $dir) >= 0;
+	}
+	is_deeply(\@left, [], "$what: no process left");
+	return;
+}
+
+# A psql session that stays: returns a function that runs one statement and
+# returns its output, and ends the session when called without one.
+sub start_psql
+{
+	my ($node, $db) = @_;
+	my ($in, $out) = ('', '');
+	my $h = IPC::Run::start(
+		[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db) ],
+		'<', \$in, '>', \$out,
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	return sub {
+		my ($statement) = @_;
+		return $h->finish if !defined $statement;
+		$out = '';
+		$in .= "$statement;\n\\echo -done-\n";
+		$h->pump until $out =~ /^-done-$/m;
+		return $out =~ s/\n?-done-\n//r;
+	};
+}
+
+1;

@@ -1,0 +1,111 @@
+
+# The databases that round trips start from: "everything" (t/data), one in
+# LATIN1, one in SQL_ASCII, and PostgreSQL's own regression database.
+
+package Pardump::Databases;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Basename;
+use Pardump::Cluster qw(make_database run_program new_path sql);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(make_everything make_latin1 make_sql_ascii
+  make_regression regress_dir empty_copy);
+
+# What each database, and an empty one to restore it into, is created with.
+my %options = (
+	everything => 'TEMPLATE extension_template',
+	latin1 => "TEMPLATE template0 ENCODING 'LATIN1'",
+	sql_ascii => "TEMPLATE template0 ENCODING 'SQL_ASCII'",
+	regression => 'TEMPLATE template0');
+
+sub make_everything
+{
+	my ($node) = @_;
+	my @dirs = (new_path('space1'), new_path('space2'));
+	mkdir $_ or die "could not create \"$_\": $!" foreach @dirs;
+	my ($rc, undef, $err) = run_program(
+		'psql', '-Xq', '-v', 'ON_ERROR_STOP=1',
+		'-v', "dir1=$dirs[0]", '-v', "dir2=$dirs[1]",
+		'-d', $node->connstr('postgres'),
+		'-f', Pardump::Cluster::data_file('everything_roles.sql'));
+	die "could not make roles and tablespaces: $err" if $rc != 0;
+
+	make_database($node, 'extension_template',
+		options => 'TEMPLATE template0',
+		files => ['extension_template.sql']);
+	make_database($node, 'everything',
+		options => $options{everything},
+		files => [
+			map { "everything_$_.sql" }
+			  qw(types toast tables names objects extension)
+		]);
+	return;
+}
+
+sub make_latin1
+{
+	my ($node) = @_;
+	make_database($node, 'latin1',
+		options => $options{latin1},
+		files => ['latin1.sql']);
+	return;
+}
+
+sub make_sql_ascii
+{
+	my ($node) = @_;
+	make_database($node, 'sql_ascii',
+		options => $options{sql_ascii},
+		files => ['sql_ascii.sql']);
+	return;
+}
+
+# An empty database named $name to restore $source into.
+sub empty_copy
+{
+	my ($node, $source, $name) = @_;
+	make_database($node, $name,
+		options => $options{$source} // 'TEMPLATE template0');
+	return $name;
+}
+
+# The folder with PostgreSQL's src/test/regress of this major and its
+# regress.so, or undef when PG_PARDUMP_REGRESS does not say where it is.
+sub regress_dir
+{
+	my $dir = $ENV{PG_PARDUMP_REGRESS} // '';
+	return undef if $dir eq '';
+	die "no parallel_schedule in PG_PARDUMP_REGRESS, \"$dir\""
+	  if !-f "$dir/parallel_schedule";
+	die "no regress.so in PG_PARDUMP_REGRESS, \"$dir\""
+	  if !-f "$dir/regress.so";
+	return $dir;
+}
+
+# Runs PostgreSQL's regression tests on the node, which leaves the database
+# "regression".  That every one of them passes is not our concern: some depend
+# on how the server was packaged.  What matters is that the schedule ran to
+# its end.
+sub make_regression
+{
+	my ($node) = @_;
+	my $dir = regress_dir();
+	my $outputdir = new_path('regress');
+	mkdir $outputdir or die "could not create \"$outputdir\": $!";
+	my (undef, $out) = run_program(
+		$ENV{PG_REGRESS}, "--dlpath=$dir", '--bindir=',
+		'--host=' . $node->host, '--port=' . $node->port,
+		'--max-concurrent-tests=20', "--schedule=$dir/parallel_schedule",
+		"--inputdir=$dir", "--outputdir=$outputdir");
+	my $passed = () = $out =~ /^(?:ok \d+|.* \.\.\. ok )/mg;
+	note("$passed regression tests passed");
+	append_to_file("$outputdir/pg_regress.out", $out);
+	return $passed;
+}
+
+1;

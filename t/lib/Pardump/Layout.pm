@@ -1,0 +1,248 @@
+
+# What a chunked archive must look like for stock pg_restore to load all of it
+# ("barrier layout"): chunks are TABLE DATA entries with ids of their own, and
+# the table's original entry follows them, without data, depending on them all.
+#
+# Both functions return a list of problems, empty when all is well.
+
+package Pardump::Layout;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use List::Util qw(max first);
+use Pardump::Toc qw(read_toc data_path is_table_data is_barrier
+  chunked_tables table_key);
+use PostgreSQL::Test::Utils;
+
+our @EXPORT_OK = qw(layout_problems toc_problems chunk_count chunks_of);
+
+my %suffix_of = (0 => '', 1 => '.gz', 2 => '.lz4', 3 => '.zst');
+
+# layout_problems($dir, chained => is the dump --data-only?)
+sub layout_problems
+{
+	my ($dir, %params) = @_;
+	my $toc = read_toc($dir);
+	my @chunked = chunked_tables($toc);
+	return (
+		id_problems($toc, \@chunked),
+		order_problems($toc),
+		file_problems($toc, $dir),
+		map { (chunk_problems($toc, $_, %params),
+				priority_problems($toc, $dir, $_, %params)) } @chunked);
+}
+
+# Chunks of the whole archive, or of one table by its name.
+sub chunk_count
+{
+	my ($dir) = @_;
+	my $count = 0;
+	$count += @{ $_->{chunks} } foreach chunked_tables(read_toc($dir));
+	return $count;
+}
+
+sub chunks_of
+{
+	my ($dir, $table) = @_;
+	my ($found) =
+	  grep { $_->{barrier}{tag} eq $table } chunked_tables(read_toc($dir));
+	return $found ? scalar @{ $found->{chunks} } : 0;
+}
+
+sub shown
+{
+	my ($te) = @_;
+	return "$te->{id} $te->{desc} " . ($te->{namespace} // '-') . ".$te->{tag}";
+}
+
+# pg_restore sizes arrays by the largest id and takes the last of two entries
+# with the same one.
+sub id_problems
+{
+	my ($toc, $chunked) = @_;
+	my (@problems, %seen);
+	foreach my $te (@{ $toc->{entries} })
+	{
+		push @problems, 'id used twice: ' . shown($te) if $seen{ $te->{id} }++;
+		push @problems, 'id not above 0: ' . shown($te) if $te->{id} <= 0;
+	}
+	my %is_chunk = map { $_->{id} => 1 } map { @{ $_->{chunks} } } @$chunked;
+	my $others = max(0, map { ($_->{id}, @{ $_->{deps} }) }
+		grep { !$is_chunk{ $_->{id} } && !is_barrier($_) && $_->{section} < 4 }
+		@{ $toc->{entries} });
+	my $stock_max = max(0, map { $_->{id} }
+		grep { !$is_chunk{ $_->{id} } } @{ $toc->{entries} });
+	my $max = max(0, keys %seen);
+	my $allowed = max($others, $stock_max) + 2 * keys(%is_chunk) + @$chunked;
+	push @problems, "ids not dense: largest is $max, $allowed would do"
+	  if $max > $allowed;
+	return @problems;
+}
+
+# PRE_DATA, DATA, POST_DATA; every dependency on an entry points backwards,
+# except where stock has loops of its own (none in the data section).
+sub order_problems
+{
+	my ($toc) = @_;
+	my (@problems, %position, $section);
+	my $n = 0;
+	$position{ $_->{id} } = $n++ foreach @{ $toc->{entries} };
+	$section = 0;
+	foreach my $te (@{ $toc->{entries} })
+	{
+		push @problems, 'section out of order: ' . shown($te)
+		  if $te->{section} < $section;
+		$section = $te->{section};
+		next unless is_table_data($te);
+		foreach my $dep (@{ $te->{deps} })
+		{
+			push @problems, shown($te) . " comes before what it needs, $dep"
+			  if ($position{$dep} // -1) > $position{ $te->{id} };
+		}
+	}
+	return @problems;
+}
+
+# One regular file an entry, with the suffix that the header promises, and no
+# file that no entry names.
+sub file_problems
+{
+	my ($toc, $dir) = @_;
+	my (@problems, %used);
+	my $codec = $toc->{compression};
+	$codec = 1 if $toc->{minor} < 15 && $codec != 0;    # a level there
+	my $suffix = $suffix_of{$codec};
+	push @problems, "unknown codec $codec in the header" unless defined $suffix;
+
+	foreach my $te (grep { ($_->{filename} // '') ne '' } @{ $toc->{entries} })
+	{
+		my $blobs = $te->{desc} =~ /^BLOBS/;
+		my $path = $blobs ? "$dir/$te->{filename}" : data_path($dir, $te);
+		push @problems, 'no data: ' . shown($te) and next
+		  unless defined $path && -f $path && !-l $path;
+		push @problems, "file $path belongs to two entries" if $used{$path}++;
+		push @problems, "wrong suffix: $path"
+		  if !$blobs && $path ne "$dir/$te->{filename}$suffix";
+	}
+	foreach my $path (map { "$dir/$_" } grep { !/^\.\.?$/ } slurp_dir($dir))
+	{
+		next if $path =~ m{/(toc\.dat|blob_\d+\.dat\Q$suffix\E)$} || $used{$path};
+		push @problems, "nobody's file: $path";
+	}
+	return @problems;
+}
+
+sub chunk_problems
+{
+	my ($toc, $table, %params) = @_;
+	my ($barrier, @chunks) = ($table->{barrier}, @{ $table->{chunks} });
+	my @problems;
+	my $complain = sub { push @problems, shown($barrier) . ': ' . shift; };
+
+	$complain->('only ' . @chunks . ' chunks') if @chunks < 2;
+	$complain->('barrier has a COPY command, a definition or a file')
+	  if defined $barrier->{copy}
+	  || defined $barrier->{defn}
+	  || ($barrier->{filename} // '') ne '';
+	my ($table_id, @waits) = @{ $barrier->{deps} };
+	$complain->('barrier does not wait for exactly its chunks')
+	  if join(' ', sort @waits) ne join(' ', sort map { $_->{id} } @chunks);
+
+	my $at = first { $toc->{entries}[$_]{id} == $barrier->{id} }
+	  0 .. $#{ $toc->{entries} };
+	my $previous;
+	foreach my $i (0 .. $#chunks)
+	{
+		my $chunk = $chunks[$i];
+		my @deps = @{ $chunk->{deps} };
+		$complain->('chunks and barrier are not side by side')
+		  if $toc->{entries}[ $at - @chunks + $i ]{id} != $chunk->{id};
+		foreach my $field (qw(tableoid oid namespace tag owner section tableam))
+		{
+			$complain->("chunk $chunk->{id} has another $field")
+			  if ($chunk->{$field} // '') ne ($barrier->{$field} // '');
+		}
+		$complain->("chunk $chunk->{id} has no COPY command")
+		  unless ($chunk->{copy} // '') =~ /^COPY /;
+		$complain->("chunk $chunk->{id} depends on @deps")
+		  if $deps[-1] != $table_id || @deps > 2;
+		$complain->("chunk $chunk->{id} is not chained")
+		  if $params{chained} && defined $previous && $deps[0] != $previous;
+		$previous = $chunk->{id};
+	}
+	return @problems;
+}
+
+# pg_restore gives an index the priority of its table's data size, which the
+# barrier hides.  So the largest chunk depends on an id that is no entry's, and
+# so do the post-data entries of the table.
+sub priority_problems
+{
+	my ($toc, $dir, $table, %params) = @_;
+	return () if $params{chained};
+	my $table_id = $table->{barrier}{deps}[0];
+	my @post = grep {
+		my $te = $_;
+		$te->{section} == 4 && grep { $_ == $table_id } @{ $te->{deps} }
+	} @{ $toc->{entries} };
+	my @marked = grep { @{ $_->{deps} } == 2 } @{ $table->{chunks} };
+	my $name = shown($table->{barrier});
+	return @post ? "$name: no chunk has the table's reserved id" : ()
+	  if @marked == 0;
+	return "$name: several chunks have a reserved id" if @marked > 1;
+
+	my @problems;
+	my $reserved = $marked[0]{deps}[0];
+	push @problems, "$name: the reserved id $reserved is an entry's"
+	  if grep { $_->{id} == $reserved } @{ $toc->{entries} };
+	push @problems, "$name: the reserved id $reserved is too large"
+	  if $reserved > max(map { $_->{id} } @{ $toc->{entries} });
+	foreach my $te (@post)
+	{
+		push @problems, "$name: " . shown($te) . ' lacks the reserved id'
+		  unless grep { $_ == $reserved } @{ $te->{deps} };
+	}
+	my %size = map { $_->{id} => -s (data_path($dir, $_) // '/dev/null') }
+	  @{ $table->{chunks} };
+	push @problems, "$name: not its largest chunk has the reserved id"
+	  if $size{ $marked[0]{id} } * 4 < max(values %size);
+	return @problems;
+}
+
+# Everything but data must be as stock pg_dump wrote it for the same database:
+# same entries in the same order, same texts, owners and ids.
+sub toc_problems
+{
+	my ($stock_dir, $dir) = @_;
+	my ($stock, $ours) = (read_toc($stock_dir), read_toc($dir));
+	my %chunk = map { $_->{id} => 1 } map { @{ $_->{chunks} } } chunked_tables($ours);
+	my @ours = grep { !$chunk{ $_->{id} } } @{ $ours->{entries} };
+	my @problems;
+
+	foreach my $field (qw(major minor revision dbname server_version dump_version))
+	{
+		push @problems, "header has another $field"
+		  if $stock->{$field} ne $ours->{$field};
+	}
+	push @problems, scalar(@ours) . ' entries, not ' . @{ $stock->{entries} }
+	  if @ours != @{ $stock->{entries} };
+	foreach my $want (@{ $stock->{entries} })
+	{
+		my $got = shift @ours // last;
+		my %skip = map { $_ => 1 } qw(deps);
+		@skip{qw(had_dumper copy defn filename)} = (1) x 4 if is_barrier($got);
+		foreach my $field (grep { !$skip{$_} } sort keys %$want)
+		{
+			push @problems, shown($got) . ": another $field than in " . shown($want)
+			  if ($want->{$field} // 'NULL') ne ($got->{$field} // 'NULL');
+		}
+		my %has = map { $_ => 1 } @{ $got->{deps} };
+		push @problems, shown($got) . ': dependencies lost'
+		  if grep { !$has{$_} } @{ $want->{deps} };
+	}
+	return @problems;
+}
+
+1;
