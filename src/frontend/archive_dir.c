@@ -1,0 +1,196 @@
+/*
+ * archive_dir.c
+ *		Makes an archive's directory, and makes it whole.
+ */
+#include "fe_compat.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file_perm.h"
+#include "common/file_utils.h"
+
+#include "archive_dir.h"
+#include "cleanup.h"
+#include "sink.h"
+
+#define TOC_NAME "toc.dat"
+#define TOC_TEMP_NAME "toc.dat.tmp"
+
+struct ArchiveDir
+{
+	char	   *path;
+	bool		made;			/* by us, not found empty */
+};
+
+/* Names of our files: toc.dat.tmp, blobs*.toc, blob_N.dat*, N.dat*. */
+static bool
+is_archive_file(const char *name)
+{
+	const char *pos = name;
+
+	if (strcmp(name, TOC_TEMP_NAME) == 0 || strcmp(name, TOC_NAME) == 0)
+		return true;
+	if (strncmp(name, "blobs", 5) == 0)
+		return strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".toc") == 0;
+	if (strncmp(name, "blob_", 5) == 0)
+		pos += 5;
+	return strspn(pos, "0123456789") > 0 &&
+		strncmp(pos + strspn(pos, "0123456789"), ".dat", 4) == 0;
+}
+
+/* An exit callback: leave nothing that looks like part of an archive. */
+static void
+remove_files(void *arg)
+{
+	ArchiveDir *dir = arg;
+	DIR		   *d = opendir(dir->path);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d)) != NULL)
+	{
+		char	   *path;
+
+		if (!is_archive_file(entry->d_name))
+			continue;
+		path = psprintf("%s/%s", dir->path, entry->d_name);
+		if (unlink(path) < 0)
+			pg_log_warning("could not remove file \"%s\": %m", path);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	if (dir->made && rmdir(dir->path) < 0)
+		pg_log_warning("could not remove directory \"%s\": %m", dir->path);
+}
+
+ArchiveDir *
+archive_dir_create(const char *path)
+{
+	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
+
+	dir->path = pg_strdup(path);
+	canonicalize_path(dir->path);
+	switch (pg_check_dir(dir->path))
+	{
+		case 0:
+			/* as pg_dump: the parent must be there */
+			if (mkdir(dir->path, 0700) < 0)
+				pg_fatal("could not create directory \"%s\": %m", dir->path);
+			dir->made = true;
+			break;
+		case 1:
+			break;
+		case -1:
+			pg_fatal("could not read directory \"%s\": %m", dir->path);
+		default:
+			pg_log_error("directory \"%s\" exists but is not empty", dir->path);
+			pg_log_error_hint("Remove it, empty it, or name another one.");
+			exit(1);
+	}
+	cleanup_push(remove_files, dir);
+	return dir;
+}
+
+const char *
+archive_dir_path(const ArchiveDir *dir)
+{
+	return dir->path;
+}
+
+static void
+sync_file_or_dir(const char *path, bool is_dir)
+{
+	if (fsync_fname(path, is_dir) != 0)
+		pg_fatal("could not flush \"%s\" to disk", path);
+}
+
+/* Every file in the directory, then its own entries. */
+static void
+sync_all_files(const char *path)
+{
+	DIR		   *d = opendir(path);
+	struct dirent *entry;
+
+	if (d == NULL)
+		pg_fatal("could not open directory \"%s\": %m", path);
+	while (errno = 0, (entry = readdir(d)) != NULL)
+	{
+		char	   *file;
+
+		if (!is_archive_file(entry->d_name))
+			continue;
+		cleanup_check_interrupt();
+		file = psprintf("%s/%s", path, entry->d_name);
+		sync_file_or_dir(file, false);
+		free(file);
+	}
+	if (errno != 0)
+		pg_fatal("could not read directory \"%s\": %m", path);
+	closedir(d);
+	sync_file_or_dir(path, true);
+}
+
+#ifdef __linux__
+static void
+sync_file_system(const char *path)
+{
+	int			fd = open(path, O_RDONLY);
+
+	if (fd < 0)
+		pg_fatal("could not open directory \"%s\": %m", path);
+	if (syncfs(fd) < 0)
+		pg_fatal("could not synchronize file system for file \"%s\": %m", path);
+	close(fd);
+}
+#endif
+
+static void
+sync_archive(const char *path, SyncMethod sync_method)
+{
+	switch (sync_method)
+	{
+		case SYNC_NONE:
+			break;
+		case SYNC_FSYNC:
+			sync_all_files(path);
+			break;
+		case SYNC_SYNCFS:
+#ifdef __linux__
+			sync_file_system(path);
+#endif
+			break;
+	}
+}
+
+void
+archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method,
+					const char *toc, size_t toc_len)
+{
+	char	   *temp = psprintf("%s/%s", dir->path, TOC_TEMP_NAME);
+	char	   *final = psprintf("%s/%s", dir->path, TOC_NAME);
+	Sink	   *sink;
+
+	sink = sink_file_new(temp);
+	sink_write(sink, toc, toc_len);
+	sink_finish(sink);
+	sink_free(sink);
+	sync_archive(dir->path, sync_method);
+
+	cleanup_check_interrupt();
+	if (rename(temp, final) < 0)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, final);
+	if (sync_method != SYNC_NONE)
+	{
+		sync_file_or_dir(dir->path, true);
+		/* a directory just made is an entry in its parent */
+		if (dir->made && fsync_parent_path(dir->path) != 0)
+			pg_fatal("could not flush the parent directory of \"%s\" to disk",
+					 dir->path);
+	}
+	cleanup_forget_all();
+	free(temp);
+	free(final);
+}

@@ -1,0 +1,35 @@
+/*
+ * archive_dir.h
+ *		The directory of an archive: made, emptied on failure, published.
+ *
+ * An archive is whole if and only if it has a toc.dat: that file is written
+ * last, under another name, and gets its own by a rename after all else is
+ * complete and, unless --no-sync, flushed.
+ */
+#ifndef ARCHIVE_DIR_H
+#define ARCHIVE_DIR_H
+
+#include "fe_compat.h"
+
+#include "options.h"
+
+typedef struct ArchiveDir ArchiveDir;
+
+/*
+ * Make the directory, or take an empty one.  From here on, if the program
+ * fails, every file in it whose name is an archive's is removed, and the
+ * directory too if it was made.
+ */
+extern ArchiveDir *archive_dir_create(const char *path);
+
+/* Its path; borrowed. */
+extern const char *archive_dir_path(const ArchiveDir *dir);
+
+/*
+ * Flush all data files as asked for, and write toc.dat.  When this returns
+ * the archive is whole, and nothing is removed any more.
+ */
+extern void archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method,
+								const char *toc, size_t toc_len);
+
+#endif							/* ARCHIVE_DIR_H */

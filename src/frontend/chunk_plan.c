@@ -1,0 +1,243 @@
+/*
+ * chunk_plan.c
+ *		Decides how every table is cut in chunks.
+ */
+#include "fe_compat.h"
+
+#include <math.h>
+
+#include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
+
+#include "chunk_plan.h"
+
+#define MIN_CHUNK_BYTES ((uint64) 32 * 1024 * 1024)
+#define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
+
+/* Enough chunks for every worker that the last ones end together. */
+#define CHUNKS_PER_JOB 16
+
+/* TID range scans came with 14; before, every chunk would read all. */
+#define MIN_SERVER_FOR_CHUNKS 140000
+
+typedef struct Planner
+{
+	PGconn	   *conn;
+	const Options *options;
+	const DumpTables *tables;
+	char	   *chunks_function;	/* qualified; NULL without the extension */
+	ChunkPlan  *plan;
+	int			space;			/* files allocated */
+} Planner;
+
+static void
+add_file(Planner *planner, DataFile file)
+{
+	ChunkPlan  *plan = planner->plan;
+
+	if (plan->n_files == planner->space)
+	{
+		planner->space = Max(256, planner->space * 2);
+		plan->files = pg_realloc(plan->files,
+								 planner->space * sizeof(DataFile));
+	}
+	plan->files[plan->n_files++] = file;
+}
+
+static void
+add_whole_table(Planner *planner, int table)
+{
+	add_file(planner, (DataFile)
+			 {
+				 .table = table,
+				 .n_chunks = 1,
+				 .end_block = InvalidBlockNumber,
+				 .est_bytes = planner->tables->tables[table].total_bytes
+			 });
+}
+
+/*
+ * The chunks of one table are known: number them.  The last one is left
+ * without an end: should the relation have grown, its rows are of no interest
+ * to the snapshot, but nobody has to prove it.
+ */
+static void
+finish_table(Planner *planner, int first_file)
+{
+	ChunkPlan  *plan = planner->plan;
+	int			n_chunks = plan->n_files - first_file;
+
+	for (int i = first_file; i < plan->n_files; i++)
+	{
+		plan->files[i].chunk_no = n_chunks > 1 ? i - first_file + 1 : 0;
+		plan->files[i].n_chunks = n_chunks;
+	}
+	plan->files[plan->n_files - 1].end_block = InvalidBlockNumber;
+}
+
+/* Chunks of equally many blocks. */
+static void
+add_equal_chunks(Planner *planner, int table, BlockNumber chunk_blocks)
+{
+	const DumpTable *t = &planner->tables->tables[table];
+	int			first_file = planner->plan->n_files;
+	double		bytes_per_block = (double) t->total_bytes / t->heap_blocks;
+
+	for (uint64 block = 0; block < t->heap_blocks; block += chunk_blocks)
+	{
+		uint64		end = Min(block + chunk_blocks, t->heap_blocks);
+
+		add_file(planner, (DataFile)
+				 {
+					 .table = table,
+					 .start_block = (BlockNumber) block,
+					 .end_block = (BlockNumber) end,
+					 .est_bytes = (uint64) ((end - block) * bytes_per_block)
+				 });
+	}
+	finish_table(planner, first_file);
+}
+
+/* Chunks of equal bytes to dump, by the extension. */
+static void
+add_planned_chunks(Planner *planner, int table)
+{
+	int			first_file = planner->plan->n_files;
+	char		relation[16];
+	char		chunk_bytes[32];
+	const char *params[] = {relation, chunk_bytes};
+	char	   *sql;
+	PGresult   *res;
+
+	sql = psprintf("SELECT start_block, end_block, est_bytes"
+				   " FROM %s($1::pg_catalog.oid::pg_catalog.regclass, $2::pg_catalog.int8)"
+				   " ORDER BY chunk_no", planner->chunks_function);
+	snprintf(relation, sizeof(relation), "%u",
+			 planner->tables->tables[table].oid);
+	snprintf(chunk_bytes, sizeof(chunk_bytes), UINT64_FORMAT,
+			 planner->plan->chunk_bytes);
+	res = session_query_params(planner->conn, sql, 2, params, 0);
+	if (PQntuples(res) == 0)
+		pg_fatal("the server plans no chunks for table %s",
+				 planner->tables->tables[table].name);
+	for (int i = 0; i < PQntuples(res); i++)
+		add_file(planner, (DataFile)
+				 {
+					 .table = table,
+					 .start_block = (BlockNumber) strtoul(PQgetvalue(res, i, 0), NULL, 10),
+					 .end_block = PQgetisnull(res, i, 1) ? InvalidBlockNumber
+					 : (BlockNumber) strtoul(PQgetvalue(res, i, 1), NULL, 10),
+					 .est_bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10)
+				 });
+	PQclear(res);
+	free(sql);
+	finish_table(planner, first_file);
+}
+
+/* Without the extension: cut by blocks, as if all held the same. */
+static BlockNumber
+chunk_blocks_by_size(const Planner *planner, const DumpTable *table)
+{
+	double		chunks = ceil((double) table->total_bytes /
+							  planner->plan->chunk_bytes);
+
+	return (BlockNumber) ceil(table->heap_blocks / chunks);
+}
+
+/* Can the table be read by block ranges?  If not, say why with -v. */
+static bool
+can_be_split(const Planner *planner, const DumpTable *table)
+{
+	const char *reason;
+
+	if (planner->options->no_chunks ||
+		PQserverVersion(planner->conn) < MIN_SERVER_FOR_CHUNKS)
+		return false;
+	if (table->relkind != RELKIND_RELATION)
+		reason = "it is a foreign table";
+	else if (!table->is_heap)
+		reason = "its access method is not heap";
+	else if (table->condition)
+		reason = "it is an extension's configuration table with a condition";
+	else
+		return true;
+	pg_log_info("table %s is dumped whole: %s", table->name, reason);
+	return false;
+}
+
+static void
+plan_table(Planner *planner, int table)
+{
+	const DumpTable *t = &planner->tables->tables[table];
+	BlockNumber segment_pages = planner->options->segment_pages;
+	bool		large;
+
+	large = segment_pages ? t->heap_blocks > segment_pages
+		: t->total_bytes / 3 > planner->plan->chunk_bytes / 2;
+
+	/* a table of one block cannot be cut, whatever TOAST it has */
+	if (!large || t->heap_blocks < 2 || !can_be_split(planner, t))
+		add_whole_table(planner, table);
+	else if (segment_pages)
+		add_equal_chunks(planner, table, segment_pages);
+	else if (planner->chunks_function)
+		add_planned_chunks(planner, table);
+	else
+		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));
+}
+
+/* The rule for the size of a chunk. */
+static uint64
+choose_chunk_bytes(const Options *options, uint64 total_bytes)
+{
+	uint64		bytes = total_bytes / ((uint64) options->jobs * CHUNKS_PER_JOB);
+
+	if (options->chunk_bytes != 0)
+		return options->chunk_bytes;
+	return Min(Max(bytes, MIN_CHUNK_BYTES), MAX_CHUNK_BYTES);
+}
+
+/* The planning function of an extension of our version, or NULL. */
+static char *
+find_chunks_function(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT n.nspname, x.extversion FROM pg_catalog.pg_extension x"
+									" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace"
+									" WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'");
+	char	   *result = NULL;
+
+	if (PQntuples(res) == 0)
+		pg_log_info("the database has no extension pg_pardump: chunks are cut by blocks");
+	else if (strcmp(PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION) != 0)
+		pg_log_info("extension pg_pardump is of version %s, not %s: chunks are cut by blocks",
+					PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION);
+	else
+		result = pg_strdup(fmtQualifiedId(PQgetvalue(res, 0, 0),
+										  "pg_pardump_chunks"));
+	PQclear(res);
+	return result;
+}
+
+ChunkPlan *
+chunk_plan_make(PGconn *conn, const Options *options,
+				const DumpTables *tables)
+{
+	Planner		planner = {conn, options, tables};
+	ChunkPlan  *plan = pg_malloc0(sizeof(ChunkPlan));
+
+	planner.plan = plan;
+	for (int i = 0; i < tables->n_tables; i++)
+		plan->total_bytes += tables->tables[i].total_bytes;
+	plan->chunk_bytes = choose_chunk_bytes(options, plan->total_bytes);
+
+	if (PQserverVersion(conn) < MIN_SERVER_FOR_CHUNKS)
+		pg_log_info("the server is older than 14: every table is dumped whole");
+	else if (!options->no_chunks)
+		planner.chunks_function = find_chunks_function(conn);
+
+	for (int i = 0; i < tables->n_tables; i++)
+		plan_table(&planner, i);
+	free(planner.chunks_function);
+	return plan;
+}

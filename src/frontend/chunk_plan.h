@@ -1,0 +1,52 @@
+/*
+ * chunk_plan.h
+ *		How every table is cut: whole, or in chunks of blocks.
+ *
+ * Planning only decides.  Its result is an array of data files to be, which
+ * the archive's layout names and the workers fill.
+ */
+#ifndef CHUNK_PLAN_H
+#define CHUNK_PLAN_H
+
+#include "fe_compat.h"
+
+#include "dump_table.h"
+
+/* The rows of a table, or of a range of its blocks, that one file holds. */
+typedef struct DataFile
+{
+	int			table;			/* index in DumpTables */
+	int			chunk_no;		/* from 1; 0 if the file holds the whole table */
+	int			n_chunks;		/* of the table; 1 if whole */
+	BlockNumber start_block;
+	BlockNumber end_block;		/* exclusive; InvalidBlockNumber = no end */
+	uint64		est_bytes;		/* bytes to dump, estimated */
+	int			dump_id;		/* names the file; set by the archive's layout */
+} DataFile;
+
+typedef struct ChunkPlan
+{
+	DataFile   *files;			/* a table's files are neighbours, in order */
+	int			n_files;
+	uint64		chunk_bytes;	/* as asked for, or by the rule */
+	uint64		total_bytes;	/* of all tables, estimated */
+} ChunkPlan;
+
+/*
+ * Plan the chunks of all tables.
+ *
+ * The size of a chunk: --chunk-size, else the tables' total size / (16 x
+ * jobs), at least 32 MB and at most 1 GB; a table is split when it has more
+ * than one and a half of that.  With --max-table-segment-pages=N a table of
+ * more than N blocks is split in chunks of N blocks.
+ *
+ * Where the server has the extension it cuts chunks of equal bytes to dump;
+ * elsewhere all blocks of a table count the same.  Tables are dumped whole
+ * that cannot be read by block ranges: with servers before 14, foreign
+ * tables, other access methods than heap, an extension's configuration tables
+ * with a condition.
+ */
+extern ChunkPlan *chunk_plan_make(PGconn *conn, const Options *options,
+								  const DumpTables *tables);
+
+#endif							/* CHUNK_PLAN_H */

@@ -1,0 +1,167 @@
+/*
+ * cleanup.c
+ *		The exit stack, and what signals do in the leader and in a worker.
+ *
+ * The leader's handler only notes the signal and cancels the statement that
+ * runs, so that all loops and all waits for the server come back soon and the
+ * program ends by exit(), with its exit stack.  A worker owns nothing that
+ * needs undoing but its statement, so its handler cancels that and leaves
+ * (compare pg_dump's parallel.c:sigTermHandler).
+ */
+#include "fe_compat.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "cleanup.h"
+
+#define MAX_CALLBACKS 16
+
+/* Signal handlers and exit callbacks have no argument: this is theirs. */
+static struct
+{
+	struct
+	{
+		CleanupCallback callback;
+		void	   *arg;
+	}			stack[MAX_CALLBACKS];
+	int			depth;
+	pid_t		owner;			/* the process that registered them */
+	PGcancel   *volatile cancel;
+	volatile sig_atomic_t signal_number;
+} state;
+
+static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+static void
+run_stack(void)
+{
+	if (state.owner != getpid())
+		return;					/* a forked child: not its to undo */
+	while (state.depth > 0)
+	{
+		state.depth--;
+		state.stack[state.depth].callback(state.stack[state.depth].arg);
+	}
+}
+
+void
+cleanup_push(CleanupCallback callback, void *arg)
+{
+	if (state.owner == 0)
+	{
+		state.owner = getpid();
+		atexit(run_stack);
+	}
+	Assert(state.depth < MAX_CALLBACKS);
+	state.stack[state.depth].callback = callback;
+	state.stack[state.depth].arg = arg;
+	state.depth++;
+}
+
+void
+cleanup_forget_all(void)
+{
+	state.depth = 0;
+}
+
+/* Safe in a handler: PQcancel() is made for it. */
+static void
+cancel_statement(void)
+{
+	char		errbuf[256];
+	PGcancel   *cancel = state.cancel;
+
+	if (cancel)
+		(void) PQcancel(cancel, errbuf, sizeof(errbuf));
+}
+
+static void
+handle_leader_signal(int signo)
+{
+	int			save_errno = errno;
+
+	state.signal_number = signo;
+	cancel_statement();
+	errno = save_errno;
+}
+
+static void
+handle_worker_signal(int signo)
+{
+	cancel_statement();
+	_exit(1);
+}
+
+static void
+install(void (*handler) (int))
+{
+	struct sigaction action = {0};
+
+	action.sa_handler = handler;
+	sigfillset(&action.sa_mask);	/* one at a time; no SA_RESTART: waits end */
+	for (int i = 0; i < (int) lengthof(handled_signals); i++)
+		sigaction(handled_signals[i], &action, NULL);
+}
+
+void
+cleanup_ignore_write_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+void
+cleanup_install_leader_signals(void)
+{
+	install(handle_leader_signal);
+}
+
+void
+cleanup_install_worker_signals(pid_t leader)
+{
+	/* the leader's statement is not this process's to cancel */
+	state.cancel = NULL;
+	install(handle_worker_signal);
+#ifdef __linux__
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+	if (getppid() != leader)
+		_exit(1);
+}
+
+void
+cleanup_reset_signals(void)
+{
+	install(SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+}
+
+void
+cancel_set_connection(PGconn *conn)
+{
+	PGcancel   *old = state.cancel;
+
+	state.cancel = NULL;		/* no handler may see it freed */
+	if (old)
+		PQfreeCancel(old);
+	if (conn)
+		state.cancel = PQgetCancel(conn);
+}
+
+void
+cleanup_check_interrupt(void)
+{
+	if (state.signal_number == 0)
+		return;
+	pg_log_error("terminated by user");
+	pg_log_error_detail("Signal %d was received: %s.",
+						(int) state.signal_number,
+						strsignal(state.signal_number));
+	exit(1);
+}

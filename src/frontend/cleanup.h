@@ -1,0 +1,53 @@
+/*
+ * cleanup.h
+ *		What must be undone when the program ends, and what signals do.
+ */
+#ifndef CLEANUP_H
+#define CLEANUP_H
+
+#include "fe_compat.h"
+
+#include "libpq-fe.h"
+
+typedef void (*CleanupCallback) (void *arg);
+
+/*
+ * Call callback(arg) when this process exits with a non-zero status or
+ * without cleanup_forget_all(); last registered, first called.  A forked
+ * child inherits nothing of it.
+ */
+extern void cleanup_push(CleanupCallback callback, void *arg);
+
+/* All went well: nothing is to be undone. */
+extern void cleanup_forget_all(void);
+
+/*
+ * A write to a broken pipe, or beyond the limit of a file's size, is an error
+ * to report like others, not a signal to die of.
+ */
+extern void cleanup_ignore_write_signals(void);
+
+/*
+ * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the statement that
+ * runs on the connection of cancel_set_connection() and make
+ * cleanup_check_interrupt() end the program; before, they kill it.
+ */
+extern void cleanup_install_leader_signals(void);
+
+/*
+ * In a worker the same signals cancel the statement and end the process at
+ * once, in silence: the leader speaks.  The process also ends when its leader
+ * does.  The leader's process id is given, as it may be gone already.
+ */
+extern void cleanup_install_worker_signals(pid_t leader);
+
+/* Back to the defaults, all of them: for a child that will exec. */
+extern void cleanup_reset_signals(void);
+
+/* Name the connection whose statement a signal cancels; NULL for none. */
+extern void cancel_set_connection(PGconn *conn);
+
+/* Exit with a message if a signal came. */
+extern void cleanup_check_interrupt(void);
+
+#endif							/* CLEANUP_H */

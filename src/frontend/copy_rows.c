@@ -1,0 +1,109 @@
+/*
+ * copy_rows.c
+ *		Fetches rows by COPY.
+ */
+#include "fe_compat.h"
+
+#include "catalog/pg_class_d.h"
+#include "pqexpbuffer.h"
+
+#include "cleanup.h"
+#include "copy_rows.h"
+
+/* Rows come one a message; the sink gets them in blocks. */
+#define BLOCK_BYTES ((size_t) 1024 * 1024)
+
+/*
+ * Rows of inheritance children must not come along: ONLY.  Stock pg_dump reads
+ * foreign tables and those with a condition without it.
+ */
+char *
+copy_statement(const DumpTable *table, const DataFile *file)
+{
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	if (file->n_chunks > 1)
+	{
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) '(%u,0)'::pg_catalog.tid",
+						  table->columns, table->name, file->start_block);
+		if (file->end_block != InvalidBlockNumber)
+			appendPQExpBuffer(&sql, " AND ctid OPERATOR(pg_catalog.<) '(%u,0)'::pg_catalog.tid",
+							  file->end_block);
+		appendPQExpBufferStr(&sql, ") TO STDOUT");
+	}
+	else if (table->condition || table->relkind == RELKIND_FOREIGN_TABLE)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s %s) TO STDOUT",
+						  table->columns, table->name,
+						  table->condition ? table->condition : "");
+	else if (table->columns[0] != '\0')
+		appendPQExpBuffer(&sql, "COPY %s (%s) TO STDOUT",
+						  table->name, table->columns);
+	else
+		appendPQExpBuffer(&sql, "COPY %s TO STDOUT", table->name);
+	return sql.data;
+}
+
+static void
+copy_failed(PGconn *conn, const char *statement)
+{
+	pg_log_error("could not read rows: %s", PQerrorMessage(conn));
+	pg_log_error_detail("Command was: %s", statement);
+	exit(1);
+}
+
+/* The end of the command: its row count, and the connection idle again. */
+static uint64
+finish_copy(PGconn *conn, const char *statement)
+{
+	PGresult   *res = PQgetResult(conn);
+	uint64		rows;
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		copy_failed(conn, statement);
+	rows = strtoull(PQcmdTuples(res), NULL, 10);
+	PQclear(res);
+	if (PQgetResult(conn) != NULL)
+		pg_fatal("unexpected extra results of \"%s\"", statement);
+	return rows;
+}
+
+uint64
+copy_rows(PGconn *conn, const char *statement, Sink *sink)
+{
+	static const char end_of_data[] = "\\.\n\n\n";
+	char	   *block = pg_malloc(BLOCK_BYTES);
+	size_t		used = 0;
+	uint64		rows;
+	char	   *row;
+	int			len;
+	PGresult   *res = PQexec(conn, statement);
+
+	if (PQresultStatus(res) != PGRES_COPY_OUT)
+		copy_failed(conn, statement);
+	PQclear(res);
+
+	while ((len = PQgetCopyData(conn, &row, 0)) > 0)
+	{
+		if (used + len > BLOCK_BYTES)
+		{
+			sink_write(sink, block, used);
+			used = 0;
+		}
+		if (len > (int) BLOCK_BYTES)
+			sink_write(sink, row, len);
+		else
+		{
+			memcpy(block + used, row, len);
+			used += len;
+		}
+		PQfreemem(row);
+	}
+	if (len == -2)
+		copy_failed(conn, statement);
+	sink_write(sink, block, used);
+	free(block);
+	rows = finish_copy(conn, statement);
+	sink_write(sink, end_of_data, strlen(end_of_data));
+	return rows;
+}

@@ -1,0 +1,233 @@
+/*
+ * dump.c
+ *		The main path of a dump: snapshot, plan, chunks, workers, archive.
+ */
+#include "fe_compat.h"
+
+#include <unistd.h>
+
+#include "archive_dir.h"
+#include "archive_layout.h"
+#include "cleanup.h"
+#include "dump.h"
+#include "dump_worker.h"
+#include "stock_pg_dump.h"
+#include "worker_pool.h"
+
+/* One run; an argument of the pool's callbacks, in leader and workers. */
+typedef struct DumpRun
+{
+	DumpContext context;
+	PGconn	   *conn;			/* the leader's session */
+	DumpWorker *worker;			/* in a worker: itself */
+	DumpResult	total;			/* in the leader: of all jobs done */
+} DumpRun;
+
+/* The method asked for, if the pg_restore that goes with pg_dump reads it. */
+static CompressSpec
+choose_compression(const Options *options, int pg_dump_major)
+{
+	if (!options->compress_given)
+		return compress_spec_default(pg_dump_major);
+	if (!compress_method_readable(options->compress.method, pg_dump_major))
+	{
+		pg_log_error("pg_restore of PostgreSQL %d cannot read archives compressed with \"%s\"",
+					 pg_dump_major,
+					 compress_method_name(options->compress.method));
+		pg_log_error_hint("Use gzip or none, or name a newer pg_dump by --pg-dump.");
+		exit(1);
+	}
+	return options->compress;
+}
+
+/* The encoding of pg_dump's names and statements, and so of all data. */
+static char *
+archive_encoding(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		const char *begin;
+		const char *end;
+
+		if (!toc_entry_is(entry, "ENCODING") || entry->defn == NULL)
+			continue;
+		/* SET client_encoding = 'name'; */
+		begin = strchr(entry->defn, '\'');
+		end = begin ? strchr(begin + 1, '\'') : NULL;
+		if (end)
+			return pnstrdup(begin + 1, end - begin - 1);
+	}
+	pg_fatal("pg_dump does not say the encoding of its output");
+}
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+static void
+start_worker(void *arg)
+{
+	DumpRun    *run = arg;
+
+	/* the leader's session is the leader's alone, and ends with it */
+	close(PQsocket(run->conn));
+	run->worker = dump_worker_start(&run->context);
+}
+
+static void
+run_job(void *arg, int job, void *result)
+{
+	DumpRun    *run = arg;
+
+	dump_worker_run(run->worker, &run->context.queue->jobs[job], result);
+}
+
+static void
+stop_worker(void *arg)
+{
+	DumpRun    *run = arg;
+
+	dump_worker_stop(run->worker);
+}
+
+static void
+job_done(void *arg, int job, const void *result)
+{
+	DumpRun    *run = arg;
+	DumpResult	one;
+
+	memcpy(&one, result, sizeof(one));
+	run->total.rows += one.rows;
+	run->total.raw_bytes += one.raw_bytes;
+	run->total.stored_bytes += one.stored_bytes;
+}
+
+static char *
+describe_job(void *arg, int job)
+{
+	DumpRun    *run = arg;
+
+	return job_describe(run->context.queue, &run->context.queue->jobs[job],
+						run->context.tables, run->context.objects);
+}
+
+/* The leader's session says something, though it was not asked: its end? */
+static void
+leader_session_speaks(void *arg)
+{
+	DumpRun    *run = arg;
+
+	if (!PQconsumeInput(run->conn) || PQstatus(run->conn) != CONNECTION_OK)
+	{
+		pg_log_error("the leader's connection to the server was lost: %s",
+					 PQerrorMessage(run->conn));
+		pg_log_error_detail("Its session held the locks on all tables.");
+		exit(1);
+	}
+}
+
+static void
+run_workers(DumpRun *run)
+{
+	WorkerTask	task = {
+		.arg = run,
+		.result_bytes = sizeof(DumpResult),
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.done = job_done,
+		.describe = describe_job,
+		.watch_fd = PQsocket(run->conn),
+		.watch = leader_session_speaks,
+	};
+
+	worker_pool_run(&task, run->context.options->jobs,
+					run->context.queue->n_jobs);
+}
+
+/* ----------
+ * The main path
+ * ----------
+ */
+
+/* The leader's session and its snapshot, which all others import. */
+static void
+open_leader_session(DumpRun *run)
+{
+	DumpContext *context = &run->context;
+
+	run->conn = connection_open_leader(context->options, "pg_pardump");
+	cleanup_install_leader_signals();
+	context->address = peer_address_new(run->conn);
+	session_set_up(run->conn, context->options, context->options->encoding);
+	context->snapshot = session_begin_leader(run->conn, context->options);
+	context->lock_wait_ms = session_lock_wait_ms(run->conn, context->options);
+}
+
+/*
+ * Learn from stock pg_dump what to dump, and lock it all before pg_dump lets
+ * go of it.
+ */
+static Toc *
+read_plan(DumpRun *run, StockPgDump *pg_dump)
+{
+	DumpContext *context = &run->context;
+	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, context->options,
+											 context->address,
+											 context->snapshot);
+
+	context->encoding = archive_encoding(toc);
+	if (PQsetClientEncoding(run->conn, context->encoding) < 0)
+		pg_fatal("invalid client encoding \"%s\" specified", context->encoding);
+	context->tables = dump_tables_read(run->conn, toc, context->lock_wait_ms);
+	stock_pg_dump_stop(pg_dump);
+	return toc;
+}
+
+static void
+finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
+{
+	size_t		len;
+	char	   *bytes = toc_to_bytes(toc, &run->context.compress, &len);
+
+	large_object_lists_write(run->context.objects, run->context.directory);
+	archive_dir_publish(dir, run->context.options->sync_method, bytes, len);
+	free(bytes);
+	pg_log_info("dumped " UINT64_FORMAT " rows of %d tables, " UINT64_FORMAT
+				" bytes, stored as " UINT64_FORMAT " bytes",
+				run->total.rows, run->context.tables->n_tables,
+				run->total.raw_bytes, run->total.stored_bytes);
+}
+
+void
+dump_database(const Options *options, const char *argv0)
+{
+	/* exit callbacks and workers use it until the process ends */
+	DumpRun    *run = pg_malloc0(sizeof(DumpRun));
+	StockPgDump *pg_dump;
+	ArchiveDir *dir;
+	Toc		   *toc;
+	ChunkPlan  *plan;
+
+	run->context.options = options;
+	pg_dump = stock_pg_dump_find(options, argv0);
+	run->context.compress =
+		choose_compression(options, stock_pg_dump_major(pg_dump));
+	open_leader_session(run);
+	dir = archive_dir_create(options->directory);
+	run->context.directory = archive_dir_path(dir);
+
+	toc = read_plan(run, pg_dump);
+	plan = chunk_plan_make(run->conn, options, run->context.tables);
+	toc = archive_layout_make(toc, run->context.tables, plan);
+	run->context.objects = large_objects_read(run->conn, toc);
+	run->context.queue = job_queue_make(plan, run->context.objects);
+
+	run_workers(run);
+
+	/* the snapshot and the locks are of no more use */
+	cancel_set_connection(NULL);
+	PQfinish(run->conn);
+	finish_archive(run, dir, toc);
+}

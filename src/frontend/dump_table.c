@@ -1,0 +1,237 @@
+/*
+ * dump_table.c
+ *		Asks the server about the tables to be dumped, and locks them.
+ *
+ * pg_dump's table of contents names a table and its OID.  pg_dump may have
+ * ended and released its lock before we take ours, so a name may by then
+ * belong to another relation: after locking, every name must still give its
+ * OID.
+ */
+#include "fe_compat.h"
+
+#include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
+
+#include "dump_table.h"
+
+/* ----------
+ * From the table of contents
+ * ----------
+ */
+
+/* The end of a quoted or plain identifier list up to an unquoted stop char. */
+static const char *
+skip_identifiers(const char *pos, char stop)
+{
+	bool		quoted = false;
+
+	for (; *pos && (quoted || *pos != stop); pos++)
+		if (*pos == '"')
+			quoted = !quoted;
+	return pos;
+}
+
+/*
+ * The column list of "COPY table (a, b) FROM stdin;": its inside, or "" for a
+ * table without columns to copy (pg_dump.c:fmtCopyColumnList).
+ */
+static char *
+copy_columns(const TocEntry *entry)
+{
+	const char *begin;
+	const char *end;
+
+	if (entry->copy_stmt == NULL || strncmp(entry->copy_stmt, "COPY ", 5) != 0)
+		pg_fatal("pg_dump describes no COPY for the data of table \"%s\"",
+				 entry->tag);
+	begin = skip_identifiers(entry->copy_stmt + 5, ' ');
+	if (strncmp(begin, " (", 2) != 0)
+		return pg_strdup("");
+	begin += 2;
+	end = skip_identifiers(begin, ')');
+	if (*end != ')')
+		pg_fatal("could not read the column list of table \"%s\"", entry->tag);
+	return pnstrdup(begin, end - begin);
+}
+
+static DumpTables *
+tables_of_toc(const Toc *toc)
+{
+	DumpTables *result = pg_malloc0(sizeof(DumpTables));
+
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is_table_data(&toc->entries[i]))
+			result->n_tables++;
+	result->tables = pg_malloc0((result->n_tables + 1) * sizeof(DumpTable));
+	result->n_tables = 0;
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		DumpTable  *table = &result->tables[result->n_tables];
+
+		if (!toc_entry_is_table_data(entry))
+			continue;
+		table->entry = entry;
+		table->oid = entry->oid;
+		table->name = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
+		table->columns = copy_columns(entry);
+		result->n_tables++;
+	}
+	return result;
+}
+
+/* ----------
+ * From the server
+ * ----------
+ */
+
+/* An array literal of the tables' OIDs: '{1,2}'. */
+static char *
+oid_array(const DumpTables *tables)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferChar(&buf, '{');
+	for (int i = 0; i < tables->n_tables; i++)
+		appendPQExpBuffer(&buf, "%s%u", i > 0 ? "," : "",
+						  tables->tables[i].oid);
+	appendPQExpBufferChar(&buf, '}');
+	return buf.data;
+}
+
+/*
+ * One row a table, in the order of the array.  An extension's configuration
+ * tables have a condition that is not in the archive
+ * (pg_dump.c:processExtensionTables).
+ */
+static const char describe_query[] =
+"SELECT c.relkind, c.relam OPERATOR(pg_catalog.=) 0"
+" OR a.amname OPERATOR(pg_catalog.=) 'heap', e.condition"
+" FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
+" LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
+" LEFT JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam"
+" LEFT JOIN (SELECT u.oid, u.condition FROM pg_catalog.pg_extension x,"
+" ROWS FROM (pg_catalog.unnest(x.extconfig), pg_catalog.unnest(x.extcondition))"
+" u (oid, condition)) e"
+" ON e.oid OPERATOR(pg_catalog.=) t.oid"
+" ORDER BY t.no";
+
+static void
+describe(PGconn *conn, DumpTables *tables, const char *oids)
+{
+	const char *params[] = {oids};
+	PGresult   *res = session_query_params(conn, describe_query, 1, params, 0);
+
+	if (PQntuples(res) != tables->n_tables)
+		pg_fatal("the server describes %d tables where %d were expected",
+				 PQntuples(res), tables->n_tables);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		DumpTable  *table = &tables->tables[i];
+
+		if (PQgetisnull(res, i, 0))
+			pg_fatal("table %s has disappeared", table->name);
+		table->relkind = PQgetvalue(res, i, 0)[0];
+		table->is_heap = PQgetvalue(res, i, 1)[0] == 't';
+		if (PQgetlength(res, i, 2) > 0)
+			table->condition = pg_strdup(PQgetvalue(res, i, 2));
+	}
+	PQclear(res);
+}
+
+static void
+lock_all(PGconn *conn, int wait_ms, const DumpTables *tables)
+{
+	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	int			n_names = 0;
+
+	/* LOCK TABLE is not for foreign tables; pg_dump does not lock them */
+	for (int i = 0; i < tables->n_tables; i++)
+		if (tables->tables[i].relkind == RELKIND_RELATION)
+			names[n_names++] = tables->tables[i].name;
+	session_lock_tables(conn, names, n_names, wait_ms);
+	free(names);
+}
+
+/* The names as an array literal: every name in double quotes. */
+static char *
+name_array(const DumpTables *tables)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "{\"");
+		for (const char *c = tables->tables[i].name; *c; c++)
+		{
+			if (*c == '"' || *c == '\\')
+				appendPQExpBufferChar(&buf, '\\');
+			appendPQExpBufferChar(&buf, *c);
+		}
+		appendPQExpBufferChar(&buf, '"');
+	}
+	appendPQExpBufferStr(&buf, tables->n_tables > 0 ? "}" : "{}");
+	return buf.data;
+}
+
+/*
+ * to_regclass() looks at the catalogs as they are now, not at the snapshot's,
+ * and so do the sizes.
+ */
+static const char measure_query[] =
+"SELECT pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid,"
+" pg_catalog.pg_relation_size(t.oid), pg_catalog.pg_table_size(t.oid)"
+" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
+" pg_catalog.unnest($2::pg_catalog.text[]))"
+" WITH ORDINALITY t (oid, name, no)"
+" ORDER BY t.no";
+
+static void
+measure(PGconn *conn, DumpTables *tables, const char *oids)
+{
+	char	   *names = name_array(tables);
+	const char *params[] = {oids, names};
+	PGresult   *res = session_query_params(conn, measure_query, 2, params, 0);
+
+	if (PQntuples(res) != tables->n_tables)
+		pg_fatal("the server describes %d tables where %d were expected",
+				 PQntuples(res), tables->n_tables);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		DumpTable  *table = &tables->tables[i];
+
+		if (PQgetisnull(res, i, 0) || PQgetvalue(res, i, 0)[0] != 't')
+		{
+			pg_log_error("table %s was dropped or replaced while the dump began",
+						 table->name);
+			pg_log_error_hint("Run the dump again.");
+			exit(1);
+		}
+		table->heap_bytes = strtoull(PQgetvalue(res, i, 1), NULL, 10);
+		table->total_bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
+		table->heap_blocks = (BlockNumber) (table->heap_bytes /
+											tables->block_bytes);
+	}
+	PQclear(res);
+	free(names);
+}
+
+DumpTables *
+dump_tables_read(PGconn *conn, const Toc *toc, int lock_wait_ms)
+{
+	DumpTables *tables = tables_of_toc(toc);
+	char	   *oids = oid_array(tables);
+	PGresult   *res;
+
+	res = session_query(conn, "SELECT pg_catalog.current_setting('block_size')");
+	tables->block_bytes = atoi(PQgetvalue(res, 0, 0));
+	PQclear(res);
+
+	describe(conn, tables, oids);
+	lock_all(conn, lock_wait_ms, tables);
+	measure(conn, tables, oids);
+	free(oids);
+	return tables;
+}

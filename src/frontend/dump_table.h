@@ -1,0 +1,43 @@
+/*
+ * dump_table.h
+ *		The tables whose rows are to be dumped, as the server has them.
+ */
+#ifndef DUMP_TABLE_H
+#define DUMP_TABLE_H
+
+#include "fe_compat.h"
+
+#include "connection.h"
+#include "toc.h"
+
+typedef struct DumpTable
+{
+	const TocEntry *entry;		/* its TABLE DATA entry; borrowed */
+	Oid			oid;
+	char		relkind;
+	bool		is_heap;		/* stored by the heap access method */
+	char	   *name;			/* qualified and quoted */
+	char	   *columns;		/* quoted, comma separated; "" for none */
+	char	   *condition;		/* WHERE clause of an extension's
+								 * configuration table, or NULL */
+	uint64		heap_bytes;		/* main fork */
+	uint64		total_bytes;	/* with TOAST, maps */
+	BlockNumber heap_blocks;
+} DumpTable;
+
+typedef struct DumpTables
+{
+	DumpTable  *tables;			/* in the archive's order */
+	int			n_tables;
+	int			block_bytes;	/* the server's block size */
+} DumpTables;
+
+/*
+ * Describe the tables that have a TABLE DATA entry, lock them in the leader's
+ * session (waiting as session_lock_tables() does), make sure that what is locked is what pg_dump described, and
+ * measure them.  The TOC must not move while the result is in use.
+ */
+extern DumpTables *dump_tables_read(PGconn *conn, const Toc *toc,
+									int lock_wait_ms);
+
+#endif							/* DUMP_TABLE_H */

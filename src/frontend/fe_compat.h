@@ -1,0 +1,35 @@
+/*
+ * fe_compat.h
+ *		Differences between PostgreSQL majors, as the frontend meets them.
+ *
+ * The only file of the frontend with version tests on what it is compiled
+ * against.  What depends on the server or on pg_dump is asked at run time.
+ */
+#ifndef FE_COMPAT_H
+#define FE_COMPAT_H
+
+#include "postgres_fe.h"
+
+#include "common/logging.h"
+#include "storage/block.h"
+
+#if PG_VERSION_NUM < 140000
+#error "pg_pardump needs PostgreSQL 14 or newer"
+#endif
+
+/* 15 split messages in parts and added pg_fatal() (common/logging.h) */
+#if PG_VERSION_NUM < 150000
+#define pg_log_error_detail(...) pg_log_error(__VA_ARGS__)
+#define pg_log_error_hint(...) pg_log_error(__VA_ARGS__)
+#define pg_log_warning_hint(...) pg_log_warning(__VA_ARGS__)
+#define pg_fatal(...) do { \
+		pg_log_fatal(__VA_ARGS__); \
+		exit(1); \
+	} while(0)
+#endif
+
+/* This program, and the version of the extension it works with. */
+#define PARDUMP_VERSION "1.0.0"
+#define PARDUMP_EXTENSION_VERSION "1.0"
+
+#endif							/* FE_COMPAT_H */

@@ -1,0 +1,129 @@
+/*
+ * job_queue.c
+ *		Orders the work so that all workers end together.
+ */
+#include "fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "job_queue.h"
+
+#define BATCH_BYTES ((uint64) 1024 * 1024)
+#define BATCH_FILES 32
+
+static int
+compare_files(const void *a, const void *b)
+{
+	const DataFile *f1 = *(const DataFile *const *) a;
+	const DataFile *f2 = *(const DataFile *const *) b;
+
+	if (f1->est_bytes != f2->est_bytes)
+		return f1->est_bytes > f2->est_bytes ? -1 : 1;
+	/* equal ones in the archive's order: neighbouring blocks together */
+	return f1 < f2 ? -1 : f1 > f2;
+}
+
+static int
+compare_jobs(const void *a, const void *b)
+{
+	const Job  *j1 = a;
+	const Job  *j2 = b;
+
+	if (j1->est_bytes != j2->est_bytes)
+		return j1->est_bytes > j2->est_bytes ? -1 : 1;
+	if (j1->kind != j2->kind)
+		return j1->kind < j2->kind ? -1 : 1;
+	return j1->first < j2->first ? -1 : j1->first > j2->first;
+}
+
+static void
+add_data_files(JobQueue *queue, const ChunkPlan *plan)
+{
+	Job		   *batch = NULL;
+
+	for (int i = 0; i < plan->n_files; i++)
+		queue->files[i] = &plan->files[i];
+	qsort(queue->files, plan->n_files, sizeof(DataFile *), compare_files);
+
+	for (int i = 0; i < plan->n_files; i++)
+	{
+		uint64		bytes = queue->files[i]->est_bytes;
+
+		if (batch == NULL || batch->n == BATCH_FILES ||
+			batch->est_bytes + bytes > BATCH_BYTES)
+		{
+			batch = &queue->jobs[queue->n_jobs++];
+			*batch = (Job) {.kind = JOB_DATA_FILES,.first = i};
+		}
+		batch->n++;
+		batch->est_bytes += bytes;
+	}
+}
+
+static void
+add_large_objects(JobQueue *queue, const LargeObjects *objects)
+{
+	uint64		total = 0;
+
+	for (int i = 0; i < objects->n_groups; i++)
+		total += objects->groups[i].n_oids;
+	for (int i = 0; i < objects->n_groups; i++)
+		queue->jobs[queue->n_jobs++] = (Job)
+		{
+			.kind = JOB_LARGE_OBJECTS,
+			.first = i,
+			.n = 1,
+			.est_bytes = (uint64) ((double) objects->est_bytes *
+								   objects->groups[i].n_oids / total)
+		};
+}
+
+JobQueue *
+job_queue_make(const ChunkPlan *plan, const LargeObjects *objects)
+{
+	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
+
+	queue->files = pg_malloc((plan->n_files + 1) * sizeof(DataFile *));
+	queue->jobs = pg_malloc((plan->n_files + objects->n_groups + 1) *
+							sizeof(Job));
+	add_data_files(queue, plan);
+	add_large_objects(queue, objects);
+	qsort(queue->jobs, queue->n_jobs, sizeof(Job), compare_jobs);
+	return queue;
+}
+
+char *
+data_file_describe(const DataFile *file, const DumpTables *tables)
+{
+	const char *name = tables->tables[file->table].name;
+
+	if (file->n_chunks == 1)
+		return psprintf("table %s", name);
+	return psprintf("chunk %d of %d of table %s",
+					file->chunk_no, file->n_chunks, name);
+}
+
+char *
+job_describe(const JobQueue *queue, const Job *job, const DumpTables *tables,
+			 const LargeObjects *objects)
+{
+	PQExpBufferData buf;
+
+	if (job->kind == JOB_LARGE_OBJECTS)
+	{
+		const LargeObjectGroup *group = &objects->groups[job->first];
+
+		return psprintf("%d large objects, %u to %u", group->n_oids,
+						group->oids[0], group->oids[group->n_oids - 1]);
+	}
+	initPQExpBuffer(&buf);
+	for (int i = 0; i < job->n; i++)
+	{
+		char	   *text = data_file_describe(queue->files[job->first + i],
+											  tables);
+
+		appendPQExpBuffer(&buf, "%s%s", i > 0 ? ", " : "", text);
+		free(text);
+	}
+	return buf.data;
+}

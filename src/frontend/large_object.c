@@ -1,0 +1,227 @@
+/*
+ * large_object.c
+ *		Reads large objects and writes their files.
+ *
+ * Objects are fetched by lo_get(), a batch of first pieces in one query, as
+ * most objects are small and a round trip each would be most of the work.
+ * lo_get() checks privileges as lo_open() does.
+ */
+#include "fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "large_object.h"
+#include "sink.h"
+
+#define GROUP_OBJECTS 1000
+#define BATCH_OBJECTS 16
+#define PIECE_BYTES (1024 * 1024)
+
+/* ----------
+ * Which objects
+ * ----------
+ */
+/* The OIDs in a BLOB METADATA entry: one a line (pg_dump.c:dumpLO). */
+static void
+read_metadata(const TocEntry **by_id, const TocEntry *blobs,
+			  LargeObjectList *list)
+{
+	const TocEntry *metadata = NULL;
+	const char *pos;
+	int			space = 0;
+
+	if (blobs->n_deps > 0)
+		metadata = by_id[Max(0, blobs->deps[0])];
+	if (metadata == NULL || !toc_entry_is(metadata, "BLOB METADATA") ||
+		metadata->defn == NULL)
+		pg_fatal("pg_dump does not list the large objects \"%s\"", blobs->tag);
+	pos = metadata->defn;
+	while (*pos)
+	{
+		char	   *end;
+		unsigned long oid = strtoul(pos, &end, 10);
+
+		if (end == pos || *end != '\n')
+			pg_fatal("could not read the list of large objects \"%s\"",
+					 blobs->tag);
+		if (list->n_oids == space)
+		{
+			space = Max(64, space * 2);
+			list->oids = pg_realloc(list->oids, space * sizeof(Oid));
+		}
+		list->oids[list->n_oids++] = (Oid) oid;
+		pos = end + 1;
+	}
+}
+
+/* All there are, as pg_dump up to 16 reads them (pg_dump.c:dumpBlobs). */
+static void
+read_all_oids(PGconn *conn, LargeObjectList *list)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT oid FROM pg_catalog.pg_largeobject_metadata ORDER BY 1");
+
+	list->n_oids = PQntuples(res);
+	list->oids = pg_malloc((list->n_oids + 1) * sizeof(Oid));
+	for (int i = 0; i < list->n_oids; i++)
+		list->oids[i] = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
+	PQclear(res);
+}
+
+static void
+make_groups(LargeObjects *objects, const LargeObjectList *list)
+{
+	int			more = (list->n_oids + GROUP_OBJECTS - 1) / GROUP_OBJECTS;
+
+	objects->groups = pg_realloc(objects->groups,
+								 (objects->n_groups + more + 1) *
+								 sizeof(LargeObjectGroup));
+	for (int first = 0; first < list->n_oids; first += GROUP_OBJECTS)
+	{
+		LargeObjectGroup *group = &objects->groups[objects->n_groups++];
+
+		group->oids = list->oids + first;
+		group->n_oids = Min(GROUP_OBJECTS, list->n_oids - first);
+	}
+}
+
+LargeObjects *
+large_objects_read(PGconn *conn, const Toc *toc)
+{
+	LargeObjects *objects = pg_malloc0(sizeof(LargeObjects));
+	const TocEntry **by_id = toc_entries_by_id(toc);
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		LargeObjectList *list;
+
+		if (!entry->had_dumper || !toc_entry_is(entry, "BLOBS"))
+			continue;
+		objects->lists = pg_realloc(objects->lists,
+									(objects->n_lists + 1) *
+									sizeof(LargeObjectList));
+		list = &objects->lists[objects->n_lists++];
+		memset(list, 0, sizeof(LargeObjectList));
+		list->filename = entry->filename;
+		if (toc->minor >= 16)
+			read_metadata(by_id, entry, list);
+		else
+			read_all_oids(conn, list);
+		make_groups(objects, list);
+	}
+	free(by_id);
+	if (objects->n_lists > 0)
+	{
+		PGresult   *res = session_query(conn,
+										"SELECT pg_catalog.pg_relation_size('pg_catalog.pg_largeobject')");
+
+		objects->est_bytes = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+		PQclear(res);
+	}
+	return objects;
+}
+
+/* ----------
+ * Their contents
+ * ----------
+ */
+char *
+large_object_path(const char *directory, Oid oid)
+{
+	return psprintf("%s/blob_%u.dat", directory, oid);
+}
+
+/* What follows the first piece of an object. */
+static void
+dump_rest(PGconn *conn, Oid oid, Sink *sink)
+{
+	int			len = PIECE_BYTES;
+
+	for (uint64 offset = PIECE_BYTES; len == PIECE_BYTES; offset += len)
+	{
+		char	   *sql = psprintf("SELECT pg_catalog.lo_get(%u, " UINT64_FORMAT ", %d)",
+								   oid, offset, PIECE_BYTES);
+		PGresult   *res = session_query_params(conn, sql, 0, NULL, 1);
+
+		len = PQgetlength(res, 0, 0);
+		sink_write(sink, PQgetvalue(res, 0, 0), len);
+		PQclear(res);
+		free(sql);
+	}
+}
+
+/* The first pieces of a batch of objects: one row each, in binary format. */
+static PGresult *
+fetch_first_pieces(PGconn *conn, const Oid *oids, int n_oids)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "SELECT pg_catalog.lo_get(t.oid, 0, %d)"
+					  " FROM pg_catalog.unnest('{", PIECE_BYTES);
+	for (int i = 0; i < n_oids; i++)
+		appendPQExpBuffer(&sql, "%s%u", i > 0 ? "," : "", oids[i]);
+	appendPQExpBufferStr(&sql, "}'::pg_catalog.oid[])"
+						 " WITH ORDINALITY t (oid, no) ORDER BY t.no");
+	res = session_query_params(conn, sql.data, 0, NULL, 1);
+	if (PQntuples(res) != n_oids)
+		pg_fatal("the server sent %d large objects where %d were expected",
+				 PQntuples(res), n_oids);
+	termPQExpBuffer(&sql);
+	return res;
+}
+
+void
+large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
+						const char *directory, const CompressSpec *compress,
+						uint64 *raw_bytes, uint64 *stored_bytes)
+{
+	for (int first = 0; first < group->n_oids; first += BATCH_OBJECTS)
+	{
+		const Oid  *oids = group->oids + first;
+		int			n_oids = Min(BATCH_OBJECTS, group->n_oids - first);
+		PGresult   *res = fetch_first_pieces(conn, oids, n_oids);
+
+		for (int i = 0; i < n_oids; i++)
+		{
+			char	   *path = large_object_path(directory, oids[i]);
+			Sink	   *sink = sink_open_archive_file(path, compress);
+
+			sink_write(sink, PQgetvalue(res, i, 0), PQgetlength(res, i, 0));
+			if (PQgetlength(res, i, 0) == PIECE_BYTES)
+				dump_rest(conn, oids[i], sink);
+			sink_finish(sink);
+			*raw_bytes += sink->bytes_in;
+			*stored_bytes += sink_stored_bytes(sink);
+			sink_free(sink);
+			free(path);
+		}
+		PQclear(res);
+	}
+}
+
+void
+large_object_lists_write(const LargeObjects *objects, const char *directory)
+{
+	for (int i = 0; i < objects->n_lists; i++)
+	{
+		const LargeObjectList *list = &objects->lists[i];
+		char	   *path = psprintf("%s/%s", directory, list->filename);
+		Sink	   *sink = sink_file_new(path);
+		PQExpBufferData lines;
+
+		initPQExpBuffer(&lines);
+		for (int j = 0; j < list->n_oids; j++)
+			appendPQExpBuffer(&lines, "%u blob_%u.dat\n",
+							  list->oids[j], list->oids[j]);
+		if (PQExpBufferDataBroken(lines))
+			pg_fatal("out of memory");
+		sink_write(sink, lines.data, lines.len);
+		sink_finish(sink);
+		sink_free(sink);
+		termPQExpBuffer(&lines);
+		free(path);
+	}
+}

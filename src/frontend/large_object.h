@@ -1,0 +1,61 @@
+/*
+ * large_object.h
+ *		Large objects: which ones, in which groups, and their contents.
+ */
+#ifndef LARGE_OBJECT_H
+#define LARGE_OBJECT_H
+
+#include "fe_compat.h"
+
+#include "connection.h"
+#include "toc.h"
+
+/* Objects that one worker dumps in one go, one file each. */
+typedef struct LargeObjectGroup
+{
+	const Oid  *oids;			/* borrowed from the list */
+	int			n_oids;
+} LargeObjectGroup;
+
+/* One BLOBS entry: a file that lists objects. */
+typedef struct LargeObjectList
+{
+	char	   *filename;		/* borrowed from the TOC, e.g. blobs.toc */
+	Oid		   *oids;
+	int			n_oids;
+} LargeObjectList;
+
+typedef struct LargeObjects
+{
+	LargeObjectList *lists;
+	int			n_lists;
+	LargeObjectGroup *groups;
+	int			n_groups;
+	uint64		est_bytes;		/* of all groups together */
+} LargeObjects;
+
+/*
+ * The large objects of an archive, in groups of at most 1000.  Up to archive
+ * format 1.15 one entry stands for all objects there are; from 1.16 on each
+ * entry's objects are listed in the BLOB METADATA entry it depends on.
+ */
+extern LargeObjects *large_objects_read(PGconn *conn, const Toc *toc);
+
+/*
+ * Write the objects of a group to files directory/blob_<oid>.dat<suffix>.
+ * Adds the bytes read and stored.  Memory: 16 MiB.
+ */
+extern void large_object_group_dump(PGconn *conn,
+									const LargeObjectGroup *group,
+									const char *directory,
+									const CompressSpec *compress,
+									uint64 *raw_bytes, uint64 *stored_bytes);
+
+/* The name of an object's file, without the suffix; owned. */
+extern char *large_object_path(const char *directory, Oid oid);
+
+/* Write the lists, which are never compressed (_EndLO). */
+extern void large_object_lists_write(const LargeObjects *objects,
+									 const char *directory);
+
+#endif							/* LARGE_OBJECT_H */

@@ -1,0 +1,62 @@
+/*
+ * options.h
+ *		What the command line asked for.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "fe_compat.h"
+
+#include "fe_utils/connect_utils.h"
+
+#include "compress_spec.h"
+
+typedef enum SyncMethod
+{
+	SYNC_NONE,					/* --no-sync */
+	SYNC_FSYNC,					/* every file, then the directory */
+	SYNC_SYNCFS					/* the whole file system at once */
+} SyncMethod;
+
+typedef struct Options
+{
+	/* The archive */
+	const char *directory;
+	int			jobs;
+	bool		verbose;
+	bool		compress_given; /* else the default of pg_dump's major */
+	CompressSpec compress;
+	SyncMethod	sync_method;
+
+	/* How tables are split */
+	bool		no_chunks;
+	uint64		chunk_bytes;	/* 0 = by rule, see chunk_plan.h */
+	BlockNumber segment_pages;	/* 0 = not asked for */
+
+	/* The session, as pg_dump's setup_connection() has it */
+	ConnParams	connection;
+	const char *role;
+	const char *encoding;
+	const char *snapshot;
+	const char *lock_wait_timeout;
+	bool		serializable_deferrable;
+	bool		enable_row_security;
+	bool		quote_all_identifiers;
+	const char *extra_float_digits;
+
+	/* Stock pg_dump */
+	const char *pg_dump_path;	/* NULL = search */
+	const char **pg_dump_args;	/* what it is given as the user wrote it */
+	int			n_pg_dump_args;
+} Options;
+
+/*
+ * Read the command line.  Prints and exits for --help and --version; exits
+ * with a message for what is wrong or cannot be done.
+ */
+extern const Options *options_parse(int argc, char **argv);
+
+/* The usage text, as --help prints it (help.c). */
+extern void print_help(const char *progname);
+
+#endif							/* OPTIONS_H */

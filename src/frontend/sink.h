@@ -1,0 +1,71 @@
+/*
+ * sink.h
+ *		Where the bytes of one archive file go: a chain of sinks, each handing
+ *		what it made to the next, the last one writing a file.
+ *
+ * A sink is opened, written to any number of times, finished once, and freed.
+ * All operations exit with a message on failure: a data file that cannot be
+ * written whole ends the run.
+ */
+#ifndef SINK_H
+#define SINK_H
+
+#include "compress_spec.h"
+
+typedef struct Sink Sink;
+
+typedef struct SinkOps
+{
+	/* Take len bytes; they may be kept back until finish(). */
+	void		(*write) (Sink *sink, const void *data, size_t len);
+
+	/* Pass on what is kept back, complete the format, finish the next sink. */
+	void		(*finish) (Sink *sink);
+
+	/* Free this sink and the next ones, finished or not. */
+	void		(*free) (Sink *sink);
+} SinkOps;
+
+/* Base of every sink: the first member of its struct. */
+struct Sink
+{
+	const SinkOps *ops;
+	Sink	   *next;			/* owned; NULL in the last sink */
+	uint64		bytes_in;		/* taken so far, counted by sink_write() */
+};
+
+static inline void
+sink_write(Sink *sink, const void *data, size_t len)
+{
+	sink->bytes_in += len;
+	sink->ops->write(sink, data, len);
+}
+
+static inline void
+sink_finish(Sink *sink)
+{
+	sink->ops->finish(sink);
+}
+
+static inline void
+sink_free(Sink *sink)
+{
+	sink->ops->free(sink);
+}
+
+/* The bytes that reached the file, for a chain that begins with this sink. */
+extern uint64 sink_stored_bytes(const Sink *sink);
+
+/*
+ * A new file in the archive, compressed as asked: path is made without the
+ * method's suffix, which is added here.  The file must not exist; mode 0600.
+ */
+extern Sink *sink_open_archive_file(const char *path, const CompressSpec *spec);
+
+/* The sinks themselves; next is taken over. */
+extern Sink *sink_file_new(const char *path);
+extern Sink *sink_gzip_new(Sink *next, int level);
+extern Sink *sink_lz4_new(Sink *next, int level);
+extern Sink *sink_zstd_new(Sink *next, const CompressSpec *spec);
+
+#endif							/* SINK_H */

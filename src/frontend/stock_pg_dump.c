@@ -1,0 +1,402 @@
+/*
+ * stock_pg_dump.c
+ *		Runs stock pg_dump to learn what is to be dumped.
+ */
+#include "fe_compat.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "cleanup.h"
+#include "stock_pg_dump.h"
+
+#define MIN_MAJOR 14
+
+struct StockPgDump
+{
+	char	   *path;
+	int			major;
+	pid_t		pid;			/* 0 when not running */
+	int			out_fd;			/* its standard output, -1 when closed */
+	int			err_fd;			/* its standard error, -1 when closed */
+	char		buffer[65536];	/* read from out_fd, not yet taken */
+	size_t		start;
+	size_t		end;
+};
+
+/* ----------
+ * Running a program
+ * ----------
+ */
+
+/*
+ * Start path with args (NULL terminated), its outputs in pipes.  password, if
+ * any, goes by the environment: argv is for all to see.
+ */
+static void
+spawn(StockPgDump *pg_dump, const char **args, const char *password)
+{
+	int			out[2];
+	int			err[2];
+#ifdef __linux__
+	pid_t		parent = getpid();
+#endif
+
+	if (pipe(out) < 0 || pipe(err) < 0)
+		pg_fatal("could not create pipe: %m");
+	fflush(NULL);
+	pg_dump->pid = fork();
+	if (pg_dump->pid < 0)
+		pg_fatal("could not create child process: %m");
+	if (pg_dump->pid == 0)
+	{
+		cleanup_reset_signals();
+#ifdef __linux__
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(1);
+#endif
+		dup2(out[1], STDOUT_FILENO);
+		dup2(err[1], STDERR_FILENO);
+		close(out[0]);
+		close(out[1]);
+		close(err[0]);
+		close(err[1]);
+		if (password)
+			setenv("PGPASSWORD", password, 1);
+		execv(pg_dump->path, (char *const *) args);
+		fprintf(stderr, "could not execute \"%s\": %s\n",
+				pg_dump->path, strerror(errno));
+		_exit(127);
+	}
+	close(out[1]);
+	close(err[1]);
+	pg_dump->out_fd = out[0];
+	pg_dump->err_fd = err[0];
+	pg_dump->start = pg_dump->end = 0;
+}
+
+/* Read what there is; false (and the descriptor closed) at the end. */
+static bool
+read_some(int *fd, char *buf, size_t space, size_t *len)
+{
+	ssize_t		got = read(*fd, buf, space);
+
+	*len = 0;
+	if (got < 0 && errno == EINTR)
+		return true;
+	if (got < 0)
+		pg_fatal("could not read from pg_dump: %m");
+	if (got == 0)
+	{
+		close(*fd);
+		*fd = -1;
+		return false;
+	}
+	*len = got;
+	return true;
+}
+
+/*
+ * Wait until there is output to take, showing meanwhile what the program says
+ * on its standard error.  False when its output has ended.
+ */
+static bool
+fill_buffer(StockPgDump *pg_dump)
+{
+	pg_dump->start = pg_dump->end = 0;
+	while (pg_dump->out_fd >= 0 && pg_dump->end == 0)
+	{
+		struct pollfd fds[2] = {
+			{.fd = pg_dump->out_fd,.events = POLLIN},
+			{.fd = pg_dump->err_fd,.events = POLLIN}	/* -1 is ignored */
+		};
+
+		cleanup_check_interrupt();
+		if (poll(fds, 2, -1) < 0)
+		{
+			if (errno == EINTR)
+				continue;
+			pg_fatal("%s() failed: %m", "poll");
+		}
+		if (fds[1].revents)
+		{
+			char		text[4096];
+			size_t		len;
+
+			read_some(&pg_dump->err_fd, text, sizeof(text), &len);
+			fwrite(text, 1, len, stderr);
+		}
+		if (fds[0].revents)
+			read_some(&pg_dump->out_fd, pg_dump->buffer,
+					  sizeof(pg_dump->buffer), &pg_dump->end);
+	}
+	return pg_dump->end > 0;
+}
+
+/* A TocReadCallback. */
+static size_t
+read_output(void *arg, void *buf, size_t len)
+{
+	StockPgDump *pg_dump = arg;
+	size_t		done = 0;
+
+	while (done < len)
+	{
+		size_t		part;
+
+		if (pg_dump->start == pg_dump->end && !fill_buffer(pg_dump))
+			break;
+		part = Min(len - done, pg_dump->end - pg_dump->start);
+		memcpy((char *) buf + done, pg_dump->buffer + pg_dump->start, part);
+		pg_dump->start += part;
+		done += part;
+	}
+	return done;
+}
+
+/* Its last words, then its exit status. */
+static int
+wait_for_exit(StockPgDump *pg_dump, bool show_errors)
+{
+	int			status;
+
+	if (pg_dump->out_fd >= 0)
+		close(pg_dump->out_fd);
+	pg_dump->out_fd = -1;
+	while (pg_dump->err_fd >= 0)
+	{
+		char		text[4096];
+		size_t		len;
+
+		read_some(&pg_dump->err_fd, text, sizeof(text), &len);
+		if (show_errors)
+			fwrite(text, 1, len, stderr);
+	}
+	while (waitpid(pg_dump->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			pg_fatal("%s() failed: %m", "waitpid");
+	pg_dump->pid = 0;
+	return status;
+}
+
+/* ----------
+ * Finding it
+ * ----------
+ */
+static bool
+is_executable(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		access(path, X_OK) == 0;
+}
+
+/* The first pg_dump in PATH, or NULL; owned. */
+static char *
+search_path(void)
+{
+	const char *path = getenv("PATH");
+	char	   *dirs;
+	char	   *rest;
+
+	if (path == NULL)
+		return NULL;
+	rest = dirs = pg_strdup(path);
+	while (rest)
+	{
+		char	   *dir = rest;
+		char	   *candidate;
+
+		rest = strchr(dir, ':');
+		if (rest)
+			*rest++ = '\0';
+		candidate = psprintf("%s/pg_dump", *dir ? dir : ".");
+		if (is_executable(candidate))
+		{
+			free(dirs);
+			return candidate;
+		}
+		free(candidate);
+	}
+	free(dirs);
+	return NULL;
+}
+
+static char *
+find_path(const Options *options, const char *argv0)
+{
+	char		self[MAXPGPATH];
+	char	   *path;
+
+	if (options->pg_dump_path)
+	{
+		if (!is_executable(options->pg_dump_path))
+			pg_fatal("there is no program \"%s\"", options->pg_dump_path);
+		return pg_strdup(options->pg_dump_path);
+	}
+	if (find_my_exec(argv0, self) == 0)
+	{
+		*last_dir_separator(self) = '\0';
+		path = psprintf("%s/pg_dump", self);
+		if (is_executable(path))
+			return path;
+		free(path);
+	}
+	path = search_path();
+	if (path == NULL)
+	{
+		pg_log_error("program \"pg_dump\" was found neither beside pg_pardump nor in PATH");
+		pg_log_error_hint("pg_dump reads the schema: install PostgreSQL's client programs, or name it by --pg-dump.");
+		exit(1);
+	}
+	return path;
+}
+
+/* Ask it: "pg_dump (PostgreSQL) 17.2 (Debian ...)", "... 19beta1", ... */
+static int
+ask_major(StockPgDump *pg_dump)
+{
+	const char *args[] = {pg_dump->path, "--version", NULL};
+	const char *prefix = "pg_dump (PostgreSQL) ";
+	char		line[256];
+	size_t		len;
+	int			major = 0;
+
+	spawn(pg_dump, args, NULL);
+	len = read_output(pg_dump, line, sizeof(line) - 1);
+	line[len] = '\0';
+	if (wait_for_exit(pg_dump, true) == 0 &&
+		strncmp(line, prefix, strlen(prefix)) == 0)
+		major = atoi(line + strlen(prefix));
+	if (major == 0)
+		pg_fatal("\"%s\" does not say its version as pg_dump does",
+				 pg_dump->path);
+	return major;
+}
+
+/* Nothing of it may outlive this process. */
+static void
+stop_at_exit(void *arg)
+{
+	stock_pg_dump_stop(arg);
+}
+
+StockPgDump *
+stock_pg_dump_find(const Options *options, const char *argv0)
+{
+	StockPgDump *pg_dump = pg_malloc0(sizeof(StockPgDump));
+
+	pg_dump->path = find_path(options, argv0);
+	pg_dump->out_fd = pg_dump->err_fd = -1;
+	cleanup_push(stop_at_exit, pg_dump);
+	pg_dump->major = ask_major(pg_dump);
+	if (pg_dump->major < MIN_MAJOR)
+	{
+		pg_log_error("\"%s\" is of PostgreSQL %d, which is too old",
+					 pg_dump->path, pg_dump->major);
+		pg_log_error_hint("Use pg_dump %d or newer, of the server's major or a later one.",
+						  MIN_MAJOR);
+		exit(1);
+	}
+	return pg_dump;
+}
+
+int
+stock_pg_dump_major(const StockPgDump *pg_dump)
+{
+	return pg_dump->major;
+}
+
+/* ----------
+ * Asking it
+ * ----------
+ */
+static void
+start(StockPgDump *pg_dump, const Options *options,
+	  const PeerAddress *address, const char *snapshot)
+{
+	int			n = 0;
+	const char **args = pg_malloc((options->n_pg_dump_args + 8) *
+								  sizeof(char *));
+
+	args[n++] = pg_dump->path;
+	args[n++] = "-Fc";
+	args[n++] = "-Z0";
+	args[n++] = "-w";			/* whoever is asked, was asked already */
+	args[n++] = psprintf("--snapshot=%s", snapshot);
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+		args[n++] = options->pg_dump_args[i];
+	args[n++] = "-d";
+	args[n++] = address->conninfo;
+	args[n] = NULL;
+
+	pg_log_info("reading the schema with \"%s\"", pg_dump->path);
+	spawn(pg_dump, args, address->password);
+	free(args);
+}
+
+/* It ended before its table of contents did. */
+static void
+failed(StockPgDump *pg_dump, const char *problem)
+{
+	int			status = wait_for_exit(pg_dump, true);
+
+	cleanup_check_interrupt();
+	if (WIFSIGNALED(status))
+		pg_log_error("pg_dump was terminated by signal %d: %s",
+					 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) != 0)
+		pg_log_error("pg_dump failed with exit code %d", WEXITSTATUS(status));
+	else
+		pg_log_error("the output of pg_dump ended in %s", problem);
+	exit(WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1);
+}
+
+/* Warnings that came with the table of contents and are not shown yet. */
+static void
+show_pending_errors(StockPgDump *pg_dump)
+{
+	struct pollfd fd = {.events = POLLIN};
+	char		text[4096];
+	size_t		len;
+
+	while ((fd.fd = pg_dump->err_fd) >= 0 && poll(&fd, 1, 0) > 0)
+	{
+		read_some(&pg_dump->err_fd, text, sizeof(text), &len);
+		fwrite(text, 1, len, stderr);
+	}
+}
+
+Toc *
+stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
+					   const PeerAddress *address, const char *snapshot)
+{
+	const char *problem;
+	Toc		   *toc;
+
+	start(pg_dump, options, address, snapshot);
+	toc = toc_read_custom(read_output, pg_dump, &problem);
+	if (toc == NULL)
+		failed(pg_dump, problem);
+	show_pending_errors(pg_dump);
+	return toc;
+}
+
+void
+stock_pg_dump_stop(StockPgDump *pg_dump)
+{
+	if (pg_dump->pid == 0)
+		return;
+	/* its handler cancels its statement; killed by a closed pipe it would not */
+	kill(pg_dump->pid, SIGTERM);
+	wait_for_exit(pg_dump, false);
+}

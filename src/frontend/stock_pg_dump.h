@@ -1,0 +1,44 @@
+/*
+ * stock_pg_dump.h
+ *		The stock pg_dump that makes the plan: found, asked, stopped.
+ *
+ * `pg_dump -Fc` into a pipe writes its table of contents before any data, and
+ * so gives the exact list of what the user's options choose, by the code that
+ * defines it.  It then blocks on the pipe, its locks held, until stopped.
+ */
+#ifndef STOCK_PG_DUMP_H
+#define STOCK_PG_DUMP_H
+
+#include "fe_compat.h"
+
+#include "connection.h"
+#include "options.h"
+#include "toc.h"
+
+typedef struct StockPgDump StockPgDump;
+
+/*
+ * Find the pg_dump to use: the one the user named, else the one beside this
+ * program, else the first in PATH.  Exits with a message if there is none, if
+ * it does not answer, or if it is older than 14.
+ */
+extern StockPgDump *stock_pg_dump_find(const Options *options,
+									   const char *argv0);
+
+/* Its major version, e.g. 15. */
+extern int	stock_pg_dump_major(const StockPgDump *pg_dump);
+
+/*
+ * Run it with the user's options under a snapshot and read its table of
+ * contents.  If it fails its own words are shown and this program exits with
+ * its exit code.  It is left running, blocked, with its locks.
+ */
+extern Toc *stock_pg_dump_read_toc(StockPgDump *pg_dump,
+								   const Options *options,
+								   const PeerAddress *address,
+								   const char *snapshot);
+
+/* Stop it quietly.  Its locks are gone when this returns. */
+extern void stock_pg_dump_stop(StockPgDump *pg_dump);
+
+#endif							/* STOCK_PG_DUMP_H */

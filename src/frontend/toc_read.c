@@ -1,0 +1,254 @@
+/*
+ * toc_read.c
+ *		Reads the table of contents of a custom format archive.
+ *
+ * pg_dump writes it in front of all data when its output is a pipe, so that a
+ * dump in this format is the exact list of what pg_dump would do.  The input
+ * comes from another program: lengths and counts are checked before they are
+ * believed.
+ */
+#include "fe_compat.h"
+
+#include "toc.h"
+
+/* InitArchiveFmt_Custom's format byte (archCustom) */
+#define FORMAT_CUSTOM 1
+
+/* No name or statement is longer: PostgreSQL's limit for a value. */
+#define MAX_STRING_BYTES ((int) 1024 * 1024 * 1024 - 1)
+
+/* Long strings are read in steps, so that a false length allocates nothing. */
+#define STRING_STEP_BYTES (1024 * 1024)
+
+typedef struct TocReader
+{
+	TocReadCallback read;
+	void	   *arg;
+	bool		at_end;			/* input ended; all reads give zeros */
+} TocReader;
+
+static void
+read_bytes(TocReader *reader, void *buf, size_t len)
+{
+	if (!reader->at_end && reader->read(reader->arg, buf, len) != len)
+		reader->at_end = true;
+	if (reader->at_end)
+		memset(buf, 0, len);
+}
+
+static int
+read_byte(TocReader *reader)
+{
+	unsigned char byte;
+
+	read_bytes(reader, &byte, 1);
+	return byte;
+}
+
+/* Sign byte, then 4 bytes from the lowest (ReadInt). */
+static int
+read_int(TocReader *reader)
+{
+	unsigned char bytes[5];
+	uint32		value;
+
+	read_bytes(reader, bytes, sizeof(bytes));
+	value = bytes[1] | (uint32) bytes[2] << 8 | (uint32) bytes[3] << 16 |
+		(uint32) bytes[4] << 24;
+	if (value > PG_INT32_MAX)
+		pg_fatal("invalid number in the output of pg_dump");
+	return bytes[0] ? -(int) value : (int) value;
+}
+
+/* Length, or -1 for NULL, then the bytes (ReadStr). */
+static char *
+read_string(TocReader *reader)
+{
+	int			len = read_int(reader);
+	char	   *result;
+	int			done = 0;
+
+	if (len < 0)
+		return NULL;
+	if (len > MAX_STRING_BYTES)
+		pg_fatal("invalid string length in the output of pg_dump");
+	result = pg_malloc(Min(len, STRING_STEP_BYTES) + 1);
+	while (done < len && !reader->at_end)
+	{
+		int			part = Min(len - done, STRING_STEP_BYTES);
+
+		if (done > 0)
+			result = pg_realloc(result, (size_t) done + part + 1);
+		read_bytes(reader, result + done, part);
+		done += part;
+	}
+	result[done] = '\0';
+	return result;
+}
+
+/* A string that is always there. */
+static char *
+read_name(TocReader *reader, const char *what)
+{
+	char	   *result = read_string(reader);
+
+	if (result == NULL && !reader->at_end)
+		pg_fatal("missing %s in the output of pg_dump", what);
+	return result ? result : pg_strdup("");
+}
+
+static Oid
+read_oid(TocReader *reader)
+{
+	char	   *text = read_name(reader, "object identifier");
+	Oid			result = (Oid) strtoul(text, NULL, 10);
+
+	free(text);
+	return result;
+}
+
+static void
+read_head(TocReader *reader, Toc *toc)
+{
+	char		magic[5];
+	int			major;
+	int			int_size;
+	int			format;
+
+	read_bytes(reader, magic, sizeof(magic));
+	if (reader->at_end)
+		return;
+	if (memcmp(magic, "PGDMP", sizeof(magic)) != 0)
+		pg_fatal("the output of pg_dump is not an archive");
+	major = read_byte(reader);
+	toc->minor = read_byte(reader);
+	toc->revision = read_byte(reader);
+	int_size = read_byte(reader);
+	toc->offset_size = read_byte(reader);
+	format = read_byte(reader);
+	if (reader->at_end)
+		return;
+	if (major != 1 || toc->minor < 14 || toc->minor > 16)
+	{
+		pg_log_error("pg_dump writes archive format %d.%d, which is not supported",
+					 major, toc->minor);
+		pg_log_error_hint("Use pg_dump 14 to 19 with this version of pg_pardump.");
+		exit(1);
+	}
+	if (int_size != 4 || toc->offset_size < 1 || toc->offset_size > 8 ||
+		format != FORMAT_CUSTOM)
+		pg_fatal("the output of pg_dump is not an archive in the custom format");
+
+	if (toc->minor >= 15)
+		(void) read_byte(reader);	/* compression method, 1.15 on */
+	else
+		(void) read_int(reader);	/* compression level */
+	for (int i = 0; i < (int) lengthof(toc->created); i++)
+		toc->created[i] = read_int(reader);
+	toc->dbname = read_string(reader);
+	toc->server_version = read_string(reader);
+	toc->pg_dump_version = read_string(reader);
+}
+
+static void
+read_deps(TocReader *reader, TocEntry *entry)
+{
+	int			space = 0;
+	char	   *text;
+
+	while ((text = read_string(reader)) != NULL && !reader->at_end)
+	{
+		if (entry->n_deps == space)
+		{
+			space = Max(4, space * 2);
+			entry->deps = pg_realloc(entry->deps, space * sizeof(int));
+		}
+		entry->deps[entry->n_deps++] = atoi(text);
+		free(text);
+	}
+}
+
+static void
+read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
+{
+	entry->dump_id = read_int(reader);
+	if (entry->dump_id <= 0 && !reader->at_end)
+		pg_fatal("invalid dump ID %d in the output of pg_dump", entry->dump_id);
+	entry->had_dumper = read_int(reader) != 0;
+	entry->catalog_oid = read_oid(reader);
+	entry->oid = read_oid(reader);
+	entry->tag = read_name(reader, "tag");
+	entry->desc = read_name(reader, "description");
+	entry->section = (TocSection) read_int(reader);
+	entry->defn = read_string(reader);
+	entry->drop_stmt = read_string(reader);
+	entry->copy_stmt = read_string(reader);
+	entry->namespace = read_string(reader);
+	entry->tablespace = read_string(reader);
+	entry->tableam = read_string(reader);
+	if (toc->minor >= 16)
+		entry->relkind = read_int(reader);
+	entry->owner = read_string(reader);
+	free(read_string(reader));	/* WITH OIDS, always "false" */
+	read_deps(reader, entry);
+
+	/* what the custom format adds: a flag and an offset */
+	for (int i = 0; i <= toc->offset_size; i++)
+		(void) read_byte(reader);
+}
+
+/* An entry may depend on one that is not in the archive: its ID is taken too. */
+static void
+note_ids(Toc *toc, const TocEntry *entry)
+{
+	toc->max_dump_id = Max(toc->max_dump_id, entry->dump_id);
+	for (int i = 0; i < entry->n_deps; i++)
+		toc->max_dump_id = Max(toc->max_dump_id, entry->deps[i]);
+}
+
+Toc *
+toc_read_custom(TocReadCallback read, void *arg, const char **problem)
+{
+	TocReader	reader = {read, arg, false};
+	Toc		   *toc = pg_malloc0(sizeof(Toc));
+	int			count;
+	int			space = 0;
+
+	*problem = "its head";
+	read_head(&reader, toc);
+	if (reader.at_end)
+		return NULL;
+	*problem = "its table of contents";
+	count = read_int(&reader);
+	if (count < 0)
+		pg_fatal("invalid number of entries in the output of pg_dump");
+
+	while (toc->n_entries < count)
+	{
+		TocEntry   *entry;
+
+		if (toc->n_entries == space)
+		{
+			space = Max(256, space * 2);
+			toc->entries = pg_realloc(toc->entries, space * sizeof(TocEntry));
+		}
+		entry = &toc->entries[toc->n_entries++];
+		memset(entry, 0, sizeof(TocEntry));
+		read_entry(&reader, toc, entry);
+		if (reader.at_end)
+			return NULL;
+		note_ids(toc, entry);
+	}
+	return reader.at_end ? NULL : toc;
+}
+
+const TocEntry **
+toc_entries_by_id(const Toc *toc)
+{
+	const TocEntry **result = pg_malloc0((toc->max_dump_id + 1) *
+										 sizeof(TocEntry *));
+
+	for (int i = 0; i < toc->n_entries; i++)
+		result[toc->entries[i].dump_id] = &toc->entries[i];
+	return result;
+}

@@ -1,0 +1,50 @@
+/*
+ * worker_pool.h
+ *		Processes that take jobs from a queue until none is left.
+ *
+ * The pool knows jobs by their numbers only.  The leader hands the next job to
+ * whichever worker asks (a pull model), so jobs should come largest first.
+ * Workers are forked when the pool runs and inherit all the leader knows by
+ * then; they report with a small result, and by their standard error, which
+ * the leader passes on.
+ *
+ * If a worker fails, by an error, a signal, or by vanishing, the first to
+ * fail is reported, with its own words and what it was doing; the others are
+ * ended in silence, and the program exits.
+ */
+#ifndef WORKER_POOL_H
+#define WORKER_POOL_H
+
+#include "fe_compat.h"
+
+#define WORKER_RESULT_MAX 256
+
+typedef struct WorkerTask
+{
+	void	   *arg;			/* given to every callback */
+	size_t		result_bytes;	/* of one job, at most WORKER_RESULT_MAX */
+
+	/* In a worker: once, before any job; a run of one job; once, at the end. */
+	void		(*start) (void *arg);
+	void		(*run) (void *arg, int job, void *result);
+	void		(*stop) (void *arg);
+
+	/* In the leader: a job is done; what a job is about, for a message. */
+	void		(*done) (void *arg, int job, const void *result);
+	char	   *(*describe) (void *arg, int job);	/* owned by the caller */
+
+	/*
+	 * In the leader: when watch_fd becomes readable.  Exits if that means the
+	 * end.
+	 */
+	int			watch_fd;
+	void		(*watch) (void *arg);
+} WorkerTask;
+
+/*
+ * Run jobs 0 to n_jobs - 1, in this order of beginning, on at most n_workers
+ * processes.  Returns when all jobs are done and all workers are gone.
+ */
+extern void worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs);
+
+#endif							/* WORKER_POOL_H */
