@@ -221,6 +221,15 @@ SELECT * FROM check_sampled('sampled', 400000);
 SELECT count(*) FROM (SELECT * FROM pg_pardump_chunks('sampled', 50000)
                       EXCEPT SELECT * FROM pg_pardump_chunks('sampled', 50000)) d;
 
+-- Every other block at random has no rows: the maps know which.
+CREATE UNLOGGED TABLE scattered (LIKE sampled) WITH (fillfactor = 10, autovacuum_enabled = off);
+INSERT INTO scattered SELECT * FROM sampled;
+DELETE FROM scattered WHERE hashint4((ctid::text::point)[0]::int) & 1 = 1;
+VACUUM scattered;
+SELECT * FROM check_sampled('scattered', 40000);
+SELECT max(real_bytes) < 1.15 * avg(real_bytes) AS well_balanced FROM planned('scattered', 40000);
+DROP TABLE scattered;
+
 -- A third is emptied and vacuumed, another one loses every other row.
 DELETE FROM sampled WHERE id <= 6000 OR id BETWEEN 6001 AND 12000 AND id % 2 = 0;
 SELECT * FROM check_sampled('sampled', 200000);
