@@ -8,6 +8,7 @@
  */
 #include "fe_compat.h"
 
+#include <limits.h>
 #include <zstd.h>
 
 #include "compress_spec.h"
