@@ -1,0 +1,240 @@
+# shellcheck shell=bash
+#
+# common.sh: what the scripts beside it share; they source this file.
+#
+# It gives messages, the right user (root for packages, an ordinary one for
+# PostgreSQL, which refuses to run as root), one work directory that holds all
+# that a script makes, and the clean-up that removes it however the script ends.
+
+# The scripts read other programs' output, and sort it: one language, one order.
+export LC_ALL=C.UTF-8
+export DEBIAN_FRONTEND=noninteractive
+
+TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+PROGRAM=$(basename "$0")
+WORK=
+JOB=
+CHILD=
+
+# Debian releases whose own PostgreSQL the tests run on, as major:release.
+# shellcheck disable=SC2034 # read by the scripts that source this file
+RELEASES="15:bookworm 17:trixie 18:forky"
+
+log()
+{
+	printf '%s: %s\n' "$PROGRAM" "$*" >&2
+}
+
+die()
+{
+	log "error: $*"
+	exit 1
+}
+
+# Print the header comment of the script as its help.
+print_help()
+{
+	sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
+}
+
+# Run a command as root: directly, or through sudo.
+as_root()
+{
+	if [ "$EUID" -eq 0 ]; then
+		"$@"
+	elif [ -x "$(command -v sudo)" ]; then
+		sudo -- "$@"
+	else
+		die "root is needed for \"$*\", and there is no sudo"
+	fi
+}
+
+# The PostgreSQL major to use: $PG_MAJOR; else the newest whose server and
+# headers are both installed; else the newest that the system's archive has.
+pg_major()
+{
+	local dir major=
+
+	if [ -n "${PG_MAJOR:-}" ]; then
+		echo "$PG_MAJOR"
+		return
+	fi
+	for dir in /usr/lib/postgresql/*/; do
+		if [ -x "$dir/bin/postgres" ] && [ -e "$dir/lib/pgxs/src/makefiles/pgxs.mk" ]; then
+			major+="$(basename "$dir") "
+		fi
+	done
+	if [ -z "$major" ]; then
+		major=$(apt-cache search --names-only '^postgresql-server-dev-[0-9]+$' |
+			sed 's/^postgresql-server-dev-\([0-9]*\) .*/\1/')
+	fi
+	tr ' ' '\n' <<<"$major" | sort -n | tail -n 1
+}
+
+# Copy the checkout's files to the directory $1, without what a build made and
+# without .git, so that a copy can belong to another user or to another major.
+copy_tree()
+{
+	mkdir -p "$1"
+	tar -C "$TREE" -cf - --exclude=./.git --exclude='*.o' --exclude='*.so' \
+		--exclude='*.bc' --exclude=./src/frontend/pg_pardump --exclude=./results \
+		--exclude=./tmp_check . | tar -C "$1" -xf - --no-same-owner
+}
+
+# Make $WORK, and see to it that it and all that runs below it goes away when
+# the script ends, also by a signal.  /var/tmp, because /tmp may be memory.
+make_work_directory()
+{
+	trap clean_up EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	WORK=${PG_PARDUMP_WORK:-}
+	if [ -z "$WORK" ]; then
+		WORK=$(mktemp -d -p "${TMPDIR:-/var/tmp}" pg_pardump.XXXXXX)
+	fi
+	unset PG_PARDUMP_WORK
+	# What a killed program leaves behind goes with the rest.
+	mkdir -p "$WORK/tmp"
+	export TMPDIR=$WORK/tmp
+}
+
+clean_up()
+{
+	local status=$?
+
+	trap - EXIT
+	trap '' HUP INT TERM	# a second Ctrl-C must not cut this short
+	end_child
+	end_job
+	if [ -n "$WORK" ]; then
+		stop_servers_below "$WORK"
+		cd /
+		rm -rf --one-file-system "$WORK" || status=1
+	fi
+	exit "$status"
+}
+
+# Have what the script needs, be an ordinary user, and have a work directory.
+# Arguments: the script's own, for it may start anew.
+prepare()
+{
+	if [ -z "${PG_PARDUMP_WORK:-}" ]; then
+		"$TREE/scripts/install_dependencies.sh"
+	fi
+	become_ordinary_user "$@"
+	make_work_directory
+}
+
+# As root, start this script anew as an ordinary user, from a copy of the tree
+# that this user can read, in a work directory that the user owns; the new
+# process replaces this one and cleans up.  As an ordinary user do nothing.
+# Arguments: the script's own.  PostgreSQL's variables are not inherited.
+become_ordinary_user()
+{
+	local user=nobody
+	local variable
+
+	for variable in "${!PG@}"; do
+		case $variable in
+			PG_MAJOR | PG_PARDUMP_*) ;;
+			*) unset "$variable" ;;
+		esac
+	done
+	if [ "$EUID" -ne 0 ]; then
+		return
+	fi
+	if id postgres >/dev/null 2>&1; then
+		user=postgres
+	fi
+	make_work_directory
+	copy_tree "$WORK/tree"
+	chown -R "$user:" "$WORK"
+	cd "$WORK" || die "could not change directory to \"$WORK\""
+	exec setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups \
+		env HOME="$WORK" USER="$user" LOGNAME="$user" PG_PARDUMP_WORK="$WORK" \
+		"$WORK/tree/scripts/$PROGRAM" "$@"
+}
+
+# Run a command in a process group of its own and wait for it, so that a signal
+# to the script is acted on at once and reaches the command's children too.
+# Returns its exit code.
+run_job()
+{
+	local status=0
+
+	set -m
+	"$@" </dev/null &
+	JOB=$!
+	set +m
+	wait "$JOB" || status=$?
+	JOB=
+	return "$status"
+}
+
+# Run one of these scripts, perhaps through sudo, with its output going on in
+# the file $1 and to standard output, and wait for it.  It stays in this
+# process group, so that sudo may ask for a password; a signal is passed on to
+# it, and it cleans up itself.  Returns its exit code.
+run_script()
+{
+	local output=$1
+	local status=0
+	local follower
+
+	shift
+	"$@" >"$output" 2>&1 </dev/null &
+	CHILD=$!
+	tail -n +1 -f --pid="$CHILD" "$output" &
+	follower=$!
+	wait "$CHILD" || status=$?
+	CHILD=
+	wait "$follower" || true
+	return "$status"
+}
+
+end_child()
+{
+	if [ -n "$CHILD" ]; then
+		kill -TERM "$CHILD" 2>/dev/null || sudo -n kill -TERM "$CHILD" || true
+		wait "$CHILD" || true
+	fi
+}
+
+# End the command of run_job and its children: politely, then by force.
+end_job()
+{
+	local tries
+
+	if [ -z "$JOB" ]; then
+		return 0
+	fi
+	kill -TERM -- "-$JOB" 2>/dev/null || true
+	for ((tries = 0; tries < 50; tries++)); do
+		if ! kill -0 -- "-$JOB" 2>/dev/null; then
+			return 0
+		fi
+		sleep 0.1
+	done
+	kill -KILL -- "-$JOB" 2>/dev/null || true
+}
+
+# Stop every PostgreSQL server whose data directory lies below the directory
+# $1, tests' servers included.  The working directory of the process must be
+# that data directory: a stale pid file names a process of somebody else.
+stop_servers_below()
+{
+	local pidfile pid tries
+
+	while read -r pidfile; do
+		pid=$(head -n 1 "$pidfile" 2>/dev/null) || continue
+		if [ "$(readlink "/proc/$pid/cwd")" != "$(dirname "$pidfile")" ]; then
+			continue
+		fi
+		kill -QUIT "$pid" 2>/dev/null || continue	# immediate shutdown
+		for ((tries = 0; tries < 100; tries++)); do
+			kill -0 "$pid" 2>/dev/null || break
+			sleep 0.1
+		done
+	done < <(find "$(readlink -f "$1")" -name postmaster.pid 2>/dev/null)
+}

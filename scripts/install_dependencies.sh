@@ -1,0 +1,97 @@
+#!/bin/bash
+#
+# install_dependencies.sh: install what building and testing pg_pardump needs.
+#
+# usage: scripts/install_dependencies.sh [--chroots]
+#
+# Debian 12 or newer, as root or as a user with sudo.  Only packages that are
+# missing are installed, and named before.  PostgreSQL is the major $PG_MAJOR,
+# or the newest that is installed, or the newest that the archive has; when
+# its server package is new, no cluster is created or started by it.
+#
+#   --chroots   also debootstrap, which scripts/chroot.sh needs
+
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+CLUSTER_CONF=/etc/postgresql-common/createcluster.d/pg_pardump_install.conf
+
+missing_packages()
+{
+	local package
+
+	for package; do
+		if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+			echo "$package"
+		fi
+	done
+}
+
+package_list()
+{
+	local major=$1
+
+	echo gcc make libc6-dev libpq-dev zlib1g-dev libzstd-dev liblz4-dev libdeflate-dev
+	echo "postgresql-$major" "postgresql-server-dev-$major"
+	echo libipc-run-perl libio-pty-perl bzip2 ca-certificates
+	if [ "$with_chroots" = yes ]; then
+		echo debootstrap debian-archive-keyring
+	fi
+}
+
+apt_install()
+{
+	as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -qq -y -o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false "$@"
+}
+
+# Without this, the server package would create a cluster and start it.
+forbid_main_cluster()
+{
+	apt_install install postgresql-common >/dev/null
+	as_root mkdir -p "$(dirname "$CLUSTER_CONF")"
+	echo "create_main_cluster = false" | as_root tee "$CLUSTER_CONF" >/dev/null
+	trap 'as_root rm -f "$CLUSTER_CONF"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+}
+
+with_chroots=no
+while [ $# -gt 0 ]; do
+	case $1 in
+		--chroots) with_chroots=yes ;;
+		--help | -h) print_help; exit 0 ;;
+		*) die "unknown option \"$1\"; see --help" ;;
+	esac
+	shift
+done
+
+if [ ! -e /etc/debian_version ] || [ ! -x "$(command -v apt-get)" ]; then
+	die "this is not Debian; install by hand: gcc, make, PostgreSQL 14 or newer with its server headers and PGXS," \
+		"the headers of libpq, zlib, zstd, lz4 and libdeflate, and Perl's IPC::Run"
+fi
+
+updated=no
+major=$(pg_major)
+if [ -z "$major" ]; then
+	log "updating the package lists"
+	apt_install update
+	updated=yes
+	major=$(pg_major)
+fi
+[ -n "$major" ] || die "the package archive has no postgresql-server-dev"
+
+# shellcheck disable=SC2046 # one word a package
+missing=$(missing_packages $(package_list "$major"))
+if [ -z "$missing" ]; then
+	exit 0
+fi
+log "installing" "$(tr '\n' ' ' <<<"$missing")"
+if [ "$updated" = no ]; then
+	apt_install update
+fi
+case $missing in
+	*postgresql-"$major"*) forbid_main_cluster ;;
+esac
+# shellcheck disable=SC2086 # one word a package
+apt_install install $missing >/dev/null
