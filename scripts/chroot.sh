@@ -1,0 +1,166 @@
+#!/bin/bash
+#
+# chroot.sh: run a command on another Debian release, to build and test with
+# the PostgreSQL that it packages.  Run it as root.
+#
+# usage: scripts/chroot.sh SUITE COMMAND [ARGUMENT...]
+#        scripts/chroot.sh --remove [SUITE...]
+#
+# SUITE is bookworm, trixie, forky or another release of Debian.  Its root is
+# made by debootstrap when it is missing and kept for the next time in
+# ${PG_PARDUMP_CHROOTS:-/var/tmp/pg_pardump-chroots}; --remove removes roots.
+# COMMAND starts as root in /checkout, a read-only view of this checkout, with
+# an empty environment.  It has mounts and processes of its own, /tmp and
+# /var/tmp too: when it or this script ends, none of them is left.
+#
+# The packages come from $MIRROR, or from where the system's own come from.
+
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+ROOTS=${PG_PARDUMP_CHROOTS:-/var/tmp/pg_pardump-chroots}
+
+# The first Debian archive that apt is set up for.
+system_mirror()
+{
+	# shellcheck disable=SC2016 # apt's variables
+	apt-get indextargets --format '$(CREATED_BY) $(REPO_URI)' |
+		sed -nE 's,^Packages (https?://.*/debian)/*$,\1,p' | head -n 1
+}
+
+# Remove a root, but never what is mounted below it.
+remove_root()
+{
+	local root=$1
+
+	if [ ! -e "$root" ]; then
+		return 0
+	fi
+	root=$(readlink -f "$root")
+	if awk '{ print $5 }' /proc/self/mountinfo | grep -q "^$root\(/\|\$\)"; then
+		die "something is mounted below \"$root\"; it is not removed"
+	fi
+	rm -rf --one-file-system "$root"
+}
+
+# Run a command with mounts and processes of its own, which end with it; KILL
+# to its first process ends all of them.
+run_isolated()
+{
+	local status=0
+
+	unshare --mount --pid --fork --kill-child -- "$@" </dev/null &
+	ISOLATED=$!
+	wait "$ISOLATED" || status=$?
+	ISOLATED=
+	return "$status"
+}
+
+end_isolated()
+{
+	local status=$?
+
+	trap - EXIT
+	trap '' HUP INT TERM
+	if [ -n "$ISOLATED" ]; then
+		kill -KILL "$ISOLATED" 2>/dev/null || true
+		wait "$ISOLATED" 2>/dev/null || true
+	fi
+	remove_root "$ROOTS/.new.$$"
+	remove_root "$ROOTS/.scratch.$$"
+	exit "$status"
+}
+
+# Make the root of $suite below another name first: a root that is there is a
+# whole one.
+make_root()
+{
+	local new=$ROOTS/.new.$$
+	local script=/usr/share/debootstrap/scripts/$suite
+
+	# debootstrap of an older release does not know a newer one, which is
+	# made as the development release is.
+	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
+	log "making a root of Debian $suite in \"$root\""
+	if ! run_isolated debootstrap --variant=minbase --merged-usr "$suite" "$new" "$mirror" "$script" \
+		>"$ROOTS/$suite.log" 2>&1; then
+		tail -n 20 "$ROOTS/$suite.log" >&2
+		die "debootstrap failed"
+	fi
+	echo "deb $mirror $suite main" >"$new/etc/apt/sources.list"
+	# A testing release's index is valid for a week, and by this clock only;
+	# the root is for tests.
+	cat >"$new/etc/apt/apt.conf.d/90pg_pardump" <<-END
+		Acquire::Check-Valid-Until "false";
+		Acquire::Check-Date "false";
+		APT::Install-Recommends "false";
+	END
+	apt-config dump Acquire | sed -n '/::Proxy /p' >>"$new/etc/apt/apt.conf.d/90pg_pardump"
+	# No package may start a server.
+	printf '#!/bin/sh\nexit 101\n' >"$new/usr/sbin/policy-rc.d"
+	chmod +x "$new/usr/sbin/policy-rc.d"
+	rm -f "$ROOTS/$suite.log"
+	mv "$new" "$root"
+}
+
+# Runs in the namespaces, as their first process.
+# Arguments: root, checkout, scratch directory, command.
+# shellcheck disable=SC2016 # expanded by the shell it is handed to
+INSIDE='set -eu
+root=$1 tree=$2 scratch=$3
+shift 3
+mount -t proc proc "$root/proc"
+mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
+mount --bind "$root/dev/pts/ptmx" "$root/dev/ptmx"
+for dir in tmp var/tmp; do
+	mkdir -p "$scratch/$dir"
+	chmod 1777 "$scratch/$dir"
+	mount --bind "$scratch/$dir" "$root/$dir"
+done
+mount --bind "$tree" "$root/checkout"
+mount -o remount,bind,ro "$root/checkout"
+# Not exec: the first process of a namespace gets no signal that it does not
+# handle, and has to bury the orphans.
+chroot "$root" /usr/bin/env -i "$@"'
+
+run_in_root()
+{
+	local scratch=$ROOTS/.scratch.$$
+
+	mkdir -p "$scratch" "$root/checkout" "$root/dev/shm" "$root/dev/pts"
+	[ -e "$root/dev/ptmx" ] || touch "$root/dev/ptmx"
+	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+	run_isolated bash -c "$INSIDE" bash "$root" "$TREE" "$scratch" \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root sh -c 'cd /checkout && exec "$@"' sh "$@"
+}
+
+case ${1:-} in
+	--help | -h) print_help; exit 0 ;;
+	--remove)
+		shift
+		[ $# -gt 0 ] || set -- "$ROOTS"/*
+		for suite; do
+			remove_root "$ROOTS/$(basename "$suite")"
+		done
+		exit 0
+		;;
+	-*) die "unknown option \"$1\"; see --help" ;;
+esac
+[ $# -ge 2 ] || die "usage: $PROGRAM SUITE COMMAND [ARGUMENT...]"
+[ "$EUID" -eq 0 ] || die "run this as root"
+[ -x "$(command -v debootstrap)" ] || die "debootstrap is missing; see scripts/install_dependencies.sh --chroots"
+
+suite=$1
+shift
+root=$ROOTS/$suite
+mirror=${MIRROR:-$(system_mirror)}
+mirror=${mirror:-http://deb.debian.org/debian}
+ISOLATED=
+trap end_isolated EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+mkdir -p "$ROOTS"
+[ -d "$root" ] || make_root
+run_in_root "$@"
