@@ -1,0 +1,98 @@
+#!/bin/bash
+#
+# regress_source.sh: fetch PostgreSQL's own regression tests, which the tests
+# run to make a database with something of everything in it.
+#
+# usage: scripts/regress_source.sh MAJOR DIRECTORY
+#
+# DIRECTORY gets sql, expected, data and the schedules of src/test/regress of
+# Debian's source package, regress.so built against the installed headers, and
+# the two packaged modules that the tests load from beside it.  It serves
+# pg_regress both as --inputdir and as --dlpath.  The source comes from
+# the archives that apt is set up for, checked by apt's signatures, through
+# lists and sources of this script's own: no root, no change to the system.
+
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+# apt's idea of the world: sources only, of those of the system's archives that
+# have the server's package (of all, when the package lists are not there).
+make_apt_configuration()
+{
+	local apt=$1
+	local archives file copy
+
+	archives=$(apt-cache madison "postgresql-$major" | awk '{ print $5 }' | sort -u)
+	mkdir -p "$apt/sources.list.d" "$apt/lists/partial" "$apt/cache/archives/partial"
+	for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+		copy=$apt/sources.list.d/$(basename "$file")
+		if [ ! -r "$file" ] || ! grep -qF "$archives" "$file"; then
+			continue
+		fi
+		case $file in
+			*.sources) sed -E 's/^Types:.*/Types: deb-src/' "$file" >"$copy" ;;
+			*.list) sed -nE 's/^deb(-src)?[[:space:]]/deb-src /p' "$file" >"$copy" ;;
+		esac
+	done
+	cat >"$apt/apt.conf" <<-END
+		Dir::Etc::sourcelist "/dev/null";
+		Dir::Etc::sourceparts "$apt/sources.list.d";
+		Dir::State::lists "$apt/lists";
+		Dir::Cache "$apt/cache";
+		Acquire::Languages "none";
+		APT::Sandbox::User "";
+	END
+	export APT_CONFIG=$apt/apt.conf
+}
+
+# Download the source package into the current directory: the newest version
+# that can be had, because a pool may lack what its index promises.
+download_source()
+{
+	local version
+
+	# Archives of others may have no sources, which is no reason to stop.
+	apt-get -qq update 2>update.log || true
+	for version in $(apt-cache showsrc "postgresql-$major" 2>>update.log |
+		sed -n 's/^Version: //p' | sort -Vru); do
+		if apt-get -qq --download-only source "postgresql-$major=$version" >>update.log 2>&1 &&
+			tar -tf "postgresql-${major}_${version%-*}.orig.tar.bz2" >/dev/null; then
+			log "tests of the source package postgresql-$major $version"
+			tarball=$PWD/postgresql-${major}_${version%-*}.orig.tar.bz2
+			return
+		fi
+		log "version $version of the source package could not be fetched"
+	done
+	cat update.log >&2
+	die "no source package postgresql-$major could be fetched"
+}
+
+build_module()
+{
+	local pg_config=/usr/lib/postgresql/$major/bin/pg_config
+
+	make -s -C "$target" -f - PG_CONFIG="$pg_config" regress.so <<-'END'
+		MODULES = regress
+		PGXS := $(shell $(PG_CONFIG) --pgxs)
+		include $(PGXS)
+	END
+	rm -f "$target"/*.o
+	cp "$("$pg_config" --pkglibdir)"/{autoinc,refint}.so "$target/"
+}
+
+case ${1:-} in
+	--help | -h) print_help; exit 0 ;;
+esac
+[ $# -eq 2 ] || die "usage: $PROGRAM MAJOR DIRECTORY"
+major=$1
+mkdir -p "$2"
+target=$(cd "$2" && pwd)
+
+unset PG_PARDUMP_WORK
+make_work_directory
+make_apt_configuration "$WORK/apt"
+mkdir "$WORK/download"
+cd "$WORK/download"
+download_source
+tar -C "$target" -xf "$tarball" --strip-components=4 --wildcards '*/src/test/regress/*'
+build_module

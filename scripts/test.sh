@@ -1,0 +1,189 @@
+#!/bin/bash
+#
+# test.sh: run all of pg_pardump's tests on throwaway clusters.
+#
+# usage: scripts/test.sh [--all]
+#
+# Installs what is missing, builds with -Werror into a temporary installation,
+# and runs pg_regress and the TAP tests there.  Root or sudo is needed only to
+# install; called by root, the tests run as the user postgres.  The last line
+# is "N passed, N failed"; the exit code is 0 if nothing failed.
+#
+#   --all   run on PostgreSQL 15, 17 and 18, each on the Debian release that
+#           packages it, in roots that scripts/chroot.sh keeps (root or sudo)
+#
+# PG_MAJOR            the major to test on, if not the newest installed
+# PG_PARDUMP_REGRESS  what scripts/regress_source.sh has made, if it is there
+# PROVE_TESTS         TAP files to run instead of all, e.g. t/010_round_trip.pl
+
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/cluster.sh"
+
+PASSED=0
+FAILED=0
+SKIPPED=0
+
+# The lines that tell how far the tests are: pg_regress's result for each
+# test, prove's file names, its verdicts, and whatever failed or was skipped.
+PROGRESS='/^(t\/.*[.][.]+ *$|test .*[.][.][.]|ok$|not ok|Failed|Dubious|Result:)|^ok .* # SKIP|skipped:/Ip'
+
+# Count the results in the log $1 of pg_regress (both of its forms, that of 15
+# and TAP) or of prove --verbose.
+count_results()
+{
+	local log=$1
+	local counts
+
+	counts=$(awk '
+		/^(test)? +[^ ]+ +[.][.][.] ok/ { passed++; next }
+		/^(test)? +[^ ]+ +[.][.][.] FAILED/ { failed++; next }
+		/^(not )?ok [0-9]+.*# *([Ss][Kk][Ii][Pp]|TODO)/ { skipped++; next }
+		/^ok [0-9]+/ { passed++; next }
+		/^not ok [0-9]+/ { failed++; next }
+		# A test program that ended badly though no test of it failed.
+		/[(]Wstat: .*Failed: 0[)]/ { failed++; next }
+		# A whole test file that was skipped.
+		/^skipped:/ { skipped++; next }
+		END { print passed + 0, failed + 0, skipped + 0 }' "$log")
+	read -r passed failed skipped <<<"$counts"
+}
+
+# Run "make installcheck" with the arguments given, for one kind of test.
+# Its log goes to $WORK/$1.log.
+run_installcheck()
+{
+	local log=$WORK/$1.log
+	local status=0
+	local passed failed skipped
+
+	shift
+	# shellcheck disable=SC2016 # expanded by the shell it is handed to
+	run_job bash -c 'set -o pipefail; log=$1 progress=$2; shift 2
+		"$@" 2>&1 | tee "$log" | sed -Eun "$progress"' bash "$log" "$PROGRESS" \
+		make -C "$WORK/build/src" --no-print-directory installcheck \
+		PG_CONFIG="$bindir/pg_config" "$@" || status=$?
+	count_results "$log"
+	if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
+		failed=1
+	fi
+	if [ $((passed + failed)) -eq 0 ]; then
+		log "no test ran; a check that ran nothing has failed"
+		failed=1
+	fi
+	if [ "$failed" -gt 0 ]; then
+		echo "=== end of $(basename "$log")"
+		tail -n 40 "$log"
+	fi
+	PASSED=$((PASSED + passed))
+	FAILED=$((FAILED + failed))
+	SKIPPED=$((SKIPPED + skipped))
+}
+
+# What the tests wrote down: pg_regress's differences, and of each TAP file
+# that failed its own log and those of its servers.
+print_failure_logs()
+{
+	local source=$WORK/build/src
+	local name file
+
+	if [ -s "$source/regression.diffs" ]; then
+		echo "=== regression.diffs"
+		head -n 200 "$source/regression.diffs"
+	fi
+	sed -nE 's,^t/([^ ]*)[.]pl +[(]Wstat:.*,\1,p' "$WORK/tap.log" | sort -u |
+		while read -r name; do
+			echo "=== end of regress_log_$name"
+			tail -n 60 "$source/tmp_check/log/regress_log_$name" || true
+			for file in "$source/tmp_check/log/$name"_*.log; do
+				echo "=== end of $(basename "$file")"
+				tail -n 30 "$file" || true
+			done
+		done
+}
+
+test_one()
+{
+	local major bindir
+
+	major=$(pg_major)
+	export PG_MAJOR=$major
+	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
+	bindir=$(cat "$WORK/bindir")
+	if [ -z "${PG_PARDUMP_REGRESS:-}" ]; then
+		run_job "$TREE/scripts/regress_source.sh" "$major" "$WORK/regress"
+		export PG_PARDUMP_REGRESS=$WORK/regress
+	fi
+	start_cluster "$bindir" "fsync = off" "autovacuum = on"
+	run_installcheck regress TAP_TESTS=
+	run_installcheck tap REGRESS= PROVE_FLAGS=--verbose
+	if [ "$FAILED" -gt 0 ]; then
+		print_failure_logs
+	fi
+	echo "PostgreSQL $("$bindir/pg_config" --version | sed 's/^PostgreSQL //'):" \
+		"$PASSED passed, $FAILED failed, $SKIPPED skipped, in $SECONDS s"
+}
+
+# Run this script for the major $1 of the Debian release $2: here if this is
+# that release, else in a root.  Its output goes to the file $3 too.
+test_release()
+{
+	local major=$1 suite=$2 output=$3
+	local sudo=()
+
+	if [ "$suite" = "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" ]; then
+		run_script "$output" env PG_MAJOR="$major" "$TREE/scripts/test.sh"
+		return
+	fi
+	if [ "$EUID" -ne 0 ]; then
+		sudo=(sudo --)
+	fi
+	run_script "$output" "${sudo[@]}" \
+		env PG_PARDUMP_CHROOTS="${PG_PARDUMP_CHROOTS:-}" MIRROR="${MIRROR:-}" \
+		"$TREE/scripts/chroot.sh" "$suite" \
+		env PG_MAJOR="$major" PROVE_TESTS="${PROVE_TESTS:-}" scripts/test.sh
+}
+
+# Every major, one after the other.
+test_all()
+{
+	local release suite output counts status
+
+	"$TREE/scripts/install_dependencies.sh" --chroots
+	make_work_directory
+	for release in $RELEASES; do
+		suite=${release#*:}
+		output=$WORK/$suite.out
+		log "PostgreSQL ${release%:*} on Debian $suite"
+		status=0
+		test_release "${release%:*}" "$suite" "$output" || status=$?
+		counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$output")
+		if [ -z "$counts" ]; then
+			log "the tests on PostgreSQL ${release%:*} did not come to their end"
+			counts="0 1"
+		elif [ "$status" -ne 0 ] && [ "${counts#* }" -eq 0 ]; then
+			log "the tests on PostgreSQL ${release%:*} ended with exit code $status"
+			counts="${counts% *} 1"
+		fi
+		PASSED=$((PASSED + ${counts% *}))
+		FAILED=$((FAILED + ${counts#* }))
+	done
+	grep -h '^PostgreSQL .* passed, ' "$WORK"/*.out || true
+}
+
+all=no
+for option; do
+	case $option in
+		--all) all=yes ;;
+		--help | -h) print_help; exit 0 ;;
+		*) die "unknown option \"$option\"; see --help" ;;
+	esac
+done
+if [ "$all" = yes ]; then
+	test_all
+else
+	prepare "$@"
+	test_one
+fi
+echo "$PASSED passed, $FAILED failed"
+[ "$FAILED" -eq 0 ]
