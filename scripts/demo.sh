@@ -1,0 +1,186 @@
+#!/bin/bash
+#
+# demo.sh: show pg_pardump at work on a throwaway cluster, and check it.
+#
+# usage: scripts/demo.sh [--scale=N] [--jobs=N]
+#
+# Installs what is missing, builds, starts a cluster of its own and fills it:
+# pgbench tables, the largest not partitioned, a partitioned and a bloated
+# table, one with much TOAST, large objects.  Dumps it with pg_pardump, restores
+# it with stock pg_restore, compares every table, and does the same with stock
+# pg_dump for the times.  Exit code 0 means that all is equal.  Root or sudo
+# is needed only to install; called by root, all runs as the user postgres.
+#
+#   --scale=N   pgbench's scale, 15 MB each (default 40, 5 GB of free disk)
+#   --jobs=N    processes of the dumps and restores (default: one a processor,
+#               at least 2)
+#
+# PG_MAJOR is the PostgreSQL major to use, if not the newest installed.
+
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/cluster.sh"
+
+scale=40
+jobs=$(nproc)
+jobs=$((jobs < 2 ? 2 : jobs))
+
+now()
+{
+	date +%s.%N
+}
+
+seconds_since()
+{
+	awk -v from="$1" -v to="$(now)" 'BEGIN { printf "%.1f", to - from }'
+}
+
+# Run some of the steps of "pgbench --initialize".
+pgbench_init()
+{
+	if ! run_job pgbench --initialize --quiet --init-steps="$1" --scale="$scale" source \
+		>"$WORK/pgbench.log" 2>&1; then
+		cat "$WORK/pgbench.log" >&2
+		die "pgbench failed"
+	fi
+}
+
+run_sql()
+{
+	run_job psql -Xq --set=scale="$scale" --file="$TREE/scripts/$1" source >/dev/null
+}
+
+make_data()
+{
+	log "making data"
+	pgbench_init dt
+	run_sql demo_pgbench.sql
+	pgbench_init vp
+	run_sql demo_data.sql
+	run_job psql -Xq --command='CREATE EXTENSION pg_pardump' source
+}
+
+# Have all earlier writes done, so that what is timed next pays for its own.
+settle()
+{
+	run_job psql -Xqc CHECKPOINT
+	run_job sync --file-system "$WORK"
+}
+
+# Dump "source" with a command and restore the archive into the database $2,
+# telling the times in a line of the summary that begins with $1.
+# Arguments: label, database, dump command.
+dump_and_restore()
+{
+	local label=$1 database=$2
+	local archive=$WORK/$2.dir
+	local start dump size
+
+	shift 2
+	log "$label: dump"
+	settle
+	start=$(now)
+	run_job "$@" -j "$jobs" -Fd -f "$archive" source
+	dump=$(seconds_since "$start")
+	size=$(du -sb "$archive" | cut -f 1)
+
+	log "$label: restore"
+	createdb "$database"
+	settle
+	start=$(now)
+	run_job pg_restore -j "$jobs" -d "$database" "$archive"
+	printf '%-30s %8s s %9s %8s s\n' "$label" "$dump" \
+		"$(numfmt --to=iec-i --suffix=B "$size")" "$(seconds_since "$start")" >>"$WORK/summary"
+	rm -rf "$archive"
+}
+
+# Newer minors of pg_dump write a random key.
+schema()
+{
+	run_job pg_dump --schema-only --file="$WORK/schema.sql" "$1"
+	sed -E '/^\\(un)?restrict /d' "$WORK/schema.sql"
+}
+
+# Write down what the database $1 holds, to compare it later.
+take_fingerprint()
+{
+	run_job psql -XAt --file="$TREE/scripts/fingerprint.sql" --output="$WORK/$1.data" "$1" >/dev/null
+	schema "$1" >"$WORK/$1.schema"
+}
+
+# Compare two databases; print what differs, or that nothing does.
+compare()
+{
+	local tables
+
+	if ! diff "$WORK/$1.data" "$WORK/$2.data" >"$WORK/data.diff"; then
+		echo "these differ (name, rows, checksum; < before, > restored):"
+		grep '^[<>]' "$WORK/data.diff"
+		return 1
+	fi
+	if ! diff -u "$WORK/$1.schema" "$WORK/$2.schema"; then
+		echo "the definitions differ"
+		return 1
+	fi
+	tables=$(grep -c '^table ' "$WORK/$1.data")
+	echo "all $tables tables equal, $(awk -F'|' '/^table /{ n += $2 } END { print n }' "$WORK/$1.data") rows;" \
+		"$(awk -F'|' '/^large/{ print $2 }' "$WORK/$1.data") large objects, all sequences and definitions equal"
+}
+
+# The codec and level that pg_pardump uses by default, for pg_dump to use too.
+same_codec()
+{
+	if [ "$major" -ge 16 ]; then
+		echo zstd:1
+	else
+		echo 1	# of gzip, the only one that pg_dump has before 16
+	fi
+}
+
+main()
+{
+	local bindir codec result
+
+	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
+	bindir=$(cat "$WORK/bindir")
+	PATH=$bindir:$PATH
+	start_cluster "$bindir" "shared_buffers = 256MB" "maintenance_work_mem = 128MB" \
+		"max_wal_size = 2GB" "autovacuum = off"
+	createdb source
+	make_data
+	log "$(psql -XAtc 'SELECT pg_size_pretty(pg_database_size(current_database()))' source)" \
+		"of data, PostgreSQL $(pg_config --version | sed 's/^PostgreSQL //'), $jobs jobs"
+
+	# Taken before the dump, it also reads everything once, so that the first
+	# dump finds caches and hint bits as the later ones do.
+	take_fingerprint source
+	codec=$(same_codec)
+	dump_and_restore "pg_pardump" restored pg_pardump
+	log "comparing"
+	take_fingerprint restored
+	result=0
+	compare source restored >"$WORK/result" || result=1
+	dropdb restored
+	dump_and_restore "pg_dump, same compression" stock pg_dump --compress="$codec"
+	dropdb stock
+	dump_and_restore "pg_dump, its default" stock pg_dump
+
+	printf '\n%-30s %10s %9s %10s\n' "" dump archive restore
+	cat "$WORK/summary"
+	printf '\n'
+	cat "$WORK/result"
+	return "$result"
+}
+
+for option; do
+	case $option in
+		--scale=*) scale=${option#*=} ;;
+		--jobs=*) jobs=${option#*=} ;;
+		--help | -h) print_help; exit 0 ;;
+		*) die "unknown option \"$option\"; see --help" ;;
+	esac
+done
+prepare "$@"
+major=$(pg_major)
+export PG_MAJOR=$major
+main
