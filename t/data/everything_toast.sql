@@ -40,8 +40,8 @@ CREATE TABLE thin (id int, v text) WITH (autovacuum_enabled = off);
 ALTER TABLE thin ALTER v SET STORAGE EXTERNAL;
 INSERT INTO thin
 	SELECT i, (SELECT string_agg(md5((i + k)::text), '')
-			   FROM generate_series(1, 200) k)
-	FROM generate_series(1, 400) i;
+			   FROM generate_series(1, 80) k)
+	FROM generate_series(1, 3000) i;
 
 -- dead rows, free space and emptied regions
 CREATE TABLE dead_unvacuumed (id int, v text) WITH (autovacuum_enabled = off);

@@ -20,18 +20,28 @@ our @EXPORT_OK = qw(layout_problems toc_problems chunk_count chunks_of);
 
 my %suffix_of = (0 => '', 1 => '.gz', 2 => '.lz4', 3 => '.zst');
 
-# layout_problems($dir, chained => is the dump --data-only?)
 sub layout_problems
 {
-	my ($dir, %params) = @_;
+	my ($dir) = @_;
 	my $toc = read_toc($dir);
 	my @chunked = chunked_tables($toc);
 	return (
 		id_problems($toc, \@chunked),
 		order_problems($toc),
 		file_problems($toc, $dir),
-		map { (chunk_problems($toc, $_, %params),
-				priority_problems($toc, $dir, $_, %params)) } @chunked);
+		lonely_problems($toc),
+		map { (chunk_problems($toc, $_), priority_problems($toc, $_)) }
+		  @chunked);
+}
+
+# Chunks wait for each other where the archive does not create the table
+# (--data-only, tables of extensions): there pg_restore may disable triggers
+# around each of them, which side by side loses rows.
+sub must_be_chained
+{
+	my ($toc, $table) = @_;
+	my $table_id = $table->{barrier}{deps}[0];
+	return !grep { $_->{id} == $table_id } @{ $toc->{entries} };
 }
 
 # Chunks of the whole archive, or of one table by its name.
@@ -81,8 +91,8 @@ sub id_problems
 	return @problems;
 }
 
-# PRE_DATA, DATA, POST_DATA; every dependency on an entry points backwards,
-# except where stock has loops of its own (none in the data section).
+# PRE_DATA (2), DATA (3), POST_DATA (4), comments and the like (1) anywhere;
+# and what a data entry needs comes before it.
 sub order_problems
 {
 	my ($toc) = @_;
@@ -93,8 +103,8 @@ sub order_problems
 	foreach my $te (@{ $toc->{entries} })
 	{
 		push @problems, 'section out of order: ' . shown($te)
-		  if $te->{section} < $section;
-		$section = $te->{section};
+		  if $te->{section} > 1 && $te->{section} < $section;
+		$section = $te->{section} if $te->{section} > 1;
 		next unless is_table_data($te);
 		foreach my $dep (@{ $te->{deps} })
 		{
@@ -134,9 +144,23 @@ sub file_problems
 	return @problems;
 }
 
+# Several entries for one table's rows, and none that waits for them all.
+sub lonely_problems
+{
+	my ($toc) = @_;
+	my (%count, %barrier);
+	foreach my $te (grep { is_table_data($_) } @{ $toc->{entries} })
+	{
+		$count{ table_key($te) }++;
+		$barrier{ table_key($te) } = 1 if is_barrier($te);
+	}
+	return map { 'chunks without a barrier: ' . s/\0/./r }
+	  grep { $count{$_} > 1 && !$barrier{$_} } sort keys %count;
+}
+
 sub chunk_problems
 {
-	my ($toc, $table, %params) = @_;
+	my ($toc, $table) = @_;
 	my ($barrier, @chunks) = ($table->{barrier}, @{ $table->{chunks} });
 	my @problems;
 	my $complain = sub { push @problems, shown($barrier) . ': ' . shift; };
@@ -152,6 +176,7 @@ sub chunk_problems
 
 	my $at = first { $toc->{entries}[$_]{id} == $barrier->{id} }
 	  0 .. $#{ $toc->{entries} };
+	my $chained = must_be_chained($toc, $table);
 	my $previous;
 	foreach my $i (0 .. $#chunks)
 	{
@@ -169,19 +194,19 @@ sub chunk_problems
 		$complain->("chunk $chunk->{id} depends on @deps")
 		  if $deps[-1] != $table_id || @deps > 2;
 		$complain->("chunk $chunk->{id} is not chained")
-		  if $params{chained} && defined $previous && $deps[0] != $previous;
+		  if $chained && defined $previous && $deps[0] != $previous;
 		$previous = $chunk->{id};
 	}
 	return @problems;
 }
 
 # pg_restore gives an index the priority of its table's data size, which the
-# barrier hides.  So the largest chunk depends on an id that is no entry's, and
+# barrier hides.  So one chunk, the largest, depends on an id that is no entry's, and
 # so do the post-data entries of the table.
 sub priority_problems
 {
-	my ($toc, $dir, $table, %params) = @_;
-	return () if $params{chained};
+	my ($toc, $table) = @_;
+	return () if must_be_chained($toc, $table);
 	my $table_id = $table->{barrier}{deps}[0];
 	my @post = grep {
 		my $te = $_;
@@ -204,10 +229,6 @@ sub priority_problems
 		push @problems, "$name: " . shown($te) . ' lacks the reserved id'
 		  unless grep { $_ == $reserved } @{ $te->{deps} };
 	}
-	my %size = map { $_->{id} => -s (data_path($dir, $_) // '/dev/null') }
-	  @{ $table->{chunks} };
-	push @problems, "$name: not its largest chunk has the reserved id"
-	  if $size{ $marked[0]{id} } * 4 < max(values %size);
 	return @problems;
 }
 
