@@ -17,9 +17,12 @@ OBJS = $(addprefix src/server/, \
 PROGRAM_FILE = src/frontend/pg_pardump
 FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c)))
 
+# Compiled once, linked into both.
+SHARED_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/shared/*.c)))
+
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 TAP_TESTS = 1
-EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS)
+EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS) $(SHARED_OBJS)
 
 all: $(PROGRAM_FILE)
 install: install-frontend
@@ -34,7 +37,8 @@ override CFLAGS += -Werror=implicit-function-declaration
 
 # PGXS keeps no header dependencies on Debian.
 $(OBJS): $(wildcard src/server/*.h)
-$(FRONTEND_OBJS): $(wildcard src/frontend/*.h)
+$(FRONTEND_OBJS): $(wildcard src/frontend/*.h src/shared/*.h)
+$(SHARED_OBJS): $(wildcard src/shared/*.h)
 
 # The frontend: PGXS builds a module or a program, not both, so the program
 # has plain rules.  $(LIBS) of a packaged server names libraries that
@@ -42,10 +46,10 @@ $(FRONTEND_OBJS): $(wildcard src/frontend/*.h)
 PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
 	-lzstd -llz4 -ldeflate -lz -lm
 
-$(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
+$(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(srcdir)/src -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
 
-$(PROGRAM_FILE): $(FRONTEND_OBJS)
-	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
+$(PROGRAM_FILE): $(FRONTEND_OBJS) $(SHARED_OBJS)
+	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(SHARED_OBJS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
 
 install-frontend: $(PROGRAM_FILE)
 	$(MKDIR_P) '$(DESTDIR)$(bindir)'

@@ -213,6 +213,17 @@ parse_sync(const char *arg)
 	pg_fatal("unrecognized sync method: %s", arg);
 }
 
+static CompressSpec
+parse_compress(const char *arg)
+{
+	CompressSpec spec;
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+
+	if (!compress_spec_parse(arg, &spec, error))
+		pg_fatal("invalid compression specification: %s", error);
+	return spec;
+}
+
 static void
 pass_on(Options *options, const char *arg)
 {
@@ -268,7 +279,7 @@ read_short_option(Options *options, int c, const char *arg)
 			options->jobs = (int) parse_number(arg, "-j/--jobs", 1, 4096);
 			return true;
 		case 'Z':
-			options->compress = compress_spec_parse(arg);
+			options->compress = parse_compress(arg);
 			options->compress_given = true;
 			return true;
 		case 'E':

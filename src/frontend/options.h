@@ -9,7 +9,7 @@
 
 #include "fe_utils/connect_utils.h"
 
-#include "compress_spec.h"
+#include "shared/compress_spec.h"
 
 typedef enum SyncMethod
 {

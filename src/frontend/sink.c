@@ -14,18 +14,9 @@ sink_open_archive_file(const char *path, const CompressSpec *spec)
 	Sink	   *file = sink_file_new(full_path);
 
 	free(full_path);
-	switch (spec->method)
-	{
-		case COMPRESS_NONE:
-			return file;
-		case COMPRESS_GZIP:
-			return sink_gzip_new(file, spec->level);
-		case COMPRESS_LZ4:
-			return sink_lz4_new(file, spec->level);
-		case COMPRESS_ZSTD:
-			return sink_zstd_new(file, spec);
-	}
-	pg_fatal("unrecognized compression method %d", (int) spec->method);
+	if (spec->method == COMPRESS_NONE)
+		return file;
+	return sink_compress_new(file, spec);
 }
 
 uint64

@@ -10,7 +10,7 @@
 #ifndef SINK_H
 #define SINK_H
 
-#include "compress_spec.h"
+#include "shared/compress_spec.h"
 
 typedef struct Sink Sink;
 
@@ -64,8 +64,6 @@ extern Sink *sink_open_archive_file(const char *path, const CompressSpec *spec);
 
 /* The sinks themselves; next is taken over. */
 extern Sink *sink_file_new(const char *path);
-extern Sink *sink_gzip_new(Sink *next, int level);
-extern Sink *sink_lz4_new(Sink *next, int level);
-extern Sink *sink_zstd_new(Sink *next, const CompressSpec *spec);
+extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
 
 #endif							/* SINK_H */

@@ -11,7 +11,7 @@
 
 #include "fe_compat.h"
 
-#include "compress_spec.h"
+#include "shared/compress_spec.h"
 
 /* teSection in pg_backup.h */
 typedef enum TocSection

@@ -1,11 +1,16 @@
 /*
  * compress_spec.h
- *		What -Z asks for: a method, a level, and zstd's extras.
+ *		A compression method, its level, and zstd's extras: as -Z and the
+ *		server's functions take them.
+ *
+ * Compiled into the extension and the frontend, and includes neither's
+ * headers.
  */
 #ifndef COMPRESS_SPEC_H
 #define COMPRESS_SPEC_H
 
-#include "fe_compat.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 /* Values are the archive header's byte (pg_dump 16 on; compress_io.h). */
 typedef enum CompressMethod
@@ -21,17 +26,20 @@ typedef struct CompressSpec
 	CompressMethod method;
 	int			level;			/* resolved: never "default" */
 	bool		long_distance;	/* zstd only */
-	int			workers;		/* zstd only: threads per file, 0 = none */
+	int			workers;		/* zstd only: threads per stream, 0 = none */
 } CompressSpec;
 
+/* Room for any message of compress_spec_parse(). */
+#define COMPRESS_SPEC_ERROR_BYTES 256
+
 /*
- * Read a -Z argument: a number 0-9 (gzip level, 0 = none) or
- * METHOD[:DETAIL], DETAIL being a number or a comma separated list of
- * level=N, long[=BOOL], workers=N (PostgreSQL's common/compression.c).
- * Without a level: gzip 6, lz4 0, zstd 3, as pg_dump has them.  Exits with a
- * message on anything it does not know.
+ * Read a number 0-9 (gzip level, 0 = none) or METHOD[:DETAIL], DETAIL being a
+ * number or a comma separated list of level=N, long[=BOOL], workers=N
+ * (PostgreSQL's common/compression.c).  Without a level: gzip 6, lz4 0, zstd
+ * 3, as pg_dump has them.  False, and a message, for what it does not know.
  */
-extern CompressSpec compress_spec_parse(const char *arg);
+extern bool compress_spec_parse(const char *arg, CompressSpec *spec,
+								char *error);
 
 /*
  * The default for archives that the pg_restore of this major reads: zstd

@@ -1,0 +1,52 @@
+/*
+ * block_compress.h
+ *		Compresses a stream that is fed block by block.
+ *
+ * All blocks of a stream make one zstd or lz4 frame, or a sequence of gzip
+ * members.  The output is fetched in pieces:
+ *
+ *		block_compressor_feed(c, data, len, last);
+ *		while ((n = block_compressor_fetch(c, out)) > 0)
+ *			... n bytes at out ...
+ *		if (n < 0) ... block_compressor_error(c) ...
+ *
+ * Compiled into the extension and the frontend, and includes neither's
+ * headers; memory is malloc()ed.
+ */
+#ifndef BLOCK_COMPRESS_H
+#define BLOCK_COMPRESS_H
+
+#include <sys/types.h>
+
+#include "compress_spec.h"
+
+typedef struct BlockCompressor BlockCompressor;
+
+/* A compressor for one stream (not COMPRESS_NONE), or NULL: out of memory. */
+extern BlockCompressor *block_compressor_new(const CompressSpec *spec);
+
+/* Ready for another stream of the same kind, whatever became of this one. */
+extern void block_compressor_reset(BlockCompressor *c);
+
+/* The bytes that block_compressor_fetch() needs room for. */
+extern size_t block_compressor_out_bytes(const BlockCompressor *c);
+
+/*
+ * The next bytes of the stream; they are borrowed until all output is
+ * fetched.  "last" ends the stream.
+ */
+extern void block_compressor_feed(BlockCompressor *c, const void *data,
+								  size_t len, bool last);
+
+/*
+ * Some output: its length, 0 if there is none before the next block (or at
+ * all, after the last), -1 for an error.
+ */
+extern ssize_t block_compressor_fetch(BlockCompressor *c, void *out);
+
+/* What the library says of the error. */
+extern const char *block_compressor_error(const BlockCompressor *c);
+
+extern void block_compressor_free(BlockCompressor *c);
+
+#endif							/* BLOCK_COMPRESS_H */
