@@ -1,0 +1,198 @@
+# What cannot be is refused at once, with a message and often a hint; what
+# pg_dump refuses comes with its own words.  Nothing is left behind.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  pg_major codecs);
+use Pardump::Command qw(fake_pg_dump text_file data_files refused_ok
+  accepted_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('refusals');
+my $major = pg_major($node);
+make_database($node, 'refusals');
+sql($node, 'refusals', <<'SQL');
+CREATE ROLE loser LOGIN;
+CREATE SCHEMA one;
+CREATE TABLE one.t AS SELECT g FROM generate_series(1, 1000) g;
+SQL
+my $connstr = $node->connstr('refusals');
+
+# ---- our own
+
+my @db = ('-d', $connstr);
+foreach my $format (qw(c custom p plain t tar T))
+{
+	like(
+		refused_ok(qr/output format "$format" cannot be written in parallel/,
+			"-F $format", @db, "-F$format"),
+		qr/hint: .*pg_dump/, "-F $format: hint");
+}
+refused_ok(qr/invalid output format "x"/, '-F x', @db, '-Fx');
+foreach my $option (qw(--inserts --column-inserts --attribute-inserts
+	--on-conflict-do-nothing --rows-per-insert=10))
+{
+	my ($name) = $option =~ /^([^=]+)/;
+	like(
+		refused_ok(qr/option \Q$name\E is not supported/, $option, @db, $option),
+		qr/hint: Use pg_dump/, "$option: hint");
+}
+like(
+	refused_ok(qr/option --binary-upgrade is not supported/,
+		'--binary-upgrade', @db, '--binary-upgrade'),
+	qr/hint: .*pg_upgrade/, '--binary-upgrade: hint');
+
+command_fails_like([ 'pg_pardump', @db ],
+	qr/no output directory specified/, 'no -f');
+command_fails_like([ 'pg_pardump', @db, '-f', '' ],
+	qr/no output directory specified/, 'empty -f');
+refused_ok(qr/too many command-line arguments \(first is "more"\)/,
+	'two databases', 'options', 'more');
+refused_ok(qr/too many command-line arguments \(first is "more"\)/,
+	'-d and a database', @db, 'more');
+refused_ok(qr/--no-chunks and --chunk-size cannot be used together/,
+	'--no-chunks --chunk-size', @db, '--no-chunks', '--chunk-size=1MB');
+refused_ok(qr/--no-chunks and --max-table-segment-pages cannot be used together/,
+	'--no-chunks and pages', @db, '--no-chunks', '--max-table-segment-pages=2');
+refused_ok(qr/--chunk-size and --max-table-segment-pages cannot be used together/,
+	'size and pages', @db, '--chunk-size=1MB', '--max-table-segment-pages=2');
+foreach my $size ('0', '-1', 'x', '1XB', '1.5MB', '', '99999999TB', '1MB1')
+{
+	refused_ok(qr/invalid value "\Q$size\E" for option --chunk-size/,
+		"--chunk-size=$size", @db, "--chunk-size=$size");
+}
+foreach my $bad ([ '-j0', qr/-j\/--jobs must be in range/ ],
+	[ '-jx', qr/invalid value "x" for option -j/ ],
+	[ '-j-1', qr/invalid value "-1" for option -j/ ],
+	[ '--jobs=2x', qr/invalid value "2x" for option -j/ ],
+	[ '-j999999999999999999999', qr/-j\/--jobs must be in range/ ],
+	[ '--max-table-segment-pages=0', qr/--max-table-segment-pages must be in range/ ],
+	[ '--max-table-segment-pages=4294967296', qr/--max-table-segment-pages must be in range/ ],
+	[ '--max-table-segment-pages=a', qr/invalid value "a" for option --max-table/ ],
+	[ '--extra-float-digits=4', qr/--extra-float-digits must be in range/ ],
+	[ '--sync-method=hope', qr/unrecognized sync method: hope/ ],
+	[ '-Zfoo', qr/unrecognized compression algorithm: "foo"/ ],
+	[ '-Z10', qr/expects a compression level between 1 and 9/ ],
+	[ '-Z-1', qr/compression/ ],
+	[ '-Zgzip:10', qr/expects a compression level between 1 and 9/ ],
+	[ '-Znone:1', qr/"none" does not accept a compression level/ ],
+	[ '-Zgzip:workers=2', qr/"gzip" does not support option "workers"/ ],
+	[ '-Zzstd:level=23', qr/expects a compression level between/ ],
+	[ '-Zzstd:depth=1', qr/unrecognized compression option: "depth"/ ],
+	[ '-Zgzip:', qr/found empty string/ ],
+	[ '--lock-wait-timeout=soon', qr/invalid value for parameter "lock_timeout": "soon"/ ],
+	[ '-EKLINGON', qr/invalid client encoding "KLINGON"/ ],
+	[ '--role=nobody_there', qr/role "nobody_there" does not exist/ ],
+	[ '--snapshot=none', qr/snapshot/ ],
+	[ '--pg-dump=/nonexistent/pg_dump', qr/there is no program "\/nonexistent\/pg_dump"/ ],
+	[ '--chunk-siz', qr/requires an argument/ ],
+	[ '--no-such', qr/unrecognized option .*--no-such/ ])
+{
+	refused_ok($bad->[1], $bad->[0], @db, $bad->[0]);
+}
+foreach my $codec (grep { my $c = $_; !grep { $_ eq $c } codecs($node) } qw(lz4 zstd))
+{
+	like(
+		refused_ok(qr/pg_restore of PostgreSQL $major cannot read .*"$codec"/,
+			"-Z $codec", @db, '-Z', $codec),
+		qr/hint: Use gzip or none/, "-Z $codec: hint");
+}
+refused_ok(qr/database "nowhere" does not exist/,
+	'no such database', '-d', $node->connstr('nowhere'));
+refused_ok(qr/No such file or directory/, 'no server', '-h', '/nonexistent');
+
+my $full = new_path('full');
+mkdir $full or die "could not create \"$full\": $!";
+append_to_file("$full/precious", "x");
+command_fails_like([ 'pg_pardump', @db, '-f', $full ],
+	qr/directory "\Q$full\E" exists but is not empty/, 'a directory with a file');
+is(join(' ', data_files($full)), 'precious', 'which is left alone');
+command_fails_like([ 'pg_pardump', @db, '-f', "$full/precious" ],
+	qr/\Q$full\E\/precious/, 'a file as directory');
+is(slurp_file("$full/precious"), 'x', 'which is left alone');
+command_fails_like([ 'pg_pardump', @db, '-f', "$full/a/b" ],
+	qr/could not create directory "\Q$full\E\/a\/b"/, 'no parent directory');
+my $empty = new_path('empty');
+mkdir $empty or die "could not create \"$empty\": $!";
+command_fails([ 'pg_pardump', @db, '-f', $empty, '-t', 'nothing' ],
+	'a failure with an empty directory');
+ok(-d $empty && !data_files($empty), 'which is left, and empty');
+command_ok([ 'pg_pardump', @db, '-f', $empty, '-s' ], 'an empty directory is taken');
+ok(-f "$empty/toc.dat", 'and flushed');
+
+# ---- pg_dump's own words
+
+refused_ok(qr/^pg_dump: error: no matching tables were found$/m,
+	'no matching table', @db, '-t', 'nothing');
+refused_ok(qr/^pg_dump: error: no matching .*"nothing"/m,
+	'strict names', @db, '--strict-names', '-t', 'one.*', '-t', 'nothing');
+refused_ok(qr/^pg_dump: error: options -s\/--schema-only and -a\/--data-only cannot be used together/m,
+	'-s -a', @db, '-s', '-a');
+refused_ok(qr/pg_dump: unrecognized option .--no-synchronized-snapshots/,
+	'an option pg_dump does not know', @db, '--no-synchronized-snapshots');
+refused_ok(qr/permission denied/, 'no privileges', '-U', 'loser', @db);
+
+my %broken = (
+	'words and exit 3' => [ 'echo "pg_dump: error: out of ideas" >&2; exit 3',
+		qr/^pg_dump: error: out of ideas\n.*pg_dump failed with exit code 3/ms, 3 ],
+	'silent failure' => [ 'exit 1', qr/pg_dump failed with exit code 1/ ],
+	'success without output' => [ 'exit 0', qr/the output of pg_dump ended/ ],
+	'garbage' => [ 'head -c 100000 /dev/zero; exit 0',
+		qr/error: .*pg_dump/ ],
+	'text' => [ 'echo "-- PostgreSQL database dump"; exit 0', qr/error: .*pg_dump/ ],
+	'half a table of contents' => [ '"$PG_DUMP" "$@" | head -c 1000',
+		qr/the output of pg_dump ended in|pg_dump failed/ ],
+	'half an entry count' => [ '"$PG_DUMP" "$@" | head -c 50',
+		qr/the output of pg_dump ended in|pg_dump failed/ ],
+	'death by signal' => [ 'kill -9 $$', qr/pg_dump was terminated by signal 9/ ],
+	'death half way' => [ '"$PG_DUMP" "$@" | head -c 900; kill -6 $$',
+		qr/pg_dump was terminated by signal 6/ ],
+	'a newer archive version' => [ 'printf "PGDMP\001\143\000\004\010\001"; head -c 9000 /dev/zero',
+		qr/version/ ]);
+foreach my $what (sort keys %broken)
+{
+	my ($body, $message, $code) = @{ $broken{$what} };
+	my $dir = new_path('broken');
+	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-f', $dir,
+		'--pg-dump', fake_pg_dump('fake_pg_dump', $body));
+	is($rc, $code // 1, "pg_dump: $what: exit code");
+	like($err, $message, "pg_dump: $what: message");
+	ok(!-e $dir, "pg_dump: $what: no directory left");
+}
+like(
+	refused_ok(qr/is of PostgreSQL 12, which is too old/, 'pg_dump 12',
+		@db, '--pg-dump',
+		fake_pg_dump('fake_pg_dump', 'exit 0', 'pg_dump (PostgreSQL) 12.22 (Debian)')),
+	qr/hint: Use pg_dump 14 or newer/, 'pg_dump 12: hint');
+refused_ok(qr/does not say its version as pg_dump does/, 'not a pg_dump',
+	@db, '--pg-dump', fake_pg_dump('fake_pg_dump', 'exit 0', 'psql 15'));
+refused_ok(qr/there is no program/, 'not executable', @db,
+	'--pg-dump', text_file('no_program', ''));
+accepted_ok('another pg_dump is used', @db, '--pg-dump',
+	fake_pg_dump('fake_pg_dump', 'exec "$PG_DUMP" "$@"'));
+
+# Without one beside pg_pardump the first in PATH is taken, or none.
+my $lonely = new_path('bin');
+mkdir $lonely or die "could not create \"$lonely\": $!";
+my ($self) = grep { -x } map { "$_/pg_pardump" } split /:/, $ENV{PATH};
+system_or_bail('cp', $self, "$lonely/pg_pardump");
+{
+	my $dir = new_path('lonely');
+	local $ENV{PATH} = '/nonexistent';
+	my ($rc, undef, $err) =
+	  run_program("$lonely/pg_pardump", @db, '-f', $dir);
+	is($rc, 1, 'no pg_dump anywhere: exit code');
+	like($err, qr/"pg_dump" was found neither beside pg_pardump nor in PATH.*hint: /s,
+		'no pg_dump anywhere: message and hint');
+}
+command_ok([ "$lonely/pg_pardump", @db, '-s', '-f', new_path('lonely') ],
+	'pg_dump is found in PATH');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,113 @@
+# Every way to say which server and who, and where passwords are not seen.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Command qw(fake_pg_dump text_file refused_ok accepted_ok);
+use Pardump::Toc qw(read_toc);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('connections');
+make_database($node, 'options');
+sql($node, 'options', 'CREATE TABLE t AS SELECT generate_series(1, 1000)');
+sql($node, 'postgres', <<'SQL');
+CREATE ROLE "pass word" SUPERUSER LOGIN PASSWORD 'se''cret \ %word';
+CREATE ROLE simple SUPERUSER LOGIN PASSWORD 'opensesame';
+SQL
+my $hba = slurp_file($node->data_dir . '/pg_hba.conf');
+unlink $node->data_dir . '/pg_hba.conf';
+append_to_file($node->data_dir . '/pg_hba.conf', <<"HBA" . $hba);
+local all "pass word" scram-sha-256
+local all simple scram-sha-256
+HBA
+$node->reload;
+my $host_uri = $node->host =~ s/([^a-zA-Z0-9])/sprintf '%%%02X', ord $1/ger;
+my @server = ('-h', $node->host, '-p', $node->port);
+
+# Waits for the new pg_hba.conf by its first effect.
+ok( $node->poll_query_until('postgres', <<'SQL'), 'pg_hba.conf is read');
+SELECT count(*) = 2 FROM pg_hba_file_rules WHERE auth_method = 'scram-sha-256'
+SQL
+refused_ok(qr/no password supplied/, '-w without a password',
+	'-w', '-U', 'simple', @server, 'options');
+{
+	local $ENV{PGPASSWORD} = 'wrong';
+	refused_ok(qr/password authentication failed for user "simple"/,
+		'a wrong password', '-w', '-U', 'simple', @server, 'options');
+	$ENV{PGPASSWORD} = 'opensesame';
+	accepted_ok('PGPASSWORD', '-j2', '-U', 'simple', @server, 'options');
+}
+{
+	local @ENV{qw(PGPASSWORD PGDATABASE PGHOST PGPORT PGUSER)} =
+	  ('se\'cret \ %word', 'options', $node->host, $node->port, 'pass word');
+	my $dir = accepted_ok('all by the environment', '-j2');
+	is(read_toc($dir)->{dbname}, 'options', 'the database of PGDATABASE');
+}
+{
+	my $passfile = text_file('pgpass', "*:*:*:pass word:se'cret \\\\ %word\n*:*:*:simple:opensesame\n");
+	chmod 0600, $passfile or die "could not change mode of \"$passfile\": $!";
+	local $ENV{PGPASSFILE} = $passfile;
+	accepted_ok('PGPASSFILE', '-w', '-j2', '-U', 'pass word', @server, 'options');
+	delete $ENV{PGPASSFILE};
+	accepted_ok('passfile in a connection string', '-j2', '-d',
+		sprintf("host='%s' port=%d user=simple dbname=options passfile='%s'",
+			$node->host, $node->port, $passfile));
+}
+accepted_ok('a URI with a password', '-j2',
+	"postgresql://pass%20word:se%27cret%20%5C%20%25word\@$host_uri:" . $node->port . '/options');
+accepted_ok('a URI with parameters', '-j2', '-d',
+	"postgres:///options?host=$host_uri&port=" . $node->port
+	  . '&user=simple&password=opensesame&application_name=it%27s');
+
+# Who looks at the process list sees the password in the command line the user
+# typed, but must not see it in pg_dump's; with PGPASSWORD, nowhere.  The pg_dump
+# of this test looks itself, when the workers' leader waits for it.
+my $seen = new_path('seen');
+my $looking = fake_pg_dump('looking_pg_dump', <<"SH");
+tr '\\0' ' ' </proc/\$\$/cmdline >'$seen.own'
+cat /proc/[0-9]*/cmdline 2>'$seen.err' | tr '\\0' ' ' >'$seen.all'
+exec "\$PG_DUMP" "\$@"
+SH
+{
+	my $dir = new_path('secret');
+	my (undef, undef, $err) = run_program('pg_pardump', '-v', '-j2', '-f', $dir,
+		'--pg-dump', $looking,
+		"postgresql://simple:opensesame\@$host_uri:" . $node->port . '/options');
+	ok(-f "$dir/toc.dat", 'a dump with a password in a URI');
+	like(slurp_file("$seen.own"), qr/looking_pg_dump.*dbname=/, 'pg_dump\'s command line is seen');
+	unlike(slurp_file("$seen.own"), qr/opensesame/, 'and has no password');
+	unlike($err, qr/opensesame/, 'nor has the output of -v');
+
+	local $ENV{PGPASSWORD} = 'opensesame';
+	accepted_ok('a dump with PGPASSWORD', '--pg-dump', $looking,
+		'-j2', '-U', 'simple', @server, 'options');
+	like(slurp_file("$seen.all"), qr/pg_pardump.*-U simple/, 'all command lines are seen');
+	unlike(slurp_file("$seen.all"), qr/opensesame/, 'and none has the password');
+}
+
+# -W asks on the terminal, once, though three sessions are opened and pg_dump
+# opens one.
+{
+	my $dir = new_path('prompt');
+	my ($in, $out) = ('', '');
+	my $h = IPC::Run::start(
+		[ 'pg_pardump', '-W', '-j2', '-f', $dir, '-U', 'simple', @server, 'options' ],
+		'<pty<', \$in, '>pty>', \$out,
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	$h->pump until $out =~ /Password: /;
+	$in .= "opensesame\n";
+	$h->finish;
+	is($?, 0, '-W: exit code');
+	is(scalar(() = $out =~ /Password/g), 1, '-W: one prompt');
+	unlike($out, qr/opensesame/, '-W: no echo');
+	ok(-f "$dir/toc.dat", '-W: an archive');
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,86 @@
+
+# The command line under test: calls that must work or be refused, and scripts
+# that stand for pg_dump.
+
+package Pardump::Command;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Pardump::Cluster qw(run_program new_path);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(fake_pg_dump text_file data_files refused_ok accepted_ok);
+
+# The first pg_dump in PATH, which is that of the installation under test.
+sub real_pg_dump
+{
+	my ($path) = grep { -x } map { "$_/pg_dump" } split /:/, $ENV{PATH};
+	die "no pg_dump in PATH" if !defined $path;
+	return $path;
+}
+
+# A shell script that stands for pg_dump: asked for its version it tells
+# $version, by default the real one's; else it runs $body, in which $PG_DUMP is
+# the real one.
+sub fake_pg_dump
+{
+	my ($name, $body, $version) = @_;
+	my $path = new_path($name);
+	my $real = real_pg_dump();
+	$version = defined $version ? "echo '$version'" : '"$PG_DUMP" --version';
+	append_to_file($path, <<"SH");
+#!/bin/sh
+PG_DUMP='$real'
+case "\$1" in --version) $version; exit 0;; esac
+$body
+SH
+	chmod 0755, $path or die "could not make \"$path\" executable: $!";
+	return $path;
+}
+
+# A file with the given text.
+sub text_file
+{
+	my ($name, $text) = @_;
+	my $path = new_path($name);
+	append_to_file($path, $text);
+	return $path;
+}
+
+# The names of all files of a directory but toc.dat.
+sub data_files
+{
+	my ($dir) = @_;
+	opendir my $dh, $dir or die "could not open \"$dir\": $!";
+	return sort grep { !/^\.|^toc\.dat$/ } readdir $dh;
+}
+
+# refused_ok(message, 'what', options...): must fail with exit code 1, say so,
+# and leave no directory.  Returns what it says.
+sub refused_ok
+{
+	my ($message, $what, @args) = @_;
+	my $dir = new_path('refused');
+	my ($rc, $out, $err) = run_program('pg_pardump', '-f', $dir, @args);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	ok(!-e $dir, "$what: no directory left");
+	return $err;
+}
+
+# Must work, and in silence.  Returns the archive.
+sub accepted_ok
+{
+	my ($what, @args) = @_;
+	my $dir = new_path('accepted');
+	my ($rc, undef, $err) =
+	  run_program('pg_pardump', '-f', $dir, '--no-sync', @args);
+	ok($rc == 0 && $err eq '' && -f "$dir/toc.dat", $what)
+	  or diag("exit code $rc: $err");
+	return $dir;
+}
+
+1;
