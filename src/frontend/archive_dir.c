@@ -23,6 +23,8 @@ struct ArchiveDir
 {
 	char	   *path;
 	bool		made;			/* by us, not found empty */
+	char	   *temp_path;		/* of toc.dat.tmp, which claims the directory */
+	Sink	   *toc;			/* open on it from the beginning */
 };
 
 /* Names of our files: toc.dat.tmp, blobs*.toc, blob_N.dat*, N.dat*. */
@@ -41,14 +43,22 @@ is_archive_file(const char *name)
 		strncmp(pos + strspn(pos, "0123456789"), ".dat", 4) == 0;
 }
 
-/* An exit callback: leave nothing that looks like part of an archive. */
+/*
+ * An exit callback: leave nothing that looks like part of an archive.  toc.dat,
+ * should it be there already, goes first, as all else is but parts.
+ */
 static void
 remove_files(void *arg)
 {
 	ArchiveDir *dir = arg;
-	DIR		   *d = opendir(dir->path);
+	char	   *toc = psprintf("%s/%s", dir->path, TOC_NAME);
+	DIR		   *d;
 	struct dirent *entry;
 
+	if (unlink(toc) < 0 && errno != ENOENT)
+		pg_log_warning("could not remove file \"%s\": %m", toc);
+	free(toc);
+	d = opendir(dir->path);
 	while (d && (entry = readdir(d)) != NULL)
 	{
 		char	   *path;
@@ -90,6 +100,14 @@ archive_dir_create(const char *path)
 			pg_log_error_hint("Remove it, empty it, or name another one.");
 			exit(1);
 	}
+
+	/*
+	 * Two runs may have found it missing or empty; this can be created by one
+	 * only.  The other ends here, before it would remove the files of the
+	 * first.
+	 */
+	dir->temp_path = psprintf("%s/%s", dir->path, TOC_TEMP_NAME);
+	dir->toc = sink_file_new(dir->temp_path);
 	cleanup_push(remove_files, dir);
 	return dir;
 }
@@ -169,19 +187,17 @@ void
 archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method,
 					const char *toc, size_t toc_len)
 {
-	char	   *temp = psprintf("%s/%s", dir->path, TOC_TEMP_NAME);
 	char	   *final = psprintf("%s/%s", dir->path, TOC_NAME);
-	Sink	   *sink;
 
-	sink = sink_file_new(temp);
-	sink_write(sink, toc, toc_len);
-	sink_finish(sink);
-	sink_free(sink);
+	sink_write(dir->toc, toc, toc_len);
+	sink_finish(dir->toc);
+	sink_free(dir->toc);
 	sync_archive(dir->path, sync_method);
 
 	cleanup_check_interrupt();
-	if (rename(temp, final) < 0)
-		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, final);
+	if (rename(dir->temp_path, final) < 0)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m",
+				 dir->temp_path, final);
 	if (sync_method != SYNC_NONE)
 	{
 		sync_file_or_dir(dir->path, true);
@@ -191,6 +207,5 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method,
 					 dir->path);
 	}
 	cleanup_forget_all();
-	free(temp);
 	free(final);
 }

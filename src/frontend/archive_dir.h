@@ -16,7 +16,8 @@
 typedef struct ArchiveDir ArchiveDir;
 
 /*
- * Make the directory, or take an empty one.  From here on, if the program
+ * Make the directory, or take an empty one, and claim it by creating
+ * toc.dat.tmp, so that no other run takes it too.  From here on, if the program
  * fails, every file in it whose name is an archive's is removed, and the
  * directory too if it was made.
  */

@@ -76,7 +76,7 @@ sink_file_new(const char *path)
 
 	file->base.ops = &sink_file_ops;
 	file->path = pg_strdup(path);
-	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | PG_BINARY, 0600);
+	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | PG_BINARY, 0600);
 	if (file->fd < 0)
 		pg_fatal("could not create file \"%s\": %m", path);
 	return &file->base;
