@@ -12,7 +12,8 @@ EXTENSION = pg_pardump
 MODULE_big = pg_pardump
 DATA = src/server/pg_pardump--1.0.sql
 OBJS = $(addprefix src/server/, \
-	block_measure.o chunk_plan.o pg_pardump.o relation_sample.o)
+	block_measure.o chunk_plan.o pg_pardump.o relation_access.o \
+	relation_sample.o)
 
 PROGRAM_FILE = src/frontend/pg_pardump
 FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c)))

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pg_pardump.c
- *	  SQL-callable entry points of the pg_pardump extension.
+ *	  The module, and its function pg_pardump_chunks().
  *
  *-------------------------------------------------------------------------
  */
@@ -11,20 +11,15 @@
 
 #include "access/relation.h"
 #include "access/tableam.h"
-#include "access/xlog.h"
-#include "catalog/objectaddress.h"
-#include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "chunk_plan.h"
+#include "relation_access.h"
 #include "relation_sample.h"
 #include "server_compat.h"
 
@@ -34,93 +29,6 @@ PG_FUNCTION_INFO_V1(pg_pardump_chunks);
 
 /* Columns of pg_pardump_chunks()'s result. */
 #define CHUNK_COLUMNS	5
-
-/* What to do instead, for a relation that holds no rows of its own. */
-static const char *
-relkind_hint(char relkind)
-{
-	switch (relkind)
-	{
-		case RELKIND_PARTITIONED_TABLE:
-			return "A partitioned table stores no rows itself; plan each of its leaf partitions, see pg_partition_tree().";
-		case RELKIND_VIEW:
-			return "A view stores no rows; plan the tables it reads.";
-		case RELKIND_FOREIGN_TABLE:
-			return "The rows of a foreign table are on another server and have no blocks here; dump it as a whole.";
-		case RELKIND_INDEX:
-		case RELKIND_PARTITIONED_INDEX:
-			return "Name the table, not its index.";
-		case RELKIND_SEQUENCE:
-			return "A sequence has one row and needs no chunks.";
-		case RELKIND_COMPOSITE_TYPE:
-			return "A composite type stores no rows.";
-		case RELKIND_TOASTVALUE:
-			return "The values in a TOAST table are counted with the table that owns it; name that one.";
-		default:
-			return "Only tables and materialized views have chunks.";
-	}
-}
-
-/*
- * Raise an error unless the relation is of a kind that has chunks and the
- * current user may read all of it.
- */
-static void
-check_relation_access(Oid relid)
-{
-	char		relkind = get_rel_relkind(relid);
-	AclResult	aclresult;
-
-	if (relkind == '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relid)));
-	if (relkind != RELKIND_RELATION && relkind != RELKIND_MATVIEW)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table or materialized view",
-						get_rel_name(relid)),
-				 errhint("%s", relkind_hint(relkind))));
-
-	aclresult = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
-	if (aclresult != ACLCHECK_OK)
-		aclcheck_error(aclresult, get_relkind_objtype(relkind),
-					   get_rel_name(relid));
-}
-
-/*
- * Open and lock the relation to plan.  The lock is kept up to the end of the
- * transaction, so that the block ranges stay what they are while the caller
- * reads them: VACUUM cannot truncate, nothing can rewrite the table.
- */
-static Relation
-open_planned_relation(Oid relid)
-{
-	Relation	rel;
-
-	/* Whoever may not read the table shall not be able to lock it either. */
-	check_relation_access(relid);
-
-	rel = try_relation_open(relid, AccessShareLock);
-
-	/* It may have changed, or gone, while we waited for the lock. */
-	check_relation_access(relid);
-	if (rel == NULL)
-		elog(ERROR, "could not open relation with OID %u", relid);
-
-	if (RELATION_IS_OTHER_TEMP(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary tables of other sessions")));
-
-	/* A standby has no data of such relations. */
-	if (!RelationIsPermanent(rel) && RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary or unlogged relations during recovery")));
-
-	return rel;
-}
 
 static void
 put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk)
@@ -200,7 +108,7 @@ pg_pardump_chunks(PG_FUNCTION_ARGS)
 				 errmsg("chunk size must be greater than zero"),
 				 errhint("The chunk size is given in bytes.")));
 
-	rel = open_planned_relation(PG_GETARG_OID(0));
+	rel = relation_open_for_planning(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
 
 	plan_context = AllocSetContextCreate(CurrentMemoryContext,

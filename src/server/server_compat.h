@@ -9,12 +9,24 @@
 #ifndef PARDUMP_SERVER_COMPAT_H
 #define PARDUMP_SERVER_COMPAT_H
 
+#include "catalog/pg_attribute.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
 #if PG_VERSION_NUM < 140000
 #error "pg_pardump's extension needs PostgreSQL 14 or later"
+#endif
+
+/* Streams of blocks that are read ahead came with 17. */
+#if PG_VERSION_NUM >= 170000
+#define PARDUMP_READ_STREAMS
+#include "storage/read_stream.h"
+#endif
+
+/* Virtual generated columns came with 18. */
+#ifndef ATTRIBUTE_GENERATED_VIRTUAL
+#define ATTRIBUTE_GENERATED_VIRTUAL 'v'
 #endif
 
 /*

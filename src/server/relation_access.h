@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * relation_access.h
+ *	  Who may plan or read which relation.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_RELATION_ACCESS_H
+#define PARDUMP_RELATION_ACCESS_H
+
+#include "postgres.h"
+
+#include "utils/relcache.h"
+
+/*
+ * Open and lock (ACCESS SHARE) a relation to plan.  Raises an error unless it
+ * is a table or materialized view that the current user has the SELECT
+ * privilege on.  The lock is to be kept up to the end of the transaction, so
+ * that the block ranges stay what they are while the caller reads them: VACUUM
+ * cannot truncate, nothing can rewrite the table.
+ */
+extern Relation relation_open_for_planning(Oid relid);
+
+/*
+ * Open and lock (ACCESS SHARE) a relation to read some columns of, for whoever
+ * may read any of them.  relation_check_readable() must follow, before a row
+ * is read.
+ */
+extern Relation relation_open_for_reading(Oid relid);
+
+/*
+ * Raise an error unless the current user may read these columns of all rows:
+ * privileges on the table or on each column, and no row security that applies.
+ */
+extern void relation_check_readable(Relation rel, const AttrNumber *attnums,
+									int n_attnums);
+
+#endif							/* PARDUMP_RELATION_ACCESS_H */
