@@ -105,7 +105,15 @@ install(void (*handler) (int))
 	action.sa_handler = handler;
 	sigfillset(&action.sa_mask);	/* one at a time; no SA_RESTART: waits end */
 	for (int i = 0; i < (int) lengthof(handled_signals); i++)
+	{
+		struct sigaction old;
+
+		/* nohup has it ignored, and means it for all the processes */
+		if (handled_signals[i] == SIGHUP &&
+			sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+			continue;
 		sigaction(handled_signals[i], &action, NULL);
+	}
 }
 
 void
