@@ -15,6 +15,7 @@ PROGRAM=$(basename "$0")
 WORK=
 JOB=
 CHILD=
+ON_EXIT=:	# what else the script has to undo when it ends
 
 # Debian releases whose own PostgreSQL the tests run on, as major:release.
 # shellcheck disable=SC2034 # read by the scripts that source this file
@@ -107,6 +108,7 @@ clean_up()
 	trap '' HUP INT TERM	# a second Ctrl-C must not cut this short
 	end_child
 	end_job
+	"$ON_EXIT" || status=1
 	if [ -n "$WORK" ]; then
 		stop_servers_below "$WORK"
 		cd /

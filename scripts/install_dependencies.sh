@@ -39,21 +39,29 @@ package_list()
 	fi
 }
 
-apt_install()
+# Run apt-get; what it prints is of interest only when it fails.
+quiet_apt_get()
 {
-	as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get -qq -y -o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false "$@"
+	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 \
+		-o APT::Install-Recommends=false "$@" >"$WORK/apt.log" 2>&1; then
+		cat "$WORK/apt.log" >&2
+		die "apt-get $1 failed"
+	fi
 }
 
 # Without this, the server package would create a cluster and start it.
 forbid_main_cluster()
 {
-	apt_install install postgresql-common >/dev/null
+	quiet_apt_get install postgresql-common
+	# shellcheck disable=SC2034 # read by clean_up
+	ON_EXIT=allow_main_cluster
 	as_root mkdir -p "$(dirname "$CLUSTER_CONF")"
 	echo "create_main_cluster = false" | as_root tee "$CLUSTER_CONF" >/dev/null
-	trap 'as_root rm -f "$CLUSTER_CONF"' EXIT
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+}
+
+allow_main_cluster()
+{
+	as_root rm -f "$CLUSTER_CONF"
 }
 
 with_chroots=no
@@ -71,11 +79,13 @@ if [ ! -e /etc/debian_version ] || [ ! -x "$(command -v apt-get)" ]; then
 		"the headers of libpq, zlib, zstd, lz4 and libdeflate, and Perl's IPC::Run"
 fi
 
+unset PG_PARDUMP_WORK
+make_work_directory
 updated=no
 major=$(pg_major)
 if [ -z "$major" ]; then
 	log "updating the package lists"
-	apt_install update
+	quiet_apt_get update
 	updated=yes
 	major=$(pg_major)
 fi
@@ -88,10 +98,10 @@ if [ -z "$missing" ]; then
 fi
 log "installing" "$(tr '\n' ' ' <<<"$missing")"
 if [ "$updated" = no ]; then
-	apt_install update
+	quiet_apt_get update
 fi
 case $missing in
 	*postgresql-"$major"*) forbid_main_cluster ;;
 esac
 # shellcheck disable=SC2086 # one word a package
-apt_install install $missing >/dev/null
+quiet_apt_get install $missing
