@@ -54,7 +54,10 @@ spawn(StockPgDump *pg_dump, const char **args, const char *password)
 	fflush(NULL);
 	pg_dump->pid = fork();
 	if (pg_dump->pid < 0)
+	{
+		pg_dump->pid = 0;
 		pg_fatal("could not create child process: %m");
+	}
 	if (pg_dump->pid == 0)
 	{
 		cleanup_reset_signals();
