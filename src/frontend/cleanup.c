@@ -33,6 +33,7 @@ static struct
 	pid_t		owner;			/* the process that registered them */
 	PGcancel   *volatile cancel;
 	volatile sig_atomic_t signal_number;
+	sigset_t	mask;			/* as it was before signals were held back */
 } state;
 
 static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -148,6 +149,21 @@ cleanup_reset_signals(void)
 	install(SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+}
+
+void
+cleanup_hold_signals(void)
+{
+	sigset_t	all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &state.mask);
+}
+
+void
+cleanup_release_signals(void)
+{
+	sigprocmask(SIG_SETMASK, &state.mask, NULL);
 }
 
 void

@@ -44,6 +44,14 @@ extern void cleanup_install_worker_signals(pid_t leader);
 /* Back to the defaults, all of them: for a child that will exec. */
 extern void cleanup_reset_signals(void);
 
+/*
+ * Hold back all signals around a fork(), and let them through again, in the
+ * parent and in the child.  A signal to a child that has its parent's handlers
+ * still would be noted there, and lost; the parent would wait for its end.
+ */
+extern void cleanup_hold_signals(void);
+extern void cleanup_release_signals(void);
+
 /* Name the connection whose statement a signal cancels; NULL for none. */
 extern void cancel_set_connection(PGconn *conn);
 

@@ -52,15 +52,12 @@ spawn(StockPgDump *pg_dump, const char **args, const char *password)
 	if (pipe(out) < 0 || pipe(err) < 0)
 		pg_fatal("could not create pipe: %m");
 	fflush(NULL);
+	cleanup_hold_signals();
 	pg_dump->pid = fork();
-	if (pg_dump->pid < 0)
-	{
-		pg_dump->pid = 0;
-		pg_fatal("could not create child process: %m");
-	}
 	if (pg_dump->pid == 0)
 	{
 		cleanup_reset_signals();
+		cleanup_release_signals();
 #ifdef __linux__
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
@@ -78,6 +75,12 @@ spawn(StockPgDump *pg_dump, const char **args, const char *password)
 		fprintf(stderr, "could not execute \"%s\": %s\n",
 				pg_dump->path, strerror(errno));
 		_exit(127);
+	}
+	cleanup_release_signals();
+	if (pg_dump->pid < 0)
+	{
+		pg_dump->pid = 0;
+		pg_fatal("could not create child process: %m");
 	}
 	close(out[1]);
 	close(err[1]);

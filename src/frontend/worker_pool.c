@@ -121,15 +121,12 @@ fork_worker(WorkerPool *pool, int no)
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) < 0 || pipe(err) < 0)
 		pg_fatal("could not create pipe: %m");
 	fflush(NULL);
+	cleanup_hold_signals();
 	worker->pid = fork();
-	if (worker->pid < 0)
-	{
-		worker->pid = 0;
-		pg_fatal("could not create worker process: %m");
-	}
 	if (worker->pid == 0)
 	{
 		cleanup_install_worker_signals(leader);
+		cleanup_release_signals();
 		/* others must see the end of their streams when the leader is gone */
 		for (int i = 0; i < no; i++)
 		{
@@ -141,6 +138,12 @@ fork_worker(WorkerPool *pool, int no)
 		dup2(err[1], STDERR_FILENO);
 		close(err[1]);
 		worker_main(pool->task, sockets[1]);
+	}
+	cleanup_release_signals();
+	if (worker->pid < 0)
+	{
+		worker->pid = 0;
+		pg_fatal("could not create worker process: %m");
 	}
 	close(sockets[1]);
 	close(err[1]);
