@@ -19,6 +19,9 @@
 
 #define MIN_MAJOR 14
 
+/* A signal just before a poll() does not end it: look again so often. */
+#define LOOK_AGAIN_MS 200
+
 struct StockPgDump
 {
 	char	   *path;
@@ -126,7 +129,7 @@ fill_buffer(StockPgDump *pg_dump)
 		};
 
 		cleanup_check_interrupt();
-		if (poll(fds, 2, -1) < 0)
+		if (poll(fds, 2, LOOK_AGAIN_MS) < 0)
 		{
 			if (errno == EINTR)
 				continue;

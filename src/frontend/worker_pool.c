@@ -28,7 +28,10 @@
 
 #define NO_JOB (-1)
 
-/* How long words of a worker are held back. */
+/*
+ * How long words of a worker are held back; also how soon a signal is seen
+ * that came just before poll(), and so did not end it.
+ */
 #define HOLD_BACK_MS 300
 
 typedef struct Worker
@@ -266,7 +269,6 @@ static void
 wait_and_serve(WorkerPool *pool)
 {
 	int			n_fds = pool->n_workers * 2 + 1;
-	bool		holding = false;
 	int			ready;
 
 	for (int i = 0; i < pool->n_workers; i++)
@@ -276,11 +278,10 @@ wait_and_serve(WorkerPool *pool)
 		/* poll() passes over negative descriptors */
 		pool->fds[i * 2] = (struct pollfd) {.fd = worker->socket,.events = POLLIN};
 		pool->fds[i * 2 + 1] = (struct pollfd) {.fd = worker->err_fd,.events = POLLIN};
-		holding |= worker->words.len > 0;
 	}
 	pool->fds[n_fds - 1] = (struct pollfd) {.fd = pool->task->watch_fd,.events = POLLIN};
 
-	ready = poll(pool->fds, n_fds, holding ? HOLD_BACK_MS : -1);
+	ready = poll(pool->fds, n_fds, HOLD_BACK_MS);
 	cleanup_check_interrupt();
 	if (ready < 0 && errno != EINTR)
 		pg_fatal("%s() failed: %m", "poll");
