@@ -22,6 +22,9 @@
 /* A signal just before a poll() does not end it: look again so often. */
 #define LOOK_AGAIN_MS 200
 
+/* How often to look whether it has ended, while it is silent. */
+#define EXIT_CHECK_MS 20
+
 struct StockPgDump
 {
 	char	   *path;
@@ -171,28 +174,50 @@ read_output(void *arg, void *buf, size_t len)
 	return done;
 }
 
-/* Its last words, then its exit status. */
+/* Take what it has written to its standard error by now. */
+static void
+take_errors(StockPgDump *pg_dump, int wait_ms, bool show)
+{
+	struct pollfd fd = {.events = POLLIN};
+	char		text[4096];
+	size_t		len;
+
+	while ((fd.fd = pg_dump->err_fd) >= 0 && poll(&fd, 1, wait_ms) > 0)
+	{
+		read_some(&pg_dump->err_fd, text, sizeof(text), &len);
+		if (show)
+			fwrite(text, 1, len, stderr);
+	}
+}
+
+/*
+ * Its last words, then its exit status.  The end of its standard error is not
+ * waited for: if it is a script, a program that it started may hold that open.
+ */
 static int
 wait_for_exit(StockPgDump *pg_dump, bool show_errors)
 {
 	int			status;
+	pid_t		gone;
 
 	if (pg_dump->out_fd >= 0)
 		close(pg_dump->out_fd);
 	pg_dump->out_fd = -1;
-	while (pg_dump->err_fd >= 0)
+	for (;;)
 	{
-		char		text[4096];
-		size_t		len;
-
-		read_some(&pg_dump->err_fd, text, sizeof(text), &len);
-		if (show_errors)
-			fwrite(text, 1, len, stderr);
-	}
-	while (waitpid(pg_dump->pid, &status, 0) < 0)
-		if (errno != EINTR)
+		gone = waitpid(pg_dump->pid, &status,
+					   pg_dump->err_fd >= 0 ? WNOHANG : 0);
+		if (gone < 0 && errno != EINTR)
 			pg_fatal("%s() failed: %m", "waitpid");
+		if (gone > 0)
+			break;
+		take_errors(pg_dump, EXIT_CHECK_MS, show_errors);
+	}
 	pg_dump->pid = 0;
+	take_errors(pg_dump, 0, show_errors);
+	if (pg_dump->err_fd >= 0)
+		close(pg_dump->err_fd);
+	pg_dump->err_fd = -1;
 	return status;
 }
 
@@ -370,21 +395,6 @@ failed(StockPgDump *pg_dump, const char *problem)
 	exit(WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1);
 }
 
-/* Warnings that came with the table of contents and are not shown yet. */
-static void
-show_pending_errors(StockPgDump *pg_dump)
-{
-	struct pollfd fd = {.events = POLLIN};
-	char		text[4096];
-	size_t		len;
-
-	while ((fd.fd = pg_dump->err_fd) >= 0 && poll(&fd, 1, 0) > 0)
-	{
-		read_some(&pg_dump->err_fd, text, sizeof(text), &len);
-		fwrite(text, 1, len, stderr);
-	}
-}
-
 Toc *
 stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 					   const PeerAddress *address, const char *snapshot)
@@ -396,7 +406,7 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 	toc = toc_read_custom(read_output, pg_dump, &problem);
 	if (toc == NULL)
 		failed(pg_dump, problem);
-	show_pending_errors(pg_dump);
+	take_errors(pg_dump, 0, true);	/* warnings that came with it */
 	return toc;
 }
 
