@@ -118,10 +118,11 @@ install(void (*handler) (int))
 }
 
 void
-cleanup_ignore_write_signals(void)
+cleanup_set_process_signals(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
 }
 
 void

@@ -23,9 +23,10 @@ extern void cleanup_forget_all(void);
 
 /*
  * A write to a broken pipe, or beyond the limit of a file's size, is an error
- * to report like others, not a signal to die of.
+ * to report like others, not a signal to die of.  And the ends of children are
+ * to be told, even if whoever started this program ignores those of its own.
  */
-extern void cleanup_ignore_write_signals(void);
+extern void cleanup_set_process_signals(void);
 
 /*
  * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the statement that

@@ -13,7 +13,7 @@ main(int argc, char **argv)
 	pg_logging_init(argv[0]);
 	pg_logging_set_level(PG_LOG_WARNING);
 	set_pglocale_pgservice(argv[0], "pg_pardump");
-	cleanup_ignore_write_signals();
+	cleanup_set_process_signals();
 
 	dump_database(options_parse(argc, argv), argv[0]);
 	return 0;
