@@ -1,0 +1,40 @@
+/*-------------------------------------------------------------------------
+ *
+ * chunk_reader.h
+ *	  The rows of a block range as blocks of COPY text, compressed if asked.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_CHUNK_READER_H
+#define PARDUMP_CHUNK_READER_H
+
+#include "postgres.h"
+
+#include "shared/compress_spec.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+typedef struct ChunkReader ChunkReader;
+
+/*
+ * Read the columns of the rows that the snapshot sees in the blocks start <= b
+ * < end.  Allocates in CurrentMemoryContext, which must live as long as the
+ * reader; deleting it, as an error does, frees all that is not the resource
+ * owner's.  The relation must stay open and the snapshot registered.
+ */
+extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
+									 const AttrNumber *attnums, int n_attnums,
+									 BlockNumber start, BlockNumber end,
+									 const CompressSpec *compress);
+
+/*
+ * The next bytes of the chunk, never empty: the text of about 1 MiB of rows,
+ * or what the compressor made of some such blocks.  All values of a chunk
+ * after each other are its text, or one compressed stream of it.  Valid up to
+ * the next call; NULL at the end.
+ */
+extern bytea *chunk_reader_next(ChunkReader *reader);
+
+extern void chunk_reader_free(ChunkReader *reader);
+
+#endif							/* PARDUMP_CHUNK_READER_H */

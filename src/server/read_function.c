@@ -1,0 +1,181 @@
+/*-------------------------------------------------------------------------
+ *
+ * read_function.c
+ *	  The SQL function pg_pardump_read(): a chunk as a set of bytea values.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "chunk_reader.h"
+#include "relation_access.h"
+#include "server_compat.h"
+
+PG_FUNCTION_INFO_V1(pg_pardump_read);
+
+/* One call's state, in the function's multi-call context. */
+typedef struct ReadCall
+{
+	Relation	rel;
+	Snapshot	snapshot;
+	ChunkReader *reader;
+} ReadCall;
+
+/* Release what outlives the memory context: also when a query stops early. */
+static void
+end_read_call(Datum arg)
+{
+	ReadCall   *call = (ReadCall *) DatumGetPointer(arg);
+
+	chunk_reader_free(call->reader);
+	UnregisterSnapshot(call->snapshot);
+	relation_close(call->rel, NoLock);
+}
+
+/* Look the columns up; their number goes to *n_attnums. */
+static AttrNumber *
+read_columns(Relation rel, ArrayType *columns, int *n_attnums)
+{
+	Datum	   *names;
+	bool	   *nulls;
+	AttrNumber *attnums;
+
+	deconstruct_array(columns, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR,
+					  &names, &nulls, n_attnums);
+	attnums = palloc(sizeof(AttrNumber) * (*n_attnums + 1));
+	for (int i = 0; i < *n_attnums; i++)
+	{
+		char	   *name;
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("column names must not be null")));
+		name = NameStr(*DatumGetName(names[i]));
+		attnums[i] = get_attnum(RelationGetRelid(rel), name);
+		if (attnums[i] <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist",
+							name, RelationGetRelationName(rel))));
+		if (TupleDescAttr(RelationGetDescr(rel), attnums[i] - 1)->attgenerated ==
+			ATTRIBUTE_GENERATED_VIRTUAL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("column \"%s\" is a virtual generated column and is not stored",
+							name)));
+	}
+	return attnums;
+}
+
+static BlockNumber
+check_block(int64 block, const char *what)
+{
+	if (block < 0 || block > (int64) MaxBlockNumber + 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is out of range", what),
+				 errhint("Blocks are numbered from 0 to %u.", MaxBlockNumber)));
+	return (BlockNumber) block;
+}
+
+static CompressSpec
+read_compression(text *arg)
+{
+	CompressSpec spec;
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+
+	if (!compress_spec_parse(text_to_cstring(arg), &spec, error))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid compression specification: %s", error)));
+	return spec;
+}
+
+/* Check all arguments and open what is to be read. */
+static ReadCall *
+begin_read_call(FunctionCallInfo fcinfo)
+{
+	ReadCall   *call = palloc0(sizeof(ReadCall));
+	BlockNumber start;
+	BlockNumber end = InvalidBlockNumber;
+	CompressSpec compress;
+	AttrNumber *attnums;
+	int			n_attnums;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(4))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("only the end block may be null")));
+	start = check_block(PG_GETARG_INT64(2), "start block");
+	if (!PG_ARGISNULL(3))
+		end = check_block(PG_GETARG_INT64(3), "end block");
+	compress = read_compression(PG_GETARG_TEXT_PP(4));
+
+	call->rel = relation_open_for_reading(PG_GETARG_OID(0));
+	if (call->rel->rd_tableam != GetHeapamTableAmRoutine())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the access method of table \"%s\" is not heap",
+						RelationGetRelationName(call->rel)),
+				 errhint("Read the table by COPY.")));
+	attnums = read_columns(call->rel, PG_GETARG_ARRAYTYPE_P(1), &n_attnums);
+	relation_check_readable(call->rel, attnums, n_attnums);
+
+	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
+	call->reader = chunk_reader_new(call->rel, call->snapshot, attnums,
+									n_attnums, start, end, &compress);
+	return call;
+}
+
+/*
+ * pg_pardump_read(relation regclass, columns name[], start_block bigint,
+ *				   end_block bigint, compression text)
+ *
+ * One value a call: nothing is gathered.
+ */
+Datum
+pg_pardump_read(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	FuncCallContext *funcctx;
+	ReadCall   *call;
+	bytea	   *value;
+	MemoryContext old_context;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		funcctx = SRF_FIRSTCALL_INIT();
+		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+		call = begin_read_call(fcinfo);
+		funcctx->user_fctx = call;
+		RegisterExprContextCallback(rsinfo->econtext, end_read_call,
+									PointerGetDatum(call));
+		MemoryContextSwitchTo(old_context);
+	}
+
+	funcctx = SRF_PERCALL_SETUP();
+	call = funcctx->user_fctx;
+
+	/* the reader lives in the multi-call context, its rows in their own */
+	old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+	value = chunk_reader_next(call->reader);
+	MemoryContextSwitchTo(old_context);
+	if (value)
+		SRF_RETURN_NEXT(funcctx, PointerGetDatum(value));
+
+	UnregisterExprContextCallback(rsinfo->econtext, end_read_call,
+								  PointerGetDatum(call));
+	end_read_call(PointerGetDatum(call));
+	SRF_RETURN_DONE(funcctx);
+}

@@ -1,0 +1,137 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_encoder.c
+ *	  Encodes heap tuples as lines of COPY text.
+ *
+ * The line's form is that of src/backend/commands/copyto.c:CopyOneRowTo with
+ * the default options: values with tabs between them, \N for NULL, and a
+ * newline.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "column_encoder.h"
+#include "row_encoder.h"
+
+/* A longer value could not be loaded: COPY FROM's lines end there. */
+#define MAX_VALUE_BYTES MaxAllocSize
+
+struct RowEncoder
+{
+	Relation	rel;			/* borrowed */
+	TextSettings settings;
+	MemoryContext row_context;	/* reset for every row */
+	int			n_columns;
+	int		   *columns;		/* indexes in values */
+	ColumnEncoder *encoders;	/* by column */
+
+	/* the row being encoded */
+	bool		in_row;
+	int			next_column;
+	Datum	   *values;			/* by attribute */
+	bool	   *isnull;
+};
+
+RowEncoder *
+row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+	RowEncoder *encoder = palloc0(sizeof(RowEncoder));
+
+	encoder->rel = rel;
+	text_settings_init(&encoder->settings);
+	encoder->row_context = AllocSetContextCreate(CurrentMemoryContext,
+												 "pg_pardump row",
+												 ALLOCSET_DEFAULT_SIZES);
+	encoder->n_columns = n_attnums;
+	encoder->columns = palloc(sizeof(int) * (n_attnums + 1));
+	encoder->encoders = palloc0(sizeof(ColumnEncoder) * (n_attnums + 1));
+	for (int i = 0; i < n_attnums; i++)
+	{
+		encoder->columns[i] = attnums[i] - 1;
+		column_encoder_init(&encoder->encoders[i],
+							TupleDescAttr(tupdesc, attnums[i] - 1)->atttypid,
+							&encoder->settings);
+	}
+	encoder->values = palloc(sizeof(Datum) * (tupdesc->natts + 1));
+	encoder->isnull = palloc(sizeof(bool) * (tupdesc->natts + 1));
+	return encoder;
+}
+
+static void
+value_too_long(RowEncoder *encoder, HeapTuple tuple, int column)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("a value is too long for COPY"),
+			 errdetail("Column \"%s\" of table \"%s\" holds it in the row at ctid (%u,%u): its text has more than %zu bytes.",
+					   NameStr(TupleDescAttr(RelationGetDescr(encoder->rel),
+											 encoder->columns[column])->attname),
+					   RelationGetRelationName(encoder->rel),
+					   ItemPointerGetBlockNumber(&tuple->t_self),
+					   ItemPointerGetOffsetNumber(&tuple->t_self),
+					   (Size) MAX_VALUE_BYTES)));
+}
+
+static inline void
+encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
+			 TextBuffer *out)
+{
+	int			attribute = encoder->columns[column];
+	Size		start = out->len;
+
+	if (encoder->isnull[attribute])
+	{
+		text_buffer_append(out, "\\N", 2);
+		return;
+	}
+	column_encode(&encoder->encoders[column], encoder->values[attribute], out);
+	if (unlikely(out->len - start > MAX_VALUE_BYTES))
+		value_too_long(encoder, tuple, column);
+}
+
+bool
+row_encode(RowEncoder *encoder, HeapTuple tuple, TextBuffer *out, Size limit)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(encoder->row_context);
+
+	if (!encoder->in_row)
+	{
+		/* gives columns added later the default they were added with */
+		heap_deform_tuple(tuple, RelationGetDescr(encoder->rel),
+						  encoder->values, encoder->isnull);
+		encoder->in_row = true;
+		encoder->next_column = 0;
+	}
+	while (encoder->next_column < encoder->n_columns && out->len < limit)
+	{
+		if (encoder->next_column > 0)
+			text_buffer_append_char(out, '\t');
+		encode_value(encoder, tuple, encoder->next_column, out);
+		encoder->next_column++;
+	}
+	if (encoder->next_column == encoder->n_columns)
+	{
+		text_buffer_append_char(out, '\n');
+		encoder->in_row = false;
+	}
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(encoder->row_context);
+	return !encoder->in_row;
+}
+
+void
+row_encoder_free(RowEncoder *encoder)
+{
+	MemoryContextDelete(encoder->row_context);
+	pfree(encoder->columns);
+	pfree(encoder->encoders);
+	pfree(encoder->values);
+	pfree(encoder->isnull);
+	pfree(encoder);
+}

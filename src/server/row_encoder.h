@@ -1,0 +1,39 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_encoder.h
+ *	  Encodes heap tuples as lines of COPY text.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_ROW_ENCODER_H
+#define PARDUMP_ROW_ENCODER_H
+
+#include "postgres.h"
+
+#include "access/htup.h"
+#include "utils/relcache.h"
+
+#include "text_buffer.h"
+
+typedef struct RowEncoder RowEncoder;
+
+/*
+ * An encoder of the given attributes, in the given order, under the session's
+ * settings of now.  Allocates in CurrentMemoryContext; the relation must stay
+ * open.
+ */
+extern RowEncoder *row_encoder_new(Relation rel, const AttrNumber *attnums,
+								   int n_attnums);
+
+/*
+ * Append a tuple's line.  Stops between two values, and returns false, once
+ * the buffer holds "limit" bytes: call again with the same tuple to go on.
+ * True when the line is complete.  A value whose text passes 1 GB is an error
+ * that names the table and the tuple's place.
+ */
+extern bool row_encode(RowEncoder *encoder, HeapTuple tuple, TextBuffer *out,
+					   Size limit);
+
+extern void row_encoder_free(RowEncoder *encoder);
+
+#endif							/* PARDUMP_ROW_ENCODER_H */
