@@ -154,9 +154,13 @@ lock_all(PGconn *conn, int wait_ms, const DumpTables *tables)
 	free(names);
 }
 
-/* The names as an array literal: every name in double quotes. */
+/*
+ * The names as an array literal: every name in double quotes.  In some client
+ * encodings (SJIS, BIG5, GBK, ...) a backslash may be the second byte of a
+ * character, which must not be escaped.
+ */
 static char *
-name_array(const DumpTables *tables)
+name_array(PGconn *conn, const DumpTables *tables)
 {
 	PQExpBufferData buf;
 
@@ -164,11 +168,14 @@ name_array(const DumpTables *tables)
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "{\"");
-		for (const char *c = tables->tables[i].name; *c; c++)
+		for (const char *c = tables->tables[i].name; *c;)
 		{
+			int			len = PQmblenBounded(c, PQclientEncoding(conn));
+
 			if (*c == '"' || *c == '\\')
 				appendPQExpBufferChar(&buf, '\\');
-			appendPQExpBufferChar(&buf, *c);
+			appendBinaryPQExpBuffer(&buf, c, len);
+			c += len;
 		}
 		appendPQExpBufferChar(&buf, '"');
 	}
@@ -191,7 +198,7 @@ static const char measure_query[] =
 static void
 measure(PGconn *conn, DumpTables *tables, const char *oids)
 {
-	char	   *names = name_array(tables);
+	char	   *names = name_array(conn, tables);
 	const char *params[] = {oids, names};
 	PGresult   *res = session_query_params(conn, measure_query, 2, params, 0);
 
