@@ -202,7 +202,13 @@ static char *
 find_chunks_function(PGconn *conn)
 {
 	PGresult   *res = session_query(conn,
-									"SELECT n.nspname, x.extversion FROM pg_catalog.pg_extension x"
+									"SELECT n.nspname, x.extversion,"
+									" pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND"
+									" EXISTS (SELECT FROM pg_catalog.pg_proc p"
+									" WHERE p.pronamespace OPERATOR(pg_catalog.=) n.oid"
+									" AND p.proname OPERATOR(pg_catalog.=) 'pg_pardump_chunks'"
+									" AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE'))"
+									" FROM pg_catalog.pg_extension x"
 									" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace"
 									" WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'");
 	char	   *result = NULL;
@@ -212,6 +218,8 @@ find_chunks_function(PGconn *conn)
 	else if (strcmp(PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION) != 0)
 		pg_log_info("extension pg_pardump is of version %s, not %s: chunks are cut by blocks",
 					PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION);
+	else if (PQgetvalue(res, 0, 2)[0] != 't')
+		pg_log_info("no permission to use extension pg_pardump: chunks are cut by blocks");
 	else
 		result = pg_strdup(fmtQualifiedId(PQgetvalue(res, 0, 0),
 										  "pg_pardump_chunks"));
