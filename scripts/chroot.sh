@@ -88,6 +88,7 @@ make_root()
 		die "debootstrap failed"
 	fi
 	echo "deb $mirror $suite main" >"$new/etc/apt/sources.list"
+	[ -s "$new/etc/hosts" ] || echo "127.0.0.1 localhost $(uname -n)" >"$new/etc/hosts"
 	# A testing release's index is valid for a week, and by this clock only;
 	# the root is for tests.
 	cat >"$new/etc/apt/apt.conf.d/90pg_pardump" <<-END
