@@ -98,6 +98,25 @@ add_equal_chunks(Planner *planner, int table, BlockNumber chunk_blocks)
 	finish_table(planner, first_file);
 }
 
+/* A gap between chunks, or an overlap, would be a silent loss of rows. */
+static void
+check_cover(const Planner *planner, int table, int first_file)
+{
+	const ChunkPlan *plan = planner->plan;
+	BlockNumber next_block = 0;
+
+	for (int i = first_file; i < plan->n_files; i++)
+	{
+		const DataFile *file = &plan->files[i];
+
+		if (file->start_block != next_block ||
+			file->end_block < file->start_block)
+			pg_fatal("the server plans chunks with a gap or an overlap at block %u of table %s",
+					 next_block, planner->tables->tables[table].name);
+		next_block = file->end_block;
+	}
+}
+
 /* Chunks of equal bytes to dump, by the extension. */
 static void
 add_planned_chunks(Planner *planner, int table)
@@ -131,6 +150,7 @@ add_planned_chunks(Planner *planner, int table)
 				 });
 	PQclear(res);
 	free(sql);
+	check_cover(planner, table, first_file);
 	finish_table(planner, first_file);
 }
 
