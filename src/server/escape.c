@@ -1,0 +1,142 @@
+/*-------------------------------------------------------------------------
+ *
+ * escape.c
+ *	  Appends text as COPY writes it: in the client's encoding, escaped.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+
+#include "escape.h"
+
+/* \v is COPY's alone, JSON does not have it. */
+const char	escape_letters[BYTE_BLOCK_SIZE] = {
+	['\b'] = 'b',
+	['\t'] = 't',
+	['\n'] = 'n',
+	['\v'] = 'v',
+	['\f'] = 'f',
+	['\r'] = 'r'
+};
+
+/*
+ * As BeginCopyTo does (src/backend/commands/copyto.c) without an ENCODING
+ * option.  Version 15 calls pg_server_to_any() in more cases, in which that
+ * does nothing.
+ */
+void
+text_settings_init(TextSettings *settings)
+{
+	int			client_encoding = pg_get_client_encoding();
+
+	settings->client_encoding = client_encoding;
+	settings->transcode = client_encoding != GetDatabaseEncoding() &&
+		client_encoding != PG_SQL_ASCII;
+	settings->embeds_ascii = PG_ENCODING_IS_CLIENT_ONLY(client_encoding);
+}
+
+bool
+text_is_ascii(const char *text, Size len)
+{
+	const char *end = text + len;
+
+	for (; end - text >= BYTE_BLOCK_SIZE; text += BYTE_BLOCK_SIZE)
+	{
+		if (byte_block_has_high_bit(byte_block_load(text)))
+			return false;
+	}
+	if (end - text >= 4)
+		return !byte_block_has_high_bit(byte_block_from_short(text,
+															  end - text));
+	for (; text < end; text++)
+	{
+		if (IS_HIGHBIT_SET(*text))
+			return false;
+	}
+	return true;
+}
+
+/* Append text that needs no conversion and has no ASCII within characters. */
+static inline void
+append_plain(TextBuffer *out, const char *text, Size len)
+{
+	char	   *to;
+
+	if (unlikely(len > ESCAPE_PIECE))
+	{
+		len = strnlen(text, len);
+		for (; len > ESCAPE_PIECE; text += ESCAPE_PIECE, len -= ESCAPE_PIECE)
+		{
+			to = text_buffer_reserve(out, COPY_ESCAPED_SIZE(ESCAPE_PIECE));
+			to = copy_escaping(to, text, ESCAPE_PIECE, ESCAPE_COPY);
+			text_buffer_commit(out, to);
+		}
+	}
+	to = text_buffer_reserve(out, COPY_ESCAPED_SIZE(len));
+	text_buffer_commit(out, copy_escaping(to, text, len, ESCAPE_COPY));
+}
+
+/*
+ * Append text that is in a client's encoding whose characters may have ASCII
+ * bytes behind their first one: these are not special, so go by characters.
+ */
+static void
+append_stepping(TextBuffer *out, const char *text, Size len, int encoding)
+{
+	const char *end = text + len;
+
+	while (text < end)
+	{
+		Size		char_len = 1;
+
+		if (IS_HIGHBIT_SET(*text))
+			char_len = Min(pg_encoding_mblen(encoding, text), end - text);
+
+		if (char_len > 1)
+			text_buffer_append(out, text, char_len);
+		else
+		{
+			char	   *to = text_buffer_reserve(out, 2);
+
+			text_buffer_commit(out, put_escaped_byte(to, *text, ESCAPE_COPY));
+		}
+		text += char_len;
+	}
+}
+
+/*
+ * Convert, then append.  From a database in SQL_ASCII nothing is converted but
+ * the text is verified to be valid for the client.
+ */
+static pg_noinline void
+append_transcoded(TextBuffer *out, const char *text, Size len,
+				  const TextSettings *settings)
+{
+	char	   *converted;
+
+	len = strnlen(text, len);
+	converted = pg_server_to_any(text, len, settings->client_encoding);
+	if (converted != text)
+		len = strlen(converted);
+
+	if (settings->embeds_ascii)
+		append_stepping(out, converted, len, settings->client_encoding);
+	else
+		append_plain(out, converted, len);
+
+	if (converted != text)
+		pfree(converted);
+}
+
+void
+append_escaped_text(TextBuffer *out, const char *text, Size len,
+					const TextSettings *settings)
+{
+	if (unlikely(settings->transcode) && !text_is_ascii(text, len))
+		append_transcoded(out, text, len, settings);
+	else
+		append_plain(out, text, len);
+}
