@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * column_encoder.c
+ *	  Chooses a column's encoder, and encodes what no other encoder does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/fmgrtab.h"
+#include "utils/lsyscache.h"
+
+#include "encode_fallback.h"
+
+/*
+ * The built-in function that a function is: itself, or, if it was created as
+ * another name for one in LANGUAGE internal (citext's output function is
+ * textout), the one it calls.  InvalidOid if it is none.
+ */
+static Oid
+builtin_function(const FmgrInfo *function)
+{
+	if (function->fn_oid < FirstGenbkiObjectId)
+		return function->fn_oid;
+
+	for (int i = 0; i < fmgr_nbuiltins; i++)
+	{
+		if (fmgr_builtins[i].func == function->fn_addr)
+			return fmgr_builtins[i].foid;
+	}
+	return InvalidOid;
+}
+
+void
+column_encoder_init(ColumnEncoder *encoder, Oid type_id,
+					const TextSettings *settings)
+{
+	Oid			output_function;
+	EncodeFunction encode;
+
+	getTypeOutputInfo(type_id, &output_function, &encoder->is_varlena);
+	fmgr_info(output_function, &encoder->output_function);
+	encoder->settings = settings;
+	encoder->type_id = type_id;
+	encoder->state = NULL;
+
+	output_function = builtin_function(&encoder->output_function);
+	encode = number_encoder(output_function);
+	if (encode == NULL)
+		encode = text_encoder(output_function);
+	if (encode == NULL)
+		encode = datetime_encoder(output_function);
+	if (encode == NULL)
+		encode = binary_encoder(output_function);
+	if (encode == NULL)
+		encode = jsonb_encoder(output_function);
+	if (encode == NULL)
+		encode = array_encoder(output_function, encoder);
+	if (encode == NULL)
+		encode = encode_by_output_function;
+	encoder->encode = encode;
+}
