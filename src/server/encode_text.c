@@ -1,0 +1,151 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_text.c
+ *	  Encoders of the types whose value is their text, and of enums.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+
+#include "encode_fallback.h"
+#include "escape.h"
+#include "packed_varlena.h"
+
+/* textout, varcharout, bpcharout, json_out: they copy the bytes */
+static void
+encode_text(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	struct varlena *text = packed_varlena(value);
+
+	append_escaped_text(out, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
+						encoder->settings);
+	packed_varlena_release(text, value);
+}
+
+/*
+ * xml_out changes a value that begins with an XML declaration or a line end
+ * (src/backend/utils/adt/xml.c: xml_out_internal, parse_xml_decl) and copies
+ * others.
+ */
+static void
+encode_xml(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	struct varlena *text = packed_varlena(value);
+	const char *bytes = VARDATA_ANY(text);
+	Size		len = VARSIZE_ANY_EXHDR(text);
+
+	if (len > 0 &&
+		(bytes[0] == '\n' || (len >= 5 && memcmp(bytes, "<?xml", 5) == 0)))
+		encode_by_output_function(encoder, PointerGetDatum(text), out);
+	else
+		append_escaped_text(out, bytes, len, encoder->settings);
+	packed_varlena_release(text, value);
+}
+
+static void
+encode_name(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	const char *name = NameStr(*DatumGetName(value));
+
+	append_escaped_text(out, name, strnlen(name, NAMEDATALEN),
+						encoder->settings);
+}
+
+/* "char": ASCII as it is, nothing for zero, else \ooo (char.c: charout) */
+static void
+encode_char(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	unsigned char c = (unsigned char) DatumGetChar(value);
+	char	   *to = text_buffer_reserve(out, 5);
+
+	if (IS_HIGHBIT_SET(c))
+	{
+		*to++ = '\\';
+		*to++ = '\\';
+		*to++ = '0' + (c >> 6);
+		*to++ = '0' + ((c >> 3) & 07);
+		*to++ = '0' + (c & 07);
+	}
+	else if (c != '\0')
+		to = put_escaped_byte(to, (char) c, ESCAPE_COPY);
+	text_buffer_commit(out, to);
+}
+
+/*
+ * The texts of an enum's values, each kept after its first look-up.  A value's
+ * slot follows from its OID; two that share one push each other out, which
+ * bounds the memory.
+ */
+#define ENUM_CACHE_SLOTS	128
+
+typedef struct EnumText
+{
+	Oid			value;			/* InvalidOid if the slot is not in use */
+	uint32		len;
+	char	   *text;			/* owned; as COPY writes it */
+} EnumText;
+
+/* Look a value's text up and put it in the slot. */
+static pg_noinline void
+enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
+{
+	TextBuffer	text;
+	char	   *kept;
+
+	text_buffer_init(&text, 8 * NAMEDATALEN);
+	encode_by_output_function(encoder, ObjectIdGetDatum(value), &text);
+	kept = MemoryContextAlloc(encoder->output_function.fn_mcxt, text.len + 1);
+	memcpy(kept, text.data, text.len);
+
+	if (slot->text != NULL)
+		pfree(slot->text);
+	slot->text = kept;
+	slot->len = text.len;
+	slot->value = value;
+	pfree(text.data);
+}
+
+static void
+encode_enum(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	Oid			oid = DatumGetObjectId(value);
+	EnumText   *slot;
+
+	if (unlikely(encoder->state == NULL))
+		encoder->state =
+			MemoryContextAllocZero(encoder->output_function.fn_mcxt,
+								   ENUM_CACHE_SLOTS * sizeof(EnumText));
+
+	/* CREATE TYPE gives its values even OIDs (pg_enum.c) */
+	slot = (EnumText *) encoder->state + oid / 2 % ENUM_CACHE_SLOTS;
+	if (unlikely(slot->value != oid || slot->text == NULL))
+		enum_cache_fill(encoder, slot, oid);
+	text_buffer_append(out, slot->text, slot->len);
+}
+
+EncodeFunction
+text_encoder(Oid output_function)
+{
+	switch (output_function)
+	{
+		case F_TEXTOUT:
+		case F_VARCHAROUT:
+		case F_BPCHAROUT:
+		case F_JSON_OUT:
+			return encode_text;
+		case F_XML_OUT:
+			return encode_xml;
+		case F_NAMEOUT:
+			return encode_name;
+		case F_CHAROUT:
+			return encode_char;
+		case F_ENUM_OUT:
+			return encode_enum;
+		default:
+			return NULL;
+	}
+}
