@@ -1,0 +1,267 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_jsonb.c
+ *	  Encoder of jsonb.
+ *
+ * Walks the stored tree (src/include/utils/jsonb.h tells its layout) and
+ * writes what jsonb_out gives (src/backend/utils/adt/jsonb.c: JsonbToCString),
+ * with the escapes of JSON and of COPY made in one pass.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/fmgroids.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+
+#include "encode_fallback.h"
+#include "encode_number.h"
+#include "escape.h"
+#include "packed_varlena.h"
+
+/*
+ * Deeper values are left to jsonb_out, which does not recurse and so knows no
+ * limit.
+ */
+#define MAX_DEPTH	64
+
+/* Where the walk writes, and how. */
+typedef struct JsonbWriter
+{
+	TextBuffer *out;
+	const TextSettings *settings;
+	int			depth;
+} JsonbWriter;
+
+static bool append_container(JsonbWriter *writer,
+							 const JsonbContainer *container);
+
+/*
+ * Escape JSON's way alone, then convert and escape as any text.  For strings
+ * that change in the client's encoding.
+ */
+static pg_noinline void
+append_converted_string(JsonbWriter *writer, const char *string, Size len)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	for (Size i = 0; i < len; i++)
+	{
+		char		escaped[8];
+		char	   *end = put_escaped_byte(escaped, string[i], ESCAPE_JSON);
+
+		/* Behind the backslash that is COPY's stands what JSON has. */
+		if (end - escaped == 1)
+			appendStringInfoChar(&json, escaped[0]);
+		else if (string[i] == '\\')
+			appendStringInfoString(&json, "\\\\");
+		else
+			appendBinaryStringInfo(&json, escaped + 1, end - escaped - 1);
+	}
+	append_escaped_text(writer->out, json.data, json.len, writer->settings);
+	pfree(json.data);
+}
+
+static pg_noinline void
+append_long_string(JsonbWriter *writer, const char *string, Size len)
+{
+	TextBuffer *out = writer->out;
+
+	len = strnlen(string, len);
+	while (len > 0)
+	{
+		Size		piece = Min(len, ESCAPE_PIECE);
+		char	   *to = text_buffer_reserve(out, JSON_ESCAPED_SIZE(piece));
+
+		text_buffer_commit(out, copy_escaping(to, string, piece, ESCAPE_JSON));
+		string += piece;
+		len -= piece;
+	}
+}
+
+static void
+append_string(JsonbWriter *writer, const char *string, Size len)
+{
+	TextBuffer *out = writer->out;
+	bool		convert = unlikely(writer->settings->transcode) &&
+		!text_is_ascii(string, len);
+
+	if (likely(len <= ESCAPE_PIECE && !convert))
+	{
+		char	   *to = text_buffer_reserve(out, JSON_ESCAPED_SIZE(len) + 2);
+
+		*to++ = '"';
+		to = copy_escaping(to, string, len, ESCAPE_JSON);
+		*to++ = '"';
+		text_buffer_commit(out, to);
+		return;
+	}
+
+	text_buffer_append_char(out, '"');
+	if (convert)
+		append_converted_string(writer, string, len);
+	else
+		append_long_string(writer, string, len);
+	text_buffer_append_char(out, '"');
+}
+
+/* The place behind a node that starts at "start", which its entry tells. */
+static inline uint32
+node_end(JEntry entry, uint32 start)
+{
+	uint32		field = JBE_OFFLENFLD(entry);
+
+	return JBE_HAS_OFF(entry) ? field : start + field;
+}
+
+/*
+ * Append the node that lies from start to end of its container's data.  False
+ * as append_container().
+ */
+static inline bool
+append_node(JsonbWriter *writer, JEntry entry, const char *data,
+			uint32 start, uint32 end)
+{
+	switch (entry & JENTRY_TYPEMASK)
+	{
+		case JENTRY_ISSTRING:
+			append_string(writer, data + start, end - start);
+			return true;
+		case JENTRY_ISNUMERIC:
+			append_numeric(writer->out, (Numeric) (data + INTALIGN(start)));
+			return true;
+		case JENTRY_ISBOOL_FALSE:
+			text_buffer_append(writer->out, "false", 5);
+			return true;
+		case JENTRY_ISBOOL_TRUE:
+			text_buffer_append(writer->out, "true", 4);
+			return true;
+		case JENTRY_ISNULL:
+			text_buffer_append(writer->out, "null", 4);
+			return true;
+		case JENTRY_ISCONTAINER:
+			return append_container(writer,
+									(const JsonbContainer *)
+									(data + INTALIGN(start)));
+		default:
+			return false;
+	}
+}
+
+static bool
+append_object(JsonbWriter *writer, const JsonbContainer *object)
+{
+	uint32		n_pairs = JsonContainerSize(object);
+	const JEntry *keys = object->children;
+	const JEntry *values = keys + n_pairs;
+	const char *data = (const char *) (values + n_pairs);
+	uint32		key_start = 0;
+	uint32		value_start;
+
+	/* The values' data lies behind that of all keys. */
+	value_start = n_pairs > 0 ? getJsonbOffset(object, n_pairs) : 0;
+
+	text_buffer_append_char(writer->out, '{');
+	for (uint32 i = 0; i < n_pairs; i++)
+	{
+		uint32		key_end = node_end(keys[i], key_start);
+		uint32		value_end = node_end(values[i], value_start);
+
+		if (i > 0)
+			text_buffer_append(writer->out, ", ", 2);
+		append_string(writer, data + key_start, key_end - key_start);
+		text_buffer_append(writer->out, ": ", 2);
+		if (!append_node(writer, values[i], data, value_start, value_end))
+			return false;
+		key_start = key_end;
+		value_start = value_end;
+	}
+	text_buffer_append_char(writer->out, '}');
+	return true;
+}
+
+/* A scalar at the root is stored as an array of one, without brackets. */
+static bool
+append_array(JsonbWriter *writer, const JsonbContainer *array)
+{
+	uint32		n_elements = JsonContainerSize(array);
+	const char *data = (const char *) (array->children + n_elements);
+	bool		scalar = JsonContainerIsScalar(array);
+	uint32		start = 0;
+
+	if (!scalar)
+		text_buffer_append_char(writer->out, '[');
+	for (uint32 i = 0; i < n_elements; i++)
+	{
+		uint32		end = node_end(array->children[i], start);
+
+		if (i > 0)
+			text_buffer_append(writer->out, ", ", 2);
+		if (!append_node(writer, array->children[i], data, start, end))
+			return false;
+		start = end;
+	}
+	if (!scalar)
+		text_buffer_append_char(writer->out, ']');
+	return true;
+}
+
+/*
+ * Append an object or array.  False, with part of it written, if it is too
+ * deep or not well formed.
+ */
+static bool
+append_container(JsonbWriter *writer, const JsonbContainer *container)
+{
+	bool		done = false;
+
+	if (++writer->depth <= MAX_DEPTH)
+	{
+		if (JsonContainerIsObject(container))
+			done = append_object(writer, container);
+		else if (JsonContainerIsArray(container))
+			done = append_array(writer, container);
+	}
+	writer->depth--;
+	return done;
+}
+
+static void
+encode_jsonb(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	struct varlena *packed = packed_varlena(value);
+	JsonbWriter writer = {out, encoder->settings, 0};
+	Size		start = out->len;
+	const JsonbContainer *root;
+	bool		done;
+	union
+	{
+		int64		alignment;
+		char		bytes[VARATT_SHORT_MAX];
+	}			aligned;
+
+	if (VARATT_IS_SHORT(packed))
+	{
+		memcpy(aligned.bytes, VARDATA_SHORT(packed),
+			   VARSIZE_SHORT(packed) - VARHDRSZ_SHORT);
+		root = (const JsonbContainer *) aligned.bytes;
+	}
+	else
+		root = &((Jsonb *) packed)->root;
+
+	done = append_container(&writer, root);
+	if (unlikely(!done))
+	{
+		out->len = start;
+		encode_by_output_function(encoder, PointerGetDatum(packed), out);
+	}
+	packed_varlena_release(packed, value);
+}
+
+EncodeFunction
+jsonb_encoder(Oid output_function)
+{
+	return output_function == F_JSONB_OUT ? encode_jsonb : NULL;
+}
