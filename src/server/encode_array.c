@@ -1,0 +1,395 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_array.c
+ *	  Encoder of arrays, whatever their elements.
+ *
+ * Writes what array_out gives (src/backend/utils/adt/arrayfuncs.c) with the
+ * elements' own encoders.  Those append text with COPY's escapes, in place;
+ * array quotes are put around it afterwards if it turns out to need them.
+ * That works on escaped text, because nothing that asks for quotes is lost in
+ * it: a quote, brace, delimiter or space stands for itself, a backslash is
+ * two, other white space is a backslash and a letter.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tupmacs.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "digits.h"
+#include "encode_fallback.h"
+#include "escape.h"
+#include "packed_varlena.h"
+
+typedef struct ArrayEncoder
+{
+	Oid			element_type;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	char		delimiter;
+	bool		never_quoted;	/* no element's text needs quotes */
+	bool		expect_quotes;	/* the last element needed them */
+	ColumnEncoder element;
+} ArrayEncoder;
+
+typedef enum QuoteNeed
+{
+	QUOTE_NOT,
+	QUOTE_AROUND,				/* quotes, text as it is */
+	QUOTE_ESCAPED				/* quotes, and backslashes within */
+} QuoteNeed;
+
+/* Look at an element byte by byte, as it has a quote or a backslash. */
+static QuoteNeed
+quote_need_by_byte(const char *text, Size len, char delimiter)
+{
+	QuoteNeed	need = QUOTE_NOT;
+
+	for (Size i = 0; i < len; i++)
+	{
+		char		c = text[i];
+
+		if (c == '"')
+			return QUOTE_ESCAPED;
+		else if (c == '\\')
+		{
+			i++;
+			if (text[i] == '\\')
+				return QUOTE_ESCAPED;
+			if (text[i] != 'b')
+				need = QUOTE_AROUND;
+		}
+		else if (c == '{' || c == '}' || c == ' ' || c == delimiter)
+			need = QUOTE_AROUND;
+	}
+	return need;
+}
+
+static inline ByteBlock
+flag_quotes(ByteBlock block)
+{
+	return byte_block_or(byte_block_eq(block, '"'),
+						 byte_block_eq(block, '\\'));
+}
+
+static inline ByteBlock
+flag_separators(ByteBlock block, char delimiter)
+{
+	return byte_block_or(byte_block_or(byte_block_eq(block, '{'),
+									   byte_block_eq(block, '}')),
+						 byte_block_or(byte_block_eq(block, ' '),
+									   byte_block_eq(block, delimiter)));
+}
+
+/* What does array_out do to this text, which has COPY's escapes? */
+static QuoteNeed
+quote_need(const char *text, Size len, char delimiter)
+{
+	ByteBlock	block;
+	ByteBlock	quotes;
+	ByteBlock	separators;
+
+	if (len < 4)
+		return len == 0 ? QUOTE_AROUND :
+			quote_need_by_byte(text, len, delimiter);
+	if (len == 4 && pg_strncasecmp(text, "NULL", 4) == 0)
+		return QUOTE_AROUND;
+
+	block = len < BYTE_BLOCK_SIZE ? byte_block_from_short(text, len) :
+		byte_block_load(text);
+	quotes = flag_quotes(block);
+	separators = flag_separators(block, delimiter);
+	for (Size i = BYTE_BLOCK_SIZE; i < len; i += BYTE_BLOCK_SIZE)
+	{
+		/* the last block overlaps the one before */
+		block = byte_block_load(text + Min(i, len - BYTE_BLOCK_SIZE));
+		quotes = byte_block_or(quotes, flag_quotes(block));
+		separators = byte_block_or(separators,
+								   flag_separators(block, delimiter));
+	}
+
+	if (byte_block_any(quotes))
+		return quote_need_by_byte(text, len, delimiter);
+	return byte_block_any(separators) ? QUOTE_AROUND : QUOTE_NOT;
+}
+
+/*
+ * Write text that has COPY's escapes with array_out's below them: a backslash
+ * before each quote and backslash, which COPY then doubles.  A quote becomes
+ * three bytes, a pair of backslashes four.
+ */
+static char *
+put_array_escaped(char *to, const char *text, Size len)
+{
+	for (Size i = 0; i < len; i++)
+	{
+		char		c = text[i];
+
+		if (c == '"')
+		{
+			*to++ = '\\';
+			*to++ = '\\';
+		}
+		else if (c == '\\')
+		{
+			*to++ = c;
+			c = text[++i];
+			if (c == '\\')
+			{
+				*to++ = c;
+				*to++ = c;
+			}
+		}
+		*to++ = c;
+	}
+	return to;
+}
+
+/*
+ * Give the element that stands at the end of the buffer, from "start" on, the
+ * quotes it needs.  "quoted" tells that an opening one stands there already.
+ */
+static void
+quote_element(ArrayEncoder *array, TextBuffer *out, Size start, bool quoted)
+{
+	Size		len = out->len - start - (quoted ? 1 : 0);
+	char	   *text;
+	QuoteNeed	need;
+
+	text = out->data + start + (quoted ? 1 : 0);
+	need = quote_need(text, len, array->delimiter);
+	array->expect_quotes = need != QUOTE_NOT;
+
+	if (need == QUOTE_ESCAPED)
+	{
+		char	   *behind = text_buffer_reserve(out, 3 * len + 2);
+		char	   *to = behind;
+
+		text = out->data + out->len - len;
+		*to++ = '"';
+		to = put_array_escaped(to, text, len);
+		*to++ = '"';
+		memmove(out->data + start, behind, to - behind);
+		out->len = start + (to - behind);
+	}
+	else if (need == QUOTE_AROUND)
+	{
+		text = text_buffer_reserve(out, 2) - len;
+		if (!quoted)
+		{
+			memmove(text + 1, text, len);
+			*text++ = '"';
+		}
+		text[len] = '"';
+		text_buffer_commit(out, text + len + 1);
+	}
+	else if (quoted)
+	{
+		memmove(text - 1, text, len);
+		out->len--;
+	}
+}
+
+static inline void
+append_element(ArrayEncoder *array, Datum value, TextBuffer *out)
+{
+	Size		start = out->len;
+	bool		quoted = array->expect_quotes;
+
+	if (array->never_quoted)
+	{
+		column_encode(&array->element, value, out);
+		return;
+	}
+	if (quoted)
+		text_buffer_append_char(out, '"');
+	column_encode(&array->element, value, out);
+	quote_element(array, out, start, quoted);
+}
+
+/* Append [lower:upper] of each dimension, if one has a lower bound but 1. */
+static void
+append_bounds(ArrayType *value, TextBuffer *out)
+{
+	int			ndim = ARR_NDIM(value);
+	const int  *dims = ARR_DIMS(value);
+	const int  *lower = ARR_LBOUND(value);
+	char	   *to;
+	bool		needed = false;
+
+	for (int i = 0; i < ndim; i++)
+		needed |= lower[i] != 1;
+	if (likely(!needed))
+		return;
+
+	to = text_buffer_reserve(out, MAXDIM * (3 + 2 * INTEGER_TEXT_ROOM) + 1);
+	for (int i = 0; i < ndim; i++)
+	{
+		*to++ = '[';
+		to = put_int32(to, lower[i]);
+		*to++ = ':';
+		to = put_int32(to, lower[i] + dims[i] - 1);
+		*to++ = ']';
+	}
+	*to++ = '=';
+	text_buffer_commit(out, to);
+}
+
+/*
+ * Append the braces and delimiter behind an element, and step the indexes to
+ * the next one.
+ */
+static inline void
+append_separator(char delimiter, int ndim, const int *dims, int *indexes,
+				 TextBuffer *out)
+{
+	char	   *to = text_buffer_reserve(out, 2 * MAXDIM + 1);
+	int			dim = ndim - 1;
+
+	while (dim >= 0 && ++indexes[dim] == dims[dim])
+	{
+		indexes[dim--] = 0;
+		*to++ = '}';
+	}
+	if (dim >= 0)
+	{
+		*to++ = delimiter;
+		for (; dim < ndim - 1; dim++)
+			*to++ = '{';
+	}
+	text_buffer_commit(out, to);
+}
+
+static void
+append_array(ArrayEncoder *array, ArrayType *value, TextBuffer *out)
+{
+	int			ndim = ARR_NDIM(value);
+	const int  *dims = ARR_DIMS(value);
+	int			n_elements = ArrayGetNItems(ndim, dims);
+	const bits8 *bitmap = ARR_NULLBITMAP(value);
+	char	   *element = ARR_DATA_PTR(value);
+	int			indexes[MAXDIM] = {0};
+
+	if (n_elements == 0)
+	{
+		text_buffer_append(out, "{}", 2);
+		return;
+	}
+
+	append_bounds(value, out);
+	for (int i = 0; i < ndim; i++)
+		text_buffer_append_char(out, '{');
+	for (int i = 0; i < n_elements; i++)
+	{
+		if (bitmap != NULL && (bitmap[i / 8] & (1 << (i % 8))) == 0)
+			text_buffer_append(out, "NULL", 4);
+		else
+		{
+			append_element(array,
+						   fetch_att(element, array->typbyval, array->typlen),
+						   out);
+			element = att_addlength_pointer(element, array->typlen, element);
+			element = (char *) att_align_nominal(element, array->typalign);
+		}
+		append_separator(array->delimiter, ndim, dims, indexes, out);
+	}
+}
+
+/*
+ * A short array is copied to where it is aligned, rather than detoasted.
+ */
+static void
+encode_array(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	ArrayEncoder *array = encoder->state;
+	struct varlena *packed = packed_varlena(value);
+	ArrayType  *array_value = (ArrayType *) packed;
+	union
+	{
+		int64		alignment;
+		char		bytes[VARHDRSZ + VARATT_SHORT_MAX];
+	}			aligned;
+
+	if (VARATT_IS_SHORT(packed))
+	{
+		Size		len = VARSIZE_SHORT(packed) - VARHDRSZ_SHORT;
+
+		memcpy(aligned.bytes + VARHDRSZ, VARDATA_SHORT(packed), len);
+		SET_VARSIZE(aligned.bytes, len + VARHDRSZ);
+		array_value = (ArrayType *) aligned.bytes;
+	}
+
+	if (likely(ARR_ELEMTYPE(array_value) == array->element_type))
+		append_array(array, array_value, out);
+	else
+		encode_by_output_function(encoder, PointerGetDatum(array_value), out);
+	packed_varlena_release(packed, value);
+}
+
+/* Has the type's text never anything that an array has to quote? */
+static bool
+text_needs_no_quotes(Oid output_function)
+{
+	switch (output_function)
+	{
+		case F_BOOLOUT:
+		case F_INT2OUT:
+		case F_INT4OUT:
+		case F_INT8OUT:
+		case F_OIDOUT:
+		case F_FLOAT4OUT:
+		case F_FLOAT8OUT:
+		case F_NUMERIC_OUT:
+		case F_TIME_OUT:
+		case F_UUID_OUT:
+		case F_INET_OUT:
+		case F_CIDR_OUT:
+		case F_MACADDR_OUT:
+		case F_MACADDR8_OUT:
+			return true;
+		default:
+			return false;
+	}
+}
+
+EncodeFunction
+array_encoder(Oid output_function, ColumnEncoder *encoder)
+{
+	Oid			element_type;
+	Oid			typioparam;
+	Oid			element_output;
+	ArrayEncoder *array;
+
+	if (output_function != F_ARRAY_OUT)
+		return NULL;
+	element_type = get_base_element_type(encoder->type_id);
+	if (!OidIsValid(element_type))
+		return NULL;
+
+	array = palloc0(sizeof(ArrayEncoder));
+	array->element_type = element_type;
+	get_type_io_data(element_type, IOFunc_output, &array->typlen,
+					 &array->typbyval, &array->typalign, &array->delimiter,
+					 &typioparam, &element_output);
+	array->never_quoted = text_needs_no_quotes(element_output);
+
+	/*
+	 * Quotes are decided on in the server's encoding.  In the client's, the
+	 * bytes they are found by may be parts of characters.
+	 */
+	if ((encoder->settings->transcode && !array->never_quoted) ||
+		(array->delimiter != ',' && array->delimiter != ';'))
+	{
+		pfree(array);
+		return NULL;
+	}
+
+	column_encoder_init(&array->element, element_type, encoder->settings);
+	encoder->state = array;
+	return encode_array;
+}
