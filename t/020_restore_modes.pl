@@ -29,6 +29,10 @@ my $copies = 0;
 make_database($node, 'modes',
 	options => 'TEMPLATE template0',
 	files => ['modes.sql']);
+# properties of the database itself, restored by --create alone
+sql($node, 'modes', q{
+	ALTER DATABASE modes SET work_mem = '5MB';
+	COMMENT ON DATABASE modes IS E'it''s \\ "modes"'});
 my $data = fingerprint($node, 'modes');
 my $schema = schema_text($node, 'modes');
 
@@ -247,12 +251,19 @@ mode_ok($root_dir, 'partition root');
 
 # --- into a database that pg_restore creates: another cluster has the name free
 
+my $properties = q{
+	SELECT setconfig, shobj_description(d.oid, 'pg_database'), pg_encoding_to_char(encoding)
+	FROM pg_database d JOIN pg_db_role_setting s ON s.setdatabase = d.oid
+	WHERE datname = 'modes'};
 my $target = start_cluster('target');
-restore_ok($target, $dir, 'postgres', 'create', '--create', '-j4');
-same_database_ok($target, 'modes', $data, $schema, 'create');
-restore_ok($target, $dir, 'postgres', 'create again',
-	'--create', '--clean', '--if-exists', '-j4');
-same_database_ok($target, 'modes', $data, $schema, 'create again');
+foreach my $options ([], [ '--clean', '--if-exists' ])
+{
+	my $what = "create @$options";
+	restore_ok($target, $dir, 'postgres', $what, '--create', '-j4', @$options);
+	same_database_ok($target, 'modes', $data, $schema, $what);
+	is(value($target, 'modes', $properties),
+		value($node, 'modes', $properties), "$what: the database's properties");
+}
 
 $target->stop;
 $node->stop;
