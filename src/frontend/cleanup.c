@@ -21,6 +21,10 @@
 
 #define MAX_CALLBACKS 16
 
+/* How long children have to end when asked, and how often to look. */
+#define END_CHILDREN_MS 5000
+#define END_CHILDREN_LOOK_MS 5
+
 /* Signal handlers and exit callbacks have no argument: this is theirs. */
 static struct
 {
@@ -142,6 +146,55 @@ cleanup_install_worker_signals(pid_t leader)
 #endif
 	if (getppid() != leader)
 		_exit(1);
+}
+
+static bool
+reap(pid_t *pid, int options)
+{
+	pid_t		gone;
+
+	if (*pid == 0)
+		return true;
+	do
+		gone = waitpid(*pid, NULL, options);
+	while (gone < 0 && errno == EINTR);
+	if (gone == 0)
+		return false;
+	*pid = 0;
+	return true;
+}
+
+bool
+cleanup_child_gone(pid_t *pid)
+{
+	return reap(pid, WNOHANG);
+}
+
+void
+cleanup_end_children(pid_t *pids, int n_pids)
+{
+	int			waited_ms = 0;
+
+	for (int i = 0; i < n_pids; i++)
+	{
+		if (pids[i] == 0)
+			continue;
+		kill(pids[i], SIGTERM);
+		kill(pids[i], SIGCONT);
+	}
+	for (int i = 0; i < n_pids; i++)
+	{
+		while (!reap(&pids[i], WNOHANG) && waited_ms < END_CHILDREN_MS)
+		{
+			pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
+			waited_ms += END_CHILDREN_LOOK_MS;
+		}
+		if (pids[i] != 0)
+		{
+			kill(pids[i], SIGKILL);
+			reap(&pids[i], 0);
+		}
+	}
 }
 
 void

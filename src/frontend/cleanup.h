@@ -42,6 +42,16 @@ extern void cleanup_install_leader_signals(void);
  */
 extern void cleanup_install_worker_signals(pid_t leader);
 
+/*
+ * End child processes: ask them by SIGTERM, and kill those that are not gone
+ * after five seconds, be they stopped, deaf, or waiting for a server that does
+ * not answer.  All are reaped.  A pid of 0 is passed over; all are 0 then.
+ */
+extern void cleanup_end_children(pid_t *pids, int n_pids);
+
+/* Is this child gone?  It is reaped then, and the pid 0. */
+extern bool cleanup_child_gone(pid_t *pid);
+
 /* Back to the defaults, all of them: for a child that will exec. */
 extern void cleanup_reset_signals(void);
 

@@ -25,6 +25,9 @@
 /* How often to look whether it has ended, while it is silent. */
 #define EXIT_CHECK_MS 20
 
+/* How long its last words are taken, so that they do not block its end. */
+#define LAST_WORDS_MS 1000
+
 struct StockPgDump
 {
 	char	   *path;
@@ -195,7 +198,7 @@ take_errors(StockPgDump *pg_dump, int wait_ms, bool show)
  * waited for: if it is a script, a program that it started may hold that open.
  */
 static int
-wait_for_exit(StockPgDump *pg_dump, bool show_errors)
+wait_for_exit(StockPgDump *pg_dump)
 {
 	int			status;
 	pid_t		gone;
@@ -205,16 +208,17 @@ wait_for_exit(StockPgDump *pg_dump, bool show_errors)
 	pg_dump->out_fd = -1;
 	for (;;)
 	{
+		cleanup_check_interrupt();
 		gone = waitpid(pg_dump->pid, &status,
 					   pg_dump->err_fd >= 0 ? WNOHANG : 0);
 		if (gone < 0 && errno != EINTR)
 			pg_fatal("%s() failed: %m", "waitpid");
 		if (gone > 0)
 			break;
-		take_errors(pg_dump, EXIT_CHECK_MS, show_errors);
+		take_errors(pg_dump, EXIT_CHECK_MS, true);
 	}
 	pg_dump->pid = 0;
-	take_errors(pg_dump, 0, show_errors);
+	take_errors(pg_dump, 0, true);
 	if (pg_dump->err_fd >= 0)
 		close(pg_dump->err_fd);
 	pg_dump->err_fd = -1;
@@ -308,7 +312,7 @@ ask_major(StockPgDump *pg_dump)
 	spawn(pg_dump, args, NULL);
 	len = read_output(pg_dump, line, sizeof(line) - 1);
 	line[len] = '\0';
-	if (wait_for_exit(pg_dump, true) == 0 &&
+	if (wait_for_exit(pg_dump) == 0 &&
 		strncmp(line, prefix, strlen(prefix)) == 0)
 		major = atoi(line + strlen(prefix));
 	if (major == 0)
@@ -382,7 +386,7 @@ start(StockPgDump *pg_dump, const Options *options,
 static void
 failed(StockPgDump *pg_dump, const char *problem)
 {
-	int			status = wait_for_exit(pg_dump, true);
+	int			status = wait_for_exit(pg_dump);
 
 	cleanup_check_interrupt();
 	if (WIFSIGNALED(status))
@@ -417,5 +421,17 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 		return;
 	/* its handler cancels its statement; killed by a closed pipe it would not */
 	kill(pg_dump->pid, SIGTERM);
-	wait_for_exit(pg_dump, false);
+	for (int ms = 0; ms < LAST_WORDS_MS && pg_dump->err_fd >= 0; ms += EXIT_CHECK_MS)
+	{
+		take_errors(pg_dump, EXIT_CHECK_MS, false);
+		if (cleanup_child_gone(&pg_dump->pid))
+			break;
+	}
+	if (pg_dump->out_fd >= 0)
+		close(pg_dump->out_fd);
+	pg_dump->out_fd = -1;
+	cleanup_end_children(&pg_dump->pid, 1);
+	if (pg_dump->err_fd >= 0)
+		close(pg_dump->err_fd);
+	pg_dump->err_fd = -1;
 }

@@ -168,17 +168,12 @@ kill_workers(void *arg)
 {
 	WorkerPool *pool = arg;
 
-	for (int i = 0; i < pool->n_workers; i++)
-		if (pool->workers[i].pid > 0)
-			kill(pool->workers[i].pid, SIGTERM);
-	for (int i = 0; i < pool->n_workers; i++)
-		while (pool->workers[i].pid > 0)
-		{
-			pid_t		pid = waitpid(pool->workers[i].pid, NULL, 0);
+	pid_t	   *pids = pg_malloc0((pool->n_workers + 1) * sizeof(pid_t));
 
-			if (pid > 0 || errno != EINTR)
-				pool->workers[i].pid = 0;
-		}
+	for (int i = 0; i < pool->n_workers; i++)
+		pids[i] = pool->workers[i].pid;
+	cleanup_end_children(pids, pool->n_workers);
+	free(pids);
 }
 
 static void
