@@ -117,7 +117,7 @@ is_default(const PQconninfoOption *option, const PQconninfoOption *defaults)
 {
 	for (; defaults->keyword; defaults++)
 		if (strcmp(defaults->keyword, option->keyword) == 0)
-			return defaults->val && strcmp(defaults->val, option->val) == 0;
+			return strcmp(defaults->val ? defaults->val : "", option->val) == 0;
 	return false;
 }
 
@@ -145,7 +145,7 @@ peer_address_new(PGconn *conn)
 	for (PQconninfoOption *option = options; option->keyword; option++)
 	{
 		/* "*" marks what must not be shown: passwords */
-		if (option->val == NULL || option->val[0] == '\0' ||
+		if (option->val == NULL ||
 			strchr(option->dispchar, '*') != NULL ||
 			is_settled(option->keyword) || is_default(option, defaults))
 			continue;
