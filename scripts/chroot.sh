@@ -104,6 +104,13 @@ make_root()
 	mv "$new" "$root"
 }
 
+# Was the root's last installation of packages not cut short?
+root_is_sound()
+{
+	[ -z "$(ls "$root/var/lib/dpkg/updates")" ] &&
+		[ -z "$(chroot "$root" dpkg --audit)" ]
+}
+
 # Runs in the namespaces, as their first process.
 # Arguments: root, checkout, scratch directory, command.
 # shellcheck disable=SC2016 # expanded by the shell it is handed to
@@ -163,5 +170,9 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 mkdir -p "$ROOTS"
+if [ -d "$root" ] && ! root_is_sound; then
+	log "in \"$root\" an installation of packages was cut short: making it anew"
+	remove_root "$root"
+fi
 [ -d "$root" ] || make_root
 run_in_root "$@"

@@ -39,11 +39,13 @@ package_list()
 	fi
 }
 
-# Run apt-get; what it prints is of interest only when it fails.
+# Run apt-get; what it prints is of interest only when it fails.  It has a
+# session of its own, so that a Ctrl-C waits for it: cut short, it would leave
+# the system's packages half installed.
 quiet_apt_get()
 {
-	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 \
-		-o APT::Install-Recommends=false "$@" >"$WORK/apt.log" 2>&1; then
+	if ! as_root setsid --wait env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+		-o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false "$@" >"$WORK/apt.log" 2>&1; then
 		cat "$WORK/apt.log" >&2
 		die "apt-get $1 failed"
 	fi
