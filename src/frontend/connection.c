@@ -121,6 +121,46 @@ is_default(const PQconninfoOption *option, const PQconninfoOption *defaults)
 	return false;
 }
 
+/* Not to be shown: libpq marks passwords by "*", but not these keys. */
+static bool
+is_secret(const PQconninfoOption *option)
+{
+	return strchr(option->dispchar, '*') != NULL ||
+		strncmp(option->keyword, "scram_", 6) == 0;
+}
+
+/*
+ * The secrets that the others will not find by themselves, such as
+ * sslpassword, as the text of a service file; NULL if there are none.  The
+ * password is not among them.
+ */
+static char *
+secrets_service(const PQconninfoOption *options,
+				const PQconninfoOption *defaults)
+{
+	PQExpBufferData buf;
+	bool		any = false;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferStr(&buf, "[" PEER_SERVICE "]\n");
+	for (; options->keyword; options++)
+	{
+		if (options->val == NULL || !is_secret(options) ||
+			strcmp(options->keyword, "password") == 0 ||
+			is_default(options, defaults))
+			continue;
+		if (strchr(options->val, '\n') != NULL)
+			pg_fatal("connection option \"%s\" contains a newline",
+					 options->keyword);
+		appendPQExpBuffer(&buf, "%s=%s\n", options->keyword, options->val);
+		any = true;
+	}
+	if (any)
+		return buf.data;
+	termPQExpBuffer(&buf);
+	return NULL;
+}
+
 PeerAddress *
 peer_address_new(PGconn *conn)
 {
@@ -128,13 +168,16 @@ peer_address_new(PGconn *conn)
 	PQconninfoOption *options = PQconninfo(conn);
 	PQconninfoOption *defaults = PQconndefaults();
 	PQExpBufferData buf;
+	PQExpBufferData private_buf;
 	const char *host = PQhost(conn);
 	const char *hostaddr = PQhostaddr(conn);
 
 	if (options == NULL || defaults == NULL)
 		pg_fatal("out of memory");
 
+	address->service = secrets_service(options, defaults);
 	initPQExpBuffer(&buf);
+	initPQExpBuffer(&private_buf);
 	append_conninfo(&buf, "dbname", PQdb(conn));
 	append_conninfo(&buf, "user", PQuser(conn));
 	append_conninfo(&buf, "host", host ? host : "");
@@ -144,17 +187,21 @@ peer_address_new(PGconn *conn)
 	append_conninfo(&buf, "port", PQport(conn));
 	for (PQconninfoOption *option = options; option->keyword; option++)
 	{
-		/* "*" marks what must not be shown: passwords */
-		if (option->val == NULL ||
-			strchr(option->dispchar, '*') != NULL ||
-			is_settled(option->keyword) || is_default(option, defaults))
+		if (option->val == NULL || is_settled(option->keyword) ||
+			strcmp(option->keyword, "password") == 0)
 			continue;
-		append_conninfo(&buf, option->keyword, option->val);
+		if (is_secret(option))
+			append_conninfo(&private_buf, option->keyword, option->val);
+		/* our service takes the place of one that the environment names */
+		else if (address->service || !is_default(option, defaults))
+			append_conninfo(&buf, option->keyword, option->val);
 	}
 	PQconninfoFree(options);
 	PQconninfoFree(defaults);
 
 	address->conninfo = buf.data;
+	address->private_conninfo = psprintf("%s %s", buf.data, private_buf.data);
+	termPQExpBuffer(&private_buf);
 	if (PQpass(conn) && PQpass(conn)[0] != '\0')
 		address->password = pg_strdup(PQpass(conn));
 	return address;
@@ -165,7 +212,7 @@ connection_open_peer(const PeerAddress *address, const char *progname)
 {
 	const char *keywords[] = {"password", "dbname",
 	"fallback_application_name", NULL};
-	const char *values[] = {address->password, address->conninfo,
+	const char *values[] = {address->password, address->private_conninfo,
 	progname, NULL};
 	PGconn	   *conn = PQconnectdbParams(keywords, values, true);
 
@@ -212,13 +259,25 @@ static const char connection_check_query[] =
 " WHERE name OPERATOR(pg_catalog.=) 'client_connection_check_interval'";
 
 void
+session_set_encoding(PGconn *conn, const char *encoding)
+{
+	if (PQsetClientEncoding(conn, encoding) == 0)
+		return;
+	cleanup_check_interrupt();
+	if (PQstatus(conn) != CONNECTION_OK)
+		pg_fatal("could not set client encoding \"%s\": %s", encoding,
+				 PQerrorMessage(conn));
+	pg_fatal("invalid client encoding \"%s\" specified", encoding);
+}
+
+void
 session_set_up(PGconn *conn, const Options *options, const char *encoding)
 {
 	const char *params[3];
 
 	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
-	if (encoding && PQsetClientEncoding(conn, encoding) < 0)
-		pg_fatal("invalid client encoding \"%s\" specified", encoding);
+	if (encoding)
+		session_set_encoding(conn, encoding);
 	setFmtEncoding(PQclientEncoding(conn));
 
 	if (options->role)

@@ -19,9 +19,15 @@
  */
 typedef struct PeerAddress
 {
-	char	   *conninfo;		/* no password in it: fit for argv and logs */
+	char	   *conninfo;		/* no secret in it: fit for argv and logs */
 	char	   *password;		/* NULL when none was used */
+	char	   *private_conninfo;	/* conninfo and all secrets but password */
+	char	   *service;		/* a service file's text with these secrets,
+								 * its service named PEER_SERVICE; NULL when
+								 * there are none */
 } PeerAddress;
+
+#define PEER_SERVICE "pg_pardump"
 
 /* Connect as the user asked, prompting for a password at most once. */
 extern PGconn *connection_open_leader(const Options *options,
@@ -33,6 +39,9 @@ extern PeerAddress *peer_address_new(PGconn *conn);
 /* Connect to it again; the result's settings are the server's defaults. */
 extern PGconn *connection_open_peer(const PeerAddress *address,
 									const char *progname);
+
+/* Set client_encoding. */
+extern void session_set_encoding(PGconn *conn, const char *encoding);
 
 /*
  * Bring a session in the state of pg_dump's setup_connection(), without the

@@ -46,11 +46,39 @@ struct StockPgDump
  */
 
 /*
- * Start path with args (NULL terminated), its outputs in pipes.  password, if
- * any, goes by the environment: argv is for all to see.
+ * In the child: hand over what argv would show to all.  The password goes by
+ * the environment; for the other secrets there is none, but libpq reads a
+ * service file, which a pipe can be.  It is far smaller than a pipe's buffer.
  */
 static void
-spawn(StockPgDump *pg_dump, const char **args, const char *password)
+export_secrets(const PeerAddress *address)
+{
+	int			fds[2];
+	char		path[32];
+
+	if (address->password)
+		setenv("PGPASSWORD", address->password, 1);
+	if (address->service == NULL)
+		return;
+	if (pipe(fds) < 0 ||
+		write(fds[1], address->service, strlen(address->service)) !=
+		(ssize_t) strlen(address->service))
+	{
+		fprintf(stderr, "could not write to pipe: %s\n", strerror(errno));
+		_exit(1);
+	}
+	close(fds[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
+	setenv("PGSERVICEFILE", path, 1);
+	setenv("PGSERVICE", PEER_SERVICE, 1);
+}
+
+/*
+ * Start path with args (NULL terminated), its outputs in pipes.  address, if
+ * any, is where it will connect to.
+ */
+static void
+spawn(StockPgDump *pg_dump, const char **args, const PeerAddress *address)
 {
 	int			out[2];
 	int			err[2];
@@ -78,8 +106,8 @@ spawn(StockPgDump *pg_dump, const char **args, const char *password)
 		close(out[1]);
 		close(err[0]);
 		close(err[1]);
-		if (password)
-			setenv("PGPASSWORD", password, 1);
+		if (address)
+			export_secrets(address);
 		execv(pg_dump->path, (char *const *) args);
 		fprintf(stderr, "could not execute \"%s\": %s\n",
 				pg_dump->path, strerror(errno));
@@ -378,7 +406,7 @@ start(StockPgDump *pg_dump, const Options *options,
 	args[n] = NULL;
 
 	pg_log_info("reading the schema with \"%s\"", pg_dump->path);
-	spawn(pg_dump, args, address->password);
+	spawn(pg_dump, args, address);
 	free(args);
 }
 
