@@ -76,11 +76,11 @@ start_worker(void *arg)
 }
 
 static void
-run_job(void *arg, int job, void *result)
+run_job(void *arg, int job, volatile int *step, void *result)
 {
 	DumpRun    *run = arg;
 
-	dump_worker_run(run->worker, &run->context.queue->jobs[job], result);
+	dump_worker_run(run->worker, &run->context.queue->jobs[job], step, result);
 }
 
 static void
@@ -104,11 +104,11 @@ job_done(void *arg, int job, const void *result)
 }
 
 static char *
-describe_job(void *arg, int job)
+describe_job(void *arg, int job, int step)
 {
 	DumpRun    *run = arg;
 
-	return job_describe(run->context.queue, &run->context.queue->jobs[job],
+	return job_describe(run->context.queue, &run->context.queue->jobs[job], step,
 						run->context.tables, run->context.objects);
 }
 
@@ -178,8 +178,7 @@ read_plan(DumpRun *run, StockPgDump *pg_dump)
 											 context->snapshot);
 
 	context->encoding = archive_encoding(toc);
-	if (PQsetClientEncoding(run->conn, context->encoding) < 0)
-		pg_fatal("invalid client encoding \"%s\" specified", context->encoding);
+	session_set_encoding(run->conn, context->encoding);
 	context->tables = dump_tables_read(run->conn, toc, context->lock_wait_ms);
 	stock_pg_dump_stop(pg_dump);
 	return toc;

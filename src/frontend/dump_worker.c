@@ -96,7 +96,8 @@ dump_data_file(DumpWorker *worker, const DataFile *file, DumpResult *result)
 }
 
 void
-dump_worker_run(DumpWorker *worker, const Job *job, DumpResult *result)
+dump_worker_run(DumpWorker *worker, const Job *job, volatile int *step,
+				DumpResult *result)
 {
 	const DumpContext *context = worker->context;
 
@@ -106,8 +107,11 @@ dump_worker_run(DumpWorker *worker, const Job *job, DumpResult *result)
 		case JOB_DATA_FILES:
 			lock_tables_of_job(worker, job);
 			for (int i = 0; i < job->n; i++)
+			{
+				*step = i;
 				dump_data_file(worker, context->queue->files[job->first + i],
 							   result);
+			}
 			break;
 		case JOB_LARGE_OBJECTS:
 			pg_log_info("dumping %d large objects",

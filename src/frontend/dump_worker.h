@@ -36,9 +36,12 @@ typedef struct DumpWorker DumpWorker;
 /* Connect, and import the snapshot.  Exits with a message on failure. */
 extern DumpWorker *dump_worker_start(const DumpContext *context);
 
-/* Do a job: all its files are complete (not flushed) afterwards, or exit. */
+/*
+ * Do a job: all its files are complete (not flushed) afterwards, or exit.
+ * *step is the data file of the job that is being dumped, from 0.
+ */
 extern void dump_worker_run(DumpWorker *worker, const Job *job,
-							DumpResult *result);
+							volatile int *step, DumpResult *result);
 
 /* Disconnect. */
 extern void dump_worker_stop(DumpWorker *worker);

@@ -104,8 +104,8 @@ data_file_describe(const DataFile *file, const DumpTables *tables)
 }
 
 char *
-job_describe(const JobQueue *queue, const Job *job, const DumpTables *tables,
-			 const LargeObjects *objects)
+job_describe(const JobQueue *queue, const Job *job, int step,
+			 const DumpTables *tables, const LargeObjects *objects)
 {
 	PQExpBufferData buf;
 
@@ -116,6 +116,8 @@ job_describe(const JobQueue *queue, const Job *job, const DumpTables *tables,
 		return psprintf("%d large objects, %u to %u", group->n_oids,
 						group->oids[0], group->oids[group->n_oids - 1]);
 	}
+	if (step >= 0)
+		return data_file_describe(queue->files[job->first + step], tables);
 	initPQExpBuffer(&buf);
 	for (int i = 0; i < job->n; i++)
 	{

@@ -36,8 +36,8 @@ typedef struct JobQueue
 extern JobQueue *job_queue_make(const ChunkPlan *plan,
 								const LargeObjects *objects);
 
-/* What a job is about, for a message; owned. */
-extern char *job_describe(const JobQueue *queue, const Job *job,
+/* What a job is about, or one of its files unless step is -1; owned. */
+extern char *job_describe(const JobQueue *queue, const Job *job, int step,
 						  const DumpTables *tables,
 						  const LargeObjects *objects);
 

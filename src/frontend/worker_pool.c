@@ -17,6 +17,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "worker_pool.h"
 
 #define NO_JOB (-1)
+#define NO_STEP (-1)
 
 /*
  * How long words of a worker are held back; also how soon a signal is seen
@@ -51,6 +53,7 @@ typedef struct WorkerPool
 	int			n_running;
 	int			n_jobs;
 	int			next_job;
+	volatile int *steps;		/* by worker, set by it: in shared memory */
 	struct pollfd *fds;			/* two a worker, then the watched one */
 } WorkerPool;
 
@@ -91,7 +94,7 @@ send_bytes(int fd, const void *buf, size_t len)
  * ----------
  */
 static void
-worker_main(const WorkerTask *task, int socket)
+worker_main(const WorkerTask *task, int socket, volatile int *step)
 {
 	char		message[sizeof(int32) + WORKER_RESULT_MAX];
 	int32		job = NO_JOB;
@@ -107,7 +110,8 @@ worker_main(const WorkerTask *task, int socket)
 		if (job == NO_JOB)
 			break;
 		memset(message, 0, sizeof(message));
-		task->run(task->arg, job, message + sizeof(job));
+		*step = NO_STEP;
+		task->run(task->arg, job, step, message + sizeof(job));
 	}
 	task->stop(task->arg);
 	exit(0);
@@ -140,7 +144,7 @@ fork_worker(WorkerPool *pool, int no)
 		close(err[0]);
 		dup2(err[1], STDERR_FILENO);
 		close(err[1]);
-		worker_main(pool->task, sockets[1]);
+		worker_main(pool->task, sockets[1], &pool->steps[no]);
 	}
 	cleanup_release_signals();
 	if (worker->pid < 0)
@@ -231,7 +235,8 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 					 (int) pid, WEXITSTATUS(status));
 	if (job != NO_JOB)
 		pg_log_error_detail("The worker was dumping %s.",
-							pool->task->describe(pool->task->arg, job));
+							pool->task->describe(pool->task->arg, job,
+												 pool->steps[worker - pool->workers]));
 	exit(1);
 }
 
@@ -305,6 +310,10 @@ worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs)
 	pool->task = task;
 	pool->n_jobs = n_jobs;
 	pool->workers = pg_malloc0((Min(n_workers, n_jobs) + 1) * sizeof(Worker));
+	pool->steps = mmap(NULL, (Min(n_workers, n_jobs) + 1) * sizeof(int),
+					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (pool->steps == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
 	pool->fds = pg_malloc0((Min(n_workers, n_jobs) * 2 + 1) *
 						   sizeof(struct pollfd));
 	cleanup_push(kill_workers, pool);

@@ -24,14 +24,21 @@ typedef struct WorkerTask
 	void	   *arg;			/* given to every callback */
 	size_t		result_bytes;	/* of one job, at most WORKER_RESULT_MAX */
 
-	/* In a worker: once, before any job; a run of one job; once, at the end. */
+	/*
+	 * In a worker: once, before any job; a run of one job; once, at the end.
+	 * A job may have steps: run() sets *step, which is -1 at first, as it
+	 * goes, and the leader knows it even if the worker is killed.
+	 */
 	void		(*start) (void *arg);
-	void		(*run) (void *arg, int job, void *result);
+	void		(*run) (void *arg, int job, volatile int *step, void *result);
 	void		(*stop) (void *arg);
 
-	/* In the leader: a job is done; what a job is about, for a message. */
+	/*
+	 * In the leader: a job is done; what a job is about, or a step of it
+	 * unless -1, for a message (owned by the caller).
+	 */
 	void		(*done) (void *arg, int job, const void *result);
-	char	   *(*describe) (void *arg, int job);	/* owned by the caller */
+	char	   *(*describe) (void *arg, int job, int step);
 
 	/*
 	 * In the leader: when watch_fd becomes readable.  Exits if that means the
