@@ -1,0 +1,231 @@
+# Something dies or is told to stop in the middle of a dump: it ends at once,
+# says why, and leaves no archive, process or session.
+#
+# The middle is made by row security: the policy of one table waits, at some
+# rows, for an advisory lock that the test holds.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump dump_failed_ok
+  nothing_remains_ok wait_until children sessions);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  value start_psql);
+use Pardump::Command qw(fake_pg_dump);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('faults');
+make_database($node, 'faults');
+sql($node, 'faults', <<'SQL');
+CREATE ROLE dumper LOGIN;
+CREATE TABLE small AS SELECT 1 AS a;
+CREATE TABLE gated (id int PRIMARY KEY, t text);
+INSERT INTO gated SELECT g, repeat('x', 100) FROM generate_series(1, 10000) g;
+ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON gated USING (CASE WHEN id IN (5000, 9000)
+	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO dumper;
+SQL
+my $connstr = $node->connstr('faults');
+my @options = ('-j2', '--max-table-segment-pages=20', '-U', 'dumper',
+	'--enable-row-security');
+
+my $holder = start_psql($node, 'faults');
+
+sub close_gate { $holder->('SELECT pg_advisory_lock(42)'); return; }
+sub open_gate { $holder->('SELECT pg_advisory_unlock(42)'); return; }
+
+# A dump whose two workers wait in the middle of two chunks.
+sub stuck_dump
+{
+	my @more = @_;
+	close_gate();
+	my $dump = start_dump($connstr, @more, @options);
+	wait_until('both workers wait', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "wait_event = 'advisory'") == 2;
+	});
+	return $dump;
+}
+
+# The process id of the leader's backend: its session is the oldest.
+sub leader_backend
+{
+	return value($node, 'postgres', <<'SQL');
+SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_pardump'
+ORDER BY backend_start LIMIT 1
+SQL
+}
+
+sub worker_backend
+{
+	return value($node, 'postgres',
+		"SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' LIMIT 1");
+}
+
+my $chunk = qr/The worker was dumping chunk \d+ of \d+ of table public\.gated\./;
+
+# ---- the gate alone does no harm
+
+{
+	my $dump = stuck_dump();
+	ok(!-e "$dump->{dir}/toc.dat", 'no toc.dat while workers are busy');
+	open_gate();
+	is(end_dump($dump), 0, 'a dump that had to wait');
+	is($dump->{err}, '', 'says nothing');
+	ok(-f "$dump->{dir}/toc.dat", 'is an archive');
+	nothing_left($dump, 'a good dump');
+}
+
+sub nothing_left
+{
+	my ($dump, $what) = @_;
+	wait_until("$what: no session", sub { sessions($node) == 0 });
+	is(sessions($node), 0, "$what: no session left");
+	return;
+}
+
+# ---- workers, backends, leader
+
+my $user = qr/terminated by user\n.*detail: Signal/;
+foreach my $fault (
+	[ 'SIGKILL for a worker', sub { kill KILL => (children($_[0]{pid}))[0] },
+		qr/worker process \d+ was terminated by signal 9: Killed\n.*$chunk/ ],
+	[ 'SIGSEGV for a worker', sub { kill SEGV => (children($_[0]{pid}))[-1] },
+		qr/worker process \d+ was terminated by signal 11: .*\n.*$chunk/ ],
+	[ 'SIGTERM for a worker', sub { kill TERM => (children($_[0]{pid}))[-1] },
+		qr/worker process \d+ failed with exit code 1\n.*$chunk/ ],
+	[ 'a worker\'s backend terminated',
+		sub { value($node, 'postgres', 'SELECT pg_terminate_backend(' . worker_backend() . ')') },
+		qr/could not read rows: FATAL:  terminating connection due to administrator command.*$chunk/s ],
+	[ 'a worker\'s statement cancelled',
+		sub { value($node, 'postgres', 'SELECT pg_cancel_backend(' . worker_backend() . ')') },
+		qr/could not read rows: ERROR:  canceling statement due to user request.*$chunk/s ],
+	[ 'the leader\'s backend terminated',
+		sub { value($node, 'postgres', 'SELECT pg_terminate_backend(' . leader_backend() . ')') },
+		qr/the leader's connection to the server was lost/ ],
+	(map { my $signal = $_;
+			[ "SIG$signal for the leader", sub { kill $signal => $_[0]{pid} }, $user ] }
+		  qw(INT TERM HUP QUIT)),
+	[ 'SIGINT for all', sub { kill INT => -$_[0]{pid} }, $user ],
+	[ 'SIGTERM with a stopped worker',
+		sub { kill STOP => (children($_[0]{pid}))[0]; kill TERM => $_[0]{pid} }, $user ],
+	[ 'the directory removed', sub { system_or_bail('rm', '-rf', $_[0]{dir}); open_gate() },
+		qr/could not (create|open|read) .*No such file or directory/ ])
+{
+	my ($what, $do, $message) = @$fault;
+	my $dump = stuck_dump();
+	$do->($dump);
+	dump_failed_ok($node, $dump, $what, $message);
+	open_gate();
+}
+
+{
+	my $dump = stuck_dump();
+	kill KILL => $dump->{pid};
+	is(end_dump($dump), 137, 'SIGKILL for the leader: exit code');
+	nothing_remains_ok($node, $dump->{dir}, 'SIGKILL for the leader');
+	ok(-d $dump->{dir}, 'SIGKILL for the leader: nobody could remove its directory');
+	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '-f', $dump->{dir});
+	is($rc, 1, 'which is not taken again');
+	like($err, qr/exists but is not empty/, 'since it has leftovers');
+	open_gate();
+}
+
+# ---- while pg_dump works
+
+# Waits for a lock in pg_dump, or in a pg_dump that does not even start.
+sub dump_in_pg_dump
+{
+	my (@more) = @_;
+	$holder->('BEGIN; LOCK TABLE small');
+	my $dump = start_dump($connstr, @more, @options);
+	wait_until('pg_dump waits for a lock', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "application_name = 'pg_dump' AND wait_event = 'relation'");
+	});
+	return $dump;
+}
+foreach my $fault (
+	(map { my $signal = $_;
+			[ "SIG$signal while pg_dump waits", sub { kill $signal => $_[0]{pid} }, $user ] }
+		  qw(INT TERM)),
+	[ 'SIGINT for all while pg_dump waits', sub { kill INT => -$_[0]{pid} }, $user ],
+	# its backend sees it only when it has the lock
+	[ 'SIGKILL for pg_dump',
+		sub { kill KILL => (children($_[0]{pid}))[0]; $holder->('ROLLBACK') },
+		qr/pg_dump was terminated by signal 9: Killed/ ],
+	[ 'the leader\'s backend terminated while pg_dump waits',
+		sub {
+			value($node, 'postgres', 'SELECT pg_terminate_backend(' . leader_backend() . ')');
+			$holder->('ROLLBACK');
+		},
+		qr/terminating connection due to administrator command/ ])
+{
+	my ($what, $do, $message) = @$fault;
+	my $dump = dump_in_pg_dump();
+	$do->($dump);
+	dump_failed_ok($node, $dump, $what, $message);
+	$holder->('ROLLBACK');
+}
+{
+	my $dump = dump_in_pg_dump();
+	kill KILL => $dump->{pid};
+	is(end_dump($dump), 137, 'SIGKILL for the leader while pg_dump waits: exit code');
+	nothing_remains_ok($node, $dump->{dir}, 'SIGKILL for the leader while pg_dump waits');
+	$holder->('ROLLBACK');
+}
+{
+	my $dump = start_dump($connstr, '--pg-dump',
+		fake_pg_dump('deaf_pg_dump', 'trap "" TERM INT; sleep 600; sleep 600'));
+	wait_until('pg_dump runs', sub { children($dump->{pid}) });
+	wait_until('a session', sub { sessions($node) });
+	wait_until('the directory', sub { -d $dump->{dir} });
+	kill INT => $dump->{pid};
+	dump_failed_ok($node, $dump, 'a pg_dump that does not listen', $user);
+}
+
+# ---- settings of the server
+
+sql($node, 'postgres', <<'SQL');
+ALTER ROLE dumper SET statement_timeout = '500ms';
+ALTER ROLE dumper SET lock_timeout = '300ms';
+ALTER ROLE dumper SET idle_in_transaction_session_timeout = '300ms';
+ALTER ROLE dumper SET idle_session_timeout = '300ms';
+SQL
+{
+	my $dump = stuck_dump();
+	value($node, 'postgres', 'SELECT pg_sleep(1)');
+	open_gate();
+	is(end_dump($dump), 0, 'no timeout of the role applies') or diag($dump->{err});
+}
+sql($node, 'postgres', 'ALTER ROLE dumper RESET ALL; ALTER ROLE dumper CONNECTION LIMIT 2');
+{
+	my $dump = start_dump($connstr, @options, '-j4');
+	dump_failed_ok($node, $dump, 'too few connections',
+		qr/too many connections for role "dumper"/);
+}
+sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1');
+
+# ---- the whole server
+
+{
+	my $dump = stuck_dump();
+	$node->stop('immediate');
+	my $rc = end_dump($dump);
+	$node->start;
+	is($rc, 1, 'immediate shutdown: exit code');
+	my @errors = $dump->{err} =~ /^pg_pardump: error: .*/mg;
+	is(scalar(@errors), 1, 'immediate shutdown: one error') or diag($dump->{err});
+	like($dump->{err}, qr/could not read rows: .*$chunk|the leader's connection to the server was lost/s,
+		'immediate shutdown: message');
+	nothing_remains_ok($node, $dump->{dir}, 'immediate shutdown');
+	ok(!-e $dump->{dir}, 'immediate shutdown: the directory is removed');
+}
+
+$node->stop;
+done_testing();

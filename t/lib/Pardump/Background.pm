@@ -1,0 +1,160 @@
+
+# Dumps that run while the test does something to them, and what must be true
+# after one has failed.  Every wait is bounded.
+
+package Pardump::Background;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+use Pardump::Cluster qw(new_path run_program value);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+our @EXPORT_OK = qw(start_dump end_dump dump_failed_ok nothing_remains_ok
+  wait_until children sessions);
+
+# How long anything may take that a test waits for, in seconds.
+my $patience = 60;
+
+# How long after its end a run may still be seen on the server: its backends
+# look for their client once a second.
+my $grace = 10;
+
+# start_dump($db_connstr, options...) runs pg_pardump in a process group of its
+# own, as a shell runs a command.  Returns a hash with its directory and its
+# process id.  with => [...] before the options puts a command in front.
+sub start_dump
+{
+	my ($connstr, @options) = @_;
+	my @front = ('setsid');
+	push @front, @{ (splice @options, 0, 2)[1] }
+	  if @options && $options[0] eq 'with';
+	my %dump = (dir => new_path('dump'), out => '', err => '');
+	my @cmd = (@front, 'pg_pardump', '-f', $dump{dir}, '--no-sync', '-d',
+		$connstr, @options);
+	note("starting: @cmd");
+	# PostgreSQL::Test::Utils names all sessions alike
+	delete local $ENV{PGAPPNAME};
+	$dump{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$dump{out},
+		'2>', \$dump{err}, $dump{timer} = IPC::Run::timer($patience));
+	$dump{pid} = $dump{h}{KIDS}[0]{PID};
+	return \%dump;
+}
+
+# Its exit code, 128 + signal if it was killed, or undef when it does not end:
+# it is then killed.
+sub end_dump
+{
+	my ($dump) = @_;
+	while ($dump->{h}->pumpable && !$dump->{timer}->is_expired)
+	{
+		$dump->{h}->pump_nb;
+		sleep 0.01;
+	}
+	my $hangs = $dump->{h}->pumpable;
+	kill KILL => -$dump->{pid} if $hangs;
+	eval { $dump->{h}->finish; 1 } or note("finish: $@");
+	print STDERR $dump->{err};
+	return undef if $hangs;
+	my $status = $dump->{h}->full_result(0) // $?;
+	return ($status & 127) ? 128 + ($status & 127) : $status >> 8;
+}
+
+# dump_failed_ok($node, $dump, 'what', qr/message/): it ends with exit code 1
+# and one error message, and nothing of it remains.
+sub dump_failed_ok
+{
+	my ($node, $dump, $what, $message) = @_;
+	is(end_dump($dump), 1, "$what: exit code");
+	like($dump->{err}, $message, "$what: message");
+	my @errors = $dump->{err} =~ /^pg_(?:par)?dump: error: .*/mg;
+	is(scalar(grep { !/pg_dump failed with exit code/ } @errors), 1, "$what: one error")
+	  or diag($dump->{err});
+	nothing_remains_ok($node, $dump->{dir}, $what);
+	ok(!-e $dump->{dir}, "$what: the directory is removed");
+	return;
+}
+
+# No process, session or lock of the run, and nothing pg_restore would take for
+# an archive.
+sub nothing_remains_ok
+{
+	my ($node, $dir, $what) = @_;
+	my @processes;
+	my $sessions;
+	my $end = time + $grace;
+	do
+	{
+		sleep 0.05;
+		@processes = processes_with($dir);
+		$sessions = sessions($node);
+	} while ((@processes || $sessions) && time < $end);
+	is_deeply(\@processes, [], "$what: no process left");
+	is($sessions, 0, "$what: no session left, nor its locks");
+	return if !-e $dir;
+	ok(!-e "$dir/toc.dat", "$what: no toc.dat");
+	my ($rc) = run_program('pg_restore', '-l', $dir);
+	isnt($rc, 0, "$what: pg_restore refuses what is left");
+	return;
+}
+
+# Sessions of pg_pardump and pg_dump; a condition may be added.
+sub sessions
+{
+	my ($node, $condition) = @_;
+	$condition //= 'true';
+	return value($node, 'postgres', <<"SQL");
+SELECT count(*) FROM pg_stat_activity
+WHERE application_name IN ('pg_pardump', 'pg_dump') AND ($condition)
+SQL
+}
+
+# Command lines of live processes that name the directory.
+sub processes_with
+{
+	my ($dir) = @_;
+	my @found;
+	foreach my $file (glob '/proc/[0-9]*/cmdline')
+	{
+		open my $fh, '<', $file or next;    # ended meanwhile
+		my $cmdline = <$fh> // next;        # a zombie has none
+		push @found, $cmdline =~ tr/\0/ /r if index($cmdline, $dir) >= 0;
+	}
+	return @found;
+}
+
+# Live child processes.
+sub children
+{
+	my ($parent) = @_;
+	my @found;
+	foreach my $file (glob '/proc/[0-9]*/stat')
+	{
+		open my $fh, '<', $file or next;
+		my $stat = <$fh> // next;
+		my ($pid, $state, $ppid) = $stat =~ /^(\d+) \(.*\) (\w) (\d+) /s or next;
+		push @found, $pid if $ppid == $parent && $state ne 'Z';
+	}
+	return @found;
+}
+
+# wait_until('what', sub): until it returns true, else the test file dies.
+# Returns what it returned.
+sub wait_until
+{
+	my ($what, $condition) = @_;
+	my $end = time + $patience;
+	while (time < $end)
+	{
+		my $result = $condition->();
+		return $result if $result;
+		sleep 0.02;
+	}
+	die "waited in vain: $what";
+}
+
+1;
