@@ -390,7 +390,9 @@ lock_batch(PGconn *conn, const char *sql, int wait_ms)
 		char	   *message = pg_strdup(PQerrorMessage(conn));
 		instr_time	now;
 
+		/* both: a savepoint rolled back to stays, and they would nest */
 		session_command(conn, "ROLLBACK TO SAVEPOINT lock_tables");
+		session_command(conn, "RELEASE SAVEPOINT lock_tables");
 		cleanup_check_interrupt();
 		INSTR_TIME_SET_CURRENT(now);
 		INSTR_TIME_SUBTRACT(now, start);
