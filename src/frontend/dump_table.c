@@ -185,11 +185,13 @@ name_array(PGconn *conn, const DumpTables *tables)
 
 /*
  * to_regclass() looks at the catalogs as they are now, not at the snapshot's,
- * and so do the sizes.
+ * and so do the sizes and pg_relation_filenode().
  */
 static const char measure_query[] =
 "SELECT pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid,"
-" pg_catalog.pg_relation_size(t.oid), pg_catalog.pg_table_size(t.oid)"
+" pg_catalog.pg_relation_size(t.oid), pg_catalog.pg_table_size(t.oid),"
+" (SELECT c.relfilenode OPERATOR(pg_catalog.<>) pg_catalog.pg_relation_filenode(c.oid)"
+" FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) t.oid)"
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
 " pg_catalog.unnest($2::pg_catalog.text[]))"
 " WITH ORDINALITY t (oid, name, no)"
@@ -215,6 +217,13 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 						 table->name);
 			pg_log_error_hint("Run the dump again.");
 			exit(1);
+		}
+		/* not an error: VACUUM FULL and CLUSTER keep all rows visible */
+		if (PQgetvalue(res, i, 3)[0] == 't')
+		{
+			pg_log_warning("table %s was rewritten after the snapshot was taken",
+						   table->name);
+			pg_log_warning_hint("If that was by TRUNCATE or ALTER TABLE, its rows of before are not in the dump: run it again.");
 		}
 		table->heap_bytes = strtoull(PQgetvalue(res, i, 1), NULL, 10);
 		table->total_bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
