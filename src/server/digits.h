@@ -1,0 +1,199 @@
+/*-------------------------------------------------------------------------
+ *
+ * digits.h
+ *	  Writes decimal digits in place.
+ *
+ * Each put_...() writes at "p" and returns the end of what it wrote.  None
+ * writes a terminating zero.  Those that drop leading or trailing zeros store
+ * eight bytes at once, so they need room for DIGITS_SLACK bytes beyond their
+ * text.
+ *
+ * Eight digits are made in one register: one number below 10^8 becomes two
+ * below 10^4, four below 10^2, eight below 10, each split by a multiplication
+ * that serves all lanes.  Zeros are then counted and shifted out, which costs
+ * the same whatever the number's length; branching on it would be mispredicted
+ * in most columns.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_DIGITS_H
+#define PARDUMP_DIGITS_H
+
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+
+/* Room that put_uint...() may scribble on behind their text. */
+#define DIGITS_SLACK		8
+
+/* Room for any integer of 64 bits with sign and slack. */
+#define INTEGER_TEXT_ROOM	(20 + DIGITS_SLACK)
+
+static const char digit_pairs[200] =
+"00010203040506070809" "10111213141516171819"
+"20212223242526272829" "30313233343536373839"
+"40414243444546474849" "50515253545556575859"
+"60616263646566676869" "70717273747576777879"
+"80818283848586878889" "90919293949596979899";
+
+/* Two digits of a number below 100. */
+static inline char *
+put_2_digits(char *p, uint32 n)
+{
+	memcpy(p, digit_pairs + 2 * n, 2);
+	return p + 2;
+}
+
+/* Four digits of a number below 10,000. */
+static inline char *
+put_4_digits(char *p, uint32 n)
+{
+	uint32		high = n / 100;
+
+	memcpy(p, digit_pairs + 2 * high, 2);
+	memcpy(p + 2, digit_pairs + 2 * (n - 100 * high), 2);
+	return p + 4;
+}
+
+#ifndef WORDS_BIGENDIAN
+
+/* The digits of a number below 10^8, a byte each, the first one lowest. */
+static inline uint64
+eight_digits(uint32 n)
+{
+	uint32		high = n / 10000;
+	uint64		fours = high | (uint64) (n - 10000 * high) << 32;
+	uint64		hundreds = (fours * 10486) >> 20 & UINT64CONST(0x0000007f0000007f);
+	uint64		twos = hundreds | (fours - 100 * hundreds) << 16;
+	uint64		tens = (twos * 103) >> 10 & UINT64CONST(0x000f000f000f000f);
+
+	return tens | (twos - 10 * tens) << 8;
+}
+
+#define EIGHT_ZEROS			UINT64CONST(0x3030303030303030)
+
+/* Eight digits of a number below 10^8. */
+static inline char *
+put_8_digits(char *p, uint32 n)
+{
+	uint64		chars = eight_digits(n) | EIGHT_ZEROS;
+
+	memcpy(p, &chars, 8);
+	return p + 8;
+}
+
+/* A number below 10^8 without leading zeros. */
+static inline char *
+put_uint_8(char *p, uint32 n)
+{
+	uint64		digits = eight_digits(n);
+	int			zeros;
+	uint64		chars;
+
+	/* The last digit is written even if it is zero. */
+	zeros = pg_rightmost_one_pos64(digits | UINT64CONST(1) << 56) / 8;
+	chars = (digits | EIGHT_ZEROS) >> (8 * zeros);
+	memcpy(p, &chars, 8);
+	return p + 8 - zeros;
+}
+
+/*
+ * The digits of n / 10^6 behind the decimal point, 0 < n < 10^6, without
+ * trailing zeros.
+ */
+static inline char *
+put_millionths(char *p, uint32 n)
+{
+	uint64		digits = eight_digits(100 * n);
+	uint64		chars = digits | EIGHT_ZEROS;
+
+	memcpy(p, &chars, 8);
+	return p + pg_leftmost_one_pos64(digits) / 8 + 1;
+}
+
+#else							/* WORDS_BIGENDIAN */
+
+static inline char *
+put_8_digits(char *p, uint32 n)
+{
+	p = put_4_digits(p, n / 10000);
+	return put_4_digits(p, n % 10000);
+}
+
+static inline char *
+put_uint_8(char *p, uint32 n)
+{
+	char		chars[8];
+	int			zeros = 0;
+
+	put_8_digits(chars, n);
+	while (zeros < 7 && chars[zeros] == '0')
+		zeros++;
+	memcpy(p, chars + zeros, 8 - zeros);
+	return p + 8 - zeros;
+}
+
+static inline char *
+put_millionths(char *p, uint32 n)
+{
+	p = put_8_digits(p, 100 * n);
+	while (p[-1] == '0')
+		p--;
+	return p;
+}
+
+#endif							/* WORDS_BIGENDIAN */
+
+static inline char *
+put_uint32(char *p, uint32 n)
+{
+	uint32		high;
+
+	if (likely(n < 100000000))
+		return put_uint_8(p, n);
+	high = n / 100000000;
+	n -= 100000000 * high;
+	if (high >= 10)
+		p = put_2_digits(p, high);
+	else
+		*p++ = '0' + high;
+	return put_8_digits(p, n);
+}
+
+static inline char *
+put_uint64(char *p, uint64 n)
+{
+	uint64		high;
+
+	if (likely(n < 100000000))
+		return put_uint_8(p, (uint32) n);
+	high = n / 100000000;
+	if (high < 100000000)
+		p = put_uint_8(p, (uint32) high);
+	else
+	{
+		p = put_uint_8(p, (uint32) (high / 100000000));
+		p = put_8_digits(p, (uint32) (high % 100000000));
+	}
+	return put_8_digits(p, (uint32) (n - 100000000 * high));
+}
+
+static inline char *
+put_int32(char *p, int32 n)
+{
+	if (n >= 0)
+		return put_uint32(p, (uint32) n);
+	*p++ = '-';
+	return put_uint32(p, (uint32) 0 - (uint32) n);
+}
+
+static inline char *
+put_int64(char *p, int64 n)
+{
+	if (n >= 0)
+		return put_uint64(p, (uint64) n);
+	*p++ = '-';
+	return put_uint64(p, (uint64) 0 - (uint64) n);
+}
+
+#endif							/* PARDUMP_DIGITS_H */

@@ -1,0 +1,167 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_number.c
+ *	  Encoders of bool, integers, object and transaction ids, and floats.
+ *
+ * Their texts are plain ASCII without a character that COPY escapes, so they
+ * are written straight into the block.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "access/transam.h"
+#include "common/shortest_dec.h"
+#include "utils/float.h"
+#include "utils/fmgroids.h"
+#include "utils/xid8.h"
+
+#include "digits.h"
+#include "encode_number.h"
+
+static void
+encode_bool(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	text_buffer_append_char(out, DatumGetBool(value) ? 't' : 'f');
+}
+
+static void
+encode_int2(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+
+	text_buffer_commit(out, put_int32(p, DatumGetInt16(value)));
+}
+
+static void
+encode_int4(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+
+	text_buffer_commit(out, put_int32(p, DatumGetInt32(value)));
+}
+
+static void
+encode_int8(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+
+	text_buffer_commit(out, put_int64(p, DatumGetInt64(value)));
+}
+
+/* oid, xid and cid: unsigned, 32 bits */
+static void
+encode_uint4(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+
+	text_buffer_commit(out, put_uint32(p, DatumGetUInt32(value)));
+}
+
+static void
+encode_xid8(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+	FullTransactionId xid = DatumGetFullTransactionId(value);
+
+	text_buffer_commit(out, put_uint64(p, U64FromFullTransactionId(xid)));
+}
+
+/*
+ * Numbers with at most six decimals, up to 10^9, are most of what columns of
+ * type double precision hold, and need no search for their shortest text.
+ * Return the end of the text, or NULL if the number is not one of these.
+ *
+ * Be m the integer nearest to num * 10^6.  If m / 10^6, a division of two
+ * exact doubles and so correctly rounded, gives num again, the decimal number
+ * m / 10^6 reads back as num.  It has at most 15 significant digits, and no
+ * two decimal numbers of at most DBL_DIG = 15 digits read back as the same
+ * double, so it is the shortest text too.  The lower limit keeps out what is
+ * written with an exponent.
+ */
+static inline char *
+put_short_double(char *p, double num)
+{
+#if FLT_EVAL_METHOD == 0 || !defined(FLT_EVAL_METHOD)
+	double		magnitude = fabs(num);
+	int64		millionths;
+
+	/* also false for NaN */
+	if (!(magnitude >= 1e-4 && magnitude < 1e9))
+		return NULL;
+	millionths = (int64) (magnitude * 1e6 + 0.5);
+	if ((double) millionths / 1e6 != magnitude)
+		return NULL;
+
+	if (num < 0)
+		*p++ = '-';
+	p = put_uint32(p, (uint32) (millionths / 1000000));
+	millionths %= 1000000;
+	if (millionths != 0)
+	{
+		*p++ = '.';
+		p = put_millionths(p, (uint32) millionths);
+	}
+	return p;
+#else
+	/* Excess precision would spoil the comparison. */
+	return NULL;
+#endif
+}
+
+/* extra_float_digits > 0: the shortest text that reads back as the value */
+static void
+encode_float8(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	char	   *p = text_buffer_reserve(out, DOUBLE_SHORTEST_DECIMAL_LEN +
+										DIGITS_SLACK);
+	double		num = DatumGetFloat8(value);
+	char	   *end = put_short_double(p, num);
+
+	if (end == NULL)
+		end = p + double_to_shortest_decimal_bufn(num, p);
+	text_buffer_commit(out, end);
+}
+
+static void
+encode_float4(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	char	   *p = text_buffer_reserve(out, FLOAT_SHORTEST_DECIMAL_LEN +
+										DIGITS_SLACK);
+	float		num = DatumGetFloat4(value);
+
+	text_buffer_commit(out, p + float_to_shortest_decimal_bufn(num, p));
+}
+
+EncodeFunction
+number_encoder(Oid output_function)
+{
+	switch (output_function)
+	{
+		case F_BOOLOUT:
+			return encode_bool;
+		case F_INT2OUT:
+			return encode_int2;
+		case F_INT4OUT:
+			return encode_int4;
+		case F_INT8OUT:
+			return encode_int8;
+		case F_OIDOUT:
+		case F_XIDOUT:
+		case F_CIDOUT:
+			return encode_uint4;
+		case F_XID8OUT:
+			return encode_xid8;
+		case F_NUMERIC_OUT:
+			return encode_numeric;
+		case F_FLOAT4OUT:
+			return extra_float_digits > 0 ? encode_float4 : NULL;
+		case F_FLOAT8OUT:
+			return extra_float_digits > 0 ? encode_float8 : NULL;
+		default:
+			return NULL;
+	}
+}

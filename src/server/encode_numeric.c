@@ -1,0 +1,211 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_numeric.c
+ *	  Encoder of numeric: from the stored base-10000 digits to text.
+ *
+ * The stored form is private to src/backend/utils/adt/numeric.c (see
+ * NumericShort, NumericLong there) but fixed, because it is on disk.  Behind
+ * the varlena header stands a header word.  Its two highest bits tell the
+ * form:
+ *
+ *	00, 01	long, positive or negative: 14 bits of display scale, then the
+ *			weight as an int16
+ *	10		short: sign in bit 13, 6 bits of display scale, 7 bits of weight in
+ *			two's complement
+ *	11		special: 0xC000 NaN, 0xD000 Infinity, 0xF000 -Infinity
+ *
+ * The digits follow, int16 each, the first one counts 10000 ^ weight.  Digits
+ * that are not stored are zero.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/fmgrprotos.h"
+
+#include "digits.h"
+#include "encode_number.h"
+#include "packed_varlena.h"
+
+#define GROUP_DIGITS		4	/* decimal digits in a stored digit */
+#define GROUP_BASE			10000
+
+#define HEADER_FORM			0xC000
+#define HEADER_SHORT		0x8000
+#define HEADER_SPECIAL		0xC000
+#define HEADER_LONG_NEG		0x4000
+#define HEADER_PINF			0xD000
+#define HEADER_NINF			0xF000
+
+typedef struct NumericParts
+{
+	const char *digits;			/* n_groups unaligned int16 */
+	int			n_groups;
+	int			weight;			/* of the first group */
+	int			dscale;			/* decimal digits behind the point */
+	bool		negative;
+	bool		damaged;		/* met a group that is not below 10000 */
+} NumericParts;
+
+static inline uint16
+read_uint16(const char *p)
+{
+	uint16		word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+/* Decode all but a special value. */
+static inline void
+numeric_parts(NumericParts *parts, uint16 header, const char *data, Size size)
+{
+	Size		header_size;
+
+	if (header & HEADER_SHORT)
+	{
+		header_size = sizeof(uint16);
+		parts->negative = (header & 0x2000) != 0;
+		parts->dscale = (header & 0x1F80) >> 7;
+		parts->weight = (int) (header & 0x003F) - (int) (header & 0x0040);
+	}
+	else
+	{
+		header_size = sizeof(uint16) + sizeof(int16);
+		parts->negative = (header & HEADER_FORM) == HEADER_LONG_NEG;
+		parts->dscale = header & 0x3FFF;
+		parts->weight = (int16) read_uint16(data + sizeof(uint16));
+	}
+	parts->digits = data + header_size;
+	parts->n_groups = (size - header_size) / sizeof(int16);
+	parts->damaged = false;
+}
+
+/*
+ * The group at "index", 0 if it is not stored.  One that is not below 10000,
+ * which only a damaged tuple holds, must not index the digit tables.
+ */
+static inline uint32
+group_at(NumericParts *parts, int index)
+{
+	uint32		group;
+
+	if (index < 0 || index >= parts->n_groups)
+		return 0;
+	group = read_uint16(parts->digits + index * sizeof(int16));
+	if (unlikely(group >= GROUP_BASE))
+	{
+		parts->damaged = true;
+		return 0;
+	}
+	return group;
+}
+
+static inline char *
+put_first_group(char *p, uint32 group)
+{
+	if (group >= 1000)
+		return put_4_digits(p, group);
+	if (group >= 100)
+	{
+		*p++ = '0' + group / 100;
+		return put_2_digits(p, group % 100);
+	}
+	if (group >= 10)
+		return put_2_digits(p, group);
+	*p++ = '0' + group;
+	return p;
+}
+
+static inline char *
+put_numeric(char *p, NumericParts *parts)
+{
+	int			index;
+	char	   *end;
+
+	if (parts->negative)
+		*p++ = '-';
+
+	if (parts->weight < 0)
+		*p++ = '0';
+	else
+	{
+		p = put_first_group(p, group_at(parts, 0));
+		for (index = 1; index <= parts->weight; index++)
+			p = put_4_digits(p, group_at(parts, index));
+	}
+	if (parts->dscale == 0)
+		return p;
+
+	/* The last group may stand beyond the display scale and is cut there. */
+	*p++ = '.';
+	end = p + parts->dscale;
+	for (index = parts->weight + 1; p < end; index++)
+		p = put_4_digits(p, group_at(parts, index));
+	return end;
+}
+
+static inline void
+append_special(TextBuffer *out, uint16 header)
+{
+	if (header == HEADER_PINF)
+		text_buffer_append(out, "Infinity", 8);
+	else if (header == HEADER_NINF)
+		text_buffer_append(out, "-Infinity", 9);
+	else
+		text_buffer_append(out, "NaN", 3);
+}
+
+/* numeric_out() turns damaged groups into characters; COPY escapes none. */
+static void
+append_damaged(TextBuffer *out, const struct varlena *num)
+{
+	char	   *str;
+
+	str = DatumGetCString(DirectFunctionCall1(numeric_out,
+											  PointerGetDatum(num)));
+	text_buffer_append(out, str, strlen(str));
+	pfree(str);
+}
+
+static inline void
+append_packed_numeric(TextBuffer *out, const struct varlena *num)
+{
+	const char *data = VARDATA_ANY(num);
+	uint16		header = read_uint16(data);
+	NumericParts parts;
+	int			whole_digits;
+	char	   *p;
+	char	   *end;
+
+	if (unlikely((header & HEADER_FORM) == HEADER_SPECIAL))
+	{
+		append_special(out, header);
+		return;
+	}
+	numeric_parts(&parts, header, data, VARSIZE_ANY_EXHDR(num));
+
+	/* sign, digits, point, and what the last group has too much */
+	whole_digits = Max(parts.weight + 1, 1) * GROUP_DIGITS;
+	p = text_buffer_reserve(out, whole_digits + parts.dscale + GROUP_DIGITS + 2);
+	end = put_numeric(p, &parts);
+	if (unlikely(parts.damaged))
+		append_damaged(out, num);
+	else
+		text_buffer_commit(out, end);
+}
+
+void
+append_numeric(TextBuffer *out, Numeric num)
+{
+	append_packed_numeric(out, (const struct varlena *) num);
+}
+
+void
+encode_numeric(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	struct varlena *num = packed_varlena(value);
+
+	append_packed_numeric(out, num);
+	packed_varlena_release(num, value);
+}
