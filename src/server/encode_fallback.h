@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_fallback.h
+ *	  Leaves one value to its type's output function.
+ *
+ * For the values that a fast encoder does not cover: those out of the type's
+ * range, which only a damaged tuple holds, and rare ones whose text depends
+ * on the major.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_ENCODE_FALLBACK_H
+#define PARDUMP_ENCODE_FALLBACK_H
+
+#include "column_encoder.h"
+
+static inline void
+encode_by_output_function(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+{
+	char	   *str = OutputFunctionCall(&encoder->output_function, value);
+
+	append_escaped_text(out, str, strlen(str), encoder->settings);
+	pfree(str);
+}
+
+#endif							/* PARDUMP_ENCODE_FALLBACK_H */
