@@ -1,0 +1,16 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_network.h
+ *	  Encoders of network addresses.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_ENCODE_NETWORK_H
+#define PARDUMP_ENCODE_NETWORK_H
+
+#include "column_encoder.h"
+
+extern void encode_inet(ColumnEncoder *encoder, Datum value, TextBuffer *out);
+extern void encode_cidr(ColumnEncoder *encoder, Datum value, TextBuffer *out);
+
+#endif							/* PARDUMP_ENCODE_NETWORK_H */
