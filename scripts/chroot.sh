@@ -66,6 +66,7 @@ end_isolated()
 		kill -KILL "$ISOLATED" 2>/dev/null || true
 		wait "$ISOLATED" 2>/dev/null || true
 	fi
+	rm -f "$ROOTS/.log.$$"
 	remove_root "$ROOTS/.new.$$"
 	remove_root "$ROOTS/.scratch.$$"
 	exit "$status"
@@ -83,8 +84,8 @@ make_root()
 	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
 	log "making a root of Debian $suite in \"$root\""
 	if ! run_isolated debootstrap --variant=minbase --merged-usr "$suite" "$new" "$mirror" "$script" \
-		>"$ROOTS/$suite.log" 2>&1; then
-		tail -n 20 "$ROOTS/$suite.log" >&2
+		>"$ROOTS/.log.$$" 2>&1; then
+		tail -n 20 "$ROOTS/.log.$$" >&2
 		die "debootstrap failed"
 	fi
 	echo "deb $mirror $suite main" >"$new/etc/apt/sources.list"
@@ -100,7 +101,6 @@ make_root()
 	# No package may start a server.
 	printf '#!/bin/sh\nexit 101\n' >"$new/usr/sbin/policy-rc.d"
 	chmod +x "$new/usr/sbin/policy-rc.d"
-	rm -f "$ROOTS/$suite.log"
 	mv "$new" "$root"
 }
 
@@ -117,6 +117,9 @@ root_is_sound()
 INSIDE='set -eu
 root=$1 tree=$2 scratch=$3
 shift 3
+# The root becomes a mount, as that of a machine is: a mount namespace inside
+# it needs one.
+mount --rbind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"

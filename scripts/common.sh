@@ -95,9 +95,6 @@ make_work_directory()
 		WORK=$(mktemp -d -p "${TMPDIR:-/var/tmp}" pg_pardump.XXXXXX)
 	fi
 	unset PG_PARDUMP_WORK
-	# What a killed program leaves behind goes with the rest.
-	mkdir -p "$WORK/tmp"
-	export TMPDIR=$WORK/tmp
 }
 
 clean_up()

@@ -8,7 +8,8 @@ SELECT count(*) AS rows FROM pgbench_accounts \gset
 
 -- A partitioned table: every partition is a table of its own to a dump, and
 -- the last one is much larger than the others.
-CREATE TABLE accounts_parts (LIKE pgbench_accounts) PARTITION BY RANGE (aid);
+CREATE TABLE accounts_parts (aid int NOT NULL, bid int, abalance int, filler char(84))
+	PARTITION BY RANGE (aid);
 SELECT format('CREATE TABLE accounts_part_%s PARTITION OF accounts_parts FOR VALUES FROM (%s) TO (%s)',
 	n, :rows / 80 * (n - 1) + 1, CASE n WHEN 8 THEN 'MAXVALUE' ELSE (:rows / 80 * n + 1)::text END)
 FROM generate_series(1, 8) n \gexec

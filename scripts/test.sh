@@ -108,6 +108,9 @@ test_one()
 
 	major=$(pg_major)
 	export PG_MAJOR=$major
+	# What a test leaves behind when it is killed goes with the rest.
+	export TMPDIR=$WORK/tmp
+	mkdir "$TMPDIR"
 	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
 	bindir=$(cat "$WORK/bindir")
 	if [ -z "${PG_PARDUMP_REGRESS:-}" ]; then
