@@ -35,7 +35,7 @@ die()
 # Print the header comment of the script as its help.
 print_help()
 {
-	sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
 }
 
 # Run a command as root: directly, or through sudo.

@@ -180,6 +180,8 @@ for option; do
 		*) die "unknown option \"$option\"; see --help" ;;
 	esac
 done
+[[ $scale =~ ^[1-9][0-9]*$ && $jobs =~ ^[1-9][0-9]*$ ]] ||
+	die "the scale and the number of jobs are whole numbers above 0"
 prepare "$@"
 major=$(pg_major)
 export PG_MAJOR=$major

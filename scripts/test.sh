@@ -44,7 +44,7 @@ count_results()
 		# A test program that ended badly though no test of it failed.
 		/[(]Wstat: .*Failed: 0[)]/ { failed++; next }
 		# A whole test file that was skipped.
-		/^skipped:/ { skipped++; next }
+		/[.][.] skipped: / { skipped++; next }
 		END { print passed + 0, failed + 0, skipped + 0 }' "$log")
 	read -r passed failed skipped <<<"$counts"
 }
@@ -96,6 +96,7 @@ print_failure_logs()
 			echo "=== end of regress_log_$name"
 			tail -n 60 "$source/tmp_check/log/regress_log_$name" || true
 			for file in "$source/tmp_check/log/$name"_*.log; do
+				[ -e "$file" ] || continue	# it had no server
 				echo "=== end of $(basename "$file")"
 				tail -n 30 "$file" || true
 			done
