@@ -14,6 +14,9 @@
 /* How long to wait between two tries to get a lock. */
 #define LOCK_RETRY_MS 100
 
+/* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
+#define MIN_SERVER_VERSION 90600
+
 /* Without --lock-wait-timeout. */
 #define DEFAULT_LOCK_WAIT_MS 5000
 
@@ -79,6 +82,13 @@ connection_open_leader(const Options *options, const char *progname)
 	if (params.dbname == NULL)
 		params.dbname = "";
 	conn = connectDatabase(&params, progname, false, false, true);
+	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
+	{
+		pg_log_error("the server is of version %s, which is too old",
+					 PQparameterStatus(conn, "server_version"));
+		pg_log_error_hint("Use pg_dump for servers before 9.6.");
+		exit(1);
+	}
 	cancel_set_connection(conn);
 	return conn;
 }
