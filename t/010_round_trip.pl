@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster run_program dump_ok restore_ok codecs
-  has_extension nothing_left_ok pg_major value sql default_suffix);
+  has_extension nothing_left_ok value sql default_suffix new_path);
 use Pardump::Compare qw(fingerprint differences schema_text same_database_ok);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii
   make_regression regress_dir empty_copy);
@@ -111,6 +111,17 @@ is_deeply([ toc_problems($stock->{dir}, $dir) ],
 	[], 'everything, pages: all but data as in stock\'s archive');
 cmp_ok(chunks_of($dir, 'accounts'), '>', 200, 'a large table has many chunks');
 cmp_ok(chunk_count($dir), '>', 1000, 'chunks everywhere');
+
+# the same archive as a script for psql, where every odd value and name must
+# survive another parser
+my $script = new_path('everything.sql');
+run_program('pg_restore', '-f', $script, $dir);
+my $copy = empty_copy($node, 'everything', 'everything_script');
+my ($rc, undef, $err) = run_program('psql', '-XqAt', '-v', 'ON_ERROR_STOP=1',
+	'-o', '/dev/null', '-d', $node->connstr($copy), '-f', $script);
+is($rc, 0, 'everything, script: psql runs it') or diag(substr($err, 0, 2000));
+same_database_ok($node, $copy, $stock->{data}, $stock->{schema},
+	'everything, script');
 
 my $without = round_trip('everything', $stock, 'size, gzip',
 	[ '-j3', '--chunk-size=16kB', '-Z', 'gzip:1' ], ['-j1']);
