@@ -232,10 +232,13 @@ pass_on(Options *options, const char *arg)
 	options->pg_dump_args[options->n_pg_dump_args++] = arg;
 }
 
+/* An argument goes apart, as it may be empty (-N ''). */
 static void
 pass_on_short(Options *options, int letter, const char *arg)
 {
-	pass_on(options, psprintf("-%c%s", letter, arg ? arg : ""));
+	pass_on(options, psprintf("-%c", letter));
+	if (arg)
+		pass_on(options, arg);
 }
 
 static void
