@@ -118,7 +118,11 @@ leader_session_speaks(void *arg)
 {
 	DumpRun    *run = arg;
 
-	if (!PQconsumeInput(run->conn) || PQstatus(run->conn) != CONNECTION_OK)
+	bool		alive = PQconsumeInput(run->conn) != 0;
+
+	/* makes libpq read, and show, why the server is ending the session */
+	PQfreemem(PQnotifies(run->conn));
+	if (!alive || PQstatus(run->conn) != CONNECTION_OK)
 	{
 		pg_log_error("the leader's connection to the server was lost: %s",
 					 PQerrorMessage(run->conn));
