@@ -15,6 +15,7 @@ PROGRAM=$(basename "$0")
 WORK=
 JOB=
 CHILD=
+FOLLOWER=
 ON_EXIT=:	# what else the script has to undo when it ends
 
 # Debian releases whose own PostgreSQL the tests run on, as major:release.
@@ -179,16 +180,16 @@ run_script()
 {
 	local output=$1
 	local status=0
-	local follower
 
 	shift
 	"$@" >"$output" 2>&1 </dev/null &
 	CHILD=$!
 	tail -n +1 -f --pid="$CHILD" "$output" &
-	follower=$!
+	FOLLOWER=$!
 	wait "$CHILD" || status=$?
 	CHILD=
-	wait "$follower" || true
+	wait "$FOLLOWER" || true
+	FOLLOWER=
 	return "$status"
 }
 
@@ -197,6 +198,9 @@ end_child()
 	if [ -n "$CHILD" ]; then
 		kill -TERM "$CHILD" 2>/dev/null || sudo -n kill -TERM "$CHILD" || true
 		wait "$CHILD" || true
+	fi
+	if [ -n "$FOLLOWER" ]; then
+		kill "$FOLLOWER" 2>/dev/null || true
 	fi
 }
 
