@@ -25,6 +25,7 @@ struct ArchiveDir
 	bool		made;			/* by us, not found empty */
 	char	   *temp_path;		/* of toc.dat.tmp, which claims the directory */
 	Sink	   *toc;			/* open on it from the beginning */
+	DIR		   *listing;		/* open, lest no descriptor is left to clean up */
 };
 
 /* Names of our files: toc.dat.tmp, blobs*.toc, blob_N.dat*, N.dat*. */
@@ -52,14 +53,13 @@ remove_files(void *arg)
 {
 	ArchiveDir *dir = arg;
 	char	   *toc = psprintf("%s/%s", dir->path, TOC_NAME);
-	DIR		   *d;
 	struct dirent *entry;
 
 	if (unlink(toc) < 0 && errno != ENOENT)
 		pg_log_warning("could not remove file \"%s\": %m", toc);
 	free(toc);
-	d = opendir(dir->path);
-	while (d && (entry = readdir(d)) != NULL)
+	rewinddir(dir->listing);
+	while ((entry = readdir(dir->listing)) != NULL)
 	{
 		char	   *path;
 
@@ -70,8 +70,6 @@ remove_files(void *arg)
 			pg_log_warning("could not remove file \"%s\": %m", path);
 		free(path);
 	}
-	if (d)
-		closedir(d);
 	if (dir->made && rmdir(dir->path) < 0)
 		pg_log_warning("could not remove directory \"%s\": %m", dir->path);
 }
@@ -108,6 +106,9 @@ archive_dir_create(const char *path)
 	 */
 	dir->temp_path = psprintf("%s/%s", dir->path, TOC_TEMP_NAME);
 	dir->toc = sink_file_new(dir->temp_path);
+	dir->listing = opendir(dir->path);
+	if (dir->listing == NULL)
+		pg_fatal("could not open directory \"%s\": %m", dir->path);
 	cleanup_push(remove_files, dir);
 	return dir;
 }
