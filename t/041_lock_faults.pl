@@ -1,0 +1,247 @@
+# Others lock, change, or forbid a table while it is being dumped: the dump
+# waits for a while, then fails and says which table; it never waits behind a
+# request that waits for itself, and never takes one table for another.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until
+  sessions);
+use Pardump::Cluster qw(start_cluster make_database new_path sql value
+  start_psql);
+use Pardump::Command qw(fake_pg_dump text_file);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('locks');
+make_database($node, 'locks');
+sql($node, 'locks', <<'SQL');
+SET client_min_messages = warning;
+CREATE ROLE dumper LOGIN;
+CREATE TABLE gated AS SELECT g AS id, repeat(md5(g::text), 4) AS t
+	FROM generate_series(1, 30000) g;
+ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON gated USING (CASE WHEN id = 5000
+	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
+CREATE FUNCTION make_victim() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+	DROP TABLE IF EXISTS victim;
+	CREATE TABLE victim (id int, t text);
+	INSERT INTO victim SELECT g, repeat(md5(g::text), 4) FROM generate_series(1, 15000) g;
+	GRANT SELECT ON gated, victim TO dumper;
+END $$;
+SELECT make_victim();
+SQL
+my $connstr = $node->connstr('locks');
+my @options = ('-U', 'dumper', '--enable-row-security');
+my $holder = start_psql($node, 'locks');
+
+# A session that asks for the victim's ACCESS EXCLUSIVE lock and waits for it,
+# for ever or as long as $lock_timeout says.
+sub request_lock
+{
+	my ($lock_timeout) = @_;
+	my $request = {};
+	$request->{h} = IPC::Run::start(
+		[ 'psql', '-XqAt', '-d', $connstr, '-c', "SET lock_timeout = '$lock_timeout'",
+			'-c', 'BEGIN', '-c', 'LOCK TABLE victim', '-c', 'COMMIT' ],
+		'<', \'', '>', \$request->{out}, '2>', \$request->{err},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	wait_until('the lock is requested', sub {
+		$request->{h}->pump_nb;
+		return value($node, 'locks',
+			"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'victim'::regclass");
+	});
+	return $request;
+}
+
+sub end_request
+{
+	my ($request) = @_;
+	$request->{h}->finish;
+	return $request->{err} // '';
+}
+
+my $busy = qr/could not lock table: ERROR:  could not obtain lock on relation "(public\.)?victim"
+.*detail: Another session holds, or has asked for/;
+
+# ---- the lock is held at the start: pg_dump waits
+
+$holder->('BEGIN; LOCK TABLE victim');
+{
+	my $dump = start_dump($connstr, @options, '--lock-wait-timeout=300');
+	dump_failed_ok($node, $dump, 'a lock held, and a timeout',
+		qr/pg_dump: error: .*canceling statement due to (statement|lock) timeout.*victim/s);
+	$dump = start_dump($connstr, @options);
+	wait_until('pg_dump waits', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "wait_event = 'relation'");
+	});
+	$holder->('ROLLBACK');
+	is(end_dump($dump), 0, 'a lock held for a while') or diag($dump->{err});
+	is($dump->{err}, '', 'no word about it');
+}
+
+# ---- a request is queued while pg_dump holds its locks
+
+# Holds the output of pg_dump back, and so pg_dump with its locks, as soon as a
+# pipe is full.
+sub pg_dump_with_gate
+{
+	my ($gate) = @_;
+	return fake_pg_dump('pg_dump_with_gate',
+		"\"\$PG_DUMP\" \"\$@\" | { while [ ! -e '$gate' ]; do sleep 0.05; done; cat; }");
+}
+
+foreach my $forever (1, 0)
+{
+	my $what = 'a lock requested ' . ($forever ? 'for ever' : 'for a while') . ' before pg_dump ends';
+	my $gate = new_path('gate');
+	my $dump = start_dump($connstr, @options, '--pg-dump', pg_dump_with_gate($gate),
+		$forever ? '--lock-wait-timeout=500' : ());
+	wait_until('pg_dump copies', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "application_name = 'pg_dump' AND query LIKE 'COPY%'");
+	});
+	my $request = request_lock($forever ? 0 : '1s');
+	append_to_file($gate, '');
+	if ($forever)
+	{
+		dump_failed_ok($node, $dump, $what, $busy);
+		is(end_request($request), '', "$what: who asked gets it");
+	}
+	else
+	{
+		is(end_dump($dump), 0, "$what: exit code") or diag($dump->{err});
+		like(end_request($request), qr/canceling statement due to lock timeout/,
+			"$what: who asked gave up");
+	}
+}
+
+# ---- a request is queued after the leader has its locks, before a worker has
+
+foreach my $forever (1, 0)
+{
+	my $what = 'a lock requested ' . ($forever ? 'for ever' : 'for a while') . ' before the worker\'s';
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($connstr, @options, '--no-chunks', $forever ? '--lock-wait-timeout=500' : ());
+	wait_until('the worker waits at the gate', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "wait_event = 'advisory'");
+	});
+	my $request = request_lock($forever ? 0 : '1s');
+	$holder->('SELECT pg_advisory_unlock(42)');
+	if ($forever)
+	{
+		dump_failed_ok($node, $dump, $what, $busy);
+		like($dump->{err}, qr/The worker was dumping table public\.victim/, "$what: the table");
+		is(end_request($request), '', "$what: who asked gets it");
+	}
+	else
+	{
+		is(end_dump($dump), 0, "$what: exit code") or diag($dump->{err});
+		like(end_request($request), qr/canceling statement due to lock timeout/,
+			"$what: who asked gave up");
+	}
+}
+{
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($connstr, @options, '--no-chunks', '--lock-wait-timeout=1min');
+	wait_until('the worker waits at the gate', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "wait_event = 'advisory'");
+	});
+	my $request = request_lock(0);
+	$holder->('SELECT pg_advisory_unlock(42)');
+	wait_until('the worker tries again and again', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "query LIKE '%SAVEPOINT%'");
+	});
+	kill INT => $dump->{pid};
+	dump_failed_ok($node, $dump, 'SIGINT while a worker wants a lock',
+		qr/terminated by user/);
+	is(end_request($request), '', 'who asked gets the lock');
+}
+
+# ---- a table changes between the snapshot and the leader's lock
+
+# A pg_dump that runs SQL before it begins, or after it has done its work.
+sub changing_pg_dump
+{
+	my ($when, $sql) = @_;
+	my $file = text_file('change.sql', $sql);
+	my $output = new_path('output');
+	my $change = "psql -XqAt -v ON_ERROR_STOP=1 -d '$connstr' -f '$file' >&2 || exit 9";
+	return fake_pg_dump('changing_pg_dump',
+		$when eq 'before'
+		? "$change\nexec \"\$PG_DUMP\" \"\$@\""
+		: "\"\$PG_DUMP\" \"\$@\" >'$output'\n$change\ncat '$output'");
+}
+
+sub change_and_fail_ok
+{
+	my ($what, $when, $sql, $message) = @_;
+	my $dump = start_dump($connstr, @options, '--max-table-segment-pages=100',
+		'--pg-dump', changing_pg_dump($when, $sql));
+	dump_failed_ok($node, $dump, "$what $when pg_dump", $message);
+	sql($node, 'locks', 'DROP VIEW IF EXISTS victim') if $sql =~ /VIEW/;
+	sql($node, 'locks', 'DROP TABLE IF EXISTS moved; SELECT make_victim()');
+	return;
+}
+
+my $replaced = qr/table public\.victim was dropped or replaced while the dump began\n.*hint: Run the dump again/;
+my $missing = qr/relation "public\.victim" does not exist/;
+change_and_fail_ok('dropped', 'before', 'DROP TABLE victim', $missing);
+change_and_fail_ok('dropped', 'after', 'DROP TABLE victim', $missing);
+change_and_fail_ok('renamed', 'after', 'ALTER TABLE victim RENAME TO moved', $missing);
+change_and_fail_ok('replaced by a view', 'after',
+	'ALTER TABLE victim RENAME TO moved; CREATE VIEW victim AS SELECT * FROM moved;
+	 GRANT SELECT ON victim TO dumper', $replaced);
+change_and_fail_ok('replaced by a table', 'after',
+	'ALTER TABLE victim RENAME TO moved; CREATE TABLE victim AS SELECT * FROM moved;
+	 GRANT SELECT ON victim TO dumper', $replaced);
+change_and_fail_ok('a column dropped', 'after', 'ALTER TABLE victim DROP t',
+	qr/column "t" does not exist.*(chunk 1 of \d+ of )?table public\.victim/s);
+change_and_fail_ok('privileges revoked', 'after', 'REVOKE SELECT ON victim FROM dumper',
+	qr/permission denied for table victim/);
+# the snapshot does not help when its rows are gone from the table; VACUUM FULL
+# looks the same and loses none, so it is a warning
+foreach my $sql ('TRUNCATE victim', 'ALTER TABLE victim ALTER id TYPE bigint')
+{
+	my $dump = start_dump($connstr, @options, '--pg-dump', changing_pg_dump('after', $sql));
+	is(end_dump($dump), 0, "$sql after pg_dump: exit code");
+	like($dump->{err},
+		qr/warning: table public\.victim was rewritten after the snapshot.*hint: /s,
+		"$sql after pg_dump: warning");
+	sql($node, 'locks', 'SELECT make_victim()');
+}
+
+# ---- what may not be read
+
+sql($node, 'locks', 'CREATE TABLE secret (a int)');
+dump_failed_ok($node, start_dump($connstr, @options), 'a table without privileges',
+	qr/pg_dump: error: .*permission denied for table secret/s);
+sql($node, 'locks', 'DROP TABLE secret');
+dump_failed_ok($node,
+	start_dump($connstr, '-U', 'dumper', '-j2', '--max-table-segment-pages=100'),
+	'row security without --enable-row-security',
+	qr/query would be affected by row-level security policy for table "gated".*The worker was dumping chunk \d+ of \d+ of table public\.gated/s);
+
+# ---- what the archive's encoding does not have
+
+sql($node, 'locks', <<'SQL');
+CREATE TABLE words AS SELECT g, CASE g WHEN 19000 THEN '€' ELSE 'word' END AS word
+	FROM generate_series(1, 20000) g;
+GRANT SELECT ON words TO dumper;
+SQL
+dump_failed_ok($node,
+	start_dump($connstr, @options, '-E', 'LATIN1', '-j2', '--max-table-segment-pages=50'),
+	'a character without equivalent',
+	qr/has no equivalent in encoding "LATIN1".*The worker was dumping chunk [2-9] of \d+ of table public\.words/s);
+
+$holder->();
+$node->stop;
+done_testing();

@@ -1,0 +1,100 @@
+# Files cannot be written: a full disk, for which a limit of the size of files
+# stands, a directory that may not be written, too few descriptors.  No archive
+# is left that pg_restore would take.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump dump_failed_ok
+  nothing_remains_ok);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  codecs);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('write');
+make_database($node, 'write');
+sql($node, 'write', <<'SQL');
+CREATE SCHEMA a;
+CREATE SCHEMA b;
+CREATE SCHEMA c;
+CREATE TABLE a.large AS SELECT md5(g::text) || md5((g + 1)::text) AS t
+	FROM generate_series(1, 30000) g;
+CREATE TABLE b.commented AS SELECT 1 AS a;
+DO $$ BEGIN
+	EXECUTE format('COMMENT ON TABLE b.commented IS %L',
+		(SELECT string_agg(md5(g::text), '') FROM generate_series(1, 20000) g));
+END $$;
+CREATE TABLE c.plain AS SELECT 1 AS a;
+SELECT lo_from_bytea(g, decode((SELECT string_agg(md5(h::text), '')
+	FROM generate_series(1, 20000) h), 'hex')) FROM generate_series(77777, 77778) g;
+SQL
+my $connstr = $node->connstr('write');
+
+# No file may be larger than some 100 kB; shells differ in the unit.
+my @small_disk = (with => [ 'sh', '-c', 'ulimit -f 100; exec "$@"', 'sh' ]);
+
+foreach my $codec (codecs($node))
+{
+	dump_failed_ok($node,
+		start_dump($connstr, @small_disk, '-Z', $codec, '-n', 'a', '-j2', '--no-chunks'),
+		"a full disk, $codec",
+		qr/could not write file ".*\.dat.*": File too large\n.*The worker was dumping table a\.large\./);
+}
+dump_failed_ok($node,
+	start_dump($connstr, @small_disk, '-Z0', '-n', 'a', '-j2', '--max-table-segment-pages=100'),
+	'a full disk, a chunk',
+	qr/could not write file ".*\.dat.*": File too large\n.*The worker was dumping chunk \d+ of \d+ of table a\.large\./);
+dump_failed_ok($node,
+	start_dump($connstr, @small_disk, '-Z0', '-n', 'c', '-b', '-j2'),
+	'a full disk, large objects',
+	qr/could not write file ".*blob_7777[78]\.dat.*": File too large\n.*The worker was dumping 2 large objects, 77777 to 77778\./);
+dump_failed_ok($node, start_dump($connstr, @small_disk, '-n', 'b', '-j2'),
+	'a full disk, table of contents',
+	qr/could not write file ".*toc\.dat.*": File too large/);
+{
+	my $dump = start_dump($connstr, @small_disk, '-Z0', '-n', 'a', '-j2',
+		'--max-table-segment-pages=2');
+	is(end_dump($dump), 0, 'chunks that fit') or diag($dump->{err});
+	ok(-f "$dump->{dir}/toc.dat", 'are an archive');
+}
+
+# A directory that was there stays there, but nothing of ours in it.
+{
+	my $dir = new_path('there');
+	mkdir $dir or die "could not create \"$dir\": $!";
+	my ($rc, undef, $err) = run_program('sh', '-c', 'ulimit -f 100; exec "$@"', 'sh',
+		'pg_pardump', '-d', $connstr, '-f', $dir, '-Z0', '-j2');
+	is($rc, 1, 'a full disk, and a directory that was there');
+	ok(-d $dir, 'it stays');
+	is(join(' ', map { s/.*\///r } glob "$dir/*"), '', 'and is empty');
+}
+
+# What only the superuser may ignore, and PostgreSQL does not run as root.
+{
+	my $dir = new_path('readonly');
+	mkdir $dir, 0555 or die "could not create \"$dir\": $!";
+	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '-f', "$dir/new");
+	is($rc, 1, 'a parent directory that may not be written');
+	like($err, qr/could not create directory "\Q$dir\E\/new": Permission denied/, 'message');
+	($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '-f', $dir);
+	is($rc, 1, 'a directory that may not be written');
+	like($err, qr/could not create file "\Q$dir\E\/.*": Permission denied/, 'message');
+	nothing_remains_ok($node, $dir, 'a directory that may not be written');
+	chmod 0000, $dir or die "could not change mode of \"$dir\": $!";
+	($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '-f', $dir);
+	is($rc, 1, 'a directory that may not be read');
+	like($err, qr/could not (read|access|open) directory "\Q$dir\E": Permission denied/, 'message');
+	chmod 0755, $dir or die "could not change mode of \"$dir\": $!";
+}
+
+dump_failed_ok($node,
+	start_dump($connstr, with => [ 'sh', '-c', 'ulimit -n 20; exec "$@"', 'sh' ],
+		'-j30', '--max-table-segment-pages=2'),
+	'too few file descriptors', qr/Too many open files/);
+
+$node->stop;
+done_testing();
