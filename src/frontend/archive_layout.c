@@ -74,8 +74,11 @@ file_name(const Toc *toc, const TocEntry *entry)
 {
 	if (!entry->had_dumper)
 		return NULL;
-	if (!toc_entry_is(entry, "BLOBS"))
+	if (toc_entry_is_table_data(entry))
 		return psprintf("%d.dat", entry->dump_id);
+	/* nobody would write its file */
+	if (!toc_entry_is(entry, "BLOBS"))
+		pg_fatal("pg_dump has data of an unknown kind: \"%s\"", entry->desc);
 	if (toc->minor < 16)
 		return pg_strdup("blobs.toc");
 	return psprintf("blobs_%d.toc", entry->dump_id);
