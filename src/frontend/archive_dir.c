@@ -119,6 +119,12 @@ archive_dir_path(const ArchiveDir *dir)
 	return dir->path;
 }
 
+Sink *
+archive_dir_toc(const ArchiveDir *dir)
+{
+	return dir->toc;
+}
+
 static void
 sync_file_or_dir(const char *path, bool is_dir)
 {
@@ -185,12 +191,10 @@ sync_archive(const char *path, SyncMethod sync_method)
 }
 
 void
-archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method,
-					const char *toc, size_t toc_len)
+archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 {
 	char	   *final = psprintf("%s/%s", dir->path, TOC_NAME);
 
-	sink_write(dir->toc, toc, toc_len);
 	sink_finish(dir->toc);
 	sink_free(dir->toc);
 	sync_archive(dir->path, sync_method);

@@ -12,6 +12,7 @@
 #include "fe_compat.h"
 
 #include "options.h"
+#include "sink.h"
 
 typedef struct ArchiveDir ArchiveDir;
 
@@ -26,11 +27,14 @@ extern ArchiveDir *archive_dir_create(const char *path);
 /* Its path; borrowed. */
 extern const char *archive_dir_path(const ArchiveDir *dir);
 
+/* Where toc.dat is to be written, by its name until it is whole; borrowed. */
+extern Sink *archive_dir_toc(const ArchiveDir *dir);
+
 /*
- * Flush all data files as asked for, and write toc.dat.  When this returns
- * the archive is whole, and nothing is removed any more.
+ * All files are complete, the table of contents too: flush them as asked for,
+ * and give toc.dat its name.  When this returns the archive is whole, and
+ * nothing is removed any more.
  */
-extern void archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method,
-								const char *toc, size_t toc_len);
+extern void archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method);
 
 #endif							/* ARCHIVE_DIR_H */

@@ -191,12 +191,9 @@ read_plan(DumpRun *run, StockPgDump *pg_dump)
 static void
 finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 {
-	size_t		len;
-	char	   *bytes = toc_to_bytes(toc, &run->context.compress, &len);
-
 	large_object_lists_write(run->context.objects, run->context.directory);
-	archive_dir_publish(dir, run->context.options->sync_method, bytes, len);
-	free(bytes);
+	toc_write(toc, &run->context.compress, archive_dir_toc(dir));
+	archive_dir_publish(dir, run->context.options->sync_method);
 	pg_log_info("dumped " UINT64_FORMAT " rows of %d tables, " UINT64_FORMAT
 				" bytes, stored as " UINT64_FORMAT " bytes",
 				run->total.rows, run->context.tables->n_tables,

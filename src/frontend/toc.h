@@ -11,7 +11,7 @@
 
 #include "fe_compat.h"
 
-#include "shared/compress_spec.h"
+#include "sink.h"
 
 /* teSection in pg_backup.h */
 typedef enum TocSection
@@ -74,11 +74,11 @@ extern Toc *toc_read_custom(TocReadCallback read, void *arg,
 							const char **problem);
 
 /*
- * The bytes of a directory archive's toc.dat whose data files are compressed
- * as given.  Sets *len; the caller frees.
+ * Write the toc.dat of a directory archive whose data files are compressed as
+ * given.  Does not finish the sink.
  */
-extern char *toc_to_bytes(const Toc *toc, const CompressSpec *compress,
-						  size_t *len);
+extern void toc_write(const Toc *toc, const CompressSpec *compress,
+					  Sink *sink);
 
 /*
  * The entries by dump ID: an array of max_dump_id + 1 pointers, NULL where

@@ -11,6 +11,9 @@
 /* A directory's toc.dat calls itself tar (_CloseArchive, directory format). */
 #define FORMAT_TAR 3
 
+/* It is written in pieces of about this size. */
+#define WRITE_BYTES (1024 * 1024)
+
 static void
 put_byte(PQExpBuffer buf, int value)
 {
@@ -95,8 +98,17 @@ put_entry(PQExpBuffer buf, const Toc *toc, const TocEntry *entry)
 	put_string(buf, entry->filename ? entry->filename : "");
 }
 
-char *
-toc_to_bytes(const Toc *toc, const CompressSpec *compress, size_t *len)
+static void
+flush_buffer(PQExpBuffer buf, Sink *sink)
+{
+	if (PQExpBufferBroken(buf))
+		pg_fatal("out of memory");
+	sink_write(sink, buf->data, buf->len);
+	resetPQExpBuffer(buf);
+}
+
+void
+toc_write(const Toc *toc, const CompressSpec *compress, Sink *sink)
 {
 	PQExpBufferData buf;
 
@@ -104,9 +116,12 @@ toc_to_bytes(const Toc *toc, const CompressSpec *compress, size_t *len)
 	put_head(&buf, toc, compress);
 	put_int(&buf, toc->n_entries);
 	for (int i = 0; i < toc->n_entries; i++)
+	{
 		put_entry(&buf, toc, &toc->entries[i]);
-	if (PQExpBufferDataBroken(buf))
-		pg_fatal("out of memory");
-	*len = buf.len;
-	return buf.data;
+		/* all of it may be larger than a PQExpBuffer can be: 2 GB */
+		if (buf.len >= WRITE_BYTES)
+			flush_buffer(&buf, sink);
+	}
+	flush_buffer(&buf, sink);
+	termPQExpBuffer(&buf);
 }
