@@ -8,18 +8,25 @@
 #
 # COPT adds compiler flags at the end, e.g. COPT=-Werror.
 
+# Compiled once, linked into both.
+SHARED_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/shared/*.c)))
+
 EXTENSION = pg_pardump
 MODULE_big = pg_pardump
 DATA = src/server/pg_pardump--1.0.sql
 OBJS = $(addprefix src/server/, \
-	block_measure.o chunk_plan.o pg_pardump.o relation_access.o \
-	relation_sample.o)
+	block_measure.o block_stream.o chunk_plan.o chunk_reader.o \
+	column_encoder.o encode_array.o encode_binary.o encode_datetime.o \
+	encode_jsonb.o encode_network.o encode_number.o encode_numeric.o \
+	encode_text.o escape.o heap_reader.o pg_pardump.o read_function.o \
+	relation_access.o relation_sample.o row_encoder.o text_buffer.o \
+	toast_reader.o zone_offset.o) \
+	$(SHARED_OBJS)
+SHLIB_LINK = -lzstd -llz4 -ldeflate
+PG_CPPFLAGS = -I$(srcdir)/src
 
 PROGRAM_FILE = src/frontend/pg_pardump
 FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c)))
-
-# Compiled once, linked into both.
-SHARED_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/shared/*.c)))
 
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 TAP_TESTS = 1
@@ -37,7 +44,7 @@ include $(PGXS)
 override CFLAGS += -Werror=implicit-function-declaration
 
 # PGXS keeps no header dependencies on Debian.
-$(OBJS): $(wildcard src/server/*.h)
+$(OBJS): $(wildcard src/server/*.h src/shared/*.h)
 $(FRONTEND_OBJS): $(wildcard src/frontend/*.h src/shared/*.h)
 $(SHARED_OBJS): $(wildcard src/shared/*.h)
 
@@ -47,7 +54,7 @@ $(SHARED_OBJS): $(wildcard src/shared/*.h)
 PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
 	-lzstd -llz4 -ldeflate -lz -lm
 
-$(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(srcdir)/src -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
+$(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
 
 $(PROGRAM_FILE): $(FRONTEND_OBJS) $(SHARED_OBJS)
 	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(SHARED_OBJS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@

@@ -11,7 +11,7 @@
  */
 #include "postgres.h"
 
-#include "access/htup.h"
+#include "access/htup_details.h"	/* brings varatt.h where there is one */
 #include "utils/memutils.h"
 
 #include "shared/block_compress.h"

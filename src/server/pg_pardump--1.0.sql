@@ -18,3 +18,17 @@ COST 10000 ROWS 100;
 
 COMMENT ON FUNCTION pg_pardump_chunks(pg_catalog.regclass, bigint) IS
 'divide a table into block ranges with about equal numbers of bytes to dump';
+
+CREATE FUNCTION pg_pardump_read(
+	relation pg_catalog.regclass,
+	columns pg_catalog.name[],
+	start_block bigint,
+	end_block bigint,
+	compression pg_catalog.text)
+RETURNS SETOF pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'pg_pardump_read'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+COST 10000 ROWS 100;
+
+COMMENT ON FUNCTION pg_pardump_read(pg_catalog.regclass, pg_catalog.name[], bigint, bigint, pg_catalog.text) IS
+'read a range of a table''s blocks as COPY text, compressed if asked';

@@ -90,7 +90,7 @@ check_block(int64 block, const char *what)
 }
 
 static CompressSpec
-read_compression(text *arg)
+read_compression(text * arg)
 {
 	CompressSpec spec;
 	char		error[COMPRESS_SPEC_ERROR_BYTES];

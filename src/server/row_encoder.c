@@ -17,6 +17,7 @@
 
 #include "column_encoder.h"
 #include "row_encoder.h"
+#include "toast_reader.h"
 
 /* A longer value could not be loaded: COPY FROM's lines end there. */
 #define MAX_VALUE_BYTES MaxAllocSize
@@ -26,6 +27,7 @@ struct RowEncoder
 	Relation	rel;			/* borrowed */
 	TextSettings settings;
 	MemoryContext row_context;	/* reset for every row */
+	ToastReader *toast;
 	int			n_columns;
 	int		   *columns;		/* indexes in values */
 	ColumnEncoder *encoders;	/* by column */
@@ -48,6 +50,7 @@ row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums)
 	encoder->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "pg_pardump row",
 												 ALLOCSET_DEFAULT_SIZES);
+	encoder->toast = toast_reader_new(rel);
 	encoder->n_columns = n_attnums;
 	encoder->columns = palloc(sizeof(int) * (n_attnums + 1));
 	encoder->encoders = palloc0(sizeof(ColumnEncoder) * (n_attnums + 1));
@@ -83,6 +86,7 @@ encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
 			 TextBuffer *out)
 {
 	int			attribute = encoder->columns[column];
+	Datum		value = encoder->values[attribute];
 	Size		start = out->len;
 
 	if (encoder->isnull[attribute])
@@ -90,7 +94,14 @@ encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
 		text_buffer_append(out, "\\N", 2);
 		return;
 	}
-	column_encode(&encoder->encoders[column], encoder->values[attribute], out);
+	if (encoder->encoders[column].is_varlena)
+	{
+		struct varlena *stored = (struct varlena *) DatumGetPointer(value);
+
+		if (VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored))
+			value = PointerGetDatum(toast_reader_get(encoder->toast, stored));
+	}
+	column_encode(&encoder->encoders[column], value, out);
 	if (unlikely(out->len - start > MAX_VALUE_BYTES))
 		value_too_long(encoder, tuple, column);
 }
@@ -128,6 +139,7 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, TextBuffer *out, Size limit)
 void
 row_encoder_free(RowEncoder *encoder)
 {
+	toast_reader_free(encoder->toast);
 	MemoryContextDelete(encoder->row_context);
 	pfree(encoder->columns);
 	pfree(encoder->encoders);

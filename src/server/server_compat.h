@@ -9,6 +9,8 @@
 #ifndef PARDUMP_SERVER_COMPAT_H
 #define PARDUMP_SERVER_COMPAT_H
 
+#include "access/genam.h"
+#include "access/toast_internals.h"
 #include "catalog/pg_attribute.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -23,6 +25,30 @@
 #define PARDUMP_READ_STREAMS
 #include "storage/read_stream.h"
 #endif
+
+/* The snapshot of TOAST tables, which 18 keeps somewhere itself. */
+static inline Snapshot
+toast_snapshot(SnapshotData *space)
+{
+#if PG_VERSION_NUM >= 180000
+	return get_toast_snapshot();
+#else
+	init_toast_snapshot(space);
+	return space;
+#endif
+}
+
+/* An index scan without order-bys; 18 has a place for statistics. */
+static inline IndexScanDesc
+begin_index_scan(Relation heap_rel, Relation index_rel, Snapshot snapshot,
+				 int n_keys)
+{
+#if PG_VERSION_NUM >= 180000
+	return index_beginscan(heap_rel, index_rel, snapshot, NULL, n_keys, 0);
+#else
+	return index_beginscan(heap_rel, index_rel, snapshot, n_keys, 0);
+#endif
+}
 
 /* Virtual generated columns came with 18. */
 #ifndef ATTRIBUTE_GENERATED_VIRTUAL

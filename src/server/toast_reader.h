@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_reader.h
+ *	  The plain form of a relation's compressed and out-of-line values.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_TOAST_READER_H
+#define PARDUMP_TOAST_READER_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"	/* brings varatt.h where there is one */
+#include "utils/relcache.h"
+
+typedef struct ToastReader ToastReader;
+
+/* For values in tuples of rel, which must stay open. */
+extern ToastReader *toast_reader_new(Relation rel);
+
+/*
+ * The value with a plain 4-byte header: fetched if it is out of line,
+ * decompressed if it is compressed.  Valid up to the next call, or the reset
+ * of CurrentMemoryContext.  stored must be VARATT_IS_EXTERNAL() or VARATT_IS_COMPRESSED().  Errors are
+ * those of the server's own functions (XX001 data_corrupted).
+ */
+extern struct varlena *toast_reader_get(ToastReader *reader,
+										struct varlena *stored);
+
+extern void toast_reader_free(ToastReader *reader);
+
+#endif							/* PARDUMP_TOAST_READER_H */
