@@ -271,7 +271,7 @@ SQL
 	like($err, qr/table one\.by_other is dumped whole: its access method is not heap/,
 		'-v: says why a table is not split');
 	like($err, qr/chunk 1 of \d+ of table one\.parent/, '-v: names chunks');
-	like($err, qr/no extension pg_pardump: chunks are cut by blocks/,
+	like($err, qr/no extension pg_pardump: tables are cut by blocks and read by SQL/,
 		'-v: says that there is no extension');
 	like($err, qr/^pg_dump: /m, '-v: pg_dump is verbose, too');
 	is(chunks_of($dir, 'by_other'), 0, 'a table of another method is not split');

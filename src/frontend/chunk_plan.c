@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "catalog/pg_class_d.h"
-#include "fe_utils/string_utils.h"
 
 #include "chunk_plan.h"
 
@@ -25,7 +24,7 @@ typedef struct Planner
 	PGconn	   *conn;
 	const Options *options;
 	const DumpTables *tables;
-	char	   *chunks_function;	/* qualified; NULL without the extension */
+	const ServerExtension *extension;	/* NULL without */
 	ChunkPlan  *plan;
 	int			space;			/* files allocated */
 } Planner;
@@ -130,7 +129,7 @@ add_planned_chunks(Planner *planner, int table)
 
 	sql = psprintf("SELECT start_block, end_block, est_bytes"
 				   " FROM %s($1::pg_catalog.oid::pg_catalog.regclass, $2::pg_catalog.int8)"
-				   " ORDER BY chunk_no", planner->chunks_function);
+				   " ORDER BY chunk_no", planner->extension->chunks_function);
 	snprintf(relation, sizeof(relation), "%u",
 			 planner->tables->tables[table].oid);
 	snprintf(chunk_bytes, sizeof(chunk_bytes), UINT64_FORMAT,
@@ -200,7 +199,7 @@ plan_table(Planner *planner, int table)
 		add_whole_table(planner, table);
 	else if (segment_pages)
 		add_equal_chunks(planner, table, segment_pages);
-	else if (planner->chunks_function)
+	else if (planner->extension)
 		add_planned_chunks(planner, table);
 	else
 		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));
@@ -217,41 +216,11 @@ choose_chunk_bytes(const Options *options, uint64 total_bytes)
 	return Min(Max(bytes, MIN_CHUNK_BYTES), MAX_CHUNK_BYTES);
 }
 
-/* The planning function of an extension of our version, or NULL. */
-static char *
-find_chunks_function(PGconn *conn)
-{
-	PGresult   *res = session_query(conn,
-									"SELECT n.nspname, x.extversion,"
-									" pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND"
-									" EXISTS (SELECT FROM pg_catalog.pg_proc p"
-									" WHERE p.pronamespace OPERATOR(pg_catalog.=) n.oid"
-									" AND p.proname OPERATOR(pg_catalog.=) 'pg_pardump_chunks'"
-									" AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE'))"
-									" FROM pg_catalog.pg_extension x"
-									" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace"
-									" WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'");
-	char	   *result = NULL;
-
-	if (PQntuples(res) == 0)
-		pg_log_info("the database has no extension pg_pardump: chunks are cut by blocks");
-	else if (strcmp(PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION) != 0)
-		pg_log_info("extension pg_pardump is of version %s, not %s: chunks are cut by blocks",
-					PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION);
-	else if (PQgetvalue(res, 0, 2)[0] != 't')
-		pg_log_info("no permission to use extension pg_pardump: chunks are cut by blocks");
-	else
-		result = pg_strdup(fmtQualifiedId(PQgetvalue(res, 0, 0),
-										  "pg_pardump_chunks"));
-	PQclear(res);
-	return result;
-}
-
 ChunkPlan *
 chunk_plan_make(PGconn *conn, const Options *options,
-				const DumpTables *tables)
+				const DumpTables *tables, const ServerExtension *extension)
 {
-	Planner		planner = {conn, options, tables};
+	Planner		planner = {conn, options, tables, extension};
 	ChunkPlan  *plan = pg_malloc0(sizeof(ChunkPlan));
 
 	planner.plan = plan;
@@ -261,11 +230,8 @@ chunk_plan_make(PGconn *conn, const Options *options,
 
 	if (PQserverVersion(conn) < MIN_SERVER_FOR_CHUNKS)
 		pg_log_info("the server is older than 14: every table is dumped whole");
-	else if (!options->no_chunks)
-		planner.chunks_function = find_chunks_function(conn);
 
 	for (int i = 0; i < tables->n_tables; i++)
 		plan_table(&planner, i);
-	free(planner.chunks_function);
 	return plan;
 }

@@ -11,6 +11,7 @@
 #include "fe_compat.h"
 
 #include "dump_table.h"
+#include "server_extension.h"
 
 /* The rows of a table, or of a range of its blocks, that one file holds. */
 typedef struct DataFile
@@ -40,13 +41,14 @@ typedef struct ChunkPlan
  * than one and a half of that.  With --max-table-segment-pages=N a table of
  * more than N blocks is split in chunks of N blocks.
  *
- * Where the server has the extension it cuts chunks of equal bytes to dump;
+ * With the extension (may be NULL) the server cuts chunks of equal bytes to dump;
  * elsewhere all blocks of a table count the same.  Tables are dumped whole
  * that cannot be read by block ranges: with servers before 14, foreign
  * tables, other access methods than heap, an extension's configuration tables
  * with a condition.
  */
 extern ChunkPlan *chunk_plan_make(PGconn *conn, const Options *options,
-								  const DumpTables *tables);
+								  const DumpTables *tables,
+								  const ServerExtension *extension);
 
 #endif							/* CHUNK_PLAN_H */

@@ -52,13 +52,25 @@ copy_failed(PGconn *conn, const char *statement)
 	exit(1);
 }
 
-/* The end of the command: its row count, and the connection idle again. */
-static uint64
-finish_copy(PGconn *conn, const char *statement)
+void
+copy_begin(PGconn *conn, const char *statement)
 {
-	PGresult   *res = PQgetResult(conn);
+	PGresult   *res = PQexec(conn, statement);
+
+	if (PQresultStatus(res) != PGRES_COPY_OUT)
+		copy_failed(conn, statement);
+	PQclear(res);
+}
+
+uint64
+copy_end(PGconn *conn, const char *statement, int last_len)
+{
+	PGresult   *res;
 	uint64		rows;
 
+	if (last_len == -2)
+		copy_failed(conn, statement);
+	res = PQgetResult(conn);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		copy_failed(conn, statement);
 	rows = strtoull(PQcmdTuples(res), NULL, 10);
@@ -71,18 +83,13 @@ finish_copy(PGconn *conn, const char *statement)
 uint64
 copy_rows(PGconn *conn, const char *statement, Sink *sink)
 {
-	static const char end_of_data[] = "\\.\n\n\n";
 	char	   *block = pg_malloc(BLOCK_BYTES);
 	size_t		used = 0;
 	uint64		rows;
 	char	   *row;
 	int			len;
-	PGresult   *res = PQexec(conn, statement);
 
-	if (PQresultStatus(res) != PGRES_COPY_OUT)
-		copy_failed(conn, statement);
-	PQclear(res);
-
+	copy_begin(conn, statement);
 	while ((len = PQgetCopyData(conn, &row, 0)) > 0)
 	{
 		if (used + len > BLOCK_BYTES)
@@ -99,11 +106,8 @@ copy_rows(PGconn *conn, const char *statement, Sink *sink)
 		}
 		PQfreemem(row);
 	}
-	if (len == -2)
-		copy_failed(conn, statement);
+	rows = copy_end(conn, statement, len);
 	sink_write(sink, block, used);
 	free(block);
-	rows = finish_copy(conn, statement);
-	sink_write(sink, end_of_data, strlen(end_of_data));
 	return rows;
 }

@@ -14,12 +14,23 @@
  */
 extern char *copy_statement(const DumpTable *table, const DataFile *file);
 
+/* What follows the rows in an archive's file, for pg_restore -f. */
+#define COPY_END_OF_DATA "\\.\n\n\n"
+
 /*
- * Run a COPY ... TO STDOUT and write its rows to the sink, then what ends the
- * data in an archive.  Returns the number of rows.  Exits with a message if
- * the server fails or its connection breaks.  Memory: the longest row and 1
- * MiB.
+ * Run a COPY ... TO STDOUT and write its rows to the sink.  Returns the number
+ * of rows.  Exits with a message if the server fails or its connection breaks.
+ * Memory: the longest row and 1 MiB.
  */
 extern uint64 copy_rows(PGconn *conn, const char *statement, Sink *sink);
+
+/*
+ * The beginning and the end of any COPY ... TO STDOUT: in between
+ * PQgetCopyData() is called until it returns no length; that return value goes
+ * to copy_end(), which returns the command's row count.  Both exit with a
+ * message if the server fails.
+ */
+extern void copy_begin(PGconn *conn, const char *statement);
+extern uint64 copy_end(PGconn *conn, const char *statement, int last_len);
 
 #endif							/* COPY_ROWS_H */

@@ -188,6 +188,28 @@ read_plan(DumpRun *run, StockPgDump *pg_dump)
 	return toc;
 }
 
+/* What the extension, if there is one, is to do. */
+static void
+look_for_extension(DumpRun *run)
+{
+	DumpContext *context = &run->context;
+
+	context->extension = server_extension_find(run->conn, context->options);
+	if (!context->options->compress_on_server ||
+		context->compress.method == COMPRESS_NONE)
+		return;
+	if (context->extension == NULL)
+	{
+		pg_log_error("compression on the server needs the extension pg_pardump in the database");
+		pg_log_error_hint("Run CREATE EXTENSION pg_pardump there, or compress in the workers (client-%s).",
+						  compress_method_name(context->compress.method));
+		exit(1);
+	}
+	context->compression = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
+	compress_spec_print(&context->compress, context->compression,
+						COMPRESS_SPEC_ERROR_BYTES);
+}
+
 static void
 finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 {
@@ -219,7 +241,9 @@ dump_database(const Options *options, const char *argv0)
 	run->context.directory = archive_dir_path(dir);
 
 	toc = read_plan(run, pg_dump);
-	plan = chunk_plan_make(run->conn, options, run->context.tables);
+	look_for_extension(run);
+	plan = chunk_plan_make(run->conn, options, run->context.tables,
+						   run->context.extension);
 	toc = archive_layout_make(toc, run->context.tables, plan);
 	run->context.objects = large_objects_read(run->conn, toc);
 	run->context.queue = job_queue_make(plan, run->context.objects);

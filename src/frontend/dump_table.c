@@ -107,7 +107,8 @@ oid_array(const DumpTables *tables)
  */
 static const char describe_query[] =
 "SELECT c.relkind, c.relam OPERATOR(pg_catalog.=) 0"
-" OR a.amname OPERATOR(pg_catalog.=) 'heap', e.condition"
+" OR a.amname OPERATOR(pg_catalog.=) 'heap', e.condition,"
+" pg_catalog.row_security_active(c.oid)"
 " FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
 " LEFT JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam"
@@ -134,6 +135,7 @@ describe(PGconn *conn, DumpTables *tables, const char *oids)
 			pg_fatal("table %s has disappeared", table->name);
 		table->relkind = PQgetvalue(res, i, 0)[0];
 		table->is_heap = PQgetvalue(res, i, 1)[0] == 't';
+		table->row_security = PQgetvalue(res, i, 3)[0] == 't';
 		if (PQgetlength(res, i, 2) > 0)
 			table->condition = pg_strdup(PQgetvalue(res, i, 2));
 	}

@@ -16,6 +16,7 @@ typedef struct DumpTable
 	Oid			oid;
 	char		relkind;
 	bool		is_heap;		/* stored by the heap access method */
+	bool		row_security;	/* policies apply to the current user */
 	char	   *name;			/* qualified and quoted */
 	char	   *columns;		/* quoted, comma separated; "" for none */
 	char	   *condition;		/* WHERE clause of an extension's

@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "copy_rows.h"
 #include "dump_worker.h"
+#include "read_blocks.h"
 
 struct DumpWorker
 {
@@ -68,30 +69,92 @@ allow_foreign_tables(PGconn *conn, bool allow)
 						  " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'"));
 }
 
+/* By SQL: any table, with the privileges and policies that SQL has. */
+static void
+read_by_sql(DumpWorker *worker, const DumpTable *table, const DataFile *file,
+			Sink *sink, DumpResult *result)
+{
+	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
+	char	   *statement = copy_statement(table, file);
+
+	if (is_foreign)
+		allow_foreign_tables(worker->conn, true);
+	result->rows += copy_rows(worker->conn, statement, sink);
+	if (is_foreign)
+		allow_foreign_tables(worker->conn, false);
+	free(statement);
+}
+
+/* By the extension, as text that the sink compresses. */
+static void
+read_by_extension(DumpWorker *worker, const DumpTable *table,
+				  const DataFile *file, Sink *sink, DumpResult *result)
+{
+	char	   *statement = read_blocks_statement(worker->conn,
+												  worker->context->extension,
+												  table, file, "none");
+
+	result->rows += read_blocks(worker->conn, statement, sink);
+	free(statement);
+}
+
+/*
+ * By the extension, compressed by it.  What ends the data follows as a
+ * compressed stream of its own, which readers take for one with the first.
+ */
+static void
+read_compressed(DumpWorker *worker, const DumpTable *table,
+				const DataFile *file, const char *path, DumpResult *result)
+{
+	const DumpContext *context = worker->context;
+	char	   *file_path = psprintf("%s%s", path,
+									 compress_method_suffix(context->compress.method));
+	Sink	   *sink = sink_file_new(file_path);
+	char	   *statement = read_blocks_statement(worker->conn,
+												  context->extension,
+												  table, file,
+												  context->compression);
+
+	read_blocks(worker->conn, statement, sink);
+	sink = sink_compress_new(sink, &context->compress);
+	sink_write(sink, COPY_END_OF_DATA, strlen(COPY_END_OF_DATA));
+	sink_finish(sink);
+	result->stored_bytes += sink_stored_bytes(sink);
+	sink_free(sink);
+	free(statement);
+	free(file_path);
+}
+
 static void
 dump_data_file(DumpWorker *worker, const DataFile *file, DumpResult *result)
 {
 	const DumpContext *context = worker->context;
 	const DumpTable *table = &context->tables->tables[file->table];
-	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
 	char	   *what = data_file_describe(file, context->tables);
-	char	   *statement = copy_statement(table, file);
 	char	   *path = psprintf("%s/%d.dat", context->directory, file->dump_id);
+	const char *reason;
 	Sink	   *sink;
 
-	pg_log_info("dumping contents of %s", what);
-	if (is_foreign)
-		allow_foreign_tables(worker->conn, true);
-	sink = sink_open_archive_file(path, &context->compress);
-	result->rows += copy_rows(worker->conn, statement, sink);
-	sink_finish(sink);
-	result->raw_bytes += sink->bytes_in;
-	result->stored_bytes += sink_stored_bytes(sink);
-	sink_free(sink);
-	if (is_foreign)
-		allow_foreign_tables(worker->conn, false);
+	if (server_extension_reads(context->extension, table, &reason))
+		pg_log_info("dumping contents of %s by the extension", what);
+	else
+		pg_log_info("dumping contents of %s by SQL: %s", what, reason);
+	if (reason == NULL && context->compression != NULL)
+		read_compressed(worker, table, file, path, result);
+	else
+	{
+		sink = sink_open_archive_file(path, &context->compress);
+		if (reason == NULL)
+			read_by_extension(worker, table, file, sink, result);
+		else
+			read_by_sql(worker, table, file, sink, result);
+		sink_write(sink, COPY_END_OF_DATA, strlen(COPY_END_OF_DATA));
+		sink_finish(sink);
+		result->raw_bytes += sink->bytes_in;
+		result->stored_bytes += sink_stored_bytes(sink);
+		sink_free(sink);
+	}
 	free(what);
-	free(statement);
 	free(path);
 }
 

@@ -17,8 +17,11 @@ typedef struct DumpContext
 	const char *encoding;		/* of the archive */
 	int			lock_wait_ms;
 	CompressSpec compress;
+	char	   *compression;	/* the same for the server that is to do it;
+								 * NULL if the workers are */
 	const char *directory;
 	const DumpTables *tables;
+	const ServerExtension *extension;	/* NULL without */
 	const LargeObjects *objects;
 	const JobQueue *queue;
 } DumpContext;

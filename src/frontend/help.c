@@ -13,7 +13,7 @@ static const char general_options[] =
 "  -j, --jobs=NUM               use this many parallel jobs to dump\n"
 "  -v, --verbose                verbose mode\n"
 "  -V, --version                output version information, then exit\n"
-"  -Z, --compress=METHOD[:DETAIL]\n"
+"  -Z, --compress=[{client|server}-]METHOD[:DETAIL]\n"
 "                               compress as specified (none, gzip, lz4, zstd;\n"
 "                               default: zstd:1 if pg_dump is 16 or newer, else\n"
 "                               gzip:1, as older pg_restore reads no other)\n"
@@ -29,6 +29,7 @@ static const char chunk_options[] =
 "  --max-table-segment-pages=NUM\n"
 "                               split tables in chunks of NUM heap pages\n"
 "  --no-chunks                  dump every table whole\n"
+"  --no-extension               read by SQL even if the server has the extension\n"
 "  --pg-dump=PATH               use this pg_dump to read the schema (default: the\n"
 "                               one beside pg_pardump, then the first in PATH)\n";
 

@@ -27,6 +27,7 @@ enum
 	OPT_EXTRA_FLOAT_DIGITS,
 	OPT_LOCK_WAIT_TIMEOUT,
 	OPT_NO_CHUNKS,
+	OPT_NO_EXTENSION,
 	OPT_NO_SYNC,
 	OPT_PG_DUMP,
 	OPT_QUOTE_ALL_IDENTIFIERS,
@@ -123,6 +124,7 @@ static struct option long_options[] = {
 	{"chunk-size", required_argument, NULL, OPT_CHUNK_SIZE},
 	{"max-table-segment-pages", required_argument, NULL, OPT_SEGMENT_PAGES},
 	{"no-chunks", no_argument, NULL, OPT_NO_CHUNKS},
+	{"no-extension", no_argument, NULL, OPT_NO_EXTENSION},
 	{"pg-dump", required_argument, NULL, OPT_PG_DUMP},
 	{NULL, 0, NULL, 0}
 };
@@ -213,15 +215,18 @@ parse_sync(const char *arg)
 	pg_fatal("unrecognized sync method: %s", arg);
 }
 
-static CompressSpec
-parse_compress(const char *arg)
+/* -Z: where (pg_basebackup's client- or server-), and how. */
+static void
+parse_compress(Options *options, const char *arg)
 {
-	CompressSpec spec;
 	char		error[COMPRESS_SPEC_ERROR_BYTES];
 
-	if (!compress_spec_parse(arg, &spec, error))
+	options->compress_on_server = pg_strncasecmp(arg, "server-", 7) == 0;
+	if (options->compress_on_server || pg_strncasecmp(arg, "client-", 7) == 0)
+		arg += 7;
+	if (!compress_spec_parse(arg, &options->compress, error))
 		pg_fatal("invalid compression specification: %s", error);
-	return spec;
+	options->compress_given = true;
 }
 
 static void
@@ -282,8 +287,7 @@ read_short_option(Options *options, int c, const char *arg)
 			options->jobs = (int) parse_number(arg, "-j/--jobs", 1, 4096);
 			return true;
 		case 'Z':
-			options->compress = parse_compress(arg);
-			options->compress_given = true;
+			parse_compress(options, arg);
 			return true;
 		case 'E':
 			options->encoding = arg;
@@ -338,6 +342,9 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 		case OPT_NO_CHUNKS:
 			options->no_chunks = true;
 			return;
+		case OPT_NO_EXTENSION:
+			options->no_extension = true;
+			return;
 		case OPT_PG_DUMP:
 			options->pg_dump_path = arg;
 			return;
@@ -387,6 +394,9 @@ check_options(const Options *options)
 	if (options->chunk_bytes != 0 && options->segment_pages != 0)
 		pg_fatal("options %s and %s cannot be used together",
 				 "--chunk-size", "--max-table-segment-pages");
+	if (options->no_extension && options->compress_on_server)
+		pg_fatal("options %s and %s cannot be used together",
+				 "--no-extension", "-Z/--compress=server-METHOD");
 	if (options->extra_float_digits != NULL)
 	{
 		int			digits;

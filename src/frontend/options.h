@@ -26,10 +26,12 @@ typedef struct Options
 	bool		verbose;
 	bool		compress_given; /* else the default of pg_dump's major */
 	CompressSpec compress;
+	bool		compress_on_server;
 	SyncMethod	sync_method;
 
 	/* How tables are split */
 	bool		no_chunks;
+	bool		no_extension;
 	uint64		chunk_bytes;	/* 0 = by rule, see chunk_plan.h */
 	BlockNumber segment_pages;	/* 0 = not asked for */
 

@@ -189,6 +189,18 @@ compress_spec_parse(const char *arg, CompressSpec *spec, char *error)
 	return detail == NULL || parse_detail(&parser, detail);
 }
 
+void
+compress_spec_print(const CompressSpec *spec, char *buf, size_t size)
+{
+	if (spec->method == COMPRESS_NONE)
+		snprintf(buf, size, "none");
+	else if (spec->method == COMPRESS_ZSTD)
+		snprintf(buf, size, "zstd:level=%d,long=%s,workers=%d", spec->level,
+				 spec->long_distance ? "on" : "off", spec->workers);
+	else
+		snprintf(buf, size, "%s:%d", methods[spec->method].name, spec->level);
+}
+
 CompressSpec
 compress_spec_default(int pg_dump_major)
 {

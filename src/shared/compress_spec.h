@@ -41,6 +41,10 @@ typedef struct CompressSpec
 extern bool compress_spec_parse(const char *arg, CompressSpec *spec,
 								char *error);
 
+/* Write a spec so that compress_spec_parse() reads the same. */
+extern void compress_spec_print(const CompressSpec *spec, char *buf,
+								size_t size);
+
 /*
  * The default for archives that the pg_restore of this major reads: zstd
  * level 1 from 16 on, gzip level 1 before.

@@ -1,0 +1,30 @@
+/*
+ * read_blocks.h
+ *		Fetches the rows of a data file through the server's extension.
+ */
+#ifndef READ_BLOCKS_H
+#define READ_BLOCKS_H
+
+#include "chunk_plan.h"
+#include "server_extension.h"
+#include "sink.h"
+
+/*
+ * The COPY statement that gives a data file's rows in blocks, compressed on
+ * the server as the text asks ("none", "zstd:1", ...); owned.
+ */
+extern char *read_blocks_statement(PGconn *conn,
+								   const ServerExtension *extension,
+								   const DumpTable *table,
+								   const DataFile *file,
+								   const char *compression);
+
+/*
+ * Run such a statement and write the blocks to the sink.  Exits with a message
+ * if the server fails or its connection breaks.  Returns the number of line
+ * ends in the blocks, which is that of the rows if they are not compressed.  Memory: one message, about a
+ * block or the longest value.
+ */
+extern uint64 read_blocks(PGconn *conn, const char *statement, Sink *sink);
+
+#endif							/* READ_BLOCKS_H */

@@ -1,0 +1,35 @@
+/*
+ * server_extension.h
+ *		The extension pg_pardump in the dumped database, if it is there.
+ */
+#ifndef SERVER_EXTENSION_H
+#define SERVER_EXTENSION_H
+
+#include "fe_compat.h"
+
+#include "connection.h"
+#include "dump_table.h"
+
+/* Its functions, qualified and quoted. */
+typedef struct ServerExtension
+{
+	char	   *chunks_function;
+	char	   *read_function;
+} ServerExtension;
+
+/*
+ * Look for the extension; NULL if the database has none, or one of another
+ * version (which -v says), or the user wants none.
+ */
+extern const ServerExtension *server_extension_find(PGconn *conn,
+													const Options *options);
+
+/*
+ * Can the extension read this table?  If not, *reason says why: SQL can.
+ * extension may be NULL.
+ */
+extern bool server_extension_reads(const ServerExtension *extension,
+								   const DumpTable *table,
+								   const char **reason);
+
+#endif							/* SERVER_EXTENSION_H */
