@@ -1,0 +1,80 @@
+# Much of everything, on a small scale: as many columns as a table can have,
+# thousands of tables and large objects, and a field of 50 MB.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  dump_ok restore_ok value);
+use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Layout qw(layout_problems chunks_of);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = start_cluster('scale');
+make_database($node, $_) foreach qw(wide wide_copy many many_copy);
+
+# ---- 1,600 columns, 50 MB in a field
+
+sql($node, 'wide', <<'SQL');
+DO $$ BEGIN
+	EXECUTE 'CREATE TABLE columns (' ||
+		(SELECT string_agg(format('%I int2', 'column ' || g), ', ') FROM generate_series(1, 1600) g) || ')';
+	EXECUTE 'INSERT INTO columns SELECT ' ||
+		(SELECT string_agg(CASE WHEN g % 7 = 0 THEN 'NULL' ELSE format('(g * %s) %% 30000', g) END, ', ')
+		 FROM generate_series(1, 1600) g) || ' FROM generate_series(1, 200) g';
+END $$;
+CREATE TABLE fields (id int, field text);
+ALTER TABLE fields ALTER field SET STORAGE EXTERNAL;
+INSERT INTO fields SELECT g, repeat(E'a\\b\tc\n0123', CASE WHEN g % 2 = 0 THEN 5000000 ELSE g END)
+	FROM generate_series(1, 2) g;
+SQL
+my $want = fingerprint($node, 'wide');
+my $dir = dump_ok($node, 'wide', 'wide', 'pg_pardump', '-j2',
+	'--max-table-segment-pages=5');
+cmp_ok(chunks_of($dir, 'columns'), '>=', 10, 'wide: many chunks of 1,600 columns');
+is_deeply([ layout_problems($dir) ], [], 'wide: layout');
+restore_ok($node, $dir, 'wide_copy', 'wide', '-j2');
+same_data_ok($want, fingerprint($node, 'wide_copy'), 'wide');
+is(value($node, 'wide_copy', 'SELECT max(length(field)) FROM fields'),
+	50000000, 'wide: the field has 50 MB');
+
+# ---- 3,000 tables, 2,000 large objects
+
+# In several transactions: each has its share of locks.
+foreach my $part (0 .. 5)
+{
+	sql($node, 'many', sprintf(<<'SQL', $part * 500 + 1, ($part + 1) * 500));
+DO $$ BEGIN
+	FOR i IN %d .. %d LOOP
+		EXECUTE format('CREATE TABLE t%%s (id int, d date)', i);
+		EXECUTE format('INSERT INTO t%%s SELECT g, ''2000-01-01''::date + %%s FROM generate_series(1, %%s) g', i, i, i %% 5);
+	END LOOP;
+END $$;
+SQL
+}
+sql($node, 'many', <<'SQL');
+SELECT lo_from_bytea(g, CASE WHEN g % 100 = 0 THEN decode(repeat('00ff5c0a', g), 'hex') ELSE decode(to_hex(100000 + g) || '0', 'hex') END)
+	FROM generate_series(100001, 102000) g;
+SQL
+$want = fingerprint($node, 'many');
+is(scalar(keys %$want), 5000, 'many: 3,000 tables and 2,000 large objects');
+
+my $start = time;
+dump_ok($node, 'many', 'many', 'pg_dump', '-j2');
+my $stock = time - $start;
+$start = time;
+$dir = dump_ok($node, 'many', 'many', 'pg_pardump', '-j2');
+my $ours = time - $start;
+note(sprintf 'pg_dump %.1f s, pg_pardump %.1f s', $stock, $ours);
+cmp_ok($ours, '<', 3 * $stock + 3, 'many: no slower than pg_dump by a multiple');
+is_deeply([ layout_problems($dir) ], [], 'many: layout');
+restore_ok($node, $dir, 'many_copy', 'many', '-j2');
+same_data_ok($want, fingerprint($node, 'many_copy'), 'many');
+
+$node->stop;
+done_testing();
