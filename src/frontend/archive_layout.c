@@ -84,16 +84,6 @@ file_name(const Toc *toc, const TocEntry *entry)
 	return psprintf("blobs_%d.toc", entry->dump_id);
 }
 
-/* The TABLE of a TABLE DATA entry, which is its only dependency. */
-static int
-table_dump_id(const TocEntry *data_entry)
-{
-	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
-		pg_fatal("the data of table \"%s\" has no dependency on its table",
-				 data_entry->tag);
-	return data_entry->deps[0];
-}
-
 static DataFile *
 biggest_chunk(DataFile *files, int n_files)
 {
@@ -130,7 +120,7 @@ append_barrier(Layout *layout, const TocEntry *data_entry,
 	barrier->filename = NULL;
 	barrier->n_deps = n_files + 1;
 	barrier->deps = pg_malloc(barrier->n_deps * sizeof(int));
-	barrier->deps[0] = table_dump_id(data_entry);
+	barrier->deps[0] = toc_table_dump_id(data_entry);
 	for (int i = 0; i < n_files; i++)
 		barrier->deps[i + 1] = files[i].dump_id;
 }
@@ -139,7 +129,7 @@ static void
 append_split_table(Layout *layout, const TocEntry *data_entry,
 				   DataFile *files, int n_files)
 {
-	int			table_id = table_dump_id(data_entry);
+	int			table_id = toc_table_dump_id(data_entry);
 	bool		table_is_in_archive = layout->by_id[table_id] != NULL;
 	const DataFile *biggest = biggest_chunk(files, n_files);
 
@@ -194,7 +184,7 @@ survey(Layout *layout, const DumpTables *tables)
 
 		if (file->chunk_no != 1)
 			continue;
-		table_id = table_dump_id(tables->tables[file->table].entry);
+		table_id = toc_table_dump_id(tables->tables[file->table].entry);
 		if (layout->by_id[table_id])
 			layout->reserved_id[table_id] = layout->next_id++;
 	}

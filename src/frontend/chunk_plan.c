@@ -178,6 +178,9 @@ can_be_split(const Planner *planner, const DumpTable *table)
 		reason = "its access method is not heap";
 	else if (table->condition)
 		reason = "it is an extension's configuration table with a condition";
+	else if (table->references_itself && !table->has_definition)
+		/* one COPY checks the key at its end, chunk by chunk it would fail */
+		reason = "it has a foreign key to itself and the dump does not create it";
 	else
 		return true;
 	pg_log_info("table %s is dumped whole: %s", table->name, reason);

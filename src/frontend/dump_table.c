@@ -58,6 +58,7 @@ static DumpTables *
 tables_of_toc(const Toc *toc)
 {
 	DumpTables *result = pg_malloc0(sizeof(DumpTables));
+	const TocEntry **by_id = toc_entries_by_id(toc);
 
 	for (int i = 0; i < toc->n_entries; i++)
 		if (toc_entry_is_table_data(&toc->entries[i]))
@@ -75,8 +76,10 @@ tables_of_toc(const Toc *toc)
 		table->oid = entry->oid;
 		table->name = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
 		table->columns = copy_columns(entry);
+		table->has_definition = by_id[toc_table_dump_id(entry)] != NULL;
 		result->n_tables++;
 	}
+	free(by_id);
 	return result;
 }
 
@@ -108,7 +111,10 @@ oid_array(const DumpTables *tables)
 static const char describe_query[] =
 "SELECT c.relkind, c.relam OPERATOR(pg_catalog.=) 0"
 " OR a.amname OPERATOR(pg_catalog.=) 'heap', e.condition,"
-" pg_catalog.row_security_active(c.oid)"
+" pg_catalog.row_security_active(c.oid),"
+" EXISTS (SELECT FROM pg_catalog.pg_constraint k"
+" WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid"
+" AND k.confrelid OPERATOR(pg_catalog.=) c.oid)"
 " FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
 " LEFT JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam"
@@ -136,6 +142,7 @@ describe(PGconn *conn, DumpTables *tables, const char *oids)
 		table->relkind = PQgetvalue(res, i, 0)[0];
 		table->is_heap = PQgetvalue(res, i, 1)[0] == 't';
 		table->row_security = PQgetvalue(res, i, 3)[0] == 't';
+		table->references_itself = PQgetvalue(res, i, 4)[0] == 't';
 		if (PQgetlength(res, i, 2) > 0)
 			table->condition = pg_strdup(PQgetvalue(res, i, 2));
 	}

@@ -86,6 +86,12 @@ extern void toc_write(const Toc *toc, const CompressSpec *compress,
  */
 extern const TocEntry **toc_entries_by_id(const Toc *toc);
 
+/*
+ * The dump ID of the TABLE that a TABLE DATA entry belongs to: its only
+ * dependency.  Exits with a message if it has none.
+ */
+extern int	toc_table_dump_id(const TocEntry *data_entry);
+
 /* Is the entry of this kind (desc)? */
 static inline bool
 toc_entry_is(const TocEntry *entry, const char *desc)

@@ -252,3 +252,12 @@ toc_entries_by_id(const Toc *toc)
 		result[toc->entries[i].dump_id] = &toc->entries[i];
 	return result;
 }
+
+int
+toc_table_dump_id(const TocEntry *data_entry)
+{
+	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
+		pg_fatal("the data of table \"%s\" has no dependency on its table",
+				 data_entry->tag);
+	return data_entry->deps[0];
+}
