@@ -138,6 +138,18 @@ check_storage(Relation rel)
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
 }
 
+/* Raise an error for a materialized view that a query could not read. */
+static void
+check_populated(Relation rel)
+{
+	if (!RelationIsScannable(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("materialized view \"%s\" has not been populated",
+						RelationGetRelationName(rel)),
+				 errhint("Use the REFRESH MATERIALIZED VIEW command.")));
+}
+
 Relation
 relation_open_for_planning(Oid relid)
 {
@@ -173,6 +185,7 @@ relation_open_for_reading(Oid relid)
 	if (rel == NULL)
 		elog(ERROR, "could not open relation with OID %u", relid);
 	check_storage(rel);
+	check_populated(rel);
 	return rel;
 }
 
