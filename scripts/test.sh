@@ -26,7 +26,7 @@ SKIPPED=0
 
 # The lines that tell how far the tests are: pg_regress's result for each
 # test, prove's file names, its verdicts, and whatever failed or was skipped.
-PROGRESS='/^(t\/.*[.][.]+ *$|test .*[.][.][.]|ok$|not ok|Failed|Dubious|Result:)|^ok .* # SKIP|skipped:/Ip'
+PROGRESS='/^(t\/.*[.][.]+ *$|test .*[.][.][.]|ok$|not ok|Failed|Dubious|Result:)|^ok [0-9]+ .* ms$|^ok .* # SKIP|skipped:/Ip'
 
 # Count the results in the log $1 of pg_regress (both of its forms, that of 15
 # and TAP) or of prove --verbose.
