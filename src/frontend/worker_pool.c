@@ -3,8 +3,8 @@
  *		Forks workers, hands out jobs, and watches over all of it.
  *
  * Protocol, on one stream socket a worker:
- *	worker to leader	int32 job, result_bytes of result.  The job just
- *						done, or -1 for none: the worker is ready.
+ *	worker to leader	WorkerMessage with result_bytes of result.  The job
+ *						just done, or -1 for none: the worker is ready.
  *	leader to worker	int32 job, or -1: no more, leave.
  * The end of the stream means that the other side is gone: a worker then
  * leaves at once, the leader looks why.
@@ -35,6 +35,16 @@
  * that came just before poll(), and so did not end it.
  */
 #define HOLD_BACK_MS 300
+
+typedef struct WorkerMessage
+{
+	int32		job;
+	union
+	{
+		char		bytes[WORKER_RESULT_MAX];
+		uint64		align;		/* callbacks see their own struct in it */
+	}			result;
+} WorkerMessage;
 
 typedef struct Worker
 {
@@ -77,6 +87,13 @@ receive(int fd, void *buf, size_t len)
 	return true;
 }
 
+/* What a worker sends to its leader. */
+static size_t
+message_bytes(const WorkerTask *task)
+{
+	return offsetof(WorkerMessage, result) + task->result_bytes;
+}
+
 /* Messages are far smaller than a socket's buffer: one write takes all. */
 static bool
 send_bytes(int fd, const void *buf, size_t len)
@@ -96,22 +113,21 @@ send_bytes(int fd, const void *buf, size_t len)
 static void
 worker_main(const WorkerTask *task, int socket, volatile int *step)
 {
-	char		message[sizeof(int32) + WORKER_RESULT_MAX];
-	int32		job = NO_JOB;
+	WorkerMessage message = {.job = NO_JOB};
+	int32		job;
 
 	task->start(task->arg);
-	memset(message, 0, sizeof(message));
 	for (;;)
 	{
-		memcpy(message, &job, sizeof(job));
-		if (!send_bytes(socket, message, sizeof(job) + task->result_bytes) ||
+		if (!send_bytes(socket, &message, message_bytes(task)) ||
 			!receive(socket, &job, sizeof(job)))
 			_exit(1);			/* the leader is gone */
 		if (job == NO_JOB)
 			break;
-		memset(message, 0, sizeof(message));
+		memset(&message, 0, sizeof(message));
+		message.job = job;
 		*step = NO_STEP;
-		task->run(task->arg, job, step, message + sizeof(job));
+		task->run(task->arg, job, step, &message.result);
 	}
 	task->stop(task->arg);
 	exit(0);
@@ -244,21 +260,19 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 static void
 serve(WorkerPool *pool, Worker *worker)
 {
-	char		message[sizeof(int32) + WORKER_RESULT_MAX];
+	WorkerMessage message;
 	int32		job;
 
-	if (!receive(worker->socket, message,
-				 sizeof(job) + pool->task->result_bytes))
+	if (!receive(worker->socket, &message, message_bytes(pool->task)))
 	{
 		close(worker->socket);
 		worker->socket = -1;
 		worker_is_gone(pool, worker);
 		return;
 	}
-	memcpy(&job, message, sizeof(job));
 	show_words(worker);
-	if (job != NO_JOB)
-		pool->task->done(pool->task->arg, job, message + sizeof(job));
+	if (message.job != NO_JOB)
+		pool->task->done(pool->task->arg, message.job, &message.result);
 	worker->job = pool->next_job < pool->n_jobs ? pool->next_job++ : NO_JOB;
 	job = worker->job;
 	/* should it be gone already, its stream will say so */
