@@ -248,9 +248,16 @@ static inline void
 append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 				 TextBuffer *out)
 {
-	char	   *to = text_buffer_reserve(out, 2 * MAXDIM + 1);
 	int			dim = ndim - 1;
+	char	   *to;
 
+	if (likely(ndim == 1))
+	{
+		text_buffer_append_char(out, ++indexes[0] == dims[0] ? '}' : delimiter);
+		return;
+	}
+
+	to = text_buffer_reserve(out, 2 * MAXDIM + 1);
 	while (dim >= 0 && ++indexes[dim] == dims[dim])
 	{
 		indexes[dim--] = 0;

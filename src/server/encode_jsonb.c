@@ -81,30 +81,69 @@ append_long_string(JsonbWriter *writer, const char *string, Size len)
 	}
 }
 
-static void
-append_string(JsonbWriter *writer, const char *string, Size len)
+/* A string that is too long for one reservation, or changes. */
+static pg_noinline void
+append_special_string(JsonbWriter *writer, const char *string, Size len,
+					  bool convert)
 {
-	TextBuffer *out = writer->out;
-	bool		convert = unlikely(writer->settings->transcode) &&
-		!text_is_ascii(string, len);
-
-	if (likely(len <= ESCAPE_PIECE && !convert))
-	{
-		char	   *to = text_buffer_reserve(out, JSON_ESCAPED_SIZE(len) + 2);
-
-		*to++ = '"';
-		to = copy_escaping(to, string, len, ESCAPE_JSON);
-		*to++ = '"';
-		text_buffer_commit(out, to);
-		return;
-	}
-
-	text_buffer_append_char(out, '"');
+	text_buffer_append_char(writer->out, '"');
 	if (convert)
 		append_converted_string(writer, string, len);
 	else
 		append_long_string(writer, string, len);
-	text_buffer_append_char(out, '"');
+	text_buffer_append_char(writer->out, '"');
+}
+
+/*
+ * Append a string; if it is an object's key, with what stands around it.
+ * "separate" asks for the separator from the pair before.
+ */
+static pg_attribute_always_inline void
+append_string(JsonbWriter *writer, const char *string, Size len,
+			  bool is_key, bool separate)
+{
+	TextBuffer *out = writer->out;
+	bool		convert = unlikely(writer->settings->transcode) &&
+		!text_is_ascii(string, len);
+	bool		special = len > ESCAPE_PIECE || convert;
+	char	   *to;
+
+	to = text_buffer_reserve(out, special ? 2 : JSON_ESCAPED_SIZE(len) + 6);
+	if (is_key && separate)
+	{
+		*to++ = ',';
+		*to++ = ' ';
+	}
+	if (likely(!special))
+	{
+		*to++ = '"';
+		to = copy_escaping(to, string, len, ESCAPE_JSON);
+		*to++ = '"';
+	}
+	else
+	{
+		text_buffer_commit(out, to);
+		append_special_string(writer, string, len, convert);
+		to = text_buffer_reserve(out, 2);
+	}
+	if (is_key)
+	{
+		*to++ = ':';
+		*to++ = ' ';
+	}
+	text_buffer_commit(out, to);
+}
+
+static void
+append_string_node(JsonbWriter *writer, const char *string, Size len)
+{
+	append_string(writer, string, len, false, false);
+}
+
+static void
+append_key(JsonbWriter *writer, const char *key, Size len, bool separate)
+{
+	append_string(writer, key, len, true, separate);
 }
 
 /* The place behind a node that starts at "start", which its entry tells. */
@@ -127,7 +166,7 @@ append_node(JsonbWriter *writer, JEntry entry, const char *data,
 	switch (entry & JENTRY_TYPEMASK)
 	{
 		case JENTRY_ISSTRING:
-			append_string(writer, data + start, end - start);
+			append_string_node(writer, data + start, end - start);
 			return true;
 		case JENTRY_ISNUMERIC:
 			append_numeric(writer->out, (Numeric) (data + INTALIGN(start)));
@@ -169,10 +208,7 @@ append_object(JsonbWriter *writer, const JsonbContainer *object)
 		uint32		key_end = node_end(keys[i], key_start);
 		uint32		value_end = node_end(values[i], value_start);
 
-		if (i > 0)
-			text_buffer_append(writer->out, ", ", 2);
-		append_string(writer, data + key_start, key_end - key_start);
-		text_buffer_append(writer->out, ": ", 2);
+		append_key(writer, data + key_start, key_end - key_start, i > 0);
 		if (!append_node(writer, values[i], data, value_start, value_end))
 			return false;
 		key_start = key_end;
