@@ -157,7 +157,8 @@ append_post_data(Layout *layout, const TocEntry *model)
 	int			n = model->n_deps;
 	int		   *deps = pg_malloc(Max(1, 2 * n) * sizeof(int));
 
-	memcpy(deps, model->deps, n * sizeof(int));
+	for (int i = 0; i < n; i++)
+		deps[i] = model->deps[i];
 	for (int i = 0; i < model->n_deps; i++)
 	{
 		int			dep = model->deps[i];
