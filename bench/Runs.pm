@@ -1,0 +1,78 @@
+# Runs.pm: the medians of the runs that run.sh recorded, for the programs that
+# show them.
+
+package Runs;
+
+use strict;
+use warnings;
+
+# Programs and codecs in the order in which they are shown, and the programs'
+# names for people.
+our @PROGRAMS = qw(stock sql client server);
+our @CODECS = qw(none lz4 zstd:1 gzip:6 default);
+our @SETS = qw(pgbench logs mixed docs small);
+our %NAME = (
+	stock => 'pg_dump',
+	sql => 'pg_pardump, SQL',
+	client => 'pg_pardump',
+	server => 'pg_pardump, -Z server-');
+
+sub median
+{
+	my @sorted = sort { $a <=> $b } @_;
+	my $half = int(@sorted / 2);
+
+	return @sorted % 2 ? $sorted[$half] : ($sorted[ $half - 1 ] + $sorted[$half]) / 2;
+}
+
+sub geometric_mean
+{
+	my $sum = 0;
+
+	$sum += log $_ foreach @_;
+	return exp($sum / @_);
+}
+
+# Read run.sh's CSV.  Returns a hash of set, codec and program, each a hash of
+# the medians of "wall", "client_cpu", "server_cpu", "bytes" and of their sum
+# "cpu"; and a hash of set to its bytes of text.
+sub read_medians
+{
+	my ($path) = @_;
+	my (%values, %medians, %text);
+
+	open my $file, '<', $path or die "could not open \"$path\": $!\n";
+	chomp(my $header = <$file>);
+	my @columns = split /,/, $header;
+	while (my $line = <$file>)
+	{
+		my %run;
+
+		chomp $line;
+		@run{@columns} = split /,/, $line;
+		$run{cpu} = $run{client_cpu} + $run{server_cpu};
+		$text{ $run{set} } = $run{text_bytes};
+		foreach my $what (qw(wall client_cpu server_cpu cpu bytes))
+		{
+			push @{ $values{ $run{set} }{ $run{codec} }{ $run{program} }{$what} }, $run{$what};
+		}
+	}
+	foreach my $set (keys %values)
+	{
+		foreach my $codec (keys %{ $values{$set} })
+		{
+			foreach my $program (keys %{ $values{$set}{$codec} })
+			{
+				my $runs = $values{$set}{$codec}{$program};
+
+				$medians{$set}{$codec}{$program}{$_} = median(@{ $runs->{$_} }) foreach keys %$runs;
+			}
+		}
+		# What pg_dump does by default is gzip's level 6: measured once.
+		$medians{$set}{default}{stock} //= $medians{$set}{'gzip:6'}{stock}
+		  if $medians{$set}{default} && $medians{$set}{'gzip:6'};
+	}
+	return (\%medians, \%text);
+}
+
+1;
