@@ -23,6 +23,7 @@
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
 #include "common/pg_lzcompress.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
@@ -221,7 +222,10 @@ fetch_stored(ToastReader *reader, const struct varatt_external *pointer)
 				ObjectIdGetDatum(pointer->va_valueid));
 	index_rescan(reader->scan, &key, 1, NULL, 0);
 	while ((tid = index_getnext_tid(reader->scan, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS(); /* a page may have gigabytes out of line */
 		take_piece_at(reader, &fetch, tid);
+	}
 	if (fetch.next_piece != fetch.n_pieces)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
