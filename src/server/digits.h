@@ -98,13 +98,13 @@ put_uint_8(char *p, uint32 n)
 }
 
 /*
- * The digits of n / 10^6 behind the decimal point, 0 < n < 10^6, without
+ * The digits of n / 10^8 behind the decimal point, 0 < n < 10^8, without
  * trailing zeros.
  */
 static inline char *
-put_millionths(char *p, uint32 n)
+put_fraction_8(char *p, uint32 n)
 {
-	uint64		digits = eight_digits(100 * n);
+	uint64		digits = eight_digits(n);
 	uint64		chars = digits | EIGHT_ZEROS;
 
 	memcpy(p, &chars, 8);
@@ -134,15 +134,36 @@ put_uint_8(char *p, uint32 n)
 }
 
 static inline char *
-put_millionths(char *p, uint32 n)
+put_fraction_8(char *p, uint32 n)
 {
-	p = put_8_digits(p, 100 * n);
+	p = put_8_digits(p, n);
 	while (p[-1] == '0')
 		p--;
 	return p;
 }
 
 #endif							/* WORDS_BIGENDIAN */
+
+/* The same of n / 10^6, 0 < n < 10^6. */
+static inline char *
+put_fraction_6(char *p, uint32 n)
+{
+	return put_fraction_8(p, 100 * n);
+}
+
+/* The same of n / 10^9, 0 < n < 10^9. */
+static inline char *
+put_fraction_9(char *p, uint32 n)
+{
+	uint32		last = n % 10;
+
+	n /= 10;
+	if (last == 0)
+		return put_fraction_8(p, n);
+	p = put_8_digits(p, n);
+	*p++ = '0' + last;
+	return p;
+}
 
 static inline char *
 put_uint32(char *p, uint32 n)

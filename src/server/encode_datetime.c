@@ -101,7 +101,7 @@ put_minutes(char *p, uint32 seconds, uint32 microseconds)
 	if (microseconds != 0)
 	{
 		*p++ = '.';
-		p = put_millionths(p, microseconds);
+		p = put_fraction_6(p, microseconds);
 	}
 	return p;
 }

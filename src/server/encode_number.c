@@ -70,46 +70,101 @@ encode_xid8(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	text_buffer_commit(out, put_uint64(p, U64FromFullTransactionId(xid)));
 }
 
+/* Excess precision would spoil the comparisons below. */
+#if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD == 0
+#define HAVE_EXACT_DIVISION	1
+#else
+#define HAVE_EXACT_DIVISION	0
+#endif
+
+/* Write billionths / 10^9. */
+static inline char *
+put_billionths(char *p, uint64 billionths)
+{
+	uint32		whole = (uint32) (billionths / 1000000000);
+	uint32		fraction = (uint32) (billionths - whole * UINT64CONST(1000000000));
+
+	p = put_uint32(p, whole);
+	if (fraction != 0)
+	{
+		*p++ = '.';
+		p = put_fraction_9(p, fraction);
+	}
+	return p;
+}
+
 /*
- * Numbers with at most six decimals, up to 10^9, are most of what columns of
- * type double precision hold, and need no search for their shortest text.
- * Return the end of the text, or NULL if the number is not one of these.
+ * Numbers with few decimals are most of what columns of floats hold, and need
+ * no search for their shortest text.  Return the end of the text, or NULL if
+ * the number is not one of these.
  *
- * Be m the integer nearest to num * 10^6.  If m / 10^6, a division of two
- * exact doubles and so correctly rounded, gives num again, the decimal number
- * m / 10^6 reads back as num.  It has at most 15 significant digits, and no
- * two decimal numbers of at most DBL_DIG = 15 digits read back as the same
- * double, so it is the shortest text too.  The lower limit keeps out what is
- * written with an exponent.
+ * Be m the integer nearest to num * 10^k.  If m / 10^k, a division of two
+ * exact numbers and so correctly rounded, gives num again, then the decimal
+ * number m / 10^k reads back as num.  It has at most DBL_DIG = 15 significant
+ * digits (6 for float4), and no two decimal numbers of so few digits read
+ * back as the same number: it is the shortest text too.  The lower limit
+ * keeps out what is written with an exponent.
  */
 static inline char *
 put_short_double(char *p, double num)
 {
-#if FLT_EVAL_METHOD == 0 || !defined(FLT_EVAL_METHOD)
 	double		magnitude = fabs(num);
-	int64		millionths;
+	int64		scaled;
+	uint64		billionths;
 
-	/* also false for NaN */
-	if (!(magnitude >= 1e-4 && magnitude < 1e9))
+	if (!HAVE_EXACT_DIVISION)
 		return NULL;
-	millionths = (int64) (magnitude * 1e6 + 0.5);
-	if ((double) millionths / 1e6 != magnitude)
+	if (magnitude >= 1e-4 && magnitude < 1e6)
+	{
+		scaled = (int64) (magnitude * 1e9 + 0.5);
+		if ((double) scaled / 1e9 != magnitude)
+			return NULL;
+		billionths = scaled;
+	}
+	else if (magnitude >= 1e6 && magnitude < 1e9)
+	{
+		scaled = (int64) (magnitude * 1e6 + 0.5);
+		if ((double) scaled / 1e6 != magnitude)
+			return NULL;
+		billionths = scaled * 1000;
+	}
+	else
+		return NULL;			/* NaN too */
+
+	if (num < 0)
+		*p++ = '-';
+	return put_billionths(p, billionths);
+}
+
+static inline char *
+put_short_float(char *p, float num)
+{
+	float		magnitude = fabsf(num);
+	int32		scaled;
+	uint64		billionths;
+
+	if (!HAVE_EXACT_DIVISION)
+		return NULL;
+	if (magnitude >= 1e-4f && magnitude < 10.0f)
+	{
+		scaled = (int32) (magnitude * 1e5f + 0.5f);
+		if ((float) scaled / 1e5f != magnitude)
+			return NULL;
+		billionths = scaled * UINT64CONST(10000);
+	}
+	else if (magnitude >= 10.0f && magnitude < 1e4f)
+	{
+		scaled = (int32) (magnitude * 1e2f + 0.5f);
+		if ((float) scaled / 1e2f != magnitude)
+			return NULL;
+		billionths = scaled * UINT64CONST(10000000);
+	}
+	else
 		return NULL;
 
 	if (num < 0)
 		*p++ = '-';
-	p = put_uint32(p, (uint32) (millionths / 1000000));
-	millionths %= 1000000;
-	if (millionths != 0)
-	{
-		*p++ = '.';
-		p = put_millionths(p, (uint32) millionths);
-	}
-	return p;
-#else
-	/* Excess precision would spoil the comparison. */
-	return NULL;
-#endif
+	return put_billionths(p, billionths);
 }
 
 /* extra_float_digits > 0: the shortest text that reads back as the value */
@@ -132,8 +187,11 @@ encode_float4(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	char	   *p = text_buffer_reserve(out, FLOAT_SHORTEST_DECIMAL_LEN +
 										DIGITS_SLACK);
 	float		num = DatumGetFloat4(value);
+	char	   *end = put_short_float(p, num);
 
-	text_buffer_commit(out, p + float_to_shortest_decimal_bufn(num, p));
+	if (end == NULL)
+		end = p + float_to_shortest_decimal_bufn(num, p);
+	text_buffer_commit(out, end);
 }
 
 EncodeFunction
