@@ -44,7 +44,7 @@ SELECT try_read('tab', '{a}', 4294967296), try_read('tab', '{a}', 0, 4294967296)
 
 -- A table is its chunks' texts after each other.
 SELECT try_read('many', '{id}') = string_agg(id || E'\n', '' ORDER BY ctid) FROM many;
-SELECT try_read('many', '{id}') = string_agg(try_read('many', '{id}', i, i + 7), '' ORDER BY i)
+SELECT try_read('many', '{id}') = string_agg(nullif(try_read('many', '{id}', i, i + 7), '(nothing)'), '' ORDER BY i)
   FROM generate_series(0, pg_relation_size('many') / current_setting('block_size')::int, 7) i;
 
 -- Arguments.
