@@ -1,0 +1,221 @@
+# The server's reader of rows gives the very bytes of COPY: for every table of
+# the databases of everything and of tables over all built-in types, whole and
+# in random ranges of blocks, under settings that change the text of values and
+# in the client's encodings, errors included; compressed too; and rows and
+# values that are longer than a block.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path
+  codecs value sql data_file);
+use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii);
+use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('reader');
+note('PG_PARDUMP_SEED=' . random_seed());
+
+# How pg_dump sets its sessions.
+my @as_pg_dump = (
+	"SET search_path = ''",
+	"SET DateStyle = ISO", "SET IntervalStyle = postgres",
+	"SET extra_float_digits = 3", "SET TimeZone = 'UTC'");
+
+# Every value of every setting that the text of a value depends on, in
+# combinations by which none hides another.
+my @settings = (
+	[ 'as pg_dump', @as_pg_dump ],
+	[
+		'ISO, Kathmandu', "SET DateStyle = 'ISO, DMY'",
+		"SET IntervalStyle = sql_standard", "SET extra_float_digits = -15",
+		"SET TimeZone = 'Asia/Kathmandu'", 'SET bytea_output = escape'
+	],
+	[
+		'ISO, St_Johns', "SET DateStyle = 'ISO, YMD'",
+		'SET IntervalStyle = postgres_verbose', 'SET extra_float_digits = 0',
+		"SET TimeZone = 'America/St_Johns'", "SET search_path = ''"
+	],
+	[
+		'ISO, Dublin', 'SET IntervalStyle = iso_8601',
+		'SET extra_float_digits = 1', "SET TimeZone = 'Europe/Dublin'"
+	],
+	[
+		'ISO, POSIX zone', "SET TimeZone = 'FOO+03:30BAR,M3.2.0,M11.1.0/1:30'",
+		'SET quote_all_identifiers = on', 'SET xmlbinary = hex'
+	],
+	[ 'ISO, Monrovia', "SET TimeZone = 'Africa/Monrovia'" ],
+	[ 'ISO, numeric zone', 'SET TimeZone = -7.5' ],
+	[
+		'SQL, DMY', "SET DateStyle = 'SQL, DMY'",
+		"SET TimeZone = 'Europe/Amsterdam'"
+	],
+	[
+		'SQL, MDY', "SET DateStyle = 'SQL, MDY'",
+		"SET TimeZone = 'America/Caracas'"
+	],
+	[
+		'Postgres, MDY', "SET DateStyle = 'Postgres, MDY'",
+		"SET TimeZone = 'Australia/Lord_Howe'"
+	],
+	[
+		'Postgres, DMY', "SET DateStyle = 'Postgres, DMY'",
+		"SET TimeZone = '<-05:13>+05:13'"
+	],
+	[ 'German', 'SET DateStyle = German', "SET TimeZone = 'Asia/Tehran'" ]);
+
+# --- every type
+
+make_database($node, 'types', options => 'TEMPLATE template0',
+	files => [ map { "reader_$_.sql" } qw(numbers times documents others) ]);
+sql($node, 'types', 'VACUUM reader_others.nulls; CREATE EXTENSION pg_pardump');
+prepare_comparison($node, 'types');
+foreach my $setting (@settings)
+{
+	my ($what, @set) = @$setting;
+	same_rows_ok($node, 'types', $what, schemas => 'reader\_%',
+		settings => \@set, relations => 65, bytes => 20_000_000);
+}
+
+# --- text: database encodings by client encodings
+
+sub same_text_ok
+{
+	my ($db, $relations, $bytes, $errors, @encodings) = @_;
+	same_rows_ok(
+		$node, $db, "client in $_",
+		schemas => 'reader\_%', ranges => 4,
+		settings => [ "SET client_encoding = '$_'", 'SET bytea_output = escape' ],
+		relations => $relations, bytes => $bytes,
+		$errors ? (errors => $errors) : ())
+	  foreach @encodings;
+	return;
+}
+
+sub make_strings
+{
+	my ($encoding) = @_;
+	my $db = 'strings_' . lc $encoding;
+	make_database($node, $db,
+		options => "TEMPLATE template0 ENCODING '$encoding'",
+		files => ['reader_strings.sql']);
+	sql($node, $db, 'CREATE EXTENSION pg_pardump');
+	prepare_comparison($node, $db);
+	return $db;
+}
+
+my $db = make_strings('UTF8');
+same_text_ok($db, 14, 20_000_000, 0, qw(UTF8 GB18030 SQL_ASCII));
+same_text_ok($db, 14, 10_000_000, 20,
+	qw(LATIN1 WIN1252 EUC_JP SJIS BIG5 UHC JOHAB));
+$db = make_strings('LATIN1');
+same_text_ok($db, 9, 10_000_000, 0, qw(LATIN1 UTF8 SQL_ASCII MULE_INTERNAL));
+$db = make_strings('EUC_JP');
+same_text_ok($db, 9, 10_000_000, 0, qw(EUC_JP UTF8 SJIS));
+$db = make_strings('SQL_ASCII');
+same_text_ok($db, 9, 10_000_000, 0, qw(SQL_ASCII LATIN1));
+same_text_ok($db, 9, 10_000_000, 5, qw(UTF8 SJIS BIG5 GB18030));
+
+# --- the databases of everything, with the system's catalogs
+
+make_everything($node);
+make_latin1($node);
+make_sql_ascii($node);
+foreach my $everything (qw(everything latin1 sql_ascii))
+{
+	sql($node, $everything, 'CREATE EXTENSION IF NOT EXISTS pg_pardump');
+	prepare_comparison($node, $everything);
+	same_rows_ok($node, $everything, 'as pg_dump',
+		settings => \@as_pg_dump, relations => 60, bytes => 2_000_000);
+}
+same_rows_ok($node, 'everything', $_->[0],
+	schemas => 'types', settings => [ @$_[ 1 .. $#$_ ] ], relations => 8)
+  foreach @settings;
+same_rows_ok($node, 'latin1', 'client in UTF8', schemas => 'public',
+	settings => ["SET client_encoding = 'UTF8'"], relations => 3);
+same_rows_ok($node, 'sql_ascii', 'client in UTF8', schemas => 'public',
+	settings => ["SET client_encoding = 'UTF8'"], bytes => 0, errors => 1);
+
+# --- long values: one of 5 MB in every place of a row; pieces of a block
+
+sql($node, 'types', q{
+	CREATE TABLE reader_others.long_fields (a text, b bytea, c text, d text[]);
+	ALTER TABLE reader_others.long_fields ALTER b SET STORAGE EXTERNAL;
+	INSERT INTO reader_others.long_fields
+		SELECT repeat(E'\\\\', 5000000), decode(repeat('00ff5c', 1700000), 'hex'),
+			repeat('x', 5000000), ARRAY[repeat('"', 2500000), repeat('y', i)]
+		FROM generate_series(1, 2) i;
+	INSERT INTO reader_others.long_fields VALUES ('short', NULL, repeat('z', 40000000));
+	INSERT INTO reader_others.long_fields
+		SELECT repeat('u', 1048576 - i) FROM generate_series(0, 4) i});
+same_rows_ok($node, 'types', 'long values', schemas => 'reader\_others',
+	settings => \@as_pg_dump, ranges => 0, bytes => 80_000_000);
+
+# --- compressed: stock pg_restore reads what the reader has compressed, put in
+# place of a stock archive's file of rows
+
+# pg_pardump_read()'s values after each other.
+sub reader_bytes
+{
+	my ($table, $compression) = @_;
+	my $hex = value($node, 'types', qq{
+		SELECT encode(pg_pardump_read('$table', ARRAY(
+				SELECT attname FROM pg_attribute
+				WHERE attrelid = '$table'::regclass AND attnum > 0
+				ORDER BY attnum), 0, NULL, '$compression'), 'hex')});
+	return pack('H*', $hex =~ tr/\n//dr);
+}
+
+# What pg_restore prints of an archive's only table's rows.
+sub restored_rows
+{
+	my ($dir) = @_;
+	my ($rc, $out, $err) = run_program('pg_restore', '-a', '-f', '-', $dir);
+	return "pg_restore failed: $err" if $rc != 0;
+	return "pg_restore says: $err" if $err ne '';
+	return "no COPY in: $out" if $out !~ /^COPY .* FROM stdin;\n/mg;
+	return substr($out, pos $out);
+}
+
+sql($node, 'types', q{
+	CREATE TABLE public.noise AS
+		SELECT i, decode(string_agg(md5(i || ' ' || j), ''), 'hex') AS b
+		FROM generate_series(1, 1500) i, generate_series(1, 150) j GROUP BY i});
+my %levels = (gzip => [qw(gzip gzip:1 gzip:9)], lz4 => [qw(lz4 lz4:1 lz4:9)],
+	zstd => [qw(zstd zstd:1 zstd:12)]);
+my $suffix = { gzip => 'gz', lz4 => 'lz4', zstd => 'zst' };
+foreach my $table (qw(public.noise reader_numbers.decimals reader_others.no_rows))
+{
+	my $plain = reader_bytes($table, 'none');
+	foreach my $codec (grep { $_ ne 'none' } codecs($node))
+	{
+		my $dir = new_path('archive');
+		my ($rc, undef, $err) = run_program('pg_dump', '-Fd', '-f', $dir,
+			'-t', $table, '-Z', $codec eq 'gzip' ? '6' : $codec,
+			'-d', $node->connstr('types'));
+		my ($file) = glob "$dir/*.dat.$suffix->{$codec}";
+		die "no archive of $table: $err" if !defined $file;
+		foreach my $spec (@{ $levels{$codec} })
+		{
+			my $bytes = reader_bytes($table, $spec);
+			unlink $file;
+			append_to_file($file, $bytes);
+			my $rows = restored_rows($dir);
+			# what follows the rows is pg_restore's
+			ok(index($rows, "$plain--\n") == 0,
+				"$table, $spec: " . length($bytes) . ' bytes stand for '
+				  . length($plain))
+			  or diag(substr($rows, length($plain) - 20, 200));
+		}
+	}
+}
+
+$node->stop;
+unlike(slurp_file($node->logfile),
+	qr/reference leak|refcount leak|not closed|still referenced|PANIC|TRAP/,
+	'nothing left behind');
+done_testing();

@@ -1,0 +1,70 @@
+# Compares the server's reader of rows, pg_pardump_read(), with COPY, table by
+# table (t/data/reader_compare.sql does the work on the server).
+
+package Pardump::Reader;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Pardump::Cluster qw(data_file run_program new_path);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(prepare_comparison same_rows_ok random_seed);
+
+# Makes the functions that compare.  The extension must be in the database.
+sub prepare_comparison
+{
+	my ($node, $db) = @_;
+	my ($rc, undef, $err) = run_program(
+		'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db),
+		'-f', data_file('reader_compare.sql'));
+	die "could not prepare to compare in \"$db\": $err" if $rc != 0;
+	return;
+}
+
+# same_rows_ok($node, $db, 'what', schemas => 'pattern of LIKE', ranges => how
+# many random ones of each table beside all of it, settings => ['SET ...'],
+# snapshot => an exported one to use, relations, bytes, errors => what there must
+# be at least; no error without the last).  All is done under one snapshot.
+sub same_rows_ok
+{
+	my ($node, $db, $what, %params) = @_;
+	my $ranges = $params{ranges} // 1;
+	my $schemas = $params{schemas} // '%';
+	my $file = new_path('copy');
+	my ($rc, $out, $err) = run_program(
+		'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db),
+		'-c', 'SET client_min_messages = warning',
+		(map { ('-c', $_) } @{ $params{settings} // [] }),
+		'-c', sprintf('SELECT setseed(%.6f)', random_seed() / 2**31),
+		'-c', 'BEGIN ISOLATION LEVEL REPEATABLE READ',
+		$params{snapshot} ? ('-c', "SET TRANSACTION SNAPSHOT '$params{snapshot}'") : (),
+		'-c', "SELECT reader_compare.summary('$schemas', $ranges, '$file')",
+		'-c', 'COMMIT');
+	unlink $file;
+	my ($relations, $compared, $bytes, $errors, $different, $details) =
+	  $out =~ /^(\d+) (\d+) (\d+) (\d+) (\d+)\n(.*)/ms;
+	ok( $rc == 0 && defined $different && $different == 0
+		  && $relations >= ($params{relations} // 1)
+		  && $bytes >= ($params{bytes} // 1)
+		  && $errors >= ($params{errors} // 0)
+		  && ($errors == 0 || defined $params{errors}),
+		"$db, $what: as COPY")
+	  or diag(substr($err . $out, 0, 6000));
+	note("$relations relations, $compared ranges, $bytes bytes, $errors errors")
+	  if defined $errors;
+	return;
+}
+
+# PG_PARDUMP_SEED chooses the ranges that are compared, so that a failed run
+# can be run again.
+my $seed = $ENV{PG_PARDUMP_SEED} // 1 + int(rand(2**31 - 1));
+
+sub random_seed
+{
+	return $seed;
+}
+
+1;
