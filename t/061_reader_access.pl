@@ -1,0 +1,289 @@
+# The server's reader of rows among other sessions: it sees what its snapshot
+# sees whatever they do meanwhile, takes part in the detection of serialization
+# failures, keeps its hands off temporary tables, stops when asked to, works on
+# a hot standby, and leaves nothing behind however a call ends.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use Pardump::Background qw(wait_until);
+use Pardump::Cluster qw(start_cluster make_database new_path start_psql value
+  sql);
+use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = start_cluster('access', allows_streaming => 1);
+note('PG_PARDUMP_SEED=' . random_seed());
+sql($node, 'postgres', 'CREATE DATABASE access');
+sql($node, 'access', 'CREATE EXTENSION pg_pardump');
+prepare_comparison($node, 'access');
+
+# What the server says of buffers, snapshots, relations or files that a call
+# forgot.
+my $forgotten = qr/reference leak|refcount leak|not closed|still referenced|PANIC|TRAP/;
+
+# A session that goes on after errors.
+sub session
+{
+	my $psql = start_psql($node, 'access');
+	$psql->("SELECT 1;\n\\set ON_ERROR_STOP 0\nSELECT 1");
+	return $psql;
+}
+
+# The SQLSTATE of a statement, 00000 if it worked.
+sub sqlstate
+{
+	my ($psql, $statement) = @_;
+	my $out = $psql->("$statement;\n\\echo state :SQLSTATE\nSELECT 1");
+	return $out =~ /^state (\w{5})$/m ? $1 : "no state in: $out";
+}
+
+# --- temporary tables of another session
+
+{
+	my $other = session();
+	$other->('CREATE TEMP TABLE hers AS SELECT 1 AS a');
+	my $name = $other->(q{SELECT relnamespace::regnamespace || '.hers'
+		FROM pg_class WHERE relname = 'hers'});
+	my (undef, undef, $err) = $node->psql('access',
+		"SELECT pg_pardump_read('$name', '{a}', 0, NULL, 'none')");
+	like($err, qr/ERROR:  cannot access temporary tables of other sessions/,
+		"another session's temporary table is refused");
+	$other->();
+}
+
+# --- serialization failures
+
+sql($node, 'access', q{
+	CREATE TABLE skew (id int PRIMARY KEY, v int);
+	INSERT INTO skew VALUES (1, 0), (2, 0)});
+
+# Each of two sessions reads all rows, and writes one of them, found by its
+# index: by reading first, or after the other has written.  Not both may
+# commit.  Returns how many of them fail.
+sub skewed
+{
+	my ($read, $second_reads_late) = @_;
+	sql($node, 'access', 'UPDATE skew SET v = 0');
+	my ($one, $two) = (session(), session());
+	foreach my $psql ($one, $two)
+	{
+		$psql->('SET enable_seqscan = off');
+		$psql->('BEGIN ISOLATION LEVEL SERIALIZABLE');
+		$psql->('SELECT 1');
+	}
+	my @states;
+	if ($second_reads_late)
+	{
+		push @states, sqlstate($one, 'UPDATE skew SET v = 1 WHERE id = 1'),
+		  sqlstate($two, $read),
+		  sqlstate($two, 'UPDATE skew SET v = 1 WHERE id = 2'),
+		  sqlstate($one, 'SELECT * FROM skew');
+	}
+	else
+	{
+		push @states, sqlstate($one, $read), sqlstate($two, $read),
+		  sqlstate($one, 'UPDATE skew SET v = 1 WHERE id = 1'),
+		  sqlstate($two, 'UPDATE skew SET v = 1 WHERE id = 2');
+	}
+	push @states, sqlstate($one, 'COMMIT'), sqlstate($two, 'COMMIT');
+	$_->() foreach $one, $two;
+	return scalar grep { $_ eq '40001' } @states;
+}
+
+my $read_skew = q{SELECT pg_pardump_read('skew', '{v}', 0, NULL, 'none')};
+foreach my $late (0, 1)
+{
+	my $what = $late ? 'read after a write' : 'write after a read';
+	is(skewed('SELECT 1', $late), 0,
+		"control, $what: no conflict without");
+	cmp_ok(skewed('SELECT * FROM skew', $late),
+		'>=', 1, "control, $what: SELECT");
+	cmp_ok(skewed($read_skew, $late), '>=', 1, "$what: reader");
+}
+
+# --- calls that are stopped
+
+sql($node, 'access', q{
+	CREATE TABLE noise AS
+		SELECT i, string_agg(md5(i || ' ' || j), '') AS t
+		FROM generate_series(1, 20000) i, generate_series(1, 60) j GROUP BY i});
+my $slow = q{SELECT count(*) FROM (
+	SELECT pg_pardump_read('noise', '{i,t}', 0, NULL, 'zstd:19')) s};
+foreach my $function (qw(pg_cancel_backend pg_terminate_backend))
+{
+	my ($out, $err) = ('', '');
+	my $h = IPC::Run::start(
+		[ 'psql', '-XqAt', '-d', $node->connstr('access'), '-c', $slow ],
+		'<', \'', '>', \$out, '2>', \$err);
+	my $pid = wait_until('the reader runs', sub {
+		value($node, 'access', q{
+			SELECT pid FROM pg_stat_activity JOIN pg_locks USING (pid)
+			WHERE query LIKE '%zstd:19%' AND pid <> pg_backend_pid()
+				AND relation = 'noise'::regclass}) });
+	my $start = time;
+	value($node, 'access', "SELECT $function($pid)");
+	$h->finish;
+	my $seconds = time - $start;
+	like($err, $function eq 'pg_cancel_backend'
+		? qr/canceling statement due to user request/
+		: qr/terminating connection due to administrator command/,
+		"$function: stops the reader");
+	cmp_ok($seconds, '<', 5, "$function: at once");
+}
+my (undef, undef, $err) = $node->psql('access',
+	"SET statement_timeout = '200ms'; $slow");
+like($err, qr/canceling statement due to statement timeout/, 'statement_timeout');
+
+# --- what may happen to a table that is being read
+
+sql($node, 'access', q{
+	CREATE TABLE changing AS SELECT i, repeat('x', 300) AS t
+		FROM generate_series(1, 20000) i;
+	ALTER TABLE changing ADD d text DEFAULT 'with a default',
+		ADD k int DEFAULT 7;
+	CREATE TABLE referenced (id int PRIMARY KEY);
+	INSERT INTO referenced VALUES (7)});
+my $read_changing =
+  q{SELECT convert_from(pg_pardump_read('changing', '{i,t,d,k}', 0, NULL, 'none'), 'UTF8')};
+my $expected = value($node, 'access', $read_changing);
+{
+	my $reader = session();
+	$reader->('BEGIN');
+	$reader->("DECLARE c CURSOR WITH HOLD FOR $read_changing");
+	my $got = $reader->('FETCH 2 FROM c');
+	foreach my $statement ('DROP TABLE changing', 'TRUNCATE changing',
+		'ALTER TABLE changing ADD late int')
+	{
+		is(sqlstate($reader, "SAVEPOINT s;\n$statement"), '55006',
+			"not in the same session: $statement");
+		$reader->('ROLLBACK TO s');
+	}
+
+	# all that no ACCESS SHARE lock holds back, with the invalidations it sends
+	sql($node, 'access', $_) foreach
+	  'ALTER TABLE changing ALTER t SET STATISTICS 10',
+	  'ALTER TABLE changing ALTER t SET (n_distinct = 5)',
+	  'CREATE INDEX ON changing (i)',
+	  'ALTER TABLE changing ADD FOREIGN KEY (k) REFERENCES referenced',
+	  'UPDATE changing SET t = NULL WHERE i % 2 = 0',
+	  'DELETE FROM changing WHERE i > 10000',
+	  'VACUUM ANALYZE changing';
+	# the rest is read when the transaction ends, as the cursor is to stay
+	$reader->('COMMIT');
+	$got .= "\n" . $reader->('FETCH ALL FROM c');
+	$reader->('CLOSE c');
+	$reader->();
+	ok($got eq $expected, 'the rows of the snapshot, whatever is done to the table')
+	  or diag(length($got) . ' bytes for ' . length($expected));
+	isnt(value($node, 'access', $read_changing), $expected,
+		'control: what was done can be seen');
+}
+
+# --- writers, pruning and vacuum, under one snapshot and under new ones
+
+sql($node, 'access', q{
+	CREATE SCHEMA churn;
+	CREATE TABLE churn.short (id int PRIMARY KEY, v text, n int DEFAULT 0) WITH (fillfactor = 60);
+	INSERT INTO churn.short SELECT i, 'row ' || i FROM generate_series(1, 4000) i;
+	CREATE TABLE churn.long (id int PRIMARY KEY, v text, n int DEFAULT 0);
+	ALTER TABLE churn.long ALTER v SET STORAGE EXTERNAL;
+	INSERT INTO churn.long SELECT i, repeat(md5(i::text), 100) FROM generate_series(1, 300) i;
+	CREATE UNLOGGED TABLE churn.unlogged AS SELECT 1 AS i});
+
+# A script for pgbench.
+sub script
+{
+	my ($name, $text) = @_;
+	my $path = new_path($name);
+	append_to_file($path, $text);
+	return $path;
+}
+my @scripts = (
+	script('write.pgbench', <<'SQL') . '@20',
+\set id random(1, 4000)
+\set other random(1, 300)
+UPDATE churn.short SET n = n + 1 WHERE id = :id;
+UPDATE churn.short SET n = n + 1 WHERE id = :id;
+DELETE FROM churn.short WHERE id = :other;
+INSERT INTO churn.short VALUES (:other, 'again') ON CONFLICT DO NOTHING;
+UPDATE churn.long SET v = repeat(md5(random()::text), 90), n = n + 1 WHERE id = :other;
+BEGIN;
+UPDATE churn.short SET id = -id, v = 'never' WHERE id = :id;
+ROLLBACK;
+SQL
+	script('vacuum.pgbench', "VACUUM churn.short;\nVACUUM churn.long;\n") . '@1');
+
+my $checksum = q{SELECT md5(string_agg(b, '')) FROM (
+	SELECT pg_pardump_read(t, '{id,v,n}', 0, NULL, 'none') AS b
+	FROM unnest('{churn.short,churn.long}'::regclass[]) t) s};
+
+# What has been done to the tables so far, of all that could disturb a reader.
+sub disturbances
+{
+	return value($node, 'access', q{
+		SELECT sum(n_tup_hot_upd) > 100 AND sum(n_tup_upd - n_tup_hot_upd) > 100
+			AND sum(n_tup_del) > 10 AND sum(vacuum_count) > 2
+		FROM pg_stat_user_tables WHERE schemaname = 'churn'}) eq 't';
+}
+
+{
+	my $old = session();
+	$old->('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	my $snapshot = $old->('SELECT pg_export_snapshot()');
+	my $before = $old->($checksum);
+
+	my $writers = IPC::Run::start(
+		[
+			'pgbench', '-n', '-c', '3', '-R', '1500', '-T', '1000',
+			(map { ('-f', $_) } @scripts), $node->connstr('access')
+		],
+		'>', new_path('pgbench.log'), '2>&1');
+	wait_until('the writers have written', \&disturbances);
+	foreach my $round (1 .. 3)
+	{
+		same_rows_ok($node, 'access', "old snapshot, round $round",
+			schemas => 'churn', snapshot => $snapshot, ranges => 20,
+			relations => 3, bytes => 900_000);
+		same_rows_ok($node, 'access', "new snapshot, round $round",
+			schemas => 'churn', ranges => 20, relations => 3, bytes => 900_000);
+		is($old->($checksum), $before, "old snapshot, round $round: no change");
+	}
+	isnt(value($node, 'access', $checksum), $before, 'control: new rows');
+	$old->();
+
+	# --- a hot standby, while it replays
+
+	$node->backup('backup');
+	my $standby = PostgreSQL::Test::Cluster->new('standby');
+	$standby->init_from_backup($node, 'backup', has_streaming => 1);
+	$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
+	$standby->start;
+	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	# the unlogged table's error is COPY's
+	same_rows_ok($standby, 'access', "standby, round $_",
+		schemas => 'churn', ranges => 20, relations => 3, bytes => 900_000,
+		errors => 1)
+	  foreach 1 .. 2;
+
+	$writers->signal('TERM');
+	$writers->finish;
+	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	is(value($standby, 'access', $checksum), value($node, 'access', $checksum),
+		'standby: as its primary');
+	$standby->stop;
+	unlike(slurp_file($standby->logfile), $forgotten,
+		'standby: nothing left behind');
+}
+
+$node->stop;
+unlike(slurp_file($node->logfile), $forgotten,
+	'nothing left behind');
+done_testing();
