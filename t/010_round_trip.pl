@@ -15,6 +15,7 @@ use Pardump::Compare qw(fingerprint differences schema_text same_database_ok);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii
   make_regression regress_dir empty_copy);
 use Pardump::Layout qw(layout_problems toc_problems chunk_count chunks_of);
+use Pardump::Reader qw(prepare_comparison same_rows_ok);
 use Pardump::Toc qw(read_toc);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -214,6 +215,21 @@ SKIP:
 	$dir = round_trip('regression', $stock, 'extension, size',
 		[ '-j4', '--chunk-size=16kB', '-Z', 'gzip' ], ['-j1']);
 	cmp_ok(chunk_count($dir), '>', 100, 'regression: chunks');
+
+	# the server's reader, row by row, with the system's catalogs
+	prepare_comparison($node, 'regression');
+	same_rows_ok($node, 'regression', join(', ', @$_),
+		settings => [ map { "SET $_" } @$_ ], relations => 400,
+		bytes => 5_000_000)
+	  foreach [ "search_path = ''", 'extra_float_digits = 3' ],
+	  [
+		"DateStyle = 'SQL, DMY'", 'IntervalStyle = sql_standard',
+		'bytea_output = escape', 'extra_float_digits = 0'
+	  ],
+	  [
+		'IntervalStyle = iso_8601', "TimeZone = 'Asia/Kathmandu'",
+		"client_encoding = 'LATIN1'"
+	  ];
 }
 
 $node->stop;
