@@ -46,22 +46,22 @@ typedef enum QuoteNeed
 
 /* Look at an element byte by byte, as it has a quote or a backslash. */
 static QuoteNeed
-quote_need_by_byte(const char *text, Size len, char delimiter)
+quote_need_by_byte(const char *string, Size len, char delimiter)
 {
 	QuoteNeed	need = QUOTE_NOT;
 
 	for (Size i = 0; i < len; i++)
 	{
-		char		c = text[i];
+		char		c = string[i];
 
 		if (c == '"')
 			return QUOTE_ESCAPED;
 		else if (c == '\\')
 		{
 			i++;
-			if (text[i] == '\\')
+			if (string[i] == '\\')
 				return QUOTE_ESCAPED;
-			if (text[i] != 'b')
+			if (string[i] != 'b')
 				need = QUOTE_AROUND;
 		}
 		else if (c == '{' || c == '}' || c == ' ' || c == delimiter)
@@ -88,7 +88,7 @@ flag_separators(ByteBlock block, char delimiter)
 
 /* What does array_out do to this text, which has COPY's escapes? */
 static QuoteNeed
-quote_need(const char *text, Size len, char delimiter)
+quote_need(const char *string, Size len, char delimiter)
 {
 	ByteBlock	block;
 	ByteBlock	quotes;
@@ -96,25 +96,25 @@ quote_need(const char *text, Size len, char delimiter)
 
 	if (len < 4)
 		return len == 0 ? QUOTE_AROUND :
-			quote_need_by_byte(text, len, delimiter);
-	if (len == 4 && pg_strncasecmp(text, "NULL", 4) == 0)
+			quote_need_by_byte(string, len, delimiter);
+	if (len == 4 && pg_strncasecmp(string, "NULL", 4) == 0)
 		return QUOTE_AROUND;
 
-	block = len < BYTE_BLOCK_SIZE ? byte_block_from_short(text, len) :
-		byte_block_load(text);
+	block = len < BYTE_BLOCK_SIZE ? byte_block_from_short(string, len) :
+		byte_block_load(string);
 	quotes = flag_quotes(block);
 	separators = flag_separators(block, delimiter);
 	for (Size i = BYTE_BLOCK_SIZE; i < len; i += BYTE_BLOCK_SIZE)
 	{
 		/* the last block overlaps the one before */
-		block = byte_block_load(text + Min(i, len - BYTE_BLOCK_SIZE));
+		block = byte_block_load(string + Min(i, len - BYTE_BLOCK_SIZE));
 		quotes = byte_block_or(quotes, flag_quotes(block));
 		separators = byte_block_or(separators,
 								   flag_separators(block, delimiter));
 	}
 
 	if (byte_block_any(quotes))
-		return quote_need_by_byte(text, len, delimiter);
+		return quote_need_by_byte(string, len, delimiter);
 	return byte_block_any(separators) ? QUOTE_AROUND : QUOTE_NOT;
 }
 
@@ -124,11 +124,11 @@ quote_need(const char *text, Size len, char delimiter)
  * three bytes, a pair of backslashes four.
  */
 static char *
-put_array_escaped(char *to, const char *text, Size len)
+put_array_escaped(char *to, const char *string, Size len)
 {
 	for (Size i = 0; i < len; i++)
 	{
-		char		c = text[i];
+		char		c = string[i];
 
 		if (c == '"')
 		{
@@ -138,7 +138,7 @@ put_array_escaped(char *to, const char *text, Size len)
 		else if (c == '\\')
 		{
 			*to++ = c;
-			c = text[++i];
+			c = string[++i];
 			if (c == '\\')
 			{
 				*to++ = c;
@@ -158,11 +158,11 @@ static void
 quote_element(ArrayEncoder *array, TextBuffer *out, Size start, bool quoted)
 {
 	Size		len = out->len - start - (quoted ? 1 : 0);
-	char	   *text;
+	char	   *string;
 	QuoteNeed	need;
 
-	text = out->data + start + (quoted ? 1 : 0);
-	need = quote_need(text, len, array->delimiter);
+	string = out->data + start + (quoted ? 1 : 0);
+	need = quote_need(string, len, array->delimiter);
 	array->expect_quotes = need != QUOTE_NOT;
 
 	if (need == QUOTE_ESCAPED)
@@ -170,27 +170,27 @@ quote_element(ArrayEncoder *array, TextBuffer *out, Size start, bool quoted)
 		char	   *behind = text_buffer_reserve(out, 3 * len + 2);
 		char	   *to = behind;
 
-		text = out->data + out->len - len;
+		string = out->data + out->len - len;
 		*to++ = '"';
-		to = put_array_escaped(to, text, len);
+		to = put_array_escaped(to, string, len);
 		*to++ = '"';
 		memmove(out->data + start, behind, to - behind);
 		out->len = start + (to - behind);
 	}
 	else if (need == QUOTE_AROUND)
 	{
-		text = text_buffer_reserve(out, 2) - len;
+		string = text_buffer_reserve(out, 2) - len;
 		if (!quoted)
 		{
-			memmove(text + 1, text, len);
-			*text++ = '"';
+			memmove(string + 1, string, len);
+			*string++ = '"';
 		}
-		text[len] = '"';
-		text_buffer_commit(out, text + len + 1);
+		string[len] = '"';
+		text_buffer_commit(out, string + len + 1);
 	}
 	else if (quoted)
 	{
-		memmove(text - 1, text, len);
+		memmove(string - 1, string, len);
 		out->len--;
 	}
 }

@@ -19,11 +19,11 @@
 static void
 encode_text(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 {
-	struct varlena *text = packed_varlena(value);
+	struct varlena *packed = packed_varlena(value);
 
-	append_escaped_text(out, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
+	append_escaped_text(out, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed),
 						encoder->settings);
-	packed_varlena_release(text, value);
+	packed_varlena_release(packed, value);
 }
 
 /*
@@ -34,16 +34,16 @@ encode_text(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 static void
 encode_xml(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 {
-	struct varlena *text = packed_varlena(value);
-	const char *bytes = VARDATA_ANY(text);
-	Size		len = VARSIZE_ANY_EXHDR(text);
+	struct varlena *packed = packed_varlena(value);
+	const char *bytes = VARDATA_ANY(packed);
+	Size		len = VARSIZE_ANY_EXHDR(packed);
 
 	if (len > 0 &&
 		(bytes[0] == '\n' || (len >= 5 && memcmp(bytes, "<?xml", 5) == 0)))
-		encode_by_output_function(encoder, PointerGetDatum(text), out);
+		encode_by_output_function(encoder, PointerGetDatum(packed), out);
 	else
 		append_escaped_text(out, bytes, len, encoder->settings);
-	packed_varlena_release(text, value);
+	packed_varlena_release(packed, value);
 }
 
 static void
@@ -86,27 +86,27 @@ typedef struct EnumText
 {
 	Oid			value;			/* InvalidOid if the slot is not in use */
 	uint32		len;
-	char	   *text;			/* owned; as COPY writes it */
+	char	   *label;			/* owned; as COPY writes it */
 } EnumText;
 
 /* Look a value's text up and put it in the slot. */
 static pg_noinline void
 enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 {
-	TextBuffer	text;
+	TextBuffer	buf;
 	char	   *kept;
 
-	text_buffer_init(&text, 8 * NAMEDATALEN);
-	encode_by_output_function(encoder, ObjectIdGetDatum(value), &text);
-	kept = MemoryContextAlloc(encoder->output_function.fn_mcxt, text.len + 1);
-	memcpy(kept, text.data, text.len);
+	text_buffer_init(&buf, 8 * NAMEDATALEN);
+	encode_by_output_function(encoder, ObjectIdGetDatum(value), &buf);
+	kept = MemoryContextAlloc(encoder->output_function.fn_mcxt, buf.len + 1);
+	memcpy(kept, buf.data, buf.len);
 
-	if (slot->text != NULL)
-		pfree(slot->text);
-	slot->text = kept;
-	slot->len = text.len;
+	if (slot->label != NULL)
+		pfree(slot->label);
+	slot->label = kept;
+	slot->len = buf.len;
 	slot->value = value;
-	pfree(text.data);
+	pfree(buf.data);
 }
 
 static void
@@ -122,9 +122,9 @@ encode_enum(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 
 	/* CREATE TYPE gives its values even OIDs (pg_enum.c) */
 	slot = (EnumText *) encoder->state + oid / 2 % ENUM_CACHE_SLOTS;
-	if (unlikely(slot->value != oid || slot->text == NULL))
+	if (unlikely(slot->value != oid || slot->label == NULL))
 		enum_cache_fill(encoder, slot, oid);
-	text_buffer_append(out, slot->text, slot->len);
+	text_buffer_append(out, slot->label, slot->len);
 }
 
 EncodeFunction

@@ -39,21 +39,21 @@ text_settings_init(TextSettings *settings)
 }
 
 bool
-text_is_ascii(const char *text, Size len)
+text_is_ascii(const char *string, Size len)
 {
-	const char *end = text + len;
+	const char *end = string + len;
 
-	for (; end - text >= BYTE_BLOCK_SIZE; text += BYTE_BLOCK_SIZE)
+	for (; end - string >= BYTE_BLOCK_SIZE; string += BYTE_BLOCK_SIZE)
 	{
-		if (byte_block_has_high_bit(byte_block_load(text)))
+		if (byte_block_has_high_bit(byte_block_load(string)))
 			return false;
 	}
-	if (end - text >= 4)
-		return !byte_block_has_high_bit(byte_block_from_short(text,
-															  end - text));
-	for (; text < end; text++)
+	if (end - string >= 4)
+		return !byte_block_has_high_bit(byte_block_from_short(string,
+															  end - string));
+	for (; string < end; string++)
 	{
-		if (IS_HIGHBIT_SET(*text))
+		if (IS_HIGHBIT_SET(*string))
 			return false;
 	}
 	return true;
@@ -61,22 +61,22 @@ text_is_ascii(const char *text, Size len)
 
 /* Append text that needs no conversion and has no ASCII within characters. */
 static inline void
-append_plain(TextBuffer *out, const char *text, Size len)
+append_plain(TextBuffer *out, const char *string, Size len)
 {
 	char	   *to;
 
 	if (unlikely(len > ESCAPE_PIECE))
 	{
-		len = strnlen(text, len);
-		for (; len > ESCAPE_PIECE; text += ESCAPE_PIECE, len -= ESCAPE_PIECE)
+		len = strnlen(string, len);
+		for (; len > ESCAPE_PIECE; string += ESCAPE_PIECE, len -= ESCAPE_PIECE)
 		{
 			to = text_buffer_reserve(out, COPY_ESCAPED_SIZE(ESCAPE_PIECE));
-			to = copy_escaping(to, text, ESCAPE_PIECE, ESCAPE_COPY);
+			to = copy_escaping(to, string, ESCAPE_PIECE, ESCAPE_COPY);
 			text_buffer_commit(out, to);
 		}
 	}
 	to = text_buffer_reserve(out, COPY_ESCAPED_SIZE(len));
-	text_buffer_commit(out, copy_escaping(to, text, len, ESCAPE_COPY));
+	text_buffer_commit(out, copy_escaping(to, string, len, ESCAPE_COPY));
 }
 
 /*
@@ -84,26 +84,26 @@ append_plain(TextBuffer *out, const char *text, Size len)
  * bytes behind their first one: these are not special, so go by characters.
  */
 static void
-append_stepping(TextBuffer *out, const char *text, Size len, int encoding)
+append_stepping(TextBuffer *out, const char *string, Size len, int encoding)
 {
-	const char *end = text + len;
+	const char *end = string + len;
 
-	while (text < end)
+	while (string < end)
 	{
 		Size		char_len = 1;
 
-		if (IS_HIGHBIT_SET(*text))
-			char_len = Min(pg_encoding_mblen(encoding, text), end - text);
+		if (IS_HIGHBIT_SET(*string))
+			char_len = Min(pg_encoding_mblen(encoding, string), end - string);
 
 		if (char_len > 1)
-			text_buffer_append(out, text, char_len);
+			text_buffer_append(out, string, char_len);
 		else
 		{
 			char	   *to = text_buffer_reserve(out, 2);
 
-			text_buffer_commit(out, put_escaped_byte(to, *text, ESCAPE_COPY));
+			text_buffer_commit(out, put_escaped_byte(to, *string, ESCAPE_COPY));
 		}
-		text += char_len;
+		string += char_len;
 	}
 }
 
@@ -112,14 +112,14 @@ append_stepping(TextBuffer *out, const char *text, Size len, int encoding)
  * the text is verified to be valid for the client.
  */
 static pg_noinline void
-append_transcoded(TextBuffer *out, const char *text, Size len,
+append_transcoded(TextBuffer *out, const char *string, Size len,
 				  const TextSettings *settings)
 {
 	char	   *converted;
 
-	len = strnlen(text, len);
-	converted = pg_server_to_any(text, len, settings->client_encoding);
-	if (converted != text)
+	len = strnlen(string, len);
+	converted = pg_server_to_any(string, len, settings->client_encoding);
+	if (converted != string)
 		len = strlen(converted);
 
 	if (settings->embeds_ascii)
@@ -127,16 +127,16 @@ append_transcoded(TextBuffer *out, const char *text, Size len,
 	else
 		append_plain(out, converted, len);
 
-	if (converted != text)
+	if (converted != string)
 		pfree(converted);
 }
 
 void
-append_escaped_text(TextBuffer *out, const char *text, Size len,
+append_escaped_text(TextBuffer *out, const char *string, Size len,
 					const TextSettings *settings)
 {
-	if (unlikely(settings->transcode) && !text_is_ascii(text, len))
-		append_transcoded(out, text, len, settings);
+	if (unlikely(settings->transcode) && !text_is_ascii(string, len))
+		append_transcoded(out, string, len, settings);
 	else
-		append_plain(out, text, len);
+		append_plain(out, string, len);
 }

@@ -148,6 +148,6 @@ copy_escaping(char *to, const char *from, Size len, EscapeKind kind)
  * Is the text ASCII only?  Such text is the same in all encodings of server
  * and client.
  */
-extern bool text_is_ascii(const char *text, Size len);
+extern bool text_is_ascii(const char *string, Size len);
 
 #endif							/* PARDUMP_ESCAPE_H */
