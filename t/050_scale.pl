@@ -71,7 +71,8 @@ $start = time;
 $dir = dump_ok($node, 'many', 'many', 'pg_pardump', '-j2');
 my $ours = time - $start;
 note(sprintf 'pg_dump %.1f s, pg_pardump %.1f s', $stock, $ours);
-cmp_ok($ours, '<', 3 * $stock + 3, 'many: no slower than pg_dump by a multiple');
+# a wide margin, for busy machines: what is looked for is a quadratic cost
+cmp_ok($ours, '<', 10 * $stock + 10, 'many: no slower than pg_dump by a multiple');
 is_deeply([ layout_problems($dir) ], [], 'many: layout');
 restore_ok($node, $dir, 'many_copy', 'many', '-j2');
 same_data_ok($want, fingerprint($node, 'many_copy'), 'many');
