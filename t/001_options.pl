@@ -127,6 +127,7 @@ my @combinations = (
 	[ '-t', 'one.parent' ], [ '--table=one.*', '-T', '*.child', '-b' ],
 	[ '-t', '"Two"."Mixed ""name"' ], [ '-t', 'one.child_id_seq' ],
 	[ '-n', 'one', '-N', '"Two"' ], [ '--exclude-schema=one', '-B' ],
+	[ '-N', '', '-t', 'one.parent' ], [ '--exclude-schema=', '-tone.child' ],
 	[ '-e', 'postgres_fdw' ], ['--extension=*fdw'],
 	[ '--exclude-table-data=one.parent', '--exclude-table=one.v' ],
 	['--section=pre-data'],
@@ -173,6 +174,23 @@ like(
 	(grep { $_->{tag} eq 'family_1' && $_->{copy} }
 		  @{ read_toc($through_root)->{entries} })[0]{copy},
 	qr/COPY "Two"\.family /, 'partitions are loaded via the root');
+
+# In these encodings the second byte of a character may be a backslash, as it is
+# in the table's name.
+foreach my $try ([ 'SJIS', '表', "\x95\\" ], [ 'BIG5', '功', "\xA5\\" ])
+{
+	my ($encoding, $name, $bytes) = @$try;
+	my $db = lc $encoding;
+	make_database($node, $db);
+	sql($node, $db, qq{
+		CREATE TABLE "$name" AS SELECT '$name' || g AS "$name" FROM generate_series(1, 500) g;
+		CREATE TABLE "a ""b" AS SELECT 1 AS "c\\d"});
+	my $dir = same_meaning_ok($db, '-E', $encoding);
+	ok( -f "$dir/toc.dat"
+		  && (grep { $_->{desc} eq 'TABLE DATA' && $_->{tag} eq $bytes }
+			  @{ read_toc($dir)->{entries} }),
+		"$encoding: the table's name ends in a backslash");
+}
 
 # Chunks must not change what a session option does to the rows: all rows of
 # the table, in order, are those of pg_dump.
