@@ -11,6 +11,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   pg_major codecs);
 use Pardump::Command qw(fake_pg_dump text_file data_files refused_ok
   accepted_ok);
+use Pardump::Toc qw(read_toc toc_bytes);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -164,6 +165,27 @@ foreach my $what (sort keys %broken)
 	is($rc, $code // 1, "pg_dump: $what: exit code");
 	like($err, $message, "pg_dump: $what: message");
 	ok(!-e $dir, "pg_dump: $what: no directory left");
+}
+
+# A later pg_dump may have data that is neither a table's nor large objects: an
+# archive without it must not be made.
+{
+	my $dir = accepted_ok('an archive to change', @db);
+	my $pg_dump_with = sub {
+		my $toc = read_toc($dir);
+		$toc->{format} = 1;    # custom, as pg_pardump asks for
+		push @{ $toc->{entries} }, { %{ $toc->{entries}[-1] }, id => 9999, deps => [], @_ };
+		my $output = text_file('output', toc_bytes($toc));
+		return fake_pg_dump('fake_pg_dump', "exec cat '$output'");
+	};
+	my @new_kind = (desc => 'GRAPH DATA', tag => 'g', section => 3);
+	refused_ok(qr/pg_dump has data of an unknown kind: "GRAPH DATA"/,
+		'data of an unknown kind', @db, '--pg-dump',
+		$pg_dump_with->(@new_kind, had_dumper => 1));
+	$dir = accepted_ok('an unknown kind without data', @db, '--pg-dump',
+		$pg_dump_with->(@new_kind, had_dumper => 0));
+	ok((grep { $_->{desc} eq 'GRAPH DATA' } @{ read_toc($dir)->{entries} }),
+		'which is passed on');
 }
 like(
 	refused_ok(qr/is of PostgreSQL 12, which is too old/, 'pg_dump 12',

@@ -13,8 +13,8 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT_OK = qw(read_toc write_toc copy_archive data_path is_table_data
-  is_barrier chunked_tables table_key);
+our @EXPORT_OK = qw(read_toc write_toc toc_bytes copy_archive data_path
+  is_table_data is_barrier chunked_tables table_key);
 
 my @suffixes = ('', '.gz', '.lz4', '.zst');
 
@@ -74,9 +74,11 @@ sub read_toc
 	return \%toc;
 }
 
-sub write_toc
+# In the custom format (1) an entry ends with the offset of its data, here
+# always "not set"; in a directory's (3) with its file's name.
+sub toc_bytes
 {
-	my ($toc, $dir) = @_;
+	my ($toc) = @_;
 	my $int = sub { pack('C V', $_[0] < 0 ? 1 : 0, abs $_[0]) };
 	my $str = sub { defined $_[0] ? $int->(length $_[0]) . $_[0] : $int->(-1) };
 
@@ -100,10 +102,20 @@ sub write_toc
 		$buf .= $str->($te->{$_})
 		  foreach ('owner', 'with_oids');
 		$buf .= $str->($_) foreach @{ $te->{deps} };
-		$buf .= $str->(undef) . $str->($te->{filename});
+		$buf .= $str->(undef);
+		$buf .=
+		  $toc->{format} == 1
+		  ? "\1" . "\0" x $toc->{offsize}
+		  : $str->($te->{filename});
 	}
+	return $buf;
+}
+
+sub write_toc
+{
+	my ($toc, $dir) = @_;
 	open my $fh, '>:raw', "$dir/toc.dat.new" or die "$dir/toc.dat.new: $!";
-	print $fh $buf or die "$dir/toc.dat.new: $!";
+	print $fh toc_bytes($toc) or die "$dir/toc.dat.new: $!";
 	close $fh or die "$dir/toc.dat.new: $!";
 	rename "$dir/toc.dat.new", "$dir/toc.dat" or die "$dir/toc.dat: $!";
 	return;
