@@ -65,6 +65,16 @@ accepted_ok('a URI with parameters', '-j2', '-d',
 	"postgres:///options?host=$host_uri&port=" . $node->port
 	  . '&user=simple&password=opensesame&application_name=it%27s');
 
+
+# What the user set to nothing is not to be taken from the environment by some
+# of the sessions: all of them would fail with these options.
+{
+	local $ENV{PGOPTIONS} = '-c no_such_setting=1';
+	refused_ok(qr/no_such_setting/, 'PGOPTIONS', '-j2', @server, 'options');
+	accepted_ok('options of a connection string, set to nothing', '-j2', '-d',
+		$node->connstr('options') . " options=''");
+}
+
 # Who looks at the process list sees the password in the command line the user
 # typed, but must not see it in pg_dump's; with PGPASSWORD, nowhere.  The pg_dump
 # of this test looks itself, when the workers' leader waits for it.
@@ -89,6 +99,75 @@ SH
 		'-j2', '-U', 'simple', @server, 'options');
 	like(slurp_file("$seen.all"), qr/pg_pardump.*-U simple/, 'all command lines are seen');
 	unlike(slurp_file("$seen.all"), qr/opensesame/, 'and none has the password');
+}
+
+# The same for the pass phrase of a client's key, for which there is no
+# environment variable.  Without a terminal nobody can be asked for it.
+my $ssl = new_path('ssl');
+mkdir $ssl, 0700 or die "could not create \"$ssl\": $!";
+foreach my $side ([ 'server', '-nodes' ], [ 'simple', '-passout', 'pass:open sesame' ])
+{
+	my ($name, @key) = @$side;
+	command_ok([ 'openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt',
+			'ec_paramgen_curve:prime256v1', '-days', 2, '-subj', "/CN=$name",
+			'-keyout', "$ssl/$name.key", '-out', "$ssl/$name.crt", @key ],
+		"openssl makes the key of $name");
+	chmod 0600, "$ssl/$name.key" or die "could not change mode: $!";
+}
+like(slurp_file("$ssl/simple.key"), qr/ENCRYPTED/, 'the client\'s key is encrypted');
+append_to_file($node->data_dir . '/pg_hba.conf', <<'HBA');
+hostssl all simple 127.0.0.1/32 cert
+HBA
+$node->append_conf('postgresql.conf', <<"CONF");
+listen_addresses = '127.0.0.1'
+ssl = on
+ssl_cert_file = '$ssl/server.crt'
+ssl_key_file = '$ssl/server.key'
+ssl_ca_file = '$ssl/simple.crt'
+CONF
+$node->restart;
+
+# Dumps, and returns the command line of pg_dump and all that was seen.
+sub dump_by_key_ok
+{
+	my ($what, $connstr) = @_;
+	unlink "$seen.own", "$seen.all";
+	my $dir = new_path('key');
+	my ($rc, undef, $err) = run_program('setsid', '--wait', 'pg_pardump', '-v',
+		'-j2', '--max-table-segment-pages=1', '-f', $dir, '--pg-dump', $looking,
+		'-d', $connstr);
+	ok($rc == 0 && -f "$dir/toc.dat", "$what: an archive") or diag($err);
+	unlike($err, qr/open sesame/, "$what: nothing of it in the output of -v");
+	return map { -f "$seen.$_" ? slurp_file("$seen.$_") : '' } qw(own all);
+}
+my %by_key = (
+	host => '127.0.0.1',
+	port => $node->port,
+	dbname => 'options',
+	user => 'simple',
+	sslmode => 'require',
+	sslcert => "$ssl/simple.crt",
+	sslkey => "$ssl/simple.key");
+refused_ok(qr/private key file/, 'an encrypted key and a wrong pass phrase', '-d',
+	join(' ', map { "$_='$by_key{$_}'" } sort keys %by_key) . " sslpassword='x'");
+$by_key{sslpassword} = 'open sesame';
+{
+	my $what = 'sslpassword in a connection string';
+	my ($own) = dump_by_key_ok($what,
+		join ' ', map { "$_='$by_key{$_}'" } sort keys %by_key);
+	like($own, qr/looking_pg_dump.*sslkey=/, "$what: pg_dump's command line is seen");
+	unlike($own, qr/open sesame/, "$what: and has it not");
+}
+{
+	my $what = 'sslpassword of a service';
+	local $ENV{PGSERVICEFILE} = text_file('service',
+		join '', "[by_key]\n", map { "$_=$by_key{$_}\n" } sort keys %by_key);
+	my (undef, $all) = dump_by_key_ok($what, 'service=by_key');
+	like($all, qr/pg_pardump.*service=by_key/, "$what: all command lines are seen");
+	unlike($all, qr/open sesame/, "$what: and none has it");
+
+	local $ENV{PGSERVICE} = 'by_key';
+	dump_by_key_ok("$what of the environment", 'dbname=options');
 }
 
 # -W asks on the terminal, once, though three sessions are opened and pg_dump
