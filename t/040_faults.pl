@@ -124,6 +124,30 @@ foreach my $fault (
 	open_gate();
 }
 
+# ---- what whoever started it ignores
+
+{
+	my $dump = stuck_dump(with => ['nohup']);
+	kill HUP => -$dump->{pid};
+	open_gate();
+	is(end_dump($dump), 0, 'SIGHUP for all with nohup: exit code');
+	is($dump->{err}, '', 'SIGHUP for all with nohup: nothing is said');
+	ok(-f "$dump->{dir}/toc.dat", 'SIGHUP for all with nohup: an archive');
+
+	$dump = stuck_dump(with => ['nohup']);
+	kill HUP => -$dump->{pid};
+	kill INT => $dump->{pid};
+	dump_failed_ok($node, $dump, 'SIGINT after SIGHUP with nohup', $user);
+	open_gate();
+}
+{
+	my $dump = start_dump($connstr,
+		with => [ 'perl', '-e', '$SIG{CHLD} = "IGNORE"; exec @ARGV or die' ], @options);
+	is(end_dump($dump), 0, 'SIGCHLD ignored: exit code');
+	is($dump->{err}, '', 'SIGCHLD ignored: nothing is said');
+	ok(-f "$dump->{dir}/toc.dat", 'SIGCHLD ignored: an archive');
+}
+
 {
 	my $dump = stuck_dump();
 	kill KILL => $dump->{pid};
@@ -171,6 +195,13 @@ foreach my $fault (
 	$do->($dump);
 	dump_failed_ok($node, $dump, $what, $message);
 	$holder->('ROLLBACK');
+}
+{
+	my $dump = dump_in_pg_dump(with => ['nohup']);
+	kill HUP => -$dump->{pid};
+	$holder->('ROLLBACK');
+	is(end_dump($dump), 0, 'SIGHUP for all with nohup while pg_dump waits: exit code');
+	is($dump->{err}, '', 'SIGHUP for all with nohup while pg_dump waits: nothing is said');
 }
 {
 	my $dump = dump_in_pg_dump();

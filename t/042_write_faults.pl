@@ -9,9 +9,10 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok
-  nothing_remains_ok);
+  nothing_remains_ok wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   codecs);
+use Pardump::Command qw(fake_pg_dump accepted_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -71,6 +72,34 @@ dump_failed_ok($node, start_dump($connstr, @small_disk, '-n', 'b', '-j2'),
 	is($rc, 1, 'a full disk, and a directory that was there');
 	ok(-d $dir, 'it stays');
 	is(join(' ', map { s/.*\///r } glob "$dir/*"), '', 'and is empty');
+}
+
+# Two runs into one directory, the second while the first has not written a row:
+# the first gets it, also if it was there before, and loses nothing to the
+# second's clean-up.
+foreach my $there (0, 1)
+{
+	my $what = 'two runs, ' . ($there ? 'an empty' : 'no') . ' directory';
+	my ($ready, $gate) = (new_path('ready'), new_path('gate'));
+	my $waiting = fake_pg_dump('waiting_pg_dump',
+		"touch '$ready'; while [ ! -e '$gate' ]; do sleep 0.05; done; exec \"\$PG_DUMP\" \"\$@\"");
+	my $dir = new_path('shared');
+	mkdir $dir or die "could not create \"$dir\": $!" if $there;
+	my @options = ('-j2', '-Z0', '--max-table-segment-pages=50', '-n', 'a');
+	my $first = start_dump($connstr, dir => $dir, @options, '--pg-dump', $waiting);
+	wait_until('the first waits', sub { $first->{h}->pump_nb; -e $ready });
+	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '-f', $dir, @options);
+	is($rc, 1, "$what: the second fails");
+	like($err, qr/"\Q$dir\E" exists but is not empty/, "$what: and says why");
+	append_to_file($gate, '');
+	is(end_dump($first), 0, "$what: the first does not");
+	is($first->{err}, '', "$what: and says nothing");
+	# lines of rows, in their order
+	my ($got, $want) = map {
+		my (undef, $out) = run_program('pg_restore', '-a', '-f', '-', $_);
+		join "\n", grep { /^[0-9a-f]{64}$/ } split /\n/, $out;
+	} ($dir, accepted_ok("$what: undisturbed", '-d', $connstr, @options));
+	ok($got eq $want && length $got == 30000 * 65 - 1, "$what: its archive is whole");
 }
 
 # What only the superuser may ignore, and PostgreSQL does not run as root.

@@ -26,14 +26,20 @@ my $grace = 10;
 
 # start_dump($db_connstr, options...) runs pg_pardump in a process group of its
 # own, as a shell runs a command.  Returns a hash with its directory and its
-# process id.  with => [...] before the options puts a command in front.
+# process id.  Before the options, with => [...] puts a command in front, and
+# dir => ... names the directory, else a new one.
 sub start_dump
 {
 	my ($connstr, @options) = @_;
 	my @front = ('setsid');
-	push @front, @{ (splice @options, 0, 2)[1] }
-	  if @options && $options[0] eq 'with';
-	my %dump = (dir => new_path('dump'), out => '', err => '');
+	my %dump = (out => '', err => '');
+	while (@options && $options[0] =~ /^(with|dir)$/)
+	{
+		my ($key, $value) = splice @options, 0, 2;
+		push @front, @$value if $key eq 'with';
+		$dump{dir} = $value if $key eq 'dir';
+	}
+	$dump{dir} //= new_path('dump');
 	my @cmd = (@front, 'pg_pardump', '-f', $dump{dir}, '--no-sync', '-d',
 		$connstr, @options);
 	note("starting: @cmd");
