@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
@@ -75,6 +76,7 @@ append_long_string(JsonbWriter *writer, const char *string, Size len)
 		Size		piece = Min(len, ESCAPE_PIECE);
 		char	   *to = text_buffer_reserve(out, JSON_ESCAPED_SIZE(piece));
 
+		CHECK_FOR_INTERRUPTS();
 		text_buffer_commit(out, copy_escaping(to, string, piece, ESCAPE_JSON));
 		string += piece;
 		len -= piece;

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "escape.h"
@@ -70,6 +71,7 @@ append_plain(TextBuffer *out, const char *string, Size len)
 		len = strnlen(string, len);
 		for (; len > ESCAPE_PIECE; string += ESCAPE_PIECE, len -= ESCAPE_PIECE)
 		{
+			CHECK_FOR_INTERRUPTS(); /* there may be a gigabyte of it */
 			to = text_buffer_reserve(out, COPY_ESCAPED_SIZE(ESCAPE_PIECE));
 			to = copy_escaping(to, string, ESCAPE_PIECE, ESCAPE_COPY);
 			text_buffer_commit(out, to);
