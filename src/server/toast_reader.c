@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "pglz_decode.h"
 #include "server_compat.h"
 #include "toast_reader.h"
 
@@ -85,7 +86,8 @@ toast_reader_new(Relation rel)
 static struct varlena *
 value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
 {
-	if (size > MaxAllocSize)
+	/* buffers are larger by their slack than the values they hold */
+	if (size > MaxAllocSize + PGLZ_SLACK)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg_internal("invalid size of a value in table \"%s\"",
@@ -96,7 +98,7 @@ value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
 			pfree(buf->value);
 		buf->value = NULL;
 		buf->size = Max(size, 8192);
-		buf->value = MemoryContextAlloc(reader->context, buf->size);
+		buf->value = MemoryContextAllocHuge(reader->context, buf->size);
 	}
 	return buf->value;
 }
@@ -244,9 +246,19 @@ decompress_pglz(ToastReader *reader, const struct varlena *compressed)
 {
 	int32		raw_bytes = (int32) VARDATA_COMPRESSED_GET_EXTSIZE(compressed);
 	struct varlena *result = value_buffer_reserve(reader, &reader->plain,
-												  (Size) raw_bytes + VARHDRSZ);
+												  (Size) raw_bytes + VARHDRSZ +
+												  PGLZ_SLACK);
 	int32		len;
 
+	if (pglz_decode((const char *) compressed + VARHDRSZ_COMPRESSED,
+					VARSIZE(compressed) - VARHDRSZ_COMPRESSED,
+					VARDATA(result), raw_bytes))
+	{
+		SET_VARSIZE(result, raw_bytes + VARHDRSZ);
+		return result;
+	}
+
+	/* has something to say about damaged data */
 	len = pglz_decompress((const char *) compressed + VARHDRSZ_COMPRESSED,
 						  VARSIZE(compressed) - VARHDRSZ_COMPRESSED,
 						  VARDATA(result), raw_bytes, true);
