@@ -40,6 +40,12 @@ PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# Up to 15 a module shows all its functions to modules loaded later: ours call
+# ours, whatever another extension calls its own.
+ifeq ($(PORTNAME), linux)
+SHLIB_LINK += -Wl,-Bsymbolic
+endif
+
 # A missing include is only a warning to C, and a load error to the server.
 override CFLAGS += -Werror=implicit-function-declaration
 
