@@ -198,12 +198,14 @@ name_array(PGconn *conn, const DumpTables *tables)
  */
 static const char measure_query[] =
 "SELECT pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid,"
-" pg_catalog.pg_relation_size(t.oid), pg_catalog.pg_table_size(t.oid),"
-" (SELECT c.relfilenode OPERATOR(pg_catalog.<>) pg_catalog.pg_relation_filenode(c.oid)"
-" FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) t.oid)"
+" pg_catalog.pg_relation_size(t.oid),"
+" CASE WHEN c.reltoastrelid OPERATOR(pg_catalog.<>) 0"
+" THEN pg_catalog.pg_relation_size(c.reltoastrelid) END,"
+" c.relfilenode OPERATOR(pg_catalog.<>) pg_catalog.pg_relation_filenode(c.oid)"
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
 " pg_catalog.unnest($2::pg_catalog.text[]))"
 " WITH ORDINALITY t (oid, name, no)"
+" LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
 " ORDER BY t.no";
 
 static void
@@ -235,7 +237,9 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 			pg_log_warning_hint("If that was by TRUNCATE or ALTER TABLE, its rows of before are not in the dump: run it again.");
 		}
 		table->heap_bytes = strtoull(PQgetvalue(res, i, 1), NULL, 10);
-		table->total_bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
+		/* without TOAST, or with one replaced since the snapshot: "" */
+		table->total_bytes = table->heap_bytes +
+			strtoull(PQgetvalue(res, i, 2), NULL, 10);
 		table->heap_blocks = (BlockNumber) (table->heap_bytes /
 											tables->block_bytes);
 	}

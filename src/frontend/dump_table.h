@@ -24,7 +24,7 @@ typedef struct DumpTable
 	char	   *condition;		/* WHERE clause of an extension's
 								 * configuration table, or NULL */
 	uint64		heap_bytes;		/* main fork */
-	uint64		total_bytes;	/* with TOAST, maps */
+	uint64		total_bytes;	/* with TOAST */
 	BlockNumber heap_blocks;
 } DumpTable;
 
