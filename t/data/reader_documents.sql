@@ -88,6 +88,14 @@ INSERT INTO kinds VALUES
 	('regclass', '{pg_class,pg_proc}'), ('regtype', '{integer,"character varying"}'), ('tid', '{"(0,1)"}'),
 	('int2vector', '{"1 2",""}'), ('oidvector', '{"1 4294967295"}');
 
+-- only a server built with libxml takes a value of this type
+DO $$
+BEGIN
+	PERFORM '<a/>'::xml;
+EXCEPTION WHEN feature_not_supported THEN
+	DELETE FROM reader_documents.kinds WHERE name = 'xml';
+END $$;
+
 CREATE FUNCTION quoted(t text) RETURNS text LANGUAGE sql IMMUTABLE AS
 	'SELECT CASE WHEN t IS NULL THEN ''NULL''
 		ELSE ''"'' || replace(replace(t, ''\'', ''\\''), ''"'', ''\"'') || ''"'' END';

@@ -130,9 +130,15 @@ CREATE TABLE labels AS
 		ARRAY[left(l::text, 5)]::shorter_text[] AS sa
 	FROM unnest(enum_range(NULL::label)) l;
 
-INSERT INTO ascii (x) VALUES ('<a>b</a>'), ('<?xml version="1.0"?><a/>'),
-	('<?xml version="1.1" encoding="LATIN1" standalone="yes"?><a/>'),
-	('<?xml version="1.0" standalone="no"?><!DOCTYPE a><a>\	</a>'), ('text');
+-- only a server built with libxml takes a value of this type
+DO $$
+BEGIN
+	INSERT INTO reader_strings.ascii (x) VALUES ('<a>b</a>'), ('<?xml version="1.0"?><a/>'),
+		('<?xml version="1.1" encoding="LATIN1" standalone="yes"?><a/>'),
+		('<?xml version="1.0" standalone="no"?><!DOCTYPE a><a>\	</a>'), ('text');
+EXCEPTION WHEN feature_not_supported THEN
+	RAISE NOTICE 'server without xml';
+END $$;
 
 RESET client_encoding;
 RESET search_path;
