@@ -25,7 +25,7 @@ struct ArchiveDir
 	bool		made;			/* by us, not found empty */
 	char	   *temp_path;		/* of toc.dat.tmp, which claims the directory */
 	Sink	   *toc;			/* open on it from the beginning */
-	DIR		   *listing;		/* open, lest no descriptor is left to clean up */
+	DIR		   *listing;		/* open, lest no descriptor be left */
 };
 
 /* Names of our files: toc.dat.tmp, blobs*.toc, blob_N.dat*, N.dat*. */

@@ -135,16 +135,15 @@ append_split_table(Layout *layout, const TocEntry *data_entry,
 
 	for (int i = 0; i < n_files; i++)
 	{
-		int			reserved = layout->reserved_id[table_id];
+		int			deps[2];
+		int			n_deps = 0;
 
 		if (!table_is_in_archive && i > 0)
-			append_chunk(layout, data_entry, &files[i],
-						 (int[]) {files[i - 1].dump_id, table_id}, 2);
+			deps[n_deps++] = files[i - 1].dump_id;
 		else if (table_is_in_archive && &files[i] == biggest)
-			append_chunk(layout, data_entry, &files[i],
-						 (int[]) {reserved, table_id}, 2);
-		else
-			append_chunk(layout, data_entry, &files[i], &table_id, 1);
+			deps[n_deps++] = layout->reserved_id[table_id];
+		deps[n_deps++] = table_id;
+		append_chunk(layout, data_entry, &files[i], deps, n_deps);
 	}
 	append_barrier(layout, data_entry, files, n_files);
 }

@@ -29,10 +29,12 @@ typedef struct Planner
 	int			space;			/* files allocated */
 } Planner;
 
-static void
-add_file(Planner *planner, DataFile file)
+/* A file of a table, to be filled in; valid up to the next call. */
+static DataFile *
+add_file(Planner *planner, int table)
 {
 	ChunkPlan  *plan = planner->plan;
+	DataFile   *file;
 
 	if (plan->n_files == planner->space)
 	{
@@ -40,19 +42,20 @@ add_file(Planner *planner, DataFile file)
 		plan->files = pg_realloc(plan->files,
 								 planner->space * sizeof(DataFile));
 	}
-	plan->files[plan->n_files++] = file;
+	file = &plan->files[plan->n_files++];
+	memset(file, 0, sizeof(DataFile));
+	file->table = table;
+	return file;
 }
 
 static void
 add_whole_table(Planner *planner, int table)
 {
-	add_file(planner, (DataFile)
-			 {
-				 .table = table,
-				 .n_chunks = 1,
-				 .end_block = InvalidBlockNumber,
-				 .est_bytes = planner->tables->tables[table].total_bytes
-			 });
+	DataFile   *file = add_file(planner, table);
+
+	file->n_chunks = 1;
+	file->end_block = InvalidBlockNumber;
+	file->est_bytes = planner->tables->tables[table].total_bytes;
 }
 
 /*
@@ -85,14 +88,11 @@ add_equal_chunks(Planner *planner, int table, BlockNumber chunk_blocks)
 	for (uint64 block = 0; block < t->heap_blocks; block += chunk_blocks)
 	{
 		uint64		end = Min(block + chunk_blocks, t->heap_blocks);
+		DataFile   *file = add_file(planner, table);
 
-		add_file(planner, (DataFile)
-				 {
-					 .table = table,
-					 .start_block = (BlockNumber) block,
-					 .end_block = (BlockNumber) end,
-					 .est_bytes = (uint64) ((end - block) * bytes_per_block)
-				 });
+		file->start_block = (BlockNumber) block;
+		file->end_block = (BlockNumber) end;
+		file->est_bytes = (uint64) ((end - block) * bytes_per_block);
 	}
 	finish_table(planner, first_file);
 }
@@ -114,6 +114,15 @@ check_cover(const Planner *planner, int table, int first_file)
 					 next_block, planner->tables->tables[table].name);
 		next_block = file->end_block;
 	}
+}
+
+/* A block number of a result; NULL is none. */
+static BlockNumber
+block_number(const PGresult *res, int row, int column)
+{
+	if (PQgetisnull(res, row, column))
+		return InvalidBlockNumber;
+	return (BlockNumber) strtoul(PQgetvalue(res, row, column), NULL, 10);
 }
 
 /* Chunks of equal bytes to dump, by the extension. */
@@ -139,14 +148,13 @@ add_planned_chunks(Planner *planner, int table)
 		pg_fatal("the server plans no chunks for table %s",
 				 planner->tables->tables[table].name);
 	for (int i = 0; i < PQntuples(res); i++)
-		add_file(planner, (DataFile)
-				 {
-					 .table = table,
-					 .start_block = (BlockNumber) strtoul(PQgetvalue(res, i, 0), NULL, 10),
-					 .end_block = PQgetisnull(res, i, 1) ? InvalidBlockNumber
-					 : (BlockNumber) strtoul(PQgetvalue(res, i, 1), NULL, 10),
-					 .est_bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10)
-				 });
+	{
+		DataFile   *file = add_file(planner, table);
+
+		file->start_block = block_number(res, i, 0);
+		file->end_block = block_number(res, i, 1);
+		file->est_bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
+	}
 	PQclear(res);
 	free(sql);
 	check_cover(planner, table, first_file);

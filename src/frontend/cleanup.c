@@ -26,19 +26,18 @@
 #define END_CHILDREN_LOOK_MS 5
 
 /* Signal handlers and exit callbacks have no argument: this is theirs. */
-static struct
+typedef struct ProcessState
 {
-	struct
-	{
-		CleanupCallback callback;
-		void	   *arg;
-	}			stack[MAX_CALLBACKS];
+	CleanupCallback callbacks[MAX_CALLBACKS];
+	void	   *args[MAX_CALLBACKS];
 	int			depth;
 	pid_t		owner;			/* the process that registered them */
 	PGcancel   *volatile cancel;
 	volatile sig_atomic_t signal_number;
 	sigset_t	mask;			/* as it was before signals were held back */
-} state;
+} ProcessState;
+
+static ProcessState state;
 
 static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -50,7 +49,7 @@ run_stack(void)
 	while (state.depth > 0)
 	{
 		state.depth--;
-		state.stack[state.depth].callback(state.stack[state.depth].arg);
+		state.callbacks[state.depth] (state.args[state.depth]);
 	}
 }
 
@@ -63,8 +62,8 @@ cleanup_push(CleanupCallback callback, void *arg)
 		atexit(run_stack);
 	}
 	Assert(state.depth < MAX_CALLBACKS);
-	state.stack[state.depth].callback = callback;
-	state.stack[state.depth].arg = arg;
+	state.callbacks[state.depth] = callback;
+	state.args[state.depth] = arg;
 	state.depth++;
 }
 

@@ -36,6 +36,18 @@ compare_jobs(const void *a, const void *b)
 	return j1->first < j2->first ? -1 : j1->first > j2->first;
 }
 
+static Job *
+add_job(JobQueue *queue, JobKind kind, int first)
+{
+	Job		   *job = &queue->jobs[queue->n_jobs++];
+
+	job->kind = kind;
+	job->first = first;
+	job->n = 0;
+	job->est_bytes = 0;
+	return job;
+}
+
 static void
 add_data_files(JobQueue *queue, const ChunkPlan *plan)
 {
@@ -51,10 +63,7 @@ add_data_files(JobQueue *queue, const ChunkPlan *plan)
 
 		if (batch == NULL || batch->n == BATCH_FILES ||
 			batch->est_bytes + bytes > BATCH_BYTES)
-		{
-			batch = &queue->jobs[queue->n_jobs++];
-			*batch = (Job) {.kind = JOB_DATA_FILES,.first = i};
-		}
+			batch = add_job(queue, JOB_DATA_FILES, i);
 		batch->n++;
 		batch->est_bytes += bytes;
 	}
@@ -68,14 +77,13 @@ add_large_objects(JobQueue *queue, const LargeObjects *objects)
 	for (int i = 0; i < objects->n_groups; i++)
 		total += objects->groups[i].n_oids;
 	for (int i = 0; i < objects->n_groups; i++)
-		queue->jobs[queue->n_jobs++] = (Job)
-		{
-			.kind = JOB_LARGE_OBJECTS,
-			.first = i,
-			.n = 1,
-			.est_bytes = (uint64) ((double) objects->est_bytes *
-								   objects->groups[i].n_oids / total)
-		};
+	{
+		Job		   *job = add_job(queue, JOB_LARGE_OBJECTS, i);
+
+		job->n = 1;
+		job->est_bytes = (uint64) ((double) objects->est_bytes *
+								   objects->groups[i].n_oids / total);
+	}
 }
 
 JobQueue *

@@ -280,6 +280,14 @@ serve(WorkerPool *pool, Worker *worker)
 }
 
 static void
+listen_to(struct pollfd *slot, int fd)
+{
+	slot->fd = fd;
+	slot->events = POLLIN;
+	slot->revents = 0;
+}
+
+static void
 wait_and_serve(WorkerPool *pool)
 {
 	int			n_fds = pool->n_workers * 2 + 1;
@@ -290,10 +298,10 @@ wait_and_serve(WorkerPool *pool)
 		Worker	   *worker = &pool->workers[i];
 
 		/* poll() passes over negative descriptors */
-		pool->fds[i * 2] = (struct pollfd) {.fd = worker->socket,.events = POLLIN};
-		pool->fds[i * 2 + 1] = (struct pollfd) {.fd = worker->err_fd,.events = POLLIN};
+		listen_to(&pool->fds[i * 2], worker->socket);
+		listen_to(&pool->fds[i * 2 + 1], worker->err_fd);
 	}
-	pool->fds[n_fds - 1] = (struct pollfd) {.fd = pool->task->watch_fd,.events = POLLIN};
+	listen_to(&pool->fds[n_fds - 1], pool->task->watch_fd);
 
 	ready = poll(pool->fds, n_fds, HOLD_BACK_MS);
 	cleanup_check_interrupt();
