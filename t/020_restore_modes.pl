@@ -194,6 +194,11 @@ sql($node, 'tree', q{
 	INSERT INTO tree SELECT i, CASE WHEN i < 5000 THEN 5001 - i END, 'leaf' || i
 		FROM generate_series(1, 5000) i;
 	CREATE TABLE forest (id int PRIMARY KEY, t text);
+	CREATE TABLE wood (id int PRIMARY KEY, parent int REFERENCES wood, t text)
+		PARTITION BY RANGE (id);
+	CREATE TABLE wood_1 PARTITION OF wood FOR VALUES FROM (0) TO (10000);
+	INSERT INTO wood SELECT i, CASE WHEN i < 5000 THEN 5001 - i END, 'leaf' || i
+		FROM generate_series(1, 5000) i;
 	INSERT INTO forest SELECT i, 'tree' || i FROM generate_series(1, 5000) i});
 my $tree = fingerprint($node, 'tree');
 my $tree_dir = dump_ok($node, 'tree', 'tree', 'pg_pardump', @small_chunks, '-Z0');
@@ -208,6 +213,7 @@ foreach my $only ('--data-only', '--section=data')
 	like($err, qr/table public\.tree is dumped whole: it has a foreign key to itself/,
 		"$what: -v says why");
 	is(chunks_of($dir, 'tree'), 0, "$what: no chunks");
+	is(chunks_of($dir, 'wood_1'), 0, "$what: no chunks of a partition either");
 	cmp_ok(chunks_of($dir, 'forest'), '>', 1, "$what: chunks of the other table");
 	foreach my $jobs ('-j4', '-j1')
 	{

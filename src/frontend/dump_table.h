@@ -17,7 +17,8 @@ typedef struct DumpTable
 	char		relkind;
 	bool		is_heap;		/* stored by the heap access method */
 	bool		row_security;	/* policies apply to the current user */
-	bool		references_itself;	/* by a foreign key */
+	bool		references_itself;	/* by a foreign key, or the partitioned
+									 * table it is part of */
 	bool		has_definition; /* the archive creates the table */
 	char	   *name;			/* qualified and quoted */
 	char	   *columns;		/* quoted, comma separated; "" for none */
