@@ -99,6 +99,19 @@ CREATE TABLE long_rows AS
 	FROM (SELECT i, random_text((SELECT chars FROM alphabets ORDER BY name DESC LIMIT 1), 99 + i) AS part
 		FROM generate_series(1, 6) i) r;
 
+-- compressed: repeats of every short period, and what breaks them, at every
+-- place
+CREATE TABLE compressed AS
+	SELECT repeat(substr(noise, 1, period), 1 + 3000 / period)
+			|| left(noise, mod(period, 9)) || repeat(substr(noise, period, 5), mod(period * 7, 300)) AS t
+	FROM generate_series(1, 80) period, LATERAL (SELECT string_agg(md5((period * i)::text), '') AS noise
+		FROM generate_series(1, 5) i) r;
+INSERT INTO compressed
+	SELECT string_agg(CASE WHEN random() < rate THEN repeat(chr(97 + (random() * 25)::int), (random() * 40)::int)
+		ELSE 'the quick brown fox ' END, '')
+	FROM generate_series(1, 40) row, LATERAL (SELECT row / 41.0 AS rate) r, generate_series(1, 100 * row) i
+	GROUP BY row;
+
 CREATE TABLE octets (b bytea);
 INSERT INTO octets
 	SELECT coalesce((SELECT string_agg(set_byte('\x00', 0, floor(random() * 256)::int), '')
