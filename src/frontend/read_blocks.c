@@ -19,6 +19,9 @@
 #define SIGNATURE "PGCOPY\n\377\r\n\0"
 #define SIGNATURE_BYTES 11
 
+/* Lines in so many bytes can be counted in one byte. */
+#define COUNT_BYTES 128
+
 typedef enum ReaderState
 {
 	READ_HEAD,					/* signature, flags, length of extension */
@@ -70,12 +73,24 @@ unexpected(void)
 	pg_fatal("unexpected data from the server while reading blocks of rows");
 }
 
-/* A newline in COPY text is the end of a row: in values it is escaped. */
+/*
+ * A newline in COPY text is the end of a row: in values it is escaped.  Lines
+ * are counted in pieces of a fixed size, which compilers turn into vector
+ * instructions.
+ */
 static uint64
 count_lines(const char *data, size_t len)
 {
 	uint64		lines = 0;
 
+	for (; len >= COUNT_BYTES; data += COUNT_BYTES, len -= COUNT_BYTES)
+	{
+		uint8		in_piece = 0;
+
+		for (int i = 0; i < COUNT_BYTES; i++)
+			in_piece += data[i] == '\n';
+		lines += in_piece;
+	}
 	for (size_t i = 0; i < len; i++)
 		lines += data[i] == '\n';
 	return lines;
