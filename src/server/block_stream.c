@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * block_stream.c
- *	  Reads a range of blocks ahead, through a bulk-read ring.
+ *	  Reads a range of blocks through a bulk-read ring.
  *
  * Since 17 the server's own read streams do this, with vectored and, since 18,
- * asynchronous reads (src/backend/storage/aio/read_stream.c); before, single
- * blocks are announced to the kernel some way ahead.
+ * asynchronous reads (src/backend/storage/aio/read_stream.c); before, the
+ * kernel sees sequential reads and reads ahead, as for a sequential scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,9 +17,6 @@
 #include "block_stream.h"
 #include "server_compat.h"
 
-/* Without read streams: how far ahead blocks are announced. */
-#define PREFETCH_BLOCKS 32
-
 struct BlockStream
 {
 	Relation	rel;			/* borrowed */
@@ -28,8 +25,6 @@ struct BlockStream
 	BlockNumber end;
 #ifdef PARDUMP_READ_STREAMS
 	ReadStream *stream;
-#else
-	BlockNumber prefetched;		/* announced up to here */
 #endif
 };
 
@@ -57,8 +52,6 @@ block_stream_new(Relation rel, BlockNumber start, BlockNumber end)
 												blocks->ring, rel,
 												MAIN_FORKNUM, next_block,
 												blocks, 0);
-#else
-	blocks->prefetched = start;
 #endif
 	return blocks;
 }
@@ -72,15 +65,6 @@ block_stream_next(BlockStream *blocks)
 	if (blocks->next >= blocks->end)
 		return InvalidBuffer;
 
-	/* by halves, as a call for every block costs more than it gives */
-	if (blocks->prefetched - blocks->next < PREFETCH_BLOCKS / 2)
-	{
-		BlockNumber goal = Min((uint64) blocks->next + PREFETCH_BLOCKS,
-							   blocks->end);
-
-		for (; blocks->prefetched < goal; blocks->prefetched++)
-			PrefetchBuffer(blocks->rel, MAIN_FORKNUM, blocks->prefetched);
-	}
 	return ReadBufferExtended(blocks->rel, MAIN_FORKNUM, blocks->next++,
 							  RBM_NORMAL, blocks->ring);
 #endif

@@ -2,7 +2,7 @@
  *
  * block_stream.h
  *	  The buffers of a range of a relation's blocks, one after the other, read
- *	  ahead, through a ring that keeps the rest of the buffer cache in place.
+ *	  through a ring that keeps the rest of the buffer cache in place.
  *
  *-------------------------------------------------------------------------
  */
