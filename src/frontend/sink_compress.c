@@ -11,9 +11,16 @@
 typedef struct CompressSink
 {
 	Sink		base;
+	CompressSpec spec;
 	BlockCompressor *compressor;
 	void	   *out;
 } CompressSink;
+
+/*
+ * A process writes many files, most of them small, with one method: what the
+ * last one used waits here for the next.
+ */
+static CompressSink *spare;
 
 static void
 compress(CompressSink *sink, const void *data, size_t len, bool last)
@@ -47,6 +54,12 @@ sink_compress_free(Sink *sink)
 	CompressSink *compress_sink = (CompressSink *) sink;
 
 	sink_free(sink->next);
+	if (spare == NULL)
+	{
+		block_compressor_reset(compress_sink->compressor);
+		spare = compress_sink;
+		return;
+	}
 	block_compressor_free(compress_sink->compressor);
 	free(compress_sink->out);
 	free(compress_sink);
@@ -61,8 +74,18 @@ static const SinkOps sink_compress_ops = {
 Sink *
 sink_compress_new(Sink *next, const CompressSpec *spec)
 {
-	CompressSink *sink = pg_malloc0(sizeof(CompressSink));
+	CompressSink *sink;
 
+	if (spare && compress_spec_equal(spec, &spare->spec))
+	{
+		sink = spare;
+		spare = NULL;
+		sink->base.next = next;
+		sink->base.bytes_in = 0;
+		return &sink->base;
+	}
+
+	sink = pg_malloc0(sizeof(CompressSink));
 	sink->base.ops = &sink_compress_ops;
 	sink->base.next = next;
 	sink->compressor = block_compressor_new(spec);
@@ -70,5 +93,6 @@ sink_compress_new(Sink *next, const CompressSpec *spec)
 		pg_fatal("could not initialize compression with \"%s\"",
 				 compress_method_name(spec->method));
 	sink->out = pg_malloc(block_compressor_out_bytes(sink->compressor));
+	sink->spec = *spec;
 	return &sink->base;
 }

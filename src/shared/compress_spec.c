@@ -201,6 +201,13 @@ compress_spec_print(const CompressSpec *spec, char *buf, size_t size)
 		snprintf(buf, size, "%s:%d", methods[spec->method].name, spec->level);
 }
 
+bool
+compress_spec_equal(const CompressSpec *a, const CompressSpec *b)
+{
+	return a->method == b->method && a->level == b->level &&
+		a->long_distance == b->long_distance && a->workers == b->workers;
+}
+
 CompressSpec
 compress_spec_default(int pg_dump_major)
 {

@@ -45,6 +45,9 @@ extern bool compress_spec_parse(const char *arg, CompressSpec *spec,
 extern void compress_spec_print(const CompressSpec *spec, char *buf,
 								size_t size);
 
+/* Do both ask for the same? */
+extern bool compress_spec_equal(const CompressSpec *a, const CompressSpec *b);
+
 /*
  * The default for archives that the pg_restore of this major reads: zstd
  * level 1 from 16 on, gzip level 1 before.
