@@ -82,6 +82,7 @@ make_root()
 	# debootstrap of an older release does not know a newer one, which is
 	# made as the development release is.
 	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
+	[ -n "$mirror" ] || die "apt is set up for no Debian archive; name one by MIRROR"
 	log "making a root of Debian $suite in \"$root\""
 	if ! run_isolated debootstrap --variant=minbase --merged-usr "$suite" "$new" "$mirror" "$script" \
 		>"$ROOTS/.log.$$" 2>&1; then
@@ -166,7 +167,6 @@ suite=$1
 shift
 root=$ROOTS/$suite
 mirror=${MIRROR:-$(system_mirror)}
-mirror=${mirror:-http://deb.debian.org/debian}
 ISOLATED=
 trap end_isolated EXIT
 trap 'exit 129' HUP
