@@ -10,11 +10,9 @@
  */
 #include "fe_compat.h"
 
-#include "getopt_long.h"
-
 #include "fe_utils/option_utils.h"
 
-#include "options.h"
+#include "own_options.h"
 
 /* Long options without a short one: values above any character. */
 enum
@@ -22,17 +20,12 @@ enum
 	OPT_PASS = 1000,			/* goes to pg_dump as it is */
 	OPT_INSERTS,				/* cannot be: rows as INSERT commands */
 	OPT_BINARY_UPGRADE,			/* cannot be: for pg_upgrade only */
-	OPT_CHUNK_SIZE,
 	OPT_ENABLE_ROW_SECURITY,
 	OPT_EXTRA_FLOAT_DIGITS,
 	OPT_LOCK_WAIT_TIMEOUT,
-	OPT_NO_CHUNKS,
-	OPT_NO_EXTENSION,
 	OPT_NO_SYNC,
-	OPT_PG_DUMP,
 	OPT_QUOTE_ALL_IDENTIFIERS,
 	OPT_ROLE,
-	OPT_SEGMENT_PAGES,
 	OPT_SERIALIZABLE_DEFERRABLE,
 	OPT_SNAPSHOT,
 	OPT_SYNC_METHOD
@@ -40,8 +33,8 @@ enum
 
 static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:RsS:t:T:U:vwWxZ:";
 
-/* The union of pg_dump 14 to 19 (pg_dump.c:main), then our own. */
-static struct option long_options[] = {
+/* The union of pg_dump 14 to 19 (pg_dump.c:main). */
+static const struct option pg_dump_options[] = {
 	{"attribute-inserts", no_argument, NULL, OPT_INSERTS},
 	{"binary-upgrade", no_argument, NULL, OPT_BINARY_UPGRADE},
 	{"blobs", no_argument, NULL, 'b'},
@@ -120,12 +113,6 @@ static struct option long_options[] = {
 	{"username", required_argument, NULL, 'U'},
 	{"verbose", no_argument, NULL, 'v'},
 	{"version", no_argument, NULL, 'V'},
-
-	{"chunk-size", required_argument, NULL, OPT_CHUNK_SIZE},
-	{"max-table-segment-pages", required_argument, NULL, OPT_SEGMENT_PAGES},
-	{"no-chunks", no_argument, NULL, OPT_NO_CHUNKS},
-	{"no-extension", no_argument, NULL, OPT_NO_EXTENSION},
-	{"pg-dump", required_argument, NULL, OPT_PG_DUMP},
 	{NULL, 0, NULL, 0}
 };
 
@@ -149,53 +136,6 @@ check_format(const char *format)
 		pg_fatal("invalid output format \"%s\" specified", format);
 	pg_log_error("output format \"%s\" cannot be written in parallel", format);
 	pg_log_error_hint("Use the directory format (-Fd), or pg_dump for the others; pg_restore -f makes a plain script from a directory.");
-	exit(1);
-}
-
-/* An integer argument within limits. */
-static uint64
-parse_number(const char *arg, const char *option, uint64 min, uint64 max)
-{
-	char	   *end;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(arg, &end, 10);
-	if (end == arg || *end != '\0' || strchr(arg, '-') != NULL)
-		pg_fatal("invalid value \"%s\" for option %s", arg, option);
-	if (errno != 0 || value < min || value > max)
-		pg_fatal("%s must be in range %llu..%llu", option,
-				 (unsigned long long) min, (unsigned long long) max);
-	return value;
-}
-
-/* A size with the units of PostgreSQL's settings: B, kB, MB, GB, TB. */
-static uint64
-parse_size(const char *arg, const char *option)
-{
-	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-	char	   *end;
-	uint64		factor = 1;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(arg, &end, 10);
-	if (end == arg || errno != 0 || strchr(arg, '-') != NULL)
-		pg_fatal("invalid value \"%s\" for option %s", arg, option);
-	while (*end == ' ')
-		end++;
-	if (*end == '\0')
-		end = "B";
-	for (int i = 0; i < (int) lengthof(units); i++, factor *= 1024)
-	{
-		if (pg_strcasecmp(end, units[i]) != 0)
-			continue;
-		if (value == 0 || value > PG_INT64_MAX / factor)
-			pg_fatal("invalid value \"%s\" for option %s", arg, option);
-		return value * factor;
-	}
-	pg_log_error("invalid value \"%s\" for option %s", arg, option);
-	pg_log_error_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
 	exit(1);
 }
 
@@ -332,22 +272,6 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 			pg_log_error("option --%s is not supported", name);
 			pg_log_error_hint("It is for pg_upgrade only, which calls pg_dump itself.");
 			exit(1);
-		case OPT_CHUNK_SIZE:
-			options->chunk_bytes = parse_size(arg, "--chunk-size");
-			return;
-		case OPT_SEGMENT_PAGES:
-			options->segment_pages = (BlockNumber)
-				parse_number(arg, "--max-table-segment-pages", 1, MaxBlockNumber);
-			return;
-		case OPT_NO_CHUNKS:
-			options->no_chunks = true;
-			return;
-		case OPT_NO_EXTENSION:
-			options->no_extension = true;
-			return;
-		case OPT_PG_DUMP:
-			options->pg_dump_path = arg;
-			return;
 		case OPT_NO_SYNC:
 			options->sync_method = SYNC_NONE;
 			return;
@@ -387,16 +311,7 @@ check_options(const Options *options)
 {
 	if (options->directory == NULL || options->directory[0] == '\0')
 		pg_fatal("no output directory specified");
-	if (options->no_chunks &&
-		(options->chunk_bytes != 0 || options->segment_pages != 0))
-		pg_fatal("options %s and %s cannot be used together", "--no-chunks",
-				 options->chunk_bytes != 0 ? "--chunk-size" : "--max-table-segment-pages");
-	if (options->chunk_bytes != 0 && options->segment_pages != 0)
-		pg_fatal("options %s and %s cannot be used together",
-				 "--chunk-size", "--max-table-segment-pages");
-	if (options->no_extension && options->compress_on_server)
-		pg_fatal("options %s and %s cannot be used together",
-				 "--no-extension", "-Z/--compress=server-METHOD");
+	own_options_check(options);
 	if (options->extra_float_digits != NULL)
 	{
 		int			digits;
@@ -412,6 +327,7 @@ options_parse(int argc, char **argv)
 {
 	const char *progname = get_progname(argv[0]);
 	Options    *options = pg_malloc0(sizeof(Options));
+	struct option *long_options = own_options_append(pg_dump_options);
 	int			c;
 	int			index = -1;
 
@@ -436,7 +352,8 @@ options_parse(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, short_options,
 							long_options, &index)) != -1)
 	{
-		if (read_short_option(options, c, optarg))
+		if (own_option_read(options, c, optarg) ||
+			read_short_option(options, c, optarg))
 			continue;
 		if (c < OPT_PASS)
 			try_help(progname); /* getopt_long has said what is wrong */

@@ -8,6 +8,7 @@
 #include "fe_compat.h"
 
 #include "fe_utils/connect_utils.h"
+#include "fe_utils/simple_list.h"
 
 #include "shared/compress_spec.h"
 
@@ -33,7 +34,7 @@ typedef struct Options
 	bool		no_chunks;
 	bool		no_extension;
 	uint64		chunk_bytes;	/* 0 = by rule, see chunk_plan.h */
-	BlockNumber segment_pages;	/* 0 = not asked for */
+	uint64		segment_pages;	/* 0 = not asked for */
 
 	/* The session, as pg_dump's setup_connection() has it */
 	ConnParams	connection;

@@ -1,0 +1,158 @@
+/*
+ * own_options.c
+ *		Reads the options that pg_dump does not have, by a table of them.
+ */
+#include "fe_compat.h"
+
+#include "own_options.h"
+
+typedef enum OwnOptionKind
+{
+	OWN_FLAG,					/* bool, no argument */
+	OWN_TEXT,					/* const char *, as it was given */
+	OWN_NUMBER,					/* uint64, within the row's limits */
+	OWN_SIZE,					/* uint64, bytes; units as in settings */
+	OWN_LIST					/* SimpleStringList, may be given again */
+} OwnOptionKind;
+
+typedef struct OwnOption
+{
+	const char *name;
+	OwnOptionKind kind;
+	size_t		offset;			/* of the member in Options */
+	uint64		min;			/* of a number */
+	uint64		max;
+} OwnOption;
+
+static const OwnOption own_options[] = {
+	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
+	{"max-table-segment-pages", OWN_NUMBER, offsetof(Options, segment_pages),
+	1, MaxBlockNumber},
+	{"no-chunks", OWN_FLAG, offsetof(Options, no_chunks)},
+	{"no-extension", OWN_FLAG, offsetof(Options, no_extension)},
+	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
+};
+
+struct option *
+own_options_append(const struct option *pg_dump_options)
+{
+	struct option *all;
+	int			n = 0;
+
+	while (pg_dump_options[n].name)
+		n++;
+	/* the last one, all zero, ends the table */
+	all = pg_malloc0((n + lengthof(own_options) + 1) * sizeof(struct option));
+	memcpy(all, pg_dump_options, n * sizeof(struct option));
+	for (int i = 0; i < (int) lengthof(own_options); i++)
+	{
+		all[n + i].name = own_options[i].name;
+		all[n + i].has_arg = own_options[i].kind == OWN_FLAG ?
+			no_argument : required_argument;
+		all[n + i].val = OWN_OPTION_FIRST + i;
+	}
+	return all;
+}
+
+uint64
+parse_number(const char *arg, const char *option, uint64 min, uint64 max)
+{
+	char	   *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(arg, &end, 10);
+	if (end == arg || *end != '\0' || strchr(arg, '-') != NULL)
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	if (errno != 0 || value < min || value > max)
+		pg_fatal("%s must be in range %llu..%llu", option,
+				 (unsigned long long) min, (unsigned long long) max);
+	return value;
+}
+
+/* A size with the units of PostgreSQL's settings: B, kB, MB, GB, TB. */
+static uint64
+parse_size(const char *arg, const char *option)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+	char	   *end;
+	uint64		factor = 1;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(arg, &end, 10);
+	if (end == arg || errno != 0 || strchr(arg, '-') != NULL)
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	while (*end == ' ')
+		end++;
+	if (*end == '\0')
+		end = "B";
+	for (int i = 0; i < (int) lengthof(units); i++, factor *= 1024)
+	{
+		if (pg_strcasecmp(end, units[i]) != 0)
+			continue;
+		if (value == 0 || value > PG_INT64_MAX / factor)
+			pg_fatal("invalid value \"%s\" for option %s", arg, option);
+		return value * factor;
+	}
+	pg_log_error("invalid value \"%s\" for option %s", arg, option);
+	pg_log_error_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
+	exit(1);
+}
+
+bool
+own_option_read(Options *options, int c, const char *arg)
+{
+	const OwnOption *option;
+	char	   *member;
+	char		name[64];
+
+	if (c < OWN_OPTION_FIRST ||
+		c >= OWN_OPTION_FIRST + (int) lengthof(own_options))
+		return false;
+	option = &own_options[c - OWN_OPTION_FIRST];
+	member = (char *) options + option->offset;
+	snprintf(name, sizeof(name), "--%s", option->name);
+	switch (option->kind)
+	{
+		case OWN_FLAG:
+			*(bool *) member = true;
+			break;
+		case OWN_TEXT:
+			*(const char **) member = arg;
+			break;
+		case OWN_NUMBER:
+			*(uint64 *) member = parse_number(arg, name, option->min,
+											  option->max);
+			break;
+		case OWN_SIZE:
+			*(uint64 *) member = parse_size(arg, name);
+			break;
+		case OWN_LIST:
+			simple_string_list_append((SimpleStringList *) member, arg);
+			break;
+	}
+	return true;
+}
+
+/* Both given? */
+static void
+exclude(bool one, const char *one_name, bool other, const char *other_name)
+{
+	if (one && other)
+		pg_fatal("options %s and %s cannot be used together",
+				 one_name, other_name);
+}
+
+void
+own_options_check(const Options *options)
+{
+	exclude(options->no_chunks, "--no-chunks",
+			options->chunk_bytes != 0, "--chunk-size");
+	exclude(options->no_chunks, "--no-chunks",
+			options->segment_pages != 0, "--max-table-segment-pages");
+	exclude(options->chunk_bytes != 0, "--chunk-size",
+			options->segment_pages != 0, "--max-table-segment-pages");
+	exclude(options->no_extension, "--no-extension",
+			options->compress_on_server, "-Z/--compress=server-METHOD");
+}
