@@ -16,6 +16,12 @@
 /* Enough chunks for every worker that the last ones end together. */
 #define CHUNKS_PER_JOB 16
 
+/*
+ * COPY of a whole table starts in half the time of a query that calls the
+ * extension, 0.1 ms; the extension makes up for that from about this size.
+ */
+#define SMALL_TABLE_BYTES (128 * 1024)
+
 /* TID range scans came with 14; before, every chunk would read all. */
 #define MIN_SERVER_FOR_CHUNKS 140000
 
@@ -171,15 +177,16 @@ chunk_blocks_by_size(const Planner *planner, const DumpTable *table)
 	return (BlockNumber) ceil(table->heap_blocks / chunks);
 }
 
-/* Can the table be read by block ranges?  If not, say why with -v. */
-static bool
-can_be_split(const Planner *planner, const DumpTable *table)
+/* Why a large table cannot be read by block ranges; NULL if it can. */
+static const char *
+why_not_split(const Planner *planner, const DumpTable *table)
 {
 	const char *reason;
 
-	if (planner->options->no_chunks ||
-		PQserverVersion(planner->conn) < MIN_SERVER_FOR_CHUNKS)
-		return false;
+	if (planner->options->no_chunks)
+		return "chunks are not wanted";
+	if (PQserverVersion(planner->conn) < MIN_SERVER_FOR_CHUNKS)
+		return "the server is older than 14";
 	if (table->relkind != RELKIND_RELATION)
 		reason = "it is a foreign table";
 	else if (!table->is_heap)
@@ -190,23 +197,50 @@ can_be_split(const Planner *planner, const DumpTable *table)
 		/* one COPY checks the key at its end, chunk by chunk it would fail */
 		reason = "it has a foreign key to itself and the dump does not create it";
 	else
-		return true;
+		return NULL;
+	/* those above are said once, and not for every table */
 	pg_log_info("table %s is dumped whole: %s", table->name, reason);
-	return false;
+	return reason;
+}
+
+/* Why a table is one file; NULL if it is to be split. */
+static const char *
+why_whole(const Planner *planner, const DumpTable *table)
+{
+	uint64		segment_pages = planner->options->segment_pages;
+
+	/* a table of one block cannot be cut, whatever TOAST it has */
+	if (segment_pages != 0 ? table->heap_blocks <= segment_pages
+		: table->total_bytes / 3 <= planner->plan->chunk_bytes / 2)
+		return "it is not larger than a chunk";
+	if (table->heap_blocks < 2)
+		return "it has one block";
+	return why_not_split(planner, table);
+}
+
+/* Why SQL reads a table; NULL if the extension does. */
+static const char *
+why_sql(const Planner *planner, const DumpTable *table, int n_files)
+{
+	const char *reason;
+
+	if (!server_extension_reads(planner->extension, table, &reason))
+		return reason;
+	if (n_files == 1 && table->total_bytes < SMALL_TABLE_BYTES)
+		return "it is small";
+	return NULL;
 }
 
 static void
 plan_table(Planner *planner, int table)
 {
 	const DumpTable *t = &planner->tables->tables[table];
+	TablePlan  *decided = &planner->plan->tables[table];
 	BlockNumber segment_pages = planner->options->segment_pages;
-	bool		large;
 
-	large = segment_pages ? t->heap_blocks > segment_pages
-		: t->total_bytes / 3 > planner->plan->chunk_bytes / 2;
-
-	/* a table of one block cannot be cut, whatever TOAST it has */
-	if (!large || t->heap_blocks < 2 || !can_be_split(planner, t))
+	decided->first_file = planner->plan->n_files;
+	decided->whole_reason = why_whole(planner, t);
+	if (decided->whole_reason)
 		add_whole_table(planner, table);
 	else if (segment_pages)
 		add_equal_chunks(planner, table, segment_pages);
@@ -214,6 +248,8 @@ plan_table(Planner *planner, int table)
 		add_planned_chunks(planner, table);
 	else
 		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));
+	decided->n_files = planner->plan->n_files - decided->first_file;
+	decided->sql_reason = why_sql(planner, t, decided->n_files);
 }
 
 /* The rule for the size of a chunk. */
@@ -235,6 +271,7 @@ chunk_plan_make(PGconn *conn, const Options *options,
 	ChunkPlan  *plan = pg_malloc0(sizeof(ChunkPlan));
 
 	planner.plan = plan;
+	plan->tables = pg_malloc0((tables->n_tables + 1) * sizeof(TablePlan));
 	for (int i = 0; i < tables->n_tables; i++)
 		plan->total_bytes += tables->tables[i].total_bytes;
 	plan->chunk_bytes = choose_chunk_bytes(options, plan->total_bytes);

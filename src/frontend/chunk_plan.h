@@ -25,10 +25,20 @@ typedef struct DataFile
 	int			dump_id;		/* names the file; set by the archive's layout */
 } DataFile;
 
+/* What was decided about one table.  Reasons are constants. */
+typedef struct TablePlan
+{
+	int			first_file;		/* in ChunkPlan.files */
+	int			n_files;
+	const char *whole_reason;	/* NULL if it is split */
+	const char *sql_reason;		/* NULL if the extension reads it */
+} TablePlan;
+
 typedef struct ChunkPlan
 {
 	DataFile   *files;			/* a table's files are neighbours, in order */
 	int			n_files;
+	TablePlan  *tables;			/* as many as DumpTables has, in its order */
 	uint64		chunk_bytes;	/* as asked for, or by the rule */
 	uint64		total_bytes;	/* of all tables, estimated */
 } ChunkPlan;
@@ -45,7 +55,7 @@ typedef struct ChunkPlan
  * elsewhere all blocks of a table count the same.  Tables are dumped whole
  * that cannot be read by block ranges: with servers before 14, foreign
  * tables, other access methods than heap, an extension's configuration tables
- * with a condition.
+ * with a condition.  Which tables the extension reads is settled here too.
  */
 extern ChunkPlan *chunk_plan_make(PGconn *conn, const Options *options,
 								  const DumpTables *tables,

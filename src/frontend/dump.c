@@ -244,6 +244,7 @@ dump_database(const Options *options, const char *argv0)
 	look_for_extension(run);
 	plan = chunk_plan_make(run->conn, options, run->context.tables,
 						   run->context.extension);
+	run->context.plan = plan;
 	toc = archive_layout_make(toc, run->context.tables, plan);
 	run->context.objects = large_objects_read(run->conn, toc);
 	run->context.queue = job_queue_make(plan, run->context.objects);

@@ -11,12 +11,6 @@
 #include "dump_worker.h"
 #include "read_blocks.h"
 
-/*
- * COPY of a whole table starts in half the time of a query that calls the
- * extension, 0.1 ms; the extension makes up for that from about this size.
- */
-#define SMALL_TABLE_BYTES (128 * 1024)
-
 struct DumpWorker
 {
 	const DumpContext *context;
@@ -131,18 +125,6 @@ read_compressed(DumpWorker *worker, const DumpTable *table,
 	free(file_path);
 }
 
-/* How a file's rows are read; if by SQL, *reason says why. */
-static bool
-use_extension(const DumpContext *context, const DumpTable *table,
-			  const DataFile *file, const char **reason)
-{
-	if (!server_extension_reads(context->extension, table, reason))
-		return false;
-	if (file->n_chunks == 1 && table->total_bytes < SMALL_TABLE_BYTES)
-		*reason = "it is small";
-	return *reason == NULL;
-}
-
 static void
 dump_data_file(DumpWorker *worker, const DataFile *file, DumpResult *result)
 {
@@ -150,10 +132,10 @@ dump_data_file(DumpWorker *worker, const DataFile *file, DumpResult *result)
 	const DumpTable *table = &context->tables->tables[file->table];
 	char	   *what = data_file_describe(file, context->tables);
 	char	   *path = psprintf("%s/%d.dat", context->directory, file->dump_id);
-	const char *reason;
+	const char *reason = context->plan->tables[file->table].sql_reason;
 	Sink	   *sink;
 
-	if (use_extension(context, table, file, &reason))
+	if (reason == NULL)
 		pg_log_info("dumping contents of %s by the extension", what);
 	else
 		pg_log_info("dumping contents of %s by SQL: %s", what, reason);

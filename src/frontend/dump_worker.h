@@ -23,6 +23,7 @@ typedef struct DumpContext
 	const DumpTables *tables;
 	const ServerExtension *extension;	/* NULL without */
 	const LargeObjects *objects;
+	const ChunkPlan *plan;
 	const JobQueue *queue;
 } DumpContext;
 
