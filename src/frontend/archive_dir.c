@@ -74,6 +74,24 @@ remove_files(void *arg)
 		pg_log_warning("could not remove directory \"%s\": %m", dir->path);
 }
 
+bool
+archive_dir_check(const char *path)
+{
+	switch (pg_check_dir(path))
+	{
+		case 0:
+			return false;
+		case 1:
+			return true;
+		case -1:
+			pg_fatal("could not read directory \"%s\": %m", path);
+		default:
+			pg_log_error("directory \"%s\" exists but is not empty", path);
+			pg_log_error_hint("Remove it, empty it, or name another one.");
+			exit(1);
+	}
+}
+
 ArchiveDir *
 archive_dir_create(const char *path)
 {
@@ -81,22 +99,12 @@ archive_dir_create(const char *path)
 
 	dir->path = pg_strdup(path);
 	canonicalize_path(dir->path);
-	switch (pg_check_dir(dir->path))
+	if (!archive_dir_check(dir->path))
 	{
-		case 0:
-			/* as pg_dump: the parent must be there */
-			if (mkdir(dir->path, 0700) < 0)
-				pg_fatal("could not create directory \"%s\": %m", dir->path);
-			dir->made = true;
-			break;
-		case 1:
-			break;
-		case -1:
-			pg_fatal("could not read directory \"%s\": %m", dir->path);
-		default:
-			pg_log_error("directory \"%s\" exists but is not empty", dir->path);
-			pg_log_error_hint("Remove it, empty it, or name another one.");
-			exit(1);
+		/* as pg_dump: the parent must be there */
+		if (mkdir(dir->path, 0700) < 0)
+			pg_fatal("could not create directory \"%s\": %m", dir->path);
+		dir->made = true;
 	}
 
 	/*

@@ -17,6 +17,12 @@
 typedef struct ArchiveDir ArchiveDir;
 
 /*
+ * Is the directory there?  Exits with a message if an archive could not be
+ * written into it, as it is not empty.
+ */
+extern bool archive_dir_check(const char *path);
+
+/*
  * Make the directory, or take an empty one, and claim it by creating
  * toc.dat.tmp, so that no other run takes it too.  From here on, if the program
  * fails, every file in it whose name is an archive's is removed, and the

@@ -9,6 +9,7 @@
 #include "archive_dir.h"
 #include "archive_layout.h"
 #include "cleanup.h"
+#include "dry_run.h"
 #include "dump.h"
 #include "dump_worker.h"
 #include "stock_pg_dump.h"
@@ -210,6 +211,35 @@ look_for_extension(DumpRun *run)
 						COMPRESS_SPEC_ERROR_BYTES);
 }
 
+/*
+ * Decide everything about the dump, and touch nothing.  Returns the table of
+ * contents of the archive to be.
+ */
+static Toc *
+plan_dump(DumpRun *run, StockPgDump *pg_dump)
+{
+	DumpContext *context = &run->context;
+	Toc		   *toc = read_plan(run, pg_dump);
+	ChunkPlan  *plan;
+
+	look_for_extension(run);
+	plan = chunk_plan_make(run->conn, context->options, context->tables,
+						   context->extension);
+	context->plan = plan;
+	toc = archive_layout_make(toc, context->tables, plan);
+	context->objects = large_objects_read(run->conn, toc);
+	context->queue = job_queue_make(plan, context->objects);
+	return toc;
+}
+
+/* The snapshot and the locks are of no more use. */
+static void
+close_leader_session(DumpRun *run)
+{
+	cancel_set_connection(NULL);
+	PQfinish(run->conn);
+}
+
 static void
 finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 {
@@ -222,6 +252,19 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 				run->total.raw_bytes, run->total.stored_bytes);
 }
 
+/* --dry-run */
+static void
+show_plan(DumpRun *run, StockPgDump *pg_dump)
+{
+	if (run->context.options->directory)
+		(void) archive_dir_check(run->context.options->directory);
+	open_leader_session(run);
+	(void) plan_dump(run, pg_dump);
+	close_leader_session(run);
+	dry_run_print(&run->context);
+	cleanup_forget_all();
+}
+
 void
 dump_database(const Options *options, const char *argv0)
 {
@@ -230,29 +273,22 @@ dump_database(const Options *options, const char *argv0)
 	StockPgDump *pg_dump;
 	ArchiveDir *dir;
 	Toc		   *toc;
-	ChunkPlan  *plan;
 
 	run->context.options = options;
 	pg_dump = stock_pg_dump_find(options, argv0);
 	run->context.compress =
 		choose_compression(options, stock_pg_dump_major(pg_dump));
+	if (options->dry_run)
+	{
+		show_plan(run, pg_dump);
+		return;
+	}
 	open_leader_session(run);
 	dir = archive_dir_create(options->directory);
 	run->context.directory = archive_dir_path(dir);
 
-	toc = read_plan(run, pg_dump);
-	look_for_extension(run);
-	plan = chunk_plan_make(run->conn, options, run->context.tables,
-						   run->context.extension);
-	run->context.plan = plan;
-	toc = archive_layout_make(toc, run->context.tables, plan);
-	run->context.objects = large_objects_read(run->conn, toc);
-	run->context.queue = job_queue_make(plan, run->context.objects);
-
+	toc = plan_dump(run, pg_dump);
 	run_workers(run);
-
-	/* the snapshot and the locks are of no more use */
-	cancel_set_connection(NULL);
-	PQfinish(run->conn);
+	close_leader_session(run);
 	finish_archive(run, dir, toc);
 }

@@ -17,6 +17,8 @@ static const char general_options[] =
 "                               compress as specified (none, gzip, lz4, zstd;\n"
 "                               default: zstd:1 if pg_dump is 16 or newer, else\n"
 "                               gzip:1, as older pg_restore reads no other)\n"
+"  --dry-run                    show how each table would be dumped, write nothing\n"
+"  --expected-rate=SIZE         with --dry-run, tell the time at SIZE bytes a second\n"
 "  --lock-wait-timeout=TIMEOUT  fail after waiting TIMEOUT for a table lock\n"
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
 "  --sync-method=METHOD         set method for syncing files to disk\n"

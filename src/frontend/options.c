@@ -309,7 +309,8 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 static void
 check_options(const Options *options)
 {
-	if (options->directory == NULL || options->directory[0] == '\0')
+	if ((options->directory == NULL && !options->dry_run) ||
+		(options->directory && options->directory[0] == '\0'))
 		pg_fatal("no output directory specified");
 	own_options_check(options);
 	if (options->extra_float_digits != NULL)

@@ -22,13 +22,17 @@ typedef enum SyncMethod
 typedef struct Options
 {
 	/* The archive */
-	const char *directory;
+	const char *directory;		/* NULL with a dry run only */
 	int			jobs;
 	bool		verbose;
 	bool		compress_given; /* else the default of pg_dump's major */
 	CompressSpec compress;
 	bool		compress_on_server;
 	SyncMethod	sync_method;
+
+	/* What the user is told */
+	bool		dry_run;
+	uint64		expected_rate;	/* bytes a second; 0 = not given */
 
 	/* How tables are split */
 	bool		no_chunks;

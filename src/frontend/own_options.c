@@ -26,6 +26,8 @@ typedef struct OwnOption
 
 static const OwnOption own_options[] = {
 	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
+	{"dry-run", OWN_FLAG, offsetof(Options, dry_run)},
+	{"expected-rate", OWN_SIZE, offsetof(Options, expected_rate)},
 	{"max-table-segment-pages", OWN_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
 	{"no-chunks", OWN_FLAG, offsetof(Options, no_chunks)},
@@ -155,4 +157,6 @@ own_options_check(const Options *options)
 			options->segment_pages != 0, "--max-table-segment-pages");
 	exclude(options->no_extension, "--no-extension",
 			options->compress_on_server, "-Z/--compress=server-METHOD");
+	if (options->expected_rate != 0 && !options->dry_run)
+		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
 }

@@ -1,0 +1,149 @@
+# --dry-run shows the plan that a dump with the same options then executes, and
+# leaves nothing behind: no file, no session, no lock.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(sessions);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  value dump_ok);
+use Pardump::Command qw(refused_ok);
+use Pardump::Layout qw(chunks_of);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('dry_run');
+make_database($node, 'shop');
+sql($node, 'shop', sprintf(<<'SQL', $node->host, $node->port));
+CREATE EXTENSION pg_pardump;
+CREATE TABLE big AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
+CREATE TABLE large (id int, t text);
+ALTER TABLE large ALTER t SET STORAGE EXTERNAL;
+INSERT INTO large SELECT g, repeat('x', 10000) FROM generate_series(1, 100) g;
+CREATE TABLE middle AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 3000) g;
+CREATE TABLE empty (a int);
+CREATE TABLE "two
+lines" AS SELECT 1 AS a;
+CREATE ACCESS METHOD other TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE by_other USING other AS SELECT * FROM big;
+CREATE EXTENSION postgres_fdw;
+CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw
+	OPTIONS (host '%s', port '%d', dbname 'shop');
+CREATE USER MAPPING FOR CURRENT_USER SERVER loop;
+CREATE FOREIGN TABLE far (id int, t text) SERVER loop OPTIONS (table_name 'big');
+SELECT lo_from_bytea(0, 'contents') FROM generate_series(1, 3);
+ANALYZE;
+SQL
+my @db = ('-d', $node->connstr('shop'));
+
+# Runs it; returns what it prints, by line.
+sub dry_run
+{
+	my ($what, @options) = @_;
+	my ($rc, $out, $err) = run_program('pg_pardump', '--dry-run', @options);
+	ok($rc == 0 && $err eq '', "$what: --dry-run works in silence")
+	  or diag("exit code $rc: $err");
+	is(sessions($node), 0, "$what: no session left");
+	return split /\n/, $out;
+}
+
+# Of its table: name => [heap, TOAST, chunks, expected, read by, why].
+sub plan_of
+{
+	my %plan;
+	foreach my $line (@_)
+	{
+		my ($name, @cells) = map { s/^\s+|\s+$//gr } split /\|/, $line;
+		$plan{$name} = \@cells if @cells == 6 && $name ne 'Table';
+	}
+	return \%plan;
+}
+
+# ---- the plan is what is done
+
+foreach my $options ([ '-j2', '--chunk-size=64kB' ], ['--max-table-segment-pages=10'],
+	[ '--no-extension', '--chunk-size=64kB' ], [ '--no-chunks', '--include-foreign-data=loop' ],
+	[ '--chunk-size=64kB', '-T', 'big', '--include-foreign-data=loop' ])
+{
+	my $what = "@$options";
+	my @lines = dry_run($what, @db, @$options);
+	my $plan = plan_of(@lines);
+	my $dir = new_path('done');
+	my ($rc, undef, $said) = run_program('pg_pardump', @db, @$options, '-v',
+		'--no-sync', '-f', $dir);
+	is($rc, 0, "$what: the dump itself");
+
+	my (%planned, %done);
+	foreach my $name (grep { /^public\.[a-z_]+$/ } keys %$plan)
+	{
+		my ($chunks, $reader, $why) = @{ $plan->{$name} }[ 2, 4, 5 ];
+		$planned{$name} = "$chunks by $reader";
+		$planned{$name} .= ": $1" if $why =~ /\bby SQL: (.*)/;
+	}
+	while ($said =~ /dumping contents of (?:chunk \d+ of (\d+) of )?table (\S+) by (the )?(SQL|extension)(: .*)?$/mg)
+	{
+		my ($chunks, $table, $reader, $why) = ($1 // 1, $2, $4, $5 // '');
+		$done{$table} = "$chunks by $reader$why" if $table !~ /"/;
+	}
+	is_deeply(\%planned, \%done, "$what: as it was planned");
+	cmp_ok(scalar(keys %planned), '>=', 4, "$what: tables in the plan");
+	is(chunks_of($dir, 'big') || 1, $plan->{'public.big'}[2], "$what: chunks in the archive")
+	  if $plan->{'public.big'};
+	like($lines[-1], qr/^\d+ tables in \d+ files, 3 large objects, about .* compressed by \w+\.$/,
+		"$what: sums");
+	is($plan->{'(3 large objects)'}[2], 1, "$what: large objects");
+}
+
+my $plan = plan_of(dry_run('sizes and reasons', @db, '--chunk-size=64kB', '--include-foreign-data=loop'));
+is($plan->{'public.large'}[0], '8.00 kB', 'sizes: heap');
+like($plan->{'public.large'}[1], qr/^1\.\d\d MB$/, 'sizes: TOAST');
+is_deeply($plan->{'public.large'}[5], 'whole: it has one block', 'reasons: one block');
+is($plan->{'public.big'}[5], '', 'reasons: none for what is split and read by the extension');
+is($plan->{'public.empty'}[5], 'whole: it is not larger than a chunk; by SQL: it is small',
+	'reasons: two');
+is($plan->{'public.by_other'}[5], 'whole, by SQL: its access method is not heap',
+	'reasons: one for both');
+like(join("\n", dry_run("a name of two lines", @db)), qr{^ public\."two\s*\+\|.*\n lines"\s+\|}m, "a name of two lines");
+
+# ---- the time: all by one worker, and one table that keeps one of two busy
+
+my $pages = value($node, 'shop', "SELECT pg_relation_size('middle') / 8192");
+foreach my $try ([ 1, $pages ], [ 2, 2 * $pages ])
+{
+	my ($jobs, $seconds) = @$try;
+	my @lines = dry_run("$jobs jobs", @db, '-t', 'middle', '--no-chunks', "-j$jobs",
+		'--expected-rate=8kB');
+	is($lines[-1], sprintf('Expected time with %d jobs at 8.00 kB a second: %d:%02d.',
+			$jobs, $seconds / 60, $seconds % 60), "$jobs jobs: expected time");
+}
+
+# ---- nothing is written, no lock is waited for longer than a dump would
+
+my $dir = new_path('never');
+dry_run('with -f', @db, '-f', $dir);
+ok(!-e $dir, 'with -f: no directory made');
+mkdir $dir or die "could not make directory \"$dir\": $!";
+dry_run('with -f, an empty directory', @db, '-f', $dir);
+is_deeply([ glob "$dir/*" ], [], 'with -f: nothing in it');
+append_to_file("$dir/file", 'x');
+my ($rc, $out, $err) = run_program('pg_pardump', '--dry-run', @db, '-f', $dir);
+is("$rc$out", '1', 'a directory that is not empty: exit code');
+like($err, qr/exists but is not empty/, 'a directory that is not empty: message');
+sql($node, 'shop', 'TRUNCATE empty');    # would hang if a lock were left
+
+my @lines = dry_run('no tables', @db, '-s');
+like($lines[-1], qr/^0 tables in 0 files, 0 large objects, about 0 bytes to read/, 'no tables');
+($rc, undef, $err) = run_program('sh', '-c', 'exec pg_pardump --dry-run -d "$0" >/dev/full',
+	$node->connstr('shop'));
+is($rc, 1, 'output that cannot be written: exit code');
+like($err, qr/could not write to standard output: No space left/, 'output that cannot be written');
+refused_ok(qr/option --expected-rate requires option --dry-run/, '--expected-rate alone',
+	@db, '--expected-rate=1MB');
+refused_ok(qr/invalid value "fast" for option --expected-rate/, 'a rate that is none',
+	@db, '--dry-run', '--expected-rate=fast');
+
+$node->stop;
+done_testing();
