@@ -4,16 +4,12 @@
  */
 #include "fe_compat.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
+#include "child_program.h"
 #include "cleanup.h"
 #include "stock_pg_dump.h"
 
@@ -46,34 +42,6 @@ struct StockPgDump
  */
 
 /*
- * In the child: hand over what argv would show to all.  The password goes by
- * the environment; for the other secrets there is none, but libpq reads a
- * service file, which a pipe can be.  It is far smaller than a pipe's buffer.
- */
-static void
-export_secrets(const PeerAddress *address)
-{
-	int			fds[2];
-	char		path[32];
-
-	if (address->password)
-		setenv("PGPASSWORD", address->password, 1);
-	if (address->service == NULL)
-		return;
-	if (pipe(fds) < 0 ||
-		write(fds[1], address->service, strlen(address->service)) !=
-		(ssize_t) strlen(address->service))
-	{
-		fprintf(stderr, "could not write to pipe: %s\n", strerror(errno));
-		_exit(1);
-	}
-	close(fds[1]);
-	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
-	setenv("PGSERVICEFILE", path, 1);
-	setenv("PGSERVICE", PEER_SERVICE, 1);
-}
-
-/*
  * Start path with args (NULL terminated), its outputs in pipes.  address, if
  * any, is where it will connect to.
  */
@@ -82,43 +50,11 @@ spawn(StockPgDump *pg_dump, const char **args, const PeerAddress *address)
 {
 	int			out[2];
 	int			err[2];
-#ifdef __linux__
-	pid_t		parent = getpid();
-#endif
 
-	if (pipe(out) < 0 || pipe(err) < 0)
-		pg_fatal("could not create pipe: %m");
-	fflush(NULL);
-	cleanup_hold_signals();
-	pg_dump->pid = fork();
-	if (pg_dump->pid == 0)
-	{
-		cleanup_reset_signals();
-		cleanup_release_signals();
-#ifdef __linux__
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() != parent)
-			_exit(1);
-#endif
-		dup2(out[1], STDOUT_FILENO);
-		dup2(err[1], STDERR_FILENO);
-		close(out[0]);
-		close(out[1]);
-		close(err[0]);
-		close(err[1]);
-		if (address)
-			export_secrets(address);
-		execv(pg_dump->path, (char *const *) args);
-		fprintf(stderr, "could not execute \"%s\": %s\n",
-				pg_dump->path, strerror(errno));
-		_exit(127);
-	}
-	cleanup_release_signals();
-	if (pg_dump->pid < 0)
-	{
-		pg_dump->pid = 0;
-		pg_fatal("could not create child process: %m");
-	}
+	child_program_pipe(out);
+	child_program_pipe(err);
+	pg_dump->pid = child_program_start(pg_dump->path, args, address,
+									   out[1], err[1]);
 	close(out[1]);
 	close(err[1]);
 	pg_dump->out_fd = out[0];
@@ -257,46 +193,6 @@ wait_for_exit(StockPgDump *pg_dump)
  * Finding it
  * ----------
  */
-static bool
-is_executable(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		access(path, X_OK) == 0;
-}
-
-/* The first pg_dump in PATH, or NULL; owned. */
-static char *
-search_path(void)
-{
-	const char *path = getenv("PATH");
-	char	   *dirs;
-	char	   *rest;
-
-	if (path == NULL)
-		return NULL;
-	rest = dirs = pg_strdup(path);
-	while (rest)
-	{
-		char	   *dir = rest;
-		char	   *candidate;
-
-		rest = strchr(dir, ':');
-		if (rest)
-			*rest++ = '\0';
-		candidate = psprintf("%s/pg_dump", *dir ? dir : ".");
-		if (is_executable(candidate))
-		{
-			free(dirs);
-			return candidate;
-		}
-		free(candidate);
-	}
-	free(dirs);
-	return NULL;
-}
-
 static char *
 find_path(const Options *options, const char *argv0)
 {
@@ -305,7 +201,7 @@ find_path(const Options *options, const char *argv0)
 
 	if (options->pg_dump_path)
 	{
-		if (!is_executable(options->pg_dump_path))
+		if (!child_program_is_executable(options->pg_dump_path))
 			pg_fatal("there is no program \"%s\"", options->pg_dump_path);
 		return pg_strdup(options->pg_dump_path);
 	}
@@ -313,11 +209,11 @@ find_path(const Options *options, const char *argv0)
 	{
 		*last_dir_separator(self) = '\0';
 		path = psprintf("%s/pg_dump", self);
-		if (is_executable(path))
+		if (child_program_is_executable(path))
 			return path;
 		free(path);
 	}
-	path = search_path();
+	path = child_program_search("pg_dump");
 	if (path == NULL)
 	{
 		pg_log_error("program \"pg_dump\" was found neither beside pg_pardump nor in PATH");
@@ -380,6 +276,12 @@ int
 stock_pg_dump_major(const StockPgDump *pg_dump)
 {
 	return pg_dump->major;
+}
+
+const char *
+stock_pg_dump_path(const StockPgDump *pg_dump)
+{
+	return pg_dump->path;
 }
 
 /* ----------

@@ -25,6 +25,9 @@ typedef struct StockPgDump StockPgDump;
 extern StockPgDump *stock_pg_dump_find(const Options *options,
 									   const char *argv0);
 
+/* Where it is; borrowed. */
+extern const char *stock_pg_dump_path(const StockPgDump *pg_dump);
+
 /* Its major version, e.g. 15. */
 extern int	stock_pg_dump_major(const StockPgDump *pg_dump);
 
