@@ -21,7 +21,6 @@ typedef struct DumpRun
 	DumpContext context;
 	PGconn	   *conn;			/* the leader's session */
 	DumpWorker *worker;			/* in a worker: itself */
-	DumpResult	total;			/* in the leader: of all jobs done */
 } DumpRun;
 
 /* The method asked for, if the pg_restore that goes with pg_dump reads it. */
@@ -67,21 +66,21 @@ archive_encoding(const Toc *toc)
  * ----------
  */
 static void
-start_worker(void *arg)
+start_worker(void *arg, int no)
 {
 	DumpRun    *run = arg;
 
 	/* the leader's session is the leader's alone, and ends with it */
 	close(PQsocket(run->conn));
-	run->worker = dump_worker_start(&run->context);
+	run->worker = dump_worker_start(&run->context, no);
 }
 
 static void
-run_job(void *arg, int job, volatile int *step, void *result)
+run_job(void *arg, int job, volatile int *step)
 {
 	DumpRun    *run = arg;
 
-	dump_worker_run(run->worker, &run->context.queue->jobs[job], step, result);
+	dump_worker_run(run->worker, job, step);
 }
 
 static void
@@ -90,18 +89,6 @@ stop_worker(void *arg)
 	DumpRun    *run = arg;
 
 	dump_worker_stop(run->worker);
-}
-
-static void
-job_done(void *arg, int job, const void *result)
-{
-	DumpRun    *run = arg;
-	DumpResult	one;
-
-	memcpy(&one, result, sizeof(one));
-	run->total.rows += one.rows;
-	run->total.raw_bytes += one.raw_bytes;
-	run->total.stored_bytes += one.stored_bytes;
 }
 
 static char *
@@ -137,11 +124,9 @@ run_workers(DumpRun *run)
 {
 	WorkerTask	task = {
 		.arg = run,
-		.result_bytes = sizeof(DumpResult),
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
-		.done = job_done,
 		.describe = describe_job,
 		.watch_fd = PQsocket(run->conn),
 		.watch = leader_session_speaks,
@@ -243,13 +228,15 @@ close_leader_session(DumpRun *run)
 static void
 finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 {
+	FileTotals	total = file_results_total(run->context.results);
+
 	large_object_lists_write(run->context.objects, run->context.directory);
 	toc_write(toc, &run->context.compress, archive_dir_toc(dir));
 	archive_dir_publish(dir, run->context.options->sync_method);
 	pg_log_info("dumped " UINT64_FORMAT " rows of %d tables, " UINT64_FORMAT
 				" bytes, stored as " UINT64_FORMAT " bytes",
-				run->total.rows, run->context.tables->n_tables,
-				run->total.raw_bytes, run->total.stored_bytes);
+				total.rows, run->context.tables->n_tables,
+				total.raw_bytes, total.stored_bytes);
 }
 
 /* --dry-run */
@@ -288,6 +275,9 @@ dump_database(const Options *options, const char *argv0)
 	run->context.directory = archive_dir_path(dir);
 
 	toc = plan_dump(run, pg_dump);
+	run->context.results = file_results_new(run->context.plan->n_files,
+											run->context.objects->n_objects,
+											options->jobs);
 	run_workers(run);
 	close_leader_session(run);
 	finish_archive(run, dir, toc);

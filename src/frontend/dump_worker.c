@@ -6,6 +6,7 @@
 
 #include "catalog/pg_class_d.h"
 
+#include "archive_file.h"
 #include "cleanup.h"
 #include "copy_rows.h"
 #include "dump_worker.h"
@@ -19,11 +20,12 @@ struct DumpWorker
 };
 
 DumpWorker *
-dump_worker_start(const DumpContext *context)
+dump_worker_start(const DumpContext *context, int no)
 {
 	DumpWorker *worker = pg_malloc0(sizeof(DumpWorker));
 
 	worker->context = context;
+	file_results_begin_worker(context->results, no);
 	worker->locked = pg_malloc0((context->tables->n_tables + 1) * sizeof(bool));
 	worker->conn = connection_open_peer(context->address, "pg_pardump");
 	session_set_up(worker->conn, context->options, context->encoding);
@@ -70,101 +72,89 @@ allow_foreign_tables(PGconn *conn, bool allow)
 }
 
 /* By SQL: any table, with the privileges and policies that SQL has. */
-static void
+static uint64
 read_by_sql(DumpWorker *worker, const DumpTable *table, const DataFile *file,
-			Sink *sink, DumpResult *result)
+			Sink *sink)
 {
 	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
 	char	   *statement = copy_statement(table, file);
+	uint64		rows;
 
 	if (is_foreign)
 		allow_foreign_tables(worker->conn, true);
-	result->rows += copy_rows(worker->conn, statement, sink);
+	rows = copy_rows(worker->conn, statement, sink);
 	if (is_foreign)
 		allow_foreign_tables(worker->conn, false);
 	free(statement);
+	return rows;
 }
 
-/* By the extension, as text that the sink compresses. */
-static void
+/* By the extension, compressed as asked for by the text. */
+static uint64
 read_by_extension(DumpWorker *worker, const DumpTable *table,
-				  const DataFile *file, Sink *sink, DumpResult *result)
+				  const DataFile *file, const char *compression, Sink *sink)
 {
 	char	   *statement = read_blocks_statement(worker->conn,
 												  worker->context->extension,
-												  table, file, "none");
+												  table, file, compression);
+	uint64		rows = read_blocks(worker->conn, statement, sink);
 
-	result->rows += read_blocks(worker->conn, statement, sink);
 	free(statement);
+	return rows;
 }
 
 /*
- * By the extension, compressed by it.  What ends the data follows as a
- * compressed stream of its own, which readers take for one with the first.
+ * What ends the data follows rows that the server compressed as a compressed
+ * stream of its own, which readers take for one with the first.
  */
 static void
-read_compressed(DumpWorker *worker, const DumpTable *table,
-				const DataFile *file, const char *path, DumpResult *result)
-{
-	const DumpContext *context = worker->context;
-	char	   *file_path = psprintf("%s%s", path,
-									 compress_method_suffix(context->compress.method));
-	Sink	   *sink = sink_file_new(file_path);
-	char	   *statement = read_blocks_statement(worker->conn,
-												  context->extension,
-												  table, file,
-												  context->compression);
-
-	read_blocks(worker->conn, statement, sink);
-	sink = sink_compress_new(sink, &context->compress);
-	sink_write(sink, COPY_END_OF_DATA, strlen(COPY_END_OF_DATA));
-	sink_finish(sink);
-	result->stored_bytes += sink_stored_bytes(sink);
-	sink_free(sink);
-	free(statement);
-	free(file_path);
-}
-
-static void
-dump_data_file(DumpWorker *worker, const DataFile *file, DumpResult *result)
+dump_data_file(DumpWorker *worker, const DataFile *file)
 {
 	const DumpContext *context = worker->context;
 	const DumpTable *table = &context->tables->tables[file->table];
+	FileResult *result = &context->results->files[file - context->plan->files];
+	const char *reason = context->plan->tables[file->table].sql_reason;
 	char	   *what = data_file_describe(file, context->tables);
 	char	   *path = psprintf("%s/%d.dat", context->directory, file->dump_id);
-	const char *reason = context->plan->tables[file->table].sql_reason;
-	Sink	   *sink;
+	ArchiveFile *out;
+	uint64		rows;
 
 	if (reason == NULL)
 		pg_log_info("dumping contents of %s by the extension", what);
 	else
 		pg_log_info("dumping contents of %s by SQL: %s", what, reason);
 	if (reason == NULL && context->compression != NULL)
-		read_compressed(worker, table, file, path, result);
+	{
+		out = archive_file_begin_compressed(context->results, result, path,
+											&context->compress);
+		rows = read_by_extension(worker, table, file, context->compression,
+								 archive_file_sink(out));
+		archive_file_compress_rest(out, 0);
+	}
 	else
 	{
-		sink = sink_open_archive_file(path, &context->compress);
+		out = archive_file_begin(context->results, result, path,
+								 &context->compress);
 		if (reason == NULL)
-			read_by_extension(worker, table, file, sink, result);
+			rows = read_by_extension(worker, table, file, "none",
+									 archive_file_sink(out));
 		else
-			read_by_sql(worker, table, file, sink, result);
-		sink_write(sink, COPY_END_OF_DATA, strlen(COPY_END_OF_DATA));
-		sink_finish(sink);
-		result->raw_bytes += sink->bytes_in;
-		result->stored_bytes += sink_stored_bytes(sink);
-		sink_free(sink);
+			rows = read_by_sql(worker, table, file, archive_file_sink(out));
 	}
+	sink_write(archive_file_sink(out), COPY_END_OF_DATA,
+			   strlen(COPY_END_OF_DATA));
+	archive_file_complete(out, rows);
 	free(what);
 	free(path);
 }
 
 void
-dump_worker_run(DumpWorker *worker, const Job *job, volatile int *step,
-				DumpResult *result)
+dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 {
 	const DumpContext *context = worker->context;
+	const Job  *job = &context->queue->jobs[job_no];
 
-	memset(result, 0, sizeof(DumpResult));
+	file_results_begin_job(context->results, job_no);
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
@@ -172,8 +162,7 @@ dump_worker_run(DumpWorker *worker, const Job *job, volatile int *step,
 			for (int i = 0; i < job->n; i++)
 			{
 				*step = i;
-				dump_data_file(worker, context->queue->files[job->first + i],
-							   result);
+				dump_data_file(worker, context->queue->files[job->first + i]);
 			}
 			break;
 		case JOB_LARGE_OBJECTS:
@@ -182,10 +171,10 @@ dump_worker_run(DumpWorker *worker, const Job *job, volatile int *step,
 			large_object_group_dump(worker->conn,
 									&context->objects->groups[job->first],
 									context->directory, &context->compress,
-									&result->raw_bytes,
-									&result->stored_bytes);
+									context->results);
 			break;
 	}
+	file_results_begin_job(context->results, -1);
 }
 
 void

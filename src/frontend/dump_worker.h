@@ -6,6 +6,7 @@
 #define DUMP_WORKER_H
 
 #include "connection.h"
+#include "file_result.h"
 #include "job_queue.h"
 
 /* What a dump is: settled before the workers start, the same for all. */
@@ -25,27 +26,23 @@ typedef struct DumpContext
 	const LargeObjects *objects;
 	const ChunkPlan *plan;
 	const JobQueue *queue;
+	FileResults *results;		/* workers fill it */
 } DumpContext;
-
-/* Of one job; they add up. */
-typedef struct DumpResult
-{
-	uint64		rows;
-	uint64		raw_bytes;		/* before compression */
-	uint64		stored_bytes;	/* in the files */
-} DumpResult;
 
 typedef struct DumpWorker DumpWorker;
 
-/* Connect, and import the snapshot.  Exits with a message on failure. */
-extern DumpWorker *dump_worker_start(const DumpContext *context);
+/*
+ * Connect, and import the snapshot, as worker number no.  Exits with a message
+ * on failure.
+ */
+extern DumpWorker *dump_worker_start(const DumpContext *context, int no);
 
 /*
- * Do a job: all its files are complete (not flushed) afterwards, or exit.
- * *step is the data file of the job that is being dumped, from 0.
+ * Do a job: all its files are complete (not flushed) afterwards, and their
+ * results are set, or exit.  *step is the data file of the job that is being dumped, from 0.
  */
-extern void dump_worker_run(DumpWorker *worker, const Job *job,
-							volatile int *step, DumpResult *result);
+extern void dump_worker_run(DumpWorker *worker, int job_no,
+							volatile int *step);
 
 /* Disconnect. */
 extern void dump_worker_stop(DumpWorker *worker);

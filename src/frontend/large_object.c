@@ -10,6 +10,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "archive_file.h"
 #include "large_object.h"
 #include "sink.h"
 
@@ -81,7 +82,9 @@ make_groups(LargeObjects *objects, const LargeObjectList *list)
 		LargeObjectGroup *group = &objects->groups[objects->n_groups++];
 
 		group->oids = list->oids + first;
+		group->first_object = objects->n_objects;
 		group->n_oids = Min(GROUP_OBJECTS, list->n_oids - first);
+		objects->n_objects += group->n_oids;
 	}
 }
 
@@ -176,8 +179,10 @@ fetch_first_pieces(PGconn *conn, const Oid *oids, int n_oids)
 void
 large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 						const char *directory, const CompressSpec *compress,
-						uint64 *raw_bytes, uint64 *stored_bytes)
+						FileResults *results)
 {
+	FileResult *result = &results->objects[group->first_object];
+
 	for (int first = 0; first < group->n_oids; first += BATCH_OBJECTS)
 	{
 		const Oid  *oids = group->oids + first;
@@ -187,15 +192,14 @@ large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 		for (int i = 0; i < n_oids; i++)
 		{
 			char	   *path = large_object_path(directory, oids[i]);
-			Sink	   *sink = sink_open_archive_file(path, compress);
+			ArchiveFile *out = archive_file_begin(results, result++, path,
+												  compress);
+			Sink	   *sink = archive_file_sink(out);
 
 			sink_write(sink, PQgetvalue(res, i, 0), PQgetlength(res, i, 0));
 			if (PQgetlength(res, i, 0) == PIECE_BYTES)
 				dump_rest(conn, oids[i], sink);
-			sink_finish(sink);
-			*raw_bytes += sink->bytes_in;
-			*stored_bytes += sink_stored_bytes(sink);
-			sink_free(sink);
+			archive_file_complete(out, 0);
 			free(path);
 		}
 		PQclear(res);

@@ -8,6 +8,7 @@
 #include "fe_compat.h"
 
 #include "connection.h"
+#include "file_result.h"
 #include "toc.h"
 
 /* Objects that one worker dumps in one go, one file each. */
@@ -15,6 +16,7 @@ typedef struct LargeObjectGroup
 {
 	const Oid  *oids;			/* borrowed from the list */
 	int			n_oids;
+	int			first_object;	/* its number among the objects of all groups */
 } LargeObjectGroup;
 
 /* One BLOBS entry: a file that lists objects. */
@@ -31,6 +33,7 @@ typedef struct LargeObjects
 	int			n_lists;
 	LargeObjectGroup *groups;
 	int			n_groups;
+	int			n_objects;		/* of all groups together */
 	uint64		est_bytes;		/* of all groups together */
 } LargeObjects;
 
@@ -42,14 +45,14 @@ typedef struct LargeObjects
 extern LargeObjects *large_objects_read(PGconn *conn, const Toc *toc);
 
 /*
- * Write the objects of a group to files directory/blob_<oid>.dat<suffix>.
- * Adds the bytes read and stored.  Memory: 16 MiB.
+ * Write the objects of a group to files directory/blob_<oid>.dat<suffix>
+ * and set their results.  Memory: 16 MiB.
  */
 extern void large_object_group_dump(PGconn *conn,
 									const LargeObjectGroup *group,
 									const char *directory,
 									const CompressSpec *compress,
-									uint64 *raw_bytes, uint64 *stored_bytes);
+									FileResults *results);
 
 /* The name of an object's file, without the suffix; owned. */
 extern char *large_object_path(const char *directory, Oid oid);

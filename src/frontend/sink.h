@@ -57,13 +57,11 @@ sink_free(Sink *sink)
 extern uint64 sink_stored_bytes(const Sink *sink);
 
 /*
- * A new file in the archive, compressed as asked: path is made without the
- * method's suffix, which is added here.  The file must not exist; mode 0600.
+ * The sinks themselves; next is taken over.  A file must not exist, and gets
+ * mode 0600.  A tap adds the bytes to *counter as they come.
  */
-extern Sink *sink_open_archive_file(const char *path, const CompressSpec *spec);
-
-/* The sinks themselves; next is taken over. */
 extern Sink *sink_file_new(const char *path);
+extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter);
 extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
 
 #endif							/* SINK_H */

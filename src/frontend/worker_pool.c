@@ -3,8 +3,8 @@
  *		Forks workers, hands out jobs, and watches over all of it.
  *
  * Protocol, on one stream socket a worker:
- *	worker to leader	WorkerMessage with result_bytes of result.  The job
- *						just done, or -1 for none: the worker is ready.
+ *	worker to leader	int32: the job just done, or -1 for none.  The worker
+ *						is ready.
  *	leader to worker	int32 job, or -1: no more, leave.
  * The end of the stream means that the other side is gone: a worker then
  * leaves at once, the leader looks why.
@@ -35,16 +35,6 @@
  * that came just before poll(), and so did not end it.
  */
 #define HOLD_BACK_MS 300
-
-typedef struct WorkerMessage
-{
-	int32		job;
-	union
-	{
-		char		bytes[WORKER_RESULT_MAX];
-		uint64		align;		/* callbacks see their own struct in it */
-	}			result;
-} WorkerMessage;
 
 typedef struct Worker
 {
@@ -87,13 +77,6 @@ receive(int fd, void *buf, size_t len)
 	return true;
 }
 
-/* What a worker sends to its leader. */
-static size_t
-message_bytes(const WorkerTask *task)
-{
-	return offsetof(WorkerMessage, result) + task->result_bytes;
-}
-
 /* Messages are far smaller than a socket's buffer: one write takes all. */
 static bool
 send_bytes(int fd, const void *buf, size_t len)
@@ -111,23 +94,20 @@ send_bytes(int fd, const void *buf, size_t len)
  * ----------
  */
 static void
-worker_main(const WorkerTask *task, int socket, volatile int *step)
+worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
 {
-	WorkerMessage message = {.job = NO_JOB};
-	int32		job;
+	int32		job = NO_JOB;
 
-	task->start(task->arg);
+	task->start(task->arg, no);
 	for (;;)
 	{
-		if (!send_bytes(socket, &message, message_bytes(task)) ||
+		if (!send_bytes(socket, &job, sizeof(job)) ||
 			!receive(socket, &job, sizeof(job)))
 			_exit(1);			/* the leader is gone */
 		if (job == NO_JOB)
 			break;
-		memset(&message, 0, sizeof(message));
-		message.job = job;
 		*step = NO_STEP;
-		task->run(task->arg, job, step, &message.result);
+		task->run(task->arg, job, step);
 	}
 	task->stop(task->arg);
 	exit(0);
@@ -160,7 +140,7 @@ fork_worker(WorkerPool *pool, int no)
 		close(err[0]);
 		dup2(err[1], STDERR_FILENO);
 		close(err[1]);
-		worker_main(pool->task, sockets[1], &pool->steps[no]);
+		worker_main(pool->task, no, sockets[1], &pool->steps[no]);
 	}
 	cleanup_release_signals();
 	if (worker->pid < 0)
@@ -260,10 +240,9 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 static void
 serve(WorkerPool *pool, Worker *worker)
 {
-	WorkerMessage message;
 	int32		job;
 
-	if (!receive(worker->socket, &message, message_bytes(pool->task)))
+	if (!receive(worker->socket, &job, sizeof(job)))
 	{
 		close(worker->socket);
 		worker->socket = -1;
@@ -271,8 +250,6 @@ serve(WorkerPool *pool, Worker *worker)
 		return;
 	}
 	show_words(worker);
-	if (message.job != NO_JOB)
-		pool->task->done(pool->task->arg, message.job, &message.result);
 	worker->job = pool->next_job < pool->n_jobs ? pool->next_job++ : NO_JOB;
 	job = worker->job;
 	/* should it be gone already, its stream will say so */
@@ -328,7 +305,6 @@ worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs)
 	/* found by the exit callback, so it must outlive this function */
 	WorkerPool *pool = pg_malloc0(sizeof(WorkerPool));
 
-	Assert(task->result_bytes <= WORKER_RESULT_MAX);
 	pool->task = task;
 	pool->n_jobs = n_jobs;
 	pool->workers = pg_malloc0((Min(n_workers, n_jobs) + 1) * sizeof(Worker));

@@ -5,8 +5,8 @@
  * The pool knows jobs by their numbers only.  The leader hands the next job to
  * whichever worker asks (a pull model), so jobs should come largest first.
  * Workers are forked when the pool runs and inherit all the leader knows by
- * then; they report with a small result, and by their standard error, which
- * the leader passes on.
+ * then; they report by their standard error, which the leader passes on; what their
+ * jobs came to is left to memory that is shared.
  *
  * If a worker fails, by an error, a signal, or by vanishing, the first to
  * fail is reported, with its own words and what it was doing; the others are
@@ -17,27 +17,24 @@
 
 #include "fe_compat.h"
 
-#define WORKER_RESULT_MAX 256
-
 typedef struct WorkerTask
 {
 	void	   *arg;			/* given to every callback */
-	size_t		result_bytes;	/* of one job, at most WORKER_RESULT_MAX */
 
 	/*
-	 * In a worker: once, before any job; a run of one job; once, at the end.
-	 * A job may have steps: run() sets *step, which is -1 at first, as it
-	 * goes, and the leader knows it even if the worker is killed.
+	 * In a worker: once, before any job, with the worker's number from 0; a
+	 * run of one job; once, at the end. A job may have steps: run() sets
+	 * *step, which is -1 at first, as it goes, and the leader knows it even
+	 * if the worker is killed.
 	 */
-	void		(*start) (void *arg);
-	void		(*run) (void *arg, int job, volatile int *step, void *result);
+	void		(*start) (void *arg, int worker);
+	void		(*run) (void *arg, int job, volatile int *step);
 	void		(*stop) (void *arg);
 
 	/*
-	 * In the leader: a job is done; what a job is about, or a step of it
-	 * unless -1, for a message (owned by the caller).
+	 * In the leader: what a job is about, or a step of it unless -1, for a
+	 * message (owned by the caller).
 	 */
-	void		(*done) (void *arg, int job, const void *result);
 	char	   *(*describe) (void *arg, int job, int step);
 
 	/*
