@@ -13,6 +13,12 @@
 #define MIN_CHUNK_BYTES ((uint64) 32 * 1024 * 1024)
 #define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
 
+/*
+ * Reading blocks takes time even if they hold nothing to dump: a chunk has at
+ * most this many times its size in blocks.
+ */
+#define MAX_BLOCKS_SHARE 4
+
 /* Enough chunks for every worker that the last ones end together. */
 #define CHUNKS_PER_JOB 16
 
@@ -131,6 +137,27 @@ block_number(const PGresult *res, int row, int column)
 	return (BlockNumber) strtoul(PQgetvalue(res, row, column), NULL, 10);
 }
 
+/* A chunk as the extension planned it; a wide one, of few rows, in parts. */
+static void
+add_planned_chunk(Planner *planner, int table, BlockNumber start,
+				  BlockNumber end, uint64 est_bytes)
+{
+	uint64		max_blocks = Max(planner->plan->chunk_bytes /
+								 planner->tables->block_bytes, 1) * MAX_BLOCKS_SHARE;
+	uint64		blocks = end - start;
+	uint64		parts = end > start && end != InvalidBlockNumber ?
+		(blocks + max_blocks - 1) / max_blocks : 1;
+
+	for (uint64 i = 0; i < parts; i++)
+	{
+		DataFile   *file = add_file(planner, table);
+
+		file->start_block = start + (BlockNumber) (blocks * i / parts);
+		file->end_block = start + (BlockNumber) (blocks * (i + 1) / parts);
+		file->est_bytes = est_bytes / parts;
+	}
+}
+
 /* Chunks of equal bytes to dump, by the extension. */
 static void
 add_planned_chunks(Planner *planner, int table)
@@ -154,13 +181,9 @@ add_planned_chunks(Planner *planner, int table)
 		pg_fatal("the server plans no chunks for table %s",
 				 planner->tables->tables[table].name);
 	for (int i = 0; i < PQntuples(res); i++)
-	{
-		DataFile   *file = add_file(planner, table);
-
-		file->start_block = block_number(res, i, 0);
-		file->end_block = block_number(res, i, 1);
-		file->est_bytes = strtoull(PQgetvalue(res, i, 2), NULL, 10);
-	}
+		add_planned_chunk(planner, table, block_number(res, i, 0),
+						  block_number(res, i, 1),
+						  strtoull(PQgetvalue(res, i, 2), NULL, 10));
 	PQclear(res);
 	free(sql);
 	check_cover(planner, table, first_file);

@@ -51,7 +51,8 @@ typedef struct ChunkPlan
  * than one and a half of that.  With --max-table-segment-pages=N a table of
  * more than N blocks is split in chunks of N blocks.
  *
- * With the extension (may be NULL) the server cuts chunks of equal bytes to dump;
+ * With the extension (may be NULL) the server cuts chunks of equal bytes to dump,
+ * of which those with more than four times as much in blocks are cut again;
  * elsewhere all blocks of a table count the same.  Tables are dumped whole
  * that cannot be read by block ranges: with servers before 14, foreign
  * tables, other access methods than heap, an extension's configuration tables
