@@ -142,6 +142,19 @@ my (undef, undef, $err) = $node->psql('access',
 	"SET statement_timeout = '200ms'; $slow");
 like($err, qr/canceling statement due to statement timeout/, 'statement_timeout');
 
+# within a value: all of it, in one go, would take half a minute
+sql($node, 'access', q{
+	CREATE TABLE huge AS SELECT string_agg(md5(i::text), '') AS t
+		FROM generate_series(1, 1000000) i});
+my $start = time;
+(undef, undef, $err) = $node->psql('access', q{
+	SET statement_timeout = '200ms';
+	SELECT count(*) FROM (SELECT pg_pardump_read('huge', '{t}', 0, NULL, 'zstd:22')) s});
+like($err, qr/canceling statement due to statement timeout/,
+	'statement_timeout within a value');
+cmp_ok(time - $start, '<', 5, 'statement_timeout within a value: at once');
+sql($node, 'access', 'DROP TABLE huge');
+
 # --- what may happen to a table that is being read
 
 sql($node, 'access', q{

@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"	/* brings varatt.h where there is one */
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "shared/block_compress.h"
@@ -28,6 +29,12 @@
 
 /* Longer blocks of text are handed out in pieces. */
 #define PIECE_BYTES ((Size) 16 * 1024 * 1024)
+
+/*
+ * Longer blocks of text are compressed in pieces, for the sake of cancel
+ * requests: the highest levels take a second for so much.
+ */
+#define COMPRESS_BYTES (2 * BLOCK_BYTES)
 
 struct ChunkReader
 {
@@ -156,7 +163,10 @@ fetch_compressed(ChunkReader *reader)
 	while (out->len < BLOCK_BYTES &&
 		   (made = block_compressor_fetch(reader->compressor,
 										  text_buffer_reserve(out, need))) > 0)
+	{
 		out->len += made;
+		CHECK_FOR_INTERRUPTS();
+	}
 	if (made < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
@@ -165,19 +175,33 @@ fetch_compressed(ChunkReader *reader)
 	return out->len >= BLOCK_BYTES;
 }
 
+/* Hand the next piece of the text to the compressor. */
+static void
+feed_compressor(ChunkReader *reader)
+{
+	Size		left = reader->text.len - reader->text_start;
+	Size		piece = Min(left, COMPRESS_BYTES);
+
+	CHECK_FOR_INTERRUPTS();
+	block_compressor_feed(reader->compressor,
+						  reader->text.data + reader->text_start, piece,
+						  reader->at_end && piece == left);
+	reader->text_start += piece;
+}
+
 static bytea *
 next_compressed(ChunkReader *reader)
 {
 	reader->out.len = VARHDRSZ;
 	while (!fetch_compressed(reader))
 	{
-		if (reader->at_end && reader->text_start == reader->text.len)
-			break;				/* the stream has been ended and fetched */
-		next_text(reader);
-		reader->text_start = reader->text.len;
-		block_compressor_feed(reader->compressor,
-							  reader->text.data + VARHDRSZ,
-							  reader->text.len - VARHDRSZ, reader->at_end);
+		if (reader->text_start == reader->text.len)
+		{
+			if (reader->at_end)
+				break;			/* the stream has been ended and fetched */
+			next_text(reader);
+		}
+		feed_compressor(reader);
 	}
 	return reader->out.len > VARHDRSZ ? as_bytea(&reader->out) : NULL;
 }

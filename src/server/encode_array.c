@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/tupmacs.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -293,6 +294,7 @@ append_array(ArrayEncoder *array, ArrayType *value, TextBuffer *out)
 		text_buffer_append_char(out, '{');
 	for (int i = 0; i < n_elements; i++)
 	{
+		CHECK_FOR_INTERRUPTS(); /* there may be a hundred million of them */
 		if (bitmap != NULL && (bitmap[i / 8] & (1 << (i % 8))) == 0)
 			text_buffer_append(out, "NULL", 4);
 		else

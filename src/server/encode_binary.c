@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/bytea.h"
 #include "utils/fmgroids.h"
 #include "utils/inet.h"
@@ -18,6 +19,9 @@
 #include "packed_varlena.h"
 
 #define UUID_TEXT_LEN		(2 * UUID_LEN + 4)
+
+/* Longer bytea values are written in pieces of this size, a multiple of 16. */
+#define HEX_PIECE			65536
 
 static void
 encode_uuid(ColumnEncoder *encoder, Datum value, TextBuffer *out)
@@ -53,6 +57,12 @@ encode_bytea(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 
 	memcpy(p, "\\\\x", 3);
 	p += 3;
+	for (; len > HEX_PIECE; len -= HEX_PIECE)
+	{
+		CHECK_FOR_INTERRUPTS(); /* there may be half a gigabyte of it */
+		for (int i = 0; i < HEX_PIECE; i += 16, bytes += 16)
+			p = put_hex_16(p, bytes);
+	}
 	for (; len >= 16; len -= 16, bytes += 16)
 		p = put_hex_16(p, bytes);
 	for (; len > 0; len--)

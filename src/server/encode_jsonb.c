@@ -165,6 +165,8 @@ static inline bool
 append_node(JsonbWriter *writer, JEntry entry, const char *data,
 			uint32 start, uint32 end)
 {
+	CHECK_FOR_INTERRUPTS();		/* a value may have millions of nodes */
+
 	switch (entry & JENTRY_TYPEMASK)
 	{
 		case JENTRY_ISSTRING:
