@@ -50,6 +50,19 @@ SET ROLE regress_pardump_reader;
 SELECT try_chunks('tab', 1000000);
 RESET ROLE;
 
+-- USAGE of the schema is needed as in a query, though the table comes by OID.
+CREATE SCHEMA hidden;
+CREATE TABLE hidden.tab (id int);
+GRANT SELECT ON hidden.tab TO regress_pardump_reader;
+SELECT 'hidden.tab'::regclass::oid AS hidden_tab \gset
+SET ROLE regress_pardump_reader;
+SELECT try_chunks(:hidden_tab);
+RESET ROLE;
+GRANT USAGE ON SCHEMA hidden TO regress_pardump_reader;
+SET ROLE regress_pardump_reader;
+SELECT try_chunks(:hidden_tab);
+RESET ROLE;
+
 -- The lock is kept up to the end of the transaction, which may be read only.
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT chunk_no, start_block, est_rows FROM pg_pardump_chunks('tab', 1000000);
@@ -82,7 +95,8 @@ SELECT obj_description('pg_pardump_chunks(regclass, bigint)'::regprocedure, 'pg_
 
 DROP FUNCTION try_chunks;
 DROP VIEW view_of_tab;
-DROP TABLE tab, parted, seen;
+DROP TABLE tab, parted, seen, hidden.tab;
+DROP SCHEMA hidden;
 DROP TYPE composite;
 DROP FOREIGN DATA WRAPPER no_wrapper CASCADE;
 DROP ROLE regress_pardump_reader;

@@ -90,7 +90,11 @@ SELECT try_read('tab', '{a}'), try_read('tab', '{}');
 SELECT try_read('tab', '{nothing}');
 SELECT try_read('pg_authid', '{rolname}');
 SELECT try_read('pg_am', '{amname}') LIKE E'%heap\n%';
--- whoever names a table by its OID needs no USAGE on the schema
+-- USAGE of the schema is needed as in a query, though the table comes by OID
+SELECT try_read(:hidden_tab, '{a}');
+RESET ROLE;
+GRANT USAGE ON SCHEMA hidden TO regress_pardump_reader;
+SET ROLE regress_pardump_reader;
 SELECT try_read(:hidden_tab, '{a}');
 RESET ROLE;
 GRANT SELECT (a, c), UPDATE ON tab TO regress_pardump_reader;

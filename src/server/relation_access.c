@@ -21,6 +21,7 @@
 #include "utils/rls.h"
 
 #include "relation_access.h"
+#include "server_compat.h"
 
 /* What to do instead, for a relation that holds no rows of its own. */
 static const char *
@@ -71,6 +72,20 @@ access_denied(Oid relid, AclResult aclresult)
 {
 	aclcheck_error(aclresult, get_relkind_objtype(get_rel_relkind(relid)),
 				   get_rel_name(relid));
+}
+
+/*
+ * Raise an error unless the current user may name what is in the relation's
+ * schema: a query has to, we get an OID.
+ */
+static void
+check_usage_of_schema(Oid relid)
+{
+	Oid			schema = get_rel_namespace(relid);
+	AclResult	aclresult = schema_aclcheck(schema, GetUserId(), ACL_USAGE);
+
+	if (aclresult != ACLCHECK_OK)
+		aclcheck_error(aclresult, OBJECT_SCHEMA, get_namespace_name(schema));
 }
 
 /* Raise an error unless the current user may read all of the relation. */
@@ -157,12 +172,14 @@ relation_open_for_planning(Oid relid)
 
 	/* Whoever may not read the table shall not be able to lock it either. */
 	check_relkind(relid);
+	check_usage_of_schema(relid);
 	check_select_on_table(relid);
 
 	rel = try_relation_open(relid, AccessShareLock);
 
 	/* It may have changed, or gone, while we waited for the lock. */
 	check_relkind(relid);
+	check_usage_of_schema(relid);
 	check_select_on_table(relid);
 	if (rel == NULL)
 		elog(ERROR, "could not open relation with OID %u", relid);
@@ -176,6 +193,7 @@ relation_open_for_reading(Oid relid)
 	Relation	rel;
 
 	check_relkind(relid);
+	check_usage_of_schema(relid);
 	/* what is needed of the columns is known only once they are looked up */
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		check_select_on_columns(relid, NULL, 0);
@@ -195,6 +213,7 @@ relation_check_readable(Relation rel, const AttrNumber *attnums,
 {
 	Oid			relid = RelationGetRelid(rel);
 
+	check_usage_of_schema(relid);
 	check_select_on_columns(relid, attnums, n_attnums);
 	check_row_security(relid);
 }

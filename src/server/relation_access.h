@@ -15,7 +15,7 @@
 /*
  * Open and lock (ACCESS SHARE) a relation to plan.  Raises an error unless it
  * is a table or materialized view that the current user has the SELECT
- * privilege on.  The lock is to be kept up to the end of the transaction, so
+ * privilege on, and USAGE of its schema.  The lock is to be kept up to the end of the transaction, so
  * that the block ranges stay what they are while the caller reads them: VACUUM
  * cannot truncate, nothing can rewrite the table.
  */
@@ -30,7 +30,8 @@ extern Relation relation_open_for_reading(Oid relid);
 
 /*
  * Raise an error unless the current user may read these columns of all rows:
- * privileges on the table or on each column, and no row security that applies.
+ * privileges on the schema, and the table or each column, and no row security
+ * that applies.
  */
 extern void relation_check_readable(Relation rel, const AttrNumber *attnums,
 									int n_attnums);

@@ -12,8 +12,10 @@
 #include "access/genam.h"
 #include "access/toast_internals.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_namespace.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/tuplestore.h"
 
 #if PG_VERSION_NUM < 140000
@@ -47,6 +49,17 @@ begin_index_scan(Relation heap_rel, Relation index_rel, Snapshot snapshot,
 	return index_beginscan(heap_rel, index_rel, snapshot, NULL, n_keys, 0);
 #else
 	return index_beginscan(heap_rel, index_rel, snapshot, n_keys, 0);
+#endif
+}
+
+/* One function checks privileges on all kinds of objects since 16. */
+static inline AclResult
+schema_aclcheck(Oid schema, Oid role, AclMode mode)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(NamespaceRelationId, schema, role, mode);
+#else
+	return pg_namespace_aclcheck(schema, role, mode);
 #endif
 }
 
