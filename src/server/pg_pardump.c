@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "argument.h"
 #include "chunk_plan.h"
 #include "relation_access.h"
 #include "relation_sample.h"
@@ -82,11 +83,7 @@ put_whole_relation(ReturnSetInfo *rsinfo, Relation rel)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/*
- * pg_pardump_chunks(relation regclass, chunk_bytes bigint)
- *
- * Not strict: no rows for a NULL argument would look like nothing to dump.
- */
+/* pg_pardump_chunks(relation regclass, chunk_bytes bigint) */
 Datum
 pg_pardump_chunks(PG_FUNCTION_ARGS)
 {
@@ -96,11 +93,8 @@ pg_pardump_chunks(PG_FUNCTION_ARGS)
 	int64		chunk_bytes;
 	Relation	rel;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("relation and chunk size must not be null")));
-
+	check_not_null(fcinfo, 0, "relation");
+	check_not_null(fcinfo, 1, "chunk size");
 	chunk_bytes = PG_GETARG_INT64(1);
 	if (chunk_bytes <= 0)
 		ereport(ERROR,

@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "argument.h"
 #include "chunk_reader.h"
 #include "relation_access.h"
 #include "server_compat.h"
@@ -113,10 +114,10 @@ begin_read_call(FunctionCallInfo fcinfo)
 	AttrNumber *attnums;
 	int			n_attnums;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(4))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("only the end block may be null")));
+	check_not_null(fcinfo, 0, "relation");
+	check_not_null(fcinfo, 1, "columns");
+	check_not_null(fcinfo, 2, "start block");
+	check_not_null(fcinfo, 4, "compression");
 	start = check_block(PG_GETARG_INT64(2), "start block");
 	if (!PG_ARGISNULL(3))
 		end = check_block(PG_GETARG_INT64(3), "end block");

@@ -30,22 +30,22 @@ relkind_hint(char relkind)
 	switch (relkind)
 	{
 		case RELKIND_PARTITIONED_TABLE:
-			return "A partitioned table stores no rows itself; plan each of its leaf partitions, see pg_partition_tree().";
+			return "A partitioned table stores no rows itself; name its leaf partitions one by one, see pg_partition_tree().";
 		case RELKIND_VIEW:
-			return "A view stores no rows; plan the tables it reads.";
+			return "A view stores no rows; name the tables it reads.";
 		case RELKIND_FOREIGN_TABLE:
-			return "The rows of a foreign table are on another server and have no blocks here; dump it as a whole.";
+			return "The rows of a foreign table are on another server and have no blocks here; read all of it by COPY.";
 		case RELKIND_INDEX:
 		case RELKIND_PARTITIONED_INDEX:
 			return "Name the table, not its index.";
 		case RELKIND_SEQUENCE:
-			return "A sequence has one row and needs no chunks.";
+			return "A sequence is one row; read it by SELECT.";
 		case RELKIND_COMPOSITE_TYPE:
 			return "A composite type stores no rows.";
 		case RELKIND_TOASTVALUE:
-			return "The values in a TOAST table are counted with the table that owns it; name that one.";
+			return "The values in a TOAST table are parts of the table that owns it; name that one.";
 		default:
-			return "Only tables and materialized views have chunks.";
+			return "Only tables and materialized views have blocks of rows.";
 	}
 }
 
