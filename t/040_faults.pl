@@ -118,7 +118,7 @@ foreach my $fault (
 		qr/could not (create|open|read) .*No such file or directory/ ])
 {
 	my ($what, $do, $message) = @$fault;
-	my $dump = stuck_dump();
+	my $dump = stuck_dump('--retries=0');
 	$do->($dump);
 	dump_failed_ok($node, $dump, $what, $message);
 	open_gate();
@@ -236,7 +236,7 @@ SQL
 }
 sql($node, 'postgres', 'ALTER ROLE dumper RESET ALL; ALTER ROLE dumper CONNECTION LIMIT 2');
 {
-	my $dump = start_dump($connstr, @options, '-j4');
+	my $dump = start_dump($connstr, @options, '-j4', '--retries=0');
 	dump_failed_ok($node, $dump, 'too few connections',
 		qr/too many connections for role "dumper"/);
 }

@@ -13,6 +13,8 @@
 /* Rows come one a message; the sink gets them in blocks. */
 #define BLOCK_BYTES ((size_t) 1024 * 1024)
 
+static const char problem[] = "could not read rows";
+
 /*
  * Rows of inheritance children must not come along: ONLY.  Stock pg_dump reads
  * foreign tables and those with a condition without it.
@@ -44,21 +46,13 @@ copy_statement(const DumpTable *table, const DataFile *file)
 	return sql.data;
 }
 
-static void
-copy_failed(PGconn *conn, const char *statement)
-{
-	pg_log_error("could not read rows: %s", PQerrorMessage(conn));
-	pg_log_error_detail("Command was: %s", statement);
-	exit(1);
-}
-
 void
 copy_begin(PGconn *conn, const char *statement)
 {
 	PGresult   *res = PQexec(conn, statement);
 
 	if (PQresultStatus(res) != PGRES_COPY_OUT)
-		copy_failed(conn, statement);
+		session_failed(conn, res, problem, statement);
 	PQclear(res);
 }
 
@@ -69,10 +63,10 @@ copy_end(PGconn *conn, const char *statement, int last_len)
 	uint64		rows;
 
 	if (last_len == -2)
-		copy_failed(conn, statement);
+		session_failed(conn, NULL, problem, statement);
 	res = PQgetResult(conn);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		copy_failed(conn, statement);
+		session_failed(conn, res, problem, statement);
 	rows = strtoull(PQcmdTuples(res), NULL, 10);
 	PQclear(res);
 	if (PQgetResult(conn) != NULL)

@@ -100,6 +100,14 @@ describe_job(void *arg, int job, int step)
 						run->context.tables, run->context.objects);
 }
 
+static void
+reset_job(void *arg, int job)
+{
+	DumpRun    *run = arg;
+
+	dump_worker_reset(&run->context, job);
+}
+
 /* The leader's session says something, though it was not asked: its end? */
 static void
 leader_session_speaks(void *arg)
@@ -128,6 +136,8 @@ run_workers(DumpRun *run)
 		.run = run_job,
 		.stop = stop_worker,
 		.describe = describe_job,
+		.reset = reset_job,
+		.max_retries = (int) run->context.options->retries,
 		.watch_fd = PQsocket(run->conn),
 		.watch = leader_session_speaks,
 	};

@@ -4,6 +4,8 @@
  */
 #include "fe_compat.h"
 
+#include <unistd.h>
+
 #include "catalog/pg_class_d.h"
 
 #include "archive_file.h"
@@ -103,6 +105,19 @@ read_by_extension(DumpWorker *worker, const DumpTable *table,
 	return rows;
 }
 
+/* Without the suffix of the compression; owned. */
+static char *
+data_file_path(const DumpContext *context, const DataFile *file)
+{
+	return psprintf("%s/%d.dat", context->directory, file->dump_id);
+}
+
+static FileResult *
+data_file_result(const DumpContext *context, const DataFile *file)
+{
+	return &context->results->files[file - context->plan->files];
+}
+
 /*
  * What ends the data follows rows that the server compressed as a compressed
  * stream of its own, which readers take for one with the first.
@@ -112,10 +127,10 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 {
 	const DumpContext *context = worker->context;
 	const DumpTable *table = &context->tables->tables[file->table];
-	FileResult *result = &context->results->files[file - context->plan->files];
+	FileResult *result = data_file_result(context, file);
 	const char *reason = context->plan->tables[file->table].sql_reason;
 	char	   *what = data_file_describe(file, context->tables);
-	char	   *path = psprintf("%s/%d.dat", context->directory, file->dump_id);
+	char	   *path = data_file_path(context, file);
 	ArchiveFile *out;
 	uint64		rows;
 
@@ -175,6 +190,48 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 			break;
 	}
 	file_results_begin_job(context->results, -1);
+}
+
+/* Frees the path. */
+static void
+remove_file(const DumpContext *context, char *path, FileResult *result)
+{
+	char	   *name = psprintf("%s%s", path,
+								compress_method_suffix(context->compress.method));
+
+	if (unlink(name) < 0 && errno != ENOENT)
+		pg_fatal("could not remove file \"%s\": %m", name);
+	result->done = false;
+	free(name);
+	free(path);
+}
+
+void
+dump_worker_reset(const DumpContext *context, int job_no)
+{
+	const Job  *job = &context->queue->jobs[job_no];
+	const LargeObjectGroup *group;
+
+	switch (job->kind)
+	{
+		case JOB_DATA_FILES:
+			for (int i = 0; i < job->n; i++)
+			{
+				const DataFile *file = context->queue->files[job->first + i];
+
+				remove_file(context, data_file_path(context, file),
+							data_file_result(context, file));
+			}
+			break;
+		case JOB_LARGE_OBJECTS:
+			group = &context->objects->groups[job->first];
+			for (int i = 0; i < group->n_oids; i++)
+				remove_file(context,
+							large_object_path(context->directory,
+											  group->oids[i]),
+							&context->results->objects[group->first_object + i]);
+			break;
+	}
 }
 
 void

@@ -44,6 +44,12 @@ extern DumpWorker *dump_worker_start(const DumpContext *context, int no);
 extern void dump_worker_run(DumpWorker *worker, int job_no,
 							volatile int *step);
 
+/*
+ * In the leader: a worker that did this job is gone.  Remove the files that it
+ * made, so that another one can do it.
+ */
+extern void dump_worker_reset(const DumpContext *context, int job);
+
 /* Disconnect. */
 extern void dump_worker_stop(DumpWorker *worker);
 

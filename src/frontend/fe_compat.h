@@ -21,6 +21,7 @@
 #if PG_VERSION_NUM < 150000
 #define pg_log_error_detail(...) pg_log_error(__VA_ARGS__)
 #define pg_log_error_hint(...) pg_log_error(__VA_ARGS__)
+#define pg_log_warning_detail(...) pg_log_warning(__VA_ARGS__)
 #define pg_log_warning_hint(...) pg_log_warning(__VA_ARGS__)
 #define pg_fatal(...) do { \
 		pg_log_fatal(__VA_ARGS__); \

@@ -21,6 +21,8 @@ static const char general_options[] =
 "  --expected-rate=SIZE         with --dry-run, tell the time at SIZE bytes a second\n"
 "  --lock-wait-timeout=TIMEOUT  fail after waiting TIMEOUT for a table lock\n"
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
+"  --retries=NUM                begin anew so often what a lost connection\n"
+"                               interrupted (default: 5)\n"
 "  --sync-method=METHOD         set method for syncing files to disk\n"
 "  -?, --help                   show this help, then exit\n";
 

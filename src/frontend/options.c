@@ -348,6 +348,7 @@ options_parse(int argc, char **argv)
 
 	options->jobs = 1;
 	options->sync_method = SYNC_FSYNC;
+	options->retries = 5;
 	options->connection.prompt_password = TRI_DEFAULT;
 
 	while ((c = getopt_long(argc, argv, short_options,

@@ -29,6 +29,7 @@ typedef struct Options
 	CompressSpec compress;
 	bool		compress_on_server;
 	SyncMethod	sync_method;
+	uint64		retries;		/* of what a lost connection interrupted */
 
 	/* What the user is told */
 	bool		dry_run;

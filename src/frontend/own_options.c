@@ -33,6 +33,7 @@ static const OwnOption own_options[] = {
 	{"no-chunks", OWN_FLAG, offsetof(Options, no_chunks)},
 	{"no-extension", OWN_FLAG, offsetof(Options, no_extension)},
 	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
+	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
 };
 
 struct option *

@@ -1,12 +1,17 @@
 /*
  * worker_pool.h
- *		Processes that take jobs from a queue until none is left.
+ *		Processes that take jobs from a queue until all are done.
  *
  * The pool knows jobs by their numbers only.  The leader hands the next job to
  * whichever worker asks (a pull model), so jobs should come largest first.
  * Workers are forked when the pool runs and inherit all the leader knows by
- * then; they report by their standard error, which the leader passes on; what their
- * jobs came to is left to memory that is shared.
+ * then; they report by memory they share, and by their standard error, which
+ * the leader passes on.  They stay until the last job is done.
+ *
+ * A worker that lost its connection, and says so by worker_pool_lost(), is
+ * replaced after a while by a new process, which begins its job anew; the
+ * others go on.  A process is the unit of retry: nothing of the old one is of
+ * use, and it leaves no state behind.
  *
  * If a worker fails, by an error, a signal, or by vanishing, the first to
  * fail is reported, with its own words and what it was doing; the others are
@@ -17,15 +22,20 @@
 
 #include "fe_compat.h"
 
+/* The exit code of a worker that lost its connection (EX_TEMPFAIL). */
+#define WORKER_EXIT_RETRY 75
+
 typedef struct WorkerTask
 {
 	void	   *arg;			/* given to every callback */
+	int			max_retries;	/* of one job, or of one worker's start */
 
 	/*
 	 * In a worker: once, before any job, with the worker's number from 0; a
 	 * run of one job; once, at the end. A job may have steps: run() sets
 	 * *step, which is -1 at first, as it goes, and the leader knows it even
-	 * if the worker is killed.
+	 * if the worker is killed.  The number of a worker that was lost is given
+	 * to the one that replaces it.
 	 */
 	void		(*start) (void *arg, int worker);
 	void		(*run) (void *arg, int job, volatile int *step);
@@ -36,6 +46,12 @@ typedef struct WorkerTask
 	 * message (owned by the caller).
 	 */
 	char	   *(*describe) (void *arg, int job, int step);
+
+	/*
+	 * In the leader: the worker that was doing this job is gone, and another
+	 * one will do it: remove what there is of it.
+	 */
+	void		(*reset) (void *arg, int job);
 
 	/*
 	 * In the leader: when watch_fd becomes readable.  Exits if that means the
@@ -50,5 +66,12 @@ typedef struct WorkerTask
  * processes.  Returns when all jobs are done and all workers are gone.
  */
 extern void worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs);
+
+/*
+ * In a worker: end the process, so that it is replaced, because its connection
+ * is lost.  The leader shows the cause, as a warning, or as an error after the
+ * last retry.  In any other process the cause is an error that ends it.
+ */
+extern void worker_pool_lost(const char *cause) pg_attribute_noreturn();
 
 #endif							/* WORKER_POOL_H */

@@ -1,0 +1,299 @@
+/*
+ * session.c
+ *		Brings sessions in the state that a dump needs, and runs statements.
+ */
+#include "fe_compat.h"
+
+#include "common/connect.h"
+#include "fe_utils/string_utils.h"
+#include "portability/instr_time.h"
+
+#include "cleanup.h"
+#include "session.h"
+#include "worker_pool.h"
+
+/* How long to wait between two tries to get a lock. */
+#define LOCK_RETRY_MS 100
+
+/* Without --lock-wait-timeout. */
+#define DEFAULT_LOCK_WAIT_MS 5000
+
+/* LOCK TABLE names this many tables at once. */
+#define LOCK_BATCH 500
+
+/* ----------
+ * Statements
+ * ----------
+ */
+
+/*
+ * Errors that end a session and say nothing about what it was doing: class 08
+ * (connection exception), 57P01 admin_shutdown, 57P02 crash_shutdown, 57P03
+ * cannot_connect_now.  Others that end it would end the next one too.
+ */
+static bool
+is_lost_sqlstate(const char *sqlstate)
+{
+	return strncmp(sqlstate, "08", 2) == 0 ||
+		strcmp(sqlstate, "57P01") == 0 ||
+		strcmp(sqlstate, "57P02") == 0 ||
+		strcmp(sqlstate, "57P03") == 0;
+}
+
+bool
+session_is_lost(const PGconn *conn, const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	if (sqlstate)
+		return is_lost_sqlstate(sqlstate);
+	/* no word from the server: what libpq noticed by itself */
+	return PQstatus(conn) != CONNECTION_OK;
+}
+
+void
+session_failed(PGconn *conn, const PGresult *res, const char *problem,
+			   const char *sql)
+{
+	cleanup_check_interrupt();
+	if (session_is_lost(conn, res))
+		worker_pool_lost(psprintf("%s: %s", problem, PQerrorMessage(conn)));
+	pg_log_error("%s: %s", problem, PQerrorMessage(conn));
+	pg_log_error_detail("Command was: %s", sql);
+	exit(1);
+}
+
+PGresult *
+session_query(PGconn *conn, const char *sql)
+{
+	PGresult   *res = PQexec(conn, sql);
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "query failed", sql);
+	return res;
+}
+
+PGresult *
+session_query_params(PGconn *conn, const char *sql, int n_params,
+					 const char *const *params, int result_format)
+{
+	PGresult   *res = PQexecParams(conn, sql, n_params, NULL, params,
+								   NULL, NULL, result_format);
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "query failed", sql);
+	return res;
+}
+
+void
+session_command(PGconn *conn, const char *sql)
+{
+	PGresult   *res = PQexec(conn, sql);
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, "query failed", sql);
+	PQclear(res);
+}
+
+/* ----------
+ * Settings
+ * ----------
+ */
+
+/*
+ * What pg_dump sets with every server that knows it, and every timeout.  One
+ * statement: what a server does not know is not in its pg_settings.
+ */
+static const char settings_query[] =
+"SELECT pg_catalog.set_config(s.name, v.setting, false)"
+" FROM pg_catalog.pg_settings s JOIN (VALUES"
+" ('search_path', ''),"
+" ('datestyle', 'ISO'),"
+" ('intervalstyle', 'postgres'),"
+" ('extra_float_digits', $1),"
+" ('synchronize_seqscans', 'off'),"
+" ('statement_timeout', '0'),"
+" ('lock_timeout', '0'),"
+" ('idle_in_transaction_session_timeout', '0'),"
+" ('idle_session_timeout', '0'),"
+" ('transaction_timeout', '0'),"
+" ('quote_all_identifiers', $2),"
+" ('row_security', $3),"
+" ('restrict_nonsystem_relation_kind', 'view, foreign-table')"
+") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name";
+
+/*
+ * Lets a backend see soon that its client is gone while it waits or computes
+ * (14 on).  Not every platform of a server can, and it is a comfort only.
+ */
+static const char connection_check_query[] =
+"SELECT pg_catalog.set_config(name, '1s', false)"
+" FROM pg_catalog.pg_settings"
+" WHERE name OPERATOR(pg_catalog.=) 'client_connection_check_interval'";
+
+void
+session_set_encoding(PGconn *conn, const char *encoding)
+{
+	if (PQsetClientEncoding(conn, encoding) == 0)
+		return;
+	cleanup_check_interrupt();
+	if (session_is_lost(conn, NULL))
+		session_failed(conn, NULL, "could not set client encoding", encoding);
+	pg_fatal("invalid client encoding \"%s\" specified", encoding);
+}
+
+void
+session_set_up(PGconn *conn, const Options *options, const char *encoding)
+{
+	const char *params[3];
+
+	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
+	if (encoding)
+		session_set_encoding(conn, encoding);
+	setFmtEncoding(PQclientEncoding(conn));
+
+	if (options->role)
+	{
+		PQExpBufferData sql;
+
+		initPQExpBuffer(&sql);
+		appendPQExpBuffer(&sql, "SET ROLE %s", fmtId(options->role));
+		session_command(conn, sql.data);
+		termPQExpBuffer(&sql);
+	}
+
+	params[0] = options->extra_float_digits ? options->extra_float_digits : "3";
+	params[1] = options->quote_all_identifiers ? "on" : "off";
+	params[2] = options->enable_row_security ? "on" : "off";
+	PQclear(session_query_params(conn, settings_query, 3, params, 0));
+	PQclear(PQexec(conn, connection_check_query));
+}
+
+/* ----------
+ * Transactions, snapshots and locks
+ * ----------
+ */
+static void
+import_snapshot(PGconn *conn, const char *snapshot)
+{
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SET TRANSACTION SNAPSHOT ");
+	appendStringLiteralConn(&sql, snapshot, conn);
+	session_command(conn, sql.data);
+	termPQExpBuffer(&sql);
+}
+
+char *
+session_begin_leader(PGconn *conn, const Options *options)
+{
+	PGresult   *res;
+	char	   *snapshot;
+
+	/* an imported snapshot cannot be made safe any more; pg_dump has it so */
+	if (options->serializable_deferrable && options->snapshot == NULL)
+		session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
+	else
+		session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+	if (options->snapshot)
+		import_snapshot(conn, options->snapshot);
+
+	/* also an imported one: its first holder may leave before we are done */
+	res = session_query(conn, "SELECT pg_catalog.pg_export_snapshot()");
+	snapshot = pg_strdup(PQgetvalue(res, 0, 0));
+	PQclear(res);
+	return snapshot;
+}
+
+void
+session_begin_worker(PGconn *conn, const char *snapshot)
+{
+	session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+	import_snapshot(conn, snapshot);
+}
+
+int
+session_lock_wait_ms(PGconn *conn, const Options *options)
+{
+	const char *params[] = {options->lock_wait_timeout};
+	PGresult   *res;
+	int			result = 0;
+
+	if (options->lock_wait_timeout)
+	{
+		PQclear(session_query_params(conn, "SELECT pg_catalog.set_config('lock_timeout', $1, false)",
+									 1, params, 0));
+		res = session_query(conn, "SELECT setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'lock_timeout'");
+		result = atoi(PQgetvalue(res, 0, 0));
+		PQclear(res);
+		session_command(conn, "SET lock_timeout = 0");
+	}
+	return result > 0 ? result : DEFAULT_LOCK_WAIT_MS;
+}
+
+/* True if locked; false if a table is busy, its message being in conn. */
+static bool
+try_lock(PGconn *conn, const char *sql)
+{
+	PGresult   *res;
+	const char *sqlstate;
+	bool		locked;
+
+	session_command(conn, "SAVEPOINT lock_tables");
+	res = PQexec(conn, sql);
+	locked = PQresultStatus(res) == PGRES_COMMAND_OK;
+	sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	/* 55P03 lock_not_available; all else is final */
+	if (!locked && (sqlstate == NULL || strcmp(sqlstate, "55P03") != 0))
+		session_failed(conn, res, "query failed", sql);
+	PQclear(res);
+	return locked;
+}
+
+static void
+lock_batch(PGconn *conn, const char *sql, int wait_ms)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	while (!try_lock(conn, sql))
+	{
+		char	   *message = pg_strdup(PQerrorMessage(conn));
+		instr_time	now;
+
+		/* both: a savepoint rolled back to stays, and they would nest */
+		session_command(conn, "ROLLBACK TO SAVEPOINT lock_tables");
+		session_command(conn, "RELEASE SAVEPOINT lock_tables");
+		cleanup_check_interrupt();
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_SUBTRACT(now, start);
+		if (INSTR_TIME_GET_MILLISEC(now) >= wait_ms)
+		{
+			pg_log_error("could not lock table: %s", message);
+			pg_log_error_detail("Another session holds, or has asked for, an exclusive lock on the table.");
+			exit(1);
+		}
+		free(message);
+		pg_usleep(LOCK_RETRY_MS * 1000L);
+	}
+	session_command(conn, "RELEASE SAVEPOINT lock_tables");
+}
+
+void
+session_lock_tables(PGconn *conn, char **names, int n_names, int wait_ms)
+{
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	for (int first = 0; first < n_names; first += LOCK_BATCH)
+	{
+		resetPQExpBuffer(&sql);
+		for (int i = first; i < Min(first + LOCK_BATCH, n_names); i++)
+			appendPQExpBuffer(&sql, "%s %s", i == first ? "LOCK TABLE ONLY" : ", ONLY",
+							  names[i]);
+		appendPQExpBufferStr(&sql, " IN ACCESS SHARE MODE NOWAIT");
+		lock_batch(conn, sql.data, wait_ms);
+	}
+	termPQExpBuffer(&sql);
+}

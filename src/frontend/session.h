@@ -1,0 +1,77 @@
+/*
+ * session.h
+ *		What is done in a session: its settings, snapshot, locks, statements.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "fe_compat.h"
+
+#include "libpq-fe.h"
+#include "pqexpbuffer.h"
+
+#include "options.h"
+
+/* Set client_encoding. */
+extern void session_set_encoding(PGconn *conn, const char *encoding);
+
+/*
+ * Bring a session in the state of pg_dump's setup_connection(), without the
+ * transaction: search_path, role, output formats, timeouts, row_security.
+ * encoding may be NULL for the server's default.
+ */
+extern void session_set_up(PGconn *conn, const Options *options,
+						   const char *encoding);
+
+/*
+ * The leader's transaction: REPEATABLE READ READ ONLY, or SERIALIZABLE READ
+ * ONLY DEFERRABLE if asked for, in the snapshot the user named if any.
+ * Returns the exported snapshot for the others; owned.
+ */
+extern char *session_begin_leader(PGconn *conn, const Options *options);
+
+/* A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot. */
+extern void session_begin_worker(PGconn *conn, const char *snapshot);
+
+/*
+ * --lock-wait-timeout in milliseconds, with the units that the server knows.
+ * Five seconds if it was not given or is 0: long enough for whoever holds a
+ * lock for a moment.
+ */
+extern int	session_lock_wait_ms(PGconn *conn, const Options *options);
+
+/*
+ * Lock tables in ACCESS SHARE mode until the end of the transaction.  names
+ * are qualified and quoted.  Does not queue behind a request for an exclusive
+ * lock, which would wait for this program's other sessions: tries again for
+ * wait_ms, then exits with a message naming the table.
+ */
+extern void session_lock_tables(PGconn *conn, char **names, int n_names,
+								int wait_ms);
+
+/*
+ * Run a statement that returns rows (query) or none (command).  Ends by
+ * session_failed() when it fails.
+ */
+extern PGresult *session_query(PGconn *conn, const char *sql);
+extern PGresult *session_query_params(PGconn *conn, const char *sql,
+									  int n_params, const char *const *params,
+									  int result_format);
+extern void session_command(PGconn *conn, const char *sql);
+
+/*
+ * Did a statement fail because its session has ended, without a fault of the
+ * statement's?  This alone decides what a new session may do anew.  res is what
+ * the statement returned, or NULL if there is nothing.
+ */
+extern bool session_is_lost(const PGconn *conn, const PGresult *res);
+
+/*
+ * End the process after a statement has failed, with a message that begins
+ * with the problem; a worker that lost its session by worker_pool_lost().
+ */
+extern void session_failed(PGconn *conn, const PGresult *res,
+						   const char *problem, const char *sql)
+			pg_attribute_noreturn();
+
+#endif							/* SESSION_H */
