@@ -181,6 +181,20 @@ ROLLBACK;
 CREATE TEMP TABLE mine AS SELECT 5 AS a;
 SELECT try_read('mine', '{a}');
 
+-- What the last read came to, compressed or not, if it came to its end.
+SELECT count(*) > 0 AS found FROM pg_pardump_read('many', '{id}', 0, NULL, 'none');
+SELECT rows = (SELECT count(*) FROM many) AS all_rows,
+	bytes = (SELECT sum(length(id::text) + 1) FROM many) AS all_bytes
+	FROM pg_pardump_last_read();
+SELECT count(*) FROM pg_pardump_read('many', '{id}', 0, 0, 'gzip:1');
+SELECT * FROM pg_pardump_last_read();
+SELECT count(*) > 0 AS found FROM pg_pardump_read('many', '{id}', 0, NULL, 'gzip:1');
+SELECT rows = (SELECT count(*) FROM many) AS all_rows,
+	bytes = (SELECT sum(length(id::text) + 1) FROM many) AS all_bytes
+	FROM pg_pardump_last_read();
+SELECT pg_pardump_read('many', '{nothing}', 0, NULL, 'none');
+SELECT * FROM pg_pardump_last_read();
+
 SELECT obj_description('pg_pardump_read(regclass, name[], bigint, bigint, text)'::regprocedure, 'pg_proc');
 
 DROP FUNCTION try_read, read_as_owner;

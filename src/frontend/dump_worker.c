@@ -133,6 +133,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	char	   *path = data_file_path(context, file);
 	ArchiveFile *out;
 	uint64		rows;
+	uint64		raw_bytes;
 
 	if (reason == NULL)
 		pg_log_info("dumping contents of %s by the extension", what);
@@ -142,9 +143,10 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	{
 		out = archive_file_begin_compressed(context->results, result, path,
 											&context->compress);
-		rows = read_by_extension(worker, table, file, context->compression,
+		(void) read_by_extension(worker, table, file, context->compression,
 								 archive_file_sink(out));
-		archive_file_compress_rest(out, 0);
+		read_blocks_count(worker->conn, context->extension, &rows, &raw_bytes);
+		archive_file_compress_rest(out, raw_bytes);
 	}
 	else
 	{

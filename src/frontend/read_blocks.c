@@ -223,3 +223,19 @@ read_blocks(PGconn *conn, const char *statement, Sink *sink)
 		unexpected();
 	return reader.lines;
 }
+
+void
+read_blocks_count(PGconn *conn, const ServerExtension *extension,
+				  uint64 *rows, uint64 *bytes)
+{
+	char	   *sql = psprintf("SELECT rows, bytes FROM %s()",
+							   extension->last_read_function);
+	PGresult   *res = session_query(conn, sql);
+
+	if (PQntuples(res) != 1 || PQgetisnull(res, 0, 0))
+		pg_fatal("the server does not say how many rows it has read");
+	*rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+	*bytes = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
+	PQclear(res);
+	free(sql);
+}

@@ -20,6 +20,13 @@ extern char *read_blocks_statement(PGconn *conn,
 								   const char *compression);
 
 /*
+ * What the server counted in the last read of this session: its rows, and
+ * their bytes before compression.
+ */
+extern void read_blocks_count(PGconn *conn, const ServerExtension *extension,
+							  uint64 *rows, uint64 *bytes);
+
+/*
  * Run such a statement and write the blocks to the sink.  Exits with a message
  * if the server fails or its connection breaks.  Returns the number of line
  * ends in the blocks, which is that of the rows if they are not compressed.  Memory: one message, about a

@@ -9,13 +9,13 @@
 
 #include "server_extension.h"
 
-/* Where it is, of which version, and whether we may call its two functions. */
+/* Where it is, of which version, and whether we may call its functions. */
 static const char find_query[] =
 "SELECT n.nspname, x.extversion,"
-" pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND 2 OPERATOR(pg_catalog.=)"
+" pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND 3 OPERATOR(pg_catalog.=)"
 " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_proc p"
 " WHERE p.pronamespace OPERATOR(pg_catalog.=) n.oid"
-" AND p.proname OPERATOR(pg_catalog.=) ANY ('{pg_pardump_chunks,pg_pardump_read}')"
+" AND p.proname OPERATOR(pg_catalog.=) ANY ('{pg_pardump_chunks,pg_pardump_read,pg_pardump_last_read}')"
 " AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE'))"
 " FROM pg_catalog.pg_extension x"
 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace"
@@ -46,6 +46,8 @@ server_extension_find(PGconn *conn, const Options *options)
 			pg_strdup(fmtQualifiedId(schema, "pg_pardump_chunks"));
 		extension->read_function =
 			pg_strdup(fmtQualifiedId(schema, "pg_pardump_read"));
+		extension->last_read_function =
+			pg_strdup(fmtQualifiedId(schema, "pg_pardump_last_read"));
 	}
 	PQclear(res);
 	return extension;

@@ -15,6 +15,7 @@ typedef struct ServerExtension
 {
 	char	   *chunks_function;
 	char	   *read_function;
+	char	   *last_read_function;
 } ServerExtension;
 
 /*

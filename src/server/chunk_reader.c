@@ -42,6 +42,8 @@ struct ChunkReader
 	RowEncoder *rows;
 	HeapTuple	tuple;			/* whose line is not complete, or NULL */
 	bool		at_end;			/* no more rows */
+	uint64		n_rows;			/* encoded so far */
+	uint64		text_bytes;
 
 	/* Buffers begin with the header of the bytea that they become. */
 	TextBuffer	text;
@@ -114,8 +116,12 @@ next_text(ChunkReader *reader)
 		if (reader->tuple == NULL)
 			reader->at_end = true;
 		else if (row_encode(reader->rows, reader->tuple, text, BLOCK_BYTES))
+		{
 			reader->tuple = NULL;
+			reader->n_rows++;
+		}
 	}
+	reader->text_bytes += text->len - VARHDRSZ;
 }
 
 static bytea *
@@ -210,6 +216,13 @@ bytea *
 chunk_reader_next(ChunkReader *reader)
 {
 	return reader->compressor ? next_compressed(reader) : next_plain(reader);
+}
+
+void
+chunk_reader_count(const ChunkReader *reader, uint64 *rows, uint64 *bytes)
+{
+	*rows = reader->n_rows;
+	*bytes = reader->text_bytes;
 }
 
 void

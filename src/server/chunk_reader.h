@@ -35,6 +35,10 @@ extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
  */
 extern bytea *chunk_reader_next(ChunkReader *reader);
 
+/* So far: whole rows, and the bytes of their text before compression. */
+extern void chunk_reader_count(const ChunkReader *reader, uint64 *rows,
+							   uint64 *bytes);
+
 extern void chunk_reader_free(ChunkReader *reader);
 
 #endif							/* PARDUMP_CHUNK_READER_H */

@@ -32,3 +32,12 @@ COST 10000 ROWS 100;
 
 COMMENT ON FUNCTION pg_pardump_read(pg_catalog.regclass, pg_catalog.name[], bigint, bigint, pg_catalog.text) IS
 'read a range of a table''s blocks as COPY text, compressed if asked';
+
+CREATE FUNCTION pg_pardump_last_read(
+	OUT rows bigint,
+	OUT bytes bigint)
+AS 'MODULE_PATHNAME', 'pg_pardump_last_read'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_pardump_last_read() IS
+'rows and uncompressed bytes of the session''s last pg_pardump_read()';

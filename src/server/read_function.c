@@ -1,16 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * read_function.c
- *	  The SQL function pg_pardump_read(): a chunk as a set of bytea values.
+ *	  The SQL function pg_pardump_read(): a chunk as a set of bytea values,
+ *	  and pg_pardump_last_read(), which tells how much that was.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -23,6 +26,15 @@
 #include "server_compat.h"
 
 PG_FUNCTION_INFO_V1(pg_pardump_read);
+PG_FUNCTION_INFO_V1(pg_pardump_last_read);
+
+/* Of the session: what its last call of pg_pardump_read() came to. */
+static struct
+{
+	bool		complete;
+	uint64		rows;
+	uint64		bytes;
+}			last_read;
 
 /* One call's state, in the function's multi-call context. */
 typedef struct ReadCall
@@ -158,6 +170,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 	{
 		funcctx = SRF_FIRSTCALL_INIT();
 		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+		last_read.complete = false;
 		call = begin_read_call(fcinfo);
 		funcctx->user_fctx = call;
 		RegisterExprContextCallback(rsinfo->econtext, end_read_call,
@@ -175,8 +188,30 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 	if (value)
 		SRF_RETURN_NEXT(funcctx, PointerGetDatum(value));
 
+	chunk_reader_count(call->reader, &last_read.rows, &last_read.bytes);
+	last_read.complete = true;
 	UnregisterExprContextCallback(rsinfo->econtext, end_read_call,
 								  PointerGetDatum(call));
 	end_read_call(PointerGetDatum(call));
 	SRF_RETURN_DONE(funcctx);
+}
+
+/*
+ * pg_pardump_last_read(OUT rows bigint, OUT bytes bigint)
+ *
+ * Who reads compressed blocks cannot count rows in them.
+ */
+Datum
+pg_pardump_last_read(PG_FUNCTION_ARGS)
+{
+	TupleDesc	tupdesc;
+	Datum		values[2];
+	bool		nulls[2];
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = Int64GetDatum((int64) last_read.rows);
+	values[1] = Int64GetDatum((int64) last_read.bytes);
+	nulls[0] = nulls[1] = !last_read.complete;
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }
