@@ -14,6 +14,7 @@
 #include "access/htup_details.h"	/* brings varatt.h where there is one */
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "shared/block_compress.h"
 
@@ -38,6 +39,7 @@
 
 struct ChunkReader
 {
+	Relation	rel;			/* borrowed */
 	HeapReader *heap;
 	RowEncoder *rows;
 	HeapTuple	tuple;			/* whose line is not complete, or NULL */
@@ -87,6 +89,7 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 {
 	ChunkReader *reader = palloc0(sizeof(ChunkReader));
 
+	reader->rel = rel;
 	if (compress->method != COMPRESS_NONE)
 		init_compressor(reader, compress);
 	text_buffer_init(&reader->text, FIRST_BYTES);
@@ -212,10 +215,32 @@ next_compressed(ChunkReader *reader)
 	return reader->out.len > VARHDRSZ ? as_bytea(&reader->out) : NULL;
 }
 
+/* Tell with any error where it was met. */
+static void
+add_place(void *arg)
+{
+	ChunkReader *reader = arg;
+
+	if (reader->tuple)
+		errcontext("row at ctid (%u,%u) of table \"%s\"",
+				   ItemPointerGetBlockNumber(&reader->tuple->t_self),
+				   ItemPointerGetOffsetNumber(&reader->tuple->t_self),
+				   RelationGetRelationName(reader->rel));
+	else
+		errcontext("reading table \"%s\"",
+				   RelationGetRelationName(reader->rel));
+}
+
 bytea *
 chunk_reader_next(ChunkReader *reader)
 {
-	return reader->compressor ? next_compressed(reader) : next_plain(reader);
+	ErrorContextCallback place = {error_context_stack, add_place, reader};
+	bytea	   *value;
+
+	error_context_stack = &place;
+	value = reader->compressor ? next_compressed(reader) : next_plain(reader);
+	error_context_stack = place.previous;
+	return value;
 }
 
 void

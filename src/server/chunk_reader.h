@@ -31,7 +31,8 @@ extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
  * The next bytes of the chunk, never empty: the text of about 1 MiB of rows,
  * or what the compressor made of some such blocks.  All values of a chunk
  * after each other are its text, or one compressed stream of it.  Valid up to
- * the next call; NULL at the end.
+ * the next call; NULL at the end.  Errors come with the table, and the row's
+ * place where it is known, as their context.
  */
 extern bytea *chunk_reader_next(ChunkReader *reader);
 

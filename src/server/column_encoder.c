@@ -32,6 +32,14 @@ builtin_function(const FmgrInfo *function)
 }
 
 void
+damaged_value(const char *type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid value of type %s", type)));
+}
+
+void
 column_encoder_init(ColumnEncoder *encoder, Oid type_id,
 					const TextSettings *settings)
 {

@@ -71,6 +71,12 @@ column_encode(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	encoder->encode(encoder, value, out);
 }
 
+/*
+ * Raise the error for a value of a type that is not what the type stores: one
+ * that points beyond its own end.
+ */
+extern void damaged_value(const char *type);
+
 /* ----------
  * Families of encoders
  *

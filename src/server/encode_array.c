@@ -273,6 +273,37 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 	text_buffer_commit(out, to);
 }
 
+/* Do dimensions and null bitmap lie within the value? */
+static bool
+header_is_sound(ArrayType *value)
+{
+	Size		size = VARSIZE(value);
+	int			ndim;
+
+	if (size < sizeof(ArrayType))
+		return false;
+	ndim = ARR_NDIM(value);
+	if (ndim < 0 || ndim > MAXDIM || size < ARR_OVERHEAD_NONULLS(ndim))
+		return false;
+	if (!ARR_HASNULL(value))
+		return true;
+	return value->dataoffset <= size && value->dataoffset >=
+		ARR_OVERHEAD_WITHNULLS(ndim, ArrayGetNItems(ndim, ARR_DIMS(value)));
+}
+
+/* The end of an element, which must not lie beyond that of the value. */
+static inline char *
+element_end(ArrayEncoder *array, char *element, const char *value_end)
+{
+	char	   *end = NULL;
+
+	if (likely(element < value_end))
+		end = att_addlength_pointer(element, array->typlen, element);
+	if (unlikely(end == NULL || end > value_end))
+		damaged_value("array");
+	return end;
+}
+
 static void
 append_array(ArrayEncoder *array, ArrayType *value, TextBuffer *out)
 {
@@ -281,6 +312,7 @@ append_array(ArrayEncoder *array, ArrayType *value, TextBuffer *out)
 	int			n_elements = ArrayGetNItems(ndim, dims);
 	const bits8 *bitmap = ARR_NULLBITMAP(value);
 	char	   *element = ARR_DATA_PTR(value);
+	const char *value_end = (const char *) value + VARSIZE(value);
 	int			indexes[MAXDIM] = {0};
 
 	if (n_elements == 0)
@@ -299,11 +331,12 @@ append_array(ArrayEncoder *array, ArrayType *value, TextBuffer *out)
 			text_buffer_append(out, "NULL", 4);
 		else
 		{
+			char	   *end = element_end(array, element, value_end);
+
 			append_element(array,
 						   fetch_att(element, array->typbyval, array->typlen),
 						   out);
-			element = att_addlength_pointer(element, array->typlen, element);
-			element = (char *) att_align_nominal(element, array->typalign);
+			element = (char *) att_align_nominal(end, array->typalign);
 		}
 		append_separator(array->delimiter, ndim, dims, indexes, out);
 	}
@@ -333,6 +366,8 @@ encode_array(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 		array_value = (ArrayType *) aligned.bytes;
 	}
 
+	if (unlikely(!header_is_sound(array_value)))
+		damaged_value("array");
 	if (likely(ARR_ELEMTYPE(array_value) == array->element_type))
 		append_array(array, array_value, out);
 	else

@@ -33,6 +33,7 @@ typedef struct JsonbWriter
 	TextBuffer *out;
 	const TextSettings *settings;
 	int			depth;
+	const char *end;			/* of the value */
 } JsonbWriter;
 
 static bool append_container(JsonbWriter *writer,
@@ -148,6 +149,14 @@ append_key(JsonbWriter *writer, const char *key, Size len, bool separate)
 	append_string(writer, key, len, true, separate);
 }
 
+static inline void
+append_numeric_node(JsonbWriter *writer, const char *num, const char *end)
+{
+	if (unlikely(num >= end || VARSIZE_ANY(num) > end - num))
+		damaged_value("jsonb");
+	append_numeric(writer->out, (Numeric) num);
+}
+
 /* The place behind a node that starts at "start", which its entry tells. */
 static inline uint32
 node_end(JEntry entry, uint32 start)
@@ -166,6 +175,8 @@ append_node(JsonbWriter *writer, JEntry entry, const char *data,
 			uint32 start, uint32 end)
 {
 	CHECK_FOR_INTERRUPTS();		/* a value may have millions of nodes */
+	if (unlikely(start > end || end > writer->end - data))
+		damaged_value("jsonb");
 
 	switch (entry & JENTRY_TYPEMASK)
 	{
@@ -173,7 +184,7 @@ append_node(JsonbWriter *writer, JEntry entry, const char *data,
 			append_string_node(writer, data + start, end - start);
 			return true;
 		case JENTRY_ISNUMERIC:
-			append_numeric(writer->out, (Numeric) (data + INTALIGN(start)));
+			append_numeric_node(writer, data + INTALIGN(start), data + end);
 			return true;
 		case JENTRY_ISBOOL_FALSE:
 			text_buffer_append(writer->out, "false", 5);
@@ -212,6 +223,8 @@ append_object(JsonbWriter *writer, const JsonbContainer *object)
 		uint32		key_end = node_end(keys[i], key_start);
 		uint32		value_end = node_end(values[i], value_start);
 
+		if (unlikely(key_start > key_end || key_end > writer->end - data))
+			damaged_value("jsonb");
 		append_key(writer, data + key_start, key_end - key_start, i > 0);
 		if (!append_node(writer, values[i], data, value_start, value_end))
 			return false;
@@ -248,6 +261,18 @@ append_array(JsonbWriter *writer, const JsonbContainer *array)
 	return true;
 }
 
+/* Do the entries of an object or array lie within the value? */
+static inline bool
+entries_are_sound(const JsonbWriter *writer, const JsonbContainer *container)
+{
+	Size		left = writer->end - (const char *) container;
+	Size		n = JsonContainerSize(container);
+
+	if (JsonContainerIsObject(container))
+		n *= 2;
+	return n * sizeof(JEntry) <= left - offsetof(JsonbContainer, children);
+}
+
 /*
  * Append an object or array.  False, with part of it written, if it is too
  * deep or not well formed.
@@ -257,6 +282,10 @@ append_container(JsonbWriter *writer, const JsonbContainer *container)
 {
 	bool		done = false;
 
+	if (unlikely((const char *) container >
+				 writer->end - offsetof(JsonbContainer, children) ||
+				 !entries_are_sound(writer, container)))
+		damaged_value("jsonb");
 	if (++writer->depth <= MAX_DEPTH)
 	{
 		if (JsonContainerIsObject(container))
@@ -272,7 +301,7 @@ static void
 encode_jsonb(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 {
 	struct varlena *packed = packed_varlena(value);
-	JsonbWriter writer = {out, encoder->settings, 0};
+	JsonbWriter writer = {out, encoder->settings, 0, NULL};
 	Size		start = out->len;
 	const JsonbContainer *root;
 	bool		done;
@@ -290,6 +319,7 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	}
 	else
 		root = &((Jsonb *) packed)->root;
+	writer.end = (const char *) root + VARSIZE_ANY_EXHDR(packed);
 
 	done = append_container(&writer, root);
 	if (unlikely(!done))

@@ -64,6 +64,16 @@ point_to(HeapReader *reader, Page page, BlockNumber block,
 	ItemPointerSet(&reader->tuple.t_self, block, offset);
 }
 
+/* The server itself would read what its damaged line pointers point to. */
+static pg_noinline void
+damaged_page(HeapReader *reader, BlockNumber block)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid line pointer in block %u of relation \"%s\"",
+					block, RelationGetRelationName(reader->rel))));
+}
+
 /* Collect the visible tuples of the current page. */
 static void
 examine_page(HeapReader *reader)
@@ -84,13 +94,18 @@ examine_page(HeapReader *reader)
 	check_conflicts = CheckForSerializableConflictOutNeeded(reader->rel,
 															snapshot);
 	reader->n_visible = 0;
+	if (max_offset > MaxHeapTuplesPerPage)
+		damaged_page(reader, block);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= max_offset;
 		 offset++)
 	{
+		ItemId		item = PageGetItemId(page, offset);
 		bool		visible = true;
 
-		if (!ItemIdIsNormal(PageGetItemId(page, offset)))
+		if (!ItemIdIsNormal(item))
 			continue;
+		if (unlikely(!heap_item_is_sound(item)))
+			damaged_page(reader, block);
 		if (!all_visible || check_conflicts)
 			point_to(reader, page, block, offset);
 		if (!all_visible)

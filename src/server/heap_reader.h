@@ -10,7 +10,8 @@
 
 #include "postgres.h"
 
-#include "access/htup.h"
+#include "access/htup_details.h"
+#include "storage/bufpage.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
@@ -24,6 +25,15 @@ typedef struct HeapReader HeapReader;
  */
 extern HeapReader *heap_reader_new(Relation rel, Snapshot snapshot,
 								   BlockNumber start, BlockNumber end);
+
+/* Does a normal line pointer point into its page, to no less than a header? */
+static inline bool
+heap_item_is_sound(ItemId item)
+{
+	return ItemIdGetOffset(item) >= SizeOfPageHeaderData &&
+		ItemIdGetOffset(item) + ItemIdGetLength(item) <= BLCKSZ &&
+		ItemIdGetLength(item) >= SizeofHeapTupleHeader;
+}
 
 /* The next tuple, in its buffer, valid up to the next call; NULL at the end. */
 extern HeapTuple heap_reader_next(HeapReader *reader);

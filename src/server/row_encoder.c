@@ -30,6 +30,8 @@ struct RowEncoder
 	ToastReader *toast;
 	int			n_columns;
 	int		   *columns;		/* indexes in values */
+	int			n_varlenas;
+	int		   *varlenas;		/* indexes of all attributes of this kind */
 	ColumnEncoder *encoders;	/* by column */
 
 	/* the row being encoded */
@@ -60,6 +62,12 @@ row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums)
 		column_encoder_init(&encoder->encoders[i],
 							TupleDescAttr(tupdesc, attnums[i] - 1)->atttypid,
 							&encoder->settings);
+	}
+	encoder->varlenas = palloc(sizeof(int) * (tupdesc->natts + 1));
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (TupleDescAttr(tupdesc, i)->attlen == -1)
+			encoder->varlenas[encoder->n_varlenas++] = i;
 	}
 	encoder->values = palloc(sizeof(Datum) * (tupdesc->natts + 1));
 	encoder->isnull = palloc(sizeof(bool) * (tupdesc->natts + 1));
@@ -106,6 +114,40 @@ encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
 		value_too_long(encoder, tuple, column);
 }
 
+/*
+ * Take the tuple apart, which gives columns added later the default they were
+ * added with.  A damaged length would have us read beyond the tuple, the page
+ * and all of shared memory.  As values lie one behind the other, it is enough
+ * to look where the last one of variable length ends.
+ */
+static inline void
+deform_tuple(RowEncoder *encoder, HeapTuple tuple)
+{
+	HeapTupleHeader header = tuple->t_data;
+	const char *end = (const char *) header + tuple->t_len;
+	int			n_stored = HeapTupleHeaderGetNatts(header);
+	bool		sound = header->t_hoff <= tuple->t_len;
+
+	if (likely(sound))
+		heap_deform_tuple(tuple, RelationGetDescr(encoder->rel),
+						  encoder->values, encoder->isnull);
+	for (int i = encoder->n_varlenas - 1; i >= 0 && sound; i--)
+	{
+		int			attribute = encoder->varlenas[i];
+		const char *value = DatumGetPointer(encoder->values[attribute]);
+
+		if (attribute >= n_stored || encoder->isnull[attribute])
+			continue;
+		sound = value < end && VARSIZE_ANY(value) <= end - value;
+		break;
+	}
+	if (unlikely(!sound))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("invalid length of a value in table \"%s\"",
+						RelationGetRelationName(encoder->rel))));
+}
+
 bool
 row_encode(RowEncoder *encoder, HeapTuple tuple, TextBuffer *out, Size limit)
 {
@@ -113,9 +155,7 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, TextBuffer *out, Size limit)
 
 	if (!encoder->in_row)
 	{
-		/* gives columns added later the default they were added with */
-		heap_deform_tuple(tuple, RelationGetDescr(encoder->rel),
-						  encoder->values, encoder->isnull);
+		deform_tuple(encoder, tuple);
 		encoder->in_row = true;
 		encoder->next_column = 0;
 	}
@@ -143,6 +183,7 @@ row_encoder_free(RowEncoder *encoder)
 	MemoryContextDelete(encoder->row_context);
 	pfree(encoder->columns);
 	pfree(encoder->encoders);
+	pfree(encoder->varlenas);
 	pfree(encoder->values);
 	pfree(encoder->isnull);
 	pfree(encoder);

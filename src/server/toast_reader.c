@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "heap_reader.h"
 #include "pglz_decode.h"
 #include "server_compat.h"
 #include "toast_reader.h"
@@ -138,7 +139,7 @@ take_piece(ToastReader *reader, ToastFetch *fetch, HeapTuple tuple)
 	Size		offset = (Size) fetch->next_piece * TOAST_MAX_CHUNK_SIZE;
 	Size		expected;
 
-	if (no != fetch->next_piece || no >= fetch->n_pieces)
+	if (isnull || no != fetch->next_piece || no >= fetch->n_pieces)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg_internal("unexpected chunk number %d (expected %d) for toast value %u in %s",
@@ -179,7 +180,8 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 	page = BufferGetPage(reader->buffer);
 	/* an index may still point to a place that was cleared */
 	if (ItemPointerGetOffsetNumber(tid) <= PageGetMaxOffsetNumber(page) &&
-		ItemIdIsNormal(item = PageGetItemId(page, ItemPointerGetOffsetNumber(tid))))
+		ItemIdIsNormal(item = PageGetItemId(page, ItemPointerGetOffsetNumber(tid))) &&
+		heap_item_is_sound(item))
 	{
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
@@ -294,7 +296,10 @@ toast_reader_get(ToastReader *reader, struct varlena *stored)
 		stored = fetch_stored(reader, &pointer);
 	}
 	else if (VARATT_IS_EXTERNAL(stored))
-		return detoast_attr(stored);
+		ereport(ERROR,			/* the other kinds are of memory alone */
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("invalid TOAST pointer in table \"%s\"",
+						RelationGetRelationName(reader->rel))));
 	return VARATT_IS_COMPRESSED(stored) ? decompress(reader, stored) : stored;
 }
 
