@@ -151,6 +151,20 @@ run_workers(DumpRun *run)
  * ----------
  */
 
+/* The slot that was asked for; a dry run only looks whether it can be. */
+static const LogicalSlot *
+make_slot(DumpRun *run)
+{
+	const Options *options = run->context.options;
+
+	if (!options->create_slot)
+		return NULL;
+	logical_slot_check(run->conn, options);
+	if (options->dry_run)
+		return NULL;
+	return logical_slot_create(run->conn, run->context.address, options);
+}
+
 /* The leader's session and its snapshot, which all others import. */
 static void
 open_leader_session(DumpRun *run)
@@ -161,7 +175,12 @@ open_leader_session(DumpRun *run)
 	cleanup_install_leader_signals();
 	context->address = peer_address_new(run->conn);
 	session_set_up(run->conn, context->options, context->options->encoding);
-	context->snapshot = session_begin_leader(run->conn, context->options);
+	context->slot = make_slot(run);
+	context->snapshot = session_begin_leader(run->conn, context->options,
+											 context->slot ? context->slot->snapshot :
+											 context->options->snapshot);
+	if (context->slot)
+		logical_slot_snapshot_taken(context->slot);
 	context->lock_wait_ms = session_lock_wait_ms(run->conn, context->options);
 }
 
@@ -289,6 +308,10 @@ dump_database(const Options *options, const char *argv0)
 											run->context.objects->n_objects,
 											options->jobs);
 	run_workers(run);
+	if (run->context.slot)
+		logical_slot_recheck(run->conn, run->context.slot);
 	close_leader_session(run);
 	finish_archive(run, dir, toc);
+	if (run->context.slot)
+		logical_slot_print(run->context.slot);
 }

@@ -8,12 +8,14 @@
 #include "connection.h"
 #include "file_result.h"
 #include "job_queue.h"
+#include "logical_slot.h"
 
 /* What a dump is: settled before the workers start, the same for all. */
 typedef struct DumpContext
 {
 	const Options *options;
 	const PeerAddress *address;
+	const LogicalSlot *slot;	/* that goes with the snapshot; NULL without */
 	const char *snapshot;
 	const char *encoding;		/* of the archive */
 	int			lock_wait_ms;

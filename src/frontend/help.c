@@ -37,6 +37,13 @@ static const char chunk_options[] =
 "  --pg-dump=PATH               use this pg_dump to read the schema (default: the\n"
 "                               one beside pg_pardump, then the first in PATH)\n";
 
+static const char slot_options[] =
+"\nOptions for logical replication:\n"
+"  --create-slot                create a logical replication slot, and dump in the\n"
+"                               snapshot with which its changes begin\n"
+"  --slot=NAME                  name of that slot\n"
+"  --slot-plugin=PLUGIN         its output plugin (default: pgoutput)\n";
+
 static const char content_options[] =
 "\nOptions controlling the output content (as pg_dump's, of its major):\n"
 "  -a, --data-only              dump only the data, not the schema or statistics\n"
@@ -126,6 +133,7 @@ print_help(const char *progname)
 	printf("  %s [OPTION]... [DBNAME]\n", progname);
 	fputs(general_options, stdout);
 	fputs(chunk_options, stdout);
+	fputs(slot_options, stdout);
 	fputs(content_options, stdout);
 	fputs(connection_options, stdout);
 }

@@ -48,6 +48,9 @@ typedef struct Options
 	const char *snapshot;
 	const char *lock_wait_timeout;
 	bool		serializable_deferrable;
+	bool		create_slot;
+	const char *slot;			/* its name; NULL without create_slot */
+	const char *slot_plugin;	/* NULL = pgoutput */
 	bool		enable_row_security;
 	bool		quote_all_identifiers;
 	const char *extra_float_digits;

@@ -26,6 +26,7 @@ typedef struct OwnOption
 
 static const OwnOption own_options[] = {
 	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
+	{"create-slot", OWN_FLAG, offsetof(Options, create_slot)},
 	{"dry-run", OWN_FLAG, offsetof(Options, dry_run)},
 	{"expected-rate", OWN_SIZE, offsetof(Options, expected_rate)},
 	{"max-table-segment-pages", OWN_NUMBER, offsetof(Options, segment_pages),
@@ -34,6 +35,8 @@ static const OwnOption own_options[] = {
 	{"no-extension", OWN_FLAG, offsetof(Options, no_extension)},
 	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
 	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
+	{"slot", OWN_TEXT, offsetof(Options, slot)},
+	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
 };
 
 struct option *
@@ -147,6 +150,43 @@ exclude(bool one, const char *one_name, bool other, const char *other_name)
 				 one_name, other_name);
 }
 
+/*
+ * The names that the server takes (slot.c:ReplicationSlotValidateName), so
+ * that statements need no quotes.
+ */
+static void
+check_slot_name(const char *name)
+{
+	if (name[0] != '\0' && strlen(name) < NAMEDATALEN &&
+		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name))
+		return;
+	pg_log_error("invalid replication slot name \"%s\"", name);
+	pg_log_error_hint("A name has 1 to %d lower case letters, digits and underscores.",
+					  NAMEDATALEN - 1);
+	exit(1);
+}
+
+static void
+check_slot(const Options *options)
+{
+	if (options->slot_plugin && !options->create_slot)
+		pg_fatal("option %s requires option %s", "--slot-plugin", "--create-slot");
+	if (options->create_slot && options->slot == NULL)
+		pg_fatal("option %s requires option %s", "--create-slot", "--slot");
+	if (options->slot && !options->create_slot)
+	{
+		pg_log_error("option %s requires option %s", "--slot", "--create-slot");
+		pg_log_error_detail("A slot has a snapshot only when it is made.");
+		exit(1);
+	}
+	exclude(options->create_slot, "--create-slot",
+			options->snapshot != NULL, "--snapshot");
+	exclude(options->create_slot, "--create-slot",
+			options->serializable_deferrable, "--serializable-deferrable");
+	if (options->slot)
+		check_slot_name(options->slot);
+}
+
 void
 own_options_check(const Options *options)
 {
@@ -160,4 +200,5 @@ own_options_check(const Options *options)
 			options->compress_on_server, "-Z/--compress=server-METHOD");
 	if (options->expected_rate != 0 && !options->dry_run)
 		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
+	check_slot(options);
 }

@@ -186,18 +186,18 @@ import_snapshot(PGconn *conn, const char *snapshot)
 }
 
 char *
-session_begin_leader(PGconn *conn, const Options *options)
+session_begin_leader(PGconn *conn, const Options *options, const char *import)
 {
 	PGresult   *res;
 	char	   *snapshot;
 
 	/* an imported snapshot cannot be made safe any more; pg_dump has it so */
-	if (options->serializable_deferrable && options->snapshot == NULL)
+	if (options->serializable_deferrable && import == NULL)
 		session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
 	else
 		session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-	if (options->snapshot)
-		import_snapshot(conn, options->snapshot);
+	if (import)
+		import_snapshot(conn, import);
 
 	/* also an imported one: its first holder may leave before we are done */
 	res = session_query(conn, "SELECT pg_catalog.pg_export_snapshot()");

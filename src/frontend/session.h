@@ -25,10 +25,11 @@ extern void session_set_up(PGconn *conn, const Options *options,
 
 /*
  * The leader's transaction: REPEATABLE READ READ ONLY, or SERIALIZABLE READ
- * ONLY DEFERRABLE if asked for, in the snapshot the user named if any.
+ * ONLY DEFERRABLE if asked for, or in the given snapshot unless that is NULL.
  * Returns the exported snapshot for the others; owned.
  */
-extern char *session_begin_leader(PGconn *conn, const Options *options);
+extern char *session_begin_leader(PGconn *conn, const Options *options,
+								  const char *import);
 
 /* A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot. */
 extern void session_begin_worker(PGconn *conn, const char *snapshot);

@@ -1,0 +1,214 @@
+
+# A slot that nobody uses fills the server's disk: a run with --create-slot that
+# fails, at whatever moment and of whatever, leaves none behind, or says that it
+# does; and it never drops one of someone else.
+#
+# As in 040_faults.pl, a policy of row security makes workers wait.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until
+  children sessions);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  value start_psql);
+use Pardump::Command qw(fake_pg_dump refused_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('slot_faults', allows_streaming => 'logical');
+make_database($node, 'faults');
+sql($node, 'faults', <<'SQL');
+CREATE ROLE dumper LOGIN REPLICATION;
+CREATE TABLE small AS SELECT 1 AS a;
+CREATE TABLE gated (id int PRIMARY KEY, t text);
+INSERT INTO gated SELECT g, repeat('x', 100) FROM generate_series(1, 10000) g;
+ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON gated USING (CASE WHEN id IN (5000, 9000)
+	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO dumper;
+SQL
+my $connstr = $node->connstr('faults');
+my @options = ('-j2', '--max-table-segment-pages=20', '-U', 'dumper',
+	'--enable-row-security', '--create-slot', '--slot=mine');
+
+my $holder = start_psql($node, 'faults');
+
+sub close_gate { $holder->('SELECT pg_advisory_lock(42)'); return; }
+sub open_gate { $holder->('SELECT pg_advisory_unlock(42)'); return; }
+
+sub slots
+{
+	return value($node, 'postgres',
+		q{SELECT string_agg(slot_name, ' ' ORDER BY slot_name) FROM pg_replication_slots});
+}
+
+# A dump whose slot is made and whose two workers wait.
+sub stuck_dump
+{
+	my @more = @_;
+	close_gate();
+	my $dump = start_dump($connstr, @more, @options);
+	wait_until('both workers wait', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "wait_event = 'advisory'") == 2;
+	});
+	is(slots(), 'mine', 'the slot is there while the dump runs');
+	return $dump;
+}
+
+# A dump that waits for a transaction before its slot can be made.
+sub waiting_dump
+{
+	$holder->('BEGIN; INSERT INTO small VALUES (2)');
+	my $dump = start_dump($connstr, @options);
+	wait_until('the slot is being made', sub {
+		$dump->{h}->pump_nb;
+		return slots() eq 'mine'
+		  && sessions($node, "backend_type = 'walsender' AND wait_event = 'transactionid'");
+	});
+	return $dump;
+}
+
+# The process that waits for it on the server.
+sub end_walsender
+{
+	value($node, 'postgres',
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'walsender'");
+	return;
+}
+
+my $user = qr/terminated by user\n.*detail: Signal/;
+
+# ---- after the slot was made
+
+{
+	my $dump = stuck_dump();
+	is(sessions($node, "backend_type = 'walsender'"), 0,
+		'no replication connection is kept while the dump runs');
+	open_gate();
+	is(end_dump($dump), 0, 'a good dump: exit code');
+	is($dump->{err}, '', 'a good dump: says nothing');
+	is(slots(), 'mine', 'a good dump: the slot stays');
+}
+refused_ok(qr/replication slot "mine" already exists/, 'a second dump',
+	'-d', $connstr, @options);
+is(slots(), 'mine', 'a dump that finds the slot made leaves it');
+sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
+
+foreach my $fault (
+	[ 'SIGKILL for a worker', sub { kill KILL => (children($_[0]{pid}))[0] },
+		qr/worker process \d+ was terminated by signal 9: Killed/ ],
+	(map { my $signal = $_;
+			[ "SIG$signal", sub { kill $signal => $_[0]{pid} }, $user ] }
+		  qw(INT TERM HUP QUIT)),
+	[ 'SIGINT for all', sub { kill INT => -$_[0]{pid} }, $user ],
+	[ 'the directory removed', sub { system_or_bail('rm', '-rf', $_[0]{dir}); open_gate() },
+		qr/could not (create|open|read) .*No such file or directory/ ],
+	[ 'a statement cancelled',
+		sub {
+			value($node, 'postgres',
+				"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'advisory' LIMIT 1");
+		},
+		qr/canceling statement due to user request/ ])
+{
+	my ($what, $do, $message) = @$fault;
+	my $dump = stuck_dump();
+	$do->($dump);
+	dump_failed_ok($node, $dump, $what, $message);
+	is(slots(), '', "$what: no slot left");
+	open_gate();
+}
+{
+	my $dump = start_dump($connstr, @options, '--pg-dump',
+		fake_pg_dump('bad_pg_dump', 'echo "no ideas" >&2; exit 1'));
+	dump_failed_ok($node, $dump, 'pg_dump fails', qr/pg_dump failed with exit code 1/);
+	is(slots(), '', 'pg_dump fails: no slot left');
+}
+
+# Our sessions are not let in any more: nothing can be done but to say so.
+{
+	my $dump = stuck_dump();
+	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
+	kill INT => $dump->{pid};
+	is(end_dump($dump), 1, 'no way to drop the slot: exit code');
+	like($dump->{err}, qr/could not drop replication slot "mine", which was made by this run: .*not permitted to log in.*detail: .*removing WAL.*hint: .*SELECT pg_drop_replication_slot\('mine'\);/s,
+		'no way to drop the slot: says how to');
+	is(slots(), 'mine', 'no way to drop the slot: it stays');
+	sql($node, 'postgres',
+		"ALTER ROLE dumper LOGIN; SELECT pg_drop_replication_slot('mine')");
+	open_gate();
+}
+
+# What the manual says about it.
+{
+	my $dump = stuck_dump();
+	kill KILL => $dump->{pid};
+	is(end_dump($dump), 137, 'SIGKILL for the leader: exit code');
+	open_gate();
+	is(value($node, 'postgres', <<'SQL'), 'mine', 'SIGKILL for the leader: the query of the manual finds the slot');
+SELECT slot_name FROM pg_replication_slots WHERE NOT active
+SQL
+	sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
+}
+
+# ---- while the slot is being made
+
+foreach my $fault (
+	[ 'SIGINT before the slot is made', sub { kill INT => $_[0]{pid} }, $user ],
+	[ 'SIGTERM for all before the slot is made', sub { kill TERM => -$_[0]{pid} }, $user ],
+	[ 'the replication connection ended before the slot is made', \&end_walsender,
+		qr/could not create replication slot "mine": FATAL:  terminating connection due to administrator command/ ])
+{
+	my ($what, $do, $message) = @$fault;
+	my $dump = waiting_dump();
+	$do->($dump);
+	dump_failed_ok($node, $dump, $what, $message);
+	is(slots(), '', "$what: no slot left");
+	$holder->('COMMIT');
+}
+{
+	my $dump = waiting_dump();
+	$node->stop('immediate');
+	$node->start;
+	is(end_dump($dump), 1, 'immediate shutdown before the slot is made: exit code');
+	like($dump->{err}, qr/could not create replication slot "mine": /,
+		'immediate shutdown before the slot is made: message');
+	is(slots(), '', 'immediate shutdown before the slot is made: no slot left');
+	$holder = undef;
+}
+
+# ---- a slot that is lost under way
+
+$holder = start_psql($node, 'faults');
+{
+	my $dump = stuck_dump();
+	sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
+	open_gate();
+	is(end_dump($dump), 0, 'the slot dropped by someone: exit code');
+	like($dump->{err}, qr/\Apg_pardump: warning: replication slot "mine" has been dropped by someone else\n\z/,
+		'the slot dropped by someone: warning');
+	ok(-f "$dump->{dir}/toc.dat", 'the slot dropped by someone: an archive');
+
+	$dump = stuck_dump();
+	sql($node, 'postgres', "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'");
+	$node->reload;
+	foreach (1 .. 4)
+	{
+		sql($node, 'postgres', 'CREATE TABLE wal (); DROP TABLE wal');
+		sql($node, 'postgres', 'SELECT pg_switch_wal()');
+	}
+	sql($node, 'postgres', 'CHECKPOINT');
+	is(value($node, 'postgres', 'SELECT wal_status FROM pg_replication_slots'), 'lost',
+		'control: the server has given the slot up');
+	open_gate();
+	is(end_dump($dump), 0, 'the slot given up by the server: exit code');
+	like($dump->{err}, qr/warning: replication slot "mine" was invalidated by the server.*\n.*hint: Increase max_slot_wal_keep_size/,
+		'the slot given up by the server: warning');
+}
+
+$node->stop;
+done_testing();
