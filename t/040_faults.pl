@@ -56,7 +56,7 @@ sub stuck_dump
 sub leader_backend
 {
 	return value($node, 'postgres', <<'SQL');
-SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_pardump'
+SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'pg_pardump%'
 ORDER BY backend_start LIMIT 1
 SQL
 }

@@ -11,8 +11,11 @@
 #include "cleanup.h"
 #include "dry_run.h"
 #include "dump.h"
+#include "dump_event.h"
 #include "dump_worker.h"
+#include "progress.h"
 #include "stock_pg_dump.h"
+#include "summary.h"
 #include "worker_pool.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
@@ -21,6 +24,9 @@ typedef struct DumpRun
 	DumpContext context;
 	PGconn	   *conn;			/* the leader's session */
 	DumpWorker *worker;			/* in a worker: itself */
+	Progress   *progress;		/* NULL if none is shown */
+	int64		start_us;		/* as of now_us() */
+	int			n_retries;
 } DumpRun;
 
 /* The method asked for, if the pg_restore that goes with pg_dump reads it. */
@@ -105,6 +111,8 @@ reset_job(void *arg, int job)
 {
 	DumpRun    *run = arg;
 
+	run->n_retries++;
+	dump_event_retry(&run->context, job);
 	dump_worker_reset(&run->context, job);
 }
 
@@ -128,6 +136,14 @@ leader_session_speaks(void *arg)
 }
 
 static void
+show_progress(void *arg)
+{
+	DumpRun    *run = arg;
+
+	progress_tick(run->progress);
+}
+
+static void
 run_workers(DumpRun *run)
 {
 	WorkerTask	task = {
@@ -140,10 +156,14 @@ run_workers(DumpRun *run)
 		.max_retries = (int) run->context.options->retries,
 		.watch_fd = PQsocket(run->conn),
 		.watch = leader_session_speaks,
+		.tick = show_progress,
 	};
 
+	dump_event_run(&run->context, PQdb(run->conn));
+	run->progress = progress_new(&run->context);
 	worker_pool_run(&task, run->context.options->jobs,
 					run->context.queue->n_jobs);
+	progress_end(run->progress);
 }
 
 /* ----------
@@ -266,6 +286,8 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 				" bytes, stored as " UINT64_FORMAT " bytes",
 				total.rows, run->context.tables->n_tables,
 				total.raw_bytes, total.stored_bytes);
+	summary_tell(&run->context, (now_us() - run->start_us) / 1e6,
+				 run->n_retries, run->progress != NULL);
 }
 
 /* --dry-run */
@@ -291,6 +313,8 @@ dump_database(const Options *options, const char *argv0)
 	Toc		   *toc;
 
 	run->context.options = options;
+	run->start_us = now_us();
+	dump_events_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	run->context.compress =
 		choose_compression(options, stock_pg_dump_major(pg_dump));

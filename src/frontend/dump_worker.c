@@ -9,27 +9,37 @@
 #include "catalog/pg_class_d.h"
 
 #include "archive_file.h"
+#include "fe_utils/string_utils.h"
+#include "pqexpbuffer.h"
+
 #include "cleanup.h"
 #include "copy_rows.h"
+#include "dump_event.h"
 #include "dump_worker.h"
 #include "read_blocks.h"
+
+#define SESSION_NAME "pg_pardump"
 
 struct DumpWorker
 {
 	const DumpContext *context;
 	PGconn	   *conn;
 	bool	   *locked;			/* by table: have we its lock? */
+	bool		may_be_named;	/* the user did not name the sessions */
 };
 
 DumpWorker *
 dump_worker_start(const DumpContext *context, int no)
 {
 	DumpWorker *worker = pg_malloc0(sizeof(DumpWorker));
+	const char *name;
 
 	worker->context = context;
 	file_results_begin_worker(context->results, no);
 	worker->locked = pg_malloc0((context->tables->n_tables + 1) * sizeof(bool));
-	worker->conn = connection_open_peer(context->address, "pg_pardump");
+	worker->conn = connection_open_peer(context->address, SESSION_NAME);
+	name = PQparameterStatus(worker->conn, "application_name");
+	worker->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
 	session_set_up(worker->conn, context->options, context->encoding);
 	session_begin_worker(worker->conn, context->snapshot);
 	return worker;
@@ -118,6 +128,25 @@ data_file_result(const DumpContext *context, const DataFile *file)
 	return &context->results->files[file - context->plan->files];
 }
 
+/* What the session does, for all to see in pg_stat_activity. */
+static void
+name_session(DumpWorker *worker, const Job *job)
+{
+	char		label[JOB_LABEL_BYTES + 1];
+	PQExpBufferData sql;
+
+	if (!worker->may_be_named)
+		return;
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SET application_name TO ");
+	appendStringLiteralConn(&sql,
+							job_label(worker->context->queue, job,
+									  worker->context->tables, label),
+							worker->conn);
+	session_command(worker->conn, sql.data);
+	termPQExpBuffer(&sql);
+}
+
 /*
  * What ends the data follows rows that the server compressed as a compressed
  * stream of its own, which readers take for one with the first.
@@ -135,6 +164,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	uint64		rows;
 	uint64		raw_bytes;
 
+	dump_event_chunk_start(context, file);
 	if (reason == NULL)
 		pg_log_info("dumping contents of %s by the extension", what);
 	else
@@ -161,6 +191,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	sink_write(archive_file_sink(out), COPY_END_OF_DATA,
 			   strlen(COPY_END_OF_DATA));
 	archive_file_complete(out, rows);
+	dump_event_chunk_end(context, file);
 	free(what);
 	free(path);
 }
@@ -170,8 +201,10 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 {
 	const DumpContext *context = worker->context;
 	const Job  *job = &context->queue->jobs[job_no];
+	const LargeObjectGroup *group;
 
 	file_results_begin_job(context->results, job_no);
+	name_session(worker, job);
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
@@ -183,12 +216,13 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 			}
 			break;
 		case JOB_LARGE_OBJECTS:
-			pg_log_info("dumping %d large objects",
-						context->objects->groups[job->first].n_oids);
+			group = &context->objects->groups[job->first];
+			pg_log_info("dumping %d large objects", group->n_oids);
+			dump_event_objects(context, "objects_start", group);
 			large_object_group_dump(worker->conn,
-									&context->objects->groups[job->first],
-									context->directory, &context->compress,
-									context->results);
+									group, context->directory,
+									&context->compress, context->results);
+			dump_event_objects(context, "objects_end", group);
 			break;
 	}
 	file_results_begin_job(context->results, -1);

@@ -29,6 +29,22 @@
 	} while(0)
 #endif
 
+/*
+ * Messages are ours to note (message.h).  The macros of common/logging.h name
+ * this function; up to 14 a message had no parts.
+ */
+#include "message.h"
+#if PG_VERSION_NUM >= 150000
+#define pg_log_generic message_log
+#define log_generic_v(level, part, format, args) \
+	pg_log_generic_v((enum pg_log_level) (level), (enum pg_log_part) (part), format, args)
+#else
+#define pg_log_generic(level, ...) \
+	message_log(level, MESSAGE_PRIMARY, __VA_ARGS__)
+#define log_generic_v(level, part, format, args) \
+	pg_log_generic_v((enum pg_log_level) (level), format, args)
+#endif
+
 /* This program, and the version of the extension it works with. */
 #define PARDUMP_VERSION "1.0.0"
 #define PARDUMP_EXTENSION_VERSION "1.0"

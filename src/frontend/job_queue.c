@@ -137,3 +137,33 @@ job_describe(const JobQueue *queue, const Job *job, int step,
 	}
 	return buf.data;
 }
+
+const char *
+job_label(const JobQueue *queue, const Job *job, const DumpTables *tables,
+		  char label[JOB_LABEL_BYTES + 1])
+{
+	const DataFile *file;
+	char		rest[32] = "";
+	int			room;
+
+	if (job->kind == JOB_LARGE_OBJECTS)
+		snprintf(label, JOB_LABEL_BYTES + 1, "pg_pardump: large objects");
+	else
+	{
+		file = queue->files[job->first];
+		if (job->n > 1)
+			snprintf(rest, sizeof(rest), " and %d more", job->n - 1);
+		else if (file->n_chunks > 1)
+			snprintf(rest, sizeof(rest), " %d/%d", file->chunk_no,
+					 file->n_chunks);
+		/* a long name is cut, not what follows it */
+		room = JOB_LABEL_BYTES - (int) strlen("pg_pardump: ") -
+			(int) strlen(rest);
+		snprintf(label, JOB_LABEL_BYTES + 1, "pg_pardump: %.*s%s", room,
+				 tables->tables[file->table].name, rest);
+	}
+	for (char *c = label; *c; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			*c = '?';
+	return label;
+}

@@ -41,6 +41,15 @@ extern char *job_describe(const JobQueue *queue, const Job *job, int step,
 						  const DumpTables *tables,
 						  const LargeObjects *objects);
 
+/*
+ * The same in at most JOB_LABEL_BYTES printable ASCII characters, for the name
+ * of a session, which the server cuts at 63.  Returns label.
+ */
+#define JOB_LABEL_BYTES 63
+extern const char *job_label(const JobQueue *queue, const Job *job,
+							 const DumpTables *tables,
+							 char label[JOB_LABEL_BYTES + 1]);
+
 /* The same of one file: "chunk 2 of 9 of table public.t". */
 extern char *data_file_describe(const DataFile *file,
 								const DumpTables *tables);

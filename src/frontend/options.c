@@ -31,7 +31,7 @@ enum
 	OPT_SYNC_METHOD
 };
 
-static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:RsS:t:T:U:vwWxZ:";
+static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:PRsS:t:T:U:vwWxZ:";
 
 /* The union of pg_dump 14 to 19 (pg_dump.c:main). */
 static const struct option pg_dump_options[] = {
@@ -228,6 +228,9 @@ read_short_option(Options *options, int c, const char *arg)
 			return true;
 		case 'Z':
 			parse_compress(options, arg);
+			return true;
+		case 'P':
+			options->progress = true;
 			return true;
 		case 'E':
 			options->encoding = arg;

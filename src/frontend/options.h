@@ -32,6 +32,9 @@ typedef struct Options
 	uint64		retries;		/* of what a lost connection interrupted */
 
 	/* What the user is told */
+	bool		progress;
+	bool		no_progress;
+	const char *log_json;		/* a file, or "-"; NULL = no events */
 	bool		dry_run;
 	uint64		expected_rate;	/* bytes a second; 0 = not given */
 

@@ -29,11 +29,14 @@ static const OwnOption own_options[] = {
 	{"create-slot", OWN_FLAG, offsetof(Options, create_slot)},
 	{"dry-run", OWN_FLAG, offsetof(Options, dry_run)},
 	{"expected-rate", OWN_SIZE, offsetof(Options, expected_rate)},
+	{"log-json", OWN_TEXT, offsetof(Options, log_json)},
 	{"max-table-segment-pages", OWN_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
 	{"no-chunks", OWN_FLAG, offsetof(Options, no_chunks)},
 	{"no-extension", OWN_FLAG, offsetof(Options, no_extension)},
+	{"no-progress", OWN_FLAG, offsetof(Options, no_progress)},
 	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
+	{"progress", OWN_FLAG, offsetof(Options, progress)},
 	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
 	{"slot", OWN_TEXT, offsetof(Options, slot)},
 	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
@@ -198,6 +201,8 @@ own_options_check(const Options *options)
 			options->segment_pages != 0, "--max-table-segment-pages");
 	exclude(options->no_extension, "--no-extension",
 			options->compress_on_server, "-Z/--compress=server-METHOD");
+	exclude(options->progress, "-P/--progress",
+			options->no_progress, "--no-progress");
 	if (options->expected_rate != 0 && !options->dry_run)
 		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
 	check_slot(options);

@@ -58,6 +58,7 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 	cleanup_check_interrupt();
 	if (session_is_lost(conn, res))
 		worker_pool_lost(psprintf("%s: %s", problem, PQerrorMessage(conn)));
+	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("%s: %s", problem, PQerrorMessage(conn));
 	pg_log_error_detail("Command was: %s", sql);
 	exit(1);

@@ -264,6 +264,7 @@ wait_and_serve(WorkerPool *pool)
 	}
 	if (ready > 0 && pool->fds[n_fds - 1].revents)
 		pool->task->watch(pool->task->arg);
+	pool->task->tick(pool->task->arg);
 }
 
 static WorkerPool *

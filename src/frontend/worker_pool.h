@@ -59,6 +59,9 @@ typedef struct WorkerTask
 	 */
 	int			watch_fd;
 	void		(*watch) (void *arg);
+
+	/* In the leader: several times a second, and after every event. */
+	void		(*tick) (void *arg);
 } WorkerTask;
 
 /*

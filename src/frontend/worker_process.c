@@ -204,6 +204,8 @@ worker_process_show_words(WorkerProcess *process)
 
 	if (cause)
 		len = cause - 1 - process->words.data;
+	if (len > 0)
+		message_before_output();
 	fwrite(process->words.data, 1, len, stderr);
 	/* the cause stays, for whoever learns how the process ended */
 	memmove(process->words.data, process->words.data + len,

@@ -119,7 +119,7 @@ sub sessions
 	$condition //= 'true';
 	return value($node, 'postgres', <<"SQL");
 SELECT count(*) FROM pg_stat_activity
-WHERE application_name IN ('pg_pardump', 'pg_dump') AND ($condition)
+WHERE (application_name LIKE 'pg_pardump%' OR application_name = 'pg_dump') AND ($condition)
 SQL
 }
 

@@ -1,0 +1,118 @@
+/*
+ * dump_event.c
+ *		What a dump notes in the event log.
+ */
+#include "fe_compat.h"
+
+#include "cleanup.h"
+#include "dump_event.h"
+#include "event_log.h"
+
+static void
+note_failure(void *arg)
+{
+	event_write(event_new("failed"));
+}
+
+void
+dump_events_begin(const Options *options)
+{
+	if (options->log_json == NULL)
+		return;
+	event_log_open(options->log_json);
+	/* the first to be pushed is the last to be called: all is undone by then */
+	cleanup_push(note_failure, NULL);
+}
+
+void
+dump_event_run(const DumpContext *context, const char *dbname)
+{
+	Event	   *event = event_new("run");
+	uint64		bytes = context->objects->est_bytes;
+
+	for (int i = 0; i < context->plan->n_files; i++)
+		bytes += context->plan->files[i].est_bytes;
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "database", dbname);
+	event_add_text(event, "directory", context->directory);
+	event_add_number(event, "jobs", context->options->jobs);
+	event_add_number(event, "tables", context->tables->n_tables);
+	event_add_number(event, "chunks", context->plan->n_files);
+	event_add_number(event, "large_objects", context->objects->n_objects);
+	event_add_number(event, "expected_bytes", bytes);
+	event_add_text(event, "compression",
+				   compress_method_name(context->compress.method));
+	event_write(event);
+}
+
+/* The file's name in the archive, its table, and its place in it. */
+static Event *
+chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
+{
+	Event	   *event = event_new(kind);
+	char		name[64];
+
+	if (event == NULL)
+		return NULL;
+	snprintf(name, sizeof(name), "%d.dat%s", file->dump_id,
+			 compress_method_suffix(context->compress.method));
+	event_add_number(event, "worker", context->results->worker);
+	event_add_text(event, "file", name);
+	event_add_text(event, "table", context->tables->tables[file->table].name);
+	event_add_number(event, "chunk", Max(file->chunk_no, 1));
+	event_add_number(event, "chunks", file->n_chunks);
+	return event;
+}
+
+void
+dump_event_chunk_start(const DumpContext *context, const DataFile *file)
+{
+	Event	   *event = chunk_event(context, "chunk_start", file);
+	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL;
+
+	event_add_number(event, "expected_bytes", file->est_bytes);
+	event_add_text(event, "read_by", by_sql ? "SQL" : "extension");
+	event_write(event);
+}
+
+void
+dump_event_chunk_end(const DumpContext *context, const DataFile *file)
+{
+	Event	   *event = chunk_event(context, "chunk_end", file);
+	const FileResult *result =
+		&context->results->files[file - context->plan->files];
+	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL;
+
+	event_add_number(event, "rows", result->rows);
+	/* the server does not tell how much it compressed */
+	if (by_sql || context->compression == NULL)
+		event_add_number(event, "raw_bytes", result->raw_bytes);
+	event_add_number(event, "stored_bytes", result->stored_bytes);
+	event_add_seconds(event, "seconds",
+					  (result->end_us - result->start_us) / 1e6);
+	event_write(event);
+}
+
+void
+dump_event_retry(const DumpContext *context, int job)
+{
+	Event	   *event = event_new("retry");
+	char	   *what = job_describe(context->queue, &context->queue->jobs[job],
+									-1, context->tables, context->objects);
+
+	event_add_text(event, "job", what);
+	event_write(event);
+	free(what);
+}
+
+void
+dump_event_objects(const DumpContext *context, const char *kind,
+				   const LargeObjectGroup *group)
+{
+	Event	   *event = event_new(kind);
+
+	event_add_number(event, "worker", context->results->worker);
+	event_add_number(event, "objects", group->n_oids);
+	event_add_number(event, "first_oid", group->oids[0]);
+	event_write(event);
+}

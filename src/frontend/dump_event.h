@@ -1,0 +1,32 @@
+/*
+ * dump_event.h
+ *		What a dump notes in the event log.
+ */
+#ifndef DUMP_EVENT_H
+#define DUMP_EVENT_H
+
+#include "dump_worker.h"
+
+/*
+ * Open the log if there is to be one.  From here on the log ends in "failed"
+ * if the program fails.
+ */
+extern void dump_events_begin(const Options *options);
+
+/* The plan is made, the workers are to be started: "run". */
+extern void dump_event_run(const DumpContext *context, const char *dbname);
+
+/* In a worker: "chunk_start" and "chunk_end". */
+extern void dump_event_chunk_start(const DumpContext *context,
+								   const DataFile *file);
+extern void dump_event_chunk_end(const DumpContext *context,
+								 const DataFile *file);
+
+/* In the leader: a job will be done again, "retry". */
+extern void dump_event_retry(const DumpContext *context, int job);
+
+/* In a worker: "objects_start" and "objects_end". */
+extern void dump_event_objects(const DumpContext *context, const char *kind,
+							   const LargeObjectGroup *group);
+
+#endif							/* DUMP_EVENT_H */

@@ -1,0 +1,34 @@
+/*
+ * message.h
+ *		What is told on standard error goes through here.
+ *
+ * fe_compat.h lets pg_log_error() and its like, pg_fatal() included, call
+ * message_log() instead of common/logging.c directly, so that errors and
+ * warnings become events of the log, too.
+ */
+#ifndef MESSAGE_H
+#define MESSAGE_H
+
+typedef enum MessagePart
+{
+	MESSAGE_PRIMARY,			/* the values of pg_log_part */
+	MESSAGE_DETAIL,
+	MESSAGE_HINT
+} MessagePart;
+
+/* Tell it (arguments as of printf), and note errors and warnings. */
+extern void message_log(int level, int part, const char *format,...)
+			pg_attribute_printf(3, 4);
+
+/* The SQLSTATE of the next error or warning to be told; NULL for none. */
+extern void message_set_sqlstate(const char *sqlstate);
+
+/*
+ * Something is about to be written to standard error: by message_log(), or by
+ * a caller that says so.  A progress line is cleared first, by the function
+ * that was set, in the process that set it.
+ */
+extern void message_before_output(void);
+extern void message_set_before_output(void (*function) (void));
+
+#endif							/* MESSAGE_H */

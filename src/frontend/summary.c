@@ -1,0 +1,110 @@
+/*
+ * summary.c
+ *		What a dump came to, at its end.
+ */
+#include "fe_compat.h"
+
+#include "event_log.h"
+#include "summary.h"
+#include "units.h"
+
+/* The seconds of work, by all workers, that a table's files took. */
+static double
+table_seconds(const DumpContext *context, int table)
+{
+	const TablePlan *decided = &context->plan->tables[table];
+	double		seconds = 0;
+
+	for (int i = 0; i < decided->n_files; i++)
+	{
+		const FileResult *file =
+			&context->results->files[decided->first_file + i];
+
+		seconds += (file->end_us - file->start_us) / 1e6;
+	}
+	return seconds;
+}
+
+/* -1 without tables. */
+static int
+slowest_table(const DumpContext *context, double *seconds)
+{
+	int			slowest = -1;
+
+	*seconds = -1;
+	for (int i = 0; i < context->tables->n_tables; i++)
+	{
+		double		its = table_seconds(context, i);
+
+		if (its > *seconds)
+		{
+			slowest = i;
+			*seconds = its;
+		}
+	}
+	return slowest;
+}
+
+static void
+show_summary(const DumpContext *context, const FileTotals *total,
+			 double seconds, int retries)
+{
+	char		raw[UNITS_BYTES];
+	char		stored[UNITS_BYTES];
+	char		rate[UNITS_BYTES];
+	double		slowest_seconds;
+	int			slowest = slowest_table(context, &slowest_seconds);
+
+	message_before_output();
+	/* the server does not tell how much it compressed */
+	if (context->compression)
+		snprintf(raw, sizeof(raw), "data");
+	else
+		units_size(total->raw_bytes, raw);
+	fprintf(stderr, "%d tables, " UINT64_FORMAT " rows, %d large objects: %s stored as %s in %.1f s, %s/s\n",
+			context->tables->n_tables, total->rows, context->results->n_objects,
+			raw, units_size(total->stored_bytes, stored), seconds,
+			units_size((uint64) ((context->compression ? total->stored_bytes :
+								  total->raw_bytes) / Max(seconds, 0.001)),
+					   rate));
+	if (slowest >= 0)
+		fprintf(stderr, "slowest table: %s, %.1f s of work in %d chunks; %d retries\n",
+				context->tables->tables[slowest].name, slowest_seconds,
+				context->plan->tables[slowest].n_files, retries);
+}
+
+static void
+note_summary(const DumpContext *context, const FileTotals *total,
+			 double seconds, int retries)
+{
+	Event	   *event = event_new("summary");
+	double		slowest_seconds;
+	int			slowest = slowest_table(context, &slowest_seconds);
+
+	event_add_number(event, "tables", context->tables->n_tables);
+	event_add_number(event, "chunks", context->results->n_files);
+	event_add_number(event, "large_objects", context->results->n_objects);
+	event_add_number(event, "rows", total->rows);
+	if (context->compression == NULL)
+		event_add_number(event, "raw_bytes", total->raw_bytes);
+	event_add_number(event, "stored_bytes", total->stored_bytes);
+	event_add_seconds(event, "seconds", seconds);
+	if (slowest >= 0)
+	{
+		event_add_text(event, "slowest_table",
+					   context->tables->tables[slowest].name);
+		event_add_seconds(event, "slowest_table_seconds", slowest_seconds);
+	}
+	event_add_number(event, "retries", retries);
+	event_write(event);
+}
+
+void
+summary_tell(const DumpContext *context, double seconds, int retries, bool show)
+{
+	FileTotals	total = file_results_total(context->results);
+
+	if (show)
+		show_summary(context, &total, seconds, retries);
+	note_summary(context, &total, seconds, retries);
+}

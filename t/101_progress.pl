@@ -1,0 +1,162 @@
+# --progress: what it shows, where it shows it, and the names of sessions.  A
+# row takes as long as a row security policy wants, so that there is something to
+# watch; chunks are larger than those that go together in one job.
+
+use strict;
+use warnings;
+use utf8;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use Pardump::Background qw(start_dump end_dump wait_until);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  value dump_ok);
+use Pardump::Command qw(refused_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('progress');
+make_database($node, 'progress');
+my $long = 'ä' . ('x' x 61);
+sql($node, 'progress', <<"SQL");
+CREATE ROLE reader LOGIN;
+CREATE SCHEMA fast;
+CREATE TABLE fast.plain AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
+CREATE TABLE fast.empty (a int);
+SELECT lo_from_bytea(0, repeat('x', 5000)::bytea) FROM generate_series(1, 5);
+CREATE SCHEMA slow;
+CREATE FUNCTION slow.wait() RETURNS bool LANGUAGE plpgsql AS
+	'BEGIN PERFORM pg_sleep(0.01); RETURN true; END';
+CREATE TABLE slow.one (id int, t text);
+ALTER TABLE slow.one ALTER t SET STORAGE PLAIN;	-- a row a page
+INSERT INTO slow.one SELECT g, repeat('x', 7000) FROM generate_series(1, 280) g;
+CREATE TABLE slow."$long" (LIKE slow.one INCLUDING STORAGE);
+INSERT INTO slow."$long" SELECT * FROM slow.one;
+ALTER TABLE slow.one ENABLE ROW LEVEL SECURITY;
+ALTER TABLE slow."$long" ENABLE ROW LEVEL SECURITY;
+CREATE POLICY wait ON slow.one FOR SELECT USING (slow.wait());
+CREATE POLICY wait ON slow."$long" FOR SELECT USING (slow.wait());
+GRANT USAGE ON SCHEMA slow TO reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA slow TO reader;
+SQL
+my @db = ('-d', $node->connstr('progress'));
+my @slow = ('-n', 'slow', '-U', 'reader', '--enable-row-security', '-j2',
+	'--max-table-segment-pages=140');
+
+my $size = qr/\d+(?:\.\d+)? (?:bytes|[kMGT]B)/;
+my $line = qr{\ *(\d+)%,\ $size\ of\ ~$size(?:,\ \d+\.\d\ MB/s)?,\ stored\ \d+\.\d\ MB/s,
+	\ \d+\ rows/s,\ \d+/\d+\ workers,\ chunks\ (\d+)/(\d+)(?:,\ objects\ \d+/\d+)?
+	(?:,\ (?:ETA|time)\ \d+:\d\d)?}x;
+
+# ---- not a terminal
+
+dump_ok($node, 'progress', 'silent by itself', 'pg_pardump', '-n', 'fast');
+my ($rc, $out, $err) = run_program('pg_pardump', @db, '-P', '-n', 'fast', '-j2', '-b',
+	'--chunk-size=128kB', '--no-sync', '-f', new_path('plain'));
+is("$rc$out", '0', '-P: exit code');
+my @lines = split /\n/, $err;
+is(scalar(@lines), 3, '-P: three lines of a short run') or diag($err);
+like($lines[0], qr/^$line$/, '-P: the last line of progress');
+like($lines[0], qr/^100%, .* 0\/2 workers, .*, objects 5\/5, time 0:0\d$/, '-P: all is done');
+like($lines[0], qr/chunks (\d+)\/\1,/, '-P: all chunks');
+like($lines[1], qr/^2 tables, 20000 rows, 5 large objects: $size stored as $size in \d+\.\d s, $size\/s$/,
+	'-P: summary');
+like($lines[2], qr/^slowest table: fast\.(plain|empty), \d+\.\d s of work in \d+ chunks; 0 retries$/,
+	'-P: slowest table');
+
+($rc, $out, $err) = run_program('pg_pardump', @db, '--progress', '-s', '--no-sync',
+	'-f', new_path('nothing'));
+is("$rc$out", '0', 'nothing to read: exit code');
+like($err, qr/^100%, 0 bytes of ~0 bytes,.* chunks 0\/0, time 0:00\n0 tables, 0 rows,.*\n$/,
+	'nothing to read');
+refused_ok(qr/options -P\/--progress and --no-progress cannot be used together/,
+	'both ways', @db, '-P', '--no-progress');
+
+# ---- a terminal
+
+# Runs with standard error a terminal; returns the exit code and what it shows.
+sub on_terminal
+{
+	my @options = @_;
+	my ($in, $shown) = ('', '');
+	my $h = IPC::Run::start([ 'sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump', @db,
+			'--no-sync', '-f', new_path('terminal'), @options ],
+		'<', \$in, '>pty>', \$shown, IPC::Run::timeout(60));
+	$h->finish;
+	my $rc = $h->full_result(0) >> 8;
+	note($shown =~ s/\r/\n/gr);
+	return ($rc, $shown =~ s/\r\n/\n/gr);
+}
+
+($rc, $out) = on_terminal(@slow);
+is($rc, 0, 'terminal: exit code');
+my ($shown, $summary) = $out =~ /^(.*?)\n(.*)$/s;
+my @shown = grep { $_ ne '' } split /\r/, $shown;
+cmp_ok(scalar(@shown), '>=', 3, 'terminal: a line a second, written over');
+# the terminal has 80 columns, what does not fit is cut
+is_deeply([ grep { !/^ *\d+%, $size of ~$size, .{1,80}$/ || length >= 80 } @shown ], [],
+	'terminal: all are progress, and fit');
+my @percents = map { /(\d+)%/ } @shown;
+is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages do not fall');
+is($percents[-1], 100, 'terminal: the last is 100');
+is_deeply([ grep { $_ >= 100 } @percents[ 0 .. $#percents - 1 ] ], [],
+	'terminal: none before is');
+like($summary, qr/^2 tables, 560 rows,.*\nslowest table: slow\..*\n$/, 'terminal: summary');
+
+# messages come on lines of their own
+($rc, $out) = on_terminal(@slow, '-v');
+is($rc, 0, 'messages on a terminal: exit code');
+my @messages = grep { /pg_pardump: / } split /[\r\n]+/, $out;
+cmp_ok(scalar(@messages), '>=', 3, 'messages on a terminal');
+is_deeply([ grep { !/^pg_pardump: / } @messages ], [], 'messages on a terminal: each on its line');
+($rc, $out) = on_terminal('-n', 'fast', '--no-progress');
+is("$rc$out", '0', 'terminal: --no-progress');
+($rc, $out) = on_terminal('-n', 'fast', '-t', 'nowhere');
+unlike($out, qr/%|tables,/, 'terminal: no progress of what fails at once');
+
+# ---- sessions
+
+my $dump = start_dump($node->connstr('progress'), @slow, '-P');
+my %seen;
+wait_until(
+	'both names of sessions',
+	sub {
+		$seen{$_} = 1 foreach split /\n/, value($node, 'postgres',
+			"SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'pg_pardump:%'");
+		return (grep { /slow\.one/ } keys %seen) && (grep { /xxx/ } keys %seen);
+	});
+# which chunks are seen is a matter of time
+my @names = sort keys %seen;
+is_deeply([ grep { !/^pg_pardump: slow\.(one|"\?\?x{35,45}) \d\/\d$/ } @names ], [],
+	'names of sessions') or diag(explain(\@names));
+is_deeply([ grep { length > 63 } @names ], [], 'names of sessions: at most 63 bytes');
+like(value($node, 'postgres', 'SELECT count(*) FROM pg_stat_progress_copy'), qr/^[1-9]/,
+	'pg_stat_progress_copy shows what is read');
+is(end_dump($dump), 0, 'the dump that was watched');
+$dump = start_dump($node->connstr('progress'), '-n', 'slow', '-U', 'reader',
+	'--enable-row-security', '--max-table-segment-pages=50');
+wait_until('the name of a batch', sub {
+	value($node, 'postgres', "SELECT application_name FROM pg_stat_activity
+		WHERE application_name LIKE 'pg_pardump:%'") =~ /^pg_pardump: slow\.\S+ and 1 more$/ });
+is(end_dump($dump), 0, 'the dump of a batch');
+unlike($dump->{err}, qr/truncated/, 'no name is too long for the server');
+
+# a name that the user chose stays
+{
+	local $ENV{PGAPPNAME} = 'mine';
+	my $dir = new_path('named');
+	my $h = IPC::Run::start([ 'pg_pardump', @db, @slow, '--no-sync', '-f', $dir ],
+		'<', \'', IPC::Run::timeout(60));
+	wait_until('workers of the name', sub {
+		value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity
+			WHERE application_name = 'mine' AND query LIKE 'COPY%'") > 0 });
+	is(value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity
+		WHERE application_name LIKE 'pg_pardump%'"), 0, 'the name that the user chose');
+	$h->finish;
+	is($h->result(0), 0, 'and the dump works');
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,153 @@
+# --log-json: every line is valid JSON, and the events are those of the run.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use JSON::PP;
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  codecs restore_ok value);
+use Pardump::Command qw(data_files);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('log_json');
+make_database($node, 'log');
+sql($node, 'log', <<'SQL');
+CREATE EXTENSION pg_pardump;
+CREATE TABLE big AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
+CREATE TABLE "a ""b\
+c	" AS SELECT 1 AS a;
+CREATE TABLE "ä" AS SELECT 1 AS a;
+SELECT lo_from_bytea(0, repeat('x', 5000)::bytea) FROM generate_series(1, 5);
+SQL
+my @db = ('-d', $node->connstr('log'));
+
+# The events in a text; each line must be JSON by itself.
+sub events
+{
+	my ($what, $text) = @_;
+	my (@events, @bad);
+	foreach my $line (split /\n/, $text)
+	{
+		my $event = eval { JSON::PP->new->utf8->decode($line) };
+		push @events, $event if ref $event eq 'HASH';
+		push @bad, $line if ref $event ne 'HASH' || length $line >= 4096;
+	}
+	is_deeply(\@bad, [], "$what: all lines are JSON objects") or diag($text);
+	is_deeply([ grep { $_->{time} !~ /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+				|| $_->{pid} !~ /^\d+$/ } @events ], [], "$what: time and process");
+	like($text, qr/\n\z/, "$what: the last line is whole");
+	return @events;
+}
+
+sub of_kind
+{
+	my ($kind, @events) = @_;
+	return grep { $_->{event} eq $kind } @events;
+}
+
+sub sum
+{
+	my ($key, @events) = @_;
+	my $sum = 0;
+	$sum += $_->{$key} foreach @events;
+	return $sum;
+}
+
+# ---- what a run tells
+
+foreach my $options ([], ['--no-extension'], [ '-Z', 'server-gzip' ])
+{
+	my $what = "@$options" || 'a run';
+	my $dir = new_path('dump');
+	my ($rc, $out, $err) = run_program('pg_pardump', @db, '-j3', '--chunk-size=128kB',
+		'--no-sync', '-f', $dir, '--log-json=-', '-Z', 'gzip', @$options);
+	is("$rc$err", '0', "$what: exit code");
+	my @events = events($what, $out);
+	my @files = grep { /^\d+\.dat/ } data_files($dir);
+	my ($run, $summary) = @events[ 0, -1 ];
+	is($run->{event}, 'run', "$what: first");
+	is($summary->{event}, 'summary', "$what: last");
+	is_deeply([ @{$run}{qw(database jobs tables large_objects compression)} ],
+		[ 'log', 3, 3, 5, 'gzip' ], "$what: run");
+	is($run->{chunks}, scalar(@files), "$what: chunks");
+	my @starts = of_kind('chunk_start', @events);
+	my @ends = of_kind('chunk_end', @events);
+	is_deeply([ sort map { $_->{file} } @starts ], [ sort @files ], "$what: all chunks begin");
+	is_deeply([ sort map { $_->{file} } @ends ], [ sort @files ], "$what: all chunks end");
+	if ($what !~ /server/)
+	{
+		is(sum('rows', @ends), 20002, "$what: rows");
+		is($summary->{rows}, 20002, "$what: rows in the summary");
+	}
+	is(sum('stored_bytes', @ends), sum('size', map { { size => -s "$dir/$_" } } @files),
+		"$what: stored bytes");
+	is_deeply([ sort map { $_->{table} } grep { $_->{chunks} == 1 } @ends ],
+		[ sort "public.\"a \"\"b\\\nc\t\"", "public.\"\x{e4}\"" ], "$what: names");
+	is_deeply([ map { $_->{objects} } of_kind('objects_end', @events) ], [5],
+		"$what: large objects");
+	is_deeply([ grep { !defined $_->{raw_bytes} && $what !~ /server/ } @ends, $summary ], [],
+		"$what: raw bytes");
+	is_deeply([ grep { $_->{worker} !~ /^[012]$/ } @starts, @ends ], [], "$what: workers");
+}
+
+# ---- names that are not UTF-8, and a log that is appended to
+
+make_database($node, 'latin', options => "ENCODING 'LATIN1' TEMPLATE template0");
+sql($node, 'latin', "SET client_encoding = UTF8; CREATE TABLE \"\xc3\xa4\" AS SELECT 1 AS a");
+my $log = new_path('log');
+foreach my $try (1, 2)
+{
+	my ($rc) = run_program('pg_pardump', '-d', $node->connstr('latin'), '--no-sync',
+		'-f', new_path('latin'), "--log-json=$log");
+	is($rc, 0, "LATIN1: dump $try");
+}
+my @events = events('LATIN1', slurp_file($log));
+is_deeply([ map { $_->{table} } of_kind('chunk_end', @events) ],
+	[ ("public.\"\x{e4}\"") x 2 ], 'LATIN1: names of both runs');
+is((stat $log)[2] & 07777, 0600, 'the log is only for its owner');
+
+# ---- failures
+
+my ($rc, $out, $err) = run_program('pg_pardump', @db, '-f', new_path('failed'),
+	'-t', 'nowhere', '--log-json=-');
+is($rc, 1, 'a failure: exit code');
+@events = events('a failure', $out);
+is_deeply([ map { $_->{event} } @events ], [ 'error', 'failed' ], 'a failure: events');
+like($events[0]{message}, qr/^pg_dump failed/, 'a failure: message');
+like($err, qr/error: $events[0]{message}/, 'a failure: standard error says it too');
+
+# an error of the server, in a worker
+sql($node, 'log', <<'SQL');
+CREATE ROLE reader LOGIN;
+CREATE FUNCTION fail() RETURNS bool LANGUAGE plpgsql AS
+	$$ BEGIN RAISE 'no "more"' USING errcode = 'XX123'; END $$;
+CREATE TABLE guarded AS SELECT 1 AS a;
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+CREATE POLICY fail ON guarded FOR SELECT USING (fail());
+GRANT SELECT ON guarded TO reader;
+SQL
+($rc, $out) = run_program('pg_pardump', @db, '-U', 'reader', '-t', 'guarded',
+	'-f', new_path('failed'), '--enable-row-security', '--no-extension', '--log-json=-');
+is($rc, 1, 'an error of the server: exit code');
+@events = events('an error of the server', $out);
+my ($error) = grep { $_->{event} eq 'error' && $_->{message} } @events;
+is($error->{sqlstate}, 'XX123', 'an error of the server: SQLSTATE') or diag($out);
+like($error->{message}, qr/no "more"/, 'an error of the server: message');
+is($events[-1]{event}, 'failed', 'an error of the server: the last');
+
+my $dir = new_path('full');
+($rc, undef, $err) = run_program('pg_pardump', @db, '-f', $dir, '--no-sync', '--log-json=/dev/full');
+is($rc, 0, 'a log that cannot be written: the dump does not fail');
+like($err, qr/warning: could not write to the event log: No space left/,
+	'a log that cannot be written: message');
+ok(-f "$dir/toc.dat", 'a log that cannot be written: the archive is whole');
+($rc, undef, $err) = run_program('pg_pardump', @db, '-f', new_path('nolog'), '--log-json=/nowhere/x');
+is($rc, 1, 'a log that cannot be opened: exit code');
+like($err, qr/could not open file "\/nowhere\/x": No such file/, 'a log that cannot be opened');
+
+$node->stop;
+done_testing();
