@@ -32,12 +32,20 @@ copy_statement(const DumpTable *table, const DataFile *file)
 		if (file->end_block != InvalidBlockNumber)
 			appendPQExpBuffer(&sql, " AND ctid OPERATOR(pg_catalog.<) '(%u,0)'::pg_catalog.tid",
 							  file->end_block);
+		if (table->filter)
+			appendPQExpBuffer(&sql, " AND %s", table->filter);
 		appendPQExpBufferStr(&sql, ") TO STDOUT");
 	}
+	else if (table->filter && table->relkind == RELKIND_FOREIGN_TABLE)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s WHERE %s) TO STDOUT",
+						  table->columns, table->name, table->filter);
 	else if (table->condition || table->relkind == RELKIND_FOREIGN_TABLE)
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s %s) TO STDOUT",
 						  table->columns, table->name,
 						  table->condition ? table->condition : "");
+	else if (table->filter)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s WHERE %s) TO STDOUT",
+						  table->columns, table->name, table->filter);
 	else if (table->columns[0] != '\0')
 		appendPQExpBuffer(&sql, "COPY %s (%s) TO STDOUT",
 						  table->name, table->columns);

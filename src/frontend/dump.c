@@ -14,6 +14,7 @@
 #include "dump_event.h"
 #include "dump_worker.h"
 #include "progress.h"
+#include "row_filter.h"
 #include "stock_pg_dump.h"
 #include "summary.h"
 #include "worker_pool.h"
@@ -215,11 +216,14 @@ read_plan(DumpRun *run, StockPgDump *pg_dump)
 	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, context->options,
 											 context->address,
 											 context->snapshot);
+	DumpTables *tables;
 
 	context->encoding = archive_encoding(toc);
 	session_set_encoding(run->conn, context->encoding);
-	context->tables = dump_tables_read(run->conn, toc, context->lock_wait_ms);
+	tables = dump_tables_read(run->conn, toc, context->lock_wait_ms);
+	context->tables = tables;
 	stock_pg_dump_stop(pg_dump);
+	row_filters_apply(run->conn, context->options, tables);
 	return toc;
 }
 

@@ -24,6 +24,10 @@ typedef struct DumpTable
 	char	   *columns;		/* quoted, comma separated; "" for none */
 	char	   *condition;		/* WHERE clause of an extension's
 								 * configuration table, or NULL */
+	char	   *filter;			/* what rows to be dumped must meet, to follow
+								 * WHERE or AND; NULL if all are dumped */
+	char	   *where;			/* as the user gave it, or NULL */
+	char	   *sample;			/* percentage as the user gave it, or NULL */
 	uint64		heap_bytes;		/* main fork */
 	uint64		total_bytes;	/* with TOAST */
 	BlockNumber heap_blocks;

@@ -116,6 +116,12 @@ static const char content_options[] =
 "                               use SET SESSION AUTHORIZATION commands instead of\n"
 "                               ALTER OWNER commands to set ownership\n";
 
+static const char row_options[] =
+"\nOptions controlling which rows are dumped:\n"
+"  --sample=PATTERN:PERCENT     dump PERCENT of the rows of the specified table(s)\n"
+"  --where=PATTERN:CONDITION    dump only rows of the specified table(s) that meet\n"
+"                               CONDITION\n";
+
 static const char connection_options[] =
 "\nConnection options:\n"
 "  -d, --dbname=DBNAME      database to dump\n"
@@ -140,5 +146,6 @@ print_help(const char *progname)
 	fputs(chunk_options, stdout);
 	fputs(slot_options, stdout);
 	fputs(content_options, stdout);
+	fputs(row_options, stdout);
 	fputs(connection_options, stdout);
 }

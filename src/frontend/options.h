@@ -31,6 +31,10 @@ typedef struct Options
 	SyncMethod	sync_method;
 	uint64		retries;		/* of what a lost connection interrupted */
 
+	/* Which rows, of tables that match a pattern: TABLE:... */
+	SimpleStringList where;
+	SimpleStringList sample;
+
 	/* What the user is told */
 	bool		progress;
 	bool		no_progress;

@@ -38,6 +38,8 @@ static const OwnOption own_options[] = {
 	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
 	{"progress", OWN_FLAG, offsetof(Options, progress)},
 	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
+	{"sample", OWN_LIST, offsetof(Options, sample)},
+	{"where", OWN_LIST, offsetof(Options, where)},
 	{"slot", OWN_TEXT, offsetof(Options, slot)},
 	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
 };

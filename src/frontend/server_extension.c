@@ -66,6 +66,8 @@ server_extension_reads(const ServerExtension *extension,
 		*reason = "its access method is not heap";
 	else if (table->condition)
 		*reason = "it is an extension's configuration table with a condition";
+	else if (table->filter)
+		*reason = "its rows are filtered";
 	else if (table->row_security)
 		*reason = "row security applies to it";
 	return *reason == NULL;

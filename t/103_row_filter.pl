@@ -1,0 +1,177 @@
+# --where and --sample: exactly the rows that the server itself chooses, in
+# chunks and whole, and nothing but one condition is taken for one.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  value dump_ok restore_ok);
+use Pardump::Command qw(refused_ok);
+use Pardump::Layout qw(chunks_of);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('row_filter');
+make_database($node, 'filter');
+sql($node, 'filter', sprintf(<<'SQL', $node->host, $node->port));
+CREATE EXTENSION pg_pardump;
+CREATE TABLE big AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
+CREATE TABLE other AS SELECT g AS id FROM generate_series(1, 3000) g;
+CREATE SCHEMA "a:b";
+CREATE TABLE "a:b"."c:""d" AS SELECT g AS id FROM generate_series(1, 100) g;
+CREATE TABLE parent (id int);
+CREATE TABLE child () INHERITS (parent);
+INSERT INTO parent SELECT g FROM generate_series(1, 100) g;
+INSERT INTO child SELECT g FROM generate_series(101, 200) g;
+CREATE TABLE family (id int) PARTITION BY RANGE (id);
+CREATE TABLE family_1 PARTITION OF family FOR VALUES FROM (0) TO (50);
+CREATE TABLE family_2 PARTITION OF family FOR VALUES FROM (50) TO (100);
+INSERT INTO family SELECT g FROM generate_series(0, 99) g;
+CREATE TABLE no_columns ();
+INSERT INTO no_columns SELECT FROM generate_series(1, 50);
+CREATE EXTENSION tcn;
+CREATE TABLE settings AS SELECT g AS id FROM generate_series(1, 10) g;
+ALTER EXTENSION tcn ADD TABLE settings;
+UPDATE pg_extension SET extconfig = ARRAY['settings'::regclass]::oid[],
+	extcondition = ARRAY['WHERE id > 5'] WHERE extname = 'tcn';
+CREATE EXTENSION postgres_fdw;
+CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw
+	OPTIONS (host '%s', port '%d', dbname 'filter');
+CREATE USER MAPPING FOR CURRENT_USER SERVER loop;
+CREATE FOREIGN TABLE far (id int) SERVER loop OPTIONS (table_name 'other');
+SQL
+my @db = ('-d', $node->connstr('filter'));
+my @foreign = ('--include-foreign-data=loop');
+
+# The rows of a dump with these options, sorted: COPY's table => [line, ...].
+sub rows_of
+{
+	my ($what, @options) = @_;
+	my $dir = dump_ok($node, 'filter', $what, 'pg_pardump', '-a', @options);
+	my ($rc, $out, $err) = run_program('pg_restore', '-a', '-f', '-', $dir);
+	die "pg_restore does not read \"$dir\": $err" if $rc != 0 || $err ne '';
+	my %rows;
+	while ($out =~ /^COPY (\S+) .*?FROM stdin;\n(.*?)^\\\.$/msg)
+	{
+		push @{ $rows{$1} }, split /\n/, $2, -1;
+		pop @{ $rows{$1} };
+	}
+	@$_ = sort @$_ foreach values %rows;
+	return (\%rows, $dir);
+}
+
+# The rows that a query gives, as COPY writes them.
+sub queried
+{
+	my ($query) = @_;
+	return [ sort split /\n/, value($node, 'filter', "COPY ($query) TO STDOUT") ];
+}
+
+my ($all) = rows_of('no filter', @foreign);
+
+# ---- conditions
+
+foreach my $options ([], [ '-j2', '--chunk-size=64kB' ],
+	[ '-j2', '--max-table-segment-pages=20', '--no-extension' ])
+{
+	my $what = "@$options" || 'whole';
+	my ($rows, $dir) = rows_of($what, @$options, @foreign,
+		'--where=big:id % 3 = 0 OR id < 100',
+		'--where', 'big:t > \'8\' -- comment', '--where', 'public.par*:id > 90',
+		'--where="a:b"."c:""d":id::text like \'%:%\' or id = 7',
+		'--where=public.family_?:id > 60', '--where=far:id <= 5', '--where=no_col*:false');
+	is_deeply($rows->{'public.big'},
+		queried("SELECT * FROM big WHERE (id % 3 = 0 OR id < 100) AND t > '8'"),
+		"$what: two conditions, a comment");
+	cmp_ok(chunks_of($dir, 'big'), '>', 2, "$what: in chunks") if @$options;
+	is_deeply($rows->{'public.parent'}, [ 100, 91 .. 99 ],
+		"$what: a parent without its children");
+	is_deeply($rows->{'"a:b"."c:""d"'}, [7], "$what: colons in names");
+	is_deeply([ @{ $rows->{'public.family_1'} }, @{ $rows->{'public.family_2'} } ],
+		[ 61 .. 99 ], "$what: partitions by a pattern");
+	is_deeply($rows->{'public.far'}, [ 1 .. 5 ], "$what: a foreign table");
+	# the others are whole
+	is_deeply($rows->{$_}, $all->{$_}, "$what: all of $_")
+	  foreach qw(public.other public.child public.settings);
+	ok(!$rows->{'public.no_columns'} || !@{ $rows->{'public.no_columns'} },
+		"$what: a table without columns");
+}
+
+# what is restored is what was chosen
+make_database($node, 'copy');
+my $dir = dump_ok($node, 'filter', 'to restore', 'pg_pardump', '-t', 'big', '-j2',
+	'--chunk-size=64kB', '--where=big:id <= 5000');
+restore_ok($node, $dir, 'copy', 'to restore', '-j2');
+is(value($node, 'copy', 'SELECT count(*), min(id), max(id) FROM big'), '5000|1|5000',
+	'restored');
+
+# ---- samples
+
+my ($whole) = rows_of('sample', '--sample=big:10', '--sample=other:50');
+my ($chunks, $chunked) = rows_of('sample in chunks', '--sample=big:10',
+	'--sample=other:50', '-j2', '--chunk-size=64kB');
+cmp_ok(chunks_of($chunked, 'big'), '>', 2, 'sample: chunks');
+is_deeply($chunks, $whole, 'sample: the same choice in chunks');
+# ten standard deviations
+my $n = @{ $whole->{'public.big'} };
+ok($n > 2000 - 425 && $n < 2000 + 425, "sample: $n of 20000 rows for 10 percent");
+$n = @{ $whole->{'public.other'} };
+ok($n > 1500 - 275 && $n < 1500 + 275, "sample: $n of 3000 rows for 50 percent");
+my ($rows) = rows_of('sample of all and none', '--sample=big:100', '--sample=other:0',
+	'--sample=child:0.0', '--sample=family_1:100.000');
+is_deeply($rows->{$_}, $all->{$_}, "sample: all of $_") foreach qw(public.big public.family_1);
+is_deeply($rows->{$_} // [], [], "sample: none of $_") foreach qw(public.other public.child);
+($rows) = rows_of('sample and condition', '--sample=big:10', '--where=big:id > 10000');
+is_deeply($rows->{'public.big'},
+	[ grep { /^(\d+)/ && $1 > 10000 } @{ $whole->{'public.big'} } ], 'sample and condition');
+
+# ---- what is told
+
+my ($rc, $out) = run_program('pg_pardump', @db, '--dry-run', '--where=big:true');
+is($rc, 0, '--dry-run: exit code');
+like($out, qr/^ public\.big .*SQL.*its rows are filtered/m, '--dry-run tells of the filter');
+
+# ---- what is refused
+
+foreach my $try (
+	[ 'big:nothing = 1', qr/invalid condition for table public\.big: nothing = 1.*detail: .*column "nothing" does not exist.*hint: search_path is empty/s ],
+	[ 'big:id', qr/argument of WHERE must be type boolean/ ],
+	[ 'big:true; DROP TABLE other', qr/syntax error/ ],
+	[ 'big:true) TO STDOUT; DROP TABLE other; --', qr/syntax error/ ],
+	[ 'big:true) UNION ALL SELECT id, t FROM big WHERE (true', qr/syntax error/ ],
+	[ 'big:true] , ARRAY[true', qr/syntax error|cannot/ ],
+	[ 'big:true, false', qr/argument of WHERE must be type boolean/ ],
+	[ 'big:/* no end', qr/unterminated/ ],
+	[ 'big:\'no end', qr/unterminated/ ],
+	[ 'big:id = $1', qr/It has parameters/ ],
+	[ 'big:count(*) > 1', qr/aggregate functions are not allowed in WHERE/ ],
+	[ 'big:id = helper(1)', qr/function helper\(integer\) does not exist/ ],
+	[ 'family:id > 1', qr/no table whose rows are dumped matches pattern "family" of option --where.*in their partitions/s ],
+	[ 'nowhere:true', qr/no table whose rows are dumped matches pattern "nowhere"/ ],
+	[ 'x.y.z.big:true', qr/improper relation name for option --where: x\.y\.z\.big/ ],
+	[ 'postgres.public.big:true', qr/improper relation name/ ],
+	[ 'settings:true', qr/not for table public\.settings, an extension's configuration table/ ],
+	[ 'big', qr/invalid value "big" for option --where/ ],
+	[ 'big:', qr/invalid value "big:" for option --where/ ],
+	[ ':true', qr/invalid value ":true" for option --where/ ],
+	[ '"big:true', qr/invalid value/ ])
+{
+	refused_ok($try->[1], "--where=$try->[0]", @db, "--where=$try->[0]");
+}
+refused_ok(qr/no table whose rows are dumped/, '--where of what is not dumped', @db,
+	'-t', 'other', '--where=big:true');
+foreach my $percent ('', 'x', '-1', '100.1', '1e1', 'nan', 'inf', '0x10', '5%')
+{
+	refused_ok(qr/invalid (percentage "\Q$percent\E"|value "big:") for option --sample/,
+		"--sample=big:$percent", @db, "--sample=big:$percent");
+}
+refused_ok(qr/table public\.big is matched by several options --sample/, 'two samples',
+	@db, '--sample=big:1', '--sample=b*:2');
+refused_ok(qr/option --sample is not for foreign table public\.far/, 'a sample of a foreign table',
+	@db, @foreign, '--sample=far:1');
+
+$node->stop;
+done_testing();
