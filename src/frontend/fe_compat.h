@@ -45,6 +45,11 @@
 	pg_log_generic_v((enum pg_log_level) (level), format, args)
 #endif
 
+/* 18 made it a prefix (c.h) */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* This program, and the version of the extension it works with. */
 #define PARDUMP_VERSION "1.0.0"
 #define PARDUMP_EXTENSION_VERSION "1.0"

@@ -71,8 +71,7 @@ extern bool session_is_lost(const PGconn *conn, const PGresult *res);
  * End the process after a statement has failed, with a message that begins
  * with the problem; a worker that lost its session by worker_pool_lost().
  */
-extern void session_failed(PGconn *conn, const PGresult *res,
-						   const char *problem, const char *sql)
-			pg_attribute_noreturn();
+pg_noreturn extern void session_failed(PGconn *conn, const PGresult *res,
+									   const char *problem, const char *sql);
 
 #endif							/* SESSION_H */

@@ -75,6 +75,6 @@ extern void worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs);
  * is lost.  The leader shows the cause, as a warning, or as an error after the
  * last retry.  In any other process the cause is an error that ends it.
  */
-extern void worker_pool_lost(const char *cause) pg_attribute_noreturn();
+pg_noreturn extern void worker_pool_lost(const char *cause);
 
 #endif							/* WORKER_POOL_H */
