@@ -8,10 +8,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(dump_failed_ok wait_until sessions);
+use Pardump::Background qw(end_dump dump_failed_ok
+  nothing_remains_ok sessions);
 use Pardump::Cluster qw(start_cluster start_psql sql value);
-use Pardump::Gate qw(make_gated open_gate stuck_dump worker_backends terminate
-  survived_ok);
+use Pardump::Gate qw(make_gated open_gate stuck_dump leader_backend
+  worker_backends terminate survived_ok renew_holder
+  wait_in_dump);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -52,10 +54,10 @@ sub warned
 	my $dump = stuck_dump(42, 2, '--retries=3');
 	foreach my $time (1 .. 3)
 	{
-		wait_until('both wait', sub { $dump->{h}->pump_nb; worker_backends() == 2 });
+		wait_in_dump($dump, 'both wait', sub { worker_backends() == 2 });
 		terminate((worker_backends())[-1]);
 	}
-	wait_until('both wait', sub { $dump->{h}->pump_nb; worker_backends() == 2 });
+	wait_in_dump($dump, 'both wait', sub { worker_backends() == 2 });
 	open_gate();
 	survived_ok($dump, 'the same worker again and again', warned($chunk, 1 .. 3));
 }
@@ -71,9 +73,9 @@ sub warned
 	my $locker = start_psql($node, 'gated');
 	$locker->('BEGIN; LOCK TABLE pg_largeobject');
 	open_gate();
-	my $waiting = "wait_event = 'relation' AND application_name = 'pg_pardump'";
-	wait_until('the worker waits for large objects',
-		sub { $dump->{h}->pump_nb; sessions($node, $waiting) });
+	my $waiting = "wait_event = 'relation' AND application_name LIKE 'pg_pardump%'";
+	wait_in_dump($dump, 'the worker waits for large objects',
+		sub { sessions($node, $waiting) });
 	terminate(value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE $waiting"));
 	$locker->('ROLLBACK');
 	survived_ok($dump, 'in large objects',
@@ -86,7 +88,7 @@ sub warned
 {
 	my $dump = stuck_dump(42, 2, '--retries=1');
 	terminate((worker_backends())[-1]);
-	wait_until('both wait again', sub { $dump->{h}->pump_nb; worker_backends() == 2 });
+	wait_in_dump($dump, 'both wait again', sub { worker_backends() == 2 });
 	terminate((worker_backends())[-1]);
 	dump_failed_ok($node, $dump, 'retries exhausted',
 		qr/warning: .*; retry 1 of 1 in 0\.5 s.*error: $terminated.*detail: The worker was dumping $chunk\.\n.*detail: It was tried 2 times\./s);
@@ -108,6 +110,154 @@ sub warned
 	dump_failed_ok($node, $dump, 'a cancelled statement',
 		qr/^pg_pardump: error: could not read rows: ERROR:  canceling statement due to user request/);
 	open_gate();
+}
+
+# ---- the leader's session, and the snapshot
+
+my $leader_lost = qr/warning: the leader has lost its connection; retry 1 of 5 in 0\.5 s
+pg_pardump: detail: FATAL:  terminating connection due to administrator command/;
+my $no_holder = qr/error: no session has the snapshot of the dump any more\n.*detail: The leader's session and those of all workers were lost/;
+
+# Rows that are not in the snapshot must not be in the archive, whoever has
+# the snapshot from whom.
+sub change_data
+{
+	sql($node, 'gated', <<'SQL');
+UPDATE gated SET t = 'changed' WHERE id % 7 = 0;
+DELETE FROM after_it WHERE g % 3 = 0;
+INSERT INTO in_batch SELECT g, 'new' FROM generate_series(1000, 1100) g;
+SQL
+	return;
+}
+
+sub change_back
+{
+	sql($node, 'gated', <<'SQL');
+UPDATE gated SET t = repeat(md5(id::text), 4) WHERE id % 7 = 0;
+INSERT INTO after_it SELECT g, md5(g::text) FROM generate_series(3, 300, 3) g;
+DELETE FROM in_batch WHERE id >= 1000;
+SQL
+	return;
+}
+
+# The leader's new backend, once it has the locks.
+sub wait_for_new_leader
+{
+	my ($dump) = @_;
+	my $pid;
+	wait_in_dump($dump, 'the leader has locks again', sub {
+		$pid = value($node, 'gated', <<'SQL');
+SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE relation = 'after_it'::regclass AND granted
+	AND application_name LIKE 'pg_pardump%' AND wait_event IS DISTINCT FROM 'advisory'
+SQL
+	});
+	note("the new leader is $pid");
+	return $pid;
+}
+
+foreach my $given (0, 1)
+{
+	my $what = $given ? 'the leader, under a given snapshot' : 'the leader';
+	my ($holder, @snapshot);
+	if ($given)
+	{
+		$holder = start_psql($node, 'gated');
+		$holder->('BEGIN ISOLATION LEVEL REPEATABLE READ');
+		@snapshot = '--snapshot=' . $holder->('SELECT pg_export_snapshot()');
+	}
+	my $dump = stuck_dump(42, 2, @snapshot);
+	$holder->() if $given;
+	change_data();
+	my $leader = leader_backend();
+	terminate($leader);
+	isnt(wait_for_new_leader($dump), $leader, "$what: there is another session");
+	open_gate();
+	survived_ok($dump, $what, qr/^pg_pardump: $leader_lost\n$/);
+	change_back();
+}
+{
+	my $dump = stuck_dump(42, 2);
+	change_data();
+	my ($one, $two) = worker_backends();
+	# the snapshot goes from a worker to the leader, and from it to another one
+	terminate(leader_backend());
+	wait_for_new_leader($dump);
+	terminate($one, $two);
+	wait_in_dump($dump, 'two others wait', sub { worker_backends() == 2 });
+	terminate(leader_backend());
+	open_gate();
+	survived_ok($dump, 'every session, one after the other',
+		qr/$leader_lost.*(a worker lost its connection.*){2}$leader_lost/s);
+	change_back();
+}
+{
+	my $dump = stuck_dump(42, 2);
+	terminate(leader_backend(), worker_backends());
+	dump_failed_ok($node, $dump, 'all sessions at once', $no_holder);
+	open_gate();
+}
+{
+	my $dump = stuck_dump(42, 2, '--retries=0');
+	terminate(leader_backend());
+	dump_failed_ok($node, $dump, 'the leader without retries',
+		qr/^pg_pardump: error: the leader's connection to the server was lost: FATAL:  terminating/);
+	open_gate();
+}
+{
+	my $dump = stuck_dump(42, 2, '--retries=1');
+	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
+	terminate(leader_backend());
+	dump_failed_ok($node, $dump, 'no way back for the leader',
+		qr/error: the leader's connection to the server was lost: .*not permitted to log in/);
+	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
+	open_gate();
+}
+
+# what happens while the leader has no locks
+foreach my $change (
+	[ 'TRUNCATE after_it', "INSERT INTO after_it SELECT g, md5(g::text) FROM generate_series(1, 300) g" ],
+	[ 'ALTER TABLE after_it RENAME t TO u', 'ALTER TABLE after_it RENAME u TO t' ],
+	[ 'ALTER TABLE after_it ENABLE ROW LEVEL SECURITY', 'ALTER TABLE after_it DISABLE ROW LEVEL SECURITY' ],
+	[ 'ALTER TABLE after_it RENAME TO other; CREATE TABLE after_it AS SELECT * FROM other; GRANT SELECT ON after_it TO dumper',
+		'DROP TABLE after_it; ALTER TABLE other RENAME TO after_it' ])
+{
+	my ($do, $undo) = @$change;
+	my $dump = stuck_dump(42, 2);
+	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
+	terminate(leader_backend());
+	sql($node, 'gated', $do);
+	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
+	dump_failed_ok($node, $dump, "$do without the leader's locks",
+		qr/error: table public\.after_it was changed while the leader had no lock on it\n.*hint: Run the dump again/);
+	sql($node, 'gated', $undo);
+	open_gate();
+}
+{
+	my $dump = stuck_dump(42, 2);
+	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
+	terminate(leader_backend());
+	sql($node, 'gated', 'ANALYZE; CREATE INDEX i ON after_it (g); VACUUM');
+	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
+	open_gate();
+	survived_ok($dump, 'what does no harm without the leader\'s locks', qr/leader has lost/);
+}
+
+# ---- the whole server
+
+foreach my $again (0, 1)
+{
+	my $what = 'immediate shutdown' . ($again ? ' and start' : '');
+	my $dump = stuck_dump(42, 2);
+	$node->stop('immediate');
+	$node->start if $again;
+	is(end_dump($dump), 1, "$what: exit code");
+	like($dump->{err}, $no_holder, "$what: message");
+	is(scalar(() = $dump->{err} =~ /^pg_pardump: error: /mg), 1, "$what: one error");
+	ok(!-e $dump->{dir}, "$what: the directory is removed");
+	$node->start if !$again;
+	nothing_remains_ok($node, $dump->{dir}, $what);
+	renew_holder();
 }
 
 $node->stop;

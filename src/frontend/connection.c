@@ -160,13 +160,20 @@ peer_address_new(PGconn *conn)
 }
 
 PGconn *
-connection_open_peer(const PeerAddress *address, const char *progname)
+connection_try_peer(const PeerAddress *address, const char *progname)
 {
 	const char *keywords[] = {"password", "dbname",
 	"fallback_application_name", NULL};
 	const char *values[] = {address->password, address->private_conninfo,
 	progname, NULL};
-	PGconn	   *conn = PQconnectdbParams(keywords, values, true);
+
+	return PQconnectdbParams(keywords, values, true);
+}
+
+PGconn *
+connection_open_peer(const PeerAddress *address, const char *progname)
+{
+	PGconn	   *conn = connection_try_peer(address, progname);
 
 	/* whoever was let in once may be let in again, whatever is wrong now */
 	if (PQstatus(conn) != CONNECTION_OK)

@@ -41,4 +41,8 @@ extern PeerAddress *peer_address_new(PGconn *conn);
 extern PGconn *connection_open_peer(const PeerAddress *address,
 									const char *progname);
 
+/* The same, but returns the connection even if it could not be made. */
+extern PGconn *connection_try_peer(const PeerAddress *address,
+								   const char *progname);
+
 #endif							/* CONNECTION_H */

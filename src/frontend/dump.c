@@ -4,8 +4,6 @@
  */
 #include "fe_compat.h"
 
-#include <unistd.h>
-
 #include "archive_dir.h"
 #include "archive_layout.h"
 #include "cleanup.h"
@@ -77,8 +75,6 @@ start_worker(void *arg, int no)
 {
 	DumpRun    *run = arg;
 
-	/* the leader's session is the leader's alone, and ends with it */
-	close(PQsocket(run->conn));
 	run->worker = dump_worker_start(&run->context, no);
 }
 
@@ -117,54 +113,72 @@ reset_job(void *arg, int job)
 	dump_worker_reset(&run->context, job);
 }
 
-/* The leader's session says something, though it was not asked: its end? */
 static void
-leader_session_speaks(void *arg)
+worker_begins(void *arg, int worker)
 {
 	DumpRun    *run = arg;
 
-	bool		alive = PQconsumeInput(run->conn) != 0;
-
-	/* makes libpq read, and show, why the server is ending the session */
-	PQfreemem(PQnotifies(run->conn));
-	if (!alive || PQstatus(run->conn) != CONNECTION_OK)
-	{
-		pg_log_error("the leader's connection to the server was lost: %s",
-					 PQerrorMessage(run->conn));
-		pg_log_error_detail("Its session held the locks on all tables.");
-		exit(1);
-	}
+	leader_session_worker_begins(run->context.leader, worker);
 }
 
 static void
-show_progress(void *arg)
+worker_is_gone(void *arg, int worker)
+{
+	DumpRun    *run = arg;
+
+	leader_session_worker_is_gone(run->context.leader, worker);
+}
+
+static int
+watch_fd(void *arg)
+{
+	DumpRun    *run = arg;
+
+	return leader_session_watch_fd(run->context.leader);
+}
+
+static bool
+attend(void *arg, bool all_done)
 {
 	DumpRun    *run = arg;
 
 	progress_tick(run->progress);
+	return leader_session_attend(run->context.leader, all_done);
 }
 
 static void
 run_workers(DumpRun *run)
 {
+	DumpContext *context = &run->context;
 	WorkerTask	task = {
 		.arg = run,
+		.max_retries = (int) context->options->retries,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
 		.describe = describe_job,
 		.reset = reset_job,
-		.max_retries = (int) run->context.options->retries,
-		.watch_fd = PQsocket(run->conn),
-		.watch = leader_session_speaks,
-		.tick = show_progress,
+		.begins = worker_begins,
+		.is_gone = worker_is_gone,
+		.watch_fd = watch_fd,
+		.attend = attend,
+	};
+	LeaderSessionPlan session = {
+		.options = context->options,
+		.address = context->address,
+		.encoding = context->encoding,
+		.snapshot = context->snapshot,
+		.tables = context->tables,
+		.lock_wait_ms = context->lock_wait_ms,
+		.n_workers = context->options->jobs,
 	};
 
-	dump_event_run(&run->context, PQdb(run->conn));
-	run->progress = progress_new(&run->context);
-	worker_pool_run(&task, run->context.options->jobs,
-					run->context.queue->n_jobs);
+	dump_event_run(context, PQdb(run->conn));
+	run->progress = progress_new(context);
+	context->leader = leader_session_new(run->conn, &session);
+	worker_pool_run(&task, context->options->jobs, context->queue->n_jobs);
 	progress_end(run->progress);
+	run->conn = leader_session_conn(context->leader);
 }
 
 /* ----------

@@ -88,9 +88,8 @@ tables_of_toc(const Toc *toc)
  * ----------
  */
 
-/* An array literal of the tables' OIDs: '{1,2}'. */
-static char *
-oid_array(const DumpTables *tables)
+char *
+dump_tables_oids(const DumpTables *tables)
 {
 	PQExpBufferData buf;
 
@@ -153,8 +152,8 @@ describe(PGconn *conn, DumpTables *tables, const char *oids)
 	PQclear(res);
 }
 
-static void
-lock_all(PGconn *conn, int wait_ms, const DumpTables *tables)
+void
+dump_tables_lock(PGconn *conn, const DumpTables *tables, int wait_ms)
 {
 	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
 	int			n_names = 0;
@@ -205,7 +204,8 @@ static const char measure_query[] =
 " pg_catalog.pg_relation_size(t.oid),"
 " CASE WHEN c.reltoastrelid OPERATOR(pg_catalog.<>) 0"
 " THEN pg_catalog.pg_relation_size(c.reltoastrelid) END,"
-" c.relfilenode OPERATOR(pg_catalog.<>) pg_catalog.pg_relation_filenode(c.oid)"
+" c.relfilenode OPERATOR(pg_catalog.<>) pg_catalog.pg_relation_filenode(c.oid),"
+" pg_catalog.pg_relation_filenode(c.oid)"
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
 " pg_catalog.unnest($2::pg_catalog.text[]))"
 " WITH ORDINALITY t (oid, name, no)"
@@ -240,6 +240,7 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 						   table->name);
 			pg_log_warning_hint("If that was by TRUNCATE or ALTER TABLE, its rows of before are not in the dump: run it again.");
 		}
+		table->filenode = (Oid) strtoul(PQgetvalue(res, i, 4), NULL, 10);
 		table->heap_bytes = strtoull(PQgetvalue(res, i, 1), NULL, 10);
 		/* without TOAST, or with one replaced since the snapshot: "" */
 		table->total_bytes = table->heap_bytes +
@@ -255,7 +256,7 @@ DumpTables *
 dump_tables_read(PGconn *conn, const Toc *toc, int lock_wait_ms)
 {
 	DumpTables *tables = tables_of_toc(toc);
-	char	   *oids = oid_array(tables);
+	char	   *oids = dump_tables_oids(tables);
 	PGresult   *res;
 
 	res = session_query(conn, "SELECT pg_catalog.current_setting('block_size')");
@@ -263,7 +264,7 @@ dump_tables_read(PGconn *conn, const Toc *toc, int lock_wait_ms)
 	PQclear(res);
 
 	describe(conn, tables, oids);
-	lock_all(conn, lock_wait_ms, tables);
+	dump_tables_lock(conn, tables, lock_wait_ms);
 	measure(conn, tables, oids);
 	free(oids);
 	return tables;

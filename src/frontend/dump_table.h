@@ -14,6 +14,7 @@ typedef struct DumpTable
 {
 	const TocEntry *entry;		/* its TABLE DATA entry; borrowed */
 	Oid			oid;
+	Oid			filenode;		/* of its files when it was locked; 0 = none */
 	char		relkind;
 	bool		is_heap;		/* stored by the heap access method */
 	bool		row_security;	/* policies apply to the current user */
@@ -47,5 +48,12 @@ typedef struct DumpTables
  */
 extern DumpTables *dump_tables_read(PGconn *conn, const Toc *toc,
 									int lock_wait_ms);
+
+/* Lock them in another session, too. */
+extern void dump_tables_lock(PGconn *conn, const DumpTables *tables,
+							 int wait_ms);
+
+/* An array literal of their OIDs: '{1,2}'; owned. */
+extern char *dump_tables_oids(const DumpTables *tables);
 
 #endif							/* DUMP_TABLE_H */

@@ -41,7 +41,7 @@ dump_worker_start(const DumpContext *context, int no)
 	name = PQparameterStatus(worker->conn, "application_name");
 	worker->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
 	session_set_up(worker->conn, context->options, context->encoding);
-	session_begin_worker(worker->conn, context->snapshot);
+	leader_session_join(context->leader, no, worker->conn);
 	return worker;
 }
 

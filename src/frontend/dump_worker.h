@@ -8,6 +8,7 @@
 #include "connection.h"
 #include "file_result.h"
 #include "job_queue.h"
+#include "leader_session.h"
 #include "logical_slot.h"
 
 /* What a dump is: settled before the workers start, the same for all. */
@@ -16,7 +17,8 @@ typedef struct DumpContext
 	const Options *options;
 	const PeerAddress *address;
 	const LogicalSlot *slot;	/* that goes with the snapshot; NULL without */
-	const char *snapshot;
+	const char *snapshot;		/* as first exported; workers ask leader */
+	LeaderSession *leader;		/* once workers are to start */
 	const char *encoding;		/* of the archive */
 	int			lock_wait_ms;
 	CompressSpec compress;

@@ -174,44 +174,95 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
  * Transactions, snapshots and locks
  * ----------
  */
-static void
-import_snapshot(PGconn *conn, const char *snapshot)
-{
-	PQExpBufferData sql;
+static const char begin_repeatable_read[] =
+"BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
-	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SET TRANSACTION SNAPSHOT ");
-	appendStringLiteralConn(&sql, snapshot, conn);
-	session_command(conn, sql.data);
-	termPQExpBuffer(&sql);
+/*
+ * 22023 invalid_parameter_value, 55000 object_not_in_prerequisite_state: there
+ * is no such export (any more), snapmgr.c:ImportSnapshot,
+ * procarray.c:ProcArrayInstallImportedXmin.
+ */
+static bool
+exporter_is_gone(const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return sqlstate && (strcmp(sqlstate, "22023") == 0 ||
+						strcmp(sqlstate, "55000") == 0);
+}
+
+/* NULL if imported, else the result with the error; *sql is owned. */
+static PGresult *
+import_snapshot(PGconn *conn, const char *snapshot, char **sql)
+{
+	PQExpBufferData buf;
+	PGresult   *res;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferStr(&buf, "SET TRANSACTION SNAPSHOT ");
+	appendStringLiteralConn(&buf, snapshot, conn);
+	*sql = buf.data;
+	res = PQexec(conn, buf.data);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		return res;
+	PQclear(res);
+	return NULL;
+}
+
+char *
+session_export_snapshot(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_export_snapshot()");
+	char	   *snapshot = pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return snapshot;
 }
 
 char *
 session_begin_leader(PGconn *conn, const Options *options, const char *import)
 {
-	PGresult   *res;
-	char	   *snapshot;
-
 	/* an imported snapshot cannot be made safe any more; pg_dump has it so */
 	if (options->serializable_deferrable && import == NULL)
 		session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
 	else
-		session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+		session_command(conn, begin_repeatable_read);
 	if (import)
-		import_snapshot(conn, import);
+	{
+		char	   *sql;
+		PGresult   *res = import_snapshot(conn, import, &sql);
 
+		if (res)
+			session_failed(conn, res, "query failed", sql);
+		free(sql);
+	}
 	/* also an imported one: its first holder may leave before we are done */
-	res = session_query(conn, "SELECT pg_catalog.pg_export_snapshot()");
-	snapshot = pg_strdup(PQgetvalue(res, 0, 0));
+	return session_export_snapshot(conn);
+}
+
+bool
+session_try_import(PGconn *conn, const char *snapshot)
+{
+	char	   *sql;
+	PGresult   *res;
+
+	session_command(conn, begin_repeatable_read);
+	res = import_snapshot(conn, snapshot, &sql);
+	if (res && !exporter_is_gone(res))
+		session_failed(conn, res, "query failed", sql);
+	free(sql);
+	if (res == NULL)
+		return true;
 	PQclear(res);
-	return snapshot;
+	session_command(conn, "ROLLBACK");
+	return false;
 }
 
 void
 session_begin_worker(PGconn *conn, const char *snapshot)
 {
-	session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-	import_snapshot(conn, snapshot);
+	if (!session_try_import(conn, snapshot))
+		worker_pool_lost("the session that exported the snapshot is gone");
 }
 
 int

@@ -31,8 +31,18 @@ extern void session_set_up(PGconn *conn, const Options *options,
 extern char *session_begin_leader(PGconn *conn, const Options *options,
 								  const char *import);
 
-/* A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot. */
+/*
+ * A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot.  If
+ * whoever exported that is gone, the session counts as lost: there may be
+ * another one to have it from.
+ */
 extern void session_begin_worker(PGconn *conn, const char *snapshot);
+
+/* The same, but returns false, without a transaction, if that is so. */
+extern bool session_try_import(PGconn *conn, const char *snapshot);
+
+/* The name of the transaction's snapshot for others, to its end; owned. */
+extern char *session_export_snapshot(PGconn *conn);
 
 /*
  * --lock-wait-timeout in milliseconds, with the units that the server knows.

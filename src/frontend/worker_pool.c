@@ -49,13 +49,23 @@ typedef struct WorkerPool
 	struct pollfd *fds;			/* two a worker, then the watched one */
 } WorkerPool;
 
-static int64
-now_ms(void)
+int64
+worker_pool_now_ms(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int
+worker_pool_retry_delay_ms(int retries)
+{
+	int			delay_ms = FIRST_DELAY_MS;
+
+	for (int i = 0; i < retries && delay_ms < MAX_DELAY_MS; i++)
+		delay_ms = Min(delay_ms * 2, MAX_DELAY_MS);
+	return delay_ms;
 }
 
 /* An exit callback: no worker outlives the leader. */
@@ -83,13 +93,11 @@ describe(WorkerPool *pool, const Worker *worker)
 static void
 replace_later(WorkerPool *pool, Worker *worker)
 {
-	int			delay_ms = FIRST_DELAY_MS;
+	int			delay_ms = worker_pool_retry_delay_ms(worker->retries);
 
 	worker_process_show_words(worker->process);
-	for (int i = 0; i < worker->retries && delay_ms < MAX_DELAY_MS; i++)
-		delay_ms = Min(delay_ms * 2, MAX_DELAY_MS);
 	worker->retries++;
-	worker->retry_at = now_ms() + delay_ms;
+	worker->retry_at = worker_pool_now_ms() + delay_ms;
 	if (worker->job == NO_JOB)
 		pg_log_warning("a worker has no connection; retry %d of %d in %.1f s",
 					   worker->retries, pool->task->max_retries,
@@ -145,6 +153,7 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 
 	worker->idle = false;
 	cleanup_check_interrupt();
+	pool->task->is_gone(pool->task->arg, worker - pool->workers);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && worker->job == NO_JOB)
 	{
 		worker_process_show_words(worker->process);
@@ -176,16 +185,26 @@ serve(WorkerPool *pool, Worker *worker)
 	pool->n_done++;
 }
 
+/* Done with all jobs, and nobody on the way who would still connect for some? */
+static bool
+is_all_done(const WorkerPool *pool)
+{
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->processes[i].pid != 0 && !pool->workers[i].idle)
+			return false;
+	return pool->n_done == pool->n_jobs;
+}
+
 /*
  * Give an idle worker a job.  If there is none left it waits, as a job that is
  * being done may need its snapshot yet, and leaves when all are done.
  */
 static void
-hand_out(WorkerPool *pool, Worker *worker)
+hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 {
 	if (worker->job == NO_JOB && pool->next_job < pool->n_jobs)
 		worker->job = pool->next_job++;
-	if (worker->job == NO_JOB && pool->n_done < pool->n_jobs)
+	if (worker->job == NO_JOB && !all_done)
 		return;
 	worker->idle = false;
 	worker_process_send(worker->process, worker->job);
@@ -195,6 +214,7 @@ static void
 fork_worker(WorkerPool *pool, int no)
 {
 	pool->workers[no].retry_at = 0;
+	pool->task->begins(pool->task->arg, no);
 	worker_process_fork(pool->processes, pool->n_workers, no, pool->task,
 						&pool->steps[no]);
 }
@@ -210,7 +230,7 @@ retry(WorkerPool *pool, int no)
 		worker->retry_at = 0;
 		pool->n_staying--;
 	}
-	else if (now_ms() >= worker->retry_at)
+	else if (worker_pool_now_ms() >= worker->retry_at)
 		fork_worker(pool, no);
 }
 
@@ -226,7 +246,7 @@ listen_to(struct pollfd *slot, int fd)
 static int
 wait_ms(const WorkerPool *pool)
 {
-	int64		now = now_ms();
+	int64		now = worker_pool_now_ms();
 	int64		result = HOLD_BACK_MS;
 
 	for (int i = 0; i < pool->n_workers; i++)
@@ -247,7 +267,7 @@ wait_and_serve(WorkerPool *pool)
 		listen_to(&pool->fds[i * 2], pool->processes[i].socket);
 		listen_to(&pool->fds[i * 2 + 1], pool->processes[i].err_fd);
 	}
-	listen_to(&pool->fds[n_fds - 1], pool->task->watch_fd);
+	listen_to(&pool->fds[n_fds - 1], pool->task->watch_fd(pool->task->arg));
 
 	ready = poll(pool->fds, n_fds, wait_ms(pool));
 	cleanup_check_interrupt();
@@ -262,9 +282,6 @@ wait_and_serve(WorkerPool *pool)
 		if (pool->fds[i * 2].revents)
 			serve(pool, &pool->workers[i]);
 	}
-	if (ready > 0 && pool->fds[n_fds - 1].revents)
-		pool->task->watch(pool->task->arg);
-	pool->task->tick(pool->task->arg);
 }
 
 static WorkerPool *
@@ -301,11 +318,16 @@ worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs)
 		fork_worker(pool, i);
 	while (pool->n_staying > 0)
 	{
+		bool		all_done;
+
 		wait_and_serve(pool);
+		all_done = is_all_done(pool);
+		if (!task->attend(task->arg, all_done))
+			continue;
 		for (int i = 0; i < pool->n_workers; i++)
 		{
 			if (pool->workers[i].idle)
-				hand_out(pool, &pool->workers[i]);
+				hand_out(pool, &pool->workers[i], all_done);
 			else if (pool->workers[i].retry_at != 0)
 				retry(pool, i);
 		}

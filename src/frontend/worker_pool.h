@@ -53,15 +53,18 @@ typedef struct WorkerTask
 	 */
 	void		(*reset) (void *arg, int job);
 
-	/*
-	 * In the leader: when watch_fd becomes readable.  Exits if that means the
-	 * end.
-	 */
-	int			watch_fd;
-	void		(*watch) (void *arg);
+	/* In the leader: a worker's process is about to be forked, or is gone. */
+	void		(*begins) (void *arg, int worker);
+	void		(*is_gone) (void *arg, int worker);
 
-	/* In the leader: several times a second, and after every event. */
-	void		(*tick) (void *arg);
+	/*
+	 * In the leader, several times a second, and when the descriptor that
+	 * watch_fd returns, if it is not negative, becomes readable.  While
+	 * attend returns false no job is handed out, and nobody is forked or told
+	 * to leave.
+	 */
+	int			(*watch_fd) (void *arg);
+	bool		(*attend) (void *arg, bool all_done);
 } WorkerTask;
 
 /*
@@ -69,6 +72,12 @@ typedef struct WorkerTask
  * processes.  Returns when all jobs are done and all workers are gone.
  */
 extern void worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs);
+
+/* How long to wait before a retry, after so many; for everybody who retries. */
+extern int	worker_pool_retry_delay_ms(int retries);
+
+/* Milliseconds on a clock that nobody sets. */
+extern int64 worker_pool_now_ms(void);
 
 /*
  * In a worker: end the process, so that it is replaced, because its connection

@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(make_gated close_gate open_gate stuck_dump leader_backend
-  worker_backends terminate survived_ok);
+  worker_backends terminate survived_ok renew_holder wait_in_dump);
 
 my ($node, $holder, $connstr, $original);
 my $copies = 0;
@@ -60,9 +60,28 @@ SQL
 	return;
 }
 
+# After the server was started again.
+sub renew_holder
+{
+	$holder = start_psql($node, 'gated');
+	return;
+}
+
 # The gates: 42 of table gated, 43 of the batch.
 sub close_gate { my ($gate) = @_; $holder->("SELECT pg_advisory_lock($gate)"); return; }
 sub open_gate { $holder->('SELECT pg_advisory_unlock_all()'); return; }
+
+# Waits for something while a dump runs.
+sub wait_in_dump
+{
+	my ($dump, $what, $condition) = @_;
+	wait_until($what, sub {
+		die "the dump ended: $dump->{err}" if !$dump->{h}->pumpable;
+		$dump->{h}->pump_nb;
+		return $condition->();
+	});
+	return;
+}
 
 # stuck_dump(gate, how many workers wait there, options...)
 sub stuck_dump
@@ -70,10 +89,8 @@ sub stuck_dump
 	my ($gate, $waiting, @more) = @_;
 	close_gate($gate);
 	my $dump = start_dump($connstr, '-j2', @options, @more);
-	wait_until('workers wait at the gate', sub {
-		$dump->{h}->pump_nb;
-		return worker_backends() == $waiting;
-	});
+	wait_in_dump($dump, 'workers wait at the gate',
+		sub { return worker_backends() == $waiting; });
 	return $dump;
 }
 
@@ -81,7 +98,7 @@ sub stuck_dump
 sub leader_backend
 {
 	return value($node, 'postgres', <<'SQL');
-SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_pardump'
+SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'pg_pardump%'
 ORDER BY backend_start LIMIT 1
 SQL
 }
@@ -91,7 +108,7 @@ sub worker_backends
 {
 	return split /\n/, value($node, 'postgres', <<'SQL');
 SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'
-AND application_name = 'pg_pardump' ORDER BY backend_start
+AND application_name LIKE 'pg_pardump%' ORDER BY backend_start
 SQL
 }
 

@@ -1,0 +1,288 @@
+/*
+ * leader_session.c
+ *		Notices the loss of the leader's session, and replaces it.
+ */
+#include "fe_compat.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "leader_session.h"
+#include "table_check.h"
+#include "worker_pool.h"
+
+/* A name as pg_export_snapshot() gives it, with room to spare. */
+#define SNAPSHOT_NAME_BYTES 64
+
+/* A worker, as the leader sees it. */
+typedef struct SnapshotHolder
+{
+	bool		running;		/* may hold the snapshot, or get it soon */
+	char		name[SNAPSHOT_NAME_BYTES];	/* of its export, or "" */
+} SnapshotHolder;
+
+struct LeaderSession
+{
+	LeaderSessionPlan plan;
+	PGconn	   *conn;			/* NULL while it is lost */
+	char	   *snapshot;		/* its export */
+	SnapshotHolder *holders;	/* by worker, in shared memory */
+	bool		finished;		/* all jobs are done, transaction ended */
+	int			retries;		/* since it was lost */
+	int64		retry_at;
+	char	   *last_words;		/* the error by which the server ended it */
+	bool		may_retry;		/* and that error allows another session */
+};
+
+/*
+ * A PQnoticeReceiver: an error that the server sends unasked is the end of the
+ * session.
+ */
+static void
+receive_notice(void *arg, const PGresult *res)
+{
+	LeaderSession *session = arg;
+	const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+	if (severity && strcmp(severity, "FATAL") == 0)
+	{
+		session->last_words = pg_strdup(PQresultErrorMessage(res));
+		session->may_retry = session_is_lost(NULL, res);
+	}
+	else
+		fputs(PQresultErrorMessage(res), stderr);
+}
+
+LeaderSession *
+leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
+{
+	LeaderSession *session = pg_malloc0(sizeof(LeaderSession));
+
+	session->plan = *plan;
+	session->conn = conn;
+	session->snapshot = pg_strdup(plan->snapshot);
+	session->holders = mmap(NULL, (plan->n_workers + 1) * sizeof(SnapshotHolder),
+							PROT_READ | PROT_WRITE,
+							MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (session->holders == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
+	PQsetNoticeReceiver(conn, receive_notice, session);
+	return session;
+}
+
+PGconn *
+leader_session_conn(const LeaderSession *session)
+{
+	return session->conn;
+}
+
+int
+leader_session_watch_fd(const LeaderSession *session)
+{
+	return session->conn && !session->finished ? PQsocket(session->conn) : -1;
+}
+
+/* ----------
+ * Workers
+ * ----------
+ */
+void
+leader_session_worker_begins(LeaderSession *session, int worker)
+{
+	session->holders[worker].running = true;
+	session->holders[worker].name[0] = '\0';
+}
+
+void
+leader_session_worker_is_gone(LeaderSession *session, int worker)
+{
+	session->holders[worker].running = false;
+}
+
+void
+leader_session_join(LeaderSession *session, int worker, PGconn *conn)
+{
+	char	   *name;
+
+	/* the leader's session is the leader's alone, and ends with it */
+	close(PQsocket(session->conn));
+	session_begin_worker(conn, session->snapshot);
+	name = session_export_snapshot(conn);
+	strlcpy(session->holders[worker].name, name, SNAPSHOT_NAME_BYTES);
+	free(name);
+}
+
+/* ----------
+ * Loss
+ * ----------
+ */
+
+/* No connection at this time: try later, or give up. */
+static void
+retry_later(LeaderSession *session, const char *cause)
+{
+	int			max_retries = (int) session->plan.options->retries;
+	int			delay_ms = worker_pool_retry_delay_ms(session->retries);
+
+	if (session->retries == max_retries)
+	{
+		pg_log_error("the leader's connection to the server was lost: %s", cause);
+		pg_log_error_detail("Its session held the locks on all tables.");
+		if (max_retries > 0)
+			pg_log_error_detail("Connecting again was tried %d times.",
+								max_retries);
+		exit(1);
+	}
+	session->retries++;
+	session->retry_at = worker_pool_now_ms() + delay_ms;
+	pg_log_warning("the leader has lost its connection; retry %d of %d in %.1f s",
+				   session->retries, max_retries, delay_ms / 1000.0);
+	pg_log_warning_detail("%s", cause);
+}
+
+/* Without the line end that libpq's messages have; owned. */
+static char *
+cause_text(const char *message)
+{
+	size_t		len = strlen(message);
+
+	while (len > 0 && message[len - 1] == '\n')
+		len--;
+	return pnstrdup(message, len);
+}
+
+static void
+session_was_lost(LeaderSession *session)
+{
+	char	   *cause = cause_text(session->last_words ? session->last_words :
+								   PQerrorMessage(session->conn));
+
+	cleanup_check_interrupt();
+	if (session->last_words && !session->may_retry)
+	{
+		pg_log_error("the leader's session was ended by the server: %s", cause);
+		exit(1);
+	}
+	cancel_set_connection(NULL);
+	PQfinish(session->conn);
+	session->conn = NULL;
+	free(session->last_words);
+	session->last_words = NULL;
+	session->retries = 0;
+	retry_later(session, cause);
+	free(cause);
+}
+
+/* Has the session ended, though it was not asked? */
+static bool
+is_lost(LeaderSession *session)
+{
+	bool		alive = PQconsumeInput(session->conn) != 0;
+
+	/* makes libpq read why the server is ending the session */
+	PQfreemem(PQnotifies(session->conn));
+	return !alive || session->last_words ||
+		PQstatus(session->conn) != CONNECTION_OK;
+}
+
+static bool
+any_holder_runs(const LeaderSession *session)
+{
+	for (int i = 0; i < session->plan.n_workers; i++)
+		if (session->holders[i].running)
+			return true;
+	return false;
+}
+
+/* ----------
+ * Replacement
+ * ----------
+ */
+
+/* Have the snapshot again, from any worker that has it.  False if none has. */
+static bool
+import_from_workers(LeaderSession *session, PGconn *conn)
+{
+	for (int i = 0; i < session->plan.n_workers; i++)
+	{
+		const SnapshotHolder *holder = &session->holders[i];
+
+		if (holder->running && holder->name[0] != '\0' &&
+			session_try_import(conn, holder->name))
+			return true;
+	}
+	return false;
+}
+
+static void
+replace(LeaderSession *session)
+{
+	const LeaderSessionPlan *plan = &session->plan;
+	PGconn	   *conn = connection_try_peer(plan->address, "pg_pardump");
+
+	cleanup_check_interrupt();
+	if (PQstatus(conn) != CONNECTION_OK)
+	{
+		char	   *cause = cause_text(PQerrorMessage(conn));
+
+		PQfinish(conn);
+		retry_later(session, cause);
+		free(cause);
+		return;
+	}
+	cancel_set_connection(conn);
+	session_set_up(conn, plan->options, plan->encoding);
+	if (!import_from_workers(session, conn))
+	{
+		cancel_set_connection(NULL);
+		PQfinish(conn);
+		retry_later(session, "No worker's session has the snapshot at this time.");
+		return;
+	}
+	free(session->snapshot);
+	session->snapshot = session_export_snapshot(conn);
+	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
+	table_check_unchanged(conn, plan->address, plan->tables);
+	PQsetNoticeReceiver(conn, receive_notice, session);
+	session->conn = conn;
+	pg_log_info("the leader has another session with the same snapshot");
+}
+
+/* What was dumped without a lock was checked by then, so it is all right. */
+static void
+finish(LeaderSession *session)
+{
+	PGresult   *res = PQexec(session->conn, "COMMIT");
+
+	if (PQresultStatus(res) == PGRES_COMMAND_OK)
+		session->finished = true;
+	else if (session_is_lost(session->conn, res))
+		session_was_lost(session);
+	else
+		session_failed(session->conn, res, "query failed", "COMMIT");
+	PQclear(res);
+}
+
+bool
+leader_session_attend(LeaderSession *session, bool all_done)
+{
+	if (session->finished)
+		return true;
+	if (session->conn && is_lost(session))
+		session_was_lost(session);
+	if (session->conn == NULL)
+	{
+		if (!any_holder_runs(session))
+		{
+			pg_log_error("no session has the snapshot of the dump any more");
+			pg_log_error_detail("The leader's session and those of all workers were lost; what was not read yet cannot be read.");
+			exit(1);
+		}
+		if (worker_pool_now_ms() >= session->retry_at)
+			replace(session);
+	}
+	if (session->conn && all_done)
+		finish(session);
+	return session->conn != NULL;
+}

@@ -1,0 +1,21 @@
+/*
+ * table_check.h
+ *		Were tables changed while nobody held a lock on them?
+ */
+#ifndef TABLE_CHECK_H
+#define TABLE_CHECK_H
+
+#include "connection.h"
+#include "dump_table.h"
+
+/*
+ * The tables are locked in conn's transaction, whose snapshot is the dump's.
+ * Exits with a message if one of them is not what it was when it was locked
+ * first: has another name, other files (TRUNCATE, a rewrite), or another
+ * definition (columns, row security) than in the snapshot.  A snapshot does not
+ * help against these.  Opens another session for a moment.
+ */
+extern void table_check_unchanged(PGconn *conn, const PeerAddress *address,
+								  const DumpTables *tables);
+
+#endif							/* TABLE_CHECK_H */
