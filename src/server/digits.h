@@ -10,9 +10,10 @@
  *
  * Eight digits are made in one register: one number below 10^8 becomes two
  * below 10^4, four below 10^2, eight below 10, each split by a multiplication
- * that serves all lanes.  Zeros are then counted and shifted out, which costs
- * the same whatever the number's length; branching on it would be mispredicted
- * in most columns.
+ * that serves all lanes.  Leading zeros are then shifted out, which costs the
+ * same whatever the number's length; branching on it would be mispredicted in
+ * most columns.  The length comes from the number and not from its digits, so
+ * that the next value's place is known before they are made.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,6 +56,33 @@ put_4_digits(char *p, uint32 n)
 	return p + 4;
 }
 
+/*
+ * The length of a number below 10^8 without leading zeros, but of at least
+ * one digit.  Numbers with the same highest bit have at most two lengths: the
+ * high word of their step is the longer one, and what is subtracted from it
+ * makes the addition carry from the power of ten on.  (Kendall Willets; in D.
+ * Lemire, "Computing the number of digits of an integer even faster", 2021.)
+ */
+static inline int
+decimal_length(uint32 n)
+{
+#define STEP(digits, power) (((uint64) (digits) << 32) - (power))
+#define STEPS_3(digits, power) \
+	STEP(digits, power), STEP(digits, power), STEP(digits, power)
+#define STEPS_4(digits, power) STEPS_3(digits, power), STEP(digits, power)
+	static const uint64 steps[27] = {	/* by the highest bit */
+		STEPS_4(2, 10), STEPS_3(3, 100), STEPS_3(4, 1000), STEPS_4(5, 10000),
+		STEPS_3(6, 100000), STEPS_3(7, 1000000), STEPS_4(8, 10000000),
+		STEPS_3(9, 100000000)
+	};
+
+	Assert(n < 100000000);
+	return (int) ((n + steps[pg_leftmost_one_pos32(n | 1)]) >> 32);
+#undef STEPS_4
+#undef STEPS_3
+#undef STEP
+}
+
 #ifndef WORDS_BIGENDIAN
 
 /* The digits of a number below 10^8, a byte each, the first one lowest. */
@@ -86,15 +114,11 @@ put_8_digits(char *p, uint32 n)
 static inline char *
 put_uint_8(char *p, uint32 n)
 {
-	uint64		digits = eight_digits(n);
-	int			zeros;
-	uint64		chars;
+	int			len = decimal_length(n);
+	uint64		chars = (eight_digits(n) | EIGHT_ZEROS) >> (64 - 8 * len);
 
-	/* The last digit is written even if it is zero. */
-	zeros = pg_rightmost_one_pos64(digits | UINT64CONST(1) << 56) / 8;
-	chars = (digits | EIGHT_ZEROS) >> (8 * zeros);
 	memcpy(p, &chars, 8);
-	return p + 8 - zeros;
+	return p + len;
 }
 
 /*
@@ -123,14 +147,12 @@ put_8_digits(char *p, uint32 n)
 static inline char *
 put_uint_8(char *p, uint32 n)
 {
+	int			len = decimal_length(n);
 	char		chars[8];
-	int			zeros = 0;
 
 	put_8_digits(chars, n);
-	while (zeros < 7 && chars[zeros] == '0')
-		zeros++;
-	memcpy(p, chars + zeros, 8 - zeros);
-	return p + 8 - zeros;
+	memcpy(p, chars + 8 - len, len);
+	return p + len;
 }
 
 static inline char *
