@@ -35,6 +35,9 @@ message_set_before_output(void (*function) (void))
 	pg_logging_set_pre_callback(message_before_output);
 }
 
+static void note(int level, int part, const char *format, va_list args)
+			pg_attribute_printf(3, 0);
+
 /* The text without the newline that libpq's messages end in. */
 static void
 note(int level, int part, const char *format, va_list args)
