@@ -72,15 +72,19 @@ lock_tables_of_job(DumpWorker *worker, const Job *job)
 	free(names);
 }
 
-/* Foreign tables are shut out by default, as pg_dump has it. */
+/*
+ * Foreign tables are shut out by default, as pg_dump has it.  Servers before
+ * the setting's time have no row of it.
+ */
 static void
 allow_foreign_tables(PGconn *conn, bool allow)
 {
-	PQclear(session_query(conn, allow ?
-						  "SELECT pg_catalog.set_config(name, 'view', false) FROM pg_catalog.pg_settings"
-						  " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'" :
-						  "SELECT pg_catalog.set_config(name, 'view, foreign-table', false) FROM pg_catalog.pg_settings"
-						  " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'"));
+	const char *kinds = allow ? "view" : "view, foreign-table";
+
+	PQclear(session_query_params(conn,
+								 "SELECT pg_catalog.set_config(name, $1, false) FROM pg_catalog.pg_settings"
+								 " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'",
+								 1, &kinds, 0));
 }
 
 /* By SQL: any table, with the privileges and policies that SQL has. */
