@@ -19,8 +19,8 @@ encode_by_output_function(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 {
 	char	   *str = OutputFunctionCall(&encoder->output_function, value);
 
+	/* not freed: the function may return text that it did not allocate */
 	append_escaped_text(out, str, strlen(str), encoder->settings);
-	pfree(str);
 }
 
 #endif							/* PARDUMP_ENCODE_FALLBACK_H */

@@ -55,24 +55,20 @@ encode_name(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 						encoder->settings);
 }
 
-/* "char": ASCII as it is, nothing for zero, else \ooo (char.c: charout) */
+/* "char": ASCII as it is, nothing for zero; others differ among majors */
 static void
 encode_char(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 {
-	unsigned char c = (unsigned char) DatumGetChar(value);
-	char	   *to = text_buffer_reserve(out, 5);
+	char		c = DatumGetChar(value);
+	char	   *to;
 
 	if (IS_HIGHBIT_SET(c))
-	{
-		*to++ = '\\';
-		*to++ = '\\';
-		*to++ = '0' + (c >> 6);
-		*to++ = '0' + ((c >> 3) & 07);
-		*to++ = '0' + (c & 07);
-	}
+		encode_by_output_function(encoder, value, out);
 	else if (c != '\0')
-		to = put_escaped_byte(to, (char) c, ESCAPE_COPY);
-	text_buffer_commit(out, to);
+	{
+		to = text_buffer_reserve(out, 2);
+		text_buffer_commit(out, put_escaped_byte(to, c, ESCAPE_COPY));
+	}
 }
 
 /*
