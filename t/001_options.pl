@@ -7,8 +7,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  pg_major codecs default_suffix);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path
+  sql pg_major codecs default_suffix make_loop_server);
 use Pardump::Command qw(text_file data_files accepted_ok);
 use Pardump::Layout qw(toc_problems chunks_of);
 use Pardump::Toc qw(read_toc);
@@ -99,15 +99,12 @@ CREATE FUNCTION one.trigger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN 
 CREATE TRIGGER t BEFORE INSERT ON one.child FOR EACH ROW EXECUTE FUNCTION one.trigger();
 SET client_min_messages = error;	-- about wal_level
 CREATE PUBLICATION pub FOR TABLE one.parent;
-CREATE EXTENSION postgres_fdw;
 SELECT lo_from_bytea(77777, 'contents');
 SELECT lo_from_bytea(77778, '');
 ANALYZE;
 SQL
-sql($node, 'options', sprintf(<<'SQL', $node->host, $node->port));
-CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw
-	OPTIONS (host '%s', port '%d', dbname 'options');
-CREATE USER MAPPING FOR CURRENT_USER SERVER loop;
+make_loop_server($node, 'options');
+sql($node, 'options', <<'SQL');
 CREATE FOREIGN TABLE one.far (id int, t text) SERVER loop
 	OPTIONS (schema_name 'one', table_name 'parent');
 SQL

@@ -8,8 +8,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  dump_ok restore_ok codecs);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path
+  sql dump_ok restore_ok codecs make_loop_server);
 use Pardump::Command qw(data_files refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Layout qw(layout_problems chunks_of);
@@ -19,7 +19,8 @@ use Test::More;
 
 my $node = start_cluster('extension');
 make_database($node, 'extension');
-sql($node, 'extension', sprintf(<<'SQL', $node->host, $node->port));
+make_loop_server($node, 'extension');
+sql($node, 'extension', <<'SQL');
 CREATE EXTENSION pg_pardump;
 CREATE ROLE reader LOGIN;
 CREATE SCHEMA data;
@@ -47,10 +48,6 @@ CREATE TABLE other.settings AS SELECT g AS id FROM generate_series(1, 1000) g;
 ALTER EXTENSION tcn ADD TABLE other.settings;
 UPDATE pg_extension SET extconfig = ARRAY['other.settings'::regclass]::oid[],
 	extcondition = ARRAY['WHERE id > 500'] WHERE extname = 'tcn';
-CREATE EXTENSION postgres_fdw;
-CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw
-	OPTIONS (host '%s', port '%d', dbname 'extension');
-CREATE USER MAPPING FOR CURRENT_USER SERVER loop;
 CREATE FOREIGN TABLE other.far (id int, t text) SERVER loop
 	OPTIONS (schema_name 'data', table_name 'plain');
 SQL

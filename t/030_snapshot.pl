@@ -12,10 +12,9 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use Pardump::Cluster qw(start_cluster make_database dump_ok restore_ok
-  nothing_left_ok start_psql data_file value sql new_path);
+  nothing_left_ok start_psql data_file value sql new_path start_standby);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Layout qw(layout_problems chunks_of);
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -166,12 +165,7 @@ dump_under_load($node, 'own snapshot, extension');
 
 # --- a hot standby as source
 
-$node->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'backup', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
-$standby->start;
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+my $standby = start_standby($node);
 dump_under_load($standby, 'standby');
 is(value($standby, 'bank', 'SELECT pg_is_in_recovery()'),
 	't', 'standby: still one');

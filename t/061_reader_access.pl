@@ -11,10 +11,9 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster make_database new_path start_psql value
-  sql);
+use Pardump::Cluster qw(start_cluster make_database new_path start_psql
+  value sql start_standby);
 use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed);
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
@@ -274,12 +273,7 @@ sub disturbances
 
 	# --- a hot standby, while it replays
 
-	$node->backup('backup');
-	my $standby = PostgreSQL::Test::Cluster->new('standby');
-	$standby->init_from_backup($node, 'backup', has_streaming => 1);
-	$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
-	$standby->start;
-	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	my $standby = start_standby($node);
 	# the unlogged table's error is COPY's
 	same_rows_ok($standby, 'access', "standby, round $_",
 		schemas => 'churn', ranges => 20, relations => 3, bytes => 900_000,

@@ -8,8 +8,8 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(sessions);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  value dump_ok);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path
+  sql value dump_ok make_loop_server);
 use Pardump::Command qw(refused_ok);
 use Pardump::Layout qw(chunks_of);
 use PostgreSQL::Test::Utils;
@@ -17,7 +17,8 @@ use Test::More;
 
 my $node = start_cluster('dry_run');
 make_database($node, 'shop');
-sql($node, 'shop', sprintf(<<'SQL', $node->host, $node->port));
+make_loop_server($node, 'shop');
+sql($node, 'shop', <<'SQL');
 CREATE EXTENSION pg_pardump;
 CREATE TABLE big AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
 CREATE TABLE large (id int, t text);
@@ -29,10 +30,6 @@ CREATE TABLE "two
 lines" AS SELECT 1 AS a;
 CREATE ACCESS METHOD other TYPE TABLE HANDLER heap_tableam_handler;
 CREATE TABLE by_other USING other AS SELECT * FROM big;
-CREATE EXTENSION postgres_fdw;
-CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw
-	OPTIONS (host '%s', port '%d', dbname 'shop');
-CREATE USER MAPPING FOR CURRENT_USER SERVER loop;
 CREATE FOREIGN TABLE far (id int, t text) SERVER loop OPTIONS (table_name 'big');
 SELECT lo_from_bytea(0, 'contents') FROM generate_series(1, 3);
 ANALYZE;

@@ -7,8 +7,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  value dump_ok restore_ok);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path
+  sql value dump_ok restore_ok make_loop_server);
 use Pardump::Command qw(refused_ok);
 use Pardump::Layout qw(chunks_of);
 use PostgreSQL::Test::Utils;
@@ -16,7 +16,8 @@ use Test::More;
 
 my $node = start_cluster('row_filter');
 make_database($node, 'filter');
-sql($node, 'filter', sprintf(<<'SQL', $node->host, $node->port));
+make_loop_server($node, 'filter');
+sql($node, 'filter', <<'SQL');
 CREATE EXTENSION pg_pardump;
 CREATE TABLE big AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
 CREATE TABLE other AS SELECT g AS id FROM generate_series(1, 3000) g;
@@ -37,10 +38,6 @@ CREATE TABLE settings AS SELECT g AS id FROM generate_series(1, 10) g;
 ALTER EXTENSION tcn ADD TABLE settings;
 UPDATE pg_extension SET extconfig = ARRAY['settings'::regclass]::oid[],
 	extcondition = ARRAY['WHERE id > 5'] WHERE extname = 'tcn';
-CREATE EXTENSION postgres_fdw;
-CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw
-	OPTIONS (host '%s', port '%d', dbname 'filter');
-CREATE USER MAPPING FOR CURRENT_USER SERVER loop;
 CREATE FOREIGN TABLE far (id int) SERVER loop OPTIONS (table_name 'other');
 SQL
 my @db = ('-d', $node->connstr('filter'));

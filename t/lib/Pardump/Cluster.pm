@@ -20,7 +20,7 @@ use Test::More;
 
 our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
-  new_path value sql data_file start_psql);
+  new_path value sql data_file start_psql start_standby make_loop_server);
 
 # Archives and other files of one test file, numbered so that the log of a
 # failed run says which is which.
@@ -111,6 +111,33 @@ sub make_database
 		$node->connstr($name),
 		map { ('-f', data_file($_)) } @{ $params{files} });
 	die "could not make database \"$name\": $err" if $rc != 0;
+	return;
+}
+
+# A hot standby of a node that was started with allows_streaming => 1.  Its
+# queries are never cancelled; replay waits for them.
+sub start_standby
+{
+	my ($node) = @_;
+	$node->backup('backup');
+	my $standby = PostgreSQL::Test::Cluster->new('standby');
+	$standby->init_from_backup($node, 'backup', has_streaming => 1);
+	$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
+	$standby->start;
+	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	return $standby;
+}
+
+# A foreign server "loop" that leads back to the database itself.
+sub make_loop_server
+{
+	my ($node, $db) = @_;
+	sql($node, $db, sprintf(<<'SQL', $node->host, $node->port, $db));
+CREATE EXTENSION postgres_fdw;
+CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw
+	OPTIONS (host '%s', port '%d', dbname '%s');
+CREATE USER MAPPING FOR CURRENT_USER SERVER loop;
+SQL
 	return;
 }
 
