@@ -10,9 +10,9 @@
 #include "dry_run.h"
 #include "dump.h"
 #include "dump_event.h"
+#include "dump_leader.h"
 #include "dump_worker.h"
 #include "progress.h"
-#include "row_filter.h"
 #include "stock_pg_dump.h"
 #include "summary.h"
 #include "worker_pool.h"
@@ -43,27 +43,6 @@ choose_compression(const Options *options, int pg_dump_major)
 		exit(1);
 	}
 	return options->compress;
-}
-
-/* The encoding of pg_dump's names and statements, and so of all data. */
-static char *
-archive_encoding(const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		const TocEntry *entry = &toc->entries[i];
-		const char *begin;
-		const char *end;
-
-		if (!toc_entry_is(entry, "ENCODING") || entry->defn == NULL)
-			continue;
-		/* SET client_encoding = 'name'; */
-		begin = strchr(entry->defn, '\'');
-		end = begin ? strchr(begin + 1, '\'') : NULL;
-		if (end)
-			return pnstrdup(begin + 1, end - begin - 1);
-	}
-	pg_fatal("pg_dump does not say the encoding of its output");
 }
 
 /* ----------
@@ -186,61 +165,6 @@ run_workers(DumpRun *run)
  * ----------
  */
 
-/* The slot that was asked for; a dry run only looks whether it can be. */
-static const LogicalSlot *
-make_slot(DumpRun *run)
-{
-	const Options *options = run->context.options;
-
-	if (!options->create_slot)
-		return NULL;
-	logical_slot_check(run->conn, options);
-	if (options->dry_run)
-		return NULL;
-	return logical_slot_create(run->conn, run->context.address, options);
-}
-
-/* The leader's session and its snapshot, which all others import. */
-static void
-open_leader_session(DumpRun *run)
-{
-	DumpContext *context = &run->context;
-
-	run->conn = connection_open_leader(context->options, "pg_pardump");
-	cleanup_install_leader_signals();
-	context->address = peer_address_new(run->conn);
-	session_set_up(run->conn, context->options, context->options->encoding);
-	context->slot = make_slot(run);
-	context->snapshot = session_begin_leader(run->conn, context->options,
-											 context->slot ? context->slot->snapshot :
-											 context->options->snapshot);
-	if (context->slot)
-		logical_slot_snapshot_taken(context->slot);
-	context->lock_wait_ms = session_lock_wait_ms(run->conn, context->options);
-}
-
-/*
- * Learn from stock pg_dump what to dump, and lock it all before pg_dump lets
- * go of it.
- */
-static Toc *
-read_plan(DumpRun *run, StockPgDump *pg_dump)
-{
-	DumpContext *context = &run->context;
-	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, context->options,
-											 context->address,
-											 context->snapshot);
-	DumpTables *tables;
-
-	context->encoding = archive_encoding(toc);
-	session_set_encoding(run->conn, context->encoding);
-	tables = dump_tables_read(run->conn, toc, context->lock_wait_ms);
-	context->tables = tables;
-	stock_pg_dump_stop(pg_dump);
-	row_filters_apply(run->conn, context->options, tables);
-	return toc;
-}
-
 /* What the extension, if there is one, is to do. */
 static void
 look_for_extension(DumpRun *run)
@@ -271,7 +195,7 @@ static Toc *
 plan_dump(DumpRun *run, StockPgDump *pg_dump)
 {
 	DumpContext *context = &run->context;
-	Toc		   *toc = read_plan(run, pg_dump);
+	Toc		   *toc = dump_leader_read_plan(&run->context, run->conn, pg_dump);
 	ChunkPlan  *plan;
 
 	look_for_extension(run);
@@ -314,7 +238,7 @@ show_plan(DumpRun *run, StockPgDump *pg_dump)
 {
 	if (run->context.options->directory)
 		(void) archive_dir_check(run->context.options->directory);
-	open_leader_session(run);
+	run->conn = dump_leader_open(&run->context);
 	(void) plan_dump(run, pg_dump);
 	close_leader_session(run);
 	dry_run_print(&run->context);
@@ -341,7 +265,7 @@ dump_database(const Options *options, const char *argv0)
 		show_plan(run, pg_dump);
 		return;
 	}
-	open_leader_session(run);
+	run->conn = dump_leader_open(&run->context);
 	dir = archive_dir_create(options->directory);
 	run->context.directory = archive_dir_path(dir);
 

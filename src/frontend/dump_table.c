@@ -54,6 +54,15 @@ copy_columns(const TocEntry *entry)
 	return pnstrdup(begin, end - begin);
 }
 
+/* The table that this COPY names; the statement is known to be one. */
+static char *
+copy_name(const TocEntry *entry)
+{
+	const char *begin = entry->copy_stmt + 5;
+
+	return pnstrdup(begin, skip_identifiers(begin, ' ') - begin);
+}
+
 static DumpTables *
 tables_of_toc(const Toc *toc)
 {
@@ -76,6 +85,7 @@ tables_of_toc(const Toc *toc)
 		table->oid = entry->oid;
 		table->name = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
 		table->columns = copy_columns(entry);
+		table->copy_name = copy_name(entry);
 		table->has_definition = by_id[toc_table_dump_id(entry)] != NULL;
 		result->n_tables++;
 	}
@@ -167,20 +177,21 @@ dump_tables_lock(PGconn *conn, const DumpTables *tables, int wait_ms)
 }
 
 /*
- * The names as an array literal: every name in double quotes.  In some client
- * encodings (SJIS, BIG5, GBK, ...) a backslash may be the second byte of a
- * character, which must not be escaped.
+ * In some client encodings (SJIS, BIG5, GBK, ...) a backslash may be the second
+ * byte of a character, which must not be escaped.
  */
-static char *
-name_array(PGconn *conn, const DumpTables *tables)
+char *
+dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
 {
 	PQExpBufferData buf;
 
 	initPQExpBuffer(&buf);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
+		const DumpTable *table = &tables->tables[i];
+
 		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "{\"");
-		for (const char *c = tables->tables[i].name; *c;)
+		for (const char *c = copy_names ? table->copy_name : table->name; *c;)
 		{
 			int			len = PQmblenBounded(c, PQclientEncoding(conn));
 
@@ -215,7 +226,7 @@ static const char measure_query[] =
 static void
 measure(PGconn *conn, DumpTables *tables, const char *oids)
 {
-	char	   *names = name_array(conn, tables);
+	char	   *names = dump_tables_name_array(conn, tables, false);
 	const char *params[] = {oids, names};
 	PGresult   *res = session_query_params(conn, measure_query, 2, params, 0);
 

@@ -22,6 +22,8 @@ typedef struct DumpTable
 									 * table it is part of */
 	bool		has_definition; /* the archive creates the table */
 	char	   *name;			/* qualified and quoted */
+	char	   *copy_name;		/* the same of the table to load: itself, or
+								 * the root of its partition tree */
 	char	   *columns;		/* quoted, comma separated; "" for none */
 	char	   *condition;		/* WHERE clause of an extension's
 								 * configuration table, or NULL */
@@ -55,5 +57,12 @@ extern void dump_tables_lock(PGconn *conn, const DumpTables *tables,
 
 /* An array literal of their OIDs: '{1,2}'; owned. */
 extern char *dump_tables_oids(const DumpTables *tables);
+
+/*
+ * Their names, or their copy_names, as an array literal in the session's client
+ * encoding; owned.
+ */
+extern char *dump_tables_name_array(PGconn *conn, const DumpTables *tables,
+									bool copy_names);
 
 #endif							/* DUMP_TABLE_H */

@@ -49,6 +49,14 @@ static const char slot_options[] =
 "  --slot=NAME                  name of that slot\n"
 "  --slot-plugin=PLUGIN         its output plugin (default: pgoutput)\n";
 
+static const char copy_options[] =
+"\nOptions for a direct copy, without an archive:\n"
+"  --target=CONNINFO            copy into this database instead of into a directory\n"
+"  --copy-format=FORMAT         COPY's format: auto (binary where that is safe, the\n"
+"                               default), binary, or text\n"
+"  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
+"  --no-analyze                 do not run ANALYZE in the end\n";
+
 static const char content_options[] =
 "\nOptions controlling the output content (as pg_dump's, of its major):\n"
 "  -a, --data-only              dump only the data, not the schema or statistics\n"
@@ -145,6 +153,7 @@ print_help(const char *progname)
 	fputs(general_options, stdout);
 	fputs(chunk_options, stdout);
 	fputs(slot_options, stdout);
+	fputs(copy_options, stdout);
 	fputs(content_options, stdout);
 	fputs(row_options, stdout);
 	fputs(connection_options, stdout);

@@ -15,8 +15,6 @@
 #include "sink.h"
 
 #define GROUP_OBJECTS 1000
-#define BATCH_OBJECTS 16
-#define PIECE_BYTES (1024 * 1024)
 
 /* ----------
  * Which objects
@@ -135,16 +133,15 @@ large_object_path(const char *directory, Oid oid)
 	return psprintf("%s/blob_%u.dat", directory, oid);
 }
 
-/* What follows the first piece of an object. */
-static void
-dump_rest(PGconn *conn, Oid oid, Sink *sink)
+void
+large_object_read_rest(PGconn *conn, Oid oid, Sink *sink)
 {
-	int			len = PIECE_BYTES;
+	int			len = LARGE_OBJECT_PIECE;
 
-	for (uint64 offset = PIECE_BYTES; len == PIECE_BYTES; offset += len)
+	for (uint64 offset = len; len == LARGE_OBJECT_PIECE; offset += len)
 	{
 		char	   *sql = psprintf("SELECT pg_catalog.lo_get(%u, " UINT64_FORMAT ", %d)",
-								   oid, offset, PIECE_BYTES);
+								   oid, offset, LARGE_OBJECT_PIECE);
 		PGresult   *res = session_query_params(conn, sql, 0, NULL, 1);
 
 		len = PQgetlength(res, 0, 0);
@@ -154,16 +151,15 @@ dump_rest(PGconn *conn, Oid oid, Sink *sink)
 	}
 }
 
-/* The first pieces of a batch of objects: one row each, in binary format. */
-static PGresult *
-fetch_first_pieces(PGconn *conn, const Oid *oids, int n_oids)
+PGresult *
+large_objects_read_first(PGconn *conn, const Oid *oids, int n_oids)
 {
 	PQExpBufferData sql;
 	PGresult   *res;
 
 	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "SELECT pg_catalog.lo_get(t.oid, 0, %d)"
-					  " FROM pg_catalog.unnest('{", PIECE_BYTES);
+					  " FROM pg_catalog.unnest('{", LARGE_OBJECT_PIECE);
 	for (int i = 0; i < n_oids; i++)
 		appendPQExpBuffer(&sql, "%s%u", i > 0 ? "," : "", oids[i]);
 	appendPQExpBufferStr(&sql, "}'::pg_catalog.oid[])"
@@ -183,11 +179,11 @@ large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 {
 	FileResult *result = &results->objects[group->first_object];
 
-	for (int first = 0; first < group->n_oids; first += BATCH_OBJECTS)
+	for (int first = 0; first < group->n_oids; first += LARGE_OBJECT_BATCH)
 	{
 		const Oid  *oids = group->oids + first;
-		int			n_oids = Min(BATCH_OBJECTS, group->n_oids - first);
-		PGresult   *res = fetch_first_pieces(conn, oids, n_oids);
+		int			n_oids = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
+		PGresult   *res = large_objects_read_first(conn, oids, n_oids);
 
 		for (int i = 0; i < n_oids; i++)
 		{
@@ -197,8 +193,8 @@ large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 			Sink	   *sink = archive_file_sink(out);
 
 			sink_write(sink, PQgetvalue(res, i, 0), PQgetlength(res, i, 0));
-			if (PQgetlength(res, i, 0) == PIECE_BYTES)
-				dump_rest(conn, oids[i], sink);
+			if (PQgetlength(res, i, 0) == LARGE_OBJECT_PIECE)
+				large_object_read_rest(conn, oids[i], sink);
 			archive_file_complete(out, 0);
 			free(path);
 		}

@@ -9,6 +9,7 @@
 
 #include "connection.h"
 #include "file_result.h"
+#include "sink.h"
 #include "toc.h"
 
 /* Objects that one worker dumps in one go, one file each. */
@@ -43,6 +44,18 @@ typedef struct LargeObjects
  * entry's objects are listed in the BLOB METADATA entry it depends on.
  */
 extern LargeObjects *large_objects_read(PGconn *conn, const Toc *toc);
+
+/* Contents are read so many objects, and of each so many bytes, at a time. */
+#define LARGE_OBJECT_BATCH 16
+#define LARGE_OBJECT_PIECE (1024 * 1024)
+
+/*
+ * The first pieces of a batch of objects: one row each, in binary format.  If
+ * one is of full length, the rest of that object is read into a sink.
+ */
+extern PGresult *large_objects_read_first(PGconn *conn, const Oid *oids,
+										  int n_oids);
+extern void large_object_read_rest(PGconn *conn, Oid oid, Sink *sink);
 
 /*
  * Write the objects of a group to files directory/blob_<oid>.dat<suffix>

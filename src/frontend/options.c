@@ -312,7 +312,8 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 static void
 check_options(const Options *options)
 {
-	if ((options->directory == NULL && !options->dry_run) ||
+	if ((options->directory == NULL && !options->dry_run &&
+		 options->target == NULL) ||
 		(options->directory && options->directory[0] == '\0'))
 		pg_fatal("no output directory specified");
 	own_options_check(options);
@@ -357,6 +358,8 @@ options_parse(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, short_options,
 							long_options, &index)) != -1)
 	{
+		own_options_note_flag(options, c,
+							  c == OPT_PASS ? long_options[index].name : NULL);
 		if (own_option_read(options, c, optarg) ||
 			read_short_option(options, c, optarg))
 			continue;

@@ -48,6 +48,22 @@ typedef struct Options
 	uint64		chunk_bytes;	/* 0 = by rule, see chunk_plan.h */
 	uint64		segment_pages;	/* 0 = not asked for */
 
+	/* Direct copy; what of pg_dump's options concerns pg_restore, too */
+	const char *target;			/* NULL = an archive is made */
+	const char *copy_format;	/* auto, binary or text; NULL = auto */
+	uint64		index_jobs;		/* 0 = as many as jobs */
+	bool		no_analyze;
+	bool		clean;
+	bool		create;
+	bool		data_only;
+	bool		disable_triggers;
+	bool		no_owner;
+	bool		no_privileges;
+	bool		no_tablespaces;
+	bool		no_table_access_method;
+	bool		statistics;
+	bool		use_session_authorization;
+
 	/* The session, as pg_dump's setup_connection() has it */
 	ConnParams	connection;
 	const char *role;

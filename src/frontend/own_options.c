@@ -26,12 +26,15 @@ typedef struct OwnOption
 
 static const OwnOption own_options[] = {
 	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
+	{"copy-format", OWN_TEXT, offsetof(Options, copy_format)},
 	{"create-slot", OWN_FLAG, offsetof(Options, create_slot)},
 	{"dry-run", OWN_FLAG, offsetof(Options, dry_run)},
 	{"expected-rate", OWN_SIZE, offsetof(Options, expected_rate)},
+	{"index-jobs", OWN_NUMBER, offsetof(Options, index_jobs), 1, 4096},
 	{"log-json", OWN_TEXT, offsetof(Options, log_json)},
 	{"max-table-segment-pages", OWN_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
+	{"no-analyze", OWN_FLAG, offsetof(Options, no_analyze)},
 	{"no-chunks", OWN_FLAG, offsetof(Options, no_chunks)},
 	{"no-extension", OWN_FLAG, offsetof(Options, no_extension)},
 	{"no-progress", OWN_FLAG, offsetof(Options, no_progress)},
@@ -42,7 +45,43 @@ static const OwnOption own_options[] = {
 	{"where", OWN_LIST, offsetof(Options, where)},
 	{"slot", OWN_TEXT, offsetof(Options, slot)},
 	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
+	{"target", OWN_TEXT, offsetof(Options, target)},
 };
+
+/* pg_dump's flags that a direct copy needs to know. */
+typedef struct NotedFlag
+{
+	const char *name;
+	char		letter;			/* 0 if it has no short name */
+	size_t		offset;			/* of the member in Options */
+} NotedFlag;
+
+static const NotedFlag noted_flags[] = {
+	{"clean", 'c', offsetof(Options, clean)},
+	{"create", 'C', offsetof(Options, create)},
+	{"data-only", 'a', offsetof(Options, data_only)},
+	{"disable-triggers", 0, offsetof(Options, disable_triggers)},
+	{"no-owner", 'O', offsetof(Options, no_owner)},
+	{"no-privileges", 'x', offsetof(Options, no_privileges)},
+	{"no-acl", 'x', offsetof(Options, no_privileges)},
+	{"no-table-access-method", 0, offsetof(Options, no_table_access_method)},
+	{"no-tablespaces", 0, offsetof(Options, no_tablespaces)},
+	{"statistics", 0, offsetof(Options, statistics)},
+	{"use-set-session-authorization", 0,
+	offsetof(Options, use_session_authorization)},
+};
+
+void
+own_options_note_flag(Options *options, int letter, const char *name)
+{
+	for (int i = 0; i < (int) lengthof(noted_flags); i++)
+	{
+		const NotedFlag *flag = &noted_flags[i];
+
+		if (name ? strcmp(flag->name, name) == 0 : flag->letter == letter)
+			*(bool *) ((char *) options + flag->offset) = true;
+	}
+}
 
 struct option *
 own_options_append(const struct option *pg_dump_options)
@@ -192,9 +231,34 @@ check_slot(const Options *options)
 		check_slot_name(options->slot);
 }
 
+/* What makes no sense with a direct copy, and what does only with one. */
+static void
+check_copy(const Options *options)
+{
+	const char *format = options->copy_format;
+	bool		only_copy = options->copy_format || options->index_jobs != 0 ||
+		options->no_analyze;
+
+	if (options->target == NULL && only_copy)
+		pg_fatal("option %s requires option %s",
+				 format ? "--copy-format" :
+				 options->index_jobs != 0 ? "--index-jobs" : "--no-analyze",
+				 "--target");
+	if (format && strcmp(format, "auto") != 0 &&
+		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
+		pg_fatal("unrecognized copy format \"%s\"", format);
+	exclude(options->target != NULL, "--target",
+			options->directory != NULL, "-f/--file");
+	exclude(options->target != NULL, "--target",
+			options->compress_given, "-Z/--compress");
+	exclude(options->target != NULL, "--target",
+			options->dry_run, "--dry-run");
+}
+
 void
 own_options_check(const Options *options)
 {
+	check_copy(options);
 	exclude(options->no_chunks, "--no-chunks",
 			options->chunk_bytes != 0, "--chunk-size");
 	exclude(options->no_chunks, "--no-chunks",

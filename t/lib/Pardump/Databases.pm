@@ -13,7 +13,7 @@ use Pardump::Cluster qw(make_database run_program new_path sql);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(make_everything make_latin1 make_sql_ascii
+our @EXPORT_OK = qw(prepare_for_everything make_everything make_latin1 make_sql_ascii
   make_regression regress_dir empty_copy);
 
 # What each database, and an empty one to restore it into, is created with.
@@ -23,7 +23,8 @@ my %options = (
 	sql_ascii => "TEMPLATE template0 ENCODING 'SQL_ASCII'",
 	regression => 'TEMPLATE template0');
 
-sub make_everything
+# What a cluster needs to hold the database of everything, or a copy of it.
+sub prepare_for_everything
 {
 	my ($node) = @_;
 	my @dirs = (new_path('space1'), new_path('space2'));
@@ -38,6 +39,13 @@ sub make_everything
 	make_database($node, 'extension_template',
 		options => 'TEMPLATE template0',
 		files => ['extension_template.sql']);
+	return;
+}
+
+sub make_everything
+{
+	my ($node) = @_;
+	prepare_for_everything($node);
 	make_database($node, 'everything',
 		options => $options{everything},
 		files => [

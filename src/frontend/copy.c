@@ -1,0 +1,465 @@
+/*
+ * copy.c
+ *		The main path of a direct copy: plan, definitions, rows, the rest.
+ */
+#include "fe_compat.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "portability/instr_time.h"
+
+#include "cleanup.h"
+#include "copy.h"
+#include "copy_analyze.h"
+#include "copy_index.h"
+#include "copy_report.h"
+#include "copy_schedule.h"
+#include "copy_target.h"
+#include "copy_worker.h"
+#include "dump_leader.h"
+#include "restore_run.h"
+#include "stock_pg_dump.h"
+#include "worker_pool.h"
+
+/* One run; an argument of the pool's callbacks, in leader and workers. */
+typedef struct CopyRun
+{
+	CopyContext context;
+	PGconn	   *source;			/* the leader's sessions */
+	PGconn	   *target;
+	CopyWorker *worker;			/* in a worker: itself */
+	CopySchedule *schedule;
+	RestoreSetup setup;
+	RestoreRun	restore;		/* of the leader's own */
+	CopyReport	report;
+} CopyRun;
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	CopyRun    *run = arg;
+
+	/* the leader's session is the leader's alone, and ends with it */
+	close(PQsocket(run->target));
+	run->worker = copy_worker_start(&run->context, no);
+}
+
+static void
+run_job(void *arg, int job, volatile int *step)
+{
+	CopyRun    *run = arg;
+
+	copy_worker_run(run->worker, job, step);
+}
+
+static void
+stop_worker(void *arg)
+{
+	CopyRun    *run = arg;
+
+	copy_worker_stop(run->worker);
+}
+
+static char *
+describe_job(void *arg, int job, int step)
+{
+	CopyRun    *run = arg;
+	const DumpContext *source = &run->context.source;
+
+	return job_describe(source->queue, &source->queue->jobs[job], step,
+						source->tables, source->objects);
+}
+
+/* A worker is lost: what it was doing, its transaction's end has undone. */
+static void
+reset_job(void *arg, int job)
+{
+	CopyRun    *run = arg;
+
+	run->report.n_retries++;
+}
+
+static void
+worker_begins(void *arg, int worker)
+{
+	CopyRun    *run = arg;
+
+	leader_session_worker_begins(run->context.source.leader, worker);
+}
+
+static void
+worker_is_gone(void *arg, int worker)
+{
+	CopyRun    *run = arg;
+
+	leader_session_worker_is_gone(run->context.source.leader, worker);
+}
+
+static int
+watch_fd(void *arg)
+{
+	CopyRun    *run = arg;
+
+	return leader_session_watch_fd(run->context.source.leader);
+}
+
+static bool
+attend(void *arg, bool all_done)
+{
+	CopyRun    *run = arg;
+
+	return leader_session_attend(run->context.source.leader, all_done);
+}
+
+static void
+run_workers(CopyRun *run)
+{
+	DumpContext *source = &run->context.source;
+	WorkerTask	task = {
+		.arg = run,
+		.max_retries = (int) source->options->retries,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = reset_job,
+		.begins = worker_begins,
+		.is_gone = worker_is_gone,
+		.watch_fd = watch_fd,
+		.attend = attend,
+	};
+	LeaderSessionPlan session = {
+		.options = source->options,
+		.address = source->address,
+		.encoding = source->encoding,
+		.snapshot = source->snapshot,
+		.tables = source->tables,
+		.lock_wait_ms = source->lock_wait_ms,
+		.n_workers = source->options->jobs,
+	};
+
+	source->leader = leader_session_new(run->source, &session);
+	worker_pool_run(&task, source->options->jobs, source->queue->n_jobs);
+	run->source = leader_session_conn(source->leader);
+}
+
+/* ----------
+ * Runs of pg_restore
+ * ----------
+ */
+
+/* Exit callbacks. */
+static void
+end_restore(void *arg)
+{
+	CopyRun    *run = arg;
+
+	cleanup_end_children(&run->restore.pid, 1);
+}
+
+static void
+remove_directory(void *arg)
+{
+	CopyRun    *run = arg;
+
+	if (!rmtree(run->setup.directory, true))
+		pg_log_warning("could not remove directory \"%s\"", run->setup.directory);
+}
+
+/* A private directory for pg_restore's archives, which hold the schema. */
+static void
+make_directory(CopyRun *run)
+{
+	const char *parent = getenv("TMPDIR");
+	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
+								parent && *parent ? parent : "/tmp");
+
+	if (mkdtemp(path) == NULL)
+		pg_fatal("could not create directory \"%s\": %m", path);
+	run->setup.directory = path;
+	cleanup_push(remove_directory, run);
+	cleanup_push(end_restore, run);
+}
+
+/* Run pg_restore on the entries; false if it met errors. */
+static bool
+restore_entries(CopyRun *run, const char *name, const TocEntry *entries,
+				int n_entries, const char *const *more)
+{
+	restore_run_start(&run->restore, &run->setup, name, entries, n_entries,
+					  more);
+	return restore_run_wait(&run->restore);
+}
+
+/* The same with a phase; true if there is nothing in it. */
+static bool
+restore_phase(CopyRun *run, CopyPhase phase, const char *name,
+			  const char *const *more)
+{
+	int			n_entries;
+	int			n_own;
+	TocEntry   *entries = copy_schedule_entries(run->schedule, phase,
+												&n_entries, &n_own);
+	bool		ok = n_own == 0 ||
+		restore_entries(run, name, entries, n_entries, more);
+
+	free(entries);
+	return ok;
+}
+
+/*
+ * Is the entry one whose object is to be dropped by itself?  Indexes and
+ * constraints that have one go with their tables, and those of partitions only
+ * so.
+ */
+static bool
+is_dropped(const TocEntry *entry, CopyPhase phase)
+{
+	return entry->drop_stmt != NULL &&
+		(phase == COPY_PRE_DATA || phase == COPY_POST_DATA) &&
+		!toc_entry_is(entry, "INDEX") && !toc_entry_is(entry, "INDEX ATTACH") &&
+		!toc_entry_is(entry, "CONSTRAINT");
+}
+
+/*
+ * Drop what the copy is going to make, in the opposite order.  pg_restore
+ * drops what it then creates; here it creates nothing, so that all is dropped,
+ * what comes after the data first, before anything is made.  Errors are shown;
+ * what could not be dropped cannot be made either, and that is fatal.
+ */
+static void
+drop_objects(CopyRun *run)
+{
+	static const char *const more[] = {"--clean", "--if-exists", NULL};
+	const Toc  *toc = run->schedule->toc;
+	TocEntry   *entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
+	int			n = 0;
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		CopyPhase	phase = run->schedule->phases[i];
+		TocEntry   *entry = &entries[n];
+
+		if (phase != COPY_ALWAYS && !is_dropped(&toc->entries[i], phase))
+			continue;
+		n++;
+		*entry = toc->entries[i];
+		if (phase == COPY_ALWAYS)
+			continue;
+		/* a definition there must be, or nothing is dropped */
+		entry->defn = "--";
+		entry->owner = NULL;
+		entry->tablespace = NULL;
+		entry->tableam = NULL;
+	}
+	restore_entries(run, "drop", entries, n, more);
+	free(entries);
+}
+
+/* Make the database, and go there. */
+static void
+create_database(CopyRun *run, const char *name)
+{
+	const Options *options = run->setup.options;
+	static const char *const create[] = {"--exit-on-error", "--create", NULL};
+	static const char *const recreate[] = {"--exit-on-error", "--create",
+	"--clean", "--if-exists", NULL};
+
+	if (!restore_phase(run, COPY_DATABASE, "database",
+					   options->clean ? recreate : create))
+		pg_fatal("pg_restore could not create the database on the target");
+	PQfinish(run->target);
+	run->context.target = copy_target_address(run->context.target, name);
+	run->target = connection_open_peer(run->context.target, "pg_pardump");
+	run->setup.address = copy_target_restore_address(run->target,
+													 run->context.target);
+}
+
+/* Everything that must be there before the first row. */
+static void
+make_definitions(CopyRun *run)
+{
+	bool		clean = run->setup.options->clean && !run->setup.options->create;
+	static const char *const plain[] = {"--exit-on-error", NULL};
+	static const char *const replace[] = {"--exit-on-error", "--clean",
+	"--if-exists", NULL};
+
+	if (clean)
+		drop_objects(run);
+	if (!restore_phase(run, COPY_PRE_DATA, "pre-data", plain) ||
+		!restore_phase(run, COPY_LARGE_OBJECTS, "large-objects",
+					   clean ? replace : plain))
+		pg_fatal("pg_restore could not make the definitions on the target");
+}
+
+/*
+ * Foreign keys, triggers, privileges, sequences' positions, materialized views
+ * and all else, side by side where pg_restore can.  It does not stop at an
+ * error: the rows are there, and what is missing can be made by hand.
+ */
+static bool
+make_rest(CopyRun *run)
+{
+	char	   *jobs = psprintf("--jobs=%d", run->setup.options->jobs);
+	const char *const more[] = {jobs, NULL};
+	bool		ok = restore_phase(run, COPY_POST_DATA, "post-data", more);
+
+	free(jobs);
+	return ok;
+}
+
+/* ----------
+ * The main path
+ * ----------
+ */
+
+/* The name of the database to create, by its entry; NULL if it is not asked for. */
+static const char *
+database_to_create(const Options *options, const Toc *toc)
+{
+	if (!options->create)
+		return NULL;
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], "DATABASE"))
+			return toc->entries[i].tag;
+	pg_fatal("pg_dump describes no database to create");
+}
+
+static void
+open_target(CopyRun *run, const Toc *toc)
+{
+	const DumpContext *source = &run->context.source;
+	const Options *options = source->options;
+	const char *new_name = database_to_create(options, toc);
+
+	run->target = copy_target_open(options, run->source, new_name);
+	run->context.target = peer_address_new(run->target);
+	run->setup.address = copy_target_restore_address(run->target,
+													 run->context.target);
+	if (new_name)
+		create_database(run, new_name);
+	copy_target_set_up(run->target, options, source->encoding);
+	run->context.incarnation = copy_target_incarnation(run->target);
+	copy_target_check_tables(run->target, source->tables,
+							 options->clean && !options->create);
+	/* signals cancel what the leader waits for on the source */
+	cancel_set_connection(run->source);
+}
+
+static void *
+shared_memory(size_t bytes)
+{
+	void	   *result = mmap(NULL, Max(bytes, 1), PROT_READ | PROT_WRITE,
+							  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (result == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
+	return result;
+}
+
+/* What every worker is to do, and how. */
+static void
+plan_work(CopyRun *run, const Toc *toc)
+{
+	DumpContext *source = &run->context.source;
+	ChunkPlan  *plan;
+
+	source->extension = server_extension_find(run->source, source->options);
+	plan = chunk_plan_make(run->source, source->options, source->tables,
+						   source->extension);
+	source->plan = plan;
+	source->objects = large_objects_read(run->source, toc);
+	source->queue = job_queue_make(plan, source->objects);
+	source->results = file_results_new(plan->n_files,
+									   source->objects->n_objects,
+									   source->options->jobs);
+	run->context.files = shared_memory(plan->n_files * sizeof(CopyProgress));
+	run->context.objects = shared_memory(source->objects->n_groups *
+										 sizeof(CopyProgress));
+}
+
+/*
+ * Commits of pg_restore did not wait for the disk; this one does, and with it
+ * all before it.
+ */
+static void
+make_durable(PGconn *target)
+{
+	PQclear(session_query(target,
+						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
+}
+
+static void
+copy_rows_and_indexes(CopyRun *run)
+{
+	CopyReport *report = &run->report;
+
+	run->context.formats = copy_formats_decide(run->source, run->target,
+											   run->setup.options,
+											   run->context.source.tables);
+	copy_report_stage(report, COPY_STAGE_ROWS);
+	report->builder = index_builder_start(&run->context, run->schedule,
+										  &run->setup);
+	run_workers(run);
+
+	if (run->context.source.slot)
+		logical_slot_recheck(run->source, run->context.source.slot);
+	/* the snapshot and the locks are of no more use */
+	cancel_set_connection(run->target);
+	PQfinish(run->source);
+	copy_report_stage(report, COPY_STAGE_INDEXES);
+	if (!index_builder_finish(report->builder))
+		report->incomplete = true;
+}
+
+void
+copy_database(const Options *options, const char *argv0)
+{
+	/* exit callbacks and workers use it until the process ends */
+	CopyRun    *run = pg_malloc0(sizeof(CopyRun));
+	StockPgDump *pg_dump = stock_pg_dump_find(options, argv0);
+	Toc		   *toc;
+
+	run->context.source.options = run->setup.options = options;
+	run->setup.program = restore_find_program(stock_pg_dump_path(pg_dump));
+	run->source = dump_leader_open(&run->context.source);
+	copy_report_begin(&run->report, &run->context);
+
+	toc = dump_leader_read_plan(&run->context.source, run->source, pg_dump);
+	run->setup.toc = toc;
+	run->schedule = copy_schedule_make(toc, run->context.source.tables,
+									   options->create);
+	plan_work(run, toc);
+	make_directory(run);
+	open_target(run, toc);
+
+	copy_report_stage(&run->report, COPY_STAGE_DEFINITIONS);
+	make_definitions(run);
+	copy_rows_and_indexes(run);
+
+	copy_report_stage(&run->report, COPY_STAGE_REST);
+	if (!make_rest(run))
+		run->report.incomplete = true;
+	copy_report_stage(&run->report, COPY_STAGE_ANALYZE);
+	if (!options->no_analyze && !options->statistics)
+		copy_analyze(&run->context);
+	make_durable(run->target);
+
+	copy_report_stage(&run->report, COPY_STAGE_END);
+	if (run->report.incomplete)
+		exit(1);
+	if (run->context.source.slot)
+		logical_slot_print(run->context.source.slot);
+	copy_report_print(&run->report);
+	cancel_set_connection(NULL);
+	PQfinish(run->target);
+	cleanup_forget_all();
+	remove_directory(run);
+}

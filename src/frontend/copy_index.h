@@ -1,0 +1,37 @@
+/*
+ * copy_index.h
+ *		Builds indexes while other tables are still being copied.
+ *
+ * A process of its own watches the shared progress of the copy.  As soon as a
+ * table has all its rows, its indexes and the constraints that have one are
+ * built by pg_restore, so many at a time as --index-jobs says, the largest
+ * tables first.
+ */
+#ifndef COPY_INDEX_H
+#define COPY_INDEX_H
+
+#include "copy_schedule.h"
+#include "copy_worker.h"
+#include "restore_run.h"
+
+typedef struct IndexBuilder IndexBuilder;
+
+/* Start it; everything must outlive it.  It ends with this process. */
+extern IndexBuilder *index_builder_start(const CopyContext *context,
+										 const CopySchedule *schedule,
+										 const RestoreSetup *setup);
+
+/*
+ * All tables have all their rows: wait until all is built.  False if some could
+ * not be, which pg_restore has said.
+ */
+extern bool index_builder_finish(IndexBuilder *builder);
+
+/* Seconds that its runs of pg_restore took, added up; so far. */
+extern double index_builder_seconds(const IndexBuilder *builder);
+
+/* Entries to build, and those of them that are; so far. */
+extern int	index_builder_entries(const IndexBuilder *builder);
+extern int	index_builder_built(const IndexBuilder *builder);
+
+#endif							/* COPY_INDEX_H */

@@ -1,0 +1,49 @@
+/*
+ * copy_schedule.h
+ *		When every entry of the table of contents comes in a direct copy.
+ *
+ * Deciding only: an array, by which copy.c runs pg_restore and its workers.
+ */
+#ifndef COPY_SCHEDULE_H
+#define COPY_SCHEDULE_H
+
+#include "fe_compat.h"
+
+#include "dump_table.h"
+#include "toc.h"
+
+typedef enum CopyPhase
+{
+	COPY_NEVER,					/* rows and large objects' contents, which our
+								 * workers copy; and what is not asked for */
+	COPY_ALWAYS,				/* settings, which every run of pg_restore
+								 * needs */
+	COPY_DATABASE,				/* the database itself: --create */
+	COPY_PRE_DATA,				/* definitions, without privileges */
+	COPY_LARGE_OBJECTS,			/* large objects, still empty */
+	COPY_INDEXES,				/* as soon as one table has all its rows */
+	COPY_POST_DATA				/* all else, after all rows */
+} CopyPhase;
+
+typedef struct CopySchedule
+{
+	const Toc  *toc;			/* borrowed */
+	CopyPhase  *phases;			/* by the entry's number in the TOC */
+	int		   *tables;			/* of COPY_INDEXES: which of DumpTables */
+} CopySchedule;
+
+/* create: is the database to be made? */
+extern CopySchedule *copy_schedule_make(const Toc *toc,
+										const DumpTables *tables,
+										bool create);
+
+/*
+ * The entries of a phase, and the settings, in the archive's order: an array
+ * of copies that borrow all their strings, for the caller to free.
+ * *n_entries is their number, *n_own without the settings.
+ */
+extern TocEntry *copy_schedule_entries(const CopySchedule *schedule,
+									   CopyPhase phase, int *n_entries,
+									   int *n_own);
+
+#endif							/* COPY_SCHEDULE_H */

@@ -1,0 +1,212 @@
+/*
+ * copy_target.c
+ *		Opens the target of a direct copy, and refuses what must not be one.
+ */
+#include "fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "cleanup.h"
+#include "copy_target.h"
+#include "copy_worker.h"
+
+/* Tables named in an error message. */
+#define TABLES_SHOWN 10
+
+/* Which cluster and database this is, and can it be written? */
+static const char identity_query[] =
+"SELECT c.system_identifier, d.oid, d.datname, pg_catalog.pg_is_in_recovery()"
+" FROM pg_catalog.pg_control_system() c, pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+/*
+ * A clone of the source's cluster has its identifier too.  It is refused: it
+ * cannot be told from the source by what a session sees.
+ */
+static void
+refuse_source(PGconn *source, PGconn *target, const char *new_name)
+{
+	PGresult   *s = session_query(source, identity_query);
+	PGresult   *t = session_query(target, identity_query);
+	bool		same_cluster = strcmp(PQgetvalue(s, 0, 0),
+									  PQgetvalue(t, 0, 0)) == 0;
+
+	if (PQgetvalue(t, 0, 3)[0] == 't')
+		pg_fatal("the target is a standby, which cannot be written");
+	if (same_cluster &&
+		(new_name ? strcmp(PQgetvalue(s, 0, 2), new_name) == 0
+		 : strcmp(PQgetvalue(s, 0, 1), PQgetvalue(t, 0, 1)) == 0))
+	{
+		pg_log_error("source and target are the same database, \"%s\"",
+					 PQgetvalue(s, 0, 2));
+		pg_log_error_detail("Both clusters have the system identifier %s.",
+							PQgetvalue(s, 0, 0));
+		exit(1);
+	}
+	PQclear(s);
+	PQclear(t);
+}
+
+PGconn *
+copy_target_open(const Options *options, PGconn *source, const char *new_name)
+{
+	ConnParams	params = {.dbname = options->target};
+	PGconn	   *conn;
+
+	params.prompt_password = options->connection.prompt_password;
+	conn = connectDatabase(&params, "pg_pardump", false, false, true);
+	refuse_source(source, conn, new_name);
+	return conn;
+}
+
+/* ----------
+ * Sessions
+ * ----------
+ */
+
+/* In a connection string the last of several values counts. */
+PeerAddress *
+copy_target_address(const PeerAddress *address, const char *dbname)
+{
+	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
+	PQExpBufferData buf;
+
+	*result = *address;
+	initPQExpBuffer(&buf);
+	appendPQExpBufferStr(&buf, " dbname=");
+	appendConnStrVal(&buf, dbname);
+	result->conninfo = psprintf("%s%s", address->conninfo, buf.data);
+	result->private_conninfo = psprintf("%s%s", address->private_conninfo,
+										buf.data);
+	termPQExpBuffer(&buf);
+	return result;
+}
+
+/* The options that the connection was made with; owned. */
+static char *
+session_options(PGconn *conn)
+{
+	PQconninfoOption *all = PQconninfo(conn);
+	char	   *result = pg_strdup("");
+
+	for (PQconninfoOption *option = all; option && option->keyword; option++)
+		if (strcmp(option->keyword, "options") == 0 && option->val)
+			result = pg_strdup(option->val);
+	PQconninfoFree(all);
+	return result;
+}
+
+/* At least these; in kB where there are units. */
+static const char build_settings_query[] =
+"SELECT pg_catalog.string_agg(pg_catalog.format('-c %s=%s', s.name,"
+" GREATEST(s.setting::pg_catalog.int8, v.least)), ' ')"
+" FROM pg_catalog.pg_settings s JOIN (VALUES"
+" ('maintenance_work_mem', 262144::pg_catalog.int8),"
+" ('max_parallel_maintenance_workers', 2)"
+") v (name, least) ON v.name OPERATOR(pg_catalog.=) s.name";
+
+PeerAddress *
+copy_target_restore_address(PGconn *target, const PeerAddress *address)
+{
+	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
+	char	   *given = session_options(target);
+	PGresult   *res = session_query(target, build_settings_query);
+	char	   *ours;
+	PQExpBufferData buf;
+
+	*result = *address;
+	ours = psprintf("%s -c synchronous_commit=off %s", given,
+					PQgetvalue(res, 0, 0));
+	initPQExpBuffer(&buf);
+	appendPQExpBuffer(&buf, "%s options=", result->conninfo);
+	appendConnStrVal(&buf, ours);
+	result->conninfo = buf.data;
+	PQclear(res);
+	free(ours);
+	free(given);
+	return result;
+}
+
+char *
+copy_target_incarnation(PGconn *target)
+{
+	PGresult   *res = session_query(target, "SELECT " COPY_INCARNATION_SQL);
+	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return result;
+}
+
+/*
+ * A COPY's commit waits for the target's own disk, so that what is noted as
+ * done is done even if the target crashes, but not for standbys.
+ */
+static const char load_settings_query[] =
+"SELECT pg_catalog.set_config(s.name, v.setting, false)"
+" FROM pg_catalog.pg_settings s JOIN (VALUES"
+" ('synchronous_commit', 'local'),"
+" ('default_transaction_read_only', 'off'),"
+" ('xmloption', 'content'),"
+" ('client_min_messages', 'warning')"
+") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name";
+
+void
+copy_target_set_up(PGconn *target, const Options *options,
+				   const char *encoding)
+{
+	session_set_up(target, options, encoding);
+	PQclear(session_query(target, load_settings_query));
+	/* what --disable-triggers does by ALTER TABLE, for this session alone */
+	if (options->disable_triggers)
+		session_command(target, "SET session_replication_role = replica");
+}
+
+/* ----------
+ * Its tables
+ * ----------
+ */
+
+/* Does it have a table of this name? */
+static bool
+exists(PGconn *target, const char *name)
+{
+	const char *params[] = {name};
+	PGresult   *res = session_query_params(target,
+										   "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
+										   1, params, 0);
+	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return result;
+}
+
+void
+copy_target_check_tables(PGconn *target, const DumpTables *tables,
+						 bool may_exist)
+{
+	PQExpBufferData found;
+	int			n_found = 0;
+
+	if (may_exist)
+		return;
+	initPQExpBuffer(&found);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const DumpTable *table = &tables->tables[i];
+
+		if (!table->has_definition || !exists(target, table->name))
+			continue;
+		if (n_found++ < TABLES_SHOWN)
+			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
+							  table->name);
+	}
+	if (n_found > 0)
+	{
+		pg_log_error("the target has %d of the tables to be copied already",
+					 n_found);
+		pg_log_error_detail("Among them: %s.", found.data);
+		pg_log_error_hint("--clean drops them first, --data-only adds rows to them.");
+		exit(1);
+	}
+	termPQExpBuffer(&found);
+}

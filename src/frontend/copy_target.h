@@ -1,0 +1,47 @@
+/*
+ * copy_target.h
+ *		The server and database that a direct copy goes to.
+ */
+#ifndef COPY_TARGET_H
+#define COPY_TARGET_H
+
+#include "fe_compat.h"
+
+#include "connection.h"
+#include "dump_table.h"
+
+/*
+ * Connect to the database that --target names, and refuse what cannot be the
+ * target: a standby, or the very database that is copied.  With --create the
+ * new database may not be the source either; new_name is its name, else NULL.
+ */
+extern PGconn *copy_target_open(const Options *options, PGconn *source,
+								const char *new_name);
+
+/*
+ * Where pg_restore is to connect, with settings for its sessions: more memory
+ * for index builds, and commits that do not wait for the disk, which copy.c
+ * makes up for in the end.  Owned.
+ */
+extern PeerAddress *copy_target_restore_address(PGconn *target,
+												const PeerAddress *address);
+
+/* The same server, another database; owned. */
+extern PeerAddress *copy_target_address(const PeerAddress *address,
+										const char *dbname);
+
+/* The value of COPY_INCARNATION_SQL; owned. */
+extern char *copy_target_incarnation(PGconn *target);
+
+/* Bring a session that loads rows in the state it needs. */
+extern void copy_target_set_up(PGconn *target, const Options *options,
+							   const char *encoding);
+
+/*
+ * Refuse a target that has one of the tables that the copy is to make, or lacks
+ * one that it does not make.
+ */
+extern void copy_target_check_tables(PGconn *target, const DumpTables *tables,
+									 bool may_exist);
+
+#endif							/* COPY_TARGET_H */

@@ -1,0 +1,81 @@
+/*
+ * dump_leader.c
+ *		Opens the leader's session, and reads the plan in it.
+ */
+#include "fe_compat.h"
+
+#include "cleanup.h"
+#include "dump_leader.h"
+#include "row_filter.h"
+
+/* The encoding of pg_dump's names and statements, and so of all data. */
+static char *
+archive_encoding(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		const char *begin;
+		const char *end;
+
+		if (!toc_entry_is(entry, "ENCODING") || entry->defn == NULL)
+			continue;
+		/* SET client_encoding = 'name'; */
+		begin = strchr(entry->defn, '\'');
+		end = begin ? strchr(begin + 1, '\'') : NULL;
+		if (end)
+			return pnstrdup(begin + 1, end - begin - 1);
+	}
+	pg_fatal("pg_dump does not say the encoding of its output");
+}
+
+/* The slot that was asked for; a dry run only looks whether it can be. */
+static const LogicalSlot *
+make_slot(const DumpContext *context, PGconn *conn)
+{
+	const Options *options = context->options;
+
+	if (!options->create_slot)
+		return NULL;
+	logical_slot_check(conn, options);
+	if (options->dry_run)
+		return NULL;
+	return logical_slot_create(conn, context->address, options);
+}
+
+PGconn *
+dump_leader_open(DumpContext *context)
+{
+	PGconn	   *conn = connection_open_leader(context->options, "pg_pardump");
+
+	cleanup_install_leader_signals();
+	context->address = peer_address_new(conn);
+	session_set_up(conn, context->options, context->options->encoding);
+	context->slot = make_slot(context, conn);
+	context->snapshot = session_begin_leader(conn, context->options,
+											 context->slot ? context->slot->snapshot :
+											 context->options->snapshot);
+	if (context->slot)
+		logical_slot_snapshot_taken(context->slot);
+	context->lock_wait_ms = session_lock_wait_ms(conn, context->options);
+	return conn;
+}
+
+Toc *
+dump_leader_read_plan(DumpContext *context, PGconn *conn,
+					  StockPgDump *pg_dump)
+{
+	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, context->options,
+											 context->address,
+											 context->snapshot);
+
+	DumpTables *tables;
+
+	context->encoding = archive_encoding(toc);
+	session_set_encoding(conn, context->encoding);
+	tables = dump_tables_read(conn, toc, context->lock_wait_ms);
+	context->tables = tables;
+	stock_pg_dump_stop(pg_dump);
+	row_filters_apply(conn, context->options, tables);
+	return toc;
+}

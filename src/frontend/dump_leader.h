@@ -1,0 +1,24 @@
+/*
+ * dump_leader.h
+ *		The leader's session on the server that is dumped or copied from.
+ *
+ * These fill in what DumpContext says of the source: address, snapshot,
+ * encoding, tables.
+ */
+#ifndef DUMP_LEADER_H
+#define DUMP_LEADER_H
+
+#include "dump_worker.h"
+#include "stock_pg_dump.h"
+
+/* Connect, and take the snapshot that all others import. */
+extern PGconn *dump_leader_open(DumpContext *context);
+
+/*
+ * Learn from stock pg_dump what to dump, and lock it all before pg_dump lets
+ * go of it.
+ */
+extern Toc *dump_leader_read_plan(DumpContext *context, PGconn *conn,
+								  StockPgDump *pg_dump);
+
+#endif							/* DUMP_LEADER_H */

@@ -1,0 +1,37 @@
+/*
+ * source_session.h
+ *		A worker's session on the server that is dumped or copied from.
+ */
+#ifndef SOURCE_SESSION_H
+#define SOURCE_SESSION_H
+
+#include "dump_worker.h"
+#include "sink.h"
+
+typedef struct SourceSession SourceSession;
+
+/* Connect, and import the snapshot, as worker number no. */
+extern SourceSession *source_session_open(const DumpContext *context, int no);
+
+/* Its connection; borrowed. */
+extern PGconn *source_session_connection(const SourceSession *session);
+
+/*
+ * Lock the tables of a job.  The leader holds every lock, but a session's
+ * reads wait for its own.  Locks are kept, so that later chunks of a table
+ * cannot be shut out.
+ */
+extern void source_session_lock(SourceSession *session, const Job *job);
+
+/*
+ * Read the rows of a data file as COPY text, by the extension if the plan says
+ * so, or in COPY's binary format.  Returns their number.
+ */
+extern uint64 source_session_read_text(SourceSession *session,
+									   const DataFile *file, Sink *sink);
+extern uint64 source_session_read_binary(SourceSession *session,
+										 const DataFile *file, Sink *sink);
+
+extern void source_session_close(SourceSession *session);
+
+#endif							/* SOURCE_SESSION_H */

@@ -1,0 +1,263 @@
+# Direct copies: into what kinds of target, which tables in which format, what
+# is refused, and what is said when something fails.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program value sql);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(run_copy copy_ok copy_refused_ok stock_copy sessions_left);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('modes_source');
+my $target = start_cluster('modes_target');
+
+sql($_, 'postgres', 'CREATE ROLE owner; CREATE ROLE reader') foreach ($source, $target);
+make_database($source, 'modes');
+sql($source, 'modes', <<'SQL');
+CREATE SCHEMA inner_part;
+CREATE TYPE mood AS ENUM ('sad', 'happy');
+CREATE DOMAIN positive AS numeric CHECK (VALUE > 0);
+CREATE TYPE pair AS (a int, b mood);
+CREATE TYPE span AS RANGE (subtype = int8);
+CREATE FUNCTION twice(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 2';
+CREATE TABLE plain (id bigint PRIMARY KEY, t text, d timestamptz, n numeric, u uuid,
+	j jsonb, a int[], b bytea, i inet, iv interval);
+INSERT INTO plain SELECT g, repeat(chr(945), g % 50), '2020-02-02'::timestamptz + g * interval '1 s',
+	g / 7.0, md5(g::text)::uuid, jsonb_build_object('g', g), ARRAY[g, NULL], decode(md5(g::text), 'hex'),
+	'10.0.0.0'::inet + g, g * interval '1 h' FROM generate_series(1, 20000) g;
+CREATE INDEX ON plain (twice(id::int));
+CREATE UNIQUE INDEX ON plain (t, id) WHERE id > 100;
+ALTER TABLE plain CLUSTER ON plain_pkey;
+ALTER TABLE plain ADD CONSTRAINT no_overlap EXCLUDE USING btree (id WITH =);
+COMMENT ON CONSTRAINT no_overlap ON plain IS 'a constraint';
+COMMENT ON INDEX plain_twice_idx IS 'an index';
+CREATE TABLE made (m mood, p positive, s span, sm int8multirange, dr daterange[], e mood DEFAULT 'sad');
+INSERT INTO made SELECT 'happy', g, span(g, g + 10), int8multirange(int8range(1, g + 1)), NULL
+	FROM generate_series(1, 1000) g;
+CREATE TABLE with_oids (c regclass, o oid);
+INSERT INTO with_oids VALUES ('plain', 7), ('made', 8);
+CREATE TABLE with_pairs (p pair);
+INSERT INTO with_pairs VALUES ((1, 'sad')), ((2, 'happy'));
+CREATE TABLE with_moods (m mood[], p positive[]);
+INSERT INTO with_moods VALUES ('{sad,happy}', '{1,2}'), (NULL, NULL);
+CREATE TABLE with_xml (x xml, m money);
+INSERT INTO with_xml VALUES ('<a>ä</a>', 7), (NULL, NULL);
+CREATE TABLE nothing ();
+INSERT INTO nothing DEFAULT VALUES;
+INSERT INTO nothing DEFAULT VALUES;
+CREATE TABLE generated (a int, b int GENERATED ALWAYS AS (a + 1) STORED, c int GENERATED ALWAYS AS IDENTITY);
+INSERT INTO generated (a) SELECT generate_series(1, 100);
+ALTER TABLE generated DROP COLUMN c;
+CREATE TABLE root (id int, b text, PRIMARY KEY (id)) PARTITION BY RANGE (id);
+CREATE TABLE leaf1 PARTITION OF root FOR VALUES FROM (0) TO (500);
+CREATE TABLE inner_part.leaf2 PARTITION OF root FOR VALUES FROM (500) TO (1000);
+CREATE INDEX ON root (b);
+INSERT INTO root SELECT g, 'row ' || g FROM generate_series(0, 999) g;
+CREATE TABLE referrer (r int REFERENCES root, p bigint REFERENCES plain);
+INSERT INTO referrer SELECT g, g + 1 FROM generate_series(0, 999) g;
+CREATE VIEW seen AS SELECT * FROM root;
+CREATE MATERIALIZED VIEW filled AS SELECT count(*) FROM seen;
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER refuse BEFORE INSERT ON referrer FOR EACH ROW WHEN (NEW.r = 77) EXECUTE FUNCTION refuse();
+CREATE SEQUENCE counter START 100;
+SELECT nextval('counter') FROM generate_series(1, 5);
+ALTER TABLE plain OWNER TO owner;
+GRANT SELECT ON plain TO reader;
+ALTER TABLE plain ENABLE ROW LEVEL SECURITY;
+CREATE POLICY everyone ON plain FOR SELECT USING (true);
+SELECT lo_from_bytea(4711, decode(repeat('0123456789abcdef', 200000), 'hex'));
+SELECT lo_from_bytea(4712, 'small'), lo_from_bytea(4713, '');
+ALTER LARGE OBJECT 4711 OWNER TO owner;
+GRANT SELECT ON LARGE OBJECT 4711 TO reader;
+COMMENT ON LARGE OBJECT 4712 IS 'a small one';
+SQL
+
+my $stock = stock_copy($source, 'modes', $target);
+is($stock->{errors}, '', 'stock restores without a message');
+
+sub same_as_stock_ok
+{
+	my ($db, $what) = @_;
+	same_database_ok($target, $db, $stock->{data}, $stock->{schema}, $what);
+	return;
+}
+
+# ---- which format
+
+make_database($target, 'formats');
+my ($rc, $out, $err) = run_copy($source, 'modes', $target, 'formats', '-v', '-j2',
+	'--chunk-size=128kB');
+is($rc, 0, '-v: exit code');
+same_as_stock_ok('formats', '-v');
+my %format;
+while ($err =~ /copying (?:chunk \d+ of \d+ of )?table (\S+) (in binary format|as text.*)/g)
+{
+	$format{$1} = $2;
+}
+is($format{"public.$_"}, 'in binary format', "$_ is copied in binary format")
+  foreach qw(plain made nothing generated leaf1 referrer);
+foreach my $text (
+	[ with_oids => 'column c is of type regclass' ],
+	[ with_pairs => 'column p is of type public.pair' ],
+	[ with_moods => 'column m is of type public.mood[]' ],
+	[ with_xml => 'column m is of type money' ])
+{
+	is($format{"public.$text->[0]"}, "as text, read by SQL: $text->[1]",
+		"$text->[0] is copied as text");
+}
+like($err, qr/chunk 2 of \d+ of table public\.plain in binary/, 'plain is split');
+like($err, qr/table public\.plain: 20000 rows, \d+ bytes/, '-v: rows of each table');
+like($out, qr/^copied 11 tables, 23110 rows, /m, 'summary counts all rows');
+is( value($target, 'formats',
+		'SELECT count(*) FROM pg_stats WHERE tablename = $$plain$$ AND attname = $$id$$'),
+	1, 'statistics are there');
+
+copy_refused_ok(
+	qr/table public\.with_(oids|pairs|moods|xml) cannot be copied in binary format: column/,
+	'--copy-format=binary', $source, 'modes', $target, 'formats', '--clean',
+	'--copy-format=binary');
+copy_ok($source, 'modes', $target, 'formats', '--clean, binary', '-j2', '--clean',
+	'--copy-format=binary', '-t', 'made');
+
+# ---- over what is there
+
+make_database($target, 'there');
+copy_ok($source, 'modes', $target, 'there', 'first', '-j2', '--no-analyze');
+is( value($target, 'there', 'SELECT count(*) FROM pg_stats WHERE tablename = $$plain$$'),
+	0, '--no-analyze leaves statistics out');
+my $before = fingerprint($target, 'there');
+$err = copy_refused_ok(qr/the target has 11 of the tables to be copied already/,
+	'tables are there', $source, 'modes', $target, 'there');
+like($err, qr/Among them: inner_part\.leaf2, public\.generated, /, 'tables are there: named');
+is_deeply(fingerprint($target, 'there'), $before, 'tables are there: nothing was changed');
+
+copy_ok($source, 'modes', $target, 'there', '--clean', '-j2', '--clean');
+same_as_stock_ok('there', '--clean');
+make_database($target, 'nothing_there');
+copy_ok($source, 'modes', $target, 'nothing_there', '--clean of nothing', '-j2', '--clean', '--if-exists');
+same_as_stock_ok('nothing_there', '--clean of nothing');
+
+copy_ok($source, 'modes', $target, 'there', '--data-only', '-j2', '-a', '-t', 'made');
+is(value($target, 'there', 'SELECT count(*) FROM made'), 2000, '--data-only adds rows');
+
+# ---- triggers that are there already
+
+make_database($target, 'triggers');
+copy_ok($source, 'modes', $target, 'triggers', '--schema-only', '-s');
+is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0, '--schema-only: no rows');
+sql($source, 'modes', 'ALTER TABLE referrer DISABLE TRIGGER refuse');
+($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-B',
+	'-t', 'root', '-t', 'leaf1', '-t', 'inner_part.leaf2', '-t', 'plain', '-t', 'referrer',
+	'--disable-triggers');
+is($rc, 0, '--disable-triggers: exit code') or diag($err);
+is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 1000, '--disable-triggers: all rows');
+sql($source, 'modes', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
+sql($target, 'triggers', 'TRUNCATE referrer');
+($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer');
+is($rc, 1, 'a trigger leaves out a row: exit code');
+like($err, qr/of 1000 rows read from table public\.referrer the target took 999/,
+	'a trigger leaves out a row: it is noticed');
+is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0,
+	'a trigger leaves out a row: nothing is committed');
+
+# other columns there
+sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');
+($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-v', '-a', '-t', 'made');
+is($rc, 0, 'another type there: exit code');
+like($err, qr/table public\.made as text, .*: its columns are not the same in source and target/,
+	'another type there: text');
+is(value($target, 'triggers', 'SELECT count(*) FROM made'), 1000, 'another type there: all rows');
+copy_refused_ok(qr/the target has no table public\.made/, 'no table there',
+	$source, 'modes', $target, 'postgres', '-a', '-t', 'made');
+
+# ---- the database itself
+
+sql($source, 'postgres', q{COMMENT ON DATABASE modes IS 'with all';
+	ALTER DATABASE modes SET work_mem = '5MB'; GRANT CONNECT ON DATABASE modes TO reader});
+my $config = q{SELECT shobj_description(d.oid, 'pg_database'), s.setconfig,
+	has_database_privilege('reader', d.oid, 'CONNECT')
+	FROM pg_database d JOIN pg_db_role_setting s ON s.setdatabase = d.oid
+	WHERE datname = 'modes'};
+foreach my $options ([ '--create' ], [ '-C', '-c' ])
+{
+	copy_ok($source, 'modes', $target, 'postgres', "@$options", '-j2', @$options);
+	is(value($target, 'postgres', $config), 'with all|{work_mem=5MB}|t',
+		"@$options: the database's own");
+	same_as_stock_ok('modes', "@$options");
+}
+
+# ---- owners and privileges
+
+make_database($target, 'plainly');
+copy_ok($source, 'modes', $target, 'plainly', '-O -x', '-O', '-x', '-j2', '--no-comments');
+is( value($target, 'plainly',
+		'SELECT relowner::regrole, relacl FROM pg_class WHERE oid = $$plain$$::regclass'),
+	(getpwuid($<))[0] . '|', '-O -x: owner and privileges');
+
+# ---- refusals
+
+copy_refused_ok(qr/source and target are the same database, "modes"/,
+	'the same database', $source, 'modes', $source, 'modes');
+copy_refused_ok(qr/source and target are the same database, "modes"/,
+	'the same database to be created', $source, 'modes', $source, 'postgres', '-C', '-c');
+make_database($source, 'beside');
+copy_ok($source, 'modes', $source, 'beside', 'another database of the same server', '-j2');
+foreach my $try (
+	[ qr/options --target and -f\/--file cannot be used together/, '-f', 'x' ],
+	[ qr/options --target and -Z\/--compress cannot be used together/, '-Z', 'none' ],
+	[ qr/unrecognized copy format "csv"/, '--copy-format=csv' ],
+	[ qr/--index-jobs must be in range 1\.\.4096/, '--index-jobs=0' ],
+	[ qr/options -s\/--schema-only and -a\/--data-only cannot be used together/, '-s', '-a' ])
+{
+	my ($message, @options) = @$try;
+	copy_refused_ok($message, "@options", $source, 'modes', $target, 'postgres', @options);
+}
+foreach my $option ('--copy-format=text', '--index-jobs=2', '--no-analyze')
+{
+	my ($name) = $option =~ /^([^=]+)/;
+	my ($rc, undef, $err) =
+	  run_program('pg_pardump', '-d', $source->connstr('modes'), '-f', 'x', $option);
+	is($rc, 1, "$name without --target: exit code");
+	like($err, qr/option $name requires option --target/, "$name without --target: message");
+}
+($rc, undef, $err) = run_program('pg_pardump', '-d', $source->connstr('modes'),
+	'--target', 'host=/nonexistent dbname=x');
+is($rc, 1, 'no such server: exit code');
+like($err, qr/connection to server on socket .* failed/, 'no such server: message');
+
+# ---- what fails
+
+make_database($target, 'failing');
+sql($target, 'failing', 'CREATE TYPE mood AS ENUM ()');
+$err = copy_refused_ok(
+	qr/type "mood" already exists.*pg_restore could not make the definitions on the target/s,
+	'a type is there', $source, 'modes', $target, 'failing');
+like($err, qr/the target has some of the definitions and no rows/, 'a type is there: account');
+
+# an index that cannot be built: two rows that are equal on the target only
+make_database($target, 'duplicates');
+sql($target, 'duplicates', 'CREATE SCHEMA inner_part');
+copy_ok($source, 'modes', $target, 'duplicates', 'schema for duplicates', '-s', '-t', 'root',
+	'-t', 'leaf1', '-t', 'inner_part.leaf2', '--section=pre-data');
+sql($target, 'duplicates', q{CREATE FUNCTION again() RETURNS trigger LANGUAGE plpgsql AS
+	'BEGIN NEW.id = NEW.id / 2 * 2; RETURN NEW; END';
+	CREATE TRIGGER again BEFORE INSERT ON leaf1 FOR EACH ROW EXECUTE FUNCTION again()});
+($rc, $out, $err) = run_copy($source, 'modes', $target, 'duplicates', '-j2', '-t', 'root',
+	'-t', 'leaf1', '-t', 'inner_part.leaf2', '--section=data', '--section=post-data');
+is($rc, 1, 'an index fails: exit code');
+like($err, qr/could not create unique index "leaf1_pkey"/,
+	'an index fails: named');
+like($err, qr/all rows of all 2 tables are in the target/, 'an index fails: account of rows');
+is($out, '', 'an index fails: no summary');
+is(value($target, 'duplicates', 'SELECT count(*) FROM root'), 1000, 'an index fails: all rows are there');
+
+is(sessions_left($source, $target), 0, 'no session left');
+
+$source->stop;
+$target->stop;
+done_testing();

@@ -1,0 +1,40 @@
+# PostgreSQL's own regression database, copied straight into another cluster,
+# comes out there as from stock pg_dump and pg_restore.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster run_program new_path sql);
+use Pardump::Compare qw(same_database_ok);
+use Pardump::Copy qw(copy_ok stock_copy);
+use Pardump::Databases qw(make_regression regress_dir empty_copy);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'PG_PARDUMP_REGRESS is not set' if !defined regress_dir();
+
+my $source = start_cluster('copy_source');
+my $target = start_cluster('copy_target');
+
+cmp_ok(make_regression($source), '>', 150, 'the regression tests ran');
+my $globals = new_path('globals.sql');
+run_program('pg_dumpall', '--roles-only', '-f', $globals, '-d',
+	$source->connstr('postgres'));
+run_program('psql', '-Xq', '-d', $target->connstr('postgres'), '-f', $globals);
+
+my $stock = stock_copy($source, 'regression', $target);
+is($stock->{errors}, '', 'stock restores without a message');
+foreach my $options ([ '-j4', '--no-analyze' ],
+	[ '-j4', '--no-analyze', '--copy-format=text', '--max-table-segment-pages=2' ])
+{
+	my $copy = empty_copy($target, 'regression', "regression_$#$options");
+	copy_ok($source, 'regression', $target, $copy, "@$options", @$options);
+	same_database_ok($target, $copy, $stock->{data}, $stock->{schema}, "@$options");
+}
+
+$source->stop;
+$target->stop;
+done_testing();

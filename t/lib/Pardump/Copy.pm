@@ -1,0 +1,110 @@
+
+# Direct copies from one server into another.
+
+package Pardump::Copy;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Pardump::Cluster qw(run_program new_path value);
+use Pardump::Compare qw(fingerprint schema_text);
+use Pardump::Databases qw(empty_copy);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(run_copy copy_ok copy_refused_ok no_temp_files_ok stock_copy
+  sessions_left);
+
+# A place of our own for temporary files, in which nothing may be left.
+my $temp_dir;
+
+sub temp_dir
+{
+	return $temp_dir if defined $temp_dir;
+	$temp_dir = new_path('tmp');
+	mkdir $temp_dir or die "could not create \"$temp_dir\": $!";
+	return $temp_dir;
+}
+
+# run_copy($source, $db, $target, $target_db, options...) returns what
+# run_program does.
+sub run_copy
+{
+	my ($source, $db, $target, $target_db, @options) = @_;
+	local $ENV{TMPDIR} = temp_dir();
+	return run_program('pg_pardump', '-d', $source->connstr($db), '--target',
+		$target->connstr($target_db), @options);
+}
+
+# It must work, and say nothing but its summary.  Returns that.
+sub copy_ok
+{
+	my ($source, $db, $target, $target_db, $what, @options) = @_;
+	my ($rc, $out, $err) =
+	  run_copy($source, $db, $target, $target_db, @options);
+	ok($rc == 0 && $err eq '', "$what: copied")
+	  or diag("exit code $rc: " . substr($err, 0, 4000));
+	like($out, qr/^copied \d+ tables, \d+ rows, \d+ bytes in [\d.]+ seconds$/m,
+		"$what: summary");
+	no_temp_files_ok($what);
+	return $out;
+}
+
+# It must fail before anything is done.  Returns what it says.
+sub copy_refused_ok
+{
+	my ($message, $what, $source, $db, $target, $target_db, @options) = @_;
+	my ($rc, $out, $err) =
+	  run_copy($source, $db, $target, $target_db, @options);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	is($out, '', "$what: no summary");
+	no_temp_files_ok($what);
+	return $err;
+}
+
+sub no_temp_files_ok
+{
+	my ($what) = @_;
+	is_deeply([ grep { !/^\.\.?$/ } slurp_dir(temp_dir()) ],
+		[], "$what: no temporary file left");
+	return;
+}
+
+# What stock makes of a database on the target, the measure of all others: its
+# name there, its fingerprint, its schema, and what pg_restore had to say.
+sub stock_copy
+{
+	my ($source, $db, $target) = @_;
+	my $archive = new_path('stock');
+	run_program('pg_dump', '-Fc', '-Z0', '-f', $archive, '-d', $source->connstr($db));
+	my $copy = empty_copy($target, $db, "${db}_stock");
+	my ($rc, undef, $err) =
+	  run_program('pg_restore', '-d', $target->connstr($copy), $archive);
+	unlink $archive;
+	return {
+		copy => $copy,
+		errors => $err,
+		data => fingerprint($target, $copy),
+		schema => schema_text($target, $copy)
+	};
+}
+
+# Sessions of a copy on these servers; those that are about to end are waited
+# for.
+sub sessions_left
+{
+	my @nodes = @_;
+	my $query = "SELECT count(*) FROM pg_stat_activity
+		WHERE application_name IN ('pg_pardump', 'pg_dump', 'pg_restore')";
+	my $left = 0;
+	foreach my $node (@nodes)
+	{
+		$node->poll_query_until('postgres', "SELECT ($query) = 0");
+		$left += value($node, 'postgres', $query);
+	}
+	return $left;
+}
+
+1;
