@@ -154,6 +154,17 @@ like($err, qr/canceling statement due to statement timeout/,
 cmp_ok(time - $start, '<', 5, 'statement_timeout within a value: at once');
 sql($node, 'access', 'DROP TABLE huge');
 
+# --- a value that COPY's text cannot hold
+
+sql($node, 'access', q{
+	CREATE TABLE giant (v bytea);
+	INSERT INTO giant VALUES ('x'), (convert_to(repeat('x', 512 * 1024 * 1024), 'SQL_ASCII'))});
+(undef, undef, $err) = $node->psql('access',
+	q{SELECT count(*) FROM (SELECT pg_pardump_read('giant', '{v}', 0, NULL, 'none')) s});
+like($err, qr/ERROR:  a value is too long for COPY\n.*Column "v" of table "giant" .* ctid \(0,2\)/,
+	'a text beyond 1 GB: an error that says where');
+sql($node, 'access', 'DROP TABLE giant');
+
 # --- what may happen to a table that is being read
 
 sql($node, 'access', q{
