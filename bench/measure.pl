@@ -2,11 +2,12 @@
 #
 # measure.pl: run a command and tell its wall and CPU seconds and the server's.
 #
-# usage: measure.pl POSTMASTER-PID COMMAND [ARGUMENT...]
+# usage: measure.pl POSTMASTER-PID[,POSTMASTER-PID] COMMAND [ARGUMENT...]
 #
 # Prints "wall,client,server": the seconds from the command's start to its end,
 # the CPU seconds of the command and of all its children, and those that the
-# server's processes used for it.  Ends with the command's exit code.
+# server's processes used for it; with two servers, those of each.  Ends with
+# the command's exit code.
 #
 # A server's process counts in /proc/PID/stat of its own while it lives, and in
 # its parent's once it is buried, so the sum over the postmaster and its
@@ -71,14 +72,19 @@ sub server_seconds
 	die "the server's backends do not end\n";
 }
 
-my $postmaster = shift @ARGV;
-my $server_before = server_seconds($postmaster);
+my @postmasters = split /,/, shift @ARGV;
+my @before = map { server_seconds($_) } @postmasters;
 my $start = time;
 my $status = system { $ARGV[0] } @ARGV;
 my $wall = time - $start;
 my (undef, undef, $user, $system) = times;
 
 die "could not run \"$ARGV[0]\": $!\n" if $status == -1;
-printf "%.3f,%.2f,%.2f\n", $wall, $user + $system, server_seconds($postmaster) - $server_before
-  if $status == 0;
+if ($status == 0)
+{
+	my @after = map { server_seconds($_) } @postmasters;
+
+	printf "%.3f,%.2f,%s\n", $wall, $user + $system,
+	  join(',', map { sprintf '%.2f', $after[$_] - $before[$_] } 0 .. $#postmasters);
+}
 exit($status & 127 ? 128 + ($status & 127) : $status >> 8);

@@ -2,7 +2,11 @@
 #
 # cluster.sh: throwaway PostgreSQL clusters for the scripts that source it.
 
-# Make and start a cluster in $WORK/cluster with the programs of the directory
+# The directory's name in $WORK, and the port, for a second cluster to differ.
+CLUSTER=cluster
+CLUSTER_PORT=54321
+
+# Make and start a cluster in $WORK/$CLUSTER with the programs of the directory
 # $1, as the ordinary user that runs this, reachable by nobody else: no TCP,
 # and a socket in $WORK/socket.  Further arguments are settings, name=value.
 # Sets the variables that make the client programs connect to it.  clean_up
@@ -12,21 +16,21 @@ start_cluster()
 	local bindir=$1
 
 	shift
-	mkdir -m 700 "$WORK/socket"
-	if ! run_job "$bindir/initdb" --pgdata="$WORK/cluster" --username=postgres \
-		--auth=trust --encoding=UTF8 --locale=C --no-sync >"$WORK/initdb.log" 2>&1; then
-		cat "$WORK/initdb.log" >&2
+	mkdir -m 700 -p "$WORK/socket"
+	if ! run_job "$bindir/initdb" --pgdata="$WORK/$CLUSTER" --username=postgres \
+		--auth=trust --encoding=UTF8 --locale=C --no-sync >"$WORK/$CLUSTER.initdb.log" 2>&1; then
+		cat "$WORK/$CLUSTER.initdb.log" >&2
 		die "initdb failed"
 	fi
 	{
 		echo "listen_addresses = ''"
 		echo "unix_socket_directories = '$WORK/socket'"
 		printf '%s\n' "$@"
-	} >>"$WORK/cluster/postgresql.conf"
-	export PGHOST=$WORK/socket PGPORT=54321 PGUSER=postgres PGDATABASE=postgres
-	if ! run_job "$bindir/pg_ctl" start --pgdata="$WORK/cluster" --wait --silent \
-		--log="$WORK/server.log" -o "-p $PGPORT" >/dev/null; then
-		cat "$WORK/server.log" >&2
+	} >>"$WORK/$CLUSTER/postgresql.conf"
+	export PGHOST=$WORK/socket PGPORT=$CLUSTER_PORT PGUSER=postgres PGDATABASE=postgres
+	if ! run_job "$bindir/pg_ctl" start --pgdata="$WORK/$CLUSTER" --wait --silent \
+		--log="$WORK/$CLUSTER.log" -o "-p $PGPORT" >/dev/null; then
+		cat "$WORK/$CLUSTER.log" >&2
 		die "the server did not start"
 	fi
 }
