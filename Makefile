@@ -4,9 +4,13 @@
 #   make install                               install both
 #   make installcheck                          pg_regress and TAP tests against
 #                                              the installed files
+#   make man html                              the manual, by pandoc
 #   make indent                                pgindent over all of src
 #
 # COPT adds compiler flags at the end, e.g. COPT=-Werror.
+
+# The one place that says it for all but the program.
+DIST_VERSION = $(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
 
 # Compiled once, linked into both.
 SHARED_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/shared/*.c)))
@@ -30,7 +34,13 @@ FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c)))
 
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 TAP_TESTS = 1
-EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS) $(SHARED_OBJS)
+
+# Made on request only, so that a build does not need pandoc; installed if made.
+MAN_PAGE = doc/pg_pardump.1
+HTML_PAGES = doc/pg_pardump.html doc/extension.html
+
+EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS) $(SHARED_OBJS) $(MAN_PAGE) \
+	$(HTML_PAGES)
 
 all: $(PROGRAM_FILE)
 install: install-frontend
@@ -70,9 +80,33 @@ install-frontend: $(PROGRAM_FILE)
 	$(INSTALL_PROGRAM) $(PROGRAM_FILE) '$(DESTDIR)$(bindir)/pg_pardump'
 
 uninstall-frontend:
-	rm -f '$(DESTDIR)$(bindir)/pg_pardump'
+	rm -f '$(DESTDIR)$(bindir)/pg_pardump' '$(DESTDIR)$(mandir)/man1/pg_pardump.1'
+
+# The level 1 heading becomes the title, as on a man page NAME has level 1.
+PANDOC = pandoc --standalone --from=markdown-smart --shift-heading-level-by=-1 \
+	--lua-filter=doc/manual.lua
+
+man: $(MAN_PAGE)
+html: $(HTML_PAGES)
+
+%.1: %.md doc/manual.lua
+	$(PANDOC) --to=man --metadata=section:1 \
+		--metadata=header:'pg_pardump Documentation' \
+		--metadata=footer:'pg_pardump $(DIST_VERSION)' $< --output=$@
+
+%.html: %.md doc/manual.lua doc/manual.css
+	$(PANDOC) --to=html5 --toc --toc-depth=2 --self-contained \
+		--css=doc/manual.css $< --output=$@
+
+install: install-man
+
+install-man:
+	if [ -e $(MAN_PAGE) ]; then \
+		$(MKDIR_P) '$(DESTDIR)$(mandir)/man1' && \
+		$(INSTALL_DATA) $(MAN_PAGE) '$(DESTDIR)$(mandir)/man1/'; \
+	fi
 
 indent:
 	pgindent --typedefs=typedefs.list src
 
-.PHONY: install-frontend uninstall-frontend indent
+.PHONY: install-frontend install-man uninstall-frontend man html indent

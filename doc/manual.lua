@@ -1,0 +1,69 @@
+-- manual.lua: what pandoc does otherwise when it makes man pages and HTML from
+-- the Markdown of this directory.
+--
+-- Man pages get the form of PostgreSQL's own: titles in capitals, text that is
+-- not hyphenated, options bold and their arguments italic (code has no font of
+-- its own that all versions of groff know), tables as lists, which fit in any
+-- width.  Links of HTML pages go to HTML pages, not to their sources.
+
+local function roff(text)
+	text = text:gsub("\\", "\\e"):gsub("-", "\\-")
+	return (text:gsub("^([.'])", "\\&%1"):gsub("\n([.'])", "\n\\&%1"))
+end
+
+-- "--file=DIRECTORY": what follows the name is italic.
+local function option(code)
+	local name, argument = code.text:match("^(%-[^ =]+[ =])(.+)$")
+	if not name then
+		return pandoc.Strong(code.text)
+	end
+	return { pandoc.Strong(name), pandoc.Emph(argument) }
+end
+
+local function upper(header)
+	if header.level > 1 then
+		return nil
+	end
+	return pandoc.walk_block(header, {
+		Str = function(str) return pandoc.Str(pandoc.text.upper(str.text)) end
+	})
+end
+
+local function indented(block)
+	return pandoc.RawBlock("man", ".RS 4\n.nf\n" .. roff(block.text) .. "\n.fi\n.RE")
+end
+
+-- Of each row the first cell is the term, the others are its descriptions.
+local function list(rows)
+	local items = {}
+	for _, row in ipairs(pandoc.utils.to_simple_table(rows).rows) do
+		local term = pandoc.utils.blocks_to_inlines(row[1])
+		local cells = {}
+		for i = 2, #row do
+			table.insert(cells, row[i])
+		end
+		table.insert(items, { term, cells })
+	end
+	return pandoc.DefinitionList(items)
+end
+
+local function plain(link)
+	return link.content
+end
+
+local function page(doc)
+	doc.meta.title = pandoc.MetaString(pandoc.text.upper(pandoc.utils.stringify(doc.meta.title)))
+	table.insert(doc.blocks, 1, pandoc.RawBlock("man", ".nh\n.ad l"))
+	return doc
+end
+
+local function to_html(link)
+	link.target = link.target:gsub("^([^/:]+)%.md", "%1.html")
+	return link
+end
+
+if FORMAT:match("man") then
+	return { { Table = list }, { Code = option, Header = upper, CodeBlock = indented,
+		Link = plain, Pandoc = page } }
+end
+return { { Link = to_html } }

@@ -1,0 +1,69 @@
+# The manual and the completions tell of the options that --help tells of, and
+# of no others; the man page has no errors.
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(run_program new_path);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $tree = abs_path("$FindBin::RealBin/..");
+
+# All options of --help, and which of them have an argument.
+my (undef, $help) = run_program('pg_pardump', '--help');
+my %takes;
+foreach my $line (grep { /^  -/ } split /\n/, $help)
+{
+	# "  -f, --file=DIRECTORY   text", "  -P, --[no-]progress"
+	my ($short, $no, $long, $arg) =
+	  $line =~ /^  (?:(-.), )?--(\[no-\])?([a-z-]+)(=\S)?/;
+	BAIL_OUT("not the form of an option: $line") if !defined $long;
+	$takes{"--$long"} = defined $arg ? 1 : 0;
+	$takes{"--no-$long"} = 0 if $no;
+	$takes{$short} = $takes{"--$long"} if $short;
+}
+cmp_ok(scalar(keys %takes), '>', 80, 'there are options');
+
+# ---- the manual: terms of definition lists
+
+my $manual = slurp_file("$tree/doc/pg_pardump.md");
+my %manual;
+while ($manual =~ /^(`-.*`)\n:   /mg)
+{
+	foreach my $option ($1 =~ /`([^`]+)`/g)
+	{
+		my ($name, $arg) = $option =~ /^(--?[a-zA-Z?-]+)([ =].+)?$/;
+		ok(!exists $manual{$name}, "$name is explained once");
+		$manual{$name} = defined $arg ? 1 : 0;
+	}
+}
+is_deeply(\%manual, \%takes, 'the manual has the options of --help');
+
+# Options that are named anywhere else must exist, or be refused by name.
+my %refused = map { $_ => 1 } $manual =~ /^Not supported.*?\n\n/ms ? $& =~ /`(--[a-z-]+)`/g : ();
+my %restore = map { $_ => 1 } qw(--no-data-for-failed-tables);
+my @unknown = grep { !exists $takes{$_} && !$refused{$_} && !$restore{$_} }
+  map { $_ =~ /`[^`]*?(--[a-z][a-z-]+)[^`]*`/g } split /\n/, $manual;
+is_deeply(\@unknown, [], 'the text names no other options');
+
+# ---- the man page
+
+SKIP:
+{
+	skip 'pandoc is not installed', 3 if system('pandoc --version >/dev/null 2>&1') != 0;
+	skip 'man is not installed', 3 if system('man --version >/dev/null 2>&1') != 0;
+	my $log = new_path('make.log');
+	is(system("make -s -C '$tree' man html >'$log' 2>&1"), 0, 'man page and HTML are made')
+	  or diag(slurp_file($log));
+	is(slurp_file($log), '', 'without warnings');
+	my $page = "$tree/doc/pg_pardump.1";
+	is(`LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l '$page' 2>&1 >/dev/null`, '',
+		'it renders without warnings');
+}
+
+done_testing();
