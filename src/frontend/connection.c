@@ -4,15 +4,75 @@
  */
 #include "fe_compat.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
 
 #include "cleanup.h"
 #include "connection.h"
+#include "traffic.h"
 #include "worker_pool.h"
 
 /* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
 #define MIN_SERVER_VERSION 90600
+
+/* A connection to nobody is given up after 90 seconds or so. */
+#define KEEPALIVE_IDLE_S 30
+#define KEEPALIVE_INTERVAL_S 10
+#define KEEPALIVE_COUNT 6
+#define TCP_USER_TIMEOUT_MS (90 * 1000)
+
+/* How long one attempt to connect may take. */
+#define CONNECT_TIMEOUT_S "30"
+
+/* Was the option given, by whatever way?  libpq gives no default to these. */
+static bool
+is_given(const PQconninfoOption *options, const char *keyword)
+{
+	for (; options->keyword; options++)
+		if (strcmp(options->keyword, keyword) == 0)
+			return options->val != NULL && options->val[0] != '\0';
+	return false;
+}
+
+/*
+ * A peer that vanished without a word is to be noticed, be it while data is
+ * awaited or while none is.  What the user chose stays.  It is a precaution
+ * only, so that nothing comes of it if a system refuses it.
+ */
+static void
+set_keepalives(PGconn *conn)
+{
+#ifdef TCP_USER_TIMEOUT
+	static const struct
+	{
+		const char *keyword;
+		int			option;
+		int			value;
+	}			defaults[] =
+	{
+		{"keepalives_idle", TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
+		{"keepalives_interval", TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
+		{"keepalives_count", TCP_KEEPCNT, KEEPALIVE_COUNT},
+		{"tcp_user_timeout", TCP_USER_TIMEOUT, TCP_USER_TIMEOUT_MS},
+	};
+	PQconninfoOption *options = PQconninfo(conn);
+
+	/* a Unix-domain socket's address is "" */
+	if (options == NULL || PQhostaddr(conn) == NULL ||
+		PQhostaddr(conn)[0] == '\0')
+		return;
+	for (int i = 0; i < (int) lengthof(defaults); i++)
+		if (!is_given(options, defaults[i].keyword))
+			(void) setsockopt(PQsocket(conn), IPPROTO_TCP,
+							  defaults[i].option, &defaults[i].value,
+							  sizeof(defaults[i].value));
+	PQconninfoFree(options);
+#endif
+}
 
 PGconn *
 connection_open_leader(const Options *options, const char *progname)
@@ -23,7 +83,10 @@ connection_open_leader(const Options *options, const char *progname)
 	/* connectDatabase() wants a name; an empty one means libpq's default */
 	if (params.dbname == NULL)
 		params.dbname = "";
+	/* the workers and pg_dump find it there, too */
+	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
 	conn = connectDatabase(&params, progname, false, false, true);
+	set_keepalives(conn);
 	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
 	{
 		pg_log_error("the server is of version %s, which is too old",
@@ -166,8 +229,13 @@ connection_try_peer(const PeerAddress *address, const char *progname)
 	"fallback_application_name", NULL};
 	const char *values[] = {address->password, address->private_conninfo,
 	progname, NULL};
+	PGconn	   *conn;
 
-	return PQconnectdbParams(keywords, values, true);
+	traffic_wait_begins();
+	conn = PQconnectdbParams(keywords, values, true);
+	traffic_wait_ends();
+	set_keepalives(conn);
+	return conn;
 }
 
 PGconn *

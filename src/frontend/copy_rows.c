@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "copy_rows.h"
+#include "traffic.h"
 
 /* Rows come one a message; the sink gets them in blocks. */
 #define BLOCK_BYTES ((size_t) 1024 * 1024)
@@ -57,7 +58,7 @@ copy_statement(const DumpTable *table, const DataFile *file)
 void
 copy_begin(PGconn *conn, const char *statement)
 {
-	PGresult   *res = PQexec(conn, statement);
+	PGresult   *res = session_exec(conn, statement);
 
 	if (PQresultStatus(res) != PGRES_COPY_OUT)
 		session_failed(conn, res, problem, statement);
@@ -92,7 +93,7 @@ copy_rows(PGconn *conn, const char *statement, Sink *sink)
 	int			len;
 
 	copy_begin(conn, statement);
-	while ((len = PQgetCopyData(conn, &row, 0)) > 0)
+	while ((len = traffic_get_copy_data(conn, &row)) > 0)
 	{
 		if (used + len > BLOCK_BYTES)
 		{

@@ -15,6 +15,7 @@
 #include "progress.h"
 #include "stock_pg_dump.h"
 #include "summary.h"
+#include "traffic.h"
 #include "worker_pool.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
@@ -154,6 +155,7 @@ run_workers(DumpRun *run)
 
 	dump_event_run(context, PQdb(run->conn));
 	run->progress = progress_new(context);
+	traffic_set_max_rate(context->options->max_rate);
 	context->leader = leader_session_new(run->conn, &session);
 	worker_pool_run(&task, context->options->jobs, context->queue->n_jobs);
 	progress_end(run->progress);

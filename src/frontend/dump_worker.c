@@ -37,6 +37,7 @@ dump_worker_start(const DumpContext *context, int no)
 	worker->context = context;
 	file_results_begin_worker(context->results, no);
 	worker->locked = pg_malloc0((context->tables->n_tables + 1) * sizeof(bool));
+	leader_session_begin_worker(context->leader, no);
 	worker->conn = connection_open_peer(context->address, SESSION_NAME);
 	name = PQparameterStatus(worker->conn, "application_name");
 	worker->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;

@@ -26,8 +26,12 @@ static const char general_options[] =
 "                               output)\n"
 "  --no-progress                show no progress, also on a terminal\n"
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
+"  -r, --max-rate=RATE          read at most so much in a second, by all workers\n"
+"                               (in kB/s, or use suffix \"k\" or \"M\")\n"
 "  --retries=NUM                begin anew so often what a lost connection\n"
 "                               interrupted (default: 5)\n"
+"  --stall-timeout=SECONDS      replace a worker after so long a silence of a server\n"
+"                               that is not at work (default: 60)\n"
 "  --sync-method=METHOD         set method for syncing files to disk\n"
 "  -?, --help                   show this help, then exit\n";
 

@@ -13,6 +13,7 @@
 #include "archive_file.h"
 #include "large_object.h"
 #include "sink.h"
+#include "traffic.h"
 
 #define GROUP_OBJECTS 1000
 
@@ -145,6 +146,7 @@ large_object_read_rest(PGconn *conn, Oid oid, Sink *sink)
 		PGresult   *res = session_query_params(conn, sql, 0, NULL, 1);
 
 		len = PQgetlength(res, 0, 0);
+		traffic_take(len);
 		sink_write(sink, PQgetvalue(res, 0, 0), len);
 		PQclear(res);
 		free(sql);
@@ -192,6 +194,7 @@ large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 												  compress);
 			Sink	   *sink = archive_file_sink(out);
 
+			traffic_take(PQgetlength(res, i, 0));
 			sink_write(sink, PQgetvalue(res, i, 0), PQgetlength(res, i, 0));
 			if (PQgetlength(res, i, 0) == LARGE_OBJECT_PIECE)
 				large_object_read_rest(conn, oids[i], sink);

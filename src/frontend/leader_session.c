@@ -4,22 +4,37 @@
  */
 #include "fe_compat.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "leader_session.h"
 #include "table_check.h"
+#include "traffic.h"
 #include "worker_pool.h"
 
 /* A name as pg_export_snapshot() gives it, with room to spare. */
 #define SNAPSHOT_NAME_BYTES 64
+
+/* How often to look whether a worker waits in vain. */
+#define LOOK_MS 1000
+
+/* How long a session that has nothing else to do may take for an answer. */
+#define ANSWER_MS 15000
 
 /* A worker, as the leader sees it. */
 typedef struct SnapshotHolder
 {
 	bool		running;		/* may hold the snapshot, or get it soon */
 	char		name[SNAPSHOT_NAME_BYTES];	/* of its export, or "" */
+	pid_t		pid;			/* 0 until it runs */
+	int			backend;		/* 0 until it has one */
+	WaitCount	waits;
+
+	/* for the leader alone */
+	uint64		last_wait;		/* as seen last; 0 if it did not wait */
+	int64		waits_since;
 } SnapshotHolder;
 
 struct LeaderSession
@@ -29,6 +44,7 @@ struct LeaderSession
 	char	   *snapshot;		/* its export */
 	SnapshotHolder *holders;	/* by worker, in shared memory */
 	bool		finished;		/* all jobs are done, transaction ended */
+	int64		looked_at;		/* for stalled workers */
 	int			retries;		/* since it was lost */
 	int64		retry_at;
 	char	   *last_words;		/* the error by which the server ended it */
@@ -90,8 +106,8 @@ leader_session_watch_fd(const LeaderSession *session)
 void
 leader_session_worker_begins(LeaderSession *session, int worker)
 {
+	memset(&session->holders[worker], 0, sizeof(SnapshotHolder));
 	session->holders[worker].running = true;
-	session->holders[worker].name[0] = '\0';
 }
 
 void
@@ -101,12 +117,20 @@ leader_session_worker_is_gone(LeaderSession *session, int worker)
 }
 
 void
+leader_session_begin_worker(LeaderSession *session, int worker)
+{
+	traffic_begin_worker(&session->holders[worker].waits);
+	session->holders[worker].pid = getpid();
+	/* the leader's session is the leader's alone, and ends with it */
+	close(PQsocket(session->conn));
+}
+
+void
 leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 {
 	char	   *name;
 
-	/* the leader's session is the leader's alone, and ends with it */
-	close(PQsocket(session->conn));
+	session->holders[worker].backend = PQbackendPID(conn);
 	session_begin_worker(conn, session->snapshot);
 	name = session_export_snapshot(conn);
 	strlcpy(session->holders[worker].name, name, SNAPSHOT_NAME_BYTES);
@@ -253,7 +277,7 @@ replace(LeaderSession *session)
 static void
 finish(LeaderSession *session)
 {
-	PGresult   *res = PQexec(session->conn, "COMMIT");
+	PGresult   *res = session_exec_within(session->conn, "COMMIT", ANSWER_MS);
 
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		session->finished = true;
@@ -262,6 +286,79 @@ finish(LeaderSession *session)
 	else
 		session_failed(session->conn, res, "query failed", "COMMIT");
 	PQclear(res);
+}
+
+/* ----------
+ * Stalls
+ * ----------
+ */
+
+/*
+ * Does a worker's backend wait for its client, or for nothing, or is it gone?
+ * Then what should have reached the worker is lost between the two.  A backend
+ * that works is left in peace, however long that takes.
+ */
+static bool
+backend_has_nothing_to_do(LeaderSession *session, int backend)
+{
+	char	   *sql = psprintf("SELECT pg_catalog.pg_stat_clear_snapshot();"
+							   " SELECT FROM pg_catalog.pg_stat_activity"
+							   " WHERE pid OPERATOR(pg_catalog.=) %d"
+							   " AND state OPERATOR(pg_catalog.=) 'active'"
+							   " AND wait_event_type IS DISTINCT FROM 'Client'",
+							   backend);
+	PGresult   *res = session_exec_within(session->conn, sql, ANSWER_MS);
+	bool		result;
+
+	free(sql);
+	if (res == NULL || session_is_lost(session->conn, res))
+	{
+		PQclear(res);
+		session_was_lost(session);
+		return false;
+	}
+	result = PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) == 0;
+	PQclear(res);
+	return result;
+}
+
+/* For how many seconds has a worker been waiting for the server? */
+static int
+waiting_seconds(SnapshotHolder *holder, int64 now)
+{
+	uint64		wait = holder->waits;
+
+	if (!holder->running || holder->pid == 0 || wait % 2 == 0)
+		wait = 0;
+	if (wait == 0 || wait != holder->last_wait)
+		holder->waits_since = now;
+	holder->last_wait = wait;
+	return (int) ((now - holder->waits_since) / 1000);
+}
+
+/* A worker that ends this way is replaced, as one that lost its connection. */
+static void
+end_stalled_workers(LeaderSession *session)
+{
+	uint64		timeout = session->plan.options->stall_timeout;
+	int64		now = worker_pool_now_ms();
+
+	if (timeout == 0 || now < session->looked_at + LOOK_MS)
+		return;
+	session->looked_at = now;
+	for (int i = 0; i < session->plan.n_workers && session->conn; i++)
+	{
+		SnapshotHolder *holder = &session->holders[i];
+
+		if (waiting_seconds(holder, now) < (int) timeout)
+			continue;
+		holder->waits_since = now;	/* ask again after the same time */
+		if (holder->backend != 0 &&
+			!backend_has_nothing_to_do(session, holder->backend))
+			continue;
+		kill(holder->pid, SIGUSR1);
+		kill(holder->pid, SIGCONT);
+	}
 }
 
 bool
@@ -282,6 +379,8 @@ leader_session_attend(LeaderSession *session, bool all_done)
 		if (worker_pool_now_ms() >= session->retry_at)
 			replace(session);
 	}
+	if (session->conn)
+		end_stalled_workers(session);
 	if (session->conn && all_done)
 		finish(session);
 	return session->conn != NULL;

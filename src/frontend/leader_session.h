@@ -43,7 +43,8 @@ extern int	leader_session_watch_fd(const LeaderSession *session);
 
 /*
  * For the pool, several times a second: notice the end of the session, or try
- * to replace it.  False while there is none.  When all jobs are done the
+ * to replace it.  False while there is none.  Workers that wait in vain for
+ * longer than --stall-timeout are ended, to be replaced.  When all jobs are done the
  * transaction is ended, whose success proves that the session has held its
  * locks all the time.  Exits with a message when the snapshot or hope is lost.
  */
@@ -54,8 +55,14 @@ extern void leader_session_worker_begins(LeaderSession *session, int worker);
 extern void leader_session_worker_is_gone(LeaderSession *session, int worker);
 
 /*
+ * In a worker, at first: let the leader see when it waits for the server.
+ * Closes what it has of the leader's connection.
+ */
+extern void leader_session_begin_worker(LeaderSession *session, int worker);
+
+/*
  * In a worker, after it has connected: begin its transaction in the snapshot,
- * and offer that to others.  Closes what it has of the leader's connection.
+ * and offer that to others.
  */
 extern void leader_session_join(LeaderSession *session, int worker,
 								PGconn *conn);

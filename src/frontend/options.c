@@ -31,7 +31,7 @@ enum
 	OPT_SYNC_METHOD
 };
 
-static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:PRsS:t:T:U:vwWxZ:";
+static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:Pr:RsS:t:T:U:vwWxZ:";
 
 /* The union of pg_dump 14 to 19 (pg_dump.c:main). */
 static const struct option pg_dump_options[] = {
@@ -68,6 +68,7 @@ static const struct option pg_dump_options[] = {
 	{"large-objects", no_argument, NULL, 'b'},
 	{"load-via-partition-root", no_argument, NULL, OPT_PASS},
 	{"lock-wait-timeout", required_argument, NULL, OPT_LOCK_WAIT_TIMEOUT},
+	{"max-rate", required_argument, NULL, 'r'},
 	{"no-acl", no_argument, NULL, 'x'},
 	{"no-blobs", no_argument, NULL, 'B'},
 	{"no-comments", no_argument, NULL, OPT_PASS},
@@ -229,6 +230,9 @@ read_short_option(Options *options, int c, const char *arg)
 		case 'Z':
 			parse_compress(options, arg);
 			return true;
+		case 'r':
+			options->max_rate = parse_rate(arg, "-r/--max-rate");
+			return true;
 		case 'P':
 			options->progress = true;
 			return true;
@@ -353,6 +357,7 @@ options_parse(int argc, char **argv)
 	options->jobs = 1;
 	options->sync_method = SYNC_FSYNC;
 	options->retries = 5;
+	options->stall_timeout = 60;
 	options->connection.prompt_password = TRI_DEFAULT;
 
 	while ((c = getopt_long(argc, argv, short_options,

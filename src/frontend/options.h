@@ -30,6 +30,8 @@ typedef struct Options
 	bool		compress_on_server;
 	SyncMethod	sync_method;
 	uint64		retries;		/* of what a lost connection interrupted */
+	uint64		stall_timeout;	/* seconds, 0 = never */
+	uint64		max_rate;		/* bytes a second, 0 = no limit */
 
 	/* Which rows, of tables that match a pattern: TABLE:... */
 	SimpleStringList where;

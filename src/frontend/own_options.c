@@ -6,6 +6,10 @@
 
 #include "own_options.h"
 
+/* A worker takes 16 kB at once (traffic.c); and nothing is faster than that. */
+#define MIN_RATE_KB 32
+#define MAX_RATE_KB 1073741824
+
 typedef enum OwnOptionKind
 {
 	OWN_FLAG,					/* bool, no argument */
@@ -41,6 +45,7 @@ static const OwnOption own_options[] = {
 	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
 	{"progress", OWN_FLAG, offsetof(Options, progress)},
 	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
+	{"stall-timeout", OWN_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
 	{"sample", OWN_LIST, offsetof(Options, sample)},
 	{"where", OWN_LIST, offsetof(Options, where)},
 	{"slot", OWN_TEXT, offsetof(Options, slot)},
@@ -148,6 +153,35 @@ parse_size(const char *arg, const char *option)
 	pg_log_error("invalid value \"%s\" for option %s", arg, option);
 	pg_log_error_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
 	exit(1);
+}
+
+/* As pg_basebackup.c:parse_max_rate(): kilobytes, or with a suffix k or M. */
+uint64
+parse_rate(const char *arg, const char *option)
+{
+	char	   *end;
+	double		value;
+
+	errno = 0;
+	value = strtod(arg, &end);
+	if (end == arg || errno != 0)
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	while (*end == ' ')
+		end++;
+	if (*end == 'M')
+		value *= 1024;
+	if (*end == 'k' || *end == 'M')
+		end++;
+	if (*end != '\0')
+	{
+		pg_log_error("invalid value \"%s\" for option %s", arg, option);
+		pg_log_error_hint("Use kilobytes a second, or a number with the suffix \"k\" or \"M\".");
+		exit(1);
+	}
+	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))
+		pg_fatal("%s must be in range %d kB/s to %d kB/s", option,
+				 MIN_RATE_KB, MAX_RATE_KB);
+	return (uint64) (value * 1024);
 }
 
 bool

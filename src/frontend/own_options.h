@@ -32,4 +32,7 @@ extern void own_options_check(const Options *options);
 extern uint64 parse_number(const char *arg, const char *option,
 						   uint64 min, uint64 max);
 
+/* Bytes a second, given as pg_basebackup's --max-rate. */
+extern uint64 parse_rate(const char *arg, const char *option);
+
 #endif							/* OWN_OPTIONS_H */

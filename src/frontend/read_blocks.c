@@ -15,6 +15,7 @@
 
 #include "copy_rows.h"
 #include "read_blocks.h"
+#include "traffic.h"
 
 #define SIGNATURE "PGCOPY\n\377\r\n\0"
 #define SIGNATURE_BYTES 11
@@ -209,7 +210,7 @@ read_blocks(PGconn *conn, const char *statement, Sink *sink)
 	int			message_len;
 
 	copy_begin(conn, statement);
-	while ((message_len = PQgetCopyData(conn, &message, 0)) > 0)
+	while ((message_len = traffic_get_copy_data(conn, &message)) > 0)
 	{
 		const char *data = message;
 		size_t		len = message_len;

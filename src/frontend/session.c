@@ -4,12 +4,15 @@
  */
 #include "fe_compat.h"
 
+#include <poll.h>
+
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
 #include "portability/instr_time.h"
 
 #include "cleanup.h"
 #include "session.h"
+#include "traffic.h"
 #include "worker_pool.h"
 
 /* How long to wait between two tries to get a lock. */
@@ -65,9 +68,61 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 }
 
 PGresult *
+session_exec(PGconn *conn, const char *sql)
+{
+	PGresult   *res;
+
+	traffic_wait_begins();
+	res = PQexec(conn, sql);
+	traffic_wait_ends();
+	return res;
+}
+
+/* Wait for input until the deadline; false if none comes. */
+static bool
+wait_for_input(PGconn *conn, int64 deadline)
+{
+	struct pollfd fd = {.fd = PQsocket(conn),.events = POLLIN};
+	int64		left;
+
+	while ((left = deadline - worker_pool_now_ms()) > 0)
+	{
+		cleanup_check_interrupt();
+		if (poll(&fd, 1, (int) Min(left, 200)) > 0)
+			return true;
+	}
+	return false;
+}
+
+PGresult *
+session_exec_within(PGconn *conn, const char *sql, int wait_ms)
+{
+	int64		deadline = worker_pool_now_ms() + wait_ms;
+	PGresult   *res = NULL;
+	PGresult   *next;
+
+	if (!PQsendQuery(conn, sql))
+		return NULL;
+	for (;;)
+	{
+		while (PQisBusy(conn))
+			if (!wait_for_input(conn, deadline) || !PQconsumeInput(conn))
+			{
+				PQclear(res);
+				return NULL;
+			}
+		next = PQgetResult(conn);
+		if (next == NULL)
+			return res;
+		PQclear(res);
+		res = next;
+	}
+}
+
+PGresult *
 session_query(PGconn *conn, const char *sql)
 {
-	PGresult   *res = PQexec(conn, sql);
+	PGresult   *res = session_exec(conn, sql);
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", sql);
@@ -78,8 +133,12 @@ PGresult *
 session_query_params(PGconn *conn, const char *sql, int n_params,
 					 const char *const *params, int result_format)
 {
-	PGresult   *res = PQexecParams(conn, sql, n_params, NULL, params,
-								   NULL, NULL, result_format);
+	PGresult   *res;
+
+	traffic_wait_begins();
+	res = PQexecParams(conn, sql, n_params, NULL, params,
+					   NULL, NULL, result_format);
+	traffic_wait_ends();
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", sql);
@@ -89,7 +148,7 @@ session_query_params(PGconn *conn, const char *sql, int n_params,
 void
 session_command(PGconn *conn, const char *sql)
 {
-	PGresult   *res = PQexec(conn, sql);
+	PGresult   *res = session_exec(conn, sql);
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(conn, res, "query failed", sql);
@@ -167,7 +226,7 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 	params[1] = options->quote_all_identifiers ? "on" : "off";
 	params[2] = options->enable_row_security ? "on" : "off";
 	PQclear(session_query_params(conn, settings_query, 3, params, 0));
-	PQclear(PQexec(conn, connection_check_query));
+	PQclear(session_exec(conn, connection_check_query));
 }
 
 /* ----------
@@ -202,7 +261,7 @@ import_snapshot(PGconn *conn, const char *snapshot, char **sql)
 	appendPQExpBufferStr(&buf, "SET TRANSACTION SNAPSHOT ");
 	appendStringLiteralConn(&buf, snapshot, conn);
 	*sql = buf.data;
-	res = PQexec(conn, buf.data);
+	res = session_exec(conn, buf.data);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		return res;
 	PQclear(res);
@@ -293,7 +352,7 @@ try_lock(PGconn *conn, const char *sql)
 	bool		locked;
 
 	session_command(conn, "SAVEPOINT lock_tables");
-	res = PQexec(conn, sql);
+	res = session_exec(conn, sql);
 	locked = PQresultStatus(res) == PGRES_COMMAND_OK;
 	sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 	/* 55P03 lock_not_available; all else is final */

@@ -70,6 +70,16 @@ extern PGresult *session_query_params(PGconn *conn, const char *sql,
 									  int result_format);
 extern void session_command(PGconn *conn, const char *sql);
 
+/* PQexec(), watched (see traffic.h). */
+extern PGresult *session_exec(PGconn *conn, const char *sql);
+
+/*
+ * PQexec() for statements that are done at once.  NULL if there is no answer in
+ * time, or no connection.
+ */
+extern PGresult *session_exec_within(PGconn *conn, const char *sql,
+									 int wait_ms);
+
 /*
  * Did a statement fail because its session has ended, without a fault of the
  * statement's?  This alone decides what a new session may do anew.  res is what

@@ -88,6 +88,17 @@ worker_pool_lost(const char *cause)
 	exit(WORKER_EXIT_RETRY);
 }
 
+void
+worker_process_lost_in_handler(const char *cause)
+{
+	static const char mark = CAUSE_MARK;
+
+	if (write(STDERR_FILENO, &mark, 1) < 0 ||
+		write(STDERR_FILENO, cause, strlen(cause)) < 0)
+		_exit(1);
+	_exit(WORKER_EXIT_RETRY);
+}
+
 /* ----------
  * In the leader
  * ----------

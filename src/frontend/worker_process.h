@@ -43,6 +43,10 @@ extern WorkerProcess *worker_processes_new(int n);
 extern void worker_process_fork(WorkerProcess *processes, int n, int no,
 								const WorkerTask *task, volatile int *step);
 
+/* In a worker's signal handler: as worker_pool_lost(). */
+extern void worker_process_lost_in_handler(const char *cause)
+			pg_attribute_noreturn();
+
 /* Take its message; false, and the stream closed, at the end of the stream. */
 extern bool worker_process_receive(WorkerProcess *process, int32 *job);
 

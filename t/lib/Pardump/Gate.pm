@@ -124,12 +124,14 @@ sub terminate
 	return;
 }
 
-# survived_ok($dump, 'what', qr/warnings/): it ends well, having said just that
-# in warnings, leaves nothing, and its archive has all rows.
+# survived_ok($dump, 'what', qr/warnings/, sub): it ends well, having said just
+# that in warnings, leaves nothing after the function was called, and its archive
+# has all rows.
 sub survived_ok
 {
-	my ($dump, $what, $warnings) = @_;
+	my ($dump, $what, $warnings, $afterwards) = @_;
 	is(end_dump($dump), 0, "$what: exit code");
+	$afterwards->() if $afterwards;
 	like($dump->{err}, $warnings, "$what: warnings");
 	unlike($dump->{err}, qr/error/, "$what: no error");
 	ok(-f "$dump->{dir}/toc.dat", "$what: an archive")

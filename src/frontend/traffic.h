@@ -1,0 +1,40 @@
+/*
+ * traffic.h
+ *		What comes from the server: kept below --max-rate, and its absence
+ *		noticed.
+ *
+ * All workers together take from one budget in memory they share.  Each counts
+ * its waits for the server there, so that the leader sees who has been waiting
+ * for how long, in whatever call.
+ */
+#ifndef TRAFFIC_H
+#define TRAFFIC_H
+
+#include "fe_compat.h"
+
+#include "libpq-fe.h"
+
+/* A worker's, in shared memory: odd while it waits for the server. */
+typedef volatile uint64 WaitCount;
+
+/* In the leader, before workers are forked: bytes a second, 0 = no limit. */
+extern void traffic_set_max_rate(uint64 max_rate);
+
+/*
+ * In a worker: count waits there from now on.  From then on SIGUSR1, which the
+ * leader sends to a worker that has waited for too long, ends the process like
+ * worker_pool_lost().
+ */
+extern void traffic_begin_worker(WaitCount *waits);
+
+/* Around every call that may wait for the server. */
+extern void traffic_wait_begins(void);
+extern void traffic_wait_ends(void);
+
+/* So many bytes have come: wait as long as --max-rate demands. */
+extern void traffic_take(size_t bytes);
+
+/* PQgetCopyData(), watched and limited. */
+extern int	traffic_get_copy_data(PGconn *conn, char **message);
+
+#endif							/* TRAFFIC_H */

@@ -1,0 +1,89 @@
+# The network between a dump and its server cuts, resets, or stalls connections
+# (a proxy does, after so many bytes): the dump connects again, or says why it
+# cannot; and it keeps below the rate it is told.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump dump_failed_ok);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Gate qw(make_gated survived_ok);
+use Pardump::Proxy qw(start_proxy stop_proxy);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = start_cluster('network');
+make_gated($node);
+
+# Nobody waits at the gates here.
+sub dump_by_proxy
+{
+	my ($proxy, @options) = @_;
+	return start_dump("host=127.0.0.1 port=$proxy->{port} dbname=gated sslmode=disable gssencmode=disable",
+		'-j2', '-Z0', @options);
+}
+
+sub network_ok
+{
+	my ($what, $rules, $warnings, @options) = @_;
+	my $proxy = start_proxy($node, @$rules);
+	# a stalled connection is open on its other side for as long as the proxy lives
+	survived_ok(dump_by_proxy($proxy, '--max-table-segment-pages=20', @options), $what, $warnings,
+		sub { stop_proxy($proxy) });
+	return;
+}
+
+my $lost = qr/warning: a worker lost its connection while dumping .*; retry 1 of 5/;
+my $closed = qr/server closed the connection unexpectedly|could not receive data from server|Connection reset/;
+
+network_ok('a proxy that does nothing', [], qr/^$/);
+network_ok('a worker is cut off', [ [ 1, 100_000, 'cut' ] ], qr/$lost.*$closed/s);
+network_ok('a worker is reset', [ [ 2, 100_000, 'reset' ] ], qr/$lost.*$closed/s);
+network_ok('a worker is cut off when it connects', [ [ 1, 1, 'cut' ] ],
+	qr/warning: a worker has no connection; retry 1 of 5/);
+network_ok('both are cut off', [ [ 1, 100_000, 'cut' ], [ 2, 150_000, 'cut' ] ],
+	qr/($lost.*$closed.*){2}/s);
+network_ok('the same again and again', [ map { [ $_, 100_000, 'reset' ] } 2 .. 4 ],
+	qr/($lost.*$closed.*)/s);
+my $silence = qr/the server has sent nothing for --stall-timeout/;
+network_ok('a worker stalls', [ [ 1, 100_000, 'stall' ] ],
+	qr/$lost.*$silence/s, '--stall-timeout=1');
+network_ok('a worker stalls when it connects', [ [ 2, 1, 'stall' ] ],
+	qr/warning: a worker has no connection; retry 1 of 5.*$silence/s, '--stall-timeout=1');
+
+{
+	my $proxy = start_proxy($node, map { [ $_, 50_000, 'cut' ] } 1 .. 50);
+	dump_failed_ok($node, dump_by_proxy($proxy, '--retries=2', '--no-chunks', '-t', 'gated'),
+		'a network that never carries a whole table',
+		qr/retry 1 of 2.*retry 2 of 2.*error: could not read rows: .*detail: The worker was dumping table public\.gated\.\n.*tried 3 times/s);
+	stop_proxy($proxy);
+}
+
+# ---- the rate: 2 MB at 1 MB/s cannot take less than two seconds, whatever the
+# machine does
+
+my $chunks = '--max-table-segment-pages=20';
+foreach my $options ([$chunks], ['--no-chunks'], [ $chunks, '-Z', 'server-gzip' ])
+{
+	my $how = "@$options";
+	sql($node, 'gated', 'CREATE EXTENSION IF NOT EXISTS pg_pardump') if $how =~ /server/;
+	my $dir = new_path('rate');
+	my $begin = time;
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dir, '--no-sync', '-j2',
+		'-Z0', '-r', $how =~ /server/ ? '64k' : '512',
+		@$options, '-d', $node->connstr('gated'));
+	my $took = time - $begin;
+	is("$rc$err", '0', "--max-rate, $how: a dump");
+	my $bytes = 0;
+	$bytes += -s $_ foreach glob "$dir/*.dat*";
+	my $least = $bytes / ($how =~ /server/ ? 65536 : 524288);
+	# each worker may have some bytes that it has not accounted for yet
+	cmp_ok($took, '>=', 0.9 * $least - 0.5, "--max-rate, $how: $bytes bytes not too fast");
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,124 @@
+
+# A TCP proxy in front of a node that does to chosen connections, after so many
+# bytes from the server, what networks do: cut, reset, stall.
+
+package Pardump::Proxy;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IO::Select;
+use IO::Socket::INET;
+use IO::Socket::UNIX;
+use POSIX ();
+use Socket qw(SOL_SOCKET SO_LINGER);
+
+our @EXPORT_OK = qw(start_proxy stop_proxy);
+
+# start_proxy($node, [session, bytes, action], ...): sessions of pg_pardump are
+# counted from 0, the leader's, in the order in which they connect; pg_dump's
+# and those that only cancel are not counted.  Actions: 'cut' closes both sides,
+# 'reset' the client's with a reset, 'stall' passes nothing on any more, in
+# neither direction.  Returns a handle with the "port" on 127.0.0.1.
+sub start_proxy
+{
+	my ($node, @rules) = @_;
+	my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 20)
+	  or die "could not listen: $!";
+	my $proxy = { port => $listener->sockport };
+	my $server = $node->host . '/.s.PGSQL.' . $node->port;
+	$proxy->{pid} = fork() // die "could not fork: $!";
+	return $proxy if $proxy->{pid} != 0;
+	$SIG{PIPE} = 'IGNORE';
+	$SIG{TERM} = sub { POSIX::_exit(0) };
+	eval { forward($listener, $server, @rules); 1 } or warn $@;
+	POSIX::_exit(1);
+}
+
+sub stop_proxy
+{
+	my ($proxy) = @_;
+	kill TERM => $proxy->{pid};
+	waitpid $proxy->{pid}, 0;
+	return;
+}
+
+# One connection is two ends; each knows the other, and its buffer is what waits
+# to be written to it, which is bounded: what cannot be written is not read.
+sub forward
+{
+	my ($listener, $server, @rules) = @_;
+	my %ends;
+	my $sessions = 0;
+	my $parent = getppid;
+	while (getppid == $parent)
+	{
+		my @read = grep { !$_->{stalled} && length $_->{peer}{buffer} < 65536 } values %ends;
+		my @write = grep { !$_->{stalled} && length $_->{buffer} } values %ends;
+		my ($readable, $writable) = IO::Select->select(
+			IO::Select->new($listener, map { $_->{socket} } @read),
+			IO::Select->new(map { $_->{socket} } @write), undef, 1);
+		foreach my $socket (@{ $writable // [] })
+		{
+			my $end = $ends{$socket} or next;
+			my $sent = syswrite $socket, $end->{buffer};
+			substr($end->{buffer}, 0, $sent, '') if $sent;
+			close_both(\%ends, $end) if !defined $sent;
+		}
+		foreach my $socket (@{ $readable // [] })
+		{
+			if ($socket == $listener)
+			{
+				my $client = { socket => scalar $listener->accept, buffer => '' };
+				my $backend = { buffer => '', got => 0,
+					socket => IO::Socket::UNIX->new(Peer => $server) };
+				if (!$backend->{socket}) { close $client->{socket}; next; }
+				@$client{qw(peer is_client)} = ($backend, 1);
+				$backend->{peer} = $client;
+				$ends{ $_->{socket} } = $_ foreach $client, $backend;
+				$_->{socket}->blocking(0) foreach $client, $backend;
+				next;
+			}
+			my $end = $ends{$socket} or next;
+			my $got = sysread $socket, my $data, 8192;
+			if (!$got) { close_both(\%ends, $end); next; }
+			$end->{peer}{buffer} .= $data;
+			if ($end->{is_client})
+			{
+				# the startup packet is the first
+				$end->{peer}{session} = $sessions++
+				  if !$end->{seen}++ && $data =~ /application_name\0pg_pardump\0/;
+				next;
+			}
+			$end->{got} += $got;
+			foreach my $rule (@rules)
+			{
+				next if !defined $end->{session} || $rule->[0] != $end->{session}
+				  || $end->{got} < $rule->[1];
+				my $client = $end->{peer};
+				if ($rule->[2] eq 'stall') { $_->{stalled} = 1 foreach $end, $client; next; }
+				setsockopt $client->{socket}, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0)
+				  if $rule->[2] eq 'reset';
+				close_both(\%ends, $end);
+				last;
+			}
+		}
+	}
+	return;
+}
+
+sub close_both
+{
+	my ($ends, $end) = @_;
+	foreach my $one ($end, $end->{peer})
+	{
+		# what the server said last is passed on
+		syswrite $one->{socket}, $one->{buffer} if length $one->{buffer};
+		delete $ends->{ $one->{socket} };
+		close $one->{socket};
+	}
+	return;
+}
+
+1;
