@@ -68,7 +68,7 @@ $(SHARED_OBJS): $(wildcard src/shared/*.h)
 # has plain rules.  $(LIBS) of a packaged server names libraries that
 # server-dev does not bring; these are the ones the program needs.
 PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
-	-lzstd -llz4 -ldeflate -lz -lm
+	-lzstd -llz4 -ldeflate -lz -lcrypto -lm
 
 $(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
 

@@ -14,6 +14,7 @@
 
 #include "archive_dir.h"
 #include "cleanup.h"
+#include "manifest.h"
 #include "sink.h"
 
 #define TOC_NAME "toc.dat"
@@ -24,17 +25,18 @@ struct ArchiveDir
 	char	   *path;
 	bool		made;			/* by us, not found empty */
 	char	   *temp_path;		/* of toc.dat.tmp, which claims the directory */
-	Sink	   *toc;			/* open on it from the beginning */
+	Sink	   *toc;			/* open on it from the beginning, until taken */
 	DIR		   *listing;		/* open, lest no descriptor be left */
 };
 
-/* Names of our files: toc.dat.tmp, blobs*.toc, blob_N.dat*, N.dat*. */
+/* Names of our files: toc.dat.tmp, blobs*.toc, blob_N.dat*, N.dat*, ... */
 static bool
 is_archive_file(const char *name)
 {
 	const char *pos = name;
 
-	if (strcmp(name, TOC_TEMP_NAME) == 0 || strcmp(name, TOC_NAME) == 0)
+	if (strcmp(name, TOC_TEMP_NAME) == 0 || strcmp(name, TOC_NAME) == 0 ||
+		strcmp(name, MANIFEST_NAME) == 0)
 		return true;
 	if (strncmp(name, "blobs", 5) == 0)
 		return strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".toc") == 0;
@@ -128,9 +130,12 @@ archive_dir_path(const ArchiveDir *dir)
 }
 
 Sink *
-archive_dir_toc(const ArchiveDir *dir)
+archive_dir_take_toc(ArchiveDir *dir)
 {
-	return dir->toc;
+	Sink	   *toc = dir->toc;
+
+	dir->toc = NULL;
+	return toc;
 }
 
 static void
@@ -203,8 +208,6 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 {
 	char	   *final = psprintf("%s/%s", dir->path, TOC_NAME);
 
-	sink_finish(dir->toc);
-	sink_free(dir->toc);
 	sync_archive(dir->path, sync_method);
 
 	cleanup_check_interrupt();

@@ -33,8 +33,11 @@ extern ArchiveDir *archive_dir_create(const char *path);
 /* Its path; borrowed. */
 extern const char *archive_dir_path(const ArchiveDir *dir);
 
-/* Where toc.dat is to be written, by its name until it is whole; borrowed. */
-extern Sink *archive_dir_toc(const ArchiveDir *dir);
+/*
+ * Where toc.dat is to be written, by its name until it is whole.  It is taken
+ * over, once, by the caller, who finishes and frees it before publishing.
+ */
+extern Sink *archive_dir_take_toc(ArchiveDir *dir);
 
 /*
  * All files are complete, the table of contents too: flush them as asked for,

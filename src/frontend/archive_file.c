@@ -2,8 +2,8 @@
  * archive_file.c
  *		Makes one file of an archive, and its result.
  *
- * The chain of sinks: count raw bytes -> compress -> count stored bytes ->
- * write.  A file that comes compressed begins without the first two.
+ * The chain of sinks: count raw bytes -> compress -> count stored bytes
+ * and their checksum -> write.  A file that comes compressed begins without the first two.
  */
 #include "fe_compat.h"
 
@@ -13,6 +13,7 @@ struct ArchiveFile
 {
 	Sink	   *sink;			/* the chain's first */
 	CompressSpec compress;
+	pg_checksum_context checksum;	/* of the stored bytes */
 	FileResult *result;
 	WorkerProgress *progress;
 	uint64		raw_elsewhere;	/* compressed before they came */
@@ -21,23 +22,31 @@ struct ArchiveFile
 };
 
 static ArchiveFile *
-begin(FileResults *results, FileResult *result, const char *path,
-	  const CompressSpec *compress)
+begin(FileResults *results, FileResult *result, Sink *sink)
 {
 	ArchiveFile *file = pg_malloc0(sizeof(ArchiveFile));
-	char	   *full_path = psprintf("%s%s", path,
-									 compress_method_suffix(compress->method));
 
 	file->start_us = now_us();
-	file->compress = *compress;
 	file->result = result;
 	result->done = false;
 	file->worker = results->worker;
 	file->progress = file_results_progress(results);
-	file->sink = sink_tap_new(sink_file_new(full_path),
-							  &file->progress->stored_bytes);
-	free(full_path);
+	if (pg_checksum_init(&file->checksum, results->checksum_type) < 0)
+		pg_fatal("could not compute a checksum");
+	file->sink = sink_tap_new(sink, &file->progress->stored_bytes,
+							  &file->checksum);
 	return file;
+}
+
+static Sink *
+new_file(const char *path, const CompressSpec *compress)
+{
+	char	   *full_path = psprintf("%s%s", path,
+									 compress_method_suffix(compress->method));
+	Sink	   *sink = sink_file_new(full_path);
+
+	free(full_path);
+	return sink;
 }
 
 static void
@@ -45,14 +54,15 @@ prepend_compression(ArchiveFile *file)
 {
 	if (file->compress.method != COMPRESS_NONE)
 		file->sink = sink_compress_new(file->sink, &file->compress);
-	file->sink = sink_tap_new(file->sink, &file->progress->raw_bytes);
+	file->sink = sink_tap_new(file->sink, &file->progress->raw_bytes, NULL);
 }
 
 ArchiveFile *
 archive_file_begin(FileResults *results, FileResult *result, const char *path,
 				   const CompressSpec *compress)
 {
-	ArchiveFile *file = begin(results, result, path, compress);
+	ArchiveFile *file = archive_file_begin_compressed(results, result, path,
+													  compress);
 
 	prepend_compression(file);
 	return file;
@@ -62,7 +72,19 @@ ArchiveFile *
 archive_file_begin_compressed(FileResults *results, FileResult *result,
 							  const char *path, const CompressSpec *compress)
 {
-	return begin(results, result, path, compress);
+	ArchiveFile *file = begin(results, result, new_file(path, compress));
+
+	file->compress = *compress;
+	return file;
+}
+
+ArchiveFile *
+archive_file_begin_plain(FileResults *results, FileResult *result, Sink *sink)
+{
+	ArchiveFile *file = begin(results, result, sink);
+
+	prepend_compression(file);	/* of none: counts */
+	return file;
 }
 
 void
@@ -87,6 +109,10 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	result->rows = rows;
 	result->raw_bytes = file->raw_elsewhere + file->sink->bytes_in;
 	result->stored_bytes = sink_stored_bytes(file->sink);
+	result->checksum_len = pg_checksum_final(&file->checksum,
+											 result->checksum);
+	if (result->checksum_len < 0)
+		pg_fatal("could not compute a checksum");
 	result->start_us = file->start_us;
 	result->end_us = now_us();
 	result->worker = file->worker;

@@ -19,6 +19,10 @@ extern ArchiveFile *archive_file_begin(FileResults *results,
 									   FileResult *result, const char *path,
 									   const CompressSpec *compress);
 
+/* The same into a sink, which is taken over, and not compressed. */
+extern ArchiveFile *archive_file_begin_plain(FileResults *results,
+											 FileResult *result, Sink *sink);
+
 /* The same of a file whose bytes come compressed already. */
 extern ArchiveFile *archive_file_begin_compressed(FileResults *results,
 												  FileResult *result,

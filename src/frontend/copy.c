@@ -378,8 +378,9 @@ plan_work(CopyRun *run, const Toc *toc)
 	source->objects = large_objects_read(run->source, toc);
 	source->queue = job_queue_make(plan, source->objects);
 	source->results = file_results_new(plan->n_files,
-									   source->objects->n_objects,
-									   source->options->jobs);
+									   source->objects->n_objects, 0,
+									   source->options->jobs,
+									   CHECKSUM_TYPE_NONE);
 	run->context.files = shared_memory(plan->n_files * sizeof(CopyProgress));
 	run->context.objects = shared_memory(source->objects->n_groups *
 										 sizeof(CopyProgress));

@@ -5,12 +5,14 @@
 #include "fe_compat.h"
 
 #include "archive_dir.h"
+#include "archive_file.h"
 #include "archive_layout.h"
 #include "cleanup.h"
 #include "dry_run.h"
 #include "dump.h"
 #include "dump_event.h"
 #include "dump_leader.h"
+#include "dump_manifest.h"
 #include "dump_worker.h"
 #include "progress.h"
 #include "stock_pg_dump.h"
@@ -222,9 +224,16 @@ static void
 finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 {
 	FileTotals	total = file_results_total(run->context.results);
+	ArchiveFile *toc_file;
 
-	large_object_lists_write(run->context.objects, run->context.directory);
-	toc_write(toc, &run->context.compress, archive_dir_toc(dir));
+	large_object_lists_write(run->context.objects, run->context.directory,
+							 run->context.results);
+	toc_file = archive_file_begin_plain(run->context.results,
+										run->context.results->toc,
+										archive_dir_take_toc(dir));
+	toc_write(toc, &run->context.compress, archive_file_sink(toc_file));
+	archive_file_complete(toc_file, 0);
+	dump_manifest_write(&run->context, toc);
 	archive_dir_publish(dir, run->context.options->sync_method);
 	pg_log_info("dumped " UINT64_FORMAT " rows of %d tables, " UINT64_FORMAT
 				" bytes, stored as " UINT64_FORMAT " bytes",
@@ -274,7 +283,9 @@ dump_database(const Options *options, const char *argv0)
 	toc = plan_dump(run, pg_dump);
 	run->context.results = file_results_new(run->context.plan->n_files,
 											run->context.objects->n_objects,
-											options->jobs);
+											run->context.objects->n_lists,
+											options->jobs,
+											dump_manifest_checksum_type(options));
 	run_workers(run);
 	if (run->context.slot)
 		logical_slot_recheck(run->conn, run->context.slot);

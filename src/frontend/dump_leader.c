@@ -57,6 +57,7 @@ dump_leader_open(DumpContext *context)
 											 context->options->snapshot);
 	if (context->slot)
 		logical_slot_snapshot_taken(context->slot);
+	context->origin = dump_origin_read(conn, context->options);
 	context->lock_wait_ms = session_lock_wait_ms(conn, context->options);
 	return conn;
 }

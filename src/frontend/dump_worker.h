@@ -6,6 +6,7 @@
 #define DUMP_WORKER_H
 
 #include "connection.h"
+#include "dump_origin.h"
 #include "file_result.h"
 #include "job_queue.h"
 #include "leader_session.h"
@@ -19,6 +20,7 @@ typedef struct DumpContext
 	const LogicalSlot *slot;	/* that goes with the snapshot; NULL without */
 	const char *snapshot;		/* as first exported; workers ask leader */
 	LeaderSession *leader;		/* once workers are to start */
+	const DumpOrigin *origin;
 	const char *encoding;		/* of the archive */
 	int			lock_wait_ms;
 	CompressSpec compress;

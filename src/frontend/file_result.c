@@ -21,7 +21,8 @@ shared_array(size_t n, size_t size)
 }
 
 FileResults *
-file_results_new(int n_files, int n_objects, int n_workers)
+file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
+				 pg_checksum_type checksum_type)
 {
 	FileResults *results = pg_malloc0(sizeof(FileResults));
 
@@ -29,6 +30,10 @@ file_results_new(int n_files, int n_objects, int n_workers)
 	results->files = shared_array(n_files, sizeof(FileResult));
 	results->n_objects = n_objects;
 	results->objects = shared_array(n_objects, sizeof(FileResult));
+	results->n_lists = n_lists;
+	results->lists = pg_malloc0((n_lists + 1) * sizeof(FileResult));
+	results->toc = pg_malloc0(sizeof(FileResult));
+	results->checksum_type = checksum_type;
 	results->n_workers = n_workers;
 	results->workers = shared_array(n_workers, sizeof(WorkerProgress));
 	for (int i = 0; i < n_workers; i++)

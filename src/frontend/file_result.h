@@ -13,11 +13,15 @@
 
 #include "fe_compat.h"
 
+#include "common/checksum_helper.h"
+
 typedef struct FileResult
 {
 	uint64		rows;			/* 0 for a large object */
 	uint64		raw_bytes;		/* before compression, what ends the rows too */
 	uint64		stored_bytes;	/* in the file */
+	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];	/* of the stored bytes */
+	int			checksum_len;	/* 0 if none was asked for */
 	int64		start_us;		/* microseconds since 1970 */
 	int64		end_us;
 	int			worker;			/* who made it, from 0 */
@@ -43,6 +47,10 @@ typedef struct FileResults
 	int			n_files;
 	FileResult *objects;		/* by large object, see LargeObjectGroup */
 	int			n_objects;
+	FileResult *lists;			/* by list of large objects; by the leader */
+	int			n_lists;
+	FileResult *toc;			/* toc.dat; by the leader */
+	pg_checksum_type checksum_type;
 	WorkerProgress *workers;
 	int			n_workers;
 	int			worker;			/* in a worker: its own number */
@@ -57,8 +65,9 @@ typedef struct FileTotals
 } FileTotals;
 
 /* In shared memory, all zero; made before workers are forked, never freed. */
-extern FileResults *file_results_new(int n_files, int n_objects,
-									 int n_workers);
+extern FileResults *file_results_new(int n_files, int n_objects, int n_lists,
+									 int n_workers,
+									 pg_checksum_type checksum_type);
 
 /* In a worker: take results as its own from now on. */
 extern void file_results_begin_worker(FileResults *results, int worker);
@@ -69,7 +78,7 @@ extern void file_results_begin_job(FileResults *results, int job);
 /* The calling worker's progress. */
 extern WorkerProgress *file_results_progress(FileResults *results);
 
-/* Of all that is done, and of what is being made now. */
+/* Of all rows and large objects that are done, and of what is being made now. */
 extern FileTotals file_results_total(const FileResults *results);
 
 /* The time in microseconds since 1970. */

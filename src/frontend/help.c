@@ -25,6 +25,8 @@ static const char general_options[] =
 "  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
 "                               output)\n"
 "  --no-progress                show no progress, also on a terminal\n"
+"  --manifest-checksums=ALGORITHM\n"
+"                               use algorithm for the manifest's checksums\n"
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
 "  -r, --max-rate=RATE          read at most so much in a second, by all workers\n"
 "                               (in kB/s, or use suffix \"k\" or \"M\")\n"

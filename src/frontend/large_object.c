@@ -206,13 +206,15 @@ large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 }
 
 void
-large_object_lists_write(const LargeObjects *objects, const char *directory)
+large_object_lists_write(const LargeObjects *objects, const char *directory,
+						 FileResults *results)
 {
 	for (int i = 0; i < objects->n_lists; i++)
 	{
 		const LargeObjectList *list = &objects->lists[i];
 		char	   *path = psprintf("%s/%s", directory, list->filename);
-		Sink	   *sink = sink_file_new(path);
+		ArchiveFile *out = archive_file_begin_plain(results, &results->lists[i],
+													sink_file_new(path));
 		PQExpBufferData lines;
 
 		initPQExpBuffer(&lines);
@@ -221,9 +223,8 @@ large_object_lists_write(const LargeObjects *objects, const char *directory)
 							  list->oids[j], list->oids[j]);
 		if (PQExpBufferDataBroken(lines))
 			pg_fatal("out of memory");
-		sink_write(sink, lines.data, lines.len);
-		sink_finish(sink);
-		sink_free(sink);
+		sink_write(archive_file_sink(out), lines.data, lines.len);
+		archive_file_complete(out, 0);
 		termPQExpBuffer(&lines);
 		free(path);
 	}

@@ -70,8 +70,12 @@ extern void large_object_group_dump(PGconn *conn,
 /* The name of an object's file, without the suffix; owned. */
 extern char *large_object_path(const char *directory, Oid oid);
 
-/* Write the lists, which are never compressed (_EndLO). */
+/*
+ * Write the lists, which are never compressed (_EndLO), and
+ * set their results.
+ */
 extern void large_object_lists_write(const LargeObjects *objects,
-									 const char *directory);
+									 const char *directory,
+									 FileResults *results);
 
 #endif							/* LARGE_OBJECT_H */

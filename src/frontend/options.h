@@ -29,6 +29,7 @@ typedef struct Options
 	CompressSpec compress;
 	bool		compress_on_server;
 	SyncMethod	sync_method;
+	const char *manifest_checksums; /* NULL = CRC32C */
 	uint64		retries;		/* of what a lost connection interrupted */
 	uint64		stall_timeout;	/* seconds, 0 = never */
 	uint64		max_rate;		/* bytes a second, 0 = no limit */

@@ -4,6 +4,8 @@
  */
 #include "fe_compat.h"
 
+#include "common/checksum_helper.h"
+
 #include "own_options.h"
 
 /* A worker takes 16 kB at once (traffic.c); and nothing is faster than that. */
@@ -36,6 +38,7 @@ static const OwnOption own_options[] = {
 	{"expected-rate", OWN_SIZE, offsetof(Options, expected_rate)},
 	{"index-jobs", OWN_NUMBER, offsetof(Options, index_jobs), 1, 4096},
 	{"log-json", OWN_TEXT, offsetof(Options, log_json)},
+	{"manifest-checksums", OWN_TEXT, offsetof(Options, manifest_checksums)},
 	{"max-table-segment-pages", OWN_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
 	{"no-analyze", OWN_FLAG, offsetof(Options, no_analyze)},
@@ -289,9 +292,22 @@ check_copy(const Options *options)
 			options->dry_run, "--dry-run");
 }
 
+static void
+check_manifest_checksums(const Options *options)
+{
+	pg_checksum_type type;
+
+	if (options->manifest_checksums &&
+		!pg_checksum_parse_type(unconstify(char *, options->manifest_checksums),
+								&type))
+		pg_fatal("unrecognized checksum algorithm: \"%s\"",
+				 options->manifest_checksums);
+}
+
 void
 own_options_check(const Options *options)
 {
+	check_manifest_checksums(options);
 	check_copy(options);
 	exclude(options->no_chunks, "--no-chunks",
 			options->chunk_bytes != 0, "--chunk-size");

@@ -10,6 +10,8 @@
 #ifndef SINK_H
 #define SINK_H
 
+#include "common/checksum_helper.h"
+
 #include "shared/compress_spec.h"
 
 typedef struct Sink Sink;
@@ -58,10 +60,12 @@ extern uint64 sink_stored_bytes(const Sink *sink);
 
 /*
  * The sinks themselves; next is taken over.  A file must not exist, and gets
- * mode 0600.  A tap adds the bytes to *counter as they come.
+ * mode 0600.  A tap adds the bytes to *counter as they come, and to *checksum
+ * unless it is NULL.
  */
 extern Sink *sink_file_new(const char *path);
-extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter);
+extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter,
+						  pg_checksum_context *checksum);
 extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
 
 #endif							/* SINK_H */

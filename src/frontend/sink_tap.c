@@ -1,6 +1,6 @@
 /*
  * sink_tap.c
- *		Counts what flows by, where other processes see it.
+ *		Counts what flows by, where other processes see it, and its checksum.
  */
 #include "fe_compat.h"
 
@@ -10,12 +10,17 @@ typedef struct TapSink
 {
 	Sink		base;
 	volatile uint64 *counter;	/* borrowed */
+	pg_checksum_context *checksum;	/* borrowed, or NULL */
 } TapSink;
 
 static void
 sink_tap_write(Sink *sink, const void *data, size_t len)
 {
-	*((TapSink *) sink)->counter += len;
+	TapSink    *tap = (TapSink *) sink;
+
+	*tap->counter += len;
+	if (tap->checksum && pg_checksum_update(tap->checksum, data, len) < 0)
+		pg_fatal("could not compute a checksum");
 	sink_write(sink->next, data, len);
 }
 
@@ -39,12 +44,14 @@ static const SinkOps sink_tap_ops = {
 };
 
 Sink *
-sink_tap_new(Sink *next, volatile uint64 *counter)
+sink_tap_new(Sink *next, volatile uint64 *counter,
+			 pg_checksum_context *checksum)
 {
 	TapSink    *tap = pg_malloc0(sizeof(TapSink));
 
 	tap->base.ops = &sink_tap_ops;
 	tap->base.next = next;
 	tap->counter = counter;
+	tap->checksum = checksum;
 	return &tap->base;
 }

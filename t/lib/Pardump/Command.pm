@@ -50,12 +50,12 @@ sub text_file
 	return $path;
 }
 
-# The names of all files of a directory but toc.dat.
+# The names of all files of a directory but toc.dat and the manifest.
 sub data_files
 {
 	my ($dir) = @_;
 	opendir my $dh, $dir or die "could not open \"$dir\": $!";
-	return sort grep { !/^\.|^toc\.dat$/ } readdir $dh;
+	return sort grep { !/^\.|^toc\.dat$|^pg_pardump_manifest\.json$/ } readdir $dh;
 }
 
 # refused_ok(message, 'what', options...): must fail with exit code 1, say so,

@@ -138,7 +138,7 @@ sub file_problems
 	}
 	foreach my $path (map { "$dir/$_" } grep { !/^\.\.?$/ } slurp_dir($dir))
 	{
-		next if $path =~ m{/(toc\.dat|blob_\d+\.dat\Q$suffix\E)$} || $used{$path};
+		next if $path =~ m{/(toc\.dat|pg_pardump_manifest\.json|blob_\d+\.dat\Q$suffix\E)$} || $used{$path};
 		push @problems, "nobody's file: $path";
 	}
 	return @problems;
