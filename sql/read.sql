@@ -177,7 +177,7 @@ FETCH old;
 SELECT convert_from(pg_pardump_read('part', '{id}', 0, NULL, 'none'), 'UTF8');
 ROLLBACK;
 
--- Temporary tables of the session itself.
+-- No temporary tables, of the session itself neither.
 CREATE TEMP TABLE mine AS SELECT 5 AS a;
 SELECT try_read('mine', '{a}');
 

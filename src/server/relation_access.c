@@ -153,6 +153,21 @@ check_storage(Relation rel)
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
 }
 
+/*
+ * Raise an error if the relation is temporary: its blocks are in local
+ * buffers, which have no ring, and nobody dumps them.
+ */
+static void
+check_not_temporary(Relation rel)
+{
+	if (RelationUsesLocalBuffers(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read blocks of temporary table \"%s\"",
+						RelationGetRelationName(rel)),
+				 errhint("Read the table by COPY.")));
+}
+
 /* Raise an error for a materialized view that a query could not read. */
 static void
 check_populated(Relation rel)
@@ -203,6 +218,7 @@ relation_open_for_reading(Oid relid)
 	if (rel == NULL)
 		elog(ERROR, "could not open relation with OID %u", relid);
 	check_storage(rel);
+	check_not_temporary(rel);
 	check_populated(rel);
 	return rel;
 }
