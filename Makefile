@@ -5,6 +5,7 @@
 #   make installcheck                          pg_regress and TAP tests against
 #                                              the installed files
 #   make man html                              the manual, by pandoc
+#   make dist                                  the archive for PGXN, of HEAD
 #   make indent                                pgindent over all of src
 #
 # COPT adds compiler flags at the end, e.g. COPT=-Werror.
@@ -106,7 +107,11 @@ install-man:
 		$(INSTALL_DATA) $(MAN_PAGE) '$(DESTDIR)$(mandir)/man1/'; \
 	fi
 
+dist:
+	git archive --format=zip --prefix=pg_pardump-$(DIST_VERSION)/ \
+		--output=pg_pardump-$(DIST_VERSION).zip HEAD
+
 indent:
 	pgindent --typedefs=typedefs.list src
 
-.PHONY: install-frontend install-man uninstall-frontend man html indent
+.PHONY: install-frontend install-man uninstall-frontend man html dist indent

@@ -66,4 +66,33 @@ SKIP:
 		'it renders without warnings');
 }
 
+# ---- the completions: what they say of options themselves
+
+my $bash = "$tree/completions/pg_pardump.bash";
+my $zsh = "$tree/completions/_pg_pardump";
+foreach my $file ($bash, $zsh)
+{
+	my @names = grep { $_ ne '--help' && $_ !~ /^-[XE-]?$/ }
+	  slurp_file($file) =~ /^\s+((?:-\S+ \| )?--[a-z-]+)(?:\)| )/mg;
+	my @wrong = grep { !$takes{$_} } map { split / \| / } @names;
+	cmp_ok(scalar(@names), '>', 5, "$file tells values of options");
+	is_deeply(\@wrong, [], 'which all take one');
+}
+
+# bash's own functions are needed only for completing values.
+my ($rc, $words) = run_program('bash', '-c', <<'BASH', 'bash', $bash);
+_init_completion() { prev=pg_pardump cur=- split=false; }
+compopt() { :; }
+. "$1" && _pg_pardump pg_pardump && printf '%s\n' "${COMPREPLY[@]}"
+BASH
+is_deeply([ sort map { s/=$//r } split /\n/, $words ],
+	[ sort keys %takes ],
+	'bash completes all options');
+
+SKIP:
+{
+	skip 'zsh is not installed', 1 if system('zsh -c true 2>/dev/null') != 0;
+	is(system('zsh', '-n', $zsh), 0, "zsh can parse $zsh");
+}
+
 done_testing();
