@@ -14,6 +14,7 @@
 #include "cleanup.h"
 #include "copy.h"
 #include "copy_analyze.h"
+#include "copy_compare.h"
 #include "copy_index.h"
 #include "copy_report.h"
 #include "copy_schedule.h"
@@ -115,7 +116,9 @@ attend(void *arg, bool all_done)
 {
 	CopyRun    *run = arg;
 
-	return leader_session_attend(run->context.source.leader, all_done);
+	/* to compare, the snapshot is still needed when all is copied */
+	return leader_session_attend(run->context.source.leader,
+								 all_done && !run->setup.options->compare);
 }
 
 static void
@@ -412,12 +415,27 @@ copy_rows_and_indexes(CopyRun *run)
 
 	if (run->context.source.slot)
 		logical_slot_recheck(run->source, run->context.source.slot);
-	/* the snapshot and the locks are of no more use */
 	cancel_set_connection(run->target);
-	PQfinish(run->source);
+	if (!run->setup.options->compare)
+		PQfinish(run->source);	/* snapshot and locks are of no more use */
 	copy_report_stage(report, COPY_STAGE_INDEXES);
 	if (!index_builder_finish(report->builder))
 		report->incomplete = true;
+}
+
+/* --compare */
+static void
+compare(CopyRun *run)
+{
+	int			n_different;
+
+	copy_report_stage(&run->report, COPY_STAGE_COMPARE);
+	run->source = leader_session_conn(run->context.source.leader);
+	n_different = copy_compare(&run->context, run->source, run->target);
+	PQfinish(leader_session_conn(run->context.source.leader));
+	if (n_different > 0)
+		pg_fatal("%d of %d tables are not the same in source and target",
+				 n_different, run->context.source.tables->n_tables);
 }
 
 void
@@ -452,6 +470,8 @@ copy_database(const Options *options, const char *argv0)
 	if (!options->no_analyze && !options->statistics)
 		copy_analyze(&run->context);
 	make_durable(run->target);
+	if (options->compare)
+		compare(run);
 
 	copy_report_stage(&run->report, COPY_STAGE_END);
 	if (run->report.incomplete)

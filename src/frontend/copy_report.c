@@ -118,7 +118,7 @@ give_account(void *arg)
 			account_for_rows(report->context);
 			break;
 	}
-	if (report->builder)
+	if (report->builder && index_builder_entries(report->builder) > 0)
 		pg_log_warning("%d of %d indexes and constraints were built while rows were copied",
 					   index_builder_built(report->builder),
 					   index_builder_entries(report->builder));
@@ -163,6 +163,8 @@ copy_report_print(const CopyReport *report)
 	printf("copied %d tables, " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes in %.2f seconds\n",
 		   context->source.tables->n_tables, all.rows, all.bytes,
 		   seconds_between(report, COPY_STAGE_PLAN, COPY_STAGE_END));
+	if (context->source.options->compare)
+		printf("source and target have the same rows in all tables\n");
 	printf("definitions %.2f s, rows %.2f s, %d indexes %.2f s side by side and %.2f s after, the rest %.2f s, statistics %.2f s\n",
 		   seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
 		   seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),

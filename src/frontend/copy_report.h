@@ -18,6 +18,7 @@ typedef enum CopyStage
 	COPY_STAGE_INDEXES,			/* that are left */
 	COPY_STAGE_REST,
 	COPY_STAGE_ANALYZE,
+	COPY_STAGE_COMPARE,			/* if it is asked for */
 	COPY_STAGE_END
 } CopyStage;
 

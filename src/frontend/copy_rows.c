@@ -11,8 +11,12 @@
 #include "copy_rows.h"
 #include "traffic.h"
 
-/* Rows come one a message; the sink gets them in blocks. */
-#define BLOCK_BYTES ((size_t) 1024 * 1024)
+/*
+ * Rows come one a message; the sink gets them in blocks, which are no larger
+ * than what is on its way between two processes: a sink that is another server
+ * works on one while the next is made.
+ */
+#define BLOCK_BYTES ((size_t) 128 * 1024)
 
 static const char problem[] = "could not read rows";
 

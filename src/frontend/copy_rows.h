@@ -20,7 +20,7 @@ extern char *copy_statement(const DumpTable *table, const DataFile *file);
 /*
  * Run a COPY ... TO STDOUT and write its rows to the sink.  Returns the number
  * of rows.  Exits with a message if the server fails or its connection breaks.
- * Memory: the longest row and 1 MiB.
+ * Memory: the longest row and 128 kB.
  */
 extern uint64 copy_rows(PGconn *conn, const char *statement, Sink *sink);
 

@@ -58,6 +58,7 @@ static const char slot_options[] =
 static const char copy_options[] =
 "\nOptions for a direct copy, without an archive:\n"
 "  --target=CONNINFO            copy into this database instead of into a directory\n"
+"  --compare                    compare source and target in the end\n"
 "  --copy-format=FORMAT         COPY's format: auto (binary where that is safe, the\n"
 "                               default), binary, or text\n"
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"

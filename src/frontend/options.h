@@ -56,6 +56,7 @@ typedef struct Options
 	const char *copy_format;	/* auto, binary or text; NULL = auto */
 	uint64		index_jobs;		/* 0 = as many as jobs */
 	bool		no_analyze;
+	bool		compare;		/* source and target in the end */
 	bool		clean;
 	bool		create;
 	bool		data_only;

@@ -32,6 +32,7 @@ typedef struct OwnOption
 
 static const OwnOption own_options[] = {
 	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
+	{"compare", OWN_FLAG, offsetof(Options, compare)},
 	{"copy-format", OWN_TEXT, offsetof(Options, copy_format)},
 	{"create-slot", OWN_FLAG, offsetof(Options, create_slot)},
 	{"dry-run", OWN_FLAG, offsetof(Options, dry_run)},
@@ -274,12 +275,13 @@ check_copy(const Options *options)
 {
 	const char *format = options->copy_format;
 	bool		only_copy = options->copy_format || options->index_jobs != 0 ||
-		options->no_analyze;
+		options->no_analyze || options->compare;
 
 	if (options->target == NULL && only_copy)
 		pg_fatal("option %s requires option %s",
 				 format ? "--copy-format" :
-				 options->index_jobs != 0 ? "--index-jobs" : "--no-analyze",
+				 options->index_jobs != 0 ? "--index-jobs" :
+				 options->compare ? "--compare" : "--no-analyze",
 				 "--target");
 	if (format && strcmp(format, "auto") != 0 &&
 		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)

@@ -13,7 +13,7 @@ use Pardump::Databases qw(empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(run_copy copy_ok copy_refused_ok no_temp_files_ok stock_copy
+our @EXPORT_OK = qw(temp_dir run_copy copy_ok copy_refused_ok no_temp_files_ok stock_copy
   sessions_left);
 
 # A place of our own for temporary files, in which nothing may be left.

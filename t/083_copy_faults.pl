@@ -1,0 +1,318 @@
+# Direct copies that lose connections, or cannot go on: rows come once or the
+# failure is accounted for, and nothing remains.
+#
+# A copy is held in the middle by a trigger on the target, which waits, at one
+# row, for an advisory lock that the test holds.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use POSIX ();
+use IO::Select;
+use IO::Socket::UNIX;
+use IPC::Run;
+use Pardump::Background qw(end_dump wait_until children);
+use Pardump::Cluster qw(start_cluster make_database new_path sql value start_psql);
+use Pardump::Compare qw(fingerprint differences);
+use Pardump::Copy qw(run_copy sessions_left no_temp_files_ok temp_dir);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('faults_source');
+my $target = start_cluster('faults_target');
+
+my $tables = q{
+	CREATE TABLE gated (id int, t text);
+	CREATE TABLE small1 (id int, t text);
+	CREATE TABLE small2 (id int, t text)};
+make_database($source, 'faults');
+sql($source, 'faults', $tables . q{;
+	INSERT INTO gated SELECT g, repeat(md5(g::text), 16) FROM generate_series(1, 10000) g;
+	INSERT INTO small1 SELECT g, md5(g::text) FROM generate_series(1, 100) g;
+	INSERT INTO small2 SELECT * FROM small1});
+my $original = fingerprint($source, 'faults');
+
+make_database($target, 'faults');
+sql($target, 'faults', $tables . q{;
+	CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS
+		'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN NEW; END';
+	CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW WHEN (NEW.id = 5000)
+		EXECUTE FUNCTION gate();
+	CREATE TRIGGER gate BEFORE INSERT ON small2 FOR EACH ROW WHEN (NEW.id = 50)
+		EXECUTE FUNCTION gate()});
+my $holder = start_psql($target, 'faults');
+
+sub close_gate { $holder->('SELECT pg_advisory_lock(42)'); return; }
+sub open_gate { $holder->('SELECT pg_advisory_unlock_all()'); return; }
+
+# Starts a copy of the rows, into $connstr or the target.
+sub start_copy
+{
+	my ($connstr, @options) = @_;
+	sql($target, 'faults', 'TRUNCATE gated, small1, small2');
+	my %copy = (out => '', err => '');
+	local $ENV{TMPDIR} = temp_dir();
+	delete local $ENV{PGAPPNAME};
+	push @options, '--max-table-segment-pages=40' if !grep { $_ eq '--no-chunks' } @options;
+	my @cmd = ('setsid', 'pg_pardump', '-a', '-j2',
+		'-d', $source->connstr('faults'), '--target',
+		$connstr // $target->connstr('faults'), @options);
+	note("starting: @cmd");
+	$copy{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$copy{out}, '2>', \$copy{err},
+		$copy{timer} = IPC::Run::timer(60));
+	$copy{pid} = $copy{h}{KIDS}[0]{PID};
+	return \%copy;
+}
+
+# The target's session that waits.
+sub waiting
+{
+	my ($event) = @_;
+	return value($target, 'postgres', "SELECT pid FROM pg_stat_activity
+		WHERE wait_event = 'advisory' AND application_name = 'pg_pardump' LIMIT 1");
+}
+
+sub wait_at_gate
+{
+	my ($copy) = @_;
+	wait_until('a worker waits', sub {
+		die "the copy ended: $copy->{err}" if !$copy->{h}->pumpable;
+		$copy->{h}->pump_nb;
+		return waiting();
+	});
+	return;
+}
+
+sub stuck_copy
+{
+	my @options = @_;
+	close_gate();
+	my $copy = start_copy(undef, @options);
+	wait_at_gate($copy);
+	return $copy;
+}
+
+sub terminate
+{
+	my ($node, $pids) = @_;
+	value($node, 'postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE $pids");
+	wait_until('the session has ended', sub {
+		value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity WHERE $pids") == 0 });
+	return;
+}
+
+sub all_rows_ok
+{
+	my ($what) = @_;
+	is_deeply([ differences($original, fingerprint($target, 'faults')) ],
+		[], "$what: every row, once");
+	is(sessions_left($source, $target), 0, "$what: no session left");
+	no_temp_files_ok($what);
+	return;
+}
+
+sub survived_ok
+{
+	my ($copy, $what, $warning) = @_;
+	is(end_dump($copy), 0, "$what: exit code") or diag($copy->{err});
+	like($copy->{err}, $warning, "$what: warning");
+	like($copy->{out}, qr/^copied 3 tables, 10200 rows, /, "$what: summary");
+	all_rows_ok($what);
+	return;
+}
+
+sub failed_ok
+{
+	my ($copy, $what, $message, $account) = @_;
+	is(end_dump($copy), 1, "$what: exit code");
+	like($copy->{err}, $message, "$what: message");
+	like($copy->{err}, $account, "$what: account");
+	is($copy->{out}, '', "$what: no summary");
+	is(sessions_left($source, $target), 0, "$what: no session left");
+	no_temp_files_ok($what);
+	return;
+}
+
+my $lost = qr/warning: a worker lost its connection .*retry 1 of 5/;
+
+# ---- lost connections
+
+{
+	my $copy = stuck_copy('--exclude-table-data=small?');
+	my $pid = waiting();
+	terminate($target, "pid = $pid");
+	wait_at_gate($copy);
+	open_gate();
+	is(end_dump($copy), 0, 'the target\'s session, one table: exit code');
+	is(value($target, 'faults', 'SELECT count(*) FROM gated'), 10000,
+		'the target\'s session, one table: rows');
+}
+{
+	my $copy = stuck_copy();
+	my $pid = waiting();
+	terminate($target, "pid = $pid");
+	open_gate();
+	survived_ok($copy, 'the target\'s session', $lost);
+}
+{
+	# so large that not all of it is in buffers on the way
+	my $copy = stuck_copy('--copy-format=text', '--no-chunks');
+	# the leader's session is the oldest
+	terminate($source, q{pid IN (SELECT pid FROM pg_stat_activity
+		WHERE application_name LIKE 'pg_pardump%' ORDER BY backend_start OFFSET 1)});
+	open_gate();
+	survived_ok($copy, 'the workers\' sessions on the source', $lost);
+}
+
+# the end of a transaction: a trigger that waits in COMMIT
+sql($target, 'faults', q{
+	CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS
+		'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN NULL; END';
+	DROP TRIGGER gate ON gated;
+	CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON gated DEFERRABLE INITIALLY DEFERRED
+		FOR EACH ROW WHEN (NEW.id = 5000) EXECUTE FUNCTION at_commit()});
+{
+	close_gate();
+	my $copy = start_copy();
+	wait_until('COMMIT waits', sub {
+		$copy->{h}->pump_nb;
+		value($target, 'postgres', q{SELECT count(*) FROM pg_stat_activity
+			WHERE wait_event = 'advisory' AND query = 'COMMIT'}) });
+	terminate($target, q{wait_event = 'advisory' AND query = 'COMMIT'});
+	open_gate();
+	survived_ok($copy, 'a COMMIT that was not done', $lost);
+}
+sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
+
+# A server between the copy and the target, which cuts the first connection on
+# which COMMIT was answered, and keeps that answer.
+sub start_proxy
+{
+	my ($path, $mark) = @_;
+	my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 20)
+	  or die "could not listen on \"$path\": $!";
+	my $pid = fork;
+	return $pid if $pid;
+	$SIG{CHLD} = 'IGNORE';
+	while (my $client = $listener->accept)
+	{
+		next if fork;
+		my $server = IO::Socket::UNIX->new(
+			Peer => $target->host . '/.s.PGSQL.' . $target->port);
+		my $select = IO::Select->new($client, $server);
+		while (1)
+		{
+			foreach my $from ($select->can_read)
+			{
+				my $bytes;
+				sysread($from, $bytes, 65536) or POSIX::_exit(0);
+				if ($from == $server && $bytes =~ /C\0\0\0\x0bCOMMIT\0/ && !-e $mark)
+				{
+					append_to_file($mark, 'cut');
+					POSIX::_exit(0);
+				}
+				my $to = $from == $server ? $client : $server;
+				while (length $bytes)
+				{
+					my $sent = syswrite($to, $bytes) // POSIX::_exit(0);
+					substr($bytes, 0, $sent) = '';
+				}
+			}
+		}
+	}
+	POSIX::_exit(0);
+}
+{
+	# a path of a socket must be short
+	my $dir = PostgreSQL::Test::Utils::tempdir_short();
+	my $mark = new_path('cut');
+	my $port = $target->port;
+	my $proxy = start_proxy("$dir/.s.PGSQL.$port", $mark);
+	my $copy = start_copy("host=$dir port=$port dbname=faults");
+	survived_ok($copy, 'a COMMIT that was done', $lost);
+	ok(-e $mark, 'a COMMIT that was done: its answer was lost');
+	kill KILL => $proxy;
+	waitpid $proxy, 0;
+}
+sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
+	WHEN (NEW.id = 5000) EXECUTE FUNCTION gate()});
+
+# ---- what cannot go on
+
+{
+	my $copy = stuck_copy('--retries=1', '--exclude-table-data=small?');
+	foreach my $time (1, 2)
+	{
+		wait_at_gate($copy);
+		my $pid = waiting();
+		terminate($target, "pid = $pid");
+	}
+	failed_ok($copy, 'retries exhausted', qr/error: could not write rows: FATAL:  terminating/,
+		qr/warning: all rows of 0 of 1 tables are in the target, but not of public\.gated/);
+	open_gate();
+}
+foreach my $fault ([ 'SIGINT', sub { kill INT => $_[0]{pid} }, qr/terminated by user/ ],
+	[ 'SIGKILL for a worker', sub { kill KILL => (children($_[0]{pid}))[-1] },
+		qr/worker process \d+ was terminated by signal 9/ ])
+{
+	my ($what, $do, $message) = @$fault;
+	my $copy = stuck_copy('--no-analyze');
+	$do->($copy);
+	failed_ok($copy, $what, $message, qr/warning: all rows of \d of 3 tables .*not of .*public\.gated/);
+	open_gate();
+}
+
+$holder->();
+
+# a file of the target's that must not grow: no space left, but for it alone
+{
+	sql($source, 'faults', q{CREATE TABLE wide AS SELECT repeat(md5(g::text), 30) AS t
+		FROM generate_series(1, 30000) g});
+	make_database($target, 'full');
+	$target->stop;
+	my @start = ('bash', '-c', 'ulimit -f 20480; exec pg_ctl -w -D "$1" -l "$2" start', 'bash',
+		$target->data_dir, $target->logfile);
+	system_or_bail(@start);
+	my ($rc, $out, $err) = run_copy($source, 'faults', $target, 'full', '-j2', '--no-analyze');
+	is($rc, 1, 'no space: exit code');
+	like($err, qr/could not write rows: ERROR:  could not extend file .*File too large/,
+		'no space: message');
+	like($err, qr/all rows of [123] of 4 tables are in the target, but not of .*public\.wide/,
+		'no space: account');
+	is($out, '', 'no space: no summary');
+	no_temp_files_ok('no space');
+	system_or_bail('pg_ctl', '-w', '-D', $target->data_dir, '-m', 'immediate', 'stop');
+	$target->start;
+}
+
+# ---- --compare
+
+{
+	make_database($target, 'compared');
+	my ($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '-j2', '--compare');
+	is("$rc$err", '0', '--compare: the same');
+	like($out, qr/^source and target have the same rows in all tables$/m, '--compare: says so');
+	sql($target, 'compared', 'DELETE FROM wide; DELETE FROM small2');
+	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '-j2', '--compare', '-a',
+		'-t', 'wide', '-t', 'small2');
+	is($rc, 0, '--compare of two tables');
+	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '--compare', '-a', '-t', 'small1');
+	is($rc, 1, '--compare: twice the rows');
+	like($err, qr/table public\.small1 has 100 rows in the source and 200 in the target/,
+		'--compare: twice the rows: message');
+	sql($target, 'compared', q{TRUNCATE small1;
+		CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.t = ''x''; RETURN NEW; END';
+		CREATE TRIGGER other BEFORE INSERT ON small1 FOR EACH ROW WHEN (NEW.id = 7)
+			EXECUTE FUNCTION other()});
+	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '--compare', '-a', '-t', 'small1');
+	is($rc, 1, '--compare: another value');
+	like($err, qr/table public\.small1 has other values in the target/, '--compare: another value: message');
+	is(sessions_left($source, $target), 0, '--compare: no session left');
+}
+
+$source->stop;
+$target->stop;
+done_testing();
