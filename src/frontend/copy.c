@@ -23,6 +23,7 @@
 #include "dump_leader.h"
 #include "restore_run.h"
 #include "stock_pg_dump.h"
+#include "traffic.h"
 #include "worker_pool.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
@@ -148,6 +149,7 @@ run_workers(CopyRun *run)
 		.n_workers = source->options->jobs,
 	};
 
+	traffic_set_max_rate(source->options->max_rate);
 	source->leader = leader_session_new(run->source, &session);
 	worker_pool_run(&task, source->options->jobs, source->queue->n_jobs);
 	run->source = leader_session_conn(source->leader);
