@@ -33,7 +33,7 @@ package_list()
 
 	echo gcc make libc6-dev libpq-dev zlib1g-dev libzstd-dev liblz4-dev libdeflate-dev
 	echo "postgresql-$major" "postgresql-server-dev-$major"
-	echo libipc-run-perl libio-pty-perl bzip2 ca-certificates
+	echo libipc-run-perl libio-pty-perl bzip2 age ca-certificates
 	if [ "$with_chroots" = yes ]; then
 		echo debootstrap debian-archive-keyring
 	fi

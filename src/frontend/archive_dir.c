@@ -15,7 +15,7 @@
 #include "archive_dir.h"
 #include "cleanup.h"
 #include "manifest.h"
-#include "sink.h"
+#include "sink_archive.h"
 
 #define TOC_NAME "toc.dat"
 #define TOC_TEMP_NAME "toc.dat.tmp"
@@ -24,6 +24,7 @@ struct ArchiveDir
 {
 	char	   *path;
 	bool		made;			/* by us, not found empty */
+	PQExpBufferData toc_text;	/* with commands: kept until all is done */
 	char	   *temp_path;		/* of toc.dat.tmp, which claims the directory */
 	Sink	   *toc;			/* open on it from the beginning, until taken */
 	DIR		   *listing;		/* open, lest no descriptor be left */
@@ -123,6 +124,18 @@ archive_dir_create(const char *path)
 	return dir;
 }
 
+ArchiveDir *
+archive_dir_create_piped(const char *pattern)
+{
+	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
+
+	sink_archive_set_command(pattern);
+	dir->path = pg_strdup("-");
+	initPQExpBuffer(&dir->toc_text);
+	dir->toc = sink_buffer_new(&dir->toc_text);
+	return dir;
+}
+
 const char *
 archive_dir_path(const ArchiveDir *dir)
 {
@@ -203,13 +216,33 @@ sync_archive(const char *path, SyncMethod sync_method)
 	}
 }
 
+/* All commands have succeeded: now that of toc.dat. */
+static void
+pipe_toc(ArchiveDir *dir)
+{
+	Sink	   *sink;
+
+	cleanup_check_interrupt();
+	sink = sink_archive_new(TOC_NAME);
+	sink_write(sink, dir->toc_text.data, dir->toc_text.len);
+	sink_finish(sink);
+	sink_free(sink);
+	cleanup_forget_all();
+}
+
 void
 archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 {
-	char	   *final = psprintf("%s/%s", dir->path, TOC_NAME);
+	char	   *final;
 
+	if (sink_archive_is_piped())
+	{
+		pipe_toc(dir);
+		return;
+	}
 	sync_archive(dir->path, sync_method);
 
+	final = psprintf("%s/%s", dir->path, TOC_NAME);
 	cleanup_check_interrupt();
 	if (rename(dir->temp_path, final) < 0)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m",

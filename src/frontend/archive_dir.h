@@ -30,7 +30,13 @@ extern bool archive_dir_check(const char *path);
  */
 extern ArchiveDir *archive_dir_create(const char *path);
 
-/* Its path; borrowed. */
+/*
+ * No directory: every file goes to a command, see sink_pipe_new().  toc.dat is
+ * kept in memory, and goes last.
+ */
+extern ArchiveDir *archive_dir_create_piped(const char *pattern);
+
+/* Its path; borrowed.  Without a directory it names none. */
 extern const char *archive_dir_path(const ArchiveDir *dir);
 
 /*

@@ -8,6 +8,7 @@
 #include "fe_compat.h"
 
 #include "archive_file.h"
+#include "sink_archive.h"
 
 struct ArchiveFile
 {
@@ -43,7 +44,7 @@ new_file(const char *path, const CompressSpec *compress)
 {
 	char	   *full_path = psprintf("%s%s", path,
 									 compress_method_suffix(compress->method));
-	Sink	   *sink = sink_file_new(full_path);
+	Sink	   *sink = sink_archive_new(full_path);
 
 	free(full_path);
 	return sink;

@@ -93,8 +93,14 @@ export_secrets(const PeerAddress *address)
 /* In the child: become the program. */
 static void
 run(const char *path, const char **args, const PeerAddress *address,
-	int out_fd, int err_fd)
+	int in_fd, int out_fd, int err_fd)
 {
+	if (in_fd >= 0)
+	{
+		/* a group to be ended together; nor may it wait for a terminal */
+		setsid();
+		dup2(in_fd, STDIN_FILENO);
+	}
 	if (out_fd >= 0)
 		dup2(out_fd, STDOUT_FILENO);
 	if (err_fd >= 0)
@@ -106,9 +112,9 @@ run(const char *path, const char **args, const PeerAddress *address,
 	_exit(127);
 }
 
-pid_t
-child_program_start(const char *path, const char **args,
-					const PeerAddress *address, int out_fd, int err_fd)
+static pid_t
+start(const char *path, const char **args, const PeerAddress *address,
+	  int in_fd, int out_fd, int err_fd)
 {
 	pid_t		pid;
 #ifdef __linux__
@@ -127,10 +133,24 @@ child_program_start(const char *path, const char **args,
 		if (getppid() != parent)
 			_exit(1);
 #endif
-		run(path, args, address, out_fd, err_fd);
+		run(path, args, address, in_fd, out_fd, err_fd);
 	}
 	cleanup_release_signals();
 	if (pid < 0)
 		pg_fatal("could not create child process: %m");
 	return pid;
+}
+
+pid_t
+child_program_start(const char *path, const char **args,
+					const PeerAddress *address, int out_fd, int err_fd)
+{
+	return start(path, args, address, -1, out_fd, err_fd);
+}
+
+pid_t
+child_program_start_reading(const char *path, const char **args, int in_fd,
+							int out_fd, int err_fd)
+{
+	return start(path, args, NULL, in_fd, out_fd, err_fd);
 }

@@ -29,4 +29,11 @@ extern pid_t child_program_start(const char *path, const char **args,
 								 const PeerAddress *address,
 								 int out_fd, int err_fd);
 
+/*
+ * The same of a program that connects to nothing, reads from in_fd, and may
+ * start others: it is the leader of a session and process group of its own.
+ */
+extern pid_t child_program_start_reading(const char *path, const char **args,
+										 int in_fd, int out_fd, int err_fd);
+
 #endif							/* CHILD_PROGRAM_H */

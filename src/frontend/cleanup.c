@@ -33,6 +33,8 @@ typedef struct ProcessState
 	int			depth;
 	pid_t		owner;			/* the process that registered them */
 	PGcancel   *volatile cancel;
+	volatile pid_t fed_child;
+	pid_t		fed_by;			/* the process whose child it is */
 	volatile sig_atomic_t signal_number;
 	sigset_t	mask;			/* as it was before signals were held back */
 } ProcessState;
@@ -95,8 +97,30 @@ handle_leader_signal(int signo)
 }
 
 static void
+end_fed_child(void)
+{
+	pid_t		pid = state.fed_child;
+
+	if (pid != 0 && state.fed_by == getpid())
+	{
+		kill(-pid, SIGTERM);
+		kill(pid, SIGTERM);		/* should it not be a group's leader yet */
+	}
+}
+
+void
+cleanup_set_fed_child(pid_t pid)
+{
+	if (state.fed_by != getpid())
+		atexit(end_fed_child);
+	state.fed_by = getpid();
+	state.fed_child = pid;
+}
+
+static void
 handle_worker_signal(int signo)
 {
+	end_fed_child();
 	cancel_statement();
 	_exit(1);
 }

@@ -277,7 +277,9 @@ dump_database(const Options *options, const char *argv0)
 		return;
 	}
 	run->conn = dump_leader_open(&run->context);
-	dir = archive_dir_create(options->directory);
+	dir = options->pipe_command
+		? archive_dir_create_piped(options->pipe_command)
+		: archive_dir_create(options->directory);
 	run->context.directory = archive_dir_path(dir);
 
 	toc = plan_dump(run, pg_dump);

@@ -34,7 +34,7 @@ dump_event_run(const DumpContext *context, const char *dbname)
 		bytes += context->plan->files[i].est_bytes;
 	event_add_text(event, "version", PARDUMP_VERSION);
 	event_add_text(event, "database", dbname);
-	event_add_text(event, "directory", context->directory);
+	event_add_text(event, "directory", context->options->directory);
 	event_add_number(event, "jobs", context->options->jobs);
 	event_add_number(event, "tables", context->tables->n_tables);
 	event_add_number(event, "chunks", context->plan->n_files);
@@ -81,12 +81,9 @@ dump_event_chunk_end(const DumpContext *context, const DataFile *file)
 	Event	   *event = chunk_event(context, "chunk_end", file);
 	const FileResult *result =
 		&context->results->files[file - context->plan->files];
-	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL;
 
 	event_add_number(event, "rows", result->rows);
-	/* the server does not tell how much it compressed */
-	if (by_sql || context->compression == NULL)
-		event_add_number(event, "raw_bytes", result->raw_bytes);
+	event_add_number(event, "raw_bytes", result->raw_bytes);
 	event_add_number(event, "stored_bytes", result->stored_bytes);
 	event_add_seconds(event, "seconds",
 					  (result->end_us - result->start_us) / 1e6);

@@ -7,6 +7,7 @@
 
 #include "dump_manifest.h"
 #include "manifest.h"
+#include "sink_archive.h"
 
 pg_checksum_type
 dump_manifest_checksum_type(const Options *options)
@@ -123,7 +124,7 @@ dump_manifest_write(const DumpContext *context, const Toc *toc)
 	add_data_files(&manifest, context);
 	add_large_objects(&manifest, context);
 	add_file(&manifest, MANIFEST_TOC, pg_strdup("toc.dat"), results->toc);
-	manifest_write(&manifest, sink_file_new(path));
+	manifest_write(&manifest, sink_archive_new(path));
 	free(manifest.files);
 	free(path);
 }

@@ -17,6 +17,7 @@
 #include "dump_event.h"
 #include "dump_worker.h"
 #include "read_blocks.h"
+#include "sink_archive.h"
 
 #define SESSION_NAME "pg_pardump"
 
@@ -240,8 +241,7 @@ remove_file(const DumpContext *context, char *path, FileResult *result)
 	char	   *name = psprintf("%s%s", path,
 								compress_method_suffix(context->compress.method));
 
-	if (unlink(name) < 0 && errno != ENOENT)
-		pg_fatal("could not remove file \"%s\": %m", name);
+	sink_archive_remove(name);
 	result->done = false;
 	free(name);
 	free(path);

@@ -30,6 +30,8 @@ static const char general_options[] =
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
 "  -r, --max-rate=RATE          read at most so much in a second, by all workers\n"
 "                               (in kB/s, or use suffix \"k\" or \"M\")\n"
+"  --pipe=COMMAND               write each file to the standard input of COMMAND, in\n"
+"                               which %f is its name, instead of a directory\n"
 "  --retries=NUM                begin anew so often what a lost connection\n"
 "                               interrupted (default: 5)\n"
 "  --stall-timeout=SECONDS      replace a worker after so long a silence of a server\n"

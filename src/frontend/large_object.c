@@ -12,7 +12,7 @@
 
 #include "archive_file.h"
 #include "large_object.h"
-#include "sink.h"
+#include "sink_archive.h"
 #include "traffic.h"
 
 #define GROUP_OBJECTS 1000
@@ -214,7 +214,7 @@ large_object_lists_write(const LargeObjects *objects, const char *directory,
 		const LargeObjectList *list = &objects->lists[i];
 		char	   *path = psprintf("%s/%s", directory, list->filename);
 		ArchiveFile *out = archive_file_begin_plain(results, &results->lists[i],
-													sink_file_new(path));
+													sink_archive_new(path));
 		PQExpBufferData lines;
 
 		initPQExpBuffer(&lines);

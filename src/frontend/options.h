@@ -22,7 +22,8 @@ typedef enum SyncMethod
 typedef struct Options
 {
 	/* The archive */
-	const char *directory;		/* NULL with a dry run only */
+	const char *directory;		/* NULL with --pipe, or for a dry run */
+	const char *pipe_command;	/* as sink_pipe_new() has it, or NULL */
 	int			jobs;
 	bool		verbose;
 	bool		compress_given; /* else the default of pg_dump's major */

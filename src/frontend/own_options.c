@@ -7,6 +7,7 @@
 #include "common/checksum_helper.h"
 
 #include "own_options.h"
+#include "sink.h"
 
 /* A worker takes 16 kB at once (traffic.c); and nothing is faster than that. */
 #define MIN_RATE_KB 32
@@ -47,6 +48,7 @@ static const OwnOption own_options[] = {
 	{"no-extension", OWN_FLAG, offsetof(Options, no_extension)},
 	{"no-progress", OWN_FLAG, offsetof(Options, no_progress)},
 	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
+	{"pipe", OWN_TEXT, offsetof(Options, pipe_command)},
 	{"progress", OWN_FLAG, offsetof(Options, progress)},
 	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
 	{"stall-timeout", OWN_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
@@ -306,6 +308,23 @@ check_manifest_checksums(const Options *options)
 				 options->manifest_checksums);
 }
 
+/* Every file must have a name of its own. */
+static void
+check_pipe_command(const char *pattern)
+{
+	char	   *one = sink_pipe_command(pattern, "1.dat");
+	char	   *other = sink_pipe_command(pattern, "2.dat");
+
+	if (one == NULL || strcmp(one, other) == 0)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
+		pg_log_error_hint("%%f stands for the name of the file, and must be there; %%%% for a percent sign.");
+		exit(1);
+	}
+	free(one);
+	free(other);
+}
+
 void
 own_options_check(const Options *options)
 {
@@ -321,6 +340,12 @@ own_options_check(const Options *options)
 			options->compress_on_server, "-Z/--compress=server-METHOD");
 	exclude(options->progress, "-P/--progress",
 			options->no_progress, "--no-progress");
+	exclude(options->pipe_command != NULL, "--pipe",
+			options->directory != NULL, "-f/--file");
+	exclude(options->pipe_command != NULL, "--pipe",
+			options->target != NULL, "--target");
+	if (options->pipe_command)
+		check_pipe_command(options->pipe_command);
 	if (options->expected_rate != 0 && !options->dry_run)
 		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
 	check_slot(options);

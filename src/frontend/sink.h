@@ -11,6 +11,7 @@
 #define SINK_H
 
 #include "common/checksum_helper.h"
+#include "pqexpbuffer.h"
 
 #include "shared/compress_spec.h"
 
@@ -66,6 +67,20 @@ extern uint64 sink_stored_bytes(const Sink *sink);
 extern Sink *sink_file_new(const char *path);
 extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter,
 						  pg_checksum_context *checksum);
+
+/* Memory, which must be there until the sink is finished. */
+extern Sink *sink_buffer_new(PQExpBuffer buffer);
+
+/*
+ * The standard input of a command: pattern with the file's name for %f, quoted
+ * for the shell, and a percent sign for %%.  What it says goes to err_fd.
+ * Exits with a message if the command fails or does not read all.
+ */
+extern Sink *sink_pipe_new(const char *pattern, const char *name, int err_fd);
+
+/* The command; owned.  NULL if the pattern has a % that means nothing. */
+extern char *sink_pipe_command(const char *pattern, const char *name);
+
 extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
 
 #endif							/* SINK_H */

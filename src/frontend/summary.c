@@ -56,17 +56,11 @@ show_summary(const DumpContext *context, const FileTotals *total,
 	int			slowest = slowest_table(context, &slowest_seconds);
 
 	message_before_output();
-	/* the server does not tell how much it compressed */
-	if (context->compression)
-		snprintf(raw, sizeof(raw), "data");
-	else
-		units_size(total->raw_bytes, raw);
 	fprintf(stderr, "%d tables, " UINT64_FORMAT " rows, %d large objects: %s stored as %s in %.1f s, %s/s\n",
 			context->tables->n_tables, total->rows, context->results->n_objects,
-			raw, units_size(total->stored_bytes, stored), seconds,
-			units_size((uint64) ((context->compression ? total->stored_bytes :
-								  total->raw_bytes) / Max(seconds, 0.001)),
-					   rate));
+			units_size(total->raw_bytes, raw),
+			units_size(total->stored_bytes, stored), seconds,
+			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
 	if (slowest >= 0)
 		fprintf(stderr, "slowest table: %s, %.1f s of work in %d chunks; %d retries\n",
 				context->tables->tables[slowest].name, slowest_seconds,
@@ -85,8 +79,7 @@ note_summary(const DumpContext *context, const FileTotals *total,
 	event_add_number(event, "chunks", context->results->n_files);
 	event_add_number(event, "large_objects", context->results->n_objects);
 	event_add_number(event, "rows", total->rows);
-	if (context->compression == NULL)
-		event_add_number(event, "raw_bytes", total->raw_bytes);
+	event_add_number(event, "raw_bytes", total->raw_bytes);
 	event_add_number(event, "stored_bytes", total->stored_bytes);
 	event_add_seconds(event, "seconds", seconds);
 	if (slowest >= 0)

@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -150,6 +151,8 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 		}
 		close(sockets[0]);
 		close(err[0]);
+		/* nor must a command that the worker runs keep it open */
+		(void) fcntl(sockets[1], F_SETFD, FD_CLOEXEC);
 		dup2(err[1], STDERR_FILENO);
 		close(err[1]);
 		worker_main(task, no, sockets[1], step);
