@@ -85,11 +85,18 @@ extern const char *manifest_kind_name(ManifestFileKind kind);
 extern void manifest_write(const Manifest *manifest, Sink *sink);
 
 /*
- * Read one from memory; NULL, and *problem, if it is not a manifest, or not as
+ * Read one from memory, which a zero byte follows; NULL, and *problem, if it is not a manifest, or not as
  * it was written.  The checksum of the manifest itself is checked first.
  * Nothing is believed: paths are plain file names, numbers in range.
  */
 extern Manifest *manifest_read(const char *text, size_t len,
+							   const char **problem);
+
+/*
+ * Read that of an archive.  NULL if there is none, or, *exists being true, if
+ * it is damaged, as *problem says.
+ */
+extern Manifest *manifest_load(const char *directory, bool *exists,
 							   const char **problem);
 
 extern void manifest_free(Manifest *manifest);

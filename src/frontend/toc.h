@@ -74,6 +74,16 @@ extern Toc *toc_read_custom(TocReadCallback read, void *arg,
 							const char **problem);
 
 /*
+ * The same of a directory archive's toc.dat, which may be of any origin: NULL,
+ * and *problem, for what is not one.  Entries' files are names as they stand.
+ */
+extern Toc *toc_read_directory(TocReadCallback read, void *arg,
+							   const char **problem);
+
+/* Free what toc_read_...() returned. */
+extern void toc_free(Toc *toc);
+
+/*
  * Write the toc.dat of a directory archive whose data files are compressed as
  * given.  Does not finish the sink.
  */
