@@ -6,15 +6,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/file_perm.h"
 #include "common/file_utils.h"
 
+#include "archive_clean.h"
 #include "archive_dir.h"
 #include "cleanup.h"
-#include "manifest.h"
 #include "sink_archive.h"
 
 #define TOC_NAME "toc.dat"
@@ -30,21 +31,10 @@ struct ArchiveDir
 	DIR		   *listing;		/* open, lest no descriptor be left */
 };
 
-/* Names of our files: toc.dat.tmp, blobs*.toc, blob_N.dat*, N.dat*, ... */
 static bool
 is_archive_file(const char *name)
 {
-	const char *pos = name;
-
-	if (strcmp(name, TOC_TEMP_NAME) == 0 || strcmp(name, TOC_NAME) == 0 ||
-		strcmp(name, MANIFEST_NAME) == 0)
-		return true;
-	if (strncmp(name, "blobs", 5) == 0)
-		return strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".toc") == 0;
-	if (strncmp(name, "blob_", 5) == 0)
-		pos += 5;
-	return strspn(pos, "0123456789") > 0 &&
-		strncmp(pos + strspn(pos, "0123456789"), ".dat", 4) == 0;
+	return strcmp(name, TOC_NAME) == 0 || archive_name_is_part(name);
 }
 
 /*
@@ -95,13 +85,35 @@ archive_dir_check(const char *path)
 	}
 }
 
+/* As long as we, or a worker, live, no other run may clean the directory. */
+static void
+lock_directory(ArchiveDir *dir, bool must)
+{
+	dir->listing = opendir(dir->path);
+	if (dir->listing == NULL)
+		pg_fatal("could not open directory \"%s\": %m", dir->path);
+	if (flock(dirfd(dir->listing), LOCK_EX | LOCK_NB) == 0)
+		return;
+	if (errno == EWOULDBLOCK)
+		pg_fatal("directory \"%s\" is in use by another run", dir->path);
+	/* a file system without locks */
+	if (must)
+		pg_fatal("could not lock directory \"%s\": %m", dir->path);
+	pg_log_info("could not lock directory \"%s\": %m", dir->path);
+}
+
 ArchiveDir *
-archive_dir_create(const char *path)
+archive_dir_create(const char *path, bool clean)
 {
 	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
 
 	dir->path = pg_strdup(path);
 	canonicalize_path(dir->path);
+	if (clean && pg_check_dir(dir->path) > 1)
+	{
+		lock_directory(dir, true);
+		archive_clean(dir->path, dir->listing);
+	}
 	if (!archive_dir_check(dir->path))
 	{
 		/* as pg_dump: the parent must be there */
@@ -109,6 +121,8 @@ archive_dir_create(const char *path)
 			pg_fatal("could not create directory \"%s\": %m", dir->path);
 		dir->made = true;
 	}
+	if (dir->listing == NULL)
+		lock_directory(dir, false);
 
 	/*
 	 * Two runs may have found it missing or empty; this can be created by one
@@ -117,9 +131,6 @@ archive_dir_create(const char *path)
 	 */
 	dir->temp_path = psprintf("%s/%s", dir->path, TOC_TEMP_NAME);
 	dir->toc = sink_file_new(dir->temp_path);
-	dir->listing = opendir(dir->path);
-	if (dir->listing == NULL)
-		pg_fatal("could not open directory \"%s\": %m", dir->path);
 	cleanup_push(remove_files, dir);
 	return dir;
 }

@@ -279,7 +279,7 @@ dump_database(const Options *options, const char *argv0)
 	run->conn = dump_leader_open(&run->context);
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
-		: archive_dir_create(options->directory);
+		: archive_dir_create(options->directory, options->clean_output);
 	run->context.directory = archive_dir_path(dir);
 
 	toc = plan_dump(run, pg_dump);

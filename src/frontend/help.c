@@ -25,6 +25,7 @@ static const char general_options[] =
 "  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
 "                               output)\n"
 "  --no-progress                show no progress, also on a terminal\n"
+"  --clean-output               remove what an earlier run left in the directory\n"
 "  --manifest-checksums=ALGORITHM\n"
 "                               use algorithm for the manifest's checksums\n"
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
@@ -37,6 +38,7 @@ static const char general_options[] =
 "  --stall-timeout=SECONDS      replace a worker after so long a silence of a server\n"
 "                               that is not at work (default: 60)\n"
 "  --sync-method=METHOD         set method for syncing files to disk\n"
+"  --verify=DIRECTORY           verify an archive, dump nothing\n"
 "  -?, --help                   show this help, then exit\n";
 
 static const char chunk_options[] =

@@ -317,7 +317,8 @@ static void
 check_options(const Options *options)
 {
 	if ((options->directory == NULL && !options->dry_run &&
-		 options->pipe_command == NULL && options->target == NULL) ||
+		 options->pipe_command == NULL && options->target == NULL &&
+		 options->verify == NULL) ||
 		(options->directory && options->directory[0] == '\0'))
 		pg_fatal("no output directory specified");
 	own_options_check(options);

@@ -30,6 +30,8 @@ typedef struct Options
 	CompressSpec compress;
 	bool		compress_on_server;
 	SyncMethod	sync_method;
+	const char *verify;			/* the archive to be verified, or NULL */
+	bool		clean_output;
 	const char *manifest_checksums; /* NULL = CRC32C */
 	uint64		retries;		/* of what a lost connection interrupted */
 	uint64		stall_timeout;	/* seconds, 0 = never */

@@ -33,6 +33,7 @@ typedef struct OwnOption
 
 static const OwnOption own_options[] = {
 	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
+	{"clean-output", OWN_FLAG, offsetof(Options, clean_output)},
 	{"compare", OWN_FLAG, offsetof(Options, compare)},
 	{"copy-format", OWN_TEXT, offsetof(Options, copy_format)},
 	{"create-slot", OWN_FLAG, offsetof(Options, create_slot)},
@@ -53,6 +54,7 @@ static const OwnOption own_options[] = {
 	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
 	{"stall-timeout", OWN_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
 	{"sample", OWN_LIST, offsetof(Options, sample)},
+	{"verify", OWN_TEXT, offsetof(Options, verify)},
 	{"where", OWN_LIST, offsetof(Options, where)},
 	{"slot", OWN_TEXT, offsetof(Options, slot)},
 	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
@@ -329,6 +331,18 @@ void
 own_options_check(const Options *options)
 {
 	check_manifest_checksums(options);
+	exclude(options->verify != NULL, "--verify",
+			options->directory != NULL, "-f/--file");
+	exclude(options->verify != NULL, "--verify",
+			options->target != NULL, "--target");
+	exclude(options->verify != NULL, "--verify",
+			options->dry_run, "--dry-run");
+	exclude(options->verify != NULL, "--verify",
+			options->pipe_command != NULL, "--pipe");
+	exclude(options->clean_output, "--clean-output",
+			options->target != NULL, "--target");
+	exclude(options->clean_output, "--clean-output",
+			options->pipe_command != NULL, "--pipe");
 	check_copy(options);
 	exclude(options->no_chunks, "--no-chunks",
 			options->chunk_bytes != 0, "--chunk-size");

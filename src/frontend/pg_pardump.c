@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "copy.h"
 #include "dump.h"
+#include "verify.h"
 
 int
 main(int argc, char **argv)
@@ -19,6 +20,8 @@ main(int argc, char **argv)
 	cleanup_set_process_signals();
 
 	options = options_parse(argc, argv);
+	if (options->verify)
+		return verify_archive(options);
 	if (options->target)
 		copy_database(options, argv[0]);
 	else

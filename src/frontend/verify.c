@@ -1,0 +1,222 @@
+/*
+ * verify.c
+ *		Verifies an archive against its manifest and its table of contents.
+ *
+ * The leader reads these two and matches names; the workers read the files,
+ * the largest first.  What they count is in shared memory.
+ */
+#include "fe_compat.h"
+
+#include <sys/mman.h>
+
+#include "cleanup.h"
+#include "printable.h"
+#include "verify.h"
+#include "verify_list.h"
+#include "worker_pool.h"
+
+#define TOC_NAME "toc.dat"
+
+typedef struct VerifyRun
+{
+	const char *directory;
+	Manifest   *manifest;		/* NULL without, or if it is damaged */
+	VerifyCounts found;			/* by the leader */
+	FileList   *list;
+	VerifyFile **jobs;			/* files to be read, largest first */
+	int			n_jobs;
+	VerifyCounts *counts;		/* by worker, shared */
+	int			worker;			/* in a worker: its number */
+} VerifyRun;
+
+/* ----------
+ * In the leader
+ * ----------
+ */
+
+static size_t
+read_stream(void *arg, void *buf, size_t len)
+{
+	return fread(buf, 1, len, (FILE *) arg);
+}
+
+/* The table of contents, or NULL and a finding. */
+static Toc *
+read_toc(VerifyRun *run)
+{
+	int			fd = verify_open(run->directory, TOC_NAME, &run->found);
+	FILE	   *stream = fd < 0 ? NULL : fdopen(fd, "r");
+	const char *problem;
+	Toc		   *toc;
+
+	if (stream == NULL)
+		return NULL;
+	toc = toc_read_directory(read_stream, stream, &problem);
+	if (toc && getc(stream) != EOF)
+	{
+		toc_free(toc);
+		toc = NULL;
+		problem = "more than it should hold";
+	}
+	if (toc == NULL)
+		verify_finding(&run->found, TOC_NAME, "is damaged: %s", problem);
+	fclose(stream);
+	return toc;
+}
+
+static void
+read_manifest(VerifyRun *run)
+{
+	const char *problem;
+	bool		exists;
+
+	run->manifest = manifest_load(run->directory, &exists, &problem);
+	if (!exists)
+		pg_log_info("there is no manifest: files are read, and not compared");
+	else if (run->manifest == NULL)
+		verify_finding(&run->found, MANIFEST_NAME, "is damaged: %s", problem);
+}
+
+static int
+compare_sizes(const void *a, const void *b)
+{
+	uint64		size_a = (*(VerifyFile *const *) a)->size;
+	uint64		size_b = (*(VerifyFile *const *) b)->size;
+
+	return size_a < size_b ? 1 : size_a > size_b ? -1 : 0;
+}
+
+/*
+ * Every file that should be there is read; what nobody knows is a finding, and
+ * so is what one of the two knows and the other does not.
+ */
+static void
+choose_files(VerifyRun *run, bool have_toc)
+{
+	run->jobs = pg_malloc((run->list->n_files + 1) * sizeof(VerifyFile *));
+	for (int i = 0; i < run->list->n_files; i++)
+	{
+		ListedFile *listed = &run->list->files[i];
+		bool		is_toc = strcmp(listed->file.name, TOC_NAME) == 0;
+
+		if (run->manifest && !listed->in_manifest)
+			verify_finding(&run->found, listed->file.name,
+						   "is not in the manifest");
+		else if (have_toc && !is_toc && !listed->in_toc)
+			verify_finding(&run->found, listed->file.name,
+						   "is not named by toc.dat");
+		if (listed->in_manifest || listed->in_toc)
+			run->jobs[run->n_jobs++] = &listed->file;
+	}
+	if (run->n_jobs > 0)
+		qsort(run->jobs, run->n_jobs, sizeof(VerifyFile *), compare_sizes);
+}
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	((VerifyRun *) arg)->worker = no;
+}
+
+static void
+run_job(void *arg, int job, volatile int *step)
+{
+	VerifyRun  *run = arg;
+
+	verify_file(run->directory, run->jobs[job],
+				run->manifest ? run->manifest->checksum_type : CHECKSUM_TYPE_NONE,
+				&run->counts[run->worker]);
+}
+
+static void
+stop_worker(void *arg)
+{
+}
+
+static char *
+describe_job(void *arg, int job, int step)
+{
+	VerifyRun  *run = arg;
+
+	return psprintf("file \"%s\"", printable(run->jobs[job]->name));
+}
+
+static void
+ignore_number(void *arg, int number)
+{
+}
+
+static int
+watch_nothing(void *arg)
+{
+	return -1;
+}
+
+static bool
+attend_to_nothing(void *arg, bool all_done)
+{
+	return true;
+}
+
+static void
+run_workers(VerifyRun *run, int n_workers)
+{
+	WorkerTask	task = {
+		.arg = run,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = ignore_number,
+		.begins = ignore_number,
+		.is_gone = ignore_number,
+		.watch_fd = watch_nothing,
+		.attend = attend_to_nothing,
+	};
+
+	run->counts = mmap(NULL, n_workers * sizeof(VerifyCounts),
+					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->counts == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
+	worker_pool_run(&task, n_workers, run->n_jobs);
+	for (int i = 0; i < n_workers; i++)
+	{
+		run->found.rows += run->counts[i].rows;
+		run->found.raw_bytes += run->counts[i].raw_bytes;
+		run->found.stored_bytes += run->counts[i].stored_bytes;
+		run->found.findings += run->counts[i].findings;
+	}
+}
+
+int
+verify_archive(const Options *options)
+{
+	/* exit callbacks and workers use it until the process ends */
+	VerifyRun  *run = pg_malloc0(sizeof(VerifyRun));
+	Toc		   *toc;
+
+	run->directory = options->verify;
+	cleanup_install_leader_signals();
+	run->list = file_list_new(run->directory);
+	read_manifest(run);
+	toc = read_toc(run);
+	if (run->manifest)
+		file_list_mark_manifest(run->list, run->manifest, &run->found);
+	if (toc)
+		file_list_mark_toc(run->list, toc, &run->found);
+	choose_files(run, toc != NULL);
+	run_workers(run, options->jobs);
+	cleanup_forget_all();
+
+	if (run->found.findings > 0)
+		return 1;
+	printf("archive verified%s: %d files, " UINT64_FORMAT " rows, "
+		   UINT64_FORMAT " bytes, stored as " UINT64_FORMAT " bytes\n",
+		   run->manifest ? "" : " without a manifest", run->n_jobs,
+		   run->found.rows, run->found.raw_bytes, run->found.stored_bytes);
+	return 0;
+}

@@ -1,0 +1,251 @@
+/*
+ * verify_file.c
+ *		Reads a file of an archive and tells what is wrong with it.
+ */
+#include "fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "decompress.h"
+#include "printable.h"
+#include "verify_file.h"
+
+#define READ_BYTES (128 * 1024)
+
+/* What follows the rows in an archive's file. */
+#define END_MARK "\\.\n\n\n"
+#define END_MARK_BYTES 5
+#define END_MARK_LINES 3
+
+/* The text of a file, as it comes. */
+typedef struct TextState
+{
+	uint64		bytes;
+	uint64		lines;
+	char		tail[END_MARK_BYTES + 1];	/* the last bytes, aligned right */
+} TextState;
+
+/* A file being read. */
+typedef struct FileCheck
+{
+	const VerifyFile *file;
+	pg_checksum_context checksum;
+	Decompressor *decompressor; /* NULL for none */
+	bool		undecodable;	/* reported; only the checksum goes on */
+	char	   *out;
+	TextState	text;
+	uint64		stored_bytes;
+	VerifyCounts *counts;
+} FileCheck;
+
+void
+verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
+{
+	char		what[1024];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	pg_log_error("file \"%s\" %s", printable(name), what);
+	counts->findings++;
+}
+
+CompressMethod
+verify_method(const char *name)
+{
+	for (int i = COMPRESS_GZIP; i <= COMPRESS_ZSTD; i++)
+	{
+		const char *suffix = compress_method_suffix((CompressMethod) i);
+		size_t		len = strlen(name);
+
+		if (len > strlen(suffix) &&
+			strcmp(name + len - strlen(suffix), suffix) == 0)
+			return (CompressMethod) i;
+	}
+	return COMPRESS_NONE;
+}
+
+int
+verify_open(const char *directory, const char *name, VerifyCounts *counts)
+{
+	char	   *path = psprintf("%s/%s", directory, name);
+	struct stat st;
+
+	/* a FIFO must not make us wait, a link not lead elsewhere */
+	int			fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	free(path);
+	if (fd < 0)
+		verify_finding(counts, name, "could not be opened: %s",
+					   strerror(errno));
+	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	{
+		verify_finding(counts, name, "is not a regular file");
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void
+take_text(TextState *text, const char *data, size_t len)
+{
+	size_t		keep = Min(len, sizeof(text->tail));
+	const char *pos = data;
+	const char *end = data + len;
+
+	text->bytes += len;
+	while ((pos = memchr(pos, '\n', end - pos)) != NULL)
+	{
+		text->lines++;
+		pos++;
+	}
+	memmove(text->tail, text->tail + keep, sizeof(text->tail) - keep);
+	memcpy(text->tail + sizeof(text->tail) - keep, end - keep, keep);
+}
+
+/* More than is wanted need not be decompressed: it may be without end. */
+static bool
+too_long(const FileCheck *check)
+{
+	return check->file->want &&
+		check->text.bytes > check->file->want->raw_bytes;
+}
+
+static void
+take_stored(FileCheck *check, const char *data, size_t len)
+{
+	ssize_t		made;
+
+	check->stored_bytes += len;
+	if (pg_checksum_update(&check->checksum, (const uint8 *) data, len) < 0)
+		pg_fatal("could not compute a checksum");
+	if (check->undecodable || too_long(check))
+		return;
+	if (check->decompressor == NULL)
+	{
+		take_text(&check->text, data, len);
+		return;
+	}
+	decompressor_feed(check->decompressor, data, len);
+	while ((made = decompressor_fetch(check->decompressor, check->out,
+									  READ_BYTES)) > 0 && !too_long(check))
+		take_text(&check->text, check->out, made);
+	if (made < 0)
+	{
+		verify_finding(check->counts, check->file->name,
+					   "could not be decompressed: %s",
+					   decompressor_error(check->decompressor));
+		check->undecodable = true;
+	}
+}
+
+static void
+check_text(FileCheck *check)
+{
+	const VerifyFile *file = check->file;
+	const TextState *text = &check->text;
+	uint64		rows = 0;
+
+	if (file->want && text->bytes != file->want->raw_bytes)
+	{
+		verify_finding(check->counts, file->name,
+					   too_long(check) ?
+					   "decompresses to more than " UINT64_FORMAT " bytes" :
+					   "does not decompress to " UINT64_FORMAT " bytes",
+					   file->want->raw_bytes);
+		return;
+	}
+	if (file->has_copy_rows)
+	{
+		if (text->bytes < END_MARK_BYTES ||
+			memcmp(text->tail + 1, END_MARK, END_MARK_BYTES) != 0 ||
+			(text->bytes > END_MARK_BYTES && text->tail[0] != '\n'))
+		{
+			verify_finding(check->counts, file->name, "does not end as rows do");
+			return;
+		}
+		rows = text->lines - END_MARK_LINES;
+		if (file->want && rows != file->want->rows)
+			verify_finding(check->counts, file->name,
+						   "has " UINT64_FORMAT " rows, but the manifest says "
+						   UINT64_FORMAT, rows, file->want->rows);
+	}
+	check->counts->rows += rows;
+	check->counts->raw_bytes += text->bytes;
+}
+
+static void
+check_checksum(FileCheck *check)
+{
+	const ManifestFile *want = check->file->want;
+	uint8		got[PG_CHECKSUM_MAX_LENGTH];
+	int			len = pg_checksum_final(&check->checksum, got);
+
+	if (want && want->checksum_len > 0 &&
+		(len != want->checksum_len || memcmp(got, want->checksum, len) != 0))
+		verify_finding(check->counts, check->file->name,
+					   "has another checksum than in the manifest");
+}
+
+/* Everything there is, to the end. */
+static void
+read_all(FileCheck *check, int fd)
+{
+	char	   *buf = pg_malloc(READ_BYTES);
+	ssize_t		len;
+
+	while ((len = read(fd, buf, READ_BYTES)) != 0)
+	{
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0)
+		{
+			verify_finding(check->counts, check->file->name,
+						   "could not be read: %s", strerror(errno));
+			check->undecodable = true;
+			break;
+		}
+		take_stored(check, buf, len);
+	}
+	free(buf);
+}
+
+void
+verify_file(const char *directory, const VerifyFile *file,
+			pg_checksum_type checksum_type, VerifyCounts *counts)
+{
+	FileCheck	check = {.file = file,.counts = counts};
+	CompressMethod method = verify_method(file->name);
+	int			fd = verify_open(directory, file->name, counts);
+
+	if (fd < 0)
+		return;
+	if (pg_checksum_init(&check.checksum, checksum_type) < 0)
+		pg_fatal("could not compute a checksum");
+	check.out = pg_malloc(READ_BYTES);
+	if (method != COMPRESS_NONE)
+		check.decompressor = decompressor_new(method);
+	read_all(&check, fd);
+	close(fd);
+	counts->stored_bytes += check.stored_bytes;
+
+	if (file->want && check.stored_bytes != file->want->stored_bytes)
+		verify_finding(counts, file->name,
+					   "has " UINT64_FORMAT " bytes, but the manifest says "
+					   UINT64_FORMAT, check.stored_bytes,
+					   file->want->stored_bytes);
+	else
+		check_checksum(&check);
+	if (!check.undecodable && check.decompressor && !too_long(&check) &&
+		!decompressor_complete(check.decompressor))
+		verify_finding(counts, file->name, "ends within compressed data");
+	else if (!check.undecodable)
+		check_text(&check);
+	if (check.decompressor)
+		decompressor_free(check.decompressor);
+	free(check.out);
+}

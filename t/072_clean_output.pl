@@ -1,0 +1,149 @@
+# --clean-output removes what an earlier run of ours left, and nothing else.
+
+use strict;
+use warnings;
+
+use Fcntl qw(:flock);
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  dump_ok restore_ok);
+use Pardump::Command qw(text_file);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $manifest_name = 'pg_pardump_manifest.json';
+my $node = start_cluster('clean');
+make_database($node, 'clean');
+sql($node, 'clean', <<'SQL');
+CREATE TABLE one AS SELECT g FROM generate_series(1, 1000) g;
+CREATE TABLE two AS SELECT g FROM generate_series(1, 1000) g;
+SELECT lo_create(4711);
+SQL
+my @db = ('-d', $node->connstr('clean'), '--no-sync');
+
+sub listing
+{
+	my ($dir) = @_;
+	return join ' ', map { s/.*\///r } sort glob "$dir/* $dir/.[a-z]*";
+}
+
+sub cleaned_ok
+{
+	my ($what, $dir) = @_;
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dir, '--clean-output', '-t', 'two', @db);
+	ok($rc == 0 && $err eq '', "$what: dumped") or diag($err);
+	my ($verified, $out) = run_program('pg_pardump', '--verify', $dir);
+	is($verified, 0, "$what: whole, and nothing else is there");
+	like($out, qr/ 1000 rows, /, "$what: the new archive");
+	return;
+}
+
+sub kept_ok
+{
+	my ($what, $dir, $message) = @_;
+	my $before = listing($dir);
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dir, '--clean-output', @db);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	is(listing($dir), $before, "$what: nothing removed");
+	return;
+}
+
+sub archive { return dump_ok($node, 'clean', $_[0], 'pg_pardump'); }
+
+# ---- ours
+
+cleaned_ok('whole archive', archive('whole archive'));
+cleaned_ok('no directory', new_path('none'));
+{
+	my $dir = new_path('empty');
+	mkdir $dir;
+	cleaned_ok('empty directory', $dir);
+}
+{
+	my $dir = archive('cleaning stopped');
+	unlink "$dir/toc.dat", glob "$dir/[0-9]*.dat*";
+	cleaned_ok('cleaning stopped', $dir);
+}
+{
+	my $dir = archive('killed');
+	rename "$dir/toc.dat", "$dir/toc.dat.tmp";
+	unlink "$dir/$manifest_name";
+	cleaned_ok('killed', $dir);
+}
+{
+	my $dir = archive('killed in the manifest');
+	rename "$dir/toc.dat", "$dir/toc.dat.tmp";
+	append_to_file("$dir/$manifest_name", 'x');
+	cleaned_ok('killed in the manifest', $dir);
+}
+
+# ---- not ours
+
+{
+	my $dir = archive('a file more');
+	append_to_file("$dir/notes.txt", 'mine');
+	kept_ok('a file more', $dir, qr/"\Q$dir\E\/notes\.txt" was not written by pg_pardump/);
+}
+{
+	my $dir = archive('an odd name');
+	append_to_file("$dir/a\nb", 'mine');
+	kept_ok('an odd name', $dir, qr/\/a\\x0ab" was not written by pg_pardump/);
+}
+{
+	my $dir = archive('a hidden file');
+	append_to_file("$dir/.hidden", 'mine');
+	kept_ok('a hidden file', $dir, qr/\/\.hidden" was not written by pg_pardump/);
+}
+{
+	my $dir = archive('a data file more');
+	append_to_file("$dir/99999.dat", 'mine');
+	kept_ok('a data file more', $dir, qr/\/99999\.dat" was not written by pg_pardump/);
+}
+{
+	my $dir = archive('a directory');
+	mkdir "$dir/sub";
+	kept_ok('a directory', $dir, qr/\/sub" was not written by pg_pardump/);
+}
+{
+	my $dir = archive('a link');
+	my $precious = text_file('precious', 'mine');
+	my ($name) = glob "$dir/[0-9]*.dat*";
+	unlink $name;
+	symlink $precious, $name;
+	kept_ok('a link', $dir, qr/was not written by pg_pardump/);
+	is(slurp_file($precious), 'mine', 'a link: what it leads to');
+}
+{
+	my $dir = dump_ok($node, 'clean', 'stock', 'pg_dump');
+	kept_ok('an archive of pg_dump', $dir,
+		qr/was not written by pg_pardump\n.*There is no file "$manifest_name"/);
+}
+{
+	my $dir = archive('a damaged manifest');
+	append_to_file("$dir/$manifest_name", 'x');
+	kept_ok('a damaged manifest', $dir,
+		qr/was not written by pg_pardump\n.*is damaged: its own checksum does not match/);
+}
+{
+	my $dir = new_path('other files');
+	mkdir $dir;
+	append_to_file("$dir/1.dat", 'mine');
+	kept_ok('other files', $dir, qr/was not written by pg_pardump/);
+}
+
+# ---- another run is at work
+
+{
+	my $dir = archive('in use');
+	open my $fh, '<', $dir or die "could not open \"$dir\": $!";
+	flock $fh, LOCK_EX | LOCK_NB or die "could not lock \"$dir\": $!";
+	kept_ok('in use', $dir, qr/directory ".*" is in use by another run/);
+	close $fh;
+	cleaned_ok('in use no more', $dir);
+}
+
+$node->stop;
+done_testing();
