@@ -44,8 +44,7 @@ extern void worker_process_fork(WorkerProcess *processes, int n, int no,
 								const WorkerTask *task, volatile int *step);
 
 /* In a worker's signal handler: as worker_pool_lost(). */
-extern void worker_process_lost_in_handler(const char *cause)
-			pg_attribute_noreturn();
+pg_noreturn extern void worker_process_lost_in_handler(const char *cause);
 
 /* Take its message; false, and the stream closed, at the end of the stream. */
 extern bool worker_process_receive(WorkerProcess *process, int32 *job);
