@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "dump_leader.h"
+#include "server_health.h"
 #include "row_filter.h"
 
 /* The encoding of pg_dump's names and statements, and so of all data. */
@@ -51,6 +52,8 @@ dump_leader_open(DumpContext *context)
 	cleanup_install_leader_signals();
 	context->address = peer_address_new(conn);
 	session_set_up(conn, context->options, context->options->encoding);
+	server_health_check_connections(conn, context->options->jobs);
+	server_health_check_age(conn);
 	context->slot = make_slot(context, conn);
 	context->snapshot = session_begin_leader(conn, context->options,
 											 context->slot ? context->slot->snapshot :

@@ -1,0 +1,88 @@
+/*
+ * server_health.c
+ *		Connections that are left, and transaction IDs that are old.
+ */
+#include "fe_compat.h"
+
+#include "server_health.h"
+
+/* pg_stat_activity.backend_type came with 10. */
+#define MIN_VERSION_WITH_BACKEND_TYPE 100000
+
+/*
+ * The smallest number of connections that a limit leaves: max_connections less
+ * what is reserved for others (miscinit.c:InitPostgres), the role's, and the
+ * database's.  Only those count that are surely seen as clients.
+ */
+static const char connections_query[] =
+"WITH used AS (SELECT a.datname, a.usename FROM pg_catalog.pg_stat_activity a"
+" WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend'),"
+" reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
+" FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'superuser_reserved_connections'"
+" OR s.name OPERATOR(pg_catalog.=) 'reserved_connections' AND NOT EXISTS"
+" (SELECT FROM pg_catalog.pg_roles p"
+" WHERE p.rolname OPERATOR(pg_catalog.=) 'pg_use_reserved_connections'"
+" AND pg_catalog.pg_has_role(session_user, p.oid, 'USAGE')))"
+" SELECT LEAST(pg_catalog.current_setting('max_connections')::pg_catalog.int4"
+" OPERATOR(pg_catalog.-) CASE WHEN r.rolsuper THEN 0 ELSE (SELECT n FROM reserved) END"
+" OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used),"
+" CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN r.rolconnlimit OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used"
+" WHERE usename OPERATOR(pg_catalog.=) r.rolname) END,"
+" CASE WHEN d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN d.datconnlimit OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used"
+" WHERE datname OPERATOR(pg_catalog.=) d.datname) END)"
+" FROM pg_catalog.pg_roles r, pg_catalog.pg_database d"
+" WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
+" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+/*
+ * Autovacuum keeps the age about at autovacuum_freeze_max_age; twice that, or
+ * half of what there is, means that something keeps it from its work.
+ */
+static const char age_query[] =
+"SELECT pg_catalog.age(d.datfrozenxid),"
+" pg_catalog.current_setting('autovacuum_freeze_max_age')"
+" FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+" AND pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000,"
+" 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)";
+
+void
+server_health_check_connections(PGconn *conn, int n_workers)
+{
+	PGresult   *res;
+	int			left;
+
+	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
+		return;
+	res = session_query(conn, connections_query);
+	left = PQntuples(res) == 1 ? atoi(PQgetvalue(res, 0, 0)) : n_workers;
+	PQclear(res);
+	if (left >= n_workers)
+		return;
+	pg_log_error("the server has %d connections left, too few for %d jobs",
+				 Max(left, 0), n_workers);
+	if (left > 0)
+		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the limit of the role or database.",
+						  left);
+	else
+		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
+	exit(1);
+}
+
+void
+server_health_check_age(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, age_query);
+
+	if (PQntuples(res) == 1)
+	{
+		pg_log_warning("the oldest transaction ID in the database is %s transactions old",
+					   PQgetvalue(res, 0, 0));
+		pg_log_warning_detail("autovacuum_freeze_max_age is %s.  A dump keeps vacuum from removing what its snapshot sees, for as long as it runs.",
+							  PQgetvalue(res, 0, 1));
+	}
+	PQclear(res);
+}
