@@ -222,13 +222,15 @@ peer_address_new(PGconn *conn)
 	return address;
 }
 
-PGconn *
-connection_try_peer(const PeerAddress *address, const char *progname)
+/* replication may be NULL */
+static PGconn *
+try_connect(const PeerAddress *address, const char *replication,
+			const char *progname)
 {
-	const char *keywords[] = {"password", "dbname",
+	const char *keywords[] = {"password", "dbname", "replication",
 	"fallback_application_name", NULL};
 	const char *values[] = {address->password, address->private_conninfo,
-	progname, NULL};
+	replication, progname, NULL};
 	PGconn	   *conn;
 
 	traffic_wait_begins();
@@ -236,6 +238,18 @@ connection_try_peer(const PeerAddress *address, const char *progname)
 	traffic_wait_ends();
 	set_keepalives(conn);
 	return conn;
+}
+
+PGconn *
+connection_try_peer(const PeerAddress *address, const char *progname)
+{
+	return try_connect(address, NULL, progname);
+}
+
+PGconn *
+connection_try_replication(const PeerAddress *address, const char *progname)
+{
+	return try_connect(address, "database", progname);
 }
 
 PGconn *
@@ -251,4 +265,14 @@ connection_open_peer(const PeerAddress *address, const char *progname)
 	}
 	cancel_set_connection(conn);
 	return conn;
+}
+
+bool
+connection_is_local(const PGconn *conn)
+{
+	const char *address = PQhostaddr(conn);
+
+	/* empty for a Unix-domain socket */
+	return address == NULL || address[0] == '\0' ||
+		strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }

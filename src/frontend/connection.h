@@ -45,4 +45,14 @@ extern PGconn *connection_open_peer(const PeerAddress *address,
 extern PGconn *connection_try_peer(const PeerAddress *address,
 								   const char *progname);
 
+/* The same for replication (of the database), by a walsender. */
+extern PGconn *connection_try_replication(const PeerAddress *address,
+										  const char *progname);
+
+/*
+ * Is the other end on this machine, by a socket or the loopback interface?  An
+ * address of this kind means something else elsewhere.
+ */
+extern bool connection_is_local(const PGconn *conn);
+
 #endif							/* CONNECTION_H */

@@ -23,6 +23,7 @@
 #include "dump_leader.h"
 #include "restore_run.h"
 #include "stock_pg_dump.h"
+#include "subscription.h"
 #include "traffic.h"
 #include "worker_pool.h"
 
@@ -37,6 +38,7 @@ typedef struct CopyRun
 	RestoreSetup setup;
 	RestoreRun	restore;		/* of the leader's own */
 	CopyReport	report;
+	Subscription *subscription; /* NULL if none is to be made */
 } CopyRun;
 
 /* ----------
@@ -354,6 +356,9 @@ open_target(CopyRun *run, const Toc *toc)
 	run->context.incarnation = copy_target_incarnation(run->target);
 	copy_target_check_tables(run->target, source->tables,
 							 options->clean && !options->create);
+	if (options->create_subscription)
+		run->subscription = subscription_try(run->source, run->context.target,
+											 source->slot, options);
 	/* signals cancel what the leader waits for on the source */
 	cancel_set_connection(run->source);
 }
@@ -415,8 +420,6 @@ copy_rows_and_indexes(CopyRun *run)
 										  &run->setup);
 	run_workers(run);
 
-	if (run->context.source.slot)
-		logical_slot_recheck(run->source, run->context.source.slot);
 	cancel_set_connection(run->target);
 	if (!run->setup.options->compare)
 		PQfinish(run->source);	/* snapshot and locks are of no more use */
@@ -454,6 +457,9 @@ copy_database(const Options *options, const char *argv0)
 	copy_report_begin(&run->report, &run->context);
 
 	toc = dump_leader_read_plan(&run->context.source, run->source, pg_dump);
+	if (options->create_subscription)
+		subscription_check_tables(run->source, options,
+								  run->context.source.tables);
 	run->setup.toc = toc;
 	run->schedule = copy_schedule_make(toc, run->context.source.tables,
 									   options->create);
@@ -478,8 +484,7 @@ copy_database(const Options *options, const char *argv0)
 	copy_report_stage(&run->report, COPY_STAGE_END);
 	if (run->report.incomplete)
 		exit(1);
-	if (run->context.source.slot)
-		logical_slot_print(run->context.source.slot);
+	subscription_go_on(run->subscription, run->context.source.slot);
 	copy_report_print(&run->report);
 	cancel_set_connection(NULL);
 	PQfinish(run->target);

@@ -290,7 +290,7 @@ dump_database(const Options *options, const char *argv0)
 											dump_manifest_checksum_type(options));
 	run_workers(run);
 	if (run->context.slot)
-		logical_slot_recheck(run->conn, run->context.slot);
+		(void) logical_slot_recheck(run->context.slot);
 	close_leader_session(run);
 	finish_archive(run, dir, toc);
 	if (run->context.slot)

@@ -8,6 +8,7 @@
 #include "dump_leader.h"
 #include "server_health.h"
 #include "row_filter.h"
+#include "subscription.h"
 
 /* The encoding of pg_dump's names and statements, and so of all data. */
 static char *
@@ -39,6 +40,8 @@ make_slot(const DumpContext *context, PGconn *conn)
 	if (!options->create_slot)
 		return NULL;
 	logical_slot_check(conn, options);
+	if (options->create_subscription)
+		subscription_check_publications(conn, options);
 	if (options->dry_run)
 		return NULL;
 	return logical_slot_create(conn, context->address, options);

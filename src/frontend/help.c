@@ -57,7 +57,12 @@ static const char slot_options[] =
 "  --create-slot                create a logical replication slot, and dump in the\n"
 "                               snapshot with which its changes begin\n"
 "  --slot=NAME                  name of that slot\n"
-"  --slot-plugin=PLUGIN         its output plugin (default: pgoutput)\n";
+"  --slot-plugin=PLUGIN         its output plugin (default: pgoutput)\n"
+"  --create-subscription=NAME   with --target: create a subscription there that goes\n"
+"                               on where the copy ends\n"
+"  --publication=NAME[,...]     publications it subscribes to\n"
+"  --subscription-conninfo=CONNINFO\n"
+"                               how the target's server connects to the source\n";
 
 static const char copy_options[] =
 "\nOptions for a direct copy, without an archive:\n"

@@ -126,18 +126,6 @@ logical_slot_check(PGconn *conn, const Options *options)
  * ----------
  */
 
-/* To the same server; replication may be NULL.  The caller looks how it went. */
-static PGconn *
-try_connect(const PeerAddress *address, const char *replication)
-{
-	const char *keywords[] = {"password", "dbname", "replication",
-	"fallback_application_name", NULL};
-	const char *values[] = {address->password, address->private_conninfo,
-	replication, "pg_pardump", NULL};
-
-	return PQconnectdbParams(keywords, values, true);
-}
-
 /* Every replication connection needs this attribute. */
 static bool
 has_replication_attribute(PGconn *conn)
@@ -165,7 +153,7 @@ static const char timeouts_query[] =
 static void
 open_replication(SlotMaker *maker, PGconn *leader)
 {
-	maker->conn = try_connect(maker->address, "database");
+	maker->conn = connection_try_replication(maker->address, "pg_pardump");
 	if (PQstatus(maker->conn) != CONNECTION_OK)
 	{
 		cleanup_check_interrupt();
@@ -251,7 +239,7 @@ static bool
 try_to_drop(SlotMaker *maker, char **problem)
 {
 	const char *params[] = {maker->slot.name};
-	PGconn	   *conn = try_connect(maker->address, NULL);
+	PGconn	   *conn = connection_try_peer(maker->address, "pg_pardump");
 	PGresult   *res = NULL;
 	bool		gone;
 
@@ -422,28 +410,66 @@ logical_slot_snapshot_taken(const LogicalSlot *slot)
  * ----------
  */
 
-/* wal_status came with 13. */
+/*
+ * wal_status came with 13.  A session of its own: the leader's may be gone, and
+ * a lost slot is better noticed late than not at all.
+ */
 static const char status_query[] =
-"SELECT pg_catalog.to_jsonb(s) OPERATOR(pg_catalog.->>) 'wal_status'"
+"SELECT pg_catalog.to_jsonb(s) OPERATOR(pg_catalog.->>) 'wal_status', s.active"
 " FROM pg_catalog.pg_replication_slots s"
 " WHERE s.slot_name OPERATOR(pg_catalog.=) $1";
 
-void
-logical_slot_recheck(PGconn *conn, const LogicalSlot *slot)
+static PGresult *
+query_status(const LogicalSlot *slot, PGconn **conn)
 {
+	const SlotMaker *maker = (const SlotMaker *) slot;
 	const char *params[] = {slot->name};
-	PGresult   *res = session_query_params(conn, status_query, 1, params, 0);
 
-	if (PQntuples(res) == 0)
+	*conn = connection_try_peer(maker->address, "pg_pardump");
+	if (PQstatus(*conn) != CONNECTION_OK)
+		return NULL;
+	return PQexecParams(*conn, status_query, 1, NULL, params, NULL, NULL, 0);
+}
+
+bool
+logical_slot_recheck(const LogicalSlot *slot)
+{
+	PGconn	   *conn;
+	PGresult   *res = query_status(slot, &conn);
+	bool		usable = true;
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		pg_log_warning("could not look for replication slot \"%s\": %s",
+					   slot->name, PQerrorMessage(conn));
+	else if (PQntuples(res) == 0)
+	{
 		pg_log_warning("replication slot \"%s\" has been dropped by someone else",
 					   slot->name);
+		usable = false;
+	}
 	else if (strcmp(PQgetvalue(res, 0, 0), "lost") == 0)
 	{
 		pg_log_warning("replication slot \"%s\" was invalidated by the server while its snapshot was read",
 					   slot->name);
-		pg_log_warning_hint("Increase max_slot_wal_keep_size; the slot is of no use, and can be dropped.");
+		pg_log_warning_hint("See max_slot_wal_keep_size and, from 18 on, idle_replication_slot_timeout; the slot is of no use, and can be dropped.");
+		usable = false;
 	}
 	PQclear(res);
+	PQfinish(conn);
+	return usable;
+}
+
+bool
+logical_slot_is_active(const LogicalSlot *slot)
+{
+	PGconn	   *conn;
+	PGresult   *res = query_status(slot, &conn);
+	bool		active = PQresultStatus(res) == PGRES_TUPLES_OK &&
+		PQntuples(res) == 1 && PQgetvalue(res, 0, 1)[0] == 't';
+
+	PQclear(res);
+	PQfinish(conn);
+	return active;
 }
 
 void

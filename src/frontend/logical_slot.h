@@ -49,10 +49,13 @@ extern const LogicalSlot *logical_slot_create(PGconn *conn,
 extern void logical_slot_snapshot_taken(const LogicalSlot *slot);
 
 /*
- * Warn if the slot is of no use any more: dropped by someone, or overtaken by
- * the server's limit of the WAL that slots keep.
+ * Warn if the slot is of no use any more, and return false: dropped by someone,
+ * or overtaken by the server's limits.
  */
-extern void logical_slot_recheck(PGconn *conn, const LogicalSlot *slot);
+extern bool logical_slot_recheck(const LogicalSlot *slot);
+
+/* Does somebody stream its changes?  False also if that cannot be learned. */
+extern bool logical_slot_is_active(const LogicalSlot *slot);
 
 /* Tell the user, on standard output, of a slot that stays. */
 extern void logical_slot_print(const LogicalSlot *slot);

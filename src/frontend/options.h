@@ -81,6 +81,9 @@ typedef struct Options
 	bool		create_slot;
 	const char *slot;			/* its name; NULL without create_slot */
 	const char *slot_plugin;	/* NULL = pgoutput */
+	const char *create_subscription;	/* its name; NULL = none is made */
+	SimpleStringList publications;	/* see publication.h */
+	const char *subscription_conninfo;	/* NULL = by the source's address */
 	bool		enable_row_security;
 	bool		quote_all_identifiers;
 	const char *extra_float_digits;

@@ -37,6 +37,7 @@ static const OwnOption own_options[] = {
 	{"compare", OWN_FLAG, offsetof(Options, compare)},
 	{"copy-format", OWN_TEXT, offsetof(Options, copy_format)},
 	{"create-slot", OWN_FLAG, offsetof(Options, create_slot)},
+	{"create-subscription", OWN_TEXT, offsetof(Options, create_subscription)},
 	{"dry-run", OWN_FLAG, offsetof(Options, dry_run)},
 	{"expected-rate", OWN_SIZE, offsetof(Options, expected_rate)},
 	{"index-jobs", OWN_NUMBER, offsetof(Options, index_jobs), 1, 4096},
@@ -51,6 +52,7 @@ static const OwnOption own_options[] = {
 	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
 	{"pipe", OWN_TEXT, offsetof(Options, pipe_command)},
 	{"progress", OWN_FLAG, offsetof(Options, progress)},
+	{"publication", OWN_LIST, offsetof(Options, publications)},
 	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
 	{"stall-timeout", OWN_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
 	{"sample", OWN_LIST, offsetof(Options, sample)},
@@ -58,6 +60,8 @@ static const OwnOption own_options[] = {
 	{"where", OWN_LIST, offsetof(Options, where)},
 	{"slot", OWN_TEXT, offsetof(Options, slot)},
 	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
+	{"subscription-conninfo", OWN_TEXT,
+	offsetof(Options, subscription_conninfo)},
 	{"target", OWN_TEXT, offsetof(Options, target)},
 };
 
@@ -236,6 +240,14 @@ exclude(bool one, const char *one_name, bool other, const char *other_name)
 				 one_name, other_name);
 }
 
+/* One given, but not the other? */
+static void
+need(bool one, const char *one_name, bool other, const char *other_name)
+{
+	if (one && !other)
+		pg_fatal("option %s requires option %s", one_name, other_name);
+}
+
 /*
  * The names that the server takes (slot.c:ReplicationSlotValidateName), so
  * that statements need no quotes.
@@ -255,10 +267,9 @@ check_slot_name(const char *name)
 static void
 check_slot(const Options *options)
 {
-	if (options->slot_plugin && !options->create_slot)
-		pg_fatal("option %s requires option %s", "--slot-plugin", "--create-slot");
-	if (options->create_slot && options->slot == NULL)
-		pg_fatal("option %s requires option %s", "--create-slot", "--slot");
+	need(options->slot_plugin != NULL, "--slot-plugin",
+		 options->create_slot, "--create-slot");
+	need(options->create_slot, "--create-slot", options->slot != NULL, "--slot");
 	if (options->slot && !options->create_slot)
 	{
 		pg_log_error("option %s requires option %s", "--slot", "--create-slot");
@@ -271,6 +282,32 @@ check_slot(const Options *options)
 			options->serializable_deferrable, "--serializable-deferrable");
 	if (options->slot)
 		check_slot_name(options->slot);
+}
+
+static void
+check_subscription(const Options *options)
+{
+	bool		wanted = options->create_subscription != NULL;
+	bool		publications = options->publications.head != NULL;
+
+	need(publications, "--publication", wanted, "--create-subscription");
+	need(options->subscription_conninfo != NULL, "--subscription-conninfo",
+		 wanted, "--create-subscription");
+	need(wanted, "--create-subscription", options->target != NULL, "--target");
+	need(wanted, "--create-subscription", options->create_slot, "--create-slot");
+	need(wanted, "--create-subscription", publications, "--publication");
+	if (!wanted)
+		return;
+	if (options->create_subscription[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "",
+				 "--create-subscription");
+	exclude(true, "--create-subscription",
+			options->slot_plugin != NULL, "--slot-plugin");
+	/* changes of rows that were left out would be lost */
+	exclude(true, "--create-subscription",
+			options->where.head != NULL, "--where");
+	exclude(true, "--create-subscription",
+			options->sample.head != NULL, "--sample");
 }
 
 /* What makes no sense with a direct copy, and what does only with one. */
@@ -363,4 +400,5 @@ own_options_check(const Options *options)
 	if (options->expected_rate != 0 && !options->dry_run)
 		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
 	check_slot(options);
+	check_subscription(options);
 }

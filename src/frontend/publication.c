@@ -1,0 +1,54 @@
+/*
+ * publication.c
+ *		Reads the lists of --publication.
+ */
+#include "fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "publication.h"
+
+char	  **
+publication_names(const Options *options, int *n_names)
+{
+	char	  **names = NULL;
+	int			n = 0;
+
+	for (const SimpleStringListCell * cell = options->publications.head;
+		 cell; cell = cell->next)
+	{
+		const char *begin = cell->val;
+
+		for (;;)
+		{
+			size_t		len = strcspn(begin, ",");
+
+			if (len == 0)
+				pg_fatal("invalid value \"%s\" for option %s", cell->val,
+						 "--publication");
+			names = pg_realloc(names, (n + 1) * sizeof(char *));
+			names[n++] = pnstrdup(begin, len);
+			if (begin[len] == '\0')
+				break;
+			begin += len + 1;
+		}
+	}
+	*n_names = n;
+	return names;
+}
+
+char *
+publication_array(const Options *options)
+{
+	PQExpBufferData buf;
+	int			n;
+	char	  **names = publication_names(options, &n);
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferChar(&buf, '{');
+	for (int i = 0; i < n; i++)
+		appendPGArray(&buf, names[i]);
+	appendPQExpBufferChar(&buf, '}');
+	free(names);
+	return buf.data;
+}

@@ -1,0 +1,290 @@
+
+# --create-subscription: a database is copied while sessions write to it, and the
+# subscription brings the copy up to date, until both sides are equal and an
+# application can move.  What would not work is refused before anything is
+# copied, and a run that fails leaves neither subscription nor slot.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use Pardump::Background qw(wait_until);
+use Pardump::Cluster qw(start_cluster make_database new_path sql value data_file
+  start_psql run_program);
+use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Copy qw(run_copy);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('source', allows_streaming => 'logical');
+my $target = start_cluster('target', allows_streaming => 'logical');
+make_database($source, 'bank',
+	options => 'TEMPLATE template0',
+	files => ['bank.sql']);
+sql($source, 'bank', <<'SQL');
+ALTER TABLE bystander ADD PRIMARY KEY (id);
+CREATE SCHEMA "Odd ""schema";
+CREATE TABLE "Odd ""schema"."t t" (id int PRIMARY KEY, t text);
+INSERT INTO "Odd ""schema"."t t" VALUES (1, 'one');
+CREATE TABLE parted (id int, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM ('2021-01-01') TO ('2022-01-01');
+INSERT INTO parted SELECT g, '2020-06-01'::date + g FROM generate_series(1, 300) g;
+CREATE PUBLICATION everything FOR ALL TABLES;
+CREATE PUBLICATION "by, root" FOR TABLE parted WITH (publish_via_partition_root);
+CREATE PUBLICATION rooted FOR TABLE parted WITH (publish_via_partition_root);
+CREATE PUBLICATION banking FOR TABLE left_side, right_side, journal, bystander,
+	"Odd ""schema"."t t";
+SQL
+my @options = ('-j2', '--max-table-segment-pages=20', '--create-slot', '--slot=moving',
+	'--create-subscription=moving');
+my $count = 0;
+
+sub slots { return value($source, 'postgres', 'SELECT count(*) FROM pg_replication_slots'); }
+sub subscriptions { return value($target, 'postgres', 'SELECT count(*) FROM pg_subscription'); }
+
+sub new_database
+{
+	my $db = 'db' . ++$count;
+	sql($target, 'postgres', "CREATE DATABASE $db");
+	return $db;
+}
+
+# Tables only: what sequences are at is not replicated.
+sub same_tables_ok
+{
+	my ($db, $what) = @_;
+	my ($want, $got) = (fingerprint($source, 'bank'), fingerprint($target, $db));
+	foreach my $print ($want, $got)
+	{
+		delete $print->{$_} foreach grep { /journal_id_seq/ } keys %$print;
+	}
+	same_data_ok($want, $got, $what);
+	return;
+}
+
+sub drop_subscription
+{
+	my ($db, $name) = @_;
+	sql($target, $db, "DROP SUBSCRIPTION $name");
+	is(slots(), 0, 'the slot goes with the subscription');
+	return;
+}
+
+# ---- under load
+
+{
+	my $db = new_database();
+	my $writers = do
+	{
+		local $ENV{PGAPPNAME} = 'writer';
+		IPC::Run::start([ 'pgbench', '-n', '-c', '4', '-R', '2000', '-T', '1000',
+				'-f', data_file('transfer.pgbench'), $source->connstr('bank') ],
+			'>', new_path('pgbench.log'), '2>&1');
+	};
+	my $transfers = sub { value($_[0], $_[1], 'SELECT count(*) FROM journal') };
+	wait_until('transfers', sub { $transfers->($source, 'bank') > 100 });
+	my $before = $transfers->($source, 'bank');
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options,
+		'--publication=everything');
+	my $after = $transfers->($source, 'bank');
+	is("$rc $err", '0 ', 'under load: copied in silence');
+	cmp_ok($after - $before, '>', 100, 'under load: transfers were committed during the copy');
+	like($out, qr/^created logical replication slot "moving" at LSN [0-9A-F]+\/[0-9A-F]+\ncreated subscription "moving", which goes on from there$/m,
+		'under load: tells of slot and subscription');
+	is(value($source, 'postgres', 'SELECT slot_name, active FROM pg_replication_slots'),
+		'moving|t', 'under load: the subscription streams');
+	my $password = value($target, $db, 'SELECT subconninfo FROM pg_subscription');
+	unlike($password, qr/password/, 'under load: no password in the subscription');
+
+	# the application writes on, and other tables too
+	sql($source, 'bank', <<'SQL');
+INSERT INTO "Odd ""schema"."t t" VALUES (2, 'two');
+DELETE FROM parted WHERE id < 10;
+UPDATE parted SET at = at + 200 WHERE id = 100;
+UPDATE bystander SET id = 2;
+SQL
+	my $middle = $transfers->($source, 'bank');
+	wait_until('more transfers', sub { $transfers->($source, 'bank') > $middle + 100 });
+	$writers->kill_kill;
+	$source->wait_for_catchup('moving');
+	same_tables_ok($db, 'under load: both sides, after the writers have stopped');
+	is(value($target, $db, <<'SQL'), '20000|20000|20000000|20000000', 'under load: every transfer came once');
+SELECT (SELECT count(*) FROM left_side), (SELECT count(*) FROM right_side),
+	(SELECT sum(balance) FROM left_side) + (SELECT sum(amount) FROM journal),
+	(SELECT sum(balance) FROM right_side) - (SELECT sum(amount) FROM journal)
+SQL
+	drop_subscription($db, 'moving');
+}
+
+# ---- odd names, and what the publications leave out
+
+{
+	my $db = new_database();
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, '--create-slot',
+		'--slot=moving', '--create-subscription=My "sub"', '--publication=banking');
+	is($rc, 0, 'a part is published: exit code');
+	like($err, qr/\A.*warning: tables are copied whose changes are not published: public\.parted_1, public\.parted_2\n.*hint: .*will not come to the target.*\n\z/,
+		'a part is published: warning');
+	like($out, qr/created subscription "My "sub"", which/, 'odd name of a subscription');
+	sql($source, 'bank', q{INSERT INTO "Odd ""schema"."t t" VALUES (3, 'three')});
+	$source->wait_for_catchup('My "sub"');
+	is(value($target, $db, q{SELECT string_agg(t, ' ' ORDER BY id) FROM "Odd ""schema"."t t"}),
+		'one two three', 'a part is published: its changes come');
+	drop_subscription($db, '"My ""sub"""');
+}
+{
+	my $db = new_database();
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options,
+		'--publication=banking,rooted');
+	is("$rc $err", '0 ', 'two publications, one by the partition root: no warning');
+	sql($source, 'bank', q{INSERT INTO parted VALUES (1000, '2021-02-02')});
+	$source->wait_for_catchup('moving');
+	same_tables_ok($db, 'two publications');
+	drop_subscription($db, 'moving');
+}
+sql($source, 'bank', <<'SQL');
+CREATE TABLE keyless (a int);
+CREATE PUBLICATION inserts FOR TABLE keyless WITH (publish = 'insert');
+SQL
+{
+	my $db = new_database();
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options,
+		'-t', 'keyless', '--publication=inserts');
+	is($rc, 0, 'no replica identity: exit code');
+	like($err, qr/warning: published tables have no primary key or other replica identity: public\.keyless\n/,
+		'no replica identity: warning');
+	like($err, qr/warning: publications do not publish all of .*: inserts\n/,
+		'a publication of inserts only: warning');
+	sql($source, 'bank', 'INSERT INTO keyless VALUES (1)');
+	$source->wait_for_catchup('moving');
+	is(value($target, $db, 'SELECT a FROM keyless'), 1, 'no replica identity: inserts come');
+	drop_subscription($db, 'moving');
+}
+sql($source, 'bank', 'DROP TABLE keyless');
+
+# ---- refused before anything is copied
+
+sub refused_ok
+{
+	my ($message, $what, $db, @args) = @_;
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @args);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	is($out, '', "$what: nothing on standard output");
+	is(slots() . subscriptions(), '00', "$what: neither slot nor subscription left");
+	is(value($target, $db, "SELECT count(*) FROM pg_class WHERE relname = 'journal'"), 0,
+		"$what: nothing was copied");
+	return $err;
+}
+my $empty = new_database();
+my @pub = '--publication=everything';
+foreach my $bad (
+	[ qr/--create-subscription requires option --create-slot/, '--create-subscription=s', @pub ],
+	[ qr/--create-subscription requires option --publication/, @options ],
+	[ qr/--publication requires option --create-subscription/, @pub ],
+	[ qr/--subscription-conninfo requires option --create-subscription/, '--subscription-conninfo=x' ],
+	[ qr/--create-subscription and --slot-plugin cannot be used together/, @options, @pub, '--slot-plugin=test_decoding' ],
+	[ qr/invalid value "everything," for option --publication/, @options, '--publication=everything,' ],
+	[ qr/publication "nothing" does not exist on the source\n.*hint: .*CREATE PUBLICATION nothing FOR ALL TABLES/,
+		@options, '--publication=everything,nothing' ],
+	[ qr/tables are published whose rows are not copied: "Odd ""schema"\."t t", public\.bystander, public\.parted_1, public\.parted_2\n.*hint/,
+		@options, @pub, '-t', '*_side', '-t', 'journal' ],
+	[ qr/could not create subscription "moving" on the target: ERROR:  .*could not connect to the publisher.*hint: .*--subscription-conninfo/s,
+		@options, @pub, '--subscription-conninfo=host=/nonexistent dbname=bank' ],
+	[ qr/could not create subscription "moving" on the target: ERROR:  invalid connection string/,
+		@options, @pub, '--subscription-conninfo=this is none' ],
+	[ qr/the server that the subscription connects to publishes no tables.*hint: .*--subscription-conninfo/s,
+		@options, @pub, '--subscription-conninfo', $target->connstr('postgres') ])
+{
+	my ($message, @args) = @$bad;
+	refused_ok($message, "@args", $empty, @args);
+}
+command_fails_like([ 'pg_pardump', '-f', new_path('none'), '-d', $source->connstr('bank'), @options, @pub ],
+	qr/--create-subscription requires option --target/, 'a subscription without a copy');
+
+sql($target, $empty, 'CREATE ROLE poor LOGIN');
+sql($target, 'postgres', "ALTER DATABASE $empty OWNER TO poor");
+refused_ok(qr/could not create subscription "moving" on the target: ERROR:  (permission denied|must be superuser) to create subscription/,
+	'no privilege on the target', $empty, @options, @pub, '--target',
+	$target->connstr($empty) . ' user=poor');
+sql($target, $empty,
+	"CREATE SUBSCRIPTION moving CONNECTION '' PUBLICATION x WITH (connect = false, slot_name = NONE)");
+{
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $empty, @options, @pub);
+	is($rc, 1, 'the subscription exists: exit code');
+	like($err, qr/ERROR:  subscription "moving" already exists/, 'the subscription exists: message');
+	is(slots() . subscriptions(), '01', 'the subscription exists: it stays, and no slot');
+}
+sql($target, $empty, 'DROP SUBSCRIPTION moving');
+
+# ---- failures
+
+# A password is in no message, and not in the target's log.
+{
+	my $log_size = -s $target->logfile;
+	my $err = refused_ok(qr/could not create subscription "moving"/, 'a secret', $empty, @options,
+		@pub, "--subscription-conninfo=host=/nonexistent password=verysecret");
+	unlike($err, qr/verysecret/, 'a secret: not in the message');
+	unlike(slurp_file($target->logfile, $log_size), qr/verysecret/,
+		'a secret: not in the log of the target');
+}
+
+# The last step fails: a table was dropped from the target in the meantime, and
+# the subscription cannot be made.  All that this run made for it goes.
+{
+	my $db = new_database();
+	sql($target, $db, <<'SQL');
+CREATE FUNCTION fail() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+	IF EXISTS (SELECT FROM pg_class WHERE relname = 'journal') THEN
+		RAISE EXCEPTION 'not today';
+	END IF;
+END $$;
+CREATE EVENT TRIGGER fail ON ddl_command_start WHEN TAG IN ('CREATE SUBSCRIPTION')
+	EXECUTE FUNCTION fail();
+SQL
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options, @pub);
+	is($rc, 1, 'the last step fails: exit code');
+	like($err, qr/could not create subscription "moving" on the target: ERROR:  not today/,
+		'the last step fails: message');
+	is(slots() . subscriptions(), '00', 'the last step fails: neither slot nor subscription left');
+}
+
+# Interrupted after the subscription was made, while the program waits for it to
+# stream, which it cannot: another one has the only worker.
+{
+	my $db = new_database();
+	$target->append_conf('postgresql.conf', 'max_logical_replication_workers = 1');
+	$target->restart;
+	sql($source, 'postgres', 'CREATE PUBLICATION p');
+	my $connstr = $source->connstr('postgres') =~ s/'/''/gr;
+	sql($target, 'postgres', "CREATE SUBSCRIPTION busy CONNECTION '$connstr' PUBLICATION p");
+	$source->poll_query_until('postgres', 'SELECT bool_and(active) FROM pg_replication_slots')
+	  or die 'the other subscription does not stream';
+	my ($out, $err) = ('', '');
+	delete local $ENV{PGAPPNAME};
+	my $copy = IPC::Run::start([ 'pg_pardump', '-d', $source->connstr('bank'), '--target',
+			$target->connstr($db), @options, @pub ], '>', \$out, '2>', \$err);
+	wait_until('the subscription', sub {
+		return value($target, 'postgres',
+			"SELECT count(*) FROM pg_subscription WHERE subname = 'moving'");
+	});
+	$copy->signal('INT');
+	$copy->finish;
+	is($copy->result(0), 1, 'interrupted at the end: exit code');
+	like($err, qr/terminated by user/, 'interrupted at the end: message');
+	unlike($err, qr/could not drop/, 'interrupted at the end: all could be dropped');
+	is(value($source, 'postgres', 'SELECT string_agg(slot_name, $$ $$) FROM pg_replication_slots'),
+		'busy', 'interrupted at the end: no slot left');
+	is(value($target, 'postgres', 'SELECT string_agg(subname, $$ $$) FROM pg_subscription'),
+		'busy', 'interrupted at the end: no subscription left');
+	sql($target, 'postgres', 'DROP SUBSCRIPTION busy');
+}
+
+$source->stop;
+$target->stop;
+done_testing();
