@@ -31,6 +31,10 @@ sub stock_round_trip
 	my ($db) = @_;
 	# first, since the schemas of its temporary tables shift pg_dump's ids
 	my $source = fingerprint($node, $db);
+	# its session drops them when psql is gone already
+	$node->poll_query_until($db,
+		q(SELECT count(*) = 0 FROM pg_catalog.pg_class WHERE relpersistence = 't'))
+	  or die 'temporary tables stay';
 	my $dir = dump_ok($node, $db, $db, 'pg_dump', '-j2');
 	my $copy = empty_copy($node, $db, "${db}_stock");
 	my ($rc, undef, $err) = run_program('pg_restore', '-j4', '-d',
