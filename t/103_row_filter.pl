@@ -53,8 +53,9 @@ sub rows_of
 	my %rows;
 	while ($out =~ /^COPY (\S+) .*?FROM stdin;\n(.*?)^\\\.$/msg)
 	{
-		push @{ $rows{$1} }, split /\n/, $2, -1;
-		pop @{ $rows{$1} };
+		my ($table, @lines) = ($1, split /\n/, $2, -1);
+		pop @lines;    # what follows the last line; a chunk may have none
+		push @{ $rows{$table} }, @lines;
 	}
 	@$_ = sort @$_ foreach values %rows;
 	return (\%rows, $dir);

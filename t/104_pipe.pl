@@ -59,7 +59,7 @@ sub pipe_to
 sub kinds
 {
 	my ($dir) = @_;
-	return sort map { s/^\d+\.dat/N.dat/r } data_files($dir);
+	return sort map { s/^(\d+(?=\.dat)|blobs_\d+)/N/r } data_files($dir);
 }
 
 # What data_files() does not list; toc.dat comes last.
@@ -94,7 +94,7 @@ same_data_ok($source, fingerprint($node, 'copy'), 'to files');
 # what is in the pattern
 ($rc, $err, $dir) = pipe_to('cat >"DIR/100%% of "%f.x', @data);
 is("$rc$err", '0', 'percent signs: exit code');
-is_deeply([ sort map { s/of \d+\.dat/of N.dat/r } data_files($dir) ],
+is_deeply([ sort map { s/of (\d+(?=\.dat)|blobs_\d+)/of N/r } data_files($dir) ],
 	[ sort map { "100% of $_.x" } @whole, kinds($stock) ], 'percent signs');
 ($rc, $err, $dir) = pipe_to('echo "to %f" >&1; echo "not %f" >&2; cat >DIR/%f', @data, '-s');
 is($err, join('', map { "to $_\nnot $_\n" } reverse @whole),
