@@ -7,6 +7,8 @@
 #   make man html                              the manual, by pandoc
 #   make dist                                  the archive for PGXN, of HEAD
 #   make indent                                pgindent over all of src
+#   make fuzz                                  fuzz the readers of untrusted
+#                                              bytes for a minute (clang)
 #
 # COPT adds compiler flags at the end, e.g. COPT=-Werror.
 
@@ -111,7 +113,10 @@ dist:
 	git archive --format=zip --prefix=pg_pardump-$(DIST_VERSION)/ \
 		--output=pg_pardump-$(DIST_VERSION).zip HEAD
 
+fuzz:
+	PG_CONFIG='$(PG_CONFIG)' test/fuzz/run.sh
+
 indent:
 	pgindent --typedefs=typedefs.list src
 
-.PHONY: install-frontend install-man uninstall-frontend man html dist indent
+.PHONY: fuzz install-frontend install-man uninstall-frontend man html dist indent
