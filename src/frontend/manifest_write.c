@@ -190,15 +190,6 @@ put_file(PQExpBuffer buf, const Manifest *manifest, const ManifestFile *file)
 	appendPQExpBuffer(buf, ", \"Worker\": %d }", file->worker);
 }
 
-static void
-flush_buffer(PQExpBuffer buf, Sink *sink)
-{
-	if (PQExpBufferBroken(buf))
-		pg_fatal("out of memory");
-	sink_write(sink, buf->data, buf->len);
-	resetPQExpBuffer(buf);
-}
-
 void
 manifest_write(const Manifest *manifest, Sink *sink)
 {
@@ -220,16 +211,16 @@ manifest_write(const Manifest *manifest, Sink *sink)
 		put_file(&buf, manifest, &manifest->files[i]);
 		/* all of it may be larger than a PQExpBuffer can be */
 		if (buf.len >= WRITE_BYTES)
-			flush_buffer(&buf, tap);
+			sink_write_buffer(tap, &buf);
 	}
 	appendPQExpBufferStr(&buf, "\n],\n");
-	flush_buffer(&buf, tap);
+	sink_write_buffer(tap, &buf);
 
 	digest_len = pg_checksum_final(&checksum, digest);
 	appendPQExpBufferStr(&buf, "\"Manifest-Checksum\": ");
 	put_hex(&buf, digest, digest_len);
 	appendPQExpBufferStr(&buf, "}\n");
-	flush_buffer(&buf, sink);
+	sink_write_buffer(sink, &buf);
 	sink_finish(tap);
 	sink_free(tap);
 	termPQExpBuffer(&buf);

@@ -13,3 +13,12 @@ sink_stored_bytes(const Sink *sink)
 		sink = sink->next;
 	return sink->bytes_in;
 }
+
+void
+sink_write_buffer(Sink *sink, PQExpBuffer buf)
+{
+	if (PQExpBufferBroken(buf))
+		pg_fatal("out of memory");
+	sink_write(sink, buf->data, buf->len);
+	resetPQExpBuffer(buf);
+}

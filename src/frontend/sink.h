@@ -13,6 +13,8 @@
 #include "common/checksum_helper.h"
 #include "pqexpbuffer.h"
 
+#include "pqexpbuffer.h"
+
 #include "shared/compress_spec.h"
 
 typedef struct Sink Sink;
@@ -55,6 +57,9 @@ sink_free(Sink *sink)
 {
 	sink->ops->free(sink);
 }
+
+/* Take what is in the buffer, and empty it.  Exits if it ran out of memory. */
+extern void sink_write_buffer(Sink *sink, PQExpBuffer buf);
 
 /* The bytes that reached the file, for a chain that begins with this sink. */
 extern uint64 sink_stored_bytes(const Sink *sink);

@@ -98,15 +98,6 @@ put_entry(PQExpBuffer buf, const Toc *toc, const TocEntry *entry)
 	put_string(buf, entry->filename ? entry->filename : "");
 }
 
-static void
-flush_buffer(PQExpBuffer buf, Sink *sink)
-{
-	if (PQExpBufferBroken(buf))
-		pg_fatal("out of memory");
-	sink_write(sink, buf->data, buf->len);
-	resetPQExpBuffer(buf);
-}
-
 void
 toc_write(const Toc *toc, const CompressSpec *compress, Sink *sink)
 {
@@ -120,8 +111,8 @@ toc_write(const Toc *toc, const CompressSpec *compress, Sink *sink)
 		put_entry(&buf, toc, &toc->entries[i]);
 		/* all of it may be larger than a PQExpBuffer can be: 2 GB */
 		if (buf.len >= WRITE_BYTES)
-			flush_buffer(&buf, sink);
+			sink_write_buffer(sink, &buf);
 	}
-	flush_buffer(&buf, sink);
+	sink_write_buffer(sink, &buf);
 	termPQExpBuffer(&buf);
 }
