@@ -153,6 +153,7 @@ foreach my $codec (codecs($node), 'server-gzip')
 	is(value($node, 'manifest',
 			"SELECT '$manifest->{LSN}'::pg_lsn <= pg_current_wal_lsn()"), 't', 'head: LSN');
 	is($manifest->{'Checksum-Algorithm'}, 'CRC32C', 'head: checksums');
+	is("$manifest->{Jobs} $manifest->{Retries}", '2 0', 'head: jobs and retries');
 	make_database($node, 'restored');
 	restore_ok($node, $dir, 'restored', 'manifest beside', '-j2');
 	same_data_ok(fingerprint($node, 'manifest'), fingerprint($node, 'restored'),

@@ -225,6 +225,7 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 {
 	FileTotals	total = file_results_total(run->context.results);
 	ArchiveFile *toc_file;
+	Manifest   *manifest;
 
 	large_object_lists_write(run->context.objects, run->context.directory,
 							 run->context.results);
@@ -233,7 +234,8 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 										archive_dir_take_toc(dir));
 	toc_write(toc, &run->context.compress, archive_file_sink(toc_file));
 	archive_file_complete(toc_file, 0);
-	dump_manifest_write(&run->context, toc);
+	manifest = dump_manifest_new(&run->context, toc, run->n_retries);
+	dump_manifest_write(&run->context, manifest);
 	archive_dir_publish(dir, run->context.options->sync_method);
 	pg_log_info("dumped " UINT64_FORMAT " rows of %d tables, " UINT64_FORMAT
 				" bytes, stored as " UINT64_FORMAT " bytes",

@@ -6,7 +6,6 @@
 #include "fe_compat.h"
 
 #include "dump_manifest.h"
-#include "manifest.h"
 #include "sink_archive.h"
 
 pg_checksum_type
@@ -94,13 +93,13 @@ add_large_objects(Manifest *manifest, const DumpContext *context)
 				 &context->results->lists[i]);
 }
 
-void
-dump_manifest_write(const DumpContext *context, const Toc *toc)
+Manifest *
+dump_manifest_new(const DumpContext *context, const Toc *toc, int retries)
 {
 	const FileResults *results = context->results;
-	char	   *path = psprintf("%s/%s", context->directory, MANIFEST_NAME);
-	char		compression[COMPRESS_SPEC_ERROR_BYTES];
-	Manifest	manifest = {
+	char	   *compression = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
+	Manifest   *manifest = pg_malloc(sizeof(Manifest));
+	Manifest	head = {
 		.tool = PARDUMP_VERSION,
 		.server_version = context->origin->server_version,
 		.pg_dump_version = toc->pg_dump_version,
@@ -115,16 +114,26 @@ dump_manifest_write(const DumpContext *context, const Toc *toc)
 		.start_us = context->origin->start_us,
 		.end_us = now_us(),
 		.jobs = context->options->jobs,
+		.retries = retries,
 		.checksum_type = results->checksum_type,
 	};
 
-	compress_spec_print(&context->compress, compression, sizeof(compression));
-	manifest.files = pg_malloc0((results->n_files + results->n_objects +
-								 results->n_lists + 1) * sizeof(ManifestFile));
-	add_data_files(&manifest, context);
-	add_large_objects(&manifest, context);
-	add_file(&manifest, MANIFEST_TOC, pg_strdup("toc.dat"), results->toc);
-	manifest_write(&manifest, sink_archive_new(path));
-	free(manifest.files);
+	compress_spec_print(&context->compress, compression,
+						COMPRESS_SPEC_ERROR_BYTES);
+	*manifest = head;
+	manifest->files = pg_malloc0((results->n_files + results->n_objects +
+								  results->n_lists + 1) * sizeof(ManifestFile));
+	add_data_files(manifest, context);
+	add_large_objects(manifest, context);
+	add_file(manifest, MANIFEST_TOC, pg_strdup("toc.dat"), results->toc);
+	return manifest;
+}
+
+void
+dump_manifest_write(const DumpContext *context, const Manifest *manifest)
+{
+	char	   *path = psprintf("%s/%s", context->directory, MANIFEST_NAME);
+
+	manifest_write(manifest, sink_archive_new(path));
 	free(path);
 }

@@ -6,12 +6,18 @@
 #define DUMP_MANIFEST_H
 
 #include "dump_worker.h"
+#include "manifest.h"
 
 /*
- * Write it in the archive's directory when all other files are complete, but
- * not yet flushed.
+ * Make it when all files are complete.  It borrows from the context and the
+ * table of contents, and is never freed.
  */
-extern void dump_manifest_write(const DumpContext *context, const Toc *toc);
+extern Manifest *dump_manifest_new(const DumpContext *context, const Toc *toc,
+								   int retries);
+
+/* Write it in the archive's directory, before all is flushed. */
+extern void dump_manifest_write(const DumpContext *context,
+								const Manifest *manifest);
 
 /* The kind of checksum that --manifest-checksums asks for. */
 extern pg_checksum_type dump_manifest_checksum_type(const Options *options);

@@ -70,6 +70,7 @@ typedef struct Manifest
 	int64		start_us;
 	int64		end_us;
 	int			jobs;
+	int			retries;		/* of what a lost connection interrupted */
 	pg_checksum_type checksum_type;
 	ManifestFile *files;
 	int			n_files;

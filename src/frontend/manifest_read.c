@@ -4,10 +4,16 @@
  */
 #include "fe_compat.h"
 
+#include <time.h>
+
 #include "mb/pg_wchar.h"
 
 #include "json_reader.h"
 #include "manifest.h"
+
+/* Limits that no archive comes near, so that sums cannot overflow. */
+#define MAX_BLOCKS ((uint64) 1 << 32)
+#define MAX_WORKERS 1000000
 
 #define CHECKSUM_LINE "\"Manifest-Checksum\": \""
 
@@ -92,11 +98,113 @@ is_plain_name(const char *path)
 	return true;
 }
 
-static void
-replace(char **member, char *value)
+/* Members that are text, and where they go. */
+typedef struct TextMember
 {
-	free(*member);
-	*member = value;
+	const char *name;
+	size_t		offset;			/* of a char * */
+} TextMember;
+
+static const TextMember head_texts[] = {
+	{"Tool-Version", offsetof(Manifest, tool)},
+	{"Server-Version", offsetof(Manifest, server_version)},
+	{"Pg-Dump-Version", offsetof(Manifest, pg_dump_version)},
+	{"System-Identifier", offsetof(Manifest, system_identifier)},
+	{"Database", offsetof(Manifest, database)},
+	{"Encoding", offsetof(Manifest, encoding)},
+	{"Snapshot", offsetof(Manifest, snapshot)},
+	{"LSN", offsetof(Manifest, lsn)},
+	{"Slot", offsetof(Manifest, slot)},
+	{"Slot-LSN", offsetof(Manifest, slot_lsn)},
+	{"Compression", offsetof(Manifest, compression)},
+};
+
+static const TextMember file_texts[] = {
+	{"Path", offsetof(ManifestFile, path)},
+	{"Schema", offsetof(ManifestFile, schema)},
+	{"Table", offsetof(ManifestFile, table)},
+	{"Where", offsetof(ManifestFile, where)},
+	{"Sample", offsetof(ManifestFile, sample)},
+};
+
+/* The text that put_text() wrote in hexadecimal, in the archive's encoding. */
+static char *
+read_encoded(JsonReader *reader)
+{
+	char	   *hex = json_string(reader);
+	size_t		len = hex ? strlen(hex) : 0;
+	char	   *text = pg_malloc0(len / 2 + 1);
+
+	if (hex && read_hex(hex, (uint8 *) text, len / 2) < 0 &&
+		reader->error == NULL)
+		reader->error = "invalid encoded name";
+	free(hex);
+	return text;
+}
+
+/* Is it one of these?  Then it is read into *object. */
+static bool
+read_text(JsonReader *reader, const TextMember *members, int n_members,
+		  void *object, const char *key)
+{
+	bool		is_encoded = strncmp(key, "Encoded-", strlen("Encoded-")) == 0;
+
+	if (is_encoded)
+		key += strlen("Encoded-");
+	for (int i = 0; i < n_members; i++)
+	{
+		char	  **member = (char **) ((char *) object + members[i].offset);
+
+		if (strcmp(key, members[i].name) != 0)
+			continue;
+		free(*member);
+		*member = is_encoded ? read_encoded(reader) : json_string(reader);
+		return true;
+	}
+	return false;
+}
+
+static void
+free_texts(const TextMember *members, int n_members, void *object)
+{
+	for (int i = 0; i < n_members; i++)
+		free(*(char **) ((char *) object + members[i].offset));
+}
+
+/* A number up to max; what is more is an error. */
+static uint64
+read_number(JsonReader *reader, uint64 max)
+{
+	uint64		number = json_number(reader);
+
+	if (number > max && reader->error == NULL)
+		reader->error = "number out of range";
+	return number > max ? 0 : number;
+}
+
+/* As put_time() writes it. */
+static int64
+read_time(JsonReader *reader)
+{
+	char	   *text = json_string(reader);
+	struct tm	tm = {0};
+	int			us = 0;
+	int			end = 0;
+	int64		time = 0;
+
+	if (text && sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ%n",
+					   &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+					   &tm.tm_min, &tm.tm_sec, &us, &end) == 7 &&
+		end == (int) strlen(text) && tm.tm_year >= 1970)
+	{
+		tm.tm_year -= 1900;
+		tm.tm_mon -= 1;
+		time = (int64) timegm(&tm) * 1000000 + us;
+	}
+	else if (reader->error == NULL)
+		reader->error = "invalid time";
+	free(text);
+	return time;
 }
 
 static bool
@@ -116,12 +224,23 @@ read_file_member(JsonReader *reader, ManifestFile *file, const char *key)
 {
 	char	   *text = NULL;
 
-	if (strcmp(key, "Path") == 0)
-		replace(&file->path, json_string(reader));
-	else if (strcmp(key, "Schema") == 0)
-		replace(&file->schema, json_string(reader));
-	else if (strcmp(key, "Table") == 0)
-		replace(&file->table, json_string(reader));
+	if (read_text(reader, file_texts, lengthof(file_texts), file, key))
+		return;
+	if (strcmp(key, "Start-Block") == 0)
+		file->start_block = (int64) read_number(reader, MAX_BLOCKS);
+	else if (strcmp(key, "End-Block") == 0)
+	{
+		/* null is read as 0, and no range ends there */
+		file->end_block = (int64) read_number(reader, MAX_BLOCKS);
+		if (file->end_block == 0)
+			file->end_block = MANIFEST_NO_END;
+	}
+	else if (strcmp(key, "Start-Time") == 0)
+		file->start_us = read_time(reader);
+	else if (strcmp(key, "End-Time") == 0)
+		file->end_us = read_time(reader);
+	else if (strcmp(key, "Worker") == 0)
+		file->worker = (int) read_number(reader, MAX_WORKERS);
 	else if (strcmp(key, "Rows") == 0)
 		file->rows = json_number(reader);
 	else if (strcmp(key, "Raw-Bytes") == 0)
@@ -184,17 +303,21 @@ read_files(JsonReader *reader, Manifest *manifest)
 static void
 read_member(JsonReader *reader, Manifest *manifest, const char *key)
 {
+	if (read_text(reader, head_texts, lengthof(head_texts), manifest, key))
+		return;
 	if (strcmp(key, "PgPardump-Manifest-Version") == 0)
 	{
 		if (json_number(reader) != MANIFEST_VERSION && reader->error == NULL)
 			reader->error = "unknown version";
 	}
-	else if (strcmp(key, "Tool-Version") == 0)
-		replace(&manifest->tool, json_string(reader));
-	else if (strcmp(key, "Database") == 0)
-		replace(&manifest->database, json_string(reader));
-	else if (strcmp(key, "LSN") == 0)
-		replace(&manifest->lsn, json_string(reader));
+	else if (strcmp(key, "Start-Time") == 0)
+		manifest->start_us = read_time(reader);
+	else if (strcmp(key, "End-Time") == 0)
+		manifest->end_us = read_time(reader);
+	else if (strcmp(key, "Jobs") == 0)
+		manifest->jobs = (int) read_number(reader, MAX_WORKERS);
+	else if (strcmp(key, "Retries") == 0)
+		manifest->retries = (int) read_number(reader, PG_INT32_MAX);
 	else if (strcmp(key, "Checksum-Algorithm") == 0)
 	{
 		char	   *text = json_string(reader);
@@ -272,14 +395,8 @@ void
 manifest_free(Manifest *manifest)
 {
 	for (int i = 0; i < manifest->n_files; i++)
-	{
-		free(manifest->files[i].path);
-		free(manifest->files[i].schema);
-		free(manifest->files[i].table);
-	}
+		free_texts(file_texts, lengthof(file_texts), &manifest->files[i]);
 	free(manifest->files);
-	free(manifest->tool);
-	free(manifest->database);
-	free(manifest->lsn);
+	free_texts(head_texts, lengthof(head_texts), manifest);
 	free(manifest);
 }

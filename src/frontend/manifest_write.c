@@ -137,7 +137,8 @@ put_head(PQExpBuffer buf, const Manifest *manifest)
 	put_time(buf, "Start-Time", manifest->start_us);
 	appendPQExpBufferStr(buf, ",\n");
 	put_time(buf, "End-Time", manifest->end_us);
-	appendPQExpBuffer(buf, ",\n\"Jobs\": %d,\n", manifest->jobs);
+	appendPQExpBuffer(buf, ",\n\"Jobs\": %d,\n\"Retries\": %d,\n",
+					  manifest->jobs, manifest->retries);
 	appendPQExpBuffer(buf, "\"Checksum-Algorithm\": \"%s\",\n",
 					  pg_checksum_type_name(manifest->checksum_type));
 	appendPQExpBufferStr(buf, "\"Files\": [");
