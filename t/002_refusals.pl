@@ -198,6 +198,11 @@ like(
 		@db, '--pg-dump',
 		fake_pg_dump('fake_pg_dump', 'exit 0', 'pg_dump (PostgreSQL) 12.22 (Debian)')),
 	qr/hint: Use pg_dump 14 or newer/, 'pg_dump 12: hint');
+like(
+	refused_ok(qr/said that it is of PostgreSQL 99, but ran as pg_dump \d/,
+		'a wrapper of many majors', @db, '--pg-dump',
+		fake_pg_dump('wrapper', 'exec "$PG_DUMP" "$@"', 'pg_dump (PostgreSQL) 99.1')),
+	qr/hint: Name the program itself by --pg-dump/, 'a wrapper of many majors: hint');
 refused_ok(qr/does not say its version as pg_dump does/, 'not a pg_dump',
 	@db, '--pg-dump', fake_pg_dump('fake_pg_dump', 'exit 0', 'psql 15'));
 refused_ok(qr/there is no program/, 'not executable', @db,
@@ -221,6 +226,15 @@ system_or_bail('cp', $self, "$lonely/pg_pardump");
 }
 command_ok([ "$lonely/pg_pardump", @db, '-s', '-f', new_path('lonely') ],
 	'pg_dump is found in PATH');
+{
+	my $other = "$lonely/pg_dump";
+	system_or_bail('mv', fake_pg_dump('other', 'exit 1', 'pg_dump (PostgreSQL) 99.1'), $other);
+	my $dir = new_path('lonely');
+	my ($rc, undef, $err) = run_program("$lonely/pg_pardump", @db, '-f', $dir);
+	is($rc, 1, 'pg_dump of another major: exit code');
+	like($err, qr/"\Q$other\E" was found, but is of PostgreSQL 99, .*hint: /s,
+		'pg_dump of another major: message and hint');
+}
 
 $node->stop;
 done_testing();

@@ -269,6 +269,14 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 						  MIN_MAJOR);
 		exit(1);
 	}
+	/* as pg_dumpall does; one that the user named is the user's choice */
+	if (options->pg_dump_path == NULL && pg_dump->major != PG_MAJORVERSION_NUM)
+	{
+		pg_log_error("\"%s\" was found, but is of PostgreSQL %d, and this pg_pardump of %d",
+					 pg_dump->path, pg_dump->major, PG_MAJORVERSION_NUM);
+		pg_log_error_hint("Use the pg_pardump of that major, or name the pg_dump to use by --pg-dump.");
+		exit(1);
+	}
 	return pg_dump;
 }
 
@@ -340,6 +348,14 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 	toc = toc_read_custom(read_output, pg_dump, &problem);
 	if (toc == NULL)
 		failed(pg_dump, problem);
+	/* Debian's pg_wrapper chooses the major anew each time, by the arguments */
+	if (atoi(toc->pg_dump_version) != pg_dump->major)
+	{
+		pg_log_error("\"%s\" said that it is of PostgreSQL %d, but ran as pg_dump %s",
+					 pg_dump->path, pg_dump->major, toc->pg_dump_version);
+		pg_log_error_hint("Name the program itself by --pg-dump.");
+		exit(1);
+	}
 	take_errors(pg_dump, 0, true);	/* warnings that came with it */
 	return toc;
 }

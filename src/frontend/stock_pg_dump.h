@@ -20,7 +20,8 @@ typedef struct StockPgDump StockPgDump;
 /*
  * Find the pg_dump to use: the one the user named, else the one beside this
  * program, else the first in PATH.  Exits with a message if there is none, if
- * it does not answer, or if it is older than 14.
+ * it does not answer, if it is older than 14, or if it was not named and is of
+ * another major than this program.
  */
 extern StockPgDump *stock_pg_dump_find(const Options *options,
 									   const char *argv0);
@@ -34,7 +35,8 @@ extern int	stock_pg_dump_major(const StockPgDump *pg_dump);
 /*
  * Run it with the user's options under a snapshot and read its table of
  * contents.  If it fails its own words are shown and this program exits with
- * its exit code.  It is left running, blocked, with its locks.
+ * its exit code; so it does, with 1, if that was a pg_dump of another major than
+ * the one that was asked.  It is left running, blocked, with its locks.
  */
 extern Toc *stock_pg_dump_read_toc(StockPgDump *pg_dump,
 								   const Options *options,
