@@ -9,6 +9,7 @@
 #include "catalog/pg_class_d.h"
 
 #include "chunk_plan.h"
+#include "printable.h"
 
 #define MIN_CHUNK_BYTES ((uint64) 32 * 1024 * 1024)
 #define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
@@ -123,7 +124,7 @@ check_cover(const Planner *planner, int table, int first_file)
 		if (file->start_block != next_block ||
 			file->end_block < file->start_block)
 			pg_fatal("the server plans chunks with a gap or an overlap at block %u of table %s",
-					 next_block, planner->tables->tables[table].name);
+					 next_block, printable(planner->tables->tables[table].name));
 		next_block = file->end_block;
 	}
 }
@@ -179,7 +180,7 @@ add_planned_chunks(Planner *planner, int table)
 	res = session_query_params(planner->conn, sql, 2, params, 0);
 	if (PQntuples(res) == 0)
 		pg_fatal("the server plans no chunks for table %s",
-				 planner->tables->tables[table].name);
+				 printable(planner->tables->tables[table].name));
 	for (int i = 0; i < PQntuples(res); i++)
 		add_planned_chunk(planner, table, block_number(res, i, 0),
 						  block_number(res, i, 1),
@@ -222,7 +223,7 @@ why_not_split(const Planner *planner, const DumpTable *table)
 	else
 		return NULL;
 	/* those above are said once, and not for every table */
-	pg_log_info("table %s is dumped whole: %s", table->name, reason);
+	pg_log_info("table %s is dumped whole: %s", printable(table->name), reason);
 	return reason;
 }
 

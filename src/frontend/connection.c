@@ -13,6 +13,7 @@
 
 #include "cleanup.h"
 #include "connection.h"
+#include "printable.h"
 #include "traffic.h"
 #include "worker_pool.h"
 
@@ -36,6 +37,13 @@ is_given(const PQconninfoOption *options, const char *keyword)
 		if (strcmp(options->keyword, keyword) == 0)
 			return options->val != NULL && options->val[0] != '\0';
 	return false;
+}
+
+void
+connection_show_notice(void *arg, const char *message)
+{
+	message_before_output();
+	printable_pass_on(message, strlen(message));
 }
 
 /*
@@ -87,6 +95,7 @@ connection_open_leader(const Options *options, const char *progname)
 	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
 	conn = connectDatabase(&params, progname, false, false, true);
 	set_keepalives(conn);
+	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
 	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
 	{
 		pg_log_error("the server is of version %s, which is too old",
@@ -237,6 +246,7 @@ try_connect(const PeerAddress *address, const char *replication,
 	conn = PQconnectdbParams(keywords, values, true);
 	traffic_wait_ends();
 	set_keepalives(conn);
+	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
 	return conn;
 }
 

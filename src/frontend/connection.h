@@ -31,6 +31,9 @@ typedef struct PeerAddress
 extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);
 
+/* A PQnoticeProcessor: to standard error, safely. */
+extern void connection_show_notice(void *arg, const char *message);
+
 /* Describe the server of a connection to those who come after; owned. */
 extern PeerAddress *peer_address_new(PGconn *conn);
 

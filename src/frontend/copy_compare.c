@@ -16,6 +16,7 @@
 #include "cleanup.h"
 #include "copy_compare.h"
 #include "copy_target.h"
+#include "printable.h"
 #include "source_session.h"
 #include "worker_pool.h"
 
@@ -227,7 +228,7 @@ run_job(void *arg, int no, volatile int *step)
 	char	   *sums = psprintf("SELECT pg_catalog.sum(n), pg_catalog.sum(h) FROM (%s) t",
 								job->source.data);
 
-	pg_log_info("comparing table %s", job->name);
+	pg_log_info("comparing table %s", printable(job->name));
 	if (PQsendQuery(source, sums) != 1)
 		session_failed(source, NULL, "could not compare rows", sums);
 	if (PQsendQuery(run->target, job->target.data) != 1)
@@ -310,11 +311,11 @@ report(const CompareRun *run)
 		n_different++;
 		if (result->source.rows != result->target.rows)
 			pg_log_error("table %s has " UINT64_FORMAT " rows in the source and " UINT64_FORMAT " in the target",
-						 run->jobs[i].name, result->source.rows,
+						 printable(run->jobs[i].name), result->source.rows,
 						 result->target.rows);
 		else
 			pg_log_error("table %s has other values in the target",
-						 run->jobs[i].name);
+						 printable(run->jobs[i].name));
 	}
 	return n_different;
 }

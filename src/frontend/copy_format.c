@@ -21,6 +21,7 @@
 #include "fe_compat.h"
 
 #include "copy_format.h"
+#include "printable.h"
 
 /* Binary forms have been the same since; multiranges came with it. */
 #define MIN_SERVER_FOR_BINARY 140000
@@ -118,7 +119,7 @@ target_statement(const DumpTable *table, bool binary)
 		end = next;
 	if (end == NULL)
 		pg_fatal("pg_dump describes no COPY for the data of table \"%s\"",
-				 table->entry->tag);
+				 printable(table->entry->tag));
 	head = pnstrdup(statement, end - statement);
 	result = psprintf("%s FROM STDIN%s", head, binary ? " (FORMAT binary)" : "");
 	free(head);
@@ -132,7 +133,7 @@ check_existence(const PGresult *target, const DumpTables *tables)
 	for (int i = 0; i < tables->n_tables; i++)
 		if (PQgetvalue(target, i, 0)[0] != 't')
 			pg_fatal("the target has no table %s",
-					 tables->tables[i].copy_name);
+					 printable(tables->tables[i].copy_name));
 }
 
 CopyFormat *
@@ -168,7 +169,7 @@ copy_formats_decide(PGconn *source, PGconn *target, const Options *options,
 		if (must_be_binary && format->text_reason)
 		{
 			pg_log_error("table %s cannot be copied in binary format: %s",
-						 table->name, format->text_reason);
+						 printable(table->name), format->text_reason);
 			pg_log_error_hint("--copy-format=auto copies such tables as text.");
 			exit(1);
 		}

@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "copy_report.h"
+#include "printable.h"
 
 /* Tables named in the account of a failure. */
 #define TABLES_SHOWN 10
@@ -90,7 +91,7 @@ account_for_rows(const CopyContext *context)
 			continue;
 		if (n_missing++ < TABLES_SHOWN)
 			appendPQExpBuffer(&missing, "%s%s", n_missing > 1 ? ", " : "",
-							  context->source.tables->tables[i].name);
+							  printable(context->source.tables->tables[i].name));
 	}
 	if (n_missing == 0)
 		pg_log_warning("all rows of all %d tables are in the target", n_tables);
@@ -158,7 +159,7 @@ copy_report_print(const CopyReport *report)
 		CopyTotals	one = totals_of_table(context, i);
 
 		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
-					context->source.tables->tables[i].name, one.rows, one.bytes);
+					printable(context->source.tables->tables[i].name), one.rows, one.bytes);
 	}
 	printf("copied %d tables, " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes in %.2f seconds\n",
 		   context->source.tables->n_tables, all.rows, all.bytes,

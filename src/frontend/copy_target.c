@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "copy_target.h"
 #include "copy_worker.h"
+#include "printable.h"
 
 /* Tables named in an error message. */
 #define TABLES_SHOWN 10
@@ -38,7 +39,7 @@ refuse_source(PGconn *source, PGconn *target, const char *new_name)
 		 : strcmp(PQgetvalue(s, 0, 1), PQgetvalue(t, 0, 1)) == 0))
 	{
 		pg_log_error("source and target are the same database, \"%s\"",
-					 PQgetvalue(s, 0, 2));
+					 printable(PQgetvalue(s, 0, 2)));
 		pg_log_error_detail("Both clusters have the system identifier %s.",
 							PQgetvalue(s, 0, 0));
 		exit(1);
@@ -198,7 +199,7 @@ copy_target_check_tables(PGconn *target, const DumpTables *tables,
 			continue;
 		if (n_found++ < TABLES_SHOWN)
 			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
-							  table->name);
+							  printable(table->name));
 	}
 	if (n_found > 0)
 	{

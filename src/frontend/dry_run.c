@@ -9,6 +9,7 @@
 #include "fe_utils/print.h"
 
 #include "dry_run.h"
+#include "printable.h"
 #include "units.h"
 
 typedef enum PlanColumn
@@ -75,7 +76,7 @@ add_table(printTableContent * content, const DumpContext *context, int no)
 	const DumpTable *table = &context->tables->tables[no];
 	const TablePlan *decided = &context->plan->tables[no];
 
-	add_text(content, pg_strdup(table->name));
+	add_text(content, pg_strdup(printable(table->name)));
 	add_bytes(content, table->heap_bytes);
 	add_bytes(content, table->total_bytes - table->heap_bytes);
 	add_text(content, psprintf("%d", decided->n_files));

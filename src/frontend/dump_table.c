@@ -13,6 +13,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "dump_table.h"
+#include "printable.h"
 
 /* ----------
  * From the table of contents
@@ -43,14 +44,15 @@ copy_columns(const TocEntry *entry)
 
 	if (entry->copy_stmt == NULL || strncmp(entry->copy_stmt, "COPY ", 5) != 0)
 		pg_fatal("pg_dump describes no COPY for the data of table \"%s\"",
-				 entry->tag);
+				 printable(entry->tag));
 	begin = skip_identifiers(entry->copy_stmt + 5, ' ');
 	if (strncmp(begin, " (", 2) != 0)
 		return pg_strdup("");
 	begin += 2;
 	end = skip_identifiers(begin, ')');
 	if (*end != ')')
-		pg_fatal("could not read the column list of table \"%s\"", entry->tag);
+		pg_fatal("could not read the column list of table \"%s\"",
+				 printable(entry->tag));
 	return pnstrdup(begin, end - begin);
 }
 
@@ -151,7 +153,7 @@ describe(PGconn *conn, DumpTables *tables, const char *oids)
 		DumpTable  *table = &tables->tables[i];
 
 		if (PQgetisnull(res, i, 0))
-			pg_fatal("table %s has disappeared", table->name);
+			pg_fatal("table %s has disappeared", printable(table->name));
 		table->relkind = PQgetvalue(res, i, 0)[0];
 		table->is_heap = PQgetvalue(res, i, 1)[0] == 't';
 		table->row_security = PQgetvalue(res, i, 3)[0] == 't';
@@ -240,7 +242,7 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 		if (PQgetisnull(res, i, 0) || PQgetvalue(res, i, 0)[0] != 't')
 		{
 			pg_log_error("table %s was dropped or replaced while the dump began",
-						 table->name);
+						 printable(table->name));
 			pg_log_error_hint("Run the dump again.");
 			exit(1);
 		}
@@ -248,7 +250,7 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 		if (PQgetvalue(res, i, 3)[0] == 't')
 		{
 			pg_log_warning("table %s was rewritten after the snapshot was taken",
-						   table->name);
+						   printable(table->name));
 			pg_log_warning_hint("If that was by TRUNCATE or ALTER TABLE, its rows of before are not in the dump: run it again.");
 		}
 		table->filenode = (Oid) strtoul(PQgetvalue(res, i, 4), NULL, 10);

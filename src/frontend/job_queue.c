@@ -7,6 +7,7 @@
 #include "pqexpbuffer.h"
 
 #include "job_queue.h"
+#include "printable.h"
 
 #define BATCH_BYTES ((uint64) 1024 * 1024)
 #define BATCH_FILES 32
@@ -103,7 +104,7 @@ job_queue_make(const ChunkPlan *plan, const LargeObjects *objects)
 char *
 data_file_describe(const DataFile *file, const DumpTables *tables)
 {
-	const char *name = tables->tables[file->table].name;
+	const char *name = printable(tables->tables[file->table].name);
 
 	if (file->n_chunks == 1)
 		return psprintf("table %s", name);

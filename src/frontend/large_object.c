@@ -12,6 +12,7 @@
 
 #include "archive_file.h"
 #include "large_object.h"
+#include "printable.h"
 #include "sink_archive.h"
 #include "traffic.h"
 
@@ -34,7 +35,8 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 		metadata = by_id[Max(0, blobs->deps[0])];
 	if (metadata == NULL || !toc_entry_is(metadata, "BLOB METADATA") ||
 		metadata->defn == NULL)
-		pg_fatal("pg_dump does not list the large objects \"%s\"", blobs->tag);
+		pg_fatal("pg_dump does not list the large objects \"%s\"",
+				 printable(blobs->tag));
 	pos = metadata->defn;
 	while (*pos)
 	{
@@ -43,7 +45,7 @@ read_metadata(const TocEntry **by_id, const TocEntry *blobs,
 
 		if (end == pos || *end != '\n')
 			pg_fatal("could not read the list of large objects \"%s\"",
-					 blobs->tag);
+					 printable(blobs->tag));
 		if (list->n_oids == space)
 		{
 			space = Max(64, space * 2);

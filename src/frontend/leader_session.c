@@ -67,7 +67,7 @@ receive_notice(void *arg, const PGresult *res)
 		session->may_retry = session_is_lost(NULL, res);
 	}
 	else
-		fputs(PQresultErrorMessage(res), stderr);
+		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
 LeaderSession *

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "event_log.h"
+#include "printable.h"
 
 /* Messages come from anywhere, so this is the process's. */
 static char next_sqlstate[6];
@@ -35,45 +36,75 @@ message_set_before_output(void (*function) (void))
 	pg_logging_set_pre_callback(message_before_output);
 }
 
-static void note(int level, int part, const char *format, va_list args)
-			pg_attribute_printf(3, 0);
+static void tell(int level, int part, const char *format,...)
+			pg_attribute_printf(3, 4);
 
-/* The text without the newline that libpq's messages end in. */
+/* What the macros of common/logging.h would call. */
 static void
-note(int level, int part, const char *format, va_list args)
-{
-	static const char *const keys[] = {"message", "detail", "hint"};
-	Event	   *event;
-	char		text[2048];
-	int			save_errno = errno;
-
-	event = event_new(level >= PG_LOG_ERROR ? "error" : "warning");
-	if (event == NULL)
-		return;
-	errno = save_errno;
-	vsnprintf(text, sizeof(text), format, args);
-	for (size_t len = strlen(text); len > 0 && text[len - 1] == '\n'; len--)
-		text[len - 1] = '\0';
-	event_add_text(event, keys[part], text);
-	if (part == MESSAGE_PRIMARY && next_sqlstate[0] != '\0')
-		event_add_text(event, "sqlstate", next_sqlstate);
-	event_write(event);
-	errno = save_errno;
-}
-
-void
-message_log(int level, int part, const char *format,...)
+tell(int level, int part, const char *format,...)
 {
 	va_list		args;
 
 	va_start(args, format);
 	log_generic_v(level, part, format, args);
 	va_end(args);
-	if (level < PG_LOG_WARNING)
-		return;
-	va_start(args, format);
-	note(level, part, format, args);
-	va_end(args);
+}
+
+static void
+note(int level, int part, const char *text)
+{
+	static const char *const keys[] = {"message", "detail", "hint"};
+	Event	   *event = event_new(level >= PG_LOG_ERROR ? "error" : "warning");
+
+	event_add_text(event, keys[part], text);
+	if (part == MESSAGE_PRIMARY && next_sqlstate[0] != '\0')
+		event_add_text(event, "sqlstate", next_sqlstate);
+	event_write(event);
 	if (part == MESSAGE_PRIMARY)
 		next_sqlstate[0] = '\0';
+}
+
+/* Without the newline that libpq's messages end in; owned. */
+static char *formatted(const char *format, va_list args)
+			pg_attribute_printf(1, 0);
+
+static char *
+formatted(const char *format, va_list args)
+{
+	va_list		again;
+	int			save_errno = errno; /* for %m */
+	size_t		len;
+	char	   *text;
+
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	text = pg_malloc(len + 1);
+	errno = save_errno;
+	vsnprintf(text, len + 1, format, args);
+	while (len > 0 && text[len - 1] == '\n')
+		text[--len] = '\0';
+	return text;
+}
+
+void
+message_log(int level, int part, const char *format,...)
+{
+	int			save_errno = errno;
+	va_list		args;
+	char	   *text;
+	char	   *shown;
+
+	if (level < (int) __pg_log_level)
+		return;
+	va_start(args, format);
+	text = formatted(format, args);
+	va_end(args);
+	shown = printable_message(text);
+	tell(level, part, "%s", shown);
+	if (level >= PG_LOG_WARNING)
+		note(level, part, text);
+	free(shown);
+	free(text);
+	errno = save_errno;
 }

@@ -1,6 +1,6 @@
 /*
  * printable.c
- *		Makes names safe to show.
+ *		Makes text of unknown origin safe to show.
  */
 #include "fe_compat.h"
 
@@ -8,31 +8,73 @@
 
 #include "printable.h"
 
-static bool
-is_control(char c)
+/*
+ * How many bytes at text make up a control character: one of ASCII, or one of
+ * the second set (C1) in UTF-8; 0 for all else.
+ */
+static int
+control_bytes(const char *text)
 {
-	return (unsigned char) c < 0x20 || c == 0x7F;
+	const unsigned char *c = (const unsigned char *) text;
+
+	if (c[0] < 0x20 || c[0] == 0x7F)
+		return 1;
+	return c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0 ? 2 : 0;
+}
+
+/*
+ * The text with its control characters as \xNN; owned.  With a newline, that
+ * stands for each of the text's, and tabs stay.
+ */
+static char *
+escaped(const char *text, const char *newline)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	while (*text)
+	{
+		int			len = control_bytes(text);
+
+		if (newline && *text == '\n')
+		{
+			appendPQExpBufferStr(&buf, newline);
+			text++;
+		}
+		else if (len == 0 || (newline && *text == '\t'))
+			appendPQExpBufferChar(&buf, *text++);
+		else
+			while (len-- > 0)
+				appendPQExpBuffer(&buf, "\\x%02x", (unsigned char) *text++);
+	}
+	if (PQExpBufferDataBroken(buf))
+		pg_fatal("out of memory");
+	return buf.data;
 }
 
 const char *
 printable(const char *text)
 {
-	PQExpBufferData buf;
 	const char *pos = text;
 
-	while (*pos && !is_control(*pos))
+	while (*pos && control_bytes(pos) == 0)
 		pos++;
-	if (*pos == '\0')
-		return text;
-	initPQExpBuffer(&buf);
-	for (pos = text; *pos; pos++)
-	{
-		if (is_control(*pos))
-			appendPQExpBuffer(&buf, "\\x%02x", (unsigned char) *pos);
-		else
-			appendPQExpBufferChar(&buf, *pos);
-	}
-	if (PQExpBufferDataBroken(buf))
-		pg_fatal("out of memory");
-	return buf.data;
+	return *pos ? escaped(text, NULL) : text;
+}
+
+char *
+printable_message(const char *text)
+{
+	return escaped(text, "\n\t");
+}
+
+void
+printable_pass_on(const char *text, size_t len)
+{
+	char	   *raw = pnstrdup(text, len);
+	char	   *shown = escaped(raw, "\n");
+
+	fputs(shown, stderr);
+	free(shown);
+	free(raw);
 }

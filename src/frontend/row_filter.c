@@ -19,6 +19,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "printable.h"
 #include "row_filter.h"
 #include "session.h"
 
@@ -134,7 +135,8 @@ check_statement(PGconn *conn, const DumpTable *table, const char *condition,
 		}
 	}
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
-	pg_log_error("invalid condition for table %s: %s", table->name, condition);
+	pg_log_error("invalid condition for table %s: %s",
+				 printable(table->name), condition);
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		pg_log_error_detail("It has parameters.");
 	else
@@ -188,8 +190,8 @@ add_sample(DumpTable *table, const char *text)
 	char	   *condition;
 
 	if (table->sample)
-		pg_fatal("table %s is matched by several options %s", table->name,
-				 "--sample");
+		pg_fatal("table %s is matched by several options %s",
+				 printable(table->name), "--sample");
 	condition = psprintf("(pg_catalog.hashtidextended(ctid, %u) OPERATOR(pg_catalog.&) %llu)"
 						 " OPERATOR(pg_catalog.<) " UINT64_FORMAT "::pg_catalog.int8",
 						 table->oid, (1ULL << SAMPLE_BITS) - 1, limit);
@@ -204,15 +206,15 @@ apply_to_table(PGconn *conn, DumpTable *table, const TableArgument *argument,
 {
 	if (table->condition)
 		pg_fatal("option %s is not for table %s, an extension's configuration table with a condition",
-				 argument->option, table->name);
+				 argument->option, printable(table->name));
 	if (sample && table->relkind != RELKIND_RELATION)
 		pg_fatal("option %s is not for foreign table %s", argument->option,
-				 table->name);
+				 printable(table->name));
 	if (sample)
 		add_sample(table, argument->value);
 	else
 		add_condition(conn, table, argument->value);
-	pg_log_info("table %s is dumped in part: %s", table->name,
+	pg_log_info("table %s is dumped in part: %s", printable(table->name),
 				table->filter);
 }
 

@@ -11,6 +11,7 @@
 
 #include "child_program.h"
 #include "cleanup.h"
+#include "printable.h"
 #include "stock_pg_dump.h"
 
 #define MIN_MAJOR 14
@@ -111,7 +112,7 @@ fill_buffer(StockPgDump *pg_dump)
 			size_t		len;
 
 			read_some(&pg_dump->err_fd, text, sizeof(text), &len);
-			fwrite(text, 1, len, stderr);
+			printable_pass_on(text, len);
 		}
 		if (fds[0].revents)
 			read_some(&pg_dump->out_fd, pg_dump->buffer,
@@ -153,7 +154,7 @@ take_errors(StockPgDump *pg_dump, int wait_ms, bool show)
 	{
 		read_some(&pg_dump->err_fd, text, sizeof(text), &len);
 		if (show)
-			fwrite(text, 1, len, stderr);
+			printable_pass_on(text, len);
 	}
 }
 

@@ -6,6 +6,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "printable.h"
 #include "publication.h"
 #include "subscription.h"
 
@@ -114,7 +115,7 @@ names_of_kind(const PGresult *res, const char *kind)
 			continue;
 		if (n < SHOWN_NAMES)
 			appendPQExpBuffer(&buf, "%s%s", n > 0 ? ", " : "",
-							  PQgetvalue(res, i, 1));
+							  printable(PQgetvalue(res, i, 1)));
 		n++;
 	}
 	if (n > SHOWN_NAMES)

@@ -5,6 +5,7 @@
 #include "fe_compat.h"
 
 #include "event_log.h"
+#include "printable.h"
 #include "summary.h"
 #include "units.h"
 
@@ -63,7 +64,7 @@ show_summary(const DumpContext *context, const FileTotals *total,
 			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
 	if (slowest >= 0)
 		fprintf(stderr, "slowest table: %s, %.1f s of work in %d chunks; %d retries\n",
-				context->tables->tables[slowest].name, slowest_seconds,
+				printable(context->tables->tables[slowest].name), slowest_seconds,
 				context->plan->tables[slowest].n_files, retries);
 }
 

@@ -10,6 +10,7 @@
 #include "common/connect.h"
 
 #include "cleanup.h"
+#include "printable.h"
 #include "table_check.h"
 
 /*
@@ -72,7 +73,7 @@ table_check_unchanged(PGconn *conn, const PeerAddress *address,
 		if (is_same(before, now, i, &tables->tables[i]))
 			continue;
 		pg_log_error("table %s was changed while the leader had no lock on it",
-					 tables->tables[i].name);
+					 printable(tables->tables[i].name));
 		pg_log_error_hint("Run the dump again.");
 		exit(1);
 	}

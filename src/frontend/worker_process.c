@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "printable.h"
 #include "worker_process.h"
 
 /* Between what a worker says and the cause for which it lost its connection. */
@@ -220,7 +221,7 @@ worker_process_show_words(WorkerProcess *process)
 		len = cause - 1 - process->words.data;
 	if (len > 0)
 		message_before_output();
-	fwrite(process->words.data, 1, len, stderr);
+	printable_pass_on(process->words.data, len);
 	/* the cause stays, for whoever learns how the process ended */
 	memmove(process->words.data, process->words.data + len,
 			process->words.len - len);

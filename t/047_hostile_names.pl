@@ -1,0 +1,129 @@
+# Names chosen to do harm: they end lines, command terminals, leave quotes and
+# directories.  Nothing of that reaches a message, an event, a file name or a
+# statement, and the archive has them as they are.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster run_program new_path restore_ok sql
+  start_psql);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Each of at most 50 bytes, and none a part of another.
+my @names = (
+	"line\npg_pardump: error: forged", "return\rpg_pardump: forged", "title\e]0;owned\a",
+	"color\e[31mred", "c1\x{c2}\x{9b}31m", "back\bspace\x7f", "tab\there", "../../etc/name",
+	"/absolute", "..", "it's", 'dou"ble; DROP TABLE x; --', 'back\\slash', '%s%n%1$s',
+	'$(touch owned)', '`owned`', "x\n\\! touch owned", '\\.', "\x{c3}\x{a4}\x{e2}\x{82}\x{ac}");
+
+my $node = start_cluster('hostile');
+
+sub ident { return '"' . $_[0] =~ s/"/""/gr . '"'; }
+
+my $db = "db $names[0]";
+sql($node, 'postgres', "CREATE DATABASE ${\ident($db)}");
+my @statements = ('CREATE EXTENSION pg_pardump');
+foreach my $i (0 .. $#names)
+{
+	my ($name, $other) = map { ident($_) } @names[ $i, ($i + 3) % @names ];
+	my $oid = 90000 + $i;
+	push @statements,
+	  "CREATE ROLE $name", "CREATE SCHEMA $name AUTHORIZATION $name",
+	  "CREATE TABLE $name.$other ($name int PRIMARY KEY, $other text DEFAULT 'x')",
+	  "INSERT INTO $name.$other SELECT g, repeat('y', 200) FROM generate_series(1, 1500) g",
+	  "CREATE INDEX ${\ident(qq(i $names[$i]))} ON $name.$other ($other)",
+	  "ALTER TABLE $name.$other OWNER TO $name",
+	  "ALTER TABLE $name.$other ADD CONSTRAINT ${\ident(qq(c $names[$i]))} CHECK ($name > 0)",
+	  "COMMENT ON TABLE $name.$other IS '" . $names[$i] =~ s/'/''/gr . "'",
+	  "SELECT lo_create($oid)", "ALTER LARGE OBJECT $oid OWNER TO $name",
+	  "CREATE PUBLICATION $name FOR TABLE $name.$other";
+}
+sql($node, $db, 'SET client_min_messages = error; SET standard_conforming_strings = on;'
+	. join(';', @statements));
+my ($data, $schema) = (fingerprint($node, $db), schema_text($node, $db));
+my @db = ('-d', $node->connstr($db));
+
+# No control characters but ends of lines and the tabs that continue them, and
+# no line that a name began.
+sub clean_ok
+{
+	my ($what, $text, $lines) = @_;
+	unlike($text, qr/[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]/, "$what: no control characters");
+	my @strange = grep { !/^($lines|\t)/ } split /\n/, $text;
+	is_deeply(\@strange, [], "$what: no line of another's");
+	unlike($text, qr/^pg_pardump: (error: )?forged/m, "$what: no forged line");
+	return;
+}
+
+sub dump_failed_cleanly
+{
+	my ($what, $message, @options) = @_;
+	my ($rc, $out, $err) = run_program('pg_pardump', '-f', new_path('failed'), '--no-sync', @options);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	clean_ok($what, $out . $err, 'pg_pardump: |pg_dump: ');
+	return;
+}
+
+# ---- dumps
+
+foreach my $reader ('--no-extension', '-v')
+{
+	my ($dir, $log) = (new_path('dump'), new_path('log'));
+	my ($rc, $out, $err) = run_program('pg_pardump', @db, '-f', $dir, '--no-sync', '-j2', '-P',
+		'--max-table-segment-pages=10', "--log-json=$log", $reader);
+	is($rc, 0, "$reader: a dump");
+	# with -v pg_dump speaks too, and ends lines as it likes
+	if ($reader eq '-v') { unlike($err, qr/[\x00-\x08\x0b-\x1f\x7f]/, "$reader: no control characters") }
+	else { clean_ok($reader, $err, 'pg_pardump: |\d+%|\d+ tables, |slowest table: ') }
+	like($err, qr/chunk 1 of \d of table "line\\x0apg_pardump: error: forged"\./,
+		"$reader: a name as it is shown") if $reader eq '-v';
+	unlike(slurp_file($log), qr/[\x00-\x09\x0b-\x1f\x7f]/, "$reader: events");
+	opendir my $dh, $dir or die "could not open \"$dir\": $!";
+	is_deeply([ grep { !/^(\.\.?|[0-9a-z_]+(\.[a-z0-9]+)*)$/ } readdir $dh ], [], "$reader: file names");
+
+	my $copy = "copy $reader $names[0]";
+	sql($node, 'postgres', "CREATE DATABASE ${\ident($copy)} TEMPLATE template0");
+	restore_ok($node, $dir, $copy, $reader, '-j2');
+	same_database_ok($node, $copy, $data, $schema, $reader);
+
+	($rc, $out, $err) = run_program('pg_pardump', "--verify=$dir", '-j2');
+	is("$rc$err", '0', "$reader: verified");
+	my ($file) = grep { -s } glob "$dir/*.dat.*";
+	append_to_file($file, 'x');
+	append_to_file("$dir/odd\e[31m\nname", 'x');
+	($rc, $out, $err) = run_program('pg_pardump', "--verify=$dir", '-j2');
+	is($rc, 1, "$reader: damage");
+	clean_ok("$reader: damage", $err, 'pg_pardump: ');
+}
+{
+	my ($rc, $out, $err) = run_program('pg_pardump', @db, '--dry-run', '--max-table-segment-pages=10');
+	is("$rc$err", '0', 'dry run');
+	clean_ok('dry run', $out, '.*');
+	like($out, qr/^ "line\\x0apg_pardump: error: forged"\./m, 'dry run: a name as it is shown');
+}
+
+# ---- failures that name something
+
+dump_failed_cleanly('rows that cannot be read',
+	qr/division by zero.*The worker was dumping (chunk 1 of \d of )?table "/s, @db,
+	'-t', ident($names[0]) . '.*', '--where=*.*:1 / 0 = 0');
+{
+	my $holder = start_psql($node, $db);
+	my $table = ident($names[0]) . '.' . ident($names[3]);
+	$holder->("BEGIN; LOCK TABLE $table");
+	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-f', new_path('locked'),
+		'--lock-wait-timeout=100');
+	isnt($rc, 0, 'a lock: exit code');
+	unlike($err, qr/[\x00-\x08\x0b-\x1f\x7f]/, 'a lock: no control characters');
+	$holder->();
+}
+ok(!-e 'owned', 'no name was run');
+
+$node->stop;
+done_testing();
