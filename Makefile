@@ -29,7 +29,7 @@ OBJS = $(addprefix src/server/, \
 	read_function.o relation_access.o relation_sample.o row_encoder.o \
 	text_buffer.o toast_reader.o zone_offset.o) \
 	$(SHARED_OBJS)
-SHLIB_LINK = -lzstd -llz4 -ldeflate
+SHLIB_LINK = -lzstd -llz4 -ldeflate -lisal
 PG_CPPFLAGS = -I$(srcdir)/src
 
 PROGRAM_FILE = src/frontend/pg_pardump
@@ -71,7 +71,7 @@ $(SHARED_OBJS): $(wildcard src/shared/*.h)
 # has plain rules.  $(LIBS) of a packaged server names libraries that
 # server-dev does not bring; these are the ones the program needs.
 PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
-	-lzstd -llz4 -ldeflate -lz -lcrypto -lm
+	-lzstd -llz4 -ldeflate -lisal -lz -lcrypto -lm
 
 $(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
 

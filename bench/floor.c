@@ -8,10 +8,9 @@
  * CODEC is none, lz4, zstd:LEVEL or gzip:LEVEL.  FILE is read whole before
  * the clock starts; its blocks of 1 MiB are then compressed in memory that is
  * used again and again, and written to OUTPUT: one frame, or, for gzip, one
- * member of libdeflate a block.  Prints "wall,cpu,0,bytes": seconds, nothing
+ * member a block, by the library that pg_pardump has chosen for the level.  Prints "wall,cpu,0,bytes": seconds, nothing
  * for a server, and the size of OUTPUT.  One thread.
  */
-#include <libdeflate.h>
 #include <lz4frame.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <zstd.h>
+
+#include "gzip_member.h"
 
 #define BLOCK_SIZE	((size_t) 1024 * 1024)
 #define OUT_SIZE	(2 * BLOCK_SIZE)	/* more than any codec's bound */
@@ -57,7 +58,7 @@ none_block(void *codec, void *out, const void *block, size_t length)
 static size_t
 gzip_block(void *codec, void *out, const void *block, size_t length)
 {
-	return libdeflate_gzip_compress(codec, block, length, out, OUT_SIZE);
+	return gzip_member_compress(codec, block, length, out, OUT_SIZE);
 }
 
 static size_t
@@ -110,7 +111,7 @@ choose_codec(const char *name, void **codec, void *out)
 	}
 	if (sscanf(name, "gzip:%d", &level) == 1)
 	{
-		*codec = not_null(libdeflate_alloc_compressor(level), "no such level");
+		*codec = not_null(gzip_codec_new(level), "no such level");
 		return gzip_block;
 	}
 	if (sscanf(name, "zstd:%d", &level) != 1)

@@ -223,7 +223,8 @@ remove_output()
 build()
 {
 	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
-	run_job gcc -O2 -Wall "$TREE/bench/floor.c" -o "$WORK/floor" -lzstd -llz4 -ldeflate
+	run_job gcc -O2 -Wall -I"$TREE/src/shared" "$TREE/bench/floor.c" "$TREE/src/shared/gzip_member.c" \
+		-o "$WORK/floor" -lzstd -llz4 -ldeflate -lisal
 }
 
 main()

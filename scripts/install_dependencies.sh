@@ -31,7 +31,7 @@ package_list()
 {
 	local major=$1
 
-	echo gcc make libc6-dev libpq-dev zlib1g-dev libzstd-dev liblz4-dev libdeflate-dev
+	echo gcc make libc6-dev libpq-dev zlib1g-dev libzstd-dev liblz4-dev libdeflate-dev libisal-dev
 	echo "postgresql-$major" "postgresql-server-dev-$major"
 	echo libipc-run-perl libio-pty-perl bzip2 age ca-certificates
 	if [ "$with_chroots" = yes ]; then
@@ -78,7 +78,7 @@ done
 
 if [ ! -e /etc/debian_version ] || [ ! -x "$(command -v apt-get)" ]; then
 	die "this is not Debian; install by hand: gcc, make, PostgreSQL 14 or newer with its server headers and PGXS," \
-		"the headers of libpq, zlib, zstd, lz4 and libdeflate, and Perl's IPC::Run"
+		"the headers of libpq, zlib, zstd, lz4, libdeflate and ISA-L, and Perl's IPC::Run"
 fi
 
 unset PG_PARDUMP_WORK

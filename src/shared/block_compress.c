@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libdeflate.h>
 #include <lz4frame.h>
 #include <zstd.h>
 
 #include "block_compress.h"
+#include "gzip_member.h"
 
 /*
- * libdeflate compresses whole buffers only, so a gzip stream is a sequence of
- * members (RFC 1952, section 2.2), which zlib's gzread(), and so every
- * pg_restore, reads as one.  Input is gathered up to this size, so that small
- * writes do not make small members.
+ * The fastest libraries compress whole buffers only, so a gzip stream is a
+ * sequence of members (RFC 1952, section 2.2), which zlib's gzread(), and so
+ * every pg_restore, reads as one.  Input is gathered up to this size, so that
+ * small writes do not make small members.
  */
 #define GZIP_MEMBER_BYTES ((size_t) 1024 * 1024)
 
@@ -33,7 +33,7 @@ struct BlockCompressor
 	const char *error;
 
 	/* of the method in use */
-	struct libdeflate_compressor *gzip;
+	GzipCodec  *gzip;
 	char	   *member;			/* GZIP_MEMBER_BYTES */
 	size_t		member_len;
 	LZ4F_cctx  *lz4;
@@ -48,8 +48,8 @@ struct BlockCompressor
 static ssize_t
 gzip_member(BlockCompressor *c, const char *data, size_t len, void *out)
 {
-	size_t		made = libdeflate_gzip_compress(c->gzip, data, len, out,
-												block_compressor_out_bytes(c));
+	size_t		made = gzip_member_compress(c->gzip, data, len, out,
+											block_compressor_out_bytes(c));
 
 	if (made == 0)
 	{
@@ -191,7 +191,7 @@ set_up(BlockCompressor *c)
 		case COMPRESS_NONE:
 			return false;
 		case COMPRESS_GZIP:
-			c->gzip = libdeflate_alloc_compressor(c->spec.level);
+			c->gzip = gzip_codec_new(c->spec.level);
 			c->member = malloc(GZIP_MEMBER_BYTES);
 			return c->gzip && c->member;
 		case COMPRESS_LZ4:
@@ -243,7 +243,7 @@ block_compressor_out_bytes(const BlockCompressor *c)
 	switch (c->spec.method)
 	{
 		case COMPRESS_GZIP:
-			return libdeflate_gzip_compress_bound(c->gzip, GZIP_MEMBER_BYTES);
+			return gzip_member_bound(GZIP_MEMBER_BYTES);
 		case COMPRESS_LZ4:
 			bound = LZ4F_compressBound(LZ4_STEP_BYTES, &c->lz4_preferences);
 			return bound > LZ4F_HEADER_SIZE_MAX ? bound : LZ4F_HEADER_SIZE_MAX;
@@ -293,7 +293,7 @@ void
 block_compressor_free(BlockCompressor *c)
 {
 	if (c->gzip)
-		libdeflate_free_compressor(c->gzip);
+		gzip_codec_free(c->gzip);
 	free(c->member);
 	if (c->lz4)
 		LZ4F_freeCompressionContext(c->lz4);

@@ -1,0 +1,31 @@
+/*
+ * gzip_member.h
+ *		Compresses a buffer into one gzip member (RFC 1952).
+ *
+ * Level 1 is ISA-L's, several times as fast as any other library's at about
+ * the same size; the levels above, which ISA-L has nothing like, are
+ * libdeflate's.
+ */
+#ifndef GZIP_MEMBER_H
+#define GZIP_MEMBER_H
+
+#include <stddef.h>
+
+typedef struct GzipCodec GzipCodec;
+
+/* A codec for a level from 1 to 9, or NULL: out of memory. */
+extern GzipCodec *gzip_codec_new(int level);
+
+/* The bytes that the member of a buffer of this length can have. */
+extern size_t gzip_member_bound(size_t length);
+
+/*
+ * Write the member of the buffer, which may be empty, and return its length;
+ * 0 if there is not the room that gzip_member_bound() asks for.
+ */
+extern size_t gzip_member_compress(GzipCodec *codec, const void *data,
+								   size_t length, void *out, size_t room);
+
+extern void gzip_codec_free(GzipCodec *codec);
+
+#endif							/* GZIP_MEMBER_H */
