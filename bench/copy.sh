@@ -16,34 +16,19 @@
 #   --jobs=N            processes of each way that can have several (default 2)
 #   --sets=LIST         of pgbench,logs,mixed,docs,small (default: all)
 #   --indexes=LIST      of none,some (default: both)
-#   --ways=LIST         of psql,disk,pgcopydb,text,auto (default: all; pgcopydb
-#                       if it is installed)
+#   --ways=LIST         of psql,disk,pgcopydb,text,auto (default: all)
 #   --output=DIRECTORY  where archives are written (default /dev/shm)
 #   --results=DIRECTORY where the CSV is written (default: this one)
+#   --debian=SUITE      run on that Debian release's PostgreSQL and pgcopydb, by
+#                       scripts/chroot.sh; needs root
 #
 # PG_MAJOR is the PostgreSQL major to use, if not the newest installed.
 
 set -euo pipefail
-. "$(dirname "$0")/../scripts/common.sh"
-. "$TREE/scripts/cluster.sh"
-export -n PROGRAM	# "prepare" below hands it on, and it would mean something to make
+. "$(dirname "$0")/common.sh"
 
-size=1GB
-rounds=5
-jobs=2
-sets=pgbench,logs,mixed,docs,small
 indexes=none,some
-ways=
-output=/dev/shm
-results=.
-
-# Open the file of results while this process is still who it was called by.
-open_results()
-{
-	if [ -z "${PG_PARDUMP_WORK:-}" ]; then
-		exec 8>"$results/pg_pardump_copy.csv"
-	fi
-}
+ways=psql,disk,pgcopydb,text,auto
 
 # The indexes of a data set, as an application would have them.
 indexes_of_set()
@@ -60,17 +45,23 @@ indexes_of_set()
 # Fill the source with the data set $1, with indexes if $2 says so.
 make_set()
 {
+	local sql=SELECT
+
 	log "$1, indexes: $2: making data"
-	createdb "$1"
-	run_job psql -Xq --set=bytes="$bytes" --file="$TREE/bench/data_$1.sql" "$1" >"$WORK/data.log"
-	if [ "$2" = some ]; then
-		run_job psql -Xqc "$(indexes_of_set "$1")" "$1" >"$WORK/data.log"
-	fi
-	run_job psql -Xqc "CREATE EXTENSION pg_pardump" "$1"
-	run_job psql -Xqc "VACUUM (FREEZE, ANALYZE)" "$1"
-	run_job psql -Xqc CHECKPOINT
+	[ "$2" = none ] || sql=$(indexes_of_set "$1")
+	fill_set "$1" "$sql"
 	data_bytes=$(psql -XAtc "SELECT sum(pg_table_size(oid)) FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace" "$1")
+}
+
+# The chunks that pg_pardump chooses, 32 MB at least; and no ANALYZE, as with
+# the other ways, by versions that have an option for that.
+pgcopydb_options()
+{
+	local chunk=$((data_bytes / jobs / 16))
+
+	echo "--split-tables-larger-than $((chunk > 33554432 ? chunk / 1048576 : 32))MB" \
+		"$(pgcopydb clone --help 2>&1 | grep -o -- '--skip-vacuum')"
 }
 
 # What way $1 does with data set $2, as a shell command.
@@ -87,7 +78,7 @@ command_of_way()
 		disk) echo "pg_dump -Fd -Z $compress -j $jobs -f '$OUTPUT/archive' -d '$source' &&
 			pg_restore -j $jobs -d '$target' '$OUTPUT/archive'" ;;
 		pgcopydb) echo "pgcopydb clone --source '$source' --target '$target' --dir '$OUTPUT/pgcopydb' \
-			--table-jobs $jobs --index-jobs $jobs --split-tables-larger-than ${split}MB >'$WORK/pgcopydb.log' 2>&1" ;;
+			--table-jobs $jobs --index-jobs $jobs $(pgcopydb_options) >'$WORK/pgcopydb.log' 2>&1" ;;
 		text) echo "pg_pardump -j $jobs --no-analyze --copy-format=text -d '$source' --target='$target' >'$WORK/copy.log'" ;;
 		auto) echo "pg_pardump -j $jobs --no-analyze -d '$source' --target='$target' >'$WORK/copy.log'" ;;
 	esac
@@ -101,6 +92,10 @@ measure_way()
 	run_job "$TREE/bench/measure.pl" "$postmasters" bash -o pipefail -c "$(command_of_way "$way" "$set")" \
 		>"$WORK/measured" || die "this failed: $(command_of_way "$way" "$set")"
 	echo "$major,$set,$kind,$data_bytes,$way,$round,$(cat "$WORK/measured")" | tee -a "$WORK/runs.csv" >&8
+	if [ "$way:$round" = pgcopydb:1 ]; then
+		log "$set, indexes: $kind: pgcopydb:" \
+			"$(grep -m 1 -oE '[0-9]+ COPY processes .*|Skipping same-table.*' "$WORK/pgcopydb.log" || echo "not split")"
+	fi
 	PGPORT=$target_port dropdb "$set"
 	PGPORT=$target_port run_job psql -Xqc CHECKPOINT
 	rm -rf "$OUTPUT/archive" "$OUTPUT/pgcopydb"
@@ -118,12 +113,7 @@ measure_set()
 	done
 }
 
-remove_output()
-{
-	rm -rf "$OUTPUT"
-}
-
-# A cluster, and its postmaster's process ID in $postmaster.
+# A cluster, whose postmaster's process ID comes to those in $postmasters.
 start_side()
 {
 	CLUSTER=$1
@@ -131,25 +121,17 @@ start_side()
 	# Durability costs the same whichever way rows come: it is left out.
 	start_cluster "$bindir" "shared_buffers = 512MB" "autovacuum = off" "fsync = off" \
 		"max_wal_size = 8GB" "max_locks_per_transaction = 256" "maintenance_work_mem = 256MB"
-	postmaster=$(head -n 1 "$WORK/$CLUSTER/postmaster.pid")
+	postmasters=${postmasters:+$postmasters,}$(postmaster_pid)
 }
 
 main()
 {
 	local set kind
 
-	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
-	bindir=$(cat "$WORK/bindir")
-	PATH=$bindir:$PATH
 	target_port=54322 source_port=54321
 	start_side target "$target_port"
-	postmasters=$postmaster
-	start_side source "$source_port"
-	postmasters=$postmaster,$postmasters
-	OUTPUT=$(mktemp -d -p "$output" pg_pardump_copy.XXXXXX)
-	# shellcheck disable=SC2034 # read by clean_up
-	ON_EXIT=remove_output
-	echo major,set,indexes,data_bytes,way,round,wall,client_cpu,source_cpu,target_cpu | tee "$WORK/runs.csv" >&8
+	start_side source "$source_port"	# last, for clients to connect to
+	echo major,set,indexes,data_bytes,way,round,wall,client_cpu,target_cpu,source_cpu | tee "$WORK/runs.csv" >&8
 	for set in ${sets//,/ }; do
 		for kind in ${indexes//,/ }; do
 			if [ "$set:$kind" != small:some ]; then
@@ -159,34 +141,22 @@ main()
 			fi
 		done
 	done
-	printf '\nPostgreSQL %s, %s jobs on %s processors, medians of %s runs\n' \
-		"$(pg_config --version | sed 's/^PostgreSQL //')" "$jobs" "$(nproc)" "$rounds"
+	print_heading
 	"$TREE/bench/copy_report.pl" "$WORK/runs.csv"
 }
 
 for option; do
 	case $option in
-		--size=*) size=${option#*=} ;;
-		--quick) size=100MB rounds=3 ;;
-		--rounds=*) rounds=${option#*=} ;;
-		--jobs=*) jobs=${option#*=} ;;
-		--sets=*) sets=${option#*=} ;;
 		--indexes=*) indexes=${option#*=} ;;
 		--ways=*) ways=${option#*=} ;;
-		--output=*) output=${option#*=} ;;
-		--results=*) results=${option#*=} ;;
-		--help | -h) print_help; exit 0 ;;
-		*) die "unknown option \"$option\"; see --help" ;;
+		*) take_option "$option" ;;
 	esac
 done
-bytes=$(numfmt --from=si "${size%B}")
-# pgcopydb gets the chunks that pg_pardump chooses: 32 MB at least.
-split=$((bytes / jobs / 16 > 33554432 ? bytes / jobs / 16 / 1048576 : 32))
-open_results
-PROGRAM=../bench/copy.sh prepare "$@"
-major=$(pg_major)
-export PG_MAJOR=$major
-if [ -z "$ways" ]; then
-	ways=psql,disk,$(command -v pgcopydb >/dev/null && echo pgcopydb, || true)text,auto
+if opens_results; then
+	exec 8>"$results/pg_pardump_copy.csv"
 fi
+if [ -z "$suite${PG_PARDUMP_WORK:-}" ] && [[ ,$ways, == *,pgcopydb,* ]]; then
+	"$TREE/scripts/install_dependencies.sh" --pgcopydb
+fi
+begin --results=inherited
 main

@@ -7,6 +7,7 @@
 use strict;
 use warnings;
 use FindBin;
+use List::Util qw(sum);
 use lib $FindBin::Bin;
 use Runs;
 
@@ -74,17 +75,17 @@ foreach my $set (grep { $values{$_} } @Runs::SETS)
 
 		printf "\n%s, %.0f MB of tables, %s\n", $set, $gb * 1000,
 		  $kind eq 'some' ? 'with indexes' : 'without indexes';
-		printf "%-20s %8s %9s %9s %9s %8s %8s %8s %9s %8s\n", 'way', 'wall s', 'to psql', 'to disk',
-		  'pgcopydb', 'client', 'source', 'target', 'CPU s/GB', 'indexes';
+		printf "%-58s %35s\n", '', 'CPU seconds a GB';
+		printf "%-20s %8s %9s %9s %9s %8s %8s %8s %8s %8s\n", 'way', 'wall s', 'to psql', 'to disk',
+		  'pgcopydb', 'client', 'source', 'target', 'all', 'indexes';
 		foreach my $way (grep { $ways->{$_} } @WAYS)
 		{
 			my $run = $ways->{$way};
+			my @cpu = map { $run->{$_} / $gb } qw(client_cpu source_cpu target_cpu);
 
-			printf "%-20s %8.2f %9s %9s %9s %8.2f %8.2f %8.2f %9.2f %8s\n", $NAME{$way}, $run->{wall},
+			printf "%-20s %8.2f %9s %9s %9s %8.2f %8.2f %8.2f %8.2f %8s\n", $NAME{$way}, $run->{wall},
 			  (map { ratio($ways->{$_}{wall}, $run->{wall}) } qw(psql disk pgcopydb)),
-			  @{$run}{qw(client_cpu source_cpu target_cpu)},
-			  ($run->{client_cpu} + $run->{source_cpu} + $run->{target_cpu}) / $gb,
-			  index_share($set, $kind, $way);
+			  @cpu, sum(@cpu), index_share($set, $kind, $way);
 		}
 	}
 }

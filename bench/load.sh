@@ -20,14 +20,9 @@
 # PG_MAJOR is the PostgreSQL major to use, if not the newest installed.
 
 set -euo pipefail
-. "$(dirname "$0")/../scripts/common.sh"
-. "$TREE/scripts/cluster.sh"
-export -n PROGRAM	# "prepare" below hands it on, and it would mean something to make
+. "$(dirname "$0")/common.sh"
 
-ARGUMENTS=("$@")
 cases=workers,tables,columns,field,objects,sparse
-output=/dev/shm
-suite=
 
 run_sql()
 {
@@ -96,7 +91,7 @@ measure()
 	local case=$1 name=$2 wall client client_sum server server_sum archive=$OUTPUT/archive
 
 	shift 2
-	run_job "$TREE/bench/peak.pl" "$(head -n 1 "$WORK/cluster/postmaster.pid")" \
+	run_job "$TREE/bench/peak.pl" "$(postmaster_pid)" \
 		"$@" -f "$archive" "$case" >"$WORK/measured" || die "this failed: $* $case"
 	read -r wall client client_sum server server_sum <"$WORK/measured"
 	printf '%-8s  %-22s %8s %9s %9s %9s %9s %7s\n' "$case" "$name" "$wall" "$client" "$client_sum" \
@@ -120,23 +115,12 @@ run_case()
 	run_job dropdb "$case"
 }
 
-remove_output()
-{
-	rm -rf "$OUTPUT"
-}
-
 main()
 {
-	local bindir case
+	local case
 
-	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
-	bindir=$(cat "$WORK/bindir")
-	PATH=$bindir:$PATH
 	start_cluster "$bindir" "shared_buffers = 512MB" "autovacuum = off" "fsync = off" "max_wal_size = 4GB" \
 		"max_connections = 100" "max_locks_per_transaction = 4096"
-	OUTPUT=$(mktemp -d -p "$output" pg_pardump_load.XXXXXX)
-	# shellcheck disable=SC2034 # read by clean_up
-	ON_EXIT=remove_output
 	printf '%-8s  %-22s %8s %9s %9s %9s %9s %7s\n' case program seconds "client MB" "all" "server MB" "all" files
 	for case in ${cases//,/ }; do
 		run_case "$case"
@@ -146,15 +130,8 @@ main()
 for option; do
 	case $option in
 		--cases=*) cases=${option#*=} ;;
-		--output=*) output=${option#*=} ;;
-		--debian=*) suite=${option#*=} ;;
-		--help | -h) print_help; exit 0 ;;
-		*) die "unknown option \"$option\"; see --help" ;;
+		*) take_place "$option" ;;
 	esac
 done
-if [ -n "$suite" ]; then
-	exec "$TREE/scripts/chroot.sh" "$suite" bench/load.sh "${ARGUMENTS[@]}" --debian=
-fi
-# common.sh starts a script anew from scripts/ beside this directory.
-PROGRAM=../bench/load.sh prepare "$@"
+begin
 main

@@ -26,35 +26,10 @@
 # PG_MAJOR is the PostgreSQL major to use, if not the newest installed.
 
 set -euo pipefail
-. "$(dirname "$0")/../scripts/common.sh"
-. "$TREE/scripts/cluster.sh"
-export -n PROGRAM	# "prepare" below hands it on, and it would mean something to make
+. "$(dirname "$0")/common.sh"
 
-ARGUMENTS=("$@")
-size=1GB
-rounds=5
-jobs=2
-sets=pgbench,logs,mixed,docs,small
 codecs=
 programs=stock,sql,client,server
-output=/dev/shm
-results=.
-suite=
-
-# Open the files of results while this process is still who it was called by:
-# descriptor 8 for the runs, 9 for the chart.
-open_results()
-{
-	if [ "$results" = inherited ] || [ -n "${PG_PARDUMP_WORK:-}" ]; then
-		return	# by the process that started this one
-	fi
-	exec 8>"$results/pg_pardump_bench.csv" 9>"$results/pg_pardump_bench.svg"
-}
-
-run_on_other_release()
-{
-	exec "$TREE/scripts/chroot.sh" "$suite" bench/run.sh "${ARGUMENTS[@]}" --debian= --results=inherited
-}
 
 # The codecs to compare on this major.
 default_codecs()
@@ -97,11 +72,7 @@ make_set()
 	local set=$1
 
 	log "$set: making data"
-	createdb "$set"
-	run_job psql -Xq --set=bytes="$bytes" --file="$TREE/bench/data_$set.sql" "$set" >"$WORK/data.log"
-	run_job psql -Xqc "CREATE EXTENSION pg_pardump" "$set"
-	run_job psql -Xqc "VACUUM (FREEZE, ANALYZE)" "$set"
-	run_job psql -Xqc CHECKPOINT
+	fill_set "$set" "SELECT"
 	text_bytes=0
 	if [ "$set" != small ]; then
 		run_job psql -Xqc "COPY $(table_of_set "$set") TO STDOUT" "$set" >"$OUTPUT/text"
@@ -215,66 +186,37 @@ measure_set()
 	done
 }
 
-remove_output()
-{
-	rm -rf "$OUTPUT"
-}
-
-build()
-{
-	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
-	run_job gcc -O2 -Wall -I"$TREE/src/shared" "$TREE/bench/floor.c" "$TREE/src/shared/gzip_member.c" \
-		-o "$WORK/floor" -lzstd -llz4 -ldeflate -lisal
-}
-
 main()
 {
-	local bindir set
+	local set
 
-	build
-	bindir=$(cat "$WORK/bindir")
-	PATH=$bindir:$PATH
+	run_job gcc -O2 -Wall -I"$TREE/src/shared" "$TREE/bench/floor.c" "$TREE/src/shared/gzip_member.c" \
+		-o "$WORK/floor" -lzstd -llz4 -ldeflate -lisal
 	# Durability costs time when data is made, and nothing is written after.
 	start_cluster "$bindir" "shared_buffers = 512MB" "autovacuum = off" "fsync = off" "wal_level = minimal" \
 		"max_wal_senders = 0" "max_wal_size = 8GB" "work_mem = 64MB" "max_locks_per_transaction = 256"
-	postmaster=$(head -n 1 "$WORK/cluster/postmaster.pid")
-	OUTPUT=$(mktemp -d -p "$output" pg_pardump_bench.XXXXXX)
-	# shellcheck disable=SC2034 # read by clean_up
-	ON_EXIT=remove_output
+	postmaster=$(postmaster_pid)
 	echo major,set,text_bytes,codec,program,round,wall,client_cpu,server_cpu,bytes | tee "$WORK/runs.csv" >&8
 	for set in ${sets//,/ }; do
 		make_set "$set"
 		measure_set "$set"
 		drop_set "$set"
 	done
-	printf '\nPostgreSQL %s, %s jobs on %s processors, medians of %s runs\n' \
-		"$(pg_config --version | sed 's/^PostgreSQL //')" "$jobs" "$(nproc)" "$rounds"
+	print_heading
 	"$TREE/bench/report.pl" "$WORK/runs.csv" "$(nproc)"
 	"$TREE/bench/chart.pl" "$WORK/runs.csv" >&9
 }
 
 for option; do
 	case $option in
-		--size=*) size=${option#*=} ;;
-		--quick) size=100MB rounds=3 ;;
-		--rounds=*) rounds=${option#*=} ;;
-		--jobs=*) jobs=${option#*=} ;;
-		--sets=*) sets=${option#*=} ;;
 		--codecs=*) codecs=${option#*=} ;;
 		--programs=*) programs=${option#*=} ;;
-		--output=*) output=${option#*=} ;;
-		--results=*) results=${option#*=} ;;
-		--debian=*) suite=${option#*=} ;;
-		--help | -h) print_help; exit 0 ;;
-		*) die "unknown option \"$option\"; see --help" ;;
+		*) take_option "$option" ;;
 	esac
 done
-bytes=$(numfmt --from=si "${size%B}")
-open_results
-[ -z "$suite" ] || run_on_other_release
-# common.sh starts a script anew from scripts/ beside this directory.
-PROGRAM=../bench/run.sh prepare "$@"
-major=$(pg_major)
-export PG_MAJOR=$major
+if opens_results; then
+	exec 8>"$results/pg_pardump_bench.csv" 9>"$results/pg_pardump_bench.svg"
+fi
+begin --results=inherited
 codecs=${codecs:-$(default_codecs)}
 main

@@ -2,7 +2,7 @@
 #
 # install_dependencies.sh: install what building and testing pg_pardump needs.
 #
-# usage: scripts/install_dependencies.sh [--chroots]
+# usage: scripts/install_dependencies.sh [--chroots] [--pgcopydb]
 #
 # Debian 12 or newer, as root or as a user with sudo.  Only packages that are
 # missing are installed, and named before.  PostgreSQL is the major $PG_MAJOR,
@@ -10,6 +10,7 @@
 # its server package is new, no cluster is created or started by it.
 #
 #   --chroots   also debootstrap, which scripts/chroot.sh needs
+#   --pgcopydb  also pgcopydb, which bench/copy.sh compares with
 
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -36,6 +37,9 @@ package_list()
 	echo libipc-run-perl libio-pty-perl bzip2 age ca-certificates
 	if [ "$with_chroots" = yes ]; then
 		echo debootstrap debian-archive-keyring
+	fi
+	if [ "$with_pgcopydb" = yes ]; then
+		echo pgcopydb
 	fi
 }
 
@@ -67,9 +71,11 @@ allow_main_cluster()
 }
 
 with_chroots=no
+with_pgcopydb=no
 while [ $# -gt 0 ]; do
 	case $1 in
 		--chroots) with_chroots=yes ;;
+		--pgcopydb) with_pgcopydb=yes ;;
 		--help | -h) print_help; exit 0 ;;
 		*) die "unknown option \"$1\"; see --help" ;;
 	esac
