@@ -37,7 +37,8 @@ gzip_codec_new(int level)
 		codec->isal_level = malloc(ISAL_LEVEL_BYTES);
 	}
 	else
-		codec->libdeflate = libdeflate_alloc_compressor(level);
+		/* a level lower, it still makes smaller files than zlib does */
+		codec->libdeflate = libdeflate_alloc_compressor(level - 1);
 	if (!codec->libdeflate && !(codec->isal && codec->isal_level))
 	{
 		gzip_codec_free(codec);

@@ -2,9 +2,9 @@
  * gzip_member.h
  *		Compresses a buffer into one gzip member (RFC 1952).
  *
- * Level 1 is ISA-L's, several times as fast as any other library's at about
- * the same size; the levels above, which ISA-L has nothing like, are
- * libdeflate's.
+ * The levels are zlib's: each makes files of about the size that zlib's level
+ * does, or smaller, by the library that is fastest at it.  That is ISA-L for
+ * level 1, and libdeflate for those above, which ISA-L has nothing like.
  */
 #ifndef GZIP_MEMBER_H
 #define GZIP_MEMBER_H
