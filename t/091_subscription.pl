@@ -192,6 +192,7 @@ foreach my $bad (
 	[ qr/invalid value "everything," for option --publication/, @options, '--publication=everything,' ],
 	[ qr/publication "nothing" does not exist on the source\n.*hint: .*CREATE PUBLICATION nothing FOR ALL TABLES/,
 		@options, '--publication=everything,nothing' ],
+	[ qr/publication "odd" \\" does not exist on the source/, @options, '--publication=odd" \\' ],
 	[ qr/tables are published whose rows are not copied: "Odd ""schema"\."t t", public\.bystander, public\.parted_1, public\.parted_2\n.*hint/,
 		@options, @pub, '-t', '*_side', '-t', 'journal' ],
 	[ qr/could not create subscription "moving" on the target: ERROR:  .*could not connect to the publisher.*hint: .*--subscription-conninfo/s,

@@ -17,6 +17,14 @@
 #error "pg_pardump needs PostgreSQL 14 or newer"
 #endif
 
+/* setFmtEncoding(), without which quoting is not safe in every encoding */
+#if PG_VERSION_NUM < 140016 || \
+	(PG_VERSION_NUM >= 150000 && PG_VERSION_NUM < 150011) || \
+	(PG_VERSION_NUM >= 160000 && PG_VERSION_NUM < 160007) || \
+	(PG_VERSION_NUM >= 170000 && PG_VERSION_NUM < 170003)
+#error "pg_pardump needs PostgreSQL 14.16, 15.11, 16.7, 17.3 or a newer minor"
+#endif
+
 /* 15 split messages in parts and added pg_fatal() (common/logging.h) */
 #if PG_VERSION_NUM < 150000
 #define pg_log_error_detail(...) pg_log_error(__VA_ARGS__)

@@ -10,8 +10,6 @@
  */
 #include "fe_compat.h"
 
-#include "fe_utils/option_utils.h"
-
 #include "own_options.h"
 
 /* Long options without a short one: values above any character. */
@@ -323,13 +321,8 @@ check_options(const Options *options)
 		pg_fatal("no output directory specified");
 	own_options_check(options);
 	if (options->extra_float_digits != NULL)
-	{
-		int			digits;
-
-		if (!option_parse_int(options->extra_float_digits,
-							  "--extra-float-digits", -15, 3, &digits))
-			exit(1);
-	}
+		(void) parse_number(options->extra_float_digits,
+							"--extra-float-digits", -15, 3);
 }
 
 const Options *

@@ -27,8 +27,8 @@ typedef struct OwnOption
 	const char *name;
 	OwnOptionKind kind;
 	size_t		offset;			/* of the member in Options */
-	uint64		min;			/* of a number */
-	uint64		max;
+	int64		min;			/* of a number */
+	int64		max;
 } OwnOption;
 
 static const OwnOption own_options[] = {
@@ -121,19 +121,19 @@ own_options_append(const struct option *pg_dump_options)
 	return all;
 }
 
-uint64
-parse_number(const char *arg, const char *option, uint64 min, uint64 max)
+int64
+parse_number(const char *arg, const char *option, int64 min, int64 max)
 {
 	char	   *end;
-	unsigned long long value;
+	long long	value;
 
 	errno = 0;
-	value = strtoull(arg, &end, 10);
-	if (end == arg || *end != '\0' || strchr(arg, '-') != NULL)
+	value = strtoll(arg, &end, 10);
+	if (end == arg || *end != '\0')
 		pg_fatal("invalid value \"%s\" for option %s", arg, option);
 	if (errno != 0 || value < min || value > max)
-		pg_fatal("%s must be in range %llu..%llu", option,
-				 (unsigned long long) min, (unsigned long long) max);
+		pg_fatal("%s must be in range %lld..%lld", option,
+				 (long long) min, (long long) max);
 	return value;
 }
 
@@ -218,8 +218,8 @@ own_option_read(Options *options, int c, const char *arg)
 			*(const char **) member = arg;
 			break;
 		case OWN_NUMBER:
-			*(uint64 *) member = parse_number(arg, name, option->min,
-											  option->max);
+			*(uint64 *) member = (uint64) parse_number(arg, name, option->min,
+													   option->max);
 			break;
 		case OWN_SIZE:
 			*(uint64 *) member = parse_size(arg, name);

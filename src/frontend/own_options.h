@@ -29,8 +29,8 @@ extern void own_options_note_flag(Options *options, int letter,
 extern void own_options_check(const Options *options);
 
 /* A whole number within limits; option is its name in messages. */
-extern uint64 parse_number(const char *arg, const char *option,
-						   uint64 min, uint64 max);
+extern int64 parse_number(const char *arg, const char *option,
+						  int64 min, int64 max);
 
 /* Bytes a second, given as pg_basebackup's --max-rate. */
 extern uint64 parse_rate(const char *arg, const char *option);

@@ -37,6 +37,22 @@ publication_names(const Options *options, int *n_names)
 	return names;
 }
 
+/* In quotes, whatever it is: appendPGArray() came with 15. */
+static void
+append_array_element(PQExpBuffer buf, const char *name)
+{
+	if (buf->data[buf->len - 1] != '{')
+		appendPQExpBufferChar(buf, ',');
+	appendPQExpBufferChar(buf, '"');
+	for (; *name; name++)
+	{
+		if (*name == '"' || *name == '\\')
+			appendPQExpBufferChar(buf, '\\');
+		appendPQExpBufferChar(buf, *name);
+	}
+	appendPQExpBufferChar(buf, '"');
+}
+
 char *
 publication_array(const Options *options)
 {
@@ -47,7 +63,7 @@ publication_array(const Options *options)
 	initPQExpBuffer(&buf);
 	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < n; i++)
-		appendPGArray(&buf, names[i]);
+		append_array_element(&buf, names[i]);
 	appendPQExpBufferChar(&buf, '}');
 	free(names);
 	return buf.data;
