@@ -40,7 +40,7 @@ TAP_TESTS = 1
 
 # Made on request only, so that a build does not need pandoc; installed if made.
 MAN_PAGE = doc/pg_pardump.1
-HTML_PAGES = doc/pg_pardump.html doc/extension.html doc/move_server.html
+HTML_PAGES = $(patsubst %.md,%.html,$(sort $(wildcard doc/*.md)))
 
 EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS) $(SHARED_OBJS) $(MAN_PAGE) \
 	$(HTML_PAGES)
