@@ -9,6 +9,8 @@
 #   make indent                                pgindent over all of src
 #   make fuzz                                  fuzz the readers of untrusted
 #                                              bytes for a minute (clang)
+#   make simd                                  test the scanning of bytes in its
+#                                              variants, also for other processors
 #
 # COPT adds compiler flags at the end, e.g. COPT=-Werror.
 
@@ -116,7 +118,10 @@ dist:
 fuzz:
 	PG_CONFIG='$(PG_CONFIG)' test/fuzz/run.sh
 
+simd:
+	PG_CONFIG='$(PG_CONFIG)' test/simd/run.sh
+
 indent:
 	pgindent --typedefs=typedefs.list src
 
-.PHONY: fuzz install-frontend install-man uninstall-frontend man html dist indent
+.PHONY: fuzz simd install-frontend install-man uninstall-frontend man html dist indent

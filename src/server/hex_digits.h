@@ -10,9 +10,9 @@
 
 #include "postgres.h"
 
-#if defined(__SSE2__)
+#if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
 #include <emmintrin.h>
-#elif defined(__aarch64__) && defined(__ARM_NEON)
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(PARDUMP_NO_SIMD)
 #include <arm_neon.h>
 #endif
 
@@ -27,7 +27,7 @@ put_hex_byte(char *p, uint8 byte)
 }
 
 /* Write 16 bytes as 32 digits. */
-#if defined(__SSE2__)
+#if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
 
 /* A digit is its value plus '0', plus the way from '9' to 'a' beyond 9. */
 static inline __m128i
@@ -54,7 +54,7 @@ put_hex_16(char *p, const uint8 *bytes)
 	return p + 32;
 }
 
-#elif defined(__aarch64__) && defined(__ARM_NEON)
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(PARDUMP_NO_SIMD)
 
 static inline char *
 put_hex_16(char *p, const uint8 *bytes)
