@@ -51,12 +51,17 @@ as_root()
 	fi
 }
 
-# The PostgreSQL major to use: $PG_MAJOR; else the newest whose server and
-# headers are both installed; else the newest that the system's archive has.
+# The PostgreSQL major to use: that of $PG_CONFIG; else $PG_MAJOR; else the
+# newest whose server and headers are both installed; else the newest that the
+# system's archive has.
 pg_major()
 {
 	local dir major=
 
+	if [ -n "${PG_CONFIG:-}" ]; then
+		"$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'
+		return
+	fi
 	if [ -n "${PG_MAJOR:-}" ]; then
 		echo "$PG_MAJOR"
 		return
@@ -137,7 +142,7 @@ become_ordinary_user()
 
 	for variable in "${!PG@}"; do
 		case $variable in
-			PG_MAJOR | PG_PARDUMP_*) ;;
+			PG_MAJOR | PG_CONFIG | PG_PARDUMP_*) ;;
 			*) unset "$variable" ;;
 		esac
 	done

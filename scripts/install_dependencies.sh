@@ -33,7 +33,9 @@ package_list()
 	local major=$1
 
 	echo gcc make libc6-dev libpq-dev zlib1g-dev libzstd-dev liblz4-dev libdeflate-dev libisal-dev
-	echo "postgresql-$major" "postgresql-server-dev-$major"
+	if [ -z "${PG_CONFIG:-}" ]; then
+		echo "postgresql-$major" "postgresql-server-dev-$major"
+	fi
 	echo libipc-run-perl libio-pty-perl bzip2 age ca-certificates
 	if [ "$with_chroots" = yes ]; then
 		echo debootstrap debian-archive-keyring

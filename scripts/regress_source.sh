@@ -69,7 +69,7 @@ download_source()
 
 build_module()
 {
-	local pg_config=/usr/lib/postgresql/$major/bin/pg_config
+	local pg_config=${PG_CONFIG:-/usr/lib/postgresql/$major/bin/pg_config}
 
 	make -s -C "$target" -f - PG_CONFIG="$pg_config" regress.so <<-'END'
 		MODULES = regress

@@ -5,7 +5,9 @@
 #
 # usage: scripts/temp_install.sh DIRECTORY
 #
-# The major is $PG_MAJOR, or the newest that is installed.  DIRECTORY gets
+# The major is $PG_MAJOR, or the newest that is installed; or PG_CONFIG names
+# the program of a server that was built from source with a --prefix of its
+# own, e.g. one with assertions, and that is copied.  DIRECTORY gets
 # src, a copy of the checkout that is built in, and usr, a copy of the packaged
 # PostgreSQL: its programs find their files by their own place, so a copy works
 # as long as the end of its path stays the same.  No root is needed.  Prints
@@ -22,15 +24,38 @@ esac
 mkdir -p "$1"
 target=$(cd "$1" && pwd)
 major=$(pg_major)
-bindir=$target/usr/lib/postgresql/$major/bin
-[ -x "/usr/lib/postgresql/$major/bin/postgres" ] ||
-	die "PostgreSQL $major is not installed; see scripts/install_dependencies.sh"
+
+copy_packaged_server()
+{
+	bindir=$target/usr/lib/postgresql/$major/bin
+	[ -x "/usr/lib/postgresql/$major/bin/postgres" ] ||
+		die "PostgreSQL $major is not installed; see scripts/install_dependencies.sh"
+	mkdir -p "$target/usr/lib/postgresql" "$target/usr/share/postgresql" "$target/usr/include"
+	cp -a "/usr/lib/postgresql/$major" "$target/usr/lib/postgresql/"
+	cp -a "/usr/share/postgresql/$major" "$target/usr/share/postgresql/"
+	ln -sfn /usr/include/postgresql "$target/usr/include/postgresql"
+}
+
+copy_own_server()
+{
+	local prefix
+
+	prefix=$(dirname "$("$PG_CONFIG" --bindir)")
+	case $("$PG_CONFIG" --sharedir) in
+		/usr/share/*) die "PG_CONFIG is a packaged server's; name that by PG_MAJOR" ;;
+		"$prefix"/*) ;;
+		*) die "the server of PG_CONFIG is not below one prefix" ;;
+	esac
+	cp -a "$prefix" "$target/usr"
+	bindir=$target/usr/bin
+}
 
 copy_tree "$target/src"
-mkdir -p "$target/usr/lib/postgresql" "$target/usr/share/postgresql" "$target/usr/include"
-cp -a "/usr/lib/postgresql/$major" "$target/usr/lib/postgresql/"
-cp -a "/usr/share/postgresql/$major" "$target/usr/share/postgresql/"
-ln -sfn /usr/include/postgresql "$target/usr/include/postgresql"
+if [ -n "${PG_CONFIG:-}" ]; then
+	copy_own_server
+else
+	copy_packaged_server
+fi
 
 log "building for PostgreSQL $major"
 if ! make -C "$target/src" -j2 COPT="${COPT:--Werror}" PG_CONFIG="$bindir/pg_config" \

@@ -13,6 +13,8 @@
 #           packages it, in roots that scripts/chroot.sh keeps (root or sudo)
 #
 # PG_MAJOR            the major to test on, if not the newest installed
+# PG_CONFIG           that of a server built from source to test on instead; see
+#                     scripts/temp_install.sh
 # PG_PARDUMP_REGRESS  what scripts/regress_source.sh has made, if it is there
 # PROVE_TESTS         TAP files to run instead of all, e.g. t/010_round_trip.pl
 
@@ -184,6 +186,7 @@ for option; do
 	esac
 done
 if [ "$all" = yes ]; then
+	unset PG_CONFIG
 	test_all
 else
 	prepare "$@"
