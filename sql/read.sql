@@ -164,6 +164,16 @@ ROLLBACK TO t;
 SELECT pg_pardump_read('filled', '{a}', 0, NULL, 'none');
 SELECT mode FROM pg_locks WHERE relation = 'filled'::regclass AND pid = pg_backend_pid();
 COMMIT;
+-- 22 blocks of 1 MB take no more memory than 4
+BEGIN;
+DECLARE blocks CURSOR FOR
+  SELECT length(pg_pardump_read('many', array_fill('filler'::name, ARRAY[10]), 0, NULL, 'none')) >= 1024 * 1024 AS whole;
+MOVE 4 FROM blocks;
+SELECT sum(total_bytes) AS memory FROM pg_backend_memory_contexts \gset
+MOVE 17 FROM blocks;
+FETCH blocks;
+SELECT sum(total_bytes) < :memory + 2 * 1024 * 1024 AS bounded FROM pg_backend_memory_contexts;
+COMMIT;
 BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE;
 SELECT pg_pardump_read('filled', '{a}', 0, NULL, 'none');
 COMMIT;

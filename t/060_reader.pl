@@ -202,6 +202,10 @@ foreach my $table (qw(public.noise reader_numbers.decimals reader_others.no_rows
 		foreach my $spec (@{ $levels{$codec} })
 		{
 			my $bytes = reader_bytes($table, $spec);
+			# their magic numbers; small frames would cost much of the size
+			my $frames = $codec eq 'zstd' ? () = $bytes =~ /\x28\xb5\x2f\xfd/g
+			  : $codec eq 'lz4' ? () = $bytes =~ /\x04\x22\x4d\x18/g : 1;
+			is($frames, 1, "$table, $spec: one frame");
 			unlink $file;
 			append_to_file($file, $bytes);
 			my $rows = restored_rows($dir);
