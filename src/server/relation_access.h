@@ -15,9 +15,9 @@
 /*
  * Open and lock (ACCESS SHARE) a relation to plan.  Raises an error unless it
  * is a table or materialized view that the current user has the SELECT
- * privilege on, and USAGE of its schema.  The lock is to be kept up to the end of the transaction, so
- * that the block ranges stay what they are while the caller reads them: VACUUM
- * cannot truncate, nothing can rewrite the table.
+ * privilege on, and USAGE of its schema.  The lock is to be kept up to the end
+ * of the transaction, so that the block ranges stay what they are while the
+ * caller reads them: VACUUM cannot truncate, nothing can rewrite the table.
  */
 extern Relation relation_open_for_planning(Oid relid);
 

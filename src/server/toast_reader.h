@@ -21,8 +21,9 @@ extern ToastReader *toast_reader_new(Relation rel);
 /*
  * The value with a plain 4-byte header: fetched if it is out of line,
  * decompressed if it is compressed.  Valid up to the next call, or the reset
- * of CurrentMemoryContext.  stored must be VARATT_IS_EXTERNAL() or VARATT_IS_COMPRESSED().  Errors are
- * those of the server's own functions (XX001 data_corrupted).
+ * of CurrentMemoryContext.  stored must be VARATT_IS_EXTERNAL() or
+ * VARATT_IS_COMPRESSED().  Errors are those of the server's own functions
+ * (XX001 data_corrupted).
  */
 extern struct varlena *toast_reader_get(ToastReader *reader,
 										struct varlena *stored);
