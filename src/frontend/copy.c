@@ -20,12 +20,11 @@
 #include "copy_schedule.h"
 #include "copy_target.h"
 #include "copy_worker.h"
+#include "dump_event.h"
 #include "dump_leader.h"
 #include "restore_run.h"
 #include "stock_pg_dump.h"
 #include "subscription.h"
-#include "traffic.h"
-#include "worker_pool.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
 typedef struct CopyRun
@@ -87,41 +86,8 @@ reset_job(void *arg, int job)
 {
 	CopyRun    *run = arg;
 
-	run->report.n_retries++;
-}
-
-static void
-worker_begins(void *arg, int worker)
-{
-	CopyRun    *run = arg;
-
-	leader_session_worker_begins(run->context.source.leader, worker);
-}
-
-static void
-worker_is_gone(void *arg, int worker)
-{
-	CopyRun    *run = arg;
-
-	leader_session_worker_is_gone(run->context.source.leader, worker);
-}
-
-static int
-watch_fd(void *arg)
-{
-	CopyRun    *run = arg;
-
-	return leader_session_watch_fd(run->context.source.leader);
-}
-
-static bool
-attend(void *arg, bool all_done)
-{
-	CopyRun    *run = arg;
-
-	/* to compare, the snapshot is still needed when all is copied */
-	return leader_session_attend(run->context.source.leader,
-								 all_done && !run->setup.options->compare);
+	run->context.source.n_retries++;
+	dump_event_retry(&run->context.source, job);
 }
 
 static void
@@ -130,31 +96,17 @@ run_workers(CopyRun *run)
 	DumpContext *source = &run->context.source;
 	WorkerTask	task = {
 		.arg = run,
+		.doing = "copying",
 		.max_retries = (int) source->options->retries,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
 		.describe = describe_job,
 		.reset = reset_job,
-		.begins = worker_begins,
-		.is_gone = worker_is_gone,
-		.watch_fd = watch_fd,
-		.attend = attend,
-	};
-	LeaderSessionPlan session = {
-		.options = source->options,
-		.address = source->address,
-		.encoding = source->encoding,
-		.snapshot = source->snapshot,
-		.tables = source->tables,
-		.lock_wait_ms = source->lock_wait_ms,
-		.n_workers = source->options->jobs,
 	};
 
-	traffic_set_max_rate(source->options->max_rate);
-	source->leader = leader_session_new(run->source, &session);
-	worker_pool_run(&task, source->options->jobs, source->queue->n_jobs);
-	run->source = leader_session_conn(source->leader);
+	source->keep_snapshot = source->options->compare;
+	run->source = dump_leader_run_workers(source, run->source, &task);
 }
 
 /* ----------
@@ -363,17 +315,6 @@ open_target(CopyRun *run, const Toc *toc)
 	cancel_set_connection(run->source);
 }
 
-static void *
-shared_memory(size_t bytes)
-{
-	void	   *result = mmap(NULL, Max(bytes, 1), PROT_READ | PROT_WRITE,
-							  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (result == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
-	return result;
-}
-
 /* What every worker is to do, and how. */
 static void
 plan_work(CopyRun *run, const Toc *toc)
@@ -391,9 +332,12 @@ plan_work(CopyRun *run, const Toc *toc)
 									   source->objects->n_objects, 0,
 									   source->options->jobs,
 									   CHECKSUM_TYPE_NONE);
-	run->context.files = shared_memory(plan->n_files * sizeof(CopyProgress));
-	run->context.objects = shared_memory(source->objects->n_groups *
-										 sizeof(CopyProgress));
+	run->context.commits = mmap(NULL,
+								(source->queue->n_jobs + 1) * sizeof(CopyCommit),
+								PROT_READ | PROT_WRITE,
+								MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->context.commits == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
 }
 
 /*
@@ -415,6 +359,8 @@ copy_rows_and_indexes(CopyRun *run)
 	run->context.formats = copy_formats_decide(run->source, run->target,
 											   run->setup.options,
 											   run->context.source.tables);
+	dump_event_run(&run->context.source, PQdb(run->source),
+				   run->context.target);
 	copy_report_stage(report, COPY_STAGE_ROWS);
 	report->builder = index_builder_start(&run->context, run->schedule,
 										  &run->setup);
@@ -435,12 +381,12 @@ compare(CopyRun *run)
 	int			n_different;
 
 	copy_report_stage(&run->report, COPY_STAGE_COMPARE);
-	run->source = leader_session_conn(run->context.source.leader);
-	n_different = copy_compare(&run->context, run->source, run->target);
+	run->context.source.keep_snapshot = false;
+	n_different = copy_compare(&run->context, run->source, run->target,
+							   run->schedule->toc);
 	PQfinish(leader_session_conn(run->context.source.leader));
 	if (n_different > 0)
-		pg_fatal("%d of %d tables are not the same in source and target",
-				 n_different, run->context.source.tables->n_tables);
+		pg_fatal("source and target differ in %d places", n_different);
 }
 
 void
@@ -452,6 +398,7 @@ copy_database(const Options *options, const char *argv0)
 	Toc		   *toc;
 
 	run->context.source.options = run->setup.options = options;
+	dump_events_begin(options);
 	run->setup.program = restore_find_program(stock_pg_dump_path(pg_dump));
 	run->source = dump_leader_open(&run->context.source);
 	copy_report_begin(&run->report, &run->context);
@@ -476,7 +423,7 @@ copy_database(const Options *options, const char *argv0)
 		run->report.incomplete = true;
 	copy_report_stage(&run->report, COPY_STAGE_ANALYZE);
 	if (!options->no_analyze && !options->statistics)
-		copy_analyze(&run->context);
+		copy_analyze(&run->context, run->target, toc);
 	make_durable(run->target);
 	if (options->compare)
 		compare(run);

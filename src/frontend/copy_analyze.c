@@ -4,18 +4,84 @@
  */
 #include "fe_compat.h"
 
+#include "fe_utils/string_utils.h"
+
 #include "cleanup.h"
 #include "copy_analyze.h"
 #include "copy_target.h"
+#include "printable.h"
 #include "worker_pool.h"
+
+/* ANALYZE ONLY */
+#define MIN_SERVER_FOR_ONLY 180000
 
 typedef struct AnalyzeRun
 {
 	const CopyContext *context;
-	int		   *tables;			/* of DumpTables, largest first */
+	PGresult   *relations;		/* what is to follow ANALYZE, largest first */
 	PGconn	   *conn;			/* in a worker */
 } AnalyzeRun;
 
+/*
+ * Given names, and whether there is ANALYZE ONLY.  Without it, to analyze a
+ * partitioned table is to analyze all its partitions too: so there the root of
+ * a tree stands for all of it.
+ */
+static const char relations_query[] =
+"WITH named AS ("
+"SELECT pg_catalog.to_regclass(n)::pg_catalog.oid AS oid"
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) n"
+"), chosen AS ("
+"SELECT COALESCE(pg_catalog.pg_partition_root(oid), oid)::pg_catalog.oid AS oid"
+" FROM named WHERE NOT $2::pg_catalog.bool"
+" UNION "
+"SELECT oid FROM named WHERE $2::pg_catalog.bool"
+" UNION "
+"SELECT a.relid FROM named, pg_catalog.pg_partition_ancestors(named.oid) a"
+" WHERE $2::pg_catalog.bool"
+")"
+" SELECT CASE WHEN $2::pg_catalog.bool AND c.relkind OPERATOR(pg_catalog.=) 'p'"
+" THEN 'ONLY ' ELSE '' END OPERATOR(pg_catalog.||)"
+" c.oid::pg_catalog.regclass::pg_catalog.text"
+" FROM chosen JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) chosen.oid"
+" ORDER BY COALESCE((SELECT pg_catalog.sum(pg_catalog.pg_table_size(t.relid))"
+" FROM pg_catalog.pg_partition_tree(c.oid) t),"
+" pg_catalog.pg_table_size(c.oid)) DESC, 1";
+
+static PGresult *
+choose_relations(const CopyContext *context, PGconn *target, const Toc *toc)
+{
+	const DumpTables *tables = context->source.tables;
+	char	  **names = pg_malloc((tables->n_tables + toc->n_entries + 1) *
+								  sizeof(char *));
+	int			n = 0;
+	char	   *array;
+	const char *params[2];
+	PGresult   *res;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		names[n++] = tables->tables[i].name;
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (toc_entry_is(entry, "MATERIALIZED VIEW DATA"))
+			names[n++] = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
+	}
+	params[0] = array = text_array(target, names, n);
+	params[1] = PQserverVersion(target) >= MIN_SERVER_FOR_ONLY ? "t" : "f";
+	res = session_query_params(target, relations_query, 2, params, 0);
+	while (n > tables->n_tables)
+		free(names[--n]);
+	free(names);
+	free(array);
+	return res;
+}
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
 static void
 start_worker(void *arg, int no)
 {
@@ -30,9 +96,7 @@ static void
 run_job(void *arg, int job, volatile int *step)
 {
 	AnalyzeRun *run = arg;
-	const DumpTables *tables = run->context->source.tables;
-	char	   *sql = psprintf("ANALYZE %s",
-							   tables->tables[run->tables[job]].name);
+	char	   *sql = psprintf("ANALYZE %s", PQgetvalue(run->relations, job, 0));
 
 	session_command(run->conn, sql);
 	free(sql);
@@ -53,67 +117,26 @@ describe_job(void *arg, int job, int step)
 	AnalyzeRun *run = arg;
 
 	return psprintf("the statistics of table %s",
-					run->context->source.tables->tables[run->tables[job]].name);
-}
-
-/* ANALYZE again does no harm. */
-static void
-reset_job(void *arg, int job)
-{
-}
-
-static void
-worker_changes(void *arg, int worker)
-{
-}
-
-static int
-watch_fd(void *arg)
-{
-	return -1;
-}
-
-static bool
-attend(void *arg, bool all_done)
-{
-	return true;
-}
-
-static const DumpTable *sort_base;
-
-static int
-compare_tables(const void *a, const void *b)
-{
-	uint64		a_bytes = sort_base[*(const int *) a].total_bytes;
-	uint64		b_bytes = sort_base[*(const int *) b].total_bytes;
-
-	return a_bytes > b_bytes ? -1 : a_bytes < b_bytes;
+					printable(PQgetvalue(run->relations, job, 0)));
 }
 
 void
-copy_analyze(const CopyContext *context)
+copy_analyze(const CopyContext *context, PGconn *target, const Toc *toc)
 {
-	const DumpTables *tables = context->source.tables;
 	AnalyzeRun	run = {.context = context};
 	WorkerTask	task = {
 		.arg = &run,
+		.doing = "collecting",
+		.max_retries = (int) context->source.options->retries,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
 		.describe = describe_job,
-		.reset = reset_job,
-		.max_retries = (int) context->source.options->retries,
-		.begins = worker_changes,
-		.is_gone = worker_changes,
-		.watch_fd = watch_fd,
-		.attend = attend,
+		.reset = worker_pool_no_reset,	/* ANALYZE again does no harm */
 	};
 
-	run.tables = pg_malloc((tables->n_tables + 1) * sizeof(int));
-	for (int i = 0; i < tables->n_tables; i++)
-		run.tables[i] = i;
-	sort_base = tables->tables;
-	qsort(run.tables, tables->n_tables, sizeof(int), compare_tables);
-	worker_pool_run(&task, context->source.options->jobs, tables->n_tables);
-	free(run.tables);
+	run.relations = choose_relations(context, target, toc);
+	worker_pool_run(&task, &worker_pool_no_watch,
+					context->source.options->jobs, PQntuples(run.relations));
+	PQclear(run.relations);
 }

@@ -7,7 +7,11 @@
 
 #include "copy_worker.h"
 
-/* ANALYZE all tables that were copied, largest first, in parallel. */
-extern void copy_analyze(const CopyContext *context);
+/*
+ * ANALYZE all tables that were copied, the partitioned tables that they are
+ * part of, and the materialized views of the TOC, largest first, in parallel.
+ */
+extern void copy_analyze(const CopyContext *context, PGconn *target,
+						 const Toc *toc);
 
 #endif							/* COPY_ANALYZE_H */

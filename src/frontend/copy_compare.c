@@ -6,21 +6,28 @@
  * settings that both sessions have.  Partitions that are loaded by way of their
  * root may have gone to others: of these, the root is compared with all that
  * was read for it.
+ *
+ * Large objects are compared in the groups in which they were copied, piece by
+ * piece: by pages of pg_largeobject the same contents may differ, as there may
+ * be holes.  A sequence has no position in a snapshot: what the target has is
+ * compared with what pg_dump has read.
  */
 #include "fe_compat.h"
 
 #include <sys/mman.h>
 
 #include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
 
 #include "cleanup.h"
 #include "copy_compare.h"
 #include "copy_target.h"
+#include "dump_leader.h"
 #include "printable.h"
 #include "source_session.h"
 #include "worker_pool.h"
 
-/* hashtextextended() */
+/* hashtextextended(), sha256() */
 #define MIN_SERVER_FOR_HASH 110000
 
 /* A sum of hashes, as text. */
@@ -45,6 +52,7 @@ typedef struct CompareJob
 {
 	const char *name;			/* of the table on the target; borrowed */
 	int			table;			/* the first that it is about */
+	const LargeObjectGroup *group;	/* these instead, unless NULL */
 	uint64		bytes;
 	PQExpBufferData source;
 	PQExpBufferData target;
@@ -52,9 +60,10 @@ typedef struct CompareJob
 
 typedef struct CompareRun
 {
-	const CopyContext *context;
+	CopyContext *context;
 	const char *hash_head;		/* what a row's text is put in */
 	const char *hash_tail;
+	const char *digest;			/* of a piece of a large object, d */
 	CompareJob *jobs;
 	int			n_jobs;
 	CompareResult *results;
@@ -75,9 +84,12 @@ choose_hash(CompareRun *run, PGconn *source, PGconn *target)
 	const char *target_encoding = PQparameterStatus(target, "server_encoding");
 	bool		same = source_encoding && target_encoding &&
 		strcmp(source_encoding, target_encoding) == 0;
+	bool		modern = PQserverVersion(source) >= MIN_SERVER_FOR_HASH &&
+		PQserverVersion(target) >= MIN_SERVER_FOR_HASH;
 
-	if (same && PQserverVersion(source) >= MIN_SERVER_FOR_HASH &&
-		PQserverVersion(target) >= MIN_SERVER_FOR_HASH)
+	run->digest = modern ? "pg_catalog.encode(pg_catalog.sha256(d), 'hex')"
+		: "pg_catalog.md5(d)";
+	if (same && modern)
 	{
 		run->hash_head = "pg_catalog.hashtextextended(";
 		run->hash_tail = ", 0)";
@@ -146,6 +158,17 @@ append_select(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
 	free(columns);
 }
 
+static CompareJob *
+new_job(CompareRun *run)
+{
+	CompareJob *job = &run->jobs[run->n_jobs++];
+
+	memset(job, 0, sizeof(CompareJob));
+	initPQExpBuffer(&job->source);
+	initPQExpBuffer(&job->target);
+	return job;
+}
+
 /* A table's rows, or what more there is of a root's. */
 static void
 add_table(CompareRun *run, int no)
@@ -162,12 +185,9 @@ add_table(CompareRun *run, int no)
 			job = &run->jobs[i];
 	if (job == NULL)
 	{
-		job = &run->jobs[run->n_jobs++];
+		job = new_job(run);
 		job->name = table->copy_name;
 		job->table = no;
-		job->bytes = 0;
-		initPQExpBuffer(&job->source);
-		initPQExpBuffer(&job->target);
 		append_select(run, &job->target, table, via_root ? "" : only,
 					  table->copy_name, table->condition, NULL);
 	}
@@ -178,6 +198,38 @@ add_table(CompareRun *run, int no)
 	job->bytes += table->total_bytes;
 }
 
+/* A piece is a row of the recursion, which keeps its digest only. */
+static void
+add_large_objects(CompareRun *run, const LargeObjectGroup *group)
+{
+	const LargeObjects *objects = run->context->source.objects;
+	CompareJob *job = new_job(run);
+	PQExpBuffer sql = &job->source;
+
+	job->group = group;
+	job->bytes = (uint64) ((double) objects->est_bytes * group->n_oids /
+						   objects->n_objects);
+	appendPQExpBuffer(sql, "WITH RECURSIVE piece (oid, no, len, digest) AS ("
+					  "SELECT m.oid, 0::pg_catalog.int8, pg_catalog.length(d), %s"
+					  " FROM pg_catalog.pg_largeobject_metadata m,"
+					  " pg_catalog.lo_get(m.oid, 0, %d) d"
+					  " WHERE m.oid OPERATOR(pg_catalog.=) ANY ('{",
+					  run->digest, LARGE_OBJECT_PIECE);
+	for (int i = 0; i < group->n_oids; i++)
+		appendPQExpBuffer(sql, "%s%u", i > 0 ? "," : "", group->oids[i]);
+	appendPQExpBuffer(sql, "}') UNION ALL "
+					  "SELECT oid, no OPERATOR(pg_catalog.+) 1, pg_catalog.length(d), %s"
+					  " FROM piece, pg_catalog.lo_get(oid,"
+					  " (no OPERATOR(pg_catalog.+) 1) OPERATOR(pg_catalog.*) %d, %d) d"
+					  " WHERE len OPERATOR(pg_catalog.=) %d"
+					  ") SELECT pg_catalog.count(*) FILTER (WHERE no OPERATOR(pg_catalog.=) 0) AS n,"
+					  " pg_catalog.sum((%spg_catalog.concat_ws(' ', oid, no, digest)%s)::pg_catalog.numeric) AS h"
+					  " FROM piece", run->digest, LARGE_OBJECT_PIECE,
+					  LARGE_OBJECT_PIECE, LARGE_OBJECT_PIECE, run->hash_head,
+					  run->hash_tail);
+	appendPQExpBufferStr(&job->target, sql->data);
+}
+
 static int
 compare_jobs(const void *a, const void *b)
 {
@@ -186,7 +238,9 @@ compare_jobs(const void *a, const void *b)
 
 	if (j1->bytes != j2->bytes)
 		return j1->bytes > j2->bytes ? -1 : 1;
-	return j1->table < j2->table ? -1 : j1->table > j2->table;
+	if (j1->table != j2->table)
+		return j1->table < j2->table ? -1 : 1;
+	return j1->group < j2->group ? -1 : j1->group > j2->group;
 }
 
 /* ----------
@@ -202,6 +256,16 @@ start_worker(void *arg, int no)
 	run->target = connection_open_peer(run->context->target, "pg_pardump");
 	copy_target_set_up(run->target, source->options, source->encoding);
 	run->source = source_session_open(source, no);
+}
+
+/* Owned. */
+static char *
+describe(const CompareJob *job)
+{
+	if (job->group == NULL)
+		return psprintf("table %s", printable(job->name));
+	return psprintf("%d large objects, %u to %u", job->group->n_oids,
+					job->group->oids[0], job->group->oids[job->group->n_oids - 1]);
 }
 
 /* Both servers are at work; now wait for the answer of one. */
@@ -228,7 +292,7 @@ run_job(void *arg, int no, volatile int *step)
 	char	   *sums = psprintf("SELECT pg_catalog.sum(n), pg_catalog.sum(h) FROM (%s) t",
 								job->source.data);
 
-	pg_log_info("comparing table %s", printable(job->name));
+	pg_log_info("comparing %s", describe(job));
 	if (PQsendQuery(source, sums) != 1)
 		session_failed(source, NULL, "could not compare rows", sums);
 	if (PQsendQuery(run->target, job->target.data) != 1)
@@ -253,48 +317,88 @@ describe_job(void *arg, int no, int step)
 {
 	CompareRun *run = arg;
 
-	return psprintf("the comparison of table %s", run->jobs[no].name);
+	return describe(&run->jobs[no]);
 }
 
-/* A query again does no harm. */
-static void
-reset_job(void *arg, int no)
-{
-}
+/* ----------
+ * Sequences
+ * ----------
+ */
 
-static void
-worker_begins(void *arg, int worker)
-{
-	CompareRun *run = arg;
-
-	leader_session_worker_begins(run->context->source.leader, worker);
-}
-
-static void
-worker_is_gone(void *arg, int worker)
-{
-	CompareRun *run = arg;
-
-	leader_session_worker_is_gone(run->context->source.leader, worker);
-}
-
-static int
-watch_fd(void *arg)
-{
-	CompareRun *run = arg;
-
-	return leader_session_watch_fd(run->context->source.leader);
-}
-
+/*
+ * What pg_dump has read, in the statement that sets it (dumpSequenceData):
+ * ... pg_catalog.setval('name', position, is_called);
+ */
 static bool
-attend(void *arg, bool all_done)
+read_position(const char *statement, int64 *position, bool *is_called)
 {
-	CompareRun *run = arg;
+	const char *last = strrchr(statement, ',');
+	const char *before = last;
 
-	return leader_session_attend(run->context->source.leader, all_done);
+	while (before && before > statement && *--before != ',')
+		;
+	if (last == NULL || *before != ',')
+		return false;
+	*position = strtoll(before + 1, NULL, 10);
+	*is_called = strncmp(last, ", true", 6) == 0;
+	return true;
+}
+
+/* Returns how many sequences are elsewhere. */
+static int
+compare_sequences(PGconn *target, const Toc *toc)
+{
+	int			n_different = 0;
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		const char *name;
+		int64		position;
+		bool		is_called;
+		char	   *sql;
+		PGresult   *res;
+
+		if (!toc_entry_is(entry, "SEQUENCE SET") || entry->defn == NULL ||
+			!read_position(entry->defn, &position, &is_called))
+			continue;
+		name = fmtQualifiedId(entry->namespace, entry->tag);
+		sql = psprintf("SELECT last_value, is_called FROM %s", name);
+		res = session_query(target, sql);
+		if (strtoll(PQgetvalue(res, 0, 0), NULL, 10) != position ||
+			(PQgetvalue(res, 0, 1)[0] == 't') != is_called)
+		{
+			n_different++;
+			pg_log_error("sequence %s is at another position in the target",
+						 printable(name));
+		}
+		PQclear(res);
+		free(sql);
+	}
+	return n_different;
 }
 
 /* ---------- */
+
+static void
+report_difference(const CompareJob *job, const CompareResult *result)
+{
+	bool		same_number = result->source.rows == result->target.rows;
+
+	if (job->group && same_number)
+		pg_log_error("in the target, contents are not the same of %s",
+					 describe(job));
+	else if (job->group)
+		pg_log_error("the target has " UINT64_FORMAT " of %s",
+					 result->target.rows, describe(job));
+	else if (same_number)
+		pg_log_error("table %s has other values in the target",
+					 printable(job->name));
+	else
+		pg_log_error("table %s has " UINT64_FORMAT " rows in the source and " UINT64_FORMAT " in the target",
+					 printable(job->name), result->source.rows,
+					 result->target.rows);
+}
 
 static int
 report(const CompareRun *run)
@@ -309,45 +413,49 @@ report(const CompareRun *run)
 			strcmp(result->source.sum, result->target.sum) == 0)
 			continue;
 		n_different++;
-		if (result->source.rows != result->target.rows)
-			pg_log_error("table %s has " UINT64_FORMAT " rows in the source and " UINT64_FORMAT " in the target",
-						 printable(run->jobs[i].name), result->source.rows,
-						 result->target.rows);
-		else
-			pg_log_error("table %s has other values in the target",
-						 printable(run->jobs[i].name));
+		report_difference(&run->jobs[i], result);
 	}
 	return n_different;
 }
 
-int
-copy_compare(const CopyContext *context, PGconn *source, PGconn *target)
+static void
+plan_jobs(CompareRun *run)
 {
-	const DumpContext *dump = &context->source;
+	const DumpTables *tables = run->context->source.tables;
+	const LargeObjects *objects = run->context->source.objects;
+
+	run->jobs = pg_malloc((tables->n_tables + objects->n_groups + 1) *
+						  sizeof(CompareJob));
+	for (int i = 0; i < tables->n_tables; i++)
+		add_table(run, i);
+	for (int i = 0; i < objects->n_groups; i++)
+		add_large_objects(run, &objects->groups[i]);
+	qsort(run->jobs, run->n_jobs, sizeof(CompareJob), compare_jobs);
+	run->results = mmap(NULL, (run->n_jobs + 1) * sizeof(CompareResult),
+						PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->results == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
+}
+
+int
+copy_compare(CopyContext *context, PGconn *source, PGconn *target,
+			 const Toc *toc)
+{
 	CompareRun	run = {.context = context};
+	PoolWatch	watch = dump_leader_watch(&context->source);
 	WorkerTask	task = {
 		.arg = &run,
-		.max_retries = (int) dump->options->retries,
+		.doing = "comparing",
+		.max_retries = (int) context->source.options->retries,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
 		.describe = describe_job,
-		.reset = reset_job,
-		.begins = worker_begins,
-		.is_gone = worker_is_gone,
-		.watch_fd = watch_fd,
-		.attend = attend,
+		.reset = worker_pool_no_reset,	/* a query again does no harm */
 	};
 
 	choose_hash(&run, source, target);
-	run.jobs = pg_malloc((dump->tables->n_tables + 1) * sizeof(CompareJob));
-	for (int i = 0; i < dump->tables->n_tables; i++)
-		add_table(&run, i);
-	qsort(run.jobs, run.n_jobs, sizeof(CompareJob), compare_jobs);
-	run.results = mmap(NULL, (run.n_jobs + 1) * sizeof(CompareResult),
-					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (run.results == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
-	worker_pool_run(&task, dump->options->jobs, run.n_jobs);
-	return report(&run);
+	plan_jobs(&run);
+	worker_pool_run(&task, &watch, context->source.options->jobs, run.n_jobs);
+	return report(&run) + compare_sequences(target, toc);
 }

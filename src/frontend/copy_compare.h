@@ -1,7 +1,7 @@
 /*
  * copy_compare.h
  *		Makes sure, after a direct copy, that source and target have the same
- *		rows.
+ *		contents.
  */
 #ifndef COPY_COMPARE_H
 #define COPY_COMPARE_H
@@ -10,11 +10,12 @@
 
 /*
  * Compare the number of rows of all tables that were copied, and a checksum of
- * them that does not depend on their order, in the snapshot of the copy.  Both
- * servers work at a time, and as many tables as there are jobs.  Each table that
- * differs is an error message; returns how many do.
+ * them that does not depend on their order, in the snapshot of the copy, and
+ * large objects likewise; and the positions of sequences with those of the TOC.
+ * Both servers work at a time, and as many tables as there are jobs.  Each
+ * difference is an error message; returns how many there are.
  */
-extern int	copy_compare(const CopyContext *context, PGconn *source,
-						 PGconn *target);
+extern int	copy_compare(CopyContext *context, PGconn *source, PGconn *target,
+						 const Toc *toc);
 
 #endif							/* COPY_COMPARE_H */

@@ -173,7 +173,7 @@ look_for_ready_tables(IndexBuilder *builder)
 		bool		ready = true;
 
 		for (int j = 0; ready && !builder->ready[i] && j < table->n_files; j++)
-			ready = context->files[table->first_file + j].state == COPY_STATE_DONE;
+			ready = context->source.results->files[table->first_file + j].done;
 		builder->ready[i] = ready;
 	}
 }

@@ -8,60 +8,29 @@
 
 #include "cleanup.h"
 #include "copy_report.h"
+#include "event_log.h"
 #include "printable.h"
+#include "summary.h"
 
 /* Tables named in the account of a failure. */
 #define TABLES_SHOWN 10
 
-/* Of a table, or of all. */
-typedef struct CopyTotals
-{
-	uint64		rows;
-	uint64		bytes;
-	bool		complete;
-} CopyTotals;
+/* Names of stages in the event log. */
+static const char *const stage_names[] = {
+	"plan", "definitions", "rows", "indexes", "rest", "statistics", "compare",
+	"end"
+};
 
-static CopyTotals
-totals_of_table(const CopyContext *context, int no)
+/* Has the target all rows of a table? */
+static bool
+is_complete(const DumpContext *source, int no)
 {
-	const TablePlan *table = &context->source.plan->tables[no];
-	CopyTotals	totals = {.complete = true};
+	const TablePlan *table = &source->plan->tables[no];
 
 	for (int i = 0; i < table->n_files; i++)
-	{
-		const CopyProgress *file = &context->files[table->first_file + i];
-
-		if (file->state != COPY_STATE_DONE)
-		{
-			totals.complete = false;
-			continue;
-		}
-		totals.rows += file->rows;
-		totals.bytes += file->bytes;
-	}
-	return totals;
-}
-
-/* Large objects included. */
-static CopyTotals
-totals_of_all(const CopyContext *context)
-{
-	CopyTotals	totals = {.complete = true};
-
-	for (int i = 0; i < context->source.tables->n_tables; i++)
-	{
-		CopyTotals	one = totals_of_table(context, i);
-
-		totals.rows += one.rows;
-		totals.bytes += one.bytes;
-		totals.complete &= one.complete;
-	}
-	for (int i = 0; i < context->source.objects->n_groups; i++)
-	{
-		totals.bytes += context->objects[i].bytes;
-		totals.complete &= context->objects[i].state == COPY_STATE_DONE;
-	}
-	return totals;
+		if (!source->results->files[table->first_file + i].done)
+			return false;
+	return true;
 }
 
 static double
@@ -78,20 +47,21 @@ seconds_between(const CopyReport *report, CopyStage from, CopyStage to)
  * ----------
  */
 static void
-account_for_rows(const CopyContext *context)
+account_for_rows(const DumpContext *source)
 {
-	int			n_tables = context->source.tables->n_tables;
+	int			n_tables = source->tables->n_tables;
 	int			n_missing = 0;
+	int			n_objects = 0;
 	PQExpBufferData missing;
 
 	initPQExpBuffer(&missing);
 	for (int i = 0; i < n_tables; i++)
 	{
-		if (totals_of_table(context, i).complete)
+		if (is_complete(source, i))
 			continue;
 		if (n_missing++ < TABLES_SHOWN)
 			appendPQExpBuffer(&missing, "%s%s", n_missing > 1 ? ", " : "",
-							  printable(context->source.tables->tables[i].name));
+							  printable(source->tables->tables[i].name));
 	}
 	if (n_missing == 0)
 		pg_log_warning("all rows of all %d tables are in the target", n_tables);
@@ -100,6 +70,11 @@ account_for_rows(const CopyContext *context)
 					   n_tables - n_missing, n_tables, missing.data,
 					   n_missing > TABLES_SHOWN ? " and others" : "");
 	termPQExpBuffer(&missing);
+	for (int i = 0; i < source->results->n_objects; i++)
+		n_objects += source->results->objects[i].done ? 1 : 0;
+	if (source->results->n_objects > 0)
+		pg_log_warning("%d of %d large objects are in the target",
+					   n_objects, source->results->n_objects);
 }
 
 /* An exit callback. */
@@ -116,7 +91,7 @@ give_account(void *arg)
 			pg_log_warning("the target has some of the definitions and no rows");
 			return;
 		default:
-			account_for_rows(report->context);
+			account_for_rows(&report->context->source);
 			break;
 	}
 	if (report->builder && index_builder_entries(report->builder) > 0)
@@ -140,38 +115,61 @@ copy_report_begin(CopyReport *report, const CopyContext *context)
 void
 copy_report_stage(CopyReport *report, CopyStage stage)
 {
+	Event	   *event = event_new("stage");
+
 	report->stage = stage;
 	INSTR_TIME_SET_CURRENT(report->began[stage]);
+	event_add_text(event, "stage", stage_names[stage]);
+	event_write(event);
 }
 
 /* ----------
  * After all
  * ----------
  */
+static void
+log_tables(const DumpContext *source)
+{
+	for (int i = 0; i < source->tables->n_tables; i++)
+	{
+		const TablePlan *table = &source->plan->tables[i];
+		uint64		rows = 0;
+		uint64		bytes = 0;
+
+		for (int j = 0; j < table->n_files; j++)
+		{
+			rows += source->results->files[table->first_file + j].rows;
+			bytes += source->results->files[table->first_file + j].raw_bytes;
+		}
+		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
+					printable(source->tables->tables[i].name), rows, bytes);
+	}
+}
+
 void
 copy_report_print(const CopyReport *report)
 {
-	const CopyContext *context = report->context;
-	CopyTotals	all = totals_of_all(context);
+	const DumpContext *source = &report->context->source;
+	FileTotals	total = file_results_total(source->results);
+	double		seconds = seconds_between(report, COPY_STAGE_PLAN, COPY_STAGE_END);
+	FILE	   *out = event_log_text_output();
 
-	for (int i = 0; i < context->source.tables->n_tables; i++)
-	{
-		CopyTotals	one = totals_of_table(context, i);
-
-		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
-					printable(context->source.tables->tables[i].name), one.rows, one.bytes);
-	}
-	printf("copied %d tables, " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes in %.2f seconds\n",
-		   context->source.tables->n_tables, all.rows, all.bytes,
-		   seconds_between(report, COPY_STAGE_PLAN, COPY_STAGE_END));
-	if (context->source.options->compare)
-		printf("source and target have the same rows in all tables\n");
-	printf("definitions %.2f s, rows %.2f s, %d indexes %.2f s side by side and %.2f s after, the rest %.2f s, statistics %.2f s\n",
-		   seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
-		   seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
-		   index_builder_entries(report->builder),
-		   index_builder_seconds(report->builder),
-		   seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
-		   seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
-		   seconds_between(report, COPY_STAGE_ANALYZE, COPY_STAGE_END));
+	log_tables(source);
+	fprintf(out, "copied %d tables, " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes in %.2f seconds\n",
+			source->tables->n_tables, total.rows, total.raw_bytes, seconds);
+	summary_print_slowest(source, out);
+	if (source->options->compare)
+		fprintf(out, "source and target have the same contents\n");
+	fprintf(out, "definitions %.2f s, rows %.2f s, %d indexes %.2f s side by side and %.2f s after, the rest %.2f s, statistics %.2f s\n",
+			seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
+			seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
+			index_builder_entries(report->builder),
+			index_builder_seconds(report->builder),
+			seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
+			seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
+			seconds_between(report, COPY_STAGE_ANALYZE,
+							source->options->compare ?
+							COPY_STAGE_COMPARE : COPY_STAGE_END));
+	fflush(out);
+	summary_tell(source, seconds, false);
 }

@@ -26,7 +26,6 @@ typedef struct CopyReport
 {
 	const CopyContext *context;
 	IndexBuilder *builder;		/* NULL before COPY_STAGE_ROWS */
-	int			n_retries;		/* jobs begun anew after a lost connection */
 	bool		incomplete;		/* pg_restore met errors after the rows */
 	CopyStage	stage;
 	instr_time	began[COPY_STAGE_END + 1];	/* by stage */

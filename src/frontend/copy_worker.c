@@ -11,7 +11,9 @@
 #include "copy_sink.h"
 #include "copy_target.h"
 #include "copy_worker.h"
+#include "dump_event.h"
 #include "source_session.h"
+#include "traffic.h"
 
 /*
  * How long a transaction may be in progress whose session's client is gone,
@@ -41,86 +43,149 @@ copy_worker_start(const CopyContext *context, int no)
 	return worker;
 }
 
+/* ----------
+ * Rows and large objects
+ * ----------
+ */
+
+/* All is known but whether it will be committed. */
+static void
+set_result(FileResults *results, FileResult *result, int64 start_us,
+		   uint64 rows, uint64 bytes)
+{
+	result->rows = rows;
+	result->raw_bytes = result->stored_bytes = bytes;
+	result->start_us = start_us;
+	result->end_us = now_us();
+	result->worker = results->worker;
+}
+
+static void
+check_rows(const CopyWorker *worker, const char *what, uint64 read,
+		   uint64 written)
+{
+	if (read == written)
+		return;
+	pg_log_error("of " UINT64_FORMAT " rows read from %s the target took " UINT64_FORMAT,
+				 read, what, written);
+	if (worker->context->source.options->data_only)
+		pg_log_error_hint("A trigger on the target may have left out rows; see --disable-triggers.");
+	exit(1);
+}
+
 static void
 copy_file(CopyWorker *worker, const DataFile *file)
 {
 	const CopyContext *context = worker->context;
 	const DumpContext *source = &context->source;
 	const CopyFormat *format = &context->formats[file->table];
-	CopyProgress *progress = &context->files[file - source->plan->files];
+	bool		binary = format->text_reason == NULL;
 	char	   *what = data_file_describe(file, source->tables);
+	int64		start_us = now_us();
+	Sink	   *target;
 	Sink	   *sink;
+	uint64		rows;
 
-	if (format->text_reason == NULL)
+	dump_event_chunk_start(source, file, binary ? "binary" : "text");
+	if (binary)
 		pg_log_info("copying %s in binary format", what);
 	else
 		pg_log_info("copying %s as text, read %s: %s", what,
 					source->plan->tables[file->table].sql_reason ?
 					"by SQL" : "by the extension", format->text_reason);
-	sink = sink_copy_in_new(worker->target, format->statement);
-	if (format->text_reason == NULL)
-		progress->rows = source_session_read_binary(worker->source, file, sink);
-	else
-		progress->rows = source_session_read_text(worker->source, file, sink);
+	target = sink_copy_in_new(worker->target, format->statement);
+	sink = sink_tap_new(target,
+						&file_results_progress(source->results)->raw_bytes, NULL);
+	rows = binary ? source_session_read_binary(worker->source, file, sink)
+		: source_session_read_text(worker->source, file, sink);
 	sink_finish(sink);
-	progress->bytes = sink->bytes_in;
-	if (sink_copy_in_rows(sink) != progress->rows)
-	{
-		pg_log_error("of " UINT64_FORMAT " rows read from %s the target took " UINT64_FORMAT,
-					 progress->rows, what, sink_copy_in_rows(sink));
-		if (source->options->data_only)
-			pg_log_error_hint("A trigger on the target may have left out rows; see --disable-triggers.");
-		exit(1);
-	}
+	check_rows(worker, what, rows, sink_copy_in_rows(target));
+	set_result(source->results,
+			   &source->results->files[file - source->plan->files], start_us,
+			   rows, sink->bytes_in);
+	dump_event_chunk_end(source, file);
 	sink_free(sink);
 	free(what);
 }
 
+static void
+copy_large_object(CopyWorker *worker, Oid oid, FileResult *result,
+				  const char *first_piece, int len)
+{
+	FileResults *results = worker->context->source.results;
+	PGconn	   *source = source_session_connection(worker->source);
+	int64		start_us = now_us();
+	Sink	   *sink = sink_tap_new(sink_large_object_new(worker->target, oid),
+									&file_results_progress(results)->raw_bytes,
+									NULL);
+
+	traffic_take(len);
+	sink_write(sink, first_piece, len);
+	if (len == LARGE_OBJECT_PIECE)
+		large_object_read_rest(source, oid, sink);
+	sink_finish(sink);
+	set_result(results, result, start_us, 0, sink->bytes_in);
+	sink_free(sink);
+}
+
 /* Their contents; the objects are there, empty. */
 static void
-copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group,
-				   CopyProgress *progress)
+copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 {
-	PGconn	   *source = source_session_connection(worker->source);
+	const DumpContext *source = &worker->context->source;
+	FileResult *result = &source->results->objects[group->first_object];
 
-	progress->bytes = 0;
+	pg_log_info("copying %d large objects", group->n_oids);
+	dump_event_objects(source, "objects_start", group);
 	for (int first = 0; first < group->n_oids; first += LARGE_OBJECT_BATCH)
 	{
 		const Oid  *oids = group->oids + first;
 		int			n_oids = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
-		PGresult   *res = large_objects_read_first(source, oids, n_oids);
+		PGresult   *res =
+			large_objects_read_first(source_session_connection(worker->source),
+									 oids, n_oids);
 
 		for (int i = 0; i < n_oids; i++)
-		{
-			Sink	   *sink = sink_large_object_new(worker->target, oids[i]);
-
-			sink_write(sink, PQgetvalue(res, i, 0), PQgetlength(res, i, 0));
-			if (PQgetlength(res, i, 0) == LARGE_OBJECT_PIECE)
-				large_object_read_rest(source, oids[i], sink);
-			sink_finish(sink);
-			progress->bytes += sink->bytes_in;
-			sink_free(sink);
-		}
+			copy_large_object(worker, oids[i], result++, PQgetvalue(res, i, 0),
+							  PQgetlength(res, i, 0));
 		PQclear(res);
 	}
+	dump_event_objects(source, "objects_end", group);
+}
+
+/* ----------
+ * Transactions on the target
+ * ----------
+ */
+
+/*
+ * Unlike session_query() this is not watched: --stall-timeout is about the
+ * source, and the target may take its time.
+ */
+static PGresult *
+ask_target(CopyWorker *worker, const char *sql, int n_params,
+		   const char *const *params)
+{
+	PGresult   *res = PQexecParams(worker->target, sql, n_params, NULL, params,
+								   NULL, NULL, 0);
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
+		PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(worker->target, res, "query failed", sql);
+	return res;
 }
 
 static void
-commit(CopyWorker *worker, CopyProgress **parts, int n_parts)
+commit(CopyWorker *worker, CopyCommit * end)
 {
-	PGresult   *res = session_query(worker->target,
-									"SELECT pg_catalog.txid_current()");
-	uint64		xid = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+	PGresult   *res = ask_target(worker, "SELECT pg_catalog.txid_current()",
+								 0, NULL);
 
+	end->xid = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
 	PQclear(res);
-	for (int i = 0; i < n_parts; i++)
-	{
-		parts[i]->xid = xid;
-		parts[i]->state = COPY_STATE_COMMITTING;
-	}
-	session_command(worker->target, "COMMIT");
-	for (int i = 0; i < n_parts; i++)
-		parts[i]->state = COPY_STATE_DONE;
+	end->state = COPY_STATE_COMMITTING;
+	PQclear(ask_target(worker, "COMMIT", 0, NULL));
+	end->state = COPY_STATE_DONE;
 }
 
 /*
@@ -139,10 +204,10 @@ was_committed(CopyWorker *worker, uint64 xid)
 	snprintf(text, sizeof(text), UINT64_FORMAT, xid);
 	for (int ms = 0; ms < IN_PROGRESS_MS; ms += IN_PROGRESS_LOOK_MS)
 	{
-		PGresult   *res = session_query_params(worker->target,
-											   "SELECT pg_catalog.txid_status($1::pg_catalog.int8),"
-											   COPY_INCARNATION_SQL " OPERATOR(pg_catalog.=) $2",
-											   2, params, 0);
+		PGresult   *res = ask_target(worker,
+									 "SELECT pg_catalog.txid_status($1::pg_catalog.int8),"
+									 COPY_INCARNATION_SQL " OPERATOR(pg_catalog.=) $2",
+									 2, params);
 		bool		same_server = PQgetvalue(res, 0, 1)[0] == 't';
 
 		strlcpy(status, PQgetvalue(res, 0, 0), sizeof(status));
@@ -162,32 +227,62 @@ was_committed(CopyWorker *worker, uint64 xid)
 
 /* Is there nothing left to do of a job that another worker began? */
 static bool
-is_done_already(CopyWorker *worker, CopyProgress **parts, int n_parts)
+is_done_already(CopyWorker *worker, CopyCommit * end)
 {
-	bool		done = parts[0]->state == COPY_STATE_DONE;
-
-	if (parts[0]->state == COPY_STATE_COMMITTING)
-		done = was_committed(worker, parts[0]->xid);
-	for (int i = 0; i < n_parts; i++)
-		parts[i]->state = done ? COPY_STATE_DONE : COPY_STATE_PENDING;
-	return done;
+	if (end->state == COPY_STATE_COMMITTING)
+		end->state = was_committed(worker, end->xid) ?
+			COPY_STATE_DONE : COPY_STATE_PENDING;
+	return end->state == COPY_STATE_DONE;
 }
 
-/* What of the shared memory is about this job; the caller frees it. */
-static CopyProgress **
-parts_of_job(const CopyContext *context, const Job *job)
+/* ----------
+ * Jobs
+ * ----------
+ */
+static void
+copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 {
-	CopyProgress **parts = pg_malloc(job->n * sizeof(CopyProgress *));
+	const DumpContext *source = &worker->context->source;
 
-	for (int i = 0; i < job->n; i++)
+	source_session_begin_job(worker->source, job);
+	switch (job->kind)
 	{
-		if (job->kind == JOB_LARGE_OBJECTS)
-			parts[i] = &context->objects[job->first];
-		else
-			parts[i] = &context->files[context->source.queue->files[job->first + i] -
-									   context->source.plan->files];
+		case JOB_DATA_FILES:
+			for (int i = 0; i < job->n; i++)
+			{
+				*step = i;
+				copy_file(worker, source->queue->files[job->first + i]);
+			}
+			break;
+		case JOB_LARGE_OBJECTS:
+			copy_large_objects(worker, &source->objects->groups[job->first]);
+			break;
 	}
-	return parts;
+}
+
+/* The target has it for good. */
+static void
+note_done(const DumpContext *source, const Job *job)
+{
+	const LargeObjectGroup *group;
+
+	__sync_synchronize();
+	switch (job->kind)
+	{
+		case JOB_DATA_FILES:
+			for (int i = 0; i < job->n; i++)
+			{
+				const DataFile *file = source->queue->files[job->first + i];
+
+				source->results->files[file - source->plan->files].done = true;
+			}
+			break;
+		case JOB_LARGE_OBJECTS:
+			group = &source->objects->groups[job->first];
+			for (int i = 0; i < group->n_oids; i++)
+				source->results->objects[group->first_object + i].done = true;
+			break;
+	}
 }
 
 void
@@ -195,36 +290,18 @@ copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 {
 	const CopyContext *context = worker->context;
 	const Job  *job = &context->source.queue->jobs[job_no];
-	CopyProgress **parts = parts_of_job(context, job);
+	CopyCommit *end = &context->commits[job_no];
 
 	file_results_begin_job(context->source.results, job_no);
-	if (is_done_already(worker, parts, job->n))
+	if (!is_done_already(worker, end))
 	{
-		free(parts);
-		return;
+		PQclear(ask_target(worker, "BEGIN", 0, NULL));
+		copy_job(worker, job, step);
+		commit(worker, end);
 	}
-	session_command(worker->target, "BEGIN");
-	switch (job->kind)
-	{
-		case JOB_DATA_FILES:
-			source_session_lock(worker->source, job);
-			for (int i = 0; i < job->n; i++)
-			{
-				*step = i;
-				copy_file(worker, context->source.queue->files[job->first + i]);
-			}
-			break;
-		case JOB_LARGE_OBJECTS:
-			pg_log_info("copying %d large objects",
-						context->source.objects->groups[job->first].n_oids);
-			copy_large_objects(worker,
-							   &context->source.objects->groups[job->first],
-							   parts[0]);
-			break;
-	}
-	commit(worker, parts, job->n);
+	/* the job's bytes now count as those of its files */
 	file_results_begin_job(context->source.results, -1);
-	free(parts);
+	note_done(&context->source, job);
 }
 
 void

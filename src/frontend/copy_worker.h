@@ -6,12 +6,11 @@
 #define COPY_WORKER_H
 
 #include "copy_format.h"
-#include "dump_worker.h"
+#include "dump_context.h"
 
 /*
- * How far one data file, or group of large objects, is.  Lives in memory that
- * leader, workers and index builder share; only the worker that has the job
- * writes to it.
+ * How far a job's transaction on the target is.  Lives in memory that all
+ * workers share; only the one that has the job writes to it.
  */
 typedef enum CopyState
 {
@@ -20,23 +19,24 @@ typedef enum CopyState
 	COPY_STATE_DONE				/* and was answered */
 } CopyState;
 
-typedef struct CopyProgress
+typedef struct CopyCommit
 {
 	volatile CopyState state;
-	uint64		xid;			/* of the target's transaction */
-	uint64		rows;
-	uint64		bytes;			/* that crossed, in COPY's format */
-} CopyProgress;
+	uint64		xid;			/* of the transaction */
+}			CopyCommit;
 
-/* What a copy is: settled before the workers start, the same for all. */
+/*
+ * What a copy is: settled before the workers start, the same for all.  Results
+ * of files are done when they are committed; raw and stored bytes are what
+ * crossed, in COPY's format.
+ */
 typedef struct CopyContext
 {
 	DumpContext source;
 	const PeerAddress *target;
 	const char *incarnation;	/* of the target, see COPY_INCARNATION_SQL */
 	const CopyFormat *formats;	/* by table */
-	CopyProgress *files;		/* by ChunkPlan.files */
-	CopyProgress *objects;		/* by group of large objects */
+	CopyCommit *commits;		/* by job */
 } CopyContext;
 
 /*

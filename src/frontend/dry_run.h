@@ -5,7 +5,7 @@
 #ifndef DRY_RUN_H
 #define DRY_RUN_H
 
-#include "dump_worker.h"
+#include "dump_context.h"
 
 /*
  * Print on standard output how each table would be dumped, and why so, what it

@@ -14,11 +14,8 @@
 #include "dump_leader.h"
 #include "dump_manifest.h"
 #include "dump_worker.h"
-#include "progress.h"
 #include "stock_pg_dump.h"
 #include "summary.h"
-#include "traffic.h"
-#include "worker_pool.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
 typedef struct DumpRun
@@ -26,9 +23,7 @@ typedef struct DumpRun
 	DumpContext context;
 	PGconn	   *conn;			/* the leader's session */
 	DumpWorker *worker;			/* in a worker: itself */
-	Progress   *progress;		/* NULL if none is shown */
 	int64		start_us;		/* as of now_us() */
-	int			n_retries;
 } DumpRun;
 
 /* The method asked for, if the pg_restore that goes with pg_dump reads it. */
@@ -90,78 +85,27 @@ reset_job(void *arg, int job)
 {
 	DumpRun    *run = arg;
 
-	run->n_retries++;
+	run->context.n_retries++;
 	dump_event_retry(&run->context, job);
 	dump_worker_reset(&run->context, job);
 }
 
 static void
-worker_begins(void *arg, int worker)
-{
-	DumpRun    *run = arg;
-
-	leader_session_worker_begins(run->context.leader, worker);
-}
-
-static void
-worker_is_gone(void *arg, int worker)
-{
-	DumpRun    *run = arg;
-
-	leader_session_worker_is_gone(run->context.leader, worker);
-}
-
-static int
-watch_fd(void *arg)
-{
-	DumpRun    *run = arg;
-
-	return leader_session_watch_fd(run->context.leader);
-}
-
-static bool
-attend(void *arg, bool all_done)
-{
-	DumpRun    *run = arg;
-
-	progress_tick(run->progress);
-	return leader_session_attend(run->context.leader, all_done);
-}
-
-static void
 run_workers(DumpRun *run)
 {
-	DumpContext *context = &run->context;
 	WorkerTask	task = {
 		.arg = run,
-		.max_retries = (int) context->options->retries,
+		.doing = "dumping",
+		.max_retries = (int) run->context.options->retries,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
 		.describe = describe_job,
 		.reset = reset_job,
-		.begins = worker_begins,
-		.is_gone = worker_is_gone,
-		.watch_fd = watch_fd,
-		.attend = attend,
-	};
-	LeaderSessionPlan session = {
-		.options = context->options,
-		.address = context->address,
-		.encoding = context->encoding,
-		.snapshot = context->snapshot,
-		.tables = context->tables,
-		.lock_wait_ms = context->lock_wait_ms,
-		.n_workers = context->options->jobs,
 	};
 
-	dump_event_run(context, PQdb(run->conn));
-	run->progress = progress_new(context);
-	traffic_set_max_rate(context->options->max_rate);
-	context->leader = leader_session_new(run->conn, &session);
-	worker_pool_run(&task, context->options->jobs, context->queue->n_jobs);
-	progress_end(run->progress);
-	run->conn = leader_session_conn(context->leader);
+	dump_event_run(&run->context, PQdb(run->conn), NULL);
+	run->conn = dump_leader_run_workers(&run->context, run->conn, &task);
 }
 
 /* ----------
@@ -234,7 +178,7 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 										archive_dir_take_toc(dir));
 	toc_write(toc, &run->context.compress, archive_file_sink(toc_file));
 	archive_file_complete(toc_file, 0);
-	manifest = dump_manifest_new(&run->context, toc, run->n_retries);
+	manifest = dump_manifest_new(&run->context, toc);
 	dump_manifest_write(&run->context, manifest);
 	archive_dir_publish(dir, run->context.options->sync_method);
 	pg_log_info("dumped " UINT64_FORMAT " rows of %d tables, " UINT64_FORMAT
@@ -242,7 +186,7 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 				total.rows, run->context.tables->n_tables,
 				total.raw_bytes, total.stored_bytes);
 	summary_tell(&run->context, (now_us() - run->start_us) / 1e6,
-				 run->n_retries, run->progress != NULL);
+				 run->context.progress != NULL);
 }
 
 /* --dry-run */

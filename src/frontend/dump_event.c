@@ -25,7 +25,8 @@ dump_events_begin(const Options *options)
 }
 
 void
-dump_event_run(const DumpContext *context, const char *dbname)
+dump_event_run(const DumpContext *context, const char *dbname,
+			   const PeerAddress *target)
 {
 	Event	   *event = event_new("run");
 	uint64		bytes = context->objects->est_bytes;
@@ -34,14 +35,17 @@ dump_event_run(const DumpContext *context, const char *dbname)
 		bytes += context->plan->files[i].est_bytes;
 	event_add_text(event, "version", PARDUMP_VERSION);
 	event_add_text(event, "database", dbname);
+	if (target)
+		event_add_text(event, "target", target->conninfo);
 	event_add_text(event, "directory", context->options->directory);
 	event_add_number(event, "jobs", context->options->jobs);
 	event_add_number(event, "tables", context->tables->n_tables);
 	event_add_number(event, "chunks", context->plan->n_files);
 	event_add_number(event, "large_objects", context->objects->n_objects);
 	event_add_number(event, "expected_bytes", bytes);
-	event_add_text(event, "compression",
-				   compress_method_name(context->compress.method));
+	if (!target)
+		event_add_text(event, "compression",
+					   compress_method_name(context->compress.method));
 	event_write(event);
 }
 
@@ -57,7 +61,8 @@ chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
 	snprintf(name, sizeof(name), "%d.dat%s", file->dump_id,
 			 compress_method_suffix(context->compress.method));
 	event_add_number(event, "worker", context->results->worker);
-	event_add_text(event, "file", name);
+	if (context->directory)
+		event_add_text(event, "file", name);
 	event_add_text(event, "table", context->tables->tables[file->table].name);
 	event_add_number(event, "chunk", Max(file->chunk_no, 1));
 	event_add_number(event, "chunks", file->n_chunks);
@@ -65,12 +70,15 @@ chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
 }
 
 void
-dump_event_chunk_start(const DumpContext *context, const DataFile *file)
+dump_event_chunk_start(const DumpContext *context, const DataFile *file,
+					   const char *format)
 {
 	Event	   *event = chunk_event(context, "chunk_start", file);
-	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL;
+	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL ||
+		(format && strcmp(format, "binary") == 0);
 
 	event_add_number(event, "expected_bytes", file->est_bytes);
+	event_add_text(event, "format", format);
 	event_add_text(event, "read_by", by_sql ? "SQL" : "extension");
 	event_write(event);
 }

@@ -5,7 +5,7 @@
 #ifndef DUMP_EVENT_H
 #define DUMP_EVENT_H
 
-#include "dump_worker.h"
+#include "dump_context.h"
 
 /*
  * Open the log if there is to be one.  From here on the log ends in "failed"
@@ -13,12 +13,19 @@
  */
 extern void dump_events_begin(const Options *options);
 
-/* The plan is made, the workers are to be started: "run". */
-extern void dump_event_run(const DumpContext *context, const char *dbname);
+/*
+ * The plan is made, the workers are to be started: "run".  target is NULL but in
+ * a copy.
+ */
+extern void dump_event_run(const DumpContext *context, const char *dbname,
+						   const PeerAddress *target);
 
-/* In a worker: "chunk_start" and "chunk_end". */
+/*
+ * In a worker: "chunk_start" and "chunk_end".  In a copy, format is COPY's, else
+ * NULL.
+ */
 extern void dump_event_chunk_start(const DumpContext *context,
-								   const DataFile *file);
+								   const DataFile *file, const char *format);
 extern void dump_event_chunk_end(const DumpContext *context,
 								 const DataFile *file);
 

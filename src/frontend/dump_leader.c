@@ -6,9 +6,11 @@
 
 #include "cleanup.h"
 #include "dump_leader.h"
+#include "progress.h"
 #include "server_health.h"
 #include "row_filter.h"
 #include "subscription.h"
+#include "traffic.h"
 
 /* The encoding of pg_dump's names and statements, and so of all data. */
 static char *
@@ -85,4 +87,74 @@ dump_leader_read_plan(DumpContext *context, PGconn *conn,
 	stock_pg_dump_stop(pg_dump);
 	row_filters_apply(conn, context->options, tables);
 	return toc;
+}
+
+/* ----------
+ * While workers work
+ * ----------
+ */
+static void
+worker_begins(void *arg, int worker)
+{
+	leader_session_worker_begins(((DumpContext *) arg)->leader, worker);
+}
+
+static void
+worker_is_gone(void *arg, int worker)
+{
+	leader_session_worker_is_gone(((DumpContext *) arg)->leader, worker);
+}
+
+static int
+watch_fd(void *arg)
+{
+	return leader_session_watch_fd(((DumpContext *) arg)->leader);
+}
+
+static bool
+attend(void *arg, bool all_done)
+{
+	DumpContext *context = arg;
+
+	progress_tick(context->progress);
+	return leader_session_attend(context->leader,
+								 all_done && !context->keep_snapshot);
+}
+
+PoolWatch
+dump_leader_watch(DumpContext *context)
+{
+	PoolWatch	watch = {
+		.arg = context,
+		.begins = worker_begins,
+		.is_gone = worker_is_gone,
+		.watch_fd = watch_fd,
+		.attend = attend,
+	};
+
+	return watch;
+}
+
+PGconn *
+dump_leader_run_workers(DumpContext *context, PGconn *conn,
+						const WorkerTask *task)
+{
+	PoolWatch	watch = dump_leader_watch(context);
+	LeaderSessionPlan session = {
+		.options = context->options,
+		.address = context->address,
+		.encoding = context->encoding,
+		.snapshot = context->snapshot,
+		.tables = context->tables,
+		.lock_wait_ms = context->lock_wait_ms,
+		.n_workers = context->options->jobs,
+	};
+
+	context->progress = progress_new(context);
+	traffic_set_max_rate(context->options->max_rate);
+	context->leader = leader_session_new(conn, &session);
+	worker_pool_run(task, &watch, context->options->jobs,
+					context->queue->n_jobs);
+	progress_end(context->progress);
+	return leader_session_conn(context->leader);
 }

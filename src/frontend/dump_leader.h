@@ -8,8 +8,9 @@
 #ifndef DUMP_LEADER_H
 #define DUMP_LEADER_H
 
-#include "dump_worker.h"
+#include "dump_context.h"
 #include "stock_pg_dump.h"
+#include "worker_pool.h"
 
 /* Connect, and take the snapshot that all others import. */
 extern PGconn *dump_leader_open(DumpContext *context);
@@ -20,5 +21,15 @@ extern PGconn *dump_leader_open(DumpContext *context);
  */
 extern Toc *dump_leader_read_plan(DumpContext *context, PGconn *conn,
 								  StockPgDump *pg_dump);
+
+/*
+ * Have workers do all jobs of the queue, while the leader's session is kept, or
+ * replaced, and progress is shown.  Returns that session.
+ */
+extern PGconn *dump_leader_run_workers(DumpContext *context, PGconn *conn,
+									   const WorkerTask *task);
+
+/* What the leader does meanwhile; for more workers with its snapshot. */
+extern PoolWatch dump_leader_watch(DumpContext *context);
 
 #endif							/* DUMP_LEADER_H */

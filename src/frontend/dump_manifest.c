@@ -94,7 +94,7 @@ add_large_objects(Manifest *manifest, const DumpContext *context)
 }
 
 Manifest *
-dump_manifest_new(const DumpContext *context, const Toc *toc, int retries)
+dump_manifest_new(const DumpContext *context, const Toc *toc)
 {
 	const FileResults *results = context->results;
 	char	   *compression = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
@@ -114,7 +114,7 @@ dump_manifest_new(const DumpContext *context, const Toc *toc, int retries)
 		.start_us = context->origin->start_us,
 		.end_us = now_us(),
 		.jobs = context->options->jobs,
-		.retries = retries,
+		.retries = context->n_retries,
 		.checksum_type = results->checksum_type,
 	};
 

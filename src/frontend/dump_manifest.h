@@ -5,15 +5,14 @@
 #ifndef DUMP_MANIFEST_H
 #define DUMP_MANIFEST_H
 
-#include "dump_worker.h"
+#include "dump_context.h"
 #include "manifest.h"
 
 /*
  * Make it when all files are complete.  It borrows from the context and the
  * table of contents, and is never freed.
  */
-extern Manifest *dump_manifest_new(const DumpContext *context, const Toc *toc,
-								   int retries);
+extern Manifest *dump_manifest_new(const DumpContext *context, const Toc *toc);
 
 /* Write it in the archive's directory, before all is flushed. */
 extern void dump_manifest_write(const DumpContext *context,

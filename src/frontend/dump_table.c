@@ -183,17 +183,16 @@ dump_tables_lock(PGconn *conn, const DumpTables *tables, int wait_ms)
  * byte of a character, which must not be escaped.
  */
 char *
-dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
+text_array(PGconn *conn, char *const *texts, int n)
 {
 	PQExpBufferData buf;
 
 	initPQExpBuffer(&buf);
-	for (int i = 0; i < tables->n_tables; i++)
+	appendPQExpBufferChar(&buf, '{');
+	for (int i = 0; i < n; i++)
 	{
-		const DumpTable *table = &tables->tables[i];
-
-		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "{\"");
-		for (const char *c = copy_names ? table->copy_name : table->name; *c;)
+		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "\"");
+		for (const char *c = texts[i]; *c;)
 		{
 			int			len = PQmblenBounded(c, PQclientEncoding(conn));
 
@@ -204,8 +203,22 @@ dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
 		}
 		appendPQExpBufferChar(&buf, '"');
 	}
-	appendPQExpBufferStr(&buf, tables->n_tables > 0 ? "}" : "{}");
+	appendPQExpBufferChar(&buf, '}');
 	return buf.data;
+}
+
+char *
+dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
+{
+	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	char	   *result;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		names[i] = copy_names ? tables->tables[i].copy_name
+			: tables->tables[i].name;
+	result = text_array(conn, names, tables->n_tables);
+	free(names);
+	return result;
 }
 
 /*

@@ -65,4 +65,7 @@ extern char *dump_tables_oids(const DumpTables *tables);
 extern char *dump_tables_name_array(PGconn *conn, const DumpTables *tables,
 									bool copy_names);
 
+/* Any texts in that form. */
+extern char *text_array(PGconn *conn, char *const *texts, int n);
+
 #endif							/* DUMP_TABLE_H */

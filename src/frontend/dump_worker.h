@@ -5,35 +5,7 @@
 #ifndef DUMP_WORKER_H
 #define DUMP_WORKER_H
 
-#include "connection.h"
-#include "dump_origin.h"
-#include "file_result.h"
-#include "job_queue.h"
-#include "leader_session.h"
-#include "logical_slot.h"
-
-/* What a dump is: settled before the workers start, the same for all. */
-typedef struct DumpContext
-{
-	const Options *options;
-	const PeerAddress *address;
-	const LogicalSlot *slot;	/* that goes with the snapshot; NULL without */
-	const char *snapshot;		/* as first exported; workers ask leader */
-	LeaderSession *leader;		/* once workers are to start */
-	const DumpOrigin *origin;
-	const char *encoding;		/* of the archive */
-	int			lock_wait_ms;
-	CompressSpec compress;
-	char	   *compression;	/* the same for the server that is to do it;
-								 * NULL if the workers are */
-	const char *directory;
-	const DumpTables *tables;
-	const ServerExtension *extension;	/* NULL without */
-	const LargeObjects *objects;
-	const ChunkPlan *plan;
-	const JobQueue *queue;
-	FileResults *results;		/* workers fill it */
-} DumpContext;
+#include "dump_context.h"
 
 typedef struct DumpWorker DumpWorker;
 

@@ -28,10 +28,19 @@ struct Event
 /* Of the process, as its standard error is: errors anywhere are events. */
 static int	log_fd = -1;
 
+static bool log_is_stdout = false;
+
+FILE *
+event_log_text_output(void)
+{
+	return log_is_stdout ? stderr : stdout;
+}
+
 void
 event_log_open(const char *path)
 {
-	if (strcmp(path, "-") == 0)
+	log_is_stdout = strcmp(path, "-") == 0;
+	if (log_is_stdout)
 		log_fd = dup(STDOUT_FILENO);
 	else
 		log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

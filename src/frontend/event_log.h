@@ -22,6 +22,12 @@ typedef struct Event Event;
  */
 extern void event_log_open(const char *path);
 
+/*
+ * Where text for people goes: standard output, or standard error if the former
+ * has the log.
+ */
+extern FILE * event_log_text_output(void);
+
 extern Event *event_new(const char *kind);
 
 /* Add a member; a NULL text is left out. */

@@ -38,7 +38,7 @@ extern LeaderSession *leader_session_new(PGconn *conn,
 /* The session as it is now, for the leader's own use; borrowed. */
 extern PGconn *leader_session_conn(const LeaderSession *session);
 
-/* For the pool (see WorkerTask): what to wait for, or -1. */
+/* For the pool (see PoolWatch): what to wait for, or -1. */
 extern int	leader_session_watch_fd(const LeaderSession *session);
 
 /*

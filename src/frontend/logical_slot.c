@@ -23,6 +23,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "cleanup.h"
+#include "event_log.h"
 #include "logical_slot.h"
 
 /* CREATE_REPLICATION_SLOT exports a snapshot by an option since 10. */
@@ -475,7 +476,8 @@ logical_slot_is_active(const LogicalSlot *slot)
 void
 logical_slot_print(const LogicalSlot *slot)
 {
-	printf("created logical replication slot \"%s\" at LSN %s\n",
-		   slot->name, slot->lsn);
-	fflush(stdout);
+	fprintf(event_log_text_output(),
+			"created logical replication slot \"%s\" at LSN %s\n",
+			slot->name, slot->lsn);
+	fflush(event_log_text_output());
 }

@@ -42,6 +42,7 @@ struct Progress
 	double		last_shown;
 	double		percent;		/* as shown: it does not fall */
 	int			line_width;		/* on the terminal, to be cleared; or 0 */
+	bool		ended;
 	Snapshot	before[RATE_LINES]; /* a ring */
 	int			n_lines;
 };
@@ -187,9 +188,11 @@ append_rates(PQExpBuffer line, const Progress *progress,
 	if (progress->context->compression == NULL)
 		appendPQExpBuffer(line, ", %.1f MB/s",
 						  Max(raw, 0) / seconds / (1024 * 1024));
-	appendPQExpBuffer(line, ", stored %.1f MB/s, %.0f rows/s",
-					  Max(stored, 0) / seconds / (1024 * 1024),
-					  Max(rows, 0) / seconds);
+	/* nothing is stored in a copy */
+	if (progress->context->directory)
+		appendPQExpBuffer(line, ", stored %.1f MB/s",
+						  Max(stored, 0) / seconds / (1024 * 1024));
+	appendPQExpBuffer(line, ", %.0f rows/s", Max(rows, 0) / seconds);
 }
 
 static void
@@ -274,7 +277,7 @@ progress_tick(Progress *progress)
 {
 	double		pause;
 
-	if (progress == NULL)
+	if (progress == NULL || progress->ended)
 		return;
 	pause = progress->terminal ? TERMINAL_SECONDS : PLAIN_SECONDS;
 	if (now_seconds() - progress->last_shown >= pause)
@@ -290,4 +293,5 @@ progress_end(Progress *progress)
 	if (progress->terminal)
 		fputc('\n', stderr);
 	progress->line_width = 0;
+	progress->ended = true;
 }

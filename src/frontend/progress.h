@@ -9,7 +9,7 @@
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
-#include "dump_worker.h"
+#include "dump_context.h"
 
 typedef struct Progress Progress;
 

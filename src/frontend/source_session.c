@@ -5,28 +5,36 @@
 #include "fe_compat.h"
 
 #include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
 
 #include "cleanup.h"
 #include "copy_rows.h"
 #include "read_blocks.h"
 #include "source_session.h"
 
+#define SESSION_NAME "pg_pardump"
+
 struct SourceSession
 {
 	const DumpContext *context;
 	PGconn	   *conn;
 	bool	   *locked;			/* by table: have we its lock? */
+	bool		may_be_named;	/* the user did not name the sessions */
 };
 
 SourceSession *
 source_session_open(const DumpContext *context, int no)
 {
 	SourceSession *session = pg_malloc0(sizeof(SourceSession));
+	const char *name;
 
 	session->context = context;
 	session->locked = pg_malloc0((context->tables->n_tables + 1) *
 								 sizeof(bool));
-	session->conn = connection_open_peer(context->address, "pg_pardump");
+	leader_session_begin_worker(context->leader, no);
+	session->conn = connection_open_peer(context->address, SESSION_NAME);
+	name = PQparameterStatus(session->conn, "application_name");
+	session->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
 	session_set_up(session->conn, context->options, context->encoding);
 	leader_session_join(context->leader, no, session->conn);
 	return session;
@@ -39,7 +47,40 @@ source_session_connection(const SourceSession *session)
 }
 
 void
-source_session_lock(SourceSession *session, const Job *job)
+source_session_close(SourceSession *session)
+{
+	cancel_set_connection(NULL);
+	PQfinish(session->conn);
+	free(session->locked);
+	free(session);
+}
+
+/* ----------
+ * Before a job
+ * ----------
+ */
+
+/* What the session does, for all to see in pg_stat_activity. */
+static void
+name_session(SourceSession *session, const Job *job)
+{
+	const DumpContext *context = session->context;
+	char		label[JOB_LABEL_BYTES + 1];
+	PQExpBufferData sql;
+
+	if (!session->may_be_named)
+		return;
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SET application_name TO ");
+	appendStringLiteralConn(&sql, job_label(context->queue, job,
+											context->tables, label),
+							session->conn);
+	session_command(session->conn, sql.data);
+	termPQExpBuffer(&sql);
+}
+
+static void
+lock_tables(SourceSession *session, const Job *job)
 {
 	const DumpContext *context = session->context;
 	char	  **names = pg_malloc(job->n * sizeof(char *));
@@ -61,23 +102,46 @@ source_session_lock(SourceSession *session, const Job *job)
 	free(names);
 }
 
-/* Foreign tables are shut out by default, as pg_dump has it. */
+void
+source_session_begin_job(SourceSession *session, const Job *job)
+{
+	name_session(session, job);
+	if (job->kind == JOB_DATA_FILES)
+		lock_tables(session, job);
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
+
+/*
+ * Foreign tables are shut out by default, as pg_dump has it.  Servers before
+ * the setting's time have no row of it.
+ */
 static void
 allow_foreign_tables(PGconn *conn, bool allow)
 {
-	PQclear(session_query(conn, allow ?
-						  "SELECT pg_catalog.set_config(name, 'view', false) FROM pg_catalog.pg_settings"
-						  " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'" :
-						  "SELECT pg_catalog.set_config(name, 'view, foreign-table', false) FROM pg_catalog.pg_settings"
-						  " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'"));
+	const char *kinds = allow ? "view" : "view, foreign-table";
+
+	PQclear(session_query_params(conn,
+								 "SELECT pg_catalog.set_config(name, $1, false) FROM pg_catalog.pg_settings"
+								 " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'",
+								 1, &kinds, 0));
 }
 
-/* By SQL: any table, with the privileges and policies that SQL has. */
+/*
+ * By SQL: any table, with the privileges and policies that SQL has.  options is
+ * to follow the COPY statement.
+ */
 static uint64
-read_by_sql(SourceSession *session, const DumpTable *table,
-			const char *statement, Sink *sink)
+read_by_sql(SourceSession *session, const DataFile *file, const char *options,
+			Sink *sink)
 {
+	const DumpTable *table = &session->context->tables->tables[file->table];
 	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
+	char	   *text = copy_statement(table, file);
+	char	   *statement = psprintf("%s%s", text, options);
 	uint64		rows;
 
 	if (is_foreign)
@@ -85,52 +149,52 @@ read_by_sql(SourceSession *session, const DumpTable *table,
 	rows = copy_rows(session->conn, statement, sink);
 	if (is_foreign)
 		allow_foreign_tables(session->conn, false);
+	free(statement);
+	free(text);
 	return rows;
+}
+
+/* By the extension.  Returns the number of line ends in what came. */
+static uint64
+read_by_extension(SourceSession *session, const DataFile *file,
+				  const char *compression, Sink *sink)
+{
+	const DumpContext *context = session->context;
+	char	   *statement = read_blocks_statement(session->conn,
+												  context->extension,
+												  &context->tables->tables[file->table],
+												  file, compression);
+	uint64		lines = read_blocks(session->conn, statement, sink);
+
+	free(statement);
+	return lines;
 }
 
 uint64
 source_session_read_text(SourceSession *session, const DataFile *file,
 						 Sink *sink)
 {
-	const DumpContext *context = session->context;
-	const DumpTable *table = &context->tables->tables[file->table];
-	char	   *statement;
-	uint64		rows;
-
-	if (context->plan->tables[file->table].sql_reason == NULL)
-	{
-		statement = read_blocks_statement(session->conn, context->extension,
-										  table, file, "none");
-		rows = read_blocks(session->conn, statement, sink);
-	}
-	else
-	{
-		statement = copy_statement(table, file);
-		rows = read_by_sql(session, table, statement, sink);
-	}
-	free(statement);
-	return rows;
+	if (session->context->plan->tables[file->table].sql_reason == NULL)
+		return read_by_extension(session, file, "none", sink);
+	return read_by_sql(session, file, "", sink);
 }
 
 uint64
 source_session_read_binary(SourceSession *session, const DataFile *file,
 						   Sink *sink)
 {
-	const DumpTable *table = &session->context->tables->tables[file->table];
-	char	   *text = copy_statement(table, file);
-	char	   *statement = psprintf("%s (FORMAT binary)", text);
-	uint64		rows = read_by_sql(session, table, statement, sink);
-
-	free(statement);
-	free(text);
-	return rows;
+	return read_by_sql(session, file, " (FORMAT binary)", sink);
 }
 
-void
-source_session_close(SourceSession *session)
+uint64
+source_session_read_compressed(SourceSession *session, const DataFile *file,
+							   Sink *sink, uint64 *raw_bytes)
 {
-	cancel_set_connection(NULL);
-	PQfinish(session->conn);
-	free(session->locked);
-	free(session);
+	uint64		rows;
+
+	(void) read_by_extension(session, file, session->context->compression,
+							 sink);
+	read_blocks_count(session->conn, session->context->extension, &rows,
+					  raw_bytes);
+	return rows;
 }

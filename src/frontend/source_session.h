@@ -5,23 +5,26 @@
 #ifndef SOURCE_SESSION_H
 #define SOURCE_SESSION_H
 
-#include "dump_worker.h"
+#include "dump_context.h"
 #include "sink.h"
 
 typedef struct SourceSession SourceSession;
 
-/* Connect, and import the snapshot, as worker number no. */
+/*
+ * Connect, and import the snapshot, as worker number no.  Exits with a message
+ * on failure.
+ */
 extern SourceSession *source_session_open(const DumpContext *context, int no);
 
 /* Its connection; borrowed. */
 extern PGconn *source_session_connection(const SourceSession *session);
 
 /*
- * Lock the tables of a job.  The leader holds every lock, but a session's
- * reads wait for its own.  Locks are kept, so that later chunks of a table
- * cannot be shut out.
+ * Name the session after a job, and lock its tables.  The leader holds every
+ * lock, but a session's reads wait for its own.  Locks are kept, so that later
+ * chunks of a table cannot be shut out.
  */
-extern void source_session_lock(SourceSession *session, const Job *job);
+extern void source_session_begin_job(SourceSession *session, const Job *job);
 
 /*
  * Read the rows of a data file as COPY text, by the extension if the plan says
@@ -31,6 +34,14 @@ extern uint64 source_session_read_text(SourceSession *session,
 									   const DataFile *file, Sink *sink);
 extern uint64 source_session_read_binary(SourceSession *session,
 										 const DataFile *file, Sink *sink);
+
+/*
+ * The same as text by the extension, which compresses it as the context says.
+ * *raw_bytes is what it was before.
+ */
+extern uint64 source_session_read_compressed(SourceSession *session,
+											 const DataFile *file, Sink *sink,
+											 uint64 *raw_bytes);
 
 extern void source_session_close(SourceSession *session);
 

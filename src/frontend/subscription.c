@@ -26,6 +26,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "cleanup.h"
+#include "event_log.h"
 #include "publication.h"
 #include "subscription.h"
 
@@ -401,7 +402,8 @@ subscription_go_on(Subscription *subscription, const LogicalSlot *slot)
 		(void) logical_slot_recheck(slot);
 	logical_slot_print(slot);
 	if (subscription)
-		printf("created subscription \"%s\", which goes on from there\n",
-			   subscription->name);
-	fflush(stdout);
+		fprintf(event_log_text_output(),
+				"created subscription \"%s\", which goes on from there\n",
+				subscription->name);
+	fflush(event_log_text_output());
 }

@@ -46,15 +46,25 @@ slowest_table(const DumpContext *context, double *seconds)
 	return slowest;
 }
 
+void
+summary_print_slowest(const DumpContext *context, FILE * stream)
+{
+	double		seconds;
+	int			slowest = slowest_table(context, &seconds);
+
+	if (slowest >= 0)
+		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunks; %d retries\n",
+				printable(context->tables->tables[slowest].name), seconds,
+				context->plan->tables[slowest].n_files, context->n_retries);
+}
+
 static void
 show_summary(const DumpContext *context, const FileTotals *total,
-			 double seconds, int retries)
+			 double seconds)
 {
 	char		raw[UNITS_BYTES];
 	char		stored[UNITS_BYTES];
 	char		rate[UNITS_BYTES];
-	double		slowest_seconds;
-	int			slowest = slowest_table(context, &slowest_seconds);
 
 	message_before_output();
 	fprintf(stderr, "%d tables, " UINT64_FORMAT " rows, %d large objects: %s stored as %s in %.1f s, %s/s\n",
@@ -62,15 +72,12 @@ show_summary(const DumpContext *context, const FileTotals *total,
 			units_size(total->raw_bytes, raw),
 			units_size(total->stored_bytes, stored), seconds,
 			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
-	if (slowest >= 0)
-		fprintf(stderr, "slowest table: %s, %.1f s of work in %d chunks; %d retries\n",
-				printable(context->tables->tables[slowest].name), slowest_seconds,
-				context->plan->tables[slowest].n_files, retries);
+	summary_print_slowest(context, stderr);
 }
 
 static void
 note_summary(const DumpContext *context, const FileTotals *total,
-			 double seconds, int retries)
+			 double seconds)
 {
 	Event	   *event = event_new("summary");
 	double		slowest_seconds;
@@ -89,16 +96,16 @@ note_summary(const DumpContext *context, const FileTotals *total,
 					   context->tables->tables[slowest].name);
 		event_add_seconds(event, "slowest_table_seconds", slowest_seconds);
 	}
-	event_add_number(event, "retries", retries);
+	event_add_number(event, "retries", context->n_retries);
 	event_write(event);
 }
 
 void
-summary_tell(const DumpContext *context, double seconds, int retries, bool show)
+summary_tell(const DumpContext *context, double seconds, bool show)
 {
 	FileTotals	total = file_results_total(context->results);
 
 	if (show)
-		show_summary(context, &total, seconds, retries);
-	note_summary(context, &total, seconds, retries);
+		show_summary(context, &total, seconds);
+	note_summary(context, &total, seconds);
 }

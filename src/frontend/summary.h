@@ -5,13 +5,16 @@
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
-#include "dump_worker.h"
+#include "dump_context.h"
 
 /*
  * Tell it on standard error if asked to (show), and in the event log.  It took
- * so many seconds in all; retries is the number of jobs begun again.
+ * so many seconds in all.
  */
 extern void summary_tell(const DumpContext *context, double seconds,
-						 int retries, bool show);
+						 bool show);
+
+/* Which table took the workers the most time, and how much had to be retried. */
+extern void summary_print_slowest(const DumpContext *context, FILE * stream);
 
 #endif							/* SUMMARY_H */

@@ -146,43 +146,23 @@ describe_job(void *arg, int job, int step)
 }
 
 static void
-ignore_number(void *arg, int number)
-{
-}
-
-static int
-watch_nothing(void *arg)
-{
-	return -1;
-}
-
-static bool
-attend_to_nothing(void *arg, bool all_done)
-{
-	return true;
-}
-
-static void
 run_workers(VerifyRun *run, int n_workers)
 {
 	WorkerTask	task = {
 		.arg = run,
+		.doing = "verifying",
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
 		.describe = describe_job,
-		.reset = ignore_number,
-		.begins = ignore_number,
-		.is_gone = ignore_number,
-		.watch_fd = watch_nothing,
-		.attend = attend_to_nothing,
+		.reset = worker_pool_no_reset,
 	};
 
 	run->counts = mmap(NULL, n_workers * sizeof(VerifyCounts),
 					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->counts == MAP_FAILED)
 		pg_fatal("could not map shared memory: %m");
-	worker_pool_run(&task, n_workers, run->n_jobs);
+	worker_pool_run(&task, &worker_pool_no_watch, n_workers, run->n_jobs);
 	for (int i = 0; i < n_workers; i++)
 	{
 		run->found.rows += run->counts[i].rows;

@@ -38,6 +38,7 @@ typedef struct Worker
 typedef struct WorkerPool
 {
 	const WorkerTask *task;
+	const		PoolWatch *watch;
 	Worker	   *workers;
 	WorkerProcess *processes;	/* theirs */
 	int			n_workers;
@@ -106,8 +107,8 @@ replace_later(WorkerPool *pool, Worker *worker)
 	{
 		char	   *what = describe(pool, worker);
 
-		pg_log_warning("a worker lost its connection while dumping %s; retry %d of %d in %.1f s",
-					   what, worker->retries, pool->task->max_retries,
+		pg_log_warning("a worker lost its connection while %s %s; retry %d of %d in %.1f s",
+					   pool->task->doing, what, worker->retries, pool->task->max_retries,
 					   delay_ms / 1000.0);
 		free(what);
 		pool->task->reset(pool->task->arg, worker->job);
@@ -134,7 +135,7 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
 		pg_log_error("worker process %d failed with exit code %d",
 					 (int) pid, WEXITSTATUS(status));
 	if (worker->job != NO_JOB)
-		pg_log_error_detail("The worker was dumping %s.",
+		pg_log_error_detail("The worker was %s %s.", pool->task->doing,
 							describe(pool, worker));
 	if (cause && worker->retries > 0)
 		pg_log_error_detail("It was tried %d times.", worker->retries + 1);
@@ -153,7 +154,7 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 
 	worker->idle = false;
 	cleanup_check_interrupt();
-	pool->task->is_gone(pool->task->arg, worker - pool->workers);
+	pool->watch->is_gone(pool->watch->arg, worker - pool->workers);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && worker->job == NO_JOB)
 	{
 		worker_process_show_words(worker->process);
@@ -214,7 +215,7 @@ static void
 fork_worker(WorkerPool *pool, int no)
 {
 	pool->workers[no].retry_at = 0;
-	pool->task->begins(pool->task->arg, no);
+	pool->watch->begins(pool->watch->arg, no);
 	worker_process_fork(pool->processes, pool->n_workers, no, pool->task,
 						&pool->steps[no]);
 }
@@ -267,7 +268,7 @@ wait_and_serve(WorkerPool *pool)
 		listen_to(&pool->fds[i * 2], pool->processes[i].socket);
 		listen_to(&pool->fds[i * 2 + 1], pool->processes[i].err_fd);
 	}
-	listen_to(&pool->fds[n_fds - 1], pool->task->watch_fd(pool->task->arg));
+	listen_to(&pool->fds[n_fds - 1], pool->watch->watch_fd(pool->watch->arg));
 
 	ready = poll(pool->fds, n_fds, wait_ms(pool));
 	cleanup_check_interrupt();
@@ -285,11 +286,13 @@ wait_and_serve(WorkerPool *pool)
 }
 
 static WorkerPool *
-worker_pool_new(const WorkerTask *task, int n_workers, int n_jobs)
+worker_pool_new(const WorkerTask *task, const PoolWatch * watch, int n_workers,
+				int n_jobs)
 {
 	WorkerPool *pool = pg_malloc0(sizeof(WorkerPool));
 
 	pool->task = task;
+	pool->watch = watch;
 	pool->n_jobs = n_jobs;
 	pool->n_workers = pool->n_staying = n_workers;
 	pool->workers = pg_malloc0((n_workers + 1) * sizeof(Worker));
@@ -308,10 +311,12 @@ worker_pool_new(const WorkerTask *task, int n_workers, int n_jobs)
 }
 
 void
-worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs)
+worker_pool_run(const WorkerTask *task, const PoolWatch * watch, int n_workers,
+				int n_jobs)
 {
 	/* found by the exit callback, so it must outlive this function */
-	WorkerPool *pool = worker_pool_new(task, Min(n_workers, n_jobs), n_jobs);
+	WorkerPool *pool = worker_pool_new(task, watch, Min(n_workers, n_jobs),
+									   n_jobs);
 
 	cleanup_push(kill_workers, pool);
 	for (int i = 0; i < pool->n_workers; i++)
@@ -322,7 +327,7 @@ worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs)
 
 		wait_and_serve(pool);
 		all_done = is_all_done(pool);
-		if (!task->attend(task->arg, all_done))
+		if (!watch->attend(watch->arg, all_done))
 			continue;
 		for (int i = 0; i < pool->n_workers; i++)
 		{
@@ -332,4 +337,37 @@ worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs)
 				retry(pool, i);
 		}
 	}
+}
+
+/* ----------
+ * Nothing else to do
+ * ----------
+ */
+static void
+ignore_worker(void *arg, int worker)
+{
+}
+
+static int
+watch_nothing(void *arg)
+{
+	return -1;
+}
+
+static bool
+attend_to_nothing(void *arg, bool all_done)
+{
+	return true;
+}
+
+const		PoolWatch worker_pool_no_watch = {
+	.begins = ignore_worker,
+	.is_gone = ignore_worker,
+	.watch_fd = watch_nothing,
+	.attend = attend_to_nothing
+};
+
+void
+worker_pool_no_reset(void *arg, int job)
+{
 }

@@ -28,6 +28,7 @@
 typedef struct WorkerTask
 {
 	void	   *arg;			/* given to every callback */
+	const char *doing;			/* what a job is, for messages: "dumping" */
 	int			max_retries;	/* of one job, or of one worker's start */
 
 	/*
@@ -52,26 +53,36 @@ typedef struct WorkerTask
 	 * one will do it: remove what there is of it.
 	 */
 	void		(*reset) (void *arg, int job);
+} WorkerTask;
 
-	/* In the leader: a worker's process is about to be forked, or is gone. */
+/* What else goes on in the leader while a pool runs. */
+typedef struct PoolWatch
+{
+	void	   *arg;			/* given to every callback */
+
+	/* A worker's process is about to be forked, or is gone. */
 	void		(*begins) (void *arg, int worker);
 	void		(*is_gone) (void *arg, int worker);
 
 	/*
-	 * In the leader, several times a second, and when the descriptor that
-	 * watch_fd returns, if it is not negative, becomes readable.  While
-	 * attend returns false no job is handed out, and nobody is forked or told
-	 * to leave.
+	 * Several times a second, and when the descriptor that watch_fd returns,
+	 * if it is not negative, becomes readable.  While attend returns false no
+	 * job is handed out, and nobody is forked or told to leave.
 	 */
 	int			(*watch_fd) (void *arg);
 	bool		(*attend) (void *arg, bool all_done);
-} WorkerTask;
+}			PoolWatch;
+
+/* For those whose leader has nothing else to do, and nothing to reset. */
+extern const PoolWatch worker_pool_no_watch;
+extern void worker_pool_no_reset(void *arg, int job);
 
 /*
  * Run jobs 0 to n_jobs - 1, in this order of beginning, on at most n_workers
  * processes.  Returns when all jobs are done and all workers are gone.
  */
-extern void worker_pool_run(const WorkerTask *task, int n_workers, int n_jobs);
+extern void worker_pool_run(const WorkerTask *task, const PoolWatch * watch,
+							int n_workers, int n_jobs);
 
 /* How long to wait before a retry, after so many; for everybody who retries. */
 extern int	worker_pool_retry_delay_ms(int retries);
