@@ -67,7 +67,8 @@ table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
 			return -1;
 		if (table_by_id[needed->dump_id] < 0)
 			continue;
-		if (result >= 0)
+		/* one of an expression names its table twice */
+		if (result >= 0 && result != table_by_id[needed->dump_id])
 			return -1;
 		result = table_by_id[needed->dump_id];
 	}
