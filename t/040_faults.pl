@@ -1,8 +1,5 @@
 # Something dies or is told to stop in the middle of a dump: it ends at once,
 # says why, and leaves no archive, process or session.
-#
-# The middle is made by row security: the policy of one table waits, at some
-# rows, for an advisory lock that the test holds.
 
 use strict;
 use warnings;
@@ -12,67 +9,27 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok
   nothing_remains_ok wait_until children sessions);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  value start_psql);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::Command qw(fake_pg_dump);
+use Pardump::Gate qw(make_gated gated_options hold open_gate stuck_dump
+  leader_backend worker_backends);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_cluster('faults');
-make_database($node, 'faults');
-sql($node, 'faults', <<'SQL');
-CREATE ROLE dumper LOGIN;
-CREATE TABLE small AS SELECT 1 AS a;
-CREATE TABLE gated (id int PRIMARY KEY, t text);
-INSERT INTO gated SELECT g, repeat('x', 100) FROM generate_series(1, 10000) g;
-ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
-CREATE POLICY gate ON gated USING (CASE WHEN id IN (5000, 9000)
-	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
-GRANT SELECT ON ALL TABLES IN SCHEMA public TO dumper;
-SQL
-my $connstr = $node->connstr('faults');
-my @options = ('-j2', '--max-table-segment-pages=20', '-U', 'dumper',
-	'--enable-row-security');
+make_gated($node);
+my $connstr = $node->connstr('gated');
+my @options = ('-j2', gated_options());
 
-my $holder = start_psql($node, 'faults');
-
-sub close_gate { $holder->('SELECT pg_advisory_lock(42)'); return; }
-sub open_gate { $holder->('SELECT pg_advisory_unlock(42)'); return; }
-
-# A dump whose two workers wait in the middle of two chunks.
-sub stuck_dump
-{
-	my @more = @_;
-	close_gate();
-	my $dump = start_dump($connstr, @more, @options);
-	wait_until('both workers wait', sub {
-		$dump->{h}->pump_nb;
-		return sessions($node, "wait_event = 'advisory'") == 2;
-	});
-	return $dump;
-}
-
-# The process id of the leader's backend: its session is the oldest.
-sub leader_backend
-{
-	return value($node, 'postgres', <<'SQL');
-SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'pg_pardump%'
-ORDER BY backend_start LIMIT 1
-SQL
-}
-
-sub worker_backend
-{
-	return value($node, 'postgres',
-		"SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' LIMIT 1");
-}
+# Two workers in the middle of two chunks.
+sub two_stuck { return stuck_dump(42, 2, @_); }
 
 my $chunk = qr/The worker was dumping chunk \d+ of \d+ of table public\.gated\./;
 
 # ---- the gate alone does no harm
 
 {
-	my $dump = stuck_dump();
+	my $dump = two_stuck();
 	ok(!-e "$dump->{dir}/toc.dat", 'no toc.dat while workers are busy');
 	open_gate();
 	is(end_dump($dump), 0, 'a dump that had to wait');
@@ -100,10 +57,10 @@ foreach my $fault (
 	[ 'SIGTERM for a worker', sub { kill TERM => (children($_[0]{pid}))[-1] },
 		qr/worker process \d+ failed with exit code 1\n.*$chunk/ ],
 	[ 'a worker\'s backend terminated',
-		sub { value($node, 'postgres', 'SELECT pg_terminate_backend(' . worker_backend() . ')') },
+		sub { value($node, 'postgres', 'SELECT pg_terminate_backend(' . (worker_backends())[0] . ')') },
 		qr/could not read rows: FATAL:  terminating connection due to administrator command.*$chunk/s ],
 	[ 'a worker\'s statement cancelled',
-		sub { value($node, 'postgres', 'SELECT pg_cancel_backend(' . worker_backend() . ')') },
+		sub { value($node, 'postgres', 'SELECT pg_cancel_backend(' . (worker_backends())[0] . ')') },
 		qr/could not read rows: ERROR:  canceling statement due to user request.*$chunk/s ],
 	[ 'the leader\'s backend terminated',
 		sub { value($node, 'postgres', 'SELECT pg_terminate_backend(' . leader_backend() . ')') },
@@ -118,7 +75,7 @@ foreach my $fault (
 		qr/could not (create|open|read) .*No such file or directory/ ])
 {
 	my ($what, $do, $message) = @$fault;
-	my $dump = stuck_dump('--retries=0');
+	my $dump = two_stuck('--retries=0');
 	$do->($dump);
 	dump_failed_ok($node, $dump, $what, $message);
 	open_gate();
@@ -127,14 +84,14 @@ foreach my $fault (
 # ---- what whoever started it ignores
 
 {
-	my $dump = stuck_dump(with => ['nohup']);
+	my $dump = two_stuck(with => ['nohup']);
 	kill HUP => -$dump->{pid};
 	open_gate();
 	is(end_dump($dump), 0, 'SIGHUP for all with nohup: exit code');
 	is($dump->{err}, '', 'SIGHUP for all with nohup: nothing is said');
 	ok(-f "$dump->{dir}/toc.dat", 'SIGHUP for all with nohup: an archive');
 
-	$dump = stuck_dump(with => ['nohup']);
+	$dump = two_stuck(with => ['nohup']);
 	kill HUP => -$dump->{pid};
 	kill INT => $dump->{pid};
 	dump_failed_ok($node, $dump, 'SIGINT after SIGHUP with nohup', $user);
@@ -149,7 +106,7 @@ foreach my $fault (
 }
 
 {
-	my $dump = stuck_dump();
+	my $dump = two_stuck();
 	kill KILL => $dump->{pid};
 	is(end_dump($dump), 137, 'SIGKILL for the leader: exit code');
 	nothing_remains_ok($node, $dump->{dir}, 'SIGKILL for the leader');
@@ -166,7 +123,7 @@ foreach my $fault (
 sub dump_in_pg_dump
 {
 	my (@more) = @_;
-	$holder->('BEGIN; LOCK TABLE small');
+	hold('BEGIN; LOCK TABLE after_it');
 	my $dump = start_dump($connstr, @more, @options);
 	wait_until('pg_dump waits for a lock', sub {
 		$dump->{h}->pump_nb;
@@ -181,12 +138,12 @@ foreach my $fault (
 	[ 'SIGINT for all while pg_dump waits', sub { kill INT => -$_[0]{pid} }, $user ],
 	# its backend sees it only when it has the lock
 	[ 'SIGKILL for pg_dump',
-		sub { kill KILL => (children($_[0]{pid}))[0]; $holder->('ROLLBACK') },
+		sub { kill KILL => (children($_[0]{pid}))[0]; hold('ROLLBACK') },
 		qr/pg_dump was terminated by signal 9: Killed/ ],
 	[ 'the leader\'s backend terminated while pg_dump waits',
 		sub {
 			value($node, 'postgres', 'SELECT pg_terminate_backend(' . leader_backend() . ')');
-			$holder->('ROLLBACK');
+			hold('ROLLBACK');
 		},
 		qr/terminating connection due to administrator command/ ])
 {
@@ -194,12 +151,12 @@ foreach my $fault (
 	my $dump = dump_in_pg_dump();
 	$do->($dump);
 	dump_failed_ok($node, $dump, $what, $message);
-	$holder->('ROLLBACK');
+	hold('ROLLBACK');
 }
 {
 	my $dump = dump_in_pg_dump(with => ['nohup']);
 	kill HUP => -$dump->{pid};
-	$holder->('ROLLBACK');
+	hold('ROLLBACK');
 	is(end_dump($dump), 0, 'SIGHUP for all with nohup while pg_dump waits: exit code');
 	is($dump->{err}, '', 'SIGHUP for all with nohup while pg_dump waits: nothing is said');
 }
@@ -208,7 +165,7 @@ foreach my $fault (
 	kill KILL => $dump->{pid};
 	is(end_dump($dump), 137, 'SIGKILL for the leader while pg_dump waits: exit code');
 	nothing_remains_ok($node, $dump->{dir}, 'SIGKILL for the leader while pg_dump waits');
-	$holder->('ROLLBACK');
+	hold('ROLLBACK');
 }
 {
 	my $dump = start_dump($connstr, '--pg-dump',
@@ -229,7 +186,7 @@ ALTER ROLE dumper SET idle_in_transaction_session_timeout = '300ms';
 ALTER ROLE dumper SET idle_session_timeout = '300ms';
 SQL
 {
-	my $dump = stuck_dump();
+	my $dump = two_stuck();
 	value($node, 'postgres', 'SELECT pg_sleep(1)');
 	open_gate();
 	is(end_dump($dump), 0, 'no timeout of the role applies') or diag($dump->{err});
@@ -245,7 +202,7 @@ sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1');
 # ---- the whole server
 
 {
-	my $dump = stuck_dump();
+	my $dump = two_stuck();
 	$node->stop('immediate');
 	my $rc = end_dump($dump);
 	$node->start;

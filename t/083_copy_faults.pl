@@ -13,11 +13,10 @@ use lib "$FindBin::RealBin/lib";
 use POSIX ();
 use IO::Select;
 use IO::Socket::UNIX;
-use IPC::Run;
 use Pardump::Background qw(end_dump wait_until children);
 use Pardump::Cluster qw(start_cluster make_database new_path sql value start_psql);
 use Pardump::Compare qw(fingerprint differences);
-use Pardump::Copy qw(run_copy sessions_left no_temp_files_ok temp_dir);
+use Pardump::Copy qw(start_copy run_copy sessions_left no_temp_files_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -49,22 +48,13 @@ sub close_gate { $holder->('SELECT pg_advisory_lock(42)'); return; }
 sub open_gate { $holder->('SELECT pg_advisory_unlock_all()'); return; }
 
 # Starts a copy of the rows, into $connstr or the target.
-sub start_copy
+sub start_rows
 {
 	my ($connstr, @options) = @_;
 	sql($target, 'faults', 'TRUNCATE gated, small1, small2');
-	my %copy = (out => '', err => '');
-	local $ENV{TMPDIR} = temp_dir();
-	delete local $ENV{PGAPPNAME};
 	push @options, '--max-table-segment-pages=40' if !grep { $_ eq '--no-chunks' } @options;
-	my @cmd = ('setsid', 'pg_pardump', '-a', '-j2',
-		'-d', $source->connstr('faults'), '--target',
-		$connstr // $target->connstr('faults'), @options);
-	note("starting: @cmd");
-	$copy{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$copy{out}, '2>', \$copy{err},
-		$copy{timer} = IPC::Run::timer(60));
-	$copy{pid} = $copy{h}{KIDS}[0]{PID};
-	return \%copy;
+	return start_copy($source, 'faults', $connstr // $target->connstr('faults'), '-a', '-j2',
+		@options);
 }
 
 # The target's session that waits.
@@ -90,7 +80,7 @@ sub stuck_copy
 {
 	my @options = @_;
 	close_gate();
-	my $copy = start_copy(undef, @options);
+	my $copy = start_rows(undef, @options);
 	wait_at_gate($copy);
 	return $copy;
 }
@@ -176,7 +166,7 @@ sql($target, 'faults', q{
 		FOR EACH ROW WHEN (NEW.id = 5000) EXECUTE FUNCTION at_commit()});
 {
 	close_gate();
-	my $copy = start_copy();
+	my $copy = start_rows();
 	wait_until('COMMIT waits', sub {
 		$copy->{h}->pump_nb;
 		value($target, 'postgres', q{SELECT count(*) FROM pg_stat_activity
@@ -231,7 +221,7 @@ sub start_proxy
 	my $mark = new_path('cut');
 	my $port = $target->port;
 	my $proxy = start_proxy("$dir/.s.PGSQL.$port", $mark);
-	my $copy = start_copy("host=$dir port=$port dbname=faults");
+	my $copy = start_rows("host=$dir port=$port dbname=faults");
 	survived_ok($copy, 'a COMMIT that was done', $lost);
 	ok(-e $mark, 'a COMMIT that was done: its answer was lost');
 	kill KILL => $proxy;

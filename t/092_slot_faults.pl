@@ -2,8 +2,6 @@
 # A slot that nobody uses fills the server's disk: a run with --create-slot that
 # fails, at whatever moment and of whatever, leaves none behind, or says that it
 # does; and it never drops one of someone else.
-#
-# As in 040_faults.pl, a policy of row security makes workers wait.
 
 use strict;
 use warnings;
@@ -13,32 +11,18 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until
   children sessions);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  value start_psql);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::Command qw(fake_pg_dump refused_ok);
+use Pardump::Gate qw(make_gated gated_options hold open_gate stuck_dump renew_holder);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_cluster('slot_faults', allows_streaming => 'logical');
-make_database($node, 'faults');
-sql($node, 'faults', <<'SQL');
-CREATE ROLE dumper LOGIN REPLICATION;
-CREATE TABLE small AS SELECT 1 AS a;
-CREATE TABLE gated (id int PRIMARY KEY, t text);
-INSERT INTO gated SELECT g, repeat('x', 100) FROM generate_series(1, 10000) g;
-ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
-CREATE POLICY gate ON gated USING (CASE WHEN id IN (5000, 9000)
-	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
-GRANT SELECT ON ALL TABLES IN SCHEMA public TO dumper;
-SQL
-my $connstr = $node->connstr('faults');
-my @options = ('-j2', '--max-table-segment-pages=20', '-U', 'dumper',
-	'--enable-row-security', '--create-slot', '--slot=mine');
-
-my $holder = start_psql($node, 'faults');
-
-sub close_gate { $holder->('SELECT pg_advisory_lock(42)'); return; }
-sub open_gate { $holder->('SELECT pg_advisory_unlock(42)'); return; }
+make_gated($node);
+sql($node, 'postgres', 'ALTER ROLE dumper REPLICATION');
+my $connstr = $node->connstr('gated');
+my @slot = ('--create-slot', '--slot=mine');
+my @options = ('-j2', gated_options(), @slot);
 
 sub slots
 {
@@ -47,15 +31,9 @@ sub slots
 }
 
 # A dump whose slot is made and whose two workers wait.
-sub stuck_dump
+sub stuck_with_slot
 {
-	my @more = @_;
-	close_gate();
-	my $dump = start_dump($connstr, @more, @options);
-	wait_until('both workers wait', sub {
-		$dump->{h}->pump_nb;
-		return sessions($node, "wait_event = 'advisory'") == 2;
-	});
+	my $dump = stuck_dump(42, 2, @slot);
 	is(slots(), 'mine', 'the slot is there while the dump runs');
 	return $dump;
 }
@@ -63,7 +41,7 @@ sub stuck_dump
 # A dump that waits for a transaction before its slot can be made.
 sub waiting_dump
 {
-	$holder->('BEGIN; INSERT INTO small VALUES (2)');
+	hold(q{BEGIN; INSERT INTO after_it VALUES (2, 'x')});
 	my $dump = start_dump($connstr, @options);
 	wait_until('the slot is being made', sub {
 		$dump->{h}->pump_nb;
@@ -86,7 +64,7 @@ my $user = qr/terminated by user\n.*detail: Signal/;
 # ---- after the slot was made
 
 {
-	my $dump = stuck_dump();
+	my $dump = stuck_with_slot();
 	is(sessions($node, "backend_type = 'walsender'"), 0,
 		'no replication connection is kept while the dump runs');
 	open_gate();
@@ -116,7 +94,7 @@ foreach my $fault (
 		qr/canceling statement due to user request/ ])
 {
 	my ($what, $do, $message) = @$fault;
-	my $dump = stuck_dump();
+	my $dump = stuck_with_slot();
 	$do->($dump);
 	dump_failed_ok($node, $dump, $what, $message);
 	is(slots(), '', "$what: no slot left");
@@ -131,7 +109,7 @@ foreach my $fault (
 
 # Our sessions are not let in any more: nothing can be done but to say so.
 {
-	my $dump = stuck_dump();
+	my $dump = stuck_with_slot();
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
 	kill INT => $dump->{pid};
 	is(end_dump($dump), 1, 'no way to drop the slot: exit code');
@@ -145,7 +123,7 @@ foreach my $fault (
 
 # What the manual says about it.
 {
-	my $dump = stuck_dump();
+	my $dump = stuck_with_slot();
 	kill KILL => $dump->{pid};
 	is(end_dump($dump), 137, 'SIGKILL for the leader: exit code');
 	open_gate();
@@ -168,7 +146,7 @@ foreach my $fault (
 	$do->($dump);
 	dump_failed_ok($node, $dump, $what, $message);
 	is(slots(), '', "$what: no slot left");
-	$holder->('COMMIT');
+	hold('COMMIT');
 }
 {
 	my $dump = waiting_dump();
@@ -178,14 +156,13 @@ foreach my $fault (
 	like($dump->{err}, qr/could not create replication slot "mine": /,
 		'immediate shutdown before the slot is made: message');
 	is(slots(), '', 'immediate shutdown before the slot is made: no slot left');
-	$holder = undef;
 }
 
 # ---- a slot that is lost under way
 
-$holder = start_psql($node, 'faults');
+renew_holder();
 {
-	my $dump = stuck_dump();
+	my $dump = stuck_with_slot();
 	sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
 	open_gate();
 	is(end_dump($dump), 0, 'the slot dropped by someone: exit code');
@@ -193,7 +170,7 @@ $holder = start_psql($node, 'faults');
 		'the slot dropped by someone: warning');
 	ok(-f "$dump->{dir}/toc.dat", 'the slot dropped by someone: an archive');
 
-	$dump = stuck_dump();
+	$dump = stuck_with_slot();
 	sql($node, 'postgres', "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'");
 	$node->reload;
 	foreach (1 .. 4)

@@ -101,7 +101,10 @@ give_account(void *arg)
 	if (report->stage < COPY_STAGE_REST)
 		pg_log_warning("foreign keys, triggers, privileges and what else comes after the rows were not made");
 	else if (report->incomplete || report->stage == COPY_STAGE_REST)
-		pg_log_warning("definitions that come after the rows are missing as far as pg_restore has shown errors");
+	{
+		pg_log_warning("what comes after the rows is not complete: see pg_restore's errors");
+		pg_log_warning_hint("pg_dump --section=post-data makes what is missing; what is there is an error.");
+	}
 }
 
 void

@@ -7,13 +7,14 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use IPC::Run;
 use Pardump::Cluster qw(run_program new_path value);
 use Pardump::Compare qw(fingerprint schema_text);
 use Pardump::Databases qw(empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(temp_dir run_copy copy_ok copy_refused_ok no_temp_files_ok stock_copy
+our @EXPORT_OK = qw(temp_dir start_copy run_copy copy_ok copy_refused_ok no_temp_files_ok stock_copy
   sessions_left);
 
 # A place of our own for temporary files, in which nothing may be left.
@@ -35,6 +36,22 @@ sub run_copy
 	local $ENV{TMPDIR} = temp_dir();
 	return run_program('pg_pardump', '-d', $source->connstr($db), '--target',
 		$target->connstr($target_db), @options);
+}
+
+# The same in the background, into $connstr; for end_dump().
+sub start_copy
+{
+	my ($source, $db, $connstr, @options) = @_;
+	my %copy = (out => '', err => '');
+	local $ENV{TMPDIR} = temp_dir();
+	delete local $ENV{PGAPPNAME};
+	my @cmd = ('setsid', 'pg_pardump', '-d', $source->connstr($db), '--target', $connstr,
+		@options);
+	note("starting: @cmd");
+	$copy{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$copy{out}, '2>', \$copy{err},
+		$copy{timer} = IPC::Run::timer(60));
+	$copy{pid} = $copy{h}{KIDS}[0]{PID};
+	return \%copy;
 }
 
 # It must work, and say nothing but its summary.  Returns that.
@@ -97,7 +114,7 @@ sub sessions_left
 {
 	my @nodes = @_;
 	my $query = "SELECT count(*) FROM pg_stat_activity
-		WHERE application_name IN ('pg_pardump', 'pg_dump', 'pg_restore')";
+		WHERE application_name LIKE 'pg_pardump%' OR application_name IN ('pg_dump', 'pg_restore')";
 	my $left = 0;
 	foreach my $node (@nodes)
 	{

@@ -18,8 +18,8 @@ use Pardump::Compare qw(fingerprint same_data_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(make_gated close_gate open_gate stuck_dump leader_backend
-  worker_backends terminate survived_ok renew_holder wait_in_dump);
+our @EXPORT_OK = qw(make_gated gated_options hold close_gate open_gate stuck_dump
+  leader_backend worker_backends terminate survived_ok renew_holder wait_in_dump);
 
 my ($node, $holder, $connstr, $original);
 my $copies = 0;
@@ -60,6 +60,11 @@ SQL
 	return;
 }
 
+sub gated_options { return @options; }
+
+# A statement in the session that holds the locks.
+sub hold { my ($sql) = @_; return $holder->($sql); }
+
 # After the server was started again.
 sub renew_holder
 {
@@ -83,12 +88,12 @@ sub wait_in_dump
 	return;
 }
 
-# stuck_dump(gate, how many workers wait there, options...)
+# stuck_dump(gate, how many workers wait there, options...), of start_dump() too
 sub stuck_dump
 {
 	my ($gate, $waiting, @more) = @_;
 	close_gate($gate);
-	my $dump = start_dump($connstr, '-j2', @options, @more);
+	my $dump = start_dump($connstr, @more, '-j2', @options);
 	wait_in_dump($dump, 'workers wait at the gate',
 		sub { return worker_backends() == $waiting; });
 	return $dump;

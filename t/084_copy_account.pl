@@ -1,0 +1,286 @@
+# What a direct copy tells, checks and limits: progress, events, summary; rows
+# read and written; statistics; --compare; sessions that build indexes; and what
+# becomes of it if pg_restore fails or loses its connection.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use JSON::PP;
+use Pardump::Background qw(end_dump wait_until);
+use Pardump::Cluster qw(start_cluster make_database run_program sql value start_psql pg_major);
+use Pardump::Copy qw(start_copy run_copy copy_ok sessions_left no_temp_files_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $source = start_cluster('account_source');
+my $target = start_cluster('account_target');
+
+make_database($source, 'told');
+sql($source, 'told', <<'SQL');
+CREATE EXTENSION pg_pardump;
+CREATE TABLE big (id int PRIMARY KEY, t text);
+INSERT INTO big SELECT g, md5(g::text) FROM generate_series(1, 20000) g;
+CREATE TYPE mood AS ENUM ('sad', 'happy');
+CREATE TABLE as_text (id int, m mood[]);
+INSERT INTO as_text SELECT g, '{sad,happy}' FROM generate_series(1, 5000) g;
+CREATE TABLE root (id int) PARTITION BY RANGE (id);
+CREATE TABLE leaf1 PARTITION OF root FOR VALUES FROM (0) TO (500);
+CREATE TABLE inner_root PARTITION OF root FOR VALUES FROM (500) TO (1000) PARTITION BY RANGE (id);
+CREATE TABLE leaf2 PARTITION OF inner_root FOR VALUES FROM (500) TO (1000);
+INSERT INTO root SELECT generate_series(0, 999);
+CREATE MATERIALIZED VIEW filled AS SELECT id FROM root WHERE id < 10;
+CREATE MATERIALIZED VIEW empty AS SELECT 1 AS id WITH NO DATA;
+CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TRIGGER keep BEFORE UPDATE ON big FOR EACH ROW EXECUTE FUNCTION keep();
+CREATE SEQUENCE counter;
+SELECT setval('counter', 77);
+SELECT lo_from_bytea(1000 + g, repeat('x', 5000)::bytea) FROM generate_series(1, 5) g;
+SQL
+
+# ---- progress, events, summary
+
+make_database($target, 'told');
+my ($rc, $out, $err) = run_copy($source, 'told', $target, 'told', '-j2', '-P', '--chunk-size=128kB',
+	'--log-json=-');
+is($rc, 0, 'a copy that tells: exit code');
+my @events = map { JSON::PP->new->utf8->decode($_) } split /\n/, $out;
+my ($run) = grep { $_->{event} eq 'run' } @events;
+is_deeply([ @{$run}{qw(database jobs tables large_objects directory compression)} ],
+	[ 'told', 2, 4, 5, undef, undef ], 'run');
+like($run->{target}, qr/dbname='?told/, 'run: the target');
+is_deeply([ map { $_->{stage} } grep { $_->{event} eq 'stage' } @events ],
+	[qw(plan definitions rows indexes rest statistics end)], 'stages');
+my %started = map { ($_->{table} => "$_->{format} $_->{read_by}") }
+  grep { $_->{event} eq 'chunk_start' } @events;
+is_deeply(\%started, {
+		'public.big' => 'binary SQL', 'public.as_text' => 'text extension',
+		'public.leaf1' => 'binary SQL', 'public.leaf2' => 'binary SQL' },
+	'formats of chunks');
+my $rows = 0;
+$rows += $_->{rows} foreach grep { $_->{event} eq 'chunk_end' } @events;
+is($rows, 26000, 'rows of chunks');
+is((grep { $_->{event} eq 'chunk_end' && $_->{file} } @events), 0, 'no names of files');
+is_deeply([ map { $_->{objects} } grep { $_->{event} eq 'objects_end' } @events ], [5],
+	'large objects');
+my $summary = $events[-1];
+is_deeply([ @{$summary}{qw(event tables large_objects rows retries)} ],
+	[ 'summary', 4, 5, 26000, 0 ], 'summary');
+like($summary->{slowest_table}, qr/^public\.\w+$/, 'slowest table');
+like($err, qr{^100%, .*/s, \d+ rows/s, 0/2 workers, chunks (\d+)/\1, objects 5/5, time 0:\d\d$}m,
+	'progress');
+unlike($err, qr/stored/, 'progress: nothing is stored');
+like($err, qr/^copied 4 tables, 26000 rows, \d+ bytes in .*\nslowest table: public\.\w+, \d+\.\d s of work in \d+ chunks; 0 retries\n/m,
+	'the summary gives way to a log on standard output');
+
+# ---- statistics
+
+is(value($target, 'told', <<'SQL'), "big|f\nfilled|f\ninner_root|t\nleaf1|f\nleaf2|f\nroot|t", 'ANALYZE');
+SELECT DISTINCT tablename, inherited FROM pg_stats
+WHERE schemaname = 'public' AND attname = 'id' AND tablename <> 'as_text' ORDER BY 1
+SQL
+SKIP:
+{
+	skip 'pg_dump has no --statistics', 2 if pg_major($source) < 18;
+	sql($source, 'told', 'ANALYZE big');
+	make_database($target, 'with_statistics');
+	copy_ok($source, 'told', $target, 'with_statistics', '--statistics', '--statistics');
+	is(value($target, 'with_statistics', q{SELECT string_agg(DISTINCT tablename, ' ') FROM pg_stats
+			WHERE schemaname = 'public'}), 'big', '--statistics: those of the source');
+}
+
+# ---- rows read and written
+
+make_database($target, 'counted');
+sql($target, 'counted', q{
+	CREATE TABLE big (id int, t text);
+	CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+	CREATE TRIGGER refuse BEFORE INSERT ON big FOR EACH ROW WHEN (NEW.id = 20000)
+		EXECUTE FUNCTION refuse()});
+foreach my $way (
+	[ 'binary', '--copy-format=binary' ],
+	[ 'text by the extension', '--copy-format=text' ],
+	[ 'text by SQL', '--copy-format=text', '--no-extension' ])
+{
+	my ($what, @options) = @$way;
+	sql($target, 'counted', 'TRUNCATE big');
+	($rc, $out, $err) = run_copy($source, 'told', $target, 'counted', '-a', '-B', '-t', 'big',
+		'--max-table-segment-pages=50', @options);
+	is($rc, 1, "$what, a row is left out: exit code");
+	like($err, qr/of (\d+) rows read from chunk (\d) of \2 of table public\.big the target took (\d+)\n/,
+		"$what, a row is left out: message");
+	$err =~ /of (\d+) rows read .* took (\d+)/;
+	is($1 - $2, 1, "$what, a row is left out: numbers");
+	is(value($target, 'counted', "SELECT count(*) FROM big WHERE id > 20000 - $1"), 0,
+		"$what, a row is left out: its chunk is not committed");
+}
+
+# ---- --compare
+
+make_database($target, 'compared');
+sql($target, 'compared', <<'SQL');
+CREATE SCHEMA meddling;
+CREATE TABLE meddling.how (sql text);
+CREATE FUNCTION meddling.do_it() RETURNS event_trigger LANGUAGE plpgsql AS
+	$$ DECLARE s text; BEGIN FOR s IN SELECT sql FROM meddling.how LOOP EXECUTE s; END LOOP; END $$;
+CREATE EVENT TRIGGER meddle ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER')
+	EXECUTE FUNCTION meddling.do_it();
+SQL
+$out = copy_ok($source, 'told', $target, 'compared', '--compare', '-j1', '--compare');
+like($out, qr/^source and target have the same contents$/m, '--compare: says so');
+foreach my $way (
+	[ 'a large object', 'SELECT lo_put(1003, 4999, $$y$$)',
+		qr/in the target, contents are not the same of 5 large objects, 1001 to 1005/ ],
+	[ 'no large object', 'SELECT lo_unlink(1003)',
+		qr/the target has 4 of 5 large objects, 1001 to 1005/ ],
+	[ 'a longer large object', 'SELECT lo_put(1003, 3000000, $$y$$)',
+		qr/in the target, contents are not the same of 5 large objects/ ],
+	[ 'a sequence', 'SELECT setval($$counter$$, 77, false)',
+		qr/sequence public\.counter is at another position in the target/ ],
+	[ 'a partition', 'UPDATE leaf2 SET id = 998 WHERE id = 999',
+		qr/table public\.leaf2 has other values in the target/ ])
+{
+	my ($what, $sql, $message) = @$way;
+	$sql =~ s/counter\b/public.counter/;
+	$sql =~ s/UPDATE /UPDATE public./;
+	sql($target, 'compared', "TRUNCATE meddling.how; INSERT INTO meddling.how VALUES (\$x\$$sql\$x\$)");
+	($rc, $out, $err) = run_copy($source, 'told', $target, 'compared', '-j1', '--clean',
+		'--compare', '--no-analyze');
+	is($rc, 1, "--compare, $what: exit code");
+	like($err, $message, "--compare, $what: message");
+	like($err, qr/source and target differ in 1 places/, "--compare, $what: nothing else");
+	is($out, '', "--compare, $what: no summary");
+}
+
+# ---- sessions that build indexes
+
+# Three tables so large that each has runs of its own, whose indexes wait.
+make_database($source, 'built');
+sql($source, 'built', <<'SQL');
+CREATE FUNCTION wait(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+	'BEGIN IF $1 = 1 THEN PERFORM pg_catalog.pg_advisory_xact_lock_shared(42); END IF; RETURN $1; END';
+CREATE TABLE small (id int);
+INSERT INTO small VALUES (1);
+CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TRIGGER keep BEFORE UPDATE ON small FOR EACH ROW EXECUTE FUNCTION keep();
+DO $$ BEGIN FOR i IN 1 .. 3 LOOP
+	EXECUTE format('CREATE TABLE wide%s (id int, t text);
+		ALTER TABLE wide%1$s ALTER t SET STORAGE PLAIN', i);
+	EXECUTE format('INSERT INTO wide%s SELECT g, repeat(chr(120), 7900)
+		FROM generate_series(2, 1200) g; INSERT INTO wide%1$s VALUES (1)', i);
+	EXECUTE format('CREATE INDEX wide%s_i ON wide%1$s (wait(id))', i);
+END LOOP; END $$;
+SQL
+my $databases = 0;
+my $holder;
+
+# A database where CREATE INDEX waits (gate 42), or commands that are named (43).
+sub gated_database
+{
+	my ($gate, @tags) = @_;
+	my $db = 'built' . ++$databases;
+	make_database($target, $db);
+	sql($target, $db, <<'SQL');
+CREATE SCHEMA watching;
+CREATE TABLE watching.seen (what text);
+CREATE FUNCTION watching.note() RETURNS event_trigger LANGUAGE plpgsql AS
+	$$ BEGIN INSERT INTO watching.seen SELECT current_setting('maintenance_work_mem') || ' '
+		|| current_setting('max_parallel_maintenance_workers') || ' '
+		|| current_setting('synchronous_commit'); END $$;
+CREATE FUNCTION watching.wait() RETURNS event_trigger LANGUAGE plpgsql AS
+	$$ BEGIN PERFORM pg_catalog.pg_advisory_xact_lock_shared(43); END $$;
+CREATE EVENT TRIGGER note ON ddl_command_end WHEN TAG IN ('CREATE INDEX')
+	EXECUTE FUNCTION watching.note();
+SQL
+	sql($target, $db, "CREATE EVENT TRIGGER wait ON ddl_command_start WHEN TAG IN ('$_')
+		EXECUTE FUNCTION watching.wait()") foreach @tags;
+	$holder->() if $holder;
+	$holder = start_psql($target, $db);
+	$holder->("SELECT pg_advisory_lock($gate)");
+	return $db;
+}
+
+# Sessions that wait, all of pg_restore's.
+sub waiting
+{
+	return split /\n/, value($target, 'postgres',
+		q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'});
+}
+
+# A copy of which so many sessions wait.
+sub stuck_copy
+{
+	my ($db, $n, @options) = @_;
+	my $copy = start_copy($source, 'built', $target->connstr($db), @options);
+	wait_until("$n sessions wait", sub {
+		die "the copy ended: $copy->{err}" if !$copy->{h}->pumpable;
+		$copy->{h}->pump_nb;
+		return waiting() == $n;
+	});
+	return $copy;
+}
+
+sub open_gate { $holder->('SELECT pg_advisory_unlock_all()'); return; }
+
+foreach my $limit (1, 2)
+{
+	my $db = gated_database(42);
+	my $copy = stuck_copy($db, $limit, '-j2', "--index-jobs=$limit");
+	# all rows are there: a session too many would have begun to wait
+	wait_until('all rows', sub { value($target, $db, 'SELECT count(*) FROM wide3') == 1200 });
+	sleep 0.2;
+	is(scalar(waiting()), $limit, "--index-jobs=$limit: sessions at a time");
+	open_gate();
+	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
+	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
+		'256MB 2 off|3', "--index-jobs=$limit: settings");
+}
+
+# ---- connections that pg_restore loses
+
+my $account = qr/warning: all rows of all 4 tables are in the target/;
+foreach my $fault (
+	[ 'definitions', 43, 'CREATE TABLE', qr/Command was: CREATE TABLE .*pg_restore could not make the definitions on the target/s,
+		qr/warning: the target has some of the definitions and no rows/ ],
+	[ 'an index', 42, undef, qr/Command was: CREATE INDEX wide\d_i /,
+		qr/$account.*2 of 3 indexes and constraints were built while rows were copied/s ],
+	[ 'the rest', 43, 'CREATE TRIGGER', qr/Command was: CREATE TRIGGER/,
+		qr/$account.*3 of 3 indexes .*what comes after the rows is not complete/s ])
+{
+	my ($what, $gate, $tag, $message, $expected) = @$fault;
+	my $copy = stuck_copy(gated_database($gate, grep { defined } $tag), 1, '-j2', '--index-jobs=1');
+	my ($pid) = waiting();
+	value($target, 'postgres', "SELECT pg_terminate_backend($pid)");
+	wait_until('it is gone', sub {
+		value($target, 'postgres', "SELECT count(*) FROM pg_stat_activity WHERE pid = $pid") == 0 });
+	open_gate();
+	is(end_dump($copy), 1, "pg_restore loses its connection, $what: exit code");
+	like($copy->{err}, $message, "pg_restore loses its connection, $what: named");
+	like($copy->{err}, $expected, "pg_restore loses its connection, $what: account");
+	is($copy->{out}, '', "pg_restore loses its connection, $what: no summary");
+	is(sessions_left($source, $target), 0, "pg_restore loses its connection, $what: no session left");
+	no_temp_files_ok("pg_restore loses its connection, $what");
+}
+is(value($target, "built$databases", 'SELECT count(*) FROM wide1'), 1200, 'the rest: all rows');
+
+# an error before the rows
+{
+	make_database($target, 'failing');
+	sql($target, 'failing', 'CREATE FUNCTION wait(int) RETURNS text LANGUAGE sql AS $$SELECT NULL::text$$');
+	($rc, $out, $err) = run_copy($source, 'built', $target, 'failing');
+	is($rc, 1, 'an error before the rows: exit code');
+	like($err, qr/ERROR:  function "wait" already exists with same argument types\nCommand was: CREATE FUNCTION public\.wait\(integer\)/,
+		'an error before the rows: the object is named');
+	is(value($target, 'failing', q{SELECT coalesce(sum(pg_relation_size(oid)), 0) FROM pg_class
+			WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace}), 0,
+		'an error before the rows: no rows');
+}
+
+$holder->();
+$source->stop;
+$target->stop;
+done_testing();
