@@ -59,11 +59,26 @@ copy_statement(const DumpTable *table, const DataFile *file)
 	return sql.data;
 }
 
+/*
+ * A query locks the indexes of its table, and the extension those of TOAST, to
+ * the end of the transaction.  REINDEX would wait for a worker that has done
+ * its part, other workers for REINDEX, and all of them for ever.  To roll back
+ * lets go of these locks, and of nothing else.
+ */
+static bool
+locks_indexes(const char *statement)
+{
+	return strncmp(statement, "COPY (", 6) == 0;
+}
+
 void
 copy_begin(PGconn *conn, const char *statement)
 {
-	PGresult   *res = session_exec(conn, statement);
+	PGresult   *res;
 
+	if (locks_indexes(statement))
+		session_command(conn, "SAVEPOINT read_rows");
+	res = session_exec(conn, statement);
 	if (PQresultStatus(res) != PGRES_COPY_OUT)
 		session_failed(conn, res, problem, statement);
 	PQclear(res);
@@ -84,6 +99,8 @@ copy_end(PGconn *conn, const char *statement, int last_len)
 	PQclear(res);
 	if (PQgetResult(conn) != NULL)
 		pg_fatal("unexpected extra results of \"%s\"", statement);
+	if (locks_indexes(statement))
+		session_command(conn, "ROLLBACK TO SAVEPOINT read_rows; RELEASE SAVEPOINT read_rows");
 	return rows;
 }
 
