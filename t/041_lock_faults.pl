@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until
+use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok wait_until
   sessions);
 use Pardump::Cluster qw(start_cluster make_database new_path sql value
   start_psql);
@@ -147,7 +147,9 @@ foreach my $forever (1, 0)
 			"$what: who asked gave up");
 	}
 }
+foreach my $signal (qw(INT KILL))
 {
+	my $what = "SIG$signal while a worker wants a lock";
 	$holder->('SELECT pg_advisory_lock(42)');
 	my $dump = start_dump($connstr, @options, '--no-chunks', '--lock-wait-timeout=1min');
 	wait_until('the worker waits at the gate', sub {
@@ -160,10 +162,101 @@ foreach my $forever (1, 0)
 		$dump->{h}->pump_nb;
 		return sessions($node, "query LIKE '%SAVEPOINT%'");
 	});
-	kill INT => $dump->{pid};
-	dump_failed_ok($node, $dump, 'SIGINT while a worker wants a lock',
-		qr/terminated by user/);
-	is(end_request($request), '', 'who asked gets the lock');
+	kill $signal => $dump->{pid};
+	if ($signal eq 'INT')
+	{
+		dump_failed_ok($node, $dump, $what, qr/terminated by user/);
+	}
+	else
+	{
+		is(end_dump($dump), 137, "$what: exit code");
+		nothing_remains_ok($node, $dump->{dir}, $what);
+	}
+	is(end_request($request), '', "$what: who asked gets the lock");
+}
+
+# ---- a request waits for one worker, and another worker for the request: none of
+# them may wait for ever
+
+# The worker of the table "first" takes its next chunk when REINDEX waits for the
+# other worker, which has read of the indexes' table and is in the midst of it.
+foreach my $reader ('SQL', 'the extension')
+{
+	my $what = "REINDEX, read by $reader";
+	sql($node, 'locks', <<'SQL');
+CREATE SCHEMA waiting;
+CREATE TABLE waiting.first AS SELECT g AS id, repeat(md5(g::text), 100) AS t FROM generate_series(1, 3000) g;
+ALTER TABLE waiting.first ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON waiting.first USING (CASE WHEN id = 50
+	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
+CREATE TABLE waiting.indexed (id int PRIMARY KEY, t text);
+ALTER TABLE waiting.indexed ALTER t SET STORAGE EXTERNAL;
+INSERT INTO waiting.indexed SELECT g, repeat(md5(g::text), CASE WHEN g % 100 = 0 THEN 100 ELSE 2 END)
+	FROM generate_series(1, 20000) g;
+GRANT USAGE ON SCHEMA waiting TO dumper;
+GRANT SELECT ON ALL TABLES IN SCHEMA waiting TO dumper;
+SQL
+	sql($node, 'locks', $reader eq 'SQL' ? <<'SQL' : 'CREATE EXTENSION pg_pardump');
+ALTER TABLE waiting.indexed ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON waiting.indexed USING (CASE WHEN id = 100
+	THEN pg_advisory_xact_lock_shared(43)::text IS NOT NULL ELSE true END);
+SQL
+	$holder->('SELECT pg_advisory_lock(42), pg_advisory_lock(43)');
+	my $dump = start_dump($connstr, @options, '-j2', '-n', 'waiting', '--max-table-segment-pages=120');
+	wait_until('both workers wait, or one has done its part', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "wait_event = 'advisory'") == 2 || $reader ne 'SQL'
+		  && sessions($node, "wait_event = 'advisory'") == 1 && sessions($node, "state = 'idle in transaction'") >= 2;
+	});
+	my ($out, $err) = ('', '');
+	my $reindex = IPC::Run::start([ 'psql', '-Xq', '-d', $connstr, '-c', 'REINDEX TABLE waiting.indexed' ],
+		'<', \'', '>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	if ($reader eq 'SQL')
+	{
+		wait_until('REINDEX waits', sub {
+			$reindex->pump_nb;
+			return value($node, 'locks',
+				"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'waiting.indexed_pkey'::regclass");
+		});
+		$holder->('SELECT pg_advisory_unlock(42)');
+		wait_until('a worker waits for REINDEX', sub {
+			$dump->{h}->pump_nb;
+			return value($node, 'locks',
+				"SELECT count(*) = 2 FROM pg_locks WHERE NOT granted AND relation = 'waiting.indexed_pkey'::regclass") eq 't';
+		});
+	}
+	else
+	{
+		$reindex->finish;
+	}
+	$holder->('SELECT pg_advisory_unlock_all()');
+	$reindex->finish;
+	is($reindex->full_result(0) . $err, '0', "$what: REINDEX is done");
+	is(end_dump($dump), 0, "$what: exit code");
+	is($dump->{err}, '', "$what: nothing is said");
+	sql($node, 'locks', 'SET client_min_messages = warning; DROP SCHEMA waiting CASCADE; DROP EXTENSION IF EXISTS pg_pardump');
+}
+
+# A policy reads another table, whose lock the leader has.
+{
+	sql($node, 'locks', <<'SQL');
+CREATE TABLE guarded AS SELECT g AS id, repeat(md5(g::text), 4) AS t FROM generate_series(1, 20000) g;
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+CREATE POLICY guard ON guarded USING (EXISTS (SELECT FROM victim));
+GRANT SELECT ON guarded TO dumper;
+SQL
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($connstr, @options, '--no-chunks', '--lock-wait-timeout=500');
+	wait_until('the worker waits at the gate', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "wait_event = 'advisory'");
+	});
+	my $request = request_lock(0);
+	$holder->('SELECT pg_advisory_unlock(42)');
+	dump_failed_ok($node, $dump, 'a policy waits for the leader\'s lock',
+		qr/error: a worker waits for a lock on (public\.)?victim behind process \d+, which waits for this run\n.*hint: /);
+	is(end_request($request), '', 'a policy waits for the leader\'s lock: who asked gets it');
+	sql($node, 'locks', 'DROP TABLE guarded');
 }
 
 # ---- a table changes between the snapshot and the leader's lock

@@ -6,6 +6,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Pardump::Background qw(start_dump end_dump wait_until sessions);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   start_psql);
 use Pardump::Command qw(refused_ok accepted_ok);
@@ -44,8 +45,8 @@ sql($node, 'postgres', 'ALTER DATABASE production CONNECTION LIMIT -1');
 
 # ---- old transaction IDs: each block with an exception handler takes one
 
-sql($node, 'production', <<'SQL');
-CREATE TABLE burnt (a int);
+sql($node, 'production', 'CREATE TABLE burnt (a int)');
+my $burn = <<'SQL';
 DO $$ BEGIN
 	FOR i IN 1..205000 LOOP
 		BEGIN INSERT INTO burnt VALUES (1); DELETE FROM burnt WHERE false;
@@ -53,6 +54,7 @@ DO $$ BEGIN
 	END LOOP;
 END $$;
 SQL
+sql($node, 'production', $burn);
 {
 	my $dir = new_path('old');
 	my ($rc, undef, $err) = run_program('pg_pardump', @db, '--no-sync', '-f', $dir);
@@ -62,6 +64,41 @@ SQL
 }
 sql($node, 'production', 'VACUUM FREEZE');
 accepted_ok('the same, frozen', @db);
+
+# ---- the run's own snapshot, when it was given, and as it grows old
+
+my $old = qr/warning: the snapshot of this run is \d{6} transactions old\npg_pardump: detail: autovacuum_freeze_max_age is 100000\./;
+{
+	my $holder = start_psql($node, 'production');
+	$holder->('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	my $snapshot = $holder->('SELECT pg_export_snapshot()');
+	sql($node, 'production', $burn);
+	sql($node, 'production', 'CHECKPOINT');
+	my ($rc, undef, $err) = run_program('pg_pardump', @db, "--snapshot=$snapshot", '--no-sync', '-f', new_path('given'));
+	is($rc, 0, 'an old snapshot that was given: exit code');
+	like($err, $old, 'an old snapshot that was given: warning');
+	$holder->();
+}
+sql($node, 'production', 'VACUUM FREEZE');
+{
+	sql($node, 'production', <<'SQL');
+ALTER TABLE t ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON t USING (pg_advisory_xact_lock_shared(42)::text IS NOT NULL);
+CREATE TABLE before_t AS SELECT g FROM generate_series(1, 3000) g;
+GRANT SELECT ON before_t TO dumper;
+SQL
+	my $holder = start_psql($node, 'production');
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($node->connstr('production'), '-U', 'dumper', '--enable-row-security', '-t', 't', '-t', 'before_t');
+	wait_until('the worker waits', sub { $dump->{h}->pump_nb; return sessions($node, "application_name LIKE 'pg_pardump: %' AND wait_event = 'advisory'") });
+	sql($node, 'production', $burn);
+	sql($node, 'production', 'CHECKPOINT');
+	wait_until('the warning', sub { $dump->{h}->pump_nb; return $dump->{err} =~ $old });
+	$holder->('SELECT pg_advisory_unlock_all()');
+	is(end_dump($dump), 0, 'a snapshot that grows old: exit code');
+	is(scalar(() = $dump->{err} =~ /warning/g), 1, 'a snapshot that grows old: one warning');
+	$holder->();
+}
 
 $node->stop;
 done_testing();

@@ -10,6 +10,8 @@
 
 #include "cleanup.h"
 #include "leader_session.h"
+#include "printable.h"
+#include "server_health.h"
 #include "table_check.h"
 #include "traffic.h"
 #include "worker_pool.h"
@@ -19,6 +21,9 @@
 
 /* How often to look whether a worker waits in vain. */
 #define LOOK_MS 1000
+
+/* How often to look how old the snapshot is. */
+#define AGE_LOOK_MS 10000
 
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000
@@ -33,7 +38,7 @@ typedef struct SnapshotHolder
 	WaitCount	waits;
 
 	/* for the leader alone */
-	uint64		last_wait;		/* as seen last; 0 if it did not wait */
+	uint64		last_wait;		/* waits as seen last */
 	int64		waits_since;
 } SnapshotHolder;
 
@@ -43,30 +48,38 @@ struct LeaderSession
 	PGconn	   *conn;			/* NULL while it is lost */
 	char	   *snapshot;		/* its export */
 	SnapshotHolder *holders;	/* by worker, in shared memory */
+	bool		on_standby;		/* that the server is, or was at first */
 	bool		finished;		/* all jobs are done, transaction ended */
-	int64		looked_at;		/* for stalled workers */
+	int64		looked_at;		/* for workers that wait in vain */
+	int			deadlocks;		/* looks in a row that found one */
+	int64		age_looked_at;	/* for the snapshot's age */
+	int64		warned_age;		/* of the last warning, 0 = none */
 	int			retries;		/* since it was lost */
 	int64		retry_at;
 	char	   *last_words;		/* the error by which the server ended it */
 	bool		may_retry;		/* and that error allows another session */
 };
 
-/*
- * A PQnoticeReceiver: an error that the server sends unasked is the end of the
- * session.
- */
+/* Is this the server's last word to the session?  Then keep it. */
+static bool
+note_last_words(LeaderSession *session, const PGresult *res)
+{
+	const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+	if (severity == NULL || strcmp(severity, "FATAL") != 0)
+		return false;
+	free(session->last_words);
+	session->last_words = psprintf("%s%s", PQresultErrorMessage(res),
+								   session_conflict_hint(session->conn, res));
+	session->may_retry = session_is_lost(NULL, res);
+	return true;
+}
+
+/* A PQnoticeReceiver: an error that the server sends unasked is such a word. */
 static void
 receive_notice(void *arg, const PGresult *res)
 {
-	LeaderSession *session = arg;
-	const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
-
-	if (severity && strcmp(severity, "FATAL") == 0)
-	{
-		session->last_words = pg_strdup(PQresultErrorMessage(res));
-		session->may_retry = session_is_lost(NULL, res);
-	}
-	else
+	if (!note_last_words(arg, res))
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
@@ -74,7 +87,10 @@ LeaderSession *
 leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
 {
 	LeaderSession *session = pg_malloc0(sizeof(LeaderSession));
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
 
+	session->on_standby = PQgetvalue(res, 0, 0)[0] == 't';
+	PQclear(res);
 	session->plan = *plan;
 	session->conn = conn;
 	session->snapshot = pg_strdup(plan->snapshot);
@@ -179,13 +195,20 @@ cause_text(const char *message)
 static void
 session_was_lost(LeaderSession *session)
 {
-	char	   *cause = cause_text(session->last_words ? session->last_words :
-								   PQerrorMessage(session->conn));
+	const char *words = session->last_words ? session->last_words :
+		PQerrorMessage(session->conn);
+	char	   *cause = cause_text(*words ? words : "The server does not answer.");
 
 	cleanup_check_interrupt();
 	if (session->last_words && !session->may_retry)
 	{
 		pg_log_error("the leader's session was ended by the server: %s", cause);
+		exit(1);
+	}
+	if (session->on_standby)
+	{
+		pg_log_error("the leader's connection to the server was lost: %s", cause);
+		pg_log_error_detail("On a standby no other session can take its place: replay may remove rows that the snapshot needs.");
 		exit(1);
 	}
 	cancel_set_connection(NULL);
@@ -281,17 +304,35 @@ finish(LeaderSession *session)
 
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		session->finished = true;
-	else if (session_is_lost(session->conn, res))
+	else if (res == NULL || session_is_lost(session->conn, res))
+	{
+		(void) note_last_words(session, res);
 		session_was_lost(session);
+	}
 	else
 		session_failed(session->conn, res, "query failed", "COMMIT");
 	PQclear(res);
 }
 
 /* ----------
- * Stalls
+ * Looking after the others
  * ----------
  */
+
+/* A look at the server: NULL if the session is lost by now. */
+static PGresult *
+look(LeaderSession *session, const char *query)
+{
+	bool		lost;
+	PGresult   *res = session_look(session->conn, query, ANSWER_MS, &lost);
+
+	if (!lost)
+		return res;
+	(void) note_last_words(session, res);
+	PQclear(res);
+	session_was_lost(session);
+	return NULL;
+}
 
 /*
  * Does a worker's backend wait for its client, or for nothing, or is it gone?
@@ -301,64 +342,128 @@ finish(LeaderSession *session)
 static bool
 backend_has_nothing_to_do(LeaderSession *session, int backend)
 {
-	char	   *sql = psprintf("SELECT pg_catalog.pg_stat_clear_snapshot();"
-							   " SELECT FROM pg_catalog.pg_stat_activity"
+	char	   *sql = psprintf("SELECT FROM pg_catalog.pg_stat_activity"
 							   " WHERE pid OPERATOR(pg_catalog.=) %d"
 							   " AND state OPERATOR(pg_catalog.=) 'active'"
 							   " AND wait_event_type IS DISTINCT FROM 'Client'",
 							   backend);
-	PGresult   *res = session_exec_within(session->conn, sql, ANSWER_MS);
+	PGresult   *res = look(session, sql);
 	bool		result;
 
 	free(sql);
-	if (res == NULL || session_is_lost(session->conn, res))
-	{
-		PQclear(res);
-		session_was_lost(session);
-		return false;
-	}
 	result = PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) == 0;
 	PQclear(res);
 	return result;
 }
 
-/* For how many seconds has a worker been waiting for the server? */
-static int
-waiting_seconds(SnapshotHolder *holder, int64 now)
+/*
+ * For how long has a worker been at the same wait for the server, or not been
+ * waiting at all?
+ */
+static int64
+unchanged_ms(SnapshotHolder *holder, int64 now)
 {
 	uint64		wait = holder->waits;
 
-	if (!holder->running || holder->pid == 0 || wait % 2 == 0)
-		wait = 0;
-	if (wait == 0 || wait != holder->last_wait)
+	if (!holder->running || holder->pid == 0 || wait != holder->last_wait)
 		holder->waits_since = now;
 	holder->last_wait = wait;
-	return (int) ((now - holder->waits_since) / 1000);
+	return now - holder->waits_since;
 }
 
-/* A worker that ends this way is replaced, as one that lost its connection. */
-static void
-end_stalled_workers(LeaderSession *session)
+static bool
+is_waiting(const SnapshotHolder *holder)
 {
-	uint64		timeout = session->plan.options->stall_timeout;
-	int64		now = worker_pool_now_ms();
+	return holder->last_wait % 2 == 1;
+}
 
-	if (timeout == 0 || now < session->looked_at + LOOK_MS)
+/*
+ * A worker that has been silent for too long.  If it waits in vain, it ends by
+ * the signal, and is replaced as one that lost its connection.  And should it
+ * be stopped, it goes on.
+ */
+static void
+wake(LeaderSession *session, SnapshotHolder *holder)
+{
+	if (is_waiting(holder) &&
+		(holder->backend == 0 ||
+		 backend_has_nothing_to_do(session, holder->backend)))
+		kill(holder->pid, SIGUSR1);
+	kill(holder->pid, SIGCONT);
+}
+
+/*
+ * A worker waits behind one that has done its part, say.  The server does not
+ * see that this is for ever.  A worker between two jobs has done its part for a
+ * moment only, so one look is not enough.
+ */
+static void
+check_deadlock(LeaderSession *session)
+{
+	PQExpBufferData pids;
+	PGresult   *res;
+	char	   *sql;
+
+	initPQExpBuffer(&pids);
+	for (int i = 0; i < session->plan.n_workers; i++)
+		if (session->holders[i].running)
+			appendPQExpBuffer(&pids, "%s%d", pids.len > 0 ? "," : "",
+							  session->holders[i].backend);
+	sql = server_health_deadlock_query(pids.data);
+	res = look(session, sql);
+	free(sql);
+	termPQExpBuffer(&pids);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) == 0)
+		session->deadlocks = 0;
+	else if (++session->deadlocks > 1)
+	{
+		pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
+					 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
+		pg_log_error_hint("Run commands that need exclusive locks after the dump, or with a lock_timeout.");
+		exit(1);
+	}
+	PQclear(res);
+}
+
+static void
+look_after_workers(LeaderSession *session)
+{
+	int64		timeout_ms = (int64) session->plan.options->stall_timeout * 1000;
+	int64		now = worker_pool_now_ms();
+	bool		any_waits = false;
+
+	if (now < session->looked_at + LOOK_MS)
 		return;
 	session->looked_at = now;
 	for (int i = 0; i < session->plan.n_workers && session->conn; i++)
 	{
 		SnapshotHolder *holder = &session->holders[i];
+		int64		ms = unchanged_ms(holder, now);
 
-		if (waiting_seconds(holder, now) < (int) timeout)
+		if (is_waiting(holder) && ms >= session->plan.lock_wait_ms)
+			any_waits = true;
+		if (timeout_ms == 0 || ms < timeout_ms)
 			continue;
 		holder->waits_since = now;	/* ask again after the same time */
-		if (holder->backend != 0 &&
-			!backend_has_nothing_to_do(session, holder->backend))
-			continue;
-		kill(holder->pid, SIGUSR1);
-		kill(holder->pid, SIGCONT);
+		wake(session, holder);
 	}
+	if (any_waits && session->conn)
+		check_deadlock(session);
+}
+
+static void
+check_age(LeaderSession *session)
+{
+	int64		now = worker_pool_now_ms();
+	PGresult   *res;
+
+	if (session->age_looked_at != 0 &&
+		now < session->age_looked_at + AGE_LOOK_MS)
+		return;
+	session->age_looked_at = now;
+	res = look(session, server_health_age_query);
+	server_health_warn_of_age(res, &session->warned_age);
+	PQclear(res);
 }
 
 bool
@@ -380,7 +485,9 @@ leader_session_attend(LeaderSession *session, bool all_done)
 			replace(session);
 	}
 	if (session->conn)
-		end_stalled_workers(session);
+		look_after_workers(session);
+	if (session->conn)
+		check_age(session);
 	if (session->conn && all_done)
 		finish(session);
 	return session->conn != NULL;

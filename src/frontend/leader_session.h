@@ -10,6 +10,13 @@
  * changed while it had no lock.  Until that is done no worker gets a job or
  * leaves.  If no session has the snapshot any more the run ends: what it has
  * not read yet cannot be read, and no other snapshot will do.
+ *
+ * On a standby it is not replaced.  Replay waits for, and then cancels, the
+ * sessions that have a snapshot when it finds that it must remove rows which
+ * they could see (procarray.c:GetConflictingVirtualXIDs); who imports the
+ * snapshot after that is not among them, and would miss these rows in silence.
+ * The first session is always among them: so what workers read is right as long
+ * as that lives.
  */
 #ifndef LEADER_SESSION_H
 #define LEADER_SESSION_H

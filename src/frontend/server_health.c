@@ -86,3 +86,49 @@ server_health_check_age(PGconn *conn)
 	}
 	PQclear(res);
 }
+
+const char	server_health_age_query[] =
+"SELECT c.next_xid, pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()),"
+" pg_catalog.current_setting('autovacuum_freeze_max_age')"
+" FROM pg_catalog.pg_control_checkpoint() c";
+
+void
+server_health_warn_of_age(const PGresult *res, int64 *warned)
+{
+	unsigned int epoch;
+	unsigned int xid;
+	int64		age;
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) != 1 ||
+		sscanf(PQgetvalue(res, 0, 0), "%u:%u", &epoch, &xid) != 2)
+		return;
+	age = (int64) (((uint64) epoch << 32) + xid -
+				   strtoull(PQgetvalue(res, 0, 1), NULL, 10));
+	if (age <= Max(atoll(PQgetvalue(res, 0, 2)), *warned * 2))
+		return;
+	*warned = age;
+	pg_log_warning("the snapshot of this run is " INT64_FORMAT " transactions old",
+				   age);
+	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Vacuum can neither freeze nor remove what is younger than the snapshot, in no table, until the run ends.",
+						  PQgetvalue(res, 0, 2));
+}
+
+/* Of the others only those without a job keep what they have to the end. */
+static const char deadlock_query[] =
+"WITH RECURSIVE chain (waiter, first, blocker) AS ("
+"SELECT w.pid, b.pid, b.pid FROM pg_catalog.unnest('{%s}'::pg_catalog.int4[]) w (pid),"
+" pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b (pid)"
+" UNION SELECT c.waiter, c.first, b.pid FROM chain c,"
+" pg_catalog.unnest(pg_catalog.pg_blocking_pids(c.blocker)) b (pid))"
+" SELECT l.relation::pg_catalog.regclass, c.first FROM chain c"
+" JOIN pg_catalog.pg_locks l ON l.pid OPERATOR(pg_catalog.=) c.waiter AND NOT l.granted"
+" LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) c.blocker"
+" WHERE c.blocker OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+" OR c.blocker OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.int4[])"
+" AND a.state OPERATOR(pg_catalog.=) 'idle in transaction'";
+
+char *
+server_health_deadlock_query(const char *backends)
+{
+	return psprintf(deadlock_query, backends, backends);
+}

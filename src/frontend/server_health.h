@@ -15,6 +15,27 @@
  */
 extern void server_health_check_connections(PGconn *conn, int n_workers);
 
+/*
+ * The run's own snapshot: how many transaction IDs were assigned since it was
+ * taken, as of the last checkpoint (in a transaction age() never changes), and
+ * autovacuum_freeze_max_age.
+ */
+extern const char server_health_age_query[];
+
+/*
+ * Warn by the query's result that this is more than the setting, and again each
+ * time it has doubled; *warned is the age of the last warning, 0 before.  A
+ * result that is an error is passed over: not every role may ask.
+ */
+extern void server_health_warn_of_age(const PGresult *res, int64 *warned);
+
+/*
+ * A query for those of these backends ("1,2") which wait for a lock, directly or
+ * by others, behind the session that asks, or behind one of these that is idle:
+ * the relation that is locked, and the process of the next in the queue.  Owned.
+ */
+extern char *server_health_deadlock_query(const char *backends);
+
 /* Warn if the database's oldest transaction ID is alarmingly old. */
 extern void server_health_check_age(PGconn *conn);
 

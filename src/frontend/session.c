@@ -43,13 +43,34 @@ is_lost_sqlstate(const char *sqlstate)
 		strcmp(sqlstate, "57P03") == 0;
 }
 
+/*
+ * 40001 serialization_failure is all that a standby's replay raises
+ * (postgres.c:ProcessInterrupts), and on a standby nobody else does.
+ */
+static bool
+is_recovery_conflict(const PGconn *conn, const PGresult *res)
+{
+	const char *standby = PQparameterStatus(conn, "in_hot_standby");
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return standby && strcmp(standby, "on") == 0 &&
+		sqlstate && strcmp(sqlstate, "40001") == 0;
+}
+
+const char *
+session_conflict_hint(const PGconn *conn, const PGresult *res)
+{
+	return is_recovery_conflict(conn, res) ?
+		"HINT:  How long replay waits for queries is set by max_standby_streaming_delay and max_standby_archive_delay on the standby; with hot_standby_feedback the primary keeps the rows that they need.\n" : "";
+}
+
 bool
 session_is_lost(const PGconn *conn, const PGresult *res)
 {
 	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
 	if (sqlstate)
-		return is_lost_sqlstate(sqlstate);
+		return is_lost_sqlstate(sqlstate) || is_recovery_conflict(conn, res);
 	/* no word from the server: what libpq noticed by itself */
 	return PQstatus(conn) != CONNECTION_OK;
 }
@@ -60,7 +81,8 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 {
 	cleanup_check_interrupt();
 	if (session_is_lost(conn, res))
-		worker_pool_lost(psprintf("%s: %s", problem, PQerrorMessage(conn)));
+		worker_pool_lost(psprintf("%s: %s%s", problem, PQerrorMessage(conn),
+								  session_conflict_hint(conn, res)));
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("%s: %s", problem, PQerrorMessage(conn));
 	pg_log_error_detail("Command was: %s", sql);
@@ -117,6 +139,25 @@ session_exec_within(PGconn *conn, const char *sql, int wait_ms)
 		PQclear(res);
 		res = next;
 	}
+}
+
+PGresult *
+session_look(PGconn *conn, const char *query, int wait_ms, bool *lost)
+{
+	char	   *sql = psprintf("SAVEPOINT look; SET LOCAL ROLE NONE;"
+							   " SELECT pg_catalog.pg_stat_clear_snapshot(); %s",
+							   query);
+	PGresult   *res = session_exec_within(conn, sql, wait_ms);
+	PGresult   *end = NULL;
+
+	free(sql);
+	if (res && !session_is_lost(conn, res))
+		end = session_exec_within(conn,
+								  "ROLLBACK TO SAVEPOINT look; RELEASE SAVEPOINT look",
+								  wait_ms);
+	*lost = PQresultStatus(end) != PGRES_COMMAND_OK;
+	PQclear(end);
+	return res;
 }
 
 PGresult *

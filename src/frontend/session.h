@@ -81,11 +81,28 @@ extern PGresult *session_exec_within(PGconn *conn, const char *sql,
 									 int wait_ms);
 
 /*
- * Did a statement fail because its session has ended, without a fault of the
- * statement's?  This alone decides what a new session may do anew.  res is what
- * the statement returned, or NULL if there is nothing.
+ * What a short query returns, which may be an error, and does no harm to the
+ * transaction.  It runs as the user who connected, since those of --role may
+ * not see other sessions.  *lost is set if there is no answer in time, or the
+ * session has ended.
+ */
+extern PGresult *session_look(PGconn *conn, const char *query, int wait_ms,
+							  bool *lost);
+
+/*
+ * Did a statement fail because its session has ended, or because replay on a
+ * standby was in conflict with it, without a fault of the statement's?  This
+ * alone decides what a new session may do anew.  res is what the statement
+ * returned, or NULL if there is nothing.
  */
 extern bool session_is_lost(const PGconn *conn, const PGresult *res);
+
+/*
+ * A line that names the settings which decide about such conflicts, to follow
+ * the server's words; "" if there was none.
+ */
+extern const char *session_conflict_hint(const PGconn *conn,
+										 const PGresult *res);
 
 /*
  * End the process after a statement has failed, with a message that begins

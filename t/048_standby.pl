@@ -1,0 +1,142 @@
+# A dump of a hot standby, whose replay takes rows and locks from it: the dump
+# ends and says by which settings, or goes on, if its snapshot lives.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until
+  sessions);
+use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
+  start_psql sql value);
+use Pardump::Compare qw(fingerprint same_data_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $primary = start_cluster('primary', allows_streaming => 1);
+make_database($primary, 'replayed');
+sql($primary, 'replayed', <<'SQL');
+CREATE ROLE dumper LOGIN;
+CREATE TABLE gated (id int PRIMARY KEY, t text);
+INSERT INTO gated SELECT g, repeat(md5(g::text), 4) FROM generate_series(1, 10000) g;
+ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON gated USING (CASE WHEN id IN (5000, 9000)
+	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
+CREATE TABLE other AS SELECT g AS id FROM generate_series(1, 1000) g;
+GRANT SELECT ON gated, other TO dumper;
+SQL
+my $standby = start_standby($primary);
+my $holder = start_psql($standby, 'replayed');
+my $copies = 0;
+
+sub set_standby
+{
+	my ($name, $value) = @_;
+	$standby->append_conf('postgresql.conf', "$name = $value");
+	$standby->reload;
+	wait_until("$name is set", sub {
+		return value($standby, 'postgres', "SHOW $name") eq $value;
+	});
+	return;
+}
+
+sub replay { $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert')); return; }
+
+# Both workers wait in the middle of a chunk.
+sub stuck_dump
+{
+	my (@options) = @_;
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($standby->connstr('replayed'), '-j2', '-U', 'dumper',
+		'--enable-row-security', '--max-table-segment-pages=20', @options);
+	wait_until('both wait', sub {
+		$dump->{h}->pump_nb;
+		return sessions($standby, "wait_event = 'advisory'") == 2;
+	});
+	return $dump;
+}
+
+sub open_gate { $holder->('SELECT pg_advisory_unlock_all()'); return; }
+
+sub terminate
+{
+	my ($condition) = @_;
+	value($standby, 'postgres', <<"SQL");
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE application_name LIKE 'pg_pardump%' AND $condition
+SQL
+	return;
+}
+
+sub whole_ok
+{
+	my ($dump, $want, $what) = @_;
+	is(end_dump($dump), 0, "$what: exit code");
+	my $copy = 'copy' . ++$copies;
+	make_database($primary, $copy, options => 'TEMPLATE template0');
+	restore_ok($primary, $dump->{dir}, $copy, $what);
+	same_data_ok($want, fingerprint($primary, $copy), $what);
+	return;
+}
+
+my $settings = qr/max_standby_streaming_delay and max_standby_archive_delay .*hot_standby_feedback/;
+my $vacuumed = 'DELETE FROM other WHERE id % 2 = 0; VACUUM other';
+
+# ---- what replay must take away
+
+set_standby('max_standby_streaming_delay', '100ms');
+foreach my $conflict (
+	[ 'rows', $vacuumed, qr/User query might have needed to see row versions that must be removed/ ],
+	[ 'a lock', 'BEGIN; LOCK TABLE other; COMMIT', qr/User was holding a relation lock for too long/ ])
+{
+	my ($what, $sql, $detail) = @$conflict;
+	my $dump = stuck_dump();
+	# VACUUM is not for a transaction, which several statements at once are
+	sql($primary, 'replayed', $_) foreach $what eq 'rows' ? split(/; /, $sql) : $sql;
+	dump_failed_ok($standby, $dump, "a conflict about $what",
+		qr/error: .*due to conflict with recovery.*$detail.*$settings/s);
+	open_gate();
+	replay();
+}
+
+# ---- what it must not
+
+set_standby('hot_standby_feedback', 'on');
+{
+	my $want = fingerprint($primary, 'replayed');
+	my $dump = stuck_dump();
+	wait_until('the primary knows the snapshot', sub {
+		return value($primary, 'postgres',
+			'SELECT count(*) FROM pg_stat_replication WHERE backend_xmin IS NOT NULL');
+	});
+	sql($primary, 'replayed', $_) foreach split /; /, $vacuumed =~ s/2/3/r;
+	replay();
+	open_gate();
+	whole_ok($dump, $want, 'hot_standby_feedback');
+	is($dump->{err}, '', 'hot_standby_feedback: nothing is said');
+}
+
+# ---- lost sessions: a worker's is replaced, the leader's cannot be
+
+{
+	my $want = fingerprint($primary, 'replayed');
+	my $dump = stuck_dump();
+	terminate("wait_event = 'advisory'");
+	open_gate();
+	whole_ok($dump, $want, 'workers terminated');
+	like($dump->{err}, qr/(a worker lost its connection.*){2}/s, 'workers terminated: warnings');
+}
+{
+	my $dump = stuck_dump();
+	terminate("wait_event IS DISTINCT FROM 'advisory'");
+	dump_failed_ok($standby, $dump, 'the leader terminated',
+		qr/error: the leader's connection to the server was lost: .*detail: On a standby no other session can take its place/s);
+	open_gate();
+}
+
+$holder->();
+$standby->stop;
+$primary->stop;
+done_testing();

@@ -1,0 +1,146 @@
+# Processes that are stopped, or vanish, and what is still there then: a dump
+# does not wait for ever, and holds the server's resources no longer than needed.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump wait_until children sessions
+  nothing_remains_ok);
+use Pardump::Cluster qw(start_cluster new_path sql value start_psql);
+use Pardump::Gate qw(make_gated open_gate stuck_dump leader_backend
+  worker_backends survived_ok wait_in_dump);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $node = start_cluster('stops');
+make_gated($node);
+my $connstr = $node->connstr('gated');
+
+sub process_state
+{
+	my ($pid) = @_;
+	open my $fh, '<', "/proc/$pid/stat" or return '';
+	return (<$fh> // '') =~ /^\d+ \(.*\) (\w) /s ? $1 : '';
+}
+
+sub stop_process
+{
+	my ($pid) = @_;
+	kill STOP => $pid or die "could not stop process $pid: $!";
+	wait_until('the process is stopped', sub { process_state($pid) eq 'T' });
+	return;
+}
+
+# ---- a worker is stopped: while it waits for the server, which then waits for it;
+# and while it waits for nothing but the limit of the rate
+
+{
+	my $dump = stuck_dump(42, 2, '--stall-timeout=1');
+	my ($worker) = children($dump->{pid});
+	stop_process($worker);
+	open_gate();
+	survived_ok($dump, 'a stopped worker that waits for the server',
+		qr/^(|pg_pardump: warning: a worker lost its connection .*; retry 1 of 5 .*\n.*--stall-timeout.*\n)$/);
+}
+{
+	my $dump = start_dump($connstr, '-j2', '-Z0', '--stall-timeout=1', '-r', '256k',
+		'--max-table-segment-pages=20');
+	my @workers;
+	wait_in_dump($dump, 'the workers write', sub {
+		return -s "$dump->{dir}/" && grep { -s } glob "$dump->{dir}/*.dat";
+	});
+	@workers = children($dump->{pid});
+	stop_process($_) foreach @workers;
+	survived_ok($dump, 'workers that were stopped anywhere', qr/^(pg_pardump: (warning|detail): .*\n)*$/);
+}
+
+# ---- a backend is stopped: a worker's is waited for, as if it computed; without
+# the leader's the dump goes on
+
+{
+	my $dump = stuck_dump(42, 2, '--stall-timeout=1');
+	my ($backend) = worker_backends();
+	stop_process($backend);
+	open_gate();
+	# the others' work, and then some of the time after which workers are replaced
+	wait_in_dump($dump, 'all else is done', sub { sessions($node, "state = 'idle in transaction'") == 2 });
+	sleep 3;
+	ok($dump->{h}->pumpable, 'a stopped backend of a worker: the dump waits');
+	kill CONT => $backend;
+	survived_ok($dump, 'a stopped backend of a worker', qr/^$/);
+}
+{
+	my $dump = stuck_dump(42, 2);
+	my $backend = leader_backend();
+	stop_process($backend);
+	open_gate();
+	survived_ok($dump, 'a stopped backend of the leader',
+		qr/^pg_pardump: warning: the leader has lost its connection; retry 1 of 5/,
+		sub { kill CONT => $backend });
+}
+
+# ---- the leader is killed: all of its run is gone a moment later, also what waits
+# for its time to connect again, or compresses on the server (041 has: for a lock)
+
+sub killed_ok
+{
+	my ($dump, $what) = @_;
+	my @workers = children($dump->{pid});
+	kill KILL => $dump->{pid};
+	is(end_dump($dump), 137, "$what: exit code");
+	my $begin = time;
+	wait_until('the workers are gone', sub { !grep { process_state($_) =~ /^[^Z]/ } @workers });
+	wait_until('the sessions are gone', sub { !sessions($node) });
+	my $took = time - $begin;
+	note("$what: gone after $took s");
+	nothing_remains_ok($node, $dump->{dir}, $what);
+	return;
+}
+
+{
+	my $dump = stuck_dump(42, 2);
+	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
+	value($node, 'postgres', 'SELECT pg_terminate_backend(' . (worker_backends())[0] . ')');
+	wait_in_dump($dump, 'a later retry', sub { $dump->{err} =~ /retry 2 of 5/ });
+	killed_ok($dump, 'killed between retries');
+	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
+	open_gate();
+}
+{
+	sql($node, 'gated', 'CREATE EXTENSION pg_pardump');
+	my $dump = start_dump($connstr, '-j2', '-Z', 'server-gzip', '-r', '64k', '--max-table-segment-pages=50');
+	wait_in_dump($dump, 'both are served', sub { sessions($node, "query LIKE 'COPY%' AND application_name LIKE 'pg_pardump: %'") == 2 });
+	killed_ok($dump, 'killed while the server compresses');
+	sql($node, 'gated', 'DROP EXTENSION pg_pardump');
+}
+
+# ---- when the last row is read the sessions end: before files are flushed, and
+# the table of contents is written
+
+{
+	my $gate = new_path('gate');
+	my $dir = new_path('piped');
+	mkdir $dir or die "could not create \"$dir\": $!";
+	my ($out, $err) = ('', '');
+	my $timer;
+	my $h = IPC::Run::start([ 'pg_pardump', '-d', $connstr, '-j2',
+			"--pipe=cat >'$dir'/%f.part; case %f in pg_pardump_manifest.json) "
+			  . "while [ ! -e '$gate' ]; do sleep 0.1; done;; esac; mv '$dir'/%f.part '$dir'/%f" ],
+		'<', \'', '>', \$out, '2>', \$err, $timer = IPC::Run::timer(60));
+	wait_until('the manifest is written', sub { $h->pump_nb; -e "$dir/pg_pardump_manifest.json.part" });
+	wait_until('no session while the archive is finished', sub { !sessions($node) });
+	is(value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid()"),
+		0, 'no snapshot is held while the archive is finished');
+	ok(!-e "$dir/toc.dat", 'which has no table of contents yet');
+	append_to_file($gate, '');
+	$h->finish;
+	is($h->full_result(0) . $err, '0', 'which gets it then');
+	ok(-s "$dir/toc.dat", 'and is whole');
+}
+
+$node->stop;
+done_testing();
