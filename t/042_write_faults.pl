@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Background qw(start_dump end_dump dump_failed_ok
   nothing_remains_ok wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  codecs);
+  value codecs);
 use Pardump::Command qw(fake_pg_dump accepted_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -61,6 +61,30 @@ dump_failed_ok($node, start_dump($connstr, @small_disk, '-n', 'b', '-j2'),
 		'--max-table-segment-pages=4');
 	is(end_dump($dump), 0, 'chunks that fit') or diag($dump->{err});
 	ok(-f "$dump->{dir}/toc.dat", 'are an archive');
+}
+
+# A file system that is full, where an ordinary user may mount one.  It is gone
+# with the command, which lists what is left in it.
+SKIP: {
+	my ($rc) = run_program('unshare', '-Urm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
+	skip 'no namespaces for ordinary users', 9 if $rc != 0;
+	my $mount = new_path('mount');
+	mkdir $mount or die "could not create \"$mount\": $!";
+	my $user = value($node, 'postgres', 'SELECT current_user');
+	foreach my $case (
+		[ 'rows', qr/The worker was dumping (chunk \d+ of \d+ of )?table a\.large\./, '-n', 'a', '--max-table-segment-pages=100' ],
+		[ 'rows, gzip', qr/The worker was dumping table a\.large\./, '-n', 'a', '-Z1' ],
+		[ 'large objects', qr/The worker was dumping 2 large objects/, '-n', 'c', '-b' ])
+	{
+		my ($what, $message, @options) = @$case;
+		my ($rc, $out, $err) = run_program('unshare', '-Urm', 'sh', '-c',
+			'mount -t tmpfs -o size=500k none "$0" && "$@"; rc=$?; ls -A "$0"; exit $rc', $mount,
+			'pg_pardump', '-d', $connstr, '-U', $user, '-Z0', '-j2', '-f', "$mount/new", @options);
+		is($rc, 1, "a full file system, $what: exit code");
+		like($err, qr/error: could not (write|create|close) file ".*\.dat.*": No space left on device\n.*$message/,
+			"a full file system, $what: message");
+		is($out, '', "a full file system, $what: nothing is left");
+	}
 }
 
 # A directory that was there stays there, but nothing of ours in it.
