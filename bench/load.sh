@@ -7,8 +7,8 @@
 # Builds, starts a cluster of its own, makes one case after the other and dumps
 # it with stock pg_dump and with pg_pardump, with and without the extension.
 # Prints a line for each: seconds, and MB of memory of their own that the
-# client's and the server's largest process needed, and all of them together.
-# Judges nothing.  Called by root, all runs as the user postgres.
+# client's and the server's largest process needed, and all of them together,
+# the server's temporary files, and the files of the archive.  Judges nothing.  Called by root, all runs as the user postgres.
 #
 #   --cases=LIST        of workers (64 of them), tables (100,000 empty ones),
 #                       columns (1,600), field (900 MB in one), objects
@@ -85,17 +85,24 @@ make_sparse()
 		-o "-p $PGPORT" >/dev/null
 }
 
+# MB that all databases have written to temporary files.
+temp_files()
+{
+	run_job psql -XAtc "SELECT (sum(temp_bytes) / 1048576)::int FROM pg_stat_database" postgres
+}
+
 # Dump the case $1 by the command that follows, called $2 in the table.
 measure()
 {
-	local case=$1 name=$2 wall client client_sum server server_sum archive=$OUTPUT/archive
+	local case=$1 name=$2 wall client client_sum server server_sum temp archive=$OUTPUT/archive
 
 	shift 2
+	temp=$(temp_files)
 	run_job "$TREE/bench/peak.pl" "$(postmaster_pid)" \
 		"$@" -f "$archive" "$case" >"$WORK/measured" || die "this failed: $* $case"
 	read -r wall client client_sum server server_sum <"$WORK/measured"
-	printf '%-8s  %-22s %8s %9s %9s %9s %9s %7s\n' "$case" "$name" "$wall" "$client" "$client_sum" \
-		"$server" "$server_sum" "$(find "$archive" -type f | wc -l)"
+	printf '%-8s  %-22s %8s %9s %9s %9s %9s %7s %7s\n' "$case" "$name" "$wall" "$client" "$client_sum" \
+		"$server" "$server_sum" "$(($(temp_files) - temp))" "$(find "$archive" -type f | wc -l)"
 	rm -rf "$archive"
 }
 
@@ -121,7 +128,8 @@ main()
 
 	start_cluster "$bindir" "shared_buffers = 512MB" "autovacuum = off" "fsync = off" "max_wal_size = 4GB" \
 		"max_connections = 100" "max_locks_per_transaction = 4096"
-	printf '%-8s  %-22s %8s %9s %9s %9s %9s %7s\n' case program seconds "client MB" "all" "server MB" "all" files
+	printf '%-8s  %-22s %8s %9s %9s %9s %9s %7s %7s\n' case program seconds "client MB" "all" "server MB" "all" \
+		"temp MB" files
 	for case in ${cases//,/ }; do
 		run_case "$case"
 	done
