@@ -91,6 +91,10 @@ uninstall-frontend:
 PANDOC = pandoc --standalone --from=markdown-smart --shift-heading-level-by=-1 \
 	--lua-filter=doc/manual.lua
 
+# pandoc 2.19 gave the option another name, and 3 warns of the old one.
+EMBED = $(shell pandoc --help | grep -q -e --embed-resources && \
+	echo --embed-resources || echo --self-contained)
+
 man: $(MAN_PAGE)
 html: $(HTML_PAGES)
 
@@ -100,7 +104,7 @@ html: $(HTML_PAGES)
 		--metadata=footer:'pg_pardump $(DIST_VERSION)' $< --output=$@
 
 %.html: %.md doc/manual.lua doc/manual.css
-	$(PANDOC) --to=html5 --toc --toc-depth=2 --self-contained \
+	$(PANDOC) --to=html5 --toc --toc-depth=2 $(EMBED) \
 		--css=doc/manual.css $< --output=$@
 
 install: install-man

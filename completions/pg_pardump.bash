@@ -1,4 +1,19 @@
-# bash completion for pg_pardump.  The options are those of its --help.
+# bash completion for pg_pardump.  The options are those of its --help; names come
+# from the server that the environment names, if it lets in without a password.
+
+_pg_pardump_databases='SELECT datname FROM pg_database WHERE datallowconn'
+_pg_pardump_tables="SELECT format('%I.%I', nspname, relname)
+	FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+	WHERE relkind IN ('r', 'p', 'm', 'f') AND nspname <> 'information_schema'
+		AND nspname NOT LIKE 'pg\_%'"
+
+# Complete with the lines of a query's answer.
+_pg_pardump_query()
+{
+	local IFS=$'\n'
+
+	COMPREPLY=($(compgen -W "$(PGCONNECT_TIMEOUT=2 psql -XAtqwc "$1" 2>/dev/null)" -- "$cur"))
+}
 
 _pg_pardump()
 {
@@ -6,7 +21,7 @@ _pg_pardump()
 	_init_completion -s || return
 
 	case $prev in
-		-f | --file)
+		-f | --file | --verify)
 			_filedir -d
 			return
 			;;
@@ -35,12 +50,51 @@ _pg_pardump()
 			COMPREPLY=($(compgen -W 'auto binary text' -- "$cur"))
 			return
 			;;
+		--manifest-checksums)
+			COMPREPLY=($(compgen -W 'CRC32C SHA224 SHA256 SHA384 SHA512 NONE' -- "$cur"))
+			return
+			;;
+		--slot-plugin)
+			COMPREPLY=($(compgen -W 'pgoutput test_decoding' -- "$cur"))
+			return
+			;;
+		-E | --encoding)
+			_pg_pardump_query 'SELECT DISTINCT pg_encoding_to_char(conforencoding) FROM pg_conversion'
+			return
+			;;
+		-n | --schema | -N | --exclude-schema)
+			_pg_pardump_query 'SELECT nspname FROM pg_namespace'
+			return
+			;;
+		-t | --table | -T | --exclude-table | --exclude-table-data | --table-and-children | \
+			--exclude-table-and-children | --exclude-table-data-and-children)
+			_pg_pardump_query "$_pg_pardump_tables"
+			return
+			;;
+		--where | --sample)
+			# up to the colon, after which nobody knows better than the user
+			_pg_pardump_query "$_pg_pardump_tables"
+			compopt -o nospace
+			return
+			;;
+		-e | --extension | --exclude-extension)
+			_pg_pardump_query 'SELECT extname FROM pg_extension'
+			return
+			;;
+		-U | --username | --role | -S | --superuser)
+			_pg_pardump_query 'SELECT rolname FROM pg_roles'
+			return
+			;;
+		--publication)
+			_pg_pardump_query 'SELECT pubname FROM pg_publication'
+			return
+			;;
 		-h | --host)
 			_known_hosts_real -- "$cur"
 			return
 			;;
 		-d | --dbname)
-			COMPREPLY=($(compgen -W "$(psql -XAtqwlF ' ' 2>/dev/null | cut -d ' ' -f 1)" -- "$cur"))
+			_pg_pardump_query "$_pg_pardump_databases"
 			return
 			;;
 	esac
@@ -54,6 +108,6 @@ _pg_pardump()
 		fi
 		return
 	fi
-	COMPREPLY=($(compgen -W "$(psql -XAtqwlF ' ' 2>/dev/null | cut -d ' ' -f 1)" -- "$cur"))
+	_pg_pardump_query "$_pg_pardump_databases"
 } &&
 	complete -F _pg_pardump pg_pardump

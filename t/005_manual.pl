@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use Cwd qw(abs_path);
+use File::Basename;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
@@ -51,6 +52,23 @@ my @unknown = grep { !exists $takes{$_} && !$refused{$_} && !$restore{$_} }
   map { $_ =~ /`[^`]*?(--[a-z][a-z-]+)[^`]*`/g } split /\n/, $manual;
 is_deeply(\@unknown, [], 'the text names no other options');
 
+# ---- links of one file to another, and to headings, lead somewhere
+
+foreach my $file (glob("$tree/*.md"), glob("$tree/doc/*.md"), glob("$tree/bench/*.md"))
+{
+	my $text = slurp_file($file);
+	foreach my $link ($text =~ /\]\(([^)\s]+)\)/g)
+	{
+		my ($target, $heading) = $link =~ /^([^#]*)(?:#(.*))?$/;
+		next if $target =~ /^https?:/;
+		my $path = $target eq '' ? $file : dirname($file) . "/$target";
+		ok(-e $path, basename($file) . " links to $link");
+		next if !defined $heading || !-e $path;
+		my @headings = map { lc s/[^\w -]//gr =~ s/ /-/gr } slurp_file($path) =~ /^#+ (.+)$/mg;
+		ok((grep { $_ eq $heading } @headings), "$link is a heading");
+	}
+}
+
 # ---- the man page
 
 SKIP:
@@ -74,9 +92,8 @@ my $bash = "$tree/completions/pg_pardump.bash";
 my $zsh = "$tree/completions/_pg_pardump";
 foreach my $file ($bash, $zsh)
 {
-	my @names = grep { $_ ne '--help' && $_ !~ /^-[XE-]?$/ }
-	  slurp_file($file) =~ /^\s+((?:-\S+ \| )?--[a-z-]+)(?:\)| )/mg;
-	my @wrong = grep { !$takes{$_} } map { split / \| / } @names;
+	my @names = grep { $_ ne '--help' } slurp_file($file) =~ /(--[a-z][a-z-]+)/g;
+	my @wrong = grep { !$takes{$_} } @names;
 	cmp_ok(scalar(@names), '>', 5, "$file tells values of options");
 	is_deeply(\@wrong, [], 'which all take one');
 }
