@@ -52,7 +52,7 @@ package_list()
 quiet_apt_get()
 {
 	if ! as_root setsid --wait env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
-		-o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false "$@" >"$WORK/apt.log" 2>&1; then
+		-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o APT::Install-Recommends=false "$@" >"$WORK/apt.log" 2>&1; then
 		cat "$WORK/apt.log" >&2
 		die "apt-get $1 failed"
 	fi
