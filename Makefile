@@ -87,9 +87,7 @@ install-frontend: $(PROGRAM_FILE)
 uninstall-frontend:
 	rm -f '$(DESTDIR)$(bindir)/pg_pardump' '$(DESTDIR)$(mandir)/man1/pg_pardump.1'
 
-# The level 1 heading becomes the title, as on a man page NAME has level 1.
-PANDOC = pandoc --standalone --from=markdown-smart --shift-heading-level-by=-1 \
-	--lua-filter=doc/manual.lua
+PANDOC = pandoc --standalone --from=markdown-smart --lua-filter=doc/manual.lua
 
 # pandoc 2.19 gave the option another name, and 3 warns of the old one.
 EMBED = $(shell pandoc --help | grep -q -e --embed-resources && \

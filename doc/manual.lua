@@ -20,6 +20,21 @@ local function option(code)
 	return { pandoc.Strong(name), pandoc.Emph(argument) }
 end
 
+-- The level 1 heading becomes the title, as on a man page NAME has level 1.
+-- (--shift-heading-level-by does that after filters in newer versions.)
+local function promote(doc)
+	local blocks = doc.blocks
+	local meta = doc.meta
+
+	meta.title = pandoc.MetaInlines(blocks:remove(1).content)
+	return pandoc.Pandoc(blocks:walk({
+		Header = function(header)
+			header.level = header.level - 1
+			return header
+		end
+	}), meta)
+end
+
 local function upper(header)
 	if header.level > 1 then
 		return nil
@@ -53,7 +68,7 @@ end
 
 local function page(doc)
 	doc.meta.title = pandoc.MetaString(pandoc.text.upper(pandoc.utils.stringify(doc.meta.title)))
-	table.insert(doc.blocks, 1, pandoc.RawBlock("man", ".nh\n.ad l"))
+	doc.blocks = pandoc.Blocks({ pandoc.RawBlock("man", ".nh\n.ad l") }) .. doc.blocks
 	return doc
 end
 
@@ -63,7 +78,7 @@ local function to_html(link)
 end
 
 if FORMAT:match("man") then
-	return { { Table = list }, { Code = option, Header = upper, CodeBlock = indented,
+	return { { Pandoc = promote }, { Table = list }, { Code = option, Header = upper, CodeBlock = indented,
 		Link = plain, Pandoc = page } }
 end
-return { { Link = to_html } }
+return { { Pandoc = promote }, { Link = to_html } }

@@ -84,7 +84,8 @@ copy_tree()
 {
 	mkdir -p "$1"
 	tar -C "$TREE" -cf - --exclude=./.git --exclude='*.o' --exclude='*.so' \
-		--exclude='*.bc' --exclude=./src/frontend/pg_pardump --exclude=./results \
+		--exclude='*.bc' --exclude=./src/frontend/pg_pardump --exclude='./doc/*.1' \
+		--exclude='./doc/*.html' --exclude=./results \
 		--exclude=./tmp_check . | tar -C "$1" -xf - --no-same-owner
 }
 
