@@ -145,6 +145,22 @@ refused_ok(qr/pg_dump: unrecognized option .--no-synchronized-snapshots/,
 	'an option pg_dump does not know', @db, '--no-synchronized-snapshots');
 refused_ok(qr/permission denied/, 'no privileges', '-U', 'loser', @db);
 
+# What servers of newer minor releases keep among a column's options, and only
+# their pg_dump leaves out.
+sql($node, 'refusals', q{CREATE TABLE one.versions (a int);
+	UPDATE pg_attribute SET attoptions = '{pg_attver=1}'
+	WHERE attrelid = 'one.versions'::regclass AND attnum = 1 AND attoptions IS NULL});
+if ((run_program('pg_dump', @db, '-t', 'one.versions'))[1] =~ /pg_attver/)
+{
+	refused_ok(qr/error: pg_dump [\d.]+.* does not know what server .* keeps of columns.*\n.*hint: Update pg_dump/,
+		'a pg_dump too old for the server', @db);
+}
+else
+{
+	accepted_ok('column versions, which pg_dump knows', @db);
+}
+sql($node, 'refusals', 'DROP TABLE one.versions');
+
 my %broken = (
 	'words and exit 3' => [ 'echo "pg_dump: error: out of ideas" >&2; exit 3',
 		qr/^pg_dump: error: out of ideas\n.*pg_dump failed with exit code 3/ms, 3 ],

@@ -298,7 +298,8 @@ open_target(CopyRun *run, const Toc *toc)
 	const Options *options = source->options;
 	const char *new_name = database_to_create(options, toc);
 
-	run->target = copy_target_open(options, run->source, new_name);
+	run->target = copy_target_open(options, run->source, toc->pg_dump_version,
+								   new_name);
 	run->context.target = peer_address_new(run->target);
 	run->setup.address = copy_target_restore_address(run->target,
 													 run->context.target);

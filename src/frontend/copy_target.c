@@ -48,14 +48,29 @@ refuse_source(PGconn *source, PGconn *target, const char *new_name)
 	PQclear(t);
 }
 
+/* pg_restore writes what servers of its own major understand, and newer ones. */
+static void
+refuse_older_major(PGconn *target, const char *pg_dump_version)
+{
+	if (PQserverVersion(target) / 10000 >= atoi(pg_dump_version))
+		return;
+	pg_log_error("the target is of version %s, older than the pg_dump in use, which is of %s",
+				 PQparameterStatus(target, "server_version"),
+				 printable(pg_dump_version));
+	pg_log_error_hint("If the source is no newer than the target, name the pg_dump of the target's major with --pg-dump.");
+	exit(1);
+}
+
 PGconn *
-copy_target_open(const Options *options, PGconn *source, const char *new_name)
+copy_target_open(const Options *options, PGconn *source,
+				 const char *pg_dump_version, const char *new_name)
 {
 	ConnParams	params = {.dbname = options->target};
 	PGconn	   *conn;
 
 	params.prompt_password = options->connection.prompt_password;
 	conn = connectDatabase(&params, "pg_pardump", false, false, true);
+	refuse_older_major(conn, pg_dump_version);
 	refuse_source(source, conn, new_name);
 	return conn;
 }

@@ -12,10 +12,12 @@
 
 /*
  * Connect to the database that --target names, and refuse what cannot be the
- * target: a standby, or the very database that is copied.  With --create the
- * new database may not be the source either; new_name is its name, else NULL.
+ * target: a server older than pg_dump, a standby, or the very database that is
+ * copied.  With --create the new database may not be the source either; new_name
+ * is its name, else NULL.
  */
 extern PGconn *copy_target_open(const Options *options, PGconn *source,
+								const char *pg_dump_version,
 								const char *new_name);
 
 /*

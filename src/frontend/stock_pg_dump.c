@@ -338,6 +338,29 @@ failed(StockPgDump *pg_dump, const char *problem)
 	exit(WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1);
 }
 
+/*
+ * Servers of late 2026, from 15.20 and 17.12 on, keep a version among the options
+ * of each column.  An older pg_dump, of whatever major, takes it for one that was
+ * set, and writes definitions of tables that no server accepts.
+ */
+static void
+refuse_column_versions(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (toc_entry_is(entry, "TABLE") && entry->defn != NULL &&
+			strstr(entry->defn, " SET (pg_attver=") != NULL)
+		{
+			pg_log_error("pg_dump %s does not know what server %s keeps of columns, and its definitions could not be restored",
+						 toc->pg_dump_version, toc->server_version);
+			pg_log_error_hint("Update pg_dump to the latest minor release of its major.");
+			exit(1);
+		}
+	}
+}
+
 Toc *
 stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 					   const PeerAddress *address, const char *snapshot)
@@ -358,6 +381,7 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 		exit(1);
 	}
 	take_errors(pg_dump, 0, true);	/* warnings that came with it */
+	refuse_column_versions(toc);
 	return toc;
 }
 

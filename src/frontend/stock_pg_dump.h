@@ -36,7 +36,8 @@ extern int	stock_pg_dump_major(const StockPgDump *pg_dump);
  * Run it with the user's options under a snapshot and read its table of
  * contents.  If it fails its own words are shown and this program exits with
  * its exit code; so it does, with 1, if that was a pg_dump of another major than
- * the one that was asked.  It is left running, blocked, with its locks.
+ * the one that was asked, or one too old for the server's minor release.  It is
+ * left running, blocked, with its locks.
  */
 extern Toc *stock_pg_dump_read_toc(StockPgDump *pg_dump,
 								   const Options *options,
