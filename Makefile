@@ -16,6 +16,7 @@
 
 # The one place that says it for all but the program.
 DIST_VERSION = $(shell sed -n 's/^   "version": "\(.*\)",$$/\1/p' META.json)
+DIST_DIR = .
 
 # Compiled once, linked into both.
 SHARED_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/shared/*.c)))
@@ -115,7 +116,7 @@ install-man:
 
 dist:
 	git archive --format=zip --prefix=pg_pardump-$(DIST_VERSION)/ \
-		--output=pg_pardump-$(DIST_VERSION).zip HEAD
+		--output=$(DIST_DIR)/pg_pardump-$(DIST_VERSION).zip HEAD
 
 fuzz:
 	PG_CONFIG='$(PG_CONFIG)' test/fuzz/run.sh

@@ -3,7 +3,7 @@
 # chroot.sh: run a command on another Debian release, to build and test with
 # the PostgreSQL that it packages.  Run it as root.
 #
-# usage: scripts/chroot.sh SUITE COMMAND [ARGUMENT...]
+# usage: scripts/chroot.sh [--bare] SUITE COMMAND [ARGUMENT...]
 #        scripts/chroot.sh --remove [SUITE...]
 #
 # SUITE is bookworm, trixie, forky or another release of Debian.  Its root is
@@ -12,6 +12,9 @@
 # COMMAND starts as root in /checkout, a read-only view of this checkout, with
 # an empty environment.  It has mounts and processes of its own, /tmp and
 # /var/tmp too: when it or this script ends, none of them is left.
+#
+#   --bare   in a copy of a root without any package that a command installed,
+#            SUITE-bare; the copy ends with COMMAND
 #
 # The packages come from $MIRROR, or from where the system's own come from.
 
@@ -140,15 +143,22 @@ run_in_root()
 {
 	local scratch=$ROOTS/.scratch.$$
 
-	mkdir -p "$scratch" "$root/checkout" "$root/dev/shm" "$root/dev/pts"
+	mkdir -p "$scratch"
+	if [ "$bare" = yes ]; then
+		cp -a "$root" "$scratch/root"
+		root=$scratch/root
+	fi
+	mkdir -p "$root/checkout" "$root/dev/shm" "$root/dev/pts"
 	[ -e "$root/dev/ptmx" ] || touch "$root/dev/ptmx"
 	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 	run_isolated bash -c "$INSIDE" bash "$root" "$TREE" "$scratch" \
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root sh -c 'cd /checkout && exec "$@"' sh "$@"
 }
 
+bare=no
 case ${1:-} in
 	--help | -h) print_help; exit 0 ;;
+	--bare) bare=yes; shift ;;
 	--remove)
 		shift
 		[ $# -gt 0 ] || set -- "$ROOTS"/*
@@ -159,13 +169,14 @@ case ${1:-} in
 		;;
 	-*) die "unknown option \"$1\"; see --help" ;;
 esac
-[ $# -ge 2 ] || die "usage: $PROGRAM SUITE COMMAND [ARGUMENT...]"
+[ $# -ge 2 ] || die "usage: $PROGRAM [--bare] SUITE COMMAND [ARGUMENT...]"
 [ "$EUID" -eq 0 ] || die "run this as root"
 [ -x "$(command -v debootstrap)" ] || die "debootstrap is missing; see scripts/install_dependencies.sh --chroots"
 
 suite=$1
 shift
 root=$ROOTS/$suite
+[ "$bare" = no ] || root+=-bare
 mirror=${MIRROR:-$(system_mirror)}
 ISOLATED=
 trap end_isolated EXIT
