@@ -15,6 +15,7 @@ use Pardump::Cluster qw(start_cluster make_database dump_ok restore_ok
   nothing_left_ok start_psql data_file value sql new_path start_standby);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Layout qw(layout_problems chunks_of);
+use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -91,7 +92,7 @@ sub dump_under_load
 	cmp_ok($after - $before, '>', 50,
 		"$what: transfers were committed during the dump");
 	my $dumped = restored_ok($dir, $what);
-	return ($before, $dumped, $after);
+	return ($before, $dumped, $after, $dir);
 }
 
 my $writers = start_writers();
@@ -166,7 +167,14 @@ dump_under_load($node, 'own snapshot, extension');
 # --- a hot standby as source
 
 my $standby = start_standby($node);
-dump_under_load($standby, 'standby');
+my $replayed = value($standby, 'bank', 'SELECT pg_last_wal_replay_lsn()');
+my $manifest = read_manifest((dump_under_load($standby, 'standby'))[3]);
+is(value($standby, 'bank',
+		"SELECT '$manifest->{LSN}'::pg_lsn BETWEEN '$replayed' AND pg_last_wal_replay_lsn()"),
+	't', 'standby: LSN in the manifest');
+is($manifest->{'System-Identifier'},
+	value($node, 'bank', 'SELECT system_identifier FROM pg_control_system()'),
+	'standby: system identifier in the manifest');
 is(value($standby, 'bank', 'SELECT pg_is_in_recovery()'),
 	't', 'standby: still one');
 

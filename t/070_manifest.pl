@@ -11,13 +11,15 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok restore_ok codecs);
-use Pardump::Command qw(refused_ok);
+use Pardump::Command qw(refused_ok disk_faults);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Databases qw(make_latin1);
+use Pardump::Manifest qw($manifest_name read_manifest);
+use POSIX qw(strftime);
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(gettimeofday);
 
-my $manifest_name = 'pg_pardump_manifest.json';
 my $node = start_cluster('manifest');
 
 make_database($node, 'manifest');
@@ -56,12 +58,6 @@ sub crc32c_hex
 	return unpack('H*', pack('L', $crc ^ 0xFFFFFFFF));
 }
 
-sub read_manifest
-{
-	my ($dir) = @_;
-	return decode_json(slurp_file("$dir/$manifest_name"));
-}
-
 sub files_in
 {
 	my ($dir) = @_;
@@ -95,6 +91,13 @@ sub manifest_right_ok
 	my ($before, $own) = $text =~ /\A(.*\n)"Manifest-Checksum": "([0-9a-f]{64})"\}\n\z/s;
 	is(sha256_hex($before // ''), $own, "$what: its own checksum");
 	return $manifest;
+}
+
+# As a manifest has it, to the microsecond.
+sub utc_now
+{
+	my ($seconds, $us) = gettimeofday();
+	return strftime('%Y-%m-%dT%H:%M:%S', gmtime $seconds) . sprintf('.%06dZ', $us);
 }
 
 # Rows by table, as the manifest has them.
@@ -140,8 +143,16 @@ foreach my $codec (codecs($node), 'server-gzip')
 # ---- the head
 
 {
+	# what is committed but not yet written to the log is in the snapshot too
+	my $lsn = sql($node, 'manifest', q{
+		SET synchronous_commit = off;
+		INSERT INTO columnless DEFAULT VALUES;
+		SELECT pg_current_wal_insert_lsn()});
+	my $begin = utc_now();
 	my $dir = dump_ok($node, 'manifest', 'head', 'pg_pardump', '-Z0', '-j2');
 	my $manifest = read_manifest($dir);
+	my @times = ($begin, @$manifest{qw(Start-Time End-Time)}, utc_now());
+	is_deeply([ sort @times ], \@times, 'head: times');
 	is($manifest->{'PgPardump-Manifest-Version'}, 1, 'head: version');
 	is($manifest->{Database}, 'manifest', 'head: database');
 	is($manifest->{'System-Identifier'},
@@ -151,7 +162,8 @@ foreach my $codec (codecs($node), 'server-gzip')
 	is($manifest->{'Server-Version'}, value($node, 'manifest', 'SHOW server_version'),
 		'head: server version');
 	is(value($node, 'manifest',
-			"SELECT '$manifest->{LSN}'::pg_lsn <= pg_current_wal_lsn()"), 't', 'head: LSN');
+			"SELECT '$manifest->{LSN}'::pg_lsn BETWEEN '$lsn' AND pg_current_wal_insert_lsn()"),
+		't', 'head: LSN');
 	is($manifest->{'Checksum-Algorithm'}, 'CRC32C', 'head: checksums');
 	is("$manifest->{Jobs} $manifest->{Retries}", '2 0', 'head: jobs and retries');
 	make_database($node, 'restored');
@@ -161,6 +173,24 @@ foreach my $codec (codecs($node), 'server-gzip')
 
 	my ($rc, undef, $err) = run_program('pg_restore', '-l', $dir);
 	ok($rc == 0 && $err eq '', 'pg_restore -l passes over the manifest');
+}
+
+# ---- when it reaches the disk
+
+{
+	my $log = new_path('disk_log');
+	my $dir = new_path('flushed');
+	my ($rc, undef, $err) = run_program('env', 'LD_PRELOAD=' . disk_faults(), "DISK_LOG=$log",
+		'pg_pardump', '-f', $dir, '-j2', '-d', $node->connstr('manifest'));
+	is("$rc$err", '0', 'flushed: dumped');
+	my @events = map { s/\Q$dir\E/DIR/r } split /\n/, slurp_file($log);
+	my @files = map { "fsync DIR/$_" } sort 'toc.dat.tmp', $manifest_name,
+	  grep { $_ ne 'toc.dat' } files_in($dir);
+	is_deeply([ sort @events[ 0 .. $#files ] ], \@files, 'flushed: every file first, once');
+	my ($parent) = $dir =~ m{(.*)/};
+	is_deeply([ @events[ @files .. $#events ] ],
+		[ 'fsync DIR', 'rename DIR/toc.dat', 'fsync DIR', "fsync $parent" ],
+		'flushed: then the directory, and toc.dat gets its name');
 }
 
 # ---- kinds of checksums
@@ -180,7 +210,7 @@ refused_ok(qr/unrecognized checksum algorithm: "MD5"/, 'unknown checksum',
 CREATE ROLE plain LOGIN;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO plain;
 REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pg_current_wal_lsn() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION pg_current_wal_insert_lsn() FROM PUBLIC;
 SQL
 	my $dir = dump_ok($node, 'manifest', 'revoked', 'pg_pardump', '--role=plain',
 		'-n', 'public', '-t', 'large', '-B');

@@ -14,6 +14,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value data_file restore_ok start_psql nothing_left_ok pg_major);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -47,6 +48,11 @@ sub dump_with_slot_ok
 SELECT database, confirmed_flush_lsn = '$lsn'::pg_lsn, temporary, active
 FROM pg_replication_slots WHERE slot_name = '$slot'
 SQL
+	my $manifest = read_manifest($dir);
+	is(join(' ', map { $_ // 'none' } @$manifest{qw(Slot Slot-LSN)}), "$slot $lsn",
+		"$what: the manifest tells of the slot");
+	is(value($server, 'postgres', "SELECT '$manifest->{LSN}'::pg_lsn >= '$lsn'"), 't',
+		"$what: and of no earlier LSN");
 	nothing_left_ok($server, $dir, $what, 'writer');
 	return ($dir, $lsn);
 }

@@ -11,6 +11,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path
   sql value dump_ok restore_ok make_loop_server);
 use Pardump::Command qw(refused_ok);
 use Pardump::Layout qw(chunks_of);
+use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -96,6 +97,22 @@ foreach my $options ([], [ '-j2', '--chunk-size=64kB' ],
 	  foreach qw(public.other public.child public.settings);
 	ok(!$rows->{'public.no_columns'} || !@{ $rows->{'public.no_columns'} },
 		"$what: a table without columns");
+}
+
+# the manifest tells the filters, as they were given
+{
+	my $dir = dump_ok($node, 'filter', 'manifest', 'pg_pardump', '-t', 'big', '-t', 'other',
+		'-j2', '--chunk-size=64kB', '--where=big:t <> E\'"\\n\'', '--where=big:id > 50', '--sample=big:12.5');
+	my %told;
+	foreach my $file (grep { $_->{Kind} eq 'rows' } @{ read_manifest($dir)->{Files} })
+	{
+		$told{$file->{Table}}{ join '|', map { $_ // 'all' } @$file{qw(Where Sample)} }++;
+	}
+	is_deeply([ sort map { keys %$_ } values %told ],
+		[ '(t <> E\'"\\n\') AND (id > 50)|12.5', 'all|all' ], 'manifest: filters');
+	cmp_ok((values %{ $told{big} })[0], '>', 2, 'manifest: of every chunk');
+	my ($rc) = run_program('pg_pardump', '--verify', $dir);
+	is($rc, 0, 'manifest: verified');
 }
 
 # what is restored is what was chosen

@@ -13,16 +13,20 @@
  */
 static const char may_query[] =
 "SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE'),"
-" pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE')"
+" pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_insert_lsn()', 'EXECUTE')"
 " AND pg_catalog.has_function_privilege('pg_catalog.pg_last_wal_replay_lsn()', 'EXECUTE')";
 
 static const char identifier_query[] =
 "SELECT system_identifier FROM pg_catalog.pg_control_system()";
 
+/*
+ * Not up to where the log is written: with synchronous_commit = off a commit
+ * is seen before.
+ */
 static const char lsn_query[] =
 "SELECT CASE WHEN pg_catalog.pg_is_in_recovery()"
 " THEN pg_catalog.pg_last_wal_replay_lsn()"
-" ELSE pg_catalog.pg_current_wal_lsn() END";
+" ELSE pg_catalog.pg_current_wal_insert_lsn() END";
 
 static char *
 one_value(PGconn *conn, const char *sql)

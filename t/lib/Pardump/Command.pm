@@ -8,11 +8,12 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Cluster qw(run_program new_path);
+use Pardump::Cluster qw(run_program new_path data_file);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(fake_pg_dump text_file data_files refused_ok accepted_ok);
+our @EXPORT_OK = qw(fake_pg_dump text_file data_files refused_ok accepted_ok
+  disk_faults);
 
 # The first pg_dump in PATH, which is that of the installation under test.
 sub real_pg_dump
@@ -48,6 +49,16 @@ sub text_file
 	my $path = new_path($name);
 	append_to_file($path, $text);
 	return $path;
+}
+
+# t/data/disk_faults.c as a library, to be preloaded.
+sub disk_faults
+{
+	my $library = new_path('disk_faults.so');
+	my ($rc, undef, $err) = run_program('cc', '-shared', '-fPIC', '-o', $library,
+		data_file('disk_faults.c'), '-ldl');
+	die "could not compile disk_faults.c: $err" if $rc != 0;
+	return $library;
 }
 
 # The names of all files of a directory but toc.dat and the manifest.
