@@ -4,16 +4,17 @@
 use strict;
 use warnings;
 
-use Digest::SHA qw(sha256_hex);
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok codecs default_suffix);
+use Pardump::Manifest qw($manifest_name change_manifest write_bytes);
+use Pardump::Toc qw(read_toc write_toc);
 use PostgreSQL::Test::Utils;
+use POSIX qw(mkfifo);
 use Test::More;
 
-my $manifest_name = 'pg_pardump_manifest.json';
 my $node = start_cluster('verify');
 my $suffix = default_suffix($node);
 
@@ -56,15 +57,6 @@ sub found_ok
 	my @missing = grep { my $pattern = $_; !grep { /$pattern/ } @lines } @patterns;
 	ok(@missing == 0 && @lines == @patterns, "$what: findings")
 	  or diag("missing: @missing\nfound:\n$err");
-	return;
-}
-
-sub write_bytes
-{
-	my ($path, $bytes) = @_;
-	open my $fh, '>:raw', $path or die "could not write \"$path\": $!";
-	print $fh $bytes;
-	close $fh or die "could not write \"$path\": $!";
 	return;
 }
 
@@ -119,14 +111,13 @@ my ($stock_file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$stock/[0-9]*.d
 # ---- what is not
 
 found_ok('file missing', damaged($ours, sub { unlink "$_[0]/$file" }),
-	(qr/file "\Q$file\E" is missing/, qr/file "\Q${\ ($file =~ s{\Q$suffix\E$}{}r)}\E" is missing/));
+	qr/file "\Q$file\E" is missing/);
 found_ok('file too much', damaged($ours, sub { write_bytes("$_[0]/7777777.dat", 'x') }),
 	qr/file "7777777\.dat" is not in the manifest/);
 found_ok('odd name', damaged($ours, sub { write_bytes("$_[0]/a\n\x1b[31mb", 'x') }),
 	qr/file "a\\x0a\\x1b\[31mb" is not in the manifest/);
 found_ok('plain file cut', damaged($plain, sub { cut("$_[0]/$plain_file", 1000) }),
-	qr/file "\Q$plain_file\E" has 1000 bytes, but the manifest says \d+/,
-	qr/file "\Q$plain_file\E" does not decompress to \d+ bytes/);
+	qr/file "\Q$plain_file\E" has 1000 bytes, but the manifest says \d+/);
 found_ok('file cut', damaged($ours, sub { cut("$_[0]/$file", 1000) }),
 	qr/file "\Q$file\E" has 1000 bytes, but/, qr/file "\Q$file\E" ends within compressed data/);
 found_ok('file empty', damaged($ours, sub { cut("$_[0]/$file", 0) }),
@@ -138,29 +129,115 @@ found_ok('byte changed', damaged($ours, sub { flip("$_[0]/$file", 0) }),
 found_ok('link', damaged($ours, sub { rename "$_[0]/$file", "$_[0]/../linked"; symlink '../linked', "$_[0]/$file" }),
 	qr/file "\Q$file\E" could not be opened: /);
 found_ok('large object gone', damaged($ours, sub { unlink "$_[0]/blob_4711.dat$suffix" }),
-	qr/file "blob_4711\.dat\Q$suffix\E" is missing/, qr/file "blob_4711\.dat" is missing/);
+	qr/file "blob_4711\.dat\Q$suffix\E" is missing/);
+foreach my $archive ($ours, $stock)
+{
+	found_ok('list of large objects gone',
+		damaged($archive, sub { unlink glob "$_[0]/blobs*.toc" }),
+		qr/file "blobs\w*\.toc" is missing/);
+	found_ok('odd list of large objects',
+		damaged($archive, sub { write_bytes(glob("$_[0]/blobs*.toc"), "4711 blob_4711.dat\n4712\0x\n") }),
+		qr/file "blobs\w*\.toc" is not a list of large objects/,
+		$archive eq $ours ? qr/file "blobs\w*\.toc" has \d+ bytes, but/ : ());
+}
 found_ok('large object out of its list',
 	damaged($stock, sub { my ($list) = glob "$_[0]/blobs*.toc"; write_bytes($list, "4711 blob_4711.dat\n") }),
 	qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/);
 found_ok('list that leads elsewhere',
 	damaged($stock, sub { my ($list) = glob "$_[0]/blobs*.toc"; write_bytes($list, "4711 blob_4711.dat\n4712 ../x\n") }),
-	qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/, qr/file "\.\.\/x" is missing/);
+	qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/, qr/file "\.\.\/x" has a name that leads out of the archive/);
 found_ok('manifest changed', damaged($ours, sub { flip("$_[0]/$manifest_name", 100) }),
 	qr/file "\Q$manifest_name\E" is damaged: its own checksum does not match/);
 found_ok('no toc.dat', damaged($ours, sub { unlink "$_[0]/toc.dat" }),
-	qr/file "toc\.dat" could not be opened: /, qr/file "toc\.dat" is missing/);
+	qr/file "toc\.dat" is missing/);
+found_ok('all but the manifest missing', damaged($ours, sub { unlink grep { !/manifest/ } glob "$_[0]/*" }),
+	map { my $name = s/.*\///r; qr/file "\Q$name\E" is missing/ } grep { !/manifest/ } glob "$ours/*");
 
 # Rows that were changed with their checksum and size would deceive all but
 # the count: here by a manifest that lies.
 {
 	my $dir = damaged($plain, sub {
-		my $text = slurp_file("$_[0]/$manifest_name");
-		$text =~ s/("Path": "\Q$plain_file\E".*?"Rows": )\d+/${1}3/;
-		$text =~ s/"Manifest-Checksum".*//s;
-		write_bytes("$_[0]/$manifest_name", "$text\"Manifest-Checksum\": \"" . sha256_hex($text) . "\"}\n");
+		change_manifest($_[0], sub { s/("Path": "\Q$plain_file\E".*?"Rows": )\d+/${1}3/ });
 	});
 	found_ok('wrong number of rows', $dir,
 		qr/file "\Q$plain_file\E" has \d+ rows, but the manifest says 3/);
+}
+
+# Without checksums there are those of the codec, if any, and what the rows are.
+{
+	my $bare = dump_ok($node, 'verify', 'no checksums', 'pg_pardump',
+		'--manifest-checksums=NONE', '-Z', 'gzip', @chunks);
+	my ($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$bare/[0-9]*.dat.gz";
+	found_ok('no checksums: byte changed', damaged($bare, sub { flip("$_[0]/$name", 1500) }),
+		qr/file "\Q$name\E" could not be decompressed: /);
+	found_ok('no checksums: other bytes', damaged($bare, sub {
+			system_or_bail('sh', '-c', 'printf "1\n" | gzip >"$0/$1"', $_[0], $name);
+		}), qr/file "\Q$name\E" has \d+ bytes, but/, qr/file "\Q$name\E" does not decompress to \d+ bytes/);
+	$bare = dump_ok($node, 'verify', 'no checksums', 'pg_pardump',
+		'--manifest-checksums=NONE', '-Z0', @chunks);
+	($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$bare/[0-9]*.dat";
+	found_ok('no checksums: a line end changed', damaged($bare, sub {
+			flip("$_[0]/$name", index(slurp_file("$_[0]/$name"), "\n"));
+		}), qr/file "\Q$name\E" has \d+ rows, but the manifest says \d+/);
+	found_ok('no checksums: the end changed', damaged($bare, sub { flip("$_[0]/$name", -4) }),
+		qr/file "\Q$name\E" does not end as rows do/);
+}
+{
+	my $sha = dump_ok($node, 'verify', 'SHA256', 'pg_pardump', '--manifest-checksums=SHA256', '-Z0', @chunks);
+	sound_ok('SHA256', $sha, 20010);
+	my ($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$sha/[0-9]*.dat";
+	found_ok('SHA256: byte changed', damaged($sha, sub { flip("$_[0]/$name", 500) }),
+		qr/file "\Q$name\E" has another checksum than in the manifest/);
+}
+
+# ---- names that are made to deceive: nothing outside is opened, and nothing is
+# shown as it is
+
+foreach my $name ('../outside.dat', '/etc/passwd', 'sub/outside.dat', '.', '..', '.hidden',
+	'', "a\nb", "\xc2\x9b31m", ' ')
+{
+	found_ok('manifest names ' . $name =~ s/[^ -~]/?/gr, damaged($plain, sub {
+			change_manifest($_[0], sub {
+					s/"Path": "\Q$plain_file\E"/'"Path": "' . $name =~ s{\n}{\\n}r . '"'/e;
+			});
+		}), qr/file "\Q$manifest_name\E" is damaged: invalid file name$/);
+}
+foreach my $try ([ '../outside.dat', 'leads out of the archive' ],
+	[ '/etc/passwd', 'leads out of the archive' ], [ '..', 'is missing' ],
+	[ "a\n\x1b[31mb", 'a\x0a\x1b[31mb" is missing' ], [ 'x' x 5000, 'is missing' ])
+{
+	my ($name, $message) = @$try;
+	my $was;
+	my $dir = damaged($stock, sub {
+		my $toc = read_toc($_[0]);
+		my ($entry) = grep { $_->{had_dumper} && $_->{tag} eq 'large' } @{ $toc->{entries} };
+		($was, $entry->{filename}) = ($entry->{filename}, $name);
+		write_toc($toc, $_[0]);
+		write_bytes("$_[0]/../outside.dat", slurp_file("$plain/$plain_file"));
+	});
+	found_ok('toc.dat names ' . substr($name, 0, 20) =~ s/[^ -~]/?/gr, $dir, qr/\Q$message\E/,
+		qr/file "\Q$was\E\.gz" is not named by toc\.dat/);
+}
+{
+	my %odd = ("a\nb" => 'a\x0ab', "\x1b[2J" => '\x1b[2J', '-rf' => '-rf', '%s%n' => '%s%n',
+		'x' x 255 => 'x' x 255, "\xff\xfe" => "\xff\xfe", 'a"b' => 'a"b', '.toc.dat' => '.toc.dat');
+	found_ok('odd names', damaged($ours, sub { write_bytes("$_[0]/$_", 'x') foreach keys %odd }),
+		map { qr/file "\Q$_\E" is not in the manifest$/ } values %odd);
+}
+found_ok('a directory and a FIFO', damaged($ours, sub {
+		unlink "$_[0]/$file", "$_[0]/blob_4711.dat$suffix";
+		mkdir "$_[0]/$file";
+		mkfifo("$_[0]/blob_4711.dat$suffix", 0600) or die "mkfifo: $!";
+		mkfifo("$_[0]/fifo", 0600) or die "mkfifo: $!";
+	}), qr/file "\Q$file\E" is not a regular file/,
+	qr/file "blob_4711\.dat\Q$suffix\E" is not a regular file/, qr/file "fifo" is not in the manifest/);
+foreach my $name ('toc.dat', $manifest_name)
+{
+	found_ok("$name is a FIFO", damaged($ours, sub { unlink "$_[0]/$name"; mkfifo("$_[0]/$name", 0600) }),
+		qr/file "\Q$name\E" (is damaged: )?is not a regular file/);
+	found_ok("$name is a link", damaged($ours, sub {
+			rename "$_[0]/$name", "$_[0]/../other"; symlink '../other', "$_[0]/$name" }),
+		qr/file "\Q$name\E" (is damaged: )?could not be opened/);
 }
 
 # ---- a stock archive
@@ -226,6 +303,11 @@ is($rc, 1, 'no directory: exit code');
 like($err, qr/could not open directory ".*": No such file or directory/, 'no directory: message');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '-f', new_path('other'));
 like($err, qr/options --verify and -f\/--file cannot be used together/, 'not with -f');
+($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--clean-output');
+like($err, qr/options --verify and --clean-output cannot be used together/, 'not with --clean-output');
+($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--pipe=cat >%f');
+like($err, qr/options --verify and --pipe cannot be used together/, 'not with --pipe');
+sound_ok('after all', $ours, 20010);
 
 $node->stop;
 done_testing();

@@ -376,6 +376,8 @@ own_options_check(const Options *options)
 			options->dry_run, "--dry-run");
 	exclude(options->verify != NULL, "--verify",
 			options->pipe_command != NULL, "--pipe");
+	exclude(options->verify != NULL, "--verify",
+			options->clean_output, "--clean-output");
 	exclude(options->clean_output, "--clean-output",
 			options->target != NULL, "--target");
 	exclude(options->clean_output, "--clean-output",

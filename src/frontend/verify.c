@@ -44,7 +44,7 @@ read_stream(void *arg, void *buf, size_t len)
 static Toc *
 read_toc(VerifyRun *run)
 {
-	int			fd = verify_open(run->directory, TOC_NAME, &run->found);
+	int			fd = file_list_open(run->list, TOC_NAME, &run->found);
 	FILE	   *stream = fd < 0 ? NULL : fdopen(fd, "r");
 	const char *problem;
 	Toc		   *toc;
@@ -88,10 +88,11 @@ compare_sizes(const void *a, const void *b)
 
 /*
  * Every file that should be there is read; what nobody knows is a finding, and
- * so is what one of the two knows and the other does not.
+ * so is what one of the two knows and the other does not, if names_known: the
+ * table of contents and its lists could be read.
  */
 static void
-choose_files(VerifyRun *run, bool have_toc)
+choose_files(VerifyRun *run, bool names_known)
 {
 	run->jobs = pg_malloc((run->list->n_files + 1) * sizeof(VerifyFile *));
 	for (int i = 0; i < run->list->n_files; i++)
@@ -99,10 +100,12 @@ choose_files(VerifyRun *run, bool have_toc)
 		ListedFile *listed = &run->list->files[i];
 		bool		is_toc = strcmp(listed->file.name, TOC_NAME) == 0;
 
+		if (listed->unusable)
+			continue;
 		if (run->manifest && !listed->in_manifest)
 			verify_finding(&run->found, listed->file.name,
 						   "is not in the manifest");
-		else if (have_toc && !is_toc && !listed->in_toc)
+		else if (names_known && !is_toc && !listed->in_toc)
 			verify_finding(&run->found, listed->file.name,
 						   "is not named by toc.dat");
 		if (listed->in_manifest || listed->in_toc)
@@ -177,18 +180,18 @@ verify_archive(const Options *options)
 {
 	/* exit callbacks and workers use it until the process ends */
 	VerifyRun  *run = pg_malloc0(sizeof(VerifyRun));
+	bool		names_known;
 	Toc		   *toc;
 
 	run->directory = options->verify;
 	cleanup_install_leader_signals();
 	run->list = file_list_new(run->directory);
 	read_manifest(run);
-	toc = read_toc(run);
 	if (run->manifest)
 		file_list_mark_manifest(run->list, run->manifest, &run->found);
-	if (toc)
-		file_list_mark_toc(run->list, toc, &run->found);
-	choose_files(run, toc != NULL);
+	toc = read_toc(run);
+	names_known = toc && file_list_mark_toc(run->list, toc, &run->found);
+	choose_files(run, names_known);
 	run_workers(run, options->jobs);
 	cleanup_forget_all();
 

@@ -234,6 +234,7 @@ verify_file(const char *directory, const VerifyFile *file,
 	FileCheck	check = {.file = file,.counts = counts};
 	CompressMethod method = verify_method(file->name);
 	int			fd = verify_open(directory, file->name, counts);
+	bool		right_size;
 
 	if (fd < 0)
 		return;
@@ -246,7 +247,8 @@ verify_file(const char *directory, const VerifyFile *file,
 	close(fd);
 	counts->stored_bytes += check.stored_bytes;
 
-	if (file->want && check.stored_bytes != file->want->stored_bytes)
+	right_size = !file->want || check.stored_bytes == file->want->stored_bytes;
+	if (!right_size)
 		verify_finding(counts, file->name,
 					   "has " UINT64_FORMAT " bytes, but the manifest says "
 					   UINT64_FORMAT, check.stored_bytes,
@@ -257,7 +259,7 @@ verify_file(const char *directory, const VerifyFile *file,
 		!nothing_written(&check, method) &&
 		!decompressor_complete(check.decompressor))
 		verify_finding(counts, file->name, "ends within compressed data");
-	else if (!check.undecodable)
+	else if (!check.undecodable && (check.decompressor || right_size))
 		check_text(&check);
 	if (check.decompressor)
 		decompressor_free(check.decompressor);

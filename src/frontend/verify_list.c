@@ -78,13 +78,24 @@ void
 file_list_mark_manifest(FileList *list, const Manifest *manifest,
 						VerifyCounts *counts)
 {
+	FileList	there = *list;	/* sorted, while missing files are added */
+
+	there.files = list->files =
+		pg_realloc(list->files, (list->n_files + manifest->n_files + 1) *
+				   sizeof(ListedFile));
 	for (int i = 0; i < manifest->n_files; i++)
 	{
 		const ManifestFile *want = &manifest->files[i];
-		ListedFile *listed = find(list, want->path);
+		ListedFile *listed = find(&there, want->path);
 
 		if (listed == NULL)
+		{
+			listed = &list->files[list->n_files++];
+			memset(listed, 0, sizeof(ListedFile));
+			listed->file.name = want->path;
+			listed->unusable = true;
 			verify_finding(counts, want->path, "is missing");
+		}
 		else if (listed->in_manifest)
 			verify_finding(counts, want->path, "is in the manifest twice");
 		else
@@ -95,6 +106,23 @@ file_list_mark_manifest(FileList *list, const Manifest *manifest,
 			listed->file.want = want;
 		}
 	}
+	if (list->n_files > 0)
+		qsort(list->files, list->n_files, sizeof(ListedFile), compare_names);
+}
+
+int
+file_list_open(FileList *list, const char *name, VerifyCounts *counts)
+{
+	ListedFile *listed = find(list, name);
+	int			fd;
+
+	if (listed == NULL)
+		verify_finding(counts, name, "is missing");
+	if (listed == NULL || listed->unusable)
+		return -1;
+	fd = verify_open(list->directory, name, counts);
+	listed->unusable = fd < 0;
+	return fd;
 }
 
 /* With the suffix that it has: the first that pg_restore would find. */
@@ -119,8 +147,12 @@ static bool
 mark(ListedFile *listed, const char *name, ManifestFileKind kind,
 	 bool has_copy_rows, VerifyCounts *counts)
 {
-	if (listed == NULL)
+	if (strchr(name, '/'))
+		verify_finding(counts, name, "has a name that leads out of the archive");
+	else if (listed == NULL)
 		verify_finding(counts, name, "is missing");
+	else if (listed->unusable)
+		return false;
 	else if (listed->in_toc)
 		verify_finding(counts, name, "is named twice");
 	else if (listed->in_manifest && listed->file.kind != kind)
@@ -135,22 +167,24 @@ mark(ListedFile *listed, const char *name, ManifestFileKind kind,
 	return false;
 }
 
-/* Lines "OID NAME" (pg_backup_directory.c:_EndLO). */
-static void
+/* Lines "OID NAME" (pg_backup_directory.c:_EndLO).  True if it was read. */
+static bool
 mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 {
-	int			fd = verify_open(list->directory, list_name, counts);
+	int			fd = file_list_open(list, list_name, counts);
 	FILE	   *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char		line[LIST_LINE_BYTES];
+	bool		good = true;
 
 	if (stream == NULL)
-		return;
-	while (fgets(line, sizeof(line), stream))
+		return false;
+	while (good && fgets(line, sizeof(line), stream))
 	{
 		char	   *name = line + strspn(line, "0123456789");
 		char	   *end = strchr(line, '\n');
 
-		if (name == line || *name != ' ' || end == NULL)
+		good = name > line && *name == ' ' && end != NULL;
+		if (!good)
 		{
 			verify_finding(counts, list_name, "is not a list of large objects");
 			break;
@@ -161,13 +195,19 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 			 counts);
 	}
 	if (ferror(stream))
+	{
 		verify_finding(counts, list_name, "could not be read");
+		good = false;
+	}
 	fclose(stream);
+	return good;
 }
 
-void
+bool
 file_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 {
+	bool		all_known = true;
+
 	for (int i = 0; i < toc->n_entries; i++)
 	{
 		const TocEntry *entry = &toc->entries[i];
@@ -178,7 +218,9 @@ file_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 		if (!toc_entry_is(entry, "BLOBS"))
 			mark(find_data_file(list, name), name, MANIFEST_ROWS,
 				 entry->copy_stmt && entry->copy_stmt[0] != '\0', counts);
-		else if (mark(find(list, name), name, MANIFEST_OBJECT_LIST, false, counts))
-			mark_large_objects(list, name, counts);
+		else if (!mark(find(list, name), name, MANIFEST_OBJECT_LIST, false, counts) ||
+				 !mark_large_objects(list, name, counts))
+			all_known = false;
 	}
+	return all_known;
 }

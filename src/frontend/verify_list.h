@@ -11,6 +11,8 @@
 typedef struct ListedFile
 {
 	VerifyFile	file;
+	bool		unusable;		/* named, but not there, or cannot be opened:
+								 * a finding already */
 	bool		in_manifest;
 	bool		in_toc;			/* named by it, or by a list that it names */
 } ListedFile;
@@ -18,7 +20,8 @@ typedef struct ListedFile
 typedef struct FileList
 {
 	const char *directory;
-	ListedFile *files;			/* by name; toc.dat too, the manifest not */
+	ListedFile *files;			/* by name; toc.dat too, the manifest not;
+								 * with those that are missing */
 	int			n_files;
 } FileList;
 
@@ -26,12 +29,20 @@ typedef struct FileList
 extern FileList *file_list_new(const char *directory);
 
 /*
- * Mark what the manifest, or the table of contents, names.  What they name and
- * is not there, or twice, is a finding.
+ * Mark what the manifest, and then the table of contents, names.  What they
+ * name and is not there, or twice, is a finding, but one only.  The second is
+ * false if a list of large objects cannot be read: not all names are known.
  */
 extern void file_list_mark_manifest(FileList *list, const Manifest *manifest,
 									VerifyCounts *counts);
-extern void file_list_mark_toc(FileList *list, const Toc *toc,
+extern bool file_list_mark_toc(FileList *list, const Toc *toc,
 							   VerifyCounts *counts);
+
+/*
+ * Open one of its files, whose name is known to be plain: -1, and a finding
+ * unless there is one already, if that fails.
+ */
+extern int	file_list_open(FileList *list, const char *name,
+						   VerifyCounts *counts);
 
 #endif							/* VERIFY_LIST_H */
