@@ -10,10 +10,11 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok restore_ok);
 use Pardump::Command qw(text_file);
+use Pardump::Manifest qw($manifest_name change_manifest);
+use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $manifest_name = 'pg_pardump_manifest.json';
 my $node = start_cluster('clean');
 make_database($node, 'clean');
 sql($node, 'clean', <<'SQL');
@@ -51,6 +52,9 @@ sub kept_ok
 	return;
 }
 
+# The name of one file of rows in an archive.
+sub a_file { return (map { s/.*\///r } glob "$_[0]/[0-9]*.dat*")[0]; }
+
 sub archive { return dump_ok($node, 'clean', $_[0], 'pg_pardump'); }
 
 # ---- ours
@@ -80,8 +84,78 @@ cleaned_ok('no directory', new_path('none'));
 	cleaned_ok('killed in the manifest', $dir);
 }
 
+{
+	my $dir = archive('through a link');
+	my $link = new_path('link');
+	symlink $dir, $link;
+	cleaned_ok('through a link', $link);
+	ok(-l $link, 'through a link: it stays');
+}
+{
+	# what another name leads to is not lost
+	my $dir = archive('a second name');
+	my $other = new_path('other');
+	my $name = a_file($dir);
+	link "$dir/$name", $other or die "could not link: $!";
+	my $bytes = slurp_file($other);
+	cleaned_ok('a second name', $dir);
+	ok(slurp_file($other) eq $bytes, 'a second name: its bytes stay');
+}
+{
+	my $dir = archive('dry run');
+	my $before = listing($dir);
+	my ($rc, undef, $err) =
+	  run_program('pg_pardump', '-f', $dir, '--clean-output', '--dry-run', @db);
+	is("$rc$err", '0', 'dry run: exit code');
+	is(listing($dir), $before, 'dry run: nothing removed');
+}
+
 # ---- not ours
 
+# Manifests that lie, though their own checksum is right.
+foreach my $name ('notes.txt', 'blobs.txt', '5.dat.bak', 'toc.dat.old', 'blob_.dat')
+{
+	my $dir = archive('named by a manifest');
+	append_to_file("$dir/$name", 'mine');
+	change_manifest($dir, sub { s/"Path": "\d+\.dat[^"]*"/"Path": "$name"/ });
+	kept_ok("$name, named by a manifest", $dir, qr/" was not written by pg_pardump/);
+}
+{
+	my $precious = text_file('precious', 'mine');
+	my $dir = archive('outside');
+	foreach my $name ($precious, '../' . $precious =~ s/.*\///r)
+	{
+		change_manifest($dir, sub { s/"Path": "[^"]*"/"Path": "$name"/ });
+		kept_ok('a file outside', $dir, qr/was not written by pg_pardump\n.*is damaged: invalid file name/);
+		is(slurp_file($precious), 'mine', 'a file outside: is as it was');
+	}
+}
+foreach my $name ($manifest_name, 'toc.dat', 'toc.dat.tmp')
+{
+	my $dir = archive("$name is a link");
+	my $other = new_path('other');
+	rename "$dir/$name", $other if -e "$dir/$name";
+	append_to_file($other, '') if !-e $other;
+	symlink $other, "$dir/$name" or die "could not link: $!";
+	kept_ok("$name is a link", $dir, qr/was not written by pg_pardump/);
+	ok(-f $other, "$name is a link: what it leads to");
+}
+foreach my $kind ('directory', 'FIFO')
+{
+	my $dir = archive($kind);
+	my $name = a_file($dir);
+	unlink "$dir/$name";
+	$kind eq 'FIFO' ? mkfifo("$dir/$name", 0600) : mkdir "$dir/$name" or die "could not make it: $!";
+	kept_ok("a $kind instead of a file", $dir, qr/\/\Q$name\E" was not written by pg_pardump/);
+}
+foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blobs_.toc', 'toc.dat')
+{
+	my $dir = new_path('killed');
+	mkdir $dir;
+	append_to_file("$dir/$_", '') foreach 'toc.dat.tmp', '7.dat.gz';
+	$name =~ m{/} ? mkdir "$dir/$name" : append_to_file("$dir/$name", 'mine');
+	kept_ok("$name beside toc.dat.tmp", $dir, qr/was not written by pg_pardump/);
+}
 {
 	my $dir = archive('a file more');
 	append_to_file("$dir/notes.txt", 'mine');
@@ -143,6 +217,17 @@ cleaned_ok('no directory', new_path('none'));
 	kept_ok('in use', $dir, qr/directory ".*" is in use by another run/);
 	close $fh;
 	cleaned_ok('in use no more', $dir);
+}
+
+# ---- options
+
+foreach my $try ([ '--pipe', '--pipe=cat >%f' ], [ '--target', '--target=dbname=none' ],
+	[ '--verify', '--verify=' . archive('options') ])
+{
+	my ($name, $option) = @$try;
+	my ($rc, undef, $err) = run_program('pg_pardump', '--clean-output', $option, @db);
+	is($rc, 1, "with $name: exit code");
+	like($err, qr/options (?=.*--clean-output).*\Q$name\E.* cannot be used together/, "with $name: message");
 }
 
 $node->stop;

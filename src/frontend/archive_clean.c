@@ -105,6 +105,13 @@ find_proof(Cleaning *cleaning)
 	}
 }
 
+/* One of those that prove that the rest is ours. */
+static bool
+is_proof(const char *name)
+{
+	return strcmp(name, TOC_TEMP_NAME) == 0 || strcmp(name, MANIFEST_NAME) == 0;
+}
+
 static bool
 is_ours(const Cleaning *cleaning, const char *name)
 {
@@ -113,10 +120,9 @@ is_ours(const Cleaning *cleaning, const char *name)
 	if (fstatat(dirfd(cleaning->listing), name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		!S_ISREG(st.st_mode))
 		return false;
-	if (cleaning->manifest == NULL)
-		return archive_name_is_part(name);
-	return strcmp(name, TOC_NAME) == 0 || strcmp(name, TOC_TEMP_NAME) == 0 ||
-		strcmp(name, MANIFEST_NAME) == 0 ||
+	if (!archive_name_is_part(name))	/* whatever a manifest says */
+		return cleaning->manifest && strcmp(name, TOC_NAME) == 0;
+	return cleaning->manifest == NULL || is_proof(name) ||
 		bsearch(&name, cleaning->known, cleaning->manifest->n_files,
 				sizeof(char *), compare_paths) != NULL;
 }
@@ -176,7 +182,7 @@ archive_clean(const char *path, DIR *listing)
 	flush_directory(&cleaning);
 	rewinddir(listing);
 	while ((name = next_name(&cleaning)) != NULL)
-		if (strcmp(name, TOC_TEMP_NAME) != 0 && strcmp(name, MANIFEST_NAME) != 0)
+		if (!is_proof(name) && is_ours(&cleaning, name))
 			remove_file(&cleaning, name);
 	flush_directory(&cleaning);
 	remove_file(&cleaning, TOC_TEMP_NAME);

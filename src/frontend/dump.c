@@ -193,7 +193,7 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 static void
 show_plan(DumpRun *run, StockPgDump *pg_dump)
 {
-	if (run->context.options->directory)
+	if (run->context.options->directory && !run->context.options->clean_output)
 		(void) archive_dir_check(run->context.options->directory);
 	run->conn = dump_leader_open(&run->context);
 	(void) plan_dump(run, pg_dump);
