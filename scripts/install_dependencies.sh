@@ -38,6 +38,7 @@ package_list()
 	fi
 	echo libipc-run-perl libio-pty-perl bzip2 age ca-certificates
 	echo pandoc man-db zsh
+	echo clang libclang-rt-dev	# for libFuzzer
 	if [ "$with_chroots" = yes ]; then
 		echo debootstrap debian-archive-keyring
 	fi

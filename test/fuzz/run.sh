@@ -3,25 +3,38 @@
 # run.sh: fuzz the readers of untrusted bytes, under AddressSanitizer and
 # UndefinedBehaviorSanitizer.
 #
-# usage: test/fuzz/run.sh [SECONDS [TARGET...]]
+# usage: test/fuzz/run.sh [--merge] [SECONDS [TARGET...]]
 #
 # Builds each target (toc, manifest, decompress) with clang's libFuzzer into a
 # temporary directory and runs it for so many seconds (20) on its corpus.  What
 # it finds is kept in the current directory as crash-*; the exit code is 0 if
-# nothing was found.  PG_CONFIG and CLANG may name other programs.
+# nothing was found, 77 if there is no clang with libFuzzer.  PG_CONFIG and
+# CLANG may name other programs.
+#
+#   --merge   make the corpus anew of what reaches most code with least
 
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
+merge=no
+if [ "${1:-}" = --merge ]; then
+	merge=yes
+	shift
+fi
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
 targets=${*:-toc manifest decompress}
 pg_config=${PG_CONFIG:-pg_config}
-clang=${CLANG:-$(compgen -c clang | grep -E '^clang(-[0-9]+)?$' | sort -V | tail -1)}
-[ -n "$clang" ] || { echo "run.sh: error: no clang" >&2; exit 1; }
+clang=${CLANG:-clang}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' >"$work/probe.c"
+if ! "$clang" -fsanitize=fuzzer "$work/probe.c" -o "$work/probe" 2>"$work/log"
+then
+	echo "run.sh: error: no clang with libFuzzer" >&2
+	exit 77
+fi
 f=$top/src/frontend
 declare -A sources=(
 	[toc]="$f/toc_read.c"
@@ -37,14 +50,23 @@ do
 		"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
 		-L"$($pg_config --pkglibdir)" -L"$($pg_config --libdir)" \
 		"$f/message.c" "$f/event_log.c" "$f/json_text.c" "$f/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
-	mkdir "$work/new"
+	mkdir "$work/new" "$work/merged"
+	corpus=$top/test/fuzz/corpus/$target
 	echo "fuzzing $target for $seconds s"
 	# a claimed size must not be believed: no single allocation beyond what
 	# zstd's largest window needs
 	"$work/$target" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
 		-malloc_limit_mb=256 -rss_limit_mb=2048 -print_final_stats=1 \
-		"$work/new" "$top/test/fuzz/corpus/$target" 2>"$work/log" ||
+		"$work/new" "$corpus" 2>"$work/log" ||
 		{ tail -40 "$work/log" >&2; exit 1; }
 	grep -E 'number_of_executed_units|peak_rss' "$work/log"
-	rm -r "$work/new"
+	if [ $merge = yes ]; then
+		# by code reached, not by how often: fewer files
+		"$work/$target" -merge=1 -use_counters=0 -max_len=4096 \
+			"$work/merged" "$work/new" "$corpus" 2>"$work/log" ||
+			{ tail -40 "$work/log" >&2; exit 1; }
+		rm -r "$corpus"
+		mv "$work/merged" "$corpus"
+	fi
+	rm -rf "$work/new" "$work/merged"
 done
