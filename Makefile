@@ -11,6 +11,8 @@
 #                                              bytes for a minute (clang)
 #   make simd                                  test the scanning of bytes in its
 #                                              variants, also for other processors
+#   make coverage                              run all tests and print which
+#                                              lines they run (gcov)
 #
 # COPT adds compiler flags at the end, e.g. COPT=-Werror.
 
@@ -124,7 +126,10 @@ fuzz:
 simd:
 	PG_CONFIG='$(PG_CONFIG)' test/simd/run.sh
 
+coverage:
+	scripts/test.sh --coverage
+
 indent:
 	pgindent --typedefs=typedefs.list src
 
-.PHONY: fuzz simd install-frontend install-man uninstall-frontend man html dist indent
+.PHONY: coverage fuzz simd install-frontend install-man uninstall-frontend man html dist indent

@@ -2,7 +2,7 @@
 #
 # test.sh: run all of pg_pardump's tests on throwaway clusters.
 #
-# usage: scripts/test.sh [--all]
+# usage: scripts/test.sh [--all | --coverage]
 #
 # Installs what is missing, builds with -Werror into a temporary installation,
 # and runs pg_regress and the TAP tests there.  Root or sudo is needed only to
@@ -11,6 +11,9 @@
 #
 #   --all   run on PostgreSQL 15, 17 and 18, each on the Debian release that
 #           packages it, in roots that scripts/chroot.sh keeps (root or sudo)
+#   --coverage
+#           print too which share of each file's lines the tests have run, and
+#           every message that none of them has seen (gcov; unoptimized)
 #
 # PG_MAJOR            the major to test on, if not the newest installed
 # PG_CONFIG           that of a server built from source to test on instead; see
@@ -105,6 +108,35 @@ print_failure_logs()
 		done
 }
 
+# By gcov, which reads what the programs and the server have left beside the
+# object files.
+print_coverage()
+{
+	cd "$WORK/build/src"
+	gcov --preserve-paths --relative-only src/*/*.gcno >"$WORK/gcov.log" 2>&1 ||
+		{ tail "$WORK/gcov.log"; die "gcov failed"; }
+	awk -F: '
+		function share(file) { return 100 * ran[file] / lines[file] }
+		FNR == 1 { file = FILENAME; gsub("#", "/", file); gsub("^[.]/|[.]gcov$", "", file) }
+		$1 ~ /^ *-$/ { next }
+		{ lines[file]++; lines["total"]++ }
+		$1 !~ /^ *[#=]/ { ran[file]++; ran["total"]++; next }
+		/(pg_fatal|pg_log_[a-z_]+|verify_finding|ereport|elog|errmsg) ?[(]/ {
+			text = $0
+			sub("^[^:]*:[^:]*:[ \t]*", "", text)
+			unseen[n++] = sprintf("%s:%d: %s", file, $2, text)
+		}
+		END {
+			for (file in lines)
+				if (file != "total")
+					printf "%5.1f %% of %5d lines  %s\n", share(file), lines[file], file | "sort -k6"
+			close("sort -k6")
+			printf "%5.1f %% of %5d lines  in total\n", share("total"), lines["total"]
+			for (i = 0; i < n; i++)
+				print "not seen: " unseen[i]
+		}' ./*.gcov
+}
+
 test_one()
 {
 	local major bindir
@@ -114,6 +146,9 @@ test_one()
 	# What a test leaves behind when it is killed goes with the rest.
 	export TMPDIR=$WORK/tmp
 	mkdir "$TMPDIR"
+	if [ "$coverage" = yes ]; then
+		export COPT="--coverage -O0 -U_FORTIFY_SOURCE -include $TREE/test/coverage.h"
+	fi
 	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
 	bindir=$(cat "$WORK/bindir")
 	if [ -z "${PG_PARDUMP_REGRESS:-}" ]; then
@@ -125,6 +160,9 @@ test_one()
 	run_installcheck tap REGRESS= PROVE_FLAGS=--verbose
 	if [ "$FAILED" -gt 0 ]; then
 		print_failure_logs
+	fi
+	if [ "$coverage" = yes ]; then
+		print_coverage
 	fi
 	echo "PostgreSQL $("$bindir/pg_config" --version | sed 's/^PostgreSQL //'):" \
 		"$PASSED passed, $FAILED failed, $SKIPPED skipped, in $SECONDS s"
@@ -178,9 +216,11 @@ test_all()
 }
 
 all=no
+coverage=no
 for option; do
 	case $option in
 		--all) all=yes ;;
+		--coverage) coverage=yes ;;
 		--help | -h) print_help; exit 0 ;;
 		*) die "unknown option \"$option\"; see --help" ;;
 	esac
