@@ -19,6 +19,7 @@ export PG_PARDUMP_SEED=${2:-$((RANDOM * 32768 + RANDOM + 1))}
 export PROVE_TESTS=t/045_random_faults.pl
 make_work_directory
 # the tests run as another user if root calls
+chmod 711 "$WORK"
 PG_PARDUMP_FAULT_REPORT=$WORK/report
 export PG_PARDUMP_FAULT_REPORT
 touch "$PG_PARDUMP_FAULT_REPORT"

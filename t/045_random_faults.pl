@@ -125,6 +125,7 @@ foreach my $round (1 .. $rounds)
 	  or diag("rules: @{[ map { \"[@$_]\" } @rules ]}; options: @options; faults: ",
 		join('; ', @what), "; exit code: ", $rc // 'hangs', "\n$dump->{err}");
 	note(join('; ', map { "[@$_]" } @rules), ' ', join('; ', @what));
+	note($dump->{err} =~ /^(.* error: .*)/m) if $rc;
 }
 
 # A psql that holds a snapshot.  A server started meanwhile inherits its input,
