@@ -9,6 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok codecs default_suffix);
+use Pardump::Command qw(disk_faults);
 use Pardump::Manifest qw($manifest_name change_manifest write_bytes);
 use Pardump::Toc qw(read_toc write_toc);
 use PostgreSQL::Test::Utils;
@@ -28,10 +29,13 @@ SELECT lo_from_bytea(4711, decode(repeat('00ff', 100000), 'hex'));
 SELECT lo_create(4712);
 SQL
 
+# What stands before the command, e.g. with a variable of the environment.
+our @front;
+
 sub verify
 {
 	my ($dir, @options) = @_;
-	return run_program('pg_pardump', '--verify', $dir, '-j2', @options);
+	return run_program(@front, 'pg_pardump', '--verify', $dir, '-j2', @options);
 }
 
 sub sound_ok
@@ -240,10 +244,86 @@ foreach my $name ('toc.dat', $manifest_name)
 		qr/file "\Q$name\E" (is damaged: )?could not be opened/);
 }
 
+# ---- a disk that cannot be read
+
+{
+	my $library = disk_faults();
+	foreach my $try ([ $file, qr/file "\Q$file\E" could not be read: Input\/output error/ ],
+		[ $manifest_name, qr/file "\Q$manifest_name\E" is damaged: could not be read/ ])
+	{
+		local @front = ('env', "LD_PRELOAD=$library", "DISK_FAULT=read $try->[0]");
+		found_ok("$try->[0] cannot be read", $ours, $try->[1]);
+	}
+}
+
+# ---- manifests that are not what they should be, though their checksum is right
+
+foreach my $try (
+	[ 'unknown version', sub { s/(Manifest-Version": )1/${1}2/ } ],
+	[ 'unknown checksum algorithm', sub { s/CRC32C/MD5/ } ],
+	[ 'unknown kind of file', sub { s/"Kind": "rows"/"Kind": "ows"/ } ],
+	[ 'invalid checksum of a file', sub { s/("Checksum": ")../$1xy/ } ],
+	[ 'missing checksum of a file', sub { s/"Checksum": "\w+", // } ],
+	[ 'invalid file name', sub { s/"Path": "[^"]*"/"Encoded-Path": "2e2e2f78"/ } ],
+	[ 'invalid file name', sub { s/"Path"/"Other"/ } ],
+	[ 'invalid encoded name', sub { s/"Table": "[^"]*"/"Encoded-Table": "xy"/ } ],
+	[ 'invalid time', sub { s/"Start-Time": "\d+/"Start-Time": "x/ } ],
+	[ 'number out of range', sub { s/("Rows": )\d+/${1}99999999999999999999/ } ],
+	[ 'number out of range', sub { s/("Jobs": )\d+/${1}99999999999/ } ],
+	[ 'expected a whole number', sub { s/("Rows": )\d+/${1}-1/ } ],
+	[ 'expected an object', sub { s/\{ "Path"/[ "Path"/ } ],
+	[ 'expected an array', sub { s/"Files": \[/"Files": {/ } ],
+	[ 'expected a comma or the end', sub { s/,\n"Database"/\n"Database"/ } ],
+	[ 'expected a string', sub { $_ .= '}' } ],
+	[ 'nested too deeply', sub { s/"Jobs"/'"X": ' . '[' x 100 . ']' x 100 . ', "Jobs"'/e } ],
+	[ 'it is not valid UTF-8', sub { s/("Database": ")/$1\xff/ } ])
+{
+	my ($message, $change) = @$try;
+	found_ok("manifest: $message", damaged($ours, sub { change_manifest($_[0], $change) }),
+		qr/file "\Q$manifest_name\E" is damaged: \Q$message\E$/);
+}
+sound_ok('manifest: names of a later version', damaged($ours, sub {
+		change_manifest($_[0], sub { s/"Jobs"/"Later": {"a": [1.5e3, null, true, "\\u00e9"]}, "Jobs"/ });
+	}), 20010);
+found_ok('manifest: a file twice', damaged($ours, sub {
+		change_manifest($_[0], sub { s/(\{ "Path": "\Q$file\E".*?\})/$1,\n$1/ });
+	}), qr/file "\Q$file\E" is in the manifest twice/);
+found_ok('manifest: another kind', damaged($ours, sub {
+		change_manifest($_[0], sub { s/("\Q$file\E", "Kind": )"rows"/$1"large object"/ });
+	}), qr/is another kind of file in the manifest/, qr/is not named by toc\.dat/);
+
 # ---- a stock archive
 
 found_ok('stock: file missing', damaged($stock, sub { unlink "$_[0]/$stock_file" }),
 	qr/file "\Q${\ ($stock_file =~ s{\.gz$}{}r)}\E" is missing/);
+foreach my $try ([ 'not an archive', sub { 'X' . substr($_[0], 1) } ],
+	[ 'unsupported archive format', sub { substr($_[0], 0, 6) . "\xff" . substr($_[0], 7) } ],
+	[ 'not an archive in the directory format', sub { substr($_[0], 0, 10) . "\1" . substr($_[0], 11) } ],
+	[ 'more than it should hold', sub { "$_[0]x" } ], [ 'unexpected end', sub { substr($_[0], 0, -1) } ])
+{
+	my ($message, $change) = @$try;
+	found_ok("stock: toc.dat is $message",
+		damaged($stock, sub { write_bytes("$_[0]/toc.dat", $change->(slurp_file("$_[0]/toc.dat"))) }),
+		qr/file "toc\.dat" is damaged: \Q$message\E$/);
+}
+foreach my $try ([ 'invalid dump ID', sub { $_[0]{id} = 0 } ], [ 'invalid dump ID', sub { $_[0]{id} = 2**28 + 1 } ],
+	[ 'invalid dependency', sub { push @{ $_[0]{deps} }, 'x' } ], [ 'invalid dependency', sub { push @{ $_[0]{deps} }, '-1' } ],
+	[ 'missing tag', sub { undef $_[0]{tag} } ], [ 'missing description', sub { undef $_[0]{desc} } ],
+	[ 'missing object identifier', sub { undef $_[0]{oid} } ])
+{
+	my ($message, $change) = @$try;
+	found_ok("stock: $message", damaged($stock, sub {
+			my $toc = read_toc($_[0]);
+			$change->($toc->{entries}[-1]);
+			write_toc($toc, $_[0]);
+		}), qr/file "toc\.dat" is damaged: \Q$message\E$/);
+}
+found_ok('stock: one file named twice', damaged($stock, sub {
+		my $toc = read_toc($_[0]);
+		my ($one, $other) = grep { $_->{had_dumper} && $_->{desc} eq 'TABLE DATA' } @{ $toc->{entries} };
+		$other->{filename} = $one->{filename};
+		write_toc($toc, $_[0]);
+	}), qr/is named twice/, qr/is not named by toc\.dat/);
 found_ok('stock: file cut', damaged($stock, sub { cut("$_[0]/$stock_file", 1000) }),
 	qr/file "\Q$stock_file\E" ends within compressed data/);
 found_ok('stock: byte changed', damaged($stock, sub { flip("$_[0]/$stock_file", 1500) }),

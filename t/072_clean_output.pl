@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok restore_ok);
-use Pardump::Command qw(text_file);
+use Pardump::Command qw(text_file disk_faults);
 use Pardump::Manifest qw($manifest_name change_manifest);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
@@ -217,6 +217,23 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 	kept_ok('in use', $dir, qr/directory ".*" is in use by another run/);
 	close $fh;
 	cleaned_ok('in use no more', $dir);
+}
+
+# ---- what cannot be removed
+
+{
+	my $library = disk_faults();
+	my $dir = archive('cannot be removed');
+	my $name = a_file($dir);
+	foreach my $fault ('unlinkat toc.dat', "unlinkat $name", 'fsync ' . $dir)
+	{
+		my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library", "DISK_FAULT=$fault",
+			'pg_pardump', '-f', $dir, '--clean-output', @db);
+		is($rc, 1, "$fault fails: exit code");
+		like($err, qr/could not (remove file|flush) ".*": Input\/output error/, "$fault fails: message");
+	}
+	ok(-e "$dir/$name" && !-e "$dir/toc.dat", 'cannot be removed: no archive any more');
+	cleaned_ok('cannot be removed, but then can', $dir);
 }
 
 # ---- options

@@ -191,8 +191,8 @@ check_checksum(FileCheck *check)
 					   "has another checksum than in the manifest");
 }
 
-/* Everything there is, to the end. */
-static void
+/* Everything there is, to the end; false, and a finding, if it cannot be read. */
+static bool
 read_all(FileCheck *check, int fd)
 {
 	char	   *buf = pg_malloc(READ_BYTES);
@@ -206,12 +206,12 @@ read_all(FileCheck *check, int fd)
 		{
 			verify_finding(check->counts, check->file->name,
 						   "could not be read: %s", strerror(errno));
-			check->undecodable = true;
 			break;
 		}
 		take_stored(check, buf, len);
 	}
 	free(buf);
+	return len == 0;
 }
 
 /*
@@ -227,6 +227,31 @@ nothing_written(const FileCheck *check, CompressMethod method)
 		method != COMPRESS_GZIP;
 }
 
+/* What was read with what was wanted. */
+static void
+compare(FileCheck *check, CompressMethod method)
+{
+	const VerifyFile *file = check->file;
+	bool		right_size = !file->want ||
+		check->stored_bytes == file->want->stored_bytes;
+
+	if (!right_size)
+		verify_finding(check->counts, file->name,
+					   "has " UINT64_FORMAT " bytes, but the manifest says "
+					   UINT64_FORMAT, check->stored_bytes,
+					   file->want->stored_bytes);
+	else
+		check_checksum(check);
+	if (check->undecodable)
+		return;
+	if (check->decompressor && !too_long(check) &&
+		!nothing_written(check, method) &&
+		!decompressor_complete(check->decompressor))
+		verify_finding(check->counts, file->name, "ends within compressed data");
+	else if (check->decompressor || right_size)
+		check_text(check);
+}
+
 void
 verify_file(const char *directory, const VerifyFile *file,
 			pg_checksum_type checksum_type, VerifyCounts *counts)
@@ -234,7 +259,6 @@ verify_file(const char *directory, const VerifyFile *file,
 	FileCheck	check = {.file = file,.counts = counts};
 	CompressMethod method = verify_method(file->name);
 	int			fd = verify_open(directory, file->name, counts);
-	bool		right_size;
 
 	if (fd < 0)
 		return;
@@ -243,24 +267,10 @@ verify_file(const char *directory, const VerifyFile *file,
 	check.out = pg_malloc(READ_BYTES);
 	if (method != COMPRESS_NONE)
 		check.decompressor = decompressor_new(method);
-	read_all(&check, fd);
+	if (read_all(&check, fd))
+		compare(&check, method);
 	close(fd);
 	counts->stored_bytes += check.stored_bytes;
-
-	right_size = !file->want || check.stored_bytes == file->want->stored_bytes;
-	if (!right_size)
-		verify_finding(counts, file->name,
-					   "has " UINT64_FORMAT " bytes, but the manifest says "
-					   UINT64_FORMAT, check.stored_bytes,
-					   file->want->stored_bytes);
-	else
-		check_checksum(&check);
-	if (!check.undecodable && check.decompressor && !too_long(&check) &&
-		!nothing_written(&check, method) &&
-		!decompressor_complete(check.decompressor))
-		verify_finding(counts, file->name, "ends within compressed data");
-	else if (!check.undecodable && (check.decompressor || right_size))
-		check_text(&check);
 	if (check.decompressor)
 		decompressor_free(check.decompressor);
 	free(check.out);

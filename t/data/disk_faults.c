@@ -2,7 +2,8 @@
  * disk_faults.c
  *		Preloaded into a program: what it flushes and renames is appended to
  *		$DISK_LOG, and what $DISK_FAULT names ("fsync toc.dat.tmp": the call, and
- *		how the path ends) fails with EIO, as on a disk that is dying.
+ *		how the path ends) fails with EIO, as on a disk that is dying.  Calls: fsync,
+ *		syncfs, close, rename, read, unlinkat.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -30,7 +31,7 @@ fails(const char *call, const char *path)
 			return 1;
 		}
 	}
-	if (getenv("DISK_LOG") && strcmp(call, "close") != 0)
+	if (getenv("DISK_LOG") && (call[0] == 'f' || strcmp(call, "rename") == 0))
 	{
 		FILE	   *log = fopen(getenv("DISK_LOG"), "a");
 
@@ -41,14 +42,20 @@ fails(const char *call, const char *path)
 }
 
 static int
-call_fd(const char *call, int fd)
+fails_fd(const char *call, int fd)
 {
 	char		link[64];
 	char		path[4096] = {0};
-	int			fail;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	fail = readlink(link, path, sizeof(path) - 1) > 0 && fails(call, path);
+	return readlink(link, path, sizeof(path) - 1) > 0 && fails(call, path);
+}
+
+static int
+call_fd(const char *call, int fd)
+{
+	int			fail = fails_fd(call, fd);
+
 	/* a file that cannot be closed is closed nevertheless */
 	if (fail && strcmp(call, "close") != 0)
 		return -1;
@@ -75,6 +82,22 @@ int
 close(int fd)
 {
 	return call_fd("close", fd);
+}
+
+ssize_t
+read(int fd, void *buf, size_t len)
+{
+	if (fails_fd("read", fd))
+		return -1;
+	return ((ssize_t (*) (int, void *, size_t)) dlsym(RTLD_NEXT, "read")) (fd, buf, len);
+}
+
+int
+unlinkat(int dir, const char *path, int flags)
+{
+	if (fails("unlinkat", path))
+		return -1;
+	return ((int (*) (int, const char *, int)) dlsym(RTLD_NEXT, "unlinkat")) (dir, path, flags);
 }
 
 int
