@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok restore_ok codecs);
-use Pardump::Command qw(refused_ok disk_faults);
+use Pardump::Command qw(refused_ok system_faults);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Databases qw(make_latin1);
 use Pardump::Manifest qw($manifest_name read_manifest);
@@ -180,7 +180,7 @@ foreach my $codec (codecs($node), 'server-gzip')
 {
 	my $log = new_path('disk_log');
 	my $dir = new_path('flushed');
-	my ($rc, undef, $err) = run_program('env', 'LD_PRELOAD=' . disk_faults(), "DISK_LOG=$log",
+	my ($rc, undef, $err) = run_program('env', 'LD_PRELOAD=' . system_faults(), "SYSTEM_LOG=$log",
 		'pg_pardump', '-f', $dir, '-j2', '-d', $node->connstr('manifest'));
 	is("$rc$err", '0', 'flushed: dumped');
 	my @events = map { s/\Q$dir\E/DIR/r } split /\n/, slurp_file($log);

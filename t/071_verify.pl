@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok codecs default_suffix);
-use Pardump::Command qw(disk_faults);
+use Pardump::Command qw(system_faults);
 use Pardump::Manifest qw($manifest_name change_manifest write_bytes);
 use Pardump::Toc qw(read_toc write_toc);
 use PostgreSQL::Test::Utils;
@@ -247,12 +247,20 @@ foreach my $name ('toc.dat', $manifest_name)
 # ---- a disk that cannot be read
 
 {
-	my $library = disk_faults();
+	my $library = system_faults();
 	foreach my $try ([ $file, qr/file "\Q$file\E" could not be read: Input\/output error/ ],
 		[ $manifest_name, qr/file "\Q$manifest_name\E" is damaged: could not be read/ ])
 	{
-		local @front = ('env', "LD_PRELOAD=$library", "DISK_FAULT=read $try->[0]");
+		local @front = ('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=read $try->[0]");
 		found_ok("$try->[0] cannot be read", $ours, $try->[1]);
+	}
+	foreach my $fault ('mmap 1', 'pipe 1', 'fork 1', 'fork 2')
+	{
+		local @front = ('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=$fault");
+		my ($rc, $out, $err) = verify($ours);
+		is("$rc$out", '1', "$fault fails: exit code");
+		like($err, qr/\A[^\n]*error: could not (map shared memory|create pipe|create worker process): Input\/output error\n\z/,
+			"$fault fails: message");
 	}
 }
 

@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok restore_ok);
-use Pardump::Command qw(text_file disk_faults);
+use Pardump::Command qw(text_file system_faults);
 use Pardump::Manifest qw($manifest_name change_manifest);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
@@ -222,12 +222,12 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 # ---- what cannot be removed
 
 {
-	my $library = disk_faults();
+	my $library = system_faults();
 	my $dir = archive('cannot be removed');
 	my $name = a_file($dir);
 	foreach my $fault ('unlinkat toc.dat', "unlinkat $name", 'fsync ' . $dir)
 	{
-		my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library", "DISK_FAULT=$fault",
+		my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=$fault",
 			'pg_pardump', '-f', $dir, '--clean-output', @db);
 		is($rc, 1, "$fault fails: exit code");
 		like($err, qr/could not (remove file|flush) ".*": Input\/output error/, "$fault fails: message");

@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(fake_pg_dump text_file data_files refused_ok accepted_ok
-  disk_faults);
+  system_faults);
 
 # The first pg_dump in PATH, which is that of the installation under test.
 sub real_pg_dump
@@ -51,13 +51,13 @@ sub text_file
 	return $path;
 }
 
-# t/data/disk_faults.c as a library, to be preloaded.
-sub disk_faults
+# t/data/system_faults.c as a library, to be preloaded.
+sub system_faults
 {
-	my $library = new_path('disk_faults.so');
+	my $library = new_path('system_faults.so');
 	my ($rc, undef, $err) = run_program('cc', '-shared', '-fPIC', '-o', $library,
-		data_file('disk_faults.c'), '-ldl');
-	die "could not compile disk_faults.c: $err" if $rc != 0;
+		data_file('system_faults.c'), '-ldl');
+	die "could not compile system_faults.c: $err" if $rc != 0;
 	return $library;
 }
 

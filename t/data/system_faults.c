@@ -1,0 +1,154 @@
+/*
+ * system_faults.c
+ *		Preloaded into a program, makes a call of the system fail, by what
+ *		$SYSTEM_FAULT says: the call's name, a space, and how the path that it is
+ *		about ends ("fsync toc.dat.tmp"), or, of fork, pipe and mmap (of shared
+ *		memory), which one it is ("fork 3").
+ *
+ * What is flushed and renamed is appended to $SYSTEM_LOG.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define REAL(type, call) ((type) dlsym(RTLD_NEXT, call))
+
+static int
+fails(const char *call, const char *path)
+{
+	const char *fault = getenv("SYSTEM_FAULT");
+	size_t		len = strlen(call);
+	const char *end;
+
+	if (!fault || strncmp(fault, call, len) != 0 || fault[len] != ' ')
+		return 0;
+	end = fault + len + 1;
+	if (strlen(path) < strlen(end) ||
+		strcmp(path + strlen(path) - strlen(end), end) != 0)
+		return 0;
+	errno = EIO;
+	return 1;
+}
+
+static int
+fails_count(const char *call, int count)
+{
+	char		number[16];
+
+	snprintf(number, sizeof(number), " %d", count);
+	return fails(call, number + 1);
+}
+
+static const char *
+path_of(int fd)
+{
+	static char path[4096];
+	char		link[64];
+	ssize_t		len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	path[len > 0 ? len : 0] = '\0';
+	return path;
+}
+
+static void
+tell(const char *call, const char *path)
+{
+	FILE	   *log = getenv("SYSTEM_LOG") ? fopen(getenv("SYSTEM_LOG"), "a") : NULL;
+
+	if (log == NULL)
+		return;
+	fprintf(log, "%s %s\n", call, path);
+	fclose(log);
+}
+
+int
+fsync(int fd)
+{
+	if (fails("fsync", path_of(fd)))
+		return -1;
+	tell("fsync", path_of(fd));
+	return REAL(int (*) (int), "fsync") (fd);
+}
+
+int
+syncfs(int fd)
+{
+	if (fails("syncfs", path_of(fd)))
+		return -1;
+	return REAL(int (*) (int), "syncfs") (fd);
+}
+
+/* It is closed nevertheless. */
+int
+close(int fd)
+{
+	int			failed = fails("close", path_of(fd));
+	int			rc = REAL(int (*) (int), "close") (fd);
+
+	if (failed)
+		errno = EIO;
+	return failed ? -1 : rc;
+}
+
+ssize_t
+read(int fd, void *buf, size_t len)
+{
+	if (fails("read", path_of(fd)))
+		return -1;
+	return REAL(ssize_t (*) (int, void *, size_t), "read") (fd, buf, len);
+}
+
+int
+unlinkat(int dir, const char *path, int flags)
+{
+	if (fails("unlinkat", path))
+		return -1;
+	return REAL(int (*) (int, const char *, int), "unlinkat") (dir, path, flags);
+}
+
+int
+rename(const char *from, const char *to)
+{
+	if (fails("rename", to))
+		return -1;
+	tell("rename", to);
+	return REAL(int (*) (const char *, const char *), "rename") (from, to);
+}
+
+pid_t
+fork(void)
+{
+	static int	count;
+
+	if (fails_count("fork", ++count))
+		return -1;
+	return REAL(pid_t (*) (void), "fork") ();
+}
+
+int
+pipe(int fds[2])
+{
+	static int	count;
+
+	if (fails_count("pipe", ++count))
+		return -1;
+	return REAL(int (*) (int *), "pipe") (fds);
+}
+
+void *
+mmap(void *address, size_t len, int protection, int flags, int fd, off_t offset)
+{
+	static int	count;
+
+	if ((flags & MAP_SHARED) && fd < 0 && fails_count("mmap", ++count))
+		return MAP_FAILED;
+	return REAL(void *(*) (void *, size_t, int, int, int, off_t), "mmap")
+		(address, len, protection, flags, fd, offset);
+}
