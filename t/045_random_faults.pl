@@ -105,7 +105,13 @@ foreach my $round (1 .. $rounds)
 	my $dump = start_dump(
 		"host=127.0.0.1 port=$proxy->{port} dbname=source sslmode=disable gssencmode=disable",
 		'--stall-timeout=1', "--snapshot=$snapshot", @options);
-	my $begin = time;
+	# most come when rows are read: before, hardly a run survives
+	my $begin = time + one_of(0, 10, 10, 10);
+	while (time < $begin && $dump->{h}->pumpable && !(my @files = glob "$dump->{dir}/[0-9]*.dat*"))
+	{
+		$dump->{h}->pump_nb;
+		sleep 0.02;
+	}
 	my @what;
 	foreach (1 .. 1 + int(rand(3)))
 	{
