@@ -12,7 +12,7 @@ use Pardump::Background qw(start_dump end_dump dump_failed_ok
   nothing_remains_ok wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value codecs);
-use Pardump::Command qw(fake_pg_dump accepted_ok);
+use Pardump::Command qw(fake_pg_dump accepted_ok system_faults);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -85,6 +85,60 @@ SKIP: {
 			"a full file system, $what: message");
 		is($out, '', "a full file system, $what: nothing is left");
 	}
+}
+
+# A disk that fails when it is to hold what it has taken: whatever was not
+# flushed, or not for sure, is no archive.
+{
+	my $library = system_faults();
+	my ($rc, $err);
+	foreach my $try ([ 'fsync', '.dat', 'fsync file' ],
+		[ 'fsync', 'toc.dat.tmp', 'fsync file' ],
+		[ 'fsync', 'pg_pardump_manifest.json', 'fsync file' ],
+		[ 'fsync', 'DIR', 'fsync file' ], [ 'fsync', 'PARENT', 'fsync file' ],
+		[ 'rename', 'toc.dat', 'rename file' ], [ 'close', '.dat', 'close file' ],
+		[ 'close', 'toc.dat.tmp', 'close file' ],
+		[ 'close', 'pg_pardump_manifest.json', 'close file' ],
+		[ 'syncfs', '', 'synchronize file system for file', '--sync-method=syncfs' ])
+	{
+		my ($call, $path, $message, @options) = @$try;
+		my $dir = new_path('dump');
+		my ($parent) = $dir =~ m{(.*)/};
+		$path =~ s/DIR/$dir/;
+		$path =~ s/PARENT/$parent/;
+		($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library",
+			"SYSTEM_FAULT=$call $path", 'pg_pardump', '-d', $connstr, '-f', $dir,
+			'-n', 'a', '-Z0', '-j2', @options);
+		is($rc, 1, "$call of \"$try->[1]\" fails: exit code");
+		like($err, qr/error: could not $message ".*": Input\/output error/,
+			"$call of \"$try->[1]\" fails: message");
+		ok(!-e $dir, "$call of \"$try->[1]\" fails: nothing is left");
+	}
+}
+
+# A system that has no more processes, pipes or memory to give: at whichever
+# call it says so, the run ends, and leaves nothing.
+foreach my $call ('fork', 'pipe', 'mmap')
+{
+	my $library = system_faults();
+	my ($n, $rc, $err) = (0);
+	do
+	{
+		my $dir = new_path('dump');
+		$n++;
+		($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library",
+			"SYSTEM_FAULT=$call $n", 'pg_pardump', '-d', $connstr, '-f', $dir,
+			'--no-sync', '-n', 'a', '-j2', '-r100M');
+		if ($rc != 0)
+		{
+			like($err, qr/\A[^\n]*error: could not (create (child process|worker process|pipe)|map shared memory): Input\/output error\n/,
+				"$call no. $n fails: message");
+			is($rc, 1, "$call no. $n fails: exit code");
+			nothing_remains_ok($node, $dir, "$call no. $n fails");
+			ok(!-e $dir, "$call no. $n fails: no directory");
+		}
+	} while ($rc != 0 && $n < 50);
+	ok($n > 3 && $rc == 0, "$call: " . ($n - 1) . ' calls could fail');
 }
 
 # A directory that was there stays there, but nothing of ours in it.
