@@ -30,9 +30,11 @@
  */
 
 /*
- * Errors that end a session and say nothing about what it was doing: class 08
- * (connection exception), 57P01 admin_shutdown, 57P02 crash_shutdown, 57P03
- * cannot_connect_now.  Others that end it would end the next one too.
+ * Errors that end a session or its transaction and say nothing about what it was
+ * doing: class 08 (connection exception), 57P01 admin_shutdown, 57P02
+ * crash_shutdown, 57P03 cannot_connect_now, 40P01 deadlock_detected (with
+ * REINDEX, of a table's and its TOAST's indexes).  Others would end the next one
+ * too.
  */
 static bool
 is_lost_sqlstate(const char *sqlstate)
@@ -40,6 +42,7 @@ is_lost_sqlstate(const char *sqlstate)
 	return strncmp(sqlstate, "08", 2) == 0 ||
 		strcmp(sqlstate, "57P01") == 0 ||
 		strcmp(sqlstate, "57P02") == 0 ||
+		strcmp(sqlstate, "40P01") == 0 ||
 		strcmp(sqlstate, "57P03") == 0;
 }
 
