@@ -103,7 +103,7 @@ is($plan->{'public.empty'}[5], 'whole: it is not larger than a chunk; by SQL: it
 	'reasons: two');
 is($plan->{'public.by_other'}[5], 'whole, by SQL: its access method is not heap',
 	'reasons: one for both');
-like(join("\n", dry_run("a name of two lines", @db)), qr{^ public\."two\s*\+\|.*\n lines"\s+\|}m, "a name of two lines");
+like(join("\n", dry_run("a name of two lines", @db)), qr{^ public\."two\\x0alines"\s+\|}m, "a name of two lines");
 
 # ---- the time: all by one worker, and one table that keeps one of two busy
 
