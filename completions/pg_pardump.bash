@@ -25,7 +25,7 @@ _pg_pardump()
 			_filedir -d
 			return
 			;;
-		--filter | --pg-dump | --log-json)
+		--filter | --pg-dump | --log-json | --report)
 			_filedir
 			return
 			;;

@@ -14,6 +14,7 @@
 #include "dump_leader.h"
 #include "dump_manifest.h"
 #include "dump_worker.h"
+#include "report.h"
 #include "stock_pg_dump.h"
 #include "summary.h"
 
@@ -23,6 +24,7 @@ typedef struct DumpRun
 	DumpContext context;
 	PGconn	   *conn;			/* the leader's session */
 	DumpWorker *worker;			/* in a worker: itself */
+	Report	   *report;			/* NULL if none is made */
 	int64		start_us;		/* as of now_us() */
 } DumpRun;
 
@@ -187,6 +189,7 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 				total.raw_bytes, total.stored_bytes);
 	summary_tell(&run->context, (now_us() - run->start_us) / 1e6,
 				 run->context.progress != NULL);
+	report_end(run->report, manifest, NULL);
 }
 
 /* --dry-run */
@@ -223,6 +226,7 @@ dump_database(const Options *options, const char *argv0)
 		return;
 	}
 	run->conn = dump_leader_open(&run->context);
+	run->report = report_begin(options->report, options->directory);
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
 		: archive_dir_create(options->directory, options->clean_output);

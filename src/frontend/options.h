@@ -45,6 +45,7 @@ typedef struct Options
 	bool		progress;
 	bool		no_progress;
 	const char *log_json;		/* a file, or "-"; NULL = no events */
+	const char *report;			/* a file; NULL = none is made */
 	bool		dry_run;
 	uint64		expected_rate;	/* bytes a second; 0 = not given */
 

@@ -53,6 +53,7 @@ static const OwnOption own_options[] = {
 	{"pipe", OWN_TEXT, offsetof(Options, pipe_command)},
 	{"progress", OWN_FLAG, offsetof(Options, progress)},
 	{"publication", OWN_LIST, offsetof(Options, publications)},
+	{"report", OWN_TEXT, offsetof(Options, report)},
 	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
 	{"stall-timeout", OWN_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
 	{"sample", OWN_LIST, offsetof(Options, sample)},
@@ -335,6 +336,18 @@ check_copy(const Options *options)
 			options->dry_run, "--dry-run");
 }
 
+/* A copy makes no manifest, from which the report is drawn. */
+static void
+check_report(const Options *options)
+{
+	exclude(options->report != NULL, "--report",
+			options->target != NULL, "--target");
+	exclude(options->report != NULL, "--report",
+			options->dry_run, "--dry-run");
+	if (options->report && options->report[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
+}
+
 static void
 check_manifest_checksums(const Options *options)
 {
@@ -382,6 +395,7 @@ own_options_check(const Options *options)
 			options->target != NULL, "--target");
 	exclude(options->clean_output, "--clean-output",
 			options->pipe_command != NULL, "--pipe");
+	check_report(options);
 	check_copy(options);
 	exclude(options->no_chunks, "--no-chunks",
 			options->chunk_bytes != 0, "--chunk-size");

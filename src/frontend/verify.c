@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 
 #include "cleanup.h"
+#include "file_result.h"
 #include "printable.h"
+#include "report.h"
 #include "verify.h"
 #include "verify_list.h"
 #include "worker_pool.h"
@@ -27,6 +29,8 @@ typedef struct VerifyRun
 	int			n_jobs;
 	VerifyCounts *counts;		/* by worker, shared */
 	int			worker;			/* in a worker: its number */
+	PQExpBufferData findings;	/* of workers, the first of each */
+	int64		start_us;		/* as of now_us() */
 } VerifyRun;
 
 /* ----------
@@ -168,11 +172,30 @@ run_workers(VerifyRun *run, int n_workers)
 	worker_pool_run(&task, &worker_pool_no_watch, n_workers, run->n_jobs);
 	for (int i = 0; i < n_workers; i++)
 	{
+		appendPQExpBufferStr(&run->findings, run->counts[i].text);
 		run->found.rows += run->counts[i].rows;
 		run->found.raw_bytes += run->counts[i].raw_bytes;
 		run->found.stored_bytes += run->counts[i].stored_bytes;
 		run->found.findings += run->counts[i].findings;
 	}
+}
+
+/* --report */
+static void
+make_report(VerifyRun *run, Report *page)
+{
+	ReportVerify verify = {
+		.n_files = run->n_jobs,
+		.rows = run->found.rows,
+		.stored_bytes = run->found.stored_bytes,
+		.n_findings = run->found.findings,
+		.start_us = run->start_us,
+		.end_us = now_us(),
+	};
+
+	/* those of the leader, about the archive as a whole, come first */
+	verify.findings = psprintf("%s%s", run->found.text, run->findings.data);
+	report_end(page, run->manifest, &verify);
 }
 
 int
@@ -181,10 +204,14 @@ verify_archive(const Options *options)
 	/* exit callbacks and workers use it until the process ends */
 	VerifyRun  *run = pg_malloc0(sizeof(VerifyRun));
 	bool		names_known;
+	Report	   *page;
 	Toc		   *toc;
 
 	run->directory = options->verify;
+	run->start_us = now_us();
+	initPQExpBuffer(&run->findings);
 	cleanup_install_leader_signals();
+	page = report_begin(options->report, run->directory);
 	run->list = file_list_new(run->directory);
 	read_manifest(run);
 	if (run->manifest)
@@ -195,11 +222,11 @@ verify_archive(const Options *options)
 	run_workers(run, options->jobs);
 	cleanup_forget_all();
 
-	if (run->found.findings > 0)
-		return 1;
-	printf("archive verified%s: %d files, " UINT64_FORMAT " rows, "
-		   UINT64_FORMAT " bytes, stored as " UINT64_FORMAT " bytes\n",
-		   run->manifest ? "" : " without a manifest", run->n_jobs,
-		   run->found.rows, run->found.raw_bytes, run->found.stored_bytes);
-	return 0;
+	if (run->found.findings == 0)
+		printf("archive verified%s: %d files, " UINT64_FORMAT " rows, "
+			   UINT64_FORMAT " bytes, stored as " UINT64_FORMAT " bytes\n",
+			   run->manifest ? "" : " without a manifest", run->n_jobs,
+			   run->found.rows, run->found.raw_bytes, run->found.stored_bytes);
+	make_report(run, page);
+	return run->found.findings > 0 ? 1 : 0;
 }

@@ -44,12 +44,17 @@ void
 verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
 {
 	char		what[1024];
+	size_t		len = strlen(counts->text);
 	va_list		args;
 
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	pg_log_error("file \"%s\" %s", printable(name), what);
+	if (snprintf(counts->text + len, sizeof(counts->text) - len,
+				 "file \"%s\" %s\n", printable(name), what) >=
+		(int) (sizeof(counts->text) - len))
+		counts->text[len] = '\0';
 	counts->findings++;
 }
 

@@ -17,6 +17,9 @@ typedef struct VerifyFile
 	uint64		size;			/* as the directory was listed */
 } VerifyFile;
 
+/* Findings kept as text, of one worker. */
+#define VERIFY_TEXT_BYTES 4096
+
 /* What was found in it. */
 typedef struct VerifyCounts
 {
@@ -24,6 +27,7 @@ typedef struct VerifyCounts
 	uint64		raw_bytes;
 	uint64		stored_bytes;
 	int			findings;
+	char		text[VERIFY_TEXT_BYTES];	/* as many as fit, a line each */
 } VerifyCounts;
 
 /*

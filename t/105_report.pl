@@ -1,0 +1,425 @@
+# --report: a page of HTML that tells what the manifest tells, of a dump and of
+# an archive, whatever its names are, and that a browser renders.
+
+use strict;
+use warnings;
+
+use Compress::Zlib qw(uncompress);
+use Digest::SHA qw(sha256_hex);
+use FindBin;
+use JSON::PP;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  dump_ok default_suffix);
+use Pardump::Command qw(refused_ok);
+use Pardump::Databases qw(make_latin1);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $manifest_name = 'pg_pardump_manifest.json';
+my $node = start_cluster('report');
+my $db = q{shop <b>&"'};
+
+sql($node, 'postgres', 'CREATE DATABASE "' . $db =~ s/"/""/gr . '"');
+sql($node, $db, <<'SQL');
+CREATE TABLE large AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 30000) g;
+CREATE TABLE empty (a int);
+CREATE SCHEMA "</style>";
+SELECT lo_from_bytea(4711, decode(repeat('00ff', 100000), 'hex'));
+SQL
+my @names = ('<script>alert(1)</script>', "new\nline\tand\x01", q{q"uote's &amp;},
+	'</title></svg><img src=x onerror=alert(1)>', '-->]]>',
+	"Gr\xc3\xb6\xc3\x9fe \xe2\x82\xac", "\xe2\x80\xaegnp", ' ');
+foreach my $i (0 .. $#names)
+{
+	sql($node, $db, 'CREATE TABLE "</style>"."' . $names[$i] =~ s/"/""/gr
+		  . "\" AS SELECT g FROM generate_series(1, $i) g");
+}
+
+sub read_manifest
+{
+	my ($dir) = @_;
+	return decode_json(slurp_file("$dir/$manifest_name"));
+}
+
+# What a browser shows of a piece of HTML; in bytes.
+sub shown
+{
+	my ($html) = @_;
+	$html =~ s/<[^>]*>//g;
+	$html =~ s/&#(\d+);/my $c = chr $1; utf8::encode($c); $c/ge;
+	return $html;
+}
+
+sub with_commas
+{
+	my ($number) = @_;
+	1 while $number =~ s/^(\d+)(\d{3})/$1,$2/;
+	return $number;
+}
+
+# Tags are well nested, nothing is loaded or run, and a policy forbids it.
+sub harmless_ok
+{
+	my ($what, $html) = @_;
+	my (@open, @problems);
+	my %known = map { $_ => 1 } qw(html head meta title style body main header
+	  section footer h1 h2 p div b code dl dt dd ul li svg path rect text table
+	  thead tbody tr th td bdi span);
+
+	$html =~ s/\A<!DOCTYPE html>\n//;
+	push @problems, 'not one document' if $html !~ m{\A<html .*</html>\n\z}s;
+	while ($html =~ m{<(/?)([^\s>/]*)((?: [a-zA-Z-]+="[^"<>]*")*)(/?)>|(<.{0,40})}gs)
+	{
+		my ($end, $tag, $attributes, $empty, $stray) = ($1, $2, $3, $4, $5);
+		if (defined $stray) { push @problems, "stray: $stray"; next; }
+		push @problems, "attributes: $attributes" if $attributes =~ /\b(on\w+|style|href|src)=/;
+		push @problems, "tag: $tag" if !$known{$tag};
+		if ($end) { push @problems, "not open: $tag" if pop(@open) ne $tag; }
+		else { push @open, $tag unless $empty || $tag eq 'meta'; }
+	}
+	push @problems, 'open: ' . join ' ', @open if @open;
+	push @problems, 'loads: ' . $1 if $html =~ /((?:url\(|\@import|https?:).*)/;
+	push @problems, 'control' if $html =~ /[^\n -\xff]/;
+	push @problems, 'UTF-8' if !utf8::decode(my $copy = $html);
+	push @problems, 'policy' if $html !~ /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">/;
+	is_deeply(\@problems, [], "$what: nothing in it can do harm");
+	return;
+}
+
+sub quoted
+{
+	my ($name) = @_;
+	return $name if $name =~ /^[a-z_][a-z0-9_]*$/;
+	return '"' . $name =~ s/"/""/gr . '"';
+}
+
+# Rows and files of every table, and of large objects, by the names that the
+# page should show.
+sub tables_of
+{
+	my ($manifest) = @_;
+	my %tables;
+	foreach my $file (grep { $_->{Kind} =~ /^(rows|large object)$/ } @{ $manifest->{Files} })
+	{
+		my $name = 'large objects';
+		if ($file->{Kind} eq 'rows')
+		{
+			$name = join '.', map {
+				my $text = $file->{$_} // pack('H*', $file->{"Encoded-$_"});
+				# names in other encodings: the characters of their bytes' numbers
+				utf8::encode($text);
+				quoted($text) =~ s/([\x00-\x1f\x7f])/sprintf '\\x%02x', ord $1/ger;
+			} qw(Schema Table);
+		}
+		$tables{$name}[0] += $file->{Rows} // 0;
+		$tables{$name}[1]++;
+	}
+	return { map { $_ => join ' ', map { with_commas($_) } @{ $tables{$_} } } keys %tables };
+}
+
+# The page shows what the manifest says.
+sub page_right_ok
+{
+	my ($what, $page, $manifest) = @_;
+	my $html = slurp_file($page);
+	harmless_ok($what, $html);
+
+	my ($section) = $html =~ m{<h2>Largest tables</h2>(.*?)</section>}s;
+	my %shown;
+	while ($section =~ m{<tr><th scope="row">(.*?)</th>(.*?)</tr>}gs)
+	{
+		my ($name, $cells) = ($1, $2);
+		my @cells = $cells =~ m{<td class="num">([^<]*)</td>}g;
+		$cells[0] = 0 if $cells[0] eq '';
+		$shown{ shown($name) } = "$cells[0] $cells[1]";
+	}
+	is_deeply(\%shown, tables_of($manifest), "$what: rows and files of every table");
+
+	# every file is in a piece of the timeline, by itself or with others
+	my @work = grep { $_->{Kind} =~ /^(rows|large object)$/ } @{ $manifest->{Files} };
+	my ($timeline) = $html =~ m{<h2>Workers over time</h2>(.*?)</section>}s;
+	my $n = 0;
+	$n += defined $1 ? $1 =~ s/,//gr : 1
+	  while $timeline =~ m{<title>[^<]*?(?:: ([\d,]+) files\n|\nfile )[^<]*</title>}g;
+	is($n, scalar(@work), "$what: all files are in the timeline");
+	my $lanes = () = $timeline =~ /class="lane"/g;
+	is($lanes, $manifest->{Jobs}, "$what: a lane for every worker");
+
+	my $rows = 0;
+	$rows += $_->{Rows} // 0 foreach @work;
+	like($html, qr{<dt>Rows</dt><dd class="value">${\ with_commas($rows)}</dd>}, "$what: all rows");
+	like($html, qr{<h1>Dump of database <bdi>[^<]+</bdi></h1>}, "$what: title");
+	return $html;
+}
+
+sub pages_beside
+{
+	my ($page) = @_;
+	return grep { $_ ne $page } glob "$page*";
+}
+
+sub report_by_verify
+{
+	my ($what, $dir, $want_rc) = @_;
+	my $page = new_path('verify.html');
+	my ($rc) = run_program('pg_pardump', '--verify', $dir, '-j2', "--report=$page");
+	is($rc, $want_rc, "$what: exit code");
+	ok(-f $page && !pages_beside($page), "$what: one page is made");
+	return $page;
+}
+
+# ---- of a dump, and the same of its archive
+
+my @chunks = ('--max-table-segment-pages=20', '-j2');
+my $page = new_path('dump.html');
+append_to_file($page, 'an older one');
+umask 0;
+my $dir = dump_ok($node, $db, 'dump', 'pg_pardump', @chunks, "--report=$page");
+my $dumped = page_right_ok('dump', $page, read_manifest($dir));
+is((stat $page)[2] & 07777, 0600, 'only for the owner');
+is_deeply([ pages_beside($page) ], [], 'nothing else is made');
+unlike($dumped, qr/<script|<img/, 'no name is taken for a tag');
+like(shown($dumped), qr/Its files have not been verified since/, 'it says that nothing was verified');
+like($dumped, qr/<h1>[^\n]*shop &#60;b&#62;&#38;&#34;&#39;/, 'the name of the database');
+
+my $verdict = qr{^<(p|div) class="verdict.*?</\1>\n}ms;
+my $verified = report_by_verify('sound archive', $dir, 0);
+my $html = page_right_ok('sound archive', $verified, read_manifest($dir));
+my $n_files = @{ read_manifest($dir)->{Files} };
+like(shown($html), qr/\xe2\x9c\x93 $n_files files equal to the manifest/, 'it says that all is well');
+is($html =~ s/$verdict//r, $dumped =~ s/$verdict//r, 'else it is the same as that of the dump');
+
+make_latin1($node);
+{
+	my $page = new_path('latin1.html');
+	my $dir = dump_ok($node, 'latin1', 'LATIN1', 'pg_pardump', '-j2', "--report=$page");
+	my $html = page_right_ok('LATIN1', $page, read_manifest($dir));
+	my $again = slurp_file(report_by_verify('LATIN1', $dir, 0));
+	is($again =~ s/$verdict//r, $html =~ s/$verdict//r, 'LATIN1: the same of its archive');
+}
+
+{
+	my $page = new_path('filtered.html');
+	dump_ok($node, $db, 'filtered', 'pg_pardump', "--report=$page", '-t', 'large',
+		'--where=large:id < 200', '--sample=large:50');
+	my $html = slurp_file($page);
+	harmless_ok('filtered', $html);
+	like(shown($html), qr/Only some rows were dumped of 1 table\./, 'filters are told');
+	like(shown($html), qr/only a sample of 50 % of rows where id < 200/, 'and what they are');
+}
+
+{
+	my $page = new_path('nothing.html');
+	dump_ok($node, $db, 'no data', 'pg_pardump', '-s', "--report=$page");
+	harmless_ok('no data', slurp_file($page));
+}
+
+{
+	my $piped = new_path('piped');
+	my $page = new_path('piped.html');
+	mkdir $piped or die "could not make directory \"$piped\": $!";
+	my ($rc) = run_program('pg_pardump', '-d', $node->connstr($db), '-j2',
+		"--pipe=cat >'$piped'/%f", "--report=$page");
+	is($rc, 0, '--pipe: exit code');
+	page_right_ok('--pipe', $page, read_manifest($piped));
+}
+
+# ---- findings
+
+{
+	my $copy = new_path('damaged');
+	system_or_bail('cp', '-a', $dir, $copy);
+	my ($file) = map { s/.*\///r } glob "$copy/[0-9]*.dat" . default_suffix($node);
+	truncate("$copy/$file", 10) or die "could not truncate \"$file\": $!";
+	append_to_file("$copy/<i onclick=alert(1)>", 'x');
+	my $html = slurp_file(report_by_verify('damaged', $copy, 1));
+	harmless_ok('damaged', $html);
+	like(shown($html), qr/\xe2\x9c\x97 3 findings/, 'damaged: findings are counted');
+	like(shown($html), qr/^file "<i onclick=alert\(1\)>" is not in the manifest$/m, 'damaged: what nobody knows');
+	like(shown($html), qr/^file "\Q$file\E" has 10 bytes, but the manifest says \d+$/m, 'damaged: what is cut off');
+	like($html, qr/<h2>Workers over time/, 'damaged: the charts are there');
+
+	append_to_file("$copy/$manifest_name", 'x');
+	$html = slurp_file(report_by_verify('manifest damaged', $copy, 1));
+	harmless_ok('manifest damaged', $html);
+	like(shown($html), qr/its own checksum does not match/, 'manifest damaged: it says so');
+}
+
+{
+	my $stock = dump_ok($node, $db, 'stock', 'pg_dump');
+	my $html = slurp_file(report_by_verify('stock', $stock, 0));
+	harmless_ok('stock', $html);
+	like(shown($html), qr/\d+ files read without a finding/, 'stock: it says what was found');
+	like(shown($html), qr/there is no manifest/, 'stock: and why there is no more');
+}
+
+# ---- what a manifest may say: more than can be shown, and what cannot be
+
+sub made_up_page
+{
+	my ($what, $head, @files) = @_;
+	my $dir = new_path('made_up');
+	my $page = new_path('made_up.html');
+	my $text = qq({ "PgPardump-Manifest-Version": 1,\n$head"Checksum-Algorithm": "NONE",\n"Files": [\n)
+	  . join(",\n", @files) . "\n],\n";
+	mkdir $dir or die "could not make directory \"$dir\": $!";
+	append_to_file("$dir/$manifest_name", "$text\"Manifest-Checksum\": \"" . sha256_hex($text) . "\"}\n");
+	# none of the files is there: messages that nobody wants to read
+	my $rc = system("pg_pardump --verify '$dir' --report='$page' >/dev/null 2>'$page.log'");
+	is($rc >> 8, 1, "$what: exit code");
+	BAIL_OUT("no page: " . substr(slurp_file("$page.log"), 0, 1000)) if !-f $page;
+	my $html = slurp_file($page);
+	harmless_ok($what, $html);
+	return $html;
+}
+
+sub second
+{
+	my ($seconds) = @_;
+	return sprintf('2026-01-01T%02d:%02d:%09.6fZ', $seconds / 3600, $seconds / 60 % 60,
+		$seconds - 60 * int($seconds / 60));
+}
+
+my $many = made_up_page('many files', qq("Database": "many",\n"Jobs": 8,\n), map {
+		sprintf('{"Path": "%d.dat", "Kind": "rows", "Schema": "s", "Table": "table_%d", "Rows": 7, '
+			  . '"Raw-Bytes": %d, "Size": %d, "Start-Time": "%s", "End-Time": "%s", "Worker": %d}',
+			$_, $_ < 40000 ? 0 : $_, 1000000, 300000, second($_ / 5), second($_ / 5 + 1.4), $_ % 8)
+	} 1 .. 50000);
+my $pieces = () = $many =~ /<title>/g;
+cmp_ok($pieces, '<', 6001, 'many files: the number of pieces is limited');
+cmp_ok($pieces, '>', 300, 'many files: but they are shown');
+cmp_ok(length($many), '<', 2000000, 'many files: the page is no larger');
+like($many, qr{<th scope="row">9,977 smaller tables</th><td class="num">69,839</td>}, 'many files: the sum of others');
+
+my @files;
+foreach my $times ([ 5, 5 ], [ 9, 2 ], [ 0, 86399 ], [ undef, 3 ], [ 3, undef ], [ undef, undef ])
+{
+	foreach my $worker (0, 3, 999999)
+	{
+		push @files, sprintf('{"Path": "%d.dat", "Kind": "%s", "Raw-Bytes": %s, "Size": %s, "Rows": %s, "Worker": %d%s%s}',
+			scalar(@files), $worker ? 'rows' : 'large object', ($worker ? '18446744073709551615' : 0) x 3, $worker,
+			map { defined $times->[$_] ? sprintf(', "%s-Time": "%s"', ('Start', 'End')[$_], second($times->[$_])) : '' } 0, 1);
+	}
+}
+foreach my $head ('', qq("Jobs": 1000000,\n"Start-Time": "9999-12-31T23:59:59.999999Z",\n))
+{
+	my $html = made_up_page('impossible', $head, @files);
+	cmp_ok(length($html), '<', 200000, 'impossible: it is made, and small');
+	unlike($html, qr/\b(nan|inf)\b/i, 'impossible: numbers are numbers');
+}
+
+# ---- refused, before anything is done
+
+refused_ok(qr/options --report and --target cannot be used together/, 'with --target',
+	'--target=dbname=x', '--report=x.html', '-d', $node->connstr($db));
+refused_ok(qr/options --report and --dry-run cannot be used together/, 'with --dry-run',
+	'--dry-run', '--report=x.html', '-d', $node->connstr($db));
+refused_ok(qr/invalid value "" for option --report/, 'without a name',
+	'--report=', '-d', $node->connstr($db));
+refused_ok(qr/could not create file "\/nowhere\/x\.html": No such file/, 'nowhere',
+	'--report=/nowhere/x.html', '-d', $node->connstr($db));
+refused_ok(qr/"\/dev\/null" exists and is not a regular file/, 'a device',
+	'--report=/dev/null', '-d', $node->connstr($db));
+{
+	my ($rc, undef, $err) = run_program('pg_pardump', '--verify', $dir, "--report=$dir/x.html");
+	is($rc, 1, 'in the archive: exit code');
+	like($err, qr/would be in the archive's directory/, 'in the archive: it says so');
+	is_deeply([ glob "$dir/x.html*" ], [], 'in the archive: nothing is left there');
+}
+{
+	my $page = new_path('failed.html');
+	refused_ok(qr/no_such_column/, 'failed dump', '-d', $node->connstr($db),
+		'--where=large:no_such_column', "--report=$page");
+	is_deeply([ glob "$page*" ], [], 'failed dump: no page is left');
+}
+
+# ---- by a browser
+
+# Runs Chromium without a network; returns whether it came to an end.
+sub browse
+{
+	my ($browser, $page, @options) = @_;
+	my $home = new_path('browser');
+	mkdir $home or die "could not make directory \"$home\": $!";
+	local $ENV{HOME} = $home;
+	my $out = '';
+	IPC::Run::run([ $browser, '--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars',
+			'--disable-dev-shm-usage', '--host-resolver-rules=MAP * ~NOTFOUND',
+			"--user-data-dir=$home", @options, "file://$page" ],
+		'<', \'', '>', \$out, '2>', "$home/log", IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default))
+	  or diag(slurp_file("$home/log"));
+	return $out;
+}
+
+# How often each colour is in a PNG of eight bits without interlacing, as
+# Chromium writes it (RFC 2083).
+sub colors_of
+{
+	my ($path) = @_;
+	my ($data, $channels, $width, $height, %count) = ('');
+	my $png = slurp_file($path);
+	pos($png) = 8;
+	while ($png =~ /\G(.{4})(.{4})/gcs)
+	{
+		my ($len, $type) = (unpack('N', $1), $2);
+		my $chunk = substr($png, pos($png), $len);
+		pos($png) += $len + 4;
+		($width, $height, my $depth, my $kind) = unpack('N2C2', $chunk) if $type eq 'IHDR';
+		$channels = $kind == 6 ? 4 : 3 if defined $kind;
+		$data .= $chunk if $type eq 'IDAT';
+	}
+	$data = uncompress($data);
+	my $row = $width * $channels;
+	my @before = (0) x $row;
+	foreach my $y (0 .. $height - 1)
+	{
+		my ($filter, @line) = unpack('C*', substr($data, $y * ($row + 1), $row + 1));
+		foreach my $x ($filter ? (0 .. $row - 1) : ())
+		{
+			my $left = $x >= $channels ? $line[ $x - $channels ] : 0;
+			my $corner = $x >= $channels ? $before[ $x - $channels ] : 0;
+			my $above = $before[$x];
+			my ($pl, $pa, $pc) = (abs($above - $corner), abs($left - $corner), abs($left + $above - 2 * $corner));
+			$line[$x] = 255 & $line[$x] + (
+				$filter == 1 ? $left : $filter == 2 ? $above : $filter == 3 ? ($left + $above) >> 1
+				: $pl <= $pa && $pl <= $pc ? $left : $pa <= $pc ? $above : $corner);
+		}
+		$count{ sprintf '#%02x%02x%02x', @line[ $_ * $channels .. $_ * $channels + 2 ] }++
+		  foreach 0 .. $width - 1;
+		@before = @line;
+	}
+	return \%count;
+}
+
+my ($browser) = grep { -x } map { ("$_/chromium", "$_/chromium-browser", "$_/google-chrome") }
+  split /:/, $ENV{PATH};
+SKIP:
+{
+	skip 'no Chromium to render the page with', 7 if !defined $browser;
+
+	my $dom = browse($browser, $page, '--dump-dom');
+	unlike($dom, qr/<(script|img|i)\b/, 'the browser finds no other elements');
+	is(scalar(() = $dom =~ /<rect/g), scalar(() = $dumped =~ /<rect/g), 'and all shapes');
+
+	# page, blue of the largest table, text on it
+	my %want = (light => [ '#ffffff', '#355abb' ], dark => [ '#14181d', '#419ef0' ]);
+	foreach my $scheme (sort keys %want)
+	{
+		my $picture = new_path("$scheme.png");
+		browse($browser, $page, '--window-size=1100,640', "--screenshot=$picture",
+			'--blink-settings=preferredColorScheme=' . ($scheme eq 'dark' ? 0 : 1));
+		my $colors = -f $picture ? colors_of($picture) : {};
+		my ($most) = sort { $colors->{$b} <=> $colors->{$a} } keys %$colors;
+		is($most, $want{$scheme}[0], "$scheme: colour of the page");
+		cmp_ok($colors->{ $want{$scheme}[1] } // 0, '>', 2000, "$scheme: the chart is drawn");
+	}
+
+	my $paper = new_path('page.pdf');
+	browse($browser, $page, "--print-to-pdf=$paper");
+	like(-f $paper ? slurp_file($paper) : '', qr/\A%PDF-/, 'it can be printed');
+}
+
+$node->stop;
+done_testing();
