@@ -21,9 +21,8 @@ AUTOPKGTEST_TMP=$WORK quietly "$TREE/debian/tests/dump-and-restore"
 # A port alone names the cluster, and with it the major of all programs.
 for dir in /usr/lib/postgresql/*; do
 	major=$(basename "$dir")
-	quietly pg_conftool "$major" main set listen_addresses ''
-	quietly pg_ctlcluster "$major" main start
-	port=$(pg_conftool -s "$major" main show port)
+	quietly pg_createcluster "$major" try --start --pgoption=listen_addresses=
+	port=$(pg_conftool -s "$major" try show port)
 	as_postgres createdb -p "$port" target
 	as_postgres pg_pardump -p "$port" -f "$WORK/$major.dump" postgres
 	as_postgres pg_pardump -p "$port" --target="port=$port dbname=target" postgres
