@@ -281,6 +281,25 @@ is(value($target, "built$databases", 'SELECT count(*) FROM wide1'), 1200, 'the r
 }
 
 $holder->();
+
+# ---- WAL
+
+# Rows of tables in one piece need none if the target has wal_level = minimal.
+$target->append_conf('postgresql.conf', "wal_level = minimal\nmax_wal_senders = 0");
+$target->restart;
+my %wal;
+foreach my $options ([ '--no-chunks' ], [ '--max-table-segment-pages=400' ])
+{
+	my $db = 'wal' . keys %wal;
+	make_database($target, $db);
+	my $before = value($target, $db, 'SELECT pg_current_wal_lsn()');
+	copy_ok($source, 'built', $target, $db, "wal_level = minimal, @$options", '-j2', '--compare',
+		@$options);
+	$wal{"@$options"} = value($target, $db, "SELECT pg_current_wal_lsn() - '$before'");
+}
+cmp_ok($wal{'--no-chunks'}, '<', 5_000_000, 'wal_level = minimal: whole tables are not logged');
+cmp_ok($wal{'--max-table-segment-pages=400'}, '>', 25_000_000, 'wal_level = minimal: chunks are');
+
 $source->stop;
 $target->stop;
 done_testing();

@@ -359,7 +359,8 @@ copy_rows_and_indexes(CopyRun *run)
 
 	run->context.formats = copy_formats_decide(run->source, run->target,
 											   run->setup.options,
-											   run->context.source.tables);
+											   run->context.source.tables,
+											   run->context.source.plan);
 	dump_event_run(&run->context.source, PQdb(run->source),
 				   run->context.target);
 	copy_report_stage(report, COPY_STAGE_ROWS);

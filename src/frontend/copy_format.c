@@ -20,11 +20,16 @@
  */
 #include "fe_compat.h"
 
+#include "catalog/pg_class_d.h"
+
 #include "copy_format.h"
 #include "printable.h"
 
 /* Binary forms have been the same since; multiranges came with it. */
 #define MIN_SERVER_FOR_BINARY 140000
+
+/* For less, another file costs more than WAL. */
+#define MIN_TRUNCATE_BYTES ((uint64) 1024 * 1024)
 
 /*
  * One row a table, in the order of the array: the columns that COPY sends and
@@ -107,8 +112,10 @@ text_reason(const PGresult *source, const PGresult *target, int no)
 
 /* pg_dump's statement, to which a format may be added; owned. */
 static char *
-target_statement(const DumpTable *table, bool binary)
+target_statement(const DumpTable *table, bool binary, bool freeze)
 {
+	const char *options = binary && freeze ? " (FORMAT binary, FREEZE)"
+		: binary ? " (FORMAT binary)" : freeze ? " (FREEZE)" : "";
 	const char *statement = table->entry->copy_stmt;
 	const char *end = strstr(statement, " FROM stdin;");
 	char	   *head;
@@ -121,7 +128,7 @@ target_statement(const DumpTable *table, bool binary)
 		pg_fatal("pg_dump describes no COPY for the data of table \"%s\"",
 				 printable(table->entry->tag));
 	head = pnstrdup(statement, end - statement);
-	result = psprintf("%s FROM STDIN%s", head, binary ? " (FORMAT binary)" : "");
+	result = psprintf("%s FROM STDIN%s", head, options);
 	free(head);
 	return result;
 }
@@ -136,11 +143,38 @@ check_existence(const PGresult *target, const DumpTables *tables)
 					 printable(tables->tables[i].copy_name));
 }
 
+static bool
+has_minimal_wal(PGconn *target)
+{
+	PGresult   *res = session_query(target,
+									"SELECT pg_catalog.current_setting('wal_level')");
+	bool		result = strcmp(PQgetvalue(res, 0, 0), "minimal") == 0;
+
+	PQclear(res);
+	return result;
+}
+
+/*
+ * With wal_level = minimal, rows that come in the transaction that truncated
+ * their table are flushed instead of logged.  That is for tables that come in
+ * one piece, and are this run's, so that nothing is lost by it.  They are
+ * frozen at once, as hint bits would be logged later if there are checksums.
+ */
+static bool
+may_truncate(const Options *options, const DumpTable *table, int n_chunks)
+{
+	return n_chunks == 1 && table->total_bytes >= MIN_TRUNCATE_BYTES &&
+		table->has_definition && !options->data_only &&
+		table->relkind == RELKIND_RELATION &&
+		strcmp(table->name, table->copy_name) == 0;
+}
+
 CopyFormat *
 copy_formats_decide(PGconn *source, PGconn *target, const Options *options,
-					const DumpTables *tables)
+					const DumpTables *tables, const ChunkPlan *plan)
 {
 	CopyFormat *formats = pg_malloc0((tables->n_tables + 1) * sizeof(CopyFormat));
+	bool		minimal_wal = has_minimal_wal(target);
 	bool		must_be_binary = options->copy_format &&
 		strcmp(options->copy_format, "binary") == 0;
 	const char *for_all = NULL;
@@ -165,7 +199,10 @@ copy_formats_decide(PGconn *source, PGconn *target, const Options *options,
 		CopyFormat *format = &formats[i];
 
 		format->text_reason = for_all ? pg_strdup(for_all) : text_reason(s, t, i);
-		format->statement = target_statement(table, format->text_reason == NULL);
+		format->truncate = minimal_wal &&
+			may_truncate(options, table, plan->tables[i].n_files);
+		format->statement = target_statement(table, format->text_reason == NULL,
+											 format->truncate);
 		if (must_be_binary && format->text_reason)
 		{
 			pg_log_error("table %s cannot be copied in binary format: %s",

@@ -15,6 +15,7 @@ typedef struct CopyFormat
 	char	   *text_reason;	/* NULL if it is copied in binary format;
 								 * owned */
 	char	   *statement;		/* COPY ... FROM STDIN, for the target; owned */
+	bool		truncate;		/* first, so that the rows need no WAL */
 } CopyFormat;
 
 /*
@@ -25,6 +26,7 @@ typedef struct CopyFormat
  */
 extern CopyFormat *copy_formats_decide(PGconn *source, PGconn *target,
 									   const Options *options,
-									   const DumpTables *tables);
+									   const DumpTables *tables,
+									   const ChunkPlan *plan);
 
 #endif							/* COPY_FORMAT_H */

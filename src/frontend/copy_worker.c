@@ -43,6 +43,23 @@ copy_worker_start(const CopyContext *context, int no)
 	return worker;
 }
 
+/*
+ * Unlike session_query() this is not watched: --stall-timeout is about the
+ * source, and the target may take its time.
+ */
+static PGresult *
+ask_target(CopyWorker *worker, const char *sql, int n_params,
+		   const char *const *params)
+{
+	PGresult   *res = PQexecParams(worker->target, sql, n_params, NULL, params,
+								   NULL, NULL, 0);
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
+		PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(worker->target, res, "query failed", sql);
+	return res;
+}
+
 /* ----------
  * Rows and large objects
  * ----------
@@ -74,6 +91,15 @@ check_rows(const CopyWorker *worker, const char *what, uint64 read,
 }
 
 static void
+truncate_table(CopyWorker *worker, const DumpTable *table)
+{
+	char	   *sql = psprintf("TRUNCATE TABLE ONLY %s", table->name);
+
+	PQclear(ask_target(worker, sql, 0, NULL));
+	free(sql);
+}
+
+static void
 copy_file(CopyWorker *worker, const DataFile *file)
 {
 	const CopyContext *context = worker->context;
@@ -93,6 +119,8 @@ copy_file(CopyWorker *worker, const DataFile *file)
 		pg_log_info("copying %s as text, read %s: %s", what,
 					source->plan->tables[file->table].sql_reason ?
 					"by SQL" : "by the extension", format->text_reason);
+	if (format->truncate)
+		truncate_table(worker, &source->tables->tables[file->table]);
 	target = sink_copy_in_new(worker->target, format->statement);
 	sink = sink_tap_new(target,
 						&file_results_progress(source->results)->raw_bytes, NULL);
@@ -157,23 +185,6 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
  * Transactions on the target
  * ----------
  */
-
-/*
- * Unlike session_query() this is not watched: --stall-timeout is about the
- * source, and the target may take its time.
- */
-static PGresult *
-ask_target(CopyWorker *worker, const char *sql, int n_params,
-		   const char *const *params)
-{
-	PGresult   *res = PQexecParams(worker->target, sql, n_params, NULL, params,
-								   NULL, NULL, 0);
-
-	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
-		PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_failed(worker->target, res, "query failed", sql);
-	return res;
-}
 
 static void
 commit(CopyWorker *worker, CopyCommit * end)
