@@ -16,19 +16,20 @@
 #   --bare   in a copy of a root without any package that a command installed,
 #            SUITE-bare; the copy ends with COMMAND
 #
-# The packages come from $MIRROR, or from where the system's own come from.
+# The packages come from $MIRROR, or from where the system's own come from, and
+# security updates from where the system's come from.
 
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 ROOTS=${PG_PARDUMP_CHROOTS:-/var/tmp/pg_pardump-chroots}
 
-# The first Debian archive that apt is set up for.
-system_mirror()
+# The first archive of the name $1 that apt is set up for.
+system_archive()
 {
 	# shellcheck disable=SC2016 # apt's variables
 	apt-get indextargets --format '$(CREATED_BY) $(REPO_URI)' |
-		sed -nE 's,^Packages (https?://.*/debian)/*$,\1,p' | head -n 1
+		sed -nE "s,^Packages (https?://.*/$1)/*\$,\1,p" | head -n 1
 }
 
 # Remove a root, but never what is mounted below it.
@@ -93,6 +94,9 @@ make_root()
 		die "debootstrap failed"
 	fi
 	echo "deb $mirror $suite main" >"$new/etc/apt/sources.list"
+	if [ -n "$security" ] && [ "$suite" != sid ]; then
+		echo "deb $security $suite-security main" >>"$new/etc/apt/sources.list"
+	fi
 	[ -s "$new/etc/hosts" ] || echo "127.0.0.1 localhost $(uname -n)" >"$new/etc/hosts"
 	# A testing release's index is valid for a week, and by this clock only;
 	# the root is for tests.
@@ -177,7 +181,8 @@ suite=$1
 shift
 root=$ROOTS/$suite
 [ "$bare" = no ] || root+=-bare
-mirror=${MIRROR:-$(system_mirror)}
+mirror=${MIRROR:-$(system_archive debian)}
+security=$(system_archive debian-security)
 ISOLATED=
 trap end_isolated EXIT
 trap 'exit 129' HUP

@@ -19,7 +19,8 @@
 # PG_CONFIG           that of a server built from source to test on instead; see
 #                     scripts/temp_install.sh
 # PG_PARDUMP_REGRESS  what scripts/regress_source.sh has made, if it is there
-# PROVE_TESTS         TAP files to run instead of all, e.g. t/010_round_trip.pl
+# PROVE_TESTS         TAP files to run instead of all tests, e.g.
+#                     t/010_round_trip.pl
 
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -96,7 +97,7 @@ print_failure_logs()
 		echo "=== regression.diffs"
 		head -n 200 "$source/regression.diffs"
 	fi
-	sed -nE 's,^t/([^ ]*)[.]pl +[(]Wstat:.*,\1,p' "$WORK/tap.log" | sort -u |
+	sed -nE 's,^t/(.*/)?([^ ]*)[.]pl +[(]Wstat:.*,\2,p' "$WORK/tap.log" | sort -u |
 		while read -r name; do
 			echo "=== end of regress_log_$name"
 			tail -n 60 "$source/tmp_check/log/regress_log_$name" || true
@@ -155,8 +156,10 @@ test_one()
 		run_job "$TREE/scripts/regress_source.sh" "$major" "$WORK/regress"
 		export PG_PARDUMP_REGRESS=$WORK/regress
 	fi
-	start_cluster "$bindir" "fsync = off" "autovacuum = on"
-	run_installcheck regress TAP_TESTS=
+	if [ -z "${PROVE_TESTS:-}" ]; then
+		start_cluster "$bindir" "fsync = off" "autovacuum = on"
+		run_installcheck regress TAP_TESTS=
+	fi
 	run_installcheck tap REGRESS= PROVE_FLAGS=--verbose
 	if [ "$FAILED" -gt 0 ]; then
 		print_failure_logs
