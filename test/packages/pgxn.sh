@@ -18,6 +18,8 @@ apt install pgxnclient
 major=$(pg_major)
 bindir=/usr/lib/postgresql/$major/bin
 quietly pg_createcluster "$major" main --start --pgoption=listen_addresses=
+PGPORT=$(pg_conftool -s "$major" main show port)	# 5432 may be taken outside
+export PGPORT
 quietly pgxn install --pg_config="$bindir/pg_config" "$archive"
 as_postgres pgxn load --pg_config="$bindir/pg_config" --yes --dbname=postgres "$archive"
 as_postgres "$bindir/pg_pardump" --file="$WORK/dump" postgres
