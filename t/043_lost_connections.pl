@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump dump_failed_ok
-  nothing_remains_ok sessions);
+  nothing_remains_ok sessions children);
 use Pardump::Cluster qw(start_cluster start_psql sql value);
 use Pardump::Gate qw(make_gated open_gate stuck_dump leader_backend
   worker_backends terminate survived_ok renew_holder
@@ -258,6 +258,53 @@ foreach my $again (0, 1)
 	$node->start if !$again;
 	nothing_remains_ok($node, $dump->{dir}, $what);
 	renew_holder();
+}
+
+# ---- another server run exports another snapshot under the same name
+
+# Sessions that have the numbers of those that exported these snapshots.
+sub export_again
+{
+	my %wanted;
+	foreach my $name (@_)
+	{
+		my ($process, $transaction) = map { hex } $name =~ /^(\w+)-(\w+)-/;
+		$wanted{$process} = $transaction;
+	}
+	my (@sessions, $found);
+	foreach (1 .. 15)
+	{
+		push @sessions, my $psql = start_psql($node, 'gated');
+		while (1)
+		{
+			my $name = $psql->("BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT pg_export_snapshot()");
+			my ($process, $transaction) = map { hex } $name =~ /^(\w+)-(\w+)-/;
+			my $distance = ($wanted{$process} // 0) - $transaction;
+			$found++ if $distance == 0;
+			last if $distance <= 0;
+			$psql->('ROLLBACK');
+		}
+	}
+	ok($found, 'names of snapshots come again');
+	return @sessions;
+}
+
+{
+	my $dump = stuck_dump(42, 2);
+	my @workers = children($dump->{pid});
+	my @names = map { s/.*\///r } glob $node->data_dir . '/pg_snapshots/*';
+	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
+	kill STOP => @workers;
+	$node->stop('immediate');
+	$node->start;
+	my @sessions = export_again(@names);
+	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
+	wait_in_dump($dump, 'the leader has tried to import', sub {
+		$dump->{err} =~ /No worker's session has the snapshot/;
+	});
+	kill CONT => @workers;
+	$_->('ROLLBACK'), $_->() foreach @sessions;
+	dump_failed_ok($node, $dump, 'another snapshot of the same name', $no_holder);
 }
 
 $node->stop;

@@ -73,9 +73,10 @@ CREATE TABLE fits (g int, t text) TABLESPACE roomy;
 ALTER TABLE fits ALTER t SET STORAGE EXTERNAL;
 INSERT INTO fits SELECT g, repeat(md5(g::text), 3000) FROM generate_series(1, 80) g;
 CREATE TABLE large TABLESPACE small AS
-	SELECT g, repeat(md5(g::text), 30) AS t FROM generate_series(1, 25000) g;
+	SELECT g, repeat(md5(g::text), 30) AS t FROM generate_series(1, 60000) g;
 SQL
 make_database($target, 'disk');
+$target->append_conf('postgresql.conf', 'wal_recycle = off');
 $target->stop;
 
 # The target's server runs with the directory $dir on a disk of $size.

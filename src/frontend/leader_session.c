@@ -47,6 +47,7 @@ struct LeaderSession
 	LeaderSessionPlan plan;
 	PGconn	   *conn;			/* NULL while it is lost */
 	char	   *snapshot;		/* its export */
+	char	   *identity;		/* of the snapshot, by whatever name */
 	SnapshotHolder *holders;	/* by worker, in shared memory */
 	bool		on_standby;		/* that the server is, or was at first */
 	bool		finished;		/* all jobs are done, transaction ended */
@@ -94,6 +95,7 @@ leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
 	session->plan = *plan;
 	session->conn = conn;
 	session->snapshot = pg_strdup(plan->snapshot);
+	session->identity = session_snapshot_identity(conn);
 	session->holders = mmap(NULL, (plan->n_workers + 1) * sizeof(SnapshotHolder),
 							PROT_READ | PROT_WRITE,
 							MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -147,7 +149,7 @@ leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 	char	   *name;
 
 	session->holders[worker].backend = PQbackendPID(conn);
-	session_begin_worker(conn, session->snapshot);
+	session_begin_worker(conn, session->snapshot, session->identity);
 	name = session_export_snapshot(conn);
 	strlcpy(session->holders[worker].name, name, SNAPSHOT_NAME_BYTES);
 	free(name);
@@ -181,23 +183,12 @@ retry_later(LeaderSession *session, const char *cause)
 	pg_log_warning_detail("%s", cause);
 }
 
-/* Without the line end that libpq's messages have; owned. */
-static char *
-cause_text(const char *message)
-{
-	size_t		len = strlen(message);
-
-	while (len > 0 && message[len - 1] == '\n')
-		len--;
-	return pnstrdup(message, len);
-}
-
 static void
 session_was_lost(LeaderSession *session)
 {
 	const char *words = session->last_words ? session->last_words :
 		PQerrorMessage(session->conn);
-	char	   *cause = cause_text(*words ? words : "The server does not answer.");
+	char	   *cause = pg_strdup(*words ? words : "The server does not answer.");
 
 	cleanup_check_interrupt();
 	if (session->last_words && !session->may_retry)
@@ -256,26 +247,36 @@ import_from_workers(LeaderSession *session, PGconn *conn)
 		const SnapshotHolder *holder = &session->holders[i];
 
 		if (holder->running && holder->name[0] != '\0' &&
-			session_try_import(conn, holder->name))
+			session_try_import(conn, holder->name, session->identity))
 			return true;
 	}
 	return false;
+}
+
+/* A connection for the leader, or NULL: try later. */
+static PGconn *
+connect_again(LeaderSession *session)
+{
+	PGconn	   *conn = connection_try_peer(session->plan.address, "pg_pardump");
+
+	cleanup_check_interrupt();
+	if (PQstatus(conn) == CONNECTION_OK)
+		return conn;
+	retry_later(session, PQerrorMessage(conn));
+	PQfinish(conn);
+	return NULL;
 }
 
 static void
 replace(LeaderSession *session)
 {
 	const LeaderSessionPlan *plan = &session->plan;
-	PGconn	   *conn = connection_try_peer(plan->address, "pg_pardump");
+	PGconn	   *conn = connect_again(session);
+	PGconn	   *other = conn ? connect_again(session) : NULL;
 
-	cleanup_check_interrupt();
-	if (PQstatus(conn) != CONNECTION_OK)
+	if (other == NULL)
 	{
-		char	   *cause = cause_text(PQerrorMessage(conn));
-
 		PQfinish(conn);
-		retry_later(session, cause);
-		free(cause);
 		return;
 	}
 	cancel_set_connection(conn);
@@ -284,13 +285,15 @@ replace(LeaderSession *session)
 	{
 		cancel_set_connection(NULL);
 		PQfinish(conn);
+		PQfinish(other);
 		retry_later(session, "No worker's session has the snapshot at this time.");
 		return;
 	}
 	free(session->snapshot);
 	session->snapshot = session_export_snapshot(conn);
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
-	table_check_unchanged(conn, plan->address, plan->tables);
+	table_check_unchanged(conn, other, plan->tables);
+	PQfinish(other);
 	PQsetNoticeReceiver(conn, receive_notice, session);
 	session->conn = conn;
 	pg_log_info("the leader has another session with the same snapshot");

@@ -343,8 +343,31 @@ session_begin_leader(PGconn *conn, const Options *options, const char *import)
 	return session_export_snapshot(conn);
 }
 
+char *
+session_snapshot_identity(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT pg_catalog.concat_ws(' ',"
+									" pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),"
+									" pg_catalog.pg_current_snapshot())");
+	char	   *identity = pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return identity;
+}
+
+static bool
+has_identity(PGconn *conn, const char *identity)
+{
+	char	   *imported = session_snapshot_identity(conn);
+	bool		result = strcmp(imported, identity) == 0;
+
+	free(imported);
+	return result;
+}
+
 bool
-session_try_import(PGconn *conn, const char *snapshot)
+session_try_import(PGconn *conn, const char *snapshot, const char *identity)
 {
 	char	   *sql;
 	PGresult   *res;
@@ -354,7 +377,7 @@ session_try_import(PGconn *conn, const char *snapshot)
 	if (res && !exporter_is_gone(res))
 		session_failed(conn, res, "query failed", sql);
 	free(sql);
-	if (res == NULL)
+	if (res == NULL && has_identity(conn, identity))
 		return true;
 	PQclear(res);
 	session_command(conn, "ROLLBACK");
@@ -362,9 +385,9 @@ session_try_import(PGconn *conn, const char *snapshot)
 }
 
 void
-session_begin_worker(PGconn *conn, const char *snapshot)
+session_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
 {
-	if (!session_try_import(conn, snapshot))
+	if (!session_try_import(conn, snapshot, identity))
 		worker_pool_lost("the session that exported the snapshot is gone");
 }
 

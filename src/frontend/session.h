@@ -32,14 +32,24 @@ extern char *session_begin_leader(PGconn *conn, const Options *options,
 								  const char *import);
 
 /*
- * A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot.  If
- * whoever exported that is gone, the session counts as lost: there may be
- * another one to have it from.
+ * Tells the transaction's snapshot from others that are exported under the same
+ * name: a server that was started again gives the same names anew.  Made of the
+ * time of the start and of the transaction IDs that it sees as running, as a
+ * server that recovers from a crash keeps the first; owned.
  */
-extern void session_begin_worker(PGconn *conn, const char *snapshot);
+extern char *session_snapshot_identity(PGconn *conn);
+
+/*
+ * A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot.  If
+ * whoever exported that is gone, or another snapshot has its name by now, the
+ * session counts as lost: there may be another one to have it from.
+ */
+extern void session_begin_worker(PGconn *conn, const char *snapshot,
+								 const char *identity);
 
 /* The same, but returns false, without a transaction, if that is so. */
-extern bool session_try_import(PGconn *conn, const char *snapshot);
+extern bool session_try_import(PGconn *conn, const char *snapshot,
+							   const char *identity);
 
 /* The name of the transaction's snapshot for others, to its end; owned. */
 extern char *session_export_snapshot(PGconn *conn);

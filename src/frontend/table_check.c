@@ -56,18 +56,13 @@ is_same(const PGresult *before, const PGresult *now, int row,
 }
 
 void
-table_check_unchanged(PGconn *conn, const PeerAddress *address,
-					  const DumpTables *tables)
+table_check_unchanged(PGconn *conn, PGconn *other, const DumpTables *tables)
 {
-	PGconn	   *other = connection_open_peer(address, "pg_pardump");
-	PGresult   *before;
+	PGresult   *before = definitions(conn, tables);
 	PGresult   *now;
 
 	PQclear(session_query(other, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	now = definitions(other, tables);
-	PQfinish(other);
-	cancel_set_connection(conn);
-	before = definitions(conn, tables);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		if (is_same(before, now, i, &tables->tables[i]))

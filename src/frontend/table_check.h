@@ -13,9 +13,9 @@
  * Exits with a message if one of them is not what it was when it was locked
  * first: has another name, other files (TRUNCATE, a rewrite), or another
  * definition (columns, row security) than in the snapshot.  A snapshot does not
- * help against these.  Opens another session for a moment.
+ * help against these.  The other session has no transaction.
  */
-extern void table_check_unchanged(PGconn *conn, const PeerAddress *address,
+extern void table_check_unchanged(PGconn *conn, PGconn *other,
 								  const DumpTables *tables);
 
 #endif							/* TABLE_CHECK_H */

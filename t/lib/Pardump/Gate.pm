@@ -93,7 +93,8 @@ sub stuck_dump
 {
 	my ($gate, $waiting, @more) = @_;
 	close_gate($gate);
-	my $dump = start_dump($connstr, @more, '-j2', @options);
+	push @more, '-j2' unless grep { /^-j/ } @more;
+	my $dump = start_dump($connstr, @more, @options);
 	wait_in_dump($dump, 'workers wait at the gate',
 		sub { return worker_backends() == $waiting; });
 	return $dump;
