@@ -12,6 +12,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok restore_ok);
 use Pardump::Command qw(data_files);
 use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Proxy qw(start_proxy stop_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -187,6 +188,31 @@ unlink glob "$dir/*.done";
 my ($data) = glob "$dir/*.dat";
 is_deeply([ scalar(() = slurp_file((grep { !/toc\.dat/ } glob "$dir/*.dat")[0]) =~ /\n/g) ], [1153],
 	'a lost connection: all rows');
+
+# A command of several processes, deaf to SIGTERM: each that saw the end of its input
+# would publish what it has.
+foreach my $action ('stall', 'reset')
+{
+	my $proxy = start_proxy($node, [ 1, 300_000, $action ]);
+	delete local $ENV{PGAPPNAME};    # by which the proxy knows sessions
+	my $published = 'trap "" TERM; cat >DIR/.part.$$; : >DIR/.ended.$$; '
+	  . 'mv DIR/.part.$$ DIR/%f; echo %f >>DIR/order';
+	($rc, $err, $dir) = pipe_to("cat | ($published)", '-n', 'data', '--no-chunks', '-Z0',
+		'--stall-timeout=1', '-d',
+		"host=127.0.0.1 port=$proxy->{port} dbname=pipe sslmode=disable gssencmode=disable");
+	is($rc, 0, "$action: exit code");
+	like($err, qr/warning: a worker lost its connection while dumping table data\.big; retry 1/,
+		"$action: a retry");
+	my @published = split /\n/, slurp_file("$dir/order");
+	is_deeply([ sort @published ], [ sort @whole, grep { !/order/ } data_files($dir) ],
+		"$action: each file is published once");
+	is(scalar(() = glob "$dir/.ended.*"), scalar @published, "$action: nothing else saw an end");
+	unlink "$dir/order", glob "$dir/.ended.* $dir/.part.*";
+	make_database($node, "copy_$action");
+	restore_ok($node, $dir, "copy_$action", $action, '-j2');
+	is(value($node, "copy_$action", 'SELECT count(*) FROM data.big'), 20000, "$action: all rows");
+	stop_proxy($proxy);
+}
 
 $node->stop;
 done_testing();

@@ -135,6 +135,9 @@ start(const char *path, const char **args, const PeerAddress *address,
 #endif
 		run(path, args, address, in_fd, out_fd, err_fd);
 	}
+	/* a handler may end this process as soon as it is let */
+	if (pid > 0 && in_fd >= 0)
+		cleanup_set_fed_child(pid);
 	cleanup_release_signals();
 	if (pid < 0)
 		pg_fatal("could not create child process: %m");

@@ -96,23 +96,51 @@ handle_leader_signal(int signo)
 	errno = save_errno;
 }
 
-static void
-end_fed_child(void)
+/*
+ * SIGKILL, since whoever outlives it would see the end of its input next.  What
+ * is left of the group then comes to this process, which is its reaper.
+ */
+void
+cleanup_end_fed_child(void)
 {
+	static const char message[] = "pg_pardump: error: could not end a command of --pipe\n";
 	pid_t		pid = state.fed_child;
+	pid_t		gone;
+	ssize_t		written pg_attribute_unused();
 
-	if (pid != 0 && state.fed_by == getpid())
+	if (pid == 0 || state.fed_by != getpid())
+		return;
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);			/* should it not be a group's leader yet */
+	kill(-pid, SIGKILL);		/* or have become it just now */
+	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
 	{
-		kill(-pid, SIGTERM);
-		kill(pid, SIGTERM);		/* should it not be a group's leader yet */
+		gone = waitpid(-pid, NULL, WNOHANG);
+		if (gone < 0 && errno != EINTR)
+		{
+			state.fed_child = 0;
+			return;
+		}
+		if (gone != 0)
+			continue;
+		pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
+		waited_ms += END_CHILDREN_LOOK_MS;
 	}
+	written = write(STDERR_FILENO, message, strlen(message));
+	if (state.owner != getpid())
+		_exit(1);				/* a worker must not be replaced now */
 }
 
 void
 cleanup_set_fed_child(pid_t pid)
 {
 	if (state.fed_by != getpid())
-		atexit(end_fed_child);
+	{
+		atexit(cleanup_end_fed_child);
+#ifdef __linux__
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+	}
 	state.fed_by = getpid();
 	state.fed_child = pid;
 }
@@ -120,7 +148,7 @@ cleanup_set_fed_child(pid_t pid)
 static void
 handle_worker_signal(int signo)
 {
-	end_fed_child();
+	cleanup_end_fed_child();
 	cancel_statement();
 	_exit(1);
 }

@@ -51,10 +51,16 @@ extern void cleanup_end_children(pid_t *pids, int n_pids);
 
 /*
  * The process group of a child that must end before this process does, as it
- * would take the end of its input for that of a file; 0 for none.  It is sent
- * SIGTERM when the process exits or is ended by a signal.
+ * would take the end of its input for that of a file; 0 for none.  It is ended
+ * when the process exits or is ended by a signal.
  */
 extern void cleanup_set_fed_child(pid_t pid);
+
+/*
+ * Kill that process group, if there is one, and see it gone.  A worker that
+ * cannot exits with 1, so that nobody begins its job anew.  Safe in a handler.
+ */
+extern void cleanup_end_fed_child(void);
 
 /* Is this child gone?  It is reaped then, and the pid 0. */
 extern bool cleanup_child_gone(pid_t *pid);

@@ -4,12 +4,12 @@
  *
  * The end of its input tells a command that it has had the whole file.  So a
  * command whose file will not become whole must not live to see it: it is
- * ended first, also when the process exits (cleanup_set_fed_child).
+ * ended first, with all that it started, also when the process exits
+ * (cleanup_set_fed_child).
  */
 #include "fe_compat.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,11 +119,7 @@ sink_pipe_free(Sink *sink)
 	PipeSink   *pipe = (PipeSink *) sink;
 
 	if (pipe->pid != 0)
-	{
-		kill(-pipe->pid, SIGTERM);
-		cleanup_end_children(&pipe->pid, 1);
-		cleanup_set_fed_child(0);
-	}
+		cleanup_end_fed_child();
 	if (pipe->fd >= 0)
 		close(pipe->fd);
 	free(pipe->name);
@@ -153,6 +149,5 @@ sink_pipe_new(const char *pattern, const char *name, int err_fd)
 											err_fd);
 	close(fds[0]);
 	pipe->fd = fds[1];
-	cleanup_set_fed_child(pipe->pid);
 	return &pipe->base;
 }

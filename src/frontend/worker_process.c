@@ -85,6 +85,7 @@ worker_pool_lost(const char *cause)
 		len--;
 	if (!is_worker)
 		pg_fatal("%.*s", (int) len, cause);
+	cleanup_end_fed_child();
 	fputc(CAUSE_MARK, stderr);
 	fwrite(cause, 1, len, stderr);
 	exit(WORKER_EXIT_RETRY);
@@ -95,6 +96,7 @@ worker_process_lost_in_handler(const char *cause)
 {
 	static const char mark = CAUSE_MARK;
 
+	cleanup_end_fed_child();
 	if (write(STDERR_FILENO, &mark, 1) < 0 ||
 		write(STDERR_FILENO, cause, strlen(cause)) < 0)
 		_exit(1);
