@@ -8,10 +8,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump dump_failed_ok);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
-use Pardump::Gate qw(make_gated survived_ok);
-use Pardump::Proxy qw(start_proxy stop_proxy);
+use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok
+  wait_until children sessions);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql start_psql);
+use Pardump::Gate qw(make_gated survived_ok wait_in_dump leader_backend);
+use Pardump::Proxy qw(start_proxy stop_proxy freeze_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
@@ -61,6 +62,64 @@ network_ok('a worker stalls when it connects', [ [ 2, 1, 'stall' ] ],
 		'a network that never carries a whole table',
 		qr/retry 1 of 2.*retry 2 of 2.*error: could not read rows: .*detail: The worker was dumping table public\.gated\.\n.*tried 3 times/s);
 	stop_proxy($proxy);
+}
+
+# ---- nothing passes any more: signals end the run all the same
+
+sub writing_dump
+{
+	my ($proxy) = @_;
+	my $dump = dump_by_proxy($proxy, '-r', '128k', '--max-table-segment-pages=20');
+	wait_in_dump($dump, 'the workers write', sub { 2 <= grep { -s } glob "$dump->{dir}/*.dat" });
+	return $dump;
+}
+
+sub interrupted_ok
+{
+	my ($dump, $proxy, $signal, $what, $afterwards) = @_;
+	kill $signal => $dump->{pid};
+	is(end_dump($dump), 1, "$what: exit code");
+	like($dump->{err}, qr/^pg_pardump: error: terminated by user\npg_pardump: detail: .*\n$/,
+		"$what: message");
+	ok(!-e $dump->{dir}, "$what: the directory is removed");
+	# the server learns of it when the proxy is gone
+	stop_proxy($proxy);
+	$afterwards->() if $afterwards;
+	nothing_remains_ok($node, $dump->{dir}, $what);
+	return;
+}
+
+{
+	my $proxy = start_proxy($node);
+	my $dump = writing_dump($proxy);
+	freeze_proxy($proxy);
+	interrupted_ok($dump, $proxy, 'INT', 'interrupted while workers wait');
+}
+# the leader waits for a lock, in the midst of its plan; it cannot cancel that, or
+# gets no answer when it has
+foreach my $what ('network', 'backend')
+{
+	my $locker = start_psql($node, 'gated');
+	$locker->('BEGIN; LOCK TABLE pg_largeobject');
+	my $proxy = start_proxy($node);
+	my $dump = dump_by_proxy($proxy);
+	my $waiting = "application_name = 'pg_pardump' AND wait_event = 'relation'";
+	wait_in_dump($dump, 'the leader waits', sub { sessions($node, $waiting) });
+	my $backend = leader_backend();
+	$what eq 'network' ? freeze_proxy($proxy) : kill STOP => $backend;
+	interrupted_ok($dump, $proxy, 'TERM', "terminated while the leader waits for its $what", sub {
+		kill CONT => $backend; $locker->('ROLLBACK') });
+}
+{
+	my $proxy = start_proxy($node);
+	my $dump = writing_dump($proxy);
+	my @workers = children($dump->{pid});
+	freeze_proxy($proxy);
+	kill KILL => $dump->{pid};
+	is(end_dump($dump), 137, 'the leader is killed: exit code');
+	wait_until('the workers are gone', sub { !grep { kill 0 => $_ } @workers });
+	stop_proxy($proxy);
+	nothing_remains_ok($node, $dump->{dir}, 'the leader is killed');
 }
 
 # ---- the rate: 2 MB at 1 MB/s cannot take less than two seconds, whatever the

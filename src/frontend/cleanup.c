@@ -4,13 +4,15 @@
  *
  * The leader's handler only notes the signal and cancels the statement that
  * runs, so that all loops and all waits for the server come back soon and the
- * program ends by exit(), with its exit stack.  A worker owns nothing that
- * needs undoing but its statement, so its handler cancels that and leaves
- * (compare pg_dump's parallel.c:sigTermHandler).
+ * program ends by exit(), with its exit stack.  If the network does not carry
+ * that, or not the answer, the connection is shut down, for the same end.  A
+ * worker owns nothing that needs undoing but its statement, so its handler
+ * cancels that and leaves (compare pg_dump's parallel.c:sigTermHandler).
  */
 #include "fe_compat.h"
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -20,6 +22,9 @@
 #include "cleanup.h"
 
 #define MAX_CALLBACKS 16
+
+/* How long a request to cancel may take, and then the statement to end. */
+#define CANCEL_S 2
 
 /* How long children have to end when asked, and how often to look. */
 #define END_CHILDREN_MS 5000
@@ -33,13 +38,14 @@ typedef struct ProcessState
 	int			depth;
 	pid_t		owner;			/* the process that registered them */
 	PGcancel   *volatile cancel;
+	volatile int socket;		/* of the same connection, or -1 */
 	volatile pid_t fed_child;
 	pid_t		fed_by;			/* the process whose child it is */
 	volatile sig_atomic_t signal_number;
 	sigset_t	mask;			/* as it was before signals were held back */
 } ProcessState;
 
-static ProcessState state;
+static ProcessState state = {.socket = -1};
 
 static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -48,6 +54,7 @@ run_stack(void)
 {
 	if (state.owner != getpid())
 		return;					/* a forked child: not its to undo */
+	state.socket = -1;			/* no wait to end any more, and of use yet */
 	while (state.depth > 0)
 	{
 		state.depth--;
@@ -75,15 +82,61 @@ cleanup_forget_all(void)
 	state.depth = 0;
 }
 
-/* Safe in a handler: PQcancel() is made for it. */
+static void
+leave(int signo)
+{
+	_exit(1);
+}
+
+/*
+ * Has the server taken the request to cancel the statement?  PQcancel() is made
+ * for handlers, but waits without a limit for a server that is silent, and
+ * starts again when a signal interrupts it.  So only the end of the process can
+ * stop it, and whoever calls this leaves afterwards.
+ */
+static bool
+last_cancel(void)
+{
+	char		errbuf[256];
+	sigset_t	mask;
+
+	if (state.cancel == NULL)
+		return false;
+	signal(SIGALRM, leave);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGALRM);
+	alarm(CANCEL_S);
+	sigprocmask(SIG_UNBLOCK, &mask, NULL);
+	return PQcancel(state.cancel, errbuf, sizeof(errbuf)) != 0;
+}
+
+/* Whatever waits for the server finds its connection closed. */
+static void
+end_wait(int signo)
+{
+	if (state.socket >= 0)
+		(void) shutdown(state.socket, SHUT_RDWR);
+}
+
+/*
+ * In a child, as the leader has to go on.  It is waited for, lest it cancels
+ * what the leader does next.
+ */
 static void
 cancel_statement(void)
 {
-	char		errbuf[256];
-	PGcancel   *cancel = state.cancel;
+	pid_t		pid;
+	int			status;
 
-	if (cancel)
-		(void) PQcancel(cancel, errbuf, sizeof(errbuf));
+	if (state.cancel == NULL)
+		return;
+	pid = fork();
+	if (pid == 0)
+		_exit(last_cancel() ? 0 : 1);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
+		alarm(CANCEL_S);
+	else
+		end_wait(0);
 }
 
 static void
@@ -149,7 +202,7 @@ static void
 handle_worker_signal(int signo)
 {
 	cleanup_end_fed_child();
-	cancel_statement();
+	(void) last_cancel();
 	_exit(1);
 }
 
@@ -183,6 +236,7 @@ cleanup_set_process_signals(void)
 void
 cleanup_install_leader_signals(void)
 {
+	signal(SIGALRM, end_wait);
 	install(handle_leader_signal);
 }
 
@@ -191,6 +245,7 @@ cleanup_install_worker_signals(pid_t leader)
 {
 	/* the leader's statement is not this process's to cancel */
 	state.cancel = NULL;
+	state.socket = -1;
 	install(handle_worker_signal);
 #ifdef __linux__
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -277,6 +332,7 @@ cancel_set_connection(PGconn *conn)
 	PGcancel   *old = state.cancel;
 
 	state.cancel = NULL;		/* no handler may see it freed */
+	state.socket = conn ? PQsocket(conn) : -1;
 	if (old)
 		PQfreeCancel(old);
 	if (conn)

@@ -31,14 +31,16 @@ extern void cleanup_set_process_signals(void);
 /*
  * From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the statement that
  * runs on the connection of cancel_set_connection() and make
- * cleanup_check_interrupt() end the program; before, they kill it.
+ * cleanup_check_interrupt() end the program; before, they kill it.  If the
+ * statement does not end within some seconds, its connection is shut down.
  */
 extern void cleanup_install_leader_signals(void);
 
 /*
- * In a worker the same signals cancel the statement and end the process at
- * once, in silence: the leader speaks.  The process also ends when its leader
- * does.  The leader's process id is given, as it may be gone already.
+ * In a worker the same signals cancel the statement, if the server can be
+ * reached within seconds, and end the process in silence: the leader speaks.
+ * The process also ends when its leader does.  The leader's process id is given,
+ * as it may be gone already.
  */
 extern void cleanup_install_worker_signals(pid_t leader);
 

@@ -14,7 +14,7 @@ use IO::Socket::UNIX;
 use POSIX ();
 use Socket qw(SOL_SOCKET SO_LINGER);
 
-our @EXPORT_OK = qw(start_proxy stop_proxy);
+our @EXPORT_OK = qw(start_proxy stop_proxy freeze_proxy);
 
 # start_proxy($node, [session, bytes, action], ...): sessions of pg_pardump are
 # counted from 0, the leader's, in the order in which they connect; pg_dump's
@@ -40,7 +40,18 @@ sub stop_proxy
 {
 	my ($proxy) = @_;
 	kill TERM => $proxy->{pid};
+	kill CONT => $proxy->{pid};
 	waitpid $proxy->{pid}, 0;
+	return;
+}
+
+# From now on nothing passes, in no connection, and new ones, which the system
+# accepts, hear nothing.
+sub freeze_proxy
+{
+	my ($proxy) = @_;
+	kill STOP => $proxy->{pid};
+	waitpid $proxy->{pid}, POSIX::WUNTRACED();
 	return;
 }
 
