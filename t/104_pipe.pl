@@ -131,6 +131,10 @@ foreach my $try (
 	[ 'at the end', 'cat >/dev/null; case %f in toc.dat) exit 5;; esac',
 		qr/command for file "toc\.dat" failed: .* exit code 5/ ],
 	[ 'killed', 'kill -9 $$; : %f', qr/failed: child process was terminated by signal 9/ ],
+	[ 'reads nothing of a small file', 'case %f in toc.dat) ;; *) cat >DIR/%f;; esac',
+		qr/command for file "toc\.dat" ended before it had read all of it/ ],
+	[ 'a pipeline whose last command is content', '/nowhere/program %f 2>&1 | cat >DIR/%f',
+		qr/command for file "\S+" ended before it had read all of it/ ],
 	[ 'reads a part', 'head -c 10 >DIR/%f', qr/command for file "\S+" ended before it had read all/ ],
 	[ 'no such program', '/nowhere/program %f', qr/failed: command not found/ ])
 {

@@ -10,6 +10,7 @@
 #include "fe_compat.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,16 @@ check_end(PipeSink *pipe)
 	exit(1);
 }
 
+/* It went well, it says, but what it should have stored it has not seen. */
+static void
+unread(const PipeSink *pipe)
+{
+	pg_log_error("command for file \"%s\" ended before it had read all of it",
+				 pipe->name);
+	pg_log_error_detail("Command was: %s", pipe->command);
+	exit(1);
+}
+
 static void
 sink_pipe_write(Sink *sink, const void *data, size_t len)
 {
@@ -93,24 +104,35 @@ sink_pipe_write(Sink *sink, const void *data, size_t len)
 				pg_fatal("could not write file \"%s\" to its command: %m",
 						 pipe->name);
 			check_end(pipe);
-			pg_log_error("command for file \"%s\" ended before it had read all of it",
-						 pipe->name);
-			pg_log_error_detail("Command was: %s", pipe->command);
-			exit(1);
+			unread(pipe);
 		}
 		pos += written;
 		len -= written;
 	}
 }
 
+/*
+ * A small file fits into the pipe, and writing it fails not even if nobody
+ * reads.  So the other end is opened here too, once all is written, to see
+ * what is left in it when the command is gone.  Where there is no /proc this
+ * is not known.
+ */
 static void
 sink_pipe_finish(Sink *sink)
 {
 	PipeSink   *pipe = (PipeSink *) sink;
+	char	   *path = psprintf("/proc/self/fd/%d", pipe->fd);
+	int			read_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int			left = 0;
 
+	free(path);
 	close(pipe->fd);
 	pipe->fd = -1;
 	check_end(pipe);
+	if (read_fd >= 0 && ioctl(read_fd, FIONREAD, &left) == 0 && left > 0)
+		unread(pipe);
+	if (read_fd >= 0)
+		close(read_fd);
 }
 
 static void
