@@ -78,14 +78,16 @@ pg_major()
 	tr ' ' '\n' <<<"$major" | sort -n | tail -n 1
 }
 
-# Copy the checkout's files to the directory $1, without what a build made and
-# without .git, so that a copy can belong to another user or to another major.
+# Copy the checkout's files to the directory $1, without what a build or
+# build_packages.sh made and without .git, so that a copy can belong to another
+# user or to another major.
 copy_tree()
 {
 	mkdir -p "$1"
 	tar -C "$TREE" -cf - --exclude=./.git --exclude='*.o' --exclude='*.so' \
 		--exclude='*.bc' --exclude=./src/frontend/pg_pardump --exclude='./doc/*.1' \
 		--exclude='./doc/*.html' --exclude=./results \
+		--exclude=./packages --exclude='./pg_pardump-*.zip' \
 		--exclude=./tmp_check . | tar -C "$1" -xf - --no-same-owner
 }
 

@@ -13,7 +13,7 @@ set -euo pipefail
 
 make_work_directory
 chmod 777 "$WORK"
-awk -v suite="$2" '{ $3 = suite; print }' /etc/apt/sources.list >/etc/apt/sources.list.d/older.list
+sed "s/ $(. /etc/os-release && echo "$VERSION_CODENAME")/ $2/" /etc/apt/sources.list >/etc/apt/sources.list.d/older.list
 apt update
 apt install "$(readlink -f "$1")"/*.deb "$(readlink -f "$3")"/postgresql-*.deb
 AUTOPKGTEST_TMP=$WORK quietly "$TREE/debian/tests/dump-and-restore"
