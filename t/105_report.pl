@@ -18,7 +18,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $manifest_name = 'pg_pardump_manifest.json';
-my $node = start_cluster('report');
+my $node = start_cluster('report', allows_streaming => 'logical');
 my $db = q{shop <b>&"'};
 
 sql($node, 'postgres', 'CREATE DATABASE "' . $db =~ s/"/""/gr . '"');
@@ -333,6 +333,39 @@ refused_ok(qr/"\/dev\/null" exists and is not a regular file/, 'a device',
 	refused_ok(qr/no_such_column/, 'failed dump', '-d', $node->connstr($db),
 		'--where=large:no_such_column', "--report=$page");
 	is_deeply([ glob "$page*" ], [], 'failed dump: no page is left');
+}
+
+# ---- a page that cannot be written in the end: the archive is complete, and
+# all else is told
+
+sub write_failed_ok
+{
+	my ($what, $problem, $page, @command) = @_;
+	my $dir = new_path('no_page');
+	my $log = new_path('no_page.json');
+	my ($rc, $out, $err) = run_program(@command, 'pg_pardump', '-d', $node->connstr($db), '-t', 'empty', '-f', $dir,
+		"--report=$page", "--log-json=$log", '-P', '--create-slot', "--slot=$what");
+	is($rc, 1, "$what: exit code");
+	like($err, qr/error: could not write the report "\Q$page\E": $problem\n.*detail: The archive is complete\.\n.*hint: --verify/,
+		"$what: message");
+	like($out, qr/^created logical replication slot "$what" at LSN/, "$what: the slot is told");
+	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
+	is(scalar(grep { $_->{event} eq 'summary' } @events), 1, "$what: summary of the archive");
+	like((grep { $_->{event} eq 'error' } @events)[0]{message}, qr/could not write the report/, "$what: an event");
+	is(system("pg_pardump --verify '$dir' >/dev/null"), 0, "$what: the archive is whole");
+	is_deeply([ glob "$page*" ], [], "$what: nothing is left of the page");
+	sql($node, $db, "SELECT pg_drop_replication_slot('$what')");
+}
+# all files of the archive are smaller
+write_failed_ok('no_space', 'File too large', new_path('large.html'), 'sh', '-c', 'ulimit -f 16; exec "$@"', 'sh');
+{
+	# removed by what runs after the page was begun
+	my $parent = new_path('goes');
+	mkdir $parent or die "could not make directory \"$parent\": $!";
+	my $pg_dump = new_path('pg_dump');
+	append_to_file($pg_dump, "#!/bin/sh\ncase \$1 in --version) ;; *) rm -r '$parent';; esac\nexec pg_dump \"\$@\"\n");
+	chmod 0700, $pg_dump;
+	write_failed_ok('no_place', 'No such file or directory', "$parent/x.html", 'env', 'sh', '-c', 'exec "$@" --pg-dump="$0"', $pg_dump);
 }
 
 # ---- by a browser

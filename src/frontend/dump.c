@@ -166,7 +166,8 @@ close_leader_session(DumpRun *run)
 	PQfinish(run->conn);
 }
 
-static void
+/* Returns what it tells of itself. */
+static Manifest *
 finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 {
 	FileTotals	total = file_results_total(run->context.results);
@@ -189,7 +190,7 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 				total.raw_bytes, total.stored_bytes);
 	summary_tell(&run->context, (now_us() - run->start_us) / 1e6,
 				 run->context.progress != NULL);
-	report_end(run->report, manifest, NULL);
+	return manifest;
 }
 
 /* --dry-run */
@@ -212,6 +213,7 @@ dump_database(const Options *options, const char *argv0)
 	DumpRun    *run = pg_malloc0(sizeof(DumpRun));
 	StockPgDump *pg_dump;
 	ArchiveDir *dir;
+	Manifest   *manifest;
 	Toc		   *toc;
 
 	run->context.options = options;
@@ -242,7 +244,9 @@ dump_database(const Options *options, const char *argv0)
 	if (run->context.slot)
 		(void) logical_slot_recheck(run->context.slot);
 	close_leader_session(run);
-	finish_archive(run, dir, toc);
+	manifest = finish_archive(run, dir, toc);
 	if (run->context.slot)
 		logical_slot_print(run->context.slot);
+	/* last: should it fail, all else is done and told */
+	report_end(run->report, manifest, NULL);
 }

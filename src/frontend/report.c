@@ -350,6 +350,19 @@ report_begin(const char *path, const char *directory)
 	return report;
 }
 
+/* What the report was to tell of is done all the same. */
+static void
+write_failed(const Report *report, bool dumped)
+{
+	pg_log_error("could not write the report \"%s\": %m", report->path);
+	if (dumped)
+	{
+		pg_log_error_detail("The archive is complete.");
+		pg_log_error_hint("--verify with --report makes a report of it, too.");
+	}
+	exit(1);
+}
+
 void
 report_end(Report *report, const Manifest *manifest,
 		   const ReportVerify *verify)
@@ -363,10 +376,12 @@ report_end(Report *report, const Manifest *manifest,
 	initPQExpBuffer(&page);
 	append_page(&page, manifest, verify);
 	if (fwrite(page.data, 1, page.len, report->stream) != page.len ||
-		fclose(report->stream) != 0)
-		pg_fatal("could not write file \"%s\": %m", report->temp_path);
-	if (durable_rename(report->temp_path, report->path) != 0)
-		exit(1);				/* it has said why */
+		fflush(report->stream) != 0 ||
+		fsync(fileno(report->stream)) != 0 ||
+		fclose(report->stream) != 0 ||
+		rename(report->temp_path, report->path) != 0)
+		write_failed(report, verify == NULL);
+	(void) fsync_parent_path(report->path);
 	cleanup_forget_all();
 	termPQExpBuffer(&page);
 	free(report->temp_path);
