@@ -78,9 +78,10 @@ foreach my $reader ('--no-extension', '-v')
 	my ($rc, $out, $err) = run_program('pg_pardump', @db, '-f', $dir, '--no-sync', '-j2', '-P',
 		'--max-table-segment-pages=10', "--log-json=$log", $reader);
 	is($rc, 0, "$reader: a dump");
-	# with -v pg_dump speaks too, and ends lines as it likes
-	if ($reader eq '-v') { unlike($err, qr/[\x00-\x08\x0b-\x1f\x7f]/, "$reader: no control characters") }
-	else { clean_ok($reader, $err, 'pg_pardump: |\d+%|\d+ tables, |slowest table: ') }
+	# with -v pg_dump speaks too
+	clean_ok($reader, $err, 'pg_pardump: |pg_dump: |\d+%|\d+ tables, |slowest table: ');
+	like($err, qr/^pg_dump: reading /m, "$reader: pg_dump is heard")
+	  if $reader eq '-v';
 	like($err, qr/chunk 1 of \d of table "line\\x0apg_pardump: error: forged"\./,
 		"$reader: a name as it is shown") if $reader eq '-v';
 	unlike(slurp_file($log), qr/[\x00-\x09\x0b-\x1f\x7f]/, "$reader: events");
@@ -108,8 +109,45 @@ foreach my $reader ('--no-extension', '-v')
 	like($out, qr/^ "line\\x0apg_pardump: error: forged"\./m, 'dry run: a name as it is shown');
 }
 
+# ---- what others say: the server, pg_dump, pg_restore
+
+sql($node, $db, <<'SQL');
+CREATE TABLE public.noticed AS SELECT 1 AS a;
+CREATE FUNCTION public.notice() RETURNS boolean LANGUAGE plpgsql AS
+$$BEGIN RAISE NOTICE E'first\npg_pardump: error: forged\r\x1b[31mred\n'; RETURN true; END$$;
+SQL
+foreach my $color ('never', 'always')
+{
+	local $ENV{PG_COLOR} = $color;
+	my ($rc, $out, $err) = run_program('pg_pardump', @db, '-f', new_path('noticed'), '--no-sync',
+		'-t', 'public.noticed', '--where=public.noticed:public.notice()');
+	is($rc, 0, "notice, color $color: exit code");
+	is($err, "pg_pardump: NOTICE:  first\n\tpg_pardump: error: forged\\x0d\\x1b[31mred\n",
+		"notice, color $color: shown");
+	(undef, undef, $err) = run_program('pg_pardump', @db, '-f', new_path('color'), '--no-sync',
+		'-t', 'public.noticed', '--where=public.noticed:1 / 0 = 0');
+	like($err, $color eq 'always' ? qr/\A\e\[01mpg_pardump: \e\[0m/ : qr/\Apg_pardump: /,
+		"color $color: a worker's message");
+}
+foreach my $try ([ 'a copy' ], [ 'a copy into what is there', $names[0] ])
+{
+	my ($what, $schema_there) = @$try;
+	my $copy = "$what $names[0]";
+	sql($node, 'postgres', "CREATE DATABASE ${\ident($copy)} TEMPLATE template0");
+	sql($node, $copy, "CREATE SCHEMA ${\ident($schema_there)}") if $schema_there;
+	my ($rc, $out, $err) = run_program('pg_pardump', @db, '--target', $node->connstr($copy), '-v', '-j2',
+		'-N', 'public');
+	is($rc, $schema_there ? 1 : 0, "$what: exit code");
+	clean_ok($what, $err, 'pg_pardump: |pg_dump: |pg_restore: |\d+%|\d+ tables, |slowest table: ');
+	like($err, qr/^pg_restore: .*line\n\tpg_pardump: error: forged/m, "$what: pg_restore is heard");
+	like($err, qr/^pg_restore: error: .*schema "line\n\tpg_pardump: error: forged" already exists/m,
+		"$what: pg_restore's error") if $schema_there;
+}
+
 # ---- failures that name something
 
+dump_failed_cleanly('pg_dump fails', qr/^pg_dump: error: [^\n]*\n\tpg_pardump: error: forged/m, @db, '--strict-names',
+	'-t', ident("nothing\npg_pardump: error: forged"));
 dump_failed_cleanly('rows that cannot be read',
 	qr/division by zero.*The worker was dumping (chunk 1 of \d of )?table "/s, @db,
 	'-t', ident($names[0]) . '.*', '--where=*.*:1 / 0 = 0');
@@ -120,7 +158,7 @@ dump_failed_cleanly('rows that cannot be read',
 	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-f', new_path('locked'),
 		'--lock-wait-timeout=100');
 	isnt($rc, 0, 'a lock: exit code');
-	unlike($err, qr/[\x00-\x08\x0b-\x1f\x7f]/, 'a lock: no control characters');
+	clean_ok('a lock', $err, 'pg_pardump: |pg_dump: ');
 	$holder->();
 }
 ok(!-e 'owned', 'no name was run');

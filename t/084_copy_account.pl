@@ -273,7 +273,7 @@ is(value($target, "built$databases", 'SELECT count(*) FROM wide1'), 1200, 'the r
 	sql($target, 'failing', 'CREATE FUNCTION wait(int) RETURNS text LANGUAGE sql AS $$SELECT NULL::text$$');
 	($rc, $out, $err) = run_copy($source, 'built', $target, 'failing');
 	is($rc, 1, 'an error before the rows: exit code');
-	like($err, qr/ERROR:  function "wait" already exists with same argument types\nCommand was: CREATE FUNCTION public\.wait\(integer\)/,
+	like($err, qr/ERROR:  function "wait" already exists with same argument types\n\tCommand was: CREATE FUNCTION public\.wait\(integer\)/,
 		'an error before the rows: the object is named');
 	is(value($target, 'failing', q{SELECT coalesce(sum(pg_relation_size(oid)), 0) FROM pg_class
 			WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace}), 0,

@@ -104,7 +104,14 @@ run(const char *path, const char **args, const PeerAddress *address,
 	if (out_fd >= 0)
 		dup2(out_fd, STDOUT_FILENO);
 	if (err_fd >= 0)
+	{
+		/*
+		 * what is read there is no terminal's, so that colours would be
+		 * escaped
+		 */
+		unsetenv("PG_COLOR");
 		dup2(err_fd, STDERR_FILENO);
+	}
 	if (address)
 		export_secrets(address);
 	execv(path, (char *const *) args);

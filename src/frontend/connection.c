@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "common/connect.h"
+#include "common/string.h"
 #include "fe_utils/string_utils.h"
 
 #include "cleanup.h"
@@ -42,8 +43,12 @@ is_given(const PQconninfoOption *options, const char *keyword)
 void
 connection_show_notice(void *arg, const char *message)
 {
+	char	   *text = pg_strdup(message);
+
+	(void) pg_strip_crlf(text);
 	message_before_output();
-	printable_pass_on(message, strlen(message));
+	fprintf(stderr, "pg_pardump: %s\n", printable_message(text));
+	free(text);
 }
 
 /*

@@ -23,11 +23,11 @@ control_bytes(const char *text)
 }
 
 /*
- * The text with its control characters as \xNN; owned.  With a newline, that
- * stands for each of the text's, and tabs stay.
+ * The text with its control characters as \xNN; owned.  Of several lines the
+ * later ones begin with a tab, and tabs stay.
  */
 static char *
-escaped(const char *text, const char *newline)
+escaped(const char *text, bool lines)
 {
 	PQExpBufferData buf;
 
@@ -36,12 +36,12 @@ escaped(const char *text, const char *newline)
 	{
 		int			len = control_bytes(text);
 
-		if (newline && *text == '\n')
+		if (lines && *text == '\n')
 		{
-			appendPQExpBufferStr(&buf, newline);
+			appendPQExpBufferStr(&buf, "\n\t");
 			text++;
 		}
-		else if (len == 0 || (newline && *text == '\t'))
+		else if (len == 0 || (lines && *text == '\t'))
 			appendPQExpBufferChar(&buf, *text++);
 		else
 			while (len-- > 0)
@@ -59,22 +59,11 @@ printable(const char *text)
 
 	while (*pos && control_bytes(pos) == 0)
 		pos++;
-	return *pos ? escaped(text, NULL) : text;
+	return *pos ? escaped(text, false) : text;
 }
 
 char *
 printable_message(const char *text)
 {
-	return escaped(text, "\n\t");
-}
-
-void
-printable_pass_on(const char *text, size_t len)
-{
-	char	   *raw = pnstrdup(text, len);
-	char	   *shown = escaped(raw, "\n");
-
-	fputs(shown, stderr);
-	free(shown);
-	free(raw);
+	return escaped(text, true);
 }

@@ -24,7 +24,4 @@ extern const char *printable(const char *text);
  */
 extern char *printable_message(const char *text);
 
-/* To standard error, what another program says there, its lines as they are. */
-extern void printable_pass_on(const char *text, size_t len);
-
 #endif							/* PRINTABLE_H */

@@ -136,6 +136,7 @@ restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 	const Options *options = setup->options;
 	const char *args[MAX_ARGS];
 	char	   *role = NULL;
+	int			err[2];
 	int			n = 0;
 
 	run->archive = psprintf("%s/%s", setup->directory, name);
@@ -163,7 +164,10 @@ restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 	args[n++] = setup->address->conninfo;
 	args[n++] = run->archive;
 	args[n] = NULL;
-	run->pid = child_program_start(setup->program, args, setup->address, -1, -1);
+	child_program_pipe(err);
+	run->pid = child_program_start(setup->program, args, setup->address, -1, err[1]);
+	close(err[1]);
+	program_words_open(&run->words, err[0], "pg_restore: ");
 	free(role);
 }
 
@@ -171,13 +175,17 @@ bool
 restore_run_ended(RestoreRun *run, bool *ok)
 {
 	int			status;
-	pid_t		gone = waitpid(run->pid, &status, WNOHANG);
+	pid_t		gone;
 
+	program_words_hear(&run->words, 0, true);
+	gone = waitpid(run->pid, &status, WNOHANG);
 	if (gone == 0 || (gone < 0 && errno == EINTR))
 		return false;
 	if (gone < 0)
 		pg_fatal("%s() failed: %m", "waitpid");
 	run->pid = 0;
+	program_words_hear(&run->words, 0, true);
+	program_words_close(&run->words);
 	if (WIFSIGNALED(status))
 		pg_log_error("pg_restore was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));

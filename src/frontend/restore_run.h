@@ -12,6 +12,7 @@
 
 #include "connection.h"
 #include "options.h"
+#include "program_words.h"
 #include "toc.h"
 
 /* What all runs have in common. */
@@ -28,6 +29,7 @@ typedef struct RestoreRun
 {
 	pid_t		pid;			/* 0 when it is gone */
 	char	   *archive;		/* its directory; owned */
+	ProgramWords words;			/* on its standard error */
 } RestoreRun;
 
 /* pg_restore as it goes with a pg_dump: beside it, else in PATH; owned. */
@@ -36,7 +38,7 @@ extern char *restore_find_program(const char *pg_dump_path);
 /*
  * Start pg_restore on these entries, with the user's options that concern it
  * and more of them (NULL terminated).  name is the archive's, not used twice.
- * Its words go to our standard error.
+ * Its words go to our standard error, while it is looked after.
  */
 extern void restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 							  const char *name, const TocEntry *entries,

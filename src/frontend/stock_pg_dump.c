@@ -11,7 +11,7 @@
 
 #include "child_program.h"
 #include "cleanup.h"
-#include "printable.h"
+#include "program_words.h"
 #include "stock_pg_dump.h"
 
 #define MIN_MAJOR 14
@@ -31,7 +31,7 @@ struct StockPgDump
 	int			major;
 	pid_t		pid;			/* 0 when not running */
 	int			out_fd;			/* its standard output, -1 when closed */
-	int			err_fd;			/* its standard error, -1 when closed */
+	ProgramWords words;			/* on its standard error */
 	char		buffer[65536];	/* read from out_fd, not yet taken */
 	size_t		start;
 	size_t		end;
@@ -59,7 +59,7 @@ spawn(StockPgDump *pg_dump, const char **args, const PeerAddress *address)
 	close(out[1]);
 	close(err[1]);
 	pg_dump->out_fd = out[0];
-	pg_dump->err_fd = err[0];
+	program_words_open(&pg_dump->words, err[0], "pg_dump: ");
 	pg_dump->start = pg_dump->end = 0;
 }
 
@@ -96,7 +96,7 @@ fill_buffer(StockPgDump *pg_dump)
 	{
 		struct pollfd fds[2] = {
 			{.fd = pg_dump->out_fd,.events = POLLIN},
-			{.fd = pg_dump->err_fd,.events = POLLIN}	/* -1 is ignored */
+			{.fd = pg_dump->words.fd,.events = POLLIN}	/* -1 is ignored */
 		};
 
 		cleanup_check_interrupt();
@@ -107,13 +107,7 @@ fill_buffer(StockPgDump *pg_dump)
 			pg_fatal("%s() failed: %m", "poll");
 		}
 		if (fds[1].revents)
-		{
-			char		text[4096];
-			size_t		len;
-
-			read_some(&pg_dump->err_fd, text, sizeof(text), &len);
-			printable_pass_on(text, len);
-		}
+			program_words_hear(&pg_dump->words, 0, true);
 		if (fds[0].revents)
 			read_some(&pg_dump->out_fd, pg_dump->buffer,
 					  sizeof(pg_dump->buffer), &pg_dump->end);
@@ -142,22 +136,6 @@ read_output(void *arg, void *buf, size_t len)
 	return done;
 }
 
-/* Take what it has written to its standard error by now. */
-static void
-take_errors(StockPgDump *pg_dump, int wait_ms, bool show)
-{
-	struct pollfd fd = {.events = POLLIN};
-	char		text[4096];
-	size_t		len;
-
-	while ((fd.fd = pg_dump->err_fd) >= 0 && poll(&fd, 1, wait_ms) > 0)
-	{
-		read_some(&pg_dump->err_fd, text, sizeof(text), &len);
-		if (show)
-			printable_pass_on(text, len);
-	}
-}
-
 /*
  * Its last words, then its exit status.  The end of its standard error is not
  * waited for: if it is a script, a program that it started may hold that open.
@@ -175,18 +153,16 @@ wait_for_exit(StockPgDump *pg_dump)
 	{
 		cleanup_check_interrupt();
 		gone = waitpid(pg_dump->pid, &status,
-					   pg_dump->err_fd >= 0 ? WNOHANG : 0);
+					   pg_dump->words.fd >= 0 ? WNOHANG : 0);
 		if (gone < 0 && errno != EINTR)
 			pg_fatal("%s() failed: %m", "waitpid");
 		if (gone > 0)
 			break;
-		take_errors(pg_dump, EXIT_CHECK_MS, true);
+		program_words_hear(&pg_dump->words, EXIT_CHECK_MS, true);
 	}
 	pg_dump->pid = 0;
-	take_errors(pg_dump, 0, true);
-	if (pg_dump->err_fd >= 0)
-		close(pg_dump->err_fd);
-	pg_dump->err_fd = -1;
+	program_words_hear(&pg_dump->words, 0, true);
+	program_words_close(&pg_dump->words);
 	return status;
 }
 
@@ -259,7 +235,7 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 	StockPgDump *pg_dump = pg_malloc0(sizeof(StockPgDump));
 
 	pg_dump->path = find_path(options, argv0);
-	pg_dump->out_fd = pg_dump->err_fd = -1;
+	pg_dump->out_fd = pg_dump->words.fd = -1;
 	cleanup_push(stop_at_exit, pg_dump);
 	pg_dump->major = ask_major(pg_dump);
 	if (pg_dump->major < MIN_MAJOR)
@@ -380,7 +356,8 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 		pg_log_error_hint("Name the program itself by --pg-dump.");
 		exit(1);
 	}
-	take_errors(pg_dump, 0, true);	/* warnings that came with it */
+	program_words_hear(&pg_dump->words, 0, true);	/* warnings that came with
+													 * it */
 	refuse_column_versions(toc);
 	return toc;
 }
@@ -392,9 +369,9 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 		return;
 	/* its handler cancels its statement; killed by a closed pipe it would not */
 	kill(pg_dump->pid, SIGTERM);
-	for (int ms = 0; ms < LAST_WORDS_MS && pg_dump->err_fd >= 0; ms += EXIT_CHECK_MS)
+	for (int ms = 0; ms < LAST_WORDS_MS && pg_dump->words.fd >= 0; ms += EXIT_CHECK_MS)
 	{
-		take_errors(pg_dump, EXIT_CHECK_MS, false);
+		program_words_hear(&pg_dump->words, EXIT_CHECK_MS, false);
 		if (cleanup_child_gone(&pg_dump->pid))
 			break;
 	}
@@ -402,7 +379,5 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 		close(pg_dump->out_fd);
 	pg_dump->out_fd = -1;
 	cleanup_end_children(&pg_dump->pid, 1);
-	if (pg_dump->err_fd >= 0)
-		close(pg_dump->err_fd);
-	pg_dump->err_fd = -1;
+	program_words_close(&pg_dump->words);
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "printable.h"
 #include "worker_process.h"
 
 /* Between what a worker says and the cause for which it lost its connection. */
@@ -223,7 +222,7 @@ worker_process_show_words(WorkerProcess *process)
 		len = cause - 1 - process->words.data;
 	if (len > 0)
 		message_before_output();
-	printable_pass_on(process->words.data, len);
+	fwrite(process->words.data, 1, len, stderr);
 	/* the cause stays, for whoever learns how the process ended */
 	memmove(process->words.data, process->words.data + len,
 			process->words.len - len);
