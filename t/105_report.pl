@@ -10,8 +10,9 @@ use FindBin;
 use JSON::PP;
 use lib "$FindBin::RealBin/lib";
 
+use Pardump::Background qw(start_dump end_dump wait_until sessions);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  dump_ok default_suffix);
+  value start_psql dump_ok default_suffix);
 use Pardump::Command qw(refused_ok);
 use Pardump::Databases qw(make_latin1);
 use PostgreSQL::Test::Utils;
@@ -224,6 +225,28 @@ make_latin1($node);
 		"--pipe=cat >'$piped'/%f", "--report=$page");
 	is($rc, 0, '--pipe: exit code');
 	page_right_ok('--pipe', $page, read_manifest($piped));
+}
+
+# ---- a worker that was replaced, in all that tells of a dump
+
+{
+	my $page = new_path('retried.html');
+	my $log = new_path('retried.json');
+	my $holder = start_psql($node, $db);
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($node->connstr($db), '-t', 'large', '-P', "--report=$page", "--log-json=$log",
+		"--where=large:id <> 5 OR pg_advisory_xact_lock_shared(42)::text IS NOT NULL");
+	wait_until('the worker waits', sub { sessions($node, "wait_event = 'advisory'") });
+	is(value($node, 'postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'advisory'"),
+		't', 'retried: the worker loses its connection');
+	$holder->('SELECT pg_advisory_unlock(42)');
+	is(end_dump($dump), 0, 'retried: exit code');
+	is(read_manifest($dump->{dir})->{Retries}, 1, 'retried: manifest');
+	like(shown(slurp_file($page)), qr/busy, 1 retry\b/, 'retried: page');
+	like($dump->{err}, qr/^slowest table: public\.large, .*; 1 retries$/m, 'retried: summary');
+	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
+	is_deeply([ map { $_->{job} } grep { $_->{event} eq 'retry' } @events ], ['table public.large'], 'retried: event');
+	is($events[-1]{retries}, 1, 'retried: summary for programs');
 }
 
 # ---- findings
