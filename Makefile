@@ -80,8 +80,11 @@ PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
 
 $(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
 
+# What these libraries tell goes through message.c.
+PROGRAM_LDFLAGS = -Wl,--wrap=pg_log_generic
+
 $(PROGRAM_FILE): $(FRONTEND_OBJS) $(SHARED_OBJS)
-	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(SHARED_OBJS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
+	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(SHARED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
 
 install-frontend: $(PROGRAM_FILE)
 	$(MKDIR_P) '$(DESTDIR)$(bindir)'

@@ -46,11 +46,17 @@
 #define pg_log_generic message_log
 #define log_generic_v(level, part, format, args) \
 	pg_log_generic_v((enum pg_log_level) (level), (enum pg_log_part) (part), format, args)
+#define LIBRARY_MESSAGE(name) name(int level, int part, const char *format,...)
+#define LIBRARY_MESSAGE_ATTRIBUTE pg_attribute_printf(3, 4)
+#define LIBRARY_MESSAGE_PART part
 #else
 #define pg_log_generic(level, ...) \
 	message_log(level, MESSAGE_PRIMARY, __VA_ARGS__)
 #define log_generic_v(level, part, format, args) \
 	pg_log_generic_v((enum pg_log_level) (level), format, args)
+#define LIBRARY_MESSAGE(name) name(int level, const char *format,...)
+#define LIBRARY_MESSAGE_ATTRIBUTE pg_attribute_printf(2, 3)
+#define LIBRARY_MESSAGE_PART MESSAGE_PRIMARY
 #endif
 
 /* 18 made it a prefix (c.h) */

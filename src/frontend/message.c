@@ -87,19 +87,19 @@ formatted(const char *format, va_list args)
 	return text;
 }
 
-void
-message_log(int level, int part, const char *format,...)
+static void message_log_v(int level, int part, const char *format,
+						  va_list args) pg_attribute_printf(3, 0);
+
+static void
+message_log_v(int level, int part, const char *format, va_list args)
 {
 	int			save_errno = errno;
-	va_list		args;
 	char	   *text;
 	char	   *shown;
 
 	if (level < (int) __pg_log_level)
 		return;
-	va_start(args, format);
 	text = formatted(format, args);
-	va_end(args);
 	shown = printable_message(text);
 	tell(level, part, "%s", shown);
 	if (level >= PG_LOG_WARNING)
@@ -107,4 +107,30 @@ message_log(int level, int part, const char *format,...)
 	free(shown);
 	free(text);
 	errno = save_errno;
+}
+
+void
+message_log(int level, int part, const char *format,...)
+{
+	va_list		args;
+
+	va_start(args, format);
+	message_log_v(level, part, format, args);
+	va_end(args);
+}
+
+/*
+ * PostgreSQL's libraries, connectDatabase() for one, call pg_log_generic(): the
+ * linker leads them here ("--wrap" in the manual of ld).
+ */
+extern void LIBRARY_MESSAGE(__wrap_pg_log_generic) LIBRARY_MESSAGE_ATTRIBUTE;
+
+void
+LIBRARY_MESSAGE(__wrap_pg_log_generic)
+{
+	va_list		args;
+
+	va_start(args, format);
+	message_log_v(level, LIBRARY_MESSAGE_PART, format, args);
+	va_end(args);
 }

@@ -3,8 +3,9 @@
  *		What is told on standard error goes through here.
  *
  * fe_compat.h lets pg_log_error() and its like, pg_fatal() included, call
- * message_log() instead of common/logging.c directly, so that errors and
- * warnings become events of the log, too.
+ * message_log() instead of common/logging.c directly, and the linker does the
+ * same with PostgreSQL's libraries, so that errors and warnings become events
+ * of the log, too, and command no terminal.
  */
 #ifndef MESSAGE_H
 #define MESSAGE_H
