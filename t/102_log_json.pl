@@ -140,6 +140,42 @@ is($error->{sqlstate}, 'XX123', 'an error of the server: SQLSTATE') or diag($out
 like($error->{message}, qr/no "more"/, 'an error of the server: message');
 is($events[-1]{event}, 'failed', 'an error of the server: the last');
 
+# no connection: what libraries tell is an event, too
+foreach my $try ([ 'the source', '-d', $node->connstr('nowhere'), '-f', new_path('failed') ],
+	[ 'the target', @db, '--target', $node->connstr('nowhere') ])
+{
+	my ($what, @options) = @$try;
+	($rc, $out) = run_program('pg_pardump', @options, '--log-json=-');
+	is($rc, 1, "no connection to $what: exit code");
+	@events = grep { $_->{event} !~ /^(stage|warning)$/ } events("no connection to $what", $out);
+	is_deeply([ map { $_->{event} } @events ], [ 'error', 'failed' ], "no connection to $what: events");
+	like($events[0]{message}, qr/failed: FATAL:  database "nowhere" does not exist$/,
+		"no connection to $what: message");
+}
+
+# ---- of --verify
+
+my $archive = new_path('archive');
+($rc) = run_program('pg_pardump', @db, '-t', 'big', '--no-sync', '-f', $archive);
+is($rc, 0, 'an archive to verify');
+($rc, $out, $err) = run_program('pg_pardump', '--verify', $archive, '-j2', '--log-json=-');
+is($rc, 0, '--verify: exit code');
+@events = events('--verify', $out);
+is_deeply([ map { $_->{event} } @events ], [ 'run', 'summary' ], '--verify: events');
+is_deeply([ @{ $events[0] }{qw(directory jobs files)} ], [ $archive, 2, 2 ], '--verify: run');
+is_deeply([ @{ $events[1] }{qw(files rows findings)} ], [ 2, 20000, 0 ], '--verify: summary');
+like($err, qr/^archive verified: /, '--verify: text for people is elsewhere');
+append_to_file("$archive/strange\n\"file", 'x');
+($rc, $out) = run_program('pg_pardump', '--verify', $archive, '--log-json=-');
+is($rc, 1, '--verify, a finding: exit code');
+@events = events('--verify, a finding', $out);
+is_deeply([ map { $_->{event} } @events ], [ 'error', 'run', 'summary' ], '--verify, a finding: events');
+like($events[0]{message}, qr/^file "strange.*file" is not in the manifest$/s, '--verify, a finding: message');
+is($events[-1]{findings}, 1, '--verify, a finding: summary');
+($rc, $out) = run_program('pg_pardump', '--verify', new_path('nothing'), '--log-json=-');
+is($rc, 1, '--verify of nothing: exit code');
+is_deeply([ map { $_->{event} } events('--verify of nothing', $out) ], [ 'error', 'failed' ], '--verify of nothing: events');
+
 my $dir = new_path('full');
 ($rc, undef, $err) = run_program('pg_pardump', @db, '-f', $dir, '--no-sync', '--log-json=/dev/full');
 is($rc, 0, 'a log that cannot be written: the dump does not fail');

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 
 #include "cleanup.h"
+#include "dump_event.h"
+#include "event_log.h"
 #include "file_result.h"
 #include "printable.h"
 #include "report.h"
@@ -198,6 +200,32 @@ make_report(VerifyRun *run, Report *page)
 	report_end(page, run->manifest, &verify);
 }
 
+static void
+note_run(const VerifyRun *run, int n_workers)
+{
+	Event	   *event = event_new("run");
+
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "directory", run->directory);
+	event_add_number(event, "jobs", n_workers);
+	event_add_number(event, "files", run->n_jobs);
+	event_write(event);
+}
+
+static void
+note_summary(const VerifyRun *run)
+{
+	Event	   *event = event_new("summary");
+
+	event_add_number(event, "files", run->n_jobs);
+	event_add_number(event, "rows", run->found.rows);
+	event_add_number(event, "raw_bytes", run->found.raw_bytes);
+	event_add_number(event, "stored_bytes", run->found.stored_bytes);
+	event_add_seconds(event, "seconds", (now_us() - run->start_us) / 1e6);
+	event_add_number(event, "findings", run->found.findings);
+	event_write(event);
+}
+
 int
 verify_archive(const Options *options)
 {
@@ -211,6 +239,7 @@ verify_archive(const Options *options)
 	run->start_us = now_us();
 	initPQExpBuffer(&run->findings);
 	cleanup_install_leader_signals();
+	dump_events_begin(options);
 	page = report_begin(options->report, run->directory);
 	run->list = file_list_new(run->directory);
 	read_manifest(run);
@@ -219,14 +248,17 @@ verify_archive(const Options *options)
 	toc = read_toc(run);
 	names_known = toc && file_list_mark_toc(run->list, toc, &run->found);
 	choose_files(run, names_known);
+	note_run(run, options->jobs);
 	run_workers(run, options->jobs);
 	cleanup_forget_all();
 
+	note_summary(run);
 	if (run->found.findings == 0)
-		printf("archive verified%s: %d files, " UINT64_FORMAT " rows, "
-			   UINT64_FORMAT " bytes, stored as " UINT64_FORMAT " bytes\n",
-			   run->manifest ? "" : " without a manifest", run->n_jobs,
-			   run->found.rows, run->found.raw_bytes, run->found.stored_bytes);
+		fprintf(event_log_text_output(),
+				"archive verified%s: %d files, " UINT64_FORMAT " rows, "
+				UINT64_FORMAT " bytes, stored as " UINT64_FORMAT " bytes\n",
+				run->manifest ? "" : " without a manifest", run->n_jobs,
+				run->found.rows, run->found.raw_bytes, run->found.stored_bytes);
 	make_report(run, page);
 	return run->found.findings > 0 ? 1 : 0;
 }
