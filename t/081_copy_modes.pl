@@ -172,6 +172,17 @@ is($rc, 0, 'another type there: exit code');
 like($err, qr/table public\.made as text, .*: its columns are not the same in source and target/,
 	'another type there: text');
 is(value($target, 'triggers', 'SELECT count(*) FROM made'), 1000, 'another type there: all rows');
+
+# types of the same name that are made of others
+make_database($_, 'namesakes') foreach ($source, $target);
+sql($source, 'namesakes', 'CREATE DOMAIN d AS int4; CREATE TYPE r AS RANGE (subtype = int8);
+	CREATE TABLE t (d d, r r); INSERT INTO t VALUES (7, $$[1,3)$$)');
+sql($target, 'namesakes', 'CREATE DOMAIN d AS float4; CREATE TYPE r AS RANGE (subtype = float8);
+	CREATE TABLE t (d d, r r)');
+($rc, $out, $err) = run_copy($source, 'namesakes', $target, 'namesakes', '-a');
+is($rc, 0, 'namesakes of types there: exit code') or diag($err);
+is(value($target, 'namesakes', 'TABLE t'), '7|[1,3)', 'namesakes of types there: values');
+
 copy_refused_ok(qr/the target has no table public\.made/, 'no table there',
 	$source, 'modes', $target, 'postgres', '-a', '-t', 'made');
 

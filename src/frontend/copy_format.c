@@ -34,7 +34,8 @@
 /*
  * One row a table, in the order of the array: the columns that COPY sends and
  * their types, and the first of them that is not safe.  "part" is a column's
- * type and, recursively, what that is made of.
+ * type and, recursively, what that is made of: the name alone may mean another
+ * type on the target.
  */
 static const char types_query[] =
 "WITH RECURSIVE wanted AS ("
@@ -57,6 +58,10 @@ static const char types_query[] =
 " FROM part p JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) p.type"
 " WHERE t.typtype OPERATOR(pg_catalog.=) ANY ('{d,r,m}')"
 " OR t.typoutput OPERATOR(pg_catalog.=) 'pg_catalog.array_out'::pg_catalog.regproc"
+"), described AS ("
+"SELECT whole, pg_catalog.string_agg(pg_catalog.format_type(type, NULL), ' '"
+" ORDER BY pg_catalog.format_type(type, NULL) COLLATE pg_catalog.\"C\") AS parts"
+" FROM part GROUP BY whole"
 "), unsafe AS ("
 "SELECT DISTINCT p.whole FROM part p"
 " LEFT JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) p.type"
@@ -76,9 +81,10 @@ static const char types_query[] =
 " END"
 ")"
 " SELECT w.rel IS NOT NULL,"
-" (SELECT pg_catalog.string_agg(pg_catalog.format('%I %s', c.attname,"
-" pg_catalog.format_type(c.atttypid, NULL)), ', ' ORDER BY c.attname)"
-" FROM columns c WHERE c.no OPERATOR(pg_catalog.=) w.no),"
+" (SELECT pg_catalog.string_agg(pg_catalog.format('%I %s %s', c.attname,"
+" pg_catalog.format_type(c.atttypid, NULL), d.parts), ', ' ORDER BY c.attname)"
+" FROM columns c JOIN described d ON d.whole OPERATOR(pg_catalog.=) c.atttypid"
+" WHERE c.no OPERATOR(pg_catalog.=) w.no),"
 " (SELECT pg_catalog.min(pg_catalog.format('column %I is of type %s', c.attname,"
 " pg_catalog.format_type(c.atttypid, NULL)))"
 " FROM columns c JOIN unsafe u ON u.whole OPERATOR(pg_catalog.=) c.atttypid"
