@@ -362,6 +362,9 @@ index_builder_finish(IndexBuilder *builder)
 		pg_usleep(LOOK_AGAIN_US);
 	}
 	builder->pid = 0;
+	if (WIFSIGNALED(status))
+		pg_log_error("the process that builds indexes was terminated by signal %d: %s",
+					 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -23,7 +23,7 @@ extern IndexBuilder *index_builder_start(const CopyContext *context,
 
 /*
  * All tables have all their rows: wait until all is built.  False if some could
- * not be, which pg_restore has said.
+ * not be, which has been said.
  */
 extern bool index_builder_finish(IndexBuilder *builder);
 
