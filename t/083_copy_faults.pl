@@ -156,6 +156,15 @@ my $lost = qr/warning: a worker lost its connection .*retry 1 of 5/;
 	open_gate();
 	survived_ok($copy, 'the workers\' sessions on the source', $lost);
 }
+{
+	# the leader's session is the oldest; it has nothing to do meanwhile
+	my $copy = stuck_copy('--compare');
+	my $pid = value($target, 'postgres', q{SELECT pid FROM pg_stat_activity
+		WHERE application_name = 'pg_pardump' ORDER BY backend_start LIMIT 1});
+	terminate($target, "pid = $pid");
+	open_gate();
+	survived_ok($copy, 'the leader\'s session on the target', qr/\A\z/);
+}
 
 # the end of a transaction: a trigger that waits in COMMIT
 sql($target, 'faults', q{

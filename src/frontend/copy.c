@@ -342,6 +342,20 @@ plan_work(CopyRun *run, const Toc *toc)
 }
 
 /*
+ * The leader's session on the target has nothing to do while others work, for
+ * hours maybe: whatever has become of it meanwhile is of no matter.
+ */
+static void
+renew_target(CopyRun *run)
+{
+	const DumpContext *source = &run->context.source;
+
+	PQfinish(run->target);
+	run->target = connection_open_peer(run->context.target, "pg_pardump");
+	copy_target_set_up(run->target, source->options, source->encoding);
+}
+
+/*
  * Commits of pg_restore did not wait for the disk; this one does, and with it
  * all before it.
  */
@@ -368,7 +382,7 @@ copy_rows_and_indexes(CopyRun *run)
 										  &run->setup);
 	run_workers(run);
 
-	cancel_set_connection(run->target);
+	cancel_set_connection(NULL);
 	if (!run->setup.options->compare)
 		PQfinish(run->source);	/* snapshot and locks are of no more use */
 	copy_report_stage(report, COPY_STAGE_INDEXES);
@@ -383,6 +397,7 @@ compare(CopyRun *run)
 	int			n_different;
 
 	copy_report_stage(&run->report, COPY_STAGE_COMPARE);
+	renew_target(run);
 	run->context.source.keep_snapshot = false;
 	n_different = copy_compare(&run->context, run->source, run->target,
 							   run->schedule->toc);
@@ -423,10 +438,11 @@ copy_database(const Options *options, const char *argv0)
 	copy_report_stage(&run->report, COPY_STAGE_REST);
 	if (!make_rest(run))
 		run->report.incomplete = true;
+	renew_target(run);
+	make_durable(run->target);
 	copy_report_stage(&run->report, COPY_STAGE_ANALYZE);
 	if (!options->no_analyze && !options->statistics)
 		copy_analyze(&run->context, run->target, toc);
-	make_durable(run->target);
 	if (options->compare)
 		compare(run);
 

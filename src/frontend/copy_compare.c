@@ -454,8 +454,10 @@ copy_compare(CopyContext *context, PGconn *source, PGconn *target,
 		.reset = worker_pool_no_reset,	/* a query again does no harm */
 	};
 
+	int			n_different = compare_sequences(target, toc);
+
 	choose_hash(&run, source, target);
 	plan_jobs(&run);
 	worker_pool_run(&task, &watch, context->source.options->jobs, run.n_jobs);
-	return report(&run) + compare_sequences(target, toc);
+	return n_different + report(&run);
 }
