@@ -268,8 +268,8 @@ $holder->();
 
 # a file of the target's that must not grow: no space left, but for it alone
 {
-	sql($source, 'faults', q{CREATE TABLE wide AS SELECT repeat(md5(g::text), 30) AS t
-		FROM generate_series(1, 30000) g});
+	sql($source, 'faults', q{CREATE TABLE wide AS SELECT repeat(md5(g::text), 30) AS t,
+		now() AS since, '\x01'::bytea AS b FROM generate_series(1, 30000) g});
 	make_database($target, 'full');
 	$target->stop;
 	my @start = ('bash', '-c', 'ulimit -f 20480; exec pg_ctl -w -D "$1" -l "$2" start', 'bash',
@@ -291,6 +291,8 @@ $holder->();
 
 {
 	make_database($target, 'compared');
+	sql($target, 'compared', q{ALTER DATABASE compared SET timezone = 'Asia/Tokyo';
+		ALTER DATABASE compared SET bytea_output = 'escape'});
 	my ($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '-j2', '--compare');
 	is("$rc$err", '0', '--compare: the same');
 	like($out, qr/^source and target have the same contents$/m, '--compare: says so');

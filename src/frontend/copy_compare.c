@@ -247,6 +247,13 @@ compare_jobs(const void *a, const void *b)
  * Callbacks of the worker pool
  * ----------
  */
+
+/* What, beside session_set_up()'s, decides how a value is written. */
+static const char text_settings_query[] =
+"SELECT pg_catalog.set_config('timezone', 'UTC', false),"
+" pg_catalog.set_config('bytea_output', 'hex', false),"
+" pg_catalog.set_config('lc_monetary', 'C', false)";
+
 static void
 start_worker(void *arg, int no)
 {
@@ -256,6 +263,9 @@ start_worker(void *arg, int no)
 	run->target = connection_open_peer(run->context->target, "pg_pardump");
 	copy_target_set_up(run->target, source->options, source->encoding);
 	run->source = source_session_open(source, no);
+	PQclear(session_query(run->target, text_settings_query));
+	PQclear(session_query(source_session_connection(run->source),
+						  text_settings_query));
 }
 
 /* Owned. */
@@ -332,7 +342,7 @@ describe_job(void *arg, int no, int step)
 static bool
 read_position(const char *statement, int64 *position, bool *is_called)
 {
-	const char *last = strrchr(statement, ',');
+	const char *last = statement ? strrchr(statement, ',') : NULL;
 	const char *before = last;
 
 	while (before && before > statement && *--before != ',')
@@ -359,10 +369,12 @@ compare_sequences(PGconn *target, const Toc *toc)
 		char	   *sql;
 		PGresult   *res;
 
-		if (!toc_entry_is(entry, "SEQUENCE SET") || entry->defn == NULL ||
-			!read_position(entry->defn, &position, &is_called))
+		if (!toc_entry_is(entry, "SEQUENCE SET"))
 			continue;
 		name = fmtQualifiedId(entry->namespace, entry->tag);
+		if (!read_position(entry->defn, &position, &is_called))
+			pg_fatal("pg_dump describes no position of sequence %s",
+					 printable(name));
 		sql = psprintf("SELECT last_value, is_called FROM %s", name);
 		res = session_query(target, sql);
 		if (strtoll(PQgetvalue(res, 0, 0), NULL, 10) != position ||
