@@ -139,9 +139,18 @@ SQL
 }
 {
 	my $db = new_database();
+	my $log_size = -s $target->logfile;
+	# whatever logs statements
+	sql($target, 'postgres', "ALTER DATABASE $db SET log_statement = 'all'");
+	sql($target, 'postgres', "ALTER DATABASE $db SET $_ = '1'")
+	  foreach qw(log_duration log_transaction_sample_rate log_statement_sample_rate
+		log_min_duration_sample log_min_duration_statement debug_print_parse);
 	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options,
-		'--publication=banking,rooted');
+		'--publication=banking,rooted', '--subscription-conninfo',
+		$source->connstr('bank') . ' password=verysecret');
 	is("$rc $err", '0 ', 'two publications, one by the partition root: no warning');
+	unlike(slurp_file($target->logfile, $log_size), qr/verysecret/,
+		'a subscription with a secret: not in the log of the target');
 	sql($source, 'bank', q{INSERT INTO parted VALUES (1000, '2021-02-02')});
 	$source->wait_for_catchup('moving');
 	same_tables_ok($db, 'two publications');

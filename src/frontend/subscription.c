@@ -127,7 +127,11 @@ static const char quiet_query[] =
 " ('transaction_timeout', '0'),"
 " ('log_statement', 'none'),"
 " ('log_min_duration_statement', '-1'),"
-" ('log_min_error_statement', 'panic')"
+" ('log_min_duration_sample', '-1'),"
+" ('log_transaction_sample_rate', '0'),"
+" ('log_min_error_statement', 'panic'),"
+" ('debug_print_parse', 'off'),"
+" ('debug_print_rewritten', 'off')"
 ") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name"
 " WHERE s.context OPERATOR(pg_catalog.<>) 'superuser'"
 " OR pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'";
