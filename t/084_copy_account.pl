@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use JSON::PP;
-use Pardump::Background qw(end_dump wait_until);
+use Pardump::Background qw(end_dump wait_until children);
 use Pardump::Cluster qw(start_cluster make_database run_program sql value start_psql pg_major);
 use Pardump::Copy qw(start_copy run_copy copy_ok sessions_left no_temp_files_ok);
 use PostgreSQL::Test::Utils;
@@ -190,7 +190,9 @@ CREATE TABLE watching.seen (what text);
 CREATE FUNCTION watching.note() RETURNS event_trigger LANGUAGE plpgsql AS
 	$$ BEGIN INSERT INTO watching.seen SELECT current_setting('maintenance_work_mem') || ' '
 		|| current_setting('max_parallel_maintenance_workers') || ' '
-		|| current_setting('synchronous_commit'); END $$;
+		|| current_setting('synchronous_commit') || ' '
+		|| current_setting('idle_session_timeout') || ' '
+		|| current_setting('transaction_read_only'); END $$;
 CREATE FUNCTION watching.wait() RETURNS event_trigger LANGUAGE plpgsql AS
 	$$ BEGIN PERFORM pg_catalog.pg_advisory_xact_lock_shared(43); END $$;
 CREATE EVENT TRIGGER note ON ddl_command_end WHEN TAG IN ('CREATE INDEX')
@@ -201,6 +203,9 @@ SQL
 	$holder->() if $holder;
 	$holder = start_psql($target, $db);
 	$holder->("SELECT pg_advisory_lock($gate)");
+	# what a database may set, and must not matter
+	sql($target, 'postgres', "ALTER DATABASE $db SET idle_session_timeout = '1h';
+		ALTER DATABASE $db SET default_transaction_read_only = on");
 	return $db;
 }
 
@@ -237,7 +242,7 @@ foreach my $limit (1, 2)
 	open_gate();
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
-		'256MB 2 off|3', "--index-jobs=$limit: settings");
+		'256MB 2 off 0 off|3', "--index-jobs=$limit: settings");
 }
 
 # ---- connections that pg_restore loses
@@ -266,6 +271,20 @@ foreach my $fault (
 	no_temp_files_ok("pg_restore loses its connection, $what");
 }
 is(value($target, "built$databases", 'SELECT count(*) FROM wide1'), 1200, 'the rest: all rows');
+
+# the process that starts pg_restore for indexes
+{
+	my $copy = stuck_copy(gated_database(42), 1, '-j2', '--index-jobs=1');
+	my ($builder) = grep { children($_) } children($copy->{pid});
+	kill KILL => $builder;
+	open_gate();
+	is(end_dump($copy), 1, 'SIGKILL for the process that builds indexes: exit code');
+	like($copy->{err}, qr/error: the process that builds indexes was terminated by signal 9/,
+		'SIGKILL for the process that builds indexes: message');
+	like($copy->{err}, $account, 'SIGKILL for the process that builds indexes: account');
+	is(sessions_left($source, $target), 0,
+		'SIGKILL for the process that builds indexes: no session left');
+}
 
 # an error before the rows
 {

@@ -112,14 +112,20 @@ session_options(PGconn *conn)
 	return result;
 }
 
-/* At least these; in kB where there are units. */
+/*
+ * At least these, in kB where there are units; and what pg_restore itself leaves
+ * as the role or the database has it.
+ */
 static const char build_settings_query[] =
 "SELECT pg_catalog.string_agg(pg_catalog.format('-c %s=%s', s.name,"
-" GREATEST(s.setting::pg_catalog.int8, v.least)), ' ')"
+" COALESCE(v.value, GREATEST(s.setting::pg_catalog.int8, v.least)::pg_catalog.text)), ' ')"
 " FROM pg_catalog.pg_settings s JOIN (VALUES"
-" ('maintenance_work_mem', 262144::pg_catalog.int8),"
-" ('max_parallel_maintenance_workers', 2)"
-") v (name, least) ON v.name OPERATOR(pg_catalog.=) s.name";
+" ('maintenance_work_mem', 262144::pg_catalog.int8, NULL),"
+" ('max_parallel_maintenance_workers', 2, NULL),"
+" ('synchronous_commit', NULL, 'off'),"
+" ('idle_session_timeout', NULL, '0'),"
+" ('default_transaction_read_only', NULL, 'off')"
+") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";
 
 PeerAddress *
 copy_target_restore_address(PGconn *target, const PeerAddress *address)
@@ -131,8 +137,7 @@ copy_target_restore_address(PGconn *target, const PeerAddress *address)
 	PQExpBufferData buf;
 
 	*result = *address;
-	ours = psprintf("%s -c synchronous_commit=off %s", given,
-					PQgetvalue(res, 0, 0));
+	ours = psprintf("%s %s", given, PQgetvalue(res, 0, 0));
 	initPQExpBuffer(&buf);
 	appendPQExpBuffer(&buf, "%s options=", result->conninfo);
 	appendConnStrVal(&buf, ours);
