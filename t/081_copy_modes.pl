@@ -7,7 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program value sql);
+use Pardump::Cluster qw(start_cluster make_database make_loop_server run_program value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(run_copy copy_ok copy_refused_ok stock_copy sessions_left);
 use PostgreSQL::Test::Utils;
@@ -164,6 +164,32 @@ like($err, qr/of 1000 rows read from table public\.referrer the target took 999/
 	'a trigger leaves out a row: it is noticed');
 is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0,
 	'a trigger leaves out a row: nothing is committed');
+
+# a trigger that reads a view
+sql($target, 'triggers', q{TRUNCATE referrer; CREATE VIEW one AS SELECT 1 AS one;
+	CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+	'BEGIN PERFORM one FROM public.one; RETURN NEW; END'});
+copy_ok($source, 'modes', $target, 'triggers', 'a trigger that reads a view', '-a', '-t', 'referrer');
+is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 1000,
+	'a trigger that reads a view: all rows');
+
+# partitions elsewhere, of which one cannot be reached
+make_database($source, 'tiered');
+make_loop_server($source, 'tiered');
+sql($source, 'tiered', q{CREATE TABLE far (id int, t text);
+	CREATE TABLE root (id int, t text) PARTITION BY RANGE (id);
+	CREATE TABLE near PARTITION OF root FOR VALUES FROM (0) TO (100);
+	CREATE FOREIGN TABLE reached PARTITION OF root FOR VALUES FROM (100) TO (200)
+		SERVER loop OPTIONS (table_name 'far');
+	INSERT INTO root SELECT g, 'row' FROM generate_series(1, 199) g});
+make_database($target, 'tiered');
+copy_ok($source, 'tiered', $target, 'tiered', 'a foreign partition', '-j2');
+is(value($target, 'tiered', 'SELECT count(*) FROM root'), 199, 'a foreign partition: read');
+sql($source, 'tiered', q{ALTER FOREIGN TABLE reached OPTIONS (SET table_name 'nothing')});
+($rc, $out, $err) = run_copy($source, 'tiered', $target, 'tiered', '--clean');
+is($rc, 0, 'statistics that cannot be had: exit code') or diag($err);
+like($err, qr/warning: could not collect the statistics of table (ONLY )?public\.root: ERROR:  relation "public\.nothing" does not exist/,
+	'statistics that cannot be had: warning');
 
 # other columns there
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');

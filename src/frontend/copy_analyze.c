@@ -96,9 +96,19 @@ static void
 run_job(void *arg, int job, volatile int *step)
 {
 	AnalyzeRun *run = arg;
-	char	   *sql = psprintf("ANALYZE %s", PQgetvalue(run->relations, job, 0));
+	const char *name = PQgetvalue(run->relations, job, 0);
+	char	   *sql = psprintf("ANALYZE %s", name);
+	PGresult   *res = session_exec(run->conn, sql);
 
-	session_command(run->conn, sql);
+	/* e.g. of a partition on another server: no reason to lose the copy */
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		if (session_is_lost(run->conn, res))
+			session_failed(run->conn, res, "query failed", sql);
+		pg_log_warning("could not collect the statistics of table %s: %s",
+					   printable(name), PQerrorMessage(run->conn));
+	}
+	PQclear(res);
 	free(sql);
 }
 
