@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use File::Basename;
 use Pardump::Cluster qw(start_cluster make_database make_loop_server run_program value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(run_copy copy_ok copy_refused_ok stock_copy sessions_left);
@@ -190,6 +191,21 @@ sql($source, 'tiered', q{ALTER FOREIGN TABLE reached OPTIONS (SET table_name 'no
 is($rc, 0, 'statistics that cannot be had: exit code') or diag($err);
 like($err, qr/warning: could not collect the statistics of table (ONLY )?public\.root: ERROR:  relation "public\.nothing" does not exist/,
 	'statistics that cannot be had: warning');
+
+# our extension, which the target's server lacks
+SKIP:
+{
+	chomp(my $control = (run_program('pg_config', '--sharedir'))[1]);
+	$control .= '/extension/pg_pardump.control';
+	skip 'the installation is not the tests\' own' if !-w dirname($control);
+	make_database($_, 'extended') foreach ($source, $target);
+	sql($source, 'extended', 'CREATE EXTENSION pg_pardump; CREATE TABLE t AS SELECT 1 AS a;
+		REVOKE ALL ON FUNCTION pg_pardump_last_read FROM PUBLIC');
+	rename $control, "$control.away" or die "could not rename \"$control\": $!";
+	copy_ok($source, 'extended', $target, 'extended', 'no extension on the target');
+	rename "$control.away", $control or die "could not rename \"$control\": $!";
+	is(value($target, 'extended', 'TABLE t'), 1, 'no extension on the target: rows');
+}
 
 # other columns there
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');

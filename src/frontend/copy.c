@@ -291,6 +291,22 @@ database_to_create(const Options *options, const Toc *toc)
 	pg_fatal("pg_dump describes no database to create");
 }
 
+/*
+ * That the source has our extension must not keep a target from being copied to
+ * that has not.
+ */
+static void
+leave_out_extension(CopyRun *run)
+{
+	PGresult   *res = session_query(run->target,
+									"SELECT 1 FROM pg_catalog.pg_available_extensions"
+									" WHERE name OPERATOR(pg_catalog.=) 'pg_pardump'");
+
+	if (PQntuples(res) == 0)
+		copy_schedule_leave_out(run->schedule, "pg_pardump");
+	PQclear(res);
+}
+
 static void
 open_target(CopyRun *run, const Toc *toc)
 {
@@ -306,6 +322,7 @@ open_target(CopyRun *run, const Toc *toc)
 	if (new_name)
 		create_database(run, new_name);
 	copy_target_set_up(run->target, options, source->encoding);
+	leave_out_extension(run);
 	run->context.incarnation = copy_target_incarnation(run->target);
 	copy_target_check_tables(run->target, source->tables,
 							 options->clean && !options->create);

@@ -132,6 +132,26 @@ copy_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 	return schedule;
 }
 
+void
+copy_schedule_leave_out(CopySchedule *schedule, const char *extension)
+{
+	char	   *comment = psprintf("EXTENSION %s", extension);
+	char	   *functions = psprintf("FUNCTION %s_", extension);
+
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		const TocEntry *entry = &schedule->toc->entries[i];
+
+		if (toc_entry_is(entry, "EXTENSION") ? strcmp(entry->tag, extension) == 0
+			: toc_entry_is(entry, "COMMENT") ? strcmp(entry->tag, comment) == 0
+			: toc_entry_is(entry, "ACL") &&
+			strncmp(entry->tag, functions, strlen(functions)) == 0)
+			schedule->phases[i] = COPY_NEVER;
+	}
+	free(functions);
+	free(comment);
+}
+
 TocEntry *
 copy_schedule_entries(const CopySchedule *schedule, CopyPhase phase,
 					  int *n_entries, int *n_own)

@@ -38,6 +38,13 @@ extern CopySchedule *copy_schedule_make(const Toc *toc,
 										bool create);
 
 /*
+ * The target cannot have this extension: leave it out, with its comment and the
+ * privileges on its functions, whose names begin with its own.
+ */
+extern void copy_schedule_leave_out(CopySchedule *schedule,
+									const char *extension);
+
+/*
  * The entries of a phase, and the settings, in the archive's order: an array
  * of copies that borrow all their strings, for the caller to free.
  * *n_entries is their number, *n_own without the settings.
