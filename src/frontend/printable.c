@@ -38,7 +38,7 @@ escaped(const char *text, bool lines)
 
 		if (lines && *text == '\n')
 		{
-			appendPQExpBufferStr(&buf, "\n\t");
+			appendPQExpBufferStr(&buf, text[1] == '\t' ? "\n" : "\n\t");
 			text++;
 		}
 		else if (len == 0 || (lines && *text == '\t'))
