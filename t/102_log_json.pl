@@ -117,9 +117,10 @@ my ($rc, $out, $err) = run_program('pg_pardump', @db, '-f', new_path('failed'),
 	'-t', 'nowhere', '--log-json=-');
 is($rc, 1, 'a failure: exit code');
 @events = events('a failure', $out);
-is_deeply([ map { $_->{event} } @events ], [ 'error', 'failed' ], 'a failure: events');
-like($events[0]{message}, qr/^pg_dump failed/, 'a failure: message');
-like($err, qr/error: $events[0]{message}/, 'a failure: standard error says it too');
+is_deeply([ map { $_->{event} } @events ], [ 'output', 'error', 'failed' ], 'a failure: events');
+like($events[0]{message}, qr/^pg_dump: error: no matching tables/, 'a failure: what pg_dump says');
+like($events[1]{message}, qr/^pg_dump failed/, 'a failure: message');
+like($err, qr/error: $events[1]{message}/, 'a failure: standard error says it too');
 
 # an error of the server, in a worker
 sql($node, 'log', <<'SQL');

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "event_log.h"
 #include "printable.h"
 #include "program_words.h"
 
@@ -22,6 +23,7 @@ static void
 show_line(ProgramWords *words)
 {
 	const char *line = words->line.data;
+	Event	   *event = event_new("output");
 
 	if (PQExpBufferDataBroken(words->line))
 		pg_fatal("out of memory");
@@ -29,6 +31,8 @@ show_line(ProgramWords *words)
 	fprintf(stderr, "%s%s\n",
 			strncmp(line, words->prefix, strlen(words->prefix)) == 0 ? "" : "\t",
 			printable(line));
+	event_add_text(event, "message", line);
+	event_write(event);
 	resetPQExpBuffer(&words->line);
 }
 

@@ -25,8 +25,8 @@ extern void program_words_open(ProgramWords *words, int fd, const char *prefix);
 
 /*
  * Take what comes, until for wait_ms there is nothing, and pass the lines that
- * are whole on to standard error, control characters as \xNN; or, without
- * show, drop it all.  The descriptor is closed when the program has closed it.
+ * are whole on to standard error, control characters as \xNN, and to the event
+ * log; or, without show, drop it all.  The descriptor is closed when the program has closed it.
  */
 extern void program_words_hear(ProgramWords *words, int wait_ms, bool show);
 
