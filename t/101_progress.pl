@@ -46,9 +46,9 @@ my @slow = ('-n', 'slow', '-U', 'reader', '--enable-row-security', '-j2',
 	'--max-table-segment-pages=140');
 
 my $size = qr/\d+(?:\.\d+)? (?:bytes|[kMGT]B)/;
-my $line = qr{\ *(\d+)%,\ $size\ of\ ~$size(?:,\ \d+\.\d\ MB/s)?,\ stored\ \d+\.\d\ MB/s,
-	\ \d+\ rows/s,\ \d+/\d+\ workers,\ chunks\ (\d+)/(\d+)(?:,\ objects\ \d+/\d+)?
-	(?:,\ (?:ETA|time)\ \d+:\d\d)?}x;
+my $line = qr{\ *(\d+)%(?:,\ (?:ETA|time)\ \d+:\d\d)?,\ $size\ of\ ~$size,
+	\ \d+/\d+\ workers,\ chunks\ (\d+)/(\d+)(?:,\ objects\ \d+/\d+)?
+	(?:,\ \d+\.\d\ MB/s)?,\ stored\ \d+\.\d\ MB/s,\ (\d+)\ rows/s}x;
 
 # ---- not a terminal
 
@@ -59,7 +59,7 @@ is("$rc$out", '0', '-P: exit code');
 my @lines = split /\n/, $err;
 is(scalar(@lines), 3, '-P: three lines of a short run') or diag($err);
 like($lines[0], qr/^$line$/, '-P: the last line of progress');
-like($lines[0], qr/^100%, .* 0\/2 workers, .*, objects 5\/5, time 0:0\d$/, '-P: all is done');
+like($lines[0], qr/^100%, time 0:0\d, .* 0\/2 workers, .*, objects 5\/5, /, '-P: all is done');
 like($lines[0], qr/chunks (\d+)\/\1,/, '-P: all chunks');
 like($lines[1], qr/^2 tables, 20000 rows, 5 large objects: $size stored as $size in \d+\.\d s, $size\/s$/,
 	'-P: summary');
@@ -69,19 +69,19 @@ like($lines[2], qr/^slowest table: fast\.(plain|empty), \d+\.\d s of work in \d+
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--progress', '-s', '--no-sync',
 	'-f', new_path('nothing'));
 is("$rc$out", '0', 'nothing to read: exit code');
-like($err, qr/^100%, 0 bytes of ~0 bytes,.* chunks 0\/0, time 0:00\n0 tables, 0 rows,.*\n$/,
+like($err, qr/^100%, time 0:00, 0 bytes of ~0 bytes,.* chunks 0\/0, .*\n0 tables, 0 rows,.*\n$/,
 	'nothing to read');
 refused_ok(qr/options -P\/--progress and --no-progress cannot be used together/,
 	'both ways', @db, '-P', '--no-progress');
 
 # ---- a terminal
 
-# Runs with standard error a terminal; returns the exit code and what it shows.
+# Runs with standard error a terminal, of so many columns; returns the exit code and what it shows.
 sub on_terminal
 {
-	my @options = @_;
+	my ($columns, @options) = @_;
 	my ($in, $shown) = ('', '');
-	my $h = IPC::Run::start([ 'sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump', @db,
+	my $h = IPC::Run::start([ 'sh', '-c', 'stty cols $0 0<&1; exec "$@" 2>&1', $columns, 'pg_pardump', @db,
 			'--no-sync', '-f', new_path('terminal'), @options ],
 		'<', \$in, '>pty>', \$shown, IPC::Run::timeout(60));
 	$h->finish;
@@ -90,14 +90,15 @@ sub on_terminal
 	return ($rc, $shown =~ s/\r\n/\n/gr);
 }
 
-($rc, $out) = on_terminal(@slow);
+($rc, $out) = on_terminal(80, @slow);
 is($rc, 0, 'terminal: exit code');
 my ($shown, $summary) = $out =~ /^(.*?)\n(.*)$/s;
 my @shown = grep { $_ ne '' } split /\r/, $shown;
 cmp_ok(scalar(@shown), '>=', 3, 'terminal: a line a second, written over');
 # the terminal has 80 columns, what does not fit is cut
-is_deeply([ grep { !/^ *\d+%, $size of ~$size, .{1,80}$/ || length >= 80 } @shown ], [],
-	'terminal: all are progress, and fit');
+is_deeply([ grep { !/^ *\d+%(, (ETA|time) \d+:\d\d)?, $size of ~$size, \d\/2 workers, chunks \d\/\d, .{1,80}$/
+		|| length >= 80 } @shown ], [], 'terminal: all are progress, and fit');
+is(scalar(grep { /ETA/ } @shown), @shown - 1, 'terminal: the time left is seen') or diag(explain(\@shown));
 my @percents = map { /(\d+)%/ } @shown;
 is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages do not fall');
 is($percents[-1], 100, 'terminal: the last is 100');
@@ -106,14 +107,16 @@ is_deeply([ grep { $_ >= 100 } @percents[ 0 .. $#percents - 1 ] ], [],
 like($summary, qr/^2 tables, 560 rows,.*\nslowest table: slow\..*\n$/, 'terminal: summary');
 
 # messages come on lines of their own
-($rc, $out) = on_terminal(@slow, '-v');
+($rc, $out) = on_terminal(150, @slow, '-v');
 is($rc, 0, 'messages on a terminal: exit code');
 my @messages = grep { /pg_pardump: / } split /[\r\n]+/, $out;
 cmp_ok(scalar(@messages), '>=', 3, 'messages on a terminal');
 is_deeply([ grep { !/^pg_pardump: / } @messages ], [], 'messages on a terminal: each on its line');
-($rc, $out) = on_terminal('-n', 'fast', '--no-progress');
+@shown = grep { /^ *\d+%/ } split /[\r\n]+/, $out;
+is_deeply([ grep { !/^$line *$/ || $4 == 0 } @shown ], [], 'a wide terminal: the whole line, and rows as they come');
+($rc, $out) = on_terminal(80, '-n', 'fast', '--no-progress');
 is("$rc$out", '0', 'terminal: --no-progress');
-($rc, $out) = on_terminal('-n', 'fast', '-t', 'nowhere');
+($rc, $out) = on_terminal(80, '-n', 'fast', '-t', 'nowhere');
 unlike($out, qr/%|tables,/, 'terminal: no progress of what fails at once');
 
 # ---- sessions

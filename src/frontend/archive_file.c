@@ -117,6 +117,7 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	result->start_us = file->start_us;
 	result->end_us = now_us();
 	result->worker = file->worker;
+	file->progress->rows = 0;
 	file->progress->raw_bytes = 0;
 	file->progress->stored_bytes = 0;
 	__sync_synchronize();

@@ -105,7 +105,8 @@ copy_end(PGconn *conn, const char *statement, int last_len)
 }
 
 uint64
-copy_rows(PGconn *conn, const char *statement, Sink *sink)
+copy_rows(PGconn *conn, const char *statement, Sink *sink,
+		  volatile uint64 *rows_so_far)
 {
 	char	   *block = pg_malloc(BLOCK_BYTES);
 	size_t		used = 0;
@@ -129,6 +130,7 @@ copy_rows(PGconn *conn, const char *statement, Sink *sink)
 			used += len;
 		}
 		PQfreemem(row);
+		++*rows_so_far;
 	}
 	rows = copy_end(conn, statement, len);
 	sink_write(sink, block, used);

@@ -19,10 +19,12 @@ extern char *copy_statement(const DumpTable *table, const DataFile *file);
 
 /*
  * Run a COPY ... TO STDOUT and write its rows to the sink.  Returns the number
- * of rows.  Exits with a message if the server fails or its connection breaks.
- * Memory: the longest row and 128 kB.
+ * of rows, and counts them in *rows_so_far as they come (in binary format one
+ * more, the end).  Exits with a message if the server fails or its connection
+ * breaks.  Memory: the longest row and 128 kB.
  */
-extern uint64 copy_rows(PGconn *conn, const char *statement, Sink *sink);
+extern uint64 copy_rows(PGconn *conn, const char *statement, Sink *sink,
+						volatile uint64 *rows_so_far);
 
 /*
  * The beginning and the end of any COPY ... TO STDOUT: in between

@@ -55,6 +55,7 @@ file_results_begin_job(FileResults *results, int job)
 	WorkerProgress *progress = file_results_progress(results);
 
 	progress->job = job;
+	progress->rows = 0;
 	progress->raw_bytes = 0;
 	progress->stored_bytes = 0;
 }
@@ -89,6 +90,7 @@ file_results_total(const FileResults *results)
 	add_done(&total, results->objects, results->n_objects);
 	for (int i = 0; i < results->n_workers; i++)
 	{
+		total.rows += results->workers[i].rows;
 		total.raw_bytes += results->workers[i].raw_bytes;
 		total.stored_bytes += results->workers[i].stored_bytes;
 	}

@@ -29,14 +29,15 @@ typedef struct FileResult
 } FileResult;
 
 /*
- * What a worker is doing.  Bytes are those of the file it is making, and 0
- * between files, so that those of all done files and these add up to what has
- * been dumped.  Raw bytes that the server compresses count when the file is
- * done.
+ * What a worker is doing.  Rows and bytes are those of the file it is making,
+ * and 0 between files, so that those of all done files and these add up to what
+ * has been dumped.  Rows and raw bytes that the server compresses count when
+ * the file is done.
  */
 typedef struct WorkerProgress
 {
 	volatile int job;			/* -1 = none */
+	volatile uint64 rows;
 	volatile uint64 raw_bytes;
 	volatile uint64 stored_bytes;
 } WorkerProgress;

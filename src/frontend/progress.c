@@ -210,6 +210,7 @@ append_counts(PQExpBuffer line, const Progress *progress, const Snapshot *now)
 						  results->n_objects);
 }
 
+/* What matters most comes first: a narrow terminal cuts the end off. */
 static void
 compose_line(PQExpBuffer line, Progress *progress, const Snapshot *now,
 			 bool at_end)
@@ -225,16 +226,17 @@ compose_line(PQExpBuffer line, Progress *progress, const Snapshot *now,
 
 	units_size((uint64) (progress->expected_bytes * percent / 100), done);
 	units_size((uint64) progress->expected_bytes, total);
-	appendPQExpBuffer(line, "%3d%%, %s of ~%s", (int) percent, done, total);
-	append_rates(line, progress, at_end ? &begin : &progress->before[oldest],
-				 now);
-	append_counts(line, progress, now);
+	appendPQExpBuffer(line, "%3d%%", (int) percent);
 	if (at_end)
 		appendPQExpBuffer(line, ", time %s", units_duration(elapsed, time));
 	else if (percent > 0)
 		appendPQExpBuffer(line, ", ETA %s",
 						  units_duration(elapsed * (100 - percent) / percent,
 										 time));
+	appendPQExpBuffer(line, ", %s of ~%s", done, total);
+	append_counts(line, progress, now);
+	append_rates(line, progress, at_end ? &begin : &progress->before[oldest],
+				 now);
 }
 
 /* The terminal's columns; a line that wraps could not be written over. */

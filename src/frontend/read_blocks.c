@@ -203,9 +203,11 @@ read_blocks_statement(PGconn *conn, const ServerExtension *extension,
 }
 
 uint64
-read_blocks(PGconn *conn, const char *statement, Sink *sink)
+read_blocks(PGconn *conn, const char *statement, Sink *sink,
+			volatile uint64 *rows_so_far)
 {
 	BlockReader reader = {.sink = sink};
+	uint64		before = rows_so_far ? *rows_so_far : 0;
 	char	   *message;
 	int			message_len;
 
@@ -217,6 +219,8 @@ read_blocks(PGconn *conn, const char *statement, Sink *sink)
 
 		while (len > 0)
 			take(&reader, &data, &len);
+		if (rows_so_far)
+			*rows_so_far = before + reader.lines;
 		PQfreemem(message);
 	}
 	copy_end(conn, statement, message_len);

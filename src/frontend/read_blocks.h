@@ -29,9 +29,11 @@ extern void read_blocks_count(PGconn *conn, const ServerExtension *extension,
 /*
  * Run such a statement and write the blocks to the sink.  Exits with a message
  * if the server fails or its connection breaks.  Returns the number of line
- * ends in the blocks, which is that of the rows if they are not compressed.  Memory: one message, about a
- * block or the longest value.
+ * ends in the blocks, which is that of the rows if they are not compressed, and
+ * adds it to *rows_so_far as they come, unless that is NULL.  Memory: one
+ * message, about a block or the longest value.
  */
-extern uint64 read_blocks(PGconn *conn, const char *statement, Sink *sink);
+extern uint64 read_blocks(PGconn *conn, const char *statement, Sink *sink,
+						  volatile uint64 *rows_so_far);
 
 #endif							/* READ_BLOCKS_H */

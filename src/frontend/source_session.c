@@ -130,6 +130,13 @@ allow_foreign_tables(PGconn *conn, bool allow)
 								 1, &kinds, 0));
 }
 
+/* For others to see, while they come. */
+static volatile uint64 *
+rows_so_far(const SourceSession *session)
+{
+	return &file_results_progress(session->context->results)->rows;
+}
+
 /*
  * By SQL: any table, with the privileges and policies that SQL has.  options is
  * to follow the COPY statement.
@@ -146,7 +153,7 @@ read_by_sql(SourceSession *session, const DataFile *file, const char *options,
 
 	if (is_foreign)
 		allow_foreign_tables(session->conn, true);
-	rows = copy_rows(session->conn, statement, sink);
+	rows = copy_rows(session->conn, statement, sink, rows_so_far(session));
 	if (is_foreign)
 		allow_foreign_tables(session->conn, false);
 	free(statement);
@@ -164,7 +171,9 @@ read_by_extension(SourceSession *session, const DataFile *file,
 												  context->extension,
 												  &context->tables->tables[file->table],
 												  file, compression);
-	uint64		lines = read_blocks(session->conn, statement, sink);
+	bool		plain = strcmp(compression, "none") == 0;
+	uint64		lines = read_blocks(session->conn, statement, sink,
+									plain ? rows_so_far(session) : NULL);
 
 	free(statement);
 	return lines;
