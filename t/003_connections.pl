@@ -92,6 +92,7 @@ SH
 	ok(-f "$dir/toc.dat", 'a dump with a password in a URI');
 	like(slurp_file("$seen.own"), qr/looking_pg_dump.*dbname=/, 'pg_dump\'s command line is seen');
 	unlike(slurp_file("$seen.own"), qr/opensesame/, 'and has no password');
+	like(slurp_file("$seen.own"), qr/keepalives_idle=30 .*tcp_user_timeout=90000/, 'pg_dump notices a lost server');
 	unlike($err, qr/opensesame/, 'nor has the output of -v');
 
 	local $ENV{PGPASSWORD} = 'opensesame';

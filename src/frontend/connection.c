@@ -56,35 +56,38 @@ connection_show_notice(void *arg, const char *message)
  * awaited or while none is.  What the user chose stays.  It is a precaution
  * only, so that nothing comes of it if a system refuses it.
  */
+typedef struct TcpSetting
+{
+	const char *keyword;
+	int			option;
+	int			value;
+} TcpSetting;
+
+static const TcpSetting tcp_settings[] =
+{
+#ifdef TCP_USER_TIMEOUT
+	{"keepalives_idle", TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
+	{"keepalives_interval", TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
+	{"keepalives_count", TCP_KEEPCNT, KEEPALIVE_COUNT},
+	{"tcp_user_timeout", TCP_USER_TIMEOUT, TCP_USER_TIMEOUT_MS},
+#endif
+	{NULL}
+};
+
 static void
 set_keepalives(PGconn *conn)
 {
-#ifdef TCP_USER_TIMEOUT
-	static const struct
-	{
-		const char *keyword;
-		int			option;
-		int			value;
-	}			defaults[] =
-	{
-		{"keepalives_idle", TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
-		{"keepalives_interval", TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
-		{"keepalives_count", TCP_KEEPCNT, KEEPALIVE_COUNT},
-		{"tcp_user_timeout", TCP_USER_TIMEOUT, TCP_USER_TIMEOUT_MS},
-	};
 	PQconninfoOption *options = PQconninfo(conn);
 
 	/* a Unix-domain socket's address is "" */
 	if (options == NULL || PQhostaddr(conn) == NULL ||
 		PQhostaddr(conn)[0] == '\0')
 		return;
-	for (int i = 0; i < (int) lengthof(defaults); i++)
-		if (!is_given(options, defaults[i].keyword))
-			(void) setsockopt(PQsocket(conn), IPPROTO_TCP,
-							  defaults[i].option, &defaults[i].value,
-							  sizeof(defaults[i].value));
+	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
+		if (!is_given(options, setting->keyword))
+			(void) setsockopt(PQsocket(conn), IPPROTO_TCP, setting->option,
+							  &setting->value, sizeof(setting->value));
 	PQconninfoFree(options);
-#endif
 }
 
 PGconn *
@@ -190,6 +193,19 @@ secrets_service(const PQconninfoOption *options,
 	return NULL;
 }
 
+/* As set_keepalives(); libpq passes over them if there is no TCP. */
+static char *
+choose_tcp_settings(const PQconninfoOption *options)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
+		if (!is_given(options, setting->keyword))
+			appendPQExpBuffer(&buf, " %s=%d", setting->keyword, setting->value);
+	return buf.data;
+}
+
 PeerAddress *
 peer_address_new(PGconn *conn)
 {
@@ -225,11 +241,13 @@ peer_address_new(PGconn *conn)
 		else if (address->service || !is_default(option, defaults))
 			append_conninfo(&buf, option->keyword, option->val);
 	}
+	address->tcp_settings = choose_tcp_settings(options);
 	PQconninfoFree(options);
 	PQconninfoFree(defaults);
 
 	address->conninfo = buf.data;
-	address->private_conninfo = psprintf("%s %s", buf.data, private_buf.data);
+	address->private_conninfo = psprintf("%s %s%s", buf.data, private_buf.data,
+										 address->tcp_settings);
 	termPQExpBuffer(&private_buf);
 	if (PQpass(conn) && PQpass(conn)[0] != '\0')
 		address->password = pg_strdup(PQpass(conn));
@@ -250,7 +268,6 @@ try_connect(const PeerAddress *address, const char *replication,
 	traffic_wait_begins();
 	conn = PQconnectdbParams(keywords, values, true);
 	traffic_wait_ends();
-	set_keepalives(conn);
 	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
 	return conn;
 }

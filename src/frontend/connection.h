@@ -19,7 +19,10 @@ typedef struct PeerAddress
 {
 	char	   *conninfo;		/* no secret in it: fit for argv and logs */
 	char	   *password;		/* NULL when none was used */
-	char	   *private_conninfo;	/* conninfo and all secrets but password */
+	char	   *tcp_settings;	/* " keyword=value ...": what a program needs
+								 * after conninfo to notice a lost peer */
+	char	   *private_conninfo;	/* conninfo, these, and all secrets but
+									 * password */
 	char	   *service;		/* a service file's text with these secrets,
 								 * its service named PEER_SERVICE; NULL when
 								 * there are none */

@@ -137,6 +137,8 @@ restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 	const char *args[MAX_ARGS];
 	char	   *role = NULL;
 	int			err[2];
+	char	   *conninfo = psprintf("%s%s", setup->address->conninfo,
+									setup->address->tcp_settings);
 	int			n = 0;
 
 	run->archive = psprintf("%s/%s", setup->directory, name);
@@ -161,7 +163,7 @@ restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 	while (*more && n < MAX_ARGS - 4)
 		args[n++] = *more++;
 	args[n++] = "-d";
-	args[n++] = setup->address->conninfo;
+	args[n++] = conninfo;
 	args[n++] = run->archive;
 	args[n] = NULL;
 	child_program_pipe(err);
@@ -169,6 +171,7 @@ restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 	close(err[1]);
 	program_words_open(&run->words, err[0], "pg_restore: ");
 	free(role);
+	free(conninfo);
 }
 
 bool

@@ -289,7 +289,7 @@ start(StockPgDump *pg_dump, const Options *options,
 	for (int i = 0; i < options->n_pg_dump_args; i++)
 		args[n++] = options->pg_dump_args[i];
 	args[n++] = "-d";
-	args[n++] = address->conninfo;
+	args[n++] = psprintf("%s%s", address->conninfo, address->tcp_settings);
 	args[n] = NULL;
 
 	pg_log_info("reading the schema with \"%s\"", pg_dump->path);
