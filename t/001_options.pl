@@ -130,7 +130,7 @@ my @combinations = (
 	['--section=pre-data'],
 	[ '--section', 'data' ],
 	[ '--section=post-data', '--section=data' ],
-	[ '-E', 'SQL_ASCII' ], ['--encoding=LATIN1'],
+	[ '-E', 'SQL_ASCII' ], [ '-E', 'auto' ], ['--encoding=LATIN1'],
 	[ '--role=reader', '-t', 'one.parent' ],
 	[ '--role=reader', '--enable-row-security', '-t', 'one.guarded', '-t', 'one.parent' ],
 	[ '--lock-wait-timeout=2000', '--no-sync', '--no-comments' ],

@@ -10,8 +10,9 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok
   wait_until children sessions);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql start_psql);
-use Pardump::Gate qw(make_gated survived_ok wait_in_dump leader_backend);
+use Pardump::Cluster qw(start_cluster run_program new_path sql start_psql);
+use Pardump::Gate qw(make_gated open_gate stuck_dump terminate survived_ok
+  wait_in_dump leader_backend);
 use Pardump::Proxy qw(start_proxy stop_proxy freeze_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -21,11 +22,16 @@ my $node = start_cluster('network');
 make_gated($node);
 
 # Nobody waits at the gates here.
+sub by_proxy
+{
+	my ($proxy) = @_;
+	return "host=127.0.0.1 port=$proxy->{port} dbname=gated sslmode=disable gssencmode=disable";
+}
+
 sub dump_by_proxy
 {
 	my ($proxy, @options) = @_;
-	return start_dump("host=127.0.0.1 port=$proxy->{port} dbname=gated sslmode=disable gssencmode=disable",
-		'-j2', '-Z0', @options);
+	return start_dump(by_proxy($proxy), '-j2', '-Z0', @options);
 }
 
 sub network_ok
@@ -55,6 +61,56 @@ network_ok('a worker stalls', [ [ 1, 100_000, 'stall' ] ],
 	qr/$lost.*$silence/s, '--stall-timeout=1');
 network_ok('a worker stalls when it connects', [ [ 2, 1, 'stall' ] ],
 	qr/warning: a worker has no connection; retry 1 of 5.*$silence/s, '--stall-timeout=1');
+
+# ---- the leader stalls: while it plans, all sessions do, and in the midst of
+# replacing its session
+
+sub leader_failed_ok
+{
+	my ($dump, $proxy, $what) = @_;
+	is(end_dump($dump), 1, "$what: exit code");
+	like($dump->{err}, qr/^pg_pardump: error: the server has sent the leader nothing for --stall-timeout, .*\n$/,
+		"$what: message");
+	ok(!-e $dump->{dir}, "$what: the directory is removed");
+	stop_proxy($proxy);
+	return;
+}
+
+{
+	my $proxy = start_proxy($node, [ 0, 2000, 'stall' ]);
+	leader_failed_ok(my $dump = dump_by_proxy($proxy, '--stall-timeout=1'), $proxy,
+		'the leader stalls');
+	nothing_remains_ok($node, $dump->{dir}, 'the leader stalls');
+}
+{
+	my $locker = start_psql($node, 'gated');
+	$locker->('BEGIN; LOCK TABLE pg_largeobject');
+	my $proxy = start_proxy($node);
+	local $ENV{PGCONNECT_TIMEOUT} = 2;
+	my $dump = dump_by_proxy($proxy, '--stall-timeout=1', '--retries=1');
+	my $waits = "application_name = 'pg_pardump' AND wait_event = 'relation'";
+	wait_in_dump($dump, 'the leader has waited for a lock, and asked', sub {
+		sessions($node, "$waits AND state_change < clock_timestamp() - interval '4 s'") });
+	freeze_proxy($proxy);
+	leader_failed_ok($dump, $proxy, 'all is silent');
+	$locker->('ROLLBACK');
+	nothing_remains_ok($node, $dump->{dir}, 'all is silent');
+}
+foreach my $action ('stall', 'cut')
+{
+	# the sessions of workers are 1 and 2
+	my $proxy = start_proxy($node, [ 4, 800, $action ]);
+	my $dump = stuck_dump(42, 2, '-d', by_proxy($proxy), '--stall-timeout=1');
+	terminate(leader_backend());
+	wait_in_dump($dump, 'the leader tries again', sub { $dump->{err} =~ /retry 2 of 5/ });
+	open_gate();
+	my $cause = $action eq 'stall' ? qr/the server has sent the leader nothing/ : $closed;
+	survived_ok($dump, "$action while the leader's session is replaced",
+		qr/the leader has lost.*retry 1 of 5.*the leader has lost.*retry 2 of 5.*\n.*$cause/s,
+		sub { stop_proxy($proxy) });
+}
+
+# ---- it never comes through
 
 {
 	my $proxy = start_proxy($node, map { [ $_, 50_000, 'cut' ] } 1 .. 50);

@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "dump_leader.h"
+#include "leader_wait.h"
 #include "progress.h"
 #include "server_health.h"
 #include "row_filter.h"
@@ -56,6 +57,7 @@ dump_leader_open(DumpContext *context)
 
 	cleanup_install_leader_signals();
 	context->address = peer_address_new(conn);
+	leader_wait_watch(conn, context->address, context->options);
 	session_set_up(conn, context->options, context->options->encoding);
 	server_health_check_connections(conn, context->options->jobs);
 	server_health_check_age(conn);

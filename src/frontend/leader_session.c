@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "leader_session.h"
+#include "leader_wait.h"
 #include "printable.h"
 #include "server_health.h"
 #include "table_check.h"
@@ -46,6 +47,8 @@ struct LeaderSession
 {
 	LeaderSessionPlan plan;
 	PGconn	   *conn;			/* NULL while it is lost */
+	PGconn	   *next;			/* that is to take its place, */
+	PGconn	   *other;			/* and sees what has changed; or NULL */
 	char	   *snapshot;		/* its export */
 	char	   *identity;		/* of the snapshot, by whatever name */
 	SnapshotHolder *holders;	/* by worker, in shared memory */
@@ -148,7 +151,7 @@ leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 {
 	char	   *name;
 
-	session->holders[worker].backend = PQbackendPID(conn);
+	session->holders[worker].backend = session_backend(conn);
 	session_begin_worker(conn, session->snapshot, session->identity);
 	name = session_export_snapshot(conn);
 	strlcpy(session->holders[worker].name, name, SNAPSHOT_NAME_BYTES);
@@ -253,50 +256,47 @@ import_from_workers(LeaderSession *session, PGconn *conn)
 	return false;
 }
 
-/* A connection for the leader, or NULL: try later. */
-static PGconn *
-connect_again(LeaderSession *session)
+/* Bring new sessions to where the lost one was; ends by worker_pool_lost(). */
+static void
+take_over(LeaderSession *session)
 {
-	PGconn	   *conn = connection_try_peer(session->plan.address, "pg_pardump");
+	const LeaderSessionPlan *plan = &session->plan;
+	PGconn	   *conn;
 
-	cleanup_check_interrupt();
-	if (PQstatus(conn) == CONNECTION_OK)
-		return conn;
-	retry_later(session, PQerrorMessage(conn));
-	PQfinish(conn);
-	return NULL;
+	session->other = connection_open_peer(plan->address, "pg_pardump");
+	session->next = conn = connection_open_peer(plan->address, "pg_pardump");
+	leader_wait_watch(session->other, plan->address, plan->options);
+	leader_wait_watch(conn, plan->address, plan->options);
+	session_set_up(conn, plan->options, plan->encoding);
+	if (!import_from_workers(session, conn))
+		worker_pool_lost("No worker's session has the snapshot at this time.");
+	session->snapshot = session_export_snapshot(conn);
+	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
+	table_check_unchanged(conn, session->other, plan->tables);
+	PQsetNoticeReceiver(conn, receive_notice, session);
 }
 
 static void
 replace(LeaderSession *session)
 {
-	const LeaderSessionPlan *plan = &session->plan;
-	PGconn	   *conn = connect_again(session);
-	PGconn	   *other = conn ? connect_again(session) : NULL;
+	LossPoint	point;
 
-	if (other == NULL)
+	worker_pool_set_loss_point(&point);
+	if (setjmp(point.here) == 0)
 	{
-		PQfinish(conn);
-		return;
+		take_over(session);
+		session->conn = session->next;
+		pg_log_info("the leader has another session with the same snapshot");
 	}
-	cancel_set_connection(conn);
-	session_set_up(conn, plan->options, plan->encoding);
-	if (!import_from_workers(session, conn))
+	else
 	{
 		cancel_set_connection(NULL);
-		PQfinish(conn);
-		PQfinish(other);
-		retry_later(session, "No worker's session has the snapshot at this time.");
-		return;
+		PQfinish(session->next);
+		retry_later(session, point.cause);
 	}
-	free(session->snapshot);
-	session->snapshot = session_export_snapshot(conn);
-	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
-	table_check_unchanged(conn, other, plan->tables);
-	PQfinish(other);
-	PQsetNoticeReceiver(conn, receive_notice, session);
-	session->conn = conn;
-	pg_log_info("the leader has another session with the same snapshot");
+	worker_pool_set_loss_point(NULL);
+	PQfinish(session->other);
+	session->next = session->other = NULL;
 }
 
 /* What was dumped without a lock was checked by then, so it is all right. */
@@ -345,11 +345,7 @@ look(LeaderSession *session, const char *query)
 static bool
 backend_has_nothing_to_do(LeaderSession *session, int backend)
 {
-	char	   *sql = psprintf("SELECT FROM pg_catalog.pg_stat_activity"
-							   " WHERE pid OPERATOR(pg_catalog.=) %d"
-							   " AND state OPERATOR(pg_catalog.=) 'active'"
-							   " AND wait_event_type IS DISTINCT FROM 'Client'",
-							   backend);
+	char	   *sql = server_health_at_work_query(backend);
 	PGresult   *res = look(session, sql);
 	bool		result;
 

@@ -132,3 +132,13 @@ server_health_deadlock_query(const char *backends)
 {
 	return psprintf(deadlock_query, backends, backends);
 }
+
+char *
+server_health_at_work_query(int backend)
+{
+	return psprintf("SELECT FROM pg_catalog.pg_stat_activity"
+					" WHERE pid OPERATOR(pg_catalog.=) %d"
+					" AND state OPERATOR(pg_catalog.=) 'active'"
+					" AND COALESCE(wait_event_type, '') OPERATOR(pg_catalog.<>) 'Client'",
+					backend);
+}

@@ -36,6 +36,12 @@ extern void server_health_warn_of_age(const PGresult *res, int64 *warned);
  */
 extern char *server_health_deadlock_query(const char *backends);
 
+/*
+ * A query for the backend, which finds it if it is at work, and not if it waits
+ * for its client, or for nothing, or is gone.  Owned.
+ */
+extern char *server_health_at_work_query(int backend);
+
 /* Warn if the database's oldest transaction ID is alarmingly old. */
 extern void server_health_check_age(PGconn *conn);
 

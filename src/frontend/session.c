@@ -4,13 +4,13 @@
  */
 #include "fe_compat.h"
 
-#include <poll.h>
-
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
+#include "mb/pg_wchar.h"
 #include "portability/instr_time.h"
 
 #include "cleanup.h"
+#include "leader_wait.h"
 #include "session.h"
 #include "traffic.h"
 #include "worker_pool.h"
@@ -98,50 +98,18 @@ session_exec(PGconn *conn, const char *sql)
 	PGresult   *res;
 
 	traffic_wait_begins();
-	res = PQexec(conn, sql);
+	if (!leader_wait_watches(conn))
+		res = PQexec(conn, sql);
+	else
+		res = PQsendQuery(conn, sql) ? leader_wait_result(conn, -1) : NULL;
 	traffic_wait_ends();
 	return res;
-}
-
-/* Wait for input until the deadline; false if none comes. */
-static bool
-wait_for_input(PGconn *conn, int64 deadline)
-{
-	struct pollfd fd = {.fd = PQsocket(conn),.events = POLLIN};
-	int64		left;
-
-	while ((left = deadline - worker_pool_now_ms()) > 0)
-	{
-		cleanup_check_interrupt();
-		if (poll(&fd, 1, (int) Min(left, 200)) > 0)
-			return true;
-	}
-	return false;
 }
 
 PGresult *
 session_exec_within(PGconn *conn, const char *sql, int wait_ms)
 {
-	int64		deadline = worker_pool_now_ms() + wait_ms;
-	PGresult   *res = NULL;
-	PGresult   *next;
-
-	if (!PQsendQuery(conn, sql))
-		return NULL;
-	for (;;)
-	{
-		while (PQisBusy(conn))
-			if (!wait_for_input(conn, deadline) || !PQconsumeInput(conn))
-			{
-				PQclear(res);
-				return NULL;
-			}
-		next = PQgetResult(conn);
-		if (next == NULL)
-			return res;
-		PQclear(res);
-		res = next;
-	}
+	return PQsendQuery(conn, sql) ? leader_wait_result(conn, wait_ms) : NULL;
 }
 
 PGresult *
@@ -180,13 +148,27 @@ session_query_params(PGconn *conn, const char *sql, int n_params,
 	PGresult   *res;
 
 	traffic_wait_begins();
-	res = PQexecParams(conn, sql, n_params, NULL, params,
-					   NULL, NULL, result_format);
+	if (!leader_wait_watches(conn))
+		res = PQexecParams(conn, sql, n_params, NULL, params,
+						   NULL, NULL, result_format);
+	else
+		res = PQsendQueryParams(conn, sql, n_params, NULL, params, NULL, NULL,
+								result_format) ? leader_wait_result(conn, -1) : NULL;
 	traffic_wait_ends();
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", sql);
 	return res;
+}
+
+int
+session_backend(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_backend_pid()");
+	int			result = atoi(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return result;
 }
 
 void
@@ -235,15 +217,29 @@ static const char connection_check_query[] =
 " FROM pg_catalog.pg_settings"
 " WHERE name OPERATOR(pg_catalog.=) 'client_connection_check_interval'";
 
+/* As PQsetClientEncoding(), whose wait would not be watched. */
 void
 session_set_encoding(PGconn *conn, const char *encoding)
 {
-	if (PQsetClientEncoding(conn, encoding) == 0)
-		return;
-	cleanup_check_interrupt();
-	if (session_is_lost(conn, NULL))
-		session_failed(conn, NULL, "could not set client encoding", encoding);
-	pg_fatal("invalid client encoding \"%s\" specified", encoding);
+	char	   *literal;
+	char	   *sql;
+	PGresult   *res;
+
+	if (strcmp(encoding, "auto") == 0)
+		encoding = pg_encoding_to_char(pg_get_encoding_from_locale(NULL, true));
+	literal = PQescapeLiteral(conn, encoding, strlen(encoding));
+	sql = psprintf("SET client_encoding TO %s", literal);
+	res = session_exec(conn, sql);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		cleanup_check_interrupt();
+		if (session_is_lost(conn, res))
+			session_failed(conn, res, "could not set client encoding", encoding);
+		pg_fatal("invalid client encoding \"%s\" specified", encoding);
+	}
+	PQclear(res);
+	free(sql);
+	PQfreemem(literal);
 }
 
 void

@@ -80,7 +80,10 @@ extern PGresult *session_query_params(PGconn *conn, const char *sql,
 									  int result_format);
 extern void session_command(PGconn *conn, const char *sql);
 
-/* PQexec(), watched (see traffic.h). */
+/* The backend's process; a pooler tells PQbackendPID() another number. */
+extern int	session_backend(PGconn *conn);
+
+/* PQexec(), watched (see traffic.h and leader_wait.h). */
 extern PGresult *session_exec(PGconn *conn, const char *sql);
 
 /*

@@ -22,6 +22,8 @@
 
 #include "fe_compat.h"
 
+#include <setjmp.h>
+
 /* The exit code of a worker that lost its connection (EX_TEMPFAIL). */
 #define WORKER_EXIT_RETRY 75
 
@@ -96,5 +98,17 @@ extern int64 worker_pool_now_ms(void);
  * last retry.  In any other process the cause is an error that ends it.
  */
 pg_noreturn extern void worker_pool_lost(const char *cause);
+
+/*
+ * Where worker_pool_lost() goes instead, with the cause (owned), in a leader
+ * that can begin anew what it does; NULL for nowhere.
+ */
+typedef struct LossPoint
+{
+	jmp_buf		here;
+	char	   *cause;
+} LossPoint;
+
+extern void worker_pool_set_loss_point(LossPoint *point);
 
 #endif							/* WORKER_POOL_H */

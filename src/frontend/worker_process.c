@@ -18,6 +18,9 @@
 /* Set in a worker's process. */
 static bool is_worker;
 
+/* Set in a leader at times. */
+static LossPoint *loss_point;
+
 /* All len bytes, or false at the end of the stream. */
 static bool
 receive(int fd, void *buf, size_t len)
@@ -82,12 +85,23 @@ worker_pool_lost(const char *cause)
 
 	while (len > 0 && cause[len - 1] == '\n')
 		len--;
+	if (!is_worker && loss_point)
+	{
+		loss_point->cause = pnstrdup(cause, len);
+		longjmp(loss_point->here, 1);
+	}
 	if (!is_worker)
 		pg_fatal("%.*s", (int) len, cause);
 	cleanup_end_fed_child();
 	fputc(CAUSE_MARK, stderr);
 	fwrite(cause, 1, len, stderr);
 	exit(WORKER_EXIT_RETRY);
+}
+
+void
+worker_pool_set_loss_point(LossPoint *point)
+{
+	loss_point = point;
 }
 
 void

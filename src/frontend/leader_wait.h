@@ -1,0 +1,35 @@
+/*
+ * leader_wait.h
+ *		Waits of the leader for the source's server, ended if they are in vain.
+ *
+ * While workers work, their leader looks after them; nobody looks after the
+ * leader, while it plans or takes a new session.  So it asks by itself, in
+ * another connection, what its backend does.
+ */
+#ifndef LEADER_WAIT_H
+#define LEADER_WAIT_H
+
+#include "connection.h"
+
+/*
+ * Watch the statements in this session of the leader's from now on, unless
+ * --stall-timeout is 0.  The address is borrowed for as long as the process.
+ */
+extern void leader_wait_watch(PGconn *conn, const PeerAddress *address,
+							  const Options *options);
+
+/* Is it watched? */
+extern bool leader_wait_watches(const PGconn *conn);
+
+/*
+ * What PQexec() does once it has sent the statement.  NULL if the result is not
+ * there after wait_ms.
+ *
+ * If that is -1 the session must be watched.  When the server has sent nothing
+ * for --stall-timeout, and another connection finds that the session has nothing
+ * else to do, or cannot ask, so many times in a row as --retries allows, the
+ * session is lost: ends by worker_pool_lost().
+ */
+extern PGresult *leader_wait_result(PGconn *conn, int wait_ms);
+
+#endif							/* LEADER_WAIT_H */
