@@ -7,7 +7,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_until nothing_remains_ok);
+use Pardump::Background qw(start_dump end_dump wait_until children
+  nothing_remains_ok);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok restore_ok);
 use Pardump::Command qw(data_files);
@@ -177,6 +178,23 @@ kill TERM => $dump->{pid};
 is(end_dump($dump), 1, 'a signal: exit code');
 nothing_remains_ok($node, $dir, 'a signal');
 is_deeply([ glob "$dir/*.done" ], [], 'a signal: no command came to its end');
+
+$dir = new_dir();
+$dump = start_piped($dir);
+kill KILL => $dump->{pid};
+is(end_dump($dump), 137, 'the leader is killed: exit code');
+nothing_remains_ok($node, $dir, 'the leader is killed');
+is_deeply([ glob "$dir/*.done" ], [], 'the leader is killed: no command came to its end');
+
+# a worker that is killed cannot prevent that: there must be no archive then
+$dir = new_dir();
+$dump = start_piped($dir);
+kill KILL => children($dump->{pid});
+is(end_dump($dump), 1, 'a worker is killed: exit code');
+like($dump->{err}, qr/^pg_pardump: error: worker process \d+ was terminated by signal 9: Killed
+pg_pardump: detail: The worker was dumping table slow\.guarded\.\n$/, 'a worker is killed: message');
+ok(!-e "$dir/toc.dat", 'a worker is killed: no toc.dat');
+nothing_remains_ok($node, $dir, 'a worker is killed');
 
 # a worker that is replaced
 $dir = new_dir();
