@@ -27,12 +27,12 @@ EXTENSION = pg_pardump
 MODULE_big = pg_pardump
 DATA = src/server/pg_pardump--1.0.sql
 OBJS = $(addprefix src/server/, \
-	block_measure.o block_stream.o chunk_plan.o chunk_reader.o \
-	column_encoder.o encode_array.o encode_binary.o encode_datetime.o \
-	encode_jsonb.o encode_network.o encode_number.o encode_numeric.o \
-	encode_text.o escape.o heap_reader.o pg_pardump.o pglz_decode.o \
-	read_function.o relation_access.o relation_sample.o row_encoder.o \
-	text_buffer.o toast_reader.o zone_offset.o) \
+	block_measure.o block_stream.o byte_buffer.o chunk_plan.o \
+	chunk_reader.o column_encoder.o encode_array.o encode_datetime.o \
+	encode_hex.o encode_jsonb.o encode_network.o encode_number.o \
+	encode_numeric.o encode_text.o escape.o heap_reader.o pg_pardump.o \
+	pglz_decode.o read_function.o relation_access.o relation_sample.o \
+	row_encoder.o toast_reader.o zone_offset.o) \
 	$(SHARED_OBJS)
 SHLIB_LINK = -lzstd -llz4 -ldeflate -lisal
 PG_CPPFLAGS = -I$(srcdir)/src

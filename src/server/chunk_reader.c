@@ -48,10 +48,10 @@ struct ChunkReader
 	uint64		text_bytes;
 
 	/* Buffers begin with the header of the bytea that they become. */
-	TextBuffer	text;
+	ByteBuffer	text;
 	Size		text_start;		/* of text: handed out up to here */
 	BlockCompressor *compressor;	/* NULL for none */
-	TextBuffer	out;
+	ByteBuffer	out;
 	MemoryContextCallback free_compressor;
 };
 
@@ -79,7 +79,7 @@ init_compressor(ChunkReader *reader, const CompressSpec *compress)
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("could not initialize compression with \"%s\"",
 						compress_method_name(compress->method))));
-	text_buffer_init(&reader->out, FIRST_BYTES);
+	byte_buffer_init(&reader->out, FIRST_BYTES);
 }
 
 ChunkReader *
@@ -92,7 +92,7 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 	reader->rel = rel;
 	if (compress->method != COMPRESS_NONE)
 		init_compressor(reader, compress);
-	text_buffer_init(&reader->text, FIRST_BYTES);
+	byte_buffer_init(&reader->text, FIRST_BYTES);
 	reader->text.len = reader->text_start = VARHDRSZ;
 	reader->rows = row_encoder_new(rel, attnums, n_attnums);
 	reader->heap = heap_reader_new(rel, snapshot, start, end);
@@ -103,7 +103,7 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 static void
 next_text(ChunkReader *reader)
 {
-	TextBuffer *text = &reader->text;
+	ByteBuffer *text = &reader->text;
 
 	/* a long value's space is not kept */
 	if (text->size > 2 * PIECE_BYTES)
@@ -128,7 +128,7 @@ next_text(ChunkReader *reader)
 }
 
 static bytea *
-as_bytea(TextBuffer *buf)
+as_bytea(ByteBuffer *buf)
 {
 	SET_VARSIZE(buf->data, buf->len);
 	return (bytea *) buf->data;
@@ -138,7 +138,7 @@ as_bytea(TextBuffer *buf)
 static bytea *
 next_plain(ChunkReader *reader)
 {
-	TextBuffer *text = &reader->text;
+	ByteBuffer *text = &reader->text;
 	Size		left;
 	char	   *piece;
 
@@ -165,13 +165,13 @@ next_plain(ChunkReader *reader)
 static bool
 fetch_compressed(ChunkReader *reader)
 {
-	TextBuffer *out = &reader->out;
+	ByteBuffer *out = &reader->out;
 	Size		need = block_compressor_out_bytes(reader->compressor);
 	ssize_t		made = 0;
 
 	while (out->len < BLOCK_BYTES &&
 		   (made = block_compressor_fetch(reader->compressor,
-										  text_buffer_reserve(out, need))) > 0)
+										  byte_buffer_reserve(out, need))) > 0)
 	{
 		out->len += made;
 		CHECK_FOR_INTERRUPTS();

@@ -41,30 +41,30 @@ damaged_value(const char *type)
 
 void
 column_encoder_init(ColumnEncoder *encoder, Oid type_id,
-					const TextSettings *settings)
+					const EncodeSettings *settings)
 {
-	Oid			output_function;
+	Oid			type_function;
 	EncodeFunction encode;
 
-	getTypeOutputInfo(type_id, &output_function, &encoder->is_varlena);
-	fmgr_info(output_function, &encoder->output_function);
+	getTypeOutputInfo(type_id, &type_function, &encoder->is_varlena);
+	fmgr_info(type_function, &encoder->type_function);
 	encoder->settings = settings;
 	encoder->type_id = type_id;
 	encoder->state = NULL;
 
-	output_function = builtin_function(&encoder->output_function);
-	encode = number_encoder(output_function);
+	type_function = builtin_function(&encoder->type_function);
+	encode = number_encoder(type_function);
 	if (encode == NULL)
-		encode = text_encoder(output_function);
+		encode = text_encoder(type_function);
 	if (encode == NULL)
-		encode = datetime_encoder(output_function);
+		encode = datetime_encoder(type_function);
 	if (encode == NULL)
-		encode = binary_encoder(output_function);
+		encode = hex_encoder(type_function);
 	if (encode == NULL)
-		encode = jsonb_encoder(output_function);
+		encode = jsonb_encoder(type_function);
 	if (encode == NULL)
-		encode = array_encoder(output_function, encoder);
+		encode = array_encoder(type_function, encoder);
 	if (encode == NULL)
-		encode = encode_by_output_function;
+		encode = encode_by_type_function;
 	encoder->encode = encode;
 }

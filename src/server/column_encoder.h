@@ -21,17 +21,17 @@
 
 #include "fmgr.h"
 
-#include "text_buffer.h"
+#include "byte_buffer.h"
 
 /* What a value's text depends on beside the value; fixed for one scan. */
-typedef struct TextSettings
+typedef struct EncodeSettings
 {
 	int			client_encoding;	/* pg_enc */
 	bool		transcode;		/* differs from the database's */
 	bool		embeds_ascii;	/* a multi-byte character of the client's
 								 * encoding may hold bytes that look like
 								 * ASCII (PG_ENCODING_IS_CLIENT_ONLY) */
-} TextSettings;
+} EncodeSettings;
 
 typedef struct ColumnEncoder ColumnEncoder;
 
@@ -42,20 +42,20 @@ typedef struct ColumnEncoder ColumnEncoder;
  * are those of the type's output function.
  */
 typedef void (*EncodeFunction) (ColumnEncoder *encoder, Datum value,
-								TextBuffer *out);
+								ByteBuffer *out);
 
 struct ColumnEncoder
 {
 	EncodeFunction encode;
-	const TextSettings *settings;	/* borrowed */
+	const EncodeSettings *settings; /* borrowed */
 	Oid			type_id;		/* of the column, may be a domain */
-	FmgrInfo	output_function;	/* of the type, always filled in */
+	FmgrInfo	type_function;	/* of the type, always filled in */
 	bool		is_varlena;
 	void	   *state;			/* the encoder's own, or NULL */
 };
 
 /* The settings of the current session. */
-extern void text_settings_init(TextSettings *settings);
+extern void encode_settings_init(EncodeSettings *settings);
 
 /*
  * Choose and set up the encoder of a type.  Allocates in
@@ -63,10 +63,10 @@ extern void text_settings_init(TextSettings *settings);
  * without a fast encoder go through their output function.
  */
 extern void column_encoder_init(ColumnEncoder *encoder, Oid type_id,
-								const TextSettings *settings);
+								const EncodeSettings *settings);
 
 static inline void
-column_encode(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+column_encode(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	encoder->encode(encoder, value, out);
 }
@@ -87,25 +87,25 @@ extern void damaged_value(const char *type);
  */
 
 /* encode_number.c: bool, integers, oid, floats, numeric */
-extern EncodeFunction number_encoder(Oid output_function);
+extern EncodeFunction number_encoder(Oid type_function);
 
 /* encode_datetime.c: date, time, timestamp, both with zones, interval */
-extern EncodeFunction datetime_encoder(Oid output_function);
+extern EncodeFunction datetime_encoder(Oid type_function);
 
-/* encode_binary.c: uuid, bytea, inet, cidr, macaddr */
-extern EncodeFunction binary_encoder(Oid output_function);
+/* encode_hex.c: uuid, bytea, inet, cidr, macaddr */
+extern EncodeFunction hex_encoder(Oid type_function);
 
 /* encode_text.c: text, varchar, bpchar, name, json, xml, "char", enum ... */
-extern EncodeFunction text_encoder(Oid output_function);
+extern EncodeFunction text_encoder(Oid type_function);
 
 /* encode_jsonb.c */
-extern EncodeFunction jsonb_encoder(Oid output_function);
+extern EncodeFunction jsonb_encoder(Oid type_function);
 
 /*
  * encode_array.c: arrays whose elements have an encoder.  Sets up
  * encoder->state.
  */
-extern EncodeFunction array_encoder(Oid output_function,
+extern EncodeFunction array_encoder(Oid type_function,
 									ColumnEncoder *encoder);
 
 /* ----------
@@ -117,7 +117,7 @@ extern EncodeFunction array_encoder(Oid output_function,
  * Append text that is in the database's encoding: converted to the client's
  * if need be, and escaped.
  */
-extern void append_escaped_text(TextBuffer *out, const char *text, Size len,
-								const TextSettings *settings);
+extern void append_text(ByteBuffer *out, const char *text, Size len,
+						const EncodeSettings *settings);
 
 #endif							/* PARDUMP_COLUMN_ENCODER_H */

@@ -156,7 +156,7 @@ put_array_escaped(char *to, const char *string, Size len)
  * quotes it needs.  "quoted" tells that an opening one stands there already.
  */
 static void
-quote_element(ArrayEncoder *array, TextBuffer *out, Size start, bool quoted)
+quote_element(ArrayEncoder *array, ByteBuffer *out, Size start, bool quoted)
 {
 	Size		len = out->len - start - (quoted ? 1 : 0);
 	char	   *string;
@@ -168,7 +168,7 @@ quote_element(ArrayEncoder *array, TextBuffer *out, Size start, bool quoted)
 
 	if (need == QUOTE_ESCAPED)
 	{
-		char	   *behind = text_buffer_reserve(out, 3 * len + 2);
+		char	   *behind = byte_buffer_reserve(out, 3 * len + 2);
 		char	   *to = behind;
 
 		string = out->data + out->len - len;
@@ -180,14 +180,14 @@ quote_element(ArrayEncoder *array, TextBuffer *out, Size start, bool quoted)
 	}
 	else if (need == QUOTE_AROUND)
 	{
-		string = text_buffer_reserve(out, 2) - len;
+		string = byte_buffer_reserve(out, 2) - len;
 		if (!quoted)
 		{
 			memmove(string + 1, string, len);
 			*string++ = '"';
 		}
 		string[len] = '"';
-		text_buffer_commit(out, string + len + 1);
+		byte_buffer_commit(out, string + len + 1);
 	}
 	else if (quoted)
 	{
@@ -197,7 +197,7 @@ quote_element(ArrayEncoder *array, TextBuffer *out, Size start, bool quoted)
 }
 
 static inline void
-append_element(ArrayEncoder *array, Datum value, TextBuffer *out)
+append_element(ArrayEncoder *array, Datum value, ByteBuffer *out)
 {
 	Size		start = out->len;
 	bool		quoted = array->expect_quotes;
@@ -208,14 +208,14 @@ append_element(ArrayEncoder *array, Datum value, TextBuffer *out)
 		return;
 	}
 	if (quoted)
-		text_buffer_append_char(out, '"');
+		byte_buffer_append_char(out, '"');
 	column_encode(&array->element, value, out);
 	quote_element(array, out, start, quoted);
 }
 
 /* Append [lower:upper] of each dimension, if one has a lower bound but 1. */
 static void
-append_bounds(ArrayType *value, TextBuffer *out)
+append_bounds(ArrayType *value, ByteBuffer *out)
 {
 	int			ndim = ARR_NDIM(value);
 	const int  *dims = ARR_DIMS(value);
@@ -228,7 +228,7 @@ append_bounds(ArrayType *value, TextBuffer *out)
 	if (likely(!needed))
 		return;
 
-	to = text_buffer_reserve(out, MAXDIM * (3 + 2 * INTEGER_TEXT_ROOM) + 1);
+	to = byte_buffer_reserve(out, MAXDIM * (3 + 2 * INTEGER_TEXT_ROOM) + 1);
 	for (int i = 0; i < ndim; i++)
 	{
 		*to++ = '[';
@@ -238,7 +238,7 @@ append_bounds(ArrayType *value, TextBuffer *out)
 		*to++ = ']';
 	}
 	*to++ = '=';
-	text_buffer_commit(out, to);
+	byte_buffer_commit(out, to);
 }
 
 /*
@@ -247,18 +247,18 @@ append_bounds(ArrayType *value, TextBuffer *out)
  */
 static inline void
 append_separator(char delimiter, int ndim, const int *dims, int *indexes,
-				 TextBuffer *out)
+				 ByteBuffer *out)
 {
 	int			dim = ndim - 1;
 	char	   *to;
 
 	if (likely(ndim == 1))
 	{
-		text_buffer_append_char(out, ++indexes[0] == dims[0] ? '}' : delimiter);
+		byte_buffer_append_char(out, ++indexes[0] == dims[0] ? '}' : delimiter);
 		return;
 	}
 
-	to = text_buffer_reserve(out, 2 * MAXDIM + 1);
+	to = byte_buffer_reserve(out, 2 * MAXDIM + 1);
 	while (dim >= 0 && ++indexes[dim] == dims[dim])
 	{
 		indexes[dim--] = 0;
@@ -270,7 +270,7 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 		for (; dim < ndim - 1; dim++)
 			*to++ = '{';
 	}
-	text_buffer_commit(out, to);
+	byte_buffer_commit(out, to);
 }
 
 /* Do dimensions and null bitmap lie within the value? */
@@ -305,7 +305,7 @@ element_end(ArrayEncoder *array, char *element, const char *value_end)
 }
 
 static void
-append_array(ArrayEncoder *array, ArrayType *value, TextBuffer *out)
+append_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
 {
 	int			ndim = ARR_NDIM(value);
 	const int  *dims = ARR_DIMS(value);
@@ -317,18 +317,18 @@ append_array(ArrayEncoder *array, ArrayType *value, TextBuffer *out)
 
 	if (n_elements == 0)
 	{
-		text_buffer_append(out, "{}", 2);
+		byte_buffer_append(out, "{}", 2);
 		return;
 	}
 
 	append_bounds(value, out);
 	for (int i = 0; i < ndim; i++)
-		text_buffer_append_char(out, '{');
+		byte_buffer_append_char(out, '{');
 	for (int i = 0; i < n_elements; i++)
 	{
 		CHECK_FOR_INTERRUPTS(); /* there may be a hundred million of them */
 		if (bitmap != NULL && (bitmap[i / 8] & (1 << (i % 8))) == 0)
-			text_buffer_append(out, "NULL", 4);
+			byte_buffer_append(out, "NULL", 4);
 		else
 		{
 			char	   *end = element_end(array, element, value_end);
@@ -346,7 +346,7 @@ append_array(ArrayEncoder *array, ArrayType *value, TextBuffer *out)
  * A short array is copied to where it is aligned, rather than detoasted.
  */
 static void
-encode_array(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	ArrayEncoder *array = encoder->state;
 	struct varlena *packed = packed_varlena(value);
@@ -371,15 +371,15 @@ encode_array(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	if (likely(ARR_ELEMTYPE(array_value) == array->element_type))
 		append_array(array, array_value, out);
 	else
-		encode_by_output_function(encoder, PointerGetDatum(array_value), out);
+		encode_by_type_function(encoder, PointerGetDatum(array_value), out);
 	packed_varlena_release(packed, value);
 }
 
 /* Has the type's text never anything that an array has to quote? */
 static bool
-text_needs_no_quotes(Oid output_function)
+text_needs_no_quotes(Oid type_function)
 {
-	switch (output_function)
+	switch (type_function)
 	{
 		case F_BOOLOUT:
 		case F_INT2OUT:
@@ -402,14 +402,14 @@ text_needs_no_quotes(Oid output_function)
 }
 
 EncodeFunction
-array_encoder(Oid output_function, ColumnEncoder *encoder)
+array_encoder(Oid type_function, ColumnEncoder *encoder)
 {
 	Oid			element_type;
 	Oid			typioparam;
 	Oid			element_output;
 	ArrayEncoder *array;
 
-	if (output_function != F_ARRAY_OUT)
+	if (type_function != F_ARRAY_OUT)
 		return NULL;
 	element_type = get_base_element_type(encoder->type_id);
 	if (!OidIsValid(element_type))

@@ -131,7 +131,7 @@ put_timestamp(char *p, Timestamp timestamp, bool *bc)
 }
 
 static void
-encode_date(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_date(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	DateADT		date = DatumGetDateADT(value);
 	char	   *p;
@@ -140,31 +140,31 @@ encode_date(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	/* infinity among them */
 	if (unlikely(!IS_VALID_DATE(date)))
 	{
-		encode_by_output_function(encoder, value, out);
+		encode_by_type_function(encoder, value, out);
 		return;
 	}
-	p = text_buffer_reserve(out, DATETIME_TEXT_ROOM);
+	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
 	p = put_julian_day(p, (uint32) date + POSTGRES_EPOCH_JDATE, &bc);
-	text_buffer_commit(out, put_bc(p, bc));
+	byte_buffer_commit(out, put_bc(p, bc));
 }
 
 static void
-encode_time(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_time(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	TimeADT		time = DatumGetTimeADT(value);
 	char	   *p;
 
 	if (unlikely(time < 0 || time > USECS_PER_DAY))
 	{
-		encode_by_output_function(encoder, value, out);
+		encode_by_type_function(encoder, value, out);
 		return;
 	}
-	p = text_buffer_reserve(out, DATETIME_TEXT_ROOM);
-	text_buffer_commit(out, put_clock(p, time));
+	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
+	byte_buffer_commit(out, put_clock(p, time));
 }
 
 static void
-encode_timetz(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
 	char	   *p;
@@ -173,17 +173,17 @@ encode_timetz(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 				 timetz->zone <= -100 * SECS_PER_HOUR ||
 				 timetz->zone >= 100 * SECS_PER_HOUR))
 	{
-		encode_by_output_function(encoder, value, out);
+		encode_by_type_function(encoder, value, out);
 		return;
 	}
-	p = text_buffer_reserve(out, DATETIME_TEXT_ROOM);
+	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
 	p = put_clock(p, timetz->time);
 	/* The type counts seconds west of UTC. */
-	text_buffer_commit(out, put_zone_offset(p, -timetz->zone));
+	byte_buffer_commit(out, put_zone_offset(p, -timetz->zone));
 }
 
 static void
-encode_timestamp(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_timestamp(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	Timestamp	timestamp = DatumGetTimestamp(value);
 	char	   *p;
@@ -192,16 +192,16 @@ encode_timestamp(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	/* infinity among them */
 	if (unlikely(!IS_VALID_TIMESTAMP(timestamp)))
 	{
-		encode_by_output_function(encoder, value, out);
+		encode_by_type_function(encoder, value, out);
 		return;
 	}
-	p = text_buffer_reserve(out, DATETIME_TEXT_ROOM);
+	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
 	p = put_timestamp(p, timestamp, &bc);
-	text_buffer_commit(out, put_bc(p, bc));
+	byte_buffer_commit(out, put_bc(p, bc));
 }
 
 static void
-encode_timestamptz(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	TimestampTz timestamp = DatumGetTimestampTz(value);
 	const ZoneOffset *offset = NULL;
@@ -217,15 +217,15 @@ encode_timestamptz(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	/* The first hours of time may be local time before Julian day 0. */
 	if (unlikely(offset == NULL || local < MIN_TIMESTAMP))
 	{
-		encode_by_output_function(encoder, value, out);
+		encode_by_type_function(encoder, value, out);
 		return;
 	}
 
-	p = text_buffer_reserve(out, DATETIME_TEXT_ROOM);
+	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
 	p = put_timestamp(p, local, &bc);
 	memcpy(p, offset->chars, ZONE_TEXT_ROOM);
 	p += offset->n_chars;
-	text_buffer_commit(out, put_bc(p, bc));
+	byte_buffer_commit(out, put_bc(p, bc));
 }
 
 /*
@@ -279,7 +279,7 @@ put_interval_time(char *p, int64 usecs, bool after_negative)
 }
 
 static void
-encode_interval(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	const Interval *interval = DatumGetIntervalP(value);
 	bool		is_first = true;
@@ -290,11 +290,11 @@ encode_interval(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	if (unlikely(interval->month == PG_INT32_MIN ||
 				 interval->month == PG_INT32_MAX))
 	{
-		encode_by_output_function(encoder, value, out);
+		encode_by_type_function(encoder, value, out);
 		return;
 	}
 
-	p = text_buffer_reserve(out, DATETIME_TEXT_ROOM);
+	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
 	p = put_interval_field(p, interval->month / MONTHS_PER_YEAR, "year", 4,
 						   &is_first, &after_negative);
 	p = put_interval_field(p, interval->month % MONTHS_PER_YEAR, "mon", 3,
@@ -307,17 +307,17 @@ encode_interval(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 			*p++ = ' ';
 		p = put_interval_time(p, interval->time, after_negative);
 	}
-	text_buffer_commit(out, p);
+	byte_buffer_commit(out, p);
 }
 
 EncodeFunction
-datetime_encoder(Oid output_function)
+datetime_encoder(Oid type_function)
 {
 	/* The text of a time without date depends on no style but XSD's. */
-	if (DateStyle != USE_ISO_DATES && output_function != F_INTERVAL_OUT)
+	if (DateStyle != USE_ISO_DATES && type_function != F_INTERVAL_OUT)
 		return NULL;
 
-	switch (output_function)
+	switch (type_function)
 	{
 		case F_DATE_OUT:
 			return encode_date;

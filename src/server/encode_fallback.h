@@ -15,12 +15,12 @@
 #include "column_encoder.h"
 
 static inline void
-encode_by_output_function(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_by_type_function(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *str = OutputFunctionCall(&encoder->output_function, value);
+	char	   *str = OutputFunctionCall(&encoder->type_function, value);
 
 	/* not freed: the function may return text that it did not allocate */
-	append_escaped_text(out, str, strlen(str), encoder->settings);
+	append_text(out, str, strlen(str), encoder->settings);
 }
 
 #endif							/* PARDUMP_ENCODE_FALLBACK_H */

@@ -30,8 +30,8 @@
 /* Where the walk writes, and how. */
 typedef struct JsonbWriter
 {
-	TextBuffer *out;
-	const TextSettings *settings;
+	ByteBuffer *out;
+	const EncodeSettings *settings;
 	int			depth;
 	const char *end;			/* of the value */
 } JsonbWriter;
@@ -62,23 +62,23 @@ append_converted_string(JsonbWriter *writer, const char *string, Size len)
 		else
 			appendBinaryStringInfo(&json, escaped + 1, end - escaped - 1);
 	}
-	append_escaped_text(writer->out, json.data, json.len, writer->settings);
+	append_text(writer->out, json.data, json.len, writer->settings);
 	pfree(json.data);
 }
 
 static pg_noinline void
 append_long_string(JsonbWriter *writer, const char *string, Size len)
 {
-	TextBuffer *out = writer->out;
+	ByteBuffer *out = writer->out;
 
 	len = strnlen(string, len);
 	while (len > 0)
 	{
 		Size		piece = Min(len, ESCAPE_PIECE);
-		char	   *to = text_buffer_reserve(out, JSON_ESCAPED_SIZE(piece));
+		char	   *to = byte_buffer_reserve(out, JSON_ESCAPED_SIZE(piece));
 
 		CHECK_FOR_INTERRUPTS();
-		text_buffer_commit(out, copy_escaping(to, string, piece, ESCAPE_JSON));
+		byte_buffer_commit(out, copy_escaping(to, string, piece, ESCAPE_JSON));
 		string += piece;
 		len -= piece;
 	}
@@ -89,12 +89,12 @@ static pg_noinline void
 append_special_string(JsonbWriter *writer, const char *string, Size len,
 					  bool convert)
 {
-	text_buffer_append_char(writer->out, '"');
+	byte_buffer_append_char(writer->out, '"');
 	if (convert)
 		append_converted_string(writer, string, len);
 	else
 		append_long_string(writer, string, len);
-	text_buffer_append_char(writer->out, '"');
+	byte_buffer_append_char(writer->out, '"');
 }
 
 /*
@@ -105,13 +105,13 @@ static pg_attribute_always_inline void
 append_string(JsonbWriter *writer, const char *string, Size len,
 			  bool is_key, bool separate)
 {
-	TextBuffer *out = writer->out;
+	ByteBuffer *out = writer->out;
 	bool		convert = unlikely(writer->settings->transcode) &&
 		!text_is_ascii(string, len);
 	bool		special = len > ESCAPE_PIECE || convert;
 	char	   *to;
 
-	to = text_buffer_reserve(out, special ? 2 : JSON_ESCAPED_SIZE(len) + 6);
+	to = byte_buffer_reserve(out, special ? 2 : JSON_ESCAPED_SIZE(len) + 6);
 	if (is_key && separate)
 	{
 		*to++ = ',';
@@ -125,16 +125,16 @@ append_string(JsonbWriter *writer, const char *string, Size len,
 	}
 	else
 	{
-		text_buffer_commit(out, to);
+		byte_buffer_commit(out, to);
 		append_special_string(writer, string, len, convert);
-		to = text_buffer_reserve(out, 2);
+		to = byte_buffer_reserve(out, 2);
 	}
 	if (is_key)
 	{
 		*to++ = ':';
 		*to++ = ' ';
 	}
-	text_buffer_commit(out, to);
+	byte_buffer_commit(out, to);
 }
 
 static void
@@ -187,13 +187,13 @@ append_node(JsonbWriter *writer, JEntry entry, const char *data,
 			append_numeric_node(writer, data + INTALIGN(start), data + end);
 			return true;
 		case JENTRY_ISBOOL_FALSE:
-			text_buffer_append(writer->out, "false", 5);
+			byte_buffer_append(writer->out, "false", 5);
 			return true;
 		case JENTRY_ISBOOL_TRUE:
-			text_buffer_append(writer->out, "true", 4);
+			byte_buffer_append(writer->out, "true", 4);
 			return true;
 		case JENTRY_ISNULL:
-			text_buffer_append(writer->out, "null", 4);
+			byte_buffer_append(writer->out, "null", 4);
 			return true;
 		case JENTRY_ISCONTAINER:
 			return append_container(writer,
@@ -217,7 +217,7 @@ append_object(JsonbWriter *writer, const JsonbContainer *object)
 	/* The values' data lies behind that of all keys. */
 	value_start = n_pairs > 0 ? getJsonbOffset(object, n_pairs) : 0;
 
-	text_buffer_append_char(writer->out, '{');
+	byte_buffer_append_char(writer->out, '{');
 	for (uint32 i = 0; i < n_pairs; i++)
 	{
 		uint32		key_end = node_end(keys[i], key_start);
@@ -231,7 +231,7 @@ append_object(JsonbWriter *writer, const JsonbContainer *object)
 		key_start = key_end;
 		value_start = value_end;
 	}
-	text_buffer_append_char(writer->out, '}');
+	byte_buffer_append_char(writer->out, '}');
 	return true;
 }
 
@@ -245,19 +245,19 @@ append_array(JsonbWriter *writer, const JsonbContainer *array)
 	uint32		start = 0;
 
 	if (!scalar)
-		text_buffer_append_char(writer->out, '[');
+		byte_buffer_append_char(writer->out, '[');
 	for (uint32 i = 0; i < n_elements; i++)
 	{
 		uint32		end = node_end(array->children[i], start);
 
 		if (i > 0)
-			text_buffer_append(writer->out, ", ", 2);
+			byte_buffer_append(writer->out, ", ", 2);
 		if (!append_node(writer, array->children[i], data, start, end))
 			return false;
 		start = end;
 	}
 	if (!scalar)
-		text_buffer_append_char(writer->out, ']');
+		byte_buffer_append_char(writer->out, ']');
 	return true;
 }
 
@@ -298,7 +298,7 @@ append_container(JsonbWriter *writer, const JsonbContainer *container)
 }
 
 static void
-encode_jsonb(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	struct varlena *packed = packed_varlena(value);
 	JsonbWriter writer = {out, encoder->settings, 0, NULL};
@@ -325,13 +325,13 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	if (unlikely(!done))
 	{
 		out->len = start;
-		encode_by_output_function(encoder, PointerGetDatum(packed), out);
+		encode_by_type_function(encoder, PointerGetDatum(packed), out);
 	}
 	packed_varlena_release(packed, value);
 }
 
 EncodeFunction
-jsonb_encoder(Oid output_function)
+jsonb_encoder(Oid type_function)
 {
-	return output_function == F_JSONB_OUT ? encode_jsonb : NULL;
+	return type_function == F_JSONB_OUT ? encode_jsonb : NULL;
 }

@@ -148,13 +148,13 @@ put_ipv6(char *p, const uint8 *address)
 }
 
 static inline void
-encode_address(ColumnEncoder *encoder, Datum value, TextBuffer *out,
+encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 			   bool is_cidr)
 {
 	inet	   *address = (inet *) packed_varlena(value);
 	uint32		bits = ip_bits(address);
 	uint32		max_bits;
-	char	   *p = text_buffer_reserve(out, ADDRESS_TEXT_ROOM);
+	char	   *p = byte_buffer_reserve(out, ADDRESS_TEXT_ROOM);
 
 	if (likely(ip_family(address) == PGSQL_AF_INET))
 	{
@@ -169,7 +169,7 @@ encode_address(ColumnEncoder *encoder, Datum value, TextBuffer *out,
 
 	if (unlikely(bits > max_bits ||
 				 (max_bits == 128 && ip_family(address) != PGSQL_AF_INET6)))
-		encode_by_output_function(encoder, value, out);
+		encode_by_type_function(encoder, value, out);
 	else
 	{
 		if (bits != max_bits || is_cidr)
@@ -177,19 +177,19 @@ encode_address(ColumnEncoder *encoder, Datum value, TextBuffer *out,
 			*p++ = '/';
 			p = put_uint_8(p, bits);
 		}
-		text_buffer_commit(out, p);
+		byte_buffer_commit(out, p);
 	}
 	packed_varlena_release((struct varlena *) address, value);
 }
 
 void
-encode_inet(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	encode_address(encoder, value, out, false);
 }
 
 void
-encode_cidr(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	encode_address(encoder, value, out, true);
 }

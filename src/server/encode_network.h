@@ -10,7 +10,7 @@
 
 #include "column_encoder.h"
 
-extern void encode_inet(ColumnEncoder *encoder, Datum value, TextBuffer *out);
-extern void encode_cidr(ColumnEncoder *encoder, Datum value, TextBuffer *out);
+extern void encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out);
+extern void encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out);
 
 #endif							/* PARDUMP_ENCODE_NETWORK_H */

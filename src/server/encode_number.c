@@ -23,51 +23,51 @@
 #include "encode_number.h"
 
 static void
-encode_bool(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	text_buffer_append_char(out, DatumGetBool(value) ? 't' : 'f');
+	byte_buffer_append_char(out, DatumGetBool(value) ? 't' : 'f');
 }
 
 static void
-encode_int2(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
 
-	text_buffer_commit(out, put_int32(p, DatumGetInt16(value)));
+	byte_buffer_commit(out, put_int32(p, DatumGetInt16(value)));
 }
 
 static void
-encode_int4(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
 
-	text_buffer_commit(out, put_int32(p, DatumGetInt32(value)));
+	byte_buffer_commit(out, put_int32(p, DatumGetInt32(value)));
 }
 
 static void
-encode_int8(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
 
-	text_buffer_commit(out, put_int64(p, DatumGetInt64(value)));
+	byte_buffer_commit(out, put_int64(p, DatumGetInt64(value)));
 }
 
 /* oid, xid and cid: unsigned, 32 bits */
 static void
-encode_uint4(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_uint4(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
 
-	text_buffer_commit(out, put_uint32(p, DatumGetUInt32(value)));
+	byte_buffer_commit(out, put_uint32(p, DatumGetUInt32(value)));
 }
 
 static void
-encode_xid8(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_xid8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, INTEGER_TEXT_ROOM);
+	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
 	FullTransactionId xid = DatumGetFullTransactionId(value);
 
-	text_buffer_commit(out, put_uint64(p, U64FromFullTransactionId(xid)));
+	byte_buffer_commit(out, put_uint64(p, U64FromFullTransactionId(xid)));
 }
 
 /* Excess precision would spoil the comparisons below. */
@@ -169,35 +169,35 @@ put_short_float(char *p, float num)
 
 /* extra_float_digits > 0: the shortest text that reads back as the value */
 static void
-encode_float8(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_float8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, DOUBLE_SHORTEST_DECIMAL_LEN +
+	char	   *p = byte_buffer_reserve(out, DOUBLE_SHORTEST_DECIMAL_LEN +
 										DIGITS_SLACK);
 	double		num = DatumGetFloat8(value);
 	char	   *end = put_short_double(p, num);
 
 	if (end == NULL)
 		end = p + double_to_shortest_decimal_bufn(num, p);
-	text_buffer_commit(out, end);
+	byte_buffer_commit(out, end);
 }
 
 static void
-encode_float4(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_float4(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, FLOAT_SHORTEST_DECIMAL_LEN +
+	char	   *p = byte_buffer_reserve(out, FLOAT_SHORTEST_DECIMAL_LEN +
 										DIGITS_SLACK);
 	float		num = DatumGetFloat4(value);
 	char	   *end = put_short_float(p, num);
 
 	if (end == NULL)
 		end = p + float_to_shortest_decimal_bufn(num, p);
-	text_buffer_commit(out, end);
+	byte_buffer_commit(out, end);
 }
 
 EncodeFunction
-number_encoder(Oid output_function)
+number_encoder(Oid type_function)
 {
-	switch (output_function)
+	switch (type_function)
 	{
 		case F_BOOLOUT:
 			return encode_bool;

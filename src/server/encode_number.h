@@ -17,10 +17,10 @@
  * short or a plain header and may be unaligned; it is not compressed or out
  * of line.
  */
-extern void append_numeric(TextBuffer *out, Numeric num);
+extern void append_numeric(ByteBuffer *out, Numeric num);
 
 /* The encoder of type numeric. */
 extern void encode_numeric(ColumnEncoder *encoder, Datum value,
-						   TextBuffer *out);
+						   ByteBuffer *out);
 
 #endif							/* PARDUMP_ENCODE_NUMBER_H */

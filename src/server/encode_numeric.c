@@ -146,30 +146,30 @@ put_numeric(char *p, NumericParts *parts)
 }
 
 static inline void
-append_special(TextBuffer *out, uint16 header)
+append_special(ByteBuffer *out, uint16 header)
 {
 	if (header == HEADER_PINF)
-		text_buffer_append(out, "Infinity", 8);
+		byte_buffer_append(out, "Infinity", 8);
 	else if (header == HEADER_NINF)
-		text_buffer_append(out, "-Infinity", 9);
+		byte_buffer_append(out, "-Infinity", 9);
 	else
-		text_buffer_append(out, "NaN", 3);
+		byte_buffer_append(out, "NaN", 3);
 }
 
 /* numeric_out() turns damaged groups into characters; COPY escapes none. */
 static void
-append_damaged(TextBuffer *out, const struct varlena *num)
+append_damaged(ByteBuffer *out, const struct varlena *num)
 {
 	char	   *str;
 
 	str = DatumGetCString(DirectFunctionCall1(numeric_out,
 											  PointerGetDatum(num)));
-	text_buffer_append(out, str, strlen(str));
+	byte_buffer_append(out, str, strlen(str));
 	pfree(str);
 }
 
 static inline void
-append_packed_numeric(TextBuffer *out, const struct varlena *num)
+append_packed_numeric(ByteBuffer *out, const struct varlena *num)
 {
 	const char *data = VARDATA_ANY(num);
 	uint16		header = read_uint16(data);
@@ -187,22 +187,22 @@ append_packed_numeric(TextBuffer *out, const struct varlena *num)
 
 	/* sign, digits, point, and what the last group has too much */
 	whole_digits = Max(parts.weight + 1, 1) * GROUP_DIGITS;
-	p = text_buffer_reserve(out, whole_digits + parts.dscale + GROUP_DIGITS + 2);
+	p = byte_buffer_reserve(out, whole_digits + parts.dscale + GROUP_DIGITS + 2);
 	end = put_numeric(p, &parts);
 	if (unlikely(parts.damaged))
 		append_damaged(out, num);
 	else
-		text_buffer_commit(out, end);
+		byte_buffer_commit(out, end);
 }
 
 void
-append_numeric(TextBuffer *out, Numeric num)
+append_numeric(ByteBuffer *out, Numeric num)
 {
 	append_packed_numeric(out, (const struct varlena *) num);
 }
 
 void
-encode_numeric(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	struct varlena *num = packed_varlena(value);
 

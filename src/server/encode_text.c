@@ -17,12 +17,12 @@
 
 /* textout, varcharout, bpcharout, json_out: they copy the bytes */
 static void
-encode_text(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	struct varlena *packed = packed_varlena(value);
 
-	append_escaped_text(out, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed),
-						encoder->settings);
+	append_text(out, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed),
+				encoder->settings);
 	packed_varlena_release(packed, value);
 }
 
@@ -32,7 +32,7 @@ encode_text(ColumnEncoder *encoder, Datum value, TextBuffer *out)
  * others.
  */
 static void
-encode_xml(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_xml(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	struct varlena *packed = packed_varlena(value);
 	const char *bytes = VARDATA_ANY(packed);
@@ -40,34 +40,34 @@ encode_xml(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 
 	if (len > 0 &&
 		(bytes[0] == '\n' || (len >= 5 && memcmp(bytes, "<?xml", 5) == 0)))
-		encode_by_output_function(encoder, PointerGetDatum(packed), out);
+		encode_by_type_function(encoder, PointerGetDatum(packed), out);
 	else
-		append_escaped_text(out, bytes, len, encoder->settings);
+		append_text(out, bytes, len, encoder->settings);
 	packed_varlena_release(packed, value);
 }
 
 static void
-encode_name(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_name(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	const char *name = NameStr(*DatumGetName(value));
 
-	append_escaped_text(out, name, strnlen(name, NAMEDATALEN),
-						encoder->settings);
+	append_text(out, name, strnlen(name, NAMEDATALEN),
+				encoder->settings);
 }
 
 /* "char": ASCII as it is, nothing for zero; others differ among majors */
 static void
-encode_char(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	char		c = DatumGetChar(value);
 	char	   *to;
 
 	if (IS_HIGHBIT_SET(c))
-		encode_by_output_function(encoder, value, out);
+		encode_by_type_function(encoder, value, out);
 	else if (c != '\0')
 	{
-		to = text_buffer_reserve(out, 2);
-		text_buffer_commit(out, put_escaped_byte(to, c, ESCAPE_COPY));
+		to = byte_buffer_reserve(out, 2);
+		byte_buffer_commit(out, put_escaped_byte(to, c, ESCAPE_COPY));
 	}
 }
 
@@ -89,12 +89,12 @@ typedef struct EnumText
 static pg_noinline void
 enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 {
-	TextBuffer	buf;
+	ByteBuffer	buf;
 	char	   *kept;
 
-	text_buffer_init(&buf, 8 * NAMEDATALEN);
-	encode_by_output_function(encoder, ObjectIdGetDatum(value), &buf);
-	kept = MemoryContextAlloc(encoder->output_function.fn_mcxt, buf.len + 1);
+	byte_buffer_init(&buf, 8 * NAMEDATALEN);
+	encode_by_type_function(encoder, ObjectIdGetDatum(value), &buf);
+	kept = MemoryContextAlloc(encoder->type_function.fn_mcxt, buf.len + 1);
 	memcpy(kept, buf.data, buf.len);
 
 	if (slot->label != NULL)
@@ -106,27 +106,27 @@ enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 }
 
 static void
-encode_enum(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	Oid			oid = DatumGetObjectId(value);
 	EnumText   *slot;
 
 	if (unlikely(encoder->state == NULL))
 		encoder->state =
-			MemoryContextAllocZero(encoder->output_function.fn_mcxt,
+			MemoryContextAllocZero(encoder->type_function.fn_mcxt,
 								   ENUM_CACHE_SLOTS * sizeof(EnumText));
 
 	/* CREATE TYPE gives its values even OIDs (pg_enum.c) */
 	slot = (EnumText *) encoder->state + oid / 2 % ENUM_CACHE_SLOTS;
 	if (unlikely(slot->value != oid || slot->label == NULL))
 		enum_cache_fill(encoder, slot, oid);
-	text_buffer_append(out, slot->label, slot->len);
+	byte_buffer_append(out, slot->label, slot->len);
 }
 
 EncodeFunction
-text_encoder(Oid output_function)
+text_encoder(Oid type_function)
 {
-	switch (output_function)
+	switch (type_function)
 	{
 		case F_TEXTOUT:
 		case F_VARCHAROUT:

@@ -29,7 +29,7 @@ const char	escape_letters[BYTE_BLOCK_SIZE] = {
  * does nothing.
  */
 void
-text_settings_init(TextSettings *settings)
+encode_settings_init(EncodeSettings *settings)
 {
 	int			client_encoding = pg_get_client_encoding();
 
@@ -62,7 +62,7 @@ text_is_ascii(const char *string, Size len)
 
 /* Append text that needs no conversion and has no ASCII within characters. */
 static inline void
-append_plain(TextBuffer *out, const char *string, Size len)
+append_plain(ByteBuffer *out, const char *string, Size len)
 {
 	char	   *to;
 
@@ -72,13 +72,13 @@ append_plain(TextBuffer *out, const char *string, Size len)
 		for (; len > ESCAPE_PIECE; string += ESCAPE_PIECE, len -= ESCAPE_PIECE)
 		{
 			CHECK_FOR_INTERRUPTS(); /* there may be a gigabyte of it */
-			to = text_buffer_reserve(out, COPY_ESCAPED_SIZE(ESCAPE_PIECE));
+			to = byte_buffer_reserve(out, COPY_ESCAPED_SIZE(ESCAPE_PIECE));
 			to = copy_escaping(to, string, ESCAPE_PIECE, ESCAPE_COPY);
-			text_buffer_commit(out, to);
+			byte_buffer_commit(out, to);
 		}
 	}
-	to = text_buffer_reserve(out, COPY_ESCAPED_SIZE(len));
-	text_buffer_commit(out, copy_escaping(to, string, len, ESCAPE_COPY));
+	to = byte_buffer_reserve(out, COPY_ESCAPED_SIZE(len));
+	byte_buffer_commit(out, copy_escaping(to, string, len, ESCAPE_COPY));
 }
 
 /*
@@ -86,7 +86,7 @@ append_plain(TextBuffer *out, const char *string, Size len)
  * bytes behind their first one: these are not special, so go by characters.
  */
 static void
-append_stepping(TextBuffer *out, const char *string, Size len, int encoding)
+append_stepping(ByteBuffer *out, const char *string, Size len, int encoding)
 {
 	const char *end = string + len;
 
@@ -98,12 +98,12 @@ append_stepping(TextBuffer *out, const char *string, Size len, int encoding)
 			char_len = Min(pg_encoding_mblen(encoding, string), end - string);
 
 		if (char_len > 1)
-			text_buffer_append(out, string, char_len);
+			byte_buffer_append(out, string, char_len);
 		else
 		{
-			char	   *to = text_buffer_reserve(out, 2);
+			char	   *to = byte_buffer_reserve(out, 2);
 
-			text_buffer_commit(out, put_escaped_byte(to, *string, ESCAPE_COPY));
+			byte_buffer_commit(out, put_escaped_byte(to, *string, ESCAPE_COPY));
 		}
 		string += char_len;
 	}
@@ -114,8 +114,8 @@ append_stepping(TextBuffer *out, const char *string, Size len, int encoding)
  * the text is verified to be valid for the client.
  */
 static pg_noinline void
-append_transcoded(TextBuffer *out, const char *string, Size len,
-				  const TextSettings *settings)
+append_transcoded(ByteBuffer *out, const char *string, Size len,
+				  const EncodeSettings *settings)
 {
 	char	   *converted;
 
@@ -134,8 +134,8 @@ append_transcoded(TextBuffer *out, const char *string, Size len,
 }
 
 void
-append_escaped_text(TextBuffer *out, const char *string, Size len,
-					const TextSettings *settings)
+append_text(ByteBuffer *out, const char *string, Size len,
+			const EncodeSettings *settings)
 {
 	if (unlikely(settings->transcode) && !text_is_ascii(string, len))
 		append_transcoded(out, string, len, settings);

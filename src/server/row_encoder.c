@@ -25,7 +25,7 @@
 struct RowEncoder
 {
 	Relation	rel;			/* borrowed */
-	TextSettings settings;
+	EncodeSettings settings;
 	MemoryContext row_context;	/* reset for every row */
 	ToastReader *toast;
 	int			n_columns;
@@ -48,7 +48,7 @@ row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums)
 	RowEncoder *encoder = palloc0(sizeof(RowEncoder));
 
 	encoder->rel = rel;
-	text_settings_init(&encoder->settings);
+	encode_settings_init(&encoder->settings);
 	encoder->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "pg_pardump row",
 												 ALLOCSET_DEFAULT_SIZES);
@@ -91,7 +91,7 @@ value_too_long(RowEncoder *encoder, HeapTuple tuple, int column)
 
 static inline void
 encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
-			 TextBuffer *out)
+			 ByteBuffer *out)
 {
 	int			attribute = encoder->columns[column];
 	Datum		value = encoder->values[attribute];
@@ -99,7 +99,7 @@ encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
 
 	if (encoder->isnull[attribute])
 	{
-		text_buffer_append(out, "\\N", 2);
+		byte_buffer_append(out, "\\N", 2);
 		return;
 	}
 	if (encoder->encoders[column].is_varlena)
@@ -149,7 +149,7 @@ deform_tuple(RowEncoder *encoder, HeapTuple tuple)
 }
 
 bool
-row_encode(RowEncoder *encoder, HeapTuple tuple, TextBuffer *out, Size limit)
+row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(encoder->row_context);
 
@@ -162,13 +162,13 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, TextBuffer *out, Size limit)
 	while (encoder->next_column < encoder->n_columns && out->len < limit)
 	{
 		if (encoder->next_column > 0)
-			text_buffer_append_char(out, '\t');
+			byte_buffer_append_char(out, '\t');
 		encode_value(encoder, tuple, encoder->next_column, out);
 		encoder->next_column++;
 	}
 	if (encoder->next_column == encoder->n_columns)
 	{
-		text_buffer_append_char(out, '\n');
+		byte_buffer_append_char(out, '\n');
 		encoder->in_row = false;
 	}
 	MemoryContextSwitchTo(old_context);

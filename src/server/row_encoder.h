@@ -13,7 +13,7 @@
 #include "access/htup.h"
 #include "utils/relcache.h"
 
-#include "text_buffer.h"
+#include "byte_buffer.h"
 
 typedef struct RowEncoder RowEncoder;
 
@@ -31,7 +31,7 @@ extern RowEncoder *row_encoder_new(Relation rel, const AttrNumber *attnums,
  * True when the line is complete.  A value whose text passes 1 GB is an error
  * that names the table and the tuple's place.
  */
-extern bool row_encode(RowEncoder *encoder, HeapTuple tuple, TextBuffer *out,
+extern bool row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out,
 					   Size limit);
 
 extern void row_encoder_free(RowEncoder *encoder);

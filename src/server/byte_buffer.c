@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * text_buffer.c
+ * byte_buffer.c
  *	  The growing block of COPY text that encoders write to.
  *
  *-------------------------------------------------------------------------
@@ -9,10 +9,10 @@
 
 #include "utils/memutils.h"
 
-#include "text_buffer.h"
+#include "byte_buffer.h"
 
 void
-text_buffer_init(TextBuffer *buf, Size size)
+byte_buffer_init(ByteBuffer *buf, Size size)
 {
 	buf->data = MemoryContextAllocHuge(CurrentMemoryContext, size);
 	buf->len = 0;
@@ -20,7 +20,7 @@ text_buffer_init(TextBuffer *buf, Size size)
 }
 
 void
-text_buffer_enlarge(TextBuffer *buf, Size more)
+byte_buffer_enlarge(ByteBuffer *buf, Size more)
 {
 	Size		size = buf->size;
 

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * text_buffer.h
+ * byte_buffer.h
  *	  The growing block of COPY text that encoders write to.
  *
  * Unlike StringInfo it may pass 1 GB, keeps no terminating zero, and lets an
@@ -8,56 +8,56 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PARDUMP_TEXT_BUFFER_H
-#define PARDUMP_TEXT_BUFFER_H
+#ifndef PARDUMP_BYTE_BUFFER_H
+#define PARDUMP_BYTE_BUFFER_H
 
 #include "postgres.h"
 
-typedef struct TextBuffer
+typedef struct ByteBuffer
 {
 	char	   *data;
 	Size		len;			/* bytes in use */
 	Size		size;			/* bytes allocated */
-} TextBuffer;
+} ByteBuffer;
 
 /* A buffer in CurrentMemoryContext, which must outlive it. */
-extern void text_buffer_init(TextBuffer *buf, Size size);
+extern void byte_buffer_init(ByteBuffer *buf, Size size);
 
 /* Make room for "more" bytes after those in use; out of memory is an error. */
-extern void text_buffer_enlarge(TextBuffer *buf, Size more);
+extern void byte_buffer_enlarge(ByteBuffer *buf, Size more);
 
 /*
  * The place of the next bytes, with room for at least "more" of them.  Valid
  * up to the next call.
  */
 static inline char *
-text_buffer_reserve(TextBuffer *buf, Size more)
+byte_buffer_reserve(ByteBuffer *buf, Size more)
 {
 	if (unlikely(buf->size - buf->len < more))
-		text_buffer_enlarge(buf, more);
+		byte_buffer_enlarge(buf, more);
 	return buf->data + buf->len;
 }
 
 /* What was written to the reserved place ends here. */
 static inline void
-text_buffer_commit(TextBuffer *buf, const char *end)
+byte_buffer_commit(ByteBuffer *buf, const char *end)
 {
 	Assert(end >= buf->data + buf->len && end <= buf->data + buf->size);
 	buf->len = end - buf->data;
 }
 
 static inline void
-text_buffer_append(TextBuffer *buf, const char *data, Size len)
+byte_buffer_append(ByteBuffer *buf, const char *data, Size len)
 {
-	memcpy(text_buffer_reserve(buf, len), data, len);
+	memcpy(byte_buffer_reserve(buf, len), data, len);
 	buf->len += len;
 }
 
 static inline void
-text_buffer_append_char(TextBuffer *buf, char c)
+byte_buffer_append_char(ByteBuffer *buf, char c)
 {
-	*text_buffer_reserve(buf, 1) = c;
+	*byte_buffer_reserve(buf, 1) = c;
 	buf->len++;
 }
 
-#endif							/* PARDUMP_TEXT_BUFFER_H */
+#endif							/* PARDUMP_BYTE_BUFFER_H */

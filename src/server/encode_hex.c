@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * encode_binary.c
+ * encode_hex.c
  *	  Encoders of types that are written as hexadecimal digits: uuid, bytea,
  *	  macaddr, macaddr8; and the choice of those of inet and cidr.
  *
@@ -24,9 +24,9 @@
 #define HEX_PIECE			65536
 
 static void
-encode_uuid(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, UUID_TEXT_LEN);
+	char	   *p = byte_buffer_reserve(out, UUID_TEXT_LEN);
 	char		digits[2 * UUID_LEN];
 
 	put_hex_16(digits, DatumGetUUIDP(value)->data);
@@ -39,7 +39,7 @@ encode_uuid(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	memcpy(p + 19, digits + 16, 4);
 	p[23] = '-';
 	memcpy(p + 24, digits + 20, 12);
-	text_buffer_commit(out, p + UUID_TEXT_LEN);
+	byte_buffer_commit(out, p + UUID_TEXT_LEN);
 }
 
 /*
@@ -48,12 +48,12 @@ encode_uuid(ColumnEncoder *encoder, Datum value, TextBuffer *out)
  * which is the row encoder's to refuse.
  */
 static void
-encode_bytea(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	struct varlena *packed = packed_varlena(value);
 	const uint8 *bytes = (const uint8 *) VARDATA_ANY(packed);
 	Size		len = VARSIZE_ANY_EXHDR(packed);
-	char	   *p = text_buffer_reserve(out, 2 * len + 3);
+	char	   *p = byte_buffer_reserve(out, 2 * len + 3);
 
 	memcpy(p, "\\\\x", 3);
 	p += 3;
@@ -68,7 +68,7 @@ encode_bytea(ColumnEncoder *encoder, Datum value, TextBuffer *out)
 	for (; len > 0; len--)
 		p = put_hex_byte(p, *bytes++);
 
-	text_buffer_commit(out, p);
+	byte_buffer_commit(out, p);
 	packed_varlena_release(packed, value);
 }
 
@@ -85,27 +85,27 @@ put_hex_with_colons(char *p, const uint8 *bytes, int len)
 }
 
 static void
-encode_macaddr(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, 3 * sizeof(macaddr));
+	char	   *p = byte_buffer_reserve(out, 3 * sizeof(macaddr));
 	const uint8 *bytes = (const uint8 *) DatumGetMacaddrP(value);
 
-	text_buffer_commit(out, put_hex_with_colons(p, bytes, sizeof(macaddr)));
+	byte_buffer_commit(out, put_hex_with_colons(p, bytes, sizeof(macaddr)));
 }
 
 static void
-encode_macaddr8(ColumnEncoder *encoder, Datum value, TextBuffer *out)
+encode_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *p = text_buffer_reserve(out, 3 * sizeof(macaddr8));
+	char	   *p = byte_buffer_reserve(out, 3 * sizeof(macaddr8));
 	const uint8 *bytes = (const uint8 *) DatumGetMacaddr8P(value);
 
-	text_buffer_commit(out, put_hex_with_colons(p, bytes, sizeof(macaddr8)));
+	byte_buffer_commit(out, put_hex_with_colons(p, bytes, sizeof(macaddr8)));
 }
 
 EncodeFunction
-binary_encoder(Oid output_function)
+hex_encoder(Oid type_function)
 {
-	switch (output_function)
+	switch (type_function)
 	{
 		case F_UUID_OUT:
 			return encode_uuid;
