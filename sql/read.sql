@@ -1,10 +1,11 @@
 -- The reader of rows: what it reads, for whom, and how calls end.
 CREATE EXTENSION pg_pardump;
 
--- The text of a range of rows, or how the call fails, by SQLSTATE, message
--- and hint.
+-- The text of a range of rows, a binary form in hexadecimal digits, or how the
+-- call fails, by SQLSTATE, message and hint.
 CREATE FUNCTION try_read(rel regclass, columns name[], start_block bigint DEFAULT 0,
-  end_block bigint DEFAULT NULL, compression text DEFAULT 'none') RETURNS text LANGUAGE plpgsql AS $$
+  end_block bigint DEFAULT NULL, compression text DEFAULT 'none', format text DEFAULT 'text')
+  RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   content bytea;
   message text;
@@ -12,7 +13,10 @@ DECLARE
   hint text;
 BEGIN
   SELECT string_agg(b, '') INTO content
-    FROM (SELECT pg_pardump_read(rel, columns, start_block, end_block, compression) AS b) s;
+    FROM (SELECT pg_pardump_read(rel, columns, start_block, end_block, compression, format) AS b) s;
+  IF format = 'binary' THEN
+    RETURN encode(content, 'hex');
+  END IF;
   RETURN coalesce(convert_from(content, 'UTF8'), '(nothing)');
 EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -55,6 +59,14 @@ SELECT compression, length(string_agg(b, '')) BETWEEN 10 AND 300
   FROM unnest('{gzip,gzip:1,gzip:9,lz4,lz4:1,zstd,zstd:1,zstd:19}'::text[]) compression,
     LATERAL (SELECT pg_pardump_read('tab', '{a,b}', 0, NULL, compression) AS b) s
   GROUP BY compression ORDER BY compression COLLATE "C";
+
+-- Formats: a binary one has a head and an end, with and without rows.
+SELECT try_read('tab', '{a}', format => 'csv'), try_read('tab', '{a}', format => NULL), try_read('tab', '{a}', format => 'Binary');
+SELECT try_read('tab', '{a,b,c}', format => 'binary');
+SELECT try_read('tab', '{}', format => 'binary'), try_read('tab', '{a}', 1, format => 'binary');
+SELECT length(string_agg(b, '')) BETWEEN 20 AND 100 FROM pg_pardump_read('tab', '{a,b}', 0, NULL, 'zstd', 'binary') b;
+SELECT * FROM pg_pardump_last_read();
+SELECT try_read('pg_class', '{relacl}', format => 'binary');
 
 -- Relations that have no rows of their own.
 CREATE TABLE parted (id int PRIMARY KEY) PARTITION BY RANGE (id);
@@ -205,7 +217,7 @@ SELECT rows = (SELECT count(*) FROM many) AS all_rows,
 SELECT pg_pardump_read('many', '{nothing}', 0, NULL, 'none');
 SELECT * FROM pg_pardump_last_read();
 
-SELECT obj_description('pg_pardump_read(regclass, name[], bigint, bigint, text)'::regprocedure, 'pg_proc');
+SELECT obj_description('pg_pardump_read(regclass, name[], bigint, bigint, text, text)'::regprocedure, 'pg_proc');
 
 DROP FUNCTION try_read, read_as_owner;
 DROP VIEW view_of_tab;

@@ -223,7 +223,7 @@ sub reader_dumps_by_sql_ok
 }
 
 foreach my $function ('pg_pardump_chunks(regclass, bigint)',
-	'pg_pardump_read(regclass, name[], bigint, bigint, text)',
+	'pg_pardump_read(regclass, name[], bigint, bigint, text, text)',
 	'pg_pardump_last_read()')
 {
 	sql($node, 'extension', "REVOKE EXECUTE ON FUNCTION $function FROM PUBLIC");

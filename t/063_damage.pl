@@ -26,6 +26,9 @@ sql($node, 'damage', q{
 	CREATE TABLE json_entry AS SELECT '{"marker": 1}'::jsonb AS v;
 	CREATE TABLE json_count AS SELECT '{"marker": 1}'::jsonb AS v;
 	CREATE TABLE json_number AS SELECT '{"marker": 1}'::jsonb AS v;
+	CREATE TABLE numeric_length AS SELECT 848184818481::numeric AS v;
+	CREATE TABLE inet_length AS SELECT '109.97.114.107'::inet AS v;
+	CREATE TABLE cidr_length AS SELECT '109.97.114.107'::cidr AS v;
 	CREATE TABLE array_size AS SELECT ARRAY[1802658157] AS v;
 	CREATE TABLE array_dimensions AS SELECT ARRAY[1802658157] AS v;
 	CREATE TABLE array_element AS SELECT ARRAY['x', 'marker'] AS v;
@@ -55,6 +58,10 @@ my %damage = (
 	# t_hoff stands just before the data, and a byte of length before the text
 	header_size => [ 'marker', -3, "\xf8", qr/invalid length of a value/ ],
 	text_length => [ 'marker', -1, "\xff", qr/invalid length of a value/ ],
+	# 848184818481 is 6 bytes of 33, 109.97.114.107 is "mark"
+	numeric_length => [ '!!!!!!', -3, "\x03", qr/invalid value of type numeric/ ],
+	inet_length => [ 'mark', -3, "\x03", qr/invalid value of type inet/ ],
+	cidr_length => [ 'mark', -3, "\x07", qr/invalid value of type cidr/ ],
 	# before the key: the number of pairs, the entries of key and value
 	json_count => [ 'marker', -12, pack('L', 0x20000000 | 0x0fffffff), $json ],
 	json_entry => [ 'marker', -8, pack('L', 0x0fffffff), $json ],
@@ -100,13 +107,16 @@ $node->start;
 
 foreach my $table (sort keys %damage)
 {
-	my (undef, undef, $err) = run_program(
-		'psql', '-XqAt', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('damage'),
-		'-c', "SELECT pg_pardump_read('$table', '{v}', 0, NULL, 'none')");
-	like($err, qr/ERROR:  XX001: $damage{$table}[3]/, "$table: an error");
-	my $row = $damage{$table}[3] =~ /line pointer/
-	  ? 'reading' : 'row at ctid \(0,1\) of';
-	like($err, qr/CONTEXT:  $row table "$table"/, "$table: which row");
+	foreach my $format (qw(text binary))
+	{
+		my (undef, undef, $err) = run_program(
+			'psql', '-XqAt', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('damage'),
+			'-c', "SELECT pg_pardump_read('$table', '{v}', 0, NULL, 'none', '$format')");
+		like($err, qr/ERROR:  XX001: $damage{$table}[3]/, "$table, $format: an error");
+		my $row = $damage{$table}[3] =~ /line pointer/
+		  ? 'reading' : 'row at ctid \(0,1\) of';
+		like($err, qr/CONTEXT:  $row table "$table"/, "$table, $format: which row");
+	}
 }
 is(value($node, 'damage', q{
 		SELECT encode(pg_pardump_read('sound', '{v}', 0, NULL, 'none'), 'escape')}),

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * byte_buffer.c
- *	  The growing block of COPY text that encoders write to.
+ *	  The growing block of COPY's output that encoders write to.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@ byte_buffer_enlarge(ByteBuffer *buf, Size more)
 	Size		size = buf->size;
 
 	if (more > MaxAllocHugeSize / 2 - buf->len)
-		elog(ERROR, "block of text would become too large");
+		elog(ERROR, "block of rows would become too large");
 	while (size - buf->len < more)
 		size *= 2;
 	buf->data = repalloc_huge(buf->data, size);

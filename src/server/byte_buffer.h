@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * byte_buffer.h
- *	  The growing block of COPY text that encoders write to.
+ *	  The growing block of COPY's output that encoders write to.
  *
  * Unlike StringInfo it may pass 1 GB, keeps no terminating zero, and lets an
  * encoder write in place: reserve an upper bound, write, commit what was used.

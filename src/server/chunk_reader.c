@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * chunk_reader.c
- *	  Reads a chunk: heap tuples to lines of text to blocks to bytea values.
+ *	  Reads a chunk: heap tuples to rows of COPY to blocks to bytea values.
  *
- * Memory is bounded by a block and the longest value, as text and as stored:
+ * Memory is bounded by a block and the longest value, as COPY writes it and as
+ * it is stored:
  * a row may span blocks, and a block with a long value is handed out in
  * several pieces.
  *
@@ -22,17 +23,17 @@
 #include "heap_reader.h"
 #include "row_encoder.h"
 
-/* Text is gathered, and compressed output handed out, at about this size. */
+/* Rows are gathered, and compressed output handed out, at about this size. */
 #define BLOCK_BYTES ((Size) 1024 * 1024)
 
 /* Buffers begin small: most tables are, and fresh pages cost time. */
 #define FIRST_BYTES ((Size) 32 * 1024)
 
-/* Longer blocks of text are handed out in pieces. */
+/* Longer blocks of rows are handed out in pieces. */
 #define PIECE_BYTES ((Size) 16 * 1024 * 1024)
 
 /*
- * Longer blocks of text are compressed in pieces, for the sake of cancel
+ * Longer blocks of rows are compressed in pieces, for the sake of cancel
  * requests: the highest levels take a second for so much.
  */
 #define COMPRESS_BYTES (2 * BLOCK_BYTES)
@@ -42,14 +43,14 @@ struct ChunkReader
 	Relation	rel;			/* borrowed */
 	HeapReader *heap;
 	RowEncoder *rows;
-	HeapTuple	tuple;			/* whose line is not complete, or NULL */
+	HeapTuple	tuple;			/* whose row is not complete, or NULL */
 	bool		at_end;			/* no more rows */
 	uint64		n_rows;			/* encoded so far */
-	uint64		text_bytes;
+	uint64		n_bytes;
 
 	/* Buffers begin with the header of the bytea that they become. */
-	ByteBuffer	text;
-	Size		text_start;		/* of text: handed out up to here */
+	ByteBuffer	block;			/* of rows */
+	Size		block_start;	/* handed out up to here */
 	BlockCompressor *compressor;	/* NULL for none */
 	ByteBuffer	out;
 	MemoryContextCallback free_compressor;
@@ -85,46 +86,53 @@ init_compressor(ChunkReader *reader, const CompressSpec *compress)
 ChunkReader *
 chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 				 int n_attnums, BlockNumber start, BlockNumber end,
-				 const CompressSpec *compress)
+				 RowFormat format, const CompressSpec *compress)
 {
 	ChunkReader *reader = palloc0(sizeof(ChunkReader));
 
 	reader->rel = rel;
 	if (compress->method != COMPRESS_NONE)
 		init_compressor(reader, compress);
-	byte_buffer_init(&reader->text, FIRST_BYTES);
-	reader->text.len = reader->text_start = VARHDRSZ;
-	reader->rows = row_encoder_new(rel, attnums, n_attnums);
+	byte_buffer_init(&reader->block, FIRST_BYTES);
+	reader->rows = row_encoder_new(rel, attnums, n_attnums, format);
 	reader->heap = heap_reader_new(rel, snapshot, start, end);
+
+	/* the head is the first block */
+	reader->block.len = reader->block_start = VARHDRSZ;
+	row_encoder_begin(reader->rows, &reader->block);
+	reader->n_bytes = reader->block.len - VARHDRSZ;
 	return reader;
 }
 
-/* Replace the text by the next block of it; empty at the end of the chunk. */
+/* Replace the block by the next one; empty at the end of the chunk. */
 static void
-next_text(ChunkReader *reader)
+next_block(ChunkReader *reader)
 {
-	ByteBuffer *text = &reader->text;
+	ByteBuffer *block = &reader->block;
 
 	/* a long value's space is not kept */
-	if (text->size > 2 * PIECE_BYTES)
+	if (block->size > 2 * PIECE_BYTES)
 	{
-		text->data = repalloc_huge(text->data, 2 * BLOCK_BYTES);
-		text->size = 2 * BLOCK_BYTES;
+		block->data = repalloc_huge(block->data, 2 * BLOCK_BYTES);
+		block->size = 2 * BLOCK_BYTES;
 	}
-	text->len = reader->text_start = VARHDRSZ;
-	while (text->len < BLOCK_BYTES && !reader->at_end)
+	block->len = reader->block_start = VARHDRSZ;
+	while (block->len < BLOCK_BYTES && !reader->at_end)
 	{
 		if (reader->tuple == NULL)
 			reader->tuple = heap_reader_next(reader->heap);
 		if (reader->tuple == NULL)
+		{
+			row_encoder_end(reader->rows, block);
 			reader->at_end = true;
-		else if (row_encode(reader->rows, reader->tuple, text, BLOCK_BYTES))
+		}
+		else if (row_encode(reader->rows, reader->tuple, block, BLOCK_BYTES))
 		{
 			reader->tuple = NULL;
 			reader->n_rows++;
 		}
 	}
-	reader->text_bytes += text->len - VARHDRSZ;
+	reader->n_bytes += block->len - VARHDRSZ;
 }
 
 static bytea *
@@ -134,30 +142,30 @@ as_bytea(ByteBuffer *buf)
 	return (bytea *) buf->data;
 }
 
-/* Text as it is: mostly in place, long blocks in pieces. */
+/* Rows as they are: mostly in place, long blocks in pieces. */
 static bytea *
 next_plain(ChunkReader *reader)
 {
-	ByteBuffer *text = &reader->text;
+	ByteBuffer *block = &reader->block;
 	Size		left;
 	char	   *piece;
 
-	if (reader->text_start == text->len)
-		next_text(reader);
-	left = text->len - reader->text_start;
+	if (reader->block_start == block->len)
+		next_block(reader);
+	left = block->len - reader->block_start;
 	if (left == 0)
 		return NULL;
-	if (reader->text_start == VARHDRSZ && left <= PIECE_BYTES)
+	if (reader->block_start == VARHDRSZ && left <= PIECE_BYTES)
 	{
-		reader->text_start = text->len;
-		return as_bytea(text);
+		reader->block_start = block->len;
+		return as_bytea(block);
 	}
 
 	/* the piece's header takes the place of bytes already handed out */
-	piece = text->data + reader->text_start - VARHDRSZ;
+	piece = block->data + reader->block_start - VARHDRSZ;
 	left = Min(left, PIECE_BYTES);
 	SET_VARSIZE(piece, left + VARHDRSZ);
-	reader->text_start += left;
+	reader->block_start += left;
 	return (bytea *) piece;
 }
 
@@ -184,18 +192,18 @@ fetch_compressed(ChunkReader *reader)
 	return out->len >= BLOCK_BYTES;
 }
 
-/* Hand the next piece of the text to the compressor. */
+/* Hand the next piece of the block to the compressor. */
 static void
 feed_compressor(ChunkReader *reader)
 {
-	Size		left = reader->text.len - reader->text_start;
+	Size		left = reader->block.len - reader->block_start;
 	Size		piece = Min(left, COMPRESS_BYTES);
 
 	CHECK_FOR_INTERRUPTS();
 	block_compressor_feed(reader->compressor,
-						  reader->text.data + reader->text_start, piece,
+						  reader->block.data + reader->block_start, piece,
 						  reader->at_end && piece == left);
-	reader->text_start += piece;
+	reader->block_start += piece;
 }
 
 static bytea *
@@ -204,11 +212,11 @@ next_compressed(ChunkReader *reader)
 	reader->out.len = VARHDRSZ;
 	while (!fetch_compressed(reader))
 	{
-		if (reader->text_start == reader->text.len)
+		if (reader->block_start == reader->block.len)
 		{
 			if (reader->at_end)
 				break;			/* the stream has been ended and fetched */
-			next_text(reader);
+			next_block(reader);
 		}
 		feed_compressor(reader);
 	}
@@ -247,7 +255,7 @@ void
 chunk_reader_count(const ChunkReader *reader, uint64 *rows, uint64 *bytes)
 {
 	*rows = reader->n_rows;
-	*bytes = reader->text_bytes;
+	*bytes = reader->n_bytes;
 }
 
 void
@@ -256,7 +264,7 @@ chunk_reader_free(ChunkReader *reader)
 	heap_reader_free(reader->heap);
 	row_encoder_free(reader->rows);
 	free_compressor(reader);	/* its callback then finds nothing to do */
-	pfree(reader->text.data);
+	pfree(reader->block.data);
 	if (reader->out.data)
 		pfree(reader->out.data);
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * chunk_reader.h
- *	  The rows of a block range as blocks of COPY text, compressed if asked.
+ *	  The rows of a block range as blocks of COPY's output, compressed if
+ *	  asked.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +15,8 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
+#include "row_format.h"
+
 typedef struct ChunkReader ChunkReader;
 
 /*
@@ -25,18 +28,19 @@ typedef struct ChunkReader ChunkReader;
 extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
 									 const AttrNumber *attnums, int n_attnums,
 									 BlockNumber start, BlockNumber end,
+									 RowFormat format,
 									 const CompressSpec *compress);
 
 /*
- * The next bytes of the chunk, never empty: the text of about 1 MiB of rows,
- * or what the compressor made of some such blocks.  All values of a chunk
- * after each other are its text, or one compressed stream of it.  Valid up to
+ * The next bytes of the chunk, never empty: about 1 MiB of COPY's output, or
+ * what the compressor made of some such blocks.  All values of a chunk after
+ * each other are all the output, or one compressed stream of it.  Valid up to
  * the next call; NULL at the end.  Errors come with the table, and the row's
  * place where it is known, as their context.
  */
 extern bytea *chunk_reader_next(ChunkReader *reader);
 
-/* So far: whole rows, and the bytes of their text before compression. */
+/* So far: whole rows, and the bytes of output before compression. */
 extern void chunk_reader_count(const ChunkReader *reader, uint64 *rows,
 							   uint64 *bytes);
 

@@ -46,14 +46,19 @@ column_encoder_init(ColumnEncoder *encoder, Oid type_id,
 	Oid			type_function;
 	EncodeFunction encode;
 
-	getTypeOutputInfo(type_id, &type_function, &encoder->is_varlena);
+	if (settings->format == ROW_BINARY)
+		getTypeBinaryOutputInfo(type_id, &type_function, &encoder->is_varlena);
+	else
+		getTypeOutputInfo(type_id, &type_function, &encoder->is_varlena);
 	fmgr_info(type_function, &encoder->type_function);
 	encoder->settings = settings;
 	encoder->type_id = type_id;
 	encoder->state = NULL;
 
 	type_function = builtin_function(&encoder->type_function);
-	encode = number_encoder(type_function);
+	encode = value_sender(type_function);
+	if (encode == NULL)
+		encode = number_encoder(type_function);
 	if (encode == NULL)
 		encode = text_encoder(type_function);
 	if (encode == NULL)

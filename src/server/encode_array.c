@@ -3,12 +3,12 @@
  * encode_array.c
  *	  Encoder of arrays, whatever their elements.
  *
- * Writes what array_out gives (src/backend/utils/adt/arrayfuncs.c) with the
- * elements' own encoders.  Those append text with COPY's escapes, in place;
- * array quotes are put around it afterwards if it turns out to need them.
- * That works on escaped text, because nothing that asks for quotes is lost in
- * it: a quote, brace, delimiter or space stands for itself, a backslash is
- * two, other white space is a backslash and a letter.
+ * Writes what array_out or array_send gives (src/backend/utils/adt/arrayfuncs.c)
+ * with the elements' own encoders.  As text those append text with COPY's
+ * escapes, in place; array quotes are put around it afterwards if it turns out
+ * to need them.  That works on escaped text, because nothing that asks for
+ * quotes is lost in it: a quote, brace, delimiter or space stands for itself,
+ * a backslash is two, other white space is a backslash and a letter.
  *
  *-------------------------------------------------------------------------
  */
@@ -291,29 +291,56 @@ header_is_sound(ArrayType *value)
 		ARR_OVERHEAD_WITHNULLS(ndim, ArrayGetNItems(ndim, ARR_DIMS(value)));
 }
 
-/* The end of an element, which must not lie beyond that of the value. */
-static inline char *
-element_end(ArrayEncoder *array, char *element, const char *value_end)
+/* A walk over the elements of a value. */
+typedef struct ElementWalk
 {
+	int			index;			/* of the next element */
+	char	   *place;			/* of the next one that is not NULL */
+	const char *value_end;
+	const bits8 *bitmap;		/* NULL if no element is NULL */
+} ElementWalk;
+
+static inline void
+begin_walk(ElementWalk *walk, ArrayType *value)
+{
+	walk->index = 0;
+	walk->place = ARR_DATA_PTR(value);
+	walk->value_end = (const char *) value + VARSIZE(value);
+	walk->bitmap = ARR_NULLBITMAP(value);
+}
+
+/*
+ * Get the next element; false if it is NULL.  It must not end beyond the
+ * value.
+ */
+static inline bool
+next_element(ArrayEncoder *array, ElementWalk *walk, Datum *element)
+{
+	int			index = walk->index++;
 	char	   *end = NULL;
 
-	if (likely(element < value_end))
-		end = att_addlength_pointer(element, array->typlen, element);
-	if (unlikely(end == NULL || end > value_end))
+	CHECK_FOR_INTERRUPTS();		/* there may be a hundred million of them */
+	if (walk->bitmap != NULL &&
+		(walk->bitmap[index / 8] & (1 << (index % 8))) == 0)
+		return false;
+	if (likely(walk->place < walk->value_end))
+		end = att_addlength_pointer(walk->place, array->typlen, walk->place);
+	if (unlikely(end == NULL || end > walk->value_end))
 		damaged_value("array");
-	return end;
+	*element = fetch_att(walk->place, array->typbyval, array->typlen);
+	walk->place = (char *) att_align_nominal(end, array->typalign);
+	return true;
 }
 
 static void
-append_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
+append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
 {
 	int			ndim = ARR_NDIM(value);
 	const int  *dims = ARR_DIMS(value);
 	int			n_elements = ArrayGetNItems(ndim, dims);
-	const bits8 *bitmap = ARR_NULLBITMAP(value);
-	char	   *element = ARR_DATA_PTR(value);
-	const char *value_end = (const char *) value + VARSIZE(value);
 	int			indexes[MAXDIM] = {0};
+	ElementWalk walk;
+	Datum		element;
 
 	if (n_elements == 0)
 	{
@@ -324,21 +351,48 @@ append_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
 	append_bounds(value, out);
 	for (int i = 0; i < ndim; i++)
 		byte_buffer_append_char(out, '{');
+	begin_walk(&walk, value);
 	for (int i = 0; i < n_elements; i++)
 	{
-		CHECK_FOR_INTERRUPTS(); /* there may be a hundred million of them */
-		if (bitmap != NULL && (bitmap[i / 8] & (1 << (i % 8))) == 0)
-			byte_buffer_append(out, "NULL", 4);
+		if (next_element(array, &walk, &element))
+			append_element(array, element, out);
 		else
-		{
-			char	   *end = element_end(array, element, value_end);
-
-			append_element(array,
-						   fetch_att(element, array->typbyval, array->typlen),
-						   out);
-			element = (char *) att_align_nominal(end, array->typalign);
-		}
+			byte_buffer_append(out, "NULL", 4);
 		append_separator(array->delimiter, ndim, dims, indexes, out);
+	}
+}
+
+/*
+ * Number of dimensions, whether there are NULLs, type of the elements; length
+ * and lower bound of each dimension; the elements behind their lengths.
+ */
+static void
+append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
+{
+	int			ndim = ARR_NDIM(value);
+	const int  *dims = ARR_DIMS(value);
+	int			n_elements = ArrayGetNItems(ndim, dims);
+	char	   *p = byte_buffer_reserve(out, (3 + 2 * MAXDIM) * sizeof(int32));
+	ElementWalk walk;
+	Datum		element;
+
+	p = put_network_32(p, ndim);
+	p = put_network_32(p, ARR_HASNULL(value) ? 1 : 0);
+	p = put_network_32(p, array->element_type);
+	for (int i = 0; i < ndim; i++)
+	{
+		p = put_network_32(p, dims[i]);
+		p = put_network_32(p, ARR_LBOUND(value)[i]);
+	}
+	byte_buffer_commit(out, p);
+
+	begin_walk(&walk, value);
+	for (int i = 0; i < n_elements; i++)
+	{
+		if (next_element(array, &walk, &element))
+			column_encode_with_length(&array->element, element, out);
+		else
+			append_null_length(out);
 	}
 }
 
@@ -368,10 +422,12 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 
 	if (unlikely(!header_is_sound(array_value)))
 		damaged_value("array");
-	if (likely(ARR_ELEMTYPE(array_value) == array->element_type))
-		append_array(array, array_value, out);
-	else
+	if (unlikely(ARR_ELEMTYPE(array_value) != array->element_type))
 		encode_by_type_function(encoder, PointerGetDatum(array_value), out);
+	else if (encoder->settings->format == ROW_BINARY)
+		append_binary_array(array, array_value, out);
+	else
+		append_text_array(array, array_value, out);
 	packed_varlena_release(packed, value);
 }
 
@@ -406,10 +462,11 @@ array_encoder(Oid type_function, ColumnEncoder *encoder)
 {
 	Oid			element_type;
 	Oid			typioparam;
-	Oid			element_output;
+	Oid			element_function;
+	bool		binary = encoder->settings->format == ROW_BINARY;
 	ArrayEncoder *array;
 
-	if (type_function != F_ARRAY_OUT)
+	if (type_function != F_ARRAY_OUT && type_function != F_ARRAY_SEND)
 		return NULL;
 	element_type = get_base_element_type(encoder->type_id);
 	if (!OidIsValid(element_type))
@@ -417,16 +474,18 @@ array_encoder(Oid type_function, ColumnEncoder *encoder)
 
 	array = palloc0(sizeof(ArrayEncoder));
 	array->element_type = element_type;
-	get_type_io_data(element_type, IOFunc_output, &array->typlen,
-					 &array->typbyval, &array->typalign, &array->delimiter,
-					 &typioparam, &element_output);
-	array->never_quoted = text_needs_no_quotes(element_output);
+	get_type_io_data(element_type, binary ? IOFunc_send : IOFunc_output,
+					 &array->typlen, &array->typbyval, &array->typalign,
+					 &array->delimiter, &typioparam, &element_function);
+	array->never_quoted = text_needs_no_quotes(element_function);
 
 	/*
 	 * Quotes are decided on in the server's encoding.  In the client's, the
-	 * bytes they are found by may be parts of characters.
+	 * bytes they are found by may be parts of characters.  And a type may
+	 * have no send function, which does no harm as long as all are NULL.
 	 */
-	if ((encoder->settings->transcode && !array->never_quoted) ||
+	if (binary ? !OidIsValid(element_function) :
+		(encoder->settings->transcode && !array->never_quoted) ||
 		(array->delimiter != ',' && array->delimiter != ';'))
 	{
 		pfree(array);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * encode_fallback.h
- *	  Leaves one value to its type's output function.
+ *	  Leaves one value to its type's output or send function.
  *
  * For the values that a fast encoder does not cover: those out of the type's
  * range, which only a damaged tuple holds, and rare ones whose text depends
@@ -12,15 +12,26 @@
 #ifndef PARDUMP_ENCODE_FALLBACK_H
 #define PARDUMP_ENCODE_FALLBACK_H
 
+#include "access/htup_details.h"	/* brings varatt.h where there is one */
+
 #include "column_encoder.h"
 
 static inline void
 encode_by_type_function(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	char	   *str = OutputFunctionCall(&encoder->type_function, value);
+	/* not freed: the function may return what it did not allocate */
+	if (encoder->settings->format == ROW_BINARY)
+	{
+		bytea	   *sent = SendFunctionCall(&encoder->type_function, value);
 
-	/* not freed: the function may return text that it did not allocate */
-	append_text(out, str, strlen(str), encoder->settings);
+		byte_buffer_append(out, VARDATA(sent), VARSIZE(sent) - VARHDRSZ);
+	}
+	else
+	{
+		char	   *str = OutputFunctionCall(&encoder->type_function, value);
+
+		append_text(out, str, strlen(str), encoder->settings);
+	}
 }
 
 #endif							/* PARDUMP_ENCODE_FALLBACK_H */

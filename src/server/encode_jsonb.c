@@ -5,7 +5,8 @@
  *
  * Walks the stored tree (src/include/utils/jsonb.h tells its layout) and
  * writes what jsonb_out gives (src/backend/utils/adt/jsonb.c: JsonbToCString),
- * with the escapes of JSON and of COPY made in one pass.
+ * with the escapes of JSON and of COPY made in one pass.  The binary form is
+ * the same text behind the number of the form's version (jsonb_send).
  *
  *-------------------------------------------------------------------------
  */
@@ -26,6 +27,8 @@
  * limit.
  */
 #define MAX_DEPTH	64
+
+#define BINARY_VERSION 1
 
 /* Where the walk writes, and how. */
 typedef struct JsonbWriter
@@ -54,16 +57,19 @@ append_converted_string(JsonbWriter *writer, const char *string, Size len)
 		char		escaped[8];
 		char	   *end = put_escaped_byte(escaped, string[i], ESCAPE_JSON);
 
-		/* Behind the backslash that is COPY's stands what JSON has. */
-		if (end - escaped == 1)
-			appendStringInfoChar(&json, escaped[0]);
-		else if (string[i] == '\\')
-			appendStringInfoString(&json, "\\\\");
-		else
-			appendBinaryStringInfo(&json, escaped + 1, end - escaped - 1);
+		appendBinaryStringInfo(&json, escaped, end - escaped);
 	}
 	append_text(writer->out, json.data, json.len, writer->settings);
 	pfree(json.data);
+}
+
+/* Copy and escape as the format asks for. */
+static inline char *
+copy_string(const JsonbWriter *writer, char *to, const char *string, Size len)
+{
+	if (writer->settings->format == ROW_BINARY)
+		return copy_escaping(to, string, len, ESCAPE_JSON);
+	return copy_escaping(to, string, len, ESCAPE_JSON_COPY);
 }
 
 static pg_noinline void
@@ -78,7 +84,7 @@ append_long_string(JsonbWriter *writer, const char *string, Size len)
 		char	   *to = byte_buffer_reserve(out, JSON_ESCAPED_SIZE(piece));
 
 		CHECK_FOR_INTERRUPTS();
-		byte_buffer_commit(out, copy_escaping(to, string, piece, ESCAPE_JSON));
+		byte_buffer_commit(out, copy_string(writer, to, string, piece));
 		string += piece;
 		len -= piece;
 	}
@@ -120,7 +126,7 @@ append_string(JsonbWriter *writer, const char *string, Size len,
 	if (likely(!special))
 	{
 		*to++ = '"';
-		to = copy_escaping(to, string, len, ESCAPE_JSON);
+		to = copy_string(writer, to, string, len);
 		*to++ = '"';
 	}
 	else
@@ -321,6 +327,8 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 		root = &((Jsonb *) packed)->root;
 	writer.end = (const char *) root + VARSIZE_ANY_EXHDR(packed);
 
+	if (encoder->settings->format == ROW_BINARY)
+		byte_buffer_append_char(out, BINARY_VERSION);
 	done = append_container(&writer, root);
 	if (unlikely(!done))
 	{
@@ -333,5 +341,6 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 EncodeFunction
 jsonb_encoder(Oid type_function)
 {
-	return type_function == F_JSONB_OUT ? encode_jsonb : NULL;
+	return type_function == F_JSONB_OUT || type_function == F_JSONB_SEND ?
+		encode_jsonb : NULL;
 }

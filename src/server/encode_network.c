@@ -5,7 +5,8 @@
  *
  * The texts are those of network_out() in src/backend/utils/adt/network.c and
  * of pg_inet_net_ntop() in src/port/inet_net_ntop.c: inet shows its prefix
- * length only if it is less than the whole address, cidr always.
+ * length only if it is less than the whole address, cidr always.  The binary
+ * forms are those of network_send().
  *
  *-------------------------------------------------------------------------
  */
@@ -147,11 +148,24 @@ put_ipv6(char *p, const uint8 *address)
 	return p;
 }
 
+/* The value, which holds all of its address. */
+static inline inet *
+get_address(Datum value, bool is_cidr)
+{
+	inet	   *address = (inet *) packed_varlena(value);
+	Size		len = VARSIZE_ANY_EXHDR(address);
+
+	if (unlikely(len < offsetof(inet_struct, ipaddr) ||
+				 len < offsetof(inet_struct, ipaddr) + ip_addrsize(address)))
+		damaged_value(is_cidr ? "cidr" : "inet");
+	return address;
+}
+
 static inline void
 encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 			   bool is_cidr)
 {
-	inet	   *address = (inet *) packed_varlena(value);
+	inet	   *address = get_address(value, is_cidr);
 	uint32		bits = ip_bits(address);
 	uint32		max_bits;
 	char	   *p = byte_buffer_reserve(out, ADDRESS_TEXT_ROOM);
@@ -192,4 +206,32 @@ void
 encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	encode_address(encoder, value, out, true);
+}
+
+/* Family, prefix length, which type, length of the address; the address. */
+static inline void
+send_address(Datum value, ByteBuffer *out, bool is_cidr)
+{
+	inet	   *address = get_address(value, is_cidr);
+	char	   *p = byte_buffer_reserve(out, 4 + sizeof(inet_struct));
+
+	*p++ = ip_family(address);
+	*p++ = ip_bits(address);
+	*p++ = is_cidr;
+	*p++ = ip_addrsize(address);
+	memcpy(p, ip_addr(address), ip_addrsize(address));
+	byte_buffer_commit(out, p + ip_addrsize(address));
+	packed_varlena_release((struct varlena *) address, value);
+}
+
+void
+send_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	send_address(value, out, false);
+}
+
+void
+send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	send_address(value, out, true);
 }

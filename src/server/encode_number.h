@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * encode_number.h
- *	  The text of a numeric, for encoders of types that contain one.
+ *	  Encoders of numeric, and its text for types that contain one.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +19,10 @@
  */
 extern void append_numeric(ByteBuffer *out, Numeric num);
 
-/* The encoder of type numeric. */
+/* The encoders of type numeric, as text and in binary form. */
 extern void encode_numeric(ColumnEncoder *encoder, Datum value,
 						   ByteBuffer *out);
+extern void send_numeric(ColumnEncoder *encoder, Datum value,
+						 ByteBuffer *out);
 
 #endif							/* PARDUMP_ENCODE_NUMBER_H */

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * encode_numeric.c
- *	  Encoder of numeric: from the stored base-10000 digits to text.
+ *	  Encoders of numeric: from the stored base-10000 digits to text, and to
+ *	  what numeric_send() returns.
  *
  * The stored form is private to src/backend/utils/adt/numeric.c (see
  * NumericShort, NumericLong there) but fixed, because it is on disk.  Behind
@@ -25,6 +26,7 @@
 
 #include "digits.h"
 #include "encode_number.h"
+#include "network_order.h"
 #include "packed_varlena.h"
 
 #define GROUP_DIGITS		4	/* decimal digits in a stored digit */
@@ -56,7 +58,21 @@ read_uint16(const char *p)
 	return word;
 }
 
-/* Decode all but a special value. */
+/* The header word; all of the header lies within the value. */
+static inline uint16
+read_header(const struct varlena *num)
+{
+	Size		size = VARSIZE_ANY_EXHDR(num);
+	uint16		header = 0;
+
+	if (likely(size >= sizeof(uint16)))
+		header = read_uint16(VARDATA_ANY(num));
+	if (unlikely(!(header & HEADER_SHORT) && size < 2 * sizeof(uint16)))
+		damaged_value("numeric");
+	return header;
+}
+
+/* Of a special value the digits and the sign mean nothing. */
 static inline void
 numeric_parts(NumericParts *parts, uint16 header, const char *data, Size size)
 {
@@ -172,7 +188,7 @@ static inline void
 append_packed_numeric(ByteBuffer *out, const struct varlena *num)
 {
 	const char *data = VARDATA_ANY(num);
-	uint16		header = read_uint16(data);
+	uint16		header = read_header(num);
 	NumericParts parts;
 	int			whole_digits;
 	char	   *p;
@@ -207,5 +223,35 @@ encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 	struct varlena *num = packed_varlena(value);
 
 	append_packed_numeric(out, num);
+	packed_varlena_release(num, value);
+}
+
+/*
+ * The header's fields, 16 bits each, and the digits.  Of a special value the
+ * scale and the weight are what its header's bits happen to be.
+ */
+void
+send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	struct varlena *num = packed_varlena(value);
+	uint16		header = read_header(num);
+	NumericParts parts;
+	uint16		sign;
+	char	   *p;
+
+	numeric_parts(&parts, header, VARDATA_ANY(num), VARSIZE_ANY_EXHDR(num));
+	if ((header & HEADER_FORM) == HEADER_SPECIAL)
+		sign = header & HEADER_NINF;
+	else
+		sign = parts.negative ? HEADER_LONG_NEG : 0;
+
+	p = byte_buffer_reserve(out, (4 + parts.n_groups) * sizeof(int16));
+	p = put_network_16(p, parts.n_groups);
+	p = put_network_16(p, parts.weight);
+	p = put_network_16(p, sign);
+	p = put_network_16(p, parts.dscale);
+	for (int i = 0; i < parts.n_groups; i++)
+		p = put_network_16(p, read_uint16(parts.digits + i * sizeof(int16)));
+	byte_buffer_commit(out, p);
 	packed_varlena_release(num, value);
 }

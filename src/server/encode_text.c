@@ -15,7 +15,7 @@
 #include "escape.h"
 #include "packed_varlena.h"
 
-/* textout, varcharout, bpcharout, json_out: they copy the bytes */
+/* textout, textsend and such: they copy the bytes */
 static void
 encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
@@ -132,14 +132,20 @@ text_encoder(Oid type_function)
 		case F_VARCHAROUT:
 		case F_BPCHAROUT:
 		case F_JSON_OUT:
+		case F_TEXTSEND:
+		case F_VARCHARSEND:
+		case F_BPCHARSEND:
+		case F_JSON_SEND:
 			return encode_text;
 		case F_XML_OUT:
 			return encode_xml;
 		case F_NAMEOUT:
+		case F_NAMESEND:
 			return encode_name;
 		case F_CHAROUT:
 			return encode_char;
 		case F_ENUM_OUT:
+		case F_ENUM_SEND:
 			return encode_enum;
 		default:
 			return NULL;

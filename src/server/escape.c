@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * escape.c
- *	  Appends text as COPY writes it: in the client's encoding, escaped.
+ *	  Appends text as COPY writes it: in the client's encoding, and escaped
+ *	  if the format is text.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,10 +30,11 @@ const char	escape_letters[BYTE_BLOCK_SIZE] = {
  * does nothing.
  */
 void
-encode_settings_init(EncodeSettings *settings)
+encode_settings_init(EncodeSettings *settings, RowFormat format)
 {
 	int			client_encoding = pg_get_client_encoding();
 
+	settings->format = format;
 	settings->client_encoding = client_encoding;
 	settings->transcode = client_encoding != GetDatabaseEncoding() &&
 		client_encoding != PG_SQL_ASCII;
@@ -119,12 +121,15 @@ append_transcoded(ByteBuffer *out, const char *string, Size len,
 {
 	char	   *converted;
 
-	len = strnlen(string, len);
+	if (settings->format == ROW_TEXT)
+		len = strnlen(string, len);
 	converted = pg_server_to_any(string, len, settings->client_encoding);
 	if (converted != string)
 		len = strlen(converted);
 
-	if (settings->embeds_ascii)
+	if (settings->format == ROW_BINARY)
+		byte_buffer_append(out, converted, len);
+	else if (settings->embeds_ascii)
 		append_stepping(out, converted, len, settings->client_encoding);
 	else
 		append_plain(out, converted, len);
@@ -139,6 +144,8 @@ append_text(ByteBuffer *out, const char *string, Size len,
 {
 	if (unlikely(settings->transcode) && !text_is_ascii(string, len))
 		append_transcoded(out, string, len, settings);
+	else if (settings->format == ROW_BINARY)
+		byte_buffer_append(out, string, len);
 	else
 		append_plain(out, string, len);
 }

@@ -3,7 +3,7 @@
  * escape.h
  *	  Copies text and writes escapes for its special bytes on the way.
  *
- * One inlined routine for two kinds of escapes.  Blocks of 16 bytes are
+ * One inlined routine for all kinds of escapes.  Blocks of 16 bytes are
  * stored as they are and tested; only one with a special byte is looked at
  * closer.  All special bytes are ASCII, so text must be in an encoding whose
  * multi-byte characters have no ASCII bytes in them.
@@ -21,8 +21,9 @@
 typedef enum EscapeKind
 {
 	ESCAPE_COPY,				/* COPY's (copyto.c: CopyAttributeOutText) */
-	ESCAPE_JSON					/* those of a JSON string (json.c:
-								 * escape_json), and of the outcome COPY's */
+	ESCAPE_JSON,				/* those of a JSON string (json.c:
+								 * escape_json) */
+	ESCAPE_JSON_COPY			/* the same, and of the outcome COPY's */
 } EscapeKind;
 
 /*
@@ -84,8 +85,9 @@ put_escaped_byte(char *to, char c, EscapeKind kind)
 		return to;
 	}
 	*to++ = '\\';
-	*to++ = '\\';
-	if (c == '\\')
+	if (kind == ESCAPE_JSON_COPY)
+		*to++ = '\\';
+	if (kind == ESCAPE_JSON_COPY && c == '\\')
 		*to++ = '\\';
 	if (c == '"' || c == '\\')
 		*to++ = c;

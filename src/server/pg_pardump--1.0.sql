@@ -24,14 +24,15 @@ CREATE FUNCTION pg_pardump_read(
 	columns pg_catalog.name[],
 	start_block bigint,
 	end_block bigint,
-	compression pg_catalog.text)
+	compression pg_catalog.text,
+	format pg_catalog.text DEFAULT 'text')
 RETURNS SETOF pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'pg_pardump_read'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 COST 10000 ROWS 100;
 
-COMMENT ON FUNCTION pg_pardump_read(pg_catalog.regclass, pg_catalog.name[], bigint, bigint, pg_catalog.text) IS
-'read a range of a table''s blocks as COPY text, compressed if asked';
+COMMENT ON FUNCTION pg_pardump_read(pg_catalog.regclass, pg_catalog.name[], bigint, bigint, pg_catalog.text, pg_catalog.text) IS
+'read a range of a table''s blocks as COPY writes it, compressed if asked';
 
 CREATE FUNCTION pg_pardump_last_read(
 	OUT rows bigint,

@@ -115,6 +115,21 @@ read_compression(text * arg)
 	return spec;
 }
 
+static RowFormat
+read_format(text * arg)
+{
+	char	   *name = text_to_cstring(arg);
+
+	if (strcmp(name, "text") == 0)
+		return ROW_TEXT;
+	if (strcmp(name, "binary") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("format \"%s\" not recognized", name),
+				 errhint("The formats are text and binary.")));
+	return ROW_BINARY;
+}
+
 /* Check all arguments and open what is to be read. */
 static ReadCall *
 begin_read_call(FunctionCallInfo fcinfo)
@@ -123,6 +138,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 	BlockNumber start;
 	BlockNumber end = InvalidBlockNumber;
 	CompressSpec compress;
+	RowFormat	format;
 	AttrNumber *attnums;
 	int			n_attnums;
 
@@ -130,10 +146,12 @@ begin_read_call(FunctionCallInfo fcinfo)
 	check_not_null(fcinfo, 1, "columns");
 	check_not_null(fcinfo, 2, "start block");
 	check_not_null(fcinfo, 4, "compression");
+	check_not_null(fcinfo, 5, "format");
 	start = check_block(PG_GETARG_INT64(2), "start block");
 	if (!PG_ARGISNULL(3))
 		end = check_block(PG_GETARG_INT64(3), "end block");
 	compress = read_compression(PG_GETARG_TEXT_PP(4));
+	format = read_format(PG_GETARG_TEXT_PP(5));
 
 	call->rel = relation_open_for_reading(PG_GETARG_OID(0));
 	if (call->rel->rd_tableam != GetHeapamTableAmRoutine())
@@ -147,13 +165,13 @@ begin_read_call(FunctionCallInfo fcinfo)
 
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
 	call->reader = chunk_reader_new(call->rel, call->snapshot, attnums,
-									n_attnums, start, end, &compress);
+									n_attnums, start, end, format, &compress);
 	return call;
 }
 
 /*
  * pg_pardump_read(relation regclass, columns name[], start_block bigint,
- *				   end_block bigint, compression text)
+ *				   end_block bigint, compression text, format text)
  *
  * One value a call: nothing is gathered.
  */

@@ -1,11 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * row_encoder.c
- *	  Encodes heap tuples as lines of COPY text.
+ *	  Encodes heap tuples as rows in a format of COPY.
  *
- * The line's form is that of src/backend/commands/copyto.c:CopyOneRowTo with
- * the default options: values with tabs between them, \N for NULL, and a
- * newline.
+ * A row's form is that of src/backend/commands/copyto.c:CopyOneRowTo with the
+ * default options.  As text: values with tabs between them, \N for NULL, and a
+ * newline.  In binary: the number of values, 16 bits, and each value behind
+ * its length, 32 bits, which is -1 for NULL; a head before all rows and -1 in
+ * place of a number of values behind them.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +21,7 @@
 #include "row_encoder.h"
 #include "toast_reader.h"
 
-/* A longer value could not be loaded: COPY FROM's lines end there. */
+/* A longer value could not be loaded: COPY FROM's lines and values end there. */
 #define MAX_VALUE_BYTES MaxAllocSize
 
 struct RowEncoder
@@ -42,13 +44,14 @@ struct RowEncoder
 };
 
 RowEncoder *
-row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums)
+row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
+				RowFormat format)
 {
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 	RowEncoder *encoder = palloc0(sizeof(RowEncoder));
 
 	encoder->rel = rel;
-	encode_settings_init(&encoder->settings);
+	encode_settings_init(&encoder->settings, format);
 	encoder->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "pg_pardump row",
 												 ALLOCSET_DEFAULT_SIZES);
@@ -80,7 +83,7 @@ value_too_long(RowEncoder *encoder, HeapTuple tuple, int column)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("a value is too long for COPY"),
-			 errdetail("Column \"%s\" of table \"%s\" holds it in the row at ctid (%u,%u): its text has more than %zu bytes.",
+			 errdetail("Column \"%s\" of table \"%s\" holds it in the row at ctid (%u,%u): COPY would write more than %zu bytes.",
 					   NameStr(TupleDescAttr(RelationGetDescr(encoder->rel),
 											 encoder->columns[column])->attname),
 					   RelationGetRelationName(encoder->rel),
@@ -89,17 +92,46 @@ value_too_long(RowEncoder *encoder, HeapTuple tuple, int column)
 					   (Size) MAX_VALUE_BYTES)));
 }
 
+void
+row_encoder_begin(RowEncoder *encoder, ByteBuffer *out)
+{
+	/* signature, flags, length of the head's extension */
+	static const char head[19] = "PGCOPY\n\377\r\n\0";
+
+	if (encoder->settings.format == ROW_BINARY)
+		byte_buffer_append(out, head, sizeof(head));
+}
+
+static void
+append_field_count(ByteBuffer *out, int count)
+{
+	char	   *p = byte_buffer_reserve(out, sizeof(int16));
+
+	byte_buffer_commit(out, put_network_16(p, count));
+}
+
+void
+row_encoder_end(RowEncoder *encoder, ByteBuffer *out)
+{
+	if (encoder->settings.format == ROW_BINARY)
+		append_field_count(out, -1);
+}
+
 static inline void
 encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
 			 ByteBuffer *out)
 {
+	bool		binary = encoder->settings.format == ROW_BINARY;
 	int			attribute = encoder->columns[column];
 	Datum		value = encoder->values[attribute];
 	Size		start = out->len;
 
 	if (encoder->isnull[attribute])
 	{
-		byte_buffer_append(out, "\\N", 2);
+		if (binary)
+			append_null_length(out);
+		else
+			byte_buffer_append(out, "\\N", 2);
 		return;
 	}
 	if (encoder->encoders[column].is_varlena)
@@ -109,7 +141,10 @@ encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
 		if (VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored))
 			value = PointerGetDatum(toast_reader_get(encoder->toast, stored));
 	}
-	column_encode(&encoder->encoders[column], value, out);
+	if (binary)
+		column_encode_with_length(&encoder->encoders[column], value, out);
+	else
+		column_encode(&encoder->encoders[column], value, out);
 	if (unlikely(out->len - start > MAX_VALUE_BYTES))
 		value_too_long(encoder, tuple, column);
 }
@@ -152,23 +187,27 @@ bool
 row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(encoder->row_context);
+	bool		text = encoder->settings.format == ROW_TEXT;
 
 	if (!encoder->in_row)
 	{
 		deform_tuple(encoder, tuple);
+		if (!text)
+			append_field_count(out, encoder->n_columns);
 		encoder->in_row = true;
 		encoder->next_column = 0;
 	}
 	while (encoder->next_column < encoder->n_columns && out->len < limit)
 	{
-		if (encoder->next_column > 0)
+		if (text && encoder->next_column > 0)
 			byte_buffer_append_char(out, '\t');
 		encode_value(encoder, tuple, encoder->next_column, out);
 		encoder->next_column++;
 	}
 	if (encoder->next_column == encoder->n_columns)
 	{
-		byte_buffer_append_char(out, '\n');
+		if (text)
+			byte_buffer_append_char(out, '\n');
 		encoder->in_row = false;
 	}
 	MemoryContextSwitchTo(old_context);

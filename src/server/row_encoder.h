@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_encoder.h
- *	  Encodes heap tuples as lines of COPY text.
+ *	  Encodes heap tuples as rows in a format of COPY.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +14,7 @@
 #include "utils/relcache.h"
 
 #include "byte_buffer.h"
+#include "row_format.h"
 
 typedef struct RowEncoder RowEncoder;
 
@@ -23,12 +24,16 @@ typedef struct RowEncoder RowEncoder;
  * open.
  */
 extern RowEncoder *row_encoder_new(Relation rel, const AttrNumber *attnums,
-								   int n_attnums);
+								   int n_attnums, RowFormat format);
+
+/* Append what stands before the first row, and behind the last one. */
+extern void row_encoder_begin(RowEncoder *encoder, ByteBuffer *out);
+extern void row_encoder_end(RowEncoder *encoder, ByteBuffer *out);
 
 /*
- * Append a tuple's line.  Stops between two values, and returns false, once
+ * Append a tuple's row.  Stops between two values, and returns false, once
  * the buffer holds "limit" bytes: call again with the same tuple to go on.
- * True when the line is complete.  A value whose text passes 1 GB is an error
+ * True when the row is complete.  A value that passes 1 GB there is an error
  * that names the table and the tuple's place.
  */
 extern bool row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out,

@@ -1,5 +1,6 @@
--- Compares what pg_pardump_read() and COPY make of the same rows, under the
--- settings of the session, all on the server.  The extension must be there.
+-- Compares what pg_pardump_read() and COPY make of the same rows in a format,
+-- under the settings of the session, all on the server.  The extension must be
+-- there.
 -- psql's variable "file" names a file that the server may write.
 
 CREATE SCHEMA reader_compare;
@@ -7,20 +8,20 @@ CREATE SCHEMA reader_compare;
 CREATE TYPE reader_compare.outcome AS (content bytea, error text);
 
 -- What COPY writes; its error if it fails.
-CREATE FUNCTION reader_compare.by_copy(rel regclass, columns name[], condition text, file text)
+CREATE FUNCTION reader_compare.by_copy(rel regclass, columns name[], condition text, format text, file text)
 RETURNS reader_compare.outcome LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('COPY (SELECT %s FROM ONLY %s%s) TO %L',
+	EXECUTE format('COPY (SELECT %s FROM ONLY %s%s) TO %L (FORMAT %s)',
 		(SELECT string_agg(quote_ident(c), ', ')
 		 FROM unnest(columns) c),
-		rel, condition, file);
+		rel, condition, file, format);
 	RETURN ROW(pg_read_binary_file(file), NULL::text);
 EXCEPTION WHEN OTHERS THEN
 	RETURN ROW(NULL::bytea, SQLSTATE || ' ' || SQLERRM);
 END $$;
 
 -- What the reader returns, put together; its error if it fails.
-CREATE FUNCTION reader_compare.by_reader(rel regclass, columns name[], first_block bigint, end_block bigint)
+CREATE FUNCTION reader_compare.by_reader(rel regclass, columns name[], first_block bigint, end_block bigint, format text)
 RETURNS reader_compare.outcome LANGUAGE plpgsql AS $$
 DECLARE
 	namespace regnamespace := (SELECT extnamespace FROM pg_catalog.pg_extension
@@ -29,8 +30,8 @@ DECLARE
 BEGIN
 	EXECUTE format(
 		'SELECT string_agg(b, '''') FROM
-			(SELECT %s.pg_pardump_read($1, $2, $3, $4, ''none'') AS b) s', namespace)
-		INTO content USING rel, columns, first_block, end_block;
+			(SELECT %s.pg_pardump_read($1, $2, $3, $4, ''none'', $5) AS b) s', namespace)
+		INTO content USING rel, columns, first_block, end_block, format;
 	RETURN ROW(coalesce(content, ''), NULL::text);
 EXCEPTION WHEN OTHERS THEN
 	RETURN ROW(NULL::bytea, SQLSTATE || ' ' || SQLERRM);
@@ -65,7 +66,7 @@ END $$;
 
 -- One range of blocks; a NULL end is the table's.
 CREATE FUNCTION reader_compare.compare(rel regclass, first_block bigint, end_block bigint,
-	file text, OUT difference text, OUT bytes bigint, OUT errors int)
+	format text, file text, OUT difference text, OUT bytes bigint, OUT errors int)
 LANGUAGE plpgsql AS $$
 DECLARE
 	columns name[] := ARRAY(SELECT attname FROM pg_catalog.pg_attribute
@@ -75,8 +76,8 @@ DECLARE
 	condition text := format(' WHERE ctid >= ''(%s,0)''', first_block)
 		|| CASE WHEN end_block IS NULL THEN ''
 			ELSE format(' AND ctid < ''(%s,0)''', end_block) END;
-	a reader_compare.outcome := reader_compare.by_copy(rel, columns, condition, file);
-	b reader_compare.outcome := reader_compare.by_reader(rel, columns, first_block, end_block);
+	a reader_compare.outcome := reader_compare.by_copy(rel, columns, condition, format, file);
+	b reader_compare.outcome := reader_compare.by_reader(rel, columns, first_block, end_block, format);
 BEGIN
 	bytes := coalesce(length(a.content), 0);
 	errors := (a.error IS NOT NULL)::int;
@@ -94,7 +95,7 @@ END $$;
 -- ranges each.  Returns five numbers: relations, ranges,
 -- bytes, ranges that raise an error (the same, or they are different), and
 -- different ranges; then a text for each of the last.  All in ASCII.
-CREATE FUNCTION reader_compare.summary(schemas text, ranges int, file text)
+CREATE FUNCTION reader_compare.summary(schemas text, ranges int, format text, file text)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	rel regclass;
@@ -126,7 +127,7 @@ BEGIN
 			first_block := CASE WHEN i > 0 THEN floor(random() * blocks) ELSE 0 END;
 			end_block := CASE WHEN i > 0
 				THEN first_block + ceil(random() * least(blocks - first_block, 64)) END;
-			result := reader_compare.compare(rel, first_block, end_block, file);
+			result := reader_compare.compare(rel, first_block, end_block, format, file);
 			compared := compared + 1;
 			bytes := bytes + result.bytes;
 			errors := errors + result.errors;

@@ -120,9 +120,14 @@ test_text(void)
 
 	random_text(text, len);
 	end = copy_escaping(to, text, len, ESCAPE_JSON);
-	expected_len = copy_escapes(expected, json, json_escapes(json, text, len));
-	check(end - to == expected_len && memcmp(to, expected, expected_len) == 0,
+	expected_len = json_escapes(json, text, len);
+	check(end - to == expected_len && memcmp(to, json, expected_len) == 0,
 		  "JSON escaping");
+
+	end = copy_escaping(to, text, len, ESCAPE_JSON_COPY);
+	expected_len = copy_escapes(expected, json, expected_len);
+	check(end - to == expected_len && memcmp(to, expected, expected_len) == 0,
+		  "JSON and COPY escaping");
 
 	to = realloc(to, COPY_ESCAPED_SIZE(len));
 	end = copy_escaping(to, text, len, ESCAPE_COPY);

@@ -25,7 +25,8 @@ sub prepare_comparison
 }
 
 # same_rows_ok($node, $db, 'what', schemas => 'pattern of LIKE', ranges => how
-# many random ones of each table beside all of it, settings => ['SET ...'],
+# many random ones of each table beside all of it, format => that of COPY,
+# text by default, settings => ['SET ...'],
 # snapshot => an exported one to use, relations, bytes, errors => what there must
 # be at least; no error without the last).  All is done under one snapshot.
 sub same_rows_ok
@@ -33,6 +34,7 @@ sub same_rows_ok
 	my ($node, $db, $what, %params) = @_;
 	my $ranges = $params{ranges} // 1;
 	my $schemas = $params{schemas} // '%';
+	my $format = $params{format} // 'text';
 	my $file = new_path('copy');
 	my ($rc, $out, $err) = run_program(
 		'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db),
@@ -41,7 +43,7 @@ sub same_rows_ok
 		'-c', sprintf('SELECT setseed(%.6f)', random_seed() / 2**31),
 		'-c', 'BEGIN ISOLATION LEVEL REPEATABLE READ',
 		$params{snapshot} ? ('-c', "SET TRANSACTION SNAPSHOT '$params{snapshot}'") : (),
-		'-c', "SELECT reader_compare.summary('$schemas', $ranges, '$file')",
+		'-c', "SELECT reader_compare.summary('$schemas', $ranges, '$format', '$file')",
 		'-c', 'COMMIT');
 	unlink $file;
 	my ($relations, $compared, $bytes, $errors, $different, $details) =
@@ -51,7 +53,7 @@ sub same_rows_ok
 		  && $bytes >= ($params{bytes} // 1)
 		  && $errors >= ($params{errors} // 0)
 		  && ($errors == 0 || defined $params{errors}),
-		"$db, $what: as COPY")
+		"$db, $what: as COPY in $format format")
 	  or diag(substr($err . $out, 0, 6000));
 	note("$relations relations, $compared ranges, $bytes bytes, $errors errors")
 	  if defined $errors;
