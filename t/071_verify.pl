@@ -152,6 +152,15 @@ found_ok('list that leads elsewhere',
 	qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/, qr/file "\.\.\/x" has a name that leads out of the archive/);
 found_ok('manifest changed', damaged($ours, sub { flip("$_[0]/$manifest_name", 100) }),
 	qr/file "\Q$manifest_name\E" is damaged: its own checksum does not match/);
+foreach my $options ('', '--no-chunks -t empty', '--schema-only')
+{
+	my $whole = dump_ok($node, 'verify', "no manifest: $options", 'pg_pardump', split / /, $options);
+	found_ok("no manifest: $options", damaged($whole, sub { unlink "$_[0]/$manifest_name" }),
+		qr/file "\Q$manifest_name\E" is missing/);
+	like((run_program('pg_restore', '-l', $whole))[1],
+		qr/^;     Dumped by pg_dump version: \d.*, pg_pardump \d+\.\d+\.\d+$/m,
+		"no manifest: pg_restore shows the mark: $options");
+}
 found_ok('no toc.dat', damaged($ours, sub { unlink "$_[0]/toc.dat" }),
 	qr/file "toc\.dat" is missing/);
 found_ok('all but the manifest missing', damaged($ours, sub { unlink grep { !/manifest/ } glob "$_[0]/*" }),

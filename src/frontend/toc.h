@@ -13,6 +13,12 @@
 
 #include "sink.h"
 
+/*
+ * Follows the version of pg_dump in an archive of ours, before our own: such an
+ * archive has a manifest.  pg_restore only shows that text (-l, -f).
+ */
+#define TOC_MARK ", pg_pardump "
+
 /* teSection in pg_backup.h */
 typedef enum TocSection
 {
@@ -85,10 +91,13 @@ extern void toc_free(Toc *toc);
 
 /*
  * Write the toc.dat of a directory archive whose data files are compressed as
- * given.  Does not finish the sink.
+ * given, with our mark.  Does not finish the sink.
  */
 extern void toc_write(const Toc *toc, const CompressSpec *compress,
 					  Sink *sink);
+
+/* Does a directory's table of contents have our mark? */
+extern bool toc_has_mark(const Toc *toc);
 
 /*
  * The entries by dump ID: an array of max_dump_id + 1 pointers, NULL where

@@ -347,6 +347,12 @@ toc_free(Toc *toc)
 	free(toc);
 }
 
+bool
+toc_has_mark(const Toc *toc)
+{
+	return toc->pg_dump_version && strstr(toc->pg_dump_version, TOC_MARK);
+}
+
 const TocEntry **
 toc_entries_by_id(const Toc *toc)
 {

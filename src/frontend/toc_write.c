@@ -54,6 +54,9 @@ put_number_string(PQExpBuffer buf, const char *format, uint32 value)
 static void
 put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 {
+	char	   *version = psprintf("%s" TOC_MARK PARDUMP_VERSION,
+								   toc->pg_dump_version);
+
 	appendBinaryPQExpBuffer(buf, "PGDMP", 5);
 	put_byte(buf, 1);
 	put_byte(buf, toc->minor);
@@ -69,7 +72,8 @@ put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 		put_int(buf, toc->created[i]);
 	put_string(buf, toc->dbname);
 	put_string(buf, toc->server_version);
-	put_string(buf, toc->pg_dump_version);
+	put_string(buf, version);
+	free(version);
 }
 
 static void

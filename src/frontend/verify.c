@@ -70,7 +70,8 @@ read_toc(VerifyRun *run)
 	return toc;
 }
 
-static void
+/* False if there is none, which is a finding only in an archive of ours. */
+static bool
 read_manifest(VerifyRun *run)
 {
 	const char *problem;
@@ -81,6 +82,7 @@ read_manifest(VerifyRun *run)
 		pg_log_info("there is no manifest: files are read, and not compared");
 	else if (run->manifest == NULL)
 		verify_finding(&run->found, MANIFEST_NAME, "is damaged: %s", problem);
+	return exists;
 }
 
 static int
@@ -231,6 +233,7 @@ verify_archive(const Options *options)
 {
 	/* exit callbacks and workers use it until the process ends */
 	VerifyRun  *run = pg_malloc0(sizeof(VerifyRun));
+	bool		has_manifest;
 	bool		names_known;
 	Report	   *page;
 	Toc		   *toc;
@@ -242,10 +245,12 @@ verify_archive(const Options *options)
 	dump_events_begin(options);
 	page = report_begin(options->report, run->directory);
 	run->list = file_list_new(run->directory);
-	read_manifest(run);
+	has_manifest = read_manifest(run);
 	if (run->manifest)
 		file_list_mark_manifest(run->list, run->manifest, &run->found);
 	toc = read_toc(run);
+	if (!has_manifest && toc && toc_has_mark(toc))
+		verify_finding(&run->found, MANIFEST_NAME, "is missing");
 	names_known = toc && file_list_mark_toc(run->list, toc, &run->found);
 	choose_files(run, names_known);
 	note_run(run, options->jobs);

@@ -15,6 +15,7 @@ use Pardump::Background qw(start_dump end_dump wait_until sessions
   nothing_remains_ok);
 use Pardump::Cluster qw(make_database new_path restore_ok sql value start_psql);
 use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -142,6 +143,8 @@ sub survived_ok
 	unlike($dump->{err}, qr/error/, "$what: no error");
 	ok(-f "$dump->{dir}/toc.dat", "$what: an archive")
 	  or return;
+	is(read_manifest($dump->{dir})->{Retries},
+		scalar(() = $dump->{err} =~ /a worker lost its connection while dumping/g), "$what: retries in the manifest");
 	wait_until('no session', sub { sessions($node) == 0 });
 	my $copy = 'copy' . ++$copies;
 	make_database($node, $copy, options => 'TEMPLATE template0');

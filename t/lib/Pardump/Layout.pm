@@ -242,6 +242,7 @@ sub toc_problems
 	my @ours = grep { !$chunk{ $_->{id} } } @{ $ours->{entries} };
 	my @problems;
 
+	push @problems, 'header has no mark' if $ours->{dump_version} !~ s/, pg_pardump \d+\.\d+\.\d+$//;
 	foreach my $field (qw(major minor revision dbname server_version dump_version))
 	{
 		push @problems, "header has another $field"
