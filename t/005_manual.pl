@@ -108,8 +108,17 @@ is_deeply([ sort map { s/=$//r } split /\n/, $words ],
 
 SKIP:
 {
-	skip 'zsh is not installed', 1 if system('zsh -c true 2>/dev/null') != 0;
+	skip 'zsh is not installed', 2 if system('zsh -c true 2>/dev/null') != 0;
 	is(system('zsh', '-n', $zsh), 0, "zsh can parse $zsh");
+	# the specifications that it gives to zsh's own function
+	my (undef, $specs) = run_program('zsh', '-f', '-c', <<'ZSH', 'zsh', dirname($zsh));
+_call_program() { pg_pardump --help }
+_arguments() { print -rl -- "$@" }
+words=(pg_pardump) fpath=($1)
+autoload -Uz _pg_pardump && _pg_pardump
+ZSH
+	my %specs = map { /^\*(--?[a-zA-Z?-]+?)[=+]?\[(?:\\.|[^\]])*\](:?)/ ? ($1 => $2 ? 1 : 0) : () } split /\n/, $specs;
+	is_deeply(\%specs, \%takes, 'zsh completes all options, with their values');
 }
 
 done_testing();
