@@ -31,7 +31,10 @@ INSERT INTO child SELECT g FROM generate_series(101, 200) g;
 CREATE TABLE family (id int) PARTITION BY RANGE (id);
 CREATE TABLE family_1 PARTITION OF family FOR VALUES FROM (0) TO (50);
 CREATE TABLE family_2 PARTITION OF family FOR VALUES FROM (50) TO (100);
-INSERT INTO family SELECT g FROM generate_series(0, 99) g;
+CREATE TABLE family_3 PARTITION OF family FOR VALUES FROM (100) TO (200) PARTITION BY RANGE (id);
+CREATE TABLE grandchild PARTITION OF family_3 FOR VALUES FROM (100) TO (120);
+INSERT INTO family SELECT g FROM generate_series(0, 119) g;
+CREATE VIEW a_view AS SELECT * FROM family;
 CREATE TABLE no_columns ();
 INSERT INTO no_columns SELECT FROM generate_series(1, 50);
 CREATE EXTENSION tcn;
@@ -99,6 +102,15 @@ foreach my $options ([], [ '-j2', '--chunk-size=64kB' ],
 		"$what: a table without columns");
 }
 
+# a partitioned table stands for its partitions, and theirs
+{
+	my ($rows, $dir) = rows_of('a partitioned table', '--where=family:id % 10 = 7', '--sample=family_3:100');
+	is_deeply([ sort { $a <=> $b } map { @{ $rows->{$_} } } qw(public.family_1 public.family_2 public.grandchild) ],
+		[ map { 10 * $_ + 7 } 0 .. 11 ], 'a partitioned table: rows of all partitions');
+	is_deeply([ map { $_->{Sample} } grep { ($_->{Table} // '') eq 'grandchild' } @{ read_manifest($dir)->{Files} } ],
+		[100], 'a partitioned table: manifest');
+}
+
 # the manifest tells the filters, as they were given
 {
 	my $dir = dump_ok($node, 'filter', 'manifest', 'pg_pardump', '-t', 'big', '-t', 'other',
@@ -164,7 +176,8 @@ foreach my $try (
 	[ 'big:id = $1', qr/It has parameters/ ],
 	[ 'big:count(*) > 1', qr/aggregate functions are not allowed in WHERE/ ],
 	[ 'big:id = helper(1)', qr/function helper\(integer\) does not exist/ ],
-	[ 'family:id > 1', qr/no table whose rows are dumped matches pattern "family" of option --where.*in their partitions/s ],
+	[ 'family:family.id > 1', qr/invalid condition for table public\.family_1: .*missing FROM-clause entry/s ],
+	[ 'a_view:true', qr/no table whose rows are dumped matches pattern "a_view" of option --where/ ],
 	[ 'nowhere:true', qr/no table whose rows are dumped matches pattern "nowhere"/ ],
 	[ 'x.y.z.big:true', qr/improper relation name for option --where: x\.y\.z\.big/ ],
 	[ 'postgres.public.big:true', qr/improper relation name/ ],

@@ -60,7 +60,10 @@ split_argument(const char *option, const char *arg)
  * ----------
  */
 
-/* The OIDs of the relations that a pattern matches, as -t does in pg_dump. */
+/*
+ * The OIDs of the relations that a pattern matches, as -t does in pg_dump, and
+ * of the partitions of those that are partitioned, where their rows are.
+ */
 static PGresult *
 matching_relations(PGconn *conn, const TableArgument *argument)
 {
@@ -72,10 +75,11 @@ matching_relations(PGconn *conn, const TableArgument *argument)
 	initPQExpBuffer(&sql);
 	initPQExpBuffer(&dbname);
 	appendPQExpBufferStr(&sql,
-						 "SELECT c.oid FROM pg_catalog.pg_class c"
+						 "WITH RECURSIVE matching (oid, relkind) AS (("
+						 "SELECT c.oid, c.relkind FROM pg_catalog.pg_class c"
 						 " LEFT JOIN pg_catalog.pg_namespace n"
 						 " ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
-						 " WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'f'])\n");
+						 " WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'f', 'p'])\n");
 	processSQLNamePattern(conn, &sql, argument->pattern, true, false,
 						  "n.nspname", "c.relname", NULL,
 						  "pg_catalog.pg_table_is_visible(c.oid)",
@@ -83,6 +87,13 @@ matching_relations(PGconn *conn, const TableArgument *argument)
 	if (dots > 2 || (dots == 2 && strcmp(dbname.data, PQdb(conn)) != 0))
 		pg_fatal("improper relation name for option %s: %s",
 				 argument->option, argument->pattern);
+	appendPQExpBufferStr(&sql, ") UNION SELECT c.oid, c.relkind FROM matching m"
+						 " JOIN pg_catalog.pg_inherits i"
+						 " ON i.inhparent OPERATOR(pg_catalog.=) m.oid"
+						 " JOIN pg_catalog.pg_class c"
+						 " ON c.oid OPERATOR(pg_catalog.=) i.inhrelid"
+						 " WHERE m.relkind OPERATOR(pg_catalog.=) 'p')"
+						 " SELECT oid FROM matching");
 	/* visible are the tables that the user's own search path shows */
 	session_command(conn, "RESET search_path");
 	res = session_query(conn, sql.data);
@@ -235,12 +246,8 @@ apply_argument(PGconn *conn, DumpTables *tables, const char *option,
 	}
 	PQclear(oids);
 	if (n_matched == 0)
-	{
-		pg_log_error("no table whose rows are dumped matches pattern \"%s\" of option %s",
-					 argument.pattern, option);
-		pg_log_error_detail("Rows of partitioned tables are in their partitions.");
-		exit(1);
-	}
+		pg_fatal("no table whose rows are dumped matches pattern \"%s\" of option %s",
+				 argument.pattern, option);
 	free(argument.pattern);
 }
 
