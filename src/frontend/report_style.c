@@ -55,7 +55,7 @@ const char *const report_style =
 ".bad{border-color:var(--bad);background:var(--bad-page)}\n"
 ".bad b{color:var(--bad)}\n"
 ".findings{margin:12px 0 0;padding-left:20px;font-size:14px;overflow-wrap:anywhere}\n"
-".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));"
+".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));"
 "gap:24px 28px;margin:32px 0 0}\n"
 ".figures div{border-top:1px solid var(--line);padding-top:10px}\n"
 ".figures dt{font-size:13px;color:var(--soft)}\n"
