@@ -227,6 +227,31 @@ make_latin1($node);
 	page_right_ok('--pipe', $page, read_manifest($piped));
 }
 
+# ---- of a copy
+
+make_database($node, 'target');
+foreach my $compare ([], ['--compare'])
+{
+	my $what = "a copy @$compare";
+	my $page = new_path('copy.html');
+	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr($db), @chunks, '--clean',
+		'--target=' . $node->connstr('target'), @$compare, '--where=large:id <= 29000', "--report=$page");
+	is($rc, 0, "$what: exit code") or diag($err);
+	my $html = slurp_file($page);
+	harmless_ok($what, $html);
+	like(shown($html), qr/^Copy of database shop <b>&"'$/m, "$what: title");
+	like(shown($html), @$compare ? qr/Source and target have the same contents\./
+		: qr/The copy is complete\. Source and target have not been compared/, "$what: verdict");
+	my $filter = '<div class="soft">only where <bdi>id &#60;= 29000</bdi></div>';
+	like($html, qr{<bdi>public\.large</bdi>$filter</th><td class="num">29,000</td><td class="num">13</td>},
+		"$what: rows and pieces of a table");
+	like(shown($html), qr/^public\.largechunk \d+ of 13\d/m, "$what: chunks");
+	like(shown($html), qr/^Stepsdefinitions .*, rows /m, "$what: steps");
+	like(shown($html), qr/^Target.*dbname=target\b/m, "$what: target");
+	unlike($html, qr/class="stored"|>Stored/, "$what: nothing is stored");
+	is_deeply([ pages_beside($page) ], [], "$what: nothing else is made");
+}
+
 # ---- a worker that was replaced, in all that tells of a dump
 
 {
@@ -335,8 +360,6 @@ foreach my $head ('', qq("Jobs": 1000000,\n"Start-Time": "9999-12-31T23:59:59.99
 
 # ---- refused, before anything is done
 
-refused_ok(qr/options --report and --target cannot be used together/, 'with --target',
-	'--target=dbname=x', '--report=x.html', '-d', $node->connstr($db));
 refused_ok(qr/options --report and --dry-run cannot be used together/, 'with --dry-run',
 	'--dry-run', '--report=x.html', '-d', $node->connstr($db));
 refused_ok(qr/invalid value "" for option --report/, 'without a name',

@@ -22,6 +22,8 @@
 #include "copy_worker.h"
 #include "dump_event.h"
 #include "dump_leader.h"
+#include "dump_manifest.h"
+#include "report.h"
 #include "restore_run.h"
 #include "stock_pg_dump.h"
 #include "subscription.h"
@@ -407,6 +409,20 @@ copy_rows_and_indexes(CopyRun *run)
 		report->incomplete = true;
 }
 
+/* --report */
+static void
+make_page(CopyRun *run, Report *page, const Toc *toc)
+{
+	ReportCopy	copy = {
+		.target = run->context.target->conninfo,
+		.times = copy_report_times(&run->report),
+		.compared = run->setup.options->compare,
+	};
+
+	if (page)
+		report_end(page, dump_manifest_new(&run->context.source, toc), NULL, &copy);
+}
+
 /* --compare */
 static void
 compare(CopyRun *run)
@@ -429,12 +445,14 @@ copy_database(const Options *options, const char *argv0)
 	/* exit callbacks and workers use it until the process ends */
 	CopyRun    *run = pg_malloc0(sizeof(CopyRun));
 	StockPgDump *pg_dump = stock_pg_dump_find(options, argv0);
+	Report	   *page;
 	Toc		   *toc;
 
 	run->context.source.options = run->setup.options = options;
 	dump_events_begin(options);
 	run->setup.program = restore_find_program(stock_pg_dump_path(pg_dump));
 	run->source = dump_leader_open(&run->context.source);
+	page = report_begin(options->report, NULL);
 	copy_report_begin(&run->report, &run->context);
 
 	toc = dump_leader_read_plan(&run->context.source, run->source, pg_dump);
@@ -472,4 +490,5 @@ copy_database(const Options *options, const char *argv0)
 	PQfinish(run->target);
 	cleanup_forget_all();
 	remove_directory(run);
+	make_page(run, page, toc);
 }

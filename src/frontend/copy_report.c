@@ -149,6 +149,21 @@ log_tables(const DumpContext *source)
 	}
 }
 
+char *
+copy_report_times(const CopyReport *report)
+{
+	return psprintf("definitions %.2f s, rows %.2f s, %d indexes %.2f s side by side and %.2f s after, the rest %.2f s, statistics %.2f s",
+					seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
+					seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
+					index_builder_entries(report->builder),
+					index_builder_seconds(report->builder),
+					seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
+					seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
+					seconds_between(report, COPY_STAGE_ANALYZE,
+									report->context->source.options->compare ?
+									COPY_STAGE_COMPARE : COPY_STAGE_END));
+}
+
 void
 copy_report_print(const CopyReport *report)
 {
@@ -163,16 +178,7 @@ copy_report_print(const CopyReport *report)
 	summary_print_slowest(source, out);
 	if (source->options->compare)
 		fprintf(out, "source and target have the same contents\n");
-	fprintf(out, "definitions %.2f s, rows %.2f s, %d indexes %.2f s side by side and %.2f s after, the rest %.2f s, statistics %.2f s\n",
-			seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
-			seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
-			index_builder_entries(report->builder),
-			index_builder_seconds(report->builder),
-			seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
-			seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
-			seconds_between(report, COPY_STAGE_ANALYZE,
-							source->options->compare ?
-							COPY_STAGE_COMPARE : COPY_STAGE_END));
+	fprintf(out, "%s\n", copy_report_times(report));
 	fflush(out);
 	summary_tell(source, seconds, false);
 }

@@ -36,6 +36,9 @@ extern void copy_report_begin(CopyReport *report, const CopyContext *context);
 
 extern void copy_report_stage(CopyReport *report, CopyStage stage);
 
+/* How long each stage took, as a text; owned. */
+extern char *copy_report_times(const CopyReport *report);
+
 /* All went well: tables, rows, bytes, seconds, on standard output. */
 extern void copy_report_print(const CopyReport *report);
 

@@ -248,5 +248,5 @@ dump_database(const Options *options, const char *argv0)
 	if (run->context.slot)
 		logical_slot_print(run->context.slot);
 	/* last: should it fail, all else is done and told */
-	report_end(run->report, manifest, NULL);
+	report_end(run->report, manifest, NULL, NULL);
 }

@@ -39,18 +39,36 @@ add_file(Manifest *manifest, ManifestFileKind kind, char *path,
 	return file;
 }
 
+static char *
+data_file_path(const DumpContext *context, const DataFile *file)
+{
+	if (context->options->target == NULL)
+		return psprintf("%d.dat%s", file->dump_id,
+						compress_method_suffix(context->compress.method));
+	if (file->n_chunks > 1)
+		return psprintf("chunk %d of %d", file->chunk_no, file->n_chunks);
+	return pg_strdup("whole table");
+}
+
+static char *
+blob_path(const DumpContext *context, Oid oid)
+{
+	if (context->options->target)
+		return psprintf("large object %u", oid);
+	return psprintf("blob_%u.dat%s", oid,
+					compress_method_suffix(context->compress.method));
+}
+
 static void
 add_data_files(Manifest *manifest, const DumpContext *context)
 {
-	const char *suffix = compress_method_suffix(context->compress.method);
 
 	for (int i = 0; i < context->plan->n_files; i++)
 	{
 		const DataFile *data_file = &context->plan->files[i];
 		const DumpTable *table = &context->tables->tables[data_file->table];
 		ManifestFile *file = add_file(manifest, MANIFEST_ROWS,
-									  psprintf("%d.dat%s", data_file->dump_id,
-											   suffix),
+									  data_file_path(context, data_file),
 									  &context->results->files[i]);
 
 		/* what makes an archive is not to be believed without a look */
@@ -78,8 +96,7 @@ add_large_objects(Manifest *manifest, const DumpContext *context)
 		for (int j = 0; j < group->n_oids; j++)
 		{
 			int			no = group->first_object + j;
-			char	   *path = psprintf("blob_%u.dat%s", group->oids[j],
-										compress_method_suffix(context->compress.method));
+			char	   *path = blob_path(context, group->oids[j]);
 
 			if (!context->results->objects[no].done)
 				pg_fatal("file \"%s\" has not been written", path);
@@ -87,7 +104,7 @@ add_large_objects(Manifest *manifest, const DumpContext *context)
 					 &context->results->objects[no]);
 		}
 	}
-	for (int i = 0; i < objects->n_lists; i++)
+	for (int i = 0; i < context->results->n_lists; i++)
 		add_file(manifest, MANIFEST_OBJECT_LIST,
 				 pg_strdup(objects->lists[i].filename),
 				 &context->results->lists[i]);
@@ -108,7 +125,7 @@ dump_manifest_new(const DumpContext *context, const Toc *toc)
 		.encoding = unconstify(char *, context->encoding),
 		.snapshot = unconstify(char *, context->snapshot),
 		.lsn = context->origin->lsn,
-		.compression = compression,
+		.compression = context->options->target ? NULL : compression,
 		.slot = context->slot ? unconstify(char *, context->slot->name) : NULL,
 		.slot_lsn = context->slot ? context->slot->lsn : NULL,
 		.start_us = context->origin->start_us,

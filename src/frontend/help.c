@@ -33,7 +33,7 @@ static const char general_options[] =
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
 "  --pipe=COMMAND               write each file to the standard input of COMMAND, in\n"
 "                               which %f is its name, instead of a directory\n"
-"  --report=FILE                write a page (HTML) that shows how the dump went\n"
+"  --report=FILE                write a page (HTML) that shows how it went\n"
 "  --retries=NUM                begin anew so often what a lost connection\n"
 "                               interrupted (default: 5)\n"
 "  --stall-timeout=SECONDS      replace a worker after so long a silence of a server\n"

@@ -336,12 +336,9 @@ check_copy(const Options *options)
 			options->dry_run, "--dry-run");
 }
 
-/* A copy makes no manifest, from which the report is drawn. */
 static void
 check_report(const Options *options)
 {
-	exclude(options->report != NULL, "--report",
-			options->target != NULL, "--target");
 	exclude(options->report != NULL, "--report",
 			options->dry_run, "--dry-run");
 	if (options->report && options->report[0] == '\0')

@@ -36,7 +36,7 @@ struct Report
  * ----------
  */
 static void
-append_head(PQExpBuffer page, const Manifest *manifest)
+append_head(PQExpBuffer page, const Manifest *manifest, const ReportCopy * copy)
 {
 	char		start[REPORT_TEXT_BYTES];
 	char		end[REPORT_TEXT_BYTES];
@@ -50,7 +50,8 @@ append_head(PQExpBuffer page, const Manifest *manifest)
 	appendPQExpBufferStr(page, "</title>\n<style>\n");
 	appendPQExpBufferStr(page, report_style);
 	appendPQExpBufferStr(page, "</style></head>\n<body><main>\n<header><p class=\"kind\">pg_pardump report</p>\n<h1>");
-	appendPQExpBufferStr(page, database ? "Dump of database " : "Verification of an archive");
+	appendPQExpBufferStr(page, copy ? "Copy of database " :
+						 database ? "Dump of database " : "Verification of an archive");
 	report_append_name(page, database ? database : "");
 	appendPQExpBufferStr(page, "</h1>\n");
 	if (manifest && manifest->start_us > 0)
@@ -81,6 +82,15 @@ append_findings(PQExpBuffer page, const ReportVerify *verify)
 						  report_number(verify->n_findings - n_shown, text));
 	appendPQExpBufferStr(page, "</ul>\n");
 	free(lines);
+}
+
+static void
+append_copy_verdict(PQExpBuffer page, const ReportCopy * copy)
+{
+	if (copy->compared)
+		appendPQExpBufferStr(page, "<p class=\"verdict good\"><b>\342\234\223 Source and target have the same contents.</b></p>\n");
+	else
+		appendPQExpBufferStr(page, "<p class=\"verdict\">The copy is complete. Source and target have not been compared; <code>--compare</code> does that.</p>\n");
 }
 
 /* Is it good?  That is what is asked first. */
@@ -148,13 +158,14 @@ append_figures(PQExpBuffer page, const ReportData *data)
 	append_figure(page, "Rows", report_short_number(total->rows, value),
 				  report_count(data->n_tables, "table", more));
 	snprintf(note, sizeof(note), "in %s",
-			 report_count(total->n_files, "file", more));
+			 report_count(total->n_files, data->piece, more));
 	append_figure(page, "Data", units_size(total->raw_bytes, value), note);
-	append_figure(page, "Stored", units_size(total->stored_bytes, value),
-				  report_ratio(total->raw_bytes, total->stored_bytes, note));
+	if (!data->is_copy)
+		append_figure(page, "Stored", units_size(total->stored_bytes, value),
+					  report_ratio(total->raw_bytes, total->stored_bytes, note));
 	append_figure(page, "Throughput",
 				  data->n_timed > 0 ? report_rate(total->raw_bytes, work, value) : "?",
-				  "before compression");
+				  data->is_copy ? "as it crossed" : "before compression");
 	snprintf(note, sizeof(note), "busy, %s",
 			 manifest->retries == 0 ? "no retries" :
 			 psprintf("%d %s", manifest->retries,
@@ -192,8 +203,8 @@ append_end_of_work(PQExpBuffer page, const ReportData *data)
 	for (int i = 0; i < data->n_workers; i++)
 		if (data->workers[i].n_files > 0)
 			waited += (data->end_us - data->workers[i].last_us) / 1e6;
-	appendPQExpBuffer(page, "<p class=\"soft\">Waiting for the last file to be finished took %s of workers' time together, ",
-					  report_seconds(waited, text));
+	appendPQExpBuffer(page, "<p class=\"soft\">Waiting for the last %s to be finished took %s of workers' time together, ",
+					  data->piece, report_seconds(waited, text));
 	appendPQExpBuffer(page, "%s of all. A shorter end needs smaller chunks (<code>--chunk-size</code>).</p>\n",
 					  report_percent(waited, report_data_seconds(data) *
 									 data->n_workers, share));
@@ -208,28 +219,31 @@ append_sections(PQExpBuffer page, const ReportData *data)
 
 	if (data->n_timed > 0)
 	{
-		appendPQExpBufferStr(page, "<section><h2>Workers over time</h2>\n<p class=\"soft\">Each piece is a file, in the colour of its table; the percentage is the table's share of all work. <span class=\"screen\">Point at a piece to see more.</span></p>\n");
+		appendPQExpBuffer(page, "<section><h2>Workers over time</h2>\n<p class=\"soft\">Each piece is %s, in the colour of its table; the percentage is the table's share of all work. <span class=\"screen\">Point at a piece to see more.</span></p>\n",
+						  data->is_copy ? "a table, a part of one, or a large object" : "a file");
 		table_append_legend(page, data);
 		chart_append_timeline(page, data);
 		appendPQExpBufferStr(page, "</section>\n<section><h2>Throughput</h2>\n");
 		initPQExpBuffer(&curve);
 		highest = chart_append_throughput(&curve, data);
-		appendPQExpBuffer(page, "<p class=\"soft\">Bytes a second, as if those of each file had come evenly; %s at the highest.</p>\n",
-						  report_rate(highest, 1, text));
-		appendPQExpBufferStr(page, "<ul class=\"legend\"><li><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"raw\" width=\"10\" height=\"10\" rx=\"2\"/></svg>data</li><li><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"stored\" width=\"10\" height=\"10\" rx=\"2\"/></svg>stored</li></ul>\n");
+		appendPQExpBuffer(page, "<p class=\"soft\">Bytes a second, as if those of each %s had come evenly; %s at the highest.</p>\n",
+						  data->piece, report_rate(highest, 1, text));
+		if (!data->is_copy)
+			appendPQExpBufferStr(page, "<ul class=\"legend\"><li><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"raw\" width=\"10\" height=\"10\" rx=\"2\"/></svg>data</li><li><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"stored\" width=\"10\" height=\"10\" rx=\"2\"/></svg>stored</li></ul>\n");
 		appendPQExpBufferStr(page, curve.data);
 		termPQExpBuffer(&curve);
 		appendPQExpBufferStr(page, "</section>\n");
 	}
 	appendPQExpBufferStr(page, "<section><h2>Largest tables</h2>\n");
 	if (data->n_filtered > 0)
-		appendPQExpBuffer(page, "<p>Only some rows were dumped of %s.</p>\n",
+		appendPQExpBuffer(page, "<p>Only some rows were %s of %s.</p>\n",
+						  data->is_copy ? "copied" : "dumped",
 						  report_count(data->n_filtered, "table", text));
 	table_append_tables(page, data);
 	appendPQExpBufferStr(page, "</section>\n");
 	if (data->n_timed > 0)
 	{
-		appendPQExpBufferStr(page, "<section><h2>Slowest files</h2>\n");
+		appendPQExpBuffer(page, "<section><h2>Slowest %ss</h2>\n", data->piece);
 		append_stragglers(page, data);
 		table_append_slowest(page, data);
 		appendPQExpBufferStr(page, "</section>\n<section><h2>Workers</h2>\n");
@@ -240,19 +254,22 @@ append_sections(PQExpBuffer page, const ReportData *data)
 }
 
 static void
-append_facts(PQExpBuffer page, const Manifest *manifest)
+append_facts(PQExpBuffer page, const Manifest *manifest,
+			 const ReportCopy * copy)
 {
 	const struct
 	{
 		const char *name;
 		const char *value;
 	}			facts[] = {
+		{"Target", copy ? copy->target : NULL},
+		{"Steps", copy ? copy->times : NULL},
 		{"Server", manifest->server_version},
 		{"System identifier", manifest->system_identifier},
 		{"pg_dump", manifest->pg_dump_version},
 		{"pg_pardump", manifest->tool},
 		{"Compression", manifest->compression},
-		{"Checksums", pg_checksum_type_name(manifest->checksum_type)},
+		{"Checksums", copy ? NULL : pg_checksum_type_name(manifest->checksum_type)},
 		{"Encoding", manifest->encoding},
 		{"Snapshot", manifest->snapshot},
 		{"WAL position", manifest->lsn},
@@ -274,20 +291,25 @@ append_facts(PQExpBuffer page, const Manifest *manifest)
 
 static void
 append_page(PQExpBuffer page, const Manifest *manifest,
-			const ReportVerify *verify)
+			const ReportVerify *verify, const ReportCopy * copy)
 {
-	append_head(page, manifest);
-	append_verdict(page, manifest, verify);
+	append_head(page, manifest, copy);
+	if (copy)
+		append_copy_verdict(page, copy);
+	else
+		append_verdict(page, manifest, verify);
 	if (manifest)
 	{
-		ReportData *data = report_data_new(manifest);
+		ReportData *data = report_data_new(manifest, copy != NULL);
 
 		append_figures(page, data);
 		append_sections(page, data);
-		append_facts(page, manifest);
+		append_facts(page, manifest, copy);
 	}
-	appendPQExpBufferStr(page, "<footer>Made by pg_pardump " PARDUMP_VERSION
-						 ". Data is rows as COPY's text, and large objects, before compression; 1 kB is 1024 bytes. Times are in UTC.</footer>\n</main></body></html>\n");
+	appendPQExpBuffer(page, "<footer>Made by pg_pardump " PARDUMP_VERSION
+					  ". Data is rows %s, and large objects%s; 1 kB is 1024 bytes. Times are in UTC.</footer>\n</main></body></html>\n",
+					  copy ? "in COPY's format" : "as COPY's text",
+					  copy ? "" : ", before compression");
 	if (PQExpBufferBroken(page))
 		pg_fatal("out of memory");
 }
@@ -352,10 +374,12 @@ report_begin(const char *path, const char *directory)
 
 /* What the report was to tell of is done all the same. */
 static void
-write_failed(const Report *report, bool dumped)
+write_failed(const Report *report, bool copied, bool dumped)
 {
 	pg_log_error("could not write the report \"%s\": %m", report->path);
-	if (dumped)
+	if (copied)
+		pg_log_error_detail("The copy is complete.");
+	else if (dumped)
 	{
 		pg_log_error_detail("The archive is complete.");
 		pg_log_error_hint("--verify with --report makes a report of it, too.");
@@ -365,22 +389,22 @@ write_failed(const Report *report, bool dumped)
 
 void
 report_end(Report *report, const Manifest *manifest,
-		   const ReportVerify *verify)
+		   const ReportVerify *verify, const ReportCopy * copy)
 {
 	PQExpBufferData page;
 
 	if (report == NULL)
 		return;
-	/* again, as the archive is complete and nothing of it to be undone */
+	/* again, as all else is complete and nothing of it to be undone */
 	cleanup_push(remove_temp_file, report);
 	initPQExpBuffer(&page);
-	append_page(&page, manifest, verify);
+	append_page(&page, manifest, verify, copy);
 	if (fwrite(page.data, 1, page.len, report->stream) != page.len ||
 		fflush(report->stream) != 0 ||
 		fsync(fileno(report->stream)) != 0 ||
 		fclose(report->stream) != 0 ||
 		rename(report->temp_path, report->path) != 0)
-		write_failed(report, verify == NULL);
+		write_failed(report, copy != NULL, verify == NULL);
 	(void) fsync_parent_path(report->path);
 	cleanup_forget_all();
 	termPQExpBuffer(&page);

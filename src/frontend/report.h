@@ -1,6 +1,7 @@
 /*
  * report.h
- *		--report: a page that shows how a dump went, drawn from its manifest.
+ *		--report: a page that shows how a dump went, drawn from its manifest, or
+ *		a direct copy, drawn from what would be its manifest.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -19,6 +20,14 @@ typedef struct ReportVerify
 	int64		end_us;
 } ReportVerify;
 
+/* A direct copy; strings are borrowed. */
+typedef struct ReportCopy
+{
+	const char *target;			/* its address, without secrets */
+	const char *times;			/* how long each step took */
+	bool		compared;		/* and found equal */
+}			ReportCopy;
+
 typedef struct Report Report;
 
 /*
@@ -32,10 +41,10 @@ extern Report *report_begin(const char *path, const char *directory);
 /*
  * Write the page, give it its name, and free the report.  It is one file of
  * HTML that needs nothing else, not even a network, and some 3 MB at most.
- * manifest may be NULL if there is none, verify if that was not asked for.
- * Exits with a message on errors.  NULL for a report is passed over.
+ * manifest may be NULL if there is none, verify if that was not asked for, copy
+ * if it is none.  Exits with a message on errors.  NULL for a report is passed over.
  */
 extern void report_end(Report *report, const Manifest *manifest,
-					   const ReportVerify *verify);
+					   const ReportVerify *verify, const ReportCopy * copy);
 
 #endif							/* REPORT_H */

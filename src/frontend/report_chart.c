@@ -204,12 +204,14 @@ chart_append_throughput(PQExpBuffer page, const ReportData *data)
 
 	make_curve(curve, data);
 	highest = curve->top;
-	chart_begin(page, "Bytes a second over the time, before and after compression",
+	chart_begin(page, data->is_copy ? "Bytes a second over the time" :
+				"Bytes a second over the time, before and after compression",
 				CURVE_HEIGHT);
 	top = append_rates(page, curve->top);
 	chart_axis(page, data, CURVE_HEIGHT);
 	append_curve(page, curve->raw, top, "raw", true);
-	append_curve(page, curve->stored, top, "stored", true);
+	if (!data->is_copy)
+		append_curve(page, curve->stored, top, "stored", true);
 	chart_end(page);
 	free(curve);
 	return highest;

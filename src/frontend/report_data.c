@@ -258,11 +258,13 @@ collect_workers(ReportData *data)
 }
 
 ReportData *
-report_data_new(const Manifest *manifest)
+report_data_new(const Manifest *manifest, bool is_copy)
 {
 	ReportData *data = pg_malloc0(sizeof(ReportData));
 
 	data->manifest = manifest;
+	data->is_copy = is_copy;
+	data->piece = is_copy ? "piece" : "file";
 	data->files = pg_malloc0((manifest->n_files + 1) * sizeof(ReportFile));
 	for (int i = 0; i < manifest->n_files; i++)
 		if (is_work(&manifest->files[i]))

@@ -48,6 +48,8 @@ typedef struct ReportFile
 typedef struct ReportData
 {
 	const Manifest *manifest;	/* borrowed, its names too */
+	bool		is_copy;		/* of nothing stored */
+	const char *piece;			/* what workers make: "file", or "piece" */
 	ReportTable *tables;		/* the one with most raw bytes first */
 	int			n_tables;
 	int			n_filtered;		/* tables of which only some rows are there */
@@ -63,7 +65,7 @@ typedef struct ReportData
 } ReportData;
 
 /* Never freed, as the page is the last thing that a program makes. */
-extern ReportData *report_data_new(const Manifest *manifest);
+extern ReportData *report_data_new(const Manifest *manifest, bool is_copy);
 
 /* How long workers were at it, from the first file's start to the last's end. */
 extern double report_data_seconds(const ReportData *data);

@@ -58,6 +58,13 @@ table_append_legend(PQExpBuffer page, const ReportData *data)
 	appendPQExpBufferStr(page, "</ul>\n");
 }
 
+/* The head of a column of numbers. */
+static void
+append_head(PQExpBuffer page, const char *text)
+{
+	appendPQExpBuffer(page, "<th scope=\"col\" class=\"num\">%s</th>", text);
+}
+
 /* One cell with a number. */
 static void
 append_cell(PQExpBuffer page, const char *text)
@@ -72,27 +79,30 @@ append_cell(PQExpBuffer page, const char *text)
 
 /* The cells that tables and sums of tables have. */
 static void
-append_sums(PQExpBuffer page, const ReportTable *sum)
+append_sums(PQExpBuffer page, const ReportData *data, const ReportTable *sum)
 {
 	char		text[REPORT_TEXT_BYTES];
-
 	bool		no_rows = sum->first &&
 		sum->first->kind == MANIFEST_LARGE_OBJECT;
 
 	append_cell(page, no_rows ? "" : report_number(sum->rows, text));
 	append_cell(page, report_number(sum->n_files, text));
 	append_cell(page, units_size(sum->raw_bytes, text));
-	append_cell(page, units_size(sum->stored_bytes, text));
-	append_cell(page, report_ratio(sum->raw_bytes, sum->stored_bytes, text));
+	if (!data->is_copy)
+	{
+		append_cell(page, units_size(sum->stored_bytes, text));
+		append_cell(page, report_ratio(sum->raw_bytes, sum->stored_bytes, text));
+	}
 	append_cell(page, report_seconds(sum->seconds, text));
 }
 
 /* How long its bytes are beside the largest's, and what is left of them. */
 static void
-append_bar(PQExpBuffer page, const ReportTable *table, uint64 largest)
+append_bar(PQExpBuffer page, const ReportData *data, const ReportTable *table)
 {
+	uint64		largest = data->tables[0].raw_bytes;
 	double		raw = 100.0 * table->raw_bytes / Max(largest, 1);
-	double		stored = 100.0 * table->stored_bytes / Max(largest, 1);
+	double		stored = data->is_copy ? 0 : 100.0 * table->stored_bytes / Max(largest, 1);
 
 	appendPQExpBuffer(page, "<td class=\"bar\"><svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"whole\" width=\"%.2f\" height=\"10\"/><rect class=\"kept\" width=\"%.2f\" height=\"10\"/></svg></td>",
 					  raw, Min(stored, 100));
@@ -120,24 +130,26 @@ append_filter(PQExpBuffer page, const ManifestFile *file)
 }
 
 static void
-append_table(PQExpBuffer page, const ReportTable *table, uint64 largest)
+append_table(PQExpBuffer page, const ReportData *data,
+			 const ReportTable *table)
 {
 	appendPQExpBufferStr(page, "<tr><th scope=\"row\">");
 	append_swatch(page, table->color);
 	report_append_name(page, table->name);
 	append_filter(page, table->first);
 	appendPQExpBufferStr(page, "</th>");
-	append_sums(page, table);
-	append_bar(page, table, largest);
+	append_sums(page, data, table);
+	append_bar(page, data, table);
 	appendPQExpBufferStr(page, "</tr>\n");
 }
 
 /* A row that sums up several tables. */
 static void
-append_sum_row(PQExpBuffer page, const char *what, const ReportTable *sum)
+append_sum_row(PQExpBuffer page, const ReportData *data, const char *what,
+			   const ReportTable *sum)
 {
 	appendPQExpBuffer(page, "<tr class=\"sum\"><th scope=\"row\">%s</th>", what);
-	append_sums(page, sum);
+	append_sums(page, data, sum);
 	appendPQExpBufferStr(page, "<td></td></tr>\n");
 }
 
@@ -151,14 +163,25 @@ table_append_tables(PQExpBuffer page, const ReportData *data)
 	/* one that would be all of "others" is shown itself */
 	if (data->n_tables == TABLES_SHOWN + 1)
 		n_shown++;
-	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Table</th><th scope=\"col\" class=\"num\">Rows</th><th scope=\"col\" class=\"num\">Files</th><th scope=\"col\" class=\"num\">Data</th><th scope=\"col\" class=\"num\">Stored</th><th scope=\"col\" class=\"num\">Ratio</th><th scope=\"col\" class=\"num\">Work</th><th scope=\"col\"><span class=\"hidden\">Data and what is stored of it, as a bar</span></th></tr></thead><tbody>\n");
+	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Table</th>");
+	append_head(page, "Rows");
+	append_head(page, data->is_copy ? "Pieces" : "Files");
+	append_head(page, "Data");
+	if (!data->is_copy)
+	{
+		append_head(page, "Stored");
+		append_head(page, "Ratio");
+	}
+	append_head(page, "Work");
+	appendPQExpBuffer(page, "<th scope=\"col\"><span class=\"hidden\">Data%s, as a bar</span></th></tr></thead><tbody>\n",
+					  data->is_copy ? "" : " and what is stored of it");
 	for (int i = 0; i < data->n_tables; i++)
 	{
 		const ReportTable *table = &data->tables[i];
 
 		if (i < n_shown)
 		{
-			append_table(page, table, data->tables[0].raw_bytes);
+			append_table(page, data, table);
 			continue;
 		}
 		others.n_files += table->n_files;
@@ -168,9 +191,9 @@ table_append_tables(PQExpBuffer page, const ReportData *data)
 		others.seconds += table->seconds;
 	}
 	if (data->n_tables > n_shown)
-		append_sum_row(page, report_count(data->n_tables - n_shown,
-										  "smaller table", text), &others);
-	append_sum_row(page, "All", &data->total);
+		append_sum_row(page, data, report_count(data->n_tables - n_shown,
+												"smaller table", text), &others);
+	append_sum_row(page, data, "All", &data->total);
 	appendPQExpBufferStr(page, "</tbody></table></div>\n");
 }
 
@@ -184,7 +207,9 @@ table_append_workers(PQExpBuffer page, const ReportData *data)
 	double		seconds = report_data_seconds(data);
 	char		text[REPORT_TEXT_BYTES];
 
-	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Worker</th><th scope=\"col\" class=\"num\">Files</th><th scope=\"col\" class=\"num\">Data</th><th scope=\"col\" class=\"num\">Work</th><th scope=\"col\" class=\"num\">Busy</th><th scope=\"col\" class=\"num\">Data a second of work</th><th scope=\"col\" class=\"num\">Without work at the end</th></tr></thead><tbody>\n");
+	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Worker</th>");
+	append_head(page, data->is_copy ? "Pieces" : "Files");
+	appendPQExpBufferStr(page, "<th scope=\"col\" class=\"num\">Data</th><th scope=\"col\" class=\"num\">Work</th><th scope=\"col\" class=\"num\">Busy</th><th scope=\"col\" class=\"num\">Data a second of work</th><th scope=\"col\" class=\"num\">Without work at the end</th></tr></thead><tbody>\n");
 	for (int i = 0; i < data->n_workers; i++)
 	{
 		const ReportWorker *worker = &data->workers[i];
@@ -257,7 +282,9 @@ table_append_slowest(PQExpBuffer page, const ReportData *data)
 	for (int i = 0; i < data->n_files; i++)
 		order[i] = &data->files[i];
 	qsort(order, data->n_files, sizeof(ReportFile *), compare_durations);
-	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Table</th><th scope=\"col\">File</th><th scope=\"col\" class=\"num\">Blocks</th><th scope=\"col\" class=\"num\">Worker</th><th scope=\"col\" class=\"num\">Began after</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Data</th><th scope=\"col\" class=\"num\">Rate</th><th scope=\"col\" class=\"num\">Of mean rate</th></tr></thead><tbody>\n");
+	appendPQExpBuffer(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Table</th><th scope=\"col\">%s</th>",
+					  data->is_copy ? "Piece" : "File");
+	appendPQExpBufferStr(page, "<th scope=\"col\" class=\"num\">Blocks</th><th scope=\"col\" class=\"num\">Worker</th><th scope=\"col\" class=\"num\">Began after</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Data</th><th scope=\"col\" class=\"num\">Rate</th><th scope=\"col\" class=\"num\">Of mean rate</th></tr></thead><tbody>\n");
 	for (int i = 0; i < Min(data->n_files, SLOWEST_SHOWN); i++)
 		append_slow_file(page, data, order[i]);
 	appendPQExpBufferStr(page, "</tbody></table></div>\n");

@@ -140,12 +140,12 @@ append_what(PQExpBuffer page, const ReportData *data, const Piece *piece)
 	report_append_text(page, data->tables[piece->table].name);
 	if (piece->n_files > 1)
 		appendPQExpBuffer(page, "%s: %s", piece->mixed ? " and others" : "",
-						  report_count(piece->n_files, "file", text));
+						  report_count(piece->n_files, data->piece, text));
 	else
 	{
 		if (file->kind == MANIFEST_ROWS)
 			appendPQExpBuffer(page, ", blocks: %s", report_blocks(file, text));
-		appendPQExpBufferStr(page, "\nfile ");
+		appendPQExpBufferStr(page, data->is_copy ? "\n" : "\nfile ");
 		report_append_text(page, file->path);
 		if (file->kind == MANIFEST_ROWS)
 			appendPQExpBuffer(page, ": %s",

@@ -199,7 +199,7 @@ make_report(VerifyRun *run, Report *page)
 
 	/* those of the leader, about the archive as a whole, come first */
 	verify.findings = psprintf("%s%s", run->found.text, run->findings.data);
-	report_end(page, run->manifest, &verify);
+	report_end(page, run->manifest, &verify, NULL);
 }
 
 static void
