@@ -75,4 +75,4 @@ log "removed, nothing is left"
 
 apt install autopkgtest dpkg-dev
 quietly autopkgtest "$packages"/*.changes -- null
-log "autopkgtest:" "$(grep '^dump-and-restore' command.log)"
+log "autopkgtest:" "$(grep -m 1 '^dump-and-restore' command.log)"
