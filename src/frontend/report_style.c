@@ -117,4 +117,5 @@ const char *const report_style =
 "section{margin-top:24px}.chart,.figures div,tr,.verdict{break-inside:avoid}"
 "h2,h2+p{break-after:avoid}.wide,.chart{overflow:visible}.chart svg{min-width:0}"
 "table,.facts,.legend,thead th{font-size:10px}th,td{padding:3px 10px 3px 0}.bar svg{margin-top:3px}"
-".figures{grid-template-columns:repeat(6,1fr);gap:14px}.figures dd.value{font-size:15px}}\n";
+"tbody th .soft{font-size:9px;padding-left:15px}.swatch{width:8px;height:8px}"
+".figures{grid-template-columns:repeat(auto-fit,minmax(90px,1fr));gap:14px}.figures dd.value{font-size:15px}}\n";
