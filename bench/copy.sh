@@ -54,13 +54,13 @@ make_set()
 		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace" "$1")
 }
 
-# The chunks that pg_pardump chooses, 32 MB at least; and no ANALYZE, as with
+# The chunks that pg_pardump chooses, 8 MB at least; and no ANALYZE, as with
 # the other ways, by versions that have an option for that.
 pgcopydb_options()
 {
 	local chunk=$((data_bytes / jobs / 16))
 
-	echo "--split-tables-larger-than $((chunk > 33554432 ? chunk / 1048576 : 32))MB" \
+	echo "--split-tables-larger-than $((chunk > 8388608 ? chunk / 1048576 : 8))MB" \
 		"$(pgcopydb clone --help 2>&1 | grep -o -- '--skip-vacuum')"
 }
 

@@ -52,7 +52,7 @@ sql($_->[0], $_->[1], 'CREATE EXTENSION pg_pardump')
 $stock->{schema} = schema_text($target, $stock->{copy});
 round_trip('everything', $stock, 'text by the extension', '-j4',
 	'--copy-format=text', '--chunk-size=16kB');
-round_trip('everything', $stock, 'with the extension', '-j4');
+round_trip('everything', $stock, 'by the extension', '-j4', '--chunk-size=16kB');
 
 # --- other encodings
 

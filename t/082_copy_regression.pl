@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster run_program new_path sql);
-use Pardump::Compare qw(same_database_ok);
+use Pardump::Compare qw(same_database_ok schema_text);
 use Pardump::Copy qw(copy_ok stock_copy);
 use Pardump::Databases qw(make_regression regress_dir empty_copy);
 use PostgreSQL::Test::Utils;
@@ -27,13 +27,24 @@ run_program('psql', '-Xq', '-d', $target->connstr('postgres'), '-f', $globals);
 
 my $stock = stock_copy($source, 'regression', $target);
 is($stock->{errors}, '', 'stock restores without a message');
-foreach my $options ([ '-j4', '--no-analyze' ],
-	[ '-j4', '--no-analyze', '--copy-format=text', '--max-table-segment-pages=2' ])
+my $copies = 0;
+
+sub round_trip
 {
-	my $copy = empty_copy($target, 'regression', "regression_$#$options");
-	copy_ok($source, 'regression', $target, $copy, "@$options", @$options);
-	same_database_ok($target, $copy, $stock->{data}, $stock->{schema}, "@$options");
+	my ($what, @options) = @_;
+	my $copy = empty_copy($target, 'regression', 'regression_' . ++$copies);
+	copy_ok($source, 'regression', $target, $copy, "$what @options", '-j4',
+		'--no-analyze', @options);
+	same_database_ok($target, $copy, $stock->{data}, $stock->{schema}, "$what @options");
+	return;
 }
+
+round_trip('default');
+round_trip('text', '--copy-format=text', '--max-table-segment-pages=2');
+sql($_->[0], $_->[1], 'CREATE EXTENSION pg_pardump')
+  foreach ([ $source, 'regression' ], [ $target, $stock->{copy} ]);
+$stock->{schema} = schema_text($target, $stock->{copy});
+round_trip('with the extension', '--max-table-segment-pages=2');
 
 $source->stop;
 $target->stop;

@@ -58,7 +58,7 @@ is_deeply([ map { $_->{stage} } grep { $_->{event} eq 'stage' } @events ],
 my %started = map { ($_->{table} => "$_->{format} $_->{read_by}") }
   grep { $_->{event} eq 'chunk_start' } @events;
 is_deeply(\%started, {
-		'public.big' => 'binary SQL', 'public.as_text' => 'text extension',
+		'public.big' => 'binary extension', 'public.as_text' => 'text extension',
 		'public.leaf1' => 'binary SQL', 'public.leaf2' => 'binary SQL' },
 	'formats of chunks');
 my $rows = 0;
@@ -102,7 +102,8 @@ sql($target, 'counted', q{
 	CREATE TRIGGER refuse BEFORE INSERT ON big FOR EACH ROW WHEN (NEW.id = 20000)
 		EXECUTE FUNCTION refuse()});
 foreach my $way (
-	[ 'binary', '--copy-format=binary' ],
+	[ 'binary by the extension', '--copy-format=binary' ],
+	[ 'binary by SQL', '--copy-format=binary', '--no-extension' ],
 	[ 'text by the extension', '--copy-format=text' ],
 	[ 'text by SQL', '--copy-format=text', '--no-extension' ])
 {

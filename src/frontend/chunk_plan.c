@@ -12,6 +12,7 @@
 #include "printable.h"
 
 #define MIN_CHUNK_BYTES ((uint64) 32 * 1024 * 1024)
+#define MIN_COPIED_CHUNK_BYTES ((uint64) 8 * 1024 * 1024)	/* needs no file */
 #define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
 
 /*
@@ -281,10 +282,11 @@ static uint64
 choose_chunk_bytes(const Options *options, uint64 total_bytes)
 {
 	uint64		bytes = total_bytes / ((uint64) options->jobs * CHUNKS_PER_JOB);
+	uint64		least = options->target ? MIN_COPIED_CHUNK_BYTES : MIN_CHUNK_BYTES;
 
 	if (options->chunk_bytes != 0)
 		return options->chunk_bytes;
-	return Min(Max(bytes, MIN_CHUNK_BYTES), MAX_CHUNK_BYTES);
+	return Min(Max(bytes, least), MAX_CHUNK_BYTES);
 }
 
 ChunkPlan *

@@ -106,6 +106,8 @@ copy_file(CopyWorker *worker, const DataFile *file)
 	const DumpContext *source = &context->source;
 	const CopyFormat *format = &context->formats[file->table];
 	bool		binary = format->text_reason == NULL;
+	const char *reader = source->plan->tables[file->table].sql_reason ?
+		"by SQL" : "by the extension";
 	char	   *what = data_file_describe(file, source->tables);
 	int64		start_us = now_us();
 	Sink	   *target;
@@ -114,11 +116,10 @@ copy_file(CopyWorker *worker, const DataFile *file)
 
 	dump_event_chunk_start(source, file, binary ? "binary" : "text");
 	if (binary)
-		pg_log_info("copying %s in binary format", what);
+		pg_log_info("copying %s in binary format, read %s", what, reader);
 	else
-		pg_log_info("copying %s as text, read %s: %s", what,
-					source->plan->tables[file->table].sql_reason ?
-					"by SQL" : "by the extension", format->text_reason);
+		pg_log_info("copying %s as text, read %s: %s", what, reader,
+					format->text_reason);
 	if (format->truncate)
 		truncate_table(worker, &source->tables->tables[file->table]);
 	target = sink_copy_in_new(worker->target, format->statement);

@@ -74,8 +74,7 @@ dump_event_chunk_start(const DumpContext *context, const DataFile *file,
 					   const char *format)
 {
 	Event	   *event = chunk_event(context, "chunk_start", file);
-	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL ||
-		(format && strcmp(format, "binary") == 0);
+	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL;
 
 	event_add_number(event, "expected_bytes", file->est_bytes);
 	event_add_text(event, "format", format);

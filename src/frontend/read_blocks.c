@@ -40,6 +40,7 @@ typedef struct BlockReader
 	char		field[SIGNATURE_BYTES + 8]; /* being gathered */
 	size_t		field_len;
 	size_t		left;			/* of the block or the head's extension */
+	bool		counts_lines;
 	uint64		lines;			/* line ends in the blocks */
 } BlockReader;
 
@@ -120,7 +121,8 @@ take(BlockReader *reader, const char **data, size_t *len)
 			if (reader->state == READ_BLOCK)
 			{
 				sink_write(reader->sink, *data, part);
-				reader->lines += count_lines(*data, part);
+				if (reader->counts_lines)
+					reader->lines += count_lines(*data, part);
 			}
 			*data += part;
 			*len -= part;
@@ -177,7 +179,7 @@ next_column(const char **columns)
 char *
 read_blocks_statement(PGconn *conn, const ServerExtension *extension,
 					  const DumpTable *table, const DataFile *file,
-					  const char *compression)
+					  const char *compression, const char *format)
 {
 	const char *columns = table->columns;
 	const char *separator = "";
@@ -198,7 +200,8 @@ read_blocks_statement(PGconn *conn, const ServerExtension *extension,
 		appendPQExpBuffer(&sql, "%u", file->end_block);
 	else
 		appendPQExpBufferStr(&sql, "NULL");
-	appendPQExpBuffer(&sql, ", '%s')) TO STDOUT (FORMAT binary)", compression);
+	appendPQExpBuffer(&sql, ", '%s', '%s')) TO STDOUT (FORMAT binary)",
+					  compression, format);
 	return sql.data;
 }
 
@@ -206,7 +209,7 @@ uint64
 read_blocks(PGconn *conn, const char *statement, Sink *sink,
 			volatile uint64 *rows_so_far)
 {
-	BlockReader reader = {.sink = sink};
+	BlockReader reader = {.sink = sink,.counts_lines = rows_so_far != NULL};
 	uint64		before = rows_so_far ? *rows_so_far : 0;
 	char	   *message;
 	int			message_len;

@@ -11,13 +11,15 @@
 
 /*
  * The COPY statement that gives a data file's rows in blocks, compressed on
- * the server as the text asks ("none", "zstd:1", ...); owned.
+ * the server as the text asks ("none", "zstd:1", ...), in a format of COPY
+ * ("text", "binary"); owned.
  */
 extern char *read_blocks_statement(PGconn *conn,
 								   const ServerExtension *extension,
 								   const DumpTable *table,
 								   const DataFile *file,
-								   const char *compression);
+								   const char *compression,
+								   const char *format);
 
 /*
  * What the server counted in the last read of this session: its rows, and
@@ -28,10 +30,10 @@ extern void read_blocks_count(PGconn *conn, const ServerExtension *extension,
 
 /*
  * Run such a statement and write the blocks to the sink.  Exits with a message
- * if the server fails or its connection breaks.  Returns the number of line
- * ends in the blocks, which is that of the rows if they are not compressed, and
- * adds it to *rows_so_far as they come, unless that is NULL.  Memory: one
- * message, about a block or the longest value.
+ * if the server fails or its connection breaks.  Returns the number of rows, and
+ * adds it to *rows_so_far as they come; that must be NULL, and nothing is
+ * counted, unless the blocks are plain text.  Memory: one message, about a block
+ * or the longest value.
  */
 extern uint64 read_blocks(PGconn *conn, const char *statement, Sink *sink,
 						  volatile uint64 *rows_so_far);

@@ -161,22 +161,23 @@ read_by_sql(SourceSession *session, const DataFile *file, const char *options,
 	return rows;
 }
 
-/* By the extension.  Returns the number of line ends in what came. */
+/* By the extension.  Returns the number of rows if they are plain text. */
 static uint64
 read_by_extension(SourceSession *session, const DataFile *file,
-				  const char *compression, Sink *sink)
+				  const char *compression, const char *format, Sink *sink)
 {
 	const DumpContext *context = session->context;
 	char	   *statement = read_blocks_statement(session->conn,
 												  context->extension,
 												  &context->tables->tables[file->table],
-												  file, compression);
-	bool		plain = strcmp(compression, "none") == 0;
-	uint64		lines = read_blocks(session->conn, statement, sink,
-									plain ? rows_so_far(session) : NULL);
+												  file, compression, format);
+	bool		plain = strcmp(compression, "none") == 0 &&
+		strcmp(format, "text") == 0;
+	uint64		rows = read_blocks(session->conn, statement, sink,
+								   plain ? rows_so_far(session) : NULL);
 
 	free(statement);
-	return lines;
+	return rows;
 }
 
 uint64
@@ -184,7 +185,7 @@ source_session_read_text(SourceSession *session, const DataFile *file,
 						 Sink *sink)
 {
 	if (session->context->plan->tables[file->table].sql_reason == NULL)
-		return read_by_extension(session, file, "none", sink);
+		return read_by_extension(session, file, "none", "text", sink);
 	return read_by_sql(session, file, "", sink);
 }
 
@@ -192,7 +193,15 @@ uint64
 source_session_read_binary(SourceSession *session, const DataFile *file,
 						   Sink *sink)
 {
-	return read_by_sql(session, file, " (FORMAT binary)", sink);
+	uint64		rows;
+	uint64		bytes;
+
+	if (session->context->plan->tables[file->table].sql_reason != NULL)
+		return read_by_sql(session, file, " (FORMAT binary)", sink);
+	(void) read_by_extension(session, file, "none", "binary", sink);
+	read_blocks_count(session->conn, session->context->extension, &rows,
+					  &bytes);
+	return rows;
 }
 
 uint64
@@ -202,7 +211,7 @@ source_session_read_compressed(SourceSession *session, const DataFile *file,
 	uint64		rows;
 
 	(void) read_by_extension(session, file, session->context->compression,
-							 sink);
+							 "text", sink);
 	read_blocks_count(session->conn, session->context->extension, &rows,
 					  raw_bytes);
 	return rows;

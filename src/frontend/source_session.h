@@ -27,8 +27,8 @@ extern PGconn *source_session_connection(const SourceSession *session);
 extern void source_session_begin_job(SourceSession *session, const Job *job);
 
 /*
- * Read the rows of a data file as COPY text, by the extension if the plan says
- * so, or in COPY's binary format.  Returns their number.
+ * Read the rows of a data file as COPY text or in COPY's binary format, by the
+ * extension if the plan says so.  Returns their number.
  */
 extern uint64 source_session_read_text(SourceSession *session,
 									   const DataFile *file, Sink *sink);
