@@ -161,6 +161,10 @@ foreach my $options ('', '--no-chunks -t empty', '--schema-only')
 		qr/^;     Dumped by pg_dump version: \d.*, pg_pardump \d+\.\d+\.\d+$/m,
 		"no manifest: pg_restore shows the mark: $options");
 }
+found_ok('toc.dat changed', damaged($ours, sub { flip("$_[0]/toc.dat", index(slurp_file("$_[0]/toc.dat"), 'CREATE TABLE')) }),
+	qr/file "toc\.dat" has another checksum than in the manifest/);
+found_ok('toc.dat cut', damaged($ours, sub { cut("$_[0]/toc.dat", 1000) }),
+	qr/file "toc\.dat" is damaged: unexpected end/, qr/file "toc\.dat" has 1000 bytes, but/);
 found_ok('no toc.dat', damaged($ours, sub { unlink "$_[0]/toc.dat" }),
 	qr/file "toc\.dat" is missing/);
 found_ok('all but the manifest missing', damaged($ours, sub { unlink grep { !/manifest/ } glob "$_[0]/*" }),
@@ -186,6 +190,9 @@ found_ok('all but the manifest missing', damaged($ours, sub { unlink grep { !/ma
 	found_ok('no checksums: other bytes', damaged($bare, sub {
 			system_or_bail('sh', '-c', 'printf "1\n" | gzip >"$0/$1"', $_[0], $name);
 		}), qr/file "\Q$name\E" has \d+ bytes, but/, qr/file "\Q$name\E" does not decompress to \d+ bytes/);
+	found_ok('no checksums: more than there should be', damaged($bare, sub {
+			system_or_bail('sh', '-c', 'head -c 30000000 /dev/zero | gzip >"$0/$1"', $_[0], $name);
+		}), qr/file "\Q$name\E" has \d+ bytes, but/, qr/file "\Q$name\E" decompresses to more than \d+ bytes/);
 	$bare = dump_ok($node, 'verify', 'no checksums', 'pg_pardump',
 		'--manifest-checksums=NONE', '-Z0', @chunks);
 	($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$bare/[0-9]*.dat";
