@@ -45,7 +45,7 @@ sub network_ok
 }
 
 my $lost = qr/warning: a worker lost its connection while dumping .*; retry 1 of 5/;
-my $closed = qr/server closed the connection unexpectedly|could not receive data from server|Connection reset/;
+my $closed = qr/server closed the connection unexpectedly|could not (receive data from|send data to) server|Connection reset/;
 
 network_ok('a proxy that does nothing', [], qr/^$/);
 network_ok('a worker is cut off', [ [ 1, 100_000, 'cut' ] ], qr/$lost.*$closed/s);

@@ -43,6 +43,25 @@ refused_ok(qr/the server has 3 connections left, too few for 4 jobs/,
 	'the limit of a database', @db, '-U', 'dumper', '-j4');
 sql($node, 'postgres', 'ALTER DATABASE production CONNECTION LIMIT -1');
 
+# ---- what is read goes to no temporary file, however little work_mem is
+
+sql($node, 'production', <<'SQL');
+CREATE TABLE large AS SELECT g, repeat(md5(g::text), 5) AS t FROM generate_series(1, 20000) g;
+INSERT INTO large SELECT 0, string_agg(md5(g::text), '') FROM generate_series(1, 100000) g;
+SELECT lo_from_bytea(0, convert_to(repeat(md5(g::text), 100000), 'UTF8')) FROM generate_series(1, 3) g;
+SQL
+foreach my $extension (0, 1)
+{
+	local $ENV{PGOPTIONS} = '-c work_mem=256kB -c log_temp_files=0';
+	sql($node, 'production', 'CREATE EXTENSION pg_pardump') if $extension;
+	my $logged = -s $node->logfile;
+	accepted_ok('a table larger than work_mem', @db, '-j2', '--max-table-segment-pages=200');
+	# as some of pg_dump's queries do
+	unlike(slurp_file($node->logfile, $logged), qr/temporary file.*\n.*STATEMENT:  .*(COPY|lo_get|pg_pardump_)/,
+		'no temporary file for rows and large objects');
+}
+sql($node, 'production', 'DROP EXTENSION pg_pardump; DROP TABLE large; SELECT lo_unlink(oid) FROM pg_largeobject_metadata');
+
 # ---- old transaction IDs: each block with an exception handler takes one
 
 sql($node, 'production', 'CREATE TABLE burnt (a int)');
