@@ -83,6 +83,17 @@ sub stop_process
 		sub { kill CONT => $backend });
 }
 
+# ---- a worker's backend waits for long, and the server does not tell its state
+
+{
+	sql($node, 'postgres', 'ALTER ROLE dumper SET track_activities = off');
+	my $dump = stuck_dump(42, 2, '--stall-timeout=1');
+	sleep 4;
+	open_gate();
+	survived_ok($dump, 'without track_activities', qr/^$/);
+	sql($node, 'postgres', 'ALTER ROLE dumper RESET track_activities');
+}
+
 # ---- the leader is killed: all of its run is gone a moment later, also what waits
 # for its time to connect again, or compresses on the server (041 has: for a lock)
 

@@ -149,9 +149,11 @@ leader_session_begin_worker(LeaderSession *session, int worker)
 void
 leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 {
+	PGresult   *res = session_query(conn, session_backend_query);
 	char	   *name;
 
-	session->holders[worker].backend = session_backend(conn);
+	session->holders[worker].backend = atoi(PQgetvalue(res, 0, 0));
+	PQclear(res);
 	session_begin_worker(conn, session->snapshot, session->identity);
 	name = session_export_snapshot(conn);
 	strlcpy(session->holders[worker].name, name, SNAPSHOT_NAME_BYTES);

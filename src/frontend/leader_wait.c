@@ -41,14 +41,21 @@ void
 leader_wait_watch(PGconn *conn, const PeerAddress *address,
 				  const Options *options)
 {
+	PGresult   *res;
 	intptr_t	backend;
 
 	if (options->stall_timeout == 0)
 		return;
+	res = session_exec_within(conn, session_backend_query, ANSWER_MS);
+	if (res == NULL)
+		worker_pool_lost("the server does not answer");
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "query failed", session_backend_query);
+	backend = atoi(PQgetvalue(res, 0, 0));
+	PQclear(res);
 	state.address = address;
 	state.timeout_ms = (int64) options->stall_timeout * 1000;
 	state.max_unanswered = (int) options->retries;
-	backend = session_backend(conn);
 	/* nor may sending wait without end; PQexec() does not care */
 	if (!PQregisterEventProc(conn, ignore_event, "pg_pardump", NULL) ||
 		!PQsetInstanceData(conn, ignore_event, (void *) backend) ||

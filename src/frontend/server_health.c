@@ -133,12 +133,13 @@ server_health_deadlock_query(const char *backends)
 	return psprintf(deadlock_query, backends, backends);
 }
 
+/* With track_activities = off the state is disabled, but waits are known. */
 char *
 server_health_at_work_query(int backend)
 {
 	return psprintf("SELECT FROM pg_catalog.pg_stat_activity"
 					" WHERE pid OPERATOR(pg_catalog.=) %d"
-					" AND state OPERATOR(pg_catalog.=) 'active'"
+					" AND state OPERATOR(pg_catalog.=) ANY ('{active,disabled}')"
 					" AND COALESCE(wait_event_type, '') OPERATOR(pg_catalog.<>) 'Client'",
 					backend);
 }

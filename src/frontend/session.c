@@ -92,6 +92,8 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 	exit(1);
 }
 
+const char	session_backend_query[] = "SELECT pg_catalog.pg_backend_pid()";
+
 PGresult *
 session_exec(PGconn *conn, const char *sql)
 {
@@ -159,16 +161,6 @@ session_query_params(PGconn *conn, const char *sql, int n_params,
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", sql);
 	return res;
-}
-
-int
-session_backend(PGconn *conn)
-{
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_backend_pid()");
-	int			result = atoi(PQgetvalue(res, 0, 0));
-
-	PQclear(res);
-	return result;
 }
 
 void

@@ -80,8 +80,8 @@ extern PGresult *session_query_params(PGconn *conn, const char *sql,
 									  int result_format);
 extern void session_command(PGconn *conn, const char *sql);
 
-/* The backend's process; a pooler tells PQbackendPID() another number. */
-extern int	session_backend(PGconn *conn);
+/* For the backend's process; a pooler tells PQbackendPID() another number. */
+extern const char session_backend_query[];
 
 /* PQexec(), watched (see traffic.h and leader_wait.h). */
 extern PGresult *session_exec(PGconn *conn, const char *sql);
