@@ -8,9 +8,11 @@
 # The pairs are 15:17 and 17:18 if none is given.  Both majors run on the Debian
 # release that packages them, here if this is that release, else in roots that
 # scripts/chroot.sh keeps: run it as root.  t/majors/older.pl is the one side,
-# t/majors/newer.pl the other; they meet at 127.0.0.1.  Takes five to ten
-# minutes a pair.  The last line is "N passed, N failed"; the exit code is 0 if
-# nothing failed.
+# t/majors/newer.pl the other; they meet at 127.0.0.1.  The newer side's programs
+# do it; where its pg_dump is of a minor release too old for the older server,
+# what is skipped says so, and the older side's programs do it.  Takes five to
+# fifteen minutes a pair.  The last line is "N passed, N failed"; the exit code
+# is 0 if nothing failed.
 
 set -euo pipefail
 . "$(dirname "$0")/common.sh"

@@ -1,7 +1,8 @@
 
 # The older side of newer.pl: a server that can be reached at 127.0.0.1, by a
 # password of this run, with the database of everything and PostgreSQL's
-# regression database in it.
+# regression database in it.  If the other side's programs cannot read it, this
+# side's do all that has to be done.
 #
 # scripts/test_majors.sh opens descriptor 8 for what the other side has to know,
 # and holds the other end of descriptor 7 until that side is done, or dies.
@@ -12,23 +13,18 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../lib";
 
-use Pardump::Cluster qw(start_cluster sql);
+use IO::Select;
+use Pardump::Cluster qw(start_cluster sql value pg_major);
 use Pardump::Databases qw(make_everything make_regression regress_dir);
+use Pardump::Majors qw(allow_access other_node copies_ok move_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_cluster('older', allows_streaming => 'logical', leave_stopped => 1);
 my $password = join '', map { ('a' .. 'z')[ rand 26 ] } 1 .. 20;
 my $library_path = '$libdir:' . regress_dir();
-$node->append_conf('postgresql.conf', <<"CONF");
-listen_addresses = '127.0.0.1'
-dynamic_library_path = '$library_path'
-CONF
-unlink $node->data_dir . '/pg_hba.conf';
-$node->append_conf('pg_hba.conf', <<'HBA');
-local all all trust
-host all,replication all 127.0.0.1/32 scram-sha-256
-HBA
+$node->append_conf('postgresql.conf', "dynamic_library_path = '$library_path'");
+allow_access($node);
 $node->start;
 sql($node, 'postgres', "ALTER ROLE CURRENT_USER PASSWORD '$password'");
 
@@ -48,10 +44,26 @@ UPDATE pg_proc SET probin = regexp_replace(probin, '^.*/', '')
 SQL
 
 open my $out, '>&=', 8 or die "could not use descriptor 8: $!";
-printf $out "127.0.0.1 %d %s %s\n", $node->port, sql($node, 'postgres', 'SELECT CURRENT_USER'), $password;
+my $user = value($node, 'postgres', 'SELECT CURRENT_USER');
+printf $out "%d %s %s\n", $node->port, $user, $password;
 close $out;
+
+# The end of the other side, or a task of its: a table.
 open my $end, '<&=', 7 or die "could not use descriptor 7: $!";
-<$end>;
+my $select = IO::Select->new($end);
+until ($select->can_read(1))
+{
+	next if value($node, 'postgres', "SELECT to_regclass('task') IS NULL") eq 't';
+	my $port = value($node, 'postgres', 'SELECT port FROM task') || next;
+	my $target = other_node('newer', $port, $user, $password);
+	my $from_to = pg_major($node) . ' to '
+	  . int(value($target, 'postgres', 'SHOW server_version_num') / 10000);
+	copies_ok($node, $target, "$from_to, by the older side's programs", sub {
+		sql($node, 'postgres', sprintf(q{INSERT INTO made VALUES ($$%s$$, $$%s$$, $$%s$$)}, @_)) });
+	move_ok($node, $target, $from_to,
+		"host=127.0.0.1 port=" . $node->port . " dbname=bank user=$user password=$password");
+	sql($node, 'postgres', 'DELETE FROM task');
+}
 
 $node->stop('fast');
 done_testing();

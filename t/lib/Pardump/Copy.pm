@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(temp_dir start_copy run_copy copy_ok copy_refused_ok no_temp_files_ok stock_copy
-  sessions_left);
+  stock_restore sessions_left);
 
 # A place of our own for temporary files, in which nothing may be left.
 my $temp_dir;
@@ -90,22 +90,26 @@ sub no_temp_files_ok
 }
 
 # What stock makes of a database on the target, the measure of all others: its
-# name there, its fingerprint, its schema, and what pg_restore had to say.
-sub stock_copy
+# name there, its fingerprint, and what pg_restore had to say.
+sub stock_restore
 {
-	my ($source, $db, $target) = @_;
+	my ($source, $db, $target, $name) = @_;
 	my $archive = new_path('stock');
 	run_program('pg_dump', '-Fc', '-Z0', '-f', $archive, '-d', $source->connstr($db));
-	my $copy = empty_copy($target, $db, "${db}_stock");
+	my $copy = empty_copy($target, $db, $name);
 	my ($rc, undef, $err) =
 	  run_program('pg_restore', '-d', $target->connstr($copy), $archive);
 	unlink $archive;
-	return {
-		copy => $copy,
-		errors => $err,
-		data => fingerprint($target, $copy),
-		schema => schema_text($target, $copy)
-	};
+	return { copy => $copy, errors => $err, data => fingerprint($target, $copy) };
+}
+
+# The same, and its schema.
+sub stock_copy
+{
+	my ($source, $db, $target) = @_;
+	my $stock = stock_restore($source, $db, $target, "${db}_stock");
+	$stock->{schema} = schema_text($target, $stock->{copy});
+	return $stock;
 }
 
 # Sessions of a copy on these servers; those that are about to end are waited
