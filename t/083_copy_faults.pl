@@ -266,6 +266,33 @@ foreach my $fault ([ 'SIGINT', sub { kill INT => $_[0]{pid} }, qr/terminated by 
 
 $holder->();
 
+# A crash of the target, as soon as an index is there: what was built is not lost.
+{
+	make_database($_, 'crash') foreach ($source, $target);
+	sql($source, 'crash', q{CREATE FUNCTION wait(int) RETURNS bool LANGUAGE plpgsql AS
+		'BEGIN PERFORM pg_catalog.pg_advisory_xact_lock_shared(42); RETURN true; END';
+		CREATE TABLE first AS SELECT generate_series(1, 60000) AS id;
+		CREATE INDEX first_i ON first (id);
+		CREATE TABLE gated (id int CHECK (wait(id)));
+		INSERT INTO gated VALUES (1)});
+	# nobody but a commit writes the log
+	$target->append_conf('postgresql.conf', "wal_writer_delay = 10s\nwal_writer_flush_after = 2GB");
+	$target->restart;
+	my $holder = start_psql($target, 'crash');
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $copy = start_copy($source, 'crash', $target->connstr('crash'), '-j2', '--retries=20');
+	wait_until('the index', sub {
+		$copy->{h}->pump_nb;
+		value($target, 'crash', q{SELECT count(*) FROM pg_class WHERE relname = 'first_i'}) });
+	wait_at_gate($copy);
+	$target->stop('immediate');
+	$target->start;
+	is(end_dump($copy), 0, 'a crash of the target: exit code') or diag($copy->{err});
+	is(value($target, 'crash', q{SELECT (SELECT count(*) FROM first), (SELECT count(*) FROM gated),
+		to_regclass('first_i')}), '60000|1|first_i', 'a crash of the target: all is there');
+	eval { $holder->() };
+}
+
 # a file of the target's that must not grow: no space left, but for it alone
 {
 	sql($source, 'faults', q{CREATE TABLE wide AS SELECT repeat(md5(g::text), 30) AS t,

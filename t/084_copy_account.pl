@@ -243,7 +243,7 @@ foreach my $limit (1, 2)
 	open_gate();
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
-		'256MB 2 off 0 off|3', "--index-jobs=$limit: settings");
+		'256MB 2 local 0 off|3', "--index-jobs=$limit: settings");
 }
 
 # ---- connections that pg_restore loses

@@ -37,6 +37,7 @@ typedef struct CopyRun
 	CopyWorker *worker;			/* in a worker: itself */
 	CopySchedule *schedule;
 	RestoreSetup setup;
+	RestoreSetup index_setup;	/* while rows are copied */
 	RestoreRun	restore;		/* of the leader's own */
 	CopyReport	report;
 	Subscription *subscription; /* NULL if none is to be made */
@@ -240,7 +241,32 @@ create_database(CopyRun *run, const char *name)
 	run->context.target = copy_target_address(run->context.target, name);
 	run->target = connection_open_peer(run->context.target, "pg_pardump");
 	run->setup.address = copy_target_restore_address(run->target,
-													 run->context.target);
+													 run->context.target, "off");
+}
+
+/*
+ * The leader's session on the target has nothing to do while others work, for
+ * hours maybe: whatever has become of it meanwhile is of no matter.
+ */
+static void
+renew_target(CopyRun *run)
+{
+	const DumpContext *source = &run->context.source;
+
+	PQfinish(run->target);
+	run->target = connection_open_peer(run->context.target, "pg_pardump");
+	copy_target_set_up(run->target, source->options, source->encoding);
+}
+
+/*
+ * Commits of pg_restore did not wait for the disk; this one does, and with it
+ * all before it.
+ */
+static void
+make_durable(PGconn *target)
+{
+	PQclear(session_query(target,
+						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
 }
 
 /* Everything that must be there before the first row. */
@@ -258,6 +284,7 @@ make_definitions(CopyRun *run)
 		!restore_phase(run, COPY_LARGE_OBJECTS, "large-objects",
 					   clean ? replace : plain))
 		pg_fatal("pg_restore could not make the definitions on the target");
+	make_durable(run->target);
 }
 
 /*
@@ -270,8 +297,20 @@ make_rest(CopyRun *run)
 {
 	char	   *jobs = psprintf("--jobs=%d", run->setup.options->jobs);
 	const char *const more[] = {jobs, NULL};
-	bool		ok = restore_phase(run, COPY_POST_DATA, "post-data", more);
+	char	   *before;
+	bool		ok;
 
+	renew_target(run);
+	before = copy_target_incarnation(run->target);
+	ok = restore_phase(run, COPY_POST_DATA, "post-data", more);
+	renew_target(run);
+	make_durable(run->target);
+	if (ok && strcmp(before, copy_target_incarnation(run->target)) != 0)
+	{
+		pg_log_error("the target was restarted, and may have lost what pg_restore had just made");
+		ok = false;
+	}
+	free(before);
 	free(jobs);
 	return ok;
 }
@@ -320,7 +359,7 @@ open_target(CopyRun *run, const Toc *toc)
 								   new_name);
 	run->context.target = peer_address_new(run->target);
 	run->setup.address = copy_target_restore_address(run->target,
-													 run->context.target);
+													 run->context.target, "off");
 	if (new_name)
 		create_database(run, new_name);
 	copy_target_set_up(run->target, options, source->encoding);
@@ -360,31 +399,6 @@ plan_work(CopyRun *run, const Toc *toc)
 		pg_fatal("could not map shared memory: %m");
 }
 
-/*
- * The leader's session on the target has nothing to do while others work, for
- * hours maybe: whatever has become of it meanwhile is of no matter.
- */
-static void
-renew_target(CopyRun *run)
-{
-	const DumpContext *source = &run->context.source;
-
-	PQfinish(run->target);
-	run->target = connection_open_peer(run->context.target, "pg_pardump");
-	copy_target_set_up(run->target, source->options, source->encoding);
-}
-
-/*
- * Commits of pg_restore did not wait for the disk; this one does, and with it
- * all before it.
- */
-static void
-make_durable(PGconn *target)
-{
-	PQclear(session_query(target,
-						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
-}
-
 static void
 copy_rows_and_indexes(CopyRun *run)
 {
@@ -396,9 +410,14 @@ copy_rows_and_indexes(CopyRun *run)
 											   run->context.source.plan);
 	dump_event_run(&run->context.source, PQdb(run->source),
 				   run->context.target);
+	/* if the target crashes, workers go on, and nothing built may be lost */
+	run->index_setup = run->setup;
+	run->index_setup.address = copy_target_restore_address(run->target,
+														   run->context.target,
+														   "local");
 	copy_report_stage(report, COPY_STAGE_ROWS);
 	report->builder = index_builder_start(&run->context, run->schedule,
-										  &run->setup);
+										  &run->index_setup);
 	run_workers(run);
 
 	cancel_set_connection(NULL);
@@ -473,8 +492,6 @@ copy_database(const Options *options, const char *argv0)
 	copy_report_stage(&run->report, COPY_STAGE_REST);
 	if (!make_rest(run))
 		run->report.incomplete = true;
-	renew_target(run);
-	make_durable(run->target);
 	copy_report_stage(&run->report, COPY_STAGE_ANALYZE);
 	if (!options->no_analyze && !options->statistics)
 		copy_analyze(&run->context, run->target, toc);

@@ -122,13 +122,13 @@ static const char build_settings_query[] =
 " FROM pg_catalog.pg_settings s JOIN (VALUES"
 " ('maintenance_work_mem', 262144::pg_catalog.int8, NULL),"
 " ('max_parallel_maintenance_workers', 2, NULL),"
-" ('synchronous_commit', NULL, 'off'),"
 " ('idle_session_timeout', NULL, '0'),"
 " ('default_transaction_read_only', NULL, 'off')"
 ") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";
 
 PeerAddress *
-copy_target_restore_address(PGconn *target, const PeerAddress *address)
+copy_target_restore_address(PGconn *target, const PeerAddress *address,
+							const char *synchronous_commit)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
 	char	   *given = session_options(target);
@@ -137,7 +137,8 @@ copy_target_restore_address(PGconn *target, const PeerAddress *address)
 	PQExpBufferData buf;
 
 	*result = *address;
-	ours = psprintf("%s %s", given, PQgetvalue(res, 0, 0));
+	ours = psprintf("%s -c synchronous_commit=%s %s", given,
+					synchronous_commit, PQgetvalue(res, 0, 0));
 	initPQExpBuffer(&buf);
 	appendPQExpBuffer(&buf, "%s options=", result->conninfo);
 	appendConnStrVal(&buf, ours);

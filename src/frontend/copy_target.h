@@ -22,11 +22,12 @@ extern PGconn *copy_target_open(const Options *options, PGconn *source,
 
 /*
  * Where pg_restore is to connect, with settings for its sessions: more memory
- * for index builds, and commits that do not wait for the disk, which copy.c
- * makes up for in the end.  Owned.
+ * for index builds, and commits that wait for the disk or, if copy.c makes up
+ * for it, do not.  Owned.
  */
 extern PeerAddress *copy_target_restore_address(PGconn *target,
-												const PeerAddress *address);
+												const PeerAddress *address,
+												const char *synchronous_commit);
 
 /* The same server, another database; owned. */
 extern PeerAddress *copy_target_address(const PeerAddress *address,
