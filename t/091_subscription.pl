@@ -264,6 +264,27 @@ SQL
 	is(slots() . subscriptions(), '00', 'the last step fails: neither slot nor subscription left');
 }
 
+# The source is out of reach for a moment when the last step comes.
+{
+	my $db = new_database();
+	sql($target, $db, <<'SQL');
+CREATE SEQUENCE tries;
+CREATE FUNCTION fail() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+	IF EXISTS (SELECT FROM pg_class WHERE relname = 'journal') AND nextval('public.tries') < 3 THEN
+		RAISE connection_failure;
+	END IF;
+END $$;
+CREATE EVENT TRIGGER fail ON ddl_command_start WHEN TAG IN ('CREATE SUBSCRIPTION')
+	EXECUTE FUNCTION fail();
+SQL
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options, @pub);
+	is($rc, 0, 'the source is out of reach: exit code') or diag($err);
+	like($err, qr/retry 1 of 5 in .*\n.*retry 2 of 5 in .*\n\z/, 'the source is out of reach: warnings');
+	is(value($source, 'postgres', 'SELECT slot_name, active FROM pg_replication_slots'),
+		'moving|t', 'the source is out of reach: the subscription streams');
+	drop_subscription($db, 'moving');
+}
+
 # Interrupted after the subscription was made, while the program waits for it to
 # stream, which it cannot: another one has the only worker.
 {

@@ -29,6 +29,7 @@
 #include "event_log.h"
 #include "publication.h"
 #include "subscription.h"
+#include "worker_pool.h"
 
 /* How long to wait for the subscription to stream. */
 #define STREAM_TRIES 100
@@ -167,6 +168,13 @@ create_statement(PGconn *conn, const Subscription *subscription)
 	return sql.data;
 }
 
+/* Class 08: connection exception, here of the target's own connection. */
+static bool
+source_was_unreachable(const char *sqlstate)
+{
+	return sqlstate && strncmp(sqlstate, "08", 2) == 0;
+}
+
 /* What the server says of CREATE SUBSCRIPTION, without the statement. */
 static void
 create_failed(PGconn *conn, const Subscription *subscription,
@@ -175,8 +183,7 @@ create_failed(PGconn *conn, const Subscription *subscription,
 	cleanup_check_interrupt();
 	pg_log_error("could not create subscription \"%s\" on the target: %s",
 				 subscription->name, PQerrorMessage(conn));
-	/* class 08: connection exception, here of the target's own connection */
-	if (sqlstate && strncmp(sqlstate, "08", 2) == 0)
+	if (source_was_unreachable(sqlstate))
 	{
 		if (subscription->options->subscription_conninfo == NULL)
 			pg_log_error_detail("The target's server connects to the source by \"%s\".",
@@ -370,22 +377,50 @@ wait_for_stream(const Subscription *subscription)
 	pg_log_warning_hint("The log of the target's server says why; it tries again every few seconds.");
 }
 
+/*
+ * Leaves the transaction open that makes it.  The copy may have taken hours, and
+ * is not lost because the source is out of reach for a moment.
+ */
+static void
+execute_create(PGconn *conn, const Subscription *subscription, const char *sql)
+{
+	const int	max_retries = (int) subscription->options->retries;
+
+	for (int retry = 0;; retry++)
+	{
+		int			delay_ms = worker_pool_retry_delay_ms(retry);
+		const char *sqlstate;
+		PGresult   *res;
+
+		session_command(conn, "BEGIN");
+		res = PQexec(conn, sql);
+		if (PQresultStatus(res) == PGRES_COMMAND_OK)
+		{
+			PQclear(res);
+			return;
+		}
+		sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+		if (retry == max_retries || !source_was_unreachable(sqlstate))
+			create_failed(conn, subscription, sqlstate);
+		pg_log_warning("the target's server does not reach the source; retry %d of %d in %.1f s",
+					   retry + 1, max_retries, delay_ms / 1000.0);
+		PQclear(res);
+		session_command(conn, "ROLLBACK");
+		pg_usleep(delay_ms * 1000L);
+		cleanup_check_interrupt();
+	}
+}
+
 static void
 create_subscription(Subscription *subscription)
 {
 	PGconn	   *conn = open_target_session(subscription->target);
 	char	   *sql = create_statement(conn, subscription);
-	PGresult   *res;
 
 	if (!logical_slot_recheck(subscription->slot))
 		pg_fatal("subscription \"%s\" cannot be created without its slot",
 				 subscription->name);
-	session_command(conn, "BEGIN");
-	res = PQexec(conn, sql);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		create_failed(conn, subscription,
-					  PQresultErrorField(res, PG_DIAG_SQLSTATE));
-	PQclear(res);
+	execute_create(conn, subscription, sql);
 	check_server(conn, subscription);
 	cleanup_push(drop_subscription, subscription);
 	session_command(conn, "COMMIT");
