@@ -4,9 +4,7 @@
  */
 #include "fe_compat.h"
 
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "portability/instr_time.h"
@@ -17,6 +15,7 @@
 #include "copy_compare.h"
 #include "copy_index.h"
 #include "copy_report.h"
+#include "copy_restore.h"
 #include "copy_schedule.h"
 #include "copy_target.h"
 #include "copy_worker.h"
@@ -24,7 +23,6 @@
 #include "dump_leader.h"
 #include "dump_manifest.h"
 #include "report.h"
-#include "restore_run.h"
 #include "stock_pg_dump.h"
 #include "subscription.h"
 
@@ -35,10 +33,8 @@ typedef struct CopyRun
 	PGconn	   *source;			/* the leader's sessions */
 	PGconn	   *target;
 	CopyWorker *worker;			/* in a worker: itself */
-	CopySchedule *schedule;
-	RestoreSetup setup;
-	RestoreSetup index_setup;	/* while rows are copied */
-	RestoreRun	restore;		/* of the leader's own */
+	CopyRestore restore;
+	RestoreSetup index_setup;	/* of pg_restore while rows are copied */
 	CopyReport	report;
 	Subscription *subscription; /* NULL if none is to be made */
 } CopyRun;
@@ -113,135 +109,21 @@ run_workers(CopyRun *run)
 }
 
 /* ----------
- * Runs of pg_restore
+ * The target
  * ----------
  */
-
-/* Exit callbacks. */
-static void
-end_restore(void *arg)
-{
-	CopyRun    *run = arg;
-
-	cleanup_end_children(&run->restore.pid, 1);
-}
-
-static void
-remove_directory(void *arg)
-{
-	CopyRun    *run = arg;
-
-	if (!rmtree(run->setup.directory, true))
-		pg_log_warning("could not remove directory \"%s\"", run->setup.directory);
-}
-
-/* A private directory for pg_restore's archives, which hold the schema. */
-static void
-make_directory(CopyRun *run)
-{
-	const char *parent = getenv("TMPDIR");
-	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
-								parent && *parent ? parent : "/tmp");
-
-	if (mkdtemp(path) == NULL)
-		pg_fatal("could not create directory \"%s\": %m", path);
-	run->setup.directory = path;
-	cleanup_push(remove_directory, run);
-	cleanup_push(end_restore, run);
-}
-
-/* Run pg_restore on the entries; false if it met errors. */
-static bool
-restore_entries(CopyRun *run, const char *name, const TocEntry *entries,
-				int n_entries, const char *const *more)
-{
-	restore_run_start(&run->restore, &run->setup, name, entries, n_entries,
-					  more);
-	return restore_run_wait(&run->restore);
-}
-
-/* The same with a phase; true if there is nothing in it. */
-static bool
-restore_phase(CopyRun *run, CopyPhase phase, const char *name,
-			  const char *const *more)
-{
-	int			n_entries;
-	int			n_own;
-	TocEntry   *entries = copy_schedule_entries(run->schedule, phase,
-												&n_entries, &n_own);
-	bool		ok = n_own == 0 ||
-		restore_entries(run, name, entries, n_entries, more);
-
-	free(entries);
-	return ok;
-}
-
-/*
- * Is the entry one whose object is to be dropped by itself?  Indexes and
- * constraints that have one go with their tables, and those of partitions only
- * so.
- */
-static bool
-is_dropped(const TocEntry *entry, CopyPhase phase)
-{
-	return entry->drop_stmt != NULL &&
-		(phase == COPY_PRE_DATA || phase == COPY_POST_DATA) &&
-		!toc_entry_is(entry, "INDEX") && !toc_entry_is(entry, "INDEX ATTACH") &&
-		!toc_entry_is(entry, "CONSTRAINT");
-}
-
-/*
- * Drop what the copy is going to make, in the opposite order.  pg_restore
- * drops what it then creates; here it creates nothing, so that all is dropped,
- * what comes after the data first, before anything is made.  Errors are shown;
- * what could not be dropped cannot be made either, and that is fatal.
- */
-static void
-drop_objects(CopyRun *run)
-{
-	static const char *const more[] = {"--clean", "--if-exists", NULL};
-	const Toc  *toc = run->schedule->toc;
-	TocEntry   *entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
-	int			n = 0;
-
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		CopyPhase	phase = run->schedule->phases[i];
-		TocEntry   *entry = &entries[n];
-
-		if (phase != COPY_ALWAYS && !is_dropped(&toc->entries[i], phase))
-			continue;
-		n++;
-		*entry = toc->entries[i];
-		if (phase == COPY_ALWAYS)
-			continue;
-		/* a definition there must be, or nothing is dropped */
-		entry->defn = "--";
-		entry->owner = NULL;
-		entry->tablespace = NULL;
-		entry->tableam = NULL;
-	}
-	restore_entries(run, "drop", entries, n, more);
-	free(entries);
-}
 
 /* Make the database, and go there. */
 static void
 create_database(CopyRun *run, const char *name)
 {
-	const Options *options = run->setup.options;
-	static const char *const create[] = {"--exit-on-error", "--create", NULL};
-	static const char *const recreate[] = {"--exit-on-error", "--create",
-	"--clean", "--if-exists", NULL};
-
-	if (!restore_phase(run, COPY_DATABASE, "database",
-					   options->clean ? recreate : create))
-		pg_fatal("pg_restore could not create the database on the target");
+	copy_restore_database(&run->restore);
 	PQfinish(run->target);
 	run->context.target = copy_target_address(run->context.target, name);
 	run->target = connection_open_peer(run->context.target, "pg_pardump");
-	run->setup.address = copy_target_restore_address(run->target,
-													 run->context.target, "off");
+	run->restore.setup.address = copy_target_restore_address(run->target,
+															 run->context.target,
+															 "off");
 }
 
 /*
@@ -269,40 +151,16 @@ make_durable(PGconn *target)
 						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
 }
 
-/* Everything that must be there before the first row. */
-static void
-make_definitions(CopyRun *run)
-{
-	bool		clean = run->setup.options->clean && !run->setup.options->create;
-	static const char *const plain[] = {"--exit-on-error", NULL};
-	static const char *const replace[] = {"--exit-on-error", "--clean",
-	"--if-exists", NULL};
-
-	if (clean)
-		drop_objects(run);
-	if (!restore_phase(run, COPY_PRE_DATA, "pre-data", plain) ||
-		!restore_phase(run, COPY_LARGE_OBJECTS, "large-objects",
-					   clean ? replace : plain))
-		pg_fatal("pg_restore could not make the definitions on the target");
-	make_durable(run->target);
-}
-
-/*
- * Foreign keys, triggers, privileges, sequences' positions, materialized views
- * and all else, side by side where pg_restore can.  It does not stop at an
- * error: the rows are there, and what is missing can be made by hand.
- */
+/* What comes after the rows; false if something of it is missing. */
 static bool
 make_rest(CopyRun *run)
 {
-	char	   *jobs = psprintf("--jobs=%d", run->setup.options->jobs);
-	const char *const more[] = {jobs, NULL};
 	char	   *before;
 	bool		ok;
 
 	renew_target(run);
 	before = copy_target_incarnation(run->target);
-	ok = restore_phase(run, COPY_POST_DATA, "post-data", more);
+	ok = copy_restore_rest(&run->restore);
 	renew_target(run);
 	make_durable(run->target);
 	if (ok && strcmp(before, copy_target_incarnation(run->target)) != 0)
@@ -311,7 +169,6 @@ make_rest(CopyRun *run)
 		ok = false;
 	}
 	free(before);
-	free(jobs);
 	return ok;
 }
 
@@ -344,7 +201,7 @@ leave_out_extension(CopyRun *run)
 									" WHERE name OPERATOR(pg_catalog.=) 'pg_pardump'");
 
 	if (PQntuples(res) == 0)
-		copy_schedule_leave_out(run->schedule, "pg_pardump");
+		copy_schedule_leave_out(run->restore.schedule, "pg_pardump");
 	PQclear(res);
 }
 
@@ -358,8 +215,8 @@ open_target(CopyRun *run, const Toc *toc)
 	run->target = copy_target_open(options, run->source, toc->pg_dump_version,
 								   new_name);
 	run->context.target = peer_address_new(run->target);
-	run->setup.address = copy_target_restore_address(run->target,
-													 run->context.target, "off");
+	run->restore.setup.address = copy_target_restore_address(run->target,
+															 run->context.target, "off");
 	if (new_name)
 		create_database(run, new_name);
 	copy_target_set_up(run->target, options, source->encoding);
@@ -405,23 +262,23 @@ copy_rows_and_indexes(CopyRun *run)
 	CopyReport *report = &run->report;
 
 	run->context.formats = copy_formats_decide(run->source, run->target,
-											   run->setup.options,
+											   run->restore.setup.options,
 											   run->context.source.tables,
 											   run->context.source.plan);
 	dump_event_run(&run->context.source, PQdb(run->source),
 				   run->context.target);
 	/* if the target crashes, workers go on, and nothing built may be lost */
-	run->index_setup = run->setup;
+	run->index_setup = run->restore.setup;
 	run->index_setup.address = copy_target_restore_address(run->target,
 														   run->context.target,
 														   "local");
 	copy_report_stage(report, COPY_STAGE_ROWS);
-	report->builder = index_builder_start(&run->context, run->schedule,
+	report->builder = index_builder_start(&run->context, run->restore.schedule,
 										  &run->index_setup);
 	run_workers(run);
 
 	cancel_set_connection(NULL);
-	if (!run->setup.options->compare)
+	if (!run->restore.setup.options->compare)
 		PQfinish(run->source);	/* snapshot and locks are of no more use */
 	copy_report_stage(report, COPY_STAGE_INDEXES);
 	if (!index_builder_finish(report->builder))
@@ -435,7 +292,7 @@ make_page(CopyRun *run, Report *page, const Toc *toc)
 	ReportCopy	copy = {
 		.target = run->context.target->conninfo,
 		.times = copy_report_times(&run->report),
-		.compared = run->setup.options->compare,
+		.compared = run->restore.setup.options->compare,
 	};
 
 	if (page)
@@ -452,7 +309,7 @@ compare(CopyRun *run)
 	renew_target(run);
 	run->context.source.keep_snapshot = false;
 	n_different = copy_compare(&run->context, run->source, run->target,
-							   run->schedule->toc);
+							   run->restore.schedule->toc);
 	PQfinish(leader_session_conn(run->context.source.leader));
 	if (n_different > 0)
 		pg_fatal("source and target differ in %d places", n_different);
@@ -467,9 +324,9 @@ copy_database(const Options *options, const char *argv0)
 	Report	   *page;
 	Toc		   *toc;
 
-	run->context.source.options = run->setup.options = options;
+	run->context.source.options = run->restore.setup.options = options;
 	dump_events_begin(options);
-	run->setup.program = restore_find_program(stock_pg_dump_path(pg_dump));
+	run->restore.setup.program = restore_find_program(stock_pg_dump_path(pg_dump));
 	run->source = dump_leader_open(&run->context.source);
 	page = report_begin(options->report, NULL);
 	copy_report_begin(&run->report, &run->context);
@@ -478,15 +335,16 @@ copy_database(const Options *options, const char *argv0)
 	if (options->create_subscription)
 		subscription_check_tables(run->source, options,
 								  run->context.source.tables);
-	run->setup.toc = toc;
-	run->schedule = copy_schedule_make(toc, run->context.source.tables,
-									   options->create);
+	run->restore.setup.toc = toc;
+	run->restore.schedule = copy_schedule_make(toc, run->context.source.tables,
+											   options->create);
 	plan_work(run, toc);
-	make_directory(run);
+	copy_restore_begin(&run->restore);
 	open_target(run, toc);
 
 	copy_report_stage(&run->report, COPY_STAGE_DEFINITIONS);
-	make_definitions(run);
+	copy_restore_definitions(&run->restore);
+	make_durable(run->target);
 	copy_rows_and_indexes(run);
 
 	copy_report_stage(&run->report, COPY_STAGE_REST);
@@ -506,6 +364,6 @@ copy_database(const Options *options, const char *argv0)
 	cancel_set_connection(NULL);
 	PQfinish(run->target);
 	cleanup_forget_all();
-	remove_directory(run);
+	copy_restore_end(&run->restore);
 	make_page(run, page, toc);
 }
