@@ -238,6 +238,7 @@ void
 session_set_up(PGconn *conn, const Options *options, const char *encoding)
 {
 	const char *params[3];
+	PGresult   *res;
 
 	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	if (encoding)
@@ -258,7 +259,11 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 	params[1] = options->quote_all_identifiers ? "on" : "off";
 	params[2] = options->enable_row_security ? "on" : "off";
 	PQclear(session_query_params(conn, settings_query, 3, params, 0));
-	PQclear(session_exec(conn, connection_check_query));
+	/* this may fail, but not because the session is lost */
+	res = session_exec(conn, connection_check_query);
+	if (session_is_lost(conn, res))
+		session_failed(conn, res, "query failed", connection_check_query);
+	PQclear(res);
 }
 
 /* ----------
