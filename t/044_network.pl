@@ -100,7 +100,8 @@ foreach my $action ('stall', 'cut')
 {
 	# the sessions of workers are 1 and 2
 	my $proxy = start_proxy($node, [ 4, 800, $action ]);
-	my $dump = stuck_dump(42, 2, '-d', by_proxy($proxy), '--stall-timeout=1');
+	my @timeout = $action eq 'stall' ? '--stall-timeout=2' : ();
+	my $dump = stuck_dump(42, 2, '-d', by_proxy($proxy), @timeout);
 	terminate(leader_backend());
 	wait_in_dump($dump, 'the leader tries again', sub { $dump->{err} =~ /retry 2 of 5/ });
 	open_gate();

@@ -83,7 +83,7 @@ sub wait_in_dump
 	my ($dump, $what, $condition) = @_;
 	wait_until($what, sub {
 		die "the dump ended: $dump->{err}" if !$dump->{h}->pumpable;
-		$dump->{h}->pump_nb;
+		eval { $dump->{h}->pump_nb; 1 } or die "the dump ended: $dump->{err}";
 		return $condition->();
 	});
 	return;
