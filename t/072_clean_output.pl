@@ -110,6 +110,24 @@ cleaned_ok('no directory', new_path('none'));
 	is(listing($dir), $before, 'dry run: nothing removed');
 }
 
+
+# ---- ours, but the dump is refused before it has read a row
+
+foreach my $try (
+	[ 'no such table', qr/no matching tables were found/, '-t', 'nosuch' ],
+	[ 'a bad condition', qr/invalid condition for table public\.two/, '--where=two:nosuch = 1' ])
+{
+	my ($what, $message, @options) = @$try;
+	my $dir = archive($what);
+	my $before = listing($dir);
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dir, '--clean-output', @options, @db);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	is(listing($dir), $before, "$what: nothing removed, nothing added");
+	is((run_program('pg_pardump', '--verify', $dir))[0], 0, "$what: the old archive is whole");
+	cleaned_ok($what, $dir);
+}
+
 # ---- not ours
 
 # Manifests that lie, though their own checksum is right.

@@ -157,37 +157,69 @@ flush_directory(const Cleaning *cleaning)
 		pg_fatal("could not flush \"%s\" to disk: %m", cleaning->path);
 }
 
-void
-archive_clean(const char *path, DIR *listing)
+/* False if there is nothing to be removed. */
+static bool
+check(Cleaning *cleaning)
 {
-	Cleaning	cleaning = {.path = path,.listing = listing};
 	const char *name;
 
-	rewinddir(listing);
-	if (next_name(&cleaning) == NULL)
-		return;
-	find_proof(&cleaning);
-	rewinddir(listing);
-	while ((name = next_name(&cleaning)) != NULL)
+	rewinddir(cleaning->listing);
+	if (next_name(cleaning) == NULL)
+		return false;
+	find_proof(cleaning);
+	rewinddir(cleaning->listing);
+	while ((name = next_name(cleaning)) != NULL)
 	{
-		if (is_ours(&cleaning, name))
+		if (is_ours(cleaning, name))
 			continue;
-		pg_log_error("\"%s/%s\" was not written by pg_pardump", path,
+		pg_log_error("\"%s/%s\" was not written by pg_pardump", cleaning->path,
 					 printable(name));
 		pg_log_error_hint("Nothing has been removed.");
 		exit(1);
 	}
+	return true;
+}
 
-	remove_file(&cleaning, TOC_NAME);
-	flush_directory(&cleaning);
-	rewinddir(listing);
-	while ((name = next_name(&cleaning)) != NULL)
-		if (!is_proof(name) && is_ours(&cleaning, name))
-			remove_file(&cleaning, name);
-	flush_directory(&cleaning);
-	remove_file(&cleaning, TOC_TEMP_NAME);
-	remove_file(&cleaning, MANIFEST_NAME);
-	free(cleaning.known);
-	if (cleaning.manifest)
-		manifest_free(cleaning.manifest);
+/* toc.dat first, what proves that the rest is ours last. */
+static void
+remove_all(const Cleaning *cleaning)
+{
+	const char *name;
+
+	remove_file(cleaning, TOC_NAME);
+	flush_directory(cleaning);
+	rewinddir(cleaning->listing);
+	while ((name = next_name(cleaning)) != NULL)
+		if (!is_proof(name) && is_ours(cleaning, name))
+			remove_file(cleaning, name);
+	flush_directory(cleaning);
+	remove_file(cleaning, TOC_TEMP_NAME);
+	remove_file(cleaning, MANIFEST_NAME);
+}
+
+static void
+forget(Cleaning *cleaning)
+{
+	free(cleaning->known);
+	if (cleaning->manifest)
+		manifest_free(cleaning->manifest);
+}
+
+void
+archive_clean_check(const char *path, DIR *listing)
+{
+	Cleaning	cleaning = {.path = path,.listing = listing};
+
+	(void) check(&cleaning);
+	forget(&cleaning);
+}
+
+void
+archive_clean(const char *path, DIR *listing)
+{
+	Cleaning	cleaning = {.path = path,.listing = listing};
+
+	if (check(&cleaning))
+		remove_all(&cleaning);
+	forget(&cleaning);
 }

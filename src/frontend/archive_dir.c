@@ -27,7 +27,7 @@ struct ArchiveDir
 	bool		made;			/* by us, not found empty */
 	PQExpBufferData toc_text;	/* with commands: kept until all is done */
 	char	   *temp_path;		/* of toc.dat.tmp, which claims the directory */
-	Sink	   *toc;			/* open on it from the beginning, until taken */
+	Sink	   *toc;			/* open on it from then on, until taken */
 	DIR		   *listing;		/* open, lest no descriptor be left */
 };
 
@@ -102,6 +102,19 @@ lock_directory(ArchiveDir *dir, bool must)
 	pg_log_info("could not lock directory \"%s\": %m", dir->path);
 }
 
+/*
+ * Two runs may have found it missing or empty; toc.dat.tmp can be created by
+ * one only.  The other ends here, before it would remove the files of the
+ * first.
+ */
+static void
+claim_directory(ArchiveDir *dir)
+{
+	dir->temp_path = psprintf("%s/%s", dir->path, TOC_TEMP_NAME);
+	dir->toc = sink_file_new(dir->temp_path);
+	cleanup_push(remove_files, dir);
+}
+
 ArchiveDir *
 archive_dir_create(const char *path, bool clean)
 {
@@ -112,7 +125,8 @@ archive_dir_create(const char *path, bool clean)
 	if (clean && pg_check_dir(dir->path) > 1)
 	{
 		lock_directory(dir, true);
-		archive_clean(dir->path, dir->listing);
+		archive_clean_check(dir->path, dir->listing);
+		return dir;
 	}
 	if (!archive_dir_check(dir->path))
 	{
@@ -121,18 +135,18 @@ archive_dir_create(const char *path, bool clean)
 			pg_fatal("could not create directory \"%s\": %m", dir->path);
 		dir->made = true;
 	}
-	if (dir->listing == NULL)
-		lock_directory(dir, false);
-
-	/*
-	 * Two runs may have found it missing or empty; this can be created by one
-	 * only.  The other ends here, before it would remove the files of the
-	 * first.
-	 */
-	dir->temp_path = psprintf("%s/%s", dir->path, TOC_TEMP_NAME);
-	dir->toc = sink_file_new(dir->temp_path);
-	cleanup_push(remove_files, dir);
+	lock_directory(dir, false);
+	claim_directory(dir);
 	return dir;
+}
+
+void
+archive_dir_clean(ArchiveDir *dir)
+{
+	if (dir->toc)
+		return;
+	archive_clean(dir->path, dir->listing);
+	claim_directory(dir);
 }
 
 ArchiveDir *

@@ -26,10 +26,19 @@ extern bool archive_dir_check(const char *path);
  * Make the directory, or take an empty one, and claim it by creating
  * toc.dat.tmp, so that no other run takes it too.  From here on, if the program
  * fails, every file in it whose name is an archive's is removed, and the
- * directory too if it was made.  With clean, a directory that holds what an
- * earlier run left is emptied first (see archive_clean.h).
+ * directory too if it was made.
+ *
+ * With clean, a directory that holds what an earlier run left is only locked,
+ * and looked at whether it may be emptied (see archive_clean.h).
  */
 extern ArchiveDir *archive_dir_create(const char *path, bool clean);
+
+/*
+ * Empty a directory that was left as it is, and claim it; does nothing to
+ * others.  Called when the plan is made, so that what makes it fail does not
+ * cost the old archive.
+ */
+extern void archive_dir_clean(ArchiveDir *dir);
 
 /*
  * No directory: every file goes to a command, see sink_pipe_new().  toc.dat is
