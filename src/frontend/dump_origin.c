@@ -8,13 +8,14 @@
 #include "file_result.h"
 
 /*
- * Functions that a hosting service may have revoked: to call one without
- * privilege, even in a branch not taken, would end the transaction.
+ * Functions that a hosting service may have revoked, or that an old server has
+ * not got (9.6 those of the log): to call one without privilege, even in a
+ * branch not taken, would end the transaction.
  */
 static const char may_query[] =
-"SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE'),"
-" pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_insert_lsn()', 'EXECUTE')"
-" AND pg_catalog.has_function_privilege('pg_catalog.pg_last_wal_replay_lsn()', 'EXECUTE')";
+"SELECT pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'),"
+" pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_current_wal_insert_lsn()'), 'EXECUTE')"
+" AND pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_last_wal_replay_lsn()'), 'EXECUTE')";
 
 static const char identifier_query[] =
 "SELECT system_identifier FROM pg_catalog.pg_control_system()";

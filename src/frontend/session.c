@@ -342,7 +342,7 @@ session_snapshot_identity(PGconn *conn)
 	PGresult   *res = session_query(conn,
 									"SELECT pg_catalog.concat_ws(' ',"
 									" pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),"
-									" pg_catalog.pg_current_snapshot())");
+									" pg_catalog.txid_current_snapshot())");
 	char	   *identity = pg_strdup(PQgetvalue(res, 0, 0));
 
 	PQclear(res);
