@@ -152,6 +152,8 @@ found_ok('list that leads elsewhere',
 	qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/, qr/file "\.\.\/x" has a name that leads out of the archive/);
 found_ok('manifest changed', damaged($ours, sub { flip("$_[0]/$manifest_name", 100) }),
 	qr/file "\Q$manifest_name\E" is damaged: its own checksum does not match/);
+found_ok('manifest that claims to be huge', damaged($ours, sub { truncate "$_[0]/$manifest_name", 2**36 or die "truncate: $!" }),
+	qr/file "\Q$manifest_name\E" is damaged: its own checksum does not match/);
 foreach my $options ('', '--no-chunks -t empty', '--schema-only')
 {
 	my $whole = dump_ok($node, 'verify', "no manifest: $options", 'pg_pardump', split / /, $options);

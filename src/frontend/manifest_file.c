@@ -10,10 +10,12 @@
 
 #include "manifest.h"
 
-/* No manifest is larger: some 3 million files. */
-#define MAX_BYTES ((size_t) 1024 * 1024 * 1024 - 1)
-
-/* All of it, ended by a zero; NULL if it cannot be read. */
+/*
+ * All of it, ended by a zero; NULL if it cannot be read.  It may be as large as
+ * its writer makes it, some 200 bytes for each file.  Reading ends at a zero
+ * byte, which no manifest has: a file that only claims to be huge has nothing
+ * else.
+ */
 static char *
 read_text(int fd, size_t *len)
 {
@@ -26,11 +28,13 @@ read_text(int fd, size_t *len)
 	{
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got < 0 || *len + got > MAX_BYTES)
+		if (got < 0)
 		{
 			free(text);
 			return NULL;
 		}
+		if (memchr(text + *len, '\0', got))
+			break;
 		*len += got;
 		if (*len == space - 1)
 		{

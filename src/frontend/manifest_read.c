@@ -84,6 +84,25 @@ own_checksum_right(const char *text, size_t len)
 	return memcmp(want, got, sizeof(want)) == 0;
 }
 
+/* Line by line, as all of it may have more bytes than an int can count. */
+static bool
+is_utf8(const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	while (text < end)
+	{
+		const char *newline = memchr(text, '\n', end - text);
+		size_t		line_len = (newline ? newline + 1 : end) - text;
+
+		if (line_len > PG_INT32_MAX ||
+			pg_encoding_verifymbstr(PG_UTF8, text, (int) line_len) != (int) line_len)
+			return false;
+		text += line_len;
+	}
+	return true;
+}
+
 /* A plain file name: never leaves the directory, nor a terminal's line. */
 static bool
 is_plain_name(const char *path)
@@ -364,8 +383,7 @@ manifest_read(const char *text, size_t len, const char **problem)
 		*problem = "its own checksum does not match";
 		return NULL;
 	}
-	if (len > PG_INT32_MAX ||
-		pg_encoding_verifymbstr(PG_UTF8, text, (int) len) != (int) len)
+	if (!is_utf8(text, len))
 	{
 		*problem = "it is not valid UTF-8";
 		return NULL;
