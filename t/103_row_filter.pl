@@ -7,8 +7,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Pardump::Background qw(start_dump dump_failed_ok wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path
-  sql value dump_ok restore_ok make_loop_server);
+  sql value dump_ok restore_ok make_loop_server start_psql);
 use Pardump::Command qw(refused_ok);
 use Pardump::Layout qw(chunks_of);
 use Pardump::Manifest qw(read_manifest);
@@ -200,6 +201,24 @@ refused_ok(qr/table public\.big is matched by several options --sample/, 'two sa
 	@db, '--sample=big:1', '--sample=b*:2');
 refused_ok(qr/option --sample is not for foreign table public\.far/, 'a sample of a foreign table',
 	@db, @foreign, '--sample=far:1');
+
+# The server parses the condition when the session ends: that says nothing of
+# the condition.
+{
+	my $holder = start_psql($node, 'filter');
+	$holder->('BEGIN; LOCK TABLE other');
+	my $dump = start_dump($node->connstr('filter'), '-t', 'big',
+		'--where=big:EXISTS (SELECT FROM public.other)');
+	wait_until('the condition is parsed', sub {
+		value($node, 'postgres', <<'SQL') });
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE application_name = 'pg_pardump' AND wait_event_type = 'Lock'
+SQL
+	dump_failed_ok($node, $dump, 'a condition, and the session is lost',
+		qr/^pg_pardump: error: query failed: FATAL:  terminating connection/);
+	$holder->('ROLLBACK');
+	$holder->();
+}
 
 $node->stop;
 done_testing();

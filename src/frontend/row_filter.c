@@ -19,6 +19,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "cleanup.h"
 #include "printable.h"
 #include "row_filter.h"
 #include "session.h"
@@ -145,6 +146,9 @@ check_statement(PGconn *conn, const DumpTable *table, const char *condition,
 			return;
 		}
 	}
+	cleanup_check_interrupt();
+	if (session_is_lost(conn, res))
+		session_failed(conn, res, "query failed", sql);
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("invalid condition for table %s: %s",
 				 printable(table->name), condition);
