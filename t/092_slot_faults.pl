@@ -170,6 +170,18 @@ renew_holder();
 		'the slot dropped by someone: warning');
 	ok(-f "$dump->{dir}/toc.dat", 'the slot dropped by someone: an archive');
 
+	# the server does not tell how the slot is
+	$dump = stuck_with_slot();
+	hold('SET allow_system_table_mods = on; BEGIN;'
+		  . ' ALTER VIEW pg_catalog.pg_replication_slots SET (security_barrier = off)');
+	open_gate();
+	is(end_dump($dump), 0, 'no answer about the slot: exit code');
+	like($dump->{err}, qr/\Apg_pardump: warning: could not look for replication slot "mine": the server does not answer\n\z/,
+		'no answer about the slot: warning');
+	ok(-f "$dump->{dir}/toc.dat", 'no answer about the slot: an archive');
+	hold('ROLLBACK');
+	sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
+
 	$dump = stuck_with_slot();
 	sql($node, 'postgres', "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'");
 	$node->reload;

@@ -32,6 +32,9 @@
 /* How long to wait for transactions before saying so. */
 #define EXPLAIN_WAIT_MS 5000
 
+/* How long the server may take to tell how the slot is. */
+#define STATUS_MS 15000
+
 /* How often to look for signals while waiting. */
 #define LOOK_MS 200
 
@@ -418,18 +421,25 @@ logical_slot_snapshot_taken(const LogicalSlot *slot)
 static const char status_query[] =
 "SELECT pg_catalog.to_jsonb(s) OPERATOR(pg_catalog.->>) 'wal_status', s.active"
 " FROM pg_catalog.pg_replication_slots s"
-" WHERE s.slot_name OPERATOR(pg_catalog.=) $1";
+" WHERE s.slot_name OPERATOR(pg_catalog.=) ";
 
+/* NULL if there is no connection, or no answer. */
 static PGresult *
 query_status(const LogicalSlot *slot, PGconn **conn)
 {
 	const SlotMaker *maker = (const SlotMaker *) slot;
-	const char *params[] = {slot->name};
+	PQExpBufferData sql;
+	PGresult   *res;
 
 	*conn = connection_try_peer(maker->address, "pg_pardump");
 	if (PQstatus(*conn) != CONNECTION_OK)
 		return NULL;
-	return PQexecParams(*conn, status_query, 1, NULL, params, NULL, NULL, 0);
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, status_query);
+	appendStringLiteralConn(&sql, slot->name, *conn);
+	res = session_exec_within(*conn, sql.data, STATUS_MS);
+	termPQExpBuffer(&sql);
+	return res;
 }
 
 bool
@@ -439,7 +449,10 @@ logical_slot_recheck(const LogicalSlot *slot)
 	PGresult   *res = query_status(slot, &conn);
 	bool		usable = true;
 
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	if (res == NULL && PQstatus(conn) == CONNECTION_OK)
+		pg_log_warning("could not look for replication slot \"%s\": the server does not answer",
+					   slot->name);
+	else if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		pg_log_warning("could not look for replication slot \"%s\": %s",
 					   slot->name, PQerrorMessage(conn));
 	else if (PQntuples(res) == 0)
