@@ -413,6 +413,17 @@ like($err, qr/options --verify and -f\/--file cannot be used together/, 'not wit
 like($err, qr/options --verify and --clean-output cannot be used together/, 'not with --clean-output');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--pipe=cat >%f');
 like($err, qr/options --verify and --pipe cannot be used together/, 'not with --pipe');
+foreach my $try ([ 'verify', "--verify=$ours" ], [ 'dry run', '--dry-run', '-d', $node->connstr('verify') ])
+{
+	my ($what, @options) = @$try;
+	foreach my $case ([ '>&-', 'Bad file descriptor' ], [ '>/dev/full', 'No space left on device' ])
+	{
+		my ($output, $reason) = @$case;
+		($rc, undef, $err) = run_program('sh', '-c', "exec \"\$@\" $output", 'sh', 'pg_pardump', @options);
+		is($rc, 1, "$what $output: exit code");
+		like($err, qr/error: could not write to standard output: $reason$/, "$what $output: message");
+	}
+}
 sound_ok('after all', $ours, 20010);
 
 $node->stop;

@@ -179,6 +179,4 @@ dry_run_print(const DumpContext *context)
 			   units_duration(expected_seconds(context->queue, options->jobs,
 											   options->expected_rate),
 							  time));
-	if (fflush(stdout) != 0 || ferror(stdout))
-		pg_fatal("could not write to standard output: %m");
 }

@@ -4,16 +4,44 @@
  */
 #include "fe_compat.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "cleanup.h"
 #include "copy.h"
 #include "dump.h"
 #include "verify.h"
 
+/*
+ * Standard files that are closed: what is opened next would have their numbers,
+ * and get what is printed.  So they are opened, in a way that writing fails.
+ */
+static void
+fill_standard_files(void)
+{
+	int			fd;
+
+	do
+		fd = open(DEVNULL, O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	close(fd);
+}
+
+/* A verdict or a plan that nobody could read must not look like success. */
+static void
+check_output(void)
+{
+	if (fflush(stdout) != 0 || ferror(stdout))
+		pg_fatal("could not write to standard output: %m");
+}
+
 int
 main(int argc, char **argv)
 {
 	const Options *options;
+	int			status = 0;
 
+	fill_standard_files();
 	pg_logging_init(argv[0]);
 	pg_logging_set_level(PG_LOG_WARNING);
 	set_pglocale_pgservice(argv[0], "pg_pardump");
@@ -21,10 +49,11 @@ main(int argc, char **argv)
 
 	options = options_parse(argc, argv);
 	if (options->verify)
-		return verify_archive(options);
-	if (options->target)
+		status = verify_archive(options);
+	else if (options->target)
 		copy_database(options, argv[0]);
 	else
 		dump_database(options, argv[0]);
-	return 0;
+	check_output();
+	return status;
 }
