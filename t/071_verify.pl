@@ -242,7 +242,8 @@ foreach my $try ([ '../outside.dat', 'leads out of the archive' ],
 }
 {
 	my %odd = ("a\nb" => 'a\x0ab', "\x1b[2J" => '\x1b[2J', '-rf' => '-rf', '%s%n' => '%s%n',
-		'x' x 255 => 'x' x 255, "\xff\xfe" => "\xff\xfe", 'a"b' => 'a"b', '.toc.dat' => '.toc.dat');
+		'x' x 255 => 'x' x 255, "\xff\xfe" => "\xff\xfe", 'a"b' => 'a"b', '.toc.dat' => '.toc.dat',
+		"\x9b2J" => '\x9b2J', "\xe2\x9b" => "\xe2" . '\x9b', "\xc4\x9b\xc3\x9f" => "\xc4\x9b\xc3\x9f");
 	found_ok('odd names', damaged($ours, sub { write_bytes("$_[0]/$_", 'x') foreach keys %odd }),
 		map { qr/file "\Q$_\E" is not in the manifest$/ } values %odd);
 }

@@ -4,22 +4,33 @@
  */
 #include "fe_compat.h"
 
+#include "mb/pg_wchar.h"
 #include "pqexpbuffer.h"
 
 #include "printable.h"
 
-/*
- * How many bytes at text make up a control character: one of ASCII, or one of
- * the second set (C1) in UTF-8; 0 for all else.
- */
+/* How many bytes at text belong together: a character of UTF-8, or just one. */
 static int
-control_bytes(const char *text)
+char_bytes(const char *text)
+{
+	int			len = pg_encoding_verifymbchar(PG_UTF8, text,
+											   (int) strnlen(text, 4));
+
+	return Max(len, 1);
+}
+
+/*
+ * A control character of ASCII, or one of the second set (C1), in UTF-8 or by
+ * itself, as in LATIN1?
+ */
+static bool
+is_control(const char *text, int len)
 {
 	const unsigned char *c = (const unsigned char *) text;
 
-	if (c[0] < 0x20 || c[0] == 0x7F)
-		return 1;
-	return c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0 ? 2 : 0;
+	if (len > 1)
+		return c[0] == 0xC2 && c[1] < 0xA0;
+	return c[0] < 0x20 || (c[0] >= 0x7F && c[0] < 0xA0);
 }
 
 /*
@@ -34,18 +45,16 @@ escaped(const char *text, bool lines)
 	initPQExpBuffer(&buf);
 	while (*text)
 	{
-		int			len = control_bytes(text);
+		int			len = char_bytes(text);
 
 		if (lines && *text == '\n')
-		{
 			appendPQExpBufferStr(&buf, text[1] == '\t' ? "\n" : "\n\t");
-			text++;
-		}
-		else if (len == 0 || (lines && *text == '\t'))
-			appendPQExpBufferChar(&buf, *text++);
+		else if (!is_control(text, len) || (lines && *text == '\t'))
+			appendBinaryPQExpBuffer(&buf, text, len);
 		else
-			while (len-- > 0)
-				appendPQExpBuffer(&buf, "\\x%02x", (unsigned char) *text++);
+			for (int i = 0; i < len; i++)
+				appendPQExpBuffer(&buf, "\\x%02x", (unsigned char) text[i]);
+		text += len;
 	}
 	if (PQExpBufferDataBroken(buf))
 		pg_fatal("out of memory");
@@ -56,10 +65,15 @@ const char *
 printable(const char *text)
 {
 	const char *pos = text;
+	int			len;
 
-	while (*pos && control_bytes(pos) == 0)
-		pos++;
-	return *pos ? escaped(text, false) : text;
+	for (; *pos; pos += len)
+	{
+		len = char_bytes(pos);
+		if (is_control(pos, len))
+			return escaped(text, false);
+	}
+	return text;
 }
 
 char *
