@@ -217,6 +217,15 @@ SQL
 	my $manifest = read_manifest($dir);
 	is($manifest->{'System-Identifier'}, undef, 'revoked: no system identifier');
 	is($manifest->{LSN}, undef, 'revoked: no LSN');
+
+	my @dump = ('pg_pardump', '-U', 'plain', '-d', $node->connstr('manifest'), '--no-sync', '-v',
+		'-t', 'large', '-B', '-f');
+	my $unwatched = qr/ will not warn of an old snapshot: the role may not execute pg_control_checkpoint\(\)$/m;
+	my (undef, undef, $err) = run_program(@dump, new_path('watched'));
+	unlike($err, $unwatched, 'the age of the snapshot is watched');
+	sql($node, 'manifest', 'REVOKE EXECUTE ON FUNCTION pg_control_checkpoint() FROM PUBLIC');
+	(undef, undef, $err) = run_program(@dump, new_path('unwatched'));
+	like($err, $unwatched, 'revoked: the age of the snapshot is not');
 }
 
 # ---- names that are not UTF-8
