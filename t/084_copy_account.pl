@@ -250,7 +250,7 @@ foreach my $limit (1, 2)
 
 # ---- connections that pg_restore loses
 
-my $account = qr/warning: all rows of all 4 tables are in the target/;
+my $account = qr/warning: all rows of all 4 tables were committed on the target/;
 foreach my $fault (
 	[ 'definitions', 43, 'CREATE TABLE', qr/Command was: CREATE TABLE .*pg_restore could not make the definitions on the target/s,
 		qr/warning: the target has some of the definitions and no rows/ ],

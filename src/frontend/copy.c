@@ -22,6 +22,7 @@
 #include "dump_event.h"
 #include "dump_leader.h"
 #include "dump_manifest.h"
+#include "printable.h"
 #include "report.h"
 #include "stock_pg_dump.h"
 #include "subscription.h"
@@ -138,6 +139,18 @@ renew_target(CopyRun *run)
 	PQfinish(run->target);
 	run->target = connection_open_peer(run->context.target, "pg_pardump");
 	copy_target_set_up(run->target, source->options, source->encoding);
+	copy_target_check_history(run->target, run->context.history);
+}
+
+/* incarnation: the target's of before */
+static bool
+was_restarted(PGconn *target, const char *incarnation)
+{
+	char	   *now = copy_target_incarnation(target);
+	bool		result = strcmp(now, incarnation) != 0;
+
+	free(now);
+	return result;
 }
 
 /*
@@ -163,13 +176,30 @@ make_rest(CopyRun *run)
 	ok = copy_restore_rest(&run->restore);
 	renew_target(run);
 	make_durable(run->target);
-	if (ok && strcmp(before, copy_target_incarnation(run->target)) != 0)
+	if (ok && was_restarted(run->target, before))
 	{
 		pg_log_error("the target was restarted, and may have lost what pg_restore had just made");
 		ok = false;
 	}
 	free(before);
 	return ok;
+}
+
+/* A server that recovers from a crash empties its unlogged tables. */
+static void
+check_unlogged(CopyRun *run)
+{
+	char	   *unlogged = copy_target_unlogged(run->target,
+												run->context.source.tables);
+
+	if (unlogged && was_restarted(run->target, run->context.incarnation))
+	{
+		pg_log_error("the target was restarted, and its unlogged tables may have lost rows that were committed before");
+		pg_log_error_detail("These are: %s.", printable(unlogged));
+		pg_log_error_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
+		exit(1);
+	}
+	free(unlogged);
 }
 
 /* ----------
@@ -222,6 +252,7 @@ open_target(CopyRun *run, const Toc *toc)
 	copy_target_set_up(run->target, options, source->encoding);
 	leave_out_extension(run);
 	run->context.incarnation = copy_target_incarnation(run->target);
+	run->context.history = copy_target_history(run->target);
 	copy_target_check_tables(run->target, source->tables,
 							 options->clean && !options->create);
 	if (options->create_subscription)
@@ -351,6 +382,7 @@ copy_database(const Options *options, const char *argv0)
 	if (!make_rest(run))
 		run->report.incomplete = true;
 	copy_report_stage(&run->report, COPY_STAGE_ANALYZE);
+	check_unlogged(run);
 	if (!options->no_analyze && !options->statistics)
 		copy_analyze(&run->context, run->target, toc);
 	if (options->compare)

@@ -21,7 +21,7 @@ static const char *const stage_names[] = {
 	"end"
 };
 
-/* Has the target all rows of a table? */
+/* Were all rows of a table committed? */
 static bool
 is_complete(const DumpContext *source, int no)
 {
@@ -64,16 +64,16 @@ account_for_rows(const DumpContext *source)
 							  printable(source->tables->tables[i].name));
 	}
 	if (n_missing == 0)
-		pg_log_warning("all rows of all %d tables are in the target", n_tables);
+		pg_log_warning("all rows of all %d tables were committed on the target", n_tables);
 	else
-		pg_log_warning("all rows of %d of %d tables are in the target, but not of %s%s",
+		pg_log_warning("all rows of %d of %d tables were committed on the target, but not of %s%s",
 					   n_tables - n_missing, n_tables, missing.data,
 					   n_missing > TABLES_SHOWN ? " and others" : "");
 	termPQExpBuffer(&missing);
 	for (int i = 0; i < source->results->n_objects; i++)
 		n_objects += source->results->objects[i].done ? 1 : 0;
 	if (source->results->n_objects > 0)
-		pg_log_warning("%d of %d large objects are in the target",
+		pg_log_warning("%d of %d large objects were committed on the target",
 					   n_objects, source->results->n_objects);
 }
 

@@ -160,6 +160,40 @@ copy_target_incarnation(PGconn *target)
 }
 
 /*
+ * A promotion's timeline is noted in the one place first, and by the next
+ * checkpoint in the other (xlog.c:CreateEndOfRecoveryRecord).
+ */
+static const char history_query[] =
+"SELECT pg_catalog.concat_ws(' ', s.system_identifier,"
+" GREATEST(c.timeline_id, r.min_recovery_end_timeline))"
+" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
+" pg_catalog.pg_control_recovery() r";
+
+char *
+copy_target_history(PGconn *target)
+{
+	PGresult   *res = session_query(target, history_query);
+	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return result;
+}
+
+void
+copy_target_check_history(PGconn *target, const char *expected)
+{
+	char	   *history = copy_target_history(target);
+
+	if (strcmp(history, expected) != 0)
+	{
+		pg_log_error("the target is another server now, after a failover or a restore, and may lack rows that were committed before");
+		pg_log_error_hint("Copy again, into an empty database or with --clean.");
+		exit(1);
+	}
+	free(history);
+}
+
+/*
  * A COPY's commit waits for the target's own disk, so that what is noted as
  * done is done even if the target crashes, but not for standbys.  The target's
  * triggers and partitions may read views and foreign tables.
@@ -201,6 +235,28 @@ exists(PGconn *target, const char *name)
 	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
 
 	PQclear(res);
+	return result;
+}
+
+static const char unlogged_query[] =
+"SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) t (name),"
+" LATERAL (SELECT pg_catalog.to_regclass(t.name) UNION ALL"
+" SELECT p.relid FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass(t.name)) p) r (oid)"
+" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid"
+" WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'u'";
+
+char *
+copy_target_unlogged(PGconn *target, const DumpTables *tables)
+{
+	char	   *names = dump_tables_name_array(target, tables, true);
+	const char *params[] = {names};
+	PGresult   *res = session_query_params(target, unlogged_query, 1, params, 0);
+	char	   *result = PQgetisnull(res, 0, 0) ? NULL
+		: pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	free(names);
 	return result;
 }
 

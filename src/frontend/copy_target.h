@@ -36,6 +36,24 @@ extern PeerAddress *copy_target_address(const PeerAddress *address,
 /* The value of COPY_INCARNATION_SQL; owned. */
 extern char *copy_target_incarnation(PGconn *target);
 
+/*
+ * Tells which server's writes the target goes on from: another value after a
+ * failover or a restore, the same after a crash.  Owned.
+ */
+extern char *copy_target_history(PGconn *target);
+
+/*
+ * Exit with a message unless it is the one expected.  Commits do not wait for
+ * standbys, so one that was promoted may lack some.
+ */
+extern void copy_target_check_history(PGconn *target, const char *expected);
+
+/*
+ * The unlogged ones of the tables that are loaded, or of their partitions, in a
+ * list; NULL if there are none.  Owned.
+ */
+extern char *copy_target_unlogged(PGconn *target, const DumpTables *tables);
+
 /* Bring a session that loads rows in the state it needs. */
 extern void copy_target_set_up(PGconn *target, const Options *options,
 							   const char *encoding);

@@ -39,6 +39,7 @@ copy_worker_start(const CopyContext *context, int no)
 	worker->target = connection_open_peer(context->target, "pg_pardump");
 	copy_target_set_up(worker->target, context->source.options,
 					   context->source.encoding);
+	copy_target_check_history(worker->target, context->history);
 	worker->source = source_session_open(&context->source, no);
 	return worker;
 }
@@ -272,7 +273,7 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 	}
 }
 
-/* The target has it for good. */
+/* Committed; see copy_target_check_history() and check_unlogged(). */
 static void
 note_done(const DumpContext *source, const Job *job)
 {

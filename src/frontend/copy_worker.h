@@ -35,6 +35,7 @@ typedef struct CopyContext
 	DumpContext source;
 	const PeerAddress *target;
 	const char *incarnation;	/* of the target, see COPY_INCARNATION_SQL */
+	const char *history;		/* the same, see copy_target_history() */
 	const CopyFormat *formats;	/* by table */
 	CopyCommit *commits;		/* by job */
 } CopyContext;
