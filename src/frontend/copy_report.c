@@ -103,11 +103,11 @@ give_account(void *arg)
 					   index_builder_built(report->builder),
 					   index_builder_entries(report->builder));
 	if (report->stage < COPY_STAGE_REST)
-		pg_log_warning("foreign keys, triggers, privileges and what else comes after the rows were not made");
+		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
 	else if (report->incomplete || report->stage == COPY_STAGE_REST)
 	{
 		pg_log_warning("what comes after the rows is not complete: see pg_restore's errors");
-		pg_log_warning_hint("pg_dump --section=post-data makes what is missing; what is there is an error.");
+		pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
 	}
 }
 
