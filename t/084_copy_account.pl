@@ -19,6 +19,8 @@ use Time::HiRes qw(sleep);
 
 my $source = start_cluster('account_source');
 my $target = start_cluster('account_target');
+$target->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'");
+$target->restart;
 
 make_database($source, 'told');
 sql($source, 'told', <<'SQL');
@@ -166,7 +168,10 @@ make_database($source, 'built');
 sql($source, 'built', <<'SQL');
 CREATE FUNCTION wait(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
 	'BEGIN IF $1 = 1 THEN PERFORM pg_catalog.pg_advisory_xact_lock_shared(42); END IF; RETURN $1; END';
-CREATE TABLE small (id int);
+CREATE FUNCTION hear(int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT string_agg(pg_catalog.current_setting(name), ' ' ORDER BY name) FROM pg_catalog.unnest('{tcp_keepalives_count,
+		tcp_keepalives_idle,tcp_keepalives_interval}'::pg_catalog.text[]) name $$;
+CREATE TABLE small (id int, heard text GENERATED ALWAYS AS (hear(id)) STORED);
 INSERT INTO small VALUES (1);
 GRANT SELECT ON small TO PUBLIC;
 CREATE SEQUENCE counter;
@@ -198,6 +203,9 @@ CREATE FUNCTION watching.note() RETURNS event_trigger LANGUAGE plpgsql AS
 		|| current_setting('max_parallel_maintenance_workers') || ' '
 		|| current_setting('synchronous_commit') || ' '
 		|| current_setting('idle_session_timeout') || ' '
+		|| current_setting('tcp_keepalives_idle') || ' '
+		|| current_setting('tcp_keepalives_interval') || ' '
+		|| current_setting('tcp_keepalives_count') || ' '
 		|| current_setting('transaction_read_only'); END $$;
 CREATE FUNCTION watching.wait() RETURNS event_trigger LANGUAGE plpgsql AS
 	$$ BEGIN PERFORM pg_catalog.pg_advisory_xact_lock_shared(43); END $$;
@@ -222,11 +230,11 @@ sub waiting
 		q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'});
 }
 
-# A copy of which so many sessions wait.
+# A copy over TCP of which so many sessions wait.
 sub stuck_copy
 {
 	my ($db, $n, @options) = @_;
-	my $copy = start_copy($source, 'built', $target->connstr($db), @options);
+	my $copy = start_copy($source, 'built', "host=127.0.0.1 port=" . $target->port . " dbname=$db", @options);
 	wait_until("$n sessions wait", sub {
 		die "the copy ended: $copy->{err}" if !$copy->{h}->pumpable;
 		$copy->{h}->pump_nb;
@@ -248,7 +256,8 @@ foreach my $limit (1, 2)
 	open_gate();
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
-		'256MB 2 local 0 off|3', "--index-jobs=$limit: settings");
+		'256MB 2 local 0 30 10 6 off|3', "--index-jobs=$limit: settings");
+	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10', 'settings of workers');
 }
 
 # ---- connections that pg_restore loses

@@ -114,7 +114,7 @@ session_options(PGconn *conn)
 
 /*
  * At least these, in kB where there are units; and what pg_restore itself leaves
- * as the role or the database has it.
+ * as the role or the database has it, or does not know yet; and session.c's.
  */
 static const char build_settings_query[] =
 "SELECT pg_catalog.string_agg(pg_catalog.format('-c %s=%s', s.name,"
@@ -123,6 +123,9 @@ static const char build_settings_query[] =
 " ('maintenance_work_mem', 262144::pg_catalog.int8, NULL),"
 " ('max_parallel_maintenance_workers', 2, NULL),"
 " ('idle_session_timeout', NULL, '0'),"
+" ('tcp_keepalives_idle', NULL, '30'),"
+" ('tcp_keepalives_interval', NULL, '10'),"
+" ('tcp_keepalives_count', NULL, '6'),"
 " ('default_transaction_read_only', NULL, 'off')"
 ") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";
 

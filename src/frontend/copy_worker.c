@@ -16,10 +16,10 @@
 #include "traffic.h"
 
 /*
- * How long a transaction may be in progress whose session's client is gone,
- * and how often to look.
+ * How long a transaction may be in progress whose session's client is gone:
+ * longer than the server takes to notice (session.c).  And how often to look.
  */
-#define IN_PROGRESS_MS 60000
+#define IN_PROGRESS_MS 120000
 #define IN_PROGRESS_LOOK_MS 100
 
 struct CopyWorker

@@ -179,8 +179,11 @@ session_command(PGconn *conn, const char *sql)
  */
 
 /*
- * What pg_dump sets with every server that knows it, and every timeout.  One
- * statement: what a server does not know is not in its pg_settings.
+ * What pg_dump sets with every server that knows it, and every timeout; and how
+ * soon a backend whose client is out of reach is to end, and give up its locks:
+ * when connection.c gives it up.  No tcp_user_timeout, which would also end one
+ * whose client is slow to read.  One statement: what a server does not know is
+ * not in its pg_settings.
  */
 static const char settings_query[] =
 "SELECT pg_catalog.set_config(s.name, v.setting, false)"
@@ -195,6 +198,9 @@ static const char settings_query[] =
 " ('idle_in_transaction_session_timeout', '0'),"
 " ('idle_session_timeout', '0'),"
 " ('transaction_timeout', '0'),"
+" ('tcp_keepalives_idle', '30'),"
+" ('tcp_keepalives_interval', '10'),"
+" ('tcp_keepalives_count', '6'),"
 " ('quote_all_identifiers', $2),"
 " ('row_security', $3),"
 " ('restrict_nonsystem_relation_kind', 'view, foreign-table')"
