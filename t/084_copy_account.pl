@@ -212,6 +212,15 @@ CREATE FUNCTION watching.wait() RETURNS event_trigger LANGUAGE plpgsql AS
 CREATE EVENT TRIGGER note ON ddl_command_end WHEN TAG IN ('CREATE INDEX')
 	EXECUTE FUNCTION watching.note();
 SQL
+	# before pg_restore turns it off, if it knows it
+	sql($target, $db, <<'SQL') if pg_major($target) >= 17;
+ALTER ROLE CURRENT_USER SET transaction_timeout = '1h';
+CREATE TABLE watching.logins (transaction_timeout text);
+CREATE FUNCTION watching.login() RETURNS event_trigger LANGUAGE plpgsql AS
+	$$ BEGIN IF current_setting('application_name') = 'pg_restore' THEN
+		INSERT INTO watching.logins SELECT current_setting('transaction_timeout'); END IF; END $$;
+CREATE EVENT TRIGGER login ON login EXECUTE FUNCTION watching.login();
+SQL
 	sql($target, $db, "CREATE EVENT TRIGGER wait ON ddl_command_start WHEN TAG IN ('$_')
 		EXECUTE FUNCTION watching.wait()") foreach @tags;
 	$holder->() if $holder;
@@ -257,7 +266,9 @@ foreach my $limit (1, 2)
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
 		'256MB 2 local 0 30 10 6 off|3', "--index-jobs=$limit: settings");
-	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10', 'settings of workers');
+	is(value($target, $db, 'SELECT DISTINCT transaction_timeout FROM watching.logins'), 0,
+		"--index-jobs=$limit: no transaction_timeout") if pg_major($target) >= 17;
+	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10', "--index-jobs=$limit: settings of workers");
 }
 
 # ---- connections that pg_restore loses

@@ -123,6 +123,7 @@ static const char build_settings_query[] =
 " ('maintenance_work_mem', 262144::pg_catalog.int8, NULL),"
 " ('max_parallel_maintenance_workers', 2, NULL),"
 " ('idle_session_timeout', NULL, '0'),"
+" ('transaction_timeout', NULL, '0'),"
 " ('tcp_keepalives_idle', NULL, '30'),"
 " ('tcp_keepalives_interval', NULL, '10'),"
 " ('tcp_keepalives_count', NULL, '6'),"
