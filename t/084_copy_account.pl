@@ -271,6 +271,19 @@ foreach my $limit (1, 2)
 	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10', "--index-jobs=$limit: settings of workers");
 }
 
+# ---- a connection that only waits
+
+{
+	my $db = gated_database(43, 'CREATE TABLE');
+	my $copy = stuck_copy($db, 1, '-j2');
+	# the leader's, while pg_restore makes the definitions
+	is(value($target, 'postgres', q{SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+		WHERE application_name = 'pg_pardump'}), 1, 'the leader\'s session is ended');
+	open_gate();
+	is(end_dump($copy), 0, 'the leader\'s session, meanwhile: exit code') or diag($copy->{err});
+	is($copy->{err}, '', 'the leader\'s session, meanwhile: no message');
+}
+
 # ---- connections that pg_restore loses
 
 my $account = qr/warning: all rows of all 4 tables were committed on the target/;

@@ -164,6 +164,18 @@ make_durable(PGconn *target)
 						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
 }
 
+/* What comes before the rows. */
+static void
+make_definitions(CopyRun *run)
+{
+	copy_restore_definitions(&run->restore);
+	renew_target(run);
+	make_durable(run->target);
+	/* pg_restore, which had ended by then, did not see it */
+	if (was_restarted(run->target, run->context.incarnation))
+		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
+}
+
 /* What comes after the rows; false if something of it is missing. */
 static bool
 make_rest(CopyRun *run)
@@ -374,8 +386,7 @@ copy_database(const Options *options, const char *argv0)
 	open_target(run, toc);
 
 	copy_report_stage(&run->report, COPY_STAGE_DEFINITIONS);
-	copy_restore_definitions(&run->restore);
-	make_durable(run->target);
+	make_definitions(run);
 	copy_rows_and_indexes(run);
 
 	copy_report_stage(&run->report, COPY_STAGE_REST);
