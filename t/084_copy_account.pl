@@ -163,16 +163,20 @@ foreach my $way (
 
 # ---- sessions that build indexes
 
-# Three tables so large that each has runs of its own, whose indexes wait.
+# Three tables so large that each has runs of its own, whose indexes wait: for a
+# function that is none of the database's, whose indexes are built at the end.
 make_database($source, 'built');
+sql($_->[0], $_->[1], q{CREATE FUNCTION pg_catalog.wait_at_gate(int) RETURNS int LANGUAGE plpgsql
+	IMMUTABLE AS 'BEGIN IF $1 = 1 THEN PERFORM pg_catalog.pg_advisory_xact_lock_shared(42); END IF;
+	RETURN $1; END'}) foreach [ $source, 'built' ], [ $target, 'template1' ];
 sql($source, 'built', <<'SQL');
-CREATE FUNCTION wait(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
-	'BEGIN IF $1 = 1 THEN PERFORM pg_catalog.pg_advisory_xact_lock_shared(42); END IF; RETURN $1; END';
+CREATE FUNCTION same(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1';
 CREATE FUNCTION hear(int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT string_agg(pg_catalog.current_setting(name), ' ' ORDER BY name) FROM pg_catalog.unnest('{tcp_keepalives_count,
 		tcp_keepalives_idle,tcp_keepalives_interval}'::pg_catalog.text[]) name $$;
 CREATE TABLE small (id int, heard text GENERATED ALWAYS AS (hear(id)) STORED);
 INSERT INTO small VALUES (1);
+CREATE INDEX late ON small (same(id));
 GRANT SELECT ON small TO PUBLIC;
 CREATE SEQUENCE counter;
 SELECT setval('counter', 41);
@@ -183,7 +187,7 @@ DO $$ BEGIN FOR i IN 1 .. 3 LOOP
 		ALTER TABLE wide%1$s ALTER t SET STORAGE PLAIN', i);
 	EXECUTE format('INSERT INTO wide%s SELECT g, repeat(chr(120), 7900)
 		FROM generate_series(2, 1200) g; INSERT INTO wide%1$s VALUES (1)', i);
-	EXECUTE format('CREATE INDEX wide%s_i ON wide%1$s (wait(id))', i);
+	EXECUTE format('CREATE INDEX wide%s_i ON wide%1$s (wait_at_gate(id))', i);
 END LOOP; END $$;
 SQL
 my $databases = 0;
@@ -265,7 +269,7 @@ foreach my $limit (1, 2)
 	open_gate();
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
-		'256MB 2 local 0 30 10 6 off|3', "--index-jobs=$limit: settings");
+		'256MB 2 local 0 30 10 6 off;256MB 2 off 0 30 10 6 off|4', "--index-jobs=$limit: settings");
 	is(value($target, $db, 'SELECT DISTINCT transaction_timeout FROM watching.logins'), 0,
 		"--index-jobs=$limit: no transaction_timeout") if pg_major($target) >= 17;
 	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10', "--index-jobs=$limit: settings of workers");
@@ -345,10 +349,10 @@ SH
 # an error before the rows
 {
 	make_database($target, 'failing');
-	sql($target, 'failing', 'CREATE FUNCTION wait(int) RETURNS text LANGUAGE sql AS $$SELECT NULL::text$$');
+	sql($target, 'failing', 'CREATE FUNCTION same(int) RETURNS text LANGUAGE sql AS $$SELECT NULL::text$$');
 	($rc, $out, $err) = run_copy($source, 'built', $target, 'failing');
 	is($rc, 1, 'an error before the rows: exit code');
-	like($err, qr/ERROR:  function "wait" already exists with same argument types\n\tCommand was: CREATE FUNCTION public\.wait\(integer\)/,
+	like($err, qr/ERROR:  function "same" already exists with same argument types\n\tCommand was: CREATE FUNCTION public\.same\(integer\)/,
 		'an error before the rows: the object is named');
 	is(value($target, 'failing', q{SELECT coalesce(sum(pg_relation_size(oid)), 0) FROM pg_class
 			WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace}), 0,

@@ -45,8 +45,9 @@ is_added_to_large_object(const TocEntry *entry)
 
 /*
  * The table whose rows alone an index, or a constraint that has one, waits
- * for; -1 if it waits for more, such as a partition's index or a function that
- * comes after the data, or for no rows at all.
+ * for; -1 if it waits for more, such as a partition's index, or for no rows at
+ * all.  A user's function may read any table, though it should not: pg_restore
+ * would run it when all rows are there.
  */
 static int
 table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
@@ -63,7 +64,8 @@ table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
 
 		if (needed == NULL)
 			continue;
-		if (needed->section == TOC_SECTION_POST_DATA)
+		if (needed->section == TOC_SECTION_POST_DATA ||
+			toc_entry_is(needed, "FUNCTION"))
 			return -1;
 		if (table_by_id[needed->dump_id] < 0)
 			continue;
