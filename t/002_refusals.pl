@@ -147,19 +147,26 @@ refused_ok(qr/permission denied/, 'no privileges', '-U', 'loser', @db);
 
 # What servers of newer minor releases keep among a column's options, and only
 # their pg_dump leaves out.
-sql($node, 'refusals', q{CREATE TABLE one.versions (a int);
-	UPDATE pg_attribute SET attoptions = '{pg_attver=1}'
-	WHERE attrelid = 'one.versions'::regclass AND attnum = 1 AND attoptions IS NULL});
-if ((run_program('pg_dump', @db, '-t', 'one.versions'))[1] =~ /pg_attver/)
+sql($node, 'refusals', 'CREATE FOREIGN DATA WRAPPER none; CREATE SERVER none FOREIGN DATA WRAPPER none');
+foreach my $table ([ 'TABLE', '(a int)' ], [ 'FOREIGN TABLE', '(a int) SERVER none' ],
+	[ 'MATERIALIZED VIEW', 'AS SELECT 1 AS a' ])
 {
-	refused_ok(qr/error: pg_dump [\d.]+.* does not know what server .* keeps of columns.*\n.*hint: Update pg_dump/,
-		'a pg_dump too old for the server', @db);
+	my ($kind, $definition) = @$table;
+	sql($node, 'refusals', qq{CREATE $kind one.versions $definition;
+		UPDATE pg_attribute SET attoptions = '{pg_attver=1}'
+		WHERE attrelid = 'one.versions'::regclass AND attnum = 1 AND attoptions IS NULL});
+	if ((run_program('pg_dump', @db, '-t', 'one.versions'))[1] =~ /pg_attver/)
+	{
+		refused_ok(qr/error: pg_dump [\d.]+.* does not know what server .* keeps of columns.*\n.*hint: Update pg_dump/,
+			"a pg_dump too old for the server, $kind", @db);
+	}
+	else
+	{
+		accepted_ok("column versions, which pg_dump knows, $kind", @db);
+	}
+	sql($node, 'refusals', "DROP $kind one.versions");
 }
-else
-{
-	accepted_ok('column versions, which pg_dump knows', @db);
-}
-sql($node, 'refusals', 'DROP TABLE one.versions');
+sql($node, 'refusals', 'DROP FOREIGN DATA WRAPPER none CASCADE');
 
 my %broken = (
 	'words and exit 3' => [ 'echo "pg_dump: error: out of ideas" >&2; exit 3',

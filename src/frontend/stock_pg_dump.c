@@ -317,7 +317,8 @@ failed(StockPgDump *pg_dump, const char *problem)
 /*
  * Servers of late 2026, from 15.20 and 17.12 on, keep a version among the options
  * of each column.  An older pg_dump, of whatever major, takes it for one that was
- * set, and writes definitions of tables that no server accepts.
+ * set, and writes definitions of tables that no server accepts
+ * (pg_dump.c:dumpTableSchema).
  */
 static void
 refuse_column_versions(const Toc *toc)
@@ -326,7 +327,9 @@ refuse_column_versions(const Toc *toc)
 	{
 		const TocEntry *entry = &toc->entries[i];
 
-		if (toc_entry_is(entry, "TABLE") && entry->defn != NULL &&
+		if ((toc_entry_is(entry, "TABLE") ||
+			 toc_entry_is(entry, "FOREIGN TABLE") ||
+			 toc_entry_is(entry, "MATERIALIZED VIEW")) && entry->defn != NULL &&
 			strstr(entry->defn, " SET (pg_attver=") != NULL)
 		{
 			pg_log_error("pg_dump %s does not know what server %s keeps of columns, and its definitions could not be restored",
