@@ -173,7 +173,7 @@ sql($source, 'built', <<'SQL');
 CREATE FUNCTION same(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1';
 CREATE FUNCTION hear(int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT string_agg(pg_catalog.current_setting(name), ' ' ORDER BY name) FROM pg_catalog.unnest('{tcp_keepalives_count,
-		tcp_keepalives_idle,tcp_keepalives_interval}'::pg_catalog.text[]) name $$;
+		tcp_keepalives_idle,tcp_keepalives_interval,transaction_isolation}'::pg_catalog.text[]) name $$;
 CREATE TABLE small (id int, heard text GENERATED ALWAYS AS (hear(id)) STORED);
 INSERT INTO small VALUES (1);
 CREATE INDEX late ON small (same(id));
@@ -232,7 +232,8 @@ SQL
 	$holder->("SELECT pg_advisory_lock($gate)");
 	# what a database may set, and must not matter
 	sql($target, 'postgres', "ALTER DATABASE $db SET idle_session_timeout = '1h';
-		ALTER DATABASE $db SET default_transaction_read_only = on");
+		ALTER DATABASE $db SET default_transaction_read_only = on;
+		ALTER DATABASE $db SET default_transaction_isolation = serializable");
 	return $db;
 }
 
@@ -272,7 +273,7 @@ foreach my $limit (1, 2)
 		'256MB 2 local 0 30 10 6 off;256MB 2 off 0 30 10 6 off|4', "--index-jobs=$limit: settings");
 	is(value($target, $db, 'SELECT DISTINCT transaction_timeout FROM watching.logins'), 0,
 		"--index-jobs=$limit: no transaction_timeout") if pg_major($target) >= 17;
-	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10', "--index-jobs=$limit: settings of workers");
+	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10 read committed', "--index-jobs=$limit: settings of workers");
 }
 
 # ---- a connection that only waits

@@ -200,13 +200,15 @@ copy_target_check_history(PGconn *target, const char *expected)
 /*
  * A COPY's commit waits for the target's own disk, so that what is noted as
  * done is done even if the target crashes, but not for standbys.  The target's
- * triggers and partitions may read views and foreign tables.
+ * triggers and partitions may read views and foreign tables.  Side by side,
+ * serializable transactions would fail for each other's sake.
  */
 static const char load_settings_query[] =
 "SELECT pg_catalog.set_config(s.name, v.setting, false)"
 " FROM pg_catalog.pg_settings s JOIN (VALUES"
 " ('synchronous_commit', 'local'),"
 " ('default_transaction_read_only', 'off'),"
+" ('default_transaction_isolation', 'read committed'),"
 " ('restrict_nonsystem_relation_kind', ''),"
 " ('xmloption', 'content'),"
 " ('client_min_messages', 'warning')"
