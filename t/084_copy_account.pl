@@ -267,6 +267,11 @@ foreach my $limit (1, 2)
 	wait_until('all rows', sub { value($target, $db, 'SELECT count(*) FROM wide3') == 1200 });
 	sleep 0.2;
 	is(scalar(waiting()), $limit, "--index-jobs=$limit: sessions at a time");
+	# all sessions on the target have the same
+	my @addresses = grep { /pg_restore.*keepalives_idle=30 / } map { eval { slurp_file($_) } // '' }
+		glob '/proc/[0-9]*/cmdline';
+	ok(@addresses > 0 && !grep({ /tcp_user_timeout/ } @addresses),
+		"--index-jobs=$limit: a target that waits is not given up");
 	open_gate();
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),

@@ -195,19 +195,20 @@ secrets_service(const PQconninfoOption *options,
 
 /* As set_keepalives(); libpq passes over them if there is no TCP. */
 static char *
-choose_tcp_settings(const PQconninfoOption *options)
+choose_tcp_settings(const PQconninfoOption *options, bool takes_rows)
 {
 	PQExpBufferData buf;
 
 	initPQExpBuffer(&buf);
 	for (const TcpSetting *setting = tcp_settings; setting->keyword; setting++)
-		if (!is_given(options, setting->keyword))
+		if (!is_given(options, setting->keyword) &&
+			!(takes_rows && strcmp(setting->keyword, "tcp_user_timeout") == 0))
 			appendPQExpBuffer(&buf, " %s=%d", setting->keyword, setting->value);
 	return buf.data;
 }
 
 PeerAddress *
-peer_address_new(PGconn *conn)
+peer_address_new(PGconn *conn, bool takes_rows)
 {
 	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
 	PQconninfoOption *options = PQconninfo(conn);
@@ -241,7 +242,7 @@ peer_address_new(PGconn *conn)
 		else if (address->service || !is_default(option, defaults))
 			append_conninfo(&buf, option->keyword, option->val);
 	}
-	address->tcp_settings = choose_tcp_settings(options);
+	address->tcp_settings = choose_tcp_settings(options, takes_rows);
 	PQconninfoFree(options);
 	PQconninfoFree(defaults);
 

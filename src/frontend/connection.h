@@ -37,8 +37,12 @@ extern PGconn *connection_open_leader(const Options *options,
 /* A PQnoticeProcessor: to standard error, safely. */
 extern void connection_show_notice(void *arg, const char *message);
 
-/* Describe the server of a connection to those who come after; owned. */
-extern PeerAddress *peer_address_new(PGconn *conn);
+/*
+ * Describe the server of a connection to those who come after; owned.  One that
+ * takes rows, and waits for a lock or its disk, does not read meanwhile: it is
+ * not given up for that, as tcp_user_timeout would have it (on Linux).
+ */
+extern PeerAddress *peer_address_new(PGconn *conn, bool takes_rows);
 
 /*
  * Connect to it again; the result's settings are the server's defaults.  Ends

@@ -256,7 +256,7 @@ open_target(CopyRun *run, const Toc *toc)
 
 	run->target = copy_target_open(options, run->source, toc->pg_dump_version,
 								   new_name);
-	run->context.target = peer_address_new(run->target);
+	run->context.target = peer_address_new(run->target, true);
 	run->restore.setup.address = copy_target_restore_address(run->target,
 															 run->context.target, "off");
 	if (new_name)

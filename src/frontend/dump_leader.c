@@ -56,7 +56,7 @@ dump_leader_open(DumpContext *context)
 	PGconn	   *conn = connection_open_leader(context->options, "pg_pardump");
 
 	cleanup_install_leader_signals();
-	context->address = peer_address_new(conn);
+	context->address = peer_address_new(conn, false);
 	leader_wait_watch(conn, context->address, context->options);
 	session_set_up(conn, context->options, context->options->encoding);
 	server_health_check_connections(conn, context->options->jobs);
