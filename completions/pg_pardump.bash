@@ -7,12 +7,19 @@ _pg_pardump_tables="SELECT format('%I.%I', nspname, relname)
 	WHERE relkind IN ('r', 'p', 'm', 'f') AND nspname <> 'information_schema'
 		AND nspname NOT LIKE 'pg\_%'"
 
-# Complete with the lines of a query's answer.
+# Complete with the lines of a query's answer, quoted for the shell, as what is
+# typed has to be.  compgen -W would run commands that are in them.
 _pg_pardump_query()
 {
-	local IFS=$'\n'
+	local name
 
-	COMPREPLY=($(compgen -W "$(PGCONNECT_TIMEOUT=2 psql -XAtqwc "$1" 2>/dev/null)" -- "$cur"))
+	COMPREPLY=()
+	while IFS= read -r name; do
+		printf -v name %q "$name"
+		if [[ $name == "$cur"* ]]; then
+			COMPREPLY+=("$name")
+		fi
+	done < <(PGCONNECT_TIMEOUT=2 psql -XAtqwc "$1" 2>/dev/null)
 }
 
 _pg_pardump()

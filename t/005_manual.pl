@@ -106,6 +106,37 @@ is_deeply([ sort map { s/=$//r } split /\n/, $words ],
 	[ sort keys %takes ],
 	'bash completes all options');
 
+# Names of the server that are shell code are but names.
+my $path = new_path('path');
+my $run = new_path('run');
+mkdir $path or die "could not make directory \"$path\": $!";
+append_to_file("$path/psql", <<"PSQL");
+#!/bin/sh
+cat <<'NAMES'
+public."\$(touch $run)"
+public."`touch $run`"
+public."Orders"
+public.orders
+other."Orders"
+NAMES
+PSQL
+chmod 0755, "$path/psql" or die "could not change mode of \"$path/psql\": $!";
+foreach my $word ('public.', 'public.\\"O')
+{
+	my ($rc, $words, $err) = run_program('bash', '-c', <<'BASH', 'bash', $bash, $path, $word);
+word=$3
+_init_completion() { prev=-t cur=$word split=false; }
+. "$1" && PATH=$2:$PATH && _pg_pardump pg_pardump && printf '%s\n' "${COMPREPLY[@]}"
+BASH
+	# what bash makes of the words when the line is run
+	my (undef, $names) = run_program('bash', '-c', "printf '%s\n' " . join(' ', split /\n/, $words));
+	my @want = $word =~ /O/ ? 'public."Orders"'
+	  : ("public.\"\$(touch $run)\"", "public.\"`touch $run`\"", 'public."Orders"', 'public.orders');
+	is("$rc $err", '0 ', "bash completes $word");
+	is_deeply([ split /\n/, $names ], \@want, "bash completes $word: names of tables");
+	ok(!-e $run, "bash completes $word: no command of a name is run");
+}
+
 SKIP:
 {
 	skip 'zsh is not installed', 2 if system('zsh -c true 2>/dev/null') != 0;
