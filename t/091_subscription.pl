@@ -158,14 +158,24 @@ SQL
 }
 sql($source, 'bank', <<'SQL');
 CREATE TABLE keyless (a int);
-CREATE PUBLICATION inserts FOR TABLE keyless WITH (publish = 'insert');
+CREATE TABLE key_deferred (a int PRIMARY KEY DEFERRABLE);
+CREATE TABLE key_dropped (a int NOT NULL, b int PRIMARY KEY);
+CREATE UNIQUE INDEX dropped ON key_dropped (a);
+ALTER TABLE key_dropped REPLICA IDENTITY USING INDEX dropped;
+DROP INDEX dropped;
+CREATE TABLE key_chosen (a int NOT NULL UNIQUE);
+ALTER TABLE key_chosen REPLICA IDENTITY USING INDEX key_chosen_a_key;
+CREATE TABLE key_row (a int);
+ALTER TABLE key_row REPLICA IDENTITY FULL;
+CREATE PUBLICATION inserts FOR TABLE keyless, key_deferred, key_dropped, key_chosen, key_row
+	WITH (publish = 'insert');
 SQL
 {
 	my $db = new_database();
 	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options,
-		'-t', 'keyless', '--publication=inserts');
+		'-t', 'key*', '--publication=inserts');
 	is($rc, 0, 'no replica identity: exit code');
-	like($err, qr/warning: published tables have no primary key or other replica identity: public\.keyless\n/,
+	like($err, qr/warning: published tables have no replica identity: public\.key_deferred, public\.key_dropped, public\.keyless\n/,
 		'no replica identity: warning');
 	like($err, qr/warning: publications do not publish all of .*: inserts\n/,
 		'a publication of inserts only: warning');
@@ -174,7 +184,7 @@ SQL
 	is(value($target, $db, 'SELECT a FROM keyless'), 1, 'no replica identity: inserts come');
 	drop_subscription($db, 'moving');
 }
-sql($source, 'bank', 'DROP TABLE keyless');
+sql($source, 'bank', 'DROP TABLE keyless, key_deferred, key_dropped, key_chosen, key_row');
 
 # ---- refused before anything is copied
 

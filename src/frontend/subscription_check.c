@@ -43,7 +43,9 @@ subscription_check_publications(PGconn *source, const Options *options)
 /*
  * Rows of a kind and a name.  A publication may publish partitions by their
  * root; what is copied are the leaves.  Members of extensions are made by
- * CREATE EXTENSION, with or without rows of their own.
+ * CREATE EXTENSION, with or without rows of their own.  What identifies rows
+ * is as in relcache.c:RelationGetIndexList: an index that was chosen may have
+ * been dropped, a primary key that can be deferred is none.
  *
  * prqual, prattrs and prrelid: a publication's filters, from 15 on.
  */
@@ -71,10 +73,11 @@ static const char compare_query[] =
 " WHERE NOT EXISTS (SELECT 1 FROM published p WHERE p.oid OPERATOR(pg_catalog.=) c.oid)"
 " UNION ALL SELECT 'identity', p.oid FROM published p"
 " JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.oid"
-" WHERE c.relreplident OPERATOR(pg_catalog.=) 'n'"
-" OR c.relreplident OPERATOR(pg_catalog.=) 'd' AND NOT EXISTS"
+" WHERE c.relreplident OPERATOR(pg_catalog.<>) 'f' AND NOT EXISTS"
 " (SELECT 1 FROM pg_catalog.pg_index i"
-" WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary)"
+" WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indimmediate"
+" AND (c.relreplident OPERATOR(pg_catalog.=) 'd' AND i.indisprimary"
+" OR c.relreplident OPERATOR(pg_catalog.=) 'i' AND i.indisreplident))"
 " UNION ALL SELECT 'part', r.prrelid FROM pg_catalog.pg_publication_rel r"
 " JOIN publication p ON p.oid OPERATOR(pg_catalog.=) r.prpubid"
 " WHERE pg_catalog.to_jsonb(r) OPERATOR(pg_catalog.->>) 'prqual' IS NOT NULL"
@@ -164,8 +167,8 @@ subscription_check_tables(PGconn *source, const Options *options,
 				 "tables are copied whose changes are not published",
 				 "What is written there from now on will not come to the target.");
 	warn_of_kind(res, "identity",
-				 "published tables have no primary key or other replica identity",
-				 "The source refuses to update or delete rows of such a table; see ALTER TABLE ... REPLICA IDENTITY.");
+				 "published tables have no replica identity",
+				 "The source refuses to update or delete rows of such a table: it needs a primary key that is not deferrable, or ALTER TABLE ... REPLICA IDENTITY.");
 	warn_of_kind(res, "part",
 				 "tables are published for some rows or columns only",
 				 "Changes of the others will not come to the target, unless by another publication.");
