@@ -154,6 +154,16 @@ foreach my $try ([ 'the source', '-d', $node->connstr('nowhere'), '-f', new_path
 		"no connection to $what: message");
 }
 
+# no pg_dump
+foreach my $to ([ '-f', new_path('failed') ], [ '--target', $node->connstr('nowhere') ])
+{
+	($rc, $out) = run_program('pg_pardump', @db, @$to, '--log-json=-', '--pg-dump=/nowhere/pg_dump');
+	is($rc, 1, "no pg_dump, $to->[0]: exit code");
+	@events = events("no pg_dump, $to->[0]", $out);
+	like($events[0]{message}, qr/\/nowhere\/pg_dump/, "no pg_dump, $to->[0]: message");
+	is($events[-1]{event}, 'failed', "no pg_dump, $to->[0]: the last");
+}
+
 # ---- of --verify
 
 my $archive = new_path('archive');

@@ -363,12 +363,13 @@ copy_database(const Options *options, const char *argv0)
 {
 	/* exit callbacks and workers use it until the process ends */
 	CopyRun    *run = pg_malloc0(sizeof(CopyRun));
-	StockPgDump *pg_dump = stock_pg_dump_find(options, argv0);
+	StockPgDump *pg_dump;
 	Report	   *page;
 	Toc		   *toc;
 
 	run->context.source.options = run->restore.setup.options = options;
 	dump_events_begin(options);
+	pg_dump = stock_pg_dump_find(options, argv0);
 	run->restore.setup.program = restore_find_program(stock_pg_dump_path(pg_dump));
 	run->source = dump_leader_open(&run->context.source);
 	page = report_begin(options->report, NULL);
