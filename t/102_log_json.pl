@@ -164,6 +164,12 @@ foreach my $to ([ '-f', new_path('failed') ], [ '--target', $node->connstr('nowh
 	is($events[-1]{event}, 'failed', "no pg_dump, $to->[0]: the last");
 }
 
+# ---- of a dry run
+
+($rc, $out, $err) = run_program('pg_pardump', @db, '--dry-run', '--log-json=-');
+is("$rc$out", '0', '--dry-run: exit code, and no text among the events');
+like($err, qr/^ +Table +\|.*^\d+ tables in /ms, '--dry-run: the plan is elsewhere');
+
 # ---- of --verify
 
 my $archive = new_path('archive');

@@ -9,6 +9,7 @@
 #include "fe_utils/print.h"
 
 #include "dry_run.h"
+#include "event_log.h"
 #include "printable.h"
 #include "units.h"
 
@@ -110,7 +111,7 @@ add_large_objects(printTableContent * content, const LargeObjects *objects)
 }
 
 static void
-print_table(const DumpContext *context)
+print_table(const DumpContext *context, FILE * out)
 {
 	bool		has_objects = context->objects->n_groups > 0;
 	printTableContent content;
@@ -127,7 +128,7 @@ print_table(const DumpContext *context)
 		add_table(&content, context, i);
 	if (has_objects)
 		add_large_objects(&content, context->objects);
-	printTable(&content, stdout, false, NULL);
+	printTable(&content, out, false, NULL);
 	printTableCleanup(&content);
 }
 
@@ -163,20 +164,21 @@ dry_run_print(const DumpContext *context)
 	uint64		bytes = context->objects->est_bytes;
 	char		size[UNITS_BYTES];
 	char		time[UNITS_BYTES];
+	FILE	   *out = event_log_text_output();
 
 	for (int i = 0; i < context->plan->n_files; i++)
 		bytes += context->plan->files[i].est_bytes;
-	print_table(context);
-	printf("%d tables in %d files, %d large objects, about %s to read",
-		   context->tables->n_tables, context->plan->n_files,
-		   count_large_objects(context->objects), units_size(bytes, size));
-	printf(" (chunks of %s), compressed by %s.\n",
-		   units_size(context->plan->chunk_bytes, size),
-		   compress_method_name(context->compress.method));
+	print_table(context, out);
+	fprintf(out, "%d tables in %d files, %d large objects, about %s to read",
+			context->tables->n_tables, context->plan->n_files,
+			count_large_objects(context->objects), units_size(bytes, size));
+	fprintf(out, " (chunks of %s), compressed by %s.\n",
+			units_size(context->plan->chunk_bytes, size),
+			compress_method_name(context->compress.method));
 	if (options->expected_rate != 0)
-		printf("Expected time with %d jobs at %s a second: %s.\n",
-			   options->jobs, units_size(options->expected_rate, size),
-			   units_duration(expected_seconds(context->queue, options->jobs,
-											   options->expected_rate),
-							  time));
+		fprintf(out, "Expected time with %d jobs at %s a second: %s.\n",
+				options->jobs, units_size(options->expected_rate, size),
+				units_duration(expected_seconds(context->queue, options->jobs,
+												options->expected_rate),
+							   time));
 }

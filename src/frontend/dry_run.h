@@ -8,8 +8,9 @@
 #include "dump_context.h"
 
 /*
- * Print on standard output how each table would be dumped, and why so, what it
- * comes to, and how long it would take at the rate the options expect, if any.
+ * Print to event_log_text_output() how each table would be dumped, and why so,
+ * what it comes to, and how long it would take at the rate the options expect,
+ * if any.
  * The context is that which workers would be given; the output has its
  * encoding.
  */
