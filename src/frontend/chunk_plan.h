@@ -47,8 +47,8 @@ typedef struct ChunkPlan
  * Plan the chunks of all tables.
  *
  * The size of a chunk: --chunk-size, else the tables' total size / (16 x
- * jobs), at least 32 MB and at most 1 GB; a table is split when it has more
- * than one and a half of that.  With --max-table-segment-pages=N a table of
+ * jobs), at least 32 MB (8 MB in a direct copy) and at most 1 GB; a table is
+ * split when it has more than one and a half of that.  With --max-table-segment-pages=N a table of
  * more than N blocks is split in chunks of N blocks.
  *
  * With the extension (may be NULL) the server cuts chunks of equal bytes to dump,

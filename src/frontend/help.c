@@ -45,7 +45,8 @@ static const char general_options[] =
 static const char chunk_options[] =
 "\nOptions controlling how tables are split:\n"
 "  --chunk-size=SIZE            split tables in chunks of about SIZE bytes to dump\n"
-"                               (default: total / (16 x jobs), 32MB to 1GB)\n"
+"                               (default: total / (16 x jobs), 32MB to 1GB,\n"
+"                               with --target 8MB to 1GB)\n"
 "  --max-table-segment-pages=NUM\n"
 "                               split tables in chunks of NUM heap pages\n"
 "  --no-chunks                  dump every table whole\n"
