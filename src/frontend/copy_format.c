@@ -81,15 +81,15 @@ static const char types_query[] =
 " END"
 ")"
 " SELECT w.rel IS NOT NULL,"
-" (SELECT pg_catalog.string_agg(pg_catalog.format('%I %s %s', c.attname,"
+" pg_catalog.string_agg(pg_catalog.format('%I %s %s', c.attname,"
 " pg_catalog.format_type(c.atttypid, NULL), d.parts), ', ' ORDER BY c.attname)"
-" FROM columns c JOIN described d ON d.whole OPERATOR(pg_catalog.=) c.atttypid"
-" WHERE c.no OPERATOR(pg_catalog.=) w.no),"
-" (SELECT pg_catalog.min(pg_catalog.format('column %I is of type %s', c.attname,"
-" pg_catalog.format_type(c.atttypid, NULL)))"
-" FROM columns c JOIN unsafe u ON u.whole OPERATOR(pg_catalog.=) c.atttypid"
-" WHERE c.no OPERATOR(pg_catalog.=) w.no)"
-" FROM wanted w ORDER BY w.no";
+" FILTER (WHERE c.no IS NOT NULL),"
+" pg_catalog.min(pg_catalog.format('column %I is of type %s', c.attname,"
+" pg_catalog.format_type(c.atttypid, NULL))) FILTER (WHERE u.whole IS NOT NULL)"
+" FROM wanted w LEFT JOIN columns c ON c.no OPERATOR(pg_catalog.=) w.no"
+" LEFT JOIN described d ON d.whole OPERATOR(pg_catalog.=) c.atttypid"
+" LEFT JOIN unsafe u ON u.whole OPERATOR(pg_catalog.=) c.atttypid"
+" GROUP BY w.no, w.rel ORDER BY w.no";
 
 static PGresult *
 ask(PGconn *conn, const DumpTables *tables, bool is_target)
