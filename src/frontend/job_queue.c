@@ -12,14 +12,27 @@
 #define BATCH_BYTES ((uint64) 1024 * 1024)
 #define BATCH_FILES 32
 
+/* To go through a block without rows takes as long as so many bytes of rows. */
+#define EMPTY_BLOCK_BYTES 128
+
+/* How much work a file is, in bytes of rows. */
+static uint64
+file_work(const DataFile *file)
+{
+	uint64		blocks = file->n_chunks == 1 || file->end_block == InvalidBlockNumber ?
+		0 : file->end_block - file->start_block;
+
+	return Max(file->est_bytes, blocks * EMPTY_BLOCK_BYTES);
+}
+
 static int
 compare_files(const void *a, const void *b)
 {
 	const DataFile *f1 = *(const DataFile *const *) a;
 	const DataFile *f2 = *(const DataFile *const *) b;
 
-	if (f1->est_bytes != f2->est_bytes)
-		return f1->est_bytes > f2->est_bytes ? -1 : 1;
+	if (file_work(f1) != file_work(f2))
+		return file_work(f1) > file_work(f2) ? -1 : 1;
 	/* equal ones in the archive's order: neighbouring blocks together */
 	return f1 < f2 ? -1 : f1 > f2;
 }
@@ -60,7 +73,7 @@ add_data_files(JobQueue *queue, const ChunkPlan *plan)
 
 	for (int i = 0; i < plan->n_files; i++)
 	{
-		uint64		bytes = queue->files[i]->est_bytes;
+		uint64		bytes = file_work(queue->files[i]);
 
 		if (batch == NULL || batch->n == BATCH_FILES ||
 			batch->est_bytes + bytes > BATCH_BYTES)
