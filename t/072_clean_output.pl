@@ -45,10 +45,13 @@ sub kept_ok
 {
 	my ($what, $dir, $message) = @_;
 	my $before = listing($dir);
-	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dir, '--clean-output', @db);
-	is($rc, 1, "$what: exit code");
-	like($err, $message, "$what: message");
-	is(listing($dir), $before, "$what: nothing removed");
+	foreach my $dry ('', '--dry-run')
+	{
+		my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dir, '--clean-output', @db, $dry || ());
+		is($rc, 1, "$what $dry: exit code");
+		like($err, $message, "$what $dry: message");
+		is(listing($dir), $before, "$what $dry: nothing removed");
+	}
 	return;
 }
 
@@ -61,6 +64,13 @@ sub archive { return dump_ok($node, 'clean', $_[0], 'pg_pardump'); }
 
 cleaned_ok('whole archive', archive('whole archive'));
 cleaned_ok('no directory', new_path('none'));
+{
+	my $dir = archive('dry run');
+	my $before = listing($dir);
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dir, '--clean-output', '--dry-run', @db);
+	ok($rc == 0 && $err eq '', 'dry run: the plan') or diag($err);
+	is(listing($dir), $before, 'dry run: nothing removed');
+}
 {
 	my $dir = new_path('empty');
 	mkdir $dir;

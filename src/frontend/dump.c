@@ -193,12 +193,23 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 	return manifest;
 }
 
+/* Could the archive be written there? */
+static void
+check_directory(const Options *options)
+{
+	const char *path = options->directory;
+
+	if (path && options->clean_output && pg_check_dir(path) > 1)
+		(void) archive_dir_create(path, true);	/* removes nothing yet */
+	else if (path)
+		(void) archive_dir_check(path);
+}
+
 /* --dry-run */
 static void
 show_plan(DumpRun *run, StockPgDump *pg_dump)
 {
-	if (run->context.options->directory && !run->context.options->clean_output)
-		(void) archive_dir_check(run->context.options->directory);
+	check_directory(run->context.options);
 	run->conn = dump_leader_open(&run->context);
 	(void) plan_dump(run, pg_dump);
 	close_leader_session(run);
