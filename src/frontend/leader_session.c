@@ -32,13 +32,14 @@
 /* A worker, as the leader sees it. */
 typedef struct SnapshotHolder
 {
-	bool		running;		/* may hold the snapshot, or get it soon */
+	bool		running;
 	char		name[SNAPSHOT_NAME_BYTES];	/* of its export, or "" */
 	pid_t		pid;			/* 0 until it runs */
 	int			backend;		/* 0 until it has one */
 	WaitCount	waits;
 
 	/* for the leader alone */
+	bool		vanished;		/* its export has, though it runs */
 	uint64		last_wait;		/* waits as seen last */
 	int64		waits_since;
 } SnapshotHolder;
@@ -229,11 +230,12 @@ is_lost(LeaderSession *session)
 		PQstatus(session->conn) != CONNECTION_OK;
 }
 
+/* May a worker have the snapshot, or get it soon? */
 static bool
 any_holder_runs(const LeaderSession *session)
 {
 	for (int i = 0; i < session->plan.n_workers; i++)
-		if (session->holders[i].running)
+		if (session->holders[i].running && !session->holders[i].vanished)
 			return true;
 	return false;
 }
@@ -243,17 +245,25 @@ any_holder_runs(const LeaderSession *session)
  * ----------
  */
 
-/* Have the snapshot again, from any worker that has it.  False if none has. */
+/*
+ * Have the snapshot again, from any worker that has it.  False if none has.  A
+ * worker without a job does not notice that its session has ended.
+ */
 static bool
 import_from_workers(LeaderSession *session, PGconn *conn)
 {
 	for (int i = 0; i < session->plan.n_workers; i++)
 	{
-		const SnapshotHolder *holder = &session->holders[i];
+		SnapshotHolder *holder = &session->holders[i];
+		char		name[SNAPSHOT_NAME_BYTES];
 
-		if (holder->running && holder->name[0] != '\0' &&
-			session_try_import(conn, holder->name, session->identity))
+		if (!holder->running || holder->vanished || holder->name[0] == '\0')
+			continue;
+		memcpy(name, holder->name, sizeof(name));
+		if (session_try_import(conn, name, session->identity))
 			return true;
+		/* unless it was just being written */
+		holder->vanished = strcmp(name, holder->name) == 0;
 	}
 	return false;
 }

@@ -280,9 +280,9 @@ static const char begin_repeatable_read[] =
 "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
 /*
- * 22023 invalid_parameter_value, 55000 object_not_in_prerequisite_state: there
- * is no such export (any more), snapmgr.c:ImportSnapshot,
- * procarray.c:ProcArrayInstallImportedXmin.
+ * 22023 invalid_parameter_value (42704 undefined_object from 17 on), 55000
+ * object_not_in_prerequisite_state: there is no such export (any more),
+ * snapmgr.c:ImportSnapshot, procarray.c:ProcArrayInstallImportedXmin.
  */
 static bool
 exporter_is_gone(const PGresult *res)
@@ -290,6 +290,7 @@ exporter_is_gone(const PGresult *res)
 	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
 	return sqlstate && (strcmp(sqlstate, "22023") == 0 ||
+						strcmp(sqlstate, "42704") == 0 ||
 						strcmp(sqlstate, "55000") == 0);
 }
 
