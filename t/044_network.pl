@@ -10,7 +10,8 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok
   wait_until children sessions);
-use Pardump::Cluster qw(start_cluster run_program new_path sql start_psql);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  start_psql);
 use Pardump::Gate qw(make_gated open_gate stuck_dump terminate survived_ok
   wait_in_dump leader_backend);
 use Pardump::Proxy qw(start_proxy stop_proxy freeze_proxy);
@@ -61,6 +62,22 @@ network_ok('a worker stalls', [ [ 1, 100_000, 'stall' ] ],
 	qr/$lost.*$silence/s, '--stall-timeout=1');
 network_ok('a worker stalls when it connects', [ [ 2, 1, 'stall' ] ],
 	qr/warning: a worker has no connection; retry 1 of 5.*$silence/s, '--stall-timeout=1');
+
+# ---- a slow network is not silent, however long a row or a statement's result is
+
+{
+	make_database($node, 'slow');
+	sql($node, 'slow', <<'SQL');
+CREATE TABLE wide AS SELECT repeat('x', 4000000) AS t;
+SELECT lo_from_bytea(0, convert_to(repeat('x', 1000000), 'UTF8')) FROM generate_series(1, 4);
+SQL
+	my $proxy = start_proxy($node, map { [ $_, 1, 'slow' ] } 1, 2);
+	my $dump = start_dump(by_proxy($proxy) =~ s/gated/slow/r, '-j2', '-Z0', '--stall-timeout=1');
+	is(end_dump($dump) . $dump->{err}, '0', 'a slow network: nothing is said');
+	is_deeply([ sort { $a <=> $b } map { -s } grep { !/toc/ } glob "$dump->{dir}/*.dat" ],
+		[ (1000000) x 4, 4000000 + length "\n\\.\n\n\n" ], 'a slow network: all is there');
+	stop_proxy($proxy);
+}
 
 # ---- the leader stalls: while it plans, all sessions do, and in the midst of
 # replacing its session

@@ -92,6 +92,7 @@ copy_end(PGconn *conn, const char *statement, int last_len)
 
 	if (last_len == -2)
 		session_failed(conn, NULL, problem, statement);
+	traffic_wait_begins();
 	res = PQgetResult(conn);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(conn, res, problem, statement);
@@ -99,6 +100,7 @@ copy_end(PGconn *conn, const char *statement, int last_len)
 	PQclear(res);
 	if (PQgetResult(conn) != NULL)
 		pg_fatal("unexpected extra results of \"%s\"", statement);
+	traffic_wait_ends();
 	if (locks_indexes(statement))
 		session_command(conn, "ROLLBACK TO SAVEPOINT read_rows; RELEASE SAVEPOINT read_rows");
 	return rows;

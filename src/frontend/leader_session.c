@@ -398,7 +398,8 @@ wake(LeaderSession *session, SnapshotHolder *holder)
 {
 	if (is_waiting(holder) &&
 		(holder->backend == 0 ||
-		 backend_has_nothing_to_do(session, holder->backend)))
+		 backend_has_nothing_to_do(session, holder->backend)) &&
+		holder->waits == holder->last_wait)
 		kill(holder->pid, SIGUSR1);
 	kill(holder->pid, SIGCONT);
 }

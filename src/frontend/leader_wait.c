@@ -4,20 +4,16 @@
  */
 #include "fe_compat.h"
 
-#include <poll.h>
-
 #include "libpq-events.h"
 
 #include "cleanup.h"
 #include "leader_wait.h"
 #include "server_health.h"
+#include "traffic.h"
 #include "worker_pool.h"
 
 /* How long the answer to a question may take. */
 #define ANSWER_MS 15000
-
-/* How often to look for a signal. */
-#define LOOK_MS 200
 
 /* There is one server to wait for: this is the process's. */
 typedef struct LeaderWait
@@ -63,31 +59,10 @@ leader_wait_watch(PGconn *conn, const PeerAddress *address,
 		pg_fatal("out of memory");
 }
 
-bool
-leader_wait_watches(const PGconn *conn)
+static bool
+is_watched(const PGconn *conn)
 {
 	return PQinstanceData(conn, ignore_event) != NULL;
-}
-
-/*
- * Until something has come, or something to send can be sent; false if that is
- * not so by the deadline.
- */
-static bool
-wait_until(PGconn *conn, int64 deadline)
-{
-	struct pollfd fd = {.fd = PQsocket(conn),.events = POLLIN};
-	int64		left;
-
-	if (PQflush(conn) > 0)
-		fd.events |= POLLOUT;
-	while ((left = deadline - worker_pool_now_ms()) > 0)
-	{
-		cleanup_check_interrupt();
-		if (poll(&fd, 1, (int) Min(left, LOOK_MS)) > 0)
-			return true;
-	}
-	return false;
 }
 
 /* As a worker's: see leader_session.c:backend_has_nothing_to_do(). */
@@ -115,21 +90,25 @@ is_in_vain(const PGconn *conn)
 	return result;
 }
 
+/* A wait has brought something, or not; *since is when one did. */
 static void
-wait_watched(PGconn *conn)
+check_silence(PGconn *conn, bool came, int64 *since)
 {
-	while (!wait_until(conn, worker_pool_now_ms() + state.timeout_ms))
+	if (!came && is_watched(conn))
 	{
+		if (worker_pool_now_ms() < *since + state.timeout_ms)
+			return;
 		/* what was sent before the question is here when it is answered */
-		if (is_in_vain(conn) && !wait_until(conn, worker_pool_now_ms() + 1))
+		if (is_in_vain(conn) && !traffic_wait_input(conn))
 			worker_pool_lost("the server has sent the leader nothing for --stall-timeout, though its session has nothing else to do, or cannot be asked");
 	}
+	*since = worker_pool_now_ms();
 }
 
 PGresult *
 leader_wait_result(PGconn *conn, int wait_ms)
 {
-	int64		deadline = worker_pool_now_ms() + wait_ms;
+	int64		since = worker_pool_now_ms();
 	PGresult   *res = NULL;
 	PGresult   *next;
 
@@ -137,20 +116,31 @@ leader_wait_result(PGconn *conn, int wait_ms)
 	{
 		while (PQisBusy(conn))
 		{
+			bool		came;
+
+			cleanup_check_interrupt();
+			came = traffic_wait_input(conn);
+			if (!PQconsumeInput(conn))
+			{
+				PQclear(res);
+				return PQmakeEmptyPGresult(conn, PGRES_FATAL_ERROR);
+			}
 			if (wait_ms < 0)
-				wait_watched(conn);
-			else if (!wait_until(conn, deadline))
+				check_silence(conn, came, &since);
+			else if (PQisBusy(conn) && worker_pool_now_ms() >= since + wait_ms)
 			{
 				PQclear(res);
 				return NULL;
 			}
-			if (!PQconsumeInput(conn))
-				break;			/* the next result says so */
 		}
 		next = PQgetResult(conn);
 		if (next == NULL)
 			return res;
 		PQclear(res);
 		res = next;
+		/* else the same would come again and again */
+		if (PQresultStatus(res) == PGRES_COPY_OUT ||
+			PQstatus(conn) == CONNECTION_BAD)
+			return res;
 	}
 }

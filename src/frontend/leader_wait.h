@@ -18,17 +18,15 @@
 extern void leader_wait_watch(PGconn *conn, const PeerAddress *address,
 							  const Options *options);
 
-/* Is it watched? */
-extern bool leader_wait_watches(const PGconn *conn);
-
 /*
  * What PQexec() does once it has sent the statement.  NULL if the result is not
  * there after wait_ms.
  *
- * If that is -1 the session must be watched.  When the server has sent nothing
- * for --stall-timeout, and another connection finds that the session has nothing
- * else to do, or cannot ask, so many times in a row as --retries allows, the
- * session is lost: ends by worker_pool_lost().
+ * If that is -1 it waits for ever, as traffic.h counts it, unless the session is
+ * watched.  Then, when the server has sent nothing for --stall-timeout, and
+ * another connection finds that the session has nothing else to do, or cannot
+ * ask, so many times in a row as --retries allows, the session is lost: ends by
+ * worker_pool_lost().
  */
 extern PGresult *leader_wait_result(PGconn *conn, int wait_ms);
 

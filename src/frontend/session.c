@@ -100,10 +100,7 @@ session_exec(PGconn *conn, const char *sql)
 	PGresult   *res;
 
 	traffic_wait_begins();
-	if (!leader_wait_watches(conn))
-		res = PQexec(conn, sql);
-	else
-		res = PQsendQuery(conn, sql) ? leader_wait_result(conn, -1) : NULL;
+	res = PQsendQuery(conn, sql) ? leader_wait_result(conn, -1) : NULL;
 	traffic_wait_ends();
 	return res;
 }
@@ -150,12 +147,8 @@ session_query_params(PGconn *conn, const char *sql, int n_params,
 	PGresult   *res;
 
 	traffic_wait_begins();
-	if (!leader_wait_watches(conn))
-		res = PQexecParams(conn, sql, n_params, NULL, params,
-						   NULL, NULL, result_format);
-	else
-		res = PQsendQueryParams(conn, sql, n_params, NULL, params, NULL, NULL,
-								result_format) ? leader_wait_result(conn, -1) : NULL;
+	res = PQsendQueryParams(conn, sql, n_params, NULL, params, NULL, NULL,
+							result_format) ? leader_wait_result(conn, -1) : NULL;
 	traffic_wait_ends();
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)

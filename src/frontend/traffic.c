@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -14,6 +15,9 @@
 
 /* Bytes that a worker takes from the budget at once, to keep that cheap. */
 #define SHARE_BYTES 16384
+
+/* How long a moment is for traffic_wait_input(). */
+#define MOMENT_MS 200
 
 /* Calls of libpq have no argument for it: this is the process's. */
 typedef struct TrafficState
@@ -68,6 +72,21 @@ traffic_wait_ends(void)
 	*state.waits = (*state.waits | 1) + 1;
 }
 
+bool
+traffic_wait_input(PGconn *conn)
+{
+	struct pollfd fd = {.fd = PQsocket(conn),.events = POLLIN};
+	bool		result;
+
+	if (PQflush(conn) > 0)
+		fd.events |= POLLOUT;
+	traffic_wait_begins();
+	result = poll(&fd, 1, MOMENT_MS) > 0;
+	if (result)
+		traffic_wait_ends();
+	return result;
+}
+
 static uint64
 now_ns(void)
 {
@@ -108,13 +127,21 @@ traffic_take(size_t bytes)
 	}
 }
 
+/*
+ * PQgetCopyData() itself would wait until the whole message is here, which takes
+ * long for a large one on a slow network, where nothing is wrong.
+ */
 int
 traffic_get_copy_data(PGconn *conn, char **message)
 {
 	int			len;
 
-	traffic_wait_begins();
-	len = PQgetCopyData(conn, message, 0);
+	while ((len = PQgetCopyData(conn, message, 1)) == 0)
+	{
+		(void) traffic_wait_input(conn);
+		if (!PQconsumeInput(conn))
+			return -2;
+	}
 	traffic_wait_ends();
 	if (len > 0)
 		traffic_take(len);

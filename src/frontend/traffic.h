@@ -31,6 +31,14 @@ extern void traffic_begin_worker(WaitCount *waits);
 extern void traffic_wait_begins(void);
 extern void traffic_wait_ends(void);
 
+/*
+ * A wait of its own until something has come, or what is to be sent can be; false
+ * if that is not so after a moment.  Call PQconsumeInput() in any case: a libpq
+ * from before August 2026 may leave bytes in the buffers of TLS, of which the
+ * socket tells nothing (pqReadData).
+ */
+extern bool traffic_wait_input(PGconn *conn);
+
 /* So many bytes have come: wait as long as --max-rate demands. */
 extern void traffic_take(size_t bytes);
 

@@ -13,6 +13,7 @@ use IO::Socket::INET;
 use IO::Socket::UNIX;
 use POSIX ();
 use Socket qw(SOL_SOCKET SO_LINGER);
+use Time::HiRes qw(time);
 
 our @EXPORT_OK = qw(start_proxy stop_proxy freeze_proxy);
 
@@ -20,7 +21,8 @@ our @EXPORT_OK = qw(start_proxy stop_proxy freeze_proxy);
 # counted from 0, the leader's, in the order in which they connect; pg_dump's
 # and those that only cancel are not counted.  Actions: 'cut' closes both sides,
 # 'reset' the client's with a reset, 'stall' passes nothing on any more, in
-# neither direction.  Returns a handle with the "port" on 127.0.0.1.
+# neither direction, 'slow' passes on 1 MB a second.  Returns a handle with the
+# "port" on 127.0.0.1.
 sub start_proxy
 {
 	my ($node, @rules) = @_;
@@ -65,11 +67,14 @@ sub forward
 	my $parent = getppid;
 	while (getppid == $parent)
 	{
-		my @read = grep { !$_->{stalled} && length $_->{peer}{buffer} < 65536 } values %ends;
+		my $now = time;
+		my @read = grep { !$_->{stalled} && length $_->{peer}{buffer} < 65536
+			  && ($_->{wait_until} // 0) <= $now } values %ends;
 		my @write = grep { !$_->{stalled} && length $_->{buffer} } values %ends;
 		my ($readable, $writable) = IO::Select->select(
 			IO::Select->new($listener, map { $_->{socket} } @read),
-			IO::Select->new(map { $_->{socket} } @write), undef, 1);
+			IO::Select->new(map { $_->{socket} } @write), undef,
+			(grep { $_->{wait_until} } values %ends) ? 0.004 : 1);
 		foreach my $socket (@{ $writable // [] })
 		{
 			my $end = $ends{$socket} or next;
@@ -108,6 +113,7 @@ sub forward
 				next if !defined $end->{session} || $rule->[0] != $end->{session}
 				  || $end->{got} < $rule->[1];
 				my $client = $end->{peer};
+				if ($rule->[2] eq 'slow') { $end->{wait_until} = $now + $got / 1e6; next; }
 				if ($rule->[2] eq 'stall') { $_->{stalled} = 1 foreach $end, $client; next; }
 				setsockopt $client->{socket}, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0)
 				  if $rule->[2] eq 'reset';
