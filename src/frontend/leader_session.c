@@ -5,7 +5,6 @@
 #include "fe_compat.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -13,12 +12,10 @@
 #include "leader_wait.h"
 #include "printable.h"
 #include "server_health.h"
+#include "snapshot_holder.h"
 #include "table_check.h"
 #include "traffic.h"
 #include "worker_pool.h"
-
-/* A name as pg_export_snapshot() gives it, with room to spare. */
-#define SNAPSHOT_NAME_BYTES 64
 
 /* How often to look whether a worker waits in vain. */
 #define LOOK_MS 1000
@@ -28,21 +25,6 @@
 
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000
-
-/* A worker, as the leader sees it. */
-typedef struct SnapshotHolder
-{
-	bool		running;
-	char		name[SNAPSHOT_NAME_BYTES];	/* of its export, or "" */
-	pid_t		pid;			/* 0 until it runs */
-	int			backend;		/* 0 until it has one */
-	WaitCount	waits;
-
-	/* for the leader alone */
-	bool		vanished;		/* its export has, though it runs */
-	uint64		last_wait;		/* waits as seen last */
-	int64		waits_since;
-} SnapshotHolder;
 
 struct LeaderSession
 {
@@ -100,11 +82,7 @@ leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
 	session->conn = conn;
 	session->snapshot = pg_strdup(plan->snapshot);
 	session->identity = session_snapshot_identity(conn);
-	session->holders = mmap(NULL, (plan->n_workers + 1) * sizeof(SnapshotHolder),
-							PROT_READ | PROT_WRITE,
-							MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (session->holders == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
+	session->holders = snapshot_holders_new(plan->n_workers);
 	PQsetNoticeReceiver(conn, receive_notice, session);
 	return session;
 }
@@ -151,14 +129,11 @@ void
 leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 {
 	PGresult   *res = session_query(conn, session_backend_query);
-	char	   *name;
 
 	session->holders[worker].backend = atoi(PQgetvalue(res, 0, 0));
 	PQclear(res);
 	session_begin_worker(conn, session->snapshot, session->identity);
-	name = session_export_snapshot(conn);
-	strlcpy(session->holders[worker].name, name, SNAPSHOT_NAME_BYTES);
-	free(name);
+	snapshot_holder_export(&session->holders[worker], conn);
 }
 
 /* ----------
@@ -230,43 +205,10 @@ is_lost(LeaderSession *session)
 		PQstatus(session->conn) != CONNECTION_OK;
 }
 
-/* May a worker have the snapshot, or get it soon? */
-static bool
-any_holder_runs(const LeaderSession *session)
-{
-	for (int i = 0; i < session->plan.n_workers; i++)
-		if (session->holders[i].running && !session->holders[i].vanished)
-			return true;
-	return false;
-}
-
 /* ----------
  * Replacement
  * ----------
  */
-
-/*
- * Have the snapshot again, from any worker that has it.  False if none has.  A
- * worker without a job does not notice that its session has ended.
- */
-static bool
-import_from_workers(LeaderSession *session, PGconn *conn)
-{
-	for (int i = 0; i < session->plan.n_workers; i++)
-	{
-		SnapshotHolder *holder = &session->holders[i];
-		char		name[SNAPSHOT_NAME_BYTES];
-
-		if (!holder->running || holder->vanished || holder->name[0] == '\0')
-			continue;
-		memcpy(name, holder->name, sizeof(name));
-		if (session_try_import(conn, name, session->identity))
-			return true;
-		/* unless it was just being written */
-		holder->vanished = strcmp(name, holder->name) == 0;
-	}
-	return false;
-}
 
 /* Bring new sessions to where the lost one was; ends by worker_pool_lost(). */
 static void
@@ -280,7 +222,8 @@ take_over(LeaderSession *session)
 	leader_wait_watch(session->other, plan->address, plan->options);
 	leader_wait_watch(conn, plan->address, plan->options);
 	session_set_up(conn, plan->options, plan->encoding);
-	if (!import_from_workers(session, conn))
+	if (!snapshot_holders_import(session->holders, plan->n_workers, conn,
+								 session->identity))
 		worker_pool_lost("No worker's session has the snapshot at this time.");
 	session->snapshot = session_export_snapshot(conn);
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
@@ -368,27 +311,6 @@ backend_has_nothing_to_do(LeaderSession *session, int backend)
 }
 
 /*
- * For how long has a worker been at the same wait for the server, or not been
- * waiting at all?
- */
-static int64
-unchanged_ms(SnapshotHolder *holder, int64 now)
-{
-	uint64		wait = holder->waits;
-
-	if (!holder->running || holder->pid == 0 || wait != holder->last_wait)
-		holder->waits_since = now;
-	holder->last_wait = wait;
-	return now - holder->waits_since;
-}
-
-static bool
-is_waiting(const SnapshotHolder *holder)
-{
-	return holder->last_wait % 2 == 1;
-}
-
-/*
  * A worker that has been silent for too long.  If it waits in vain, it ends by
  * the signal, and is replaced as one that lost its connection.  And should it
  * be stopped, it goes on.
@@ -396,10 +318,10 @@ is_waiting(const SnapshotHolder *holder)
 static void
 wake(LeaderSession *session, SnapshotHolder *holder)
 {
-	if (is_waiting(holder) &&
+	if (snapshot_holder_waits(holder) &&
 		(holder->backend == 0 ||
 		 backend_has_nothing_to_do(session, holder->backend)) &&
-		holder->waits == holder->last_wait)
+		snapshot_holder_waits(holder))
 		kill(holder->pid, SIGUSR1);
 	kill(holder->pid, SIGCONT);
 }
@@ -412,19 +334,13 @@ wake(LeaderSession *session, SnapshotHolder *holder)
 static void
 check_deadlock(LeaderSession *session)
 {
-	PQExpBufferData pids;
-	PGresult   *res;
-	char	   *sql;
+	char	   *pids = snapshot_holders_backends(session->holders,
+												 session->plan.n_workers);
+	char	   *sql = server_health_deadlock_query(pids);
+	PGresult   *res = look(session, sql);
 
-	initPQExpBuffer(&pids);
-	for (int i = 0; i < session->plan.n_workers; i++)
-		if (session->holders[i].running)
-			appendPQExpBuffer(&pids, "%s%d", pids.len > 0 ? "," : "",
-							  session->holders[i].backend);
-	sql = server_health_deadlock_query(pids.data);
-	res = look(session, sql);
 	free(sql);
-	termPQExpBuffer(&pids);
+	free(pids);
 	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) == 0)
 		session->deadlocks = 0;
 	else if (++session->deadlocks > 1)
@@ -450,9 +366,9 @@ look_after_workers(LeaderSession *session)
 	for (int i = 0; i < session->plan.n_workers && session->conn; i++)
 	{
 		SnapshotHolder *holder = &session->holders[i];
-		int64		ms = unchanged_ms(holder, now);
+		int64		ms = snapshot_holder_unchanged_ms(holder, now);
 
-		if (is_waiting(holder) && ms >= session->plan.lock_wait_ms)
+		if (snapshot_holder_waits(holder) && ms >= session->plan.lock_wait_ms)
 			any_waits = true;
 		if (timeout_ms == 0 || ms < timeout_ms)
 			continue;
@@ -487,7 +403,7 @@ leader_session_attend(LeaderSession *session, bool all_done)
 		session_was_lost(session);
 	if (session->conn == NULL)
 	{
-		if (!any_holder_runs(session))
+		if (!snapshot_holders_any(session->holders, session->plan.n_workers))
 		{
 			pg_log_error("no session has the snapshot of the dump any more");
 			pg_log_error_detail("The leader's session and those of all workers were lost; what was not read yet cannot be read.");
