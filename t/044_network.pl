@@ -58,8 +58,13 @@ network_ok('both are cut off', [ [ 1, 100_000, 'cut' ], [ 2, 150_000, 'cut' ] ],
 network_ok('the same again and again', [ map { [ $_, 100_000, 'reset' ] } 2 .. 4 ],
 	qr/($lost.*$closed.*)/s);
 my $silence = qr/the server has sent nothing for --stall-timeout/;
-network_ok('a worker stalls', [ [ 1, 100_000, 'stall' ] ],
-	qr/$lost.*$silence/s, '--stall-timeout=1');
+{
+	my $proxy = start_proxy($node, [ 1, 100_000, 'stall' ]);
+	my $dump = dump_by_proxy($proxy, '--max-table-segment-pages=20', '--stall-timeout=1');
+	survived_ok($dump, 'a worker stalls', qr/$lost.*$silence/s, sub {
+		wait_until('its backend is gone, though its connection is open', sub { !sessions($node) });
+		stop_proxy($proxy) });
+}
 network_ok('a worker stalls when it connects', [ [ 2, 1, 'stall' ] ],
 	qr/warning: a worker has no connection; retry 1 of 5.*$silence/s, '--stall-timeout=1');
 

@@ -311,6 +311,20 @@ backend_has_nothing_to_do(LeaderSession *session, int backend)
 }
 
 /*
+ * Its backend may not learn for long that nobody is there any more: it would
+ * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
+ */
+static void
+end_backend(LeaderSession *session, int backend)
+{
+	int			min_age_s = (int) session->plan.options->stall_timeout;
+	char	   *sql = server_health_terminate_query(backend, min_age_s);
+
+	PQclear(look(session, sql));
+	free(sql);
+}
+
+/*
  * A worker that has been silent for too long.  If it waits in vain, it ends by
  * the signal, and is replaced as one that lost its connection.  And should it
  * be stopped, it goes on.
@@ -318,12 +332,16 @@ backend_has_nothing_to_do(LeaderSession *session, int backend)
 static void
 wake(LeaderSession *session, SnapshotHolder *holder)
 {
-	if (snapshot_holder_waits(holder) &&
-		(holder->backend == 0 ||
-		 backend_has_nothing_to_do(session, holder->backend)) &&
-		snapshot_holder_waits(holder))
+	int			backend = holder->backend;
+	bool		in_vain = snapshot_holder_waits(holder) &&
+		(backend == 0 || backend_has_nothing_to_do(session, backend)) &&
+		snapshot_holder_waits(holder);
+
+	if (in_vain)
 		kill(holder->pid, SIGUSR1);
 	kill(holder->pid, SIGCONT);
+	if (in_vain && backend != 0)
+		end_backend(session, backend);
 }
 
 /*

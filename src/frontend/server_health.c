@@ -143,3 +143,14 @@ server_health_at_work_query(int backend)
 					" AND COALESCE(wait_event_type, '') OPERATOR(pg_catalog.<>) 'Client'",
 					backend);
 }
+
+char *
+server_health_terminate_query(int backend, int min_age_s)
+{
+	return psprintf("SELECT pg_catalog.pg_terminate_backend(pid)"
+					" FROM pg_catalog.pg_stat_activity"
+					" WHERE pid OPERATOR(pg_catalog.=) %d"
+					" AND backend_start OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp()"
+					" OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => %d))",
+					backend, min_age_s);
+}

@@ -42,6 +42,12 @@ extern char *server_health_deadlock_query(const char *backends);
  */
 extern char *server_health_at_work_query(int backend);
 
+/*
+ * A statement that ends the backend, unless it is younger than so many seconds,
+ * and so another one to which the server gave the same number.  Owned.
+ */
+extern char *server_health_terminate_query(int backend, int min_age_s);
+
 /* Warn if the database's oldest transaction ID is alarmingly old. */
 extern void server_health_check_age(PGconn *conn);
 
