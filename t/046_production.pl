@@ -26,15 +26,21 @@ my @db = ('-d', $node->connstr('production'));
 
 # ---- connections; the leader has one of them
 
-refused_ok(qr/the server has 11 connections left, too few for 12 jobs\n.*hint: Use --jobs=11, or raise max_connections/,
+refused_ok(qr/the server has 11 connections left, too few for 12 jobs\n.*hint: Use --jobs=10, or raise max_connections/,
 	'a superuser and max_connections', @db, '-j12');
-accepted_ok('as many jobs as there are connections', @db, '-j11');
-refused_ok(qr/the server has 8 connections left, too few for 9 jobs\n.*hint: Use --jobs=8,/,
+accepted_ok('one job less than there are connections', @db, '-j10');
+refused_ok(qr/the server has 8 connections left, too few for 9 jobs\n.*hint: Use --jobs=7,/,
 	'what is reserved for superusers', @db, '-U', 'dumper', '-j9');
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 3');
-refused_ok(qr/the server has 2 connections left, too few for 3 jobs\n.*hint: Use --jobs=2,/,
+refused_ok(qr/the server has 2 connections left, too few for 3 jobs\n.*hint: Use --jobs=1,/,
 	'the limit of a role', @db, '-U', 'dumper', '-j3');
-accepted_ok('within the limit of a role', @db, '-U', 'dumper', '-j2');
+accepted_ok('within the limit of a role', @db, '-U', 'dumper', '-j1');
+{
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', new_path('just'), '--no-sync',
+		@db, '-U', 'dumper', '-j2');
+	like("$rc$err", qr/^0pg_pardump: warning: the server has only 2 connections left for 2 jobs\n.*\n$/,
+		'just within the limit of a role');
+}
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
 refused_ok(qr/the server has 0 connections left, too few for 1 jobs\n.*hint: End other sessions/,
 	'no connection left', @db, '-U', 'dumper');

@@ -58,15 +58,22 @@ server_health_check_connections(PGconn *conn, int n_workers)
 	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
 		return;
 	res = session_query(conn, connections_query);
-	left = PQntuples(res) == 1 ? atoi(PQgetvalue(res, 0, 0)) : n_workers;
+	left = PQntuples(res) == 1 ? atoi(PQgetvalue(res, 0, 0)) : n_workers + 1;
 	PQclear(res);
-	if (left >= n_workers)
+	if (left > n_workers)
 		return;
+	if (left == n_workers)
+	{
+		pg_log_warning("the server has only %d connections left for %d jobs",
+					   left, n_workers);
+		pg_log_warning_detail("If the leader loses its session, it needs one more than it had to take another.");
+		return;
+	}
 	pg_log_error("the server has %d connections left, too few for %d jobs",
 				 Max(left, 0), n_workers);
 	if (left > 0)
 		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the limit of the role or database.",
-						  left);
+						  Max(left - 1, 1));
 	else
 		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
 	exit(1);

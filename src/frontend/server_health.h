@@ -9,7 +9,8 @@
 
 /*
  * Exit with a message, and the number of jobs that would do, if the server, the
- * database or the role allows fewer connections than there are to be workers.
+ * database or the role allows fewer connections than there are to be workers;
+ * warn if it allows just these (see leader_session.c:take_over).
  * Others may take them meanwhile, and some may not be seen by a role without
  * privileges: what is missed here fails later.  For servers before 10: nothing.
  */
