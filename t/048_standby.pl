@@ -136,6 +136,23 @@ set_standby('hot_standby_feedback', 'on');
 	open_gate();
 }
 
+# so it is not taken for lost too soon
+{
+	my $want = fingerprint($primary, 'replayed');
+	my $dump = stuck_dump();
+	my $leader = value($standby, 'postgres', <<'SQL');
+SELECT pid FROM pg_stat_activity
+WHERE application_name LIKE 'pg_pardump%' AND wait_event IS DISTINCT FROM 'advisory'
+SQL
+	kill STOP => $leader;
+	open_gate();
+	wait_until('the workers are done', sub { sessions($standby, "query LIKE 'COPY%' AND state = 'active'") == 0 });
+	sleep 17;
+	kill CONT => $leader;
+	whole_ok($dump, $want, 'the leader without an answer for a while');
+	is($dump->{err}, '', 'the leader without an answer for a while: nothing is said');
+}
+
 $holder->();
 $standby->stop;
 $primary->stop;

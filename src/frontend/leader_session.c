@@ -26,6 +26,9 @@
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000
 
+/* On a standby no other takes its place: until TCP would give it up, and more. */
+#define STANDBY_ANSWER_MS 120000
+
 struct LeaderSession
 {
 	LeaderSessionPlan plan;
@@ -254,11 +257,18 @@ replace(LeaderSession *session)
 	session->next = session->other = NULL;
 }
 
+static int
+answer_ms(const LeaderSession *session)
+{
+	return session->on_standby ? STANDBY_ANSWER_MS : ANSWER_MS;
+}
+
 /* What was dumped without a lock was checked by then, so it is all right. */
 static void
 finish(LeaderSession *session)
 {
-	PGresult   *res = session_exec_within(session->conn, "COMMIT", ANSWER_MS);
+	PGresult   *res = session_exec_within(session->conn, "COMMIT",
+										  answer_ms(session));
 
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		session->finished = true;
@@ -282,7 +292,8 @@ static PGresult *
 look(LeaderSession *session, const char *query)
 {
 	bool		lost;
-	PGresult   *res = session_look(session->conn, query, ANSWER_MS, &lost);
+	PGresult   *res = session_look(session->conn, query, answer_ms(session),
+								   &lost);
 
 	if (!lost)
 		return res;
