@@ -58,6 +58,22 @@ sub stop_process
 	survived_ok($dump, 'workers that were stopped anywhere', qr/^(pg_pardump: (warning|detail): .*\n)*$/);
 }
 
+# ---- all of the run is stopped, as by Ctrl-Z, for longer than a worker may be
+# silent; when it goes on the leader is the first
+
+{
+	my $dump = stuck_dump(42, 2, '--stall-timeout=6');
+	my @workers = children($dump->{pid});
+	stop_process($_) foreach $dump->{pid}, @workers;
+	open_gate();
+	wait_until('the server has nothing to do', sub { !sessions($node, "state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'") });
+	sleep 7;
+	kill CONT => $dump->{pid};
+	sleep 1;
+	kill CONT => @workers;
+	survived_ok($dump, 'a run that was stopped', qr/^$/);
+}
+
 # ---- a backend is stopped: a worker's is waited for, as if it computed; without
 # the leader's the dump goes on
 

@@ -86,6 +86,7 @@ leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
 	session->snapshot = pg_strdup(plan->snapshot);
 	session->identity = session_snapshot_identity(conn);
 	session->holders = snapshot_holders_new(plan->n_workers);
+	session->looked_at = worker_pool_now_ms();
 	PQsetNoticeReceiver(conn, receive_notice, session);
 	return session;
 }
@@ -387,21 +388,24 @@ look_after_workers(LeaderSession *session)
 {
 	int64		timeout_ms = (int64) session->plan.options->stall_timeout * 1000;
 	int64		now = worker_pool_now_ms();
+	int64		elapsed_ms = now - session->looked_at;
 	bool		any_waits = false;
 
-	if (now < session->looked_at + LOOK_MS)
+	if (elapsed_ms < LOOK_MS)
 		return;
 	session->looked_at = now;
+	/* if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile */
+	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
 	for (int i = 0; i < session->plan.n_workers && session->conn; i++)
 	{
 		SnapshotHolder *holder = &session->holders[i];
-		int64		ms = snapshot_holder_unchanged_ms(holder, now);
+		int64		ms = snapshot_holder_unchanged_ms(holder, elapsed_ms);
 
 		if (snapshot_holder_waits(holder) && ms >= session->plan.lock_wait_ms)
 			any_waits = true;
 		if (timeout_ms == 0 || ms < timeout_ms)
 			continue;
-		holder->waits_since = now;	/* ask again after the same time */
+		holder->unchanged_ms = 0;	/* ask again after the same time */
 		wake(session, holder);
 	}
 	if (any_waits && session->conn)

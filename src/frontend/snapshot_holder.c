@@ -75,14 +75,16 @@ snapshot_holders_backends(const SnapshotHolder *holders, int n)
 }
 
 int64
-snapshot_holder_unchanged_ms(SnapshotHolder *holder, int64 now)
+snapshot_holder_unchanged_ms(SnapshotHolder *holder, int64 elapsed_ms)
 {
 	uint64		wait = holder->waits;
 
 	if (!holder->running || holder->pid == 0 || wait != holder->last_wait)
-		holder->waits_since = now;
+		holder->unchanged_ms = 0;
+	else
+		holder->unchanged_ms += elapsed_ms;
 	holder->last_wait = wait;
-	return now - holder->waits_since;
+	return holder->unchanged_ms;
 }
 
 bool

@@ -23,7 +23,7 @@ typedef struct SnapshotHolder
 	/* for the leader alone */
 	bool		vanished;		/* its export has, though it runs */
 	uint64		last_wait;		/* waits as seen last */
-	int64		waits_since;
+	int64		unchanged_ms;	/* time that was seen to pass since then */
 } SnapshotHolder;
 
 /* In shared memory, for as long as the process; all zero. */
@@ -47,9 +47,10 @@ extern char *snapshot_holders_backends(const SnapshotHolder *holders, int n);
 
 /*
  * For how long has it been at the same wait for the server, or not been waiting
- * at all?  To be asked again and again, with the time in milliseconds.
+ * at all?  To be asked again and again, with the milliseconds since the last time.
  */
-extern int64 snapshot_holder_unchanged_ms(SnapshotHolder *holder, int64 now);
+extern int64 snapshot_holder_unchanged_ms(SnapshotHolder *holder,
+										  int64 elapsed_ms);
 
 /* As it was when this was asked last: was it waiting, and is at that wait yet? */
 extern bool snapshot_holder_waits(const SnapshotHolder *holder);
