@@ -4,13 +4,12 @@
  *
  * The checksum is a sum of one 64-bit hash a row, of the row's text under the
  * settings that both sessions have.  Partitions that are loaded by way of their
- * root may have gone to others: of these, the root is compared with all that
- * was read for it.
+ * root may have gone to others: all that was read for a root is compared with all
+ * of its partitions but those that are loaded for themselves.
  *
  * Large objects are compared in the groups in which they were copied, piece by
  * piece: by pages of pg_largeobject the same contents may differ, as there may
- * be holes.  A sequence has no position in a snapshot: what the target has is
- * compared with what pg_dump has read.
+ * be holes.
  */
 #include "fe_compat.h"
 
@@ -21,6 +20,7 @@
 
 #include "cleanup.h"
 #include "copy_compare.h"
+#include "copy_sequence.h"
 #include "copy_target.h"
 #include "dump_leader.h"
 #include "printable.h"
@@ -158,6 +158,45 @@ append_select(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
 	free(columns);
 }
 
+/*
+ * Where rows that are loaded by way of a root ($1) may be: in tables below it, or
+ * in itself, but not in those that are loaded for themselves (of $2), and not in
+ * foreign ones, which may be out of reach.
+ */
+static const char parts_query[] =
+"WITH RECURSIVE tree (oid) AS (SELECT pg_catalog.to_regclass($1)::pg_catalog.oid"
+" UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i"
+" JOIN tree ON tree.oid OPERATOR(pg_catalog.=) i.inhparent),"
+" part AS (SELECT oid FROM tree EXCEPT"
+" SELECT pg_catalog.to_regclass(name)::pg_catalog.oid"
+" FROM pg_catalog.unnest($2::pg_catalog.text[]) t (name)"
+" WHERE name OPERATOR(pg_catalog.<>) $1)"
+"SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)"
+" FROM part JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) part.oid"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" WHERE c.relkind OPERATOR(pg_catalog.=) 'r'";
+
+static void
+append_parts(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
+			 PGconn *target)
+{
+	char	   *names = dump_tables_name_array(target, run->context->source.tables,
+											   true);
+	const char *params[] = {table->copy_name, names};
+	PGresult   *res = session_query_params(target, parts_query, 2, params, 0);
+
+	/* what a table without rows gives, in case there are no parts */
+	appendPQExpBufferStr(buf, "SELECT 0::pg_catalog.int8 AS n, NULL::pg_catalog.numeric AS h");
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		appendPQExpBufferStr(buf, " UNION ALL ");
+		append_select(run, buf, table, "ONLY ", PQgetvalue(res, i, 0),
+					  table->condition, NULL);
+	}
+	PQclear(res);
+	free(names);
+}
+
 static CompareJob *
 new_job(CompareRun *run)
 {
@@ -171,7 +210,7 @@ new_job(CompareRun *run)
 
 /* A table's rows, or what more there is of a root's. */
 static void
-add_table(CompareRun *run, int no)
+add_table(CompareRun *run, int no, PGconn *target)
 {
 	const DumpTable *table = &run->context->source.tables->tables[no];
 	bool		via_root = strcmp(table->name, table->copy_name) != 0;
@@ -188,8 +227,11 @@ add_table(CompareRun *run, int no)
 		job = new_job(run);
 		job->name = table->copy_name;
 		job->table = no;
-		append_select(run, &job->target, table, via_root ? "" : only,
-					  table->copy_name, table->condition, NULL);
+		if (via_root)
+			append_parts(run, &job->target, table, target);
+		else
+			append_select(run, &job->target, table, only, table->name,
+						  table->condition, NULL);
 	}
 	else
 		appendPQExpBufferStr(&job->source, " UNION ALL ");
@@ -278,9 +320,21 @@ describe(const CompareJob *job)
 					job->group->oids[0], job->group->oids[job->group->n_oids - 1]);
 }
 
+/* Owned. */
+static char *
+ask_sum(PGconn *conn, const PQExpBufferData *rows)
+{
+	char	   *sql = psprintf("SELECT pg_catalog.sum(n), pg_catalog.sum(h) FROM (%s) t",
+							   rows->data);
+
+	if (PQsendQuery(conn, sql) != 1)
+		session_failed(conn, NULL, "could not compare rows", sql);
+	return sql;
+}
+
 /* Both servers are at work; now wait for the answer of one. */
 static void
-take_sum(PGconn *conn, const char *sql, SideSum *sum)
+take_sum(PGconn *conn, char *sql, SideSum *sum)
 {
 	PGresult   *res = PQgetResult(conn);
 
@@ -291,6 +345,7 @@ take_sum(PGconn *conn, const char *sql, SideSum *sum)
 	PQclear(res);
 	while ((res = PQgetResult(conn)) != NULL)
 		PQclear(res);
+	free(sql);
 }
 
 static void
@@ -299,18 +354,14 @@ run_job(void *arg, int no, volatile int *step)
 	CompareRun *run = arg;
 	const CompareJob *job = &run->jobs[no];
 	PGconn	   *source = source_session_connection(run->source);
-	char	   *sums = psprintf("SELECT pg_catalog.sum(n), pg_catalog.sum(h) FROM (%s) t",
-								job->source.data);
+	char	   *source_sql;
+	char	   *target_sql;
 
 	pg_log_info("comparing %s", describe(job));
-	if (PQsendQuery(source, sums) != 1)
-		session_failed(source, NULL, "could not compare rows", sums);
-	if (PQsendQuery(run->target, job->target.data) != 1)
-		session_failed(run->target, NULL, "could not compare rows",
-					   job->target.data);
-	take_sum(source, sums, &run->results[no].source);
-	take_sum(run->target, job->target.data, &run->results[no].target);
-	free(sums);
+	source_sql = ask_sum(source, &job->source);
+	target_sql = ask_sum(run->target, &job->target);
+	take_sum(source, source_sql, &run->results[no].source);
+	take_sum(run->target, target_sql, &run->results[no].target);
 }
 
 static void
@@ -329,68 +380,6 @@ describe_job(void *arg, int no, int step)
 
 	return describe(&run->jobs[no]);
 }
-
-/* ----------
- * Sequences
- * ----------
- */
-
-/*
- * What pg_dump has read, in the statement that sets it (dumpSequenceData):
- * ... pg_catalog.setval('name', position, is_called);
- */
-static bool
-read_position(const char *statement, int64 *position, bool *is_called)
-{
-	const char *last = statement ? strrchr(statement, ',') : NULL;
-	const char *before = last;
-
-	while (before && before > statement && *--before != ',')
-		;
-	if (last == NULL || *before != ',')
-		return false;
-	*position = strtoll(before + 1, NULL, 10);
-	*is_called = strncmp(last, ", true", 6) == 0;
-	return true;
-}
-
-/* Returns how many sequences are elsewhere. */
-static int
-compare_sequences(PGconn *target, const Toc *toc)
-{
-	int			n_different = 0;
-
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		const TocEntry *entry = &toc->entries[i];
-		const char *name;
-		int64		position;
-		bool		is_called;
-		char	   *sql;
-		PGresult   *res;
-
-		if (!toc_entry_is(entry, "SEQUENCE SET"))
-			continue;
-		name = fmtQualifiedId(entry->namespace, entry->tag);
-		if (!read_position(entry->defn, &position, &is_called))
-			pg_fatal("pg_dump describes no position of sequence %s",
-					 printable(name));
-		sql = psprintf("SELECT last_value, is_called FROM %s", name);
-		res = session_query(target, sql);
-		if (strtoll(PQgetvalue(res, 0, 0), NULL, 10) != position ||
-			(PQgetvalue(res, 0, 1)[0] == 't') != is_called)
-		{
-			n_different++;
-			pg_log_error("sequence %s is at another position in the target",
-						 printable(name));
-		}
-		PQclear(res);
-		free(sql);
-	}
-	return n_different;
-}
-
-/* ---------- */
 
 static void
 report_difference(const CompareJob *job, const CompareResult *result)
@@ -431,7 +420,7 @@ report(const CompareRun *run)
 }
 
 static void
-plan_jobs(CompareRun *run)
+plan_jobs(CompareRun *run, PGconn *target)
 {
 	const DumpTables *tables = run->context->source.tables;
 	const LargeObjects *objects = run->context->source.objects;
@@ -439,7 +428,7 @@ plan_jobs(CompareRun *run)
 	run->jobs = pg_malloc((tables->n_tables + objects->n_groups + 1) *
 						  sizeof(CompareJob));
 	for (int i = 0; i < tables->n_tables; i++)
-		add_table(run, i);
+		add_table(run, i, target);
 	for (int i = 0; i < objects->n_groups; i++)
 		add_large_objects(run, &objects->groups[i]);
 	qsort(run->jobs, run->n_jobs, sizeof(CompareJob), compare_jobs);
@@ -465,11 +454,10 @@ copy_compare(CopyContext *context, PGconn *source, PGconn *target,
 		.describe = describe_job,
 		.reset = worker_pool_no_reset,	/* a query again does no harm */
 	};
-
-	int			n_different = compare_sequences(target, toc);
+	int			n_different = copy_compare_sequences(target, toc);
 
 	choose_hash(&run, source, target);
-	plan_jobs(&run);
+	plan_jobs(&run, target);
 	worker_pool_run(&task, &watch, context->source.options->jobs, run.n_jobs);
 	return n_different + report(&run);
 }
