@@ -11,11 +11,11 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(wait_until);
+use Pardump::Background qw(end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database new_path sql value data_file
   start_psql run_program);
 use Pardump::Compare qw(fingerprint same_data_ok);
-use Pardump::Copy qw(run_copy);
+use Pardump::Copy qw(run_copy start_copy);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -295,6 +295,19 @@ SQL
 	drop_subscription($db, 'moving');
 }
 
+# A subscription that does not stream, as it is disabled, is left to the user.  It
+# is waited for while the next test runs.
+my $idle_db = new_database();
+sql($target, $idle_db, <<'SQL');
+CREATE FUNCTION disable() RETURNS event_trigger LANGUAGE plpgsql AS
+	$$ BEGIN ALTER SUBSCRIPTION idle DISABLE; END $$;
+CREATE EVENT TRIGGER disable ON ddl_command_end WHEN TAG IN ('CREATE SUBSCRIPTION')
+	EXECUTE FUNCTION disable();
+SQL
+my $idle = start_copy($source, 'bank', $target->connstr($idle_db), '-j2', '--create-slot',
+	'--slot=idle', '--create-subscription=idle', @pub);
+wait_until('the subscription that is disabled', sub { subscriptions() });
+
 # Interrupted after the subscription was made, while the program waits for it to
 # stream, which it cannot: another one has the only worker.
 {
@@ -304,7 +317,8 @@ SQL
 	sql($source, 'postgres', 'CREATE PUBLICATION p');
 	my $connstr = $source->connstr('postgres') =~ s/'/''/gr;
 	sql($target, 'postgres', "CREATE SUBSCRIPTION busy CONNECTION '$connstr' PUBLICATION p");
-	$source->poll_query_until('postgres', 'SELECT bool_and(active) FROM pg_replication_slots')
+	$source->poll_query_until('postgres',
+		q{SELECT active FROM pg_replication_slots WHERE slot_name = 'busy'})
 	  or die 'the other subscription does not stream';
 	my ($out, $err) = ('', '');
 	delete local $ENV{PGAPPNAME};
@@ -319,12 +333,17 @@ SQL
 	is($copy->result(0), 1, 'interrupted at the end: exit code');
 	like($err, qr/terminated by user/, 'interrupted at the end: message');
 	unlike($err, qr/could not drop/, 'interrupted at the end: all could be dropped');
-	is(value($source, 'postgres', 'SELECT string_agg(slot_name, $$ $$) FROM pg_replication_slots'),
-		'busy', 'interrupted at the end: no slot left');
-	is(value($target, 'postgres', 'SELECT string_agg(subname, $$ $$) FROM pg_subscription'),
-		'busy', 'interrupted at the end: no subscription left');
+	is(value($source, 'postgres', 'SELECT slot_name FROM pg_replication_slots ORDER BY 1'),
+		"busy\nidle", 'interrupted at the end: no slot left');
+	is(value($target, 'postgres', 'SELECT subname FROM pg_subscription ORDER BY 1'),
+		"busy\nidle", 'interrupted at the end: no subscription left');
 	sql($target, 'postgres', 'DROP SUBSCRIPTION busy');
 }
+is(end_dump($idle), 0, 'a subscription that does not stream: exit code');
+like($idle->{err}, qr/\A.*warning: subscription "idle" does not stream yet\n.*hint: .*\n\z/,
+	'a subscription that does not stream: warning');
+like($idle->{out}, qr/^created subscription "idle"/m, 'a subscription that does not stream: stays');
+drop_subscription($idle_db, 'idle');
 
 $source->stop;
 $target->stop;

@@ -31,9 +31,9 @@
 #include "subscription.h"
 #include "worker_pool.h"
 
-/* How long to wait for the subscription to stream. */
-#define STREAM_TRIES 100
-#define STREAM_RETRY_MS 200
+/* How long to wait for the subscription to stream, and how often to look. */
+#define STREAM_WAIT_MS 20000
+#define STREAM_LOOK_MS 200
 
 struct Subscription
 {
@@ -365,13 +365,16 @@ drop_subscription(void *arg)
 static void
 wait_for_stream(const Subscription *subscription)
 {
-	for (int i = 0; i < STREAM_TRIES; i++)
+	int64		deadline = worker_pool_now_ms() + STREAM_WAIT_MS;
+
+	/* a look at a source that is slow to answer takes longer than the pause */
+	do
 	{
 		if (logical_slot_is_active(subscription->slot))
 			return;
 		cleanup_check_interrupt();
-		pg_usleep(STREAM_RETRY_MS * 1000L);
-	}
+		pg_usleep(STREAM_LOOK_MS * 1000L);
+	} while (worker_pool_now_ms() < deadline);
 	pg_log_warning("subscription \"%s\" does not stream yet",
 				   subscription->name);
 	pg_log_warning_hint("The log of the target's server says why; it tries again every few seconds.");
