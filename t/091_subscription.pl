@@ -274,24 +274,37 @@ SQL
 	is(slots() . subscriptions(), '00', 'the last step fails: neither slot nor subscription left');
 }
 
-# The source is out of reach for a moment when the last step comes.
+# Source or target are out of reach for a moment when the last step comes.
+my $done = new_path('done');
+foreach my $fault (
+	[ 'the source is out of reach', 'nextval($$public.tries$$) < 3', 'RAISE connection_failure' ],
+	[ 'the session ends', 'nextval($$public.tries$$) < 3',
+		'PERFORM pg_terminate_backend(pg_backend_pid())' ],
+	[ 'the target is restarted', "pg_stat_file('$done', true) IS NULL",
+		"COPY (SELECT) TO PROGRAM 'mkdir $done'; PERFORM pg_sleep(60)",
+		sub { wait_until('the last step', sub { -d $done }); $target->stop('immediate'); $target->start } ])
 {
+	my ($what, $when, $do, $meanwhile) = @$fault;
 	my $db = new_database();
-	sql($target, $db, <<'SQL');
+	sql($target, $db, <<"SQL");
 CREATE SEQUENCE tries;
-CREATE FUNCTION fail() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
-	IF EXISTS (SELECT FROM pg_class WHERE relname = 'journal') AND nextval('public.tries') < 3 THEN
-		RAISE connection_failure;
+CREATE FUNCTION fail() RETURNS event_trigger LANGUAGE plpgsql AS \$f\$ BEGIN
+	IF EXISTS (SELECT FROM pg_class WHERE relname = 'journal') AND $when THEN
+		$do;
 	END IF;
-END $$;
+END \$f\$;
 CREATE EVENT TRIGGER fail ON ddl_command_start WHEN TAG IN ('CREATE SUBSCRIPTION')
 	EXECUTE FUNCTION fail();
 SQL
-	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options, @pub);
-	is($rc, 0, 'the source is out of reach: exit code') or diag($err);
-	like($err, qr/retry 1 of 5 in .*\n.*retry 2 of 5 in .*\n\z/, 'the source is out of reach: warnings');
+	my $copy = start_copy($source, 'bank', $target->connstr($db), @options, @pub);
+	$meanwhile->() if $meanwhile;
+	is(end_dump($copy), 0, "$what: exit code");
+	like($copy->{err}, qr/\A.*warning: could not create the subscription; retry 1 of 5 in .*\n.*detail: /,
+		"$what: warning");
+	like($copy->{err}, qr/retry 2 of 5/, "$what: another one") if !$meanwhile;
+	unlike($copy->{err}, qr/error: /, "$what: no error");
 	is(value($source, 'postgres', 'SELECT slot_name, active FROM pg_replication_slots'),
-		'moving|t', 'the source is out of reach: the subscription streams');
+		'moving|t', "$what: the subscription streams");
 	drop_subscription($db, 'moving');
 }
 

@@ -42,6 +42,7 @@ struct Subscription
 	const LogicalSlot *slot;
 	const Options *options;
 	char	   *conninfo;		/* for the target's server; may be secret */
+	PGconn	   *conn;			/* a session on the target, or NULL */
 };
 
 /* ----------
@@ -117,7 +118,11 @@ choose_conninfo(PGconn *source, PGconn *target, const Options *options)
  * ----------
  */
 
-/* Notices say what we know; and a superuser can keep a password from the log. */
+/*
+ * Notices say what we know; and a superuser can keep a password from the log.
+ * The commit does not wait for standbys, so that a session that was lost in it has
+ * soon done it or not.
+ */
 static const char quiet_query[] =
 "SELECT pg_catalog.set_config(s.name, v.setting, false)"
 " FROM pg_catalog.pg_settings s JOIN (VALUES"
@@ -126,6 +131,7 @@ static const char quiet_query[] =
 " ('lock_timeout', '0'),"
 " ('idle_in_transaction_session_timeout', '0'),"
 " ('transaction_timeout', '0'),"
+" ('synchronous_commit', 'local'),"
 " ('log_statement', 'none'),"
 " ('log_min_duration_statement', '-1'),"
 " ('log_min_duration_sample', '-1'),"
@@ -137,19 +143,28 @@ static const char quiet_query[] =
 " WHERE s.context OPERATOR(pg_catalog.<>) 'superuser'"
 " OR pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'";
 
-static PGconn *
-open_target_session(const PeerAddress *target)
+static void
+open_session(Subscription *subscription)
 {
-	PGconn	   *conn = connection_open_peer(target, "pg_pardump");
+	PGconn	   *conn = connection_open_peer(subscription->target, "pg_pardump");
 
+	subscription->conn = conn;
 	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	PQclear(session_query(conn, quiet_query));
 	setFmtEncoding(PQclientEncoding(conn));
-	return conn;
+}
+
+/* Rolls back what was not committed. */
+static void
+close_session(Subscription *subscription)
+{
+	cancel_set_connection(NULL);
+	PQfinish(subscription->conn);
+	subscription->conn = NULL;
 }
 
 static char *
-create_statement(PGconn *conn, const Subscription *subscription)
+create_statement(const Subscription *subscription)
 {
 	PQExpBufferData sql;
 	int			n;
@@ -158,7 +173,7 @@ create_statement(PGconn *conn, const Subscription *subscription)
 	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "CREATE SUBSCRIPTION %s CONNECTION ",
 					  fmtId(subscription->name));
-	appendStringLiteralConn(&sql, subscription->conninfo, conn);
+	appendStringLiteralConn(&sql, subscription->conninfo, subscription->conn);
 	appendPQExpBufferStr(&sql, " PUBLICATION ");
 	for (int i = 0; i < n; i++)
 		appendPQExpBuffer(&sql, "%s%s", i > 0 ? ", " : "", fmtId(names[i]));
@@ -168,22 +183,17 @@ create_statement(PGconn *conn, const Subscription *subscription)
 	return sql.data;
 }
 
-/* Class 08: connection exception, here of the target's own connection. */
-static bool
-source_was_unreachable(const char *sqlstate)
-{
-	return sqlstate && strncmp(sqlstate, "08", 2) == 0;
-}
-
 /* What the server says of CREATE SUBSCRIPTION, without the statement. */
 static void
-create_failed(PGconn *conn, const Subscription *subscription,
-			  const char *sqlstate)
+create_failed(const Subscription *subscription, const PGresult *res)
 {
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
 	cleanup_check_interrupt();
 	pg_log_error("could not create subscription \"%s\" on the target: %s",
-				 subscription->name, PQerrorMessage(conn));
-	if (source_was_unreachable(sqlstate))
+				 subscription->name, PQerrorMessage(subscription->conn));
+	/* class 08: connection exception, here of the server's own connection */
+	if (sqlstate && strncmp(sqlstate, "08", 2) == 0)
 	{
 		if (subscription->options->subscription_conninfo == NULL)
 			pg_log_error_detail("The target's server connects to the source by \"%s\".",
@@ -195,10 +205,10 @@ create_failed(PGconn *conn, const Subscription *subscription,
 
 /* How many tables it knows; its session has made it. */
 static int
-count_tables(PGconn *conn, const char *name)
+count_tables(const Subscription *subscription)
 {
-	const char *params[] = {name};
-	PGresult   *res = session_query_params(conn,
+	const char *params[] = {subscription->name};
+	PGresult   *res = session_query_params(subscription->conn,
 										   "SELECT pg_catalog.count(*) FROM pg_catalog.pg_subscription_rel r"
 										   " JOIN pg_catalog.pg_subscription s ON s.oid OPERATOR(pg_catalog.=) r.srsubid"
 										   " JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.subdbid"
@@ -213,9 +223,9 @@ count_tables(PGconn *conn, const char *name)
 
 /* The source publishes tables, so a server that publishes none is another. */
 static void
-check_server(PGconn *conn, const Subscription *subscription)
+check_server(const Subscription *subscription)
 {
-	if (count_tables(conn, subscription->name) > 0)
+	if (count_tables(subscription) > 0)
 		return;
 	pg_log_error("the server that the subscription connects to publishes no tables");
 	pg_log_error_detail("It is not the source, or not the same database.");
@@ -233,8 +243,10 @@ check_server(PGconn *conn, const Subscription *subscription)
  * has seen what the source publishes, and the target does not have it yet.
  */
 static bool
-lacks_tables_only(const char *sqlstate)
+lacks_tables_only(const PGresult *res)
 {
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
 	return sqlstate &&
 		(strcmp(sqlstate, "42P01") == 0 || strcmp(sqlstate, "3F000") == 0 ||
 		 strcmp(sqlstate, "42809") == 0);
@@ -265,7 +277,6 @@ subscription_try(PGconn *source, const PeerAddress *target,
 				 const LogicalSlot *slot, const Options *options)
 {
 	Subscription *subscription = pg_malloc0(sizeof(Subscription));
-	PGconn	   *conn = open_target_session(target);
 	char	   *sql;
 	PGresult   *res;
 
@@ -273,21 +284,20 @@ subscription_try(PGconn *source, const PeerAddress *target,
 	subscription->target = target;
 	subscription->slot = slot;
 	subscription->options = options;
-	subscription->conninfo = choose_conninfo(source, conn, options);
-	check_settings(conn);
+	open_session(subscription);
+	subscription->conninfo = choose_conninfo(source, subscription->conn, options);
+	check_settings(subscription->conn);
 
-	sql = create_statement(conn, subscription);
-	session_command(conn, "BEGIN");
-	res = PQexec(conn, sql);
+	sql = create_statement(subscription);
+	session_command(subscription->conn, "BEGIN");
+	res = PQexec(subscription->conn, sql);
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
-		check_server(conn, subscription);
-	else if (!lacks_tables_only(PQresultErrorField(res, PG_DIAG_SQLSTATE)))
-		create_failed(conn, subscription,
-					  PQresultErrorField(res, PG_DIAG_SQLSTATE));
+		check_server(subscription);
+	else if (!lacks_tables_only(res))
+		create_failed(subscription, res);
 	PQclear(res);
 	free(sql);
-	cancel_set_connection(NULL);
-	PQfinish(conn);				/* which rolls back */
+	close_session(subscription);
 	return subscription;
 }
 
@@ -381,55 +391,79 @@ wait_for_stream(const Subscription *subscription)
 }
 
 /*
- * Leaves the transaction open that makes it.  The copy may have taken hours, and
- * is not lost because the source is out of reach for a moment.
+ * Leaves the transaction open that makes it.  If the target or, by its server, the
+ * source is out of reach, ends by worker_pool_lost(), unless this is the last try.
  */
 static void
-execute_create(PGconn *conn, const Subscription *subscription, const char *sql)
+begin_create(Subscription *subscription, bool last_try)
+{
+	char	   *sql;
+	PGresult   *res;
+
+	open_session(subscription);
+	sql = create_statement(subscription);
+	session_command(subscription->conn, "BEGIN");
+	res = PQexec(subscription->conn, sql);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		cleanup_check_interrupt();
+		if (!last_try && session_is_lost(subscription->conn, res))
+			worker_pool_lost(PQerrorMessage(subscription->conn));
+		create_failed(subscription, res);
+	}
+	PQclear(res);
+	free(sql);
+	check_server(subscription);
+}
+
+/* Returns why it can be tried again (owned), or NULL. */
+static char *
+try_create(Subscription *subscription)
+{
+	LossPoint	point = {.cause = NULL};
+
+	worker_pool_set_loss_point(&point);
+	if (setjmp(point.here) == 0)
+		begin_create(subscription, false);
+	else
+		close_session(subscription);
+	worker_pool_set_loss_point(NULL);
+	return point.cause;
+}
+
+/* The copy may have taken hours, and is not lost for a moment's sake. */
+static void
+create_with_retries(Subscription *subscription)
 {
 	const int	max_retries = (int) subscription->options->retries;
 
-	for (int retry = 0;; retry++)
+	for (int retry = 0; retry < max_retries; retry++)
 	{
 		int			delay_ms = worker_pool_retry_delay_ms(retry);
-		const char *sqlstate;
-		PGresult   *res;
+		char	   *cause = try_create(subscription);
 
-		session_command(conn, "BEGIN");
-		res = PQexec(conn, sql);
-		if (PQresultStatus(res) == PGRES_COMMAND_OK)
-		{
-			PQclear(res);
+		if (cause == NULL)
 			return;
-		}
-		sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-		if (retry == max_retries || !source_was_unreachable(sqlstate))
-			create_failed(conn, subscription, sqlstate);
-		pg_log_warning("the target's server does not reach the source; retry %d of %d in %.1f s",
+		pg_log_warning("could not create the subscription; retry %d of %d in %.1f s",
 					   retry + 1, max_retries, delay_ms / 1000.0);
-		PQclear(res);
-		session_command(conn, "ROLLBACK");
+		pg_log_warning_detail("%s", cause);
+		free(cause);
 		pg_usleep(delay_ms * 1000L);
 		cleanup_check_interrupt();
 	}
+	begin_create(subscription, true);
 }
 
 static void
 create_subscription(Subscription *subscription)
 {
-	PGconn	   *conn = open_target_session(subscription->target);
-	char	   *sql = create_statement(conn, subscription);
-
 	if (!logical_slot_recheck(subscription->slot))
 		pg_fatal("subscription \"%s\" cannot be created without its slot",
 				 subscription->name);
-	execute_create(conn, subscription, sql);
-	check_server(conn, subscription);
+	create_with_retries(subscription);
 	cleanup_push(drop_subscription, subscription);
-	session_command(conn, "COMMIT");
-	free(sql);
-	cancel_set_connection(NULL);
-	PQfinish(conn);
+	session_command(subscription->conn, "COMMIT");
+	close_session(subscription);
 	wait_for_stream(subscription);
 }
 
