@@ -322,9 +322,11 @@ my $idle = start_copy($source, 'bank', $target->connstr($idle_db), '-j2', '--cre
 wait_until('the subscription that is disabled', sub { subscriptions() });
 
 # Interrupted after the subscription was made, while the program waits for it to
-# stream, which it cannot: another one has the only worker.
+# stream, which it cannot: another one has the only worker.  The database's own
+# setting must not keep it from being dropped.
 {
 	my $db = new_database();
+	sql($target, 'postgres', "ALTER DATABASE $db SET default_transaction_read_only = on");
 	$target->append_conf('postgresql.conf', 'max_logical_replication_workers = 1');
 	$target->restart;
 	sql($source, 'postgres', 'CREATE PUBLICATION p');

@@ -130,7 +130,9 @@ static const char quiet_query[] =
 " ('statement_timeout', '0'),"
 " ('lock_timeout', '0'),"
 " ('idle_in_transaction_session_timeout', '0'),"
+" ('idle_session_timeout', '0'),"
 " ('transaction_timeout', '0'),"
+" ('default_transaction_read_only', 'off'),"
 " ('synchronous_commit', 'local'),"
 " ('log_statement', 'none'),"
 " ('log_min_duration_statement', '-1'),"
@@ -329,6 +331,7 @@ disable_and_drop(PGconn *conn, const Subscription *subscription)
 
 	if (PQstatus(conn) != CONNECTION_OK)
 		return false;
+	PQclear(PQexec(conn, quiet_query));
 	res = PQexecParams(conn, find_query, 2, NULL, params, NULL, NULL, 0);
 	ok = PQresultStatus(res) == PGRES_TUPLES_OK;
 	if (ok && PQntuples(res) == 0)
