@@ -21,7 +21,10 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $source = start_cluster('source', allows_streaming => 'logical');
-my $target = start_cluster('target', allows_streaming => 'logical');
+my $target = start_cluster('target', allows_streaming => 'logical', leave_stopped => 1);
+$target->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'");
+$target->start;
+sql($target, 'postgres', 'CREATE EXTENSION pg_stat_statements');
 make_database($source, 'bank',
 	options => 'TEMPLATE template0',
 	files => ['bank.sql']);
@@ -151,6 +154,9 @@ SQL
 	is("$rc $err", '0 ', 'two publications, one by the partition root: no warning');
 	unlike(slurp_file($target->logfile, $log_size), qr/verysecret/,
 		'a subscription with a secret: not in the log of the target');
+	is(value($target, 'postgres', q{SELECT bool_or(query LIKE '%verysecret%'),
+			bool_or(query LIKE 'CREATE TABLE%') FROM pg_stat_statements}), 'f|t',
+		'a subscription with a secret: not in pg_stat_statements');
 	sql($source, 'bank', q{INSERT INTO parted VALUES (1000, '2021-02-02')});
 	$source->wait_for_catchup('moving');
 	same_tables_ok($db, 'two publications');
@@ -216,7 +222,7 @@ foreach my $bad (
 		@options, @pub, '-t', '*_side', '-t', 'journal' ],
 	[ qr/could not create subscription "moving" on the target: ERROR:  .*could not connect to the publisher.*hint: .*--subscription-conninfo/s,
 		@options, @pub, '--subscription-conninfo=host=/nonexistent dbname=bank' ],
-	[ qr/could not create subscription "moving" on the target: ERROR:  invalid connection string/,
+	[ qr/invalid connection string for option --subscription-conninfo\n.*hint: psql/,
 		@options, @pub, '--subscription-conninfo=this is none' ],
 	[ qr/the server that the subscription connects to publishes no tables.*hint: .*--subscription-conninfo/s,
 		@options, @pub, '--subscription-conninfo', $target->connstr('postgres') ])
@@ -245,6 +251,13 @@ sql($target, $empty, 'DROP SUBSCRIPTION moving');
 # ---- failures
 
 # A password is in no message, and not in the target's log.
+foreach my $conninfo ('host=x password=a verysecret', 'postgresql://u:verysecret@[::1')
+{
+	my $err = refused_ok(qr/invalid connection string for option --subscription-conninfo/,
+		"a string that is none: $conninfo", $empty, @options, @pub,
+		"--subscription-conninfo=$conninfo");
+	unlike($err, qr/verysecret/, "a string that is none: $conninfo: no secret in the message");
+}
 {
 	my $log_size = -s $target->logfile;
 	my $err = refused_ok(qr/could not create subscription "moving"/, 'a secret', $empty, @options,

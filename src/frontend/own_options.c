@@ -5,6 +5,7 @@
 #include "fe_compat.h"
 
 #include "common/checksum_helper.h"
+#include "libpq-fe.h"
 
 #include "own_options.h"
 #include "sink.h"
@@ -285,6 +286,22 @@ check_slot(const Options *options)
 		check_slot_name(options->slot);
 }
 
+/* What libpq has to say would quote the string, which may have a password. */
+static void
+check_subscription_conninfo(const char *conninfo)
+{
+	PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
+
+	if (parsed == NULL)
+	{
+		pg_log_error("invalid connection string for option %s",
+					 "--subscription-conninfo");
+		pg_log_error_hint("psql says what is wrong with it.");
+		exit(1);
+	}
+	PQconninfoFree(parsed);
+}
+
 static void
 check_subscription(const Options *options)
 {
@@ -302,6 +319,8 @@ check_subscription(const Options *options)
 	if (options->create_subscription[0] == '\0')
 		pg_fatal("invalid value \"%s\" for option %s", "",
 				 "--create-subscription");
+	if (options->subscription_conninfo)
+		check_subscription_conninfo(options->subscription_conninfo);
 	exclude(true, "--create-subscription",
 			options->slot_plugin != NULL, "--slot-plugin");
 	/* changes of rows that were left out would be lost */

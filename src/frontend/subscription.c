@@ -18,7 +18,7 @@
  *
  * The connection string may have a password.  The target keeps it in
  * pg_subscription, readable for superusers; we keep it out of messages and,
- * where we may, of the target's log.
+ * where we may, of the target's log and of what shows statements.
  */
 #include "fe_compat.h"
 
@@ -119,7 +119,7 @@ choose_conninfo(PGconn *source, PGconn *target, const Options *options)
  */
 
 /*
- * Notices say what we know; and a superuser can keep a password from the log.
+ * Notices say what we know; and a superuser can keep a password unseen.
  * The commit does not wait for standbys, so that a session that was lost in it has
  * soon done it or not.
  */
@@ -140,7 +140,10 @@ static const char quiet_query[] =
 " ('log_transaction_sample_rate', '0'),"
 " ('log_min_error_statement', 'panic'),"
 " ('debug_print_parse', 'off'),"
-" ('debug_print_rewritten', 'off')"
+" ('debug_print_rewritten', 'off'),"
+" ('track_activities', 'off'),"
+" ('pg_stat_statements.track_utility', 'off'),"
+" ('pgaudit.log', 'none')"
 ") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name"
 " WHERE s.context OPERATOR(pg_catalog.<>) 'superuser'"
 " OR pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'";
