@@ -64,12 +64,13 @@ sub stop_process
 {
 	my $dump = stuck_dump(42, 2, '--stall-timeout=6');
 	my @workers = children($dump->{pid});
+	sleep 2;    # the leader sees that they wait
 	stop_process($_) foreach $dump->{pid}, @workers;
 	open_gate();
 	wait_until('the server has nothing to do', sub { !sessions($node, "state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'") });
-	sleep 7;
+	sleep 6.5;
 	kill CONT => $dump->{pid};
-	sleep 1;
+	sleep 0.7;
 	kill CONT => @workers;
 	survived_ok($dump, 'a run that was stopped', qr/^$/);
 }
