@@ -309,6 +309,17 @@ like($err, qr/all rows of all 2 tables were committed on the target/, 'an index 
 is($out, '', 'an index fails: no summary');
 is(value($target, 'duplicates', 'SELECT count(*) FROM root'), 1000, 'an index fails: all rows are there');
 
+# a role that may not ask which server the target is
+make_database($target, 'hardened');
+sql($target, 'hardened', q{ALTER DATABASE hardened OWNER TO owner;
+	REVOKE EXECUTE ON FUNCTION pg_control_checkpoint() FROM PUBLIC});
+($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('modes'), '-O', '-x',
+	'-t', 'with_xml', '--target', $target->connstr('hardened') . ' options=-crole=owner');
+is($rc, 0, 'without control functions: exit code');
+like($err, qr/^pg_pardump: warning: the role may not execute [^\n]*a failover of the target will not be noticed\n$/,
+	'without control functions: a warning');
+is(value($target, 'hardened', 'SELECT count(*) FROM with_xml'), 2, 'without control functions: all rows are there');
+
 is(sessions_left($source, $target), 0, 'no session left');
 
 $source->stop;

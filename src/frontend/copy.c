@@ -206,7 +206,7 @@ check_unlogged(CopyRun *run)
 
 	if (unlogged && was_restarted(run->target, run->context.incarnation))
 	{
-		pg_log_error("the target was restarted, and its unlogged tables may have lost rows that were committed before");
+		pg_log_error("the target was restarted, or its statistics were reset: its unlogged tables may have lost rows that were committed before");
 		pg_log_error_detail("These are: %s.", printable(unlogged));
 		pg_log_error_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
 		exit(1);

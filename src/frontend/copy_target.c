@@ -173,20 +173,42 @@ static const char history_query[] =
 " FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
 " pg_catalog.pg_control_recovery() r";
 
+static const char may_read_history_query[] =
+"SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(name, 'EXECUTE'))"
+" FROM pg_catalog.unnest('{pg_catalog.pg_control_system(),"
+"pg_catalog.pg_control_checkpoint(),pg_catalog.pg_control_recovery()}'::pg_catalog.text[]) name";
+
+/* Empty if the role may not know it; owned. */
+static char *
+read_history(PGconn *target)
+{
+	PGresult   *res = session_query(target, may_read_history_query);
+	bool		may = PQgetvalue(res, 0, 0)[0] == 't';
+	char	   *result;
+
+	PQclear(res);
+	if (!may)
+		return pg_strdup("");
+	res = session_query(target, history_query);
+	result = pg_strdup(PQgetvalue(res, 0, 0));
+	PQclear(res);
+	return result;
+}
+
 char *
 copy_target_history(PGconn *target)
 {
-	PGresult   *res = session_query(target, history_query);
-	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
+	char	   *history = read_history(target);
 
-	PQclear(res);
-	return result;
+	if (*history == '\0')
+		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target: a failover of the target will not be noticed");
+	return history;
 }
 
 void
 copy_target_check_history(PGconn *target, const char *expected)
 {
-	char	   *history = copy_target_history(target);
+	char	   *history = read_history(target);
 
 	if (strcmp(history, expected) != 0)
 	{

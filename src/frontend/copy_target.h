@@ -38,7 +38,8 @@ extern char *copy_target_incarnation(PGconn *target);
 
 /*
  * Tells which server's writes the target goes on from: another value after a
- * failover or a restore, the same after a crash.  Owned.
+ * failover or a restore, the same after a crash.  Empty, with a warning, if the
+ * role may not know it.  Owned.
  */
 extern char *copy_target_history(PGconn *target);
 

@@ -246,7 +246,7 @@ dump_database(const Options *options, const char *argv0)
 	run->context.directory = archive_dir_path(dir);
 
 	toc = plan_dump(run, pg_dump);
-	archive_dir_clean(dir);		/* nothing is left to be refused */
+	archive_dir_clean(dir);		/* all options and locks are right */
 	run->context.results = file_results_new(run->context.plan->n_files,
 											run->context.objects->n_objects,
 											run->context.objects->n_lists,

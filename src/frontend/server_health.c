@@ -157,6 +157,8 @@ server_health_terminate_query(int backend, int min_age_s)
 	return psprintf("SELECT pg_catalog.pg_terminate_backend(pid)"
 					" FROM pg_catalog.pg_stat_activity"
 					" WHERE pid OPERATOR(pg_catalog.=) %d"
+					" AND usename OPERATOR(pg_catalog.=) SESSION_USER"
+					" AND datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 					" AND backend_start OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp()"
 					" OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => %d))",
 					backend, min_age_s);

@@ -134,6 +134,9 @@ static const char quiet_query[] =
 " ('transaction_timeout', '0'),"
 " ('default_transaction_read_only', 'off'),"
 " ('synchronous_commit', 'local'),"
+" ('tcp_keepalives_idle', '30'),"
+" ('tcp_keepalives_interval', '10'),"
+" ('tcp_keepalives_count', '6'),"
 " ('log_statement', 'none'),"
 " ('log_min_duration_statement', '-1'),"
 " ('log_min_duration_sample', '-1'),"
@@ -463,12 +466,18 @@ create_with_retries(Subscription *subscription)
 static void
 create_subscription(Subscription *subscription)
 {
+	PGresult   *res;
+
 	if (!logical_slot_recheck(subscription->slot))
 		pg_fatal("subscription \"%s\" cannot be created without its slot",
 				 subscription->name);
 	create_with_retries(subscription);
 	cleanup_push(drop_subscription, subscription);
-	session_command(subscription->conn, "COMMIT");
+	/* no signal ends this: who drops it must see whether it is there */
+	res = PQexec(subscription->conn, "COMMIT");
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(subscription->conn, res, "query failed", "COMMIT");
+	PQclear(res);
 	close_session(subscription);
 	wait_for_stream(subscription);
 }
