@@ -109,16 +109,20 @@ measure()
 run_case()
 {
 	local case=$1 jobs=2
+	local more=()	# chunks enough for all workers
 
 	log "$case: making data"
 	createdb "$case"
 	"make_$case"
 	run_sql "$case" "CREATE EXTENSION pg_pardump"
 	[ "$case" = sparse ] || run_sql "$case" "VACUUM (FREEZE, ANALYZE)"
-	[ "$case" != workers ] || jobs=64
+	if [ "$case" = workers ]; then
+		jobs=64
+		more=(--max-table-segment-pages=128)
+	fi
 	measure "$case" pg_dump pg_dump -Fd -Z1 -j "$jobs"
-	measure "$case" "pg_pardump, SQL" pg_pardump -Z1 --no-extension -j "$jobs"
-	measure "$case" pg_pardump pg_pardump -Z1 -j "$jobs"
+	measure "$case" "pg_pardump, SQL" pg_pardump -Z1 --no-extension -j "$jobs" "${more[@]}"
+	measure "$case" pg_pardump pg_pardump -Z1 -j "$jobs" "${more[@]}"
 	run_job dropdb "$case"
 }
 
