@@ -98,6 +98,7 @@ run_workers(CopyRun *run)
 		.arg = run,
 		.doing = "copying",
 		.max_retries = (int) source->options->retries,
+		.outlives_kill = true,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,

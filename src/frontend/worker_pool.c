@@ -90,9 +90,9 @@ describe(WorkerPool *pool, const Worker *worker)
 								pool->steps[worker - pool->workers]);
 }
 
-/* It lost its connection, and its place will be taken by another process. */
+/* It lost its connection or was killed; another process will take its place. */
 static void
-replace_later(WorkerPool *pool, Worker *worker)
+replace_later(WorkerPool *pool, Worker *worker, bool killed)
 {
 	int			delay_ms = worker_pool_retry_delay_ms(worker->retries);
 
@@ -100,20 +100,22 @@ replace_later(WorkerPool *pool, Worker *worker)
 	worker->retries++;
 	worker->retry_at = worker_pool_now_ms() + delay_ms;
 	if (worker->job == NO_JOB)
-		pg_log_warning("a worker has no connection; retry %d of %d in %.1f s",
+		pg_log_warning("a worker %s; retry %d of %d in %.1f s",
+					   killed ? "was killed" : "has no connection",
 					   worker->retries, pool->task->max_retries,
 					   delay_ms / 1000.0);
 	else
 	{
 		char	   *what = describe(pool, worker);
 
-		pg_log_warning("a worker lost its connection while %s %s; retry %d of %d in %.1f s",
-					   pool->task->doing, what, worker->retries, pool->task->max_retries,
+		pg_log_warning("a worker %s while %s %s; retry %d of %d in %.1f s",
+					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retries, pool->task->max_retries,
 					   delay_ms / 1000.0);
 		free(what);
 		pool->task->reset(pool->task->arg, worker->job);
 	}
-	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+	if (!killed)
+		pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
 	resetPQExpBuffer(&worker->process->words);
 }
 
@@ -148,9 +150,11 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 {
 	pid_t		pid = worker->process->pid;
 	int			status = worker_process_reap(worker->process);
-	bool		lost = WIFEXITED(status) &&
-		WEXITSTATUS(status) == WORKER_EXIT_RETRY &&
-		worker_process_lost_cause(worker->process) != NULL;
+	bool		killed = pool->task->outlives_kill && WIFSIGNALED(status) &&
+		WTERMSIG(status) == SIGKILL;
+	bool		lost = killed ||
+		(WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_RETRY &&
+		 worker_process_lost_cause(worker->process) != NULL);
 
 	worker->idle = false;
 	cleanup_check_interrupt();
@@ -161,7 +165,7 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 		pool->n_staying--;		/* as told */
 	}
 	else if (lost && worker->retries < pool->task->max_retries)
-		replace_later(pool, worker);
+		replace_later(pool, worker, killed);
 	else
 		give_up(pool, worker, pid, status);
 }

@@ -32,6 +32,7 @@ typedef struct WorkerTask
 	void	   *arg;			/* given to every callback */
 	const char *doing;			/* what a job is, for messages: "dumping" */
 	int			max_retries;	/* of one job, or of one worker's start */
+	bool		outlives_kill;	/* SIGKILL of a worker is a loss like others */
 
 	/*
 	 * In a worker: once, before any job, with the worker's number from 0; a
