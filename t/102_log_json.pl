@@ -203,5 +203,26 @@ ok(-f "$dir/toc.dat", 'a log that cannot be written: the archive is whole');
 is($rc, 1, 'a log that cannot be opened: exit code');
 like($err, qr/could not open file "\/nowhere\/x": No such file/, 'a log that cannot be opened');
 
+# ---- not among the archive's files
+
+my $empty = new_path('empty');
+mkdir $empty or die "could not make directory \"$empty\": $!";
+foreach my $try ([ $archive, '--verify', $archive ], [ $archive, @db, '-f', "$archive/.", '--clean-output' ],
+	[ $empty, @db, '-f', $empty ], [ $empty, @db, '-f', $empty, '--dry-run' ])
+{
+	my ($place, @options) = @$try;
+	my $what = "in the directory of @options";
+	($rc, $out, $err) = run_program('pg_pardump', @options, "--log-json=$place/x.json");
+	is("$rc$out", '1', "$what: exit code");
+	like($err, qr/the event log "\Q$place\E\/x\.json" would be in the archive's directory/, "$what: message");
+	ok(!-e "$place/x.json", "$what: it is not made");
+}
+{
+	# standard output is in no directory
+	($rc) = run_program('sh', '-c', 'cd "$1" && shift && exec "$@"', 'sh', $empty,
+		'pg_pardump', @db, '-f', '.', '--no-sync', '--log-json=-');
+	is($rc, 0, 'standard output, and a dump into where we are');
+}
+
 $node->stop;
 done_testing();

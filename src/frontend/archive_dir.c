@@ -85,6 +85,26 @@ archive_dir_check(const char *path)
 	}
 }
 
+void
+archive_dir_keep_out(const char *directory, const char *what, const char *path)
+{
+	char	   *parent = pg_strdup(path);
+	struct stat st;
+	struct stat dir_st;
+
+	get_parent_directory(parent);
+	if (directory && stat(*parent ? parent : ".", &st) == 0 &&
+		stat(directory, &dir_st) == 0 &&
+		st.st_dev == dir_st.st_dev && st.st_ino == dir_st.st_ino)
+	{
+		pg_log_error("the %s \"%s\" would be in the archive's directory",
+					 what, path);
+		pg_log_error_hint("Name another place: a directory holds the archive's own files only.");
+		exit(1);
+	}
+	free(parent);
+}
+
 /* As long as we, or a worker, live, no other run may clean the directory. */
 static void
 lock_directory(ArchiveDir *dir, bool must)

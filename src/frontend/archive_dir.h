@@ -23,6 +23,13 @@ typedef struct ArchiveDir ArchiveDir;
 extern bool archive_dir_check(const char *path);
 
 /*
+ * Exits with a message if the file at path, what being its kind, would be in the
+ * directory: there it would be no file of the archive's.  directory may be NULL.
+ */
+extern void archive_dir_keep_out(const char *directory, const char *what,
+								 const char *path);
+
+/*
  * Make the directory, or take an empty one, and claim it by creating
  * toc.dat.tmp, so that no other run takes it too.  From here on, if the program
  * fails, every file in it whose name is an archive's is removed, and the

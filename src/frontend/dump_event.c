@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include "archive_dir.h"
 #include "cleanup.h"
 #include "dump_event.h"
 #include "event_log.h"
@@ -19,6 +20,9 @@ dump_events_begin(const Options *options)
 {
 	if (options->log_json == NULL)
 		return;
+	if (strcmp(options->log_json, "-") != 0)
+		archive_dir_keep_out(options->verify ? options->verify : options->directory,
+							 "event log", options->log_json);
 	event_log_open(options->log_json);
 	/* the first to be pushed is the last to be called: all is undone by then */
 	cleanup_push(note_failure, NULL);

@@ -9,7 +9,8 @@
 
 /*
  * Open the log if there is to be one.  From here on the log ends in "failed"
- * if the program fails.
+ * if the program fails.  Exits with a message if it could not be opened, or
+ * would be in the archive's directory.
  */
 extern void dump_events_begin(const Options *options);
 

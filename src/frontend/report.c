@@ -15,6 +15,7 @@
 #include "common/file_utils.h"
 #include "pqexpbuffer.h"
 
+#include "archive_dir.h"
 #include "cleanup.h"
 #include "report.h"
 #include "report_chart.h"
@@ -329,24 +330,12 @@ remove_temp_file(void *arg)
 static void
 check_place(const char *path, const char *directory)
 {
-	char	   *parent = pg_strdup(path);
 	struct stat st;
-	struct stat dir_st;
 
 	/* what a rename would replace must be a page like this */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		pg_fatal("\"%s\" exists and is not a regular file", path);
-	get_parent_directory(parent);
-	if (directory && stat(*parent ? parent : ".", &st) == 0 &&
-		stat(directory, &dir_st) == 0 &&
-		st.st_dev == dir_st.st_dev && st.st_ino == dir_st.st_ino)
-	{
-		pg_log_error("the report \"%s\" would be in the archive's directory",
-					 path);
-		pg_log_error_hint("Name another place: a directory holds the archive's own files only.");
-		exit(1);
-	}
-	free(parent);
+	archive_dir_keep_out(directory, "report", path);
 }
 
 Report *
