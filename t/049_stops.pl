@@ -57,6 +57,17 @@ sub stop_process
 	stop_process($_) foreach @workers;
 	survived_ok($dump, 'workers that were stopped anywhere', qr/^(pg_pardump: (warning|detail): .*\n)*$/);
 }
+# And one that has done its part, when the others have done theirs.
+{
+	my $log = new_path('log');
+	my $dump = stuck_dump(43, 1, "--log-json=$log");
+	wait_in_dump($dump, 'all else is done', sub {
+		sessions($node, "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '2 s'") == 2 });
+	my ($busy) = slurp_file($log) =~ /"pid":\s*(\d+),[^\n]*"chunk_start"[^\n]*"public\.in_batch"/;
+	stop_process(grep { $_ != $busy } children($dump->{pid}));
+	open_gate();
+	survived_ok($dump, 'a stopped worker that has done its part', qr/^$/);
+}
 
 # ---- all of the run is stopped, as by Ctrl-Z, for longer than a worker may be
 # silent; when it goes on the leader is the first

@@ -412,6 +412,15 @@ look_after_workers(LeaderSession *session)
 		check_deadlock(session);
 }
 
+/* Workers are to leave now, and what is stopped would keep its session. */
+static void
+wake_stopped(const LeaderSession *session)
+{
+	for (int i = 0; i < session->plan.n_workers; i++)
+		if (session->holders[i].running && session->holders[i].pid != 0)
+			kill(session->holders[i].pid, SIGCONT);
+}
+
 static void
 check_age(LeaderSession *session)
 {
@@ -431,7 +440,10 @@ bool
 leader_session_attend(LeaderSession *session, bool all_done)
 {
 	if (session->finished)
+	{
+		wake_stopped(session);
 		return true;
+	}
 	if (session->conn && is_lost(session))
 		session_was_lost(session);
 	if (session->conn == NULL)

@@ -53,7 +53,8 @@ extern int	leader_session_watch_fd(const LeaderSession *session);
  * to replace it.  False while there is none.  Workers that wait in vain for
  * longer than --stall-timeout are ended, to be replaced.  When all jobs are done the
  * transaction is ended, whose success proves that the session has held its
- * locks all the time.  Exits with a message when the snapshot or hope is lost.
+ * locks all the time, and workers that are stopped go on, so that they leave.
+ * Exits with a message when the snapshot or hope is lost.
  */
 extern bool leader_session_attend(LeaderSession *session, bool all_done);
 
