@@ -33,6 +33,9 @@ CREATE TABLE by_other USING other AS SELECT * FROM big;
 CREATE FOREIGN TABLE far (id int, t text) SERVER loop OPTIONS (table_name 'big');
 SELECT lo_from_bytea(0, 'contents') FROM generate_series(1, 3);
 ANALYZE;
+CREATE TABLE bloated WITH (autovacuum_enabled = off) AS SELECT * FROM big;
+DELETE FROM bloated WHERE id > 20;
+CREATE ROLE reader LOGIN IN ROLE pg_read_all_data;
 SQL
 my @db = ('-d', $node->connstr('shop'));
 
@@ -99,10 +102,33 @@ is($plan->{'public.large'}[0], '8.00 kB', 'sizes: heap');
 like($plan->{'public.large'}[1], qr/^1\.\d\d MB$/, 'sizes: TOAST');
 is_deeply($plan->{'public.large'}[5], 'whole: it has one block', 'reasons: one block');
 is($plan->{'public.big'}[5], '', 'reasons: none for what is split and read by the extension');
-is($plan->{'public.empty'}[5], 'whole: it is not larger than a chunk; by SQL: it is small',
+is($plan->{'public.empty'}[5], 'whole: it is not larger than one and a half chunks; by SQL: it is small',
 	'reasons: two');
 is($plan->{'public.by_other'}[5], 'whole, by SQL: its access method is not heap',
 	'reasons: one for both');
+$plan = plan_of(dry_run('few live rows', @db, '-t', 'bloated', '--chunk-size=512kB'));
+is($plan->{'public.bloated'}[5], 'whole: its rows to dump fit in one chunk', 'reasons: few live rows');
+
+# ---- the true reasons, and what a chunk is
+
+foreach my $try ([ [], qr/^whole: it is not larger than one and a half chunks$/, qr/chunks of 32\.0 MB/ ],
+	[ ['--no-chunks'], qr/^whole: chunks are not wanted$/, qr/to read, compressed/ ],
+	[ ['--max-table-segment-pages=100000'], qr/^whole: it is not larger than --max-table-segment-pages$/,
+		qr/\(chunks of 100000 pages\)/ ],
+	[ ['--no-extension'], qr/; by SQL: the extension is not wanted$/, qr/./ ],
+	[ ['--role=reader'], qr/; by SQL: no permission to use extension pg_pardump$/, qr/./,
+		'REVOKE EXECUTE ON FUNCTION pg_pardump_last_read() FROM PUBLIC' ],
+	[ [], qr/; by SQL: extension pg_pardump is of version 0\.9, not [0-9.]+$/, qr/./,
+		q{UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'} ],
+	[ [], qr/; by SQL: the database has no extension pg_pardump$/, qr/./, 'DROP EXTENSION pg_pardump' ])
+{
+	my ($options, $why, $sums, $change) = @$try;
+	my $what = join ' ', 'why', @$options, $change // ();
+	sql($node, 'shop', $change) if $change;
+	my @lines = dry_run($what, @db, '-t', 'big', @$options);
+	like(plan_of(@lines)->{'public.big'}[5], $why, "$what: why");
+	like($lines[-1], $sums, "$what: chunks");
+}
 like(join("\n", dry_run("a name of two lines", @db)), qr{^ public\."two\\x0alines"\s+\|}m, "a name of two lines");
 
 # ---- the time: all by one worker, and one table that keeps one of two busy

@@ -38,7 +38,7 @@ typedef struct Planner
 	PGconn	   *conn;
 	const Options *options;
 	const DumpTables *tables;
-	const ServerExtension *extension;	/* NULL without */
+	const ServerExtension *extension;
 	ChunkPlan  *plan;
 	int			space;			/* files allocated */
 } Planner;
@@ -208,8 +208,6 @@ why_not_split(const Planner *planner, const DumpTable *table)
 {
 	const char *reason;
 
-	if (planner->options->no_chunks)
-		return "chunks are not wanted";
 	if (PQserverVersion(planner->conn) < MIN_SERVER_FOR_CHUNKS)
 		return "the server is older than 14";
 	if (table->relkind != RELKIND_RELATION)
@@ -234,10 +232,14 @@ why_whole(const Planner *planner, const DumpTable *table)
 {
 	uint64		segment_pages = planner->options->segment_pages;
 
+	if (planner->options->no_chunks)
+		return "chunks are not wanted";
+	if (segment_pages != 0 && table->heap_blocks <= segment_pages)
+		return "it is not larger than --max-table-segment-pages";
+	if (segment_pages == 0 &&
+		table->total_bytes / 3 <= planner->plan->chunk_bytes / 2)
+		return "it is not larger than one and a half chunks";
 	/* a table of one block cannot be cut, whatever TOAST it has */
-	if (segment_pages != 0 ? table->heap_blocks <= segment_pages
-		: table->total_bytes / 3 <= planner->plan->chunk_bytes / 2)
-		return "it is not larger than a chunk";
 	if (table->heap_blocks < 2)
 		return "it has one block";
 	return why_not_split(planner, table);
@@ -269,11 +271,13 @@ plan_table(Planner *planner, int table)
 		add_whole_table(planner, table);
 	else if (segment_pages)
 		add_equal_chunks(planner, table, segment_pages);
-	else if (planner->extension)
+	else if (planner->extension->missing == NULL)
 		add_planned_chunks(planner, table);
 	else
 		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));
 	decided->n_files = planner->plan->n_files - decided->first_file;
+	if (decided->n_files == 1 && decided->whole_reason == NULL)
+		decided->whole_reason = "its rows to dump fit in one chunk";
 	decided->sql_reason = why_sql(planner, t, decided->n_files);
 }
 

@@ -25,7 +25,7 @@ typedef struct DataFile
 	int			dump_id;		/* names the file; set by the archive's layout */
 } DataFile;
 
-/* What was decided about one table.  Reasons are constants. */
+/* What was decided about one table.  Reasons are not freed. */
 typedef struct TablePlan
 {
 	int			first_file;		/* in ChunkPlan.files */
@@ -51,7 +51,7 @@ typedef struct ChunkPlan
  * split when it has more than one and a half of that.  With --max-table-segment-pages=N a table of
  * more than N blocks is split in chunks of N blocks.
  *
- * With the extension (may be NULL) the server cuts chunks of equal bytes to dump,
+ * With the extension the server cuts chunks of equal bytes to dump,
  * of which those with more than four times as much in blocks are cut again;
  * elsewhere all blocks of a table count the same.  Tables are dumped whole
  * that cannot be read by block ranges: with servers before 14, foreign

@@ -172,8 +172,13 @@ dry_run_print(const DumpContext *context)
 	fprintf(out, "%d tables in %d files, %d large objects, about %s to read",
 			context->tables->n_tables, context->plan->n_files,
 			count_large_objects(context->objects), units_size(bytes, size));
-	fprintf(out, " (chunks of %s), compressed by %s.\n",
-			units_size(context->plan->chunk_bytes, size),
+	if (options->segment_pages != 0)
+		fprintf(out, " (chunks of " UINT64_FORMAT " pages)",
+				options->segment_pages);
+	else if (!options->no_chunks)
+		fprintf(out, " (chunks of %s)",
+				units_size(context->plan->chunk_bytes, size));
+	fprintf(out, ", compressed by %s.\n",
 			compress_method_name(context->compress.method));
 	if (options->expected_rate != 0)
 		fprintf(out, "Expected time with %d jobs at %s a second: %s.\n",

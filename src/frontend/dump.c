@@ -125,7 +125,7 @@ look_for_extension(DumpRun *run)
 	if (!context->options->compress_on_server ||
 		context->compress.method == COMPRESS_NONE)
 		return;
-	if (context->extension == NULL)
+	if (context->extension->missing)
 	{
 		pg_log_error("compression on the server needs the extension pg_pardump in the database");
 		pg_log_error_hint("Run CREATE EXTENSION pg_pardump there, or compress in the workers (client-%s).",

@@ -34,7 +34,7 @@ typedef struct DumpContext
 								 * NULL if the workers are */
 	const char *directory;		/* NULL for a copy */
 	const DumpTables *tables;
-	const ServerExtension *extension;	/* NULL without */
+	const ServerExtension *extension;
 	const LargeObjects *objects;
 	const ChunkPlan *plan;
 	const JobQueue *queue;

@@ -7,6 +7,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "printable.h"
 #include "server_extension.h"
 
 /* Where it is, of which version, and whether we may call its functions. */
@@ -21,27 +22,41 @@ static const char find_query[] =
 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace"
 " WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'";
 
+/* Why it cannot be used, by what was found; NULL if it can. */
+static const char *
+why_missing(const PGresult *res)
+{
+	if (PQntuples(res) == 0)
+		return "the database has no extension pg_pardump";
+	if (strcmp(PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION) != 0)
+		return psprintf("extension pg_pardump is of version %s, not %s",
+						printable(PQgetvalue(res, 0, 1)),
+						PARDUMP_EXTENSION_VERSION);
+	if (PQgetvalue(res, 0, 2)[0] != 't')
+		return "no permission to use extension pg_pardump";
+	return NULL;
+}
+
 const ServerExtension *
 server_extension_find(PGconn *conn, const Options *options)
 {
-	ServerExtension *extension = NULL;
+	ServerExtension *extension = pg_malloc0(sizeof(ServerExtension));
 	PGresult   *res;
 
 	if (options->no_extension)
-		return NULL;
+	{
+		extension->missing = "the extension is not wanted";
+		return extension;
+	}
 	res = session_query(conn, find_query);
-	if (PQntuples(res) == 0)
-		pg_log_info("the database has no extension pg_pardump: tables are cut by blocks and read by SQL");
-	else if (strcmp(PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION) != 0)
-		pg_log_info("extension pg_pardump is of version %s, not %s: tables are cut by blocks and read by SQL",
-					PQgetvalue(res, 0, 1), PARDUMP_EXTENSION_VERSION);
-	else if (PQgetvalue(res, 0, 2)[0] != 't')
-		pg_log_info("no permission to use extension pg_pardump: tables are cut by blocks and read by SQL");
+	extension->missing = why_missing(res);
+	if (extension->missing)
+		pg_log_info("%s: tables are cut by blocks and read by SQL",
+					extension->missing);
 	else
 	{
 		const char *schema = PQgetvalue(res, 0, 0);
 
-		extension = pg_malloc(sizeof(ServerExtension));
 		extension->chunks_function =
 			pg_strdup(fmtQualifiedId(schema, "pg_pardump_chunks"));
 		extension->read_function =
@@ -57,10 +72,10 @@ bool
 server_extension_reads(const ServerExtension *extension,
 					   const DumpTable *table, const char **reason)
 {
-	*reason = NULL;
-	if (extension == NULL)
-		*reason = "there is no extension";
-	else if (table->relkind != RELKIND_RELATION)
+	*reason = extension->missing;
+	if (*reason)
+		return false;
+	if (table->relkind != RELKIND_RELATION)
 		*reason = "it is a foreign table";
 	else if (!table->is_heap)
 		*reason = "its access method is not heap";
