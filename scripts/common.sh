@@ -14,8 +14,8 @@ TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 PROGRAM=$(basename "$0")
 WORK=
 JOB=
-CHILD=
-FOLLOWER=
+CHILDREN=()
+FOLLOWERS=()
 ON_EXIT=:	# what else the script has to undo when it ends
 
 # Debian releases whose own PostgreSQL the tests run on, as major:release.
@@ -112,7 +112,7 @@ clean_up()
 
 	trap - EXIT
 	trap '' HUP INT TERM	# a second Ctrl-C must not cut this short
-	end_child
+	end_children
 	end_job
 	"$ON_EXIT" || status=1
 	if [ -n "$WORK" ]; then
@@ -180,36 +180,31 @@ run_job()
 	return "$status"
 }
 
-# Run one of these scripts, perhaps through sudo, with its output going on in
-# the file $1 and to standard output, and wait for it.  It stays in this
-# process group, so that sudo may ask for a password; a signal is passed on to
-# it, and it cleans up itself.  Returns its exit code.
-run_script()
+# Start one of these scripts, perhaps through sudo, with its output going to the
+# file $1 and, each line behind the name $2, to standard output.  It stays in
+# this process group; a signal is passed on to it, and it cleans up itself.
+start_script()
 {
-	local output=$1
-	local status=0
+	local output=$1 name=$2
 
-	shift
+	shift 2
 	"$@" >"$output" 2>&1 </dev/null &
-	CHILD=$!
-	tail -n +1 -f --pid="$CHILD" "$output" &
-	FOLLOWER=$!
-	wait "$CHILD" || status=$?
-	CHILD=
-	wait "$FOLLOWER" || true
-	FOLLOWER=
-	return "$status"
+	CHILDREN+=($!)
+	tail -n +1 -f --pid=$! "$output" | sed -u "s/^/$name: /" &
+	FOLLOWERS+=($!)
 }
 
-end_child()
+# End the scripts that were started.
+end_children()
 {
-	if [ -n "$CHILD" ]; then
-		kill -TERM "$CHILD" 2>/dev/null || sudo -n kill -TERM "$CHILD" || true
-		wait "$CHILD" || true
-	fi
-	if [ -n "$FOLLOWER" ]; then
-		kill "$FOLLOWER" 2>/dev/null || true
-	fi
+	local child
+
+	for child in "${CHILDREN[@]}"; do
+		kill -TERM "$child" 2>/dev/null || sudo -n kill -TERM "$child" 2>/dev/null || true
+	done
+	for child in "${CHILDREN[@]}" "${FOLLOWERS[@]}"; do
+		wait "$child" || true
+	done
 }
 
 # End the command of run_job and its children: politely, then by force.

@@ -9,8 +9,9 @@
 # install; called by root, the tests run as the user postgres.  The last line
 # is "N passed, N failed"; the exit code is 0 if nothing failed.
 #
-#   --all   run on PostgreSQL 15, 17 and 18, each on the Debian release that
-#           packages it, in roots that scripts/chroot.sh keeps (root or sudo)
+#   --all   run on PostgreSQL 15, 17 and 18 side by side, each on the Debian
+#           release that packages it, in roots that scripts/chroot.sh keeps
+#           (root or sudo)
 #   --coverage
 #           print too which share of each file's lines the tests have run, and
 #           every message that none of them has seen (gcov; unoptimized)
@@ -86,27 +87,45 @@ run_installcheck()
 	SKIPPED=$((SKIPPED + skipped))
 }
 
-# What the tests wrote down: pg_regress's differences, and of each TAP file
-# that failed its own log and those of its servers.
+# What the tests wrote down: pg_regress's differences, of each TAP file that
+# failed its own log and those of its servers, and at the end, as that is where
+# one looks first, what each failed test said.
 print_failure_logs()
 {
 	local source=$WORK/build/src
-	local name file
+	local name names file
 
 	if [ -s "$source/regression.diffs" ]; then
 		echo "=== regression.diffs"
 		head -n 200 "$source/regression.diffs"
 	fi
-	sed -nE 's,^t/(.*/)?([^ ]*)[.]pl +[(]Wstat:.*,\2,p' "$WORK/tap.log" | sort -u |
-		while read -r name; do
-			echo "=== end of regress_log_$name"
-			tail -n 60 "$source/tmp_check/log/regress_log_$name" || true
-			for file in "$source/tmp_check/log/$name"_*.log; do
-				[ -e "$file" ] || continue	# it had no server
-				echo "=== end of $(basename "$file")"
-				tail -n 30 "$file" || true
-			done
+	names=$(sed -nE 's,^t/(.*/)?([^ ]*)[.]pl +[(]Wstat:.*,\2,p' "$WORK/tap.log" | sort -u)
+	for name in $names; do
+		echo "=== end of regress_log_$name"
+		tail -n 60 "$source/tmp_check/log/regress_log_$name" || true
+		for file in "$source/tmp_check/log/$name"_*.log; do
+			[ -e "$file" ] || continue	# it had no server
+			echo "=== end of $(basename "$file")"
+			tail -n 30 "$file" || true
 		done
+	done
+	echo "=== failed tests"
+	grep -E '[.]{3} FAILED|^not ok' "$WORK/regress.log" 2>/dev/null || true
+	for name in $names; do
+		# [time](seconds) not ok, then # and its diagnostics; a test that has
+		# none of these has died
+		awk -v name="$name" '
+			{ last[NR % 10] = $0 }
+			/^\[[0-9:.]+\]\([0-9.]+s\) / {
+				show = /s\) not ok / || (show && /s\) (#|$)/)
+				sub(/^[^ ]* /, name ": ")
+			}
+			show { print; shown = 1 }
+			END {
+				for (i = NR + 1; !shown && i <= NR + 10; i++)
+					print name ": " last[i % 10]
+			}' "$source/tmp_check/log/regress_log_$name" | head -n 100 || true
+	done
 }
 
 # By gcov, which reads what the programs and the server have left beside the
@@ -171,49 +190,65 @@ test_one()
 		"$PASSED passed, $FAILED failed, $SKIPPED skipped, in $SECONDS s"
 }
 
-# Run this script for the major $1 of the Debian release $2: here if this is
+# Start this script for the major $1 of the Debian release $2: here if this is
 # that release, else in a root.  Its output goes to the file $3 too.
-test_release()
+start_release()
 {
 	local major=$1 suite=$2 output=$3
 	local sudo=()
 
 	if [ "$suite" = "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" ]; then
-		run_script "$output" env PG_MAJOR="$major" "$TREE/scripts/test.sh"
+		start_script "$output" "$major" env PG_MAJOR="$major" "$TREE/scripts/test.sh"
 		return
 	fi
 	if [ "$EUID" -ne 0 ]; then
 		sudo=(sudo --)
 	fi
-	run_script "$output" "${sudo[@]}" \
+	start_script "$output" "$major" "${sudo[@]}" \
 		env PG_PARDUMP_CHROOTS="${PG_PARDUMP_CHROOTS:-}" MIRROR="${MIRROR:-}" \
 		"$TREE/scripts/chroot.sh" "$suite" \
 		env PG_MAJOR="$major" PROVE_TESTS="${PROVE_TESTS:-}" scripts/test.sh
 }
 
-# Every major, one after the other.
+# Add what the major $1 printed to the file $2 to the counts; it ended with the
+# exit code $3.
+count_release()
+{
+	local major=$1 output=$2 status=$3
+	local counts
+
+	sed -n '/^=== failed tests$/,/^PostgreSQL /p' "$output" | sed "s/^/$major: /"
+	counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$output")
+	if [ -z "$counts" ]; then
+		log "the tests on PostgreSQL $major did not come to their end"
+		counts="0 1"
+	elif [ "$status" -ne 0 ] && [ "${counts#* }" -eq 0 ]; then
+		log "the tests on PostgreSQL $major ended with exit code $status"
+		counts="${counts% *} 1"
+	fi
+	PASSED=$((PASSED + ${counts% *}))
+	FAILED=$((FAILED + ${counts#* }))
+}
+
+# Every major, side by side: a test waits more than it works.
 test_all()
 {
-	local release suite output counts status
+	local releases release i status
 
 	"$TREE/scripts/install_dependencies.sh" --chroots
+	as_root true	# asks for a password while nothing else runs
 	make_work_directory
-	for release in $RELEASES; do
-		suite=${release#*:}
-		output=$WORK/$suite.out
-		log "PostgreSQL ${release%:*} on Debian $suite"
+	read -ra releases <<<"$RELEASES"
+	for release in "${releases[@]}"; do
+		start_release "${release%:*}" "${release#*:}" "$WORK/$release.out"
+	done
+	for i in "${!releases[@]}"; do
 		status=0
-		test_release "${release%:*}" "$suite" "$output" || status=$?
-		counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$output")
-		if [ -z "$counts" ]; then
-			log "the tests on PostgreSQL ${release%:*} did not come to their end"
-			counts="0 1"
-		elif [ "$status" -ne 0 ] && [ "${counts#* }" -eq 0 ]; then
-			log "the tests on PostgreSQL ${release%:*} ended with exit code $status"
-			counts="${counts% *} 1"
-		fi
-		PASSED=$((PASSED + ${counts% *}))
-		FAILED=$((FAILED + ${counts#* }))
+		wait "${CHILDREN[i]}" || status=$?
+		wait "${FOLLOWERS[i]}" || true
+		unset "CHILDREN[i]" "FOLLOWERS[i]"
+		release=${releases[i]}
+		count_release "${release%:*}" "$WORK/$release.out" "$status"
 	done
 	grep -h '^PostgreSQL .* passed, ' "$WORK"/*.out || true
 }
