@@ -172,32 +172,36 @@ session_command(PGconn *conn, const char *sql)
  */
 
 /*
- * What pg_dump sets with every server that knows it, and every timeout; and how
- * soon a backend whose client is out of reach is to end, and give up its locks:
- * when connection.c gives it up.  No tcp_user_timeout, which would also end one
- * whose client is slow to read.  One statement: what a server does not know is
- * not in its pg_settings.
+ * What pg_dump sets, every timeout, and how soon a backend whose client is out
+ * of reach is to end, and give up its locks: when connection.c gives it up.  No
+ * tcp_user_timeout, which would also end one whose client is slow to read.
+ *
+ * One statement.  Every server has the first ones, and values are wrong without
+ * them, so that a name that it does not know is an error.  The others, which it
+ * may not know, are set if they are in its pg_settings, in this very spelling.
  */
 static const char settings_query[] =
-"SELECT pg_catalog.set_config(s.name, v.setting, false)"
-" FROM pg_catalog.pg_settings s JOIN (VALUES"
-" ('search_path', ''),"
-" ('datestyle', 'ISO'),"
-" ('intervalstyle', 'postgres'),"
-" ('extra_float_digits', $1),"
-" ('synchronize_seqscans', 'off'),"
-" ('statement_timeout', '0'),"
-" ('lock_timeout', '0'),"
-" ('idle_in_transaction_session_timeout', '0'),"
-" ('idle_session_timeout', '0'),"
-" ('transaction_timeout', '0'),"
-" ('tcp_keepalives_idle', '30'),"
-" ('tcp_keepalives_interval', '10'),"
-" ('tcp_keepalives_count', '6'),"
-" ('quote_all_identifiers', $2),"
-" ('row_security', $3),"
-" ('restrict_nonsystem_relation_kind', 'view, foreign-table')"
-") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name";
+"SELECT pg_catalog.set_config(v.name, v.setting, false)"
+" FROM (VALUES"
+" ('search_path', '', true),"
+" ('DateStyle', 'ISO', true),"
+" ('IntervalStyle', 'postgres', true),"
+" ('extra_float_digits', $1, true),"
+" ('synchronize_seqscans', 'off', true),"
+" ('statement_timeout', '0', true),"
+" ('quote_all_identifiers', $2, true),"
+" ('lock_timeout', '0', false),"
+" ('idle_in_transaction_session_timeout', '0', false),"
+" ('idle_session_timeout', '0', false),"
+" ('transaction_timeout', '0', false),"
+" ('tcp_keepalives_idle', '30', false),"
+" ('tcp_keepalives_interval', '10', false),"
+" ('tcp_keepalives_count', '6', false),"
+" ('row_security', $3, false),"
+" ('restrict_nonsystem_relation_kind', 'view, foreign-table', false)"
+") v (name, setting, always)"
+" WHERE v.always OR EXISTS (SELECT FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) v.name)";
 
 /*
  * Lets a backend see soon that its client is gone while it waits or computes

@@ -31,6 +31,10 @@ our @EXPORT_OK = qw(fingerprint differences same_data_ok schema_text
 my $fingerprint_sql = <<'SQL';
 SET search_path = '';
 SET extra_float_digits = 1;
+SET DateStyle = 'ISO, MDY';
+SET IntervalStyle = postgres;
+SET TimeZone = UTC;
+SET bytea_output = hex;
 SET row_security = off;
 CREATE FUNCTION pg_temp.one_relation(query text) RETURNS text LANGUAGE plpgsql
 AS $f$

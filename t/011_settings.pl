@@ -1,0 +1,78 @@
+# What a database, a role or the environment sets for its sessions changes how
+# values are shown.  An archive or a copy has them right all the same.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster run_program dump_ok restore_ok new_path
+  sql value);
+use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Copy qw(copy_ok);
+use Pardump::Databases qw(make_everything empty_copy);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('settings');
+my $copies = 0;
+
+make_everything($node);
+my $stock = empty_copy($node, 'everything', 'stock');
+restore_ok($node, dump_ok($node, 'everything', 'stock', 'pg_dump'), $stock, 'stock');
+my $want = fingerprint($node, $stock);
+
+sql($node, 'postgres', "ALTER DATABASE everything SET $_")
+  foreach "DateStyle = 'SQL, DMY'", "IntervalStyle = 'sql_standard'",
+  'extra_float_digits = -15', "TimeZone = 'Asia/Kathmandu'", "bytea_output = 'escape'",
+  "search_path = 'nowhere'",
+  'quote_all_identifiers = on', 'array_nulls = off', 'transform_null_equals = on',
+  'row_security = off', "xmloption = 'document'", 'default_transaction_read_only = on',
+  "default_transaction_isolation = 'serializable'", 'enable_tidscan = off',
+  "lock_timeout = '1ms'", "idle_in_transaction_session_timeout = '1ms'";
+is(value($node, 'everything', "SELECT '2026-03-05'::date || ' ' || '-1 day -2 hours'::interval"),
+	'05/03/2026 -1 2:00:00', 'dates and intervals look different');
+
+sub archive_right_ok
+{
+	my ($what, @options) = @_;
+	my $dir = dump_ok($node, 'everything', $what, 'pg_pardump', '-j2',
+		'--chunk-size=16kB', @options);
+	my $copy = empty_copy($node, 'everything', 'archive_' . ++$copies);
+	restore_ok($node, $dir, $copy, $what, '-j2');
+	same_data_ok($want, fingerprint($node, $copy), "$what, archive");
+	return;
+}
+
+sub copy_right_ok
+{
+	my ($what, @options) = @_;
+	my $copy = empty_copy($node, 'everything', 'copy_' . ++$copies);
+	my ($rc, $out, $err) = run_program('pg_pardump', '-j2', '--chunk-size=16kB', '-d',
+		$node->connstr('everything'), '--target', $node->connstr($copy), '--compare', @options);
+	ok($rc == 0 && $err eq '', "$what, copy @options: equal") or diag($err);
+	same_data_ok($want, fingerprint($node, $copy), "$what, copy @options");
+	return;
+}
+
+archive_right_ok('by SQL', '--no-extension');
+copy_right_ok('by SQL', '--copy-format=text');
+copy_right_ok('by SQL');
+{
+	local $ENV{PGDATESTYLE} = 'German';
+	local $ENV{PGTZ} = 'America/St_Johns';
+	local $ENV{PGOPTIONS} = '-c IntervalStyle=iso_8601 -c extra_float_digits=0';
+	archive_right_ok('environment', '--no-extension');
+}
+{
+	local $ENV{PGOPTIONS} = '-c default_transaction_read_only=off';
+	sql($node, 'everything', 'CREATE EXTENSION pg_pardump SCHEMA public');
+}
+sql($node, $stock, 'CREATE EXTENSION pg_pardump');
+archive_right_ok('by the extension');
+copy_right_ok('by the extension', '--copy-format=text');
+copy_right_ok('by the extension');
+
+$node->stop;
+done_testing();
