@@ -37,7 +37,7 @@ package_list()
 		echo "postgresql-$major" "postgresql-server-dev-$major"
 	fi
 	echo libipc-run-perl libio-pty-perl bzip2 age ca-certificates
-	echo pandoc man-db zsh
+	echo pandoc man-db zsh locales
 	echo clang libclang-rt-dev	# for libFuzzer
 	if [ "$with_chroots" = yes ]; then
 		echo debootstrap debian-archive-keyring

@@ -5,6 +5,7 @@
 #include "fe_compat.h"
 
 #include <fcntl.h>
+#include <locale.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -45,6 +46,7 @@ main(int argc, char **argv)
 	pg_logging_init(argv[0]);
 	pg_logging_set_level(PG_LOG_WARNING);
 	set_pglocale_pgservice(argv[0], "pg_pardump");
+	setlocale(LC_NUMERIC, "C"); /* numbers are read by programs, too */
 	cleanup_set_process_signals();
 
 	options = options_parse(argc, argv);

@@ -1,0 +1,47 @@
+# Where a locale has a decimal comma, what is meant for programs has a point.
+
+use strict;
+use warnings;
+
+use FindBin;
+use JSON::PP;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $locales = new_path('locales');
+mkdir $locales;
+my ($rc, undef, $err) =
+  run_program('localedef', '-i', 'de_DE', '-f', 'UTF-8', "$locales/de_DE.UTF-8");
+die "localedef failed: $err" if $rc != 0;
+
+my $node = start_cluster('locale');
+sql($node, 'postgres',
+	'CREATE TABLE t AS SELECT g, md5(g::text) FROM generate_series(1, 100000) g');
+
+my ($dir, $log, $page) = map { new_path($_) } qw(dump log.json page.html);
+{
+	local $ENV{LOCPATH} = $locales;
+	local $ENV{LC_ALL} = 'de_DE.UTF-8';
+	my (undef, $out) = run_program('bash', '-c', q(printf '%.1f' 1,5));
+	is($out, '1,5', 'the locale has a decimal comma');
+	($rc, undef, $err) = run_program('pg_pardump', '-j2', '-f', $dir, '--no-sync',
+		'-d', $node->connstr('postgres'), "--log-json=$log", "--report=$page",
+		'--sample=t:12.5', '--max-rate=99.5M', '--max-table-segment-pages=50');
+	ok($rc == 0 && $err eq '', 'dump') or diag($err);
+}
+
+my @events = map { decode_json($_) } split /\n/, slurp_file($log);
+my ($summary) = grep { $_->{event} eq 'summary' } @events;
+like($summary->{seconds}, qr/^\d+[.]?\d*$/, 'log: seconds');
+cmp_ok($summary->{rows}, '<', 50000, 'a sample');
+
+my $html = slurp_file($page);
+my @numbers = $html =~ /\s(?:x|y|width|height|x1|x2|y1|y2|r)="([^"]*)"/g;
+cmp_ok(scalar @numbers, '>', 20, 'page: has charts');
+is_deeply([ grep { !/^-?\d+([.]\d+)?%?$/ } @numbers ], [], 'page: all coordinates are numbers');
+
+$node->stop;
+done_testing();
