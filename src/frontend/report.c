@@ -157,7 +157,8 @@ append_figures(PQExpBuffer page, const ReportData *data)
 				  report_seconds((manifest->end_us - manifest->start_us) / 1e6,
 								 value), note);
 	append_figure(page, "Rows", report_short_number(total->rows, value),
-				  report_count(data->n_tables, "table", more));
+				  report_count(data->n_tables - data->has_objects, "table",
+							   more));
 	snprintf(note, sizeof(note), "in %s",
 			 report_count(total->n_files, data->piece, more));
 	append_figure(page, "Data", units_size(total->raw_bytes, value), note);

@@ -147,6 +147,8 @@ collect_tables(ReportData *data)
 			data->tables[data->n_tables].first = file->file;
 			if (file->file->where || file->file->sample)
 				data->n_filtered++;
+			if (file->file->kind == MANIFEST_LARGE_OBJECT)
+				data->has_objects = true;
 			data->n_tables++;
 		}
 		file->table = data->n_tables - 1;

@@ -51,7 +51,8 @@ typedef struct ReportData
 	bool		is_copy;		/* of nothing stored */
 	const char *piece;			/* what workers make: "file", or "piece" */
 	ReportTable *tables;		/* the one with most raw bytes first */
-	int			n_tables;
+	int			n_tables;		/* large objects count as one */
+	bool		has_objects;	/* one of them is large objects */
 	int			n_filtered;		/* tables of which only some rows are there */
 	ReportTable total;
 	ReportFile *files;			/* by worker, then in the order of time */

@@ -192,7 +192,7 @@ table_append_tables(PQExpBuffer page, const ReportData *data)
 	}
 	if (data->n_tables > n_shown)
 		append_sum_row(page, data, report_count(data->n_tables - n_shown,
-												"smaller table", text), &others);
+												"smaller one", text), &others);
 	append_sum_row(page, data, "All", &data->total);
 	appendPQExpBufferStr(page, "</tbody></table></div>\n");
 }
