@@ -4,7 +4,8 @@
 -- Man pages get the form of PostgreSQL's own: titles in capitals, text that is
 -- not hyphenated, options bold and their arguments italic (code has no font of
 -- its own that all versions of groff know), tables as lists, which fit in any
--- width.  Links of HTML pages go to HTML pages, not to their sources.
+-- width.  Links go to HTML pages, not to their sources; a man page names them by
+-- the path that the Debian packages give them.
 
 local function roff(text)
 	text = text:gsub("\\", "\\e"):gsub("-", "\\-")
@@ -62,19 +63,28 @@ local function list(rows)
 	return pandoc.DefinitionList(items)
 end
 
+-- A link "page.md" to such a page reads "page.html".
+local function to_html(link)
+	local page = link.target:gsub("^([^/:]+)%.md", "%1.html")
+	if pandoc.utils.stringify(link.content) == link.target then
+		link.content = { pandoc.Str(page) }
+	end
+	link.target = page
+	return link
+end
+
 local function plain(link)
-	return link.content
+	local content = to_html(link).content
+	if link.target:match("^[^/:]+%.html$") then
+		return pandoc.Str("/usr/share/doc/pg-pardump/" .. link.target)
+	end
+	return content
 end
 
 local function page(doc)
 	doc.meta.title = pandoc.MetaString(pandoc.text.upper(pandoc.utils.stringify(doc.meta.title)))
 	doc.blocks = pandoc.Blocks({ pandoc.RawBlock("man", ".nh\n.ad l") }) .. doc.blocks
 	return doc
-end
-
-local function to_html(link)
-	link.target = link.target:gsub("^([^/:]+)%.md", "%1.html")
-	return link
 end
 
 if FORMAT:match("man") then

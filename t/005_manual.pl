@@ -73,8 +73,8 @@ foreach my $file (glob("$tree/*.md"), glob("$tree/doc/*.md"), glob("$tree/bench/
 
 SKIP:
 {
-	skip 'pandoc is not installed', 3 if system('pandoc --version >/dev/null 2>&1') != 0;
-	skip 'man is not installed', 3 if system('man --version >/dev/null 2>&1') != 0;
+	skip 'pandoc is not installed', 5 if system('pandoc --version >/dev/null 2>&1') != 0;
+	skip 'man is not installed', 5 if system('man --version >/dev/null 2>&1') != 0;
 	my $log = new_path('make.log');
 	is(system("make -s -C '$tree' man html >'$log' 2>&1"), 0, 'man page and HTML are made')
 	  or diag(slurp_file($log));
@@ -82,6 +82,12 @@ SKIP:
 	my $page = "$tree/doc/pg_pardump.1";
 	is(`LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l '$page' 2>&1 >/dev/null`, '',
 		'it renders without warnings');
+	my $text = `LC_ALL=C.UTF-8 MANWIDTH=80 man -l '$page' 2>/dev/null`;
+	is_deeply([ $text =~ /\w+\.md\b/g ], [], 'it names no source');
+	my @pages = $text =~ m{/usr/share/doc/pg-pardump/([a-z_]+\.html)}g;
+	is_deeply([ sort @pages[ -7 .. -1 ] ],
+		[ grep { $_ ne 'pg_pardump.html' } map { basename($_) } sort glob "$tree/doc/*.html" ],
+		'but the pages that are made');
 }
 
 # ---- the completions: what they say of options themselves
