@@ -49,6 +49,35 @@ refused_ok(qr/the server has 3 connections left, too few for 4 jobs/,
 	'the limit of a database', @db, '-U', 'dumper', '-j4');
 sql($node, 'postgres', 'ALTER DATABASE production CONNECTION LIMIT -1');
 
+# ---- sessions of others, of which an ordinary role does not see that they are
+# clients: a warning, and those workers that find a connection do all jobs
+
+{
+	sql($node, 'production', <<'SQL');
+CREATE TABLE gated AS SELECT g, repeat(md5(g::text), 50) AS t FROM generate_series(1, 10000) g;
+ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON gated USING (g <> 9000 OR pg_advisory_xact_lock_shared(42)::text IS NOT NULL);
+GRANT SELECT ON gated TO dumper;
+SQL
+	my @others = map { start_psql($node, 'production') } 1 .. 4;
+	$others[0]->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($node->connstr('production'), '-U', 'dumper', '--enable-row-security',
+		'-j6', '--retries=0', '-t', 'gated', '--max-table-segment-pages=250');
+	wait_until('workers have given up', sub { $dump->{h}->pump_nb; return $dump->{err} =~ /goes on with 4\n/ || !$dump->{h}->pumpable });
+	$others[0]->('SELECT pg_advisory_unlock_all()');
+	is(end_dump($dump), 0, 'fewer connections than jobs: exit code');
+	like($dump->{err}, qr/^pg_pardump: warning: the server may have only 4 connections left for 6 jobs\npg_pardump: detail: .*pg_read_all_stats/,
+		'fewer connections than jobs: a warning at the beginning');
+	like($dump->{err}, qr/a worker could not start; the run goes on with 5\npg_pardump: detail: .*remaining connection slots.*goes on with 4\n/s,
+		'fewer connections than jobs: fewer workers');
+	sql($node, 'postgres', 'GRANT pg_read_all_stats TO dumper');
+	refused_ok(qr/the server has 4 connections left, too few for 6 jobs\n.*hint: Use --jobs=3,/,
+		'sessions of others that the role sees', @db, '-U', 'dumper', '-j6');
+	sql($node, 'postgres', 'REVOKE pg_read_all_stats FROM dumper');
+	sql($node, 'production', 'DROP TABLE gated');
+	$_->() foreach @others;
+}
+
 # ---- what is read goes to no temporary file, however little work_mem is
 
 sql($node, 'production', <<'SQL');

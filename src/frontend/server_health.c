@@ -12,11 +12,13 @@
 /*
  * The smallest number of connections that a limit leaves: max_connections less
  * what is reserved for others (miscinit.c:InitPostgres), the role's, and the
- * database's.  Only those count that are surely seen as clients.
+ * database's.  First by the sessions that are surely clients; then also by those
+ * of which the role may not see what they are (without pg_read_all_stats), but
+ * which have a user and a database: most are clients.
  */
 static const char connections_query[] =
 "WITH used AS (SELECT a.datname, a.usename FROM pg_catalog.pg_stat_activity a"
-" WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend'),"
+" WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend'%s),"
 " reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
 " FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) 'superuser_reserved_connections'"
@@ -37,6 +39,9 @@ static const char connections_query[] =
 " WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
 " AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
+static const char or_hidden[] =
+" OR a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL";
+
 /*
  * Autovacuum keeps the age about at autovacuum_freeze_max_age; twice that, or
  * half of what there is, means that something keeps it from its work.
@@ -49,17 +54,35 @@ static const char age_query[] =
 " AND pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000,"
 " 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)";
 
+static int
+connections_left(PGconn *conn, const char *or_others)
+{
+	char	   *sql = psprintf(connections_query, or_others);
+	PGresult   *res = session_query(conn, sql);
+	int32		left = PQntuples(res) == 1 ? atoi(PQgetvalue(res, 0, 0)) : PG_INT32_MAX;
+
+	PQclear(res);
+	free(sql);
+	return left;
+}
+
 void
 server_health_check_connections(PGconn *conn, int n_workers)
 {
-	PGresult   *res;
 	int			left;
+	int			left_at_least;
 
 	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
 		return;
-	res = session_query(conn, connections_query);
-	left = PQntuples(res) == 1 ? atoi(PQgetvalue(res, 0, 0)) : n_workers + 1;
-	PQclear(res);
+	left = connections_left(conn, "");
+	left_at_least = connections_left(conn, or_hidden);
+	if (left >= n_workers && left_at_least < n_workers)
+	{
+		pg_log_warning("the server may have only %d connections left for %d jobs",
+					   Max(left_at_least, 0), n_workers);
+		pg_log_warning_detail("Without the privileges of pg_read_all_stats the role does not see which sessions are clients.");
+		return;
+	}
 	if (left > n_workers)
 		return;
 	if (left == n_workers)

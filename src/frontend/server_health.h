@@ -10,9 +10,10 @@
 /*
  * Exit with a message, and the number of jobs that would do, if the server, the
  * database or the role allows fewer connections than there are to be workers;
- * warn if it allows just these (see leader_session.c:take_over).
- * Others may take them meanwhile, and some may not be seen by a role without
- * privileges: what is missed here fails later.  For servers before 10: nothing.
+ * warn if it allows just these (see leader_session.c:take_over), or if it may be
+ * fewer, as the role does not see what sessions of others are.  Others may take
+ * connections meanwhile: then fewer workers do the work, if any can start.  For
+ * servers before 10: nothing.
  */
 extern void server_health_check_connections(PGconn *conn, int n_workers);
 

@@ -119,6 +119,19 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 	resetPQExpBuffer(&worker->process->words);
 }
 
+/*
+ * A worker cannot start: those who can do its part too, but for the last one.
+ */
+static void
+do_without(WorkerPool *pool, Worker *worker)
+{
+	pool->n_staying--;
+	worker_process_show_words(worker->process);
+	pg_log_warning("a worker could not start; the run goes on with %d",
+				   pool->n_staying);
+	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+}
+
 /* A worker has failed: say what is known, and end the program. */
 static void
 give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
@@ -166,6 +179,8 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 	}
 	else if (lost && worker->retries < pool->task->max_retries)
 		replace_later(pool, worker, killed);
+	else if (lost && !killed && worker->job == NO_JOB && pool->n_staying > 1)
+		do_without(pool, worker);
 	else
 		give_up(pool, worker, pid, status);
 }

@@ -11,7 +11,8 @@
  * A worker that lost its connection, and says so by worker_pool_lost(), is
  * replaced after a while by a new process, which begins its job anew; the
  * others go on.  A process is the unit of retry: nothing of the old one is of
- * use, and it leaves no state behind.
+ * use, and it leaves no state behind.  One that could not start as often as
+ * max_retries allows is done without, as long as there are others.
  *
  * If a worker fails, by an error, a signal, or by vanishing, the first to
  * fail is reported, with its own words and what it was doing; the others are
