@@ -273,7 +273,7 @@ sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
 		terminate($target, "pid = $pid");
 	}
 	failed_ok($copy, 'retries exhausted', qr/error: could not write rows: FATAL:  terminating/,
-		qr/warning: all rows of 0 of 1 tables were committed on the target, but not of public\.gated/);
+		qr/warning: all rows of 0 of 1 table were committed on the target, but not of public\.gated/);
 	open_gate();
 }
 {

@@ -92,7 +92,7 @@ foreach my $options ([ '-j2', '--chunk-size=64kB' ], ['--max-table-segment-pages
 	cmp_ok(scalar(keys %planned), '>=', 4, "$what: tables in the plan");
 	is(chunks_of($dir, 'big') || 1, $plan->{'public.big'}[2], "$what: chunks in the archive")
 	  if $plan->{'public.big'};
-	like($lines[-1], qr/^\d+ tables in \d+ files, 3 large objects, about .* compressed by \w+\.$/,
+	like($lines[-1], qr/^\d+ tables? in \d+ files?, 3 large objects, about .* compressed by \w+\.$/,
 		"$what: sums");
 	is($plan->{'(3 large objects)'}[2], 1, "$what: large objects");
 }
@@ -139,8 +139,8 @@ foreach my $try ([ 1, $pages ], [ 2, 2 * $pages ])
 	my ($jobs, $seconds) = @$try;
 	my @lines = dry_run("$jobs jobs", @db, '-t', 'middle', '--no-chunks', "-j$jobs",
 		'--expected-rate=8kB');
-	is($lines[-1], sprintf('Expected time with %d jobs at 8.00 kB a second: %d:%02d.',
-			$jobs, $seconds / 60, $seconds % 60), "$jobs jobs: expected time");
+	is($lines[-1], sprintf('Expected time with %s at 8.00 kB a second: %d:%02d.',
+			$jobs == 1 ? '1 job' : "$jobs jobs", $seconds / 60, $seconds % 60), "$jobs jobs: expected time");
 }
 
 # ---- nothing is written, no lock is waited for longer than a dump would
@@ -167,6 +167,19 @@ refused_ok(qr/option --expected-rate requires option --dry-run/, '--expected-rat
 	@db, '--expected-rate=1MB');
 refused_ok(qr/invalid value "fast" for option --expected-rate/, 'a rate that is none',
 	@db, '--dry-run', '--expected-rate=fast');
+
+# ---- one of each
+
+make_database($node, 'small');
+sql($node, 'small', 'CREATE TABLE one AS SELECT 1 AS a; SELECT lo_from_bytea(4711, repeat(\'x\', 100)::bytea)');
+@db = ('-d', $node->connstr('small'));
+@lines = dry_run('one of each', @db, '--max-table-segment-pages=1', '--expected-rate=1kB');
+is(plan_of(@lines)->{'(1 large object)'}[2], 1, 'one of each: large object');
+like($lines[-2], qr/^1 table in 1 file, 1 large object, about .* \(chunks of 1 page\),/, 'one of each: sums');
+like($lines[-1], qr/^Expected time with 1 job /, 'one of each: time');
+($rc, undef, $err) = run_program('pg_pardump', @db, '-P', '--no-sync', '-f', new_path('small'));
+like($err, qr/^1 table, 1 row, 1 large object: .*\nslowest table: public\.one, .* in 1 chunk; 0 retries\n/m,
+	'one of each: summary');
 
 $node->stop;
 done_testing();

@@ -26,6 +26,7 @@
 #include "report.h"
 #include "stock_pg_dump.h"
 #include "subscription.h"
+#include "units.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
 typedef struct CopyRun
@@ -356,7 +357,8 @@ compare(CopyRun *run)
 							   run->restore.schedule->toc);
 	PQfinish(leader_session_conn(run->context.source.leader));
 	if (n_different > 0)
-		pg_fatal("source and target differ in %d places", n_different);
+		pg_fatal("source and target differ in %d place%s", n_different,
+				 units_plural(n_different));
 }
 
 void

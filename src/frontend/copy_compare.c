@@ -25,6 +25,7 @@
 #include "dump_leader.h"
 #include "printable.h"
 #include "source_session.h"
+#include "units.h"
 #include "worker_pool.h"
 
 /* hashtextextended(), sha256() */
@@ -316,8 +317,7 @@ describe(const CompareJob *job)
 {
 	if (job->group == NULL)
 		return psprintf("table %s", printable(job->name));
-	return psprintf("%d large objects, %u to %u", job->group->n_oids,
-					job->group->oids[0], job->group->oids[job->group->n_oids - 1]);
+	return large_object_group_describe(job->group);
 }
 
 /* Owned. */
@@ -396,9 +396,9 @@ report_difference(const CompareJob *job, const CompareResult *result)
 		pg_log_error("table %s has other values in the target",
 					 printable(job->name));
 	else
-		pg_log_error("table %s has " UINT64_FORMAT " rows in the source and " UINT64_FORMAT " in the target",
+		pg_log_error("table %s has " UINT64_FORMAT " row%s in the source and " UINT64_FORMAT " in the target",
 					 printable(job->name), result->source.rows,
-					 result->target.rows);
+					 units_plural(result->source.rows), result->target.rows);
 }
 
 static int

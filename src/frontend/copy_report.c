@@ -11,6 +11,7 @@
 #include "event_log.h"
 #include "printable.h"
 #include "summary.h"
+#include "units.h"
 
 /* Tables named in the account of a failure. */
 #define TABLES_SHOWN 10
@@ -64,16 +65,19 @@ account_for_rows(const DumpContext *source)
 							  printable(source->tables->tables[i].name));
 	}
 	if (n_missing == 0)
-		pg_log_warning("all rows of all %d tables were committed on the target", n_tables);
+		pg_log_warning("all rows of %s%d table%s were committed on the target",
+					   n_tables == 1 ? "" : "all ", n_tables,
+					   units_plural(n_tables));
 	else
-		pg_log_warning("all rows of %d of %d tables were committed on the target, but not of %s%s",
-					   n_tables - n_missing, n_tables, missing.data,
+		pg_log_warning("all rows of %d of %d table%s were committed on the target, but not of %s%s",
+					   n_tables - n_missing, n_tables, units_plural(n_tables),
+					   missing.data,
 					   n_missing > TABLES_SHOWN ? " and others" : "");
 	termPQExpBuffer(&missing);
 	for (int i = 0; i < source->results->n_objects; i++)
 		n_objects += source->results->objects[i].done ? 1 : 0;
 	if (source->results->n_objects > 0)
-		pg_log_warning("%d of %d large objects were committed on the target",
+		pg_log_warning("large objects that were committed on the target: %d of %d",
 					   n_objects, source->results->n_objects);
 }
 
@@ -99,7 +103,7 @@ give_account(void *arg)
 			break;
 	}
 	if (report->builder && index_builder_entries(report->builder) > 0)
-		pg_log_warning("%d of %d indexes and constraints were built while rows were copied",
+		pg_log_warning("indexes and constraints that were built while rows were copied: %d of %d",
 					   index_builder_built(report->builder),
 					   index_builder_entries(report->builder));
 	if (report->stage < COPY_STAGE_REST)
@@ -156,10 +160,12 @@ log_tables(const DumpContext *source)
 char *
 copy_report_times(const CopyReport *report)
 {
-	return psprintf("definitions %.2f s, rows %.2f s, %d indexes %.2f s side by side and %.2f s after, the rest %.2f s, statistics %.2f s",
+	int			n_indexes = index_builder_entries(report->builder);
+
+	return psprintf("definitions %.2f s, rows %.2f s, %d %s %.2f s side by side and %.2f s after, the rest %.2f s, statistics %.2f s",
 					seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
 					seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
-					index_builder_entries(report->builder),
+					n_indexes, n_indexes == 1 ? "index" : "indexes",
 					index_builder_seconds(report->builder),
 					seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
 					seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
@@ -177,8 +183,10 @@ copy_report_print(const CopyReport *report)
 	FILE	   *out = event_log_text_output();
 
 	log_tables(source);
-	fprintf(out, "copied %d tables, " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes in %.2f seconds\n",
-			source->tables->n_tables, total.rows, total.raw_bytes, seconds);
+	fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, " UINT64_FORMAT " byte%s in %.2f seconds\n",
+			source->tables->n_tables, units_plural(source->tables->n_tables),
+			total.rows, units_plural(total.rows),
+			total.raw_bytes, units_plural(total.raw_bytes), seconds);
 	summary_print_slowest(source, out);
 	if (source->options->compare)
 		fprintf(out, "source and target have the same contents\n");

@@ -14,6 +14,7 @@
 #include "dump_event.h"
 #include "source_session.h"
 #include "traffic.h"
+#include "units.h"
 
 /*
  * How long a transaction may be in progress whose session's client is gone:
@@ -84,8 +85,8 @@ check_rows(const CopyWorker *worker, const char *what, uint64 read,
 {
 	if (read == written)
 		return;
-	pg_log_error("of " UINT64_FORMAT " rows read from %s the target took " UINT64_FORMAT,
-				 read, what, written);
+	pg_log_error("of " UINT64_FORMAT " row%s read from %s the target took " UINT64_FORMAT,
+				 read, units_plural(read), what, written);
 	if (worker->context->source.options->data_only)
 		pg_log_error_hint("A trigger on the target may have left out rows; see --disable-triggers.");
 	exit(1);

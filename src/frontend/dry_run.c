@@ -100,8 +100,10 @@ count_large_objects(const LargeObjects *objects)
 static void
 add_large_objects(printTableContent * content, const LargeObjects *objects)
 {
-	add_text(content, psprintf("(%d large objects)",
-							   count_large_objects(objects)));
+	int			n_objects = count_large_objects(objects);
+
+	add_text(content, psprintf("(%d large object%s)", n_objects,
+							   units_plural(n_objects)));
 	add_text(content, pg_strdup(""));
 	add_text(content, pg_strdup(""));
 	add_text(content, psprintf("%d", objects->n_groups));
@@ -162,27 +164,31 @@ dry_run_print(const DumpContext *context)
 {
 	const Options *options = context->options;
 	uint64		bytes = context->objects->est_bytes;
+	int			n_tables = context->tables->n_tables;
+	int			n_files = context->plan->n_files;
+	int			n_objects = count_large_objects(context->objects);
 	char		size[UNITS_BYTES];
 	char		time[UNITS_BYTES];
 	FILE	   *out = event_log_text_output();
 
-	for (int i = 0; i < context->plan->n_files; i++)
+	for (int i = 0; i < n_files; i++)
 		bytes += context->plan->files[i].est_bytes;
 	print_table(context, out);
-	fprintf(out, "%d tables in %d files, %d large objects, about %s to read",
-			context->tables->n_tables, context->plan->n_files,
-			count_large_objects(context->objects), units_size(bytes, size));
+	fprintf(out, "%d table%s in %d file%s, %d large object%s, about %s to read",
+			n_tables, units_plural(n_tables), n_files, units_plural(n_files),
+			n_objects, units_plural(n_objects), units_size(bytes, size));
 	if (options->segment_pages != 0)
-		fprintf(out, " (chunks of " UINT64_FORMAT " pages)",
-				options->segment_pages);
+		fprintf(out, " (chunks of " UINT64_FORMAT " page%s)",
+				options->segment_pages, units_plural(options->segment_pages));
 	else if (!options->no_chunks)
 		fprintf(out, " (chunks of %s)",
 				units_size(context->plan->chunk_bytes, size));
 	fprintf(out, ", compressed by %s.\n",
 			compress_method_name(context->compress.method));
 	if (options->expected_rate != 0)
-		fprintf(out, "Expected time with %d jobs at %s a second: %s.\n",
-				options->jobs, units_size(options->expected_rate, size),
+		fprintf(out, "Expected time with %d job%s at %s a second: %s.\n",
+				options->jobs, units_plural(options->jobs),
+				units_size(options->expected_rate, size),
 				units_duration(expected_seconds(context->queue, options->jobs,
 												options->expected_rate),
 							   time));

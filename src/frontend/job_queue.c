@@ -132,12 +132,7 @@ job_describe(const JobQueue *queue, const Job *job, int step,
 	PQExpBufferData buf;
 
 	if (job->kind == JOB_LARGE_OBJECTS)
-	{
-		const LargeObjectGroup *group = &objects->groups[job->first];
-
-		return psprintf("%d large objects, %u to %u", group->n_oids,
-						group->oids[0], group->oids[group->n_oids - 1]);
-	}
+		return large_object_group_describe(&objects->groups[job->first]);
 	if (step >= 0)
 		return data_file_describe(queue->files[job->first + step], tables);
 	initPQExpBuffer(&buf);

@@ -126,6 +126,15 @@ large_objects_read(PGconn *conn, const Toc *toc)
 	return objects;
 }
 
+char *
+large_object_group_describe(const LargeObjectGroup *group)
+{
+	if (group->n_oids == 1)
+		return psprintf("1 large object, %u", group->oids[0]);
+	return psprintf("%d large objects, %u to %u", group->n_oids,
+					group->oids[0], group->oids[group->n_oids - 1]);
+}
+
 /* ----------
  * Their contents
  * ----------

@@ -45,6 +45,9 @@ typedef struct LargeObjects
  */
 extern LargeObjects *large_objects_read(PGconn *conn, const Toc *toc);
 
+/* "5 large objects, 1001 to 1005", "1 large object, 1001"; owned. */
+extern char *large_object_group_describe(const LargeObjectGroup *group);
+
 /* Contents are read so many objects, and of each so many bytes, at a time. */
 #define LARGE_OBJECT_BATCH 16
 #define LARGE_OBJECT_PIECE (1024 * 1024)

@@ -83,7 +83,7 @@ report_count(uint64 number, const char *noun, char buf[REPORT_TEXT_BYTES])
 	char		digits[REPORT_TEXT_BYTES];
 
 	snprintf(buf, REPORT_TEXT_BYTES, "%s %s%s", report_number(number, digits),
-			 noun, number == 1 ? "" : "s");
+			 noun, units_plural(number));
 	return buf;
 }
 

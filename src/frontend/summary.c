@@ -53,22 +53,31 @@ summary_print_slowest(const DumpContext *context, FILE * stream)
 	int			slowest = slowest_table(context, &seconds);
 
 	if (slowest >= 0)
-		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunks; %d retries\n",
+	{
+		int			n_chunks = context->plan->tables[slowest].n_files;
+
+		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunk%s; %d %s\n",
 				printable(context->tables->tables[slowest].name), seconds,
-				context->plan->tables[slowest].n_files, context->n_retries);
+				n_chunks, units_plural(n_chunks), context->n_retries,
+				context->n_retries == 1 ? "retry" : "retries");
+	}
 }
 
 static void
 show_summary(const DumpContext *context, const FileTotals *total,
 			 double seconds)
 {
+	int			n_tables = context->tables->n_tables;
+	int			n_objects = context->results->n_objects;
 	char		raw[UNITS_BYTES];
 	char		stored[UNITS_BYTES];
 	char		rate[UNITS_BYTES];
 
 	message_before_output();
-	fprintf(stderr, "%d tables, " UINT64_FORMAT " rows, %d large objects: %s stored as %s in %.1f s, %s/s\n",
-			context->tables->n_tables, total->rows, context->results->n_objects,
+	fprintf(stderr, "%d table%s, " UINT64_FORMAT " row%s, %d large object%s: %s stored as %s in %.1f s, %s/s\n",
+			n_tables, units_plural(n_tables),
+			total->rows, units_plural(total->rows),
+			n_objects, units_plural(n_objects),
 			units_size(total->raw_bytes, raw),
 			units_size(total->stored_bytes, stored), seconds,
 			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));

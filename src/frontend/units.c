@@ -1,6 +1,6 @@
 /*
  * units.c
- *		Sizes and times as people read them.
+ *		Sizes, times and counts as people read them.
  */
 #include "fe_compat.h"
 
@@ -44,4 +44,10 @@ units_duration(double seconds, char buf[UNITS_BYTES])
 	else
 		snprintf(buf, UNITS_BYTES, "%d:%02d", (int) (s / 60), (int) (s % 60));
 	return buf;
+}
+
+const char *
+units_plural(uint64 number)
+{
+	return number == 1 ? "" : "s";
 }

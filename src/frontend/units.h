@@ -1,6 +1,6 @@
 /*
  * units.h
- *		Sizes and times as people read them.
+ *		Sizes, times and counts as people read them.
  */
 #ifndef UNITS_H
 #define UNITS_H
@@ -18,5 +18,8 @@ extern const char *units_size(uint64 bytes, char buf[UNITS_BYTES]);
 
 /* Seconds as minutes and seconds, "2:07", or with hours, "26:05:09". */
 extern const char *units_duration(double seconds, char buf[UNITS_BYTES]);
+
+/* What a noun ends in after this number: "s", or nothing after 1. */
+extern const char *units_plural(uint64 number);
 
 #endif							/* UNITS_H */

@@ -15,6 +15,7 @@
 #include "file_result.h"
 #include "printable.h"
 #include "report.h"
+#include "units.h"
 #include "verify.h"
 #include "verify_list.h"
 #include "worker_pool.h"
@@ -260,10 +261,14 @@ verify_archive(const Options *options)
 	note_summary(run);
 	if (run->found.findings == 0)
 		fprintf(event_log_text_output(),
-				"archive verified%s: %d files, " UINT64_FORMAT " rows, "
-				UINT64_FORMAT " bytes, stored as " UINT64_FORMAT " bytes\n",
-				run->manifest ? "" : " without a manifest", run->n_jobs,
-				run->found.rows, run->found.raw_bytes, run->found.stored_bytes);
+				"archive verified%s: %d file%s, " UINT64_FORMAT " row%s, "
+				UINT64_FORMAT " byte%s, stored as " UINT64_FORMAT " byte%s\n",
+				run->manifest ? "" : " without a manifest",
+				run->n_jobs, units_plural(run->n_jobs),
+				run->found.rows, units_plural(run->found.rows),
+				run->found.raw_bytes, units_plural(run->found.raw_bytes),
+				run->found.stored_bytes,
+				units_plural(run->found.stored_bytes));
 	make_report(run, page);
 	return run->found.findings > 0 ? 1 : 0;
 }

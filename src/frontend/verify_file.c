@@ -10,6 +10,7 @@
 
 #include "decompress.h"
 #include "printable.h"
+#include "units.h"
 #include "verify_file.h"
 
 #define READ_BYTES (128 * 1024)
@@ -159,9 +160,10 @@ check_text(FileCheck *check)
 	{
 		verify_finding(check->counts, file->name,
 					   too_long(check) ?
-					   "decompresses to more than " UINT64_FORMAT " bytes" :
-					   "does not decompress to " UINT64_FORMAT " bytes",
-					   file->want->raw_bytes);
+					   "decompresses to more than " UINT64_FORMAT " byte%s" :
+					   "does not decompress to " UINT64_FORMAT " byte%s",
+					   file->want->raw_bytes,
+					   units_plural(file->want->raw_bytes));
 		return;
 	}
 	if (file->has_copy_rows)
@@ -176,8 +178,9 @@ check_text(FileCheck *check)
 		rows = text->lines - END_MARK_LINES;
 		if (file->want && rows != file->want->rows)
 			verify_finding(check->counts, file->name,
-						   "has " UINT64_FORMAT " rows, but the manifest says "
-						   UINT64_FORMAT, rows, file->want->rows);
+						   "has " UINT64_FORMAT " row%s, but the manifest says "
+						   UINT64_FORMAT, rows, units_plural(rows),
+						   file->want->rows);
 	}
 	check->counts->rows += rows;
 	check->counts->raw_bytes += text->bytes;
@@ -242,8 +245,9 @@ compare(FileCheck *check, CompressMethod method)
 
 	if (!right_size)
 		verify_finding(check->counts, file->name,
-					   "has " UINT64_FORMAT " bytes, but the manifest says "
+					   "has " UINT64_FORMAT " byte%s, but the manifest says "
 					   UINT64_FORMAT, check->stored_bytes,
+					   units_plural(check->stored_bytes),
 					   file->want->stored_bytes);
 	else
 		check_checksum(check);
