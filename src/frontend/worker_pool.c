@@ -47,6 +47,7 @@ typedef struct WorkerPool
 	int			n_done;
 	int			next_job;
 	volatile int *steps;		/* by worker, set by it: in shared memory */
+	bool		may_fork;		/* attend() has returned true */
 	struct pollfd *fds;			/* two a worker, then the watched one */
 } WorkerPool;
 
@@ -262,14 +263,14 @@ listen_to(struct pollfd *slot, int fd)
 	slot->revents = 0;
 }
 
-/* How long to wait: not beyond the next retry. */
+/* How long to wait: not beyond the next retry, if there can be one. */
 static int
 wait_ms(const WorkerPool *pool)
 {
 	int64		now = worker_pool_now_ms();
 	int64		result = HOLD_BACK_MS;
 
-	for (int i = 0; i < pool->n_workers; i++)
+	for (int i = 0; pool->may_fork && i < pool->n_workers; i++)
 		if (pool->workers[i].retry_at != 0)
 			result = Min(result, Max(0, pool->workers[i].retry_at - now));
 	return (int) result;
@@ -346,7 +347,8 @@ worker_pool_run(const WorkerTask *task, const PoolWatch * watch, int n_workers,
 
 		wait_and_serve(pool);
 		all_done = is_all_done(pool);
-		if (!watch->attend(watch->arg, all_done))
+		pool->may_fork = watch->attend(watch->arg, all_done);
+		if (!pool->may_fork)
 			continue;
 		for (int i = 0; i < pool->n_workers; i++)
 		{
