@@ -224,8 +224,10 @@ SQL
 	my (undef, undef, $err) = run_program(@dump, new_path('watched'));
 	unlike($err, $unwatched, 'the age of the snapshot is watched');
 	sql($node, 'manifest', 'REVOKE EXECUTE ON FUNCTION pg_control_checkpoint() FROM PUBLIC');
+	my $logged = -s $node->logfile;
 	(undef, undef, $err) = run_program(@dump, new_path('unwatched'));
 	like($err, $unwatched, 'revoked: the age of the snapshot is not');
+	unlike(slurp_file($node->logfile, $logged), qr/permission denied/, 'revoked: nor tried');
 }
 
 # ---- names that are not UTF-8

@@ -10,14 +10,12 @@
 /*
  * Functions that a hosting service may have revoked, or that an old server has
  * not got (9.6 those of the log): to call one without privilege, even in a
- * branch not taken, would end the transaction.  The last one is for
- * server_health.h, which asks as the user who connected.
+ * branch not taken, would end the transaction.
  */
 static const char may_query[] =
 "SELECT pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'),"
 " pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_current_wal_insert_lsn()'), 'EXECUTE')"
-" AND pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_last_wal_replay_lsn()'), 'EXECUTE'),"
-" pg_catalog.has_function_privilege(session_user, pg_catalog.to_regprocedure('pg_catalog.pg_control_checkpoint()'), 'EXECUTE')";
+" AND pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_last_wal_replay_lsn()'), 'EXECUTE')";
 
 static const char identifier_query[] =
 "SELECT system_identifier FROM pg_catalog.pg_control_system()";
@@ -57,9 +55,6 @@ dump_origin_read(PGconn *conn, const Options *options)
 		origin->lsn = one_value(conn, lsn_query);
 	if (PQgetvalue(res, 0, 0)[0] == 't')
 		origin->system_identifier = one_value(conn, identifier_query);
-	if (PQgetvalue(res, 0, 2)[0] != 't')
-		pg_log_info("will not warn of an old snapshot: the role may not execute %s",
-					"pg_control_checkpoint()");
 	PQclear(res);
 	return origin;
 }

@@ -42,7 +42,8 @@ struct LeaderSession
 	bool		finished;		/* all jobs are done, transaction ended */
 	int64		looked_at;		/* for workers that wait in vain */
 	int			deadlocks;		/* looks in a row that found one */
-	int64		age_looked_at;	/* for the snapshot's age */
+	bool		sees_age;		/* may ask for the snapshot's age */
+	int64		age_looked_at;	/* for that */
 	int64		warned_age;		/* of the last warning, 0 = none */
 	int			retries;		/* since it was lost */
 	int64		retry_at;
@@ -73,14 +74,23 @@ receive_notice(void *arg, const PGresult *res)
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
+/* Looks are by the user who connected (session_look), whatever the role. */
+static const char begin_query[] =
+"SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.has_function_privilege(session_user,"
+" pg_catalog.to_regprocedure('pg_catalog.pg_control_checkpoint()'), 'EXECUTE')";
+
 LeaderSession *
 leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
 {
 	LeaderSession *session = pg_malloc0(sizeof(LeaderSession));
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
+	PGresult   *res = session_query(conn, begin_query);
 
 	session->on_standby = PQgetvalue(res, 0, 0)[0] == 't';
+	session->sees_age = PQgetvalue(res, 0, 1)[0] == 't';
 	PQclear(res);
+	if (!session->sees_age)
+		pg_log_info("will not warn of an old snapshot: the role may not execute %s",
+					"pg_control_checkpoint()");
 	session->plan = *plan;
 	session->conn = conn;
 	session->snapshot = pg_strdup(plan->snapshot);
@@ -427,8 +437,8 @@ check_age(LeaderSession *session)
 	int64		now = worker_pool_now_ms();
 	PGresult   *res;
 
-	if (session->age_looked_at != 0 &&
-		now < session->age_looked_at + AGE_LOOK_MS)
+	if (!session->sees_age || (session->age_looked_at != 0 &&
+							   now < session->age_looked_at + AGE_LOOK_MS))
 		return;
 	session->age_looked_at = now;
 	res = look(session, server_health_age_query);

@@ -20,14 +20,14 @@ extern void server_health_check_connections(PGconn *conn, int n_workers);
 /*
  * The run's own snapshot: how many transaction IDs were assigned since it was
  * taken, as of the last checkpoint (in a transaction age() never changes), and
- * autovacuum_freeze_max_age.
+ * autovacuum_freeze_max_age.  For who may execute pg_control_checkpoint().
  */
 extern const char server_health_age_query[];
 
 /*
  * Warn by the query's result that this is more than the setting, and again each
  * time it has doubled; *warned is the age of the last warning, 0 before.  A
- * result that is an error is passed over: not every role may ask.
+ * result that is an error is passed over.
  */
 extern void server_health_warn_of_age(const PGresult *res, int64 *warned);
 
