@@ -410,6 +410,8 @@ is($rc, 1, 'no directory: exit code');
 like($err, qr/could not open directory ".*": No such file or directory/, 'no directory: message');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '-f', new_path('other'));
 like($err, qr/options --verify and -f\/--file cannot be used together/, 'not with -f');
+($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, 'verify');
+like("$rc$err", qr/^1.*options --verify and -d\/--dbname cannot be used together/, 'not with a database');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--clean-output');
 like($err, qr/options --verify and --clean-output cannot be used together/, 'not with --clean-output');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--pipe=cat >%f');

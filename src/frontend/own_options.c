@@ -407,6 +407,8 @@ own_options_check(const Options *options)
 			options->pipe_command != NULL, "--pipe");
 	exclude(options->verify != NULL, "--verify",
 			options->clean_output, "--clean-output");
+	exclude(options->verify != NULL, "--verify",
+			options->connection.dbname != NULL, "-d/--dbname");
 	exclude(options->clean_output, "--clean-output",
 			options->target != NULL, "--target");
 	exclude(options->clean_output, "--clean-output",
