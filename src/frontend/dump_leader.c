@@ -79,9 +79,9 @@ dump_leader_read_plan(DumpContext *context, PGconn *conn,
 	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, context->options,
 											 context->address,
 											 context->snapshot);
-
 	DumpTables *tables;
 
+	toc_chain_attachments(toc);
 	context->encoding = archive_encoding(toc);
 	session_set_encoding(conn, context->encoding);
 	tables = dump_tables_read(conn, toc, context->lock_wait_ms);

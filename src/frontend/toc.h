@@ -106,6 +106,12 @@ extern bool toc_has_mark(const Toc *toc);
 extern const TocEntry **toc_entries_by_id(const Toc *toc);
 
 /*
+ * Let each INDEX ATTACH entry depend on the one before it in its partition
+ * tree, so that pg_restore -j runs them one after the other: index_attach.c.
+ */
+extern void toc_chain_attachments(Toc *toc);
+
+/*
  * The dump ID of the TABLE that a TABLE DATA entry belongs to: its only
  * dependency.  Exits with a message if it has none.
  */
