@@ -232,7 +232,8 @@ sql($node, 'extension', q{
 	CREATE SCHEMA "Ext ""1";
 	ALTER EXTENSION pg_pardump SET SCHEMA "Ext ""1"});
 reader_dumps_by_sql_ok('no USAGE on its schema', $no_permission);
-refused_ok($needs_extension, 'no USAGE on its schema: compression on the server',
+refused_ok(qr/needs the extension pg_pardump: $no_permission/,
+	'no USAGE on its schema: compression on the server',
 	@db, '-n', 'data', @as_reader, '-Z', 'server-gzip');
 sql($node, 'extension', 'GRANT USAGE ON SCHEMA "Ext ""1" TO reader');
 ($dir, $err) = verbose_dump('USAGE on its schema', @data, @as_reader);

@@ -127,8 +127,9 @@ look_for_extension(DumpRun *run)
 		return;
 	if (context->extension->missing)
 	{
-		pg_log_error("compression on the server needs the extension pg_pardump in the database");
-		pg_log_error_hint("Run CREATE EXTENSION pg_pardump there, or compress in the workers (client-%s).",
+		pg_log_error("compression on the server needs the extension pg_pardump: %s",
+					 context->extension->missing);
+		pg_log_error_hint("CREATE EXTENSION pg_pardump makes it, ALTER EXTENSION UPDATE renews it; or compress in the workers (client-%s).",
 						  compress_method_name(context->compress.method));
 		exit(1);
 	}
