@@ -127,7 +127,8 @@ static const char build_settings_query[] =
 " ('tcp_keepalives_idle', NULL, '30'),"
 " ('tcp_keepalives_interval', NULL, '10'),"
 " ('tcp_keepalives_count', NULL, '6'),"
-" ('default_transaction_read_only', NULL, 'off')"
+" ('default_transaction_read_only', NULL, 'off'),"
+" ('array_nulls', NULL, 'on')"
 ") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";
 
 PeerAddress *
@@ -232,6 +233,7 @@ static const char load_settings_query[] =
 " ('default_transaction_read_only', 'off'),"
 " ('default_transaction_isolation', 'read committed'),"
 " ('restrict_nonsystem_relation_kind', ''),"
+" ('array_nulls', 'on'),"
 " ('xmloption', 'content'),"
 " ('client_min_messages', 'warning')"
 ") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name";

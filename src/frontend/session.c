@@ -172,7 +172,7 @@ session_command(PGconn *conn, const char *sql)
  */
 
 /*
- * What pg_dump sets, every timeout, and how soon a backend whose client is out
+ * What pg_dump sets; that a condition finds all its rows; every timeout, and how soon a backend whose client is out
  * of reach is to end, and give up its locks: when connection.c gives it up.  No
  * tcp_user_timeout, which would also end one whose client is slow to read.
  *
@@ -190,6 +190,7 @@ static const char settings_query[] =
 " ('synchronize_seqscans', 'off', true),"
 " ('statement_timeout', '0', true),"
 " ('quote_all_identifiers', $2, true),"
+" ('gin_fuzzy_search_limit', '0', true),"
 " ('lock_timeout', '0', false),"
 " ('idle_in_transaction_session_timeout', '0', false),"
 " ('idle_session_timeout', '0', false),"
