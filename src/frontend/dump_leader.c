@@ -61,6 +61,7 @@ dump_leader_open(DumpContext *context)
 	session_set_up(conn, context->options, context->options->encoding);
 	server_health_check_connections(conn, context->options->jobs);
 	server_health_check_age(conn);
+	server_health_check_snapshots(conn);
 	context->slot = make_slot(context, conn);
 	context->snapshot = session_begin_leader(conn, context->options,
 											 context->slot ? context->slot->snapshot :
@@ -119,8 +120,8 @@ attend(void *arg, bool all_done)
 	DumpContext *context = arg;
 
 	progress_tick(context->progress);
-	return leader_session_attend(context->leader,
-								 all_done && !context->keep_snapshot);
+	return leader_session_attend(context->leader, all_done,
+								 !context->keep_snapshot);
 }
 
 PoolWatch

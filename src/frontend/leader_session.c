@@ -42,6 +42,7 @@ struct LeaderSession
 	bool		finished;		/* all jobs are done, transaction ended */
 	int64		looked_at;		/* for workers that wait in vain */
 	int			deadlocks;		/* looks in a row that found one */
+	bool		expects_warning;	/* which is not to be shown */
 	bool		sees_age;		/* may ask for the snapshot's age */
 	int64		age_looked_at;	/* for that */
 	int64		warned_age;		/* of the last warning, 0 = none */
@@ -70,7 +71,9 @@ note_last_words(LeaderSession *session, const PGresult *res)
 static void
 receive_notice(void *arg, const PGresult *res)
 {
-	if (!note_last_words(arg, res))
+	const LeaderSession *session = arg;
+
+	if (!note_last_words(arg, res) && !session->expects_warning)
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
@@ -342,7 +345,9 @@ end_backend(LeaderSession *session, int backend)
 	int			min_age_s = (int) session->plan.options->stall_timeout;
 	char	   *sql = server_health_terminate_query(backend, min_age_s);
 
+	session->expects_warning = true;	/* should it have ended just now */
 	PQclear(look(session, sql));
+	session->expects_warning = false;
 	free(sql);
 }
 
@@ -447,13 +452,12 @@ check_age(LeaderSession *session)
 }
 
 bool
-leader_session_attend(LeaderSession *session, bool all_done)
+leader_session_attend(LeaderSession *session, bool all_done, bool may_end)
 {
-	if (session->finished)
-	{
+	if (all_done)
 		wake_stopped(session);
+	if (session->finished)
 		return true;
-	}
 	if (session->conn && is_lost(session))
 		session_was_lost(session);
 	if (session->conn == NULL)
@@ -471,7 +475,7 @@ leader_session_attend(LeaderSession *session, bool all_done)
 		look_after_workers(session);
 	if (session->conn)
 		check_age(session);
-	if (session->conn && all_done)
+	if (session->conn && all_done && may_end)
 		finish(session);
 	return session->conn != NULL;
 }

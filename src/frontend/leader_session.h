@@ -51,12 +51,14 @@ extern int	leader_session_watch_fd(const LeaderSession *session);
 /*
  * For the pool, several times a second: notice the end of the session, or try
  * to replace it.  False while there is none.  Workers that wait in vain for
- * longer than --stall-timeout are ended, to be replaced.  When all jobs are done the
- * transaction is ended, whose success proves that the session has held its
- * locks all the time, and workers that are stopped go on, so that they leave.
+ * longer than --stall-timeout are ended, to be replaced.  When all jobs are done
+ * workers that are stopped go on, so that they leave, and the transaction is
+ * ended if it may be, whose success proves that the session has held its locks
+ * all the time.
  * Exits with a message when the snapshot or hope is lost.
  */
-extern bool leader_session_attend(LeaderSession *session, bool all_done);
+extern bool leader_session_attend(LeaderSession *session, bool all_done,
+								  bool may_end);
 
 /* For the pool: a worker's process is about to be forked, or is gone. */
 extern void leader_session_worker_begins(LeaderSession *session, int worker);
