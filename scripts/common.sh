@@ -188,6 +188,7 @@ start_script()
 	local output=$1 name=$2
 
 	shift 2
+	: >"$output"
 	"$@" >"$output" 2>&1 </dev/null &
 	CHILDREN+=($!)
 	tail -n +1 -f --pid=$! "$output" | sed -u "s/^/$name: /" &

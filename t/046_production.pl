@@ -8,7 +8,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_until sessions);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  start_psql);
+  start_psql pg_major);
 use Pardump::Command qw(refused_ok accepted_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -42,7 +42,7 @@ accepted_ok('within the limit of a role', @db, '-U', 'dumper', '-j1');
 		'just within the limit of a role');
 }
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
-refused_ok(qr/the server has 0 connections left, too few for 1 jobs\n.*hint: End other sessions/,
+refused_ok(qr/the server has 0 connections left, too few for 1 job\n.*hint: End other sessions/,
 	'no connection left', @db, '-U', 'dumper');
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1; ALTER DATABASE production CONNECTION LIMIT 4');
 refused_ok(qr/the server has 3 connections left, too few for 4 jobs/,
@@ -60,6 +60,7 @@ CREATE POLICY gate ON gated USING (g <> 9000 OR pg_advisory_xact_lock_shared(42)
 GRANT SELECT ON gated TO dumper;
 SQL
 	my @others = map { start_psql($node, 'production') } 1 .. 4;
+	$_->('SELECT 1') foreach @others;
 	$others[0]->('SELECT pg_advisory_lock(42)');
 	my $dump = start_dump($node->connstr('production'), '-U', 'dumper', '--enable-row-security',
 		'-j6', '--retries=0', '-t', 'gated', '--max-table-segment-pages=250');
@@ -71,6 +72,7 @@ SQL
 	like($dump->{err}, qr/a worker could not start; the run goes on with 5\npg_pardump: detail: .*remaining connection slots.*goes on with 4\n/s,
 		'fewer connections than jobs: fewer workers');
 	sql($node, 'postgres', 'GRANT pg_read_all_stats TO dumper');
+	wait_until('its sessions have ended', sub { sessions($node) == 0 });
 	refused_ok(qr/the server has 4 connections left, too few for 6 jobs\n.*hint: Use --jobs=3,/,
 		'sessions of others that the role sees', @db, '-U', 'dumper', '-j6');
 	sql($node, 'postgres', 'REVOKE pg_read_all_stats FROM dumper');
@@ -156,6 +158,32 @@ SQL
 	is(end_dump($dump), 0, 'a snapshot that grows old: exit code');
 	is(scalar(() = $dump->{err} =~ /warning/g), 1, 'a snapshot that grows old: one warning');
 	$holder->();
+}
+
+# ---- rows that are removed though a snapshot sees them, which servers of 16 and
+# before can be told to do
+
+if (pg_major($node) < 17)
+{
+	sql($node, 'production',
+		'CREATE EXTENSION pg_pardump; CREATE TABLE pruned AS SELECT g FROM generate_series(1, 100) g');
+	$node->append_conf('postgresql.conf', 'old_snapshot_threshold = 0');
+	$node->restart;
+	refused_ok(qr/may remove rows that the dump's snapshot sees, by old_snapshot_threshold = 0\n/,
+		'old_snapshot_threshold', @db);
+	my $reader = start_psql($node, 'production');
+	$reader->('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM t');
+	sleep 6;    # the threshold's five seconds
+	sql($node, 'production', $_) foreach 'UPDATE pruned SET g = g + 1', 'VACUUM pruned';
+	is($reader->(<<'SQL'), 'noticed', 'old_snapshot_threshold: the extension notices');
+DO $$ BEGIN
+	PERFORM pg_pardump_read('pruned', '{g}', 0, NULL, 'none');
+	RAISE 'read % rows', (SELECT rows FROM pg_pardump_last_read());
+EXCEPTION WHEN snapshot_too_old THEN NULL;
+END $$;
+SELECT 'noticed'
+SQL
+	$reader->();
 }
 
 $node->stop;

@@ -5,6 +5,7 @@
 #include "fe_compat.h"
 
 #include "server_health.h"
+#include "units.h"
 
 /* pg_stat_activity.backend_type came with 10. */
 #define MIN_VERSION_WITH_BACKEND_TYPE 100000
@@ -54,6 +55,16 @@ static const char age_query[] =
 " AND pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000,"
 " 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)";
 
+/*
+ * Until 16.  A server notices what was removed since a snapshot was imported,
+ * not since it was taken (snapmgr.c:SetTransactionSnapshot).  A standby never
+ * removes by its own threshold, and waits or cancels for its primary's.
+ */
+static const char threshold_query[] =
+"SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
+" AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()";
+
 static int
 connections_left(PGconn *conn, const char *or_others)
 {
@@ -78,8 +89,9 @@ server_health_check_connections(PGconn *conn, int n_workers)
 	left_at_least = connections_left(conn, or_hidden);
 	if (left >= n_workers && left_at_least < n_workers)
 	{
-		pg_log_warning("the server may have only %d connections left for %d jobs",
-					   Max(left_at_least, 0), n_workers);
+		left = Max(left_at_least, 0);
+		pg_log_warning("the server may have only %d connection%s left for %d job%s",
+					   left, units_plural(left), n_workers, units_plural(n_workers));
 		pg_log_warning_detail("Without the privileges of pg_read_all_stats the role does not see which sessions are clients.");
 		return;
 	}
@@ -87,19 +99,36 @@ server_health_check_connections(PGconn *conn, int n_workers)
 		return;
 	if (left == n_workers)
 	{
-		pg_log_warning("the server has only %d connections left for %d jobs",
-					   left, n_workers);
+		pg_log_warning("the server has only %d connection%s left for %d job%s",
+					   left, units_plural(left), n_workers, units_plural(n_workers));
 		pg_log_warning_detail("If the leader loses its session, it needs one more than it had to take another.");
 		return;
 	}
-	pg_log_error("the server has %d connections left, too few for %d jobs",
-				 Max(left, 0), n_workers);
+	left = Max(left, 0);
+	pg_log_error("the server has %d connection%s left, too few for %d job%s",
+				 left, units_plural(left), n_workers, units_plural(n_workers));
 	if (left > 0)
 		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the limit of the role or database.",
 						  Max(left - 1, 1));
 	else
 		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
 	exit(1);
+}
+
+void
+server_health_check_snapshots(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, threshold_query);
+
+	if (PQntuples(res) == 1)
+	{
+		pg_log_error("the server may remove rows that the dump's snapshot sees, by old_snapshot_threshold = %s",
+					 PQgetvalue(res, 0, 0));
+		pg_log_error_detail("It would not notice for sessions that import the snapshot later.");
+		pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
+		exit(1);
+	}
+	PQclear(res);
 }
 
 void

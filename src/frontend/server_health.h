@@ -18,6 +18,12 @@
 extern void server_health_check_connections(PGconn *conn, int n_workers);
 
 /*
+ * Exit with a message if old_snapshot_threshold lets the server remove rows that
+ * the run's snapshot is going to see.
+ */
+extern void server_health_check_snapshots(PGconn *conn);
+
+/*
  * The run's own snapshot: how many transaction IDs were assigned since it was
  * taken, as of the last checkpoint (in a transaction age() never changes), and
  * autovacuum_freeze_max_age.  For who may execute pg_control_checkpoint().

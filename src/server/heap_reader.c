@@ -20,6 +20,7 @@
 
 #include "block_stream.h"
 #include "heap_reader.h"
+#include "server_compat.h"
 
 struct HeapReader
 {
@@ -88,6 +89,7 @@ examine_page(HeapReader *reader)
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
+	TestForOldSnapshot(snapshot, reader->rel, page);
 	max_offset = PageGetMaxOffsetNumber(page);
 	/* on a standby the flag may run ahead of the snapshot */
 	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;

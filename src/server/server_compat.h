@@ -28,6 +28,11 @@
 #include "storage/read_stream.h"
 #endif
 
+/* Until 16 pages could be pruned of what an old snapshot sees. */
+#if PG_VERSION_NUM >= 170000
+#define TestForOldSnapshot(snapshot, relation, page) ((void) 0)
+#endif
+
 /* The snapshot of TOAST tables, which 18 keeps somewhere itself. */
 static inline Snapshot
 toast_snapshot(SnapshotData *space)
