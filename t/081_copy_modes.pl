@@ -73,6 +73,8 @@ ALTER TABLE plain ENABLE ROW LEVEL SECURITY;
 CREATE POLICY everyone ON plain FOR SELECT USING (true);
 SELECT lo_from_bytea(4711, decode(repeat('0123456789abcdef', 200000), 'hex'));
 SELECT lo_from_bytea(4712, 'small'), lo_from_bytea(4713, '');
+SELECT lo_from_bytea(4714, 'one'), lo_from_bytea(4715, 'of a group');
+GRANT SELECT ON LARGE OBJECT 4714, 4715 TO reader;
 ALTER LARGE OBJECT 4711 OWNER TO owner;
 GRANT SELECT ON LARGE OBJECT 4711 TO reader;
 COMMENT ON LARGE OBJECT 4712 IS 'a small one';

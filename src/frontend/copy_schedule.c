@@ -9,7 +9,8 @@
  *
  * Large objects are made before, empty, with their owners; their comments and
  * privileges come with the rest, so that no owner is shut out of them while
- * they are filled.
+ * they are filled.  But the privileges on a group of them (17 on) go with it, as
+ * pg_restore looks up there which ones it has (pg_backup_db.c:IssueACLPerBlob).
  */
 #include "fe_compat.h"
 
@@ -77,6 +78,13 @@ table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
 	return result;
 }
 
+static bool
+is_of_large_object_group(const TocEntry *entry)
+{
+	return toc_entry_is(entry, "ACL") &&
+		strncmp(entry->tag, "LARGE OBJECTS ", 14) == 0;
+}
+
 /* section: the entry's own, or if it has none that of the one before it. */
 static CopyPhase
 phase_of(const TocEntry *entry, TocSection section, bool create)
@@ -91,7 +99,7 @@ phase_of(const TocEntry *entry, TocSection section, bool create)
 		return create ? COPY_DATABASE : COPY_NEVER;
 	if (entry->had_dumper)
 		return COPY_NEVER;
-	if (is_one_of(entry, objects))
+	if (is_one_of(entry, objects) || is_of_large_object_group(entry))
 		return COPY_LARGE_OBJECTS;
 	if (section == TOC_SECTION_PRE_DATA && !is_one_of(entry, privileges) &&
 		!is_added_to_large_object(entry))
