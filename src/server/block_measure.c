@@ -21,6 +21,7 @@
 #include "utils/rel.h"
 
 #include "block_measure.h"
+#include "heap_reader.h"
 
 /* What COPY's text format spends on a NULL ("\N") and after each column. */
 #define NULL_BYTES			2
@@ -123,13 +124,14 @@ page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
 	if (PageIsNew(page))
 		return amount;
 
-	last = PageGetMaxOffsetNumber(page);
+	/* what is damaged is for the reader to complain of */
+	last = Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage);
 	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
 	{
 		ItemId		lp = PageGetItemId(page, off);
 		HeapTupleData tuple;
 
-		if (!ItemIdIsNormal(lp))
+		if (!ItemIdIsNormal(lp) || !heap_item_is_sound(lp))
 			continue;
 
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
