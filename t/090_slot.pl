@@ -204,7 +204,6 @@ sql($node, 'postgres', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_repli
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'hot_standby_feedback = on');
 $standby->start;
 $node->wait_for_catchup($standby);
 if (pg_major($node) < 16)
@@ -216,6 +215,10 @@ if (pg_major($node) < 16)
 }
 else
 {
+	refused_ok(qr/on a standby --create-slot needs the setting hot_standby_feedback/,
+		'a standby without feedback', '-d', $standby->connstr('shop'), '--create-slot', '--slot=s');
+	$standby->append_conf('postgresql.conf', 'hot_standby_feedback = on');
+	$standby->restart;
 	my $dump = start_dump($standby->connstr('shop'), '--create-slot', '--slot=far',
 		'--slot-plugin=test_decoding', '-j2');
 	wait_until('the dump from the standby', sub {

@@ -43,6 +43,7 @@ make_slot(const DumpContext *context, PGconn *conn)
 	if (!options->create_slot)
 		return NULL;
 	logical_slot_check(conn, options);
+	server_health_check_feedback(conn);
 	if (options->create_subscription)
 		subscription_check_publications(conn, options);
 	if (options->dry_run)

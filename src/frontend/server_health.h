@@ -24,6 +24,12 @@ extern void server_health_check_connections(PGconn *conn, int n_workers);
 extern void server_health_check_snapshots(PGconn *conn);
 
 /*
+ * Exit with a message if this is a standby that cannot have a slot's snapshot kept
+ * whole: nothing protects it before it is exported but hot_standby_feedback.
+ */
+extern void server_health_check_feedback(PGconn *conn);
+
+/*
  * The run's own snapshot: how many transaction IDs were assigned since it was
  * taken, as of the last checkpoint (in a transaction age() never changes), and
  * autovacuum_freeze_max_age.  For who may execute pg_control_checkpoint().
