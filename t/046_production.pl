@@ -24,27 +24,42 @@ make_database($node, 'production');
 sql($node, 'production', 'CREATE ROLE dumper LOGIN; CREATE TABLE t AS SELECT 1 AS a; GRANT SELECT ON t TO dumper');
 my @db = ('-d', $node->connstr('production'));
 
-# ---- connections; the leader has one of them
+# ---- connections; the leader has one of them.  A session of the run before may
+# take a moment to end.
 
+sub no_session_left
+{
+	wait_until('all sessions have ended', sub { sessions($node) == 0 });
+	return;
+}
+
+no_session_left();
 refused_ok(qr/the server has 11 connections left, too few for 12 jobs\n.*hint: Use --jobs=10, or raise max_connections/,
 	'a superuser and max_connections', @db, '-j12');
+no_session_left();
 accepted_ok('one job less than there are connections', @db, '-j10');
+no_session_left();
 refused_ok(qr/the server has 8 connections left, too few for 9 jobs\n.*hint: Use --jobs=7,/,
 	'what is reserved for superusers', @db, '-U', 'dumper', '-j9');
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 3');
+no_session_left();
 refused_ok(qr/the server has 2 connections left, too few for 3 jobs\n.*hint: Use --jobs=1,/,
 	'the limit of a role', @db, '-U', 'dumper', '-j3');
+no_session_left();
 accepted_ok('within the limit of a role', @db, '-U', 'dumper', '-j1');
 {
+	no_session_left();
 	my ($rc, undef, $err) = run_program('pg_pardump', '-f', new_path('just'), '--no-sync',
 		@db, '-U', 'dumper', '-j2');
 	like("$rc$err", qr/^0pg_pardump: warning: the server has only 2 connections left for 2 jobs\n.*\n$/,
 		'just within the limit of a role');
 }
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
+no_session_left();
 refused_ok(qr/the server has 0 connections left, too few for 1 job\n.*hint: End other sessions/,
 	'no connection left', @db, '-U', 'dumper');
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1; ALTER DATABASE production CONNECTION LIMIT 4');
+no_session_left();
 refused_ok(qr/the server has 3 connections left, too few for 4 jobs/,
 	'the limit of a database', @db, '-U', 'dumper', '-j4');
 sql($node, 'postgres', 'ALTER DATABASE production CONNECTION LIMIT -1');
@@ -72,7 +87,7 @@ SQL
 	like($dump->{err}, qr/a worker could not start; the run goes on with 5\npg_pardump: detail: .*remaining connection slots.*goes on with 4\n/s,
 		'fewer connections than jobs: fewer workers');
 	sql($node, 'postgres', 'GRANT pg_read_all_stats TO dumper');
-	wait_until('its sessions have ended', sub { sessions($node) == 0 });
+	no_session_left();
 	refused_ok(qr/the server has 4 connections left, too few for 6 jobs\n.*hint: Use --jobs=3,/,
 		'sessions of others that the role sees', @db, '-U', 'dumper', '-j6');
 	sql($node, 'postgres', 'REVOKE pg_read_all_stats FROM dumper');
@@ -157,6 +172,30 @@ SQL
 	$holder->('SELECT pg_advisory_unlock_all()');
 	is(end_dump($dump), 0, 'a snapshot that grows old: exit code');
 	is(scalar(() = $dump->{err} =~ /warning/g), 1, 'a snapshot that grows old: one warning');
+	$holder->();
+}
+
+# ---- schemas that change their names while names are read: no lock hinders them
+
+{
+	sql($node, 'production', <<'SQL');
+CREATE SCHEMA live;
+CREATE SCHEMA next;
+CREATE TABLE live.s AS SELECT 'live' AS s;
+CREATE TABLE next.s AS SELECT 'next' AS s;
+GRANT USAGE ON SCHEMA live, next TO PUBLIC;
+GRANT SELECT ON live.s, next.s TO PUBLIC;
+SQL
+	my $holder = start_psql($node, 'production');
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($node->connstr('production'), '-U', 'dumper', '--enable-row-security', '-t', 't', '-t', 'before_t', '-t', 'live.s');
+	wait_until('the worker waits', sub { $dump->{h}->pump_nb; return sessions($node, "application_name LIKE 'pg_pardump: %' AND wait_event = 'advisory'") });
+	sql($node, 'production', 'ALTER SCHEMA live RENAME TO old; ALTER SCHEMA next RENAME TO live');
+	$holder->('SELECT pg_advisory_unlock_all()');
+	is(end_dump($dump), 1, 'schemas were swapped: exit code');
+	like($dump->{err}, qr/error: table live\.s was replaced by another of its name during the run\n.*hint: /,
+		'schemas were swapped: message');
+	ok(!-e "$dump->{dir}/toc.dat", 'schemas were swapped: no archive');
 	$holder->();
 }
 

@@ -277,22 +277,42 @@ answer_ms(const LeaderSession *session)
 	return session->on_standby ? STANDBY_ANSWER_MS : ANSWER_MS;
 }
 
+/* Run a statement; NULL if the session was lost, which is noted. */
+static PGresult *
+ask(LeaderSession *session, const char *sql, ExecStatusType expected)
+{
+	PGresult   *res = session_exec_within(session->conn, sql, answer_ms(session));
+
+	if (PQresultStatus(res) == expected)
+		return res;
+	if (res && !session_is_lost(session->conn, res))
+		session_failed(session->conn, res, "query failed", sql);
+	(void) note_last_words(session, res);
+	session_was_lost(session);
+	PQclear(res);
+	return NULL;
+}
+
 /* What was dumped without a lock was checked by then, so it is all right. */
 static void
 finish(LeaderSession *session)
 {
-	PGresult   *res = session_exec_within(session->conn, "COMMIT",
-										  answer_ms(session));
+	char	   *sql = table_check_names_query(session->conn, session->plan.tables);
+	PGresult   *res = ask(session, sql, PGRES_TUPLES_OK);
 
-	if (PQresultStatus(res) == PGRES_COMMAND_OK)
-		session->finished = true;
-	else if (res == NULL || session_is_lost(session->conn, res))
+	free(sql);
+	if (res == NULL)
+		return;
+	if (PQntuples(res) > 0)
 	{
-		(void) note_last_words(session, res);
-		session_was_lost(session);
+		pg_log_error("table %s was replaced by another of its name during the run",
+					 printable(PQgetvalue(res, 0, 0)));
+		pg_log_error_hint("Run the dump again, and rename schemas before or after it.");
+		exit(1);
 	}
-	else
-		session_failed(session->conn, res, "query failed", "COMMIT");
+	PQclear(res);
+	res = ask(session, "COMMIT", PGRES_COMMAND_OK);
+	session->finished = res != NULL;
 	PQclear(res);
 }
 
@@ -352,9 +372,8 @@ end_backend(LeaderSession *session, int backend)
 }
 
 /*
- * A worker that has been silent for too long.  If it waits in vain, it ends by
- * the signal, and is replaced as one that lost its connection.  And should it
- * be stopped, it goes on.
+ * A worker that was silent for too long goes on, should it be stopped.  If it
+ * waits in vain, the signal ends it, as one that has lost its connection.
  */
 static void
 wake(LeaderSession *session, SnapshotHolder *holder)

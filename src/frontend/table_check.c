@@ -8,6 +8,7 @@
 #include "fe_compat.h"
 
 #include "common/connect.h"
+#include "fe_utils/string_utils.h"
 
 #include "cleanup.h"
 #include "printable.h"
@@ -74,4 +75,24 @@ table_check_unchanged(PGconn *conn, PGconn *other, const DumpTables *tables)
 	}
 	PQclear(before);
 	PQclear(now);
+}
+
+char *
+table_check_names_query(PGconn *conn, const DumpTables *tables)
+{
+	char	   *oids = dump_tables_oids(tables);
+	char	   *names = dump_tables_name_array(conn, tables, false);
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SELECT t.name FROM ROWS FROM (pg_catalog.unnest(");
+	appendStringLiteralConn(&sql, oids, conn);
+	appendPQExpBufferStr(&sql, "::pg_catalog.oid[]), pg_catalog.unnest(");
+	appendStringLiteralConn(&sql, names, conn);
+	appendPQExpBufferStr(&sql, "::pg_catalog.text[])) t (oid, name)"
+						 " WHERE pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.<>) t.oid"
+						 " LIMIT 1");
+	free(names);
+	free(oids);
+	return sql.data;
 }

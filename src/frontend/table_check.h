@@ -18,4 +18,11 @@
 extern void table_check_unchanged(PGconn *conn, PGconn *other,
 								  const DumpTables *tables);
 
+/*
+ * A query for the first table whose name leads to another by now: what was read
+ * by name, and not by the extension, may be of that.  Locks on tables do not keep
+ * their schemas from being renamed.  Owned.
+ */
+extern char *table_check_names_query(PGconn *conn, const DumpTables *tables);
+
 #endif							/* TABLE_CHECK_H */
