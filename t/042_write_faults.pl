@@ -74,7 +74,7 @@ SKIP: {
 	foreach my $case (
 		[ 'rows', qr/The worker was dumping (chunk \d+ of \d+ of )?table a\.large\./, '-n', 'a', '--max-table-segment-pages=100' ],
 		[ 'rows, gzip', qr/The worker was dumping table a\.large\./, '-n', 'a', '-Z1' ],
-		[ 'large objects', qr/The worker was dumping 2 large objects/, '-n', 'c', '-b' ])
+		[ 'large objects', qr/The worker was dumping 2 large objects/, '-n', 'c', '-b', '-j1' ])
 	{
 		my ($what, $message, @options) = @$case;
 		my ($rc, $out, $err) = run_program('unshare', '-Urm', 'sh', '-c',
