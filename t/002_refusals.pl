@@ -50,7 +50,7 @@ like(
 	qr/hint: .*pg_upgrade/, '--binary-upgrade: hint');
 
 command_fails_like([ 'pg_pardump', @db ],
-	qr/no output directory specified/, 'no -f');
+	qr/no output directory specified\n.*hint: .* -f DIRECTORY.* --pipe.* --target/, 'no -f');
 command_fails_like([ 'pg_pardump', @db, '-f', '' ],
 	qr/no output directory specified/, 'empty -f');
 refused_ok(qr/too many command-line arguments \(first is "more"\)/,
@@ -68,6 +68,15 @@ foreach my $size ('0', '-1', 'x', '1XB', '1.5MB', '', '99999999TB', '1MB1')
 	refused_ok(qr/invalid value "\Q$size\E" for option --chunk-size/,
 		"--chunk-size=$size", @db, "--chunk-size=$size");
 }
+# a unit that was forgotten
+foreach my $size ('12', '1', '1048575', '64 ')
+{
+	like(
+		refused_ok(qr/invalid value "$size" for option --chunk-size: it has no unit/,
+			"--chunk-size=$size", @db, "--chunk-size=$size"),
+		qr/hint: Use "B", "kB", "MB", "GB", or "TB", e\.g\. "${size}MB"/, "--chunk-size=$size: hint");
+}
+accepted_ok("--chunk-size=$_", @db, "--chunk-size=$_") foreach '1048576', '20000B', '12 kB';
 foreach my $bad ([ '-j0', qr/-j\/--jobs must be in range/ ],
 	[ '-jx', qr/invalid value "x" for option -j/ ],
 	[ '-j-1', qr/-j\/--jobs must be in range/ ],
@@ -221,6 +230,27 @@ like(
 		@db, '--pg-dump',
 		fake_pg_dump('fake_pg_dump', 'exit 0', 'pg_dump (PostgreSQL) 12.22 (Debian)')),
 	qr/hint: Use pg_dump 14 or newer/, 'pg_dump 12: hint');
+# Options that the pg_dump in use does not have yet; those of which --help says so.
+my (undef, $help) = run_program('pg_pardump', '--help');
+my %since = $help =~ /^  (--[a-z-]+=?)(?:(?!^  ?-).)*?\(pg_dump (\d+)\)$/msg;
+cmp_ok(scalar(keys %since), '>=', 13, 'options of newer majors');
+foreach my $option (sort keys %since)
+{
+	my $name = $option =~ s/=//r;
+	my $given = $option eq $name ? $name : "${option}x";
+	my ($before, $has) = ($since{$option} - 1, $since{$option});
+	my $says = 'echo "pg_dump: error: was run" >&2; exit 1';
+	my $path = fake_pg_dump('old_pg_dump', $says, "pg_dump (PostgreSQL) $before.1");
+	like(
+		refused_ok(qr/error: option $name needs pg_dump $has or newer; this is $before$/m,
+			"$name, pg_dump $before", @db, $given, '--pg-dump',
+			$path),
+		qr/detail: .*"\Q$path\E"/, "$name, pg_dump $before: which");
+	unlike(
+		refused_ok(qr/^pg_dump: error: was run$/m, "$name, pg_dump $has", @db, $given,
+			'--pg-dump', fake_pg_dump('new_pg_dump', $says, "pg_dump (PostgreSQL) $has.1")),
+		qr/ needs pg_dump/, "$name, pg_dump $has: not refused");
+}
 like(
 	refused_ok(qr/said that it is of PostgreSQL 99, but ran as pg_dump \d/,
 		'a wrapper of many majors', @db, '--pg-dump',

@@ -45,6 +45,12 @@ while ($manual =~ /^(`-.*`)\n:   /mg)
 }
 is_deeply(\%manual, \%takes, 'the manual has the options of --help');
 
+# Since when pg_dump has an option, both say alike.
+my %help_since = $help =~ /^  (--[a-z-]+)(?:(?!^  ?-).)*?\(pg_dump (\d+)\)$/msg;
+my %manual_since = $manual =~ /^`(--[a-z-]+)[^`]*`\n:   (?:(?!\n\n).)*?\(pg_dump (\d+)\)/msg;
+cmp_ok(scalar(keys %help_since), '>=', 13, 'some came with a later pg_dump');
+is_deeply(\%manual_since, \%help_since, 'the manual says the same of when');
+
 # Options that are named anywhere else must exist, or be refused by name.
 my %refused = map { $_ => 1 } $manual =~ /^Not supported.*?\n\n/ms ? $& =~ /`(--[a-z-]+)`/g : ();
 my %restore = map { $_ => 1 } qw(--no-data-for-failed-tables);

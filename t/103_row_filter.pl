@@ -183,7 +183,7 @@ foreach my $try (
 	[ 'x.y.z.big:true', qr/improper relation name for option --where: x\.y\.z\.big/ ],
 	[ 'postgres.public.big:true', qr/improper relation name/ ],
 	[ 'settings:true', qr/not for table public\.settings, an extension's configuration table/ ],
-	[ 'big', qr/invalid value "big" for option --where/ ],
+	[ 'big', qr/invalid value "big" for option --where\n.*hint: The form is TABLE:CONDITION, e\.g\. / ],
 	[ 'big:', qr/invalid value "big:" for option --where/ ],
 	[ ':true', qr/invalid value ":true" for option --where/ ],
 	[ '"big:true', qr/invalid value/ ])
@@ -194,7 +194,7 @@ refused_ok(qr/no table whose rows are dumped/, '--where of what is not dumped', 
 	'-t', 'other', '--where=big:true');
 foreach my $percent ('', 'x', '-1', '100.1', '1e1', 'nan', 'inf', '0x10', '5%')
 {
-	refused_ok(qr/invalid (percentage "\Q$percent\E"|value "big:") for option --sample/,
+	refused_ok(qr/invalid (percentage "\Q$percent\E"|value "big:") for option --sample\n.*hint: .*(from 0 to 100|TABLE:PERCENT)/,
 		"--sample=big:$percent", @db, "--sample=big:$percent");
 }
 refused_ok(qr/table public\.big is matched by several options --sample/, 'two samples',

@@ -16,6 +16,7 @@
 enum
 {
 	OPT_PASS = 1000,			/* goes to pg_dump as it is */
+	OPT_PASS_LAST = OPT_PASS + 99,	/* the same, of a newer pg_dump */
 	OPT_INSERTS,				/* cannot be: rows as INSERT commands */
 	OPT_BINARY_UPGRADE,			/* cannot be: for pg_upgrade only */
 	OPT_ENABLE_ROW_SECURITY,
@@ -28,6 +29,9 @@ enum
 	OPT_SNAPSHOT,
 	OPT_SYNC_METHOD
 };
+
+/* Goes to pg_dump as it is, of this major and of later ones. */
+#define PASS_SINCE(major) (OPT_PASS + (major))
 
 static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:Pr:RsS:t:T:U:vwWxZ:";
 
@@ -46,16 +50,16 @@ static const struct option pg_dump_options[] = {
 	{"disable-triggers", no_argument, NULL, OPT_PASS},
 	{"enable-row-security", no_argument, NULL, OPT_ENABLE_ROW_SECURITY},
 	{"encoding", required_argument, NULL, 'E'},
-	{"exclude-extension", required_argument, NULL, OPT_PASS},
+	{"exclude-extension", required_argument, NULL, PASS_SINCE(17)},
 	{"exclude-schema", required_argument, NULL, 'N'},
 	{"exclude-table", required_argument, NULL, 'T'},
-	{"exclude-table-and-children", required_argument, NULL, OPT_PASS},
+	{"exclude-table-and-children", required_argument, NULL, PASS_SINCE(16)},
 	{"exclude-table-data", required_argument, NULL, OPT_PASS},
-	{"exclude-table-data-and-children", required_argument, NULL, OPT_PASS},
+	{"exclude-table-data-and-children", required_argument, NULL, PASS_SINCE(16)},
 	{"extension", required_argument, NULL, 'e'},
 	{"extra-float-digits", required_argument, NULL, OPT_EXTRA_FLOAT_DIGITS},
 	{"file", required_argument, NULL, 'f'},
-	{"filter", required_argument, NULL, OPT_PASS},
+	{"filter", required_argument, NULL, PASS_SINCE(17)},
 	{"format", required_argument, NULL, 'F'},
 	{"help", no_argument, NULL, '?'},
 	{"host", required_argument, NULL, 'h'},
@@ -70,21 +74,21 @@ static const struct option pg_dump_options[] = {
 	{"no-acl", no_argument, NULL, 'x'},
 	{"no-blobs", no_argument, NULL, 'B'},
 	{"no-comments", no_argument, NULL, OPT_PASS},
-	{"no-data", no_argument, NULL, OPT_PASS},
+	{"no-data", no_argument, NULL, PASS_SINCE(18)},
 	{"no-large-objects", no_argument, NULL, 'B'},
 	{"no-owner", no_argument, NULL, 'O'},
 	{"no-password", no_argument, NULL, 'w'},
-	{"no-policies", no_argument, NULL, OPT_PASS},
+	{"no-policies", no_argument, NULL, PASS_SINCE(18)},
 	{"no-privileges", no_argument, NULL, 'x'},
 	{"no-publications", no_argument, NULL, OPT_PASS},
 	{"no-reconnect", no_argument, NULL, 'R'},
-	{"no-schema", no_argument, NULL, OPT_PASS},
+	{"no-schema", no_argument, NULL, PASS_SINCE(18)},
 	{"no-security-labels", no_argument, NULL, OPT_PASS},
-	{"no-statistics", no_argument, NULL, OPT_PASS},
+	{"no-statistics", no_argument, NULL, PASS_SINCE(18)},
 	{"no-subscriptions", no_argument, NULL, OPT_PASS},
 	{"no-sync", no_argument, NULL, OPT_NO_SYNC},
 	{"no-synchronized-snapshots", no_argument, NULL, OPT_PASS},
-	{"no-table-access-method", no_argument, NULL, OPT_PASS},
+	{"no-table-access-method", no_argument, NULL, PASS_SINCE(15)},
 	{"no-tablespaces", no_argument, NULL, OPT_PASS},
 	{"no-toast-compression", no_argument, NULL, OPT_PASS},
 	{"no-unlogged-table-data", no_argument, NULL, OPT_PASS},
@@ -98,16 +102,16 @@ static const struct option pg_dump_options[] = {
 	{"schema", required_argument, NULL, 'n'},
 	{"schema-only", no_argument, NULL, 's'},
 	{"section", required_argument, NULL, OPT_PASS},
-	{"sequence-data", no_argument, NULL, OPT_PASS},
+	{"sequence-data", no_argument, NULL, PASS_SINCE(18)},
 	{"serializable-deferrable", no_argument, NULL, OPT_SERIALIZABLE_DEFERRABLE},
 	{"snapshot", required_argument, NULL, OPT_SNAPSHOT},
-	{"statistics", no_argument, NULL, OPT_PASS},
-	{"statistics-only", no_argument, NULL, OPT_PASS},
+	{"statistics", no_argument, NULL, PASS_SINCE(18)},
+	{"statistics-only", no_argument, NULL, PASS_SINCE(18)},
 	{"strict-names", no_argument, NULL, OPT_PASS},
 	{"superuser", required_argument, NULL, 'S'},
 	{"sync-method", required_argument, NULL, OPT_SYNC_METHOD},
 	{"table", required_argument, NULL, 't'},
-	{"table-and-children", required_argument, NULL, OPT_PASS},
+	{"table-and-children", required_argument, NULL, PASS_SINCE(16)},
 	{"use-set-session-authorization", no_argument, NULL, OPT_PASS},
 	{"username", required_argument, NULL, 'U'},
 	{"verbose", no_argument, NULL, 'v'},
@@ -254,6 +258,16 @@ read_short_option(Options *options, int c, const char *arg)
 	return false;
 }
 
+/* pg_dump has the option since this major, but not before. */
+static void
+note_major(Options *options, const char *name, int major)
+{
+	if (major <= options->needed_major)
+		return;
+	options->needed_major = major;
+	options->needed_for = name;
+}
+
 static void
 refuse_inserts(const char *name)
 {
@@ -268,8 +282,6 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 {
 	switch (c)
 	{
-		case OPT_PASS:
-			break;
 		case OPT_INSERTS:
 			refuse_inserts(name);
 			break;
@@ -306,8 +318,17 @@ read_long_option(Options *options, int c, const char *name, const char *arg)
 		case OPT_EXTRA_FLOAT_DIGITS:
 			options->extra_float_digits = arg;
 			break;
+		default:
+			note_major(options, name, c - OPT_PASS);
+			break;
 	}
 	pass_on_long(options, name, arg);
+}
+
+static bool
+is_passed(int c)
+{
+	return c >= OPT_PASS && c <= OPT_PASS_LAST;
 }
 
 /* What must hold between options; the rest of it pg_dump checks. */
@@ -318,7 +339,11 @@ check_options(const Options *options)
 		 options->pipe_command == NULL && options->target == NULL &&
 		 options->verify == NULL) ||
 		(options->directory && options->directory[0] == '\0'))
-		pg_fatal("no output directory specified");
+	{
+		pg_log_error("no output directory specified");
+		pg_log_error_hint("Name a new one by -f DIRECTORY; or dump into commands by --pipe, or into another database by --target.");
+		exit(1);
+	}
 	own_options_check(options);
 	if (options->extra_float_digits != NULL)
 		(void) parse_number(options->extra_float_digits,
@@ -358,7 +383,7 @@ options_parse(int argc, char **argv)
 							long_options, &index)) != -1)
 	{
 		own_options_note_flag(options, c,
-							  c == OPT_PASS ? long_options[index].name : NULL);
+							  is_passed(c) ? long_options[index].name : NULL);
 		if (own_option_read(options, c, optarg) ||
 			read_short_option(options, c, optarg))
 			continue;

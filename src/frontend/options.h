@@ -93,6 +93,8 @@ typedef struct Options
 	const char *pg_dump_path;	/* NULL = search */
 	const char **pg_dump_args;	/* what it is given as the user wrote it */
 	int			n_pg_dump_args;
+	int			needed_major;	/* pg_dump's, at least; 0 if any will do */
+	const char *needed_for;		/* by this option, without its dashes */
 } Options;
 
 /*

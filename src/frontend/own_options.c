@@ -14,6 +14,9 @@
 #define MIN_RATE_KB 32
 #define MAX_RATE_KB 1073741824
 
+/* Bytes; fewer need a unit. */
+#define LEAST_WITHOUT_UNIT (1024 * 1024)
+
 typedef enum OwnOptionKind
 {
 	OWN_FLAG,					/* bool, no argument */
@@ -139,7 +142,10 @@ parse_number(const char *arg, const char *option, int64 min, int64 max)
 	return value;
 }
 
-/* A size with the units of PostgreSQL's settings: B, kB, MB, GB, TB. */
+/*
+ * A size with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few bytes
+ * that they are given without a unit are megabytes of which the unit was forgotten.
+ */
 static uint64
 parse_size(const char *arg, const char *option)
 {
@@ -154,6 +160,14 @@ parse_size(const char *arg, const char *option)
 		pg_fatal("invalid value \"%s\" for option %s", arg, option);
 	while (*end == ' ')
 		end++;
+	if (*end == '\0' && value > 0 && value < LEAST_WITHOUT_UNIT)
+	{
+		pg_log_error("invalid value \"%s\" for option %s: it has no unit", arg,
+					 option);
+		pg_log_error_hint("Use \"B\", \"kB\", \"MB\", \"GB\", or \"TB\", e.g. \"%sMB\"; a number alone is of bytes, at least %d.",
+						  arg, LEAST_WITHOUT_UNIT);
+		exit(1);
+	}
 	if (*end == '\0')
 		end = "B";
 	for (int i = 0; i < (int) lengthof(units); i++, factor *= 1024)

@@ -38,9 +38,9 @@ typedef struct TableArgument
 	const char *value;			/* condition or percentage */
 } TableArgument;
 
-/* TABLE:VALUE, cut at the first colon that is not quoted. */
+/* TABLE:VALUE, cut at the first colon that is not quoted; form says it so. */
 static TableArgument
-split_argument(const char *option, const char *arg)
+split_argument(const char *option, const char *form, const char *arg)
 {
 	TableArgument result = {.option = option};
 	const char *pos = arg;
@@ -50,7 +50,11 @@ split_argument(const char *option, const char *arg)
 		if (*pos == '"')
 			quoted = !quoted;
 	if (*pos == '\0' || pos == arg || pos[1] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	{
+		pg_log_error("invalid value \"%s\" for option %s", arg, option);
+		pg_log_error_hint("The form is %s.", form);
+		exit(1);
+	}
 	result.pattern = pnstrdup(arg, pos - arg);
 	result.value = pos + 1;
 	return result;
@@ -192,7 +196,11 @@ parse_percent(const char *text)
 	percent = strtod(text, &end);
 	if (end == text || *end != '\0' || errno != 0 ||
 		strspn(text, "0123456789.") != strlen(text) || percent > 100)
-		pg_fatal("invalid percentage \"%s\" for option %s", text, "--sample");
+	{
+		pg_log_error("invalid percentage \"%s\" for option %s", text, "--sample");
+		pg_log_error_hint("It is a number from 0 to 100, which may have decimals.");
+		exit(1);
+	}
 	return percent;
 }
 
@@ -237,7 +245,9 @@ static void
 apply_argument(PGconn *conn, DumpTables *tables, const char *option,
 			   const char *arg, bool sample)
 {
-	TableArgument argument = split_argument(option, arg);
+	const char *form = sample ? "TABLE:PERCENT, e.g. \"orders:10\""
+		: "TABLE:CONDITION, e.g. \"orders:total > 100\"";
+	TableArgument argument = split_argument(option, form, arg);
 	PGresult   *oids = matching_relations(conn, &argument);
 	int			n_matched = 0;
 

@@ -229,6 +229,18 @@ stop_at_exit(void *arg)
 	stock_pg_dump_stop(arg);
 }
 
+/* Before it is run, as its own words would name neither major. */
+static void
+refuse_newer_option(const StockPgDump *pg_dump, const Options *options)
+{
+	if (pg_dump->major >= options->needed_major)
+		return;
+	pg_log_error("option --%s needs pg_dump %d or newer; this is %d",
+				 options->needed_for, options->needed_major, pg_dump->major);
+	pg_log_error_detail("The pg_dump in use is \"%s\".", pg_dump->path);
+	exit(1);
+}
+
 StockPgDump *
 stock_pg_dump_find(const Options *options, const char *argv0)
 {
@@ -254,6 +266,7 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 		pg_log_error_hint("Use the pg_pardump of that major, or name the pg_dump to use by --pg-dump.");
 		exit(1);
 	}
+	refuse_newer_option(pg_dump, options);
 	return pg_dump;
 }
 

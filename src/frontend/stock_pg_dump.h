@@ -20,8 +20,8 @@ typedef struct StockPgDump StockPgDump;
 /*
  * Find the pg_dump to use: the one the user named, else the one beside this
  * program, else the first in PATH.  Exits with a message if there is none, if
- * it does not answer, if it is older than 14, or if it was not named and is of
- * another major than this program.
+ * it does not answer, if it is older than 14 or than one of the options, or if it
+ * was not named and is of another major than this program.
  */
 extern StockPgDump *stock_pg_dump_find(const Options *options,
 									   const char *argv0);
