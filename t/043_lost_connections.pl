@@ -83,6 +83,32 @@ sub warned
 	$locker->();
 }
 
+# ---- a worker's process, as when memory runs out
+
+foreach my $gate (42, 43)
+{
+	my $what = $gate == 42 ? 'chunks' : 'a batch of tables';
+	my $dump = stuck_dump($gate, $gate == 42 ? 2 : 1, '-Z0');
+	my @old = worker_backends();
+	kill KILL => children($dump->{pid});
+	# backends that wait for a lock look for their client once a second
+	wait_in_dump($dump, "$what: others wait", sub {
+		my %is_old = map { $_ => 1 } @old;
+		return @old == grep { !$is_old{$_} } worker_backends();
+	});
+	open_gate();
+	my $job = $gate == 42 ? $chunk : qr/table public\.in_batch/;
+	survived_ok($dump, "workers killed in $what",
+		qr/(warning: a worker was killed while dumping $job; retry 1 of 5 in 0\.5 s\n.*detail: It was ended by SIGKILL.*){${\scalar @old}}/s);
+}
+{
+	my $dump = stuck_dump(42, 2, '--retries=0');
+	kill KILL => (children($dump->{pid}))[0];
+	dump_failed_ok($node, $dump, 'a worker killed, no retries',
+		qr/error: worker process \d+ was terminated by signal 9: Killed\n.*The worker was dumping $chunk/);
+	open_gate();
+}
+
 # ---- retries that do not help
 
 {

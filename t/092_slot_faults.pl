@@ -78,8 +78,8 @@ is(slots(), 'mine', 'a dump that finds the slot made leaves it');
 sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
 
 foreach my $fault (
-	[ 'SIGKILL for a worker', sub { kill KILL => (children($_[0]{pid}))[0] },
-		qr/worker process \d+ was terminated by signal 9: Killed/ ],
+	[ 'SIGSEGV for a worker', sub { kill SEGV => (children($_[0]{pid}))[0] },
+		qr/worker process \d+ was terminated by signal 11: / ],
 	(map { my $signal = $_;
 			[ "SIG$signal", sub { kill $signal => $_[0]{pid} }, $user ] }
 		  qw(INT TERM HUP QUIT)),

@@ -99,6 +99,8 @@ run_workers(DumpRun *run)
 		.arg = run,
 		.doing = "dumping",
 		.max_retries = (int) run->context.options->retries,
+		/* nobody ends the command of a worker that was killed: see sink_pipe.c */
+		.outlives_kill = run->context.options->pipe_command == NULL,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,

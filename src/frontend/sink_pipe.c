@@ -5,7 +5,9 @@
  * The end of its input tells a command that it has had the whole file.  So a
  * command whose file will not become whole must not live to see it: it is
  * ended first, with all that it started, also when the process exits
- * (cleanup_set_fed_child).
+ * (cleanup_set_fed_child).  Only SIGKILL of the process leaves it behind, to
+ * store under the file's name what it has, whenever it likes: the job of a
+ * worker that was killed is not done anew.
  */
 #include "fe_compat.h"
 

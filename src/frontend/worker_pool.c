@@ -115,7 +115,9 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 		free(what);
 		pool->task->reset(pool->task->arg, worker->job);
 	}
-	if (!killed)
+	if (killed)
+		pg_log_warning_detail("It was ended by SIGKILL, as the kernel does when memory runs out.");
+	else
 		pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
 	resetPQExpBuffer(&worker->process->words);
 }

@@ -144,7 +144,7 @@ sub survived_ok
 	ok(-f "$dump->{dir}/toc.dat", "$what: an archive")
 	  or return;
 	is(read_manifest($dump->{dir})->{Retries},
-		scalar(() = $dump->{err} =~ /a worker lost its connection while dumping/g), "$what: retries in the manifest");
+		scalar(() = $dump->{err} =~ /a worker (?:lost its connection|was killed) while dumping/g), "$what: retries in the manifest");
 	wait_until('no session', sub { sessions($node) == 0 });
 	my $copy = 'copy' . ++$copies;
 	make_database($node, $copy, options => 'TEMPLATE template0');
