@@ -176,6 +176,10 @@ next_column(const char **columns)
 	return name.data;
 }
 
+/*
+ * Every argument is of the function's own type: a function of this name with
+ * types that come nearer to the literals would be called instead.
+ */
 char *
 read_blocks_statement(PGconn *conn, const ServerExtension *extension,
 					  const DumpTable *table, const DataFile *file,
@@ -195,13 +199,14 @@ read_blocks_statement(PGconn *conn, const ServerExtension *extension,
 		appendStringLiteralConn(&sql, name, conn);
 		free(name);
 	}
-	appendPQExpBuffer(&sql, "]::pg_catalog.name[], %u, ", file->start_block);
+	appendPQExpBuffer(&sql, "]::pg_catalog.name[], %u::pg_catalog.int8, ",
+					  file->start_block);
 	if (file->end_block != InvalidBlockNumber)
 		appendPQExpBuffer(&sql, "%u", file->end_block);
 	else
 		appendPQExpBufferStr(&sql, "NULL");
-	appendPQExpBuffer(&sql, ", '%s', '%s')) TO STDOUT (FORMAT binary)",
-					  compression, format);
+	appendPQExpBuffer(&sql, "::pg_catalog.int8, '%s'::pg_catalog.text, '%s'::pg_catalog.text))"
+					  " TO STDOUT (FORMAT binary)", compression, format);
 	return sql.data;
 }
 
