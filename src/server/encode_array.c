@@ -297,7 +297,7 @@ typedef struct ElementWalk
 	int			index;			/* of the next element */
 	char	   *place;			/* of the next one that is not NULL */
 	const char *value_end;
-	const bits8 *bitmap;		/* NULL if no element is NULL */
+	const uint8 *bitmap;		/* NULL if no element is NULL */
 } ElementWalk;
 
 static inline void

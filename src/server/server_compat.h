@@ -45,12 +45,17 @@ toast_snapshot(SnapshotData *space)
 #endif
 }
 
-/* An index scan without order-bys; 18 has a place for statistics. */
+/*
+ * An index scan without order-bys; 18 has a place for statistics, and 19 has
+ * flags, of which none is asked for.
+ */
 static inline IndexScanDesc
 begin_index_scan(Relation heap_rel, Relation index_rel, Snapshot snapshot,
 				 int n_keys)
 {
-#if PG_VERSION_NUM >= 180000
+#if PG_VERSION_NUM >= 190000
+	return index_beginscan(heap_rel, index_rel, snapshot, NULL, n_keys, 0, 0);
+#elif PG_VERSION_NUM >= 180000
 	return index_beginscan(heap_rel, index_rel, snapshot, NULL, n_keys, 0);
 #else
 	return index_beginscan(heap_rel, index_rel, snapshot, n_keys, 0);
@@ -81,7 +86,7 @@ schema_aclcheck(Oid schema, Oid role, AclMode mode)
  */
 #ifndef MAT_SRF_USE_EXPECTED_DESC
 static inline void
-InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
+InitMaterializedSRF(FunctionCallInfo fcinfo, uint32 flags)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext old_context;
