@@ -130,7 +130,8 @@ is_settled(const char *keyword)
 {
 	static const char *const keywords[] = {
 		"dbname", "user", "host", "hostaddr", "port", "target_session_attrs",
-		"load_balance_hosts", "service", "fallback_application_name", "replication"
+		"load_balance_hosts", "service", "servicefile", "fallback_application_name",
+		"replication"
 	};
 
 	for (int i = 0; i < (int) lengthof(keywords); i++)
