@@ -3,11 +3,12 @@
 # chroot.sh: run a command on another Debian release, to build and test with
 # the PostgreSQL that it packages.  Run it as root.
 #
-# usage: scripts/chroot.sh [--bare] SUITE COMMAND [ARGUMENT...]
+# usage: scripts/chroot.sh [--bare] [--main] SUITE COMMAND [ARGUMENT...]
 #        scripts/chroot.sh --remove [SUITE...]
 #
-# SUITE is bookworm, trixie, forky or another release of Debian.  Its root is
-# made by debootstrap when it is missing and kept for the next time in
+# SUITE is bookworm, trixie, forky or another release of Debian; "experimental"
+# is sid with experimental's PostgreSQL.  Its root is made by debootstrap when it
+# is missing and kept for the next time in
 # ${PG_PARDUMP_CHROOTS:-/var/tmp/pg_pardump-chroots}; --remove removes roots.
 # COMMAND starts as root in /checkout, a read-only view of this checkout, with
 # an empty environment.  It has mounts and processes of its own, /tmp and
@@ -15,6 +16,8 @@
 #
 #   --bare   in a copy of a root without any package that a command installed,
 #            SUITE-bare; the copy ends with COMMAND
+#   --main   in a root without security updates, SUITE-main: its PostgreSQL is
+#            that of the release's last point release, an older minor mostly
 #
 # The packages come from $MIRROR, or from where the system's own come from, and
 # security updates from where the system's come from.
@@ -81,21 +84,32 @@ end_isolated()
 make_root()
 {
 	local new=$ROOTS/.new.$$
-	local script=/usr/share/debootstrap/scripts/$suite
+	local base=$suite
+	local script
 
+	# Experimental is no system but some packages on top of one.
+	[ "$suite" != experimental ] || base=sid
+	script=/usr/share/debootstrap/scripts/$base
 	# debootstrap of an older release does not know a newer one, which is
 	# made as the development release is.
 	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
 	[ -n "$mirror" ] || die "apt is set up for no Debian archive; name one by MIRROR"
 	log "making a root of Debian $suite in \"$root\""
-	if ! run_isolated debootstrap --variant=minbase --merged-usr "$suite" "$new" "$mirror" "$script" \
+	if ! run_isolated debootstrap --variant=minbase --merged-usr "$base" "$new" "$mirror" "$script" \
 		>"$ROOTS/.log.$$" 2>&1; then
 		tail -n 20 "$ROOTS/.log.$$" >&2
 		die "debootstrap failed"
 	fi
-	echo "deb $mirror $suite main" >"$new/etc/apt/sources.list"
-	if [ -n "$security" ] && [ "$suite" != sid ]; then
+	printf 'deb %s %s main\n' "$mirror" "$base" "$mirror" "$suite" | uniq >"$new/etc/apt/sources.list"
+	if [ -n "$security" ] && [ "$base" != sid ]; then
 		echo "deb $security $suite-security main" >>"$new/etc/apt/sources.list"
+	fi
+	if [ "$suite" = experimental ]; then
+		cat >"$new/etc/apt/preferences.d/90pg_pardump" <<-END
+			Package: src:postgresql-*
+			Pin: release a=experimental
+			Pin-Priority: 500
+		END
 	fi
 	[ -s "$new/etc/hosts" ] || echo "127.0.0.1 localhost $(uname -n)" >"$new/etc/hosts"
 	# A testing release's index is valid for a week, and by this clock only;
@@ -165,29 +179,40 @@ run_in_root()
 }
 
 bare=no
-case ${1:-} in
-	--help | -h) print_help; exit 0 ;;
-	--bare) bare=yes; shift ;;
-	--remove)
-		shift
-		[ $# -gt 0 ] || set -- "$ROOTS"/*
-		for suite; do
-			remove_root "$ROOTS/$(basename "$suite")"
-		done
-		exit 0
-		;;
-	-*) die "unknown option \"$1\"; see --help" ;;
-esac
-[ $# -ge 2 ] || die "usage: $PROGRAM [--bare] SUITE COMMAND [ARGUMENT...]"
+main=no
+while [ $# -gt 0 ]; do
+	case $1 in
+		--help | -h) print_help; exit 0 ;;
+		--bare) bare=yes ;;
+		--main) main=yes ;;
+		--remove)
+			shift
+			[ $# -gt 0 ] || set -- "$ROOTS"/*
+			for suite; do
+				remove_root "$ROOTS/$(basename "$suite")"
+			done
+			exit 0
+			;;
+		-*) die "unknown option \"$1\"; see --help" ;;
+		*) break ;;
+	esac
+	shift
+done
+[ $# -ge 2 ] || die "usage: $PROGRAM [--bare] [--main] SUITE COMMAND [ARGUMENT...]"
 [ "$EUID" -eq 0 ] || die "run this as root"
 [ -x "$(command -v debootstrap)" ] || die "debootstrap is missing; see scripts/install_dependencies.sh --chroots"
 
 suite=$1
 shift
 root=$ROOTS/$suite
-[ "$bare" = no ] || root+=-bare
 mirror=${MIRROR:-$(system_archive debian)}
-security=$(system_archive debian-security)
+security=
+if [ "$main" = yes ]; then
+	root+=-main
+else
+	security=$(system_archive debian-security)
+fi
+[ "$bare" = no ] || root+=-bare
 ISOLATED=
 trap end_isolated EXIT
 trap 'exit 129' HUP

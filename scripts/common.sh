@@ -18,9 +18,10 @@ CHILDREN=()
 FOLLOWERS=()
 ON_EXIT=:	# what else the script has to undo when it ends
 
-# Debian releases whose own PostgreSQL the tests run on, as major:release.
+# Debian releases whose own PostgreSQL the tests run on, as major:release, or
+# those that PG_PARDUMP_RELEASES names in the same form.
 # shellcheck disable=SC2034 # read by the scripts that source this file
-RELEASES="15:bookworm 17:trixie 18:forky"
+RELEASES=${PG_PARDUMP_RELEASES:-"15:bookworm 17:trixie 18:forky"}
 
 log()
 {

@@ -11,6 +11,9 @@
 # pg_regress both as --inputdir and as --dlpath.  The source comes from
 # the archives that apt is set up for, checked by apt's signatures, through
 # lists and sources of this script's own: no root, no change to the system.
+#
+# The exit code is 77 if the archives have only packages of a version before its
+# release (beta, release candidate), whose sources are not kept for long.
 
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -49,7 +52,7 @@ make_apt_configuration()
 # that can be had, because a pool may lack what its index promises.
 download_source()
 {
-	local version
+	local version newest=
 
 	# Archives of others may have no sources, which is no reason to stop.
 	apt-get -qq update 2>update.log || true
@@ -62,7 +65,11 @@ download_source()
 			return
 		fi
 		log "version $version of the source package could not be fetched"
+		newest=${newest:-$version}
 	done
+	case ${newest%-*} in
+		*~*) log "the archives have dropped the sources of a version before its release"; exit 77 ;;
+	esac
 	cat update.log >&2
 	die "no source package postgresql-$major could be fetched"
 }
