@@ -22,8 +22,10 @@
 #include "dump_event.h"
 #include "dump_leader.h"
 #include "dump_manifest.h"
+#include "findings.h"
 #include "printable.h"
 #include "report.h"
+#include "source_check.h"
 #include "stock_pg_dump.h"
 #include "subscription.h"
 #include "units.h"
@@ -386,6 +388,8 @@ copy_database(const Options *options, const char *argv0)
 	run->restore.schedule = copy_schedule_make(toc, run->context.source.tables,
 											   options->create);
 	plan_work(run, toc);
+	source_check(run->source, &run->context.source);
+	findings_settle();
 	copy_restore_begin(&run->restore);
 	open_target(run, toc);
 

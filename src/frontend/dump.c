@@ -14,7 +14,9 @@
 #include "dump_leader.h"
 #include "dump_manifest.h"
 #include "dump_worker.h"
+#include "findings.h"
 #include "report.h"
+#include "source_check.h"
 #include "stock_pg_dump.h"
 #include "summary.h"
 
@@ -249,7 +251,9 @@ dump_database(const Options *options, const char *argv0)
 	run->context.directory = archive_dir_path(dir);
 
 	toc = plan_dump(run, pg_dump);
-	archive_dir_clean(dir);		/* all options and locks are right */
+	source_check(run->conn, &run->context);
+	findings_settle();
+	archive_dir_clean(dir);		/* all options, locks, privileges are right */
 	run->context.results = file_results_new(run->context.plan->n_files,
 											run->context.objects->n_objects,
 											run->context.objects->n_lists,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "event_log.h"
+#include "findings.h"
 #include "printable.h"
 
 /* Messages come from anywhere, so this is the process's. */
@@ -102,6 +103,8 @@ message_log_v(int level, int part, const char *format, va_list args)
 	text = formatted(format, args);
 	shown = printable_message(text);
 	tell(level, part, "%s", shown);
+	if (part == MESSAGE_PRIMARY)
+		findings_count(level);
 	if (level >= PG_LOG_WARNING)
 		note(level, part, text);
 	free(shown);

@@ -1,0 +1,18 @@
+/*
+ * source_check.h
+ *		Looks for what would end a run while it reads, when its plan is made.
+ */
+#ifndef SOURCE_CHECK_H
+#define SOURCE_CHECK_H
+
+#include "dump_context.h"
+
+/*
+ * Tell of what the plan has and the role may not read, in the leader's session:
+ * errors that findings_settle() then ends the run for.  What pg_dump locks it
+ * may read; so these are tables to which row security applies, and large
+ * objects.
+ */
+extern void source_check(PGconn *conn, const DumpContext *context);
+
+#endif							/* SOURCE_CHECK_H */

@@ -1,0 +1,118 @@
+# What would end a run while it reads is told before it: by every run, before
+# anything is removed, made or written.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
+use Pardump::Command qw(refused_ok accepted_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('check');
+make_database($node, 'shop');
+sql($node, 'shop', <<'SQL');
+CREATE ROLE backup LOGIN IN ROLE pg_read_all_data;
+CREATE ROLE "odd""' role" LOGIN IN ROLE pg_read_all_data;
+CREATE TABLE orders AS SELECT g AS id FROM generate_series(1, 1000) g;
+CREATE TABLE hidden AS SELECT g AS id FROM generate_series(1, 1000) g;
+CREATE TABLE "hid
+den" AS SELECT g AS id FROM generate_series(1, 1000) g;
+SQL
+my $connstr = $node->connstr('shop');
+my @db = ('-d', $connstr, '--no-sync');
+my @backup = (@db, '-U', 'backup');
+
+sub listing { return join ' ', map { s/.*\///r } sort glob "$_[0]/* $_[0]/.[a-z]*"; }
+
+# A run is refused with this message, once as the first one, which leaves no
+# directory, and once over an archive, which stays whole.  Returns what it says.
+sub stopped_ok
+{
+	my ($what, $message, @options) = @_;
+	my $old = accepted_ok("$what: an archive of before", @db);
+	my $before = listing($old);
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $old, '--clean-output', @options);
+	is($rc, 1, "$what, --clean-output: exit code");
+	like($err, $message, "$what, --clean-output: message");
+	is(listing($old), $before, "$what, --clean-output: nothing removed, nothing added");
+	is((run_program('pg_pardump', '--verify', $old))[0], 0, "$what: the archive of before is whole");
+	return refused_ok($message, $what, @options);
+}
+
+# ---- large objects
+
+my @oids = split /\n/, value($node, 'shop', 'SELECT lo_from_bytea(0, \'contents\') FROM generate_series(1, 7)');
+@oids = sort { $a <=> $b } @oids;
+my $nobody = sub {
+	my ($role, $n, $list) = @_;
+	return qr/^pg_pardump: error: the role "\Q$role\E" may not read $n of the 7 large objects\npg_pardump: detail: $list\.\npg_pardump: hint: .*\n$/;
+};
+{
+	my $err = stopped_ok('large objects', $nobody->('backup', 7, "The first are: " . join(', ', @oids[ 0 .. 4 ])), @backup);
+	my ($hint) = $err =~ /In psql, as a superuser: (.*\\gexec);/;
+	accepted_ok('large objects, but none is dumped', @backup, '-B');
+	accepted_ok('large objects, but only a table is dumped', @backup, '-t', 'orders');
+	sql($node, 'shop', "GRANT SELECT ON LARGE OBJECT $_ TO PUBLIC") foreach @oids[ 0, 1 ];
+	sql($node, 'shop', "GRANT SELECT ON LARGE OBJECT $oids[2] TO pg_read_all_data");
+	sql($node, 'shop', "ALTER LARGE OBJECT $oids[3] OWNER TO backup");
+	sql($node, 'shop', "GRANT UPDATE ON LARGE OBJECT $oids[4] TO backup");
+	# an owner may take the privilege from himself
+	sql($node, 'shop', "ALTER LARGE OBJECT $oids[5] OWNER TO backup;
+		REVOKE SELECT ON LARGE OBJECT $oids[5] FROM backup");
+	refused_ok($nobody->('backup', 3, "The first are: $oids[4], $oids[5], $oids[6]"),
+		'large objects of many kinds', @backup);
+	refused_ok($nobody->('backup', 3, "The first are: $oids[4], $oids[5], $oids[6]"),
+		'large objects, by --role', @db, '--role', 'backup');
+	sql($node, 'shop', 'ALTER DATABASE shop SET lo_compat_privileges = on');
+	accepted_ok('large objects without privileges', @backup);
+	sql($node, 'shop', 'ALTER DATABASE shop RESET lo_compat_privileges');
+
+	sql($node, 'shop', $hint);
+	accepted_ok('large objects, granted as the hint says', @backup);
+	sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[6] FROM backup");
+	refused_ok($nobody->('backup', 1, "It is: $oids[6]"), 'one large object', @backup);
+
+	# quoted by whom it is for
+	$err = refused_ok(qr/the role "odd"' role" may not read/, 'an odd role', @db, '-U', "odd\"' role");
+	($hint) = $err =~ /In psql, as a superuser: (.*\\gexec);/;
+	sql($node, 'shop', $hint);
+	accepted_ok('an odd role, granted as the hint says', @db, '-U', "odd\"' role");
+}
+
+# nightly_backup.md
+{
+	my ($grant) = slurp_file("$FindBin::RealBin/../doc/nightly_backup.md") =~ /^(    DO \$\$.*?^    \$\$;)$/ms;
+	die 'no statement in nightly_backup.md' if !defined $grant;
+	sql($node, 'shop', $grant);
+	accepted_ok('large objects, granted as nightly_backup.md says', @backup);
+}
+
+# ---- row security
+
+sql($node, 'shop', <<'SQL');
+ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
+ALTER TABLE "hid
+den" ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON hidden FOR SELECT USING (id <= 10);
+SQL
+# pg_dump may have met it too by then, and said so before
+stopped_ok('row security',
+	qr/^pg_pardump: error: row security keeps the role from reading all rows of 2 tables\n(?=.*detail: These are: public\."hid\\x0aden", public\.hidden\.\n).*hint: .*BYPASSRLS.*--enable-row-security.*\n$/ms,
+	@backup);
+accepted_ok('row security, but not of what is dumped', @backup, '-t', 'orders');
+accepted_ok('row security, --enable-row-security', @backup, '--enable-row-security');
+
+# ---- both at once
+
+sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[0] FROM backup, PUBLIC");
+refused_ok(qr/of 2 tables\n.*may not read 1 of the 7 large objects\n/s, 'two errors', @backup);
+sql($node, 'shop', 'ALTER ROLE backup SUPERUSER');
+accepted_ok('a superuser', @backup);
+sql($node, 'shop', 'ALTER ROLE backup NOSUPERUSER');
+
+$node->stop;
+done_testing();
