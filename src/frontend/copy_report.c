@@ -6,6 +6,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "advice.h"
 #include "cleanup.h"
 #include "copy_report.h"
 #include "event_log.h"
@@ -188,6 +189,7 @@ copy_report_print(const CopyReport *report)
 			total.rows, units_plural(total.rows),
 			total.raw_bytes, units_plural(total.raw_bytes), seconds);
 	summary_print_slowest(source, out);
+	advice_print(source, out);
 	if (source->options->compare)
 		fprintf(out, "source and target have the same contents\n");
 	fprintf(out, "%s\n", copy_report_times(report));

@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include "advice.h"
 #include "cleanup.h"
 #include "dump_leader.h"
 #include "leader_wait.h"
@@ -155,6 +156,7 @@ dump_leader_run_workers(DumpContext *context, PGconn *conn,
 	};
 
 	context->progress = progress_new(context);
+	advice_give(context);
 	traffic_set_max_rate(context->options->max_rate);
 	context->leader = leader_session_new(conn, &session);
 	worker_pool_run(task, &watch, context->options->jobs,

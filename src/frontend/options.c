@@ -228,6 +228,7 @@ read_short_option(Options *options, int c, const char *arg)
 			return true;
 		case 'j':
 			options->jobs = (int) parse_number(arg, "-j/--jobs", 1, 4096);
+			options->jobs_given = true;
 			return true;
 		case 'Z':
 			parse_compress(options, arg);

@@ -25,6 +25,7 @@ typedef struct Options
 	const char *directory;		/* NULL with --pipe, or for a dry run */
 	const char *pipe_command;	/* as sink_pipe_new() has it, or NULL */
 	int			jobs;
+	bool		jobs_given;		/* else one, by default */
 	bool		verbose;
 	bool		compress_given; /* else the default of pg_dump's major */
 	CompressSpec compress;

@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include "advice.h"
 #include "event_log.h"
 #include "printable.h"
 #include "summary.h"
@@ -82,6 +83,7 @@ show_summary(const DumpContext *context, const FileTotals *total,
 			units_size(total->stored_bytes, stored), seconds,
 			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
 	summary_print_slowest(context, stderr);
+	advice_print(context, stderr);
 }
 
 static void

@@ -1,0 +1,62 @@
+# What a user is told beside errors: what would make a run faster, what workers
+# did, and the words of programs that this one runs.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  dump_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('words');
+make_database($node, 'words');
+# without WAL, and a row a page
+sql($node, 'words', <<'SQL');
+CREATE UNLOGGED TABLE large (id int, t text);
+ALTER TABLE large ALTER t SET STORAGE PLAIN;
+INSERT INTO large SELECT g, repeat('x', 7000) FROM generate_series(1, 10000) g;
+CREATE TABLE small AS SELECT g AS id FROM generate_series(1, 5000) g;
+SQL
+my @db = ('-d', $node->connstr('words'));
+
+# Dumps; returns what is said on standard error.
+sub said
+{
+	my ($what, @options) = @_;
+	my ($rc, $out, $err) = run_program('pg_pardump', @db, '--no-sync', '-Z0', '-f',
+		new_path('dump'), @options);
+	is("$rc$out", '0', "$what: exit code") or diag($err);
+	return $err;
+}
+
+# ---- what costs time that it need not take
+
+my $jobs = qr/one worker for about \d\d\.\d MB: -j NUM lets NUM workers share it/;
+my $by_sql = qr/about \d\d\.\d MB read by SQL, which takes longer: the database has no extension pg_pardump/;
+my $err = said('nothing chosen', '-P');
+like($err, qr/\A$jobs\n$by_sql\n.*%/, 'nothing chosen: said before the rows');
+like($err, qr/^slowest table: .*\n$jobs\n$by_sql\n\z/m, 'nothing chosen: said in the summary');
+$err = said('nothing chosen, -v', '-v');
+like($err, qr/^pg_pardump: $jobs\npg_pardump: $by_sql\n/m, '-v: said once');
+is(scalar(() = $err =~ /$jobs|$by_sql/g), 2, '-v: but not again');
+dump_ok($node, 'words', 'nothing chosen, and no progress', 'pg_pardump');
+unlike(said("@$_", '-P', @$_), qr/worker for|read by SQL/, "@$_: nothing of it")
+  foreach [ '-j1', '--no-extension' ], [ '-t', 'small' ], [ '-j2', '-t', 'small', '--chunk-size=8kB' ];
+unlike(said('-j2', '-P', '-j2'), qr/worker for/, '-j2: nothing of workers');
+
+sql($node, 'postgres', 'CREATE DATABASE copied');
+my ($rc, $out) = run_program('pg_pardump', @db, '--target=' . $node->connstr('copied'));
+is($rc, 0, 'copy: exit code');
+like($out, qr/^slowest table: .*\n$jobs\n$by_sql\n/m, 'copy: said in the summary');
+
+sql($node, 'words', 'CREATE EXTENSION pg_pardump');
+$err = said('with the extension', '-P');
+unlike($err, qr/read by SQL/, 'with the extension: not said');
+is(scalar(() = $err =~ /one worker for about/g), 2, 'with the extension: one worker');
+
+$node->stop;
+done_testing();
