@@ -13,7 +13,8 @@ use IPC::Run;
 use Pardump::Background qw(start_dump end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok);
-use Pardump::Command qw(refused_ok);
+use Pardump::Manifest qw(read_manifest);
+use Pardump::Command qw(refused_ok fake_pg_dump);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -66,6 +67,27 @@ like($lines[1], qr/^2 tables, 20000 rows, 5 large objects: $size stored as $size
 like($lines[2], qr/^slowest table: fast\.(plain|empty), \d+\.\d s of work in \d+ chunks?; 0 retries$/,
 	'-P: slowest table');
 
+# ---- what comes before and after the rows
+
+# One time, that of the whole run: pg_dump takes its time here, before any row.
+my $slow_pg_dump = fake_pg_dump('slow_pg_dump', 'sleep 2; exec "$PG_DUMP" "$@"');
+my $dir = new_path('flushed');
+($rc, $out, $err) = run_program('pg_pardump', @db, '-P', '-n', 'fast', '-f', $dir, '--log-json=-',
+	"--pg-dump=$slow_pg_dump");
+is($rc, 0, 'a slow pg_dump: exit code') or diag($err);
+@lines = split /\n/, $err;
+like($lines[0], qr/^100%, time 0:(0[2-9]|[1-5]\d), /, 'time is that of the run, not of the rows only');
+like($lines[1], qr/^flushing files (\d+)\/\1, time 0:\d\d$/, 'flushing is seen');
+my $n_files = () = glob "$dir/*";
+like($lines[1], qr/^flushing files $n_files\//, 'all files, toc.dat and the manifest too');
+my @times = ((map { /time 0:(\d\d)/ } @lines), $lines[2] =~ / in (\d+)\.\d s, /, $out =~ /.*"seconds":(\d+)\.\d+,"slow/);
+is(scalar(@times), 4, 'rows, flushing, summary, log: all have the time');
+# what is shown is rounded, what is read here is cut off
+is_deeply([ grep { $times[$_] < $times[$_ - 1] - 1 || $times[$_] < 2 } 1 .. $#times ], [],
+	'and the same: none is behind one before') or diag($err, $out);
+my ($start, $end) = map { /:(\d\d)\.\d+Z$/ } @{ read_manifest($dir) }{qw(Start-Time End-Time)};
+cmp_ok(($end - $start) % 60, '>=', 2, 'that of the manifest, too');
+
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--progress', '-s', '--no-sync',
 	'-f', new_path('nothing'));
 is("$rc$out", '0', 'nothing to read: exit code');
@@ -95,9 +117,12 @@ is($rc, 0, 'terminal: exit code');
 my ($shown, $summary) = $out =~ /^(.*?)\n(.*)$/s;
 my @shown = grep { $_ ne '' } split /\r/, $shown;
 cmp_ok(scalar(@shown), '>=', 3, 'terminal: a line a second, written over');
-# the terminal has 80 columns, what does not fit is cut
-is_deeply([ grep { !/^ *\d+%(, (ETA|time) \d+:\d\d)?, $size of ~$size, \d\/2 workers, chunks \d\/\d, .{1,80}$/
-		|| length >= 80 } @shown ], [], 'terminal: all are progress, and fit');
+# the terminal has 80 columns, what does not fit is left out, and nothing is cut
+my $field = qr{\ *\d+%|(?:ETA|time)\ \d+:\d\d|$size\ of\ ~$size|\d/2(?:\ workers)?|(?:chunks\ )?\d/\d
+	|(?:stored\ )?\d+\.\d\ MB/s|\d+\ rows/s}x;
+is_deeply([ grep { !/^$field(?:, $field)+ *$/ || length >= 80 } @shown ], [],
+	'terminal: all are progress, fit, and no number is cut');
+is_deeply([ grep { !/MB\/s.*rows\/s *$/ } @shown ], [], 'terminal: speed is not what is left out');
 is(scalar(grep { /ETA/ } @shown), @shown - 1, 'terminal: the time left is seen') or diag(explain(\@shown));
 my @percents = map { /(\d+)%/ } @shown;
 is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages do not fall');

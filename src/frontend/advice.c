@@ -5,6 +5,7 @@
 #include "fe_compat.h"
 
 #include "advice.h"
+#include "progress.h"
 #include "units.h"
 
 /* Fewer bytes are read within a second or two, however that is done. */
@@ -57,7 +58,7 @@ advice_give(const DumpContext *context)
 
 	for (int i = 0; i < n; i++)
 	{
-		if (context->progress)
+		if (progress_is_shown())
 		{
 			message_before_output();
 			fprintf(stderr, "%s\n", lines[i]);

@@ -16,6 +16,7 @@
 #include "archive_clean.h"
 #include "archive_dir.h"
 #include "cleanup.h"
+#include "progress.h"
 #include "sink_archive.h"
 
 #define TOC_NAME "toc.dat"
@@ -203,30 +204,52 @@ sync_file_or_dir(const char *path, bool is_dir)
 		pg_fatal("could not flush \"%s\" to disk", path);
 }
 
-/* Every file in the directory, then its own entries. */
 static void
-sync_all_files(const char *path)
+sync_one_file(const char *path, const char *name)
+{
+	char	   *file = psprintf("%s/%s", path, name);
+
+	sync_file_or_dir(file, false);
+	free(file);
+}
+
+/* Do it to all files of the archive, if there is something to do; how many? */
+static int
+for_all_files(const char *path, void (*sync) (const char *path, const char *name),
+			  volatile int *n_done)
 {
 	DIR		   *d = opendir(path);
 	struct dirent *entry;
 
 	if (d == NULL)
 		pg_fatal("could not open directory \"%s\": %m", path);
-	while (errno = 0, (entry = readdir(d)) != NULL)
+	for (*n_done = 0; errno = 0, (entry = readdir(d)) != NULL;)
 	{
-		char	   *file;
-
 		if (!is_archive_file(entry->d_name))
 			continue;
 		cleanup_check_interrupt();
-		file = psprintf("%s/%s", path, entry->d_name);
-		sync_file_or_dir(file, false);
-		free(file);
+		if (sync)
+			sync(path, entry->d_name);
+		++*n_done;
+		progress_tick();
 	}
 	if (errno != 0)
 		pg_fatal("could not read directory \"%s\": %m", path);
 	closedir(d);
+	return *n_done;
+}
+
+/* Every file in the directory, then its own entries. */
+static void
+sync_all_files(const char *path)
+{
+	int			n_done;
+	int			n_files = for_all_files(path, NULL, &n_done);
+
+	progress_stage_count("flushing files", "", &n_done, n_files);
+	(void) for_all_files(path, sync_one_file, &n_done);
 	sync_file_or_dir(path, true);
+	progress_end();
 }
 
 #ifdef __linux__
@@ -237,8 +260,10 @@ sync_file_system(const char *path)
 
 	if (fd < 0)
 		pg_fatal("could not open directory \"%s\": %m", path);
+	progress_stage_count("flushing files", "", NULL, 0);
 	if (syncfs(fd) < 0)
 		pg_fatal("could not synchronize file system for file \"%s\": %m", path);
+	progress_end();
 	close(fd);
 }
 #endif

@@ -24,6 +24,8 @@
 #include "dump_manifest.h"
 #include "findings.h"
 #include "printable.h"
+#include "progress.h"
+#include "progress_rows.h"
 #include "report.h"
 #include "source_check.h"
 #include "stock_pg_dump.h"
@@ -38,6 +40,7 @@ typedef struct CopyRun
 	PGconn	   *target;
 	CopyWorker *worker;			/* in a worker: itself */
 	CopyRestore restore;
+	ProgressBeside beside;		/* indexes, while rows are copied */
 	RestoreSetup index_setup;	/* of pg_restore while rows are copied */
 	CopyReport	report;
 	Subscription *subscription; /* NULL if none is to be made */
@@ -322,6 +325,10 @@ copy_rows_and_indexes(CopyRun *run)
 	copy_report_stage(report, COPY_STAGE_ROWS);
 	report->builder = index_builder_start(&run->context, run->restore.schedule,
 										  &run->index_setup);
+	run->beside.what = "indexes ";
+	run->beside.done = index_builder_counter(report->builder);
+	run->beside.total = index_builder_entries(report->builder);
+	run->context.source.beside = &run->beside;
 	run_workers(run);
 
 	cancel_set_connection(NULL);
@@ -373,6 +380,7 @@ copy_database(const Options *options, const char *argv0)
 	Toc		   *toc;
 
 	run->context.source.options = run->restore.setup.options = options;
+	progress_begin(options);
 	dump_events_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	run->restore.setup.program = restore_find_program(stock_pg_dump_path(pg_dump));

@@ -10,6 +10,7 @@
 #include "copy_analyze.h"
 #include "copy_target.h"
 #include "printable.h"
+#include "progress.h"
 #include "worker_pool.h"
 
 /* ANALYZE ONLY */
@@ -134,10 +135,13 @@ void
 copy_analyze(const CopyContext *context, PGconn *target, const Toc *toc)
 {
 	AnalyzeRun	run = {.context = context};
+	PoolWatch	watch = progress_watch();
+	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
 		.doing = "collecting",
 		.max_retries = (int) context->source.options->retries,
+		.n_done = &n_done,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
@@ -146,7 +150,9 @@ copy_analyze(const CopyContext *context, PGconn *target, const Toc *toc)
 	};
 
 	run.relations = choose_relations(context, target, toc);
-	worker_pool_run(&task, &worker_pool_no_watch,
-					context->source.options->jobs, PQntuples(run.relations));
+	progress_stage_count("ANALYZE", "", &n_done, PQntuples(run.relations));
+	worker_pool_run(&task, &watch, context->source.options->jobs,
+					PQntuples(run.relations));
+	progress_end();
 	PQclear(run.relations);
 }

@@ -24,6 +24,7 @@
 #include "copy_target.h"
 #include "dump_leader.h"
 #include "printable.h"
+#include "progress.h"
 #include "source_session.h"
 #include "units.h"
 #include "worker_pool.h"
@@ -444,10 +445,12 @@ copy_compare(CopyContext *context, PGconn *source, PGconn *target,
 {
 	CompareRun	run = {.context = context};
 	PoolWatch	watch = dump_leader_watch(&context->source);
+	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
 		.doing = "comparing",
 		.max_retries = (int) context->source.options->retries,
+		.n_done = &n_done,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
@@ -458,6 +461,10 @@ copy_compare(CopyContext *context, PGconn *source, PGconn *target,
 
 	choose_hash(&run, source, target);
 	plan_jobs(&run, target);
+	progress_stage_count("compare", context->source.objects->n_groups > 0 ?
+						 " tables and groups of large objects" : " tables",
+						 &n_done, run.n_jobs);
 	worker_pool_run(&task, &watch, context->source.options->jobs, run.n_jobs);
+	progress_end();
 	return n_different + report(&run);
 }

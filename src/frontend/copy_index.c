@@ -20,6 +20,8 @@
 
 #include "cleanup.h"
 #include "copy_index.h"
+#include "copy_index_look.h"
+#include "progress.h"
 
 /* Below this a table's indexes are one unit. */
 #define SMALL_TABLE_BYTES ((uint64) 8 * 1024 * 1024)
@@ -345,8 +347,9 @@ index_builder_start(const CopyContext *context, const CopySchedule *schedule,
 	return builder;
 }
 
-bool
-index_builder_finish(IndexBuilder *builder)
+/* Returns its exit status, as waitpid() has it. */
+static int
+wait_for_builder(IndexBuilder *builder)
 {
 	int			status;
 	pid_t		gone;
@@ -359,9 +362,26 @@ index_builder_finish(IndexBuilder *builder)
 			pg_fatal("%s() failed: %m", "waitpid");
 		if (gone > 0)
 			break;
+		progress_tick();
 		pg_usleep(LOOK_AGAIN_US);
 	}
 	builder->pid = 0;
+	return status;
+}
+
+bool
+index_builder_finish(IndexBuilder *builder)
+{
+	IndexLook	look = {.target = builder->context->target};
+	int			status;
+
+	if (builder->n_entries > 0)
+		progress_stage_count("indexes", "", index_builder_counter(builder),
+							 builder->n_entries);
+	progress_set_detail(index_look_add, &look);
+	status = wait_for_builder(builder);
+	progress_end();
+	index_look_end(&look);
 	if (WIFSIGNALED(status))
 		pg_log_error("the process that builds indexes was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -378,6 +398,12 @@ int
 index_builder_entries(const IndexBuilder *builder)
 {
 	return builder->n_entries;
+}
+
+const volatile int *
+index_builder_counter(const IndexBuilder *builder)
+{
+	return &builder->report->built;
 }
 
 int

@@ -22,10 +22,13 @@ extern IndexBuilder *index_builder_start(const CopyContext *context,
 										 const RestoreSetup *setup);
 
 /*
- * All tables have all their rows: wait until all is built.  False if some could
- * not be, which has been said.
+ * All tables have all their rows: wait until all is built, a stage of the
+ * progress.  False if some could not be, which has been said.
  */
 extern bool index_builder_finish(IndexBuilder *builder);
+
+/* The same number as index_builder_built(), as it grows. */
+extern const volatile int *index_builder_counter(const IndexBuilder *builder);
 
 /* Seconds that its runs of pg_restore took, added up; so far. */
 extern double index_builder_seconds(const IndexBuilder *builder);

@@ -11,6 +11,7 @@
 #include "copy_report.h"
 #include "event_log.h"
 #include "printable.h"
+#include "run_clock.h"
 #include "summary.h"
 #include "units.h"
 
@@ -162,17 +163,23 @@ char *
 copy_report_times(const CopyReport *report)
 {
 	int			n_indexes = index_builder_entries(report->builder);
+	bool		compared = report->context->source.options->compare;
+	PQExpBufferData text;
 
-	return psprintf("definitions %.2f s, rows %.2f s, %d %s %.2f s side by side and %.2f s after, the rest %.2f s, statistics %.2f s",
-					seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
-					seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
-					n_indexes, n_indexes == 1 ? "index" : "indexes",
-					index_builder_seconds(report->builder),
-					seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
-					seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
-					seconds_between(report, COPY_STAGE_ANALYZE,
-									report->context->source.options->compare ?
-									COPY_STAGE_COMPARE : COPY_STAGE_END));
+	initPQExpBuffer(&text);
+	appendPQExpBuffer(&text, "definitions %.2f s, rows %.2f s, then %d %s %.2f s (with those built beside the rows %.2f s of work), the rest %.2f s, statistics %.2f s",
+					  seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
+					  seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
+					  n_indexes, n_indexes == 1 ? "index" : "indexes",
+					  seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
+					  index_builder_seconds(report->builder),
+					  seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
+					  seconds_between(report, COPY_STAGE_ANALYZE,
+									  compared ? COPY_STAGE_COMPARE : COPY_STAGE_END));
+	if (compared)
+		appendPQExpBuffer(&text, ", compare %.2f s",
+						  seconds_between(report, COPY_STAGE_COMPARE, COPY_STAGE_END));
+	return text.data;
 }
 
 void
@@ -180,19 +187,18 @@ copy_report_print(const CopyReport *report)
 {
 	const DumpContext *source = &report->context->source;
 	FileTotals	total = file_results_total(source->results);
-	double		seconds = seconds_between(report, COPY_STAGE_PLAN, COPY_STAGE_END);
 	FILE	   *out = event_log_text_output();
 
 	log_tables(source);
 	fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, " UINT64_FORMAT " byte%s in %.2f seconds\n",
 			source->tables->n_tables, units_plural(source->tables->n_tables),
 			total.rows, units_plural(total.rows),
-			total.raw_bytes, units_plural(total.raw_bytes), seconds);
+			total.raw_bytes, units_plural(total.raw_bytes), run_clock_seconds());
 	summary_print_slowest(source, out);
 	advice_print(source, out);
 	if (source->options->compare)
 		fprintf(out, "source and target have the same contents\n");
 	fprintf(out, "%s\n", copy_report_times(report));
 	fflush(out);
-	summary_tell(source, seconds, false);
+	summary_tell(source, false);
 }

@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "copy_restore.h"
+#include "progress.h"
 
 /* Exit callbacks. */
 static void
@@ -52,18 +53,24 @@ restore_entries(CopyRestore *restore, const char *name, const TocEntry *entries,
 	return restore_run_wait(&restore->run);
 }
 
-/* The same with a phase; true if there is nothing in it. */
+/*
+ * The same with a phase, which is a stage of the progress if that is named; true
+ * if there is nothing in it.
+ */
 static bool
 restore_phase(CopyRestore *restore, CopyPhase phase, const char *name,
-			  const char *const *more)
+			  const char *stage, const char *const *more)
 {
 	int			n_entries;
 	int			n_own;
 	TocEntry   *entries = copy_schedule_entries(restore->schedule, phase,
 												&n_entries, &n_own);
-	bool		ok = n_own == 0 ||
-		restore_entries(restore, name, entries, n_entries, more);
+	bool		ok;
 
+	if (n_own > 0 && stage)
+		progress_stage_count(stage, "", NULL, n_own);
+	ok = n_own == 0 ||
+		restore_entries(restore, name, entries, n_entries, more);
 	free(entries);
 	return ok;
 }
@@ -130,7 +137,7 @@ copy_restore_database(CopyRestore *restore)
 	static const char *const recreate[] = {"--exit-on-error", "--create",
 	"--clean", "--if-exists", NULL};
 
-	if (!restore_phase(restore, COPY_DATABASE, "database",
+	if (!restore_phase(restore, COPY_DATABASE, "database", NULL,
 					   restore->setup.options->clean ? recreate : create))
 		pg_fatal("pg_restore could not create the database on the target");
 }
@@ -146,10 +153,12 @@ copy_restore_definitions(CopyRestore *restore)
 
 	if (clean)
 		drop_objects(restore);
-	if (!restore_phase(restore, COPY_PRE_DATA, "pre-data", plain) ||
-		!restore_phase(restore, COPY_LARGE_OBJECTS, "large-objects",
+	if (!restore_phase(restore, COPY_PRE_DATA, "pre-data", "definitions",
+					   plain) ||
+		!restore_phase(restore, COPY_LARGE_OBJECTS, "large-objects", NULL,
 					   clean ? replace : plain))
 		pg_fatal("pg_restore could not make the definitions on the target");
+	progress_end();
 }
 
 bool
@@ -157,8 +166,10 @@ copy_restore_rest(CopyRestore *restore)
 {
 	char	   *jobs = psprintf("--jobs=%d", restore->setup.options->jobs);
 	const char *const more[] = {jobs, NULL};
-	bool		ok = restore_phase(restore, COPY_POST_DATA, "post-data", more);
+	bool		ok = restore_phase(restore, COPY_POST_DATA, "post-data",
+								   "foreign keys and the rest", more);
 
+	progress_end();
 	free(jobs);
 	return ok;
 }

@@ -15,6 +15,7 @@
 #include "dump_manifest.h"
 #include "dump_worker.h"
 #include "findings.h"
+#include "progress.h"
 #include "report.h"
 #include "source_check.h"
 #include "stock_pg_dump.h"
@@ -27,7 +28,6 @@ typedef struct DumpRun
 	PGconn	   *conn;			/* the leader's session */
 	DumpWorker *worker;			/* in a worker: itself */
 	Report	   *report;			/* NULL if none is made */
-	int64		start_us;		/* as of now_us() */
 } DumpRun;
 
 /* The method asked for, if the pg_restore that goes with pg_dump reads it. */
@@ -193,8 +193,7 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 				" bytes, stored as " UINT64_FORMAT " bytes",
 				total.rows, run->context.tables->n_tables,
 				total.raw_bytes, total.stored_bytes);
-	summary_tell(&run->context, (now_us() - run->start_us) / 1e6,
-				 run->context.progress != NULL);
+	summary_tell(&run->context, progress_is_shown());
 	return manifest;
 }
 
@@ -233,7 +232,7 @@ dump_database(const Options *options, const char *argv0)
 	Toc		   *toc;
 
 	run->context.options = options;
-	run->start_us = now_us();
+	progress_begin(options);
 	dump_events_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	run->context.compress =

@@ -24,7 +24,7 @@ typedef struct DumpContext
 	const char *snapshot;		/* as first exported; workers ask leader */
 	LeaderSession *leader;		/* once workers are to start */
 	bool		keep_snapshot;	/* the leader: when all jobs are done, too */
-	struct Progress *progress;	/* the leader's; NULL if none is shown */
+	const struct ProgressBeside *beside;	/* shown with the rows; or NULL */
 	int			n_retries;		/* the leader's count of jobs begun anew */
 	const DumpOrigin *origin;
 	const char *encoding;		/* of the archive */

@@ -9,6 +9,7 @@
 #include "dump_leader.h"
 #include "leader_wait.h"
 #include "progress.h"
+#include "progress_rows.h"
 #include "server_health.h"
 #include "row_filter.h"
 #include "subscription.h"
@@ -121,7 +122,7 @@ attend(void *arg, bool all_done)
 {
 	DumpContext *context = arg;
 
-	progress_tick(context->progress);
+	progress_tick();
 	return leader_session_attend(context->leader, all_done,
 								 !context->keep_snapshot);
 }
@@ -155,12 +156,12 @@ dump_leader_run_workers(DumpContext *context, PGconn *conn,
 		.n_workers = context->options->jobs,
 	};
 
-	context->progress = progress_new(context);
+	progress_rows_begin(context);
 	advice_give(context);
 	traffic_set_max_rate(context->options->max_rate);
 	context->leader = leader_session_new(conn, &session);
 	worker_pool_run(task, &watch, context->options->jobs,
 					context->queue->n_jobs);
-	progress_end(context->progress);
+	progress_end();
 	return leader_session_conn(context->leader);
 }

@@ -5,7 +5,7 @@
 #include "fe_compat.h"
 
 #include "dump_origin.h"
-#include "file_result.h"
+#include "run_clock.h"
 
 /*
  * Functions that a hosting service may have revoked, or that an old server has
@@ -47,7 +47,7 @@ dump_origin_read(PGconn *conn, const Options *options)
 	DumpOrigin *origin = pg_malloc0(sizeof(DumpOrigin));
 	PGresult   *res = session_query(conn, may_query);
 
-	origin->start_us = now_us();
+	origin->start_us = run_clock_start_us();
 	origin->server_version = one_value(conn, "SELECT pg_catalog.current_setting('server_version')");
 	origin->database = pg_strdup(PQdb(conn));
 	/* whoever gave the snapshot knows where the log was then */

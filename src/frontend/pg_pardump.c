@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "copy.h"
 #include "dump.h"
+#include "run_clock.h"
 #include "verify.h"
 
 /*
@@ -42,6 +43,7 @@ main(int argc, char **argv)
 	const Options *options;
 	int			status = 0;
 
+	run_clock_start();
 	fill_standard_files();
 	pg_logging_init(argv[0]);
 	pg_logging_set_level(PG_LOG_WARNING);

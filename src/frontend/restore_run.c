@@ -10,6 +10,7 @@
 
 #include "child_program.h"
 #include "cleanup.h"
+#include "progress.h"
 #include "restore_run.h"
 
 /* How often to look whether it has ended. */
@@ -208,6 +209,7 @@ restore_run_wait(RestoreRun *run)
 	while (!restore_run_ended(run, &ok))
 	{
 		cleanup_check_interrupt();
+		progress_tick();
 		pg_usleep(LOOK_AGAIN_US);
 	}
 	return ok;

@@ -47,7 +47,7 @@ extern void restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 /* Has it ended?  Then *ok tells whether all went well, and the archive is gone. */
 extern bool restore_run_ended(RestoreRun *run, bool *ok);
 
-/* Wait for its end; did all go well? */
+/* Wait for its end, while progress is shown; did all go well? */
 extern bool restore_run_wait(RestoreRun *run);
 
 #endif							/* RESTORE_RUN_H */

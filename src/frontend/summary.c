@@ -7,6 +7,7 @@
 #include "advice.h"
 #include "event_log.h"
 #include "printable.h"
+#include "run_clock.h"
 #include "summary.h"
 #include "units.h"
 
@@ -112,9 +113,10 @@ note_summary(const DumpContext *context, const FileTotals *total,
 }
 
 void
-summary_tell(const DumpContext *context, double seconds, bool show)
+summary_tell(const DumpContext *context, bool show)
 {
 	FileTotals	total = file_results_total(context->results);
+	double		seconds = run_clock_seconds();
 
 	if (show)
 		show_summary(context, &total, seconds);

@@ -8,11 +8,10 @@
 #include "dump_context.h"
 
 /*
- * Tell it on standard error if asked to (show), and in the event log.  It took
- * so many seconds in all.
+ * Tell it on standard error if asked to (show), and in the event log: also how
+ * long the program has been running.
  */
-extern void summary_tell(const DumpContext *context, double seconds,
-						 bool show);
+extern void summary_tell(const DumpContext *context, bool show);
 
 /* Which table took the workers the most time, and how much had to be retried. */
 extern void summary_print_slowest(const DumpContext *context, FILE * stream);

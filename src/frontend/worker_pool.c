@@ -206,6 +206,8 @@ serve(WorkerPool *pool, Worker *worker)
 	worker->job = NO_JOB;
 	worker->retries = 0;
 	pool->n_done++;
+	if (pool->task->n_done)
+		*pool->task->n_done = pool->n_done;
 }
 
 /* Done with all jobs, and nobody on the way who would still connect for some? */

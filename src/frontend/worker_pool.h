@@ -34,6 +34,8 @@ typedef struct WorkerTask
 	const char *doing;			/* what a job is, for messages: "dumping" */
 	int			max_retries;	/* of one job, or of one worker's start */
 	bool		outlives_kill;	/* SIGKILL of a worker is a loss like others */
+	int		   *n_done;			/* the jobs that are done, for whoever looks;
+								 * or NULL */
 
 	/*
 	 * In a worker: once, before any job, with the worker's number from 0; a
