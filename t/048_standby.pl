@@ -53,6 +53,7 @@ sub stuck_dump
 		'--enable-row-security', '--max-table-segment-pages=20', @options);
 	wait_until('both wait', sub {
 		$dump->{h}->pump_nb;
+		die "the dump ended: $dump->{err}" if !$dump->{h}->pumpable;
 		return sessions($standby, "wait_event = 'advisory'") == 2;
 	});
 	return $dump;
@@ -81,28 +82,31 @@ sub whole_ok
 	return;
 }
 
-my $settings = qr/max_standby_streaming_delay and max_standby_archive_delay .*hot_standby_feedback/;
+my $for_rows = qr/HINT:  Set hot_standby_feedback to on on the standby, or, for the run, max_standby_streaming_delay and max_standby_archive_delay to -1\.$/m;
+my $for_locks = qr/HINT:  For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby; or vacuum_truncate to off on the primary/;
 my $vacuumed = 'DELETE FROM other WHERE id % 2 = 0; VACUUM other';
 
 # ---- what replay must take away
 
 set_standby('max_standby_streaming_delay', '100ms');
 foreach my $conflict (
-	[ 'rows', $vacuumed, qr/User query might have needed to see row versions that must be removed/ ],
-	[ 'a lock', 'BEGIN; LOCK TABLE other; COMMIT', qr/User was holding a relation lock for too long/ ])
+	[ 'rows', $vacuumed, qr/\s*DETAIL:  User query might have needed to see row versions that must be removed\.\n\s*$for_rows/ ],
+	[ 'a lock', 'BEGIN; LOCK TABLE other; COMMIT', qr/\s*DETAIL:  User was holding a relation lock for too long\.\n\s*$for_locks/ ])
 {
-	my ($what, $sql, $detail) = @$conflict;
+	my ($what, $sql, $words) = @$conflict;
 	my $dump = stuck_dump();
 	# VACUUM is not for a transaction, which several statements at once are
 	sql($primary, 'replayed', $_) foreach $what eq 'rows' ? split(/; /, $sql) : $sql;
 	dump_failed_ok($standby, $dump, "a conflict about $what",
-		qr/error: .*due to conflict with recovery.*$detail.*$settings/s);
+		qr/error: the leader's session was ended by the server: FATAL:  terminating connection due to conflict with recovery\n$words/);
+	is(scalar(() = $dump->{err} =~ s/.*error: //sr =~ /hint/gi), 1, "a conflict about $what: one hint");
 	open_gate();
 	replay();
 }
 
 # ---- what it must not
 
+set_standby('wal_receiver_status_interval', '1s');
 set_standby('hot_standby_feedback', 'on');
 {
 	my $want = fingerprint($primary, 'replayed');
@@ -116,6 +120,38 @@ set_standby('hot_standby_feedback', 'on');
 	open_gate();
 	whole_ok($dump, $want, 'hot_standby_feedback');
 	is($dump->{err}, '', 'hot_standby_feedback: nothing is said');
+}
+
+# but VACUUM takes a lock to give back the empty end of a table
+sub make_empty_end
+{
+	my (@options) = @_;
+	sql($primary, 'replayed', $_) foreach 'DROP TABLE IF EXISTS emptied',
+	  "CREATE TABLE emptied @options AS SELECT g, repeat(md5(g::text), 4) AS t FROM generate_series(1, 100) g",
+	  'GRANT SELECT ON emptied TO dumper', 'DELETE FROM emptied';
+	replay();
+	return;
+}
+{
+	make_empty_end();
+	my $dump = stuck_dump();
+	# the primary may have an older snapshot's feedback yet
+	wait_until('VACUUM cuts the table', sub {
+		$dump->{h}->pump_nb if $dump->{h}->pumpable;
+		sql($primary, 'replayed', 'VACUUM emptied');
+		return value($primary, 'replayed', "SELECT pg_relation_size('emptied') = 0") eq 't';
+	});
+	dump_failed_ok($standby, $dump, 'VACUUM and hot_standby_feedback',
+		qr/error: .*due to conflict with recovery\n\s*DETAIL:  User was holding a relation lock for too long\.\n\s*$for_locks/);
+	open_gate();
+	make_empty_end('WITH (vacuum_truncate = off)');
+	my $want = fingerprint($primary, 'replayed');
+	$dump = stuck_dump();
+	sql($primary, 'replayed', 'VACUUM emptied');
+	replay();
+	open_gate();
+	whole_ok($dump, $want, 'VACUUM and vacuum_truncate');
+	is($dump->{err}, '', 'VACUUM and vacuum_truncate: nothing is said');
 }
 
 # ---- lost sessions: a worker's is replaced, the leader's cannot be

@@ -61,8 +61,7 @@ note_last_words(LeaderSession *session, const PGresult *res)
 	if (severity == NULL || strcmp(severity, "FATAL") != 0)
 		return false;
 	free(session->last_words);
-	session->last_words = psprintf("%s%s", PQresultErrorMessage(res),
-								   session_conflict_hint(session->conn, res));
+	session->last_words = session_error_words(session->conn, res);
 	session->may_retry = session_is_lost(NULL, res);
 	return true;
 }

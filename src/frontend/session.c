@@ -60,11 +60,37 @@ is_recovery_conflict(const PGconn *conn, const PGresult *res)
 		sqlstate && strcmp(sqlstate, "40001") == 0;
 }
 
-const char *
-session_conflict_hint(const PGconn *conn, const PGresult *res)
+/*
+ * What helps depends on what replay needed, of which only the detail tells
+ * (postgres.c:errdetail_recovery_conflict), in the server's language.
+ */
+static const char *
+conflict_hint(const char *detail)
 {
-	return is_recovery_conflict(conn, res) ?
-		"HINT:  How long replay waits for queries is set by max_standby_streaming_delay and max_standby_archive_delay on the standby; with hot_standby_feedback the primary keeps the rows that they need.\n" : "";
+	if (strcmp(detail, "User was holding a relation lock for too long.") == 0)
+		return "For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby; or vacuum_truncate to off on the primary, if it was VACUUM that took the lock.";
+	if (strcmp(detail, "User query might have needed to see row versions that must be removed.") == 0)
+		return "Set hot_standby_feedback to on on the standby, or, for the run, max_standby_streaming_delay and max_standby_archive_delay to -1.";
+	return "For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby: replay then waits for queries.";
+}
+
+/*
+ * Without the server's own hint, which is to connect again.
+ */
+char *
+session_error_words(const PGconn *conn, const PGresult *res)
+{
+	const char *detail = PQresultErrorField(res, PG_DIAG_MESSAGE_DETAIL);
+
+	if (!is_recovery_conflict(conn, res))
+		return pg_strdup(PQresultErrorField(res, PG_DIAG_SQLSTATE) ?
+						 PQresultErrorMessage(res) : PQerrorMessage(conn));
+	if (detail == NULL)
+		detail = "";
+	return psprintf("%s:  %s\nDETAIL:  %s\nHINT:  %s\n",
+					PQresultErrorField(res, PG_DIAG_SEVERITY),
+					PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY), detail,
+					conflict_hint(detail));
 }
 
 bool
@@ -84,8 +110,8 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 {
 	cleanup_check_interrupt();
 	if (session_is_lost(conn, res))
-		worker_pool_lost(psprintf("%s: %s%s", problem, PQerrorMessage(conn),
-								  session_conflict_hint(conn, res)));
+		worker_pool_lost(psprintf("%s: %s", problem,
+								  session_error_words(conn, res)));
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("%s: %s", problem, PQerrorMessage(conn));
 	pg_log_error_detail("Command was: %s", sql);

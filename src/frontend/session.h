@@ -111,11 +111,11 @@ extern PGresult *session_look(PGconn *conn, const char *query, int wait_ms,
 extern bool session_is_lost(const PGconn *conn, const PGresult *res);
 
 /*
- * A line that names the settings which decide about such conflicts, to follow
- * the server's words; "" if there was none.
+ * The message of the error, as libpq writes it; if replay was in conflict, with
+ * a hint at the settings that prevent this.  res may be NULL, for what libpq
+ * found by itself.  Owned.
  */
-extern const char *session_conflict_hint(const PGconn *conn,
-										 const PGresult *res);
+extern char *session_error_words(const PGconn *conn, const PGresult *res);
 
 /*
  * End the process after a statement has failed, with a message that begins
