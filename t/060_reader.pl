@@ -87,6 +87,29 @@ same_rows_ok($node, 'types', $_->[0], schemas => 'reader\_%',
 	relations => 65, bytes => 20_000_000)
   foreach @settings[ 0, 1 ];
 
+# --- compressed values by each method, of which 19 took another as its default
+
+foreach my $method (split /\n/, value($node, 'postgres', <<'SQL'))
+SELECT unnest(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'
+SQL
+{
+	my $db = "types_$method";
+	{
+		local $ENV{PGOPTIONS} = "-c default_toast_compression=$method";
+		make_database($node, $db, options => 'TEMPLATE template0',
+			files => ['reader_documents.sql']);
+	}
+	sql($node, $db, 'CREATE EXTENSION pg_pardump');
+	prepare_comparison($node, $db);
+	cmp_ok(value($node, $db, <<"SQL"), '>=', 10, "$db: has such values in line and in TOAST");
+SELECT least(count(*) FILTER (WHERE pg_column_size(j) < 2000), 10 * count(*) FILTER (WHERE pg_column_size(j) > 10000))
+FROM reader_documents.documents WHERE pg_column_compression(j) = '$method'
+SQL
+	same_rows_ok($node, $db, 'documents', schemas => 'reader\_%', format => $_,
+		ranges => 4, relations => 2, bytes => 5_000_000)
+	  foreach qw(text binary);
+}
+
 # --- text: database encodings by client encodings
 
 sub same_text_ok
@@ -122,7 +145,9 @@ same_text_ok($db, 15, 20_000_000, 0, qw(UTF8 GB18030 SQL_ASCII));
 same_text_ok($db, 15, 10_000_000, 20,
 	qw(LATIN1 WIN1252 EUC_JP SJIS BIG5 UHC JOHAB));
 $db = make_strings('LATIN1');
-same_text_ok($db, 10, 10_000_000, 0, qw(LATIN1 UTF8 SQL_ASCII MULE_INTERNAL));
+same_text_ok($db, 10, 10_000_000, 0, qw(LATIN1 UTF8 SQL_ASCII),
+	# gone in 19
+	value($node, $db, q{SELECT pg_char_to_encoding('MULE_INTERNAL') >= 0}) eq 't' ? 'MULE_INTERNAL' : ());
 $db = make_strings('EUC_JP');
 same_text_ok($db, 10, 10_000_000, 0, qw(EUC_JP UTF8 SJIS));
 $db = make_strings('SQL_ASCII');
