@@ -331,7 +331,11 @@ create_command(PGconn *conn, const LogicalSlot *slot)
 
 	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "CREATE_REPLICATION_SLOT \"%s\" LOGICAL ", slot->name);
-	/* no other escapes in the walsender's grammar (repl_scanner.l) */
+
+	/*
+	 * The walsender's grammar (repl_scanner.l) has no other escape.  In older
+	 * minors, as 15.18, it has none, and such a name is a syntax error.
+	 */
 	appendPQExpBufferChar(&sql, '"');
 	for (const char *c = slot->plugin; *c; c++)
 	{
