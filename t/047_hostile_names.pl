@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster run_program new_path restore_ok sql
-  start_psql);
+  start_psql pg_major);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -25,22 +25,26 @@ my $node = start_cluster('hostile');
 
 sub ident { return '"' . $_[0] =~ s/"/""/gr . '"'; }
 
-my $db = "db $names[0]";
+# From 19 on those of databases and roles have no ends of lines.
+sub global_name { return pg_major($node) >= 19 ? $_[0] =~ tr/\n\r/\x0b\f/r : $_[0]; }
+
+my $db = global_name("db $names[0]");
 sql($node, 'postgres', "CREATE DATABASE ${\ident($db)}");
 my @statements = ('CREATE EXTENSION pg_pardump');
 foreach my $i (0 .. $#names)
 {
 	my ($name, $other) = map { ident($_) } @names[ $i, ($i + 3) % @names ];
+	my $role = ident(global_name($names[$i]));
 	my $oid = 90000 + $i;
 	push @statements,
-	  "CREATE ROLE $name", "CREATE SCHEMA $name AUTHORIZATION $name",
+	  "CREATE ROLE $role", "CREATE SCHEMA $name AUTHORIZATION $role",
 	  "CREATE TABLE $name.$other ($name int PRIMARY KEY, $other text DEFAULT 'x')",
 	  "INSERT INTO $name.$other SELECT g, repeat('y', 200) FROM generate_series(1, 1500) g",
 	  "CREATE INDEX ${\ident(qq(i $names[$i]))} ON $name.$other ($other)",
-	  "ALTER TABLE $name.$other OWNER TO $name",
+	  "ALTER TABLE $name.$other OWNER TO $role",
 	  "ALTER TABLE $name.$other ADD CONSTRAINT ${\ident(qq(c $names[$i]))} CHECK ($name > 0)",
 	  "COMMENT ON TABLE $name.$other IS '" . $names[$i] =~ s/'/''/gr . "'",
-	  "SELECT lo_create($oid)", "ALTER LARGE OBJECT $oid OWNER TO $name",
+	  "SELECT lo_create($oid)", "ALTER LARGE OBJECT $oid OWNER TO $role",
 	  "CREATE PUBLICATION $name FOR TABLE $name.$other";
 }
 sql($node, $db, 'SET client_min_messages = error; SET standard_conforming_strings = on;'
@@ -88,7 +92,7 @@ foreach my $reader ('--no-extension', '-v')
 	opendir my $dh, $dir or die "could not open \"$dir\": $!";
 	is_deeply([ grep { !/^(\.\.?|[0-9a-z_]+(\.[a-z0-9]+)*)$/ } readdir $dh ], [], "$reader: file names");
 
-	my $copy = "copy $reader $names[0]";
+	my $copy = global_name("copy $reader $names[0]");
 	sql($node, 'postgres', "CREATE DATABASE ${\ident($copy)} TEMPLATE template0");
 	restore_ok($node, $dir, $copy, $reader, '-j2');
 	same_database_ok($node, $copy, $data, $schema, $reader);
@@ -132,7 +136,7 @@ foreach my $color ('never', 'always')
 foreach my $try ([ 'a copy' ], [ 'a copy into what is there', $names[0] ])
 {
 	my ($what, $schema_there) = @$try;
-	my $copy = "$what $names[0]";
+	my $copy = global_name("$what $names[0]");
 	sql($node, 'postgres', "CREATE DATABASE ${\ident($copy)} TEMPLATE template0");
 	sql($node, $copy, "CREATE SCHEMA ${\ident($schema_there)}") if $schema_there;
 	my ($rc, $out, $err) = run_program('pg_pardump', @db, '--target', $node->connstr($copy), '-v', '-j2',
