@@ -57,6 +57,13 @@ is_deeply([ @{$run}{qw(database jobs tables large_objects directory compression)
 like($run->{target}, qr/dbname='?told/, 'run: the target');
 is_deeply([ map { $_->{stage} } grep { $_->{event} eq 'stage' } @events ],
 	[qw(plan definitions rows indexes rest statistics end)], 'stages');
+my %index = map { ($_->{event} => $_) } grep { $_->{event} =~ /^index_/ } @events;
+is_deeply([ @{ $index{index_start} }{qw(worker name table together)} ], [ 0, 'public.big_pkey', 'public.big', 1 ],
+	'an index begins');
+is_deeply([ map { $index{index_end}{$_} } qw(worker name table together) ], [ 0, 'public.big_pkey', 'public.big', 1 ],
+	'an index ends');
+like($index{index_end}{seconds}, qr/^\d+\.\d+$/, 'an index: seconds');
+is($events[0]{command}, 'copy', 'the first event');
 my %started = map { ($_->{table} => "$_->{format} $_->{read_by}") }
   grep { $_->{event} eq 'chunk_start' } @events;
 is_deeply(\%started, {

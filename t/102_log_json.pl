@@ -25,7 +25,13 @@ SELECT lo_from_bytea(0, repeat('x', 5000)::bytea) FROM generate_series(1, 5);
 SQL
 my @db = ('-d', $node->connstr('log'));
 
-# The events in a text; each line must be JSON by itself.
+# The events in a text, but for those of which every run has the same, which are
+# looked at here: each line must be JSON by itself, each run begin with what a
+# program needs to read it, and have an id of its own.  @stages are those of the
+# runs.
+my @stages;
+my %known_ids;
+
 sub events
 {
 	my ($what, $text) = @_;
@@ -40,7 +46,14 @@ sub events
 	is_deeply([ grep { $_->{time} !~ /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 				|| $_->{pid} !~ /^\d+$/ } @events ], [], "$what: time and process");
 	like($text, qr/\n\z/, "$what: the last line is whole");
-	return @events;
+	my %runs;
+	push @{ $runs{ $_->{run_id} // 'none' } }, $_ foreach @events;
+	is_deeply([ grep { !/^[0-9a-f]{32}$/ || $known_ids{$_}++ } keys %runs ], [], "$what: run_id");
+	is_deeply([ grep { $_->{event} ne 'start' || $_->{schema_version} != 1 || $_->{version} !~ /^\d+\.\d+/
+				|| $_->{command} !~ /^(dump|dry-run|copy|verify)$/ } map { $_->[0] } values %runs ], [],
+		"$what: the first event");
+	@stages = map { $_->{stage} } of_kind('stage', @events);
+	return grep { $_->{event} !~ /^(start|stage)$/ } @events;
 }
 
 sub of_kind
@@ -72,6 +85,7 @@ foreach my $options ([], ['--no-extension'], [ '-Z', 'server-gzip' ])
 	my ($run, $summary) = @events[ 0, -1 ];
 	is($run->{event}, 'run', "$what: first");
 	is($summary->{event}, 'summary', "$what: last");
+	is_deeply(\@stages, [qw(plan rows flush end)], "$what: stages");
 	is_deeply([ @{$run}{qw(database jobs tables large_objects compression)} ],
 		[ 'log', 3, 3, 5, 'gzip' ], "$what: run");
 	is($run->{chunks}, scalar(@files), "$what: chunks");
@@ -107,6 +121,7 @@ foreach my $try (1, 2)
 	is($rc, 0, "LATIN1: dump $try");
 }
 my @events = events('LATIN1', slurp_file($log));
+is(scalar(keys %known_ids), 5, 'LATIN1: each run has its id');
 is_deeply([ map { $_->{table} } of_kind('chunk_end', @events) ],
 	[ ("public.\"\x{e4}\"") x 2 ], 'LATIN1: names of both runs');
 is((stat $log)[2] & 07777, 0600, 'the log is only for its owner');
@@ -167,7 +182,8 @@ foreach my $to ([ '-f', new_path('failed') ], [ '--target', $node->connstr('nowh
 # ---- of a dry run
 
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--dry-run', '--log-json=-');
-is("$rc$out", '0', '--dry-run: exit code, and no text among the events');
+is($rc, 0, '--dry-run: exit code');
+is_deeply([ events('--dry-run', $out) ], [], '--dry-run: no text among the events');
 like($err, qr/^ +Table +\|.*^\d+ tables in /ms, '--dry-run: the plan is elsewhere');
 
 # ---- of --verify

@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "portability/instr_time.h"
-
 #include "cleanup.h"
 #include "copy_index.h"
 #include "copy_index_look.h"
@@ -50,7 +48,7 @@ typedef struct IndexRun
 	int		   *units;
 	int			n_units;
 	int			n_entries;
-	instr_time	start;
+	int64		start_us;
 } IndexRun;
 
 /* What the builder's process tells the leader. */
@@ -81,6 +79,7 @@ struct IndexBuilder
 								 * exclusive one */
 	bool		failed;
 	IndexReport *report;		/* shared memory */
+	IndexBuild *builds;			/* the same, by entry */
 };
 
 /* ----------
@@ -151,9 +150,12 @@ plan_units(IndexBuilder *builder, const CopySchedule *schedule)
 	builder->entries = pg_malloc((n + 1) * sizeof(TocEntry));
 	builder->units = pg_malloc((n + 1) * sizeof(IndexUnit));
 	builder->n_entries = n;
+	builder->builds = index_builds_new(n);
 	for (int i = 0; i < n; i++)
 	{
 		builder->entries[i] = *sorted[i].entry;
+		builder->builds[i].entry = &builder->entries[i];
+		builder->builds[i].table = &tables->tables[sorted[i].table];
 		add_unit(builder, &sorted[i], i);
 	}
 	free(sorted);
@@ -220,6 +222,30 @@ choose_units(IndexBuilder *builder, IndexRun *run)
 	return run->n_units > 0;
 }
 
+/* All entries of the run begin, or, if it went well, end. */
+static void
+note_builds(IndexBuilder *builder, const IndexRun *run, bool ended)
+{
+	int64		now = now_us();
+
+	for (int i = 0; i < run->n_units; i++)
+	{
+		const IndexUnit *unit = &builder->units[run->units[i]];
+
+		for (int j = 0; j < unit->n; j++)
+		{
+			IndexBuild *build = &builder->builds[unit->first + j];
+
+			build->session = run - builder->runs;
+			build->together = run->n_entries;
+			if (ended)
+				index_build_end(build, now);
+			else
+				index_build_begin(build, now);
+		}
+	}
+}
+
 static void
 start_run(IndexBuilder *builder, IndexRun *run)
 {
@@ -238,7 +264,8 @@ start_run(IndexBuilder *builder, IndexRun *run)
 			   unit->n * sizeof(TocEntry));
 		n += unit->n;
 	}
-	INSTR_TIME_SET_CURRENT(run->start);
+	run->start_us = now_us();
+	note_builds(builder, run, false);
 	restore_run_start(&run->run, builder->setup, name, entries, n, more);
 	builder->n_running++;
 	free(name);
@@ -249,16 +276,16 @@ start_run(IndexBuilder *builder, IndexRun *run)
 static void
 look_at_run(IndexBuilder *builder, IndexRun *run)
 {
-	instr_time	now;
 	bool		ok;
 
 	if (run->run.pid == 0 || !restore_run_ended(&run->run, &ok))
 		return;
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, run->start);
-	builder->report->seconds += INSTR_TIME_GET_DOUBLE(now);
+	builder->report->seconds += (now_us() - run->start_us) / 1e6;
 	if (ok)
+	{
+		note_builds(builder, run, true);
 		builder->report->built += run->n_entries;
+	}
 	else
 		builder->failed = true;
 	builder->n_running--;
@@ -392,6 +419,12 @@ double
 index_builder_seconds(const IndexBuilder *builder)
 {
 	return builder->report->seconds;
+}
+
+const IndexBuild *
+index_builder_builds(const IndexBuilder *builder)
+{
+	return builder->builds;
 }
 
 int

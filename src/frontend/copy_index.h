@@ -10,6 +10,7 @@
 #ifndef COPY_INDEX_H
 #define COPY_INDEX_H
 
+#include "copy_index_log.h"
 #include "copy_schedule.h"
 #include "copy_worker.h"
 #include "restore_run.h"
@@ -32,6 +33,9 @@ extern const volatile int *index_builder_counter(const IndexBuilder *builder);
 
 /* Seconds that its runs of pg_restore took, added up; so far. */
 extern double index_builder_seconds(const IndexBuilder *builder);
+
+/* When each was built: as many as index_builder_entries(). */
+extern const IndexBuild *index_builder_builds(const IndexBuilder *builder);
 
 /* Entries to build, and those of them that are; so far. */
 extern int	index_builder_entries(const IndexBuilder *builder);

@@ -9,6 +9,7 @@
 #include "advice.h"
 #include "cleanup.h"
 #include "copy_report.h"
+#include "dump_event.h"
 #include "event_log.h"
 #include "printable.h"
 #include "run_clock.h"
@@ -128,12 +129,9 @@ copy_report_begin(CopyReport *report, const CopyContext *context)
 void
 copy_report_stage(CopyReport *report, CopyStage stage)
 {
-	Event	   *event = event_new("stage");
-
 	report->stage = stage;
 	INSTR_TIME_SET_CURRENT(report->began[stage]);
-	event_add_text(event, "stage", stage_names[stage]);
-	event_write(event);
+	dump_event_stage(stage_names[stage]);
 }
 
 /* ----------

@@ -101,7 +101,11 @@ run_workers(DumpRun *run)
 		.arg = run,
 		.doing = "dumping",
 		.max_retries = (int) run->context.options->retries,
-		/* nobody ends the command of a worker that was killed: see sink_pipe.c */
+
+		/*
+		 * nobody ends the command of a worker that was killed: see
+		 * sink_pipe.c
+		 */
 		.outlives_kill = run->context.options->pipe_command == NULL,
 		.start = start_worker,
 		.run = run_job,
@@ -111,6 +115,7 @@ run_workers(DumpRun *run)
 	};
 
 	dump_event_run(&run->context, PQdb(run->conn), NULL);
+	dump_event_stage("rows");
 	run->conn = dump_leader_run_workers(&run->context, run->conn, &task);
 }
 
@@ -188,7 +193,10 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 	archive_file_complete(toc_file, 0);
 	manifest = dump_manifest_new(&run->context, toc);
 	dump_manifest_write(&run->context, manifest);
+	dump_event_stage("flush");
 	archive_dir_publish(dir, run->context.options->sync_method);
+	manifest->end_us = now_us();	/* for the report, with the flushing */
+	dump_event_stage("end");
 	pg_log_info("dumped " UINT64_FORMAT " rows of %d tables, " UINT64_FORMAT
 				" bytes, stored as " UINT64_FORMAT " bytes",
 				total.rows, run->context.tables->n_tables,
@@ -243,6 +251,7 @@ dump_database(const Options *options, const char *argv0)
 		return;
 	}
 	run->conn = dump_leader_open(&run->context);
+	dump_event_stage("plan");
 	run->report = report_begin(options->report, options->directory);
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)

@@ -15,6 +15,16 @@ note_failure(void *arg)
 	event_write(event_new("failed"));
 }
 
+static const char *
+command_name(const Options *options)
+{
+	if (options->verify)
+		return "verify";
+	if (options->dry_run)
+		return "dry-run";
+	return options->target ? "copy" : "dump";
+}
+
 void
 dump_events_begin(const Options *options)
 {
@@ -23,9 +33,18 @@ dump_events_begin(const Options *options)
 	if (strcmp(options->log_json, "-") != 0)
 		archive_dir_keep_out(options->verify ? options->verify : options->directory,
 							 "event log", options->log_json);
-	event_log_open(options->log_json);
+	event_log_open(options->log_json, command_name(options));
 	/* the first to be pushed is the last to be called: all is undone by then */
 	cleanup_push(note_failure, NULL);
+}
+
+void
+dump_event_stage(const char *stage)
+{
+	Event	   *event = event_new("stage");
+
+	event_add_text(event, "stage", stage);
+	event_write(event);
 }
 
 void

@@ -14,6 +14,9 @@
  */
 extern void dump_events_begin(const Options *options);
 
+/* A stage of the run begins: "stage". */
+extern void dump_event_stage(const char *stage);
+
 /*
  * The plan is made, the workers are to be started: "run".  target is NULL but in
  * a copy.

@@ -20,6 +20,8 @@
  */
 #define MAX_TEXT_BYTES 1200
 
+#define RUN_ID_BYTES 16
+
 struct Event
 {
 	PQExpBufferData line;
@@ -30,14 +32,39 @@ static int	log_fd = -1;
 
 static bool log_is_stdout = false;
 
+/* 128 bits, in hexadecimal. */
+static char run_id[2 * RUN_ID_BYTES + 1];
+
 FILE *
 event_log_text_output(void)
 {
 	return log_is_stdout ? stderr : stdout;
 }
 
+static void
+choose_run_id(void)
+{
+	uint8		bytes[RUN_ID_BYTES];
+
+	if (!pg_strong_random(bytes, sizeof(bytes)))
+		pg_fatal("could not generate a random number");
+	for (int i = 0; i < RUN_ID_BYTES; i++)
+		snprintf(run_id + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static void
+note_start(const char *command)
+{
+	Event	   *event = event_new("start");
+
+	event_add_number(event, "schema_version", EVENT_SCHEMA_VERSION);
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "command", command);
+	event_write(event);
+}
+
 void
-event_log_open(const char *path)
+event_log_open(const char *path, const char *command)
 {
 	log_is_stdout = strcmp(path, "-") == 0;
 	if (log_is_stdout)
@@ -47,6 +74,8 @@ event_log_open(const char *path)
 	if (log_fd < 0)
 		pg_fatal("could not open file \"%s\": %m", path);
 	(void) fcntl(log_fd, F_SETFD, FD_CLOEXEC);
+	choose_run_id();
+	note_start(command);
 }
 
 /* "2026-01-31T23:59:59.123Z" */
@@ -76,7 +105,8 @@ event_new(const char *kind)
 	initPQExpBuffer(&event->line);
 	appendPQExpBufferStr(&event->line, "{\"time\":");
 	append_time(&event->line);
-	appendPQExpBuffer(&event->line, ",\"pid\":%d", (int) getpid());
+	appendPQExpBuffer(&event->line, ",\"pid\":%d,\"run_id\":\"%s\"",
+					  (int) getpid(), run_id);
 	event_add_text(event, "event", kind);
 	return event;
 }

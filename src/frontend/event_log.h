@@ -2,10 +2,11 @@
  * event_log.h
  *		--log-json: what happens, as one JSON object a line, for programs.
  *
- * Every event has "time" (UTC, ISO 8601), "pid", and "event", its kind; the
- * manual lists the kinds.  Leader and workers write to one open file, each event
- * in one write() of at most PIPE_BUF bytes, so that lines of several processes
- * do not mix; long texts are cut for that.
+ * Every event has "time" (UTC, ISO 8601), "pid", "run_id", which is the run's
+ * and no other's, and "event", its kind; the manual lists the kinds.  Leader and
+ * workers write to one open file, each event in one write() of at most PIPE_BUF
+ * bytes, so that lines of several processes do not mix; long texts are cut for
+ * that.
  *
  * Without a log event_new() returns NULL, which the other functions pass over.
  */
@@ -17,10 +18,17 @@
 typedef struct Event Event;
 
 /*
- * Append events to this file, "-" for standard output, from now on, in this
- * process and those it forks.
+ * What programs that read the log may rely on.  It grows when a member or a kind
+ * of event is taken away or means something else, not when one is added.
  */
-extern void event_log_open(const char *path);
+#define EVENT_SCHEMA_VERSION 1
+
+/*
+ * Append events to this file, "-" for standard output, from now on, in this
+ * process and those it forks.  The first is "start"; command is what the program
+ * is to do.
+ */
+extern void event_log_open(const char *path, const char *command);
 
 /*
  * Where text for people goes: standard output, or standard error if the former
