@@ -50,7 +50,8 @@ sub sound_ok
 	return;
 }
 
-# One line a finding: exactly as many lines as patterns, in any order.
+# One line a finding, exactly as many lines as patterns, in any order; then their
+# number.
 sub found_ok
 {
 	my ($what, $dir, @patterns) = @_;
@@ -58,6 +59,8 @@ sub found_ok
 	my @lines = split /\n/, $err;
 	is($rc, 1, "$what: exit code");
 	is($out, '', "$what: no summary");
+	my $n = @patterns;
+	like(pop @lines, $n == 1 ? qr/^1 finding in \d+ files?$/ : qr/^$n findings in \d+ files?$/, "$what: sum");
 	my @missing = grep { my $pattern = $_; !grep { /$pattern/ } @lines } @patterns;
 	ok(@missing == 0 && @lines == @patterns, "$what: findings")
 	  or diag("missing: @missing\nfound:\n$err");
@@ -112,26 +115,46 @@ my ($file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$ours/[0-9]*.dat$suff
 my ($plain_file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$plain/[0-9]*.dat";
 my ($stock_file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$stock/[0-9]*.dat.gz";
 
+# ---- progress
+
+{
+	my $n = () = glob "$ours/*";
+	$n--;	# all but the manifest
+	my ($rc, $out, $err) = verify($ours, '-P');
+	is($rc, 0, '-P: exit code');
+	like($err, qr{^100%, time 0:\d\d, files $n/$n, \d+ kB, \d+\.\d MB/s\n\z}, '-P: progress');
+	like($out, qr/^archive verified: $n files, 20010 rows, /, '-P: sum');
+	($rc, $out, $err) = verify(damaged($ours, sub { flip("$_[0]/$file", 0) }), '-P');
+	is($rc, 1, '-P, a finding: exit code');
+	like($err, qr{^100%, time 0:\d\d, files $n/$n, .*, 1 finding\n1 finding in $n files\n\z}m, '-P, a finding: progress and sum');
+	my $hostile = damaged($ours, sub {
+		flip("$_[0]/$file", 0);
+		change_manifest($_[0], sub { s/("\Q$file\E".*?"Table": )"large"/$1"\\u001b[2J\\nx"/ });
+	});
+	($rc, $out, $err) = verify($hostile);
+	like($err, qr/file "\Q$file\E" of table public\."\\x1b\[2J\\x0ax" has another checksum/, 'a name that commands a terminal');
+}
+
 # ---- what is not
 
 found_ok('file missing', damaged($ours, sub { unlink "$_[0]/$file" }),
-	qr/file "\Q$file\E" is missing/);
+	qr/file "\Q$file\E" of table public\.large is missing/);
 found_ok('file too much', damaged($ours, sub { write_bytes("$_[0]/7777777.dat", 'x') }),
 	qr/file "7777777\.dat" is not in the manifest/);
 found_ok('odd name', damaged($ours, sub { write_bytes("$_[0]/a\n\x1b[31mb", 'x') }),
 	qr/file "a\\x0a\\x1b\[31mb" is not in the manifest/);
 found_ok('plain file cut', damaged($plain, sub { cut("$_[0]/$plain_file", 1000) }),
-	qr/file "\Q$plain_file\E" has 1000 bytes, but the manifest says \d+/);
+	qr/file "\Q$plain_file\E" of table public\.large has 1000 bytes, but the manifest says \d+/);
 found_ok('file cut', damaged($ours, sub { cut("$_[0]/$file", 1000) }),
-	qr/file "\Q$file\E" has 1000 bytes, but/, qr/file "\Q$file\E" ends within compressed data/);
+	qr/file "\Q$file\E" of table public\.large has 1000 bytes, but the manifest says \d+, and ends within compressed data$/);
 found_ok('file empty', damaged($ours, sub { cut("$_[0]/$file", 0) }),
-	qr/file "\Q$file\E" has 0 bytes, but/, qr/file "\Q$file\E" ends within compressed data/);
+	qr/file "\Q$file\E" of table public\.large has 0 bytes, but the manifest says \d+, and ends within compressed data$/);
 found_ok('plain byte changed', damaged($plain, sub { flip("$_[0]/$plain_file", 500) }),
-	qr/file "\Q$plain_file\E" has another checksum than in the manifest/);
+	qr/file "\Q$plain_file\E" of table public\.large has another checksum than in the manifest/);
 found_ok('byte changed', damaged($ours, sub { flip("$_[0]/$file", 0) }),
-	qr/file "\Q$file\E" has another checksum/, qr/file "\Q$file\E" could not be decompressed: /);
+	qr/file "\Q$file\E" of table public\.large has another checksum than in the manifest, and could not be decompressed: /);
 found_ok('link', damaged($ours, sub { rename "$_[0]/$file", "$_[0]/../linked"; symlink '../linked', "$_[0]/$file" }),
-	qr/file "\Q$file\E" could not be opened: /);
+	qr/file "\Q$file\E" of table public\.large could not be opened: /);
 found_ok('large object gone', damaged($ours, sub { unlink "$_[0]/blob_4711.dat$suffix" }),
 	qr/file "blob_4711\.dat\Q$suffix\E" is missing/);
 foreach my $archive ($ours, $stock)
@@ -141,8 +164,7 @@ foreach my $archive ($ours, $stock)
 		qr/file "blobs\w*\.toc" is missing/);
 	found_ok('odd list of large objects',
 		damaged($archive, sub { write_bytes(glob("$_[0]/blobs*.toc"), "4711 blob_4711.dat\n4712\0x\n") }),
-		qr/file "blobs\w*\.toc" is not a list of large objects/,
-		$archive eq $ours ? qr/file "blobs\w*\.toc" has \d+ bytes, but/ : ());
+		qr/file "blobs\w*\.toc" is not a list of large objects/);
 }
 found_ok('large object out of its list',
 	damaged($stock, sub { my ($list) = glob "$_[0]/blobs*.toc"; write_bytes($list, "4711 blob_4711.dat\n") }),
@@ -166,11 +188,11 @@ foreach my $options ('', '--no-chunks -t empty', '--schema-only')
 found_ok('toc.dat changed', damaged($ours, sub { flip("$_[0]/toc.dat", index(slurp_file("$_[0]/toc.dat"), 'CREATE TABLE')) }),
 	qr/file "toc\.dat" has another checksum than in the manifest/);
 found_ok('toc.dat cut', damaged($ours, sub { cut("$_[0]/toc.dat", 1000) }),
-	qr/file "toc\.dat" is damaged: unexpected end/, qr/file "toc\.dat" has 1000 bytes, but/);
+	qr/file "toc\.dat" is damaged: unexpected end/);
 found_ok('no toc.dat', damaged($ours, sub { unlink "$_[0]/toc.dat" }),
 	qr/file "toc\.dat" is missing/);
 found_ok('all but the manifest missing', damaged($ours, sub { unlink grep { !/manifest/ } glob "$_[0]/*" }),
-	map { my $name = s/.*\///r; qr/file "\Q$name\E" is missing/ } grep { !/manifest/ } glob "$ours/*");
+	map { my $name = s/.*\///r; qr/file "\Q$name\E"(?: of table public\.(?:large|empty|odd))? is missing/ } grep { !/manifest/ } glob "$ours/*");
 
 # Rows that were changed with their checksum and size would deceive all but
 # the count: here by a manifest that lies.
@@ -179,7 +201,7 @@ found_ok('all but the manifest missing', damaged($ours, sub { unlink grep { !/ma
 		change_manifest($_[0], sub { s/("Path": "\Q$plain_file\E".*?"Rows": )\d+/${1}3/ });
 	});
 	found_ok('wrong number of rows', $dir,
-		qr/file "\Q$plain_file\E" has \d+ rows?, but the manifest says 3/);
+		qr/file "\Q$plain_file\E" of table public\.large has \d+ rows?, but the manifest says 3/);
 }
 
 # Without checksums there are those of the codec, if any, and what the rows are.
@@ -188,28 +210,28 @@ found_ok('all but the manifest missing', damaged($ours, sub { unlink grep { !/ma
 		'--manifest-checksums=NONE', '-Z', 'gzip', @chunks);
 	my ($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$bare/[0-9]*.dat.gz";
 	found_ok('no checksums: byte changed', damaged($bare, sub { flip("$_[0]/$name", 1500) }),
-		qr/file "\Q$name\E" could not be decompressed: /);
+		qr/file "\Q$name\E" of table public\.large could not be decompressed: /);
 	found_ok('no checksums: other bytes', damaged($bare, sub {
 			system_or_bail('sh', '-c', 'printf "1\n" | gzip >"$0/$1"', $_[0], $name);
-		}), qr/file "\Q$name\E" has \d+ bytes, but/, qr/file "\Q$name\E" does not decompress to \d+ bytes/);
+		}), qr/file "\Q$name\E" of table public\.large has \d+ bytes, but .*, and does not decompress to \d+ bytes/);
 	found_ok('no checksums: more than there should be', damaged($bare, sub {
 			system_or_bail('sh', '-c', 'head -c 30000000 /dev/zero | gzip >"$0/$1"', $_[0], $name);
-		}), qr/file "\Q$name\E" has \d+ bytes, but/, qr/file "\Q$name\E" decompresses to more than \d+ bytes/);
+		}), qr/file "\Q$name\E" of table public\.large has \d+ bytes, but .*, and decompresses to more than \d+ bytes/);
 	$bare = dump_ok($node, 'verify', 'no checksums', 'pg_pardump',
 		'--manifest-checksums=NONE', '-Z0', @chunks);
 	($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$bare/[0-9]*.dat";
 	found_ok('no checksums: a line end changed', damaged($bare, sub {
 			flip("$_[0]/$name", index(slurp_file("$_[0]/$name"), "\n"));
-		}), qr/file "\Q$name\E" has \d+ rows?, but the manifest says \d+/);
+		}), qr/file "\Q$name\E" of table public\.large has \d+ rows?, but the manifest says \d+/);
 	found_ok('no checksums: the end changed', damaged($bare, sub { flip("$_[0]/$name", -4) }),
-		qr/file "\Q$name\E" does not end as rows do/);
+		qr/file "\Q$name\E" of table public\.large does not end as rows do/);
 }
 {
 	my $sha = dump_ok($node, 'verify', 'SHA256', 'pg_pardump', '--manifest-checksums=SHA256', '-Z0', @chunks);
 	sound_ok('SHA256', $sha, 20010);
 	my ($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$sha/[0-9]*.dat";
 	found_ok('SHA256: byte changed', damaged($sha, sub { flip("$_[0]/$name", 500) }),
-		qr/file "\Q$name\E" has another checksum than in the manifest/);
+		qr/file "\Q$name\E" of table public\.large has another checksum than in the manifest/);
 }
 
 # ---- names that are made to deceive: nothing outside is opened, and nothing is
@@ -226,7 +248,7 @@ foreach my $name ('../outside.dat', '/etc/passwd', 'sub/outside.dat', '.', '..',
 }
 foreach my $try ([ '../outside.dat', 'leads out of the archive' ],
 	[ '/etc/passwd', 'leads out of the archive' ], [ '..', 'is missing' ],
-	[ "a\n\x1b[31mb", 'a\x0a\x1b[31mb" is missing' ], [ 'x' x 5000, 'is missing' ])
+	[ "a\n\x1b[31mb", 'a\x0a\x1b[31mb" of table public.large is missing' ], [ 'x' x 5000, 'is missing' ])
 {
 	my ($name, $message) = @$try;
 	my $was;
@@ -252,7 +274,7 @@ found_ok('a directory and a FIFO', damaged($ours, sub {
 		mkdir "$_[0]/$file";
 		mkfifo("$_[0]/blob_4711.dat$suffix", 0600) or die "mkfifo: $!";
 		mkfifo("$_[0]/fifo", 0600) or die "mkfifo: $!";
-	}), qr/file "\Q$file\E" is not a regular file/,
+	}), qr/file "\Q$file\E" of table public\.large is not a regular file/,
 	qr/file "blob_4711\.dat\Q$suffix\E" is not a regular file/, qr/file "fifo" is not in the manifest/);
 foreach my $name ('toc.dat', $manifest_name)
 {
@@ -267,7 +289,7 @@ foreach my $name ('toc.dat', $manifest_name)
 
 {
 	my $library = system_faults();
-	foreach my $try ([ $file, qr/file "\Q$file\E" could not be read: Input\/output error/ ],
+	foreach my $try ([ $file, qr/file "\Q$file\E" of table public\.large could not be read: Input\/output error/ ],
 		[ $manifest_name, qr/file "\Q$manifest_name\E" is damaged: could not be read/ ])
 	{
 		local @front = ('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=read $try->[0]");
@@ -314,7 +336,7 @@ sound_ok('manifest: names of a later version', damaged($ours, sub {
 	}), 20010);
 found_ok('manifest: a file twice', damaged($ours, sub {
 		change_manifest($_[0], sub { s/(\{ "Path": "\Q$file\E".*?\})/$1,\n$1/ });
-	}), qr/file "\Q$file\E" is in the manifest twice/);
+	}), qr/file "\Q$file\E" of table public\.large is in the manifest twice/);
 found_ok('manifest: another kind', damaged($ours, sub {
 		change_manifest($_[0], sub { s/("\Q$file\E", "Kind": )"rows"/$1"large object"/ });
 	}), qr/is another kind of file in the manifest/, qr/is not named by toc\.dat/);
@@ -322,7 +344,7 @@ found_ok('manifest: another kind', damaged($ours, sub {
 # ---- a stock archive
 
 found_ok('stock: file missing', damaged($stock, sub { unlink "$_[0]/$stock_file" }),
-	qr/file "\Q${\ ($stock_file =~ s{\.gz$}{}r)}\E" is missing/);
+	qr/file "\Q${\ ($stock_file =~ s{\.gz$}{}r)}\E" of table public\.large is missing/);
 foreach my $try ([ 'not an archive', sub { 'X' . substr($_[0], 1) } ],
 	[ 'unsupported archive format', sub { substr($_[0], 0, 6) . "\xff" . substr($_[0], 7) } ],
 	[ 'not an archive in the directory format', sub { substr($_[0], 0, 10) . "\1" . substr($_[0], 11) } ],
@@ -352,9 +374,9 @@ found_ok('stock: one file named twice', damaged($stock, sub {
 		write_toc($toc, $_[0]);
 	}), qr/is named twice/, qr/is not named by toc\.dat/);
 found_ok('stock: file cut', damaged($stock, sub { cut("$_[0]/$stock_file", 1000) }),
-	qr/file "\Q$stock_file\E" ends within compressed data/);
+	qr/file "\Q$stock_file\E" of table public\.large ends within compressed data/);
 found_ok('stock: byte changed', damaged($stock, sub { flip("$_[0]/$stock_file", 1500) }),
-	qr/file "\Q$stock_file\E" could not be decompressed: /);
+	qr/file "\Q$stock_file\E" of table public\.large could not be decompressed: /);
 
 # ---- damage everywhere: found, and never a crash
 

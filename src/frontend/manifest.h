@@ -100,6 +100,12 @@ extern Manifest *manifest_read(const char *text, size_t len,
 extern Manifest *manifest_load(const char *directory, bool *exists,
 							   const char **problem);
 
+/*
+ * The name of a table as SQL has it, for people; NULL stands for nothing.  Bytes
+ * may be wrong in any encoding.  Owned.
+ */
+extern char *manifest_table_name(const char *schema, const char *table);
+
 extern void manifest_free(Manifest *manifest);
 
 #endif							/* MANIFEST_H */

@@ -7,8 +7,6 @@
  */
 #include "fe_compat.h"
 
-#include <ctype.h>
-
 #include "pqexpbuffer.h"
 
 #include "report_data.h"
@@ -61,44 +59,12 @@ is_work(const ManifestFile *file)
  * ----------
  */
 
-/*
- * Quoted where SQL needs it but for key words: fmtId() would have to know the
- * encoding, and takes no bytes that are wrong in it.
- */
-static void
-append_identifier(PQExpBuffer buf, const char *name)
-{
-	size_t		plain = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-
-	if (plain > 0 && name[plain] == '\0' && !isdigit((unsigned char) name[0]))
-	{
-		appendPQExpBufferStr(buf, name);
-		return;
-	}
-	appendPQExpBufferChar(buf, '"');
-	for (; *name; name++)
-	{
-		if (*name == '"')
-			appendPQExpBufferChar(buf, '"');
-		appendPQExpBufferChar(buf, *name);
-	}
-	appendPQExpBufferChar(buf, '"');
-}
-
 static char *
 table_name(const ManifestFile *file)
 {
-	PQExpBufferData buf;
-
 	if (file->kind == MANIFEST_LARGE_OBJECT)
 		return pg_strdup("large objects");
-	initPQExpBuffer(&buf);
-	append_identifier(&buf, file->schema ? file->schema : "");
-	appendPQExpBufferChar(&buf, '.');
-	append_identifier(&buf, file->table ? file->table : "");
-	if (PQExpBufferDataBroken(buf))
-		pg_fatal("out of memory");
-	return buf.data;
+	return manifest_table_name(file->schema, file->table);
 }
 
 static int

@@ -14,7 +14,9 @@
 #include "event_log.h"
 #include "file_result.h"
 #include "printable.h"
+#include "progress.h"
 #include "report.h"
+#include "run_clock.h"
 #include "units.h"
 #include "verify.h"
 #include "verify_list.h"
@@ -32,8 +34,10 @@ typedef struct VerifyRun
 	int			n_jobs;
 	VerifyCounts *counts;		/* by worker, shared */
 	int			worker;			/* in a worker: its number */
+	int			n_workers;
+	double		start;			/* of reading, as of run_clock_seconds() */
+	uint64		expected_bytes; /* of all files to be read */
 	PQExpBufferData findings;	/* of workers, the first of each */
-	int64		start_us;		/* as of now_us() */
 } VerifyRun;
 
 /* ----------
@@ -66,7 +70,8 @@ read_toc(VerifyRun *run)
 		problem = "more than it should hold";
 	}
 	if (toc == NULL)
-		verify_finding(&run->found, TOC_NAME, "is damaged: %s", problem);
+		file_list_damaged(run->list, TOC_NAME, &run->found,
+						  psprintf("is damaged: %s", problem));
 	fclose(stream);
 	return toc;
 }
@@ -112,11 +117,11 @@ choose_files(VerifyRun *run, bool names_known)
 		if (listed->unusable)
 			continue;
 		if (run->manifest && !listed->in_manifest)
-			verify_finding(&run->found, listed->file.name,
-						   "is not in the manifest");
+			verify_file_finding(&run->found, &listed->file,
+								"is not in the manifest");
 		else if (names_known && !is_toc && !listed->in_toc)
-			verify_finding(&run->found, listed->file.name,
-						   "is not named by toc.dat");
+			verify_file_finding(&run->found, &listed->file,
+								"is not named by toc.dat");
 		if (listed->in_manifest || listed->in_toc)
 			run->jobs[run->n_jobs++] = &listed->file;
 	}
@@ -142,6 +147,7 @@ run_job(void *arg, int job, volatile int *step)
 	verify_file(run->directory, run->jobs[job],
 				run->manifest ? run->manifest->checksum_type : CHECKSUM_TYPE_NONE,
 				&run->counts[run->worker]);
+	run->counts[run->worker].files++;
 }
 
 static void
@@ -157,9 +163,60 @@ describe_job(void *arg, int job, int step)
 	return psprintf("file \"%s\"", printable(run->jobs[job]->name));
 }
 
+/* ----------
+ * Progress
+ * ----------
+ */
+
+/* The share that is done is measured in bytes of files, as they are stored. */
 static void
-run_workers(VerifyRun *run, int n_workers)
+compose(void *arg, ProgressLine *line, bool at_end)
 {
+	const VerifyRun *run = arg;
+	uint64		bytes = 0;
+	int			files = 0;
+	int			findings = run->found.findings;
+	double		seconds = Max(run_clock_seconds() - run->start, 0.001);
+	double		share;
+	char		size[UNITS_BYTES];
+	char		time[UNITS_BYTES];
+
+	for (int i = 0; i < run->n_workers; i++)
+	{
+		bytes += run->counts[i].bytes_read;
+		files += run->counts[i].files;
+		findings += run->counts[i].findings;
+	}
+	share = at_end ? 1 : Min((double) bytes / Max(run->expected_bytes, 1), 0.999);
+	progress_line_add(line, 0, "", "", "%3d%%", (int) (share * 100));
+	if (at_end)
+		progress_add_time(line);
+	else if (share > 0)
+		progress_line_add(line, 0, "", "", "ETA %s",
+						  units_duration(seconds / share - seconds, time));
+	progress_line_add(line, 0, "", "", "files %d/%d", files, run->n_jobs);
+	progress_line_add(line, 2, "", "", "%s", units_size(bytes, size));
+	progress_line_add(line, 3, "", "", "%.1f MB/s",
+					  bytes / seconds / (1024 * 1024));
+	if (findings > 0)
+		progress_line_add(line, 1, "", "", "%d finding%s", findings,
+						  units_plural(findings));
+}
+
+static void
+begin_progress(VerifyRun *run)
+{
+	for (int i = 0; i < run->n_jobs; i++)
+		run->expected_bytes += run->jobs[i]->size;
+	run->start = run_clock_seconds();
+	progress_stage(compose, run);
+}
+
+static void
+run_workers(VerifyRun *run)
+{
+	int			n_workers = run->n_workers;
+	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = run,
 		.doing = "verifying",
@@ -174,7 +231,9 @@ run_workers(VerifyRun *run, int n_workers)
 					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->counts == MAP_FAILED)
 		pg_fatal("could not map shared memory: %m");
-	worker_pool_run(&task, &worker_pool_no_watch, n_workers, run->n_jobs);
+	begin_progress(run);
+	worker_pool_run(&task, &watch, n_workers, run->n_jobs);
+	progress_end();
 	for (int i = 0; i < n_workers; i++)
 	{
 		appendPQExpBufferStr(&run->findings, run->counts[i].text);
@@ -194,13 +253,37 @@ make_report(VerifyRun *run, Report *page)
 		.rows = run->found.rows,
 		.stored_bytes = run->found.stored_bytes,
 		.n_findings = run->found.findings,
-		.start_us = run->start_us,
+		.start_us = run_clock_start_us(),
 		.end_us = now_us(),
 	};
 
 	/* those of the leader, about the archive as a whole, come first */
 	verify.findings = psprintf("%s%s", run->found.text, run->findings.data);
 	report_end(page, run->manifest, &verify, NULL);
+}
+
+/* The line that sums up. */
+static void
+show_sum(const VerifyRun *run)
+{
+	const VerifyCounts *found = &run->found;
+	int			n_files = run->list->n_files;
+
+	if (found->findings > 0)
+	{
+		message_before_output();
+		fprintf(stderr, "%d finding%s in %d file%s\n", found->findings,
+				units_plural(found->findings), n_files, units_plural(n_files));
+	}
+	else
+		fprintf(event_log_text_output(),
+				"archive verified%s: %d file%s, " UINT64_FORMAT " row%s, "
+				UINT64_FORMAT " byte%s, stored as " UINT64_FORMAT " byte%s\n",
+				run->manifest ? "" : " without a manifest",
+				run->n_jobs, units_plural(run->n_jobs),
+				found->rows, units_plural(found->rows),
+				found->raw_bytes, units_plural(found->raw_bytes),
+				found->stored_bytes, units_plural(found->stored_bytes));
 }
 
 static void
@@ -224,7 +307,7 @@ note_summary(const VerifyRun *run)
 	event_add_number(event, "rows", run->found.rows);
 	event_add_number(event, "raw_bytes", run->found.raw_bytes);
 	event_add_number(event, "stored_bytes", run->found.stored_bytes);
-	event_add_seconds(event, "seconds", (now_us() - run->start_us) / 1e6);
+	event_add_seconds(event, "seconds", run_clock_seconds());
 	event_add_number(event, "findings", run->found.findings);
 	event_write(event);
 }
@@ -240,9 +323,10 @@ verify_archive(const Options *options)
 	Toc		   *toc;
 
 	run->directory = options->verify;
-	run->start_us = now_us();
+	run->n_workers = options->jobs;
 	initPQExpBuffer(&run->findings);
 	cleanup_install_leader_signals();
+	progress_begin(options);
 	dump_events_begin(options);
 	page = report_begin(options->report, run->directory);
 	run->list = file_list_new(run->directory);
@@ -255,20 +339,11 @@ verify_archive(const Options *options)
 	names_known = toc && file_list_mark_toc(run->list, toc, &run->found);
 	choose_files(run, names_known);
 	note_run(run, options->jobs);
-	run_workers(run, options->jobs);
+	run_workers(run);
 	cleanup_forget_all();
 
 	note_summary(run);
-	if (run->found.findings == 0)
-		fprintf(event_log_text_output(),
-				"archive verified%s: %d file%s, " UINT64_FORMAT " row%s, "
-				UINT64_FORMAT " byte%s, stored as " UINT64_FORMAT " byte%s\n",
-				run->manifest ? "" : " without a manifest",
-				run->n_jobs, units_plural(run->n_jobs),
-				run->found.rows, units_plural(run->found.rows),
-				run->found.raw_bytes, units_plural(run->found.raw_bytes),
-				run->found.stored_bytes,
-				units_plural(run->found.stored_bytes));
+	show_sum(run);
 	make_report(run, page);
 	return run->found.findings > 0 ? 1 : 0;
 }

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pqexpbuffer.h"
+
 #include "decompress.h"
 #include "printable.h"
 #include "units.h"
@@ -34,7 +36,9 @@ typedef struct FileCheck
 	const VerifyFile *file;
 	pg_checksum_context checksum;
 	Decompressor *decompressor; /* NULL for none */
-	bool		undecodable;	/* reported; only the checksum goes on */
+	const char *undecodable;	/* why, or NULL; then only the checksum goes
+								 * on */
+	PQExpBufferData problems;	/* all of the file's, as one finding */
 	char	   *out;
 	TextState	text;
 	uint64		stored_bytes;
@@ -42,21 +46,39 @@ typedef struct FileCheck
 } FileCheck;
 
 void
-verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
+verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
+					const char *format,...)
 {
 	char		what[1024];
+	char	   *finding;
 	size_t		len = strlen(counts->text);
 	va_list		args;
 
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	pg_log_error("file \"%s\" %s", printable(name), what);
-	if (snprintf(counts->text + len, sizeof(counts->text) - len,
-				 "file \"%s\" %s\n", printable(name), what) >=
-		(int) (sizeof(counts->text) - len))
+	finding = psprintf("file \"%s\"%s%s %s", printable(file->name),
+					   file->table ? " of table " : "",
+					   file->table ? printable(file->table) : "", what);
+	pg_log_error("%s", finding);
+	if (snprintf(counts->text + len, sizeof(counts->text) - len, "%s\n",
+				 finding) >= (int) (sizeof(counts->text) - len))
 		counts->text[len] = '\0';
 	counts->findings++;
+	free(finding);
+}
+
+void
+verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
+{
+	VerifyFile	file = {.name = name};
+	char		what[1024];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	verify_file_finding(counts, &file, "%s", what);
 }
 
 CompressMethod
@@ -75,9 +97,10 @@ verify_method(const char *name)
 }
 
 int
-verify_open(const char *directory, const char *name, VerifyCounts *counts)
+verify_open(const char *directory, const VerifyFile *file,
+			VerifyCounts *counts)
 {
-	char	   *path = psprintf("%s/%s", directory, name);
+	char	   *path = psprintf("%s/%s", directory, file->name);
 	struct stat st;
 
 	/* a FIFO must not make us wait, a link not lead elsewhere */
@@ -85,15 +108,32 @@ verify_open(const char *directory, const char *name, VerifyCounts *counts)
 
 	free(path);
 	if (fd < 0)
-		verify_finding(counts, name, "could not be opened: %s",
-					   strerror(errno));
+		verify_file_finding(counts, file, "could not be opened: %s",
+							strerror(errno));
 	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 	{
-		verify_finding(counts, name, "is not a regular file");
+		verify_file_finding(counts, file, "is not a regular file");
 		close(fd);
 		fd = -1;
 	}
 	return fd;
+}
+
+/* Damage shows in several ways, which together are one finding. */
+static void add_problem(FileCheck *check, const char *format,...)
+			pg_attribute_printf(2, 3);
+
+static void
+add_problem(FileCheck *check, const char *format,...)
+{
+	char		text[512];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	appendPQExpBuffer(&check->problems, "%s%s",
+					  check->problems.len > 0 ? ", and " : "", text);
 }
 
 static void
@@ -141,12 +181,7 @@ take_stored(FileCheck *check, const char *data, size_t len)
 									  READ_BYTES)) > 0 && !too_long(check))
 		take_text(&check->text, check->out, made);
 	if (made < 0)
-	{
-		verify_finding(check->counts, check->file->name,
-					   "could not be decompressed: %s",
-					   decompressor_error(check->decompressor));
-		check->undecodable = true;
-	}
+		check->undecodable = decompressor_error(check->decompressor);
 }
 
 static void
@@ -158,12 +193,10 @@ check_text(FileCheck *check)
 
 	if (file->want && text->bytes != file->want->raw_bytes)
 	{
-		verify_finding(check->counts, file->name,
-					   too_long(check) ?
-					   "decompresses to more than " UINT64_FORMAT " byte%s" :
-					   "does not decompress to " UINT64_FORMAT " byte%s",
-					   file->want->raw_bytes,
-					   units_plural(file->want->raw_bytes));
+		add_problem(check, too_long(check) ?
+					"decompresses to more than " UINT64_FORMAT " byte%s" :
+					"does not decompress to " UINT64_FORMAT " byte%s",
+					file->want->raw_bytes, units_plural(file->want->raw_bytes));
 		return;
 	}
 	if (file->has_copy_rows)
@@ -172,15 +205,14 @@ check_text(FileCheck *check)
 			memcmp(text->tail + 1, END_MARK, END_MARK_BYTES) != 0 ||
 			(text->bytes > END_MARK_BYTES && text->tail[0] != '\n'))
 		{
-			verify_finding(check->counts, file->name, "does not end as rows do");
+			add_problem(check, "does not end as rows do");
 			return;
 		}
 		rows = text->lines - END_MARK_LINES;
 		if (file->want && rows != file->want->rows)
-			verify_finding(check->counts, file->name,
-						   "has " UINT64_FORMAT " row%s, but the manifest says "
-						   UINT64_FORMAT, rows, units_plural(rows),
-						   file->want->rows);
+			add_problem(check, "has " UINT64_FORMAT " row%s, but the manifest says "
+						UINT64_FORMAT, rows, units_plural(rows),
+						file->want->rows);
 	}
 	check->counts->rows += rows;
 	check->counts->raw_bytes += text->bytes;
@@ -195,11 +227,10 @@ check_checksum(FileCheck *check)
 
 	if (want && want->checksum_len > 0 &&
 		(len != want->checksum_len || memcmp(got, want->checksum, len) != 0))
-		verify_finding(check->counts, check->file->name,
-					   "has another checksum than in the manifest");
+		add_problem(check, "has another checksum than in the manifest");
 }
 
-/* Everything there is, to the end; false, and a finding, if it cannot be read. */
+/* Everything there is, to the end; false, and a problem, if it cannot be read. */
 static bool
 read_all(FileCheck *check, int fd)
 {
@@ -212,11 +243,11 @@ read_all(FileCheck *check, int fd)
 			continue;
 		if (len < 0)
 		{
-			verify_finding(check->counts, check->file->name,
-						   "could not be read: %s", strerror(errno));
+			add_problem(check, "could not be read: %s", strerror(errno));
 			break;
 		}
 		take_stored(check, buf, len);
+		check->counts->bytes_read += len;
 	}
 	free(buf);
 	return len == 0;
@@ -244,19 +275,18 @@ compare(FileCheck *check, CompressMethod method)
 		check->stored_bytes == file->want->stored_bytes;
 
 	if (!right_size)
-		verify_finding(check->counts, file->name,
-					   "has " UINT64_FORMAT " byte%s, but the manifest says "
-					   UINT64_FORMAT, check->stored_bytes,
-					   units_plural(check->stored_bytes),
-					   file->want->stored_bytes);
+		add_problem(check, "has " UINT64_FORMAT " byte%s, but the manifest says "
+					UINT64_FORMAT, check->stored_bytes,
+					units_plural(check->stored_bytes),
+					file->want->stored_bytes);
 	else
 		check_checksum(check);
 	if (check->undecodable)
-		return;
-	if (check->decompressor && !too_long(check) &&
-		!nothing_written(check, method) &&
-		!decompressor_complete(check->decompressor))
-		verify_finding(check->counts, file->name, "ends within compressed data");
+		add_problem(check, "could not be decompressed: %s", check->undecodable);
+	else if (check->decompressor && !too_long(check) &&
+			 !nothing_written(check, method) &&
+			 !decompressor_complete(check->decompressor))
+		add_problem(check, "ends within compressed data");
 	else if (check->decompressor || right_size)
 		check_text(check);
 }
@@ -267,7 +297,7 @@ verify_file(const char *directory, const VerifyFile *file,
 {
 	FileCheck	check = {.file = file,.counts = counts};
 	CompressMethod method = verify_method(file->name);
-	int			fd = verify_open(directory, file->name, counts);
+	int			fd = verify_open(directory, file, counts);
 
 	if (fd < 0)
 		return;
@@ -276,8 +306,12 @@ verify_file(const char *directory, const VerifyFile *file,
 	check.out = pg_malloc(READ_BYTES);
 	if (method != COMPRESS_NONE)
 		check.decompressor = decompressor_new(method);
+	initPQExpBuffer(&check.problems);
 	if (read_all(&check, fd))
 		compare(&check, method);
+	if (check.problems.len > 0)
+		verify_file_finding(counts, file, "%s", check.problems.data);
+	termPQExpBuffer(&check.problems);
 	close(fd);
 	counts->stored_bytes += check.stored_bytes;
 	if (check.decompressor)

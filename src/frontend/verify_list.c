@@ -74,6 +74,15 @@ find(const FileList *list, const char *name)
 				   compare_names);
 }
 
+/* Never freed, as the list is not. */
+static const char *
+table_of(const ManifestFile *file)
+{
+	if (file->kind != MANIFEST_ROWS)
+		return NULL;
+	return manifest_table_name(file->schema, file->table);
+}
+
 void
 file_list_mark_manifest(FileList *list, const Manifest *manifest,
 						VerifyCounts *counts)
@@ -93,15 +102,17 @@ file_list_mark_manifest(FileList *list, const Manifest *manifest,
 			listed = &list->files[list->n_files++];
 			memset(listed, 0, sizeof(ListedFile));
 			listed->file.name = want->path;
+			listed->file.table = table_of(want);
 			listed->unusable = true;
-			verify_finding(counts, want->path, "is missing");
+			verify_file_finding(counts, &listed->file, "is missing");
 		}
 		else if (listed->in_manifest)
-			verify_finding(counts, want->path, "is in the manifest twice");
+			verify_file_finding(counts, &listed->file, "is in the manifest twice");
 		else
 		{
 			listed->in_manifest = true;
 			listed->file.kind = want->kind;
+			listed->file.table = table_of(want);
 			listed->file.has_copy_rows = want->kind == MANIFEST_ROWS;
 			listed->file.want = want;
 		}
@@ -120,9 +131,20 @@ file_list_open(FileList *list, const char *name, VerifyCounts *counts)
 		verify_finding(counts, name, "is missing");
 	if (listed == NULL || listed->unusable)
 		return -1;
-	fd = verify_open(list->directory, name, counts);
+	fd = verify_open(list->directory, &listed->file, counts);
 	listed->unusable = fd < 0;
 	return fd;
+}
+
+void
+file_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
+				  const char *problem)
+{
+	ListedFile *listed = find(list, name);
+
+	verify_finding(counts, name, "%s", problem);
+	if (listed)
+		listed->unusable = true;
 }
 
 /* With the suffix that it has: the first that pg_restore would find. */
@@ -142,26 +164,30 @@ find_data_file(const FileList *list, const char *name)
 	return NULL;
 }
 
-/* The file is this, says the table of contents, or a list that it names. */
+/*
+ * The file is this, says the table of contents, or a list that it names; what has
+ * the rows of a table is borrowed.
+ */
 static bool
-mark(ListedFile *listed, const char *name, ManifestFileKind kind,
-	 bool has_copy_rows, VerifyCounts *counts)
+mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)
 {
-	if (strchr(name, '/'))
-		verify_finding(counts, name, "has a name that leads out of the archive");
+	if (strchr(told->name, '/'))
+		verify_file_finding(counts, told, "has a name that leads out of the archive");
 	else if (listed == NULL)
-		verify_finding(counts, name, "is missing");
+		verify_file_finding(counts, told, "is missing");
 	else if (listed->unusable)
 		return false;
 	else if (listed->in_toc)
-		verify_finding(counts, name, "is named twice");
-	else if (listed->in_manifest && listed->file.kind != kind)
-		verify_finding(counts, name, "is another kind of file in the manifest");
+		verify_file_finding(counts, told, "is named twice");
+	else if (listed->in_manifest && listed->file.kind != told->kind)
+		verify_file_finding(counts, told, "is another kind of file in the manifest");
 	else
 	{
 		listed->in_toc = true;
-		listed->file.kind = kind;
-		listed->file.has_copy_rows = has_copy_rows;
+		listed->file.kind = told->kind;
+		if (listed->file.table == NULL)
+			listed->file.table = told->table;
+		listed->file.has_copy_rows = told->has_copy_rows;
 		return true;
 	}
 	return false;
@@ -173,6 +199,7 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 {
 	int			fd = file_list_open(list, list_name, counts);
 	FILE	   *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+	VerifyFile	object = {.kind = MANIFEST_LARGE_OBJECT};
 	char		line[LIST_LINE_BYTES];
 	bool		good = true;
 
@@ -186,17 +213,17 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 		good = name > line && *name == ' ' && end != NULL;
 		if (!good)
 		{
-			verify_finding(counts, list_name, "is not a list of large objects");
+			file_list_damaged(list, list_name, counts,
+							  "is not a list of large objects");
 			break;
 		}
 		*end = '\0';
-		name++;
-		mark(find_data_file(list, name), name, MANIFEST_LARGE_OBJECT, false,
-			 counts);
+		object.name = ++name;
+		mark(find_data_file(list, name), &object, counts);
 	}
 	if (ferror(stream))
 	{
-		verify_finding(counts, list_name, "could not be read");
+		file_list_damaged(list, list_name, counts, "could not be read");
 		good = false;
 	}
 	fclose(stream);
@@ -212,13 +239,18 @@ file_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 	{
 		const TocEntry *entry = &toc->entries[i];
 		const char *name = entry->filename;
+		VerifyFile	told = {.name = name,.kind = MANIFEST_OBJECT_LIST};
 
 		if (!entry->had_dumper || name == NULL || name[0] == '\0')
 			continue;
 		if (!toc_entry_is(entry, "BLOBS"))
-			mark(find_data_file(list, name), name, MANIFEST_ROWS,
-				 entry->copy_stmt && entry->copy_stmt[0] != '\0', counts);
-		else if (!mark(find(list, name), name, MANIFEST_OBJECT_LIST, false, counts) ||
+		{
+			told.kind = MANIFEST_ROWS;
+			told.table = manifest_table_name(entry->namespace, entry->tag);
+			told.has_copy_rows = entry->copy_stmt && entry->copy_stmt[0] != '\0';
+			mark(find_data_file(list, name), &told, counts);
+		}
+		else if (!mark(find(list, name), &told, counts) ||
 				 !mark_large_objects(list, name, counts))
 			all_known = false;
 	}

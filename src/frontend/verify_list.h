@@ -39,6 +39,13 @@ extern bool file_list_mark_toc(FileList *list, const Toc *toc,
 							   VerifyCounts *counts);
 
 /*
+ * A finding about one of its files, which has been looked at with that: it is not
+ * read again.
+ */
+extern void file_list_damaged(FileList *list, const char *name,
+							  VerifyCounts *counts, const char *problem);
+
+/*
  * Open one of its files, whose name is known to be plain: -1, and a finding
  * unless there is one already, if that fails.
  */
