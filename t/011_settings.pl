@@ -57,6 +57,14 @@ sub copy_right_ok
 	return;
 }
 
+# a setting that costs only time is seen by a condition
+sql($node, 'postgres', q{CREATE DATABASE jit});
+sql($node, 'jit', q{
+	CREATE TABLE t AS SELECT 'a row' AS t;
+	ALTER DATABASE jit SET jit = on});
+my $dir = dump_ok($node, 'jit', 'jit', 'pg_pardump', q{--where=t:current_setting('jit') = 'off'});
+like((run_program('pg_restore', '-f', '-', $dir))[1], qr/^a row$/m, 'no JIT compilation');
+
 archive_right_ok('by SQL', '--no-extension');
 copy_right_ok('by SQL', '--copy-format=text');
 copy_right_ok('by SQL');

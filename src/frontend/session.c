@@ -200,7 +200,9 @@ session_command(PGconn *conn, const char *sql)
 /*
  * What pg_dump sets; that a condition finds all its rows; every timeout, and how soon a backend whose client is out
  * of reach is to end, and give up its locks: when connection.c gives it up.  No
- * tcp_user_timeout, which would also end one whose client is slow to read.
+ * tcp_user_timeout, which would also end one whose client is slow to read.  No
+ * JIT: a plan that looks dear would be compiled anew in every session, which
+ * for a table of many columns takes longer than to read it.
  *
  * One statement.  Every server has the first ones, and values are wrong without
  * them, so that a name that it does not know is an error.  The others, which it
@@ -225,6 +227,7 @@ static const char settings_query[] =
 " ('tcp_keepalives_interval', '10', false),"
 " ('tcp_keepalives_count', '6', false),"
 " ('row_security', $3, false),"
+" ('jit', 'off', false),"
 " ('restrict_nonsystem_relation_kind', 'view, foreign-table', false)"
 ") v (name, setting, always)"
 " WHERE v.always OR EXISTS (SELECT FROM pg_catalog.pg_settings s"
