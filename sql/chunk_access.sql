@@ -63,6 +63,18 @@ SET ROLE regress_pardump_reader;
 SELECT try_chunks(:hidden_tab);
 RESET ROLE;
 
+-- Where row security applies, a plan would tell how much it hides.
+CREATE TABLE secured AS SELECT 1 AS a;
+GRANT SELECT ON secured TO regress_pardump_reader;
+ALTER TABLE secured ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_pardump_reader;
+SELECT try_chunks('secured');
+SET row_security = off;
+SELECT try_chunks('secured');
+RESET row_security;
+RESET ROLE;
+SELECT try_chunks('secured');
+
 -- The lock is kept up to the end of the transaction, which may be read only.
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT chunk_no, start_block, est_rows FROM pg_pardump_chunks('tab', 1000000);
@@ -95,7 +107,7 @@ SELECT obj_description('pg_pardump_chunks(regclass, bigint)'::regprocedure, 'pg_
 
 DROP FUNCTION try_chunks;
 DROP VIEW view_of_tab;
-DROP TABLE tab, parted, seen, hidden.tab;
+DROP TABLE tab, parted, seen, secured, hidden.tab;
 DROP SCHEMA hidden;
 DROP TYPE composite;
 DROP FOREIGN DATA WRAPPER no_wrapper CASCADE;

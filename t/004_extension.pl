@@ -140,6 +140,7 @@ my $reader_rows = rows_of(dump_ok($node, 'extension', 'row security', 'pg_dump',
 is_deeply(readers($err), { %by_extension, 'data.guarded' => 'row security applies to it' },
 	'row security: who reads what');
 is_deeply(differing($reader_rows, rows_of($dir)), [], 'row security: rows as of pg_dump');
+cmp_ok(chunks_of($dir, 'guarded'), '>', 1, 'row security: chunks');
 is_deeply(differing($stock_rows, $reader_rows),
 	[ 'COPY data.guarded (a, owner) FROM stdin;', grep { /^COPY other/ } sort keys %$stock_rows ],
 	'row security: it hides rows');

@@ -192,7 +192,10 @@ add_planned_chunks(Planner *planner, int table)
 	finish_table(planner, first_file);
 }
 
-/* Without the extension: cut by blocks, as if all held the same. */
+/*
+ * Without the extension, and where it must not tell how many rows there are:
+ * cut by blocks, as if all held the same.
+ */
 static BlockNumber
 chunk_blocks_by_size(const Planner *planner, const DumpTable *table)
 {
@@ -271,7 +274,7 @@ plan_table(Planner *planner, int table)
 		add_whole_table(planner, table);
 	else if (segment_pages)
 		add_equal_chunks(planner, table, segment_pages);
-	else if (planner->extension->missing == NULL)
+	else if (planner->extension->missing == NULL && !t->row_security)
 		add_planned_chunks(planner, table);
 	else
 		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));

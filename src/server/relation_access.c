@@ -198,6 +198,7 @@ relation_open_for_planning(Oid relid)
 	check_select_on_table(relid);
 	if (rel == NULL)
 		elog(ERROR, "could not open relation with OID %u", relid);
+	check_row_security(relid);
 	check_storage(rel);
 	return rel;
 }
