@@ -199,6 +199,11 @@ FETCH old;
 SELECT convert_from(pg_pardump_read('part', '{id}', 0, NULL, 'none'), 'UTF8');
 ROLLBACK;
 
+-- The binary format counts the columns of a row in 16 bits.
+SELECT sum(length(read)) FROM pg_pardump_read('filled', array_fill('a'::name, ARRAY[32767]), 0, NULL, 'none', 'binary') AS read;
+SELECT pg_pardump_read('filled', array_fill('a'::name, ARRAY[32768]), 0, NULL, 'none', 'binary');
+SELECT sum(length(read)) FROM pg_pardump_read('filled', array_fill('a'::name, ARRAY[32768]), 0, NULL, 'none') AS read;
+
 -- No temporary tables, of the session itself neither.
 CREATE TEMP TABLE mine AS SELECT 5 AS a;
 SELECT try_read('mine', '{a}');

@@ -162,6 +162,12 @@ begin_read_call(FunctionCallInfo fcinfo)
 				 errhint("Read the table by COPY.")));
 	attnums = read_columns(call->rel, PG_GETARG_ARRAYTYPE_P(1), &n_attnums);
 	relation_check_readable(call->rel, attnums, n_attnums);
+	/* a row of the binary format has their number in 16 bits */
+	if (format == ROW_BINARY && n_attnums > PG_INT16_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_COLUMNS),
+				 errmsg("cannot read more than %d columns in binary format",
+						PG_INT16_MAX)));
 
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
 	call->reader = chunk_reader_new(call->rel, call->snapshot, attnums,
