@@ -32,7 +32,8 @@ OBJS = $(addprefix src/server/, \
 	encode_hex.o encode_jsonb.o encode_network.o encode_number.o \
 	encode_numeric.o encode_text.o escape.o heap_reader.o pg_pardump.o \
 	pglz_decode.o read_function.o relation_access.o relation_sample.o \
-	row_encoder.o send_value.o toast_reader.o zone_offset.o) \
+	row_encoder.o send_value.o toast_reader.o tuple_deform.o \
+	zone_offset.o) \
 	$(SHARED_OBJS)
 SHLIB_LINK = -lzstd -llz4 -ldeflate -lisal
 PG_CPPFLAGS = -I$(srcdir)/src

@@ -22,6 +22,7 @@
 
 #include "block_measure.h"
 #include "heap_reader.h"
+#include "tuple_deform.h"
 
 /* What COPY's text format spends on a NULL ("\N") and after each column. */
 #define NULL_BYTES			2
@@ -33,8 +34,10 @@ struct BlockMeasurer
 	Snapshot	snapshot;		/* borrowed */
 	BufferAccessStrategy ring;
 	MemoryContext block_context;	/* reset for every block */
+	HeapTupleData tuple;		/* the one being looked at */
 
 	/* one element for each attribute of rel */
+	TupleDeformer *deformer;
 	bool	   *is_dumped;
 	Datum	   *values;
 	bool	   *isnull;
@@ -52,6 +55,7 @@ block_measurer_new(Relation rel, Snapshot snapshot)
 	measurer->block_context = AllocSetContextCreate(CurrentMemoryContext,
 													"pg_pardump block",
 													ALLOCSET_SMALL_SIZES);
+	measurer->deformer = tuple_deformer_new(tupdesc, tupdesc->natts);
 	measurer->values = palloc(sizeof(Datum) * tupdesc->natts);
 	measurer->isnull = palloc(sizeof(bool) * tupdesc->natts);
 	measurer->is_dumped = palloc(sizeof(bool) * tupdesc->natts);
@@ -71,6 +75,7 @@ block_measurer_free(BlockMeasurer *measurer)
 {
 	FreeAccessStrategy(measurer->ring);
 	MemoryContextDelete(measurer->block_context);
+	pfree(measurer->deformer);
 	pfree(measurer->values);
 	pfree(measurer->isnull);
 	pfree(measurer->is_dumped);
@@ -84,18 +89,26 @@ value_bytes(Form_pg_attribute att, Datum value)
 	if (att->attlen > 0)
 		return att->attlen;
 	if (att->attlen == -1)
-		return toast_raw_datum_size(value) - VARHDRSZ;
+	{
+		Size		bytes = toast_raw_datum_size(value) - VARHDRSZ;
+
+		/* a size that no value can have is damage */
+		return bytes <= MaxAllocSize ? bytes : 0;
+	}
 	return strlen(DatumGetCString(value));
 }
 
+/* What is damaged is for the reader to complain of: such a row counts 0. */
 static double
-row_bytes(BlockMeasurer *measurer, HeapTuple tuple)
+row_bytes(BlockMeasurer *measurer)
 {
 	TupleDesc	tupdesc = RelationGetDescr(measurer->rel);
 	double		bytes = 0;
 
 	/* Fills in the values of columns added after the row was written. */
-	heap_deform_tuple(tuple, tupdesc, measurer->values, measurer->isnull);
+	if (!tuple_deform(measurer->deformer, &measurer->tuple, measurer->values,
+					  measurer->isnull))
+		return 0;
 
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
@@ -117,6 +130,7 @@ static DumpAmount
 page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
 {
 	Page		page = BufferGetPage(buffer);
+	HeapTuple	tuple = &measurer->tuple;
 	DumpAmount	amount = {0, 0};
 	OffsetNumber last;
 
@@ -129,28 +143,46 @@ page_amount(BlockMeasurer *measurer, Buffer buffer, BlockNumber block)
 	for (OffsetNumber off = FirstOffsetNumber; off <= last; off++)
 	{
 		ItemId		lp = PageGetItemId(page, off);
-		HeapTupleData tuple;
+		double		bytes;
 
 		if (!ItemIdIsNormal(lp) || !heap_item_is_sound(lp))
 			continue;
 
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
-		tuple.t_len = ItemIdGetLength(lp);
-		tuple.t_tableOid = RelationGetRelid(measurer->rel);
-		ItemPointerSet(&tuple.t_self, block, off);
+		tuple->t_data = (HeapTupleHeader) PageGetItem(page, lp);
+		tuple->t_len = ItemIdGetLength(lp);
+		tuple->t_tableOid = RelationGetRelid(measurer->rel);
+		ItemPointerSet(&tuple->t_self, block, off);
 
-		if (!HeapTupleSatisfiesVisibility(&tuple, measurer->snapshot, buffer))
+		if (!HeapTupleSatisfiesVisibility(tuple, measurer->snapshot, buffer))
 			continue;
-		amount.rows += 1;
-		amount.bytes += row_bytes(measurer, &tuple);
+		bytes = row_bytes(measurer);
+		amount.rows += bytes > 0 ? 1 : 0;
+		amount.bytes += bytes;
 	}
 
 	return amount;
 }
 
+/*
+ * Tell with any error where it was met: a visibility test may not find the
+ * transaction that a damaged row names.
+ */
+static void
+add_place(void *arg)
+{
+	BlockMeasurer *measurer = arg;
+
+	if (ItemPointerIsValid(&measurer->tuple.t_self))
+		heap_row_errcontext(measurer->rel, &measurer->tuple.t_self, NULL);
+	else
+		errcontext("planning chunks of table \"%s\"",
+				   RelationGetRelationName(measurer->rel));
+}
+
 DumpAmount
 block_measure(BlockMeasurer *measurer, BlockNumber block)
 {
+	ErrorContextCallback place = {error_context_stack, add_place, measurer};
 	MemoryContext old_context;
 	DumpAmount	amount;
 	Buffer		buffer;
@@ -158,11 +190,14 @@ block_measure(BlockMeasurer *measurer, BlockNumber block)
 	/* Visibility tests may allocate, e.g. the members of a multixact. */
 	old_context = MemoryContextSwitchTo(measurer->block_context);
 
+	ItemPointerSetInvalid(&measurer->tuple.t_self);
+	error_context_stack = &place;
 	buffer = ReadBufferExtended(measurer->rel, MAIN_FORKNUM, block,
 								RBM_NORMAL, measurer->ring);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	amount = page_amount(measurer, buffer, block);
 	UnlockReleaseBuffer(buffer);
+	error_context_stack = place.previous;
 
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(measurer->block_context);

@@ -34,7 +34,9 @@ extern BlockMeasurer *block_measurer_new(Relation rel, Snapshot snapshot);
  * and return what of it the snapshot sees.  Bytes are those of the values that
  * COPY would write: at their length before compression and TOAST, dropped and
  * generated columns left out, plus COPY's separators.  Nothing is detoasted,
- * the sizes of out-of-line values stand in their TOAST pointers.
+ * the sizes of out-of-line values stand in their TOAST pointers.  What is
+ * damaged counts nothing.  An error tells in its context which row it was met
+ * at.
  */
 extern DumpAmount block_measure(BlockMeasurer *measurer, BlockNumber block);
 

@@ -229,11 +229,11 @@ add_place(void *arg)
 {
 	ChunkReader *reader = arg;
 
-	if (reader->tuple)
-		errcontext("row at ctid (%u,%u) of table \"%s\"",
-				   ItemPointerGetBlockNumber(&reader->tuple->t_self),
-				   ItemPointerGetOffsetNumber(&reader->tuple->t_self),
-				   RelationGetRelationName(reader->rel));
+	const ItemPointerData *place = heap_reader_place(reader->heap);
+
+	if (place)
+		heap_row_errcontext(reader->rel, place,
+							row_encoder_column(reader->rows));
 	else
 		errcontext("reading table \"%s\"",
 				   RelationGetRelationName(reader->rel));

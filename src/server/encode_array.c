@@ -14,13 +14,12 @@
  */
 #include "postgres.h"
 
-#include "access/tupmacs.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "array_walk.h"
 #include "digits.h"
 #include "encode_fallback.h"
 #include "escape.h"
@@ -29,9 +28,7 @@
 typedef struct ArrayEncoder
 {
 	Oid			element_type;
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
+	ElementStorage storage;
 	char		delimiter;
 	bool		never_quoted;	/* no element's text needs quotes */
 	bool		expect_quotes;	/* the last element needed them */
@@ -273,65 +270,6 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 	byte_buffer_commit(out, to);
 }
 
-/* Do dimensions and null bitmap lie within the value? */
-static bool
-header_is_sound(ArrayType *value)
-{
-	Size		size = VARSIZE(value);
-	int			ndim;
-
-	if (size < sizeof(ArrayType))
-		return false;
-	ndim = ARR_NDIM(value);
-	if (ndim < 0 || ndim > MAXDIM || size < ARR_OVERHEAD_NONULLS(ndim))
-		return false;
-	if (!ARR_HASNULL(value))
-		return true;
-	return value->dataoffset <= size && value->dataoffset >=
-		ARR_OVERHEAD_WITHNULLS(ndim, ArrayGetNItems(ndim, ARR_DIMS(value)));
-}
-
-/* A walk over the elements of a value. */
-typedef struct ElementWalk
-{
-	int			index;			/* of the next element */
-	char	   *place;			/* of the next one that is not NULL */
-	const char *value_end;
-	const uint8 *bitmap;		/* NULL if no element is NULL */
-} ElementWalk;
-
-static inline void
-begin_walk(ElementWalk *walk, ArrayType *value)
-{
-	walk->index = 0;
-	walk->place = ARR_DATA_PTR(value);
-	walk->value_end = (const char *) value + VARSIZE(value);
-	walk->bitmap = ARR_NULLBITMAP(value);
-}
-
-/*
- * Get the next element; false if it is NULL.  It must not end beyond the
- * value.
- */
-static inline bool
-next_element(ArrayEncoder *array, ElementWalk *walk, Datum *element)
-{
-	int			index = walk->index++;
-	char	   *end = NULL;
-
-	CHECK_FOR_INTERRUPTS();		/* there may be a hundred million of them */
-	if (walk->bitmap != NULL &&
-		(walk->bitmap[index / 8] & (1 << (index % 8))) == 0)
-		return false;
-	if (likely(walk->place < walk->value_end))
-		end = att_addlength_pointer(walk->place, array->typlen, walk->place);
-	if (unlikely(end == NULL || end > walk->value_end))
-		damaged_value("array");
-	*element = fetch_att(walk->place, array->typbyval, array->typlen);
-	walk->place = (char *) att_align_nominal(end, array->typalign);
-	return true;
-}
-
 static void
 append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
 {
@@ -351,10 +289,10 @@ append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
 	append_bounds(value, out);
 	for (int i = 0; i < ndim; i++)
 		byte_buffer_append_char(out, '{');
-	begin_walk(&walk, value);
+	array_walk_begin(&walk, value);
 	for (int i = 0; i < n_elements; i++)
 	{
-		if (next_element(array, &walk, &element))
+		if (array_walk_next(&array->storage, &walk, &element))
 			append_element(array, element, out);
 		else
 			byte_buffer_append(out, "NULL", 4);
@@ -386,14 +324,34 @@ append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
 	}
 	byte_buffer_commit(out, p);
 
-	begin_walk(&walk, value);
+	array_walk_begin(&walk, value);
 	for (int i = 0; i < n_elements; i++)
 	{
-		if (next_element(array, &walk, &element))
+		if (array_walk_next(&array->storage, &walk, &element))
 			column_encode_with_length(&array->element, element, out);
 		else
 			append_null_length(out);
 	}
+}
+
+/*
+ * Elements of another type than the column's, which the array's own head
+ * tells: the type's function writes them, if they are where it expects them.
+ */
+static pg_noinline void
+append_other_array(ColumnEncoder *encoder, ArrayType *value, ByteBuffer *out)
+{
+	int			n_elements = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
+	ElementStorage storage;
+	ElementWalk walk;
+	Datum		element;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(value), &storage.typlen,
+						 &storage.typbyval, &storage.typalign);
+	array_walk_begin(&walk, value);
+	for (int i = 0; i < n_elements; i++)
+		(void) array_walk_next(&storage, &walk, &element);
+	encode_by_type_function(encoder, PointerGetDatum(value), out);
 }
 
 /*
@@ -420,10 +378,10 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 		array_value = (ArrayType *) aligned.bytes;
 	}
 
-	if (unlikely(!header_is_sound(array_value)))
+	if (unlikely(!array_header_is_sound(array_value)))
 		damaged_value("array");
 	if (unlikely(ARR_ELEMTYPE(array_value) != array->element_type))
-		encode_by_type_function(encoder, PointerGetDatum(array_value), out);
+		append_other_array(encoder, array_value, out);
 	else if (encoder->settings->format == ROW_BINARY)
 		append_binary_array(array, array_value, out);
 	else
@@ -475,8 +433,9 @@ array_encoder(Oid type_function, ColumnEncoder *encoder)
 	array = palloc0(sizeof(ArrayEncoder));
 	array->element_type = element_type;
 	get_type_io_data(element_type, binary ? IOFunc_send : IOFunc_output,
-					 &array->typlen, &array->typbyval, &array->typalign,
-					 &array->delimiter, &typioparam, &element_function);
+					 &array->storage.typlen, &array->storage.typbyval,
+					 &array->storage.typalign, &array->delimiter,
+					 &typioparam, &element_function);
 	array->never_quoted = text_needs_no_quotes(element_function);
 
 	/*

@@ -21,6 +21,7 @@
 #include "encode_number.h"
 #include "escape.h"
 #include "packed_varlena.h"
+#include "stored_size.h"
 
 /*
  * Deeper values are left to jsonb_out, which does not recurse and so knows no
@@ -158,7 +159,8 @@ append_key(JsonbWriter *writer, const char *key, Size len, bool separate)
 static inline void
 append_numeric_node(JsonbWriter *writer, const char *num, const char *end)
 {
-	if (unlikely(num >= end || VARSIZE_ANY(num) > end - num))
+	if (unlikely(stored_size(num, end, -1) == 0 ||
+				 !stored_varlena_is_plain(num)))
 		damaged_value("jsonb");
 	append_numeric(writer->out, (Numeric) num);
 }
@@ -206,7 +208,8 @@ append_node(JsonbWriter *writer, JEntry entry, const char *data,
 									(const JsonbContainer *)
 									(data + INTALIGN(start)));
 		default:
-			return false;
+			damaged_value("jsonb");
+			return false;		/* not reached */
 	}
 }
 
@@ -267,7 +270,7 @@ append_array(JsonbWriter *writer, const JsonbContainer *array)
 	return true;
 }
 
-/* Do the entries of an object or array lie within the value? */
+/* Is it an object or array whose entries lie within the value? */
 static inline bool
 entries_are_sound(const JsonbWriter *writer, const JsonbContainer *container)
 {
@@ -276,29 +279,32 @@ entries_are_sound(const JsonbWriter *writer, const JsonbContainer *container)
 
 	if (JsonContainerIsObject(container))
 		n *= 2;
+	else if (!JsonContainerIsArray(container))
+		return false;
 	return n * sizeof(JEntry) <= left - offsetof(JsonbContainer, children);
 }
 
 /*
  * Append an object or array.  False, with part of it written, if it is too
- * deep or not well formed.
+ * deep.  Containers that share their data, as no sound value has them, may
+ * become very long: what they write is limited by the buffer.
  */
 static bool
 append_container(JsonbWriter *writer, const JsonbContainer *container)
 {
-	bool		done = false;
+	bool		done;
 
 	if (unlikely((const char *) container >
 				 writer->end - offsetof(JsonbContainer, children) ||
 				 !entries_are_sound(writer, container)))
 		damaged_value("jsonb");
-	if (++writer->depth <= MAX_DEPTH)
-	{
-		if (JsonContainerIsObject(container))
-			done = append_object(writer, container);
-		else if (JsonContainerIsArray(container))
-			done = append_array(writer, container);
-	}
+	if (writer->depth == MAX_DEPTH)
+		return false;
+	writer->depth++;
+	if (JsonContainerIsObject(container))
+		done = append_object(writer, container);
+	else
+		done = append_array(writer, container);
 	writer->depth--;
 	return done;
 }

@@ -22,8 +22,6 @@
  */
 #include "postgres.h"
 
-#include "utils/fmgrprotos.h"
-
 #include "digits.h"
 #include "encode_number.h"
 #include "network_order.h"
@@ -46,7 +44,6 @@ typedef struct NumericParts
 	int			weight;			/* of the first group */
 	int			dscale;			/* decimal digits behind the point */
 	bool		negative;
-	bool		damaged;		/* met a group that is not below 10000 */
 } NumericParts;
 
 static inline uint16
@@ -94,27 +91,29 @@ numeric_parts(NumericParts *parts, uint16 header, const char *data, Size size)
 	}
 	parts->digits = data + header_size;
 	parts->n_groups = (size - header_size) / sizeof(int16);
-	parts->damaged = false;
 }
 
 /*
- * The group at "index", 0 if it is not stored.  One that is not below 10000,
- * which only a damaged tuple holds, must not index the digit tables.
+ * The stored group at "index".  One that is not below 10000 would index the
+ * digit tables beyond their end, and no server would load it.
  */
 static inline uint32
-group_at(NumericParts *parts, int index)
+stored_group(const NumericParts *parts, int index)
 {
-	uint32		group;
+	uint32		group = read_uint16(parts->digits + index * sizeof(int16));
 
+	if (unlikely(group >= GROUP_BASE))
+		damaged_value("numeric");
+	return group;
+}
+
+/* The group at "index", 0 if it is not stored. */
+static inline uint32
+group_at(const NumericParts *parts, int index)
+{
 	if (index < 0 || index >= parts->n_groups)
 		return 0;
-	group = read_uint16(parts->digits + index * sizeof(int16));
-	if (unlikely(group >= GROUP_BASE))
-	{
-		parts->damaged = true;
-		return 0;
-	}
-	return group;
+	return stored_group(parts, index);
 }
 
 static inline char *
@@ -134,7 +133,7 @@ put_first_group(char *p, uint32 group)
 }
 
 static inline char *
-put_numeric(char *p, NumericParts *parts)
+put_numeric(char *p, const NumericParts *parts)
 {
 	int			index;
 	char	   *end;
@@ -172,18 +171,6 @@ append_special(ByteBuffer *out, uint16 header)
 		byte_buffer_append(out, "NaN", 3);
 }
 
-/* numeric_out() turns damaged groups into characters; COPY escapes none. */
-static void
-append_damaged(ByteBuffer *out, const struct varlena *num)
-{
-	char	   *str;
-
-	str = DatumGetCString(DirectFunctionCall1(numeric_out,
-											  PointerGetDatum(num)));
-	byte_buffer_append(out, str, strlen(str));
-	pfree(str);
-}
-
 static inline void
 append_packed_numeric(ByteBuffer *out, const struct varlena *num)
 {
@@ -192,7 +179,6 @@ append_packed_numeric(ByteBuffer *out, const struct varlena *num)
 	NumericParts parts;
 	int			whole_digits;
 	char	   *p;
-	char	   *end;
 
 	if (unlikely((header & HEADER_FORM) == HEADER_SPECIAL))
 	{
@@ -204,11 +190,7 @@ append_packed_numeric(ByteBuffer *out, const struct varlena *num)
 	/* sign, digits, point, and what the last group has too much */
 	whole_digits = Max(parts.weight + 1, 1) * GROUP_DIGITS;
 	p = byte_buffer_reserve(out, whole_digits + parts.dscale + GROUP_DIGITS + 2);
-	end = put_numeric(p, &parts);
-	if (unlikely(parts.damaged))
-		append_damaged(out, num);
-	else
-		byte_buffer_commit(out, end);
+	byte_buffer_commit(out, put_numeric(p, &parts));
 }
 
 void
@@ -251,7 +233,7 @@ send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 	p = put_network_16(p, sign);
 	p = put_network_16(p, parts.dscale);
 	for (int i = 0; i < parts.n_groups; i++)
-		p = put_network_16(p, read_uint16(parts.digits + i * sizeof(int16)));
+		p = put_network_16(p, stored_group(&parts, i));
 	byte_buffer_commit(out, p);
 	packed_varlena_release(num, value);
 }

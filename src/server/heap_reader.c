@@ -65,10 +65,15 @@ point_to(HeapReader *reader, Page page, BlockNumber block,
 	ItemPointerSet(&reader->tuple.t_self, block, offset);
 }
 
-/* The server itself would read what its damaged line pointers point to. */
+/*
+ * The server itself would read what its damaged line pointers point to.
+ * InvalidOffsetNumber means that there are too many of them.
+ */
 static pg_noinline void
-damaged_page(HeapReader *reader, BlockNumber block)
+damaged_line_pointer(HeapReader *reader, BlockNumber block,
+					 OffsetNumber offset)
 {
+	ItemPointerSet(&reader->tuple.t_self, block, offset);
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("invalid line pointer in block %u of relation \"%s\"",
@@ -97,7 +102,7 @@ examine_page(HeapReader *reader)
 															snapshot);
 	reader->n_visible = 0;
 	if (max_offset > MaxHeapTuplesPerPage)
-		damaged_page(reader, block);
+		damaged_line_pointer(reader, block, InvalidOffsetNumber);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= max_offset;
 		 offset++)
 	{
@@ -107,7 +112,7 @@ examine_page(HeapReader *reader)
 		if (!ItemIdIsNormal(item))
 			continue;
 		if (unlikely(!heap_item_is_sound(item)))
-			damaged_page(reader, block);
+			damaged_line_pointer(reader, block, offset);
 		if (!all_visible || check_conflicts)
 			point_to(reader, page, block, offset);
 		if (!all_visible)
@@ -121,6 +126,7 @@ examine_page(HeapReader *reader)
 			reader->visible[reader->n_visible++] = offset;
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	ItemPointerSetInvalid(&reader->tuple.t_self);
 }
 
 HeapTuple
@@ -131,6 +137,7 @@ heap_reader_next(HeapReader *reader)
 		CHECK_FOR_INTERRUPTS();
 		if (BufferIsValid(reader->buffer))
 			ReleaseBuffer(reader->buffer);
+		ItemPointerSetInvalid(&reader->tuple.t_self);
 		reader->buffer = reader->blocks ? block_stream_next(reader->blocks)
 			: InvalidBuffer;
 		reader->next = reader->n_visible = 0;
@@ -142,6 +149,13 @@ heap_reader_next(HeapReader *reader)
 			 BufferGetBlockNumber(reader->buffer),
 			 reader->visible[reader->next++]);
 	return &reader->tuple;
+}
+
+const ItemPointerData *
+heap_reader_place(const HeapReader *reader)
+{
+	return ItemPointerIsValid(&reader->tuple.t_self) ?
+		&reader->tuple.t_self : NULL;
 }
 
 void

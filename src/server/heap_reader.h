@@ -12,7 +12,7 @@
 
 #include "access/htup_details.h"
 #include "storage/bufpage.h"
-#include "utils/relcache.h"
+#include "utils/rel.h"
 #include "utils/snapshot.h"
 
 typedef struct HeapReader HeapReader;
@@ -26,17 +26,43 @@ typedef struct HeapReader HeapReader;
 extern HeapReader *heap_reader_new(Relation rel, Snapshot snapshot,
 								   BlockNumber start, BlockNumber end);
 
-/* Does a normal line pointer point into its page, to no less than a header? */
+/*
+ * Does a normal line pointer point into its page, to where a tuple may begin,
+ * and to no less than a header?
+ */
 static inline bool
 heap_item_is_sound(ItemId item)
 {
 	return ItemIdGetOffset(item) >= SizeOfPageHeaderData &&
+		ItemIdGetOffset(item) == MAXALIGN(ItemIdGetOffset(item)) &&
 		ItemIdGetOffset(item) + ItemIdGetLength(item) <= BLCKSZ &&
 		ItemIdGetLength(item) >= SizeofHeapTupleHeader;
 }
 
 /* The next tuple, in its buffer, valid up to the next call; NULL at the end. */
 extern HeapTuple heap_reader_next(HeapReader *reader);
+
+/*
+ * The place of the tuple that was returned last, or that is being looked at,
+ * for an error's context; NULL if there is none.
+ */
+extern const ItemPointerData *heap_reader_place(const HeapReader *reader);
+
+/* Tell with an error which row it was met at. */
+static inline void
+heap_row_errcontext(Relation rel, const ItemPointerData *place,
+					const char *column)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(place);
+	OffsetNumber offset = ItemPointerGetOffsetNumber(place);
+
+	if (column)
+		errcontext("row at ctid (%u,%u) of table \"%s\", column \"%s\"",
+				   block, offset, RelationGetRelationName(rel), column);
+	else
+		errcontext("row at ctid (%u,%u) of table \"%s\"",
+				   block, offset, RelationGetRelationName(rel));
+}
 
 extern void heap_reader_free(HeapReader *reader);
 

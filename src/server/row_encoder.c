@@ -20,9 +20,7 @@
 #include "column_encoder.h"
 #include "row_encoder.h"
 #include "toast_reader.h"
-
-/* A longer value could not be loaded: COPY FROM's lines and values end there. */
-#define MAX_VALUE_BYTES MaxAllocSize
+#include "tuple_deform.h"
 
 struct RowEncoder
 {
@@ -32,8 +30,7 @@ struct RowEncoder
 	ToastReader *toast;
 	int			n_columns;
 	int		   *columns;		/* indexes in values */
-	int			n_varlenas;
-	int		   *varlenas;		/* indexes of all attributes of this kind */
+	TupleDeformer *deformer;	/* up to the last of them */
 	ColumnEncoder *encoders;	/* by column */
 
 	/* the row being encoded */
@@ -49,6 +46,7 @@ row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
 {
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 	RowEncoder *encoder = palloc0(sizeof(RowEncoder));
+	int			last_attnum = 0;
 
 	encoder->rel = rel;
 	encode_settings_init(&encoder->settings, format);
@@ -65,31 +63,12 @@ row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
 		column_encoder_init(&encoder->encoders[i],
 							TupleDescAttr(tupdesc, attnums[i] - 1)->atttypid,
 							&encoder->settings);
+		last_attnum = Max(last_attnum, attnums[i]);
 	}
-	encoder->varlenas = palloc(sizeof(int) * (tupdesc->natts + 1));
-	for (int i = 0; i < tupdesc->natts; i++)
-	{
-		if (TupleDescAttr(tupdesc, i)->attlen == -1)
-			encoder->varlenas[encoder->n_varlenas++] = i;
-	}
-	encoder->values = palloc(sizeof(Datum) * (tupdesc->natts + 1));
-	encoder->isnull = palloc(sizeof(bool) * (tupdesc->natts + 1));
+	encoder->deformer = tuple_deformer_new(tupdesc, last_attnum);
+	encoder->values = palloc(sizeof(Datum) * (last_attnum + 1));
+	encoder->isnull = palloc(sizeof(bool) * (last_attnum + 1));
 	return encoder;
-}
-
-static void
-value_too_long(RowEncoder *encoder, HeapTuple tuple, int column)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("a value is too long for COPY"),
-			 errdetail("Column \"%s\" of table \"%s\" holds it in the row at ctid (%u,%u): COPY would write more than %zu bytes.",
-					   NameStr(TupleDescAttr(RelationGetDescr(encoder->rel),
-											 encoder->columns[column])->attname),
-					   RelationGetRelationName(encoder->rel),
-					   ItemPointerGetBlockNumber(&tuple->t_self),
-					   ItemPointerGetOffsetNumber(&tuple->t_self),
-					   (Size) MAX_VALUE_BYTES)));
 }
 
 void
@@ -118,13 +97,11 @@ row_encoder_end(RowEncoder *encoder, ByteBuffer *out)
 }
 
 static inline void
-encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
-			 ByteBuffer *out)
+encode_value(RowEncoder *encoder, int column, ByteBuffer *out)
 {
 	bool		binary = encoder->settings.format == ROW_BINARY;
 	int			attribute = encoder->columns[column];
 	Datum		value = encoder->values[attribute];
-	Size		start = out->len;
 
 	if (encoder->isnull[attribute])
 	{
@@ -141,42 +118,19 @@ encode_value(RowEncoder *encoder, HeapTuple tuple, int column,
 		if (VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored))
 			value = PointerGetDatum(toast_reader_get(encoder->toast, stored));
 	}
+	byte_buffer_begin_value(out);
 	if (binary)
 		column_encode_with_length(&encoder->encoders[column], value, out);
 	else
 		column_encode(&encoder->encoders[column], value, out);
-	if (unlikely(out->len - start > MAX_VALUE_BYTES))
-		value_too_long(encoder, tuple, column);
+	byte_buffer_end_value(out);
 }
 
-/*
- * Take the tuple apart, which gives columns added later the default they were
- * added with.  A damaged length would have us read beyond the tuple, the page
- * and all of shared memory.  As values lie one behind the other, it is enough
- * to look where the last one of variable length ends.
- */
 static inline void
 deform_tuple(RowEncoder *encoder, HeapTuple tuple)
 {
-	HeapTupleHeader header = tuple->t_data;
-	const char *end = (const char *) header + tuple->t_len;
-	int			n_stored = HeapTupleHeaderGetNatts(header);
-	bool		sound = header->t_hoff <= tuple->t_len;
-
-	if (likely(sound))
-		heap_deform_tuple(tuple, RelationGetDescr(encoder->rel),
-						  encoder->values, encoder->isnull);
-	for (int i = encoder->n_varlenas - 1; i >= 0 && sound; i--)
-	{
-		int			attribute = encoder->varlenas[i];
-		const char *value = DatumGetPointer(encoder->values[attribute]);
-
-		if (attribute >= n_stored || encoder->isnull[attribute])
-			continue;
-		sound = value < end && VARSIZE_ANY(value) <= end - value;
-		break;
-	}
-	if (unlikely(!sound))
+	if (unlikely(!tuple_deform(encoder->deformer, tuple, encoder->values,
+							   encoder->isnull)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("invalid length of a value in table \"%s\"",
@@ -201,7 +155,7 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	{
 		if (text && encoder->next_column > 0)
 			byte_buffer_append_char(out, '\t');
-		encode_value(encoder, tuple, encoder->next_column, out);
+		encode_value(encoder, encoder->next_column, out);
 		encoder->next_column++;
 	}
 	if (encoder->next_column == encoder->n_columns)
@@ -215,6 +169,18 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	return !encoder->in_row;
 }
 
+const char *
+row_encoder_column(const RowEncoder *encoder)
+{
+	int			attribute;
+
+	if (!encoder->in_row || encoder->next_column == encoder->n_columns)
+		return NULL;
+	attribute = encoder->columns[encoder->next_column];
+	return NameStr(TupleDescAttr(RelationGetDescr(encoder->rel),
+								 attribute)->attname);
+}
+
 void
 row_encoder_free(RowEncoder *encoder)
 {
@@ -222,7 +188,7 @@ row_encoder_free(RowEncoder *encoder)
 	MemoryContextDelete(encoder->row_context);
 	pfree(encoder->columns);
 	pfree(encoder->encoders);
-	pfree(encoder->varlenas);
+	pfree(encoder->deformer);
 	pfree(encoder->values);
 	pfree(encoder->isnull);
 	pfree(encoder);

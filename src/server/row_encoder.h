@@ -33,11 +33,14 @@ extern void row_encoder_end(RowEncoder *encoder, ByteBuffer *out);
 /*
  * Append a tuple's row.  Stops between two values, and returns false, once
  * the buffer holds "limit" bytes: call again with the same tuple to go on.
- * True when the row is complete.  A value that passes 1 GB there is an error
- * that names the table and the tuple's place.
+ * True when the row is complete.  A value that passes 1 GB there is an error,
+ * and so is damage (ERRCODE_DATA_CORRUPTED).
  */
 extern bool row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out,
 					   Size limit);
+
+/* The column being encoded, for an error's context; NULL if none is. */
+extern const char *row_encoder_column(const RowEncoder *encoder);
 
 extern void row_encoder_free(RowEncoder *encoder);
 

@@ -33,6 +33,10 @@
 #include "pglz_decode.h"
 #include "server_compat.h"
 #include "toast_reader.h"
+#include "tuple_deform.h"
+
+/* Columns of a TOAST table: value, number of the piece, its bytes. */
+#define TOAST_COLUMNS 3
 
 /* A longer value's buffer is not kept. */
 #define KEEP_BYTES ((Size) 16 * 1024 * 1024)
@@ -53,6 +57,7 @@ struct ToastReader
 
 	/* once a value is out of line */
 	Relation	toast_rel;		/* NULL before */
+	TupleDeformer *deformer;
 	Relation   *indexes;
 	int			n_indexes;
 	IndexScanDesc scan;
@@ -118,6 +123,8 @@ open_toast_table(ToastReader *reader)
 
 	reader->toast_rel = table_open(reader->rel->rd_rel->reltoastrelid,
 								   AccessShareLock);
+	reader->deformer = tuple_deformer_new(RelationGetDescr(reader->toast_rel),
+										  TOAST_COLUMNS);
 	valid = toast_open_indexes(reader->toast_rel, AccessShareLock,
 							   &reader->indexes, &reader->n_indexes);
 	reader->snapshot = toast_snapshot(&reader->snapshot_space);
@@ -127,19 +134,34 @@ open_toast_table(ToastReader *reader)
 	MemoryContextSwitchTo(old_context);
 }
 
+static void
+damaged_piece(ToastReader *reader, const ToastFetch *fetch)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid chunk of toast value %u in %s",
+					fetch->value_id,
+					RelationGetRelationName(reader->toast_rel))));
+}
+
 /* The bytes of a piece: never compressed, perhaps with a short header. */
 static void
 take_piece(ToastReader *reader, ToastFetch *fetch, HeapTuple tuple)
 {
-	TupleDesc	tupdesc = RelationGetDescr(reader->toast_rel);
-	bool		isnull;
-	int32		no = DatumGetInt32(fastgetattr(tuple, 2, tupdesc, &isnull));
-	struct varlena *piece =
-		(struct varlena *) DatumGetPointer(fastgetattr(tuple, 3, tupdesc, &isnull));
+	Datum		values[TOAST_COLUMNS];
+	bool		isnull[TOAST_COLUMNS];
 	Size		offset = (Size) fetch->next_piece * TOAST_MAX_CHUNK_SIZE;
+	struct varlena *piece;
 	Size		expected;
+	int32		no;
 
-	if (isnull || no != fetch->next_piece || no >= fetch->n_pieces)
+	if (!tuple_deform(reader->deformer, tuple, values, isnull) ||
+		isnull[0] || isnull[1] || isnull[2] ||
+		DatumGetObjectId(values[0]) != fetch->value_id)
+		damaged_piece(reader, fetch);
+	no = DatumGetInt32(values[1]);
+	piece = (struct varlena *) DatumGetPointer(values[2]);
+	if (no != fetch->next_piece || no >= fetch->n_pieces)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg_internal("unexpected chunk number %d (expected %d) for toast value %u in %s",
@@ -162,6 +184,7 @@ static void
 take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(tid);
 	HeapTupleData tuple;
 	Page		page;
 	ItemId		item;
@@ -179,8 +202,9 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 	LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(reader->buffer);
 	/* an index may still point to a place that was cleared */
-	if (ItemPointerGetOffsetNumber(tid) <= PageGetMaxOffsetNumber(page) &&
-		ItemIdIsNormal(item = PageGetItemId(page, ItemPointerGetOffsetNumber(tid))) &&
+	if (offset >= FirstOffsetNumber &&
+		offset <= Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage) &&
+		ItemIdIsNormal(item = PageGetItemId(page, offset)) &&
 		heap_item_is_sound(item))
 	{
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
@@ -195,6 +219,15 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 		take_piece(reader, fetch, &tuple);
 }
 
+static void
+invalid_pointer(ToastReader *reader)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid TOAST pointer in table \"%s\"",
+					RelationGetRelationName(reader->rel))));
+}
+
 /* The value as it is stored, with the header that tells if compressed. */
 static struct varlena *
 fetch_stored(ToastReader *reader, const struct varatt_external *pointer)
@@ -205,6 +238,9 @@ fetch_stored(ToastReader *reader, const struct varatt_external *pointer)
 	ScanKeyData key;
 	ItemPointer tid;
 
+	if (VARATT_EXTERNAL_IS_COMPRESSED(*pointer) &&
+		stored_bytes < VARHDRSZ_COMPRESSED - VARHDRSZ)
+		invalid_pointer(reader);
 	if (reader->toast_rel == NULL)
 		open_toast_table(reader);
 	result = value_buffer_reserve(reader, &reader->stored,
@@ -291,15 +327,14 @@ toast_reader_get(ToastReader *reader, struct varlena *stored)
 		struct varatt_external pointer;
 
 		VARATT_EXTERNAL_GET_POINTER(pointer, stored);
-		if (pointer.va_toastrelid != reader->rel->rd_rel->reltoastrelid)
-			return detoast_attr(stored);	/* unusual: not for our scan */
+		/* whatever rewrites a table puts its values into its own */
+		if (pointer.va_toastrelid != reader->rel->rd_rel->reltoastrelid ||
+			!OidIsValid(pointer.va_toastrelid))
+			invalid_pointer(reader);
 		stored = fetch_stored(reader, &pointer);
 	}
 	else if (VARATT_IS_EXTERNAL(stored))
-		ereport(ERROR,			/* the other kinds are of memory alone */
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("invalid TOAST pointer in table \"%s\"",
-						RelationGetRelationName(reader->rel))));
+		invalid_pointer(reader);	/* the other kinds are of memory alone */
 	return VARATT_IS_COMPRESSED(stored) ? decompress(reader, stored) : stored;
 }
 
@@ -314,6 +349,7 @@ toast_reader_free(ToastReader *reader)
 		toast_close_indexes(reader->indexes, reader->n_indexes, NoLock);
 		table_close(reader->toast_rel, NoLock);
 		FreeAccessStrategy(reader->ring);
+		pfree(reader->deformer);
 	}
 	if (reader->stored.value)
 		pfree(reader->stored.value);
