@@ -13,7 +13,7 @@ use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok
   sessions);
 use Pardump::Cluster qw(start_cluster make_database new_path sql value
   start_psql);
-use Pardump::Command qw(fake_pg_dump text_file);
+use Pardump::Command qw(fake_pg_dump changing_pg_dump);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -264,24 +264,11 @@ SQL
 
 # ---- a table changes between the snapshot and the leader's lock
 
-# A pg_dump that runs SQL before it begins, or after it has done its work.
-sub changing_pg_dump
-{
-	my ($when, $sql) = @_;
-	my $file = text_file('change.sql', $sql);
-	my $output = new_path('output');
-	my $change = "psql -XqAt -v ON_ERROR_STOP=1 -d '$connstr' -f '$file' >&2 || exit 9";
-	return fake_pg_dump('changing_pg_dump',
-		$when eq 'before'
-		? "$change\nexec \"\$PG_DUMP\" \"\$@\""
-		: "\"\$PG_DUMP\" \"\$@\" >'$output'\n$change\ncat '$output'");
-}
-
 sub change_and_fail_ok
 {
 	my ($what, $when, $sql, $message) = @_;
 	my $dump = start_dump($connstr, @options, '--max-table-segment-pages=100',
-		'--pg-dump', changing_pg_dump($when, $sql));
+		'--pg-dump', changing_pg_dump($connstr, $when, $sql));
 	dump_failed_ok($node, $dump, "$what $when pg_dump", $message);
 	sql($node, 'locks', 'DROP VIEW IF EXISTS victim') if $sql =~ /VIEW/;
 	sql($node, 'locks', 'DROP TABLE IF EXISTS moved; SELECT make_victim()');
@@ -300,21 +287,9 @@ change_and_fail_ok('replaced by a table', 'after',
 	'ALTER TABLE victim RENAME TO moved; CREATE TABLE victim AS SELECT * FROM moved;
 	 GRANT SELECT ON victim TO dumper', $replaced);
 change_and_fail_ok('a column dropped', 'after', 'ALTER TABLE victim DROP t',
-	qr/column "t" does not exist.*(chunk 1 of \d+ of )?table public\.victim/s);
+	qr/table public\.victim was changed after the snapshot was taken\n/);
 change_and_fail_ok('privileges revoked', 'after', 'REVOKE SELECT ON victim FROM dumper',
 	qr/permission denied for table victim/);
-# the snapshot does not help when its rows are gone from the table; VACUUM FULL
-# looks the same and loses none, so it is a warning
-foreach my $sql ('TRUNCATE victim', 'ALTER TABLE victim ALTER id TYPE bigint')
-{
-	my $dump = start_dump($connstr, @options, '--pg-dump', changing_pg_dump('after', $sql));
-	is(end_dump($dump), 0, "$sql after pg_dump: exit code");
-	like($dump->{err},
-		qr/warning: table public\.victim was rewritten after the snapshot.*hint: /s,
-		"$sql after pg_dump: warning");
-	sql($node, 'locks', 'SELECT make_victim()');
-}
-
 # ---- what may not be read
 
 sql($node, 'locks', 'CREATE TABLE secret (a int)');

@@ -13,6 +13,7 @@
 #include "server_health.h"
 #include "row_filter.h"
 #include "subscription.h"
+#include "table_check.h"
 #include "traffic.h"
 
 /* The encoding of pg_dump's names and statements, and so of all data. */
@@ -76,6 +77,54 @@ dump_leader_open(DumpContext *context)
 	return conn;
 }
 
+/*
+ * Another session for a moment, which takes the place of pg_dump's: so there is
+ * room for it as soon as the server has noticed that pg_dump is gone.
+ */
+static PGconn *
+open_second_session(const DumpContext *context)
+{
+	int			max_retries = (int) context->options->retries;
+
+	for (int retries = 0;; retries++)
+	{
+		PGconn	   *conn = connection_try_peer(context->address,
+											   "pg_pardump check");
+
+		cancel_set_connection(conn);
+		if (PQstatus(conn) == CONNECTION_OK)
+			return conn;
+		cleanup_check_interrupt();
+		if (retries == max_retries)
+			pg_fatal("could not connect once more to look for changed tables: %s",
+					 PQerrorMessage(conn));
+		cancel_set_connection(NULL);
+		PQfinish(conn);
+		pg_usleep(worker_pool_retry_delay_ms(retries) * 1000L);
+	}
+}
+
+/*
+ * Locks are held: what the archive describes by the snapshot must be what they
+ * hold.  It makes no difference when it was changed, and whether pg_dump had its
+ * locks all the time: it may have ended before ours were there, and have let in
+ * who waited for it.
+ */
+static void
+check_tables(DumpContext *context, PGconn *conn)
+{
+	PGconn	   *other;
+
+	if (context->tables->n_tables == 0)
+		return;
+	other = open_second_session(context);
+	leader_wait_watch(other, context->address, context->options);
+	session_set_up(other, context->options, context->encoding);
+	table_check_snapshot(conn, other, context->tables, context->options);
+	cancel_set_connection(conn);
+	PQfinish(other);
+}
+
 Toc *
 dump_leader_read_plan(DumpContext *context, PGconn *conn,
 					  StockPgDump *pg_dump)
@@ -91,6 +140,7 @@ dump_leader_read_plan(DumpContext *context, PGconn *conn,
 	tables = dump_tables_read(conn, toc, context->lock_wait_ms);
 	context->tables = tables;
 	stock_pg_dump_stop(pg_dump);
+	check_tables(context, conn);
 	row_filters_apply(conn, context->options, tables);
 	return toc;
 }

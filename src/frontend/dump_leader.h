@@ -16,8 +16,8 @@
 extern PGconn *dump_leader_open(DumpContext *context);
 
 /*
- * Learn from stock pg_dump what to dump, and lock it all before pg_dump lets
- * go of it.
+ * Learn from stock pg_dump what to dump, and lock it all.  Exits with a message
+ * if a table is not what it is in the snapshot (see table_check_snapshot()).
  */
 extern Toc *dump_leader_read_plan(DumpContext *context, PGconn *conn,
 								  StockPgDump *pg_dump);

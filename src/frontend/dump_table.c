@@ -5,7 +5,7 @@
  * pg_dump's table of contents names a table and its OID.  pg_dump may have
  * ended and released its lock before we take ours, so a name may by then
  * belong to another relation: after locking, every name must still give its
- * OID.
+ * OID.  What else may have changed is for table_check.c to find.
  */
 #include "fe_compat.h"
 
@@ -230,7 +230,6 @@ static const char measure_query[] =
 " pg_catalog.pg_relation_size(t.oid),"
 " CASE WHEN c.reltoastrelid OPERATOR(pg_catalog.<>) 0"
 " THEN pg_catalog.pg_relation_size(c.reltoastrelid) END,"
-" c.relfilenode OPERATOR(pg_catalog.<>) pg_catalog.pg_relation_filenode(c.oid),"
 " pg_catalog.pg_relation_filenode(c.oid)"
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
 " pg_catalog.unnest($2::pg_catalog.text[]))"
@@ -259,14 +258,7 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 			pg_log_error_hint("Run the dump again.");
 			exit(1);
 		}
-		/* not an error: VACUUM FULL and CLUSTER keep all rows visible */
-		if (PQgetvalue(res, i, 3)[0] == 't')
-		{
-			pg_log_warning("table %s was rewritten after the snapshot was taken",
-						   printable(table->name));
-			pg_log_warning_hint("If that was by TRUNCATE or ALTER TABLE, its rows of before are not in the dump: run it again.");
-		}
-		table->filenode = (Oid) strtoul(PQgetvalue(res, i, 4), NULL, 10);
+		table->filenode = (Oid) strtoul(PQgetvalue(res, i, 3), NULL, 10);
 		table->heap_bytes = strtoull(PQgetvalue(res, i, 1), NULL, 10);
 		/* without TOAST, or with one replaced since the snapshot: "" */
 		table->total_bytes = table->heap_bytes +
@@ -278,17 +270,31 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 	free(names);
 }
 
+/* Sizes are divided by it, and the server's word is all that there is for it. */
+static int
+read_block_bytes(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT pg_catalog.current_setting('block_size')");
+	const char *text = PQntuples(res) == 1 ? PQgetvalue(res, 0, 0) : "";
+	char	   *end;
+	long		result = strtol(text, &end, 10);
+
+	/* what configure allows: --with-blocksize */
+	if (*end != '\0' || result < 1024 || result > 32768 || (result & (result - 1)) != 0)
+		pg_fatal("the server says that its block size is \"%s\", which no PostgreSQL has",
+				 printable(text));
+	PQclear(res);
+	return (int) result;
+}
+
 DumpTables *
 dump_tables_read(PGconn *conn, const Toc *toc, int lock_wait_ms)
 {
 	DumpTables *tables = tables_of_toc(toc);
 	char	   *oids = dump_tables_oids(tables);
-	PGresult   *res;
 
-	res = session_query(conn, "SELECT pg_catalog.current_setting('block_size')");
-	tables->block_bytes = atoi(PQgetvalue(res, 0, 0));
-	PQclear(res);
-
+	tables->block_bytes = read_block_bytes(conn);
 	describe(conn, tables, oids);
 	dump_tables_lock(conn, tables, lock_wait_ms);
 	measure(conn, tables, oids);

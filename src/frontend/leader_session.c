@@ -237,6 +237,7 @@ take_over(LeaderSession *session)
 	session->next = conn = connection_open_peer(plan->address, "pg_pardump");
 	leader_wait_watch(session->other, plan->address, plan->options);
 	leader_wait_watch(conn, plan->address, plan->options);
+	session_set_up(session->other, plan->options, plan->encoding);
 	session_set_up(conn, plan->options, plan->encoding);
 	if (!snapshot_holders_import(session->holders, plan->n_workers, conn,
 								 session->identity))

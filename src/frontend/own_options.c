@@ -36,6 +36,7 @@ typedef struct OwnOption
 } OwnOption;
 
 static const OwnOption own_options[] = {
+	{"allow-rewritten", OWN_FLAG, offsetof(Options, allow_rewritten)},
 	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
 	{"clean-output", OWN_FLAG, offsetof(Options, clean_output)},
 	{"compare", OWN_FLAG, offsetof(Options, compare)},

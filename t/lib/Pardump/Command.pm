@@ -12,7 +12,7 @@ use Pardump::Cluster qw(run_program new_path data_file);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(fake_pg_dump text_file data_files refused_ok accepted_ok
+our @EXPORT_OK = qw(fake_pg_dump changing_pg_dump text_file data_files refused_ok accepted_ok
   system_faults);
 
 # The first pg_dump in PATH, which is that of the installation under test.
@@ -40,6 +40,28 @@ $body
 SH
 	chmod 0755, $path or die "could not make \"$path\" executable: $!";
 	return $path;
+}
+
+# A pg_dump that runs SQL in the database of $connstr before it begins, when the
+# snapshot is there; "after" it has ended; or when its session was "ended" while
+# it waits for its reader, which takes some 200 kB of rows.
+sub changing_pg_dump
+{
+	my ($connstr, $when, $sql) = @_;
+	my $output = new_path('output');
+	$sql = <<'SQL' . $sql if $when eq 'ended';
+DO $$ BEGIN LOOP
+	EXIT WHEN (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+		WHERE query LIKE 'COPY %' AND wait_event = 'ClientWrite') > 0;
+	PERFORM pg_sleep(0.02), pg_stat_clear_snapshot();
+END LOOP; END $$;
+SQL
+	my $file = text_file('change.sql', $sql);
+	my $change = "psql -XqAt -v ON_ERROR_STOP=1 -d '$connstr' -f '$file' >&2 || exit 9";
+	return fake_pg_dump('changing_pg_dump',
+		$when eq 'before' ? "$change\nexec \"\$PG_DUMP\" \"\$@\""
+		: $when eq 'after' ? "\"\$PG_DUMP\" \"\$@\" >'$output'\n$change\ncat '$output'"
+		: "\"\$PG_DUMP\" \"\$@\" | { $change; cat; }");
 }
 
 # A file with the given text.
