@@ -6,8 +6,9 @@
 #
 # Installs what is missing, builds with -Werror into a temporary installation,
 # and runs pg_regress and the TAP tests there.  Root or sudo is needed only to
-# install; called by root, the tests run as the user postgres.  The last line
-# is "N passed, N failed"; the exit code is 0 if nothing failed.
+# install; called by root, the tests run as the user postgres.  At the end it
+# lists what was skipped, and why.  The last line is "N passed, N failed"; the
+# exit code is 0 if nothing failed.
 #
 #   --all   run on PostgreSQL 15, 17 and 18 side by side, each on the Debian
 #           release that packages it, in roots that scripts/chroot.sh keeps
@@ -20,6 +21,7 @@
 # PG_CONFIG           that of a server built from source to test on instead; see
 #                     scripts/temp_install.sh
 # PG_PARDUMP_REGRESS  what scripts/regress_source.sh has made, if it is there
+# PG_PARDUMP_RELEASES what --all runs on instead, e.g. "15:bookworm 19:experimental"
 # PROVE_TESTS         TAP files to run instead of all tests, e.g.
 #                     t/010_round_trip.pl
 
@@ -30,6 +32,7 @@ set -euo pipefail
 PASSED=0
 FAILED=0
 SKIPPED=0
+SKIP_NOTE=	# what the tests cannot know of why they are skipped
 
 # The lines that tell how far the tests are: pg_regress's result for each
 # test, prove's file names, its verdicts, and whatever failed or was skipped.
@@ -50,7 +53,9 @@ count_results()
 		/^not ok [0-9]+/ { failed++; next }
 		# A test program that ended badly though no test of it failed.
 		/[(]Wstat: .*Failed: 0[)]/ { failed++; next }
-		# A whole test file that was skipped.
+		# A whole test file that was skipped; one that died before its first
+		# test gives no reason, and was counted as failed.
+		/[.][.] skipped: [(]no reason given[)]/ { next }
 		/[.][.] skipped: / { skipped++; next }
 		END { print passed + 0, failed + 0, skipped + 0 }' "$log")
 	read -r passed failed skipped <<<"$counts"
@@ -128,6 +133,27 @@ print_failure_logs()
 	done
 }
 
+# What was skipped, and why: each file and reason once, with its count.
+print_skipped()
+{
+	if [ "$SKIPPED" -eq 0 ]; then
+		return
+	fi
+	echo "=== skipped"
+	awk '
+		/^t\/[^ ]+ [.]+ / { file = $1 }
+		/[.][.] skipped: [(]no reason given[)]/ { next }
+		/[.][.] skipped: / { sub(/.* skipped: /, ""); skipped[file " as a whole: " $0]++; next }
+		/^(not )?ok [0-9]+.*# *([Ss][Kk][Ii][Pp]|TODO)/ {
+			sub(/.*# *([Ss][Kk][Ii][Pp] *)?/, "")
+			skipped[file ": " $0]++
+		}
+		END { for (what in skipped) printf "%3d in %s\n", skipped[what], what | "sort -k3" }' "$WORK/tap.log"
+	if [ -n "$SKIP_NOTE" ]; then
+		echo "$SKIP_NOTE"
+	fi
+}
+
 # By gcov, which reads what the programs and the server have left beside the
 # object files.
 print_coverage()
@@ -176,7 +202,7 @@ test_one()
 		run_job "$TREE/scripts/regress_source.sh" "$major" "$WORK/regress" || status=$?
 		case $status in
 			0) export PG_PARDUMP_REGRESS=$WORK/regress ;;
-			77) log "tests that need PostgreSQL's own are skipped" ;;
+			77) SKIP_NOTE="PG_PARDUMP_REGRESS is not set: no sources of PostgreSQL $major, which is not released" ;;
 			*) exit "$status" ;;
 		esac
 	fi
@@ -191,6 +217,7 @@ test_one()
 	if [ "$coverage" = yes ]; then
 		print_coverage
 	fi
+	print_skipped
 	echo "PostgreSQL $("$bindir/pg_config" --version | sed 's/^PostgreSQL //'):" \
 		"$PASSED passed, $FAILED failed, $SKIPPED skipped, in $SECONDS s"
 }
@@ -222,7 +249,8 @@ count_release()
 	local major=$1 output=$2 status=$3
 	local counts
 
-	sed -n '/^=== failed tests$/,/^PostgreSQL /p' "$output" | sed "s/^/$major: /"
+	sed -nE '/^=== (failed tests|skipped)$/,/^PostgreSQL /p' "$output" | grep -v '^PostgreSQL ' |
+		sed "s/^/$major: /" || true
 	counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$output")
 	if [ -z "$counts" ]; then
 		log "the tests on PostgreSQL $major did not come to their end"
