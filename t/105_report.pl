@@ -25,6 +25,7 @@ my $db = q{shop <b>&"'};
 sql($node, 'postgres', 'CREATE DATABASE "' . $db =~ s/"/""/gr . '"');
 sql($node, $db, <<'SQL');
 CREATE TABLE large AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 30000) g;
+CREATE INDEX "</title></svg><script>alert(2)</script>" ON large (t);
 CREATE TABLE empty (a int);
 CREATE SCHEMA "</style>";
 SELECT lo_from_bytea(4711, decode(repeat('00ff', 100000), 'hex'));
@@ -252,6 +253,18 @@ foreach my $compare ([], ['--compare'])
 	like(shown($html), qr/^Stepsdefinitions .*, rows /m, "$what: steps");
 	like(shown($html), qr/^Target.*dbname=target\b/m, "$what: target");
 	unlike($html, qr/class="stored"|>Stored/, "$what: nothing is stored");
+
+	# the timeline goes on after the rows, to the end of the run
+	my ($timeline) = $html =~ m{<h2>Workers over time</h2>(.*?)</section>}s;
+	is(join(' ', $timeline =~ m{class="lane"[^>]*/>\n<text[^>]*>(\w+)}g), 'stages worker worker indexes', "$what: lanes");
+	my @stages = $timeline =~ m{<rect class="raw" x="([\d.]+)" y="0" width="([\d.]+)" height="\d+"><title>(\w+)\n}g;
+	is(join(' ', @stages[ grep { $_ % 3 == 2 } 0 .. $#stages ]),
+		"plan definitions rows indexes rest statistics@{[ map { s/^--/ /r } @$compare ]}", "$what: stages");
+	my ($x, $width) = @stages[ -3, -2 ];
+	cmp_ok(abs($x + $width - 1056), '<', 1, "$what: the last one ends where the chart does");
+	like($timeline, qr{<title>public\.&#34;&#60;/title&#62;.*\nan index of public\.large\n}, "$what: an index");
+	my ($end) = $html =~ m{<rect class="c0" [^>]*x="([\d.]+)"[^>]*><title>public\.large, blocks};
+	cmp_ok($end, '<', $x, "$what: rows come before");
 	is_deeply([ pages_beside($page) ], [], "$what: nothing else is made");
 }
 

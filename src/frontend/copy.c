@@ -7,13 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "portability/instr_time.h"
-
 #include "cleanup.h"
 #include "copy.h"
 #include "copy_analyze.h"
 #include "copy_compare.h"
 #include "copy_index.h"
+#include "copy_page.h"
 #include "copy_report.h"
 #include "copy_restore.h"
 #include "copy_schedule.h"
@@ -21,7 +20,6 @@
 #include "copy_worker.h"
 #include "dump_event.h"
 #include "dump_leader.h"
-#include "dump_manifest.h"
 #include "findings.h"
 #include "printable.h"
 #include "progress.h"
@@ -339,20 +337,6 @@ copy_rows_and_indexes(CopyRun *run)
 		report->incomplete = true;
 }
 
-/* --report */
-static void
-make_page(CopyRun *run, Report *page, const Toc *toc)
-{
-	ReportCopy	copy = {
-		.target = run->context.target->conninfo,
-		.times = copy_report_times(&run->report),
-		.compared = run->restore.setup.options->compare,
-	};
-
-	if (page)
-		report_end(page, dump_manifest_new(&run->context.source, toc), NULL, &copy);
-}
-
 /* --compare */
 static void
 compare(CopyRun *run)
@@ -424,5 +408,5 @@ copy_database(const Options *options, const char *argv0)
 	PQfinish(run->target);
 	cleanup_forget_all();
 	copy_restore_end(&run->restore);
-	make_page(run, page, toc);
+	copy_page_end(page, &run->report, toc);
 }

@@ -40,10 +40,7 @@ is_complete(const DumpContext *source, int no)
 static double
 seconds_between(const CopyReport *report, CopyStage from, CopyStage to)
 {
-	instr_time	span = report->began[to];
-
-	INSTR_TIME_SUBTRACT(span, report->began[from]);
-	return INSTR_TIME_GET_DOUBLE(span);
+	return (report->began_us[to] - report->began_us[from]) / 1e6;
 }
 
 /* ----------
@@ -130,7 +127,7 @@ void
 copy_report_stage(CopyReport *report, CopyStage stage)
 {
 	report->stage = stage;
-	INSTR_TIME_SET_CURRENT(report->began[stage]);
+	report->began_us[stage] = now_us();
 	dump_event_stage(stage_names[stage]);
 }
 
@@ -155,6 +152,22 @@ log_tables(const DumpContext *source)
 		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
 					printable(source->tables->tables[i].name), rows, bytes);
 	}
+}
+
+int
+copy_report_stages(const CopyReport *report, ReportStage *stages)
+{
+	int			n = 0;
+
+	for (int i = 0; i < COPY_STAGE_END; i++)
+	{
+		if (report->began_us[i] == 0)
+			continue;
+		stages[n].name = stage_names[i];
+		stages[n].start_us = report->began_us[i];
+		n++;
+	}
+	return n;
 }
 
 char *

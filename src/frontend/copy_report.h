@@ -5,10 +5,9 @@
 #ifndef COPY_REPORT_H
 #define COPY_REPORT_H
 
-#include "portability/instr_time.h"
-
 #include "copy_index.h"
 #include "copy_worker.h"
+#include "report.h"
 
 typedef enum CopyStage
 {
@@ -28,13 +27,20 @@ typedef struct CopyReport
 	IndexBuilder *builder;		/* NULL before COPY_STAGE_ROWS */
 	bool		incomplete;		/* pg_restore met errors after the rows */
 	CopyStage	stage;
-	instr_time	began[COPY_STAGE_END + 1];	/* by stage */
+	int64		began_us[COPY_STAGE_END + 1];	/* by stage, microseconds
+												 * since 1970; 0 = not */
 } CopyReport;
 
 /* From here on, a failure is followed by an account of what the target has. */
 extern void copy_report_begin(CopyReport *report, const CopyContext *context);
 
 extern void copy_report_stage(CopyReport *report, CopyStage stage);
+
+/*
+ * The stages that there were, all but the end, in the order of time: fills in at
+ * most COPY_STAGE_END of them, and returns how many.
+ */
+extern int	copy_report_stages(const CopyReport *report, ReportStage *stages);
 
 /* How long each stage took, as a text; owned. */
 extern char *copy_report_times(const CopyReport *report);

@@ -222,7 +222,7 @@ append_sections(PQExpBuffer page, const ReportData *data)
 	if (data->n_timed > 0)
 	{
 		appendPQExpBuffer(page, "<section><h2>Workers over time</h2>\n<p class=\"soft\">Each piece is %s, in the colour of its table; the percentage is the table's share of all work. <span class=\"screen\">Point at a piece to see more.</span></p>\n",
-						  data->is_copy ? "a table, a part of one, or a large object" : "a file");
+						  data->is_copy ? "a table, a part of one, or a large object, or below the workers an index" : "a file");
 		table_append_legend(page, data);
 		chart_append_timeline(page, data);
 		appendPQExpBufferStr(page, "</section>\n<section><h2>Throughput</h2>\n");
@@ -302,7 +302,7 @@ append_page(PQExpBuffer page, const Manifest *manifest,
 		append_verdict(page, manifest, verify);
 	if (manifest)
 	{
-		ReportData *data = report_data_new(manifest, copy != NULL);
+		ReportData *data = report_data_new(manifest, copy);
 
 		append_figures(page, data);
 		append_sections(page, data);

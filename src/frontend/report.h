@@ -20,12 +20,35 @@ typedef struct ReportVerify
 	int64		end_us;
 } ReportVerify;
 
-/* A direct copy; strings are borrowed. */
+/* What a copy was at, from here to where the next one begins. */
+typedef struct ReportStage
+{
+	const char *name;
+	int64		start_us;		/* microseconds since 1970 */
+} ReportStage;
+
+/* An index that a copy built. */
+typedef struct ReportBuild
+{
+	const char *name;			/* as SQL has it */
+	const char *schema;			/* of its table */
+	const char *table;
+	int			session;		/* that built it, from 0 */
+	int64		start_us;		/* the same for all that were built together */
+	int64		end_us;
+} ReportBuild;
+
+/* A direct copy; all is borrowed. */
 typedef struct ReportCopy
 {
 	const char *target;			/* its address, without secrets */
 	const char *times;			/* how long each step took */
 	bool		compared;		/* and found equal */
+	const ReportStage *stages;	/* in the order of time */
+	int			n_stages;
+	const ReportBuild *builds;	/* by session, then in the order of time */
+	int			n_builds;
+	int64		end_us;			/* of the last stage */
 }			ReportCopy;
 
 typedef struct Report Report;

@@ -17,8 +17,8 @@
 double
 chart_place(const ReportData *data, int64 time_us)
 {
-	double		share = (time_us - data->start_us) / 1e6 /
-		report_data_seconds(data);
+	double		share = (time_us - data->axis_start_us) / 1e6 /
+		report_axis_seconds(data);
 
 	return CHART_LEFT + Min(Max(share, 0), 1) * CHART_WIDTH;
 }
@@ -89,7 +89,7 @@ append_tick(PQExpBuffer page, double seconds, double step)
 void
 chart_axis(PQExpBuffer page, const ReportData *data, int height)
 {
-	double		whole = Min(report_data_seconds(data), 1e8);
+	double		whole = Min(report_axis_seconds(data), 1e8);
 	double		step = time_step(whole);
 
 	for (int i = 0; i * step <= whole; i++)
@@ -119,8 +119,8 @@ typedef struct Curve
 static void
 add_to_curve(Curve *curve, const ReportData *data, const ManifestFile *file)
 {
-	double		step = report_data_seconds(data) / CURVE_STEPS;
-	double		begin = (file->start_us - data->start_us) / 1e6;
+	double		step = report_axis_seconds(data) / CURVE_STEPS;
+	double		begin = (file->start_us - data->axis_start_us) / 1e6;
 	double		length = Max(report_file_seconds(file), 1e-6);
 	int			first = Min((int) (begin / step), CURVE_STEPS - 1);
 

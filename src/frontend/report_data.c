@@ -17,6 +17,12 @@ report_data_seconds(const ReportData *data)
 	return Max((data->end_us - data->start_us) / 1e6, 1e-6);
 }
 
+double
+report_axis_seconds(const ReportData *data)
+{
+	return Max((data->axis_end_us - data->axis_start_us) / 1e6, 1e-6);
+}
+
 static bool
 has_times(const ManifestFile *file)
 {
@@ -225,14 +231,57 @@ collect_workers(ReportData *data)
 	}
 }
 
+static void
+set_axis(ReportData *data)
+{
+	data->axis_start_us = data->start_us;
+	data->axis_end_us = data->end_us;
+	if (data->copy == NULL)
+		return;
+	data->axis_start_us = Min(data->start_us, data->manifest->start_us);
+	data->axis_end_us = Max(data->end_us, data->copy->end_us);
+}
+
+static int
+compare_table_names(const void *a, const void *b)
+{
+	const ReportTable *t1 = *(const ReportTable *const *) a;
+	const ReportTable *t2 = *(const ReportTable *const *) b;
+
+	return strcmp(t1->name, t2->name);
+}
+
+/* So that each of many is found fast. */
+static void
+sort_names(ReportData *data)
+{
+	data->by_name = pg_malloc((data->n_tables + 1) * sizeof(ReportTable *));
+	for (int i = 0; i < data->n_tables; i++)
+		data->by_name[i] = &data->tables[i];
+	qsort(data->by_name, data->n_tables, sizeof(ReportTable *),
+		  compare_table_names);
+}
+
+int
+report_data_find(const ReportData *data, const char *name)
+{
+	ReportTable wanted = {.name = unconstify(char *, name)};
+	const ReportTable *key = &wanted;
+	ReportTable **found = bsearch(&key, data->by_name, data->n_tables,
+								  sizeof(ReportTable *), compare_table_names);
+
+	return found ? *found - data->tables : -1;
+}
+
 ReportData *
-report_data_new(const Manifest *manifest, bool is_copy)
+report_data_new(const Manifest *manifest, const ReportCopy * copy)
 {
 	ReportData *data = pg_malloc0(sizeof(ReportData));
 
 	data->manifest = manifest;
-	data->is_copy = is_copy;
-	data->piece = is_copy ? "piece" : "file";
+	data->copy = copy;
+	data->is_copy = copy != NULL;
+	data->piece = copy ? "piece" : "file";
 	data->files = pg_malloc0((manifest->n_files + 1) * sizeof(ReportFile));
 	for (int i = 0; i < manifest->n_files; i++)
 		if (is_work(&manifest->files[i]))
@@ -240,7 +289,9 @@ report_data_new(const Manifest *manifest, bool is_copy)
 	qsort(data->files, data->n_files, sizeof(ReportFile), compare_names);
 	collect_tables(data);
 	sort_tables(data);
+	sort_names(data);
 	qsort(data->files, data->n_files, sizeof(ReportFile), compare_work);
 	collect_workers(data);
+	set_axis(data);
 	return data;
 }

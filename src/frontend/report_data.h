@@ -6,6 +6,7 @@
 #define REPORT_DATA_H
 
 #include "manifest.h"
+#include "report.h"
 #include "report_text.h"
 
 /* Tables with a colour of their own; all others share the last one. */
@@ -49,9 +50,11 @@ typedef struct ReportData
 {
 	const Manifest *manifest;	/* borrowed, its names too */
 	bool		is_copy;		/* of nothing stored */
+	const		ReportCopy *copy;	/* NULL if it is none; borrowed */
 	const char *piece;			/* what workers make: "file", or "piece" */
 	ReportTable *tables;		/* the one with most raw bytes first */
 	int			n_tables;		/* large objects count as one */
+	ReportTable **by_name;		/* the same in the order of their names */
 	bool		has_objects;	/* one of them is large objects */
 	int			n_filtered;		/* tables of which only some rows are there */
 	ReportTable total;
@@ -60,16 +63,26 @@ typedef struct ReportData
 	int			n_timed;		/* files that have times */
 	int64		start_us;		/* of the first file, and the end of the last */
 	int64		end_us;
+	int64		axis_start_us;	/* what charts show: the same, or of a copy
+								 * all */
+	int64		axis_end_us;
 	const ReportFile *last;		/* to be finished; NULL without times */
 	ReportWorker *workers;
 	int			n_workers;		/* at most REPORT_MAX_LANES */
 } ReportData;
 
 /* Never freed, as the page is the last thing that a program makes. */
-extern ReportData *report_data_new(const Manifest *manifest, bool is_copy);
+extern ReportData *report_data_new(const Manifest *manifest,
+								   const ReportCopy * copy);
+
+/* Which of the tables has this name, as SQL has it; -1 for none. */
+extern int	report_data_find(const ReportData *data, const char *name);
 
 /* How long workers were at it, from the first file's start to the last's end. */
 extern double report_data_seconds(const ReportData *data);
+
+/* How long what charts show took. */
+extern double report_axis_seconds(const ReportData *data);
 
 extern double report_file_seconds(const ManifestFile *file);
 

@@ -72,7 +72,7 @@ const char *const report_style =
 ".mid{text-anchor:middle}.end{text-anchor:end}\n"
 ".grid{stroke:var(--line);stroke-width:1;fill:none;shape-rendering:crispEdges}\n"
 ".lane{fill:var(--lane)}\n"
-".raw{fill:var(--raw)}.stored{fill:var(--stored)}\n"
+".raw{fill:var(--raw)}.stored{fill:var(--stored)}.chart .ink{fill:var(--ink)}\n"
 ".c0{fill:var(--c0)}.c1{fill:var(--c1)}.c2{fill:var(--c2)}.c3{fill:var(--c3)}"
 ".c4{fill:var(--c4)}.c5{fill:var(--c5)}.c6{fill:var(--c6)}.c7{fill:var(--c7)}\n"
 /* a halo hides the seams between files behind a name */
