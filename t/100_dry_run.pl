@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use JSON::PP;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(sessions);
@@ -50,14 +51,19 @@ sub dry_run
 	return split /\n/, $out;
 }
 
-# Of its table: name => [heap, TOAST, chunks, expected, read by, why].
+# Of its table: name => [heap, TOAST, chunks, expected, read by, why], where the
+# reasons stand below the table, each once.
 sub plan_of
 {
 	my %plan;
+	my %reasons = map { /^\((\d+)\) (.*)/ ? ($1 => $2) : () } @_;
+	is(scalar(keys %{ { reverse %reasons } }), scalar(keys %reasons), 'no reason is said twice');
 	foreach my $line (@_)
 	{
 		my ($name, @cells) = map { s/^\s+|\s+$//gr } split /\|/, $line;
-		$plan{$name} = \@cells if @cells == 6 && $name ne 'Table';
+		next if @cells != 6 || $name eq 'Table';
+		$cells[5] = join '; ', map { $reasons{$_} } split /, /, $cells[5];
+		$plan{$name} = \@cells;
 	}
 	return \%plan;
 }
@@ -128,6 +134,44 @@ foreach my $try ([ [], qr/^whole: it is not larger than one and a half chunks$/,
 	my @lines = dry_run($what, @db, '-t', 'big', @$options);
 	like(plan_of(@lines)->{'public.big'}[5], $why, "$what: why");
 	like($lines[-1], $sums, "$what: chunks");
+}
+# ---- largest first, small ones summed up, and the same as JSON
+
+{
+	make_database($node, 'many');
+	sql($node, 'many', 'CREATE EXTENSION pg_pardump; SELECT lo_from_bytea(0, \'x\');' . join '', map {
+		"CREATE TABLE t$_ AS SELECT g AS id FROM generate_series(1, $_ * 300) g;" } 1 .. 30);
+	my @many = ('-d', $node->connstr('many'));
+	my @lines = dry_run('many tables', @many);
+	my @names = map { /^ public\.(\S+)/ ? $1 : () } @lines;
+	is_deeply(\@names, [ map { "t$_" } reverse 11 .. 30 ], 'many tables: the 20 largest, largest first');
+	my ($small) = grep { /^ \(10 smaller tables\) / } @lines;
+	my ($pages) = value($node, 'many', "SELECT sum(pg_relation_size('t' || g)) FROM generate_series(1, 10) g");
+	like($small // '', qr{\| +@{[ $pages / 1024 ]} kB \| 0 bytes \| +10 \| +\d+ kB \| SQL }, 'many tables: the others in one line');
+	is_deeply([ grep { length > 80 } grep { / \| / } @lines ], [], 'many tables: the table has 80 columns');
+	is(scalar(grep { /not larger than one and a half chunks/ } @lines), 1, 'many tables: a reason once');
+
+	my @all = dry_run('many tables, in chunks', @many, '--max-table-segment-pages=1');
+	is(scalar(grep { /^ public\./ } @all), 30, 'many tables: none is summed up that is in chunks');
+	my ($rc, $out) = run_program('pg_pardump', '--dry-run', '-v', @many);
+	is(scalar(() = $out =~ /^ public\./mg), 30, 'many tables: -v shows all');
+
+	my $err;
+	($rc, $out, $err) = run_program('pg_pardump', '--dry-run', @many, '-j2', '--log-json=-', '--expected-rate=8kB');
+	is($rc, 0, 'JSON: exit code');
+	is_deeply([ grep { !/^\(\d\) / } split /\n/, $err =~ s/^Expected time.*//mr ],
+		[ grep { !/^\(\d\) / } @lines ], 'JSON: the text goes to standard error');
+	my @events = map { JSON::PP->new->utf8->decode($_) } split /\n/, $out;
+	is_deeply([ map { $_->{event} } @events ], [ ('plan') x 30, 'dry_run' ], 'JSON: nothing but events');
+	is_deeply([ map { $_->{table} } @events[ 0 .. 29 ] ], [ map { "public.t$_" } reverse 1 .. 30 ],
+		'JSON: all tables, largest first');
+	is_deeply([ @{ $events[29] }{qw(heap_bytes toast_bytes chunks read_by why_whole why_sql)} ],
+		[ value($node, 'many', "SELECT pg_relation_size('t1')"), 0, 1, 'SQL',
+			'it is not larger than one and a half chunks', 'it is small' ], 'JSON: a table');
+	is_deeply([ grep { exists $_->{why_sql} != ($_->{read_by} eq 'SQL') } @events[ 0 .. 29 ] ], [],
+		'JSON: why SQL reads it');
+	is_deeply([ @{ $events[30] }{qw(jobs tables chunks large_objects)} ], [ 2, 30, 30, 1 ], 'JSON: sums');
+	cmp_ok($events[30]{expected_seconds}, '>', 10, 'JSON: expected time');
 }
 like(join("\n", dry_run("a name of two lines", @db)), qr{^ public\."two\\x0alines"\s+\|}m, "a name of two lines");
 

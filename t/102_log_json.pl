@@ -183,7 +183,8 @@ foreach my $to ([ '-f', new_path('failed') ], [ '--target', $node->connstr('nowh
 
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--dry-run', '--log-json=-');
 is($rc, 0, '--dry-run: exit code');
-is_deeply([ events('--dry-run', $out) ], [], '--dry-run: no text among the events');
+is_deeply([ map { $_->{event} } events('--dry-run', $out) ], [ ('plan') x 4, 'dry_run' ],
+	'--dry-run: no text among the events');
 like($err, qr/^ +Table +\|.*^\d+ tables in /ms, '--dry-run: the plan is elsewhere');
 
 # ---- of --verify

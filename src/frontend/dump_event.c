@@ -72,6 +72,42 @@ dump_event_run(const DumpContext *context, const char *dbname,
 	event_write(event);
 }
 
+void
+dump_event_plan(const DumpContext *context, int table, uint64 est_bytes)
+{
+	Event	   *event = event_new("plan");
+	const DumpTable *t = &context->tables->tables[table];
+	const TablePlan *decided = &context->plan->tables[table];
+
+	event_add_text(event, "table", t->name);
+	event_add_number(event, "heap_bytes", t->heap_bytes);
+	event_add_number(event, "toast_bytes", t->total_bytes - t->heap_bytes);
+	event_add_number(event, "chunks", decided->n_files);
+	event_add_number(event, "expected_bytes", est_bytes);
+	event_add_text(event, "read_by", decided->sql_reason ? "SQL" : "extension");
+	event_add_text(event, "why_whole", decided->whole_reason);
+	event_add_text(event, "why_sql", decided->sql_reason);
+	event_write(event);
+}
+
+void
+dump_event_dry_run(const DumpContext *context, uint64 est_bytes,
+				   double seconds)
+{
+	Event	   *event = event_new("dry_run");
+
+	event_add_number(event, "jobs", context->options->jobs);
+	event_add_number(event, "tables", context->tables->n_tables);
+	event_add_number(event, "chunks", context->plan->n_files);
+	event_add_number(event, "large_objects", context->objects->n_objects);
+	event_add_number(event, "expected_bytes", est_bytes);
+	event_add_text(event, "compression",
+				   compress_method_name(context->compress.method));
+	if (context->options->expected_rate != 0)
+		event_add_seconds(event, "expected_seconds", seconds);
+	event_write(event);
+}
+
 /* The file's name in the archive, its table, and its place in it. */
 static Event *
 chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
