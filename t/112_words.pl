@@ -9,6 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok);
+use Pardump::Command qw(fake_pg_dump);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -57,6 +58,28 @@ sql($node, 'words', 'CREATE EXTENSION pg_pardump');
 $err = said('with the extension', '-P');
 unlike($err, qr/read by SQL/, 'with the extension: not said');
 is(scalar(() = $err =~ /one worker for about/g), 2, 'with the extension: one worker');
+
+# ---- words of other programs
+
+foreach my $try (
+	[ "echo '/some/where/pg_dump: unrecognized option' >&2", "pg_dump: unrecognized option\n" ],
+	[ "printf 'sh: no such thing\n\n' >&2", "pg_dump: sh: no such thing\n" ],
+	[ "printf 'pg_dump: error: one\nmore\n\nof it\n\n\npg_dump: hint: two\n\n' >&2",
+		"pg_dump: error: one\n\tmore\n\t\n\tof it\npg_dump: hint: two\n" ],
+	[ "printf '\n\npg_dump: error: late\n/etc/x\n' >&2", "pg_dump: error: late\n\t/etc/x\n" ])
+{
+	my ($body, $want) = @$try;
+	my (undef, undef, $err) = run_program('pg_pardump', @db, '-f', new_path('failed'), '--pg-dump',
+		fake_pg_dump('fake_pg_dump', "$body\nexit 1"));
+	is($err, "${want}pg_pardump: error: pg_dump failed with exit code 1\n", "pg_dump: $body");
+}
+# pg_restore ends the text of an error with an empty line
+sql($node, 'words', 'CREATE SCHEMA there');
+sql($node, 'postgres', 'CREATE DATABASE taken');
+sql($node, 'taken', 'CREATE SCHEMA there');
+($rc, undef, $err) = run_program('pg_pardump', @db, '-n', 'there', '--target=' . $node->connstr('taken'));
+is($rc, 1, 'pg_restore fails: exit code');
+like($err, qr/^pg_restore: error: .*already exists\n\tCommand was: CREATE SCHEMA there;\n(?=pg_)/m, 'pg_restore fails: its words');
 
 $node->stop;
 done_testing();

@@ -16,21 +16,50 @@ program_words_open(ProgramWords *words, int fd, const char *prefix)
 {
 	words->fd = fd;
 	words->prefix = prefix;
+	words->n_lines = words->n_blank = 0;
 	initPQExpBuffer(&words->line);
+}
+
+/* Without the directory, which is there if getopt_long() speaks. */
+static const char *
+skip_directory(const char *line, const char *prefix)
+{
+	const char *end = line[0] == '/' ? strstr(line, prefix) : NULL;
+
+	return end && end[-1] == '/' ? end : line;
+}
+
+/* Empty lines are within a message if more of it follows. */
+static void
+show_text(ProgramWords *words, const char *line)
+{
+	bool		begins = strncmp(line, words->prefix, strlen(words->prefix)) == 0;
+
+	message_before_output();
+	for (; !begins && words->n_blank > 0; words->n_blank--)
+		fprintf(stderr, "\t\n");
+	words->n_blank = 0;
+	if (words->n_lines++ == 0 && !begins)
+		fprintf(stderr, "%s%s\n", words->prefix, printable(line));
+	else
+		fprintf(stderr, "%s%s\n", begins ? "" : "\t", printable(line));
 }
 
 static void
 show_line(ProgramWords *words)
 {
 	const char *line = words->line.data;
-	Event	   *event = event_new("output");
+	Event	   *event;
 
 	if (PQExpBufferDataBroken(words->line))
 		pg_fatal("out of memory");
-	message_before_output();
-	fprintf(stderr, "%s%s\n",
-			strncmp(line, words->prefix, strlen(words->prefix)) == 0 ? "" : "\t",
-			printable(line));
+	if (words->line.len == 0)
+	{
+		words->n_blank += words->n_lines > 0 ? 1 : 0;
+		return;
+	}
+	show_text(words, skip_directory(line, words->prefix));
+	event = event_new("output");
 	event_add_text(event, "message", line);
 	event_write(event);
 	resetPQExpBuffer(&words->line);

@@ -4,7 +4,8 @@
  *
  * Names and messages of a server are in it, newlines and all.  So that no line
  * looks like one of ours, what does not begin as the program's own messages do
- * continues the line before, and begins with a tab.
+ * continues the line before, and begins with a tab; the first line gets what they
+ * begin with.  Empty lines at the end of a message are left out.
  */
 #ifndef PROGRAM_WORDS_H
 #define PROGRAM_WORDS_H
@@ -18,6 +19,8 @@ typedef struct ProgramWords
 	int			fd;				/* the end to read from, -1 when closed */
 	const char *prefix;			/* of its messages, e.g. "pg_dump: "; borrowed */
 	PQExpBufferData line;		/* not yet whole */
+	int			n_lines;		/* that were shown */
+	int			n_blank;		/* empty lines since then */
 } ProgramWords;
 
 /* fd is taken over; negative: none yet, or no more. */
