@@ -217,6 +217,12 @@ foreach my $what (sort keys %broken)
 		my $output = text_file('output', toc_bytes($toc));
 		return fake_pg_dump('fake_pg_dump', "exec cat '$output'");
 	};
+	like(
+		refused_ok(qr/error: pg_dump .* does not know what server .* keeps of columns/,
+			'definitions of a pg_dump too old for the server', @db, '--pg-dump',
+			$pg_dump_with->(desc => 'TABLE', defn => 'ALTER TABLE x ALTER COLUMN a SET (pg_attver=1);')),
+		qr/hint: Update pg_dump .*; or use pg_pardump and pg_restore of the server's own major, $major, /,
+		'definitions of a pg_dump too old for the server: hint');
 	my @new_kind = (desc => 'GRAPH DATA', tag => 'g', section => 3);
 	refused_ok(qr/pg_dump has data of an unknown kind: "GRAPH DATA"/,
 		'data of an unknown kind', @db, '--pg-dump',

@@ -30,6 +30,10 @@ foreach my $line (grep { /^  -/ } split /\n/, $help)
 }
 cmp_ok(scalar(keys %takes), '>', 80, 'there are options');
 
+# no address is named that META.json does not have
+my ($maintainer) = slurp_file("$tree/META.json") =~ /"maintainer": "(?:the )?(.*)"/;
+like($help, qr/^Report bugs to the \Q$maintainer\E, .*\n.*\n\z/m, 'it ends with where to report bugs');
+
 # ---- the manual: terms of definition lists
 
 my $manual = slurp_file("$tree/doc/pg_pardump.md");

@@ -81,5 +81,26 @@ sql($node, 'taken', 'CREATE SCHEMA there');
 is($rc, 1, 'pg_restore fails: exit code');
 like($err, qr/^pg_restore: error: .*already exists\n\tCommand was: CREATE SCHEMA there;\n(?=pg_)/m, 'pg_restore fails: its words');
 
+# ---- a target that is not there
+
+foreach my $try ([ 'nodb', 1 ], [ 'shut', 0 ])
+{
+	my ($name, $hint) = @$try;
+	sql($node, 'postgres', 'CREATE DATABASE shut ALLOW_CONNECTIONS false') if $name eq 'shut';
+	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-s', "--target=@{[ $node->connstr($name) ]}");
+	is($rc, 1, "target $name: exit code");
+	like($err, qr/^pg_pardump: error: .*database "$name"/m, "target $name: error");
+	is($err =~ /^pg_pardump: hint: .*createdb; or let --create/m ? 1 : 0, $hint, "target $name: hint");
+}
+
+# ---- more words about chunks
+
+foreach my $level ('-v', '-vv')
+{
+	my $err = said($level, '-t', 'small', '--max-table-segment-pages=10', $level);
+	my @ends = $err =~ /^pg_pardump: chunk \d of \d of table public\.small: (\d+) rows?, \S+ \S+ stored as \S+ \S+, \d+\.\d+ s$/mg;
+	is(eval(join '+', 0, @ends), $level eq '-v' ? 0 : 5000, "$level: rows of chunks");
+	is(scalar(@ends), $level eq '-v' ? 0 : 3, "$level: chunks");
+}
 $node->stop;
 done_testing();

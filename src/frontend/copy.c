@@ -374,7 +374,7 @@ copy_database(const Options *options, const char *argv0)
 
 	toc = dump_leader_read_plan(&run->context.source, run->source, pg_dump);
 	if (options->create_subscription)
-		subscription_check_tables(run->source, options,
+		subscription_check_tables(run->source, options, toc,
 								  run->context.source.tables);
 	run->restore.setup.toc = toc;
 	run->restore.schedule = copy_schedule_make(toc, run->context.source.tables,

@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include "common/connect.h"
 #include "fe_utils/string_utils.h"
 
 #include "cleanup.h"
@@ -61,6 +62,70 @@ refuse_older_major(PGconn *target, const char *pg_dump_version)
 	exit(1);
 }
 
+static bool
+database_exists(const ConnParams *params, const char *name)
+{
+	static char everywhere[] = "template1";
+	ConnParams	other = *params;
+	const char *values[] = {name};
+	PGconn	   *conn;
+	PGresult   *res;
+	bool		exists = true;
+
+	other.override_dbname = everywhere;
+	other.prompt_password = TRI_NO;
+	conn = connectDatabase(&other, "pg_pardump", false, true, true);
+	if (conn == NULL)
+		return true;			/* it may be */
+	res = session_query_params(conn, "SELECT 1 FROM pg_catalog.pg_database"
+							   " WHERE datname OPERATOR(pg_catalog.=) $1",
+							   1, values, 0);
+	exists = PQntuples(res) > 0;
+	PQclear(res);
+	PQfinish(conn);
+	return exists;
+}
+
+/*
+ * libpq does not tell the SQLSTATE of a connection that was refused, but it has
+ * the server's words, which name the database if that is what is wrong.
+ */
+static void
+failed_to_connect(const ConnParams *params, PGconn *conn)
+{
+	char	   *name = pg_strdup(PQdb(conn));
+	char	   *quoted = psprintf("\"%s\"", name);
+	bool		names_it = strstr(PQerrorMessage(conn), quoted) != NULL;
+
+	pg_log_error("%s", PQerrorMessage(conn));
+	PQfinish(conn);
+	if (names_it && !database_exists(params, name))
+		pg_log_error_hint("Make the database by createdb; or let --create make one of the source's name, and --target name another to connect to first, e.g. dbname=postgres.");
+	exit(1);
+}
+
+/* connectDatabase() asks for passwords, but tells no more than libpq's words. */
+static PGconn *
+connect_target(const ConnParams *params)
+{
+	const char *keywords[] = {"dbname", "fallback_application_name", NULL};
+	const char *values[] = {params->dbname, "pg_pardump", NULL};
+	PGconn	   *conn;
+
+	if (params->prompt_password == TRI_YES)
+		return connectDatabase(params, "pg_pardump", false, false, true);
+	conn = PQconnectdbParams(keywords, values, true);
+	if (PQstatus(conn) == CONNECTION_OK)
+	{
+		PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
+		return conn;
+	}
+	if (!PQconnectionNeedsPassword(conn) || params->prompt_password == TRI_NO)
+		failed_to_connect(params, conn);
+	PQfinish(conn);
+	return connectDatabase(params, "pg_pardump", false, false, true);
+}
+
 PGconn *
 copy_target_open(const Options *options, PGconn *source,
 				 const char *pg_dump_version, const char *new_name)
@@ -69,7 +134,7 @@ copy_target_open(const Options *options, PGconn *source,
 	PGconn	   *conn;
 
 	params.prompt_password = options->connection.prompt_password;
-	conn = connectDatabase(&params, "pg_pardump", false, false, true);
+	conn = connect_target(&params);
 	refuse_older_major(conn, pg_dump_version);
 	refuse_source(source, conn, new_name);
 	return conn;

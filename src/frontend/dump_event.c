@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "dump_event.h"
 #include "event_log.h"
+#include "units.h"
 
 static void
 note_failure(void *arg)
@@ -141,12 +142,31 @@ dump_event_chunk_start(const DumpContext *context, const DataFile *file,
 	event_write(event);
 }
 
+/* The same for who has asked for more words (-v -v). */
+static void
+log_chunk_end(const DumpContext *context, const DataFile *file,
+			  const FileResult *result)
+{
+	char	   *what = data_file_describe(file, context->tables);
+	char		raw[UNITS_BYTES];
+	char		stored[UNITS_BYTES];
+
+	pg_log_debug("%s: " UINT64_FORMAT " row%s, %s stored as %s, %.3f s", what,
+				 result->rows, units_plural(result->rows),
+				 units_size(result->raw_bytes, raw),
+				 units_size(result->stored_bytes, stored),
+				 (result->end_us - result->start_us) / 1e6);
+	free(what);
+}
+
 void
 dump_event_chunk_end(const DumpContext *context, const DataFile *file)
 {
 	Event	   *event = chunk_event(context, "chunk_end", file);
 	const FileResult *result =
 		&context->results->files[file - context->plan->files];
+
+	log_chunk_end(context, file, result);
 
 	event_add_number(event, "rows", result->rows);
 	event_add_number(event, "raw_bytes", result->raw_bytes);

@@ -180,4 +180,6 @@ print_help(const char *progname)
 	fputs(content_options, stdout);
 	fputs(row_options, stdout);
 	fputs(connection_options, stdout);
+	printf("\nReport bugs to the %s developers, with the output of --version;\n"
+		   "it is not part of PostgreSQL.\n", progname);
 }

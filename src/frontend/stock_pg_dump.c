@@ -347,7 +347,8 @@ refuse_column_versions(const Toc *toc)
 		{
 			pg_log_error("pg_dump %s does not know what server %s keeps of columns, and its definitions could not be restored",
 						 toc->pg_dump_version, toc->server_version);
-			pg_log_error_hint("Update pg_dump to the latest minor release of its major.");
+			pg_log_error_hint("Update pg_dump to the latest minor release of its major; or use pg_pardump and pg_restore of the server's own major, %d, which restores into newer servers, too.",
+							  atoi(toc->server_version));
 			exit(1);
 		}
 	}

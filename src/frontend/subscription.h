@@ -27,9 +27,11 @@ extern void subscription_check_publications(PGconn *source,
 /*
  * Compare what is published with what is copied.  Exits with a message if
  * changes of a table were to come whose rows do not; warns of tables whose
- * changes will not come, or only in part.
+ * changes will not come, or only in part, and of what else is copied, which
+ * no publication has.
  */
 extern void subscription_check_tables(PGconn *source, const Options *options,
+									  const Toc *toc,
 									  const DumpTables *tables);
 
 /*

@@ -9,6 +9,7 @@
 #include "printable.h"
 #include "publication.h"
 #include "subscription.h"
+#include "units.h"
 
 /* So many names are shown of a longer list. */
 #define SHOWN_NAMES 10
@@ -143,8 +144,34 @@ warn_of_kind(const PGresult *res, const char *kind, const char *warning,
 	free(names);
 }
 
+/* What is copied as it is now, and then stays so. */
+static void
+warn_of_objects(const Toc *toc)
+{
+	int			n_sequences = 0;
+	bool		objects = false;
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		n_sequences += toc_entry_is(&toc->entries[i], "SEQUENCE SET") ? 1 : 0;
+		objects |= toc_entry_is(&toc->entries[i], "BLOBS");
+	}
+	if (objects)
+	{
+		pg_log_warning("changes of large objects are not replicated");
+		pg_log_warning_hint("What is written to large objects from now on will not come to the target.");
+	}
+	if (n_sequences > 0)
+	{
+		pg_log_warning("positions of sequences are not replicated (%d sequence%s)",
+					   n_sequences, units_plural(n_sequences));
+		pg_log_warning_hint("Set them on the target when applications have stopped writing to the source, before they write to the target.");
+	}
+}
+
 void
 subscription_check_tables(PGconn *source, const Options *options,
+						  const Toc *toc,
 						  const DumpTables *tables)
 {
 	char	   *oids = oid_array(tables);
@@ -175,6 +202,7 @@ subscription_check_tables(PGconn *source, const Options *options,
 	warn_of_kind(res, "operations",
 				 "publications do not publish all of insert, update, delete and truncate",
 				 "Changes of the other kinds will not come to the target.");
+	warn_of_objects(toc);
 	free(published);
 	free(publications);
 	free(oids);
