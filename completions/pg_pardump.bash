@@ -2,10 +2,14 @@
 # from the server that the environment names, if it lets in without a password.
 
 _pg_pardump_databases='SELECT datname FROM pg_database WHERE datallowconn'
-_pg_pardump_tables="SELECT format('%I.%I', nspname, relname)
+# without their schema if they are found so
+_pg_pardump_tables="SELECT CASE WHEN pg_table_is_visible(c.oid) THEN format('%I', relname)
+		ELSE format('%I.%I', nspname, relname) END
 	FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
 	WHERE relkind IN ('r', 'p', 'm', 'f') AND nspname <> 'information_schema'
 		AND nspname NOT LIKE 'pg\_%'"
+
+_pg_pardump_qualified_tables=${_pg_pardump_tables/pg_table_is_visible(c.oid)/false}
 
 # Complete with the lines of a query's answer, quoted for the shell, as what is
 # typed has to be.  compgen -W would run commands that are in them.
@@ -20,6 +24,22 @@ _pg_pardump_query()
 			COMPREPLY+=("$name")
 		fi
 	done < <(PGCONNECT_TIMEOUT=2 psql -XAtqwc "$1" 2>/dev/null)
+}
+
+_pg_pardump_query_tables()
+{
+	if [[ $cur == *.* ]]; then
+		_pg_pardump_query "$_pg_pardump_qualified_tables"
+	else
+		_pg_pardump_query "$_pg_pardump_tables"
+	fi
+}
+
+# Has the option a value, by what --help ($1) says?
+_pg_pardump_takes_value()
+{
+	[[ $2 =~ ^--?[A-Za-z-]+$ ]] &&
+		"$1" --help 2>/dev/null | grep -qE -- "^  ($2, --[a-z-]+|(-., )?$2)="
 }
 
 _pg_pardump()
@@ -75,12 +95,12 @@ _pg_pardump()
 			;;
 		-t | --table | -T | --exclude-table | --exclude-table-data | --table-and-children | \
 			--exclude-table-and-children | --exclude-table-data-and-children)
-			_pg_pardump_query "$_pg_pardump_tables"
+			_pg_pardump_query_tables
 			return
 			;;
 		--where | --sample)
 			# up to the colon, after which nobody knows better than the user
-			_pg_pardump_query "$_pg_pardump_tables"
+			_pg_pardump_query_tables
 			compopt -o nospace
 			return
 			;;
@@ -106,6 +126,8 @@ _pg_pardump()
 			;;
 	esac
 	$split && return
+	# a number, say
+	_pg_pardump_takes_value "$1" "$prev" && return
 
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W "$("$1" --help 2>/dev/null |

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Cwd qw(abs_path);
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
@@ -58,6 +59,45 @@ sql($node, 'words', 'CREATE EXTENSION pg_pardump');
 $err = said('with the extension', '-P');
 unlike($err, qr/read by SQL/, 'with the extension: not said');
 is(scalar(() = $err =~ /one worker for about/g), 2, 'with the extension: one worker');
+
+# ---- completions: what the server names
+
+{
+	my $completions = abs_path("$FindBin::RealBin/../completions");
+	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGDATABASE => 'words');
+	sql($node, 'words', 'CREATE SCHEMA elsewhere; CREATE TABLE elsewhere.small_too AS SELECT 1 AS a');
+	foreach my $try ([ '-t', 'sm', 'small' ], [ '--where', 'sm', 'small' ], [ '-t', 'public.sm', 'public.small' ],
+		[ '-T', 'elsewhere.', 'elsewhere.small_too' ], [ '-t', 'else', 'elsewhere.small_too' ],
+		[ '-j', '', '' ], [ '--chunk-size', '', '' ], [ '-r', '', '' ], [ '-d', 'wor', 'words' ], [ '-v', 'wor', 'words' ])
+	{
+		my ($prev, $word, $want) = @$try;
+		my (undef, $words) = run_program('bash', '-c', <<'BASH', 'bash', "$completions/pg_pardump.bash", $prev, $word);
+prev=$2 cur=$3
+_init_completion() { split=false; }
+compopt() { :; }
+. "$1" && eval "$(declare -f _pg_pardump | sed 's/local cur prev/local/')" && _pg_pardump pg_pardump
+printf '%s\n' "${COMPREPLY[@]}"
+BASH
+		is($words, "$want\n", "bash: $prev $word");
+	}
+  SKIP:
+	{
+		skip 'zsh is not installed', 3 if system('zsh -c true 2>/dev/null') != 0;
+		foreach my $try ([ 'sm', qr/^small$/m, qr/public/ ], [ 'public.sm', qr/^public\.small$/m, qr/^small/m ],
+			[ 'x', qr/^elsewhere\.small_too$/m, qr/^elsewhere\.small$/m ])
+		{
+			my (undef, $words) = run_program('zsh', '-f', '-c', <<'ZSH', 'zsh', $completions, $try->[0]);
+_call_program() { :; }
+_arguments() { :; }
+words=(pg_pardump) fpath=($1) PREFIX=$2
+autoload -Uz _pg_pardump && _pg_pardump
+compadd() { print -rl -- $names }
+_pg_pardump_names tables
+ZSH
+			ok($words =~ $try->[1] && $words !~ $try->[2], "zsh: $try->[0]") or diag($words);
+		}
+	}
+}
 
 # ---- words of other programs
 
