@@ -137,9 +137,22 @@ same_codec()
 	fi
 }
 
+# Say what times on this machine, of so much data ($1), can show.
+print_limits()
+{
+	local processors
+
+	processors=$(nproc)
+	echo "Measured once: $jobs jobs on $processors processor$([ "$processors" = 1 ] || echo s), which the server shares, and $1 of data."
+	if [ "$scale" -lt 40 ]; then
+		echo "So little data shows that all is equal, not how fast it is: starting up is much of each time."
+	fi
+	echo "Larger tables and more processors show more: pg_dump -j gives a table to one job."
+}
+
 main()
 {
-	local bindir codec result
+	local bindir codec result size
 
 	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
 	bindir=$(cat "$WORK/bindir")
@@ -148,8 +161,8 @@ main()
 		"max_wal_size = 2GB" "autovacuum = off"
 	createdb source
 	make_data
-	log "$(psql -XAtc 'SELECT pg_size_pretty(pg_database_size(current_database()))' source)" \
-		"of data, PostgreSQL $(pg_config --version | sed 's/^PostgreSQL //'), $jobs jobs"
+	size=$(psql -XAtc 'SELECT pg_size_pretty(pg_database_size(current_database()))' source)
+	log "$size of data, PostgreSQL $(pg_config --version | sed 's/^PostgreSQL //'), $jobs jobs"
 
 	# Taken before the dump, it also reads everything once, so that the first
 	# dump finds caches and hint bits as the later ones do.
@@ -167,6 +180,8 @@ main()
 
 	printf '\n%-30s %10s %9s %10s\n' "" dump archive restore
 	cat "$WORK/summary"
+	printf '\n'
+	print_limits "$size"
 	printf '\n'
 	cat "$WORK/result"
 	return "$result"
