@@ -8,7 +8,7 @@ DECLARE
   message text;
   hint text;
 BEGIN
-  SELECT count(*) INTO n FROM pg_pardump_chunks(rel, chunk_bytes);
+  SELECT count(*) INTO n FROM pardump.pg_pardump_chunks(rel, chunk_bytes);
   RETURN n || ' chunk(s)';
 EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
@@ -77,11 +77,11 @@ SELECT try_chunks('secured');
 
 -- The lock is kept up to the end of the transaction, which may be read only.
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-SELECT chunk_no, start_block, est_rows FROM pg_pardump_chunks('tab', 1000000);
+SELECT chunk_no, start_block, est_rows FROM pardump.pg_pardump_chunks('tab', 1000000);
 SELECT mode FROM pg_locks WHERE relation = 'tab'::regclass AND pid = pg_backend_pid();
 COMMIT;
 BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE;
-SELECT chunk_no, start_block, est_rows FROM pg_pardump_chunks('tab', 1000000);
+SELECT chunk_no, start_block, est_rows FROM pardump.pg_pardump_chunks('tab', 1000000);
 COMMIT;
 
 -- Rows count as the active snapshot sees them: the cursor's is older than the
@@ -89,21 +89,21 @@ COMMIT;
 CREATE TABLE seen (id int) WITH (autovacuum_enabled = off);
 INSERT INTO seen SELECT generate_series(1, 1000);
 BEGIN;
-DECLARE old CURSOR FOR SELECT sum(est_rows) FROM pg_pardump_chunks('seen', 1000);
+DECLARE old CURSOR FOR SELECT sum(est_rows) FROM pardump.pg_pardump_chunks('seen', 1000);
 DELETE FROM seen WHERE id <= 900;
 INSERT INTO seen SELECT generate_series(1, 50);
 FETCH old;
-SELECT sum(est_rows) FROM pg_pardump_chunks('seen', 1000);
+SELECT sum(est_rows) FROM pardump.pg_pardump_chunks('seen', 1000);
 COMMIT;
 
 -- A caller may read the chunks from a cursor, backwards too.
 BEGIN;
-DECLARE c SCROLL CURSOR FOR SELECT chunk_no, start_block FROM pg_pardump_chunks('tab', 1);
+DECLARE c SCROLL CURSOR FOR SELECT chunk_no, start_block FROM pardump.pg_pardump_chunks('tab', 1);
 FETCH 2 FROM c;
 FETCH BACKWARD 1 FROM c;
 COMMIT;
 
-SELECT obj_description('pg_pardump_chunks(regclass, bigint)'::regprocedure, 'pg_proc');
+SELECT obj_description('pardump.pg_pardump_chunks(regclass, bigint)'::regprocedure, 'pg_proc');
 
 DROP FUNCTION try_chunks;
 DROP VIEW view_of_tab;

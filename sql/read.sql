@@ -13,7 +13,7 @@ DECLARE
   hint text;
 BEGIN
   SELECT string_agg(b, '') INTO content
-    FROM (SELECT pg_pardump_read(rel, columns, start_block, end_block, compression, format) AS b) s;
+    FROM (SELECT pardump.pg_pardump_read(rel, columns, start_block, end_block, compression, format) AS b) s;
   IF format = 'binary' THEN
     RETURN encode(content, 'hex');
   END IF;
@@ -57,15 +57,15 @@ SELECT try_read('tab', '{a}', 0, NULL, 'bzip2');
 SELECT try_read('tab', '{a}', 0, NULL, 'zstd:x'), try_read('tab', '{a}', 0, NULL, '');
 SELECT compression, length(string_agg(b, '')) BETWEEN 10 AND 300
   FROM unnest('{gzip,gzip:1,gzip:9,lz4,lz4:1,zstd,zstd:1,zstd:19}'::text[]) compression,
-    LATERAL (SELECT pg_pardump_read('tab', '{a,b}', 0, NULL, compression) AS b) s
+    LATERAL (SELECT pardump.pg_pardump_read('tab', '{a,b}', 0, NULL, compression) AS b) s
   GROUP BY compression ORDER BY compression COLLATE "C";
 
 -- Formats: a binary one has a head and an end, with and without rows.
 SELECT try_read('tab', '{a}', format => 'csv'), try_read('tab', '{a}', format => NULL), try_read('tab', '{a}', format => 'Binary');
 SELECT try_read('tab', '{a,b,c}', format => 'binary');
 SELECT try_read('tab', '{}', format => 'binary'), try_read('tab', '{a}', 1, format => 'binary');
-SELECT length(string_agg(b, '')) BETWEEN 20 AND 100 FROM pg_pardump_read('tab', '{a,b}', 0, NULL, 'zstd', 'binary') b;
-SELECT * FROM pg_pardump_last_read();
+SELECT length(string_agg(b, '')) BETWEEN 20 AND 100 FROM pardump.pg_pardump_read('tab', '{a,b}', 0, NULL, 'zstd', 'binary') b;
+SELECT * FROM pardump.pg_pardump_last_read();
 SELECT try_read('pg_class', '{relacl}', format => 'binary');
 
 -- Relations that have no rows of their own.
@@ -152,34 +152,34 @@ RESET ROLE;
 \t off
 
 -- Ends of calls: all of it, or not, leaves nothing behind.
-SELECT count(*) FROM (SELECT pg_pardump_read('many', '{id,filler}', 0, NULL, 'none') LIMIT 1) s;
-SELECT count(*) FROM (SELECT pg_pardump_read('many', '{id,filler}', 0, NULL, 'zstd') LIMIT 1) s;
+SELECT count(*) FROM (SELECT pardump.pg_pardump_read('many', '{id,filler}', 0, NULL, 'none') LIMIT 1) s;
+SELECT count(*) FROM (SELECT pardump.pg_pardump_read('many', '{id,filler}', 0, NULL, 'zstd') LIMIT 1) s;
 SELECT length(a.b) = length(c.b) FROM (VALUES ('many'::regclass)) t(rel),
-  LATERAL pg_pardump_read(rel, '{id}', 0, NULL, 'none') a(b),
-  LATERAL pg_pardump_read(rel, '{id}', 0, NULL, 'none') c(b);
-SELECT pg_pardump_read('many', '{id}', 0, 1, 'none') = pg_pardump_read('many', '{id}', 0, 1, 'none');
-SELECT count(*) FROM generate_series(1, 3) i, LATERAL (SELECT pg_pardump_read('many', '{id}', i, 5, 'gzip') LIMIT 1) s;
-SELECT 1 / (length(pg_pardump_read('many', '{id,filler}', 0, NULL, 'none'))
-    - length(pg_pardump_read('many', '{id,filler}', 0, NULL, 'none')));
+  LATERAL pardump.pg_pardump_read(rel, '{id}', 0, NULL, 'none') a(b),
+  LATERAL pardump.pg_pardump_read(rel, '{id}', 0, NULL, 'none') c(b);
+SELECT pardump.pg_pardump_read('many', '{id}', 0, 1, 'none') = pardump.pg_pardump_read('many', '{id}', 0, 1, 'none');
+SELECT count(*) FROM generate_series(1, 3) i, LATERAL (SELECT pardump.pg_pardump_read('many', '{id}', i, 5, 'gzip') LIMIT 1) s;
+SELECT 1 / (length(pardump.pg_pardump_read('many', '{id,filler}', 0, NULL, 'none'))
+    - length(pardump.pg_pardump_read('many', '{id,filler}', 0, NULL, 'none')));
 BEGIN;
-DECLARE c CURSOR FOR SELECT length(pg_pardump_read('many', '{id,filler}', 0, NULL, 'none'));
+DECLARE c CURSOR FOR SELECT length(pardump.pg_pardump_read('many', '{id,filler}', 0, NULL, 'none'));
 SAVEPOINT s;
 FETCH 1 FROM c;
-SELECT pg_pardump_read('many', '{nothing}', 0, NULL, 'none');
+SELECT pardump.pg_pardump_read('many', '{nothing}', 0, NULL, 'none');
 ROLLBACK TO s;
 CLOSE c;
 SAVEPOINT t;
-DECLARE d CURSOR FOR SELECT length(pg_pardump_read('many', '{id,filler}', 0, NULL, 'none'));
+DECLARE d CURSOR FOR SELECT length(pardump.pg_pardump_read('many', '{id,filler}', 0, NULL, 'none'));
 FETCH 1 FROM d;
 ROLLBACK TO t;
 -- the lock stays as long as what was read may be used
-SELECT pg_pardump_read('filled', '{a}', 0, NULL, 'none');
+SELECT pardump.pg_pardump_read('filled', '{a}', 0, NULL, 'none');
 SELECT mode FROM pg_locks WHERE relation = 'filled'::regclass AND pid = pg_backend_pid();
 COMMIT;
 -- 22 blocks of 1 MB take no more memory than 4
 BEGIN;
 DECLARE blocks CURSOR FOR
-  SELECT length(pg_pardump_read('many', array_fill('filler'::name, ARRAY[10]), 0, NULL, 'none')) >= 1024 * 1024 AS whole;
+  SELECT length(pardump.pg_pardump_read('many', array_fill('filler'::name, ARRAY[10]), 0, NULL, 'none')) >= 1024 * 1024 AS whole;
 MOVE 4 FROM blocks;
 SELECT sum(total_bytes) AS memory FROM pg_backend_memory_contexts \gset
 MOVE 17 FROM blocks;
@@ -187,42 +187,42 @@ FETCH blocks;
 SELECT sum(total_bytes) < :memory + 2 * 1024 * 1024 AS bounded FROM pg_backend_memory_contexts;
 COMMIT;
 BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE;
-SELECT pg_pardump_read('filled', '{a}', 0, NULL, 'none');
+SELECT pardump.pg_pardump_read('filled', '{a}', 0, NULL, 'none');
 COMMIT;
 
 -- Own changes are seen as by any query.
 BEGIN;
-DECLARE old CURSOR FOR SELECT convert_from(pg_pardump_read('part', '{id}', 0, NULL, 'none'), 'UTF8');
+DECLARE old CURSOR FOR SELECT convert_from(pardump.pg_pardump_read('part', '{id}', 0, NULL, 'none'), 'UTF8');
 INSERT INTO part VALUES (8);
 DELETE FROM part WHERE id = 7;
 FETCH old;
-SELECT convert_from(pg_pardump_read('part', '{id}', 0, NULL, 'none'), 'UTF8');
+SELECT convert_from(pardump.pg_pardump_read('part', '{id}', 0, NULL, 'none'), 'UTF8');
 ROLLBACK;
 
 -- The binary format counts the columns of a row in 16 bits.
-SELECT sum(length(read)) FROM pg_pardump_read('filled', array_fill('a'::name, ARRAY[32767]), 0, NULL, 'none', 'binary') AS read;
-SELECT pg_pardump_read('filled', array_fill('a'::name, ARRAY[32768]), 0, NULL, 'none', 'binary');
-SELECT sum(length(read)) FROM pg_pardump_read('filled', array_fill('a'::name, ARRAY[32768]), 0, NULL, 'none') AS read;
+SELECT sum(length(read)) FROM pardump.pg_pardump_read('filled', array_fill('a'::name, ARRAY[32767]), 0, NULL, 'none', 'binary') AS read;
+SELECT pardump.pg_pardump_read('filled', array_fill('a'::name, ARRAY[32768]), 0, NULL, 'none', 'binary');
+SELECT sum(length(read)) FROM pardump.pg_pardump_read('filled', array_fill('a'::name, ARRAY[32768]), 0, NULL, 'none') AS read;
 
 -- No temporary tables, of the session itself neither.
 CREATE TEMP TABLE mine AS SELECT 5 AS a;
 SELECT try_read('mine', '{a}');
 
 -- What the last read came to, compressed or not, if it came to its end.
-SELECT count(*) > 0 AS found FROM pg_pardump_read('many', '{id}', 0, NULL, 'none');
+SELECT count(*) > 0 AS found FROM pardump.pg_pardump_read('many', '{id}', 0, NULL, 'none');
 SELECT rows = (SELECT count(*) FROM many) AS all_rows,
 	bytes = (SELECT sum(length(id::text) + 1) FROM many) AS all_bytes
-	FROM pg_pardump_last_read();
-SELECT count(*) FROM pg_pardump_read('many', '{id}', 0, 0, 'gzip:1');
-SELECT * FROM pg_pardump_last_read();
-SELECT count(*) > 0 AS found FROM pg_pardump_read('many', '{id}', 0, NULL, 'gzip:1');
+	FROM pardump.pg_pardump_last_read();
+SELECT count(*) FROM pardump.pg_pardump_read('many', '{id}', 0, 0, 'gzip:1');
+SELECT * FROM pardump.pg_pardump_last_read();
+SELECT count(*) > 0 AS found FROM pardump.pg_pardump_read('many', '{id}', 0, NULL, 'gzip:1');
 SELECT rows = (SELECT count(*) FROM many) AS all_rows,
 	bytes = (SELECT sum(length(id::text) + 1) FROM many) AS all_bytes
-	FROM pg_pardump_last_read();
-SELECT pg_pardump_read('many', '{nothing}', 0, NULL, 'none');
-SELECT * FROM pg_pardump_last_read();
+	FROM pardump.pg_pardump_last_read();
+SELECT pardump.pg_pardump_read('many', '{nothing}', 0, NULL, 'none');
+SELECT * FROM pardump.pg_pardump_last_read();
 
-SELECT obj_description('pg_pardump_read(regclass, name[], bigint, bigint, text, text)'::regprocedure, 'pg_proc');
+SELECT obj_description('pardump.pg_pardump_read(regclass, name[], bigint, bigint, text, text)'::regprocedure, 'pg_proc');
 
 DROP FUNCTION try_read, read_as_owner;
 DROP VIEW view_of_tab;

@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path
   sql dump_ok restore_ok codecs make_loop_server);
-use Pardump::Command qw(data_files refused_ok);
+use Pardump::Command qw(data_files preloaded refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Layout qw(layout_problems chunks_of);
 use Pardump::Toc qw(read_toc);
@@ -221,31 +221,33 @@ sub reader_dumps_by_sql_ok
 	return;
 }
 
-foreach my $function ('pg_pardump_chunks(regclass, bigint)',
-	'pg_pardump_read(regclass, name[], bigint, bigint, text, text)',
-	'pg_pardump_last_read()')
+foreach my $function ('pardump.pg_pardump_chunks(regclass, bigint)',
+	'pardump.pg_pardump_read(regclass, name[], bigint, bigint, text, text)',
+	'pardump.pg_pardump_last_read()')
 {
 	sql($node, 'extension', "REVOKE EXECUTE ON FUNCTION $function FROM PUBLIC");
 	reader_dumps_by_sql_ok("no EXECUTE on $function", $no_permission);
 	sql($node, 'extension', "GRANT EXECUTE ON FUNCTION $function TO reader");
 }
-sql($node, 'extension', q{
-	CREATE SCHEMA "Ext ""1";
-	ALTER EXTENSION pg_pardump SET SCHEMA "Ext ""1"});
+sql($node, 'extension', 'REVOKE SELECT ON pardump.pg_pardump_lock FROM PUBLIC');
+reader_dumps_by_sql_ok('no SELECT on its table', $no_permission);
+sql($node, 'extension', 'GRANT SELECT ON pardump.pg_pardump_lock TO reader');
+sql($node, 'extension', 'REVOKE USAGE ON SCHEMA pardump FROM PUBLIC');
 reader_dumps_by_sql_ok('no USAGE on its schema', $no_permission);
 refused_ok(qr/needs the extension pg_pardump: $no_permission/,
 	'no USAGE on its schema: compression on the server',
 	@db, '-n', 'data', @as_reader, '-Z', 'server-gzip');
-sql($node, 'extension', 'GRANT USAGE ON SCHEMA "Ext ""1" TO reader');
+sql($node, 'extension', 'GRANT USAGE ON SCHEMA pardump TO reader');
 ($dir, $err) = verbose_dump('USAGE on its schema', @data, @as_reader);
 is(readers($err)->{'data.plain'}, 'the extension', 'USAGE on its schema: it reads');
-sql($node, 'extension', 'ALTER EXTENSION pg_pardump SET SCHEMA public');
 sql($node, 'extension', q{UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'});
 reader_dumps_by_sql_ok('another version', 'extension pg_pardump is of version 0.9, not 1.0');
 sql($node, 'extension', q{UPDATE pg_extension SET extversion = '1.0' WHERE extname = 'pg_pardump'});
 
 # ---- chunks that do not cover the table
 
+sql($node, 'extension', 'CREATE SCHEMA standin');
+my $stand_in = preloaded('stand_in');
 my $bad_plan = qr/the server plans chunks with a gap or an overlap at block/;
 foreach my $plan (
 	[ 'a gap', '(1, 0, 10), (2, 11, NULL)', qr/$bad_plan 10 of table data\.plain/ ],
@@ -258,12 +260,13 @@ foreach my $plan (
 {
 	my ($what, $rows, $message) = @$plan;
 	sql($node, 'extension', <<"SQL");
-CREATE OR REPLACE FUNCTION pg_pardump_chunks(relation regclass, chunk_bytes bigint,
+CREATE OR REPLACE FUNCTION standin.pg_pardump_chunks(relation regclass, chunk_bytes bigint,
 	OUT chunk_no int, OUT start_block bigint, OUT end_block bigint,
 	OUT est_rows float8, OUT est_bytes bigint)
 RETURNS SETOF record LANGUAGE sql AS \$\$
 	SELECT no, b, e::bigint, 1.0, 1 FROM (VALUES $rows) v (no, b, e) WHERE no > 0 \$\$;
 SQL
+	local $ENV{LD_PRELOAD} = $stand_in;
 	refused_ok($message, "a plan with $what", @db, '-t', 'data.plain',
 		'--chunk-size=64kB', '-j2');
 }

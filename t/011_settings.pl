@@ -76,7 +76,7 @@ copy_right_ok('by SQL');
 }
 {
 	local $ENV{PGOPTIONS} = '-c default_transaction_read_only=off';
-	sql($node, 'everything', 'CREATE EXTENSION pg_pardump SCHEMA public');
+	sql($node, 'everything', 'CREATE EXTENSION pg_pardump');
 }
 sql($node, $stock, 'CREATE EXTENSION pg_pardump');
 archive_right_ok('by the extension');

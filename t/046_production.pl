@@ -216,8 +216,8 @@ if (pg_major($node) < 17)
 	sql($node, 'production', $_) foreach 'UPDATE pruned SET g = g + 1', 'VACUUM pruned';
 	is($reader->(<<'SQL'), 'noticed', 'old_snapshot_threshold: the extension notices');
 DO $$ BEGIN
-	PERFORM pg_pardump_read('pruned', '{g}', 0, NULL, 'none');
-	RAISE 'read % rows', (SELECT rows FROM pg_pardump_last_read());
+	PERFORM pardump.pg_pardump_read('pruned', '{g}', 0, NULL, 'none');
+	RAISE 'read % rows', (SELECT rows FROM pardump.pg_pardump_last_read());
 EXCEPTION WHEN snapshot_too_old THEN NULL;
 END $$;
 SELECT 'noticed'

@@ -202,7 +202,7 @@ sub reader_bytes
 {
 	my ($table, $compression) = @_;
 	my $hex = value($node, 'types', qq{
-		SELECT encode(pg_pardump_read('$table', ARRAY(
+		SELECT encode(pardump.pg_pardump_read('$table', ARRAY(
 				SELECT attname FROM pg_attribute
 				WHERE attrelid = '$table'::regclass AND attnum > 0
 				ORDER BY attnum), 0, NULL, '$compression'), 'hex')});

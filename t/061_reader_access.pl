@@ -52,7 +52,7 @@ sub sqlstate
 	my $name = $other->(q{SELECT relnamespace::regnamespace || '.hers'
 		FROM pg_class WHERE relname = 'hers'});
 	my (undef, undef, $err) = $node->psql('access',
-		"SELECT pg_pardump_read('$name', '{a}', 0, NULL, 'none')");
+		"SELECT pardump.pg_pardump_read('$name', '{a}', 0, NULL, 'none')");
 	like($err, qr/ERROR:  cannot access temporary tables of other sessions/,
 		"another session's temporary table is refused");
 	$other->();
@@ -97,7 +97,7 @@ sub skewed
 	return scalar grep { $_ eq '40001' } @states;
 }
 
-my $read_skew = q{SELECT pg_pardump_read('skew', '{v}', 0, NULL, 'none')};
+my $read_skew = q{SELECT pardump.pg_pardump_read('skew', '{v}', 0, NULL, 'none')};
 foreach my $late (0, 1)
 {
 	my $what = $late ? 'read after a write' : 'write after a read';
@@ -115,7 +115,7 @@ sql($node, 'access', q{
 		SELECT i, string_agg(md5(i || ' ' || j), '') AS t
 		FROM generate_series(1, 20000) i, generate_series(1, 60) j GROUP BY i});
 my $slow = q{SELECT count(*) FROM (
-	SELECT pg_pardump_read('noise', '{i,t}', 0, NULL, 'zstd:19')) s};
+	SELECT pardump.pg_pardump_read('noise', '{i,t}', 0, NULL, 'zstd:19')) s};
 foreach my $function (qw(pg_cancel_backend pg_terminate_backend))
 {
 	my ($out, $err) = ('', '');
@@ -148,7 +148,7 @@ sql($node, 'access', q{
 my $start = time;
 (undef, undef, $err) = $node->psql('access', q{
 	SET statement_timeout = '200ms';
-	SELECT count(*) FROM (SELECT pg_pardump_read('huge', '{t}', 0, NULL, 'zstd:22')) s});
+	SELECT count(*) FROM (SELECT pardump.pg_pardump_read('huge', '{t}', 0, NULL, 'zstd:22')) s});
 like($err, qr/canceling statement due to statement timeout/,
 	'statement_timeout within a value');
 cmp_ok(time - $start, '<', 5, 'statement_timeout within a value: at once');
@@ -160,7 +160,7 @@ sql($node, 'access', q{
 	CREATE TABLE giant (v bytea);
 	INSERT INTO giant VALUES ('x'), (convert_to(repeat('x', 512 * 1024 * 1024), 'SQL_ASCII'))});
 (undef, undef, $err) = $node->psql('access',
-	q{SELECT count(*) FROM (SELECT pg_pardump_read('giant', '{v}', 0, NULL, 'none')) s});
+	q{SELECT count(*) FROM (SELECT pardump.pg_pardump_read('giant', '{v}', 0, NULL, 'none')) s});
 like($err, qr/ERROR:  a value is too long for COPY\n(?s:.*)ctid \(0,2\) of table "giant", column "v"/,
 	'a text beyond 1 GB: an error that says where');
 sql($node, 'access', 'DROP TABLE giant');
@@ -175,7 +175,7 @@ sql($node, 'access', q{
 	CREATE TABLE referenced (id int PRIMARY KEY);
 	INSERT INTO referenced VALUES (7)});
 my $read_changing =
-  q{SELECT convert_from(pg_pardump_read('changing', '{i,t,d,k}', 0, NULL, 'none'), 'UTF8')};
+  q{SELECT convert_from(pardump.pg_pardump_read('changing', '{i,t,d,k}', 0, NULL, 'none'), 'UTF8')};
 my $expected = value($node, 'access', $read_changing);
 {
 	my $reader = session();
@@ -245,7 +245,7 @@ SQL
 	script('vacuum.pgbench', "VACUUM churn.short;\nVACUUM churn.long;\n") . '@1');
 
 my $checksum = q{SELECT md5(string_agg(b, '')) FROM (
-	SELECT pg_pardump_read(t, '{id,v,n}', 0, NULL, 'none') AS b
+	SELECT pardump.pg_pardump_read(t, '{id,v,n}', 0, NULL, 'none') AS b
 	FROM unnest('{churn.short,churn.long}'::regclass[]) t) s};
 
 # What has been done to the tables so far, of all that could disturb a reader.

@@ -186,14 +186,14 @@ foreach my $table (sort keys %damage)
 	foreach my $format (qw(text binary))
 	{
 		my (undef, $err) = run_verbose(
-			"SELECT pg_pardump_read('$table', '{v}', 0, NULL, 'none', '$format')");
+			"SELECT pardump.pg_pardump_read('$table', '{v}', 0, NULL, 'none', '$format')");
 		like($err, $error, "$table, $format: an error");
 		like($err, $context, "$table, $format: which row");
 		like($err, qr/of table "$table", column "v"/, "$table, $format: which column")
 		  if $message =~ /invalid value/;
 	}
 
-	my ($chunks, $err) = run_verbose("SELECT count(*) FROM pg_pardump_chunks('$table', 1)");
+	my ($chunks, $err) = run_verbose("SELECT count(*) FROM pardump.pg_pardump_chunks('$table', 1)");
 	if ($table eq 'transaction')
 	{
 		like($err, qr/$error(?s:.*)$context/, "$table: no plan, and which row");
@@ -204,7 +204,7 @@ foreach my $table (sort keys %damage)
 	}
 }
 is(value($node, 'damage', q{
-		SELECT encode(pg_pardump_read('sound', '{v}', 0, NULL, 'none'), 'escape')}),
+		SELECT encode(pardump.pg_pardump_read('sound', '{v}', 0, NULL, 'none'), 'escape')}),
 	"7\n", 'another table can be read');
 
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|was terminated by signal/,

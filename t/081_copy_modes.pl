@@ -202,12 +202,29 @@ SKIP:
 	skip 'the installation is not the tests\' own' if !-w dirname($control);
 	make_database($_, 'extended') foreach ($source, $target);
 	sql($source, 'extended', 'CREATE EXTENSION pg_pardump; CREATE TABLE t AS SELECT 1 AS a;
-		REVOKE ALL ON FUNCTION pg_pardump_last_read FROM PUBLIC');
+		REVOKE ALL ON FUNCTION pardump.pg_pardump_last_read FROM PUBLIC;
+		REVOKE ALL ON pardump.pg_pardump_lock FROM PUBLIC');
 	rename $control, "$control.away" or die "could not rename \"$control\": $!";
 	copy_ok($source, 'extended', $target, 'extended', 'no extension on the target');
 	rename "$control.away", $control or die "could not rename \"$control\": $!";
 	is(value($target, 'extended', 'TABLE t'), 1, 'no extension on the target: rows');
+	my $schema = q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump'};
+	is(value($target, 'extended', $schema), 0, 'no extension on the target: nor its schema');
+	sql($source, 'extended', 'CREATE TABLE pardump.t AS SELECT 2 AS a');
+	make_database($target, 'extended2');
+	rename $control, "$control.away" or die "could not rename \"$control\": $!";
+	copy_ok($source, 'extended', $target, 'extended2', 'something else in its schema');
+	rename "$control.away", $control or die "could not rename \"$control\": $!";
+	is(value($target, 'extended2', 'TABLE pardump.t'), 2, 'something else in its schema: rows');
+	sql($source, 'extended', 'DROP TABLE pardump.t');
 }
+
+# and which it has, with its schema
+make_database($_, 'extended3') foreach ($source, $target);
+sql($_, 'extended3', 'CREATE EXTENSION pg_pardump') foreach ($source, $target);
+sql($source, 'extended3', 'CREATE TABLE t AS SELECT 1 AS a');
+copy_ok($source, 'extended3', $target, 'extended3', 'the extension is on the target');
+is(value($target, 'extended3', 'TABLE t'), 1, 'the extension is on the target: rows');
 
 # other columns there
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');

@@ -123,7 +123,7 @@ foreach my $try ([ [], qr/^whole: it is not larger than one and a half chunks$/,
 		qr/\(chunks of 100000 pages\)/ ],
 	[ ['--no-extension'], qr/; by SQL: the extension is not wanted$/, qr/./ ],
 	[ ['--role=reader'], qr/; by SQL: no permission to use extension pg_pardump$/, qr/./,
-		'REVOKE EXECUTE ON FUNCTION pg_pardump_last_read() FROM PUBLIC' ],
+		'REVOKE EXECUTE ON FUNCTION pardump.pg_pardump_last_read() FROM PUBLIC' ],
 	[ [], qr/; by SQL: extension pg_pardump is of version 0\.9, not [0-9.]+$/, qr/./,
 		q{UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'} ],
 	[ [], qr/; by SQL: the database has no extension pg_pardump$/, qr/./, 'DROP EXTENSION pg_pardump' ])

@@ -44,7 +44,7 @@ compose(const DumpContext *context, char *lines[MAX_LINES])
 	if (missing == NULL || options->no_extension)
 		return n;
 	bytes = expected_bytes(context, missing);
-	if (bytes >= BYTES_WORTH_A_WORD)
+	if (bytes >= BYTES_WORTH_A_WORD || context->extension->is_there)
 		lines[n++] = psprintf("about %s read by SQL, which takes longer: %s",
 							  units_size(bytes, size), missing);
 	return n;

@@ -160,6 +160,11 @@ add_planned_chunk(Planner *planner, int table, BlockNumber start,
 	}
 }
 
+static const char chunks_query[] =
+"SELECT c.start_block, c.end_block, c.est_bytes"
+" FROM " PARDUMP_CHUNKS "($1::pg_catalog.oid::pg_catalog.regclass, $2::pg_catalog.int8) c"
+" ORDER BY c.chunk_no";
+
 /* Chunks of equal bytes to dump, by the extension. */
 static void
 add_planned_chunks(Planner *planner, int table)
@@ -168,17 +173,13 @@ add_planned_chunks(Planner *planner, int table)
 	char		relation[16];
 	char		chunk_bytes[32];
 	const char *params[] = {relation, chunk_bytes};
-	char	   *sql;
 	PGresult   *res;
 
-	sql = psprintf("SELECT start_block, end_block, est_bytes"
-				   " FROM %s($1::pg_catalog.oid::pg_catalog.regclass, $2::pg_catalog.int8)"
-				   " ORDER BY chunk_no", planner->extension->chunks_function);
 	snprintf(relation, sizeof(relation), "%u",
 			 planner->tables->tables[table].oid);
 	snprintf(chunk_bytes, sizeof(chunk_bytes), UINT64_FORMAT,
 			 planner->plan->chunk_bytes);
-	res = session_query_params(planner->conn, sql, 2, params, 0);
+	res = session_query_params(planner->conn, chunks_query, 2, params, 0);
 	if (PQntuples(res) == 0)
 		pg_fatal("the server plans no chunks for table %s",
 				 printable(planner->tables->tables[table].name));
@@ -187,7 +188,6 @@ add_planned_chunks(Planner *planner, int table)
 						  block_number(res, i, 1),
 						  strtoull(PQgetvalue(res, i, 2), NULL, 10));
 	PQclear(res);
-	free(sql);
 	check_cover(planner, table, first_file);
 	finish_table(planner, first_file);
 }

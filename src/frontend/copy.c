@@ -238,17 +238,25 @@ database_to_create(const Options *options, const Toc *toc)
 
 /*
  * That the source has our extension must not keep a target from being copied to
- * that has not.
+ * that cannot have it, or has it already; its schema is no part of it to pg_dump.
  */
 static void
 leave_out_extension(CopyRun *run)
 {
+	CopySchedule *schedule = run->restore.schedule;
 	PGresult   *res = session_query(run->target,
-									"SELECT 1 FROM pg_catalog.pg_available_extensions"
-									" WHERE name OPERATOR(pg_catalog.=) 'pg_pardump'");
+									"SELECT installed_version IS NULL"
+									" FROM pg_catalog.pg_available_extensions"
+									" WHERE name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name");
 
 	if (PQntuples(res) == 0)
-		copy_schedule_leave_out(run->restore.schedule, "pg_pardump");
+	{
+		copy_schedule_leave_out(schedule, "pg_pardump");
+		if (!copy_schedule_needs_schema(schedule, PARDUMP_SCHEMA))
+			copy_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
+	}
+	else if (PQgetvalue(res, 0, 0)[0] == 'f')
+		copy_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
 	PQclear(res);
 }
 
@@ -286,7 +294,6 @@ plan_work(CopyRun *run, const Toc *toc)
 	DumpContext *source = &run->context.source;
 	ChunkPlan  *plan;
 
-	source->extension = server_extension_find(run->source, source->options);
 	plan = chunk_plan_make(run->source, source->options, source->tables,
 						   source->extension);
 	source->plan = plan;

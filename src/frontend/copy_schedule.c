@@ -147,6 +147,7 @@ copy_schedule_leave_out(CopySchedule *schedule, const char *extension)
 {
 	char	   *comment = psprintf("EXTENSION %s", extension);
 	char	   *functions = psprintf("FUNCTION %s_", extension);
+	char	   *tables = psprintf("TABLE %s_", extension);
 
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
@@ -155,11 +156,43 @@ copy_schedule_leave_out(CopySchedule *schedule, const char *extension)
 		if (toc_entry_is(entry, "EXTENSION") ? strcmp(entry->tag, extension) == 0
 			: toc_entry_is(entry, "COMMENT") ? strcmp(entry->tag, comment) == 0
 			: toc_entry_is(entry, "ACL") &&
-			strncmp(entry->tag, functions, strlen(functions)) == 0)
+			(strncmp(entry->tag, functions, strlen(functions)) == 0 ||
+			 strncmp(entry->tag, tables, strlen(tables)) == 0))
 			schedule->phases[i] = COPY_NEVER;
 	}
+	free(tables);
 	free(functions);
 	free(comment);
+}
+
+bool
+copy_schedule_needs_schema(const CopySchedule *schedule, const char *schema)
+{
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		const char *its = schedule->toc->entries[i].namespace;
+
+		if (schedule->phases[i] != COPY_NEVER && its && strcmp(its, schema) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+copy_schedule_leave_out_schema(CopySchedule *schedule, const char *schema)
+{
+	char	   *about = psprintf("SCHEMA %s", schema);
+
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		const TocEntry *entry = &schedule->toc->entries[i];
+
+		if (toc_entry_is(entry, "SCHEMA") ? strcmp(entry->tag, schema) == 0
+			: (toc_entry_is(entry, "COMMENT") || toc_entry_is(entry, "ACL")) &&
+			strcmp(entry->tag, about) == 0)
+			schedule->phases[i] = COPY_NEVER;
+	}
+	free(about);
 }
 
 TocEntry *

@@ -39,10 +39,18 @@ extern CopySchedule *copy_schedule_make(const Toc *toc,
 
 /*
  * The target cannot have this extension: leave it out, with its comment and the
- * privileges on its functions, whose names begin with its own.
+ * privileges on its functions and tables, whose names begin with its own.
  */
 extern void copy_schedule_leave_out(CopySchedule *schedule,
 									const char *extension);
+
+/* Leave out a schema, with its comment and privileges, and not what is in it. */
+extern void copy_schedule_leave_out_schema(CopySchedule *schedule,
+										   const char *schema);
+
+/* Is anything to be made in this schema? */
+extern bool copy_schedule_needs_schema(const CopySchedule *schedule,
+									   const char *schema);
 
 /*
  * The entries of a phase, and the settings, in the archive's order: an array

@@ -124,13 +124,10 @@ run_workers(DumpRun *run)
  * ----------
  */
 
-/* What the extension, if there is one, is to do. */
+/* Whether the extension, if there is one, is to compress. */
 static void
-look_for_extension(DumpRun *run)
+choose_compressor(DumpContext *context)
 {
-	DumpContext *context = &run->context;
-
-	context->extension = server_extension_find(run->conn, context->options);
 	if (!context->options->compress_on_server ||
 		context->compress.method == COMPRESS_NONE)
 		return;
@@ -158,7 +155,7 @@ plan_dump(DumpRun *run, StockPgDump *pg_dump)
 	Toc		   *toc = dump_leader_read_plan(&run->context, run->conn, pg_dump);
 	ChunkPlan  *plan;
 
-	look_for_extension(run);
+	choose_compressor(context);
 	plan = chunk_plan_make(run->conn, context->options, context->tables,
 						   context->extension);
 	context->plan = plan;

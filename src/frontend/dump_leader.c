@@ -58,6 +58,7 @@ PGconn *
 dump_leader_open(DumpContext *context)
 {
 	PGconn	   *conn = connection_open_leader(context->options, "pg_pardump");
+	ServerExtension *extension;
 
 	cleanup_install_leader_signals();
 	context->address = peer_address_new(conn, false);
@@ -66,12 +67,15 @@ dump_leader_open(DumpContext *context)
 	server_health_check_connections(conn, context->options->jobs);
 	server_health_check_age(conn);
 	server_health_check_snapshots(conn);
+	extension = server_extension_find(conn, context->options);
+	context->extension = extension;
 	context->slot = make_slot(context, conn);
 	context->snapshot = session_begin_leader(conn, context->options,
 											 context->slot ? context->slot->snapshot :
 											 context->options->snapshot);
 	if (context->slot)
 		logical_slot_snapshot_taken(context->slot);
+	server_extension_hold(conn, extension);
 	context->origin = dump_origin_read(conn, context->options);
 	context->lock_wait_ms = session_lock_wait_ms(conn, context->options);
 	return conn;
@@ -202,6 +206,7 @@ dump_leader_run_workers(DumpContext *context, PGconn *conn,
 		.encoding = context->encoding,
 		.snapshot = context->snapshot,
 		.tables = context->tables,
+		.extension = context->extension,
 		.lock_wait_ms = context->lock_wait_ms,
 		.n_workers = context->options->jobs,
 	};

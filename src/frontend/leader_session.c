@@ -245,6 +245,7 @@ take_over(LeaderSession *session)
 	session->snapshot = session_export_snapshot(conn);
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
 	table_check_unchanged(conn, session->other, plan->tables);
+	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 	PQsetNoticeReceiver(conn, receive_notice, session);
 }
 

@@ -23,6 +23,7 @@
 
 #include "connection.h"
 #include "dump_table.h"
+#include "server_extension.h"
 
 typedef struct LeaderSession LeaderSession;
 
@@ -34,6 +35,7 @@ typedef struct LeaderSessionPlan
 	const char *encoding;
 	const char *snapshot;		/* that the first session has exported */
 	const DumpTables *tables;
+	const ServerExtension *extension;
 	int			lock_wait_ms;
 	int			n_workers;
 } LeaderSessionPlan;

@@ -181,8 +181,8 @@ next_column(const char **columns)
  * types that come nearer to the literals would be called instead.
  */
 char *
-read_blocks_statement(PGconn *conn, const ServerExtension *extension,
-					  const DumpTable *table, const DataFile *file,
+read_blocks_statement(PGconn *conn, const DumpTable *table,
+					  const DataFile *file,
 					  const char *compression, const char *format)
 {
 	const char *columns = table->columns;
@@ -191,8 +191,8 @@ read_blocks_statement(PGconn *conn, const ServerExtension *extension,
 	char	   *name;
 
 	initPQExpBuffer(&sql);
-	appendPQExpBuffer(&sql, "COPY (SELECT %s('%u'::pg_catalog.regclass, ARRAY[",
-					  extension->read_function, table->oid);
+	appendPQExpBuffer(&sql, "COPY (SELECT " PARDUMP_READ "('%u'::pg_catalog.regclass, ARRAY[",
+					  table->oid);
 	for (; (name = next_column(&columns)) != NULL; separator = ", ")
 	{
 		appendPQExpBufferStr(&sql, separator);
@@ -238,17 +238,14 @@ read_blocks(PGconn *conn, const char *statement, Sink *sink,
 }
 
 void
-read_blocks_count(PGconn *conn, const ServerExtension *extension,
-				  uint64 *rows, uint64 *bytes)
+read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 {
-	char	   *sql = psprintf("SELECT rows, bytes FROM %s()",
-							   extension->last_read_function);
-	PGresult   *res = session_query(conn, sql);
+	PGresult   *res = session_query(conn,
+									"SELECT l.rows, l.bytes FROM " PARDUMP_LAST_READ "() l");
 
 	if (PQntuples(res) != 1 || PQgetisnull(res, 0, 0))
 		pg_fatal("the server does not say how many rows it has read");
 	*rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
 	*bytes = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
 	PQclear(res);
-	free(sql);
 }

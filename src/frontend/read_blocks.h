@@ -15,7 +15,6 @@
  * ("text", "binary"); owned.
  */
 extern char *read_blocks_statement(PGconn *conn,
-								   const ServerExtension *extension,
 								   const DumpTable *table,
 								   const DataFile *file,
 								   const char *compression,
@@ -25,8 +24,7 @@ extern char *read_blocks_statement(PGconn *conn,
  * What the server counted in the last read of this session: its rows, and
  * their bytes before compression.
  */
-extern void read_blocks_count(PGconn *conn, const ServerExtension *extension,
-							  uint64 *rows, uint64 *bytes);
+extern void read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes);
 
 /*
  * Run such a statement and write the blocks to the sink.  Exits with a message

@@ -37,6 +37,8 @@ source_session_open(const DumpContext *context, int no)
 	session->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
 	session_set_up(session->conn, context->options, context->encoding);
 	leader_session_join(context->leader, no, session->conn);
+	server_extension_hold_too(session->conn, context->extension,
+							  context->lock_wait_ms);
 	return session;
 }
 
@@ -168,7 +170,6 @@ read_by_extension(SourceSession *session, const DataFile *file,
 {
 	const DumpContext *context = session->context;
 	char	   *statement = read_blocks_statement(session->conn,
-												  context->extension,
 												  &context->tables->tables[file->table],
 												  file, compression, format);
 	bool		plain = strcmp(compression, "none") == 0 &&
@@ -199,8 +200,7 @@ source_session_read_binary(SourceSession *session, const DataFile *file,
 	if (session->context->plan->tables[file->table].sql_reason != NULL)
 		return read_by_sql(session, file, " (FORMAT binary)", sink);
 	(void) read_by_extension(session, file, "none", "binary", sink);
-	read_blocks_count(session->conn, session->context->extension, &rows,
-					  &bytes);
+	read_blocks_count(session->conn, &rows, &bytes);
 	return rows;
 }
 
@@ -212,7 +212,6 @@ source_session_read_compressed(SourceSession *session, const DataFile *file,
 
 	(void) read_by_extension(session, file, session->context->compression,
 							 "text", sink);
-	read_blocks_count(session->conn, session->context->extension, &rows,
-					  raw_bytes);
+	read_blocks_count(session->conn, &rows, raw_bytes);
 	return rows;
 }

@@ -42,3 +42,14 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_pardump_last_read() IS
 'rows and uncompressed bytes of the session''s last pg_pardump_read()';
+
+-- Has no rows: a session that is about to call the functions locks it, which
+-- keeps the extension from being dropped, and its names from others.
+CREATE TABLE @extschema@.pg_pardump_lock ();
+
+COMMENT ON TABLE @extschema@.pg_pardump_lock IS
+'locked by those who use the extension, so that it is not dropped meanwhile';
+
+GRANT SELECT ON TABLE @extschema@.pg_pardump_lock TO PUBLIC;
+
+GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;

@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(fake_pg_dump changing_pg_dump text_file data_files refused_ok accepted_ok
-  system_faults);
+  preloaded system_faults);
 
 # The first pg_dump in PATH, which is that of the installation under test.
 sub real_pg_dump
@@ -73,15 +73,18 @@ sub text_file
 	return $path;
 }
 
-# t/data/system_faults.c as a library, to be preloaded.
-sub system_faults
+# t/data/$name.c as a library, to be preloaded.
+sub preloaded
 {
-	my $library = new_path('system_faults.so');
+	my ($name) = @_;
+	my $library = new_path("$name.so");
 	my ($rc, undef, $err) = run_program('cc', '-shared', '-fPIC', '-o', $library,
-		data_file('system_faults.c'), '-ldl');
-	die "could not compile system_faults.c: $err" if $rc != 0;
+		data_file("$name.c"), '-ldl');
+	die "could not compile $name.c: $err" if $rc != 0;
 	return $library;
 }
+
+sub system_faults { return preloaded('system_faults'); }
 
 # The names of all files of a directory but toc.dat and the manifest.
 sub data_files

@@ -27,7 +27,8 @@ our @EXPORT_OK = qw(fingerprint differences same_data_ok schema_text
 #
 # Columns are taken in the order of their names: pg_dump may give a child of an
 # inheritance tree another column order than it had.  A relation that cannot be
-# read has the error as its value.
+# read has the error as its value.  The extension pg_pardump, and with it the table
+# in its schema, is made when a test needs it.
 my $fingerprint_sql = <<'SQL';
 SET search_path = '';
 SET extra_float_digits = 1;
@@ -71,7 +72,7 @@ FROM pg_catalog.pg_class c
 WHERE (relkind IN ('r', 'm', 'S') AND c.oid NOT IN (SELECT relid FROM moving)
 		OR c.oid IN (SELECT root FROM moving))
 	AND relpersistence <> 't'
-	AND relnamespace::regnamespace::text <> ALL ('{pg_catalog,information_schema}')
+	AND relnamespace::regnamespace::text <> ALL ('{pg_catalog,information_schema,pardump}')
 UNION ALL
 SELECT json_build_array('large object ' || m.oid, concat_ws(' ',
 	m.lomowner::regrole,
