@@ -271,5 +271,46 @@ SQL
 		'--chunk-size=64kB', '-j2');
 }
 
+# ---- a reader that gives no rows
+
+sql($node, 'extension', <<'SQL');
+CREATE OR REPLACE FUNCTION standin.pg_pardump_chunks(relation regclass, chunk_bytes bigint,
+	OUT chunk_no int, OUT start_block bigint, OUT end_block bigint,
+	OUT est_rows float8, OUT est_bytes bigint)
+RETURNS SETOF record LANGUAGE sql AS 'SELECT * FROM pardump.pg_pardump_chunks($1, $2)';
+CREATE FUNCTION standin.pg_pardump_read(regclass, name[], bigint, bigint, text, text)
+RETURNS SETOF bytea LANGUAGE sql AS 'SELECT NULL::bytea WHERE false';
+CREATE FUNCTION standin.pg_pardump_last_read(OUT rows bigint, OUT bytes bigint)
+LANGUAGE sql AS 'SELECT 0::bigint, 0::bigint';
+CREATE TABLE data.hollow AS SELECT g AS id, repeat('x', 100) AS t FROM generate_series(1, 20000) g;
+DELETE FROM data.hollow WHERE id < 10000;
+CREATE TABLE data.emptied AS TABLE data.plain;
+DELETE FROM data.emptied;
+SQL
+my $no_rows = qr/the extension reads no rows of .*table data\.plain, which has some.*SQL finds one/s;
+foreach my $options ([ '--chunk-size=64kB', '-j2' ], ['--no-chunks'], [ '-Z', 'server-gzip' ],
+	['--max-table-segment-pages=5'])
+{
+	local $ENV{LD_PRELOAD} = $stand_in;
+	refused_ok($no_rows, "no rows, @$options", @db, '-t', 'data.plain', @$options);
+}
+make_database($node, 'binary');
+sql($node, 'binary', 'CREATE SCHEMA data');
+{
+	local $ENV{LD_PRELOAD} = $stand_in;
+	my ($rc, undef, $said) = run_program('pg_pardump', @db, '-t', 'data.plain',
+		'--target=' . $node->connstr('binary'));
+	is($rc, 1, 'no rows, in binary: exit code');
+	like($said, $no_rows, 'no rows, in binary: message');
+}
+# where there are none, nothing is said
+foreach my $options ([], ['--max-table-segment-pages=50'], ['--chunk-size=64kB'])
+{
+	($dir, $err) = verbose_dump("no rows to read, @$options", '-t', 'data.hollow', '-t', 'data.emptied', @$options);
+	is_deeply(readers($err), { map { ("data.$_" => 'the extension') } qw(hollow emptied) },
+		"no rows to read, @$options: by the extension");
+	unlike($err, qr/error|warning/, "no rows to read, @$options: in silence");
+}
+
 $node->stop;
 done_testing();

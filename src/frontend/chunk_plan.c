@@ -142,7 +142,7 @@ block_number(const PGresult *res, int row, int column)
 /* A chunk as the extension planned it; a wide one, of few rows, in parts. */
 static void
 add_planned_chunk(Planner *planner, int table, BlockNumber start,
-				  BlockNumber end, uint64 est_bytes)
+				  BlockNumber end, uint64 est_bytes, bool seems_empty)
 {
 	uint64		max_blocks = Max(planner->plan->chunk_bytes /
 								 planner->tables->block_bytes, 1) * MAX_BLOCKS_SHARE;
@@ -157,11 +157,13 @@ add_planned_chunk(Planner *planner, int table, BlockNumber start,
 		file->start_block = start + (BlockNumber) (blocks * i / parts);
 		file->end_block = start + (BlockNumber) (blocks * (i + 1) / parts);
 		file->est_bytes = est_bytes / parts;
+		file->seems_empty = seems_empty;
 	}
 }
 
 static const char chunks_query[] =
-"SELECT c.start_block, c.end_block, c.est_bytes"
+"SELECT c.start_block, c.end_block, c.est_bytes,"
+" c.est_rows OPERATOR(pg_catalog.=) 0::pg_catalog.float8"
 " FROM " PARDUMP_CHUNKS "($1::pg_catalog.oid::pg_catalog.regclass, $2::pg_catalog.int8) c"
 " ORDER BY c.chunk_no";
 
@@ -186,7 +188,8 @@ add_planned_chunks(Planner *planner, int table)
 	for (int i = 0; i < PQntuples(res); i++)
 		add_planned_chunk(planner, table, block_number(res, i, 0),
 						  block_number(res, i, 1),
-						  strtoull(PQgetvalue(res, i, 2), NULL, 10));
+						  strtoull(PQgetvalue(res, i, 2), NULL, 10),
+						  PQgetvalue(res, i, 3)[0] == 't');
 	PQclear(res);
 	check_cover(planner, table, first_file);
 	finish_table(planner, first_file);

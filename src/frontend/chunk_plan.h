@@ -22,6 +22,7 @@ typedef struct DataFile
 	BlockNumber start_block;
 	BlockNumber end_block;		/* exclusive; InvalidBlockNumber = no end */
 	uint64		est_bytes;		/* bytes to dump, estimated */
+	bool		seems_empty;	/* no row was seen when it was planned */
 	int			dump_id;		/* names the file; set by the archive's layout */
 } DataFile;
 

@@ -20,6 +20,17 @@
 
 static const char problem[] = "could not read rows";
 
+/* WHERE, and the blocks of a chunk. */
+static void
+append_range(PQExpBuffer sql, const DataFile *file)
+{
+	appendPQExpBuffer(sql, " WHERE ctid OPERATOR(pg_catalog.>=) '(%u,0)'::pg_catalog.tid",
+					  file->start_block);
+	if (file->end_block != InvalidBlockNumber)
+		appendPQExpBuffer(sql, " AND ctid OPERATOR(pg_catalog.<) '(%u,0)'::pg_catalog.tid",
+						  file->end_block);
+}
+
 /*
  * Rows of inheritance children must not come along: ONLY.  Stock pg_dump reads
  * foreign tables and those with a condition without it.
@@ -32,11 +43,9 @@ copy_statement(const DumpTable *table, const DataFile *file)
 	initPQExpBuffer(&sql);
 	if (file->n_chunks > 1)
 	{
-		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s WHERE ctid OPERATOR(pg_catalog.>=) '(%u,0)'::pg_catalog.tid",
-						  table->columns, table->name, file->start_block);
-		if (file->end_block != InvalidBlockNumber)
-			appendPQExpBuffer(&sql, " AND ctid OPERATOR(pg_catalog.<) '(%u,0)'::pg_catalog.tid",
-							  file->end_block);
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s",
+						  table->columns, table->name);
+		append_range(&sql, file);
 		if (table->filter)
 			appendPQExpBuffer(&sql, " AND %s", table->filter);
 		appendPQExpBufferStr(&sql, ") TO STDOUT");
@@ -69,6 +78,27 @@ static bool
 locks_indexes(const char *statement)
 {
 	return strncmp(statement, "COPY (", 6) == 0;
+}
+
+bool
+copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+	bool		result;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "SELECT FROM ONLY %s", table->name);
+	if (file->n_chunks > 1)
+		append_range(&sql, file);
+	appendPQExpBufferStr(&sql, " LIMIT 1");
+	session_command(conn, "SAVEPOINT read_rows");
+	res = session_query(conn, sql.data);
+	result = PQntuples(res) > 0;
+	PQclear(res);
+	session_command(conn, "ROLLBACK TO SAVEPOINT read_rows; RELEASE SAVEPOINT read_rows");
+	termPQExpBuffer(&sql);
+	return result;
 }
 
 void

@@ -14,6 +14,10 @@
  */
 extern char *copy_statement(const DumpTable *table, const DataFile *file);
 
+/* Does a data file's table, of no filter, have any row for it? */
+extern bool copy_rows_exist(PGconn *conn, const DumpTable *table,
+							const DataFile *file);
+
 /* What follows the rows in an archive's file, for pg_restore -f. */
 #define COPY_END_OF_DATA "\\.\n\n\n"
 

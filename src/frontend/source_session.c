@@ -181,13 +181,37 @@ read_by_extension(SourceSession *session, const DataFile *file,
 	return rows;
 }
 
+/*
+ * A reader that gives no rows where there are some has gone wrong, or is not what
+ * we take it for: that must not pass for an empty table.
+ */
+static void
+check_empty(SourceSession *session, const DataFile *file, uint64 rows)
+{
+	const DumpTables *tables = session->context->tables;
+
+	if (rows > 0 || file->seems_empty ||
+		!copy_rows_exist(session->conn, &tables->tables[file->table], file))
+		return;
+	pg_log_error("the extension reads no rows of %s, which has some",
+				 data_file_describe(file, tables));
+	pg_log_error_detail("SQL finds one in the same snapshot.");
+	pg_log_error_hint("Use --no-extension, and look at the functions in the schema "
+					  PARDUMP_SCHEMA ".");
+	exit(1);
+}
+
 uint64
 source_session_read_text(SourceSession *session, const DataFile *file,
 						 Sink *sink)
 {
-	if (session->context->plan->tables[file->table].sql_reason == NULL)
-		return read_by_extension(session, file, "none", "text", sink);
-	return read_by_sql(session, file, "", sink);
+	uint64		rows;
+
+	if (session->context->plan->tables[file->table].sql_reason != NULL)
+		return read_by_sql(session, file, "", sink);
+	rows = read_by_extension(session, file, "none", "text", sink);
+	check_empty(session, file, rows);
+	return rows;
 }
 
 uint64
@@ -201,6 +225,7 @@ source_session_read_binary(SourceSession *session, const DataFile *file,
 		return read_by_sql(session, file, " (FORMAT binary)", sink);
 	(void) read_by_extension(session, file, "none", "binary", sink);
 	read_blocks_count(session->conn, &rows, &bytes);
+	check_empty(session, file, rows);
 	return rows;
 }
 
@@ -213,5 +238,6 @@ source_session_read_compressed(SourceSession *session, const DataFile *file,
 	(void) read_by_extension(session, file, session->context->compression,
 							 "text", sink);
 	read_blocks_count(session->conn, &rows, raw_bytes);
+	check_empty(session, file, rows);
 	return rows;
 }
