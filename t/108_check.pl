@@ -1,5 +1,5 @@
-# What would end a run while it reads is told before it: by every run, before
-# anything is removed, made or written.
+# What would end a run while it reads is told before it: by --check, and by every
+# run, before anything is removed, made or written.
 
 use strict;
 use warnings;
@@ -7,7 +7,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
+  nothing_left_ok);
 use Pardump::Command qw(refused_ok accepted_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -26,6 +27,25 @@ my $connstr = $node->connstr('shop');
 my @db = ('-d', $connstr, '--no-sync');
 my @backup = (@db, '-U', 'backup');
 
+# --check finds that: lines, without their end.  Nothing is told elsewhere, or left.
+sub check_ok
+{
+	my ($what, $lines, @options) = @_;
+	my $errors = grep { /^error: / } @$lines;
+	my $warnings = @$lines - $errors;
+	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @options);
+	my @found = split /\n/, $out;
+	my $sum = pop @found;
+	is($rc, $errors ? 1 : 0, "$what, --check: exit code");
+	is($sum, "$errors error" . ($errors == 1 ? '' : 's') . ", $warnings warning" . ($warnings == 1 ? '' : 's'),
+		"$what, --check: sum");
+	is(scalar(@found), scalar(@$lines), "$what, --check: findings") or diag($out);
+	like($found[$_] // '', qr/^$lines->[$_]/, "$what, --check: finding") foreach 0 .. $#$lines;
+	unlike($err, qr/^pg_pardump: (error|warning)/m, "$what, --check: no messages");
+	nothing_left_ok($node, $node->host, "$what, --check");
+	return;
+}
+
 sub listing { return join ' ', map { s/.*\///r } sort glob "$_[0]/* $_[0]/.[a-z]*"; }
 
 # A run is refused with this message, once as the first one, which leaves no
@@ -40,7 +60,59 @@ sub stopped_ok
 	like($err, $message, "$what, --clean-output: message");
 	is(listing($old), $before, "$what, --clean-output: nothing removed, nothing added");
 	is((run_program('pg_pardump', '--verify', $old))[0], 0, "$what: the archive of before is whole");
+	$before = listing($old);
+	my ($rc_check) = run_program('pg_pardump', '--check', '-f', $old, '--clean-output', @options);
+	is($rc_check, 1, "$what, --check --clean-output: exit code");
+	is(listing($old), $before, "$what, --check --clean-output: nothing removed, nothing added");
 	return refused_ok($message, $what, @options);
+}
+
+# ---- nothing to find
+
+{
+	my $dir = new_path('none');
+	check_ok('all is well', [], @db, '-f', $dir, '-j2');
+	ok(!-e $dir, 'all is well: no directory');
+	check_ok('all is well, no directory given', [], @db);
+	check_ok('all is well, --pipe', [], @db, '--pipe', "touch $dir.%f");
+	is_deeply([ glob "$dir*" ], [], 'all is well, --pipe: no command was run');
+}
+
+# ---- the directory
+
+{
+	my $dir = new_path('not_empty');
+	mkdir $dir;
+	check_ok('an empty directory', [], @db, '-f', $dir);
+	append_to_file("$dir/file", 'mine');
+	check_ok('not empty', ['error: directory ".*" exists but is not empty  HINT: .*'], @db, '-f', $dir);
+	check_ok('not ours', ['error: .*was not written by pg_pardump  DETAIL: '], @db, '-f', $dir, '--clean-output');
+	is(slurp_file("$dir/file"), 'mine', 'not ours: is as it was');
+}
+
+# ---- what stops the look itself is a finding, too
+
+check_ok('no database', ['error: connection to server .* database "none" does not exist$'],
+	'-d', $node->connstr('none'));
+check_ok('no such table', ['error: pg_dump failed with exit code 1$'], @db, '-t', 'none');
+
+# ---- events
+
+{
+	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, '-f', '/', '--log-json=-');
+	is($rc, 1, 'events: exit code');
+	like($err, qr{^error: directory "/" exists but is not empty  HINT: .*\n1 error, 0 warnings\n$}, 'events: the list is elsewhere');
+	like($out, qr/"event":"error","message":"directory .*"event":"error","hint":.*"event":"failed".*"event":"check","errors":1,"warnings":0}\n$/s, 'events');
+}
+
+# ---- other options
+
+foreach my $other ('--dry-run', '--verify=x', '--report=x')
+{
+	my ($rc, undef, $err) = run_program('pg_pardump', '--check', $other, $other =~ /verify/ ? () : @db);
+	is($rc, 1, "with $other: exit code");
+	my ($name) = $other =~ /^(--[a-z-]+)/;
+	like($err, qr/options (?=.*--check).*\Q$name\E.* cannot be used together/, "with $other: message");
 }
 
 # ---- large objects
@@ -110,6 +182,10 @@ accepted_ok('row security, --enable-row-security', @backup, '--enable-row-securi
 
 sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[0] FROM backup, PUBLIC");
 refused_ok(qr/of 2 tables\n.*may not read 1 of the 7 large objects\n/s, 'two errors', @backup);
+check_ok('two errors', [
+	'error: row security keeps .* of 2 tables  DETAIL: These are: public\."hid\\\\x0aden", public\.hidden\.  HINT: ',
+	"error: the role \"backup\" may not read 1 of the 7 large objects  DETAIL: It is: $oids[0]\\.  HINT: In psql" ], @backup);
+check_ok('two errors, but not of what is dumped', [], @backup, '-t', 'orders');
 sql($node, 'shop', 'ALTER ROLE backup SUPERUSER');
 accepted_ok('a superuser', @backup);
 sql($node, 'shop', 'ALTER ROLE backup NOSUPERUSER');

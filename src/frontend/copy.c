@@ -28,6 +28,7 @@
 #include "source_check.h"
 #include "stock_pg_dump.h"
 #include "subscription.h"
+#include "target_check.h"
 #include "units.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
@@ -37,6 +38,7 @@ typedef struct CopyRun
 	PGconn	   *source;			/* the leader's sessions */
 	PGconn	   *target;
 	CopyWorker *worker;			/* in a worker: itself */
+	const char *new_name;		/* of the database to create, or NULL */
 	CopyRestore restore;
 	ProgressBeside beside;		/* indexes, while rows are copied */
 	RestoreSetup index_setup;	/* of pg_restore while rows are copied */
@@ -260,26 +262,43 @@ leave_out_extension(CopyRun *run)
 	PQclear(res);
 }
 
+/* Connect to the target, and look at it before anything is made there. */
 static void
 open_target(CopyRun *run, const Toc *toc)
 {
 	const DumpContext *source = &run->context.source;
 	const Options *options = source->options;
-	const char *new_name = database_to_create(options, toc);
 
+	run->new_name = database_to_create(options, toc);
 	run->target = copy_target_open(options, run->source, toc->pg_dump_version,
-								   new_name);
+								   run->new_name);
 	run->context.target = peer_address_new(run->target, true);
+	leave_out_extension(run);
+	target_check(run->target, run->restore.schedule, options, source->encoding,
+				 run->new_name);
+	if (run->new_name == NULL)
+		copy_target_check_tables(run->target, source->tables, options->clean);
+	findings_settle();
+}
+
+/* Make the database, if that is asked for, and the session fit for the rows. */
+static void
+prepare_target(CopyRun *run)
+{
+	const DumpContext *source = &run->context.source;
+	const Options *options = source->options;
+
 	run->restore.setup.address = copy_target_restore_address(run->target,
 															 run->context.target, "off");
-	if (new_name)
-		create_database(run, new_name);
+	if (run->new_name)
+		create_database(run, run->new_name);
 	copy_target_set_up(run->target, options, source->encoding);
-	leave_out_extension(run);
 	run->context.incarnation = copy_target_incarnation(run->target);
 	run->context.history = copy_target_history(run->target);
-	copy_target_check_tables(run->target, source->tables,
-							 options->clean && !options->create);
+	/* its template may have brought some */
+	if (run->new_name)
+		copy_target_check_tables(run->target, source->tables, false);
+	findings_settle();
 	if (options->create_subscription)
 		run->subscription = subscription_try(run->source, run->context.target,
 											 source->slot, options);
@@ -361,6 +380,16 @@ compare(CopyRun *run)
 				 units_plural(n_different));
 }
 
+/* --check has seen it all. */
+static void
+end_check(CopyRun *run)
+{
+	cancel_set_connection(NULL);
+	PQfinish(run->source);
+	PQfinish(run->target);
+	findings_end();
+}
+
 void
 copy_database(const Options *options, const char *argv0)
 {
@@ -388,9 +417,14 @@ copy_database(const Options *options, const char *argv0)
 											   options->create);
 	plan_work(run, toc);
 	source_check(run->source, &run->context.source);
-	findings_settle();
-	copy_restore_begin(&run->restore);
 	open_target(run, toc);
+	if (options->check)
+	{
+		end_check(run);
+		return;
+	}
+	copy_restore_begin(&run->restore);
+	prepare_target(run);
 
 	copy_report_stage(&run->report, COPY_STAGE_DEFINITIONS);
 	make_definitions(run);

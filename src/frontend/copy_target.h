@@ -60,8 +60,8 @@ extern void copy_target_set_up(PGconn *target, const Options *options,
 							   const char *encoding);
 
 /*
- * Refuse a target that has one of the tables that the copy is to make, or lacks
- * one that it does not make.
+ * Tell of an error if the target has one of the tables that the copy is to make,
+ * unless they may exist.  For findings_settle() to end the run.
  */
 extern void copy_target_check_tables(PGconn *target, const DumpTables *tables,
 									 bool may_exist);

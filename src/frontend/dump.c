@@ -226,6 +226,18 @@ show_plan(DumpRun *run, StockPgDump *pg_dump)
 	cleanup_forget_all();
 }
 
+/* --check */
+static void
+check_only(DumpRun *run, StockPgDump *pg_dump)
+{
+	run->conn = dump_leader_open(&run->context);
+	(void) plan_dump(run, pg_dump);
+	source_check(run->conn, &run->context);
+	close_leader_session(run);
+	check_directory(run->context.options);
+	findings_end();
+}
+
 void
 dump_database(const Options *options, const char *argv0)
 {
@@ -245,6 +257,11 @@ dump_database(const Options *options, const char *argv0)
 	if (options->dry_run)
 	{
 		show_plan(run, pg_dump);
+		return;
+	}
+	if (options->check)
+	{
+		check_only(run, pg_dump);
 		return;
 	}
 	run->conn = dump_leader_open(&run->context);

@@ -7,11 +7,13 @@
 #include "advice.h"
 #include "cleanup.h"
 #include "dump_leader.h"
+#include "findings.h"
 #include "leader_wait.h"
 #include "progress.h"
 #include "progress_rows.h"
 #include "server_health.h"
 #include "row_filter.h"
+#include "slot_check.h"
 #include "subscription.h"
 #include "table_check.h"
 #include "traffic.h"
@@ -37,7 +39,7 @@ archive_encoding(const Toc *toc)
 	pg_fatal("pg_dump does not say the encoding of its output");
 }
 
-/* The slot that was asked for; a dry run only looks whether it can be. */
+/* The slot that was asked for; who only looks, looks whether it can be. */
 static const LogicalSlot *
 make_slot(const DumpContext *context, PGconn *conn)
 {
@@ -45,11 +47,14 @@ make_slot(const DumpContext *context, PGconn *conn)
 
 	if (!options->create_slot)
 		return NULL;
-	logical_slot_check(conn, options);
+	slot_check(conn, options);
 	server_health_check_feedback(conn);
 	if (options->create_subscription)
 		subscription_check_publications(conn, options);
-	if (options->dry_run)
+	findings_settle();
+	if (options->check)
+		slot_check_connection(conn, context->address);
+	if (options->check || options->dry_run)
 		return NULL;
 	return logical_slot_create(conn, context->address, options);
 }
@@ -67,6 +72,7 @@ dump_leader_open(DumpContext *context)
 	server_health_check_connections(conn, context->options->jobs);
 	server_health_check_age(conn);
 	server_health_check_snapshots(conn);
+	findings_settle();
 	extension = server_extension_find(conn, context->options);
 	context->extension = extension;
 	context->slot = make_slot(context, conn);

@@ -23,6 +23,7 @@ static const char general_options[] =
 "                               gzip:1, as older pg_restore reads no other)\n"
 "  --allow-rewritten            dump tables that were rewritten after the snapshot was\n"
 "                               taken, though rows may be lost to it\n"
+"  --check                      look for what would make the run fail, and end\n"
 "  --clean-output               remove what an earlier run left in the directory\n"
 "  --dry-run                    show how each table would be dumped, write nothing\n"
 "  --expected-rate=SIZE         with --dry-run, tell the time at SIZE bytes a second\n"

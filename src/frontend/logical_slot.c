@@ -25,9 +25,7 @@
 #include "cleanup.h"
 #include "event_log.h"
 #include "logical_slot.h"
-
-/* CREATE_REPLICATION_SLOT exports a snapshot by an option since 10. */
-#define MIN_SLOT_VERSION 100000
+#include "slot_check.h"
 
 /* How long to wait for transactions before saying so. */
 #define EXPLAIN_WAIT_MS 5000
@@ -63,85 +61,9 @@ typedef struct SlotMaker
 } SlotMaker;
 
 /* ----------
- * Before anything is touched
- * ----------
- */
-static const char check_query[] =
-"SELECT pg_catalog.current_setting('wal_level'),"
-" pg_catalog.pg_is_in_recovery(),"
-" pg_catalog.current_setting('max_replication_slots'),"
-" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_replication_slots)"
-" OPERATOR(pg_catalog.>=)"
-" pg_catalog.current_setting('max_replication_slots')::pg_catalog.int8,"
-" EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots"
-" WHERE slot_name OPERATOR(pg_catalog.=) $1)";
-
-/* From 19 on a server turns logical decoding on when the first slot is made. */
-static bool
-wal_level_suffices(PGconn *conn, const char *wal_level)
-{
-	if (PQserverVersion(conn) >= 190000)
-		return strcmp(wal_level, "minimal") != 0;
-	return strcmp(wal_level, "logical") == 0;
-}
-
-void
-logical_slot_check(PGconn *conn, const Options *options)
-{
-	const char *params[] = {options->slot};
-	PGresult   *res;
-
-	if (PQserverVersion(conn) < MIN_SLOT_VERSION)
-		pg_fatal("option %s needs a server of PostgreSQL 10 or newer",
-				 "--create-slot");
-	res = session_query_params(conn, check_query, 1, params, 0);
-	if (PQgetvalue(res, 0, 1)[0] == 't' && PQserverVersion(conn) < 160000)
-	{
-		pg_log_error("a standby before PostgreSQL 16 cannot have logical replication slots");
-		pg_log_error_hint("Connect to the primary, or leave out --create-slot.");
-		exit(1);
-	}
-	if (!wal_level_suffices(conn, PQgetvalue(res, 0, 0)))
-	{
-		pg_log_error("a logical replication slot needs the server's setting wal_level to be \"logical\", not \"%s\"",
-					 PQgetvalue(res, 0, 0));
-		pg_log_error_hint("Run ALTER SYSTEM SET wal_level = 'logical', and restart the server.");
-		exit(1);
-	}
-	if (PQgetvalue(res, 0, 4)[0] == 't')
-	{
-		pg_log_error("replication slot \"%s\" already exists", options->slot);
-		pg_log_error_hint("Choose another name, or drop it if nobody needs it: SELECT pg_drop_replication_slot('%s');",
-						  options->slot);
-		exit(1);
-	}
-	if (PQgetvalue(res, 0, 3)[0] == 't')
-	{
-		pg_log_error("all %s replication slots of the server are in use",
-					 PQgetvalue(res, 0, 2));
-		pg_log_error_hint("Drop one that nobody needs, or increase max_replication_slots and restart the server.");
-		exit(1);
-	}
-	PQclear(res);
-}
-
-/* ----------
  * Connections
  * ----------
  */
-
-/* Every replication connection needs this attribute. */
-static bool
-has_replication_attribute(PGconn *conn)
-{
-	PGresult   *res = session_query(conn,
-									"SELECT rolsuper OR rolreplication FROM pg_catalog.pg_roles"
-									" WHERE rolname OPERATOR(pg_catalog.=) SESSION_USER");
-	bool		result = PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] == 't';
-
-	PQclear(res);
-	return result;
-}
 
 /*
  * The exported snapshot lives in an idle transaction: no timeout may end it,
@@ -158,18 +80,8 @@ static void
 open_replication(SlotMaker *maker, PGconn *leader)
 {
 	maker->conn = connection_try_replication(maker->address, "pg_pardump");
-	if (PQstatus(maker->conn) != CONNECTION_OK)
-	{
-		cleanup_check_interrupt();
-		pg_log_error("could not open a replication connection: %s",
-					 PQerrorMessage(maker->conn));
-		if (!has_replication_attribute(leader))
-			pg_log_error_hint("The role needs the attribute REPLICATION: ALTER ROLE %s REPLICATION;",
-							  fmtId(PQuser(leader)));
-		else
-			pg_log_error_hint("pg_hba.conf must let the role connect to the database, and max_wal_senders must allow for one more connection.");
+	if (!slot_check_opened(maker->conn, leader))
 		exit(1);
-	}
 	PQclear(session_query(maker->conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	PQclear(session_query(maker->conn, timeouts_query));
 }

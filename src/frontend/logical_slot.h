@@ -24,13 +24,6 @@ typedef struct LogicalSlot
 } LogicalSlot;
 
 /*
- * Exit with a message, and mostly a hint, if the server cannot make the slot
- * that the options ask for.  conn is the leader's session, outside of a
- * transaction.  Touches nothing.
- */
-extern void logical_slot_check(PGconn *conn, const Options *options);
-
-/*
  * Make the slot, by a replication connection to the given server, and export
  * its snapshot.  That waits for all transactions that write at the moment; conn
  * is the leader's session, which is asked for whom.  From now on a run that

@@ -102,9 +102,8 @@ message_log_v(int level, int part, const char *format, va_list args)
 		return;
 	text = formatted(format, args);
 	shown = printable_message(text);
-	tell(level, part, "%s", shown);
-	if (part == MESSAGE_PRIMARY)
-		findings_count(level);
+	if (!findings_take(level, part, shown))
+		tell(level, part, "%s", shown);
 	if (level >= PG_LOG_WARNING)
 		note(level, part, text);
 	free(shown);

@@ -5,7 +5,8 @@
  * fe_compat.h lets pg_log_error() and its like, pg_fatal() included, call
  * message_log() instead of common/logging.c directly, and the linker does the
  * same with PostgreSQL's libraries, so that errors and warnings become events
- * of the log, too, and command no terminal.
+ * of the log, too, and command no terminal.  With --check they are lines of a
+ * list instead (findings.h).
  */
 #ifndef MESSAGE_H
 #define MESSAGE_H

@@ -336,7 +336,7 @@ is_passed(int c)
 static void
 check_options(const Options *options)
 {
-	if ((options->directory == NULL && !options->dry_run &&
+	if ((options->directory == NULL && !options->dry_run && !options->check &&
 		 options->pipe_command == NULL && options->target == NULL &&
 		 options->verify == NULL) ||
 		(options->directory && options->directory[0] == '\0'))

@@ -37,6 +37,7 @@ typedef struct OwnOption
 
 static const OwnOption own_options[] = {
 	{"allow-rewritten", OWN_FLAG, offsetof(Options, allow_rewritten)},
+	{"check", OWN_FLAG, offsetof(Options, check)},
 	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
 	{"clean-output", OWN_FLAG, offsetof(Options, clean_output)},
 	{"compare", OWN_FLAG, offsetof(Options, compare)},
@@ -375,6 +376,8 @@ check_report(const Options *options)
 {
 	exclude(options->report != NULL, "--report",
 			options->dry_run, "--dry-run");
+	exclude(options->report != NULL, "--report",
+			options->check, "--check");
 	if (options->report && options->report[0] == '\0')
 		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
 }
@@ -418,6 +421,9 @@ own_options_check(const Options *options)
 			options->target != NULL, "--target");
 	exclude(options->verify != NULL, "--verify",
 			options->dry_run, "--dry-run");
+	exclude(options->verify != NULL, "--verify",
+			options->check, "--check");
+	exclude(options->dry_run, "--dry-run", options->check, "--check");
 	exclude(options->verify != NULL, "--verify",
 			options->pipe_command != NULL, "--pipe");
 	exclude(options->verify != NULL, "--verify",

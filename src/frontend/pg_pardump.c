@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "copy.h"
 #include "dump.h"
+#include "findings.h"
 #include "run_clock.h"
 #include "verify.h"
 
@@ -52,6 +53,8 @@ main(int argc, char **argv)
 	cleanup_set_process_signals();
 
 	options = options_parse(argc, argv);
+	if (options->check)
+		findings_begin_list();
 	if (options->verify)
 		status = verify_archive(options);
 	else if (options->target)

@@ -112,7 +112,6 @@ server_health_check_connections(PGconn *conn, int n_workers)
 						  Max(left - 1, 1));
 	else
 		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
-	exit(1);
 }
 
 void
@@ -126,7 +125,6 @@ server_health_check_snapshots(PGconn *conn)
 					 PQgetvalue(res, 0, 0));
 		pg_log_error_detail("It would not notice for sessions that import the snapshot later.");
 		pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
-		exit(1);
 	}
 	PQclear(res);
 }
@@ -143,7 +141,6 @@ server_health_check_feedback(PGconn *conn)
 		pg_log_error("on a standby --create-slot needs the setting hot_standby_feedback");
 		pg_log_error_detail("Without it, rows that the slot's snapshot sees may be removed before it is exported.");
 		pg_log_error_hint("Run ALTER SYSTEM SET hot_standby_feedback = on there, and reload its configuration.");
-		exit(1);
 	}
 	PQclear(res);
 }

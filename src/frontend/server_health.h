@@ -1,6 +1,8 @@
 /*
  * server_health.h
  *		Looks, before a run does anything, at what would make it fail or harm.
+ *
+ * An error is for findings_settle() to end the run.
  */
 #ifndef SERVER_HEALTH_H
 #define SERVER_HEALTH_H
@@ -8,7 +10,7 @@
 #include "session.h"
 
 /*
- * Exit with a message, and the number of jobs that would do, if the server, the
+ * Tell of an error, and the number of jobs that would do, if the server, the
  * database or the role allows fewer connections than there are to be workers;
  * warn if it allows just these (see leader_session.c:take_over), or if it may be
  * fewer, as the role does not see what sessions of others are.  Others may take
@@ -18,13 +20,13 @@
 extern void server_health_check_connections(PGconn *conn, int n_workers);
 
 /*
- * Exit with a message if old_snapshot_threshold lets the server remove rows that
+ * Tell of an error if old_snapshot_threshold lets the server remove rows that
  * the run's snapshot is going to see.
  */
 extern void server_health_check_snapshots(PGconn *conn);
 
 /*
- * Exit with a message if this is a standby that cannot have a slot's snapshot kept
+ * Tell of an error if this is a standby that cannot have a slot's snapshot kept
  * whole: nothing protects it before it is exported but hot_standby_feedback.
  */
 extern void server_health_check_feedback(PGconn *conn);
