@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   nothing_left_ok);
-use Pardump::Command qw(refused_ok accepted_ok);
+use Pardump::Command qw(refused_ok accepted_ok system_faults);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -90,18 +90,99 @@ sub stopped_ok
 	is(slurp_file("$dir/file"), 'mine', 'not ours: is as it was');
 }
 
+{
+	my $dir = new_path('not_mine');
+	mkdir $dir;
+	chmod 0500, $dir or die "could not change mode of \"$dir\": $!";
+	check_ok('not writable', ['error: could not write to directory ".*not_mine": Permission denied$'], @db, '-f', $dir);
+	check_ok('the parent is not writable', ['error: could not write to directory ".*not_mine": Permission denied$'],
+		@db, '-f', "$dir/below");
+}
+
+# ---- room: of 1000 rows, 40 kB
+
+{
+	my $library = system_faults();
+	my $parent = new_path('full');
+	mkdir $parent or die "could not make directory \"$parent\": $!";
+	my $found = qr/warning: the file system of directory ".*" has \S+ (?:kB|bytes) free, and about \S+ kB are to be read/;
+	local $ENV{LD_PRELOAD} = $library;
+	local $ENV{SYSTEM_FAULT} = 'statvfs _full';
+	sql($node, 'shop', 'CREATE TABLE more AS SELECT g AS id FROM generate_series(1, 10000) g');
+	check_ok('room', ["$found  DETAIL: Compressed, rows mostly have "], @db, '-f', "$parent/new");
+	check_ok('room, uncompressed', ["$found  DETAIL: They are not to be compressed"], @db, '-f', "$parent/new", '-Z0');
+	check_ok('room for a little', [], @db, '-f', "$parent/new", '-t', 'none_but', '-t', 'orders', '-s');
+	# a run has made it by then
+	$ENV{SYSTEM_FAULT} = 'statvfs /new';
+	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-f', "$parent/new");
+	is($rc, 0, 'room: a dump is only warned');
+	like($err, qr/^pg_pardump: $found\npg_pardump: detail: /, 'room: the warning');
+
+	# what is there of an archive will be free
+	check_ok('room, of an archive', [], @db, '-f', "$parent/new", '--clean-output', '-t', 'orders');
+	check_ok('room, of a small archive', [$found], @db, '-f', "$parent/new", '--clean-output');
+	sql($node, 'shop', 'DROP TABLE more');
+}
+
 # ---- what stops the look itself is a finding, too
 
 check_ok('no database', ['error: connection to server .* database "none" does not exist$'],
 	'-d', $node->connstr('none'));
 check_ok('no such table', ['error: pg_dump failed with exit code 1$'], @db, '-t', 'none');
 
+# ---- tables that pg_dump may not lock: it names one, we all
+
+{
+	sql($node, 'shop', <<'SQL');
+CREATE ROLE nobody LOGIN;
+CREATE SCHEMA closed;
+CREATE TABLE closed.t (a serial);
+GRANT SELECT ON closed.t, closed.t_a_seq, orders TO nobody;
+SQL
+	my $list = 'may not read 4 of all tables and sequences of the database: closed\.t, closed\.t_a_seq, public\."hid\\\\x0aden", public\.hidden\.';
+	check_ok('tables', ["error: pg_dump failed with exit code 1  DETAIL: The role \"nobody\" $list  HINT: GRANT pg_read_all_data TO nobody "],
+		@db, '-U', 'nobody');
+	stopped_ok('tables', qr/pg_dump: error: .*permission denied.*pg_pardump: error: pg_dump failed with exit code 1\npg_pardump: detail: .*$list/s,
+		@db, '-U', 'nobody');
+	check_ok('tables, but not of what is dumped', [], @db, '-U', 'nobody', '-t', 'orders');
+	sql($node, 'shop', 'DROP SCHEMA closed CASCADE');
+}
+
+# ---- connections
+
+sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_data, pg_read_all_stats CONNECTION LIMIT 3');
+check_ok('connections', ['error: the server has 2 connections left, too few for 3 jobs  HINT: Use --jobs=1,'],
+	@db, '-U', 'few', '-j3');
+check_ok('connections, just enough', ['warning: the server has only 2 connections left for 2 jobs  DETAIL: '],
+	@db, '-U', 'few', '-j2');
+
+# ---- a slot
+
+{
+	my @slot = (@db, '--create-slot', '--slot=moving');
+	check_ok('a slot', [ 'error: a logical replication slot needs the server\'s setting wal_level ',
+		'error: could not open a replication connection: .*max_wal_senders.*  HINT: .*max_wal_senders' ], @slot);
+	$node->append_conf('postgresql.conf', "wal_level = logical\nmax_wal_senders = 4\nmax_replication_slots = 2");
+	$node->restart;
+	check_ok('a slot, wal_level', [], @slot);
+	sql($node, 'shop', 'CREATE ROLE plain LOGIN IN ROLE pg_read_all_data');
+	check_ok('a slot, REPLICATION', ['error: could not open a replication connection: .*  HINT: The role needs the attribute REPLICATION'],
+		@slot, '-U', 'plain');
+	sql($node, 'shop', "SELECT pg_create_logical_replication_slot(name, 'pgoutput') FROM unnest('{moving,other}'::text[]) name");
+	check_ok('a slot, none free', [ 'error: replication slot "moving" already exists  HINT: ', 'error: all 2 replication slots of the server are in use  HINT: ' ], @slot);
+	is(value($node, 'shop', 'SELECT count(*) FROM pg_replication_slots'), 2, 'a slot: none was made');
+	sql($node, 'shop', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
+}
+
 # ---- events
 
 {
-	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, '-f', '/', '--log-json=-');
+	my $dir = new_path('not_empty');
+	mkdir $dir;
+	append_to_file("$dir/file", 'mine');
+	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, '-f', $dir, '--log-json=-');
 	is($rc, 1, 'events: exit code');
-	like($err, qr{^error: directory "/" exists but is not empty  HINT: .*\n1 error, 0 warnings\n$}, 'events: the list is elsewhere');
+	like($err, qr{^error: directory ".*" exists but is not empty  HINT: .*\n1 error, 0 warnings\n$}, 'events: the list is elsewhere');
 	like($out, qr/"event":"error","message":"directory .*"event":"error","hint":.*"event":"failed".*"event":"check","errors":1,"warnings":0}\n$/s, 'events');
 }
 
@@ -189,6 +270,23 @@ check_ok('two errors, but not of what is dumped', [], @backup, '-t', 'orders');
 sql($node, 'shop', 'ALTER ROLE backup SUPERUSER');
 accepted_ok('a superuser', @backup);
 sql($node, 'shop', 'ALTER ROLE backup NOSUPERUSER');
+
+# ---- the lock table, which is made for twice 10 x 20 locks of tables in chunks
+
+{
+	$node->append_conf('postgresql.conf', "max_locks_per_transaction = 10\nmax_connections = 20");
+	$node->restart;
+	make_database($node, 'many');
+	sql($node, 'many', <<'SQL');
+SELECT format('CREATE TABLE t%s AS SELECT g AS id FROM generate_series(1, 1000) g', n)
+	FROM generate_series(1, 60) n \gexec
+SQL
+	my @many = ('-d', $node->connstr('many'), '--no-sync');
+	check_ok('locks, of whole tables', [], @many, '-j8');
+	check_ok('locks', [ 'warning: the server\'s lock table may be too small: 8 jobs are to lock 60 tables each  DETAIL: It is made for 400 locks' ],
+		@many, '-j8', '--max-table-segment-pages=1');
+	check_ok('locks, of fewer jobs', [], @many, '-j2', '--max-table-segment-pages=1');
+}
 
 $node->stop;
 done_testing();

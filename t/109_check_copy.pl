@@ -126,6 +126,20 @@ sql($source, 'shop', 'ALTER TABLE indexed OWNER TO of_index_only');
 is_deeply(\@found, [], '--section=post-data: an index has no owner of its own');
 sql($source, 'shop', 'ALTER TABLE indexed OWNER TO CURRENT_USER');
 
+# connections: the one that looks is there already
+sql($target, 'postgres', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_stats CONNECTION LIMIT 7');
+sub connections
+{
+	my ($what, @options) = @_;
+	my ($rc, $out) = run_program('pg_pardump', '-d', $source->connstr('shop'), '--target',
+		$target->connstr('shop') . ' user=few', '--check', '-t', 'indexed', '-O', @options);
+	return "$rc $out";
+}
+is(connections('enough', '-j4', '--index-jobs=2'), "0 0 errors, 0 warnings\n", 'connections: enough');
+like(connections('too few', '-j4'),
+	qr/^1 error: the target has 6 connections left, too few for 4 jobs and 4 index builds at a time  HINT: .*\n1 error, 0 warnings\n$/,
+	'connections: too few');
+
 # extensions
 my $extension = sub {
 	my ($dir) = map { "$_/extension" } value($source, 'postgres', "SELECT setting FROM pg_config WHERE name = 'SHAREDIR'");

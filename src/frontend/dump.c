@@ -7,6 +7,7 @@
 #include "archive_dir.h"
 #include "archive_file.h"
 #include "archive_layout.h"
+#include "archive_space.h"
 #include "cleanup.h"
 #include "dry_run.h"
 #include "dump.h"
@@ -202,7 +203,7 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 	return manifest;
 }
 
-/* Could the archive be written there? */
+/* Could the archive be made there? */
 static void
 check_directory(const Options *options)
 {
@@ -212,6 +213,21 @@ check_directory(const Options *options)
 		(void) archive_dir_create(path, true);	/* removes nothing yet */
 	else if (path)
 		(void) archive_dir_check(path);
+}
+
+/* What would make a run with this plan fail, or may do so. */
+static void
+check_plan(DumpRun *run)
+{
+	const DumpContext *context = &run->context;
+	const Options *options = context->options;
+
+	source_check(run->conn, context);
+	if (options->directory)
+		archive_space_check(options->directory,
+							context->plan->total_bytes + context->objects->est_bytes,
+							context->compress.method != COMPRESS_NONE,
+							options->clean_output);
 }
 
 /* --dry-run */
@@ -232,7 +248,7 @@ check_only(DumpRun *run, StockPgDump *pg_dump)
 {
 	run->conn = dump_leader_open(&run->context);
 	(void) plan_dump(run, pg_dump);
-	source_check(run->conn, &run->context);
+	check_plan(run);
 	close_leader_session(run);
 	check_directory(run->context.options);
 	findings_end();
@@ -273,7 +289,7 @@ dump_database(const Options *options, const char *argv0)
 	run->context.directory = archive_dir_path(dir);
 
 	toc = plan_dump(run, pg_dump);
-	source_check(run->conn, &run->context);
+	check_plan(run);
 	findings_settle();
 	archive_dir_clean(dir);		/* all options, locks, privileges are right */
 	run->context.results = file_results_new(run->context.plan->n_files,

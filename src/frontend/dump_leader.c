@@ -14,6 +14,7 @@
 #include "server_health.h"
 #include "row_filter.h"
 #include "slot_check.h"
+#include "source_check.h"
 #include "subscription.h"
 #include "table_check.h"
 #include "traffic.h"
@@ -72,6 +73,7 @@ dump_leader_open(DumpContext *context)
 	server_health_check_connections(conn, context->options->jobs);
 	server_health_check_age(conn);
 	server_health_check_snapshots(conn);
+	server_health_check_delays(conn);
 	findings_settle();
 	extension = server_extension_find(conn, context->options);
 	context->extension = extension;
@@ -139,11 +141,17 @@ Toc *
 dump_leader_read_plan(DumpContext *context, PGconn *conn,
 					  StockPgDump *pg_dump)
 {
+	int			status;
 	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, context->options,
 											 context->address,
-											 context->snapshot);
+											 context->snapshot, &status);
 	DumpTables *tables;
 
+	if (toc == NULL)
+	{
+		source_check_privileges(conn);
+		exit(status);
+	}
 	toc_chain_attachments(toc);
 	context->encoding = archive_encoding(toc);
 	session_set_encoding(conn, context->encoding);

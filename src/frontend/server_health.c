@@ -40,6 +40,9 @@ static const char connections_query[] =
 " WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
 " AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
+static const char hidden_detail[] =
+"Without the privileges of pg_read_all_stats the role does not see which sessions are clients.";
+
 static const char or_hidden[] =
 " OR a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL";
 
@@ -92,7 +95,7 @@ server_health_check_connections(PGconn *conn, int n_workers)
 		left = Max(left_at_least, 0);
 		pg_log_warning("the server may have only %d connection%s left for %d job%s",
 					   left, units_plural(left), n_workers, units_plural(n_workers));
-		pg_log_warning_detail("Without the privileges of pg_read_all_stats the role does not see which sessions are clients.");
+		pg_log_warning_detail("%s", hidden_detail);
 		return;
 	}
 	if (left > n_workers)
@@ -115,6 +118,31 @@ server_health_check_connections(PGconn *conn, int n_workers)
 }
 
 void
+server_health_check_target(PGconn *target, int n_jobs, int n_index_jobs)
+{
+	int			needed = n_jobs + n_index_jobs;
+	int			left = connections_left(target, "");
+	int			left_at_least = connections_left(target, or_hidden);
+
+	if (left < needed)
+	{
+		left = Max(left, 0);
+		pg_log_error("the target has %d connection%s left, too few for %d job%s and %d index build%s at a time",
+					 left, units_plural(left), n_jobs, units_plural(n_jobs),
+					 n_index_jobs, units_plural(n_index_jobs));
+		pg_log_error_hint("Use fewer --jobs and --index-jobs, or raise max_connections or the limit of the role or database there.");
+	}
+	else if (left_at_least < needed)
+	{
+		left = Max(left_at_least, 0);
+		pg_log_warning("the target may have only %d connection%s left for %d job%s and %d index build%s at a time",
+					   left, units_plural(left), n_jobs, units_plural(n_jobs),
+					   n_index_jobs, units_plural(n_index_jobs));
+		pg_log_warning_detail("%s", hidden_detail);
+	}
+}
+
+void
 server_health_check_snapshots(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, threshold_query);
@@ -125,6 +153,36 @@ server_health_check_snapshots(PGconn *conn)
 					 PQgetvalue(res, 0, 0));
 		pg_log_error_detail("It would not notice for sessions that import the snapshot later.");
 		pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
+	}
+	PQclear(res);
+}
+
+/*
+ * On a standby: which setting of those that replay goes by is finite.  What comes
+ * from an archive has one of its own.
+ */
+static const char delays_query[] =
+"SELECT pg_catalog.string_agg(s.name OPERATOR(pg_catalog.||) ' = '"
+" OPERATOR(pg_catalog.||) pg_catalog.current_setting(s.name), ' and ' ORDER BY s.name DESC)"
+" FROM pg_catalog.pg_settings s"
+" WHERE pg_catalog.pg_is_in_recovery() AND s.setting OPERATOR(pg_catalog.<>) '-1'"
+" AND (s.name OPERATOR(pg_catalog.=) 'max_standby_streaming_delay'"
+" OR s.name OPERATOR(pg_catalog.=) 'max_standby_archive_delay'"
+" AND EXISTS (SELECT FROM pg_catalog.pg_settings r"
+" WHERE r.name OPERATOR(pg_catalog.=) 'restore_command'"
+" AND r.setting OPERATOR(pg_catalog.<>) ''))";
+
+void
+server_health_check_delays(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, delays_query);
+
+	if (!PQgetisnull(res, 0, 0))
+	{
+		pg_log_warning("replay on this standby may end the run, by %s",
+					   PQgetvalue(res, 0, 0));
+		pg_log_warning_detail("It waits no longer for rows that the snapshot sees, which hot_standby_feedback makes the primary keep, nor for locks on tables that are altered, dropped, or truncated by VACUUM there, which nothing but these settings helps.");
+		pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
 	}
 	PQclear(res);
 }

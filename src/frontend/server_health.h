@@ -20,6 +20,19 @@
 extern void server_health_check_connections(PGconn *conn, int n_workers);
 
 /*
+ * The same for the target of a copy, whose leader's session is there already:
+ * pg_restore has sessions beside those of the jobs.
+ */
+extern void server_health_check_target(PGconn *target, int n_jobs,
+									   int n_index_jobs);
+
+/*
+ * Warn if this is a standby whose replay does not wait for the run as long as it
+ * takes, whatever it does.
+ */
+extern void server_health_check_delays(PGconn *conn);
+
+/*
  * Tell of an error if old_snapshot_threshold lets the server remove rows that
  * the run's snapshot is going to see.
  */

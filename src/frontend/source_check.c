@@ -134,9 +134,95 @@ check_large_objects(PGconn *conn, const DumpContext *context)
 	free(sql);
 }
 
+/* ----------
+ * Tables that pg_dump cannot lock
+ * ----------
+ */
+
+/*
+ * Those of the whole database, as pg_dump alone knows which ones it is to dump:
+ * it reads tables and sequences, but not members of extensions.
+ */
+static const char unreadable_tables_query[] =
+"SELECT n.nspname, c.relname, current_user FROM pg_catalog.pg_class c"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" WHERE c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,S}')"
+" AND n.nspname OPERATOR(pg_catalog.<>) 'information_schema'"
+" AND n.nspname OPERATOR(pg_catalog.!~) '^pg_'"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d"
+" WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+" AND d.objid OPERATOR(pg_catalog.=) c.oid AND d.deptype OPERATOR(pg_catalog.=) 'e')"
+" AND NOT (pg_catalog.has_schema_privilege(n.oid, 'USAGE')"
+" AND pg_catalog.has_table_privilege(c.oid, 'SELECT')) ORDER BY 1, 2";
+
+void
+source_check_privileges(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, unreadable_tables_query);
+	int			n = PQntuples(res);
+	PQExpBufferData names;
+
+	if (n > 0)
+	{
+		initPQExpBuffer(&names);
+		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
+			appendPQExpBuffer(&names, "%s%s", i > 0 ? ", " : "",
+							  printable(fmtQualifiedId(PQgetvalue(res, i, 0),
+													   PQgetvalue(res, i, 1))));
+		pg_log_error_detail("The role \"%s\" may not read %d of all tables and sequences of the database: %s%s.",
+							PQgetvalue(res, 0, 2), n, names.data,
+							n > NAMES_SHOWN ? ", ..." : "");
+		pg_log_error_hint("GRANT pg_read_all_data TO %s lets it read them all (from PostgreSQL 14 on); -T and -N leave tables and schemas out.",
+						  fmtId(PQgetvalue(res, 0, 2)));
+		termPQExpBuffer(&names);
+	}
+	PQclear(res);
+}
+
+/* ----------
+ * Locks
+ * ----------
+ */
+
+/*
+ * How many locks of how many sessions have room, and how many are there: the
+ * table is made for two sessions an object (lock.c:InitLocks).  The formula for
+ * the objects is the documentation's; there is some more room than that.
+ */
+static const char lock_query[] =
+"SELECT 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
+" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
+" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8),"
+" pg_catalog.count(*) FROM pg_catalog.pg_locks WHERE NOT fastpath";
+
+/* The leader has all its locks by now; each worker locks what is in chunks. */
+static void
+check_locks(PGconn *conn, const DumpContext *context)
+{
+	int			jobs = context->options->jobs;
+	PGresult   *res = session_query(conn, lock_query);
+	int64		room = atoll(PQgetvalue(res, 0, 0));
+	int64		used = atoll(PQgetvalue(res, 0, 1));
+	int			n_chunked = 0;
+
+	for (int i = 0; i < context->tables->n_tables; i++)
+		if (context->plan->tables[i].n_files > 1)
+			n_chunked++;
+	if (used + (int64) jobs * n_chunked > room)
+	{
+		pg_log_warning("the server's lock table may be too small: %d job%s are to lock %d table%s each",
+					   jobs, units_plural(jobs), n_chunked, units_plural(n_chunked));
+		pg_log_warning_detail("It is made for " INT64_FORMAT " locks, and has " INT64_FORMAT " already.",
+							  room, used);
+		pg_log_warning_hint("Raise max_locks_per_transaction, or use fewer --jobs, or a larger --chunk-size, so that fewer tables are split.");
+	}
+	PQclear(res);
+}
+
 void
 source_check(PGconn *conn, const DumpContext *context)
 {
 	check_row_security(context);
 	check_large_objects(conn, context);
+	check_locks(conn, context);
 }

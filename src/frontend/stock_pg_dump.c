@@ -310,8 +310,8 @@ start(StockPgDump *pg_dump, const Options *options,
 	free(args);
 }
 
-/* It ended before its table of contents did. */
-static void
+/* It ended before its table of contents did.  Returns the exit status for that. */
+static int
 failed(StockPgDump *pg_dump, const char *problem)
 {
 	int			status = wait_for_exit(pg_dump);
@@ -324,7 +324,7 @@ failed(StockPgDump *pg_dump, const char *problem)
 		pg_log_error("pg_dump failed with exit code %d", WEXITSTATUS(status));
 	else
 		pg_log_error("the output of pg_dump ended in %s", problem);
-	exit(WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1);
+	return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1;
 }
 
 /*
@@ -356,7 +356,8 @@ refuse_column_versions(const Toc *toc)
 
 Toc *
 stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
-					   const PeerAddress *address, const char *snapshot)
+					   const PeerAddress *address, const char *snapshot,
+					   int *status)
 {
 	const char *problem;
 	Toc		   *toc;
@@ -364,7 +365,10 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 	start(pg_dump, options, address, snapshot);
 	toc = toc_read_custom(read_output, pg_dump, &problem);
 	if (toc == NULL)
-		failed(pg_dump, problem);
+	{
+		*status = failed(pg_dump, problem);
+		return NULL;
+	}
 	/* Debian's pg_wrapper chooses the major anew each time, by the arguments */
 	if (atoi(toc->pg_dump_version) != pg_dump->major)
 	{

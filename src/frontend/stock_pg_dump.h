@@ -34,15 +34,17 @@ extern int	stock_pg_dump_major(const StockPgDump *pg_dump);
 
 /*
  * Run it with the user's options under a snapshot and read its table of
- * contents.  If it fails its own words are shown and this program exits with
- * its exit code; so it does, with 1, if that was a pg_dump of another major than
+ * contents.  If it fails its own words are shown, an error tells of it, and the
+ * result is NULL, *status being its exit code for this program to exit with; so
+ * this does itself, with 1, if that was a pg_dump of another major than
  * the one that was asked, or one too old for the server's minor release.  It is
  * left running, blocked, with its locks.
  */
 extern Toc *stock_pg_dump_read_toc(StockPgDump *pg_dump,
 								   const Options *options,
 								   const PeerAddress *address,
-								   const char *snapshot);
+								   const char *snapshot,
+								   int *status);
 
 /* Stop it quietly.  Its locks are gone when this returns. */
 extern void stock_pg_dump_stop(StockPgDump *pg_dump);

@@ -171,6 +171,8 @@ target_check(PGconn *target, const CopySchedule *schedule,
 				"tablespace", "Create them there, or use --no-tablespaces.");
 	check_names(target, &needs.extensions, missing_extensions_query,
 				"extension", "Install them on the target's server.");
+	server_health_check_target(target, options->jobs,
+							   options->index_jobs ? (int) options->index_jobs : options->jobs);
 	if (new_name && !options->clean)
 		check_new_database(target, new_name);
 }

@@ -3,7 +3,8 @@
  *		Preloaded into a program, makes a call of the system fail, by what
  *		$SYSTEM_FAULT says: the call's name, a space, and how the path that it is
  *		about ends ("fsync toc.dat.tmp"), or, of fork, pipe and mmap (of shared
- *		memory), which one it is ("fork 3").
+ *		memory), which one it is ("fork 3").  statvfs does not fail, but finds a
+ *		file system with one free block.
  *
  * What is flushed and renamed is appended to $SYSTEM_LOG.
  */
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define REAL(type, call) ((type) dlsym(RTLD_NEXT, call))
@@ -151,4 +153,24 @@ mmap(void *address, size_t len, int protection, int flags, int fd, off_t offset)
 		return MAP_FAILED;
 	return REAL(void *(*) (void *, size_t, int, int, int, off_t), "mmap")
 		(address, len, protection, flags, fd, offset);
+}
+
+int
+statvfs(const char *path, struct statvfs *st)
+{
+	int			rc = REAL(int (*) (const char *, struct statvfs *), "statvfs") (path, st);
+
+	if (fails("statvfs", path))
+		st->f_bavail = 1;
+	return rc;
+}
+
+int
+statvfs64(const char *path, struct statvfs64 *st)
+{
+	int			rc = REAL(int (*) (const char *, struct statvfs64 *), "statvfs64") (path, st);
+
+	if (fails("statvfs", path))
+		st->f_bavail = 1;
+	return rc;
 }
