@@ -9,6 +9,8 @@
 #   make indent                                pgindent over all of src
 #   make fuzz                                  fuzz the readers of untrusted
 #                                              bytes for a minute (clang)
+#   make fuzz-pages [TABLES=n] [SEED=n]        let planner and reader meet 10000
+#                                              tables of damaged pages
 #   make simd                                  test the scanning of bytes in its
 #                                              variants, also for other processors
 #   make coverage                              run all tests and print which
@@ -127,6 +129,9 @@ dist:
 fuzz:
 	PG_CONFIG='$(PG_CONFIG)' test/fuzz/run.sh
 
+fuzz-pages:
+	scripts/fuzz_pages.sh $(or $(TABLES),10000) $(SEED)
+
 simd:
 	PG_CONFIG='$(PG_CONFIG)' test/simd/run.sh
 
@@ -136,4 +141,4 @@ coverage:
 indent:
 	pgindent --typedefs=typedefs.list src
 
-.PHONY: coverage fuzz simd install-frontend install-man uninstall-frontend man html dist indent
+.PHONY: coverage fuzz fuzz-pages simd install-frontend install-man uninstall-frontend man html dist indent

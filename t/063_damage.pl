@@ -19,7 +19,14 @@ $node->start;
 make_database($node, 'damage');
 sql($node, 'damage', q{
 	CREATE EXTENSION pg_pardump;
+	-- a type whose values end with a zero
+	CREATE TYPE cs;
+	CREATE FUNCTION cs_in(cstring) RETURNS cs LANGUAGE internal IMMUTABLE STRICT AS 'unknownin';
+	CREATE FUNCTION cs_out(cs) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'unknownout';
+	CREATE FUNCTION cs_send(cs) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'unknownsend';
+	CREATE TYPE cs (INPUT = cs_in, OUTPUT = cs_out, SEND = cs_send, INTERNALLENGTH = -2, ALIGNMENT = char);
 	CREATE TABLE sound AS SELECT 7 AS v;
+	CREATE TABLE no_zero AS SELECT cs 'marker' AS v;
 	CREATE TABLE item_alignment AS SELECT 'marker' AS v;
 	CREATE TABLE many_items AS SELECT 'marker' AS v;
 	CREATE TABLE null_bitmap AS SELECT NULL::text AS v, 'marker' AS w;
@@ -97,6 +104,7 @@ my %damage = (
 	behind => [ undef, 24, line_pointer(8096, 90), $length ],
 	# a long header where only a short one can begin
 	unaligned => [ 'marker', -1, "\x05m\xfc", $length ],
+	no_zero => [ 'marker', 6, 'x', $length ],
 	in_memory => [ 'marker', -1, "\x01\x01", $length ],
 	expanded => [ 'marker', -1, "\x01\x02", $length ],
 	# xmin, with which the header of 24 bytes begins

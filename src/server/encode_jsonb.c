@@ -232,7 +232,8 @@ append_object(JsonbWriter *writer, const JsonbContainer *object)
 		uint32		key_end = node_end(keys[i], key_start);
 		uint32		value_end = node_end(values[i], value_start);
 
-		if (unlikely(key_start > key_end || key_end > writer->end - data))
+		if (unlikely(key_start > key_end || key_end > writer->end - data ||
+					 !JBE_ISSTRING(keys[i])))
 			damaged_value("jsonb");
 		append_key(writer, data + key_start, key_end - key_start, i > 0);
 		if (!append_node(writer, values[i], data, value_start, value_end))
@@ -253,6 +254,8 @@ append_array(JsonbWriter *writer, const JsonbContainer *array)
 	bool		scalar = JsonContainerIsScalar(array);
 	uint32		start = 0;
 
+	if (unlikely(scalar && (writer->depth > 1 || n_elements != 1)))
+		damaged_value("jsonb");
 	if (!scalar)
 		byte_buffer_append_char(writer->out, '[');
 	for (uint32 i = 0; i < n_elements; i++)
@@ -277,10 +280,17 @@ entries_are_sound(const JsonbWriter *writer, const JsonbContainer *container)
 	Size		left = writer->end - (const char *) container;
 	Size		n = JsonContainerSize(container);
 
-	if (JsonContainerIsObject(container))
-		n *= 2;
-	else if (!JsonContainerIsArray(container))
-		return false;
+	switch (container->header & ~JB_CMASK)
+	{
+		case JB_FOBJECT:
+			n *= 2;
+			break;
+		case JB_FARRAY:
+		case JB_FARRAY | JB_FSCALAR:
+			break;
+		default:
+			return false;
+	}
 	return n * sizeof(JEntry) <= left - offsetof(JsonbContainer, children);
 }
 

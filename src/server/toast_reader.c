@@ -211,8 +211,10 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 		tuple.t_len = ItemIdGetLength(item);
 		tuple.t_tableOid = RelationGetRelid(reader->toast_rel);
 		tuple.t_self = *tid;
-		visible = HeapTupleSatisfiesVisibility(&tuple, reader->snapshot,
-											   reader->buffer);
+		/* an index points to the first of a HOT chain (heap_hot_search_buffer) */
+		visible = !HeapTupleIsHeapOnly(&tuple) &&
+			HeapTupleSatisfiesVisibility(&tuple, reader->snapshot,
+										 reader->buffer);
 	}
 	LockBuffer(reader->buffer, BUFFER_LOCK_UNLOCK);
 	if (visible)
