@@ -68,7 +68,7 @@ sub harmless_ok
 	my (@open, @problems);
 	my %known = map { $_ => 1 } qw(html head meta title style body main header
 	  section footer h1 h2 p div b code dl dt dd ul li svg path rect text table
-	  thead tbody tr th td bdi span);
+	  thead tbody tr th td bdi span details summary);
 
 	$html =~ s/\A<!DOCTYPE html>\n//;
 	push @problems, 'not one document' if $html !~ m{\A<html .*</html>\n\z}s;
@@ -213,6 +213,49 @@ make_latin1($node);
 	harmless_ok('filtered', $html);
 	like(shown($html), qr/Only some rows were dumped of 1 table\./, 'filters are told');
 	like(shown($html), qr/only a sample of 50 % of rows where id < 200/, 'and what they are');
+}
+
+# Partitions stand under the table at the top, which sums them up.
+{
+	make_database($node, 'family');
+	sql($node, 'family', <<'SQL');
+CREATE TABLE alone AS SELECT g AS id FROM generate_series(1, 2000) g;
+CREATE TABLE "<b>log" (id int) PARTITION BY RANGE (id);
+CREATE TABLE log_1 PARTITION OF "<b>log" FOR VALUES FROM (0) TO (1000);
+CREATE TABLE log_2 PARTITION OF "<b>log" FOR VALUES FROM (1000) TO (10000) PARTITION BY RANGE (id);
+CREATE TABLE log_2a PARTITION OF log_2 FOR VALUES FROM (1000) TO (2000);
+CREATE TABLE log_2b PARTITION OF log_2 FOR VALUES FROM (2000) TO (10000);
+INSERT INTO "<b>log" SELECT g FROM generate_series(0, 4999) g;
+CREATE TABLE single (id int) PARTITION BY RANGE (id);
+CREATE TABLE single_1 PARTITION OF single FOR VALUES FROM (0) TO (10);
+CREATE TABLE child () INHERITS (alone);
+SQL
+	my $page = new_path('family.html');
+	my $dir = dump_ok($node, 'family', 'partitions', 'pg_pardump', '--max-table-segment-pages=5', "--report=$page");
+	is_deeply(
+		{ map { $_->{Table} => join '.', map { $_ // 'none' } @$_{qw(Root-Schema Root-Table)} }
+			  grep { $_->{Kind} eq 'rows' } @{ read_manifest($dir)->{Files} } },
+		{ (map { $_ => 'public.<b>log' } qw(log_1 log_2a log_2b)), single_1 => 'public.single',
+			map { $_ => 'none.none' } qw(alone child) },
+		'partitions: the manifest names the table at the top');
+	my $html = page_right_ok('partitions', $page, read_manifest($dir));
+	my ($group) = $html =~ m{<tr class="whole-of">(.*?</details></td></tr>)}s;
+	my ($head, @rows) = split m{<tr><th scope="row">}, $group // '';
+	my ($sum, $summary) = ($head // '') =~ m{^(.*?)</tr>.*<details><summary>(.*?)</summary>}s;
+	my @sums = ($sum // '') =~ m{<td class="num">(.*?)</td>}g;
+	is(shown($sum // '') =~ s/>log".*/>log"/sr, 'public."<b>log"', 'partitions: under their table');
+	is($sums[0], '5,000', 'partitions: their rows');
+	is($summary, '3 partitions', 'partitions: how many');
+	is_deeply([ map { m{<bdi>public\.(\w+)</bdi>} } @rows ],
+		[qw(log_2b log_2a log_1)], 'partitions: each of them, the largest first');
+	like($html =~ s{<tr class="whole-of">.*?</details></td></tr>}{}sr, qr/public\.alone.*public\.single_1/s,
+		'partitions: one that is alone, and what only inherits, stand by themselves');
+	is(scalar(() = $html =~ /<details>/g), 1, 'partitions: one group');
+	my $again = slurp_file(report_by_verify('partitions', $dir, 0));
+	is($again =~ s/$verdict//gr, $html =~ s/$verdict//gr, 'partitions: the same of the archive');
+	# what is wider than the screen says so
+	like($html, qr/\.wide,\.chart\{background:.*no-repeat local,/, 'a shadow where there is more');
+	like($html, qr/\@media screen and \(max-width:600px\)\{.*content:'[^']*scroll sideways'/, 'words where the screen is small');
 }
 
 {

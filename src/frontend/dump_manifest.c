@@ -76,6 +76,8 @@ add_data_files(Manifest *manifest, const DumpContext *context)
 			pg_fatal("file \"%s\" has not been written", file->path);
 		file->schema = table->entry->namespace;
 		file->table = table->entry->tag;
+		file->root_schema = table->root_schema;
+		file->root_table = table->root_table;
 		file->where = table->where;
 		file->sample = table->sample;
 		file->start_block = data_file->start_block;

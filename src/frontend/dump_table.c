@@ -117,7 +117,8 @@ dump_tables_oids(const DumpTables *tables)
 /*
  * One row a table, in the order of the array.  An extension's configuration
  * tables have a condition that is not in the archive
- * (pg_dump.c:processExtensionTables).
+ * (pg_dump.c:processExtensionTables).  Servers before 12 have no
+ * pg_partition_root().
  */
 static const char describe_query[] =
 "SELECT c.relkind, c.relam OPERATOR(pg_catalog.=) 0"
@@ -129,7 +130,8 @@ static const char describe_query[] =
 " AND EXISTS (WITH RECURSIVE up (oid) AS (SELECT c.oid UNION"
 " SELECT i.inhparent FROM pg_catalog.pg_inherits i"
 " JOIN up ON up.oid OPERATOR(pg_catalog.=) i.inhrelid)"
-" SELECT FROM up WHERE up.oid OPERATOR(pg_catalog.=) k.confrelid))"
+" SELECT FROM up WHERE up.oid OPERATOR(pg_catalog.=) k.confrelid)),"
+" r.nspname, r.relname"
 " FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
 " LEFT JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam"
@@ -137,6 +139,15 @@ static const char describe_query[] =
 " ROWS FROM (pg_catalog.unnest(x.extconfig), pg_catalog.unnest(x.extcondition))"
 " u (oid, condition)) e"
 " ON e.oid OPERATOR(pg_catalog.=) t.oid"
+" LEFT JOIN LATERAL (WITH RECURSIVE up (oid, level) AS (SELECT c.oid, 0 UNION ALL"
+" SELECT i.inhparent, up.level OPERATOR(pg_catalog.+) 1 FROM up"
+" JOIN pg_catalog.pg_inherits i ON i.inhrelid OPERATOR(pg_catalog.=) up.oid"
+" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) i.inhparent"
+" AND p.relkind OPERATOR(pg_catalog.=) 'p')"
+" SELECT n.nspname, p.relname FROM up"
+" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) up.oid"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.relnamespace"
+" WHERE up.level OPERATOR(pg_catalog.>) 0 ORDER BY up.level DESC LIMIT 1) r ON true"
 " ORDER BY t.no";
 
 static void
@@ -160,6 +171,10 @@ describe(PGconn *conn, DumpTables *tables, const char *oids)
 		table->references_itself = PQgetvalue(res, i, 4)[0] == 't';
 		if (PQgetlength(res, i, 2) > 0)
 			table->condition = pg_strdup(PQgetvalue(res, i, 2));
+		if (PQgetisnull(res, i, 5))
+			continue;
+		table->root_schema = pg_strdup(PQgetvalue(res, i, 5));
+		table->root_table = pg_strdup(PQgetvalue(res, i, 6));
 	}
 	PQclear(res);
 }

@@ -18,6 +18,9 @@ typedef struct DumpTable
 	char		relkind;
 	bool		is_heap;		/* stored by the heap access method */
 	bool		row_security;	/* policies apply to the current user */
+	char	   *root_schema;	/* of the partitioned table it is part of, at
+								 * the top; NULL if it is no partition */
+	char	   *root_table;
 	bool		references_itself;	/* by a foreign key, or the partitioned
 									 * table it is part of */
 	bool		has_definition; /* the archive creates the table */

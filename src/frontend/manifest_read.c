@@ -142,6 +142,8 @@ static const TextMember file_texts[] = {
 	{"Path", offsetof(ManifestFile, path)},
 	{"Schema", offsetof(ManifestFile, schema)},
 	{"Table", offsetof(ManifestFile, table)},
+	{"Root-Schema", offsetof(ManifestFile, root_schema)},
+	{"Root-Table", offsetof(ManifestFile, root_table)},
 	{"Where", offsetof(ManifestFile, where)},
 	{"Sample", offsetof(ManifestFile, sample)},
 };

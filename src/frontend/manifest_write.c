@@ -92,6 +92,15 @@ put_text(PQExpBuffer buf, const Manifest *manifest, const char *name,
 	}
 }
 
+/* The same, after another member. */
+static void
+put_member(PQExpBuffer buf, const Manifest *manifest, const char *name,
+		   const char *value)
+{
+	appendPQExpBufferStr(buf, ", ");
+	put_text(buf, manifest, name, value);
+}
+
 /* ISO 8601, in UTC. */
 static void
 put_time(PQExpBuffer buf, const char *name, int64 us)
@@ -153,20 +162,17 @@ put_file(PQExpBuffer buf, const Manifest *manifest, const ManifestFile *file)
 					  manifest_kind_name(file->kind));
 	if (file->kind == MANIFEST_ROWS)
 	{
-		appendPQExpBufferStr(buf, ", ");
-		put_text(buf, manifest, "Schema", file->schema);
-		appendPQExpBufferStr(buf, ", ");
-		put_text(buf, manifest, "Table", file->table);
+		put_member(buf, manifest, "Schema", file->schema);
+		put_member(buf, manifest, "Table", file->table);
+		if (file->root_table)
+		{
+			put_member(buf, manifest, "Root-Schema", file->root_schema);
+			put_member(buf, manifest, "Root-Table", file->root_table);
+		}
 		if (file->where)
-		{
-			appendPQExpBufferStr(buf, ", ");
-			put_text(buf, manifest, "Where", file->where);
-		}
+			put_member(buf, manifest, "Where", file->where);
 		if (file->sample)
-		{
-			appendPQExpBufferStr(buf, ", ");
-			put_text(buf, manifest, "Sample", file->sample);
-		}
+			put_member(buf, manifest, "Sample", file->sample);
 		appendPQExpBuffer(buf, ", \"Start-Block\": " INT64_FORMAT,
 						  file->start_block);
 		if (file->end_block == MANIFEST_NO_END)

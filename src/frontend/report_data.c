@@ -65,12 +65,15 @@ is_work(const ManifestFile *file)
  * ----------
  */
 
-static char *
-table_name(const ManifestFile *file)
+static void
+name_table(ReportTable *table, const ManifestFile *file)
 {
-	if (file->kind == MANIFEST_LARGE_OBJECT)
-		return pg_strdup("large objects");
-	return manifest_table_name(file->schema, file->table);
+	table->first = file;
+	table->name = file->kind == MANIFEST_LARGE_OBJECT
+		? pg_strdup("large objects")
+		: manifest_table_name(file->schema, file->table);
+	if (file->root_table)
+		table->root = manifest_table_name(file->root_schema, file->root_table);
 }
 
 static int
@@ -115,8 +118,7 @@ collect_tables(ReportData *data)
 
 		if (i == 0 || compare_names(file, file - 1) != 0)
 		{
-			data->tables[data->n_tables].name = table_name(file->file);
-			data->tables[data->n_tables].first = file->file;
+			name_table(&data->tables[data->n_tables], file->file);
 			if (file->file->where || file->file->sample)
 				data->n_filtered++;
 			if (file->file->kind == MANIFEST_LARGE_OBJECT)

@@ -22,6 +22,8 @@
 typedef struct ReportTable
 {
 	char	   *name;			/* as SQL has it; owned */
+	char	   *root;			/* the same of the partitioned table at the
+								 * top; NULL if it is no partition */
 	const ManifestFile *first;	/* of its files; tells its filters */
 	int			n_files;
 	uint64		rows;

@@ -15,7 +15,7 @@
 #define LIGHT \
 	"--page:#fff;--ink:#1b2027;--soft:#5d6773;--line:#dfe3e8;--lane:#f1f3f5;" \
 	"--good:#0a7a4b;--good-page:#eaf6f0;--bad:#b3261e;--bad-page:#fcecea;" \
-	"--raw:#cfdcf5;--stored:#355abb;" \
+	"--raw:#cfdcf5;--stored:#355abb;--shade:#1b202759;" \
 	"--c0:#355abb;--c1:#c75900;--c2:#008d72;--c3:#794542;--c4:#299efd;" \
 	"--c5:#db64ba;--c6:#d2a614;--c7:#b4bcc6;" \
 	"--t0:#fff;--t1:#fff;--t2:#fff;--t3:#fff;--t4:#10151b;--t5:#10151b;" \
@@ -23,7 +23,7 @@
 #define DARK \
 	"--page:#14181d;--ink:#e4e8ed;--soft:#9aa5b1;--line:#2d343d;--lane:#1c2128;" \
 	"--good:#58c795;--good-page:#14281f;--bad:#f28b82;--bad-page:#321a1a;" \
-	"--raw:#2b3c5c;--stored:#6aa5ee;" \
+	"--raw:#2b3c5c;--stored:#6aa5ee;--shade:#e4e8ed59;" \
 	"--c0:#419ef0;--c1:#f6865e;--c2:#68ebb3;--c3:#a57012;--c4:#b0c8fe;" \
 	"--c5:#aa7aa3;--c6:#f2c847;--c7:#59636f;" \
 	"--t0:#10151b;--t1:#10151b;--t2:#10151b;--t3:#fff;--t4:#10151b;" \
@@ -45,6 +45,7 @@ const char *const report_style =
 ".soft,.sub,footer{color:var(--soft)}\n"
 ".sub{margin:6px 0 0}\n"
 "bdi{overflow-wrap:anywhere}\n"
+"code{white-space:nowrap}\n"
 
 /* The verdict of --verify, and figures */
 ".verdict{margin:24px 0 0;padding:12px 16px;border-left:4px solid var(--line);"
@@ -92,6 +93,12 @@ const char *const report_style =
 
 /* Tables */
 ".wide{overflow-x:auto;margin-top:12px}\n"
+/* a shadow at each edge beyond which there is more: the page's colour, which
+ * moves with what is within, covers it where there is no more */
+".wide,.chart{background:linear-gradient(to right,var(--page) 50%,transparent) 0 0/48px 100% no-repeat local,"
+"linear-gradient(to left,var(--page) 50%,transparent) 100% 0/48px 100% no-repeat local,"
+"linear-gradient(to right,var(--shade),transparent) 0 0/16px 100% no-repeat scroll,"
+"linear-gradient(to left,var(--shade),transparent) 100% 0/16px 100% no-repeat scroll}\n"
 "table{border-collapse:collapse;width:100%;font-size:14px}\n"
 "th,td{text-align:left;vertical-align:top;padding:6px 14px 6px 0;"
 "border-bottom:1px solid var(--line);font-weight:400}\n"
@@ -104,6 +111,11 @@ const char *const report_style =
 ".bar{width:20%;min-width:120px;padding-right:0}\n"
 ".bar svg{display:block;width:100%;height:10px;margin-top:6px}\n"
 ".whole{fill:var(--raw)}.kept{fill:var(--stored)}\n"
+".whole-of th,.whole-of td{border-bottom:0}\n"
+".parts>td{padding:0 0 6px 18px}\n"
+/* a share of an unknown width would make the table as wide as can be */
+".parts table td:last-child,.parts thead th:last-child{display:none}\n"
+"summary{cursor:pointer;color:var(--soft);font-size:13px}\n"
 ".hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}\n"
 ".facts{display:grid;grid-template-columns:max-content 1fr;gap:4px 24px;margin:12px 0 0;"
 "font-size:14px}\n"
@@ -111,11 +123,15 @@ const char *const report_style =
 "footer{margin-top:48px;padding-top:14px;border-top:1px solid var(--line);font-size:13px}\n"
 "@media (max-width:600px){main{padding:24px 16px 40px}h1{font-size:23px}"
 ".facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:8px}}\n"
+/* there both are always wider than the screen; text in charts stays legible */
+"@media screen and (max-width:600px){.chart svg{min-width:960px}"
+".chart::before,.wide::before{content:'\\2194  scroll sideways';display:block;position:sticky;left:0;"
+"width:max-content;font-size:13px;color:var(--soft);margin-bottom:4px}}\n"
 "@media print{@page{size:A4;margin:14mm}body{font-size:11px}main{max-width:none;padding:0}"
 ".screen{display:none}h1{font-size:20px}h2{font-size:14px}.kind,.figures dt,.figures dd{font-size:10px}"
 "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}"
 "section{margin-top:24px}.chart,.figures div,tr,.verdict{break-inside:avoid}"
-"h2,h2+p{break-after:avoid}.wide,.chart{overflow:visible}.chart svg{min-width:0}"
+"h2,h2+p{break-after:avoid}.wide,.chart{overflow:visible;background:none}.chart svg{min-width:0}"
 "table,.facts,.legend,thead th{font-size:10px}th,td{padding:3px 10px 3px 0}.bar svg{margin-top:3px}"
 "tbody th .soft{font-size:9px;padding-left:15px}.swatch{width:8px;height:8px}"
 ".figures{grid-template-columns:repeat(auto-fit,minmax(90px,1fr));gap:14px}.figures dd.value{font-size:15px}}\n";

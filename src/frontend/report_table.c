@@ -4,11 +4,13 @@
  */
 #include "fe_compat.h"
 
+#include "report_group.h"
 #include "report_table.h"
 #include "report_text.h"
 
 /* Rows shown one by one. */
 #define TABLES_SHOWN 25
+#define PARTITIONS_SHOWN 100	/* of one table */
 #define SLOWEST_SHOWN 12
 
 /* A small sign, so that a colour is never alone: its name is beside it. */
@@ -98,9 +100,9 @@ append_sums(PQExpBuffer page, const ReportData *data, const ReportTable *sum)
 
 /* How long its bytes are beside the largest's, and what is left of them. */
 static void
-append_bar(PQExpBuffer page, const ReportData *data, const ReportTable *table)
+append_bar(PQExpBuffer page, const ReportData *data, const ReportTable *table,
+		   uint64 largest)
 {
-	uint64		largest = data->tables[0].raw_bytes;
 	double		raw = 100.0 * table->raw_bytes / Max(largest, 1);
 	double		stored = data->is_copy ? 0 : 100.0 * table->stored_bytes / Max(largest, 1);
 
@@ -131,7 +133,7 @@ append_filter(PQExpBuffer page, const ManifestFile *file)
 
 static void
 append_table(PQExpBuffer page, const ReportData *data,
-			 const ReportTable *table)
+			 const ReportTable *table, uint64 largest)
 {
 	appendPQExpBufferStr(page, "<tr><th scope=\"row\">");
 	append_swatch(page, table->color);
@@ -139,7 +141,7 @@ append_table(PQExpBuffer page, const ReportData *data,
 	append_filter(page, table->first);
 	appendPQExpBufferStr(page, "</th>");
 	append_sums(page, data, table);
-	append_bar(page, data, table);
+	append_bar(page, data, table, largest);
 	appendPQExpBufferStr(page, "</tr>\n");
 }
 
@@ -153,17 +155,9 @@ append_sum_row(PQExpBuffer page, const ReportData *data, const char *what,
 	appendPQExpBufferStr(page, "<td></td></tr>\n");
 }
 
-void
-table_append_tables(PQExpBuffer page, const ReportData *data)
+static void
+append_table_heads(PQExpBuffer page, const ReportData *data)
 {
-	ReportTable others = {0};
-	char		text[REPORT_TEXT_BYTES];
-	int			n_shown = Min(data->n_tables, TABLES_SHOWN);
-
-	/* one that would be all of "others" is shown itself */
-	if (data->n_tables == TABLES_SHOWN + 1)
-		n_shown++;
-	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Table</th>");
 	append_head(page, "Rows");
 	append_head(page, data->is_copy ? "Pieces" : "Files");
 	append_head(page, "Data");
@@ -175,24 +169,71 @@ table_append_tables(PQExpBuffer page, const ReportData *data)
 	append_head(page, "Work");
 	appendPQExpBuffer(page, "<th scope=\"col\"><span class=\"hidden\">Data%s, as a bar</span></th></tr></thead><tbody>\n",
 					  data->is_copy ? "" : " and what is stored of it");
-	for (int i = 0; i < data->n_tables; i++)
-	{
-		const ReportTable *table = &data->tables[i];
+}
 
+/* A partitioned table, and its partitions for who opens them. */
+static void
+append_partitions(PQExpBuffer page, const ReportData *data,
+				  const ReportGroup *group, uint64 largest)
+{
+	ReportTable others = {0};
+	int			n_shown = Min(group->n_tables, PARTITIONS_SHOWN);
+	char		text[REPORT_TEXT_BYTES];
+
+	appendPQExpBufferStr(page, "<tr class=\"whole-of\"><th scope=\"row\">");
+	report_append_name(page, group->sum.name);
+	appendPQExpBufferStr(page, "</th>");
+	append_sums(page, data, &group->sum);
+	append_bar(page, data, &group->sum, largest);
+	appendPQExpBuffer(page, "</tr>\n<tr class=\"parts\"><td colspan=\"%d\"><details><summary>%s</summary><table><thead><tr><th scope=\"col\">Partition</th>",
+					  data->is_copy ? 6 : 8,
+					  report_count(group->n_tables, "partition", text));
+	append_table_heads(page, data);
+	for (int i = 0; i < group->n_tables; i++)
+	{
 		if (i < n_shown)
-		{
-			append_table(page, data, table);
-			continue;
-		}
-		others.n_files += table->n_files;
-		others.rows += table->rows;
-		others.raw_bytes += table->raw_bytes;
-		others.stored_bytes += table->stored_bytes;
-		others.seconds += table->seconds;
+			append_table(page, data, group->tables[i], largest);
+		else
+			report_table_add(&others, group->tables[i]);
 	}
-	if (data->n_tables > n_shown)
-		append_sum_row(page, data, report_count(data->n_tables - n_shown,
+	if (group->n_tables > n_shown)
+		append_sum_row(page, data, report_count(group->n_tables - n_shown,
 												"smaller one", text), &others);
+	appendPQExpBufferStr(page, "</tbody></table></details></td></tr>\n");
+}
+
+void
+table_append_tables(PQExpBuffer page, const ReportData *data)
+{
+	const ReportGroups *groups = report_groups_new(data);
+	uint64		largest = groups->n_groups > 0 ? groups->groups[0].sum.raw_bytes : 0;
+	ReportTable others = {0};
+	int			n_others = 0;
+	int			n_shown = Min(groups->n_groups, TABLES_SHOWN);
+	char		text[REPORT_TEXT_BYTES];
+
+	/* one that would be all of "others" is shown itself */
+	if (groups->n_groups == TABLES_SHOWN + 1)
+		n_shown++;
+	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Table</th>");
+	append_table_heads(page, data);
+	for (int i = 0; i < groups->n_groups; i++)
+	{
+		const ReportGroup *group = &groups->groups[i];
+
+		if (i >= n_shown)
+		{
+			report_table_add(&others, &group->sum);
+			n_others += group->n_tables;
+		}
+		else if (group->n_tables > 1)
+			append_partitions(page, data, group, largest);
+		else
+			append_table(page, data, group->tables[0], largest);
+	}
+	if (n_others > 0)
+		append_sum_row(page, data, report_count(n_others, "smaller one", text),
+					   &others);
 	append_sum_row(page, data, "All", &data->total);
 	appendPQExpBufferStr(page, "</tbody></table></div>\n");
 }
