@@ -161,7 +161,8 @@ foreach my $try ([ [], qr/^whole: it is not larger than one and a half chunks$/,
 	is($rc, 0, 'JSON: exit code');
 	is_deeply([ grep { !/^\(\d\) / } split /\n/, $err =~ s/^Expected time.*//mr ],
 		[ grep { !/^\(\d\) / } @lines ], 'JSON: the text goes to standard error');
-	my @events = map { JSON::PP->new->utf8->decode($_) } split /\n/, $out;
+	my @events = grep { $_->{event} !~ /^(start|stage)$/ }
+	  map { JSON::PP->new->utf8->decode($_) } split /\n/, $out;
 	is_deeply([ map { $_->{event} } @events ], [ ('plan') x 30, 'dry_run' ], 'JSON: nothing but events');
 	is_deeply([ map { $_->{table} } @events[ 0 .. 29 ] ], [ map { "public.t$_" } reverse 1 .. 30 ],
 		'JSON: all tables, largest first');
