@@ -1,6 +1,7 @@
 # Others lock, change, or forbid a table while it is being dumped: the dump
 # waits for a while, then fails and says which table; it never waits behind a
-# request that waits for itself, and never takes one table for another.
+# request that waits for itself, but reads what workers cannot lock in the
+# leader's session, which has the lock; and never takes one table for another.
 
 use strict;
 use warnings;
@@ -11,7 +12,7 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok wait_until
   sessions);
-use Pardump::Cluster qw(start_cluster make_database new_path sql value
+use Pardump::Cluster qw(start_cluster make_database new_path restore_ok sql value
   start_psql);
 use Pardump::Command qw(fake_pg_dump changing_pg_dump);
 use PostgreSQL::Test::Utils;
@@ -25,7 +26,7 @@ CREATE ROLE dumper LOGIN;
 CREATE TABLE gated AS SELECT g AS id, repeat(md5(g::text), 4) AS t
 	FROM generate_series(1, 30000) g;
 ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
-CREATE POLICY gate ON gated USING (CASE WHEN id = 5000
+CREATE POLICY gate ON gated USING (CASE WHEN id IN (5000, 25000)
 	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
 CREATE FUNCTION make_victim() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
 	DROP TABLE IF EXISTS victim;
@@ -43,17 +44,18 @@ my $holder = start_psql($node, 'locks');
 # for ever or as long as $lock_timeout says.
 sub request_lock
 {
-	my ($lock_timeout) = @_;
+	my ($lock_timeout, $table) = @_;
+	$table //= 'victim';
 	my $request = {};
 	$request->{h} = IPC::Run::start(
 		[ 'psql', '-XqAt', '-d', $connstr, '-c', "SET lock_timeout = '$lock_timeout'",
-			'-c', 'BEGIN', '-c', 'LOCK TABLE victim', '-c', 'COMMIT' ],
+			'-c', 'BEGIN', '-c', "LOCK TABLE $table", '-c', 'COMMIT' ],
 		'<', \'', '>', \$request->{out}, '2>', \$request->{err},
 		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	wait_until('the lock is requested', sub {
 		$request->{h}->pump_nb;
 		return value($node, 'locks',
-			"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'victim'::regclass");
+			"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '$table'::regclass");
 	});
 	return $request;
 }
@@ -123,45 +125,120 @@ foreach my $forever (1, 0)
 
 # ---- a request is queued after the leader has its locks, before a worker has
 
-foreach my $forever (1, 0)
+# The dump, once so many workers wait at the gate.
+sub stuck_dump
 {
-	my $what = 'a lock requested ' . ($forever ? 'for ever' : 'for a while') . ' before the worker\'s';
+	my ($waiting, @more) = @_;
 	$holder->('SELECT pg_advisory_lock(42)');
-	my $dump = start_dump($connstr, @options, '--no-chunks', $forever ? '--lock-wait-timeout=500' : ());
-	wait_until('the worker waits at the gate', sub {
+	my $dump = start_dump($connstr, @options, @more);
+	wait_until('workers wait at the gate', sub {
 		$dump->{h}->pump_nb;
-		return sessions($node, "wait_event = 'advisory'");
+		return sessions($node, "wait_event = 'advisory'") == $waiting;
 	});
-	my $request = request_lock($forever ? 0 : '1s');
-	$holder->('SELECT pg_advisory_unlock(42)');
-	if ($forever)
-	{
-		dump_failed_ok($node, $dump, $what, $busy);
-		like($dump->{err}, qr/The worker was dumping table public\.victim/, "$what: the table");
-		is(end_request($request), '', "$what: who asked gets it");
-	}
-	else
-	{
-		is(end_dump($dump), 0, "$what: exit code") or diag($dump->{err});
-		like(end_request($request), qr/canceling statement due to lock timeout/,
-			"$what: who asked gave up");
-	}
+	return $dump;
 }
-foreach my $signal (qw(INT KILL))
+
+my $copies = 0;
+
+# It ends well, has said what is expected, and its archive has all rows; then
+# who asked for the lock gets it.
+sub whole_ok
 {
-	my $what = "SIG$signal while a worker wants a lock";
-	$holder->('SELECT pg_advisory_lock(42)');
-	my $dump = start_dump($connstr, @options, '--no-chunks', '--lock-wait-timeout=1min');
-	wait_until('the worker waits at the gate', sub {
-		$dump->{h}->pump_nb;
-		return sessions($node, "wait_event = 'advisory'");
-	});
+	my ($dump, $request, $what, $words) = @_;
+	is(end_dump($dump), 0, "$what: exit code");
+	like($dump->{err}, $words, "$what: what is said");
+	is(end_request($request), '', "$what: who asked gets the lock") if $request;
+	make_database($node, 'copy' . ++$copies, options => 'TEMPLATE template0');
+	restore_ok($node, $dump->{dir}, "copy$copies", $what);
+	my $tables = q{SELECT string_agg(format('%s %s', relname, (xpath('/row/n/text()', query_to_xml(
+		'SELECT count(*) AS n FROM ' || oid::regclass, false, true, '')))[1]), ', ' ORDER BY relname)
+		FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace};
+	is(value($node, "copy$copies", $tables), value($node, 'locks', $tables), "$what: all rows");
+	sql($node, 'postgres', "DROP DATABASE copy$copies");
+	return;
+}
+
+# What the leader says of the only table that no worker could lock.
+sub read_by_leader
+{
+	my ($table) = @_;
+	return qr/^pg_pardump: warning: no worker can lock table $table: it is read in the leader's session
+pg_pardump: detail: Process \d+ waits for an exclusive lock on it, until this run ends\.\n$/;
+}
+
+{
+	my $dump = stuck_dump(1, '--no-chunks');
 	my $request = request_lock(0);
 	$holder->('SELECT pg_advisory_unlock(42)');
-	wait_until('the worker tries again and again', sub {
+	whole_ok($dump, $request, 'a whole table', read_by_leader('public\.victim'));
+}
+
+# all workers have the lock of what is in chunks, before they have read of it
+{
+	my $dump = stuck_dump(2, '-j2', '--max-table-segment-pages=100');
+	my $request = request_lock(0);
+	$holder->('SELECT pg_advisory_unlock(42)');
+	whole_ok($dump, $request, 'many chunks', qr/^$/);
+}
+
+# but one that comes later, which the others make good
+{
+	my $dump = stuck_dump(2, '-j2', '--max-table-segment-pages=100');
+	my $request = request_lock(0);
+	my $pid = value($node, 'postgres', <<'SQL');
+SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' ORDER BY backend_start LIMIT 1
+SQL
+	value($node, 'postgres', "SELECT pg_terminate_backend($pid)");
+	wait_until('the next worker waits at the gate', sub {
 		$dump->{h}->pump_nb;
-		return sessions($node, "query LIKE '%SAVEPOINT%'");
+		return value($node, 'postgres', <<"SQL") == 2;
+SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND pid <> $pid
+SQL
 	});
+	$holder->('SELECT pg_advisory_unlock(42)');
+	whole_ok($dump, $request, 'a worker that was replaced',
+		qr/^pg_pardump: warning: a worker lost its connection [^\n]*\n[^\n]*(\n\s[^\n]*)*\n$/);
+}
+
+# of a batch of tables, by workers and in the midst of others
+{
+	sql($node, 'locks', <<'SQL');
+DO $$ BEGIN FOR i IN 1..100 LOOP
+	EXECUTE format('CREATE TABLE small_%s AS SELECT g FROM generate_series(1, %s) g; GRANT SELECT ON small_%1$s TO dumper', i, i);
+END LOOP; END $$;
+SQL
+	my $dump = stuck_dump(2, '-j2', '--max-table-segment-pages=300');
+	my $request = request_lock(0, 'small_50');
+	$holder->('SELECT pg_advisory_unlock(42)');
+	whole_ok($dump, $request, 'many tables', read_by_leader('public\.small_50'));
+}
+
+# ---- the leader while it reads: as a worker
+
+sub leader_reads
+{
+	my (@more) = @_;
+	my $dump = stuck_dump(1, '--no-chunks', @more);
+	my $request = request_lock(0, 'late');
+	$holder->('SELECT pg_advisory_lock(43); SELECT pg_advisory_unlock(42)');
+	wait_until('the leader waits', sub {
+		$dump->{h}->pump_nb;
+		return sessions($node, "wait_event = 'advisory' AND application_name = 'pg_pardump: public.late'");
+	});
+	return ($dump, $request);
+}
+
+sql($node, 'locks', <<'SQL');
+CREATE TABLE late AS SELECT g AS id, repeat(md5(g::text), 4) AS t FROM generate_series(1, 14000) g;
+ALTER TABLE late ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON late USING (CASE WHEN id = 13000
+	THEN pg_advisory_xact_lock_shared(43)::text IS NOT NULL ELSE true END);
+GRANT SELECT ON late TO dumper;
+SQL
+foreach my $signal (qw(INT KILL))
+{
+	my $what = "SIG$signal while the leader reads";
+	my ($dump, $request) = leader_reads();
 	kill $signal => $dump->{pid};
 	if ($signal eq 'INT')
 	{
@@ -173,7 +250,20 @@ foreach my $signal (qw(INT KILL))
 		nothing_remains_ok($node, $dump->{dir}, $what);
 	}
 	is(end_request($request), '', "$what: who asked gets the lock");
+	$holder->('SELECT pg_advisory_unlock_all()');
 }
+# another session cannot have the lock before who asked for it
+{
+	my ($dump, $request) = leader_reads();
+	value($node, 'postgres', <<'SQL');
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'advisory' AND application_name LIKE 'pg_pardump%'
+SQL
+	is(end_request($request), '', 'the leader is lost while it reads: who asked gets the lock');
+	$holder->('SELECT pg_advisory_unlock_all()');
+	whole_ok($dump, undef, 'the leader is lost while it reads',
+		qr/warning: the leader has lost its connection; retry 1 of 5 in 0\.5 s\n/);
+}
+sql($node, 'locks', 'DROP TABLE late');
 
 # ---- a request waits for one worker, and another worker for the request: none of
 # them may wait for ever

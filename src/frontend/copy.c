@@ -60,12 +60,23 @@ start_worker(void *arg, int no)
 	run->worker = copy_worker_start(&run->context, no);
 }
 
-static void
+static bool
 run_job(void *arg, int job, volatile int *step)
 {
 	CopyRun    *run = arg;
 
-	copy_worker_run(run->worker, job, step);
+	return copy_worker_run(run->worker, job, step);
+}
+
+static void
+do_job_here(void *arg, int job)
+{
+	CopyRun    *run = arg;
+	CopyWorker *worker = copy_worker_borrow(&run->context);
+	int			step;
+
+	(void) copy_worker_run(worker, job, &step);
+	copy_worker_stop(worker);
 }
 
 static void
@@ -96,6 +107,17 @@ reset_job(void *arg, int job)
 	dump_event_retry(&run->context.source, job);
 }
 
+static bool
+run_refused(void *arg, int job)
+{
+	CopyRun    *run = arg;
+
+	if (dump_leader_run_refused(&run->context.source, do_job_here, run, job))
+		return true;
+	reset_job(run, job);
+	return false;
+}
+
 static void
 run_workers(CopyRun *run)
 {
@@ -107,6 +129,7 @@ run_workers(CopyRun *run)
 		.outlives_kill = true,
 		.start = start_worker,
 		.run = run_job,
+		.run_refused = run_refused,
 		.stop = stop_worker,
 		.describe = describe_job,
 		.reset = reset_job,

@@ -93,7 +93,7 @@ start_worker(void *arg, int no)
 	copy_target_set_up(run->conn, source->options, source->encoding);
 }
 
-static void
+static bool
 run_job(void *arg, int job, volatile int *step)
 {
 	AnalyzeRun *run = arg;
@@ -111,6 +111,7 @@ run_job(void *arg, int job, volatile int *step)
 	}
 	PQclear(res);
 	free(sql);
+	return true;
 }
 
 static void

@@ -349,7 +349,7 @@ take_sum(PGconn *conn, char *sql, SideSum *sum)
 	free(sql);
 }
 
-static void
+static bool
 run_job(void *arg, int no, volatile int *step)
 {
 	CompareRun *run = arg;
@@ -363,6 +363,7 @@ run_job(void *arg, int no, volatile int *step)
 	target_sql = ask_sum(run->target, &job->target);
 	take_sum(source, source_sql, &run->results[no].source);
 	take_sum(run->target, target_sql, &run->results[no].target);
+	return true;
 }
 
 static void

@@ -68,18 +68,6 @@ copy_statement(const DumpTable *table, const DataFile *file)
 	return sql.data;
 }
 
-/*
- * A query locks the indexes of its table, and the extension those of TOAST, to
- * the end of the transaction.  REINDEX would wait for a worker that has done
- * its part, other workers for REINDEX, and all of them for ever.  To roll back
- * lets go of these locks, and of nothing else.
- */
-static bool
-locks_indexes(const char *statement)
-{
-	return strncmp(statement, "COPY (", 6) == 0;
-}
-
 bool
 copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
 {
@@ -92,11 +80,9 @@ copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
 	if (file->n_chunks > 1)
 		append_range(&sql, file);
 	appendPQExpBufferStr(&sql, " LIMIT 1");
-	session_command(conn, "SAVEPOINT read_rows");
 	res = session_query(conn, sql.data);
 	result = PQntuples(res) > 0;
 	PQclear(res);
-	session_command(conn, "ROLLBACK TO SAVEPOINT read_rows; RELEASE SAVEPOINT read_rows");
 	termPQExpBuffer(&sql);
 	return result;
 }
@@ -104,11 +90,8 @@ copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
 void
 copy_begin(PGconn *conn, const char *statement)
 {
-	PGresult   *res;
+	PGresult   *res = session_exec(conn, statement);
 
-	if (locks_indexes(statement))
-		session_command(conn, "SAVEPOINT read_rows");
-	res = session_exec(conn, statement);
 	if (PQresultStatus(res) != PGRES_COPY_OUT)
 		session_failed(conn, res, problem, statement);
 	PQclear(res);
@@ -131,8 +114,6 @@ copy_end(PGconn *conn, const char *statement, int last_len)
 	if (PQgetResult(conn) != NULL)
 		pg_fatal("unexpected extra results of \"%s\"", statement);
 	traffic_wait_ends();
-	if (locks_indexes(statement))
-		session_command(conn, "ROLLBACK TO SAVEPOINT read_rows; RELEASE SAVEPOINT read_rows");
 	return rows;
 }
 

@@ -30,18 +30,37 @@ struct CopyWorker
 	PGconn	   *target;
 };
 
-CopyWorker *
-copy_worker_start(const CopyContext *context, int no)
+/* Connected to the target. */
+static CopyWorker *
+new_worker(const CopyContext *context)
 {
 	CopyWorker *worker = pg_malloc0(sizeof(CopyWorker));
 
-	file_results_begin_worker(context->source.results, no);
 	worker->context = context;
 	worker->target = connection_open_peer(context->target, "pg_pardump");
 	copy_target_set_up(worker->target, context->source.options,
 					   context->source.encoding);
 	copy_target_check_history(worker->target, context->history);
+	return worker;
+}
+
+CopyWorker *
+copy_worker_start(const CopyContext *context, int no)
+{
+	CopyWorker *worker;
+
+	file_results_begin_worker(context->source.results, no);
+	worker = new_worker(context);
 	worker->source = source_session_open(&context->source, no);
+	return worker;
+}
+
+CopyWorker *
+copy_worker_borrow(const CopyContext *context)
+{
+	CopyWorker *worker = new_worker(context);
+
+	worker->source = source_session_borrow(&context->source);
 	return worker;
 }
 
@@ -258,7 +277,7 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 {
 	const DumpContext *source = &worker->context->source;
 
-	source_session_begin_job(worker->source, job);
+	PQclear(ask_target(worker, "BEGIN", 0, NULL));
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
@@ -299,23 +318,27 @@ note_done(const DumpContext *source, const Job *job)
 	}
 }
 
-void
+bool
 copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 {
 	const CopyContext *context = worker->context;
 	const Job  *job = &context->source.queue->jobs[job_no];
 	CopyCommit *end = &context->commits[job_no];
+	bool		done = is_done_already(worker, end);
 
-	file_results_begin_job(context->source.results, job_no);
-	if (!is_done_already(worker, end))
+	if (!done && source_session_begin_job(worker->source, job))
 	{
-		PQclear(ask_target(worker, "BEGIN", 0, NULL));
+		file_results_begin_job(context->source.results, job_no);
 		copy_job(worker, job, step);
 		commit(worker, end);
+		/* the job's bytes now count as those of its files */
+		file_results_begin_job(context->source.results, -1);
+		done = true;
 	}
-	/* the job's bytes now count as those of its files */
-	file_results_begin_job(context->source.results, -1);
-	note_done(&context->source, job);
+	if (done)
+		note_done(&context->source, job);
+	source_session_end_job(worker->source);
+	return done;
 }
 
 void

@@ -53,12 +53,16 @@ typedef struct CopyWorker CopyWorker;
 /* Connect to both servers, as worker number no. */
 extern CopyWorker *copy_worker_start(const CopyContext *context, int no);
 
+/* In the leader: the same by its own session on the source. */
+extern CopyWorker *copy_worker_borrow(const CopyContext *context);
+
 /*
  * Do a job in one transaction of the target, unless a worker that was lost has
  * done it.  Exits with a message if anything fails; then the target has nothing
- * of it.  *step: see worker_pool.h.
+ * of it.  *step: see worker_pool.h.  False if nothing was done, as its tables
+ * could not be locked on the source.
  */
-extern void copy_worker_run(CopyWorker *worker, int job, volatile int *step);
+extern bool copy_worker_run(CopyWorker *worker, int job, volatile int *step);
 
 extern void copy_worker_stop(CopyWorker *worker);
 

@@ -60,12 +60,23 @@ start_worker(void *arg, int no)
 	run->worker = dump_worker_start(&run->context, no);
 }
 
-static void
+static bool
 run_job(void *arg, int job, volatile int *step)
 {
 	DumpRun    *run = arg;
 
-	dump_worker_run(run->worker, job, step);
+	return dump_worker_run(run->worker, job, step);
+}
+
+static void
+do_job_here(void *arg, int job)
+{
+	DumpRun    *run = arg;
+	DumpWorker *worker = dump_worker_borrow(&run->context);
+	int			step;
+
+	(void) dump_worker_run(worker, job, &step);
+	dump_worker_stop(worker);
 }
 
 static void
@@ -95,6 +106,17 @@ reset_job(void *arg, int job)
 	dump_worker_reset(&run->context, job);
 }
 
+static bool
+run_refused(void *arg, int job)
+{
+	DumpRun    *run = arg;
+
+	if (dump_leader_run_refused(&run->context, do_job_here, run, job))
+		return true;
+	reset_job(run, job);
+	return false;
+}
+
 static void
 run_workers(DumpRun *run)
 {
@@ -110,6 +132,7 @@ run_workers(DumpRun *run)
 		.outlives_kill = run->context.options->pipe_command == NULL,
 		.start = start_worker,
 		.run = run_job,
+		.run_refused = run_refused,
 		.stop = stop_worker,
 		.describe = describe_job,
 		.reset = reset_job,

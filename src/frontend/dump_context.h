@@ -25,6 +25,8 @@ typedef struct DumpContext
 	LeaderSession *leader;		/* once workers are to start */
 	bool		keep_snapshot;	/* the leader: when all jobs are done, too */
 	const struct ProgressBeside *beside;	/* shown with the rows; or NULL */
+	bool	   *told;			/* the leader: by table, that no worker can
+								 * lock it */
 	int			n_retries;		/* the leader's count of jobs begun anew */
 	const DumpOrigin *origin;
 	const char *encoding;		/* of the archive */

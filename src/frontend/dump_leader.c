@@ -13,6 +13,7 @@
 #include "progress_rows.h"
 #include "server_health.h"
 #include "row_filter.h"
+#include "session_lock.h"
 #include "slot_check.h"
 #include "source_check.h"
 #include "subscription.h"
@@ -209,6 +210,14 @@ dump_leader_watch(DumpContext *context)
 	return watch;
 }
 
+bool
+dump_leader_run_refused(DumpContext *context,
+						void (*do_job) (void *arg, int job), void *arg, int job)
+{
+	leader_wait_watch_rows();
+	return leader_session_do(context->leader, do_job, arg, job);
+}
+
 PGconn *
 dump_leader_run_workers(DumpContext *context, PGconn *conn,
 						const WorkerTask *task)
@@ -225,6 +234,7 @@ dump_leader_run_workers(DumpContext *context, PGconn *conn,
 		.n_workers = context->options->jobs,
 	};
 
+	context->told = pg_malloc0((context->tables->n_tables + 1) * sizeof(bool));
 	progress_rows_begin(context);
 	advice_give(context);
 	traffic_set_max_rate(context->options->max_rate);

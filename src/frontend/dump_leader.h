@@ -29,6 +29,14 @@ extern Toc *dump_leader_read_plan(DumpContext *context, PGconn *conn,
 extern PGconn *dump_leader_run_workers(DumpContext *context, PGconn *conn,
 									   const WorkerTask *task);
 
+/*
+ * In the pool's run_refused(): do a job in the leader's session, by this
+ * function.  False if a connection was lost.
+ */
+extern bool dump_leader_run_refused(DumpContext *context,
+									void (*do_job) (void *arg, int job),
+									void *arg, int job);
+
 /* What the leader does meanwhile; for more workers with its snapshot. */
 extern PoolWatch dump_leader_watch(DumpContext *context);
 

@@ -14,6 +14,7 @@
 
 #include "dump_table.h"
 #include "printable.h"
+#include "session_lock.h"
 
 /* ----------
  * From the table of contents

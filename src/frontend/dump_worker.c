@@ -28,6 +28,16 @@ dump_worker_start(const DumpContext *context, int no)
 	return worker;
 }
 
+DumpWorker *
+dump_worker_borrow(const DumpContext *context)
+{
+	DumpWorker *worker = pg_malloc0(sizeof(DumpWorker));
+
+	worker->context = context;
+	worker->source = source_session_borrow(context);
+	return worker;
+}
+
 /* Without the suffix of the compression; owned. */
 static char *
 data_file_path(const DumpContext *context, const DataFile *file)
@@ -86,15 +96,12 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	free(path);
 }
 
-void
-dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
+static void
+dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 {
 	const DumpContext *context = worker->context;
-	const Job  *job = &context->queue->jobs[job_no];
 	const LargeObjectGroup *group;
 
-	file_results_begin_job(context->results, job_no);
-	source_session_begin_job(worker->source, job);
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
@@ -114,7 +121,23 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 			dump_event_objects(context, "objects_end", group);
 			break;
 	}
-	file_results_begin_job(context->results, -1);
+}
+
+bool
+dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
+{
+	const DumpContext *context = worker->context;
+	const Job  *job = &context->queue->jobs[job_no];
+	bool		begun = source_session_begin_job(worker->source, job);
+
+	if (begun)
+	{
+		file_results_begin_job(context->results, job_no);
+		dump_job(worker, job, step);
+		file_results_begin_job(context->results, -1);
+	}
+	source_session_end_job(worker->source);
+	return begun;
 }
 
 /* Frees the path. */

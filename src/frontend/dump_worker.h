@@ -15,11 +15,15 @@ typedef struct DumpWorker DumpWorker;
  */
 extern DumpWorker *dump_worker_start(const DumpContext *context, int no);
 
+/* In the leader: the same by its own session. */
+extern DumpWorker *dump_worker_borrow(const DumpContext *context);
+
 /*
  * Do a job: all its files are complete (not flushed) afterwards, and their
  * results are set, or exit.  *step is the data file of the job that is being dumped, from 0.
+ * False if nothing was done, as its tables could not be locked.
  */
-extern void dump_worker_run(DumpWorker *worker, int job_no,
+extern bool dump_worker_run(DumpWorker *worker, int job_no,
 							volatile int *step);
 
 /*

@@ -12,6 +12,9 @@
 #define BATCH_BYTES ((uint64) 1024 * 1024)
 #define BATCH_FILES 32
 
+/* How many of them a message names. */
+#define DESCRIBED_FILES 3
+
 /* To go through a block without rows takes as long as so many bytes of rows. */
 #define EMPTY_BLOCK_BYTES 128
 
@@ -136,7 +139,7 @@ job_describe(const JobQueue *queue, const Job *job, int step,
 	if (step >= 0)
 		return data_file_describe(queue->files[job->first + step], tables);
 	initPQExpBuffer(&buf);
-	for (int i = 0; i < job->n; i++)
+	for (int i = 0; i < Min(job->n, DESCRIBED_FILES); i++)
 	{
 		char	   *text = data_file_describe(queue->files[job->first + i],
 											  tables);
@@ -144,6 +147,8 @@ job_describe(const JobQueue *queue, const Job *job, int step,
 		appendPQExpBuffer(&buf, "%s%s", i > 0 ? ", " : "", text);
 		free(text);
 	}
+	if (job->n > DESCRIBED_FILES)
+		appendPQExpBuffer(&buf, " and %d more", job->n - DESCRIBED_FILES);
 	return buf.data;
 }
 

@@ -36,7 +36,10 @@ typedef struct JobQueue
 extern JobQueue *job_queue_make(const ChunkPlan *plan,
 								const LargeObjects *objects);
 
-/* What a job is about, or one of its files unless step is -1; owned. */
+/*
+ * What a job is about, or one of its files unless step is -1; owned.  Of many
+ * files only the first are named.
+ */
 extern char *job_describe(const JobQueue *queue, const Job *job, int step,
 						  const DumpTables *tables,
 						  const LargeObjects *objects);

@@ -47,6 +47,7 @@ struct LeaderSession
 	int64		age_looked_at;	/* for that */
 	int64		warned_age;		/* of the last warning, 0 = none */
 	int			retries;		/* since it was lost */
+	int			losses;			/* in jobs of its own */
 	int64		retry_at;
 	char	   *last_words;		/* the error by which the server ended it */
 	bool		may_retry;		/* and that error allows another session */
@@ -181,10 +182,8 @@ retry_later(LeaderSession *session, const char *cause)
 }
 
 static void
-session_was_lost(LeaderSession *session)
+session_was_lost_by(LeaderSession *session, const char *words)
 {
-	const char *words = session->last_words ? session->last_words :
-		PQerrorMessage(session->conn);
 	char	   *cause = pg_strdup(*words ? words : "The server does not answer.");
 
 	cleanup_check_interrupt();
@@ -207,6 +206,13 @@ session_was_lost(LeaderSession *session)
 	session->retries = 0;
 	retry_later(session, cause);
 	free(cause);
+}
+
+static void
+session_was_lost(LeaderSession *session)
+{
+	session_was_lost_by(session, session->last_words ? session->last_words :
+						PQerrorMessage(session->conn));
 }
 
 /* Has the session ended, though it was not asked? */
@@ -315,6 +321,31 @@ finish(LeaderSession *session)
 	res = ask(session, "COMMIT", PGRES_COMMAND_OK);
 	session->finished = res != NULL;
 	PQclear(res);
+}
+
+bool
+leader_session_do(LeaderSession *session, void (*do_job) (void *arg, int job),
+				  void *arg, int job)
+{
+	const Options *options = session->plan.options;
+	LossPoint	point;
+	volatile bool done = false;
+
+	worker_pool_set_loss_point(&point);
+	if (setjmp(point.here) == 0)
+	{
+		do_job(arg, job);
+		done = true;
+	}
+	worker_pool_set_loss_point(NULL);
+	cancel_set_connection(session->conn);	/* not the job's other one */
+	if (done)
+		return true;
+	cleanup_check_interrupt();
+	if (options->pipe_command || session->losses++ == options->retries)
+		pg_fatal("the leader has lost a connection: %s", point.cause);
+	session_was_lost_by(session, point.cause);
+	return false;
 }
 
 /* ----------

@@ -62,6 +62,17 @@ extern int	leader_session_watch_fd(const LeaderSession *session);
 extern bool leader_session_attend(LeaderSession *session, bool all_done,
 								  bool may_end);
 
+/*
+ * Do a job in this session while all workers wait for one.  False if it was lost
+ * meanwhile, or the job's other connection was: then the session is replaced,
+ * as it may be in the midst of anything.  Exits with a message after so many
+ * losses as --retries allows, on a standby, and where commands may have got a
+ * part of a file (--pipe).
+ */
+extern bool leader_session_do(LeaderSession *session,
+							  void (*do_job) (void *arg, int job), void *arg,
+							  int job);
+
 /* For the pool: a worker's process is about to be forked, or is gone. */
 extern void leader_session_worker_begins(LeaderSession *session, int worker);
 extern void leader_session_worker_is_gone(LeaderSession *session, int worker);

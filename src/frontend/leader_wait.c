@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "leader_wait.h"
+#include "progress.h"
 #include "server_health.h"
 #include "traffic.h"
 #include "worker_pool.h"
@@ -22,6 +23,7 @@ typedef struct LeaderWait
 	int64		timeout_ms;
 	int			max_unanswered;
 	int			unanswered;		/* questions in a row */
+	int64		since;			/* when rows came last, or were asked for */
 } LeaderWait;
 
 static LeaderWait state;
@@ -103,6 +105,20 @@ check_silence(PGconn *conn, bool came, int64 *since)
 			worker_pool_lost("the server has sent the leader nothing for --stall-timeout, though its session has nothing else to do, or cannot be asked");
 	}
 	*since = worker_pool_now_ms();
+}
+
+static void
+watch_rows(PGconn *conn, bool came)
+{
+	check_silence(conn, came, &state.since);
+	progress_tick();
+}
+
+void
+leader_wait_watch_rows(void)
+{
+	state.since = worker_pool_now_ms();
+	traffic_set_watch(watch_rows);
 }
 
 PGresult *

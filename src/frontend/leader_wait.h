@@ -19,6 +19,12 @@ extern void leader_wait_watch(PGconn *conn, const PeerAddress *address,
 							  const Options *options);
 
 /*
+ * From now on the leader reads rows itself: its waits are watched likewise, and
+ * progress is shown meanwhile.
+ */
+extern void leader_wait_watch_rows(void);
+
+/*
  * What PQexec() does once it has sent the statement.  NULL if the result is not
  * there after wait_ms.
  *

@@ -24,6 +24,7 @@
 
 #include "printable.h"
 #include "server_extension.h"
+#include "session_lock.h"
 
 #define LOCK_TABLE PARDUMP_SCHEMA ".pg_pardump_lock"
 

@@ -244,13 +244,23 @@ server_health_warn_of_age(const PGresult *res, int64 *warned)
 						  PQgetvalue(res, 0, 2));
 }
 
-/* Of the others only those without a job keep what they have to the end. */
+/*
+ * Of the others only those without a job keep what they have to the end.  For a
+ * standby's replay, which is no backend, pg_blocking_pids() knows nobody: who
+ * has a lock is in the way of ACCESS EXCLUSIVE, whatever lock it is.
+ */
 static const char deadlock_query[] =
 "WITH RECURSIVE chain (waiter, first, blocker) AS ("
 "SELECT w.pid, b.pid, b.pid FROM pg_catalog.unnest('{%s}'::pg_catalog.int4[]) w (pid),"
 " pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b (pid)"
 " UNION SELECT c.waiter, c.first, b.pid FROM chain c,"
-" pg_catalog.unnest(pg_catalog.pg_blocking_pids(c.blocker)) b (pid))"
+" pg_catalog.unnest(pg_catalog.pg_blocking_pids(c.blocker) OPERATOR(pg_catalog.||)"
+" ARRAY(SELECT h.pid FROM pg_catalog.pg_locks w JOIN pg_catalog.pg_locks h"
+" ON h.database OPERATOR(pg_catalog.=) w.database"
+" AND h.relation OPERATOR(pg_catalog.=) w.relation AND h.granted"
+" WHERE w.pid OPERATOR(pg_catalog.=) c.blocker AND NOT w.granted"
+" AND w.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock'"
+" AND h.pid OPERATOR(pg_catalog.<>) w.pid)) b (pid))"
 " SELECT l.relation::pg_catalog.regclass, c.first FROM chain c"
 " JOIN pg_catalog.pg_locks l ON l.pid OPERATOR(pg_catalog.=) c.waiter AND NOT l.granted"
 " LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) c.blocker"

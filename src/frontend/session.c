@@ -7,22 +7,12 @@
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
 #include "mb/pg_wchar.h"
-#include "portability/instr_time.h"
 
 #include "cleanup.h"
 #include "leader_wait.h"
 #include "session.h"
 #include "traffic.h"
 #include "worker_pool.h"
-
-/* How long to wait between two tries to get a lock. */
-#define LOCK_RETRY_MS 100
-
-/* Without --lock-wait-timeout. */
-#define DEFAULT_LOCK_WAIT_MS 5000
-
-/* LOCK TABLE names this many tables at once. */
-#define LOCK_BATCH 500
 
 /* ----------
  * Statements
@@ -46,6 +36,14 @@ is_lost_sqlstate(const char *sqlstate)
 		strcmp(sqlstate, "57P03") == 0;
 }
 
+bool
+session_is_standby(const PGconn *conn)
+{
+	const char *standby = PQparameterStatus(conn, "in_hot_standby");
+
+	return standby && strcmp(standby, "on") == 0;
+}
+
 /*
  * 40001 serialization_failure is all that a standby's replay raises
  * (postgres.c:ProcessInterrupts), and on a standby nobody else does.
@@ -53,11 +51,9 @@ is_lost_sqlstate(const char *sqlstate)
 static bool
 is_recovery_conflict(const PGconn *conn, const PGresult *res)
 {
-	const char *standby = PQparameterStatus(conn, "in_hot_standby");
 	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
-	return standby && strcmp(standby, "on") == 0 &&
-		sqlstate && strcmp(sqlstate, "40001") == 0;
+	return session_is_standby(conn) && sqlstate && strcmp(sqlstate, "40001") == 0;
 }
 
 /*
@@ -300,7 +296,7 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 }
 
 /* ----------
- * Transactions, snapshots and locks
+ * Transactions and snapshots
  * ----------
  */
 static const char begin_repeatable_read[] =
@@ -416,89 +412,4 @@ session_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
 {
 	if (!session_try_import(conn, snapshot, identity))
 		worker_pool_lost("the session that exported the snapshot is gone");
-}
-
-int
-session_lock_wait_ms(PGconn *conn, const Options *options)
-{
-	const char *params[] = {options->lock_wait_timeout};
-	PGresult   *res;
-	int			result = 0;
-
-	if (options->lock_wait_timeout)
-	{
-		PQclear(session_query_params(conn, "SELECT pg_catalog.set_config('lock_timeout', $1, false)",
-									 1, params, 0));
-		res = session_query(conn, "SELECT setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'lock_timeout'");
-		result = atoi(PQgetvalue(res, 0, 0));
-		PQclear(res);
-		session_command(conn, "SET lock_timeout = 0");
-	}
-	return result > 0 ? result : DEFAULT_LOCK_WAIT_MS;
-}
-
-/* True if locked; false if a table is busy, its message being in conn. */
-static bool
-try_lock(PGconn *conn, const char *sql)
-{
-	PGresult   *res;
-	const char *sqlstate;
-	bool		locked;
-
-	session_command(conn, "SAVEPOINT lock_tables");
-	res = session_exec(conn, sql);
-	locked = PQresultStatus(res) == PGRES_COMMAND_OK;
-	sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-	/* 55P03 lock_not_available; all else is final */
-	if (!locked && (sqlstate == NULL || strcmp(sqlstate, "55P03") != 0))
-		session_failed(conn, res, "query failed", sql);
-	PQclear(res);
-	return locked;
-}
-
-static void
-lock_batch(PGconn *conn, const char *sql, int wait_ms)
-{
-	instr_time	start;
-
-	INSTR_TIME_SET_CURRENT(start);
-	while (!try_lock(conn, sql))
-	{
-		char	   *message = pg_strdup(PQerrorMessage(conn));
-		instr_time	now;
-
-		/* both: a savepoint rolled back to stays, and they would nest */
-		session_command(conn, "ROLLBACK TO SAVEPOINT lock_tables");
-		session_command(conn, "RELEASE SAVEPOINT lock_tables");
-		cleanup_check_interrupt();
-		INSTR_TIME_SET_CURRENT(now);
-		INSTR_TIME_SUBTRACT(now, start);
-		if (INSTR_TIME_GET_MILLISEC(now) >= wait_ms)
-		{
-			pg_log_error("could not lock table: %s", message);
-			pg_log_error_detail("Another session holds, or has asked for, an exclusive lock on the table.");
-			exit(1);
-		}
-		free(message);
-		pg_usleep(LOCK_RETRY_MS * 1000L);
-	}
-	session_command(conn, "RELEASE SAVEPOINT lock_tables");
-}
-
-void
-session_lock_tables(PGconn *conn, char **names, int n_names, int wait_ms)
-{
-	PQExpBufferData sql;
-
-	initPQExpBuffer(&sql);
-	for (int first = 0; first < n_names; first += LOCK_BATCH)
-	{
-		resetPQExpBuffer(&sql);
-		for (int i = first; i < Min(first + LOCK_BATCH, n_names); i++)
-			appendPQExpBuffer(&sql, "%s %s", i == first ? "LOCK TABLE ONLY" : ", ONLY",
-							  names[i]);
-		appendPQExpBufferStr(&sql, " IN ACCESS SHARE MODE NOWAIT");
-		lock_batch(conn, sql.data, wait_ms);
-	}
-	termPQExpBuffer(&sql);
 }

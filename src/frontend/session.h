@@ -55,22 +55,6 @@ extern bool session_try_import(PGconn *conn, const char *snapshot,
 extern char *session_export_snapshot(PGconn *conn);
 
 /*
- * --lock-wait-timeout in milliseconds, with the units that the server knows.
- * Five seconds if it was not given or is 0: long enough for whoever holds a
- * lock for a moment.
- */
-extern int	session_lock_wait_ms(PGconn *conn, const Options *options);
-
-/*
- * Lock tables in ACCESS SHARE mode until the end of the transaction.  names
- * are qualified and quoted.  Does not queue behind a request for an exclusive
- * lock, which would wait for this program's other sessions: tries again for
- * wait_ms, then exits with a message naming the table.
- */
-extern void session_lock_tables(PGconn *conn, char **names, int n_names,
-								int wait_ms);
-
-/*
  * Run a statement that returns rows (query) or none (command).  Ends by
  * session_failed() when it fails.
  */
@@ -101,6 +85,9 @@ extern PGresult *session_exec_within(PGconn *conn, const char *sql,
  */
 extern PGresult *session_look(PGconn *conn, const char *query, int wait_ms,
 							  bool *lost);
+
+/* Is the server a hot standby?  There only replay takes exclusive locks. */
+extern bool session_is_standby(const PGconn *conn);
 
 /*
  * Did a statement fail because its session has ended, or because replay on a

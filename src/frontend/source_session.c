@@ -1,6 +1,18 @@
 /*
  * source_session.c
  *		Reads rows in a worker's session.
+ *
+ * The leader's locks protect all tables.  A worker's own must be had without a
+ * wait: whoever waits for the leader's lock is first in the queue, and waits for
+ * the end of the run.  From then on nobody else gets a lock on that table; so a
+ * worker locks at its beginning what it is going to read in several jobs.
+ *
+ * All other locks last for one job, lest the server's lock table has to have
+ * room for every table times every worker: jobs run in a savepoint to which
+ * they are rolled back.  That also gives back the locks of indexes, which a
+ * query takes: REINDEX would wait for a worker that has done its part, other
+ * workers for REINDEX, and all of them for ever.  A subtransaction that writes
+ * nothing costs the server no transaction ID.
  */
 #include "fe_compat.h"
 
@@ -9,7 +21,9 @@
 
 #include "cleanup.h"
 #include "copy_rows.h"
+#include "printable.h"
 #include "read_blocks.h"
+#include "session_lock.h"
 #include "source_session.h"
 
 #define SESSION_NAME "pg_pardump"
@@ -18,27 +32,96 @@ struct SourceSession
 {
 	const DumpContext *context;
 	PGconn	   *conn;
-	bool	   *locked;			/* by table: have we its lock? */
+	bool		is_leaders;		/* and so has every lock, and stays open */
+	bool	   *locked;			/* by table: have we its lock to the end? */
 	bool		may_be_named;	/* the user did not name the sessions */
 };
+
+/* How many locks a session may have, if all have as many. */
+static int
+fair_share(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT pg_catalog.current_setting('max_locks_per_transaction')");
+	int			result = atoi(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return result;
+}
+
+/*
+ * Lock the tables that are in chunks, largest first.  What is beyond this
+ * session's share, or is waited for already, is locked job by job.
+ */
+static void
+lock_chunked_tables(SourceSession *session)
+{
+	const DumpContext *context = session->context;
+	char	  **names = pg_malloc((context->plan->n_files + 1) * sizeof(char *));
+	int		   *tables = pg_malloc((context->plan->n_files + 1) * sizeof(int));
+	int			room = fair_share(session->conn);
+	int			n = 0;
+
+	for (int i = 0; i < context->plan->n_files && n < room; i++)
+	{
+		const DataFile *file = context->queue->files[i];
+
+		if (file->n_chunks == 1 || session->locked[file->table])
+			continue;
+		session->locked[file->table] = true;
+		names[n] = context->tables->tables[file->table].name;
+		tables[n++] = file->table;
+	}
+	if (!session_try_lock_tables(session->conn, names, n))
+	{
+		for (int i = 0; i < n; i++)
+			session->locked[tables[i]] =
+				session_try_lock_tables(session->conn, &names[i], 1);
+	}
+	free(names);
+	free(tables);
+}
+
+static SourceSession *
+new_session(const DumpContext *context, PGconn *conn)
+{
+	SourceSession *session = pg_malloc0(sizeof(SourceSession));
+	const char *name = PQparameterStatus(conn, "application_name");
+
+	session->context = context;
+	session->conn = conn;
+	session->locked = pg_malloc0((context->tables->n_tables + 1) *
+								 sizeof(bool));
+	session->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
+	return session;
+}
 
 SourceSession *
 source_session_open(const DumpContext *context, int no)
 {
-	SourceSession *session = pg_malloc0(sizeof(SourceSession));
-	const char *name;
+	SourceSession *session;
+	PGconn	   *conn;
 
-	session->context = context;
-	session->locked = pg_malloc0((context->tables->n_tables + 1) *
-								 sizeof(bool));
 	leader_session_begin_worker(context->leader, no);
-	session->conn = connection_open_peer(context->address, SESSION_NAME);
-	name = PQparameterStatus(session->conn, "application_name");
-	session->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
-	session_set_up(session->conn, context->options, context->encoding);
-	leader_session_join(context->leader, no, session->conn);
-	server_extension_hold_too(session->conn, context->extension,
-							  context->lock_wait_ms);
+	conn = connection_open_peer(context->address, SESSION_NAME);
+	session = new_session(context, conn);
+	session_set_up(conn, context->options, context->encoding);
+	leader_session_join(context->leader, no, conn);
+	server_extension_hold_too(conn, context->extension, context->lock_wait_ms);
+	lock_chunked_tables(session);
+	/* what is to stay to the end is done before this */
+	session_command(conn, "SAVEPOINT job");
+	return session;
+}
+
+SourceSession *
+source_session_borrow(const DumpContext *context)
+{
+	SourceSession *session = new_session(context,
+										 leader_session_conn(context->leader));
+
+	session->is_leaders = true;
+	session_command(session->conn, "SAVEPOINT job");
 	return session;
 }
 
@@ -51,8 +134,13 @@ source_session_connection(const SourceSession *session)
 void
 source_session_close(SourceSession *session)
 {
-	cancel_set_connection(NULL);
-	PQfinish(session->conn);
+	if (session->is_leaders)
+		session_command(session->conn, "RELEASE SAVEPOINT job");
+	else
+	{
+		cancel_set_connection(NULL);
+		PQfinish(session->conn);
+	}
 	free(session->locked);
 	free(session);
 }
@@ -81,35 +169,91 @@ name_session(SourceSession *session, const Job *job)
 	termPQExpBuffer(&sql);
 }
 
-static void
+static bool
 lock_tables(SourceSession *session, const Job *job)
 {
 	const DumpContext *context = session->context;
 	char	  **names = pg_malloc(job->n * sizeof(char *));
 	int			n_names = 0;
+	bool		result;
 
 	for (int i = 0; i < job->n; i++)
 	{
 		int			no = context->queue->files[job->first + i]->table;
 		const DumpTable *table = &context->tables->tables[no];
 
-		if (session->locked[no] || table->relkind != RELKIND_RELATION)
-			continue;
-		names[n_names++] = table->name;
-		session->locked[no] = true;
+		if (!session->locked[no] && table->relkind == RELKIND_RELATION)
+			names[n_names++] = table->name;
 	}
-	if (n_names > 0)
-		session_lock_tables(session->conn, names, n_names,
-							context->lock_wait_ms);
+	result = session_try_lock_tables(session->conn, names, n_names);
 	free(names);
+	return result;
 }
 
-void
+/* On a standby that is always replay, whose kind not every role may see. */
+static const char waiting_query[] =
+"SELECT l.pid, pg_catalog.pg_is_in_recovery() FROM pg_catalog.pg_locks l"
+" JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+" AND l.relation OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+" AND NOT l.granted LIMIT 1";
+
+/* In the leader: why it does what workers are for. */
+static void
+tell_refused(SourceSession *session, int no)
+{
+	const DumpTable *table = &session->context->tables->tables[no];
+	char	   *oid = psprintf("%u", table->oid);
+	const char *params[] = {oid};
+	PGresult   *res = session_query_params(session->conn, waiting_query, 1,
+										   params, 0);
+
+	if (PQntuples(res) == 1)
+	{
+		const char *who = PQgetvalue(res, 0, 1)[0] == 't' ?
+			"Replay, in the startup process" : "Process";
+
+		pg_log_warning("no worker can lock table %s: it is read in the leader's session",
+					   printable(table->name));
+		pg_log_warning_detail("%s %s waits for an exclusive lock on it, until this run ends.",
+							  who, PQgetvalue(res, 0, 0));
+		session->context->told[no] = true;
+	}
+	PQclear(res);
+	free(oid);
+}
+
+static void
+tell_why(SourceSession *session, const Job *job)
+{
+	const DumpContext *context = session->context;
+
+	for (int i = 0; i < job->n; i++)
+	{
+		int			no = context->queue->files[job->first + i]->table;
+
+		if (!context->told[no])
+			tell_refused(session, no);
+	}
+}
+
+bool
 source_session_begin_job(SourceSession *session, const Job *job)
 {
 	name_session(session, job);
-	if (job->kind == JOB_DATA_FILES)
-		lock_tables(session, job);
+	if (job->kind != JOB_DATA_FILES)
+		return true;
+	if (!session->is_leaders)
+		return lock_tables(session, job);
+	tell_why(session, job);
+	return true;				/* the leader has all locks */
+}
+
+void
+source_session_end_job(SourceSession *session)
+{
+	/* the savepoint stays, for the next job */
+	session_command(session->conn, "ROLLBACK TO SAVEPOINT job");
 }
 
 /* ----------

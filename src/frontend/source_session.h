@@ -16,15 +16,24 @@ typedef struct SourceSession SourceSession;
  */
 extern SourceSession *source_session_open(const DumpContext *context, int no);
 
+/*
+ * The same in the leader's own session, which has the snapshot and all locks:
+ * for jobs whose tables no worker can lock.
+ */
+extern SourceSession *source_session_borrow(const DumpContext *context);
+
 /* Its connection; borrowed. */
 extern PGconn *source_session_connection(const SourceSession *session);
 
 /*
  * Name the session after a job, and lock its tables.  The leader holds every
- * lock, but a session's reads wait for its own.  Locks are kept, so that later
- * chunks of a table cannot be shut out.
+ * lock, but a session's reads wait for its own.  Does not wait: false if one
+ * cannot be locked, and the job is another session's to do.
  */
-extern void source_session_begin_job(SourceSession *session, const Job *job);
+extern bool source_session_begin_job(SourceSession *session, const Job *job);
+
+/* Give back the locks of a job that was begun or refused. */
+extern void source_session_end_job(SourceSession *session);
 
 /*
  * Read the rows of a data file as COPY text or in COPY's binary format, by the
@@ -43,6 +52,7 @@ extern uint64 source_session_read_compressed(SourceSession *session,
 											 const DataFile *file, Sink *sink,
 											 uint64 *raw_bytes);
 
+/* Disconnect; a session that is the leader's is left to it. */
 extern void source_session_close(SourceSession *session);
 
 #endif							/* SOURCE_SESSION_H */

@@ -27,6 +27,7 @@ typedef struct TrafficState
 								 * in shared memory */
 	size_t		untaken;		/* bytes that came and were not accounted */
 	WaitCount  *waits;
+	void		(*watch) (PGconn *conn, bool came);
 } TrafficState;
 
 static WaitCount nobody_looks;
@@ -55,8 +56,15 @@ void
 traffic_begin_worker(WaitCount *waits)
 {
 	state.waits = waits;
+	state.watch = NULL;
 	*waits = 0;
 	signal(SIGUSR1, handle_stall);
+}
+
+void
+traffic_set_watch(void (*watch) (PGconn *conn, bool came))
+{
+	state.watch = watch;
 }
 
 void
@@ -138,7 +146,10 @@ traffic_get_copy_data(PGconn *conn, char **message)
 
 	while ((len = PQgetCopyData(conn, message, 1)) == 0)
 	{
-		(void) traffic_wait_input(conn);
+		bool		came = traffic_wait_input(conn);
+
+		if (state.watch)
+			state.watch(conn, came);
 		if (!PQconsumeInput(conn))
 			return -2;
 	}

@@ -39,6 +39,12 @@ extern void traffic_wait_ends(void);
  */
 extern bool traffic_wait_input(PGconn *conn);
 
+/*
+ * In the leader, which nobody looks after: call this at each such wait for rows,
+ * with whether something has come.  NULL for none, which workers begin with.
+ */
+extern void traffic_set_watch(void (*watch) (PGconn *conn, bool came));
+
 /* So many bytes have come: wait as long as --max-rate demands. */
 extern void traffic_take(size_t bytes);
 

@@ -139,7 +139,7 @@ start_worker(void *arg, int no)
 	((VerifyRun *) arg)->worker = no;
 }
 
-static void
+static bool
 run_job(void *arg, int job, volatile int *step)
 {
 	VerifyRun  *run = arg;
@@ -148,6 +148,7 @@ run_job(void *arg, int job, volatile int *step)
 				run->manifest ? run->manifest->checksum_type : CHECKSUM_TYPE_NONE,
 				&run->counts[run->worker]);
 	run->counts[run->worker].files++;
+	return true;
 }
 
 static void

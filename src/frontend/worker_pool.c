@@ -35,6 +35,14 @@ typedef struct Worker
 	int64		retry_at;		/* when to fork the next process; 0 = not */
 } Worker;
 
+/* A job that was refused. */
+typedef struct Refusal
+{
+	int			job;
+	bool		pending;		/* and is nobody's now */
+	bool	   *by;				/* by worker: has it refused? */
+} Refusal;
+
 typedef struct WorkerPool
 {
 	const WorkerTask *task;
@@ -46,6 +54,8 @@ typedef struct WorkerPool
 	int			n_jobs;
 	int			n_done;
 	int			next_job;
+	Refusal    *refusals;
+	int			n_refusals;
 	volatile int *steps;		/* by worker, set by it: in shared memory */
 	bool		may_fork;		/* attend() has returned true */
 	struct pollfd *fds;			/* two a worker, then the watched one */
@@ -188,6 +198,47 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 		give_up(pool, worker, pid, status);
 }
 
+static void
+count_done(WorkerPool *pool)
+{
+	pool->n_done++;
+	if (pool->task->n_done)
+		*pool->task->n_done = pool->n_done;
+}
+
+/* Others are to be asked, when there is nothing else to do. */
+static void
+note_refusal(WorkerPool *pool, const Worker *worker)
+{
+	Refusal    *refusal = pool->refusals;
+
+	while (refusal < pool->refusals + pool->n_refusals &&
+		   refusal->job != worker->job)
+		refusal++;
+	if (refusal == pool->refusals + pool->n_refusals)
+	{
+		pool->refusals = pg_realloc(pool->refusals,
+									(pool->n_refusals + 1) * sizeof(Refusal));
+		refusal = &pool->refusals[pool->n_refusals++];
+		refusal->job = worker->job;
+		refusal->by = pg_malloc0(pool->n_workers * sizeof(bool));
+	}
+	refusal->by[worker - pool->workers] = true;
+	refusal->pending = true;
+}
+
+/* One that this worker has not refused, or that all have (NULL). */
+static Refusal *
+next_refusal(WorkerPool *pool, const Worker *worker)
+{
+	for (int i = 0; i < pool->n_refusals; i++)
+		if (pool->refusals[i].pending &&
+			(worker == NULL ||
+			 !pool->refusals[i].by[worker - pool->workers]))
+			return &pool->refusals[i];
+	return NULL;
+}
+
 /* The worker is ready, or has done a job: note it. */
 static void
 serve(WorkerPool *pool, Worker *worker)
@@ -203,21 +254,36 @@ serve(WorkerPool *pool, Worker *worker)
 	worker->idle = true;
 	if (job == NO_JOB)
 		return;					/* its place may have a job to do anew */
+	if (job == REFUSED)
+		note_refusal(pool, worker);
+	else
+		count_done(pool);
 	worker->job = NO_JOB;
 	worker->retries = 0;
-	pool->n_done++;
-	if (pool->task->n_done)
-		*pool->task->n_done = pool->n_done;
 }
 
-/* Done with all jobs, and nobody on the way who would still connect for some? */
+/* Is no worker doing a job, or connecting for one? */
 static bool
-is_all_done(const WorkerPool *pool)
+nobody_works(const WorkerPool *pool)
 {
 	for (int i = 0; i < pool->n_workers; i++)
 		if (pool->processes[i].pid != 0 && !pool->workers[i].idle)
 			return false;
-	return pool->n_done == pool->n_jobs;
+	return true;
+}
+
+static int
+take_job(WorkerPool *pool, const Worker *worker)
+{
+	Refusal    *refusal;
+
+	if (pool->next_job < pool->n_jobs)
+		return pool->next_job++;
+	refusal = next_refusal(pool, worker);
+	if (refusal == NULL)
+		return NO_JOB;
+	refusal->pending = false;
+	return refusal->job;
 }
 
 /*
@@ -227,12 +293,29 @@ is_all_done(const WorkerPool *pool)
 static void
 hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 {
-	if (worker->job == NO_JOB && pool->next_job < pool->n_jobs)
-		worker->job = pool->next_job++;
+	if (worker->job == NO_JOB)
+		worker->job = take_job(pool, worker);
 	if (worker->job == NO_JOB && !all_done)
 		return;
 	worker->idle = false;
 	worker_process_send(worker->process, worker->job);
+}
+
+/* What nobody else can do, when nobody has anything else to do. */
+static void
+run_refused(WorkerPool *pool)
+{
+	Refusal    *refusal = next_refusal(pool, NULL);
+
+	if (refusal == NULL || pool->next_job < pool->n_jobs || !nobody_works(pool))
+		return;
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->workers[i].retry_at != 0)
+			return;				/* it will be asked, too */
+	if (!pool->task->run_refused(pool->task->arg, refusal->job))
+		return;
+	refusal->pending = false;
+	count_done(pool);
 }
 
 static void
@@ -250,7 +333,8 @@ retry(WorkerPool *pool, int no)
 {
 	Worker	   *worker = &pool->workers[no];
 
-	if (worker->job == NO_JOB && pool->next_job == pool->n_jobs)
+	if (worker->job == NO_JOB && pool->next_job == pool->n_jobs &&
+		next_refusal(pool, NULL) == NULL)
 	{
 		worker->retry_at = 0;
 		pool->n_staying--;
@@ -350,7 +434,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch * watch, int n_workers,
 		bool		all_done;
 
 		wait_and_serve(pool);
-		all_done = is_all_done(pool);
+		all_done = pool->n_done == pool->n_jobs && nobody_works(pool);
 		pool->may_fork = watch->attend(watch->arg, all_done);
 		if (!pool->may_fork)
 			continue;
@@ -361,6 +445,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch * watch, int n_workers,
 			else if (pool->workers[i].retry_at != 0)
 				retry(pool, i);
 		}
+		run_refused(pool);
 	}
 }
 

@@ -14,6 +14,10 @@
  * use, and it leaves no state behind.  One that could not start as often as
  * max_retries allows is done without, as long as there are others.
  *
+ * A worker may refuse a job, which it cannot get something for that another one
+ * may have.  After the other jobs each of the others is asked, and at last the
+ * leader does it itself.
+ *
  * If a worker fails, by an error, a signal, or by vanishing, the first to
  * fail is reported, with its own words and what it was doing; the others are
  * ended in silence, and the program exits.
@@ -39,14 +43,21 @@ typedef struct WorkerTask
 
 	/*
 	 * In a worker: once, before any job, with the worker's number from 0; a
-	 * run of one job; once, at the end. A job may have steps: run() sets
-	 * *step, which is -1 at first, as it goes, and the leader knows it even
-	 * if the worker is killed.  The number of a worker that was lost is given
-	 * to the one that replaces it.
+	 * run of one job, or false if it is refused; once, at the end. A job may
+	 * have steps: run() sets *step, which is -1 at first, as it goes, and the
+	 * leader knows it even if the worker is killed.  The number of a worker
+	 * that was lost is given to the one that replaces it.
 	 */
 	void		(*start) (void *arg, int worker);
-	void		(*run) (void *arg, int job, volatile int *step);
+	bool		(*run) (void *arg, int job, volatile int *step);
 	void		(*stop) (void *arg);
+
+	/*
+	 * In the leader: do a job that all workers have refused, while they wait.
+	 * False if a connection was lost: it is reset, and tried again after
+	 * attend() has returned true.  NULL if none is ever refused.
+	 */
+	bool		(*run_refused) (void *arg, int job);
 
 	/*
 	 * In the leader: what a job is about, or a step of it unless -1, for a

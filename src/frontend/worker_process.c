@@ -72,7 +72,8 @@ worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
 		if (job == NO_JOB)
 			break;
 		*step = NO_STEP;
-		task->run(task->arg, job, step);
+		if (!task->run(task->arg, job, step))
+			job = REFUSED;
 	}
 	task->stop(task->arg);
 	exit(0);

@@ -3,8 +3,8 @@
  *		One process of a worker pool, as its leader has it.
  *
  * Protocol, on a stream socket:
- *	worker to leader	int32: the job just done, or NO_JOB for none.  The
- *						worker is ready.
+ *	worker to leader	int32: the job just done, or NO_JOB for none, or
+ *						REFUSED for the one it was given.  The worker is ready.
  *	leader to worker	int32 job, or NO_JOB: no more, leave.
  * The end of the stream means that the other side is gone: a worker then
  * leaves at once, the leader looks why.
@@ -23,6 +23,7 @@
 #include "worker_pool.h"
 
 #define NO_JOB (-1)
+#define REFUSED (-2)
 #define NO_STEP (-1)
 
 typedef struct WorkerProcess
