@@ -180,6 +180,25 @@ foreach my $who ('worker', 'leader')
 	$dump->{open}->();
 }
 
+# ---- in an archive: the extension, which every role may use, and not its table
+
+{
+	my $what = 'the extension in an archive';
+	my $db = database('CREATE EXTENSION pg_pardump');
+	my $dir = new_path('archive');
+	my ($rc) = run_program('pg_pardump', '--no-sync', '-f', $dir, '-d', $node->connstr($db));
+	is($rc, 0, "$what: exit code");
+	my (undef, $list) = run_program('pg_restore', '-l', $dir);
+	unlike($list, qr/pg_pardump_lock/, "$what: no table of it");
+	my $copy = 'copy' . ++$databases;
+	make_database($node, $copy, options => 'TEMPLATE template0');
+	restore_ok($node, $dir, $copy, $what);
+	is(value($node, $copy, q{SET SESSION AUTHORIZATION app;
+		SELECT count(*) FROM pardump.pg_pardump_chunks('data.one', 1000)}) > 1, 1, "$what: of use to all");
+	my ($status, $out) = run_program('pg_pardump', '--dry-run', '-t', 'data.one', '-d', $node->connstr($copy), '-U', 'dumper');
+	like($out, qr/data\.one .*\| extension \|/, "$what: it reads");
+}
+
 # ---- what is not trusted
 
 my $owned_by = sub {
