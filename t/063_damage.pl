@@ -109,7 +109,7 @@ my %damage = (
 	expanded => [ 'marker', -1, "\x01\x02", $length ],
 	# xmin, with which the header of 24 bytes begins
 	transaction => [ 'marker', -25, pack('L', 0xf0000000),
-		qr/could not access status of transaction/, '58P01' ],
+		qr/could not (access status of transaction|open file "pg_xact\/)/, '58P01' ],
 	# 848184818481 is 6 bytes of 33, 109.97.114.107 is "mark"
 	json_number_length => [ 'marker', 8, pack('L', 3 << 2), $json ],
 	# the first entry, before the string, and before it the number of entries
