@@ -16,6 +16,7 @@
 /* Columns of definition_query; the parts of a definition are compared as text. */
 enum
 {
+	IS_LOCKED,					/* by the session, if it can be */
 	N_COLUMNS,					/* dropped ones, too */
 	FILENODE_THEN,				/* as in the session's snapshot */
 	FILENODE_NOW,				/* whatever the session's snapshot */
@@ -39,9 +40,16 @@ static const char *const part_differs[] = {
  * new files; output functions do not know it.  Row security may hide rows where
  * it is asked for; else the server says so, or it does not apply.  A catalog
  * that finds its files by the relation map has 0 in pg_class.
+ *
+ * Tables are locked by their names, and no lock keeps a schema from being renamed:
+ * a name may have led to another table just then.
  */
 static const char definition_query[] =
-"SELECT c.relnatts, NULLIF(c.relfilenode, 0), pg_catalog.pg_relation_filenode(t.oid),"
+"SELECT c.relkind OPERATOR(pg_catalog.<>) 'r' OR t.oid OPERATOR(pg_catalog.=) ANY"
+" (SELECT l.relation FROM pg_catalog.pg_locks l"
+" WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+" AND l.granted AND l.relation IS NOT NULL),"
+" c.relnatts, NULLIF(c.relfilenode, 0), pg_catalog.pg_relation_filenode(t.oid),"
 " pg_catalog.concat_ws(' ', c.relnamespace, pg_catalog.quote_ident(c.relname),"
 " c.relkind, c.relam),"
 " (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attnum,"
@@ -100,6 +108,8 @@ definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
 static const char *
 changed_part(const PGresult *before, const PGresult *now, int row)
 {
+	if (PQgetvalue(before, row, IS_LOCKED)[0] != 't')
+		return part_differs[0];
 	for (int i = FIRST_PART; i < N_FIELDS; i++)
 		if (PQgetisnull(before, row, i) != PQgetisnull(now, row, i) ||
 			strcmp(PQgetvalue(before, row, i), PQgetvalue(now, row, i)) != 0)
