@@ -50,7 +50,7 @@ sub events
 	push @{ $runs{ $_->{run_id} // 'none' } }, $_ foreach @events;
 	is_deeply([ grep { !/^[0-9a-f]{32}$/ || $known_ids{$_}++ } keys %runs ], [], "$what: run_id");
 	is_deeply([ grep { $_->{event} ne 'start' || $_->{schema_version} != 1 || $_->{version} !~ /^\d+\.\d+/
-				|| $_->{command} !~ /^(dump|dry-run|copy|verify)$/ } map { $_->[0] } values %runs ], [],
+				|| $_->{command} !~ /^(dump|dry-run|check|copy|verify)$/ } map { $_->[0] } values %runs ], [],
 		"$what: the first event");
 	@stages = map { $_->{stage} } of_kind('stage', @events);
 	return grep { $_->{event} !~ /^(start|stage)$/ } @events;
@@ -188,6 +188,12 @@ is($rc, 0, '--dry-run: exit code');
 is_deeply([ map { $_->{event} } events('--dry-run', $out) ], [ ('plan') x 4, 'dry_run' ],
 	'--dry-run: no text among the events');
 like($err, qr/^ +Table +\|.*^\d+ tables in /ms, '--dry-run: the plan is elsewhere');
+
+foreach my $command (qw(check dry-run))
+{
+	($rc, $out) = run_program('pg_pardump', @db, "--$command", '-f', new_path('none'), '--log-json=-');
+	like($out, qr/\A[^\n]*"event":"start",[^\n]*"command":"$command"}\n/, "--$command: the first event");
+}
 
 # ---- of --verify
 

@@ -21,6 +21,8 @@ command_name(const Options *options)
 {
 	if (options->verify)
 		return "verify";
+	if (options->check)
+		return "check";
 	if (options->dry_run)
 		return "dry-run";
 	return options->target ? "copy" : "dump";
