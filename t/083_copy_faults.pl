@@ -13,6 +13,7 @@ use lib "$FindBin::RealBin/lib";
 use POSIX ();
 use IO::Select;
 use IO::Socket::UNIX;
+use IPC::Run;
 use Pardump::Background qw(end_dump wait_until children);
 use Pardump::Cluster qw(start_cluster make_database new_path sql value start_psql);
 use Pardump::Compare qw(fingerprint differences);
@@ -175,6 +176,32 @@ my $killed = qr/warning: a worker was killed while copying .*public\.gated; retr
 	wait_until('a retry', sub { $copy->{h}->pump_nb; $copy->{err} =~ $killed });
 	open_gate();
 	survived_ok($copy, 'SIGKILL for the workers', $killed);
+}
+
+# a lock that others ask for, so that no worker gets it; and the leader's
+# session on the target, which then copies in place of workers
+{
+	my $copy = stuck_copy('--no-chunks', '-j1');
+	my $request = IPC::Run::start(
+		[ 'psql', '-Xq', '-d', $source->connstr('faults'), '-c', 'BEGIN; LOCK TABLE small2' ],
+		'<', \'', '>', \my $out, '2>', \my $err,
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	wait_until('the lock is requested', sub {
+		$request->pump_nb;
+		return value($source, 'faults', 'SELECT count(*) FROM pg_locks WHERE NOT granted');
+	});
+	open_gate();
+	close_gate();
+	wait_until('the leader copies', sub {
+		$copy->{h}->pump_nb;
+		return $copy->{err} =~ /no worker can lock/ && waiting();
+	});
+	terminate($target, q{wait_event = 'advisory'});
+	$request->finish;
+	is($err, '', 'a lock that others ask for: they get it when the leader is lost');
+	open_gate();
+	survived_ok($copy, 'a lock that others ask for',
+		qr/warning: no worker can lock table public\.small2: it is read in the leader's session\n.*warning: the leader has lost its connection; retry 1 of 5/s);
 }
 
 # the end of a transaction: a trigger that waits in COMMIT

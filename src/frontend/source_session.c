@@ -210,13 +210,16 @@ tell_refused(SourceSession *session, int no)
 
 	if (PQntuples(res) == 1)
 	{
-		const char *who = PQgetvalue(res, 0, 1)[0] == 't' ?
-			"Replay, in the startup process" : "Process";
+		const char *pid = PQgetvalue(res, 0, 0);
+		char	   *who = PQgetvalue(res, 0, 1)[0] == 't' ?
+			psprintf("Replay (startup process %s)", pid) :
+			psprintf("Process %s", pid);
 
 		pg_log_warning("no worker can lock table %s: it is read in the leader's session",
 					   printable(table->name));
-		pg_log_warning_detail("%s %s waits for an exclusive lock on it, until this run ends.",
-							  who, PQgetvalue(res, 0, 0));
+		pg_log_warning_detail("%s waits for an exclusive lock on it, until this run ends.",
+							  who);
+		free(who);
 		session->context->told[no] = true;
 	}
 	PQclear(res);
