@@ -129,9 +129,13 @@ SQL
 
 {
 	my $db = new_database();
+	sql($source, 'bank', 'SELECT lo_create(4711)');
 	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, '--create-slot',
 		'--slot=moving', '--create-subscription=My "sub"', '--publication=banking');
+	sql($source, 'bank', 'SELECT lo_unlink(4711)');
 	is($rc, 0, 'a part is published: exit code');
+	like($err, qr/warning: changes of large objects are not replicated\n.*hint: /,
+		'a part is published: warning of large objects');
 	like($err, qr/\A.*warning: tables are copied whose changes are not published: public\.parted_1, public\.parted_2\n.*hint: .*will not come to the target.*\n/,
 		'a part is published: warning');
 	like($err, qr/warning: positions of sequences are not replicated \(1 sequence\)\n.*hint: Set them .*\n\z/,
