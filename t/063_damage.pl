@@ -46,6 +46,9 @@ sql($node, 'damage', q{
 	CREATE TABLE json_number AS SELECT '{"marker": 1}'::jsonb AS v;
 	CREATE TABLE json_number_length AS SELECT '{"marker": 1}'::jsonb AS v;
 	CREATE TABLE json_kind AS SELECT '["marker"]'::jsonb AS v;
+	CREATE TABLE json_zero AS SELECT '["marker"]'::jsonb AS v;
+	CREATE TABLE json_key AS SELECT '{"marker": 1}'::jsonb AS v;
+	CREATE TABLE json_scalar AS SELECT '[["marker"]]'::jsonb AS v;
 	CREATE TABLE json_root AS SELECT '["marker"]'::jsonb AS v;
 	CREATE TABLE json_bomb AS SELECT jsonb_build_array('marker' || repeat('x', 1000)) AS v;
 	CREATE TABLE numeric_group AS SELECT 848184818481::numeric AS v;
@@ -112,6 +115,9 @@ my %damage = (
 		qr/could not (access status of transaction|open file "pg_xact\/)/, '58P01' ],
 	# 848184818481 is 6 bytes of 33, 109.97.114.107 is "mark"
 	json_number_length => [ 'marker', 8, pack('L', 3 << 2), $json ],
+	json_zero => [ 'marker', 2, "\0", $json ],
+	json_key => [ 'marker', -8, pack('L', 0x40000000), $json ],
+	json_scalar => [ 'marker', -8, pack('L', 0x50000001), $json ],
 	# the first entry, before the string, and before it the number of entries
 	json_kind => [ 'marker', -4, pack('L', 0x60000000 | 6), $json ],
 	json_root => [ 'marker', -8, pack('L', 0x80000001), $json ],

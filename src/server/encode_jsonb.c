@@ -58,19 +58,30 @@ append_converted_string(JsonbWriter *writer, const char *string, Size len)
 		char		escaped[8];
 		char	   *end = put_escaped_byte(escaped, string[i], ESCAPE_JSON);
 
+		if (unlikely(string[i] == '\0'))
+			damaged_value("jsonb");
 		appendBinaryStringInfo(&json, escaped, end - escaped);
 	}
 	append_text(writer->out, json.data, json.len, writer->settings);
 	pfree(json.data);
 }
 
-/* Copy and escape as the format asks for. */
+/*
+ * Copy and escape as the format asks for.  No string has a zero in it: what
+ * jsonb_out would make of that differs among majors, and cannot be loaded.
+ */
 static inline char *
 copy_string(const JsonbWriter *writer, char *to, const char *string, Size len)
 {
+	const char *end;
+
 	if (writer->settings->format == ROW_BINARY)
-		return copy_escaping(to, string, len, ESCAPE_JSON);
-	return copy_escaping(to, string, len, ESCAPE_JSON_COPY);
+		end = copy_escaping_up_to_zero(&to, string, len, ESCAPE_JSON);
+	else
+		end = copy_escaping_up_to_zero(&to, string, len, ESCAPE_JSON_COPY);
+	if (unlikely(end != string + len))
+		damaged_value("jsonb");
+	return to;
 }
 
 static pg_noinline void
@@ -78,7 +89,6 @@ append_long_string(JsonbWriter *writer, const char *string, Size len)
 {
 	ByteBuffer *out = writer->out;
 
-	len = strnlen(string, len);
 	while (len > 0)
 	{
 		Size		piece = Min(len, ESCAPE_PIECE);

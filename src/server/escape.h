@@ -106,12 +106,15 @@ put_escaped_byte(char *to, char c, EscapeKind kind)
 /*
  * Copy and escape up to "len" bytes, less if there is a zero among them, to a
  * place that has COPY_ESCAPED_SIZE(len) or JSON_ESCAPED_SIZE(len) bytes.
- * Returns the end of what was written.
+ * Returns the end of what was read, and moves *written to that of what was
+ * written.
  */
-static pg_attribute_always_inline char *
-copy_escaping(char *to, const char *from, Size len, EscapeKind kind)
+static pg_attribute_always_inline const char *
+copy_escaping_up_to_zero(char **written, const char *from, Size len,
+						 EscapeKind kind)
 {
 	const char *end = from + len;
+	char	   *to = *written;
 
 	while (end - from >= BYTE_BLOCK_SIZE)
 	{
@@ -130,7 +133,10 @@ copy_escaping(char *to, const char *from, Size len, EscapeKind kind)
 		from += place;
 		to += place;
 		if (*from == '\0')
-			return to;
+		{
+			*written = to;
+			return from;
+		}
 		to = put_escaped_byte(to, *from++, kind);
 	}
 
@@ -139,10 +145,20 @@ copy_escaping(char *to, const char *from, Size len, EscapeKind kind)
 									 kind)))
 	{
 		copy_short(to, from, end - from);
-		return to + (end - from);
+		*written = to + (end - from);
+		return end;
 	}
 	while (from < end && *from != '\0')
 		to = put_escaped_byte(to, *from++, kind);
+	*written = to;
+	return from;
+}
+
+/* The same where what lies behind a zero is of no interest. */
+static pg_attribute_always_inline char *
+copy_escaping(char *to, const char *from, Size len, EscapeKind kind)
+{
+	copy_escaping_up_to_zero(&to, from, len, kind);
 	return to;
 }
 
