@@ -185,38 +185,49 @@ source_check_privileges(PGconn *conn)
  */
 
 /*
- * How many locks of how many sessions have room, and how many are there: the
- * table is made for two sessions an object (lock.c:InitLocks).  The formula for
- * the objects is the documentation's; there is some more room than that.
+ * How many objects the lock table is said to have room for (there is some more:
+ * lock.c:NLOCKENTS), how many are locked, and how many indexes and TOAST tables
+ * with theirs the tables in $1 have.
  */
 static const char lock_query[] =
-"SELECT 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
+"SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
 " OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
 " OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8),"
-" pg_catalog.count(*) FROM pg_catalog.pg_locks WHERE NOT fastpath";
+" (SELECT pg_catalog.count(*) FROM (SELECT DISTINCT l.locktype, l.database, l.relation,"
+" l.page, l.tuple, l.virtualxid, l.transactionid, l.classid, l.objid, l.objsubid"
+" FROM pg_catalog.pg_locks l WHERE NOT l.fastpath) o),"
+" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i"
+" WHERE i.indrelid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[]))"
+" OPERATOR(pg_catalog.+) (SELECT 2 OPERATOR(pg_catalog.*) pg_catalog.count(*)"
+" FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])"
+" AND c.reltoastrelid OPERATOR(pg_catalog.<>) 0)";
 
-/* The leader has all its locks by now; each worker locks what is in chunks. */
+/*
+ * The leader has the lock of every table by now; a worker locks what belongs to
+ * the table that it reads, too (source_session.c).
+ */
 static void
 check_locks(PGconn *conn, const DumpContext *context)
 {
-	int			jobs = context->options->jobs;
-	PGresult   *res = session_query(conn, lock_query);
+	int			n_tables = context->tables->n_tables;
+	int			at_a_time = Min(context->options->jobs, n_tables);
+	char	   *oids = dump_tables_oids(context->tables);
+	const char *params[] = {oids};
+	PGresult   *res = session_query_params(conn, lock_query, 1, params, 0);
 	int64		room = atoll(PQgetvalue(res, 0, 0));
 	int64		used = atoll(PQgetvalue(res, 0, 1));
-	int			n_chunked = 0;
+	int64		more = atoll(PQgetvalue(res, 0, 2)) * at_a_time / Max(n_tables, 1);
 
-	for (int i = 0; i < context->tables->n_tables; i++)
-		if (context->plan->tables[i].n_files > 1)
-			n_chunked++;
-	if (used + (int64) jobs * n_chunked > room)
+	if (used + more > room)
 	{
-		pg_log_warning("the server's lock table may be too small: %d job%s are to lock %d table%s each",
-					   jobs, units_plural(jobs), n_chunked, units_plural(n_chunked));
-		pg_log_warning_detail("It is made for " INT64_FORMAT " locks, and has " INT64_FORMAT " already.",
-							  room, used);
-		pg_log_warning_hint("Raise max_locks_per_transaction, or use fewer --jobs, or a larger --chunk-size, so that fewer tables are split.");
+		pg_log_warning("the server's lock table may be too small for this run");
+		pg_log_warning_detail("It is made for " INT64_FORMAT " tables and indexes; " INT64_FORMAT
+							  " are locked, and the jobs lock about " INT64_FORMAT " more at a time.",
+							  room, used, more);
+		pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use fewer --jobs.");
 	}
 	PQclear(res);
+	free(oids);
 }
 
 void
