@@ -76,17 +76,17 @@ my $dir = new_path('flushed');
 	"--pg-dump=$slow_pg_dump");
 is($rc, 0, 'a slow pg_dump: exit code') or diag($err);
 @lines = split /\n/, $err;
-like($lines[0], qr/^100%, time 0:(0[2-9]|[1-5]\d), /, 'time is that of the run, not of the rows only');
-like($lines[1], qr/^flushing files (\d+)\/\1, time 0:\d\d$/, 'flushing is seen');
+like($lines[0], qr/^100%, time (?!0:0[01])\d+:\d\d, /, 'time is that of the run, not of the rows only');
+like($lines[1], qr/^flushing files (\d+)\/\1, time \d+:\d\d$/, 'flushing is seen');
 my $n_files = () = glob "$dir/*";
 like($lines[1], qr/^flushing files $n_files\//, 'all files, toc.dat and the manifest too');
-my @times = ((map { /time 0:(\d\d)/ } @lines), $lines[2] =~ / in (\d+)\.\d s, /, $out =~ /.*"seconds":(\d+)\.\d+,"slow/);
+my @times = ((map { /time (\d+):(\d\d)/ ? $1 * 60 + $2 : () } @lines), $lines[2] =~ / in (\d+)\.\d s, /, $out =~ /.*"seconds":(\d+)\.\d+,"slow/);
 is(scalar(@times), 4, 'rows, flushing, summary, log: all have the time');
 # what is shown is rounded, what is read here is cut off
 is_deeply([ grep { $times[$_] < $times[$_ - 1] - 1 || $times[$_] < 2 } 1 .. $#times ], [],
 	'and the same: none is behind one before') or diag($err, $out);
-my ($start, $end) = map { /:(\d\d)\.\d+Z$/ } @{ read_manifest($dir) }{qw(Start-Time End-Time)};
-cmp_ok(($end - $start) % 60, '>=', 2, 'that of the manifest, too');
+my ($start, $end) = map { /(\d\d):(\d\d):(\d\d)\.\d+Z$/ ? $1 * 3600 + $2 * 60 + $3 : () } @{ read_manifest($dir) }{qw(Start-Time End-Time)};
+cmp_ok(($end - $start) % 86400, '>=', 2, 'that of the manifest, too');
 
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--progress', '-s', '--no-sync',
 	'-f', new_path('nothing'));
