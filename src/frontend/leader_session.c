@@ -10,7 +10,6 @@
 #include "cleanup.h"
 #include "leader_session.h"
 #include "leader_wait.h"
-#include "printable.h"
 #include "server_health.h"
 #include "snapshot_holder.h"
 #include "table_check.h"
@@ -310,13 +309,7 @@ finish(LeaderSession *session)
 	free(sql);
 	if (res == NULL)
 		return;
-	if (PQntuples(res) > 0)
-	{
-		pg_log_error("table %s was replaced by another of its name during the run",
-					 printable(PQgetvalue(res, 0, 0)));
-		pg_log_error_hint("Run the dump again, and rename schemas before or after it.");
-		exit(1);
-	}
+	table_check_names(res);
 	PQclear(res);
 	res = ask(session, "COMMIT", PGRES_COMMAND_OK);
 	session->finished = res != NULL;
@@ -422,11 +415,7 @@ wake(LeaderSession *session, SnapshotHolder *holder)
 		end_backend(session, backend);
 }
 
-/*
- * A worker waits behind one that has done its part, say.  The server does not
- * see that this is for ever.  A worker between two jobs has done its part for a
- * moment only, so one look is not enough.
- */
+/* Does a worker wait behind one that has done its part, say? */
 static void
 check_deadlock(LeaderSession *session)
 {
@@ -437,15 +426,7 @@ check_deadlock(LeaderSession *session)
 
 	free(sql);
 	free(pids);
-	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) == 0)
-		session->deadlocks = 0;
-	else if (++session->deadlocks > 1)
-	{
-		pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
-					 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
-		pg_log_error_hint("Run commands that need exclusive locks after the dump, or with a lock_timeout.");
-		exit(1);
-	}
+	server_health_check_deadlock(res, &session->deadlocks);
 	PQclear(res);
 }
 
@@ -478,15 +459,6 @@ look_after_workers(LeaderSession *session)
 		check_deadlock(session);
 }
 
-/* Workers are to leave now, and what is stopped would keep its session. */
-static void
-wake_stopped(const LeaderSession *session)
-{
-	for (int i = 0; i < session->plan.n_workers; i++)
-		if (session->holders[i].running && session->holders[i].pid != 0)
-			kill(session->holders[i].pid, SIGCONT);
-}
-
 static void
 check_age(LeaderSession *session)
 {
@@ -505,20 +477,16 @@ check_age(LeaderSession *session)
 bool
 leader_session_attend(LeaderSession *session, bool all_done, bool may_end)
 {
+	/* they are to leave now, and what is stopped would keep its session */
 	if (all_done)
-		wake_stopped(session);
+		snapshot_holders_wake(session->holders, session->plan.n_workers);
 	if (session->finished)
 		return true;
 	if (session->conn && is_lost(session))
 		session_was_lost(session);
 	if (session->conn == NULL)
 	{
-		if (!snapshot_holders_any(session->holders, session->plan.n_workers))
-		{
-			pg_log_error("no session has the snapshot of the dump any more");
-			pg_log_error_detail("The leader's session and those of all workers were lost; what was not read yet cannot be read.");
-			exit(1);
-		}
+		snapshot_holders_check(session->holders, session->plan.n_workers);
 		if (worker_pool_now_ms() >= session->retry_at)
 			replace(session);
 	}

@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include "printable.h"
 #include "server_health.h"
 #include "units.h"
 
@@ -272,6 +273,22 @@ char *
 server_health_deadlock_query(const char *backends)
 {
 	return psprintf(deadlock_query, backends, backends);
+}
+
+void
+server_health_check_deadlock(const PGresult *res, int *in_a_row)
+{
+	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) == 0)
+	{
+		*in_a_row = 0;
+		return;
+	}
+	if (++*in_a_row == 1)
+		return;
+	pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
+				 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
+	pg_log_error_hint("Run commands that need exclusive locks after the dump, or with a lock_timeout.");
+	exit(1);
 }
 
 /* With track_activities = off the state is disabled, but waits are known. */

@@ -66,6 +66,13 @@ extern void server_health_warn_of_age(const PGresult *res, int64 *warned);
 extern char *server_health_deadlock_query(const char *backends);
 
 /*
+ * Exit with a message if the query has found one twice in a row: the server does
+ * not see that such a wait is for ever, but a worker between two jobs has done its
+ * part for a moment only.
+ */
+extern void server_health_check_deadlock(const PGresult *res, int *in_a_row);
+
+/*
  * A query for the backend, which finds it if it is at work, and not if it waits
  * for its client, or for nothing, or is gone.  Owned.
  */

@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "snapshot_holder.h"
@@ -29,13 +30,31 @@ snapshot_holder_export(SnapshotHolder *holder, PGconn *conn)
 	free(name);
 }
 
-bool
-snapshot_holders_any(const SnapshotHolder *holders, int n)
+static bool
+any_has_it(const SnapshotHolder *holders, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (holders[i].running && !holders[i].vanished)
 			return true;
 	return false;
+}
+
+void
+snapshot_holders_check(const SnapshotHolder *holders, int n)
+{
+	if (any_has_it(holders, n))
+		return;
+	pg_log_error("no session has the snapshot of the dump any more");
+	pg_log_error_detail("The leader's session and those of all workers were lost; what was not read yet cannot be read.");
+	exit(1);
+}
+
+void
+snapshot_holders_wake(const SnapshotHolder *holders, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (holders[i].running && holders[i].pid != 0)
+			kill(holders[i].pid, SIGCONT);
 }
 
 /* A worker without a job does not notice that its session has ended. */

@@ -32,8 +32,11 @@ extern SnapshotHolder *snapshot_holders_new(int n);
 /* In a worker: offer the transaction's snapshot to others. */
 extern void snapshot_holder_export(SnapshotHolder *holder, PGconn *conn);
 
-/* May one of them have the snapshot, or get it soon? */
-extern bool snapshot_holders_any(const SnapshotHolder *holders, int n);
+/* Exit with a message if none of them can have the snapshot, or get it soon. */
+extern void snapshot_holders_check(const SnapshotHolder *holders, int n);
+
+/* Let those that are stopped go on. */
+extern void snapshot_holders_wake(const SnapshotHolder *holders, int n);
 
 /*
  * Begin a transaction in the snapshot, which has the identity (see session.h),

@@ -230,3 +230,14 @@ table_check_names_query(PGconn *conn, const DumpTables *tables)
 	free(oids);
 	return sql.data;
 }
+
+void
+table_check_names(const PGresult *res)
+{
+	if (PQntuples(res) == 0)
+		return;
+	pg_log_error("table %s was replaced by another of its name during the run",
+				 printable(PQgetvalue(res, 0, 0)));
+	pg_log_error_hint("Run the dump again, and rename schemas before or after it.");
+	exit(1);
+}

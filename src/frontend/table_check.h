@@ -45,4 +45,7 @@ extern void table_check_unchanged(PGconn *conn, PGconn *other,
  */
 extern char *table_check_names_query(PGconn *conn, const DumpTables *tables);
 
+/* Exit with a message if that query has found one. */
+extern void table_check_names(const PGresult *res);
+
 #endif							/* TABLE_CHECK_H */
