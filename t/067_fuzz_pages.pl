@@ -17,6 +17,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql val
 use Pardump::Damage qw(damage_types_sql damaged_table_sql damage_file);
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $n_tables = $ENV{PG_PARDUMP_FUZZ_TABLES} // 150;
 my $seed = $ENV{PG_PARDUMP_SEED} // 1;
@@ -66,6 +67,19 @@ sub failure
 	return;
 }
 
+# The node's own poll writes to psql, which may have ended by then.
+sub wait_for_server
+{
+	my ($out, $err);
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if IPC::Run::run([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-c', 'SELECT 1' ],
+			'<', '/dev/null', '>', \$out, '2>', \$err);
+		usleep(100_000);
+	}
+	die "no server: $err";
+}
+
 # Ask for all of [key, statement] in one session; a new one after each crash.
 # Returns the answers by key: "ok ...", "error SQLSTATE ...", "crash", or
 # nothing where the session said something else.
@@ -81,7 +95,7 @@ sub ask
 		close $fh;
 		my ($out, $err) = ('', '');
 		IPC::Run::run([ 'psql', '-XqAt', '-F', ' ', '-f', $script, '-d', $node->connstr($db) ],
-			'<', \'', '>', \$out, '2>', \$err);
+			'<', '/dev/null', '>', \$out, '2>', \$err);
 		my $lost = $? >> 8 == 2;
 		while ($out =~ /^(\S+ \S+) ([0-9a-f]+)$/mg)
 		{
@@ -94,7 +108,7 @@ sub ask
 		# a session of the time between a crash and its being noticed ends, too
 		$answer{ (shift @calls)->[0] } = 'crash'
 		  if @calls && $err !~ /crash of another server process|FATAL: /;
-		$node->poll_query_until('postgres', 'SELECT 1', '1') or die 'no server';
+		wait_for_server();
 	}
 	return %answer;
 }
