@@ -13,8 +13,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
-use Pardump::Damage qw(damage_types_sql damaged_table_sql damage_file);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
+  pg_major);
+use Pardump::Damage qw(damage_types_sql leave_out_cstrings damaged_table_sql
+  damage_file);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
@@ -28,6 +30,8 @@ note("$n_tables tables, PG_PARDUMP_SEED=$seed");
 my $round_tables = 400;
 
 my $node = start_cluster('fuzz', leave_stopped => 1);
+# 19rc1 crashes at UPDATEs of such tables even if they are sound
+leave_out_cstrings() if pg_major($node) >= 19;
 $node->append_conf('postgresql.conf', <<'CONF');
 restart_after_crash = on
 ignore_checksum_failure = on

@@ -7,7 +7,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT_OK = qw(damage_types_sql damaged_table_sql damage_file);
+our @EXPORT_OK = qw(damage_types_sql leave_out_cstrings damaged_table_sql damage_file);
 
 # Column types by name: the type, a value of row g, and whether values are
 # written by the server's own function, which believes what is in them.
@@ -97,6 +97,13 @@ sub some_of
 	my @some;
 	push @some, splice @from, int(rand(@from)), 1 for 1 .. $n;
 	return @some;
+}
+
+# No columns of a type as long as its cstring.
+sub leave_out_cstrings
+{
+	delete $own{cs};
+	return;
 }
 
 # The statements that make a table of random columns and 10 rows, two columns
