@@ -49,7 +49,7 @@ do
 		-I"$($pg_config --pkgincludedir)/internal" -I"$f" -I"$top/src" \
 		"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
 		-L"$($pg_config --pkglibdir)" -L"$($pg_config --libdir)" \
-		"$f/message.c" "$f/findings.c" "$f/printable.c" "$f/event_log.c" "$f/json_text.c" "$f/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
+		"$f/message.c" "$f/findings.c" "$f/cleanup.c" "$f/units.c" "$f/printable.c" "$f/event_log.c" "$f/json_text.c" "$f/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
 	mkdir "$work/new" "$work/merged"
 	corpus=$top/test/fuzz/corpus/$target
 	echo "fuzzing $target for $seconds s"
