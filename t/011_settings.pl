@@ -51,7 +51,7 @@ sub copy_right_ok
 	my $copy = empty_copy($node, 'everything', 'copy_' . ++$copies);
 	sql($node, 'postgres', "ALTER DATABASE $copy SET array_nulls = off");
 	my ($rc, $out, $err) = run_program('pg_pardump', '-j2', '--chunk-size=16kB', '-d',
-		$node->connstr('everything'), '--target', $node->connstr($copy), '--compare', @options);
+		$node->connstr('everything'), '--target', $node->connstr($copy), '--compare', '--trust-owners', @options);
 	ok($rc == 0 && $err eq '', "$what, copy @options: equal") or diag($err);
 	same_data_ok($want, fingerprint($node, $copy), "$what, copy @options");
 	return;

@@ -71,7 +71,7 @@ sub held_dump
 	my ($db, @options) = @_;
 	my $holder = start_psql($node, $db);
 	$holder->('SELECT pg_advisory_lock(42)');
-	my $dump = start_dump($node->connstr($db), '-n', 'data', '-v', @options,
+	my $dump = start_dump($node->connstr($db), '-n', 'data', '-v', '--trust-owners', @options,
 		'--where=data.gate:id <> 50 OR pg_catalog.pg_advisory_xact_lock_shared(42)::pg_catalog.text IS NOT NULL');
 	wait_in($dump, 'the worker waits at the gate',
 		sub { return sessions($node, "wait_event = 'advisory'"); });

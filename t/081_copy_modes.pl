@@ -94,7 +94,7 @@ sub same_as_stock_ok
 
 make_database($target, 'formats');
 my ($rc, $out, $err) = run_copy($source, 'modes', $target, 'formats', '-v', '-j2',
-	'--chunk-size=128kB');
+	'--chunk-size=128kB', '--trust-owners');
 is($rc, 0, '-v: exit code');
 same_as_stock_ok('formats', '-v');
 my %format;

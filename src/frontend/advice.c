@@ -11,7 +11,7 @@
 /* Fewer bytes are read within a second or two, however that is done. */
 #define BYTES_WORTH_A_WORD ((uint64) 64 * 1024 * 1024)
 
-#define MAX_LINES 2
+#define MAX_LINES 3
 
 /* Of all that is read, or of tables that SQL reads for this reason. */
 static uint64
@@ -24,6 +24,24 @@ expected_bytes(const DumpContext *context, const char *sql_reason)
 		if (sql_reason == NULL ||
 			plan->tables[plan->files[i].table].sql_reason == sql_reason)
 			bytes += plan->files[i].est_bytes;
+	return bytes;
+}
+
+/* Of tables that are whole lest a query runs functions of their owners. */
+static uint64
+undivided_bytes(const DumpContext *context)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < context->tables->n_tables; i++)
+	{
+		const DumpTable *table = &context->tables->tables[i];
+		const TablePlan *plan = &context->plan->tables[i];
+
+		if (table->stranger && plan->n_files == 1 && plan->sql_reason &&
+			table->total_bytes >= context->plan->chunk_bytes * 3 / 2)
+			bytes += table->total_bytes;
+	}
 	return bytes;
 }
 
@@ -40,6 +58,10 @@ compose(const DumpContext *context, char *lines[MAX_LINES])
 	if (!options->jobs_given && context->queue->n_jobs > 1 &&
 		bytes >= BYTES_WORTH_A_WORD)
 		lines[n++] = psprintf("one worker for about %s: -j NUM lets NUM workers share it",
+							  units_size(bytes, size));
+	bytes = undivided_bytes(context);
+	if (bytes >= BYTES_WORTH_A_WORD && !options->no_chunks)
+		lines[n++] = psprintf("about %s in tables of other roles are not split, as queries might run their functions: the extension, or --trust-owners, lets them be",
 							  units_size(bytes, size));
 	if (missing == NULL || options->no_extension)
 		return n;

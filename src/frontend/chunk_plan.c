@@ -225,6 +225,10 @@ why_not_split(const Planner *planner, const DumpTable *table)
 	else if (table->references_itself && !table->has_definition)
 		/* one COPY checks the key at its end, chunk by chunk it would fail */
 		reason = "it has a foreign key to itself and the dump does not create it";
+	else if (table->stranger &&
+			 !server_extension_reads(planner->extension, table, &reason))
+		reason = psprintf("a query could run functions of role \"%s\", which owns it, its parent or its schema (--trust-owners)",
+						  printable(table->stranger));
 	else
 		return NULL;
 	/* those above are said once, and not for every table */

@@ -57,7 +57,8 @@ typedef struct ChunkPlan
  * elsewhere all blocks of a table count the same.  Tables are dumped whole
  * that cannot be read by block ranges: with servers before 14, foreign
  * tables, other access methods than heap, an extension's configuration tables
- * with a condition.  Which tables the extension reads is settled here too.
+ * with a condition; and those that only SQL can read, and of which a query might
+ * run what a role that is not trusted wrote.  Which tables the extension reads is settled here too.
  */
 extern ChunkPlan *chunk_plan_make(PGconn *conn, const Options *options,
 								  const DumpTables *tables,

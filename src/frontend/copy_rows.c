@@ -68,6 +68,23 @@ copy_statement(const DumpTable *table, const DataFile *file)
 	return sql.data;
 }
 
+/* No query: COPY of all of it does not plan one. */
+static bool
+copy_has_rows(PGconn *conn, const DumpTable *table, const DataFile *file)
+{
+	char	   *statement = copy_statement(table, file);
+	char	   *row;
+	int			len;
+
+	copy_begin(conn, statement);
+	len = traffic_get_copy_data(conn, &row);
+	if (len > 0)
+		return true;
+	(void) copy_end(conn, statement, len);
+	free(statement);
+	return false;
+}
+
 bool
 copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
 {
@@ -75,6 +92,8 @@ copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
 	PGresult   *res;
 	bool		result;
 
+	if (table->stranger)
+		return file->n_chunks == 1 && copy_has_rows(conn, table, file);
 	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "SELECT FROM ONLY %s", table->name);
 	if (file->n_chunks > 1)

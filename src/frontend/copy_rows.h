@@ -14,7 +14,10 @@
  */
 extern char *copy_statement(const DumpTable *table, const DataFile *file);
 
-/* Does a data file's table, of no filter, have any row for it? */
+/*
+ * Does a data file's table, of no filter, have any row for it?  False, too, where
+ * only a query could tell, which might run a stranger's functions.
+ */
 extern bool copy_rows_exist(PGconn *conn, const DumpTable *table,
 							const DataFile *file);
 

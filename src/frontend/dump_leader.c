@@ -156,7 +156,8 @@ dump_leader_read_plan(DumpContext *context, PGconn *conn,
 	toc_chain_attachments(toc);
 	context->encoding = archive_encoding(toc);
 	session_set_encoding(conn, context->encoding);
-	tables = dump_tables_read(conn, toc, context->lock_wait_ms);
+	tables = dump_tables_read(conn, toc, context->options,
+							  context->lock_wait_ms);
 	context->tables = tables;
 	stock_pg_dump_stop(pg_dump);
 	check_tables(context, conn);

@@ -15,6 +15,7 @@
 #include "dump_table.h"
 #include "printable.h"
 #include "session_lock.h"
+#include "trust.h"
 
 /* ----------
  * From the table of contents
@@ -120,9 +121,17 @@ dump_tables_oids(const DumpTables *tables)
  * tables have a condition that is not in the archive
  * (pg_dump.c:processExtensionTables).  Servers before 12 have no
  * pg_partition_root().
+ *
+ * To plan a query is to compute what is constant in the table's indexes,
+ * statistics and, by constraint_exclusion, constraints
+ * (plancat.c:get_relation_info), which is to run their functions as the current
+ * user.  The table's owner can make them at any time, behind our lock, and so can
+ * that of a partitioned table above; that of the schema can rename it, and put
+ * another table in the place of this one.
  */
 static const char describe_query[] =
-"SELECT c.relkind, c.relam OPERATOR(pg_catalog.=) 0"
+"WITH " TRUSTED_SQL
+" SELECT c.relkind, c.relam OPERATOR(pg_catalog.=) 0"
 " OR a.amname OPERATOR(pg_catalog.=) 'heap', e.condition,"
 " pg_catalog.row_security_active(c.oid),"
 " EXISTS (SELECT FROM pg_catalog.pg_constraint k"
@@ -132,9 +141,21 @@ static const char describe_query[] =
 " SELECT i.inhparent FROM pg_catalog.pg_inherits i"
 " JOIN up ON up.oid OPERATOR(pg_catalog.=) i.inhrelid)"
 " SELECT FROM up WHERE up.oid OPERATOR(pg_catalog.=) k.confrelid)),"
-" r.nspname, r.relname"
+" r.nspname, r.relname,"
+" (SELECT pg_catalog.pg_get_userbyid(o.oid) FROM (SELECT c.relowner UNION ALL"
+" SELECT CASE WHEN pg_catalog.pg_get_userbyid(s.nspowner) OPERATOR(pg_catalog.=)"
+" 'pg_database_owner'::pg_catalog.name THEN (SELECT d.datdba FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())"
+" ELSE s.nspowner END UNION ALL"
+" (WITH RECURSIVE up (oid) AS (SELECT c.oid UNION"
+" SELECT i.inhparent FROM pg_catalog.pg_inherits i"
+" JOIN up ON up.oid OPERATOR(pg_catalog.=) i.inhrelid)"
+" SELECT p.relowner FROM up"
+" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) up.oid)) o (oid)"
+" WHERE o.oid NOT IN (SELECT w.oid FROM trusted w) LIMIT 1)"
 " FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
+" LEFT JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace"
 " LEFT JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam"
 " LEFT JOIN (SELECT u.oid, u.condition FROM pg_catalog.pg_extension x,"
 " ROWS FROM (pg_catalog.unnest(x.extconfig), pg_catalog.unnest(x.extcondition))"
@@ -152,7 +173,8 @@ static const char describe_query[] =
 " ORDER BY t.no";
 
 static void
-describe(PGconn *conn, DumpTables *tables, const char *oids)
+describe(PGconn *conn, DumpTables *tables, const char *oids,
+		 bool trust_owners)
 {
 	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, describe_query, 1, params, 0);
@@ -172,6 +194,8 @@ describe(PGconn *conn, DumpTables *tables, const char *oids)
 		table->references_itself = PQgetvalue(res, i, 4)[0] == 't';
 		if (PQgetlength(res, i, 2) > 0)
 			table->condition = pg_strdup(PQgetvalue(res, i, 2));
+		if (!PQgetisnull(res, i, 7) && !trust_owners)
+			table->stranger = pg_strdup(PQgetvalue(res, i, 7));
 		if (PQgetisnull(res, i, 5))
 			continue;
 		table->root_schema = pg_strdup(PQgetvalue(res, i, 5));
@@ -305,13 +329,14 @@ read_block_bytes(PGconn *conn)
 }
 
 DumpTables *
-dump_tables_read(PGconn *conn, const Toc *toc, int lock_wait_ms)
+dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
+				 int lock_wait_ms)
 {
 	DumpTables *tables = tables_of_toc(toc);
 	char	   *oids = dump_tables_oids(tables);
 
 	tables->block_bytes = read_block_bytes(conn);
-	describe(conn, tables, oids);
+	describe(conn, tables, oids, options->trust_owners);
 	dump_tables_lock(conn, tables, lock_wait_ms);
 	measure(conn, tables, oids);
 	free(oids);

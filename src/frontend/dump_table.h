@@ -24,6 +24,10 @@ typedef struct DumpTable
 	bool		references_itself;	/* by a foreign key, or the partitioned
 									 * table it is part of */
 	bool		has_definition; /* the archive creates the table */
+	char	   *stranger;		/* a role that is not trusted, and owns the
+								 * table, one above it or its schema; NULL =
+								 * none.  A query, which COPY of a whole table
+								 * is not, may run what that role wrote */
 	char	   *name;			/* qualified and quoted */
 	char	   *copy_name;		/* the same of the table to load: itself, or
 								 * the root of its partition tree */
@@ -52,7 +56,7 @@ typedef struct DumpTables
  * measure them.  The TOC must not move while the result is in use.
  */
 extern DumpTables *dump_tables_read(PGconn *conn, const Toc *toc,
-									int lock_wait_ms);
+									const Options *options, int lock_wait_ms);
 
 /* Lock them in another session, too. */
 extern void dump_tables_lock(PGconn *conn, const DumpTables *tables,

@@ -55,7 +55,9 @@ static const char chunk_options[] =
 "  --no-chunks                  dump every table whole\n"
 "  --no-extension               read by SQL even if the server has the extension\n"
 "  --pg-dump=PATH               use this pg_dump to read the schema (default: the\n"
-"                               one beside pg_pardump, then the first in PATH)\n";
+"                               one beside pg_pardump, then the first in PATH)\n"
+"  --trust-owners               query tables of other roles, too, which may run their\n"
+"                               functions\n";
 
 static const char slot_options[] =
 "\nOptions for logical replication:\n"

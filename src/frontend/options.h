@@ -54,6 +54,7 @@ typedef struct Options
 	bool		allow_rewritten;	/* tables whose files are not the snapshot's */
 
 	/* How tables are split */
+	bool		trust_owners;	/* whatever a query of a table may run */
 	bool		no_chunks;
 	bool		no_extension;
 	uint64		chunk_bytes;	/* 0 = by rule, see chunk_plan.h */

@@ -70,6 +70,7 @@ static const OwnOption own_options[] = {
 	{"subscription-conninfo", OWN_TEXT,
 	offsetof(Options, subscription_conninfo)},
 	{"target", OWN_TEXT, offsetof(Options, target)},
+	{"trust-owners", OWN_FLAG, offsetof(Options, trust_owners)},
 };
 
 /* pg_dump's flags that a direct copy needs to know. */

@@ -25,16 +25,9 @@
 #include "printable.h"
 #include "server_extension.h"
 #include "session_lock.h"
+#include "trust.h"
 
 #define LOCK_TABLE PARDUMP_SCHEMA ".pg_pardump_lock"
-
-/*
- * Trusted are superusers and the role that connected: whatever --role says, a
- * function can go back to that.
- */
-#define TRUSTED_SQL \
-"WITH trusted (oid) AS (SELECT r.oid FROM pg_catalog.pg_roles r" \
-" WHERE r.rolsuper OR r.rolname OPERATOR(pg_catalog.=) session_user)"
 
 /*
  * Its version and schema, and which roles that are not trusted own the one or
@@ -42,7 +35,7 @@
  * PUBLIC).
  */
 static const char find_query[] =
-TRUSTED_SQL
+"WITH " TRUSTED_SQL
 " SELECT x.extversion, n.nspname,"
 " (SELECT pg_catalog.pg_get_userbyid(x.extowner)"
 " WHERE x.extowner NOT IN (SELECT t.oid FROM trusted t)),"
@@ -75,7 +68,7 @@ TRUSTED_SQL
  * not trusted, and whether we may use it.
  */
 static const char parts_query[] =
-TRUSTED_SQL
+"WITH " TRUSTED_SQL
 ", part (no, name, class, oid, owner, is_as_made, is_usable) AS"
 " (SELECT f.no, f.name, 'pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, p.proowner,"
 " l.lanname OPERATOR(pg_catalog.=) 'c'::pg_catalog.name"

@@ -198,7 +198,8 @@ session_command(PGconn *conn, const char *sql)
  * of reach is to end, and give up its locks: when connection.c gives it up.  No
  * tcp_user_timeout, which would also end one whose client is slow to read.  No
  * JIT: a plan that looks dear would be compiled anew in every session, which
- * for a table of many columns takes longer than to read it.
+ * for a table of many columns takes longer than to read it.  No constraint is to be
+ * looked at, which might call functions.
  *
  * One statement.  Every server has the first ones, and values are wrong without
  * them, so that a name that it does not know is an error.  The others, which it
@@ -212,8 +213,8 @@ static const char settings_query[] =
 " ('IntervalStyle', 'postgres', true),"
 " ('extra_float_digits', $1, true),"
 " ('synchronize_seqscans', 'off', true),"
-" ('statement_timeout', '0', true),"
 " ('quote_all_identifiers', $2, true),"
+" ('constraint_exclusion', 'off', true),"
 " ('gin_fuzzy_search_limit', '0', true),"
 " ('lock_timeout', '0', false),"
 " ('idle_in_transaction_session_timeout', '0', false),"
@@ -284,6 +285,8 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 		termPQExpBuffer(&sql);
 	}
 
+	/* alone: it may be too short even for what follows */
+	session_command(conn, "SET statement_timeout = 0");
 	params[0] = options->extra_float_digits ? options->extra_float_digits : "3";
 	params[1] = options->quote_all_identifiers ? "on" : "off";
 	params[2] = options->enable_row_security ? "on" : "off";

@@ -4,6 +4,7 @@
  */
 #include "fe_compat.h"
 
+#include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
 #include "printable.h"
@@ -48,6 +49,44 @@ check_row_security(const DumpContext *context)
 		pg_log_error_detail("%s: %s%s.", n_found > 1 ? "These are" : "It is",
 							names.data, n_found > NAMES_SHOWN ? ", ..." : "");
 		pg_log_error_hint("ALTER ROLE ... BYPASSRLS lets a role read them; --enable-row-security dumps only the rows that it may see.");
+	}
+	termPQExpBuffer(&names);
+}
+
+/* ----------
+ * Functions of others
+ * ----------
+ */
+
+/* Parts of tables, and sums of them, are queries that the user has asked for. */
+static void
+check_owners(const DumpContext *context)
+{
+	const DumpTables *tables = context->tables;
+	const char *role = NULL;
+	PQExpBufferData names;
+	int			n_found = 0;
+
+	initPQExpBuffer(&names);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const DumpTable *table = &tables->tables[i];
+
+		if (table->stranger == NULL || table->relkind != RELKIND_RELATION ||
+			(table->filter == NULL && !context->options->compare))
+			continue;
+		role = table->stranger;
+		if (n_found++ < NAMES_SHOWN)
+			appendPQExpBuffer(&names, "%s%s", n_found > 1 ? ", " : "",
+							  printable(table->name));
+	}
+	if (n_found > 0)
+	{
+		pg_log_error("a query of %d table%s could run functions of other roles, as \"%s\"",
+					 n_found, units_plural(n_found), printable(role));
+		pg_log_error_detail("%s: %s%s.", n_found > 1 ? "These are" : "It is",
+							names.data, n_found > NAMES_SHOWN ? ", ..." : "");
+		pg_log_error_hint("Who owns a table, its parent or its schema can have queries of it call functions; if you trust them, use --trust-owners. --where, --sample and --compare are such queries.");
 	}
 	termPQExpBuffer(&names);
 }
@@ -234,6 +273,7 @@ void
 source_check(PGconn *conn, const DumpContext *context)
 {
 	check_row_security(context);
+	check_owners(context);
 	check_large_objects(conn, context);
 	check_locks(conn, context);
 }

@@ -11,7 +11,7 @@
  * Tell of what the plan has and the role may not read, in the leader's session:
  * errors that findings_settle() then ends the run for.  What pg_dump locks it
  * may read; so these are tables to which row security applies, and large
- * objects.  And warn if the workers may find the server's lock table full.
+ * objects.  Also of tables whose queries might run what others wrote.  And warn if the workers may find the server's lock table full.
  */
 extern void source_check(PGconn *conn, const DumpContext *context);
 

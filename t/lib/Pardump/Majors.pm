@@ -68,7 +68,7 @@ sub copies_ok
 				same_data_ok($stock_data, fingerprint($target, $copy), $what);
 				$same_schema->($stock->{copy}, $copy, $what);
 			};
-			foreach my $options ([ '-j4', '--compare' ],
+			foreach my $options ([ '-j4', '--compare', '--trust-owners' ],
 				[ '-j2', '--copy-format=text', '--max-table-segment-pages=2', '--no-analyze' ])
 			{
 				my $what = "$whole, copy @$options";
