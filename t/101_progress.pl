@@ -39,6 +39,9 @@ ALTER TABLE slow.one ENABLE ROW LEVEL SECURITY;
 ALTER TABLE slow."$long" ENABLE ROW LEVEL SECURITY;
 CREATE POLICY wait ON slow.one FOR SELECT USING (slow.wait());
 CREATE POLICY wait ON slow."$long" FOR SELECT USING (slow.wait());
+CREATE SCHEMA many;
+CREATE TABLE many.chunks (LIKE slow.one INCLUDING STORAGE);
+INSERT INTO many.chunks SELECT g, repeat('x', 7000) FROM generate_series(1, 2800) g;
 GRANT USAGE ON SCHEMA slow TO reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA slow TO reader;
 SQL
@@ -130,6 +133,15 @@ is($percents[-1], 100, 'terminal: the last is 100');
 is_deeply([ grep { $_ >= 100 } @percents[ 0 .. $#percents - 1 ] ], [],
 	'terminal: none before is');
 like($summary, qr/^2 tables, 560 rows,.*\nslowest table: slow\..*\n$/, 'terminal: summary');
+
+# a worker between two of many chunks is not idle
+($rc, $out) = on_terminal(150, '-n', 'many', '-j2', '--max-table-segment-pages=140', '-r', '6M');
+is($rc, 0, 'many chunks: exit code');
+my @busy = map { m{ (\d)/2 workers} } split /\r/, $out;
+cmp_ok(scalar(@busy), '>=', 3, 'many chunks: lines');
+is_deeply([ grep { $_ != 2 } @busy[ 0 .. $#busy - 1 ] ], [], 'many chunks: both workers are busy')
+  or diag($out);
+is($busy[-1], 0, 'many chunks: none in the end');
 
 # messages come on lines of their own
 ($rc, $out) = on_terminal(150, @slow, '-v');

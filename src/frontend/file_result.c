@@ -47,6 +47,7 @@ file_results_begin_worker(FileResults *results, int worker)
 {
 	results->worker = worker;
 	file_results_begin_job(results, -1);
+	file_results_progress(results)->idle_us = 0;
 }
 
 void
@@ -54,6 +55,7 @@ file_results_begin_job(FileResults *results, int job)
 {
 	WorkerProgress *progress = file_results_progress(results);
 
+	progress->idle_us = now_us();
 	progress->job = job;
 	progress->rows = 0;
 	progress->raw_bytes = 0;

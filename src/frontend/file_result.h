@@ -37,6 +37,7 @@ typedef struct FileResult
 typedef struct WorkerProgress
 {
 	volatile int job;			/* -1 = none */
+	volatile int64 idle_us;		/* since when, if it has done one before */
 	volatile uint64 rows;
 	volatile uint64 raw_bytes;
 	volatile uint64 stored_bytes;

@@ -17,6 +17,9 @@
 /* Rates are those of the last so many lines. */
 #define RATE_LINES 10
 
+/* Who has had a job within this time has not been left without one. */
+#define BETWEEN_JOBS_US 1000000
+
 /* What the line says; bytes are totals since the beginning. */
 typedef struct Snapshot
 {
@@ -74,8 +77,25 @@ bytes_in_work(const RowsProgress *rows, double done_bytes, uint64 seen_of_done)
 	return bytes;
 }
 
+/*
+ * Most lines are drawn when a worker has told the leader that its job is done,
+ * and has not got the next one yet.
+ */
+static int
+busy_workers(const FileResults *results, bool at_end)
+{
+	int64		since = now_us() - BETWEEN_JOBS_US;
+	int			busy = 0;
+
+	for (int i = 0; i < results->n_workers; i++)
+		if (results->workers[i].job >= 0 ||
+			(!at_end && results->workers[i].idle_us > since))
+			busy++;
+	return busy;
+}
+
 static Snapshot
-take_snapshot(const RowsProgress *rows)
+take_snapshot(const RowsProgress *rows, bool at_end)
 {
 	const DumpContext *context = rows->context;
 	const FileResults *results = context->results;
@@ -99,8 +119,7 @@ take_snapshot(const RowsProgress *rows)
 	if (results->n_objects > 0)
 		now.done_bytes += (double) context->objects->est_bytes *
 			now.objects_done / results->n_objects;
-	for (int i = 0; i < results->n_workers; i++)
-		now.busy += results->workers[i].job >= 0 ? 1 : 0;
+	now.busy = busy_workers(results, at_end);
 	return now;
 }
 
@@ -192,7 +211,7 @@ static void
 compose(void *arg, ProgressLine *line, bool at_end)
 {
 	RowsProgress *rows = arg;
-	Snapshot	now = take_snapshot(rows);
+	Snapshot	now = take_snapshot(rows, at_end);
 	Snapshot	begin = {.time = rows->start};
 	int			oldest = rows->n_lines < RATE_LINES ? 0 :
 		rows->n_lines % RATE_LINES;
