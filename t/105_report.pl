@@ -306,6 +306,11 @@ foreach my $compare ([], ['--compare'])
 	my ($x, $width) = @stages[ -3, -2 ];
 	cmp_ok(abs($x + $width - 1056), '<', 1, "$what: the last one ends where the chart does");
 	like($timeline, qr{<title>public\.&#34;&#60;/title&#62;.*\nan index of public\.large\n}, "$what: an index");
+	my ($rows_from) = $timeline =~ m{<title>rows\n.*, from ([\d.]+) s on</title>};
+	my ($slowest) = $html =~ m{<h2>Slowest pieces</h2>(.*?)</section>}s;
+	my @began = $slowest =~ m{<td class="num">\d+</td><td class="num">([\d.]+) s</td>}g;
+	cmp_ok(scalar(@began), '>=', 5, "$what: slowest pieces");
+	is_deeply([ grep { $_ < $rows_from - 0.01 } @began ], [], "$what: their times are those of the charts");
 	my ($end) = $html =~ m{<rect class="c0" [^>]*x="([\d.]+)"[^>]*><title>public\.large, blocks};
 	cmp_ok($end, '<', $x, "$what: rows come before");
 	is_deeply([ pages_beside($page) ], [], "$what: nothing else is made");

@@ -304,7 +304,7 @@ append_slow_file(PQExpBuffer page, const ReportData *data,
 	appendPQExpBufferStr(page, "</td>");
 	append_cell(page, report_blocks(file, text));
 	append_cell(page, report_number(file->worker, text));
-	append_cell(page, report_seconds((file->start_us - data->start_us) / 1e6,
+	append_cell(page, report_seconds((file->start_us - data->axis_start_us) / 1e6,
 									 text));
 	append_cell(page, report_seconds(seconds, text));
 	append_cell(page, units_size(file->raw_bytes, text));
