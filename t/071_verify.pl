@@ -427,6 +427,19 @@ foreach my $name ('toc.dat', $manifest_name, $file)
 
 # ---- the command
 
+# the log counts what the line that sums up counts: what is missing and too much, too
+{
+	my $copy = damaged($ours, sub { });
+	unlink "$copy/$file" or die "could not remove \"$file\": $!";
+	write_bytes("$copy/foreign", 'x');
+	my ($rc, $out, $err) = verify($copy, '--log-json=-');
+	my ($files) = $err =~ /^2 findings in (\d+) files$/m;
+	like($out, qr/"event":"summary","files":$files,/, 'as many files in the log') or diag($err);
+	($files) = $out =~ /"event":"run",.*"files":(\d+)\}/;
+	my @read = glob("$copy/[b0-9t]*");
+	is($files, scalar(@read), 'those that are read are as many as there are');
+}
+
 my ($rc, $out, $err) = run_program('pg_pardump', '--verify', new_path('nothing'));
 is($rc, 1, 'no directory: exit code');
 like($err, qr/could not open directory ".*": No such file or directory/, 'no directory: message');

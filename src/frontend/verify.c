@@ -304,7 +304,7 @@ note_summary(const VerifyRun *run)
 {
 	Event	   *event = event_new("summary");
 
-	event_add_number(event, "files", run->n_jobs);
+	event_add_number(event, "files", run->list->n_files);
 	event_add_number(event, "rows", run->found.rows);
 	event_add_number(event, "raw_bytes", run->found.raw_bytes);
 	event_add_number(event, "stored_bytes", run->found.stored_bytes);
