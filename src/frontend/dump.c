@@ -21,6 +21,7 @@
 #include "source_check.h"
 #include "stock_pg_dump.h"
 #include "summary.h"
+#include "units.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
 typedef struct DumpRun
@@ -218,10 +219,13 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 	archive_dir_publish(dir, run->context.options->sync_method);
 	manifest->end_us = now_us();	/* for the report, with the flushing */
 	dump_event_stage("end");
-	pg_log_info("dumped " UINT64_FORMAT " rows of %d tables, " UINT64_FORMAT
-				" bytes, stored as " UINT64_FORMAT " bytes",
-				total.rows, run->context.tables->n_tables,
-				total.raw_bytes, total.stored_bytes);
+	pg_log_info("dumped " UINT64_FORMAT " row%s of %d table%s, " UINT64_FORMAT
+				" byte%s, stored as " UINT64_FORMAT " byte%s",
+				total.rows, units_plural(total.rows),
+				run->context.tables->n_tables,
+				units_plural(run->context.tables->n_tables),
+				total.raw_bytes, units_plural(total.raw_bytes),
+				total.stored_bytes, units_plural(total.stored_bytes));
 	summary_tell(&run->context, progress_is_shown());
 	return manifest;
 }
