@@ -189,11 +189,13 @@ like(shown($dumped), qr/Its files have not been verified since/, 'it says that n
 like($dumped, qr/<h1>[^\n]*shop &#60;b&#62;&#38;&#34;&#39;/, 'the name of the database');
 
 # the manifest, which is flushed too, does not know how long that took
-my $verdict = qr{^<(p|div) class="verdict.*?</\1>\n|^<p class="sub">[^\n]*|<dt>Time</dt><dd class="value">[^<]*}ms;
+my $verdict = qr{^<(p|div) class="verdict.*?</\1>\n|^<p class="sub">[^\n]*|<dt>Time[^<]*</dt><dd class="value">[^<]*}ms;
 my $verified = report_by_verify('sound archive', $dir, 0);
 my $html = page_right_ok('sound archive', $verified, read_manifest($dir));
 my $n_files = @{ read_manifest($dir)->{Files} };
 like(shown($html), qr/\xe2\x9c\x93 $n_files files equal to the manifest/, 'it says that all is well');
+like($html, qr{<dt>Time before flushing</dt>}, 'and that it does not');
+like($dumped, qr{<dt>Time</dt>}, 'the dump does');
 is($html =~ s/$verdict//gr, $dumped =~ s/$verdict//gr, 'else it is the same as that of the dump');
 
 make_latin1($node);

@@ -140,8 +140,9 @@ append_figure(PQExpBuffer page, const char *name, const char *value,
 					  name, value, note);
 }
 
+/* is_whole: the time is known to the end, which a manifest does not have. */
 static void
-append_figures(PQExpBuffer page, const ReportData *data)
+append_figures(PQExpBuffer page, const ReportData *data, bool is_whole)
 {
 	const Manifest *manifest = data->manifest;
 	const ReportTable *total = &data->total;
@@ -153,7 +154,7 @@ append_figures(PQExpBuffer page, const ReportData *data)
 	appendPQExpBufferStr(page, "<dl class=\"figures\">\n");
 	snprintf(note, sizeof(note), "%s for data",
 			 report_seconds(data->n_timed > 0 ? work : 0, more));
-	append_figure(page, "Time",
+	append_figure(page, is_whole ? "Time" : "Time before flushing",
 				  report_seconds((manifest->end_us - manifest->start_us) / 1e6,
 								 value), note);
 	append_figure(page, "Rows", report_short_number(total->rows, value),
@@ -304,7 +305,7 @@ append_page(PQExpBuffer page, const Manifest *manifest,
 	{
 		ReportData *data = report_data_new(manifest, copy);
 
-		append_figures(page, data);
+		append_figures(page, data, verify == NULL);
 		append_sections(page, data);
 		append_facts(page, manifest, copy);
 	}
