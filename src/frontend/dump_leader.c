@@ -143,11 +143,12 @@ dump_leader_read_plan(DumpContext *context, PGconn *conn,
 					  StockPgDump *pg_dump)
 {
 	int			status;
-	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, context->options,
-											 context->address,
-											 context->snapshot, &status);
+	Toc		   *toc;
 	DumpTables *tables;
 
+	progress_stage_if_long("plan");
+	toc = stock_pg_dump_read_toc(pg_dump, context->options, context->address,
+								 context->snapshot, &status);
 	if (toc == NULL)
 	{
 		source_check_privileges(conn);
@@ -162,6 +163,7 @@ dump_leader_read_plan(DumpContext *context, PGconn *conn,
 	stock_pg_dump_stop(pg_dump);
 	check_tables(context, conn);
 	row_filters_apply(conn, context->options, tables);
+	progress_end();
 	return toc;
 }
 

@@ -33,6 +33,8 @@ static struct
 	ProgressCompose compose;	/* of the stage, NULL between stages */
 	void	   *arg;
 	Count		count;
+	bool		only_if_long;	/* no last line unless there was one before */
+	bool		stage_shown;
 	double		last_shown;		/* as of run_clock_seconds() */
 	int			line_width;		/* on the terminal, to be cleared; or 0 */
 }			progress;
@@ -93,6 +95,7 @@ show_line(bool at_end)
 	else
 		fprintf(stderr, "%s\n", text.data);
 	progress.last_shown = run_clock_seconds();
+	progress.stage_shown = true;
 	termPQExpBuffer(&text);
 }
 
@@ -104,6 +107,7 @@ progress_stage(ProgressCompose compose, void *arg)
 		return;
 	progress.compose = compose;
 	progress.arg = arg;
+	progress.only_if_long = progress.stage_shown = false;
 	progress.last_shown = run_clock_seconds();
 }
 
@@ -121,9 +125,12 @@ progress_end(void)
 {
 	if (progress.compose == NULL)
 		return;
-	show_line(true);
-	if (progress.terminal)
-		fputc('\n', stderr);
+	if (progress.stage_shown || !progress.only_if_long)
+	{
+		show_line(true);
+		if (progress.terminal)
+			fputc('\n', stderr);
+	}
 	progress.line_width = 0;
 	progress.compose = NULL;
 }
@@ -168,6 +175,13 @@ progress_stage_count(const char *what, const char *noun,
 	progress_end();				/* of a stage that may be in the same place */
 	progress.count = count;
 	progress_stage(compose_count, &progress.count);
+}
+
+void
+progress_stage_if_long(const char *what)
+{
+	progress_stage_count(what, "", NULL, 0);
+	progress.only_if_long = true;
 }
 
 void

@@ -40,6 +40,12 @@ extern void progress_stage_count(const char *what, const char *noun,
 								 const volatile int *done, int total);
 
 /*
+ * A stage that is not counted, and as a rule over at once: then nothing is shown
+ * of it.
+ */
+extern void progress_stage_if_long(const char *what);
+
+/*
  * What a stage that counts is at, for the end of its line: called when one is
  * due, but the last; NULL for nothing.
  */

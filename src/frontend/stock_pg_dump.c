@@ -12,6 +12,7 @@
 #include "child_program.h"
 #include "cleanup.h"
 #include "program_words.h"
+#include "progress.h"
 #include "stock_pg_dump.h"
 
 #define MIN_MAJOR 14
@@ -100,6 +101,7 @@ fill_buffer(StockPgDump *pg_dump)
 		};
 
 		cleanup_check_interrupt();
+		progress_tick();
 		if (poll(fds, 2, LOOK_AGAIN_MS) < 0)
 		{
 			if (errno == EINTR)
