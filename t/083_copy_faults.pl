@@ -204,6 +204,26 @@ my $killed = qr/warning: a worker was killed while copying .*public\.gated; retr
 		qr/warning: no worker can lock table public\.small2: it is read in the leader's session\n.*warning: the leader has lost its connection; retry 1 of 5/s);
 }
 
+# the same for --compare, whose queries wait for whoever waits for the run
+{
+	my $copy = stuck_copy('--compare', '--no-chunks', '-j1', '--lock-wait-timeout=1s');
+	my $request = IPC::Run::start(
+		[ 'psql', '-Xq', '-d', $source->connstr('faults'), '-c', 'BEGIN; LOCK TABLE small2' ],
+		'<', \'', '>', \my $out, '2>', \my $err,
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	wait_until('the lock is requested', sub {
+		$request->pump_nb;
+		return value($source, 'faults', 'SELECT count(*) FROM pg_locks WHERE NOT granted');
+	});
+	open_gate();
+	is(end_dump($copy), 1, '--compare behind a request for a lock: exit code');
+	like($copy->{err}, qr/error: a worker waits for a lock on public\.small2 behind process \d+, which waits for this run/,
+		'--compare behind a request for a lock: ends');
+	$request->finish;
+	is($err, '', '--compare behind a request for a lock: then they get it');
+	all_rows_ok('--compare behind a request for a lock');
+}
+
 # the end of a transaction: a trigger that waits in COMMIT
 sql($target, 'faults', q{
 	CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS

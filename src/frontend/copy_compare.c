@@ -26,6 +26,7 @@
 #include "printable.h"
 #include "progress.h"
 #include "source_session.h"
+#include "traffic.h"
 #include "units.h"
 #include "worker_pool.h"
 
@@ -361,7 +362,10 @@ run_job(void *arg, int no, volatile int *step)
 	pg_log_info("comparing %s", describe(job));
 	source_sql = ask_sum(source, &job->source);
 	target_sql = ask_sum(run->target, &job->target);
+	/* for a lock, say, of one who waits for this run: the leader ends that */
+	traffic_wait_begins();
 	take_sum(source, source_sql, &run->results[no].source);
+	traffic_wait_ends();
 	take_sum(run->target, target_sql, &run->results[no].target);
 	return true;
 }
