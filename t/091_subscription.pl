@@ -170,6 +170,20 @@ SQL
 	same_tables_ok($db, 'two publications');
 	drop_subscription($db, 'moving');
 }
+# the extension is on the source only
+{
+	sql($source, 'bank', 'CREATE EXTENSION pg_pardump');
+	my $db = new_database();
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options,
+		'-e', 'plpgsql', '--publication=everything');
+	is($rc, 0, 'a target without the extension: exit code') or diag($err);
+	unlike($err, qr/pardump\.pg_pardump_lock/, 'a target without the extension: no word of its table');
+	sql($source, 'bank', 'INSERT INTO parted VALUES (1001, \'2021-02-03\')');
+	$source->wait_for_catchup('moving');
+	same_tables_ok($db, 'a target without the extension');
+	drop_subscription($db, 'moving');
+	sql($source, 'bank', 'DROP EXTENSION pg_pardump');
+}
 sql($source, 'bank', <<'SQL');
 CREATE TABLE keyless (a int);
 CREATE TABLE key_deferred (a int PRIMARY KEY DEFERRABLE);

@@ -44,8 +44,9 @@ COMMENT ON FUNCTION pg_pardump_last_read() IS
 'rows and uncompressed bytes of the session''s last pg_pardump_read()';
 
 -- Has no rows: a session that is about to call the functions locks it, which
--- keeps the extension from being dropped, and its names from others.
-CREATE TABLE @extschema@.pg_pardump_lock ();
+-- keeps the extension from being dropped, and its names from others.  Unlogged
+-- tables are in no publication: a subscriber need not have it.
+CREATE UNLOGGED TABLE @extschema@.pg_pardump_lock ();
 
 COMMENT ON TABLE @extschema@.pg_pardump_lock IS
 'locked by those who use the extension, so that it is not dropped meanwhile';
