@@ -226,6 +226,18 @@ sql($source, 'extended3', 'CREATE TABLE t AS SELECT 1 AS a');
 copy_ok($source, 'extended3', $target, 'extended3', 'the extension is on the target');
 is(value($target, 'extended3', 'TABLE t'), 1, 'the extension is on the target: rows');
 
+# and which only a superuser could make there
+make_database($source, 'extended4');
+sql($source, 'extended4', 'CREATE EXTENSION pg_pardump; CREATE TABLE t AS SELECT 1 AS a');
+sql($target, 'postgres', 'CREATE ROLE plain LOGIN');
+make_database($target, 'extended4', options => 'OWNER plain TEMPLATE template0');
+($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('extended4'), '-O', '-x',
+	'--target', $target->connstr('extended4') . ' user=plain');
+is($rc, 0, 'the target\'s role may not make the extension: exit code') or diag($err);
+is(value($target, 'extended4', 'TABLE t'), 1, 'the target\'s role may not make the extension: rows');
+is(value($target, 'extended4', q{SELECT count(*) FROM pg_extension, pg_namespace
+	WHERE extname = 'pg_pardump' OR nspname = 'pardump'}), 0, 'the target\'s role may not make the extension: left out');
+
 # other columns there
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-v', '-a', '-t', 'made');

@@ -136,8 +136,14 @@ sub connections
 	return "$rc $out";
 }
 is(connections('enough', '-j4', '--index-jobs=2'), "0 0 errors, 0 warnings\n", 'connections: enough');
+is(connections('more jobs than work', '-j20'), "0 0 errors, 0 warnings\n", 'connections: more jobs than work');
+sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 2');
+like(connections('none for an index', '-j4'),
+	qr/^0 warning: the target has only 1 connection left for 1 worker and 1 index build at a time  HINT: .*\n0 errors, 1 warning\n$/,
+	'connections: none for an index');
+sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 1');
 like(connections('too few', '-j4'),
-	qr/^1 error: the target has 6 connections left, too few for 4 jobs and 4 index builds at a time  HINT: .*\n1 error, 0 warnings\n$/,
+	qr/^1 error: the target has 0 connections left, too few for 1 worker  HINT: .*\n1 error, 0 warnings\n$/,
 	'connections: too few');
 
 # extensions

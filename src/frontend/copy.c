@@ -264,15 +264,22 @@ database_to_create(const Options *options, const Toc *toc)
 /*
  * That the source has our extension must not keep a target from being copied to
  * that cannot have it, or has it already; its schema is no part of it to pg_dump.
+ * Only a superuser can make it.
  */
 static void
 leave_out_extension(CopyRun *run)
 {
 	CopySchedule *schedule = run->restore.schedule;
-	PGresult   *res = session_query(run->target,
-									"SELECT installed_version IS NULL"
-									" FROM pg_catalog.pg_available_extensions"
-									" WHERE name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name");
+	const char *params[] = {run->context.source.options->role};
+	PGresult   *res = session_query_params(run->target,
+										   "SELECT a.installed_version IS NOT NULL"
+										   " FROM pg_catalog.pg_available_extensions a"
+										   " WHERE a.name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name"
+										   " AND (a.installed_version IS NOT NULL"
+										   " OR EXISTS (SELECT FROM pg_catalog.pg_roles r"
+										   " WHERE r.rolname OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.name, session_user)"
+										   " AND r.rolsuper))",
+										   1, params, 0);
 
 	if (PQntuples(res) == 0)
 	{
@@ -280,7 +287,7 @@ leave_out_extension(CopyRun *run)
 		if (!copy_schedule_needs_schema(schedule, PARDUMP_SCHEMA))
 			copy_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
 	}
-	else if (PQgetvalue(res, 0, 0)[0] == 'f')
+	else if (PQgetvalue(res, 0, 0)[0] == 't')
 		copy_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
 	PQclear(res);
 }
@@ -297,8 +304,8 @@ open_target(CopyRun *run, const Toc *toc)
 								   run->new_name);
 	run->context.target = peer_address_new(run->target, true);
 	leave_out_extension(run);
-	target_check(run->target, run->restore.schedule, options, source->encoding,
-				 run->new_name);
+	target_check(run->target, run->restore.schedule, options,
+				 source->queue->n_jobs, source->encoding, run->new_name);
 	if (run->new_name == NULL)
 		copy_target_check_tables(run->target, source->tables, options->clean);
 	findings_settle();

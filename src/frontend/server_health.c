@@ -119,28 +119,32 @@ server_health_check_connections(PGconn *conn, int n_workers)
 }
 
 void
-server_health_check_target(PGconn *target, int n_jobs, int n_index_jobs)
+server_health_check_target(PGconn *target, int n_workers, int n_builds)
 {
-	int			needed = n_jobs + n_index_jobs;
-	int			left = connections_left(target, "");
-	int			left_at_least = connections_left(target, or_hidden);
+	int			needed = n_workers + n_builds;
+	int			left = Max(connections_left(target, ""), 0);
+	int			left_at_least = Max(connections_left(target, or_hidden), 0);
+	bool		is_hidden = left >= needed;
 
-	if (left < needed)
+	if (left_at_least >= needed)
+		return;
+	if (left < n_workers)
 	{
-		left = Max(left, 0);
-		pg_log_error("the target has %d connection%s left, too few for %d job%s and %d index build%s at a time",
-					 left, units_plural(left), n_jobs, units_plural(n_jobs),
-					 n_index_jobs, units_plural(n_index_jobs));
-		pg_log_error_hint("Use fewer --jobs and --index-jobs, or raise max_connections or the limit of the role or database there.");
+		pg_log_error("the target has %d connection%s left, too few for %d worker%s",
+					 left, units_plural(left), n_workers,
+					 units_plural(n_workers));
+		pg_log_error_hint("Use fewer --jobs, or raise max_connections or the limit of the role or database there.");
+		return;
 	}
-	else if (left_at_least < needed)
-	{
-		left = Max(left_at_least, 0);
-		pg_log_warning("the target may have only %d connection%s left for %d job%s and %d index build%s at a time",
-					   left, units_plural(left), n_jobs, units_plural(n_jobs),
-					   n_index_jobs, units_plural(n_index_jobs));
+	left = is_hidden ? left_at_least : left;
+	pg_log_warning("the target %s only %d connection%s left for %d worker%s and %d index build%s at a time",
+				   is_hidden ? "may have" : "has", left, units_plural(left),
+				   n_workers, units_plural(n_workers),
+				   n_builds, units_plural(n_builds));
+	if (is_hidden)
 		pg_log_warning_detail("%s", hidden_detail);
-	}
+	else
+		pg_log_warning_hint("Use fewer --jobs or --index-jobs, should the copy fail by it.");
 }
 
 void

@@ -154,15 +154,20 @@ check_new_database(PGconn *target, const char *new_name)
 
 void
 target_check(PGconn *target, const CopySchedule *schedule,
-			 const Options *options, const char *encoding,
-			 const char *new_name)
+			 const Options *options, int n_jobs,
+			 const char *encoding, const char *new_name)
 {
 	TargetNeeds needs = {{NULL}};
+	int			n_indexes = 0;
 
 	session_set_encoding(target, encoding);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
 		if (schedule->phases[i] != COPY_NEVER)
 			add_needs(&needs, &schedule->toc->entries[i], options);
+		if (schedule->phases[i] == COPY_INDEXES)
+			n_indexes++;
+	}
 	if (options->role)
 		entry_names_add(&needs.roles, options->role);
 	check_names(target, &needs.roles, missing_roles_query, "role",
@@ -171,8 +176,9 @@ target_check(PGconn *target, const CopySchedule *schedule,
 				"tablespace", "Create them there, or use --no-tablespaces.");
 	check_names(target, &needs.extensions, missing_extensions_query,
 				"extension", "Install them on the target's server.");
-	server_health_check_target(target, options->jobs,
-							   options->index_jobs ? (int) options->index_jobs : options->jobs);
+	server_health_check_target(target, Min(options->jobs, n_jobs),
+							   Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
+								   n_indexes));
 	if (new_name && !options->clean)
 		check_new_database(target, new_name);
 }
