@@ -210,7 +210,7 @@ my $nobody = sub {
 };
 {
 	my $err = stopped_ok('large objects', $nobody->('backup', 7, "The first are: " . join(', ', @oids[ 0 .. 4 ])), @backup);
-	my ($hint) = $err =~ /In psql, as a superuser: (.*\\gexec);/;
+	my ($hint) = $err =~ /in psql, as a superuser: (.*\\gexec)$/m;
 	accepted_ok('large objects, but none is dumped', @backup, '-B');
 	accepted_ok('large objects, but only a table is dumped', @backup, '-t', 'orders');
 	sql($node, 'shop', "GRANT SELECT ON LARGE OBJECT $_ TO PUBLIC") foreach @oids[ 0, 1 ];
@@ -235,7 +235,7 @@ my $nobody = sub {
 
 	# quoted by whom it is for
 	$err = refused_ok(qr/the role "odd"' role" may not read/, 'an odd role', @db, '-U', "odd\"' role");
-	($hint) = $err =~ /In psql, as a superuser: (.*\\gexec);/;
+	($hint) = $err =~ /in psql, as a superuser: (.*\\gexec)$/m;
 	sql($node, 'shop', $hint);
 	accepted_ok('an odd role, granted as the hint says', @db, '-U', "odd\"' role");
 }

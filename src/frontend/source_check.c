@@ -141,7 +141,8 @@ hint_at_grant(PGconn *conn, const char *role)
 	appendPQExpBufferStr(&sql, "SELECT format('GRANT SELECT ON LARGE OBJECT %s TO %I', oid, ");
 	appendStringLiteralConn(&sql, role, conn);
 	appendPQExpBufferStr(&sql, ") FROM pg_largeobject_metadata \\gexec");
-	pg_log_error_hint("In psql, as a superuser: %s; or dump none, by --no-large-objects.",
+	/* at the end, so that it can be pasted */
+	pg_log_error_hint("Dump none, by --no-large-objects; or grant it in psql, as a superuser: %s",
 					  sql.data);
 	termPQExpBuffer(&sql);
 }
