@@ -156,8 +156,10 @@ sub judge_error
 	my ($sqlstate) = $answer =~ /^error (\S{5}) /;
 	$sqlstates{$sqlstate}++;
 	$count{"$what: error"}++;
+	# a page whose header is damaged is refused as a whole, by its number
 	failure("$table, $what: the error names no row:", $answer)
-	  if $answer !~ /CONTEXT .*row at ctid \(\d+,\d+\) of table "\w+"/;
+	  if $answer !~ /CONTEXT .*row at ctid \(\d+,\d+\) of table "\w+"/
+	  && $answer !~ /^error XX001 invalid page in block \d+ of relation .*CONTEXT .* table "\w+"/;
 	failure("$table, $what: cancelled or out of resources:", $answer)
 	  if $sqlstate =~ /^(57|53)/;
 	return;
