@@ -92,7 +92,7 @@ advice_give(const DumpContext *context)
 }
 
 void
-advice_print(const DumpContext *context, FILE * stream)
+advice_print(const DumpContext *context, FILE *stream)
 {
 	char	   *lines[MAX_LINES];
 	int			n = compose(context, lines);

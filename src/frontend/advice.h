@@ -20,6 +20,6 @@
 extern void advice_give(const DumpContext *context);
 
 /* All is done: the same as lines of the summary. */
-extern void advice_print(const DumpContext *context, FILE * stream);
+extern void advice_print(const DumpContext *context, FILE *stream);
 
 #endif							/* ADVICE_H */

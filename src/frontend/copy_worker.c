@@ -209,7 +209,7 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
  */
 
 static void
-commit(CopyWorker *worker, CopyCommit * end)
+commit(CopyWorker *worker, CopyCommit *end)
 {
 	PGresult   *res = ask_target(worker, "SELECT pg_catalog.txid_current()",
 								 0, NULL);
@@ -260,7 +260,7 @@ was_committed(CopyWorker *worker, uint64 xid)
 
 /* Is there nothing left to do of a job that another worker began? */
 static bool
-is_done_already(CopyWorker *worker, CopyCommit * end)
+is_done_already(CopyWorker *worker, CopyCommit *end)
 {
 	if (end->state == COPY_STATE_COMMITTING)
 		end->state = was_committed(worker, end->xid) ?

@@ -23,7 +23,7 @@ typedef struct CopyCommit
 {
 	volatile CopyState state;
 	uint64		xid;			/* of the transaction */
-}			CopyCommit;
+} CopyCommit;
 
 /*
  * What a copy is: settled before the workers start, the same for all.  Results

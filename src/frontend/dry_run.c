@@ -35,13 +35,13 @@ static const char *const headers[N_COLUMNS] = {
 
 /* The table takes over the text of a cell. */
 static void
-add_text(printTableContent * content, char *text)
+add_text(printTableContent *content, char *text)
 {
 	printTableAddCell(content, text, false, true);
 }
 
 static void
-add_bytes(printTableContent * content, uint64 bytes)
+add_bytes(printTableContent *content, uint64 bytes)
 {
 	char		buf[UNITS_BYTES];
 
@@ -158,7 +158,7 @@ read_by(const TablePlan *decided)
 
 /* All cells but the first and the last two. */
 static void
-add_sizes(printTableContent * content, const PlanLine *line)
+add_sizes(printTableContent *content, const PlanLine *line)
 {
 	add_bytes(content, line->heap_bytes);
 	add_bytes(content, line->toast_bytes);
@@ -167,7 +167,7 @@ add_sizes(printTableContent * content, const PlanLine *line)
 }
 
 static void
-add_table(printTableContent * content, const DumpContext *context,
+add_table(printTableContent *content, const DumpContext *context,
 		  const PlanLine *line, Reasons *reasons)
 {
 	const TablePlan *decided = &context->plan->tables[line->table];
@@ -180,7 +180,7 @@ add_table(printTableContent * content, const DumpContext *context,
 
 /* One line for all of them, which are whole. */
 static void
-add_small_tables(printTableContent * content, const DumpContext *context,
+add_small_tables(printTableContent *content, const DumpContext *context,
 				 const PlanLine *lines, int n)
 {
 	const TablePlan *plans = context->plan->tables;
@@ -204,7 +204,7 @@ add_small_tables(printTableContent * content, const DumpContext *context,
 
 /* One line for all of them; "chunks" are the groups that workers take. */
 static void
-add_large_objects(printTableContent * content, const LargeObjects *objects)
+add_large_objects(printTableContent *content, const LargeObjects *objects)
 {
 	int			n_objects = objects->n_objects;
 
@@ -235,7 +235,7 @@ count_shown(const DumpContext *context, const PlanLine *lines)
 }
 
 static void
-print_table(const DumpContext *context, const PlanLine *lines, FILE * out)
+print_table(const DumpContext *context, const PlanLine *lines, FILE *out)
 {
 	int			n_tables = context->tables->n_tables;
 	int			n_shown = count_shown(context, lines);
@@ -293,7 +293,7 @@ expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
 }
 
 static void
-print_sums(const DumpContext *context, uint64 bytes, FILE * out)
+print_sums(const DumpContext *context, uint64 bytes, FILE *out)
 {
 	const Options *options = context->options;
 	int			n_tables = context->tables->n_tables;

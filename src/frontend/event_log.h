@@ -34,7 +34,7 @@ extern void event_log_open(const char *path, const char *command);
  * Where text for people goes: standard output, or standard error if the former
  * has the log.
  */
-extern FILE * event_log_text_output(void);
+extern FILE *event_log_text_output(void);
 
 extern Event *event_new(const char *kind);
 

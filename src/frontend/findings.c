@@ -16,14 +16,14 @@ static bool listed;				/* by --check */
 
 /* Every finding's line is still open when the next one, or the end, comes. */
 static void
-end_line(FILE * out)
+end_line(FILE *out)
 {
 	if (n_errors + n_warnings > 0)
 		fputc('\n', out);
 }
 
 static void
-put(FILE * out, int level, int part, const char *text)
+put(FILE *out, int level, int part, const char *text)
 {
 	static const char *const heads[] = {NULL, "  DETAIL: ", "  HINT: "};
 

@@ -37,8 +37,8 @@ typedef struct ManifestFile
 	ManifestFileKind kind;
 	char	   *schema;			/* of rows only, else NULL */
 	char	   *table;
-	char	   *root_schema;	/* of the partitioned table at the top, if
-								 * the table is a partition, else NULL */
+	char	   *root_schema;	/* of the partitioned table at the top, if the
+								 * table is a partition, else NULL */
 	char	   *root_table;
 	char	   *where;			/* rows were chosen by it; NULL = all */
 	char	   *sample;			/* percentage; NULL = all */

@@ -51,7 +51,8 @@ typedef struct Options
 	bool		dry_run;
 	uint64		expected_rate;	/* bytes a second; 0 = not given */
 
-	bool		allow_rewritten;	/* tables whose files are not the snapshot's */
+	bool		allow_rewritten;	/* tables whose files are not the
+									 * snapshot's */
 
 	/* How tables are split */
 	bool		trust_owners;	/* whatever a query of a table may run */

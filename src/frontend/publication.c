@@ -14,7 +14,7 @@ publication_names(const Options *options, int *n_names)
 	char	  **names = NULL;
 	int			n = 0;
 
-	for (const SimpleStringListCell * cell = options->publications.head;
+	for (const SimpleStringListCell *cell = options->publications.head;
 		 cell; cell = cell->next)
 	{
 		const char *begin = cell->val;

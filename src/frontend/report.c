@@ -37,7 +37,7 @@ struct Report
  * ----------
  */
 static void
-append_head(PQExpBuffer page, const Manifest *manifest, const ReportCopy * copy)
+append_head(PQExpBuffer page, const Manifest *manifest, const ReportCopy *copy)
 {
 	char		start[REPORT_TEXT_BYTES];
 	char		end[REPORT_TEXT_BYTES];
@@ -86,7 +86,7 @@ append_findings(PQExpBuffer page, const ReportVerify *verify)
 }
 
 static void
-append_copy_verdict(PQExpBuffer page, const ReportCopy * copy)
+append_copy_verdict(PQExpBuffer page, const ReportCopy *copy)
 {
 	if (copy->compared)
 		appendPQExpBufferStr(page, "<p class=\"verdict good\"><b>\342\234\223 Source and target have the same contents.</b></p>\n");
@@ -258,7 +258,7 @@ append_sections(PQExpBuffer page, const ReportData *data)
 
 static void
 append_facts(PQExpBuffer page, const Manifest *manifest,
-			 const ReportCopy * copy)
+			 const ReportCopy *copy)
 {
 	const struct
 	{
@@ -294,7 +294,7 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 
 static void
 append_page(PQExpBuffer page, const Manifest *manifest,
-			const ReportVerify *verify, const ReportCopy * copy)
+			const ReportVerify *verify, const ReportCopy *copy)
 {
 	append_head(page, manifest, copy);
 	if (copy)
@@ -380,7 +380,7 @@ write_failed(const Report *report, bool copied, bool dumped)
 
 void
 report_end(Report *report, const Manifest *manifest,
-		   const ReportVerify *verify, const ReportCopy * copy)
+		   const ReportVerify *verify, const ReportCopy *copy)
 {
 	PQExpBufferData page;
 

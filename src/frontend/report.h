@@ -49,7 +49,7 @@ typedef struct ReportCopy
 	const ReportBuild *builds;	/* by session, then in the order of time */
 	int			n_builds;
 	int64		end_us;			/* of the last stage */
-}			ReportCopy;
+} ReportCopy;
 
 typedef struct Report Report;
 
@@ -68,6 +68,6 @@ extern Report *report_begin(const char *path, const char *directory);
  * if it is none.  Exits with a message on errors.  NULL for a report is passed over.
  */
 extern void report_end(Report *report, const Manifest *manifest,
-					   const ReportVerify *verify, const ReportCopy * copy);
+					   const ReportVerify *verify, const ReportCopy *copy);
 
 #endif							/* REPORT_H */

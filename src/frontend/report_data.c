@@ -276,7 +276,7 @@ report_data_find(const ReportData *data, const char *name)
 }
 
 ReportData *
-report_data_new(const Manifest *manifest, const ReportCopy * copy)
+report_data_new(const Manifest *manifest, const ReportCopy *copy)
 {
 	ReportData *data = pg_malloc0(sizeof(ReportData));
 

@@ -52,7 +52,7 @@ typedef struct ReportData
 {
 	const Manifest *manifest;	/* borrowed, its names too */
 	bool		is_copy;		/* of nothing stored */
-	const		ReportCopy *copy;	/* NULL if it is none; borrowed */
+	const ReportCopy *copy;		/* NULL if it is none; borrowed */
 	const char *piece;			/* what workers make: "file", or "piece" */
 	ReportTable *tables;		/* the one with most raw bytes first */
 	int			n_tables;		/* large objects count as one */
@@ -75,7 +75,7 @@ typedef struct ReportData
 
 /* Never freed, as the page is the last thing that a program makes. */
 extern ReportData *report_data_new(const Manifest *manifest,
-								   const ReportCopy * copy);
+								   const ReportCopy *copy);
 
 /* Which of the tables has this name, as SQL has it; -1 for none. */
 extern int	report_data_find(const ReportData *data, const char *name);

@@ -85,7 +85,7 @@ append_workers(PQExpBuffer page, const ReportData *data, Lane *lane)
 static int
 n_index_lanes(const ReportData *data)
 {
-	const		ReportCopy *copy = data->copy;
+	const ReportCopy *copy = data->copy;
 
 	if (copy == NULL || copy->n_builds == 0)
 		return 0;
@@ -96,7 +96,7 @@ n_index_lanes(const ReportData *data)
 static int
 collect_builds(LaneSpan *spans, const ReportData *data, int session, int *next)
 {
-	const		ReportCopy *copy = data->copy;
+	const ReportCopy *copy = data->copy;
 	int			n = 0;
 
 	for (; *next < copy->n_builds &&
@@ -172,7 +172,7 @@ append_stage(PQExpBuffer page, const ReportData *data, const Lane *lane,
 static void
 append_stages(PQExpBuffer page, const ReportData *data, Lane *lane)
 {
-	const		ReportCopy *copy = data->copy;
+	const ReportCopy *copy = data->copy;
 	Lane		high = lane_of(1);
 
 	high.y = lane->y;

@@ -271,10 +271,10 @@ row_filters_apply(PGconn *conn, const Options *options, DumpTables *tables)
 	if (options->sample.head && PQserverVersion(conn) < MIN_SERVER_FOR_SAMPLES)
 		pg_fatal("option %s needs a server of version %d or newer",
 				 "--sample", MIN_SERVER_FOR_SAMPLES / 10000);
-	for (const SimpleStringListCell * cell = options->where.head; cell;
+	for (const SimpleStringListCell *cell = options->where.head; cell;
 		 cell = cell->next)
 		apply_argument(conn, tables, "--where", cell->val, false);
-	for (const SimpleStringListCell * cell = options->sample.head; cell;
+	for (const SimpleStringListCell *cell = options->sample.head; cell;
 		 cell = cell->next)
 		apply_argument(conn, tables, "--sample", cell->val, true);
 }

@@ -49,7 +49,7 @@ slowest_table(const DumpContext *context, double *seconds)
 }
 
 void
-summary_print_slowest(const DumpContext *context, FILE * stream)
+summary_print_slowest(const DumpContext *context, FILE *stream)
 {
 	double		seconds;
 	int			slowest = slowest_table(context, &seconds);

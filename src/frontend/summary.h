@@ -14,6 +14,6 @@
 extern void summary_tell(const DumpContext *context, bool show);
 
 /* Which table took the workers the most time, and how much had to be retried. */
-extern void summary_print_slowest(const DumpContext *context, FILE * stream);
+extern void summary_print_slowest(const DumpContext *context, FILE *stream);
 
 #endif							/* SUMMARY_H */

@@ -46,7 +46,7 @@ typedef struct Refusal
 typedef struct WorkerPool
 {
 	const WorkerTask *task;
-	const		PoolWatch *watch;
+	const PoolWatch *watch;
 	Worker	   *workers;
 	WorkerProcess *processes;	/* theirs */
 	int			n_workers;
@@ -394,7 +394,7 @@ wait_and_serve(WorkerPool *pool)
 }
 
 static WorkerPool *
-worker_pool_new(const WorkerTask *task, const PoolWatch * watch, int n_workers,
+worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 				int n_jobs)
 {
 	WorkerPool *pool = pg_malloc0(sizeof(WorkerPool));
@@ -419,7 +419,7 @@ worker_pool_new(const WorkerTask *task, const PoolWatch * watch, int n_workers,
 }
 
 void
-worker_pool_run(const WorkerTask *task, const PoolWatch * watch, int n_workers,
+worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 				int n_jobs)
 {
 	/* found by the exit callback, so it must outlive this function */
@@ -470,7 +470,7 @@ attend_to_nothing(void *arg, bool all_done)
 	return true;
 }
 
-const		PoolWatch worker_pool_no_watch = {
+const PoolWatch worker_pool_no_watch = {
 	.begins = ignore_worker,
 	.is_gone = ignore_worker,
 	.watch_fd = watch_nothing,

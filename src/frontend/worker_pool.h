@@ -88,7 +88,7 @@ typedef struct PoolWatch
 	 */
 	int			(*watch_fd) (void *arg);
 	bool		(*attend) (void *arg, bool all_done);
-}			PoolWatch;
+} PoolWatch;
 
 /* For those whose leader has nothing else to do, and nothing to reset. */
 extern const PoolWatch worker_pool_no_watch;
@@ -98,7 +98,7 @@ extern void worker_pool_no_reset(void *arg, int job);
  * Run jobs 0 to n_jobs - 1, in this order of beginning, on at most n_workers
  * processes.  Returns when all jobs are done and all workers are gone.
  */
-extern void worker_pool_run(const WorkerTask *task, const PoolWatch * watch,
+extern void worker_pool_run(const WorkerTask *task, const PoolWatch *watch,
 							int n_workers, int n_jobs);
 
 /* How long to wait before a retry, after so many; for everybody who retries. */

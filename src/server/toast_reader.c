@@ -211,7 +211,11 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 		tuple.t_len = ItemIdGetLength(item);
 		tuple.t_tableOid = RelationGetRelid(reader->toast_rel);
 		tuple.t_self = *tid;
-		/* an index points to the first of a HOT chain (heap_hot_search_buffer) */
+
+		/*
+		 * an index points to the first of a HOT chain
+		 * (heap_hot_search_buffer)
+		 */
 		visible = !HeapTupleIsHeapOnly(&tuple) &&
 			HeapTupleSatisfiesVisibility(&tuple, reader->snapshot,
 										 reader->buffer);
