@@ -20,7 +20,7 @@ typedef struct Cleaning
 {
 	const char *path;
 	DIR		   *listing;
-	Manifest   *manifest;		/* NULL if there is none that can be believed */
+	Manifest   *manifest;		/* NULL if none can be believed */
 	const char **known;			/* its paths, sorted */
 } Cleaning;
 

@@ -16,8 +16,8 @@ extern bool archive_name_is_part(const char *name);
  * May the directory be emptied?  It must hold an archive of ours, or what is
  * left of one: every file must be named by its manifest or, if the run has
  * failed and left toc.dat.tmp, have the name of an archive's file.  If any is
- * not, or is not a regular file, exits with a message.  listing is open on the
- * directory, which the caller has locked.
+ * not, or is not a regular file, exits with a message.  listing is open on
+ * the directory, which the caller has locked.
  */
 extern void archive_clean_check(const char *path, DIR *listing);
 

@@ -27,7 +27,7 @@ struct ArchiveDir
 	char	   *path;
 	bool		made;			/* by us, not found empty */
 	PQExpBufferData toc_text;	/* with commands: kept until all is done */
-	char	   *temp_path;		/* of toc.dat.tmp, which claims the directory */
+	char	   *temp_path;		/* toc.dat.tmp, which claims the directory */
 	Sink	   *toc;			/* open on it from then on, until taken */
 	DIR		   *listing;		/* open, lest no descriptor be left */
 };
@@ -39,8 +39,8 @@ is_archive_file(const char *name)
 }
 
 /*
- * An exit callback: leave nothing that looks like part of an archive.  toc.dat,
- * should it be there already, goes first, as all else is but parts.
+ * An exit callback: leave nothing that looks like part of an archive.
+ * toc.dat, should it be there already, goes first, as all else is but parts.
  */
 static void
 remove_files(void *arg)
@@ -213,7 +213,9 @@ sync_one_file(const char *path, const char *name)
 	free(file);
 }
 
-/* Do it to all files of the archive, if there is something to do; how many? */
+/*
+ * Do it to all files of the archive, if there is something to do; how many?
+ */
 static int
 for_all_files(const char *path, void (*sync) (const char *path, const char *name),
 			  volatile int *n_done)

@@ -23,17 +23,18 @@ typedef struct ArchiveDir ArchiveDir;
 extern bool archive_dir_check(const char *path);
 
 /*
- * Exits with a message if the file at path, what being its kind, would be in the
- * directory: there it would be no file of the archive's.  directory may be NULL.
+ * Exits with a message if the file at path, what being its kind, would be in
+ * the directory: there it would be no file of the archive's.  directory may
+ * be NULL.
  */
 extern void archive_dir_keep_out(const char *directory, const char *what,
 								 const char *path);
 
 /*
  * Make the directory, or take an empty one, and claim it by creating
- * toc.dat.tmp, so that no other run takes it too.  From here on, if the program
- * fails, every file in it whose name is an archive's is removed, and the
- * directory too if it was made.
+ * toc.dat.tmp, so that no other run takes it too.  From here on, if the
+ * program fails, every file in it whose name is an archive's is removed, and
+ * the directory too if it was made.
  *
  * With clean, a directory that holds what an earlier run left is only locked,
  * and looked at whether it may be emptied (see archive_clean.h).
@@ -48,8 +49,8 @@ extern ArchiveDir *archive_dir_create(const char *path, bool clean);
 extern void archive_dir_clean(ArchiveDir *dir);
 
 /*
- * No directory: every file goes to a command, see sink_pipe_new().  toc.dat is
- * kept in memory, and goes last.
+ * No directory: every file goes to a command, see sink_pipe_new().  toc.dat
+ * is kept in memory, and goes last.
  */
 extern ArchiveDir *archive_dir_create_piped(const char *pattern);
 
@@ -64,8 +65,8 @@ extern Sink *archive_dir_take_toc(ArchiveDir *dir);
 
 /*
  * All files are complete, the table of contents too: flush them as asked for,
- * which is a stage of the progress, and give toc.dat its name.  When this returns the archive is whole, and
- * nothing is removed any more.
+ * which is a stage of the progress, and give toc.dat its name.  When this
+ * returns the archive is whole, and nothing is removed any more.
  */
 extern void archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method);
 

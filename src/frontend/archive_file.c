@@ -2,8 +2,9 @@
  * archive_file.c
  *		Makes one file of an archive, and its result.
  *
- * The chain of sinks: count raw bytes -> compress -> count stored bytes
- * and their checksum -> write.  A file that comes compressed begins without the first two.
+ * The chain of sinks: count raw bytes -> compress -> count stored bytes and
+ * their checksum -> write.  A file that comes compressed begins without the
+ * first two.
  */
 #include "fe_compat.h"
 

@@ -1,6 +1,7 @@
 /*
  * archive_layout.c
- *		The barrier layout: several data entries a table, for stock pg_restore.
+ *		The barrier layout: several data entries a table, for stock
+ *		pg_restore.
  *
  * pg_restore -j knows one data entry a table: the last TABLE DATA entry whose
  * first dependency is the TABLE (pg_backup_archiver.c:buildTocEntryArrays).
@@ -68,7 +69,9 @@ append_entry(Layout *layout, const TocEntry *model)
 	return entry;
 }
 
-/* An entry's file as pg_dump names it (pg_backup_directory.c:_ArchiveEntry). */
+/*
+ * An entry's file as pg_dump names it (pg_backup_directory.c:_ArchiveEntry).
+ */
 static char *
 file_name(const Toc *toc, const TocEntry *entry)
 {
@@ -148,7 +151,9 @@ append_split_table(Layout *layout, const TocEntry *data_entry,
 	append_barrier(layout, data_entry, files, n_files);
 }
 
-/* Entries after the data wait for, and take the priority of, what they need. */
+/*
+ * Entries after the data wait for, and take the priority of, what they need.
+ */
 static void
 append_post_data(Layout *layout, const TocEntry *model)
 {

@@ -19,11 +19,11 @@ extern char *child_program_search(const char *name);
 extern void child_program_pipe(int fds[2]);
 
 /*
- * Start path with args (NULL terminated), with signals as they are by default.
- * out_fd and err_fd become its standard output and error; negative: ours.
- * address, if any, is where it will connect to: its secrets are handed over
- * out of sight.  The child ends with its parent.  Returns its process ID; exits with
- * a message if there can be none.
+ * Start path with args (NULL terminated), with signals as they are by
+ * default.  out_fd and err_fd become its standard output and error; negative:
+ * ours.  address, if any, is where it will connect to: its secrets are handed
+ * over out of sight.  The child ends with its parent.  Returns its process
+ * ID; exits with a message if there can be none.
  */
 extern pid_t child_program_start(const char *path, const char **args,
 								 const PeerAddress *address,
@@ -31,8 +31,8 @@ extern pid_t child_program_start(const char *path, const char **args,
 
 /*
  * The same of a program that connects to nothing, reads from in_fd, and may
- * start others: it is the leader of a session and process group of its own, and
- * from the start what cleanup_set_fed_child() is told.
+ * start others: it is the leader of a session and process group of its own,
+ * and from the start what cleanup_set_fed_child() is told.
  */
 extern pid_t child_program_start_reading(const char *path, const char **args,
 										 int in_fd, int out_fd, int err_fd);

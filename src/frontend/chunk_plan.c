@@ -12,7 +12,8 @@
 #include "printable.h"
 
 #define MIN_CHUNK_BYTES ((uint64) 32 * 1024 * 1024)
-#define MIN_COPIED_CHUNK_BYTES ((uint64) 8 * 1024 * 1024)	/* needs no file */
+/* A chunk that is copied needs no file. */
+#define MIN_COPIED_CHUNK_BYTES ((uint64) 8 * 1024 * 1024)
 #define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
 
 /*

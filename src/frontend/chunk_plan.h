@@ -17,13 +17,13 @@
 typedef struct DataFile
 {
 	int			table;			/* index in DumpTables */
-	int			chunk_no;		/* from 1; 0 if the file holds the whole table */
+	int			chunk_no;		/* from 1; 0 if the file holds all rows */
 	int			n_chunks;		/* of the table; 1 if whole */
 	BlockNumber start_block;
 	BlockNumber end_block;		/* exclusive; InvalidBlockNumber = no end */
 	uint64		est_bytes;		/* bytes to dump, estimated */
 	bool		seems_empty;	/* no row was seen when it was planned */
-	int			dump_id;		/* names the file; set by the archive's layout */
+	int			dump_id;		/* names the file; set by archive_layout */
 } DataFile;
 
 /* What was decided about one table.  Reasons are not freed. */
@@ -49,16 +49,18 @@ typedef struct ChunkPlan
  *
  * The size of a chunk: --chunk-size, else the tables' total size / (16 x
  * jobs), at least 32 MB (8 MB in a direct copy) and at most 1 GB; a table is
- * split when it has more than one and a half of that.  With --max-table-segment-pages=N a table of
- * more than N blocks is split in chunks of N blocks.
+ * split when it has more than one and a half of that.  With
+ * --max-table-segment-pages=N a table of more than N blocks is split in
+ * chunks of N blocks.
  *
- * With the extension the server cuts chunks of equal bytes to dump,
- * of which those with more than four times as much in blocks are cut again;
- * elsewhere all blocks of a table count the same.  Tables are dumped whole
- * that cannot be read by block ranges: with servers before 14, foreign
- * tables, other access methods than heap, an extension's configuration tables
- * with a condition; and those that only SQL can read, and of which a query might
- * run what a role that is not trusted wrote.  Which tables the extension reads is settled here too.
+ * With the extension the server cuts chunks of equal bytes to dump, of which
+ * those with more than four times as much in blocks are cut again; elsewhere
+ * all blocks of a table count the same.  Tables are dumped whole that cannot
+ * be read by block ranges: with servers before 14, foreign tables, other
+ * access methods than heap, an extension's configuration tables with a
+ * condition; and those that only SQL can read, and of which a query might run
+ * what a role that is not trusted wrote.  Which tables the extension reads is
+ * settled here too.
  */
 extern ChunkPlan *chunk_plan_make(PGconn *conn, const Options *options,
 								  const DumpTables *tables,

@@ -89,10 +89,10 @@ leave(int signo)
 }
 
 /*
- * Has the server taken the request to cancel the statement?  PQcancel() is made
- * for handlers, but waits without a limit for a server that is silent, and
- * starts again when a signal interrupts it.  So only the end of the process can
- * stop it, and whoever calls this leaves afterwards.
+ * Has the server taken the request to cancel the statement?  PQcancel() is
+ * made for handlers, but waits without a limit for a server that is silent,
+ * and starts again when a signal interrupts it.  So only the end of the
+ * process can stop it, and whoever calls this leaves afterwards.
  */
 static bool
 last_cancel(void)
@@ -150,8 +150,8 @@ handle_leader_signal(int signo)
 }
 
 /*
- * SIGKILL, since whoever outlives it would see the end of its input next.  What
- * is left of the group then comes to this process, which is its reaper.
+ * SIGKILL, since whoever outlives it would see the end of its input next.
+ * What is left of the group then comes to this process, which is its reaper.
  */
 void
 cleanup_end_fed_child(void)
@@ -212,7 +212,8 @@ install(void (*handler) (int))
 	struct sigaction action = {0};
 
 	action.sa_handler = handler;
-	sigfillset(&action.sa_mask);	/* one at a time; no SA_RESTART: waits end */
+	/* one at a time; and no SA_RESTART, so that waits end */
+	sigfillset(&action.sa_mask);
 	for (int i = 0; i < (int) lengthof(handled_signals); i++)
 	{
 		struct sigaction old;

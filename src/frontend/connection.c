@@ -124,7 +124,9 @@ append_conninfo(PQExpBuffer buf, const char *keyword, const char *value)
 	appendConnStrVal(buf, value);
 }
 
-/* Options that chose the server and database, or that a session sets itself. */
+/*
+ * Options that chose the server and database, or that a session sets itself.
+ */
 static bool
 is_settled(const char *keyword)
 {

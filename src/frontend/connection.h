@@ -38,9 +38,9 @@ extern PGconn *connection_open_leader(const Options *options,
 extern void connection_show_notice(void *arg, const char *message);
 
 /*
- * Describe the server of a connection to those who come after; owned.  One that
- * takes rows, and waits for a lock or its disk, does not read meanwhile: it is
- * not given up for that, as tcp_user_timeout would have it (on Linux).
+ * Describe the server of a connection to those who come after; owned.  One
+ * that takes rows, and waits for a lock or its disk, does not read meanwhile:
+ * it is not given up for that, as tcp_user_timeout would have it (on Linux).
  */
 extern PeerAddress *peer_address_new(PGconn *conn, bool takes_rows);
 
@@ -60,8 +60,8 @@ extern PGconn *connection_try_replication(const PeerAddress *address,
 										  const char *progname);
 
 /*
- * Is the other end on this machine, by a socket or the loopback interface?  An
- * address of this kind means something else elsewhere.
+ * Is the other end on this machine, by a socket or the loopback interface?
+ * An address of this kind means something else elsewhere.
  */
 extern bool connection_is_local(const PGconn *conn);
 

@@ -249,7 +249,10 @@ check_unlogged(CopyRun *run)
  * ----------
  */
 
-/* The name of the database to create, by its entry; NULL if it is not asked for. */
+/*
+ * The name of the database to create, by its entry; NULL if it is not asked
+ * for.
+ */
 static const char *
 database_to_create(const Options *options, const Toc *toc)
 {
@@ -262,9 +265,9 @@ database_to_create(const Options *options, const Toc *toc)
 }
 
 /*
- * That the source has our extension must not keep a target from being copied to
- * that cannot have it, or has it already; its schema is no part of it to pg_dump.
- * Only a superuser can make it.
+ * That the source has our extension must not keep a target from being copied
+ * to that cannot have it, or has it already; its schema is no part of it to
+ * pg_dump.  Only a superuser can make it.
  */
 static void
 leave_out_extension(CopyRun *run)
@@ -311,7 +314,9 @@ open_target(CopyRun *run, const Toc *toc)
 	findings_settle();
 }
 
-/* Make the database, if that is asked for, and the session fit for the rows. */
+/*
+ * Make the database, if that is asked for, and the session fit for the rows.
+ */
 static void
 prepare_target(CopyRun *run)
 {

@@ -25,8 +25,8 @@ typedef struct AnalyzeRun
 
 /*
  * Given names, and whether there is ANALYZE ONLY.  Without it, to analyze a
- * partitioned table is to analyze all its partitions too: so there the root of
- * a tree stands for all of it.
+ * partitioned table is to analyze all its partitions too: so there the root
+ * of a tree stands for all of it.
  */
 static const char relations_query[] =
 "WITH named AS ("

@@ -3,13 +3,14 @@
  *		Compares tables by a query that both servers run.
  *
  * The checksum is a sum of one 64-bit hash a row, of the row's text under the
- * settings that both sessions have.  Partitions that are loaded by way of their
- * root may have gone to others: all that was read for a root is compared with all
- * of its partitions but those that are loaded for themselves.
+ * settings that both sessions have.  Partitions that are loaded by way of
+ * their root may have gone to others: all that was read for a root is
+ * compared with all of its partitions but those that are loaded for
+ * themselves.
  *
- * Large objects are compared in the groups in which they were copied, piece by
- * piece: by pages of pg_largeobject the same contents may differ, as there may
- * be holes.
+ * Large objects are compared in the groups in which they were copied, piece
+ * by piece: by pages of pg_largeobject the same contents may differ, as there
+ * may be holes.
  */
 #include "fe_compat.h"
 
@@ -162,9 +163,9 @@ append_select(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
 }
 
 /*
- * Where rows that are loaded by way of a root ($1) may be: in tables below it, or
- * in itself, but not in those that are loaded for themselves (of $2), and not in
- * foreign ones, which may be out of reach.
+ * Where rows that are loaded by way of a root ($1) may be: in tables below
+ * it, or in itself, but not in those that are loaded for themselves (of $2),
+ * and not in foreign ones, which may be out of reach.
  */
 static const char parts_query[] =
 "WITH RECURSIVE tree (oid) AS (SELECT pg_catalog.to_regclass($1)::pg_catalog.oid"

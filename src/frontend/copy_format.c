@@ -4,8 +4,8 @@
  *
  * A type's binary form must not depend on the cluster:
  *	base types of PostgreSQL itself, whose OIDs are below 10000
- *		(transam.h: FirstGenbkiObjectId) and the same in all clusters: yes, but
- *		for the few below;
+ *		(transam.h: FirstGenbkiObjectId) and the same in all clusters: yes,
+ *		but for the few below;
  *	enums: yes, they are sent by label (enum_send);
  *	domains, ranges and multiranges: as what they are made of, the form has
  *		nothing else in it (domain_recv, range_send, multirange_send);
@@ -34,8 +34,8 @@
 /*
  * One row a table, in the order of the array: the columns that COPY sends and
  * their types, and the first of them that is not safe.  "part" is a column's
- * type and, recursively, what that is made of: the name alone may mean another
- * type on the target.
+ * type and, recursively, what that is made of: the name alone may mean
+ * another type on the target.
  */
 static const char types_query[] =
 "WITH RECURSIVE wanted AS ("
@@ -127,7 +127,9 @@ target_statement(const DumpTable *table, bool binary, bool freeze)
 	char	   *head;
 	char	   *result;
 
-	/* a name may have the same in it; what follows the list is the last one */
+	/*
+	 * a name may have the same in it; what follows the list is the last one
+	 */
 	for (const char *next = end; next; next = strstr(next + 1, " FROM stdin;"))
 		end = next;
 	if (end == NULL)

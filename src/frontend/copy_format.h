@@ -14,7 +14,7 @@ typedef struct CopyFormat
 {
 	char	   *text_reason;	/* NULL if it is copied in binary format;
 								 * owned */
-	char	   *statement;		/* COPY ... FROM STDIN, for the target; owned */
+	char	   *statement;		/* COPY FROM STDIN, for the target; owned */
 	bool		truncate;		/* first, so that the rows need no WAL */
 } CopyFormat;
 

@@ -24,8 +24,8 @@ typedef struct IndexBuild
 extern IndexBuild *index_builds_new(int n);
 
 /*
- * Entry, table, session and together are set: its build begins or has ended well.
- * Notes the time, and an event, "index_start" or "index_end".
+ * Entry, table, session and together are set: its build begins or has ended
+ * well.  Notes the time, and an event, "index_start" or "index_end".
  */
 extern void index_build_begin(IndexBuild *build, int64 start_us);
 extern void index_build_end(IndexBuild *build, int64 end_us);

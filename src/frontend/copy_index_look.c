@@ -12,9 +12,9 @@
 #define PHASE_PREFIX "building index: "
 
 /*
- * The index is not seen before its transaction commits, so its table stands for
- * it.  Nothing here takes a lock on a table: a constraint's has been taken.
- * Phases are measured in blocks or in tuples.
+ * The index is not seen before its transaction commits, so its table stands
+ * for it.  Nothing here takes a lock on a table: a constraint's has been
+ * taken.  Phases are measured in blocks or in tuples.
  */
 static const char look_query[] =
 "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), p.phase,"

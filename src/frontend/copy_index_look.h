@@ -20,10 +20,10 @@ typedef struct IndexLook
 } IndexLook;
 
 /*
- * A ProgressCompose: adds the table whose index has been under construction for
- * longest, the phase, and how much of that is done, if there is one and the
- * target tells it within a moment.  Nothing depends on it: no error is one of
- * the run's.
+ * A ProgressCompose: adds the table whose index has been under construction
+ * for longest, the phase, and how much of that is done, if there is one and
+ * the target tells it within a moment.  Nothing depends on it: no error is
+ * one of the run's.
  */
 extern void index_look_add(void *look, ProgressLine *line, bool at_end);
 

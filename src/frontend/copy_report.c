@@ -95,7 +95,10 @@ give_account(void *arg)
 			pg_log_warning("the target has some of the definitions and no rows");
 			return;
 		case COPY_STAGE_COMPARE:
-			/* as far as we know: that all rows are there might be the error */
+
+			/*
+			 * as far as we know: that all rows are there might be the error
+			 */
 			pg_log_warning("all rows were copied before source and target were compared");
 			break;
 		default:

@@ -1,6 +1,7 @@
 /*
  * copy_report.h
- *		What a direct copy did: the closing summary, or the account of a failure.
+ *		What a direct copy did: the closing summary, or the account of a
+ *		failure.
  */
 #ifndef COPY_REPORT_H
 #define COPY_REPORT_H
@@ -31,14 +32,16 @@ typedef struct CopyReport
 												 * since 1970; 0 = not */
 } CopyReport;
 
-/* From here on, a failure is followed by an account of what the target has. */
+/*
+ * From here on, a failure is followed by an account of what the target has.
+ */
 extern void copy_report_begin(CopyReport *report, const CopyContext *context);
 
 extern void copy_report_stage(CopyReport *report, CopyStage stage);
 
 /*
- * The stages that there were, all but the end, in the order of time: fills in at
- * most COPY_STAGE_END of them, and returns how many.
+ * The stages that there were, all but the end, in the order of time: fills in
+ * at most COPY_STAGE_END of them, and returns how many.
  */
 extern int	copy_report_stages(const CopyReport *report, ReportStage *stages);
 

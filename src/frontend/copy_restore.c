@@ -54,8 +54,8 @@ restore_entries(CopyRestore *restore, const char *name, const TocEntry *entries,
 }
 
 /*
- * The same with a phase, which is a stage of the progress if that is named; true
- * if there is nothing in it.
+ * The same with a phase, which is a stage of the progress if that is named;
+ * true if there is nothing in it.
  */
 static bool
 restore_phase(CopyRestore *restore, CopyPhase phase, const char *name,
@@ -77,8 +77,8 @@ restore_phase(CopyRestore *restore, CopyPhase phase, const char *name,
 
 /*
  * Is the entry one whose object is to be dropped by itself?  Indexes and
- * constraints that have one go with their tables, and those of partitions only
- * so.
+ * constraints that have one go with their tables, and those of partitions
+ * only so.
  */
 static bool
 is_dropped(const TocEntry *entry, CopyPhase phase)
@@ -91,9 +91,10 @@ is_dropped(const TocEntry *entry, CopyPhase phase)
 
 /*
  * Drop what the copy is going to make, in the opposite order.  pg_restore
- * drops what it then creates; here it creates nothing, so that all is dropped,
- * what comes after the data first, before anything is made.  Errors are shown;
- * what could not be dropped cannot be made either, and that is fatal.
+ * drops what it then creates; here it creates nothing, so that all is
+ * dropped, what comes after the data first, before anything is made.  Errors
+ * are shown; what could not be dropped cannot be made either, and that is
+ * fatal.
  */
 static void
 drop_objects(CopyRestore *restore)

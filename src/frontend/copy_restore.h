@@ -32,10 +32,10 @@ extern void copy_restore_database(CopyRestore *restore);
 extern void copy_restore_definitions(CopyRestore *restore);
 
 /*
- * Foreign keys, triggers, privileges, sequences' positions, materialized views
- * and all else, side by side where pg_restore can.  It does not stop at an
- * error: the rows are there, and what is missing can be made by hand.  Did all
- * go well?
+ * Foreign keys, triggers, privileges, sequences' positions, materialized
+ * views and all else, side by side where pg_restore can.  It does not stop at
+ * an error: the rows are there, and what is missing can be made by hand.  Did
+ * all go well?
  */
 extern bool copy_restore_rest(CopyRestore *restore);
 

@@ -13,8 +13,8 @@
 
 /*
  * Rows come one a message; the sink gets them in blocks, which are no larger
- * than what is on its way between two processes: a sink that is another server
- * works on one while the next is made.
+ * than what is on its way between two processes: a sink that is another
+ * server works on one while the next is made.
  */
 #define BLOCK_BYTES ((size_t) 128 * 1024)
 
@@ -32,8 +32,8 @@ append_range(PQExpBuffer sql, const DataFile *file)
 }
 
 /*
- * Rows of inheritance children must not come along: ONLY.  Stock pg_dump reads
- * foreign tables and those with a condition without it.
+ * Rows of inheritance children must not come along: ONLY.  Stock pg_dump
+ * reads foreign tables and those with a condition without it.
  */
 char *
 copy_statement(const DumpTable *table, const DataFile *file)

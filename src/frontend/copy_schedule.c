@@ -9,8 +9,9 @@
  *
  * Large objects are made before, empty, with their owners; their comments and
  * privileges come with the rest, so that no owner is shut out of them while
- * they are filled.  But the privileges on a group of them (17 on) go with it, as
- * pg_restore looks up there which ones it has (pg_backup_db.c:IssueACLPerBlob).
+ * they are filled.  But the privileges on a group of them (17 on) go with it,
+ * as pg_restore looks up there which ones it has
+ * (pg_backup_db.c:IssueACLPerBlob).
  */
 #include "fe_compat.h"
 
@@ -25,7 +26,9 @@ is_one_of(const TocEntry *entry, const char *const *kinds)
 	return false;
 }
 
-/* pg_restore looks at the tag, too (pg_backup_archiver.c:_tocEntryRequired). */
+/*
+ * pg_restore looks at the tag, too (pg_backup_archiver.c:_tocEntryRequired).
+ */
 static bool
 is_of_database(const TocEntry *entry)
 {
@@ -46,9 +49,9 @@ is_added_to_large_object(const TocEntry *entry)
 
 /*
  * The table whose rows alone an index, or a constraint that has one, waits
- * for; -1 if it waits for more, such as a partition's index, or for no rows at
- * all.  A user's function may read any table, though it should not: pg_restore
- * would run it when all rows are there.
+ * for; -1 if it waits for more, such as a partition's index, or for no rows
+ * at all.  A user's function may read any table, though it should not:
+ * pg_restore would run it when all rows are there.
  */
 static int
 table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,

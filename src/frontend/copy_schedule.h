@@ -38,13 +38,15 @@ extern CopySchedule *copy_schedule_make(const Toc *toc,
 										bool create);
 
 /*
- * The target cannot have this extension: leave it out, with its comment and the
- * privileges on its functions and tables, whose names begin with its own.
+ * The target cannot have this extension: leave it out, with its comment and
+ * the privileges on its functions and tables, whose names begin with its own.
  */
 extern void copy_schedule_leave_out(CopySchedule *schedule,
 									const char *extension);
 
-/* Leave out a schema, with its comment and privileges, and not what is in it. */
+/*
+ * Leave out a schema, with its comment and privileges, and not what is in it.
+ */
 extern void copy_schedule_leave_out_schema(CopySchedule *schedule,
 										   const char *schema);
 

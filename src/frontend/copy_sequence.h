@@ -12,9 +12,9 @@
 #include "toc.h"
 
 /*
- * Compare the positions of sequences with those of the TOC: a sequence has none
- * in a snapshot.  Each difference is an error message; returns how many there
- * are.
+ * Compare the positions of sequences with those of the TOC: a sequence has
+ * none in a snapshot.  Each difference is an error message; returns how many
+ * there are.
  */
 extern int	copy_compare_sequences(PGconn *target, const Toc *toc);
 

@@ -49,7 +49,9 @@ refuse_source(PGconn *source, PGconn *target, const char *new_name)
 	PQclear(t);
 }
 
-/* pg_restore writes what servers of its own major understand, and newer ones. */
+/*
+ * pg_restore writes what servers of its own major understand, and newer ones.
+ */
 static void
 refuse_older_major(PGconn *target, const char *pg_dump_version)
 {
@@ -87,8 +89,8 @@ database_exists(const ConnParams *params, const char *name)
 }
 
 /*
- * libpq does not tell the SQLSTATE of a connection that was refused, but it has
- * the server's words, which name the database if that is what is wrong.
+ * libpq does not tell the SQLSTATE of a connection that was refused, but it
+ * has the server's words, which name the database if that is what is wrong.
  */
 static void
 failed_to_connect(const ConnParams *params, PGconn *conn)
@@ -104,7 +106,9 @@ failed_to_connect(const ConnParams *params, PGconn *conn)
 	exit(1);
 }
 
-/* connectDatabase() asks for passwords, but tells no more than libpq's words. */
+/*
+ * connectDatabase() asks for passwords, but tells no more than libpq's words.
+ */
 static PGconn *
 connect_target(const ConnParams *params)
 {
@@ -178,8 +182,9 @@ session_options(PGconn *conn)
 }
 
 /*
- * At least these, in kB where there are units; and what pg_restore itself leaves
- * as the role or the database has it, or does not know yet; and session.c's.
+ * At least these, in kB where there are units; and what pg_restore itself
+ * leaves as the role or the database has it, or does not know yet; and
+ * session.c's.
  */
 static const char build_settings_query[] =
 "SELECT pg_catalog.string_agg(pg_catalog.format('-c %s=%s', s.name,"
@@ -287,9 +292,9 @@ copy_target_check_history(PGconn *target, const char *expected)
 
 /*
  * A COPY's commit waits for the target's own disk, so that what is noted as
- * done is done even if the target crashes, but not for standbys.  The target's
- * triggers and partitions may read views and foreign tables.  Side by side,
- * serializable transactions would fail for each other's sake.
+ * done is done even if the target crashes, but not for standbys.  The
+ * target's triggers and partitions may read views and foreign tables.  Side
+ * by side, serializable transactions would fail for each other's sake.
  */
 static const char load_settings_query[] =
 "SELECT pg_catalog.set_config(s.name, v.setting, false)"

@@ -12,9 +12,9 @@
 
 /*
  * Connect to the database that --target names, and refuse what cannot be the
- * target: a server older than pg_dump, a standby, or the very database that is
- * copied.  With --create the new database may not be the source either; new_name
- * is its name, else NULL.
+ * target: a server older than pg_dump, a standby, or the very database that
+ * is copied.  With --create the new database may not be the source either;
+ * new_name is its name, else NULL.
  */
 extern PGconn *copy_target_open(const Options *options, PGconn *source,
 								const char *pg_dump_version,
@@ -38,8 +38,8 @@ extern char *copy_target_incarnation(PGconn *target);
 
 /*
  * Tells which server's writes the target goes on from: another value after a
- * failover or a restore, the same after a crash.  Empty, with a warning, if the
- * role may not know it.  Owned.
+ * failover or a restore, the same after a crash.  Empty, with a warning, if
+ * the role may not know it.  Owned.
  */
 extern char *copy_target_history(PGconn *target);
 
@@ -50,8 +50,8 @@ extern char *copy_target_history(PGconn *target);
 extern void copy_target_check_history(PGconn *target, const char *expected);
 
 /*
- * The unlogged ones of the tables that are loaded, or of their partitions, in a
- * list; NULL if there are none.  Owned.
+ * The unlogged ones of the tables that are loaded, or of their partitions, in
+ * a list; NULL if there are none.  Owned.
  */
 extern char *copy_target_unlogged(PGconn *target, const DumpTables *tables);
 
@@ -60,8 +60,8 @@ extern void copy_target_set_up(PGconn *target, const Options *options,
 							   const char *encoding);
 
 /*
- * Tell of an error if the target has one of the tables that the copy is to make,
- * unless they may exist.  For findings_settle() to end the run.
+ * Tell of an error if the target has one of the tables that the copy is to
+ * make, unless they may exist.  For findings_settle() to end the run.
  */
 extern void copy_target_check_tables(PGconn *target, const DumpTables *tables,
 									 bool may_exist);

@@ -222,10 +222,10 @@ commit(CopyWorker *worker, CopyCommit *end)
 }
 
 /*
- * A worker before us had this job, and was lost while it waited for the answer
- * to COMMIT.  Did it commit?  The transaction's own server knows, unless it was
- * restarted: a transaction of which nothing had reached the disk is forgotten
- * then, and its ID may be another's.
+ * A worker before us had this job, and was lost while it waited for the
+ * answer to COMMIT.  Did it commit?  The transaction's own server knows,
+ * unless it was restarted: a transaction of which nothing had reached the
+ * disk is forgotten then, and its ID may be another's.
  */
 static bool
 was_committed(CopyWorker *worker, uint64 xid)

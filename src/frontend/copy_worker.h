@@ -26,9 +26,9 @@ typedef struct CopyCommit
 } CopyCommit;
 
 /*
- * What a copy is: settled before the workers start, the same for all.  Results
- * of files are done when they are committed; raw and stored bytes are what
- * crossed, in COPY's format.
+ * What a copy is: settled before the workers start, the same for all.
+ * Results of files are done when they are committed; raw and stored bytes are
+ * what crossed, in COPY's format.
  */
 typedef struct CopyContext
 {
@@ -41,8 +41,8 @@ typedef struct CopyContext
 } CopyContext;
 
 /*
- * An expression that has another value after the server was started again, and
- * after it recovered from a crash of its own, when statistics are reset.
+ * An expression that has another value after the server was started again,
+ * and after it recovered from a crash of its own, when statistics are reset.
  */
 #define COPY_INCARNATION_SQL \
 "pg_catalog.concat_ws(' ', pg_catalog.pg_postmaster_start_time()," \
@@ -57,10 +57,10 @@ extern CopyWorker *copy_worker_start(const CopyContext *context, int no);
 extern CopyWorker *copy_worker_borrow(const CopyContext *context);
 
 /*
- * Do a job in one transaction of the target, unless a worker that was lost has
- * done it.  Exits with a message if anything fails; then the target has nothing
- * of it.  *step: see worker_pool.h.  False if nothing was done, as its tables
- * could not be locked on the source.
+ * Do a job in one transaction of the target, unless a worker that was lost
+ * has done it.  Exits with a message if anything fails; then the target has
+ * nothing of it.  *step: see worker_pool.h.  False if nothing was done, as
+ * its tables could not be locked on the source.
  */
 extern bool copy_worker_run(CopyWorker *worker, int job, volatile int *step);
 

@@ -10,9 +10,9 @@
  *			... n bytes at out ...
  *		if (n < 0) ... decompressor_error(d) ...
  *
- * The bytes are not trusted: memory is bounded by the formats' windows (32 kB,
- * 4 MB, 128 MB), whatever sizes a file claims, and every call makes progress
- * or returns 0.
+ * The bytes are not trusted: memory is bounded by the formats' windows (32
+ * kB, 4 MB, 128 MB), whatever sizes a file claims, and every call makes
+ * progress or returns 0.
  */
 #ifndef DECOMPRESS_H
 #define DECOMPRESS_H

@@ -2,7 +2,8 @@
  * dry_run.c
  *		Shows the plan of a dump instead of executing it.
  *
- * All that is printed is read from the structs that the workers would execute.
+ * All that is printed is read from the structs that the workers would
+ * execute.
  */
 #include "fe_compat.h"
 
@@ -14,7 +15,9 @@
 #include "printable.h"
 #include "units.h"
 
-/* So many are shown one by one, and the largest, and all that are in chunks. */
+/*
+ * So many are shown one by one, and the largest, and all that are in chunks.
+ */
 #define TABLES_SHOWN 20
 
 typedef enum PlanColumn
@@ -269,8 +272,8 @@ print_table(const DumpContext *context, const PlanLine *lines, FILE *out)
 
 /*
  * The seconds until the last worker is done, if each takes the next job when
- * it is free, as the pool does, and all are equally fast.  That is longer than
- * bytes / rate when one job is left at the end.
+ * it is free, as the pool does, and all are equally fast.  That is longer
+ * than bytes / rate when one job is left at the end.
  */
 static double
 expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)

@@ -20,7 +20,7 @@ typedef struct DumpContext
 {
 	const Options *options;
 	const PeerAddress *address;
-	const LogicalSlot *slot;	/* that goes with the snapshot; NULL without */
+	const LogicalSlot *slot;	/* that the snapshot is of, or NULL */
 	const char *snapshot;		/* as first exported; workers ask leader */
 	LeaderSession *leader;		/* once workers are to start */
 	bool		keep_snapshot;	/* the leader: when all jobs are done, too */

@@ -37,7 +37,10 @@ dump_events_begin(const Options *options)
 		archive_dir_keep_out(options->verify ? options->verify : options->directory,
 							 "event log", options->log_json);
 	event_log_open(options->log_json, command_name(options));
-	/* the first to be pushed is the last to be called: all is undone by then */
+
+	/*
+	 * the first to be pushed is the last to be called: all is undone by then
+	 */
 	cleanup_push(note_failure, NULL);
 }
 

@@ -18,15 +18,15 @@ extern void dump_events_begin(const Options *options);
 extern void dump_event_stage(const char *stage);
 
 /*
- * The plan is made, the workers are to be started: "run".  target is NULL but in
- * a copy.
+ * The plan is made, the workers are to be started: "run".  target is NULL but
+ * in a copy.
  */
 extern void dump_event_run(const DumpContext *context, const char *dbname,
 						   const PeerAddress *target);
 
 /*
- * Of a dry run, instead of "run" and what follows it: "plan" for each table, and
- * "dry_run" for all of it; seconds is 0 if no rate was expected.
+ * Of a dry run, instead of "run" and what follows it: "plan" for each table,
+ * and "dry_run" for all of it; seconds is 0 if no rate was expected.
  */
 extern void dump_event_plan(const DumpContext *context, int table,
 							uint64 est_bytes);
@@ -34,8 +34,8 @@ extern void dump_event_dry_run(const DumpContext *context, uint64 est_bytes,
 							   double seconds);
 
 /*
- * In a worker: "chunk_start" and "chunk_end".  In a copy, format is COPY's, else
- * NULL.
+ * In a worker: "chunk_start" and "chunk_end".  In a copy, format is COPY's,
+ * else NULL.
  */
 extern void dump_event_chunk_start(const DumpContext *context,
 								   const DataFile *file, const char *format);

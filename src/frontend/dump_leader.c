@@ -91,8 +91,8 @@ dump_leader_open(DumpContext *context)
 }
 
 /*
- * Another session for a moment, which takes the place of pg_dump's: so there is
- * room for it as soon as the server has noticed that pg_dump is gone.
+ * Another session for a moment, which takes the place of pg_dump's: so there
+ * is room for it as soon as the server has noticed that pg_dump is gone.
  */
 static PGconn *
 open_second_session(const DumpContext *context)
@@ -118,10 +118,10 @@ open_second_session(const DumpContext *context)
 }
 
 /*
- * Locks are held: what the archive describes by the snapshot must be what they
- * hold.  It makes no difference when it was changed, and whether pg_dump had its
- * locks all the time: it may have ended before ours were there, and have let in
- * who waited for it.
+ * Locks are held: what the archive describes by the snapshot must be what
+ * they hold.  It makes no difference when it was changed, and whether pg_dump
+ * had its locks all the time: it may have ended before ours were there, and
+ * have let in who waited for it.
  */
 static void
 check_tables(DumpContext *context, PGconn *conn)

@@ -16,15 +16,16 @@
 extern PGconn *dump_leader_open(DumpContext *context);
 
 /*
- * Learn from stock pg_dump what to dump, and lock it all.  Exits with a message
- * if a table is not what it is in the snapshot (see table_check_snapshot()).
+ * Learn from stock pg_dump what to dump, and lock it all.  Exits with a
+ * message if a table is not what it is in the snapshot (see
+ * table_check_snapshot()).
  */
 extern Toc *dump_leader_read_plan(DumpContext *context, PGconn *conn,
 								  StockPgDump *pg_dump);
 
 /*
- * Have workers do all jobs of the queue, while the leader's session is kept, or
- * replaced, and progress is shown.  Returns that session.
+ * Have workers do all jobs of the queue, while the leader's session is kept,
+ * or replaced, and progress is shown.  Returns that session.
  */
 extern PGconn *dump_leader_run_workers(DumpContext *context, PGconn *conn,
 									   const WorkerTask *task);

@@ -9,9 +9,9 @@
 #include "manifest.h"
 
 /*
- * Make it when all files are complete.  Of a copy, which has none, it tells the
- * same, for a report: paths are what a piece is, "chunk 2 of 9".  It borrows from the context and the
- * table of contents, and is never freed.
+ * Make it when all files are complete.  Of a copy, which has none, it tells
+ * the same, for a report: paths are what a piece is, "chunk 2 of 9".  It
+ * borrows from the context and the table of contents, and is never freed.
  */
 extern Manifest *dump_manifest_new(const DumpContext *context, const Toc *toc);
 

@@ -8,9 +8,9 @@
 #include "run_clock.h"
 
 /*
- * Functions that a hosting service may have revoked, or that an old server has
- * not got (9.6 those of the log): to call one without privilege, even in a
- * branch not taken, would end the transaction.
+ * Functions that a hosting service may have revoked, or that an old server
+ * has not got (9.6 those of the log): to call one without privilege, even in
+ * a branch not taken, would end the transaction.
  */
 static const char may_query[] =
 "SELECT pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'),"

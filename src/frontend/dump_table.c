@@ -22,7 +22,9 @@
  * ----------
  */
 
-/* The end of a quoted or plain identifier list up to an unquoted stop char. */
+/*
+ * The end of a quoted or plain identifier list up to an unquoted stop char.
+ */
 static const char *
 skip_identifiers(const char *pos, char stop)
 {
@@ -124,10 +126,10 @@ dump_tables_oids(const DumpTables *tables)
  *
  * To plan a query is to compute what is constant in the table's indexes,
  * statistics and, by constraint_exclusion, constraints
- * (plancat.c:get_relation_info), which is to run their functions as the current
- * user.  The table's owner can make them at any time, behind our lock, and so can
- * that of a partitioned table above; that of the schema can rename it, and put
- * another table in the place of this one.
+ * (plancat.c:get_relation_info), which is to run their functions as the
+ * current user.  The table's owner can make them at any time, behind our
+ * lock, and so can that of a partitioned table above; that of the schema can
+ * rename it, and put another table in the place of this one.
  */
 static const char describe_query[] =
 "WITH " TRUSTED_SQL
@@ -219,8 +221,8 @@ dump_tables_lock(PGconn *conn, const DumpTables *tables, int wait_ms)
 }
 
 /*
- * In some client encodings (SJIS, BIG5, GBK, ...) a backslash may be the second
- * byte of a character, which must not be escaped.
+ * In some client encodings (SJIS, BIG5, GBK, ...) a backslash may be the
+ * second byte of a character, which must not be escaped.
  */
 char *
 text_array(PGconn *conn, char *const *texts, int n)
@@ -310,7 +312,9 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 	free(names);
 }
 
-/* Sizes are divided by it, and the server's word is all that there is for it. */
+/*
+ * Sizes are divided by it, and the server's word is all that there is for it.
+ */
 static int
 read_block_bytes(PGconn *conn)
 {

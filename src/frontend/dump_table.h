@@ -14,7 +14,7 @@ typedef struct DumpTable
 {
 	const TocEntry *entry;		/* its TABLE DATA entry; borrowed */
 	Oid			oid;
-	Oid			filenode;		/* of its files when it was locked; 0 = none */
+	Oid			filenode;		/* of its files once it is locked; 0 = none */
 	char		relkind;
 	bool		is_heap;		/* stored by the heap access method */
 	bool		row_security;	/* policies apply to the current user */
@@ -52,8 +52,9 @@ typedef struct DumpTables
 
 /*
  * Describe the tables that have a TABLE DATA entry, lock them in the leader's
- * session (waiting as session_lock_tables() does), make sure that what is locked is what pg_dump described, and
- * measure them.  The TOC must not move while the result is in use.
+ * session (waiting as session_lock_tables() does), make sure that what is
+ * locked is what pg_dump described, and measure them.  The TOC must not move
+ * while the result is in use.
  */
 extern DumpTables *dump_tables_read(PGconn *conn, const Toc *toc,
 									const Options *options, int lock_wait_ms);
@@ -66,8 +67,8 @@ extern void dump_tables_lock(PGconn *conn, const DumpTables *tables,
 extern char *dump_tables_oids(const DumpTables *tables);
 
 /*
- * Their names, or their copy_names, as an array literal in the session's client
- * encoding; owned.
+ * Their names, or their copy_names, as an array literal in the session's
+ * client encoding; owned.
  */
 extern char *dump_tables_name_array(PGconn *conn, const DumpTables *tables,
 									bool copy_names);

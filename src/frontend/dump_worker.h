@@ -10,8 +10,8 @@
 typedef struct DumpWorker DumpWorker;
 
 /*
- * Connect, and import the snapshot, as worker number no.  Exits with a message
- * on failure.
+ * Connect, and import the snapshot, as worker number no.  Exits with a
+ * message on failure.
  */
 extern DumpWorker *dump_worker_start(const DumpContext *context, int no);
 
@@ -20,15 +20,16 @@ extern DumpWorker *dump_worker_borrow(const DumpContext *context);
 
 /*
  * Do a job: all its files are complete (not flushed) afterwards, and their
- * results are set, or exit.  *step is the data file of the job that is being dumped, from 0.
- * False if nothing was done, as its tables could not be locked.
+ * results are set, or exit.  *step is the data file of the job that is being
+ * dumped, from 0.  False if nothing was done, as its tables could not be
+ * locked.
  */
 extern bool dump_worker_run(DumpWorker *worker, int job_no,
 							volatile int *step);
 
 /*
- * In the leader: a worker that did this job is gone.  Remove the files that it
- * made, so that another one can do it.
+ * In the leader: a worker that did this job is gone.  Remove the files that
+ * it made, so that another one can do it.
  */
 extern void dump_worker_reset(const DumpContext *context, int job);
 

@@ -22,8 +22,8 @@ typedef struct NameWords
 } NameWords;
 
 /*
- * dumputils.c:buildACLCommands, buildDefaultACLCommands, pg_dump.c:dumpPolicy,
- * dumpUserMappings, dumpDatabaseConfig
+ * dumputils.c:buildACLCommands, buildDefaultACLCommands,
+ * pg_dump.c:dumpPolicy, dumpUserMappings, dumpDatabaseConfig
  */
 static const NameWords role_words[] = {
 	{"ACL", {"TO", "FROM", "AUTHORIZATION"}},

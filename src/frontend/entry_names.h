@@ -13,8 +13,9 @@
 
 /*
  * Add to the list, each once, the roles that an entry's statement names: whom
- * privileges are granted to, taken from, or granted by, whom a policy or a user
- * mapping is for, and whose settings in the database these are.  Not the owner.
+ * privileges are granted to, taken from, or granted by, whom a policy or a
+ * user mapping is for, and whose settings in the database these are.  Not the
+ * owner.
  */
 extern void entry_names_roles(const TocEntry *entry, SimpleStringList *roles);
 

@@ -3,12 +3,13 @@
  *		--log-json: what happens, as one JSON object a line, for programs.
  *
  * Every event has "time" (UTC, ISO 8601), "pid", "run_id", which is the run's
- * and no other's, and "event", its kind; the manual lists the kinds.  Leader and
- * workers write to one open file, each event in one write() of at most PIPE_BUF
- * bytes, so that lines of several processes do not mix; long texts are cut for
- * that.
+ * and no other's, and "event", its kind; the manual lists the kinds.  Leader
+ * and workers write to one open file, each event in one write() of at most
+ * PIPE_BUF bytes, so that lines of several processes do not mix; long texts
+ * are cut for that.
  *
- * Without a log event_new() returns NULL, which the other functions pass over.
+ * Without a log event_new() returns NULL, which the other functions pass
+ * over.
  */
 #ifndef EVENT_LOG_H
 #define EVENT_LOG_H
@@ -18,21 +19,21 @@
 typedef struct Event Event;
 
 /*
- * What programs that read the log may rely on.  It grows when a member or a kind
- * of event is taken away or means something else, not when one is added.
+ * What programs that read the log may rely on.  It grows when a member or a
+ * kind of event is taken away or means something else, not when one is added.
  */
 #define EVENT_SCHEMA_VERSION 1
 
 /*
  * Append events to this file, "-" for standard output, from now on, in this
- * process and those it forks.  The first is "start"; command is what the program
- * is to do.
+ * process and those it forks.  The first is "start"; command is what the
+ * program is to do.
  */
 extern void event_log_open(const char *path, const char *command);
 
 /*
- * Where text for people goes: standard output, or standard error if the former
- * has the log.
+ * Where text for people goes: standard output, or standard error if the
+ * former has the log.
  */
 extern FILE *event_log_text_output(void);
 

@@ -4,9 +4,9 @@
  *		workers in memory that all processes share.
  *
  * A worker writes the result of a file when the file is complete.  If a file
- * is made again, by another worker after the first was lost, the second result
- * replaces the first.  The leader may look at any time; it takes as true only
- * results that are done.
+ * is made again, by another worker after the first was lost, the second
+ * result replaces the first.  The leader may look at any time; it takes as
+ * true only results that are done.
  */
 #ifndef FILE_RESULT_H
 #define FILE_RESULT_H
@@ -18,7 +18,7 @@
 typedef struct FileResult
 {
 	uint64		rows;			/* 0 for a large object */
-	uint64		raw_bytes;		/* before compression, what ends the rows too */
+	uint64		raw_bytes;		/* uncompressed, with what ends the rows */
 	uint64		stored_bytes;	/* in the file */
 	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];	/* of the stored bytes */
 	int			checksum_len;	/* 0 if none was asked for */
@@ -30,9 +30,9 @@ typedef struct FileResult
 
 /*
  * What a worker is doing.  Rows and bytes are those of the file it is making,
- * and 0 between files, so that those of all done files and these add up to what
- * has been dumped.  Rows and raw bytes that the server compresses count when
- * the file is done.
+ * and 0 between files, so that those of all done files and these add up to
+ * what has been dumped.  Rows and raw bytes that the server compresses count
+ * when the file is done.
  */
 typedef struct WorkerProgress
 {
@@ -80,7 +80,9 @@ extern void file_results_begin_job(FileResults *results, int job);
 /* The calling worker's progress. */
 extern WorkerProgress *file_results_progress(FileResults *results);
 
-/* Of all rows and large objects that are done, and of what is being made now. */
+/*
+ * Of all rows and large objects that are done, and of what is being made now.
+ */
 extern FileTotals file_results_total(const FileResults *results);
 
 /* The time in microseconds since 1970. */

@@ -3,8 +3,9 @@
  *		What is found before a run begins its work, all of it.
  *
  * Whoever looks for what would make a run fail tells of it by pg_log_error(),
- * or of what may by pg_log_warning(), and goes on; a run ends when all of them
- * have been told.  With --check they are no messages but lines of a list.
+ * or of what may by pg_log_warning(), and goes on; a run ends when all of
+ * them have been told.  With --check they are no messages but lines of a
+ * list.
  */
 #ifndef FINDINGS_H
 #define FINDINGS_H
@@ -25,8 +26,8 @@ extern void findings_begin_list(void);
 extern bool findings_take(int level, int part, const char *text);
 
 /*
- * End the process, with exit status 1, if an error has been told; with --check
- * there may be more to find.
+ * End the process, with exit status 1, if an error has been told; with
+ * --check there may be more to find.
  */
 extern void findings_settle(void);
 

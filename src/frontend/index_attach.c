@@ -1,14 +1,16 @@
 /*
  * index_attach.c
- *		Keeps the indexes of one partition tree from being attached side by side.
+ *		Keeps the indexes of one partition tree from being attached side by
+ *		side.
  *
- * ALTER INDEX ATTACH PARTITION makes a partitioned index valid when all that it
- * needs are.  It looks at the index above, too, but gives up the lock of that
- * before it commits (tablecmds.c:validatePartitionedIndex).  So if the last
- * partitions of two branches are attached side by side, neither sees that the
- * other makes its branch valid: the index above stays invalid for ever, and a
- * foreign key to its table cannot be made.  pg_dump lets pg_restore -j do so, as
- * its dependencies keep apart only what has a table in common.
+ * ALTER INDEX ATTACH PARTITION makes a partitioned index valid when all that
+ * it needs are.  It looks at the index above, too, but gives up the lock of
+ * that before it commits (tablecmds.c:validatePartitionedIndex).  So if the
+ * last partitions of two branches are attached side by side, neither sees
+ * that the other makes its branch valid: the index above stays invalid for
+ * ever, and a foreign key to its table cannot be made.  pg_dump lets
+ * pg_restore -j do so, as its dependencies keep apart only what has a table
+ * in common.
  */
 #include "fe_compat.h"
 

@@ -15,7 +15,9 @@
 /* How many of them a message names. */
 #define DESCRIBED_FILES 3
 
-/* To go through a block without rows takes as long as so many bytes of rows. */
+/*
+ * To go through a block without rows takes as long as so many bytes of rows.
+ */
 #define EMPTY_BLOCK_BYTES 128
 
 /* How much work a file is, in bytes of rows. */

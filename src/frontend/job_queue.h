@@ -45,8 +45,8 @@ extern char *job_describe(const JobQueue *queue, const Job *job, int step,
 						  const LargeObjects *objects);
 
 /*
- * The same in at most JOB_LABEL_BYTES printable ASCII characters, for the name
- * of a session, which the server cuts at 63.  Returns label.
+ * The same in at most JOB_LABEL_BYTES printable ASCII characters, for the
+ * name of a session, which the server cuts at 63.  Returns label.
  */
 #define JOB_LABEL_BYTES 63
 extern const char *job_label(const JobQueue *queue, const Job *job,

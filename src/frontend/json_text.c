@@ -8,7 +8,9 @@
 
 #include "json_text.h"
 
-/* One character or stray byte as JSON has it; returns what it took of text. */
+/*
+ * One character or stray byte as JSON has it; returns what it took of text.
+ */
 static int
 escape(const unsigned char *text, size_t left, char out[8])
 {

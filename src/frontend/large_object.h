@@ -17,7 +17,7 @@ typedef struct LargeObjectGroup
 {
 	const Oid  *oids;			/* borrowed from the list */
 	int			n_oids;
-	int			first_object;	/* its number among the objects of all groups */
+	int			first_object;	/* its number among those of all groups */
 } LargeObjectGroup;
 
 /* One BLOBS entry: a file that lists objects. */

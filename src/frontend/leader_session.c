@@ -25,7 +25,10 @@
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000
 
-/* On a standby no other takes its place: until TCP would give it up, and more. */
+/*
+ * On a standby no other takes its place: until TCP would give it up, and
+ * more.
+ */
 #define STANDBY_ANSWER_MS 120000
 
 struct LeaderSession
@@ -66,7 +69,9 @@ note_last_words(LeaderSession *session, const PGresult *res)
 	return true;
 }
 
-/* A PQnoticeReceiver: an error that the server sends unasked is such a word. */
+/*
+ * A PQnoticeReceiver: an error that the server sends unasked is such a word.
+ */
 static void
 receive_notice(void *arg, const PGresult *res)
 {
@@ -231,7 +236,9 @@ is_lost(LeaderSession *session)
  * ----------
  */
 
-/* Bring new sessions to where the lost one was; ends by worker_pool_lost(). */
+/*
+ * Bring new sessions to where the lost one was; ends by worker_pool_lost().
+ */
 static void
 take_over(LeaderSession *session)
 {
@@ -364,8 +371,8 @@ look(LeaderSession *session, const char *query)
 
 /*
  * Does a worker's backend wait for its client, or for nothing, or is it gone?
- * Then what should have reached the worker is lost between the two.  A backend
- * that works is left in peace, however long that takes.
+ * Then what should have reached the worker is lost between the two.  A
+ * backend that works is left in peace, however long that takes.
  */
 static bool
 backend_has_nothing_to_do(LeaderSession *session, int backend)
@@ -441,7 +448,10 @@ look_after_workers(LeaderSession *session)
 	if (elapsed_ms < LOOK_MS)
 		return;
 	session->looked_at = now;
-	/* if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile */
+
+	/*
+	 * if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile
+	 */
 	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
 	for (int i = 0; i < session->plan.n_workers && session->conn; i++)
 	{

@@ -14,9 +14,9 @@
  * On a standby it is not replaced.  Replay waits for, and then cancels, the
  * sessions that have a snapshot when it finds that it must remove rows which
  * they could see (procarray.c:GetConflictingVirtualXIDs); who imports the
- * snapshot after that is not among them, and would miss these rows in silence.
- * The first session is always among them: so what workers read is right as long
- * as that lives.
+ * snapshot after that is not among them, and would miss these rows in
+ * silence.  The first session is always among them: so what workers read is
+ * right as long as that lives.
  */
 #ifndef LEADER_SESSION_H
 #define LEADER_SESSION_H
@@ -53,21 +53,21 @@ extern int	leader_session_watch_fd(const LeaderSession *session);
 /*
  * For the pool, several times a second: notice the end of the session, or try
  * to replace it.  False while there is none.  Workers that wait in vain for
- * longer than --stall-timeout are ended, to be replaced.  When all jobs are done
- * workers that are stopped go on, so that they leave, and the transaction is
- * ended if it may be, whose success proves that the session has held its locks
- * all the time.
- * Exits with a message when the snapshot or hope is lost.
+ * longer than --stall-timeout are ended, to be replaced.  When all jobs are
+ * done workers that are stopped go on, so that they leave, and the
+ * transaction is ended if it may be, whose success proves that the session
+ * has held its locks all the time.  Exits with a message when the snapshot or
+ * hope is lost.
  */
 extern bool leader_session_attend(LeaderSession *session, bool all_done,
 								  bool may_end);
 
 /*
- * Do a job in this session while all workers wait for one.  False if it was lost
- * meanwhile, or the job's other connection was: then the session is replaced,
- * as it may be in the midst of anything.  Exits with a message after so many
- * losses as --retries allows, on a standby, and where commands may have got a
- * part of a file (--pipe).
+ * Do a job in this session while all workers wait for one.  False if it was
+ * lost meanwhile, or the job's other connection was: then the session is
+ * replaced, as it may be in the midst of anything.  Exits with a message
+ * after so many losses as --retries allows, on a standby, and where commands
+ * may have got a part of a file (--pipe).
  */
 extern bool leader_session_do(LeaderSession *session,
 							  void (*do_job) (void *arg, int job), void *arg,

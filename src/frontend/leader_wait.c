@@ -1,6 +1,7 @@
 /*
  * leader_wait.c
- *		Waits of the leader for the source's server, ended if they are in vain.
+ *		Waits of the leader for the source's server, ended if they are in
+ *		vain.
  */
 #include "fe_compat.h"
 
@@ -28,7 +29,9 @@ typedef struct LeaderWait
 
 static LeaderWait state;
 
-/* A PGEventProc is the key to what libpq keeps with a connection for others. */
+/*
+ * A PGEventProc is the key to what libpq keeps with a connection for others.
+ */
 static int
 ignore_event(PGEventId event, void *info, void *arg)
 {

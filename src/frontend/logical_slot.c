@@ -3,17 +3,18 @@
  *		Makes a logical replication slot, and drops it if the run fails.
  *
  * The exported snapshot lives until the next command of the connection that
- * made the slot, or its end.  So the leader imports it at once, and exports it
- * again from its own transaction, as it does with a snapshot that the user
+ * made the slot, or its end.  So the leader imports it at once, and exports
+ * it again from its own transaction, as it does with a snapshot that the user
  * named; then the replication connection is closed, and cannot be lost, or
  * keep rows from vacuum longer than the leader does.
  *
  * The slot is not the connection's: it outlives all of us, and keeps the
  * server from removing WAL.  Therefore a run that fails drops it in a new
- * session.  That a slot is ours is known by the server's answer to the request
- * for it.  If there is no answer, since the connection was lost or the request
- * was cancelled, there may be a slot or none; such a one is looked for and
- * reported, but never dropped, as someone else may have made it.
+ * session.  That a slot is ours is known by the server's answer to the
+ * request for it.  If there is no answer, since the connection was lost or
+ * the request was cancelled, there may be a slot or none; such a one is
+ * looked for and reported, but never dropped, as someone else may have made
+ * it.
  */
 #include "fe_compat.h"
 
@@ -37,9 +38,9 @@
 #define LOOK_MS 200
 
 /*
- * Dropping: how often and how long apart to try.  A server that restarts after
- * a crash, a subscription that still streams, and sessions that have not ended
- * yet are in the way for a moment.
+ * Dropping: how often and how long apart to try.  A server that restarts
+ * after a crash, a subscription that still streams, and sessions that have
+ * not ended yet are in the way for a moment.
  */
 #define DROP_TRIES 10
 #define DROP_RETRY_MS 500
@@ -148,8 +149,9 @@ static const char find_query[] =
 " WHERE slot_name OPERATOR(pg_catalog.=) $1";
 
 /*
- * Drop the slot, if it is known to be ours, else only look for it, in a session
- * of its own.  True if there is none any more; else *problem says why (owned).
+ * Drop the slot, if it is known to be ours, else only look for it, in a
+ * session of its own.  True if there is none any more; else *problem says why
+ * (owned).
  */
 static bool
 try_to_drop(SlotMaker *maker, char **problem)
@@ -331,8 +333,8 @@ logical_slot_snapshot_taken(const LogicalSlot *slot)
  */
 
 /*
- * wal_status came with 13.  A session of its own: the leader's may be gone, and
- * a lost slot is better noticed late than not at all.
+ * wal_status came with 13.  A session of its own: the leader's may be gone,
+ * and a lost slot is better noticed late than not at all.
  */
 static const char status_query[] =
 "SELECT pg_catalog.to_jsonb(s) OPERATOR(pg_catalog.->>) 'wal_status', s.active"

@@ -2,10 +2,10 @@
  * logical_slot.h
  *		A logical replication slot that begins where the snapshot ends.
  *
- * The server makes a logical slot and, with it, a snapshot of exactly what was
- * committed before the slot's consistent point (walsender.c:
- * CreateReplicationSlot, snapbuild.c:SnapBuildExportSnapshot).  What is read in
- * that snapshot plus what the slot gives is all there is: nothing is lost
+ * The server makes a logical slot and, with it, a snapshot of exactly what
+ * was committed before the slot's consistent point (walsender.c:
+ * CreateReplicationSlot, snapbuild.c:SnapBuildExportSnapshot).  What is read
+ * in that snapshot plus what the slot gives is all there is: nothing is lost
  * between the two, and nothing comes twice.
  */
 #ifndef LOGICAL_SLOT_H
@@ -25,9 +25,9 @@ typedef struct LogicalSlot
 
 /*
  * Make the slot, by a replication connection to the given server, and export
- * its snapshot.  That waits for all transactions that write at the moment; conn
- * is the leader's session, which is asked for whom.  From now on a run that
- * fails drops the slot when it ends, and says so if it cannot.
+ * its snapshot.  That waits for all transactions that write at the moment;
+ * conn is the leader's session, which is asked for whom.  From now on a run
+ * that fails drops the slot when it ends, and says so if it cannot.
  *
  * The snapshot can be imported until logical_slot_snapshot_taken().
  */
@@ -42,8 +42,8 @@ extern const LogicalSlot *logical_slot_create(PGconn *conn,
 extern void logical_slot_snapshot_taken(const LogicalSlot *slot);
 
 /*
- * Warn if the slot is of no use any more, and return false: dropped by someone,
- * or overtaken by the server's limits.
+ * Warn if the slot is of no use any more, and return false: dropped by
+ * someone, or overtaken by the server's limits.
  */
 extern bool logical_slot_recheck(const LogicalSlot *slot);
 

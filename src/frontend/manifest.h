@@ -33,7 +33,7 @@ typedef enum ManifestFileKind
 
 typedef struct ManifestFile
 {
-	char	   *path;			/* in the archive's directory, with its suffix */
+	char	   *path;			/* in the archive, with its suffix */
 	ManifestFileKind kind;
 	char	   *schema;			/* of rows only, else NULL */
 	char	   *table;
@@ -89,9 +89,10 @@ extern const char *manifest_kind_name(ManifestFileKind kind);
 extern void manifest_write(const Manifest *manifest, Sink *sink);
 
 /*
- * Read one from memory, which a zero byte follows; NULL, and *problem, if it is not a manifest, or not as
- * it was written.  The checksum of the manifest itself is checked first.
- * Nothing is believed: paths are plain file names, numbers in range.
+ * Read one from memory, which a zero byte follows; NULL, and *problem, if it
+ * is not a manifest, or not as it was written.  The checksum of the manifest
+ * itself is checked first.  Nothing is believed: paths are plain file names,
+ * numbers in range.
  */
 extern Manifest *manifest_read(const char *text, size_t len,
 							   const char **problem);
@@ -104,8 +105,8 @@ extern Manifest *manifest_load(const char *directory, bool *exists,
 							   const char **problem);
 
 /*
- * The name of a table as SQL has it, for people; NULL stands for nothing.  Bytes
- * may be wrong in any encoding.  Owned.
+ * The name of a table as SQL has it, for people; NULL stands for nothing.
+ * Bytes may be wrong in any encoding.  Owned.
  */
 extern char *manifest_table_name(const char *schema, const char *table);
 

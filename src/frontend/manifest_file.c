@@ -11,10 +11,10 @@
 #include "manifest.h"
 
 /*
- * All of it, ended by a zero; NULL if it cannot be read.  It may be as large as
- * its writer makes it, some 200 bytes for each file.  Reading ends at a zero
- * byte, which no manifest has: a file that only claims to be huge has nothing
- * else.
+ * All of it, ended by a zero; NULL if it cannot be read.  It may be as large
+ * as its writer makes it, some 200 bytes for each file.  Reading ends at a
+ * zero byte, which no manifest has: a file that only claims to be huge has
+ * nothing else.
  */
 static char *
 read_text(int fd, size_t *len)

@@ -148,7 +148,9 @@ static const TextMember file_texts[] = {
 	{"Sample", offsetof(ManifestFile, sample)},
 };
 
-/* The text that put_text() wrote in hexadecimal, in the archive's encoding. */
+/*
+ * The text that put_text() wrote in hexadecimal, in the archive's encoding.
+ */
 static char *
 read_encoded(JsonReader *reader)
 {

@@ -122,8 +122,8 @@ message_log(int level, int part, const char *format,...)
 }
 
 /*
- * PostgreSQL's libraries, connectDatabase() for one, call pg_log_generic(): the
- * linker leads them here ("--wrap" in the manual of ld).
+ * PostgreSQL's libraries, connectDatabase() for one, call pg_log_generic():
+ * the linker leads them here ("--wrap" in the manual of ld).
  */
 extern void LIBRARY_MESSAGE(__wrap_pg_log_generic) LIBRARY_MESSAGE_ATTRIBUTE;
 

@@ -126,7 +126,9 @@ try_help(const char *progname)
 	exit(1);
 }
 
-/* -F: the directory format is the only one that can be written in parallel. */
+/*
+ * -F: the directory format is the only one that can be written in parallel.
+ */
 static void
 check_format(const char *format)
 {

@@ -10,7 +10,9 @@
 #include "own_options.h"
 #include "sink.h"
 
-/* A worker takes 16 kB at once (traffic.c); and nothing is faster than that. */
+/*
+ * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.
+ */
 #define MIN_RATE_KB 32
 #define MAX_RATE_KB 1073741824
 
@@ -146,8 +148,9 @@ parse_number(const char *arg, const char *option, int64 min, int64 max)
 }
 
 /*
- * A size with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few bytes
- * that they are given without a unit are megabytes of which the unit was forgotten.
+ * A size with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few
+ * bytes that they are given without a unit are megabytes of which the unit
+ * was forgotten.
  */
 static uint64
 parse_size(const char *arg, const char *option)

@@ -19,8 +19,8 @@ extern struct option *own_options_append(const struct option *pg_dump_options);
 extern bool own_option_read(Options *options, int c, const char *arg);
 
 /*
- * Note a flag of pg_dump's that a direct copy needs to know: by its name, or if
- * that is NULL by its letter.
+ * Note a flag of pg_dump's that a direct copy needs to know: by its name, or
+ * if that is NULL by its letter.
  */
 extern void own_options_note_flag(Options *options, int letter,
 								  const char *name);

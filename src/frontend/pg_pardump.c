@@ -16,8 +16,9 @@
 #include "verify.h"
 
 /*
- * Standard files that are closed: what is opened next would have their numbers,
- * and get what is printed.  So they are opened, in a way that writing fails.
+ * Standard files that are closed: what is opened next would have their
+ * numbers, and get what is printed.  So they are opened, in a way that
+ * writing fails.
  */
 static void
 fill_standard_files(void)

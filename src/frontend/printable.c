@@ -9,7 +9,9 @@
 
 #include "printable.h"
 
-/* How many bytes at text belong together: a character of UTF-8, or just one. */
+/*
+ * How many bytes at text belong together: a character of UTF-8, or just one.
+ */
 static int
 char_bytes(const char *text)
 {

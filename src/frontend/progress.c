@@ -25,7 +25,10 @@ typedef struct Count
 	void	   *detail_arg;
 } Count;
 
-/* Messages are told by functions that know no progress, so it is the process's. */
+/*
+ * Messages are told by functions that know no progress, so it is the
+ * process's.
+ */
 static struct
 {
 	bool		shown;

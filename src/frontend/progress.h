@@ -7,8 +7,8 @@
  * line that stays.  It is drawn from the plan and from what workers tell in
  * shared memory; nobody is asked.
  *
- * There is one screen, and so one state, of the process that begins it.  If no
- * progress is to be shown, all these functions do nothing.
+ * There is one screen, and so one state, of the process that begins it.  If
+ * no progress is to be shown, all these functions do nothing.
  */
 #ifndef PROGRESS_H
 #define PROGRESS_H
@@ -31,17 +31,17 @@ typedef void (*ProgressCompose) (void *arg, ProgressLine *line, bool at_end);
 extern void progress_stage(ProgressCompose compose, void *arg);
 
 /*
- * A stage whose line has a name and counts, "indexes 12/332".  The first text is
- * its name; the second follows the numbers; *done is looked at as it goes.  done
- * may be NULL for a stage that is not counted: total, unless 0, is all it has.
- * Texts are borrowed.
+ * A stage whose line has a name and counts, "indexes 12/332".  The first text
+ * is its name; the second follows the numbers; *done is looked at as it goes.
+ * done may be NULL for a stage that is not counted: total, unless 0, is all
+ * it has.  Texts are borrowed.
  */
 extern void progress_stage_count(const char *what, const char *noun,
 								 const volatile int *done, int total);
 
 /*
- * A stage that is not counted, and as a rule over at once: then nothing is shown
- * of it.
+ * A stage that is not counted, and as a rule over at once: then nothing is
+ * shown of it.
  */
 extern void progress_stage_if_long(const char *what);
 

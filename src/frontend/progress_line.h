@@ -2,8 +2,8 @@
  * progress_line.h
  *		One line of progress, made of fields, as wide as the terminal allows.
  *
- * Where it does not fit, what matters least is left out, a number's words before
- * the number; none is cut.
+ * Where it does not fit, what matters least is left out, a number's words
+ * before the number; none is cut.
  */
 #ifndef PROGRESS_LINE_H
 #define PROGRESS_LINE_H
@@ -35,9 +35,9 @@ typedef struct ProgressLine
 } ProgressLine;
 
 /*
- * Add a number, as its format says, and the words before and after it, which are
- * borrowed.  Rank 0 stays as it is; the others have what room there is in the
- * order of their ranks.
+ * Add a number, as its format says, and the words before and after it, which
+ * are borrowed.  Rank 0 stays as it is; the others have what room there is in
+ * the order of their ranks.
  */
 extern void progress_line_add(ProgressLine *line, int rank, const char *before,
 							  const char *after, const char *format,...)
@@ -47,7 +47,10 @@ extern void progress_line_add(ProgressLine *line, int rank, const char *before,
 extern void progress_line_add_name(ProgressLine *line, int rank,
 								   const char *name);
 
-/* Make it fit in so many columns, 0 for any number, write it to buf, and free it. */
+/*
+ * Make it fit in so many columns, 0 for any number, write it to buf, and free
+ * it.
+ */
 extern void progress_line_finish(ProgressLine *line, int columns,
 								 PQExpBuffer buf);
 

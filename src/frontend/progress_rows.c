@@ -2,10 +2,10 @@
  * progress_rows.c
  *		How far the rows are.
  *
- * The share that is done is measured in the bytes that the plan expects: those
- * of files that are done, and of files being made as much as their bytes so
- * far tell, by what done files made of their expected bytes.  So it is right
- * at both ends however much the estimates are off.
+ * The share that is done is measured in the bytes that the plan expects:
+ * those of files that are done, and of files being made as much as their
+ * bytes so far tell, by what done files made of their expected bytes.  So it
+ * is right at both ends however much the estimates are off.
  */
 #include "fe_compat.h"
 
@@ -78,8 +78,8 @@ bytes_in_work(const RowsProgress *rows, double done_bytes, uint64 seen_of_done)
 }
 
 /*
- * Most lines are drawn when a worker has told the leader that its job is done,
- * and has not got the next one yet.
+ * Most lines are drawn when a worker has told the leader that its job is
+ * done, and has not got the next one yet.
  */
 static int
 busy_workers(const FileResults *results, bool at_end)

@@ -16,8 +16,8 @@ typedef struct ProgressBeside
 } ProgressBeside;
 
 /*
- * The stage begins (see progress.h).  The context must be complete but for what
- * the workers tell; its beside may be NULL.
+ * The stage begins (see progress.h).  The context must be complete but for
+ * what the workers tell; its beside may be NULL.
  */
 extern void progress_rows_begin(const DumpContext *context);
 

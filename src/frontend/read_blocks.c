@@ -4,9 +4,10 @@
  *
  * A value of the function is a block of about 1 MiB.  COPY in binary format
  * carries bytea with the least work on both sides: a head of at least 19
- * bytes, then a row a block, which is the number of columns (16 bits, here 1),
- * the length (32 bits) and the bytes; -1 columns are the end ("Binary Format"
- * in the manual of COPY).  A message is taken to be any part of that stream.
+ * bytes, then a row a block, which is the number of columns (16 bits, here
+ * 1), the length (32 bits) and the bytes; -1 columns are the end ("Binary
+ * Format" in the manual of COPY).  A message is taken to be any part of that
+ * stream.
  */
 #include "fe_compat.h"
 

@@ -27,11 +27,11 @@ extern char *read_blocks_statement(PGconn *conn,
 extern void read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes);
 
 /*
- * Run such a statement and write the blocks to the sink.  Exits with a message
- * if the server fails or its connection breaks.  Returns the number of rows, and
- * adds it to *rows_so_far as they come; that must be NULL, and nothing is
- * counted, unless the blocks are plain text.  Memory: one message, about a block
- * or the longest value.
+ * Run such a statement and write the blocks to the sink.  Exits with a
+ * message if the server fails or its connection breaks.  Returns the number
+ * of rows, and adds it to *rows_so_far as they come; that must be NULL, and
+ * nothing is counted, unless the blocks are plain text.  Memory: one message,
+ * about a block or the longest value.
  */
 extern uint64 read_blocks(PGconn *conn, const char *statement, Sink *sink,
 						  volatile uint64 *rows_so_far);

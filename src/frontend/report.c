@@ -2,9 +2,9 @@
  * report.c
  *		The page of --report: what stands where, and the file it is.
  *
- * One file with all in it: the style sheet, charts as SVG, no scripts.  Should
- * a name ever get through as HTML, the page's own policy lets it load and run
- * nothing.
+ * One file with all in it: the style sheet, charts as SVG, no scripts.
+ * Should a name ever get through as HTML, the page's own policy lets it load
+ * and run nothing.
  */
 #include "fe_compat.h"
 
@@ -195,7 +195,9 @@ append_stragglers(PQExpBuffer page, const ReportData *data)
 	appendPQExpBuffer(page, ", by worker %d.</p>\n", data->last->file->worker);
 }
 
-/* What keeps a dump from being faster: workers that wait for the last ones. */
+/*
+ * What keeps a dump from being faster: workers that wait for the last ones.
+ */
 static void
 append_end_of_work(PQExpBuffer page, const ReportData *data)
 {

@@ -1,7 +1,7 @@
 /*
  * report.h
- *		--report: a page that shows how a dump went, drawn from its manifest, or
- *		a direct copy, drawn from what would be its manifest.
+ *		--report: a page that shows how a dump went, drawn from its manifest,
+ *		or a direct copy, drawn from what would be its manifest.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -34,7 +34,7 @@ typedef struct ReportBuild
 	const char *schema;			/* of its table */
 	const char *table;
 	int			session;		/* that built it, from 0 */
-	int64		start_us;		/* the same for all that were built together */
+	int64		start_us;		/* the same for all of one statement */
 	int64		end_us;
 } ReportBuild;
 
@@ -54,18 +54,19 @@ typedef struct ReportCopy
 typedef struct Report Report;
 
 /*
- * Begin the page, by a temporary file beside it, mode 0600, that is removed if
- * the program fails.  Exits with a message if it could not be written there,
- * or if path is in the archive's directory, where it would be no file of the
- * archive's; directory may be NULL.  NULL if path is NULL.
+ * Begin the page, by a temporary file beside it, mode 0600, that is removed
+ * if the program fails.  Exits with a message if it could not be written
+ * there, or if path is in the archive's directory, where it would be no file
+ * of the archive's; directory may be NULL.  NULL if path is NULL.
  */
 extern Report *report_begin(const char *path, const char *directory);
 
 /*
  * Write the page, give it its name, and free the report.  It is one file of
  * HTML that needs nothing else, not even a network, and some 3 MB at most.
- * manifest may be NULL if there is none, verify if that was not asked for, copy
- * if it is none.  Exits with a message on errors.  NULL for a report is passed over.
+ * manifest may be NULL if there is none, verify if that was not asked for,
+ * copy if it is none.  Exits with a message on errors.  NULL for a report is
+ * passed over.
  */
 extern void report_end(Report *report, const Manifest *manifest,
 					   const ReportVerify *verify, const ReportCopy *copy);

@@ -2,8 +2,9 @@
  * report_chart.h
  *		The charts of a report, as SVG.
  *
- * All have one time axis, from the first file's start to the last one's end, or, of
- * a copy, from its beginning to its end; one unit is one pixel on a wide screen.
+ * All have one time axis, from the first file's start to the last one's end,
+ * or, of a copy, from its beginning to its end; one unit is one pixel on a
+ * wide screen.
  */
 #ifndef REPORT_CHART_H
 #define REPORT_CHART_H
@@ -32,8 +33,8 @@ extern double chart_step(double whole, int n_steps);
 extern void chart_end(PQExpBuffer page);
 
 /*
- * What each worker did when; of a copy its stages, and what the sessions did that
- * built indexes, too.  However many files there are, there are no more
+ * What each worker did when; of a copy its stages, and what the sessions did
+ * that built indexes, too.  However many files there are, there are no more
  * than some thousand pieces: those too narrow to be seen are drawn together.
  */
 extern void chart_append_timeline(PQExpBuffer page, const ReportData *data);

@@ -63,7 +63,7 @@ typedef struct ReportData
 	ReportFile *files;			/* by worker, then in the order of time */
 	int			n_files;
 	int			n_timed;		/* files that have times */
-	int64		start_us;		/* of the first file, and the end of the last */
+	int64		start_us;		/* of the first file; the end of the last */
 	int64		end_us;
 	int64		axis_start_us;	/* what charts show: the same, or of a copy
 								 * all */
@@ -80,7 +80,9 @@ extern ReportData *report_data_new(const Manifest *manifest,
 /* Which of the tables has this name, as SQL has it; -1 for none. */
 extern int	report_data_find(const ReportData *data, const char *name);
 
-/* How long workers were at it, from the first file's start to the last's end. */
+/*
+ * How long workers were at it, from the first file's start to the last's end.
+ */
 extern double report_data_seconds(const ReportData *data);
 
 /* How long what charts show took. */
@@ -88,7 +90,9 @@ extern double report_axis_seconds(const ReportData *data);
 
 extern double report_file_seconds(const ManifestFile *file);
 
-/* Its blocks, "1,024 to 2,047", or "all", "" for a large object; returns buf. */
+/*
+ * Its blocks, "1,024 to 2,047", or "all", "" for a large object; returns buf.
+ */
 extern const char *report_blocks(const ManifestFile *file,
 								 char buf[REPORT_TEXT_BYTES]);
 

@@ -11,7 +11,7 @@
 /* A table, all large objects, or at least two partitions of one table. */
 typedef struct ReportGroup
 {
-	ReportTable sum;			/* its name borrowed; no filters, if several */
+	ReportTable sum;			/* name borrowed; no filters, if several */
 	const ReportTable **tables; /* the one with most raw bytes first */
 	int			n_tables;
 } ReportGroup;

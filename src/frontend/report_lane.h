@@ -2,10 +2,10 @@
  * report_lane.h
  *		A lane of the timeline: what one process did when.
  *
- * Spans narrower than LANE_MIN_PIECE, or more if there are many lanes, are drawn
- * with their neighbours in one piece, in the colour of the table that takes
- * most of it.  Any two neighbouring pieces are together at least as wide as
- * that, which limits their number.
+ * Spans narrower than LANE_MIN_PIECE, or more if there are many lanes, are
+ * drawn with their neighbours in one piece, in the colour of the table that
+ * takes most of it.  Any two neighbouring pieces are together at least as
+ * wide as that, which limits their number.
  */
 #ifndef REPORT_LANE_H
 #define REPORT_LANE_H
@@ -19,7 +19,7 @@ typedef struct LaneSpan
 {
 	int64		start_us;
 	int64		end_us;
-	int			table;			/* in ReportData.tables; -1 for none, or many */
+	int			table;			/* in ReportData.tables; -1: none, or many */
 	int			n;				/* things */
 	uint64		raw_bytes;
 	const ManifestFile *file;	/* what it is: a file, or */

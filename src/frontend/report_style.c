@@ -123,7 +123,9 @@ const char *const report_style =
 "footer{margin-top:48px;padding-top:14px;border-top:1px solid var(--line);font-size:13px}\n"
 "@media (max-width:600px){main{padding:24px 16px 40px}h1{font-size:23px}"
 ".facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:8px}}\n"
-/* there both are always wider than the screen; text in charts stays legible */
+/*
+ * there both are always wider than the screen; text in charts stays legible
+ */
 "@media screen and (max-width:600px){.chart svg{min-width:960px}"
 ".chart::before,.wide::before{content:'\\2194  scroll sideways';display:block;position:sticky;left:0;"
 "width:max-content;font-size:13px;color:var(--soft);margin-bottom:4px}}\n"

@@ -12,7 +12,9 @@
 /* Which colour is which table. */
 extern void table_append_legend(PQExpBuffer page, const ReportData *data);
 
-/* The largest tables, with their rates of compression, and the sum of others. */
+/*
+ * The largest tables, with their rates of compression, and the sum of others.
+ */
 extern void table_append_tables(PQExpBuffer page, const ReportData *data);
 
 extern void table_append_workers(PQExpBuffer page, const ReportData *data);

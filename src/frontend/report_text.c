@@ -25,7 +25,9 @@ report_append_text(PQExpBuffer page, const char *text)
 
 		if (len <= 0 || strchr("&<>\"'", c))
 		{
-			/* as numbers; 0x80 to 0x9F, taken for Windows-1252, are harmless */
+			/*
+			 * as numbers; 0x80 to 0x9F, taken for Windows-1252, are harmless
+			 */
 			appendPQExpBuffer(page, "&#%d;", c);
 			len = 1;
 		}

@@ -3,8 +3,8 @@
  *		What each worker of a dump did when: one lane a worker, one piece a
  *		file, coloured by its table.
  *
- * Of a copy, a lane above tells its stages, to the end of the run, and lanes below
- * what the sessions did that built indexes.
+ * Of a copy, a lane above tells its stages, to the end of the run, and lanes
+ * below what the sessions did that built indexes.
  */
 #include "fe_compat.h"
 
@@ -92,7 +92,10 @@ n_index_lanes(const ReportData *data)
 	return Min(copy->builds[copy->n_builds - 1].session + 1, REPORT_MAX_LANES);
 }
 
-/* The session's indexes are the next from *next on; a span are those of one run. */
+/*
+ * The session's indexes are the next from *next on; a span are those of one
+ * run.
+ */
 static int
 collect_builds(LaneSpan *spans, const ReportData *data, int session, int *next)
 {

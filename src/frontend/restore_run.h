@@ -2,8 +2,8 @@
  * restore_run.h
  *		Stock pg_restore, run on a part of the table of contents.
  *
- * A run gets an archive of its own in a private directory: a toc.dat that holds
- * only the entries to be restored, and no data.
+ * A run gets an archive of its own in a private directory: a toc.dat that
+ * holds only the entries to be restored, and no data.
  */
 #ifndef RESTORE_RUN_H
 #define RESTORE_RUN_H
@@ -44,7 +44,10 @@ extern void restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 							  const char *name, const TocEntry *entries,
 							  int n_entries, const char *const *more);
 
-/* Has it ended?  Then *ok tells whether all went well, and the archive is gone. */
+/*
+ * Has it ended?  Then *ok tells whether all went well, and the archive is
+ * gone.
+ */
 extern bool restore_run_ended(RestoreRun *run, bool *ok);
 
 /* Wait for its end, while progress is shown; did all go well? */

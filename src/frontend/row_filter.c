@@ -5,12 +5,13 @@
  * A filter becomes part of the query that reads a table or a chunk, so tables
  * that have one can be split as others.  That is why --sample does not use
  * TABLESAMPLE, which would scan the whole table for every chunk: a row is
- * chosen by a hash of its place in the table, which is the same choice as that
- * of TABLESAMPLE BERNOULLI, each row by itself, in any way of scanning.
+ * chosen by a hash of its place in the table, which is the same choice as
+ * that of TABLESAMPLE BERNOULLI, each row by itself, in any way of scanning.
  *
  * A condition must be one expression.  Text that ends the parenthesis around
  * it could change the statement in ways nobody has in mind, so it is parsed
- * in parentheses and in brackets: what closes the one is an error in the other.
+ * in parentheses and in brackets: what closes the one is an error in the
+ * other.
  */
 #include "fe_compat.h"
 
@@ -66,8 +67,8 @@ split_argument(const char *option, const char *form, const char *arg)
  */
 
 /*
- * The OIDs of the relations that a pattern matches, as -t does in pg_dump, and
- * of the partitions of those that are partitioned, where their rows are.
+ * The OIDs of the relations that a pattern matches, as -t does in pg_dump,
+ * and of the partitions of those that are partitioned, where their rows are.
  */
 static PGresult *
 matching_relations(PGconn *conn, const TableArgument *argument)

@@ -9,9 +9,10 @@
 #include "options.h"
 
 /*
- * Set the filters of the tables that the options' patterns match, and have the
- * server check every condition.  Exits with a message if a pattern matches no
- * table to be dumped, or if a condition is not one.  The tables are locked.
+ * Set the filters of the tables that the options' patterns match, and have
+ * the server check every condition.  Exits with a message if a pattern
+ * matches no table to be dumped, or if a condition is not one.  The tables
+ * are locked.
  */
 extern void row_filters_apply(PGconn *conn, const Options *options,
 							  DumpTables *tables);

@@ -2,8 +2,9 @@
  * run_clock.h
  *		How long this program has been running: the one meaning of "time".
  *
- * What progress, summary, report and log call the time of a run is counted from
- * here, the first thing that main() does, to the moment in which it is told.
+ * What progress, summary, report and log call the time of a run is counted
+ * from here, the first thing that main() does, to the moment in which it is
+ * told.
  */
 #ifndef RUN_CLOCK_H
 #define RUN_CLOCK_H

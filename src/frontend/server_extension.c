@@ -2,21 +2,23 @@
  * server_extension.c
  *		Finds the extension, judges it, and decides which tables it can read.
  *
- * A call is looked up anew for every chunk, in the catalogs of that moment, and
- * there is no way to call a function by its OID.  What holds instead:
+ * A call is looked up anew for every chunk, in the catalogs of that moment,
+ * and there is no way to call a function by its OID.  What holds instead:
  *
  * 1. Schema, extension, functions and table belong to trusted roles, and only
  *    these may create anything in the schema: nobody else can drop, rename or
- *    replace them, or put another function beside them that fits a call as well.
+ *    replace them, or put another function beside them that fits a call as
+ *    well.
  * 2. A trusted role may drop the extension, and then anybody who may create a
- *    schema can have its name.  DROP EXTENSION takes an exclusive lock on every
- *    table of an extension before it removes anything (dependency.c:
+ *    schema can have its name.  DROP EXTENSION takes an exclusive lock on
+ *    every table of an extension before it removes anything (dependency.c:
  *    AcquireDeletionLock), and on functions none that is of use: hence the
  *    table, which all sessions lock.
- * 3. A snapshot shows catalogs of the past, while names are looked up in those
- *    of the present (as to_regprocedure() does).  So the judgment is made before
- *    there is one.  What was dropped since, and made anew by others, has other
- *    OIDs: every session compares these once it has the lock.
+ * 3. A snapshot shows catalogs of the past, while names are looked up in
+ *    those of the present (as to_regprocedure() does).  So the judgment is
+ *    made before there is one.  What was dropped since, and made anew by
+ *    others, has other OIDs: every session compares these once it has the
+ *    lock.
  */
 #include "fe_compat.h"
 
@@ -31,8 +33,8 @@
 
 /*
  * Its version and schema, and which roles that are not trusted own the one or
- * the other, or may create in the schema ("public", which no role can be called, is
- * PUBLIC).
+ * the other, or may create in the schema ("public", which no role can be
+ * called, is PUBLIC).
  */
 static const char find_query[] =
 "WITH " TRUSTED_SQL
@@ -98,8 +100,8 @@ static const char parts_query[] =
 " FROM part p ORDER BY p.no";
 
 /*
- * How many of the functions' names lead to these OIDs, if the session has a lock
- * on that table.
+ * How many of the functions' names lead to these OIDs, if the session has a
+ * lock on that table.
  */
 static const char same_query[] =
 "SELECT pg_catalog.count(*) FROM " FUNCTIONS_SQL

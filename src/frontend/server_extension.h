@@ -30,18 +30,18 @@ typedef struct ServerExtension
 } ServerExtension;
 
 /*
- * Look for the extension, and judge it by the catalogs as they are now: conn has
- * no transaction.  It is missing if the user wants none, or the database has
- * none, or one of another version, one that we may not call, or one that is not
- * safe from other roles.
+ * Look for the extension, and judge it by the catalogs as they are now: conn
+ * has no transaction.  It is missing if the user wants none, or the database
+ * has none, or one of another version, one that we may not call, or one that
+ * is not safe from other roles.
  */
 extern ServerExtension *server_extension_find(PGconn *conn,
 											  const Options *options);
 
 /*
- * Unless it is missing, keep it from being dropped up to the end of the leader's
- * transaction, and make sure that its names still lead to what was judged.  It
- * is missing if that fails.
+ * Unless it is missing, keep it from being dropped up to the end of the
+ * leader's transaction, and make sure that its names still lead to what was
+ * judged.  It is missing if that fails.
  */
 extern void server_extension_hold(PGconn *conn, ServerExtension *extension);
 

@@ -12,11 +12,11 @@
 #define MIN_VERSION_WITH_BACKEND_TYPE 100000
 
 /*
- * The smallest number of connections that a limit leaves: max_connections less
- * what is reserved for others (miscinit.c:InitPostgres), the role's, and the
- * database's.  First by the sessions that are surely clients; then also by those
- * of which the role may not see what they are (without pg_read_all_stats), but
- * which have a user and a database: most are clients.
+ * The smallest number of connections that a limit leaves: max_connections
+ * less what is reserved for others (miscinit.c:InitPostgres), the role's, and
+ * the database's.  First by the sessions that are surely clients; then also
+ * by those of which the role may not see what they are (without
+ * pg_read_all_stats), but which have a user and a database: most are clients.
  */
 static const char connections_query[] =
 "WITH used AS (SELECT a.datname, a.usename FROM pg_catalog.pg_stat_activity a"
@@ -163,8 +163,8 @@ server_health_check_snapshots(PGconn *conn)
 }
 
 /*
- * On a standby: which setting of those that replay goes by is finite.  What comes
- * from an archive has one of its own.
+ * On a standby: which setting of those that replay goes by is finite.  What
+ * comes from an archive has one of its own.
  */
 static const char delays_query[] =
 "SELECT pg_catalog.string_agg(s.name OPERATOR(pg_catalog.||) ' = '"
@@ -250,9 +250,9 @@ server_health_warn_of_age(const PGresult *res, int64 *warned)
 }
 
 /*
- * Of the others only those without a job keep what they have to the end.  For a
- * standby's replay, which is no backend, pg_blocking_pids() knows nobody: who
- * has a lock is in the way of ACCESS EXCLUSIVE, whatever lock it is.
+ * Of the others only those without a job keep what they have to the end.  For
+ * a standby's replay, which is no backend, pg_blocking_pids() knows nobody:
+ * who has a lock is in the way of ACCESS EXCLUSIVE, whatever lock it is.
  */
 static const char deadlock_query[] =
 "WITH RECURSIVE chain (waiter, first, blocker) AS ("

@@ -20,11 +20,11 @@
  */
 
 /*
- * Errors that end a session or its transaction and say nothing about what it was
- * doing: class 08 (connection exception), 57P01 admin_shutdown, 57P02
+ * Errors that end a session or its transaction and say nothing about what it
+ * was doing: class 08 (connection exception), 57P01 admin_shutdown, 57P02
  * crash_shutdown, 57P03 cannot_connect_now, 40P01 deadlock_detected (with
- * REINDEX, of a table's and its TOAST's indexes).  Others would end the next one
- * too.
+ * REINDEX, of a table's and its TOAST's indexes).  Others would end the next
+ * one too.
  */
 static bool
 is_lost_sqlstate(const char *sqlstate)
@@ -194,16 +194,18 @@ session_command(PGconn *conn, const char *sql)
  */
 
 /*
- * What pg_dump sets; that a condition finds all its rows; every timeout, and how soon a backend whose client is out
- * of reach is to end, and give up its locks: when connection.c gives it up.  No
- * tcp_user_timeout, which would also end one whose client is slow to read.  No
- * JIT: a plan that looks dear would be compiled anew in every session, which
- * for a table of many columns takes longer than to read it.  No constraint is to be
- * looked at, which might call functions.
+ * What pg_dump sets; that a condition finds all its rows; every timeout, and
+ * how soon a backend whose client is out of reach is to end, and give up its
+ * locks: when connection.c gives it up.  No tcp_user_timeout, which would
+ * also end one whose client is slow to read.  No JIT: a plan that looks dear
+ * would be compiled anew in every session, which for a table of many columns
+ * takes longer than to read it.  No constraint is to be looked at, which
+ * might call functions.
  *
- * One statement.  Every server has the first ones, and values are wrong without
- * them, so that a name that it does not know is an error.  The others, which it
- * may not know, are set if they are in its pg_settings, in this very spelling.
+ * One statement.  Every server has the first ones, and values are wrong
+ * without them, so that a name that it does not know is an error.  The
+ * others, which it may not know, are set if they are in its pg_settings, in
+ * this very spelling.
  */
 static const char settings_query[] =
 "SELECT pg_catalog.set_config(v.name, v.setting, false)"

@@ -32,17 +32,17 @@ extern char *session_begin_leader(PGconn *conn, const Options *options,
 								  const char *import);
 
 /*
- * Tells the transaction's snapshot from others that are exported under the same
- * name: a server that was started again gives the same names anew.  Made of the
- * time of the start and of the transaction IDs that it sees as running, as a
- * server that recovers from a crash keeps the first; owned.
+ * Tells the transaction's snapshot from others that are exported under the
+ * same name: a server that was started again gives the same names anew.  Made
+ * of the time of the start and of the transaction IDs that it sees as
+ * running, as a server that recovers from a crash keeps the first; owned.
  */
 extern char *session_snapshot_identity(PGconn *conn);
 
 /*
- * A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot.  If
- * whoever exported that is gone, or another snapshot has its name by now, the
- * session counts as lost: there may be another one to have it from.
+ * A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot.
+ * If whoever exported that is gone, or another snapshot has its name by now,
+ * the session counts as lost: there may be another one to have it from.
  */
 extern void session_begin_worker(PGconn *conn, const char *snapshot,
 								 const char *identity);
@@ -71,8 +71,8 @@ extern const char session_backend_query[];
 extern PGresult *session_exec(PGconn *conn, const char *sql);
 
 /*
- * PQexec() for statements that are done at once.  NULL if there is no answer in
- * time, or no connection.
+ * PQexec() for statements that are done at once.  NULL if there is no answer
+ * in time, or no connection.
  */
 extern PGresult *session_exec_within(PGconn *conn, const char *sql,
 									 int wait_ms);
@@ -98,9 +98,9 @@ extern bool session_is_standby(const PGconn *conn);
 extern bool session_is_lost(const PGconn *conn, const PGresult *res);
 
 /*
- * The message of the error, as libpq writes it; if replay was in conflict, with
- * a hint at the settings that prevent this.  res may be NULL, for what libpq
- * found by itself.  Owned.
+ * The message of the error, as libpq writes it; if replay was in conflict,
+ * with a hint at the settings that prevent this.  res may be NULL, for what
+ * libpq found by itself.  Owned.
  */
 extern char *session_error_words(const PGconn *conn, const PGresult *res);
 

@@ -24,7 +24,9 @@ typedef struct SinkOps
 	/* Take len bytes; they may be kept back until finish(). */
 	void		(*write) (Sink *sink, const void *data, size_t len);
 
-	/* Pass on what is kept back, complete the format, finish the next sink. */
+	/*
+	 * Pass on what is kept back, complete the format, finish the next sink.
+	 */
 	void		(*finish) (Sink *sink);
 
 	/* Free this sink and the next ones, finished or not. */
@@ -58,7 +60,9 @@ sink_free(Sink *sink)
 	sink->ops->free(sink);
 }
 
-/* Take what is in the buffer, and empty it.  Exits if it ran out of memory. */
+/*
+ * Take what is in the buffer, and empty it.  Exits if it ran out of memory.
+ */
 extern void sink_write_buffer(Sink *sink, PQExpBuffer buf);
 
 /* The bytes that reached the file, for a chain that begins with this sink. */
@@ -77,9 +81,9 @@ extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter,
 extern Sink *sink_buffer_new(PQExpBuffer buffer);
 
 /*
- * The standard input of a command: pattern with the file's name for %f, quoted
- * for the shell, and a percent sign for %%.  What it says goes to err_fd.
- * Exits with a message if the command fails or does not read all.
+ * The standard input of a command: pattern with the file's name for %f,
+ * quoted for the shell, and a percent sign for %%.  What it says goes to
+ * err_fd.  Exits with a message if the command fails or does not read all.
  */
 extern Sink *sink_pipe_new(const char *pattern, const char *name, int err_fd);
 

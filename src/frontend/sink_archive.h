@@ -19,7 +19,9 @@ extern bool sink_archive_is_piped(void);
 /* A new file; with commands the path's directory means nothing. */
 extern Sink *sink_archive_new(const char *path);
 
-/* A file that is not whole is to be made again: remove what there is of it. */
+/*
+ * A file that is not whole is to be made again: remove what there is of it.
+ */
 extern void sink_archive_remove(const char *path);
 
 #endif							/* SINK_ARCHIVE_H */

@@ -22,7 +22,9 @@ static const char check_query[] =
 " EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots"
 " WHERE slot_name OPERATOR(pg_catalog.=) $1)";
 
-/* From 19 on a server turns logical decoding on when the first slot is made. */
+/*
+ * From 19 on a server turns logical decoding on when the first slot is made.
+ */
 static bool
 wal_level_suffices(PGconn *conn, const char *wal_level)
 {

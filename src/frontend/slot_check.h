@@ -8,9 +8,9 @@
 #include "connection.h"
 
 /*
- * Tell of errors, and mostly a hint, if the server cannot make the slot that the
- * options ask for.  conn is the leader's session, outside of a transaction.
- * Touches nothing.
+ * Tell of errors, and mostly a hint, if the server cannot make the slot that
+ * the options ask for.  conn is the leader's session, outside of a
+ * transaction.  Touches nothing.
  */
 extern void slot_check(PGconn *conn, const Options *options);
 

@@ -32,15 +32,18 @@ extern SnapshotHolder *snapshot_holders_new(int n);
 /* In a worker: offer the transaction's snapshot to others. */
 extern void snapshot_holder_export(SnapshotHolder *holder, PGconn *conn);
 
-/* Exit with a message if none of them can have the snapshot, or get it soon. */
+/*
+ * Exit with a message if none of them can have the snapshot, or get it soon.
+ */
 extern void snapshot_holders_check(const SnapshotHolder *holders, int n);
 
 /* Let those that are stopped go on. */
 extern void snapshot_holders_wake(const SnapshotHolder *holders, int n);
 
 /*
- * Begin a transaction in the snapshot, which has the identity (see session.h),
- * with the help of any that has it.  False, without a transaction, if none has.
+ * Begin a transaction in the snapshot, which has the identity (see
+ * session.h), with the help of any that has it.  False, without a
+ * transaction, if none has.
  */
 extern bool snapshot_holders_import(SnapshotHolder *holders, int n,
 									PGconn *conn, const char *identity);
@@ -49,13 +52,17 @@ extern bool snapshot_holders_import(SnapshotHolder *holders, int n,
 extern char *snapshot_holders_backends(const SnapshotHolder *holders, int n);
 
 /*
- * For how long has it been at the same wait for the server, or not been waiting
- * at all?  To be asked again and again, with the milliseconds since the last time.
+ * For how long has it been at the same wait for the server, or not been
+ * waiting at all?  To be asked again and again, with the milliseconds since
+ * the last time.
  */
 extern int64 snapshot_holder_unchanged_ms(SnapshotHolder *holder,
 										  int64 elapsed_ms);
 
-/* As it was when this was asked last: was it waiting, and is at that wait yet? */
+/*
+ * As it was when this was asked last: was it waiting, and is at that wait
+ * yet?
+ */
 extern bool snapshot_holder_waits(const SnapshotHolder *holder);
 
 #endif							/* SNAPSHOT_HOLDER_H */

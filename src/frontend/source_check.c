@@ -21,8 +21,8 @@
  */
 
 /*
- * COPY of such a table is an error as long as row_security is off, and with it
- * on it reads what the role may see only (rls.c:check_enable_rls).
+ * COPY of such a table is an error as long as row_security is off, and with
+ * it on it reads what the role may see only (rls.c:check_enable_rls).
  */
 static void
 check_row_security(const DumpContext *context)
@@ -58,7 +58,9 @@ check_row_security(const DumpContext *context)
  * ----------
  */
 
-/* Parts of tables, and sums of them, are queries that the user has asked for. */
+/*
+ * Parts of tables, and sums of them, are queries that the user has asked for.
+ */
 static void
 check_owners(const DumpContext *context)
 {
@@ -180,8 +182,8 @@ check_large_objects(PGconn *conn, const DumpContext *context)
  */
 
 /*
- * Those of the whole database, as pg_dump alone knows which ones it is to dump:
- * it reads tables and sequences, but not members of extensions.
+ * Those of the whole database, as pg_dump alone knows which ones it is to
+ * dump: it reads tables and sequences, but not members of extensions.
  */
 static const char unreadable_tables_query[] =
 "SELECT n.nspname, c.relname, current_user FROM pg_catalog.pg_class c"
@@ -225,9 +227,9 @@ source_check_privileges(PGconn *conn)
  */
 
 /*
- * How many objects the lock table is said to have room for (there is some more:
- * lock.c:NLOCKENTS), how many are locked, and how many indexes and TOAST tables
- * with theirs the tables in $1 have.
+ * How many objects the lock table is said to have room for (there is some
+ * more: lock.c:NLOCKENTS), how many are locked, and how many indexes and
+ * TOAST tables with theirs the tables in $1 have.
  */
 static const char lock_query[] =
 "SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
@@ -243,8 +245,8 @@ static const char lock_query[] =
 " AND c.reltoastrelid OPERATOR(pg_catalog.<>) 0)";
 
 /*
- * The leader has the lock of every table by now; a worker locks what belongs to
- * the table that it reads, too (source_session.c).
+ * The leader has the lock of every table by now; a worker locks what belongs
+ * to the table that it reads, too (source_session.c).
  */
 static void
 check_locks(PGconn *conn, const DumpContext *context)

@@ -2,17 +2,18 @@
  * source_session.c
  *		Reads rows in a worker's session.
  *
- * The leader's locks protect all tables.  A worker's own must be had without a
- * wait: whoever waits for the leader's lock is first in the queue, and waits for
- * the end of the run.  From then on nobody else gets a lock on that table; so a
- * worker locks at its beginning what it is going to read in several jobs.
+ * The leader's locks protect all tables.  A worker's own must be had without
+ * a wait: whoever waits for the leader's lock is first in the queue, and
+ * waits for the end of the run.  From then on nobody else gets a lock on that
+ * table; so a worker locks at its beginning what it is going to read in
+ * several jobs.
  *
  * All other locks last for one job, lest the server's lock table has to have
  * room for every table times every worker: jobs run in a savepoint to which
  * they are rolled back.  That also gives back the locks of indexes, which a
  * query takes: REINDEX would wait for a worker that has done its part, other
- * workers for REINDEX, and all of them for ever.  A subtransaction that writes
- * nothing costs the server no transaction ID.
+ * workers for REINDEX, and all of them for ever.  A subtransaction that
+ * writes nothing costs the server no transaction ID.
  */
 #include "fe_compat.h"
 
@@ -287,8 +288,8 @@ rows_so_far(const SourceSession *session)
 }
 
 /*
- * By SQL: any table, with the privileges and policies that SQL has.  options is
- * to follow the COPY statement.
+ * By SQL: any table, with the privileges and policies that SQL has.  options
+ * is to follow the COPY statement.
  */
 static uint64
 read_by_sql(SourceSession *session, const DataFile *file, const char *options,
@@ -329,8 +330,8 @@ read_by_extension(SourceSession *session, const DataFile *file,
 }
 
 /*
- * A reader that gives no rows where there are some has gone wrong, or is not what
- * we take it for: that must not pass for an empty table.
+ * A reader that gives no rows where there are some has gone wrong, or is not
+ * what we take it for: that must not pass for an empty table.
  */
 static void
 check_empty(SourceSession *session, const DataFile *file, uint64 rows)

@@ -11,8 +11,8 @@
 typedef struct SourceSession SourceSession;
 
 /*
- * Connect, and import the snapshot, as worker number no.  Exits with a message
- * on failure.
+ * Connect, and import the snapshot, as worker number no.  Exits with a
+ * message on failure.
  */
 extern SourceSession *source_session_open(const DumpContext *context, int no);
 
@@ -36,8 +36,8 @@ extern bool source_session_begin_job(SourceSession *session, const Job *job);
 extern void source_session_end_job(SourceSession *session);
 
 /*
- * Read the rows of a data file as COPY text or in COPY's binary format, by the
- * extension if the plan says so.  Returns their number.
+ * Read the rows of a data file as COPY text or in COPY's binary format, by
+ * the extension if the plan says so.  Returns their number.
  */
 extern uint64 source_session_read_text(SourceSession *session,
 									   const DataFile *file, Sink *sink);

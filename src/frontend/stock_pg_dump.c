@@ -140,7 +140,8 @@ read_output(void *arg, void *buf, size_t len)
 
 /*
  * Its last words, then its exit status.  The end of its standard error is not
- * waited for: if it is a script, a program that it started may hold that open.
+ * waited for: if it is a script, a program that it started may hold that
+ * open.
  */
 static int
 wait_for_exit(StockPgDump *pg_dump)
@@ -312,7 +313,10 @@ start(StockPgDump *pg_dump, const Options *options,
 	free(args);
 }
 
-/* It ended before its table of contents did.  Returns the exit status for that. */
+/*
+ * It ended before its table of contents did.  Returns the exit status for
+ * that.
+ */
 static int
 failed(StockPgDump *pg_dump, const char *problem)
 {
@@ -330,9 +334,9 @@ failed(StockPgDump *pg_dump, const char *problem)
 }
 
 /*
- * Servers of late 2026, from 15.20 and 17.12 on, keep a version among the options
- * of each column.  An older pg_dump, of whatever major, takes it for one that was
- * set, and writes definitions of tables that no server accepts
+ * Servers of late 2026, from 15.20 and 17.12 on, keep a version among the
+ * options of each column.  An older pg_dump, of whatever major, takes it for
+ * one that was set, and writes definitions of tables that no server accepts
  * (pg_dump.c:dumpTableSchema).
  */
 static void
@@ -371,7 +375,10 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 		*status = failed(pg_dump, problem);
 		return NULL;
 	}
-	/* Debian's pg_wrapper chooses the major anew each time, by the arguments */
+
+	/*
+	 * Debian's pg_wrapper chooses the major anew each time, by the arguments
+	 */
 	if (atoi(toc->pg_dump_version) != pg_dump->major)
 	{
 		pg_log_error("\"%s\" said that it is of PostgreSQL %d, but ran as pg_dump %s",
@@ -390,7 +397,10 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 {
 	if (pg_dump->pid == 0)
 		return;
-	/* its handler cancels its statement; killed by a closed pipe it would not */
+
+	/*
+	 * its handler cancels its statement; killed by a closed pipe it would not
+	 */
 	kill(pg_dump->pid, SIGTERM);
 	for (int ms = 0; ms < LAST_WORDS_MS && pg_dump->words.fd >= 0; ms += EXIT_CHECK_MS)
 	{

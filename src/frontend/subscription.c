@@ -1,20 +1,21 @@
 /*
  * subscription.c
- *		Makes the subscription on the target of a copy, and drops it if the run
- *		fails.
+ *		Makes the subscription on the target of a copy, and drops it if the
+ *		run fails.
  *
  * It is made by one CREATE SUBSCRIPTION that connects to the source, and so
  * learns the published tables, but neither creates a slot nor copies data
- * (subscriptioncmds.c:CreateSubscription).  To make it unconnected and refresh
- * it would lose rows: REFRESH PUBLICATION wants an enabled subscription, whose
- * worker skips, and confirms, changes of tables that it does not know yet.
+ * (subscriptioncmds.c:CreateSubscription).  To make it unconnected and
+ * refresh it would lose rows: REFRESH PUBLICATION wants an enabled
+ * subscription, whose worker skips, and confirms, changes of tables that it
+ * does not know yet.
  *
  * Nothing in it but the last step needs the rows.  So the same statement is
- * tried before anything is copied, and rolled back: privileges, names, the way
- * from the target's server to the source, and the publications, whatever is
- * wrong is told in the first seconds and not after hours.  As the tables are
- * not there yet, the server's complaint about the first of them is the sign
- * that all else is right.
+ * tried before anything is copied, and rolled back: privileges, names, the
+ * way from the target's server to the source, and the publications, whatever
+ * is wrong is told in the first seconds and not after hours.  As the tables
+ * are not there yet, the server's complaint about the first of them is the
+ * sign that all else is right.
  *
  * The connection string may have a password.  The target keeps it in
  * pg_subscription, readable for superusers; we keep it out of messages and,
@@ -119,9 +120,9 @@ choose_conninfo(PGconn *source, PGconn *target, const Options *options)
  */
 
 /*
- * Notices say what we know; and a superuser can keep a password unseen.
- * The commit does not wait for standbys, so that a session that was lost in it has
- * soon done it or not.
+ * Notices say what we know; and a superuser can keep a password unseen.  The
+ * commit does not wait for standbys, so that a session that was lost in it
+ * has soon done it or not.
  */
 static const char quiet_query[] =
 "SELECT pg_catalog.set_config(s.name, v.setting, false)"
@@ -247,8 +248,8 @@ check_server(const Subscription *subscription)
  */
 
 /*
- * 42P01 undefined_table, 3F000 invalid_schema_name, 42809 wrong_object_type: it
- * has seen what the source publishes, and the target does not have it yet.
+ * 42P01 undefined_table, 3F000 invalid_schema_name, 42809 wrong_object_type:
+ * it has seen what the source publishes, and the target does not have it yet.
  */
 static bool
 lacks_tables_only(const PGresult *res)
@@ -386,7 +387,9 @@ wait_for_stream(const Subscription *subscription)
 {
 	int64		deadline = worker_pool_now_ms() + STREAM_WAIT_MS;
 
-	/* a look at a source that is slow to answer takes longer than the pause */
+	/*
+	 * a look at a source that is slow to answer takes longer than the pause
+	 */
 	do
 	{
 		if (logical_slot_is_active(subscription->slot))
@@ -400,8 +403,9 @@ wait_for_stream(const Subscription *subscription)
 }
 
 /*
- * Leaves the transaction open that makes it.  If the target or, by its server, the
- * source is out of reach, ends by worker_pool_lost(), unless this is the last try.
+ * Leaves the transaction open that makes it.  If the target or, by its
+ * server, the source is out of reach, ends by worker_pool_lost(), unless this
+ * is the last try.
  */
 static void
 begin_create(Subscription *subscription, bool last_try)

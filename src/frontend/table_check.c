@@ -13,7 +13,10 @@
 #include "printable.h"
 #include "table_check.h"
 
-/* Columns of definition_query; the parts of a definition are compared as text. */
+/*
+ * Columns of definition_query; the parts of a definition are compared as
+ * text.
+ */
 enum
 {
 	IS_LOCKED,					/* by the session, if it can be */
@@ -32,17 +35,18 @@ static const char *const part_differs[] = {
 };
 
 /*
- * One row a table, in the order of the array: its files, and of its definition
- * what decides which values a query for its columns finds, and which rows.
+ * One row a table, in the order of the array: its files, and of its
+ * definition what decides which values a query for its columns finds, and
+ * which rows.
  *
  * Statements name columns, so one that was added behind those of the snapshot
- * ($2) does no harm.  Nor does a type modifier: what it changes in values is in
- * new files; output functions do not know it.  Row security may hide rows where
- * it is asked for; else the server says so, or it does not apply.  A catalog
- * that finds its files by the relation map has 0 in pg_class.
+ * ($2) does no harm.  Nor does a type modifier: what it changes in values is
+ * in new files; output functions do not know it.  Row security may hide rows
+ * where it is asked for; else the server says so, or it does not apply.  A
+ * catalog that finds its files by the relation map has 0 in pg_class.
  *
- * Tables are locked by their names, and no lock keeps a schema from being renamed:
- * a name may have led to another table just then.
+ * Tables are locked by their names, and no lock keeps a schema from being
+ * renamed: a name may have led to another table just then.
  */
 static const char definition_query[] =
 "SELECT c.relkind OPERATOR(pg_catalog.<>) 'r' OR t.oid OPERATOR(pg_catalog.=) ANY"
@@ -69,8 +73,8 @@ static const char definition_query[] =
 " ORDER BY t.no";
 
 /*
- * How many columns of each table count: all in the snapshot, and later those that
- * it has.  A COPY that names no columns takes all there are.
+ * How many columns of each table count: all in the snapshot, and later those
+ * that it has.  A COPY that names no columns takes all there are.
  */
 static char *
 column_counts(const DumpTables *tables, const PGresult *snapshot)

@@ -29,7 +29,10 @@ typedef struct TargetNeeds
 	SimpleStringList extensions;
 } TargetNeeds;
 
-/* Objects that follow another one's owner (pg_backup_archiver.c:_getObjectDescription). */
+/*
+ * Objects that follow another one's owner
+ * (pg_backup_archiver.c:_getObjectDescription).
+ */
 static bool
 has_own_owner(const TocEntry *entry)
 {
@@ -45,7 +48,9 @@ has_own_owner(const TocEntry *entry)
 	return entry->drop_stmt != NULL && entry->drop_stmt[0] != '\0';
 }
 
-/* As pg_restore is going to use them (pg_backup_archiver.c:_printTocEntry). */
+/*
+ * As pg_restore is going to use them (pg_backup_archiver.c:_printTocEntry).
+ */
 static void
 add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
 {

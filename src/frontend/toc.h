@@ -14,8 +14,8 @@
 #include "sink.h"
 
 /*
- * Follows the version of pg_dump in an archive of ours, before our own: such an
- * archive has a manifest.  pg_restore only shows that text (-l, -f).
+ * Follows the version of pg_dump in an archive of ours, before our own: such
+ * an archive has a manifest.  pg_restore only shows that text (-l, -f).
  */
 #define TOC_MARK ", pg_pardump "
 
@@ -55,7 +55,7 @@ typedef struct Toc
 {
 	int			minor;			/* archive format 1.minor */
 	int			revision;
-	int			offset_size;	/* as in the header; not used by a directory */
+	int			offset_size;	/* of the header; no use in a directory */
 	int			created[7];		/* sec, min, hour, mday, mon, year, isdst */
 	char	   *dbname;
 	char	   *server_version;
@@ -80,8 +80,9 @@ extern Toc *toc_read_custom(TocReadCallback read, void *arg,
 							const char **problem);
 
 /*
- * The same of a directory archive's toc.dat, which may be of any origin: NULL,
- * and *problem, for what is not one.  Entries' files are names as they stand.
+ * The same of a directory archive's toc.dat, which may be of any origin:
+ * NULL, and *problem, for what is not one.  Entries' files are names as they
+ * stand.
  */
 extern Toc *toc_read_directory(TocReadCallback read, void *arg,
 							   const char **problem);

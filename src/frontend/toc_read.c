@@ -21,7 +21,9 @@
 /* No name or statement is longer: PostgreSQL's limit for a value. */
 #define MAX_STRING_BYTES ((int) 1024 * 1024 * 1024 - 1)
 
-/* Long strings are read in steps, so that a false length allocates nothing. */
+/*
+ * Long strings are read in steps, so that a false length allocates nothing.
+ */
 #define STRING_STEP_BYTES (1024 * 1024)
 
 typedef struct TocReader
@@ -257,7 +259,9 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 		(void) read_byte(reader);
 }
 
-/* An entry may depend on one that is not in the archive: its ID is taken too. */
+/*
+ * An entry may depend on one that is not in the archive: its ID is taken too.
+ */
 static void
 note_ids(Toc *toc, const TocEntry *entry)
 {

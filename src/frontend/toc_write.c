@@ -8,7 +8,9 @@
 
 #include "toc.h"
 
-/* A directory's toc.dat calls itself tar (_CloseArchive, directory format). */
+/*
+ * A directory's toc.dat calls itself tar (_CloseArchive, directory format).
+ */
 #define FORMAT_TAR 3
 
 /* It is written in pieces of about this size. */

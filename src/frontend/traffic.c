@@ -136,8 +136,8 @@ traffic_take(size_t bytes)
 }
 
 /*
- * PQgetCopyData() itself would wait until the whole message is here, which takes
- * long for a large one on a slow network, where nothing is wrong.
+ * PQgetCopyData() itself would wait until the whole message is here, which
+ * takes long for a large one on a slow network, where nothing is wrong.
  */
 int
 traffic_get_copy_data(PGconn *conn, char **message)

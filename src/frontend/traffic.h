@@ -3,9 +3,9 @@
  *		What comes from the server: kept below --max-rate, and its absence
  *		noticed.
  *
- * All workers together take from one budget in memory they share.  Each counts
- * its waits for the server there, so that the leader sees who has been waiting
- * for how long, in whatever call.
+ * All workers together take from one budget in memory they share.  Each
+ * counts its waits for the server there, so that the leader sees who has been
+ * waiting for how long, in whatever call.
  */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
@@ -21,9 +21,9 @@ typedef volatile uint64 WaitCount;
 extern void traffic_set_max_rate(uint64 max_rate);
 
 /*
- * In a worker: count waits there from now on.  From then on SIGUSR1, which the
- * leader sends to a worker that has waited for too long, ends the process like
- * worker_pool_lost().
+ * In a worker: count waits there from now on.  From then on SIGUSR1, which
+ * the leader sends to a worker that has waited for too long, ends the process
+ * like worker_pool_lost().
  */
 extern void traffic_begin_worker(WaitCount *waits);
 
@@ -32,16 +32,17 @@ extern void traffic_wait_begins(void);
 extern void traffic_wait_ends(void);
 
 /*
- * A wait of its own until something has come, or what is to be sent can be; false
- * if that is not so after a moment.  Call PQconsumeInput() in any case: a libpq
- * from before August 2026 may leave bytes in the buffers of TLS, of which the
- * socket tells nothing (pqReadData).
+ * A wait of its own until something has come, or what is to be sent can be;
+ * false if that is not so after a moment.  Call PQconsumeInput() in any case:
+ * a libpq from before August 2026 may leave bytes in the buffers of TLS, of
+ * which the socket tells nothing (pqReadData).
  */
 extern bool traffic_wait_input(PGconn *conn);
 
 /*
- * In the leader, which nobody looks after: call this at each such wait for rows,
- * with whether something has come.  NULL for none, which workers begin with.
+ * In the leader, which nobody looks after: call this at each such wait for
+ * rows, with whether something has come.  NULL for none, which workers begin
+ * with.
  */
 extern void traffic_set_watch(void (*watch) (PGconn *conn, bool came));
 

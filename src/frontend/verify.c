@@ -101,9 +101,9 @@ compare_sizes(const void *a, const void *b)
 }
 
 /*
- * Every file that should be there is read; what nobody knows is a finding, and
- * so is what one of the two knows and the other does not, if names_known: the
- * table of contents and its lists could be read.
+ * Every file that should be there is read; what nobody knows is a finding,
+ * and so is what one of the two knows and the other does not, if names_known:
+ * the table of contents and its lists could be read.
  */
 static void
 choose_files(VerifyRun *run, bool names_known)
@@ -169,7 +169,9 @@ describe_job(void *arg, int job, int step)
  * ----------
  */
 
-/* The share that is done is measured in bytes of files, as they are stored. */
+/*
+ * The share that is done is measured in bytes of files, as they are stored.
+ */
 static void
 compose(void *arg, ProgressLine *line, bool at_end)
 {

@@ -9,8 +9,8 @@
 
 /*
  * Check the archive in options->verify, of pg_pardump or of pg_dump, by
- * options->jobs processes.  Logs every finding, a line each, and then a line that
- * sums up; returns the exit status, 0 if there was none.
+ * options->jobs processes.  Logs every finding, a line each, and then a line
+ * that sums up; returns the exit status, 0 if there was none.
  */
 extern int	verify_archive(const Options *options);
 

@@ -27,7 +27,7 @@ typedef struct TextState
 {
 	uint64		bytes;
 	uint64		lines;
-	char		tail[END_MARK_BYTES + 1];	/* the last bytes, aligned right */
+	char		tail[END_MARK_BYTES + 1];	/* the last ones, aligned right */
 } TextState;
 
 /* A file being read. */
@@ -230,7 +230,10 @@ check_checksum(FileCheck *check)
 		add_problem(check, "has another checksum than in the manifest");
 }
 
-/* Everything there is, to the end; false, and a problem, if it cannot be read. */
+/*
+ * Everything there is, to the end; false, and a problem, if it cannot be
+ * read.
+ */
 static bool
 read_all(FileCheck *check, int fd)
 {

@@ -36,8 +36,9 @@ typedef struct VerifyCounts
 
 /*
  * Read the whole file, decompress it as its suffix says, and compare it with
- * what is wanted.  All that is wrong with it is one finding, which is logged as an
- * error, and counted; the rest is added to *counts.  Memory: a decompressor's.
+ * what is wanted.  All that is wrong with it is one finding, which is logged
+ * as an error, and counted; the rest is added to *counts.  Memory: a
+ * decompressor's.
  */
 extern void verify_file(const char *directory, const VerifyFile *file,
 						pg_checksum_type checksum_type, VerifyCounts *counts);
@@ -50,8 +51,8 @@ extern int	verify_open(const char *directory, const VerifyFile *file,
 						VerifyCounts *counts);
 
 /*
- * Log and count a finding about a file, which is named with its table, or about
- * one of which only the name is known.
+ * Log and count a finding about a file, which is named with its table, or
+ * about one of which only the name is known.
  */
 extern void verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
 								const char *format,...) pg_attribute_printf(3, 4);

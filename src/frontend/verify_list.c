@@ -165,8 +165,8 @@ find_data_file(const FileList *list, const char *name)
 }
 
 /*
- * The file is this, says the table of contents, or a list that it names; what has
- * the rows of a table is borrowed.
+ * The file is this, says the table of contents, or a list that it names; what
+ * has the rows of a table is borrowed.
  */
 static bool
 mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)

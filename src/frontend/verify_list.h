@@ -39,8 +39,8 @@ extern bool file_list_mark_toc(FileList *list, const Toc *toc,
 							   VerifyCounts *counts);
 
 /*
- * A finding about one of its files, which has been looked at with that: it is not
- * read again.
+ * A finding about one of its files, which has been looked at with that: it is
+ * not read again.
  */
 extern void file_list_damaged(FileList *list, const char *name,
 							  VerifyCounts *counts, const char *problem);

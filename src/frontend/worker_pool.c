@@ -2,8 +2,8 @@
  * worker_pool.c
  *		Forks workers, hands out jobs, and watches over all of it.
  *
- * A worker is a place rather than a process: if the process in it is lost, the
- * place keeps its job, and the next process in it begins with that.
+ * A worker is a place rather than a process: if the process in it is lost,
+ * the place keeps its job, and the next process in it begins with that.
  */
 #include "fe_compat.h"
 
@@ -101,7 +101,9 @@ describe(WorkerPool *pool, const Worker *worker)
 								pool->steps[worker - pool->workers]);
 }
 
-/* It lost its connection or was killed; another process will take its place. */
+/*
+ * It lost its connection or was killed; another process will take its place.
+ */
 static void
 replace_later(WorkerPool *pool, Worker *worker, bool killed)
 {
@@ -287,8 +289,8 @@ take_job(WorkerPool *pool, const Worker *worker)
 }
 
 /*
- * Give an idle worker a job.  If there is none left it waits, as a job that is
- * being done may need its snapshot yet, and leaves when all are done.
+ * Give an idle worker a job.  If there is none left it waits, as a job that
+ * is being done may need its snapshot yet, and leaves when all are done.
  */
 static void
 hand_out(WorkerPool *pool, Worker *worker, bool all_done)

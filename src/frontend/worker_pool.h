@@ -2,8 +2,8 @@
  * worker_pool.h
  *		Processes that take jobs from a queue until all are done.
  *
- * The pool knows jobs by their numbers only.  The leader hands the next job to
- * whichever worker asks (a pull model), so jobs should come largest first.
+ * The pool knows jobs by their numbers only.  The leader hands the next job
+ * to whichever worker asks (a pull model), so jobs should come largest first.
  * Workers are forked when the pool runs and inherit all the leader knows by
  * then; they report by memory they share, and by their standard error, which
  * the leader passes on.  They stay until the last job is done.
@@ -14,9 +14,9 @@
  * use, and it leaves no state behind.  One that could not start as often as
  * max_retries allows is done without, as long as there are others.
  *
- * A worker may refuse a job, which it cannot get something for that another one
- * may have.  After the other jobs each of the others is asked, and at last the
- * leader does it itself.
+ * A worker may refuse a job, which it cannot get something for that another
+ * one may have.  After the other jobs each of the others is asked, and at
+ * last the leader does it itself.
  *
  * If a worker fails, by an error, a signal, or by vanishing, the first to
  * fail is reported, with its own words and what it was doing; the others are
@@ -37,7 +37,7 @@ typedef struct WorkerTask
 	void	   *arg;			/* given to every callback */
 	const char *doing;			/* what a job is, for messages: "dumping" */
 	int			max_retries;	/* of one job, or of one worker's start */
-	bool		outlives_kill;	/* SIGKILL of a worker is a loss like others */
+	bool		outlives_kill;	/* SIGKILL of a worker is one more loss */
 	int		   *n_done;			/* the jobs that are done, for whoever looks;
 								 * or NULL */
 
@@ -101,16 +101,19 @@ extern void worker_pool_no_reset(void *arg, int job);
 extern void worker_pool_run(const WorkerTask *task, const PoolWatch *watch,
 							int n_workers, int n_jobs);
 
-/* How long to wait before a retry, after so many; for everybody who retries. */
+/*
+ * How long to wait before a retry, after so many; for everybody who retries.
+ */
 extern int	worker_pool_retry_delay_ms(int retries);
 
 /* Milliseconds on a clock that nobody sets. */
 extern int64 worker_pool_now_ms(void);
 
 /*
- * In a worker: end the process, so that it is replaced, because its connection
- * is lost.  The leader shows the cause, as a warning, or as an error after the
- * last retry.  In any other process the cause is an error that ends it.
+ * In a worker: end the process, so that it is replaced, because its
+ * connection is lost.  The leader shows the cause, as a warning, or as an
+ * error after the last retry.  In any other process the cause is an error
+ * that ends it.
  */
 pg_noreturn extern void worker_pool_lost(const char *cause);
 

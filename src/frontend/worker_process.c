@@ -12,7 +12,9 @@
 #include "cleanup.h"
 #include "worker_process.h"
 
-/* Between what a worker says and the cause for which it lost its connection. */
+/*
+ * Between what a worker says and the cause for which it lost its connection.
+ */
 #define CAUSE_MARK '\0'
 
 /* Set in a worker's process. */

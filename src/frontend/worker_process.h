@@ -4,16 +4,17 @@
  *
  * Protocol, on a stream socket:
  *	worker to leader	int32: the job just done, or NO_JOB for none, or
- *						REFUSED for the one it was given.  The worker is ready.
+ *						REFUSED for the one it was given.  The worker is
+ *						ready.
  *	leader to worker	int32 job, or NO_JOB: no more, leave.
  * The end of the stream means that the other side is gone: a worker then
  * leaves at once, the leader looks why.
  *
- * What a worker writes to its standard error comes by a pipe.  The leader holds
- * it back until the worker's next message, or for a moment, so that of several
- * workers that fail for one reason it can show the first only.  A worker that
- * lost its connection ends with WORKER_EXIT_RETRY after it has written a zero
- * byte and the cause.
+ * What a worker writes to its standard error comes by a pipe.  The leader
+ * holds it back until the worker's next message, or for a moment, so that of
+ * several workers that fail for one reason it can show the first only.  A
+ * worker that lost its connection ends with WORKER_EXIT_RETRY after it has
+ * written a zero byte and the cause.
  */
 #ifndef WORKER_PROCESS_H
 #define WORKER_PROCESS_H
@@ -38,8 +39,8 @@ typedef struct WorkerProcess
 extern WorkerProcess *worker_processes_new(int n);
 
 /*
- * Fork the process number no of n.  In the new process this does not return: it
- * does jobs until it is told to leave.  *step is where it tells its step.
+ * Fork the process number no of n.  In the new process this does not return:
+ * it does jobs until it is told to leave.  *step is where it tells its step.
  */
 extern void worker_process_fork(WorkerProcess *processes, int n, int no,
 								const WorkerTask *task, volatile int *step);
@@ -47,7 +48,9 @@ extern void worker_process_fork(WorkerProcess *processes, int n, int no,
 /* In a worker's signal handler: as worker_pool_lost(). */
 pg_noreturn extern void worker_process_lost_in_handler(const char *cause);
 
-/* Take its message; false, and the stream closed, at the end of the stream. */
+/*
+ * Take its message; false, and the stream closed, at the end of the stream.
+ */
 extern bool worker_process_receive(WorkerProcess *process, int32 *job);
 
 /* Give it a job, or NO_JOB.  Should it be gone its stream will say so. */

@@ -13,7 +13,9 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* Amounts are double: they are summed, scaled and divided, never addressed. */
+/*
+ * Amounts are double: they are summed, scaled and divided, never addressed.
+ */
 typedef struct DumpAmount
 {
 	double		rows;
@@ -31,12 +33,12 @@ extern BlockMeasurer *block_measurer_new(Relation rel, Snapshot snapshot);
 
 /*
  * Read block "block", which must exist, through the measurer's bulk-read ring
- * and return what of it the snapshot sees.  Bytes are those of the values that
- * COPY would write: at their length before compression and TOAST, dropped and
- * generated columns left out, plus COPY's separators.  Nothing is detoasted,
- * the sizes of out-of-line values stand in their TOAST pointers.  What is
- * damaged counts nothing.  An error tells in its context which row it was met
- * at.
+ * and return what of it the snapshot sees.  Bytes are those of the values
+ * that COPY would write: at their length before compression and TOAST,
+ * dropped and generated columns left out, plus COPY's separators.  Nothing is
+ * detoasted, the sizes of out-of-line values stand in their TOAST pointers.
+ * What is damaged counts nothing.  An error tells in its context which row it
+ * was met at.
  */
 extern DumpAmount block_measure(BlockMeasurer *measurer, BlockNumber block);
 

@@ -3,8 +3,8 @@
  * block_stream.c
  *	  Reads a range of blocks through a bulk-read ring.
  *
- * Since 17 the server's own read streams do this, with vectored and, since 18,
- * asynchronous reads (src/backend/storage/aio/read_stream.c); before, the
+ * Since 17 the server's own read streams do this, with vectored and, since
+ * 18, asynchronous reads (src/backend/storage/aio/read_stream.c); before, the
  * kernel sees sequential reads and reads ahead, as for a sequential scan.
  *
  *-------------------------------------------------------------------------

@@ -23,7 +23,9 @@ typedef struct BlockStream BlockStream;
 extern BlockStream *block_stream_new(Relation rel, BlockNumber start,
 									 BlockNumber end);
 
-/* The next block's buffer, pinned for the caller; InvalidBuffer at the end. */
+/*
+ * The next block's buffer, pinned for the caller; InvalidBuffer at the end.
+ */
 extern Buffer block_stream_next(BlockStream *stream);
 
 extern void block_stream_free(BlockStream *stream);

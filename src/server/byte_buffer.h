@@ -4,7 +4,8 @@
  *	  The growing block of COPY's output that encoders write to.
  *
  * Unlike StringInfo it may pass 1 GB, keeps no terminating zero, and lets an
- * encoder write in place: reserve an upper bound, write, commit what was used.
+ * encoder write in place: reserve an upper bound, write, commit what was
+ * used.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +16,9 @@
 
 #include "utils/memutils.h"
 
-/* A longer value could not be loaded: COPY FROM's lines and values end there. */
+/*
+ * A longer value could not be loaded: COPY FROM's lines and values end there.
+ */
 #define MAX_VALUE_BYTES MaxAllocSize
 
 typedef struct ByteBuffer

@@ -5,8 +5,8 @@
  *
  * With n = ceil(total bytes / chunk bytes), the goals for cuts are the places
  * where the bytes before them reach k * total / n, k = 1 .. n - 1.  Inside a
- * stratum bytes are taken to be spread evenly, so a goal has a block position,
- * which is rounded to the nearest boundary between blocks.
+ * stratum bytes are taken to be spread evenly, so a goal has a block
+ * position, which is rounded to the nearest boundary between blocks.
  *
  * A goal is passed over if a cut there would leave too little on either side:
  * that happens where a block has more bytes than a chunk should have, and the

@@ -27,8 +27,8 @@ typedef struct ChunkPlan ChunkPlan;
  *
  * As many chunks are aimed at as the bytes need, so a chunk is meant to have
  * chunk_bytes or somewhat less; but cuts lie between blocks, a chunk may have
- * more by up to one half of a block's bytes on either side, and a single block
- * with more (long out-of-line values) cannot be divided at all.
+ * more by up to one half of a block's bytes on either side, and a single
+ * block with more (long out-of-line values) cannot be divided at all.
  */
 extern ChunkPlan *chunk_plan_new(const RelationSample *sample,
 								 int64 chunk_bytes);

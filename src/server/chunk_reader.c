@@ -3,10 +3,9 @@
  * chunk_reader.c
  *	  Reads a chunk: heap tuples to rows of COPY to blocks to bytea values.
  *
- * Memory is bounded by a block and the longest value, as COPY writes it and as
- * it is stored:
- * a row may span blocks, and a block with a long value is handed out in
- * several pieces.
+ * Memory is bounded by a block and the longest value, as COPY writes it and
+ * as it is stored: a row may span blocks, and a block with a long value is
+ * handed out in several pieces.
  *
  *-------------------------------------------------------------------------
  */

@@ -20,8 +20,8 @@
 typedef struct ChunkReader ChunkReader;
 
 /*
- * Read the columns of the rows that the snapshot sees in the blocks start <= b
- * < end.  Allocates in CurrentMemoryContext, which must live as long as the
+ * Read the columns of the rows that the snapshot sees in the blocks start <=
+ * b < end.  Allocates in CurrentMemoryContext, which must live as long as the
  * reader; deleting it, as an error does, frees all that is not the resource
  * owner's.  The relation must stay open and the snapshot registered.
  */

@@ -7,8 +7,8 @@
  * value (src/backend/commands/copyto.c: CopyOneRowTo, CopyAttributeOutText).
  * In text format that is the output function's text, in the client's
  * encoding, with COPY's backslash escapes; in binary format it is what the
- * send function returns.  Separators, lengths, NULLs and line ends are the row
- * encoder's.
+ * send function returns.  Separators, lengths, NULLs and line ends are the
+ * row encoder's.
  *
  * Which encoder a column gets is decided by its type's function for the
  * format: types with the same function, domains among them, have the same
@@ -54,7 +54,7 @@ struct ColumnEncoder
 	EncodeFunction encode;
 	const EncodeSettings *settings; /* borrowed */
 	Oid			type_id;		/* of the column, may be a domain */
-	FmgrInfo	type_function;	/* output or send function, always filled in */
+	FmgrInfo	type_function;	/* output or send function, always set */
 	bool		is_varlena;
 	void	   *state;			/* the encoder's own, or NULL */
 };
@@ -116,7 +116,9 @@ extern void damaged_value(const char *type);
 /* encode_number.c: bool, integers, oid, floats, numeric as text */
 extern EncodeFunction number_encoder(Oid type_function);
 
-/* encode_datetime.c: date, time, timestamp, both with zones, interval as text */
+/*
+ * encode_datetime.c: date, time, timestamp, both with zones, interval as text
+ */
 extern EncodeFunction datetime_encoder(Oid type_function);
 
 /* encode_hex.c: uuid, bytea, inet, cidr, macaddr as text */

@@ -3,12 +3,13 @@
  * encode_array.c
  *	  Encoder of arrays, whatever their elements.
  *
- * Writes what array_out or array_send gives (src/backend/utils/adt/arrayfuncs.c)
- * with the elements' own encoders.  As text those append text with COPY's
- * escapes, in place; array quotes are put around it afterwards if it turns out
- * to need them.  That works on escaped text, because nothing that asks for
- * quotes is lost in it: a quote, brace, delimiter or space stands for itself,
- * a backslash is two, other white space is a backslash and a letter.
+ * Writes what array_out or array_send gives
+ * (src/backend/utils/adt/arrayfuncs.c) with the elements' own encoders.  As
+ * text those append text with COPY's escapes, in place; array quotes are put
+ * around it afterwards if it turns out to need them.  That works on escaped
+ * text, because nothing that asks for quotes is lost in it: a quote, brace,
+ * delimiter or space stands for itself, a backslash is two, other white space
+ * is a backslash and a letter.
  *
  *-------------------------------------------------------------------------
  */

@@ -20,7 +20,9 @@
 
 #define UUID_TEXT_LEN		(2 * UUID_LEN + 4)
 
-/* Longer bytea values are written in pieces of this size, a multiple of 16. */
+/*
+ * Longer bytea values are written in pieces of this size, a multiple of 16.
+ */
 #define HEX_PIECE			65536
 
 static void

@@ -4,9 +4,10 @@
  *	  Encoder of jsonb.
  *
  * Walks the stored tree (src/include/utils/jsonb.h tells its layout) and
- * writes what jsonb_out gives (src/backend/utils/adt/jsonb.c: JsonbToCString),
- * with the escapes of JSON and of COPY made in one pass.  The binary form is
- * the same text behind the number of the form's version (jsonb_send).
+ * writes what jsonb_out gives (src/backend/utils/adt/jsonb.c:
+ * JsonbToCString), with the escapes of JSON and of COPY made in one pass.
+ * The binary form is the same text behind the number of the form's version
+ * (jsonb_send).
  *
  *-------------------------------------------------------------------------
  */

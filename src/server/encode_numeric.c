@@ -11,7 +11,7 @@
  *
  *	00, 01	long, positive or negative: 14 bits of display scale, then the
  *			weight as an int16
- *	10		short: sign in bit 13, 6 bits of display scale, 7 bits of weight in
+ *	10 short: sign in bit 13, 6 bits of display scale, 7 bits of weight in
  *			two's complement
  *	11		special: 0xC000 NaN, 0xD000 Infinity, 0xF000 -Infinity
  *

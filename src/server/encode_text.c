@@ -72,9 +72,9 @@ encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 }
 
 /*
- * The texts of an enum's values, each kept after its first look-up.  A value's
- * slot follows from its OID; two that share one push each other out, which
- * bounds the memory.
+ * The texts of an enum's values, each kept after its first look-up.  A
+ * value's slot follows from its OID; two that share one push each other out,
+ * which bounds the memory.
  */
 #define ENUM_CACHE_SLOTS	128
 

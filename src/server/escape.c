@@ -112,8 +112,8 @@ append_stepping(ByteBuffer *out, const char *string, Size len, int encoding)
 }
 
 /*
- * Convert, then append.  From a database in SQL_ASCII nothing is converted but
- * the text is verified to be valid for the client.
+ * Convert, then append.  From a database in SQL_ASCII nothing is converted
+ * but the text is verified to be valid for the client.
  */
 static pg_noinline void
 append_transcoded(ByteBuffer *out, const char *string, Size len,

@@ -39,7 +39,9 @@ heap_item_is_sound(ItemId item)
 		ItemIdGetLength(item) >= SizeofHeapTupleHeader;
 }
 
-/* The next tuple, in its buffer, valid up to the next call; NULL at the end. */
+/*
+ * The next tuple, in its buffer, valid up to the next call; NULL at the end.
+ */
 extern HeapTuple heap_reader_next(HeapReader *reader);
 
 /*

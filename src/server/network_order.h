@@ -3,8 +3,8 @@
  * network_order.h
  *	  Writes integers in network byte order, as COPY's binary format has them.
  *
- * Each put_...() writes at "p", which need not be aligned, and returns the end
- * of what it wrote.
+ * Each put_...() writes at "p", which need not be aligned, and returns the
+ * end of what it wrote.
  *
  *-------------------------------------------------------------------------
  */

@@ -100,8 +100,8 @@ check_select_on_table(Oid relid)
 
 /*
  * Raise an error unless the current user may read these columns, as a query's
- * permission check has it (execMain.c:ExecCheckRTEPerms): SELECT on the table,
- * or on each column; on any column if none is read.
+ * permission check has it (execMain.c:ExecCheckRTEPerms): SELECT on the
+ * table, or on each column; on any column if none is read.
  */
 static void
 check_select_on_columns(Oid relid, const AttrNumber *attnums, int n_attnums)

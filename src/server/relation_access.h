@@ -16,16 +16,17 @@
  * Open and lock (ACCESS SHARE) a relation to plan.  Raises an error unless it
  * is a table or materialized view that the current user has the SELECT
  * privilege on, and USAGE of its schema, and no row security applies: a plan
- * tells how many rows there are, and how long.  The lock is to be kept up to the end
- * of the transaction, so that the block ranges stay what they are while the
- * caller reads them: VACUUM cannot truncate, nothing can rewrite the table.
+ * tells how many rows there are, and how long.  The lock is to be kept up to
+ * the end of the transaction, so that the block ranges stay what they are
+ * while the caller reads them: VACUUM cannot truncate, nothing can rewrite
+ * the table.
  */
 extern Relation relation_open_for_planning(Oid relid);
 
 /*
- * Open and lock (ACCESS SHARE) a relation to read some columns of, for whoever
- * may read any of them.  relation_check_readable() must follow, before a row
- * is read.
+ * Open and lock (ACCESS SHARE) a relation to read some columns of, for
+ * whoever may read any of them.  relation_check_readable() must follow,
+ * before a row is read.
  */
 extern Relation relation_open_for_reading(Oid relid);
 

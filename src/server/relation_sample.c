@@ -18,11 +18,12 @@
  * Since one stratum has only one such block, the ratio is taken over a window
  * of strata around it.  Thus
  *
- *	  stratum = blocks * sum over classes (mean bytes in use * ratio in window)
+ *	  stratum = blocks * sum over classes (mean bytes in use * ratio in
+ *	  window)
  *
- * Emptied regions, dead rows, half filled pages and TOAST that is concentrated
- * in one part of the relation all move the estimate at the place where they
- * are, whether or not VACUUM has been there.
+ * Emptied regions, dead rows, half filled pages and TOAST that is
+ * concentrated in one part of the relation all move the estimate at the place
+ * where they are, whether or not VACUUM has been there.
  *
  * The number of block reads and of look-ups is bounded whatever the size of
  * the relation: neither the relation nor its maps are scanned.
@@ -88,8 +89,8 @@ num_probes(BlockNumber nblocks)
 
 /*
  * Block number "probe" of a stratum to probe.  The stratum is divided into as
- * many parts as there are probes, and a hash finds the place in a part: always
- * the same one, yet without a period that data could have as well.
+ * many parts as there are probes, and a hash finds the place in a part:
+ * always the same one, yet without a period that data could have as well.
  */
 static BlockNumber
 probe_block(BlockNumber start, BlockNumber nblocks, int probe)

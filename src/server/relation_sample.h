@@ -36,8 +36,9 @@ typedef struct RelationSample
  * relation must be locked by the caller.  As its size is taken now, all rows
  * that "snapshot" sees lie inside of it.
  *
- * Up to MAX_SAMPLED_BLOCKS blocks are all read, each a stratum of its own with
- * exact figures.  A given state of a relation always gives the same sample.
+ * Up to MAX_SAMPLED_BLOCKS blocks are all read, each a stratum of its own
+ * with exact figures.  A given state of a relation always gives the same
+ * sample.
  */
 extern RelationSample *relation_sample(Relation rel, Snapshot snapshot);
 

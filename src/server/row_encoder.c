@@ -4,8 +4,8 @@
  *	  Encodes heap tuples as rows in a format of COPY.
  *
  * A row's form is that of src/backend/commands/copyto.c:CopyOneRowTo with the
- * default options.  As text: values with tabs between them, \N for NULL, and a
- * newline.  In binary: the number of values, 16 bits, and each value behind
+ * default options.  As text: values with tabs between them, \N for NULL, and
+ * a newline.  In binary: the number of values, 16 bits, and each value behind
  * its length, 32 bits, which is -1 for NULL; a head before all rows and -1 in
  * place of a number of values behind them.
  *

@@ -6,9 +6,9 @@
  * heap_deform_tuple() (src/backend/access/common/heaptuple.c) follows every
  * length that it meets, so that one damaged byte leads it beyond the tuple,
  * the page, and all of shared memory.  Here each value is looked at before it
- * is stepped over.  That need not cost time: what a step needs of an attribute
- * stands in eight bytes, and where nothing but fixed lengths comes first, one
- * look serves for all of it.
+ * is stepped over.  That need not cost time: what a step needs of an
+ * attribute stands in eight bytes, and where nothing but fixed lengths comes
+ * first, one look serves for all of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@ typedef struct StoredAttribute
 	int16		len;			/* as attlen */
 	bool		byval;
 	uint8		align;			/* bytes, a power of two */
-	int32		offset;			/* while all have fixed lengths, and no NULL */
+	int32		offset;			/* if all have fixed lengths and no NULL */
 } StoredAttribute;
 
 struct TupleDeformer

@@ -16,8 +16,8 @@
 typedef struct TupleDeformer TupleDeformer;
 
 /*
- * A deformer of the first "natts" attributes, made in CurrentMemoryContext and
- * to be freed by pfree().  The descriptor is borrowed.
+ * A deformer of the first "natts" attributes, made in CurrentMemoryContext
+ * and to be freed by pfree().  The descriptor is borrowed.
  */
 extern TupleDeformer *tuple_deformer_new(TupleDesc tupdesc, int natts);
 
@@ -26,8 +26,8 @@ extern TupleDeformer *tuple_deformer_new(TupleDesc tupdesc, int natts);
  * out of line and compressed ones as they are stored, and for columns that
  * were added later the default they were added with.  False if the tuple is
  * damaged: its header or a value does not lie within its t_len bytes, which
- * must be no less than a header; or a value points to memory.  What is read of
- * the tuple lies within these bytes in any case.
+ * must be no less than a header; or a value points to memory.  What is read
+ * of the tuple lies within these bytes in any case.
  */
 extern bool tuple_deform(const TupleDeformer *deformer, HeapTuple tuple,
 						 Datum *values, bool *isnull);

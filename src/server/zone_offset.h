@@ -17,8 +17,8 @@ typedef struct ZoneOffset
 {
 	int32		seconds;		/* east of UTC */
 	uint8		n_chars;
-	char		chars[ZONE_TEXT_ROOM];	/* as timestamptz_out() writes it
-										 * under DateStyle ISO, unterminated */
+	char		chars[ZONE_TEXT_ROOM];	/* as timestamptz_out() writes it in
+										 * DateStyle ISO, no zero byte */
 } ZoneOffset;
 
 /*
