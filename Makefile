@@ -28,20 +28,13 @@ SHARED_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/shared/*.c)))
 EXTENSION = pg_pardump
 MODULE_big = pg_pardump
 DATA = src/server/pg_pardump--1.0.sql
-OBJS = $(addprefix src/server/, \
-	block_measure.o block_stream.o byte_buffer.o chunk_plan.o \
-	chunk_reader.o column_encoder.o encode_array.o encode_datetime.o \
-	encode_hex.o encode_jsonb.o encode_network.o encode_number.o \
-	encode_numeric.o encode_text.o escape.o heap_reader.o pg_pardump.o \
-	pglz_decode.o read_function.o relation_access.o relation_sample.o \
-	row_encoder.o send_value.o toast_reader.o tuple_deform.o \
-	zone_offset.o) \
-	$(SHARED_OBJS)
+SERVER_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/server/*.c src/server/*/*.c)))
+OBJS = $(SERVER_OBJS) $(SHARED_OBJS)
 SHLIB_LINK = -lzstd -llz4 -ldeflate -lisal
 PG_CPPFLAGS = -I$(srcdir)/src
 
 PROGRAM_FILE = src/frontend/pg_pardump
-FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c)))
+FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c src/frontend/*/*.c)))
 
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 TAP_TESTS = 1
@@ -71,8 +64,8 @@ endif
 override CFLAGS += -Werror=implicit-function-declaration
 
 # PGXS keeps no header dependencies on Debian.
-$(OBJS): $(wildcard src/server/*.h src/shared/*.h)
-$(FRONTEND_OBJS): $(wildcard src/frontend/*.h src/shared/*.h)
+$(OBJS): $(wildcard src/server/*/*.h src/shared/*.h)
+$(FRONTEND_OBJS): $(wildcard src/frontend/*/*.h src/shared/*.h)
 $(SHARED_OBJS): $(wildcard src/shared/*.h)
 
 # The frontend: PGXS builds a module or a program, not both, so the program
@@ -81,7 +74,9 @@ $(SHARED_OBJS): $(wildcard src/shared/*.h)
 PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
 	-lzstd -llz4 -ldeflate -lisal -lz -lcrypto -lm
 
-$(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
+# Includes name a file by its folder, below the side that it is of.
+$(SERVER_OBJS) $(SERVER_OBJS:.o=.bc): override CPPFLAGS += -I$(srcdir)/src/server
+$(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(srcdir)/src/frontend -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
 
 # What these libraries tell goes through message.c.
 PROGRAM_LDFLAGS = -Wl,--wrap=pg_log_generic

@@ -159,7 +159,7 @@ print_skipped()
 print_coverage()
 {
 	cd "$WORK/build/src"
-	gcov --preserve-paths --relative-only src/*/*.gcno >"$WORK/gcov.log" 2>&1 ||
+	gcov --preserve-paths --relative-only src/*/*.gcno src/*/*/*.gcno >"$WORK/gcov.log" 2>&1 ||
 		{ tail "$WORK/gcov.log"; die "gcov failed"; }
 	awk -F: '
 		function share(file) { return 100 * ran[file] / lines[file] }

@@ -2,18 +2,18 @@
  * pg_pardump.c
  *		Dumps or copies a PostgreSQL database in parallel, within every table.
  */
-#include "fe_compat.h"
+#include "base/fe_compat.h"
 
 #include <fcntl.h>
 #include <locale.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "copy.h"
-#include "dump.h"
-#include "findings.h"
-#include "run_clock.h"
-#include "verify.h"
+#include "base/cleanup.h"
+#include "base/findings.h"
+#include "base/run_clock.h"
+#include "copy/copy.h"
+#include "dump/dump.h"
+#include "verify/verify.h"
 
 /*
  * Standard files that are closed: what is opened next would have their

@@ -20,10 +20,10 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "argument.h"
-#include "chunk_reader.h"
-#include "relation_access.h"
-#include "server_compat.h"
+#include "base/argument.h"
+#include "base/relation_access.h"
+#include "base/server_compat.h"
+#include "read/chunk_reader.h"
 
 PG_FUNCTION_INFO_V1(pg_pardump_read);
 PG_FUNCTION_INFO_V1(pg_pardump_last_read);

@@ -3,9 +3,9 @@
  *		The decompressors on any bytes: the first chooses the method and the
  *		size of the pieces that the others come in.
  */
-#include "fe_compat.h"
+#include "base/fe_compat.h"
 
-#include "decompress.h"
+#include "stream/decompress.h"
 
 /* A few bytes can stand for very many: enough is enough. */
 #define OUTPUT_MAX (16 * 1024 * 1024)

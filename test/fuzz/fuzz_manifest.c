@@ -3,9 +3,9 @@
  *		manifest_read() on any bytes, with the checksum that belongs to them, as
  *		else nothing would come through to the parser.
  */
-#include "fe_compat.h"
+#include "base/fe_compat.h"
 
-#include "manifest.h"
+#include "archive/manifest.h"
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,9 +2,9 @@
  * fuzz_toc.c
  *		toc_read_directory() on any bytes.
  */
-#include "fe_compat.h"
+#include "base/fe_compat.h"
 
-#include "toc.h"
+#include "toc/toc.h"
 
 typedef struct Input
 {

@@ -37,9 +37,9 @@ then
 fi
 f=$top/src/frontend
 declare -A sources=(
-	[toc]="$f/toc_read.c"
-	[manifest]="$f/manifest_read.c $f/json_reader.c $f/manifest_write.c $f/sink_tap.c"
-	[decompress]="$f/decompress.c $top/src/shared/compress_spec.c")
+	[toc]="$f/toc/toc_read.c"
+	[manifest]="$f/archive/manifest_read.c $f/base/json_reader.c $f/archive/manifest_write.c $f/stream/sink_tap.c"
+	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c")
 for target in $targets
 do
 	# shellcheck disable=SC2086
@@ -49,7 +49,8 @@ do
 		-I"$($pg_config --pkgincludedir)/internal" -I"$f" -I"$top/src" \
 		"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
 		-L"$($pg_config --pkglibdir)" -L"$($pg_config --libdir)" \
-		"$f/message.c" "$f/findings.c" "$f/cleanup.c" "$f/units.c" "$f/printable.c" "$f/event_log.c" "$f/json_text.c" "$f/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
+		"$f"/base/{message,findings,cleanup,units,printable,event_log,json_text}.c \
+		"$f/stream/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
 	mkdir "$work/new" "$work/merged"
 	corpus=$top/test/fuzz/corpus/$target
 	echo "fuzzing $target for $seconds s"

@@ -3,16 +3,16 @@
  *		The server's scanning and escaping of bytes against byte-by-byte
  *		references, on random input, outside of the server.
  *
- * Compiled once for each variant of src/server/byte_block.h; see run.sh.
+ * Compiled once for each variant of src/server/bytes/byte_block.h; see run.sh.
  */
 #include "postgres.h"
 
 #include <time.h>
 
-#include "digits.h"
-#include "escape.h"
-#include "hex_digits.h"
-#include "pglz_decode.h"
+#include "bytes/digits.h"
+#include "encode/escape.h"
+#include "bytes/hex_digits.h"
+#include "bytes/pglz_decode.h"
 
 /* The C library's; PostgreSQL's are in a library of one platform. */
 #undef printf

@@ -1,0 +1,225 @@
+/*
+ * archive_clean.c
+ *		Decides what in a directory is ours, then removes it.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/archive_clean.h"
+#include "archive/manifest.h"
+#include "base/printable.h"
+#include "shared/compress_spec.h"
+
+#define TOC_NAME "toc.dat"
+#define TOC_TEMP_NAME "toc.dat.tmp"
+
+typedef struct Cleaning
+{
+	const char *path;
+	DIR		   *listing;
+	Manifest   *manifest;		/* NULL if none can be believed */
+	const char **known;			/* its paths, sorted */
+} Cleaning;
+
+/* After the prefix: a number, ".dat", and a method's suffix. */
+static bool
+is_data_name(const char *name)
+{
+	size_t		digits = strspn(name, "0123456789");
+
+	if (digits == 0 || strncmp(name + digits, ".dat", 4) != 0)
+		return false;
+	for (int i = COMPRESS_NONE; i <= COMPRESS_ZSTD; i++)
+		if (strcmp(name + digits + 4,
+				   compress_method_suffix((CompressMethod) i)) == 0)
+			return true;
+	return false;
+}
+
+/* blobs.toc, blobs_N.toc */
+static bool
+is_list_name(const char *name)
+{
+	if (strncmp(name, "blobs", 5) != 0)
+		return false;
+	name += 5;
+	if (name[0] == '_' && strspn(name + 1, "0123456789") > 0)
+		name += 1 + strspn(name + 1, "0123456789");
+	return strcmp(name, ".toc") == 0;
+}
+
+bool
+archive_name_is_part(const char *name)
+{
+	return strcmp(name, TOC_TEMP_NAME) == 0 ||
+		strcmp(name, MANIFEST_NAME) == 0 || is_list_name(name) ||
+		is_data_name(strncmp(name, "blob_", 5) == 0 ? name + 5 : name);
+}
+
+static int
+compare_paths(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+static bool
+exists(const Cleaning *cleaning, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd(cleaning->listing), name, &st,
+				   AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Who wrote what is there? */
+static void
+find_proof(Cleaning *cleaning)
+{
+	const Manifest *manifest;
+	const char *problem;
+	bool		any;
+
+	cleaning->manifest = manifest_load(cleaning->path, &any, &problem);
+	manifest = cleaning->manifest;
+	if (manifest)
+	{
+		cleaning->known = pg_malloc((manifest->n_files + 1) * sizeof(char *));
+		for (int i = 0; i < manifest->n_files; i++)
+			cleaning->known[i] = manifest->files[i].path;
+		qsort(cleaning->known, manifest->n_files, sizeof(char *),
+			  compare_paths);
+	}
+	else if (exists(cleaning, TOC_NAME) || !exists(cleaning, TOC_TEMP_NAME))
+	{
+		pg_log_error("directory \"%s\" was not written by pg_pardump",
+					 cleaning->path);
+		if (any)
+			pg_log_error_detail("File \"%s\" is damaged: %s.", MANIFEST_NAME,
+								problem);
+		else
+			pg_log_error_detail("There is no file \"%s\".", MANIFEST_NAME);
+		exit(1);
+	}
+}
+
+/* One of those that prove that the rest is ours. */
+static bool
+is_proof(const char *name)
+{
+	return strcmp(name, TOC_TEMP_NAME) == 0 || strcmp(name, MANIFEST_NAME) == 0;
+}
+
+static bool
+is_ours(const Cleaning *cleaning, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dirfd(cleaning->listing), name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		!S_ISREG(st.st_mode))
+		return false;
+	if (!archive_name_is_part(name))	/* whatever a manifest says */
+		return cleaning->manifest && strcmp(name, TOC_NAME) == 0;
+	return cleaning->manifest == NULL || is_proof(name) ||
+		bsearch(&name, cleaning->known, cleaning->manifest->n_files,
+				sizeof(char *), compare_paths) != NULL;
+}
+
+/* The next name but "." and ".."; NULL at the end. */
+static const char *
+next_name(const Cleaning *cleaning)
+{
+	struct dirent *entry;
+
+	while (errno = 0, (entry = readdir(cleaning->listing)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return entry->d_name;
+	if (errno != 0)
+		pg_fatal("could not read directory \"%s\": %m", cleaning->path);
+	return NULL;
+}
+
+static void
+remove_file(const Cleaning *cleaning, const char *name)
+{
+	if (unlinkat(dirfd(cleaning->listing), name, 0) < 0 && errno != ENOENT)
+		pg_fatal("could not remove file \"%s/%s\": %m", cleaning->path,
+				 printable(name));
+}
+
+/* What is removed later must not survive what is removed before it. */
+static void
+flush_directory(const Cleaning *cleaning)
+{
+	if (fsync(dirfd(cleaning->listing)) < 0)
+		pg_fatal("could not flush \"%s\" to disk: %m", cleaning->path);
+}
+
+/* False if there is nothing to be removed. */
+static bool
+check(Cleaning *cleaning)
+{
+	const char *name;
+
+	rewinddir(cleaning->listing);
+	if (next_name(cleaning) == NULL)
+		return false;
+	find_proof(cleaning);
+	rewinddir(cleaning->listing);
+	while ((name = next_name(cleaning)) != NULL)
+	{
+		if (is_ours(cleaning, name))
+			continue;
+		pg_log_error("\"%s/%s\" was not written by pg_pardump", cleaning->path,
+					 printable(name));
+		pg_log_error_hint("Nothing has been removed.");
+		exit(1);
+	}
+	return true;
+}
+
+/* toc.dat first, what proves that the rest is ours last. */
+static void
+remove_all(const Cleaning *cleaning)
+{
+	const char *name;
+
+	remove_file(cleaning, TOC_NAME);
+	flush_directory(cleaning);
+	rewinddir(cleaning->listing);
+	while ((name = next_name(cleaning)) != NULL)
+		if (!is_proof(name) && is_ours(cleaning, name))
+			remove_file(cleaning, name);
+	flush_directory(cleaning);
+	remove_file(cleaning, TOC_TEMP_NAME);
+	remove_file(cleaning, MANIFEST_NAME);
+}
+
+static void
+forget(Cleaning *cleaning)
+{
+	free(cleaning->known);
+	if (cleaning->manifest)
+		manifest_free(cleaning->manifest);
+}
+
+void
+archive_clean_check(const char *path, DIR *listing)
+{
+	Cleaning	cleaning = {.path = path,.listing = listing};
+
+	(void) check(&cleaning);
+	forget(&cleaning);
+}
+
+void
+archive_clean(const char *path, DIR *listing)
+{
+	Cleaning	cleaning = {.path = path,.listing = listing};
+
+	if (check(&cleaning))
+		remove_all(&cleaning);
+	forget(&cleaning);
+}

@@ -1,0 +1,32 @@
+/*
+ * archive_clean.h
+ *		--clean-output: removes what an earlier run left in a directory.
+ */
+#ifndef ARCHIVE_CLEAN_H
+#define ARCHIVE_CLEAN_H
+
+#include "base/fe_compat.h"
+
+#include <dirent.h>
+
+/* Does the name belong to a file that archives consist of, toc.dat apart? */
+extern bool archive_name_is_part(const char *name);
+
+/*
+ * May the directory be emptied?  It must hold an archive of ours, or what is
+ * left of one: every file must be named by its manifest or, if the run has
+ * failed and left toc.dat.tmp, have the name of an archive's file.  If any is
+ * not, or is not a regular file, exits with a message.  listing is open on
+ * the directory, which the caller has locked.
+ */
+extern void archive_clean_check(const char *path, DIR *listing);
+
+/*
+ * Check that again, and empty it.
+ *
+ * toc.dat goes first, so what is half removed looks like no archive; what
+ * proves that the rest is ours goes last, so that it can be begun again.
+ */
+extern void archive_clean(const char *path, DIR *listing);
+
+#endif							/* ARCHIVE_CLEAN_H */

@@ -1,0 +1,73 @@
+/*
+ * archive_dir.h
+ *		The directory of an archive: made, emptied on failure, published.
+ *
+ * An archive is whole if and only if it has a toc.dat: that file is written
+ * last, under another name, and gets its own by a rename after all else is
+ * complete and, unless --no-sync, flushed.
+ */
+#ifndef ARCHIVE_DIR_H
+#define ARCHIVE_DIR_H
+
+#include "base/fe_compat.h"
+
+#include "options/options.h"
+#include "stream/sink.h"
+
+typedef struct ArchiveDir ArchiveDir;
+
+/*
+ * Is the directory there?  Exits with a message if an archive could not be
+ * written into it, as it is not empty.
+ */
+extern bool archive_dir_check(const char *path);
+
+/*
+ * Exits with a message if the file at path, what being its kind, would be in
+ * the directory: there it would be no file of the archive's.  directory may
+ * be NULL.
+ */
+extern void archive_dir_keep_out(const char *directory, const char *what,
+								 const char *path);
+
+/*
+ * Make the directory, or take an empty one, and claim it by creating
+ * toc.dat.tmp, so that no other run takes it too.  From here on, if the
+ * program fails, every file in it whose name is an archive's is removed, and
+ * the directory too if it was made.
+ *
+ * With clean, a directory that holds what an earlier run left is only locked,
+ * and looked at whether it may be emptied (see archive_clean.h).
+ */
+extern ArchiveDir *archive_dir_create(const char *path, bool clean);
+
+/*
+ * Empty a directory that was left as it is, and claim it; does nothing to
+ * others.  Called when the plan is made, so that what makes it fail does not
+ * cost the old archive.
+ */
+extern void archive_dir_clean(ArchiveDir *dir);
+
+/*
+ * No directory: every file goes to a command, see sink_pipe_new().  toc.dat
+ * is kept in memory, and goes last.
+ */
+extern ArchiveDir *archive_dir_create_piped(const char *pattern);
+
+/* Its path; borrowed.  Without a directory it names none. */
+extern const char *archive_dir_path(const ArchiveDir *dir);
+
+/*
+ * Where toc.dat is to be written, by its name until it is whole.  It is taken
+ * over, once, by the caller, who finishes and frees it before publishing.
+ */
+extern Sink *archive_dir_take_toc(ArchiveDir *dir);
+
+/*
+ * All files are complete, the table of contents too: flush them as asked for,
+ * which is a stage of the progress, and give toc.dat its name.  When this
+ * returns the archive is whole, and nothing is removed any more.
+ */
+extern void archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method);
+
+#endif							/* ARCHIVE_DIR_H */

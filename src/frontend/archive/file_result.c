@@ -1,0 +1,109 @@
+/*
+ * file_result.c
+ *		Results of files in shared memory.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/mman.h>
+#include <sys/time.h>
+
+#include "archive/file_result.h"
+
+static void *
+shared_array(size_t n, size_t size)
+{
+	void	   *memory = mmap(NULL, (n + 1) * size, PROT_READ | PROT_WRITE,
+							  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
+	return memory;
+}
+
+FileResults *
+file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
+				 pg_checksum_type checksum_type)
+{
+	FileResults *results = pg_malloc0(sizeof(FileResults));
+
+	results->n_files = n_files;
+	results->files = shared_array(n_files, sizeof(FileResult));
+	results->n_objects = n_objects;
+	results->objects = shared_array(n_objects, sizeof(FileResult));
+	results->n_lists = n_lists;
+	results->lists = pg_malloc0((n_lists + 1) * sizeof(FileResult));
+	results->toc = pg_malloc0(sizeof(FileResult));
+	results->checksum_type = checksum_type;
+	results->n_workers = n_workers;
+	results->workers = shared_array(n_workers, sizeof(WorkerProgress));
+	for (int i = 0; i < n_workers; i++)
+		results->workers[i].job = -1;
+	return results;
+}
+
+/* The number may have been another process's, which was lost in a file. */
+void
+file_results_begin_worker(FileResults *results, int worker)
+{
+	results->worker = worker;
+	file_results_begin_job(results, -1);
+	file_results_progress(results)->idle_us = 0;
+}
+
+void
+file_results_begin_job(FileResults *results, int job)
+{
+	WorkerProgress *progress = file_results_progress(results);
+
+	progress->idle_us = now_us();
+	progress->job = job;
+	progress->rows = 0;
+	progress->raw_bytes = 0;
+	progress->stored_bytes = 0;
+}
+
+WorkerProgress *
+file_results_progress(FileResults *results)
+{
+	Assert(results->worker < results->n_workers);
+	return &results->workers[results->worker];
+}
+
+static void
+add_done(FileTotals *total, const FileResult *results, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (!results[i].done)
+			continue;
+		total->rows += results[i].rows;
+		total->raw_bytes += results[i].raw_bytes;
+		total->stored_bytes += results[i].stored_bytes;
+		total->n_done++;
+	}
+}
+
+FileTotals
+file_results_total(const FileResults *results)
+{
+	FileTotals	total = {0};
+
+	add_done(&total, results->files, results->n_files);
+	add_done(&total, results->objects, results->n_objects);
+	for (int i = 0; i < results->n_workers; i++)
+	{
+		total.rows += results->workers[i].rows;
+		total.raw_bytes += results->workers[i].raw_bytes;
+		total.stored_bytes += results->workers[i].stored_bytes;
+	}
+	return total;
+}
+
+int64
+now_us(void)
+{
+	struct timeval now;
+
+	gettimeofday(&now, NULL);
+	return (int64) now.tv_sec * 1000000 + now.tv_usec;
+}

@@ -1,0 +1,91 @@
+/*
+ * file_result.h
+ *		What became of every file of rows or of a large object, told by the
+ *		workers in memory that all processes share.
+ *
+ * A worker writes the result of a file when the file is complete.  If a file
+ * is made again, by another worker after the first was lost, the second
+ * result replaces the first.  The leader may look at any time; it takes as
+ * true only results that are done.
+ */
+#ifndef FILE_RESULT_H
+#define FILE_RESULT_H
+
+#include "base/fe_compat.h"
+
+#include "common/checksum_helper.h"
+
+typedef struct FileResult
+{
+	uint64		rows;			/* 0 for a large object */
+	uint64		raw_bytes;		/* uncompressed, with what ends the rows */
+	uint64		stored_bytes;	/* in the file */
+	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];	/* of the stored bytes */
+	int			checksum_len;	/* 0 if none was asked for */
+	int64		start_us;		/* microseconds since 1970 */
+	int64		end_us;
+	int			worker;			/* who made it, from 0 */
+	volatile bool done;			/* set last: all else is valid */
+} FileResult;
+
+/*
+ * What a worker is doing.  Rows and bytes are those of the file it is making,
+ * and 0 between files, so that those of all done files and these add up to
+ * what has been dumped.  Rows and raw bytes that the server compresses count
+ * when the file is done.
+ */
+typedef struct WorkerProgress
+{
+	volatile int job;			/* -1 = none */
+	volatile int64 idle_us;		/* since when, if it has done one before */
+	volatile uint64 rows;
+	volatile uint64 raw_bytes;
+	volatile uint64 stored_bytes;
+} WorkerProgress;
+
+typedef struct FileResults
+{
+	FileResult *files;			/* by data file, as in ChunkPlan.files */
+	int			n_files;
+	FileResult *objects;		/* by large object, see LargeObjectGroup */
+	int			n_objects;
+	FileResult *lists;			/* by list of large objects; by the leader */
+	int			n_lists;
+	FileResult *toc;			/* toc.dat; by the leader */
+	pg_checksum_type checksum_type;
+	WorkerProgress *workers;
+	int			n_workers;
+	int			worker;			/* in a worker: its own number */
+} FileResults;
+
+typedef struct FileTotals
+{
+	uint64		rows;
+	uint64		raw_bytes;
+	uint64		stored_bytes;
+	int			n_done;			/* files and large objects */
+} FileTotals;
+
+/* In shared memory, all zero; made before workers are forked, never freed. */
+extern FileResults *file_results_new(int n_files, int n_objects, int n_lists,
+									 int n_workers,
+									 pg_checksum_type checksum_type);
+
+/* In a worker: take results as its own from now on. */
+extern void file_results_begin_worker(FileResults *results, int worker);
+
+/* In a worker: the job it is doing, -1 for none. */
+extern void file_results_begin_job(FileResults *results, int job);
+
+/* The calling worker's progress. */
+extern WorkerProgress *file_results_progress(FileResults *results);
+
+/*
+ * Of all rows and large objects that are done, and of what is being made now.
+ */
+extern FileTotals file_results_total(const FileResults *results);
+
+/* The time in microseconds since 1970. */
+extern int64 now_us(void);
+
+#endif							/* FILE_RESULT_H */

@@ -1,0 +1,115 @@
+/*
+ * manifest.h
+ *		pg_pardump_manifest.json: what an archive holds, file by file, so that
+ *		it can be verified without a server.
+ *
+ * The form follows PostgreSQL's backup_manifest ("Backup Manifest Format" in
+ * its manual): an object of names in capitals, the files in an array, and at
+ * the end, on a line of its own, the SHA256 of all bytes before that line.
+ * Readers pass over names they do not know.
+ */
+#ifndef MANIFEST_H
+#define MANIFEST_H
+
+#include "base/fe_compat.h"
+
+#include "common/checksum_helper.h"
+
+#include "stream/sink.h"
+
+#define MANIFEST_NAME "pg_pardump_manifest.json"
+#define MANIFEST_VERSION 1
+
+/* The end block of a table that is not split. */
+#define MANIFEST_NO_END (-1)
+
+typedef enum ManifestFileKind
+{
+	MANIFEST_TOC,				/* toc.dat */
+	MANIFEST_ROWS,				/* a table's, or a chunk's */
+	MANIFEST_LARGE_OBJECT,
+	MANIFEST_OBJECT_LIST		/* blobs.toc and the like */
+} ManifestFileKind;
+
+typedef struct ManifestFile
+{
+	char	   *path;			/* in the archive, with its suffix */
+	ManifestFileKind kind;
+	char	   *schema;			/* of rows only, else NULL */
+	char	   *table;
+	char	   *root_schema;	/* of the partitioned table at the top, if the
+								 * table is a partition, else NULL */
+	char	   *root_table;
+	char	   *where;			/* rows were chosen by it; NULL = all */
+	char	   *sample;			/* percentage; NULL = all */
+	int64		start_block;
+	int64		end_block;		/* exclusive, or MANIFEST_NO_END */
+	uint64		rows;			/* of rows only */
+	uint64		raw_bytes;		/* decompressed */
+	uint64		stored_bytes;	/* size of the file */
+	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];	/* of the stored bytes */
+	int			checksum_len;	/* 0 if there is none */
+	int64		start_us;		/* microseconds since 1970 */
+	int64		end_us;
+	int			worker;
+} ManifestFile;
+
+/* Strings may be NULL: not known. */
+typedef struct Manifest
+{
+	char	   *tool;			/* pg_pardump's version */
+	char	   *server_version;
+	char	   *pg_dump_version;
+	char	   *system_identifier;
+	char	   *database;
+	char	   *encoding;		/* of the archive, its names too */
+	char	   *snapshot;
+	char	   *lsn;			/* write-ahead log up to here holds all that
+								 * the snapshot sees */
+	char	   *slot;			/* logical replication slot made with the
+								 * snapshot, and its consistent point */
+	char	   *slot_lsn;
+	char	   *compression;
+	int64		start_us;
+	int64		end_us;
+	int			jobs;
+	int			retries;		/* of what a lost connection interrupted */
+	pg_checksum_type checksum_type;
+	ManifestFile *files;
+	int			n_files;
+} Manifest;
+
+/* The name of a kind in the file. */
+extern const char *manifest_kind_name(ManifestFileKind kind);
+
+/*
+ * Write a manifest, and finish and free the sink.  A name that is not valid
+ * in UTF-8, which JSON is, is written in hexadecimal, as Encoded-NAME.
+ */
+extern void manifest_write(const Manifest *manifest, Sink *sink);
+
+/*
+ * Read one from memory, which a zero byte follows; NULL, and *problem, if it
+ * is not a manifest, or not as it was written.  The checksum of the manifest
+ * itself is checked first.  Nothing is believed: paths are plain file names,
+ * numbers in range.
+ */
+extern Manifest *manifest_read(const char *text, size_t len,
+							   const char **problem);
+
+/*
+ * Read that of an archive.  NULL if there is none, or, *exists being true, if
+ * it is damaged, as *problem says.
+ */
+extern Manifest *manifest_load(const char *directory, bool *exists,
+							   const char **problem);
+
+/*
+ * The name of a table as SQL has it, for people; NULL stands for nothing.
+ * Bytes may be wrong in any encoding.  Owned.
+ */
+extern char *manifest_table_name(const char *schema, const char *table);
+
+extern void manifest_free(Manifest *manifest);
+
+#endif							/* MANIFEST_H */

@@ -1,0 +1,77 @@
+/*
+ * manifest_file.c
+ *		Finds an archive's manifest and reads it.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/manifest.h"
+
+/*
+ * All of it, ended by a zero; NULL if it cannot be read.  It may be as large
+ * as its writer makes it, some 200 bytes for each file.  Reading ends at a
+ * zero byte, which no manifest has: a file that only claims to be huge has
+ * nothing else.
+ */
+static char *
+read_text(int fd, size_t *len)
+{
+	size_t		space = 64 * 1024;
+	char	   *text = pg_malloc(space);
+	ssize_t		got;
+
+	*len = 0;
+	while ((got = read(fd, text + *len, space - *len - 1)) != 0)
+	{
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+		{
+			free(text);
+			return NULL;
+		}
+		if (memchr(text + *len, '\0', got))
+			break;
+		*len += got;
+		if (*len == space - 1)
+		{
+			space *= 2;
+			text = pg_realloc(text, space);
+		}
+	}
+	text[*len] = '\0';
+	return text;
+}
+
+Manifest *
+manifest_load(const char *directory, bool *exists, const char **problem)
+{
+	char	   *path = psprintf("%s/%s", directory, MANIFEST_NAME);
+
+	/* a FIFO must not make us wait, a link not lead elsewhere */
+	int			fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	Manifest   *manifest = NULL;
+	struct stat st;
+	char	   *text;
+	size_t		len;
+
+	*exists = fd >= 0 || errno != ENOENT;
+	*problem = "could not be opened";
+	free(path);
+	if (fd < 0)
+		return NULL;
+	*problem = "is not a regular file";
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	{
+		text = read_text(fd, &len);
+		*problem = "could not be read";
+		if (text)
+			manifest = manifest_read(text, len, problem);
+		free(text);
+	}
+	close(fd);
+	return manifest;
+}

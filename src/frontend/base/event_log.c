@@ -1,0 +1,170 @@
+/*
+ * event_log.c
+ *		--log-json: what happens, as one JSON object a line, for programs.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pqexpbuffer.h"
+
+#include "base/event_log.h"
+#include "base/json_text.h"
+
+/*
+ * An event has at most three texts of any length, and all of it must fit in
+ * PIPE_BUF, 4096 bytes on Linux.
+ */
+#define MAX_TEXT_BYTES 1200
+
+#define RUN_ID_BYTES 16
+
+struct Event
+{
+	PQExpBufferData line;
+};
+
+/* Of the process, as its standard error is: errors anywhere are events. */
+static int	log_fd = -1;
+
+static bool log_is_stdout = false;
+
+/* 128 bits, in hexadecimal. */
+static char run_id[2 * RUN_ID_BYTES + 1];
+
+FILE *
+event_log_text_output(void)
+{
+	return log_is_stdout ? stderr : stdout;
+}
+
+static void
+choose_run_id(void)
+{
+	uint8		bytes[RUN_ID_BYTES];
+
+	if (!pg_strong_random(bytes, sizeof(bytes)))
+		pg_fatal("could not generate a random number");
+	for (int i = 0; i < RUN_ID_BYTES; i++)
+		snprintf(run_id + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static void
+note_start(const char *command)
+{
+	Event	   *event = event_new("start");
+
+	event_add_number(event, "schema_version", EVENT_SCHEMA_VERSION);
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "command", command);
+	event_write(event);
+}
+
+void
+event_log_open(const char *path, const char *command)
+{
+	log_is_stdout = strcmp(path, "-") == 0;
+	if (log_is_stdout)
+		log_fd = dup(STDOUT_FILENO);
+	else
+		log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (log_fd < 0)
+		pg_fatal("could not open file \"%s\": %m", path);
+	(void) fcntl(log_fd, F_SETFD, FD_CLOEXEC);
+	choose_run_id();
+	note_start(command);
+}
+
+/* "2026-01-31T23:59:59.123Z" */
+static void
+append_time(PQExpBuffer buf)
+{
+	struct timeval now;
+	struct tm	utc;
+	char		text[32];
+	time_t		seconds;
+
+	gettimeofday(&now, NULL);
+	seconds = now.tv_sec;
+	gmtime_r(&seconds, &utc);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	appendPQExpBuffer(buf, "\"%s.%03dZ\"", text, (int) (now.tv_usec / 1000));
+}
+
+Event *
+event_new(const char *kind)
+{
+	Event	   *event;
+
+	if (log_fd < 0)
+		return NULL;
+	event = pg_malloc(sizeof(Event));
+	initPQExpBuffer(&event->line);
+	appendPQExpBufferStr(&event->line, "{\"time\":");
+	append_time(&event->line);
+	appendPQExpBuffer(&event->line, ",\"pid\":%d,\"run_id\":\"%s\"",
+					  (int) getpid(), run_id);
+	event_add_text(event, "event", kind);
+	return event;
+}
+
+void
+event_add_text(Event *event, const char *key, const char *text)
+{
+	if (event == NULL || text == NULL)
+		return;
+	appendPQExpBuffer(&event->line, ",\"%s\":", key);
+	json_append_text(&event->line, text, MAX_TEXT_BYTES);
+}
+
+void
+event_add_number(Event *event, const char *key, uint64 number)
+{
+	if (event)
+		appendPQExpBuffer(&event->line, ",\"%s\":" UINT64_FORMAT, key, number);
+}
+
+void
+event_add_seconds(Event *event, const char *key, double seconds)
+{
+	if (event)
+		appendPQExpBuffer(&event->line, ",\"%s\":%.3f", key, seconds);
+}
+
+/* All of it in one write(), or false. */
+static bool
+write_line(const PQExpBufferData *line)
+{
+	ssize_t		written;
+
+	do
+		written = write(log_fd, line->data, line->len);
+	while (written < 0 && errno == EINTR);
+	if (written >= 0 && written < (ssize_t) line->len)
+		errno = ENOSPC;
+	return written == (ssize_t) line->len;
+}
+
+void
+event_write(Event *event)
+{
+	if (event == NULL)
+		return;
+	appendPQExpBufferStr(&event->line, "}\n");
+	if (!PQExpBufferDataBroken(event->line) && log_fd >= 0 &&
+		!write_line(&event->line))
+	{
+		int			save_errno = errno;
+
+		/* closed first: the warning would be an event */
+		close(log_fd);
+		log_fd = -1;
+		errno = save_errno;
+		pg_log_warning("could not write to the event log: %m");
+	}
+	termPQExpBuffer(&event->line);
+	free(event);
+}

@@ -1,0 +1,307 @@
+/*
+ * json_reader.c
+ *		A small strict reader of JSON.
+ *
+ * PostgreSQL's parser (common/jsonapi.h) differs in every major, and in a
+ * frontend it neither limits its depth nor frees what it makes.
+ */
+#include "base/fe_compat.h"
+
+#include "base/json_reader.h"
+
+#define MAX_DEPTH 64
+
+static void
+fail(JsonReader *reader, const char *error)
+{
+	if (reader->error == NULL)
+		reader->error = error;
+	reader->pos = reader->end;
+}
+
+/* The next byte that is not white space, not taken; 0 at the end. */
+static char
+peek(JsonReader *reader)
+{
+	while (reader->pos < reader->end &&
+		   (*reader->pos == ' ' || *reader->pos == '\t' ||
+			*reader->pos == '\n' || *reader->pos == '\r'))
+		reader->pos++;
+	return reader->pos < reader->end ? *reader->pos : '\0';
+}
+
+static bool
+take(JsonReader *reader, char c)
+{
+	if (peek(reader) != c || reader->pos == reader->end)
+		return false;
+	reader->pos++;
+	return true;
+}
+
+static bool
+take_word(JsonReader *reader, const char *word)
+{
+	size_t		len = strlen(word);
+
+	(void) peek(reader);
+	if ((size_t) (reader->end - reader->pos) < len ||
+		memcmp(reader->pos, word, len) != 0)
+		return false;
+	reader->pos += len;
+	return true;
+}
+
+void
+json_begin(JsonReader *reader, const char *text, size_t len)
+{
+	reader->pos = text;
+	reader->end = text + len;
+	reader->error = NULL;
+}
+
+void
+json_enter(JsonReader *reader, char open)
+{
+	if (!take(reader, open))
+		fail(reader, open == '{' ? "expected an object" : "expected an array");
+}
+
+bool
+json_more(JsonReader *reader, char close, bool *first)
+{
+	bool		was_first = *first;
+
+	*first = false;
+	if (reader->error || take(reader, close))
+		return false;
+	if (was_first || take(reader, ','))
+		return true;
+	fail(reader, "expected a comma or the end");
+	return false;
+}
+
+/* Four hexadecimal digits, as a number. */
+static uint32
+hex4(JsonReader *reader)
+{
+	uint32		value = 0;
+
+	for (int i = 0; i < 4; i++)
+	{
+		char		c = reader->pos < reader->end ? *reader->pos++ : '\0';
+
+		if (c >= '0' && c <= '9')
+			value = value * 16 + (c - '0');
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			value = value * 16 + ((c | 0x20) - 'a' + 10);
+		else
+		{
+			fail(reader, "invalid escape");
+			return 0;
+		}
+	}
+	return value;
+}
+
+static char *
+put_utf8(char *out, uint32 c)
+{
+	if (c < 0x80)
+		*out++ = (char) c;
+	else if (c < 0x800)
+	{
+		*out++ = (char) (0xC0 | c >> 6);
+		*out++ = (char) (0x80 | (c & 0x3F));
+	}
+	else if (c < 0x10000)
+	{
+		*out++ = (char) (0xE0 | c >> 12);
+		*out++ = (char) (0x80 | ((c >> 6) & 0x3F));
+		*out++ = (char) (0x80 | (c & 0x3F));
+	}
+	else
+	{
+		*out++ = (char) (0xF0 | c >> 18);
+		*out++ = (char) (0x80 | ((c >> 12) & 0x3F));
+		*out++ = (char) (0x80 | ((c >> 6) & 0x3F));
+		*out++ = (char) (0x80 | (c & 0x3F));
+	}
+	return out;
+}
+
+/* What follows "\u": one character, of one escape or two. */
+static char *
+take_unicode(JsonReader *reader, char *out)
+{
+	uint32		c = hex4(reader);
+
+	if (c >= 0xD800 && c < 0xDC00)
+	{
+		uint32		low = take_word(reader, "\\u") ? hex4(reader) : 0;
+
+		if (low < 0xDC00 || low > 0xDFFF)
+			c = 0;
+		else
+			c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+	}
+	else if (c >= 0xDC00 && c <= 0xDFFF)
+		c = 0;
+	if (c == 0)
+	{
+		fail(reader, "invalid character");
+		return out;
+	}
+	return put_utf8(out, c);
+}
+
+static char *
+take_escape(JsonReader *reader, char *out)
+{
+	static const char letters[] = "\"\\/bfnrt";
+	static const char meant[] = "\"\\/\b\f\n\r\t";
+	char		c = reader->pos < reader->end ? *reader->pos++ : '\0';
+	const char *found = c ? strchr(letters, c) : NULL;
+
+	if (c == 'u')
+		return take_unicode(reader, out);
+	if (found)
+		*out++ = meant[found - letters];
+	else
+		fail(reader, "invalid escape");
+	return out;
+}
+
+/* The closing quote of the string that begins at pos, or the end. */
+static const char *
+closing_quote(const JsonReader *reader)
+{
+	const char *pos = reader->pos;
+
+	while (pos < reader->end && *pos != '"')
+		pos += *pos == '\\' && pos + 1 < reader->end ? 2 : 1;
+	return pos;
+}
+
+char *
+json_string(JsonReader *reader)
+{
+	char	   *result;
+	char	   *out;
+
+	if (take_word(reader, "null"))
+		return NULL;
+	if (!take(reader, '"'))
+	{
+		fail(reader, "expected a string");
+		return NULL;
+	}
+	/* no escape is shorter than what it stands for */
+	out = result = pg_malloc(closing_quote(reader) - reader->pos + 1);
+	while (reader->pos < reader->end && *reader->pos != '"')
+	{
+		char		c = *reader->pos++;
+
+		if (c == '\\')
+			out = take_escape(reader, out);
+		else if ((unsigned char) c < 0x20)
+			fail(reader, "invalid character");
+		else
+			*out++ = c;
+	}
+	if (!take(reader, '"'))
+	{
+		fail(reader, "unterminated string");
+		free(result);
+		return NULL;
+	}
+	*out = '\0';
+	return result;
+}
+
+char *
+json_key(JsonReader *reader)
+{
+	char	   *key = json_string(reader);
+
+	if (key && take(reader, ':'))
+		return key;
+	fail(reader, "expected a name");
+	free(key);
+	return NULL;
+}
+
+uint64
+json_number(JsonReader *reader)
+{
+	uint64		value = 0;
+	const char *start;
+
+	if (take_word(reader, "null"))
+		return 0;
+	(void) peek(reader);
+	start = reader->pos;
+	while (reader->pos < reader->end &&
+		   *reader->pos >= '0' && *reader->pos <= '9')
+	{
+		int			digit = *reader->pos++ - '0';
+
+		if (value > (PG_UINT64_MAX - digit) / 10)
+		{
+			fail(reader, "number out of range");
+			return 0;
+		}
+		value = value * 10 + digit;
+	}
+	if (reader->pos == start)
+		fail(reader, "expected a whole number");
+	return value;
+}
+
+static void
+skip(JsonReader *reader, int depth)
+{
+	char		c = peek(reader);
+	char		close = c == '{' ? '}' : ']';
+	bool		first = true;
+
+	if (depth > MAX_DEPTH)
+		fail(reader, "nested too deeply");
+	else if (c == '{' || c == '[')
+	{
+		reader->pos++;
+		while (json_more(reader, close, &first))
+		{
+			if (c == '{')
+				free(json_key(reader));
+			skip(reader, depth + 1);
+		}
+	}
+	else if (c == '"')
+		free(json_string(reader));
+	else if (!take_word(reader, "true") && !take_word(reader, "false") &&
+			 !take_word(reader, "null"))
+	{
+		size_t		len = strspn(reader->pos, "+-.0123456789eE");
+
+		if (c == '\0' || len == 0 ||
+			len > (size_t) (reader->end - reader->pos))
+			fail(reader, "expected a value");
+		else
+			reader->pos += len;
+	}
+}
+
+void
+json_skip(JsonReader *reader)
+{
+	skip(reader, 0);
+}
+
+void
+json_finish(JsonReader *reader)
+{
+	(void) peek(reader);
+	if (reader->pos < reader->end)
+		fail(reader, "unexpected text at the end");
+}

@@ -1,0 +1,48 @@
+/*
+ * json_reader.h
+ *		Reads JSON (RFC 8259) step by step: the caller knows what comes next.
+ *
+ * The text is not trusted.  The first error ends everything: from then on all
+ * functions return what ends the caller's loops.  Nothing is recursive but
+ * json_skip(), whose depth is limited.
+ */
+#ifndef JSON_READER_H
+#define JSON_READER_H
+
+#include "base/fe_compat.h"
+
+typedef struct JsonReader
+{
+	const char *pos;
+	const char *end;
+	const char *error;			/* NULL so far */
+} JsonReader;
+
+/* text must be valid UTF-8. */
+extern void json_begin(JsonReader *reader, const char *text, size_t len);
+
+/* An object or array begins: '{' or '['. */
+extern void json_enter(JsonReader *reader, char open);
+
+/*
+ * Is there another member or element?  Takes the comma, or the closing '}' or
+ * ']'.  *first is true before the first call, and is then set to false.
+ */
+extern bool json_more(JsonReader *reader, char close, bool *first);
+
+/* A member's name, and the colon; owned, NULL on error. */
+extern char *json_key(JsonReader *reader);
+
+/* A string; owned, NULL for null and on error.  Has no zero byte. */
+extern char *json_string(JsonReader *reader);
+
+/* A whole number from 0 to the largest uint64; 0 for null and on error. */
+extern uint64 json_number(JsonReader *reader);
+
+/* Any value. */
+extern void json_skip(JsonReader *reader);
+
+/* Nothing but white space may follow. */
+extern void json_finish(JsonReader *reader);
+
+#endif							/* JSON_READER_H */

@@ -1,0 +1,138 @@
+/*
+ * message.c
+ *		What is told on standard error goes through here.
+ */
+#include "base/fe_compat.h"
+
+#include <unistd.h>
+
+#include "base/event_log.h"
+#include "base/findings.h"
+#include "base/printable.h"
+
+/* Messages come from anywhere, so this is the process's. */
+static char next_sqlstate[6];
+static void (*before_output) (void);
+static pid_t before_output_owner;
+
+void
+message_set_sqlstate(const char *sqlstate)
+{
+	strlcpy(next_sqlstate, sqlstate ? sqlstate : "", sizeof(next_sqlstate));
+}
+
+void
+message_before_output(void)
+{
+	if (before_output && before_output_owner == getpid())
+		before_output();
+}
+
+void
+message_set_before_output(void (*function) (void))
+{
+	before_output = function;
+	before_output_owner = getpid();
+	/* what libraries tell by themselves */
+	pg_logging_set_pre_callback(message_before_output);
+}
+
+static void tell(int level, int part, const char *format,...)
+			pg_attribute_printf(3, 4);
+
+/* What the macros of common/logging.h would call. */
+static void
+tell(int level, int part, const char *format,...)
+{
+	va_list		args;
+
+	va_start(args, format);
+	log_generic_v(level, part, format, args);
+	va_end(args);
+}
+
+static void
+note(int level, int part, const char *text)
+{
+	static const char *const keys[] = {"message", "detail", "hint"};
+	Event	   *event = event_new(level >= PG_LOG_ERROR ? "error" : "warning");
+
+	event_add_text(event, keys[part], text);
+	if (part == MESSAGE_PRIMARY && next_sqlstate[0] != '\0')
+		event_add_text(event, "sqlstate", next_sqlstate);
+	event_write(event);
+	if (part == MESSAGE_PRIMARY)
+		next_sqlstate[0] = '\0';
+}
+
+/* Without the newline that libpq's messages end in; owned. */
+static char *formatted(const char *format, va_list args)
+			pg_attribute_printf(1, 0);
+
+static char *
+formatted(const char *format, va_list args)
+{
+	va_list		again;
+	int			save_errno = errno; /* for %m */
+	size_t		len;
+	char	   *text;
+
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	text = pg_malloc(len + 1);
+	errno = save_errno;
+	vsnprintf(text, len + 1, format, args);
+	while (len > 0 && text[len - 1] == '\n')
+		text[--len] = '\0';
+	return text;
+}
+
+static void message_log_v(int level, int part, const char *format,
+						  va_list args) pg_attribute_printf(3, 0);
+
+static void
+message_log_v(int level, int part, const char *format, va_list args)
+{
+	int			save_errno = errno;
+	char	   *text;
+	char	   *shown;
+
+	if (level < (int) __pg_log_level)
+		return;
+	text = formatted(format, args);
+	shown = printable_message(text);
+	if (!findings_take(level, part, shown))
+		tell(level, part, "%s", shown);
+	if (level >= PG_LOG_WARNING)
+		note(level, part, text);
+	free(shown);
+	free(text);
+	errno = save_errno;
+}
+
+void
+message_log(int level, int part, const char *format,...)
+{
+	va_list		args;
+
+	va_start(args, format);
+	message_log_v(level, part, format, args);
+	va_end(args);
+}
+
+/*
+ * PostgreSQL's libraries, connectDatabase() for one, call pg_log_generic():
+ * the linker leads them here ("--wrap" in the manual of ld).
+ */
+extern void LIBRARY_MESSAGE(__wrap_pg_log_generic) LIBRARY_MESSAGE_ATTRIBUTE;
+
+void
+LIBRARY_MESSAGE(__wrap_pg_log_generic)
+{
+	va_list		args;
+
+	va_start(args, format);
+	message_log_v(level, LIBRARY_MESSAGE_PART, format, args);
+	va_end(args);
+}

@@ -1,0 +1,53 @@
+/*
+ * units.c
+ *		Sizes, times and counts as people read them.
+ */
+#include "base/fe_compat.h"
+
+#include "base/units.h"
+
+/* A time beyond all this is none: something is not moving. */
+#define LONGEST_SECONDS 3.6e9
+
+const char *
+units_size(uint64 bytes, char buf[UNITS_BYTES])
+{
+	static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+	double		value = bytes / 1024.0;
+	int			unit = 0;
+
+	if (bytes < 1024)
+	{
+		snprintf(buf, UNITS_BYTES, "%d bytes", (int) bytes);
+		return buf;
+	}
+
+	/*
+	 * what would be printed as 1000 or more, up to 1023, is "0.98" of the
+	 * next
+	 */
+	for (; value >= 999.5; value /= 1024)
+		unit++;
+	snprintf(buf, UNITS_BYTES, "%.*f %s",
+			 value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+	return buf;
+}
+
+const char *
+units_duration(double seconds, char buf[UNITS_BYTES])
+{
+	uint64		s = (uint64) (Min(Max(seconds, 0), LONGEST_SECONDS) + 0.5);
+
+	if (s >= 3600)
+		snprintf(buf, UNITS_BYTES, "%d:%02d:%02d", (int) (s / 3600),
+				 (int) (s / 60 % 60), (int) (s % 60));
+	else
+		snprintf(buf, UNITS_BYTES, "%d:%02d", (int) (s / 60), (int) (s % 60));
+	return buf;
+}
+
+const char *
+units_plural(uint64 number)
+{
+	return number == 1 ? "" : "s";
+}

@@ -1,0 +1,25 @@
+/*
+ * units.h
+ *		Sizes, times and counts as people read them.
+ */
+#ifndef UNITS_H
+#define UNITS_H
+
+#include "base/fe_compat.h"
+
+/* Room for any text of these functions. */
+#define UNITS_BYTES 32
+
+/*
+ * Bytes with three digits and the unit, in steps of 1024 as PostgreSQL counts
+ * them: "512 bytes", "1.50 MB", "128 GB".  Returns buf.
+ */
+extern const char *units_size(uint64 bytes, char buf[UNITS_BYTES]);
+
+/* Seconds as minutes and seconds, "2:07", or with hours, "26:05:09". */
+extern const char *units_duration(double seconds, char buf[UNITS_BYTES]);
+
+/* What a noun ends in after this number: "s", or nothing after 1. */
+extern const char *units_plural(uint64 number);
+
+#endif							/* UNITS_H */

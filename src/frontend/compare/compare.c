@@ -1,0 +1,476 @@
+/*
+ * compare.c
+ *		Compares tables by a query that both servers run.
+ *
+ * The checksum is a sum of one 64-bit hash a row, of the row's text under the
+ * settings that both sessions have.  Partitions that are loaded by way of
+ * their root may have gone to others: all that was read for a root is
+ * compared with all of its partitions but those that are loaded for
+ * themselves.
+ *
+ * Large objects are compared in the groups in which they were copied, piece
+ * by piece: by pages of pg_largeobject the same contents may differ, as there
+ * may be holes.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/mman.h>
+
+#include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
+
+#include "base/cleanup.h"
+#include "base/printable.h"
+#include "base/units.h"
+#include "compare/compare.h"
+#include "compare/compare_sequence.h"
+#include "process/worker_pool.h"
+#include "progress/progress.h"
+#include "session/traffic.h"
+#include "source/leader.h"
+#include "source/worker_session.h"
+#include "target/target.h"
+
+/* hashtextextended(), sha256() */
+#define MIN_SERVER_FOR_HASH 110000
+
+/* A sum of hashes, as text. */
+#define SUM_BYTES 64
+
+/* What a side has. */
+typedef struct SideSum
+{
+	uint64		rows;
+	char		sum[SUM_BYTES];
+} SideSum;
+
+/* In shared memory, set by a worker. */
+typedef struct CompareResult
+{
+	SideSum		source;
+	SideSum		target;
+} CompareResult;
+
+/* Two queries with one row of two columns each. */
+typedef struct CompareJob
+{
+	const char *name;			/* of the table on the target; borrowed */
+	int			table;			/* the first that it is about */
+	const LargeObjectGroup *group;	/* these instead, unless NULL */
+	uint64		bytes;
+	PQExpBufferData source;
+	PQExpBufferData target;
+} CompareJob;
+
+typedef struct CompareRun
+{
+	CopyContext *context;
+	const char *hash_head;		/* what a row's text is put in */
+	const char *hash_tail;
+	const char *digest;			/* of a piece of a large object, d */
+	CompareJob *jobs;
+	int			n_jobs;
+	CompareResult *results;
+	SourceSession *source;		/* in a worker */
+	PGconn	   *target;
+} CompareRun;
+
+/* ----------
+ * Queries
+ * ----------
+ */
+
+/* The same hash on both sides, whatever their majors and encodings. */
+static void
+choose_hash(CompareRun *run, PGconn *source, PGconn *target)
+{
+	const char *source_encoding = PQparameterStatus(source, "server_encoding");
+	const char *target_encoding = PQparameterStatus(target, "server_encoding");
+	bool		same = source_encoding && target_encoding &&
+		strcmp(source_encoding, target_encoding) == 0;
+	bool		modern = PQserverVersion(source) >= MIN_SERVER_FOR_HASH &&
+		PQserverVersion(target) >= MIN_SERVER_FOR_HASH;
+
+	run->digest = modern ? "pg_catalog.encode(pg_catalog.sha256(d), 'hex')"
+		: "pg_catalog.md5(d)";
+	if (same && modern)
+	{
+		run->hash_head = "pg_catalog.hashtextextended(";
+		run->hash_tail = ", 0)";
+		return;
+	}
+	run->hash_head = same ?
+		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(" :
+		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(pg_catalog.convert_to(";
+	run->hash_tail = same ? "), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8" :
+		", 'UTF8')), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8";
+}
+
+static int
+compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/*
+ * Columns of a list in the order of their names, so that partitions of one
+ * table agree; quoted as they are.  Owned.
+ */
+static char *
+sorted_columns(const char *columns)
+{
+	char	  **names = pg_malloc((strlen(columns) / 2 + 1) * sizeof(char *));
+	int			n = 0;
+	PQExpBufferData buf;
+
+	while (*columns)
+	{
+		const char *end = columns;
+		bool		quoted = false;
+
+		for (; *end && (quoted || *end != ','); end++)
+			if (*end == '"')
+				quoted = !quoted;
+		names[n++] = pnstrdup(columns, end - columns);
+		columns = end + strspn(end, ", ");
+	}
+	qsort(names, n, sizeof(char *), compare_strings);
+	initPQExpBuffer(&buf);
+	for (int i = 0; i < n; i++)
+	{
+		appendPQExpBuffer(&buf, "%s%s", i > 0 ? ", " : "", names[i]);
+		free(names[i]);
+	}
+	free(names);
+	return buf.data;
+}
+
+/* SELECT count and sum of one table, which FROM and what follows describe. */
+static void
+append_select(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
+			  const char *only, const char *name, const char *condition,
+			  const char *filter)
+{
+	char	   *columns = sorted_columns(table->columns);
+
+	appendPQExpBuffer(buf, "SELECT pg_catalog.count(*) AS n,"
+					  " pg_catalog.sum((%sROW(%s)::pg_catalog.text%s)::pg_catalog.numeric) AS h"
+					  " FROM %s%s %s", run->hash_head, columns, run->hash_tail,
+					  only, name, condition ? condition : "");
+	if (filter)
+		appendPQExpBuffer(buf, " WHERE %s", filter);
+	free(columns);
+}
+
+/*
+ * Where rows that are loaded by way of a root ($1) may be: in tables below
+ * it, or in itself, but not in those that are loaded for themselves (of $2),
+ * and not in foreign ones, which may be out of reach.
+ */
+static const char parts_query[] =
+"WITH RECURSIVE tree (oid) AS (SELECT pg_catalog.to_regclass($1)::pg_catalog.oid"
+" UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i"
+" JOIN tree ON tree.oid OPERATOR(pg_catalog.=) i.inhparent),"
+" part AS (SELECT oid FROM tree EXCEPT"
+" SELECT pg_catalog.to_regclass(name)::pg_catalog.oid"
+" FROM pg_catalog.unnest($2::pg_catalog.text[]) t (name)"
+" WHERE name OPERATOR(pg_catalog.<>) $1)"
+"SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)"
+" FROM part JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) part.oid"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" WHERE c.relkind OPERATOR(pg_catalog.=) 'r'";
+
+static void
+append_parts(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
+			 PGconn *target)
+{
+	char	   *names = dump_tables_name_array(target, run->context->source.tables,
+											   true);
+	const char *params[] = {table->copy_name, names};
+	PGresult   *res = session_query_params(target, parts_query, 2, params, 0);
+
+	/* what a table without rows gives, in case there are no parts */
+	appendPQExpBufferStr(buf, "SELECT 0::pg_catalog.int8 AS n, NULL::pg_catalog.numeric AS h");
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		appendPQExpBufferStr(buf, " UNION ALL ");
+		append_select(run, buf, table, "ONLY ", PQgetvalue(res, i, 0),
+					  table->condition, NULL);
+	}
+	PQclear(res);
+	free(names);
+}
+
+static CompareJob *
+new_job(CompareRun *run)
+{
+	CompareJob *job = &run->jobs[run->n_jobs++];
+
+	memset(job, 0, sizeof(CompareJob));
+	initPQExpBuffer(&job->source);
+	initPQExpBuffer(&job->target);
+	return job;
+}
+
+/* A table's rows, or what more there is of a root's. */
+static void
+add_table(CompareRun *run, int no, PGconn *target)
+{
+	const DumpTable *table = &run->context->source.tables->tables[no];
+	bool		via_root = strcmp(table->name, table->copy_name) != 0;
+	const char *only = table->condition ? "" : "ONLY ";
+	CompareJob *job = NULL;
+
+	if (table->relkind == RELKIND_FOREIGN_TABLE)
+		return;
+	for (int i = 0; via_root && i < run->n_jobs && job == NULL; i++)
+		if (strcmp(run->jobs[i].name, table->copy_name) == 0)
+			job = &run->jobs[i];
+	if (job == NULL)
+	{
+		job = new_job(run);
+		job->name = table->copy_name;
+		job->table = no;
+		if (via_root)
+			append_parts(run, &job->target, table, target);
+		else
+			append_select(run, &job->target, table, only, table->name,
+						  table->condition, NULL);
+	}
+	else
+		appendPQExpBufferStr(&job->source, " UNION ALL ");
+	append_select(run, &job->source, table, only, table->name,
+				  table->condition, table->filter);
+	job->bytes += table->total_bytes;
+}
+
+/* A piece is a row of the recursion, which keeps its digest only. */
+static void
+add_large_objects(CompareRun *run, const LargeObjectGroup *group)
+{
+	const LargeObjects *objects = run->context->source.objects;
+	CompareJob *job = new_job(run);
+	PQExpBuffer sql = &job->source;
+
+	job->group = group;
+	job->bytes = (uint64) ((double) objects->est_bytes * group->n_oids /
+						   objects->n_objects);
+	appendPQExpBuffer(sql, "WITH RECURSIVE piece (oid, no, len, digest) AS ("
+					  "SELECT m.oid, 0::pg_catalog.int8, pg_catalog.length(d), %s"
+					  " FROM pg_catalog.pg_largeobject_metadata m,"
+					  " pg_catalog.lo_get(m.oid, 0, %d) d"
+					  " WHERE m.oid OPERATOR(pg_catalog.=) ANY ('{",
+					  run->digest, LARGE_OBJECT_PIECE);
+	for (int i = 0; i < group->n_oids; i++)
+		appendPQExpBuffer(sql, "%s%u", i > 0 ? "," : "", group->oids[i]);
+	appendPQExpBuffer(sql, "}') UNION ALL "
+					  "SELECT oid, no OPERATOR(pg_catalog.+) 1, pg_catalog.length(d), %s"
+					  " FROM piece, pg_catalog.lo_get(oid,"
+					  " (no OPERATOR(pg_catalog.+) 1) OPERATOR(pg_catalog.*) %d, %d) d"
+					  " WHERE len OPERATOR(pg_catalog.=) %d"
+					  ") SELECT pg_catalog.count(*) FILTER (WHERE no OPERATOR(pg_catalog.=) 0) AS n,"
+					  " pg_catalog.sum((%spg_catalog.concat_ws(' ', oid, no, digest)%s)::pg_catalog.numeric) AS h"
+					  " FROM piece", run->digest, LARGE_OBJECT_PIECE,
+					  LARGE_OBJECT_PIECE, LARGE_OBJECT_PIECE, run->hash_head,
+					  run->hash_tail);
+	appendPQExpBufferStr(&job->target, sql->data);
+}
+
+static int
+compare_jobs(const void *a, const void *b)
+{
+	const CompareJob *j1 = a;
+	const CompareJob *j2 = b;
+
+	if (j1->bytes != j2->bytes)
+		return j1->bytes > j2->bytes ? -1 : 1;
+	if (j1->table != j2->table)
+		return j1->table < j2->table ? -1 : 1;
+	return j1->group < j2->group ? -1 : j1->group > j2->group;
+}
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+
+/* What, beside session_set_up()'s, decides how a value is written. */
+static const char text_settings_query[] =
+"SELECT pg_catalog.set_config('timezone', 'UTC', false),"
+" pg_catalog.set_config('bytea_output', 'hex', false),"
+" pg_catalog.set_config('lc_monetary', 'C', false)";
+
+static void
+start_worker(void *arg, int no)
+{
+	CompareRun *run = arg;
+	const DumpContext *source = &run->context->source;
+
+	run->target = connection_open_peer(run->context->target, "pg_pardump");
+	copy_target_set_up(run->target, source->options, source->encoding);
+	run->source = source_session_open(source, no);
+	PQclear(session_query(run->target, text_settings_query));
+	PQclear(session_query(source_session_connection(run->source),
+						  text_settings_query));
+}
+
+/* Owned. */
+static char *
+describe(const CompareJob *job)
+{
+	if (job->group == NULL)
+		return psprintf("table %s", printable(job->name));
+	return large_object_group_describe(job->group);
+}
+
+/* Owned. */
+static char *
+ask_sum(PGconn *conn, const PQExpBufferData *rows)
+{
+	char	   *sql = psprintf("SELECT pg_catalog.sum(n), pg_catalog.sum(h) FROM (%s) t",
+							   rows->data);
+
+	if (PQsendQuery(conn, sql) != 1)
+		session_failed(conn, NULL, "could not compare rows", sql);
+	return sql;
+}
+
+/* Both servers are at work; now wait for the answer of one. */
+static void
+take_sum(PGconn *conn, char *sql, SideSum *sum)
+{
+	PGresult   *res = PQgetResult(conn);
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "could not compare rows", sql);
+	sum->rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+	strlcpy(sum->sum, PQgetvalue(res, 0, 1), SUM_BYTES);
+	PQclear(res);
+	while ((res = PQgetResult(conn)) != NULL)
+		PQclear(res);
+	free(sql);
+}
+
+static bool
+run_job(void *arg, int no, volatile int *step)
+{
+	CompareRun *run = arg;
+	const CompareJob *job = &run->jobs[no];
+	PGconn	   *source = source_session_connection(run->source);
+	char	   *source_sql;
+	char	   *target_sql;
+
+	pg_log_info("comparing %s", describe(job));
+	source_sql = ask_sum(source, &job->source);
+	target_sql = ask_sum(run->target, &job->target);
+	/* for a lock, say, of one who waits for this run: the leader ends that */
+	traffic_wait_begins();
+	take_sum(source, source_sql, &run->results[no].source);
+	traffic_wait_ends();
+	take_sum(run->target, target_sql, &run->results[no].target);
+	return true;
+}
+
+static void
+stop_worker(void *arg)
+{
+	CompareRun *run = arg;
+
+	source_session_close(run->source);
+	PQfinish(run->target);
+}
+
+static char *
+describe_job(void *arg, int no, int step)
+{
+	CompareRun *run = arg;
+
+	return describe(&run->jobs[no]);
+}
+
+static void
+report_difference(const CompareJob *job, const CompareResult *result)
+{
+	bool		same_number = result->source.rows == result->target.rows;
+
+	if (job->group && same_number)
+		pg_log_error("in the target, contents are not the same of %s",
+					 describe(job));
+	else if (job->group)
+		pg_log_error("the target has " UINT64_FORMAT " of %s",
+					 result->target.rows, describe(job));
+	else if (same_number)
+		pg_log_error("table %s has other values in the target",
+					 printable(job->name));
+	else
+		pg_log_error("table %s has " UINT64_FORMAT " row%s in the source and " UINT64_FORMAT " in the target",
+					 printable(job->name), result->source.rows,
+					 units_plural(result->source.rows), result->target.rows);
+}
+
+static int
+report(const CompareRun *run)
+{
+	int			n_different = 0;
+
+	for (int i = 0; i < run->n_jobs; i++)
+	{
+		const CompareResult *result = &run->results[i];
+
+		if (result->source.rows == result->target.rows &&
+			strcmp(result->source.sum, result->target.sum) == 0)
+			continue;
+		n_different++;
+		report_difference(&run->jobs[i], result);
+	}
+	return n_different;
+}
+
+static void
+plan_jobs(CompareRun *run, PGconn *target)
+{
+	const DumpTables *tables = run->context->source.tables;
+	const LargeObjects *objects = run->context->source.objects;
+
+	run->jobs = pg_malloc((tables->n_tables + objects->n_groups + 1) *
+						  sizeof(CompareJob));
+	for (int i = 0; i < tables->n_tables; i++)
+		add_table(run, i, target);
+	for (int i = 0; i < objects->n_groups; i++)
+		add_large_objects(run, &objects->groups[i]);
+	qsort(run->jobs, run->n_jobs, sizeof(CompareJob), compare_jobs);
+	run->results = mmap(NULL, (run->n_jobs + 1) * sizeof(CompareResult),
+						PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->results == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
+}
+
+int
+copy_compare(CopyContext *context, PGconn *source, PGconn *target,
+			 const Toc *toc)
+{
+	CompareRun	run = {.context = context};
+	PoolWatch	watch = dump_leader_watch(&context->source);
+	int			n_done = 0;
+	WorkerTask	task = {
+		.arg = &run,
+		.doing = "comparing",
+		.max_retries = (int) context->source.options->retries,
+		.n_done = &n_done,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = worker_pool_no_reset,	/* a query again does no harm */
+	};
+	int			n_different = copy_compare_sequences(target, toc);
+
+	choose_hash(&run, source, target);
+	plan_jobs(&run, target);
+	progress_stage_count("compare", context->source.objects->n_groups > 0 ?
+						 " tables and groups of large objects" : " tables",
+						 &n_done, run.n_jobs);
+	worker_pool_run(&task, &watch, context->source.options->jobs, run.n_jobs);
+	progress_end();
+	return n_different + report(&run);
+}

@@ -1,0 +1,65 @@
+/*
+ * copy_page.c
+ *		The page of --report, of a direct copy.
+ */
+#include "base/fe_compat.h"
+
+#include "copy/copy_page.h"
+#include "status/run_manifest.h"
+
+static int
+compare_builds(const void *a, const void *b)
+{
+	const ReportBuild *b1 = a;
+	const ReportBuild *b2 = b;
+
+	if (b1->session != b2->session)
+		return b1->session < b2->session ? -1 : 1;
+	return b1->start_us < b2->start_us ? -1 : b1->start_us > b2->start_us;
+}
+
+/* All of them were built: whatever fails ends the copy without a page. */
+static ReportBuild *
+collect_builds(const IndexBuilder *builder)
+{
+	const IndexBuild *builds = index_builder_builds(builder);
+	int			n = index_builder_entries(builder);
+	ReportBuild *result = pg_malloc0((n + 1) * sizeof(ReportBuild));
+
+	for (int i = 0; i < n; i++)
+	{
+		const TocEntry *table = builds[i].table->entry;
+
+		result[i].name = index_build_name(&builds[i]);
+		result[i].schema = table->namespace;
+		result[i].table = table->tag;
+		result[i].session = builds[i].session;
+		result[i].start_us = builds[i].start_us;
+		result[i].end_us = builds[i].end_us;
+	}
+	qsort(result, n, sizeof(ReportBuild), compare_builds);
+	return result;
+}
+
+void
+copy_page_end(Report *page, const CopyReport *report, const Toc *toc)
+{
+	const DumpContext *source = &report->context->source;
+	ReportStage stages[COPY_STAGE_END];
+	Manifest   *manifest;
+	ReportCopy	copy = {
+		.target = report->context->target->conninfo,
+		.times = copy_report_times(report),
+		.compared = source->options->compare,
+		.stages = stages,
+		.n_stages = copy_report_stages(report, stages),
+		.end_us = report->began_us[COPY_STAGE_END],
+	};
+
+	if (page == NULL)
+		return;
+	copy.builds = collect_builds(report->builder);
+	copy.n_builds = index_builder_entries(report->builder);
+	manifest = dump_manifest_new(source, toc);
+	report_end(page, manifest, NULL, &copy);
+}

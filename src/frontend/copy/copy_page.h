@@ -1,0 +1,16 @@
+/*
+ * copy_page.h
+ *		The page of --report, of a direct copy.
+ */
+#ifndef COPY_PAGE_H
+#define COPY_PAGE_H
+
+#include "copy/copy_report.h"
+#include "report/report.h"
+#include "toc/toc.h"
+
+/* The copy is complete: write the page (see report_end()). */
+extern void copy_page_end(Report *page, const CopyReport *report,
+						  const Toc *toc);
+
+#endif							/* COPY_PAGE_H */

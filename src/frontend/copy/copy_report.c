@@ -1,0 +1,218 @@
+/*
+ * copy_report.c
+ *		Adds up what the workers did.
+ */
+#include "base/fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "base/cleanup.h"
+#include "base/event_log.h"
+#include "base/printable.h"
+#include "base/run_clock.h"
+#include "base/units.h"
+#include "copy/copy_report.h"
+#include "status/advice.h"
+#include "status/run_event.h"
+#include "status/summary.h"
+
+/* Tables named in the account of a failure. */
+#define TABLES_SHOWN 10
+
+/* Names of stages in the event log. */
+static const char *const stage_names[] = {
+	"plan", "definitions", "rows", "indexes", "rest", "statistics", "compare",
+	"end"
+};
+
+/* Were all rows of a table committed? */
+static bool
+is_complete(const DumpContext *source, int no)
+{
+	const TablePlan *table = &source->plan->tables[no];
+
+	for (int i = 0; i < table->n_files; i++)
+		if (!source->results->files[table->first_file + i].done)
+			return false;
+	return true;
+}
+
+static double
+seconds_between(const CopyReport *report, CopyStage from, CopyStage to)
+{
+	return (report->began_us[to] - report->began_us[from]) / 1e6;
+}
+
+/* ----------
+ * After a failure
+ * ----------
+ */
+static void
+account_for_rows(const DumpContext *source)
+{
+	int			n_tables = source->tables->n_tables;
+	int			n_missing = 0;
+	int			n_objects = 0;
+	PQExpBufferData missing;
+
+	initPQExpBuffer(&missing);
+	for (int i = 0; i < n_tables; i++)
+	{
+		if (is_complete(source, i))
+			continue;
+		if (n_missing++ < TABLES_SHOWN)
+			appendPQExpBuffer(&missing, "%s%s", n_missing > 1 ? ", " : "",
+							  printable(source->tables->tables[i].name));
+	}
+	if (n_missing == 0)
+		pg_log_warning("all rows of %s%d table%s were committed on the target",
+					   n_tables == 1 ? "" : "all ", n_tables,
+					   units_plural(n_tables));
+	else
+		pg_log_warning("all rows of %d of %d table%s were committed on the target, but not of %s%s",
+					   n_tables - n_missing, n_tables, units_plural(n_tables),
+					   missing.data,
+					   n_missing > TABLES_SHOWN ? " and others" : "");
+	termPQExpBuffer(&missing);
+	for (int i = 0; i < source->results->n_objects; i++)
+		n_objects += source->results->objects[i].done ? 1 : 0;
+	if (source->results->n_objects > 0)
+		pg_log_warning("large objects that were committed on the target: %d of %d",
+					   n_objects, source->results->n_objects);
+}
+
+/* An exit callback. */
+static void
+give_account(void *arg)
+{
+	const CopyReport *report = arg;
+
+	switch (report->stage)
+	{
+		case COPY_STAGE_PLAN:
+			return;
+		case COPY_STAGE_DEFINITIONS:
+			pg_log_warning("the target has some of the definitions and no rows");
+			return;
+		case COPY_STAGE_COMPARE:
+
+			/*
+			 * as far as we know: that all rows are there might be the error
+			 */
+			pg_log_warning("all rows were copied before source and target were compared");
+			break;
+		default:
+			account_for_rows(&report->context->source);
+			break;
+	}
+	if (report->builder && index_builder_entries(report->builder) > 0)
+		pg_log_warning("indexes and constraints that were built while rows were copied: %d of %d",
+					   index_builder_built(report->builder),
+					   index_builder_entries(report->builder));
+	if (report->stage < COPY_STAGE_REST)
+		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
+	else if (report->incomplete || report->stage == COPY_STAGE_REST)
+	{
+		pg_log_warning("what comes after the rows is not complete: see pg_restore's errors");
+		pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
+	}
+}
+
+void
+copy_report_begin(CopyReport *report, const CopyContext *context)
+{
+	report->context = context;
+	copy_report_stage(report, COPY_STAGE_PLAN);
+	cleanup_push(give_account, report);
+}
+
+void
+copy_report_stage(CopyReport *report, CopyStage stage)
+{
+	report->stage = stage;
+	report->began_us[stage] = now_us();
+	dump_event_stage(stage_names[stage]);
+}
+
+/* ----------
+ * After all
+ * ----------
+ */
+static void
+log_tables(const DumpContext *source)
+{
+	for (int i = 0; i < source->tables->n_tables; i++)
+	{
+		const TablePlan *table = &source->plan->tables[i];
+		uint64		rows = 0;
+		uint64		bytes = 0;
+
+		for (int j = 0; j < table->n_files; j++)
+		{
+			rows += source->results->files[table->first_file + j].rows;
+			bytes += source->results->files[table->first_file + j].raw_bytes;
+		}
+		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
+					printable(source->tables->tables[i].name), rows, bytes);
+	}
+}
+
+int
+copy_report_stages(const CopyReport *report, ReportStage *stages)
+{
+	int			n = 0;
+
+	for (int i = 0; i < COPY_STAGE_END; i++)
+	{
+		if (report->began_us[i] == 0)
+			continue;
+		stages[n].name = stage_names[i];
+		stages[n].start_us = report->began_us[i];
+		n++;
+	}
+	return n;
+}
+
+char *
+copy_report_times(const CopyReport *report)
+{
+	int			n_indexes = index_builder_entries(report->builder);
+	bool		compared = report->context->source.options->compare;
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	appendPQExpBuffer(&text, "definitions %.2f s, rows %.2f s, then %d %s %.2f s (with those built beside the rows %.2f s of work), the rest %.2f s, statistics %.2f s",
+					  seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
+					  seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
+					  n_indexes, n_indexes == 1 ? "index" : "indexes",
+					  seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
+					  index_builder_seconds(report->builder),
+					  seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
+					  seconds_between(report, COPY_STAGE_ANALYZE,
+									  compared ? COPY_STAGE_COMPARE : COPY_STAGE_END));
+	if (compared)
+		appendPQExpBuffer(&text, ", compare %.2f s",
+						  seconds_between(report, COPY_STAGE_COMPARE, COPY_STAGE_END));
+	return text.data;
+}
+
+void
+copy_report_print(const CopyReport *report)
+{
+	const DumpContext *source = &report->context->source;
+	FileTotals	total = file_results_total(source->results);
+	FILE	   *out = event_log_text_output();
+
+	log_tables(source);
+	fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, " UINT64_FORMAT " byte%s in %.2f seconds\n",
+			source->tables->n_tables, units_plural(source->tables->n_tables),
+			total.rows, units_plural(total.rows),
+			total.raw_bytes, units_plural(total.raw_bytes), run_clock_seconds());
+	summary_print_slowest(source, out);
+	advice_print(source, out);
+	if (source->options->compare)
+		fprintf(out, "source and target have the same contents\n");
+	fprintf(out, "%s\n", copy_report_times(report));
+	fflush(out);
+	summary_tell(source, false);
+}

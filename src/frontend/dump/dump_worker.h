@@ -1,0 +1,39 @@
+/*
+ * dump_worker.h
+ *		What a worker of a dump does with a job.
+ */
+#ifndef DUMP_WORKER_H
+#define DUMP_WORKER_H
+
+#include "plan/dump_context.h"
+
+typedef struct DumpWorker DumpWorker;
+
+/*
+ * Connect, and import the snapshot, as worker number no.  Exits with a
+ * message on failure.
+ */
+extern DumpWorker *dump_worker_start(const DumpContext *context, int no);
+
+/* In the leader: the same by its own session. */
+extern DumpWorker *dump_worker_borrow(const DumpContext *context);
+
+/*
+ * Do a job: all its files are complete (not flushed) afterwards, and their
+ * results are set, or exit.  *step is the data file of the job that is being
+ * dumped, from 0.  False if nothing was done, as its tables could not be
+ * locked.
+ */
+extern bool dump_worker_run(DumpWorker *worker, int job_no,
+							volatile int *step);
+
+/*
+ * In the leader: a worker that did this job is gone.  Remove the files that
+ * it made, so that another one can do it.
+ */
+extern void dump_worker_reset(const DumpContext *context, int job);
+
+/* Disconnect. */
+extern void dump_worker_stop(DumpWorker *worker);
+
+#endif							/* DUMP_WORKER_H */

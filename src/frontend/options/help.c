@@ -1,0 +1,188 @@
+/*
+ * help.c
+ *		The text of --help, in the groups and the order of pg_dump's.
+ */
+#include "base/fe_compat.h"
+
+#include "options/options.h"
+
+static const char general_options[] =
+"\nGeneral options:\n"
+"  -f, --file=DIRECTORY         output directory name, must be missing or empty\n"
+"  -F, --format=d               output file format (directory, the only one)\n"
+"  -j, --jobs=NUM               use this many parallel jobs to dump\n"
+"  -P, --progress               show progress and a summary (default: if standard\n"
+"                               error is a terminal)\n"
+"  -r, --max-rate=RATE          read at most so much in a second, by all workers\n"
+"                               (in kB/s, or use suffix \"k\" or \"M\")\n"
+"  -v, --verbose                verbose mode\n"
+"  -V, --version                output version information, then exit\n"
+"  -Z, --compress=[{client|server}-]METHOD[:DETAIL]\n"
+"                               compress as specified (none, gzip, lz4, zstd;\n"
+"                               default: zstd:1 if pg_dump is 16 or newer, else\n"
+"                               gzip:1, as older pg_restore reads no other)\n"
+"  --allow-rewritten            dump tables that were rewritten after the snapshot was\n"
+"                               taken, though rows may be lost to it\n"
+"  --check                      look for what would make the run fail, and end\n"
+"  --clean-output               remove what an earlier run left in the directory\n"
+"  --dry-run                    show how each table would be dumped, write nothing\n"
+"  --expected-rate=SIZE         with --dry-run, tell the time at SIZE bytes a second\n"
+"  --lock-wait-timeout=TIMEOUT  fail after waiting TIMEOUT for a table lock\n"
+"  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
+"                               output)\n"
+"  --manifest-checksums=ALGORITHM\n"
+"                               use algorithm for the manifest's checksums\n"
+"  --no-progress                show no progress, also on a terminal\n"
+"  --no-sync                    do not wait for changes to be written safely to disk\n"
+"  --pipe=COMMAND               write each file to the standard input of COMMAND, in\n"
+"                               which %f is its name, instead of a directory\n"
+"  --report=FILE                write a page (HTML) that shows how it went\n"
+"  --retries=NUM                begin anew so often what a lost connection\n"
+"                               interrupted (default: 5)\n"
+"  --stall-timeout=SECONDS      replace a worker after so long a silence of a server\n"
+"                               that is not at work (default: 60)\n"
+"  --sync-method=METHOD         set method for syncing files to disk\n"
+"  --verify=DIRECTORY           verify an archive, dump nothing\n"
+"  -?, --help                   show this help, then exit\n";
+
+static const char chunk_options[] =
+"\nOptions controlling how tables are split:\n"
+"  --chunk-size=SIZE            split tables in chunks of about SIZE bytes to dump\n"
+"                               (default: total / (16 x jobs), 32MB to 1GB,\n"
+"                               with --target 8MB to 1GB)\n"
+"  --max-table-segment-pages=NUM\n"
+"                               split tables in chunks of NUM heap pages\n"
+"  --no-chunks                  dump every table whole\n"
+"  --no-extension               read by SQL even if the server has the extension\n"
+"  --pg-dump=PATH               use this pg_dump to read the schema (default: the\n"
+"                               one beside pg_pardump, then the first in PATH)\n"
+"  --trust-owners               query tables of other roles, too, which may run their\n"
+"                               functions\n";
+
+static const char slot_options[] =
+"\nOptions for logical replication:\n"
+"  --create-slot                create a logical replication slot, and dump in the\n"
+"                               snapshot with which its changes begin\n"
+"  --slot=NAME                  name of that slot\n"
+"  --slot-plugin=PLUGIN         its output plugin (default: pgoutput)\n"
+"  --create-subscription=NAME   with --target: create a subscription there that goes\n"
+"                               on where the copy ends\n"
+"  --publication=NAME[,...]     publications it subscribes to\n"
+"  --subscription-conninfo=CONNINFO\n"
+"                               how the target's server connects to the source\n";
+
+static const char copy_options[] =
+"\nOptions for a direct copy, without an archive:\n"
+"  --target=CONNINFO            copy into this database instead of into a directory\n"
+"  --compare                    compare source and target in the end\n"
+"  --copy-format=FORMAT         COPY's format: auto (binary where that is safe, the\n"
+"                               default), binary, or text\n"
+"  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
+"  --no-analyze                 do not run ANALYZE in the end\n";
+
+static const char content_options[] =
+"\nOptions controlling the output content, which are pg_dump's (in parentheses the\n"
+"first that has the option):\n"
+"  -a, --data-only              dump only the data, not the schema or statistics\n"
+"  -b, --large-objects          include large objects in dump\n"
+"  --blobs                      (same as --large-objects, deprecated)\n"
+"  -B, --no-large-objects       exclude large objects in dump\n"
+"  --no-blobs                   (same as --no-large-objects, deprecated)\n"
+"  -c, --clean                  clean (drop) database objects before recreating\n"
+"  -C, --create                 include commands to create database in dump\n"
+"  -e, --extension=PATTERN      dump the specified extension(s) only\n"
+"  -E, --encoding=ENCODING      dump the data in encoding ENCODING\n"
+"  -n, --schema=PATTERN         dump the specified schema(s) only\n"
+"  -N, --exclude-schema=PATTERN do NOT dump the specified schema(s)\n"
+"  -O, --no-owner               skip restoration of object ownership in\n"
+"                               plain-text format\n"
+"  -s, --schema-only            dump only the schema, no data or statistics\n"
+"  -S, --superuser=NAME         superuser user name to use in plain-text format\n"
+"  -t, --table=PATTERN          dump only the specified table(s)\n"
+"  -T, --exclude-table=PATTERN  do NOT dump the specified table(s)\n"
+"  -x, --no-privileges          do not dump privileges (grant/revoke)\n"
+"  --disable-dollar-quoting     disable dollar quoting, use SQL standard quoting\n"
+"  --disable-triggers           disable triggers during data-only restore\n"
+"  --enable-row-security        enable row security (dump only content user has\n"
+"                               access to)\n"
+"  --exclude-extension=PATTERN  do NOT dump the specified extension(s)\n"
+"                               (pg_dump 17)\n"
+"  --exclude-table-and-children=PATTERN\n"
+"                               do NOT dump the specified table(s), including\n"
+"                               child and partition tables (pg_dump 16)\n"
+"  --exclude-table-data=PATTERN do NOT dump data for the specified table(s)\n"
+"  --exclude-table-data-and-children=PATTERN\n"
+"                               do NOT dump data for the specified table(s),\n"
+"                               including child and partition tables (pg_dump 16)\n"
+"  --extra-float-digits=NUM     override default setting for extra_float_digits\n"
+"  --filter=FILENAME            include or exclude objects and data from dump\n"
+"                               based on expressions in FILENAME (pg_dump 17)\n"
+"  --if-exists                  use IF EXISTS when dropping objects\n"
+"  --include-foreign-data=PATTERN\n"
+"                               include data of foreign tables on foreign\n"
+"                               servers matching PATTERN\n"
+"  --load-via-partition-root    load partitions via the root table\n"
+"  --no-comments                do not dump comment commands\n"
+"  --no-data                    do not dump data (pg_dump 18)\n"
+"  --no-policies                do not dump row security policies (pg_dump 18)\n"
+"  --no-publications            do not dump publications\n"
+"  --no-schema                  do not dump schema (pg_dump 18)\n"
+"  --no-security-labels         do not dump security label assignments\n"
+"  --no-statistics              do not dump statistics (pg_dump 18)\n"
+"  --no-subscriptions           do not dump subscriptions\n"
+"  --no-table-access-method     do not dump table access methods (pg_dump 15)\n"
+"  --no-tablespaces             do not dump tablespace assignments\n"
+"  --no-toast-compression       do not dump TOAST compression methods\n"
+"  --no-unlogged-table-data     do not dump unlogged table data\n"
+"  --quote-all-identifiers      quote all identifiers, even if not key words\n"
+"  --section=SECTION            dump named section (pre-data, data, or post-data)\n"
+"  --sequence-data              include sequence data in dump (pg_dump 18)\n"
+"  --serializable-deferrable    wait until the dump can run without anomalies\n"
+"  --snapshot=SNAPSHOT          use given snapshot for the dump\n"
+"  --statistics                 dump the statistics (pg_dump 18)\n"
+"  --statistics-only            dump only the statistics, not schema or data\n"
+"                               (pg_dump 18)\n"
+"  --strict-names               require table and/or schema include patterns to\n"
+"                               match at least one entity each\n"
+"  --table-and-children=PATTERN dump only the specified table(s), including\n"
+"                               child and partition tables (pg_dump 16)\n"
+"  --use-set-session-authorization\n"
+"                               use SET SESSION AUTHORIZATION commands instead of\n"
+"                               ALTER OWNER commands to set ownership\n";
+
+static const char row_options[] =
+"\nOptions controlling which rows are dumped:\n"
+"  --sample=PATTERN:PERCENT     dump PERCENT of the rows of the specified table(s)\n"
+"  --where=PATTERN:CONDITION    dump only rows of the specified table(s) that meet\n"
+"                               CONDITION\n";
+
+static const char connection_options[] =
+"\nConnection options:\n"
+"  -d, --dbname=DBNAME      database to dump\n"
+"  -h, --host=HOSTNAME      database server host or socket directory\n"
+"  -p, --port=PORT          database server port number\n"
+"  -U, --username=NAME      connect as specified database user\n"
+"  -w, --no-password        never prompt for password\n"
+"  -W, --password           force password prompt (should happen automatically)\n"
+"  --role=ROLENAME          do SET ROLE before dump\n"
+"\n"
+"If no database name is supplied, then the PGDATABASE environment\n"
+"variable value is used.\n";
+
+void
+print_help(const char *progname)
+{
+	printf("%s dumps a PostgreSQL database in parallel, within every table, as a directory\n"
+		   "archive for pg_restore.\n\n", progname);
+	printf("Usage:\n");
+	printf("  %s [OPTION]... [DBNAME]\n", progname);
+	fputs(general_options, stdout);
+	fputs(chunk_options, stdout);
+	fputs(slot_options, stdout);
+	fputs(copy_options, stdout);
+	fputs(content_options, stdout);
+	fputs(row_options, stdout);
+	fputs(connection_options, stdout);
+	printf("\nReport bugs to the %s developers, with the output of --version;\n"
+		   "it is not part of PostgreSQL.\n", progname);
+}

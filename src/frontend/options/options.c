@@ -1,0 +1,408 @@
+/*
+ * options.c
+ *		Reads the command line: pg_dump's options and our own.
+ *
+ * pg_dump's options are accepted whatever the major; those that only choose
+ * what is dumped go on to the stock pg_dump that makes the plan, which knows
+ * which of them its major has and which exclude each other.  Options that
+ * concern the output or the session are read here, some of them are passed on
+ * as well.
+ */
+#include "base/fe_compat.h"
+
+#include "options/own_options.h"
+
+/* Long options without a short one: values above any character. */
+enum
+{
+	OPT_PASS = 1000,			/* goes to pg_dump as it is */
+	OPT_PASS_LAST = OPT_PASS + 99,	/* the same, of a newer pg_dump */
+	OPT_INSERTS,				/* cannot be: rows as INSERT commands */
+	OPT_BINARY_UPGRADE,			/* cannot be: for pg_upgrade only */
+	OPT_ENABLE_ROW_SECURITY,
+	OPT_EXTRA_FLOAT_DIGITS,
+	OPT_LOCK_WAIT_TIMEOUT,
+	OPT_NO_SYNC,
+	OPT_QUOTE_ALL_IDENTIFIERS,
+	OPT_ROLE,
+	OPT_SERIALIZABLE_DEFERRABLE,
+	OPT_SNAPSHOT,
+	OPT_SYNC_METHOD
+};
+
+/* Goes to pg_dump as it is, of this major and of later ones. */
+#define PASS_SINCE(major) (OPT_PASS + (major))
+
+static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:Pr:RsS:t:T:U:vwWxZ:";
+
+/* The union of pg_dump 14 to 19 (pg_dump.c:main). */
+static const struct option pg_dump_options[] = {
+	{"attribute-inserts", no_argument, NULL, OPT_INSERTS},
+	{"binary-upgrade", no_argument, NULL, OPT_BINARY_UPGRADE},
+	{"blobs", no_argument, NULL, 'b'},
+	{"clean", no_argument, NULL, 'c'},
+	{"column-inserts", no_argument, NULL, OPT_INSERTS},
+	{"compress", required_argument, NULL, 'Z'},
+	{"create", no_argument, NULL, 'C'},
+	{"data-only", no_argument, NULL, 'a'},
+	{"dbname", required_argument, NULL, 'd'},
+	{"disable-dollar-quoting", no_argument, NULL, OPT_PASS},
+	{"disable-triggers", no_argument, NULL, OPT_PASS},
+	{"enable-row-security", no_argument, NULL, OPT_ENABLE_ROW_SECURITY},
+	{"encoding", required_argument, NULL, 'E'},
+	{"exclude-extension", required_argument, NULL, PASS_SINCE(17)},
+	{"exclude-schema", required_argument, NULL, 'N'},
+	{"exclude-table", required_argument, NULL, 'T'},
+	{"exclude-table-and-children", required_argument, NULL, PASS_SINCE(16)},
+	{"exclude-table-data", required_argument, NULL, OPT_PASS},
+	{"exclude-table-data-and-children", required_argument, NULL, PASS_SINCE(16)},
+	{"extension", required_argument, NULL, 'e'},
+	{"extra-float-digits", required_argument, NULL, OPT_EXTRA_FLOAT_DIGITS},
+	{"file", required_argument, NULL, 'f'},
+	{"filter", required_argument, NULL, PASS_SINCE(17)},
+	{"format", required_argument, NULL, 'F'},
+	{"help", no_argument, NULL, '?'},
+	{"host", required_argument, NULL, 'h'},
+	{"if-exists", no_argument, NULL, OPT_PASS},
+	{"include-foreign-data", required_argument, NULL, OPT_PASS},
+	{"inserts", no_argument, NULL, OPT_INSERTS},
+	{"jobs", required_argument, NULL, 'j'},
+	{"large-objects", no_argument, NULL, 'b'},
+	{"load-via-partition-root", no_argument, NULL, OPT_PASS},
+	{"lock-wait-timeout", required_argument, NULL, OPT_LOCK_WAIT_TIMEOUT},
+	{"max-rate", required_argument, NULL, 'r'},
+	{"no-acl", no_argument, NULL, 'x'},
+	{"no-blobs", no_argument, NULL, 'B'},
+	{"no-comments", no_argument, NULL, OPT_PASS},
+	{"no-data", no_argument, NULL, PASS_SINCE(18)},
+	{"no-large-objects", no_argument, NULL, 'B'},
+	{"no-owner", no_argument, NULL, 'O'},
+	{"no-password", no_argument, NULL, 'w'},
+	{"no-policies", no_argument, NULL, PASS_SINCE(18)},
+	{"no-privileges", no_argument, NULL, 'x'},
+	{"no-publications", no_argument, NULL, OPT_PASS},
+	{"no-reconnect", no_argument, NULL, 'R'},
+	{"no-schema", no_argument, NULL, PASS_SINCE(18)},
+	{"no-security-labels", no_argument, NULL, OPT_PASS},
+	{"no-statistics", no_argument, NULL, PASS_SINCE(18)},
+	{"no-subscriptions", no_argument, NULL, OPT_PASS},
+	{"no-sync", no_argument, NULL, OPT_NO_SYNC},
+	{"no-synchronized-snapshots", no_argument, NULL, OPT_PASS},
+	{"no-table-access-method", no_argument, NULL, PASS_SINCE(15)},
+	{"no-tablespaces", no_argument, NULL, OPT_PASS},
+	{"no-toast-compression", no_argument, NULL, OPT_PASS},
+	{"no-unlogged-table-data", no_argument, NULL, OPT_PASS},
+	{"on-conflict-do-nothing", no_argument, NULL, OPT_INSERTS},
+	{"password", no_argument, NULL, 'W'},
+	{"port", required_argument, NULL, 'p'},
+	{"quote-all-identifiers", no_argument, NULL, OPT_QUOTE_ALL_IDENTIFIERS},
+	{"restrict-key", required_argument, NULL, OPT_PASS},
+	{"role", required_argument, NULL, OPT_ROLE},
+	{"rows-per-insert", required_argument, NULL, OPT_INSERTS},
+	{"schema", required_argument, NULL, 'n'},
+	{"schema-only", no_argument, NULL, 's'},
+	{"section", required_argument, NULL, OPT_PASS},
+	{"sequence-data", no_argument, NULL, PASS_SINCE(18)},
+	{"serializable-deferrable", no_argument, NULL, OPT_SERIALIZABLE_DEFERRABLE},
+	{"snapshot", required_argument, NULL, OPT_SNAPSHOT},
+	{"statistics", no_argument, NULL, PASS_SINCE(18)},
+	{"statistics-only", no_argument, NULL, PASS_SINCE(18)},
+	{"strict-names", no_argument, NULL, OPT_PASS},
+	{"superuser", required_argument, NULL, 'S'},
+	{"sync-method", required_argument, NULL, OPT_SYNC_METHOD},
+	{"table", required_argument, NULL, 't'},
+	{"table-and-children", required_argument, NULL, PASS_SINCE(16)},
+	{"use-set-session-authorization", no_argument, NULL, OPT_PASS},
+	{"username", required_argument, NULL, 'U'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"version", no_argument, NULL, 'V'},
+	{NULL, 0, NULL, 0}
+};
+
+static void
+try_help(const char *progname)
+{
+	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
+	exit(1);
+}
+
+/*
+ * -F: the directory format is the only one that can be written in parallel.
+ */
+static void
+check_format(const char *format)
+{
+	if (pg_strcasecmp(format, "d") == 0 ||
+		pg_strcasecmp(format, "directory") == 0)
+		return;
+	if (pg_strcasecmp(format, "c") != 0 && pg_strcasecmp(format, "custom") != 0 &&
+		pg_strcasecmp(format, "p") != 0 && pg_strcasecmp(format, "plain") != 0 &&
+		pg_strcasecmp(format, "t") != 0 && pg_strcasecmp(format, "tar") != 0)
+		pg_fatal("invalid output format \"%s\" specified", format);
+	pg_log_error("output format \"%s\" cannot be written in parallel", format);
+	pg_log_error_hint("Use the directory format (-Fd), or pg_dump for the others; pg_restore -f makes a plain script from a directory.");
+	exit(1);
+}
+
+static SyncMethod
+parse_sync(const char *arg)
+{
+	if (strcmp(arg, "fsync") == 0)
+		return SYNC_FSYNC;
+	if (strcmp(arg, "syncfs") == 0)
+	{
+#ifdef __linux__
+		return SYNC_SYNCFS;
+#else
+		pg_fatal("this build does not support sync method \"%s\"", "syncfs");
+#endif
+	}
+	pg_fatal("unrecognized sync method: %s", arg);
+}
+
+/* -Z: where (pg_basebackup's client- or server-), and how. */
+static void
+parse_compress(Options *options, const char *arg)
+{
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+
+	options->compress_on_server = pg_strncasecmp(arg, "server-", 7) == 0;
+	if (options->compress_on_server || pg_strncasecmp(arg, "client-", 7) == 0)
+		arg += 7;
+	if (!compress_spec_parse(arg, &options->compress, error))
+		pg_fatal("invalid compression specification: %s", error);
+	options->compress_given = true;
+}
+
+static void
+pass_on(Options *options, const char *arg)
+{
+	options->pg_dump_args = pg_realloc(options->pg_dump_args,
+									   (options->n_pg_dump_args + 1) * sizeof(char *));
+	options->pg_dump_args[options->n_pg_dump_args++] = arg;
+}
+
+/* An argument goes apart, as it may be empty (-N ''). */
+static void
+pass_on_short(Options *options, int letter, const char *arg)
+{
+	pass_on(options, psprintf("-%c", letter));
+	if (arg)
+		pass_on(options, arg);
+}
+
+static void
+pass_on_long(Options *options, const char *name, const char *arg)
+{
+	pass_on(options, arg ? psprintf("--%s=%s", name, arg)
+			: psprintf("--%s", name));
+}
+
+/* Options with a short letter; false for those that have none. */
+static bool
+read_short_option(Options *options, int c, const char *arg)
+{
+	switch (c)
+	{
+		case 'd':
+			options->connection.dbname = arg;
+			return true;
+		case 'h':
+			options->connection.pghost = arg;
+			return true;
+		case 'p':
+			options->connection.pgport = arg;
+			return true;
+		case 'U':
+			options->connection.pguser = arg;
+			return true;
+		case 'w':
+			options->connection.prompt_password = TRI_NO;
+			return true;
+		case 'W':
+			options->connection.prompt_password = TRI_YES;
+			return true;
+		case 'f':
+			options->directory = arg;
+			return true;
+		case 'F':
+			check_format(arg);
+			return true;
+		case 'j':
+			options->jobs = (int) parse_number(arg, "-j/--jobs", 1, 4096);
+			options->jobs_given = true;
+			return true;
+		case 'Z':
+			parse_compress(options, arg);
+			return true;
+		case 'r':
+			options->max_rate = parse_rate(arg, "-r/--max-rate");
+			return true;
+		case 'P':
+			options->progress = true;
+			return true;
+		case 'E':
+			options->encoding = arg;
+			pass_on_short(options, c, arg);
+			return true;
+		case 'v':
+			options->verbose = true;
+			pg_logging_increase_verbosity();
+			pass_on_short(options, c, NULL);
+			return true;
+		case 'R':				/* no-op in pg_dump too */
+			return true;
+	}
+	if (c > 0 && c < 128 && c != '?' && strchr(short_options, c) != NULL)
+	{
+		pass_on_short(options, c, arg);
+		return true;
+	}
+	return false;
+}
+
+/* pg_dump has the option since this major, but not before. */
+static void
+note_major(Options *options, const char *name, int major)
+{
+	if (major <= options->needed_major)
+		return;
+	options->needed_major = major;
+	options->needed_for = name;
+}
+
+static void
+refuse_inserts(const char *name)
+{
+	pg_log_error("option --%s is not supported", name);
+	pg_log_error_detail("Rows written as INSERT commands cannot be split in chunks.");
+	pg_log_error_hint("Use pg_dump for INSERT commands.");
+	exit(1);
+}
+
+static void
+read_long_option(Options *options, int c, const char *name, const char *arg)
+{
+	switch (c)
+	{
+		case OPT_INSERTS:
+			refuse_inserts(name);
+			break;
+		case OPT_BINARY_UPGRADE:
+			pg_log_error("option --%s is not supported", name);
+			pg_log_error_hint("It is for pg_upgrade only, which calls pg_dump itself.");
+			exit(1);
+		case OPT_NO_SYNC:
+			options->sync_method = SYNC_NONE;
+			return;
+		case OPT_SYNC_METHOD:
+			if (options->sync_method != SYNC_NONE)
+				options->sync_method = parse_sync(arg);
+			return;
+		case OPT_SNAPSHOT:
+			options->snapshot = arg;
+			return;
+		case OPT_SERIALIZABLE_DEFERRABLE:
+			options->serializable_deferrable = true;
+			return;
+			/* the session's, and pg_dump's too */
+		case OPT_ROLE:
+			options->role = arg;
+			break;
+		case OPT_LOCK_WAIT_TIMEOUT:
+			options->lock_wait_timeout = arg;
+			break;
+		case OPT_ENABLE_ROW_SECURITY:
+			options->enable_row_security = true;
+			break;
+		case OPT_QUOTE_ALL_IDENTIFIERS:
+			options->quote_all_identifiers = true;
+			break;
+		case OPT_EXTRA_FLOAT_DIGITS:
+			options->extra_float_digits = arg;
+			break;
+		default:
+			note_major(options, name, c - OPT_PASS);
+			break;
+	}
+	pass_on_long(options, name, arg);
+}
+
+static bool
+is_passed(int c)
+{
+	return c >= OPT_PASS && c <= OPT_PASS_LAST;
+}
+
+/* What must hold between options; the rest of it pg_dump checks. */
+static void
+check_options(const Options *options)
+{
+	if ((options->directory == NULL && !options->dry_run && !options->check &&
+		 options->pipe_command == NULL && options->target == NULL &&
+		 options->verify == NULL) ||
+		(options->directory && options->directory[0] == '\0'))
+	{
+		pg_log_error("no output directory specified");
+		pg_log_error_hint("Name a new one by -f DIRECTORY; or dump into commands by --pipe, or into another database by --target.");
+		exit(1);
+	}
+	own_options_check(options);
+	if (options->extra_float_digits != NULL)
+		(void) parse_number(options->extra_float_digits,
+							"--extra-float-digits", -15, 3);
+}
+
+const Options *
+options_parse(int argc, char **argv)
+{
+	const char *progname = get_progname(argv[0]);
+	Options    *options = pg_malloc0(sizeof(Options));
+	struct option *long_options = own_options_append(pg_dump_options);
+	int			c;
+	int			index = -1;
+
+	if (argc > 1)
+	{
+		if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)
+		{
+			print_help(progname);
+			exit(0);
+		}
+		if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		{
+			puts("pg_pardump " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")");
+			exit(0);
+		}
+	}
+
+	options->jobs = 1;
+	options->sync_method = SYNC_FSYNC;
+	options->retries = 5;
+	options->stall_timeout = 60;
+	options->connection.prompt_password = TRI_DEFAULT;
+
+	while ((c = getopt_long(argc, argv, short_options,
+							long_options, &index)) != -1)
+	{
+		own_options_note_flag(options, c,
+							  is_passed(c) ? long_options[index].name : NULL);
+		if (own_option_read(options, c, optarg) ||
+			read_short_option(options, c, optarg))
+			continue;
+		if (c < OPT_PASS)
+			try_help(progname); /* getopt_long has said what is wrong */
+		read_long_option(options, c, long_options[index].name, optarg);
+	}
+
+	if (optind < argc && options->connection.dbname == NULL)
+		options->connection.dbname = argv[optind++];
+	if (optind < argc)
+	{
+		pg_log_error("too many command-line arguments (first is \"%s\")",
+					 argv[optind]);
+		try_help(progname);
+	}
+	check_options(options);
+	return options;
+}

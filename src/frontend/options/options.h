@@ -1,0 +1,115 @@
+/*
+ * options.h
+ *		What the command line asked for.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "base/fe_compat.h"
+
+#include "fe_utils/connect_utils.h"
+#include "fe_utils/simple_list.h"
+
+#include "shared/compress_spec.h"
+
+typedef enum SyncMethod
+{
+	SYNC_NONE,					/* --no-sync */
+	SYNC_FSYNC,					/* every file, then the directory */
+	SYNC_SYNCFS					/* the whole file system at once */
+} SyncMethod;
+
+typedef struct Options
+{
+	/* The archive */
+	const char *directory;		/* NULL with --pipe, or for a dry run */
+	const char *pipe_command;	/* as sink_pipe_new() has it, or NULL */
+	int			jobs;
+	bool		jobs_given;		/* else one, by default */
+	bool		verbose;
+	bool		compress_given; /* else the default of pg_dump's major */
+	CompressSpec compress;
+	bool		compress_on_server;
+	SyncMethod	sync_method;
+	const char *verify;			/* the archive to be verified, or NULL */
+	bool		clean_output;
+	const char *manifest_checksums; /* NULL = CRC32C */
+	uint64		retries;		/* of what a lost connection interrupted */
+	uint64		stall_timeout;	/* seconds, 0 = never */
+	uint64		max_rate;		/* bytes a second, 0 = no limit */
+
+	/* Which rows, of tables that match a pattern: TABLE:... */
+	SimpleStringList where;
+	SimpleStringList sample;
+
+	/* What the user is told */
+	bool		progress;
+	bool		no_progress;
+	const char *log_json;		/* a file, or "-"; NULL = no events */
+	const char *report;			/* a file; NULL = none is made */
+	bool		check;			/* only look, and tell what is found */
+	bool		dry_run;
+	uint64		expected_rate;	/* bytes a second; 0 = not given */
+
+	bool		allow_rewritten;	/* tables whose files are not the
+									 * snapshot's */
+
+	/* How tables are split */
+	bool		trust_owners;	/* whatever a query of a table may run */
+	bool		no_chunks;
+	bool		no_extension;
+	uint64		chunk_bytes;	/* 0 = by rule, see chunk_plan.h */
+	uint64		segment_pages;	/* 0 = not asked for */
+
+	/* Direct copy; what of pg_dump's options concerns pg_restore, too */
+	const char *target;			/* NULL = an archive is made */
+	const char *copy_format;	/* auto, binary or text; NULL = auto */
+	uint64		index_jobs;		/* 0 = as many as jobs */
+	bool		no_analyze;
+	bool		compare;		/* source and target in the end */
+	bool		clean;
+	bool		create;
+	bool		data_only;
+	bool		disable_triggers;
+	bool		no_owner;
+	bool		no_privileges;
+	bool		no_tablespaces;
+	bool		no_table_access_method;
+	bool		statistics;
+	bool		use_session_authorization;
+
+	/* The session, as pg_dump's setup_connection() has it */
+	ConnParams	connection;
+	const char *role;
+	const char *encoding;
+	const char *snapshot;
+	const char *lock_wait_timeout;
+	bool		serializable_deferrable;
+	bool		create_slot;
+	const char *slot;			/* its name; NULL without create_slot */
+	const char *slot_plugin;	/* NULL = pgoutput */
+	const char *create_subscription;	/* its name; NULL = none is made */
+	SimpleStringList publications;	/* see publication.h */
+	const char *subscription_conninfo;	/* NULL = by the source's address */
+	bool		enable_row_security;
+	bool		quote_all_identifiers;
+	const char *extra_float_digits;
+
+	/* Stock pg_dump */
+	const char *pg_dump_path;	/* NULL = search */
+	const char **pg_dump_args;	/* what it is given as the user wrote it */
+	int			n_pg_dump_args;
+	int			needed_major;	/* pg_dump's, at least; 0 if any will do */
+	const char *needed_for;		/* by this option, without its dashes */
+} Options;
+
+/*
+ * Read the command line.  Prints and exits for --help and --version; exits
+ * with a message for what is wrong or cannot be done.
+ */
+extern const Options *options_parse(int argc, char **argv);
+
+/* The usage text, as --help prints it (help.c). */
+extern void print_help(const char *progname);
+
+#endif							/* OPTIONS_H */

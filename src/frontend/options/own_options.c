@@ -1,0 +1,463 @@
+/*
+ * own_options.c
+ *		Reads the options that pg_dump does not have, by a table of them.
+ */
+#include "base/fe_compat.h"
+
+#include "common/checksum_helper.h"
+#include "libpq-fe.h"
+
+#include "options/own_options.h"
+#include "stream/sink.h"
+
+/*
+ * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.
+ */
+#define MIN_RATE_KB 32
+#define MAX_RATE_KB 1073741824
+
+/* Bytes; fewer need a unit. */
+#define LEAST_WITHOUT_UNIT (1024 * 1024)
+
+typedef enum OwnOptionKind
+{
+	OWN_FLAG,					/* bool, no argument */
+	OWN_TEXT,					/* const char *, as it was given */
+	OWN_NUMBER,					/* uint64, within the row's limits */
+	OWN_SIZE,					/* uint64, bytes; units as in settings */
+	OWN_LIST					/* SimpleStringList, may be given again */
+} OwnOptionKind;
+
+typedef struct OwnOption
+{
+	const char *name;
+	OwnOptionKind kind;
+	size_t		offset;			/* of the member in Options */
+	int64		min;			/* of a number */
+	int64		max;
+} OwnOption;
+
+static const OwnOption own_options[] = {
+	{"allow-rewritten", OWN_FLAG, offsetof(Options, allow_rewritten)},
+	{"check", OWN_FLAG, offsetof(Options, check)},
+	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
+	{"clean-output", OWN_FLAG, offsetof(Options, clean_output)},
+	{"compare", OWN_FLAG, offsetof(Options, compare)},
+	{"copy-format", OWN_TEXT, offsetof(Options, copy_format)},
+	{"create-slot", OWN_FLAG, offsetof(Options, create_slot)},
+	{"create-subscription", OWN_TEXT, offsetof(Options, create_subscription)},
+	{"dry-run", OWN_FLAG, offsetof(Options, dry_run)},
+	{"expected-rate", OWN_SIZE, offsetof(Options, expected_rate)},
+	{"index-jobs", OWN_NUMBER, offsetof(Options, index_jobs), 1, 4096},
+	{"log-json", OWN_TEXT, offsetof(Options, log_json)},
+	{"manifest-checksums", OWN_TEXT, offsetof(Options, manifest_checksums)},
+	{"max-table-segment-pages", OWN_NUMBER, offsetof(Options, segment_pages),
+	1, MaxBlockNumber},
+	{"no-analyze", OWN_FLAG, offsetof(Options, no_analyze)},
+	{"no-chunks", OWN_FLAG, offsetof(Options, no_chunks)},
+	{"no-extension", OWN_FLAG, offsetof(Options, no_extension)},
+	{"no-progress", OWN_FLAG, offsetof(Options, no_progress)},
+	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
+	{"pipe", OWN_TEXT, offsetof(Options, pipe_command)},
+	{"progress", OWN_FLAG, offsetof(Options, progress)},
+	{"publication", OWN_LIST, offsetof(Options, publications)},
+	{"report", OWN_TEXT, offsetof(Options, report)},
+	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
+	{"stall-timeout", OWN_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
+	{"sample", OWN_LIST, offsetof(Options, sample)},
+	{"verify", OWN_TEXT, offsetof(Options, verify)},
+	{"where", OWN_LIST, offsetof(Options, where)},
+	{"slot", OWN_TEXT, offsetof(Options, slot)},
+	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
+	{"subscription-conninfo", OWN_TEXT,
+	offsetof(Options, subscription_conninfo)},
+	{"target", OWN_TEXT, offsetof(Options, target)},
+	{"trust-owners", OWN_FLAG, offsetof(Options, trust_owners)},
+};
+
+/* pg_dump's flags that a direct copy needs to know. */
+typedef struct NotedFlag
+{
+	const char *name;
+	char		letter;			/* 0 if it has no short name */
+	size_t		offset;			/* of the member in Options */
+} NotedFlag;
+
+static const NotedFlag noted_flags[] = {
+	{"clean", 'c', offsetof(Options, clean)},
+	{"create", 'C', offsetof(Options, create)},
+	{"data-only", 'a', offsetof(Options, data_only)},
+	{"disable-triggers", 0, offsetof(Options, disable_triggers)},
+	{"no-owner", 'O', offsetof(Options, no_owner)},
+	{"no-privileges", 'x', offsetof(Options, no_privileges)},
+	{"no-acl", 'x', offsetof(Options, no_privileges)},
+	{"no-table-access-method", 0, offsetof(Options, no_table_access_method)},
+	{"no-tablespaces", 0, offsetof(Options, no_tablespaces)},
+	{"statistics", 0, offsetof(Options, statistics)},
+	{"use-set-session-authorization", 0,
+	offsetof(Options, use_session_authorization)},
+};
+
+void
+own_options_note_flag(Options *options, int letter, const char *name)
+{
+	for (int i = 0; i < (int) lengthof(noted_flags); i++)
+	{
+		const NotedFlag *flag = &noted_flags[i];
+
+		if (name ? strcmp(flag->name, name) == 0 : flag->letter == letter)
+			*(bool *) ((char *) options + flag->offset) = true;
+	}
+}
+
+struct option *
+own_options_append(const struct option *pg_dump_options)
+{
+	struct option *all;
+	int			n = 0;
+
+	while (pg_dump_options[n].name)
+		n++;
+	/* the last one, all zero, ends the table */
+	all = pg_malloc0((n + lengthof(own_options) + 1) * sizeof(struct option));
+	memcpy(all, pg_dump_options, n * sizeof(struct option));
+	for (int i = 0; i < (int) lengthof(own_options); i++)
+	{
+		all[n + i].name = own_options[i].name;
+		all[n + i].has_arg = own_options[i].kind == OWN_FLAG ?
+			no_argument : required_argument;
+		all[n + i].val = OWN_OPTION_FIRST + i;
+	}
+	return all;
+}
+
+int64
+parse_number(const char *arg, const char *option, int64 min, int64 max)
+{
+	char	   *end;
+	long long	value;
+
+	errno = 0;
+	value = strtoll(arg, &end, 10);
+	if (end == arg || *end != '\0')
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	if (errno != 0 || value < min || value > max)
+		pg_fatal("%s must be in range %lld..%lld", option,
+				 (long long) min, (long long) max);
+	return value;
+}
+
+/*
+ * A size with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few
+ * bytes that they are given without a unit are megabytes of which the unit
+ * was forgotten.
+ */
+static uint64
+parse_size(const char *arg, const char *option)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+	char	   *end;
+	uint64		factor = 1;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(arg, &end, 10);
+	if (end == arg || errno != 0 || strchr(arg, '-') != NULL)
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	while (*end == ' ')
+		end++;
+	if (*end == '\0' && value > 0 && value < LEAST_WITHOUT_UNIT)
+	{
+		pg_log_error("invalid value \"%s\" for option %s: it has no unit", arg,
+					 option);
+		pg_log_error_hint("Use \"B\", \"kB\", \"MB\", \"GB\", or \"TB\", e.g. \"%sMB\"; a number alone is of bytes, at least %d.",
+						  arg, LEAST_WITHOUT_UNIT);
+		exit(1);
+	}
+	if (*end == '\0')
+		end = "B";
+	for (int i = 0; i < (int) lengthof(units); i++, factor *= 1024)
+	{
+		if (pg_strcasecmp(end, units[i]) != 0)
+			continue;
+		if (value == 0 || value > PG_INT64_MAX / factor)
+			pg_fatal("invalid value \"%s\" for option %s", arg, option);
+		return value * factor;
+	}
+	pg_log_error("invalid value \"%s\" for option %s", arg, option);
+	pg_log_error_hint("Valid units for this option are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".");
+	exit(1);
+}
+
+/* As pg_basebackup.c:parse_max_rate(): kilobytes, or with a suffix k or M. */
+uint64
+parse_rate(const char *arg, const char *option)
+{
+	char	   *end;
+	double		value;
+
+	errno = 0;
+	value = strtod(arg, &end);
+	if (end == arg || errno != 0)
+		pg_fatal("invalid value \"%s\" for option %s", arg, option);
+	while (*end == ' ')
+		end++;
+	if (*end == 'M')
+		value *= 1024;
+	if (*end == 'k' || *end == 'M')
+		end++;
+	if (*end != '\0')
+	{
+		pg_log_error("invalid value \"%s\" for option %s", arg, option);
+		pg_log_error_hint("Use kilobytes a second, or a number with the suffix \"k\" or \"M\".");
+		exit(1);
+	}
+	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))
+		pg_fatal("%s must be in range %d kB/s to %d kB/s", option,
+				 MIN_RATE_KB, MAX_RATE_KB);
+	return (uint64) (value * 1024);
+}
+
+bool
+own_option_read(Options *options, int c, const char *arg)
+{
+	const OwnOption *option;
+	char	   *member;
+	char		name[64];
+
+	if (c < OWN_OPTION_FIRST ||
+		c >= OWN_OPTION_FIRST + (int) lengthof(own_options))
+		return false;
+	option = &own_options[c - OWN_OPTION_FIRST];
+	member = (char *) options + option->offset;
+	snprintf(name, sizeof(name), "--%s", option->name);
+	switch (option->kind)
+	{
+		case OWN_FLAG:
+			*(bool *) member = true;
+			break;
+		case OWN_TEXT:
+			*(const char **) member = arg;
+			break;
+		case OWN_NUMBER:
+			*(uint64 *) member = (uint64) parse_number(arg, name, option->min,
+													   option->max);
+			break;
+		case OWN_SIZE:
+			*(uint64 *) member = parse_size(arg, name);
+			break;
+		case OWN_LIST:
+			simple_string_list_append((SimpleStringList *) member, arg);
+			break;
+	}
+	return true;
+}
+
+/* Both given? */
+static void
+exclude(bool one, const char *one_name, bool other, const char *other_name)
+{
+	if (one && other)
+		pg_fatal("options %s and %s cannot be used together",
+				 one_name, other_name);
+}
+
+/* One given, but not the other? */
+static void
+need(bool one, const char *one_name, bool other, const char *other_name)
+{
+	if (one && !other)
+		pg_fatal("option %s requires option %s", one_name, other_name);
+}
+
+/*
+ * The names that the server takes (slot.c:ReplicationSlotValidateName), so
+ * that statements need no quotes.
+ */
+static void
+check_slot_name(const char *name)
+{
+	if (name[0] != '\0' && strlen(name) < NAMEDATALEN &&
+		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name))
+		return;
+	pg_log_error("invalid replication slot name \"%s\"", name);
+	pg_log_error_hint("A name has 1 to %d lower case letters, digits and underscores.",
+					  NAMEDATALEN - 1);
+	exit(1);
+}
+
+static void
+check_slot(const Options *options)
+{
+	need(options->slot_plugin != NULL, "--slot-plugin",
+		 options->create_slot, "--create-slot");
+	need(options->create_slot, "--create-slot", options->slot != NULL, "--slot");
+	if (options->slot && !options->create_slot)
+	{
+		pg_log_error("option %s requires option %s", "--slot", "--create-slot");
+		pg_log_error_detail("A slot has a snapshot only when it is made.");
+		exit(1);
+	}
+	exclude(options->create_slot, "--create-slot",
+			options->snapshot != NULL, "--snapshot");
+	exclude(options->create_slot, "--create-slot",
+			options->serializable_deferrable, "--serializable-deferrable");
+	if (options->slot)
+		check_slot_name(options->slot);
+}
+
+/* What libpq has to say would quote the string, which may have a password. */
+static void
+check_subscription_conninfo(const char *conninfo)
+{
+	PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
+
+	if (parsed == NULL)
+	{
+		pg_log_error("invalid connection string for option %s",
+					 "--subscription-conninfo");
+		pg_log_error_hint("psql says what is wrong with it.");
+		exit(1);
+	}
+	PQconninfoFree(parsed);
+}
+
+static void
+check_subscription(const Options *options)
+{
+	bool		wanted = options->create_subscription != NULL;
+	bool		publications = options->publications.head != NULL;
+
+	need(publications, "--publication", wanted, "--create-subscription");
+	need(options->subscription_conninfo != NULL, "--subscription-conninfo",
+		 wanted, "--create-subscription");
+	need(wanted, "--create-subscription", options->target != NULL, "--target");
+	need(wanted, "--create-subscription", options->create_slot, "--create-slot");
+	need(wanted, "--create-subscription", publications, "--publication");
+	if (!wanted)
+		return;
+	if (options->create_subscription[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "",
+				 "--create-subscription");
+	if (options->subscription_conninfo)
+		check_subscription_conninfo(options->subscription_conninfo);
+	exclude(true, "--create-subscription",
+			options->slot_plugin != NULL, "--slot-plugin");
+	/* changes of rows that were left out would be lost */
+	exclude(true, "--create-subscription",
+			options->where.head != NULL, "--where");
+	exclude(true, "--create-subscription",
+			options->sample.head != NULL, "--sample");
+}
+
+/* What makes no sense with a direct copy, and what does only with one. */
+static void
+check_copy(const Options *options)
+{
+	const char *format = options->copy_format;
+	bool		only_copy = options->copy_format || options->index_jobs != 0 ||
+		options->no_analyze || options->compare;
+
+	if (options->target == NULL && only_copy)
+		pg_fatal("option %s requires option %s",
+				 format ? "--copy-format" :
+				 options->index_jobs != 0 ? "--index-jobs" :
+				 options->compare ? "--compare" : "--no-analyze",
+				 "--target");
+	if (format && strcmp(format, "auto") != 0 &&
+		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
+		pg_fatal("unrecognized copy format \"%s\"", format);
+	exclude(options->target != NULL, "--target",
+			options->directory != NULL, "-f/--file");
+	exclude(options->target != NULL, "--target",
+			options->compress_given, "-Z/--compress");
+	exclude(options->target != NULL, "--target",
+			options->dry_run, "--dry-run");
+}
+
+static void
+check_report(const Options *options)
+{
+	exclude(options->report != NULL, "--report",
+			options->dry_run, "--dry-run");
+	exclude(options->report != NULL, "--report",
+			options->check, "--check");
+	if (options->report && options->report[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
+}
+
+static void
+check_manifest_checksums(const Options *options)
+{
+	pg_checksum_type type;
+
+	if (options->manifest_checksums &&
+		!pg_checksum_parse_type(unconstify(char *, options->manifest_checksums),
+								&type))
+		pg_fatal("unrecognized checksum algorithm: \"%s\"",
+				 options->manifest_checksums);
+}
+
+/* Every file must have a name of its own. */
+static void
+check_pipe_command(const char *pattern)
+{
+	char	   *one = sink_pipe_command(pattern, "1.dat");
+	char	   *other = sink_pipe_command(pattern, "2.dat");
+
+	if (one == NULL || strcmp(one, other) == 0)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
+		pg_log_error_hint("%%f stands for the name of the file, and must be there; %%%% for a percent sign.");
+		exit(1);
+	}
+	free(one);
+	free(other);
+}
+
+void
+own_options_check(const Options *options)
+{
+	check_manifest_checksums(options);
+	exclude(options->verify != NULL, "--verify",
+			options->directory != NULL, "-f/--file");
+	exclude(options->verify != NULL, "--verify",
+			options->target != NULL, "--target");
+	exclude(options->verify != NULL, "--verify",
+			options->dry_run, "--dry-run");
+	exclude(options->verify != NULL, "--verify",
+			options->check, "--check");
+	exclude(options->dry_run, "--dry-run", options->check, "--check");
+	exclude(options->verify != NULL, "--verify",
+			options->pipe_command != NULL, "--pipe");
+	exclude(options->verify != NULL, "--verify",
+			options->clean_output, "--clean-output");
+	exclude(options->verify != NULL, "--verify",
+			options->connection.dbname != NULL, "-d/--dbname");
+	exclude(options->clean_output, "--clean-output",
+			options->target != NULL, "--target");
+	exclude(options->clean_output, "--clean-output",
+			options->pipe_command != NULL, "--pipe");
+	check_report(options);
+	check_copy(options);
+	exclude(options->no_chunks, "--no-chunks",
+			options->chunk_bytes != 0, "--chunk-size");
+	exclude(options->no_chunks, "--no-chunks",
+			options->segment_pages != 0, "--max-table-segment-pages");
+	exclude(options->chunk_bytes != 0, "--chunk-size",
+			options->segment_pages != 0, "--max-table-segment-pages");
+	exclude(options->no_extension, "--no-extension",
+			options->compress_on_server, "-Z/--compress=server-METHOD");
+	exclude(options->progress, "-P/--progress",
+			options->no_progress, "--no-progress");
+	exclude(options->pipe_command != NULL, "--pipe",
+			options->directory != NULL, "-f/--file");
+	exclude(options->pipe_command != NULL, "--pipe",
+			options->target != NULL, "--target");
+	if (options->pipe_command)
+		check_pipe_command(options->pipe_command);
+	if (options->expected_rate != 0 && !options->dry_run)
+		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
+	check_slot(options);
+	check_subscription(options);
+}

@@ -1,0 +1,38 @@
+/*
+ * own_options.h
+ *		The options that pg_dump does not have.
+ */
+#ifndef OWN_OPTIONS_H
+#define OWN_OPTIONS_H
+
+#include "getopt_long.h"
+
+#include "options/options.h"
+
+/* What getopt_long() returns for the first of them; the others follow. */
+#define OWN_OPTION_FIRST 2000
+
+/* getopt_long()'s table: pg_dump's options, then our own; owned. */
+extern struct option *own_options_append(const struct option *pg_dump_options);
+
+/* Store the option that getopt_long() returned; false if it is not one. */
+extern bool own_option_read(Options *options, int c, const char *arg);
+
+/*
+ * Note a flag of pg_dump's that a direct copy needs to know: by its name, or
+ * if that is NULL by its letter.
+ */
+extern void own_options_note_flag(Options *options, int letter,
+								  const char *name);
+
+/* Exits with a message if options of ours exclude each other. */
+extern void own_options_check(const Options *options);
+
+/* A whole number within limits; option is its name in messages. */
+extern int64 parse_number(const char *arg, const char *option,
+						  int64 min, int64 max);
+
+/* Bytes a second, given as pg_basebackup's --max-rate. */
+extern uint64 parse_rate(const char *arg, const char *option);
+
+#endif							/* OWN_OPTIONS_H */

@@ -1,0 +1,241 @@
+/*
+ * archive_layout.c
+ *		The barrier layout: several data entries a table, for stock
+ *		pg_restore.
+ *
+ * pg_restore -j knows one data entry a table: the last TABLE DATA entry whose
+ * first dependency is the TABLE (pg_backup_archiver.c:buildTocEntryArrays).
+ * If it created the table in the same run it truncates the table before that
+ * entry's rows, and indexes, constraints and triggers wait for that entry
+ * alone.  With several plain entries that loses rows.  So the chunks of a
+ * table are followed by a barrier:
+ *
+ *	chunk	TABLE DATA, a new dump ID, the table's own COPY, a file,
+ *			depends on the TABLE.  Never truncated before: it is not the
+ *			last entry of its table.
+ *	barrier	TABLE DATA, the table's original dump ID, neither COPY nor
+ *			file, depends on the TABLE and on every chunk.  Whatever waits
+ *			for the table's rows waits for the barrier.  It has no data, so
+ *			it is neither truncated for nor printed.
+ *
+ * Two refinements:
+ *
+ * Priority.  pg_restore takes an index's priority from the size of the data
+ * file it waits for, and a barrier has none.  So for every split table an
+ * unused ID is reserved; the table's biggest chunk names it as its first
+ * dependency, which makes pg_restore take the chunk for the data entry of
+ * "table" reserved ID; and all that depends on the TABLE after the data
+ * depends on the reserved ID too, which pg_restore then replaces by the
+ * chunk, its size included.
+ *
+ * Chaining.  A dump without the table's definition is restored into tables
+ * that exist, often by --data-only --disable-triggers: pg_restore then
+ * disables triggers before an entry and enables them after it, which must not
+ * happen side by side for one table.  So each chunk depends on the one
+ * before, and one table's chunks are loaded one after the other.
+ *
+ * IDs are dense, as they size arrays in pg_restore.
+ */
+#include "base/fe_compat.h"
+
+#include "plan/archive_layout.h"
+
+typedef struct Layout
+{
+	const Toc  *in;
+	Toc		   *out;
+	ChunkPlan  *plan;
+	int			next_id;
+	const TocEntry **by_id;		/* entries of in */
+	int		   *reserved_id;	/* by dump ID of in: of a split table's TABLE
+								 * entry, the reserved ID; else 0 */
+} Layout;
+
+static int *
+int_list(int n, const int *values)
+{
+	int		   *result = pg_malloc(Max(n, 1) * sizeof(int));
+
+	memcpy(result, values, n * sizeof(int));
+	return result;
+}
+
+static TocEntry *
+append_entry(Layout *layout, const TocEntry *model)
+{
+	TocEntry   *entry = &layout->out->entries[layout->out->n_entries++];
+
+	*entry = *model;
+	return entry;
+}
+
+/*
+ * An entry's file as pg_dump names it (pg_backup_directory.c:_ArchiveEntry).
+ */
+static char *
+file_name(const Toc *toc, const TocEntry *entry)
+{
+	if (!entry->had_dumper)
+		return NULL;
+	if (toc_entry_is_table_data(entry))
+		return psprintf("%d.dat", entry->dump_id);
+	/* nobody would write its file */
+	if (!toc_entry_is(entry, "BLOBS"))
+		pg_fatal("pg_dump has data of an unknown kind: \"%s\"", entry->desc);
+	if (toc->minor < 16)
+		return pg_strdup("blobs.toc");
+	return psprintf("blobs_%d.toc", entry->dump_id);
+}
+
+static DataFile *
+biggest_chunk(DataFile *files, int n_files)
+{
+	DataFile   *result = files;
+
+	for (int i = 1; i < n_files; i++)
+		if (files[i].est_bytes > result->est_bytes)
+			result = &files[i];
+	return result;
+}
+
+static void
+append_chunk(Layout *layout, const TocEntry *data_entry, DataFile *file,
+			 const int *deps, int n_deps)
+{
+	TocEntry   *chunk = append_entry(layout, data_entry);
+
+	file->dump_id = layout->next_id++;
+	chunk->dump_id = file->dump_id;
+	chunk->deps = int_list(n_deps, deps);
+	chunk->n_deps = n_deps;
+	chunk->filename = file_name(layout->out, chunk);
+}
+
+static void
+append_barrier(Layout *layout, const TocEntry *data_entry,
+			   const DataFile *files, int n_files)
+{
+	TocEntry   *barrier = append_entry(layout, data_entry);
+
+	barrier->had_dumper = false;
+	barrier->defn = NULL;
+	barrier->copy_stmt = NULL;
+	barrier->filename = NULL;
+	barrier->n_deps = n_files + 1;
+	barrier->deps = pg_malloc(barrier->n_deps * sizeof(int));
+	barrier->deps[0] = toc_table_dump_id(data_entry);
+	for (int i = 0; i < n_files; i++)
+		barrier->deps[i + 1] = files[i].dump_id;
+}
+
+static void
+append_split_table(Layout *layout, const TocEntry *data_entry,
+				   DataFile *files, int n_files)
+{
+	int			table_id = toc_table_dump_id(data_entry);
+	bool		table_is_in_archive = layout->by_id[table_id] != NULL;
+	const DataFile *biggest = biggest_chunk(files, n_files);
+
+	for (int i = 0; i < n_files; i++)
+	{
+		int			deps[2];
+		int			n_deps = 0;
+
+		if (!table_is_in_archive && i > 0)
+			deps[n_deps++] = files[i - 1].dump_id;
+		else if (table_is_in_archive && &files[i] == biggest)
+			deps[n_deps++] = layout->reserved_id[table_id];
+		deps[n_deps++] = table_id;
+		append_chunk(layout, data_entry, &files[i], deps, n_deps);
+	}
+	append_barrier(layout, data_entry, files, n_files);
+}
+
+/*
+ * Entries after the data wait for, and take the priority of, what they need.
+ */
+static void
+append_post_data(Layout *layout, const TocEntry *model)
+{
+	TocEntry   *entry = append_entry(layout, model);
+	int			n = model->n_deps;
+	int		   *deps = pg_malloc(Max(1, 2 * n) * sizeof(int));
+
+	for (int i = 0; i < n; i++)
+		deps[i] = model->deps[i];
+	for (int i = 0; i < model->n_deps; i++)
+	{
+		int			dep = model->deps[i];
+
+		if (dep > 0 && layout->reserved_id[dep] != 0)
+			deps[n++] = layout->reserved_id[dep];
+	}
+	entry->deps = deps;
+	entry->n_deps = n;
+}
+
+/* Which tables are split, and the IDs reserved for their priority. */
+static void
+survey(Layout *layout, const DumpTables *tables)
+{
+	const Toc  *in = layout->in;
+
+	layout->by_id = toc_entries_by_id(in);
+	layout->reserved_id = pg_malloc0((in->max_dump_id + 1) * sizeof(int));
+	for (int i = 0; i < layout->plan->n_files; i++)
+	{
+		const DataFile *file = &layout->plan->files[i];
+		int			table_id;
+
+		if (file->chunk_no != 1)
+			continue;
+		table_id = toc_table_dump_id(tables->tables[file->table].entry);
+		if (layout->by_id[table_id])
+			layout->reserved_id[table_id] = layout->next_id++;
+	}
+}
+
+Toc *
+archive_layout_make(const Toc *toc, const DumpTables *tables, ChunkPlan *plan)
+{
+	Layout		layout = {.in = toc,.plan = plan};
+	DataFile   *file = plan->files;
+
+	layout.next_id = toc->max_dump_id + 1;
+	layout.out = pg_malloc(sizeof(Toc));
+	*layout.out = *toc;
+	layout.out->n_entries = 0;
+	layout.out->entries = pg_malloc((toc->n_entries + plan->n_files + 1) *
+									sizeof(TocEntry));
+	survey(&layout, tables);
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (toc_entry_is_table_data(entry))
+		{
+			/* files are in the order of the tables, tables of the entries */
+			int			n_files = file->n_chunks;
+
+			Assert(tables->tables[file->table].entry == entry);
+			if (n_files > 1)
+				append_split_table(&layout, entry, file, n_files);
+			else
+			{
+				file->dump_id = entry->dump_id;
+				append_entry(&layout, entry)->filename =
+					file_name(toc, entry);
+			}
+			file += n_files;
+		}
+		else if (entry->section == TOC_SECTION_POST_DATA)
+			append_post_data(&layout, entry);
+		else
+			append_entry(&layout, entry)->filename = file_name(toc, entry);
+	}
+	layout.out->max_dump_id = layout.next_id - 1;
+	free(layout.by_id);
+	free(layout.reserved_id);
+	return layout.out;
+}

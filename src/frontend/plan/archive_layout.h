@@ -1,0 +1,20 @@
+/*
+ * archive_layout.h
+ *		Makes of pg_dump's table of contents that of a chunked directory.
+ */
+#ifndef ARCHIVE_LAYOUT_H
+#define ARCHIVE_LAYOUT_H
+
+#include "plan/chunk_plan.h"
+#include "toc/toc.h"
+
+/*
+ * Give every data file of the plan its dump ID, and return the table of
+ * contents of the directory archive that holds these files: toc with every
+ * entry's file named, and the TABLE DATA entries of split tables replaced by
+ * their chunks and a barrier.  The result borrows strings of toc.
+ */
+extern Toc *archive_layout_make(const Toc *toc, const DumpTables *tables,
+								ChunkPlan *plan);
+
+#endif							/* ARCHIVE_LAYOUT_H */

@@ -1,0 +1,326 @@
+/*
+ * chunk_plan.c
+ *		Decides how every table is cut in chunks.
+ */
+#include "base/fe_compat.h"
+
+#include <math.h>
+
+#include "catalog/pg_class_d.h"
+
+#include "base/printable.h"
+#include "plan/chunk_plan.h"
+
+#define MIN_CHUNK_BYTES ((uint64) 32 * 1024 * 1024)
+/* A chunk that is copied needs no file. */
+#define MIN_COPIED_CHUNK_BYTES ((uint64) 8 * 1024 * 1024)
+#define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
+
+/*
+ * Reading blocks takes time even if they hold nothing to dump: a chunk has at
+ * most this many times its size in blocks.
+ */
+#define MAX_BLOCKS_SHARE 4
+
+/* Enough chunks for every worker that the last ones end together. */
+#define CHUNKS_PER_JOB 16
+
+/*
+ * COPY of a whole table starts in half the time of a query that calls the
+ * extension, 0.1 ms; the extension makes up for that from about this size.
+ */
+#define SMALL_TABLE_BYTES (128 * 1024)
+
+/* TID range scans came with 14; before, every chunk would read all. */
+#define MIN_SERVER_FOR_CHUNKS 140000
+
+typedef struct Planner
+{
+	PGconn	   *conn;
+	const Options *options;
+	const DumpTables *tables;
+	const ServerExtension *extension;
+	ChunkPlan  *plan;
+	int			space;			/* files allocated */
+} Planner;
+
+/* A file of a table, to be filled in; valid up to the next call. */
+static DataFile *
+add_file(Planner *planner, int table)
+{
+	ChunkPlan  *plan = planner->plan;
+	DataFile   *file;
+
+	if (plan->n_files == planner->space)
+	{
+		planner->space = Max(256, planner->space * 2);
+		plan->files = pg_realloc(plan->files,
+								 planner->space * sizeof(DataFile));
+	}
+	file = &plan->files[plan->n_files++];
+	memset(file, 0, sizeof(DataFile));
+	file->table = table;
+	return file;
+}
+
+static void
+add_whole_table(Planner *planner, int table)
+{
+	DataFile   *file = add_file(planner, table);
+
+	file->n_chunks = 1;
+	file->end_block = InvalidBlockNumber;
+	file->est_bytes = planner->tables->tables[table].total_bytes;
+}
+
+/*
+ * The chunks of one table are known: number them.  The last one is left
+ * without an end: should the relation have grown, its rows are of no interest
+ * to the snapshot, but nobody has to prove it.
+ */
+static void
+finish_table(Planner *planner, int first_file)
+{
+	ChunkPlan  *plan = planner->plan;
+	int			n_chunks = plan->n_files - first_file;
+
+	for (int i = first_file; i < plan->n_files; i++)
+	{
+		plan->files[i].chunk_no = n_chunks > 1 ? i - first_file + 1 : 0;
+		plan->files[i].n_chunks = n_chunks;
+	}
+	plan->files[plan->n_files - 1].end_block = InvalidBlockNumber;
+}
+
+/* Chunks of equally many blocks. */
+static void
+add_equal_chunks(Planner *planner, int table, BlockNumber chunk_blocks)
+{
+	const DumpTable *t = &planner->tables->tables[table];
+	int			first_file = planner->plan->n_files;
+	double		bytes_per_block = (double) t->total_bytes / t->heap_blocks;
+
+	for (uint64 block = 0; block < t->heap_blocks; block += chunk_blocks)
+	{
+		uint64		end = Min(block + chunk_blocks, t->heap_blocks);
+		DataFile   *file = add_file(planner, table);
+
+		file->start_block = (BlockNumber) block;
+		file->end_block = (BlockNumber) end;
+		file->est_bytes = (uint64) ((end - block) * bytes_per_block);
+	}
+	finish_table(planner, first_file);
+}
+
+/* A gap between chunks, or an overlap, would be a silent loss of rows. */
+static void
+check_cover(const Planner *planner, int table, int first_file)
+{
+	const ChunkPlan *plan = planner->plan;
+	BlockNumber next_block = 0;
+
+	for (int i = first_file; i < plan->n_files; i++)
+	{
+		const DataFile *file = &plan->files[i];
+
+		if (file->start_block != next_block ||
+			file->end_block < file->start_block)
+			pg_fatal("the server plans chunks with a gap or an overlap at block %u of table %s",
+					 next_block, printable(planner->tables->tables[table].name));
+		next_block = file->end_block;
+	}
+}
+
+/* A block number of a result; NULL is none. */
+static BlockNumber
+block_number(const PGresult *res, int row, int column)
+{
+	if (PQgetisnull(res, row, column))
+		return InvalidBlockNumber;
+	return (BlockNumber) strtoul(PQgetvalue(res, row, column), NULL, 10);
+}
+
+/* A chunk as the extension planned it; a wide one, of few rows, in parts. */
+static void
+add_planned_chunk(Planner *planner, int table, BlockNumber start,
+				  BlockNumber end, uint64 est_bytes, bool seems_empty)
+{
+	uint64		max_blocks = Max(planner->plan->chunk_bytes /
+								 planner->tables->block_bytes, 1) * MAX_BLOCKS_SHARE;
+	uint64		blocks = end - start;
+	uint64		parts = end > start && end != InvalidBlockNumber ?
+		(blocks + max_blocks - 1) / max_blocks : 1;
+
+	for (uint64 i = 0; i < parts; i++)
+	{
+		DataFile   *file = add_file(planner, table);
+
+		file->start_block = start + (BlockNumber) (blocks * i / parts);
+		file->end_block = start + (BlockNumber) (blocks * (i + 1) / parts);
+		file->est_bytes = est_bytes / parts;
+		file->seems_empty = seems_empty;
+	}
+}
+
+static const char chunks_query[] =
+"SELECT c.start_block, c.end_block, c.est_bytes,"
+" c.est_rows OPERATOR(pg_catalog.=) 0::pg_catalog.float8"
+" FROM " PARDUMP_CHUNKS "($1::pg_catalog.oid::pg_catalog.regclass, $2::pg_catalog.int8) c"
+" ORDER BY c.chunk_no";
+
+/* Chunks of equal bytes to dump, by the extension. */
+static void
+add_planned_chunks(Planner *planner, int table)
+{
+	int			first_file = planner->plan->n_files;
+	char		relation[16];
+	char		chunk_bytes[32];
+	const char *params[] = {relation, chunk_bytes};
+	PGresult   *res;
+
+	snprintf(relation, sizeof(relation), "%u",
+			 planner->tables->tables[table].oid);
+	snprintf(chunk_bytes, sizeof(chunk_bytes), UINT64_FORMAT,
+			 planner->plan->chunk_bytes);
+	res = session_query_params(planner->conn, chunks_query, 2, params, 0);
+	if (PQntuples(res) == 0)
+		pg_fatal("the server plans no chunks for table %s",
+				 printable(planner->tables->tables[table].name));
+	for (int i = 0; i < PQntuples(res); i++)
+		add_planned_chunk(planner, table, block_number(res, i, 0),
+						  block_number(res, i, 1),
+						  strtoull(PQgetvalue(res, i, 2), NULL, 10),
+						  PQgetvalue(res, i, 3)[0] == 't');
+	PQclear(res);
+	check_cover(planner, table, first_file);
+	finish_table(planner, first_file);
+}
+
+/*
+ * Without the extension, and where it must not tell how many rows there are:
+ * cut by blocks, as if all held the same.
+ */
+static BlockNumber
+chunk_blocks_by_size(const Planner *planner, const DumpTable *table)
+{
+	double		chunks = ceil((double) table->total_bytes /
+							  planner->plan->chunk_bytes);
+
+	return (BlockNumber) ceil(table->heap_blocks / chunks);
+}
+
+/* Why a large table cannot be read by block ranges; NULL if it can. */
+static const char *
+why_not_split(const Planner *planner, const DumpTable *table)
+{
+	const char *reason;
+
+	if (PQserverVersion(planner->conn) < MIN_SERVER_FOR_CHUNKS)
+		return "the server is older than 14";
+	if (table->relkind != RELKIND_RELATION)
+		reason = "it is a foreign table";
+	else if (!table->is_heap)
+		reason = "its access method is not heap";
+	else if (table->condition)
+		reason = "it is an extension's configuration table with a condition";
+	else if (table->references_itself && !table->has_definition)
+		/* one COPY checks the key at its end, chunk by chunk it would fail */
+		reason = "it has a foreign key to itself and the dump does not create it";
+	else if (table->stranger &&
+			 !server_extension_reads(planner->extension, table, &reason))
+		reason = psprintf("a query could run functions of role \"%s\", which owns it, its parent or its schema (--trust-owners)",
+						  printable(table->stranger));
+	else
+		return NULL;
+	/* those above are said once, and not for every table */
+	pg_log_info("table %s is dumped whole: %s", printable(table->name), reason);
+	return reason;
+}
+
+/* Why a table is one file; NULL if it is to be split. */
+static const char *
+why_whole(const Planner *planner, const DumpTable *table)
+{
+	uint64		segment_pages = planner->options->segment_pages;
+
+	if (planner->options->no_chunks)
+		return "chunks are not wanted";
+	if (segment_pages != 0 && table->heap_blocks <= segment_pages)
+		return "it is not larger than --max-table-segment-pages";
+	if (segment_pages == 0 &&
+		table->total_bytes / 3 <= planner->plan->chunk_bytes / 2)
+		return "it is not larger than one and a half chunks";
+	/* a table of one block cannot be cut, whatever TOAST it has */
+	if (table->heap_blocks < 2)
+		return "it has one block";
+	return why_not_split(planner, table);
+}
+
+/* Why SQL reads a table; NULL if the extension does. */
+static const char *
+why_sql(const Planner *planner, const DumpTable *table, int n_files)
+{
+	const char *reason;
+
+	if (!server_extension_reads(planner->extension, table, &reason))
+		return reason;
+	if (n_files == 1 && table->total_bytes < SMALL_TABLE_BYTES)
+		return "it is small";
+	return NULL;
+}
+
+static void
+plan_table(Planner *planner, int table)
+{
+	const DumpTable *t = &planner->tables->tables[table];
+	TablePlan  *decided = &planner->plan->tables[table];
+	BlockNumber segment_pages = planner->options->segment_pages;
+
+	decided->first_file = planner->plan->n_files;
+	decided->whole_reason = why_whole(planner, t);
+	if (decided->whole_reason)
+		add_whole_table(planner, table);
+	else if (segment_pages)
+		add_equal_chunks(planner, table, segment_pages);
+	else if (planner->extension->missing == NULL && !t->row_security)
+		add_planned_chunks(planner, table);
+	else
+		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));
+	decided->n_files = planner->plan->n_files - decided->first_file;
+	if (decided->n_files == 1 && decided->whole_reason == NULL)
+		decided->whole_reason = "its rows to dump fit in one chunk";
+	decided->sql_reason = why_sql(planner, t, decided->n_files);
+}
+
+/* The rule for the size of a chunk. */
+static uint64
+choose_chunk_bytes(const Options *options, uint64 total_bytes)
+{
+	uint64		bytes = total_bytes / ((uint64) options->jobs * CHUNKS_PER_JOB);
+	uint64		least = options->target ? MIN_COPIED_CHUNK_BYTES : MIN_CHUNK_BYTES;
+
+	if (options->chunk_bytes != 0)
+		return options->chunk_bytes;
+	return Min(Max(bytes, least), MAX_CHUNK_BYTES);
+}
+
+ChunkPlan *
+chunk_plan_make(PGconn *conn, const Options *options,
+				const DumpTables *tables, const ServerExtension *extension)
+{
+	Planner		planner = {conn, options, tables, extension};
+	ChunkPlan  *plan = pg_malloc0(sizeof(ChunkPlan));
+
+	planner.plan = plan;
+	plan->tables = pg_malloc0((tables->n_tables + 1) * sizeof(TablePlan));
+	for (int i = 0; i < tables->n_tables; i++)
+		plan->total_bytes += tables->tables[i].total_bytes;
+	plan->chunk_bytes = choose_chunk_bytes(options, plan->total_bytes);
+
+	if (PQserverVersion(conn) < MIN_SERVER_FOR_CHUNKS)
+		pg_log_info("the server is older than 14: every table is dumped whole");
+
+	for (int i = 0; i < tables->n_tables; i++)
+		plan_table(&planner, i);
+	return plan;
+}

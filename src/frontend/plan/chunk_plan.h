@@ -1,0 +1,69 @@
+/*
+ * chunk_plan.h
+ *		How every table is cut: whole, or in chunks of blocks.
+ *
+ * Planning only decides.  Its result is an array of data files to be, which
+ * the archive's layout names and the workers fill.
+ */
+#ifndef CHUNK_PLAN_H
+#define CHUNK_PLAN_H
+
+#include "base/fe_compat.h"
+
+#include "plan/dump_table.h"
+#include "plan/server_extension.h"
+
+/* The rows of a table, or of a range of its blocks, that one file holds. */
+typedef struct DataFile
+{
+	int			table;			/* index in DumpTables */
+	int			chunk_no;		/* from 1; 0 if the file holds all rows */
+	int			n_chunks;		/* of the table; 1 if whole */
+	BlockNumber start_block;
+	BlockNumber end_block;		/* exclusive; InvalidBlockNumber = no end */
+	uint64		est_bytes;		/* bytes to dump, estimated */
+	bool		seems_empty;	/* no row was seen when it was planned */
+	int			dump_id;		/* names the file; set by archive_layout */
+} DataFile;
+
+/* What was decided about one table.  Reasons are not freed. */
+typedef struct TablePlan
+{
+	int			first_file;		/* in ChunkPlan.files */
+	int			n_files;
+	const char *whole_reason;	/* NULL if it is split */
+	const char *sql_reason;		/* NULL if the extension reads it */
+} TablePlan;
+
+typedef struct ChunkPlan
+{
+	DataFile   *files;			/* a table's files are neighbours, in order */
+	int			n_files;
+	TablePlan  *tables;			/* as many as DumpTables has, in its order */
+	uint64		chunk_bytes;	/* as asked for, or by the rule */
+	uint64		total_bytes;	/* of all tables, estimated */
+} ChunkPlan;
+
+/*
+ * Plan the chunks of all tables.
+ *
+ * The size of a chunk: --chunk-size, else the tables' total size / (16 x
+ * jobs), at least 32 MB (8 MB in a direct copy) and at most 1 GB; a table is
+ * split when it has more than one and a half of that.  With
+ * --max-table-segment-pages=N a table of more than N blocks is split in
+ * chunks of N blocks.
+ *
+ * With the extension the server cuts chunks of equal bytes to dump, of which
+ * those with more than four times as much in blocks are cut again; elsewhere
+ * all blocks of a table count the same.  Tables are dumped whole that cannot
+ * be read by block ranges: with servers before 14, foreign tables, other
+ * access methods than heap, an extension's configuration tables with a
+ * condition; and those that only SQL can read, and of which a query might run
+ * what a role that is not trusted wrote.  Which tables the extension reads is
+ * settled here too.
+ */
+extern ChunkPlan *chunk_plan_make(PGconn *conn, const Options *options,
+								  const DumpTables *tables,
+								  const ServerExtension *extension);
+
+#endif							/* CHUNK_PLAN_H */

@@ -1,0 +1,29 @@
+/*
+ * dump_origin.h
+ *		Where and when a dump was taken, as its manifest tells.
+ */
+#ifndef DUMP_ORIGIN_H
+#define DUMP_ORIGIN_H
+
+#include "base/fe_compat.h"
+
+#include "session/session.h"
+
+/* Strings are NULL for what the server does not tell this user. */
+typedef struct DumpOrigin
+{
+	char	   *server_version;
+	char	   *system_identifier;
+	char	   *database;
+	char	   *lsn;			/* NULL too if the snapshot was given */
+	int64		start_us;		/* microseconds since 1970 */
+} DumpOrigin;
+
+/*
+ * Ask the leader's session, directly after it has taken its snapshot.  The
+ * position in the write-ahead log is that of this moment: what the snapshot
+ * sees was logged before it.
+ */
+extern DumpOrigin *dump_origin_read(PGconn *conn, const Options *options);
+
+#endif							/* DUMP_ORIGIN_H */

@@ -1,0 +1,79 @@
+/*
+ * dump_table.h
+ *		The tables whose rows are to be dumped, as the server has them.
+ */
+#ifndef DUMP_TABLE_H
+#define DUMP_TABLE_H
+
+#include "base/fe_compat.h"
+
+#include "session/connection.h"
+#include "toc/toc.h"
+
+typedef struct DumpTable
+{
+	const TocEntry *entry;		/* its TABLE DATA entry; borrowed */
+	Oid			oid;
+	Oid			filenode;		/* of its files once it is locked; 0 = none */
+	char		relkind;
+	bool		is_heap;		/* stored by the heap access method */
+	bool		row_security;	/* policies apply to the current user */
+	char	   *root_schema;	/* of the partitioned table it is part of, at
+								 * the top; NULL if it is no partition */
+	char	   *root_table;
+	bool		references_itself;	/* by a foreign key, or the partitioned
+									 * table it is part of */
+	bool		has_definition; /* the archive creates the table */
+	char	   *stranger;		/* a role that is not trusted, and owns the
+								 * table, one above it or its schema; NULL =
+								 * none.  A query, which COPY of a whole table
+								 * is not, may run what that role wrote */
+	char	   *name;			/* qualified and quoted */
+	char	   *copy_name;		/* the same of the table to load: itself, or
+								 * the root of its partition tree */
+	char	   *columns;		/* quoted, comma separated; "" for none */
+	char	   *condition;		/* WHERE clause of an extension's
+								 * configuration table, or NULL */
+	char	   *filter;			/* what rows to be dumped must meet, to follow
+								 * WHERE or AND; NULL if all are dumped */
+	char	   *where;			/* as the user gave it, or NULL */
+	char	   *sample;			/* percentage as the user gave it, or NULL */
+	uint64		heap_bytes;		/* main fork */
+	uint64		total_bytes;	/* with TOAST */
+	BlockNumber heap_blocks;
+} DumpTable;
+
+typedef struct DumpTables
+{
+	DumpTable  *tables;			/* in the archive's order */
+	int			n_tables;
+	int			block_bytes;	/* the server's block size */
+} DumpTables;
+
+/*
+ * Describe the tables that have a TABLE DATA entry, lock them in the leader's
+ * session (waiting as session_lock_tables() does), make sure that what is
+ * locked is what pg_dump described, and measure them.  The TOC must not move
+ * while the result is in use.
+ */
+extern DumpTables *dump_tables_read(PGconn *conn, const Toc *toc,
+									const Options *options, int lock_wait_ms);
+
+/* Lock them in another session, too. */
+extern void dump_tables_lock(PGconn *conn, const DumpTables *tables,
+							 int wait_ms);
+
+/* An array literal of their OIDs: '{1,2}'; owned. */
+extern char *dump_tables_oids(const DumpTables *tables);
+
+/*
+ * Their names, or their copy_names, as an array literal in the session's
+ * client encoding; owned.
+ */
+extern char *dump_tables_name_array(PGconn *conn, const DumpTables *tables,
+									bool copy_names);
+
+/* Any texts in that form. */
+extern char *text_array(PGconn *conn, char *const *texts, int n);
+
+#endif							/* DUMP_TABLE_H */

@@ -1,0 +1,185 @@
+/*
+ * job_queue.c
+ *		Orders the work so that all workers end together.
+ */
+#include "base/fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "base/printable.h"
+#include "plan/job_queue.h"
+
+#define BATCH_BYTES ((uint64) 1024 * 1024)
+#define BATCH_FILES 32
+
+/* How many of them a message names. */
+#define DESCRIBED_FILES 3
+
+/*
+ * To go through a block without rows takes as long as so many bytes of rows.
+ */
+#define EMPTY_BLOCK_BYTES 128
+
+/* How much work a file is, in bytes of rows. */
+static uint64
+file_work(const DataFile *file)
+{
+	uint64		blocks = file->n_chunks == 1 || file->end_block == InvalidBlockNumber ?
+		0 : file->end_block - file->start_block;
+
+	return Max(file->est_bytes, blocks * EMPTY_BLOCK_BYTES);
+}
+
+static int
+compare_files(const void *a, const void *b)
+{
+	const DataFile *f1 = *(const DataFile *const *) a;
+	const DataFile *f2 = *(const DataFile *const *) b;
+
+	if (file_work(f1) != file_work(f2))
+		return file_work(f1) > file_work(f2) ? -1 : 1;
+	/* equal ones in the archive's order: neighbouring blocks together */
+	return f1 < f2 ? -1 : f1 > f2;
+}
+
+static int
+compare_jobs(const void *a, const void *b)
+{
+	const Job  *j1 = a;
+	const Job  *j2 = b;
+
+	if (j1->est_bytes != j2->est_bytes)
+		return j1->est_bytes > j2->est_bytes ? -1 : 1;
+	if (j1->kind != j2->kind)
+		return j1->kind < j2->kind ? -1 : 1;
+	return j1->first < j2->first ? -1 : j1->first > j2->first;
+}
+
+static Job *
+add_job(JobQueue *queue, JobKind kind, int first)
+{
+	Job		   *job = &queue->jobs[queue->n_jobs++];
+
+	job->kind = kind;
+	job->first = first;
+	job->n = 0;
+	job->est_bytes = 0;
+	return job;
+}
+
+static void
+add_data_files(JobQueue *queue, const ChunkPlan *plan)
+{
+	Job		   *batch = NULL;
+
+	for (int i = 0; i < plan->n_files; i++)
+		queue->files[i] = &plan->files[i];
+	qsort(queue->files, plan->n_files, sizeof(DataFile *), compare_files);
+
+	for (int i = 0; i < plan->n_files; i++)
+	{
+		uint64		bytes = file_work(queue->files[i]);
+
+		if (batch == NULL || batch->n == BATCH_FILES ||
+			batch->est_bytes + bytes > BATCH_BYTES)
+			batch = add_job(queue, JOB_DATA_FILES, i);
+		batch->n++;
+		batch->est_bytes += bytes;
+	}
+}
+
+static void
+add_large_objects(JobQueue *queue, const LargeObjects *objects)
+{
+	uint64		total = 0;
+
+	for (int i = 0; i < objects->n_groups; i++)
+		total += objects->groups[i].n_oids;
+	for (int i = 0; i < objects->n_groups; i++)
+	{
+		Job		   *job = add_job(queue, JOB_LARGE_OBJECTS, i);
+
+		job->n = 1;
+		job->est_bytes = (uint64) ((double) objects->est_bytes *
+								   objects->groups[i].n_oids / total);
+	}
+}
+
+JobQueue *
+job_queue_make(const ChunkPlan *plan, const LargeObjects *objects)
+{
+	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
+
+	queue->files = pg_malloc((plan->n_files + 1) * sizeof(DataFile *));
+	queue->jobs = pg_malloc((plan->n_files + objects->n_groups + 1) *
+							sizeof(Job));
+	add_data_files(queue, plan);
+	add_large_objects(queue, objects);
+	qsort(queue->jobs, queue->n_jobs, sizeof(Job), compare_jobs);
+	return queue;
+}
+
+char *
+data_file_describe(const DataFile *file, const DumpTables *tables)
+{
+	const char *name = printable(tables->tables[file->table].name);
+
+	if (file->n_chunks == 1)
+		return psprintf("table %s", name);
+	return psprintf("chunk %d of %d of table %s",
+					file->chunk_no, file->n_chunks, name);
+}
+
+char *
+job_describe(const JobQueue *queue, const Job *job, int step,
+			 const DumpTables *tables, const LargeObjects *objects)
+{
+	PQExpBufferData buf;
+
+	if (job->kind == JOB_LARGE_OBJECTS)
+		return large_object_group_describe(&objects->groups[job->first]);
+	if (step >= 0)
+		return data_file_describe(queue->files[job->first + step], tables);
+	initPQExpBuffer(&buf);
+	for (int i = 0; i < Min(job->n, DESCRIBED_FILES); i++)
+	{
+		char	   *text = data_file_describe(queue->files[job->first + i],
+											  tables);
+
+		appendPQExpBuffer(&buf, "%s%s", i > 0 ? ", " : "", text);
+		free(text);
+	}
+	if (job->n > DESCRIBED_FILES)
+		appendPQExpBuffer(&buf, " and %d more", job->n - DESCRIBED_FILES);
+	return buf.data;
+}
+
+const char *
+job_label(const JobQueue *queue, const Job *job, const DumpTables *tables,
+		  char label[JOB_LABEL_BYTES + 1])
+{
+	const DataFile *file;
+	char		rest[32] = "";
+	int			room;
+
+	if (job->kind == JOB_LARGE_OBJECTS)
+		snprintf(label, JOB_LABEL_BYTES + 1, "pg_pardump: large objects");
+	else
+	{
+		file = queue->files[job->first];
+		if (job->n > 1)
+			snprintf(rest, sizeof(rest), " and %d more", job->n - 1);
+		else if (file->n_chunks > 1)
+			snprintf(rest, sizeof(rest), " %d/%d", file->chunk_no,
+					 file->n_chunks);
+		/* a long name is cut, not what follows it */
+		room = JOB_LABEL_BYTES - (int) strlen("pg_pardump: ") -
+			(int) strlen(rest);
+		snprintf(label, JOB_LABEL_BYTES + 1, "pg_pardump: %.*s%s", room,
+				 tables->tables[file->table].name, rest);
+	}
+	for (char *c = label; *c; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			*c = '?';
+	return label;
+}

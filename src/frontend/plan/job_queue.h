@@ -1,0 +1,60 @@
+/*
+ * job_queue.h
+ *		What the workers do, in which order: largest work first.
+ */
+#ifndef JOB_QUEUE_H
+#define JOB_QUEUE_H
+
+#include "plan/chunk_plan.h"
+#include "plan/large_object.h"
+
+typedef enum JobKind
+{
+	JOB_DATA_FILES,				/* a chunk, a table, or some small tables */
+	JOB_LARGE_OBJECTS			/* a group of large objects */
+} JobKind;
+
+typedef struct Job
+{
+	JobKind		kind;
+	int			first;			/* in JobQueue.files, or the group's index */
+	int			n;				/* files; 1 for a group */
+	uint64		est_bytes;
+} Job;
+
+typedef struct JobQueue
+{
+	Job		   *jobs;
+	int			n_jobs;
+	const DataFile **files;		/* largest first; borrowed from the plan */
+} JobQueue;
+
+/*
+ * Queue all files of the plan and all groups of large objects.  Small tables
+ * are put together, up to 1 MB and 32 tables a job, to save round trips.
+ */
+extern JobQueue *job_queue_make(const ChunkPlan *plan,
+								const LargeObjects *objects);
+
+/*
+ * What a job is about, or one of its files unless step is -1; owned.  Of many
+ * files only the first are named.
+ */
+extern char *job_describe(const JobQueue *queue, const Job *job, int step,
+						  const DumpTables *tables,
+						  const LargeObjects *objects);
+
+/*
+ * The same in at most JOB_LABEL_BYTES printable ASCII characters, for the
+ * name of a session, which the server cuts at 63.  Returns label.
+ */
+#define JOB_LABEL_BYTES 63
+extern const char *job_label(const JobQueue *queue, const Job *job,
+							 const DumpTables *tables,
+							 char label[JOB_LABEL_BYTES + 1]);
+
+/* The same of one file: "chunk 2 of 9 of table public.t". */
+extern char *data_file_describe(const DataFile *file,
+								const DumpTables *tables);
+
+#endif							/* JOB_QUEUE_H */

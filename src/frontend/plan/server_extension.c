@@ -1,0 +1,305 @@
+/*
+ * server_extension.c
+ *		Finds the extension, judges it, and decides which tables it can read.
+ *
+ * A call is looked up anew for every chunk, in the catalogs of that moment,
+ * and there is no way to call a function by its OID.  What holds instead:
+ *
+ * 1. Schema, extension, functions and table belong to trusted roles, and only
+ *    these may create anything in the schema: nobody else can drop, rename or
+ *    replace them, or put another function beside them that fits a call as
+ *    well.
+ * 2. A trusted role may drop the extension, and then anybody who may create a
+ *    schema can have its name.  DROP EXTENSION takes an exclusive lock on
+ *    every table of an extension before it removes anything (dependency.c:
+ *    AcquireDeletionLock), and on functions none that is of use: hence the
+ *    table, which all sessions lock.
+ * 3. A snapshot shows catalogs of the past, while names are looked up in
+ *    those of the present (as to_regprocedure() does).  So the judgment is
+ *    made before there is one.  What was dropped since, and made anew by
+ *    others, has other OIDs: every session compares these once it has the
+ *    lock.
+ */
+#include "base/fe_compat.h"
+
+#include "catalog/pg_class_d.h"
+
+#include "base/printable.h"
+#include "plan/server_extension.h"
+#include "plan/trust.h"
+#include "session/table_lock.h"
+
+#define LOCK_TABLE PARDUMP_SCHEMA ".pg_pardump_lock"
+
+/*
+ * Its version and schema, and which roles that are not trusted own the one or
+ * the other, or may create in the schema ("public", which no role can be
+ * called, is PUBLIC).
+ */
+static const char find_query[] =
+"WITH " TRUSTED_SQL
+" SELECT x.extversion, n.nspname,"
+" (SELECT pg_catalog.pg_get_userbyid(x.extowner)"
+" WHERE x.extowner NOT IN (SELECT t.oid FROM trusted t)),"
+" (SELECT pg_catalog.pg_get_userbyid(n.nspowner)"
+" WHERE n.nspowner NOT IN (SELECT t.oid FROM trusted t)),"
+" (SELECT CASE WHEN a.grantee OPERATOR(pg_catalog.<>) 0::pg_catalog.oid"
+" THEN pg_catalog.pg_get_userbyid(a.grantee) ELSE 'public'::pg_catalog.name END"
+" FROM pg_catalog.aclexplode(COALESCE(n.nspacl,"
+" pg_catalog.acldefault('n'::pg_catalog.\"char\", n.nspowner))) a"
+" WHERE a.privilege_type OPERATOR(pg_catalog.=) 'CREATE'::pg_catalog.text"
+" AND a.grantee NOT IN (SELECT t.oid FROM trusted t)"
+" ORDER BY a.grantee LIMIT 1),"
+" pg_catalog.has_schema_privilege(n.oid, 'USAGE'::pg_catalog.text)"
+" FROM pg_catalog.pg_extension x"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace"
+" WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name";
+
+/* What is called, as to_regprocedure() takes it; pg_proc.proname. */
+#define FUNCTIONS_SQL \
+"(VALUES (1, '" PARDUMP_CHUNKS "(pg_catalog.regclass, pg_catalog.int8)'::pg_catalog.text," \
+" 'pg_pardump_chunks'::pg_catalog.name)," \
+" (2, '" PARDUMP_READ "(pg_catalog.regclass, pg_catalog.name[], pg_catalog.int8," \
+" pg_catalog.int8, pg_catalog.text, pg_catalog.text)', 'pg_pardump_read')," \
+" (3, '" PARDUMP_LAST_READ "()', 'pg_pardump_last_read')) f (no, signature, name)"
+#define N_FUNCTIONS 3
+
+/*
+ * The functions and then the table, as far as names lead to any: name, OID,
+ * whether it is part of the extension, and as that made it, an owner that is
+ * not trusted, and whether we may use it.
+ */
+static const char parts_query[] =
+"WITH " TRUSTED_SQL
+", part (no, name, class, oid, owner, is_as_made, is_usable) AS"
+" (SELECT f.no, f.name, 'pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, p.proowner,"
+" l.lanname OPERATOR(pg_catalog.=) 'c'::pg_catalog.name"
+" AND p.prosrc OPERATOR(pg_catalog.=) f.name::pg_catalog.text"
+" AND p.probin OPERATOR(pg_catalog.=) '$libdir/pg_pardump',"
+" pg_catalog.has_function_privilege(p.oid, 'EXECUTE'::pg_catalog.text)"
+" FROM " FUNCTIONS_SQL
+" JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=)"
+" pg_catalog.to_regprocedure(f.signature)"
+" JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang"
+" UNION ALL"
+" SELECT 4, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
+" c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog.\"char\","
+" pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
+" FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=)"
+" pg_catalog.to_regclass('" LOCK_TABLE "'::pg_catalog.text))"
+" SELECT p.name, p.oid, p.is_as_made IS TRUE AND EXISTS"
+" (SELECT FROM pg_catalog.pg_depend d, pg_catalog.pg_extension x"
+" WHERE d.classid OPERATOR(pg_catalog.=) p.class"
+" AND d.objid OPERATOR(pg_catalog.=) p.oid"
+" AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass"
+" AND d.refobjid OPERATOR(pg_catalog.=) x.oid"
+" AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\""
+" AND x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name),"
+" (SELECT pg_catalog.pg_get_userbyid(p.owner)"
+" WHERE p.owner NOT IN (SELECT t.oid FROM trusted t)), p.is_usable"
+" FROM part p ORDER BY p.no";
+
+/*
+ * How many of the functions' names lead to these OIDs, if the session has a
+ * lock on that table.
+ */
+static const char same_query[] =
+"SELECT pg_catalog.count(*) FROM " FUNCTIONS_SQL
+" JOIN pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY o (oid, no)"
+" ON o.no OPERATOR(pg_catalog.=) f.no"
+" AND o.oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure(f.signature)"
+" WHERE EXISTS (SELECT FROM pg_catalog.pg_locks l"
+" WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+" AND l.locktype OPERATOR(pg_catalog.=) 'relation'::pg_catalog.text"
+" AND l.relation OPERATOR(pg_catalog.=) $2::pg_catalog.oid AND l.granted)";
+
+/* ----------
+ * Is it there, and can it be trusted?
+ * ----------
+ */
+
+/* A role of a result in the words of a reason; owned. */
+static const char *
+role_name(const PGresult *res, int row, int column)
+{
+	const char *name = PQgetvalue(res, row, column);
+
+	if (strcmp(name, "public") == 0)
+		return "every role";
+	return psprintf("role \"%s\"", printable(name));
+}
+
+/* Why it cannot be used, by find_query's result; NULL if nothing is known. */
+static const char *
+why_missing(const PGresult *res)
+{
+	if (PQntuples(res) == 0)
+		return "the database has no extension pg_pardump";
+	if (strcmp(PQgetvalue(res, 0, 0), PARDUMP_EXTENSION_VERSION) != 0)
+		return psprintf("extension pg_pardump is of version %s, not %s",
+						printable(PQgetvalue(res, 0, 0)),
+						PARDUMP_EXTENSION_VERSION);
+	if (strcmp(PQgetvalue(res, 0, 1), PARDUMP_SCHEMA) != 0)
+		return "extension pg_pardump is not in the schema " PARDUMP_SCHEMA;
+	if (!PQgetisnull(res, 0, 2))
+		return psprintf("extension pg_pardump belongs to %s",
+						role_name(res, 0, 2));
+	if (!PQgetisnull(res, 0, 3))
+		return psprintf("the schema of extension pg_pardump belongs to %s",
+						role_name(res, 0, 3));
+	if (!PQgetisnull(res, 0, 4))
+		return psprintf("%s may create objects in the schema of extension pg_pardump",
+						role_name(res, 0, 4));
+	if (PQgetvalue(res, 0, 5)[0] != 't')
+		return "no permission to use extension pg_pardump";
+	return NULL;
+}
+
+/* The same by parts_query's. */
+static const char *
+why_not_used(const PGresult *res)
+{
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		const char *name = PQgetvalue(res, i, 0);
+
+		if (PQgetvalue(res, i, 2)[0] != 't')
+			return psprintf("%s is not that of extension pg_pardump", name);
+		if (!PQgetisnull(res, i, 3))
+			return psprintf("%s of extension pg_pardump belongs to %s", name,
+							role_name(res, i, 3));
+		if (PQgetvalue(res, i, 4)[0] != 't')
+			return "no permission to use extension pg_pardump";
+	}
+	if (PQntuples(res) != N_FUNCTIONS + 1)
+		return "extension pg_pardump is not complete";
+	return NULL;
+}
+
+/* What names lead to now, to be known again. */
+static void
+note_parts(ServerExtension *extension, const PGresult *res)
+{
+	PQExpBufferData oids;
+
+	initPQExpBuffer(&oids);
+	for (int i = 0; i < N_FUNCTIONS; i++)
+		appendPQExpBuffer(&oids, "%c%s", i == 0 ? '{' : ',',
+						  PQgetvalue(res, i, 1));
+	appendPQExpBufferChar(&oids, '}');
+	extension->functions = oids.data;
+	extension->lock_table = pg_strdup(PQgetvalue(res, N_FUNCTIONS, 1));
+}
+
+static void
+tell_missing(const ServerExtension *extension)
+{
+	if (extension->missing)
+		pg_log_info("%s: tables are cut by blocks and read by SQL",
+					extension->missing);
+}
+
+ServerExtension *
+server_extension_find(PGconn *conn, const Options *options)
+{
+	ServerExtension *extension = pg_malloc0(sizeof(ServerExtension));
+	PGresult   *res;
+
+	if (options->no_extension)
+	{
+		extension->missing = "the extension is not wanted";
+		return extension;
+	}
+	res = session_query(conn, find_query);
+	extension->is_there = PQntuples(res) > 0;
+	extension->missing = why_missing(res);
+	PQclear(res);
+	if (extension->missing == NULL)
+	{
+		res = session_query(conn, parts_query);
+		extension->missing = why_not_used(res);
+		if (extension->missing == NULL)
+			note_parts(extension, res);
+		PQclear(res);
+	}
+	tell_missing(extension);
+	return extension;
+}
+
+/* ----------
+ * Keeping it
+ * ----------
+ */
+
+/* Is what was judged what names lead to, and have we the lock? */
+static bool
+is_held(PGconn *conn, const ServerExtension *extension)
+{
+	const char *params[] = {extension->functions, extension->lock_table};
+	PGresult   *res = session_query_params(conn, same_query, 2, params, 0);
+	bool		result = atoi(PQgetvalue(res, 0, 0)) == N_FUNCTIONS;
+
+	PQclear(res);
+	return result;
+}
+
+void
+server_extension_hold(PGconn *conn, ServerExtension *extension)
+{
+	static const char lock[] =
+		"LOCK TABLE ONLY " LOCK_TABLE " IN ACCESS SHARE MODE NOWAIT";
+	PGresult   *res;
+
+	if (extension->missing)
+		return;
+	session_command(conn, "SAVEPOINT hold_extension");
+	res = session_exec(conn, lock);
+	if (session_is_lost(conn, res))
+		session_failed(conn, res, "query failed", lock);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		extension->missing = "extension pg_pardump is being dropped, or changed";
+		session_command(conn, "ROLLBACK TO SAVEPOINT hold_extension");
+	}
+	PQclear(res);
+	session_command(conn, "RELEASE SAVEPOINT hold_extension");
+	if (extension->missing == NULL && !is_held(conn, extension))
+		extension->missing = "extension pg_pardump was replaced while the run began";
+	tell_missing(extension);
+}
+
+void
+server_extension_hold_too(PGconn *conn, const ServerExtension *extension,
+						  int wait_ms)
+{
+	char	   *name = LOCK_TABLE;
+
+	if (extension->missing)
+		return;
+	session_lock_tables(conn, &name, 1, wait_ms);
+	if (is_held(conn, extension))
+		return;
+	pg_log_error("extension pg_pardump was replaced during the run");
+	pg_log_error_hint("Run it again.");
+	exit(1);
+}
+
+bool
+server_extension_reads(const ServerExtension *extension,
+					   const DumpTable *table, const char **reason)
+{
+	*reason = extension->missing;
+	if (*reason)
+		return false;
+	if (table->relkind != RELKIND_RELATION)
+		*reason = "it is a foreign table";
+	else if (!table->is_heap)
+		*reason = "its access method is not heap";
+	else if (table->condition)
+		*reason = "it is an extension's configuration table with a condition";
+	else if (table->filter)
+		*reason = "its rows are filtered";
+	else if (table->row_security)
+		*reason = "row security applies to it";
+	return *reason == NULL;
+}

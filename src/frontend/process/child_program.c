@@ -1,0 +1,166 @@
+/*
+ * child_program.c
+ *		Finds and starts other programs.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/cleanup.h"
+#include "process/child_program.h"
+
+bool
+child_program_is_executable(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		access(path, X_OK) == 0;
+}
+
+char *
+child_program_search(const char *name)
+{
+	const char *path = getenv("PATH");
+	char	   *dirs;
+	char	   *rest;
+
+	if (path == NULL)
+		return NULL;
+	rest = dirs = pg_strdup(path);
+	while (rest)
+	{
+		char	   *dir = rest;
+		char	   *candidate;
+
+		rest = strchr(dir, ':');
+		if (rest)
+			*rest++ = '\0';
+		candidate = psprintf("%s/%s", *dir ? dir : ".", name);
+		if (child_program_is_executable(candidate))
+		{
+			free(dirs);
+			return candidate;
+		}
+		free(candidate);
+	}
+	free(dirs);
+	return NULL;
+}
+
+void
+child_program_pipe(int fds[2])
+{
+	if (pipe(fds) < 0 || fcntl(fds[0], F_SETFD, FD_CLOEXEC) < 0 ||
+		fcntl(fds[1], F_SETFD, FD_CLOEXEC) < 0)
+		pg_fatal("could not create pipe: %m");
+}
+
+/*
+ * In the child: hand over what argv would show to all.  The password goes by
+ * the environment; for the other secrets there is none, but libpq reads a
+ * service file, which a pipe can be.  It is far smaller than a pipe's buffer.
+ */
+static void
+export_secrets(const PeerAddress *address)
+{
+	int			fds[2];
+	char		path[32];
+
+	if (address->password)
+		setenv("PGPASSWORD", address->password, 1);
+	if (address->service == NULL)
+		return;
+	if (pipe(fds) < 0 ||
+		write(fds[1], address->service, strlen(address->service)) !=
+		(ssize_t) strlen(address->service))
+	{
+		fprintf(stderr, "could not write to pipe: %s\n", strerror(errno));
+		_exit(1);
+	}
+	close(fds[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
+	setenv("PGSERVICEFILE", path, 1);
+	setenv("PGSERVICE", PEER_SERVICE, 1);
+}
+
+/* In the child: become the program. */
+static void
+run(const char *path, const char **args, const PeerAddress *address,
+	int in_fd, int out_fd, int err_fd)
+{
+	if (in_fd >= 0)
+	{
+		/* a group to be ended together; nor may it wait for a terminal */
+		setsid();
+		dup2(in_fd, STDIN_FILENO);
+	}
+	if (out_fd >= 0)
+		dup2(out_fd, STDOUT_FILENO);
+	if (err_fd >= 0)
+	{
+		/*
+		 * what is read there is no terminal's, so that colours would be
+		 * escaped
+		 */
+		unsetenv("PG_COLOR");
+		dup2(err_fd, STDERR_FILENO);
+	}
+	if (address)
+		export_secrets(address);
+	execv(path, (char *const *) args);
+	fprintf(stderr, "could not execute \"%s\": %s\n", path, strerror(errno));
+	_exit(127);
+}
+
+static pid_t
+start(const char *path, const char **args, const PeerAddress *address,
+	  int in_fd, int out_fd, int err_fd)
+{
+	pid_t		pid;
+#ifdef __linux__
+	pid_t		parent = getpid();
+#endif
+
+	fflush(NULL);
+	cleanup_hold_signals();
+	pid = fork();
+	if (pid == 0)
+	{
+		cleanup_reset_signals();
+		cleanup_release_signals();
+#ifdef __linux__
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(1);
+#endif
+		run(path, args, address, in_fd, out_fd, err_fd);
+	}
+	/* a handler may end this process as soon as it is let */
+	if (pid > 0 && in_fd >= 0)
+		cleanup_set_fed_child(pid);
+	cleanup_release_signals();
+	if (pid < 0)
+		pg_fatal("could not create child process: %m");
+	return pid;
+}
+
+pid_t
+child_program_start(const char *path, const char **args,
+					const PeerAddress *address, int out_fd, int err_fd)
+{
+	return start(path, args, address, -1, out_fd, err_fd);
+}
+
+pid_t
+child_program_start_reading(const char *path, const char **args, int in_fd,
+							int out_fd, int err_fd)
+{
+	return start(path, args, NULL, in_fd, out_fd, err_fd);
+}

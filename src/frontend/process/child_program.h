@@ -1,0 +1,40 @@
+/*
+ * child_program.h
+ *		Programs of PostgreSQL's that this one runs: found, and started.
+ */
+#ifndef CHILD_PROGRAM_H
+#define CHILD_PROGRAM_H
+
+#include "base/fe_compat.h"
+
+#include "session/connection.h"
+
+/* A regular file that this user may execute? */
+extern bool child_program_is_executable(const char *path);
+
+/* The first program of this name in PATH, or NULL; owned. */
+extern char *child_program_search(const char *name);
+
+/* A pipe whose ends no child program inherits; exits with a message. */
+extern void child_program_pipe(int fds[2]);
+
+/*
+ * Start path with args (NULL terminated), with signals as they are by
+ * default.  out_fd and err_fd become its standard output and error; negative:
+ * ours.  address, if any, is where it will connect to: its secrets are handed
+ * over out of sight.  The child ends with its parent.  Returns its process
+ * ID; exits with a message if there can be none.
+ */
+extern pid_t child_program_start(const char *path, const char **args,
+								 const PeerAddress *address,
+								 int out_fd, int err_fd);
+
+/*
+ * The same of a program that connects to nothing, reads from in_fd, and may
+ * start others: it is the leader of a session and process group of its own,
+ * and from the start what cleanup_set_fed_child() is told.
+ */
+extern pid_t child_program_start_reading(const char *path, const char **args,
+										 int in_fd, int out_fd, int err_fd);
+
+#endif							/* CHILD_PROGRAM_H */

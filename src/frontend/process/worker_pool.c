@@ -1,0 +1,485 @@
+/*
+ * worker_pool.c
+ *		Forks workers, hands out jobs, and watches over all of it.
+ *
+ * A worker is a place rather than a process: if the process in it is lost,
+ * the place keeps its job, and the next process in it begins with that.
+ */
+#include "base/fe_compat.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "process/worker_pool.h"
+#include "process/worker_process.h"
+
+/*
+ * How long words of a worker are held back; also how soon a signal is seen
+ * that came just before poll(), and so did not end it.
+ */
+#define HOLD_BACK_MS 300
+
+/* The delay before the first retry; each one after it waits twice as long. */
+#define FIRST_DELAY_MS 500
+#define MAX_DELAY_MS (60 * 1000)
+
+typedef struct Worker
+{
+	WorkerProcess *process;
+	bool		idle;			/* waits for a job, or to be told to leave */
+	int			job;			/* being done or to be done, or NO_JOB */
+	int			retries;		/* since it last did a job */
+	int64		retry_at;		/* when to fork the next process; 0 = not */
+} Worker;
+
+/* A job that was refused. */
+typedef struct Refusal
+{
+	int			job;
+	bool		pending;		/* and is nobody's now */
+	bool	   *by;				/* by worker: has it refused? */
+} Refusal;
+
+typedef struct WorkerPool
+{
+	const WorkerTask *task;
+	const PoolWatch *watch;
+	Worker	   *workers;
+	WorkerProcess *processes;	/* theirs */
+	int			n_workers;
+	int			n_staying;		/* workers that have not left for good */
+	int			n_jobs;
+	int			n_done;
+	int			next_job;
+	Refusal    *refusals;
+	int			n_refusals;
+	volatile int *steps;		/* by worker, set by it: in shared memory */
+	bool		may_fork;		/* attend() has returned true */
+	struct pollfd *fds;			/* two a worker, then the watched one */
+} WorkerPool;
+
+int64
+worker_pool_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int
+worker_pool_retry_delay_ms(int retries)
+{
+	int			delay_ms = FIRST_DELAY_MS;
+
+	for (int i = 0; i < retries && delay_ms < MAX_DELAY_MS; i++)
+		delay_ms = Min(delay_ms * 2, MAX_DELAY_MS);
+	return delay_ms;
+}
+
+/* An exit callback: no worker outlives the leader. */
+static void
+kill_workers(void *arg)
+{
+	WorkerPool *pool = arg;
+	pid_t	   *pids = pg_malloc0((pool->n_workers + 1) * sizeof(pid_t));
+
+	for (int i = 0; i < pool->n_workers; i++)
+		pids[i] = pool->processes[i].pid;
+	cleanup_end_children(pids, pool->n_workers);
+	free(pids);
+}
+
+/* What the worker is or was doing, for a message; owned. */
+static char *
+describe(WorkerPool *pool, const Worker *worker)
+{
+	return pool->task->describe(pool->task->arg, worker->job,
+								pool->steps[worker - pool->workers]);
+}
+
+/*
+ * It lost its connection or was killed; another process will take its place.
+ */
+static void
+replace_later(WorkerPool *pool, Worker *worker, bool killed)
+{
+	int			delay_ms = worker_pool_retry_delay_ms(worker->retries);
+
+	worker_process_show_words(worker->process);
+	worker->retries++;
+	worker->retry_at = worker_pool_now_ms() + delay_ms;
+	if (worker->job == NO_JOB)
+		pg_log_warning("a worker %s; retry %d of %d in %.1f s",
+					   killed ? "was killed" : "has no connection",
+					   worker->retries, pool->task->max_retries,
+					   delay_ms / 1000.0);
+	else
+	{
+		char	   *what = describe(pool, worker);
+
+		pg_log_warning("a worker %s while %s %s; retry %d of %d in %.1f s",
+					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retries, pool->task->max_retries,
+					   delay_ms / 1000.0);
+		free(what);
+		pool->task->reset(pool->task->arg, worker->job);
+	}
+	if (killed)
+		pg_log_warning_detail("It was ended by SIGKILL, as the kernel does when memory runs out.");
+	else
+		pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+	resetPQExpBuffer(&worker->process->words);
+}
+
+/*
+ * A worker cannot start: those who can do its part too, but for the last one.
+ */
+static void
+do_without(WorkerPool *pool, Worker *worker)
+{
+	pool->n_staying--;
+	worker_process_show_words(worker->process);
+	pg_log_warning("a worker could not start; the run goes on with %d",
+				   pool->n_staying);
+	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+}
+
+/* A worker has failed: say what is known, and end the program. */
+static void
+give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
+{
+	const char *cause;
+	bool		explained = worker->process->words.len > 0;
+
+	worker_process_show_words(worker->process);
+	cause = worker_process_lost_cause(worker->process);
+	if (cause)
+		pg_log_error("%s", cause);
+	else if (WIFSIGNALED(status))
+		pg_log_error("worker process %d was terminated by signal %d: %s",
+					 (int) pid, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (!explained)
+		pg_log_error("worker process %d failed with exit code %d",
+					 (int) pid, WEXITSTATUS(status));
+	if (worker->job != NO_JOB)
+		pg_log_error_detail("The worker was %s %s.", pool->task->doing,
+							describe(pool, worker));
+	if (cause && worker->retries > 0)
+		pg_log_error_detail("It was tried %d times.", worker->retries + 1);
+	exit(1);
+}
+
+/* The worker's stream has ended: how did it go? */
+static void
+worker_is_gone(WorkerPool *pool, Worker *worker)
+{
+	pid_t		pid = worker->process->pid;
+	int			status = worker_process_reap(worker->process);
+	bool		killed = pool->task->outlives_kill && WIFSIGNALED(status) &&
+		WTERMSIG(status) == SIGKILL;
+	bool		lost = killed ||
+		(WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_RETRY &&
+		 worker_process_lost_cause(worker->process) != NULL);
+
+	worker->idle = false;
+	cleanup_check_interrupt();
+	pool->watch->is_gone(pool->watch->arg, worker - pool->workers);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && worker->job == NO_JOB)
+	{
+		worker_process_show_words(worker->process);
+		pool->n_staying--;		/* as told */
+	}
+	else if (lost && worker->retries < pool->task->max_retries)
+		replace_later(pool, worker, killed);
+	else if (lost && !killed && worker->job == NO_JOB && pool->n_staying > 1)
+		do_without(pool, worker);
+	else
+		give_up(pool, worker, pid, status);
+}
+
+static void
+count_done(WorkerPool *pool)
+{
+	pool->n_done++;
+	if (pool->task->n_done)
+		*pool->task->n_done = pool->n_done;
+}
+
+/* Others are to be asked, when there is nothing else to do. */
+static void
+note_refusal(WorkerPool *pool, const Worker *worker)
+{
+	Refusal    *refusal = pool->refusals;
+
+	while (refusal < pool->refusals + pool->n_refusals &&
+		   refusal->job != worker->job)
+		refusal++;
+	if (refusal == pool->refusals + pool->n_refusals)
+	{
+		pool->refusals = pg_realloc(pool->refusals,
+									(pool->n_refusals + 1) * sizeof(Refusal));
+		refusal = &pool->refusals[pool->n_refusals++];
+		refusal->job = worker->job;
+		refusal->by = pg_malloc0(pool->n_workers * sizeof(bool));
+	}
+	refusal->by[worker - pool->workers] = true;
+	refusal->pending = true;
+}
+
+/* One that this worker has not refused, or that all have (NULL). */
+static Refusal *
+next_refusal(WorkerPool *pool, const Worker *worker)
+{
+	for (int i = 0; i < pool->n_refusals; i++)
+		if (pool->refusals[i].pending &&
+			(worker == NULL ||
+			 !pool->refusals[i].by[worker - pool->workers]))
+			return &pool->refusals[i];
+	return NULL;
+}
+
+/* The worker is ready, or has done a job: note it. */
+static void
+serve(WorkerPool *pool, Worker *worker)
+{
+	int32		job;
+
+	if (!worker_process_receive(worker->process, &job))
+	{
+		worker_is_gone(pool, worker);
+		return;
+	}
+	worker_process_show_words(worker->process);
+	worker->idle = true;
+	if (job == NO_JOB)
+		return;					/* its place may have a job to do anew */
+	if (job == REFUSED)
+		note_refusal(pool, worker);
+	else
+		count_done(pool);
+	worker->job = NO_JOB;
+	worker->retries = 0;
+}
+
+/* Is no worker doing a job, or connecting for one? */
+static bool
+nobody_works(const WorkerPool *pool)
+{
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->processes[i].pid != 0 && !pool->workers[i].idle)
+			return false;
+	return true;
+}
+
+static int
+take_job(WorkerPool *pool, const Worker *worker)
+{
+	Refusal    *refusal;
+
+	if (pool->next_job < pool->n_jobs)
+		return pool->next_job++;
+	refusal = next_refusal(pool, worker);
+	if (refusal == NULL)
+		return NO_JOB;
+	refusal->pending = false;
+	return refusal->job;
+}
+
+/*
+ * Give an idle worker a job.  If there is none left it waits, as a job that
+ * is being done may need its snapshot yet, and leaves when all are done.
+ */
+static void
+hand_out(WorkerPool *pool, Worker *worker, bool all_done)
+{
+	if (worker->job == NO_JOB)
+		worker->job = take_job(pool, worker);
+	if (worker->job == NO_JOB && !all_done)
+		return;
+	worker->idle = false;
+	worker_process_send(worker->process, worker->job);
+}
+
+/* What nobody else can do, when nobody has anything else to do. */
+static void
+run_refused(WorkerPool *pool)
+{
+	Refusal    *refusal = next_refusal(pool, NULL);
+
+	if (refusal == NULL || pool->next_job < pool->n_jobs || !nobody_works(pool))
+		return;
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->workers[i].retry_at != 0)
+			return;				/* it will be asked, too */
+	if (!pool->task->run_refused(pool->task->arg, refusal->job))
+		return;
+	refusal->pending = false;
+	count_done(pool);
+}
+
+static void
+fork_worker(WorkerPool *pool, int no)
+{
+	pool->workers[no].retry_at = 0;
+	pool->watch->begins(pool->watch->arg, no);
+	worker_process_fork(pool->processes, pool->n_workers, no, pool->task,
+						&pool->steps[no]);
+}
+
+/* Fork the next process for a place whose time has come, if it is needed. */
+static void
+retry(WorkerPool *pool, int no)
+{
+	Worker	   *worker = &pool->workers[no];
+
+	if (worker->job == NO_JOB && pool->next_job == pool->n_jobs &&
+		next_refusal(pool, NULL) == NULL)
+	{
+		worker->retry_at = 0;
+		pool->n_staying--;
+	}
+	else if (worker_pool_now_ms() >= worker->retry_at)
+		fork_worker(pool, no);
+}
+
+static void
+listen_to(struct pollfd *slot, int fd)
+{
+	slot->fd = fd;
+	slot->events = POLLIN;
+	slot->revents = 0;
+}
+
+/* How long to wait: not beyond the next retry, if there can be one. */
+static int
+wait_ms(const WorkerPool *pool)
+{
+	int64		now = worker_pool_now_ms();
+	int64		result = HOLD_BACK_MS;
+
+	for (int i = 0; pool->may_fork && i < pool->n_workers; i++)
+		if (pool->workers[i].retry_at != 0)
+			result = Min(result, Max(0, pool->workers[i].retry_at - now));
+	return (int) result;
+}
+
+static void
+wait_and_serve(WorkerPool *pool)
+{
+	int			n_fds = pool->n_workers * 2 + 1;
+	int			ready;
+
+	for (int i = 0; i < pool->n_workers; i++)
+	{
+		/* poll() passes over negative descriptors */
+		listen_to(&pool->fds[i * 2], pool->processes[i].socket);
+		listen_to(&pool->fds[i * 2 + 1], pool->processes[i].err_fd);
+	}
+	listen_to(&pool->fds[n_fds - 1], pool->watch->watch_fd(pool->watch->arg));
+
+	ready = poll(pool->fds, n_fds, wait_ms(pool));
+	cleanup_check_interrupt();
+	if (ready < 0 && errno != EINTR)
+		pg_fatal("%s() failed: %m", "poll");
+	for (int i = 0; ready == 0 && i < pool->n_workers; i++)
+		worker_process_show_words(&pool->processes[i]);
+	for (int i = 0; ready > 0 && i < pool->n_workers; i++)
+	{
+		if (pool->fds[i * 2 + 1].revents && pool->processes[i].err_fd >= 0)
+			worker_process_hear(&pool->processes[i]);
+		if (pool->fds[i * 2].revents)
+			serve(pool, &pool->workers[i]);
+	}
+}
+
+static WorkerPool *
+worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
+				int n_jobs)
+{
+	WorkerPool *pool = pg_malloc0(sizeof(WorkerPool));
+
+	pool->task = task;
+	pool->watch = watch;
+	pool->n_jobs = n_jobs;
+	pool->n_workers = pool->n_staying = n_workers;
+	pool->workers = pg_malloc0((n_workers + 1) * sizeof(Worker));
+	pool->processes = worker_processes_new(n_workers);
+	for (int i = 0; i < n_workers; i++)
+	{
+		pool->workers[i].process = &pool->processes[i];
+		pool->workers[i].job = NO_JOB;
+	}
+	pool->steps = mmap(NULL, (n_workers + 1) * sizeof(int),
+					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (pool->steps == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
+	pool->fds = pg_malloc0((n_workers * 2 + 1) * sizeof(struct pollfd));
+	return pool;
+}
+
+void
+worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
+				int n_jobs)
+{
+	/* found by the exit callback, so it must outlive this function */
+	WorkerPool *pool = worker_pool_new(task, watch, Min(n_workers, n_jobs),
+									   n_jobs);
+
+	cleanup_push(kill_workers, pool);
+	for (int i = 0; i < pool->n_workers; i++)
+		fork_worker(pool, i);
+	while (pool->n_staying > 0)
+	{
+		bool		all_done;
+
+		wait_and_serve(pool);
+		all_done = pool->n_done == pool->n_jobs && nobody_works(pool);
+		pool->may_fork = watch->attend(watch->arg, all_done);
+		if (!pool->may_fork)
+			continue;
+		for (int i = 0; i < pool->n_workers; i++)
+		{
+			if (pool->workers[i].idle)
+				hand_out(pool, &pool->workers[i], all_done);
+			else if (pool->workers[i].retry_at != 0)
+				retry(pool, i);
+		}
+		run_refused(pool);
+	}
+}
+
+/* ----------
+ * Nothing else to do
+ * ----------
+ */
+static void
+ignore_worker(void *arg, int worker)
+{
+}
+
+static int
+watch_nothing(void *arg)
+{
+	return -1;
+}
+
+static bool
+attend_to_nothing(void *arg, bool all_done)
+{
+	return true;
+}
+
+const PoolWatch worker_pool_no_watch = {
+	.begins = ignore_worker,
+	.is_gone = ignore_worker,
+	.watch_fd = watch_nothing,
+	.attend = attend_to_nothing
+};
+
+void
+worker_pool_no_reset(void *arg, int job)
+{
+}

@@ -1,0 +1,132 @@
+/*
+ * worker_pool.h
+ *		Processes that take jobs from a queue until all are done.
+ *
+ * The pool knows jobs by their numbers only.  The leader hands the next job
+ * to whichever worker asks (a pull model), so jobs should come largest first.
+ * Workers are forked when the pool runs and inherit all the leader knows by
+ * then; they report by memory they share, and by their standard error, which
+ * the leader passes on.  They stay until the last job is done.
+ *
+ * A worker that lost its connection, and says so by worker_pool_lost(), is
+ * replaced after a while by a new process, which begins its job anew; the
+ * others go on.  A process is the unit of retry: nothing of the old one is of
+ * use, and it leaves no state behind.  One that could not start as often as
+ * max_retries allows is done without, as long as there are others.
+ *
+ * A worker may refuse a job, which it cannot get something for that another
+ * one may have.  After the other jobs each of the others is asked, and at
+ * last the leader does it itself.
+ *
+ * If a worker fails, by an error, a signal, or by vanishing, the first to
+ * fail is reported, with its own words and what it was doing; the others are
+ * ended in silence, and the program exits.
+ */
+#ifndef WORKER_POOL_H
+#define WORKER_POOL_H
+
+#include "base/fe_compat.h"
+
+#include <setjmp.h>
+
+/* The exit code of a worker that lost its connection (EX_TEMPFAIL). */
+#define WORKER_EXIT_RETRY 75
+
+typedef struct WorkerTask
+{
+	void	   *arg;			/* given to every callback */
+	const char *doing;			/* what a job is, for messages: "dumping" */
+	int			max_retries;	/* of one job, or of one worker's start */
+	bool		outlives_kill;	/* SIGKILL of a worker is one more loss */
+	int		   *n_done;			/* the jobs that are done, for whoever looks;
+								 * or NULL */
+
+	/*
+	 * In a worker: once, before any job, with the worker's number from 0; a
+	 * run of one job, or false if it is refused; once, at the end. A job may
+	 * have steps: run() sets *step, which is -1 at first, as it goes, and the
+	 * leader knows it even if the worker is killed.  The number of a worker
+	 * that was lost is given to the one that replaces it.
+	 */
+	void		(*start) (void *arg, int worker);
+	bool		(*run) (void *arg, int job, volatile int *step);
+	void		(*stop) (void *arg);
+
+	/*
+	 * In the leader: do a job that all workers have refused, while they wait.
+	 * False if a connection was lost: it is reset, and tried again after
+	 * attend() has returned true.  NULL if none is ever refused.
+	 */
+	bool		(*run_refused) (void *arg, int job);
+
+	/*
+	 * In the leader: what a job is about, or a step of it unless -1, for a
+	 * message (owned by the caller).
+	 */
+	char	   *(*describe) (void *arg, int job, int step);
+
+	/*
+	 * In the leader: the worker that was doing this job is gone, and another
+	 * one will do it: remove what there is of it.
+	 */
+	void		(*reset) (void *arg, int job);
+} WorkerTask;
+
+/* What else goes on in the leader while a pool runs. */
+typedef struct PoolWatch
+{
+	void	   *arg;			/* given to every callback */
+
+	/* A worker's process is about to be forked, or is gone. */
+	void		(*begins) (void *arg, int worker);
+	void		(*is_gone) (void *arg, int worker);
+
+	/*
+	 * Several times a second, and when the descriptor that watch_fd returns,
+	 * if it is not negative, becomes readable.  While attend returns false no
+	 * job is handed out, and nobody is forked or told to leave.
+	 */
+	int			(*watch_fd) (void *arg);
+	bool		(*attend) (void *arg, bool all_done);
+} PoolWatch;
+
+/* For those whose leader has nothing else to do, and nothing to reset. */
+extern const PoolWatch worker_pool_no_watch;
+extern void worker_pool_no_reset(void *arg, int job);
+
+/*
+ * Run jobs 0 to n_jobs - 1, in this order of beginning, on at most n_workers
+ * processes.  Returns when all jobs are done and all workers are gone.
+ */
+extern void worker_pool_run(const WorkerTask *task, const PoolWatch *watch,
+							int n_workers, int n_jobs);
+
+/*
+ * How long to wait before a retry, after so many; for everybody who retries.
+ */
+extern int	worker_pool_retry_delay_ms(int retries);
+
+/* Milliseconds on a clock that nobody sets. */
+extern int64 worker_pool_now_ms(void);
+
+/*
+ * In a worker: end the process, so that it is replaced, because its
+ * connection is lost.  The leader shows the cause, as a warning, or as an
+ * error after the last retry.  In any other process the cause is an error
+ * that ends it.
+ */
+pg_noreturn extern void worker_pool_lost(const char *cause);
+
+/*
+ * Where worker_pool_lost() goes instead, with the cause (owned), in a leader
+ * that can begin anew what it does; NULL for nowhere.
+ */
+typedef struct LossPoint
+{
+	jmp_buf		here;
+	char	   *cause;
+} LossPoint;
+
+extern void worker_pool_set_loss_point(LossPoint *point);
+
+#endif							/* WORKER_POOL_H */

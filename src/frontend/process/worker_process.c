@@ -1,0 +1,261 @@
+/*
+ * worker_process.c
+ *		A worker's process: forked, spoken to, heard.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "process/worker_process.h"
+
+/*
+ * Between what a worker says and the cause for which it lost its connection.
+ */
+#define CAUSE_MARK '\0'
+
+/* Set in a worker's process. */
+static bool is_worker;
+
+/* Set in a leader at times. */
+static LossPoint *loss_point;
+
+/* All len bytes, or false at the end of the stream. */
+static bool
+receive(int fd, void *buf, size_t len)
+{
+	char	   *pos = buf;
+
+	while (len > 0)
+	{
+		ssize_t		got = read(fd, pos, len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		pos += got;
+		len -= got;
+	}
+	return true;
+}
+
+/* Messages are far smaller than a socket's buffer: one write takes all. */
+static bool
+send_bytes(int fd, const void *buf, size_t len)
+{
+	ssize_t		sent;
+
+	do
+		sent = write(fd, buf, len);
+	while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t) len;
+}
+
+/* ----------
+ * In a worker
+ * ----------
+ */
+static void
+worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
+{
+	int32		job = NO_JOB;
+
+	is_worker = true;
+	task->start(task->arg, no);
+	for (;;)
+	{
+		if (!send_bytes(socket, &job, sizeof(job)) ||
+			!receive(socket, &job, sizeof(job)))
+			_exit(1);			/* the leader is gone */
+		if (job == NO_JOB)
+			break;
+		*step = NO_STEP;
+		if (!task->run(task->arg, job, step))
+			job = REFUSED;
+	}
+	task->stop(task->arg);
+	exit(0);
+}
+
+void
+worker_pool_lost(const char *cause)
+{
+	size_t		len = strlen(cause);
+
+	while (len > 0 && cause[len - 1] == '\n')
+		len--;
+	if (!is_worker && loss_point)
+	{
+		loss_point->cause = pnstrdup(cause, len);
+		longjmp(loss_point->here, 1);
+	}
+	if (!is_worker)
+		pg_fatal("%.*s", (int) len, cause);
+	cleanup_end_fed_child();
+	fputc(CAUSE_MARK, stderr);
+	fwrite(cause, 1, len, stderr);
+	exit(WORKER_EXIT_RETRY);
+}
+
+void
+worker_pool_set_loss_point(LossPoint *point)
+{
+	loss_point = point;
+}
+
+void
+worker_process_lost_in_handler(const char *cause)
+{
+	static const char mark = CAUSE_MARK;
+
+	cleanup_end_fed_child();
+	if (write(STDERR_FILENO, &mark, 1) < 0 ||
+		write(STDERR_FILENO, cause, strlen(cause)) < 0)
+		_exit(1);
+	_exit(WORKER_EXIT_RETRY);
+}
+
+/* ----------
+ * In the leader
+ * ----------
+ */
+WorkerProcess *
+worker_processes_new(int n)
+{
+	WorkerProcess *processes = pg_malloc0((n + 1) * sizeof(WorkerProcess));
+
+	for (int i = 0; i < n; i++)
+	{
+		processes[i].socket = processes[i].err_fd = -1;
+		initPQExpBuffer(&processes[i].words);
+	}
+	return processes;
+}
+
+static void
+close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void
+worker_process_fork(WorkerProcess *processes, int n, int no,
+					const WorkerTask *task, volatile int *step)
+{
+	WorkerProcess *process = &processes[no];
+	int			sockets[2];
+	int			err[2];
+	pid_t		leader = getpid();
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) < 0 || pipe(err) < 0)
+		pg_fatal("could not create pipe: %m");
+	fflush(NULL);
+	cleanup_hold_signals();
+	process->pid = fork();
+	if (process->pid == 0)
+	{
+		cleanup_install_worker_signals(leader);
+		cleanup_release_signals();
+		/* each must see the end of its stream when the leader is gone */
+		for (int i = 0; i < n; i++)
+		{
+			close_fd(&processes[i].socket);
+			close_fd(&processes[i].err_fd);
+		}
+		close(sockets[0]);
+		close(err[0]);
+		/* nor must a command that the worker runs keep it open */
+		(void) fcntl(sockets[1], F_SETFD, FD_CLOEXEC);
+		dup2(err[1], STDERR_FILENO);
+		close(err[1]);
+		worker_main(task, no, sockets[1], step);
+	}
+	cleanup_release_signals();
+	if (process->pid < 0)
+	{
+		process->pid = 0;
+		pg_fatal("could not create worker process: %m");
+	}
+	close(sockets[1]);
+	close(err[1]);
+	process->socket = sockets[0];
+	process->err_fd = err[0];
+}
+
+bool
+worker_process_receive(WorkerProcess *process, int32 *job)
+{
+	if (receive(process->socket, job, sizeof(*job)))
+		return true;
+	close_fd(&process->socket);
+	return false;
+}
+
+void
+worker_process_send(WorkerProcess *process, int32 job)
+{
+	(void) send_bytes(process->socket, &job, sizeof(job));
+}
+
+bool
+worker_process_hear(WorkerProcess *process)
+{
+	char		text[4096];
+	ssize_t		len = read(process->err_fd, text, sizeof(text));
+
+	if (len < 0 && errno == EINTR)
+		return true;
+	if (len <= 0)
+	{
+		close_fd(&process->err_fd);
+		return false;
+	}
+	appendBinaryPQExpBuffer(&process->words, text, len);
+	return true;
+}
+
+const char *
+worker_process_lost_cause(const WorkerProcess *process)
+{
+	const char *mark = memchr(process->words.data, CAUSE_MARK,
+							  process->words.len);
+
+	return mark ? mark + 1 : NULL;
+}
+
+void
+worker_process_show_words(WorkerProcess *process)
+{
+	const char *cause = worker_process_lost_cause(process);
+	size_t		len = process->words.len;
+
+	if (cause)
+		len = cause - 1 - process->words.data;
+	if (len > 0)
+		message_before_output();
+	fwrite(process->words.data, 1, len, stderr);
+	/* the cause stays, for whoever learns how the process ended */
+	memmove(process->words.data, process->words.data + len,
+			process->words.len - len);
+	process->words.len -= len;
+	process->words.data[process->words.len] = '\0';
+}
+
+int
+worker_process_reap(WorkerProcess *process)
+{
+	int			status = 0;
+
+	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	process->pid = 0;
+	while (process->err_fd >= 0 && worker_process_hear(process))
+		;
+	return status;
+}

@@ -1,0 +1,71 @@
+/*
+ * worker_process.h
+ *		One process of a worker pool, as its leader has it.
+ *
+ * Protocol, on a stream socket:
+ *	worker to leader	int32: the job just done, or NO_JOB for none, or
+ *						REFUSED for the one it was given.  The worker is
+ *						ready.
+ *	leader to worker	int32 job, or NO_JOB: no more, leave.
+ * The end of the stream means that the other side is gone: a worker then
+ * leaves at once, the leader looks why.
+ *
+ * What a worker writes to its standard error comes by a pipe.  The leader
+ * holds it back until the worker's next message, or for a moment, so that of
+ * several workers that fail for one reason it can show the first only.  A
+ * worker that lost its connection ends with WORKER_EXIT_RETRY after it has
+ * written a zero byte and the cause.
+ */
+#ifndef WORKER_PROCESS_H
+#define WORKER_PROCESS_H
+
+#include "pqexpbuffer.h"
+
+#include "process/worker_pool.h"
+
+#define NO_JOB (-1)
+#define REFUSED (-2)
+#define NO_STEP (-1)
+
+typedef struct WorkerProcess
+{
+	pid_t		pid;			/* 0 when there is none */
+	int			socket;			/* -1 when closed */
+	int			err_fd;			/* -1 when closed */
+	PQExpBufferData words;		/* from its standard error, held back */
+} WorkerProcess;
+
+/* n processes that are not there yet; owned. */
+extern WorkerProcess *worker_processes_new(int n);
+
+/*
+ * Fork the process number no of n.  In the new process this does not return:
+ * it does jobs until it is told to leave.  *step is where it tells its step.
+ */
+extern void worker_process_fork(WorkerProcess *processes, int n, int no,
+								const WorkerTask *task, volatile int *step);
+
+/* In a worker's signal handler: as worker_pool_lost(). */
+pg_noreturn extern void worker_process_lost_in_handler(const char *cause);
+
+/*
+ * Take its message; false, and the stream closed, at the end of the stream.
+ */
+extern bool worker_process_receive(WorkerProcess *process, int32 *job);
+
+/* Give it a job, or NO_JOB.  Should it be gone its stream will say so. */
+extern void worker_process_send(WorkerProcess *process, int32 job);
+
+/* Take what it has said; false, and the pipe closed, at the end. */
+extern bool worker_process_hear(WorkerProcess *process);
+
+/* Why it lost its connection, if it has said so; NULL else. */
+extern const char *worker_process_lost_cause(const WorkerProcess *process);
+
+/* Show what it has said, but for that cause. */
+extern void worker_process_show_words(WorkerProcess *process);
+
+/* Wait for its end, which has come.  Returns the status of waitpid(). */
+extern int	worker_process_reap(WorkerProcess *process);
+
+#endif							/* WORKER_PROCESS_H */

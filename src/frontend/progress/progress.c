@@ -1,0 +1,215 @@
+/*
+ * progress.c
+ *		--progress: stages, and where and when their lines are shown.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/run_clock.h"
+#include "base/units.h"
+#include "progress/progress.h"
+
+#define TERMINAL_SECONDS 1.0
+#define PLAIN_SECONDS 10.0
+
+/* A stage that counts. */
+typedef struct Count
+{
+	const char *what;
+	const char *noun;
+	const volatile int *done;
+	int			total;
+	ProgressCompose detail;
+	void	   *detail_arg;
+} Count;
+
+/*
+ * Messages are told by functions that know no progress, so it is the
+ * process's.
+ */
+static struct
+{
+	bool		shown;
+	bool		terminal;
+	ProgressCompose compose;	/* of the stage, NULL between stages */
+	void	   *arg;
+	Count		count;
+	bool		only_if_long;	/* no last line unless there was one before */
+	bool		stage_shown;
+	double		last_shown;		/* as of run_clock_seconds() */
+	int			line_width;		/* on the terminal, to be cleared; or 0 */
+}			progress;
+
+static void
+clear_line(void)
+{
+	if (progress.line_width > 0)
+		fprintf(stderr, "\r%*s\r", progress.line_width, "");
+	progress.line_width = 0;
+}
+
+void
+progress_begin(const Options *options)
+{
+	progress.terminal = isatty(STDERR_FILENO);
+	progress.shown = !options->no_progress &&
+		(options->progress || progress.terminal);
+	if (progress.shown)
+		message_set_before_output(clear_line);
+}
+
+bool
+progress_is_shown(void)
+{
+	return progress.shown;
+}
+
+/* The terminal's columns; a line that wraps could not be written over. */
+static int
+terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return 80;
+	return size.ws_col;
+}
+
+static void
+show_line(bool at_end)
+{
+	ProgressLine line = {.n_fields = 0};
+	int			columns = progress.terminal ? terminal_width() - 1 : 0;
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	progress.compose(progress.arg, &line, at_end);
+	progress_line_finish(&line, columns, &text);
+	if (progress.terminal)
+	{
+		int			width = Min((int) text.len, columns);
+		int			blank = Max(progress.line_width - width, 0);
+
+		fprintf(stderr, "\r%.*s%*s", width, text.data, blank, "");
+		progress.line_width = width;
+	}
+	else
+		fprintf(stderr, "%s\n", text.data);
+	progress.last_shown = run_clock_seconds();
+	progress.stage_shown = true;
+	termPQExpBuffer(&text);
+}
+
+void
+progress_stage(ProgressCompose compose, void *arg)
+{
+	progress_end();
+	if (!progress.shown)
+		return;
+	progress.compose = compose;
+	progress.arg = arg;
+	progress.only_if_long = progress.stage_shown = false;
+	progress.last_shown = run_clock_seconds();
+}
+
+void
+progress_tick(void)
+{
+	double		pause = progress.terminal ? TERMINAL_SECONDS : PLAIN_SECONDS;
+
+	if (progress.compose && run_clock_seconds() - progress.last_shown >= pause)
+		show_line(false);
+}
+
+void
+progress_end(void)
+{
+	if (progress.compose == NULL)
+		return;
+	if (progress.stage_shown || !progress.only_if_long)
+	{
+		show_line(true);
+		if (progress.terminal)
+			fputc('\n', stderr);
+	}
+	progress.line_width = 0;
+	progress.compose = NULL;
+}
+
+void
+progress_add_time(ProgressLine *line)
+{
+	char		time[UNITS_BYTES];
+
+	progress_line_add(line, 0, "time ", "", "%s",
+					  units_duration(run_clock_seconds(), time));
+}
+
+/* ----------
+ * Stages that count
+ * ----------
+ */
+static void
+compose_count(void *arg, ProgressLine *line, bool at_end)
+{
+	const Count *count = arg;
+
+	if (count->done)
+		progress_line_add(line, 0, "", "", "%s %d/%d%s", count->what,
+						  *count->done, count->total, count->noun);
+	else if (count->total > 0)
+		progress_line_add(line, 0, "", "", "%s %d%s", count->what,
+						  count->total, count->noun);
+	else
+		progress_line_add(line, 0, "", "", "%s", count->what);
+	progress_add_time(line);
+	if (count->detail && !at_end)
+		count->detail(count->detail_arg, line, false);
+}
+
+void
+progress_stage_count(const char *what, const char *noun,
+					 const volatile int *done, int total)
+{
+	Count		count = {what, noun, done, total, NULL, NULL};
+
+	progress_end();				/* of a stage that may be in the same place */
+	progress.count = count;
+	progress_stage(compose_count, &progress.count);
+}
+
+void
+progress_stage_if_long(const char *what)
+{
+	progress_stage_count(what, "", NULL, 0);
+	progress.only_if_long = true;
+}
+
+void
+progress_set_detail(ProgressCompose detail, void *arg)
+{
+	progress.count.detail = detail;
+	progress.count.detail_arg = arg;
+}
+
+/* ----------
+ * A pool's leader
+ * ----------
+ */
+static bool
+attend(void *arg, bool all_done)
+{
+	progress_tick();
+	return true;
+}
+
+PoolWatch
+progress_watch(void)
+{
+	PoolWatch	watch = worker_pool_no_watch;
+
+	watch.attend = attend;
+	return watch;
+}

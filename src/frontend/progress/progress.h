@@ -1,0 +1,66 @@
+/*
+ * progress.h
+ *		--progress: a line about how far the run is, stage by stage.
+ *
+ * On a terminal the line is written over the one before, once a second;
+ * elsewhere a new line is written every ten seconds.  Each stage ends with a
+ * line that stays.  It is drawn from the plan and from what workers tell in
+ * shared memory; nobody is asked.
+ *
+ * There is one screen, and so one state, of the process that begins it.  If
+ * no progress is to be shown, all these functions do nothing.
+ */
+#ifndef PROGRESS_H
+#define PROGRESS_H
+
+#include "options/options.h"
+#include "process/worker_pool.h"
+#include "progress/progress_line.h"
+
+/* The options are known: is progress to be shown? */
+extern void progress_begin(const Options *options);
+extern bool progress_is_shown(void);
+
+/*
+ * A stage begins, the last one ends.  compose makes its line whenever one is
+ * due, the last one with at_end; what it is given must live as long as the
+ * stage.
+ */
+typedef void (*ProgressCompose) (void *arg, ProgressLine *line, bool at_end);
+
+extern void progress_stage(ProgressCompose compose, void *arg);
+
+/*
+ * A stage whose line has a name and counts, "indexes 12/332".  The first text
+ * is its name; the second follows the numbers; *done is looked at as it goes.
+ * done may be NULL for a stage that is not counted: total, unless 0, is all
+ * it has.  Texts are borrowed.
+ */
+extern void progress_stage_count(const char *what, const char *noun,
+								 const volatile int *done, int total);
+
+/*
+ * A stage that is not counted, and as a rule over at once: then nothing is
+ * shown of it.
+ */
+extern void progress_stage_if_long(const char *what);
+
+/*
+ * What a stage that counts is at, for the end of its line: called when one is
+ * due, but the last; NULL for nothing.
+ */
+extern void progress_set_detail(ProgressCompose detail, void *arg);
+
+/* To be called often: shows the line when it is time. */
+extern void progress_tick(void);
+
+/* The stage has ended well: shows its last line. */
+extern void progress_end(void);
+
+/* In a line: the time of the run so far. */
+extern void progress_add_time(ProgressLine *line);
+
+/* For a pool whose leader does nothing else. */
+extern PoolWatch progress_watch(void);
+
+#endif							/* PROGRESS_H */

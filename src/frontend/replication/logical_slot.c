@@ -1,0 +1,414 @@
+/*
+ * logical_slot.c
+ *		Makes a logical replication slot, and drops it if the run fails.
+ *
+ * The exported snapshot lives until the next command of the connection that
+ * made the slot, or its end.  So the leader imports it at once, and exports
+ * it again from its own transaction, as it does with a snapshot that the user
+ * named; then the replication connection is closed, and cannot be lost, or
+ * keep rows from vacuum longer than the leader does.
+ *
+ * The slot is not the connection's: it outlives all of us, and keeps the
+ * server from removing WAL.  Therefore a run that fails drops it in a new
+ * session.  That a slot is ours is known by the server's answer to the
+ * request for it.  If there is no answer, since the connection was lost or
+ * the request was cancelled, there may be a slot or none; such a one is
+ * looked for and reported, but never dropped, as someone else may have made
+ * it.
+ */
+#include "base/fe_compat.h"
+
+#include <poll.h>
+
+#include "common/connect.h"
+#include "fe_utils/string_utils.h"
+
+#include "base/cleanup.h"
+#include "base/event_log.h"
+#include "replication/logical_slot.h"
+#include "replication/slot_check.h"
+
+/* How long to wait for transactions before saying so. */
+#define EXPLAIN_WAIT_MS 5000
+
+/* How long the server may take to tell how the slot is. */
+#define STATUS_MS 15000
+
+/* How often to look for signals while waiting. */
+#define LOOK_MS 200
+
+/*
+ * Dropping: how often and how long apart to try.  A server that restarts
+ * after a crash, a subscription that still streams, and sessions that have
+ * not ended yet are in the way for a moment.
+ */
+#define DROP_TRIES 10
+#define DROP_RETRY_MS 500
+
+typedef enum SlotState
+{
+	SLOT_NONE,					/* not there, or not ours */
+	SLOT_REQUESTED,				/* the server has not answered */
+	SLOT_MADE
+} SlotState;
+
+/* The slot as those see it who use it, and what it takes to undo it. */
+typedef struct SlotMaker
+{
+	LogicalSlot slot;			/* first: the others have this address */
+	SlotState	state;
+	PGconn	   *conn;			/* replication; NULL once closed */
+	const PeerAddress *address;
+} SlotMaker;
+
+/* ----------
+ * Connections
+ * ----------
+ */
+
+/*
+ * The exported snapshot lives in an idle transaction: no timeout may end it,
+ * nor the wait for others before.  A replication connection knows simple
+ * queries only.
+ */
+static const char timeouts_query[] =
+"SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings"
+" WHERE name OPERATOR(pg_catalog.=) ANY ('{statement_timeout,lock_timeout,"
+"idle_in_transaction_session_timeout,idle_session_timeout,"
+"transaction_timeout}')";
+
+static void
+open_replication(SlotMaker *maker, PGconn *leader)
+{
+	maker->conn = connection_try_replication(maker->address, "pg_pardump");
+	if (!slot_check_opened(maker->conn, leader))
+		exit(1);
+	PQclear(session_query(maker->conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
+	PQclear(session_query(maker->conn, timeouts_query));
+}
+
+/* ----------
+ * Dropping
+ * ----------
+ */
+
+/* Wait, but not longer than that, for something to happen; true if it has. */
+static bool
+answer_arrived(PGconn *conn, int timeout_ms)
+{
+	struct pollfd fd = {.fd = PQsocket(conn),.events = POLLIN};
+
+	if (PQisBusy(conn))
+		(void) poll(&fd, 1, timeout_ms);
+	/* at the end of a connection PQgetResult() says what happened */
+	return PQconsumeInput(conn) == 0 || !PQisBusy(conn);
+}
+
+static void
+take_answer(SlotMaker *maker, const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	if (PQresultStatus(res) == PGRES_TUPLES_OK)
+		maker->state = SLOT_MADE;
+	/* 42710 duplicate_object: someone was faster, and it is theirs */
+	else if (sqlstate && strcmp(sqlstate, "42710") == 0)
+		maker->state = SLOT_NONE;
+}
+
+/* The request may be under way still: recall it, and learn how it went. */
+static void
+cancel_request(SlotMaker *maker)
+{
+	PGcancel   *cancel = PQgetCancel(maker->conn);
+	char		errbuf[256];
+
+	if (cancel)
+		(void) PQcancel(cancel, errbuf, sizeof(errbuf));
+	PQfreeCancel(cancel);
+	for (int i = 0; i < DROP_TRIES; i++)
+	{
+		if (answer_arrived(maker->conn, DROP_RETRY_MS))
+		{
+			PGresult   *res = PQgetResult(maker->conn);
+
+			take_answer(maker, res);
+			PQclear(res);
+			return;
+		}
+	}
+}
+
+static const char drop_query[] =
+"SELECT pg_catalog.pg_drop_replication_slot(slot_name)"
+" FROM pg_catalog.pg_replication_slots"
+" WHERE slot_name OPERATOR(pg_catalog.=) $1";
+
+static const char find_query[] =
+"SELECT slot_name FROM pg_catalog.pg_replication_slots"
+" WHERE slot_name OPERATOR(pg_catalog.=) $1";
+
+/*
+ * Drop the slot, if it is known to be ours, else only look for it, in a
+ * session of its own.  True if there is none any more; else *problem says why
+ * (owned).
+ */
+static bool
+try_to_drop(SlotMaker *maker, char **problem)
+{
+	const char *params[] = {maker->slot.name};
+	PGconn	   *conn = connection_try_peer(maker->address, "pg_pardump");
+	PGresult   *res = NULL;
+	bool		gone;
+
+	if (PQstatus(conn) == CONNECTION_OK)
+		res = PQexecParams(conn, maker->state == SLOT_MADE ? drop_query : find_query,
+						   1, NULL, params, NULL, NULL, 0);
+	gone = PQresultStatus(res) == PGRES_TUPLES_OK &&
+		(maker->state == SLOT_MADE || PQntuples(res) == 0);
+	free(*problem);
+	*problem = PQresultStatus(res) == PGRES_TUPLES_OK ?
+		pg_strdup("it exists\n") : pg_strdup(PQerrorMessage(conn));
+	PQclear(res);
+	PQfinish(conn);
+	return gone;
+}
+
+/* An exit callback of a run that failed: no slot is left behind. */
+static void
+drop_slot(void *arg)
+{
+	SlotMaker  *maker = arg;
+	char	   *problem = NULL;
+
+	cancel_set_connection(NULL);
+	if (maker->state == SLOT_REQUESTED)
+		cancel_request(maker);
+	PQfinish(maker->conn);
+	maker->conn = NULL;
+	if (maker->state == SLOT_NONE)
+		return;
+	for (int i = 0; i < DROP_TRIES; i++)
+	{
+		if (i > 0)
+			pg_usleep(DROP_RETRY_MS * 1000L);
+		if (try_to_drop(maker, &problem))
+			return;
+	}
+	if (maker->state == SLOT_MADE)
+		pg_log_error("could not drop replication slot \"%s\", which was made by this run: %s",
+					 maker->slot.name, problem);
+	else
+		pg_log_error("could not find out whether this run has made replication slot \"%s\": %s",
+					 maker->slot.name, problem);
+	pg_log_error_detail("A slot that nobody uses keeps the server from removing WAL, until its disk is full.");
+	pg_log_error_hint("Drop it on the server: SELECT pg_drop_replication_slot('%s');",
+					  maker->slot.name);
+}
+
+/* ----------
+ * Making it
+ * ----------
+ */
+
+/* Who keeps the server from finding a point that is consistent? */
+static const char writers_query[] =
+"SELECT pg_catalog.pg_is_in_recovery(), (SELECT what FROM ("
+"SELECT pg_catalog.format('process %s, of user \"%s\" on database \"%s\", since %s',"
+" pid, usename, datname, xact_start), xact_start"
+" FROM pg_catalog.pg_stat_activity WHERE backend_xid IS NOT NULL"
+" UNION ALL "
+"SELECT pg_catalog.format('\"%s\", prepared by \"%s\" on database \"%s\", since %s',"
+" gid, owner, database, prepared), prepared"
+" FROM pg_catalog.pg_prepared_xacts) w (what, since) ORDER BY since LIMIT 1)";
+
+static void
+explain_wait(PGconn *conn, const char *name)
+{
+	PGresult   *res = session_query(conn, writers_query);
+
+	pg_log_warning("replication slot \"%s\" waits for all transactions to end that are writing now",
+				   name);
+	if (PQgetvalue(res, 0, 0)[0] == 't')
+		pg_log_warning_hint("On a standby it also waits for the primary's next record of them: SELECT pg_log_standby_snapshot() there helps.");
+	else if (!PQgetisnull(res, 0, 1))
+		pg_log_warning_detail("The oldest is that of %s.",
+							  PQgetvalue(res, 0, 1));
+	PQclear(res);
+}
+
+/* 15 gave the command a list of options; before there were keywords. */
+static char *
+create_command(PGconn *conn, const LogicalSlot *slot)
+{
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "CREATE_REPLICATION_SLOT \"%s\" LOGICAL ", slot->name);
+
+	/*
+	 * The walsender's grammar (repl_scanner.l) has no other escape.  In older
+	 * minors, as 15.18, it has none, and such a name is a syntax error.
+	 */
+	appendPQExpBufferChar(&sql, '"');
+	for (const char *c = slot->plugin; *c; c++)
+	{
+		if (*c == '"')
+			appendPQExpBufferChar(&sql, '"');
+		appendPQExpBufferChar(&sql, *c);
+	}
+	appendPQExpBufferStr(&sql, PQserverVersion(conn) >= 150000 ?
+						 "\" (SNAPSHOT 'export')" : "\" EXPORT_SNAPSHOT");
+	return sql.data;
+}
+
+/* Ask for the slot, and wait for it, however long that takes. */
+static PGresult *
+request_slot(SlotMaker *maker, PGconn *leader)
+{
+	char	   *command = create_command(maker->conn, &maker->slot);
+	int			waited_ms = 0;
+
+	cancel_set_connection(maker->conn);
+	cleanup_check_interrupt();	/* who came before could not cancel this */
+	maker->state = SLOT_REQUESTED;
+	if (PQsendQuery(maker->conn, command) == 0)
+		pg_fatal("could not create replication slot \"%s\": %s",
+				 maker->slot.name, PQerrorMessage(maker->conn));
+	while (!answer_arrived(maker->conn, LOOK_MS))
+	{
+		cleanup_check_interrupt();
+		waited_ms += LOOK_MS;
+		if (waited_ms == EXPLAIN_WAIT_MS)
+			explain_wait(leader, maker->slot.name);
+	}
+	free(command);
+	return PQgetResult(maker->conn);
+}
+
+const LogicalSlot *
+logical_slot_create(PGconn *conn, const PeerAddress *address,
+					const Options *options)
+{
+	/* found by the exit callback, so it must outlive this function */
+	SlotMaker  *maker = pg_malloc0(sizeof(SlotMaker));
+	PGresult   *res;
+
+	maker->slot.name = options->slot;
+	maker->slot.plugin = options->slot_plugin ? options->slot_plugin : "pgoutput";
+	maker->address = address;
+	open_replication(maker, conn);
+	cleanup_push(drop_slot, maker);
+
+	res = request_slot(maker, conn);
+	take_answer(maker, res);
+	cleanup_check_interrupt();
+	if (maker->state != SLOT_MADE)
+		pg_fatal("could not create replication slot \"%s\": %s",
+				 maker->slot.name, PQerrorMessage(maker->conn));
+	maker->slot.lsn = pg_strdup(PQgetvalue(res, 0, 1));
+	maker->slot.snapshot = pg_strdup(PQgetvalue(res, 0, 2));
+	PQclear(res);
+	/* the end of the answer; a command would end the snapshot */
+	while ((res = PQgetResult(maker->conn)) != NULL)
+		PQclear(res);
+	cancel_set_connection(conn);
+	pg_log_info("created replication slot \"%s\" with plugin \"%s\" at LSN %s",
+				maker->slot.name, maker->slot.plugin, maker->slot.lsn);
+	return &maker->slot;
+}
+
+void
+logical_slot_snapshot_taken(const LogicalSlot *slot)
+{
+	SlotMaker  *maker = (SlotMaker *) slot;
+
+	PQfinish(maker->conn);
+	maker->conn = NULL;
+}
+
+/* ----------
+ * In the end
+ * ----------
+ */
+
+/*
+ * wal_status came with 13.  A session of its own: the leader's may be gone,
+ * and a lost slot is better noticed late than not at all.
+ */
+static const char status_query[] =
+"SELECT pg_catalog.to_jsonb(s) OPERATOR(pg_catalog.->>) 'wal_status', s.active"
+" FROM pg_catalog.pg_replication_slots s"
+" WHERE s.slot_name OPERATOR(pg_catalog.=) ";
+
+/* NULL if there is no connection, or no answer. */
+static PGresult *
+query_status(const LogicalSlot *slot, PGconn **conn)
+{
+	const SlotMaker *maker = (const SlotMaker *) slot;
+	PQExpBufferData sql;
+	PGresult   *res;
+
+	*conn = connection_try_peer(maker->address, "pg_pardump");
+	if (PQstatus(*conn) != CONNECTION_OK)
+		return NULL;
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, status_query);
+	appendStringLiteralConn(&sql, slot->name, *conn);
+	res = session_exec_within(*conn, sql.data, STATUS_MS);
+	termPQExpBuffer(&sql);
+	return res;
+}
+
+bool
+logical_slot_recheck(const LogicalSlot *slot)
+{
+	PGconn	   *conn;
+	PGresult   *res = query_status(slot, &conn);
+	bool		usable = true;
+
+	if (res == NULL && PQstatus(conn) == CONNECTION_OK)
+		pg_log_warning("could not look for replication slot \"%s\": the server does not answer",
+					   slot->name);
+	else if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		pg_log_warning("could not look for replication slot \"%s\": %s",
+					   slot->name, PQerrorMessage(conn));
+	else if (PQntuples(res) == 0)
+	{
+		pg_log_warning("replication slot \"%s\" has been dropped by someone else",
+					   slot->name);
+		usable = false;
+	}
+	else if (strcmp(PQgetvalue(res, 0, 0), "lost") == 0)
+	{
+		pg_log_warning("replication slot \"%s\" was invalidated by the server while its snapshot was read",
+					   slot->name);
+		pg_log_warning_hint("See max_slot_wal_keep_size and, from 18 on, idle_replication_slot_timeout; the slot is of no use, and can be dropped.");
+		usable = false;
+	}
+	PQclear(res);
+	PQfinish(conn);
+	return usable;
+}
+
+bool
+logical_slot_is_active(const LogicalSlot *slot)
+{
+	PGconn	   *conn;
+	PGresult   *res = query_status(slot, &conn);
+	bool		active = PQresultStatus(res) == PGRES_TUPLES_OK &&
+		PQntuples(res) == 1 && PQgetvalue(res, 0, 1)[0] == 't';
+
+	PQclear(res);
+	PQfinish(conn);
+	return active;
+}
+
+void
+logical_slot_print(const LogicalSlot *slot)
+{
+	fprintf(event_log_text_output(),
+			"created logical replication slot \"%s\" at LSN %s\n",
+			slot->name, slot->lsn);
+	fflush(event_log_text_output());
+}

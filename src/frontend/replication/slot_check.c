@@ -1,0 +1,108 @@
+/*
+ * slot_check.c
+ *		Can the server make a logical replication slot?
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "base/cleanup.h"
+#include "replication/slot_check.h"
+
+/* CREATE_REPLICATION_SLOT exports a snapshot by an option since 10. */
+#define MIN_SLOT_VERSION 100000
+
+static const char check_query[] =
+"SELECT pg_catalog.current_setting('wal_level'),"
+" pg_catalog.pg_is_in_recovery(),"
+" pg_catalog.current_setting('max_replication_slots'),"
+" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_replication_slots)"
+" OPERATOR(pg_catalog.>=)"
+" pg_catalog.current_setting('max_replication_slots')::pg_catalog.int8,"
+" EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots"
+" WHERE slot_name OPERATOR(pg_catalog.=) $1)";
+
+/*
+ * From 19 on a server turns logical decoding on when the first slot is made.
+ */
+static bool
+wal_level_suffices(PGconn *conn, const char *wal_level)
+{
+	if (PQserverVersion(conn) >= 190000)
+		return strcmp(wal_level, "minimal") != 0;
+	return strcmp(wal_level, "logical") == 0;
+}
+
+void
+slot_check(PGconn *conn, const Options *options)
+{
+	const char *params[] = {options->slot};
+	PGresult   *res;
+
+	if (PQserverVersion(conn) < MIN_SLOT_VERSION)
+		pg_fatal("option %s needs a server of PostgreSQL 10 or newer",
+				 "--create-slot");
+	res = session_query_params(conn, check_query, 1, params, 0);
+	if (PQgetvalue(res, 0, 1)[0] == 't' && PQserverVersion(conn) < 160000)
+	{
+		pg_log_error("a standby before PostgreSQL 16 cannot have logical replication slots");
+		pg_log_error_hint("Connect to the primary, or leave out --create-slot.");
+	}
+	if (!wal_level_suffices(conn, PQgetvalue(res, 0, 0)))
+	{
+		pg_log_error("a logical replication slot needs the server's setting wal_level to be \"logical\", not \"%s\"",
+					 PQgetvalue(res, 0, 0));
+		pg_log_error_hint("Run ALTER SYSTEM SET wal_level = 'logical', and restart the server.");
+	}
+	if (PQgetvalue(res, 0, 4)[0] == 't')
+	{
+		pg_log_error("replication slot \"%s\" already exists", options->slot);
+		pg_log_error_hint("Choose another name, or drop it if nobody needs it: SELECT pg_drop_replication_slot('%s');",
+						  options->slot);
+	}
+	if (PQgetvalue(res, 0, 3)[0] == 't')
+	{
+		pg_log_error("all %s replication slots of the server are in use",
+					 PQgetvalue(res, 0, 2));
+		pg_log_error_hint("Drop one that nobody needs, or increase max_replication_slots and restart the server.");
+	}
+	PQclear(res);
+}
+
+/* Every replication connection needs this attribute. */
+static bool
+has_replication_attribute(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT rolsuper OR rolreplication FROM pg_catalog.pg_roles"
+									" WHERE rolname OPERATOR(pg_catalog.=) SESSION_USER");
+	bool		result = PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return result;
+}
+
+bool
+slot_check_opened(PGconn *replication, PGconn *leader)
+{
+	if (PQstatus(replication) == CONNECTION_OK)
+		return true;
+	cleanup_check_interrupt();
+	pg_log_error("could not open a replication connection: %s",
+				 PQerrorMessage(replication));
+	if (!has_replication_attribute(leader))
+		pg_log_error_hint("The role needs the attribute REPLICATION: ALTER ROLE %s REPLICATION;",
+						  fmtId(PQuser(leader)));
+	else
+		pg_log_error_hint("pg_hba.conf must let the role connect to the database, and max_wal_senders must allow for one more connection.");
+	return false;
+}
+
+void
+slot_check_connection(PGconn *leader, const PeerAddress *address)
+{
+	PGconn	   *replication = connection_try_replication(address, "pg_pardump");
+
+	(void) slot_check_opened(replication, leader);
+	PQfinish(replication);
+}

@@ -1,0 +1,504 @@
+/*
+ * subscription.c
+ *		Makes the subscription on the target of a copy, and drops it if the
+ *		run fails.
+ *
+ * It is made by one CREATE SUBSCRIPTION that connects to the source, and so
+ * learns the published tables, but neither creates a slot nor copies data
+ * (subscriptioncmds.c:CreateSubscription).  To make it unconnected and
+ * refresh it would lose rows: REFRESH PUBLICATION wants an enabled
+ * subscription, whose worker skips, and confirms, changes of tables that it
+ * does not know yet.
+ *
+ * Nothing in it but the last step needs the rows.  So the same statement is
+ * tried before anything is copied, and rolled back: privileges, names, the
+ * way from the target's server to the source, and the publications, whatever
+ * is wrong is told in the first seconds and not after hours.  As the tables
+ * are not there yet, the server's complaint about the first of them is the
+ * sign that all else is right.
+ *
+ * The connection string may have a password.  The target keeps it in
+ * pg_subscription, readable for superusers; we keep it out of messages and,
+ * where we may, of the target's log and of what shows statements.
+ */
+#include "base/fe_compat.h"
+
+#include "common/connect.h"
+#include "fe_utils/string_utils.h"
+
+#include "base/cleanup.h"
+#include "base/event_log.h"
+#include "process/worker_pool.h"
+#include "replication/publication.h"
+#include "replication/subscription.h"
+
+/* How long to wait for the subscription to stream, and how often to look. */
+#define STREAM_WAIT_MS 20000
+#define STREAM_LOOK_MS 200
+
+struct Subscription
+{
+	const char *name;			/* borrowed from the options */
+	const PeerAddress *target;
+	const LogicalSlot *slot;
+	const Options *options;
+	char	   *conninfo;		/* for the target's server; may be secret */
+	PGconn	   *conn;			/* a session on the target, or NULL */
+};
+
+/* ----------
+ * The way from the target to the source
+ * ----------
+ */
+
+/* What of a connection's options means the same on another machine. */
+static bool
+is_portable(const char *keyword)
+{
+	static const char *const keywords[] = {
+		"host", "hostaddr", "port", "dbname", "user", "sslmode",
+		"channel_binding", "gssencmode", "krbsrvname"
+	};
+
+	for (int i = 0; i < (int) lengthof(keywords); i++)
+		if (strcmp(keyword, keywords[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The server that the leader is connected to, without any secret; owned. */
+static char *
+default_conninfo(PGconn *source)
+{
+	PQconninfoOption *options = PQconninfo(source);
+	PQExpBufferData buf;
+
+	if (options == NULL)
+		pg_fatal("out of memory");
+	initPQExpBuffer(&buf);
+	for (PQconninfoOption *option = options; option->keyword; option++)
+	{
+		const char *value = option->val;
+
+		if (!is_portable(option->keyword))
+			continue;
+		/* of several hosts the one that was reached */
+		if (strcmp(option->keyword, "host") == 0)
+			value = PQhost(source);
+		else if (strcmp(option->keyword, "port") == 0)
+			value = PQport(source);
+		else if (strcmp(option->keyword, "hostaddr") == 0 && value != NULL)
+			value = PQhostaddr(source);
+		if (value == NULL || value[0] == '\0')
+			continue;
+		appendPQExpBuffer(&buf, "%s%s=", buf.len > 0 ? " " : "",
+						  option->keyword);
+		appendConnStrVal(&buf, value);
+	}
+	PQconninfoFree(options);
+	return buf.data;
+}
+
+static char *
+choose_conninfo(PGconn *source, PGconn *target, const Options *options)
+{
+	if (options->subscription_conninfo)
+		return pg_strdup(options->subscription_conninfo);
+	if (connection_is_local(source) && !connection_is_local(target))
+	{
+		pg_log_error("the target's server cannot reach the source as this program does");
+		pg_log_error_detail("The source is on this machine, the target is not.");
+		pg_log_error_hint("Tell how it reaches the source by --subscription-conninfo.");
+		exit(1);
+	}
+	return default_conninfo(source);
+}
+
+/* ----------
+ * Sessions on the target
+ * ----------
+ */
+
+/*
+ * Notices say what we know; and a superuser can keep a password unseen.  The
+ * commit does not wait for standbys, so that a session that was lost in it
+ * has soon done it or not.
+ */
+static const char quiet_query[] =
+"SELECT pg_catalog.set_config(s.name, v.setting, false)"
+" FROM pg_catalog.pg_settings s JOIN (VALUES"
+" ('client_min_messages', 'error'),"
+" ('statement_timeout', '0'),"
+" ('lock_timeout', '0'),"
+" ('idle_in_transaction_session_timeout', '0'),"
+" ('idle_session_timeout', '0'),"
+" ('transaction_timeout', '0'),"
+" ('default_transaction_read_only', 'off'),"
+" ('synchronous_commit', 'local'),"
+" ('tcp_keepalives_idle', '30'),"
+" ('tcp_keepalives_interval', '10'),"
+" ('tcp_keepalives_count', '6'),"
+" ('log_statement', 'none'),"
+" ('log_min_duration_statement', '-1'),"
+" ('log_min_duration_sample', '-1'),"
+" ('log_transaction_sample_rate', '0'),"
+" ('log_min_error_statement', 'panic'),"
+" ('debug_print_parse', 'off'),"
+" ('debug_print_rewritten', 'off'),"
+" ('track_activities', 'off'),"
+" ('pg_stat_statements.track_utility', 'off'),"
+" ('pgaudit.log', 'none')"
+") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name"
+" WHERE s.context OPERATOR(pg_catalog.<>) 'superuser'"
+" OR pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'";
+
+static void
+open_session(Subscription *subscription)
+{
+	PGconn	   *conn = connection_open_peer(subscription->target, "pg_pardump");
+
+	subscription->conn = conn;
+	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
+	PQclear(session_query(conn, quiet_query));
+	setFmtEncoding(PQclientEncoding(conn));
+}
+
+/* Rolls back what was not committed. */
+static void
+close_session(Subscription *subscription)
+{
+	cancel_set_connection(NULL);
+	PQfinish(subscription->conn);
+	subscription->conn = NULL;
+}
+
+static char *
+create_statement(const Subscription *subscription)
+{
+	PQExpBufferData sql;
+	int			n;
+	char	  **names = publication_names(subscription->options, &n);
+
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "CREATE SUBSCRIPTION %s CONNECTION ",
+					  fmtId(subscription->name));
+	appendStringLiteralConn(&sql, subscription->conninfo, subscription->conn);
+	appendPQExpBufferStr(&sql, " PUBLICATION ");
+	for (int i = 0; i < n; i++)
+		appendPQExpBuffer(&sql, "%s%s", i > 0 ? ", " : "", fmtId(names[i]));
+	appendPQExpBuffer(&sql, " WITH (create_slot = false, slot_name = '%s', copy_data = false)",
+					  subscription->slot->name);
+	free(names);
+	return sql.data;
+}
+
+/* What the server says of CREATE SUBSCRIPTION, without the statement. */
+static void
+create_failed(const Subscription *subscription, const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	cleanup_check_interrupt();
+	pg_log_error("could not create subscription \"%s\" on the target: %s",
+				 subscription->name, PQerrorMessage(subscription->conn));
+	/* class 08: connection exception, here of the server's own connection */
+	if (sqlstate && strncmp(sqlstate, "08", 2) == 0)
+	{
+		if (subscription->options->subscription_conninfo == NULL)
+			pg_log_error_detail("The target's server connects to the source by \"%s\".",
+								subscription->conninfo);
+		pg_log_error_hint("Tell how it reaches the source, and with which password if one is needed, by --subscription-conninfo.");
+	}
+	exit(1);
+}
+
+/* How many tables it knows; its session has made it. */
+static int
+count_tables(const Subscription *subscription)
+{
+	const char *params[] = {subscription->name};
+	PGresult   *res = session_query_params(subscription->conn,
+										   "SELECT pg_catalog.count(*) FROM pg_catalog.pg_subscription_rel r"
+										   " JOIN pg_catalog.pg_subscription s ON s.oid OPERATOR(pg_catalog.=) r.srsubid"
+										   " JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.subdbid"
+										   " WHERE s.subname OPERATOR(pg_catalog.=) $1"
+										   " AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
+										   1, params, 0);
+	int			result = atoi(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return result;
+}
+
+/* The source publishes tables, so a server that publishes none is another. */
+static void
+check_server(const Subscription *subscription)
+{
+	if (count_tables(subscription) > 0)
+		return;
+	pg_log_error("the server that the subscription connects to publishes no tables");
+	pg_log_error_detail("It is not the source, or not the same database.");
+	pg_log_error_hint("Tell how the target's server reaches the source by --subscription-conninfo.");
+	exit(1);
+}
+
+/* ----------
+ * Before anything is copied
+ * ----------
+ */
+
+/*
+ * 42P01 undefined_table, 3F000 invalid_schema_name, 42809 wrong_object_type:
+ * it has seen what the source publishes, and the target does not have it yet.
+ */
+static bool
+lacks_tables_only(const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return sqlstate &&
+		(strcmp(sqlstate, "42P01") == 0 || strcmp(sqlstate, "3F000") == 0 ||
+		 strcmp(sqlstate, "42809") == 0);
+}
+
+/* The target needs a worker, and a replication origin. */
+static void
+check_settings(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT name FROM pg_catalog.pg_settings"
+									" WHERE name OPERATOR(pg_catalog.=) ANY"
+									" ('{max_logical_replication_workers,max_worker_processes,"
+									"max_active_replication_origins}')"
+									" AND setting OPERATOR(pg_catalog.=) '0' ORDER BY name");
+
+	if (PQntuples(res) > 0)
+	{
+		pg_log_error("a subscription needs the target's setting %s to be greater than 0",
+					 PQgetvalue(res, 0, 0));
+		exit(1);
+	}
+	PQclear(res);
+}
+
+Subscription *
+subscription_try(PGconn *source, const PeerAddress *target,
+				 const LogicalSlot *slot, const Options *options)
+{
+	Subscription *subscription = pg_malloc0(sizeof(Subscription));
+	char	   *sql;
+	PGresult   *res;
+
+	subscription->name = options->create_subscription;
+	subscription->target = target;
+	subscription->slot = slot;
+	subscription->options = options;
+	open_session(subscription);
+	subscription->conninfo = choose_conninfo(source, subscription->conn, options);
+	check_settings(subscription->conn);
+
+	sql = create_statement(subscription);
+	session_command(subscription->conn, "BEGIN");
+	res = PQexec(subscription->conn, sql);
+	if (PQresultStatus(res) == PGRES_COMMAND_OK)
+		check_server(subscription);
+	else if (!lacks_tables_only(res))
+		create_failed(subscription, res);
+	PQclear(res);
+	free(sql);
+	close_session(subscription);
+	return subscription;
+}
+
+/* ----------
+ * After everything is copied
+ * ----------
+ */
+
+/* That with our slot is ours, whatever became of the COMMIT. */
+static const char find_query[] =
+"SELECT 1 FROM pg_catalog.pg_subscription s"
+" JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.subdbid"
+" WHERE s.subname OPERATOR(pg_catalog.=) $1"
+" AND s.subslotname OPERATOR(pg_catalog.=) $2"
+" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+/* True if there is none any more, else its message is in conn. */
+static bool
+disable_and_drop(PGconn *conn, const Subscription *subscription)
+{
+	static const char *const statements[][2] = {
+		{"ALTER SUBSCRIPTION", "DISABLE"},
+		{"ALTER SUBSCRIPTION", "SET (slot_name = NONE)"},
+		{"DROP SUBSCRIPTION", ""}
+	};
+	const char *params[] = {subscription->name, subscription->slot->name};
+	PGresult   *res;
+	bool		ok;
+
+	if (PQstatus(conn) != CONNECTION_OK)
+		return false;
+	PQclear(PQexec(conn, quiet_query));
+	res = PQexecParams(conn, find_query, 2, NULL, params, NULL, NULL, 0);
+	ok = PQresultStatus(res) == PGRES_TUPLES_OK;
+	if (ok && PQntuples(res) == 0)
+	{
+		PQclear(res);
+		return true;
+	}
+	PQclear(res);
+	for (int i = 0; ok && i < (int) lengthof(statements); i++)
+	{
+		char	   *sql = psprintf("%s %s %s", statements[i][0],
+								   fmtId(subscription->name), statements[i][1]);
+
+		res = PQexec(conn, sql);
+		ok = PQresultStatus(res) == PGRES_COMMAND_OK;
+		PQclear(res);
+		free(sql);
+	}
+	return ok;
+}
+
+/* An exit callback of a run that failed.  The slot is dropped after this. */
+static void
+drop_subscription(void *arg)
+{
+	const Subscription *subscription = arg;
+	PGconn	   *conn;
+
+	cancel_set_connection(NULL);
+	conn = connection_try_peer(subscription->target, "pg_pardump");
+	if (!disable_and_drop(conn, subscription))
+	{
+		const char *name = fmtId(subscription->name);
+
+		pg_log_error("could not drop subscription \"%s\", which was made by this run: %s",
+					 subscription->name, PQerrorMessage(conn));
+		pg_log_error_hint("Drop it on the target, if it is there: ALTER SUBSCRIPTION %s DISABLE; ALTER SUBSCRIPTION %s SET (slot_name = NONE); DROP SUBSCRIPTION %s;",
+						  name, name, name);
+	}
+	PQfinish(conn);
+}
+
+/* The source sees it come, or the user is told to look why not. */
+static void
+wait_for_stream(const Subscription *subscription)
+{
+	int64		deadline = worker_pool_now_ms() + STREAM_WAIT_MS;
+
+	/*
+	 * a look at a source that is slow to answer takes longer than the pause
+	 */
+	do
+	{
+		if (logical_slot_is_active(subscription->slot))
+			return;
+		cleanup_check_interrupt();
+		pg_usleep(STREAM_LOOK_MS * 1000L);
+	} while (worker_pool_now_ms() < deadline);
+	pg_log_warning("subscription \"%s\" does not stream yet",
+				   subscription->name);
+	pg_log_warning_hint("The log of the target's server says why; it tries again every few seconds.");
+}
+
+/*
+ * Leaves the transaction open that makes it.  If the target or, by its
+ * server, the source is out of reach, ends by worker_pool_lost(), unless this
+ * is the last try.
+ */
+static void
+begin_create(Subscription *subscription, bool last_try)
+{
+	char	   *sql;
+	PGresult   *res;
+
+	open_session(subscription);
+	sql = create_statement(subscription);
+	session_command(subscription->conn, "BEGIN");
+	res = PQexec(subscription->conn, sql);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		cleanup_check_interrupt();
+		if (!last_try && session_is_lost(subscription->conn, res))
+			worker_pool_lost(PQerrorMessage(subscription->conn));
+		create_failed(subscription, res);
+	}
+	PQclear(res);
+	free(sql);
+	check_server(subscription);
+}
+
+/* Returns why it can be tried again (owned), or NULL. */
+static char *
+try_create(Subscription *subscription)
+{
+	LossPoint	point = {.cause = NULL};
+
+	worker_pool_set_loss_point(&point);
+	if (setjmp(point.here) == 0)
+		begin_create(subscription, false);
+	else
+		close_session(subscription);
+	worker_pool_set_loss_point(NULL);
+	return point.cause;
+}
+
+/* The copy may have taken hours, and is not lost for a moment's sake. */
+static void
+create_with_retries(Subscription *subscription)
+{
+	const int	max_retries = (int) subscription->options->retries;
+
+	for (int retry = 0; retry < max_retries; retry++)
+	{
+		int			delay_ms = worker_pool_retry_delay_ms(retry);
+		char	   *cause = try_create(subscription);
+
+		if (cause == NULL)
+			return;
+		pg_log_warning("could not create the subscription; retry %d of %d in %.1f s",
+					   retry + 1, max_retries, delay_ms / 1000.0);
+		pg_log_warning_detail("%s", cause);
+		free(cause);
+		pg_usleep(delay_ms * 1000L);
+		cleanup_check_interrupt();
+	}
+	begin_create(subscription, true);
+}
+
+static void
+create_subscription(Subscription *subscription)
+{
+	PGresult   *res;
+
+	if (!logical_slot_recheck(subscription->slot))
+		pg_fatal("subscription \"%s\" cannot be created without its slot",
+				 subscription->name);
+	create_with_retries(subscription);
+	cleanup_push(drop_subscription, subscription);
+	/* no signal ends this: who drops it must see whether it is there */
+	res = PQexec(subscription->conn, "COMMIT");
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(subscription->conn, res, "query failed", "COMMIT");
+	PQclear(res);
+	close_session(subscription);
+	wait_for_stream(subscription);
+}
+
+void
+subscription_go_on(Subscription *subscription, const LogicalSlot *slot)
+{
+	if (slot == NULL)
+		return;
+	if (subscription)
+		create_subscription(subscription);
+	else
+		(void) logical_slot_recheck(slot);
+	logical_slot_print(slot);
+	if (subscription)
+		fprintf(event_log_text_output(),
+				"created subscription \"%s\", which goes on from there\n",
+				subscription->name);
+	fflush(event_log_text_output());
+}

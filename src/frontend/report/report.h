@@ -1,0 +1,74 @@
+/*
+ * report.h
+ *		--report: a page that shows how a dump went, drawn from its manifest,
+ *		or a direct copy, drawn from what would be its manifest.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "archive/manifest.h"
+
+/* What --verify found. */
+typedef struct ReportVerify
+{
+	int			n_files;
+	uint64		rows;
+	uint64		stored_bytes;
+	int			n_findings;
+	const char *findings;		/* the first of them, a line each */
+	int64		start_us;
+	int64		end_us;
+} ReportVerify;
+
+/* What a copy was at, from here to where the next one begins. */
+typedef struct ReportStage
+{
+	const char *name;
+	int64		start_us;		/* microseconds since 1970 */
+} ReportStage;
+
+/* An index that a copy built. */
+typedef struct ReportBuild
+{
+	const char *name;			/* as SQL has it */
+	const char *schema;			/* of its table */
+	const char *table;
+	int			session;		/* that built it, from 0 */
+	int64		start_us;		/* the same for all of one statement */
+	int64		end_us;
+} ReportBuild;
+
+/* A direct copy; all is borrowed. */
+typedef struct ReportCopy
+{
+	const char *target;			/* its address, without secrets */
+	const char *times;			/* how long each step took */
+	bool		compared;		/* and found equal */
+	const ReportStage *stages;	/* in the order of time */
+	int			n_stages;
+	const ReportBuild *builds;	/* by session, then in the order of time */
+	int			n_builds;
+	int64		end_us;			/* of the last stage */
+} ReportCopy;
+
+typedef struct Report Report;
+
+/*
+ * Begin the page, by a temporary file beside it, mode 0600, that is removed
+ * if the program fails.  Exits with a message if it could not be written
+ * there, or if path is in the archive's directory, where it would be no file
+ * of the archive's; directory may be NULL.  NULL if path is NULL.
+ */
+extern Report *report_begin(const char *path, const char *directory);
+
+/*
+ * Write the page, give it its name, and free the report.  It is one file of
+ * HTML that needs nothing else, not even a network, and some 3 MB at most.
+ * manifest may be NULL if there is none, verify if that was not asked for,
+ * copy if it is none.  Exits with a message on errors.  NULL for a report is
+ * passed over.
+ */
+extern void report_end(Report *report, const Manifest *manifest,
+					   const ReportVerify *verify, const ReportCopy *copy);
+
+#endif							/* REPORT_H */

@@ -1,0 +1,49 @@
+/*
+ * report_chart.h
+ *		The charts of a report, as SVG.
+ *
+ * All have one time axis, from the first file's start to the last one's end,
+ * or, of a copy, from its beginning to its end; one unit is one pixel on a
+ * wide screen.
+ */
+#ifndef REPORT_CHART_H
+#define REPORT_CHART_H
+
+#include "pqexpbuffer.h"
+
+#include "report/report_data.h"
+
+#define CHART_LEFT 72			/* numbers of workers, values */
+#define CHART_WIDTH 984
+#define CHART_RIGHT 4
+#define CHART_AXIS 26			/* times below */
+
+/* The place of a moment, within the chart. */
+extern double chart_place(const ReportData *data, int64 time_us);
+
+/* Begin an image of this height, axis not counted; label tells what it is. */
+extern void chart_begin(PQExpBuffer page, const char *label, int height);
+
+/* Lines, and times since the beginning below them. */
+extern void chart_axis(PQExpBuffer page, const ReportData *data, int height);
+
+/* 1, 2 or 5 times a power of ten: at most so many of it make up the whole. */
+extern double chart_step(double whole, int n_steps);
+
+extern void chart_end(PQExpBuffer page);
+
+/*
+ * What each worker did when; of a copy its stages, and what the sessions did
+ * that built indexes, too.  However many files there are, there are no more
+ * than some thousand pieces: those too narrow to be seen are drawn together.
+ */
+extern void chart_append_timeline(PQExpBuffer page, const ReportData *data);
+
+/*
+ * Bytes a second before and after compression, as if those of each file had
+ * come evenly.  Returns the highest rate before it.
+ */
+extern double chart_append_throughput(PQExpBuffer page,
+									  const ReportData *data);
+
+#endif							/* REPORT_CHART_H */

@@ -1,0 +1,207 @@
+/*
+ * report_timeline.c
+ *		What each worker of a dump did when: one lane a worker, one piece a
+ *		file, coloured by its table.
+ *
+ * Of a copy, a lane above tells its stages, to the end of the run, and lanes
+ * below what the sessions did that built indexes.
+ */
+#include "base/fe_compat.h"
+
+#include "report/report_chart.h"
+#include "report/report_lane.h"
+#include "report/report_text.h"
+
+/* About the width of a letter, and the room beside a word. */
+#define LETTER 6.3
+#define WORD_MARGIN 4
+
+/* ----------
+ * Workers
+ * ----------
+ */
+
+/* The worker's files are the next in data->files from *next on. */
+static int
+collect_files(LaneSpan *spans, const ReportData *data, int worker, int *next)
+{
+	int			n = 0;
+
+	for (; *next < data->n_files &&
+		 data->files[*next].file->worker == worker; ++*next)
+	{
+		const ReportFile *file = &data->files[*next];
+		LaneSpan	span = {
+			.start_us = file->file->start_us,
+			.end_us = file->file->end_us,
+			.table = file->table,
+			.n = 1,
+			.raw_bytes = file->file->raw_bytes,
+			.file = file->file,
+		};
+
+		/* or its times are not known */
+		if (report_file_seconds(file->file) > 0 || file->file->start_us > 0)
+			spans[n++] = span;
+	}
+	return n;
+}
+
+/* High lanes have words before them, and of low ones every fifth a number. */
+static void
+begin_numbered(PQExpBuffer page, const Lane *lane, const char *noun, int no)
+{
+	char		words[REPORT_TEXT_BYTES] = "";
+
+	if (lane->height > 12)
+		snprintf(words, sizeof(words), "%s %d", noun, no);
+	else if (no % 5 == 0)
+		snprintf(words, sizeof(words), "%d", no);
+	lane_begin(page, lane, words);
+}
+
+static void
+append_workers(PQExpBuffer page, const ReportData *data, Lane *lane)
+{
+	LaneSpan   *spans = pg_malloc((data->n_files + 1) * sizeof(LaneSpan));
+	int			next = 0;
+
+	lane->things = data->is_copy ? "pieces" : "files";
+	for (int i = 0; i < data->n_workers; i++)
+	{
+		int			n = collect_files(spans, data, i, &next);
+
+		begin_numbered(page, lane, "worker", i);
+		lane_append_spans(page, data, lane, spans, n);
+		lane->y += lane->height;
+	}
+	free(spans);
+}
+
+/* ----------
+ * Indexes
+ * ----------
+ */
+static int
+n_index_lanes(const ReportData *data)
+{
+	const ReportCopy *copy = data->copy;
+
+	if (copy == NULL || copy->n_builds == 0)
+		return 0;
+	return Min(copy->builds[copy->n_builds - 1].session + 1, REPORT_MAX_LANES);
+}
+
+/*
+ * The session's indexes are the next from *next on; a span are those of one
+ * run.
+ */
+static int
+collect_builds(LaneSpan *spans, const ReportData *data, int session, int *next)
+{
+	const ReportCopy *copy = data->copy;
+	int			n = 0;
+
+	for (; *next < copy->n_builds &&
+		 copy->builds[*next].session == session; ++*next)
+	{
+		const ReportBuild *build = &copy->builds[*next];
+		char	   *table = manifest_table_name(build->schema, build->table);
+		LaneSpan	span = {
+			.start_us = build->start_us,
+			.end_us = build->end_us,
+			.table = report_data_find(data, table),
+			.n = 1,
+			.name = build->name,
+		};
+
+		free(table);
+		if (n > 0 && spans[n - 1].start_us == span.start_us)
+		{
+			spans[n - 1].n++;
+			if (spans[n - 1].table != span.table)
+				spans[n - 1].table = -1;
+		}
+		else
+			spans[n++] = span;
+	}
+	return n;
+}
+
+static void
+append_indexes(PQExpBuffer page, const ReportData *data, Lane *lane)
+{
+	LaneSpan   *spans = pg_malloc((data->copy->n_builds + 1) * sizeof(LaneSpan));
+	int			n_lanes = n_index_lanes(data);
+	int			next = 0;
+
+	lane->things = "indexes";
+	for (int i = 0; i < n_lanes; i++)
+	{
+		int			n = collect_builds(spans, data, i, &next);
+
+		begin_numbered(page, lane, "indexes", i);
+		lane_append_spans(page, data, lane, spans, n);
+		lane->y += lane->height;
+	}
+	free(spans);
+}
+
+/* ----------
+ * Stages
+ * ----------
+ */
+static void
+append_stage(PQExpBuffer page, const ReportData *data, const Lane *lane,
+			 const ReportStage *stage, int64 end_us)
+{
+	double		begin = chart_place(data, stage->start_us);
+	double		width = Max(chart_place(data, end_us) - begin, 0.6);
+	char		text[REPORT_TEXT_BYTES];
+
+	appendPQExpBuffer(page, "<rect class=\"raw\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\"><title>%s\n%s",
+					  begin, lane->y, width > 3 ? width - 0.8 : width,
+					  lane_piece_height(lane), stage->name,
+					  report_seconds((end_us - stage->start_us) / 1e6, text));
+	appendPQExpBuffer(page, ", from %s on</title></rect>\n",
+					  report_seconds((stage->start_us - data->axis_start_us) / 1e6,
+									 text));
+	if (strlen(stage->name) * LETTER + 2 * WORD_MARGIN <= width)
+		appendPQExpBuffer(page, "<text class=\"ink\" x=\"%.1f\" y=\"%d\">%s</text>\n",
+						  begin + WORD_MARGIN,
+						  lane->y + lane_piece_height(lane) / 2 + 4, stage->name);
+}
+
+static void
+append_stages(PQExpBuffer page, const ReportData *data, Lane *lane)
+{
+	const ReportCopy *copy = data->copy;
+	Lane		high = lane_of(1);
+
+	high.y = lane->y;
+	lane_begin(page, &high, "stages");
+	for (int i = 0; i < copy->n_stages; i++)
+		append_stage(page, data, &high, &copy->stages[i],
+					 i + 1 < copy->n_stages ? copy->stages[i + 1].start_us :
+					 copy->end_us);
+	lane->y += high.height;
+}
+
+void
+chart_append_timeline(PQExpBuffer page, const ReportData *data)
+{
+	int			n_lanes = data->n_workers + n_index_lanes(data);
+	Lane		lane = lane_of(n_lanes);
+	int			height = n_lanes * lane.height +
+		(data->copy ? lane_of(1).height : 0);
+
+	chart_begin(page, "What each worker did over the time; the tables below tell the same",
+				height);
+	chart_axis(page, data, height);
+	if (data->copy)
+		append_stages(page, data, &lane);
+	append_workers(page, data, &lane);
+	if (data->copy)
+		append_indexes(page, data, &lane);
+	chart_end(page);
+}

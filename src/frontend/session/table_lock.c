@@ -1,0 +1,108 @@
+/*
+ * table_lock.c
+ *		Locks tables without getting in a queue.
+ */
+#include "base/fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "base/cleanup.h"
+#include "process/worker_pool.h"
+#include "session/table_lock.h"
+
+/* How long to wait between two tries to get a lock. */
+#define LOCK_RETRY_MS 100
+
+/* Without --lock-wait-timeout. */
+#define DEFAULT_LOCK_WAIT_MS 5000
+
+/* LOCK TABLE names this many tables at once. */
+#define LOCK_BATCH 500
+
+int
+session_lock_wait_ms(PGconn *conn, const Options *options)
+{
+	const char *params[] = {options->lock_wait_timeout};
+	PGresult   *res;
+	int			result = 0;
+
+	if (options->lock_wait_timeout)
+	{
+		PQclear(session_query_params(conn, "SELECT pg_catalog.set_config('lock_timeout', $1, false)",
+									 1, params, 0));
+		res = session_query(conn, "SELECT setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'lock_timeout'");
+		result = atoi(PQgetvalue(res, 0, 0));
+		PQclear(res);
+		session_command(conn, "SET lock_timeout = 0");
+	}
+	return result > 0 ? result : DEFAULT_LOCK_WAIT_MS;
+}
+
+/* In one round trip, if it can be had; NULL then, else the message; owned. */
+static char *
+try_lock(PGconn *conn, char *const *names, int n_names)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+	const char *sqlstate;
+	char	   *message = NULL;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SAVEPOINT lock_tables; LOCK TABLE");
+	for (int i = 0; i < n_names; i++)
+		appendPQExpBuffer(&sql, "%s ONLY %s", i > 0 ? "," : "", names[i]);
+	appendPQExpBufferStr(&sql, " IN ACCESS SHARE MODE NOWAIT; RELEASE SAVEPOINT lock_tables");
+	res = session_exec(conn, sql.data);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		/* 55P03 lock_not_available; all else is final */
+		sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+		if (sqlstate == NULL || strcmp(sqlstate, "55P03") != 0)
+			session_failed(conn, res, "query failed", sql.data);
+		message = pg_strdup(PQresultErrorMessage(res));
+		/* both: a savepoint rolled back to stays, and they would nest */
+		session_command(conn, "ROLLBACK TO SAVEPOINT lock_tables; RELEASE SAVEPOINT lock_tables");
+	}
+	PQclear(res);
+	termPQExpBuffer(&sql);
+	return message;
+}
+
+bool
+session_try_lock_tables(PGconn *conn, char *const *names, int n_names)
+{
+	char	   *message = n_names > 0 ? try_lock(conn, names, n_names) : NULL;
+
+	free(message);
+	return message == NULL;
+}
+
+static void
+lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
+{
+	int64		start = worker_pool_now_ms();
+	char	   *message;
+
+	while ((message = try_lock(conn, names, n_names)) != NULL)
+	{
+		cleanup_check_interrupt();
+		if (worker_pool_now_ms() >= start + wait_ms)
+		{
+			pg_log_error("could not lock table: %s", message);
+			pg_log_error_detail("%s holds, or has asked for, an exclusive lock on the table.",
+								session_is_standby(conn) ?
+								"Replay (the startup process)" : "Another session");
+			exit(1);
+		}
+		free(message);
+		pg_usleep(LOCK_RETRY_MS * 1000L);
+	}
+}
+
+void
+session_lock_tables(PGconn *conn, char *const *names, int n_names, int wait_ms)
+{
+	for (int first = 0; first < n_names; first += LOCK_BATCH)
+		lock_batch(conn, names + first, Min(LOCK_BATCH, n_names - first),
+				   wait_ms);
+}

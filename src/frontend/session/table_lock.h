@@ -1,0 +1,34 @@
+/*
+ * table_lock.h
+ *		Locks tables without getting in a queue.
+ */
+#ifndef TABLE_LOCK_H
+#define TABLE_LOCK_H
+
+#include "session/session.h"
+
+/*
+ * --lock-wait-timeout in milliseconds, with the units that the server knows.
+ * Five seconds if it was not given or is 0: long enough for whoever holds a
+ * lock for a moment.
+ */
+extern int	session_lock_wait_ms(PGconn *conn, const Options *options);
+
+/*
+ * Lock tables in ACCESS SHARE mode until the end of the transaction, or of
+ * the subtransaction.  names are qualified and quoted.  Does not queue behind
+ * a request for an exclusive lock, which would wait for this program's other
+ * sessions: tries again for wait_ms, then exits with a message naming the
+ * table.
+ */
+extern void session_lock_tables(PGconn *conn, char *const *names, int n_names,
+								int wait_ms);
+
+/*
+ * The same all at once and without a wait; false, and none locked, if one is
+ * busy.
+ */
+extern bool session_try_lock_tables(PGconn *conn, char *const *names,
+									int n_names);
+
+#endif							/* TABLE_LOCK_H */

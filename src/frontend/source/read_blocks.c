@@ -1,0 +1,252 @@
+/*
+ * read_blocks.c
+ *		Fetches blocks of rows from the extension's pg_pardump_read().
+ *
+ * A value of the function is a block of about 1 MiB.  COPY in binary format
+ * carries bytea with the least work on both sides: a head of at least 19
+ * bytes, then a row a block, which is the number of columns (16 bits, here
+ * 1), the length (32 bits) and the bytes; -1 columns are the end ("Binary
+ * Format" in the manual of COPY).  A message is taken to be any part of that
+ * stream.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+#include "port/pg_bswap.h"
+
+#include "session/traffic.h"
+#include "source/read_blocks.h"
+#include "source/read_copy.h"
+
+#define SIGNATURE "PGCOPY\n\377\r\n\0"
+#define SIGNATURE_BYTES 11
+
+/* Lines in so many bytes can be counted in one byte. */
+#define COUNT_BYTES 128
+
+typedef enum ReaderState
+{
+	READ_HEAD,					/* signature, flags, length of extension */
+	READ_HEAD_EXTENSION,
+	READ_COLUMNS,				/* number of columns, or the end */
+	READ_LENGTH,				/* of the block */
+	READ_BLOCK,
+	READ_END
+} ReaderState;
+
+typedef struct BlockReader
+{
+	Sink	   *sink;
+	ReaderState state;
+	char		field[SIGNATURE_BYTES + 8]; /* being gathered */
+	size_t		field_len;
+	size_t		left;			/* of the block or the head's extension */
+	bool		counts_lines;
+	uint64		lines;			/* line ends in the blocks */
+} BlockReader;
+
+/* A fixed-size field, which may come in parts; true when it is complete. */
+static bool
+gather(BlockReader *reader, size_t want, const char **data, size_t *len)
+{
+	size_t		part = Min(want - reader->field_len, *len);
+
+	memcpy(reader->field + reader->field_len, *data, part);
+	reader->field_len += part;
+	*data += part;
+	*len -= part;
+	if (reader->field_len < want)
+		return false;
+	reader->field_len = 0;
+	return true;
+}
+
+static uint32
+number32(const char *bytes)
+{
+	uint32		value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return pg_ntoh32(value);
+}
+
+static void
+unexpected(void)
+{
+	pg_fatal("unexpected data from the server while reading blocks of rows");
+}
+
+/*
+ * A newline in COPY text is the end of a row: in values it is escaped.  Lines
+ * are counted in pieces of a fixed size, which compilers turn into vector
+ * instructions.
+ */
+static uint64
+count_lines(const char *data, size_t len)
+{
+	uint64		lines = 0;
+
+	for (; len >= COUNT_BYTES; data += COUNT_BYTES, len -= COUNT_BYTES)
+	{
+		uint8		in_piece = 0;
+
+		for (int i = 0; i < COUNT_BYTES; i++)
+			in_piece += data[i] == '\n';
+		lines += in_piece;
+	}
+	for (size_t i = 0; i < len; i++)
+		lines += data[i] == '\n';
+	return lines;
+}
+
+/* One step; takes at least a byte if there are any, or changes the state. */
+static void
+take(BlockReader *reader, const char **data, size_t *len)
+{
+	size_t		part;
+	uint16		columns;
+
+	switch (reader->state)
+	{
+		case READ_HEAD:
+			if (!gather(reader, SIGNATURE_BYTES + 8, data, len))
+				return;
+			if (memcmp(reader->field, SIGNATURE, SIGNATURE_BYTES) != 0)
+				unexpected();
+			reader->left = number32(reader->field + SIGNATURE_BYTES + 4);
+			reader->state = READ_HEAD_EXTENSION;
+			return;
+		case READ_HEAD_EXTENSION:
+		case READ_BLOCK:
+			part = Min(reader->left, *len);
+			if (reader->state == READ_BLOCK)
+			{
+				sink_write(reader->sink, *data, part);
+				if (reader->counts_lines)
+					reader->lines += count_lines(*data, part);
+			}
+			*data += part;
+			*len -= part;
+			reader->left -= part;
+			if (reader->left == 0)
+				reader->state = READ_COLUMNS;
+			return;
+		case READ_COLUMNS:
+			if (!gather(reader, 2, data, len))
+				return;
+			memcpy(&columns, reader->field, sizeof(columns));
+			columns = pg_ntoh16(columns);
+			if (columns != 1 && columns != 0xFFFF)
+				unexpected();
+			reader->state = columns == 1 ? READ_LENGTH : READ_END;
+			return;
+		case READ_LENGTH:
+			if (!gather(reader, 4, data, len))
+				return;
+			reader->left = number32(reader->field);
+			if (reader->left > PG_INT32_MAX)
+				unexpected();	/* a NULL is not a block */
+			reader->state = READ_BLOCK;
+			return;
+		case READ_END:
+			unexpected();
+	}
+}
+
+/* Take a name off a column list, unquoted; NULL at its end.  Owned. */
+static char *
+next_column(const char **columns)
+{
+	const char *pos = *columns;
+	PQExpBufferData name;
+	bool		quoted = false;
+
+	if (*pos == '\0')
+		return NULL;
+	initPQExpBuffer(&name);
+	for (; *pos && (quoted || *pos != ','); pos++)
+	{
+		if (*pos != '"')
+			appendPQExpBufferChar(&name, *pos);
+		else if (quoted && pos[1] == '"')
+			appendPQExpBufferChar(&name, *++pos);	/* doubled: one of it */
+		else
+			quoted = !quoted;
+	}
+	*columns = pos + strspn(pos, ", ");
+	return name.data;
+}
+
+/*
+ * Every argument is of the function's own type: a function of this name with
+ * types that come nearer to the literals would be called instead.
+ */
+char *
+read_blocks_statement(PGconn *conn, const DumpTable *table,
+					  const DataFile *file,
+					  const char *compression, const char *format)
+{
+	const char *columns = table->columns;
+	const char *separator = "";
+	PQExpBufferData sql;
+	char	   *name;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "COPY (SELECT " PARDUMP_READ "('%u'::pg_catalog.regclass, ARRAY[",
+					  table->oid);
+	for (; (name = next_column(&columns)) != NULL; separator = ", ")
+	{
+		appendPQExpBufferStr(&sql, separator);
+		appendStringLiteralConn(&sql, name, conn);
+		free(name);
+	}
+	appendPQExpBuffer(&sql, "]::pg_catalog.name[], %u::pg_catalog.int8, ",
+					  file->start_block);
+	if (file->end_block != InvalidBlockNumber)
+		appendPQExpBuffer(&sql, "%u", file->end_block);
+	else
+		appendPQExpBufferStr(&sql, "NULL");
+	appendPQExpBuffer(&sql, "::pg_catalog.int8, '%s'::pg_catalog.text, '%s'::pg_catalog.text))"
+					  " TO STDOUT (FORMAT binary)", compression, format);
+	return sql.data;
+}
+
+uint64
+read_blocks(PGconn *conn, const char *statement, Sink *sink,
+			volatile uint64 *rows_so_far)
+{
+	BlockReader reader = {.sink = sink,.counts_lines = rows_so_far != NULL};
+	uint64		before = rows_so_far ? *rows_so_far : 0;
+	char	   *message;
+	int			message_len;
+
+	copy_begin(conn, statement);
+	while ((message_len = traffic_get_copy_data(conn, &message)) > 0)
+	{
+		const char *data = message;
+		size_t		len = message_len;
+
+		while (len > 0)
+			take(&reader, &data, &len);
+		if (rows_so_far)
+			*rows_so_far = before + reader.lines;
+		PQfreemem(message);
+	}
+	copy_end(conn, statement, message_len);
+	if (reader.state != READ_END)
+		unexpected();
+	return reader.lines;
+}
+
+void
+read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT l.rows, l.bytes FROM " PARDUMP_LAST_READ "() l");
+
+	if (PQntuples(res) != 1 || PQgetisnull(res, 0, 0))
+		pg_fatal("the server does not say how many rows it has read");
+	*rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+	*bytes = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
+	PQclear(res);
+}

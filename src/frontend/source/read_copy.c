@@ -1,0 +1,171 @@
+/*
+ * read_copy.c
+ *		Fetches rows by COPY.
+ */
+#include "base/fe_compat.h"
+
+#include "catalog/pg_class_d.h"
+#include "pqexpbuffer.h"
+
+#include "base/cleanup.h"
+#include "session/traffic.h"
+#include "source/read_copy.h"
+
+/*
+ * Rows come one a message; the sink gets them in blocks, which are no larger
+ * than what is on its way between two processes: a sink that is another
+ * server works on one while the next is made.
+ */
+#define BLOCK_BYTES ((size_t) 128 * 1024)
+
+static const char problem[] = "could not read rows";
+
+/* WHERE, and the blocks of a chunk. */
+static void
+append_range(PQExpBuffer sql, const DataFile *file)
+{
+	appendPQExpBuffer(sql, " WHERE ctid OPERATOR(pg_catalog.>=) '(%u,0)'::pg_catalog.tid",
+					  file->start_block);
+	if (file->end_block != InvalidBlockNumber)
+		appendPQExpBuffer(sql, " AND ctid OPERATOR(pg_catalog.<) '(%u,0)'::pg_catalog.tid",
+						  file->end_block);
+}
+
+/*
+ * Rows of inheritance children must not come along: ONLY.  Stock pg_dump
+ * reads foreign tables and those with a condition without it.
+ */
+char *
+copy_statement(const DumpTable *table, const DataFile *file)
+{
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	if (file->n_chunks > 1)
+	{
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s",
+						  table->columns, table->name);
+		append_range(&sql, file);
+		if (table->filter)
+			appendPQExpBuffer(&sql, " AND %s", table->filter);
+		appendPQExpBufferStr(&sql, ") TO STDOUT");
+	}
+	else if (table->filter && table->relkind == RELKIND_FOREIGN_TABLE)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s WHERE %s) TO STDOUT",
+						  table->columns, table->name, table->filter);
+	else if (table->condition || table->relkind == RELKIND_FOREIGN_TABLE)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s %s) TO STDOUT",
+						  table->columns, table->name,
+						  table->condition ? table->condition : "");
+	else if (table->filter)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s WHERE %s) TO STDOUT",
+						  table->columns, table->name, table->filter);
+	else if (table->columns[0] != '\0')
+		appendPQExpBuffer(&sql, "COPY %s (%s) TO STDOUT",
+						  table->name, table->columns);
+	else
+		appendPQExpBuffer(&sql, "COPY %s TO STDOUT", table->name);
+	return sql.data;
+}
+
+/* No query: COPY of all of it does not plan one. */
+static bool
+copy_has_rows(PGconn *conn, const DumpTable *table, const DataFile *file)
+{
+	char	   *statement = copy_statement(table, file);
+	char	   *row;
+	int			len;
+
+	copy_begin(conn, statement);
+	len = traffic_get_copy_data(conn, &row);
+	if (len > 0)
+		return true;
+	(void) copy_end(conn, statement, len);
+	free(statement);
+	return false;
+}
+
+bool
+copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+	bool		result;
+
+	if (table->stranger)
+		return file->n_chunks == 1 && copy_has_rows(conn, table, file);
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "SELECT FROM ONLY %s", table->name);
+	if (file->n_chunks > 1)
+		append_range(&sql, file);
+	appendPQExpBufferStr(&sql, " LIMIT 1");
+	res = session_query(conn, sql.data);
+	result = PQntuples(res) > 0;
+	PQclear(res);
+	termPQExpBuffer(&sql);
+	return result;
+}
+
+void
+copy_begin(PGconn *conn, const char *statement)
+{
+	PGresult   *res = session_exec(conn, statement);
+
+	if (PQresultStatus(res) != PGRES_COPY_OUT)
+		session_failed(conn, res, problem, statement);
+	PQclear(res);
+}
+
+uint64
+copy_end(PGconn *conn, const char *statement, int last_len)
+{
+	PGresult   *res;
+	uint64		rows;
+
+	if (last_len == -2)
+		session_failed(conn, NULL, problem, statement);
+	traffic_wait_begins();
+	res = PQgetResult(conn);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, problem, statement);
+	rows = strtoull(PQcmdTuples(res), NULL, 10);
+	PQclear(res);
+	if (PQgetResult(conn) != NULL)
+		pg_fatal("unexpected extra results of \"%s\"", statement);
+	traffic_wait_ends();
+	return rows;
+}
+
+uint64
+copy_rows(PGconn *conn, const char *statement, Sink *sink,
+		  volatile uint64 *rows_so_far)
+{
+	char	   *block = pg_malloc(BLOCK_BYTES);
+	size_t		used = 0;
+	uint64		rows;
+	char	   *row;
+	int			len;
+
+	copy_begin(conn, statement);
+	while ((len = traffic_get_copy_data(conn, &row)) > 0)
+	{
+		if (used + len > BLOCK_BYTES)
+		{
+			sink_write(sink, block, used);
+			used = 0;
+		}
+		if (len > (int) BLOCK_BYTES)
+			sink_write(sink, row, len);
+		else
+		{
+			memcpy(block + used, row, len);
+			used += len;
+		}
+		PQfreemem(row);
+		++*rows_so_far;
+	}
+	rows = copy_end(conn, statement, len);
+	sink_write(sink, block, used);
+	free(block);
+	return rows;
+}

@@ -1,0 +1,320 @@
+/*
+ * server_check.c
+ *		Connections that are left, and transaction IDs that are old.
+ */
+#include "base/fe_compat.h"
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "source/server_check.h"
+
+/* pg_stat_activity.backend_type came with 10. */
+#define MIN_VERSION_WITH_BACKEND_TYPE 100000
+
+/*
+ * The smallest number of connections that a limit leaves: max_connections
+ * less what is reserved for others (miscinit.c:InitPostgres), the role's, and
+ * the database's.  First by the sessions that are surely clients; then also
+ * by those of which the role may not see what they are (without
+ * pg_read_all_stats), but which have a user and a database: most are clients.
+ */
+static const char connections_query[] =
+"WITH used AS (SELECT a.datname, a.usename FROM pg_catalog.pg_stat_activity a"
+" WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend'%s),"
+" reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
+" FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'superuser_reserved_connections'"
+" OR s.name OPERATOR(pg_catalog.=) 'reserved_connections' AND NOT EXISTS"
+" (SELECT FROM pg_catalog.pg_roles p"
+" WHERE p.rolname OPERATOR(pg_catalog.=) 'pg_use_reserved_connections'"
+" AND pg_catalog.pg_has_role(session_user, p.oid, 'USAGE')))"
+" SELECT LEAST(pg_catalog.current_setting('max_connections')::pg_catalog.int4"
+" OPERATOR(pg_catalog.-) CASE WHEN r.rolsuper THEN 0 ELSE (SELECT n FROM reserved) END"
+" OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used),"
+" CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN r.rolconnlimit OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used"
+" WHERE usename OPERATOR(pg_catalog.=) r.rolname) END,"
+" CASE WHEN d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN d.datconnlimit OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used"
+" WHERE datname OPERATOR(pg_catalog.=) d.datname) END)"
+" FROM pg_catalog.pg_roles r, pg_catalog.pg_database d"
+" WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
+" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+static const char hidden_detail[] =
+"Without the privileges of pg_read_all_stats the role does not see which sessions are clients.";
+
+static const char or_hidden[] =
+" OR a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL";
+
+/*
+ * Autovacuum keeps the age about at autovacuum_freeze_max_age; twice that, or
+ * half of what there is, means that something keeps it from its work.
+ */
+static const char age_query[] =
+"SELECT pg_catalog.age(d.datfrozenxid),"
+" pg_catalog.current_setting('autovacuum_freeze_max_age')"
+" FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+" AND pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000,"
+" 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)";
+
+/*
+ * Until 16.  A server notices what was removed since a snapshot was imported,
+ * not since it was taken (snapmgr.c:SetTransactionSnapshot).  A standby never
+ * removes by its own threshold, and waits or cancels for its primary's.
+ */
+static const char threshold_query[] =
+"SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
+" AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()";
+
+static int
+connections_left(PGconn *conn, const char *or_others)
+{
+	char	   *sql = psprintf(connections_query, or_others);
+	PGresult   *res = session_query(conn, sql);
+	int32		left = PQntuples(res) == 1 ? atoi(PQgetvalue(res, 0, 0)) : PG_INT32_MAX;
+
+	PQclear(res);
+	free(sql);
+	return left;
+}
+
+void
+server_health_check_connections(PGconn *conn, int n_workers)
+{
+	int			left;
+	int			left_at_least;
+
+	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
+		return;
+	left = connections_left(conn, "");
+	left_at_least = connections_left(conn, or_hidden);
+	if (left >= n_workers && left_at_least < n_workers)
+	{
+		left = Max(left_at_least, 0);
+		pg_log_warning("the server may have only %d connection%s left for %d job%s",
+					   left, units_plural(left), n_workers, units_plural(n_workers));
+		pg_log_warning_detail("%s", hidden_detail);
+		return;
+	}
+	if (left > n_workers)
+		return;
+	if (left == n_workers)
+	{
+		pg_log_warning("the server has only %d connection%s left for %d job%s",
+					   left, units_plural(left), n_workers, units_plural(n_workers));
+		pg_log_warning_detail("If the leader loses its session, it needs one more than it had to take another.");
+		return;
+	}
+	left = Max(left, 0);
+	pg_log_error("the server has %d connection%s left, too few for %d job%s",
+				 left, units_plural(left), n_workers, units_plural(n_workers));
+	if (left > 0)
+		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the limit of the role or database.",
+						  Max(left - 1, 1));
+	else
+		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
+}
+
+void
+server_health_check_target(PGconn *target, int n_workers, int n_builds)
+{
+	int			needed = n_workers + n_builds;
+	int			left = Max(connections_left(target, ""), 0);
+	int			left_at_least = Max(connections_left(target, or_hidden), 0);
+	bool		is_hidden = left >= needed;
+
+	if (left_at_least >= needed)
+		return;
+	if (left < n_workers)
+	{
+		pg_log_error("the target has %d connection%s left, too few for %d worker%s",
+					 left, units_plural(left), n_workers,
+					 units_plural(n_workers));
+		pg_log_error_hint("Use fewer --jobs, or raise max_connections or the limit of the role or database there.");
+		return;
+	}
+	left = is_hidden ? left_at_least : left;
+	pg_log_warning("the target %s only %d connection%s left for %d worker%s and %d index build%s at a time",
+				   is_hidden ? "may have" : "has", left, units_plural(left),
+				   n_workers, units_plural(n_workers),
+				   n_builds, units_plural(n_builds));
+	if (is_hidden)
+		pg_log_warning_detail("%s", hidden_detail);
+	else
+		pg_log_warning_hint("Use fewer --jobs or --index-jobs, should the copy fail by it.");
+}
+
+void
+server_health_check_snapshots(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, threshold_query);
+
+	if (PQntuples(res) == 1)
+	{
+		pg_log_error("the server may remove rows that the dump's snapshot sees, by old_snapshot_threshold = %s",
+					 PQgetvalue(res, 0, 0));
+		pg_log_error_detail("It would not notice for sessions that import the snapshot later.");
+		pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
+	}
+	PQclear(res);
+}
+
+/*
+ * On a standby: which setting of those that replay goes by is finite.  What
+ * comes from an archive has one of its own.
+ */
+static const char delays_query[] =
+"SELECT pg_catalog.string_agg(s.name OPERATOR(pg_catalog.||) ' = '"
+" OPERATOR(pg_catalog.||) pg_catalog.current_setting(s.name), ' and ' ORDER BY s.name DESC)"
+" FROM pg_catalog.pg_settings s"
+" WHERE pg_catalog.pg_is_in_recovery() AND s.setting OPERATOR(pg_catalog.<>) '-1'"
+" AND (s.name OPERATOR(pg_catalog.=) 'max_standby_streaming_delay'"
+" OR s.name OPERATOR(pg_catalog.=) 'max_standby_archive_delay'"
+" AND EXISTS (SELECT FROM pg_catalog.pg_settings r"
+" WHERE r.name OPERATOR(pg_catalog.=) 'restore_command'"
+" AND r.setting OPERATOR(pg_catalog.<>) ''))";
+
+void
+server_health_check_delays(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, delays_query);
+
+	if (!PQgetisnull(res, 0, 0))
+	{
+		pg_log_warning("replay on this standby may end the run, by %s",
+					   PQgetvalue(res, 0, 0));
+		pg_log_warning_detail("It waits no longer for rows that the snapshot sees, which hot_standby_feedback makes the primary keep, nor for locks on tables that are altered, dropped, or truncated by VACUUM there, which nothing but these settings helps.");
+		pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
+	}
+	PQclear(res);
+}
+
+void
+server_health_check_feedback(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT 1 WHERE pg_catalog.pg_is_in_recovery()"
+									" AND pg_catalog.current_setting('hot_standby_feedback') OPERATOR(pg_catalog.=) 'off'");
+
+	if (PQntuples(res) == 1)
+	{
+		pg_log_error("on a standby --create-slot needs the setting hot_standby_feedback");
+		pg_log_error_detail("Without it, rows that the slot's snapshot sees may be removed before it is exported.");
+		pg_log_error_hint("Run ALTER SYSTEM SET hot_standby_feedback = on there, and reload its configuration.");
+	}
+	PQclear(res);
+}
+
+void
+server_health_check_age(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, age_query);
+
+	if (PQntuples(res) == 1)
+	{
+		pg_log_warning("the oldest transaction ID in the database is %s transactions old",
+					   PQgetvalue(res, 0, 0));
+		pg_log_warning_detail("autovacuum_freeze_max_age is %s.  A dump keeps vacuum from removing what its snapshot sees, for as long as it runs.",
+							  PQgetvalue(res, 0, 1));
+	}
+	PQclear(res);
+}
+
+const char	server_health_age_query[] =
+"SELECT c.next_xid, pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()),"
+" pg_catalog.current_setting('autovacuum_freeze_max_age')"
+" FROM pg_catalog.pg_control_checkpoint() c";
+
+void
+server_health_warn_of_age(const PGresult *res, int64 *warned)
+{
+	unsigned int epoch;
+	unsigned int xid;
+	int64		age;
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) != 1 ||
+		sscanf(PQgetvalue(res, 0, 0), "%u:%u", &epoch, &xid) != 2)
+		return;
+	age = (int64) (((uint64) epoch << 32) + xid -
+				   strtoull(PQgetvalue(res, 0, 1), NULL, 10));
+	if (age <= Max(atoll(PQgetvalue(res, 0, 2)), *warned * 2))
+		return;
+	*warned = age;
+	pg_log_warning("the snapshot of this run is " INT64_FORMAT " transactions old",
+				   age);
+	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Vacuum can neither freeze nor remove what is younger than the snapshot, in no table, until the run ends.",
+						  PQgetvalue(res, 0, 2));
+}
+
+/*
+ * Of the others only those without a job keep what they have to the end.  For
+ * a standby's replay, which is no backend, pg_blocking_pids() knows nobody:
+ * who has a lock is in the way of ACCESS EXCLUSIVE, whatever lock it is.
+ */
+static const char deadlock_query[] =
+"WITH RECURSIVE chain (waiter, first, blocker) AS ("
+"SELECT w.pid, b.pid, b.pid FROM pg_catalog.unnest('{%s}'::pg_catalog.int4[]) w (pid),"
+" pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b (pid)"
+" UNION SELECT c.waiter, c.first, b.pid FROM chain c,"
+" pg_catalog.unnest(pg_catalog.pg_blocking_pids(c.blocker) OPERATOR(pg_catalog.||)"
+" ARRAY(SELECT h.pid FROM pg_catalog.pg_locks w JOIN pg_catalog.pg_locks h"
+" ON h.database OPERATOR(pg_catalog.=) w.database"
+" AND h.relation OPERATOR(pg_catalog.=) w.relation AND h.granted"
+" WHERE w.pid OPERATOR(pg_catalog.=) c.blocker AND NOT w.granted"
+" AND w.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock'"
+" AND h.pid OPERATOR(pg_catalog.<>) w.pid)) b (pid))"
+" SELECT l.relation::pg_catalog.regclass, c.first FROM chain c"
+" JOIN pg_catalog.pg_locks l ON l.pid OPERATOR(pg_catalog.=) c.waiter AND NOT l.granted"
+" LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) c.blocker"
+" WHERE c.blocker OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+" OR c.blocker OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.int4[])"
+" AND a.state OPERATOR(pg_catalog.=) 'idle in transaction'";
+
+char *
+server_health_deadlock_query(const char *backends)
+{
+	return psprintf(deadlock_query, backends, backends);
+}
+
+void
+server_health_check_deadlock(const PGresult *res, int *in_a_row)
+{
+	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) == 0)
+	{
+		*in_a_row = 0;
+		return;
+	}
+	if (++*in_a_row == 1)
+		return;
+	pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
+				 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
+	pg_log_error_hint("Run commands that need exclusive locks after the dump, or with a lock_timeout.");
+	exit(1);
+}
+
+/* With track_activities = off the state is disabled, but waits are known. */
+char *
+server_health_at_work_query(int backend)
+{
+	return psprintf("SELECT FROM pg_catalog.pg_stat_activity"
+					" WHERE pid OPERATOR(pg_catalog.=) %d"
+					" AND state OPERATOR(pg_catalog.=) ANY ('{active,disabled}')"
+					" AND COALESCE(wait_event_type, '') OPERATOR(pg_catalog.<>) 'Client'",
+					backend);
+}
+
+char *
+server_health_terminate_query(int backend, int min_age_s)
+{
+	return psprintf("SELECT pg_catalog.pg_terminate_backend(pid)"
+					" FROM pg_catalog.pg_stat_activity"
+					" WHERE pid OPERATOR(pg_catalog.=) %d"
+					" AND usename OPERATOR(pg_catalog.=) SESSION_USER"
+					" AND datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+					" AND backend_start OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp()"
+					" OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => %d))",
+					backend, min_age_s);
+}

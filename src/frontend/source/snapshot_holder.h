@@ -1,0 +1,68 @@
+/*
+ * snapshot_holder.h
+ *		What workers tell the leader of their sessions, in memory they share.
+ */
+#ifndef SNAPSHOT_HOLDER_H
+#define SNAPSHOT_HOLDER_H
+
+#include "session/session.h"
+#include "session/traffic.h"
+
+/* A name as pg_export_snapshot() gives it, with room to spare. */
+#define SNAPSHOT_NAME_BYTES 64
+
+/* A worker, as the leader sees it. */
+typedef struct SnapshotHolder
+{
+	bool		running;
+	char		name[SNAPSHOT_NAME_BYTES];	/* of its export, or "" */
+	pid_t		pid;			/* 0 until it runs */
+	int			backend;		/* 0 until it has one */
+	WaitCount	waits;
+
+	/* for the leader alone */
+	bool		vanished;		/* its export has, though it runs */
+	uint64		last_wait;		/* waits as seen last */
+	int64		unchanged_ms;	/* time that was seen to pass since then */
+} SnapshotHolder;
+
+/* In shared memory, for as long as the process; all zero. */
+extern SnapshotHolder *snapshot_holders_new(int n);
+
+/* In a worker: offer the transaction's snapshot to others. */
+extern void snapshot_holder_export(SnapshotHolder *holder, PGconn *conn);
+
+/*
+ * Exit with a message if none of them can have the snapshot, or get it soon.
+ */
+extern void snapshot_holders_check(const SnapshotHolder *holders, int n);
+
+/* Let those that are stopped go on. */
+extern void snapshot_holders_wake(const SnapshotHolder *holders, int n);
+
+/*
+ * Begin a transaction in the snapshot, which has the identity (see
+ * session.h), with the help of any that has it.  False, without a
+ * transaction, if none has.
+ */
+extern bool snapshot_holders_import(SnapshotHolder *holders, int n,
+									PGconn *conn, const char *identity);
+
+/* The processes of the backends of those that run: "1,2"; owned. */
+extern char *snapshot_holders_backends(const SnapshotHolder *holders, int n);
+
+/*
+ * For how long has it been at the same wait for the server, or not been
+ * waiting at all?  To be asked again and again, with the milliseconds since
+ * the last time.
+ */
+extern int64 snapshot_holder_unchanged_ms(SnapshotHolder *holder,
+										  int64 elapsed_ms);
+
+/*
+ * As it was when this was asked last: was it waiting, and is at that wait
+ * yet?
+ */
+extern bool snapshot_holder_waits(const SnapshotHolder *holder);
+
+#endif							/* SNAPSHOT_HOLDER_H */

@@ -1,0 +1,391 @@
+/*
+ * worker_session.c
+ *		Reads rows in a worker's session.
+ *
+ * The leader's locks protect all tables.  A worker's own must be had without
+ * a wait: whoever waits for the leader's lock is first in the queue, and
+ * waits for the end of the run.  From then on nobody else gets a lock on that
+ * table; so a worker locks at its beginning what it is going to read in
+ * several jobs.
+ *
+ * All other locks last for one job, lest the server's lock table has to have
+ * room for every table times every worker: jobs run in a savepoint to which
+ * they are rolled back.  That also gives back the locks of indexes, which a
+ * query takes: REINDEX would wait for a worker that has done its part, other
+ * workers for REINDEX, and all of them for ever.  A subtransaction that
+ * writes nothing costs the server no transaction ID.
+ */
+#include "base/fe_compat.h"
+
+#include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
+
+#include "base/cleanup.h"
+#include "base/printable.h"
+#include "session/table_lock.h"
+#include "source/read_blocks.h"
+#include "source/read_copy.h"
+#include "source/worker_session.h"
+
+#define SESSION_NAME "pg_pardump"
+
+struct SourceSession
+{
+	const DumpContext *context;
+	PGconn	   *conn;
+	bool		is_leaders;		/* and so has every lock, and stays open */
+	bool	   *locked;			/* by table: have we its lock to the end? */
+	bool		may_be_named;	/* the user did not name the sessions */
+};
+
+/* How many locks a session may have, if all have as many. */
+static int
+fair_share(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT pg_catalog.current_setting('max_locks_per_transaction')");
+	int			result = atoi(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return result;
+}
+
+/*
+ * Lock the tables that are in chunks, largest first.  What is beyond this
+ * session's share, or is waited for already, is locked job by job.
+ */
+static void
+lock_chunked_tables(SourceSession *session)
+{
+	const DumpContext *context = session->context;
+	char	  **names = pg_malloc((context->plan->n_files + 1) * sizeof(char *));
+	int		   *tables = pg_malloc((context->plan->n_files + 1) * sizeof(int));
+	int			room = fair_share(session->conn);
+	int			n = 0;
+
+	for (int i = 0; i < context->plan->n_files && n < room; i++)
+	{
+		const DataFile *file = context->queue->files[i];
+
+		if (file->n_chunks == 1 || session->locked[file->table])
+			continue;
+		session->locked[file->table] = true;
+		names[n] = context->tables->tables[file->table].name;
+		tables[n++] = file->table;
+	}
+	if (!session_try_lock_tables(session->conn, names, n))
+	{
+		for (int i = 0; i < n; i++)
+			session->locked[tables[i]] =
+				session_try_lock_tables(session->conn, &names[i], 1);
+	}
+	free(names);
+	free(tables);
+}
+
+static SourceSession *
+new_session(const DumpContext *context, PGconn *conn)
+{
+	SourceSession *session = pg_malloc0(sizeof(SourceSession));
+	const char *name = PQparameterStatus(conn, "application_name");
+
+	session->context = context;
+	session->conn = conn;
+	session->locked = pg_malloc0((context->tables->n_tables + 1) *
+								 sizeof(bool));
+	session->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
+	return session;
+}
+
+SourceSession *
+source_session_open(const DumpContext *context, int no)
+{
+	SourceSession *session;
+	PGconn	   *conn;
+
+	leader_session_begin_worker(context->leader, no);
+	conn = connection_open_peer(context->address, SESSION_NAME);
+	session = new_session(context, conn);
+	session_set_up(conn, context->options, context->encoding);
+	leader_session_join(context->leader, no, conn);
+	server_extension_hold_too(conn, context->extension, context->lock_wait_ms);
+	lock_chunked_tables(session);
+	/* what is to stay to the end is done before this */
+	session_command(conn, "SAVEPOINT job");
+	return session;
+}
+
+SourceSession *
+source_session_borrow(const DumpContext *context)
+{
+	SourceSession *session = new_session(context,
+										 leader_session_conn(context->leader));
+
+	session->is_leaders = true;
+	session_command(session->conn, "SAVEPOINT job");
+	return session;
+}
+
+PGconn *
+source_session_connection(const SourceSession *session)
+{
+	return session->conn;
+}
+
+void
+source_session_close(SourceSession *session)
+{
+	if (session->is_leaders)
+		session_command(session->conn, "RELEASE SAVEPOINT job");
+	else
+	{
+		cancel_set_connection(NULL);
+		PQfinish(session->conn);
+	}
+	free(session->locked);
+	free(session);
+}
+
+/* ----------
+ * Before a job
+ * ----------
+ */
+
+/* What the session does, for all to see in pg_stat_activity. */
+static void
+name_session(SourceSession *session, const Job *job)
+{
+	const DumpContext *context = session->context;
+	char		label[JOB_LABEL_BYTES + 1];
+	PQExpBufferData sql;
+
+	if (!session->may_be_named)
+		return;
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SET application_name TO ");
+	appendStringLiteralConn(&sql, job_label(context->queue, job,
+											context->tables, label),
+							session->conn);
+	session_command(session->conn, sql.data);
+	termPQExpBuffer(&sql);
+}
+
+static bool
+lock_tables(SourceSession *session, const Job *job)
+{
+	const DumpContext *context = session->context;
+	char	  **names = pg_malloc(job->n * sizeof(char *));
+	int			n_names = 0;
+	bool		result;
+
+	for (int i = 0; i < job->n; i++)
+	{
+		int			no = context->queue->files[job->first + i]->table;
+		const DumpTable *table = &context->tables->tables[no];
+
+		if (!session->locked[no] && table->relkind == RELKIND_RELATION)
+			names[n_names++] = table->name;
+	}
+	result = session_try_lock_tables(session->conn, names, n_names);
+	free(names);
+	return result;
+}
+
+/* On a standby that is always replay, whose kind not every role may see. */
+static const char waiting_query[] =
+"SELECT l.pid, pg_catalog.pg_is_in_recovery() FROM pg_catalog.pg_locks l"
+" JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+" AND l.relation OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+" AND NOT l.granted LIMIT 1";
+
+/* In the leader: why it does what workers are for. */
+static void
+tell_refused(SourceSession *session, int no)
+{
+	const DumpTable *table = &session->context->tables->tables[no];
+	char	   *oid = psprintf("%u", table->oid);
+	const char *params[] = {oid};
+	PGresult   *res = session_query_params(session->conn, waiting_query, 1,
+										   params, 0);
+
+	if (PQntuples(res) == 1)
+	{
+		const char *pid = PQgetvalue(res, 0, 0);
+		char	   *who = PQgetvalue(res, 0, 1)[0] == 't' ?
+			psprintf("Replay (startup process %s)", pid) :
+			psprintf("Process %s", pid);
+
+		pg_log_warning("no worker can lock table %s: it is read in the leader's session",
+					   printable(table->name));
+		pg_log_warning_detail("%s waits for an exclusive lock on it, until this run ends.",
+							  who);
+		free(who);
+		session->context->told[no] = true;
+	}
+	PQclear(res);
+	free(oid);
+}
+
+static void
+tell_why(SourceSession *session, const Job *job)
+{
+	const DumpContext *context = session->context;
+
+	for (int i = 0; i < job->n; i++)
+	{
+		int			no = context->queue->files[job->first + i]->table;
+
+		if (!context->told[no])
+			tell_refused(session, no);
+	}
+}
+
+bool
+source_session_begin_job(SourceSession *session, const Job *job)
+{
+	name_session(session, job);
+	if (job->kind != JOB_DATA_FILES)
+		return true;
+	if (!session->is_leaders)
+		return lock_tables(session, job);
+	tell_why(session, job);
+	return true;				/* the leader has all locks */
+}
+
+void
+source_session_end_job(SourceSession *session)
+{
+	/* the savepoint stays, for the next job */
+	session_command(session->conn, "ROLLBACK TO SAVEPOINT job");
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
+
+/*
+ * Foreign tables are shut out by default, as pg_dump has it.  Servers before
+ * the setting's time have no row of it.
+ */
+static void
+allow_foreign_tables(PGconn *conn, bool allow)
+{
+	const char *kinds = allow ? "view" : "view, foreign-table";
+
+	PQclear(session_query_params(conn,
+								 "SELECT pg_catalog.set_config(name, $1, false) FROM pg_catalog.pg_settings"
+								 " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'",
+								 1, &kinds, 0));
+}
+
+/* For others to see, while they come. */
+static volatile uint64 *
+rows_so_far(const SourceSession *session)
+{
+	return &file_results_progress(session->context->results)->rows;
+}
+
+/*
+ * By SQL: any table, with the privileges and policies that SQL has.  options
+ * is to follow the COPY statement.
+ */
+static uint64
+read_by_sql(SourceSession *session, const DataFile *file, const char *options,
+			Sink *sink)
+{
+	const DumpTable *table = &session->context->tables->tables[file->table];
+	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
+	char	   *text = copy_statement(table, file);
+	char	   *statement = psprintf("%s%s", text, options);
+	uint64		rows;
+
+	if (is_foreign)
+		allow_foreign_tables(session->conn, true);
+	rows = copy_rows(session->conn, statement, sink, rows_so_far(session));
+	if (is_foreign)
+		allow_foreign_tables(session->conn, false);
+	free(statement);
+	free(text);
+	return rows;
+}
+
+/* By the extension.  Returns the number of rows if they are plain text. */
+static uint64
+read_by_extension(SourceSession *session, const DataFile *file,
+				  const char *compression, const char *format, Sink *sink)
+{
+	const DumpContext *context = session->context;
+	char	   *statement = read_blocks_statement(session->conn,
+												  &context->tables->tables[file->table],
+												  file, compression, format);
+	bool		plain = strcmp(compression, "none") == 0 &&
+		strcmp(format, "text") == 0;
+	uint64		rows = read_blocks(session->conn, statement, sink,
+								   plain ? rows_so_far(session) : NULL);
+
+	free(statement);
+	return rows;
+}
+
+/*
+ * A reader that gives no rows where there are some has gone wrong, or is not
+ * what we take it for: that must not pass for an empty table.
+ */
+static void
+check_empty(SourceSession *session, const DataFile *file, uint64 rows)
+{
+	const DumpTables *tables = session->context->tables;
+
+	if (rows > 0 || file->seems_empty ||
+		!copy_rows_exist(session->conn, &tables->tables[file->table], file))
+		return;
+	pg_log_error("the extension reads no rows of %s, which has some",
+				 data_file_describe(file, tables));
+	pg_log_error_detail("SQL finds one in the same snapshot.");
+	pg_log_error_hint("Use --no-extension, and look at the functions in the schema "
+					  PARDUMP_SCHEMA ".");
+	exit(1);
+}
+
+uint64
+source_session_read_text(SourceSession *session, const DataFile *file,
+						 Sink *sink)
+{
+	uint64		rows;
+
+	if (session->context->plan->tables[file->table].sql_reason != NULL)
+		return read_by_sql(session, file, "", sink);
+	rows = read_by_extension(session, file, "none", "text", sink);
+	check_empty(session, file, rows);
+	return rows;
+}
+
+uint64
+source_session_read_binary(SourceSession *session, const DataFile *file,
+						   Sink *sink)
+{
+	uint64		rows;
+	uint64		bytes;
+
+	if (session->context->plan->tables[file->table].sql_reason != NULL)
+		return read_by_sql(session, file, " (FORMAT binary)", sink);
+	(void) read_by_extension(session, file, "none", "binary", sink);
+	read_blocks_count(session->conn, &rows, &bytes);
+	check_empty(session, file, rows);
+	return rows;
+}
+
+uint64
+source_session_read_compressed(SourceSession *session, const DataFile *file,
+							   Sink *sink, uint64 *raw_bytes)
+{
+	uint64		rows;
+
+	(void) read_by_extension(session, file, session->context->compression,
+							 "text", sink);
+	read_blocks_count(session->conn, &rows, raw_bytes);
+	check_empty(session, file, rows);
+	return rows;
+}

@@ -1,0 +1,58 @@
+/*
+ * worker_session.h
+ *		A worker's session on the server that is dumped or copied from.
+ */
+#ifndef WORKER_SESSION_H
+#define WORKER_SESSION_H
+
+#include "plan/dump_context.h"
+#include "stream/sink.h"
+
+typedef struct SourceSession SourceSession;
+
+/*
+ * Connect, and import the snapshot, as worker number no.  Exits with a
+ * message on failure.
+ */
+extern SourceSession *source_session_open(const DumpContext *context, int no);
+
+/*
+ * The same in the leader's own session, which has the snapshot and all locks:
+ * for jobs whose tables no worker can lock.
+ */
+extern SourceSession *source_session_borrow(const DumpContext *context);
+
+/* Its connection; borrowed. */
+extern PGconn *source_session_connection(const SourceSession *session);
+
+/*
+ * Name the session after a job, and lock its tables.  The leader holds every
+ * lock, but a session's reads wait for its own.  Does not wait: false if one
+ * cannot be locked, and the job is another session's to do.
+ */
+extern bool source_session_begin_job(SourceSession *session, const Job *job);
+
+/* Give back the locks of a job that was begun or refused. */
+extern void source_session_end_job(SourceSession *session);
+
+/*
+ * Read the rows of a data file as COPY text or in COPY's binary format, by
+ * the extension if the plan says so.  Returns their number.
+ */
+extern uint64 source_session_read_text(SourceSession *session,
+									   const DataFile *file, Sink *sink);
+extern uint64 source_session_read_binary(SourceSession *session,
+										 const DataFile *file, Sink *sink);
+
+/*
+ * The same as text by the extension, which compresses it as the context says.
+ * *raw_bytes is what it was before.
+ */
+extern uint64 source_session_read_compressed(SourceSession *session,
+											 const DataFile *file, Sink *sink,
+											 uint64 *raw_bytes);
+
+/* Disconnect; a session that is the leader's is left to it. */
+extern void source_session_close(SourceSession *session);
+
+#endif							/* WORKER_SESSION_H */

@@ -1,0 +1,349 @@
+/*
+ * dry_run.c
+ *		Shows the plan of a dump instead of executing it.
+ *
+ * All that is printed is read from the structs that the workers would
+ * execute.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/print.h"
+
+#include "base/event_log.h"
+#include "base/printable.h"
+#include "base/units.h"
+#include "status/dry_run.h"
+#include "status/run_event.h"
+
+/*
+ * So many are shown one by one, and the largest, and all that are in chunks.
+ */
+#define TABLES_SHOWN 20
+
+typedef enum PlanColumn
+{
+	COLUMN_TABLE,
+	COLUMN_HEAP,
+	COLUMN_TOAST,
+	COLUMN_CHUNKS,
+	COLUMN_EXPECTED,
+	COLUMN_READ_BY,
+	COLUMN_WHY,
+	N_COLUMNS
+} PlanColumn;
+
+static const char *const headers[N_COLUMNS] = {
+	"Table", "Heap", "TOAST", "Chunks", "Expected", "Read by", "Why"
+};
+
+/* The table takes over the text of a cell. */
+static void
+add_text(printTableContent *content, char *text)
+{
+	printTableAddCell(content, text, false, true);
+}
+
+static void
+add_bytes(printTableContent *content, uint64 bytes)
+{
+	char		buf[UNITS_BYTES];
+
+	add_text(content, pg_strdup(units_size(bytes, buf)));
+}
+
+/* A table of the plan, or several. */
+typedef struct PlanLine
+{
+	int			table;			/* index in DumpTables */
+	uint64		heap_bytes;
+	uint64		toast_bytes;
+	int			n_files;
+	uint64		est_bytes;
+} PlanLine;
+
+static PlanLine
+plan_line(const DumpContext *context, int no)
+{
+	const DumpTable *table = &context->tables->tables[no];
+	const TablePlan *decided = &context->plan->tables[no];
+	PlanLine	line = {
+		.table = no,
+		.heap_bytes = table->heap_bytes,
+		.toast_bytes = table->total_bytes - table->heap_bytes,
+		.n_files = decided->n_files,
+	};
+
+	for (int i = 0; i < decided->n_files; i++)
+		line.est_bytes += context->plan->files[decided->first_file + i].est_bytes;
+	return line;
+}
+
+/* Largest first, else as in the archive. */
+static int
+compare_lines(const void *a, const void *b)
+{
+	const PlanLine *l1 = a;
+	const PlanLine *l2 = b;
+
+	if (l1->est_bytes != l2->est_bytes)
+		return l1->est_bytes > l2->est_bytes ? -1 : 1;
+	return l1->table - l2->table;
+}
+
+/* Of all tables; owned. */
+static PlanLine *
+sorted_lines(const DumpContext *context)
+{
+	int			n = context->tables->n_tables;
+	PlanLine   *lines = pg_malloc((n + 1) * sizeof(PlanLine));
+
+	for (int i = 0; i < n; i++)
+		lines[i] = plan_line(context, i);
+	qsort(lines, n, sizeof(PlanLine), compare_lines);
+	return lines;
+}
+
+/* ----------
+ * Reasons: said once below the table, where they have numbers
+ * ----------
+ */
+typedef struct Reasons
+{
+	char	  **texts;			/* the first is number 1 */
+	int			n;
+} Reasons;
+
+static int
+reason_number(Reasons *reasons, const char *how, const char *why)
+{
+	char	   *text = psprintf("%s: %s", how, why);
+
+	for (int i = 0; i < reasons->n; i++)
+		if (strcmp(reasons->texts[i], text) == 0)
+		{
+			free(text);
+			return i + 1;
+		}
+	reasons->texts = pg_realloc(reasons->texts,
+								(reasons->n + 1) * sizeof(char *));
+	reasons->texts[reasons->n++] = text;
+	return reasons->n;
+}
+
+/* Why it is not in chunks, and why not read by the extension; owned. */
+static char *
+reason_numbers(Reasons *reasons, const TablePlan *decided)
+{
+	const char *whole = decided->whole_reason;
+	const char *sql = decided->sql_reason;
+	int			first;
+
+	if (whole == NULL && sql == NULL)
+		return pg_strdup("");
+	if (whole && sql && strcmp(whole, sql) == 0)
+		return psprintf("%d", reason_number(reasons, "whole, by SQL", whole));
+	first = whole ? reason_number(reasons, "whole", whole)
+		: reason_number(reasons, "by SQL", sql);
+	if (whole == NULL || sql == NULL)
+		return psprintf("%d", first);
+	return psprintf("%d, %d", first, reason_number(reasons, "by SQL", sql));
+}
+
+/* ----------
+ * The table
+ * ----------
+ */
+static const char *
+read_by(const TablePlan *decided)
+{
+	return decided->sql_reason ? "SQL" : "extension";
+}
+
+/* All cells but the first and the last two. */
+static void
+add_sizes(printTableContent *content, const PlanLine *line)
+{
+	add_bytes(content, line->heap_bytes);
+	add_bytes(content, line->toast_bytes);
+	add_text(content, psprintf("%d", line->n_files));
+	add_bytes(content, line->est_bytes);
+}
+
+static void
+add_table(printTableContent *content, const DumpContext *context,
+		  const PlanLine *line, Reasons *reasons)
+{
+	const TablePlan *decided = &context->plan->tables[line->table];
+
+	add_text(content, pg_strdup(printable(context->tables->tables[line->table].name)));
+	add_sizes(content, line);
+	add_text(content, pg_strdup(read_by(decided)));
+	add_text(content, reason_numbers(reasons, decided));
+}
+
+/* One line for all of them, which are whole. */
+static void
+add_small_tables(printTableContent *content, const DumpContext *context,
+				 const PlanLine *lines, int n)
+{
+	const TablePlan *plans = context->plan->tables;
+	const char *reader = read_by(&plans[lines[0].table]);
+	PlanLine	sum = {0};
+
+	for (int i = 0; i < n; i++)
+	{
+		sum.heap_bytes += lines[i].heap_bytes;
+		sum.toast_bytes += lines[i].toast_bytes;
+		sum.n_files += lines[i].n_files;
+		sum.est_bytes += lines[i].est_bytes;
+		if (strcmp(reader, read_by(&plans[lines[i].table])) != 0)
+			reader = "both";
+	}
+	add_text(content, psprintf("(%d smaller tables)", n));
+	add_sizes(content, &sum);
+	add_text(content, pg_strdup(reader));
+	add_text(content, pg_strdup(""));
+}
+
+/* One line for all of them; "chunks" are the groups that workers take. */
+static void
+add_large_objects(printTableContent *content, const LargeObjects *objects)
+{
+	int			n_objects = objects->n_objects;
+
+	add_text(content, psprintf("(%d large object%s)", n_objects,
+							   units_plural(n_objects)));
+	add_text(content, pg_strdup(""));
+	add_text(content, pg_strdup(""));
+	add_text(content, psprintf("%d", objects->n_groups));
+	add_bytes(content, objects->est_bytes);
+	add_text(content, pg_strdup("SQL"));
+	add_text(content, pg_strdup(""));
+}
+
+/* How many of the lines, which are sorted, are shown one by one. */
+static int
+count_shown(const DumpContext *context, const PlanLine *lines)
+{
+	int			n = context->tables->n_tables;
+	int			n_shown = Min(n, TABLES_SHOWN);
+
+	if (context->options->verbose)
+		return n;
+	for (int i = n_shown; i < n; i++)
+		if (lines[i].n_files > 1)
+			n_shown = i + 1;
+	/* one that would be all of the others is shown itself */
+	return n - n_shown == 1 ? n : n_shown;
+}
+
+static void
+print_table(const DumpContext *context, const PlanLine *lines, FILE *out)
+{
+	int			n_tables = context->tables->n_tables;
+	int			n_shown = count_shown(context, lines);
+	bool		has_objects = context->objects->n_groups > 0;
+	Reasons		reasons = {0};
+	printTableContent content;
+	printTableOpt opt = {.format = PRINT_ALIGNED,.border = 1};
+
+	opt.encoding = pg_char_to_encoding(context->encoding);
+	opt.start_table = opt.stop_table = true;
+	printTableInit(&content, &opt, NULL, N_COLUMNS,
+				   n_shown + (n_shown < n_tables ? 1 : 0) + (has_objects ? 1 : 0));
+	for (int i = 0; i < N_COLUMNS; i++)
+		printTableAddHeader(&content, unconstify(char *, headers[i]), false,
+							i >= COLUMN_HEAP && i <= COLUMN_EXPECTED ? 'r' : 'l');
+	for (int i = 0; i < n_shown; i++)
+		add_table(&content, context, &lines[i], &reasons);
+	if (n_shown < n_tables)
+		add_small_tables(&content, context, lines + n_shown, n_tables - n_shown);
+	if (has_objects)
+		add_large_objects(&content, context->objects);
+	printTable(&content, out, false, NULL);
+	printTableCleanup(&content);
+	for (int i = 0; i < reasons.n; i++)
+	{
+		fprintf(out, "(%d) %s\n", i + 1, reasons.texts[i]);
+		free(reasons.texts[i]);
+	}
+	free(reasons.texts);
+}
+
+/*
+ * The seconds until the last worker is done, if each takes the next job when
+ * it is free, as the pool does, and all are equally fast.  That is longer
+ * than bytes / rate when one job is left at the end.
+ */
+static double
+expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
+{
+	double	   *busy = pg_malloc0(n_workers * sizeof(double));
+	double		last = 0;
+
+	for (int i = 0; i < queue->n_jobs; i++)
+	{
+		int			next = 0;
+
+		for (int j = 1; j < n_workers; j++)
+			if (busy[j] < busy[next])
+				next = j;
+		busy[next] += queue->jobs[i].est_bytes;
+		last = Max(last, busy[next]);
+	}
+	free(busy);
+	return last / ((double) rate / n_workers);
+}
+
+static void
+print_sums(const DumpContext *context, uint64 bytes, FILE *out)
+{
+	const Options *options = context->options;
+	int			n_tables = context->tables->n_tables;
+	int			n_files = context->plan->n_files;
+	int			n_objects = context->objects->n_objects;
+	char		size[UNITS_BYTES];
+
+	fprintf(out, "%d table%s in %d file%s, %d large object%s, about %s to read",
+			n_tables, units_plural(n_tables), n_files, units_plural(n_files),
+			n_objects, units_plural(n_objects), units_size(bytes, size));
+	if (options->segment_pages != 0)
+		fprintf(out, " (chunks of " UINT64_FORMAT " page%s)",
+				options->segment_pages, units_plural(options->segment_pages));
+	else if (!options->no_chunks)
+		fprintf(out, " (chunks of %s)",
+				units_size(context->plan->chunk_bytes, size));
+	fprintf(out, ", compressed by %s.\n",
+			compress_method_name(context->compress.method));
+}
+
+void
+dry_run_print(const DumpContext *context)
+{
+	const Options *options = context->options;
+	PlanLine   *lines = sorted_lines(context);
+	uint64		bytes = context->objects->est_bytes;
+	double		seconds = 0;
+	char		size[UNITS_BYTES];
+	char		time[UNITS_BYTES];
+	FILE	   *out = event_log_text_output();
+
+	for (int i = 0; i < context->tables->n_tables; i++)
+	{
+		dump_event_plan(context, lines[i].table, lines[i].est_bytes);
+		bytes += lines[i].est_bytes;
+	}
+	print_table(context, lines, out);
+	free(lines);
+	print_sums(context, bytes, out);
+	if (options->expected_rate != 0)
+	{
+		seconds = expected_seconds(context->queue, options->jobs,
+								   options->expected_rate);
+		fprintf(out, "Expected time with %d job%s at %s a second: %s.\n",
+				options->jobs, units_plural(options->jobs),
+				units_size(options->expected_rate, size),
+				units_duration(seconds, time));
+	}
+	dump_event_dry_run(context, bytes, seconds);
+}

@@ -1,0 +1,206 @@
+/*
+ * run_event.c
+ *		What a dump notes in the event log.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/archive_dir.h"
+#include "base/cleanup.h"
+#include "base/event_log.h"
+#include "base/units.h"
+#include "status/run_event.h"
+
+static void
+note_failure(void *arg)
+{
+	event_write(event_new("failed"));
+}
+
+static const char *
+command_name(const Options *options)
+{
+	if (options->verify)
+		return "verify";
+	if (options->check)
+		return "check";
+	if (options->dry_run)
+		return "dry-run";
+	return options->target ? "copy" : "dump";
+}
+
+void
+dump_events_begin(const Options *options)
+{
+	if (options->log_json == NULL)
+		return;
+	if (strcmp(options->log_json, "-") != 0)
+		archive_dir_keep_out(options->verify ? options->verify : options->directory,
+							 "event log", options->log_json);
+	event_log_open(options->log_json, command_name(options));
+
+	/*
+	 * the first to be pushed is the last to be called: all is undone by then
+	 */
+	cleanup_push(note_failure, NULL);
+}
+
+void
+dump_event_stage(const char *stage)
+{
+	Event	   *event = event_new("stage");
+
+	event_add_text(event, "stage", stage);
+	event_write(event);
+}
+
+void
+dump_event_run(const DumpContext *context, const char *dbname,
+			   const PeerAddress *target)
+{
+	Event	   *event = event_new("run");
+	uint64		bytes = context->objects->est_bytes;
+
+	for (int i = 0; i < context->plan->n_files; i++)
+		bytes += context->plan->files[i].est_bytes;
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "database", dbname);
+	if (target)
+		event_add_text(event, "target", target->conninfo);
+	event_add_text(event, "directory", context->options->directory);
+	event_add_number(event, "jobs", context->options->jobs);
+	event_add_number(event, "tables", context->tables->n_tables);
+	event_add_number(event, "chunks", context->plan->n_files);
+	event_add_number(event, "large_objects", context->objects->n_objects);
+	event_add_number(event, "expected_bytes", bytes);
+	if (!target)
+		event_add_text(event, "compression",
+					   compress_method_name(context->compress.method));
+	event_write(event);
+}
+
+void
+dump_event_plan(const DumpContext *context, int table, uint64 est_bytes)
+{
+	Event	   *event = event_new("plan");
+	const DumpTable *t = &context->tables->tables[table];
+	const TablePlan *decided = &context->plan->tables[table];
+
+	event_add_text(event, "table", t->name);
+	event_add_number(event, "heap_bytes", t->heap_bytes);
+	event_add_number(event, "toast_bytes", t->total_bytes - t->heap_bytes);
+	event_add_number(event, "chunks", decided->n_files);
+	event_add_number(event, "expected_bytes", est_bytes);
+	event_add_text(event, "read_by", decided->sql_reason ? "SQL" : "extension");
+	event_add_text(event, "why_whole", decided->whole_reason);
+	event_add_text(event, "why_sql", decided->sql_reason);
+	event_write(event);
+}
+
+void
+dump_event_dry_run(const DumpContext *context, uint64 est_bytes,
+				   double seconds)
+{
+	Event	   *event = event_new("dry_run");
+
+	event_add_number(event, "jobs", context->options->jobs);
+	event_add_number(event, "tables", context->tables->n_tables);
+	event_add_number(event, "chunks", context->plan->n_files);
+	event_add_number(event, "large_objects", context->objects->n_objects);
+	event_add_number(event, "expected_bytes", est_bytes);
+	event_add_text(event, "compression",
+				   compress_method_name(context->compress.method));
+	if (context->options->expected_rate != 0)
+		event_add_seconds(event, "expected_seconds", seconds);
+	event_write(event);
+}
+
+/* The file's name in the archive, its table, and its place in it. */
+static Event *
+chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
+{
+	Event	   *event = event_new(kind);
+	char		name[64];
+
+	if (event == NULL)
+		return NULL;
+	snprintf(name, sizeof(name), "%d.dat%s", file->dump_id,
+			 compress_method_suffix(context->compress.method));
+	event_add_number(event, "worker", context->results->worker);
+	if (context->directory)
+		event_add_text(event, "file", name);
+	event_add_text(event, "table", context->tables->tables[file->table].name);
+	event_add_number(event, "chunk", Max(file->chunk_no, 1));
+	event_add_number(event, "chunks", file->n_chunks);
+	return event;
+}
+
+void
+dump_event_chunk_start(const DumpContext *context, const DataFile *file,
+					   const char *format)
+{
+	Event	   *event = chunk_event(context, "chunk_start", file);
+	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL;
+
+	event_add_number(event, "expected_bytes", file->est_bytes);
+	event_add_text(event, "format", format);
+	event_add_text(event, "read_by", by_sql ? "SQL" : "extension");
+	event_write(event);
+}
+
+/* The same for who has asked for more words (-v -v). */
+static void
+log_chunk_end(const DumpContext *context, const DataFile *file,
+			  const FileResult *result)
+{
+	char	   *what = data_file_describe(file, context->tables);
+	char		raw[UNITS_BYTES];
+	char		stored[UNITS_BYTES];
+
+	pg_log_debug("%s: " UINT64_FORMAT " row%s, %s stored as %s, %.3f s", what,
+				 result->rows, units_plural(result->rows),
+				 units_size(result->raw_bytes, raw),
+				 units_size(result->stored_bytes, stored),
+				 (result->end_us - result->start_us) / 1e6);
+	free(what);
+}
+
+void
+dump_event_chunk_end(const DumpContext *context, const DataFile *file)
+{
+	Event	   *event = chunk_event(context, "chunk_end", file);
+	const FileResult *result =
+		&context->results->files[file - context->plan->files];
+
+	log_chunk_end(context, file, result);
+
+	event_add_number(event, "rows", result->rows);
+	event_add_number(event, "raw_bytes", result->raw_bytes);
+	event_add_number(event, "stored_bytes", result->stored_bytes);
+	event_add_seconds(event, "seconds",
+					  (result->end_us - result->start_us) / 1e6);
+	event_write(event);
+}
+
+void
+dump_event_retry(const DumpContext *context, int job)
+{
+	Event	   *event = event_new("retry");
+	char	   *what = job_describe(context->queue, &context->queue->jobs[job],
+									-1, context->tables, context->objects);
+
+	event_add_text(event, "job", what);
+	event_write(event);
+	free(what);
+}
+
+void
+dump_event_objects(const DumpContext *context, const char *kind,
+				   const LargeObjectGroup *group)
+{
+	Event	   *event = event_new(kind);
+
+	event_add_number(event, "worker", context->results->worker);
+	event_add_number(event, "objects", group->n_oids);
+	event_add_number(event, "first_oid", group->oids[0]);
+	event_write(event);
+}

@@ -1,0 +1,158 @@
+/*
+ * run_manifest.c
+ *		Makes the manifest of what a dump has planned and its workers have
+ *		told.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/sink_archive.h"
+#include "status/run_manifest.h"
+
+pg_checksum_type
+dump_manifest_checksum_type(const Options *options)
+{
+	pg_checksum_type type = CHECKSUM_TYPE_CRC32C;
+
+	/* it was checked when the options were read */
+	if (options->manifest_checksums)
+		(void) pg_checksum_parse_type(unconstify(char *, options->manifest_checksums),
+									  &type);
+	return type;
+}
+
+static ManifestFile *
+add_file(Manifest *manifest, ManifestFileKind kind, char *path,
+		 const FileResult *result)
+{
+	ManifestFile *file = &manifest->files[manifest->n_files++];
+
+	file->path = path;
+	file->kind = kind;
+	file->rows = result->rows;
+	file->raw_bytes = result->raw_bytes;
+	file->stored_bytes = result->stored_bytes;
+	memcpy(file->checksum, result->checksum, sizeof(file->checksum));
+	file->checksum_len = result->checksum_len;
+	file->start_us = result->start_us;
+	file->end_us = result->end_us;
+	file->worker = result->worker;
+	return file;
+}
+
+static char *
+data_file_path(const DumpContext *context, const DataFile *file)
+{
+	if (context->options->target == NULL)
+		return psprintf("%d.dat%s", file->dump_id,
+						compress_method_suffix(context->compress.method));
+	if (file->n_chunks > 1)
+		return psprintf("chunk %d of %d", file->chunk_no, file->n_chunks);
+	return pg_strdup("whole table");
+}
+
+static char *
+blob_path(const DumpContext *context, Oid oid)
+{
+	if (context->options->target)
+		return psprintf("large object %u", oid);
+	return psprintf("blob_%u.dat%s", oid,
+					compress_method_suffix(context->compress.method));
+}
+
+static void
+add_data_files(Manifest *manifest, const DumpContext *context)
+{
+
+	for (int i = 0; i < context->plan->n_files; i++)
+	{
+		const DataFile *data_file = &context->plan->files[i];
+		const DumpTable *table = &context->tables->tables[data_file->table];
+		ManifestFile *file = add_file(manifest, MANIFEST_ROWS,
+									  data_file_path(context, data_file),
+									  &context->results->files[i]);
+
+		/* what makes an archive is not to be believed without a look */
+		if (!context->results->files[i].done)
+			pg_fatal("file \"%s\" has not been written", file->path);
+		file->schema = table->entry->namespace;
+		file->table = table->entry->tag;
+		file->root_schema = table->root_schema;
+		file->root_table = table->root_table;
+		file->where = table->where;
+		file->sample = table->sample;
+		file->start_block = data_file->start_block;
+		file->end_block = data_file->end_block == InvalidBlockNumber ?
+			MANIFEST_NO_END : (int64) data_file->end_block;
+	}
+}
+
+static void
+add_large_objects(Manifest *manifest, const DumpContext *context)
+{
+	const LargeObjects *objects = context->objects;
+
+	for (int i = 0; i < objects->n_groups; i++)
+	{
+		const LargeObjectGroup *group = &objects->groups[i];
+
+		for (int j = 0; j < group->n_oids; j++)
+		{
+			int			no = group->first_object + j;
+			char	   *path = blob_path(context, group->oids[j]);
+
+			if (!context->results->objects[no].done)
+				pg_fatal("file \"%s\" has not been written", path);
+			add_file(manifest, MANIFEST_LARGE_OBJECT, path,
+					 &context->results->objects[no]);
+		}
+	}
+	for (int i = 0; i < context->results->n_lists; i++)
+		add_file(manifest, MANIFEST_OBJECT_LIST,
+				 pg_strdup(objects->lists[i].filename),
+				 &context->results->lists[i]);
+}
+
+Manifest *
+dump_manifest_new(const DumpContext *context, const Toc *toc)
+{
+	const FileResults *results = context->results;
+	char	   *compression = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
+	Manifest   *manifest = pg_malloc(sizeof(Manifest));
+	Manifest	head = {
+		.tool = PARDUMP_VERSION,
+		.server_version = context->origin->server_version,
+		.pg_dump_version = toc->pg_dump_version,
+		.system_identifier = context->origin->system_identifier,
+		.database = context->origin->database,
+		.encoding = unconstify(char *, context->encoding),
+		.snapshot = unconstify(char *, context->snapshot),
+		.lsn = context->origin->lsn,
+		.compression = context->options->target ? NULL : compression,
+		.slot = context->slot ? unconstify(char *, context->slot->name) : NULL,
+		.slot_lsn = context->slot ? context->slot->lsn : NULL,
+		.start_us = context->origin->start_us,
+		.end_us = now_us(),
+		.jobs = context->options->jobs,
+		.retries = context->n_retries,
+		.checksum_type = results->checksum_type,
+	};
+
+	compress_spec_print(&context->compress, compression,
+						COMPRESS_SPEC_ERROR_BYTES);
+	*manifest = head;
+	manifest->files = pg_malloc0((results->n_files + results->n_objects +
+								  results->n_lists + 1) * sizeof(ManifestFile));
+	add_data_files(manifest, context);
+	add_large_objects(manifest, context);
+	add_file(manifest, MANIFEST_TOC, pg_strdup("toc.dat"), results->toc);
+	return manifest;
+}
+
+void
+dump_manifest_write(const DumpContext *context, const Manifest *manifest)
+{
+	char	   *path = psprintf("%s/%s", context->directory, MANIFEST_NAME);
+
+	manifest_write(manifest, sink_archive_new(path));
+	free(path);
+}

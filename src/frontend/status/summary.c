@@ -1,0 +1,124 @@
+/*
+ * summary.c
+ *		What a dump came to, at its end.
+ */
+#include "base/fe_compat.h"
+
+#include "base/event_log.h"
+#include "base/printable.h"
+#include "base/run_clock.h"
+#include "base/units.h"
+#include "status/advice.h"
+#include "status/summary.h"
+
+/* The seconds of work, by all workers, that a table's files took. */
+static double
+table_seconds(const DumpContext *context, int table)
+{
+	const TablePlan *decided = &context->plan->tables[table];
+	double		seconds = 0;
+
+	for (int i = 0; i < decided->n_files; i++)
+	{
+		const FileResult *file =
+			&context->results->files[decided->first_file + i];
+
+		seconds += (file->end_us - file->start_us) / 1e6;
+	}
+	return seconds;
+}
+
+/* -1 without tables. */
+static int
+slowest_table(const DumpContext *context, double *seconds)
+{
+	int			slowest = -1;
+
+	*seconds = -1;
+	for (int i = 0; i < context->tables->n_tables; i++)
+	{
+		double		its = table_seconds(context, i);
+
+		if (its > *seconds)
+		{
+			slowest = i;
+			*seconds = its;
+		}
+	}
+	return slowest;
+}
+
+void
+summary_print_slowest(const DumpContext *context, FILE *stream)
+{
+	double		seconds;
+	int			slowest = slowest_table(context, &seconds);
+
+	if (slowest >= 0)
+	{
+		int			n_chunks = context->plan->tables[slowest].n_files;
+
+		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunk%s; %d %s\n",
+				printable(context->tables->tables[slowest].name), seconds,
+				n_chunks, units_plural(n_chunks), context->n_retries,
+				context->n_retries == 1 ? "retry" : "retries");
+	}
+}
+
+static void
+show_summary(const DumpContext *context, const FileTotals *total,
+			 double seconds)
+{
+	int			n_tables = context->tables->n_tables;
+	int			n_objects = context->results->n_objects;
+	char		raw[UNITS_BYTES];
+	char		stored[UNITS_BYTES];
+	char		rate[UNITS_BYTES];
+
+	message_before_output();
+	fprintf(stderr, "%d table%s, " UINT64_FORMAT " row%s, %d large object%s: %s stored as %s in %.1f s, %s/s\n",
+			n_tables, units_plural(n_tables),
+			total->rows, units_plural(total->rows),
+			n_objects, units_plural(n_objects),
+			units_size(total->raw_bytes, raw),
+			units_size(total->stored_bytes, stored), seconds,
+			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
+	summary_print_slowest(context, stderr);
+	advice_print(context, stderr);
+}
+
+static void
+note_summary(const DumpContext *context, const FileTotals *total,
+			 double seconds)
+{
+	Event	   *event = event_new("summary");
+	double		slowest_seconds;
+	int			slowest = slowest_table(context, &slowest_seconds);
+
+	event_add_number(event, "tables", context->tables->n_tables);
+	event_add_number(event, "chunks", context->results->n_files);
+	event_add_number(event, "large_objects", context->results->n_objects);
+	event_add_number(event, "rows", total->rows);
+	event_add_number(event, "raw_bytes", total->raw_bytes);
+	event_add_number(event, "stored_bytes", total->stored_bytes);
+	event_add_seconds(event, "seconds", seconds);
+	if (slowest >= 0)
+	{
+		event_add_text(event, "slowest_table",
+					   context->tables->tables[slowest].name);
+		event_add_seconds(event, "slowest_table_seconds", slowest_seconds);
+	}
+	event_add_number(event, "retries", context->n_retries);
+	event_write(event);
+}
+
+void
+summary_tell(const DumpContext *context, bool show)
+{
+	FileTotals	total = file_results_total(context->results);
+	double		seconds = run_clock_seconds();
+
+	if (show)
+		show_summary(context, &total, seconds);
+	note_summary(context, &total, seconds);
+}

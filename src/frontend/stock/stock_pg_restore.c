@@ -1,0 +1,216 @@
+/*
+ * stock_pg_restore.c
+ *		Writes archives without data, and runs pg_restore on them.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "process/child_program.h"
+#include "progress/progress.h"
+#include "stock/stock_pg_restore.h"
+
+/* How often to look whether it has ended. */
+#define LOOK_AGAIN_US 5000
+
+#define MAX_ARGS 32
+
+char *
+restore_find_program(const char *pg_dump_path)
+{
+	char	   *directory = pg_strdup(pg_dump_path);
+	char	   *path;
+
+	get_parent_directory(directory);
+	path = psprintf("%s/pg_restore", *directory ? directory : ".");
+	free(directory);
+	if (child_program_is_executable(path))
+		return path;
+	free(path);
+	path = child_program_search("pg_restore");
+	if (path == NULL)
+	{
+		pg_log_error("program \"pg_restore\" was found neither beside pg_dump nor in PATH");
+		pg_log_error_hint("pg_restore writes the schema: install PostgreSQL's client programs.");
+		exit(1);
+	}
+	return path;
+}
+
+/*
+ * A table that others depend on, without anything to do: pg_restore -j keeps
+ * entries apart that lock the same table (identify_locking_dependencies).
+ */
+static TocEntry
+table_stub(const TocEntry *table)
+{
+	TocEntry	stub = *table;
+
+	stub.defn = stub.drop_stmt = stub.copy_stmt = NULL;
+	stub.had_dumper = false;
+	stub.n_deps = 0;
+	return stub;
+}
+
+/* Leave only dependencies on what is there: pg_restore checks their range. */
+static void
+keep_dependencies(TocEntry *entry, const bool *present, int max_dump_id)
+{
+	int		   *deps = pg_malloc((entry->n_deps + 1) * sizeof(int));
+	int			n = 0;
+
+	for (int i = 0; i < entry->n_deps; i++)
+		if (entry->deps[i] > 0 && entry->deps[i] <= max_dump_id &&
+			present[entry->deps[i]])
+			deps[n++] = entry->deps[i];
+	entry->deps = deps;
+	entry->n_deps = n;
+}
+
+/*
+ * The archive's table of contents: the tables that the entries depend on, and
+ * the entries.  Its entries' dependencies are its own, all else is borrowed.
+ */
+static Toc
+make_toc(const Toc *model, const TocEntry *entries, int n_entries)
+{
+	Toc			toc = *model;
+	const TocEntry **by_id = toc_entries_by_id(model);
+	bool	   *present = pg_malloc0(model->max_dump_id + 1);
+
+	toc.n_entries = 0;
+	toc.entries = pg_malloc((model->n_entries + 1) * sizeof(TocEntry));
+	for (int i = 0; i < n_entries; i++)
+		present[entries[i].dump_id] = true;
+	for (int i = 0; i < n_entries; i++)
+	{
+		for (int j = 0; j < entries[i].n_deps; j++)
+		{
+			int			id = Max(0, entries[i].deps[j]);
+
+			if (present[id] || by_id[id] == NULL ||
+				!toc_entry_is(by_id[id], "TABLE"))
+				continue;
+			present[id] = true;
+			toc.entries[toc.n_entries++] = table_stub(by_id[id]);
+		}
+	}
+	memcpy(toc.entries + toc.n_entries, entries, n_entries * sizeof(TocEntry));
+	toc.n_entries += n_entries;
+	for (int i = 0; i < toc.n_entries; i++)
+		keep_dependencies(&toc.entries[i], present, model->max_dump_id);
+	free(present);
+	free(by_id);
+	return toc;
+}
+
+static void
+write_archive(const char *directory, const Toc *model,
+			  const TocEntry *entries, int n_entries)
+{
+	Toc			toc = make_toc(model, entries, n_entries);
+	CompressSpec compress = {.method = COMPRESS_NONE};
+	char	   *path = psprintf("%s/toc.dat", directory);
+	Sink	   *sink;
+
+	if (mkdir(directory, S_IRWXU) < 0)
+		pg_fatal("could not create directory \"%s\": %m", directory);
+	sink = sink_file_new(path);
+	toc_write(&toc, &compress, sink);
+	sink_finish(sink);
+	sink_free(sink);
+
+	for (int i = 0; i < toc.n_entries; i++)
+		free(toc.entries[i].deps);
+	free(toc.entries);
+	free(path);
+}
+
+void
+restore_run_start(RestoreRun *run, const RestoreSetup *setup,
+				  const char *name, const TocEntry *entries,
+				  int n_entries, const char *const *more)
+{
+	const Options *options = setup->options;
+	const char *args[MAX_ARGS];
+	char	   *role = NULL;
+	int			err[2];
+	char	   *conninfo = psprintf("%s%s", setup->address->conninfo,
+									setup->address->tcp_settings);
+	int			n = 0;
+
+	run->archive = psprintf("%s/%s", setup->directory, name);
+	write_archive(run->archive, setup->toc, entries, n_entries);
+
+	args[n++] = setup->program;
+	args[n++] = "-w";			/* whoever is asked, was asked already */
+	if (options->verbose)
+		args[n++] = "-v";
+	if (options->no_owner)
+		args[n++] = "-O";
+	if (options->no_privileges)
+		args[n++] = "-x";
+	if (options->no_tablespaces)
+		args[n++] = "--no-tablespaces";
+	if (options->no_table_access_method)
+		args[n++] = "--no-table-access-method";
+	if (options->use_session_authorization)
+		args[n++] = "--use-set-session-authorization";
+	if (options->role)
+		args[n++] = role = psprintf("--role=%s", options->role);
+	while (*more && n < MAX_ARGS - 4)
+		args[n++] = *more++;
+	args[n++] = "-d";
+	args[n++] = conninfo;
+	args[n++] = run->archive;
+	args[n] = NULL;
+	child_program_pipe(err);
+	run->pid = child_program_start(setup->program, args, setup->address, -1, err[1]);
+	close(err[1]);
+	program_words_open(&run->words, err[0], "pg_restore: ");
+	free(role);
+	free(conninfo);
+}
+
+bool
+restore_run_ended(RestoreRun *run, bool *ok)
+{
+	int			status;
+	pid_t		gone;
+
+	program_words_hear(&run->words, 0, true);
+	gone = waitpid(run->pid, &status, WNOHANG);
+	if (gone == 0 || (gone < 0 && errno == EINTR))
+		return false;
+	if (gone < 0)
+		pg_fatal("%s() failed: %m", "waitpid");
+	run->pid = 0;
+	program_words_hear(&run->words, 0, true);
+	program_words_close(&run->words);
+	if (WIFSIGNALED(status))
+		pg_log_error("pg_restore was terminated by signal %d: %s",
+					 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	*ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (!rmtree(run->archive, true))
+		pg_log_warning("could not remove directory \"%s\"", run->archive);
+	free(run->archive);
+	run->archive = NULL;
+	return true;
+}
+
+bool
+restore_run_wait(RestoreRun *run)
+{
+	bool		ok;
+
+	while (!restore_run_ended(run, &ok))
+	{
+		cleanup_check_interrupt();
+		progress_tick();
+		pg_usleep(LOOK_AGAIN_US);
+	}
+	return ok;
+}

@@ -1,0 +1,56 @@
+/*
+ * stock_pg_restore.h
+ *		Stock pg_restore, run on a part of the table of contents.
+ *
+ * A run gets an archive of its own in a private directory: a toc.dat that
+ * holds only the entries to be restored, and no data.
+ */
+#ifndef STOCK_PG_RESTORE_H
+#define STOCK_PG_RESTORE_H
+
+#include "base/fe_compat.h"
+
+#include "options/options.h"
+#include "process/program_words.h"
+#include "session/connection.h"
+#include "toc/toc.h"
+
+/* What all runs have in common. */
+typedef struct RestoreSetup
+{
+	const Options *options;
+	const char *program;		/* pg_restore */
+	const PeerAddress *address; /* of the target */
+	const char *directory;		/* private, to hold the archives */
+	const Toc  *toc;			/* its head is every archive's */
+} RestoreSetup;
+
+typedef struct RestoreRun
+{
+	pid_t		pid;			/* 0 when it is gone */
+	char	   *archive;		/* its directory; owned */
+	ProgramWords words;			/* on its standard error */
+} RestoreRun;
+
+/* pg_restore as it goes with a pg_dump: beside it, else in PATH; owned. */
+extern char *restore_find_program(const char *pg_dump_path);
+
+/*
+ * Start pg_restore on these entries, with the user's options that concern it
+ * and more of them (NULL terminated).  name is the archive's, not used twice.
+ * Its words go to our standard error, while it is looked after.
+ */
+extern void restore_run_start(RestoreRun *run, const RestoreSetup *setup,
+							  const char *name, const TocEntry *entries,
+							  int n_entries, const char *const *more);
+
+/*
+ * Has it ended?  Then *ok tells whether all went well, and the archive is
+ * gone.
+ */
+extern bool restore_run_ended(RestoreRun *run, bool *ok);
+
+/* Wait for its end, while progress is shown; did all go well? */
+extern bool restore_run_wait(RestoreRun *run);
+
+#endif							/* STOCK_PG_RESTORE_H */

@@ -1,0 +1,159 @@
+/*
+ * analyze.c
+ *		Runs ANALYZE on the target's tables, side by side.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "base/cleanup.h"
+#include "base/printable.h"
+#include "process/worker_pool.h"
+#include "progress/progress.h"
+#include "target/analyze.h"
+#include "target/target.h"
+
+/* ANALYZE ONLY */
+#define MIN_SERVER_FOR_ONLY 180000
+
+typedef struct AnalyzeRun
+{
+	const CopyContext *context;
+	PGresult   *relations;		/* what is to follow ANALYZE, largest first */
+	PGconn	   *conn;			/* in a worker */
+} AnalyzeRun;
+
+/*
+ * Given names, and whether there is ANALYZE ONLY.  Without it, to analyze a
+ * partitioned table is to analyze all its partitions too: so there the root
+ * of a tree stands for all of it.
+ */
+static const char relations_query[] =
+"WITH named AS ("
+"SELECT pg_catalog.to_regclass(n)::pg_catalog.oid AS oid"
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) n"
+"), chosen AS ("
+"SELECT COALESCE(pg_catalog.pg_partition_root(oid), oid)::pg_catalog.oid AS oid"
+" FROM named WHERE NOT $2::pg_catalog.bool"
+" UNION "
+"SELECT oid FROM named WHERE $2::pg_catalog.bool"
+" UNION "
+"SELECT a.relid FROM named, pg_catalog.pg_partition_ancestors(named.oid) a"
+" WHERE $2::pg_catalog.bool"
+")"
+" SELECT CASE WHEN $2::pg_catalog.bool AND c.relkind OPERATOR(pg_catalog.=) 'p'"
+" THEN 'ONLY ' ELSE '' END OPERATOR(pg_catalog.||)"
+" c.oid::pg_catalog.regclass::pg_catalog.text"
+" FROM chosen JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) chosen.oid"
+" ORDER BY COALESCE((SELECT pg_catalog.sum(pg_catalog.pg_table_size(t.relid))"
+" FROM pg_catalog.pg_partition_tree(c.oid) t),"
+" pg_catalog.pg_table_size(c.oid)) DESC, 1";
+
+static PGresult *
+choose_relations(const CopyContext *context, PGconn *target, const Toc *toc)
+{
+	const DumpTables *tables = context->source.tables;
+	char	  **names = pg_malloc((tables->n_tables + toc->n_entries + 1) *
+								  sizeof(char *));
+	int			n = 0;
+	char	   *array;
+	const char *params[2];
+	PGresult   *res;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		names[n++] = tables->tables[i].name;
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (toc_entry_is(entry, "MATERIALIZED VIEW DATA"))
+			names[n++] = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
+	}
+	params[0] = array = text_array(target, names, n);
+	params[1] = PQserverVersion(target) >= MIN_SERVER_FOR_ONLY ? "t" : "f";
+	res = session_query_params(target, relations_query, 2, params, 0);
+	while (n > tables->n_tables)
+		free(names[--n]);
+	free(names);
+	free(array);
+	return res;
+}
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	AnalyzeRun *run = arg;
+	const DumpContext *source = &run->context->source;
+
+	run->conn = connection_open_peer(run->context->target, "pg_pardump");
+	copy_target_set_up(run->conn, source->options, source->encoding);
+}
+
+static bool
+run_job(void *arg, int job, volatile int *step)
+{
+	AnalyzeRun *run = arg;
+	const char *name = PQgetvalue(run->relations, job, 0);
+	char	   *sql = psprintf("ANALYZE %s", name);
+	PGresult   *res = session_exec(run->conn, sql);
+
+	/* e.g. of a partition on another server: no reason to lose the copy */
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		if (session_is_lost(run->conn, res))
+			session_failed(run->conn, res, "query failed", sql);
+		pg_log_warning("could not collect the statistics of table %s: %s",
+					   printable(name), PQerrorMessage(run->conn));
+	}
+	PQclear(res);
+	free(sql);
+	return true;
+}
+
+static void
+stop_worker(void *arg)
+{
+	AnalyzeRun *run = arg;
+
+	cancel_set_connection(NULL);
+	PQfinish(run->conn);
+}
+
+static char *
+describe_job(void *arg, int job, int step)
+{
+	AnalyzeRun *run = arg;
+
+	return psprintf("the statistics of table %s",
+					printable(PQgetvalue(run->relations, job, 0)));
+}
+
+void
+copy_analyze(const CopyContext *context, PGconn *target, const Toc *toc)
+{
+	AnalyzeRun	run = {.context = context};
+	PoolWatch	watch = progress_watch();
+	int			n_done = 0;
+	WorkerTask	task = {
+		.arg = &run,
+		.doing = "collecting",
+		.max_retries = (int) context->source.options->retries,
+		.n_done = &n_done,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = worker_pool_no_reset,	/* ANALYZE again does no harm */
+	};
+
+	run.relations = choose_relations(context, target, toc);
+	progress_stage_count("ANALYZE", "", &n_done, PQntuples(run.relations));
+	worker_pool_run(&task, &watch, context->source.options->jobs,
+					PQntuples(run.relations));
+	progress_end();
+	PQclear(run.relations);
+}

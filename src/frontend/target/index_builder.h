@@ -1,0 +1,44 @@
+/*
+ * index_builder.h
+ *		Builds indexes while other tables are still being copied.
+ *
+ * A process of its own watches the shared progress of the copy.  As soon as a
+ * table has all its rows, its indexes and the constraints that have one are
+ * built by pg_restore, so many at a time as --index-jobs says, the largest
+ * tables first.
+ */
+#ifndef INDEX_BUILDER_H
+#define INDEX_BUILDER_H
+
+#include "copy/copy_worker.h"
+#include "stock/stock_pg_restore.h"
+#include "target/index_log.h"
+#include "target/restore_schedule.h"
+
+typedef struct IndexBuilder IndexBuilder;
+
+/* Start it; everything must outlive it.  It ends with this process. */
+extern IndexBuilder *index_builder_start(const CopyContext *context,
+										 const CopySchedule *schedule,
+										 const RestoreSetup *setup);
+
+/*
+ * All tables have all their rows: wait until all is built, a stage of the
+ * progress.  False if some could not be, which has been said.
+ */
+extern bool index_builder_finish(IndexBuilder *builder);
+
+/* The same number as index_builder_built(), as it grows. */
+extern const volatile int *index_builder_counter(const IndexBuilder *builder);
+
+/* Seconds that its runs of pg_restore took, added up; so far. */
+extern double index_builder_seconds(const IndexBuilder *builder);
+
+/* When each was built: as many as index_builder_entries(). */
+extern const IndexBuild *index_builder_builds(const IndexBuilder *builder);
+
+/* Entries to build, and those of them that are; so far. */
+extern int	index_builder_entries(const IndexBuilder *builder);
+extern int	index_builder_built(const IndexBuilder *builder);
+
+#endif							/* INDEX_BUILDER_H */

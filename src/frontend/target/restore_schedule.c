@@ -1,0 +1,217 @@
+/*
+ * restore_schedule.c
+ *		Puts the entries of the table of contents in phases.
+ *
+ * The order is that of pg_restore: the main definitions before the data, then
+ * the data, then all the rest, privileges after that, event triggers and
+ * materialized views last (pg_backup_archiver.c:_tocEntryRestorePass).  The
+ * last three are one run of pg_restore, which orders them itself.
+ *
+ * Large objects are made before, empty, with their owners; their comments and
+ * privileges come with the rest, so that no owner is shut out of them while
+ * they are filled.  But the privileges on a group of them (17 on) go with it,
+ * as pg_restore looks up there which ones it has
+ * (pg_backup_db.c:IssueACLPerBlob).
+ */
+#include "base/fe_compat.h"
+
+#include "target/restore_schedule.h"
+
+static bool
+is_one_of(const TocEntry *entry, const char *const *kinds)
+{
+	for (; *kinds; kinds++)
+		if (toc_entry_is(entry, *kinds))
+			return true;
+	return false;
+}
+
+/*
+ * pg_restore looks at the tag, too (pg_backup_archiver.c:_tocEntryRequired).
+ */
+static bool
+is_of_database(const TocEntry *entry)
+{
+	static const char *const own[] = {"DATABASE", "DATABASE PROPERTIES", NULL};
+	static const char *const added[] = {"ACL", "COMMENT", "SECURITY LABEL", NULL};
+
+	return is_one_of(entry, own) ||
+		(is_one_of(entry, added) && strncmp(entry->tag, "DATABASE ", 9) == 0);
+}
+
+static bool
+is_added_to_large_object(const TocEntry *entry)
+{
+	return strncmp(entry->tag, "LARGE OBJECT", 12) == 0 &&
+		(toc_entry_is(entry, "COMMENT") ||
+		 toc_entry_is(entry, "SECURITY LABEL"));
+}
+
+/*
+ * The table whose rows alone an index, or a constraint that has one, waits
+ * for; -1 if it waits for more, such as a partition's index, or for no rows
+ * at all.  A user's function may read any table, though it should not:
+ * pg_restore would run it when all rows are there.
+ */
+static int
+table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
+				 const int *table_by_id)
+{
+	static const char *const kinds[] = {"INDEX", "CONSTRAINT", NULL};
+	int			result = -1;
+
+	if (!is_one_of(entry, kinds))
+		return -1;
+	for (int i = 0; i < entry->n_deps; i++)
+	{
+		const TocEntry *needed = by_id[Max(0, entry->deps[i])];
+
+		if (needed == NULL)
+			continue;
+		if (needed->section == TOC_SECTION_POST_DATA ||
+			toc_entry_is(needed, "FUNCTION"))
+			return -1;
+		if (table_by_id[needed->dump_id] < 0)
+			continue;
+		/* one of an expression names its table twice */
+		if (result >= 0 && result != table_by_id[needed->dump_id])
+			return -1;
+		result = table_by_id[needed->dump_id];
+	}
+	return result;
+}
+
+static bool
+is_of_large_object_group(const TocEntry *entry)
+{
+	return toc_entry_is(entry, "ACL") &&
+		strncmp(entry->tag, "LARGE OBJECTS ", 14) == 0;
+}
+
+/* section: the entry's own, or if it has none that of the one before it. */
+static CopyPhase
+phase_of(const TocEntry *entry, TocSection section, bool create)
+{
+	static const char *const settings[] = {"ENCODING", "STDSTRINGS", "SEARCHPATH", NULL};
+	static const char *const objects[] = {"BLOB", "BLOB METADATA", NULL};
+	static const char *const privileges[] = {"ACL", "ACL LANGUAGE", "DEFAULT ACL", NULL};
+
+	if (is_one_of(entry, settings))
+		return COPY_ALWAYS;
+	if (is_of_database(entry))
+		return create ? COPY_DATABASE : COPY_NEVER;
+	if (entry->had_dumper)
+		return COPY_NEVER;
+	if (is_one_of(entry, objects) || is_of_large_object_group(entry))
+		return COPY_LARGE_OBJECTS;
+	if (section == TOC_SECTION_PRE_DATA && !is_one_of(entry, privileges) &&
+		!is_added_to_large_object(entry))
+		return COPY_PRE_DATA;
+	return COPY_POST_DATA;
+}
+
+CopySchedule *
+copy_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
+{
+	CopySchedule *schedule = pg_malloc0(sizeof(CopySchedule));
+	const TocEntry **by_id = toc_entries_by_id(toc);
+	int		   *table_by_id = pg_malloc((toc->max_dump_id + 1) * sizeof(int));
+	TocSection	section = TOC_SECTION_PRE_DATA;
+
+	schedule->toc = toc;
+	schedule->phases = pg_malloc((toc->n_entries + 1) * sizeof(CopyPhase));
+	schedule->tables = pg_malloc((toc->n_entries + 1) * sizeof(int));
+	for (int i = 0; i <= toc->max_dump_id; i++)
+		table_by_id[i] = -1;
+	for (int i = 0; i < tables->n_tables; i++)
+		table_by_id[toc_table_dump_id(tables->tables[i].entry)] = i;
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (entry->section != TOC_SECTION_NONE)
+			section = entry->section;
+		schedule->phases[i] = phase_of(entry, section, create);
+		schedule->tables[i] = -1;
+		if (schedule->phases[i] != COPY_POST_DATA)
+			continue;
+		schedule->tables[i] = table_waited_for(entry, by_id, table_by_id);
+		if (schedule->tables[i] >= 0)
+			schedule->phases[i] = COPY_INDEXES;
+	}
+	free(table_by_id);
+	free(by_id);
+	return schedule;
+}
+
+void
+copy_schedule_leave_out(CopySchedule *schedule, const char *extension)
+{
+	char	   *comment = psprintf("EXTENSION %s", extension);
+	char	   *functions = psprintf("FUNCTION %s_", extension);
+	char	   *tables = psprintf("TABLE %s_", extension);
+
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		const TocEntry *entry = &schedule->toc->entries[i];
+
+		if (toc_entry_is(entry, "EXTENSION") ? strcmp(entry->tag, extension) == 0
+			: toc_entry_is(entry, "COMMENT") ? strcmp(entry->tag, comment) == 0
+			: toc_entry_is(entry, "ACL") &&
+			(strncmp(entry->tag, functions, strlen(functions)) == 0 ||
+			 strncmp(entry->tag, tables, strlen(tables)) == 0))
+			schedule->phases[i] = COPY_NEVER;
+	}
+	free(tables);
+	free(functions);
+	free(comment);
+}
+
+bool
+copy_schedule_needs_schema(const CopySchedule *schedule, const char *schema)
+{
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		const char *its = schedule->toc->entries[i].namespace;
+
+		if (schedule->phases[i] != COPY_NEVER && its && strcmp(its, schema) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+copy_schedule_leave_out_schema(CopySchedule *schedule, const char *schema)
+{
+	char	   *about = psprintf("SCHEMA %s", schema);
+
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		const TocEntry *entry = &schedule->toc->entries[i];
+
+		if (toc_entry_is(entry, "SCHEMA") ? strcmp(entry->tag, schema) == 0
+			: (toc_entry_is(entry, "COMMENT") || toc_entry_is(entry, "ACL")) &&
+			strcmp(entry->tag, about) == 0)
+			schedule->phases[i] = COPY_NEVER;
+	}
+	free(about);
+}
+
+TocEntry *
+copy_schedule_entries(const CopySchedule *schedule, CopyPhase phase,
+					  int *n_entries, int *n_own)
+{
+	const Toc  *toc = schedule->toc;
+	TocEntry   *entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
+
+	*n_entries = *n_own = 0;
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		if (schedule->phases[i] != phase && schedule->phases[i] != COPY_ALWAYS)
+			continue;
+		entries[(*n_entries)++] = toc->entries[i];
+		*n_own += schedule->phases[i] == phase;
+	}
+	return entries;
+}

@@ -1,0 +1,176 @@
+/*
+ * restore_stage.c
+ *		What stock pg_restore makes on the target of a direct copy.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "progress/progress.h"
+#include "target/restore_stage.h"
+
+/* Exit callbacks. */
+static void
+end_restore(void *arg)
+{
+	CopyRestore *restore = arg;
+
+	cleanup_end_children(&restore->run.pid, 1);
+}
+
+static void
+remove_directory(void *arg)
+{
+	CopyRestore *restore = arg;
+
+	if (!rmtree(restore->setup.directory, true))
+		pg_log_warning("could not remove directory \"%s\"", restore->setup.directory);
+}
+
+void
+copy_restore_begin(CopyRestore *restore)
+{
+	const char *parent = getenv("TMPDIR");
+	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
+								parent && *parent ? parent : "/tmp");
+
+	if (mkdtemp(path) == NULL)
+		pg_fatal("could not create directory \"%s\": %m", path);
+	restore->setup.directory = path;
+	cleanup_push(remove_directory, restore);
+	cleanup_push(end_restore, restore);
+}
+
+/* Run pg_restore on the entries; false if it met errors. */
+static bool
+restore_entries(CopyRestore *restore, const char *name, const TocEntry *entries,
+				int n_entries, const char *const *more)
+{
+	restore_run_start(&restore->run, &restore->setup, name, entries, n_entries,
+					  more);
+	return restore_run_wait(&restore->run);
+}
+
+/*
+ * The same with a phase, which is a stage of the progress if that is named;
+ * true if there is nothing in it.
+ */
+static bool
+restore_phase(CopyRestore *restore, CopyPhase phase, const char *name,
+			  const char *stage, const char *const *more)
+{
+	int			n_entries;
+	int			n_own;
+	TocEntry   *entries = copy_schedule_entries(restore->schedule, phase,
+												&n_entries, &n_own);
+	bool		ok;
+
+	if (n_own > 0 && stage)
+		progress_stage_count(stage, "", NULL, n_own);
+	ok = n_own == 0 ||
+		restore_entries(restore, name, entries, n_entries, more);
+	free(entries);
+	return ok;
+}
+
+/*
+ * Is the entry one whose object is to be dropped by itself?  Indexes and
+ * constraints that have one go with their tables, and those of partitions
+ * only so.
+ */
+static bool
+is_dropped(const TocEntry *entry, CopyPhase phase)
+{
+	return entry->drop_stmt != NULL &&
+		(phase == COPY_PRE_DATA || phase == COPY_POST_DATA) &&
+		!toc_entry_is(entry, "INDEX") && !toc_entry_is(entry, "INDEX ATTACH") &&
+		!toc_entry_is(entry, "CONSTRAINT");
+}
+
+/*
+ * Drop what the copy is going to make, in the opposite order.  pg_restore
+ * drops what it then creates; here it creates nothing, so that all is
+ * dropped, what comes after the data first, before anything is made.  Errors
+ * are shown; what could not be dropped cannot be made either, and that is
+ * fatal.
+ */
+static void
+drop_objects(CopyRestore *restore)
+{
+	static const char *const more[] = {"--clean", "--if-exists", NULL};
+	const Toc  *toc = restore->schedule->toc;
+	TocEntry   *entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
+	int			n = 0;
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		CopyPhase	phase = restore->schedule->phases[i];
+		TocEntry   *entry = &entries[n];
+
+		if (phase != COPY_ALWAYS && !is_dropped(&toc->entries[i], phase))
+			continue;
+		n++;
+		*entry = toc->entries[i];
+		if (phase == COPY_ALWAYS)
+			continue;
+		/* a definition there must be, or nothing is dropped */
+		entry->defn = "--";
+		entry->owner = NULL;
+		entry->tablespace = NULL;
+		entry->tableam = NULL;
+	}
+	restore_entries(restore, "drop", entries, n, more);
+	free(entries);
+}
+
+void
+copy_restore_end(CopyRestore *restore)
+{
+	remove_directory(restore);
+}
+
+void
+copy_restore_database(CopyRestore *restore)
+{
+	static const char *const create[] = {"--exit-on-error", "--create", NULL};
+	static const char *const recreate[] = {"--exit-on-error", "--create",
+	"--clean", "--if-exists", NULL};
+
+	if (!restore_phase(restore, COPY_DATABASE, "database", NULL,
+					   restore->setup.options->clean ? recreate : create))
+		pg_fatal("pg_restore could not create the database on the target");
+}
+
+void
+copy_restore_definitions(CopyRestore *restore)
+{
+	const Options *options = restore->setup.options;
+	bool		clean = options->clean && !options->create;
+	static const char *const plain[] = {"--exit-on-error", NULL};
+	static const char *const replace[] = {"--exit-on-error", "--clean",
+	"--if-exists", NULL};
+
+	if (clean)
+		drop_objects(restore);
+	if (!restore_phase(restore, COPY_PRE_DATA, "pre-data", "definitions",
+					   plain) ||
+		!restore_phase(restore, COPY_LARGE_OBJECTS, "large-objects", NULL,
+					   clean ? replace : plain))
+		pg_fatal("pg_restore could not make the definitions on the target");
+	progress_end();
+}
+
+bool
+copy_restore_rest(CopyRestore *restore)
+{
+	char	   *jobs = psprintf("--jobs=%d", restore->setup.options->jobs);
+	const char *const more[] = {jobs, NULL};
+	bool		ok = restore_phase(restore, COPY_POST_DATA, "post-data",
+								   "foreign keys and the rest", more);
+
+	progress_end();
+	free(jobs);
+	return ok;
+}

@@ -1,0 +1,391 @@
+/*
+ * target.c
+ *		Opens the target of a direct copy, and refuses what must not be one.
+ */
+#include "base/fe_compat.h"
+
+#include "common/connect.h"
+#include "fe_utils/string_utils.h"
+
+#include "base/cleanup.h"
+#include "base/printable.h"
+#include "copy/copy_worker.h"
+#include "target/target.h"
+
+/* Tables named in an error message. */
+#define TABLES_SHOWN 10
+
+/* Which cluster and database this is, and can it be written? */
+static const char identity_query[] =
+"SELECT c.system_identifier, d.oid, d.datname, pg_catalog.pg_is_in_recovery()"
+" FROM pg_catalog.pg_control_system() c, pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+/*
+ * A clone of the source's cluster has its identifier too.  It is refused: it
+ * cannot be told from the source by what a session sees.
+ */
+static void
+refuse_source(PGconn *source, PGconn *target, const char *new_name)
+{
+	PGresult   *s = session_query(source, identity_query);
+	PGresult   *t = session_query(target, identity_query);
+	bool		same_cluster = strcmp(PQgetvalue(s, 0, 0),
+									  PQgetvalue(t, 0, 0)) == 0;
+
+	if (PQgetvalue(t, 0, 3)[0] == 't')
+		pg_fatal("the target is a standby, which cannot be written");
+	if (same_cluster &&
+		(new_name ? strcmp(PQgetvalue(s, 0, 2), new_name) == 0
+		 : strcmp(PQgetvalue(s, 0, 1), PQgetvalue(t, 0, 1)) == 0))
+	{
+		pg_log_error("source and target are the same database, \"%s\"",
+					 printable(PQgetvalue(s, 0, 2)));
+		pg_log_error_detail("Both clusters have the system identifier %s.",
+							PQgetvalue(s, 0, 0));
+		exit(1);
+	}
+	PQclear(s);
+	PQclear(t);
+}
+
+/*
+ * pg_restore writes what servers of its own major understand, and newer ones.
+ */
+static void
+refuse_older_major(PGconn *target, const char *pg_dump_version)
+{
+	if (PQserverVersion(target) / 10000 >= atoi(pg_dump_version))
+		return;
+	pg_log_error("the target is of version %s, older than the pg_dump in use, which is of %s",
+				 PQparameterStatus(target, "server_version"),
+				 printable(pg_dump_version));
+	pg_log_error_hint("If the source is no newer than the target, name the pg_dump of the target's major with --pg-dump.");
+	exit(1);
+}
+
+static bool
+database_exists(const ConnParams *params, const char *name)
+{
+	static char everywhere[] = "template1";
+	ConnParams	other = *params;
+	const char *values[] = {name};
+	PGconn	   *conn;
+	PGresult   *res;
+	bool		exists = true;
+
+	other.override_dbname = everywhere;
+	other.prompt_password = TRI_NO;
+	conn = connectDatabase(&other, "pg_pardump", false, true, true);
+	if (conn == NULL)
+		return true;			/* it may be */
+	res = session_query_params(conn, "SELECT 1 FROM pg_catalog.pg_database"
+							   " WHERE datname OPERATOR(pg_catalog.=) $1",
+							   1, values, 0);
+	exists = PQntuples(res) > 0;
+	PQclear(res);
+	PQfinish(conn);
+	return exists;
+}
+
+/*
+ * libpq does not tell the SQLSTATE of a connection that was refused, but it
+ * has the server's words, which name the database if that is what is wrong.
+ */
+static void
+failed_to_connect(const ConnParams *params, PGconn *conn)
+{
+	char	   *name = pg_strdup(PQdb(conn));
+	char	   *quoted = psprintf("\"%s\"", name);
+	bool		names_it = strstr(PQerrorMessage(conn), quoted) != NULL;
+
+	pg_log_error("%s", PQerrorMessage(conn));
+	PQfinish(conn);
+	if (names_it && !database_exists(params, name))
+		pg_log_error_hint("Make the database by createdb; or let --create make one of the source's name, and --target name another to connect to first, e.g. dbname=postgres.");
+	exit(1);
+}
+
+/*
+ * connectDatabase() asks for passwords, but tells no more than libpq's words.
+ */
+static PGconn *
+connect_target(const ConnParams *params)
+{
+	const char *keywords[] = {"dbname", "fallback_application_name", NULL};
+	const char *values[] = {params->dbname, "pg_pardump", NULL};
+	PGconn	   *conn;
+
+	if (params->prompt_password == TRI_YES)
+		return connectDatabase(params, "pg_pardump", false, false, true);
+	conn = PQconnectdbParams(keywords, values, true);
+	if (PQstatus(conn) == CONNECTION_OK)
+	{
+		PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
+		return conn;
+	}
+	if (!PQconnectionNeedsPassword(conn) || params->prompt_password == TRI_NO)
+		failed_to_connect(params, conn);
+	PQfinish(conn);
+	return connectDatabase(params, "pg_pardump", false, false, true);
+}
+
+PGconn *
+copy_target_open(const Options *options, PGconn *source,
+				 const char *pg_dump_version, const char *new_name)
+{
+	ConnParams	params = {.dbname = options->target};
+	PGconn	   *conn;
+
+	params.prompt_password = options->connection.prompt_password;
+	conn = connect_target(&params);
+	refuse_older_major(conn, pg_dump_version);
+	refuse_source(source, conn, new_name);
+	return conn;
+}
+
+/* ----------
+ * Sessions
+ * ----------
+ */
+
+/* In a connection string the last of several values counts. */
+PeerAddress *
+copy_target_address(const PeerAddress *address, const char *dbname)
+{
+	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
+	PQExpBufferData buf;
+
+	*result = *address;
+	initPQExpBuffer(&buf);
+	appendPQExpBufferStr(&buf, " dbname=");
+	appendConnStrVal(&buf, dbname);
+	result->conninfo = psprintf("%s%s", address->conninfo, buf.data);
+	result->private_conninfo = psprintf("%s%s", address->private_conninfo,
+										buf.data);
+	termPQExpBuffer(&buf);
+	return result;
+}
+
+/* The options that the connection was made with; owned. */
+static char *
+session_options(PGconn *conn)
+{
+	PQconninfoOption *all = PQconninfo(conn);
+	char	   *result = pg_strdup("");
+
+	for (PQconninfoOption *option = all; option && option->keyword; option++)
+		if (strcmp(option->keyword, "options") == 0 && option->val)
+			result = pg_strdup(option->val);
+	PQconninfoFree(all);
+	return result;
+}
+
+/*
+ * At least these, in kB where there are units; and what pg_restore itself
+ * leaves as the role or the database has it, or does not know yet; and
+ * session.c's.
+ */
+static const char build_settings_query[] =
+"SELECT pg_catalog.string_agg(pg_catalog.format('-c %s=%s', s.name,"
+" COALESCE(v.value, GREATEST(s.setting::pg_catalog.int8, v.least)::pg_catalog.text)), ' ')"
+" FROM pg_catalog.pg_settings s JOIN (VALUES"
+" ('maintenance_work_mem', 262144::pg_catalog.int8, NULL),"
+" ('max_parallel_maintenance_workers', 2, NULL),"
+" ('idle_session_timeout', NULL, '0'),"
+" ('transaction_timeout', NULL, '0'),"
+" ('tcp_keepalives_idle', NULL, '30'),"
+" ('tcp_keepalives_interval', NULL, '10'),"
+" ('tcp_keepalives_count', NULL, '6'),"
+" ('default_transaction_read_only', NULL, 'off'),"
+" ('array_nulls', NULL, 'on')"
+") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";
+
+PeerAddress *
+copy_target_restore_address(PGconn *target, const PeerAddress *address,
+							const char *synchronous_commit)
+{
+	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
+	char	   *given = session_options(target);
+	PGresult   *res = session_query(target, build_settings_query);
+	char	   *ours;
+	PQExpBufferData buf;
+
+	*result = *address;
+	ours = psprintf("%s -c synchronous_commit=%s %s", given,
+					synchronous_commit, PQgetvalue(res, 0, 0));
+	initPQExpBuffer(&buf);
+	appendPQExpBuffer(&buf, "%s options=", result->conninfo);
+	appendConnStrVal(&buf, ours);
+	result->conninfo = buf.data;
+	PQclear(res);
+	free(ours);
+	free(given);
+	return result;
+}
+
+char *
+copy_target_incarnation(PGconn *target)
+{
+	PGresult   *res = session_query(target, "SELECT " COPY_INCARNATION_SQL);
+	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return result;
+}
+
+/*
+ * A promotion's timeline is noted in the one place first, and by the next
+ * checkpoint in the other (xlog.c:CreateEndOfRecoveryRecord).
+ */
+static const char history_query[] =
+"SELECT pg_catalog.concat_ws(' ', s.system_identifier,"
+" GREATEST(c.timeline_id, r.min_recovery_end_timeline))"
+" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
+" pg_catalog.pg_control_recovery() r";
+
+static const char may_read_history_query[] =
+"SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(name, 'EXECUTE'))"
+" FROM pg_catalog.unnest('{pg_catalog.pg_control_system(),"
+"pg_catalog.pg_control_checkpoint(),pg_catalog.pg_control_recovery()}'::pg_catalog.text[]) name";
+
+/* Empty if the role may not know it; owned. */
+static char *
+read_history(PGconn *target)
+{
+	PGresult   *res = session_query(target, may_read_history_query);
+	bool		may = PQgetvalue(res, 0, 0)[0] == 't';
+	char	   *result;
+
+	PQclear(res);
+	if (!may)
+		return pg_strdup("");
+	res = session_query(target, history_query);
+	result = pg_strdup(PQgetvalue(res, 0, 0));
+	PQclear(res);
+	return result;
+}
+
+char *
+copy_target_history(PGconn *target)
+{
+	char	   *history = read_history(target);
+
+	if (*history == '\0')
+		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target: a failover of the target will not be noticed");
+	return history;
+}
+
+void
+copy_target_check_history(PGconn *target, const char *expected)
+{
+	char	   *history = read_history(target);
+
+	if (strcmp(history, expected) != 0)
+	{
+		pg_log_error("the target is another server now, after a failover or a restore, and may lack rows that were committed before");
+		pg_log_error_hint("Copy again, into an empty database or with --clean.");
+		exit(1);
+	}
+	free(history);
+}
+
+/*
+ * A COPY's commit waits for the target's own disk, so that what is noted as
+ * done is done even if the target crashes, but not for standbys.  The
+ * target's triggers and partitions may read views and foreign tables.  Side
+ * by side, serializable transactions would fail for each other's sake.
+ */
+static const char load_settings_query[] =
+"SELECT pg_catalog.set_config(s.name, v.setting, false)"
+" FROM pg_catalog.pg_settings s JOIN (VALUES"
+" ('synchronous_commit', 'local'),"
+" ('default_transaction_read_only', 'off'),"
+" ('default_transaction_isolation', 'read committed'),"
+" ('restrict_nonsystem_relation_kind', ''),"
+" ('array_nulls', 'on'),"
+" ('xmloption', 'content'),"
+" ('client_min_messages', 'warning')"
+") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name";
+
+void
+copy_target_set_up(PGconn *target, const Options *options,
+				   const char *encoding)
+{
+	session_set_up(target, options, encoding);
+	PQclear(session_query(target, load_settings_query));
+	/* what --disable-triggers does by ALTER TABLE, for this session alone */
+	if (options->disable_triggers)
+		session_command(target, "SET session_replication_role = replica");
+}
+
+/* ----------
+ * Its tables
+ * ----------
+ */
+
+/* Does it have a table of this name? */
+static bool
+exists(PGconn *target, const char *name)
+{
+	const char *params[] = {name};
+	PGresult   *res = session_query_params(target,
+										   "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
+										   1, params, 0);
+	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return result;
+}
+
+static const char unlogged_query[] =
+"SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) t (name),"
+" LATERAL (SELECT pg_catalog.to_regclass(t.name) UNION ALL"
+" SELECT p.relid FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass(t.name)) p) r (oid)"
+" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid"
+" WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'u'";
+
+char *
+copy_target_unlogged(PGconn *target, const DumpTables *tables)
+{
+	char	   *names = dump_tables_name_array(target, tables, true);
+	const char *params[] = {names};
+	PGresult   *res = session_query_params(target, unlogged_query, 1, params, 0);
+	char	   *result = PQgetisnull(res, 0, 0) ? NULL
+		: pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	free(names);
+	return result;
+}
+
+void
+copy_target_check_tables(PGconn *target, const DumpTables *tables,
+						 bool may_exist)
+{
+	PQExpBufferData found;
+	int			n_found = 0;
+
+	if (may_exist)
+		return;
+	initPQExpBuffer(&found);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const DumpTable *table = &tables->tables[i];
+
+		if (!table->has_definition || !exists(target, table->name))
+			continue;
+		if (n_found++ < TABLES_SHOWN)
+			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
+							  printable(table->name));
+	}
+	if (n_found > 0)
+	{
+		pg_log_error("the target has %d of the tables to be copied already",
+					 n_found);
+		pg_log_error_detail("Among them: %s.", found.data);
+		pg_log_error_hint("--clean drops them first, --data-only adds rows to them.");
+	}
+	termPQExpBuffer(&found);
+}

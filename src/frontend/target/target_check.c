@@ -1,0 +1,189 @@
+/*
+ * target_check.c
+ *		Looks, before anything is made there, at what the target of a direct
+ *		copy lacks.
+ */
+#include "base/fe_compat.h"
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "plan/dump_table.h"
+#include "session/session.h"
+#include "source/server_check.h"
+#include "target/target_check.h"
+#include "toc/entry_names.h"
+
+/* More names than that are only counted. */
+#define NAMES_SHOWN 100
+
+/* ----------
+ * What the entries name
+ * ----------
+ */
+
+/* What the copy needs of the cluster, by name. */
+typedef struct TargetNeeds
+{
+	SimpleStringList roles;
+	SimpleStringList tablespaces;
+	SimpleStringList extensions;
+} TargetNeeds;
+
+/*
+ * Objects that follow another one's owner
+ * (pg_backup_archiver.c:_getObjectDescription).
+ */
+static bool
+has_own_owner(const TocEntry *entry)
+{
+	static const char *const others[] = {
+		"CAST", "CHECK CONSTRAINT", "CONSTRAINT", "DATABASE PROPERTIES",
+		"DEFAULT", "FK CONSTRAINT", "INDEX", "POLICY", "ROW SECURITY", "RULE",
+		"TRIGGER", "USER MAPPING"
+	};
+
+	for (int i = 0; i < (int) lengthof(others); i++)
+		if (toc_entry_is(entry, others[i]))
+			return false;
+	return entry->drop_stmt != NULL && entry->drop_stmt[0] != '\0';
+}
+
+/*
+ * As pg_restore is going to use them (pg_backup_archiver.c:_printTocEntry).
+ */
+static void
+add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
+{
+	if (!options->no_owner && entry->owner && entry->owner[0] != '\0' &&
+		(options->use_session_authorization || has_own_owner(entry)))
+		entry_names_add(&needs->roles, entry->owner);
+	entry_names_roles(entry, &needs->roles);
+	if (!options->no_tablespaces)
+	{
+		if (entry->tablespace && entry->tablespace[0] != '\0')
+			entry_names_add(&needs->tablespaces, entry->tablespace);
+		entry_names_tablespaces(entry, &needs->tablespaces);
+	}
+	if (toc_entry_is(entry, "EXTENSION"))
+		entry_names_add(&needs->extensions, entry->tag);
+}
+
+/* ----------
+ * What the target has
+ * ----------
+ */
+
+/* Each finds those of the names in $1 which the target does not have. */
+static const char missing_roles_query[] =
+"SELECT t.name FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
+" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles r"
+" WHERE r.rolname::pg_catalog.text OPERATOR(pg_catalog.=) t.name) ORDER BY t.no";
+
+static const char missing_tablespaces_query[] =
+"SELECT t.name FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
+" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_tablespace s"
+" WHERE s.spcname::pg_catalog.text OPERATOR(pg_catalog.=) t.name) ORDER BY t.no";
+
+static const char missing_extensions_query[] =
+"SELECT t.name FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
+" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_available_extensions a"
+" WHERE a.name::pg_catalog.text OPERATOR(pg_catalog.=) t.name)"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension x"
+" WHERE x.extname::pg_catalog.text OPERATOR(pg_catalog.=) t.name) ORDER BY t.no";
+
+static PGresult *
+find_missing(PGconn *target, const SimpleStringList *names, const char *query)
+{
+	const char *params[1];
+	char	  **texts;
+	char	   *array;
+	PGresult   *res;
+	int			n = 0;
+
+	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
+		n++;
+	texts = pg_malloc((n + 1) * sizeof(char *));
+	n = 0;
+	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
+		texts[n++] = cell->val;
+	params[0] = array = text_array(target, texts, n);
+	res = session_query_params(target, query, 1, params, 0);
+	free(array);
+	free(texts);
+	return res;
+}
+
+/* kind: "role"; hint: what to do about it */
+static void
+check_names(PGconn *target, const SimpleStringList *names, const char *query,
+			const char *kind, const char *hint)
+{
+	PGresult   *res = find_missing(target, names, query);
+	int			n = PQntuples(res);
+	PQExpBufferData list;
+
+	if (n > 0)
+	{
+		initPQExpBuffer(&list);
+		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
+			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
+							  printable(PQgetvalue(res, i, 0)));
+		pg_log_error("the target lacks %d %s%s that the copy needs", n, kind,
+					 units_plural(n));
+		pg_log_error_detail("%s: %s%s.", n > 1 ? "These are" : "It is", list.data,
+							n > NAMES_SHOWN ? ", ..." : "");
+		pg_log_error_hint("%s", hint);
+		termPQExpBuffer(&list);
+	}
+	PQclear(res);
+}
+
+/* pg_restore would say so, with the same result. */
+static void
+check_new_database(PGconn *target, const char *new_name)
+{
+	const char *params[] = {new_name};
+	PGresult   *res = session_query_params(target,
+										   "SELECT FROM pg_catalog.pg_database d"
+										   " WHERE d.datname::pg_catalog.text OPERATOR(pg_catalog.=) $1",
+										   1, params, 0);
+
+	if (PQntuples(res) > 0)
+	{
+		pg_log_error("the target has a database \"%s\" already",
+					 printable(new_name));
+		pg_log_error_hint("--create makes a new one; --clean drops that of before first. Without --create, copy into it.");
+	}
+	PQclear(res);
+}
+
+void
+target_check(PGconn *target, const CopySchedule *schedule,
+			 const Options *options, int n_jobs,
+			 const char *encoding, const char *new_name)
+{
+	TargetNeeds needs = {{NULL}};
+	int			n_indexes = 0;
+
+	session_set_encoding(target, encoding);
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		if (schedule->phases[i] != COPY_NEVER)
+			add_needs(&needs, &schedule->toc->entries[i], options);
+		if (schedule->phases[i] == COPY_INDEXES)
+			n_indexes++;
+	}
+	if (options->role)
+		entry_names_add(&needs.roles, options->role);
+	check_names(target, &needs.roles, missing_roles_query, "role",
+				"Create them there (pg_dumpall --roles-only writes those of the source); or do without, by --no-owner and --no-privileges.");
+	check_names(target, &needs.tablespaces, missing_tablespaces_query,
+				"tablespace", "Create them there, or use --no-tablespaces.");
+	check_names(target, &needs.extensions, missing_extensions_query,
+				"extension", "Install them on the target's server.");
+	server_health_check_target(target, Min(options->jobs, n_jobs),
+							   Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
+								   n_indexes));
+	if (new_name && !options->clean)
+		check_new_database(target, new_name);
+}

@@ -1,0 +1,27 @@
+/*
+ * target_check.h
+ *		Looks, before anything is made there, at what the target of a direct
+ *		copy lacks.
+ */
+#ifndef TARGET_CHECK_H
+#define TARGET_CHECK_H
+
+#include "base/fe_compat.h"
+
+#include "libpq-fe.h"
+
+#include "options/options.h"
+#include "target/restore_schedule.h"
+
+/*
+ * Tell of errors: roles, tablespaces and extensions that the entries to be
+ * restored name and the target does not have, each kind in one list, and too
+ * few connections for n_jobs, all that there is to do.  The session is as it
+ * was opened, on the database of --target; new_name is that of the database
+ * to create, or NULL.  Its client encoding is that of the entries afterwards.
+ */
+extern void target_check(PGconn *target, const CopySchedule *schedule,
+						 const Options *options, int n_jobs,
+						 const char *encoding, const char *new_name);
+
+#endif							/* TARGET_CHECK_H */

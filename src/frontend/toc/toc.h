@@ -1,0 +1,135 @@
+/*
+ * toc.h
+ *		The table of contents of an archive, as plain data.
+ *
+ * The format is pg_dump's (pg_backup_archiver.c: WriteHead, WriteToc,
+ * ReadHead, ReadToc), minor versions 1.14 (pg_dump 12-15), 1.15 (16) and 1.16
+ * (17 on).
+ */
+#ifndef TOC_H
+#define TOC_H
+
+#include "base/fe_compat.h"
+
+#include "stream/sink.h"
+
+/*
+ * Follows the version of pg_dump in an archive of ours, before our own: such
+ * an archive has a manifest.  pg_restore only shows that text (-l, -f).
+ */
+#define TOC_MARK ", pg_pardump "
+
+/* teSection in pg_backup.h */
+typedef enum TocSection
+{
+	TOC_SECTION_NONE = 1,
+	TOC_SECTION_PRE_DATA,
+	TOC_SECTION_DATA,
+	TOC_SECTION_POST_DATA
+} TocSection;
+
+/* Strings are owned, and may be NULL but for those said to be there. */
+typedef struct TocEntry
+{
+	int			dump_id;		/* unique, > 0 */
+	bool		had_dumper;		/* has data of its own */
+	Oid			catalog_oid;	/* class of the object, 0 for TABLE DATA */
+	Oid			oid;			/* the object; of TABLE DATA the table */
+	char	   *tag;			/* never NULL: the object's name */
+	char	   *desc;			/* never NULL: the kind of entry */
+	TocSection	section;
+	char	   *defn;
+	char	   *drop_stmt;
+	char	   *copy_stmt;
+	char	   *namespace;
+	char	   *tablespace;
+	char	   *tableam;
+	int			relkind;		/* 1.16 on, else 0 */
+	char	   *owner;
+	int		   *deps;			/* dump IDs */
+	int			n_deps;
+	char	   *filename;		/* of the directory format; NULL = no data */
+} TocEntry;
+
+typedef struct Toc
+{
+	int			minor;			/* archive format 1.minor */
+	int			revision;
+	int			offset_size;	/* of the header; no use in a directory */
+	int			created[7];		/* sec, min, hour, mday, mon, year, isdst */
+	char	   *dbname;
+	char	   *server_version;
+	char	   *pg_dump_version;
+	TocEntry   *entries;		/* in the archive's order */
+	int			n_entries;
+	int			max_dump_id;	/* of entries and of what they depend on */
+} Toc;
+
+/*
+ * Hands over exactly len bytes, or fewer at the end of the input; exits with
+ * a message on a read error.
+ */
+typedef size_t (*TocReadCallback) (void *arg, void *buf, size_t len);
+
+/*
+ * Read the head and the entries of an archive in the custom format, up to the
+ * first byte that follows them.  NULL if the input ends before: *problem then
+ * says where.  Exits with a message for what is not such an archive.
+ */
+extern Toc *toc_read_custom(TocReadCallback read, void *arg,
+							const char **problem);
+
+/*
+ * The same of a directory archive's toc.dat, which may be of any origin:
+ * NULL, and *problem, for what is not one.  Entries' files are names as they
+ * stand.
+ */
+extern Toc *toc_read_directory(TocReadCallback read, void *arg,
+							   const char **problem);
+
+/* Free what toc_read_...() returned. */
+extern void toc_free(Toc *toc);
+
+/*
+ * Write the toc.dat of a directory archive whose data files are compressed as
+ * given, with our mark.  Does not finish the sink.
+ */
+extern void toc_write(const Toc *toc, const CompressSpec *compress,
+					  Sink *sink);
+
+/* Does a directory's table of contents have our mark? */
+extern bool toc_has_mark(const Toc *toc);
+
+/*
+ * The entries by dump ID: an array of max_dump_id + 1 pointers, NULL where
+ * there is none; the caller frees it.
+ */
+extern const TocEntry **toc_entries_by_id(const Toc *toc);
+
+/*
+ * Let each INDEX ATTACH entry depend on the one before it in its partition
+ * tree, so that pg_restore -j runs them one after the other: index_attach.c.
+ */
+extern void toc_chain_attachments(Toc *toc);
+
+/*
+ * The dump ID of the TABLE that a TABLE DATA entry belongs to: its only
+ * dependency.  Exits with a message if it has none.
+ */
+extern int	toc_table_dump_id(const TocEntry *data_entry);
+
+/* Is the entry of this kind (desc)? */
+static inline bool
+toc_entry_is(const TocEntry *entry, const char *desc)
+{
+	return strcmp(entry->desc, desc) == 0;
+}
+
+/* Rows that a worker must fetch: the only other data are large objects. */
+static inline bool
+toc_entry_is_table_data(const TocEntry *entry)
+{
+	return entry->had_dumper && toc_entry_is(entry, "TABLE DATA");
+}
+
+#endif							/* TOC_H */

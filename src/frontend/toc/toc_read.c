@@ -1,0 +1,378 @@
+/*
+ * toc_read.c
+ *		Reads the table of contents of an archive.
+ *
+ * In the custom format pg_dump writes it in front of all data when its output
+ * is a pipe, so that a dump in this format is the exact list of what pg_dump
+ * would do.  In the directory format it is the file toc.dat.  The input comes
+ * from elsewhere: lengths and counts are checked before they are believed.
+ */
+#include "base/fe_compat.h"
+
+#include "toc/toc.h"
+
+/* The format byte: archCustom; a directory's toc.dat calls itself archTar */
+#define FORMAT_CUSTOM 1
+#define FORMAT_TAR 3
+
+/* They size arrays; no database has as many objects. */
+#define MAX_DUMP_ID (1 << 28)
+
+/* No name or statement is longer: PostgreSQL's limit for a value. */
+#define MAX_STRING_BYTES ((int) 1024 * 1024 * 1024 - 1)
+
+/*
+ * Long strings are read in steps, so that a false length allocates nothing.
+ */
+#define STRING_STEP_BYTES (1024 * 1024)
+
+typedef struct TocReader
+{
+	TocReadCallback read;
+	void	   *arg;
+	int			format;
+	bool		at_end;			/* input ended; all reads give zeros */
+	const char *error;			/* of a directory: what is wrong */
+} TocReader;
+
+static void
+read_bytes(TocReader *reader, void *buf, size_t len)
+{
+	if (!reader->at_end && reader->read(reader->arg, buf, len) != len)
+		reader->at_end = true;
+	if (reader->at_end)
+		memset(buf, 0, len);
+}
+
+/*
+ * What is read cannot be.  pg_dump's output is not worth going on with; of a
+ * file the caller wants to know.
+ */
+static void
+bad(TocReader *reader, const char *what)
+{
+	if (reader->at_end)
+		return;
+	if (reader->format == FORMAT_CUSTOM)
+		pg_fatal("%s in the output of pg_dump", what);
+	reader->error = what;
+	reader->at_end = true;
+}
+
+static int
+read_byte(TocReader *reader)
+{
+	unsigned char byte;
+
+	read_bytes(reader, &byte, 1);
+	return byte;
+}
+
+/* Sign byte, then 4 bytes from the lowest (ReadInt). */
+static int
+read_int(TocReader *reader)
+{
+	unsigned char bytes[5];
+	uint32		value;
+
+	read_bytes(reader, bytes, sizeof(bytes));
+	value = bytes[1] | (uint32) bytes[2] << 8 | (uint32) bytes[3] << 16 |
+		(uint32) bytes[4] << 24;
+	if (value > PG_INT32_MAX)
+	{
+		bad(reader, "invalid number");
+		return 0;
+	}
+	return bytes[0] ? -(int) value : (int) value;
+}
+
+/* Length, or -1 for NULL, then the bytes (ReadStr). */
+static char *
+read_string(TocReader *reader)
+{
+	int			len = read_int(reader);
+	char	   *result;
+	int			done = 0;
+
+	if (len < 0)
+		return NULL;
+	if (len > MAX_STRING_BYTES)
+	{
+		bad(reader, "invalid string length");
+		len = 0;
+	}
+	result = pg_malloc(Min(len, STRING_STEP_BYTES) + 1);
+	while (done < len && !reader->at_end)
+	{
+		int			part = Min(len - done, STRING_STEP_BYTES);
+
+		if (done > 0)
+			result = pg_realloc(result, (size_t) done + part + 1);
+		read_bytes(reader, result + done, part);
+		done += part;
+	}
+	result[done] = '\0';
+	return result;
+}
+
+/* A string that is always there. */
+static char *
+read_name(TocReader *reader, const char *what)
+{
+	char	   *result = read_string(reader);
+
+	if (result == NULL)
+		bad(reader, what);
+	return result ? result : pg_strdup("");
+}
+
+static Oid
+read_oid(TocReader *reader)
+{
+	char	   *text = read_name(reader, "missing object identifier");
+	Oid			result = (Oid) strtoul(text, NULL, 10);
+
+	free(text);
+	return result;
+}
+
+static void
+read_head(TocReader *reader, Toc *toc)
+{
+	char		magic[5];
+	int			major;
+	int			int_size;
+	int			format;
+
+	read_bytes(reader, magic, sizeof(magic));
+	if (reader->at_end)
+		return;
+	if (memcmp(magic, "PGDMP", sizeof(magic)) != 0)
+	{
+		if (reader->format == FORMAT_CUSTOM)
+			pg_fatal("the output of pg_dump is not an archive");
+		bad(reader, "not an archive");
+		return;
+	}
+	major = read_byte(reader);
+	toc->minor = read_byte(reader);
+	toc->revision = read_byte(reader);
+	int_size = read_byte(reader);
+	toc->offset_size = read_byte(reader);
+	format = read_byte(reader);
+	if (reader->at_end)
+		return;
+	if (major != 1 || toc->minor < 14 || toc->minor > 16)
+	{
+		if (reader->format != FORMAT_CUSTOM)
+		{
+			bad(reader, "unsupported archive format");
+			return;
+		}
+		pg_log_error("pg_dump writes archive format %d.%d, which is not supported",
+					 major, toc->minor);
+		pg_log_error_hint("Use pg_dump 14 to 19 with this version of pg_pardump.");
+		exit(1);
+	}
+	if (int_size != 4 || toc->offset_size < 1 || toc->offset_size > 8 ||
+		format != reader->format)
+	{
+		if (reader->format == FORMAT_CUSTOM)
+			pg_fatal("the output of pg_dump is not an archive in the custom format");
+		bad(reader, "not an archive in the directory format");
+		return;
+	}
+
+	if (toc->minor >= 15)
+		(void) read_byte(reader);	/* compression method, 1.15 on */
+	else
+		(void) read_int(reader);	/* compression level */
+	for (int i = 0; i < (int) lengthof(toc->created); i++)
+		toc->created[i] = read_int(reader);
+	toc->dbname = read_string(reader);
+	toc->server_version = read_string(reader);
+	toc->pg_dump_version = read_string(reader);
+}
+
+/* A dump ID in decimal, 0 for none; -1 if it cannot be one. */
+static int
+parse_id(const char *text)
+{
+	char	   *end;
+	long		id = strtol(text, &end, 10);
+
+	return *end != '\0' || id < 0 || id > MAX_DUMP_ID ? -1 : (int) id;
+}
+
+static void
+read_deps(TocReader *reader, TocEntry *entry)
+{
+	int			space = 0;
+	char	   *text;
+
+	while ((text = read_string(reader)) != NULL && !reader->at_end)
+	{
+		if (entry->n_deps == space)
+		{
+			space = Max(4, space * 2);
+			entry->deps = pg_realloc(entry->deps, space * sizeof(int));
+		}
+		entry->deps[entry->n_deps] = parse_id(text);
+		if (entry->deps[entry->n_deps++] < 0)
+			bad(reader, "invalid dependency");
+		free(text);
+	}
+	free(text);
+}
+
+static void
+read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
+{
+	entry->dump_id = read_int(reader);
+	if (entry->dump_id <= 0 || entry->dump_id > MAX_DUMP_ID)
+		bad(reader, "invalid dump ID");
+	entry->had_dumper = read_int(reader) != 0;
+	entry->catalog_oid = read_oid(reader);
+	entry->oid = read_oid(reader);
+	entry->tag = read_name(reader, "missing tag");
+	entry->desc = read_name(reader, "missing description");
+	entry->section = (TocSection) read_int(reader);
+	entry->defn = read_string(reader);
+	entry->drop_stmt = read_string(reader);
+	entry->copy_stmt = read_string(reader);
+	entry->namespace = read_string(reader);
+	entry->tablespace = read_string(reader);
+	entry->tableam = read_string(reader);
+	if (toc->minor >= 16)
+		entry->relkind = read_int(reader);
+	entry->owner = read_string(reader);
+	free(read_string(reader));	/* WITH OIDS, always "false" */
+	read_deps(reader, entry);
+
+	if (reader->format != FORMAT_CUSTOM)
+	{
+		entry->filename = read_string(reader);
+		return;
+	}
+	/* what the custom format adds: a flag and an offset */
+	for (int i = 0; i <= toc->offset_size; i++)
+		(void) read_byte(reader);
+}
+
+/*
+ * An entry may depend on one that is not in the archive: its ID is taken too.
+ */
+static void
+note_ids(Toc *toc, const TocEntry *entry)
+{
+	toc->max_dump_id = Max(toc->max_dump_id, entry->dump_id);
+	for (int i = 0; i < entry->n_deps; i++)
+		toc->max_dump_id = Max(toc->max_dump_id, entry->deps[i]);
+}
+
+static Toc *
+read_toc(TocReader *reader, const char **problem)
+{
+	Toc		   *toc = pg_malloc0(sizeof(Toc));
+	int			count = 0;
+	int			space = 0;
+
+	*problem = "its head";
+	read_head(reader, toc);
+	if (!reader->at_end)
+	{
+		*problem = "its table of contents";
+		count = read_int(reader);
+		if (count < 0)
+			bad(reader, "invalid number of entries");
+	}
+	while (toc->n_entries < count && !reader->at_end)
+	{
+		TocEntry   *entry;
+
+		if (toc->n_entries == space)
+		{
+			space = Max(256, space * 2);
+			toc->entries = pg_realloc(toc->entries, space * sizeof(TocEntry));
+		}
+		entry = &toc->entries[toc->n_entries++];
+		memset(entry, 0, sizeof(TocEntry));
+		read_entry(reader, toc, entry);
+		note_ids(toc, entry);
+	}
+	if (!reader->at_end)
+		return toc;
+	toc_free(toc);
+	return NULL;
+}
+
+Toc *
+toc_read_custom(TocReadCallback read, void *arg, const char **problem)
+{
+	TocReader	reader = {read, arg, FORMAT_CUSTOM};
+
+	return read_toc(&reader, problem);
+}
+
+Toc *
+toc_read_directory(TocReadCallback read, void *arg, const char **problem)
+{
+	TocReader	reader = {read, arg, FORMAT_TAR};
+	Toc		   *toc = read_toc(&reader, problem);
+
+	if (toc == NULL)
+		*problem = reader.error ? reader.error : "unexpected end";
+	return toc;
+}
+
+void
+toc_free(Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		TocEntry   *entry = &toc->entries[i];
+
+		free(entry->tag);
+		free(entry->desc);
+		free(entry->defn);
+		free(entry->drop_stmt);
+		free(entry->copy_stmt);
+		free(entry->namespace);
+		free(entry->tablespace);
+		free(entry->tableam);
+		free(entry->owner);
+		free(entry->deps);
+		free(entry->filename);
+	}
+	free(toc->entries);
+	free(toc->dbname);
+	free(toc->server_version);
+	free(toc->pg_dump_version);
+	free(toc);
+}
+
+bool
+toc_has_mark(const Toc *toc)
+{
+	return toc->pg_dump_version && strstr(toc->pg_dump_version, TOC_MARK);
+}
+
+const TocEntry **
+toc_entries_by_id(const Toc *toc)
+{
+	const TocEntry **result = pg_malloc0((toc->max_dump_id + 1) *
+										 sizeof(TocEntry *));
+
+	for (int i = 0; i < toc->n_entries; i++)
+		result[toc->entries[i].dump_id] = &toc->entries[i];
+	return result;
+}
+
+int
+toc_table_dump_id(const TocEntry *data_entry)
+{
+	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
+		pg_fatal("the data of table \"%s\" has no dependency on its table",
+				 data_entry->tag);
+	return data_entry->deps[0];
+}

@@ -1,0 +1,352 @@
+/*
+ * verify.c
+ *		Verifies an archive against its manifest and its table of contents.
+ *
+ * The leader reads these two and matches names; the workers read the files,
+ * the largest first.  What they count is in shared memory.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/mman.h>
+
+#include "archive/file_result.h"
+#include "base/cleanup.h"
+#include "base/event_log.h"
+#include "base/printable.h"
+#include "base/run_clock.h"
+#include "base/units.h"
+#include "process/worker_pool.h"
+#include "progress/progress.h"
+#include "report/report.h"
+#include "status/run_event.h"
+#include "verify/verify.h"
+#include "verify/verify_list.h"
+
+#define TOC_NAME "toc.dat"
+
+typedef struct VerifyRun
+{
+	const char *directory;
+	Manifest   *manifest;		/* NULL without, or if it is damaged */
+	VerifyCounts found;			/* by the leader */
+	FileList   *list;
+	VerifyFile **jobs;			/* files to be read, largest first */
+	int			n_jobs;
+	VerifyCounts *counts;		/* by worker, shared */
+	int			worker;			/* in a worker: its number */
+	int			n_workers;
+	double		start;			/* of reading, as of run_clock_seconds() */
+	uint64		expected_bytes; /* of all files to be read */
+	PQExpBufferData findings;	/* of workers, the first of each */
+} VerifyRun;
+
+/* ----------
+ * In the leader
+ * ----------
+ */
+
+static size_t
+read_stream(void *arg, void *buf, size_t len)
+{
+	return fread(buf, 1, len, (FILE *) arg);
+}
+
+/* The table of contents, or NULL and a finding. */
+static Toc *
+read_toc(VerifyRun *run)
+{
+	int			fd = file_list_open(run->list, TOC_NAME, &run->found);
+	FILE	   *stream = fd < 0 ? NULL : fdopen(fd, "r");
+	const char *problem;
+	Toc		   *toc;
+
+	if (stream == NULL)
+		return NULL;
+	toc = toc_read_directory(read_stream, stream, &problem);
+	if (toc && getc(stream) != EOF)
+	{
+		toc_free(toc);
+		toc = NULL;
+		problem = "more than it should hold";
+	}
+	if (toc == NULL)
+		file_list_damaged(run->list, TOC_NAME, &run->found,
+						  psprintf("is damaged: %s", problem));
+	fclose(stream);
+	return toc;
+}
+
+/* False if there is none, which is a finding only in an archive of ours. */
+static bool
+read_manifest(VerifyRun *run)
+{
+	const char *problem;
+	bool		exists;
+
+	run->manifest = manifest_load(run->directory, &exists, &problem);
+	if (!exists)
+		pg_log_info("there is no manifest: files are read, and not compared");
+	else if (run->manifest == NULL)
+		verify_finding(&run->found, MANIFEST_NAME, "is damaged: %s", problem);
+	return exists;
+}
+
+static int
+compare_sizes(const void *a, const void *b)
+{
+	uint64		size_a = (*(VerifyFile *const *) a)->size;
+	uint64		size_b = (*(VerifyFile *const *) b)->size;
+
+	return size_a < size_b ? 1 : size_a > size_b ? -1 : 0;
+}
+
+/*
+ * Every file that should be there is read; what nobody knows is a finding,
+ * and so is what one of the two knows and the other does not, if names_known:
+ * the table of contents and its lists could be read.
+ */
+static void
+choose_files(VerifyRun *run, bool names_known)
+{
+	run->jobs = pg_malloc((run->list->n_files + 1) * sizeof(VerifyFile *));
+	for (int i = 0; i < run->list->n_files; i++)
+	{
+		ListedFile *listed = &run->list->files[i];
+		bool		is_toc = strcmp(listed->file.name, TOC_NAME) == 0;
+
+		if (listed->unusable)
+			continue;
+		if (run->manifest && !listed->in_manifest)
+			verify_file_finding(&run->found, &listed->file,
+								"is not in the manifest");
+		else if (names_known && !is_toc && !listed->in_toc)
+			verify_file_finding(&run->found, &listed->file,
+								"is not named by toc.dat");
+		if (listed->in_manifest || listed->in_toc)
+			run->jobs[run->n_jobs++] = &listed->file;
+	}
+	if (run->n_jobs > 0)
+		qsort(run->jobs, run->n_jobs, sizeof(VerifyFile *), compare_sizes);
+}
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	((VerifyRun *) arg)->worker = no;
+}
+
+static bool
+run_job(void *arg, int job, volatile int *step)
+{
+	VerifyRun  *run = arg;
+
+	verify_file(run->directory, run->jobs[job],
+				run->manifest ? run->manifest->checksum_type : CHECKSUM_TYPE_NONE,
+				&run->counts[run->worker]);
+	run->counts[run->worker].files++;
+	return true;
+}
+
+static void
+stop_worker(void *arg)
+{
+}
+
+static char *
+describe_job(void *arg, int job, int step)
+{
+	VerifyRun  *run = arg;
+
+	return psprintf("file \"%s\"", printable(run->jobs[job]->name));
+}
+
+/* ----------
+ * Progress
+ * ----------
+ */
+
+/*
+ * The share that is done is measured in bytes of files, as they are stored.
+ */
+static void
+compose(void *arg, ProgressLine *line, bool at_end)
+{
+	const VerifyRun *run = arg;
+	uint64		bytes = 0;
+	int			files = 0;
+	int			findings = run->found.findings;
+	double		seconds = Max(run_clock_seconds() - run->start, 0.001);
+	double		share;
+	char		size[UNITS_BYTES];
+	char		time[UNITS_BYTES];
+
+	for (int i = 0; i < run->n_workers; i++)
+	{
+		bytes += run->counts[i].bytes_read;
+		files += run->counts[i].files;
+		findings += run->counts[i].findings;
+	}
+	share = at_end ? 1 : Min((double) bytes / Max(run->expected_bytes, 1), 0.999);
+	progress_line_add(line, 0, "", "", "%3d%%", (int) (share * 100));
+	if (at_end)
+		progress_add_time(line);
+	else if (share > 0)
+		progress_line_add(line, 0, "", "", "ETA %s",
+						  units_duration(seconds / share - seconds, time));
+	progress_line_add(line, 0, "", "", "files %d/%d", files, run->n_jobs);
+	progress_line_add(line, 2, "", "", "%s", units_size(bytes, size));
+	progress_line_add(line, 3, "", "", "%.1f MB/s",
+					  bytes / seconds / (1024 * 1024));
+	if (findings > 0)
+		progress_line_add(line, 1, "", "", "%d finding%s", findings,
+						  units_plural(findings));
+}
+
+static void
+begin_progress(VerifyRun *run)
+{
+	for (int i = 0; i < run->n_jobs; i++)
+		run->expected_bytes += run->jobs[i]->size;
+	run->start = run_clock_seconds();
+	progress_stage(compose, run);
+}
+
+static void
+run_workers(VerifyRun *run)
+{
+	int			n_workers = run->n_workers;
+	PoolWatch	watch = progress_watch();
+	WorkerTask	task = {
+		.arg = run,
+		.doing = "verifying",
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = worker_pool_no_reset,
+	};
+
+	run->counts = mmap(NULL, n_workers * sizeof(VerifyCounts),
+					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->counts == MAP_FAILED)
+		pg_fatal("could not map shared memory: %m");
+	begin_progress(run);
+	worker_pool_run(&task, &watch, n_workers, run->n_jobs);
+	progress_end();
+	for (int i = 0; i < n_workers; i++)
+	{
+		appendPQExpBufferStr(&run->findings, run->counts[i].text);
+		run->found.rows += run->counts[i].rows;
+		run->found.raw_bytes += run->counts[i].raw_bytes;
+		run->found.stored_bytes += run->counts[i].stored_bytes;
+		run->found.findings += run->counts[i].findings;
+	}
+}
+
+/* --report */
+static void
+make_report(VerifyRun *run, Report *page)
+{
+	ReportVerify verify = {
+		.n_files = run->n_jobs,
+		.rows = run->found.rows,
+		.stored_bytes = run->found.stored_bytes,
+		.n_findings = run->found.findings,
+		.start_us = run_clock_start_us(),
+		.end_us = now_us(),
+	};
+
+	/* those of the leader, about the archive as a whole, come first */
+	verify.findings = psprintf("%s%s", run->found.text, run->findings.data);
+	report_end(page, run->manifest, &verify, NULL);
+}
+
+/* The line that sums up. */
+static void
+show_sum(const VerifyRun *run)
+{
+	const VerifyCounts *found = &run->found;
+	int			n_files = run->list->n_files;
+
+	if (found->findings > 0)
+	{
+		message_before_output();
+		fprintf(stderr, "%d finding%s in %d file%s\n", found->findings,
+				units_plural(found->findings), n_files, units_plural(n_files));
+	}
+	else
+		fprintf(event_log_text_output(),
+				"archive verified%s: %d file%s, " UINT64_FORMAT " row%s, "
+				UINT64_FORMAT " byte%s, stored as " UINT64_FORMAT " byte%s\n",
+				run->manifest ? "" : " without a manifest",
+				run->n_jobs, units_plural(run->n_jobs),
+				found->rows, units_plural(found->rows),
+				found->raw_bytes, units_plural(found->raw_bytes),
+				found->stored_bytes, units_plural(found->stored_bytes));
+}
+
+static void
+note_run(const VerifyRun *run, int n_workers)
+{
+	Event	   *event = event_new("run");
+
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "directory", run->directory);
+	event_add_number(event, "jobs", n_workers);
+	event_add_number(event, "files", run->n_jobs);
+	event_write(event);
+}
+
+static void
+note_summary(const VerifyRun *run)
+{
+	Event	   *event = event_new("summary");
+
+	event_add_number(event, "files", run->list->n_files);
+	event_add_number(event, "rows", run->found.rows);
+	event_add_number(event, "raw_bytes", run->found.raw_bytes);
+	event_add_number(event, "stored_bytes", run->found.stored_bytes);
+	event_add_seconds(event, "seconds", run_clock_seconds());
+	event_add_number(event, "findings", run->found.findings);
+	event_write(event);
+}
+
+int
+verify_archive(const Options *options)
+{
+	/* exit callbacks and workers use it until the process ends */
+	VerifyRun  *run = pg_malloc0(sizeof(VerifyRun));
+	bool		has_manifest;
+	bool		names_known;
+	Report	   *page;
+	Toc		   *toc;
+
+	run->directory = options->verify;
+	run->n_workers = options->jobs;
+	initPQExpBuffer(&run->findings);
+	cleanup_install_leader_signals();
+	progress_begin(options);
+	dump_events_begin(options);
+	page = report_begin(options->report, run->directory);
+	run->list = file_list_new(run->directory);
+	has_manifest = read_manifest(run);
+	if (run->manifest)
+		file_list_mark_manifest(run->list, run->manifest, &run->found);
+	toc = read_toc(run);
+	if (!has_manifest && toc && toc_has_mark(toc))
+		verify_finding(&run->found, MANIFEST_NAME, "is missing");
+	names_known = toc && file_list_mark_toc(run->list, toc, &run->found);
+	choose_files(run, names_known);
+	note_run(run, options->jobs);
+	run_workers(run);
+	cleanup_forget_all();
+
+	note_summary(run);
+	show_sum(run);
+	make_report(run, page);
+	return run->found.findings > 0 ? 1 : 0;
+}

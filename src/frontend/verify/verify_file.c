@@ -1,0 +1,323 @@
+/*
+ * verify_file.c
+ *		Reads a file of an archive and tells what is wrong with it.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pqexpbuffer.h"
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "stream/decompress.h"
+#include "verify/verify_file.h"
+
+#define READ_BYTES (128 * 1024)
+
+/* What follows the rows in an archive's file. */
+#define END_MARK "\\.\n\n\n"
+#define END_MARK_BYTES 5
+#define END_MARK_LINES 3
+
+/* The text of a file, as it comes. */
+typedef struct TextState
+{
+	uint64		bytes;
+	uint64		lines;
+	char		tail[END_MARK_BYTES + 1];	/* the last ones, aligned right */
+} TextState;
+
+/* A file being read. */
+typedef struct FileCheck
+{
+	const VerifyFile *file;
+	pg_checksum_context checksum;
+	Decompressor *decompressor; /* NULL for none */
+	const char *undecodable;	/* why, or NULL; then only the checksum goes
+								 * on */
+	PQExpBufferData problems;	/* all of the file's, as one finding */
+	char	   *out;
+	TextState	text;
+	uint64		stored_bytes;
+	VerifyCounts *counts;
+} FileCheck;
+
+void
+verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
+					const char *format,...)
+{
+	char		what[1024];
+	char	   *finding;
+	size_t		len = strlen(counts->text);
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	finding = psprintf("file \"%s\"%s%s %s", printable(file->name),
+					   file->table ? " of table " : "",
+					   file->table ? printable(file->table) : "", what);
+	pg_log_error("%s", finding);
+	if (snprintf(counts->text + len, sizeof(counts->text) - len, "%s\n",
+				 finding) >= (int) (sizeof(counts->text) - len))
+		counts->text[len] = '\0';
+	counts->findings++;
+	free(finding);
+}
+
+void
+verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
+{
+	VerifyFile	file = {.name = name};
+	char		what[1024];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	verify_file_finding(counts, &file, "%s", what);
+}
+
+CompressMethod
+verify_method(const char *name)
+{
+	for (int i = COMPRESS_GZIP; i <= COMPRESS_ZSTD; i++)
+	{
+		const char *suffix = compress_method_suffix((CompressMethod) i);
+		size_t		len = strlen(name);
+
+		if (len > strlen(suffix) &&
+			strcmp(name + len - strlen(suffix), suffix) == 0)
+			return (CompressMethod) i;
+	}
+	return COMPRESS_NONE;
+}
+
+int
+verify_open(const char *directory, const VerifyFile *file,
+			VerifyCounts *counts)
+{
+	char	   *path = psprintf("%s/%s", directory, file->name);
+	struct stat st;
+
+	/* a FIFO must not make us wait, a link not lead elsewhere */
+	int			fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	free(path);
+	if (fd < 0)
+		verify_file_finding(counts, file, "could not be opened: %s",
+							strerror(errno));
+	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	{
+		verify_file_finding(counts, file, "is not a regular file");
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Damage shows in several ways, which together are one finding. */
+static void add_problem(FileCheck *check, const char *format,...)
+			pg_attribute_printf(2, 3);
+
+static void
+add_problem(FileCheck *check, const char *format,...)
+{
+	char		text[512];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	appendPQExpBuffer(&check->problems, "%s%s",
+					  check->problems.len > 0 ? ", and " : "", text);
+}
+
+static void
+take_text(TextState *text, const char *data, size_t len)
+{
+	size_t		keep = Min(len, sizeof(text->tail));
+	const char *pos = data;
+	const char *end = data + len;
+
+	text->bytes += len;
+	while ((pos = memchr(pos, '\n', end - pos)) != NULL)
+	{
+		text->lines++;
+		pos++;
+	}
+	memmove(text->tail, text->tail + keep, sizeof(text->tail) - keep);
+	memcpy(text->tail + sizeof(text->tail) - keep, end - keep, keep);
+}
+
+/* More than is wanted need not be decompressed: it may be without end. */
+static bool
+too_long(const FileCheck *check)
+{
+	return check->file->want &&
+		check->text.bytes > check->file->want->raw_bytes;
+}
+
+static void
+take_stored(FileCheck *check, const char *data, size_t len)
+{
+	ssize_t		made;
+
+	check->stored_bytes += len;
+	if (pg_checksum_update(&check->checksum, (const uint8 *) data, len) < 0)
+		pg_fatal("could not compute a checksum");
+	if (check->undecodable || too_long(check))
+		return;
+	if (check->decompressor == NULL)
+	{
+		take_text(&check->text, data, len);
+		return;
+	}
+	decompressor_feed(check->decompressor, data, len);
+	while ((made = decompressor_fetch(check->decompressor, check->out,
+									  READ_BYTES)) > 0 && !too_long(check))
+		take_text(&check->text, check->out, made);
+	if (made < 0)
+		check->undecodable = decompressor_error(check->decompressor);
+}
+
+static void
+check_text(FileCheck *check)
+{
+	const VerifyFile *file = check->file;
+	const TextState *text = &check->text;
+	uint64		rows = 0;
+
+	if (file->want && text->bytes != file->want->raw_bytes)
+	{
+		add_problem(check, too_long(check) ?
+					"decompresses to more than " UINT64_FORMAT " byte%s" :
+					"does not decompress to " UINT64_FORMAT " byte%s",
+					file->want->raw_bytes, units_plural(file->want->raw_bytes));
+		return;
+	}
+	if (file->has_copy_rows)
+	{
+		if (text->bytes < END_MARK_BYTES ||
+			memcmp(text->tail + 1, END_MARK, END_MARK_BYTES) != 0 ||
+			(text->bytes > END_MARK_BYTES && text->tail[0] != '\n'))
+		{
+			add_problem(check, "does not end as rows do");
+			return;
+		}
+		rows = text->lines - END_MARK_LINES;
+		if (file->want && rows != file->want->rows)
+			add_problem(check, "has " UINT64_FORMAT " row%s, but the manifest says "
+						UINT64_FORMAT, rows, units_plural(rows),
+						file->want->rows);
+	}
+	check->counts->rows += rows;
+	check->counts->raw_bytes += text->bytes;
+}
+
+static void
+check_checksum(FileCheck *check)
+{
+	const ManifestFile *want = check->file->want;
+	uint8		got[PG_CHECKSUM_MAX_LENGTH];
+	int			len = pg_checksum_final(&check->checksum, got);
+
+	if (want && want->checksum_len > 0 &&
+		(len != want->checksum_len || memcmp(got, want->checksum, len) != 0))
+		add_problem(check, "has another checksum than in the manifest");
+}
+
+/*
+ * Everything there is, to the end; false, and a problem, if it cannot be
+ * read.
+ */
+static bool
+read_all(FileCheck *check, int fd)
+{
+	char	   *buf = pg_malloc(READ_BYTES);
+	ssize_t		len;
+
+	while ((len = read(fd, buf, READ_BYTES)) != 0)
+	{
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0)
+		{
+			add_problem(check, "could not be read: %s", strerror(errno));
+			break;
+		}
+		take_stored(check, buf, len);
+		check->counts->bytes_read += len;
+	}
+	free(buf);
+	return len == 0;
+}
+
+/*
+ * Before it has a byte to compress, stock pg_dump writes no frame either: the
+ * file of an empty large object is empty.  (In gzip it has a header.)  A data
+ * file is never, its text ends with a mark, and neither is one of ours, which
+ * a manifest lists.
+ */
+static bool
+nothing_written(const FileCheck *check, CompressMethod method)
+{
+	return check->stored_bytes == 0 && check->file->want == NULL &&
+		method != COMPRESS_GZIP;
+}
+
+/* What was read with what was wanted. */
+static void
+compare(FileCheck *check, CompressMethod method)
+{
+	const VerifyFile *file = check->file;
+	bool		right_size = !file->want ||
+		check->stored_bytes == file->want->stored_bytes;
+
+	if (!right_size)
+		add_problem(check, "has " UINT64_FORMAT " byte%s, but the manifest says "
+					UINT64_FORMAT, check->stored_bytes,
+					units_plural(check->stored_bytes),
+					file->want->stored_bytes);
+	else
+		check_checksum(check);
+	if (check->undecodable)
+		add_problem(check, "could not be decompressed: %s", check->undecodable);
+	else if (check->decompressor && !too_long(check) &&
+			 !nothing_written(check, method) &&
+			 !decompressor_complete(check->decompressor))
+		add_problem(check, "ends within compressed data");
+	else if (check->decompressor || right_size)
+		check_text(check);
+}
+
+void
+verify_file(const char *directory, const VerifyFile *file,
+			pg_checksum_type checksum_type, VerifyCounts *counts)
+{
+	FileCheck	check = {.file = file,.counts = counts};
+	CompressMethod method = verify_method(file->name);
+	int			fd = verify_open(directory, file, counts);
+
+	if (fd < 0)
+		return;
+	if (pg_checksum_init(&check.checksum, checksum_type) < 0)
+		pg_fatal("could not compute a checksum");
+	check.out = pg_malloc(READ_BYTES);
+	if (method != COMPRESS_NONE)
+		check.decompressor = decompressor_new(method);
+	initPQExpBuffer(&check.problems);
+	if (read_all(&check, fd))
+		compare(&check, method);
+	if (check.problems.len > 0)
+		verify_file_finding(counts, file, "%s", check.problems.data);
+	termPQExpBuffer(&check.problems);
+	close(fd);
+	counts->stored_bytes += check.stored_bytes;
+	if (check.decompressor)
+		decompressor_free(check.decompressor);
+	free(check.out);
+}

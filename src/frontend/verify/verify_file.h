@@ -1,0 +1,65 @@
+/*
+ * verify_file.h
+ *		One file of an archive: is it what it should be?
+ */
+#ifndef VERIFY_FILE_H
+#define VERIFY_FILE_H
+
+#include "archive/manifest.h"
+
+/* What a file is known to be. */
+typedef struct VerifyFile
+{
+	const char *name;			/* in the directory; borrowed */
+	ManifestFileKind kind;
+	const char *table;			/* whose rows it has, as SQL names it; NULL if
+								 * that is not known */
+	bool		has_copy_rows;	/* COPY text, with its end mark */
+	const ManifestFile *want;	/* NULL without a manifest */
+	uint64		size;			/* as the directory was listed */
+} VerifyFile;
+
+/* Findings kept as text, of one worker. */
+#define VERIFY_TEXT_BYTES 4096
+
+/* What was found in it. */
+typedef struct VerifyCounts
+{
+	uint64		rows;
+	uint64		raw_bytes;
+	uint64		stored_bytes;
+	volatile uint64 bytes_read; /* as it goes, of what is stored */
+	volatile int files;			/* that are done */
+	volatile int findings;
+	char		text[VERIFY_TEXT_BYTES];	/* as many as fit, a line each */
+} VerifyCounts;
+
+/*
+ * Read the whole file, decompress it as its suffix says, and compare it with
+ * what is wanted.  All that is wrong with it is one finding, which is logged
+ * as an error, and counted; the rest is added to *counts.  Memory: a
+ * decompressor's.
+ */
+extern void verify_file(const char *directory, const VerifyFile *file,
+						pg_checksum_type checksum_type, VerifyCounts *counts);
+
+/*
+ * Open a regular file, and nothing else, for reading: -1, and a finding, if
+ * that fails.
+ */
+extern int	verify_open(const char *directory, const VerifyFile *file,
+						VerifyCounts *counts);
+
+/*
+ * Log and count a finding about a file, which is named with its table, or
+ * about one of which only the name is known.
+ */
+extern void verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
+								const char *format,...) pg_attribute_printf(3, 4);
+extern void verify_finding(VerifyCounts *counts, const char *name,
+						   const char *format,...) pg_attribute_printf(3, 4);
+
+/* The method that a file name's suffix stands for. */
+extern CompressMethod verify_method(const char *name);
+
+#endif							/* VERIFY_FILE_H */

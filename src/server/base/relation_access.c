@@ -1,0 +1,236 @@
+/*-------------------------------------------------------------------------
+ *
+ * relation_access.c
+ *	  Who may plan or read which relation.
+ *
+ * Blocks are read directly, without the executor and its checks, so they are
+ * made here: kind of relation, privileges, row security.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+
+#include "base/relation_access.h"
+#include "base/server_compat.h"
+
+/* What to do instead, for a relation that holds no rows of its own. */
+static const char *
+relkind_hint(char relkind)
+{
+	switch (relkind)
+	{
+		case RELKIND_PARTITIONED_TABLE:
+			return "A partitioned table stores no rows itself; name its leaf partitions one by one, see pg_partition_tree().";
+		case RELKIND_VIEW:
+			return "A view stores no rows; name the tables it reads.";
+		case RELKIND_FOREIGN_TABLE:
+			return "The rows of a foreign table are on another server and have no blocks here; read all of it by COPY.";
+		case RELKIND_INDEX:
+		case RELKIND_PARTITIONED_INDEX:
+			return "Name the table, not its index.";
+		case RELKIND_SEQUENCE:
+			return "A sequence is one row; read it by SELECT.";
+		case RELKIND_COMPOSITE_TYPE:
+			return "A composite type stores no rows.";
+		case RELKIND_TOASTVALUE:
+			return "The values in a TOAST table are parts of the table that owns it; name that one.";
+		default:
+			return "Only tables and materialized views have blocks of rows.";
+	}
+}
+
+/* Raise an error unless the relation has rows and blocks of its own. */
+static void
+check_relkind(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+
+	if (relkind == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	if (relkind != RELKIND_RELATION && relkind != RELKIND_MATVIEW)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table or materialized view",
+						get_rel_name(relid)),
+				 errhint("%s", relkind_hint(relkind))));
+}
+
+static void
+access_denied(Oid relid, AclResult aclresult)
+{
+	aclcheck_error(aclresult, get_relkind_objtype(get_rel_relkind(relid)),
+				   get_rel_name(relid));
+}
+
+/*
+ * Raise an error unless the current user may name what is in the relation's
+ * schema: a query has to, we get an OID.
+ */
+static void
+check_usage_of_schema(Oid relid)
+{
+	Oid			schema = get_rel_namespace(relid);
+	AclResult	aclresult = schema_aclcheck(schema, GetUserId(), ACL_USAGE);
+
+	if (aclresult != ACLCHECK_OK)
+		aclcheck_error(aclresult, OBJECT_SCHEMA, get_namespace_name(schema));
+}
+
+/* Raise an error unless the current user may read all of the relation. */
+static void
+check_select_on_table(Oid relid)
+{
+	AclResult	aclresult = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+
+	if (aclresult != ACLCHECK_OK)
+		access_denied(relid, aclresult);
+}
+
+/*
+ * Raise an error unless the current user may read these columns, as a query's
+ * permission check has it (execMain.c:ExecCheckRTEPerms): SELECT on the
+ * table, or on each column; on any column if none is read.
+ */
+static void
+check_select_on_columns(Oid relid, const AttrNumber *attnums, int n_attnums)
+{
+	Oid			user = GetUserId();
+	AclResult	aclresult = pg_class_aclcheck(relid, user, ACL_SELECT);
+
+	if (aclresult == ACLCHECK_OK)
+		return;
+	if (n_attnums == 0)
+		aclresult = pg_attribute_aclcheck_all(relid, user, ACL_SELECT,
+											  ACLMASK_ANY);
+	for (int i = 0; i < n_attnums; i++)
+	{
+		aclresult = pg_attribute_aclcheck(relid, attnums[i], user, ACL_SELECT);
+		if (aclresult != ACLCHECK_OK)
+			break;
+	}
+	if (aclresult != ACLCHECK_OK)
+		access_denied(relid, aclresult);
+}
+
+/* Raise an error if policies decide which rows the user sees. */
+static void
+check_row_security(Oid relid)
+{
+	/* with row_security = off this raises the error itself */
+	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("query would be affected by row-level security policy for table \"%s\"",
+						get_rel_name(relid)),
+				 errhint("Read the table by COPY.")));
+}
+
+/* Raise an error if the relation's blocks are not here to be read. */
+static void
+check_storage(Relation rel)
+{
+	if (RELATION_IS_OTHER_TEMP(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+
+	/* A standby has no data of such relations. */
+	if (!RelationIsPermanent(rel) && RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
+}
+
+/*
+ * Raise an error if the relation is temporary: its blocks are in local
+ * buffers, which have no ring, and nobody dumps them.
+ */
+static void
+check_not_temporary(Relation rel)
+{
+	if (RelationUsesLocalBuffers(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read blocks of temporary table \"%s\"",
+						RelationGetRelationName(rel)),
+				 errhint("Read the table by COPY.")));
+}
+
+/* Raise an error for a materialized view that a query could not read. */
+static void
+check_populated(Relation rel)
+{
+	if (!RelationIsScannable(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("materialized view \"%s\" has not been populated",
+						RelationGetRelationName(rel)),
+				 errhint("Use the REFRESH MATERIALIZED VIEW command.")));
+}
+
+Relation
+relation_open_for_planning(Oid relid)
+{
+	Relation	rel;
+
+	/* Whoever may not read the table shall not be able to lock it either. */
+	check_relkind(relid);
+	check_usage_of_schema(relid);
+	check_select_on_table(relid);
+
+	rel = try_relation_open(relid, AccessShareLock);
+
+	/* It may have changed, or gone, while we waited for the lock. */
+	check_relkind(relid);
+	check_usage_of_schema(relid);
+	check_select_on_table(relid);
+	if (rel == NULL)
+		elog(ERROR, "could not open relation with OID %u", relid);
+	check_row_security(relid);
+	check_storage(rel);
+	return rel;
+}
+
+Relation
+relation_open_for_reading(Oid relid)
+{
+	Relation	rel;
+
+	check_relkind(relid);
+	check_usage_of_schema(relid);
+	/* what is needed of the columns is known only once they are looked up */
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		check_select_on_columns(relid, NULL, 0);
+
+	rel = try_relation_open(relid, AccessShareLock);
+	check_relkind(relid);
+	if (rel == NULL)
+		elog(ERROR, "could not open relation with OID %u", relid);
+	check_storage(rel);
+	check_not_temporary(rel);
+	check_populated(rel);
+	return rel;
+}
+
+void
+relation_check_readable(Relation rel, const AttrNumber *attnums,
+						int n_attnums)
+{
+	Oid			relid = RelationGetRelid(rel);
+
+	check_usage_of_schema(relid);
+	check_select_on_columns(relid, attnums, n_attnums);
+	check_row_security(relid);
+}

@@ -1,0 +1,458 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_array.c
+ *	  Encoder of arrays, whatever their elements.
+ *
+ * Writes what array_out or array_send gives
+ * (src/backend/utils/adt/arrayfuncs.c) with the elements' own encoders.  As
+ * text those append text with COPY's escapes, in place; array quotes are put
+ * around it afterwards if it turns out to need them.  That works on escaped
+ * text, because nothing that asks for quotes is lost in it: a quote, brace,
+ * delimiter or space stands for itself, a backslash is two, other white space
+ * is a backslash and a letter.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "bytes/digits.h"
+#include "bytes/packed_varlena.h"
+#include "encode/array_walk.h"
+#include "encode/encode_fallback.h"
+#include "encode/escape.h"
+
+typedef struct ArrayEncoder
+{
+	Oid			element_type;
+	ElementStorage storage;
+	char		delimiter;
+	bool		never_quoted;	/* no element's text needs quotes */
+	bool		expect_quotes;	/* the last element needed them */
+	ColumnEncoder element;
+} ArrayEncoder;
+
+typedef enum QuoteNeed
+{
+	QUOTE_NOT,
+	QUOTE_AROUND,				/* quotes, text as it is */
+	QUOTE_ESCAPED				/* quotes, and backslashes within */
+} QuoteNeed;
+
+/* Look at an element byte by byte, as it has a quote or a backslash. */
+static QuoteNeed
+quote_need_by_byte(const char *string, Size len, char delimiter)
+{
+	QuoteNeed	need = QUOTE_NOT;
+
+	for (Size i = 0; i < len; i++)
+	{
+		char		c = string[i];
+
+		if (c == '"')
+			return QUOTE_ESCAPED;
+		else if (c == '\\')
+		{
+			i++;
+			if (string[i] == '\\')
+				return QUOTE_ESCAPED;
+			if (string[i] != 'b')
+				need = QUOTE_AROUND;
+		}
+		else if (c == '{' || c == '}' || c == ' ' || c == delimiter)
+			need = QUOTE_AROUND;
+	}
+	return need;
+}
+
+static inline ByteBlock
+flag_quotes(ByteBlock block)
+{
+	return byte_block_or(byte_block_eq(block, '"'),
+						 byte_block_eq(block, '\\'));
+}
+
+static inline ByteBlock
+flag_separators(ByteBlock block, char delimiter)
+{
+	return byte_block_or(byte_block_or(byte_block_eq(block, '{'),
+									   byte_block_eq(block, '}')),
+						 byte_block_or(byte_block_eq(block, ' '),
+									   byte_block_eq(block, delimiter)));
+}
+
+/* What does array_out do to this text, which has COPY's escapes? */
+static QuoteNeed
+quote_need(const char *string, Size len, char delimiter)
+{
+	ByteBlock	block;
+	ByteBlock	quotes;
+	ByteBlock	separators;
+
+	if (len < 4)
+		return len == 0 ? QUOTE_AROUND :
+			quote_need_by_byte(string, len, delimiter);
+	if (len == 4 && pg_strncasecmp(string, "NULL", 4) == 0)
+		return QUOTE_AROUND;
+
+	block = len < BYTE_BLOCK_SIZE ? byte_block_from_short(string, len) :
+		byte_block_load(string);
+	quotes = flag_quotes(block);
+	separators = flag_separators(block, delimiter);
+	for (Size i = BYTE_BLOCK_SIZE; i < len; i += BYTE_BLOCK_SIZE)
+	{
+		/* the last block overlaps the one before */
+		block = byte_block_load(string + Min(i, len - BYTE_BLOCK_SIZE));
+		quotes = byte_block_or(quotes, flag_quotes(block));
+		separators = byte_block_or(separators,
+								   flag_separators(block, delimiter));
+	}
+
+	if (byte_block_any(quotes))
+		return quote_need_by_byte(string, len, delimiter);
+	return byte_block_any(separators) ? QUOTE_AROUND : QUOTE_NOT;
+}
+
+/*
+ * Write text that has COPY's escapes with array_out's below them: a backslash
+ * before each quote and backslash, which COPY then doubles.  A quote becomes
+ * three bytes, a pair of backslashes four.
+ */
+static char *
+put_array_escaped(char *to, const char *string, Size len)
+{
+	for (Size i = 0; i < len; i++)
+	{
+		char		c = string[i];
+
+		if (c == '"')
+		{
+			*to++ = '\\';
+			*to++ = '\\';
+		}
+		else if (c == '\\')
+		{
+			*to++ = c;
+			c = string[++i];
+			if (c == '\\')
+			{
+				*to++ = c;
+				*to++ = c;
+			}
+		}
+		*to++ = c;
+	}
+	return to;
+}
+
+/*
+ * Give the element that stands at the end of the buffer, from "start" on, the
+ * quotes it needs.  "quoted" tells that an opening one stands there already.
+ */
+static void
+quote_element(ArrayEncoder *array, ByteBuffer *out, Size start, bool quoted)
+{
+	Size		len = out->len - start - (quoted ? 1 : 0);
+	char	   *string;
+	QuoteNeed	need;
+
+	string = out->data + start + (quoted ? 1 : 0);
+	need = quote_need(string, len, array->delimiter);
+	array->expect_quotes = need != QUOTE_NOT;
+
+	if (need == QUOTE_ESCAPED)
+	{
+		char	   *behind = byte_buffer_reserve(out, 3 * len + 2);
+		char	   *to = behind;
+
+		string = out->data + out->len - len;
+		*to++ = '"';
+		to = put_array_escaped(to, string, len);
+		*to++ = '"';
+		memmove(out->data + start, behind, to - behind);
+		out->len = start + (to - behind);
+	}
+	else if (need == QUOTE_AROUND)
+	{
+		string = byte_buffer_reserve(out, 2) - len;
+		if (!quoted)
+		{
+			memmove(string + 1, string, len);
+			*string++ = '"';
+		}
+		string[len] = '"';
+		byte_buffer_commit(out, string + len + 1);
+	}
+	else if (quoted)
+	{
+		memmove(string - 1, string, len);
+		out->len--;
+	}
+}
+
+static inline void
+append_element(ArrayEncoder *array, Datum value, ByteBuffer *out)
+{
+	Size		start = out->len;
+	bool		quoted = array->expect_quotes;
+
+	if (array->never_quoted)
+	{
+		column_encode(&array->element, value, out);
+		return;
+	}
+	if (quoted)
+		byte_buffer_append_char(out, '"');
+	column_encode(&array->element, value, out);
+	quote_element(array, out, start, quoted);
+}
+
+/* Append [lower:upper] of each dimension, if one has a lower bound but 1. */
+static void
+append_bounds(ArrayType *value, ByteBuffer *out)
+{
+	int			ndim = ARR_NDIM(value);
+	const int  *dims = ARR_DIMS(value);
+	const int  *lower = ARR_LBOUND(value);
+	char	   *to;
+	bool		needed = false;
+
+	for (int i = 0; i < ndim; i++)
+		needed |= lower[i] != 1;
+	if (likely(!needed))
+		return;
+
+	to = byte_buffer_reserve(out, MAXDIM * (3 + 2 * INTEGER_TEXT_ROOM) + 1);
+	for (int i = 0; i < ndim; i++)
+	{
+		*to++ = '[';
+		to = put_int32(to, lower[i]);
+		*to++ = ':';
+		to = put_int32(to, lower[i] + dims[i] - 1);
+		*to++ = ']';
+	}
+	*to++ = '=';
+	byte_buffer_commit(out, to);
+}
+
+/*
+ * Append the braces and delimiter behind an element, and step the indexes to
+ * the next one.
+ */
+static inline void
+append_separator(char delimiter, int ndim, const int *dims, int *indexes,
+				 ByteBuffer *out)
+{
+	int			dim = ndim - 1;
+	char	   *to;
+
+	if (likely(ndim == 1))
+	{
+		byte_buffer_append_char(out, ++indexes[0] == dims[0] ? '}' : delimiter);
+		return;
+	}
+
+	to = byte_buffer_reserve(out, 2 * MAXDIM + 1);
+	while (dim >= 0 && ++indexes[dim] == dims[dim])
+	{
+		indexes[dim--] = 0;
+		*to++ = '}';
+	}
+	if (dim >= 0)
+	{
+		*to++ = delimiter;
+		for (; dim < ndim - 1; dim++)
+			*to++ = '{';
+	}
+	byte_buffer_commit(out, to);
+}
+
+static void
+append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
+{
+	int			ndim = ARR_NDIM(value);
+	const int  *dims = ARR_DIMS(value);
+	int			n_elements = ArrayGetNItems(ndim, dims);
+	int			indexes[MAXDIM] = {0};
+	ElementWalk walk;
+	Datum		element;
+
+	if (n_elements == 0)
+	{
+		byte_buffer_append(out, "{}", 2);
+		return;
+	}
+
+	append_bounds(value, out);
+	for (int i = 0; i < ndim; i++)
+		byte_buffer_append_char(out, '{');
+	array_walk_begin(&walk, value);
+	for (int i = 0; i < n_elements; i++)
+	{
+		if (array_walk_next(&array->storage, &walk, &element))
+			append_element(array, element, out);
+		else
+			byte_buffer_append(out, "NULL", 4);
+		append_separator(array->delimiter, ndim, dims, indexes, out);
+	}
+}
+
+/*
+ * Number of dimensions, whether there are NULLs, type of the elements; length
+ * and lower bound of each dimension; the elements behind their lengths.
+ */
+static void
+append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
+{
+	int			ndim = ARR_NDIM(value);
+	const int  *dims = ARR_DIMS(value);
+	int			n_elements = ArrayGetNItems(ndim, dims);
+	char	   *p = byte_buffer_reserve(out, (3 + 2 * MAXDIM) * sizeof(int32));
+	ElementWalk walk;
+	Datum		element;
+
+	p = put_network_32(p, ndim);
+	p = put_network_32(p, ARR_HASNULL(value) ? 1 : 0);
+	p = put_network_32(p, array->element_type);
+	for (int i = 0; i < ndim; i++)
+	{
+		p = put_network_32(p, dims[i]);
+		p = put_network_32(p, ARR_LBOUND(value)[i]);
+	}
+	byte_buffer_commit(out, p);
+
+	array_walk_begin(&walk, value);
+	for (int i = 0; i < n_elements; i++)
+	{
+		if (array_walk_next(&array->storage, &walk, &element))
+			column_encode_with_length(&array->element, element, out);
+		else
+			append_null_length(out);
+	}
+}
+
+/*
+ * Elements of another type than the column's, which the array's own head
+ * tells: the type's function writes them, if they are where it expects them.
+ */
+static pg_noinline void
+append_other_array(ColumnEncoder *encoder, ArrayType *value, ByteBuffer *out)
+{
+	int			n_elements = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
+	ElementStorage storage;
+	ElementWalk walk;
+	Datum		element;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(value), &storage.typlen,
+						 &storage.typbyval, &storage.typalign);
+	array_walk_begin(&walk, value);
+	for (int i = 0; i < n_elements; i++)
+		(void) array_walk_next(&storage, &walk, &element);
+	encode_by_type_function(encoder, PointerGetDatum(value), out);
+}
+
+/*
+ * A short array is copied to where it is aligned, rather than detoasted.
+ */
+static void
+encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	ArrayEncoder *array = encoder->state;
+	struct varlena *packed = packed_varlena(value);
+	ArrayType  *array_value = (ArrayType *) packed;
+	union
+	{
+		int64		alignment;
+		char		bytes[VARHDRSZ + VARATT_SHORT_MAX];
+	}			aligned;
+
+	if (VARATT_IS_SHORT(packed))
+	{
+		Size		len = VARSIZE_SHORT(packed) - VARHDRSZ_SHORT;
+
+		memcpy(aligned.bytes + VARHDRSZ, VARDATA_SHORT(packed), len);
+		SET_VARSIZE(aligned.bytes, len + VARHDRSZ);
+		array_value = (ArrayType *) aligned.bytes;
+	}
+
+	if (unlikely(!array_header_is_sound(array_value)))
+		damaged_value("array");
+	if (unlikely(ARR_ELEMTYPE(array_value) != array->element_type))
+		append_other_array(encoder, array_value, out);
+	else if (encoder->settings->format == ROW_BINARY)
+		append_binary_array(array, array_value, out);
+	else
+		append_text_array(array, array_value, out);
+	packed_varlena_release(packed, value);
+}
+
+/* Has the type's text never anything that an array has to quote? */
+static bool
+text_needs_no_quotes(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_BOOLOUT:
+		case F_INT2OUT:
+		case F_INT4OUT:
+		case F_INT8OUT:
+		case F_OIDOUT:
+		case F_FLOAT4OUT:
+		case F_FLOAT8OUT:
+		case F_NUMERIC_OUT:
+		case F_TIME_OUT:
+		case F_UUID_OUT:
+		case F_INET_OUT:
+		case F_CIDR_OUT:
+		case F_MACADDR_OUT:
+		case F_MACADDR8_OUT:
+			return true;
+		default:
+			return false;
+	}
+}
+
+EncodeFunction
+array_encoder(Oid type_function, ColumnEncoder *encoder)
+{
+	Oid			element_type;
+	Oid			typioparam;
+	Oid			element_function;
+	bool		binary = encoder->settings->format == ROW_BINARY;
+	ArrayEncoder *array;
+
+	if (type_function != F_ARRAY_OUT && type_function != F_ARRAY_SEND)
+		return NULL;
+	element_type = get_base_element_type(encoder->type_id);
+	if (!OidIsValid(element_type))
+		return NULL;
+
+	array = palloc0(sizeof(ArrayEncoder));
+	array->element_type = element_type;
+	get_type_io_data(element_type, binary ? IOFunc_send : IOFunc_output,
+					 &array->storage.typlen, &array->storage.typbyval,
+					 &array->storage.typalign, &array->delimiter,
+					 &typioparam, &element_function);
+	array->never_quoted = text_needs_no_quotes(element_function);
+
+	/*
+	 * Quotes are decided on in the server's encoding.  In the client's, the
+	 * bytes they are found by may be parts of characters.  And a type may
+	 * have no send function, which does no harm as long as all are NULL.
+	 */
+	if (binary ? !OidIsValid(element_function) :
+		(encoder->settings->transcode && !array->never_quoted) ||
+		(array->delimiter != ',' && array->delimiter != ';'))
+	{
+		pfree(array);
+		return NULL;
+	}
+
+	column_encoder_init(&array->element, element_type, encoder->settings);
+	encoder->state = array;
+	return encode_array;
+}

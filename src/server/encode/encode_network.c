@@ -1,0 +1,237 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_network.c
+ *	  Encoders of inet and cidr.
+ *
+ * The texts are those of network_out() in src/backend/utils/adt/network.c and
+ * of pg_inet_net_ntop() in src/port/inet_net_ntop.c: inet shows its prefix
+ * length only if it is less than the whole address, cidr always.  The binary
+ * forms are those of network_send().
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/socket.h>
+
+#include "utils/inet.h"
+
+#include "bytes/digits.h"
+#include "bytes/hex_digits.h"
+#include "bytes/packed_varlena.h"
+#include "encode/encode_fallback.h"
+#include "encode/encode_network.h"
+
+/* xxxx:xxxx:xxxx:xxxx:xxxx:xxxx:255.255.255.255/128 */
+#define ADDRESS_TEXT_ROOM	(49 + DIGITS_SLACK)
+
+#define IPV6_WORDS			8
+
+/* The decimal numbers from 0 to 255, each with a dot behind it. */
+#define TENS(t) \
+	{t, '0', '.'}, {t, '1', '.'}, {t, '2', '.'}, {t, '3', '.'}, \
+	{t, '4', '.'}, {t, '5', '.'}, {t, '6', '.'}, {t, '7', '.'}, \
+	{t, '8', '.'}, {t, '9', '.'}
+#define HALF_TENS(h, t) \
+	{h, t, '0', '.'}, {h, t, '1', '.'}, {h, t, '2', '.'}, \
+	{h, t, '3', '.'}, {h, t, '4', '.'}, {h, t, '5', '.'}
+#define HUNDREDS_TENS(h, t) \
+	HALF_TENS(h, t), {h, t, '6', '.'}, {h, t, '7', '.'}, \
+	{h, t, '8', '.'}, {h, t, '9', '.'}
+
+static const char octet_texts[256][4] = {
+	{'0', '.'}, {'1', '.'}, {'2', '.'}, {'3', '.'}, {'4', '.'},
+	{'5', '.'}, {'6', '.'}, {'7', '.'}, {'8', '.'}, {'9', '.'},
+	TENS('1'), TENS('2'), TENS('3'), TENS('4'), TENS('5'),
+	TENS('6'), TENS('7'), TENS('8'), TENS('9'),
+	HUNDREDS_TENS('1', '0'), HUNDREDS_TENS('1', '1'),
+	HUNDREDS_TENS('1', '2'), HUNDREDS_TENS('1', '3'),
+	HUNDREDS_TENS('1', '4'), HUNDREDS_TENS('1', '5'),
+	HUNDREDS_TENS('1', '6'), HUNDREDS_TENS('1', '7'),
+	HUNDREDS_TENS('1', '8'), HUNDREDS_TENS('1', '9'),
+	HUNDREDS_TENS('2', '0'), HUNDREDS_TENS('2', '1'),
+	HUNDREDS_TENS('2', '2'), HUNDREDS_TENS('2', '3'),
+	HUNDREDS_TENS('2', '4'), HALF_TENS('2', '5')
+};
+
+static inline char *
+put_ipv4(char *p, const uint8 *address)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		uint8		octet = address[i];
+
+		memcpy(p, octet_texts[octet], 4);
+		p += 2 + (octet >= 10) + (octet >= 100);
+	}
+	return p - 1;				/* the last dot */
+}
+
+/* Write a number of up to four hexadecimal digits without leading zeros. */
+static inline char *
+put_hex_word(char *p, uint32 word)
+{
+	if (word >= 0x1000)
+		*p++ = hex_digits[word >> 12];
+	if (word >= 0x100)
+		*p++ = hex_digits[word >> 8 & 15];
+	if (word >= 0x10)
+		*p++ = hex_digits[word >> 4 & 15];
+	*p++ = hex_digits[word & 15];
+	return p;
+}
+
+/*
+ * Find the first of the longest runs of zero words, which is written as "::".
+ * One word alone is not; then the length is 0.
+ */
+static inline void
+longest_zero_run(const uint32 *words, int *start, int *length)
+{
+	int			run = 0;
+
+	*start = 0;
+	*length = 0;
+	for (int i = 0; i < IPV6_WORDS; i++)
+	{
+		run = words[i] == 0 ? run + 1 : 0;
+		if (run > *length)
+		{
+			*length = run;
+			*start = i + 1 - run;
+		}
+	}
+	if (*length < 2)
+		*length = 0;
+}
+
+/*
+ * Do the last two words stand behind six words of zeros, or behind ::ffff:?
+ * They are written as an IPv4 address then.  (With seven words of zeros there
+ * is only one more to write, as a word.)
+ */
+static inline bool
+embeds_ipv4(const uint32 *words, int start, int length)
+{
+	return start == 0 &&
+		(length == 6 || (length == 5 && words[5] == 0xffff));
+}
+
+static char *
+put_ipv6(char *p, const uint8 *address)
+{
+	uint32		words[IPV6_WORDS];
+	int			start;
+	int			length;
+	int			i;
+
+	for (i = 0; i < IPV6_WORDS; i++)
+		words[i] = (uint32) address[2 * i] << 8 | address[2 * i + 1];
+	longest_zero_run(words, &start, &length);
+
+	for (i = 0; i < IPV6_WORDS; i++)
+	{
+		if (length > 0 && i == start)
+		{
+			*p++ = ':';
+			i += length - 1;	/* to the run's last word */
+			if (i == IPV6_WORDS - 1)
+				*p++ = ':';
+			continue;
+		}
+		if (i != 0)
+			*p++ = ':';
+		if (i == 6 && embeds_ipv4(words, start, length))
+			return put_ipv4(p, address + 12);
+		p = put_hex_word(p, words[i]);
+	}
+	return p;
+}
+
+/* The value, which holds all of its address. */
+static inline inet *
+get_address(Datum value, bool is_cidr)
+{
+	inet	   *address = (inet *) packed_varlena(value);
+	Size		len = VARSIZE_ANY_EXHDR(address);
+
+	if (unlikely(len < offsetof(inet_struct, ipaddr) ||
+				 len < offsetof(inet_struct, ipaddr) + ip_addrsize(address)))
+		damaged_value(is_cidr ? "cidr" : "inet");
+	return address;
+}
+
+static inline void
+encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+			   bool is_cidr)
+{
+	inet	   *address = get_address(value, is_cidr);
+	uint32		bits = ip_bits(address);
+	uint32		max_bits;
+	char	   *p = byte_buffer_reserve(out, ADDRESS_TEXT_ROOM);
+
+	if (likely(ip_family(address) == PGSQL_AF_INET))
+	{
+		max_bits = 32;
+		p = put_ipv4(p, ip_addr(address));
+	}
+	else
+	{
+		max_bits = 128;
+		p = put_ipv6(p, ip_addr(address));
+	}
+
+	if (unlikely(bits > max_bits ||
+				 (max_bits == 128 && ip_family(address) != PGSQL_AF_INET6)))
+		encode_by_type_function(encoder, value, out);
+	else
+	{
+		if (bits != max_bits || is_cidr)
+		{
+			*p++ = '/';
+			p = put_uint_8(p, bits);
+		}
+		byte_buffer_commit(out, p);
+	}
+	packed_varlena_release((struct varlena *) address, value);
+}
+
+void
+encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	encode_address(encoder, value, out, false);
+}
+
+void
+encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	encode_address(encoder, value, out, true);
+}
+
+/* Family, prefix length, which type, length of the address; the address. */
+static inline void
+send_address(Datum value, ByteBuffer *out, bool is_cidr)
+{
+	inet	   *address = get_address(value, is_cidr);
+	char	   *p = byte_buffer_reserve(out, 4 + sizeof(inet_struct));
+
+	*p++ = ip_family(address);
+	*p++ = ip_bits(address);
+	*p++ = is_cidr;
+	*p++ = ip_addrsize(address);
+	memcpy(p, ip_addr(address), ip_addrsize(address));
+	byte_buffer_commit(out, p + ip_addrsize(address));
+	packed_varlena_release((struct varlena *) address, value);
+}
+
+void
+send_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	send_address(value, out, false);
+}
+
+void
+send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	send_address(value, out, true);
+}

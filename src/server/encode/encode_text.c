@@ -1,0 +1,153 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_text.c
+ *	  Encoders of the types whose value is their text, and of enums.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+
+#include "bytes/packed_varlena.h"
+#include "encode/encode_fallback.h"
+#include "encode/escape.h"
+
+/* textout, textsend and such: they copy the bytes */
+static void
+encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	struct varlena *packed = packed_varlena(value);
+
+	append_text(out, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed),
+				encoder->settings);
+	packed_varlena_release(packed, value);
+}
+
+/*
+ * xml_out changes a value that begins with an XML declaration or a line end
+ * (src/backend/utils/adt/xml.c: xml_out_internal, parse_xml_decl) and copies
+ * others.
+ */
+static void
+encode_xml(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	struct varlena *packed = packed_varlena(value);
+	const char *bytes = VARDATA_ANY(packed);
+	Size		len = VARSIZE_ANY_EXHDR(packed);
+
+	if (len > 0 &&
+		(bytes[0] == '\n' || (len >= 5 && memcmp(bytes, "<?xml", 5) == 0)))
+		encode_by_type_function(encoder, PointerGetDatum(packed), out);
+	else
+		append_text(out, bytes, len, encoder->settings);
+	packed_varlena_release(packed, value);
+}
+
+static void
+encode_name(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	const char *name = NameStr(*DatumGetName(value));
+
+	append_text(out, name, strnlen(name, NAMEDATALEN),
+				encoder->settings);
+}
+
+/* "char": ASCII as it is, nothing for zero; others differ among majors */
+static void
+encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	char		c = DatumGetChar(value);
+	char	   *to;
+
+	if (IS_HIGHBIT_SET(c))
+		encode_by_type_function(encoder, value, out);
+	else if (c != '\0')
+	{
+		to = byte_buffer_reserve(out, 2);
+		byte_buffer_commit(out, put_escaped_byte(to, c, ESCAPE_COPY));
+	}
+}
+
+/*
+ * The texts of an enum's values, each kept after its first look-up.  A
+ * value's slot follows from its OID; two that share one push each other out,
+ * which bounds the memory.
+ */
+#define ENUM_CACHE_SLOTS	128
+
+typedef struct EnumText
+{
+	Oid			value;			/* InvalidOid if the slot is not in use */
+	uint32		len;
+	char	   *label;			/* owned; as COPY writes it */
+} EnumText;
+
+/* Look a value's text up and put it in the slot. */
+static pg_noinline void
+enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
+{
+	ByteBuffer	buf;
+	char	   *kept;
+
+	byte_buffer_init(&buf, 8 * NAMEDATALEN);
+	encode_by_type_function(encoder, ObjectIdGetDatum(value), &buf);
+	kept = MemoryContextAlloc(encoder->type_function.fn_mcxt, buf.len + 1);
+	memcpy(kept, buf.data, buf.len);
+
+	if (slot->label != NULL)
+		pfree(slot->label);
+	slot->label = kept;
+	slot->len = buf.len;
+	slot->value = value;
+	pfree(buf.data);
+}
+
+static void
+encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+{
+	Oid			oid = DatumGetObjectId(value);
+	EnumText   *slot;
+
+	if (unlikely(encoder->state == NULL))
+		encoder->state =
+			MemoryContextAllocZero(encoder->type_function.fn_mcxt,
+								   ENUM_CACHE_SLOTS * sizeof(EnumText));
+
+	/* CREATE TYPE gives its values even OIDs (pg_enum.c) */
+	slot = (EnumText *) encoder->state + oid / 2 % ENUM_CACHE_SLOTS;
+	if (unlikely(slot->value != oid || slot->label == NULL))
+		enum_cache_fill(encoder, slot, oid);
+	byte_buffer_append(out, slot->label, slot->len);
+}
+
+EncodeFunction
+text_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_TEXTOUT:
+		case F_VARCHAROUT:
+		case F_BPCHAROUT:
+		case F_JSON_OUT:
+		case F_TEXTSEND:
+		case F_VARCHARSEND:
+		case F_BPCHARSEND:
+		case F_JSON_SEND:
+			return encode_text;
+		case F_XML_OUT:
+			return encode_xml;
+		case F_NAMEOUT:
+		case F_NAMESEND:
+			return encode_name;
+		case F_CHAROUT:
+			return encode_char;
+		case F_ENUM_OUT:
+		case F_ENUM_SEND:
+			return encode_enum;
+		default:
+			return NULL;
+	}
+}

@@ -1,0 +1,151 @@
+/*-------------------------------------------------------------------------
+ *
+ * escape.c
+ *	  Appends text as COPY writes it: in the client's encoding, and escaped
+ *	  if the format is text.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "encode/escape.h"
+
+/* \v is COPY's alone, JSON does not have it. */
+const char	escape_letters[BYTE_BLOCK_SIZE] = {
+	['\b'] = 'b',
+	['\t'] = 't',
+	['\n'] = 'n',
+	['\v'] = 'v',
+	['\f'] = 'f',
+	['\r'] = 'r'
+};
+
+/*
+ * As BeginCopyTo does (src/backend/commands/copyto.c) without an ENCODING
+ * option.  Version 15 calls pg_server_to_any() in more cases, in which that
+ * does nothing.
+ */
+void
+encode_settings_init(EncodeSettings *settings, RowFormat format)
+{
+	int			client_encoding = pg_get_client_encoding();
+
+	settings->format = format;
+	settings->client_encoding = client_encoding;
+	settings->transcode = client_encoding != GetDatabaseEncoding() &&
+		client_encoding != PG_SQL_ASCII;
+	settings->embeds_ascii = PG_ENCODING_IS_CLIENT_ONLY(client_encoding);
+}
+
+bool
+text_is_ascii(const char *string, Size len)
+{
+	const char *end = string + len;
+
+	for (; end - string >= BYTE_BLOCK_SIZE; string += BYTE_BLOCK_SIZE)
+	{
+		if (byte_block_has_high_bit(byte_block_load(string)))
+			return false;
+	}
+	if (end - string >= 4)
+		return !byte_block_has_high_bit(byte_block_from_short(string,
+															  end - string));
+	for (; string < end; string++)
+	{
+		if (IS_HIGHBIT_SET(*string))
+			return false;
+	}
+	return true;
+}
+
+/* Append text that needs no conversion and has no ASCII within characters. */
+static inline void
+append_plain(ByteBuffer *out, const char *string, Size len)
+{
+	char	   *to;
+
+	if (unlikely(len > ESCAPE_PIECE))
+	{
+		len = strnlen(string, len);
+		for (; len > ESCAPE_PIECE; string += ESCAPE_PIECE, len -= ESCAPE_PIECE)
+		{
+			CHECK_FOR_INTERRUPTS(); /* there may be a gigabyte of it */
+			to = byte_buffer_reserve(out, COPY_ESCAPED_SIZE(ESCAPE_PIECE));
+			to = copy_escaping(to, string, ESCAPE_PIECE, ESCAPE_COPY);
+			byte_buffer_commit(out, to);
+		}
+	}
+	to = byte_buffer_reserve(out, COPY_ESCAPED_SIZE(len));
+	byte_buffer_commit(out, copy_escaping(to, string, len, ESCAPE_COPY));
+}
+
+/*
+ * Append text that is in a client's encoding whose characters may have ASCII
+ * bytes behind their first one: these are not special, so go by characters.
+ */
+static void
+append_stepping(ByteBuffer *out, const char *string, Size len, int encoding)
+{
+	const char *end = string + len;
+
+	while (string < end)
+	{
+		Size		char_len = 1;
+
+		if (IS_HIGHBIT_SET(*string))
+			char_len = Min(pg_encoding_mblen(encoding, string), end - string);
+
+		if (char_len > 1)
+			byte_buffer_append(out, string, char_len);
+		else
+		{
+			char	   *to = byte_buffer_reserve(out, 2);
+
+			byte_buffer_commit(out, put_escaped_byte(to, *string, ESCAPE_COPY));
+		}
+		string += char_len;
+	}
+}
+
+/*
+ * Convert, then append.  From a database in SQL_ASCII nothing is converted
+ * but the text is verified to be valid for the client.
+ */
+static pg_noinline void
+append_transcoded(ByteBuffer *out, const char *string, Size len,
+				  const EncodeSettings *settings)
+{
+	char	   *converted;
+
+	if (settings->format == ROW_TEXT)
+		len = strnlen(string, len);
+	converted = pg_server_to_any(string, len, settings->client_encoding);
+	if (converted != string)
+		len = strlen(converted);
+
+	if (settings->format == ROW_BINARY)
+		byte_buffer_append(out, converted, len);
+	else if (settings->embeds_ascii)
+		append_stepping(out, converted, len, settings->client_encoding);
+	else
+		append_plain(out, converted, len);
+
+	if (converted != string)
+		pfree(converted);
+}
+
+void
+append_text(ByteBuffer *out, const char *string, Size len,
+			const EncodeSettings *settings)
+{
+	if (unlikely(settings->transcode) && !text_is_ascii(string, len))
+		append_transcoded(out, string, len, settings);
+	else if (settings->format == ROW_BINARY)
+		byte_buffer_append(out, string, len);
+	else
+		append_plain(out, string, len);
+}

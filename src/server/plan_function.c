@@ -1,0 +1,123 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_function.c
+ *	  The module, and its function pg_pardump_chunks().
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/argument.h"
+#include "base/relation_access.h"
+#include "base/server_compat.h"
+#include "plan/chunk_plan.h"
+#include "plan/relation_sample.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(pg_pardump_chunks);
+
+/* Columns of pg_pardump_chunks()'s result. */
+#define CHUNK_COLUMNS	5
+
+static void
+put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk)
+{
+	Datum		values[CHUNK_COLUMNS];
+	bool		nulls[CHUNK_COLUMNS] = {false};
+
+	values[0] = Int32GetDatum(chunk_no);
+	values[1] = Int64GetDatum((int64) chunk->start_block);
+	values[2] = Int64GetDatum((int64) chunk->end_block);
+	values[3] = Float8GetDatum(chunk->amount.rows);
+	values[4] = Int64GetDatum((int64) rint(chunk->amount.bytes));
+
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+static void
+put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
+{
+	RelationSample *sample = relation_sample(rel, GetActiveSnapshot());
+	ChunkPlan  *plan = chunk_plan_new(sample, chunk_bytes);
+	int			chunk_no = 0;
+	Chunk		chunk;
+
+	while (chunk_plan_next(plan, &chunk))
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_chunk(rsinfo, ++chunk_no, &chunk);
+	}
+	chunk_plan_free(plan);
+}
+
+/*
+ * What a block number means to another table access method, and whether a row
+ * can be found by it, is unknown: the relation is one chunk with an open end.
+ */
+static void
+put_whole_relation(ReturnSetInfo *rsinfo, Relation rel)
+{
+	Datum		values[CHUNK_COLUMNS];
+	bool		nulls[CHUNK_COLUMNS] = {false};
+
+	values[0] = Int32GetDatum(1);
+	values[1] = Int64GetDatum(0);
+	values[2] = (Datum) 0;
+	nulls[2] = true;
+	values[3] = Float8GetDatum(rel->rd_rel->reltuples);
+	nulls[3] = rel->rd_rel->reltuples < 0;	/* never analyzed */
+	values[4] = Int64GetDatum((int64) table_relation_size(rel, MAIN_FORKNUM));
+
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* pg_pardump_chunks(relation regclass, chunk_bytes bigint) */
+Datum
+pg_pardump_chunks(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext plan_context;
+	MemoryContext old_context;
+	int64		chunk_bytes;
+	Relation	rel;
+
+	check_not_null(fcinfo, 0, "relation");
+	check_not_null(fcinfo, 1, "chunk size");
+	chunk_bytes = PG_GETARG_INT64(1);
+	if (chunk_bytes <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("chunk size must be greater than zero"),
+				 errhint("The chunk size is given in bytes.")));
+
+	rel = relation_open_for_planning(PG_GETARG_OID(0));
+	InitMaterializedSRF(fcinfo, 0);
+
+	plan_context = AllocSetContextCreate(CurrentMemoryContext,
+										 "pg_pardump chunks",
+										 ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(plan_context);
+
+	if (rel->rd_tableam == GetHeapamTableAmRoutine())
+		put_heap_chunks(rsinfo, rel, chunk_bytes);
+	else
+		put_whole_relation(rsinfo, rel);
+
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(plan_context);
+	relation_close(rel, NoLock);
+
+	PG_RETURN_NULL();
+}

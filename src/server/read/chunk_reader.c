@@ -1,0 +1,269 @@
+/*-------------------------------------------------------------------------
+ *
+ * chunk_reader.c
+ *	  Reads a chunk: heap tuples to rows of COPY to blocks to bytea values.
+ *
+ * Memory is bounded by a block and the longest value, as COPY writes it and
+ * as it is stored: a row may span blocks, and a block with a long value is
+ * handed out in several pieces.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"	/* brings varatt.h where there is one */
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "shared/block_compress.h"
+
+#include "read/chunk_reader.h"
+#include "read/heap_reader.h"
+#include "read/row_encoder.h"
+
+/* Rows are gathered, and compressed output handed out, at about this size. */
+#define BLOCK_BYTES ((Size) 1024 * 1024)
+
+/* Buffers begin small: most tables are, and fresh pages cost time. */
+#define FIRST_BYTES ((Size) 32 * 1024)
+
+/* Longer blocks of rows are handed out in pieces. */
+#define PIECE_BYTES ((Size) 16 * 1024 * 1024)
+
+/*
+ * Longer blocks of rows are compressed in pieces, for the sake of cancel
+ * requests: the highest levels take a second for so much.
+ */
+#define COMPRESS_BYTES (2 * BLOCK_BYTES)
+
+struct ChunkReader
+{
+	Relation	rel;			/* borrowed */
+	HeapReader *heap;
+	RowEncoder *rows;
+	HeapTuple	tuple;			/* whose row is not complete, or NULL */
+	bool		at_end;			/* no more rows */
+	uint64		n_rows;			/* encoded so far */
+	uint64		n_bytes;
+
+	/* Buffers begin with the header of the bytea that they become. */
+	ByteBuffer	block;			/* of rows */
+	Size		block_start;	/* handed out up to here */
+	BlockCompressor *compressor;	/* NULL for none */
+	ByteBuffer	out;
+	MemoryContextCallback free_compressor;
+};
+
+static void
+free_compressor(void *arg)
+{
+	ChunkReader *reader = arg;
+
+	if (reader->compressor)
+		block_compressor_free(reader->compressor);
+	reader->compressor = NULL;
+}
+
+/* The compressor's memory is malloc()ed: it goes when our context goes. */
+static void
+init_compressor(ChunkReader *reader, const CompressSpec *compress)
+{
+	reader->free_compressor.func = free_compressor;
+	reader->free_compressor.arg = reader;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext,
+									   &reader->free_compressor);
+	reader->compressor = block_compressor_new(compress);
+	if (reader->compressor == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("could not initialize compression with \"%s\"",
+						compress_method_name(compress->method))));
+	byte_buffer_init(&reader->out, FIRST_BYTES);
+}
+
+ChunkReader *
+chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
+				 int n_attnums, BlockNumber start, BlockNumber end,
+				 RowFormat format, const CompressSpec *compress)
+{
+	ChunkReader *reader = palloc0(sizeof(ChunkReader));
+
+	reader->rel = rel;
+	if (compress->method != COMPRESS_NONE)
+		init_compressor(reader, compress);
+	byte_buffer_init(&reader->block, FIRST_BYTES);
+	reader->rows = row_encoder_new(rel, attnums, n_attnums, format);
+	reader->heap = heap_reader_new(rel, snapshot, start, end);
+
+	/* the head is the first block */
+	reader->block.len = reader->block_start = VARHDRSZ;
+	row_encoder_begin(reader->rows, &reader->block);
+	reader->n_bytes = reader->block.len - VARHDRSZ;
+	return reader;
+}
+
+/* Replace the block by the next one; empty at the end of the chunk. */
+static void
+next_block(ChunkReader *reader)
+{
+	ByteBuffer *block = &reader->block;
+
+	/* a long value's space is not kept */
+	if (block->size > 2 * PIECE_BYTES)
+	{
+		block->data = repalloc_huge(block->data, 2 * BLOCK_BYTES);
+		block->size = 2 * BLOCK_BYTES;
+	}
+	block->len = reader->block_start = VARHDRSZ;
+	while (block->len < BLOCK_BYTES && !reader->at_end)
+	{
+		if (reader->tuple == NULL)
+			reader->tuple = heap_reader_next(reader->heap);
+		if (reader->tuple == NULL)
+		{
+			row_encoder_end(reader->rows, block);
+			reader->at_end = true;
+		}
+		else if (row_encode(reader->rows, reader->tuple, block, BLOCK_BYTES))
+		{
+			reader->tuple = NULL;
+			reader->n_rows++;
+		}
+	}
+	reader->n_bytes += block->len - VARHDRSZ;
+}
+
+static bytea *
+as_bytea(ByteBuffer *buf)
+{
+	SET_VARSIZE(buf->data, buf->len);
+	return (bytea *) buf->data;
+}
+
+/* Rows as they are: mostly in place, long blocks in pieces. */
+static bytea *
+next_plain(ChunkReader *reader)
+{
+	ByteBuffer *block = &reader->block;
+	Size		left;
+	char	   *piece;
+
+	if (reader->block_start == block->len)
+		next_block(reader);
+	left = block->len - reader->block_start;
+	if (left == 0)
+		return NULL;
+	if (reader->block_start == VARHDRSZ && left <= PIECE_BYTES)
+	{
+		reader->block_start = block->len;
+		return as_bytea(block);
+	}
+
+	/* the piece's header takes the place of bytes already handed out */
+	piece = block->data + reader->block_start - VARHDRSZ;
+	left = Min(left, PIECE_BYTES);
+	SET_VARSIZE(piece, left + VARHDRSZ);
+	reader->block_start += left;
+	return (bytea *) piece;
+}
+
+/* Fetch what the compressor has; true if that makes a value. */
+static bool
+fetch_compressed(ChunkReader *reader)
+{
+	ByteBuffer *out = &reader->out;
+	Size		need = block_compressor_out_bytes(reader->compressor);
+	ssize_t		made = 0;
+
+	while (out->len < BLOCK_BYTES &&
+		   (made = block_compressor_fetch(reader->compressor,
+										  byte_buffer_reserve(out, need))) > 0)
+	{
+		out->len += made;
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (made < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not compress data: %s",
+						block_compressor_error(reader->compressor))));
+	return out->len >= BLOCK_BYTES;
+}
+
+/* Hand the next piece of the block to the compressor. */
+static void
+feed_compressor(ChunkReader *reader)
+{
+	Size		left = reader->block.len - reader->block_start;
+	Size		piece = Min(left, COMPRESS_BYTES);
+
+	CHECK_FOR_INTERRUPTS();
+	block_compressor_feed(reader->compressor,
+						  reader->block.data + reader->block_start, piece,
+						  reader->at_end && piece == left);
+	reader->block_start += piece;
+}
+
+static bytea *
+next_compressed(ChunkReader *reader)
+{
+	reader->out.len = VARHDRSZ;
+	while (!fetch_compressed(reader))
+	{
+		if (reader->block_start == reader->block.len)
+		{
+			if (reader->at_end)
+				break;			/* the stream has been ended and fetched */
+			next_block(reader);
+		}
+		feed_compressor(reader);
+	}
+	return reader->out.len > VARHDRSZ ? as_bytea(&reader->out) : NULL;
+}
+
+/* Tell with any error where it was met. */
+static void
+add_place(void *arg)
+{
+	ChunkReader *reader = arg;
+
+	const ItemPointerData *place = heap_reader_place(reader->heap);
+
+	if (place)
+		heap_row_errcontext(reader->rel, place,
+							row_encoder_column(reader->rows));
+	else
+		errcontext("reading table \"%s\"",
+				   RelationGetRelationName(reader->rel));
+}
+
+bytea *
+chunk_reader_next(ChunkReader *reader)
+{
+	ErrorContextCallback place = {error_context_stack, add_place, reader};
+	bytea	   *value;
+
+	error_context_stack = &place;
+	value = reader->compressor ? next_compressed(reader) : next_plain(reader);
+	error_context_stack = place.previous;
+	return value;
+}
+
+void
+chunk_reader_count(const ChunkReader *reader, uint64 *rows, uint64 *bytes)
+{
+	*rows = reader->n_rows;
+	*bytes = reader->n_bytes;
+}
+
+void
+chunk_reader_free(ChunkReader *reader)
+{
+	heap_reader_free(reader->heap);
+	row_encoder_free(reader->rows);
+	free_compressor(reader);	/* its callback then finds nothing to do */
+	pfree(reader->block.data);
+	if (reader->out.data)
+		pfree(reader->out.data);
+}

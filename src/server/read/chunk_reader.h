@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * chunk_reader.h
+ *	  The rows of a block range as blocks of COPY's output, compressed if
+ *	  asked.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_CHUNK_READER_H
+#define PARDUMP_CHUNK_READER_H
+
+#include "postgres.h"
+
+#include "shared/compress_spec.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+#include "encode/row_format.h"
+
+typedef struct ChunkReader ChunkReader;
+
+/*
+ * Read the columns of the rows that the snapshot sees in the blocks start <=
+ * b < end.  Allocates in CurrentMemoryContext, which must live as long as the
+ * reader; deleting it, as an error does, frees all that is not the resource
+ * owner's.  The relation must stay open and the snapshot registered.
+ */
+extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
+									 const AttrNumber *attnums, int n_attnums,
+									 BlockNumber start, BlockNumber end,
+									 RowFormat format,
+									 const CompressSpec *compress);
+
+/*
+ * The next bytes of the chunk, never empty: about 1 MiB of COPY's output, or
+ * what the compressor made of some such blocks.  All values of a chunk after
+ * each other are all the output, or one compressed stream of it.  Valid up to
+ * the next call; NULL at the end.  Errors come with the table, and the row's
+ * place where it is known, as their context.
+ */
+extern bytea *chunk_reader_next(ChunkReader *reader);
+
+/* So far: whole rows, and the bytes of output before compression. */
+extern void chunk_reader_count(const ChunkReader *reader, uint64 *rows,
+							   uint64 *bytes);
+
+extern void chunk_reader_free(ChunkReader *reader);
+
+#endif							/* PARDUMP_CHUNK_READER_H */
