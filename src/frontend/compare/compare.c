@@ -446,11 +446,11 @@ plan_jobs(CompareRun *run, PGconn *target)
 }
 
 int
-copy_compare(CopyContext *context, PGconn *source, PGconn *target,
-			 const Toc *toc)
+compare_contents(CopyContext *context, PGconn *source, PGconn *target,
+				 const Toc *toc)
 {
 	CompareRun	run = {.context = context};
-	PoolWatch	watch = dump_leader_watch(&context->source);
+	PoolWatch	watch = leader_watch(&context->source);
 	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
@@ -463,7 +463,7 @@ copy_compare(CopyContext *context, PGconn *source, PGconn *target,
 		.describe = describe_job,
 		.reset = worker_pool_no_reset,	/* a query again does no harm */
 	};
-	int			n_different = copy_compare_sequences(target, toc);
+	int			n_different = compare_sequences(target, toc);
 
 	choose_hash(&run, source, target);
 	plan_jobs(&run, target);

@@ -15,7 +15,7 @@
  * the TOC.  Both servers work at a time, and as many tables as there are
  * jobs.  Each difference is an error message; returns how many there are.
  */
-extern int	copy_compare(CopyContext *context, PGconn *source, PGconn *target,
-						 const Toc *toc);
+extern int	compare_contents(CopyContext *context, PGconn *source, PGconn *target,
+							 const Toc *toc);
 
 #endif							/* COMPARE_H */

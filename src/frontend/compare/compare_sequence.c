@@ -30,7 +30,7 @@ read_position(const char *statement, int64 *position, bool *is_called)
 }
 
 int
-copy_compare_sequences(PGconn *target, const Toc *toc)
+compare_sequences(PGconn *target, const Toc *toc)
 {
 	int			n_different = 0;
 

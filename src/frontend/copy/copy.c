@@ -104,7 +104,7 @@ reset_job(void *arg, int job)
 	CopyRun    *run = arg;
 
 	run->context.source.n_retries++;
-	dump_event_retry(&run->context.source, job);
+	run_event_retry(&run->context.source, job);
 }
 
 static bool
@@ -112,7 +112,7 @@ run_refused(void *arg, int job)
 {
 	CopyRun    *run = arg;
 
-	if (dump_leader_run_refused(&run->context.source, do_job_here, run, job))
+	if (leader_run_refused(&run->context.source, do_job_here, run, job))
 		return true;
 	reset_job(run, job);
 	return false;
@@ -136,7 +136,7 @@ run_workers(CopyRun *run)
 	};
 
 	source->keep_snapshot = source->options->compare;
-	run->source = dump_leader_run_workers(source, run->source, &task);
+	run->source = leader_run_workers(source, run->source, &task);
 }
 
 /* ----------
@@ -374,8 +374,8 @@ copy_rows_and_indexes(CopyRun *run)
 											   run->restore.setup.options,
 											   run->context.source.tables,
 											   run->context.source.plan);
-	dump_event_run(&run->context.source, PQdb(run->source),
-				   run->context.target);
+	run_event_run(&run->context.source, PQdb(run->source),
+				  run->context.target);
 	/* if the target crashes, workers go on, and nothing built may be lost */
 	run->index_setup = run->restore.setup;
 	run->index_setup.address = copy_target_restore_address(run->target,
@@ -407,8 +407,8 @@ compare(CopyRun *run)
 	copy_report_stage(&run->report, COPY_STAGE_COMPARE);
 	renew_target(run);
 	run->context.source.keep_snapshot = false;
-	n_different = copy_compare(&run->context, run->source, run->target,
-							   run->restore.schedule->toc);
+	n_different = compare_contents(&run->context, run->source, run->target,
+								   run->restore.schedule->toc);
 	PQfinish(leader_session_conn(run->context.source.leader));
 	if (n_different > 0)
 		pg_fatal("source and target differ in %d place%s", n_different,
@@ -436,14 +436,14 @@ copy_database(const Options *options, const char *argv0)
 
 	run->context.source.options = run->restore.setup.options = options;
 	progress_begin(options);
-	dump_events_begin(options);
+	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	run->restore.setup.program = restore_find_program(stock_pg_dump_path(pg_dump));
-	run->source = dump_leader_open(&run->context.source);
+	run->source = leader_open(&run->context.source);
 	page = report_begin(options->report, NULL);
 	copy_report_begin(&run->report, &run->context);
 
-	toc = dump_leader_read_plan(&run->context.source, run->source, pg_dump);
+	toc = leader_read_plan(&run->context.source, run->source, pg_dump);
 	if (options->create_subscription)
 		subscription_check_tables(run->source, options, toc,
 								  run->context.source.tables);

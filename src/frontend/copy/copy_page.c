@@ -60,6 +60,6 @@ copy_page_end(Report *page, const CopyReport *report, const Toc *toc)
 		return;
 	copy.builds = collect_builds(report->builder);
 	copy.n_builds = index_builder_entries(report->builder);
-	manifest = dump_manifest_new(source, toc);
+	manifest = run_manifest_new(source, toc);
 	report_end(page, manifest, NULL, &copy);
 }

@@ -131,7 +131,7 @@ copy_report_stage(CopyReport *report, CopyStage stage)
 {
 	report->stage = stage;
 	report->began_us[stage] = now_us();
-	dump_event_stage(stage_names[stage]);
+	run_event_stage(stage_names[stage]);
 }
 
 /* ----------

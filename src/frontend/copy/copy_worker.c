@@ -135,7 +135,7 @@ copy_file(CopyWorker *worker, const DataFile *file)
 	Sink	   *sink;
 	uint64		rows;
 
-	dump_event_chunk_start(source, file, binary ? "binary" : "text");
+	run_event_chunk_start(source, file, binary ? "binary" : "text");
 	if (binary)
 		pg_log_info("copying %s in binary format, read %s", what, reader);
 	else
@@ -153,7 +153,7 @@ copy_file(CopyWorker *worker, const DataFile *file)
 	set_result(source->results,
 			   &source->results->files[file - source->plan->files], start_us,
 			   rows, sink->bytes_in);
-	dump_event_chunk_end(source, file);
+	run_event_chunk_end(source, file);
 	sink_free(sink);
 	free(what);
 }
@@ -186,7 +186,7 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 	FileResult *result = &source->results->objects[group->first_object];
 
 	pg_log_info("copying %d large objects", group->n_oids);
-	dump_event_objects(source, "objects_start", group);
+	run_event_objects(source, "objects_start", group);
 	for (int first = 0; first < group->n_oids; first += LARGE_OBJECT_BATCH)
 	{
 		const Oid  *oids = group->oids + first;
@@ -200,7 +200,7 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 							  PQgetlength(res, i, 0));
 		PQclear(res);
 	}
-	dump_event_objects(source, "objects_end", group);
+	run_event_objects(source, "objects_end", group);
 }
 
 /* ----------

@@ -103,7 +103,7 @@ reset_job(void *arg, int job)
 	DumpRun    *run = arg;
 
 	run->context.n_retries++;
-	dump_event_retry(&run->context, job);
+	run_event_retry(&run->context, job);
 	dump_worker_reset(&run->context, job);
 }
 
@@ -112,7 +112,7 @@ run_refused(void *arg, int job)
 {
 	DumpRun    *run = arg;
 
-	if (dump_leader_run_refused(&run->context, do_job_here, run, job))
+	if (leader_run_refused(&run->context, do_job_here, run, job))
 		return true;
 	reset_job(run, job);
 	return false;
@@ -139,9 +139,9 @@ run_workers(DumpRun *run)
 		.reset = reset_job,
 	};
 
-	dump_event_run(&run->context, PQdb(run->conn), NULL);
-	dump_event_stage("rows");
-	run->conn = dump_leader_run_workers(&run->context, run->conn, &task);
+	run_event_run(&run->context, PQdb(run->conn), NULL);
+	run_event_stage("rows");
+	run->conn = leader_run_workers(&run->context, run->conn, &task);
 }
 
 /* ----------
@@ -177,7 +177,7 @@ static Toc *
 plan_dump(DumpRun *run, StockPgDump *pg_dump)
 {
 	DumpContext *context = &run->context;
-	Toc		   *toc = dump_leader_read_plan(&run->context, run->conn, pg_dump);
+	Toc		   *toc = leader_read_plan(&run->context, run->conn, pg_dump);
 	ChunkPlan  *plan;
 
 	choose_compressor(context);
@@ -213,12 +213,12 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 										archive_dir_take_toc(dir));
 	toc_write(toc, &run->context.compress, archive_file_sink(toc_file));
 	archive_file_complete(toc_file, 0);
-	manifest = dump_manifest_new(&run->context, toc);
-	dump_manifest_write(&run->context, manifest);
-	dump_event_stage("flush");
+	manifest = run_manifest_new(&run->context, toc);
+	run_manifest_write(&run->context, manifest);
+	run_event_stage("flush");
 	archive_dir_publish(dir, run->context.options->sync_method);
 	manifest->end_us = now_us();	/* for the report, with the flushing */
-	dump_event_stage("end");
+	run_event_stage("end");
 	pg_log_info("dumped " UINT64_FORMAT " row%s of %d table%s, " UINT64_FORMAT
 				" byte%s, stored as " UINT64_FORMAT " byte%s",
 				total.rows, units_plural(total.rows),
@@ -262,7 +262,7 @@ static void
 show_plan(DumpRun *run, StockPgDump *pg_dump)
 {
 	check_directory(run->context.options);
-	run->conn = dump_leader_open(&run->context);
+	run->conn = leader_open(&run->context);
 	(void) plan_dump(run, pg_dump);
 	close_leader_session(run);
 	dry_run_print(&run->context);
@@ -273,7 +273,7 @@ show_plan(DumpRun *run, StockPgDump *pg_dump)
 static void
 check_only(DumpRun *run, StockPgDump *pg_dump)
 {
-	run->conn = dump_leader_open(&run->context);
+	run->conn = leader_open(&run->context);
 	(void) plan_dump(run, pg_dump);
 	check_plan(run);
 	close_leader_session(run);
@@ -293,7 +293,7 @@ dump_database(const Options *options, const char *argv0)
 
 	run->context.options = options;
 	progress_begin(options);
-	dump_events_begin(options);
+	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	run->context.compress =
 		choose_compression(options, stock_pg_dump_major(pg_dump));
@@ -307,8 +307,8 @@ dump_database(const Options *options, const char *argv0)
 		check_only(run, pg_dump);
 		return;
 	}
-	run->conn = dump_leader_open(&run->context);
-	dump_event_stage("plan");
+	run->conn = leader_open(&run->context);
+	run_event_stage("plan");
 	run->report = report_begin(options->report, options->directory);
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
@@ -323,7 +323,7 @@ dump_database(const Options *options, const char *argv0)
 											run->context.objects->n_objects,
 											run->context.objects->n_lists,
 											options->jobs,
-											dump_manifest_checksum_type(options));
+											run_manifest_checksum_type(options));
 	run_workers(run);
 	if (run->context.slot)
 		(void) logical_slot_recheck(run->context.slot);

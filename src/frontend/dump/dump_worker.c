@@ -67,7 +67,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	uint64		rows;
 	uint64		raw_bytes;
 
-	dump_event_chunk_start(context, file, NULL);
+	run_event_chunk_start(context, file, NULL);
 	if (reason == NULL)
 		pg_log_info("dumping contents of %s by the extension", what);
 	else
@@ -91,7 +91,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	sink_write(archive_file_sink(out), COPY_END_OF_DATA,
 			   strlen(COPY_END_OF_DATA));
 	archive_file_complete(out, rows);
-	dump_event_chunk_end(context, file);
+	run_event_chunk_end(context, file);
 	free(what);
 	free(path);
 }
@@ -114,11 +114,11 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 		case JOB_LARGE_OBJECTS:
 			group = &context->objects->groups[job->first];
 			pg_log_info("dumping %d large objects", group->n_oids);
-			dump_event_objects(context, "objects_start", group);
+			run_event_objects(context, "objects_start", group);
 			large_object_group_dump(source_session_connection(worker->source),
 									group, context->directory,
 									&context->compress, context->results);
-			dump_event_objects(context, "objects_end", group);
+			run_event_objects(context, "objects_end", group);
 			break;
 	}
 }

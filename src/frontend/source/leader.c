@@ -62,7 +62,7 @@ make_slot(const DumpContext *context, PGconn *conn)
 }
 
 PGconn *
-dump_leader_open(DumpContext *context)
+leader_open(DumpContext *context)
 {
 	PGconn	   *conn = connection_open_leader(context->options, "pg_pardump");
 	ServerExtension *extension;
@@ -139,8 +139,8 @@ check_tables(DumpContext *context, PGconn *conn)
 }
 
 Toc *
-dump_leader_read_plan(DumpContext *context, PGconn *conn,
-					  StockPgDump *pg_dump)
+leader_read_plan(DumpContext *context, PGconn *conn,
+				 StockPgDump *pg_dump)
 {
 	int			status;
 	Toc		   *toc;
@@ -200,7 +200,7 @@ attend(void *arg, bool all_done)
 }
 
 PoolWatch
-dump_leader_watch(DumpContext *context)
+leader_watch(DumpContext *context)
 {
 	PoolWatch	watch = {
 		.arg = context,
@@ -214,18 +214,18 @@ dump_leader_watch(DumpContext *context)
 }
 
 bool
-dump_leader_run_refused(DumpContext *context,
-						void (*do_job) (void *arg, int job), void *arg, int job)
+leader_run_refused(DumpContext *context,
+				   void (*do_job) (void *arg, int job), void *arg, int job)
 {
 	leader_wait_watch_rows();
 	return leader_session_do(context->leader, do_job, arg, job);
 }
 
 PGconn *
-dump_leader_run_workers(DumpContext *context, PGconn *conn,
-						const WorkerTask *task)
+leader_run_workers(DumpContext *context, PGconn *conn,
+				   const WorkerTask *task)
 {
-	PoolWatch	watch = dump_leader_watch(context);
+	PoolWatch	watch = leader_watch(context);
 	LeaderSessionPlan session = {
 		.options = context->options,
 		.address = context->address,

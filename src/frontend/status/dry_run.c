@@ -330,7 +330,7 @@ dry_run_print(const DumpContext *context)
 
 	for (int i = 0; i < context->tables->n_tables; i++)
 	{
-		dump_event_plan(context, lines[i].table, lines[i].est_bytes);
+		run_event_plan(context, lines[i].table, lines[i].est_bytes);
 		bytes += lines[i].est_bytes;
 	}
 	print_table(context, lines, out);
@@ -345,5 +345,5 @@ dry_run_print(const DumpContext *context)
 				units_size(options->expected_rate, size),
 				units_duration(seconds, time));
 	}
-	dump_event_dry_run(context, bytes, seconds);
+	run_event_dry_run(context, bytes, seconds);
 }

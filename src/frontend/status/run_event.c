@@ -29,7 +29,7 @@ command_name(const Options *options)
 }
 
 void
-dump_events_begin(const Options *options)
+run_event_begin(const Options *options)
 {
 	if (options->log_json == NULL)
 		return;
@@ -45,7 +45,7 @@ dump_events_begin(const Options *options)
 }
 
 void
-dump_event_stage(const char *stage)
+run_event_stage(const char *stage)
 {
 	Event	   *event = event_new("stage");
 
@@ -54,8 +54,8 @@ dump_event_stage(const char *stage)
 }
 
 void
-dump_event_run(const DumpContext *context, const char *dbname,
-			   const PeerAddress *target)
+run_event_run(const DumpContext *context, const char *dbname,
+			  const PeerAddress *target)
 {
 	Event	   *event = event_new("run");
 	uint64		bytes = context->objects->est_bytes;
@@ -79,7 +79,7 @@ dump_event_run(const DumpContext *context, const char *dbname,
 }
 
 void
-dump_event_plan(const DumpContext *context, int table, uint64 est_bytes)
+run_event_plan(const DumpContext *context, int table, uint64 est_bytes)
 {
 	Event	   *event = event_new("plan");
 	const DumpTable *t = &context->tables->tables[table];
@@ -97,8 +97,8 @@ dump_event_plan(const DumpContext *context, int table, uint64 est_bytes)
 }
 
 void
-dump_event_dry_run(const DumpContext *context, uint64 est_bytes,
-				   double seconds)
+run_event_dry_run(const DumpContext *context, uint64 est_bytes,
+				  double seconds)
 {
 	Event	   *event = event_new("dry_run");
 
@@ -135,8 +135,8 @@ chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
 }
 
 void
-dump_event_chunk_start(const DumpContext *context, const DataFile *file,
-					   const char *format)
+run_event_chunk_start(const DumpContext *context, const DataFile *file,
+					  const char *format)
 {
 	Event	   *event = chunk_event(context, "chunk_start", file);
 	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL;
@@ -165,7 +165,7 @@ log_chunk_end(const DumpContext *context, const DataFile *file,
 }
 
 void
-dump_event_chunk_end(const DumpContext *context, const DataFile *file)
+run_event_chunk_end(const DumpContext *context, const DataFile *file)
 {
 	Event	   *event = chunk_event(context, "chunk_end", file);
 	const FileResult *result =
@@ -182,7 +182,7 @@ dump_event_chunk_end(const DumpContext *context, const DataFile *file)
 }
 
 void
-dump_event_retry(const DumpContext *context, int job)
+run_event_retry(const DumpContext *context, int job)
 {
 	Event	   *event = event_new("retry");
 	char	   *what = job_describe(context->queue, &context->queue->jobs[job],
@@ -194,8 +194,8 @@ dump_event_retry(const DumpContext *context, int job)
 }
 
 void
-dump_event_objects(const DumpContext *context, const char *kind,
-				   const LargeObjectGroup *group)
+run_event_objects(const DumpContext *context, const char *kind,
+				  const LargeObjectGroup *group)
 {
 	Event	   *event = event_new(kind);
 

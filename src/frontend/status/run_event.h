@@ -12,41 +12,41 @@
  * if the program fails.  Exits with a message if it could not be opened, or
  * would be in the archive's directory.
  */
-extern void dump_events_begin(const Options *options);
+extern void run_event_begin(const Options *options);
 
 /* A stage of the run begins: "stage". */
-extern void dump_event_stage(const char *stage);
+extern void run_event_stage(const char *stage);
 
 /*
  * The plan is made, the workers are to be started: "run".  target is NULL but
  * in a copy.
  */
-extern void dump_event_run(const DumpContext *context, const char *dbname,
-						   const PeerAddress *target);
+extern void run_event_run(const DumpContext *context, const char *dbname,
+						  const PeerAddress *target);
 
 /*
  * Of a dry run, instead of "run" and what follows it: "plan" for each table,
  * and "dry_run" for all of it; seconds is 0 if no rate was expected.
  */
-extern void dump_event_plan(const DumpContext *context, int table,
-							uint64 est_bytes);
-extern void dump_event_dry_run(const DumpContext *context, uint64 est_bytes,
-							   double seconds);
+extern void run_event_plan(const DumpContext *context, int table,
+						   uint64 est_bytes);
+extern void run_event_dry_run(const DumpContext *context, uint64 est_bytes,
+							  double seconds);
 
 /*
  * In a worker: "chunk_start" and "chunk_end".  In a copy, format is COPY's,
  * else NULL.
  */
-extern void dump_event_chunk_start(const DumpContext *context,
-								   const DataFile *file, const char *format);
-extern void dump_event_chunk_end(const DumpContext *context,
-								 const DataFile *file);
+extern void run_event_chunk_start(const DumpContext *context,
+								  const DataFile *file, const char *format);
+extern void run_event_chunk_end(const DumpContext *context,
+								const DataFile *file);
 
 /* In the leader: a job will be done again, "retry". */
-extern void dump_event_retry(const DumpContext *context, int job);
+extern void run_event_retry(const DumpContext *context, int job);
 
 /* In a worker: "objects_start" and "objects_end". */
-extern void dump_event_objects(const DumpContext *context, const char *kind,
-							   const LargeObjectGroup *group);
+extern void run_event_objects(const DumpContext *context, const char *kind,
+							  const LargeObjectGroup *group);
 
 #endif							/* RUN_EVENT_H */

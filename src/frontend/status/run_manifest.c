@@ -9,7 +9,7 @@
 #include "status/run_manifest.h"
 
 pg_checksum_type
-dump_manifest_checksum_type(const Options *options)
+run_manifest_checksum_type(const Options *options)
 {
 	pg_checksum_type type = CHECKSUM_TYPE_CRC32C;
 
@@ -113,7 +113,7 @@ add_large_objects(Manifest *manifest, const DumpContext *context)
 }
 
 Manifest *
-dump_manifest_new(const DumpContext *context, const Toc *toc)
+run_manifest_new(const DumpContext *context, const Toc *toc)
 {
 	const FileResults *results = context->results;
 	char	   *compression = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
@@ -149,7 +149,7 @@ dump_manifest_new(const DumpContext *context, const Toc *toc)
 }
 
 void
-dump_manifest_write(const DumpContext *context, const Manifest *manifest)
+run_manifest_write(const DumpContext *context, const Manifest *manifest)
 {
 	char	   *path = psprintf("%s/%s", context->directory, MANIFEST_NAME);
 

@@ -13,13 +13,13 @@
  * the same, for a report: paths are what a piece is, "chunk 2 of 9".  It
  * borrows from the context and the table of contents, and is never freed.
  */
-extern Manifest *dump_manifest_new(const DumpContext *context, const Toc *toc);
+extern Manifest *run_manifest_new(const DumpContext *context, const Toc *toc);
 
 /* Write it in the archive's directory, before all is flushed. */
-extern void dump_manifest_write(const DumpContext *context,
-								const Manifest *manifest);
+extern void run_manifest_write(const DumpContext *context,
+							   const Manifest *manifest);
 
 /* The kind of checksum that --manifest-checksums asks for. */
-extern pg_checksum_type dump_manifest_checksum_type(const Options *options);
+extern pg_checksum_type run_manifest_checksum_type(const Options *options);
 
 #endif							/* RUN_MANIFEST_H */

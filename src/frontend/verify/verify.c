@@ -330,7 +330,7 @@ verify_archive(const Options *options)
 	initPQExpBuffer(&run->findings);
 	cleanup_install_leader_signals();
 	progress_begin(options);
-	dump_events_begin(options);
+	run_event_begin(options);
 	page = report_begin(options->report, run->directory);
 	run->list = file_list_new(run->directory);
 	has_manifest = read_manifest(run);
