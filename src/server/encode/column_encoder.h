@@ -23,9 +23,9 @@
 
 #include "fmgr.h"
 
+#include "base/row_format.h"
 #include "bytes/byte_buffer.h"
 #include "bytes/network_order.h"
-#include "encode/row_format.h"
 
 /* What a value's form depends on beside the value; fixed for one scan. */
 typedef struct EncodeSettings

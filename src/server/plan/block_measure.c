@@ -20,9 +20,9 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "heap/heap_reader.h"
+#include "heap/tuple_deform.h"
 #include "plan/block_measure.h"
-#include "read/heap_reader.h"
-#include "read/tuple_deform.h"
 
 /* What COPY's text format spends on a NULL ("\N") and after each column. */
 #define NULL_BYTES			2

@@ -18,8 +18,8 @@
 
 #include "shared/block_compress.h"
 
+#include "heap/heap_reader.h"
 #include "read/chunk_reader.h"
-#include "read/heap_reader.h"
 #include "read/row_encoder.h"
 
 /* Rows are gathered, and compressed output handed out, at about this size. */

@@ -15,7 +15,7 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-#include "encode/row_format.h"
+#include "base/row_format.h"
 
 typedef struct ChunkReader ChunkReader;
 

@@ -18,9 +18,9 @@
 #include "utils/rel.h"
 
 #include "encode/column_encoder.h"
+#include "heap/toast_reader.h"
+#include "heap/tuple_deform.h"
 #include "read/row_encoder.h"
-#include "read/toast_reader.h"
-#include "read/tuple_deform.h"
 
 struct RowEncoder
 {

@@ -18,7 +18,7 @@
 #include "access/tupmacs.h"
 
 #include "bytes/stored_size.h"
-#include "read/tuple_deform.h"
+#include "heap/tuple_deform.h"
 
 /* What is needed of an attribute to step over its value. */
 typedef struct StoredAttribute

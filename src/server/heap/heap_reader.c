@@ -19,8 +19,8 @@
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
-#include "read/block_stream.h"
-#include "read/heap_reader.h"
+#include "heap/block_stream.h"
+#include "heap/heap_reader.h"
 
 struct HeapReader
 {

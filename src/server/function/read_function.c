@@ -20,9 +20,9 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "base/argument.h"
-#include "base/relation_access.h"
 #include "base/server_compat.h"
+#include "function/argument.h"
+#include "function/relation_access.h"
 #include "read/chunk_reader.h"
 
 PG_FUNCTION_INFO_V1(pg_pardump_read);

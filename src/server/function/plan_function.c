@@ -18,9 +18,9 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "base/argument.h"
-#include "base/relation_access.h"
 #include "base/server_compat.h"
+#include "function/argument.h"
+#include "function/relation_access.h"
 #include "plan/chunk_plan.h"
 #include "plan/relation_sample.h"
 

@@ -20,8 +20,8 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 
-#include "base/relation_access.h"
 #include "base/server_compat.h"
+#include "function/relation_access.h"
 
 /* What to do instead, for a relation that holds no rows of its own. */
 static const char *

@@ -15,7 +15,7 @@
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
-#include "read/block_stream.h"
+#include "heap/block_stream.h"
 
 struct BlockStream
 {

@@ -31,9 +31,9 @@
 
 #include "base/server_compat.h"
 #include "bytes/pglz_decode.h"
-#include "read/heap_reader.h"
-#include "read/toast_reader.h"
-#include "read/tuple_deform.h"
+#include "heap/heap_reader.h"
+#include "heap/toast_reader.h"
+#include "heap/tuple_deform.h"
 
 /* Columns of a TOAST table: value, number of the piece, its bytes. */
 #define TOAST_COLUMNS 3
