@@ -122,7 +122,7 @@ session_exec(PGconn *conn, const char *sql)
 	PGresult   *res;
 
 	traffic_wait_begins();
-	res = PQsendQuery(conn, sql) ? leader_wait_result(conn, -1) : NULL;
+	res = PQsendQuery(conn, sql) ? session_wait_result(conn, -1) : NULL;
 	traffic_wait_ends();
 	return res;
 }
@@ -130,7 +130,7 @@ session_exec(PGconn *conn, const char *sql)
 PGresult *
 session_exec_within(PGconn *conn, const char *sql, int wait_ms)
 {
-	return PQsendQuery(conn, sql) ? leader_wait_result(conn, wait_ms) : NULL;
+	return PQsendQuery(conn, sql) ? session_wait_result(conn, wait_ms) : NULL;
 }
 
 PGresult *
@@ -170,7 +170,7 @@ session_query_params(PGconn *conn, const char *sql, int n_params,
 
 	traffic_wait_begins();
 	res = PQsendQueryParams(conn, sql, n_params, NULL, params, NULL, NULL,
-							result_format) ? leader_wait_result(conn, -1) : NULL;
+							result_format) ? session_wait_result(conn, -1) : NULL;
 	traffic_wait_ends();
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)

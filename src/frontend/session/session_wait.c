@@ -1,131 +1,25 @@
 /*
  * session_wait.c
- *		Waits of the leader for the source's server, ended if they are in
- *		vain.
+ *		Waits for what a statement returns.
  */
 #include "base/fe_compat.h"
 
-#include "libpq-events.h"
-
 #include "base/cleanup.h"
 #include "process/worker_pool.h"
-#include "progress/progress.h"
 #include "session/session_wait.h"
 #include "session/traffic.h"
-#include "source/server_check.h"
 
-/* How long the answer to a question may take. */
-#define ANSWER_MS 15000
-
-/* There is one server to wait for: this is the process's. */
-typedef struct LeaderWait
-{
-	const PeerAddress *address;
-	int64		timeout_ms;
-	int			max_unanswered;
-	int			unanswered;		/* questions in a row */
-	int64		since;			/* when rows came last, or were asked for */
-} LeaderWait;
-
-static LeaderWait state;
-
-/*
- * A PGEventProc is the key to what libpq keeps with a connection for others.
- */
-static int
-ignore_event(PGEventId event, void *info, void *arg)
-{
-	return true;
-}
+/* Calls of session_exec() have no argument for it: this is the process's. */
+static SessionWaitWatch wait_watch;
 
 void
-leader_wait_watch(PGconn *conn, const PeerAddress *address,
-				  const Options *options)
+session_wait_set_watch(SessionWaitWatch watch)
 {
-	PGresult   *res;
-	intptr_t	backend;
-
-	if (options->stall_timeout == 0)
-		return;
-	res = session_exec_within(conn, session_backend_query, ANSWER_MS);
-	if (res == NULL)
-		worker_pool_lost("the server does not answer");
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_failed(conn, res, "query failed", session_backend_query);
-	backend = atoi(PQgetvalue(res, 0, 0));
-	PQclear(res);
-	state.address = address;
-	state.timeout_ms = (int64) options->stall_timeout * 1000;
-	state.max_unanswered = (int) options->retries;
-	/* nor may sending wait without end; PQexec() does not care */
-	if (!PQregisterEventProc(conn, ignore_event, "pg_pardump", NULL) ||
-		!PQsetInstanceData(conn, ignore_event, (void *) backend) ||
-		PQsetnonblocking(conn, true) != 0)
-		pg_fatal("out of memory");
-}
-
-static bool
-is_watched(const PGconn *conn)
-{
-	return PQinstanceData(conn, ignore_event) != NULL;
-}
-
-/* As a worker's: see leader_session.c:backend_has_nothing_to_do(). */
-static bool
-is_in_vain(const PGconn *conn)
-{
-	char	   *sql = server_health_at_work_query((int) (intptr_t) PQinstanceData(conn, ignore_event));
-	PGconn	   *other = connection_try_peer(state.address, "pg_pardump");
-	PGresult   *res = NULL;
-	bool		result;
-
-	cleanup_check_interrupt();
-	if (PQstatus(other) == CONNECTION_OK)
-		res = session_exec_within(other, sql, ANSWER_MS);
-	if (PQresultStatus(res) == PGRES_TUPLES_OK)
-	{
-		state.unanswered = 0;
-		result = PQntuples(res) == 0;
-	}
-	else
-		result = state.unanswered++ >= state.max_unanswered;
-	PQclear(res);
-	PQfinish(other);
-	free(sql);
-	return result;
-}
-
-/* A wait has brought something, or not; *since is when one did. */
-static void
-check_silence(PGconn *conn, bool came, int64 *since)
-{
-	if (!came && is_watched(conn))
-	{
-		if (worker_pool_now_ms() < *since + state.timeout_ms)
-			return;
-		/* what was sent before the question is here when it is answered */
-		if (is_in_vain(conn) && !traffic_wait_input(conn))
-			worker_pool_lost("the server has sent the leader nothing for --stall-timeout, though its session has nothing else to do, or cannot be asked");
-	}
-	*since = worker_pool_now_ms();
-}
-
-static void
-watch_rows(PGconn *conn, bool came)
-{
-	check_silence(conn, came, &state.since);
-	progress_tick();
-}
-
-void
-leader_wait_watch_rows(void)
-{
-	state.since = worker_pool_now_ms();
-	traffic_set_watch(watch_rows);
+	wait_watch = watch;
 }
 
 PGresult *
-leader_wait_result(PGconn *conn, int wait_ms)
+session_wait_result(PGconn *conn, int wait_ms)
 {
 	int64		since = worker_pool_now_ms();
 	PGresult   *res = NULL;
@@ -145,7 +39,10 @@ leader_wait_result(PGconn *conn, int wait_ms)
 				return PQmakeEmptyPGresult(conn, PGRES_FATAL_ERROR);
 			}
 			if (wait_ms < 0)
-				check_silence(conn, came, &since);
+			{
+				if (wait_watch)
+					wait_watch(conn, came, &since);
+			}
 			else if (PQisBusy(conn) && worker_pool_now_ms() >= since + wait_ms)
 			{
 				PQclear(res);

@@ -1,40 +1,29 @@
 /*
  * session_wait.h
- *		Waits of the leader for the source's server, ended if they are in
- *		vain.
- *
- * While workers work, their leader looks after them; nobody looks after the
- * leader, while it plans or takes a new session.  So it asks by itself, in
- * another connection, what its backend does.
+ *		Waits for what a statement returns.
  */
 #ifndef SESSION_WAIT_H
 #define SESSION_WAIT_H
 
-#include "session/connection.h"
+#include "base/fe_compat.h"
+
+#include "libpq-fe.h"
 
 /*
- * Watch the statements in this session of the leader's from now on, unless
- * --stall-timeout is 0.  The address is borrowed for as long as the process.
+ * Who looks after waits without a limit: called every moment of one, with
+ * whether something has come, and *since, when the wait began or something
+ * came last (worker_pool_now_ms()), which it sets.  It may end the wait by
+ * worker_pool_lost().
  */
-extern void leader_wait_watch(PGconn *conn, const PeerAddress *address,
-							  const Options *options);
+typedef void (*SessionWaitWatch) (PGconn *conn, bool came, int64 *since);
 
-/*
- * From now on the leader reads rows itself: its waits are watched likewise,
- * and progress is shown meanwhile.
- */
-extern void leader_wait_watch_rows(void);
+extern void session_wait_set_watch(SessionWaitWatch watch);
 
 /*
  * What PQexec() does once it has sent the statement.  NULL if the result is
- * not there after wait_ms.
- *
- * If that is -1 it waits for ever, as traffic.h counts it, unless the session
- * is watched.  Then, when the server has sent nothing for --stall-timeout,
- * and another connection finds that the session has nothing else to do, or
- * cannot ask, so many times in a row as --retries allows, the session is
- * lost: ends by worker_pool_lost().
+ * not there after wait_ms.  If that is -1 it waits for ever, as traffic.h
+ * counts it, unless whoever watches ends that.
  */
-extern PGresult *leader_wait_result(PGconn *conn, int wait_ms);
+extern PGresult *session_wait_result(PGconn *conn, int wait_ms);
 
 #endif							/* SESSION_WAIT_H */

@@ -10,10 +10,10 @@
 #include "progress/progress.h"
 #include "replication/slot_check.h"
 #include "replication/subscription.h"
-#include "session/session_wait.h"
 #include "session/table_lock.h"
 #include "session/traffic.h"
 #include "source/leader.h"
+#include "source/leader_watchdog.h"
 #include "source/server_check.h"
 #include "source/source_check.h"
 #include "source/table_check.h"
@@ -69,7 +69,7 @@ leader_open(DumpContext *context)
 
 	cleanup_install_leader_signals();
 	context->address = peer_address_new(conn, false);
-	leader_wait_watch(conn, context->address, context->options);
+	leader_watchdog_watch(conn, context->address, context->options);
 	session_set_up(conn, context->options, context->options->encoding);
 	server_health_check_connections(conn, context->options->jobs);
 	server_health_check_age(conn);
@@ -131,7 +131,7 @@ check_tables(DumpContext *context, PGconn *conn)
 	if (context->tables->n_tables == 0)
 		return;
 	other = open_second_session(context);
-	leader_wait_watch(other, context->address, context->options);
+	leader_watchdog_watch(other, context->address, context->options);
 	session_set_up(other, context->options, context->encoding);
 	table_check_snapshot(conn, other, context->tables, context->options);
 	cancel_set_connection(conn);
@@ -217,7 +217,7 @@ bool
 leader_run_refused(DumpContext *context,
 				   void (*do_job) (void *arg, int job), void *arg, int job)
 {
-	leader_wait_watch_rows();
+	leader_watchdog_watch_rows();
 	return leader_session_do(context->leader, do_job, arg, job);
 }
 

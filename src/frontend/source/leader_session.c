@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 #include "process/worker_pool.h"
-#include "session/session_wait.h"
 #include "session/traffic.h"
 #include "source/leader_session.h"
+#include "source/leader_watchdog.h"
 #include "source/server_check.h"
 #include "source/snapshot_holder.h"
 #include "source/table_check.h"
@@ -247,8 +247,8 @@ take_over(LeaderSession *session)
 
 	session->other = connection_open_peer(plan->address, "pg_pardump");
 	session->next = conn = connection_open_peer(plan->address, "pg_pardump");
-	leader_wait_watch(session->other, plan->address, plan->options);
-	leader_wait_watch(conn, plan->address, plan->options);
+	leader_watchdog_watch(session->other, plan->address, plan->options);
+	leader_watchdog_watch(conn, plan->address, plan->options);
 	session_set_up(session->other, plan->options, plan->encoding);
 	session_set_up(conn, plan->options, plan->encoding);
 	if (!snapshot_holders_import(session->holders, plan->n_workers, conn,
