@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "bytes/digits.h"
-#include "encode/escape.h"
+#include "bytes/escape.h"
 #include "bytes/hex_digits.h"
 #include "bytes/pglz_decode.h"
 

@@ -23,20 +23,9 @@
 
 #include "fmgr.h"
 
-#include "base/row_format.h"
 #include "bytes/byte_buffer.h"
 #include "bytes/network_order.h"
-
-/* What a value's form depends on beside the value; fixed for one scan. */
-typedef struct EncodeSettings
-{
-	RowFormat	format;
-	int			client_encoding;	/* pg_enc */
-	bool		transcode;		/* differs from the database's */
-	bool		embeds_ascii;	/* a multi-byte character of the client's
-								 * encoding may hold bytes that look like
-								 * ASCII (PG_ENCODING_IS_CLIENT_ONLY) */
-} EncodeSettings;
+#include "encode/append_text.h"
 
 typedef struct ColumnEncoder ColumnEncoder;
 
@@ -58,9 +47,6 @@ struct ColumnEncoder
 	bool		is_varlena;
 	void	   *state;			/* the encoder's own, or NULL */
 };
-
-/* The settings of the current session, for a format. */
-extern void encode_settings_init(EncodeSettings *settings, RowFormat format);
 
 /*
  * Choose and set up the encoder of a type.  Allocates in
@@ -139,12 +125,5 @@ extern EncodeFunction jsonb_encoder(Oid type_function);
  */
 extern EncodeFunction array_encoder(Oid type_function,
 									ColumnEncoder *encoder);
-
-/*
- * Append text that is in the database's encoding: converted to the client's
- * if need be, and escaped if the format is text.
- */
-extern void append_text(ByteBuffer *out, const char *text, Size len,
-						const EncodeSettings *settings);
 
 #endif							/* PARDUMP_COLUMN_ENCODER_H */

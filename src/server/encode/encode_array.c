@@ -21,10 +21,10 @@
 #include "utils/memutils.h"
 
 #include "bytes/digits.h"
+#include "bytes/escape.h"
 #include "bytes/packed_varlena.h"
 #include "encode/array_walk.h"
 #include "encode/encode_fallback.h"
-#include "encode/escape.h"
 
 typedef struct ArrayEncoder
 {

@@ -18,11 +18,11 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
+#include "bytes/escape.h"
 #include "bytes/packed_varlena.h"
 #include "bytes/stored_size.h"
 #include "encode/encode_fallback.h"
 #include "encode/encode_number.h"
-#include "encode/escape.h"
 
 /*
  * Deeper values are left to jsonb_out, which does not recurse and so knows no

@@ -11,9 +11,9 @@
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
+#include "bytes/escape.h"
 #include "bytes/packed_varlena.h"
 #include "encode/encode_fallback.h"
-#include "encode/escape.h"
 
 /* textout, textsend and such: they copy the bytes */
 static void

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * escape.c
+ * append_text.c
  *	  Appends text as COPY writes it: in the client's encoding, and escaped
  *	  if the format is text.
  *
@@ -12,17 +12,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "encode/escape.h"
-
-/* \v is COPY's alone, JSON does not have it. */
-const char	escape_letters[BYTE_BLOCK_SIZE] = {
-	['\b'] = 'b',
-	['\t'] = 't',
-	['\n'] = 'n',
-	['\v'] = 'v',
-	['\f'] = 'f',
-	['\r'] = 'r'
-};
+#include "bytes/escape.h"
+#include "encode/append_text.h"
 
 /*
  * As BeginCopyTo does (src/backend/commands/copyto.c) without an ENCODING
@@ -39,27 +30,6 @@ encode_settings_init(EncodeSettings *settings, RowFormat format)
 	settings->transcode = client_encoding != GetDatabaseEncoding() &&
 		client_encoding != PG_SQL_ASCII;
 	settings->embeds_ascii = PG_ENCODING_IS_CLIENT_ONLY(client_encoding);
-}
-
-bool
-text_is_ascii(const char *string, Size len)
-{
-	const char *end = string + len;
-
-	for (; end - string >= BYTE_BLOCK_SIZE; string += BYTE_BLOCK_SIZE)
-	{
-		if (byte_block_has_high_bit(byte_block_load(string)))
-			return false;
-	}
-	if (end - string >= 4)
-		return !byte_block_has_high_bit(byte_block_from_short(string,
-															  end - string));
-	for (; string < end; string++)
-	{
-		if (IS_HIGHBIT_SET(*string))
-			return false;
-	}
-	return true;
 }
 
 /* Append text that needs no conversion and has no ASCII within characters. */

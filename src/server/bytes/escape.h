@@ -16,7 +16,6 @@
 #include "postgres.h"
 
 #include "bytes/byte_block.h"
-#include "encode/column_encoder.h"
 
 typedef enum EscapeKind
 {
