@@ -239,7 +239,7 @@ was_committed(CopyWorker *worker, uint64 xid)
 	{
 		PGresult   *res = ask_target(worker,
 									 "SELECT pg_catalog.txid_status($1::pg_catalog.int8),"
-									 COPY_INCARNATION_SQL " OPERATOR(pg_catalog.=) $2",
+									 TARGET_INCARNATION_SQL " OPERATOR(pg_catalog.=) $2",
 									 2, params);
 		bool		same_server = PQgetvalue(res, 0, 1)[0] == 't';
 

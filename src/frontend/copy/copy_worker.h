@@ -34,19 +34,11 @@ typedef struct CopyContext
 {
 	DumpContext source;
 	const PeerAddress *target;
-	const char *incarnation;	/* of the target, see COPY_INCARNATION_SQL */
+	const char *incarnation;	/* of the target, see TARGET_INCARNATION_SQL */
 	const char *history;		/* the same, see copy_target_history() */
 	const CopyFormat *formats;	/* by table */
 	CopyCommit *commits;		/* by job */
 } CopyContext;
-
-/*
- * An expression that has another value after the server was started again,
- * and after it recovered from a crash of its own, when statistics are reset.
- */
-#define COPY_INCARNATION_SQL \
-"pg_catalog.concat_ws(' ', pg_catalog.pg_postmaster_start_time()," \
-" pg_catalog.pg_stat_get_bgwriter_stat_reset_time())"
 
 typedef struct CopyWorker CopyWorker;
 

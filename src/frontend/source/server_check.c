@@ -6,46 +6,8 @@
 
 #include "base/printable.h"
 #include "base/units.h"
+#include "session/connection_limit.h"
 #include "source/server_check.h"
-
-/* pg_stat_activity.backend_type came with 10. */
-#define MIN_VERSION_WITH_BACKEND_TYPE 100000
-
-/*
- * The smallest number of connections that a limit leaves: max_connections
- * less what is reserved for others (miscinit.c:InitPostgres), the role's, and
- * the database's.  First by the sessions that are surely clients; then also
- * by those of which the role may not see what they are (without
- * pg_read_all_stats), but which have a user and a database: most are clients.
- */
-static const char connections_query[] =
-"WITH used AS (SELECT a.datname, a.usename FROM pg_catalog.pg_stat_activity a"
-" WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend'%s),"
-" reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
-" FROM pg_catalog.pg_settings s"
-" WHERE s.name OPERATOR(pg_catalog.=) 'superuser_reserved_connections'"
-" OR s.name OPERATOR(pg_catalog.=) 'reserved_connections' AND NOT EXISTS"
-" (SELECT FROM pg_catalog.pg_roles p"
-" WHERE p.rolname OPERATOR(pg_catalog.=) 'pg_use_reserved_connections'"
-" AND pg_catalog.pg_has_role(session_user, p.oid, 'USAGE')))"
-" SELECT LEAST(pg_catalog.current_setting('max_connections')::pg_catalog.int4"
-" OPERATOR(pg_catalog.-) CASE WHEN r.rolsuper THEN 0 ELSE (SELECT n FROM reserved) END"
-" OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used),"
-" CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
-" THEN r.rolconnlimit OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used"
-" WHERE usename OPERATOR(pg_catalog.=) r.rolname) END,"
-" CASE WHEN d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
-" THEN d.datconnlimit OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM used"
-" WHERE datname OPERATOR(pg_catalog.=) d.datname) END)"
-" FROM pg_catalog.pg_roles r, pg_catalog.pg_database d"
-" WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
-" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
-
-static const char hidden_detail[] =
-"Without the privileges of pg_read_all_stats the role does not see which sessions are clients.";
-
-static const char or_hidden[] =
-" OR a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL";
 
 /*
  * Autovacuum keeps the age about at autovacuum_freeze_max_age; twice that, or
@@ -69,34 +31,18 @@ static const char threshold_query[] =
 " WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
 " AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()";
 
-static int
-connections_left(PGconn *conn, const char *or_others)
-{
-	char	   *sql = psprintf(connections_query, or_others);
-	PGresult   *res = session_query(conn, sql);
-	int32		left = PQntuples(res) == 1 ? atoi(PQgetvalue(res, 0, 0)) : PG_INT32_MAX;
-
-	PQclear(res);
-	free(sql);
-	return left;
-}
-
 void
 server_health_check_connections(PGconn *conn, int n_workers)
 {
-	int			left;
-	int			left_at_least;
+	ConnectionsLeft connections = connection_limit_left(conn);
+	int			left = connections.at_most;
 
-	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
-		return;
-	left = connections_left(conn, "");
-	left_at_least = connections_left(conn, or_hidden);
-	if (left >= n_workers && left_at_least < n_workers)
+	if (left >= n_workers && connections.at_least < n_workers)
 	{
-		left = Max(left_at_least, 0);
+		left = connections.at_least;
 		pg_log_warning("the server may have only %d connection%s left for %d job%s",
 					   left, units_plural(left), n_workers, units_plural(n_workers));
-		pg_log_warning_detail("%s", hidden_detail);
+		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
 		return;
 	}
 	if (left > n_workers)
@@ -108,7 +54,6 @@ server_health_check_connections(PGconn *conn, int n_workers)
 		pg_log_warning_detail("If the leader loses its session, it needs one more than it had to take another.");
 		return;
 	}
-	left = Max(left, 0);
 	pg_log_error("the server has %d connection%s left, too few for %d job%s",
 				 left, units_plural(left), n_workers, units_plural(n_workers));
 	if (left > 0)
@@ -116,35 +61,6 @@ server_health_check_connections(PGconn *conn, int n_workers)
 						  Max(left - 1, 1));
 	else
 		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
-}
-
-void
-server_health_check_target(PGconn *target, int n_workers, int n_builds)
-{
-	int			needed = n_workers + n_builds;
-	int			left = Max(connections_left(target, ""), 0);
-	int			left_at_least = Max(connections_left(target, or_hidden), 0);
-	bool		is_hidden = left >= needed;
-
-	if (left_at_least >= needed)
-		return;
-	if (left < n_workers)
-	{
-		pg_log_error("the target has %d connection%s left, too few for %d worker%s",
-					 left, units_plural(left), n_workers,
-					 units_plural(n_workers));
-		pg_log_error_hint("Use fewer --jobs, or raise max_connections or the limit of the role or database there.");
-		return;
-	}
-	left = is_hidden ? left_at_least : left;
-	pg_log_warning("the target %s only %d connection%s left for %d worker%s and %d index build%s at a time",
-				   is_hidden ? "may have" : "has", left, units_plural(left),
-				   n_workers, units_plural(n_workers),
-				   n_builds, units_plural(n_builds));
-	if (is_hidden)
-		pg_log_warning_detail("%s", hidden_detail);
-	else
-		pg_log_warning_hint("Use fewer --jobs or --index-jobs, should the copy fail by it.");
 }
 
 void

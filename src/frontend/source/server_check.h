@@ -20,15 +20,6 @@
 extern void server_health_check_connections(PGconn *conn, int n_workers);
 
 /*
- * The same for the target of a copy, whose leader's session is there already:
- * an error if the workers that there is work for cannot all connect, a
- * warning if they leave no room for so many index builds at a time, which
- * have sessions of their own, or if that cannot be seen.
- */
-extern void server_health_check_target(PGconn *target, int n_workers,
-									   int n_builds);
-
-/*
  * Warn if this is a standby whose replay does not wait for the run as long as
  * it takes, whatever it does.
  */

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/printable.h"
-#include "copy/copy_worker.h"
 #include "target/target.h"
 
 /* Tables named in an error message. */
@@ -227,7 +226,7 @@ copy_target_restore_address(PGconn *target, const PeerAddress *address,
 char *
 copy_target_incarnation(PGconn *target)
 {
-	PGresult   *res = session_query(target, "SELECT " COPY_INCARNATION_SQL);
+	PGresult   *res = session_query(target, "SELECT " TARGET_INCARNATION_SQL);
 	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
 
 	PQclear(res);

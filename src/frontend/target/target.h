@@ -33,7 +33,15 @@ extern PeerAddress *copy_target_restore_address(PGconn *target,
 extern PeerAddress *copy_target_address(const PeerAddress *address,
 										const char *dbname);
 
-/* The value of COPY_INCARNATION_SQL; owned. */
+/*
+ * An expression that has another value after the server was started again,
+ * and after it recovered from a crash of its own, when statistics are reset.
+ */
+#define TARGET_INCARNATION_SQL \
+"pg_catalog.concat_ws(' ', pg_catalog.pg_postmaster_start_time()," \
+" pg_catalog.pg_stat_get_bgwriter_stat_reset_time())"
+
+/* Its value; owned. */
 extern char *copy_target_incarnation(PGconn *target);
 
 /*

@@ -8,8 +8,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "plan/dump_table.h"
-#include "session/session.h"
-#include "source/server_check.h"
+#include "session/connection_limit.h"
 #include "target/target_check.h"
 #include "toc/entry_names.h"
 
@@ -138,6 +137,40 @@ check_names(PGconn *target, const SimpleStringList *names, const char *query,
 	PQclear(res);
 }
 
+/*
+ * An error if the workers that there is work for cannot all connect, beside
+ * the leader's session, which is there already; a warning if they leave no
+ * room for so many index builds at a time, which have sessions of their own,
+ * or if that cannot be seen.
+ */
+static void
+check_connections(PGconn *target, int n_workers, int n_builds)
+{
+	ConnectionsLeft connections = connection_limit_left(target);
+	int			left = connections.at_most;
+	bool		is_hidden = left >= n_workers + n_builds;
+
+	if (connections.at_least >= n_workers + n_builds)
+		return;
+	if (left < n_workers)
+	{
+		pg_log_error("the target has %d connection%s left, too few for %d worker%s",
+					 left, units_plural(left), n_workers,
+					 units_plural(n_workers));
+		pg_log_error_hint("Use fewer --jobs, or raise max_connections or the limit of the role or database there.");
+		return;
+	}
+	left = is_hidden ? connections.at_least : left;
+	pg_log_warning("the target %s only %d connection%s left for %d worker%s and %d index build%s at a time",
+				   is_hidden ? "may have" : "has", left, units_plural(left),
+				   n_workers, units_plural(n_workers),
+				   n_builds, units_plural(n_builds));
+	if (is_hidden)
+		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
+	else
+		pg_log_warning_hint("Use fewer --jobs or --index-jobs, should the copy fail by it.");
+}
+
 /* pg_restore would say so, with the same result. */
 static void
 check_new_database(PGconn *target, const char *new_name)
@@ -181,9 +214,9 @@ target_check(PGconn *target, const CopySchedule *schedule,
 				"tablespace", "Create them there, or use --no-tablespaces.");
 	check_names(target, &needs.extensions, missing_extensions_query,
 				"extension", "Install them on the target's server.");
-	server_health_check_target(target, Min(options->jobs, n_jobs),
-							   Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
-								   n_indexes));
+	check_connections(target, Min(options->jobs, n_jobs),
+					  Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
+						  n_indexes));
 	if (new_name && !options->clean)
 		check_new_database(target, new_name);
 }

@@ -1,0 +1,62 @@
+/*
+ * connection_limit.c
+ *		How many more connections a server has for us.
+ */
+#include "base/fe_compat.h"
+
+#include "session/connection_limit.h"
+
+/* pg_stat_activity.backend_type came with 10. */
+#define MIN_VERSION_WITH_BACKEND_TYPE 100000
+
+/*
+ * The smallest number of connections that a limit leaves: max_connections
+ * less what is reserved for others (miscinit.c:InitPostgres), the role's, and
+ * the database's.  First by the sessions that are surely clients; then also
+ * by those of which the role may not see what they are, but which have a user
+ * and a database: most are clients.
+ */
+static const char left_query[] =
+"WITH reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
+" FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'superuser_reserved_connections'"
+" OR s.name OPERATOR(pg_catalog.=) 'reserved_connections' AND NOT EXISTS"
+" (SELECT FROM pg_catalog.pg_roles p"
+" WHERE p.rolname OPERATOR(pg_catalog.=) 'pg_use_reserved_connections'"
+" AND pg_catalog.pg_has_role(session_user, p.oid, 'USAGE')))"
+" SELECT LEAST(pg_catalog.current_setting('max_connections')::pg_catalog.int4"
+" OPERATOR(pg_catalog.-) CASE WHEN r.rolsuper THEN 0 ELSE (SELECT n FROM reserved) END"
+" OPERATOR(pg_catalog.-) used.n,"
+" CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN r.rolconnlimit OPERATOR(pg_catalog.-) used.of_role END,"
+" CASE WHEN d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN d.datconnlimit OPERATOR(pg_catalog.-) used.of_database END)"
+" FROM pg_catalog.pg_roles r, pg_catalog.pg_database d,"
+" (VALUES (false), (true)) hidden (counted), LATERAL (SELECT pg_catalog.count(*) AS n,"
+" pg_catalog.count(*) FILTER (WHERE a.usename OPERATOR(pg_catalog.=) r.rolname) AS of_role,"
+" pg_catalog.count(*) FILTER (WHERE a.datname OPERATOR(pg_catalog.=) d.datname) AS of_database"
+" FROM pg_catalog.pg_stat_activity a"
+" WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend' OR hidden.counted"
+" AND a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL) used"
+" WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
+" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+" ORDER BY hidden.counted";
+
+ConnectionsLeft
+connection_limit_left(PGconn *conn)
+{
+	ConnectionsLeft left = {PG_INT32_MAX, PG_INT32_MAX};
+	PGresult   *res;
+
+	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
+		return left;
+	res = session_query(conn, left_query);
+	/* a role that was dropped meanwhile has no limit */
+	if (PQntuples(res) == 2)
+	{
+		left.at_most = Max(atoi(PQgetvalue(res, 0, 0)), 0);
+		left.at_least = Max(atoi(PQgetvalue(res, 1, 0)), 0);
+	}
+	PQclear(res);
+	return left;
+}

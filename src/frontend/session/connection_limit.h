@@ -1,0 +1,31 @@
+/*
+ * connection_limit.h
+ *		How many more connections a server has for us.
+ */
+#ifndef CONNECTION_LIMIT_H
+#define CONNECTION_LIMIT_H
+
+#include "session/session.h"
+
+/*
+ * The two differ if the role may not see what sessions of others are: without
+ * the privileges of pg_read_all_stats.  Never below 0.
+ */
+typedef struct ConnectionsLeft
+{
+	int			at_most;		/* if none of those is a client's */
+	int			at_least;		/* if all of them are */
+} ConnectionsLeft;
+
+/* Says of these two why they differ: an errdetail. */
+#define CONNECTIONS_HIDDEN_DETAIL \
+"Without the privileges of pg_read_all_stats the role does not see which sessions are clients."
+
+/*
+ * What the server, the database and the role of this session leave, this
+ * session being there already.  PG_INT32_MAX if servers before 10 are asked,
+ * which do not tell.
+ */
+extern ConnectionsLeft connection_limit_left(PGconn *conn);
+
+#endif							/* CONNECTION_LIMIT_H */
