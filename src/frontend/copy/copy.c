@@ -365,6 +365,21 @@ plan_work(CopyRun *run, const Toc *toc)
 		pg_fatal("could not map shared memory: %m");
 }
 
+static IndexBuilder *
+start_index_builder(CopyRun *run)
+{
+	IndexPlan	plan = {
+		.schedule = run->restore.schedule,
+		.tables = run->context.source.tables,
+		.setup = &run->index_setup,
+		.target = run->context.target,
+		.is_loaded = copy_worker_has_loaded,
+		.arg = &run->context,
+	};
+
+	return index_builder_start(&plan);
+}
+
 static void
 copy_rows_and_indexes(CopyRun *run)
 {
@@ -382,8 +397,7 @@ copy_rows_and_indexes(CopyRun *run)
 														   run->context.target,
 														   "local");
 	copy_report_stage(report, COPY_STAGE_ROWS);
-	report->builder = index_builder_start(&run->context, run->restore.schedule,
-										  &run->index_setup);
+	report->builder = start_index_builder(run);
 	run->beside.what = "indexes ";
 	run->beside.done = index_builder_counter(report->builder);
 	run->beside.total = index_builder_entries(report->builder);
@@ -396,6 +410,20 @@ copy_rows_and_indexes(CopyRun *run)
 	copy_report_stage(report, COPY_STAGE_INDEXES);
 	if (!index_builder_finish(report->builder))
 		report->incomplete = true;
+}
+
+static void
+analyze(CopyRun *run)
+{
+	AnalyzePlan plan = {
+		.options = run->context.source.options,
+		.encoding = run->context.source.encoding,
+		.target = run->context.target,
+		.tables = run->context.source.tables,
+		.toc = run->restore.schedule->toc,
+	};
+
+	analyze_target(&plan, run->target);
 }
 
 /* --compare */
@@ -471,7 +499,7 @@ copy_database(const Options *options, const char *argv0)
 	copy_report_stage(&run->report, COPY_STAGE_ANALYZE);
 	check_unlogged(run);
 	if (!options->no_analyze && !options->statistics)
-		copy_analyze(&run->context, run->target, toc);
+		analyze(run);
 	if (options->compare)
 		compare(run);
 

@@ -25,18 +25,6 @@ static const char *const stage_names[] = {
 	"end"
 };
 
-/* Were all rows of a table committed? */
-static bool
-is_complete(const DumpContext *source, int no)
-{
-	const TablePlan *table = &source->plan->tables[no];
-
-	for (int i = 0; i < table->n_files; i++)
-		if (!source->results->files[table->first_file + i].done)
-			return false;
-	return true;
-}
-
 static double
 seconds_between(const CopyReport *report, CopyStage from, CopyStage to)
 {
@@ -48,8 +36,9 @@ seconds_between(const CopyReport *report, CopyStage from, CopyStage to)
  * ----------
  */
 static void
-account_for_rows(const DumpContext *source)
+account_for_rows(const CopyContext *context)
 {
+	const DumpContext *source = &context->source;
 	int			n_tables = source->tables->n_tables;
 	int			n_missing = 0;
 	int			n_objects = 0;
@@ -58,7 +47,7 @@ account_for_rows(const DumpContext *source)
 	initPQExpBuffer(&missing);
 	for (int i = 0; i < n_tables; i++)
 	{
-		if (is_complete(source, i))
+		if (copy_worker_has_loaded(context, i))
 			continue;
 		if (n_missing++ < TABLES_SHOWN)
 			appendPQExpBuffer(&missing, "%s%s", n_missing > 1 ? ", " : "",
@@ -102,7 +91,7 @@ give_account(void *arg)
 			pg_log_warning("all rows were copied before source and target were compared");
 			break;
 		default:
-			account_for_rows(&report->context->source);
+			account_for_rows(report->context);
 			break;
 	}
 	if (report->builder && index_builder_entries(report->builder) > 0)

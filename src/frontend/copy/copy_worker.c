@@ -319,6 +319,18 @@ note_done(const DumpContext *source, const Job *job)
 }
 
 bool
+copy_worker_has_loaded(const void *arg, int table_no)
+{
+	const DumpContext *source = &((const CopyContext *) arg)->source;
+	const TablePlan *table = &source->plan->tables[table_no];
+
+	for (int i = 0; i < table->n_files; i++)
+		if (!source->results->files[table->first_file + i].done)
+			return false;
+	return true;
+}
+
+bool
 copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 {
 	const CopyContext *context = worker->context;

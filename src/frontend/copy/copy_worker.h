@@ -40,6 +40,12 @@ typedef struct CopyContext
 	CopyCommit *commits;		/* by job */
 } CopyContext;
 
+/*
+ * Are all rows of a table committed?  Takes a CopyContext, see
+ * IndexPlan.is_loaded.
+ */
+extern bool copy_worker_has_loaded(const void *context, int table);
+
 typedef struct CopyWorker CopyWorker;
 
 /* Connect to both servers, as worker number no. */

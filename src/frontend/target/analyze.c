@@ -18,7 +18,7 @@
 
 typedef struct AnalyzeRun
 {
-	const CopyContext *context;
+	const AnalyzePlan *plan;
 	PGresult   *relations;		/* what is to follow ANALYZE, largest first */
 	PGconn	   *conn;			/* in a worker */
 } AnalyzeRun;
@@ -50,9 +50,10 @@ static const char relations_query[] =
 " pg_catalog.pg_table_size(c.oid)) DESC, 1";
 
 static PGresult *
-choose_relations(const CopyContext *context, PGconn *target, const Toc *toc)
+choose_relations(const AnalyzePlan *plan, PGconn *conn)
 {
-	const DumpTables *tables = context->source.tables;
+	const DumpTables *tables = plan->tables;
+	const Toc  *toc = plan->toc;
 	char	  **names = pg_malloc((tables->n_tables + toc->n_entries + 1) *
 								  sizeof(char *));
 	int			n = 0;
@@ -69,9 +70,9 @@ choose_relations(const CopyContext *context, PGconn *target, const Toc *toc)
 		if (toc_entry_is(entry, "MATERIALIZED VIEW DATA"))
 			names[n++] = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
 	}
-	params[0] = array = text_array(target, names, n);
-	params[1] = PQserverVersion(target) >= MIN_SERVER_FOR_ONLY ? "t" : "f";
-	res = session_query_params(target, relations_query, 2, params, 0);
+	params[0] = array = text_array(conn, names, n);
+	params[1] = PQserverVersion(conn) >= MIN_SERVER_FOR_ONLY ? "t" : "f";
+	res = session_query_params(conn, relations_query, 2, params, 0);
 	while (n > tables->n_tables)
 		free(names[--n]);
 	free(names);
@@ -87,10 +88,10 @@ static void
 start_worker(void *arg, int no)
 {
 	AnalyzeRun *run = arg;
-	const DumpContext *source = &run->context->source;
+	const AnalyzePlan *plan = run->plan;
 
-	run->conn = connection_open_peer(run->context->target, "pg_pardump");
-	copy_target_set_up(run->conn, source->options, source->encoding);
+	run->conn = connection_open_peer(plan->target, "pg_pardump");
+	copy_target_set_up(run->conn, plan->options, plan->encoding);
 }
 
 static bool
@@ -133,15 +134,15 @@ describe_job(void *arg, int job, int step)
 }
 
 void
-copy_analyze(const CopyContext *context, PGconn *target, const Toc *toc)
+analyze_target(const AnalyzePlan *plan, PGconn *conn)
 {
-	AnalyzeRun	run = {.context = context};
+	AnalyzeRun	run = {.plan = plan};
 	PoolWatch	watch = progress_watch();
 	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
 		.doing = "collecting",
-		.max_retries = (int) context->source.options->retries,
+		.max_retries = (int) plan->options->retries,
 		.n_done = &n_done,
 		.start = start_worker,
 		.run = run_job,
@@ -150,9 +151,9 @@ copy_analyze(const CopyContext *context, PGconn *target, const Toc *toc)
 		.reset = worker_pool_no_reset,	/* ANALYZE again does no harm */
 	};
 
-	run.relations = choose_relations(context, target, toc);
+	run.relations = choose_relations(plan, conn);
 	progress_stage_count("ANALYZE", "", &n_done, PQntuples(run.relations));
-	worker_pool_run(&task, &watch, context->source.options->jobs,
+	worker_pool_run(&task, &watch, plan->options->jobs,
 					PQntuples(run.relations));
 	progress_end();
 	PQclear(run.relations);

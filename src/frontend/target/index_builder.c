@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "archive/file_result.h"
 #include "base/cleanup.h"
 #include "progress/progress.h"
 #include "target/index_builder.h"
@@ -60,8 +61,7 @@ typedef struct IndexReport
 
 struct IndexBuilder
 {
-	const CopyContext *context;
-	const RestoreSetup *setup;
+	IndexPlan	plan;
 	pid_t		pid;
 	TocEntry   *entries;		/* of one table together, then settings */
 	int			n_entries;
@@ -127,10 +127,11 @@ add_unit(IndexBuilder *builder, const SortedEntry *entry, int no)
 }
 
 static void
-plan_units(IndexBuilder *builder, const CopySchedule *schedule)
+plan_units(IndexBuilder *builder)
 {
+	const CopySchedule *schedule = builder->plan.schedule;
 	const Toc  *toc = schedule->toc;
-	const DumpTables *tables = builder->context->source.tables;
+	const DumpTables *tables = builder->plan.tables;
 	SortedEntry *sorted = pg_malloc((toc->n_entries + 1) * sizeof(SortedEntry));
 	int			n = 0;
 
@@ -168,18 +169,11 @@ plan_units(IndexBuilder *builder, const CopySchedule *schedule)
 static void
 look_for_ready_tables(IndexBuilder *builder)
 {
-	const CopyContext *context = builder->context;
-	const ChunkPlan *plan = context->source.plan;
+	const IndexPlan *plan = &builder->plan;
 
-	for (int i = 0; i < context->source.tables->n_tables; i++)
-	{
-		const TablePlan *table = &plan->tables[i];
-		bool		ready = true;
-
-		for (int j = 0; ready && !builder->ready[i] && j < table->n_files; j++)
-			ready = context->source.results->files[table->first_file + j].done;
-		builder->ready[i] = ready;
-	}
+	for (int i = 0; i < plan->tables->n_tables; i++)
+		if (!builder->ready[i])
+			builder->ready[i] = plan->is_loaded(plan->arg, i);
 }
 
 static bool
@@ -266,7 +260,7 @@ start_run(IndexBuilder *builder, IndexRun *run)
 	}
 	run->start_us = now_us();
 	note_builds(builder, run, false);
-	restore_run_start(&run->run, builder->setup, name, entries, n, more);
+	restore_run_start(&run->run, builder->plan.setup, name, entries, n, more);
 	builder->n_running++;
 	free(name);
 	free(entries);
@@ -332,17 +326,15 @@ end_builder(void *arg)
 }
 
 IndexBuilder *
-index_builder_start(const CopyContext *context, const CopySchedule *schedule,
-					const RestoreSetup *setup)
+index_builder_start(const IndexPlan *plan)
 {
 	IndexBuilder *builder = pg_malloc0(sizeof(IndexBuilder));
-	const Options *options = context->source.options;
-	int			n_tables = context->source.tables->n_tables;
+	const Options *options = plan->setup->options;
+	int			n_tables = plan->tables->n_tables;
 	pid_t		leader = getpid();
 
-	builder->context = context;
-	builder->setup = setup;
-	plan_units(builder, schedule);
+	builder->plan = *plan;
+	plan_units(builder);
 	builder->n_runs = options->index_jobs != 0 ?
 		(int) options->index_jobs : options->jobs;
 	builder->runs = pg_malloc0(builder->n_runs * sizeof(IndexRun));
@@ -399,7 +391,7 @@ wait_for_builder(IndexBuilder *builder)
 bool
 index_builder_finish(IndexBuilder *builder)
 {
-	IndexLook	look = {.target = builder->context->target};
+	IndexLook	look = {.target = builder->plan.target};
 	int			status;
 
 	if (builder->n_entries > 0)

@@ -2,25 +2,36 @@
  * index_builder.h
  *		Builds indexes while other tables are still being copied.
  *
- * A process of its own watches the shared progress of the copy.  As soon as a
- * table has all its rows, its indexes and the constraints that have one are
- * built by pg_restore, so many at a time as --index-jobs says, the largest
- * tables first.
+ * A process of its own watches which tables have all their rows.  As soon as
+ * one does, its indexes and the constraints that have one are built by
+ * pg_restore, so many at a time as --index-jobs says, the largest tables
+ * first.
  */
 #ifndef INDEX_BUILDER_H
 #define INDEX_BUILDER_H
 
-#include "copy/copy_worker.h"
 #include "stock/stock_pg_restore.h"
 #include "target/index_log.h"
 #include "target/restore_schedule.h"
 
 typedef struct IndexBuilder IndexBuilder;
 
-/* Start it; everything must outlive it.  It ends with this process. */
-extern IndexBuilder *index_builder_start(const CopyContext *context,
-										 const CopySchedule *schedule,
-										 const RestoreSetup *setup);
+/* All is borrowed. */
+typedef struct IndexPlan
+{
+	const CopySchedule *schedule;
+	const DumpTables *tables;	/* as the schedule numbers them */
+	const RestoreSetup *setup;	/* of pg_restore, whose options say how many
+								 * there may be at a time */
+	const PeerAddress *target;	/* to ask how far builds are */
+
+	/* Asked in the builder's process: has this table all its rows? */
+	bool		(*is_loaded) (const void *arg, int table);
+	const void *arg;
+} IndexPlan;
+
+/* Start it; what the plan names must outlive it.  It ends with this process. */
+extern IndexBuilder *index_builder_start(const IndexPlan *plan);
 
 /*
  * All tables have all their rows: wait until all is built, a stage of the
