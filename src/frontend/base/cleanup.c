@@ -21,8 +21,6 @@
 
 #include "base/cleanup.h"
 
-#define MAX_CALLBACKS 16
-
 /* How long a request to cancel may take, and then the statement to end. */
 #define CANCEL_S 2
 
@@ -30,12 +28,18 @@
 #define END_CHILDREN_MS 5000
 #define END_CHILDREN_LOOK_MS 5
 
+typedef struct Cleanup
+{
+	CleanupCallback callback;
+	void	   *arg;
+} Cleanup;
+
 /* Signal handlers and exit callbacks have no argument: this is theirs. */
 typedef struct ProcessState
 {
-	CleanupCallback callbacks[MAX_CALLBACKS];
-	void	   *args[MAX_CALLBACKS];
+	Cleanup    *stack;
 	int			depth;
+	int			room;
 	pid_t		owner;			/* the process that registered them */
 	PGcancel   *volatile cancel;
 	volatile int socket;		/* of the same connection, or -1 */
@@ -58,7 +62,7 @@ run_stack(void)
 	while (state.depth > 0)
 	{
 		state.depth--;
-		state.callbacks[state.depth] (state.args[state.depth]);
+		state.stack[state.depth].callback(state.stack[state.depth].arg);
 	}
 }
 
@@ -70,9 +74,13 @@ cleanup_push(CleanupCallback callback, void *arg)
 		state.owner = getpid();
 		atexit(run_stack);
 	}
-	Assert(state.depth < MAX_CALLBACKS);
-	state.callbacks[state.depth] = callback;
-	state.args[state.depth] = arg;
+	if (state.depth == state.room)
+	{
+		state.room = state.room * 2 + 8;
+		state.stack = pg_realloc(state.stack, state.room * sizeof(Cleanup));
+	}
+	state.stack[state.depth].callback = callback;
+	state.stack[state.depth].arg = arg;
 	state.depth++;
 }
 
