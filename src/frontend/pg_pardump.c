@@ -8,8 +8,8 @@
 #include <locale.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/findings.h"
+#include "base/interrupt.h"
 #include "base/run_clock.h"
 #include "copy/copy.h"
 #include "dump/dump.h"
@@ -51,7 +51,7 @@ main(int argc, char **argv)
 	pg_logging_set_level(PG_LOG_WARNING);
 	set_pglocale_pgservice(argv[0], "pg_pardump");
 	setlocale(LC_NUMERIC, "C"); /* numbers are read by programs, too */
-	cleanup_set_process_signals();
+	interrupt_set_process_signals();
 
 	options = options_parse(argc, argv);
 	if (options->check)

@@ -17,6 +17,7 @@
 #include "archive/archive_dir.h"
 #include "archive/sink_archive.h"
 #include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "progress/progress.h"
 
 #define TOC_NAME "toc.dat"
@@ -229,7 +230,7 @@ for_all_files(const char *path, void (*sync) (const char *path, const char *name
 	{
 		if (!is_archive_file(entry->d_name))
 			continue;
-		cleanup_check_interrupt();
+		interrupt_check();
 		if (sync)
 			sync(path, entry->d_name);
 		++*n_done;
@@ -294,7 +295,7 @@ pipe_toc(ArchiveDir *dir)
 {
 	Sink	   *sink;
 
-	cleanup_check_interrupt();
+	interrupt_check();
 	sink = sink_archive_new(TOC_NAME);
 	sink_write(sink, dir->toc_text.data, dir->toc_text.len);
 	sink_finish(sink);
@@ -315,7 +316,7 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 	sync_archive(dir->path, sync_method);
 
 	final = psprintf("%s/%s", dir->path, TOC_NAME);
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (rename(dir->temp_path, final) < 0)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m",
 				 dir->temp_path, final);

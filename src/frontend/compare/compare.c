@@ -19,7 +19,6 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
 #include "base/printable.h"
 #include "base/units.h"
 #include "compare/compare.h"

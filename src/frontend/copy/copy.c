@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/findings.h"
+#include "base/interrupt.h"
 #include "base/printable.h"
 #include "base/units.h"
 #include "compare/compare.h"
@@ -338,7 +339,7 @@ prepare_target(CopyRun *run)
 		run->subscription = subscription_try(run->source, run->context.target,
 											 source->slot, options);
 	/* signals cancel what the leader waits for on the source */
-	cancel_set_connection(run->source);
+	interrupt_set_connection(run->source);
 }
 
 /* What every worker is to do, and how. */
@@ -404,7 +405,7 @@ copy_rows_and_indexes(CopyRun *run)
 	run->context.source.beside = &run->beside;
 	run_workers(run);
 
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	if (!run->restore.setup.options->compare)
 		PQfinish(run->source);	/* snapshot and locks are of no more use */
 	copy_report_stage(report, COPY_STAGE_INDEXES);
@@ -447,7 +448,7 @@ compare(CopyRun *run)
 static void
 end_check(CopyRun *run)
 {
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	PQfinish(run->source);
 	PQfinish(run->target);
 	findings_end();
@@ -508,7 +509,7 @@ copy_database(const Options *options, const char *argv0)
 		exit(1);
 	subscription_go_on(run->subscription, run->context.source.slot);
 	copy_report_print(&run->report);
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	PQfinish(run->target);
 	cleanup_forget_all();
 	copy_restore_end(&run->restore);

@@ -7,7 +7,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"
 #include "session/traffic.h"

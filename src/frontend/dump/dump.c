@@ -9,6 +9,7 @@
 #include "archive/archive_space.h"
 #include "base/cleanup.h"
 #include "base/findings.h"
+#include "base/interrupt.h"
 #include "base/units.h"
 #include "dump/dump.h"
 #include "dump/dump_worker.h"
@@ -194,7 +195,7 @@ plan_dump(DumpRun *run, StockPgDump *pg_dump)
 static void
 close_leader_session(DumpRun *run)
 {
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	PQfinish(run->conn);
 }
 

@@ -20,7 +20,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "base/printable.h"
 #include "plan/row_filter.h"
 #include "session/session.h"
@@ -151,7 +151,7 @@ check_statement(PGconn *conn, const DumpTable *table, const char *condition,
 			return;
 		}
 	}
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (session_is_lost(conn, res))
 		session_failed(conn, res, "query failed", sql);
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));

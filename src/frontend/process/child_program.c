@@ -12,7 +12,8 @@
 #include <sys/prctl.h>
 #endif
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "process/child_process.h"
 #include "process/child_program.h"
 
 bool
@@ -129,12 +130,12 @@ start(const char *path, const char **args, const PeerAddress *address,
 #endif
 
 	fflush(NULL);
-	cleanup_hold_signals();
+	interrupt_hold_signals();
 	pid = fork();
 	if (pid == 0)
 	{
-		cleanup_reset_signals();
-		cleanup_release_signals();
+		interrupt_reset_signals();
+		interrupt_release_signals();
 #ifdef __linux__
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
@@ -144,8 +145,8 @@ start(const char *path, const char **args, const PeerAddress *address,
 	}
 	/* a handler may end this process as soon as it is let */
 	if (pid > 0 && in_fd >= 0)
-		cleanup_set_fed_child(pid);
-	cleanup_release_signals();
+		child_process_set_fed(pid);
+	interrupt_release_signals();
 	if (pid < 0)
 		pg_fatal("could not create child process: %m");
 	return pid;

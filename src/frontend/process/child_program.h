@@ -32,7 +32,7 @@ extern pid_t child_program_start(const char *path, const char **args,
 /*
  * The same of a program that connects to nothing, reads from in_fd, and may
  * start others: it is the leader of a session and process group of its own,
- * and from the start what cleanup_set_fed_child() is told.
+ * and from the start what child_process_set_fed() is told.
  */
 extern pid_t child_program_start_reading(const char *path, const char **args,
 										 int in_fd, int out_fd, int err_fd);

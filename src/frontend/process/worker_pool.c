@@ -13,6 +13,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "process/child_process.h"
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
 
@@ -89,7 +91,7 @@ kill_workers(void *arg)
 
 	for (int i = 0; i < pool->n_workers; i++)
 		pids[i] = pool->processes[i].pid;
-	cleanup_end_children(pids, pool->n_workers);
+	child_process_end_all(pids, pool->n_workers);
 	free(pids);
 }
 
@@ -185,7 +187,7 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 		 worker_process_lost_cause(worker->process) != NULL);
 
 	worker->idle = false;
-	cleanup_check_interrupt();
+	interrupt_check();
 	pool->watch->is_gone(pool->watch->arg, worker - pool->workers);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && worker->job == NO_JOB)
 	{
@@ -381,7 +383,7 @@ wait_and_serve(WorkerPool *pool)
 	listen_to(&pool->fds[n_fds - 1], pool->watch->watch_fd(pool->watch->arg));
 
 	ready = poll(pool->fds, n_fds, wait_ms(pool));
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (ready < 0 && errno != EINTR)
 		pg_fatal("%s() failed: %m", "poll");
 	for (int i = 0; ready == 0 && i < pool->n_workers; i++)

@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "process/child_process.h"
 #include "process/worker_process.h"
 
 /*
@@ -95,7 +96,7 @@ worker_pool_lost(const char *cause)
 	}
 	if (!is_worker)
 		pg_fatal("%.*s", (int) len, cause);
-	cleanup_end_fed_child();
+	child_process_end_fed();
 	fputc(CAUSE_MARK, stderr);
 	fwrite(cause, 1, len, stderr);
 	exit(WORKER_EXIT_RETRY);
@@ -112,7 +113,7 @@ worker_process_lost_in_handler(const char *cause)
 {
 	static const char mark = CAUSE_MARK;
 
-	cleanup_end_fed_child();
+	child_process_end_fed();
 	if (write(STDERR_FILENO, &mark, 1) < 0 ||
 		write(STDERR_FILENO, cause, strlen(cause)) < 0)
 		_exit(1);
@@ -156,12 +157,12 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) < 0 || pipe(err) < 0)
 		pg_fatal("could not create pipe: %m");
 	fflush(NULL);
-	cleanup_hold_signals();
+	interrupt_hold_signals();
 	process->pid = fork();
 	if (process->pid == 0)
 	{
-		cleanup_install_worker_signals(leader);
-		cleanup_release_signals();
+		interrupt_install_worker(leader, child_process_end_fed);
+		interrupt_release_signals();
 		/* each must see the end of its stream when the leader is gone */
 		for (int i = 0; i < n; i++)
 		{
@@ -176,7 +177,7 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 		close(err[1]);
 		worker_main(task, no, sockets[1], step);
 	}
-	cleanup_release_signals();
+	interrupt_release_signals();
 	if (process->pid < 0)
 	{
 		process->pid = 0;

@@ -25,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/event_log.h"
+#include "base/interrupt.h"
 #include "replication/logical_slot.h"
 #include "replication/slot_check.h"
 
@@ -181,7 +182,7 @@ drop_slot(void *arg)
 	SlotMaker  *maker = arg;
 	char	   *problem = NULL;
 
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	if (maker->state == SLOT_REQUESTED)
 		cancel_request(maker);
 	PQfinish(maker->conn);
@@ -269,15 +270,15 @@ request_slot(SlotMaker *maker, PGconn *leader)
 	char	   *command = create_command(maker->conn, &maker->slot);
 	int			waited_ms = 0;
 
-	cancel_set_connection(maker->conn);
-	cleanup_check_interrupt();	/* who came before could not cancel this */
+	interrupt_set_connection(maker->conn);
+	interrupt_check();			/* who came before could not cancel this */
 	maker->state = SLOT_REQUESTED;
 	if (PQsendQuery(maker->conn, command) == 0)
 		pg_fatal("could not create replication slot \"%s\": %s",
 				 maker->slot.name, PQerrorMessage(maker->conn));
 	while (!answer_arrived(maker->conn, LOOK_MS))
 	{
-		cleanup_check_interrupt();
+		interrupt_check();
 		waited_ms += LOOK_MS;
 		if (waited_ms == EXPLAIN_WAIT_MS)
 			explain_wait(leader, maker->slot.name);
@@ -302,7 +303,7 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 
 	res = request_slot(maker, conn);
 	take_answer(maker, res);
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (maker->state != SLOT_MADE)
 		pg_fatal("could not create replication slot \"%s\": %s",
 				 maker->slot.name, PQerrorMessage(maker->conn));
@@ -312,7 +313,7 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 	/* the end of the answer; a command would end the snapshot */
 	while ((res = PQgetResult(maker->conn)) != NULL)
 		PQclear(res);
-	cancel_set_connection(conn);
+	interrupt_set_connection(conn);
 	pg_log_info("created replication slot \"%s\" with plugin \"%s\" at LSN %s",
 				maker->slot.name, maker->slot.plugin, maker->slot.lsn);
 	return &maker->slot;

@@ -6,7 +6,7 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "replication/slot_check.h"
 
 /* CREATE_REPLICATION_SLOT exports a snapshot by an option since 10. */
@@ -87,7 +87,7 @@ slot_check_opened(PGconn *replication, PGconn *leader)
 {
 	if (PQstatus(replication) == CONNECTION_OK)
 		return true;
-	cleanup_check_interrupt();
+	interrupt_check();
 	pg_log_error("could not open a replication connection: %s",
 				 PQerrorMessage(replication));
 	if (!has_replication_attribute(leader))

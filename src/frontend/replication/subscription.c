@@ -28,6 +28,7 @@
 
 #include "base/cleanup.h"
 #include "base/event_log.h"
+#include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "replication/publication.h"
 #include "replication/subscription.h"
@@ -167,7 +168,7 @@ open_session(Subscription *subscription)
 static void
 close_session(Subscription *subscription)
 {
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	PQfinish(subscription->conn);
 	subscription->conn = NULL;
 }
@@ -198,7 +199,7 @@ create_failed(const Subscription *subscription, const PGresult *res)
 {
 	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
-	cleanup_check_interrupt();
+	interrupt_check();
 	pg_log_error("could not create subscription \"%s\" on the target: %s",
 				 subscription->name, PQerrorMessage(subscription->conn));
 	/* class 08: connection exception, here of the server's own connection */
@@ -367,7 +368,7 @@ drop_subscription(void *arg)
 	const Subscription *subscription = arg;
 	PGconn	   *conn;
 
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	conn = connection_try_peer(subscription->target, "pg_pardump");
 	if (!disable_and_drop(conn, subscription))
 	{
@@ -394,7 +395,7 @@ wait_for_stream(const Subscription *subscription)
 	{
 		if (logical_slot_is_active(subscription->slot))
 			return;
-		cleanup_check_interrupt();
+		interrupt_check();
 		pg_usleep(STREAM_LOOK_MS * 1000L);
 	} while (worker_pool_now_ms() < deadline);
 	pg_log_warning("subscription \"%s\" does not stream yet",
@@ -419,7 +420,7 @@ begin_create(Subscription *subscription, bool last_try)
 	res = PQexec(subscription->conn, sql);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		cleanup_check_interrupt();
+		interrupt_check();
 		if (!last_try && session_is_lost(subscription->conn, res))
 			worker_pool_lost(PQerrorMessage(subscription->conn));
 		create_failed(subscription, res);
@@ -462,7 +463,7 @@ create_with_retries(Subscription *subscription)
 		pg_log_warning_detail("%s", cause);
 		free(cause);
 		pg_usleep(delay_ms * 1000L);
-		cleanup_check_interrupt();
+		interrupt_check();
 	}
 	begin_create(subscription, true);
 }

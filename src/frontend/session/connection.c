@@ -12,7 +12,7 @@
 #include "common/string.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "base/printable.h"
 #include "process/worker_pool.h"
 #include "session/connection.h"
@@ -111,7 +111,7 @@ connection_open_leader(const Options *options, const char *progname)
 		pg_log_error_hint("Use pg_dump for servers before 9.6.");
 		exit(1);
 	}
-	cancel_set_connection(conn);
+	interrupt_set_connection(conn);
 	return conn;
 }
 
@@ -296,10 +296,10 @@ connection_open_peer(const PeerAddress *address, const char *progname)
 	/* whoever was let in once may be let in again, whatever is wrong now */
 	if (PQstatus(conn) != CONNECTION_OK)
 	{
-		cleanup_check_interrupt();
+		interrupt_check();
 		worker_pool_lost(PQerrorMessage(conn));
 	}
-	cancel_set_connection(conn);
+	interrupt_set_connection(conn);
 	return conn;
 }
 

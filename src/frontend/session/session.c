@@ -8,7 +8,7 @@
 #include "fe_utils/string_utils.h"
 #include "mb/pg_wchar.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "session/session.h"
 #include "session/session_wait.h"
@@ -104,7 +104,7 @@ void
 session_failed(PGconn *conn, const PGresult *res, const char *problem,
 			   const char *sql)
 {
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (session_is_lost(conn, res))
 		worker_pool_lost(psprintf("%s: %s", problem,
 								  session_error_words(conn, res)));
@@ -256,7 +256,7 @@ session_set_encoding(PGconn *conn, const char *encoding)
 	res = session_exec(conn, sql);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		cleanup_check_interrupt();
+		interrupt_check();
 		if (session_is_lost(conn, res))
 			session_failed(conn, res, "could not set client encoding", encoding);
 		pg_fatal("invalid client encoding \"%s\" specified", encoding);

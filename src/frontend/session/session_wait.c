@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "session/session_wait.h"
 #include "session/traffic.h"
@@ -31,7 +31,7 @@ session_wait_result(PGconn *conn, int wait_ms)
 		{
 			bool		came;
 
-			cleanup_check_interrupt();
+			interrupt_check();
 			came = traffic_wait_input(conn);
 			if (!PQconsumeInput(conn))
 			{

@@ -6,7 +6,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "session/table_lock.h"
 
@@ -85,7 +85,7 @@ lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
 
 	while ((message = try_lock(conn, names, n_names)) != NULL)
 	{
-		cleanup_check_interrupt();
+		interrupt_check();
 		if (worker_pool_now_ms() >= start + wait_ms)
 		{
 			pg_log_error("could not lock table: %s", message);

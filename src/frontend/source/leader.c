@@ -4,8 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/cleanup.h"
 #include "base/findings.h"
+#include "base/interrupt.h"
 #include "plan/row_filter.h"
 #include "progress/progress.h"
 #include "replication/slot_check.h"
@@ -67,7 +67,7 @@ leader_open(DumpContext *context)
 	PGconn	   *conn = connection_open_leader(context->options, "pg_pardump");
 	ServerExtension *extension;
 
-	cleanup_install_leader_signals();
+	interrupt_install_leader();
 	context->address = peer_address_new(conn, false);
 	leader_watchdog_watch(conn, context->address, context->options);
 	session_set_up(conn, context->options, context->options->encoding);
@@ -104,14 +104,14 @@ open_second_session(const DumpContext *context)
 		PGconn	   *conn = connection_try_peer(context->address,
 											   "pg_pardump check");
 
-		cancel_set_connection(conn);
+		interrupt_set_connection(conn);
 		if (PQstatus(conn) == CONNECTION_OK)
 			return conn;
-		cleanup_check_interrupt();
+		interrupt_check();
 		if (retries == max_retries)
 			pg_fatal("could not connect once more to look for changed tables: %s",
 					 PQerrorMessage(conn));
-		cancel_set_connection(NULL);
+		interrupt_set_connection(NULL);
 		PQfinish(conn);
 		pg_usleep(worker_pool_retry_delay_ms(retries) * 1000L);
 	}
@@ -134,7 +134,7 @@ check_tables(DumpContext *context, PGconn *conn)
 	leader_watchdog_watch(other, context->address, context->options);
 	session_set_up(other, context->options, context->encoding);
 	table_check_snapshot(conn, other, context->tables, context->options);
-	cancel_set_connection(conn);
+	interrupt_set_connection(conn);
 	PQfinish(other);
 }
 

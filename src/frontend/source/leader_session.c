@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "session/traffic.h"
 #include "source/leader_session.h"
@@ -190,7 +190,7 @@ session_was_lost_by(LeaderSession *session, const char *words)
 {
 	char	   *cause = pg_strdup(*words ? words : "The server does not answer.");
 
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (session->last_words && !session->may_retry)
 	{
 		pg_log_error("the leader's session was ended by the server: %s", cause);
@@ -202,7 +202,7 @@ session_was_lost_by(LeaderSession *session, const char *words)
 		pg_log_error_detail("On a standby no other session can take its place: replay may remove rows that the snapshot needs.");
 		exit(1);
 	}
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	PQfinish(session->conn);
 	session->conn = NULL;
 	free(session->last_words);
@@ -275,7 +275,7 @@ replace(LeaderSession *session)
 	}
 	else
 	{
-		cancel_set_connection(NULL);
+		interrupt_set_connection(NULL);
 		PQfinish(session->next);
 		retry_later(session, point.cause);
 	}
@@ -338,10 +338,10 @@ leader_session_do(LeaderSession *session, void (*do_job) (void *arg, int job),
 		done = true;
 	}
 	worker_pool_set_loss_point(NULL);
-	cancel_set_connection(session->conn);	/* not the job's other one */
+	interrupt_set_connection(session->conn);	/* not the job's other one */
 	if (done)
 		return true;
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (options->pipe_command || session->losses++ == options->retries)
 		pg_fatal("the leader has lost a connection: %s", point.cause);
 	session_was_lost_by(session, point.cause);

@@ -6,7 +6,7 @@
 
 #include "libpq-events.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/session_wait.h"
@@ -53,7 +53,7 @@ is_in_vain(const PGconn *conn)
 	PGresult   *res = NULL;
 	bool		result;
 
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (PQstatus(other) == CONNECTION_OK)
 		res = session_exec_within(other, sql, ANSWER_MS);
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)

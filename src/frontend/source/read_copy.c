@@ -7,7 +7,6 @@
 #include "catalog/pg_class_d.h"
 #include "pqexpbuffer.h"
 
-#include "base/cleanup.h"
 #include "session/traffic.h"
 #include "source/read_copy.h"
 

@@ -9,7 +9,6 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
 #include "base/printable.h"
 #include "source/table_check.h"
 

@@ -20,7 +20,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "base/printable.h"
 #include "session/table_lock.h"
 #include "source/read_blocks.h"
@@ -139,7 +139,7 @@ source_session_close(SourceSession *session)
 		session_command(session->conn, "RELEASE SAVEPOINT job");
 	else
 	{
-		cancel_set_connection(NULL);
+		interrupt_set_connection(NULL);
 		PQfinish(session->conn);
 	}
 	free(session->locked);

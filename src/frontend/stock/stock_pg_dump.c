@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "process/child_process.h"
 #include "process/child_program.h"
 #include "process/program_words.h"
 #include "progress/progress.h"
@@ -100,7 +102,7 @@ fill_buffer(StockPgDump *pg_dump)
 			{.fd = pg_dump->words.fd,.events = POLLIN}	/* -1 is ignored */
 		};
 
-		cleanup_check_interrupt();
+		interrupt_check();
 		progress_tick();
 		if (poll(fds, 2, LOOK_AGAIN_MS) < 0)
 		{
@@ -154,7 +156,7 @@ wait_for_exit(StockPgDump *pg_dump)
 	pg_dump->out_fd = -1;
 	for (;;)
 	{
-		cleanup_check_interrupt();
+		interrupt_check();
 		gone = waitpid(pg_dump->pid, &status,
 					   pg_dump->words.fd >= 0 ? WNOHANG : 0);
 		if (gone < 0 && errno != EINTR)
@@ -322,7 +324,7 @@ failed(StockPgDump *pg_dump, const char *problem)
 {
 	int			status = wait_for_exit(pg_dump);
 
-	cleanup_check_interrupt();
+	interrupt_check();
 	if (WIFSIGNALED(status))
 		pg_log_error("pg_dump was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -405,12 +407,12 @@ stock_pg_dump_stop(StockPgDump *pg_dump)
 	for (int ms = 0; ms < LAST_WORDS_MS && pg_dump->words.fd >= 0; ms += EXIT_CHECK_MS)
 	{
 		program_words_hear(&pg_dump->words, EXIT_CHECK_MS, false);
-		if (cleanup_child_gone(&pg_dump->pid))
+		if (child_process_is_gone(&pg_dump->pid))
 			break;
 	}
 	if (pg_dump->out_fd >= 0)
 		close(pg_dump->out_fd);
 	pg_dump->out_fd = -1;
-	cleanup_end_children(&pg_dump->pid, 1);
+	child_process_end_all(&pg_dump->pid, 1);
 	program_words_close(&pg_dump->words);
 }

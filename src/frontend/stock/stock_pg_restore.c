@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "process/child_program.h"
 #include "progress/progress.h"
 #include "stock/stock_pg_restore.h"
@@ -208,7 +208,7 @@ restore_run_wait(RestoreRun *run)
 
 	while (!restore_run_ended(run, &ok))
 	{
-		cleanup_check_interrupt();
+		interrupt_check();
 		progress_tick();
 		pg_usleep(LOOK_AGAIN_US);
 	}

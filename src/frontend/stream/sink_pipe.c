@@ -5,7 +5,7 @@
  * The end of its input tells a command that it has had the whole file.  So a
  * command whose file will not become whole must not live to see it: it is
  * ended first, with all that it started, also when the process exits
- * (cleanup_set_fed_child).  Only SIGKILL of the process leaves it behind, to
+ * (child_process_set_fed).  Only SIGKILL of the process leaves it behind, to
  * store under the file's name what it has, whenever it likes: the job of a
  * worker that was killed is not done anew.
  */
@@ -18,7 +18,8 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "process/child_process.h"
 #include "process/child_program.h"
 #include "stream/sink.h"
 
@@ -63,12 +64,12 @@ check_end(PipeSink *pipe)
 	int			status = 0;
 
 	while (waitpid(pipe->pid, &status, 0) < 0 && errno == EINTR)
-		cleanup_check_interrupt();
+		interrupt_check();
 	pipe->pid = 0;
-	cleanup_set_fed_child(0);
+	child_process_set_fed(0);
 	if (status == 0)
 		return;
-	cleanup_check_interrupt();
+	interrupt_check();
 	pg_log_error("command for file \"%s\" failed: %s", pipe->name,
 				 wait_result_to_str(status));
 	pg_log_error_detail("Command was: %s", pipe->command);
@@ -97,7 +98,7 @@ sink_pipe_write(Sink *sink, const void *data, size_t len)
 
 		if (written < 0 && errno == EINTR)
 		{
-			cleanup_check_interrupt();
+			interrupt_check();
 			continue;
 		}
 		if (written < 0)
@@ -143,7 +144,7 @@ sink_pipe_free(Sink *sink)
 	PipeSink   *pipe = (PipeSink *) sink;
 
 	if (pipe->pid != 0)
-		cleanup_end_fed_child();
+		child_process_end_fed();
 	if (pipe->fd >= 0)
 		close(pipe->fd);
 	free(pipe->name);

@@ -6,7 +6,7 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "base/printable.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
@@ -120,7 +120,7 @@ stop_worker(void *arg)
 {
 	AnalyzeRun *run = arg;
 
-	cancel_set_connection(NULL);
+	interrupt_set_connection(NULL);
 	PQfinish(run->conn);
 }
 

@@ -18,6 +18,8 @@
 
 #include "archive/file_result.h"
 #include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "process/child_process.h"
 #include "progress/progress.h"
 #include "target/index_builder.h"
 #include "target/index_look.h"
@@ -322,7 +324,7 @@ end_builder(void *arg)
 {
 	IndexBuilder *builder = arg;
 
-	cleanup_end_children(&builder->pid, 1);
+	child_process_end_all(&builder->pid, 1);
 }
 
 IndexBuilder *
@@ -349,15 +351,15 @@ index_builder_start(const IndexPlan *plan)
 
 	cleanup_push(end_builder, builder);
 	fflush(NULL);
-	cleanup_hold_signals();
+	interrupt_hold_signals();
 	builder->pid = fork();
 	if (builder->pid == 0)
 	{
-		cleanup_install_worker_signals(leader);
-		cleanup_release_signals();
+		interrupt_install_worker(leader, NULL);
+		interrupt_release_signals();
 		builder_main(builder);
 	}
-	cleanup_release_signals();
+	interrupt_release_signals();
 	if (builder->pid < 0)
 	{
 		builder->pid = 0;
@@ -375,7 +377,7 @@ wait_for_builder(IndexBuilder *builder)
 
 	for (;;)
 	{
-		cleanup_check_interrupt();
+		interrupt_check();
 		gone = waitpid(builder->pid, &status, WNOHANG);
 		if (gone < 0 && errno != EINTR)
 			pg_fatal("%s() failed: %m", "waitpid");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "process/child_process.h"
 #include "progress/progress.h"
 #include "target/restore_stage.h"
 
@@ -17,7 +18,7 @@ end_restore(void *arg)
 {
 	CopyRestore *restore = arg;
 
-	cleanup_end_children(&restore->run.pid, 1);
+	child_process_end_all(&restore->run.pid, 1);
 }
 
 static void

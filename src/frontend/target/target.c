@@ -7,7 +7,6 @@
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
 
-#include "base/cleanup.h"
 #include "base/printable.h"
 #include "target/target.h"
 

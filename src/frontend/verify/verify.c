@@ -12,6 +12,7 @@
 #include "archive/file_result.h"
 #include "base/cleanup.h"
 #include "base/event_log.h"
+#include "base/interrupt.h"
 #include "base/printable.h"
 #include "base/run_clock.h"
 #include "base/units.h"
@@ -328,7 +329,7 @@ verify_archive(const Options *options)
 	run->directory = options->verify;
 	run->n_workers = options->jobs;
 	initPQExpBuffer(&run->findings);
-	cleanup_install_leader_signals();
+	interrupt_install_leader();
 	progress_begin(options);
 	run_event_begin(options);
 	page = report_begin(options->report, run->directory);

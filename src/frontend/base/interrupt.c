@@ -1,0 +1,219 @@
+/*
+ * interrupt.c
+ *		What signals do, in the leader and in a worker.
+ *
+ * The leader's handler only notes the signal and cancels the statement that
+ * runs, so that all loops and all waits for the server come back soon and the
+ * program ends by exit(), with its exit stack.  If the network does not carry
+ * that, or not the answer, the connection is shut down, for the same end.  A
+ * worker owns nothing that needs undoing but its statement, so its handler
+ * cancels that and leaves (compare pg_dump's parallel.c:sigTermHandler).
+ */
+#include "base/fe_compat.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/interrupt.h"
+
+/* How long a request to cancel may take, and then the statement to end. */
+#define CANCEL_S 2
+
+/* Signal handlers have no argument: this is theirs. */
+typedef struct InterruptState
+{
+	PGcancel   *volatile cancel;
+	volatile int socket;		/* of the same connection, or -1 */
+	void		(*before_leaving) (void);	/* in a worker; or NULL */
+	volatile sig_atomic_t signal_number;
+	sigset_t	mask;			/* as it was before signals were held back */
+} InterruptState;
+
+static InterruptState state = {.socket = -1};
+
+static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+static void
+leave(int signo)
+{
+	_exit(1);
+}
+
+/*
+ * Has the server taken the request to cancel the statement?  PQcancel() is
+ * made for handlers, but waits without a limit for a server that is silent,
+ * and starts again when a signal interrupts it.  So only the end of the
+ * process can stop it, and whoever calls this leaves afterwards.
+ */
+static bool
+last_cancel(void)
+{
+	char		errbuf[256];
+	sigset_t	mask;
+
+	if (state.cancel == NULL)
+		return false;
+	signal(SIGALRM, leave);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGALRM);
+	alarm(CANCEL_S);
+	sigprocmask(SIG_UNBLOCK, &mask, NULL);
+	return PQcancel(state.cancel, errbuf, sizeof(errbuf)) != 0;
+}
+
+/* Whatever waits for the server finds its connection closed. */
+static void
+end_wait(int signo)
+{
+	if (state.socket >= 0)
+		(void) shutdown(state.socket, SHUT_RDWR);
+}
+
+/*
+ * In a child, as the leader has to go on.  It is waited for, lest it cancels
+ * what the leader does next.
+ */
+static void
+cancel_statement(void)
+{
+	pid_t		pid;
+	int			status;
+
+	if (state.cancel == NULL)
+		return;
+	pid = fork();
+	if (pid == 0)
+		_exit(last_cancel() ? 0 : 1);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
+		alarm(CANCEL_S);
+	else
+		end_wait(0);
+}
+
+static void
+handle_leader_signal(int signo)
+{
+	int			save_errno = errno;
+
+	state.signal_number = signo;
+	cancel_statement();
+	errno = save_errno;
+}
+
+static void
+handle_worker_signal(int signo)
+{
+	if (state.before_leaving)
+		state.before_leaving();
+	(void) last_cancel();
+	_exit(1);
+}
+
+static void
+install(void (*handler) (int))
+{
+	struct sigaction action = {0};
+
+	action.sa_handler = handler;
+	/* one at a time; and no SA_RESTART, so that waits end */
+	sigfillset(&action.sa_mask);
+	for (int i = 0; i < (int) lengthof(handled_signals); i++)
+	{
+		struct sigaction old;
+
+		/* nohup has it ignored, and means it for all the processes */
+		if (handled_signals[i] == SIGHUP &&
+			sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+			continue;
+		sigaction(handled_signals[i], &action, NULL);
+	}
+}
+
+void
+interrupt_set_process_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+}
+
+void
+interrupt_install_leader(void)
+{
+	signal(SIGALRM, end_wait);
+	install(handle_leader_signal);
+}
+
+void
+interrupt_install_worker(pid_t leader, void (*first) (void))
+{
+	/* the leader's statement is not this process's to cancel */
+	state.cancel = NULL;
+	state.socket = -1;
+	state.before_leaving = first;
+	install(handle_worker_signal);
+#ifdef __linux__
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+	if (getppid() != leader)
+		_exit(1);
+}
+
+void
+interrupt_reset_signals(void)
+{
+	install(SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+}
+
+void
+interrupt_hold_signals(void)
+{
+	sigset_t	all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &state.mask);
+}
+
+void
+interrupt_release_signals(void)
+{
+	sigprocmask(SIG_SETMASK, &state.mask, NULL);
+}
+
+void
+interrupt_set_connection(PGconn *conn)
+{
+	PGcancel   *old = state.cancel;
+
+	state.cancel = NULL;		/* no handler may see it freed */
+	state.socket = conn ? PQsocket(conn) : -1;
+	if (old)
+		PQfreeCancel(old);
+	if (conn)
+		state.cancel = PQgetCancel(conn);
+}
+
+void
+interrupt_check(void)
+{
+	if (state.signal_number == 0)
+		return;
+	pg_log_error("terminated by user");
+	pg_log_error_detail("Signal %d was received: %s.",
+						(int) state.signal_number,
+						strsignal(state.signal_number));
+	exit(1);
+}
+
+void
+interrupt_begin_exit(void)
+{
+	state.socket = -1;
+}

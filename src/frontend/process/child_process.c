@@ -1,0 +1,121 @@
+/*
+ * child_process.c
+ *		The ends of child processes: awaited, asked for, and enforced.
+ */
+#include "base/fe_compat.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/cleanup.h"
+#include "process/child_process.h"
+
+/* How long children have to end when asked, and how often to look. */
+#define END_CHILDREN_MS 5000
+#define END_CHILDREN_LOOK_MS 5
+
+/* Signal handlers and exit callbacks have no argument: this is theirs. */
+static volatile pid_t fed_child;
+static pid_t fed_by;			/* the process whose child it is */
+
+static bool
+reap(pid_t *pid, int options)
+{
+	pid_t		gone;
+
+	if (*pid == 0)
+		return true;
+	do
+		gone = waitpid(*pid, NULL, options);
+	while (gone < 0 && errno == EINTR);
+	if (gone == 0)
+		return false;
+	*pid = 0;
+	return true;
+}
+
+bool
+child_process_is_gone(pid_t *pid)
+{
+	return reap(pid, WNOHANG);
+}
+
+void
+child_process_end_all(pid_t *pids, int n_pids)
+{
+	int			waited_ms = 0;
+
+	for (int i = 0; i < n_pids; i++)
+	{
+		if (pids[i] == 0)
+			continue;
+		kill(pids[i], SIGTERM);
+		kill(pids[i], SIGCONT);
+	}
+	for (int i = 0; i < n_pids; i++)
+	{
+		while (!reap(&pids[i], WNOHANG) && waited_ms < END_CHILDREN_MS)
+		{
+			pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
+			waited_ms += END_CHILDREN_LOOK_MS;
+		}
+		if (pids[i] != 0)
+		{
+			kill(pids[i], SIGKILL);
+			reap(&pids[i], 0);
+		}
+	}
+}
+
+/*
+ * SIGKILL, since whoever outlives it would see the end of its input next.
+ * What is left of the group then comes to this process, which is its reaper.
+ */
+void
+child_process_end_fed(void)
+{
+	static const char message[] = "pg_pardump: error: could not end a command of --pipe\n";
+	pid_t		pid = fed_child;
+	pid_t		gone;
+	ssize_t		written pg_attribute_unused();
+
+	if (pid == 0 || fed_by != getpid())
+		return;
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);			/* should it not be a group's leader yet */
+	kill(-pid, SIGKILL);		/* or have become it just now */
+	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
+	{
+		gone = waitpid(-pid, NULL, WNOHANG);
+		if (gone < 0 && errno != EINTR)
+		{
+			fed_child = 0;
+			return;
+		}
+		if (gone != 0)
+			continue;
+		pg_usleep(END_CHILDREN_LOOK_MS * 1000L);
+		waited_ms += END_CHILDREN_LOOK_MS;
+	}
+	written = write(STDERR_FILENO, message, strlen(message));
+	if (!cleanup_is_mine())
+		_exit(1);				/* a worker must not be replaced now */
+}
+
+void
+child_process_set_fed(pid_t pid)
+{
+	if (fed_by != getpid())
+	{
+		atexit(child_process_end_fed);
+#ifdef __linux__
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+	}
+	fed_by = getpid();
+	fed_child = pid;
+}

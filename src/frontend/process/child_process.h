@@ -1,0 +1,35 @@
+/*
+ * child_process.h
+ *		The ends of child processes: awaited, asked for, and enforced.
+ */
+#ifndef CHILD_PROCESS_H
+#define CHILD_PROCESS_H
+
+#include "base/fe_compat.h"
+
+/* Is this child gone?  It is reaped then, and the pid 0. */
+extern bool child_process_is_gone(pid_t *pid);
+
+/*
+ * End child processes: ask them by SIGTERM, and kill those that are not gone
+ * after five seconds, be they stopped, deaf, or waiting for a server that
+ * does not answer.  All are reaped.  A pid of 0 is passed over; all are 0
+ * then.
+ */
+extern void child_process_end_all(pid_t *pids, int n_pids);
+
+/*
+ * The process group of a child that must end before this process does, as it
+ * would take the end of its input for that of a file; 0 for none.  It is
+ * ended when the process exits or is ended by a signal.
+ */
+extern void child_process_set_fed(pid_t pid);
+
+/*
+ * Kill that process group, if there is one, and see it gone.  A worker that
+ * cannot exits with 1, so that nobody begins its job anew.  Safe in a
+ * handler.
+ */
+extern void child_process_end_fed(void);
+
+#endif							/* CHILD_PROCESS_H */
