@@ -9,12 +9,9 @@
 #include <unistd.h>
 
 #include "archive/archive_clean.h"
+#include "archive/archive_name.h"
 #include "archive/manifest.h"
 #include "base/printable.h"
-#include "shared/compress_spec.h"
-
-#define TOC_NAME "toc.dat"
-#define TOC_TEMP_NAME "toc.dat.tmp"
 
 typedef struct Cleaning
 {
@@ -23,41 +20,6 @@ typedef struct Cleaning
 	Manifest   *manifest;		/* NULL if none can be believed */
 	const char **known;			/* its paths, sorted */
 } Cleaning;
-
-/* After the prefix: a number, ".dat", and a method's suffix. */
-static bool
-is_data_name(const char *name)
-{
-	size_t		digits = strspn(name, "0123456789");
-
-	if (digits == 0 || strncmp(name + digits, ".dat", 4) != 0)
-		return false;
-	for (int i = COMPRESS_NONE; i <= COMPRESS_ZSTD; i++)
-		if (strcmp(name + digits + 4,
-				   compress_method_suffix((CompressMethod) i)) == 0)
-			return true;
-	return false;
-}
-
-/* blobs.toc, blobs_N.toc */
-static bool
-is_list_name(const char *name)
-{
-	if (strncmp(name, "blobs", 5) != 0)
-		return false;
-	name += 5;
-	if (name[0] == '_' && strspn(name + 1, "0123456789") > 0)
-		name += 1 + strspn(name + 1, "0123456789");
-	return strcmp(name, ".toc") == 0;
-}
-
-bool
-archive_name_is_part(const char *name)
-{
-	return strcmp(name, TOC_TEMP_NAME) == 0 ||
-		strcmp(name, MANIFEST_NAME) == 0 || is_list_name(name) ||
-		is_data_name(strncmp(name, "blob_", 5) == 0 ? name + 5 : name);
-}
 
 static int
 compare_paths(const void *a, const void *b)
@@ -120,8 +82,10 @@ is_ours(const Cleaning *cleaning, const char *name)
 	if (fstatat(dirfd(cleaning->listing), name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		!S_ISREG(st.st_mode))
 		return false;
-	if (!archive_name_is_part(name))	/* whatever a manifest says */
-		return cleaning->manifest && strcmp(name, TOC_NAME) == 0;
+	if (!archive_name_is_part(name))
+		return false;			/* whatever a manifest says */
+	if (strcmp(name, TOC_NAME) == 0)
+		return cleaning->manifest != NULL;
 	return cleaning->manifest == NULL || is_proof(name) ||
 		bsearch(&name, cleaning->known, cleaning->manifest->n_files,
 				sizeof(char *), compare_paths) != NULL;

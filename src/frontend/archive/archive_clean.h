@@ -9,9 +9,6 @@
 
 #include <dirent.h>
 
-/* Does the name belong to a file that archives consist of, toc.dat apart? */
-extern bool archive_name_is_part(const char *name);
-
 /*
  * May the directory be emptied?  It must hold an archive of ours, or what is
  * left of one: every file must be named by its manifest or, if the run has

@@ -15,13 +15,11 @@
 
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
+#include "archive/archive_name.h"
 #include "archive/sink_archive.h"
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "progress/progress.h"
-
-#define TOC_NAME "toc.dat"
-#define TOC_TEMP_NAME "toc.dat.tmp"
 
 struct ArchiveDir
 {
@@ -32,12 +30,6 @@ struct ArchiveDir
 	Sink	   *toc;			/* open on it from then on, until taken */
 	DIR		   *listing;		/* open, lest no descriptor be left */
 };
-
-static bool
-is_archive_file(const char *name)
-{
-	return strcmp(name, TOC_NAME) == 0 || archive_name_is_part(name);
-}
 
 /*
  * An exit callback: leave nothing that looks like part of an archive.
@@ -58,7 +50,7 @@ remove_files(void *arg)
 	{
 		char	   *path;
 
-		if (!is_archive_file(entry->d_name))
+		if (!archive_name_is_part(entry->d_name))
 			continue;
 		path = psprintf("%s/%s", dir->path, entry->d_name);
 		if (unlink(path) < 0)
@@ -228,7 +220,7 @@ for_all_files(const char *path, void (*sync) (const char *path, const char *name
 		pg_fatal("could not open directory \"%s\": %m", path);
 	for (*n_done = 0; errno = 0, (entry = readdir(d)) != NULL;)
 	{
-		if (!is_archive_file(entry->d_name))
+		if (!archive_name_is_part(entry->d_name))
 			continue;
 		interrupt_check();
 		if (sync)

@@ -40,17 +40,6 @@ begin(FileResults *results, FileResult *result, Sink *sink)
 	return file;
 }
 
-static Sink *
-new_file(const char *path, const CompressSpec *compress)
-{
-	char	   *full_path = psprintf("%s%s", path,
-									 compress_method_suffix(compress->method));
-	Sink	   *sink = sink_archive_new(full_path);
-
-	free(full_path);
-	return sink;
-}
-
 static void
 prepend_compression(ArchiveFile *file)
 {
@@ -74,7 +63,7 @@ ArchiveFile *
 archive_file_begin_compressed(FileResults *results, FileResult *result,
 							  const char *path, const CompressSpec *compress)
 {
-	ArchiveFile *file = begin(results, result, new_file(path, compress));
+	ArchiveFile *file = begin(results, result, sink_archive_new(path));
 
 	file->compress = *compress;
 	return file;

@@ -12,7 +12,7 @@
 typedef struct ArchiveFile ArchiveFile;
 
 /*
- * Create the file path<suffix of the compression>, which must not exist.  Its
+ * Create the file, which must not exist, and compress what it gets.  Its
  * result, one of results, is set when the file is complete.
  */
 extern ArchiveFile *archive_file_begin(FileResults *results,

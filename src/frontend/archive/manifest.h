@@ -17,7 +17,6 @@
 
 #include "stream/sink.h"
 
-#define MANIFEST_NAME "pg_pardump_manifest.json"
 #define MANIFEST_VERSION 1
 
 /* The end block of a table that is not split. */

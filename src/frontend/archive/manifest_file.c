@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/archive_name.h"
 #include "archive/manifest.h"
 
 /*

@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_file.h"
+#include "archive/archive_name.h"
 #include "archive/sink_archive.h"
 #include "dump/dump_worker.h"
 #include "source/read_copy.h"
@@ -38,11 +39,15 @@ dump_worker_borrow(const DumpContext *context)
 	return worker;
 }
 
-/* Without the suffix of the compression; owned. */
+/* Owned. */
 static char *
 data_file_path(const DumpContext *context, const DataFile *file)
 {
-	return psprintf("%s/%d.dat", context->directory, file->dump_id);
+	char	   *name = archive_name_rows(file->dump_id, context->compress.method);
+	char	   *path = psprintf("%s/%s", context->directory, name);
+
+	free(name);
+	return path;
 }
 
 static FileResult *
@@ -142,14 +147,10 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 
 /* Frees the path. */
 static void
-remove_file(const DumpContext *context, char *path, FileResult *result)
+remove_file(char *path, FileResult *result)
 {
-	char	   *name = psprintf("%s%s", path,
-								compress_method_suffix(context->compress.method));
-
-	sink_archive_remove(name);
+	sink_archive_remove(path);
 	result->done = false;
-	free(name);
 	free(path);
 }
 
@@ -166,16 +167,15 @@ dump_worker_reset(const DumpContext *context, int job_no)
 			{
 				const DataFile *file = context->queue->files[job->first + i];
 
-				remove_file(context, data_file_path(context, file),
+				remove_file(data_file_path(context, file),
 							data_file_result(context, file));
 			}
 			break;
 		case JOB_LARGE_OBJECTS:
 			group = &context->objects->groups[job->first];
 			for (int i = 0; i < group->n_oids; i++)
-				remove_file(context,
-							large_object_path(context->directory,
-											  group->oids[i]),
+				remove_file(large_object_path(context->directory, group->oids[i],
+											  context->compress.method),
 							&context->results->objects[group->first_object + i]);
 			break;
 	}

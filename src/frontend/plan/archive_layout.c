@@ -38,6 +38,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_name.h"
 #include "plan/archive_layout.h"
 
 typedef struct Layout
@@ -70,7 +71,8 @@ append_entry(Layout *layout, const TocEntry *model)
 }
 
 /*
- * An entry's file as pg_dump names it (pg_backup_directory.c:_ArchiveEntry).
+ * An entry's file as pg_dump names it (pg_backup_directory.c:_ArchiveEntry):
+ * without the suffix of a compression.
  */
 static char *
 file_name(const Toc *toc, const TocEntry *entry)
@@ -78,13 +80,11 @@ file_name(const Toc *toc, const TocEntry *entry)
 	if (!entry->had_dumper)
 		return NULL;
 	if (toc_entry_is_table_data(entry))
-		return psprintf("%d.dat", entry->dump_id);
+		return archive_name_rows(entry->dump_id, COMPRESS_NONE);
 	/* nobody would write its file */
 	if (!toc_entry_is(entry, "BLOBS"))
 		pg_fatal("pg_dump has data of an unknown kind: \"%s\"", entry->desc);
-	if (toc->minor < 16)
-		return pg_strdup("blobs.toc");
-	return psprintf("blobs_%d.toc", entry->dump_id);
+	return archive_name_object_list(toc->minor, entry->dump_id);
 }
 
 static DataFile *

@@ -11,6 +11,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/archive_file.h"
+#include "archive/archive_name.h"
 #include "archive/sink_archive.h"
 #include "base/printable.h"
 #include "plan/large_object.h"
@@ -140,9 +141,13 @@ large_object_group_describe(const LargeObjectGroup *group)
  * ----------
  */
 char *
-large_object_path(const char *directory, Oid oid)
+large_object_path(const char *directory, Oid oid, CompressMethod method)
 {
-	return psprintf("%s/blob_%u.dat", directory, oid);
+	char	   *name = archive_name_large_object(oid, method);
+	char	   *path = psprintf("%s/%s", directory, name);
+
+	free(name);
+	return path;
 }
 
 void
@@ -200,7 +205,8 @@ large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 
 		for (int i = 0; i < n_oids; i++)
 		{
-			char	   *path = large_object_path(directory, oids[i]);
+			char	   *path = large_object_path(directory, oids[i],
+												 compress->method);
 			ArchiveFile *out = archive_file_begin(results, result++, path,
 												  compress);
 			Sink	   *sink = archive_file_sink(out);
@@ -230,8 +236,13 @@ large_object_lists_write(const LargeObjects *objects, const char *directory,
 
 		initPQExpBuffer(&lines);
 		for (int j = 0; j < list->n_oids; j++)
-			appendPQExpBuffer(&lines, "%u blob_%u.dat\n",
-							  list->oids[j], list->oids[j]);
+		{
+			char	   *name = archive_name_large_object(list->oids[j],
+														 COMPRESS_NONE);
+
+			appendPQExpBuffer(&lines, "%u %s\n", list->oids[j], name);
+			free(name);
+		}
 		if (PQExpBufferDataBroken(lines))
 			pg_fatal("out of memory");
 		sink_write(archive_file_sink(out), lines.data, lines.len);

@@ -61,8 +61,8 @@ extern PGresult *large_objects_read_first(PGconn *conn, const Oid *oids,
 extern void large_object_read_rest(PGconn *conn, Oid oid, Sink *sink);
 
 /*
- * Write the objects of a group to files directory/blob_<oid>.dat<suffix>
- * and set their results.  Memory: 16 MiB.
+ * Write the objects of a group to files in the directory, and set
+ * their results.  Memory: 16 MiB.
  */
 extern void large_object_group_dump(PGconn *conn,
 									const LargeObjectGroup *group,
@@ -70,8 +70,9 @@ extern void large_object_group_dump(PGconn *conn,
 									const CompressSpec *compress,
 									FileResults *results);
 
-/* The name of an object's file, without the suffix; owned. */
-extern char *large_object_path(const char *directory, Oid oid);
+/* Where an object's file is; owned. */
+extern char *large_object_path(const char *directory, Oid oid,
+							   CompressMethod method);
 
 /*
  * Write the lists, which are never compressed (_EndLO), and

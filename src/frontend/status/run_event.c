@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_dir.h"
+#include "archive/archive_name.h"
 #include "base/cleanup.h"
 #include "base/event_log.h"
 #include "base/units.h"
@@ -119,18 +120,18 @@ static Event *
 chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
 {
 	Event	   *event = event_new(kind);
-	char		name[64];
+	char	   *name;
 
 	if (event == NULL)
 		return NULL;
-	snprintf(name, sizeof(name), "%d.dat%s", file->dump_id,
-			 compress_method_suffix(context->compress.method));
+	name = archive_name_rows(file->dump_id, context->compress.method);
 	event_add_number(event, "worker", context->results->worker);
 	if (context->directory)
 		event_add_text(event, "file", name);
 	event_add_text(event, "table", context->tables->tables[file->table].name);
 	event_add_number(event, "chunk", Max(file->chunk_no, 1));
 	event_add_number(event, "chunks", file->n_chunks);
+	free(name);
 	return event;
 }
 

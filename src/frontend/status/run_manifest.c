@@ -5,6 +5,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_name.h"
 #include "archive/sink_archive.h"
 #include "status/run_manifest.h"
 
@@ -43,8 +44,7 @@ static char *
 data_file_path(const DumpContext *context, const DataFile *file)
 {
 	if (context->options->target == NULL)
-		return psprintf("%d.dat%s", file->dump_id,
-						compress_method_suffix(context->compress.method));
+		return archive_name_rows(file->dump_id, context->compress.method);
 	if (file->n_chunks > 1)
 		return psprintf("chunk %d of %d", file->chunk_no, file->n_chunks);
 	return pg_strdup("whole table");
@@ -55,8 +55,7 @@ blob_path(const DumpContext *context, Oid oid)
 {
 	if (context->options->target)
 		return psprintf("large object %u", oid);
-	return psprintf("blob_%u.dat%s", oid,
-					compress_method_suffix(context->compress.method));
+	return archive_name_large_object(oid, context->compress.method);
 }
 
 static void
@@ -144,7 +143,7 @@ run_manifest_new(const DumpContext *context, const Toc *toc)
 								  results->n_lists + 1) * sizeof(ManifestFile));
 	add_data_files(manifest, context);
 	add_large_objects(manifest, context);
-	add_file(manifest, MANIFEST_TOC, pg_strdup("toc.dat"), results->toc);
+	add_file(manifest, MANIFEST_TOC, pg_strdup(TOC_NAME), results->toc);
 	return manifest;
 }
 

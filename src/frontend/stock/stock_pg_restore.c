@@ -113,7 +113,7 @@ write_archive(const char *directory, const Toc *model,
 {
 	Toc			toc = make_toc(model, entries, n_entries);
 	CompressSpec compress = {.method = COMPRESS_NONE};
-	char	   *path = psprintf("%s/toc.dat", directory);
+	char	   *path = psprintf("%s/%s", directory, TOC_NAME);
 	Sink	   *sink;
 
 	if (mkdir(directory, S_IRWXU) < 0)

@@ -13,6 +13,9 @@
 
 #include "stream/sink.h"
 
+/* The file of a directory archive that holds it. */
+#define TOC_NAME "toc.dat"
+
 /*
  * Follows the version of pg_dump in an archive of ours, before our own: such
  * an archive has a manifest.  pg_restore only shows that text (-l, -f).

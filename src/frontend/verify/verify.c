@@ -9,6 +9,7 @@
 
 #include <sys/mman.h>
 
+#include "archive/archive_name.h"
 #include "archive/file_result.h"
 #include "base/cleanup.h"
 #include "base/event_log.h"
@@ -22,8 +23,6 @@
 #include "status/run_event.h"
 #include "verify/verify.h"
 #include "verify/verify_list.h"
-
-#define TOC_NAME "toc.dat"
 
 typedef struct VerifyRun
 {
@@ -122,7 +121,7 @@ choose_files(VerifyRun *run, bool names_known)
 								"is not in the manifest");
 		else if (names_known && !is_toc && !listed->in_toc)
 			verify_file_finding(&run->found, &listed->file,
-								"is not named by toc.dat");
+								"is not named by " TOC_NAME);
 		if (listed->in_manifest || listed->in_toc)
 			run->jobs[run->n_jobs++] = &listed->file;
 	}

@@ -10,6 +10,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "archive/archive_name.h"
 #include "base/printable.h"
 #include "base/units.h"
 #include "stream/decompress.h"
@@ -79,21 +80,6 @@ verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	verify_file_finding(counts, &file, "%s", what);
-}
-
-CompressMethod
-verify_method(const char *name)
-{
-	for (int i = COMPRESS_GZIP; i <= COMPRESS_ZSTD; i++)
-	{
-		const char *suffix = compress_method_suffix((CompressMethod) i);
-		size_t		len = strlen(name);
-
-		if (len > strlen(suffix) &&
-			strcmp(name + len - strlen(suffix), suffix) == 0)
-			return (CompressMethod) i;
-	}
-	return COMPRESS_NONE;
 }
 
 int
@@ -299,7 +285,7 @@ verify_file(const char *directory, const VerifyFile *file,
 			pg_checksum_type checksum_type, VerifyCounts *counts)
 {
 	FileCheck	check = {.file = file,.counts = counts};
-	CompressMethod method = verify_method(file->name);
+	CompressMethod method = archive_name_method(file->name);
 	int			fd = verify_open(directory, file, counts);
 
 	if (fd < 0)

@@ -59,7 +59,4 @@ extern void verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
 extern void verify_finding(VerifyCounts *counts, const char *name,
 						   const char *format,...) pg_attribute_printf(3, 4);
 
-/* The method that a file name's suffix stands for. */
-extern CompressMethod verify_method(const char *name);
-
 #endif							/* VERIFY_FILE_H */

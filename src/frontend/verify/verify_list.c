@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/archive_name.h"
 #include "base/printable.h"
 #include "verify/verify_list.h"
 
@@ -153,8 +154,7 @@ find_data_file(const FileList *list, const char *name)
 {
 	for (int i = COMPRESS_NONE; i <= COMPRESS_ZSTD; i++)
 	{
-		char	   *path = psprintf("%s%s", name,
-									compress_method_suffix((CompressMethod) i));
+		char	   *path = archive_name_compressed(name, (CompressMethod) i);
 		ListedFile *found = find(list, path);
 
 		free(path);
