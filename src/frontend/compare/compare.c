@@ -25,6 +25,7 @@
 #include "compare/compare_sequence.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
+#include "session/session_loss.h"
 #include "session/traffic.h"
 #include "source/leader.h"
 #include "source/worker_session.h"

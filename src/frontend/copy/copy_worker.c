@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "copy/copy_worker.h"
+#include "session/session_loss.h"
 #include "session/traffic.h"
 #include "source/worker_session.h"
 #include "status/run_event.h"

@@ -7,6 +7,7 @@
 
 #include "base/fe_compat.h"
 
+#include "options/options.h"
 #include "session/session.h"
 
 /* Strings are NULL for what the server does not tell this user. */

@@ -24,6 +24,7 @@
 #include "base/printable.h"
 #include "plan/row_filter.h"
 #include "session/session.h"
+#include "session/session_loss.h"
 
 /* hash functions of ctid came with 14 */
 #define MIN_SERVER_FOR_SAMPLES 140000

@@ -27,6 +27,7 @@
 #include "base/printable.h"
 #include "plan/server_extension.h"
 #include "plan/trust.h"
+#include "session/session_loss.h"
 #include "session/table_lock.h"
 
 #define LOCK_TABLE PARDUMP_SCHEMA ".pg_pardump_lock"

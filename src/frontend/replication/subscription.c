@@ -32,6 +32,7 @@
 #include "process/worker_pool.h"
 #include "replication/publication.h"
 #include "replication/subscription.h"
+#include "session/session_loss.h"
 
 /* How long to wait for the subscription to stream, and how often to look. */
 #define STREAM_WAIT_MS 20000

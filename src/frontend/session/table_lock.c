@@ -8,6 +8,8 @@
 
 #include "base/interrupt.h"
 #include "process/worker_pool.h"
+#include "session/session.h"
+#include "session/session_loss.h"
 #include "session/table_lock.h"
 
 /* How long to wait between two tries to get a lock. */

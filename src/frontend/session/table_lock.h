@@ -5,7 +5,11 @@
 #ifndef TABLE_LOCK_H
 #define TABLE_LOCK_H
 
-#include "session/session.h"
+#include "base/fe_compat.h"
+
+#include "libpq-fe.h"
+
+#include "options/options.h"
 
 /*
  * --lock-wait-timeout in milliseconds, with the units that the server knows.

@@ -10,6 +10,8 @@
 #include "progress/progress.h"
 #include "replication/slot_check.h"
 #include "replication/subscription.h"
+#include "session/session_settings.h"
+#include "session/snapshot.h"
 #include "session/table_lock.h"
 #include "session/traffic.h"
 #include "source/leader.h"
@@ -79,9 +81,9 @@ leader_open(DumpContext *context)
 	extension = server_extension_find(conn, context->options);
 	context->extension = extension;
 	context->slot = make_slot(context, conn);
-	context->snapshot = session_begin_leader(conn, context->options,
-											 context->slot ? context->slot->snapshot :
-											 context->options->snapshot);
+	context->snapshot = snapshot_begin_leader(conn, context->options,
+											  context->slot ? context->slot->snapshot :
+											  context->options->snapshot);
 	if (context->slot)
 		logical_slot_snapshot_taken(context->slot);
 	server_extension_hold(conn, extension);

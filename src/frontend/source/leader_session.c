@@ -9,6 +9,9 @@
 
 #include "base/interrupt.h"
 #include "process/worker_pool.h"
+#include "session/session_loss.h"
+#include "session/session_settings.h"
+#include "session/snapshot.h"
 #include "session/traffic.h"
 #include "source/leader_session.h"
 #include "source/leader_watchdog.h"
@@ -101,7 +104,7 @@ leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
 	session->plan = *plan;
 	session->conn = conn;
 	session->snapshot = pg_strdup(plan->snapshot);
-	session->identity = session_snapshot_identity(conn);
+	session->identity = snapshot_identity(conn);
 	session->holders = snapshot_holders_new(plan->n_workers);
 	session->looked_at = worker_pool_now_ms();
 	PQsetNoticeReceiver(conn, receive_notice, session);
@@ -153,7 +156,7 @@ leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 
 	session->holders[worker].backend = atoi(PQgetvalue(res, 0, 0));
 	PQclear(res);
-	session_begin_worker(conn, session->snapshot, session->identity);
+	snapshot_begin_worker(conn, session->snapshot, session->identity);
 	snapshot_holder_export(&session->holders[worker], conn);
 }
 
@@ -254,7 +257,7 @@ take_over(LeaderSession *session)
 	if (!snapshot_holders_import(session->holders, plan->n_workers, conn,
 								 session->identity))
 		worker_pool_lost("No worker's session has the snapshot at this time.");
-	session->snapshot = session_export_snapshot(conn);
+	session->snapshot = snapshot_export(conn);
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
 	table_check_unchanged(conn, session->other, plan->tables);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);

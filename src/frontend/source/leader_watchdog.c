@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
+#include "session/session_loss.h"
 #include "session/session_wait.h"
 #include "session/traffic.h"
 #include "source/leader_watchdog.h"

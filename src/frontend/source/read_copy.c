@@ -7,6 +7,7 @@
 #include "catalog/pg_class_d.h"
 #include "pqexpbuffer.h"
 
+#include "session/session_loss.h"
 #include "session/traffic.h"
 #include "source/read_copy.h"
 

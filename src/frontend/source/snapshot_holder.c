@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "pqexpbuffer.h"
+
+#include "session/snapshot.h"
 #include "source/snapshot_holder.h"
 
 SnapshotHolder *
@@ -24,7 +27,7 @@ snapshot_holders_new(int n)
 void
 snapshot_holder_export(SnapshotHolder *holder, PGconn *conn)
 {
-	char	   *name = session_export_snapshot(conn);
+	char	   *name = snapshot_export(conn);
 
 	strlcpy(holder->name, name, sizeof(holder->name));
 	free(name);
@@ -70,7 +73,7 @@ snapshot_holders_import(SnapshotHolder *holders, int n, PGconn *conn,
 		if (!holder->running || holder->vanished || holder->name[0] == '\0')
 			continue;
 		memcpy(name, holder->name, sizeof(name));
-		if (session_try_import(conn, name, identity))
+		if (snapshot_try_import(conn, name, identity))
 			return true;
 		/* unless it was just being written */
 		holder->vanished = strcmp(name, holder->name) == 0;

@@ -22,6 +22,7 @@
 
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "session/session_settings.h"
 #include "session/table_lock.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"

@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
+#include "session/session_loss.h"
 #include "target/analyze.h"
 #include "target/target.h"
 

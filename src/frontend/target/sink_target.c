@@ -7,6 +7,7 @@
 #include "port/pg_bswap.h"
 
 #include "session/session.h"
+#include "session/session_loss.h"
 #include "target/sink_target.h"
 
 /*

@@ -8,6 +8,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/printable.h"
+#include "session/session_settings.h"
 #include "target/target.h"
 
 /* Tables named in an error message. */

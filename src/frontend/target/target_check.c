@@ -9,6 +9,8 @@
 #include "base/units.h"
 #include "plan/dump_table.h"
 #include "session/connection_limit.h"
+#include "session/session.h"
+#include "session/session_settings.h"
 #include "target/target_check.h"
 #include "toc/entry_names.h"
 

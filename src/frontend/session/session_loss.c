@@ -1,0 +1,104 @@
+/*
+ * session_loss.c
+ *		Tells the errors that end a session from others.
+ */
+#include "base/fe_compat.h"
+
+#include "base/interrupt.h"
+#include "process/worker_pool.h"
+#include "session/session_loss.h"
+
+/*
+ * Errors that end a session or its transaction and say nothing about what it
+ * was doing: class 08 (connection exception), 57P01 admin_shutdown, 57P02
+ * crash_shutdown, 57P03 cannot_connect_now, 40P01 deadlock_detected (with
+ * REINDEX, of a table's and its TOAST's indexes).  Others would end the next
+ * one too.
+ */
+static bool
+is_lost_sqlstate(const char *sqlstate)
+{
+	return strncmp(sqlstate, "08", 2) == 0 ||
+		strcmp(sqlstate, "57P01") == 0 ||
+		strcmp(sqlstate, "57P02") == 0 ||
+		strcmp(sqlstate, "40P01") == 0 ||
+		strcmp(sqlstate, "57P03") == 0;
+}
+
+bool
+session_is_standby(const PGconn *conn)
+{
+	const char *standby = PQparameterStatus(conn, "in_hot_standby");
+
+	return standby && strcmp(standby, "on") == 0;
+}
+
+/*
+ * 40001 serialization_failure is all that a standby's replay raises
+ * (postgres.c:ProcessInterrupts), and on a standby nobody else does.
+ */
+static bool
+is_recovery_conflict(const PGconn *conn, const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return session_is_standby(conn) && sqlstate && strcmp(sqlstate, "40001") == 0;
+}
+
+/*
+ * What helps depends on what replay needed, of which only the detail tells
+ * (postgres.c:errdetail_recovery_conflict), in the server's language.
+ */
+static const char *
+conflict_hint(const char *detail)
+{
+	if (strcmp(detail, "User was holding a relation lock for too long.") == 0)
+		return "For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby; or vacuum_truncate to off on the primary, if it was VACUUM that took the lock.";
+	if (strcmp(detail, "User query might have needed to see row versions that must be removed.") == 0)
+		return "Set hot_standby_feedback to on on the standby, or, for the run, max_standby_streaming_delay and max_standby_archive_delay to -1.";
+	return "For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby: replay then waits for queries.";
+}
+
+/*
+ * Without the server's own hint, which is to connect again.
+ */
+char *
+session_error_words(const PGconn *conn, const PGresult *res)
+{
+	const char *detail = PQresultErrorField(res, PG_DIAG_MESSAGE_DETAIL);
+
+	if (!is_recovery_conflict(conn, res))
+		return pg_strdup(PQresultErrorField(res, PG_DIAG_SQLSTATE) ?
+						 PQresultErrorMessage(res) : PQerrorMessage(conn));
+	if (detail == NULL)
+		detail = "";
+	return psprintf("%s:  %s\nDETAIL:  %s\nHINT:  %s\n",
+					PQresultErrorField(res, PG_DIAG_SEVERITY),
+					PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY), detail,
+					conflict_hint(detail));
+}
+
+bool
+session_is_lost(const PGconn *conn, const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	if (sqlstate)
+		return is_lost_sqlstate(sqlstate) || is_recovery_conflict(conn, res);
+	/* no word from the server: what libpq noticed by itself */
+	return PQstatus(conn) != CONNECTION_OK;
+}
+
+void
+session_failed(PGconn *conn, const PGresult *res, const char *problem,
+			   const char *sql)
+{
+	interrupt_check();
+	if (session_is_lost(conn, res))
+		worker_pool_lost(psprintf("%s: %s", problem,
+								  session_error_words(conn, res)));
+	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
+	pg_log_error("%s: %s", problem, PQerrorMessage(conn));
+	pg_log_error_detail("Command was: %s", sql);
+	exit(1);
+}

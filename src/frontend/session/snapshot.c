@@ -1,0 +1,127 @@
+/*
+ * snapshot.c
+ *		Transactions of several sessions in one snapshot.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "process/worker_pool.h"
+#include "session/session.h"
+#include "session/session_loss.h"
+#include "session/snapshot.h"
+
+static const char begin_repeatable_read[] =
+"BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+
+/*
+ * 22023 invalid_parameter_value (42704 undefined_object from 17 on), 55000
+ * object_not_in_prerequisite_state: there is no such export (any more),
+ * snapmgr.c:ImportSnapshot, procarray.c:ProcArrayInstallImportedXmin.
+ */
+static bool
+exporter_is_gone(const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return sqlstate && (strcmp(sqlstate, "22023") == 0 ||
+						strcmp(sqlstate, "42704") == 0 ||
+						strcmp(sqlstate, "55000") == 0);
+}
+
+/* NULL if imported, else the result with the error; *sql is owned. */
+static PGresult *
+import_snapshot(PGconn *conn, const char *snapshot, char **sql)
+{
+	PQExpBufferData buf;
+	PGresult   *res;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferStr(&buf, "SET TRANSACTION SNAPSHOT ");
+	appendStringLiteralConn(&buf, snapshot, conn);
+	*sql = buf.data;
+	res = session_exec(conn, buf.data);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		return res;
+	PQclear(res);
+	return NULL;
+}
+
+char *
+snapshot_export(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_export_snapshot()");
+	char	   *snapshot = pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return snapshot;
+}
+
+char *
+snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
+{
+	/* an imported snapshot cannot be made safe any more; pg_dump has it so */
+	if (options->serializable_deferrable && import == NULL)
+		session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
+	else
+		session_command(conn, begin_repeatable_read);
+	if (import)
+	{
+		char	   *sql;
+		PGresult   *res = import_snapshot(conn, import, &sql);
+
+		if (res)
+			session_failed(conn, res, "query failed", sql);
+		free(sql);
+	}
+	/* also an imported one: its first holder may leave before we are done */
+	return snapshot_export(conn);
+}
+
+char *
+snapshot_identity(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT pg_catalog.concat_ws(' ',"
+									" pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),"
+									" pg_catalog.txid_current_snapshot())");
+	char	   *identity = pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return identity;
+}
+
+static bool
+has_identity(PGconn *conn, const char *identity)
+{
+	char	   *imported = snapshot_identity(conn);
+	bool		result = strcmp(imported, identity) == 0;
+
+	free(imported);
+	return result;
+}
+
+bool
+snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
+{
+	char	   *sql;
+	PGresult   *res;
+
+	session_command(conn, begin_repeatable_read);
+	res = import_snapshot(conn, snapshot, &sql);
+	if (res && !exporter_is_gone(res))
+		session_failed(conn, res, "query failed", sql);
+	free(sql);
+	if (res == NULL && has_identity(conn, identity))
+		return true;
+	PQclear(res);
+	session_command(conn, "ROLLBACK");
+	return false;
+}
+
+void
+snapshot_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
+{
+	if (!snapshot_try_import(conn, snapshot, identity))
+		worker_pool_lost("the session that exported the snapshot is gone");
+}
