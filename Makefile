@@ -5,8 +5,10 @@
 #   make installcheck                          pg_regress and TAP tests against
 #                                              the installed files
 #   make man html                              the manual, by pandoc
+#   make check-units                           tests in C of what needs no
+#                                              server
 #   make dist                                  the archive for PGXN, of HEAD
-#   make indent                                pgindent over all of src
+#   make indent                                pgindent over src and test/unit
 #   make fuzz                                  fuzz the readers of untrusted
 #                                              bytes for a minute (clang)
 #   make fuzz-pages [TABLES=n] [SEED=n]        let planner and reader meet 10000
@@ -36,6 +38,11 @@ PG_CPPFLAGS = -I$(srcdir)/src
 PROGRAM_FILE = src/frontend/pg_pardump
 FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c src/frontend/*/*.c)))
 
+# All of the program but its main().
+UNIT_TEST = test/unit/unit_test
+UNIT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard test/unit/*.c)))
+UNIT_TESTED_OBJS = $(filter-out $(PROGRAM_FILE).o,$(FRONTEND_OBJS)) $(SHARED_OBJS)
+
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 TAP_TESTS = 1
 
@@ -43,8 +50,8 @@ TAP_TESTS = 1
 MAN_PAGE = doc/pg_pardump.1
 HTML_PAGES = $(patsubst %.md,%.html,$(sort $(wildcard doc/*.md)))
 
-EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS) $(SHARED_OBJS) $(MAN_PAGE) \
-	$(HTML_PAGES)
+EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS) $(SHARED_OBJS) $(UNIT_TEST) \
+	$(UNIT_OBJS) $(MAN_PAGE) $(HTML_PAGES)
 
 all: $(PROGRAM_FILE)
 install: install-frontend
@@ -65,7 +72,8 @@ override CFLAGS += -Werror=implicit-function-declaration
 
 # PGXS keeps no header dependencies on Debian.
 $(OBJS): $(wildcard src/server/*/*.h src/shared/*.h)
-$(FRONTEND_OBJS): $(wildcard src/frontend/*/*.h src/shared/*.h)
+$(FRONTEND_OBJS) $(UNIT_OBJS): $(wildcard src/frontend/*/*.h src/shared/*.h)
+$(UNIT_OBJS): $(wildcard test/unit/*.h)
 $(SHARED_OBJS): $(wildcard src/shared/*.h)
 
 # The frontend: PGXS builds a module or a program, not both, so the program
@@ -76,13 +84,19 @@ PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
 
 # Includes name a file by its folder, below the side that it is of.
 $(SERVER_OBJS) $(SERVER_OBJS:.o=.bc): override CPPFLAGS += -I$(srcdir)/src/server
-$(FRONTEND_OBJS): override CPPFLAGS := -DFRONTEND -I$(srcdir)/src/frontend -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
+$(FRONTEND_OBJS) $(UNIT_OBJS): override CPPFLAGS := -DFRONTEND -I$(srcdir)/src/frontend -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
 
 # What these libraries tell goes through message.c.
 PROGRAM_LDFLAGS = -Wl,--wrap=pg_log_generic
 
 $(PROGRAM_FILE): $(FRONTEND_OBJS) $(SHARED_OBJS)
 	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(SHARED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
+
+$(UNIT_TEST): $(UNIT_OBJS) $(UNIT_TESTED_OBJS)
+	$(CC) $(CFLAGS) $(UNIT_OBJS) $(UNIT_TESTED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
+
+check-units: $(UNIT_TEST)
+	./$(UNIT_TEST)
 
 install-frontend: $(PROGRAM_FILE)
 	$(MKDIR_P) '$(DESTDIR)$(bindir)'
@@ -134,6 +148,6 @@ coverage:
 	scripts/test.sh --coverage
 
 indent:
-	pgindent --typedefs=typedefs.list src
+	pgindent --typedefs=typedefs.list src test/unit
 
-.PHONY: coverage fuzz fuzz-pages simd install-frontend install-man uninstall-frontend man html dist indent
+.PHONY: check-units coverage fuzz fuzz-pages simd install-frontend install-man uninstall-frontend man html dist indent

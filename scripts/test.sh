@@ -5,7 +5,7 @@
 # usage: scripts/test.sh [--all | --coverage]
 #
 # Installs what is missing, builds with -Werror into a temporary installation,
-# and runs pg_regress and the TAP tests there.  Root or sudo is needed only to
+# and runs the tests that need no server, pg_regress and the TAP tests there.  Root or sudo is needed only to
 # install; called by root, the tests run as the user postgres.  At the end it
 # lists what was skipped, and why.  The last line is "N passed, N failed"; the
 # exit code is 0 if nothing failed.
@@ -39,7 +39,7 @@ SKIP_NOTE=	# what the tests cannot know of why they are skipped
 PROGRESS='/^(t\/.*[.][.]+ *$|test .*[.][.][.]|ok$|not ok|Failed|Dubious|Result:)|^ok [0-9]+ .* ms$|^ok .* # SKIP|skipped:/Ip'
 
 # Count the results in the log $1 of pg_regress (both of its forms, that of 15
-# and TAP) or of prove --verbose.
+# and TAP), of prove --verbose, or of a program that writes TAP.
 count_results()
 {
 	local log=$1
@@ -61,9 +61,9 @@ count_results()
 	read -r passed failed skipped <<<"$counts"
 }
 
-# Run "make installcheck" with the arguments given, for one kind of test.
-# Its log goes to $WORK/$1.log.
-run_installcheck()
+# Run make with the target and the arguments given, for one kind of test.  Its
+# log goes to $WORK/$1.log.
+run_tests()
 {
 	local log=$WORK/$1.log
 	local status=0
@@ -73,8 +73,8 @@ run_installcheck()
 	# shellcheck disable=SC2016 # expanded by the shell it is handed to
 	run_job bash -c 'set -o pipefail; log=$1 progress=$2; shift 2
 		"$@" 2>&1 | tee "$log" | sed -Eun "$progress"' bash "$log" "$PROGRESS" \
-		make -C "$WORK/build/src" --no-print-directory installcheck \
-		PG_CONFIG="$bindir/pg_config" "$@" || status=$?
+		make -C "$WORK/build/src" --no-print-directory \
+		PG_CONFIG="$bindir/pg_config" COPT="${COPT:--Werror}" "$@" || status=$?
 	count_results "$log"
 	if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
 		failed=1
@@ -115,7 +115,7 @@ print_failure_logs()
 		done
 	done
 	echo "=== failed tests"
-	grep -E '[.]{3} FAILED|^not ok' "$WORK/regress.log" 2>/dev/null || true
+	grep -hE '[.]{3} FAILED|^not ok' "$WORK"/{units,regress}.log 2>/dev/null || true
 	for name in $names; do
 		# [time](seconds) not ok, then # and its diagnostics; a test that has
 		# none of these has died
@@ -207,10 +207,11 @@ test_one()
 		esac
 	fi
 	if [ -z "${PROVE_TESTS:-}" ]; then
+		run_tests units check-units
 		start_cluster "$bindir" "fsync = off" "autovacuum = on"
-		run_installcheck regress TAP_TESTS=
+		run_tests regress installcheck TAP_TESTS=
 	fi
-	run_installcheck tap REGRESS= PROVE_FLAGS=--verbose
+	run_tests tap installcheck REGRESS= PROVE_FLAGS=--verbose
 	if [ "$FAILED" -gt 0 ]; then
 		print_failure_logs
 	fi

@@ -1,0 +1,50 @@
+/*
+ * test_sink.c
+ *		A chain of sinks counts what passes; the words of --pipe.
+ */
+#include "base/fe_compat.h"
+
+#include "stream/sink.h"
+#include "unit_test.h"
+
+static void
+check_command(const char *pattern, const char *name, const char *expected)
+{
+	char	   *found = sink_pipe_command(pattern, name);
+
+	is_text(found, expected, pattern);
+	free(found);
+}
+
+static void
+check_chain(void)
+{
+	PQExpBuffer out = createPQExpBuffer();
+	PQExpBuffer part = createPQExpBuffer();
+	volatile uint64 counter = 0;
+	Sink	   *sink = sink_tap_new(sink_buffer_new(out), &counter, NULL);
+
+	sink_write(sink, "one ", 4);
+	appendPQExpBufferStr(part, "two");
+	sink_write_buffer(sink, part);
+	is_number(part->len, 0, "a buffer that was written is empty");
+	sink_finish(sink);
+	is_text(out->data, "one two", "what was written arrives");
+	is_number(counter, 7, "a tap counts");
+	is_number(sink_stored_bytes(sink), 7, "so does the end of the chain");
+	sink_free(sink);
+	destroyPQExpBuffer(out);
+	destroyPQExpBuffer(part);
+}
+
+void
+test_sink(void)
+{
+	check_command("cat >%f", "12.dat.gz", "cat >12.dat.gz");
+	check_command("cat >a%%b/%f", "x y'z", "cat >a%b/'x y'\"'\"'z'");
+	check_command("%f %f", "f", "f f");
+	check_command("cat", "f", "cat");
+	check_command("cat >%x", "f", NULL);
+	check_command("cat >%", "f", NULL);
+	check_chain();
+}

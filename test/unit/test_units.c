@@ -1,0 +1,54 @@
+/*
+ * test_units.c
+ *		Sizes and times as people read them, where one unit ends and the next
+ *		begins.
+ */
+#include "base/fe_compat.h"
+
+#include "base/units.h"
+#include "unit_test.h"
+
+void
+test_units(void)
+{
+	static const struct
+	{
+		uint64		bytes;
+		const char *text;
+	}			sizes[] = {
+		{0, "0 bytes"},
+		{1023, "1023 bytes"},
+		{1024, "1.00 kB"},
+		{1024 * 10 - 6, "9.99 kB"},
+		{1024 * 10 - 5, "10.0 kB"},
+		{1024 * 100 - 1, "100 kB"},
+		{1024 * 999, "999 kB"},
+		{1024 * 1000, "0.98 MB"},
+		{1536 * 1024, "1.50 MB"},
+		{(uint64) 128 << 30, "128 GB"},
+		{PG_UINT64_MAX, "16.0 EB"},
+	};
+	static const struct
+	{
+		double		seconds;
+		const char *text;
+	}			times[] = {
+		{-1, "0:00"},
+		{0.49, "0:00"},
+		{59.5, "1:00"},
+		{127, "2:07"},
+		{3599.4, "59:59"},
+		{3599.5, "1:00:00"},
+		{93909, "26:05:09"},
+		{1e300, "1000000:00:00"},
+	};
+	char		buf[UNITS_BYTES];
+
+	for (int i = 0; i < (int) lengthof(sizes); i++)
+		is_text(units_size(sizes[i].bytes, buf), sizes[i].text, sizes[i].text);
+	for (int i = 0; i < (int) lengthof(times); i++)
+		is_text(units_duration(times[i].seconds, buf), times[i].text, times[i].text);
+	is_text(units_plural(0), "s", "plural of 0");
+	is_text(units_plural(1), "", "plural of 1");
+	is_text(units_plural(2), "s", "plural of 2");
+}

@@ -1,0 +1,116 @@
+/*
+ * unit_test.c
+ *		Runs all tests, and counts and prints their results.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit_test.h"
+
+typedef struct UnitTest
+{
+	const char *name;
+	void		(*run) (void);
+} UnitTest;
+
+static const UnitTest tests[] = {
+	{"archive_layout", test_archive_layout},
+	{"archive_name", test_archive_name},
+	{"cleanup", test_cleanup},
+	{"compress_spec", test_compress_spec},
+	{"entry_names", test_entry_names},
+	{"index_attach", test_index_attach},
+	{"job_queue", test_job_queue},
+	{"json_reader", test_json_reader},
+	{"json_text", test_json_text},
+	{"manifest", test_manifest},
+	{"printable", test_printable},
+	{"sink", test_sink},
+	{"toc", test_toc},
+	{"units", test_units},
+};
+
+static const UnitTest *current;
+static int	n_results;
+static int	n_failed;
+
+void
+ok(bool passed, const char *what)
+{
+	printf("%sok %d - %s: %s\n", passed ? "" : "not ", ++n_results,
+		   current->name, what);
+	if (!passed)
+		n_failed++;
+}
+
+void
+is_number(int64 found, int64 expected, const char *what)
+{
+	ok(found == expected, what);
+	if (found != expected)
+		printf("# expected " INT64_FORMAT ", found " INT64_FORMAT "\n",
+			   expected, found);
+}
+
+void
+is_text(const char *found, const char *expected, const char *what)
+{
+	bool		equal = found && expected ? strcmp(found, expected) == 0 :
+		found == expected;
+
+	ok(equal, what);
+	if (!equal)
+		printf("# expected \"%s\", found \"%s\"\n",
+			   expected ? expected : "NULL", found ? found : "NULL");
+}
+
+void
+child_ends(ChildCallback callback, const void *arg, int exit_code,
+		   const char *output, const char *what)
+{
+	char		found[4096];
+	size_t		len = 0;
+	ssize_t		got;
+	int			fds[2];
+	int			status;
+	pid_t		pid;
+
+	fflush(stdout);
+	if (pipe(fds) < 0 || (pid = fork()) < 0)
+		pg_fatal("could not start a child process: %m");
+	if (pid == 0)
+	{
+		dup2(fds[1], STDOUT_FILENO);
+		dup2(fds[1], STDERR_FILENO);
+		close(fds[0]);
+		close(fds[1]);
+		callback(arg);
+		exit(0);
+	}
+	close(fds[1]);
+	while (len < sizeof(found) - 1 &&
+		   (got = read(fds[0], found + len, sizeof(found) - 1 - len)) > 0)
+		len += got;
+	found[len] = '\0';
+	close(fds[0]);
+	waitpid(pid, &status, 0);
+	is_number(WIFEXITED(status) ? WEXITSTATUS(status) : -1, exit_code, what);
+	is_text(found, output, what);
+}
+
+int
+main(int argc, char **argv)
+{
+	/* results before a crash are results, too */
+	setvbuf(stdout, NULL, PG_IOLBF, 0);
+	pg_logging_init(argv[0]);
+	for (int i = 0; i < (int) lengthof(tests); i++)
+	{
+		current = &tests[i];
+		current->run();
+	}
+	printf("1..%d\n", n_results);
+	return n_failed > 0 ? 1 : 0;
+}
