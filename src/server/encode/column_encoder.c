@@ -1,34 +1,34 @@
 /*-------------------------------------------------------------------------
  *
  * column_encoder.c
- *	  Chooses a column's encoder, and encodes what no other encoder does.
+ *	  What encoders of any type share: the way out by the type's own function,
+ *	  and the error for damage.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "utils/fmgrtab.h"
-#include "utils/lsyscache.h"
+#include "access/htup_details.h"	/* brings varatt.h where there is one */
 
-#include "encode/encode_fallback.h"
+#include "encode/append_text.h"
+#include "encode/column_encoder.h"
 
-/*
- * The built-in function that a function is: itself, or, if it was created as
- * another name for one in LANGUAGE internal (citext's output function is
- * textout), the one it calls.  InvalidOid if it is none.
- */
-static Oid
-builtin_function(const FmgrInfo *function)
+void
+encode_by_type_function(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
-	if (function->fn_oid < FirstGenbkiObjectId)
-		return function->fn_oid;
-
-	for (int i = 0; i < fmgr_nbuiltins; i++)
+	/* not freed: the function may return what it did not allocate */
+	if (encoder->settings->format == ROW_BINARY)
 	{
-		if (fmgr_builtins[i].func == function->fn_addr)
-			return fmgr_builtins[i].foid;
+		bytea	   *sent = SendFunctionCall(&encoder->type_function, value);
+
+		byte_buffer_append(out, VARDATA(sent), VARSIZE(sent) - VARHDRSZ);
 	}
-	return InvalidOid;
+	else
+	{
+		char	   *str = OutputFunctionCall(&encoder->type_function, value);
+
+		append_text(out, str, strlen(str), encoder->settings);
+	}
 }
 
 void
@@ -37,39 +37,4 @@ damaged_value(const char *type)
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("invalid value of type %s", type)));
-}
-
-void
-column_encoder_init(ColumnEncoder *encoder, Oid type_id,
-					const EncodeSettings *settings)
-{
-	Oid			type_function;
-	EncodeFunction encode;
-
-	if (settings->format == ROW_BINARY)
-		getTypeBinaryOutputInfo(type_id, &type_function, &encoder->is_varlena);
-	else
-		getTypeOutputInfo(type_id, &type_function, &encoder->is_varlena);
-	fmgr_info(type_function, &encoder->type_function);
-	encoder->settings = settings;
-	encoder->type_id = type_id;
-	encoder->state = NULL;
-
-	type_function = builtin_function(&encoder->type_function);
-	encode = value_sender(type_function);
-	if (encode == NULL)
-		encode = number_encoder(type_function);
-	if (encode == NULL)
-		encode = text_encoder(type_function);
-	if (encode == NULL)
-		encode = datetime_encoder(type_function);
-	if (encode == NULL)
-		encode = hex_encoder(type_function);
-	if (encode == NULL)
-		encode = jsonb_encoder(type_function);
-	if (encode == NULL)
-		encode = array_encoder(type_function, encoder);
-	if (encode == NULL)
-		encode = encode_by_type_function;
-	encoder->encode = encode;
 }

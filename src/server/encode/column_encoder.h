@@ -30,13 +30,21 @@
 typedef struct ColumnEncoder ColumnEncoder;
 
 /*
- * Append a value that is not NULL.  The value is as it stands in
- * the tuple: varlena values may be short, compressed or out of line.  May
- * allocate in CurrentMemoryContext, which is reset after some rows.  Errors
- * are those of the type's own function.
+ * Append a value that is not NULL.  The value is as it stands in the tuple:
+ * varlena values may be short, compressed or out of line.  May allocate in
+ * CurrentMemoryContext, which is reset after some rows.  Errors are those of
+ * the type's own function.
  */
 typedef void (*EncodeFunction) (ColumnEncoder *encoder, Datum value,
 								ByteBuffer *out);
+
+/*
+ * What each family of encoders, one file, offers to choose_encoder(): the
+ * encoder for a built-in output or send function, or NULL if the family has
+ * none, or none that is exact under the session's settings (e.g. a DateStyle
+ * other than ISO).
+ */
+typedef EncodeFunction (*EncoderFamily) (Oid type_function);
 
 struct ColumnEncoder
 {
@@ -47,14 +55,6 @@ struct ColumnEncoder
 	bool		is_varlena;
 	void	   *state;			/* the encoder's own, or NULL */
 };
-
-/*
- * Choose and set up the encoder of a type.  Allocates in
- * CurrentMemoryContext, which must outlive the encoder.  Values of types
- * without a fast encoder go through their own function.
- */
-extern void column_encoder_init(ColumnEncoder *encoder, Oid type_id,
-								const EncodeSettings *settings);
 
 static inline void
 column_encode(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
@@ -85,45 +85,17 @@ column_encode_with_length(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 }
 
 /*
+ * Leave a value to its type's output or send function.  For what no fast
+ * encoder covers: other types, values out of a type's range, which only a
+ * damaged tuple holds, and rare ones whose text depends on the major.
+ */
+extern void encode_by_type_function(ColumnEncoder *encoder, Datum value,
+									ByteBuffer *out);
+
+/*
  * Raise the error for a value of a type that is not what the type stores: one
  * that points beyond its own end.
  */
 extern void damaged_value(const char *type);
-
-/* ----------
- * Families of encoders
- *
- * Each looks a type's output or send function up in its table and returns the
- * encoder, or NULL if it has none for it or none that is exact under the
- * session's settings (e.g. a DateStyle other than ISO).
- * ----------
- */
-
-/* encode_number.c: bool, integers, oid, floats, numeric as text */
-extern EncodeFunction number_encoder(Oid type_function);
-
-/*
- * encode_datetime.c: date, time, timestamp, both with zones, interval as text
- */
-extern EncodeFunction datetime_encoder(Oid type_function);
-
-/* encode_hex.c: uuid, bytea, inet, cidr, macaddr as text */
-extern EncodeFunction hex_encoder(Oid type_function);
-
-/* send_value.c: all of these in binary form */
-extern EncodeFunction value_sender(Oid type_function);
-
-/* encode_text.c: text, varchar, bpchar, name, json, xml, "char", enum ... */
-extern EncodeFunction text_encoder(Oid type_function);
-
-/* encode_jsonb.c */
-extern EncodeFunction jsonb_encoder(Oid type_function);
-
-/*
- * encode_array.c: arrays whose elements have an encoder.  Sets up
- * encoder->state.
- */
-extern EncodeFunction array_encoder(Oid type_function,
-									ColumnEncoder *encoder);
 
 #endif							/* PARDUMP_COLUMN_ENCODER_H */

@@ -24,16 +24,15 @@
 #include "bytes/escape.h"
 #include "bytes/packed_varlena.h"
 #include "encode/array_walk.h"
-#include "encode/encode_fallback.h"
+#include "encode/encode_array.h"
 
 typedef struct ArrayEncoder
 {
-	Oid			element_type;
 	ElementStorage storage;
 	char		delimiter;
 	bool		never_quoted;	/* no element's text needs quotes */
 	bool		expect_quotes;	/* the last element needed them */
-	ColumnEncoder element;
+	ColumnEncoder element;		/* of the type that the array's head tells */
 } ArrayEncoder;
 
 typedef enum QuoteNeed
@@ -317,7 +316,7 @@ append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
 
 	p = put_network_32(p, ndim);
 	p = put_network_32(p, ARR_HASNULL(value) ? 1 : 0);
-	p = put_network_32(p, array->element_type);
+	p = put_network_32(p, array->element.type_id);
 	for (int i = 0; i < ndim; i++)
 	{
 		p = put_network_32(p, dims[i]);
@@ -381,7 +380,7 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 
 	if (unlikely(!array_header_is_sound(array_value)))
 		damaged_value("array");
-	if (unlikely(ARR_ELEMTYPE(array_value) != array->element_type))
+	if (unlikely(ARR_ELEMTYPE(array_value) != array->element.type_id))
 		append_other_array(encoder, array_value, out);
 	else if (encoder->settings->format == ROW_BINARY)
 		append_binary_array(array, array_value, out);
@@ -417,7 +416,8 @@ text_needs_no_quotes(Oid type_function)
 }
 
 EncodeFunction
-array_encoder(Oid type_function, ColumnEncoder *encoder)
+array_encoder(Oid type_function, ColumnEncoder *encoder,
+			  ColumnEncoder **element)
 {
 	Oid			element_type;
 	Oid			typioparam;
@@ -432,7 +432,6 @@ array_encoder(Oid type_function, ColumnEncoder *encoder)
 		return NULL;
 
 	array = palloc0(sizeof(ArrayEncoder));
-	array->element_type = element_type;
 	get_type_io_data(element_type, binary ? IOFunc_send : IOFunc_output,
 					 &array->storage.typlen, &array->storage.typbyval,
 					 &array->storage.typalign, &array->delimiter,
@@ -452,7 +451,8 @@ array_encoder(Oid type_function, ColumnEncoder *encoder)
 		return NULL;
 	}
 
-	column_encoder_init(&array->element, element_type, encoder->settings);
+	array->element.type_id = element_type;
+	*element = &array->element;
 	encoder->state = array;
 	return encode_array;
 }

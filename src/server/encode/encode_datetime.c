@@ -20,7 +20,7 @@
 #include "utils/timestamp.h"
 
 #include "bytes/digits.h"
-#include "encode/encode_fallback.h"
+#include "encode/encode_datetime.h"
 #include "encode/zone_offset.h"
 
 /* Room for the longest text, "-178956970 years ..." of an interval. */

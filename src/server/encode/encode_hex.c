@@ -2,7 +2,7 @@
  *
  * encode_hex.c
  *	  Encoders of types that are written as hexadecimal digits: uuid, bytea,
- *	  macaddr, macaddr8; and the choice of those of inet and cidr.
+ *	  macaddr, macaddr8.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 
 #include "bytes/hex_digits.h"
 #include "bytes/packed_varlena.h"
-#include "encode/encode_network.h"
+#include "encode/encode_hex.h"
 
 #define UUID_TEXT_LEN		(2 * UUID_LEN + 4)
 
@@ -113,10 +113,6 @@ hex_encoder(Oid type_function)
 			return encode_uuid;
 		case F_BYTEAOUT:
 			return bytea_output == BYTEA_OUTPUT_HEX ? encode_bytea : NULL;
-		case F_INET_OUT:
-			return encode_inet;
-		case F_CIDR_OUT:
-			return encode_cidr;
 		case F_MACADDR_OUT:
 			return encode_macaddr;
 		case F_MACADDR8_OUT:

@@ -21,8 +21,9 @@
 #include "bytes/escape.h"
 #include "bytes/packed_varlena.h"
 #include "bytes/stored_size.h"
-#include "encode/encode_fallback.h"
-#include "encode/encode_number.h"
+#include "encode/append_text.h"
+#include "encode/encode_jsonb.h"
+#include "encode/encode_numeric.h"
 
 /*
  * Deeper values are left to jsonb_out, which does not recurse and so knows no

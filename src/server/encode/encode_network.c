@@ -14,12 +14,12 @@
 
 #include <sys/socket.h>
 
+#include "utils/fmgroids.h"
 #include "utils/inet.h"
 
 #include "bytes/digits.h"
 #include "bytes/hex_digits.h"
 #include "bytes/packed_varlena.h"
-#include "encode/encode_fallback.h"
 #include "encode/encode_network.h"
 
 /* xxxx:xxxx:xxxx:xxxx:xxxx:xxxx:255.255.255.255/128 */
@@ -196,13 +196,13 @@ encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	packed_varlena_release((struct varlena *) address, value);
 }
 
-void
+static void
 encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	encode_address(encoder, value, out, false);
 }
 
-void
+static void
 encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	encode_address(encoder, value, out, true);
@@ -224,14 +224,32 @@ send_address(Datum value, ByteBuffer *out, bool is_cidr)
 	packed_varlena_release((struct varlena *) address, value);
 }
 
-void
+static void
 send_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	send_address(value, out, false);
 }
 
-void
+static void
 send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	send_address(value, out, true);
+}
+
+EncodeFunction
+network_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_INET_OUT:
+			return encode_inet;
+		case F_CIDR_OUT:
+			return encode_cidr;
+		case F_INET_SEND:
+			return send_inet;
+		case F_CIDR_SEND:
+			return send_cidr;
+		default:
+			return NULL;
+	}
 }

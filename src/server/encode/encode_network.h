@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * encode_network.h
- *	  Encoders of network addresses.
+ *	  Encoders of inet and cidr, as text and in binary form.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,12 +10,7 @@
 
 #include "encode/column_encoder.h"
 
-/* As text. */
-extern void encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out);
-extern void encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out);
-
-/* In binary form. */
-extern void send_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out);
-extern void send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out);
+/* An EncoderFamily. */
+extern EncodeFunction network_encoder(Oid type_function);
 
 #endif							/* PARDUMP_ENCODE_NETWORK_H */

@@ -213,8 +213,6 @@ number_encoder(Oid type_function)
 			return encode_uint4;
 		case F_XID8OUT:
 			return encode_xid8;
-		case F_NUMERIC_OUT:
-			return encode_numeric;
 		case F_FLOAT4OUT:
 			return extra_float_digits > 0 ? encode_float4 : NULL;
 		case F_FLOAT8OUT:

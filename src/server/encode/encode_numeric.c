@@ -22,10 +22,12 @@
  */
 #include "postgres.h"
 
+#include "utils/fmgroids.h"
+
 #include "bytes/digits.h"
 #include "bytes/network_order.h"
 #include "bytes/packed_varlena.h"
-#include "encode/encode_number.h"
+#include "encode/encode_numeric.h"
 
 #define GROUP_DIGITS		4	/* decimal digits in a stored digit */
 #define GROUP_BASE			10000
@@ -199,7 +201,7 @@ append_numeric(ByteBuffer *out, Numeric num)
 	append_packed_numeric(out, (const struct varlena *) num);
 }
 
-void
+static void
 encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	struct varlena *num = packed_varlena(value);
@@ -212,7 +214,7 @@ encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
  * The header's fields, 16 bits each, and the digits.  Of a special value the
  * scale and the weight are what its header's bits happen to be.
  */
-void
+static void
 send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 {
 	struct varlena *num = packed_varlena(value);
@@ -236,4 +238,18 @@ send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 		p = put_network_16(p, stored_group(&parts, i));
 	byte_buffer_commit(out, p);
 	packed_varlena_release(num, value);
+}
+
+EncodeFunction
+numeric_encoder(Oid type_function)
+{
+	switch (type_function)
+	{
+		case F_NUMERIC_OUT:
+			return encode_numeric;
+		case F_NUMERIC_SEND:
+			return send_numeric;
+		default:
+			return NULL;
+	}
 }

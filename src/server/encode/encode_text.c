@@ -13,7 +13,8 @@
 
 #include "bytes/escape.h"
 #include "bytes/packed_varlena.h"
-#include "encode/encode_fallback.h"
+#include "encode/append_text.h"
+#include "encode/encode_text.h"
 
 /* textout, textsend and such: they copy the bytes */
 static void

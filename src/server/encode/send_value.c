@@ -20,8 +20,7 @@
 
 #include "bytes/network_order.h"
 #include "bytes/packed_varlena.h"
-#include "encode/encode_network.h"
-#include "encode/encode_number.h"
+#include "encode/send_value.h"
 
 static void
 send_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
@@ -113,8 +112,6 @@ value_sender(Oid type_function)
 {
 	switch (type_function)
 	{
-		case F_NUMERIC_SEND:
-			return send_numeric;
 		case F_BOOLSEND:
 			return send_bool;
 		case F_CHARSEND:
@@ -147,10 +144,6 @@ value_sender(Oid type_function)
 			return send_macaddr8;
 		case F_BYTEASEND:
 			return send_bytea;
-		case F_INET_SEND:
-			return send_inet;
-		case F_CIDR_SEND:
-			return send_cidr;
 		default:
 			return NULL;
 	}

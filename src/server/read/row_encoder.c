@@ -17,7 +17,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "encode/column_encoder.h"
+#include "encode/choose_encoder.h"
 #include "heap/toast_reader.h"
 #include "heap/tuple_deform.h"
 #include "read/row_encoder.h"
@@ -60,9 +60,9 @@ row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
 	for (int i = 0; i < n_attnums; i++)
 	{
 		encoder->columns[i] = attnums[i] - 1;
-		column_encoder_init(&encoder->encoders[i],
-							TupleDescAttr(tupdesc, attnums[i] - 1)->atttypid,
-							&encoder->settings);
+		choose_encoder(&encoder->encoders[i],
+					   TupleDescAttr(tupdesc, attnums[i] - 1)->atttypid,
+					   &encoder->settings);
 		last_attnum = Max(last_attnum, attnums[i]);
 	}
 	encoder->deformer = tuple_deformer_new(tupdesc, last_attnum);
