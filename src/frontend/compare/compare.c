@@ -307,7 +307,7 @@ start_worker(void *arg, int no)
 	const DumpContext *source = &run->context->source;
 
 	run->target = connection_open_peer(run->context->target, "pg_pardump");
-	copy_target_set_up(run->target, source->options, source->encoding);
+	target_set_up(run->target, source->options, source->encoding);
 	run->source = source_session_open(source, no);
 	PQclear(session_query(run->target, text_settings_query));
 	PQclear(session_query(source_session_connection(run->source),

@@ -40,9 +40,9 @@ typedef struct CopyRun
 	PGconn	   *target;
 	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
-	CopyRestore restore;
+	RestoreStages restore;
 	ProgressBeside beside;		/* indexes, while rows are copied */
-	RestoreSetup index_setup;	/* of pg_restore while rows are copied */
+	PgRestoreSetup index_setup; /* of pg_restore while rows are copied */
 	CopyReport	report;
 	Subscription *subscription; /* NULL if none is to be made */
 } CopyRun;
@@ -149,13 +149,13 @@ run_workers(CopyRun *run)
 static void
 create_database(CopyRun *run, const char *name)
 {
-	copy_restore_database(&run->restore);
+	restore_stage_database(&run->restore);
 	PQfinish(run->target);
-	run->context.target = copy_target_address(run->context.target, name);
+	run->context.target = target_address(run->context.target, name);
 	run->target = connection_open_peer(run->context.target, "pg_pardump");
-	run->restore.setup.address = copy_target_restore_address(run->target,
-															 run->context.target,
-															 "off");
+	run->restore.setup.address = target_restore_address(run->target,
+														run->context.target,
+														"off");
 }
 
 /*
@@ -169,15 +169,15 @@ renew_target(CopyRun *run)
 
 	PQfinish(run->target);
 	run->target = connection_open_peer(run->context.target, "pg_pardump");
-	copy_target_set_up(run->target, source->options, source->encoding);
-	copy_target_check_history(run->target, run->context.history);
+	target_set_up(run->target, source->options, source->encoding);
+	target_expect_history(run->target, run->context.history);
 }
 
 /* incarnation: the target's of before */
 static bool
 was_restarted(PGconn *target, const char *incarnation)
 {
-	char	   *now = copy_target_incarnation(target);
+	char	   *now = target_incarnation(target);
 	bool		result = strcmp(now, incarnation) != 0;
 
 	free(now);
@@ -199,7 +199,7 @@ make_durable(PGconn *target)
 static void
 make_definitions(CopyRun *run)
 {
-	copy_restore_definitions(&run->restore);
+	restore_stage_definitions(&run->restore);
 	renew_target(run);
 	make_durable(run->target);
 	/* pg_restore, which had ended by then, did not see it */
@@ -215,8 +215,8 @@ make_rest(CopyRun *run)
 	bool		ok;
 
 	renew_target(run);
-	before = copy_target_incarnation(run->target);
-	ok = copy_restore_rest(&run->restore);
+	before = target_incarnation(run->target);
+	ok = restore_stage_rest(&run->restore);
 	renew_target(run);
 	make_durable(run->target);
 	if (ok && was_restarted(run->target, before))
@@ -232,8 +232,8 @@ make_rest(CopyRun *run)
 static void
 check_unlogged(CopyRun *run)
 {
-	char	   *unlogged = copy_target_unlogged(run->target,
-												run->context.source.tables);
+	char	   *unlogged = target_unlogged(run->target,
+										   run->context.source.tables);
 
 	if (unlogged && was_restarted(run->target, run->context.incarnation))
 	{
@@ -273,7 +273,7 @@ database_to_create(const Options *options, const Toc *toc)
 static void
 leave_out_extension(CopyRun *run)
 {
-	CopySchedule *schedule = run->restore.schedule;
+	RestoreSchedule *schedule = run->restore.schedule;
 	const char *params[] = {run->context.source.options->role};
 	PGresult   *res = session_query_params(run->target,
 										   "SELECT a.installed_version IS NOT NULL"
@@ -287,12 +287,12 @@ leave_out_extension(CopyRun *run)
 
 	if (PQntuples(res) == 0)
 	{
-		copy_schedule_leave_out(schedule, "pg_pardump");
-		if (!copy_schedule_needs_schema(schedule, PARDUMP_SCHEMA))
-			copy_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
+		restore_schedule_leave_out(schedule, "pg_pardump");
+		if (!restore_schedule_needs_schema(schedule, PARDUMP_SCHEMA))
+			restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
 	}
 	else if (PQgetvalue(res, 0, 0)[0] == 't')
-		copy_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
+		restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
 	PQclear(res);
 }
 
@@ -304,14 +304,14 @@ open_target(CopyRun *run, const Toc *toc)
 	const Options *options = source->options;
 
 	run->new_name = database_to_create(options, toc);
-	run->target = copy_target_open(options, run->source, toc->pg_dump_version,
-								   run->new_name);
+	run->target = target_open(options, run->source, toc->pg_dump_version,
+							  run->new_name);
 	run->context.target = peer_address_new(run->target, true);
 	leave_out_extension(run);
 	target_check(run->target, run->restore.schedule, options,
 				 source->queue->n_jobs, source->encoding, run->new_name);
 	if (run->new_name == NULL)
-		copy_target_check_tables(run->target, source->tables, options->clean);
+		target_check_tables(run->target, source->tables, options->clean);
 	findings_settle();
 }
 
@@ -324,16 +324,16 @@ prepare_target(CopyRun *run)
 	const DumpContext *source = &run->context.source;
 	const Options *options = source->options;
 
-	run->restore.setup.address = copy_target_restore_address(run->target,
-															 run->context.target, "off");
+	run->restore.setup.address = target_restore_address(run->target,
+														run->context.target, "off");
 	if (run->new_name)
 		create_database(run, run->new_name);
-	copy_target_set_up(run->target, options, source->encoding);
-	run->context.incarnation = copy_target_incarnation(run->target);
-	run->context.history = copy_target_history(run->target);
+	target_set_up(run->target, options, source->encoding);
+	run->context.incarnation = target_incarnation(run->target);
+	run->context.history = target_history(run->target);
 	/* its template may have brought some */
 	if (run->new_name)
-		copy_target_check_tables(run->target, source->tables, false);
+		target_check_tables(run->target, source->tables, false);
 	findings_settle();
 	if (options->create_subscription)
 		run->subscription = subscription_try(run->source, run->context.target,
@@ -394,9 +394,9 @@ copy_rows_and_indexes(CopyRun *run)
 				  run->context.target);
 	/* if the target crashes, workers go on, and nothing built may be lost */
 	run->index_setup = run->restore.setup;
-	run->index_setup.address = copy_target_restore_address(run->target,
-														   run->context.target,
-														   "local");
+	run->index_setup.address = target_restore_address(run->target,
+													  run->context.target,
+													  "local");
 	copy_report_stage(report, COPY_STAGE_ROWS);
 	report->builder = start_index_builder(run);
 	run->beside.what = "indexes ";
@@ -467,7 +467,7 @@ copy_database(const Options *options, const char *argv0)
 	progress_begin(options);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
-	run->restore.setup.program = restore_find_program(stock_pg_dump_path(pg_dump));
+	run->restore.setup.program = stock_pg_restore_find(stock_pg_dump_path(pg_dump));
 	run->source = leader_open(&run->context.source);
 	page = report_begin(options->report, NULL);
 	copy_report_begin(&run->report, &run->context);
@@ -477,8 +477,8 @@ copy_database(const Options *options, const char *argv0)
 		subscription_check_tables(run->source, options, toc,
 								  run->context.source.tables);
 	run->restore.setup.toc = toc;
-	run->restore.schedule = copy_schedule_make(toc, run->context.source.tables,
-											   options->create);
+	run->restore.schedule = restore_schedule_make(toc, run->context.source.tables,
+												  options->create);
 	plan_work(run, toc);
 	source_check(run->source, &run->context.source);
 	open_target(run, toc);
@@ -487,7 +487,7 @@ copy_database(const Options *options, const char *argv0)
 		end_check(run);
 		return;
 	}
-	copy_restore_begin(&run->restore);
+	restore_stage_begin(&run->restore);
 	prepare_target(run);
 
 	copy_report_stage(&run->report, COPY_STAGE_DEFINITIONS);
@@ -512,6 +512,6 @@ copy_database(const Options *options, const char *argv0)
 	interrupt_set_connection(NULL);
 	PQfinish(run->target);
 	cleanup_forget_all();
-	copy_restore_end(&run->restore);
+	restore_stage_end(&run->restore);
 	copy_page_end(page, &run->report, toc);
 }

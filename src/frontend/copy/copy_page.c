@@ -30,7 +30,7 @@ collect_builds(const IndexBuilder *builder)
 	{
 		const TocEntry *table = builds[i].table->entry;
 
-		result[i].name = index_build_name(&builds[i]);
+		result[i].name = index_log_name(&builds[i]);
 		result[i].schema = table->namespace;
 		result[i].table = table->tag;
 		result[i].session = builds[i].session;

@@ -38,9 +38,9 @@ new_worker(const CopyContext *context)
 
 	worker->context = context;
 	worker->target = connection_open_peer(context->target, "pg_pardump");
-	copy_target_set_up(worker->target, context->source.options,
-					   context->source.encoding);
-	copy_target_check_history(worker->target, context->history);
+	target_set_up(worker->target, context->source.options,
+				  context->source.encoding);
+	target_expect_history(worker->target, context->history);
 	return worker;
 }
 
@@ -143,13 +143,13 @@ copy_file(CopyWorker *worker, const DataFile *file)
 					format->text_reason);
 	if (format->truncate)
 		truncate_table(worker, &source->tables->tables[file->table]);
-	target = sink_copy_in_new(worker->target, format->statement);
+	target = sink_target_rows_new(worker->target, format->statement);
 	sink = sink_tap_new(target,
 						&file_results_progress(source->results)->raw_bytes, NULL);
 	rows = binary ? source_session_read_binary(worker->source, file, sink)
 		: source_session_read_text(worker->source, file, sink);
 	sink_finish(sink);
-	check_rows(worker, what, rows, sink_copy_in_rows(target));
+	check_rows(worker, what, rows, sink_target_rows_taken(target));
 	set_result(source->results,
 			   &source->results->files[file - source->plan->files], start_us,
 			   rows, sink->bytes_in);
@@ -165,7 +165,7 @@ copy_large_object(CopyWorker *worker, Oid oid, FileResult *result,
 	FileResults *results = worker->context->source.results;
 	PGconn	   *source = source_session_connection(worker->source);
 	int64		start_us = now_us();
-	Sink	   *sink = sink_tap_new(sink_large_object_new(worker->target, oid),
+	Sink	   *sink = sink_tap_new(sink_target_object_new(worker->target, oid),
 									&file_results_progress(results)->raw_bytes,
 									NULL);
 
@@ -293,7 +293,7 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 	}
 }
 
-/* Committed; see copy_target_check_history() and check_unlogged(). */
+/* Committed; see target_expect_history() and check_unlogged(). */
 static void
 note_done(const DumpContext *source, const Job *job)
 {

@@ -35,7 +35,7 @@ typedef struct CopyContext
 	DumpContext source;
 	const PeerAddress *target;
 	const char *incarnation;	/* of the target, see TARGET_INCARNATION_SQL */
-	const char *history;		/* the same, see copy_target_history() */
+	const char *history;		/* the same, see target_history() */
 	const CopyFormat *formats;	/* by table */
 	CopyCommit *commits;		/* by job */
 } CopyContext;

@@ -19,7 +19,7 @@
 #define MAX_ARGS 32
 
 char *
-restore_find_program(const char *pg_dump_path)
+stock_pg_restore_find(const char *pg_dump_path)
 {
 	char	   *directory = pg_strdup(pg_dump_path);
 	char	   *path;
@@ -130,9 +130,9 @@ write_archive(const char *directory, const Toc *model,
 }
 
 void
-restore_run_start(RestoreRun *run, const RestoreSetup *setup,
-				  const char *name, const TocEntry *entries,
-				  int n_entries, const char *const *more)
+stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
+					   const char *name, const TocEntry *entries,
+					   int n_entries, const char *const *more)
 {
 	const Options *options = setup->options;
 	const char *args[MAX_ARGS];
@@ -176,7 +176,7 @@ restore_run_start(RestoreRun *run, const RestoreSetup *setup,
 }
 
 bool
-restore_run_ended(RestoreRun *run, bool *ok)
+stock_pg_restore_ended(PgRestoreRun *run, bool *ok)
 {
 	int			status;
 	pid_t		gone;
@@ -202,11 +202,11 @@ restore_run_ended(RestoreRun *run, bool *ok)
 }
 
 bool
-restore_run_wait(RestoreRun *run)
+stock_pg_restore_wait(PgRestoreRun *run)
 {
 	bool		ok;
 
-	while (!restore_run_ended(run, &ok))
+	while (!stock_pg_restore_ended(run, &ok))
 	{
 		interrupt_check();
 		progress_tick();

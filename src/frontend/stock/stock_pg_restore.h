@@ -16,41 +16,41 @@
 #include "toc/toc.h"
 
 /* What all runs have in common. */
-typedef struct RestoreSetup
+typedef struct PgRestoreSetup
 {
 	const Options *options;
 	const char *program;		/* pg_restore */
 	const PeerAddress *address; /* of the target */
 	const char *directory;		/* private, to hold the archives */
 	const Toc  *toc;			/* its head is every archive's */
-} RestoreSetup;
+} PgRestoreSetup;
 
-typedef struct RestoreRun
+typedef struct PgRestoreRun
 {
 	pid_t		pid;			/* 0 when it is gone */
 	char	   *archive;		/* its directory; owned */
 	ProgramWords words;			/* on its standard error */
-} RestoreRun;
+} PgRestoreRun;
 
 /* pg_restore as it goes with a pg_dump: beside it, else in PATH; owned. */
-extern char *restore_find_program(const char *pg_dump_path);
+extern char *stock_pg_restore_find(const char *pg_dump_path);
 
 /*
  * Start pg_restore on these entries, with the user's options that concern it
  * and more of them (NULL terminated).  name is the archive's, not used twice.
  * Its words go to our standard error, while it is looked after.
  */
-extern void restore_run_start(RestoreRun *run, const RestoreSetup *setup,
-							  const char *name, const TocEntry *entries,
-							  int n_entries, const char *const *more);
+extern void stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
+								   const char *name, const TocEntry *entries,
+								   int n_entries, const char *const *more);
 
 /*
  * Has it ended?  Then *ok tells whether all went well, and the archive is
  * gone.
  */
-extern bool restore_run_ended(RestoreRun *run, bool *ok);
+extern bool stock_pg_restore_ended(PgRestoreRun *run, bool *ok);
 
 /* Wait for its end, while progress is shown; did all go well? */
-extern bool restore_run_wait(RestoreRun *run);
+extern bool stock_pg_restore_wait(PgRestoreRun *run);
 
 #endif							/* STOCK_PG_RESTORE_H */

@@ -92,7 +92,7 @@ start_worker(void *arg, int no)
 	const AnalyzePlan *plan = run->plan;
 
 	run->conn = connection_open_peer(plan->target, "pg_pardump");
-	copy_target_set_up(run->conn, plan->options, plan->encoding);
+	target_set_up(run->conn, plan->options, plan->encoding);
 }
 
 static bool
@@ -103,7 +103,7 @@ run_job(void *arg, int job, volatile int *step)
 	char	   *sql = psprintf("ANALYZE %s", name);
 	PGresult   *res = session_exec(run->conn, sql);
 
-	/* e.g. of a partition on another server: no reason to lose the copy */
+	/* e.g. of a partition on another server: no reason to lose the rows */
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
 		if (session_is_lost(run->conn, res))

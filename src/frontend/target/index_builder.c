@@ -47,7 +47,7 @@ typedef struct IndexUnit
 /* A run of pg_restore, with its units. */
 typedef struct IndexRun
 {
-	RestoreRun	run;			/* pid 0: the slot is free */
+	PgRestoreRun run;			/* pid 0: the slot is free */
 	int		   *units;
 	int			n_units;
 	int			n_entries;
@@ -131,18 +131,18 @@ add_unit(IndexBuilder *builder, const SortedEntry *entry, int no)
 static void
 plan_units(IndexBuilder *builder)
 {
-	const CopySchedule *schedule = builder->plan.schedule;
+	const RestoreSchedule *schedule = builder->plan.schedule;
 	const Toc  *toc = schedule->toc;
 	const DumpTables *tables = builder->plan.tables;
 	SortedEntry *sorted = pg_malloc((toc->n_entries + 1) * sizeof(SortedEntry));
 	int			n = 0;
 
-	builder->settings = copy_schedule_entries(schedule, COPY_ALWAYS,
-											  &builder->n_settings, &n);
+	builder->settings = restore_schedule_entries(schedule, RESTORE_ALWAYS,
+												 &builder->n_settings, &n);
 	n = 0;
 	for (int i = 0; i < toc->n_entries; i++)
 	{
-		if (schedule->phases[i] != COPY_INDEXES)
+		if (schedule->phases[i] != RESTORE_INDEXES)
 			continue;
 		sorted[n].entry = &toc->entries[i];
 		sorted[n].table = schedule->tables[i];
@@ -153,7 +153,7 @@ plan_units(IndexBuilder *builder)
 	builder->entries = pg_malloc((n + 1) * sizeof(TocEntry));
 	builder->units = pg_malloc((n + 1) * sizeof(IndexUnit));
 	builder->n_entries = n;
-	builder->builds = index_builds_new(n);
+	builder->builds = index_log_new(n);
 	for (int i = 0; i < n; i++)
 	{
 		builder->entries[i] = *sorted[i].entry;
@@ -235,9 +235,9 @@ note_builds(IndexBuilder *builder, const IndexRun *run, bool ended)
 			build->session = run - builder->runs;
 			build->together = run->n_entries;
 			if (ended)
-				index_build_end(build, now);
+				index_log_end(build, now);
 			else
-				index_build_begin(build, now);
+				index_log_begin(build, now);
 		}
 	}
 }
@@ -262,7 +262,7 @@ start_run(IndexBuilder *builder, IndexRun *run)
 	}
 	run->start_us = now_us();
 	note_builds(builder, run, false);
-	restore_run_start(&run->run, builder->plan.setup, name, entries, n, more);
+	stock_pg_restore_start(&run->run, builder->plan.setup, name, entries, n, more);
 	builder->n_running++;
 	free(name);
 	free(entries);
@@ -274,7 +274,7 @@ look_at_run(IndexBuilder *builder, IndexRun *run)
 {
 	bool		ok;
 
-	if (run->run.pid == 0 || !restore_run_ended(&run->run, &ok))
+	if (run->run.pid == 0 || !stock_pg_restore_ended(&run->run, &ok))
 		return;
 	builder->report->seconds += (now_us() - run->start_us) / 1e6;
 	if (ok)

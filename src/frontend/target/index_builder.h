@@ -1,6 +1,6 @@
 /*
  * index_builder.h
- *		Builds indexes while other tables are still being copied.
+ *		Builds indexes while rows of other tables are still being loaded.
  *
  * A process of its own watches which tables have all their rows.  As soon as
  * one does, its indexes and the constraints that have one are built by
@@ -19,10 +19,10 @@ typedef struct IndexBuilder IndexBuilder;
 /* All is borrowed. */
 typedef struct IndexPlan
 {
-	const CopySchedule *schedule;
+	const RestoreSchedule *schedule;
 	const DumpTables *tables;	/* as the schedule numbers them */
-	const RestoreSetup *setup;	/* of pg_restore, whose options say how many
-								 * there may be at a time */
+	const PgRestoreSetup *setup;	/* of pg_restore, whose options say how
+									 * many there may be at a time */
 	const PeerAddress *target;	/* to ask how far builds are */
 
 	/* Asked in the builder's process: has this table all its rows? */
@@ -30,7 +30,7 @@ typedef struct IndexPlan
 	const void *arg;
 } IndexPlan;
 
-/* Start it; what the plan names must outlive it.  It ends with this process. */
+/* Start it; what the plan names outlives it.  It ends with this process. */
 extern IndexBuilder *index_builder_start(const IndexPlan *plan);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * index_log.c
- *		When each index of a copy was built, for the event log and the report.
+ *		When each index was built, for the event log and the report.
  */
 #include "base/fe_compat.h"
 
@@ -12,7 +12,7 @@
 #include "target/index_log.h"
 
 IndexBuild *
-index_builds_new(int n)
+index_log_new(int n)
 {
 	IndexBuild *builds = mmap(NULL, (n + 1) * sizeof(IndexBuild),
 							  PROT_READ | PROT_WRITE,
@@ -25,7 +25,7 @@ index_builds_new(int n)
 
 /* A constraint's tag begins with its table's (pg_dump's dumpConstraint()). */
 char *
-index_build_name(const IndexBuild *build)
+index_log_name(const IndexBuild *build)
 {
 	const TocEntry *entry = build->entry;
 	const char *table = build->table->entry->tag;
@@ -46,7 +46,7 @@ index_event(const char *kind, const IndexBuild *build)
 
 	if (event == NULL)
 		return NULL;
-	name = index_build_name(build);
+	name = index_log_name(build);
 	event_add_number(event, "worker", build->session);
 	event_add_text(event, "name", name);
 	event_add_text(event, "table", build->table->name);
@@ -56,14 +56,14 @@ index_event(const char *kind, const IndexBuild *build)
 }
 
 void
-index_build_begin(IndexBuild *build, int64 start_us)
+index_log_begin(IndexBuild *build, int64 start_us)
 {
 	build->start_us = start_us;
 	event_write(index_event("index_start", build));
 }
 
 void
-index_build_end(IndexBuild *build, int64 end_us)
+index_log_end(IndexBuild *build, int64 end_us)
 {
 	Event	   *event = index_event("index_end", build);
 

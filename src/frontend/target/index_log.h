@@ -1,6 +1,6 @@
 /*
  * index_log.h
- *		When each index of a copy was built, for the event log and the report.
+ *		When each index was built, for the event log and the report.
  */
 #ifndef INDEX_LOG_H
 #define INDEX_LOG_H
@@ -21,16 +21,16 @@ typedef struct IndexBuild
 } IndexBuild;
 
 /* In shared memory, all zero, never freed. */
-extern IndexBuild *index_builds_new(int n);
+extern IndexBuild *index_log_new(int n);
 
 /*
  * Entry, table, session and together are set: its build begins or has ended
  * well.  Notes the time, and an event, "index_start" or "index_end".
  */
-extern void index_build_begin(IndexBuild *build, int64 start_us);
-extern void index_build_end(IndexBuild *build, int64 end_us);
+extern void index_log_begin(IndexBuild *build, int64 start_us);
+extern void index_log_end(IndexBuild *build, int64 end_us);
 
 /* Its name, qualified and quoted; owned. */
-extern char *index_build_name(const IndexBuild *build);
+extern char *index_log_name(const IndexBuild *build);
 
 #endif							/* INDEX_LOG_H */

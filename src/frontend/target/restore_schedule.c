@@ -89,7 +89,7 @@ is_of_large_object_group(const TocEntry *entry)
 }
 
 /* section: the entry's own, or if it has none that of the one before it. */
-static CopyPhase
+static RestorePhase
 phase_of(const TocEntry *entry, TocSection section, bool create)
 {
 	static const char *const settings[] = {"ENCODING", "STDSTRINGS", "SEARCHPATH", NULL};
@@ -97,29 +97,29 @@ phase_of(const TocEntry *entry, TocSection section, bool create)
 	static const char *const privileges[] = {"ACL", "ACL LANGUAGE", "DEFAULT ACL", NULL};
 
 	if (is_one_of(entry, settings))
-		return COPY_ALWAYS;
+		return RESTORE_ALWAYS;
 	if (is_of_database(entry))
-		return create ? COPY_DATABASE : COPY_NEVER;
+		return create ? RESTORE_DATABASE : RESTORE_NEVER;
 	if (entry->had_dumper)
-		return COPY_NEVER;
+		return RESTORE_NEVER;
 	if (is_one_of(entry, objects) || is_of_large_object_group(entry))
-		return COPY_LARGE_OBJECTS;
+		return RESTORE_LARGE_OBJECTS;
 	if (section == TOC_SECTION_PRE_DATA && !is_one_of(entry, privileges) &&
 		!is_added_to_large_object(entry))
-		return COPY_PRE_DATA;
-	return COPY_POST_DATA;
+		return RESTORE_PRE_DATA;
+	return RESTORE_POST_DATA;
 }
 
-CopySchedule *
-copy_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
+RestoreSchedule *
+restore_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 {
-	CopySchedule *schedule = pg_malloc0(sizeof(CopySchedule));
+	RestoreSchedule *schedule = pg_malloc0(sizeof(RestoreSchedule));
 	const TocEntry **by_id = toc_entries_by_id(toc);
 	int		   *table_by_id = pg_malloc((toc->max_dump_id + 1) * sizeof(int));
 	TocSection	section = TOC_SECTION_PRE_DATA;
 
 	schedule->toc = toc;
-	schedule->phases = pg_malloc((toc->n_entries + 1) * sizeof(CopyPhase));
+	schedule->phases = pg_malloc((toc->n_entries + 1) * sizeof(RestorePhase));
 	schedule->tables = pg_malloc((toc->n_entries + 1) * sizeof(int));
 	for (int i = 0; i <= toc->max_dump_id; i++)
 		table_by_id[i] = -1;
@@ -134,11 +134,11 @@ copy_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 			section = entry->section;
 		schedule->phases[i] = phase_of(entry, section, create);
 		schedule->tables[i] = -1;
-		if (schedule->phases[i] != COPY_POST_DATA)
+		if (schedule->phases[i] != RESTORE_POST_DATA)
 			continue;
 		schedule->tables[i] = table_waited_for(entry, by_id, table_by_id);
 		if (schedule->tables[i] >= 0)
-			schedule->phases[i] = COPY_INDEXES;
+			schedule->phases[i] = RESTORE_INDEXES;
 	}
 	free(table_by_id);
 	free(by_id);
@@ -146,7 +146,7 @@ copy_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 }
 
 void
-copy_schedule_leave_out(CopySchedule *schedule, const char *extension)
+restore_schedule_leave_out(RestoreSchedule *schedule, const char *extension)
 {
 	char	   *comment = psprintf("EXTENSION %s", extension);
 	char	   *functions = psprintf("FUNCTION %s_", extension);
@@ -161,7 +161,7 @@ copy_schedule_leave_out(CopySchedule *schedule, const char *extension)
 			: toc_entry_is(entry, "ACL") &&
 			(strncmp(entry->tag, functions, strlen(functions)) == 0 ||
 			 strncmp(entry->tag, tables, strlen(tables)) == 0))
-			schedule->phases[i] = COPY_NEVER;
+			schedule->phases[i] = RESTORE_NEVER;
 	}
 	free(tables);
 	free(functions);
@@ -169,20 +169,20 @@ copy_schedule_leave_out(CopySchedule *schedule, const char *extension)
 }
 
 bool
-copy_schedule_needs_schema(const CopySchedule *schedule, const char *schema)
+restore_schedule_needs_schema(const RestoreSchedule *schedule, const char *schema)
 {
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
 		const char *its = schedule->toc->entries[i].namespace;
 
-		if (schedule->phases[i] != COPY_NEVER && its && strcmp(its, schema) == 0)
+		if (schedule->phases[i] != RESTORE_NEVER && its && strcmp(its, schema) == 0)
 			return true;
 	}
 	return false;
 }
 
 void
-copy_schedule_leave_out_schema(CopySchedule *schedule, const char *schema)
+restore_schedule_leave_out_schema(RestoreSchedule *schedule, const char *schema)
 {
 	char	   *about = psprintf("SCHEMA %s", schema);
 
@@ -193,14 +193,14 @@ copy_schedule_leave_out_schema(CopySchedule *schedule, const char *schema)
 		if (toc_entry_is(entry, "SCHEMA") ? strcmp(entry->tag, schema) == 0
 			: (toc_entry_is(entry, "COMMENT") || toc_entry_is(entry, "ACL")) &&
 			strcmp(entry->tag, about) == 0)
-			schedule->phases[i] = COPY_NEVER;
+			schedule->phases[i] = RESTORE_NEVER;
 	}
 	free(about);
 }
 
 TocEntry *
-copy_schedule_entries(const CopySchedule *schedule, CopyPhase phase,
-					  int *n_entries, int *n_own)
+restore_schedule_entries(const RestoreSchedule *schedule, RestorePhase phase,
+						 int *n_entries, int *n_own)
 {
 	const Toc  *toc = schedule->toc;
 	TocEntry   *entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
@@ -208,7 +208,7 @@ copy_schedule_entries(const CopySchedule *schedule, CopyPhase phase,
 	*n_entries = *n_own = 0;
 	for (int i = 0; i < toc->n_entries; i++)
 	{
-		if (schedule->phases[i] != phase && schedule->phases[i] != COPY_ALWAYS)
+		if (schedule->phases[i] != phase && schedule->phases[i] != RESTORE_ALWAYS)
 			continue;
 		entries[(*n_entries)++] = toc->entries[i];
 		*n_own += schedule->phases[i] == phase;

@@ -1,8 +1,9 @@
 /*
  * restore_schedule.h
- *		When every entry of the table of contents comes in a direct copy.
+ *		When every entry of the table of contents is made on a target.
  *
- * Deciding only: an array, by which copy.c runs pg_restore and its workers.
+ * Deciding only: an array, by which pg_restore is run before, beside and
+ * after the workers that load rows.
  */
 #ifndef RESTORE_SCHEDULE_H
 #define RESTORE_SCHEDULE_H
@@ -12,55 +13,55 @@
 #include "plan/dump_table.h"
 #include "toc/toc.h"
 
-typedef enum CopyPhase
+typedef enum RestorePhase
 {
-	COPY_NEVER,					/* rows and large objects' contents, which our
-								 * workers copy; and what is not asked for */
-	COPY_ALWAYS,				/* settings, which every run of pg_restore
+	RESTORE_NEVER,				/* rows and large objects' contents, which our
+								 * workers load; and what is not asked for */
+	RESTORE_ALWAYS,				/* settings, which every run of pg_restore
 								 * needs */
-	COPY_DATABASE,				/* the database itself: --create */
-	COPY_PRE_DATA,				/* definitions, without privileges */
-	COPY_LARGE_OBJECTS,			/* large objects, still empty */
-	COPY_INDEXES,				/* as soon as one table has all its rows */
-	COPY_POST_DATA				/* all else, after all rows */
-} CopyPhase;
+	RESTORE_DATABASE,			/* the database itself: --create */
+	RESTORE_PRE_DATA,			/* definitions, without privileges */
+	RESTORE_LARGE_OBJECTS,		/* large objects, still empty */
+	RESTORE_INDEXES,			/* as soon as one table has all its rows */
+	RESTORE_POST_DATA			/* all else, after all rows */
+} RestorePhase;
 
-typedef struct CopySchedule
+typedef struct RestoreSchedule
 {
 	const Toc  *toc;			/* borrowed */
-	CopyPhase  *phases;			/* by the entry's number in the TOC */
-	int		   *tables;			/* of COPY_INDEXES: which of DumpTables */
-} CopySchedule;
+	RestorePhase *phases;		/* by the entry's number in the TOC */
+	int		   *tables;			/* of RESTORE_INDEXES: which of DumpTables */
+} RestoreSchedule;
 
 /* create: is the database to be made? */
-extern CopySchedule *copy_schedule_make(const Toc *toc,
-										const DumpTables *tables,
-										bool create);
+extern RestoreSchedule *restore_schedule_make(const Toc *toc,
+											  const DumpTables *tables,
+											  bool create);
 
 /*
  * The target cannot have this extension: leave it out, with its comment and
  * the privileges on its functions and tables, whose names begin with its own.
  */
-extern void copy_schedule_leave_out(CopySchedule *schedule,
-									const char *extension);
+extern void restore_schedule_leave_out(RestoreSchedule *schedule,
+									   const char *extension);
 
 /*
  * Leave out a schema, with its comment and privileges, and not what is in it.
  */
-extern void copy_schedule_leave_out_schema(CopySchedule *schedule,
-										   const char *schema);
+extern void restore_schedule_leave_out_schema(RestoreSchedule *schedule,
+											  const char *schema);
 
 /* Is anything to be made in this schema? */
-extern bool copy_schedule_needs_schema(const CopySchedule *schedule,
-									   const char *schema);
+extern bool restore_schedule_needs_schema(const RestoreSchedule *schedule,
+										  const char *schema);
 
 /*
  * The entries of a phase, and the settings, in the archive's order: an array
  * of copies that borrow all their strings, for the caller to free.
  * *n_entries is their number, *n_own without the settings.
  */
-extern TocEntry *copy_schedule_entries(const CopySchedule *schedule,
-									   CopyPhase phase, int *n_entries,
-									   int *n_own);
+extern TocEntry *restore_schedule_entries(const RestoreSchedule *schedule,
+										  RestorePhase phase, int *n_entries,
+										  int *n_own);
 
 #endif							/* RESTORE_SCHEDULE_H */

@@ -1,6 +1,6 @@
 /*
  * restore_stage.c
- *		What stock pg_restore makes on the target of a direct copy.
+ *		What stock pg_restore makes on a target, before and after the rows.
  */
 #include "base/fe_compat.h"
 
@@ -16,7 +16,7 @@
 static void
 end_restore(void *arg)
 {
-	CopyRestore *restore = arg;
+	RestoreStages *restore = arg;
 
 	child_process_end_all(&restore->run.pid, 1);
 }
@@ -24,14 +24,14 @@ end_restore(void *arg)
 static void
 remove_directory(void *arg)
 {
-	CopyRestore *restore = arg;
+	RestoreStages *restore = arg;
 
 	if (!rmtree(restore->setup.directory, true))
 		pg_log_warning("could not remove directory \"%s\"", restore->setup.directory);
 }
 
 void
-copy_restore_begin(CopyRestore *restore)
+restore_stage_begin(RestoreStages *restore)
 {
 	const char *parent = getenv("TMPDIR");
 	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
@@ -46,12 +46,12 @@ copy_restore_begin(CopyRestore *restore)
 
 /* Run pg_restore on the entries; false if it met errors. */
 static bool
-restore_entries(CopyRestore *restore, const char *name, const TocEntry *entries,
+restore_entries(RestoreStages *restore, const char *name, const TocEntry *entries,
 				int n_entries, const char *const *more)
 {
-	restore_run_start(&restore->run, &restore->setup, name, entries, n_entries,
-					  more);
-	return restore_run_wait(&restore->run);
+	stock_pg_restore_start(&restore->run, &restore->setup, name, entries, n_entries,
+						   more);
+	return stock_pg_restore_wait(&restore->run);
 }
 
 /*
@@ -59,13 +59,13 @@ restore_entries(CopyRestore *restore, const char *name, const TocEntry *entries,
  * true if there is nothing in it.
  */
 static bool
-restore_phase(CopyRestore *restore, CopyPhase phase, const char *name,
+restore_phase(RestoreStages *restore, RestorePhase phase, const char *name,
 			  const char *stage, const char *const *more)
 {
 	int			n_entries;
 	int			n_own;
-	TocEntry   *entries = copy_schedule_entries(restore->schedule, phase,
-												&n_entries, &n_own);
+	TocEntry   *entries = restore_schedule_entries(restore->schedule, phase,
+												   &n_entries, &n_own);
 	bool		ok;
 
 	if (n_own > 0 && stage)
@@ -82,23 +82,23 @@ restore_phase(CopyRestore *restore, CopyPhase phase, const char *name,
  * only so.
  */
 static bool
-is_dropped(const TocEntry *entry, CopyPhase phase)
+is_dropped(const TocEntry *entry, RestorePhase phase)
 {
 	return entry->drop_stmt != NULL &&
-		(phase == COPY_PRE_DATA || phase == COPY_POST_DATA) &&
+		(phase == RESTORE_PRE_DATA || phase == RESTORE_POST_DATA) &&
 		!toc_entry_is(entry, "INDEX") && !toc_entry_is(entry, "INDEX ATTACH") &&
 		!toc_entry_is(entry, "CONSTRAINT");
 }
 
 /*
- * Drop what the copy is going to make, in the opposite order.  pg_restore
- * drops what it then creates; here it creates nothing, so that all is
- * dropped, what comes after the data first, before anything is made.  Errors
+ * Drop what is going to be made, in the opposite order.  pg_restore drops
+ * what it then creates; here it creates nothing, so that all is dropped, what
+ * comes after the data first, before anything is made.  Errors
  * are shown; what could not be dropped cannot be made either, and that is
  * fatal.
  */
 static void
-drop_objects(CopyRestore *restore)
+drop_objects(RestoreStages *restore)
 {
 	static const char *const more[] = {"--clean", "--if-exists", NULL};
 	const Toc  *toc = restore->schedule->toc;
@@ -107,14 +107,14 @@ drop_objects(CopyRestore *restore)
 
 	for (int i = 0; i < toc->n_entries; i++)
 	{
-		CopyPhase	phase = restore->schedule->phases[i];
+		RestorePhase phase = restore->schedule->phases[i];
 		TocEntry   *entry = &entries[n];
 
-		if (phase != COPY_ALWAYS && !is_dropped(&toc->entries[i], phase))
+		if (phase != RESTORE_ALWAYS && !is_dropped(&toc->entries[i], phase))
 			continue;
 		n++;
 		*entry = toc->entries[i];
-		if (phase == COPY_ALWAYS)
+		if (phase == RESTORE_ALWAYS)
 			continue;
 		/* a definition there must be, or nothing is dropped */
 		entry->defn = "--";
@@ -127,25 +127,25 @@ drop_objects(CopyRestore *restore)
 }
 
 void
-copy_restore_end(CopyRestore *restore)
+restore_stage_end(RestoreStages *restore)
 {
 	remove_directory(restore);
 }
 
 void
-copy_restore_database(CopyRestore *restore)
+restore_stage_database(RestoreStages *restore)
 {
 	static const char *const create[] = {"--exit-on-error", "--create", NULL};
 	static const char *const recreate[] = {"--exit-on-error", "--create",
 	"--clean", "--if-exists", NULL};
 
-	if (!restore_phase(restore, COPY_DATABASE, "database", NULL,
+	if (!restore_phase(restore, RESTORE_DATABASE, "database", NULL,
 					   restore->setup.options->clean ? recreate : create))
 		pg_fatal("pg_restore could not create the database on the target");
 }
 
 void
-copy_restore_definitions(CopyRestore *restore)
+restore_stage_definitions(RestoreStages *restore)
 {
 	const Options *options = restore->setup.options;
 	bool		clean = options->clean && !options->create;
@@ -155,20 +155,20 @@ copy_restore_definitions(CopyRestore *restore)
 
 	if (clean)
 		drop_objects(restore);
-	if (!restore_phase(restore, COPY_PRE_DATA, "pre-data", "definitions",
+	if (!restore_phase(restore, RESTORE_PRE_DATA, "pre-data", "definitions",
 					   plain) ||
-		!restore_phase(restore, COPY_LARGE_OBJECTS, "large-objects", NULL,
+		!restore_phase(restore, RESTORE_LARGE_OBJECTS, "large-objects", NULL,
 					   clean ? replace : plain))
 		pg_fatal("pg_restore could not make the definitions on the target");
 	progress_end();
 }
 
 bool
-copy_restore_rest(CopyRestore *restore)
+restore_stage_rest(RestoreStages *restore)
 {
 	char	   *jobs = psprintf("--jobs=%d", restore->setup.options->jobs);
 	const char *const more[] = {jobs, NULL};
-	bool		ok = restore_phase(restore, COPY_POST_DATA, "post-data",
+	bool		ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
 								   "foreign keys and the rest", more);
 
 	progress_end();

@@ -1,6 +1,6 @@
 /*
  * restore_stage.h
- *		What stock pg_restore makes on the target of a direct copy.
+ *		What stock pg_restore makes on a target, before and after the rows.
  */
 #ifndef RESTORE_STAGE_H
 #define RESTORE_STAGE_H
@@ -9,27 +9,27 @@
 #include "target/restore_schedule.h"
 
 /* setup and schedule are filled in before it begins. */
-typedef struct CopyRestore
+typedef struct RestoreStages
 {
-	RestoreSetup setup;
-	CopySchedule *schedule;
-	RestoreRun	run;
-} CopyRestore;
+	PgRestoreSetup setup;
+	RestoreSchedule *schedule;
+	PgRestoreRun run;
+} RestoreStages;
 
 /*
  * Make a private directory for pg_restore's archives, which hold the schema.
  * On failure of the run, it goes, and so does pg_restore.
  */
-extern void copy_restore_begin(CopyRestore *restore);
+extern void restore_stage_begin(RestoreStages *restore);
 
 /* Remove the directory. */
-extern void copy_restore_end(CopyRestore *restore);
+extern void restore_stage_end(RestoreStages *restore);
 
 /* The database itself; fatal if it fails. */
-extern void copy_restore_database(CopyRestore *restore);
+extern void restore_stage_database(RestoreStages *restore);
 
 /* Everything that must be there before the first row; fatal if it fails. */
-extern void copy_restore_definitions(CopyRestore *restore);
+extern void restore_stage_definitions(RestoreStages *restore);
 
 /*
  * Foreign keys, triggers, privileges, sequences' positions, materialized
@@ -37,6 +37,6 @@ extern void copy_restore_definitions(CopyRestore *restore);
  * an error: the rows are there, and what is missing can be made by hand.  Did
  * all go well?
  */
-extern bool copy_restore_rest(CopyRestore *restore);
+extern bool restore_stage_rest(RestoreStages *restore);
 
 #endif							/* RESTORE_STAGE_H */

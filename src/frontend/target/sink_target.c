@@ -16,17 +16,17 @@
  */
 #define MESSAGE_BYTES ((size_t) 64 * 1024)
 
-typedef struct CopyInSink
+typedef struct TargetRowsSink
 {
 	Sink		base;
 	PGconn	   *conn;
 	const char *statement;
-	uint64		rows;			/* once it is finished */
-} CopyInSink;
+	uint64		n_rows;			/* once it is finished */
+} TargetRowsSink;
 
 /* The server has ended the command, or the connection broke. */
 static void
-copy_in_failed(const CopyInSink *sink)
+write_failed(const TargetRowsSink *sink)
 {
 	PGresult   *res;
 
@@ -37,58 +37,58 @@ copy_in_failed(const CopyInSink *sink)
 }
 
 static void
-sink_copy_in_write(Sink *sink, const void *data, size_t len)
+sink_target_rows_write(Sink *sink, const void *data, size_t len)
 {
-	CopyInSink *copy = (CopyInSink *) sink;
+	TargetRowsSink *rows = (TargetRowsSink *) sink;
 	const char *pos = data;
 
 	while (len > 0)
 	{
 		size_t		part = Min(len, MESSAGE_BYTES);
 
-		if (PQputCopyData(copy->conn, pos, (int) part) != 1)
-			copy_in_failed(copy);
+		if (PQputCopyData(rows->conn, pos, (int) part) != 1)
+			write_failed(rows);
 		pos += part;
 		len -= part;
 	}
 }
 
 static void
-sink_copy_in_finish(Sink *sink)
+sink_target_rows_finish(Sink *sink)
 {
-	CopyInSink *copy = (CopyInSink *) sink;
+	TargetRowsSink *rows = (TargetRowsSink *) sink;
 	PGresult   *res;
 
-	if (PQputCopyEnd(copy->conn, NULL) != 1)
-		copy_in_failed(copy);
-	res = PQgetResult(copy->conn);
+	if (PQputCopyEnd(rows->conn, NULL) != 1)
+		write_failed(rows);
+	res = PQgetResult(rows->conn);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(copy->conn, res, "could not write rows", copy->statement);
-	copy->rows = strtoull(PQcmdTuples(res), NULL, 10);
+		session_failed(rows->conn, res, "could not write rows", rows->statement);
+	rows->n_rows = strtoull(PQcmdTuples(res), NULL, 10);
 	PQclear(res);
-	while ((res = PQgetResult(copy->conn)) != NULL)
+	while ((res = PQgetResult(rows->conn)) != NULL)
 		PQclear(res);
 }
 
 static void
-sink_copy_in_free(Sink *sink)
+sink_target_rows_free(Sink *sink)
 {
 	free(sink);
 }
 
-static const SinkOps sink_copy_in_ops = {
-	.write = sink_copy_in_write,
-	.finish = sink_copy_in_finish,
-	.free = sink_copy_in_free
+static const SinkOps sink_target_rows_ops = {
+	.write = sink_target_rows_write,
+	.finish = sink_target_rows_finish,
+	.free = sink_target_rows_free
 };
 
 Sink *
-sink_copy_in_new(PGconn *conn, const char *statement)
+sink_target_rows_new(PGconn *conn, const char *statement)
 {
-	CopyInSink *sink = pg_malloc0(sizeof(CopyInSink));
+	TargetRowsSink *sink = pg_malloc0(sizeof(TargetRowsSink));
 	PGresult   *res = PQexec(conn, statement);
 
-	sink->base.ops = &sink_copy_in_ops;
+	sink->base.ops = &sink_target_rows_ops;
 	sink->conn = conn;
 	sink->statement = statement;
 	if (PQresultStatus(res) != PGRES_COPY_IN)
@@ -98,31 +98,31 @@ sink_copy_in_new(PGconn *conn, const char *statement)
 }
 
 uint64
-sink_copy_in_rows(const Sink *sink)
+sink_target_rows_taken(const Sink *sink)
 {
-	return ((const CopyInSink *) sink)->rows;
+	return ((const TargetRowsSink *) sink)->n_rows;
 }
 
 /* ----------
  * Large objects
  * ----------
  */
-typedef struct LargeObjectSink
+typedef struct TargetObjectSink
 {
 	Sink		base;
 	PGconn	   *conn;
 	Oid			oid;
 	uint64		offset;			/* where the next bytes go */
-} LargeObjectSink;
+} TargetObjectSink;
 
 static const char put_query[] =
 "SELECT pg_catalog.lo_put($1::pg_catalog.oid, $2::pg_catalog.int8,"
 " $3::pg_catalog.bytea)";
 
 static void
-sink_large_object_write(Sink *sink, const void *data, size_t len)
+sink_target_object_write(Sink *sink, const void *data, size_t len)
 {
-	LargeObjectSink *object = (LargeObjectSink *) sink;
+	TargetObjectSink *object = (TargetObjectSink *) sink;
 	uint32		oid = pg_hton32(object->oid);
 	uint64		offset = pg_hton64(object->offset);
 	const char *values[] = {(char *) &oid, (char *) &offset, data};
@@ -142,28 +142,28 @@ sink_large_object_write(Sink *sink, const void *data, size_t len)
 
 /* The server has it all. */
 static void
-sink_large_object_finish(Sink *sink)
+sink_target_object_finish(Sink *sink)
 {
 }
 
 static void
-sink_large_object_free(Sink *sink)
+sink_target_object_free(Sink *sink)
 {
 	free(sink);
 }
 
-static const SinkOps sink_large_object_ops = {
-	.write = sink_large_object_write,
-	.finish = sink_large_object_finish,
-	.free = sink_large_object_free
+static const SinkOps sink_target_object_ops = {
+	.write = sink_target_object_write,
+	.finish = sink_target_object_finish,
+	.free = sink_target_object_free
 };
 
 Sink *
-sink_large_object_new(PGconn *conn, Oid oid)
+sink_target_object_new(PGconn *conn, Oid oid)
 {
-	LargeObjectSink *sink = pg_malloc0(sizeof(LargeObjectSink));
+	TargetObjectSink *sink = pg_malloc0(sizeof(TargetObjectSink));
 
-	sink->base.ops = &sink_large_object_ops;
+	sink->base.ops = &sink_target_object_ops;
 	sink->conn = conn;
 	sink->oid = oid;
 	return &sink->base;

@@ -11,16 +11,16 @@
 
 /*
  * Begin a COPY ... FROM STDIN, whose data is what is written to the sink.
- * sink_finish() ends it; then sink_copy_in_rows() tells how many rows the
- * server took.  statement and connection are borrowed.
+ * sink_finish() ends it; then sink_target_rows_taken() tells how many rows
+ * the server took.  statement and connection are borrowed.
  */
-extern Sink *sink_copy_in_new(PGconn *conn, const char *statement);
-extern uint64 sink_copy_in_rows(const Sink *sink);
+extern Sink *sink_target_rows_new(PGconn *conn, const char *statement);
+extern uint64 sink_target_rows_taken(const Sink *sink);
 
 /*
  * Write into a large object, which must exist and be empty, in the session's
  * transaction.
  */
-extern Sink *sink_large_object_new(PGconn *conn, Oid oid);
+extern Sink *sink_target_object_new(PGconn *conn, Oid oid);
 
 #endif							/* SINK_TARGET_H */

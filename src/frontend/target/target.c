@@ -1,6 +1,6 @@
 /*
  * target.c
- *		Opens the target of a direct copy, and refuses what must not be one.
+ *		Opens the target, and refuses what must not be one.
  */
 #include "base/fe_compat.h"
 
@@ -10,9 +10,6 @@
 #include "base/printable.h"
 #include "session/session_settings.h"
 #include "target/target.h"
-
-/* Tables named in an error message. */
-#define TABLES_SHOWN 10
 
 /* Which cluster and database this is, and can it be written? */
 static const char identity_query[] =
@@ -130,8 +127,8 @@ connect_target(const ConnParams *params)
 }
 
 PGconn *
-copy_target_open(const Options *options, PGconn *source,
-				 const char *pg_dump_version, const char *new_name)
+target_open(const Options *options, PGconn *source,
+			const char *pg_dump_version, const char *new_name)
 {
 	ConnParams	params = {.dbname = options->target};
 	PGconn	   *conn;
@@ -150,7 +147,7 @@ copy_target_open(const Options *options, PGconn *source,
 
 /* In a connection string the last of several values counts. */
 PeerAddress *
-copy_target_address(const PeerAddress *address, const char *dbname)
+target_address(const PeerAddress *address, const char *dbname)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
 	PQExpBufferData buf;
@@ -201,8 +198,8 @@ static const char build_settings_query[] =
 ") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";
 
 PeerAddress *
-copy_target_restore_address(PGconn *target, const PeerAddress *address,
-							const char *synchronous_commit)
+target_restore_address(PGconn *target, const PeerAddress *address,
+					   const char *synchronous_commit)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
 	char	   *given = session_options(target);
@@ -224,7 +221,7 @@ copy_target_restore_address(PGconn *target, const PeerAddress *address,
 }
 
 char *
-copy_target_incarnation(PGconn *target)
+target_incarnation(PGconn *target)
 {
 	PGresult   *res = session_query(target, "SELECT " TARGET_INCARNATION_SQL);
 	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
@@ -266,7 +263,7 @@ read_history(PGconn *target)
 }
 
 char *
-copy_target_history(PGconn *target)
+target_history(PGconn *target)
 {
 	char	   *history = read_history(target);
 
@@ -276,7 +273,7 @@ copy_target_history(PGconn *target)
 }
 
 void
-copy_target_check_history(PGconn *target, const char *expected)
+target_expect_history(PGconn *target, const char *expected)
 {
 	char	   *history = read_history(target);
 
@@ -308,8 +305,8 @@ static const char load_settings_query[] =
 ") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name";
 
 void
-copy_target_set_up(PGconn *target, const Options *options,
-				   const char *encoding)
+target_set_up(PGconn *target, const Options *options,
+			  const char *encoding)
 {
 	session_set_up(target, options, encoding);
 	PQclear(session_query(target, load_settings_query));
@@ -323,20 +320,6 @@ copy_target_set_up(PGconn *target, const Options *options,
  * ----------
  */
 
-/* Does it have a table of this name? */
-static bool
-exists(PGconn *target, const char *name)
-{
-	const char *params[] = {name};
-	PGresult   *res = session_query_params(target,
-										   "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
-										   1, params, 0);
-	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
-
-	PQclear(res);
-	return result;
-}
-
 static const char unlogged_query[] =
 "SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
 " FROM pg_catalog.unnest($1::pg_catalog.text[]) t (name),"
@@ -346,7 +329,7 @@ static const char unlogged_query[] =
 " WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'u'";
 
 char *
-copy_target_unlogged(PGconn *target, const DumpTables *tables)
+target_unlogged(PGconn *target, const DumpTables *tables)
 {
 	char	   *names = dump_tables_name_array(target, tables, true);
 	const char *params[] = {names};
@@ -357,34 +340,4 @@ copy_target_unlogged(PGconn *target, const DumpTables *tables)
 	PQclear(res);
 	free(names);
 	return result;
-}
-
-void
-copy_target_check_tables(PGconn *target, const DumpTables *tables,
-						 bool may_exist)
-{
-	PQExpBufferData found;
-	int			n_found = 0;
-
-	if (may_exist)
-		return;
-	initPQExpBuffer(&found);
-	for (int i = 0; i < tables->n_tables; i++)
-	{
-		const DumpTable *table = &tables->tables[i];
-
-		if (!table->has_definition || !exists(target, table->name))
-			continue;
-		if (n_found++ < TABLES_SHOWN)
-			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
-							  printable(table->name));
-	}
-	if (n_found > 0)
-	{
-		pg_log_error("the target has %d of the tables to be copied already",
-					 n_found);
-		pg_log_error_detail("Among them: %s.", found.data);
-		pg_log_error_hint("--clean drops them first, --data-only adds rows to them.");
-	}
-	termPQExpBuffer(&found);
 }

@@ -1,6 +1,6 @@
 /*
  * target.h
- *		The server and database that a direct copy goes to.
+ *		The server and database that rows go to.
  */
 #ifndef TARGET_H
 #define TARGET_H
@@ -13,25 +13,25 @@
 /*
  * Connect to the database that --target names, and refuse what cannot be the
  * target: a server older than pg_dump, a standby, or the very database that
- * is copied.  With --create the new database may not be the source either;
+ * is read.  With --create the new database may not be the source either;
  * new_name is its name, else NULL.
  */
-extern PGconn *copy_target_open(const Options *options, PGconn *source,
-								const char *pg_dump_version,
-								const char *new_name);
+extern PGconn *target_open(const Options *options, PGconn *source,
+						   const char *pg_dump_version,
+						   const char *new_name);
 
 /*
  * Where pg_restore is to connect, with settings for its sessions: more memory
- * for index builds, and commits that wait for the disk or, if copy.c makes up
- * for it, do not.  Owned.
+ * for index builds, and commits that wait for the disk or, if the caller
+ * makes up for it, do not.  Owned.
  */
-extern PeerAddress *copy_target_restore_address(PGconn *target,
-												const PeerAddress *address,
-												const char *synchronous_commit);
+extern PeerAddress *target_restore_address(PGconn *target,
+										   const PeerAddress *address,
+										   const char *synchronous_commit);
 
 /* The same server, another database; owned. */
-extern PeerAddress *copy_target_address(const PeerAddress *address,
-										const char *dbname);
+extern PeerAddress *target_address(const PeerAddress *address,
+								   const char *dbname);
 
 /*
  * An expression that has another value after the server was started again,
@@ -42,36 +42,29 @@ extern PeerAddress *copy_target_address(const PeerAddress *address,
 " pg_catalog.pg_stat_get_bgwriter_stat_reset_time())"
 
 /* Its value; owned. */
-extern char *copy_target_incarnation(PGconn *target);
+extern char *target_incarnation(PGconn *target);
 
 /*
  * Tells which server's writes the target goes on from: another value after a
  * failover or a restore, the same after a crash.  Empty, with a warning, if
  * the role may not know it.  Owned.
  */
-extern char *copy_target_history(PGconn *target);
+extern char *target_history(PGconn *target);
 
 /*
  * Exit with a message unless it is the one expected.  Commits do not wait for
  * standbys, so one that was promoted may lack some.
  */
-extern void copy_target_check_history(PGconn *target, const char *expected);
+extern void target_expect_history(PGconn *target, const char *expected);
 
 /*
  * The unlogged ones of the tables that are loaded, or of their partitions, in
  * a list; NULL if there are none.  Owned.
  */
-extern char *copy_target_unlogged(PGconn *target, const DumpTables *tables);
+extern char *target_unlogged(PGconn *target, const DumpTables *tables);
 
 /* Bring a session that loads rows in the state it needs. */
-extern void copy_target_set_up(PGconn *target, const Options *options,
-							   const char *encoding);
-
-/*
- * Tell of an error if the target has one of the tables that the copy is to
- * make, unless they may exist.  For findings_settle() to end the run.
- */
-extern void copy_target_check_tables(PGconn *target, const DumpTables *tables,
-									 bool may_exist);
+extern void target_set_up(PGconn *target, const Options *options,
+						  const char *encoding);
 
 #endif							/* TARGET_H */

@@ -1,7 +1,6 @@
 /*
  * target_check.c
- *		Looks, before anything is made there, at what the target of a direct
- *		copy lacks.
+ *		Looks, before anything is made there, at what a target lacks.
  */
 #include "base/fe_compat.h"
 
@@ -17,12 +16,15 @@
 /* More names than that are only counted. */
 #define NAMES_SHOWN 100
 
+/* The same of tables that are there already. */
+#define TABLES_SHOWN 10
+
 /* ----------
  * What the entries name
  * ----------
  */
 
-/* What the copy needs of the cluster, by name. */
+/* What the entries need of the cluster, by name. */
 typedef struct TargetNeeds
 {
 	SimpleStringList roles;
@@ -193,7 +195,7 @@ check_new_database(PGconn *target, const char *new_name)
 }
 
 void
-target_check(PGconn *target, const CopySchedule *schedule,
+target_check(PGconn *target, const RestoreSchedule *schedule,
 			 const Options *options, int n_jobs,
 			 const char *encoding, const char *new_name)
 {
@@ -203,9 +205,9 @@ target_check(PGconn *target, const CopySchedule *schedule,
 	session_set_encoding(target, encoding);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
-		if (schedule->phases[i] != COPY_NEVER)
+		if (schedule->phases[i] != RESTORE_NEVER)
 			add_needs(&needs, &schedule->toc->entries[i], options);
-		if (schedule->phases[i] == COPY_INDEXES)
+		if (schedule->phases[i] == RESTORE_INDEXES)
 			n_indexes++;
 	}
 	if (options->role)
@@ -221,4 +223,48 @@ target_check(PGconn *target, const CopySchedule *schedule,
 						  n_indexes));
 	if (new_name && !options->clean)
 		check_new_database(target, new_name);
+}
+
+/* Does it have a table of this name? */
+static bool
+exists(PGconn *target, const char *name)
+{
+	const char *params[] = {name};
+	PGresult   *res = session_query_params(target,
+										   "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
+										   1, params, 0);
+	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return result;
+}
+
+void
+target_check_tables(PGconn *target, const DumpTables *tables,
+					bool may_exist)
+{
+	PQExpBufferData found;
+	int			n_found = 0;
+
+	if (may_exist)
+		return;
+	initPQExpBuffer(&found);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const DumpTable *table = &tables->tables[i];
+
+		if (!table->has_definition || !exists(target, table->name))
+			continue;
+		if (n_found++ < TABLES_SHOWN)
+			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
+							  printable(table->name));
+	}
+	if (n_found > 0)
+	{
+		pg_log_error("the target has %d of the tables to be copied already",
+					 n_found);
+		pg_log_error_detail("Among them: %s.", found.data);
+		pg_log_error_hint("--clean drops them first, --data-only adds rows to them.");
+	}
+	termPQExpBuffer(&found);
 }

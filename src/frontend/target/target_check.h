@@ -1,7 +1,6 @@
 /*
  * target_check.h
- *		Looks, before anything is made there, at what the target of a direct
- *		copy lacks.
+ *		Looks, before anything is made there, at what a target lacks.
  */
 #ifndef TARGET_CHECK_H
 #define TARGET_CHECK_H
@@ -20,8 +19,15 @@
  * was opened, on the database of --target; new_name is that of the database
  * to create, or NULL.  Its client encoding is that of the entries afterwards.
  */
-extern void target_check(PGconn *target, const CopySchedule *schedule,
+extern void target_check(PGconn *target, const RestoreSchedule *schedule,
 						 const Options *options, int n_jobs,
 						 const char *encoding, const char *new_name);
+
+/*
+ * Tell of an error if the target has one of the tables that are to be
+ * made, unless they may exist.  For findings_settle() to end the run.
+ */
+extern void target_check_tables(PGconn *target, const DumpTables *tables,
+								bool may_exist);
 
 #endif							/* TARGET_CHECK_H */
