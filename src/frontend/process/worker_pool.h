@@ -8,7 +8,7 @@
  * then; they report by memory they share, and by their standard error, which
  * the leader passes on.  They stay until the last job is done.
  *
- * A worker that lost its connection, and says so by worker_pool_lost(), is
+ * A worker that lost its connection, and says so by worker_process_lost(), is
  * replaced after a while by a new process, which begins its job anew; the
  * others go on.  A process is the unit of retry: nothing of the old one is of
  * use, and it leaves no state behind.  One that could not start as often as
@@ -26,8 +26,6 @@
 #define WORKER_POOL_H
 
 #include "base/fe_compat.h"
-
-#include <setjmp.h>
 
 /* The exit code of a worker that lost its connection (EX_TEMPFAIL). */
 #define WORKER_EXIT_RETRY 75
@@ -108,25 +106,5 @@ extern int	worker_pool_retry_delay_ms(int retries);
 
 /* Milliseconds on a clock that nobody sets. */
 extern int64 worker_pool_now_ms(void);
-
-/*
- * In a worker: end the process, so that it is replaced, because its
- * connection is lost.  The leader shows the cause, as a warning, or as an
- * error after the last retry.  In any other process the cause is an error
- * that ends it.
- */
-pg_noreturn extern void worker_pool_lost(const char *cause);
-
-/*
- * Where worker_pool_lost() goes instead, with the cause (owned), in a leader
- * that can begin anew what it does; NULL for nowhere.
- */
-typedef struct LossPoint
-{
-	jmp_buf		here;
-	char	   *cause;
-} LossPoint;
-
-extern void worker_pool_set_loss_point(LossPoint *point);
 
 #endif							/* WORKER_POOL_H */

@@ -21,9 +21,6 @@
 /* Set in a worker's process. */
 static bool is_worker;
 
-/* Set in a leader at times. */
-static LossPoint *loss_point;
-
 /* All len bytes, or false at the end of the stream. */
 static bool
 receive(int fd, void *buf, size_t len)
@@ -82,30 +79,19 @@ worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
 	exit(0);
 }
 
-void
-worker_pool_lost(const char *cause)
+bool
+worker_process_is_this(void)
 {
-	size_t		len = strlen(cause);
-
-	while (len > 0 && cause[len - 1] == '\n')
-		len--;
-	if (!is_worker && loss_point)
-	{
-		loss_point->cause = pnstrdup(cause, len);
-		longjmp(loss_point->here, 1);
-	}
-	if (!is_worker)
-		pg_fatal("%.*s", (int) len, cause);
-	child_process_end_fed();
-	fputc(CAUSE_MARK, stderr);
-	fwrite(cause, 1, len, stderr);
-	exit(WORKER_EXIT_RETRY);
+	return is_worker;
 }
 
 void
-worker_pool_set_loss_point(LossPoint *point)
+worker_process_lost(const char *cause)
 {
-	loss_point = point;
+	child_process_end_fed();
+	fputc(CAUSE_MARK, stderr);
+	fputs(cause, stderr);
+	exit(WORKER_EXIT_RETRY);
 }
 
 void

@@ -45,7 +45,17 @@ extern WorkerProcess *worker_processes_new(int n);
 extern void worker_process_fork(WorkerProcess *processes, int n, int no,
 								const WorkerTask *task, volatile int *step);
 
-/* In a worker's signal handler: as worker_pool_lost(). */
+/* Is this process a worker's? */
+extern bool worker_process_is_this(void);
+
+/*
+ * In a worker: end the process, so that it is replaced, because its
+ * connection is lost.  The leader shows the cause, as a warning, or as an
+ * error after the last retry.
+ */
+pg_noreturn extern void worker_process_lost(const char *cause);
+
+/* The same in a signal handler. */
 pg_noreturn extern void worker_process_lost_in_handler(const char *cause);
 
 /*

@@ -406,7 +406,7 @@ wait_for_stream(const Subscription *subscription)
 
 /*
  * Leaves the transaction open that makes it.  If the target or, by its
- * server, the source is out of reach, ends by worker_pool_lost(), unless this
+ * server, the source is out of reach, ends by session_lost(), unless this
  * is the last try.
  */
 static void
@@ -423,7 +423,7 @@ begin_create(Subscription *subscription, bool last_try)
 	{
 		interrupt_check();
 		if (!last_try && session_is_lost(subscription->conn, res))
-			worker_pool_lost(PQerrorMessage(subscription->conn));
+			session_lost(PQerrorMessage(subscription->conn));
 		create_failed(subscription, res);
 	}
 	PQclear(res);
@@ -431,19 +431,10 @@ begin_create(Subscription *subscription, bool last_try)
 	check_server(subscription);
 }
 
-/* Returns why it can be tried again (owned), or NULL. */
-static char *
-try_create(Subscription *subscription)
+static void
+try_create(void *arg)
 {
-	LossPoint	point = {.cause = NULL};
-
-	worker_pool_set_loss_point(&point);
-	if (setjmp(point.here) == 0)
-		begin_create(subscription, false);
-	else
-		close_session(subscription);
-	worker_pool_set_loss_point(NULL);
-	return point.cause;
+	begin_create(arg, false);
 }
 
 /* The copy may have taken hours, and is not lost for a moment's sake. */
@@ -455,10 +446,11 @@ create_with_retries(Subscription *subscription)
 	for (int retry = 0; retry < max_retries; retry++)
 	{
 		int			delay_ms = worker_pool_retry_delay_ms(retry);
-		char	   *cause = try_create(subscription);
+		char	   *cause = session_try(try_create, subscription);
 
 		if (cause == NULL)
 			return;
+		close_session(subscription);
 		pg_log_warning("could not create the subscription; retry %d of %d in %.1f s",
 					   retry + 1, max_retries, delay_ms / 1000.0);
 		pg_log_warning_detail("%s", cause);

@@ -14,8 +14,8 @@
 
 #include "base/interrupt.h"
 #include "base/printable.h"
-#include "process/worker_pool.h"
 #include "session/connection.h"
+#include "session/session_loss.h"
 #include "session/traffic.h"
 
 /* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
@@ -297,7 +297,7 @@ connection_open_peer(const PeerAddress *address, const char *progname)
 	if (PQstatus(conn) != CONNECTION_OK)
 	{
 		interrupt_check();
-		worker_pool_lost(PQerrorMessage(conn));
+		session_lost(PQerrorMessage(conn));
 	}
 	interrupt_set_connection(conn);
 	return conn;

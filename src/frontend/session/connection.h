@@ -46,7 +46,7 @@ extern PeerAddress *peer_address_new(PGconn *conn, bool takes_rows);
 
 /*
  * Connect to it again; the result's settings are the server's defaults.  Ends
- * by worker_pool_lost() when that fails.
+ * by session_lost() when that fails.
  */
 extern PGconn *connection_open_peer(const PeerAddress *address,
 									const char *progname);

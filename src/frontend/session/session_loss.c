@@ -1,11 +1,13 @@
 /*
  * session_loss.c
- *		Tells the errors that end a session from others.
+ *		Notices that a session is lost, and goes where that is mended.
  */
 #include "base/fe_compat.h"
 
+#include <setjmp.h>
+
 #include "base/interrupt.h"
-#include "process/worker_pool.h"
+#include "process/worker_process.h"
 #include "session/session_loss.h"
 
 /*
@@ -95,10 +97,48 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 {
 	interrupt_check();
 	if (session_is_lost(conn, res))
-		worker_pool_lost(psprintf("%s: %s", problem,
-								  session_error_words(conn, res)));
+		session_lost(psprintf("%s: %s", problem,
+							  session_error_words(conn, res)));
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("%s: %s", problem, PQerrorMessage(conn));
 	pg_log_error_detail("Command was: %s", sql);
 	exit(1);
+}
+
+/* ----------
+ * What comes of it
+ * ----------
+ */
+
+/* Of session_try(), which is one at a time. */
+static bool is_trying;
+static jmp_buf try_point;
+static char *try_cause;
+
+void
+session_lost(const char *cause)
+{
+	size_t		len = strlen(cause);
+	char	   *text;
+
+	while (len > 0 && cause[len - 1] == '\n')
+		len--;
+	text = pnstrdup(cause, len);
+	if (worker_process_is_this())
+		worker_process_lost(text);
+	if (!is_trying)
+		pg_fatal("%s", text);
+	try_cause = text;
+	longjmp(try_point, 1);
+}
+
+char *
+session_try(void (*work) (void *arg), void *arg)
+{
+	is_trying = true;
+	try_cause = NULL;
+	if (setjmp(try_point) == 0)
+		work(arg);
+	is_trying = false;
+	return try_cause;
 }

@@ -1,6 +1,25 @@
 /*
  * session_loss.h
- *		Tells the errors that end a session from others.
+ *		Notices that a session is lost, and goes where that is mended.
+ *
+ * A connection may break, and a server end a session, at any statement, deep
+ * in whatever is being done.  Whoever notices calls session_lost(), which
+ * does not return, so that nothing in between need know of it.  Where it goes
+ * depends on who can do the work anew in another session:
+ *
+ * - A worker's process ends, and leaves no state behind.  The pool removes
+ *	 what there is of its job, and after a while forks another process in its
+ *	 place, which begins the job anew (worker_pool.h).
+ * - In the leader, within session_try(), it goes back there.  The caller
+ *	 closes the connections, and tries again after a while.
+ * - Elsewhere nobody can: the cause is an error, which ends the program.
+ *
+ * A while is longer each time, and there are at most --retries of them.
+ *
+ * What a session is refused is no loss.  A worker that cannot have a lock
+ * tells the pool, which asks other workers later, and at last the leader; it
+ * does the job in its own session, which has all locks, and within
+ * session_try().
  */
 #ifndef SESSION_LOSS_H
 #define SESSION_LOSS_H
@@ -29,9 +48,19 @@ extern char *session_error_words(const PGconn *conn, const PGresult *res);
 
 /*
  * End the process after a statement has failed, with a message that begins
- * with the problem; a worker that lost its session by worker_pool_lost().
+ * with the problem, or by session_lost() if that is why.
  */
 pg_noreturn extern void session_failed(PGconn *conn, const PGresult *res,
 									   const char *problem, const char *sql);
+
+/* The session is lost, for this cause: go where that can be mended. */
+pg_noreturn extern void session_lost(const char *cause);
+
+/*
+ * In the leader: do some work.  Returns NULL when it is done, or the cause
+ * (owned) if a session was lost meanwhile: what is left of the work, and the
+ * connections it has opened, are the caller's to remove.  Not to be nested.
+ */
+extern char *session_try(void (*work) (void *arg), void *arg);
 
 #endif							/* SESSION_LOSS_H */

@@ -13,7 +13,7 @@
  * Who looks after waits without a limit: called every moment of one, with
  * whether something has come, and *since, when the wait began or something
  * came last (worker_pool_now_ms()), which it sets.  It may end the wait by
- * worker_pool_lost().
+ * session_lost().
  */
 typedef void (*SessionWaitWatch) (PGconn *conn, bool came, int64 *since);
 

@@ -6,7 +6,6 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "process/worker_pool.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/snapshot.h"
@@ -123,5 +122,5 @@ void
 snapshot_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
 {
 	if (!snapshot_try_import(conn, snapshot, identity))
-		worker_pool_lost("the session that exported the snapshot is gone");
+		session_lost("the session that exported the snapshot is gone");
 }

@@ -23,7 +23,7 @@ extern void traffic_set_max_rate(uint64 max_rate);
 /*
  * In a worker: count waits there from now on.  From then on SIGUSR1, which
  * the leader sends to a worker that has waited for too long, ends the process
- * like worker_pool_lost().
+ * as session_lost() does.
  */
 extern void traffic_begin_worker(WaitCount *waits);
 

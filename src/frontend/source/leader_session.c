@@ -240,11 +240,12 @@ is_lost(LeaderSession *session)
  */
 
 /*
- * Bring new sessions to where the lost one was; ends by worker_pool_lost().
+ * Bring new sessions to where the lost one was; ends by session_lost().
  */
 static void
-take_over(LeaderSession *session)
+take_over(void *arg)
 {
+	LeaderSession *session = arg;
 	const LeaderSessionPlan *plan = &session->plan;
 	PGconn	   *conn;
 
@@ -256,7 +257,7 @@ take_over(LeaderSession *session)
 	session_set_up(conn, plan->options, plan->encoding);
 	if (!snapshot_holders_import(session->holders, plan->n_workers, conn,
 								 session->identity))
-		worker_pool_lost("No worker's session has the snapshot at this time.");
+		session_lost("No worker's session has the snapshot at this time.");
 	session->snapshot = snapshot_export(conn);
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
 	table_check_unchanged(conn, session->other, plan->tables);
@@ -267,12 +268,10 @@ take_over(LeaderSession *session)
 static void
 replace(LeaderSession *session)
 {
-	LossPoint	point;
+	char	   *cause = session_try(take_over, session);
 
-	worker_pool_set_loss_point(&point);
-	if (setjmp(point.here) == 0)
+	if (cause == NULL)
 	{
-		take_over(session);
 		session->conn = session->next;
 		pg_log_info("the leader has another session with the same snapshot");
 	}
@@ -280,9 +279,9 @@ replace(LeaderSession *session)
 	{
 		interrupt_set_connection(NULL);
 		PQfinish(session->next);
-		retry_later(session, point.cause);
+		retry_later(session, cause);
+		free(cause);
 	}
-	worker_pool_set_loss_point(NULL);
 	PQfinish(session->other);
 	session->next = session->other = NULL;
 }
@@ -326,28 +325,37 @@ finish(LeaderSession *session)
 	PQclear(res);
 }
 
+typedef struct LeaderJob
+{
+	void		(*run) (void *arg, int job);
+	void	   *arg;
+	int			job;
+} LeaderJob;
+
+static void
+run_job(void *arg)
+{
+	const LeaderJob *job = arg;
+
+	job->run(job->arg, job->job);
+}
+
 bool
 leader_session_do(LeaderSession *session, void (*do_job) (void *arg, int job),
 				  void *arg, int job)
 {
 	const Options *options = session->plan.options;
-	LossPoint	point;
-	volatile bool done = false;
+	LeaderJob	leader_job = {do_job, arg, job};
+	char	   *cause = session_try(run_job, &leader_job);
 
-	worker_pool_set_loss_point(&point);
-	if (setjmp(point.here) == 0)
-	{
-		do_job(arg, job);
-		done = true;
-	}
-	worker_pool_set_loss_point(NULL);
 	interrupt_set_connection(session->conn);	/* not the job's other one */
-	if (done)
+	if (cause == NULL)
 		return true;
 	interrupt_check();
 	if (options->pipe_command || session->losses++ == options->retries)
-		pg_fatal("the leader has lost a connection: %s", point.cause);
-	session_was_lost_by(session, point.cause);
+		pg_fatal("the leader has lost a connection: %s", cause);
+	session_was_lost_by(session, cause);
+	free(cause);
 	return false;
 }
 

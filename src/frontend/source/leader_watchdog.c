@@ -80,7 +80,7 @@ check_silence(PGconn *conn, bool came, int64 *since)
 			return;
 		/* what was sent before the question is here when it is answered */
 		if (is_in_vain(conn) && !traffic_wait_input(conn))
-			worker_pool_lost("the server has sent the leader nothing for --stall-timeout, though its session has nothing else to do, or cannot be asked");
+			session_lost("the server has sent the leader nothing for --stall-timeout, though its session has nothing else to do, or cannot be asked");
 	}
 	*since = worker_pool_now_ms();
 }
@@ -96,7 +96,7 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 		return;
 	res = session_exec_within(conn, session_backend_query, ANSWER_MS);
 	if (res == NULL)
-		worker_pool_lost("the server does not answer");
+		session_lost("the server does not answer");
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", session_backend_query);
 	backend = atoi(PQgetvalue(res, 0, 0));

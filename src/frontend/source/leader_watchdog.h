@@ -7,7 +7,7 @@
  * another connection, what its backend does.  If the server has sent nothing
  * for --stall-timeout, and the session has nothing else to do, or cannot be
  * asked about so many times in a row as --retries allows, it is lost: the
- * wait ends by worker_pool_lost().
+ * wait ends by session_lost().
  */
 #ifndef LEADER_WATCHDOG_H
 #define LEADER_WATCHDOG_H
