@@ -10,26 +10,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/file_perm.h"
-#include "common/file_utils.h"
-
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
-#include "archive/sink_archive.h"
+#include "archive/archive_sync.h"
 #include "base/cleanup.h"
 #include "base/interrupt.h"
-#include "progress/progress.h"
 
 struct ArchiveDir
 {
-	char	   *path;
+	char	   *path;			/* NULL with commands */
 	bool		made;			/* by us, not found empty */
-	PQExpBufferData toc_text;	/* with commands: kept until all is done */
 	char	   *temp_path;		/* toc.dat.tmp, which claims the directory */
 	Sink	   *toc;			/* open on it from then on, until taken */
 	DIR		   *listing;		/* open, lest no descriptor be left */
+
+	/* with commands instead of a directory */
+	const char *command;		/* their pattern */
+	int			command_err_fd; /* what they say goes where the leader's
+								 * messages go, not to a worker's pipe: it
+								 * would be held open */
+	PQExpBufferData toc_text;	/* toc.dat, kept until all is done */
 };
+
+/* Owned. */
+static char *
+file_path(const ArchiveDir *dir, const char *name)
+{
+	return psprintf("%s/%s", dir->path, name);
+}
 
 /*
  * An exit callback: leave nothing that looks like part of an archive.
@@ -39,7 +48,7 @@ static void
 remove_files(void *arg)
 {
 	ArchiveDir *dir = arg;
-	char	   *toc = psprintf("%s/%s", dir->path, TOC_NAME);
+	char	   *toc = file_path(dir, TOC_NAME);
 	struct dirent *entry;
 
 	if (unlink(toc) < 0 && errno != ENOENT)
@@ -52,7 +61,7 @@ remove_files(void *arg)
 
 		if (!archive_name_is_part(entry->d_name))
 			continue;
-		path = psprintf("%s/%s", dir->path, entry->d_name);
+		path = file_path(dir, entry->d_name);
 		if (unlink(path) < 0)
 			pg_log_warning("could not remove file \"%s\": %m", path);
 		free(path);
@@ -124,7 +133,7 @@ lock_directory(ArchiveDir *dir, bool must)
 static void
 claim_directory(ArchiveDir *dir)
 {
-	dir->temp_path = psprintf("%s/%s", dir->path, TOC_TEMP_NAME);
+	dir->temp_path = file_path(dir, TOC_TEMP_NAME);
 	dir->toc = sink_file_new(dir->temp_path);
 	cleanup_push(remove_files, dir);
 }
@@ -168,17 +177,41 @@ archive_dir_create_piped(const char *pattern)
 {
 	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
 
-	sink_archive_set_command(pattern);
-	dir->path = pg_strdup("-");
+	dir->command = pattern;
+	dir->command_err_fd = dup(STDERR_FILENO);
+	if (dir->command_err_fd < 0 ||
+		fcntl(dir->command_err_fd, F_SETFD, FD_CLOEXEC) < 0)
+		pg_fatal("could not duplicate standard error: %m");
 	initPQExpBuffer(&dir->toc_text);
 	dir->toc = sink_buffer_new(&dir->toc_text);
 	return dir;
 }
 
-const char *
-archive_dir_path(const ArchiveDir *dir)
+Sink *
+archive_dir_new_file(const ArchiveDir *dir, const char *name)
 {
-	return dir->path;
+	char	   *path;
+	Sink	   *sink;
+
+	if (dir->command)
+		return sink_pipe_new(dir->command, name, dir->command_err_fd);
+	path = file_path(dir, name);
+	sink = sink_file_new(path);
+	free(path);
+	return sink;
+}
+
+void
+archive_dir_remove_file(const ArchiveDir *dir, const char *name)
+{
+	char	   *path;
+
+	if (dir->command)
+		return;
+	path = file_path(dir, name);
+	if (unlink(path) < 0 && errno != ENOENT)
+		pg_fatal("could not remove file \"%s\": %m", path);
+	free(path);
 }
 
 Sink *
@@ -190,97 +223,6 @@ archive_dir_take_toc(ArchiveDir *dir)
 	return toc;
 }
 
-static void
-sync_file_or_dir(const char *path, bool is_dir)
-{
-	if (fsync_fname(path, is_dir) != 0)
-		pg_fatal("could not flush \"%s\" to disk", path);
-}
-
-static void
-sync_one_file(const char *path, const char *name)
-{
-	char	   *file = psprintf("%s/%s", path, name);
-
-	sync_file_or_dir(file, false);
-	free(file);
-}
-
-/*
- * Do it to all files of the archive, if there is something to do; how many?
- */
-static int
-for_all_files(const char *path, void (*sync) (const char *path, const char *name),
-			  volatile int *n_done)
-{
-	DIR		   *d = opendir(path);
-	struct dirent *entry;
-
-	if (d == NULL)
-		pg_fatal("could not open directory \"%s\": %m", path);
-	for (*n_done = 0; errno = 0, (entry = readdir(d)) != NULL;)
-	{
-		if (!archive_name_is_part(entry->d_name))
-			continue;
-		interrupt_check();
-		if (sync)
-			sync(path, entry->d_name);
-		++*n_done;
-		progress_tick();
-	}
-	if (errno != 0)
-		pg_fatal("could not read directory \"%s\": %m", path);
-	closedir(d);
-	return *n_done;
-}
-
-/* Every file in the directory, then its own entries. */
-static void
-sync_all_files(const char *path)
-{
-	int			n_done;
-	int			n_files = for_all_files(path, NULL, &n_done);
-
-	progress_stage_count("flushing files", "", &n_done, n_files);
-	(void) for_all_files(path, sync_one_file, &n_done);
-	sync_file_or_dir(path, true);
-	progress_end();
-}
-
-#ifdef __linux__
-static void
-sync_file_system(const char *path)
-{
-	int			fd = open(path, O_RDONLY);
-
-	if (fd < 0)
-		pg_fatal("could not open directory \"%s\": %m", path);
-	progress_stage_count("flushing files", "", NULL, 0);
-	if (syncfs(fd) < 0)
-		pg_fatal("could not synchronize file system for file \"%s\": %m", path);
-	progress_end();
-	close(fd);
-}
-#endif
-
-static void
-sync_archive(const char *path, SyncMethod sync_method)
-{
-	switch (sync_method)
-	{
-		case SYNC_NONE:
-			break;
-		case SYNC_FSYNC:
-			sync_all_files(path);
-			break;
-		case SYNC_SYNCFS:
-#ifdef __linux__
-			sync_file_system(path);
-#endif
-			break;
-	}
-}
-
 /* All commands have succeeded: now that of toc.dat. */
 static void
 pipe_toc(ArchiveDir *dir)
@@ -288,7 +230,7 @@ pipe_toc(ArchiveDir *dir)
 	Sink	   *sink;
 
 	interrupt_check();
-	sink = sink_archive_new(TOC_NAME);
+	sink = archive_dir_new_file(dir, TOC_NAME);
 	sink_write(sink, dir->toc_text.data, dir->toc_text.len);
 	sink_finish(sink);
 	sink_free(sink);
@@ -300,26 +242,20 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 {
 	char	   *final;
 
-	if (sink_archive_is_piped())
+	if (dir->command)
 	{
 		pipe_toc(dir);
 		return;
 	}
-	sync_archive(dir->path, sync_method);
+	archive_sync_files(dir->path, sync_method);
 
-	final = psprintf("%s/%s", dir->path, TOC_NAME);
+	final = file_path(dir, TOC_NAME);
 	interrupt_check();
 	if (rename(dir->temp_path, final) < 0)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m",
 				 dir->temp_path, final);
 	if (sync_method != SYNC_NONE)
-	{
-		sync_file_or_dir(dir->path, true);
-		/* a directory just made is an entry in its parent */
-		if (dir->made && fsync_parent_path(dir->path) != 0)
-			pg_fatal("could not flush the parent directory of \"%s\" to disk",
-					 dir->path);
-	}
+		archive_sync_directory(dir->path, dir->made);
 	cleanup_forget_all();
 	free(final);
 }

@@ -1,6 +1,7 @@
 /*
  * archive_dir.h
- *		The directory of an archive: made, emptied on failure, published.
+ *		Where the files of an archive go: to a directory, which is made,
+ *		emptied on failure, published; or to commands.
  *
  * An archive is whole if and only if it has a toc.dat: that file is written
  * last, under another name, and gets its own by a rename after all else is
@@ -49,13 +50,19 @@ extern ArchiveDir *archive_dir_create(const char *path, bool clean);
 extern void archive_dir_clean(ArchiveDir *dir);
 
 /*
- * No directory: every file goes to a command, see sink_pipe_new().  toc.dat
- * is kept in memory, and goes last.
+ * No directory: every file goes to a command made of the pattern, which must
+ * be valid, see sink_pipe_new().  toc.dat is kept in memory, and goes last.
+ * There is nothing to flush then, or to remove.
  */
 extern ArchiveDir *archive_dir_create_piped(const char *pattern);
 
-/* Its path; borrowed.  Without a directory it names none. */
-extern const char *archive_dir_path(const ArchiveDir *dir);
+/* A new file of the archive, in this process or one that it forked. */
+extern Sink *archive_dir_new_file(const ArchiveDir *dir, const char *name);
+
+/*
+ * A file that is not whole is to be made again: remove what there is of it.
+ */
+extern void archive_dir_remove_file(const ArchiveDir *dir, const char *name);
 
 /*
  * Where toc.dat is to be written, by its name until it is whole.  It is taken

@@ -9,7 +9,6 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_file.h"
-#include "archive/sink_archive.h"
 
 struct ArchiveFile
 {
@@ -23,8 +22,9 @@ struct ArchiveFile
 	int			worker;
 };
 
-static ArchiveFile *
-begin(FileResults *results, FileResult *result, Sink *sink)
+ArchiveFile *
+archive_file_begin_compressed(FileResults *results, FileResult *result,
+							  Sink *sink, const CompressSpec *compress)
 {
 	ArchiveFile *file = pg_malloc0(sizeof(ArchiveFile));
 
@@ -37,6 +37,8 @@ begin(FileResults *results, FileResult *result, Sink *sink)
 		pg_fatal("could not compute a checksum");
 	file->sink = sink_tap_new(sink, &file->progress->stored_bytes,
 							  &file->checksum);
+	if (compress)
+		file->compress = *compress;
 	return file;
 }
 
@@ -49,32 +51,13 @@ prepend_compression(ArchiveFile *file)
 }
 
 ArchiveFile *
-archive_file_begin(FileResults *results, FileResult *result, const char *path,
+archive_file_begin(FileResults *results, FileResult *result, Sink *sink,
 				   const CompressSpec *compress)
 {
-	ArchiveFile *file = archive_file_begin_compressed(results, result, path,
+	ArchiveFile *file = archive_file_begin_compressed(results, result, sink,
 													  compress);
 
 	prepend_compression(file);
-	return file;
-}
-
-ArchiveFile *
-archive_file_begin_compressed(FileResults *results, FileResult *result,
-							  const char *path, const CompressSpec *compress)
-{
-	ArchiveFile *file = begin(results, result, sink_archive_new(path));
-
-	file->compress = *compress;
-	return file;
-}
-
-ArchiveFile *
-archive_file_begin_plain(FileResults *results, FileResult *result, Sink *sink)
-{
-	ArchiveFile *file = begin(results, result, sink);
-
-	prepend_compression(file);	/* of none: counts */
 	return file;
 }
 

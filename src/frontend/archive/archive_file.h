@@ -12,21 +12,18 @@
 typedef struct ArchiveFile ArchiveFile;
 
 /*
- * Create the file, which must not exist, and compress what it gets.  Its
- * result, one of results, is set when the file is complete.
+ * Make a file of what the sink, which is taken over, writes: a new one of an
+ * ArchiveDir.  What it gets is compressed first, unless compress is NULL.
+ * Its result, one of results, is set when the file is complete.
  */
 extern ArchiveFile *archive_file_begin(FileResults *results,
-									   FileResult *result, const char *path,
+									   FileResult *result, Sink *sink,
 									   const CompressSpec *compress);
-
-/* The same into a sink, which is taken over, and not compressed. */
-extern ArchiveFile *archive_file_begin_plain(FileResults *results,
-											 FileResult *result, Sink *sink);
 
 /* The same of a file whose bytes come compressed already. */
 extern ArchiveFile *archive_file_begin_compressed(FileResults *results,
 												  FileResult *result,
-												  const char *path,
+												  Sink *sink,
 												  const CompressSpec *compress);
 
 /*

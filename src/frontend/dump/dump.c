@@ -207,11 +207,11 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 	ArchiveFile *toc_file;
 	Manifest   *manifest;
 
-	large_object_lists_write(run->context.objects, run->context.directory,
+	large_object_lists_write(run->context.objects, run->context.archive,
 							 run->context.results);
-	toc_file = archive_file_begin_plain(run->context.results,
-										run->context.results->toc,
-										archive_dir_take_toc(dir));
+	toc_file = archive_file_begin(run->context.results,
+								  run->context.results->toc,
+								  archive_dir_take_toc(dir), NULL);
 	toc_write(toc, &run->context.compress, archive_file_sink(toc_file));
 	archive_file_complete(toc_file, 0);
 	manifest = run_manifest_new(&run->context, toc);
@@ -314,7 +314,7 @@ dump_database(const Options *options, const char *argv0)
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
 		: archive_dir_create(options->directory, options->clean_output);
-	run->context.directory = archive_dir_path(dir);
+	run->context.archive = dir;
 
 	toc = plan_dump(run, pg_dump);
 	check_plan(run);

@@ -6,7 +6,6 @@
 
 #include "archive/archive_file.h"
 #include "archive/archive_name.h"
-#include "archive/sink_archive.h"
 #include "dump/dump_worker.h"
 #include "source/read_copy.h"
 #include "source/worker_session.h"
@@ -41,13 +40,9 @@ dump_worker_borrow(const DumpContext *context)
 
 /* Owned. */
 static char *
-data_file_path(const DumpContext *context, const DataFile *file)
+data_file_name(const DumpContext *context, const DataFile *file)
 {
-	char	   *name = archive_name_rows(file->dump_id, context->compress.method);
-	char	   *path = psprintf("%s/%s", context->directory, name);
-
-	free(name);
-	return path;
+	return archive_name_rows(file->dump_id, context->compress.method);
 }
 
 static FileResult *
@@ -67,7 +62,8 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	FileResult *result = data_file_result(context, file);
 	const char *reason = context->plan->tables[file->table].sql_reason;
 	char	   *what = data_file_describe(file, context->tables);
-	char	   *path = data_file_path(context, file);
+	char	   *name = data_file_name(context, file);
+	Sink	   *sink;
 	ArchiveFile *out;
 	uint64		rows;
 	uint64		raw_bytes;
@@ -77,9 +73,10 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 		pg_log_info("dumping contents of %s by the extension", what);
 	else
 		pg_log_info("dumping contents of %s by SQL: %s", what, reason);
+	sink = archive_dir_new_file(context->archive, name);
 	if (reason == NULL && context->compression != NULL)
 	{
-		out = archive_file_begin_compressed(context->results, result, path,
+		out = archive_file_begin_compressed(context->results, result, sink,
 											&context->compress);
 		rows = source_session_read_compressed(worker->source, file,
 											  archive_file_sink(out),
@@ -88,7 +85,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	}
 	else
 	{
-		out = archive_file_begin(context->results, result, path,
+		out = archive_file_begin(context->results, result, sink,
 								 &context->compress);
 		rows = source_session_read_text(worker->source, file,
 										archive_file_sink(out));
@@ -98,7 +95,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	archive_file_complete(out, rows);
 	run_event_chunk_end(context, file);
 	free(what);
-	free(path);
+	free(name);
 }
 
 static void
@@ -121,7 +118,7 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 			pg_log_info("dumping %d large objects", group->n_oids);
 			run_event_objects(context, "objects_start", group);
 			large_object_group_dump(source_session_connection(worker->source),
-									group, context->directory,
+									group, context->archive,
 									&context->compress, context->results);
 			run_event_objects(context, "objects_end", group);
 			break;
@@ -145,13 +142,13 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 	return begun;
 }
 
-/* Frees the path. */
+/* Frees the name. */
 static void
-remove_file(char *path, FileResult *result)
+remove_file(const DumpContext *context, char *name, FileResult *result)
 {
-	sink_archive_remove(path);
+	archive_dir_remove_file(context->archive, name);
 	result->done = false;
-	free(path);
+	free(name);
 }
 
 void
@@ -167,15 +164,16 @@ dump_worker_reset(const DumpContext *context, int job_no)
 			{
 				const DataFile *file = context->queue->files[job->first + i];
 
-				remove_file(data_file_path(context, file),
+				remove_file(context, data_file_name(context, file),
 							data_file_result(context, file));
 			}
 			break;
 		case JOB_LARGE_OBJECTS:
 			group = &context->objects->groups[job->first];
 			for (int i = 0; i < group->n_oids; i++)
-				remove_file(large_object_path(context->directory, group->oids[i],
-											  context->compress.method),
+				remove_file(context,
+							archive_name_large_object(group->oids[i],
+													  context->compress.method),
 							&context->results->objects[group->first_object + i]);
 			break;
 	}

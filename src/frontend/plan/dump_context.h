@@ -5,6 +5,7 @@
 #ifndef DUMP_CONTEXT_H
 #define DUMP_CONTEXT_H
 
+#include "archive/archive_dir.h"
 #include "archive/file_result.h"
 #include "plan/dump_origin.h"
 #include "plan/job_queue.h"
@@ -34,7 +35,7 @@ typedef struct DumpContext
 	CompressSpec compress;
 	char	   *compression;	/* the same for the server that is to do it;
 								 * NULL if the workers are */
-	const char *directory;		/* NULL for a copy */
+	const ArchiveDir *archive;	/* NULL for a copy */
 	const DumpTables *tables;
 	const ServerExtension *extension;
 	const LargeObjects *objects;

@@ -12,7 +12,6 @@
 
 #include "archive/archive_file.h"
 #include "archive/archive_name.h"
-#include "archive/sink_archive.h"
 #include "base/printable.h"
 #include "plan/large_object.h"
 #include "session/traffic.h"
@@ -140,16 +139,6 @@ large_object_group_describe(const LargeObjectGroup *group)
  * Their contents
  * ----------
  */
-char *
-large_object_path(const char *directory, Oid oid, CompressMethod method)
-{
-	char	   *name = archive_name_large_object(oid, method);
-	char	   *path = psprintf("%s/%s", directory, name);
-
-	free(name);
-	return path;
-}
-
 void
 large_object_read_rest(PGconn *conn, Oid oid, Sink *sink)
 {
@@ -192,7 +181,7 @@ large_objects_read_first(PGconn *conn, const Oid *oids, int n_oids)
 
 void
 large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
-						const char *directory, const CompressSpec *compress,
+						const ArchiveDir *archive, const CompressSpec *compress,
 						FileResults *results)
 {
 	FileResult *result = &results->objects[group->first_object];
@@ -205,10 +194,11 @@ large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 
 		for (int i = 0; i < n_oids; i++)
 		{
-			char	   *path = large_object_path(directory, oids[i],
-												 compress->method);
-			ArchiveFile *out = archive_file_begin(results, result++, path,
-												  compress);
+			char	   *name = archive_name_large_object(oids[i],
+														 compress->method);
+			ArchiveFile *out =
+				archive_file_begin(results, result++,
+								   archive_dir_new_file(archive, name), compress);
 			Sink	   *sink = archive_file_sink(out);
 
 			traffic_take(PQgetlength(res, i, 0));
@@ -216,22 +206,22 @@ large_object_group_dump(PGconn *conn, const LargeObjectGroup *group,
 			if (PQgetlength(res, i, 0) == LARGE_OBJECT_PIECE)
 				large_object_read_rest(conn, oids[i], sink);
 			archive_file_complete(out, 0);
-			free(path);
+			free(name);
 		}
 		PQclear(res);
 	}
 }
 
 void
-large_object_lists_write(const LargeObjects *objects, const char *directory,
+large_object_lists_write(const LargeObjects *objects, const ArchiveDir *archive,
 						 FileResults *results)
 {
 	for (int i = 0; i < objects->n_lists; i++)
 	{
 		const LargeObjectList *list = &objects->lists[i];
-		char	   *path = psprintf("%s/%s", directory, list->filename);
-		ArchiveFile *out = archive_file_begin_plain(results, &results->lists[i],
-													sink_archive_new(path));
+		ArchiveFile *out =
+			archive_file_begin(results, &results->lists[i],
+							   archive_dir_new_file(archive, list->filename), NULL);
 		PQExpBufferData lines;
 
 		initPQExpBuffer(&lines);
@@ -248,6 +238,5 @@ large_object_lists_write(const LargeObjects *objects, const char *directory,
 		sink_write(archive_file_sink(out), lines.data, lines.len);
 		archive_file_complete(out, 0);
 		termPQExpBuffer(&lines);
-		free(path);
 	}
 }

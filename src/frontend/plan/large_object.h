@@ -7,6 +7,7 @@
 
 #include "base/fe_compat.h"
 
+#include "archive/archive_dir.h"
 #include "archive/file_result.h"
 #include "session/connection.h"
 #include "stream/sink.h"
@@ -61,25 +62,21 @@ extern PGresult *large_objects_read_first(PGconn *conn, const Oid *oids,
 extern void large_object_read_rest(PGconn *conn, Oid oid, Sink *sink);
 
 /*
- * Write the objects of a group to files in the directory, and set
+ * Write the objects of a group to files of the archive, and set
  * their results.  Memory: 16 MiB.
  */
 extern void large_object_group_dump(PGconn *conn,
 									const LargeObjectGroup *group,
-									const char *directory,
+									const ArchiveDir *archive,
 									const CompressSpec *compress,
 									FileResults *results);
-
-/* Where an object's file is; owned. */
-extern char *large_object_path(const char *directory, Oid oid,
-							   CompressMethod method);
 
 /*
  * Write the lists, which are never compressed (_EndLO), and
  * set their results.
  */
 extern void large_object_lists_write(const LargeObjects *objects,
-									 const char *directory,
+									 const ArchiveDir *archive,
 									 FileResults *results);
 
 #endif							/* LARGE_OBJECT_H */

@@ -155,7 +155,7 @@ add_rates(ProgressLine *line, const RowsProgress *rows,
 	if (rows->context->compression == NULL)
 		progress_line_add(line, 0, "", "", "%.1f MB/s", Max(raw, 0) / megabytes);
 	/* nothing is stored in a copy */
-	if (rows->context->directory)
+	if (rows->context->archive)
 		progress_line_add(line, 8, "", "", "stored %.1f MB/s",
 						  Max(stored, 0) / megabytes);
 	progress_line_add(line, 3, "", "", "%.0f rows/s", Max(n_rows, 0) / seconds);

@@ -126,7 +126,7 @@ chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
 		return NULL;
 	name = archive_name_rows(file->dump_id, context->compress.method);
 	event_add_number(event, "worker", context->results->worker);
-	if (context->directory)
+	if (context->archive)
 		event_add_text(event, "file", name);
 	event_add_text(event, "table", context->tables->tables[file->table].name);
 	event_add_number(event, "chunk", Max(file->chunk_no, 1));

@@ -6,7 +6,6 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
-#include "archive/sink_archive.h"
 #include "status/run_manifest.h"
 
 pg_checksum_type
@@ -150,8 +149,6 @@ run_manifest_new(const DumpContext *context, const Toc *toc)
 void
 run_manifest_write(const DumpContext *context, const Manifest *manifest)
 {
-	char	   *path = psprintf("%s/%s", context->directory, MANIFEST_NAME);
-
-	manifest_write(manifest, sink_archive_new(path));
-	free(path);
+	manifest_write(manifest,
+				   archive_dir_new_file(context->archive, MANIFEST_NAME));
 }

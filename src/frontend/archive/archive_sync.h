@@ -1,0 +1,22 @@
+/*
+ * archive_sync.h
+ *		Makes sure that an archive has reached the disk.
+ */
+#ifndef ARCHIVE_SYNC_H
+#define ARCHIVE_SYNC_H
+
+#include "options/options.h"
+
+/*
+ * Flush the files in the directory as asked for, and what names they have;
+ * a stage of the progress.  Exits with a message on failure.
+ */
+extern void archive_sync_files(const char *path, SyncMethod sync_method);
+
+/*
+ * A file got its name: flush the directory, and, if that was made, what its
+ * own name is in.
+ */
+extern void archive_sync_directory(const char *path, bool made);
+
+#endif							/* ARCHIVE_SYNC_H */
