@@ -4,21 +4,10 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/mman.h>
 #include <sys/time.h>
 
 #include "archive/file_result.h"
-
-static void *
-shared_array(size_t n, size_t size)
-{
-	void	   *memory = mmap(NULL, (n + 1) * size, PROT_READ | PROT_WRITE,
-							  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
-	return memory;
-}
+#include "base/shared_memory.h"
 
 FileResults *
 file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
@@ -27,15 +16,15 @@ file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
 	FileResults *results = pg_malloc0(sizeof(FileResults));
 
 	results->n_files = n_files;
-	results->files = shared_array(n_files, sizeof(FileResult));
+	results->files = shared_memory_new(n_files, sizeof(FileResult));
 	results->n_objects = n_objects;
-	results->objects = shared_array(n_objects, sizeof(FileResult));
+	results->objects = shared_memory_new(n_objects, sizeof(FileResult));
 	results->n_lists = n_lists;
 	results->lists = pg_malloc0((n_lists + 1) * sizeof(FileResult));
 	results->toc = pg_malloc0(sizeof(FileResult));
 	results->checksum_type = checksum_type;
 	results->n_workers = n_workers;
-	results->workers = shared_array(n_workers, sizeof(WorkerProgress));
+	results->workers = shared_memory_new(n_workers, sizeof(WorkerProgress));
 	for (int i = 0; i < n_workers; i++)
 		results->workers[i].job = -1;
 	return results;

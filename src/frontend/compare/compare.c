@@ -14,12 +14,11 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/mman.h>
-
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
 #include "base/printable.h"
+#include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare.h"
 #include "compare/compare_sequence.h"
@@ -439,10 +438,7 @@ plan_jobs(CompareRun *run, PGconn *target)
 	for (int i = 0; i < objects->n_groups; i++)
 		add_large_objects(run, &objects->groups[i]);
 	qsort(run->jobs, run->n_jobs, sizeof(CompareJob), compare_jobs);
-	run->results = mmap(NULL, (run->n_jobs + 1) * sizeof(CompareResult),
-						PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (run->results == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
+	run->results = shared_memory_new(run->n_jobs, sizeof(CompareResult));
 }
 
 int

@@ -4,13 +4,13 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare.h"
 #include "copy/copy.h"
@@ -358,12 +358,8 @@ plan_work(CopyRun *run, const Toc *toc)
 									   source->objects->n_objects, 0,
 									   source->options->jobs,
 									   CHECKSUM_TYPE_NONE);
-	run->context.commits = mmap(NULL,
-								(source->queue->n_jobs + 1) * sizeof(CopyCommit),
-								PROT_READ | PROT_WRITE,
-								MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (run->context.commits == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
+	run->context.commits = shared_memory_new(source->queue->n_jobs,
+											 sizeof(CopyCommit));
 }
 
 static IndexBuilder *

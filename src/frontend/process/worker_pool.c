@@ -8,12 +8,12 @@
 #include "base/fe_compat.h"
 
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/interrupt.h"
+#include "base/shared_memory.h"
 #include "process/child_process.h"
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
@@ -414,10 +414,7 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		pool->workers[i].process = &pool->processes[i];
 		pool->workers[i].job = NO_JOB;
 	}
-	pool->steps = mmap(NULL, (n_workers + 1) * sizeof(int),
-					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (pool->steps == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
+	pool->steps = shared_memory_new(n_workers, sizeof(int));
 	pool->fds = pg_malloc0((n_workers * 2 + 1) * sizeof(struct pollfd));
 	return pool;
 }

@@ -6,10 +6,10 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/shared_memory.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
 
@@ -37,12 +37,8 @@ void
 traffic_set_max_rate(uint64 max_rate)
 {
 	state.max_rate = max_rate;
-	if (max_rate == 0)
-		return;
-	state.free_at = mmap(NULL, sizeof(uint64), PROT_READ | PROT_WRITE,
-						 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (state.free_at == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
+	if (max_rate != 0)
+		state.free_at = shared_memory_new(1, sizeof(uint64));
 }
 
 /* Safe in a handler, which may have interrupted anything. */

@@ -5,23 +5,17 @@
 #include "base/fe_compat.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 
 #include "pqexpbuffer.h"
 
+#include "base/shared_memory.h"
 #include "session/snapshot.h"
 #include "source/snapshot_holder.h"
 
 SnapshotHolder *
 snapshot_holders_new(int n)
 {
-	SnapshotHolder *holders = mmap(NULL, (n + 1) * sizeof(SnapshotHolder),
-								   PROT_READ | PROT_WRITE,
-								   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (holders == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
-	return holders;
+	return shared_memory_new(n, sizeof(SnapshotHolder));
 }
 
 void

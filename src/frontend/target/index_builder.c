@@ -12,13 +12,13 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "archive/file_result.h"
 #include "base/cleanup.h"
 #include "base/interrupt.h"
+#include "base/shared_memory.h"
 #include "process/child_process.h"
 #include "progress/progress.h"
 #include "target/index_builder.h"
@@ -344,10 +344,7 @@ index_builder_start(const IndexPlan *plan)
 		builder->runs[i].units = pg_malloc(RUN_ENTRIES * sizeof(int));
 	builder->ready = pg_malloc0(n_tables + 1);
 	builder->in_use = pg_malloc0((n_tables + 1) * sizeof(int));
-	builder->report = mmap(NULL, sizeof(IndexReport), PROT_READ | PROT_WRITE,
-						   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (builder->report == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
+	builder->report = shared_memory_new(1, sizeof(IndexReport));
 
 	cleanup_push(end_builder, builder);
 	fflush(NULL);

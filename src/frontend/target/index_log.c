@@ -4,23 +4,16 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/mman.h>
-
 #include "fe_utils/string_utils.h"
 
 #include "base/event_log.h"
+#include "base/shared_memory.h"
 #include "target/index_log.h"
 
 IndexBuild *
 index_log_new(int n)
 {
-	IndexBuild *builds = mmap(NULL, (n + 1) * sizeof(IndexBuild),
-							  PROT_READ | PROT_WRITE,
-							  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (builds == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
-	return builds;
+	return shared_memory_new(n, sizeof(IndexBuild));
 }
 
 /* A constraint's tag begins with its table's (pg_dump's dumpConstraint()). */

@@ -7,8 +7,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/mman.h>
-
 #include "archive/archive_name.h"
 #include "archive/file_result.h"
 #include "base/cleanup.h"
@@ -16,6 +14,7 @@
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "base/run_clock.h"
+#include "base/shared_memory.h"
 #include "base/units.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
@@ -230,10 +229,7 @@ run_workers(VerifyRun *run)
 		.reset = worker_pool_no_reset,
 	};
 
-	run->counts = mmap(NULL, n_workers * sizeof(VerifyCounts),
-					   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (run->counts == MAP_FAILED)
-		pg_fatal("could not map shared memory: %m");
+	run->counts = shared_memory_new(n_workers, sizeof(VerifyCounts));
 	begin_progress(run);
 	worker_pool_run(&task, &watch, n_workers, run->n_jobs);
 	progress_end();
