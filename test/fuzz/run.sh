@@ -49,7 +49,7 @@ do
 		-I"$($pg_config --pkgincludedir)/internal" -I"$f" -I"$top/src" \
 		"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
 		-L"$($pg_config --pkglibdir)" -L"$($pg_config --libdir)" \
-		"$f"/base/{message,findings,cleanup,interrupt,units,printable,event_log,json_text}.c \
+		"$f"/base/{message,clock,findings,cleanup,interrupt,units,printable,event_log,json_text}.c \
 		"$f/stream/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
 	mkdir "$work/new" "$work/merged"
 	corpus=$top/test/fuzz/corpus/$target

@@ -9,6 +9,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_file.h"
+#include "base/clock.h"
 
 struct ArchiveFile
 {
@@ -28,7 +29,7 @@ archive_file_begin_compressed(FileResults *results, FileResult *result,
 {
 	ArchiveFile *file = pg_malloc0(sizeof(ArchiveFile));
 
-	file->start_us = now_us();
+	file->start_us = clock_wall_us();
 	file->result = result;
 	result->done = false;
 	file->worker = results->worker;
@@ -88,7 +89,7 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	if (result->checksum_len < 0)
 		pg_fatal("could not compute a checksum");
 	result->start_us = file->start_us;
-	result->end_us = now_us();
+	result->end_us = clock_wall_us();
 	result->worker = file->worker;
 	file->progress->rows = 0;
 	file->progress->raw_bytes = 0;

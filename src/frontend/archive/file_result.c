@@ -4,9 +4,8 @@
  */
 #include "base/fe_compat.h"
 
-#include <sys/time.h>
-
 #include "archive/file_result.h"
+#include "base/clock.h"
 #include "base/shared_memory.h"
 
 FileResults *
@@ -44,7 +43,7 @@ file_results_begin_job(FileResults *results, int job)
 {
 	WorkerProgress *progress = file_results_progress(results);
 
-	progress->idle_us = now_us();
+	progress->idle_us = clock_wall_us();
 	progress->job = job;
 	progress->rows = 0;
 	progress->raw_bytes = 0;
@@ -86,13 +85,4 @@ file_results_total(const FileResults *results)
 		total.stored_bytes += results->workers[i].stored_bytes;
 	}
 	return total;
-}
-
-int64
-now_us(void)
-{
-	struct timeval now;
-
-	gettimeofday(&now, NULL);
-	return (int64) now.tv_sec * 1000000 + now.tv_usec;
 }

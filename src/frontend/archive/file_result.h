@@ -85,7 +85,4 @@ extern WorkerProgress *file_results_progress(FileResults *results);
  */
 extern FileTotals file_results_total(const FileResults *results);
 
-/* The time in microseconds since 1970. */
-extern int64 now_us(void);
-
 #endif							/* FILE_RESULT_H */

@@ -5,12 +5,12 @@
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "pqexpbuffer.h"
 
+#include "base/clock.h"
 #include "base/event_log.h"
 #include "base/json_text.h"
 
@@ -82,16 +82,14 @@ event_log_open(const char *path, const char *command)
 static void
 append_time(PQExpBuffer buf)
 {
-	struct timeval now;
+	int64		now = clock_wall_us();
+	time_t		seconds = now / 1000000;
 	struct tm	utc;
 	char		text[32];
-	time_t		seconds;
 
-	gettimeofday(&now, NULL);
-	seconds = now.tv_sec;
 	gmtime_r(&seconds, &utc);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	appendPQExpBuffer(buf, "\"%s.%03dZ\"", text, (int) (now.tv_usec / 1000));
+	appendPQExpBuffer(buf, "\"%s.%03dZ\"", text, (int) (now / 1000 % 1000));
 }
 
 Event *

@@ -4,20 +4,18 @@
  */
 #include "base/fe_compat.h"
 
-#include <time.h>
-
-#include "archive/file_result.h"
+#include "base/clock.h"
 #include "base/run_clock.h"
 
 /* Of the process, which has one beginning. */
-static struct timespec started;
+static int64 started_ns;
 static int64 started_us;
 
 void
 run_clock_start(void)
 {
-	clock_gettime(CLOCK_MONOTONIC, &started);
-	started_us = now_us();
+	started_ns = clock_monotonic_ns();
+	started_us = clock_wall_us();
 }
 
 int64
@@ -29,9 +27,5 @@ run_clock_start_us(void)
 double
 run_clock_seconds(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - started.tv_sec) +
-		(now.tv_nsec - started.tv_nsec) / 1e9;
+	return (clock_monotonic_ns() - started_ns) / 1e9;
 }

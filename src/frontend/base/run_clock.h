@@ -14,7 +14,7 @@
 /* The run begins; processes that are forked later count from here, too. */
 extern void run_clock_start(void);
 
-/* The same moment in microseconds since 1970. */
+/* The same moment, as of clock_wall_us(). */
 extern int64 run_clock_start_us(void);
 
 /* Seconds since, by a clock that nobody sets. */

@@ -7,6 +7,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/event_log.h"
 #include "base/printable.h"
 #include "base/run_clock.h"
@@ -119,7 +120,7 @@ void
 copy_report_stage(CopyReport *report, CopyStage stage)
 {
 	report->stage = stage;
-	report->began_us[stage] = now_us();
+	report->began_us[stage] = clock_wall_us();
 	run_event_stage(stage_names[stage]);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"
 #include "session/session_loss.h"
@@ -94,7 +95,7 @@ set_result(FileResults *results, FileResult *result, int64 start_us,
 	result->rows = rows;
 	result->raw_bytes = result->stored_bytes = bytes;
 	result->start_us = start_us;
-	result->end_us = now_us();
+	result->end_us = clock_wall_us();
 	result->worker = results->worker;
 }
 
@@ -130,7 +131,7 @@ copy_file(CopyWorker *worker, const DataFile *file)
 	const char *reader = source->plan->tables[file->table].sql_reason ?
 		"by SQL" : "by the extension";
 	char	   *what = data_file_describe(file, source->tables);
-	int64		start_us = now_us();
+	int64		start_us = clock_wall_us();
 	Sink	   *target;
 	Sink	   *sink;
 	uint64		rows;
@@ -164,7 +165,7 @@ copy_large_object(CopyWorker *worker, Oid oid, FileResult *result,
 {
 	FileResults *results = worker->context->source.results;
 	PGconn	   *source = source_session_connection(worker->source);
-	int64		start_us = now_us();
+	int64		start_us = clock_wall_us();
 	Sink	   *sink = sink_tap_new(sink_target_object_new(worker->target, oid),
 									&file_results_progress(results)->raw_bytes,
 									NULL);

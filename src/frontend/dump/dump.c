@@ -8,6 +8,7 @@
 #include "archive/archive_file.h"
 #include "archive/archive_space.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -218,7 +219,8 @@ finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
 	run_manifest_write(&run->context, manifest);
 	run_event_stage("flush");
 	archive_dir_publish(dir, run->context.options->sync_method);
-	manifest->end_us = now_us();	/* for the report, with the flushing */
+	/* for the report, with the flushing */
+	manifest->end_us = clock_wall_us();
 	run_event_stage("end");
 	pg_log_info("dumped " UINT64_FORMAT " row%s of %d table%s, " UINT64_FORMAT
 				" byte%s, stored as " UINT64_FORMAT " byte%s",

@@ -9,9 +9,9 @@
 
 #include <poll.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "process/child_process.h"
@@ -63,15 +63,6 @@ typedef struct WorkerPool
 	struct pollfd *fds;			/* two a worker, then the watched one */
 } WorkerPool;
 
-int64
-worker_pool_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int
 worker_pool_retry_delay_ms(int retries)
 {
@@ -113,7 +104,7 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 
 	worker_process_show_words(worker->process);
 	worker->retries++;
-	worker->retry_at = worker_pool_now_ms() + delay_ms;
+	worker->retry_at = clock_monotonic_ms() + delay_ms;
 	if (worker->job == NO_JOB)
 		pg_log_warning("a worker %s; retry %d of %d in %.1f s",
 					   killed ? "was killed" : "has no connection",
@@ -343,7 +334,7 @@ retry(WorkerPool *pool, int no)
 		worker->retry_at = 0;
 		pool->n_staying--;
 	}
-	else if (worker_pool_now_ms() >= worker->retry_at)
+	else if (clock_monotonic_ms() >= worker->retry_at)
 		fork_worker(pool, no);
 }
 
@@ -359,7 +350,7 @@ listen_to(struct pollfd *slot, int fd)
 static int
 wait_ms(const WorkerPool *pool)
 {
-	int64		now = worker_pool_now_ms();
+	int64		now = clock_monotonic_ms();
 	int64		result = HOLD_BACK_MS;
 
 	for (int i = 0; pool->may_fork && i < pool->n_workers; i++)

@@ -104,7 +104,4 @@ extern void worker_pool_run(const WorkerTask *task, const PoolWatch *watch,
  */
 extern int	worker_pool_retry_delay_ms(int retries);
 
-/* Milliseconds on a clock that nobody sets. */
-extern int64 worker_pool_now_ms(void);
-
 #endif							/* WORKER_POOL_H */

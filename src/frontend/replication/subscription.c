@@ -27,6 +27,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "process/worker_pool.h"
@@ -387,7 +388,7 @@ drop_subscription(void *arg)
 static void
 wait_for_stream(const Subscription *subscription)
 {
-	int64		deadline = worker_pool_now_ms() + STREAM_WAIT_MS;
+	int64		deadline = clock_monotonic_ms() + STREAM_WAIT_MS;
 
 	/*
 	 * a look at a source that is slow to answer takes longer than the pause
@@ -398,7 +399,7 @@ wait_for_stream(const Subscription *subscription)
 			return;
 		interrupt_check();
 		pg_usleep(STREAM_LOOK_MS * 1000L);
-	} while (worker_pool_now_ms() < deadline);
+	} while (clock_monotonic_ms() < deadline);
 	pg_log_warning("subscription \"%s\" does not stream yet",
 				   subscription->name);
 	pg_log_warning_hint("The log of the target's server says why; it tries again every few seconds.");

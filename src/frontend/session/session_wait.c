@@ -4,8 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/clock.h"
 #include "base/interrupt.h"
-#include "process/worker_pool.h"
 #include "session/session_wait.h"
 #include "session/traffic.h"
 
@@ -21,7 +21,7 @@ session_wait_set_watch(SessionWaitWatch watch)
 PGresult *
 session_wait_result(PGconn *conn, int wait_ms)
 {
-	int64		since = worker_pool_now_ms();
+	int64		since = clock_monotonic_ms();
 	PGresult   *res = NULL;
 	PGresult   *next;
 
@@ -43,7 +43,7 @@ session_wait_result(PGconn *conn, int wait_ms)
 				if (wait_watch)
 					wait_watch(conn, came, &since);
 			}
-			else if (PQisBusy(conn) && worker_pool_now_ms() >= since + wait_ms)
+			else if (PQisBusy(conn) && clock_monotonic_ms() >= since + wait_ms)
 			{
 				PQclear(res);
 				return NULL;

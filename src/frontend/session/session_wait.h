@@ -12,7 +12,7 @@
 /*
  * Who looks after waits without a limit: called every moment of one, with
  * whether something has come, and *since, when the wait began or something
- * came last (worker_pool_now_ms()), which it sets.  It may end the wait by
+ * came last (clock_monotonic_ms()), which it sets.  It may end the wait by
  * session_lost().
  */
 typedef void (*SessionWaitWatch) (PGconn *conn, bool came, int64 *since);

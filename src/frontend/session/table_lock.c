@@ -6,8 +6,8 @@
 
 #include "pqexpbuffer.h"
 
+#include "base/clock.h"
 #include "base/interrupt.h"
-#include "process/worker_pool.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/table_lock.h"
@@ -82,13 +82,13 @@ session_try_lock_tables(PGconn *conn, char *const *names, int n_names)
 static void
 lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
 {
-	int64		start = worker_pool_now_ms();
+	int64		start = clock_monotonic_ms();
 	char	   *message;
 
 	while ((message = try_lock(conn, names, n_names)) != NULL)
 	{
 		interrupt_check();
-		if (worker_pool_now_ms() >= start + wait_ms)
+		if (clock_monotonic_ms() >= start + wait_ms)
 		{
 			pg_log_error("could not lock table: %s", message);
 			pg_log_error_detail("%s holds, or has asked for, an exclusive lock on the table.",

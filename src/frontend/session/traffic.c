@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/shared_memory.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
@@ -91,15 +92,6 @@ traffic_wait_input(PGconn *conn)
 	return result;
 }
 
-static uint64
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64) now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /*
  * Each worker books the time that its bytes take at the given rate after all
  * that is booked already, and sleeps until then: a queue without a lock.
@@ -120,9 +112,9 @@ traffic_take(size_t bytes)
 	do
 	{
 		before = *state.free_at;
-		begin = Max(before, now_ns());
+		begin = Max(before, (uint64) clock_monotonic_ns());
 	} while (!__sync_bool_compare_and_swap(state.free_at, before, begin + cost));
-	while ((now = now_ns()) < begin + cost)
+	while ((now = clock_monotonic_ns()) < begin + cost)
 	{
 		uint64		left = begin + cost - now;
 		struct timespec nap = {left / 1000000000, left % 1000000000};

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "session/session_loss.h"
@@ -106,7 +107,7 @@ leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
 	session->snapshot = pg_strdup(plan->snapshot);
 	session->identity = snapshot_identity(conn);
 	session->holders = snapshot_holders_new(plan->n_workers);
-	session->looked_at = worker_pool_now_ms();
+	session->looked_at = clock_monotonic_ms();
 	PQsetNoticeReceiver(conn, receive_notice, session);
 	return session;
 }
@@ -182,7 +183,7 @@ retry_later(LeaderSession *session, const char *cause)
 		exit(1);
 	}
 	session->retries++;
-	session->retry_at = worker_pool_now_ms() + delay_ms;
+	session->retry_at = clock_monotonic_ms() + delay_ms;
 	pg_log_warning("the leader has lost its connection; retry %d of %d in %.1f s",
 				   session->retries, max_retries, delay_ms / 1000.0);
 	pg_log_warning_detail("%s", cause);
@@ -452,7 +453,7 @@ static void
 look_after_workers(LeaderSession *session)
 {
 	int64		timeout_ms = (int64) session->plan.options->stall_timeout * 1000;
-	int64		now = worker_pool_now_ms();
+	int64		now = clock_monotonic_ms();
 	int64		elapsed_ms = now - session->looked_at;
 	bool		any_waits = false;
 
@@ -483,7 +484,7 @@ look_after_workers(LeaderSession *session)
 static void
 check_age(LeaderSession *session)
 {
-	int64		now = worker_pool_now_ms();
+	int64		now = clock_monotonic_ms();
 	PGresult   *res;
 
 	if (!session->sees_age || (session->age_looked_at != 0 &&
@@ -508,7 +509,7 @@ leader_session_attend(LeaderSession *session, bool all_done, bool may_end)
 	if (session->conn == NULL)
 	{
 		snapshot_holders_check(session->holders, session->plan.n_workers);
-		if (worker_pool_now_ms() >= session->retry_at)
+		if (clock_monotonic_ms() >= session->retry_at)
 			replace(session);
 	}
 	if (session->conn)

@@ -6,6 +6,7 @@
 
 #include "libpq-events.h"
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
@@ -76,13 +77,13 @@ check_silence(PGconn *conn, bool came, int64 *since)
 {
 	if (!came && is_watched(conn))
 	{
-		if (worker_pool_now_ms() < *since + state.timeout_ms)
+		if (clock_monotonic_ms() < *since + state.timeout_ms)
 			return;
 		/* what was sent before the question is here when it is answered */
 		if (is_in_vain(conn) && !traffic_wait_input(conn))
 			session_lost("the server has sent the leader nothing for --stall-timeout, though its session has nothing else to do, or cannot be asked");
 	}
-	*since = worker_pool_now_ms();
+	*since = clock_monotonic_ms();
 }
 
 void
@@ -122,6 +123,6 @@ watch_rows(PGconn *conn, bool came)
 void
 leader_watchdog_watch_rows(void)
 {
-	state.since = worker_pool_now_ms();
+	state.since = clock_monotonic_ms();
 	traffic_set_watch(watch_rows);
 }

@@ -9,6 +9,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/clock.h"
 #include "base/run_clock.h"
 #include "base/units.h"
 #include "progress/progress.h"
@@ -84,7 +85,7 @@ bytes_in_work(const RowsProgress *rows, double done_bytes, uint64 seen_of_done)
 static int
 busy_workers(const FileResults *results, bool at_end)
 {
-	int64		since = now_us() - BETWEEN_JOBS_US;
+	int64		since = clock_wall_us() - BETWEEN_JOBS_US;
 	int			busy = 0;
 
 	for (int i = 0; i < results->n_workers; i++)

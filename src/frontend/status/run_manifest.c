@@ -6,6 +6,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "base/clock.h"
 #include "status/run_manifest.h"
 
 pg_checksum_type
@@ -129,7 +130,7 @@ run_manifest_new(const DumpContext *context, const Toc *toc)
 		.slot = context->slot ? unconstify(char *, context->slot->name) : NULL,
 		.slot_lsn = context->slot ? context->slot->lsn : NULL,
 		.start_us = context->origin->start_us,
-		.end_us = now_us(),
+		.end_us = clock_wall_us(),
 		.jobs = context->options->jobs,
 		.retries = context->n_retries,
 		.checksum_type = results->checksum_type,

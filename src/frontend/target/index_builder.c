@@ -17,6 +17,7 @@
 
 #include "archive/file_result.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "process/child_process.h"
@@ -222,7 +223,7 @@ choose_units(IndexBuilder *builder, IndexRun *run)
 static void
 note_builds(IndexBuilder *builder, const IndexRun *run, bool ended)
 {
-	int64		now = now_us();
+	int64		now = clock_wall_us();
 
 	for (int i = 0; i < run->n_units; i++)
 	{
@@ -260,7 +261,7 @@ start_run(IndexBuilder *builder, IndexRun *run)
 			   unit->n * sizeof(TocEntry));
 		n += unit->n;
 	}
-	run->start_us = now_us();
+	run->start_us = clock_wall_us();
 	note_builds(builder, run, false);
 	stock_pg_restore_start(&run->run, builder->plan.setup, name, entries, n, more);
 	builder->n_running++;
@@ -276,7 +277,7 @@ look_at_run(IndexBuilder *builder, IndexRun *run)
 
 	if (run->run.pid == 0 || !stock_pg_restore_ended(&run->run, &ok))
 		return;
-	builder->report->seconds += (now_us() - run->start_us) / 1e6;
+	builder->report->seconds += (clock_wall_us() - run->start_us) / 1e6;
 	if (ok)
 	{
 		note_builds(builder, run, true);

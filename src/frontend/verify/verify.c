@@ -10,6 +10,7 @@
 #include "archive/archive_name.h"
 #include "archive/file_result.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
@@ -253,7 +254,7 @@ make_report(VerifyRun *run, Report *page)
 		.stored_bytes = run->found.stored_bytes,
 		.n_findings = run->found.findings,
 		.start_us = run_clock_start_us(),
-		.end_us = now_us(),
+		.end_us = clock_wall_us(),
 	};
 
 	/* those of the leader, about the archive as a whole, come first */

@@ -1,0 +1,34 @@
+/*
+ * clock.c
+ *		The time, in its two meanings.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/time.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+int64
+clock_wall_us(void)
+{
+	struct timeval now;
+
+	gettimeofday(&now, NULL);
+	return (int64) now.tv_sec * 1000000 + now.tv_usec;
+}
+
+int64
+clock_monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64
+clock_monotonic_ms(void)
+{
+	return clock_monotonic_ns() / 1000000;
+}
