@@ -19,6 +19,7 @@
 #include "copy/copy_worker.h"
 #include "progress/progress.h"
 #include "replication/subscription.h"
+#include "replication/subscription_check.h"
 #include "report/report.h"
 #include "source/leader.h"
 #include "source/source_check.h"
@@ -470,8 +471,8 @@ copy_database(const Options *options, const char *argv0)
 
 	toc = leader_read_plan(&run->context.source, run->source, pg_dump);
 	if (options->create_subscription)
-		subscription_check_tables(run->source, options, toc,
-								  run->context.source.tables);
+		subscription_check(run->source, options, toc,
+						   run->context.source.tables);
 	run->restore.setup.toc = toc;
 	run->restore.schedule = restore_schedule_make(toc, run->context.source.tables,
 												  options->create);

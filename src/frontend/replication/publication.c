@@ -1,12 +1,14 @@
 /*
  * publication.c
- *		Reads the lists of --publication.
+ *		The publications that --publication names.
  */
 #include "base/fe_compat.h"
 
 #include "fe_utils/string_utils.h"
 
+#include "plan/dump_table.h"
 #include "replication/publication.h"
+#include "session/session.h"
 
 char	  **
 publication_names(const Options *options, int *n_names)
@@ -37,34 +39,40 @@ publication_names(const Options *options, int *n_names)
 	return names;
 }
 
-/* In quotes, whatever it is: appendPGArray() came with 15. */
-static void
-append_array_element(PQExpBuffer buf, const char *name)
+char *
+publication_array(PGconn *conn, const Options *options)
 {
-	if (buf->data[buf->len - 1] != '{')
-		appendPQExpBufferChar(buf, ',');
-	appendPQExpBufferChar(buf, '"');
-	for (; *name; name++)
-	{
-		if (*name == '"' || *name == '\\')
-			appendPQExpBufferChar(buf, '\\');
-		appendPQExpBufferChar(buf, *name);
-	}
-	appendPQExpBufferChar(buf, '"');
+	int			n;
+	char	  **names = publication_names(options, &n);
+	char	   *result = text_array(conn, names, n);
+
+	free(names);
+	return result;
 }
 
-char *
-publication_array(const Options *options)
+void
+publication_check(PGconn *source, const Options *options)
 {
-	PQExpBufferData buf;
 	int			n;
 	char	  **names = publication_names(options, &n);
 
-	initPQExpBuffer(&buf);
-	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < n; i++)
-		append_array_element(&buf, names[i]);
-	appendPQExpBufferChar(&buf, '}');
+	{
+		const char *params[] = {names[i]};
+		PGresult   *res = session_query_params(source,
+											   "SELECT 1 FROM pg_catalog.pg_publication"
+											   " WHERE pubname OPERATOR(pg_catalog.=) $1",
+											   1, params, 0);
+
+		if (PQntuples(res) == 0)
+		{
+			pg_log_error("publication \"%s\" does not exist on the source",
+						 names[i]);
+			pg_log_error_hint("Create it before the copy, e.g. CREATE PUBLICATION %s FOR ALL TABLES;",
+							  fmtId(names[i]));
+			exit(1);
+		}
+		PQclear(res);
+	}
 	free(names);
-	return buf.data;
 }

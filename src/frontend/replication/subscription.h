@@ -10,29 +10,10 @@
 #ifndef SUBSCRIPTION_H
 #define SUBSCRIPTION_H
 
-#include "plan/dump_table.h"
 #include "replication/logical_slot.h"
 #include "session/connection.h"
 
 typedef struct Subscription Subscription;
-
-/*
- * Exit with a message if a publication that the options name does not exist
- * on the source.  It must be there before the slot is: what it decodes, a
- * slot decodes by the catalogs of that time.
- */
-extern void subscription_check_publications(PGconn *source,
-											const Options *options);
-
-/*
- * Compare what is published with what is copied.  Exits with a message if
- * changes of a table were to come whose rows do not; warns of tables whose
- * changes will not come, or only in part, and of what else is copied, which
- * no publication has.
- */
-extern void subscription_check_tables(PGconn *source, const Options *options,
-									  const Toc *toc,
-									  const DumpTables *tables);
 
 /*
  * Try the subscription before anything is copied: make it on the target,

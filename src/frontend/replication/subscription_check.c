@@ -4,42 +4,13 @@
  */
 #include "base/fe_compat.h"
 
-#include "fe_utils/string_utils.h"
-
 #include "base/printable.h"
 #include "base/units.h"
 #include "replication/publication.h"
-#include "replication/subscription.h"
+#include "replication/subscription_check.h"
 
 /* So many names are shown of a longer list. */
 #define SHOWN_NAMES 10
-
-void
-subscription_check_publications(PGconn *source, const Options *options)
-{
-	int			n;
-	char	  **names = publication_names(options, &n);
-
-	for (int i = 0; i < n; i++)
-	{
-		const char *params[] = {names[i]};
-		PGresult   *res = session_query_params(source,
-											   "SELECT 1 FROM pg_catalog.pg_publication"
-											   " WHERE pubname OPERATOR(pg_catalog.=) $1",
-											   1, params, 0);
-
-		if (PQntuples(res) == 0)
-		{
-			pg_log_error("publication \"%s\" does not exist on the source",
-						 names[i]);
-			pg_log_error_hint("Create it before the copy, e.g. CREATE PUBLICATION %s FOR ALL TABLES;",
-							  fmtId(names[i]));
-			exit(1);
-		}
-		PQclear(res);
-	}
-	free(names);
-}
 
 /*
  * Rows of a kind and a name.  A publication may publish partitions by their
@@ -89,21 +60,6 @@ static const char compare_query[] =
 " UNION ALL SELECT 'operations', pubname FROM publication"
 " WHERE NOT (pubinsert AND pubupdate AND pubdelete AND pubtruncate)"
 " ORDER BY 1, 2";
-
-/* The tables' identifiers as the text of an array; owned. */
-static char *
-oid_array(const DumpTables *tables)
-{
-	PQExpBufferData buf;
-
-	initPQExpBuffer(&buf);
-	appendPQExpBufferChar(&buf, '{');
-	for (int i = 0; i < tables->n_tables; i++)
-		appendPQExpBuffer(&buf, "%s%u", i > 0 ? "," : "",
-						  tables->tables[i].oid);
-	appendPQExpBufferChar(&buf, '}');
-	return buf.data;
-}
 
 /* The names of a kind, the first of them if there are many; NULL if none. */
 static char *
@@ -170,12 +126,11 @@ warn_of_objects(const Toc *toc)
 }
 
 void
-subscription_check_tables(PGconn *source, const Options *options,
-						  const Toc *toc,
-						  const DumpTables *tables)
+subscription_check(PGconn *source, const Options *options, const Toc *toc,
+				   const DumpTables *tables)
 {
-	char	   *oids = oid_array(tables);
-	char	   *publications = publication_array(options);
+	char	   *oids = dump_tables_oids(tables);
+	char	   *publications = publication_array(source, options);
 	const char *params[] = {oids, publications};
 	PGresult   *res = session_query_params(source, compare_query, 2, params, 0);
 	char	   *missing = names_of_kind(res, "missing");

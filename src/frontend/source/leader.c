@@ -8,8 +8,8 @@
 #include "base/interrupt.h"
 #include "plan/row_filter.h"
 #include "progress/progress.h"
+#include "replication/publication.h"
 #include "replication/slot_check.h"
-#include "replication/subscription.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"
@@ -54,7 +54,7 @@ make_slot(const DumpContext *context, PGconn *conn)
 	slot_check(conn, options);
 	server_health_check_feedback(conn);
 	if (options->create_subscription)
-		subscription_check_publications(conn, options);
+		publication_check(conn, options);
 	findings_settle();
 	if (options->check)
 		slot_check_connection(conn, context->address);
