@@ -33,6 +33,7 @@
 #include "process/worker_pool.h"
 #include "replication/publication.h"
 #include "replication/subscription.h"
+#include "replication/subscription_conninfo.h"
 #include "session/session_loss.h"
 
 /* How long to wait for the subscription to stream, and how often to look. */
@@ -48,74 +49,6 @@ struct Subscription
 	char	   *conninfo;		/* for the target's server; may be secret */
 	PGconn	   *conn;			/* a session on the target, or NULL */
 };
-
-/* ----------
- * The way from the target to the source
- * ----------
- */
-
-/* What of a connection's options means the same on another machine. */
-static bool
-is_portable(const char *keyword)
-{
-	static const char *const keywords[] = {
-		"host", "hostaddr", "port", "dbname", "user", "sslmode",
-		"channel_binding", "gssencmode", "krbsrvname"
-	};
-
-	for (int i = 0; i < (int) lengthof(keywords); i++)
-		if (strcmp(keyword, keywords[i]) == 0)
-			return true;
-	return false;
-}
-
-/* The server that the leader is connected to, without any secret; owned. */
-static char *
-default_conninfo(PGconn *source)
-{
-	PQconninfoOption *options = PQconninfo(source);
-	PQExpBufferData buf;
-
-	if (options == NULL)
-		pg_fatal("out of memory");
-	initPQExpBuffer(&buf);
-	for (PQconninfoOption *option = options; option->keyword; option++)
-	{
-		const char *value = option->val;
-
-		if (!is_portable(option->keyword))
-			continue;
-		/* of several hosts the one that was reached */
-		if (strcmp(option->keyword, "host") == 0)
-			value = PQhost(source);
-		else if (strcmp(option->keyword, "port") == 0)
-			value = PQport(source);
-		else if (strcmp(option->keyword, "hostaddr") == 0 && value != NULL)
-			value = PQhostaddr(source);
-		if (value == NULL || value[0] == '\0')
-			continue;
-		appendPQExpBuffer(&buf, "%s%s=", buf.len > 0 ? " " : "",
-						  option->keyword);
-		appendConnStrVal(&buf, value);
-	}
-	PQconninfoFree(options);
-	return buf.data;
-}
-
-static char *
-choose_conninfo(PGconn *source, PGconn *target, const Options *options)
-{
-	if (options->subscription_conninfo)
-		return pg_strdup(options->subscription_conninfo);
-	if (connection_is_local(source) && !connection_is_local(target))
-	{
-		pg_log_error("the target's server cannot reach the source as this program does");
-		pg_log_error_detail("The source is on this machine, the target is not.");
-		pg_log_error_hint("Tell how it reaches the source by --subscription-conninfo.");
-		exit(1);
-	}
-	return default_conninfo(source);
-}
 
 /* ----------
  * Sessions on the target
@@ -297,7 +230,8 @@ subscription_try(PGconn *source, const PeerAddress *target,
 	subscription->slot = slot;
 	subscription->options = options;
 	open_session(subscription);
-	subscription->conninfo = choose_conninfo(source, subscription->conn, options);
+	subscription->conninfo = subscription_conninfo(source, subscription->conn,
+												   options);
 	check_settings(subscription->conn);
 
 	sql = create_statement(subscription);
