@@ -69,18 +69,18 @@ child_program_pipe(int fds[2])
  * service file, which a pipe can be.  It is far smaller than a pipe's buffer.
  */
 static void
-export_secrets(const PeerAddress *address)
+export_secrets(const ChildSecrets *secrets)
 {
 	int			fds[2];
 	char		path[32];
 
-	if (address->password)
-		setenv("PGPASSWORD", address->password, 1);
-	if (address->service == NULL)
+	if (secrets->password)
+		setenv("PGPASSWORD", secrets->password, 1);
+	if (secrets->service == NULL)
 		return;
 	if (pipe(fds) < 0 ||
-		write(fds[1], address->service, strlen(address->service)) !=
-		(ssize_t) strlen(address->service))
+		write(fds[1], secrets->service, strlen(secrets->service)) !=
+		(ssize_t) strlen(secrets->service))
 	{
 		fprintf(stderr, "could not write to pipe: %s\n", strerror(errno));
 		_exit(1);
@@ -88,12 +88,12 @@ export_secrets(const PeerAddress *address)
 	close(fds[1]);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
 	setenv("PGSERVICEFILE", path, 1);
-	setenv("PGSERVICE", PEER_SERVICE, 1);
+	setenv("PGSERVICE", CHILD_SERVICE, 1);
 }
 
 /* In the child: become the program. */
 static void
-run(const char *path, const char **args, const PeerAddress *address,
+run(const char *path, const char **args, const ChildSecrets *secrets,
 	int in_fd, int out_fd, int err_fd)
 {
 	if (in_fd >= 0)
@@ -113,15 +113,15 @@ run(const char *path, const char **args, const PeerAddress *address,
 		unsetenv("PG_COLOR");
 		dup2(err_fd, STDERR_FILENO);
 	}
-	if (address)
-		export_secrets(address);
+	if (secrets)
+		export_secrets(secrets);
 	execv(path, (char *const *) args);
 	fprintf(stderr, "could not execute \"%s\": %s\n", path, strerror(errno));
 	_exit(127);
 }
 
 static pid_t
-start(const char *path, const char **args, const PeerAddress *address,
+start(const char *path, const char **args, const ChildSecrets *secrets,
 	  int in_fd, int out_fd, int err_fd)
 {
 	pid_t		pid;
@@ -141,7 +141,7 @@ start(const char *path, const char **args, const PeerAddress *address,
 		if (getppid() != parent)
 			_exit(1);
 #endif
-		run(path, args, address, in_fd, out_fd, err_fd);
+		run(path, args, secrets, in_fd, out_fd, err_fd);
 	}
 	/* a handler may end this process as soon as it is let */
 	if (pid > 0 && in_fd >= 0)
@@ -154,9 +154,9 @@ start(const char *path, const char **args, const PeerAddress *address,
 
 pid_t
 child_program_start(const char *path, const char **args,
-					const PeerAddress *address, int out_fd, int err_fd)
+					const ChildSecrets *secrets, int out_fd, int err_fd)
 {
-	return start(path, args, address, -1, out_fd, err_fd);
+	return start(path, args, secrets, -1, out_fd, err_fd);
 }
 
 pid_t

@@ -7,7 +7,18 @@
 
 #include "base/fe_compat.h"
 
-#include "session/connection.h"
+/*
+ * What a program needs to connect, and is to be seen in no argv or log; NULL
+ * where there is nothing.
+ */
+typedef struct ChildSecrets
+{
+	char	   *password;
+	char	   *service;		/* the text of a service file with all others,
+								 * its service named CHILD_SERVICE */
+} ChildSecrets;
+
+#define CHILD_SERVICE "pg_pardump"
 
 /* A regular file that this user may execute? */
 extern bool child_program_is_executable(const char *path);
@@ -21,12 +32,12 @@ extern void child_program_pipe(int fds[2]);
 /*
  * Start path with args (NULL terminated), with signals as they are by
  * default.  out_fd and err_fd become its standard output and error; negative:
- * ours.  address, if any, is where it will connect to: its secrets are handed
- * over out of sight.  The child ends with its parent.  Returns its process
- * ID; exits with a message if there can be none.
+ * ours.  secrets, NULL for none, are handed over out of sight.  The child ends
+ * with its parent.  Returns its process ID; exits with a message if there can
+ * be none.
  */
 extern pid_t child_program_start(const char *path, const char **args,
-								 const PeerAddress *address,
+								 const ChildSecrets *secrets,
 								 int out_fd, int err_fd);
 
 /*

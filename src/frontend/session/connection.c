@@ -177,7 +177,7 @@ secrets_service(const PQconninfoOption *options,
 	bool		any = false;
 
 	initPQExpBuffer(&buf);
-	appendPQExpBufferStr(&buf, "[" PEER_SERVICE "]\n");
+	appendPQExpBufferStr(&buf, "[" CHILD_SERVICE "]\n");
 	for (; options->keyword; options++)
 	{
 		if (options->val == NULL || !is_secret(options) ||
@@ -224,7 +224,7 @@ peer_address_new(PGconn *conn, bool takes_rows)
 	if (options == NULL || defaults == NULL)
 		pg_fatal("out of memory");
 
-	address->service = secrets_service(options, defaults);
+	address->secrets.service = secrets_service(options, defaults);
 	initPQExpBuffer(&buf);
 	initPQExpBuffer(&private_buf);
 	append_conninfo(&buf, "dbname", PQdb(conn));
@@ -242,7 +242,7 @@ peer_address_new(PGconn *conn, bool takes_rows)
 		if (is_secret(option))
 			append_conninfo(&private_buf, option->keyword, option->val);
 		/* our service takes the place of one that the environment names */
-		else if (address->service || !is_default(option, defaults))
+		else if (address->secrets.service || !is_default(option, defaults))
 			append_conninfo(&buf, option->keyword, option->val);
 	}
 	address->tcp_settings = choose_tcp_settings(options, takes_rows);
@@ -254,7 +254,7 @@ peer_address_new(PGconn *conn, bool takes_rows)
 										 address->tcp_settings);
 	termPQExpBuffer(&private_buf);
 	if (PQpass(conn) && PQpass(conn)[0] != '\0')
-		address->password = pg_strdup(PQpass(conn));
+		address->secrets.password = pg_strdup(PQpass(conn));
 	return address;
 }
 
@@ -265,7 +265,7 @@ try_connect(const PeerAddress *address, const char *replication,
 {
 	const char *keywords[] = {"password", "dbname", "replication",
 	"fallback_application_name", NULL};
-	const char *values[] = {address->password, address->private_conninfo,
+	const char *values[] = {address->secrets.password, address->private_conninfo,
 	replication, progname, NULL};
 	PGconn	   *conn;
 

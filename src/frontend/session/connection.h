@@ -8,6 +8,7 @@
 #include "base/fe_compat.h"
 
 #include "options/options.h"
+#include "process/child_program.h"
 #include "session/session.h"
 
 /*
@@ -18,17 +19,12 @@
 typedef struct PeerAddress
 {
 	char	   *conninfo;		/* no secret in it: fit for argv and logs */
-	char	   *password;		/* NULL when none was used */
+	ChildSecrets secrets;		/* password is NULL when none was used */
 	char	   *tcp_settings;	/* " keyword=value ...": what a program needs
 								 * after conninfo to notice a lost peer */
 	char	   *private_conninfo;	/* conninfo, these, and all secrets but
-									 * password */
-	char	   *service;		/* a service file's text with these secrets,
-								 * its service named PEER_SERVICE; NULL when
-								 * there are none */
+									 * the password */
 } PeerAddress;
-
-#define PEER_SERVICE "pg_pardump"
 
 /* Connect as the user asked, prompting for a password at most once. */
 extern PGconn *connection_open_leader(const Options *options,

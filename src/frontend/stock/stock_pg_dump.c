@@ -46,18 +46,18 @@ struct StockPgDump
  */
 
 /*
- * Start path with args (NULL terminated), its outputs in pipes.  address, if
- * any, is where it will connect to.
+ * Start path with args (NULL terminated), its outputs in pipes.  secrets are
+ * those of where it will connect to, if it does.
  */
 static void
-spawn(StockPgDump *pg_dump, const char **args, const PeerAddress *address)
+spawn(StockPgDump *pg_dump, const char **args, const ChildSecrets *secrets)
 {
 	int			out[2];
 	int			err[2];
 
 	child_program_pipe(out);
 	child_program_pipe(err);
-	pg_dump->pid = child_program_start(pg_dump->path, args, address,
+	pg_dump->pid = child_program_start(pg_dump->path, args, secrets,
 									   out[1], err[1]);
 	close(out[1]);
 	close(err[1]);
@@ -311,7 +311,7 @@ start(StockPgDump *pg_dump, const Options *options,
 	args[n] = NULL;
 
 	pg_log_info("reading the schema with \"%s\"", pg_dump->path);
-	spawn(pg_dump, args, address);
+	spawn(pg_dump, args, &address->secrets);
 	free(args);
 }
 

@@ -168,7 +168,8 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	args[n++] = run->archive;
 	args[n] = NULL;
 	child_program_pipe(err);
-	run->pid = child_program_start(setup->program, args, setup->address, -1, err[1]);
+	run->pid = child_program_start(setup->program, args,
+								   &setup->address->secrets, -1, err[1]);
 	close(err[1]);
 	program_words_open(&run->words, err[0], "pg_restore: ");
 	free(role);
