@@ -21,7 +21,7 @@
 #include "base/server_compat.h"
 #include "function/argument.h"
 #include "function/relation_access.h"
-#include "plan/chunk_plan.h"
+#include "plan/chunk_cutter.h"
 #include "plan/relation_sample.h"
 
 PG_MODULE_MAGIC;
@@ -50,16 +50,16 @@ static void
 put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 {
 	RelationSample *sample = relation_sample(rel, GetActiveSnapshot());
-	ChunkPlan  *plan = chunk_plan_new(sample, chunk_bytes);
+	ChunkCutter *cutter = chunk_cutter_new(sample, chunk_bytes);
 	int			chunk_no = 0;
 	Chunk		chunk;
 
-	while (chunk_plan_next(plan, &chunk))
+	while (chunk_cutter_next(cutter, &chunk))
 	{
 		CHECK_FOR_INTERRUPTS();
 		put_chunk(rsinfo, ++chunk_no, &chunk);
 	}
-	chunk_plan_free(plan);
+	chunk_cutter_free(cutter);
 }
 
 /*

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * chunk_plan.c
+ * chunk_cutter.c
  *	  Cuts a sampled relation into block ranges of about equal bytes to dump.
  *
  * With n = ceil(total bytes / chunk bytes), the goals for cuts are the places
@@ -22,7 +22,7 @@
 
 #include <math.h>
 
-#include "plan/chunk_plan.h"
+#include "plan/chunk_cutter.h"
 
 /* The least that is worth a chunk, as a share of the bytes aimed at. */
 #define MIN_CHUNK_SHARE		0.25
@@ -34,14 +34,14 @@ typedef struct Mark
 	DumpAmount	before;
 } Mark;
 
-struct ChunkPlan
+struct ChunkCutter
 {
 	const RelationSample *sample;	/* borrowed */
 	double		target;			/* bytes of a chunk */
 	double		nchunks;		/* chunks aimed at */
 	Mark		end;			/* of the relation */
 
-	/* how far the plan was handed out */
+	/* how far chunks were handed out */
 	int			stratum;		/* looked at next */
 	Mark		stratum_start;	/* where it begins */
 	double		goal;			/* number k of the next goal */
@@ -63,39 +63,39 @@ mark_in_stratum(const Mark *start, const Stratum *stratum, double nblocks)
 	return mark;
 }
 
-ChunkPlan *
-chunk_plan_new(const RelationSample *sample, int64 chunk_bytes)
+ChunkCutter *
+chunk_cutter_new(const RelationSample *sample, int64 chunk_bytes)
 {
-	ChunkPlan  *plan = palloc0(sizeof(ChunkPlan));
+	ChunkCutter *cutter = palloc0(sizeof(ChunkCutter));
 
-	plan->sample = sample;
-	plan->goal = 1;
+	cutter->sample = sample;
+	cutter->goal = 1;
 	for (int i = 0; i < sample->nstrata; i++)
-		plan->end = mark_in_stratum(&plan->end, &sample->strata[i],
-									sample->strata[i].nblocks);
+		cutter->end = mark_in_stratum(&cutter->end, &sample->strata[i],
+									  sample->strata[i].nblocks);
 
-	plan->nchunks = ceil(plan->end.before.bytes / chunk_bytes);
+	cutter->nchunks = ceil(cutter->end.before.bytes / chunk_bytes);
 
 	/* Chunks are numbered by an SQL integer. */
-	plan->nchunks = Min(Max(plan->nchunks, 1), PG_INT32_MAX);
-	plan->target = plan->end.before.bytes / plan->nchunks;
+	cutter->nchunks = Min(Max(cutter->nchunks, 1), PG_INT32_MAX);
+	cutter->target = cutter->end.before.bytes / cutter->nchunks;
 
-	return plan;
+	return cutter;
 }
 
 void
-chunk_plan_free(ChunkPlan *plan)
+chunk_cutter_free(ChunkCutter *cutter)
 {
-	pfree(plan);
+	pfree(cutter);
 }
 
 static bool
-worth_a_cut(const ChunkPlan *plan, const Mark *mark)
+worth_a_cut(const ChunkCutter *cutter, const Mark *mark)
 {
-	double		least = plan->target * MIN_CHUNK_SHARE;
+	double		least = cutter->target * MIN_CHUNK_SHARE;
 
-	return mark->before.bytes - plan->last_cut.before.bytes >= least &&
-		plan->end.before.bytes - mark->before.bytes >= least;
+	return mark->before.bytes - cutter->last_cut.before.bytes >= least &&
+		cutter->end.before.bytes - mark->before.bytes >= least;
 }
 
 /*
@@ -103,16 +103,17 @@ worth_a_cut(const ChunkPlan *plan, const Mark *mark)
  * goals of the stratum are used up then.
  */
 static bool
-next_cut_in_stratum(ChunkPlan *plan, Mark *cut)
+next_cut_in_stratum(ChunkCutter *cutter, Mark *cut)
 {
-	const Stratum *stratum = &plan->sample->strata[plan->stratum];
-	const Mark *start = &plan->stratum_start;
+	const Stratum *stratum = &cutter->sample->strata[cutter->stratum];
+	const Mark *start = &cutter->stratum_start;
 	double		bytes = stratum->amount.bytes;
 
-	while (plan->goal < plan->nchunks &&
-		   plan->goal * plan->target <= start->before.bytes + bytes)
+	while (cutter->goal < cutter->nchunks &&
+		   cutter->goal * cutter->target <= start->before.bytes + bytes)
 	{
-		double		goal_bytes = plan->goal * plan->target - start->before.bytes;
+		double		goal_bytes = cutter->goal * cutter->target -
+			start->before.bytes;
 		double		nblocks = rint(goal_bytes / bytes * stratum->nblocks);
 		double		next_position;
 		double		next_goal;
@@ -122,10 +123,10 @@ next_cut_in_stratum(ChunkPlan *plan, Mark *cut)
 		/* All further goals that round to the same block go with this one. */
 		next_position = (nblocks + 0.5) / stratum->nblocks;
 		next_goal = ceil((start->before.bytes + bytes * next_position) /
-						 plan->target);
-		plan->goal = Max(plan->goal + 1, next_goal);
+						 cutter->target);
+		cutter->goal = Max(cutter->goal + 1, next_goal);
 
-		if (worth_a_cut(plan, cut))
+		if (worth_a_cut(cutter, cut))
 			return true;
 	}
 
@@ -133,42 +134,42 @@ next_cut_in_stratum(ChunkPlan *plan, Mark *cut)
 }
 
 static bool
-next_cut(ChunkPlan *plan, Mark *cut)
+next_cut(ChunkCutter *cutter, Mark *cut)
 {
-	while (plan->stratum < plan->sample->nstrata)
+	while (cutter->stratum < cutter->sample->nstrata)
 	{
-		const Stratum *stratum = &plan->sample->strata[plan->stratum];
+		const Stratum *stratum = &cutter->sample->strata[cutter->stratum];
 
-		if (next_cut_in_stratum(plan, cut))
+		if (next_cut_in_stratum(cutter, cut))
 			return true;
-		plan->stratum_start = mark_in_stratum(&plan->stratum_start, stratum,
-											  stratum->nblocks);
-		plan->stratum++;
+		cutter->stratum_start = mark_in_stratum(&cutter->stratum_start,
+												stratum, stratum->nblocks);
+		cutter->stratum++;
 	}
 
 	return false;
 }
 
 bool
-chunk_plan_next(ChunkPlan *plan, Chunk *chunk)
+chunk_cutter_next(ChunkCutter *cutter, Chunk *chunk)
 {
-	const Mark *start = &plan->last_cut;
+	const Mark *start = &cutter->last_cut;
 	Mark		cut;
 
-	if (plan->finished)
+	if (cutter->finished)
 		return false;
 
-	if (!next_cut(plan, &cut))
+	if (!next_cut(cutter, &cut))
 	{
-		cut = plan->end;
-		plan->finished = true;
+		cut = cutter->end;
+		cutter->finished = true;
 	}
 
 	chunk->start_block = (BlockNumber) start->block;
 	chunk->end_block = (BlockNumber) cut.block;
 	chunk->amount.rows = cut.before.rows - start->before.rows;
 	chunk->amount.bytes = cut.before.bytes - start->before.bytes;
-	plan->last_cut = cut;
+	cutter->last_cut = cut;
 
 	return true;
 }
