@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * argument.h
- *	  A check that both SQL functions make of their arguments.
+ *	  A check that the SQL functions make of their arguments.
  *
  *-------------------------------------------------------------------------
  */

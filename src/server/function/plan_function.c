@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * plan_function.c
- *	  The module, and its function pg_pardump_chunks().
+ *	  The SQL function pg_pardump_chunks(): the block ranges that a table is
+ *	  best dumped in, a row each.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,8 +24,6 @@
 #include "function/relation_access.h"
 #include "plan/chunk_cutter.h"
 #include "plan/relation_sample.h"
-
-PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(pg_pardump_chunks);
 

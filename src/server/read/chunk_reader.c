@@ -16,11 +16,10 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "shared/block_compress.h"
-
 #include "heap/heap_reader.h"
 #include "read/chunk_reader.h"
 #include "read/row_encoder.h"
+#include "shared/block_compress.h"
 
 /* Rows are gathered, and compressed output handed out, at about this size. */
 #define BLOCK_BYTES ((Size) 1024 * 1024)

@@ -11,11 +11,11 @@
 
 #include "postgres.h"
 
-#include "shared/compress_spec.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
 #include "base/row_format.h"
+#include "shared/compress_spec.h"
 
 typedef struct ChunkReader ChunkReader;
 
