@@ -8,8 +8,8 @@
 #include <lz4frame.h>
 #include <zstd.h>
 
-#include "block_compress.h"
-#include "gzip_member.h"
+#include "shared/block_compress.h"
+#include "shared/gzip_member.h"
 
 /*
  * The fastest libraries compress whole buffers only, so a gzip stream is a

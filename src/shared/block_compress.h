@@ -18,7 +18,7 @@
 
 #include <sys/types.h>
 
-#include "compress_spec.h"
+#include "shared/compress_spec.h"
 
 typedef struct BlockCompressor BlockCompressor;
 

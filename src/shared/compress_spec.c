@@ -15,7 +15,7 @@
 
 #include <zstd.h>
 
-#include "compress_spec.h"
+#include "shared/compress_spec.h"
 
 typedef struct MethodInfo
 {

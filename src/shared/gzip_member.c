@@ -8,7 +8,7 @@
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>
 
-#include "gzip_member.h"
+#include "shared/gzip_member.h"
 
 /*
  * ISA-L's levels are finer steps of what others call level 1.  This one costs
