@@ -33,6 +33,9 @@
 /* hashtextextended(), sha256() */
 #define MIN_SERVER_FOR_HASH 110000
 
+/* Of a large object so many bytes have one digest. */
+#define OBJECT_PIECE_BYTES (1024 * 1024)
+
 /* A sum of hashes, as text. */
 #define SUM_BYTES 64
 
@@ -259,7 +262,7 @@ add_large_objects(CompareRun *run, const LargeObjectGroup *group)
 					  " FROM pg_catalog.pg_largeobject_metadata m,"
 					  " pg_catalog.lo_get(m.oid, 0, %d) d"
 					  " WHERE m.oid OPERATOR(pg_catalog.=) ANY ('{",
-					  run->digest, LARGE_OBJECT_PIECE);
+					  run->digest, OBJECT_PIECE_BYTES);
 	for (int i = 0; i < group->n_oids; i++)
 		appendPQExpBuffer(sql, "%s%u", i > 0 ? "," : "", group->oids[i]);
 	appendPQExpBuffer(sql, "}') UNION ALL "
@@ -269,8 +272,8 @@ add_large_objects(CompareRun *run, const LargeObjectGroup *group)
 					  " WHERE len OPERATOR(pg_catalog.=) %d"
 					  ") SELECT pg_catalog.count(*) FILTER (WHERE no OPERATOR(pg_catalog.=) 0) AS n,"
 					  " pg_catalog.sum((%spg_catalog.concat_ws(' ', oid, no, digest)%s)::pg_catalog.numeric) AS h"
-					  " FROM piece", run->digest, LARGE_OBJECT_PIECE,
-					  LARGE_OBJECT_PIECE, LARGE_OBJECT_PIECE, run->hash_head,
+					  " FROM piece", run->digest, OBJECT_PIECE_BYTES,
+					  OBJECT_PIECE_BYTES, OBJECT_PIECE_BYTES, run->hash_head,
 					  run->hash_tail);
 	appendPQExpBufferStr(&job->target, sql->data);
 }

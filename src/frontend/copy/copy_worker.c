@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "copy/copy_worker.h"
 #include "session/session_loss.h"
-#include "session/traffic.h"
+#include "source/read_large_object.h"
 #include "source/worker_session.h"
 #include "status/run_event.h"
 #include "target/sink_target.h"
@@ -160,20 +160,17 @@ copy_file(CopyWorker *worker, const DataFile *file)
 }
 
 static void
-copy_large_object(CopyWorker *worker, Oid oid, FileResult *result,
-				  const char *first_piece, int len)
+copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
+				  FileResult *result)
 {
 	FileResults *results = worker->context->source.results;
-	PGconn	   *source = source_session_connection(worker->source);
 	int64		start_us = clock_wall_us();
 	Sink	   *sink = sink_tap_new(sink_target_object_new(worker->target, oid),
 									&file_results_progress(results)->raw_bytes,
 									NULL);
 
-	traffic_take(len);
-	sink_write(sink, first_piece, len);
-	if (len == LARGE_OBJECT_PIECE)
-		large_object_read_rest(source, oid, sink);
+	read_large_object(source_session_connection(worker->source), batch, row,
+					  oid, sink);
 	sink_finish(sink);
 	set_result(results, result, start_us, 0, sink->bytes_in);
 	sink_free(sink);
@@ -192,14 +189,13 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 	{
 		const Oid  *oids = group->oids + first;
 		int			n_oids = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
-		PGresult   *res =
-			large_objects_read_first(source_session_connection(worker->source),
-									 oids, n_oids);
+		PGresult   *batch =
+			read_large_objects(source_session_connection(worker->source), oids,
+							   n_oids);
 
 		for (int i = 0; i < n_oids; i++)
-			copy_large_object(worker, oids[i], result++, PQgetvalue(res, i, 0),
-							  PQgetlength(res, i, 0));
-		PQclear(res);
+			copy_large_object(worker, batch, i, oids[i], result++);
+		PQclear(batch);
 	}
 	run_event_objects(source, "objects_end", group);
 }

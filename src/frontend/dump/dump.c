@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "dump/dump.h"
 #include "dump/dump_worker.h"
+#include "dump/large_object_file.h"
 #include "plan/archive_layout.h"
 #include "progress/progress.h"
 #include "report/report.h"

@@ -7,6 +7,7 @@
 #include "archive/archive_file.h"
 #include "archive/archive_name.h"
 #include "dump/dump_worker.h"
+#include "dump/large_object_file.h"
 #include "source/read_copy.h"
 #include "source/worker_session.h"
 #include "status/run_event.h"
@@ -117,9 +118,9 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 			group = &context->objects->groups[job->first];
 			pg_log_info("dumping %d large objects", group->n_oids);
 			run_event_objects(context, "objects_start", group);
-			large_object_group_dump(source_session_connection(worker->source),
-									group, context->archive,
-									&context->compress, context->results);
+			large_object_files_write(source_session_connection(worker->source),
+									 group, context->archive,
+									 &context->compress, context->results);
 			run_event_objects(context, "objects_end", group);
 			break;
 	}
