@@ -1,6 +1,6 @@
 /*
  * report_chart.h
- *		The charts of a report, as SVG.
+ *		What the charts of a report have in common, as SVG.
  *
  * All have one time axis, from the first file's start to the last one's end,
  * or, of a copy, from its beginning to its end; one unit is one pixel on a
@@ -31,19 +31,5 @@ extern void chart_axis(PQExpBuffer page, const ReportData *data, int height);
 extern double chart_step(double whole, int n_steps);
 
 extern void chart_end(PQExpBuffer page);
-
-/*
- * What each worker did when; of a copy its stages, and what the sessions did
- * that built indexes, too.  However many files there are, there are no more
- * than some thousand pieces: those too narrow to be seen are drawn together.
- */
-extern void chart_append_timeline(PQExpBuffer page, const ReportData *data);
-
-/*
- * Bytes a second before and after compression, as if those of each file had
- * come evenly.  Returns the highest rate before it.
- */
-extern double chart_append_throughput(PQExpBuffer page,
-									  const ReportData *data);
 
 #endif							/* REPORT_CHART_H */

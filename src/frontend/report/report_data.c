@@ -18,7 +18,7 @@ report_data_seconds(const ReportData *data)
 }
 
 double
-report_axis_seconds(const ReportData *data)
+report_data_axis_seconds(const ReportData *data)
 {
 	return Max((data->axis_end_us - data->axis_start_us) / 1e6, 1e-6);
 }
@@ -30,13 +30,13 @@ has_times(const ManifestFile *file)
 }
 
 double
-report_file_seconds(const ManifestFile *file)
+report_data_file_seconds(const ManifestFile *file)
 {
 	return has_times(file) ? (file->end_us - file->start_us) / 1e6 : 0;
 }
 
 const char *
-report_blocks(const ManifestFile *file, char buf[REPORT_TEXT_BYTES])
+report_data_blocks(const ManifestFile *file, char buf[REPORT_TEXT_BYTES])
 {
 	char		first[REPORT_TEXT_BYTES];
 	char		last[REPORT_TEXT_BYTES];
@@ -104,7 +104,7 @@ add_file(ReportTable *table, const ManifestFile *file)
 	table->rows += file->rows;
 	table->raw_bytes += file->raw_bytes;
 	table->stored_bytes += file->stored_bytes;
-	table->seconds += report_file_seconds(file);
+	table->seconds += report_data_file_seconds(file);
 }
 
 /* The files must be in the order of names. */
@@ -228,7 +228,7 @@ collect_workers(ReportData *data)
 		worker = &data->workers[file->worker];
 		worker->n_files++;
 		worker->raw_bytes += file->raw_bytes;
-		worker->seconds += report_file_seconds(file);
+		worker->seconds += report_data_file_seconds(file);
 		worker->last_us = Max(worker->last_us, file->end_us);
 	}
 }

@@ -86,14 +86,14 @@ extern int	report_data_find(const ReportData *data, const char *name);
 extern double report_data_seconds(const ReportData *data);
 
 /* How long what charts show took. */
-extern double report_axis_seconds(const ReportData *data);
+extern double report_data_axis_seconds(const ReportData *data);
 
-extern double report_file_seconds(const ManifestFile *file);
+extern double report_data_file_seconds(const ManifestFile *file);
 
 /*
  * Its blocks, "1,024 to 2,047", or "all", "" for a large object; returns buf.
  */
-extern const char *report_blocks(const ManifestFile *file,
-								 char buf[REPORT_TEXT_BYTES]);
+extern const char *report_data_blocks(const ManifestFile *file,
+									  char buf[REPORT_TEXT_BYTES]);
 
 #endif							/* REPORT_DATA_H */

@@ -8,7 +8,7 @@
 #include "report/report_group.h"
 
 void
-report_table_add(ReportTable *sum, const ReportTable *table)
+report_group_add(ReportTable *sum, const ReportTable *table)
 {
 	sum->n_files += table->n_files;
 	sum->rows += table->rows;
@@ -52,7 +52,7 @@ make_group(const ReportTable **tables, int n_left)
 	while (group.n_tables < n_left &&
 		   tables[group.n_tables]->root != NULL &&
 		   strcmp(tables[group.n_tables]->root, tables[0]->root) == 0)
-		report_table_add(&group.sum, tables[group.n_tables++]);
+		report_group_add(&group.sum, tables[group.n_tables++]);
 	if (group.n_tables > 1)
 	{
 		group.sum.name = tables[0]->root;

@@ -26,6 +26,6 @@ typedef struct ReportGroups
 extern ReportGroups *report_groups_new(const ReportData *data);
 
 /* Add what a table has to a sum of several. */
-extern void report_table_add(ReportTable *sum, const ReportTable *table);
+extern void report_group_add(ReportTable *sum, const ReportTable *table);
 
 #endif							/* REPORT_GROUP_H */

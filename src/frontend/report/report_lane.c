@@ -128,7 +128,7 @@ append_file(PQExpBuffer page, const ReportData *data, const ManifestFile *file)
 	char		text[REPORT_TEXT_BYTES];
 
 	if (file->kind == MANIFEST_ROWS)
-		appendPQExpBuffer(page, ", blocks: %s", report_blocks(file, text));
+		appendPQExpBuffer(page, ", blocks: %s", report_data_blocks(file, text));
 	appendPQExpBufferStr(page, data->is_copy ? "\n" : "\nfile ");
 	report_append_text(page, file->path);
 	if (file->kind == MANIFEST_ROWS)

@@ -194,7 +194,7 @@ append_partitions(PQExpBuffer page, const ReportData *data,
 		if (i < n_shown)
 			append_table(page, data, group->tables[i], largest);
 		else
-			report_table_add(&others, group->tables[i]);
+			report_group_add(&others, group->tables[i]);
 	}
 	if (group->n_tables > n_shown)
 		append_sum_row(page, data, report_count(group->n_tables - n_shown,
@@ -223,7 +223,7 @@ table_append_tables(PQExpBuffer page, const ReportData *data)
 
 		if (i >= n_shown)
 		{
-			report_table_add(&others, &group->sum);
+			report_group_add(&others, &group->sum);
 			n_others += group->n_tables;
 		}
 		else if (group->n_tables > 1)
@@ -278,8 +278,8 @@ compare_durations(const void *a, const void *b)
 {
 	const ManifestFile *f1 = (*(const ReportFile *const *) a)->file;
 	const ManifestFile *f2 = (*(const ReportFile *const *) b)->file;
-	double		s1 = report_file_seconds(f1);
-	double		s2 = report_file_seconds(f2);
+	double		s1 = report_data_file_seconds(f1);
+	double		s2 = report_data_file_seconds(f2);
 
 	if (s1 != s2)
 		return s1 > s2 ? -1 : 1;
@@ -293,7 +293,7 @@ append_slow_file(PQExpBuffer page, const ReportData *data,
 	const ManifestFile *file = slow->file;
 	const ReportTable *table = &data->tables[slow->table];
 	char		text[REPORT_TEXT_BYTES];
-	double		seconds = report_file_seconds(file);
+	double		seconds = report_data_file_seconds(file);
 	double		mean = data->total.raw_bytes / Max(data->total.seconds, 1e-6);
 
 	appendPQExpBufferStr(page, "<tr><th scope=\"row\">");
@@ -302,7 +302,7 @@ append_slow_file(PQExpBuffer page, const ReportData *data,
 	appendPQExpBufferStr(page, "</th><td>");
 	report_append_text(page, file->path);
 	appendPQExpBufferStr(page, "</td>");
-	append_cell(page, report_blocks(file, text));
+	append_cell(page, report_data_blocks(file, text));
 	append_cell(page, report_number(file->worker, text));
 	append_cell(page, report_seconds((file->start_us - data->axis_start_us) / 1e6,
 									 text));

@@ -11,17 +11,26 @@
 #include "report/report_chart.h"
 #include "report/report_lane.h"
 #include "report/report_text.h"
+#include "report/report_timeline.h"
 
 /* About the width of a letter, and the room beside a word. */
 #define LETTER 6.3
 #define WORD_MARGIN 4
+
+/*
+ * Fills in the spans of lane number no, in the order of time, and returns how
+ * many they are.  Lanes are asked for one after the other: *next, 0 in the
+ * beginning, is where what belongs to this one begins.
+ */
+typedef int (*CollectSpans) (LaneSpan *spans, const ReportData *data, int no,
+							 int *next);
 
 /* ----------
  * Workers
  * ----------
  */
 
-/* The worker's files are the next in data->files from *next on. */
+/* A CollectSpans: the worker's files are the next from *next on. */
 static int
 collect_files(LaneSpan *spans, const ReportData *data, int worker, int *next)
 {
@@ -41,41 +50,10 @@ collect_files(LaneSpan *spans, const ReportData *data, int worker, int *next)
 		};
 
 		/* or its times are not known */
-		if (report_file_seconds(file->file) > 0 || file->file->start_us > 0)
+		if (report_data_file_seconds(file->file) > 0 || file->file->start_us > 0)
 			spans[n++] = span;
 	}
 	return n;
-}
-
-/* High lanes have words before them, and of low ones every fifth a number. */
-static void
-begin_numbered(PQExpBuffer page, const Lane *lane, const char *noun, int no)
-{
-	char		words[REPORT_TEXT_BYTES] = "";
-
-	if (lane->height > 12)
-		snprintf(words, sizeof(words), "%s %d", noun, no);
-	else if (no % 5 == 0)
-		snprintf(words, sizeof(words), "%d", no);
-	lane_begin(page, lane, words);
-}
-
-static void
-append_workers(PQExpBuffer page, const ReportData *data, Lane *lane)
-{
-	LaneSpan   *spans = pg_malloc((data->n_files + 1) * sizeof(LaneSpan));
-	int			next = 0;
-
-	lane->things = data->is_copy ? "pieces" : "files";
-	for (int i = 0; i < data->n_workers; i++)
-	{
-		int			n = collect_files(spans, data, i, &next);
-
-		begin_numbered(page, lane, "worker", i);
-		lane_append_spans(page, data, lane, spans, n);
-		lane->y += lane->height;
-	}
-	free(spans);
 }
 
 /* ----------
@@ -93,8 +71,8 @@ n_index_lanes(const ReportData *data)
 }
 
 /*
- * The session's indexes are the next from *next on; a span are those of one
- * run.
+ * A CollectSpans: the session's indexes are the next from *next on; a span
+ * are those of one run.
  */
 static int
 collect_builds(LaneSpan *spans, const ReportData *data, int session, int *next)
@@ -128,19 +106,37 @@ collect_builds(LaneSpan *spans, const ReportData *data, int session, int *next)
 	return n;
 }
 
+/* ----------
+ * Lanes
+ * ----------
+ */
+
+/* High lanes have words before them, and of low ones every fifth a number. */
 static void
-append_indexes(PQExpBuffer page, const ReportData *data, Lane *lane)
+begin_numbered(PQExpBuffer page, const Lane *lane, const char *noun, int no)
 {
-	LaneSpan   *spans = pg_malloc((data->copy->n_builds + 1) * sizeof(LaneSpan));
-	int			n_lanes = n_index_lanes(data);
+	char		words[REPORT_TEXT_BYTES] = "";
+
+	if (lane->height > 12)
+		snprintf(words, sizeof(words), "%s %d", noun, no);
+	else if (no % 5 == 0)
+		snprintf(words, sizeof(words), "%d", no);
+	lane_begin(page, lane, words);
+}
+
+/* Lanes of one kind, which noun is the name of; at most so many spans each. */
+static void
+append_lanes(PQExpBuffer page, const ReportData *data, Lane *lane,
+			 const char *noun, int n_lanes, CollectSpans collect, int max_spans)
+{
+	LaneSpan   *spans = pg_malloc((max_spans + 1) * sizeof(LaneSpan));
 	int			next = 0;
 
-	lane->things = "indexes";
 	for (int i = 0; i < n_lanes; i++)
 	{
-		int			n = collect_builds(spans, data, i, &next);
+		int			n = collect(spans, data, i, &next);
 
-		begin_numbered(page, lane, "indexes", i);
+		begin_numbered(page, lane, noun, i);
 		lane_append_spans(page, data, lane, spans, n);
 		lane->y += lane->height;
 	}
@@ -188,7 +184,7 @@ append_stages(PQExpBuffer page, const ReportData *data, Lane *lane)
 }
 
 void
-chart_append_timeline(PQExpBuffer page, const ReportData *data)
+timeline_append(PQExpBuffer page, const ReportData *data)
 {
 	int			n_lanes = data->n_workers + n_index_lanes(data);
 	Lane		lane = lane_of(n_lanes);
@@ -200,8 +196,12 @@ chart_append_timeline(PQExpBuffer page, const ReportData *data)
 	chart_axis(page, data, height);
 	if (data->copy)
 		append_stages(page, data, &lane);
-	append_workers(page, data, &lane);
+	lane.things = data->is_copy ? "pieces" : "files";
+	append_lanes(page, data, &lane, "worker", data->n_workers,
+				 collect_files, data->n_files);
+	lane.things = "indexes";
 	if (data->copy)
-		append_indexes(page, data, &lane);
+		append_lanes(page, data, &lane, "indexes", n_index_lanes(data),
+					 collect_builds, data->copy->n_builds);
 	chart_end(page);
 }
