@@ -8,6 +8,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/manifest.h"
+#include "stream/sink_buffer.h"
 #include "unit_test.h"
 
 static PQExpBuffer

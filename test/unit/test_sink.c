@@ -4,7 +4,9 @@
  */
 #include "base/fe_compat.h"
 
-#include "stream/sink.h"
+#include "stream/sink_buffer.h"
+#include "stream/sink_pipe.h"
+#include "stream/sink_tap.h"
 #include "unit_test.h"
 
 static void

@@ -5,6 +5,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "stream/sink_buffer.h"
 #include "toc/toc.h"
 #include "unit_test.h"
 

@@ -16,6 +16,9 @@
 #include "archive/archive_sync.h"
 #include "base/cleanup.h"
 #include "base/interrupt.h"
+#include "stream/sink_buffer.h"
+#include "stream/sink_file.h"
+#include "stream/sink_pipe.h"
 
 struct ArchiveDir
 {

@@ -10,6 +10,8 @@
 
 #include "archive/archive_file.h"
 #include "base/clock.h"
+#include "stream/sink_compress.h"
+#include "stream/sink_tap.h"
 
 struct ArchiveFile
 {

@@ -6,6 +6,8 @@
 #ifndef ARCHIVE_FILE_H
 #define ARCHIVE_FILE_H
 
+#include "shared/compress_spec.h"
+
 #include "archive/file_result.h"
 #include "stream/sink.h"
 

@@ -10,6 +10,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/manifest.h"
+#include "stream/sink_tap.h"
 
 /* It is written in pieces of about this size. */
 #define WRITE_BYTES (1024 * 1024)

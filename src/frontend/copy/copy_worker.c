@@ -14,6 +14,7 @@
 #include "source/read_large_object.h"
 #include "source/worker_session.h"
 #include "status/run_event.h"
+#include "stream/sink_tap.h"
 #include "target/sink_target.h"
 #include "target/target.h"
 

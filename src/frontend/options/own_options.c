@@ -8,7 +8,7 @@
 #include "libpq-fe.h"
 
 #include "options/own_options.h"
-#include "stream/sink.h"
+#include "stream/sink_pipe.h"
 
 /*
  * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.

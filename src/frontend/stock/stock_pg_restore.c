@@ -12,6 +12,7 @@
 #include "process/child_program.h"
 #include "progress/progress.h"
 #include "stock/stock_pg_restore.h"
+#include "stream/sink_file.h"
 
 /* How often to look whether it has ended. */
 #define LOOK_AGAIN_US 5000

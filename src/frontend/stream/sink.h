@@ -1,7 +1,7 @@
 /*
  * sink.h
  *		Where the bytes of one archive file go: a chain of sinks, each handing
- *		what it made to the next, the last one writing a file.
+ *		what it made to the next, the last one writing it somewhere.
  *
  * A sink is opened, written to any number of times, finished once, and freed.
  * All operations exit with a message on failure: a data file that cannot be
@@ -10,12 +10,9 @@
 #ifndef SINK_H
 #define SINK_H
 
-#include "common/checksum_helper.h"
-#include "pqexpbuffer.h"
+#include "base/fe_compat.h"
 
 #include "pqexpbuffer.h"
-
-#include "shared/compress_spec.h"
 
 typedef struct Sink Sink;
 
@@ -67,29 +64,5 @@ extern void sink_write_buffer(Sink *sink, PQExpBuffer buf);
 
 /* The bytes that reached the file, for a chain that begins with this sink. */
 extern uint64 sink_stored_bytes(const Sink *sink);
-
-/*
- * The sinks themselves; next is taken over.  A file must not exist, and gets
- * mode 0600.  A tap adds the bytes to *counter as they come, and to *checksum
- * unless it is NULL.
- */
-extern Sink *sink_file_new(const char *path);
-extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter,
-						  pg_checksum_context *checksum);
-
-/* Memory, which must be there until the sink is finished. */
-extern Sink *sink_buffer_new(PQExpBuffer buffer);
-
-/*
- * The standard input of a command: pattern with the file's name for %f,
- * quoted for the shell, and a percent sign for %%.  What it says goes to
- * err_fd.  Exits with a message if the command fails or does not read all.
- */
-extern Sink *sink_pipe_new(const char *pattern, const char *name, int err_fd);
-
-/* The command; owned.  NULL if the pattern has a % that means nothing. */
-extern char *sink_pipe_command(const char *pattern, const char *name);
-
-extern Sink *sink_compress_new(Sink *next, const CompressSpec *spec);
 
 #endif							/* SINK_H */

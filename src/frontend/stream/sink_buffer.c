@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "stream/sink.h"
+#include "stream/sink_buffer.h"
 
 typedef struct BufferSink
 {

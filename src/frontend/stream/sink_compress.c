@@ -6,7 +6,7 @@
 
 #include "shared/block_compress.h"
 
-#include "stream/sink.h"
+#include "stream/sink_compress.h"
 
 typedef struct CompressSink
 {

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "stream/sink.h"
+#include "stream/sink_file.h"
 
 typedef struct FileSink
 {

@@ -21,7 +21,7 @@
 #include "base/interrupt.h"
 #include "process/child_process.h"
 #include "process/child_program.h"
-#include "stream/sink.h"
+#include "stream/sink_pipe.h"
 
 typedef struct PipeSink
 {

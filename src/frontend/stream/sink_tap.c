@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "stream/sink.h"
+#include "stream/sink_tap.h"
 
 typedef struct TapSink
 {

@@ -11,6 +11,8 @@
 
 #include "base/fe_compat.h"
 
+#include "shared/compress_spec.h"
+
 #include "stream/sink.h"
 
 /* The file of a directory archive that holds it. */
