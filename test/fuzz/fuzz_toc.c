@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "toc/toc.h"
+#include "toc/toc_read.h"
 
 typedef struct Input
 {

@@ -37,8 +37,8 @@ then
 fi
 f=$top/src/frontend
 declare -A sources=(
-	[toc]="$f/toc/toc_read.c"
-	[manifest]="$f/archive/manifest_read.c $f/base/json_reader.c $f/archive/manifest_write.c $f/stream/sink_tap.c"
+	[toc]="$f/toc/toc_read.c $f/toc/toc.c"
+	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c")
 for target in $targets
 do

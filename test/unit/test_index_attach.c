@@ -5,7 +5,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "toc/toc.h"
+#include "toc/index_attach.h"
 #include "unit_test.h"
 
 /* An INDEX ATTACH entry that depends on the index above and on its own. */
@@ -33,7 +33,7 @@ test_index_attach(void)
 	entries[2] = attachment(33, 3, 5);
 	entries[3] = attachment(34, 1, 2);
 	entries[4] = attachment(35, 1, 3);
-	toc_chain_attachments(&toc);
+	index_attach_chain(&toc);
 	is_number(entries[0].n_deps, 2, "the first waits for none");
 	is_number(entries[1].n_deps, 2, "nor does that of another tree");
 	is_number(entries[2].n_deps, 3, "that of another branch waits");

@@ -6,7 +6,8 @@
 #include "base/fe_compat.h"
 
 #include "stream/sink_buffer.h"
-#include "toc/toc.h"
+#include "toc/toc_read.h"
+#include "toc/toc_write.h"
 #include "unit_test.h"
 
 typedef struct Input

@@ -10,7 +10,7 @@
 
 #include "archive/archive_clean.h"
 #include "archive/archive_name.h"
-#include "archive/manifest.h"
+#include "archive/manifest_load.h"
 #include "base/printable.h"
 
 typedef struct Cleaning

@@ -15,8 +15,6 @@
 
 #include "common/checksum_helper.h"
 
-#include "stream/sink.h"
-
 #define MANIFEST_VERSION 1
 
 /* The end block of a table that is not split. */
@@ -78,37 +76,23 @@ typedef struct Manifest
 	int			n_files;
 } Manifest;
 
+/*
+ * The members that are text, in the order of the file: their names in it, and
+ * where the struct has its char *.  The last name is NULL.
+ */
+typedef struct ManifestText
+{
+	const char *name;
+	size_t		offset;
+} ManifestText;
+
+extern const ManifestText manifest_head_texts[];
+extern const ManifestText manifest_file_texts[];
+
 /* The name of a kind in the file. */
 extern const char *manifest_kind_name(ManifestFileKind kind);
 
-/*
- * Write a manifest, and finish and free the sink.  A name that is not valid
- * in UTF-8, which JSON is, is written in hexadecimal, as Encoded-NAME.
- */
-extern void manifest_write(const Manifest *manifest, Sink *sink);
-
-/*
- * Read one from memory, which a zero byte follows; NULL, and *problem, if it
- * is not a manifest, or not as it was written.  The checksum of the manifest
- * itself is checked first.  Nothing is believed: paths are plain file names,
- * numbers in range.
- */
-extern Manifest *manifest_read(const char *text, size_t len,
-							   const char **problem);
-
-/*
- * Read that of an archive.  NULL if there is none, or, *exists being true, if
- * it is damaged, as *problem says.
- */
-extern Manifest *manifest_load(const char *directory, bool *exists,
-							   const char **problem);
-
-/*
- * The name of a table as SQL has it, for people; NULL stands for nothing.
- * Bytes may be wrong in any encoding.  Owned.
- */
-extern char *manifest_table_name(const char *schema, const char *table);
-
+/* Free what manifest_read() or manifest_load() has returned. */
 extern void manifest_free(Manifest *manifest);
 
 #endif							/* MANIFEST_H */

@@ -8,7 +8,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "archive/manifest.h"
+#include "archive/manifest_name.h"
 
 /*
  * Quoted where SQL needs it but for key words: fmtId() would have to know the

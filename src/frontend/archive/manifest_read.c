@@ -8,7 +8,7 @@
 
 #include "mb/pg_wchar.h"
 
-#include "archive/manifest.h"
+#include "archive/manifest_read.h"
 #include "base/json_reader.h"
 
 /* Limits that no archive comes near, so that sums cannot overflow. */
@@ -117,37 +117,6 @@ is_plain_name(const char *path)
 	return true;
 }
 
-/* Members that are text, and where they go. */
-typedef struct TextMember
-{
-	const char *name;
-	size_t		offset;			/* of a char * */
-} TextMember;
-
-static const TextMember head_texts[] = {
-	{"Tool-Version", offsetof(Manifest, tool)},
-	{"Server-Version", offsetof(Manifest, server_version)},
-	{"Pg-Dump-Version", offsetof(Manifest, pg_dump_version)},
-	{"System-Identifier", offsetof(Manifest, system_identifier)},
-	{"Database", offsetof(Manifest, database)},
-	{"Encoding", offsetof(Manifest, encoding)},
-	{"Snapshot", offsetof(Manifest, snapshot)},
-	{"LSN", offsetof(Manifest, lsn)},
-	{"Slot", offsetof(Manifest, slot)},
-	{"Slot-LSN", offsetof(Manifest, slot_lsn)},
-	{"Compression", offsetof(Manifest, compression)},
-};
-
-static const TextMember file_texts[] = {
-	{"Path", offsetof(ManifestFile, path)},
-	{"Schema", offsetof(ManifestFile, schema)},
-	{"Table", offsetof(ManifestFile, table)},
-	{"Root-Schema", offsetof(ManifestFile, root_schema)},
-	{"Root-Table", offsetof(ManifestFile, root_table)},
-	{"Where", offsetof(ManifestFile, where)},
-	{"Sample", offsetof(ManifestFile, sample)},
-};
-
 /*
  * The text that put_text() wrote in hexadecimal, in the archive's encoding.
  */
@@ -167,31 +136,24 @@ read_encoded(JsonReader *reader)
 
 /* Is it one of these?  Then it is read into *object. */
 static bool
-read_text(JsonReader *reader, const TextMember *members, int n_members,
-		  void *object, const char *key)
+read_text(JsonReader *reader, const ManifestText *texts, void *object,
+		  const char *key)
 {
 	bool		is_encoded = strncmp(key, "Encoded-", strlen("Encoded-")) == 0;
 
 	if (is_encoded)
 		key += strlen("Encoded-");
-	for (int i = 0; i < n_members; i++)
+	for (; texts->name; texts++)
 	{
-		char	  **member = (char **) ((char *) object + members[i].offset);
+		char	  **member = (char **) ((char *) object + texts->offset);
 
-		if (strcmp(key, members[i].name) != 0)
+		if (strcmp(key, texts->name) != 0)
 			continue;
 		free(*member);
 		*member = is_encoded ? read_encoded(reader) : json_string(reader);
 		return true;
 	}
 	return false;
-}
-
-static void
-free_texts(const TextMember *members, int n_members, void *object)
-{
-	for (int i = 0; i < n_members; i++)
-		free(*(char **) ((char *) object + members[i].offset));
 }
 
 /* A number up to max; what is more is an error. */
@@ -247,7 +209,7 @@ read_file_member(JsonReader *reader, ManifestFile *file, const char *key)
 {
 	char	   *text = NULL;
 
-	if (read_text(reader, file_texts, lengthof(file_texts), file, key))
+	if (read_text(reader, manifest_file_texts, file, key))
 		return;
 	if (strcmp(key, "Start-Block") == 0)
 		file->start_block = (int64) read_number(reader, MAX_BLOCKS);
@@ -326,7 +288,7 @@ read_files(JsonReader *reader, Manifest *manifest)
 static void
 read_member(JsonReader *reader, Manifest *manifest, const char *key)
 {
-	if (read_text(reader, head_texts, lengthof(head_texts), manifest, key))
+	if (read_text(reader, manifest_head_texts, manifest, key))
 		return;
 	if (strcmp(key, "PgPardump-Manifest-Version") == 0)
 	{
@@ -411,14 +373,4 @@ manifest_read(const char *text, size_t len, const char **problem)
 		return manifest;
 	manifest_free(manifest);
 	return NULL;
-}
-
-void
-manifest_free(Manifest *manifest)
-{
-	for (int i = 0; i < manifest->n_files; i++)
-		free_texts(file_texts, lengthof(file_texts), &manifest->files[i]);
-	free(manifest->files);
-	free_texts(head_texts, lengthof(head_texts), manifest);
-	free(manifest);
 }

@@ -9,28 +9,11 @@
 #include "mb/pg_wchar.h"
 #include "pqexpbuffer.h"
 
-#include "archive/manifest.h"
+#include "archive/manifest_write.h"
 #include "stream/sink_tap.h"
 
 /* It is written in pieces of about this size. */
 #define WRITE_BYTES (1024 * 1024)
-
-const char *
-manifest_kind_name(ManifestFileKind kind)
-{
-	switch (kind)
-	{
-		case MANIFEST_TOC:
-			return "table of contents";
-		case MANIFEST_ROWS:
-			return "rows";
-		case MANIFEST_LARGE_OBJECT:
-			return "large object";
-		case MANIFEST_OBJECT_LIST:
-			return "large object list";
-	}
-	return NULL;
-}
 
 static void
 put_hex(PQExpBuffer buf, const void *data, size_t len)
@@ -119,29 +102,12 @@ put_time(PQExpBuffer buf, const char *name, int64 us)
 static void
 put_head(PQExpBuffer buf, const Manifest *manifest)
 {
-	const struct
-	{
-		const char *name;
-		const char *value;
-	}			texts[] = {
-		{"Tool-Version", manifest->tool},
-		{"Server-Version", manifest->server_version},
-		{"Pg-Dump-Version", manifest->pg_dump_version},
-		{"System-Identifier", manifest->system_identifier},
-		{"Database", manifest->database},
-		{"Encoding", manifest->encoding},
-		{"Snapshot", manifest->snapshot},
-		{"LSN", manifest->lsn},
-		{"Slot", manifest->slot},
-		{"Slot-LSN", manifest->slot_lsn},
-		{"Compression", manifest->compression},
-	};
-
 	appendPQExpBuffer(buf, "{ \"PgPardump-Manifest-Version\": %d,\n",
 					  MANIFEST_VERSION);
-	for (int i = 0; i < (int) lengthof(texts); i++)
+	for (const ManifestText *text = manifest_head_texts; text->name; text++)
 	{
-		put_text(buf, manifest, texts[i].name, texts[i].value);
+		put_text(buf, manifest, text->name,
+				 *(char *const *) ((const char *) manifest + text->offset));
 		appendPQExpBufferStr(buf, ",\n");
 	}
 	put_time(buf, "Start-Time", manifest->start_us);

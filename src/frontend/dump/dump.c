@@ -25,6 +25,7 @@
 #include "status/run_manifest.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
+#include "toc/toc_write.h"
 
 /* One run; an argument of the pool's callbacks, in leader and workers. */
 typedef struct DumpRun

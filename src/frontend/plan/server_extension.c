@@ -23,6 +23,7 @@
 #include "base/fe_compat.h"
 
 #include "catalog/pg_class_d.h"
+#include "pqexpbuffer.h"
 
 #include "base/printable.h"
 #include "plan/server_extension.h"

@@ -9,6 +9,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "archive/manifest_name.h"
 #include "report/report_data.h"
 
 double

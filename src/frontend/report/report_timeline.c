@@ -8,6 +8,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/manifest_name.h"
 #include "report/report_chart.h"
 #include "report/report_lane.h"
 #include "report/report_text.h"

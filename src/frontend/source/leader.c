@@ -21,6 +21,7 @@
 #include "source/table_check.h"
 #include "status/advice.h"
 #include "status/progress_rows.h"
+#include "toc/index_attach.h"
 
 /* The encoding of pg_dump's names and statements, and so of all data. */
 static char *
@@ -156,7 +157,7 @@ leader_read_plan(DumpContext *context, PGconn *conn,
 		source_check_privileges(conn);
 		exit(status);
 	}
-	toc_chain_attachments(toc);
+	index_attach_chain(toc);
 	context->encoding = archive_encoding(toc);
 	session_set_encoding(conn, context->encoding);
 	tables = dump_tables_read(conn, toc, context->options,

@@ -6,6 +6,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "archive/manifest_write.h"
 #include "base/clock.h"
 #include "status/run_manifest.h"
 

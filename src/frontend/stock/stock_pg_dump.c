@@ -16,6 +16,7 @@
 #include "process/program_words.h"
 #include "progress/progress.h"
 #include "stock/stock_pg_dump.h"
+#include "toc/toc_read.h"
 
 #define MIN_MAJOR 14
 

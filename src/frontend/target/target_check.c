@@ -4,6 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "pqexpbuffer.h"
+
 #include "base/printable.h"
 #include "base/units.h"
 #include "plan/dump_table.h"

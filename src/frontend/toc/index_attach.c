@@ -14,7 +14,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "toc/toc.h"
+#include "toc/index_attach.h"
 
 /* Union-find: the tree that a dump ID belongs to, by one of its dump IDs. */
 static int
@@ -33,7 +33,7 @@ add_dependency(TocEntry *entry, int dump_id)
 }
 
 void
-toc_chain_attachments(Toc *toc)
+index_attach_chain(Toc *toc)
 {
 	int		   *trees = pg_malloc((toc->max_dump_id + 1) * sizeof(int));
 	int		   *last = pg_malloc0((toc->max_dump_id + 1) * sizeof(int));

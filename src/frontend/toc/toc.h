@@ -11,9 +11,11 @@
 
 #include "base/fe_compat.h"
 
-#include "shared/compress_spec.h"
-
-#include "stream/sink.h"
+/* What it begins with, and then says of the archive's format. */
+#define TOC_MAGIC "PGDMP"
+#define TOC_FORMAT_CUSTOM 1
+#define TOC_FORMAT_TAR 3		/* a directory's toc.dat calls itself so
+								 * (pg_backup_directory.c:_CloseArchive) */
 
 /* The file of a directory archive that holds it. */
 #define TOC_NAME "toc.dat"
@@ -70,37 +72,8 @@ typedef struct Toc
 	int			max_dump_id;	/* of entries and of what they depend on */
 } Toc;
 
-/*
- * Hands over exactly len bytes, or fewer at the end of the input; exits with
- * a message on a read error.
- */
-typedef size_t (*TocReadCallback) (void *arg, void *buf, size_t len);
-
-/*
- * Read the head and the entries of an archive in the custom format, up to the
- * first byte that follows them.  NULL if the input ends before: *problem then
- * says where.  Exits with a message for what is not such an archive.
- */
-extern Toc *toc_read_custom(TocReadCallback read, void *arg,
-							const char **problem);
-
-/*
- * The same of a directory archive's toc.dat, which may be of any origin:
- * NULL, and *problem, for what is not one.  Entries' files are names as they
- * stand.
- */
-extern Toc *toc_read_directory(TocReadCallback read, void *arg,
-							   const char **problem);
-
-/* Free what toc_read_...() returned. */
+/* Free what toc_read.h has returned. */
 extern void toc_free(Toc *toc);
-
-/*
- * Write the toc.dat of a directory archive whose data files are compressed as
- * given, with our mark.  Does not finish the sink.
- */
-extern void toc_write(const Toc *toc, const CompressSpec *compress,
-					  Sink *sink);
 
 /* Does a directory's table of contents have our mark? */
 extern bool toc_has_mark(const Toc *toc);
@@ -110,12 +83,6 @@ extern bool toc_has_mark(const Toc *toc);
  * there is none; the caller frees it.
  */
 extern const TocEntry **toc_entries_by_id(const Toc *toc);
-
-/*
- * Let each INDEX ATTACH entry depend on the one before it in its partition
- * tree, so that pg_restore -j runs them one after the other: index_attach.c.
- */
-extern void toc_chain_attachments(Toc *toc);
 
 /*
  * The dump ID of the TABLE that a TABLE DATA entry belongs to: its only

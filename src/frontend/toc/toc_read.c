@@ -9,11 +9,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "toc/toc.h"
-
-/* The format byte: archCustom; a directory's toc.dat calls itself archTar */
-#define FORMAT_CUSTOM 1
-#define FORMAT_TAR 3
+#include "toc/toc_read.h"
 
 /* They size arrays; no database has as many objects. */
 #define MAX_DUMP_ID (1 << 28)
@@ -53,7 +49,7 @@ bad(TocReader *reader, const char *what)
 {
 	if (reader->at_end)
 		return;
-	if (reader->format == FORMAT_CUSTOM)
+	if (reader->format == TOC_FORMAT_CUSTOM)
 		pg_fatal("%s in the output of pg_dump", what);
 	reader->error = what;
 	reader->at_end = true;
@@ -139,7 +135,7 @@ read_oid(TocReader *reader)
 static void
 read_head(TocReader *reader, Toc *toc)
 {
-	char		magic[5];
+	char		magic[sizeof(TOC_MAGIC) - 1];
 	int			major;
 	int			int_size;
 	int			format;
@@ -147,9 +143,9 @@ read_head(TocReader *reader, Toc *toc)
 	read_bytes(reader, magic, sizeof(magic));
 	if (reader->at_end)
 		return;
-	if (memcmp(magic, "PGDMP", sizeof(magic)) != 0)
+	if (memcmp(magic, TOC_MAGIC, sizeof(magic)) != 0)
 	{
-		if (reader->format == FORMAT_CUSTOM)
+		if (reader->format == TOC_FORMAT_CUSTOM)
 			pg_fatal("the output of pg_dump is not an archive");
 		bad(reader, "not an archive");
 		return;
@@ -164,7 +160,7 @@ read_head(TocReader *reader, Toc *toc)
 		return;
 	if (major != 1 || toc->minor < 14 || toc->minor > 16)
 	{
-		if (reader->format != FORMAT_CUSTOM)
+		if (reader->format != TOC_FORMAT_CUSTOM)
 		{
 			bad(reader, "unsupported archive format");
 			return;
@@ -177,7 +173,7 @@ read_head(TocReader *reader, Toc *toc)
 	if (int_size != 4 || toc->offset_size < 1 || toc->offset_size > 8 ||
 		format != reader->format)
 	{
-		if (reader->format == FORMAT_CUSTOM)
+		if (reader->format == TOC_FORMAT_CUSTOM)
 			pg_fatal("the output of pg_dump is not an archive in the custom format");
 		bad(reader, "not an archive in the directory format");
 		return;
@@ -249,7 +245,7 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 	free(read_string(reader));	/* WITH OIDS, always "false" */
 	read_deps(reader, entry);
 
-	if (reader->format != FORMAT_CUSTOM)
+	if (reader->format != TOC_FORMAT_CUSTOM)
 	{
 		entry->filename = read_string(reader);
 		return;
@@ -309,7 +305,7 @@ read_toc(TocReader *reader, const char **problem)
 Toc *
 toc_read_custom(TocReadCallback read, void *arg, const char **problem)
 {
-	TocReader	reader = {read, arg, FORMAT_CUSTOM};
+	TocReader	reader = {read, arg, TOC_FORMAT_CUSTOM};
 
 	return read_toc(&reader, problem);
 }
@@ -317,62 +313,10 @@ toc_read_custom(TocReadCallback read, void *arg, const char **problem)
 Toc *
 toc_read_directory(TocReadCallback read, void *arg, const char **problem)
 {
-	TocReader	reader = {read, arg, FORMAT_TAR};
+	TocReader	reader = {read, arg, TOC_FORMAT_TAR};
 	Toc		   *toc = read_toc(&reader, problem);
 
 	if (toc == NULL)
 		*problem = reader.error ? reader.error : "unexpected end";
 	return toc;
-}
-
-void
-toc_free(Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		TocEntry   *entry = &toc->entries[i];
-
-		free(entry->tag);
-		free(entry->desc);
-		free(entry->defn);
-		free(entry->drop_stmt);
-		free(entry->copy_stmt);
-		free(entry->namespace);
-		free(entry->tablespace);
-		free(entry->tableam);
-		free(entry->owner);
-		free(entry->deps);
-		free(entry->filename);
-	}
-	free(toc->entries);
-	free(toc->dbname);
-	free(toc->server_version);
-	free(toc->pg_dump_version);
-	free(toc);
-}
-
-bool
-toc_has_mark(const Toc *toc)
-{
-	return toc->pg_dump_version && strstr(toc->pg_dump_version, TOC_MARK);
-}
-
-const TocEntry **
-toc_entries_by_id(const Toc *toc)
-{
-	const TocEntry **result = pg_malloc0((toc->max_dump_id + 1) *
-										 sizeof(TocEntry *));
-
-	for (int i = 0; i < toc->n_entries; i++)
-		result[toc->entries[i].dump_id] = &toc->entries[i];
-	return result;
-}
-
-int
-toc_table_dump_id(const TocEntry *data_entry)
-{
-	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
-		pg_fatal("the data of table \"%s\" has no dependency on its table",
-				 data_entry->tag);
-	return data_entry->deps[0];
 }

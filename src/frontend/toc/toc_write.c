@@ -6,12 +6,7 @@
 
 #include "pqexpbuffer.h"
 
-#include "toc/toc.h"
-
-/*
- * A directory's toc.dat calls itself tar (_CloseArchive, directory format).
- */
-#define FORMAT_TAR 3
+#include "toc/toc_write.h"
 
 /* It is written in pieces of about this size. */
 #define WRITE_BYTES (1024 * 1024)
@@ -59,13 +54,13 @@ put_head(PQExpBuffer buf, const Toc *toc, const CompressSpec *compress)
 	char	   *version = psprintf("%s" TOC_MARK PARDUMP_VERSION,
 								   toc->pg_dump_version);
 
-	appendBinaryPQExpBuffer(buf, "PGDMP", 5);
+	appendPQExpBufferStr(buf, TOC_MAGIC);
 	put_byte(buf, 1);
 	put_byte(buf, toc->minor);
 	put_byte(buf, toc->revision);
 	put_byte(buf, 4);			/* size of an integer */
 	put_byte(buf, toc->offset_size);
-	put_byte(buf, FORMAT_TAR);
+	put_byte(buf, TOC_FORMAT_TAR);
 	if (toc->minor >= 15)
 		put_byte(buf, compress->method);
 	else

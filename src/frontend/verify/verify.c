@@ -9,6 +9,7 @@
 
 #include "archive/archive_name.h"
 #include "archive/file_result.h"
+#include "archive/manifest_load.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/event_log.h"
@@ -21,6 +22,7 @@
 #include "progress/progress.h"
 #include "report/report.h"
 #include "status/run_event.h"
+#include "toc/toc_read.h"
 #include "verify/verify.h"
 #include "verify/verify_list.h"
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "archive/archive_name.h"
+#include "archive/manifest_name.h"
 #include "base/printable.h"
 #include "verify/verify_list.h"
 

@@ -1,5 +1,5 @@
 /*
- * manifest_file.c
+ * manifest_load.c
  *		Finds an archive's manifest and reads it.
  */
 #include "base/fe_compat.h"
@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "archive/archive_name.h"
-#include "archive/manifest.h"
+#include "archive/manifest_load.h"
+#include "archive/manifest_read.h"
 
 /*
  * All of it, ended by a zero; NULL if it cannot be read.  It may be as large

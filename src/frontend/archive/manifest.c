@@ -1,0 +1,67 @@
+/*
+ * manifest.c
+ *		What the writer and the readers of a manifest have in common.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/manifest.h"
+
+const ManifestText manifest_head_texts[] = {
+	{"Tool-Version", offsetof(Manifest, tool)},
+	{"Server-Version", offsetof(Manifest, server_version)},
+	{"Pg-Dump-Version", offsetof(Manifest, pg_dump_version)},
+	{"System-Identifier", offsetof(Manifest, system_identifier)},
+	{"Database", offsetof(Manifest, database)},
+	{"Encoding", offsetof(Manifest, encoding)},
+	{"Snapshot", offsetof(Manifest, snapshot)},
+	{"LSN", offsetof(Manifest, lsn)},
+	{"Slot", offsetof(Manifest, slot)},
+	{"Slot-LSN", offsetof(Manifest, slot_lsn)},
+	{"Compression", offsetof(Manifest, compression)},
+	{NULL}
+};
+
+const ManifestText manifest_file_texts[] = {
+	{"Path", offsetof(ManifestFile, path)},
+	{"Schema", offsetof(ManifestFile, schema)},
+	{"Table", offsetof(ManifestFile, table)},
+	{"Root-Schema", offsetof(ManifestFile, root_schema)},
+	{"Root-Table", offsetof(ManifestFile, root_table)},
+	{"Where", offsetof(ManifestFile, where)},
+	{"Sample", offsetof(ManifestFile, sample)},
+	{NULL}
+};
+
+const char *
+manifest_kind_name(ManifestFileKind kind)
+{
+	switch (kind)
+	{
+		case MANIFEST_TOC:
+			return "table of contents";
+		case MANIFEST_ROWS:
+			return "rows";
+		case MANIFEST_LARGE_OBJECT:
+			return "large object";
+		case MANIFEST_OBJECT_LIST:
+			return "large object list";
+	}
+	return NULL;
+}
+
+static void
+free_texts(const ManifestText *texts, void *object)
+{
+	for (; texts->name; texts++)
+		free(*(char **) ((char *) object + texts->offset));
+}
+
+void
+manifest_free(Manifest *manifest)
+{
+	for (int i = 0; i < manifest->n_files; i++)
+		free_texts(manifest_file_texts, &manifest->files[i]);
+	free(manifest->files);
+	free_texts(manifest_head_texts, manifest);
+	free(manifest);
+}

@@ -1,0 +1,17 @@
+/*
+ * index_attach.h
+ *		Keeps the indexes of one partition tree from being attached side by
+ *		side.
+ */
+#ifndef INDEX_ATTACH_H
+#define INDEX_ATTACH_H
+
+#include "toc/toc.h"
+
+/*
+ * Let each INDEX ATTACH entry depend on the one before it in its partition
+ * tree, so that pg_restore -j runs them one after the other.
+ */
+extern void index_attach_chain(Toc *toc);
+
+#endif							/* INDEX_ATTACH_H */

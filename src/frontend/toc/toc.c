@@ -1,0 +1,59 @@
+/*
+ * toc.c
+ *		Finds its way in a table of contents.
+ */
+#include "base/fe_compat.h"
+
+#include "toc/toc.h"
+
+void
+toc_free(Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		TocEntry   *entry = &toc->entries[i];
+
+		free(entry->tag);
+		free(entry->desc);
+		free(entry->defn);
+		free(entry->drop_stmt);
+		free(entry->copy_stmt);
+		free(entry->namespace);
+		free(entry->tablespace);
+		free(entry->tableam);
+		free(entry->owner);
+		free(entry->deps);
+		free(entry->filename);
+	}
+	free(toc->entries);
+	free(toc->dbname);
+	free(toc->server_version);
+	free(toc->pg_dump_version);
+	free(toc);
+}
+
+bool
+toc_has_mark(const Toc *toc)
+{
+	return toc->pg_dump_version && strstr(toc->pg_dump_version, TOC_MARK);
+}
+
+const TocEntry **
+toc_entries_by_id(const Toc *toc)
+{
+	const TocEntry **result = pg_malloc0((toc->max_dump_id + 1) *
+										 sizeof(TocEntry *));
+
+	for (int i = 0; i < toc->n_entries; i++)
+		result[toc->entries[i].dump_id] = &toc->entries[i];
+	return result;
+}
+
+int
+toc_table_dump_id(const TocEntry *data_entry)
+{
+	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
+		pg_fatal("the data of table \"%s\" has no dependency on its table",
+				 data_entry->tag);
+	return data_entry->deps[0];
+}

@@ -1,0 +1,32 @@
+/*
+ * toc_read.h
+ *		Reads the table of contents of an archive.
+ */
+#ifndef TOC_READ_H
+#define TOC_READ_H
+
+#include "toc/toc.h"
+
+/*
+ * Hands over exactly len bytes, or fewer at the end of the input; exits with
+ * a message on a read error.
+ */
+typedef size_t (*TocReadCallback) (void *arg, void *buf, size_t len);
+
+/*
+ * Read the head and the entries of an archive in the custom format, up to the
+ * first byte that follows them.  NULL if the input ends before: *problem then
+ * says where.  Exits with a message for what is not such an archive.
+ */
+extern Toc *toc_read_custom(TocReadCallback read, void *arg,
+							const char **problem);
+
+/*
+ * The same of a directory archive's toc.dat, which may be of any origin:
+ * NULL, and *problem, for what is not one.  Entries' files are names as they
+ * stand.
+ */
+extern Toc *toc_read_directory(TocReadCallback read, void *arg,
+							   const char **problem);
+
+#endif							/* TOC_READ_H */
