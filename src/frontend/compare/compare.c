@@ -49,8 +49,8 @@ typedef struct SideSum
 /* In shared memory, set by a worker. */
 typedef struct CompareResult
 {
-	SideSum		source;
-	SideSum		target;
+	SideSum		source_sum;
+	SideSum		target_sum;
 } CompareResult;
 
 /* Two queries with one row of two columns each. */
@@ -60,22 +60,24 @@ typedef struct CompareJob
 	int			table;			/* the first that it is about */
 	const LargeObjectGroup *group;	/* these instead, unless NULL */
 	uint64		bytes;
-	PQExpBufferData source;
-	PQExpBufferData target;
+	PQExpBufferData source_sql;
+	PQExpBufferData target_sql;
 } CompareJob;
 
-typedef struct CompareRun
+typedef struct Comparison
 {
-	CopyContext *context;
+	const Source *source;
+	const Target *target;
+	const Run  *run;
 	const char *hash_head;		/* what a row's text is put in */
 	const char *hash_tail;
 	const char *digest;			/* of a piece of a large object, d */
 	CompareJob *jobs;
 	int			n_jobs;
 	CompareResult *results;
-	SourceSession *source;		/* in a worker */
-	PGconn	   *target;
-} CompareRun;
+	SourceSession *session;		/* in a worker */
+	PGconn	   *target_conn;
+} Comparison;
 
 /* ----------
  * Queries
@@ -84,27 +86,29 @@ typedef struct CompareRun
 
 /* The same hash on both sides, whatever their majors and encodings. */
 static void
-choose_hash(CompareRun *run, PGconn *source, PGconn *target)
+choose_hash(Comparison *comparison)
 {
-	const char *source_encoding = PQparameterStatus(source, "server_encoding");
-	const char *target_encoding = PQparameterStatus(target, "server_encoding");
+	PGconn	   *source_conn = comparison->source->conn;
+	PGconn	   *target_conn = comparison->target->conn;
+	const char *source_encoding = PQparameterStatus(source_conn, "server_encoding");
+	const char *target_encoding = PQparameterStatus(target_conn, "server_encoding");
 	bool		same = source_encoding && target_encoding &&
 		strcmp(source_encoding, target_encoding) == 0;
-	bool		modern = PQserverVersion(source) >= MIN_SERVER_FOR_HASH &&
-		PQserverVersion(target) >= MIN_SERVER_FOR_HASH;
+	bool		modern = PQserverVersion(source_conn) >= MIN_SERVER_FOR_HASH &&
+		PQserverVersion(target_conn) >= MIN_SERVER_FOR_HASH;
 
-	run->digest = modern ? "pg_catalog.encode(pg_catalog.sha256(d), 'hex')"
+	comparison->digest = modern ? "pg_catalog.encode(pg_catalog.sha256(d), 'hex')"
 		: "pg_catalog.md5(d)";
 	if (same && modern)
 	{
-		run->hash_head = "pg_catalog.hashtextextended(";
-		run->hash_tail = ", 0)";
+		comparison->hash_head = "pg_catalog.hashtextextended(";
+		comparison->hash_tail = ", 0)";
 		return;
 	}
-	run->hash_head = same ?
+	comparison->hash_head = same ?
 		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(" :
 		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(pg_catalog.convert_to(";
-	run->hash_tail = same ? "), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8" :
+	comparison->hash_tail = same ? "), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8" :
 		", 'UTF8')), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8";
 }
 
@@ -149,7 +153,7 @@ sorted_columns(const char *columns)
 
 /* SELECT count and sum of one table, which FROM and what follows describe. */
 static void
-append_select(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
+append_select(const Comparison *comparison, PQExpBuffer buf, const DumpTable *table,
 			  const char *only, const char *name, const char *condition,
 			  const char *filter)
 {
@@ -157,7 +161,7 @@ append_select(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
 
 	appendPQExpBuffer(buf, "SELECT pg_catalog.count(*) AS n,"
 					  " pg_catalog.sum((%sROW(%s)::pg_catalog.text%s)::pg_catalog.numeric) AS h"
-					  " FROM %s%s %s", run->hash_head, columns, run->hash_tail,
+					  " FROM %s%s %s", comparison->hash_head, columns, comparison->hash_tail,
 					  only, name, condition ? condition : "");
 	if (filter)
 		appendPQExpBuffer(buf, " WHERE %s", filter);
@@ -183,20 +187,20 @@ static const char parts_query[] =
 " WHERE c.relkind OPERATOR(pg_catalog.=) 'r'";
 
 static void
-append_parts(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
-			 PGconn *target)
+append_parts(const Comparison *comparison, PQExpBuffer buf,
+			 const DumpTable *table)
 {
-	char	   *names = dump_tables_name_array(target, run->context->source.tables,
-											   true);
+	PGconn	   *conn = comparison->target->conn;
+	char	   *names = dump_tables_name_array(conn, comparison->run->plan->tables, true);
 	const char *params[] = {table->copy_name, names};
-	PGresult   *res = session_query_params(target, parts_query, 2, params, 0);
+	PGresult   *res = session_query_params(conn, parts_query, 2, params, 0);
 
 	/* what a table without rows gives, in case there are no parts */
 	appendPQExpBufferStr(buf, "SELECT 0::pg_catalog.int8 AS n, NULL::pg_catalog.numeric AS h");
 	for (int i = 0; i < PQntuples(res); i++)
 	{
 		appendPQExpBufferStr(buf, " UNION ALL ");
-		append_select(run, buf, table, "ONLY ", PQgetvalue(res, i, 0),
+		append_select(comparison, buf, table, "ONLY ", PQgetvalue(res, i, 0),
 					  table->condition, NULL);
 	}
 	PQclear(res);
@@ -204,55 +208,55 @@ append_parts(const CompareRun *run, PQExpBuffer buf, const DumpTable *table,
 }
 
 static CompareJob *
-new_job(CompareRun *run)
+new_job(Comparison *comparison)
 {
-	CompareJob *job = &run->jobs[run->n_jobs++];
+	CompareJob *job = &comparison->jobs[comparison->n_jobs++];
 
 	memset(job, 0, sizeof(CompareJob));
-	initPQExpBuffer(&job->source);
-	initPQExpBuffer(&job->target);
+	initPQExpBuffer(&job->source_sql);
+	initPQExpBuffer(&job->target_sql);
 	return job;
 }
 
 /* A table's rows, or what more there is of a root's. */
 static void
-add_table(CompareRun *run, int no, PGconn *target)
+add_table(Comparison *comparison, int no)
 {
-	const DumpTable *table = &run->context->source.tables->tables[no];
+	const DumpTable *table = &comparison->run->plan->tables->tables[no];
 	bool		via_root = strcmp(table->name, table->copy_name) != 0;
 	const char *only = table->condition ? "" : "ONLY ";
 	CompareJob *job = NULL;
 
 	if (table->relkind == RELKIND_FOREIGN_TABLE)
 		return;
-	for (int i = 0; via_root && i < run->n_jobs && job == NULL; i++)
-		if (strcmp(run->jobs[i].name, table->copy_name) == 0)
-			job = &run->jobs[i];
+	for (int i = 0; via_root && i < comparison->n_jobs && job == NULL; i++)
+		if (strcmp(comparison->jobs[i].name, table->copy_name) == 0)
+			job = &comparison->jobs[i];
 	if (job == NULL)
 	{
-		job = new_job(run);
+		job = new_job(comparison);
 		job->name = table->copy_name;
 		job->table = no;
 		if (via_root)
-			append_parts(run, &job->target, table, target);
+			append_parts(comparison, &job->target_sql, table);
 		else
-			append_select(run, &job->target, table, only, table->name,
+			append_select(comparison, &job->target_sql, table, only, table->name,
 						  table->condition, NULL);
 	}
 	else
-		appendPQExpBufferStr(&job->source, " UNION ALL ");
-	append_select(run, &job->source, table, only, table->name,
+		appendPQExpBufferStr(&job->source_sql, " UNION ALL ");
+	append_select(comparison, &job->source_sql, table, only, table->name,
 				  table->condition, table->filter);
 	job->bytes += table->total_bytes;
 }
 
 /* A piece is a row of the recursion, which keeps its digest only. */
 static void
-add_large_objects(CompareRun *run, const LargeObjectGroup *group)
+add_large_objects(Comparison *comparison, const LargeObjectGroup *group)
 {
-	const LargeObjects *objects = run->context->source.objects;
-	CompareJob *job = new_job(run);
-	PQExpBuffer sql = &job->source;
+	const LargeObjects *objects = comparison->run->plan->objects;
+	CompareJob *job = new_job(comparison);
+	PQExpBuffer sql = &job->source_sql;
 
 	job->group = group;
 	job->bytes = (uint64) ((double) objects->est_bytes * group->n_oids /
@@ -262,7 +266,7 @@ add_large_objects(CompareRun *run, const LargeObjectGroup *group)
 					  " FROM pg_catalog.pg_largeobject_metadata m,"
 					  " pg_catalog.lo_get(m.oid, 0, %d) d"
 					  " WHERE m.oid OPERATOR(pg_catalog.=) ANY ('{",
-					  run->digest, OBJECT_PIECE_BYTES);
+					  comparison->digest, OBJECT_PIECE_BYTES);
 	for (int i = 0; i < group->n_oids; i++)
 		appendPQExpBuffer(sql, "%s%u", i > 0 ? "," : "", group->oids[i]);
 	appendPQExpBuffer(sql, "}') UNION ALL "
@@ -272,10 +276,10 @@ add_large_objects(CompareRun *run, const LargeObjectGroup *group)
 					  " WHERE len OPERATOR(pg_catalog.=) %d"
 					  ") SELECT pg_catalog.count(*) FILTER (WHERE no OPERATOR(pg_catalog.=) 0) AS n,"
 					  " pg_catalog.sum((%spg_catalog.concat_ws(' ', oid, no, digest)%s)::pg_catalog.numeric) AS h"
-					  " FROM piece", run->digest, OBJECT_PIECE_BYTES,
-					  OBJECT_PIECE_BYTES, OBJECT_PIECE_BYTES, run->hash_head,
-					  run->hash_tail);
-	appendPQExpBufferStr(&job->target, sql->data);
+					  " FROM piece", comparison->digest, OBJECT_PIECE_BYTES,
+					  OBJECT_PIECE_BYTES, OBJECT_PIECE_BYTES, comparison->hash_head,
+					  comparison->hash_tail);
+	appendPQExpBufferStr(&job->target_sql, sql->data);
 }
 
 static int
@@ -305,14 +309,16 @@ static const char text_settings_query[] =
 static void
 start_worker(void *arg, int no)
 {
-	CompareRun *run = arg;
-	const DumpContext *source = &run->context->source;
+	Comparison *comparison = arg;
+	const Run  *run = comparison->run;
+	PGconn	   *target_conn = connection_open_peer(comparison->target->address,
+												   "pg_pardump");
 
-	run->target = connection_open_peer(run->context->target, "pg_pardump");
-	target_set_up(run->target, source->options, source->encoding);
-	run->source = source_session_open(source, no);
-	PQclear(session_query(run->target, text_settings_query));
-	PQclear(session_query(source_session_connection(run->source),
+	target_set_up(target_conn, run->options, run->plan->encoding);
+	comparison->target_conn = target_conn;
+	comparison->session = source_session_open(comparison->source, run, no);
+	PQclear(session_query(target_conn, text_settings_query));
+	PQclear(session_query(source_session_connection(comparison->session),
 						  text_settings_query));
 }
 
@@ -356,105 +362,105 @@ take_sum(PGconn *conn, char *sql, SideSum *sum)
 static bool
 run_job(void *arg, int no, volatile int *step)
 {
-	CompareRun *run = arg;
-	const CompareJob *job = &run->jobs[no];
-	PGconn	   *source = source_session_connection(run->source);
+	Comparison *comparison = arg;
+	const CompareJob *job = &comparison->jobs[no];
+	PGconn	   *source_conn = source_session_connection(comparison->session);
 	char	   *source_sql;
 	char	   *target_sql;
 
 	pg_log_info("comparing %s", describe(job));
-	source_sql = ask_sum(source, &job->source);
-	target_sql = ask_sum(run->target, &job->target);
+	source_sql = ask_sum(source_conn, &job->source_sql);
+	target_sql = ask_sum(comparison->target_conn, &job->target_sql);
 	/* for a lock, say, of one who waits for this run: the leader ends that */
 	traffic_wait_begins();
-	take_sum(source, source_sql, &run->results[no].source);
+	take_sum(source_conn, source_sql, &comparison->results[no].source_sum);
 	traffic_wait_ends();
-	take_sum(run->target, target_sql, &run->results[no].target);
+	take_sum(comparison->target_conn, target_sql, &comparison->results[no].target_sum);
 	return true;
 }
 
 static void
 stop_worker(void *arg)
 {
-	CompareRun *run = arg;
+	Comparison *comparison = arg;
 
-	source_session_close(run->source);
-	PQfinish(run->target);
+	source_session_close(comparison->session);
+	PQfinish(comparison->target_conn);
 }
 
 static char *
 describe_job(void *arg, int no, int step)
 {
-	CompareRun *run = arg;
+	Comparison *comparison = arg;
 
-	return describe(&run->jobs[no]);
+	return describe(&comparison->jobs[no]);
 }
 
 static void
 report_difference(const CompareJob *job, const CompareResult *result)
 {
-	bool		same_number = result->source.rows == result->target.rows;
+	bool		same_number = result->source_sum.rows == result->target_sum.rows;
 
 	if (job->group && same_number)
 		pg_log_error("in the target, contents are not the same of %s",
 					 describe(job));
 	else if (job->group)
 		pg_log_error("the target has " UINT64_FORMAT " of %s",
-					 result->target.rows, describe(job));
+					 result->target_sum.rows, describe(job));
 	else if (same_number)
 		pg_log_error("table %s has other values in the target",
 					 printable(job->name));
 	else
 		pg_log_error("table %s has " UINT64_FORMAT " row%s in the source and " UINT64_FORMAT " in the target",
-					 printable(job->name), result->source.rows,
-					 units_plural(result->source.rows), result->target.rows);
+					 printable(job->name), result->source_sum.rows,
+					 units_plural(result->source_sum.rows), result->target_sum.rows);
 }
 
 static int
-report(const CompareRun *run)
+report(const Comparison *comparison)
 {
 	int			n_different = 0;
 
-	for (int i = 0; i < run->n_jobs; i++)
+	for (int i = 0; i < comparison->n_jobs; i++)
 	{
-		const CompareResult *result = &run->results[i];
+		const CompareResult *result = &comparison->results[i];
 
-		if (result->source.rows == result->target.rows &&
-			strcmp(result->source.sum, result->target.sum) == 0)
+		if (result->source_sum.rows == result->target_sum.rows &&
+			strcmp(result->source_sum.sum, result->target_sum.sum) == 0)
 			continue;
 		n_different++;
-		report_difference(&run->jobs[i], result);
+		report_difference(&comparison->jobs[i], result);
 	}
 	return n_different;
 }
 
 static void
-plan_jobs(CompareRun *run, PGconn *target)
+plan_jobs(Comparison *comparison)
 {
-	const DumpTables *tables = run->context->source.tables;
-	const LargeObjects *objects = run->context->source.objects;
+	const DumpTables *tables = comparison->run->plan->tables;
+	const LargeObjects *objects = comparison->run->plan->objects;
 
-	run->jobs = pg_malloc((tables->n_tables + objects->n_groups + 1) *
-						  sizeof(CompareJob));
+	comparison->jobs = pg_malloc((tables->n_tables + objects->n_groups + 1) *
+								 sizeof(CompareJob));
 	for (int i = 0; i < tables->n_tables; i++)
-		add_table(run, i, target);
+		add_table(comparison, i);
 	for (int i = 0; i < objects->n_groups; i++)
-		add_large_objects(run, &objects->groups[i]);
-	qsort(run->jobs, run->n_jobs, sizeof(CompareJob), compare_jobs);
-	run->results = shared_memory_new(run->n_jobs, sizeof(CompareResult));
+		add_large_objects(comparison, &objects->groups[i]);
+	qsort(comparison->jobs, comparison->n_jobs, sizeof(CompareJob), compare_jobs);
+	comparison->results = shared_memory_new(comparison->n_jobs,
+											sizeof(CompareResult));
 }
 
 int
-compare_contents(CopyContext *context, PGconn *source, PGconn *target,
-				 const Toc *toc)
+compare_contents(Source *source, const Target *target, const Run *run)
 {
-	CompareRun	run = {.context = context};
-	PoolWatch	watch = leader_watch(&context->source);
+	Comparison	comparison = {.source = source,.target = target,.run = run};
+	PoolWatch	watch = leader_watch(source);
 	int			n_done = 0;
 	WorkerTask	task = {
-		.arg = &run,
+		.arg = &comparison,
 		.doing = "comparing",
-		.max_retries = (int) context->source.options->retries,
+		.max_retries = (int) run->options->retries,
 		.n_done = &n_done,
 		.start = start_worker,
 		.run = run_job,
@@ -462,14 +468,14 @@ compare_contents(CopyContext *context, PGconn *source, PGconn *target,
 		.describe = describe_job,
 		.reset = worker_pool_no_reset,	/* a query again does no harm */
 	};
-	int			n_different = compare_sequences(target, toc);
+	int			n_different = compare_sequences(target->conn, run->plan->toc);
 
-	choose_hash(&run, source, target);
-	plan_jobs(&run, target);
-	progress_stage_count("compare", context->source.objects->n_groups > 0 ?
+	choose_hash(&comparison);
+	plan_jobs(&comparison);
+	progress_stage_count("compare", run->plan->objects->n_groups > 0 ?
 						 " tables and groups of large objects" : " tables",
-						 &n_done, run.n_jobs);
-	worker_pool_run(&task, &watch, context->source.options->jobs, run.n_jobs);
+						 &n_done, comparison.n_jobs);
+	worker_pool_run(&task, &watch, run->options->jobs, comparison.n_jobs);
 	progress_end();
-	return n_different + report(&run);
+	return n_different + report(&comparison);
 }

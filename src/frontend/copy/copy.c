@@ -4,8 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "base/cleanup.h"
 #include "base/findings.h"
 #include "base/interrupt.h"
@@ -23,7 +21,7 @@
 #include "report/report.h"
 #include "source/leader.h"
 #include "source/source_check.h"
-#include "status/progress_rows.h"
+#include "status/run.h"
 #include "status/run_event.h"
 #include "stock/stock_pg_dump.h"
 #include "target/analyze.h"
@@ -33,20 +31,21 @@
 #include "target/target.h"
 #include "target/target_check.h"
 
-/* One run; an argument of the pool's callbacks, in leader and workers. */
-typedef struct CopyRun
+/* One copy; exit callbacks, and the pool's in leader and workers, use it. */
+typedef struct Copy
 {
-	CopyContext context;
-	PGconn	   *source;			/* the leader's sessions */
-	PGconn	   *target;
+	DumpPlan	plan;
+	Source		source;
+	Target		target;
+	Run			run;
+	CopyWork	work;
 	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
-	ProgressBeside beside;		/* indexes, while rows are copied */
 	PgRestoreSetup index_setup; /* of pg_restore while rows are copied */
 	CopyReport	report;
 	Subscription *subscription; /* NULL if none is to be made */
-} CopyRun;
+} Copy;
 
 /* ----------
  * Callbacks of the worker pool
@@ -55,90 +54,62 @@ typedef struct CopyRun
 static void
 start_worker(void *arg, int no)
 {
-	CopyRun    *run = arg;
+	Copy	   *copy = arg;
 
-	/* the leader's session is the leader's alone, and ends with it */
-	close(PQsocket(run->target));
-	run->worker = copy_worker_start(&run->context, no);
+	copy->worker = copy_worker_start(&copy->work, no);
 }
 
 static bool
 run_job(void *arg, int job, volatile int *step)
 {
-	CopyRun    *run = arg;
+	Copy	   *copy = arg;
 
-	return copy_worker_run(run->worker, job, step);
-}
-
-static void
-do_job_here(void *arg, int job)
-{
-	CopyRun    *run = arg;
-	CopyWorker *worker = copy_worker_borrow(&run->context);
-	int			step;
-
-	(void) copy_worker_run(worker, job, &step);
-	copy_worker_stop(worker);
+	return copy_worker_run(copy->worker, job, step);
 }
 
 static void
 stop_worker(void *arg)
 {
-	CopyRun    *run = arg;
+	Copy	   *copy = arg;
 
-	copy_worker_stop(run->worker);
+	copy_worker_stop(copy->worker);
 }
 
 static char *
 describe_job(void *arg, int job, int step)
 {
-	CopyRun    *run = arg;
-	const DumpContext *source = &run->context.source;
+	Copy	   *copy = arg;
 
-	return job_describe(source->queue, &source->queue->jobs[job], step,
-						source->tables, source->objects);
+	return dump_plan_describe_job(&copy->plan, job, step);
 }
 
 /* A worker is lost: what it was doing, its transaction's end has undone. */
 static void
 reset_job(void *arg, int job)
 {
-	CopyRun    *run = arg;
+	Copy	   *copy = arg;
 
-	run->context.source.n_retries++;
-	run_event_retry(&run->context.source, job);
-}
-
-static bool
-run_refused(void *arg, int job)
-{
-	CopyRun    *run = arg;
-
-	if (leader_run_refused(&run->context.source, do_job_here, run, job))
-		return true;
-	reset_job(run, job);
-	return false;
+	copy->run.n_retries++;
+	run_event_retry(&copy->plan, job);
 }
 
 static void
-run_workers(CopyRun *run)
+run_workers(Copy *copy)
 {
-	DumpContext *source = &run->context.source;
 	WorkerTask	task = {
-		.arg = run,
+		.arg = copy,
 		.doing = "copying",
-		.max_retries = (int) source->options->retries,
+		.max_retries = (int) copy->run.options->retries,
 		.outlives_kill = true,
 		.start = start_worker,
 		.run = run_job,
-		.run_refused = run_refused,
 		.stop = stop_worker,
 		.describe = describe_job,
 		.reset = reset_job,
 	};
 
-	source->keep_snapshot = source->options->compare;
-	run->source = leader_run_workers(source, run->source, &task);
+	copy->source.keep_snapshot = copy->run.options->compare;
+	leader_run_workers(&copy->source, &copy->run, &task);
 }
 
 /* ----------
@@ -148,15 +119,15 @@ run_workers(CopyRun *run)
 
 /* Make the database, and go there. */
 static void
-create_database(CopyRun *run, const char *name)
+create_database(Copy *copy, const char *name)
 {
-	restore_stage_database(&run->restore);
-	PQfinish(run->target);
-	run->context.target = target_address(run->context.target, name);
-	run->target = connection_open_peer(run->context.target, "pg_pardump");
-	run->restore.setup.address = target_restore_address(run->target,
-														run->context.target,
-														"off");
+	restore_stage_database(&copy->restore);
+	PQfinish(copy->target.conn);
+	copy->target.address = target_address(copy->target.address, name);
+	copy->target.conn = connection_open_peer(copy->target.address, "pg_pardump");
+	copy->restore.setup.address = target_restore_address(copy->target.conn,
+														 copy->target.address,
+														 "off");
 }
 
 /*
@@ -164,21 +135,19 @@ create_database(CopyRun *run, const char *name)
  * hours maybe: whatever has become of it meanwhile is of no matter.
  */
 static void
-renew_target(CopyRun *run)
+renew_target(Copy *copy)
 {
-	const DumpContext *source = &run->context.source;
-
-	PQfinish(run->target);
-	run->target = connection_open_peer(run->context.target, "pg_pardump");
-	target_set_up(run->target, source->options, source->encoding);
-	target_expect_history(run->target, run->context.history);
+	PQfinish(copy->target.conn);
+	copy->target.conn = connection_open_peer(copy->target.address, "pg_pardump");
+	target_set_up(copy->target.conn, copy->run.options, copy->plan.encoding);
+	target_expect_history(copy->target.conn, copy->target.history);
 }
 
 /* incarnation: the target's of before */
 static bool
-was_restarted(PGconn *target, const char *incarnation)
+was_restarted(PGconn *conn, const char *incarnation)
 {
-	char	   *now = target_incarnation(target);
+	char	   *now = target_incarnation(conn);
 	bool		result = strcmp(now, incarnation) != 0;
 
 	free(now);
@@ -190,37 +159,37 @@ was_restarted(PGconn *target, const char *incarnation)
  * all before it.
  */
 static void
-make_durable(PGconn *target)
+make_durable(PGconn *conn)
 {
-	PQclear(session_query(target,
+	PQclear(session_query(conn,
 						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
 }
 
 /* What comes before the rows. */
 static void
-make_definitions(CopyRun *run)
+make_definitions(Copy *copy)
 {
-	restore_stage_definitions(&run->restore);
-	renew_target(run);
-	make_durable(run->target);
+	restore_stage_definitions(&copy->restore);
+	renew_target(copy);
+	make_durable(copy->target.conn);
 	/* pg_restore, which had ended by then, did not see it */
-	if (was_restarted(run->target, run->context.incarnation))
+	if (was_restarted(copy->target.conn, copy->target.incarnation))
 		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
 }
 
 /* What comes after the rows; false if something of it is missing. */
 static bool
-make_rest(CopyRun *run)
+make_rest(Copy *copy)
 {
 	char	   *before;
 	bool		ok;
 
-	renew_target(run);
-	before = target_incarnation(run->target);
-	ok = restore_stage_rest(&run->restore);
-	renew_target(run);
-	make_durable(run->target);
-	if (ok && was_restarted(run->target, before))
+	renew_target(copy);
+	before = target_incarnation(copy->target.conn);
+	ok = restore_stage_rest(&copy->restore);
+	renew_target(copy);
+	make_durable(copy->target.conn);
+	if (ok && was_restarted(copy->target.conn, before))
 	{
 		pg_log_error("the target was restarted, and may have lost what pg_restore had just made");
 		ok = false;
@@ -231,12 +200,12 @@ make_rest(CopyRun *run)
 
 /* A server that recovers from a crash empties its unlogged tables. */
 static void
-check_unlogged(CopyRun *run)
+check_unlogged(Copy *copy)
 {
-	char	   *unlogged = target_unlogged(run->target,
-										   run->context.source.tables);
+	char	   *unlogged = target_unlogged(copy->target.conn,
+										   copy->plan.tables);
 
-	if (unlogged && was_restarted(run->target, run->context.incarnation))
+	if (unlogged && was_restarted(copy->target.conn, copy->target.incarnation))
 	{
 		pg_log_error("the target was restarted, or its statistics were reset: its unlogged tables may have lost rows that were committed before");
 		pg_log_error_detail("These are: %s.", printable(unlogged));
@@ -272,11 +241,11 @@ database_to_create(const Options *options, const Toc *toc)
  * pg_dump.  Only a superuser can make it.
  */
 static void
-leave_out_extension(CopyRun *run)
+leave_out_extension(Copy *copy)
 {
-	RestoreSchedule *schedule = run->restore.schedule;
-	const char *params[] = {run->context.source.options->role};
-	PGresult   *res = session_query_params(run->target,
+	RestoreSchedule *schedule = copy->restore.schedule;
+	const char *params[] = {copy->run.options->role};
+	PGresult   *res = session_query_params(copy->target.conn,
 										   "SELECT a.installed_version IS NOT NULL"
 										   " FROM pg_catalog.pg_available_extensions a"
 										   " WHERE a.name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name"
@@ -299,20 +268,20 @@ leave_out_extension(CopyRun *run)
 
 /* Connect to the target, and look at it before anything is made there. */
 static void
-open_target(CopyRun *run, const Toc *toc)
+open_target(Copy *copy)
 {
-	const DumpContext *source = &run->context.source;
-	const Options *options = source->options;
+	const Options *options = copy->run.options;
+	const Toc  *toc = copy->plan.toc;
 
-	run->new_name = database_to_create(options, toc);
-	run->target = target_open(options, run->source, toc->pg_dump_version,
-							  run->new_name);
-	run->context.target = peer_address_new(run->target, true);
-	leave_out_extension(run);
-	target_check(run->target, run->restore.schedule, options,
-				 source->queue->n_jobs, source->encoding, run->new_name);
-	if (run->new_name == NULL)
-		target_check_tables(run->target, source->tables, options->clean);
+	copy->new_name = database_to_create(options, toc);
+	copy->target.conn = target_open(options, copy->source.conn, toc->pg_dump_version,
+									copy->new_name);
+	copy->target.address = peer_address_new(copy->target.conn, true);
+	leave_out_extension(copy);
+	target_check(copy->target.conn, copy->restore.schedule, options,
+				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
+	if (copy->new_name == NULL)
+		target_check_tables(copy->target.conn, copy->plan.tables, options->clean);
 	findings_settle();
 }
 
@@ -320,122 +289,118 @@ open_target(CopyRun *run, const Toc *toc)
  * Make the database, if that is asked for, and the session fit for the rows.
  */
 static void
-prepare_target(CopyRun *run)
+prepare_target(Copy *copy)
 {
-	const DumpContext *source = &run->context.source;
-	const Options *options = source->options;
+	const Options *options = copy->run.options;
 
-	run->restore.setup.address = target_restore_address(run->target,
-														run->context.target, "off");
-	if (run->new_name)
-		create_database(run, run->new_name);
-	target_set_up(run->target, options, source->encoding);
-	run->context.incarnation = target_incarnation(run->target);
-	run->context.history = target_history(run->target);
+	copy->restore.setup.address = target_restore_address(copy->target.conn,
+														 copy->target.address, "off");
+	if (copy->new_name)
+		create_database(copy, copy->new_name);
+	target_set_up(copy->target.conn, options, copy->plan.encoding);
+	copy->target.incarnation = target_incarnation(copy->target.conn);
+	copy->target.history = target_history(copy->target.conn);
 	/* its template may have brought some */
-	if (run->new_name)
-		target_check_tables(run->target, source->tables, false);
+	if (copy->new_name)
+		target_check_tables(copy->target.conn, copy->plan.tables, false);
 	findings_settle();
 	if (options->create_subscription)
-		run->subscription = subscription_try(run->source, run->context.target,
-											 source->slot, options);
+		copy->subscription = subscription_try(copy->source.conn, copy->target.address,
+											  copy->source.slot, options);
 	/* signals cancel what the leader waits for on the source */
-	interrupt_set_connection(run->source);
+	interrupt_set_connection(copy->source.conn);
 }
 
-/* What every worker is to do, and how. */
+/* What workers and leader share, in memory and otherwise. */
 static void
-plan_work(CopyRun *run, const Toc *toc)
+share_work(Copy *copy)
 {
-	DumpContext *source = &run->context.source;
-	ChunkPlan  *plan;
+	CopyWork   *work = &copy->work;
+	const DumpPlan *plan = &copy->plan;
 
-	plan = chunk_plan_make(run->source, source->options, source->tables,
-						   source->extension);
-	source->plan = plan;
-	source->objects = large_objects_read(run->source, toc);
-	source->queue = job_queue_make(plan, source->objects);
-	source->results = file_results_new(plan->n_files,
-									   source->objects->n_objects, 0,
-									   source->options->jobs,
-									   CHECKSUM_TYPE_NONE);
-	run->context.commits = shared_memory_new(source->queue->n_jobs,
-											 sizeof(CopyCommit));
+	copy->run.results = file_results_new(plan->chunks->n_files,
+										 plan->objects->n_objects, 0,
+										 copy->run.options->jobs,
+										 CHECKSUM_TYPE_NONE);
+	work->source = &copy->source;
+	work->target = &copy->target;
+	work->run = &copy->run;
+	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(CopyCommit));
 }
 
 static IndexBuilder *
-start_index_builder(CopyRun *run)
+start_index_builder(Copy *copy)
 {
 	IndexPlan	plan = {
-		.schedule = run->restore.schedule,
-		.tables = run->context.source.tables,
-		.setup = &run->index_setup,
-		.target = run->context.target,
-		.is_loaded = copy_worker_has_loaded,
-		.arg = &run->context,
+		.schedule = copy->restore.schedule,
+		.tables = copy->plan.tables,
+		.setup = &copy->index_setup,
+		.target = copy->target.address,
+		.is_loaded = run_table_is_done,
+		.arg = &copy->run,
 	};
 
 	return index_builder_start(&plan);
 }
 
 static void
-copy_rows_and_indexes(CopyRun *run)
+copy_rows_and_indexes(Copy *copy)
 {
-	CopyReport *report = &run->report;
+	CopyReport *report = &copy->report;
+	const Options *options = copy->run.options;
+	const DumpPlan *plan = &copy->plan;
 
-	run->context.formats = copy_formats_decide(run->source, run->target,
-											   run->restore.setup.options,
-											   run->context.source.tables,
-											   run->context.source.plan);
-	run_event_run(&run->context.source, PQdb(run->source),
-				  run->context.target);
+	/* not before: the target has the tables now, and can be asked for types */
+	copy->work.formats = copy_formats_decide(copy->source.conn,
+											 copy->target.conn, options,
+											 plan->tables, plan->chunks);
+	run_event_run(options, plan, copy->target.address);
 	/* if the target crashes, workers go on, and nothing built may be lost */
-	run->index_setup = run->restore.setup;
-	run->index_setup.address = target_restore_address(run->target,
-													  run->context.target,
-													  "local");
+	copy->index_setup = copy->restore.setup;
+	copy->index_setup.address = target_restore_address(copy->target.conn,
+													   copy->target.address,
+													   "local");
 	copy_report_stage(report, COPY_STAGE_ROWS);
-	report->builder = start_index_builder(run);
-	run->beside.what = "indexes ";
-	run->beside.done = index_builder_counter(report->builder);
-	run->beside.total = index_builder_entries(report->builder);
-	run->context.source.beside = &run->beside;
-	run_workers(run);
+	report->builder = start_index_builder(copy);
+	copy->run.beside.what = "indexes ";
+	copy->run.beside.done = index_builder_counter(report->builder);
+	copy->run.beside.total = index_builder_entries(report->builder);
+	run_workers(copy);
 
+	/* at once: what is left may take hours, and the snapshot holds vacuum up */
 	interrupt_set_connection(NULL);
-	if (!run->restore.setup.options->compare)
-		PQfinish(run->source);	/* snapshot and locks are of no more use */
+	if (!options->compare)
+		leader_close(&copy->source);
 	copy_report_stage(report, COPY_STAGE_INDEXES);
 	if (!index_builder_finish(report->builder))
 		report->incomplete = true;
 }
 
 static void
-analyze(CopyRun *run)
+analyze(Copy *copy)
 {
 	AnalyzePlan plan = {
-		.options = run->context.source.options,
-		.encoding = run->context.source.encoding,
-		.target = run->context.target,
-		.tables = run->context.source.tables,
-		.toc = run->restore.schedule->toc,
+		.options = copy->run.options,
+		.encoding = copy->plan.encoding,
+		.target = copy->target.address,
+		.tables = copy->plan.tables,
+		.toc = copy->plan.toc,
 	};
 
-	analyze_target(&plan, run->target);
+	analyze_target(&plan, copy->target.conn);
 }
 
 /* --compare */
 static void
-compare(CopyRun *run)
+compare(Copy *copy)
 {
 	int			n_different;
 
-	copy_report_stage(&run->report, COPY_STAGE_COMPARE);
-	renew_target(run);
-	run->context.source.keep_snapshot = false;
-	n_different = compare_contents(&run->context, run->source, run->target,
-								   run->restore.schedule->toc);
-	PQfinish(leader_session_conn(run->context.source.leader));
+	copy_report_stage(&copy->report, COPY_STAGE_COMPARE);
+	renew_target(copy);
+	copy->source.keep_snapshot = false;
+	n_different = compare_contents(&copy->source, &copy->target, &copy->run);
+	leader_close(&copy->source);
 	if (n_different > 0)
 		pg_fatal("source and target differ in %d place%s", n_different,
 				 units_plural(n_different));
@@ -443,72 +408,104 @@ compare(CopyRun *run)
 
 /* --check has seen it all. */
 static void
-end_check(CopyRun *run)
+end_check(Copy *copy)
 {
-	interrupt_set_connection(NULL);
-	PQfinish(run->source);
-	PQfinish(run->target);
+	leader_close(&copy->source);
+	PQfinish(copy->target.conn);
 	findings_end();
+}
+
+/* What is to be made on the target, and when; and how rows get there. */
+static void
+make_plan(Copy *copy, StockPgDump *pg_dump)
+{
+	const Options *options = copy->run.options;
+
+	leader_plan(&copy->source, pg_dump, &copy->plan);
+	copy->restore.setup.toc = copy->plan.toc;
+	copy->restore.schedule = restore_schedule_make(copy->plan.toc,
+												   copy->plan.tables,
+												   options->create);
+	share_work(copy);
+	source_check(copy->source.conn, options, &copy->plan);
+}
+
+static void
+complete_target(Copy *copy)
+{
+	const Options *options = copy->run.options;
+
+	copy_report_stage(&copy->report, COPY_STAGE_REST);
+	if (!make_rest(copy))
+		copy->report.incomplete = true;
+	copy_report_stage(&copy->report, COPY_STAGE_ANALYZE);
+	/* after all that may take long: whatever the target lost is lost by now */
+	check_unlogged(copy);
+	/* --statistics brings the source's own */
+	if (!options->no_analyze && !options->statistics)
+		analyze(copy);
+}
+
+/* Everything is on the target. */
+static void
+end_copy(Copy *copy, Report *page)
+{
+	subscription_go_on(copy->subscription, copy->source.slot);
+	copy_report_print(&copy->report);
+	interrupt_set_connection(NULL);
+	PQfinish(copy->target.conn);
+	/* not before: until now a failure was to be accounted for, and undone */
+	cleanup_forget_all();
+	restore_stage_end(&copy->restore);
+	/* last: should it fail, all else is done and told */
+	copy_page_end(page, &copy->report, copy->target.address);
 }
 
 void
 copy_database(const Options *options, const char *argv0)
 {
 	/* exit callbacks and workers use it until the process ends */
-	CopyRun    *run = pg_malloc0(sizeof(CopyRun));
+	Copy	   *copy = pg_malloc0(sizeof(Copy));
 	StockPgDump *pg_dump;
 	Report	   *page;
-	Toc		   *toc;
 
-	run->context.source.options = run->restore.setup.options = options;
+	copy->run.options = copy->source.options = options;
+	copy->restore.setup.options = options;
+	copy->run.plan = &copy->plan;
 	progress_begin(options);
+	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
-	run->restore.setup.program = stock_pg_restore_find(stock_pg_dump_path(pg_dump));
-	run->source = leader_open(&run->context.source);
+	copy->restore.setup.program =
+		stock_pg_restore_find(stock_pg_dump_path(pg_dump));
+	leader_open(&copy->source, &copy->plan);
 	page = report_begin(options->report, NULL);
-	copy_report_begin(&run->report, &run->context);
+	copy_report_begin(&copy->report, &copy->run);
 
-	toc = leader_read_plan(&run->context.source, run->source, pg_dump);
-	if (options->create_subscription)
-		subscription_check(run->source, options, toc,
-						   run->context.source.tables);
-	run->restore.setup.toc = toc;
-	run->restore.schedule = restore_schedule_make(toc, run->context.source.tables,
-												  options->create);
-	plan_work(run, toc);
-	source_check(run->source, &run->context.source);
-	open_target(run, toc);
+	make_plan(copy, pg_dump);
+	/* not before: what the target must have and may not follows from the plan */
+	open_target(copy);
+	/* neither server has been changed so far */
 	if (options->check)
 	{
-		end_check(run);
+		end_check(copy);
 		return;
 	}
-	restore_stage_begin(&run->restore);
-	prepare_target(run);
 
-	copy_report_stage(&run->report, COPY_STAGE_DEFINITIONS);
-	make_definitions(run);
-	copy_rows_and_indexes(run);
-
-	copy_report_stage(&run->report, COPY_STAGE_REST);
-	if (!make_rest(run))
-		run->report.incomplete = true;
-	copy_report_stage(&run->report, COPY_STAGE_ANALYZE);
-	check_unlogged(run);
-	if (!options->no_analyze && !options->statistics)
-		analyze(run);
+	restore_stage_begin(&copy->restore);
+	prepare_target(copy);
+	copy_report_stage(&copy->report, COPY_STAGE_DEFINITIONS);
+	make_definitions(copy);
+	copy_rows_and_indexes(copy);
+	/* foreign keys and triggers last: they are not for single rows of a copy */
+	complete_target(copy);
+	/* before a subscription brings changes, and the two are different */
 	if (options->compare)
-		compare(run);
+		compare(copy);
 
-	copy_report_stage(&run->report, COPY_STAGE_END);
-	if (run->report.incomplete)
+	copy_report_stage(&copy->report, COPY_STAGE_END);
+	/* nor is a subscription to go on from what is not complete */
+	if (copy->report.incomplete)
 		exit(1);
-	subscription_go_on(run->subscription, run->context.source.slot);
-	copy_report_print(&run->report);
-	interrupt_set_connection(NULL);
-	PQfinish(run->target);
-	cleanup_forget_all();
-	restore_stage_end(&run->restore);
-	copy_page_end(page, &run->report, toc);
+	end_copy(copy, page);
 }

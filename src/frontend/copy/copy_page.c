@@ -42,15 +42,14 @@ collect_builds(const IndexBuilder *builder)
 }
 
 void
-copy_page_end(Report *page, const CopyReport *report, const Toc *toc)
+copy_page_end(Report *page, const CopyReport *report, const PeerAddress *target)
 {
-	const DumpContext *source = &report->context->source;
 	ReportStage stages[COPY_STAGE_END];
 	Manifest   *manifest;
 	ReportCopy	copy = {
-		.target = report->context->target->conninfo,
+		.target = target->conninfo,
 		.times = copy_report_times(report),
-		.compared = source->options->compare,
+		.compared = report->run->options->compare,
 		.stages = stages,
 		.n_stages = copy_report_stages(report, stages),
 		.end_us = report->began_us[COPY_STAGE_END],
@@ -60,6 +59,6 @@ copy_page_end(Report *page, const CopyReport *report, const Toc *toc)
 		return;
 	copy.builds = collect_builds(report->builder);
 	copy.n_builds = index_builder_entries(report->builder);
-	manifest = run_manifest_new(source, toc);
+	manifest = run_manifest_new(report->run);
 	report_end(page, manifest, NULL, &copy);
 }

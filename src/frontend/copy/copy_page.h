@@ -7,10 +7,10 @@
 
 #include "copy/copy_report.h"
 #include "report/report.h"
-#include "toc/toc.h"
+#include "session/connection.h"
 
 /* The copy is complete: write the page (see report_end()). */
 extern void copy_page_end(Report *page, const CopyReport *report,
-						  const Toc *toc);
+						  const PeerAddress *target);
 
 #endif							/* COPY_PAGE_H */

@@ -37,10 +37,11 @@ seconds_between(const CopyReport *report, CopyStage from, CopyStage to)
  * ----------
  */
 static void
-account_for_rows(const CopyContext *context)
+account_for_rows(const Run *run)
 {
-	const DumpContext *source = &context->source;
-	int			n_tables = source->tables->n_tables;
+	const FileResults *results = run->results;
+	const DumpTables *tables = run->plan->tables;
+	int			n_tables = tables->n_tables;
 	int			n_missing = 0;
 	int			n_objects = 0;
 	PQExpBufferData missing;
@@ -48,11 +49,11 @@ account_for_rows(const CopyContext *context)
 	initPQExpBuffer(&missing);
 	for (int i = 0; i < n_tables; i++)
 	{
-		if (copy_worker_has_loaded(context, i))
+		if (run_table_is_done(run, i))
 			continue;
 		if (n_missing++ < TABLES_SHOWN)
 			appendPQExpBuffer(&missing, "%s%s", n_missing > 1 ? ", " : "",
-							  printable(source->tables->tables[i].name));
+							  printable(tables->tables[i].name));
 	}
 	if (n_missing == 0)
 		pg_log_warning("all rows of %s%d table%s were committed on the target",
@@ -64,11 +65,11 @@ account_for_rows(const CopyContext *context)
 					   missing.data,
 					   n_missing > TABLES_SHOWN ? " and others" : "");
 	termPQExpBuffer(&missing);
-	for (int i = 0; i < source->results->n_objects; i++)
-		n_objects += source->results->objects[i].done ? 1 : 0;
-	if (source->results->n_objects > 0)
+	for (int i = 0; i < results->n_objects; i++)
+		n_objects += results->objects[i].done ? 1 : 0;
+	if (results->n_objects > 0)
 		pg_log_warning("large objects that were committed on the target: %d of %d",
-					   n_objects, source->results->n_objects);
+					   n_objects, results->n_objects);
 }
 
 /* An exit callback. */
@@ -92,7 +93,7 @@ give_account(void *arg)
 			pg_log_warning("all rows were copied before source and target were compared");
 			break;
 		default:
-			account_for_rows(report->context);
+			account_for_rows(report->run);
 			break;
 	}
 	if (report->builder && index_builder_entries(report->builder) > 0)
@@ -109,9 +110,9 @@ give_account(void *arg)
 }
 
 void
-copy_report_begin(CopyReport *report, const CopyContext *context)
+copy_report_begin(CopyReport *report, const Run *run)
 {
-	report->context = context;
+	report->run = run;
 	copy_report_stage(report, COPY_STAGE_PLAN);
 	cleanup_push(give_account, report);
 }
@@ -129,21 +130,23 @@ copy_report_stage(CopyReport *report, CopyStage stage)
  * ----------
  */
 static void
-log_tables(const DumpContext *source)
+log_tables(const Run *run)
 {
-	for (int i = 0; i < source->tables->n_tables; i++)
+	const DumpPlan *plan = run->plan;
+
+	for (int i = 0; i < plan->tables->n_tables; i++)
 	{
-		const TablePlan *table = &source->plan->tables[i];
+		const TablePlan *table = &plan->chunks->tables[i];
 		uint64		rows = 0;
 		uint64		bytes = 0;
 
 		for (int j = 0; j < table->n_files; j++)
 		{
-			rows += source->results->files[table->first_file + j].rows;
-			bytes += source->results->files[table->first_file + j].raw_bytes;
+			rows += run->results->files[table->first_file + j].rows;
+			bytes += run->results->files[table->first_file + j].raw_bytes;
 		}
 		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
-					printable(source->tables->tables[i].name), rows, bytes);
+					printable(plan->tables->tables[i].name), rows, bytes);
 	}
 }
 
@@ -167,7 +170,7 @@ char *
 copy_report_times(const CopyReport *report)
 {
 	int			n_indexes = index_builder_entries(report->builder);
-	bool		compared = report->context->source.options->compare;
+	bool		compared = report->run->options->compare;
 	PQExpBufferData text;
 
 	initPQExpBuffer(&text);
@@ -189,20 +192,21 @@ copy_report_times(const CopyReport *report)
 void
 copy_report_print(const CopyReport *report)
 {
-	const DumpContext *source = &report->context->source;
-	FileTotals	total = file_results_total(source->results);
+	const Run  *run = report->run;
+	int			n_tables = run->plan->tables->n_tables;
+	FileTotals	total = file_results_total(run->results);
 	FILE	   *out = event_log_text_output();
 
-	log_tables(source);
+	log_tables(run);
 	fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, " UINT64_FORMAT " byte%s in %.2f seconds\n",
-			source->tables->n_tables, units_plural(source->tables->n_tables),
+			n_tables, units_plural(n_tables),
 			total.rows, units_plural(total.rows),
 			total.raw_bytes, units_plural(total.raw_bytes), run_clock_seconds());
-	summary_print_slowest(source, out);
-	advice_print(source, out);
-	if (source->options->compare)
+	summary_print_slowest(run, out);
+	advice_print(run->options, run->plan, out);
+	if (run->options->compare)
 		fprintf(out, "source and target have the same contents\n");
 	fprintf(out, "%s\n", copy_report_times(report));
 	fflush(out);
-	summary_tell(source, false);
+	summary_tell(run, false);
 }

@@ -6,8 +6,8 @@
 #ifndef COPY_REPORT_H
 #define COPY_REPORT_H
 
-#include "copy/copy_worker.h"
 #include "report/report.h"
+#include "status/run.h"
 #include "target/index_builder.h"
 
 typedef enum CopyStage
@@ -24,7 +24,7 @@ typedef enum CopyStage
 
 typedef struct CopyReport
 {
-	const CopyContext *context;
+	const Run  *run;
 	IndexBuilder *builder;		/* NULL before COPY_STAGE_ROWS */
 	bool		incomplete;		/* pg_restore met errors after the rows */
 	CopyStage	stage;
@@ -35,7 +35,7 @@ typedef struct CopyReport
 /*
  * From here on, a failure is followed by an account of what the target has.
  */
-extern void copy_report_begin(CopyReport *report, const CopyContext *context);
+extern void copy_report_begin(CopyReport *report, const Run *run);
 
 extern void copy_report_stage(CopyReport *report, CopyStage stage);
 

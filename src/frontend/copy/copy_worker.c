@@ -7,6 +7,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"
@@ -27,42 +29,35 @@
 
 struct CopyWorker
 {
-	const CopyContext *context;
-	SourceSession *source;
-	PGconn	   *target;
+	const CopyWork *work;
+	const Run  *run;
+	SourceSession *session;
+	PGconn	   *target_conn;
 };
 
-/* Connected to the target. */
-static CopyWorker *
-new_worker(const CopyContext *context)
+static PGconn *
+connect_to_target(const CopyWork *work)
+{
+	const Target *target = work->target;
+	PGconn	   *conn = connection_open_peer(target->address, "pg_pardump");
+
+	target_set_up(conn, work->run->options, work->run->plan->encoding);
+	target_expect_history(conn, target->history);
+	return conn;
+}
+
+CopyWorker *
+copy_worker_start(const CopyWork *work, int no)
 {
 	CopyWorker *worker = pg_malloc0(sizeof(CopyWorker));
 
-	worker->context = context;
-	worker->target = connection_open_peer(context->target, "pg_pardump");
-	target_set_up(worker->target, context->source.options,
-				  context->source.encoding);
-	target_expect_history(worker->target, context->history);
-	return worker;
-}
-
-CopyWorker *
-copy_worker_start(const CopyContext *context, int no)
-{
-	CopyWorker *worker;
-
-	file_results_begin_worker(context->source.results, no);
-	worker = new_worker(context);
-	worker->source = source_session_open(&context->source, no);
-	return worker;
-}
-
-CopyWorker *
-copy_worker_borrow(const CopyContext *context)
-{
-	CopyWorker *worker = new_worker(context);
-
-	worker->source = source_session_borrow(&context->source);
+	worker->work = work;
+	worker->run = work->run;
+	/* the leader's connection is the leader's alone, and ends with it */
+	if (no != WORKER_IS_LEADER)
+		close(PQsocket(work->target->conn));
+	worker->target_conn = connect_to_target(work);
+	worker->session = source_session_open(work->source, work->run, no);
 	return worker;
 }
 
@@ -74,12 +69,12 @@ static PGresult *
 ask_target(CopyWorker *worker, const char *sql, int n_params,
 		   const char *const *params)
 {
-	PGresult   *res = PQexecParams(worker->target, sql, n_params, NULL, params,
+	PGresult   *res = PQexecParams(worker->target_conn, sql, n_params, NULL, params,
 								   NULL, NULL, 0);
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
 		PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_failed(worker->target, res, "query failed", sql);
+		session_failed(worker->target_conn, res, "query failed", sql);
 	return res;
 }
 
@@ -108,7 +103,7 @@ check_rows(const CopyWorker *worker, const char *what, uint64 read,
 		return;
 	pg_log_error("of " UINT64_FORMAT " row%s read from %s the target took " UINT64_FORMAT,
 				 read, units_plural(read), what, written);
-	if (worker->context->source.options->data_only)
+	if (worker->run->options->data_only)
 		pg_log_error_hint("A trigger on the target may have left out rows; see --disable-triggers.");
 	exit(1);
 }
@@ -125,37 +120,36 @@ truncate_table(CopyWorker *worker, const DumpTable *table)
 static void
 copy_file(CopyWorker *worker, const DataFile *file)
 {
-	const CopyContext *context = worker->context;
-	const DumpContext *source = &context->source;
-	const CopyFormat *format = &context->formats[file->table];
+	const Run  *run = worker->run;
+	const DumpPlan *plan = run->plan;
+	const CopyFormat *format = &worker->work->formats[file->table];
 	bool		binary = format->text_reason == NULL;
-	const char *reader = source->plan->tables[file->table].sql_reason ?
+	const char *reader = plan->chunks->tables[file->table].sql_reason ?
 		"by SQL" : "by the extension";
-	char	   *what = data_file_describe(file, source->tables);
+	char	   *what = data_file_describe(file, plan->tables);
 	int64		start_us = clock_wall_us();
-	Sink	   *target;
+	Sink	   *rows_sink;
 	Sink	   *sink;
 	uint64		rows;
 
-	run_event_chunk_start(source, file, binary ? "binary" : "text");
+	run_event_chunk_start(run, file, binary ? "binary" : "text");
 	if (binary)
 		pg_log_info("copying %s in binary format, read %s", what, reader);
 	else
 		pg_log_info("copying %s as text, read %s: %s", what, reader,
 					format->text_reason);
 	if (format->truncate)
-		truncate_table(worker, &source->tables->tables[file->table]);
-	target = sink_target_rows_new(worker->target, format->statement);
-	sink = sink_tap_new(target,
-						&file_results_progress(source->results)->raw_bytes, NULL);
-	rows = binary ? source_session_read_binary(worker->source, file, sink)
-		: source_session_read_text(worker->source, file, sink);
+		truncate_table(worker, &plan->tables->tables[file->table]);
+	rows_sink = sink_target_rows_new(worker->target_conn, format->statement);
+	sink = sink_tap_new(rows_sink,
+						&file_results_progress(run->results)->raw_bytes, NULL);
+	rows = binary ? source_session_read_binary(worker->session, file, sink)
+		: source_session_read_text(worker->session, file, sink);
 	sink_finish(sink);
-	check_rows(worker, what, rows, sink_target_rows_taken(target));
-	set_result(source->results,
-			   &source->results->files[file - source->plan->files], start_us,
-			   rows, sink->bytes_in);
-	run_event_chunk_end(source, file);
+	check_rows(worker, what, rows, sink_target_rows_taken(rows_sink));
+	set_result(run->results, run_file_result(run, file), start_us, rows,
+			   sink->bytes_in);
+	run_event_chunk_end(run, file);
 	sink_free(sink);
 	free(what);
 }
@@ -164,13 +158,13 @@ static void
 copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
 				  FileResult *result)
 {
-	FileResults *results = worker->context->source.results;
+	FileResults *results = worker->run->results;
 	int64		start_us = clock_wall_us();
-	Sink	   *sink = sink_tap_new(sink_target_object_new(worker->target, oid),
+	Sink	   *sink = sink_tap_new(sink_target_object_new(worker->target_conn, oid),
 									&file_results_progress(results)->raw_bytes,
 									NULL);
 
-	read_large_object(source_session_connection(worker->source), batch, row,
+	read_large_object(source_session_connection(worker->session), batch, row,
 					  oid, sink);
 	sink_finish(sink);
 	set_result(results, result, start_us, 0, sink->bytes_in);
@@ -181,24 +175,24 @@ copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
 static void
 copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 {
-	const DumpContext *source = &worker->context->source;
-	FileResult *result = &source->results->objects[group->first_object];
+	const Run  *run = worker->run;
+	FileResult *result = &run->results->objects[group->first_object];
 
 	pg_log_info("copying %d large objects", group->n_oids);
-	run_event_objects(source, "objects_start", group);
+	run_event_objects(run, "objects_start", group);
 	for (int first = 0; first < group->n_oids; first += LARGE_OBJECT_BATCH)
 	{
 		const Oid  *oids = group->oids + first;
 		int			n_oids = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
 		PGresult   *batch =
-			read_large_objects(source_session_connection(worker->source), oids,
+			read_large_objects(source_session_connection(worker->session), oids,
 							   n_oids);
 
 		for (int i = 0; i < n_oids; i++)
 			copy_large_object(worker, batch, i, oids[i], result++);
 		PQclear(batch);
 	}
-	run_event_objects(source, "objects_end", group);
+	run_event_objects(run, "objects_end", group);
 }
 
 /* ----------
@@ -229,7 +223,7 @@ static bool
 was_committed(CopyWorker *worker, uint64 xid)
 {
 	char		text[32];
-	const char *params[] = {text, worker->context->incarnation};
+	const char *params[] = {text, worker->work->target->incarnation};
 	char		status[32];
 
 	snprintf(text, sizeof(text), UINT64_FORMAT, xid);
@@ -273,7 +267,7 @@ is_done_already(CopyWorker *worker, CopyCommit *end)
 static void
 copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 {
-	const DumpContext *source = &worker->context->source;
+	const DumpPlan *plan = worker->run->plan;
 
 	PQclear(ask_target(worker, "BEGIN", 0, NULL));
 	switch (job->kind)
@@ -282,19 +276,20 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 			for (int i = 0; i < job->n; i++)
 			{
 				*step = i;
-				copy_file(worker, source->queue->files[job->first + i]);
+				copy_file(worker, plan->queue->files[job->first + i]);
 			}
 			break;
 		case JOB_LARGE_OBJECTS:
-			copy_large_objects(worker, &source->objects->groups[job->first]);
+			copy_large_objects(worker, &plan->objects->groups[job->first]);
 			break;
 	}
 }
 
 /* Committed; see target_expect_history() and check_unlogged(). */
 static void
-note_done(const DumpContext *source, const Job *job)
+note_done(const Run *run, const Job *job)
 {
+	const DumpPlan *plan = run->plan;
 	const LargeObjectGroup *group;
 
 	__sync_synchronize();
@@ -303,58 +298,46 @@ note_done(const DumpContext *source, const Job *job)
 		case JOB_DATA_FILES:
 			for (int i = 0; i < job->n; i++)
 			{
-				const DataFile *file = source->queue->files[job->first + i];
+				const DataFile *file = plan->queue->files[job->first + i];
 
-				source->results->files[file - source->plan->files].done = true;
+				run_file_result(run, file)->done = true;
 			}
 			break;
 		case JOB_LARGE_OBJECTS:
-			group = &source->objects->groups[job->first];
+			group = &plan->objects->groups[job->first];
 			for (int i = 0; i < group->n_oids; i++)
-				source->results->objects[group->first_object + i].done = true;
+				run->results->objects[group->first_object + i].done = true;
 			break;
 	}
-}
-
-bool
-copy_worker_has_loaded(const void *arg, int table_no)
-{
-	const DumpContext *source = &((const CopyContext *) arg)->source;
-	const TablePlan *table = &source->plan->tables[table_no];
-
-	for (int i = 0; i < table->n_files; i++)
-		if (!source->results->files[table->first_file + i].done)
-			return false;
-	return true;
 }
 
 bool
 copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 {
-	const CopyContext *context = worker->context;
-	const Job  *job = &context->source.queue->jobs[job_no];
-	CopyCommit *end = &context->commits[job_no];
+	const Run  *run = worker->run;
+	const Job  *job = &run->plan->queue->jobs[job_no];
+	CopyCommit *end = &worker->work->commits[job_no];
 	bool		done = is_done_already(worker, end);
 
-	if (!done && source_session_begin_job(worker->source, job))
+	if (!done && source_session_begin_job(worker->session, job))
 	{
-		file_results_begin_job(context->source.results, job_no);
+		file_results_begin_job(run->results, job_no);
 		copy_job(worker, job, step);
 		commit(worker, end);
 		/* the job's bytes now count as those of its files */
-		file_results_begin_job(context->source.results, -1);
+		file_results_begin_job(run->results, -1);
 		done = true;
 	}
 	if (done)
-		note_done(&context->source, job);
-	source_session_end_job(worker->source);
+		note_done(run, job);
+	source_session_end_job(worker->session);
 	return done;
 }
 
 void
 copy_worker_stop(CopyWorker *worker)
 {
-	source_session_close(worker->source);
-	PQfinish(worker->target);
+	source_session_close(worker->session);
+	PQfinish(worker->target_conn);
 	free(worker);
 }

@@ -6,7 +6,9 @@
 #define COPY_WORKER_H
 
 #include "copy/copy_format.h"
-#include "plan/dump_context.h"
+#include "source/source.h"
+#include "status/run.h"
+#include "target/target.h"
 
 /*
  * How far a job's transaction on the target is.  Lives in memory that all
@@ -26,33 +28,26 @@ typedef struct CopyCommit
 } CopyCommit;
 
 /*
- * What a copy is: settled before the workers start, the same for all.
+ * What workers are given: settled before they start, the same for all.
  * Results of files are done when they are committed; raw and stored bytes are
  * what crossed, in COPY's format.
  */
-typedef struct CopyContext
+typedef struct CopyWork
 {
-	DumpContext source;
-	const PeerAddress *target;
-	const char *incarnation;	/* of the target, see TARGET_INCARNATION_SQL */
-	const char *history;		/* the same, see target_history() */
+	const Source *source;
+	const Target *target;
+	const Run  *run;
 	const CopyFormat *formats;	/* by table */
 	CopyCommit *commits;		/* by job */
-} CopyContext;
-
-/*
- * Are all rows of a table committed?  Takes a CopyContext, see
- * IndexPlan.is_loaded.
- */
-extern bool copy_worker_has_loaded(const void *context, int table);
+} CopyWork;
 
 typedef struct CopyWorker CopyWorker;
 
-/* Connect to both servers, as worker number no. */
-extern CopyWorker *copy_worker_start(const CopyContext *context, int no);
-
-/* In the leader: the same by its own session on the source. */
-extern CopyWorker *copy_worker_borrow(const CopyContext *context);
+/*
+ * Connect to both servers, as worker number no, which may be
+ * WORKER_IS_LEADER.
+ */
+extern CopyWorker *copy_worker_start(const CopyWork *work, int no);
 
 /*
  * Do a job in one transaction of the target, unless a worker that was lost

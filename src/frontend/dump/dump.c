@@ -10,12 +10,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/findings.h"
-#include "base/interrupt.h"
 #include "base/units.h"
 #include "dump/dump.h"
 #include "dump/dump_worker.h"
 #include "dump/large_object_file.h"
-#include "plan/archive_layout.h"
 #include "progress/progress.h"
 #include "report/report.h"
 #include "source/leader.h"
@@ -27,14 +25,91 @@
 #include "stock/stock_pg_dump.h"
 #include "toc/toc_write.h"
 
-/* One run; an argument of the pool's callbacks, in leader and workers. */
-typedef struct DumpRun
+/* One dump; an argument of the pool's callbacks, in leader and workers. */
+typedef struct Dump
 {
-	DumpContext context;
-	PGconn	   *conn;			/* the leader's session */
+	DumpPlan	plan;
+	Source		source;
+	Run			run;
 	DumpWorker *worker;			/* in a worker: itself */
-	Report	   *report;			/* NULL if none is made */
-} DumpRun;
+} Dump;
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	Dump	   *dump = arg;
+
+	dump->worker = dump_worker_start(&dump->source, &dump->run, no);
+}
+
+static bool
+run_job(void *arg, int job, volatile int *step)
+{
+	Dump	   *dump = arg;
+
+	return dump_worker_run(dump->worker, job, step);
+}
+
+static void
+stop_worker(void *arg)
+{
+	Dump	   *dump = arg;
+
+	dump_worker_stop(dump->worker);
+}
+
+static char *
+describe_job(void *arg, int job, int step)
+{
+	Dump	   *dump = arg;
+
+	return dump_plan_describe_job(&dump->plan, job, step);
+}
+
+static void
+reset_job(void *arg, int job)
+{
+	Dump	   *dump = arg;
+
+	dump->run.n_retries++;
+	run_event_retry(&dump->plan, job);
+	dump_worker_reset(&dump->run, job);
+}
+
+static void
+run_workers(Dump *dump)
+{
+	const Options *options = dump->run.options;
+	WorkerTask	task = {
+		.arg = dump,
+		.doing = "dumping",
+		.max_retries = (int) options->retries,
+
+		/*
+		 * nobody ends the command of a worker that was killed: see
+		 * sink_pipe.c
+		 */
+		.outlives_kill = options->pipe_command == NULL,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = reset_job,
+	};
+
+	run_event_run(options, &dump->plan, NULL);
+	run_event_stage("rows");
+	leader_run_workers(&dump->source, &dump->run, &task);
+}
+
+/* ----------
+ * Steps
+ * ----------
+ */
 
 /* The method asked for, if the pg_restore that goes with pg_dump reads it. */
 static CompressSpec
@@ -53,185 +128,47 @@ choose_compression(const Options *options, int pg_dump_major)
 	return options->compress;
 }
 
-/* ----------
- * Callbacks of the worker pool
- * ----------
- */
-static void
-start_worker(void *arg, int no)
+/* Into shared memory that workers inherit, by the plan's files. */
+static FileResults *
+new_results(const Options *options, const DumpPlan *plan)
 {
-	DumpRun    *run = arg;
-
-	run->worker = dump_worker_start(&run->context, no);
-}
-
-static bool
-run_job(void *arg, int job, volatile int *step)
-{
-	DumpRun    *run = arg;
-
-	return dump_worker_run(run->worker, job, step);
-}
-
-static void
-do_job_here(void *arg, int job)
-{
-	DumpRun    *run = arg;
-	DumpWorker *worker = dump_worker_borrow(&run->context);
-	int			step;
-
-	(void) dump_worker_run(worker, job, &step);
-	dump_worker_stop(worker);
-}
-
-static void
-stop_worker(void *arg)
-{
-	DumpRun    *run = arg;
-
-	dump_worker_stop(run->worker);
-}
-
-static char *
-describe_job(void *arg, int job, int step)
-{
-	DumpRun    *run = arg;
-
-	return job_describe(run->context.queue, &run->context.queue->jobs[job], step,
-						run->context.tables, run->context.objects);
-}
-
-static void
-reset_job(void *arg, int job)
-{
-	DumpRun    *run = arg;
-
-	run->context.n_retries++;
-	run_event_retry(&run->context, job);
-	dump_worker_reset(&run->context, job);
-}
-
-static bool
-run_refused(void *arg, int job)
-{
-	DumpRun    *run = arg;
-
-	if (leader_run_refused(&run->context, do_job_here, run, job))
-		return true;
-	reset_job(run, job);
-	return false;
-}
-
-static void
-run_workers(DumpRun *run)
-{
-	WorkerTask	task = {
-		.arg = run,
-		.doing = "dumping",
-		.max_retries = (int) run->context.options->retries,
-
-		/*
-		 * nobody ends the command of a worker that was killed: see
-		 * sink_pipe.c
-		 */
-		.outlives_kill = run->context.options->pipe_command == NULL,
-		.start = start_worker,
-		.run = run_job,
-		.run_refused = run_refused,
-		.stop = stop_worker,
-		.describe = describe_job,
-		.reset = reset_job,
-	};
-
-	run_event_run(&run->context, PQdb(run->conn), NULL);
-	run_event_stage("rows");
-	run->conn = leader_run_workers(&run->context, run->conn, &task);
-}
-
-/* ----------
- * The main path
- * ----------
- */
-
-/* Whether the extension, if there is one, is to compress. */
-static void
-choose_compressor(DumpContext *context)
-{
-	if (!context->options->compress_on_server ||
-		context->compress.method == COMPRESS_NONE)
-		return;
-	if (context->extension->missing)
-	{
-		pg_log_error("compression on the server needs the extension pg_pardump: %s",
-					 context->extension->missing);
-		pg_log_error_hint("CREATE EXTENSION pg_pardump makes it, ALTER EXTENSION UPDATE renews it; or compress in the workers (client-%s).",
-						  compress_method_name(context->compress.method));
-		exit(1);
-	}
-	context->compression = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
-	compress_spec_print(&context->compress, context->compression,
-						COMPRESS_SPEC_ERROR_BYTES);
+	return file_results_new(plan->chunks->n_files, plan->objects->n_objects,
+							plan->objects->n_lists, options->jobs,
+							run_manifest_checksum_type(options));
 }
 
 /*
- * Decide everything about the dump, and touch nothing.  Returns the table of
- * contents of the archive to be.
+ * All data is there: write what tells of it, and give the archive its name.
+ * Returns its manifest.
  */
-static Toc *
-plan_dump(DumpRun *run, StockPgDump *pg_dump)
-{
-	DumpContext *context = &run->context;
-	Toc		   *toc = leader_read_plan(&run->context, run->conn, pg_dump);
-	ChunkPlan  *plan;
-
-	choose_compressor(context);
-	plan = chunk_plan_make(run->conn, context->options, context->tables,
-						   context->extension);
-	context->plan = plan;
-	toc = archive_layout_make(toc, context->tables, plan);
-	context->objects = large_objects_read(run->conn, toc);
-	context->queue = job_queue_make(plan, context->objects);
-	return toc;
-}
-
-/* The snapshot and the locks are of no more use. */
-static void
-close_leader_session(DumpRun *run)
-{
-	interrupt_set_connection(NULL);
-	PQfinish(run->conn);
-}
-
-/* Returns what it tells of itself. */
 static Manifest *
-finish_archive(DumpRun *run, ArchiveDir *dir, const Toc *toc)
+finish_archive(const Run *run, ArchiveDir *dir)
 {
-	FileTotals	total = file_results_total(run->context.results);
+	const DumpPlan *plan = run->plan;
+	FileTotals	total = file_results_total(run->results);
 	ArchiveFile *toc_file;
 	Manifest   *manifest;
 
-	large_object_lists_write(run->context.objects, run->context.archive,
-							 run->context.results);
-	toc_file = archive_file_begin(run->context.results,
-								  run->context.results->toc,
+	large_object_lists_write(plan->objects, dir, run->results);
+	toc_file = archive_file_begin(run->results, run->results->toc,
 								  archive_dir_take_toc(dir), NULL);
-	toc_write(toc, &run->context.compress, archive_file_sink(toc_file));
+	toc_write(plan->toc, &plan->compress, archive_file_sink(toc_file));
 	archive_file_complete(toc_file, 0);
-	manifest = run_manifest_new(&run->context, toc);
-	run_manifest_write(&run->context, manifest);
+	manifest = run_manifest_new(run);
+	run_manifest_write(run, manifest);
 	run_event_stage("flush");
-	archive_dir_publish(dir, run->context.options->sync_method);
+	archive_dir_publish(dir, run->options->sync_method);
 	/* for the report, with the flushing */
 	manifest->end_us = clock_wall_us();
 	run_event_stage("end");
 	pg_log_info("dumped " UINT64_FORMAT " row%s of %d table%s, " UINT64_FORMAT
 				" byte%s, stored as " UINT64_FORMAT " byte%s",
 				total.rows, units_plural(total.rows),
-				run->context.tables->n_tables,
-				units_plural(run->context.tables->n_tables),
+				plan->tables->n_tables,
+				units_plural(plan->tables->n_tables),
 				total.raw_bytes, units_plural(total.raw_bytes),
 				total.stored_bytes, units_plural(total.stored_bytes));
-	summary_tell(&run->context, progress_is_shown());
+	summary_tell(run, progress_is_shown());
 	return manifest;
 }
 
@@ -249,93 +186,104 @@ check_directory(const Options *options)
 
 /* What would make a run with this plan fail, or may do so. */
 static void
-check_plan(DumpRun *run)
+check_plan(const Dump *dump)
 {
-	const DumpContext *context = &run->context;
-	const Options *options = context->options;
+	const Options *options = dump->run.options;
+	const DumpPlan *plan = &dump->plan;
 
-	source_check(run->conn, context);
+	source_check(dump->source.conn, options, plan);
 	if (options->directory)
 		archive_space_check(options->directory,
-							context->plan->total_bytes + context->objects->est_bytes,
-							context->compress.method != COMPRESS_NONE,
+							plan->chunks->total_bytes + plan->objects->est_bytes,
+							plan->compress.method != COMPRESS_NONE,
 							options->clean_output);
 }
 
+/* ----------
+ * The main paths
+ * ----------
+ */
+
 /* --dry-run */
 static void
-show_plan(DumpRun *run, StockPgDump *pg_dump)
+show_plan(Dump *dump, StockPgDump *pg_dump)
 {
-	check_directory(run->context.options);
-	run->conn = leader_open(&run->context);
-	(void) plan_dump(run, pg_dump);
-	close_leader_session(run);
-	dry_run_print(&run->context);
+	check_directory(dump->run.options);
+	leader_open(&dump->source, &dump->plan);
+	leader_plan(&dump->source, pg_dump, &dump->plan);
+	leader_close(&dump->source);
+	dry_run_print(dump->run.options, &dump->plan);
 	cleanup_forget_all();
 }
 
 /* --check */
 static void
-check_only(DumpRun *run, StockPgDump *pg_dump)
+check_only(Dump *dump, StockPgDump *pg_dump)
 {
-	run->conn = leader_open(&run->context);
-	(void) plan_dump(run, pg_dump);
-	check_plan(run);
-	close_leader_session(run);
-	check_directory(run->context.options);
+	leader_open(&dump->source, &dump->plan);
+	leader_plan(&dump->source, pg_dump, &dump->plan);
+	check_plan(dump);
+	leader_close(&dump->source);
+	check_directory(dump->run.options);
 	findings_end();
+}
+
+static void
+make_archive(Dump *dump, StockPgDump *pg_dump)
+{
+	const Options *options = dump->run.options;
+	Report	   *report;
+	ArchiveDir *dir;
+	Manifest   *manifest;
+
+	leader_open(&dump->source, &dump->plan);
+	run_event_stage("plan");
+	/* early, so that a page or a directory that cannot be costs no waiting */
+	report = report_begin(options->report, options->directory);
+	dir = options->pipe_command
+		? archive_dir_create_piped(options->pipe_command)
+		: archive_dir_create(options->directory, options->clean_output);
+	dump->run.archive = dir;
+
+	leader_plan(&dump->source, pg_dump, &dump->plan);
+	check_plan(dump);
+	findings_settle();
+	/* not before: options, locks and privileges have turned out to be right */
+	archive_dir_clean(dir);
+
+	dump->run.results = new_results(options, &dump->plan);
+	run_workers(dump);
+	/* the archive is right without it: this may warn, and no more */
+	if (dump->source.slot)
+		(void) logical_slot_recheck(dump->source.slot);
+	/* before anything is flushed, which takes its time: it holds vacuum up */
+	leader_close(&dump->source);
+
+	manifest = finish_archive(&dump->run, dir);
+	if (dump->source.slot)
+		logical_slot_print(dump->source.slot);
+	/* last: should it fail, all else is done and told */
+	report_end(report, manifest, NULL, NULL);
 }
 
 void
 dump_database(const Options *options, const char *argv0)
 {
 	/* exit callbacks and workers use it until the process ends */
-	DumpRun    *run = pg_malloc0(sizeof(DumpRun));
+	Dump	   *dump = pg_malloc0(sizeof(Dump));
 	StockPgDump *pg_dump;
-	ArchiveDir *dir;
-	Manifest   *manifest;
-	Toc		   *toc;
 
-	run->context.options = options;
+	dump->run.options = dump->source.options = options;
+	dump->run.plan = &dump->plan;
 	progress_begin(options);
+	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
-	run->context.compress =
-		choose_compression(options, stock_pg_dump_major(pg_dump));
+	dump->plan.compress = choose_compression(options, stock_pg_dump_major(pg_dump));
 	if (options->dry_run)
-	{
-		show_plan(run, pg_dump);
-		return;
-	}
-	if (options->check)
-	{
-		check_only(run, pg_dump);
-		return;
-	}
-	run->conn = leader_open(&run->context);
-	run_event_stage("plan");
-	run->report = report_begin(options->report, options->directory);
-	dir = options->pipe_command
-		? archive_dir_create_piped(options->pipe_command)
-		: archive_dir_create(options->directory, options->clean_output);
-	run->context.archive = dir;
-
-	toc = plan_dump(run, pg_dump);
-	check_plan(run);
-	findings_settle();
-	archive_dir_clean(dir);		/* all options, locks, privileges are right */
-	run->context.results = file_results_new(run->context.plan->n_files,
-											run->context.objects->n_objects,
-											run->context.objects->n_lists,
-											options->jobs,
-											run_manifest_checksum_type(options));
-	run_workers(run);
-	if (run->context.slot)
-		(void) logical_slot_recheck(run->context.slot);
-	close_leader_session(run);
-	manifest = finish_archive(run, dir, toc);
-	if (run->context.slot)
-		logical_slot_print(run->context.slot);
-	/* last: should it fail, all else is done and told */
-	report_end(run->report, manifest, NULL, NULL);
+		show_plan(dump, pg_dump);
+	else if (options->check)
+		check_only(dump, pg_dump);
+	else
+		make_archive(dump, pg_dump);
 }

@@ -14,42 +14,25 @@
 
 struct DumpWorker
 {
-	const DumpContext *context;
-	SourceSession *source;
+	const Run  *run;
+	SourceSession *session;
 };
 
 DumpWorker *
-dump_worker_start(const DumpContext *context, int no)
+dump_worker_start(const Source *source, const Run *run, int no)
 {
 	DumpWorker *worker = pg_malloc0(sizeof(DumpWorker));
 
-	worker->context = context;
-	file_results_begin_worker(context->results, no);
-	worker->source = source_session_open(context, no);
-	return worker;
-}
-
-DumpWorker *
-dump_worker_borrow(const DumpContext *context)
-{
-	DumpWorker *worker = pg_malloc0(sizeof(DumpWorker));
-
-	worker->context = context;
-	worker->source = source_session_borrow(context);
+	worker->run = run;
+	worker->session = source_session_open(source, run, no);
 	return worker;
 }
 
 /* Owned. */
 static char *
-data_file_name(const DumpContext *context, const DataFile *file)
+data_file_name(const Run *run, const DataFile *file)
 {
-	return archive_name_rows(file->dump_id, context->compress.method);
-}
-
-static FileResult *
-data_file_result(const DumpContext *context, const DataFile *file)
-{
-	return &context->results->files[file - context->plan->files];
+	return archive_name_rows(file->dump_id, run->plan->compress.method);
 }
 
 /*
@@ -59,42 +42,43 @@ data_file_result(const DumpContext *context, const DataFile *file)
 static void
 dump_data_file(DumpWorker *worker, const DataFile *file)
 {
-	const DumpContext *context = worker->context;
-	FileResult *result = data_file_result(context, file);
-	const char *reason = context->plan->tables[file->table].sql_reason;
-	char	   *what = data_file_describe(file, context->tables);
-	char	   *name = data_file_name(context, file);
+	const Run  *run = worker->run;
+	const DumpPlan *plan = run->plan;
+	FileResult *result = run_file_result(run, file);
+	const char *reason = plan->chunks->tables[file->table].sql_reason;
+	char	   *what = data_file_describe(file, plan->tables);
+	char	   *name = data_file_name(run, file);
 	Sink	   *sink;
 	ArchiveFile *out;
 	uint64		rows;
 	uint64		raw_bytes;
 
-	run_event_chunk_start(context, file, NULL);
+	run_event_chunk_start(run, file, NULL);
 	if (reason == NULL)
 		pg_log_info("dumping contents of %s by the extension", what);
 	else
 		pg_log_info("dumping contents of %s by SQL: %s", what, reason);
-	sink = archive_dir_new_file(context->archive, name);
-	if (reason == NULL && context->compression != NULL)
+	sink = archive_dir_new_file(run->archive, name);
+	if (reason == NULL && plan->server_compress != NULL)
 	{
-		out = archive_file_begin_compressed(context->results, result, sink,
-											&context->compress);
-		rows = source_session_read_compressed(worker->source, file,
+		out = archive_file_begin_compressed(run->results, result, sink,
+											&plan->compress);
+		rows = source_session_read_compressed(worker->session, file,
 											  archive_file_sink(out),
 											  &raw_bytes);
 		archive_file_compress_rest(out, raw_bytes);
 	}
 	else
 	{
-		out = archive_file_begin(context->results, result, sink,
-								 &context->compress);
-		rows = source_session_read_text(worker->source, file,
+		out = archive_file_begin(run->results, result, sink,
+								 &plan->compress);
+		rows = source_session_read_text(worker->session, file,
 										archive_file_sink(out));
 	}
 	sink_write(archive_file_sink(out), COPY_END_OF_DATA,
 			   strlen(COPY_END_OF_DATA));
 	archive_file_complete(out, rows);
-	run_event_chunk_end(context, file);
+	run_event_chunk_end(run, file);
 	free(what);
 	free(name);
 }
@@ -102,7 +86,8 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 static void
 dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 {
-	const DumpContext *context = worker->context;
+	const Run  *run = worker->run;
+	const DumpPlan *plan = run->plan;
 	const LargeObjectGroup *group;
 
 	switch (job->kind)
@@ -111,17 +96,17 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 			for (int i = 0; i < job->n; i++)
 			{
 				*step = i;
-				dump_data_file(worker, context->queue->files[job->first + i]);
+				dump_data_file(worker, plan->queue->files[job->first + i]);
 			}
 			break;
 		case JOB_LARGE_OBJECTS:
-			group = &context->objects->groups[job->first];
+			group = &plan->objects->groups[job->first];
 			pg_log_info("dumping %d large objects", group->n_oids);
-			run_event_objects(context, "objects_start", group);
-			large_object_files_write(source_session_connection(worker->source),
-									 group, context->archive,
-									 &context->compress, context->results);
-			run_event_objects(context, "objects_end", group);
+			run_event_objects(run, "objects_start", group);
+			large_object_files_write(source_session_connection(worker->session),
+									 group, run->archive,
+									 &plan->compress, run->results);
+			run_event_objects(run, "objects_end", group);
 			break;
 	}
 }
@@ -129,33 +114,34 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 bool
 dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 {
-	const DumpContext *context = worker->context;
-	const Job  *job = &context->queue->jobs[job_no];
-	bool		begun = source_session_begin_job(worker->source, job);
+	const Run  *run = worker->run;
+	const Job  *job = &run->plan->queue->jobs[job_no];
+	bool		begun = source_session_begin_job(worker->session, job);
 
 	if (begun)
 	{
-		file_results_begin_job(context->results, job_no);
+		file_results_begin_job(run->results, job_no);
 		dump_job(worker, job, step);
-		file_results_begin_job(context->results, -1);
+		file_results_begin_job(run->results, -1);
 	}
-	source_session_end_job(worker->source);
+	source_session_end_job(worker->session);
 	return begun;
 }
 
 /* Frees the name. */
 static void
-remove_file(const DumpContext *context, char *name, FileResult *result)
+remove_file(const Run *run, char *name, FileResult *result)
 {
-	archive_dir_remove_file(context->archive, name);
+	archive_dir_remove_file(run->archive, name);
 	result->done = false;
 	free(name);
 }
 
 void
-dump_worker_reset(const DumpContext *context, int job_no)
+dump_worker_reset(const Run *run, int job_no)
 {
-	const Job  *job = &context->queue->jobs[job_no];
+	const DumpPlan *plan = run->plan;
+	const Job  *job = &plan->queue->jobs[job_no];
 	const LargeObjectGroup *group;
 
 	switch (job->kind)
@@ -163,19 +149,18 @@ dump_worker_reset(const DumpContext *context, int job_no)
 		case JOB_DATA_FILES:
 			for (int i = 0; i < job->n; i++)
 			{
-				const DataFile *file = context->queue->files[job->first + i];
+				const DataFile *file = plan->queue->files[job->first + i];
 
-				remove_file(context, data_file_name(context, file),
-							data_file_result(context, file));
+				remove_file(run, data_file_name(run, file),
+							run_file_result(run, file));
 			}
 			break;
 		case JOB_LARGE_OBJECTS:
-			group = &context->objects->groups[job->first];
+			group = &plan->objects->groups[job->first];
 			for (int i = 0; i < group->n_oids; i++)
-				remove_file(context,
-							archive_name_large_object(group->oids[i],
-													  context->compress.method),
-							&context->results->objects[group->first_object + i]);
+				remove_file(run, archive_name_large_object(group->oids[i],
+														   plan->compress.method),
+							&run->results->objects[group->first_object + i]);
 			break;
 	}
 }
@@ -183,6 +168,6 @@ dump_worker_reset(const DumpContext *context, int job_no)
 void
 dump_worker_stop(DumpWorker *worker)
 {
-	source_session_close(worker->source);
+	source_session_close(worker->session);
 	free(worker);
 }

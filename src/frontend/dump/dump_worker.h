@@ -5,18 +5,17 @@
 #ifndef DUMP_WORKER_H
 #define DUMP_WORKER_H
 
-#include "plan/dump_context.h"
+#include "source/source.h"
+#include "status/run.h"
 
 typedef struct DumpWorker DumpWorker;
 
 /*
- * Connect, and import the snapshot, as worker number no.  Exits with a
- * message on failure.
+ * Connect, and import the snapshot, as worker number no, which may be
+ * WORKER_IS_LEADER.  Exits with a message on failure.
  */
-extern DumpWorker *dump_worker_start(const DumpContext *context, int no);
-
-/* In the leader: the same by its own session. */
-extern DumpWorker *dump_worker_borrow(const DumpContext *context);
+extern DumpWorker *dump_worker_start(const Source *source, const Run *run,
+									 int no);
 
 /*
  * Do a job: all its files are complete (not flushed) afterwards, and their
@@ -31,7 +30,7 @@ extern bool dump_worker_run(DumpWorker *worker, int job_no,
  * In the leader: a worker that did this job is gone.  Remove the files that
  * it made, so that another one can do it.
  */
-extern void dump_worker_reset(const DumpContext *context, int job);
+extern void dump_worker_reset(const Run *run, int job);
 
 /* Disconnect. */
 extern void dump_worker_stop(DumpWorker *worker);

@@ -17,6 +17,8 @@ typedef struct DumpOrigin
 	char	   *system_identifier;
 	char	   *database;
 	char	   *lsn;			/* NULL too if the snapshot was given */
+	const char *slot;			/* whose snapshot it is; NULL = none */
+	const char *slot_lsn;		/* its consistent point, or NULL */
 	int64		start_us;		/* microseconds since 1970 */
 } DumpOrigin;
 

@@ -307,8 +307,11 @@ run_refused(WorkerPool *pool)
 	for (int i = 0; i < pool->n_workers; i++)
 		if (pool->workers[i].retry_at != 0)
 			return;				/* it will be asked, too */
-	if (!pool->task->run_refused(pool->task->arg, refusal->job))
+	if (!pool->watch->run_refused(pool->watch->arg, pool->task, refusal->job))
+	{
+		pool->task->reset(pool->task->arg, refusal->job);
 		return;
+	}
 	refusal->pending = false;
 	count_done(pool);
 }

@@ -30,6 +30,9 @@
 /* The exit code of a worker that lost its connection (EX_TEMPFAIL). */
 #define WORKER_EXIT_RETRY 75
 
+/* The number of the leader, where it does a worker's job. */
+#define WORKER_IS_LEADER (-1)
+
 typedef struct WorkerTask
 {
 	void	   *arg;			/* given to every callback */
@@ -44,18 +47,12 @@ typedef struct WorkerTask
 	 * run of one job, or false if it is refused; once, at the end. A job may
 	 * have steps: run() sets *step, which is -1 at first, as it goes, and the
 	 * leader knows it even if the worker is killed.  The number of a worker
-	 * that was lost is given to the one that replaces it.
+	 * that was lost is given to the one that replaces it.  All three also in
+	 * the leader, as WORKER_IS_LEADER, for a job that all workers refuse.
 	 */
 	void		(*start) (void *arg, int worker);
 	bool		(*run) (void *arg, int job, volatile int *step);
 	void		(*stop) (void *arg);
-
-	/*
-	 * In the leader: do a job that all workers have refused, while they wait.
-	 * False if a connection was lost: it is reset, and tried again after
-	 * attend() has returned true.  NULL if none is ever refused.
-	 */
-	bool		(*run_refused) (void *arg, int job);
 
 	/*
 	 * In the leader: what a job is about, or a step of it unless -1, for a
@@ -86,6 +83,13 @@ typedef struct PoolWatch
 	 */
 	int			(*watch_fd) (void *arg);
 	bool		(*attend) (void *arg, bool all_done);
+
+	/*
+	 * Do a job that all workers have refused, while they wait.  False if a
+	 * connection was lost: it is tried again after attend() has returned
+	 * true.  NULL if none is ever refused.
+	 */
+	bool		(*run_refused) (void *arg, const WorkerTask *task, int job);
 } PoolWatch;
 
 /* For those whose leader has nothing else to do, and nothing to reset. */

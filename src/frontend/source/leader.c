@@ -1,6 +1,6 @@
 /*
  * leader.c
- *		Opens the leader's session, and reads the plan in it.
+ *		Opens the leader's session, and has the plan made in it.
  */
 #include "base/fe_compat.h"
 
@@ -10,11 +10,13 @@
 #include "progress/progress.h"
 #include "replication/publication.h"
 #include "replication/slot_check.h"
+#include "replication/subscription_check.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"
 #include "session/traffic.h"
 #include "source/leader.h"
+#include "source/leader_session.h"
 #include "source/leader_watchdog.h"
 #include "source/server_check.h"
 #include "source/source_check.h"
@@ -46,9 +48,10 @@ archive_encoding(const Toc *toc)
 
 /* The slot that was asked for; who only looks, looks whether it can be. */
 static const LogicalSlot *
-make_slot(const DumpContext *context, PGconn *conn)
+make_slot(const Source *source)
 {
-	const Options *options = context->options;
+	const Options *options = source->options;
+	PGconn	   *conn = source->conn;
 
 	if (!options->create_slot)
 		return NULL;
@@ -58,39 +61,58 @@ make_slot(const DumpContext *context, PGconn *conn)
 		publication_check(conn, options);
 	findings_settle();
 	if (options->check)
-		slot_check_connection(conn, context->address);
+		slot_check_connection(conn, source->address);
 	if (options->check || options->dry_run)
 		return NULL;
-	return logical_slot_create(conn, context->address, options);
+	return logical_slot_create(conn, source->address, options);
 }
 
-PGconn *
-leader_open(DumpContext *context)
+/* Connect, and look at the server as it is before the run. */
+static void
+connect_leader(Source *source)
 {
-	PGconn	   *conn = connection_open_leader(context->options, "pg_pardump");
-	ServerExtension *extension;
+	const Options *options = source->options;
+	PGconn	   *conn = connection_open_leader(options, "pg_pardump");
 
+	source->conn = conn;
 	interrupt_install_leader();
-	context->address = peer_address_new(conn, false);
-	leader_watchdog_watch(conn, context->address, context->options);
-	session_set_up(conn, context->options, context->options->encoding);
-	server_health_check_connections(conn, context->options->jobs);
+	source->address = peer_address_new(conn, false);
+	leader_watchdog_watch(conn, source->address, options);
+	session_set_up(conn, options, options->encoding);
+	server_health_check_connections(conn, options->jobs);
 	server_health_check_age(conn);
 	server_health_check_snapshots(conn);
 	server_health_check_delays(conn);
 	findings_settle();
-	extension = server_extension_find(conn, context->options);
-	context->extension = extension;
-	context->slot = make_slot(context, conn);
-	context->snapshot = snapshot_begin_leader(conn, context->options,
-											  context->slot ? context->slot->snapshot :
-											  context->options->snapshot);
-	if (context->slot)
-		logical_slot_snapshot_taken(context->slot);
-	server_extension_hold(conn, extension);
-	context->origin = dump_origin_read(conn, context->options);
-	context->lock_wait_ms = session_lock_wait_ms(conn, context->options);
-	return conn;
+}
+
+void
+leader_open(Source *source, DumpPlan *plan)
+{
+	const Options *options = source->options;
+	ServerExtension *extension;
+	DumpOrigin *origin;
+
+	connect_leader(source);
+	/* before the snapshot: names are looked up in catalogs of the present */
+	plan->extension = extension = server_extension_find(source->conn, options);
+	/* before it, too: a slot brings its own */
+	source->slot = make_slot(source);
+	plan->snapshot = snapshot_begin_leader(source->conn, options,
+										   source->slot ? source->slot->snapshot :
+										   options->snapshot);
+	plan->snapshot_identity = snapshot_identity(source->conn);
+	if (source->slot)
+		logical_slot_snapshot_taken(source->slot);
+	server_extension_hold(source->conn, extension);
+	/* soon after the snapshot, so that the position in the log is near its */
+	plan->origin = origin = dump_origin_read(source->conn, options);
+	if (source->slot)
+	{
+		origin->slot = source->slot->name;
+		origin->slot_lsn = source->slot->lsn;
+	}
+	plan->lock_wait_ms = session_lock_wait_ms(source->conn, options);
 }
 
 /*
@@ -98,13 +120,13 @@ leader_open(DumpContext *context)
  * is room for it as soon as the server has noticed that pg_dump is gone.
  */
 static PGconn *
-open_second_session(const DumpContext *context)
+open_second_session(const Source *source)
 {
-	int			max_retries = (int) context->options->retries;
+	int			max_retries = (int) source->options->retries;
 
 	for (int retries = 0;; retries++)
 	{
-		PGconn	   *conn = connection_try_peer(context->address,
+		PGconn	   *conn = connection_try_peer(source->address,
 											   "pg_pardump check");
 
 		interrupt_set_connection(conn);
@@ -127,47 +149,60 @@ open_second_session(const DumpContext *context)
  * have let in who waited for it.
  */
 static void
-check_tables(DumpContext *context, PGconn *conn)
+check_tables(const Source *source, const DumpPlan *plan)
 {
 	PGconn	   *other;
 
-	if (context->tables->n_tables == 0)
+	if (plan->tables->n_tables == 0)
 		return;
-	other = open_second_session(context);
-	leader_watchdog_watch(other, context->address, context->options);
-	session_set_up(other, context->options, context->encoding);
-	table_check_snapshot(conn, other, context->tables, context->options);
-	interrupt_set_connection(conn);
+	other = open_second_session(source);
+	leader_watchdog_watch(other, source->address, source->options);
+	session_set_up(other, source->options, plan->encoding);
+	table_check_snapshot(source->conn, other, plan->tables, source->options);
+	interrupt_set_connection(source->conn);
 	PQfinish(other);
 }
 
-Toc *
-leader_read_plan(DumpContext *context, PGconn *conn,
-				 StockPgDump *pg_dump)
+/* What pg_dump describes in the snapshot. */
+static Toc *
+read_toc(const Source *source, const DumpPlan *plan, StockPgDump *pg_dump)
 {
 	int			status;
-	Toc		   *toc;
-	DumpTables *tables;
+	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, source->options,
+											 source->address, plan->snapshot,
+											 &status);
 
-	progress_stage_if_long("plan");
-	toc = stock_pg_dump_read_toc(pg_dump, context->options, context->address,
-								 context->snapshot, &status);
 	if (toc == NULL)
 	{
-		source_check_privileges(conn);
+		source_check_privileges(source->conn);
 		exit(status);
 	}
 	index_attach_chain(toc);
-	context->encoding = archive_encoding(toc);
-	session_set_encoding(conn, context->encoding);
-	tables = dump_tables_read(conn, toc, context->options,
-							  context->lock_wait_ms);
-	context->tables = tables;
-	stock_pg_dump_stop(pg_dump);
-	check_tables(context, conn);
-	row_filters_apply(conn, context->options, tables);
-	progress_end();
 	return toc;
+}
+
+void
+leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
+{
+	const Options *options = source->options;
+	PGconn	   *conn = source->conn;
+	DumpTables *tables;
+
+	progress_stage_if_long("plan");
+	plan->toc = read_toc(source, plan, pg_dump);
+	plan->encoding = archive_encoding(plan->toc);
+	session_set_encoding(conn, plan->encoding);
+	plan->tables = tables = dump_tables_read(conn, plan->toc, options,
+											 plan->lock_wait_ms);
+	/* not before: until we have locks of our own, its locks are all there is */
+	stock_pg_dump_stop(pg_dump);
+	check_tables(source, plan);
+	/* not before: a condition is of the tables that the snapshot has */
+	row_filters_apply(conn, options, tables);
+	progress_end();
+	if (options->create_subscription)
+		subscription_check(conn, options, plan->toc, tables);
+	dump_plan_make(plan, conn, options);
 }
 
 /* ----------
@@ -177,76 +212,74 @@ leader_read_plan(DumpContext *context, PGconn *conn,
 static void
 worker_begins(void *arg, int worker)
 {
-	leader_session_worker_begins(((DumpContext *) arg)->leader, worker);
+	leader_session_worker_begins(((Source *) arg)->session, worker);
 }
 
 static void
 worker_is_gone(void *arg, int worker)
 {
-	leader_session_worker_is_gone(((DumpContext *) arg)->leader, worker);
+	leader_session_worker_is_gone(((Source *) arg)->session, worker);
 }
 
 static int
 watch_fd(void *arg)
 {
-	return leader_session_watch_fd(((DumpContext *) arg)->leader);
+	return leader_session_watch_fd(((Source *) arg)->session);
 }
 
 static bool
 attend(void *arg, bool all_done)
 {
-	DumpContext *context = arg;
+	Source	   *source = arg;
 
 	progress_tick();
-	return leader_session_attend(context->leader, all_done,
-								 !context->keep_snapshot);
+	return leader_session_attend(source->session, all_done,
+								 !source->keep_snapshot);
+}
+
+static bool
+run_refused(void *arg, const WorkerTask *task, int job)
+{
+	Source	   *source = arg;
+
+	leader_watchdog_watch_rows();
+	return leader_session_do(source->session, task, job);
 }
 
 PoolWatch
-leader_watch(DumpContext *context)
+leader_watch(Source *source)
 {
 	PoolWatch	watch = {
-		.arg = context,
+		.arg = source,
 		.begins = worker_begins,
 		.is_gone = worker_is_gone,
 		.watch_fd = watch_fd,
 		.attend = attend,
+		.run_refused = run_refused,
 	};
 
 	return watch;
 }
 
-bool
-leader_run_refused(DumpContext *context,
-				   void (*do_job) (void *arg, int job), void *arg, int job)
+void
+leader_run_workers(Source *source, const Run *run, const WorkerTask *task)
 {
-	leader_watchdog_watch_rows();
-	return leader_session_do(context->leader, do_job, arg, job);
+	const DumpPlan *plan = run->plan;
+	PoolWatch	watch = leader_watch(source);
+
+	source->told = pg_malloc0((plan->tables->n_tables + 1) * sizeof(bool));
+	progress_rows_begin(run);
+	advice_give(source->options, plan);
+	traffic_set_max_rate(source->options->max_rate);
+	leader_session_begin(source, plan);
+	worker_pool_run(task, &watch, source->options->jobs, plan->queue->n_jobs);
+	progress_end();
 }
 
-PGconn *
-leader_run_workers(DumpContext *context, PGconn *conn,
-				   const WorkerTask *task)
+void
+leader_close(Source *source)
 {
-	PoolWatch	watch = leader_watch(context);
-	LeaderSessionPlan session = {
-		.options = context->options,
-		.address = context->address,
-		.encoding = context->encoding,
-		.snapshot = context->snapshot,
-		.tables = context->tables,
-		.extension = context->extension,
-		.lock_wait_ms = context->lock_wait_ms,
-		.n_workers = context->options->jobs,
-	};
-
-	context->told = pg_malloc0((context->tables->n_tables + 1) * sizeof(bool));
-	progress_rows_begin(context);
-	advice_give(context);
-	traffic_set_max_rate(context->options->max_rate);
-	context->leader = leader_session_new(conn, &session);
-	worker_pool_run(task, &watch, context->options->jobs,
-					context->queue->n_jobs);
-	progress_end();
-	return leader_session_conn(context->leader);
+	interrupt_set_connection(NULL);
+	PQfinish(source->conn);
+	source->conn = NULL;
 }

@@ -1,44 +1,42 @@
 /*
  * leader.h
- *		The leader's session on the server that is dumped or copied from.
- *
- * These fill in what DumpContext says of the source: address, snapshot,
- * encoding, tables.
+ *		The leader of a dump, or of a direct copy, on the server that rows are
+ *		read from: its session, the plan, and what it does while workers work.
  */
 #ifndef LEADER_H
 #define LEADER_H
 
-#include "plan/dump_context.h"
 #include "process/worker_pool.h"
+#include "source/source.h"
+#include "status/run.h"
 #include "stock/stock_pg_dump.h"
 
-/* Connect, and take the snapshot that all others import. */
-extern PGconn *leader_open(DumpContext *context);
+/*
+ * Connect, and take the snapshot that all others import.  The source has its
+ * options; what else it has, and what the plan says of this moment, is filled
+ * in.  Exits with a message if the server is not fit for the run.
+ */
+extern void leader_open(Source *source, DumpPlan *plan);
 
 /*
- * Learn from stock pg_dump what to dump, and lock it all.  Exits with a
- * message if a table is not what it is in the snapshot (see
+ * Learn from stock pg_dump what to dump, lock it all, and make the plan.
+ * Exits with a message if a table is not what it is in the snapshot (see
  * table_check_snapshot()).
  */
-extern Toc *leader_read_plan(DumpContext *context, PGconn *conn,
-							 StockPgDump *pg_dump);
+extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 
 /*
- * Have workers do all jobs of the queue, while the leader's session is kept,
- * or replaced, and progress is shown.  Returns that session.
+ * Have workers do all jobs of the plan, while the leader's session is kept,
+ * or replaced, and progress is shown.  A worker's session is
+ * source_session_open()'s.
  */
-extern PGconn *leader_run_workers(DumpContext *context, PGconn *conn,
-								  const WorkerTask *task);
-
-/*
- * In the pool's run_refused(): do a job in the leader's session, by this
- * function.  False if a connection was lost.
- */
-extern bool leader_run_refused(DumpContext *context,
-							   void (*do_job) (void *arg, int job),
-							   void *arg, int job);
+extern void leader_run_workers(Source *source, const Run *run,
+							   const WorkerTask *task);
 
 /* What the leader does meanwhile; for more workers with its snapshot. */
-extern PoolWatch leader_watch(DumpContext *context);
+extern PoolWatch leader_watch(Source *source);
+
+/* Snapshot and locks are of no more use. */
+extern void leader_close(Source *source);
 
 #endif							/* LEADER_H */

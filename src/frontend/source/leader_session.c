@@ -37,13 +37,13 @@
 
 struct LeaderSession
 {
-	LeaderSessionPlan plan;
-	PGconn	   *conn;			/* NULL while it is lost */
+	Source	   *source;			/* its conn is NULL while it is lost */
+	const DumpPlan *plan;
 	PGconn	   *next;			/* that is to take its place, */
 	PGconn	   *other;			/* and sees what has changed; or NULL */
 	char	   *snapshot;		/* its export */
-	char	   *identity;		/* of the snapshot, by whatever name */
 	SnapshotHolder *holders;	/* by worker, in shared memory */
+	int			n_workers;
 	bool		on_standby;		/* that the server is, or was at first */
 	bool		finished;		/* all jobs are done, transaction ended */
 	int64		looked_at;		/* for workers that wait in vain */
@@ -68,7 +68,7 @@ note_last_words(LeaderSession *session, const PGresult *res)
 	if (severity == NULL || strcmp(severity, "FATAL") != 0)
 		return false;
 	free(session->last_words);
-	session->last_words = session_error_words(session->conn, res);
+	session->last_words = session_error_words(session->source->conn, res);
 	session->may_retry = session_is_lost(NULL, res);
 	return true;
 }
@@ -90,11 +90,11 @@ static const char begin_query[] =
 "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.has_function_privilege(session_user,"
 " pg_catalog.to_regprocedure('pg_catalog.pg_control_checkpoint()'), 'EXECUTE')";
 
-LeaderSession *
-leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
+void
+leader_session_begin(Source *source, const DumpPlan *plan)
 {
 	LeaderSession *session = pg_malloc0(sizeof(LeaderSession));
-	PGresult   *res = session_query(conn, begin_query);
+	PGresult   *res = session_query(source->conn, begin_query);
 
 	session->on_standby = PQgetvalue(res, 0, 0)[0] == 't';
 	session->sees_age = PQgetvalue(res, 0, 1)[0] == 't';
@@ -102,26 +102,20 @@ leader_session_new(PGconn *conn, const LeaderSessionPlan *plan)
 	if (!session->sees_age)
 		pg_log_info("will not warn of an old snapshot: the role may not execute %s",
 					"pg_control_checkpoint()");
-	session->plan = *plan;
-	session->conn = conn;
+	session->source = source;
+	session->plan = plan;
 	session->snapshot = pg_strdup(plan->snapshot);
-	session->identity = snapshot_identity(conn);
-	session->holders = snapshot_holders_new(plan->n_workers);
+	session->n_workers = source->options->jobs;
+	session->holders = snapshot_holders_new(session->n_workers);
 	session->looked_at = clock_monotonic_ms();
-	PQsetNoticeReceiver(conn, receive_notice, session);
-	return session;
-}
-
-PGconn *
-leader_session_conn(const LeaderSession *session)
-{
-	return session->conn;
+	PQsetNoticeReceiver(source->conn, receive_notice, session);
+	source->session = session;
 }
 
 int
 leader_session_watch_fd(const LeaderSession *session)
 {
-	return session->conn && !session->finished ? PQsocket(session->conn) : -1;
+	return session->source->conn && !session->finished ? PQsocket(session->source->conn) : -1;
 }
 
 /* ----------
@@ -147,7 +141,7 @@ leader_session_begin_worker(LeaderSession *session, int worker)
 	traffic_begin_worker(&session->holders[worker].waits);
 	session->holders[worker].pid = getpid();
 	/* the leader's session is the leader's alone, and ends with it */
-	close(PQsocket(session->conn));
+	close(PQsocket(session->source->conn));
 }
 
 void
@@ -157,7 +151,7 @@ leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 
 	session->holders[worker].backend = atoi(PQgetvalue(res, 0, 0));
 	PQclear(res);
-	snapshot_begin_worker(conn, session->snapshot, session->identity);
+	snapshot_begin_worker(conn, session->snapshot, session->plan->snapshot_identity);
 	snapshot_holder_export(&session->holders[worker], conn);
 }
 
@@ -170,7 +164,7 @@ leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 static void
 retry_later(LeaderSession *session, const char *cause)
 {
-	int			max_retries = (int) session->plan.options->retries;
+	int			max_retries = (int) session->source->options->retries;
 	int			delay_ms = worker_pool_retry_delay_ms(session->retries);
 
 	if (session->retries == max_retries)
@@ -207,8 +201,8 @@ session_was_lost_by(LeaderSession *session, const char *words)
 		exit(1);
 	}
 	interrupt_set_connection(NULL);
-	PQfinish(session->conn);
-	session->conn = NULL;
+	PQfinish(session->source->conn);
+	session->source->conn = NULL;
 	free(session->last_words);
 	session->last_words = NULL;
 	session->retries = 0;
@@ -220,19 +214,19 @@ static void
 session_was_lost(LeaderSession *session)
 {
 	session_was_lost_by(session, session->last_words ? session->last_words :
-						PQerrorMessage(session->conn));
+						PQerrorMessage(session->source->conn));
 }
 
 /* Has the session ended, though it was not asked? */
 static bool
 is_lost(LeaderSession *session)
 {
-	bool		alive = PQconsumeInput(session->conn) != 0;
+	bool		alive = PQconsumeInput(session->source->conn) != 0;
 
 	/* makes libpq read why the server is ending the session */
-	PQfreemem(PQnotifies(session->conn));
+	PQfreemem(PQnotifies(session->source->conn));
 	return !alive || session->last_words ||
-		PQstatus(session->conn) != CONNECTION_OK;
+		PQstatus(session->source->conn) != CONNECTION_OK;
 }
 
 /* ----------
@@ -247,17 +241,18 @@ static void
 take_over(void *arg)
 {
 	LeaderSession *session = arg;
-	const LeaderSessionPlan *plan = &session->plan;
+	const Source *source = session->source;
+	const DumpPlan *plan = session->plan;
 	PGconn	   *conn;
 
-	session->other = connection_open_peer(plan->address, "pg_pardump");
-	session->next = conn = connection_open_peer(plan->address, "pg_pardump");
-	leader_watchdog_watch(session->other, plan->address, plan->options);
-	leader_watchdog_watch(conn, plan->address, plan->options);
-	session_set_up(session->other, plan->options, plan->encoding);
-	session_set_up(conn, plan->options, plan->encoding);
-	if (!snapshot_holders_import(session->holders, plan->n_workers, conn,
-								 session->identity))
+	session->other = connection_open_peer(source->address, "pg_pardump");
+	session->next = conn = connection_open_peer(source->address, "pg_pardump");
+	leader_watchdog_watch(session->other, source->address, source->options);
+	leader_watchdog_watch(conn, source->address, source->options);
+	session_set_up(session->other, source->options, plan->encoding);
+	session_set_up(conn, source->options, plan->encoding);
+	if (!snapshot_holders_import(session->holders, session->n_workers, conn,
+								 plan->snapshot_identity))
 		session_lost("No worker's session has the snapshot at this time.");
 	session->snapshot = snapshot_export(conn);
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
@@ -273,7 +268,7 @@ replace(LeaderSession *session)
 
 	if (cause == NULL)
 	{
-		session->conn = session->next;
+		session->source->conn = session->next;
 		pg_log_info("the leader has another session with the same snapshot");
 	}
 	else
@@ -297,12 +292,12 @@ answer_ms(const LeaderSession *session)
 static PGresult *
 ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 {
-	PGresult   *res = session_exec_within(session->conn, sql, answer_ms(session));
+	PGresult   *res = session_exec_within(session->source->conn, sql, answer_ms(session));
 
 	if (PQresultStatus(res) == expected)
 		return res;
-	if (res && !session_is_lost(session->conn, res))
-		session_failed(session->conn, res, "query failed", sql);
+	if (res && !session_is_lost(session->source->conn, res))
+		session_failed(session->source->conn, res, "query failed", sql);
 	(void) note_last_words(session, res);
 	session_was_lost(session);
 	PQclear(res);
@@ -313,7 +308,7 @@ ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 static void
 finish(LeaderSession *session)
 {
-	char	   *sql = table_check_names_query(session->conn, session->plan.tables);
+	char	   *sql = table_check_names_query(session->source->conn, session->plan->tables);
 	PGresult   *res = ask(session, sql, PGRES_TUPLES_OK);
 
 	free(sql);
@@ -328,8 +323,7 @@ finish(LeaderSession *session)
 
 typedef struct LeaderJob
 {
-	void		(*run) (void *arg, int job);
-	void	   *arg;
+	const WorkerTask *task;
 	int			job;
 } LeaderJob;
 
@@ -337,19 +331,23 @@ static void
 run_job(void *arg)
 {
 	const LeaderJob *job = arg;
+	const WorkerTask *task = job->task;
+	int			step;
 
-	job->run(job->arg, job->job);
+	task->start(task->arg, WORKER_IS_LEADER);
+	(void) task->run(task->arg, job->job, &step);
+	task->stop(task->arg);
 }
 
 bool
-leader_session_do(LeaderSession *session, void (*do_job) (void *arg, int job),
-				  void *arg, int job)
+leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 {
-	const Options *options = session->plan.options;
-	LeaderJob	leader_job = {do_job, arg, job};
+	const Options *options = session->source->options;
+	LeaderJob	leader_job = {task, job};
 	char	   *cause = session_try(run_job, &leader_job);
 
-	interrupt_set_connection(session->conn);	/* not the job's other one */
+	/* not the job's other one */
+	interrupt_set_connection(session->source->conn);
 	if (cause == NULL)
 		return true;
 	interrupt_check();
@@ -370,7 +368,7 @@ static PGresult *
 look(LeaderSession *session, const char *query)
 {
 	bool		lost;
-	PGresult   *res = session_look(session->conn, query, answer_ms(session),
+	PGresult   *res = session_look(session->source->conn, query, answer_ms(session),
 								   &lost);
 
 	if (!lost)
@@ -406,7 +404,7 @@ backend_has_nothing_to_do(LeaderSession *session, int backend)
 static void
 end_backend(LeaderSession *session, int backend)
 {
-	int			min_age_s = (int) session->plan.options->stall_timeout;
+	int			min_age_s = (int) session->source->options->stall_timeout;
 	char	   *sql = server_health_terminate_query(backend, min_age_s);
 
 	session->expects_warning = true;	/* should it have ended just now */
@@ -439,7 +437,7 @@ static void
 check_deadlock(LeaderSession *session)
 {
 	char	   *pids = snapshot_holders_backends(session->holders,
-												 session->plan.n_workers);
+												 session->n_workers);
 	char	   *sql = server_health_deadlock_query(pids);
 	PGresult   *res = look(session, sql);
 
@@ -452,7 +450,7 @@ check_deadlock(LeaderSession *session)
 static void
 look_after_workers(LeaderSession *session)
 {
-	int64		timeout_ms = (int64) session->plan.options->stall_timeout * 1000;
+	int64		timeout_ms = (int64) session->source->options->stall_timeout * 1000;
 	int64		now = clock_monotonic_ms();
 	int64		elapsed_ms = now - session->looked_at;
 	bool		any_waits = false;
@@ -465,19 +463,19 @@ look_after_workers(LeaderSession *session)
 	 * if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile
 	 */
 	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
-	for (int i = 0; i < session->plan.n_workers && session->conn; i++)
+	for (int i = 0; i < session->n_workers && session->source->conn; i++)
 	{
 		SnapshotHolder *holder = &session->holders[i];
 		int64		ms = snapshot_holder_unchanged_ms(holder, elapsed_ms);
 
-		if (snapshot_holder_waits(holder) && ms >= session->plan.lock_wait_ms)
+		if (snapshot_holder_waits(holder) && ms >= session->plan->lock_wait_ms)
 			any_waits = true;
 		if (timeout_ms == 0 || ms < timeout_ms)
 			continue;
 		holder->unchanged_ms = 0;	/* ask again after the same time */
 		wake(session, holder);
 	}
-	if (any_waits && session->conn)
+	if (any_waits && session->source->conn)
 		check_deadlock(session);
 }
 
@@ -501,22 +499,22 @@ leader_session_attend(LeaderSession *session, bool all_done, bool may_end)
 {
 	/* they are to leave now, and what is stopped would keep its session */
 	if (all_done)
-		snapshot_holders_wake(session->holders, session->plan.n_workers);
+		snapshot_holders_wake(session->holders, session->n_workers);
 	if (session->finished)
 		return true;
-	if (session->conn && is_lost(session))
+	if (session->source->conn && is_lost(session))
 		session_was_lost(session);
-	if (session->conn == NULL)
+	if (session->source->conn == NULL)
 	{
-		snapshot_holders_check(session->holders, session->plan.n_workers);
+		snapshot_holders_check(session->holders, session->n_workers);
 		if (clock_monotonic_ms() >= session->retry_at)
 			replace(session);
 	}
-	if (session->conn)
+	if (session->source->conn)
 		look_after_workers(session);
-	if (session->conn)
+	if (session->source->conn)
 		check_age(session);
-	if (session->conn && all_done && may_end)
+	if (session->source->conn && all_done && may_end)
 		finish(session);
-	return session->conn != NULL;
+	return session->source->conn != NULL;
 }

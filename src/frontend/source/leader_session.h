@@ -21,31 +21,14 @@
 #ifndef LEADER_SESSION_H
 #define LEADER_SESSION_H
 
-#include "plan/dump_table.h"
-#include "plan/server_extension.h"
-#include "session/connection.h"
+#include "process/worker_pool.h"
+#include "source/source.h"
 
-typedef struct LeaderSession LeaderSession;
-
-/* What must be known to have such a session again; all borrowed. */
-typedef struct LeaderSessionPlan
-{
-	const Options *options;
-	const PeerAddress *address;
-	const char *encoding;
-	const char *snapshot;		/* that the first session has exported */
-	const DumpTables *tables;
-	const ServerExtension *extension;
-	int			lock_wait_ms;
-	int			n_workers;
-} LeaderSessionPlan;
-
-/* Take over the first session, which has all locks. */
-extern LeaderSession *leader_session_new(PGconn *conn,
-										 const LeaderSessionPlan *plan);
-
-/* The session as it is now, for the leader's own use; borrowed. */
-extern PGconn *leader_session_conn(const LeaderSession *session);
+/*
+ * Take care of the source's connection, which has all locks, from now on: it
+ * is replaced there.  The plan must outlive it.
+ */
+extern void leader_session_begin(Source *source, const DumpPlan *plan);
 
 /* For the pool (see PoolWatch): what to wait for, or -1. */
 extern int	leader_session_watch_fd(const LeaderSession *session);
@@ -63,14 +46,13 @@ extern bool leader_session_attend(LeaderSession *session, bool all_done,
 								  bool may_end);
 
 /*
- * Do a job in this session while all workers wait for one.  False if it was
- * lost meanwhile, or the job's other connection was: then the session is
- * replaced, as it may be in the midst of anything.  Exits with a message
- * after so many losses as --retries allows, on a standby, and where commands
- * may have got a part of a file (--pipe).
+ * Do a job in this session while all workers wait for one: start, run and
+ * stop of the task, here.  False if it was lost meanwhile, or the job's other
+ * connection was: then the session is replaced, as it may be in the midst of
+ * anything.  Exits with a message after so many losses as --retries allows,
+ * on a standby, and where commands may have got a part of a file (--pipe).
  */
-extern bool leader_session_do(LeaderSession *session,
-							  void (*do_job) (void *arg, int job), void *arg,
+extern bool leader_session_do(LeaderSession *session, const WorkerTask *task,
 							  int job);
 
 /* For the pool: a worker's process is about to be forked, or is gone. */

@@ -25,13 +25,12 @@
  * it on it reads what the role may see only (rls.c:check_enable_rls).
  */
 static void
-check_row_security(const DumpContext *context)
+check_row_security(const Options *options, const DumpTables *tables)
 {
-	const DumpTables *tables = context->tables;
 	PQExpBufferData names;
 	int			n_found = 0;
 
-	if (context->options->enable_row_security)
+	if (options->enable_row_security)
 		return;
 	initPQExpBuffer(&names);
 	for (int i = 0; i < tables->n_tables; i++)
@@ -62,9 +61,8 @@ check_row_security(const DumpContext *context)
  * Parts of tables, and sums of them, are queries that the user has asked for.
  */
 static void
-check_owners(const DumpContext *context)
+check_owners(const Options *options, const DumpTables *tables)
 {
-	const DumpTables *tables = context->tables;
 	const char *role = NULL;
 	PQExpBufferData names;
 	int			n_found = 0;
@@ -75,7 +73,7 @@ check_owners(const DumpContext *context)
 		const DumpTable *table = &tables->tables[i];
 
 		if (table->stranger == NULL || table->relkind != RELKIND_RELATION ||
-			(table->filter == NULL && !context->options->compare))
+			(table->filter == NULL && !options->compare))
 			continue;
 		role = table->stranger;
 		if (n_found++ < NAMES_SHOWN)
@@ -151,12 +149,12 @@ hint_at_grant(PGconn *conn, const char *role)
 
 /* A dump has all of the database's large objects, or none. */
 static void
-check_large_objects(PGconn *conn, const DumpContext *context)
+check_large_objects(PGconn *conn, const LargeObjects *objects)
 {
 	char	   *sql;
 	PGresult   *res;
 
-	if (context->objects->n_objects == 0)
+	if (objects->n_objects == 0)
 		return;
 	sql = psprintf(unreadable_query, has_function(conn) ? by_function : by_acl);
 	res = session_query(conn, sql);
@@ -166,8 +164,8 @@ check_large_objects(PGconn *conn, const DumpContext *context)
 
 		pg_log_error("the role \"%s\" may not read %s of the %d large object%s",
 					 PQgetvalue(res, 0, 2), PQgetvalue(res, 0, 0),
-					 context->objects->n_objects,
-					 units_plural(context->objects->n_objects));
+					 objects->n_objects,
+					 units_plural(objects->n_objects));
 		pg_log_error_detail("%s: %s.", one ? "It is" : "The first are",
 							PQgetvalue(res, 0, 1));
 		hint_at_grant(conn, PQgetvalue(res, 0, 2));
@@ -249,11 +247,11 @@ static const char lock_query[] =
  * to the table that it reads, too (worker_session.c).
  */
 static void
-check_locks(PGconn *conn, const DumpContext *context)
+check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 {
-	int			n_tables = context->tables->n_tables;
-	int			at_a_time = Min(context->options->jobs, n_tables);
-	char	   *oids = dump_tables_oids(context->tables);
+	int			n_tables = tables->n_tables;
+	int			at_a_time = Min(options->jobs, n_tables);
+	char	   *oids = dump_tables_oids(tables);
 	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, lock_query, 1, params, 0);
 	int64		room = atoll(PQgetvalue(res, 0, 0));
@@ -273,10 +271,10 @@ check_locks(PGconn *conn, const DumpContext *context)
 }
 
 void
-source_check(PGconn *conn, const DumpContext *context)
+source_check(PGconn *conn, const Options *options, const DumpPlan *plan)
 {
-	check_row_security(context);
-	check_owners(context);
-	check_large_objects(conn, context);
-	check_locks(conn, context);
+	check_row_security(options, plan->tables);
+	check_owners(options, plan->tables);
+	check_large_objects(conn, plan->objects);
+	check_locks(conn, options, plan->tables);
 }

@@ -5,7 +5,7 @@
 #ifndef SOURCE_CHECK_H
 #define SOURCE_CHECK_H
 
-#include "plan/dump_context.h"
+#include "plan/dump_plan.h"
 
 /*
  * Tell of what the plan has and the role may not read, in the leader's
@@ -14,7 +14,8 @@
  * large objects.  Also of tables whose queries might run what others wrote.
  * And warn if the workers may find the server's lock table full.
  */
-extern void source_check(PGconn *conn, const DumpContext *context);
+extern void source_check(PGconn *conn, const Options *options,
+						 const DumpPlan *plan);
 
 /*
  * pg_dump has failed, which an error has told.  It stops at the first table

@@ -24,6 +24,7 @@
 #include "base/printable.h"
 #include "session/session_settings.h"
 #include "session/table_lock.h"
+#include "source/leader_session.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"
 #include "source/worker_session.h"
@@ -32,7 +33,8 @@
 
 struct SourceSession
 {
-	const DumpContext *context;
+	const Source *source;
+	const Run  *run;
 	PGconn	   *conn;
 	bool		is_leaders;		/* and so has every lock, and stays open */
 	bool	   *locked;			/* by table: have we its lock to the end? */
@@ -58,20 +60,20 @@ fair_share(PGconn *conn)
 static void
 lock_chunked_tables(SourceSession *session)
 {
-	const DumpContext *context = session->context;
-	char	  **names = pg_malloc((context->plan->n_files + 1) * sizeof(char *));
-	int		   *tables = pg_malloc((context->plan->n_files + 1) * sizeof(int));
+	const DumpPlan *plan = session->run->plan;
+	char	  **names = pg_malloc((plan->chunks->n_files + 1) * sizeof(char *));
+	int		   *tables = pg_malloc((plan->chunks->n_files + 1) * sizeof(int));
 	int			room = fair_share(session->conn);
 	int			n = 0;
 
-	for (int i = 0; i < context->plan->n_files && n < room; i++)
+	for (int i = 0; i < plan->chunks->n_files && n < room; i++)
 	{
-		const DataFile *file = context->queue->files[i];
+		const DataFile *file = plan->queue->files[i];
 
 		if (file->n_chunks == 1 || session->locked[file->table])
 			continue;
 		session->locked[file->table] = true;
-		names[n] = context->tables->tables[file->table].name;
+		names[n] = plan->tables->tables[file->table].name;
 		tables[n++] = file->table;
 	}
 	if (!session_try_lock_tables(session->conn, names, n))
@@ -84,45 +86,40 @@ lock_chunked_tables(SourceSession *session)
 	free(tables);
 }
 
-static SourceSession *
-new_session(const DumpContext *context, PGconn *conn)
+static void
+begin_worker(SourceSession *session, int no)
 {
-	SourceSession *session = pg_malloc0(sizeof(SourceSession));
-	const char *name = PQparameterStatus(conn, "application_name");
-
-	session->context = context;
-	session->conn = conn;
-	session->locked = pg_malloc0((context->tables->n_tables + 1) *
-								 sizeof(bool));
-	session->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
-	return session;
-}
-
-SourceSession *
-source_session_open(const DumpContext *context, int no)
-{
-	SourceSession *session;
+	const Source *source = session->source;
+	const DumpPlan *plan = session->run->plan;
 	PGconn	   *conn;
 
-	leader_session_begin_worker(context->leader, no);
-	conn = connection_open_peer(context->address, SESSION_NAME);
-	session = new_session(context, conn);
-	session_set_up(conn, context->options, context->encoding);
-	leader_session_join(context->leader, no, conn);
-	server_extension_hold_too(conn, context->extension, context->lock_wait_ms);
+	file_results_begin_worker(session->run->results, no);
+	leader_session_begin_worker(source->session, no);
+	session->conn = conn = connection_open_peer(source->address, SESSION_NAME);
+	session_set_up(conn, source->options, plan->encoding);
+	leader_session_join(source->session, no, conn);
+	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 	lock_chunked_tables(session);
-	/* what is to stay to the end is done before this */
-	session_command(conn, "SAVEPOINT job");
-	return session;
 }
 
 SourceSession *
-source_session_borrow(const DumpContext *context)
+source_session_open(const Source *source, const Run *run, int no)
 {
-	SourceSession *session = new_session(context,
-										 leader_session_conn(context->leader));
+	SourceSession *session = pg_malloc0(sizeof(SourceSession));
+	const char *name;
 
-	session->is_leaders = true;
+	session->source = source;
+	session->run = run;
+	session->locked = pg_malloc0((run->plan->tables->n_tables + 1) *
+								 sizeof(bool));
+	session->is_leaders = no == WORKER_IS_LEADER;
+	if (session->is_leaders)
+		session->conn = source->conn;
+	else
+		begin_worker(session, no);
+	name = PQparameterStatus(session->conn, "application_name");
+	session->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
+	/* what is to stay to the end is done before this */
 	session_command(session->conn, "SAVEPOINT job");
 	return session;
 }
@@ -156,7 +153,7 @@ source_session_close(SourceSession *session)
 static void
 name_session(SourceSession *session, const Job *job)
 {
-	const DumpContext *context = session->context;
+	const DumpPlan *plan = session->run->plan;
 	char		label[JOB_LABEL_BYTES + 1];
 	PQExpBufferData sql;
 
@@ -164,8 +161,8 @@ name_session(SourceSession *session, const Job *job)
 		return;
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SET application_name TO ");
-	appendStringLiteralConn(&sql, job_label(context->queue, job,
-											context->tables, label),
+	appendStringLiteralConn(&sql, job_label(plan->queue, job,
+											plan->tables, label),
 							session->conn);
 	session_command(session->conn, sql.data);
 	termPQExpBuffer(&sql);
@@ -174,15 +171,15 @@ name_session(SourceSession *session, const Job *job)
 static bool
 lock_tables(SourceSession *session, const Job *job)
 {
-	const DumpContext *context = session->context;
+	const DumpPlan *plan = session->run->plan;
 	char	  **names = pg_malloc(job->n * sizeof(char *));
 	int			n_names = 0;
 	bool		result;
 
 	for (int i = 0; i < job->n; i++)
 	{
-		int			no = context->queue->files[job->first + i]->table;
-		const DumpTable *table = &context->tables->tables[no];
+		int			no = plan->queue->files[job->first + i]->table;
+		const DumpTable *table = &plan->tables->tables[no];
 
 		if (!session->locked[no] && table->relkind == RELKIND_RELATION)
 			names[n_names++] = table->name;
@@ -204,7 +201,7 @@ static const char waiting_query[] =
 static void
 tell_refused(SourceSession *session, int no)
 {
-	const DumpTable *table = &session->context->tables->tables[no];
+	const DumpTable *table = &session->run->plan->tables->tables[no];
 	char	   *oid = psprintf("%u", table->oid);
 	const char *params[] = {oid};
 	PGresult   *res = session_query_params(session->conn, waiting_query, 1,
@@ -222,7 +219,7 @@ tell_refused(SourceSession *session, int no)
 		pg_log_warning_detail("%s waits for an exclusive lock on it, until this run ends.",
 							  who);
 		free(who);
-		session->context->told[no] = true;
+		session->source->told[no] = true;
 	}
 	PQclear(res);
 	free(oid);
@@ -231,13 +228,13 @@ tell_refused(SourceSession *session, int no)
 static void
 tell_why(SourceSession *session, const Job *job)
 {
-	const DumpContext *context = session->context;
+	const DumpPlan *plan = session->run->plan;
 
 	for (int i = 0; i < job->n; i++)
 	{
-		int			no = context->queue->files[job->first + i]->table;
+		int			no = plan->queue->files[job->first + i]->table;
 
-		if (!context->told[no])
+		if (!session->source->told[no])
 			tell_refused(session, no);
 	}
 }
@@ -285,7 +282,7 @@ allow_foreign_tables(PGconn *conn, bool allow)
 static volatile uint64 *
 rows_so_far(const SourceSession *session)
 {
-	return &file_results_progress(session->context->results)->rows;
+	return &file_results_progress(session->run->results)->rows;
 }
 
 /*
@@ -296,7 +293,7 @@ static uint64
 read_by_sql(SourceSession *session, const DataFile *file, const char *options,
 			Sink *sink)
 {
-	const DumpTable *table = &session->context->tables->tables[file->table];
+	const DumpTable *table = &session->run->plan->tables->tables[file->table];
 	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
 	char	   *text = copy_statement(table, file);
 	char	   *statement = psprintf("%s%s", text, options);
@@ -317,9 +314,9 @@ static uint64
 read_by_extension(SourceSession *session, const DataFile *file,
 				  const char *compression, const char *format, Sink *sink)
 {
-	const DumpContext *context = session->context;
+	const DumpPlan *plan = session->run->plan;
 	char	   *statement = read_blocks_statement(session->conn,
-												  &context->tables->tables[file->table],
+												  &plan->tables->tables[file->table],
 												  file, compression, format);
 	bool		plain = strcmp(compression, "none") == 0 &&
 		strcmp(format, "text") == 0;
@@ -337,7 +334,7 @@ read_by_extension(SourceSession *session, const DataFile *file,
 static void
 check_empty(SourceSession *session, const DataFile *file, uint64 rows)
 {
-	const DumpTables *tables = session->context->tables;
+	const DumpTables *tables = session->run->plan->tables;
 
 	if (rows > 0 || file->seems_empty ||
 		!copy_rows_exist(session->conn, &tables->tables[file->table], file))
@@ -356,7 +353,7 @@ source_session_read_text(SourceSession *session, const DataFile *file,
 {
 	uint64		rows;
 
-	if (session->context->plan->tables[file->table].sql_reason != NULL)
+	if (session->run->plan->chunks->tables[file->table].sql_reason != NULL)
 		return read_by_sql(session, file, "", sink);
 	rows = read_by_extension(session, file, "none", "text", sink);
 	check_empty(session, file, rows);
@@ -370,7 +367,7 @@ source_session_read_binary(SourceSession *session, const DataFile *file,
 	uint64		rows;
 	uint64		bytes;
 
-	if (session->context->plan->tables[file->table].sql_reason != NULL)
+	if (session->run->plan->chunks->tables[file->table].sql_reason != NULL)
 		return read_by_sql(session, file, " (FORMAT binary)", sink);
 	(void) read_by_extension(session, file, "none", "binary", sink);
 	read_blocks_count(session->conn, &rows, &bytes);
@@ -384,7 +381,7 @@ source_session_read_compressed(SourceSession *session, const DataFile *file,
 {
 	uint64		rows;
 
-	(void) read_by_extension(session, file, session->context->compression,
+	(void) read_by_extension(session, file, session->run->plan->server_compress,
 							 "text", sink);
 	read_blocks_count(session->conn, &rows, raw_bytes);
 	check_empty(session, file, rows);

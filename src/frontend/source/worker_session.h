@@ -5,22 +5,21 @@
 #ifndef WORKER_SESSION_H
 #define WORKER_SESSION_H
 
-#include "plan/dump_context.h"
+#include "process/worker_pool.h"
+#include "source/source.h"
+#include "status/run.h"
 #include "stream/sink.h"
 
 typedef struct SourceSession SourceSession;
 
 /*
  * Connect, and import the snapshot, as worker number no.  Exits with a
- * message on failure.
+ * message on failure.  For WORKER_IS_LEADER the session is the leader's own,
+ * which has the snapshot and all locks: for jobs whose tables no worker can
+ * lock.
  */
-extern SourceSession *source_session_open(const DumpContext *context, int no);
-
-/*
- * The same in the leader's own session, which has the snapshot and all locks:
- * for jobs whose tables no worker can lock.
- */
-extern SourceSession *source_session_borrow(const DumpContext *context);
+extern SourceSession *source_session_open(const Source *source, const Run *run,
+										  int no);
 
 /* Its connection; borrowed. */
 extern PGconn *source_session_connection(const SourceSession *session);
@@ -45,7 +44,7 @@ extern uint64 source_session_read_binary(SourceSession *session,
 										 const DataFile *file, Sink *sink);
 
 /*
- * The same as text by the extension, which compresses it as the context says.
+ * The same as text by the extension, which compresses it as the plan says.
  * *raw_bytes is what it was before.
  */
 extern uint64 source_session_read_compressed(SourceSession *session,

@@ -13,33 +13,32 @@
 
 #define MAX_LINES 3
 
-/* Of all that is read, or of tables that SQL reads for this reason. */
+/* Of tables that SQL reads for this reason. */
 static uint64
-expected_bytes(const DumpContext *context, const char *sql_reason)
+bytes_by_sql(const DumpPlan *plan, const char *sql_reason)
 {
-	const ChunkPlan *plan = context->plan;
-	uint64		bytes = sql_reason ? 0 : context->objects->est_bytes;
+	const ChunkPlan *chunks = plan->chunks;
+	uint64		bytes = 0;
 
-	for (int i = 0; i < plan->n_files; i++)
-		if (sql_reason == NULL ||
-			plan->tables[plan->files[i].table].sql_reason == sql_reason)
-			bytes += plan->files[i].est_bytes;
+	for (int i = 0; i < chunks->n_files; i++)
+		if (chunks->tables[chunks->files[i].table].sql_reason == sql_reason)
+			bytes += chunks->files[i].est_bytes;
 	return bytes;
 }
 
 /* Of tables that are whole lest a query runs functions of their owners. */
 static uint64
-undivided_bytes(const DumpContext *context)
+undivided_bytes(const DumpPlan *plan)
 {
 	uint64		bytes = 0;
 
-	for (int i = 0; i < context->tables->n_tables; i++)
+	for (int i = 0; i < plan->tables->n_tables; i++)
 	{
-		const DumpTable *table = &context->tables->tables[i];
-		const TablePlan *plan = &context->plan->tables[i];
+		const DumpTable *table = &plan->tables->tables[i];
+		const TablePlan *decided = &plan->chunks->tables[i];
 
-		if (table->stranger && plan->n_files == 1 && plan->sql_reason &&
-			table->total_bytes >= context->plan->chunk_bytes * 3 / 2)
+		if (table->stranger && decided->n_files == 1 && decided->sql_reason &&
+			table->total_bytes >= plan->chunks->chunk_bytes * 3 / 2)
 			bytes += table->total_bytes;
 	}
 	return bytes;
@@ -47,36 +46,35 @@ undivided_bytes(const DumpContext *context)
 
 /* Fills in up to MAX_LINES lines, owned, and returns how many. */
 static int
-compose(const DumpContext *context, char *lines[MAX_LINES])
+compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
 {
-	const Options *options = context->options;
-	const char *missing = context->extension->missing;
-	uint64		bytes = expected_bytes(context, NULL);
+	const char *missing = plan->extension->missing;
+	uint64		bytes = dump_plan_bytes(plan);
 	char		size[UNITS_BYTES];
 	int			n = 0;
 
-	if (!options->jobs_given && context->queue->n_jobs > 1 &&
+	if (!options->jobs_given && plan->queue->n_jobs > 1 &&
 		bytes >= BYTES_WORTH_A_WORD)
 		lines[n++] = psprintf("one worker for about %s: -j NUM lets NUM workers share it",
 							  units_size(bytes, size));
-	bytes = undivided_bytes(context);
+	bytes = undivided_bytes(plan);
 	if (bytes >= BYTES_WORTH_A_WORD && !options->no_chunks)
 		lines[n++] = psprintf("about %s in tables of other roles are not split, as queries might run their functions: the extension, or --trust-owners, lets them be",
 							  units_size(bytes, size));
 	if (missing == NULL || options->no_extension)
 		return n;
-	bytes = expected_bytes(context, missing);
-	if (bytes >= BYTES_WORTH_A_WORD || context->extension->is_there)
+	bytes = bytes_by_sql(plan, missing);
+	if (bytes >= BYTES_WORTH_A_WORD || plan->extension->is_there)
 		lines[n++] = psprintf("about %s read by SQL, which takes longer: %s",
 							  units_size(bytes, size), missing);
 	return n;
 }
 
 void
-advice_give(const DumpContext *context)
+advice_give(const Options *options, const DumpPlan *plan)
 {
 	char	   *lines[MAX_LINES];
-	int			n = compose(context, lines);
+	int			n = compose(options, plan, lines);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -92,10 +90,10 @@ advice_give(const DumpContext *context)
 }
 
 void
-advice_print(const DumpContext *context, FILE *stream)
+advice_print(const Options *options, const DumpPlan *plan, FILE *stream)
 {
 	char	   *lines[MAX_LINES];
-	int			n = compose(context, lines);
+	int			n = compose(options, plan, lines);
 
 	for (int i = 0; i < n; i++)
 	{

@@ -11,15 +11,15 @@
 #ifndef ADVICE_H
 #define ADVICE_H
 
-#include "plan/dump_context.h"
+#include "plan/dump_plan.h"
 
 /*
  * The plan is made: say it on standard error if progress is shown there, else
  * only to who asked for more words (-v).
  */
-extern void advice_give(const DumpContext *context);
+extern void advice_give(const Options *options, const DumpPlan *plan);
 
 /* All is done: the same as lines of the summary. */
-extern void advice_print(const DumpContext *context, FILE *stream);
+extern void advice_print(const Options *options, const DumpPlan *plan, FILE *stream);
 
 #endif							/* ADVICE_H */

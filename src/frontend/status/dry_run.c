@@ -62,10 +62,10 @@ typedef struct PlanLine
 } PlanLine;
 
 static PlanLine
-plan_line(const DumpContext *context, int no)
+plan_line(const DumpPlan *plan, int no)
 {
-	const DumpTable *table = &context->tables->tables[no];
-	const TablePlan *decided = &context->plan->tables[no];
+	const DumpTable *table = &plan->tables->tables[no];
+	const TablePlan *decided = &plan->chunks->tables[no];
 	PlanLine	line = {
 		.table = no,
 		.heap_bytes = table->heap_bytes,
@@ -74,7 +74,7 @@ plan_line(const DumpContext *context, int no)
 	};
 
 	for (int i = 0; i < decided->n_files; i++)
-		line.est_bytes += context->plan->files[decided->first_file + i].est_bytes;
+		line.est_bytes += plan->chunks->files[decided->first_file + i].est_bytes;
 	return line;
 }
 
@@ -92,13 +92,13 @@ compare_lines(const void *a, const void *b)
 
 /* Of all tables; owned. */
 static PlanLine *
-sorted_lines(const DumpContext *context)
+sorted_lines(const DumpPlan *plan)
 {
-	int			n = context->tables->n_tables;
+	int			n = plan->tables->n_tables;
 	PlanLine   *lines = pg_malloc((n + 1) * sizeof(PlanLine));
 
 	for (int i = 0; i < n; i++)
-		lines[i] = plan_line(context, i);
+		lines[i] = plan_line(plan, i);
 	qsort(lines, n, sizeof(PlanLine), compare_lines);
 	return lines;
 }
@@ -170,12 +170,12 @@ add_sizes(printTableContent *content, const PlanLine *line)
 }
 
 static void
-add_table(printTableContent *content, const DumpContext *context,
+add_table(printTableContent *content, const DumpPlan *plan,
 		  const PlanLine *line, Reasons *reasons)
 {
-	const TablePlan *decided = &context->plan->tables[line->table];
+	const TablePlan *decided = &plan->chunks->tables[line->table];
 
-	add_text(content, pg_strdup(printable(context->tables->tables[line->table].name)));
+	add_text(content, pg_strdup(printable(plan->tables->tables[line->table].name)));
 	add_sizes(content, line);
 	add_text(content, pg_strdup(read_by(decided)));
 	add_text(content, reason_numbers(reasons, decided));
@@ -183,11 +183,11 @@ add_table(printTableContent *content, const DumpContext *context,
 
 /* One line for all of them, which are whole. */
 static void
-add_small_tables(printTableContent *content, const DumpContext *context,
+add_small_tables(printTableContent *content, const DumpPlan *plan,
 				 const PlanLine *lines, int n)
 {
-	const TablePlan *plans = context->plan->tables;
-	const char *reader = read_by(&plans[lines[0].table]);
+	const TablePlan *decided = plan->chunks->tables;
+	const char *reader = read_by(&decided[lines[0].table]);
 	PlanLine	sum = {0};
 
 	for (int i = 0; i < n; i++)
@@ -196,7 +196,7 @@ add_small_tables(printTableContent *content, const DumpContext *context,
 		sum.toast_bytes += lines[i].toast_bytes;
 		sum.n_files += lines[i].n_files;
 		sum.est_bytes += lines[i].est_bytes;
-		if (strcmp(reader, read_by(&plans[lines[i].table])) != 0)
+		if (strcmp(reader, read_by(&decided[lines[i].table])) != 0)
 			reader = "both";
 	}
 	add_text(content, psprintf("(%d smaller tables)", n));
@@ -223,12 +223,12 @@ add_large_objects(printTableContent *content, const LargeObjects *objects)
 
 /* How many of the lines, which are sorted, are shown one by one. */
 static int
-count_shown(const DumpContext *context, const PlanLine *lines)
+count_shown(const Options *options, const DumpPlan *plan, const PlanLine *lines)
 {
-	int			n = context->tables->n_tables;
+	int			n = plan->tables->n_tables;
 	int			n_shown = Min(n, TABLES_SHOWN);
 
-	if (context->options->verbose)
+	if (options->verbose)
 		return n;
 	for (int i = n_shown; i < n; i++)
 		if (lines[i].n_files > 1)
@@ -238,16 +238,16 @@ count_shown(const DumpContext *context, const PlanLine *lines)
 }
 
 static void
-print_table(const DumpContext *context, const PlanLine *lines, FILE *out)
+print_table(const Options *options, const DumpPlan *plan, const PlanLine *lines, FILE *out)
 {
-	int			n_tables = context->tables->n_tables;
-	int			n_shown = count_shown(context, lines);
-	bool		has_objects = context->objects->n_groups > 0;
+	int			n_tables = plan->tables->n_tables;
+	int			n_shown = count_shown(options, plan, lines);
+	bool		has_objects = plan->objects->n_groups > 0;
 	Reasons		reasons = {0};
 	printTableContent content;
 	printTableOpt opt = {.format = PRINT_ALIGNED,.border = 1};
 
-	opt.encoding = pg_char_to_encoding(context->encoding);
+	opt.encoding = pg_char_to_encoding(plan->encoding);
 	opt.start_table = opt.stop_table = true;
 	printTableInit(&content, &opt, NULL, N_COLUMNS,
 				   n_shown + (n_shown < n_tables ? 1 : 0) + (has_objects ? 1 : 0));
@@ -255,11 +255,11 @@ print_table(const DumpContext *context, const PlanLine *lines, FILE *out)
 		printTableAddHeader(&content, unconstify(char *, headers[i]), false,
 							i >= COLUMN_HEAP && i <= COLUMN_EXPECTED ? 'r' : 'l');
 	for (int i = 0; i < n_shown; i++)
-		add_table(&content, context, &lines[i], &reasons);
+		add_table(&content, plan, &lines[i], &reasons);
 	if (n_shown < n_tables)
-		add_small_tables(&content, context, lines + n_shown, n_tables - n_shown);
+		add_small_tables(&content, plan, lines + n_shown, n_tables - n_shown);
 	if (has_objects)
-		add_large_objects(&content, context->objects);
+		add_large_objects(&content, plan->objects);
 	printTable(&content, out, false, NULL);
 	printTableCleanup(&content);
 	for (int i = 0; i < reasons.n; i++)
@@ -296,12 +296,11 @@ expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
 }
 
 static void
-print_sums(const DumpContext *context, uint64 bytes, FILE *out)
+print_sums(const Options *options, const DumpPlan *plan, uint64 bytes, FILE *out)
 {
-	const Options *options = context->options;
-	int			n_tables = context->tables->n_tables;
-	int			n_files = context->plan->n_files;
-	int			n_objects = context->objects->n_objects;
+	int			n_tables = plan->tables->n_tables;
+	int			n_files = plan->chunks->n_files;
+	int			n_objects = plan->objects->n_objects;
 	char		size[UNITS_BYTES];
 
 	fprintf(out, "%d table%s in %d file%s, %d large object%s, about %s to read",
@@ -312,38 +311,34 @@ print_sums(const DumpContext *context, uint64 bytes, FILE *out)
 				options->segment_pages, units_plural(options->segment_pages));
 	else if (!options->no_chunks)
 		fprintf(out, " (chunks of %s)",
-				units_size(context->plan->chunk_bytes, size));
+				units_size(plan->chunks->chunk_bytes, size));
 	fprintf(out, ", compressed by %s.\n",
-			compress_method_name(context->compress.method));
+			compress_method_name(plan->compress.method));
 }
 
 void
-dry_run_print(const DumpContext *context)
+dry_run_print(const Options *options, const DumpPlan *plan)
 {
-	const Options *options = context->options;
-	PlanLine   *lines = sorted_lines(context);
-	uint64		bytes = context->objects->est_bytes;
+	PlanLine   *lines = sorted_lines(plan);
+	uint64		bytes = dump_plan_bytes(plan);
 	double		seconds = 0;
 	char		size[UNITS_BYTES];
 	char		time[UNITS_BYTES];
 	FILE	   *out = event_log_text_output();
 
-	for (int i = 0; i < context->tables->n_tables; i++)
-	{
-		run_event_plan(context, lines[i].table, lines[i].est_bytes);
-		bytes += lines[i].est_bytes;
-	}
-	print_table(context, lines, out);
+	for (int i = 0; i < plan->tables->n_tables; i++)
+		run_event_plan(plan, lines[i].table, lines[i].est_bytes);
+	print_table(options, plan, lines, out);
 	free(lines);
-	print_sums(context, bytes, out);
+	print_sums(options, plan, bytes, out);
 	if (options->expected_rate != 0)
 	{
-		seconds = expected_seconds(context->queue, options->jobs,
+		seconds = expected_seconds(plan->queue, options->jobs,
 								   options->expected_rate);
 		fprintf(out, "Expected time with %d job%s at %s a second: %s.\n",
 				options->jobs, units_plural(options->jobs),
 				units_size(options->expected_rate, size),
 				units_duration(seconds, time));
 	}
-	run_event_dry_run(context, bytes, seconds);
+	run_event_dry_run(options, plan, seconds);
 }

@@ -34,7 +34,7 @@ typedef struct Snapshot
 
 typedef struct RowsProgress
 {
-	const DumpContext *context;
+	const Run  *run;
 	double		expected_bytes;
 	double		start;
 	double		percent;		/* as shown: it does not fall */
@@ -51,15 +51,15 @@ typedef struct RowsProgress
 static uint64
 seen_bytes(const RowsProgress *rows, uint64 raw_bytes, uint64 stored_bytes)
 {
-	return rows->context->compression ? stored_bytes : raw_bytes;
+	return rows->run->plan->server_compress ? stored_bytes : raw_bytes;
 }
 
 /* The expected bytes of what workers are making now. */
 static double
 bytes_in_work(const RowsProgress *rows, double done_bytes, uint64 seen_of_done)
 {
-	const FileResults *results = rows->context->results;
-	const JobQueue *queue = rows->context->queue;
+	const FileResults *results = rows->run->results;
+	const JobQueue *queue = rows->run->plan->queue;
 	double		ratio = 1;
 	double		bytes = 0;
 
@@ -98,8 +98,8 @@ busy_workers(const FileResults *results, bool at_end)
 static Snapshot
 take_snapshot(const RowsProgress *rows, bool at_end)
 {
-	const DumpContext *context = rows->context;
-	const FileResults *results = context->results;
+	const DumpPlan *plan = rows->run->plan;
+	const FileResults *results = rows->run->results;
 	Snapshot	now = {.time = run_clock_seconds()};
 	uint64		seen = 0;
 
@@ -111,14 +111,14 @@ take_snapshot(const RowsProgress *rows, bool at_end)
 		if (!file->done)
 			continue;
 		now.files_done++;
-		now.done_bytes += context->plan->files[i].est_bytes;
+		now.done_bytes += plan->chunks->files[i].est_bytes;
 		seen += seen_bytes(rows, file->raw_bytes, file->stored_bytes);
 	}
 	now.done_bytes += bytes_in_work(rows, now.done_bytes, seen);
 	for (int i = 0; i < results->n_objects; i++)
 		now.objects_done += results->objects[i].done ? 1 : 0;
 	if (results->n_objects > 0)
-		now.done_bytes += (double) context->objects->est_bytes *
+		now.done_bytes += (double) plan->objects->est_bytes *
 			now.objects_done / results->n_objects;
 	now.busy = busy_workers(results, at_end);
 	return now;
@@ -153,10 +153,10 @@ add_rates(ProgressLine *line, const RowsProgress *rows,
 	double		n_rows = (double) now->total.rows - before->total.rows;
 	double		megabytes = seconds * 1024 * 1024;
 
-	if (rows->context->compression == NULL)
+	if (rows->run->plan->server_compress == NULL)
 		progress_line_add(line, 0, "", "", "%.1f MB/s", Max(raw, 0) / megabytes);
 	/* nothing is stored in a copy */
-	if (rows->context->archive)
+	if (rows->run->archive)
 		progress_line_add(line, 8, "", "", "stored %.1f MB/s",
 						  Max(stored, 0) / megabytes);
 	progress_line_add(line, 3, "", "", "%.0f rows/s", Max(n_rows, 0) / seconds);
@@ -165,18 +165,18 @@ add_rates(ProgressLine *line, const RowsProgress *rows,
 static void
 add_counts(ProgressLine *line, const RowsProgress *rows, const Snapshot *now)
 {
-	const DumpContext *context = rows->context;
-	const FileResults *results = context->results;
-	const ProgressBeside *beside = context->beside;
+	const DumpPlan *plan = rows->run->plan;
+	const FileResults *results = rows->run->results;
+	const RunBeside *beside = &rows->run->beside;
 
 	progress_line_add(line, 5, "", " workers", "%d/%d", now->busy,
-					  Min(results->n_workers, context->queue->n_jobs));
+					  Min(results->n_workers, plan->queue->n_jobs));
 	progress_line_add(line, 7, "chunks ", "", "%d/%d", now->files_done,
 					  results->n_files);
 	if (results->n_objects > 0)
 		progress_line_add(line, 6, "", "", "objects %d/%d", now->objects_done,
 						  results->n_objects);
-	if (beside && beside->total > 0)
+	if (beside->total > 0)
 		progress_line_add(line, 2, "", "", "%s%d/%d", beside->what,
 						  *beside->done, beside->total);
 }
@@ -193,7 +193,7 @@ add_share(ProgressLine *line, const RowsProgress *rows, const Snapshot *now,
 
 	/* of a copy it is not all */
 	progress_line_add(line, 0, "", "", "%s%3d%%",
-					  rows->context->options->target ? "rows " : "",
+					  rows->run->options->target ? "rows " : "",
 					  (int) percent);
 	if (at_end)
 		progress_add_time(line);
@@ -225,15 +225,13 @@ compose(void *arg, ProgressLine *line, bool at_end)
 }
 
 void
-progress_rows_begin(const DumpContext *context)
+progress_rows_begin(const Run *run)
 {
 	/* composed until the stage ends, and never freed */
 	RowsProgress *rows = pg_malloc0(sizeof(RowsProgress));
 
-	rows->context = context;
-	rows->expected_bytes = context->objects->est_bytes;
-	for (int i = 0; i < context->plan->n_files; i++)
-		rows->expected_bytes += context->plan->files[i].est_bytes;
+	rows->run = run;
+	rows->expected_bytes = dump_plan_bytes(run->plan);
 	rows->start = run_clock_seconds();
 	rows->before[0].time = rows->start;
 	rows->n_lines = 1;

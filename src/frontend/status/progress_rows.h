@@ -5,20 +5,12 @@
 #ifndef PROGRESS_ROWS_H
 #define PROGRESS_ROWS_H
 
-#include "plan/dump_context.h"
-
-/* Something that goes on meanwhile: its name, how many are done, and all. */
-typedef struct ProgressBeside
-{
-	const char *what;			/* "indexes " */
-	const volatile int *done;
-	int			total;
-} ProgressBeside;
+#include "status/run.h"
 
 /*
- * The stage begins (see progress.h).  The context must be complete but for
- * what the workers tell; its beside may be NULL.
+ * The stage begins (see progress.h).  The run must be complete but for what
+ * the workers tell.
  */
-extern void progress_rows_begin(const DumpContext *context);
+extern void progress_rows_begin(const Run *run);
 
 #endif							/* PROGRESS_ROWS_H */

@@ -55,36 +55,33 @@ run_event_stage(const char *stage)
 }
 
 void
-run_event_run(const DumpContext *context, const char *dbname,
+run_event_run(const Options *options, const DumpPlan *plan,
 			  const PeerAddress *target)
 {
 	Event	   *event = event_new("run");
-	uint64		bytes = context->objects->est_bytes;
 
-	for (int i = 0; i < context->plan->n_files; i++)
-		bytes += context->plan->files[i].est_bytes;
 	event_add_text(event, "version", PARDUMP_VERSION);
-	event_add_text(event, "database", dbname);
+	event_add_text(event, "database", plan->origin->database);
 	if (target)
 		event_add_text(event, "target", target->conninfo);
-	event_add_text(event, "directory", context->options->directory);
-	event_add_number(event, "jobs", context->options->jobs);
-	event_add_number(event, "tables", context->tables->n_tables);
-	event_add_number(event, "chunks", context->plan->n_files);
-	event_add_number(event, "large_objects", context->objects->n_objects);
-	event_add_number(event, "expected_bytes", bytes);
+	event_add_text(event, "directory", options->directory);
+	event_add_number(event, "jobs", options->jobs);
+	event_add_number(event, "tables", plan->tables->n_tables);
+	event_add_number(event, "chunks", plan->chunks->n_files);
+	event_add_number(event, "large_objects", plan->objects->n_objects);
+	event_add_number(event, "expected_bytes", dump_plan_bytes(plan));
 	if (!target)
 		event_add_text(event, "compression",
-					   compress_method_name(context->compress.method));
+					   compress_method_name(plan->compress.method));
 	event_write(event);
 }
 
 void
-run_event_plan(const DumpContext *context, int table, uint64 est_bytes)
+run_event_plan(const DumpPlan *plan, int table, uint64 est_bytes)
 {
 	Event	   *event = event_new("plan");
-	const DumpTable *t = &context->tables->tables[table];
-	const TablePlan *decided = &context->plan->tables[table];
+	const DumpTable *t = &plan->tables->tables[table];
+	const TablePlan *decided = &plan->chunks->tables[table];
 
 	event_add_text(event, "table", t->name);
 	event_add_number(event, "heap_bytes", t->heap_bytes);
@@ -98,37 +95,36 @@ run_event_plan(const DumpContext *context, int table, uint64 est_bytes)
 }
 
 void
-run_event_dry_run(const DumpContext *context, uint64 est_bytes,
-				  double seconds)
+run_event_dry_run(const Options *options, const DumpPlan *plan, double seconds)
 {
 	Event	   *event = event_new("dry_run");
 
-	event_add_number(event, "jobs", context->options->jobs);
-	event_add_number(event, "tables", context->tables->n_tables);
-	event_add_number(event, "chunks", context->plan->n_files);
-	event_add_number(event, "large_objects", context->objects->n_objects);
-	event_add_number(event, "expected_bytes", est_bytes);
+	event_add_number(event, "jobs", options->jobs);
+	event_add_number(event, "tables", plan->tables->n_tables);
+	event_add_number(event, "chunks", plan->chunks->n_files);
+	event_add_number(event, "large_objects", plan->objects->n_objects);
+	event_add_number(event, "expected_bytes", dump_plan_bytes(plan));
 	event_add_text(event, "compression",
-				   compress_method_name(context->compress.method));
-	if (context->options->expected_rate != 0)
+				   compress_method_name(plan->compress.method));
+	if (options->expected_rate != 0)
 		event_add_seconds(event, "expected_seconds", seconds);
 	event_write(event);
 }
 
 /* The file's name in the archive, its table, and its place in it. */
 static Event *
-chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
+chunk_event(const Run *run, const char *kind, const DataFile *file)
 {
 	Event	   *event = event_new(kind);
 	char	   *name;
 
 	if (event == NULL)
 		return NULL;
-	name = archive_name_rows(file->dump_id, context->compress.method);
-	event_add_number(event, "worker", context->results->worker);
-	if (context->archive)
+	name = archive_name_rows(file->dump_id, run->plan->compress.method);
+	event_add_number(event, "worker", run->results->worker);
+	if (run->archive)
 		event_add_text(event, "file", name);
-	event_add_text(event, "table", context->tables->tables[file->table].name);
+	event_add_text(event, "table", run->plan->tables->tables[file->table].name);
 	event_add_number(event, "chunk", Max(file->chunk_no, 1));
 	event_add_number(event, "chunks", file->n_chunks);
 	free(name);
@@ -136,11 +132,11 @@ chunk_event(const DumpContext *context, const char *kind, const DataFile *file)
 }
 
 void
-run_event_chunk_start(const DumpContext *context, const DataFile *file,
+run_event_chunk_start(const Run *run, const DataFile *file,
 					  const char *format)
 {
-	Event	   *event = chunk_event(context, "chunk_start", file);
-	bool		by_sql = context->plan->tables[file->table].sql_reason != NULL;
+	Event	   *event = chunk_event(run, "chunk_start", file);
+	bool		by_sql = run->plan->chunks->tables[file->table].sql_reason != NULL;
 
 	event_add_number(event, "expected_bytes", file->est_bytes);
 	event_add_text(event, "format", format);
@@ -150,10 +146,10 @@ run_event_chunk_start(const DumpContext *context, const DataFile *file,
 
 /* The same for who has asked for more words (-v -v). */
 static void
-log_chunk_end(const DumpContext *context, const DataFile *file,
+log_chunk_end(const DumpTables *tables, const DataFile *file,
 			  const FileResult *result)
 {
-	char	   *what = data_file_describe(file, context->tables);
+	char	   *what = data_file_describe(file, tables);
 	char		raw[UNITS_BYTES];
 	char		stored[UNITS_BYTES];
 
@@ -166,13 +162,12 @@ log_chunk_end(const DumpContext *context, const DataFile *file,
 }
 
 void
-run_event_chunk_end(const DumpContext *context, const DataFile *file)
+run_event_chunk_end(const Run *run, const DataFile *file)
 {
-	Event	   *event = chunk_event(context, "chunk_end", file);
-	const FileResult *result =
-		&context->results->files[file - context->plan->files];
+	Event	   *event = chunk_event(run, "chunk_end", file);
+	const FileResult *result = run_file_result(run, file);
 
-	log_chunk_end(context, file, result);
+	log_chunk_end(run->plan->tables, file, result);
 
 	event_add_number(event, "rows", result->rows);
 	event_add_number(event, "raw_bytes", result->raw_bytes);
@@ -183,11 +178,10 @@ run_event_chunk_end(const DumpContext *context, const DataFile *file)
 }
 
 void
-run_event_retry(const DumpContext *context, int job)
+run_event_retry(const DumpPlan *plan, int job)
 {
 	Event	   *event = event_new("retry");
-	char	   *what = job_describe(context->queue, &context->queue->jobs[job],
-									-1, context->tables, context->objects);
+	char	   *what = dump_plan_describe_job(plan, job, -1);
 
 	event_add_text(event, "job", what);
 	event_write(event);
@@ -195,12 +189,12 @@ run_event_retry(const DumpContext *context, int job)
 }
 
 void
-run_event_objects(const DumpContext *context, const char *kind,
+run_event_objects(const Run *run, const char *kind,
 				  const LargeObjectGroup *group)
 {
 	Event	   *event = event_new(kind);
 
-	event_add_number(event, "worker", context->results->worker);
+	event_add_number(event, "worker", run->results->worker);
 	event_add_number(event, "objects", group->n_oids);
 	event_add_number(event, "first_oid", group->oids[0]);
 	event_write(event);

@@ -5,7 +5,7 @@
 #ifndef RUN_EVENT_H
 #define RUN_EVENT_H
 
-#include "plan/dump_context.h"
+#include "status/run.h"
 
 /*
  * Open the log if there is to be one.  From here on the log ends in "failed"
@@ -21,32 +21,29 @@ extern void run_event_stage(const char *stage);
  * The plan is made, the workers are to be started: "run".  target is NULL but
  * in a copy.
  */
-extern void run_event_run(const DumpContext *context, const char *dbname,
-						  const PeerAddress *target);
+extern void run_event_run(const Options *options, const DumpPlan *plan, const PeerAddress *target);
 
 /*
  * Of a dry run, instead of "run" and what follows it: "plan" for each table,
  * and "dry_run" for all of it; seconds is 0 if no rate was expected.
  */
-extern void run_event_plan(const DumpContext *context, int table,
-						   uint64 est_bytes);
-extern void run_event_dry_run(const DumpContext *context, uint64 est_bytes,
-							  double seconds);
+extern void run_event_plan(const DumpPlan *plan, int table, uint64 est_bytes);
+extern void run_event_dry_run(const Options *options, const DumpPlan *plan, double seconds);
 
 /*
  * In a worker: "chunk_start" and "chunk_end".  In a copy, format is COPY's,
  * else NULL.
  */
-extern void run_event_chunk_start(const DumpContext *context,
+extern void run_event_chunk_start(const Run *run,
 								  const DataFile *file, const char *format);
-extern void run_event_chunk_end(const DumpContext *context,
+extern void run_event_chunk_end(const Run *run,
 								const DataFile *file);
 
 /* In the leader: a job will be done again, "retry". */
-extern void run_event_retry(const DumpContext *context, int job);
+extern void run_event_retry(const DumpPlan *plan, int job);
 
 /* In a worker: "objects_start" and "objects_end". */
-extern void run_event_objects(const DumpContext *context, const char *kind,
+extern void run_event_objects(const Run *run, const char *kind,
 							  const LargeObjectGroup *group);
 
 #endif							/* RUN_EVENT_H */

@@ -42,37 +42,38 @@ add_file(Manifest *manifest, ManifestFileKind kind, char *path,
 }
 
 static char *
-data_file_path(const DumpContext *context, const DataFile *file)
+data_file_path(const Run *run, const DataFile *file)
 {
-	if (context->options->target == NULL)
-		return archive_name_rows(file->dump_id, context->compress.method);
+	if (run->options->target == NULL)
+		return archive_name_rows(file->dump_id, run->plan->compress.method);
 	if (file->n_chunks > 1)
 		return psprintf("chunk %d of %d", file->chunk_no, file->n_chunks);
 	return pg_strdup("whole table");
 }
 
 static char *
-blob_path(const DumpContext *context, Oid oid)
+blob_path(const Run *run, Oid oid)
 {
-	if (context->options->target)
+	if (run->options->target)
 		return psprintf("large object %u", oid);
-	return archive_name_large_object(oid, context->compress.method);
+	return archive_name_large_object(oid, run->plan->compress.method);
 }
 
 static void
-add_data_files(Manifest *manifest, const DumpContext *context)
+add_data_files(Manifest *manifest, const Run *run)
 {
+	const DumpPlan *plan = run->plan;
 
-	for (int i = 0; i < context->plan->n_files; i++)
+	for (int i = 0; i < plan->chunks->n_files; i++)
 	{
-		const DataFile *data_file = &context->plan->files[i];
-		const DumpTable *table = &context->tables->tables[data_file->table];
+		const DataFile *data_file = &plan->chunks->files[i];
+		const DumpTable *table = &plan->tables->tables[data_file->table];
 		ManifestFile *file = add_file(manifest, MANIFEST_ROWS,
-									  data_file_path(context, data_file),
-									  &context->results->files[i]);
+									  data_file_path(run, data_file),
+									  &run->results->files[i]);
 
 		/* what makes an archive is not to be believed without a look */
-		if (!context->results->files[i].done)
+		if (!run->results->files[i].done)
 			pg_fatal("file \"%s\" has not been written", file->path);
 		file->schema = table->entry->namespace;
 		file->table = table->entry->tag;
@@ -87,9 +88,9 @@ add_data_files(Manifest *manifest, const DumpContext *context)
 }
 
 static void
-add_large_objects(Manifest *manifest, const DumpContext *context)
+add_large_objects(Manifest *manifest, const Run *run)
 {
-	const LargeObjects *objects = context->objects;
+	const LargeObjects *objects = run->plan->objects;
 
 	for (int i = 0; i < objects->n_groups; i++)
 	{
@@ -98,59 +99,61 @@ add_large_objects(Manifest *manifest, const DumpContext *context)
 		for (int j = 0; j < group->n_oids; j++)
 		{
 			int			no = group->first_object + j;
-			char	   *path = blob_path(context, group->oids[j]);
+			char	   *path = blob_path(run, group->oids[j]);
 
-			if (!context->results->objects[no].done)
+			if (!run->results->objects[no].done)
 				pg_fatal("file \"%s\" has not been written", path);
 			add_file(manifest, MANIFEST_LARGE_OBJECT, path,
-					 &context->results->objects[no]);
+					 &run->results->objects[no]);
 		}
 	}
-	for (int i = 0; i < context->results->n_lists; i++)
+	for (int i = 0; i < run->results->n_lists; i++)
 		add_file(manifest, MANIFEST_OBJECT_LIST,
 				 pg_strdup(objects->lists[i].filename),
-				 &context->results->lists[i]);
+				 &run->results->lists[i]);
 }
 
 Manifest *
-run_manifest_new(const DumpContext *context, const Toc *toc)
+run_manifest_new(const Run *run)
 {
-	const FileResults *results = context->results;
+	const FileResults *results = run->results;
+	const DumpPlan *plan = run->plan;
+	const DumpOrigin *origin = plan->origin;
 	char	   *compression = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
 	Manifest   *manifest = pg_malloc(sizeof(Manifest));
 	Manifest	head = {
 		.tool = PARDUMP_VERSION,
-		.server_version = context->origin->server_version,
-		.pg_dump_version = toc->pg_dump_version,
-		.system_identifier = context->origin->system_identifier,
-		.database = context->origin->database,
-		.encoding = unconstify(char *, context->encoding),
-		.snapshot = unconstify(char *, context->snapshot),
-		.lsn = context->origin->lsn,
-		.compression = context->options->target ? NULL : compression,
-		.slot = context->slot ? unconstify(char *, context->slot->name) : NULL,
-		.slot_lsn = context->slot ? context->slot->lsn : NULL,
-		.start_us = context->origin->start_us,
+		.server_version = origin->server_version,
+		.pg_dump_version = plan->toc->pg_dump_version,
+		.system_identifier = origin->system_identifier,
+		.database = origin->database,
+		.encoding = unconstify(char *, plan->encoding),
+		.snapshot = unconstify(char *, plan->snapshot),
+		.lsn = origin->lsn,
+		.compression = run->options->target ? NULL : compression,
+		.slot = unconstify(char *, origin->slot),
+		.slot_lsn = unconstify(char *, origin->slot_lsn),
+		.start_us = origin->start_us,
 		.end_us = clock_wall_us(),
-		.jobs = context->options->jobs,
-		.retries = context->n_retries,
+		.jobs = run->options->jobs,
+		.retries = run->n_retries,
 		.checksum_type = results->checksum_type,
 	};
 
-	compress_spec_print(&context->compress, compression,
+	compress_spec_print(&plan->compress, compression,
 						COMPRESS_SPEC_ERROR_BYTES);
 	*manifest = head;
 	manifest->files = pg_malloc0((results->n_files + results->n_objects +
 								  results->n_lists + 1) * sizeof(ManifestFile));
-	add_data_files(manifest, context);
-	add_large_objects(manifest, context);
+	add_data_files(manifest, run);
+	add_large_objects(manifest, run);
 	add_file(manifest, MANIFEST_TOC, pg_strdup(TOC_NAME), results->toc);
 	return manifest;
 }
 
 void
-run_manifest_write(const DumpContext *context, const Manifest *manifest)
+run_manifest_write(const Run *run, const Manifest *manifest)
 {
 	manifest_write(manifest,
-				   archive_dir_new_file(context->archive, MANIFEST_NAME));
+				   archive_dir_new_file(run->archive, MANIFEST_NAME));
 }

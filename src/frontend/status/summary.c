@@ -13,15 +13,15 @@
 
 /* The seconds of work, by all workers, that a table's files took. */
 static double
-table_seconds(const DumpContext *context, int table)
+table_seconds(const Run *run, int table)
 {
-	const TablePlan *decided = &context->plan->tables[table];
+	const TablePlan *decided = &run->plan->chunks->tables[table];
 	double		seconds = 0;
 
 	for (int i = 0; i < decided->n_files; i++)
 	{
 		const FileResult *file =
-			&context->results->files[decided->first_file + i];
+			&run->results->files[decided->first_file + i];
 
 		seconds += (file->end_us - file->start_us) / 1e6;
 	}
@@ -30,14 +30,14 @@ table_seconds(const DumpContext *context, int table)
 
 /* -1 without tables. */
 static int
-slowest_table(const DumpContext *context, double *seconds)
+slowest_table(const Run *run, double *seconds)
 {
 	int			slowest = -1;
 
 	*seconds = -1;
-	for (int i = 0; i < context->tables->n_tables; i++)
+	for (int i = 0; i < run->plan->tables->n_tables; i++)
 	{
-		double		its = table_seconds(context, i);
+		double		its = table_seconds(run, i);
 
 		if (its > *seconds)
 		{
@@ -49,28 +49,28 @@ slowest_table(const DumpContext *context, double *seconds)
 }
 
 void
-summary_print_slowest(const DumpContext *context, FILE *stream)
+summary_print_slowest(const Run *run, FILE *stream)
 {
 	double		seconds;
-	int			slowest = slowest_table(context, &seconds);
+	int			slowest = slowest_table(run, &seconds);
 
 	if (slowest >= 0)
 	{
-		int			n_chunks = context->plan->tables[slowest].n_files;
+		int			n_chunks = run->plan->chunks->tables[slowest].n_files;
 
 		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunk%s; %d %s\n",
-				printable(context->tables->tables[slowest].name), seconds,
-				n_chunks, units_plural(n_chunks), context->n_retries,
-				context->n_retries == 1 ? "retry" : "retries");
+				printable(run->plan->tables->tables[slowest].name), seconds,
+				n_chunks, units_plural(n_chunks), run->n_retries,
+				run->n_retries == 1 ? "retry" : "retries");
 	}
 }
 
 static void
-show_summary(const DumpContext *context, const FileTotals *total,
+show_summary(const Run *run, const FileTotals *total,
 			 double seconds)
 {
-	int			n_tables = context->tables->n_tables;
-	int			n_objects = context->results->n_objects;
+	int			n_tables = run->plan->tables->n_tables;
+	int			n_objects = run->results->n_objects;
 	char		raw[UNITS_BYTES];
 	char		stored[UNITS_BYTES];
 	char		rate[UNITS_BYTES];
@@ -83,21 +83,21 @@ show_summary(const DumpContext *context, const FileTotals *total,
 			units_size(total->raw_bytes, raw),
 			units_size(total->stored_bytes, stored), seconds,
 			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
-	summary_print_slowest(context, stderr);
-	advice_print(context, stderr);
+	summary_print_slowest(run, stderr);
+	advice_print(run->options, run->plan, stderr);
 }
 
 static void
-note_summary(const DumpContext *context, const FileTotals *total,
+note_summary(const Run *run, const FileTotals *total,
 			 double seconds)
 {
 	Event	   *event = event_new("summary");
 	double		slowest_seconds;
-	int			slowest = slowest_table(context, &slowest_seconds);
+	int			slowest = slowest_table(run, &slowest_seconds);
 
-	event_add_number(event, "tables", context->tables->n_tables);
-	event_add_number(event, "chunks", context->results->n_files);
-	event_add_number(event, "large_objects", context->results->n_objects);
+	event_add_number(event, "tables", run->plan->tables->n_tables);
+	event_add_number(event, "chunks", run->results->n_files);
+	event_add_number(event, "large_objects", run->results->n_objects);
 	event_add_number(event, "rows", total->rows);
 	event_add_number(event, "raw_bytes", total->raw_bytes);
 	event_add_number(event, "stored_bytes", total->stored_bytes);
@@ -105,20 +105,20 @@ note_summary(const DumpContext *context, const FileTotals *total,
 	if (slowest >= 0)
 	{
 		event_add_text(event, "slowest_table",
-					   context->tables->tables[slowest].name);
+					   run->plan->tables->tables[slowest].name);
 		event_add_seconds(event, "slowest_table_seconds", slowest_seconds);
 	}
-	event_add_number(event, "retries", context->n_retries);
+	event_add_number(event, "retries", run->n_retries);
 	event_write(event);
 }
 
 void
-summary_tell(const DumpContext *context, bool show)
+summary_tell(const Run *run, bool show)
 {
-	FileTotals	total = file_results_total(context->results);
+	FileTotals	total = file_results_total(run->results);
 	double		seconds = run_clock_seconds();
 
 	if (show)
-		show_summary(context, &total, seconds);
-	note_summary(context, &total, seconds);
+		show_summary(run, &total, seconds);
+	note_summary(run, &total, seconds);
 }

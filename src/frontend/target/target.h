@@ -11,6 +11,18 @@
 #include "session/connection.h"
 
 /*
+ * The target of a run: the leader's connection, how workers reach it, and
+ * what tells whether it is yet the server that it was.
+ */
+typedef struct Target
+{
+	PGconn	   *conn;
+	const PeerAddress *address;
+	const char *incarnation;	/* see TARGET_INCARNATION_SQL */
+	const char *history;		/* see target_history() */
+} Target;
+
+/*
  * Connect to the database that --target names, and refuse what cannot be the
  * target: a server older than pg_dump, a standby, or the very database that
  * is read.  With --create the new database may not be the source either;

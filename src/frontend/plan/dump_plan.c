@@ -1,0 +1,61 @@
+/*
+ * dump_plan.c
+ *		Makes the plan of a dump, or of a direct copy.
+ */
+#include "base/fe_compat.h"
+
+#include "plan/archive_layout.h"
+#include "plan/dump_plan.h"
+
+/* Whether the extension, if there is one, is to compress. */
+static void
+choose_compressor(DumpPlan *plan, const Options *options)
+{
+	char	   *spec;
+
+	if (!options->compress_on_server || plan->compress.method == COMPRESS_NONE)
+		return;
+	if (plan->extension->missing)
+	{
+		pg_log_error("compression on the server needs the extension pg_pardump: %s",
+					 plan->extension->missing);
+		pg_log_error_hint("CREATE EXTENSION pg_pardump makes it, ALTER EXTENSION UPDATE renews it; or compress in the workers (client-%s).",
+						  compress_method_name(plan->compress.method));
+		exit(1);
+	}
+	spec = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
+	compress_spec_print(&plan->compress, spec, COMPRESS_SPEC_ERROR_BYTES);
+	plan->server_compress = spec;
+}
+
+void
+dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
+{
+	ChunkPlan  *chunks;
+
+	choose_compressor(plan, options);
+	chunks = chunk_plan_make(conn, options, plan->tables, plan->extension);
+	plan->chunks = chunks;
+	/* it names the files of chunks, and of lists of large objects */
+	if (options->target == NULL)
+		plan->toc = archive_layout_make(plan->toc, plan->tables, chunks);
+	plan->objects = large_objects_read(conn, plan->toc);
+	plan->queue = job_queue_make(chunks, plan->objects);
+}
+
+uint64
+dump_plan_bytes(const DumpPlan *plan)
+{
+	uint64		bytes = plan->objects->est_bytes;
+
+	for (int i = 0; i < plan->chunks->n_files; i++)
+		bytes += plan->chunks->files[i].est_bytes;
+	return bytes;
+}
+
+char *
+dump_plan_describe_job(const DumpPlan *plan, int job, int step)
+{
+	return job_describe(plan->queue, &plan->queue->jobs[job], step,
+						plan->tables, plan->objects);
+}

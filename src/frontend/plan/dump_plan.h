@@ -1,0 +1,54 @@
+/*
+ * dump_plan.h
+ *		What a dump, or a direct copy, is going to do.
+ *
+ * Settled before anything is done, and the same for all who do it: plain data
+ * that could be written to a file and be executed elsewhere.  How to reach
+ * the server is no part of it (source.h), nor is what comes of it (run.h).
+ */
+#ifndef DUMP_PLAN_H
+#define DUMP_PLAN_H
+
+#include "plan/dump_origin.h"
+#include "plan/job_queue.h"
+
+typedef struct DumpPlan
+{
+	/* When */
+	const DumpOrigin *origin;
+	const char *snapshot;		/* as the leader has exported it first */
+	const char *snapshot_identity;	/* by whatever name, see snapshot.h */
+
+	/* What */
+	const Toc  *toc;			/* of the archive to be; of a copy, pg_dump's */
+	const char *encoding;		/* of all names, statements and rows */
+	const DumpTables *tables;
+	const LargeObjects *objects;
+
+	/* How */
+	const ServerExtension *extension;
+	const ChunkPlan *chunks;
+	const JobQueue *queue;
+	int			lock_wait_ms;
+	CompressSpec compress;
+	const char *server_compress;	/* the same for the server that is to do
+									 * it; NULL if the workers are */
+} DumpPlan;
+
+/*
+ * Decide all that follows from pg_dump's table of contents, and touch
+ * nothing: the chunks, the large objects, the order of jobs, the archive's
+ * table of contents.  When it is called the plan has all the rest, and conn's
+ * transaction, which is the leader's, the locks of all tables.  Exits with a
+ * message if the server is to compress and cannot.
+ */
+extern void dump_plan_make(DumpPlan *plan, PGconn *conn,
+						   const Options *options);
+
+/* Of all tables and large objects, estimated. */
+extern uint64 dump_plan_bytes(const DumpPlan *plan);
+
+/* What a job of the queue is about, see job_describe(); owned. */
+extern char *dump_plan_describe_job(const DumpPlan *plan, int job, int step);
+
+#endif							/* DUMP_PLAN_H */

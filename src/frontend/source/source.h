@@ -1,0 +1,29 @@
+/*
+ * source.h
+ *		The server that rows are read from: how the leader and the workers of
+ *		a dump, or of a direct copy, reach it.
+ */
+#ifndef SOURCE_H
+#define SOURCE_H
+
+#include "plan/dump_plan.h"
+#include "replication/logical_slot.h"
+#include "session/connection.h"
+
+typedef struct LeaderSession LeaderSession;
+
+typedef struct Source
+{
+	const Options *options;
+	const PeerAddress *address;
+	const LogicalSlot *slot;	/* that the snapshot is of, or NULL */
+
+	/* In the leader */
+	PGconn	   *conn;			/* has the snapshot, and all locks; NULL while
+								 * it is lost (leader_session.h) */
+	LeaderSession *session;		/* keeps it, once workers are to start */
+	bool		keep_snapshot;	/* when all jobs are done, too */
+	bool	   *told;			/* by table, that no worker can lock it */
+} Source;
+
+#endif							/* SOURCE_H */

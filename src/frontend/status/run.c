@@ -1,0 +1,25 @@
+/*
+ * run.c
+ *		What can be asked of a run.
+ */
+#include "base/fe_compat.h"
+
+#include "status/run.h"
+
+FileResult *
+run_file_result(const Run *run, const DataFile *file)
+{
+	return &run->results->files[file - run->plan->chunks->files];
+}
+
+bool
+run_table_is_done(const void *arg, int table)
+{
+	const Run  *run = arg;
+	const TablePlan *decided = &run->plan->chunks->tables[table];
+
+	for (int i = 0; i < decided->n_files; i++)
+		if (!run->results->files[decided->first_file + i].done)
+			return false;
+	return true;
+}

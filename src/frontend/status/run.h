@@ -1,0 +1,39 @@
+/*
+ * run.h
+ *		A plan being executed: what leader and workers tell of it.
+ *
+ * A dump and a direct copy have this in common.  Events, progress, summary
+ * and manifest are made of it, whoever reads the rows and from where.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include "archive/archive_dir.h"
+#include "archive/file_result.h"
+#include "plan/dump_plan.h"
+
+/* Something that goes on while rows are read: how many are done, and all. */
+typedef struct RunBeside
+{
+	const char *what;			/* "indexes " */
+	const volatile int *done;
+	int			total;			/* 0 if there is nothing */
+} RunBeside;
+
+typedef struct Run
+{
+	const Options *options;
+	const DumpPlan *plan;
+	const ArchiveDir *archive;	/* NULL in a copy */
+	FileResults *results;		/* workers fill it */
+	int			n_retries;		/* the leader's count of jobs begun anew */
+	RunBeside	beside;			/* shown with the rows */
+} Run;
+
+/* Where the result of a file of the plan is. */
+extern FileResult *run_file_result(const Run *run, const DataFile *file);
+
+/* Are all rows of a table of this Run done?  For callbacks, too. */
+extern bool run_table_is_done(const void *run, int table);
+
+#endif							/* RUN_H */
