@@ -4,18 +4,12 @@
  *
  * pg_restore does it, not a session of ours, as it knows what belongs to a
  * definition: owner, tablespace, settings, and how errors are shown.
- *
- * A unit is what one run of pg_restore builds: one entry of a large table, or
- * all entries of a small one; many small tables that are ready go in one run.
- * CREATE INDEX commands of one table run side by side, but a constraint locks
- * its table against all else, so such a unit is exclusive.
  */
 #include "base/fe_compat.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "archive/file_result.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -24,34 +18,16 @@
 #include "progress/progress.h"
 #include "target/index_builder.h"
 #include "target/index_look.h"
-
-/* Below this a table's indexes are one unit. */
-#define SMALL_TABLE_BYTES ((uint64) 8 * 1024 * 1024)
-
-/* Entries of small tables in one run. */
-#define RUN_ENTRIES 200
+#include "target/index_queue.h"
 
 /* How often to look for tables that are ready, and for runs that ended. */
 #define LOOK_AGAIN_US 20000
 
-typedef struct IndexUnit
-{
-	int			table;			/* index in DumpTables */
-	int			first;			/* in IndexBuilder.entries */
-	int			n;
-	uint64		bytes;			/* of the table */
-	bool		small;
-	bool		exclusive;
-	bool		started;
-} IndexUnit;
-
-/* A run of pg_restore, with its units. */
+/* A run of pg_restore. */
 typedef struct IndexRun
 {
 	PgRestoreRun run;			/* pid 0: the slot is free */
-	int		   *units;
-	int			n_units;
-	int			n_entries;
+	IndexBatch	batch;
 	int64		start_us;
 } IndexRun;
 
@@ -66,157 +42,31 @@ struct IndexBuilder
 {
 	IndexPlan	plan;
 	pid_t		pid;
-	TocEntry   *entries;		/* of one table together, then settings */
-	int			n_entries;
-	TocEntry   *settings;
+	IndexQueue *queue;
+	TocEntry   *settings;		/* for every run */
 	int			n_settings;
-	IndexUnit  *units;			/* largest table first */
-	int			n_units;
-	int			n_started;
 	IndexRun   *runs;
 	int			n_runs;
 	int			n_running;
 	int			run_count;		/* names archives */
-	bool	   *ready;			/* by table: has it all its rows? */
-	int		   *in_use;			/* by table: units being built, or -1 for an
-								 * exclusive one */
 	bool		failed;
 	IndexReport *report;		/* shared memory */
-	IndexBuild *builds;			/* the same, by entry */
+	IndexBuild *builds;			/* the same, by entry of the queue */
 };
-
-/* ----------
- * Units
- * ----------
- */
-typedef struct SortedEntry
-{
-	const TocEntry *entry;
-	int			table;
-	uint64		bytes;
-} SortedEntry;
-
-static int
-compare_entries(const void *a, const void *b)
-{
-	const SortedEntry *e1 = a;
-	const SortedEntry *e2 = b;
-
-	if (e1->bytes != e2->bytes)
-		return e1->bytes > e2->bytes ? -1 : 1;
-	if (e1->table != e2->table)
-		return e1->table < e2->table ? -1 : 1;
-	return e1->entry < e2->entry ? -1 : e1->entry > e2->entry;
-}
-
-static void
-add_unit(IndexBuilder *builder, const SortedEntry *entry, int no)
-{
-	IndexUnit  *unit = builder->n_units > 0 ?
-		&builder->units[builder->n_units - 1] : NULL;
-	bool		small = entry->bytes < SMALL_TABLE_BYTES;
-
-	if (unit == NULL || unit->table != entry->table || !small)
-	{
-		unit = &builder->units[builder->n_units++];
-		memset(unit, 0, sizeof(IndexUnit));
-		unit->table = entry->table;
-		unit->first = no;
-		unit->bytes = entry->bytes;
-		unit->small = small;
-		unit->exclusive = small || toc_entry_is(entry->entry, "CONSTRAINT");
-	}
-	unit->n++;
-}
-
-static void
-plan_units(IndexBuilder *builder)
-{
-	const RestoreSchedule *schedule = builder->plan.schedule;
-	const Toc  *toc = schedule->toc;
-	const DumpTables *tables = builder->plan.tables;
-	SortedEntry *sorted = pg_malloc((toc->n_entries + 1) * sizeof(SortedEntry));
-	int			n = 0;
-
-	builder->settings = restore_schedule_entries(schedule, RESTORE_ALWAYS,
-												 &builder->n_settings, &n);
-	n = 0;
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		if (schedule->phases[i] != RESTORE_INDEXES)
-			continue;
-		sorted[n].entry = &toc->entries[i];
-		sorted[n].table = schedule->tables[i];
-		sorted[n].bytes = tables->tables[sorted[n].table].total_bytes;
-		n++;
-	}
-	qsort(sorted, n, sizeof(SortedEntry), compare_entries);
-	builder->entries = pg_malloc((n + 1) * sizeof(TocEntry));
-	builder->units = pg_malloc((n + 1) * sizeof(IndexUnit));
-	builder->n_entries = n;
-	builder->builds = index_log_new(n);
-	for (int i = 0; i < n; i++)
-	{
-		builder->entries[i] = *sorted[i].entry;
-		builder->builds[i].entry = &builder->entries[i];
-		builder->builds[i].table = &tables->tables[sorted[i].table];
-		add_unit(builder, &sorted[i], i);
-	}
-	free(sorted);
-}
 
 /* ----------
  * In the builder's process
  * ----------
  */
 static void
-look_for_ready_tables(IndexBuilder *builder)
+look_for_loaded_tables(IndexBuilder *builder)
 {
 	const IndexPlan *plan = &builder->plan;
+	bool	   *loaded = builder->queue->loaded;
 
 	for (int i = 0; i < plan->tables->n_tables; i++)
-		if (!builder->ready[i])
-			builder->ready[i] = plan->is_loaded(plan->arg, i);
-}
-
-static bool
-can_start(const IndexBuilder *builder, const IndexUnit *unit)
-{
-	return !unit->started && builder->ready[unit->table] &&
-		(builder->in_use[unit->table] == 0 ||
-		 (!unit->exclusive && builder->in_use[unit->table] > 0));
-}
-
-static void
-take_unit(IndexBuilder *builder, IndexRun *run, int no)
-{
-	IndexUnit  *unit = &builder->units[no];
-
-	unit->started = true;
-	builder->n_started++;
-	builder->in_use[unit->table] = unit->exclusive ?
-		-1 : builder->in_use[unit->table] + 1;
-	run->units[run->n_units++] = no;
-	run->n_entries += unit->n;
-}
-
-/* Choose what the run is to build; false if nothing can be built now. */
-static bool
-choose_units(IndexBuilder *builder, IndexRun *run)
-{
-	run->n_units = run->n_entries = 0;
-	for (int i = 0; i < builder->n_units && run->n_entries < RUN_ENTRIES; i++)
-	{
-		const IndexUnit *unit = &builder->units[i];
-
-		/* a large one has a run of its own */
-		if (!can_start(builder, unit) || (run->n_units > 0 && !unit->small))
-			continue;
-		take_unit(builder, run, i);
-		if (!unit->small)
-			break;
-	}
-	return run->n_units > 0;
+		if (!loaded[i])
+			loaded[i] = plan->is_loaded(plan->arg, i);
 }
 
 /* All entries of the run begin, or, if it went well, end. */
@@ -225,16 +75,16 @@ note_builds(IndexBuilder *builder, const IndexRun *run, bool ended)
 {
 	int64		now = clock_wall_us();
 
-	for (int i = 0; i < run->n_units; i++)
+	for (int i = 0; i < run->batch.n_units; i++)
 	{
-		const IndexUnit *unit = &builder->units[run->units[i]];
+		const IndexUnit *unit = run->batch.units[i];
 
 		for (int j = 0; j < unit->n; j++)
 		{
 			IndexBuild *build = &builder->builds[unit->first + j];
 
 			build->session = run - builder->runs;
-			build->together = run->n_entries;
+			build->together = run->batch.n_entries;
 			if (ended)
 				index_log_end(build, now);
 			else
@@ -247,17 +97,17 @@ static void
 start_run(IndexBuilder *builder, IndexRun *run)
 {
 	static const char *const more[] = {NULL};
-	TocEntry   *entries = pg_malloc((builder->n_settings + run->n_entries) *
+	TocEntry   *entries = pg_malloc((builder->n_settings + run->batch.n_entries) *
 									sizeof(TocEntry));
 	char	   *name = psprintf("indexes.%d", builder->run_count++);
 	int			n = builder->n_settings;
 
 	memcpy(entries, builder->settings, n * sizeof(TocEntry));
-	for (int i = 0; i < run->n_units; i++)
+	for (int i = 0; i < run->batch.n_units; i++)
 	{
-		const IndexUnit *unit = &builder->units[run->units[i]];
+		const IndexUnit *unit = run->batch.units[i];
 
-		memcpy(entries + n, builder->entries + unit->first,
+		memcpy(entries + n, builder->queue->entries + unit->first,
 			   unit->n * sizeof(TocEntry));
 		n += unit->n;
 	}
@@ -281,32 +131,28 @@ look_at_run(IndexBuilder *builder, IndexRun *run)
 	if (ok)
 	{
 		note_builds(builder, run, true);
-		builder->report->built += run->n_entries;
+		builder->report->built += run->batch.n_entries;
 	}
 	else
 		builder->failed = true;
 	builder->n_running--;
-	for (int i = 0; i < run->n_units; i++)
-	{
-		const IndexUnit *unit = &builder->units[run->units[i]];
-
-		builder->in_use[unit->table] = unit->exclusive ?
-			0 : builder->in_use[unit->table] - 1;
-	}
+	index_queue_release(builder->queue, &run->batch);
 }
 
 static void
 builder_main(IndexBuilder *builder)
 {
-	while (builder->n_started < builder->n_units || builder->n_running > 0)
+	IndexQueue *queue = builder->queue;
+
+	while (queue->n_taken < queue->n_units || builder->n_running > 0)
 	{
-		look_for_ready_tables(builder);
+		look_for_loaded_tables(builder);
 		for (int i = 0; i < builder->n_runs; i++)
 		{
 			IndexRun   *run = &builder->runs[i];
 
 			look_at_run(builder, run);
-			if (run->run.pid == 0 && choose_units(builder, run))
+			if (run->run.pid == 0 && index_queue_take(queue, &run->batch))
 				start_run(builder, run);
 		}
 		pg_usleep(LOOK_AGAIN_US);
@@ -328,27 +174,41 @@ end_builder(void *arg)
 	child_process_end_all(&builder->pid, 1);
 }
 
-IndexBuilder *
-index_builder_start(const IndexPlan *plan)
+static IndexBuilder *
+new_builder(const IndexPlan *plan)
 {
 	IndexBuilder *builder = pg_malloc0(sizeof(IndexBuilder));
 	const Options *options = plan->setup->options;
-	int			n_tables = plan->tables->n_tables;
-	pid_t		leader = getpid();
+	IndexQueue *queue = index_queue_make(plan->schedule, plan->tables);
+	int			n_own;
 
 	builder->plan = *plan;
-	plan_units(builder);
+	builder->queue = queue;
+	builder->settings = restore_schedule_entries(plan->schedule, RESTORE_ALWAYS,
+												 &builder->n_settings, &n_own);
 	builder->n_runs = options->index_jobs != 0 ?
 		(int) options->index_jobs : options->jobs;
 	builder->runs = pg_malloc0(builder->n_runs * sizeof(IndexRun));
-	for (int i = 0; i < builder->n_runs; i++)
-		builder->runs[i].units = pg_malloc(RUN_ENTRIES * sizeof(int));
-	builder->ready = pg_malloc0(n_tables + 1);
-	builder->in_use = pg_malloc0((n_tables + 1) * sizeof(int));
 	builder->report = shared_memory_new(1, sizeof(IndexReport));
+	builder->builds = index_log_new(queue->n_entries);
+	for (int i = 0; i < queue->n_entries; i++)
+	{
+		builder->builds[i].entry = &queue->entries[i];
+		builder->builds[i].table = &plan->tables->tables[queue->tables[i]];
+	}
+	return builder;
+}
+
+IndexBuilder *
+index_builder_start(const IndexPlan *plan)
+{
+	IndexBuilder *builder = new_builder(plan);
+	pid_t		leader = getpid();
 
 	cleanup_push(end_builder, builder);
+	/* what is buffered would be written by both */
 	fflush(NULL);
+	/* no signal may find the child with the leader's handlers */
 	interrupt_hold_signals();
 	builder->pid = fork();
 	if (builder->pid == 0)
@@ -360,7 +220,7 @@ index_builder_start(const IndexPlan *plan)
 	interrupt_release_signals();
 	if (builder->pid < 0)
 	{
-		builder->pid = 0;
+		builder->pid = 0;		/* end_builder() has nothing to end */
 		pg_fatal("could not create child process: %m");
 	}
 	return builder;
@@ -394,9 +254,9 @@ index_builder_finish(IndexBuilder *builder)
 	IndexLook	look = {.target = builder->plan.target};
 	int			status;
 
-	if (builder->n_entries > 0)
+	if (builder->queue->n_entries > 0)
 		progress_stage_count("indexes", "", index_builder_counter(builder),
-							 builder->n_entries);
+							 builder->queue->n_entries);
 	progress_set_detail(index_look_add, &look);
 	status = wait_for_builder(builder);
 	progress_end();
@@ -422,7 +282,7 @@ index_builder_builds(const IndexBuilder *builder)
 int
 index_builder_entries(const IndexBuilder *builder)
 {
-	return builder->n_entries;
+	return builder->queue->n_entries;
 }
 
 const volatile int *
