@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/retry.h"
 #include "base/shared_memory.h"
 #include "process/child_process.h"
 #include "process/worker_pool.h"
@@ -24,17 +25,12 @@
  */
 #define HOLD_BACK_MS 300
 
-/* The delay before the first retry; each one after it waits twice as long. */
-#define FIRST_DELAY_MS 500
-#define MAX_DELAY_MS (60 * 1000)
-
 typedef struct Worker
 {
 	WorkerProcess *process;
 	bool		idle;			/* waits for a job, or to be told to leave */
 	int			job;			/* being done or to be done, or NO_JOB */
-	int			retries;		/* since it last did a job */
-	int64		retry_at;		/* when to fork the next process; 0 = not */
+	Retry		retry;			/* since it last did a job */
 } Worker;
 
 /* A job that was refused. */
@@ -63,16 +59,6 @@ typedef struct WorkerPool
 	struct pollfd *fds;			/* two a worker, then the watched one */
 } WorkerPool;
 
-int
-worker_pool_retry_delay_ms(int retries)
-{
-	int			delay_ms = FIRST_DELAY_MS;
-
-	for (int i = 0; i < retries && delay_ms < MAX_DELAY_MS; i++)
-		delay_ms = Min(delay_ms * 2, MAX_DELAY_MS);
-	return delay_ms;
-}
-
 /* An exit callback: no worker outlives the leader. */
 static void
 kill_workers(void *arg)
@@ -100,22 +86,20 @@ describe(WorkerPool *pool, const Worker *worker)
 static void
 replace_later(WorkerPool *pool, Worker *worker, bool killed)
 {
-	int			delay_ms = worker_pool_retry_delay_ms(worker->retries);
+	int			delay_ms = retry_later(&worker->retry);
 
 	worker_process_show_words(worker->process);
-	worker->retries++;
-	worker->retry_at = clock_monotonic_ms() + delay_ms;
 	if (worker->job == NO_JOB)
 		pg_log_warning("a worker %s; retry %d of %d in %.1f s",
 					   killed ? "was killed" : "has no connection",
-					   worker->retries, pool->task->max_retries,
+					   worker->retry.n, pool->task->max_retries,
 					   delay_ms / 1000.0);
 	else
 	{
 		char	   *what = describe(pool, worker);
 
 		pg_log_warning("a worker %s while %s %s; retry %d of %d in %.1f s",
-					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retries, pool->task->max_retries,
+					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retry.n, pool->task->max_retries,
 					   delay_ms / 1000.0);
 		free(what);
 		pool->task->reset(pool->task->arg, worker->job);
@@ -160,8 +144,8 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
 	if (worker->job != NO_JOB)
 		pg_log_error_detail("The worker was %s %s.", pool->task->doing,
 							describe(pool, worker));
-	if (cause && worker->retries > 0)
-		pg_log_error_detail("It was tried %d times.", worker->retries + 1);
+	if (cause && worker->retry.n > 0)
+		pg_log_error_detail("It was tried %d times.", worker->retry.n + 1);
 	exit(1);
 }
 
@@ -185,7 +169,7 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 		worker_process_show_words(worker->process);
 		pool->n_staying--;		/* as told */
 	}
-	else if (lost && worker->retries < pool->task->max_retries)
+	else if (lost && worker->retry.n < pool->task->max_retries)
 		replace_later(pool, worker, killed);
 	else if (lost && !killed && worker->job == NO_JOB && pool->n_staying > 1)
 		do_without(pool, worker);
@@ -254,7 +238,7 @@ serve(WorkerPool *pool, Worker *worker)
 	else
 		count_done(pool);
 	worker->job = NO_JOB;
-	worker->retries = 0;
+	worker->retry.n = 0;
 }
 
 /* Is no worker doing a job, or connecting for one? */
@@ -305,7 +289,7 @@ run_refused(WorkerPool *pool)
 	if (refusal == NULL || pool->next_job < pool->n_jobs || !nobody_works(pool))
 		return;
 	for (int i = 0; i < pool->n_workers; i++)
-		if (pool->workers[i].retry_at != 0)
+		if (pool->workers[i].retry.at != 0)
 			return;				/* it will be asked, too */
 	if (!pool->watch->run_refused(pool->watch->arg, pool->task, refusal->job))
 	{
@@ -319,7 +303,7 @@ run_refused(WorkerPool *pool)
 static void
 fork_worker(WorkerPool *pool, int no)
 {
-	pool->workers[no].retry_at = 0;
+	pool->workers[no].retry.at = 0;
 	pool->watch->begins(pool->watch->arg, no);
 	worker_process_fork(pool->processes, pool->n_workers, no, pool->task,
 						&pool->steps[no]);
@@ -334,10 +318,10 @@ retry(WorkerPool *pool, int no)
 	if (worker->job == NO_JOB && pool->next_job == pool->n_jobs &&
 		next_refusal(pool, NULL) == NULL)
 	{
-		worker->retry_at = 0;
+		worker->retry.at = 0;
 		pool->n_staying--;
 	}
-	else if (clock_monotonic_ms() >= worker->retry_at)
+	else if (retry_is_due(&worker->retry))
 		fork_worker(pool, no);
 }
 
@@ -357,8 +341,8 @@ wait_ms(const WorkerPool *pool)
 	int64		result = HOLD_BACK_MS;
 
 	for (int i = 0; pool->may_fork && i < pool->n_workers; i++)
-		if (pool->workers[i].retry_at != 0)
-			result = Min(result, Max(0, pool->workers[i].retry_at - now));
+		if (pool->workers[i].retry.at != 0)
+			result = Min(result, Max(0, pool->workers[i].retry.at - now));
 	return (int) result;
 }
 
@@ -437,7 +421,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		{
 			if (pool->workers[i].idle)
 				hand_out(pool, &pool->workers[i], all_done);
-			else if (pool->workers[i].retry_at != 0)
+			else if (pool->workers[i].retry.at != 0)
 				retry(pool, i);
 		}
 		run_refused(pool);

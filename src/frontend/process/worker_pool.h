@@ -103,9 +103,4 @@ extern void worker_pool_no_reset(void *arg, int job);
 extern void worker_pool_run(const WorkerTask *task, const PoolWatch *watch,
 							int n_workers, int n_jobs);
 
-/*
- * How long to wait before a retry, after so many; for everybody who retries.
- */
-extern int	worker_pool_retry_delay_ms(int retries);
-
 #endif							/* WORKER_POOL_H */

@@ -30,7 +30,7 @@
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
-#include "process/worker_pool.h"
+#include "base/retry.h"
 #include "replication/publication.h"
 #include "replication/subscription.h"
 #include "replication/subscription_conninfo.h"
@@ -377,17 +377,19 @@ static void
 create_with_retries(Subscription *subscription)
 {
 	const int	max_retries = (int) subscription->options->retries;
+	Retry		retry = {0};
 
-	for (int retry = 0; retry < max_retries; retry++)
+	while (retry.n < max_retries)
 	{
-		int			delay_ms = worker_pool_retry_delay_ms(retry);
 		char	   *cause = session_try(try_create, subscription);
+		int			delay_ms;
 
 		if (cause == NULL)
 			return;
 		close_session(subscription);
+		delay_ms = retry_later(&retry);
 		pg_log_warning("could not create the subscription; retry %d of %d in %.1f s",
-					   retry + 1, max_retries, delay_ms / 1000.0);
+					   retry.n, max_retries, delay_ms / 1000.0);
 		pg_log_warning_detail("%s", cause);
 		free(cause);
 		pg_usleep(delay_ms * 1000L);

@@ -6,6 +6,7 @@
 
 #include "base/findings.h"
 #include "base/interrupt.h"
+#include "base/retry.h"
 #include "plan/row_filter.h"
 #include "progress/progress.h"
 #include "replication/publication.h"
@@ -122,9 +123,9 @@ leader_open(Source *source, DumpPlan *plan)
 static PGconn *
 open_second_session(const Source *source)
 {
-	int			max_retries = (int) source->options->retries;
+	Retry		retry = {0};
 
-	for (int retries = 0;; retries++)
+	for (;;)
 	{
 		PGconn	   *conn = connection_try_peer(source->address,
 											   "pg_pardump check");
@@ -133,12 +134,12 @@ open_second_session(const Source *source)
 		if (PQstatus(conn) == CONNECTION_OK)
 			return conn;
 		interrupt_check();
-		if (retries == max_retries)
+		if (retry.n == (int) source->options->retries)
 			pg_fatal("could not connect once more to look for changed tables: %s",
 					 PQerrorMessage(conn));
 		interrupt_set_connection(NULL);
 		PQfinish(conn);
-		pg_usleep(worker_pool_retry_delay_ms(retries) * 1000L);
+		pg_usleep(retry_later(&retry) * 1000L);
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/retry.h"
 #include "process/worker_pool.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
@@ -52,9 +53,8 @@ struct LeaderSession
 	bool		sees_age;		/* may ask for the snapshot's age */
 	int64		age_looked_at;	/* for that */
 	int64		warned_age;		/* of the last warning, 0 = none */
-	int			retries;		/* since it was lost */
+	Retry		retry;			/* since it was lost */
 	int			losses;			/* in jobs of its own */
-	int64		retry_at;
 	char	   *last_words;		/* the error by which the server ended it */
 	bool		may_retry;		/* and that error allows another session */
 };
@@ -162,12 +162,12 @@ leader_session_join(LeaderSession *session, int worker, PGconn *conn)
 
 /* No connection at this time: try later, or give up. */
 static void
-retry_later(LeaderSession *session, const char *cause)
+try_later(LeaderSession *session, const char *cause)
 {
 	int			max_retries = (int) session->source->options->retries;
-	int			delay_ms = worker_pool_retry_delay_ms(session->retries);
+	int			delay_ms;
 
-	if (session->retries == max_retries)
+	if (session->retry.n == max_retries)
 	{
 		pg_log_error("the leader's connection to the server was lost: %s", cause);
 		pg_log_error_detail("Its session held the locks on all tables.");
@@ -176,10 +176,9 @@ retry_later(LeaderSession *session, const char *cause)
 								max_retries);
 		exit(1);
 	}
-	session->retries++;
-	session->retry_at = clock_monotonic_ms() + delay_ms;
+	delay_ms = retry_later(&session->retry);
 	pg_log_warning("the leader has lost its connection; retry %d of %d in %.1f s",
-				   session->retries, max_retries, delay_ms / 1000.0);
+				   session->retry.n, max_retries, delay_ms / 1000.0);
 	pg_log_warning_detail("%s", cause);
 }
 
@@ -205,8 +204,8 @@ session_was_lost_by(LeaderSession *session, const char *words)
 	session->source->conn = NULL;
 	free(session->last_words);
 	session->last_words = NULL;
-	session->retries = 0;
-	retry_later(session, cause);
+	session->retry.n = 0;
+	try_later(session, cause);
 	free(cause);
 }
 
@@ -275,7 +274,7 @@ replace(LeaderSession *session)
 	{
 		interrupt_set_connection(NULL);
 		PQfinish(session->next);
-		retry_later(session, cause);
+		try_later(session, cause);
 		free(cause);
 	}
 	PQfinish(session->other);
@@ -507,7 +506,7 @@ leader_session_attend(LeaderSession *session, bool all_done, bool may_end)
 	if (session->source->conn == NULL)
 	{
 		snapshot_holders_check(session->holders, session->n_workers);
-		if (clock_monotonic_ms() >= session->retry_at)
+		if (retry_is_due(&session->retry))
 			replace(session);
 	}
 	if (session->source->conn)
