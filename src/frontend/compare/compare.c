@@ -26,8 +26,8 @@
 #include "progress/progress.h"
 #include "session/session_loss.h"
 #include "session/traffic.h"
-#include "source/leader.h"
 #include "source/worker_session.h"
+#include "source/worker_watch.h"
 #include "target/target.h"
 
 /* hashtextextended(), sha256() */
@@ -455,7 +455,7 @@ int
 compare_contents(Source *source, const Target *target, const Run *run)
 {
 	Comparison	comparison = {.source = source,.target = target,.run = run};
-	PoolWatch	watch = leader_watch(source);
+	PoolWatch	watch = worker_watch(source, run->plan);
 	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &comparison,

@@ -22,6 +22,7 @@
 #include "source/server_check.h"
 #include "source/source_check.h"
 #include "source/table_check.h"
+#include "source/worker_watch.h"
 #include "status/advice.h"
 #include "status/progress_rows.h"
 #include "toc/index_attach.h"
@@ -206,73 +207,18 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	dump_plan_make(plan, conn, options);
 }
 
-/* ----------
- * While workers work
- * ----------
- */
-static void
-worker_begins(void *arg, int worker)
-{
-	leader_session_worker_begins(((Source *) arg)->session, worker);
-}
-
-static void
-worker_is_gone(void *arg, int worker)
-{
-	leader_session_worker_is_gone(((Source *) arg)->session, worker);
-}
-
-static int
-watch_fd(void *arg)
-{
-	return leader_session_watch_fd(((Source *) arg)->session);
-}
-
-static bool
-attend(void *arg, bool all_done)
-{
-	Source	   *source = arg;
-
-	progress_tick();
-	return leader_session_attend(source->session, all_done,
-								 !source->keep_snapshot);
-}
-
-static bool
-run_refused(void *arg, const WorkerTask *task, int job)
-{
-	Source	   *source = arg;
-
-	leader_watchdog_watch_rows();
-	return leader_session_do(source->session, task, job);
-}
-
-PoolWatch
-leader_watch(Source *source)
-{
-	PoolWatch	watch = {
-		.arg = source,
-		.begins = worker_begins,
-		.is_gone = worker_is_gone,
-		.watch_fd = watch_fd,
-		.attend = attend,
-		.run_refused = run_refused,
-	};
-
-	return watch;
-}
-
 void
 leader_run_workers(Source *source, const Run *run, const WorkerTask *task)
 {
 	const DumpPlan *plan = run->plan;
-	PoolWatch	watch = leader_watch(source);
+	PoolWatch	watch;
 
 	source->told = pg_malloc0((plan->tables->n_tables + 1) * sizeof(bool));
 	progress_rows_begin(run);
 	advice_give(source->options, plan);
 	traffic_set_max_rate(source->options->max_rate);
 	leader_session_begin(source, plan);
+	watch = worker_watch(source, plan);
 	worker_pool_run(task, &watch, source->options->jobs, plan->queue->n_jobs);
 	progress_end();
 }

@@ -33,9 +33,6 @@ extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 extern void leader_run_workers(Source *source, const Run *run,
 							   const WorkerTask *task);
 
-/* What the leader does meanwhile; for more workers with its snapshot. */
-extern PoolWatch leader_watch(Source *source);
-
 /* Snapshot and locks are of no more use. */
 extern void leader_close(Source *source);
 

@@ -4,28 +4,15 @@
  */
 #include "base/fe_compat.h"
 
-#include <signal.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/retry.h"
-#include "process/worker_pool.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
-#include "session/traffic.h"
 #include "source/leader_session.h"
 #include "source/leader_watchdog.h"
-#include "source/server_check.h"
-#include "source/snapshot_holder.h"
+#include "source/snapshot_age.h"
 #include "source/table_check.h"
-
-/* How often to look whether a worker waits in vain. */
-#define LOOK_MS 1000
-
-/* How often to look how old the snapshot is. */
-#define AGE_LOOK_MS 10000
 
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000
@@ -42,17 +29,10 @@ struct LeaderSession
 	const DumpPlan *plan;
 	PGconn	   *next;			/* that is to take its place, */
 	PGconn	   *other;			/* and sees what has changed; or NULL */
-	char	   *snapshot;		/* its export */
-	SnapshotHolder *holders;	/* by worker, in shared memory */
-	int			n_workers;
 	bool		on_standby;		/* that the server is, or was at first */
 	bool		finished;		/* all jobs are done, transaction ended */
-	int64		looked_at;		/* for workers that wait in vain */
-	int			deadlocks;		/* looks in a row that found one */
-	bool		expects_warning;	/* which is not to be shown */
-	bool		sees_age;		/* may ask for the snapshot's age */
-	int64		age_looked_at;	/* for that */
-	int64		warned_age;		/* of the last warning, 0 = none */
+	bool		is_silent;		/* shows no messages of the server's */
+	SnapshotAge age;
 	Retry		retry;			/* since it was lost */
 	int			losses;			/* in jobs of its own */
 	char	   *last_words;		/* the error by which the server ended it */
@@ -81,7 +61,7 @@ receive_notice(void *arg, const PGresult *res)
 {
 	const LeaderSession *session = arg;
 
-	if (!note_last_words(arg, res) && !session->expects_warning)
+	if (!note_last_words(arg, res) && !session->is_silent)
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
@@ -97,62 +77,17 @@ leader_session_begin(Source *source, const DumpPlan *plan)
 	PGresult   *res = session_query(source->conn, begin_query);
 
 	session->on_standby = PQgetvalue(res, 0, 0)[0] == 't';
-	session->sees_age = PQgetvalue(res, 0, 1)[0] == 't';
+	session->age.may_ask = PQgetvalue(res, 0, 1)[0] == 't';
 	PQclear(res);
-	if (!session->sees_age)
+	if (!session->age.may_ask)
 		pg_log_info("will not warn of an old snapshot: the role may not execute %s",
 					"pg_control_checkpoint()");
 	session->source = source;
 	session->plan = plan;
-	session->snapshot = pg_strdup(plan->snapshot);
-	session->n_workers = source->options->jobs;
-	session->holders = snapshot_holders_new(session->n_workers);
-	session->looked_at = clock_monotonic_ms();
+	source->snapshot = plan->snapshot;
+	source->holders = snapshot_holders_new(source->options->jobs);
 	PQsetNoticeReceiver(source->conn, receive_notice, session);
 	source->session = session;
-}
-
-int
-leader_session_watch_fd(const LeaderSession *session)
-{
-	return session->source->conn && !session->finished ? PQsocket(session->source->conn) : -1;
-}
-
-/* ----------
- * Workers
- * ----------
- */
-void
-leader_session_worker_begins(LeaderSession *session, int worker)
-{
-	memset(&session->holders[worker], 0, sizeof(SnapshotHolder));
-	session->holders[worker].running = true;
-}
-
-void
-leader_session_worker_is_gone(LeaderSession *session, int worker)
-{
-	session->holders[worker].running = false;
-}
-
-void
-leader_session_begin_worker(LeaderSession *session, int worker)
-{
-	traffic_begin_worker(&session->holders[worker].waits);
-	session->holders[worker].pid = getpid();
-	/* the leader's session is the leader's alone, and ends with it */
-	close(PQsocket(session->source->conn));
-}
-
-void
-leader_session_join(LeaderSession *session, int worker, PGconn *conn)
-{
-	PGresult   *res = session_query(conn, session_backend_query);
-
-	session->holders[worker].backend = atoi(PQgetvalue(res, 0, 0));
-	PQclear(res);
-	snapshot_begin_worker(conn, session->snapshot, session->plan->snapshot_identity);
-	snapshot_holder_export(&session->holders[worker], conn);
 }
 
 /* ----------
@@ -240,7 +175,7 @@ static void
 take_over(void *arg)
 {
 	LeaderSession *session = arg;
-	const Source *source = session->source;
+	Source	   *source = session->source;
 	const DumpPlan *plan = session->plan;
 	PGconn	   *conn;
 
@@ -250,10 +185,10 @@ take_over(void *arg)
 	leader_watchdog_watch(conn, source->address, source->options);
 	session_set_up(session->other, source->options, plan->encoding);
 	session_set_up(conn, source->options, plan->encoding);
-	if (!snapshot_holders_import(session->holders, session->n_workers, conn,
+	if (!snapshot_holders_import(source->holders, source->options->jobs, conn,
 								 plan->snapshot_identity))
 		session_lost("No worker's session has the snapshot at this time.");
-	session->snapshot = snapshot_export(conn);
+	source->snapshot = snapshot_export(conn);
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
 	table_check_unchanged(conn, session->other, plan->tables);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
@@ -303,23 +238,6 @@ ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 	return NULL;
 }
 
-/* What was dumped without a lock was checked by then, so it is all right. */
-static void
-finish(LeaderSession *session)
-{
-	char	   *sql = table_check_names_query(session->source->conn, session->plan->tables);
-	PGresult   *res = ask(session, sql, PGRES_TUPLES_OK);
-
-	free(sql);
-	if (res == NULL)
-		return;
-	table_check_names(res);
-	PQclear(res);
-	res = ask(session, "COMMIT", PGRES_COMMAND_OK);
-	session->finished = res != NULL;
-	PQclear(res);
-}
-
 typedef struct LeaderJob
 {
 	const WorkerTask *task;
@@ -358,13 +276,26 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 }
 
 /* ----------
- * Looking after the others
+ * While workers work
  * ----------
  */
+void
+leader_session_keep(LeaderSession *session)
+{
+	Source	   *source = session->source;
 
-/* A look at the server: NULL if the session is lost by now. */
-static PGresult *
-look(LeaderSession *session, const char *query)
+	if (source->conn && is_lost(session))
+		session_was_lost(session);
+	if (source->conn == NULL)
+	{
+		snapshot_holders_check(source->holders, source->options->jobs);
+		if (retry_is_due(&session->retry))
+			replace(session);
+	}
+}
+
+PGresult *
+leader_session_look(LeaderSession *session, const char *query)
 {
 	bool		lost;
 	PGresult   *res = session_look(session->source->conn, query, answer_ms(session),
@@ -378,142 +309,49 @@ look(LeaderSession *session, const char *query)
 	return NULL;
 }
 
-/*
- * Does a worker's backend wait for its client, or for nothing, or is it gone?
- * Then what should have reached the worker is lost between the two.  A
- * backend that works is left in peace, however long that takes.
- */
-static bool
-backend_has_nothing_to_do(LeaderSession *session, int backend)
+PGresult *
+leader_session_look_silently(LeaderSession *session, const char *query)
 {
-	char	   *sql = server_health_at_work_query(backend);
-	PGresult   *res = look(session, sql);
-	bool		result;
-
-	free(sql);
-	result = PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) == 0;
-	PQclear(res);
-	return result;
-}
-
-/*
- * Its backend may not learn for long that nobody is there any more: it would
- * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
- */
-static void
-end_backend(LeaderSession *session, int backend)
-{
-	int			min_age_s = (int) session->source->options->stall_timeout;
-	char	   *sql = server_health_terminate_query(backend, min_age_s);
-
-	session->expects_warning = true;	/* should it have ended just now */
-	PQclear(look(session, sql));
-	session->expects_warning = false;
-	free(sql);
-}
-
-/*
- * A worker that was silent for too long goes on, should it be stopped.  If it
- * waits in vain, the signal ends it, as one that has lost its connection.
- */
-static void
-wake(LeaderSession *session, SnapshotHolder *holder)
-{
-	int			backend = holder->backend;
-	bool		in_vain = snapshot_holder_waits(holder) &&
-		(backend == 0 || backend_has_nothing_to_do(session, backend)) &&
-		snapshot_holder_waits(holder);
-
-	if (in_vain)
-		kill(holder->pid, SIGUSR1);
-	kill(holder->pid, SIGCONT);
-	if (in_vain && backend != 0)
-		end_backend(session, backend);
-}
-
-/* Does a worker wait behind one that has done its part, say? */
-static void
-check_deadlock(LeaderSession *session)
-{
-	char	   *pids = snapshot_holders_backends(session->holders,
-												 session->n_workers);
-	char	   *sql = server_health_deadlock_query(pids);
-	PGresult   *res = look(session, sql);
-
-	free(sql);
-	free(pids);
-	server_health_check_deadlock(res, &session->deadlocks);
-	PQclear(res);
-}
-
-static void
-look_after_workers(LeaderSession *session)
-{
-	int64		timeout_ms = (int64) session->source->options->stall_timeout * 1000;
-	int64		now = clock_monotonic_ms();
-	int64		elapsed_ms = now - session->looked_at;
-	bool		any_waits = false;
-
-	if (elapsed_ms < LOOK_MS)
-		return;
-	session->looked_at = now;
-
-	/*
-	 * if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile
-	 */
-	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
-	for (int i = 0; i < session->n_workers && session->source->conn; i++)
-	{
-		SnapshotHolder *holder = &session->holders[i];
-		int64		ms = snapshot_holder_unchanged_ms(holder, elapsed_ms);
-
-		if (snapshot_holder_waits(holder) && ms >= session->plan->lock_wait_ms)
-			any_waits = true;
-		if (timeout_ms == 0 || ms < timeout_ms)
-			continue;
-		holder->unchanged_ms = 0;	/* ask again after the same time */
-		wake(session, holder);
-	}
-	if (any_waits && session->source->conn)
-		check_deadlock(session);
-}
-
-static void
-check_age(LeaderSession *session)
-{
-	int64		now = clock_monotonic_ms();
 	PGresult   *res;
 
-	if (!session->sees_age || (session->age_looked_at != 0 &&
-							   now < session->age_looked_at + AGE_LOOK_MS))
+	session->is_silent = true;
+	res = leader_session_look(session, query);
+	session->is_silent = false;
+	return res;
+}
+
+void
+leader_session_check_age(LeaderSession *session)
+{
+	const char *query = snapshot_age_query(&session->age);
+	PGresult   *res;
+
+	if (query == NULL)
 		return;
-	session->age_looked_at = now;
-	res = look(session, server_health_age_query);
-	server_health_warn_of_age(res, &session->warned_age);
+	res = leader_session_look(session, query);
+	snapshot_age_warn(&session->age, res);
+	PQclear(res);
+}
+
+/* What was dumped without a lock was checked by then, so it is all right. */
+void
+leader_session_finish(LeaderSession *session)
+{
+	char	   *sql = table_check_names_query(session->source->conn, session->plan->tables);
+	PGresult   *res = ask(session, sql, PGRES_TUPLES_OK);
+
+	free(sql);
+	if (res == NULL)
+		return;
+	table_check_names(res);
+	PQclear(res);
+	res = ask(session, "COMMIT", PGRES_COMMAND_OK);
+	session->finished = res != NULL;
 	PQclear(res);
 }
 
 bool
-leader_session_attend(LeaderSession *session, bool all_done, bool may_end)
+leader_session_is_finished(const LeaderSession *session)
 {
-	/* they are to leave now, and what is stopped would keep its session */
-	if (all_done)
-		snapshot_holders_wake(session->holders, session->n_workers);
-	if (session->finished)
-		return true;
-	if (session->source->conn && is_lost(session))
-		session_was_lost(session);
-	if (session->source->conn == NULL)
-	{
-		snapshot_holders_check(session->holders, session->n_workers);
-		if (retry_is_due(&session->retry))
-			replace(session);
-	}
-	if (session->source->conn)
-		look_after_workers(session);
-	if (session->source->conn)
-		check_age(session);
-	if (session->source->conn && all_done && may_end)
-		finish(session);
-	return session->source->conn != NULL;
+	return session->finished;
 }

@@ -30,20 +30,23 @@
  */
 extern void leader_session_begin(Source *source, const DumpPlan *plan);
 
-/* For the pool (see PoolWatch): what to wait for, or -1. */
-extern int	leader_session_watch_fd(const LeaderSession *session);
+/*
+ * Several times a second: notice the end of the session, or try to replace
+ * it.  Exits with a message when the snapshot or hope is lost.
+ */
+extern void leader_session_keep(LeaderSession *session);
 
 /*
- * For the pool, several times a second: notice the end of the session, or try
- * to replace it.  False while there is none.  Workers that wait in vain for
- * longer than --stall-timeout are ended, to be replaced.  When all jobs are
- * done workers that are stopped go on, so that they leave, and the
- * transaction is ended if it may be, whose success proves that the session
- * has held its locks all the time.  Exits with a message when the snapshot or
- * hope is lost.
+ * Look at the server in this session (see session_look()).  NULL if it is
+ * lost by now.  Silently: without the server's warnings.
  */
-extern bool leader_session_attend(LeaderSession *session, bool all_done,
-								  bool may_end);
+extern PGresult *leader_session_look(LeaderSession *session,
+									 const char *query);
+extern PGresult *leader_session_look_silently(LeaderSession *session,
+											  const char *query);
+
+/* At times: warn if the snapshot keeps vacuum from its work. */
+extern void leader_session_check_age(LeaderSession *session);
 
 /*
  * Do a job in this session while all workers wait for one: start, run and
@@ -55,21 +58,11 @@ extern bool leader_session_attend(LeaderSession *session, bool all_done,
 extern bool leader_session_do(LeaderSession *session, const WorkerTask *task,
 							  int job);
 
-/* For the pool: a worker's process is about to be forked, or is gone. */
-extern void leader_session_worker_begins(LeaderSession *session, int worker);
-extern void leader_session_worker_is_gone(LeaderSession *session, int worker);
-
 /*
- * In a worker, at first: let the leader see when it waits for the server.
- * Closes what it has of the leader's connection.
+ * When all jobs are done: end the transaction, unless the session is lost by
+ * now.  Exits with a message if a table was renamed under those who read it.
  */
-extern void leader_session_begin_worker(LeaderSession *session, int worker);
-
-/*
- * In a worker, after it has connected: begin its transaction in the snapshot,
- * and offer that to others.
- */
-extern void leader_session_join(LeaderSession *session, int worker,
-								PGconn *conn);
+extern void leader_session_finish(LeaderSession *session);
+extern bool leader_session_is_finished(const LeaderSession *session);
 
 #endif							/* LEADER_SESSION_H */

@@ -14,7 +14,7 @@
 #include "session/session_wait.h"
 #include "session/traffic.h"
 #include "source/leader_watchdog.h"
-#include "source/server_check.h"
+#include "source/backend_query.h"
 
 /* How long the answer to a question may take. */
 #define ANSWER_MS 15000
@@ -46,11 +46,11 @@ is_watched(const PGconn *conn)
 	return PQinstanceData(conn, ignore_event) != NULL;
 }
 
-/* As a worker's: see leader_session.c:backend_has_nothing_to_do(). */
+/* As a worker's: see worker_watch.c:backend_has_nothing_to_do(). */
 static bool
 is_in_vain(const PGconn *conn)
 {
-	char	   *sql = server_health_at_work_query((int) (intptr_t) PQinstanceData(conn, ignore_event));
+	char	   *sql = backend_query_at_work((int) (intptr_t) PQinstanceData(conn, ignore_event));
 	PGconn	   *other = connection_try_peer(state.address, "pg_pardump");
 	PGresult   *res = NULL;
 	bool		result;

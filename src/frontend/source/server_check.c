@@ -1,6 +1,6 @@
 /*
  * server_check.c
- *		Connections that are left, and transaction IDs that are old.
+ *		Looks, before a run does anything, at what would make it fail or harm.
  */
 #include "base/fe_compat.h"
 
@@ -137,100 +137,4 @@ server_health_check_age(PGconn *conn)
 							  PQgetvalue(res, 0, 1));
 	}
 	PQclear(res);
-}
-
-const char	server_health_age_query[] =
-"SELECT c.next_xid, pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()),"
-" pg_catalog.current_setting('autovacuum_freeze_max_age')"
-" FROM pg_catalog.pg_control_checkpoint() c";
-
-void
-server_health_warn_of_age(const PGresult *res, int64 *warned)
-{
-	unsigned int epoch;
-	unsigned int xid;
-	int64		age;
-
-	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) != 1 ||
-		sscanf(PQgetvalue(res, 0, 0), "%u:%u", &epoch, &xid) != 2)
-		return;
-	age = (int64) (((uint64) epoch << 32) + xid -
-				   strtoull(PQgetvalue(res, 0, 1), NULL, 10));
-	if (age <= Max(atoll(PQgetvalue(res, 0, 2)), *warned * 2))
-		return;
-	*warned = age;
-	pg_log_warning("the snapshot of this run is " INT64_FORMAT " transactions old",
-				   age);
-	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Vacuum can neither freeze nor remove what is younger than the snapshot, in no table, until the run ends.",
-						  PQgetvalue(res, 0, 2));
-}
-
-/*
- * Of the others only those without a job keep what they have to the end.  For
- * a standby's replay, which is no backend, pg_blocking_pids() knows nobody:
- * who has a lock is in the way of ACCESS EXCLUSIVE, whatever lock it is.
- */
-static const char deadlock_query[] =
-"WITH RECURSIVE chain (waiter, first, blocker) AS ("
-"SELECT w.pid, b.pid, b.pid FROM pg_catalog.unnest('{%s}'::pg_catalog.int4[]) w (pid),"
-" pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b (pid)"
-" UNION SELECT c.waiter, c.first, b.pid FROM chain c,"
-" pg_catalog.unnest(pg_catalog.pg_blocking_pids(c.blocker) OPERATOR(pg_catalog.||)"
-" ARRAY(SELECT h.pid FROM pg_catalog.pg_locks w JOIN pg_catalog.pg_locks h"
-" ON h.database OPERATOR(pg_catalog.=) w.database"
-" AND h.relation OPERATOR(pg_catalog.=) w.relation AND h.granted"
-" WHERE w.pid OPERATOR(pg_catalog.=) c.blocker AND NOT w.granted"
-" AND w.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock'"
-" AND h.pid OPERATOR(pg_catalog.<>) w.pid)) b (pid))"
-" SELECT l.relation::pg_catalog.regclass, c.first FROM chain c"
-" JOIN pg_catalog.pg_locks l ON l.pid OPERATOR(pg_catalog.=) c.waiter AND NOT l.granted"
-" LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) c.blocker"
-" WHERE c.blocker OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
-" OR c.blocker OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.int4[])"
-" AND a.state OPERATOR(pg_catalog.=) 'idle in transaction'";
-
-char *
-server_health_deadlock_query(const char *backends)
-{
-	return psprintf(deadlock_query, backends, backends);
-}
-
-void
-server_health_check_deadlock(const PGresult *res, int *in_a_row)
-{
-	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) == 0)
-	{
-		*in_a_row = 0;
-		return;
-	}
-	if (++*in_a_row == 1)
-		return;
-	pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
-				 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
-	pg_log_error_hint("Run commands that need exclusive locks after the dump, or with a lock_timeout.");
-	exit(1);
-}
-
-/* With track_activities = off the state is disabled, but waits are known. */
-char *
-server_health_at_work_query(int backend)
-{
-	return psprintf("SELECT FROM pg_catalog.pg_stat_activity"
-					" WHERE pid OPERATOR(pg_catalog.=) %d"
-					" AND state OPERATOR(pg_catalog.=) ANY ('{active,disabled}')"
-					" AND COALESCE(wait_event_type, '') OPERATOR(pg_catalog.<>) 'Client'",
-					backend);
-}
-
-char *
-server_health_terminate_query(int backend, int min_age_s)
-{
-	return psprintf("SELECT pg_catalog.pg_terminate_backend(pid)"
-					" FROM pg_catalog.pg_stat_activity"
-					" WHERE pid OPERATOR(pg_catalog.=) %d"
-					" AND usename OPERATOR(pg_catalog.=) SESSION_USER"
-					" AND datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-					" AND backend_start OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp()"
-					" OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => %d))",
-					backend, min_age_s);
 }

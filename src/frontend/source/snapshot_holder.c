@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "pqexpbuffer.h"
 
@@ -19,10 +20,30 @@ snapshot_holders_new(int n)
 }
 
 void
-snapshot_holder_export(SnapshotHolder *holder, PGconn *conn)
+snapshot_holder_begin(SnapshotHolder *holder)
 {
-	char	   *name = snapshot_export(conn);
+	memset(holder, 0, sizeof(SnapshotHolder));
+	holder->running = true;
+}
 
+void
+snapshot_holder_start(SnapshotHolder *holder)
+{
+	traffic_begin_worker(&holder->waits);
+	holder->pid = getpid();
+}
+
+void
+snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,
+					 const char *snapshot, const char *identity)
+{
+	PGresult   *res = session_query(conn, session_backend_query);
+	char	   *name;
+
+	holder->backend = atoi(PQgetvalue(res, 0, 0));
+	PQclear(res);
+	snapshot_begin_worker(conn, snapshot, identity);
+	name = snapshot_export(conn);
 	strlcpy(holder->name, name, sizeof(holder->name));
 	free(name);
 }

@@ -29,8 +29,18 @@ typedef struct SnapshotHolder
 /* In shared memory, for as long as the process; all zero. */
 extern SnapshotHolder *snapshot_holders_new(int n);
 
-/* In a worker: offer the transaction's snapshot to others. */
-extern void snapshot_holder_export(SnapshotHolder *holder, PGconn *conn);
+/* A worker's process is about to be forked. */
+extern void snapshot_holder_begin(SnapshotHolder *holder);
+
+/* In that process, at first: let the leader see its waits for the server. */
+extern void snapshot_holder_start(SnapshotHolder *holder);
+
+/*
+ * In a worker, once it has a session: begin its transaction in the snapshot
+ * (see snapshot_begin_worker()), and offer that to others.
+ */
+extern void snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,
+								 const char *snapshot, const char *identity);
 
 /*
  * Exit with a message if none of them can have the snapshot, or get it soon.

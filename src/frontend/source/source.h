@@ -9,6 +9,7 @@
 #include "plan/dump_plan.h"
 #include "replication/logical_slot.h"
 #include "session/connection.h"
+#include "source/snapshot_holder.h"
 
 typedef struct LeaderSession LeaderSession;
 
@@ -22,6 +23,10 @@ typedef struct Source
 	PGconn	   *conn;			/* has the snapshot, and all locks; NULL while
 								 * it is lost (leader_session.h) */
 	LeaderSession *session;		/* keeps it, once workers are to start */
+	const char *snapshot;		/* as this connection has exported it, for
+								 * workers */
+	SnapshotHolder *holders;	/* who has it, by worker: --jobs of them, in
+								 * shared memory */
 	bool		keep_snapshot;	/* when all jobs are done, too */
 	bool	   *told;			/* by table, that no worker can lock it */
 } Source;

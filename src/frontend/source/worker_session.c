@@ -17,6 +17,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
@@ -24,7 +26,6 @@
 #include "base/printable.h"
 #include "session/session_settings.h"
 #include "session/table_lock.h"
-#include "source/leader_session.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"
 #include "source/worker_session.h"
@@ -91,13 +92,17 @@ begin_worker(SourceSession *session, int no)
 {
 	const Source *source = session->source;
 	const DumpPlan *plan = session->run->plan;
+	SnapshotHolder *holder = &source->holders[no];
 	PGconn	   *conn;
 
 	file_results_begin_worker(session->run->results, no);
-	leader_session_begin_worker(source->session, no);
+	snapshot_holder_start(holder);
+	/* the leader's session is the leader's alone, and ends with it */
+	close(PQsocket(source->conn));
 	session->conn = conn = connection_open_peer(source->address, SESSION_NAME);
 	session_set_up(conn, source->options, plan->encoding);
-	leader_session_join(source->session, no, conn);
+	snapshot_holder_join(holder, conn, source->snapshot,
+						 plan->snapshot_identity);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 	lock_chunked_tables(session);
 }

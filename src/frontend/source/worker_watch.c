@@ -1,0 +1,222 @@
+/*
+ * worker_watch.c
+ *		What the leader does while workers work.
+ */
+#include "base/fe_compat.h"
+
+#include <signal.h>
+
+#include "base/clock.h"
+#include "base/printable.h"
+#include "progress/progress.h"
+#include "source/backend_query.h"
+#include "source/leader_session.h"
+#include "source/leader_watchdog.h"
+#include "source/worker_watch.h"
+
+/* How often to look whether a worker waits in vain. */
+#define LOOK_MS 1000
+
+typedef struct WorkerWatch
+{
+	Source	   *source;
+	int			lock_wait_ms;
+	int64		looked_at;		/* for workers that wait in vain */
+	int			deadlocks;		/* looks in a row that found one */
+} WorkerWatch;
+
+/* ----------
+ * Workers that wait in vain
+ * ----------
+ */
+
+/*
+ * Does a worker's backend wait for its client, or for nothing, or is it gone?
+ * Then what should have reached the worker is lost between the two.  A
+ * backend that works is left in peace, however long that takes.
+ */
+static bool
+backend_has_nothing_to_do(WorkerWatch *watch, int backend)
+{
+	char	   *sql = backend_query_at_work(backend);
+	PGresult   *res = leader_session_look(watch->source->session, sql);
+	bool		result;
+
+	free(sql);
+	result = PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) == 0;
+	PQclear(res);
+	return result;
+}
+
+/*
+ * Its backend may not learn for long that nobody is there any more: it would
+ * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
+ */
+static void
+end_backend(WorkerWatch *watch, int backend)
+{
+	int			min_age_s = (int) watch->source->options->stall_timeout;
+	char	   *sql = backend_query_terminate(backend, min_age_s);
+
+	/* there is a warning should it have ended just now */
+	PQclear(leader_session_look_silently(watch->source->session, sql));
+	free(sql);
+}
+
+/*
+ * A worker that was silent for too long goes on, should it be stopped.  If it
+ * waits in vain, the signal ends it, as one that has lost its connection.
+ */
+static void
+wake(WorkerWatch *watch, SnapshotHolder *holder)
+{
+	int			backend = holder->backend;
+	bool		in_vain = snapshot_holder_waits(holder) &&
+		(backend == 0 || backend_has_nothing_to_do(watch, backend)) &&
+		snapshot_holder_waits(holder);
+
+	if (in_vain)
+		kill(holder->pid, SIGUSR1);
+	kill(holder->pid, SIGCONT);
+	if (in_vain && backend != 0)
+		end_backend(watch, backend);
+}
+
+/*
+ * Does a worker wait behind one that has done its part, say?  The server does
+ * not see that such a wait is for ever.  But a worker between two jobs has
+ * done its part for a moment only: it must be found twice in a row.
+ */
+static void
+check_deadlock(WorkerWatch *watch)
+{
+	char	   *pids = snapshot_holders_backends(watch->source->holders,
+												 watch->source->options->jobs);
+	char	   *sql = backend_query_deadlock(pids);
+	PGresult   *res = leader_session_look(watch->source->session, sql);
+
+	free(sql);
+	free(pids);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) == 0)
+		watch->deadlocks = 0;
+	else if (++watch->deadlocks > 1)
+	{
+		pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
+					 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
+		pg_log_error_hint("Run commands that need exclusive locks after the dump, or with a lock_timeout.");
+		exit(1);
+	}
+	PQclear(res);
+}
+
+static void
+look_after_workers(WorkerWatch *watch)
+{
+	const Source *source = watch->source;
+	int64		timeout_ms = (int64) source->options->stall_timeout * 1000;
+	int64		now = clock_monotonic_ms();
+	int64		elapsed_ms = now - watch->looked_at;
+	bool		any_waits = false;
+
+	if (elapsed_ms < LOOK_MS)
+		return;
+	watch->looked_at = now;
+
+	/*
+	 * if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile
+	 */
+	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
+	for (int i = 0; i < source->options->jobs && source->conn; i++)
+	{
+		SnapshotHolder *holder = &source->holders[i];
+		int64		ms = snapshot_holder_unchanged_ms(holder, elapsed_ms);
+
+		if (snapshot_holder_waits(holder) && ms >= watch->lock_wait_ms)
+			any_waits = true;
+		if (timeout_ms == 0 || ms < timeout_ms)
+			continue;
+		holder->unchanged_ms = 0;	/* ask again after the same time */
+		wake(watch, holder);
+	}
+	if (any_waits && source->conn)
+		check_deadlock(watch);
+}
+
+/* ----------
+ * For the pool
+ * ----------
+ */
+static void
+worker_begins(void *arg, int worker)
+{
+	const WorkerWatch *watch = arg;
+
+	snapshot_holder_begin(&watch->source->holders[worker]);
+}
+
+static void
+worker_is_gone(void *arg, int worker)
+{
+	const WorkerWatch *watch = arg;
+
+	watch->source->holders[worker].running = false;
+}
+
+static int
+watch_fd(void *arg)
+{
+	const Source *source = ((WorkerWatch *) arg)->source;
+
+	return source->conn && !leader_session_is_finished(source->session) ?
+		PQsocket(source->conn) : -1;
+}
+
+static bool
+attend(void *arg, bool all_done)
+{
+	WorkerWatch *watch = arg;
+	const Source *source = watch->source;
+
+	progress_tick();
+	/* they are to leave now, and what is stopped would keep its session */
+	if (all_done)
+		snapshot_holders_wake(source->holders, source->options->jobs);
+	if (leader_session_is_finished(source->session))
+		return true;
+	leader_session_keep(source->session);
+	if (source->conn)
+		look_after_workers(watch);
+	if (source->conn)
+		leader_session_check_age(source->session);
+	if (source->conn && all_done && !source->keep_snapshot)
+		leader_session_finish(source->session);
+	return source->conn != NULL;
+}
+
+static bool
+run_refused(void *arg, const WorkerTask *task, int job)
+{
+	const WorkerWatch *watch = arg;
+
+	leader_watchdog_watch_rows();
+	return leader_session_do(watch->source->session, task, job);
+}
+
+PoolWatch
+worker_watch(Source *source, const DumpPlan *plan)
+{
+	WorkerWatch *watch = pg_malloc0(sizeof(WorkerWatch));
+	PoolWatch	result = {
+		.arg = watch,
+		.begins = worker_begins,
+		.is_gone = worker_is_gone,
+		.watch_fd = watch_fd,
+		.attend = attend,
+		.run_refused = run_refused,
+	};
+
+	watch->source = source;
+	watch->lock_wait_ms = plan->lock_wait_ms;
+	watch->looked_at = clock_monotonic_ms();
+	return result;
+}
