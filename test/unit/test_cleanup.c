@@ -53,6 +53,29 @@ fork_and_succeed(const void *arg)
 	cleanup_push(say, "another");
 }
 
+/* What a step has done itself by then. */
+static void
+pop_last(const void *arg)
+{
+	char		third[] = "third";
+
+	cleanup_push(say, "first");
+	cleanup_push(say, third);
+	cleanup_pop(say, third);
+	cleanup_push(say, "second");
+	exit(3);
+}
+
+static void
+pop_other(const void *arg)
+{
+	char		first[] = "first";
+
+	cleanup_push(say, first);
+	cleanup_push(say, "second");
+	cleanup_pop(say, first);
+}
+
 static void
 push_many(const void *arg)
 {
@@ -69,6 +92,9 @@ test_cleanup(void)
 	child_ends(fail, NULL, 3, "third second first ", "the last is undone first");
 	child_ends(succeed, NULL, 0, "", "nothing is undone when all went well");
 	child_ends(fork_and_succeed, NULL, 0, "another ", "not by a child");
+	child_ends(pop_last, NULL, 3, "second first ", "nor what was removed");
+	child_ends(pop_other, NULL, 1, "unit_test: error: exit callbacks are not removed in the order of their nesting\nsecond first ",
+			   "none is removed out of turn");
 	for (int i = 0; i < many; i++)
 		strcat(said, "x ");
 	child_ends(push_many, &many, 0, said, "as many as there are");

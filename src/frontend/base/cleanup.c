@@ -53,6 +53,15 @@ cleanup_push(CleanupCallback callback, void *arg)
 }
 
 void
+cleanup_pop(CleanupCallback callback, void *arg)
+{
+	if (depth == 0 || stack[depth - 1].callback != callback ||
+		stack[depth - 1].arg != arg)
+		pg_fatal("exit callbacks are not removed in the order of their nesting");
+	depth--;
+}
+
+void
 cleanup_forget_all(void)
 {
 	depth = 0;

@@ -16,6 +16,12 @@ typedef void (*CleanupCallback) (void *arg);
  */
 extern void cleanup_push(CleanupCallback callback, void *arg);
 
+/*
+ * That is not to be undone any more.  It must be what was registered last: the
+ * program ends with a message if it is not.
+ */
+extern void cleanup_pop(CleanupCallback callback, void *arg);
+
 /* All went well: nothing is to be undone. */
 extern void cleanup_forget_all(void);
 

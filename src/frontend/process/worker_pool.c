@@ -401,7 +401,6 @@ void
 worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 				int n_jobs)
 {
-	/* found by the exit callback, so it must outlive this function */
 	WorkerPool *pool = worker_pool_new(task, watch, Min(n_workers, n_jobs),
 									   n_jobs);
 
@@ -426,6 +425,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		}
 		run_refused(pool);
 	}
+	cleanup_pop(kill_workers, pool);
 }
 
 /* ----------
