@@ -72,6 +72,11 @@ kill_workers(void *arg)
 	free(pids);
 }
 
+/* ----------
+ * A worker is gone
+ * ----------
+ */
+
 /* What the worker is or was doing, for a message; owned. */
 static char *
 describe(WorkerPool *pool, const Worker *worker)
@@ -177,6 +182,10 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
 		give_up(pool, worker, pid, status);
 }
 
+/* ----------
+ * Jobs are done, refused, and handed out
+ * ----------
+ */
 static void
 count_done(WorkerPool *pool)
 {
@@ -300,6 +309,10 @@ run_refused(WorkerPool *pool)
 	count_done(pool);
 }
 
+/* ----------
+ * The loop
+ * ----------
+ */
 static void
 fork_worker(WorkerPool *pool, int no)
 {
@@ -411,6 +424,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	{
 		bool		all_done;
 
+		/* here workers only ask: an answer needs the leader's consent */
 		wait_and_serve(pool);
 		all_done = pool->n_done == pool->n_jobs && nobody_works(pool);
 		pool->may_fork = watch->attend(watch->arg, all_done);
