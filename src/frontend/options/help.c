@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "options/options.h"
+#include "options/help.h"
 
 static const char general_options[] =
 "\nGeneral options:\n"
@@ -170,7 +170,7 @@ static const char connection_options[] =
 "variable value is used.\n";
 
 void
-print_help(const char *progname)
+help_print(const char *progname)
 {
 	printf("%s dumps a PostgreSQL database in parallel, within every table, as a directory\n"
 		   "archive for pg_restore.\n\n", progname);

@@ -10,6 +10,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "options/help.h"
+#include "options/option_value.h"
 #include "options/own_options.h"
 
 /* Long options without a short one: values above any character. */
@@ -229,14 +231,14 @@ read_short_option(Options *options, int c, const char *arg)
 			check_format(arg);
 			return true;
 		case 'j':
-			options->jobs = (int) parse_number(arg, "-j/--jobs", 1, 4096);
+			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
 			options->jobs_given = true;
 			return true;
 		case 'Z':
 			parse_compress(options, arg);
 			return true;
 		case 'r':
-			options->max_rate = parse_rate(arg, "-r/--max-rate");
+			options->max_rate = option_value_rate(arg, "-r/--max-rate");
 			return true;
 		case 'P':
 			options->progress = true;
@@ -349,8 +351,8 @@ check_options(const Options *options)
 	}
 	own_options_check(options);
 	if (options->extra_float_digits != NULL)
-		(void) parse_number(options->extra_float_digits,
-							"--extra-float-digits", -15, 3);
+		(void) option_value_number(options->extra_float_digits,
+								   "--extra-float-digits", -15, 3);
 }
 
 const Options *
@@ -366,7 +368,7 @@ options_parse(int argc, char **argv)
 	{
 		if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)
 		{
-			print_help(progname);
+			help_print(progname);
 			exit(0);
 		}
 		if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)

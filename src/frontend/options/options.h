@@ -109,7 +109,4 @@ typedef struct Options
  */
 extern const Options *options_parse(int argc, char **argv);
 
-/* The usage text, as --help prints it (help.c). */
-extern void print_help(const char *progname);
-
 #endif							/* OPTIONS_H */

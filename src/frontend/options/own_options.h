@@ -28,11 +28,4 @@ extern void own_options_note_flag(Options *options, int letter,
 /* Exits with a message if options of ours exclude each other. */
 extern void own_options_check(const Options *options);
 
-/* A whole number within limits; option is its name in messages. */
-extern int64 parse_number(const char *arg, const char *option,
-						  int64 min, int64 max);
-
-/* Bytes a second, given as pg_basebackup's --max-rate. */
-extern uint64 parse_rate(const char *arg, const char *option);
-
 #endif							/* OWN_OPTIONS_H */

@@ -1,0 +1,30 @@
+/*
+ * option_value.h
+ *		Numbers, sizes and rates on the command line.
+ *
+ * What is wrong with one ends the program with a message; option is the
+ * option's name in it.
+ */
+#ifndef OPTION_VALUE_H
+#define OPTION_VALUE_H
+
+#include "base/fe_compat.h"
+
+/* A whole number within limits. */
+extern int64 option_value_number(const char *arg, const char *option,
+								 int64 min, int64 max);
+
+/*
+ * Bytes, with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few
+ * bytes that they are given without a unit are megabytes of which the unit
+ * was forgotten.
+ */
+extern uint64 option_value_size(const char *arg, const char *option);
+
+/*
+ * Bytes a second, given as pg_basebackup.c:parse_max_rate() has it: kilobytes,
+ * or with a suffix k or M.
+ */
+extern uint64 option_value_rate(const char *arg, const char *option);
+
+#endif							/* OPTION_VALUE_H */
