@@ -4,8 +4,10 @@
  *
  * Whoever looks for what would make a run fail tells of it by pg_log_error(),
  * or of what may by pg_log_warning(), and goes on; a run ends when all of
- * them have been told.  With --check they are no messages but lines of a
- * list.
+ * them have been told.  To be told is all it takes to be a finding: message.c
+ * hands every message of this process over to be counted, so nobody returns
+ * how much was found, and no path can forget to.  With --check they are no
+ * messages but lines of a list.
  */
 #ifndef FINDINGS_H
 #define FINDINGS_H
@@ -26,8 +28,9 @@ extern void findings_begin_list(void);
 extern bool findings_take(int level, int part, const char *text);
 
 /*
- * End the process, with exit status 1, if an error has been told; with
- * --check there may be more to find.
+ * All that belongs together has been looked for.  End the process, with exit
+ * status 1, if an error has been told since it began; with --check there may
+ * be more to find.
  */
 extern void findings_settle(void);
 

@@ -364,6 +364,7 @@ options_parse(int argc, char **argv)
 	int			c;
 	int			index = -1;
 
+	/* as PostgreSQL's own programs: only if it comes first */
 	if (argc > 1)
 	{
 		if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)
@@ -378,6 +379,7 @@ options_parse(int argc, char **argv)
 		}
 	}
 
+	/* what is not 0 unless it is given; jobs as in pg_dump */
 	options->jobs = 1;
 	options->sync_method = SYNC_FSYNC;
 	options->retries = 5;
@@ -387,6 +389,11 @@ options_parse(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, short_options,
 							long_options, &index)) != -1)
 	{
+		/*
+		 * A copy tells pg_restore, too, what the schema is to be like.  So
+		 * these flags are noted, and read all the same, as pg_dump's.  One
+		 * that is passed on has no letter, only its place in the table.
+		 */
 		own_options_note_flag(options, c,
 							  is_passed(c) ? long_options[index].name : NULL);
 		if (own_option_read(options, c, optarg) ||
@@ -397,6 +404,7 @@ options_parse(int argc, char **argv)
 		read_long_option(options, c, long_options[index].name, optarg);
 	}
 
+	/* the database may be named without -d, but not twice */
 	if (optind < argc && options->connection.dbname == NULL)
 		options->connection.dbname = argv[optind++];
 	if (optind < argc)
@@ -405,6 +413,7 @@ options_parse(int argc, char **argv)
 					 argv[optind]);
 		try_help(progname);
 	}
+	/* only now, as an option may stand before the one that it needs */
 	check_options(options);
 	return options;
 }
