@@ -27,27 +27,6 @@
 #include "status/progress_rows.h"
 #include "toc/index_attach.h"
 
-/* The encoding of pg_dump's names and statements, and so of all data. */
-static char *
-archive_encoding(const Toc *toc)
-{
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		const TocEntry *entry = &toc->entries[i];
-		const char *begin;
-		const char *end;
-
-		if (!toc_entry_is(entry, "ENCODING") || entry->defn == NULL)
-			continue;
-		/* SET client_encoding = 'name'; */
-		begin = strchr(entry->defn, '\'');
-		end = begin ? strchr(begin + 1, '\'') : NULL;
-		if (end)
-			return pnstrdup(begin + 1, end - begin - 1);
-	}
-	pg_fatal("pg_dump does not say the encoding of its output");
-}
-
 /* The slot that was asked for; who only looks, looks whether it can be. */
 static const LogicalSlot *
 make_slot(const Source *source)
@@ -192,7 +171,7 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 
 	progress_stage_if_long("plan");
 	plan->toc = read_toc(source, plan, pg_dump);
-	plan->encoding = archive_encoding(plan->toc);
+	plan->encoding = toc_encoding(plan->toc);
 	session_set_encoding(conn, plan->encoding);
 	plan->tables = tables = dump_tables_read(conn, plan->toc, options,
 											 plan->lock_wait_ms);

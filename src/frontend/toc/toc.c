@@ -38,6 +38,26 @@ toc_has_mark(const Toc *toc)
 	return toc->pg_dump_version && strstr(toc->pg_dump_version, TOC_MARK);
 }
 
+char *
+toc_encoding(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		const char *begin;
+		const char *end;
+
+		if (!toc_entry_is(entry, "ENCODING") || entry->defn == NULL)
+			continue;
+		/* SET client_encoding = 'name'; */
+		begin = strchr(entry->defn, '\'');
+		end = begin ? strchr(begin + 1, '\'') : NULL;
+		if (end)
+			return pnstrdup(begin + 1, end - begin - 1);
+	}
+	pg_fatal("pg_dump does not say the encoding of its output");
+}
+
 const TocEntry **
 toc_entries_by_id(const Toc *toc)
 {

@@ -79,6 +79,12 @@ extern void toc_free(Toc *toc);
 extern bool toc_has_mark(const Toc *toc);
 
 /*
+ * The encoding of pg_dump's names and statements, and so of all data.  Exits
+ * with a message if the table of contents does not say it.  Owned.
+ */
+extern char *toc_encoding(const Toc *toc);
+
+/*
  * The entries by dump ID: an array of max_dump_id + 1 pointers, NULL where
  * there is none; the caller frees it.
  */
