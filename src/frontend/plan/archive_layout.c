@@ -45,7 +45,7 @@ typedef struct Layout
 {
 	const Toc  *in;
 	Toc		   *out;
-	ChunkPlan  *plan;
+	ChunkPlan  *chunks;
 	int			next_id;
 	const TocEntry **by_id;		/* entries of in */
 	int		   *reserved_id;	/* by dump ID of in: of a split table's TABLE
@@ -182,9 +182,9 @@ survey(Layout *layout, const DumpTables *tables)
 
 	layout->by_id = toc_entries_by_id(in);
 	layout->reserved_id = pg_malloc0((in->max_dump_id + 1) * sizeof(int));
-	for (int i = 0; i < layout->plan->n_files; i++)
+	for (int i = 0; i < layout->chunks->n_files; i++)
 	{
-		const DataFile *file = &layout->plan->files[i];
+		const DataFile *file = &layout->chunks->files[i];
 		int			table_id;
 
 		if (file->chunk_no != 1)
@@ -196,26 +196,34 @@ survey(Layout *layout, const DumpTables *tables)
 }
 
 Toc *
-archive_layout_make(const Toc *toc, const DumpTables *tables, ChunkPlan *plan)
+archive_layout_make(const Toc *toc, const DumpTables *tables,
+					ChunkPlan *chunks)
 {
-	Layout		layout = {.in = toc,.plan = plan};
-	DataFile   *file = plan->files;
+	Layout		layout = {.in = toc,.chunks = chunks};
+	DataFile   *file = chunks->files;
 
+	/* pg_dump's own IDs stay, as others depend on them; new ones follow */
 	layout.next_id = toc->max_dump_id + 1;
 	layout.out = pg_malloc(sizeof(Toc));
 	*layout.out = *toc;
 	layout.out->n_entries = 0;
-	layout.out->entries = pg_malloc((toc->n_entries + plan->n_files + 1) *
+	/* a split table has an entry a chunk, and keeps its own as the barrier */
+	layout.out->entries = pg_malloc((toc->n_entries + chunks->n_files + 1) *
 									sizeof(TocEntry));
+	/* before any entry is made: those after the data name reserved IDs */
 	survey(&layout, tables);
 
+	/*
+	 * In pg_dump's order, chunks where their table's data was: without -j,
+	 * pg_restore goes by nothing else.
+	 */
 	for (int i = 0; i < toc->n_entries; i++)
 	{
 		const TocEntry *entry = &toc->entries[i];
 
 		if (toc_entry_is_table_data(entry))
 		{
-			/* files are in the order of the tables, tables of the entries */
+			/* files are in the order of the tables, these of the entries */
 			int			n_files = file->n_chunks;
 
 			Assert(tables->tables[file->table].entry == entry);

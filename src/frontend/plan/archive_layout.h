@@ -9,12 +9,12 @@
 #include "toc/toc.h"
 
 /*
- * Give every data file of the plan its dump ID, and return the table of
- * contents of the directory archive that holds these files: toc with every
- * entry's file named, and the TABLE DATA entries of split tables replaced by
- * their chunks and a barrier.  The result borrows strings of toc.
+ * Give every data file its dump ID, and return the table of contents of the
+ * directory archive that holds these files: toc with every entry's file
+ * named, and the TABLE DATA entries of split tables replaced by their chunks
+ * and a barrier.  The result borrows strings of toc.
  */
 extern Toc *archive_layout_make(const Toc *toc, const DumpTables *tables,
-								ChunkPlan *plan);
+								ChunkPlan *chunks);
 
 #endif							/* ARCHIVE_LAYOUT_H */

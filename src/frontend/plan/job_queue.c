@@ -68,15 +68,15 @@ add_job(JobQueue *queue, JobKind kind, int first)
 }
 
 static void
-add_data_files(JobQueue *queue, const ChunkPlan *plan)
+add_data_files(JobQueue *queue, const ChunkPlan *chunks)
 {
 	Job		   *batch = NULL;
 
-	for (int i = 0; i < plan->n_files; i++)
-		queue->files[i] = &plan->files[i];
-	qsort(queue->files, plan->n_files, sizeof(DataFile *), compare_files);
+	for (int i = 0; i < chunks->n_files; i++)
+		queue->files[i] = &chunks->files[i];
+	qsort(queue->files, chunks->n_files, sizeof(DataFile *), compare_files);
 
-	for (int i = 0; i < plan->n_files; i++)
+	for (int i = 0; i < chunks->n_files; i++)
 	{
 		uint64		bytes = file_work(queue->files[i]);
 
@@ -106,14 +106,14 @@ add_large_objects(JobQueue *queue, const LargeObjects *objects)
 }
 
 JobQueue *
-job_queue_make(const ChunkPlan *plan, const LargeObjects *objects)
+job_queue_make(const ChunkPlan *chunks, const LargeObjects *objects)
 {
 	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
 
-	queue->files = pg_malloc((plan->n_files + 1) * sizeof(DataFile *));
-	queue->jobs = pg_malloc((plan->n_files + objects->n_groups + 1) *
+	queue->files = pg_malloc((chunks->n_files + 1) * sizeof(DataFile *));
+	queue->jobs = pg_malloc((chunks->n_files + objects->n_groups + 1) *
 							sizeof(Job));
-	add_data_files(queue, plan);
+	add_data_files(queue, chunks);
 	add_large_objects(queue, objects);
 	qsort(queue->jobs, queue->n_jobs, sizeof(Job), compare_jobs);
 	return queue;

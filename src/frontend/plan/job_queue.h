@@ -33,7 +33,7 @@ typedef struct JobQueue
  * Queue all files of the plan and all groups of large objects.  Small tables
  * are put together, up to 1 MB and 32 tables a job, to save round trips.
  */
-extern JobQueue *job_queue_make(const ChunkPlan *plan,
+extern JobQueue *job_queue_make(const ChunkPlan *chunks,
 								const LargeObjects *objects);
 
 /*
