@@ -30,7 +30,7 @@ read_position(const char *statement, int64 *position, bool *is_called)
 }
 
 int
-compare_sequences(PGconn *target, const Toc *toc)
+compare_sequences(PGconn *target_conn, const Toc *toc)
 {
 	int			n_different = 0;
 
@@ -50,7 +50,7 @@ compare_sequences(PGconn *target, const Toc *toc)
 			pg_fatal("pg_dump describes no position of sequence %s",
 					 printable(name));
 		sql = psprintf("SELECT last_value, is_called FROM %s", name);
-		res = session_query(target, sql);
+		res = session_query(target_conn, sql);
 		if (strtoll(PQgetvalue(res, 0, 0), NULL, 10) != position ||
 			(PQgetvalue(res, 0, 1)[0] == 't') != is_called)
 		{

@@ -16,6 +16,6 @@
  * none in a snapshot.  Each difference is an error message; returns how many
  * there are.
  */
-extern int	compare_sequences(PGconn *target, const Toc *toc);
+extern int	compare_sequences(PGconn *target_conn, const Toc *toc);
 
 #endif							/* COMPARE_SEQUENCE_H */

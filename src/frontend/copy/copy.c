@@ -352,8 +352,7 @@ copy_rows_and_indexes(Copy *copy)
 
 	/* not before: the target has the tables now, and can be asked for types */
 	copy->work.formats = copy_formats_decide(copy->source.conn,
-											 copy->target.conn, options,
-											 plan->tables, plan->chunks);
+											 copy->target.conn, options, plan);
 	run_event_run(options, plan, copy->target.address);
 	/* if the target crashes, workers go on, and nothing built may be lost */
 	copy->index_setup = copy->restore.setup;

@@ -107,11 +107,11 @@ ask(PGconn *conn, const DumpTables *tables, bool is_target)
 
 /* Why one table is copied as text, or NULL; owned. */
 static char *
-text_reason(const PGresult *source, const PGresult *target, int no)
+text_reason(const PGresult *in_source, const PGresult *in_target, int no)
 {
-	if (!PQgetisnull(source, no, 2))
-		return pg_strdup(PQgetvalue(source, no, 2));
-	if (strcmp(PQgetvalue(source, no, 1), PQgetvalue(target, no, 1)) != 0)
+	if (!PQgetisnull(in_source, no, 2))
+		return pg_strdup(PQgetvalue(in_source, no, 2));
+	if (strcmp(PQgetvalue(in_source, no, 1), PQgetvalue(in_target, no, 1)) != 0)
 		return pg_strdup("its columns are not the same in source and target");
 	return NULL;
 }
@@ -143,18 +143,18 @@ target_statement(const DumpTable *table, bool binary, bool freeze)
 
 /* Rows for a table that is not there would be refused only after others. */
 static void
-check_existence(const PGresult *target, const DumpTables *tables)
+check_existence(const PGresult *in_target, const DumpTables *tables)
 {
 	for (int i = 0; i < tables->n_tables; i++)
-		if (PQgetvalue(target, i, 0)[0] != 't')
+		if (PQgetvalue(in_target, i, 0)[0] != 't')
 			pg_fatal("the target has no table %s",
 					 printable(tables->tables[i].copy_name));
 }
 
 static bool
-has_minimal_wal(PGconn *target)
+has_minimal_wal(PGconn *conn)
 {
-	PGresult   *res = session_query(target,
+	PGresult   *res = session_query(conn,
 									"SELECT pg_catalog.current_setting('wal_level')");
 	bool		result = strcmp(PQgetvalue(res, 0, 0), "minimal") == 0;
 
@@ -178,25 +178,26 @@ may_truncate(const Options *options, const DumpTable *table, int n_chunks)
 }
 
 CopyFormat *
-copy_formats_decide(PGconn *source, PGconn *target, const Options *options,
-					const DumpTables *tables, const ChunkPlan *plan)
+copy_formats_decide(PGconn *source_conn, PGconn *target_conn,
+					const Options *options, const DumpPlan *plan)
 {
+	const DumpTables *tables = plan->tables;
 	CopyFormat *formats = pg_malloc0((tables->n_tables + 1) * sizeof(CopyFormat));
-	bool		minimal_wal = has_minimal_wal(target);
+	bool		minimal_wal = has_minimal_wal(target_conn);
 	bool		must_be_binary = options->copy_format &&
 		strcmp(options->copy_format, "binary") == 0;
 	const char *for_all = NULL;
-	PGresult   *s = NULL;
-	PGresult   *t = NULL;
+	PGresult   *in_source = NULL;
+	PGresult   *in_target = NULL;
 
-	if (PQserverVersion(source) < MIN_SERVER_FOR_BINARY ||
-		PQserverVersion(target) < MIN_SERVER_FOR_BINARY)
+	if (PQserverVersion(source_conn) < MIN_SERVER_FOR_BINARY ||
+		PQserverVersion(target_conn) < MIN_SERVER_FOR_BINARY)
 		for_all = "a server is older than 14";
 	else
 	{
-		s = ask(source, tables, false);
-		t = ask(target, tables, true);
-		check_existence(t, tables);
+		in_source = ask(source_conn, tables, false);
+		in_target = ask(target_conn, tables, true);
+		check_existence(in_target, tables);
 	}
 	if (options->copy_format && strcmp(options->copy_format, "text") == 0)
 		for_all = "so asked for";
@@ -206,9 +207,9 @@ copy_formats_decide(PGconn *source, PGconn *target, const Options *options,
 		const DumpTable *table = &tables->tables[i];
 		CopyFormat *format = &formats[i];
 
-		format->text_reason = for_all ? pg_strdup(for_all) : text_reason(s, t, i);
+		format->text_reason = for_all ? pg_strdup(for_all) : text_reason(in_source, in_target, i);
 		format->truncate = minimal_wal &&
-			may_truncate(options, table, plan->tables[i].n_files);
+			may_truncate(options, table, plan->chunks->tables[i].n_files);
 		format->statement = target_statement(table, format->text_reason == NULL,
 											 format->truncate);
 		if (must_be_binary && format->text_reason)
@@ -219,7 +220,7 @@ copy_formats_decide(PGconn *source, PGconn *target, const Options *options,
 			exit(1);
 		}
 	}
-	PQclear(s);
-	PQclear(t);
+	PQclear(in_source);
+	PQclear(in_target);
 	return formats;
 }

@@ -7,7 +7,7 @@
 
 #include "base/fe_compat.h"
 
-#include "plan/chunk_plan.h"
+#include "plan/dump_plan.h"
 
 /* What was decided about one table. */
 typedef struct CopyFormat
@@ -24,9 +24,9 @@ typedef struct CopyFormat
  * its binary form that means something else on the target, and if both sides
  * have the same types.  The target must have the tables by now.
  */
-extern CopyFormat *copy_formats_decide(PGconn *source, PGconn *target,
+extern CopyFormat *copy_formats_decide(PGconn *source_conn,
+									   PGconn *target_conn,
 									   const Options *options,
-									   const DumpTables *tables,
-									   const ChunkPlan *plan);
+									   const DumpPlan *plan);
 
 #endif							/* COPY_FORMAT_H */
