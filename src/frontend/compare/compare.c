@@ -75,7 +75,7 @@ typedef struct Comparison
 	CompareJob *jobs;
 	int			n_jobs;
 	CompareResult *results;
-	SourceSession *session;		/* in a worker */
+	WorkerSession *session;		/* in a worker */
 	PGconn	   *target_conn;
 } Comparison;
 
@@ -316,9 +316,9 @@ start_worker(void *arg, int no)
 
 	target_set_up(target_conn, run->options, run->plan->encoding);
 	comparison->target_conn = target_conn;
-	comparison->session = source_session_open(comparison->source, run, no);
+	comparison->session = worker_session_open(comparison->source, run, no);
 	PQclear(session_query(target_conn, text_settings_query));
-	PQclear(session_query(source_session_connection(comparison->session),
+	PQclear(session_query(worker_session_conn(comparison->session),
 						  text_settings_query));
 }
 
@@ -364,7 +364,7 @@ run_job(void *arg, int no, volatile int *step)
 {
 	Comparison *comparison = arg;
 	const CompareJob *job = &comparison->jobs[no];
-	PGconn	   *source_conn = source_session_connection(comparison->session);
+	PGconn	   *source_conn = worker_session_conn(comparison->session);
 	char	   *source_sql;
 	char	   *target_sql;
 
@@ -384,7 +384,7 @@ stop_worker(void *arg)
 {
 	Comparison *comparison = arg;
 
-	source_session_close(comparison->session);
+	worker_session_close(comparison->session);
 	PQfinish(comparison->target_conn);
 }
 

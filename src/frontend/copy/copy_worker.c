@@ -31,7 +31,7 @@ struct CopyWorker
 {
 	const CopyWork *work;
 	const Run  *run;
-	SourceSession *session;
+	WorkerSession *session;
 	PGconn	   *target_conn;
 };
 
@@ -57,7 +57,7 @@ copy_worker_start(const CopyWork *work, int no)
 	if (no != WORKER_IS_LEADER)
 		close(PQsocket(work->target->conn));
 	worker->target_conn = connect_to_target(work);
-	worker->session = source_session_open(work->source, work->run, no);
+	worker->session = worker_session_open(work->source, work->run, no);
 	return worker;
 }
 
@@ -143,8 +143,8 @@ copy_file(CopyWorker *worker, const DataFile *file)
 	rows_sink = sink_target_rows_new(worker->target_conn, format->statement);
 	sink = sink_tap_new(rows_sink,
 						&file_results_progress(run->results)->raw_bytes, NULL);
-	rows = binary ? source_session_read_binary(worker->session, file, sink)
-		: source_session_read_text(worker->session, file, sink);
+	rows = binary ? worker_session_read_binary(worker->session, file, sink)
+		: worker_session_read_text(worker->session, file, sink);
 	sink_finish(sink);
 	check_rows(worker, what, rows, sink_target_rows_taken(rows_sink));
 	set_result(run->results, run_file_result(run, file), start_us, rows,
@@ -164,7 +164,7 @@ copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
 									&file_results_progress(results)->raw_bytes,
 									NULL);
 
-	read_large_object(source_session_connection(worker->session), batch, row,
+	read_large_object(worker_session_conn(worker->session), batch, row,
 					  oid, sink);
 	sink_finish(sink);
 	set_result(results, result, start_us, 0, sink->bytes_in);
@@ -185,7 +185,7 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 		const Oid  *oids = group->oids + first;
 		int			n_oids = Min(LARGE_OBJECT_BATCH, group->n_oids - first);
 		PGresult   *batch =
-			read_large_objects(source_session_connection(worker->session), oids,
+			read_large_objects(worker_session_conn(worker->session), oids,
 							   n_oids);
 
 		for (int i = 0; i < n_oids; i++)
@@ -319,7 +319,7 @@ copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 	CopyCommit *end = &worker->work->commits[job_no];
 	bool		done = is_done_already(worker, end);
 
-	if (!done && source_session_begin_job(worker->session, job))
+	if (!done && worker_session_begin_job(worker->session, job))
 	{
 		file_results_begin_job(run->results, job_no);
 		copy_job(worker, job, step);
@@ -330,14 +330,14 @@ copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 	}
 	if (done)
 		note_done(run, job);
-	source_session_end_job(worker->session);
+	worker_session_end_job(worker->session);
 	return done;
 }
 
 void
 copy_worker_stop(CopyWorker *worker)
 {
-	source_session_close(worker->session);
+	worker_session_close(worker->session);
 	PQfinish(worker->target_conn);
 	free(worker);
 }

@@ -8,14 +8,16 @@
 #include "archive/archive_name.h"
 #include "dump/dump_worker.h"
 #include "dump/large_object_file.h"
-#include "source/read_copy.h"
 #include "source/worker_session.h"
 #include "status/run_event.h"
+
+/* What follows the rows in an archive's file, for pg_restore -f. */
+#define END_OF_ROWS "\\.\n\n\n"
 
 struct DumpWorker
 {
 	const Run  *run;
-	SourceSession *session;
+	WorkerSession *session;
 };
 
 DumpWorker *
@@ -24,7 +26,7 @@ dump_worker_start(const Source *source, const Run *run, int no)
 	DumpWorker *worker = pg_malloc0(sizeof(DumpWorker));
 
 	worker->run = run;
-	worker->session = source_session_open(source, run, no);
+	worker->session = worker_session_open(source, run, no);
 	return worker;
 }
 
@@ -63,7 +65,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	{
 		out = archive_file_begin_compressed(run->results, result, sink,
 											&plan->compress);
-		rows = source_session_read_compressed(worker->session, file,
+		rows = worker_session_read_compressed(worker->session, file,
 											  archive_file_sink(out),
 											  &raw_bytes);
 		archive_file_compress_rest(out, raw_bytes);
@@ -72,11 +74,11 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	{
 		out = archive_file_begin(run->results, result, sink,
 								 &plan->compress);
-		rows = source_session_read_text(worker->session, file,
+		rows = worker_session_read_text(worker->session, file,
 										archive_file_sink(out));
 	}
-	sink_write(archive_file_sink(out), COPY_END_OF_DATA,
-			   strlen(COPY_END_OF_DATA));
+	sink_write(archive_file_sink(out), END_OF_ROWS,
+			   strlen(END_OF_ROWS));
 	archive_file_complete(out, rows);
 	run_event_chunk_end(run, file);
 	free(what);
@@ -103,7 +105,7 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 			group = &plan->objects->groups[job->first];
 			pg_log_info("dumping %d large objects", group->n_oids);
 			run_event_objects(run, "objects_start", group);
-			large_object_files_write(source_session_connection(worker->session),
+			large_object_files_write(worker_session_conn(worker->session),
 									 group, run->archive,
 									 &plan->compress, run->results);
 			run_event_objects(run, "objects_end", group);
@@ -116,7 +118,7 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 {
 	const Run  *run = worker->run;
 	const Job  *job = &run->plan->queue->jobs[job_no];
-	bool		begun = source_session_begin_job(worker->session, job);
+	bool		begun = worker_session_begin_job(worker->session, job);
 
 	if (begun)
 	{
@@ -124,7 +126,7 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 		dump_job(worker, job, step);
 		file_results_begin_job(run->results, -1);
 	}
-	source_session_end_job(worker->session);
+	worker_session_end_job(worker->session);
 	return begun;
 }
 
@@ -168,6 +170,6 @@ dump_worker_reset(const Run *run, int job_no)
 void
 dump_worker_stop(DumpWorker *worker)
 {
-	source_session_close(worker->session);
+	worker_session_close(worker->session);
 	free(worker);
 }

@@ -216,7 +216,7 @@ dump_tables_lock(PGconn *conn, const DumpTables *tables, int wait_ms)
 	for (int i = 0; i < tables->n_tables; i++)
 		if (tables->tables[i].relkind == RELKIND_RELATION)
 			names[n_names++] = tables->tables[i].name;
-	session_lock_tables(conn, names, n_names, wait_ms);
+	table_lock_take(conn, names, n_names, wait_ms);
 	free(names);
 }
 

@@ -52,7 +52,7 @@ typedef struct DumpTables
 
 /*
  * Describe the tables that have a TABLE DATA entry, lock them in the leader's
- * session (waiting as session_lock_tables() does), make sure that what is
+ * session (waiting as table_lock_take() does), make sure that what is
  * locked is what pg_dump described, and measure them.  The TOC must not move
  * while the result is in use.
  */

@@ -278,7 +278,7 @@ server_extension_hold_too(PGconn *conn, const ServerExtension *extension,
 
 	if (extension->missing)
 		return;
-	session_lock_tables(conn, &name, 1, wait_ms);
+	table_lock_take(conn, &name, 1, wait_ms);
 	if (is_held(conn, extension))
 		return;
 	pg_log_error("extension pg_pardump was replaced during the run");

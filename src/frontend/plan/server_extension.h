@@ -47,7 +47,7 @@ extern void server_extension_hold(PGconn *conn, ServerExtension *extension);
 
 /*
  * The same in another session, once the leader holds it.  Waits as
- * session_lock_tables() does.  Exits with a message if it fails.
+ * table_lock_take() does.  Exits with a message if it fails.
  */
 extern void server_extension_hold_too(PGconn *conn,
 									  const ServerExtension *extension,

@@ -22,7 +22,7 @@
 #define LOCK_BATCH 500
 
 int
-session_lock_wait_ms(PGconn *conn, const Options *options)
+table_lock_wait_ms(PGconn *conn, const Options *options)
 {
 	const char *params[] = {options->lock_wait_timeout};
 	PGresult   *res;
@@ -71,7 +71,7 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 }
 
 bool
-session_try_lock_tables(PGconn *conn, char *const *names, int n_names)
+table_lock_try(PGconn *conn, char *const *names, int n_names)
 {
 	char	   *message = n_names > 0 ? try_lock(conn, names, n_names) : NULL;
 
@@ -102,7 +102,7 @@ lock_batch(PGconn *conn, char *const *names, int n_names, int wait_ms)
 }
 
 void
-session_lock_tables(PGconn *conn, char *const *names, int n_names, int wait_ms)
+table_lock_take(PGconn *conn, char *const *names, int n_names, int wait_ms)
 {
 	for (int first = 0; first < n_names; first += LOCK_BATCH)
 		lock_batch(conn, names + first, Min(LOCK_BATCH, n_names - first),

@@ -16,7 +16,7 @@
  * Five seconds if it was not given or is 0: long enough for whoever holds a
  * lock for a moment.
  */
-extern int	session_lock_wait_ms(PGconn *conn, const Options *options);
+extern int	table_lock_wait_ms(PGconn *conn, const Options *options);
 
 /*
  * Lock tables in ACCESS SHARE mode until the end of the transaction, or of
@@ -25,14 +25,14 @@ extern int	session_lock_wait_ms(PGconn *conn, const Options *options);
  * sessions: tries again for wait_ms, then exits with a message naming the
  * table.
  */
-extern void session_lock_tables(PGconn *conn, char *const *names, int n_names,
-								int wait_ms);
+extern void table_lock_take(PGconn *conn, char *const *names, int n_names,
+							int wait_ms);
 
 /*
  * The same all at once and without a wait; false, and none locked, if one is
  * busy.
  */
-extern bool session_try_lock_tables(PGconn *conn, char *const *names,
-									int n_names);
+extern bool table_lock_try(PGconn *conn, char *const *names,
+						   int n_names);
 
 #endif							/* TABLE_LOCK_H */

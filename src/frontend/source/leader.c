@@ -37,7 +37,7 @@ make_slot(const Source *source)
 	if (!options->create_slot)
 		return NULL;
 	slot_check(conn, options);
-	server_health_check_feedback(conn);
+	server_check_feedback(conn);
 	if (options->create_subscription)
 		publication_check(conn, options);
 	findings_settle();
@@ -60,10 +60,10 @@ connect_leader(Source *source)
 	source->address = peer_address_new(conn, false);
 	leader_watchdog_watch(conn, source->address, options);
 	session_set_up(conn, options, options->encoding);
-	server_health_check_connections(conn, options->jobs);
-	server_health_check_age(conn);
-	server_health_check_snapshots(conn);
-	server_health_check_delays(conn);
+	server_check_connections(conn, options->jobs);
+	server_check_age(conn);
+	server_check_snapshots(conn);
+	server_check_delays(conn);
 	findings_settle();
 }
 
@@ -93,7 +93,7 @@ leader_open(Source *source, DumpPlan *plan)
 		origin->slot = source->slot->name;
 		origin->slot_lsn = source->slot->lsn;
 	}
-	plan->lock_wait_ms = session_lock_wait_ms(source->conn, options);
+	plan->lock_wait_ms = table_lock_wait_ms(source->conn, options);
 }
 
 /*

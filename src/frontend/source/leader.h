@@ -28,7 +28,7 @@ extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 /*
  * Have workers do all jobs of the plan, while the leader's session is kept,
  * or replaced, and progress is shown.  A worker's session is
- * source_session_open()'s.
+ * worker_session_open()'s.
  */
 extern void leader_run_workers(Source *source, const Run *run,
 							   const WorkerTask *task);

@@ -220,7 +220,7 @@ read_blocks(PGconn *conn, const char *statement, Sink *sink,
 	char	   *message;
 	int			message_len;
 
-	copy_begin(conn, statement);
+	read_copy_begin(conn, statement);
 	while ((message_len = traffic_get_copy_data(conn, &message)) > 0)
 	{
 		const char *data = message;
@@ -232,7 +232,7 @@ read_blocks(PGconn *conn, const char *statement, Sink *sink,
 			*rows_so_far = before + reader.lines;
 		PQfreemem(message);
 	}
-	copy_end(conn, statement, message_len);
+	read_copy_end(conn, statement, message_len);
 	if (reader.state != READ_END)
 		unexpected();
 	return reader.lines;

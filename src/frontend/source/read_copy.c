@@ -36,7 +36,7 @@ append_range(PQExpBuffer sql, const DataFile *file)
  * reads foreign tables and those with a condition without it.
  */
 char *
-copy_statement(const DumpTable *table, const DataFile *file)
+read_copy_statement(const DumpTable *table, const DataFile *file)
 {
 	PQExpBufferData sql;
 
@@ -70,30 +70,30 @@ copy_statement(const DumpTable *table, const DataFile *file)
 
 /* No query: COPY of all of it does not plan one. */
 static bool
-copy_has_rows(PGconn *conn, const DumpTable *table, const DataFile *file)
+first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
 {
-	char	   *statement = copy_statement(table, file);
+	char	   *statement = read_copy_statement(table, file);
 	char	   *row;
 	int			len;
 
-	copy_begin(conn, statement);
+	read_copy_begin(conn, statement);
 	len = traffic_get_copy_data(conn, &row);
 	if (len > 0)
 		return true;
-	(void) copy_end(conn, statement, len);
+	(void) read_copy_end(conn, statement, len);
 	free(statement);
 	return false;
 }
 
 bool
-copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
+read_copy_has_rows(PGconn *conn, const DumpTable *table, const DataFile *file)
 {
 	PQExpBufferData sql;
 	PGresult   *res;
 	bool		result;
 
 	if (table->stranger)
-		return file->n_chunks == 1 && copy_has_rows(conn, table, file);
+		return file->n_chunks == 1 && first_row_comes(conn, table, file);
 	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "SELECT FROM ONLY %s", table->name);
 	if (file->n_chunks > 1)
@@ -107,7 +107,7 @@ copy_rows_exist(PGconn *conn, const DumpTable *table, const DataFile *file)
 }
 
 void
-copy_begin(PGconn *conn, const char *statement)
+read_copy_begin(PGconn *conn, const char *statement)
 {
 	PGresult   *res = session_exec(conn, statement);
 
@@ -117,7 +117,7 @@ copy_begin(PGconn *conn, const char *statement)
 }
 
 uint64
-copy_end(PGconn *conn, const char *statement, int last_len)
+read_copy_end(PGconn *conn, const char *statement, int last_len)
 {
 	PGresult   *res;
 	uint64		rows;
@@ -137,7 +137,7 @@ copy_end(PGconn *conn, const char *statement, int last_len)
 }
 
 uint64
-copy_rows(PGconn *conn, const char *statement, Sink *sink,
+read_copy(PGconn *conn, const char *statement, Sink *sink,
 		  volatile uint64 *rows_so_far)
 {
 	char	   *block = pg_malloc(BLOCK_BYTES);
@@ -146,7 +146,7 @@ copy_rows(PGconn *conn, const char *statement, Sink *sink,
 	char	   *row;
 	int			len;
 
-	copy_begin(conn, statement);
+	read_copy_begin(conn, statement);
 	while ((len = traffic_get_copy_data(conn, &row)) > 0)
 	{
 		if (used + len > BLOCK_BYTES)
@@ -164,7 +164,7 @@ copy_rows(PGconn *conn, const char *statement, Sink *sink,
 		PQfreemem(row);
 		++*rows_so_far;
 	}
-	rows = copy_end(conn, statement, len);
+	rows = read_copy_end(conn, statement, len);
 	sink_write(sink, block, used);
 	free(block);
 	return rows;

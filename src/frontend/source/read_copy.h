@@ -12,17 +12,14 @@
  * The COPY statement that gives a data file's rows, as pg_dump would have it
  * for a whole table (pg_dump.c:dumpTableData_copy); owned.
  */
-extern char *copy_statement(const DumpTable *table, const DataFile *file);
+extern char *read_copy_statement(const DumpTable *table, const DataFile *file);
 
 /*
  * Does a data file's table, of no filter, have any row for it?  False, too,
  * where only a query could tell, which might run a stranger's functions.
  */
-extern bool copy_rows_exist(PGconn *conn, const DumpTable *table,
-							const DataFile *file);
-
-/* What follows the rows in an archive's file, for pg_restore -f. */
-#define COPY_END_OF_DATA "\\.\n\n\n"
+extern bool read_copy_has_rows(PGconn *conn, const DumpTable *table,
+							   const DataFile *file);
 
 /*
  * Run a COPY ... TO STDOUT and write its rows to the sink.  Returns the
@@ -30,16 +27,16 @@ extern bool copy_rows_exist(PGconn *conn, const DumpTable *table,
  * format one more, the end).  Exits with a message if the server fails or its
  * connection breaks.  Memory: the longest row and 128 kB.
  */
-extern uint64 copy_rows(PGconn *conn, const char *statement, Sink *sink,
+extern uint64 read_copy(PGconn *conn, const char *statement, Sink *sink,
 						volatile uint64 *rows_so_far);
 
 /*
  * The beginning and the end of any COPY ... TO STDOUT: in between
- * PQgetCopyData() is called until it returns no length; that return value
- * goes to copy_end(), which returns the command's row count.  Both exit with
- * a message if the server fails.
+ * traffic_get_copy_data() is called until it returns no length; that return
+ * value goes to read_copy_end(), which returns the command's row count.  Both
+ * exit with a message if the server fails.
  */
-extern void copy_begin(PGconn *conn, const char *statement);
-extern uint64 copy_end(PGconn *conn, const char *statement, int last_len);
+extern void read_copy_begin(PGconn *conn, const char *statement);
+extern uint64 read_copy_end(PGconn *conn, const char *statement, int last_len);
 
 #endif							/* READ_COPY_H */

@@ -32,7 +32,7 @@ static const char threshold_query[] =
 " AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()";
 
 void
-server_health_check_connections(PGconn *conn, int n_workers)
+server_check_connections(PGconn *conn, int n_workers)
 {
 	ConnectionsLeft connections = connection_limit_left(conn);
 	int			left = connections.at_most;
@@ -64,7 +64,7 @@ server_health_check_connections(PGconn *conn, int n_workers)
 }
 
 void
-server_health_check_snapshots(PGconn *conn)
+server_check_snapshots(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, threshold_query);
 
@@ -94,7 +94,7 @@ static const char delays_query[] =
 " AND r.setting OPERATOR(pg_catalog.<>) ''))";
 
 void
-server_health_check_delays(PGconn *conn)
+server_check_delays(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, delays_query);
 
@@ -109,7 +109,7 @@ server_health_check_delays(PGconn *conn)
 }
 
 void
-server_health_check_feedback(PGconn *conn)
+server_check_feedback(PGconn *conn)
 {
 	PGresult   *res = session_query(conn,
 									"SELECT 1 WHERE pg_catalog.pg_is_in_recovery()"
@@ -125,7 +125,7 @@ server_health_check_feedback(PGconn *conn)
 }
 
 void
-server_health_check_age(PGconn *conn)
+server_check_age(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, age_query);
 

@@ -17,28 +17,28 @@
  * take connections meanwhile: then fewer workers do the work, if any can
  * start.  For servers before 10: nothing.
  */
-extern void server_health_check_connections(PGconn *conn, int n_workers);
+extern void server_check_connections(PGconn *conn, int n_workers);
 
 /*
  * Warn if this is a standby whose replay does not wait for the run as long as
  * it takes, whatever it does.
  */
-extern void server_health_check_delays(PGconn *conn);
+extern void server_check_delays(PGconn *conn);
 
 /*
  * Tell of an error if old_snapshot_threshold lets the server remove rows that
  * the run's snapshot is going to see.
  */
-extern void server_health_check_snapshots(PGconn *conn);
+extern void server_check_snapshots(PGconn *conn);
 
 /*
  * Tell of an error if this is a standby that cannot have a slot's snapshot
  * kept whole: nothing protects it before it is exported but
  * hot_standby_feedback.
  */
-extern void server_health_check_feedback(PGconn *conn);
+extern void server_check_feedback(PGconn *conn);
 
 /* Warn if the database's oldest transaction ID is alarmingly old. */
-extern void server_health_check_age(PGconn *conn);
+extern void server_check_age(PGconn *conn);
 
 #endif							/* SERVER_CHECK_H */

@@ -32,7 +32,7 @@
 
 #define SESSION_NAME "pg_pardump"
 
-struct SourceSession
+struct WorkerSession
 {
 	const Source *source;
 	const Run  *run;
@@ -59,7 +59,7 @@ fair_share(PGconn *conn)
  * session's share, or is waited for already, is locked job by job.
  */
 static void
-lock_chunked_tables(SourceSession *session)
+lock_chunked_tables(WorkerSession *session)
 {
 	const DumpPlan *plan = session->run->plan;
 	char	  **names = pg_malloc((plan->chunks->n_files + 1) * sizeof(char *));
@@ -77,18 +77,18 @@ lock_chunked_tables(SourceSession *session)
 		names[n] = plan->tables->tables[file->table].name;
 		tables[n++] = file->table;
 	}
-	if (!session_try_lock_tables(session->conn, names, n))
+	if (!table_lock_try(session->conn, names, n))
 	{
 		for (int i = 0; i < n; i++)
 			session->locked[tables[i]] =
-				session_try_lock_tables(session->conn, &names[i], 1);
+				table_lock_try(session->conn, &names[i], 1);
 	}
 	free(names);
 	free(tables);
 }
 
 static void
-begin_worker(SourceSession *session, int no)
+begin_worker(WorkerSession *session, int no)
 {
 	const Source *source = session->source;
 	const DumpPlan *plan = session->run->plan;
@@ -107,10 +107,10 @@ begin_worker(SourceSession *session, int no)
 	lock_chunked_tables(session);
 }
 
-SourceSession *
-source_session_open(const Source *source, const Run *run, int no)
+WorkerSession *
+worker_session_open(const Source *source, const Run *run, int no)
 {
-	SourceSession *session = pg_malloc0(sizeof(SourceSession));
+	WorkerSession *session = pg_malloc0(sizeof(WorkerSession));
 	const char *name;
 
 	session->source = source;
@@ -130,13 +130,13 @@ source_session_open(const Source *source, const Run *run, int no)
 }
 
 PGconn *
-source_session_connection(const SourceSession *session)
+worker_session_conn(const WorkerSession *session)
 {
 	return session->conn;
 }
 
 void
-source_session_close(SourceSession *session)
+worker_session_close(WorkerSession *session)
 {
 	if (session->is_leaders)
 		session_command(session->conn, "RELEASE SAVEPOINT job");
@@ -156,7 +156,7 @@ source_session_close(SourceSession *session)
 
 /* What the session does, for all to see in pg_stat_activity. */
 static void
-name_session(SourceSession *session, const Job *job)
+name_session(WorkerSession *session, const Job *job)
 {
 	const DumpPlan *plan = session->run->plan;
 	char		label[JOB_LABEL_BYTES + 1];
@@ -174,7 +174,7 @@ name_session(SourceSession *session, const Job *job)
 }
 
 static bool
-lock_tables(SourceSession *session, const Job *job)
+lock_tables(WorkerSession *session, const Job *job)
 {
 	const DumpPlan *plan = session->run->plan;
 	char	  **names = pg_malloc(job->n * sizeof(char *));
@@ -189,7 +189,7 @@ lock_tables(SourceSession *session, const Job *job)
 		if (!session->locked[no] && table->relkind == RELKIND_RELATION)
 			names[n_names++] = table->name;
 	}
-	result = session_try_lock_tables(session->conn, names, n_names);
+	result = table_lock_try(session->conn, names, n_names);
 	free(names);
 	return result;
 }
@@ -204,7 +204,7 @@ static const char waiting_query[] =
 
 /* In the leader: why it does what workers are for. */
 static void
-tell_refused(SourceSession *session, int no)
+tell_refused(WorkerSession *session, int no)
 {
 	const DumpTable *table = &session->run->plan->tables->tables[no];
 	char	   *oid = psprintf("%u", table->oid);
@@ -231,7 +231,7 @@ tell_refused(SourceSession *session, int no)
 }
 
 static void
-tell_why(SourceSession *session, const Job *job)
+tell_why(WorkerSession *session, const Job *job)
 {
 	const DumpPlan *plan = session->run->plan;
 
@@ -245,7 +245,7 @@ tell_why(SourceSession *session, const Job *job)
 }
 
 bool
-source_session_begin_job(SourceSession *session, const Job *job)
+worker_session_begin_job(WorkerSession *session, const Job *job)
 {
 	name_session(session, job);
 	if (job->kind != JOB_DATA_FILES)
@@ -257,7 +257,7 @@ source_session_begin_job(SourceSession *session, const Job *job)
 }
 
 void
-source_session_end_job(SourceSession *session)
+worker_session_end_job(WorkerSession *session)
 {
 	/* the savepoint stays, for the next job */
 	session_command(session->conn, "ROLLBACK TO SAVEPOINT job");
@@ -285,7 +285,7 @@ allow_foreign_tables(PGconn *conn, bool allow)
 
 /* For others to see, while they come. */
 static volatile uint64 *
-rows_so_far(const SourceSession *session)
+rows_so_far(const WorkerSession *session)
 {
 	return &file_results_progress(session->run->results)->rows;
 }
@@ -295,18 +295,18 @@ rows_so_far(const SourceSession *session)
  * is to follow the COPY statement.
  */
 static uint64
-read_by_sql(SourceSession *session, const DataFile *file, const char *options,
+read_by_sql(WorkerSession *session, const DataFile *file, const char *options,
 			Sink *sink)
 {
 	const DumpTable *table = &session->run->plan->tables->tables[file->table];
 	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
-	char	   *text = copy_statement(table, file);
+	char	   *text = read_copy_statement(table, file);
 	char	   *statement = psprintf("%s%s", text, options);
 	uint64		rows;
 
 	if (is_foreign)
 		allow_foreign_tables(session->conn, true);
-	rows = copy_rows(session->conn, statement, sink, rows_so_far(session));
+	rows = read_copy(session->conn, statement, sink, rows_so_far(session));
 	if (is_foreign)
 		allow_foreign_tables(session->conn, false);
 	free(statement);
@@ -316,7 +316,7 @@ read_by_sql(SourceSession *session, const DataFile *file, const char *options,
 
 /* By the extension.  Returns the number of rows if they are plain text. */
 static uint64
-read_by_extension(SourceSession *session, const DataFile *file,
+read_by_extension(WorkerSession *session, const DataFile *file,
 				  const char *compression, const char *format, Sink *sink)
 {
 	const DumpPlan *plan = session->run->plan;
@@ -337,12 +337,12 @@ read_by_extension(SourceSession *session, const DataFile *file,
  * what we take it for: that must not pass for an empty table.
  */
 static void
-check_empty(SourceSession *session, const DataFile *file, uint64 rows)
+check_empty(WorkerSession *session, const DataFile *file, uint64 rows)
 {
 	const DumpTables *tables = session->run->plan->tables;
 
 	if (rows > 0 || file->seems_empty ||
-		!copy_rows_exist(session->conn, &tables->tables[file->table], file))
+		!read_copy_has_rows(session->conn, &tables->tables[file->table], file))
 		return;
 	pg_log_error("the extension reads no rows of %s, which has some",
 				 data_file_describe(file, tables));
@@ -353,7 +353,7 @@ check_empty(SourceSession *session, const DataFile *file, uint64 rows)
 }
 
 uint64
-source_session_read_text(SourceSession *session, const DataFile *file,
+worker_session_read_text(WorkerSession *session, const DataFile *file,
 						 Sink *sink)
 {
 	uint64		rows;
@@ -366,7 +366,7 @@ source_session_read_text(SourceSession *session, const DataFile *file,
 }
 
 uint64
-source_session_read_binary(SourceSession *session, const DataFile *file,
+worker_session_read_binary(WorkerSession *session, const DataFile *file,
 						   Sink *sink)
 {
 	uint64		rows;
@@ -381,7 +381,7 @@ source_session_read_binary(SourceSession *session, const DataFile *file,
 }
 
 uint64
-source_session_read_compressed(SourceSession *session, const DataFile *file,
+worker_session_read_compressed(WorkerSession *session, const DataFile *file,
 							   Sink *sink, uint64 *raw_bytes)
 {
 	uint64		rows;

@@ -10,7 +10,7 @@
 #include "status/run.h"
 #include "stream/sink.h"
 
-typedef struct SourceSession SourceSession;
+typedef struct WorkerSession WorkerSession;
 
 /*
  * Connect, and import the snapshot, as worker number no.  Exits with a
@@ -18,40 +18,40 @@ typedef struct SourceSession SourceSession;
  * which has the snapshot and all locks: for jobs whose tables no worker can
  * lock.
  */
-extern SourceSession *source_session_open(const Source *source, const Run *run,
+extern WorkerSession *worker_session_open(const Source *source, const Run *run,
 										  int no);
 
 /* Its connection; borrowed. */
-extern PGconn *source_session_connection(const SourceSession *session);
+extern PGconn *worker_session_conn(const WorkerSession *session);
 
 /*
  * Name the session after a job, and lock its tables.  The leader holds every
  * lock, but a session's reads wait for its own.  Does not wait: false if one
  * cannot be locked, and the job is another session's to do.
  */
-extern bool source_session_begin_job(SourceSession *session, const Job *job);
+extern bool worker_session_begin_job(WorkerSession *session, const Job *job);
 
 /* Give back the locks of a job that was begun or refused. */
-extern void source_session_end_job(SourceSession *session);
+extern void worker_session_end_job(WorkerSession *session);
 
 /*
  * Read the rows of a data file as COPY text or in COPY's binary format, by
  * the extension if the plan says so.  Returns their number.
  */
-extern uint64 source_session_read_text(SourceSession *session,
+extern uint64 worker_session_read_text(WorkerSession *session,
 									   const DataFile *file, Sink *sink);
-extern uint64 source_session_read_binary(SourceSession *session,
+extern uint64 worker_session_read_binary(WorkerSession *session,
 										 const DataFile *file, Sink *sink);
 
 /*
  * The same as text by the extension, which compresses it as the plan says.
  * *raw_bytes is what it was before.
  */
-extern uint64 source_session_read_compressed(SourceSession *session,
+extern uint64 worker_session_read_compressed(WorkerSession *session,
 											 const DataFile *file, Sink *sink,
 											 uint64 *raw_bytes);
 
 /* Disconnect; a session that is the leader's is left to it. */
-extern void source_session_close(SourceSession *session);
+extern void worker_session_close(WorkerSession *session);
 
 #endif							/* WORKER_SESSION_H */
