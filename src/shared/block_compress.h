@@ -47,6 +47,7 @@ extern ssize_t block_compressor_fetch(BlockCompressor *c, void *out);
 /* What the library says of the error. */
 extern const char *block_compressor_error(const BlockCompressor *c);
 
+/* Free a compressor, not NULL, wherever its stream is. */
 extern void block_compressor_free(BlockCompressor *c);
 
 #endif							/* BLOCK_COMPRESS_H */

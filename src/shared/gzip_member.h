@@ -26,6 +26,7 @@ extern size_t gzip_member_bound(size_t length);
 extern size_t gzip_member_compress(GzipCodec *codec, const void *data,
 								   size_t length, void *out, size_t room);
 
+/* Free a codec, not NULL. */
 extern void gzip_codec_free(GzipCodec *codec);
 
 #endif							/* GZIP_MEMBER_H */

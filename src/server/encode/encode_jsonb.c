@@ -345,6 +345,7 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 		char		bytes[VARATT_SHORT_MAX];
 	}			aligned;
 
+	/* entries are read as aligned words, which a short header spoils */
 	if (VARATT_IS_SHORT(packed))
 	{
 		memcpy(aligned.bytes, VARDATA_SHORT(packed),

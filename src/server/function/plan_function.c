@@ -104,6 +104,7 @@ pg_pardump_chunks(PG_FUNCTION_ARGS)
 	rel = relation_open_for_planning(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
 
+	/* up to a chunk a block: they go to the tuplestore as they are made */
 	plan_context = AllocSetContextCreate(CurrentMemoryContext,
 										 "pg_pardump chunks",
 										 ALLOCSET_DEFAULT_SIZES);
@@ -116,6 +117,7 @@ pg_pardump_chunks(PG_FUNCTION_ARGS)
 
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(plan_context);
+	/* what a block range means is to last, so the lock is kept */
 	relation_close(rel, NoLock);
 
 	PG_RETURN_NULL();

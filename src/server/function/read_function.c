@@ -153,6 +153,10 @@ begin_read_call(FunctionCallInfo fcinfo)
 	compress = read_compression(PG_GETARG_TEXT_PP(4));
 	format = read_format(PG_GETARG_TEXT_PP(5));
 
+	/*
+	 * Columns are looked up once the relation is locked, so that they stay
+	 * what they are, and privileges on them once they are known.
+	 */
 	call->rel = relation_open_for_reading(PG_GETARG_OID(0));
 	if (call->rel->rd_tableam != GetHeapamTableAmRoutine())
 		ereport(ERROR,
@@ -169,6 +173,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 				 errmsg("cannot read more than %d columns in binary format",
 						PG_INT16_MAX)));
 
+	/* the active snapshot may be popped between two calls */
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
 	call->reader = chunk_reader_new(call->rel, call->snapshot, attnums,
 									n_attnums, start, end, format, &compress);

@@ -28,6 +28,7 @@ extern BlockStream *block_stream_new(Relation rel, BlockNumber start,
  */
 extern Buffer block_stream_next(BlockStream *stream);
 
+/* Release the stream and its ring, not the buffers it has returned. */
 extern void block_stream_free(BlockStream *stream);
 
 #endif							/* PARDUMP_BLOCK_STREAM_H */

@@ -92,6 +92,11 @@ examine_page(HeapReader *reader)
 	bool		all_visible;
 	bool		check_conflicts;
 
+	/*
+	 * The tests of visibility need tuple headers that nobody changes.  To
+	 * read the tuples afterwards the pin is enough: it keeps them where they
+	 * are.
+	 */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	TestForOldSnapshot(snapshot, reader->rel, page);
@@ -126,6 +131,8 @@ examine_page(HeapReader *reader)
 			reader->visible[reader->n_visible++] = offset;
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+
+	/* no error names the tuple that was tested last */
 	ItemPointerSetInvalid(&reader->tuple.t_self);
 }
 

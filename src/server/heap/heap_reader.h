@@ -66,6 +66,7 @@ heap_row_errcontext(Relation rel, const ItemPointerData *place,
 				   block, offset, RelationGetRelationName(rel));
 }
 
+/* Release the reader and the page that it has pinned. */
 extern void heap_reader_free(HeapReader *reader);
 
 #endif							/* PARDUMP_HEAP_READER_H */

@@ -190,6 +190,7 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 	ItemId		item;
 	bool		visible = false;
 
+	/* mostly the page of the piece before, which is still pinned */
 	if (!BufferIsValid(reader->buffer) ||
 		BufferGetBlockNumber(reader->buffer) != block)
 	{

@@ -28,6 +28,10 @@ extern ToastReader *toast_reader_new(Relation rel);
 extern struct varlena *toast_reader_get(ToastReader *reader,
 										struct varlena *stored);
 
+/*
+ * Release the reader, and close the TOAST table that it may have opened, whose
+ * lock is kept.
+ */
 extern void toast_reader_free(ToastReader *reader);
 
 #endif							/* PARDUMP_TOAST_READER_H */

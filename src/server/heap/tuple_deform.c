@@ -150,6 +150,8 @@ tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
 
 	if (unlikely(!header_is_sound(tuple)))
 		return false;
+
+	/* the one look at all attributes before the first of varying length */
 	if (likely(bitmap == NULL && n_stored >= deformer->n_fixed &&
 			   end - place >= deformer->fixed_bytes))
 	{
@@ -169,6 +171,8 @@ tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
 			values[i] = (Datum) 0;
 			continue;
 		}
+
+		/* whether a varlena value is aligned, only its header tells */
 		if (att->len == -1)
 			size = next_varlena_size(&place, end, att);
 		else
@@ -182,6 +186,8 @@ tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
 			: fetch_att(place, att->byval, att->len);
 		place += size;
 	}
+
+	/* columns that were added after the tuple was written */
 	for (; i < deformer->natts; i++)
 		values[i] = getmissingattr(deformer->tupdesc, i + 1, &isnull[i]);
 	return true;

@@ -252,6 +252,7 @@ measure_some(RelationSample *sample, Relation rel, BlockMeasurer *measurer)
 	int			prefetched = 0;
 	Buffer		vmbuf = InvalidBuffer;
 
+	/* sampled blocks lie far apart, so no read-ahead but ours finds them */
 	distance = get_tablespace_io_concurrency(rel->rd_rel->reltablespace);
 
 	for (int i = 0; i < sample->nstrata; i++)

@@ -44,6 +44,10 @@ extern bytea *chunk_reader_next(ChunkReader *reader);
 extern void chunk_reader_count(const ChunkReader *reader, uint64 *rows,
 							   uint64 *bytes);
 
+/*
+ * Release all that the reader holds.  Its own memory goes with its context,
+ * which calls back into it then.
+ */
 extern void chunk_reader_free(ChunkReader *reader);
 
 #endif							/* PARDUMP_CHUNK_READER_H */

@@ -111,6 +111,7 @@ encode_value(RowEncoder *encoder, int column, ByteBuffer *out)
 			byte_buffer_append(out, "\\N", 2);
 		return;
 	}
+	/* detoasted here, where buffers are kept, rather than by the encoder */
 	if (encoder->encoders[column].is_varlena)
 	{
 		struct varlena *stored = (struct varlena *) DatumGetPointer(value);
@@ -143,6 +144,7 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	MemoryContext old_context = MemoryContextSwitchTo(encoder->row_context);
 	bool		text = encoder->settings.format == ROW_TEXT;
 
+	/* the values of a row that goes on point into its tuple, as before */
 	if (!encoder->in_row)
 	{
 		deform_tuple(encoder, tuple);

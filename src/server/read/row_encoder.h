@@ -42,6 +42,7 @@ extern bool row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out,
 /* The column being encoded, for an error's context; NULL if none is. */
 extern const char *row_encoder_column(const RowEncoder *encoder);
 
+/* Release the encoder and all that it holds. */
 extern void row_encoder_free(RowEncoder *encoder);
 
 #endif							/* PARDUMP_ROW_ENCODER_H */
