@@ -21,7 +21,10 @@
 
 #include "pqexpbuffer.h"
 
-#include "process/worker_pool.h"
+#include "process/worker_task.h"
+
+/* The exit code of a worker that lost its connection (EX_TEMPFAIL). */
+#define WORKER_EXIT_RETRY 75
 
 #define NO_JOB (-1)
 #define REFUSED (-2)
