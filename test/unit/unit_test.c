@@ -21,6 +21,7 @@ static const UnitTest tests[] = {
 	{"cleanup", test_cleanup},
 	{"compress_spec", test_compress_spec},
 	{"entry_names", test_entry_names},
+	{"identifier", test_identifier},
 	{"index_attach", test_index_attach},
 	{"job_queue", test_job_queue},
 	{"json_reader", test_json_reader},

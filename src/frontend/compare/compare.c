@@ -17,6 +17,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/identifier.h"
 #include "base/printable.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
@@ -119,36 +120,22 @@ compare_strings(const void *a, const void *b)
 }
 
 /*
- * Columns of a list in the order of their names, so that partitions of one
+ * The list of columns in the order of their names, so that partitions of one
  * table agree; quoted as they are.  Owned.
  */
 static char *
-sorted_columns(const char *columns)
+sorted_columns(const DumpTable *table)
 {
-	char	  **names = pg_malloc((strlen(columns) / 2 + 1) * sizeof(char *));
-	int			n = 0;
-	PQExpBufferData buf;
+	int			n = table->n_columns;
+	char	  **names = pg_malloc((n + 1) * sizeof(char *));
+	char	   *result;
 
-	while (*columns)
-	{
-		const char *end = columns;
-		bool		quoted = false;
-
-		for (; *end && (quoted || *end != ','); end++)
-			if (*end == '"')
-				quoted = !quoted;
-		names[n++] = pnstrdup(columns, end - columns);
-		columns = end + strspn(end, ", ");
-	}
-	qsort(names, n, sizeof(char *), compare_strings);
-	initPQExpBuffer(&buf);
 	for (int i = 0; i < n; i++)
-	{
-		appendPQExpBuffer(&buf, "%s%s", i > 0 ? ", " : "", names[i]);
-		free(names[i]);
-	}
+		names[i] = table->columns[i];
+	qsort(names, n, sizeof(char *), compare_strings);
+	result = identifier_join(names, n);
 	free(names);
-	return buf.data;
+	return result;
 }
 
 /* SELECT count and sum of one table, which FROM and what follows describe. */
@@ -157,7 +144,7 @@ append_select(const Comparison *comparison, PQExpBuffer buf, const DumpTable *ta
 			  const char *only, const char *name, const char *condition,
 			  const char *filter)
 {
-	char	   *columns = sorted_columns(table->columns);
+	char	   *columns = sorted_columns(table);
 
 	appendPQExpBuffer(buf, "SELECT pg_catalog.count(*) AS n,"
 					  " pg_catalog.sum((%sROW(%s)::pg_catalog.text%s)::pg_catalog.numeric) AS h"

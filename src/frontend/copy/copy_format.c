@@ -22,6 +22,7 @@
 
 #include "catalog/pg_class_d.h"
 
+#include "base/identifier.h"
 #include "base/printable.h"
 #include "copy/copy_format.h"
 
@@ -116,28 +117,24 @@ text_reason(const PGresult *in_source, const PGresult *in_target, int no)
 	return NULL;
 }
 
-/* pg_dump's statement, to which a format may be added; owned. */
+/*
+ * pg_dump's statement, which has two spaces where the list of columns is
+ * missing, with a format if need be; owned.
+ */
 static char *
 target_statement(const DumpTable *table, bool binary, bool freeze)
 {
 	const char *options = binary && freeze ? " (FORMAT binary, FREEZE)"
 		: binary ? " (FORMAT binary)" : freeze ? " (FREEZE)" : "";
-	const char *statement = table->entry->copy_stmt;
-	const char *end = strstr(statement, " FROM stdin;");
-	char	   *head;
+	char	   *columns = identifier_join(table->columns, table->n_columns);
 	char	   *result;
 
-	/*
-	 * a name may have the same in it; what follows the list is the last one
-	 */
-	for (const char *next = end; next; next = strstr(next + 1, " FROM stdin;"))
-		end = next;
-	if (end == NULL)
-		pg_fatal("pg_dump describes no COPY for the data of table \"%s\"",
-				 printable(table->entry->tag));
-	head = pnstrdup(statement, end - statement);
-	result = psprintf("%s FROM STDIN%s", head, options);
-	free(head);
+	if (table->n_columns > 0)
+		result = psprintf("COPY %s (%s) FROM STDIN%s", table->copy_name, columns,
+						  options);
+	else
+		result = psprintf("COPY %s  FROM STDIN%s", table->copy_name, options);
+	free(columns);
 	return result;
 }
 

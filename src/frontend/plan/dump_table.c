@@ -12,6 +12,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/identifier.h"
 #include "base/printable.h"
 #include "plan/dump_table.h"
 #include "plan/trust.h"
@@ -23,50 +24,30 @@
  */
 
 /*
- * The end of a quoted or plain identifier list up to an unquoted stop char.
+ * Read "COPY table (a, b) FROM stdin;", where the list of columns is missing
+ * if there is none to copy (pg_dump.c:fmtCopyColumnList).
  */
-static const char *
-skip_identifiers(const char *pos, char stop)
+static void
+read_copy_statement(DumpTable *table)
 {
-	bool		quoted = false;
-
-	for (; *pos && (quoted || *pos != stop); pos++)
-		if (*pos == '"')
-			quoted = !quoted;
-	return pos;
-}
-
-/*
- * The column list of "COPY table (a, b) FROM stdin;": its inside, or "" for a
- * table without columns to copy (pg_dump.c:fmtCopyColumnList).
- */
-static char *
-copy_columns(const TocEntry *entry)
-{
-	const char *begin;
+	const char *name = table->entry->copy_stmt;
+	const char *list;
 	const char *end;
 
-	if (entry->copy_stmt == NULL || strncmp(entry->copy_stmt, "COPY ", 5) != 0)
+	if (name == NULL || strncmp(name, "COPY ", 5) != 0)
 		pg_fatal("pg_dump describes no COPY for the data of table \"%s\"",
-				 printable(entry->tag));
-	begin = skip_identifiers(entry->copy_stmt + 5, ' ');
-	if (strncmp(begin, " (", 2) != 0)
-		return pg_strdup("");
-	begin += 2;
-	end = skip_identifiers(begin, ')');
+				 printable(table->entry->tag));
+	name += 5;
+	end = identifier_skip(name, ' ');
+	table->copy_name = pnstrdup(name, end - name);
+	if (strncmp(end, " (", 2) != 0)
+		return;
+	list = end + 2;
+	end = identifier_skip(list, ')');
 	if (*end != ')')
 		pg_fatal("could not read the column list of table \"%s\"",
-				 printable(entry->tag));
-	return pnstrdup(begin, end - begin);
-}
-
-/* The table that this COPY names; the statement is known to be one. */
-static char *
-copy_name(const TocEntry *entry)
-{
-	const char *begin = entry->copy_stmt + 5;
-
-	return pnstrdup(begin, skip_identifiers(begin, ' ') - begin);
+				 printable(table->entry->tag));
+	table->columns = identifier_split(list, end - list, &table->n_columns);
 }
 
 static DumpTables *
@@ -90,8 +71,7 @@ tables_of_toc(const Toc *toc)
 		table->entry = entry;
 		table->oid = entry->oid;
 		table->name = pg_strdup(fmtQualifiedId(entry->namespace, entry->tag));
-		table->columns = copy_columns(entry);
-		table->copy_name = copy_name(entry);
+		read_copy_statement(table);
 		table->has_definition = by_id[toc_table_dump_id(entry)] != NULL;
 		result->n_tables++;
 	}

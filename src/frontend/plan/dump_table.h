@@ -31,7 +31,8 @@ typedef struct DumpTable
 	char	   *name;			/* qualified and quoted */
 	char	   *copy_name;		/* the same of the table to load: itself, or
 								 * the root of its partition tree */
-	char	   *columns;		/* quoted, comma separated; "" for none */
+	char	  **columns;		/* as pg_dump quotes them, in its order */
+	int			n_columns;		/* 0 if there is none to copy */
 	char	   *condition;		/* WHERE clause of an extension's
 								 * configuration table, or NULL */
 	char	   *filter;			/* what rows to be dumped must meet, to follow

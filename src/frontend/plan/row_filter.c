@@ -20,6 +20,7 @@
 #include "catalog/pg_class_d.h"
 #include "fe_utils/string_utils.h"
 
+#include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "plan/row_filter.h"
@@ -45,12 +46,8 @@ static TableArgument
 split_argument(const char *option, const char *form, const char *arg)
 {
 	TableArgument result = {.option = option};
-	const char *pos = arg;
-	bool		quoted = false;
+	const char *pos = identifier_skip(arg, ':');
 
-	for (; *pos && (quoted || *pos != ':'); pos++)
-		if (*pos == '"')
-			quoted = !quoted;
 	if (*pos == '\0' || pos == arg || pos[1] == '\0')
 	{
 		pg_log_error("invalid value \"%s\" for option %s", arg, option);

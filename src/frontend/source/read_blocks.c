@@ -14,6 +14,7 @@
 #include "fe_utils/string_utils.h"
 #include "port/pg_bswap.h"
 
+#include "base/identifier.h"
 #include "session/traffic.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"
@@ -153,30 +154,6 @@ take(BlockReader *reader, const char **data, size_t *len)
 	}
 }
 
-/* Take a name off a column list, unquoted; NULL at its end.  Owned. */
-static char *
-next_column(const char **columns)
-{
-	const char *pos = *columns;
-	PQExpBufferData name;
-	bool		quoted = false;
-
-	if (*pos == '\0')
-		return NULL;
-	initPQExpBuffer(&name);
-	for (; *pos && (quoted || *pos != ','); pos++)
-	{
-		if (*pos != '"')
-			appendPQExpBufferChar(&name, *pos);
-		else if (quoted && pos[1] == '"')
-			appendPQExpBufferChar(&name, *++pos);	/* doubled: one of it */
-		else
-			quoted = !quoted;
-	}
-	*columns = pos + strspn(pos, ", ");
-	return name.data;
-}
-
 /*
  * Every argument is of the function's own type: a function of this name with
  * types that come nearer to the literals would be called instead.
@@ -186,17 +163,16 @@ read_blocks_statement(PGconn *conn, const DumpTable *table,
 					  const DataFile *file,
 					  const char *compression, const char *format)
 {
-	const char *columns = table->columns;
-	const char *separator = "";
 	PQExpBufferData sql;
-	char	   *name;
 
 	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "COPY (SELECT " PARDUMP_READ "('%u'::pg_catalog.regclass, ARRAY[",
 					  table->oid);
-	for (; (name = next_column(&columns)) != NULL; separator = ", ")
+	for (int i = 0; i < table->n_columns; i++)
 	{
-		appendPQExpBufferStr(&sql, separator);
+		char	   *name = identifier_unquote(table->columns[i]);
+
+		appendPQExpBufferStr(&sql, i > 0 ? ", " : "");
 		appendStringLiteralConn(&sql, name, conn);
 		free(name);
 	}

@@ -7,6 +7,7 @@
 #include "catalog/pg_class_d.h"
 #include "pqexpbuffer.h"
 
+#include "base/identifier.h"
 #include "session/session_loss.h"
 #include "session/traffic.h"
 #include "source/read_copy.h"
@@ -38,13 +39,14 @@ append_range(PQExpBuffer sql, const DataFile *file)
 char *
 read_copy_statement(const DumpTable *table, const DataFile *file)
 {
+	char	   *columns = identifier_join(table->columns, table->n_columns);
 	PQExpBufferData sql;
 
 	initPQExpBuffer(&sql);
 	if (file->n_chunks > 1)
 	{
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s",
-						  table->columns, table->name);
+						  columns, table->name);
 		append_range(&sql, file);
 		if (table->filter)
 			appendPQExpBuffer(&sql, " AND %s", table->filter);
@@ -52,19 +54,20 @@ read_copy_statement(const DumpTable *table, const DataFile *file)
 	}
 	else if (table->filter && table->relkind == RELKIND_FOREIGN_TABLE)
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s WHERE %s) TO STDOUT",
-						  table->columns, table->name, table->filter);
+						  columns, table->name, table->filter);
 	else if (table->condition || table->relkind == RELKIND_FOREIGN_TABLE)
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM %s %s) TO STDOUT",
-						  table->columns, table->name,
+						  columns, table->name,
 						  table->condition ? table->condition : "");
 	else if (table->filter)
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s WHERE %s) TO STDOUT",
-						  table->columns, table->name, table->filter);
-	else if (table->columns[0] != '\0')
+						  columns, table->name, table->filter);
+	else if (table->n_columns > 0)
 		appendPQExpBuffer(&sql, "COPY %s (%s) TO STDOUT",
-						  table->name, table->columns);
+						  table->name, columns);
 	else
 		appendPQExpBuffer(&sql, "COPY %s TO STDOUT", table->name);
+	free(columns);
 	return sql.data;
 }
 

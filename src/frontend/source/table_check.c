@@ -84,7 +84,7 @@ column_counts(const DumpTables *tables, const PGresult *snapshot)
 	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < tables->n_tables; i++)
 		appendPQExpBuffer(&buf, "%s%d", i > 0 ? "," : "",
-						  snapshot && tables->tables[i].columns[0] != '\0'
+						  snapshot && tables->tables[i].n_columns > 0
 						  ? atoi(PQgetvalue(snapshot, i, N_COLUMNS)) : PG_INT16_MAX);
 	appendPQExpBufferChar(&buf, '}');
 	return buf.data;

@@ -1,0 +1,70 @@
+/*
+ * identifier.c
+ *		Takes lists of identifiers apart, and puts them together.
+ */
+#include "base/fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "base/identifier.h"
+
+/* A quote that is doubled ends one piece and begins the next. */
+const char *
+identifier_skip(const char *text, char stop)
+{
+	bool		quoted = false;
+
+	for (; *text && (quoted || *text != stop); text++)
+		if (*text == '"')
+			quoted = !quoted;
+	return text;
+}
+
+char	  **
+identifier_split(const char *list, size_t len, int *n)
+{
+	const char *stop = list + len;
+	char	  **result = pg_malloc((len / 2 + 1) * sizeof(char *));
+
+	*n = 0;
+	while (list < stop)
+	{
+		const char *end = identifier_skip(list, ',');
+
+		end = Min(end, stop);
+		result[(*n)++] = pnstrdup(list, end - list);
+		list = end + strspn(end, ", ");
+	}
+	return result;
+}
+
+char *
+identifier_join(char *const *identifiers, int n)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	for (int i = 0; i < n; i++)
+		appendPQExpBuffer(&buf, "%s%s", i > 0 ? ", " : "", identifiers[i]);
+	return buf.data;
+}
+
+char *
+identifier_unquote(const char *identifier)
+{
+	char	   *result = pg_malloc(strlen(identifier) + 1);
+	char	   *to = result;
+	bool		quoted = false;
+
+	for (const char *pos = identifier; *pos; pos++)
+	{
+		if (*pos != '"')
+			*to++ = *pos;
+		else if (quoted && pos[1] == '"')
+			*to++ = *++pos;		/* doubled: one of it */
+		else
+			quoted = !quoted;
+	}
+	*to = '\0';
+	return result;
+}

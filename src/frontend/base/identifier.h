@@ -1,0 +1,31 @@
+/*
+ * identifier.h
+ *		Identifiers in SQL text, and lists of them.
+ *
+ * Whoever wrote an identifier knew the encoding, and the key words of its
+ * version: it is kept as it is, quotes and all.
+ */
+#ifndef IDENTIFIER_H
+#define IDENTIFIER_H
+
+#include "base/fe_compat.h"
+
+/*
+ * The first such character that is in no quotes, or the end of the text, be
+ * it the end of a name, of a qualified one, or of a list.
+ */
+extern const char *identifier_skip(const char *text, char stop);
+
+/*
+ * The identifiers of a list, with commas between them, in len bytes of text.
+ * *n is their number, 0 if there is nothing.  Owned, and so are they.
+ */
+extern char **identifier_split(const char *list, size_t len, int *n);
+
+/* The list of them: "a, b"; owned. */
+extern char *identifier_join(char *const *identifiers, int n);
+
+/* The name that an identifier stands for: without quotes; owned. */
+extern char *identifier_unquote(const char *identifier);
+
+#endif							/* IDENTIFIER_H */
