@@ -140,8 +140,8 @@ sorted_columns(const DumpTable *table)
 
 /* SELECT count and sum of one table, which FROM and what follows describe. */
 static void
-append_select(const Comparison *comparison, PQExpBuffer buf, const DumpTable *table,
-			  const char *only, const char *name, const char *condition,
+append_select(const Comparison *comparison, PQExpBuffer buf,
+			  const DumpTable *table, const char *only, const char *name, const char *condition,
 			  const char *filter)
 {
 	char	   *columns = sorted_columns(table);
@@ -178,7 +178,8 @@ append_parts(const Comparison *comparison, PQExpBuffer buf,
 			 const DumpTable *table)
 {
 	PGconn	   *conn = comparison->target->conn;
-	char	   *names = dump_tables_name_array(conn, comparison->run->plan->tables, true);
+	const DumpTables *tables = comparison->run->plan->tables;
+	char	   *names = dump_tables_name_array(conn, tables, true);
 	const char *params[] = {table->copy_name, names};
 	PGresult   *res = session_query_params(conn, parts_query, 2, params, 0);
 
@@ -227,8 +228,8 @@ add_table(Comparison *comparison, int no)
 		if (via_root)
 			append_parts(comparison, &job->target_sql, table);
 		else
-			append_select(comparison, &job->target_sql, table, only, table->name,
-						  table->condition, NULL);
+			append_select(comparison, &job->target_sql, table, only,
+						  table->name, table->condition, NULL);
 	}
 	else
 		appendPQExpBufferStr(&job->source_sql, " UNION ALL ");
@@ -264,8 +265,8 @@ add_large_objects(Comparison *comparison, const LargeObjectGroup *group)
 					  ") SELECT pg_catalog.count(*) FILTER (WHERE no OPERATOR(pg_catalog.=) 0) AS n,"
 					  " pg_catalog.sum((%spg_catalog.concat_ws(' ', oid, no, digest)%s)::pg_catalog.numeric) AS h"
 					  " FROM piece", comparison->digest, OBJECT_PIECE_BYTES,
-					  OBJECT_PIECE_BYTES, OBJECT_PIECE_BYTES, comparison->hash_head,
-					  comparison->hash_tail);
+					  OBJECT_PIECE_BYTES, OBJECT_PIECE_BYTES,
+					  comparison->hash_head, comparison->hash_tail);
 	appendPQExpBufferStr(&job->target_sql, sql->data);
 }
 
@@ -362,7 +363,8 @@ run_job(void *arg, int no, volatile int *step)
 	traffic_wait_begins();
 	take_sum(source_conn, source_sql, &comparison->results[no].source_sum);
 	traffic_wait_ends();
-	take_sum(comparison->target_conn, target_sql, &comparison->results[no].target_sum);
+	take_sum(comparison->target_conn, target_sql,
+			 &comparison->results[no].target_sum);
 	return true;
 }
 
@@ -386,21 +388,23 @@ describe_job(void *arg, int no, int step)
 static void
 report_difference(const CompareJob *job, const CompareResult *result)
 {
-	bool		same_number = result->source_sum.rows == result->target_sum.rows;
+	uint64		source_rows = result->source_sum.rows;
+	uint64		target_rows = result->target_sum.rows;
+	bool		same_number = source_rows == target_rows;
 
 	if (job->group && same_number)
 		pg_log_error("in the target, contents are not the same of %s",
 					 describe(job));
 	else if (job->group)
 		pg_log_error("the target has " UINT64_FORMAT " of %s",
-					 result->target_sum.rows, describe(job));
+					 target_rows, describe(job));
 	else if (same_number)
 		pg_log_error("table %s has other values in the target",
 					 printable(job->name));
 	else
 		pg_log_error("table %s has " UINT64_FORMAT " row%s in the source and " UINT64_FORMAT " in the target",
-					 printable(job->name), result->source_sum.rows,
-					 units_plural(result->source_sum.rows), result->target_sum.rows);
+					 printable(job->name), source_rows,
+					 units_plural(source_rows), target_rows);
 }
 
 static int
@@ -433,7 +437,8 @@ plan_jobs(Comparison *comparison)
 		add_table(comparison, i);
 	for (int i = 0; i < objects->n_groups; i++)
 		add_large_objects(comparison, &objects->groups[i]);
-	qsort(comparison->jobs, comparison->n_jobs, sizeof(CompareJob), compare_jobs);
+	qsort(comparison->jobs, comparison->n_jobs, sizeof(CompareJob),
+		  compare_jobs);
 	comparison->results = shared_memory_new(comparison->n_jobs,
 											sizeof(CompareResult));
 }

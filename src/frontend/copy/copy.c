@@ -366,7 +366,7 @@ copy_rows_and_indexes(Copy *copy)
 	copy->run.beside.total = index_builder_entries(report->builder);
 	run_workers(copy);
 
-	/* at once: what is left may take hours, and the snapshot holds vacuum up */
+	/* at once: the snapshot holds up vacuum, and the rest may take hours */
 	interrupt_set_connection(NULL);
 	if (!options->compare)
 		leader_close(&copy->source);
@@ -482,7 +482,7 @@ copy_database(const Options *options, const char *argv0)
 	copy_report_begin(&copy->report, &copy->run);
 
 	make_plan(copy, pg_dump);
-	/* not before: what the target must have and may not follows from the plan */
+	/* after the plan, which says what the target must have, and must not */
 	open_target(copy);
 	/* neither server has been changed so far */
 	if (options->check)
@@ -496,7 +496,7 @@ copy_database(const Options *options, const char *argv0)
 	copy_report_stage(&copy->report, COPY_STAGE_DEFINITIONS);
 	make_definitions(copy);
 	copy_rows_and_indexes(copy);
-	/* foreign keys and triggers last: they are not for single rows of a copy */
+	/* foreign keys and triggers only now: they are not for a copy's rows */
 	complete_target(copy);
 	/* before a subscription brings changes, and the two are different */
 	if (options->compare)

@@ -204,7 +204,8 @@ copy_formats_decide(PGconn *source_conn, PGconn *target_conn,
 		const DumpTable *table = &tables->tables[i];
 		CopyFormat *format = &formats[i];
 
-		format->text_reason = for_all ? pg_strdup(for_all) : text_reason(in_source, in_target, i);
+		format->text_reason = for_all ? pg_strdup(for_all) :
+			text_reason(in_source, in_target, i);
 		format->truncate = minimal_wal &&
 			may_truncate(options, table, plan->chunks->tables[i].n_files);
 		format->statement = target_statement(table, format->text_reason == NULL,

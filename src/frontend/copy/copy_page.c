@@ -42,12 +42,13 @@ collect_builds(const IndexBuilder *builder)
 }
 
 void
-copy_page_end(Report *page, const CopyReport *report, const PeerAddress *target)
+copy_page_end(Report *page, const CopyReport *report,
+			  const PeerAddress *target_address)
 {
 	ReportStage stages[COPY_STAGE_END];
 	Manifest   *manifest;
 	ReportCopy	copy = {
-		.target = target->conninfo,
+		.target = target_address->conninfo,
 		.times = copy_report_times(report),
 		.compared = report->run->options->compare,
 		.stages = stages,

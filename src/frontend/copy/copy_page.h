@@ -11,6 +11,6 @@
 
 /* The copy is complete: write the page (see report_end()). */
 extern void copy_page_end(Report *page, const CopyReport *report,
-						  const PeerAddress *target);
+						  const PeerAddress *target_address);
 
 #endif							/* COPY_PAGE_H */

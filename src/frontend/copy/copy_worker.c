@@ -69,8 +69,8 @@ static PGresult *
 ask_target(CopyWorker *worker, const char *sql, int n_params,
 		   const char *const *params)
 {
-	PGresult   *res = PQexecParams(worker->target_conn, sql, n_params, NULL, params,
-								   NULL, NULL, 0);
+	PGresult   *res = PQexecParams(worker->target_conn, sql, n_params, NULL,
+								   params, NULL, NULL, 0);
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
 		PQresultStatus(res) != PGRES_TUPLES_OK)
@@ -160,7 +160,8 @@ copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
 {
 	FileResults *results = worker->run->results;
 	int64		start_us = clock_wall_us();
-	Sink	   *sink = sink_tap_new(sink_target_object_new(worker->target_conn, oid),
+	Sink	   *object = sink_target_object_new(worker->target_conn, oid);
+	Sink	   *sink = sink_tap_new(object,
 									&file_results_progress(results)->raw_bytes,
 									NULL);
 

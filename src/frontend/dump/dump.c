@@ -279,7 +279,8 @@ dump_database(const Options *options, const char *argv0)
 	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
-	dump->plan.compress = choose_compression(options, stock_pg_dump_major(pg_dump));
+	dump->plan.compress =
+		choose_compression(options, stock_pg_dump_major(pg_dump));
 	if (options->dry_run)
 		show_plan(dump, pg_dump);
 	else if (options->check)

@@ -175,7 +175,7 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	session_set_encoding(conn, plan->encoding);
 	plan->tables = tables = dump_tables_read(conn, plan->toc, options,
 											 plan->lock_wait_ms);
-	/* not before: until we have locks of our own, its locks are all there is */
+	/* until we have locks of our own, its locks are all there is */
 	stock_pg_dump_stop(pg_dump);
 	check_tables(source, plan);
 	/* not before: a condition is of the tables that the snapshot has */

@@ -226,7 +226,8 @@ answer_ms(const LeaderSession *session)
 static PGresult *
 ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 {
-	PGresult   *res = session_exec_within(session->source->conn, sql, answer_ms(session));
+	PGresult   *res = session_exec_within(session->source->conn, sql,
+										  answer_ms(session));
 
 	if (PQresultStatus(res) == expected)
 		return res;
@@ -298,8 +299,8 @@ PGresult *
 leader_session_look(LeaderSession *session, const char *query)
 {
 	bool		lost;
-	PGresult   *res = session_look(session->source->conn, query, answer_ms(session),
-								   &lost);
+	PGresult   *res = session_look(session->source->conn, query,
+								   answer_ms(session), &lost);
 
 	if (!lost)
 		return res;
@@ -337,7 +338,8 @@ leader_session_check_age(LeaderSession *session)
 void
 leader_session_finish(LeaderSession *session)
 {
-	char	   *sql = table_check_names_query(session->source->conn, session->plan->tables);
+	char	   *sql = table_check_names_query(session->source->conn,
+											  session->plan->tables);
 	PGresult   *res = ask(session, sql, PGRES_TUPLES_OK);
 
 	free(sql);

@@ -20,6 +20,7 @@
 extern void advice_give(const Options *options, const DumpPlan *plan);
 
 /* All is done: the same as lines of the summary. */
-extern void advice_print(const Options *options, const DumpPlan *plan, FILE *stream);
+extern void advice_print(const Options *options, const DumpPlan *plan,
+						 FILE *stream);
 
 #endif							/* ADVICE_H */

@@ -223,7 +223,8 @@ add_large_objects(printTableContent *content, const LargeObjects *objects)
 
 /* How many of the lines, which are sorted, are shown one by one. */
 static int
-count_shown(const Options *options, const DumpPlan *plan, const PlanLine *lines)
+count_shown(const Options *options, const DumpPlan *plan,
+			const PlanLine *lines)
 {
 	int			n = plan->tables->n_tables;
 	int			n_shown = Min(n, TABLES_SHOWN);
@@ -238,7 +239,8 @@ count_shown(const Options *options, const DumpPlan *plan, const PlanLine *lines)
 }
 
 static void
-print_table(const Options *options, const DumpPlan *plan, const PlanLine *lines, FILE *out)
+print_table(const Options *options, const DumpPlan *plan,
+			const PlanLine *lines, FILE *out)
 {
 	int			n_tables = plan->tables->n_tables;
 	int			n_shown = count_shown(options, plan, lines);
@@ -296,7 +298,8 @@ expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
 }
 
 static void
-print_sums(const Options *options, const DumpPlan *plan, uint64 bytes, FILE *out)
+print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
+		   FILE *out)
 {
 	int			n_tables = plan->tables->n_tables;
 	int			n_files = plan->chunks->n_files;

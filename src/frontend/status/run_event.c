@@ -56,21 +56,21 @@ run_event_stage(const char *stage)
 
 void
 run_event_run(const Options *options, const DumpPlan *plan,
-			  const PeerAddress *target)
+			  const PeerAddress *target_address)
 {
 	Event	   *event = event_new("run");
 
 	event_add_text(event, "version", PARDUMP_VERSION);
 	event_add_text(event, "database", plan->origin->database);
-	if (target)
-		event_add_text(event, "target", target->conninfo);
+	if (target_address)
+		event_add_text(event, "target", target_address->conninfo);
 	event_add_text(event, "directory", options->directory);
 	event_add_number(event, "jobs", options->jobs);
 	event_add_number(event, "tables", plan->tables->n_tables);
 	event_add_number(event, "chunks", plan->chunks->n_files);
 	event_add_number(event, "large_objects", plan->objects->n_objects);
 	event_add_number(event, "expected_bytes", dump_plan_bytes(plan));
-	if (!target)
+	if (!target_address)
 		event_add_text(event, "compression",
 					   compress_method_name(plan->compress.method));
 	event_write(event);

@@ -18,17 +18,19 @@ extern void run_event_begin(const Options *options);
 extern void run_event_stage(const char *stage);
 
 /*
- * The plan is made, the workers are to be started: "run".  target is NULL but
+ * The plan is made, the workers are to be started: "run".  target_address is NULL but
  * in a copy.
  */
-extern void run_event_run(const Options *options, const DumpPlan *plan, const PeerAddress *target);
+extern void run_event_run(const Options *options, const DumpPlan *plan,
+						  const PeerAddress *target_address);
 
 /*
  * Of a dry run, instead of "run" and what follows it: "plan" for each table,
  * and "dry_run" for all of it; seconds is 0 if no rate was expected.
  */
 extern void run_event_plan(const DumpPlan *plan, int table, uint64 est_bytes);
-extern void run_event_dry_run(const Options *options, const DumpPlan *plan, double seconds);
+extern void run_event_dry_run(const Options *options, const DumpPlan *plan,
+							  double seconds);
 
 /*
  * In a worker: "chunk_start" and "chunk_end".  In a copy, format is COPY's,
