@@ -79,10 +79,10 @@ static const char timeouts_query[] =
 "transaction_timeout}')";
 
 static void
-open_replication(SlotMaker *maker, PGconn *leader)
+open_replication(SlotMaker *maker, PGconn *leader_conn)
 {
 	maker->conn = connection_try_replication(maker->address, "pg_pardump");
-	if (!slot_check_opened(maker->conn, leader))
+	if (!slot_check_opened(maker->conn, leader_conn))
 		exit(1);
 	PQclear(session_query(maker->conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	PQclear(session_query(maker->conn, timeouts_query));
@@ -265,7 +265,7 @@ create_command(PGconn *conn, const LogicalSlot *slot)
 
 /* Ask for the slot, and wait for it, however long that takes. */
 static PGresult *
-request_slot(SlotMaker *maker, PGconn *leader)
+request_slot(SlotMaker *maker, PGconn *leader_conn)
 {
 	char	   *command = create_command(maker->conn, &maker->slot);
 	int			waited_ms = 0;
@@ -281,7 +281,7 @@ request_slot(SlotMaker *maker, PGconn *leader)
 		interrupt_check();
 		waited_ms += LOOK_MS;
 		if (waited_ms == EXPLAIN_WAIT_MS)
-			explain_wait(leader, maker->slot.name);
+			explain_wait(leader_conn, maker->slot.name);
 	}
 	free(command);
 	return PQgetResult(maker->conn);

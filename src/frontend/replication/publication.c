@@ -51,7 +51,7 @@ publication_array(PGconn *conn, const Options *options)
 }
 
 void
-publication_check(PGconn *source, const Options *options)
+publication_check(PGconn *conn, const Options *options)
 {
 	int			n;
 	char	  **names = publication_names(options, &n);
@@ -59,7 +59,7 @@ publication_check(PGconn *source, const Options *options)
 	for (int i = 0; i < n; i++)
 	{
 		const char *params[] = {names[i]};
-		PGresult   *res = session_query_params(source,
+		PGresult   *res = session_query_params(conn,
 											   "SELECT 1 FROM pg_catalog.pg_publication"
 											   " WHERE pubname OPERATOR(pg_catalog.=) $1",
 											   1, params, 0);

@@ -23,7 +23,7 @@ extern char *publication_array(PGconn *conn, const Options *options);
  * on the source.  It must be there before the slot is: what it decodes, a
  * slot decodes by the catalogs of that time.
  */
-extern void publication_check(PGconn *source,
+extern void publication_check(PGconn *conn,
 							  const Options *options);
 
 #endif							/* PUBLICATION_H */

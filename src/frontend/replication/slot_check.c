@@ -83,26 +83,27 @@ has_replication_attribute(PGconn *conn)
 }
 
 bool
-slot_check_opened(PGconn *replication, PGconn *leader)
+slot_check_opened(PGconn *replication_conn, PGconn *leader_conn)
 {
-	if (PQstatus(replication) == CONNECTION_OK)
+	if (PQstatus(replication_conn) == CONNECTION_OK)
 		return true;
 	interrupt_check();
 	pg_log_error("could not open a replication connection: %s",
-				 PQerrorMessage(replication));
-	if (!has_replication_attribute(leader))
+				 PQerrorMessage(replication_conn));
+	if (!has_replication_attribute(leader_conn))
 		pg_log_error_hint("The role needs the attribute REPLICATION: ALTER ROLE %s REPLICATION;",
-						  fmtId(PQuser(leader)));
+						  fmtId(PQuser(leader_conn)));
 	else
 		pg_log_error_hint("pg_hba.conf must let the role connect to the database, and max_wal_senders must allow for one more connection.");
 	return false;
 }
 
 void
-slot_check_connection(PGconn *leader, const PeerAddress *address)
+slot_check_connection(PGconn *leader_conn, const PeerAddress *address)
 {
-	PGconn	   *replication = connection_try_replication(address, "pg_pardump");
+	PGconn	   *replication_conn = connection_try_replication(address,
+															  "pg_pardump");
 
-	(void) slot_check_opened(replication, leader);
-	PQfinish(replication);
+	(void) slot_check_opened(replication_conn, leader_conn);
+	PQfinish(replication_conn);
 }

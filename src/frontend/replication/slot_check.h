@@ -18,9 +18,10 @@ extern void slot_check(PGconn *conn, const Options *options);
  * Was this connection for replication made?  If not, tell of an error, and of
  * what the role, or the server, may lack.
  */
-extern bool slot_check_opened(PGconn *replication, PGconn *leader);
+extern bool slot_check_opened(PGconn *replication_conn, PGconn *leader_conn);
 
 /* Make one, tell of an error if that fails, and close it. */
-extern void slot_check_connection(PGconn *leader, const PeerAddress *address);
+extern void slot_check_connection(PGconn *leader_conn,
+								  const PeerAddress *address);
 
 #endif							/* SLOT_CHECK_H */

@@ -43,7 +43,7 @@
 struct Subscription
 {
 	const char *name;			/* borrowed from the options */
-	const PeerAddress *target;
+	const PeerAddress *target_address;
 	const LogicalSlot *slot;
 	const Options *options;
 	char	   *conninfo;		/* for the target's server; may be secret */
@@ -91,7 +91,8 @@ static const char quiet_query[] =
 static void
 open_session(Subscription *subscription)
 {
-	PGconn	   *conn = connection_open_peer(subscription->target, "pg_pardump");
+	PGconn	   *conn = connection_open_peer(subscription->target_address,
+											"pg_pardump");
 
 	subscription->conn = conn;
 	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
@@ -218,7 +219,7 @@ check_settings(PGconn *conn)
 }
 
 Subscription *
-subscription_try(PGconn *source, const PeerAddress *target,
+subscription_try(PGconn *source_conn, const PeerAddress *target_address,
 				 const LogicalSlot *slot, const Options *options)
 {
 	Subscription *subscription = pg_malloc0(sizeof(Subscription));
@@ -226,11 +227,12 @@ subscription_try(PGconn *source, const PeerAddress *target,
 	PGresult   *res;
 
 	subscription->name = options->create_subscription;
-	subscription->target = target;
+	subscription->target_address = target_address;
 	subscription->slot = slot;
 	subscription->options = options;
 	open_session(subscription);
-	subscription->conninfo = subscription_conninfo(source, subscription->conn,
+	subscription->conninfo = subscription_conninfo(source_conn,
+												   subscription->conn,
 												   options);
 	check_settings(subscription->conn);
 
@@ -305,7 +307,7 @@ drop_subscription(void *arg)
 	PGconn	   *conn;
 
 	interrupt_set_connection(NULL);
-	conn = connection_try_peer(subscription->target, "pg_pardump");
+	conn = connection_try_peer(subscription->target_address, "pg_pardump");
 	if (!disable_and_drop(conn, subscription))
 	{
 		const char *name = fmtId(subscription->name);

@@ -21,8 +21,8 @@ typedef struct Subscription Subscription;
  * that fails.  The address is of the database on the target, and must outlive
  * the result, as must the slot.
  */
-extern Subscription *subscription_try(PGconn *source,
-									  const PeerAddress *target,
+extern Subscription *subscription_try(PGconn *source_conn,
+									  const PeerAddress *target_address,
 									  const LogicalSlot *slot,
 									  const Options *options);
 

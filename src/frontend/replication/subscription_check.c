@@ -128,13 +128,13 @@ warn_of_objects(const Toc *toc)
 }
 
 void
-subscription_check(PGconn *source, const Options *options, const Toc *toc,
+subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 				   const DumpTables *tables)
 {
 	char	   *oids = dump_tables_oids(tables);
-	char	   *publications = publication_array(source, options);
+	char	   *publications = publication_array(conn, options);
 	const char *params[] = {oids, publications};
-	PGresult   *res = session_query_params(source, compare_query, 2, params, 0);
+	PGresult   *res = session_query_params(conn, compare_query, 2, params, 0);
 	char	   *missing = names_of_kind(res, "missing");
 	char	   *published = names_of_kind(res, "published");
 

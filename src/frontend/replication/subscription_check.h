@@ -13,7 +13,7 @@
  * changes will not come, or only in part, and of what else is copied, which
  * no publication has.
  */
-extern void subscription_check(PGconn *source, const Options *options,
+extern void subscription_check(PGconn *conn, const Options *options,
 							   const Toc *toc, const DumpTables *tables);
 
 #endif							/* SUBSCRIPTION_CHECK_H */

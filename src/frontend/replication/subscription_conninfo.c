@@ -26,9 +26,9 @@ is_portable(const char *keyword)
 
 /* The server that the leader is connected to, without any secret; owned. */
 static char *
-default_conninfo(PGconn *source)
+default_conninfo(PGconn *source_conn)
 {
-	PQconninfoOption *options = PQconninfo(source);
+	PQconninfoOption *options = PQconninfo(source_conn);
 	PQExpBufferData buf;
 
 	if (options == NULL)
@@ -42,11 +42,11 @@ default_conninfo(PGconn *source)
 			continue;
 		/* of several hosts the one that was reached */
 		if (strcmp(option->keyword, "host") == 0)
-			value = PQhost(source);
+			value = PQhost(source_conn);
 		else if (strcmp(option->keyword, "port") == 0)
-			value = PQport(source);
+			value = PQport(source_conn);
 		else if (strcmp(option->keyword, "hostaddr") == 0 && value != NULL)
-			value = PQhostaddr(source);
+			value = PQhostaddr(source_conn);
 		if (value == NULL || value[0] == '\0')
 			continue;
 		appendPQExpBuffer(&buf, "%s%s=", buf.len > 0 ? " " : "",
@@ -58,16 +58,17 @@ default_conninfo(PGconn *source)
 }
 
 char *
-subscription_conninfo(PGconn *source, PGconn *target, const Options *options)
+subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
+					  const Options *options)
 {
 	if (options->subscription_conninfo)
 		return pg_strdup(options->subscription_conninfo);
-	if (connection_is_local(source) && !connection_is_local(target))
+	if (connection_is_local(source_conn) && !connection_is_local(target_conn))
 	{
 		pg_log_error("the target's server cannot reach the source as this program does");
 		pg_log_error_detail("The source is on this machine, the target is not.");
 		pg_log_error_hint("Tell how it reaches the source by --subscription-conninfo.");
 		exit(1);
 	}
-	return default_conninfo(source);
+	return default_conninfo(source_conn);
 }

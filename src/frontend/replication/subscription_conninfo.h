@@ -15,7 +15,7 @@
  * another thing on another machine.  Exits with a message if the source is
  * local and the target is not.  Owned; may be secret.
  */
-extern char *subscription_conninfo(PGconn *source, PGconn *target,
+extern char *subscription_conninfo(PGconn *source_conn, PGconn *target_conn,
 								   const Options *options);
 
 #endif							/* SUBSCRIPTION_CONNINFO_H */
