@@ -26,7 +26,7 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/session_loss.h"
-#include "session/traffic.h"
+#include "session/session_wait.h"
 #include "source/worker_session.h"
 #include "source/worker_watch.h"
 #include "target/target.h"
@@ -360,9 +360,9 @@ run_job(void *arg, int no, volatile int *step)
 	source_sql = ask_sum(source_conn, &job->source_sql);
 	target_sql = ask_sum(comparison->target_conn, &job->target_sql);
 	/* for a lock, say, of one who waits for this run: the leader ends that */
-	traffic_wait_begins();
+	session_wait_begins();
 	take_sum(source_conn, source_sql, &comparison->results[no].source_sum);
-	traffic_wait_ends();
+	session_wait_ends();
 	take_sum(comparison->target_conn, target_sql,
 			 &comparison->results[no].target_sum);
 	return true;

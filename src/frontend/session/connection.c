@@ -16,7 +16,7 @@
 #include "base/printable.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
-#include "session/traffic.h"
+#include "session/session_wait.h"
 
 /* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
 #define MIN_SERVER_VERSION 90600
@@ -269,9 +269,9 @@ try_connect(const PeerAddress *address, const char *replication,
 	replication, progname, NULL};
 	PGconn	   *conn;
 
-	traffic_wait_begins();
+	session_wait_begins();
 	conn = PQconnectdbParams(keywords, values, true);
-	traffic_wait_ends();
+	session_wait_ends();
 	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
 	return conn;
 }

@@ -7,7 +7,6 @@
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
-#include "session/traffic.h"
 
 const char	session_backend_query[] = "SELECT pg_catalog.pg_backend_pid()";
 
@@ -16,9 +15,9 @@ session_exec(PGconn *conn, const char *sql)
 {
 	PGresult   *res;
 
-	traffic_wait_begins();
+	session_wait_begins();
 	res = PQsendQuery(conn, sql) ? session_wait_result(conn, -1) : NULL;
-	traffic_wait_ends();
+	session_wait_ends();
 	return res;
 }
 
@@ -63,10 +62,10 @@ session_query_params(PGconn *conn, const char *sql, int n_params,
 {
 	PGresult   *res;
 
-	traffic_wait_begins();
+	session_wait_begins();
 	res = PQsendQueryParams(conn, sql, n_params, NULL, params, NULL, NULL,
 							result_format) ? session_wait_result(conn, -1) : NULL;
-	traffic_wait_ends();
+	session_wait_ends();
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", sql);

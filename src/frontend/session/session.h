@@ -22,7 +22,7 @@ extern void session_command(PGconn *conn, const char *sql);
 /* For the backend's process; a pooler tells PQbackendPID() another number. */
 extern const char session_backend_query[];
 
-/* PQexec(), watched (see traffic.h and session_wait.h). */
+/* PQexec(), watched (see session_wait.h). */
 extern PGresult *session_exec(PGconn *conn, const char *sql);
 
 /*

@@ -12,7 +12,6 @@
 #include "progress/progress.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
-#include "session/traffic.h"
 #include "source/leader_watchdog.h"
 #include "source/backend_query.h"
 
@@ -80,7 +79,7 @@ check_silence(PGconn *conn, bool came, int64 *since)
 		if (clock_monotonic_ms() < *since + state.timeout_ms)
 			return;
 		/* what was sent before the question is here when it is answered */
-		if (is_in_vain(conn) && !traffic_wait_input(conn))
+		if (is_in_vain(conn) && !session_wait_input(conn))
 			session_lost("the server has sent the leader nothing for --stall-timeout, though its session has nothing else to do, or cannot be asked");
 	}
 	*since = clock_monotonic_ms();
@@ -124,5 +123,5 @@ void
 leader_watchdog_watch_rows(void)
 {
 	state.since = clock_monotonic_ms();
-	traffic_set_watch(watch_rows);
+	session_wait_set_rows_watch(watch_rows);
 }

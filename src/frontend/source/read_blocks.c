@@ -15,7 +15,7 @@
 #include "port/pg_bswap.h"
 
 #include "base/identifier.h"
-#include "session/traffic.h"
+#include "session/session_wait.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"
 
@@ -197,7 +197,7 @@ read_blocks(PGconn *conn, const char *statement, Sink *sink,
 	int			message_len;
 
 	read_copy_begin(conn, statement);
-	while ((message_len = traffic_get_copy_data(conn, &message)) > 0)
+	while ((message_len = session_wait_copy_data(conn, &message)) > 0)
 	{
 		const char *data = message;
 		size_t		len = message_len;

@@ -9,7 +9,7 @@
 
 #include "base/identifier.h"
 #include "session/session_loss.h"
-#include "session/traffic.h"
+#include "session/session_wait.h"
 #include "source/read_copy.h"
 
 /*
@@ -80,7 +80,7 @@ first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
 	int			len;
 
 	read_copy_begin(conn, statement);
-	len = traffic_get_copy_data(conn, &row);
+	len = session_wait_copy_data(conn, &row);
 	if (len > 0)
 		return true;
 	(void) read_copy_end(conn, statement, len);
@@ -127,7 +127,7 @@ read_copy_end(PGconn *conn, const char *statement, int last_len)
 
 	if (last_len == -2)
 		session_failed(conn, NULL, problem, statement);
-	traffic_wait_begins();
+	session_wait_begins();
 	res = PQgetResult(conn);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(conn, res, problem, statement);
@@ -135,7 +135,7 @@ read_copy_end(PGconn *conn, const char *statement, int last_len)
 	PQclear(res);
 	if (PQgetResult(conn) != NULL)
 		pg_fatal("unexpected extra results of \"%s\"", statement);
-	traffic_wait_ends();
+	session_wait_ends();
 	return rows;
 }
 
@@ -150,7 +150,7 @@ read_copy(PGconn *conn, const char *statement, Sink *sink,
 	int			len;
 
 	read_copy_begin(conn, statement);
-	while ((len = traffic_get_copy_data(conn, &row)) > 0)
+	while ((len = session_wait_copy_data(conn, &row)) > 0)
 	{
 		if (used + len > BLOCK_BYTES)
 		{

@@ -32,7 +32,7 @@ extern uint64 read_copy(PGconn *conn, const char *statement, Sink *sink,
 
 /*
  * The beginning and the end of any COPY ... TO STDOUT: in between
- * traffic_get_copy_data() is called until it returns no length; that return
+ * session_wait_copy_data() is called until it returns no length; that return
  * value goes to read_copy_end(), which returns the command's row count.  Both
  * exit with a message if the server fails.
  */

@@ -10,6 +10,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/shared_memory.h"
+#include "session/session_wait.h"
 #include "session/snapshot.h"
 #include "source/snapshot_holder.h"
 
@@ -29,7 +30,7 @@ snapshot_holder_begin(SnapshotHolder *holder)
 void
 snapshot_holder_start(SnapshotHolder *holder)
 {
-	traffic_begin_worker(&holder->waits);
+	session_wait_begin_worker(&holder->waits);
 	holder->pid = getpid();
 }
 

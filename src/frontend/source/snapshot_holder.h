@@ -6,7 +6,7 @@
 #define SNAPSHOT_HOLDER_H
 
 #include "session/session.h"
-#include "session/traffic.h"
+#include "session/session_wait.h"
 
 /* A name as pg_export_snapshot() gives it, with room to spare. */
 #define SNAPSHOT_NAME_BYTES 64
