@@ -18,6 +18,7 @@ typedef struct UnitTest
 static const UnitTest tests[] = {
 	{"archive_layout", test_archive_layout},
 	{"archive_name", test_archive_name},
+	{"chunk_plan", test_chunk_plan},
 	{"cleanup", test_cleanup},
 	{"compress_spec", test_compress_spec},
 	{"entry_names", test_entry_names},
@@ -28,6 +29,7 @@ static const UnitTest tests[] = {
 	{"json_text", test_json_text},
 	{"manifest", test_manifest},
 	{"printable", test_printable},
+	{"retry", test_retry},
 	{"sink", test_sink},
 	{"toc", test_toc},
 	{"units", test_units},

@@ -27,6 +27,7 @@ extern void child_ends(ChildCallback callback, const void *arg, int exit_code,
 
 extern void test_archive_layout(void);
 extern void test_archive_name(void);
+extern void test_chunk_plan(void);
 extern void test_cleanup(void);
 extern void test_compress_spec(void);
 extern void test_entry_names(void);
@@ -37,6 +38,7 @@ extern void test_json_reader(void);
 extern void test_json_text(void);
 extern void test_manifest(void);
 extern void test_printable(void);
+extern void test_retry(void);
 extern void test_sink(void);
 extern void test_toc(void);
 extern void test_units(void);
