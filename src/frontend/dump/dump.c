@@ -232,14 +232,14 @@ static void
 make_archive(Dump *dump, StockPgDump *pg_dump)
 {
 	const Options *options = dump->run.options;
-	Report	   *report;
+	Report	   *page;
 	ArchiveDir *dir;
 	Manifest   *manifest;
 
 	leader_open(&dump->source, &dump->plan);
 	run_event_stage("plan");
 	/* early, so that a page or a directory that cannot be costs no waiting */
-	report = report_begin(options->report, options->directory);
+	page = report_begin(options->report, options->directory);
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
 		: archive_dir_create(options->directory, options->clean_output);
@@ -263,7 +263,7 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	if (dump->source.slot)
 		logical_slot_print(dump->source.slot);
 	/* last: should it fail, all else is done and told */
-	report_end(report, manifest, NULL, NULL);
+	report_end(page, manifest, NULL, NULL);
 }
 
 void

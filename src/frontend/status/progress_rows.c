@@ -22,7 +22,7 @@
 #define BETWEEN_JOBS_US 1000000
 
 /* What the line says; bytes are totals since the beginning. */
-typedef struct Snapshot
+typedef struct RowsState
 {
 	double		time;
 	double		done_bytes;		/* of the expected ones */
@@ -30,7 +30,7 @@ typedef struct Snapshot
 	int			busy;			/* workers */
 	int			files_done;
 	int			objects_done;
-} Snapshot;
+} RowsState;
 
 typedef struct RowsProgress
 {
@@ -38,7 +38,7 @@ typedef struct RowsProgress
 	double		expected_bytes;
 	double		start;
 	double		percent;		/* as shown: it does not fall */
-	Snapshot	before[RATE_LINES]; /* a ring */
+	RowsState	before[RATE_LINES]; /* a ring */
 	int			n_lines;
 } RowsProgress;
 
@@ -95,12 +95,12 @@ busy_workers(const FileResults *results, bool at_end)
 	return busy;
 }
 
-static Snapshot
-take_snapshot(const RowsProgress *rows, bool at_end)
+static RowsState
+take_state(const RowsProgress *rows, bool at_end)
 {
 	const DumpPlan *plan = rows->run->plan;
 	const FileResults *results = rows->run->results;
-	Snapshot	now = {.time = run_clock_seconds()};
+	RowsState	now = {.time = run_clock_seconds()};
 	uint64		seen = 0;
 
 	now.total = file_results_total(results);
@@ -126,7 +126,7 @@ take_snapshot(const RowsProgress *rows, bool at_end)
 
 /* It does not reach 100 before the end, and goes back for no retry. */
 static double
-percent_done(RowsProgress *rows, const Snapshot *now)
+percent_done(RowsProgress *rows, const RowsState *now)
 {
 	double		percent = 0;
 
@@ -144,7 +144,7 @@ percent_done(RowsProgress *rows, const Snapshot *now)
 /* Totals fall when a file is begun again. */
 static void
 add_rates(ProgressLine *line, const RowsProgress *rows,
-		  const Snapshot *before, const Snapshot *now)
+		  const RowsState *before, const RowsState *now)
 {
 	double		seconds = Max(now->time - before->time, 0.001);
 	double		raw = (double) now->total.raw_bytes - before->total.raw_bytes;
@@ -163,7 +163,7 @@ add_rates(ProgressLine *line, const RowsProgress *rows,
 }
 
 static void
-add_counts(ProgressLine *line, const RowsProgress *rows, const Snapshot *now)
+add_counts(ProgressLine *line, const RowsProgress *rows, const RowsState *now)
 {
 	const DumpPlan *plan = rows->run->plan;
 	const FileResults *results = rows->run->results;
@@ -182,7 +182,7 @@ add_counts(ProgressLine *line, const RowsProgress *rows, const Snapshot *now)
 }
 
 static void
-add_share(ProgressLine *line, const RowsProgress *rows, const Snapshot *now,
+add_share(ProgressLine *line, const RowsProgress *rows, const RowsState *now,
 		  double percent, bool at_end)
 {
 	double		elapsed = now->time - rows->start;
@@ -212,8 +212,8 @@ static void
 compose(void *arg, ProgressLine *line, bool at_end)
 {
 	RowsProgress *rows = arg;
-	Snapshot	now = take_snapshot(rows, at_end);
-	Snapshot	begin = {.time = rows->start};
+	RowsState	now = take_state(rows, at_end);
+	RowsState	begin = {.time = rows->start};
 	int			oldest = rows->n_lines < RATE_LINES ? 0 :
 		rows->n_lines % RATE_LINES;
 
