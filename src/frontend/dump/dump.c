@@ -128,7 +128,7 @@ choose_compression(const Options *options, int pg_dump_major)
 	return options->compress;
 }
 
-/* Into shared memory that workers inherit, by the plan's files. */
+/* For what the plan has, in shared memory. */
 static FileResults *
 new_results(const Options *options, const DumpPlan *plan)
 {
@@ -238,7 +238,7 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 
 	leader_open(&dump->source, &dump->plan);
 	run_event_stage("plan");
-	/* early, so that a page or a directory that cannot be costs no waiting */
+	/* before the plan, so that a place that cannot be is seen at once */
 	page = report_begin(options->report, options->directory);
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
@@ -248,15 +248,20 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	leader_plan(&dump->source, pg_dump, &dump->plan);
 	check_plan(dump);
 	findings_settle();
-	/* not before: options, locks and privileges have turned out to be right */
+	/* an old archive goes now that options, locks, privileges are right */
 	archive_dir_clean(dir);
 
+	/* before workers are forked, who inherit the plan and share results */
 	dump->run.results = new_results(options, &dump->plan);
 	run_workers(dump);
 	/* the archive is right without it: this may warn, and no more */
 	if (dump->source.slot)
 		(void) logical_slot_recheck(dump->source.slot);
-	/* before anything is flushed, which takes its time: it holds vacuum up */
+
+	/*
+	 * Its locks and snapshot served all workers until now.  Flushing takes
+	 * its time, in which they would hold up vacuum and others for nothing.
+	 */
 	leader_close(&dump->source);
 
 	manifest = finish_archive(&dump->run, dir);
