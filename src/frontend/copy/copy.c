@@ -350,7 +350,7 @@ copy_rows_and_indexes(Copy *copy)
 	const Options *options = copy->run.options;
 	const DumpPlan *plan = &copy->plan;
 
-	/* not before: the target has the tables now, and can be asked for types */
+	/* the target has the tables now, and can be asked for their types */
 	copy->work.formats = copy_formats_decide(copy->source.conn,
 											 copy->target.conn, options, plan);
 	run_event_run(options, plan, copy->target.address);
@@ -438,7 +438,7 @@ complete_target(Copy *copy)
 	if (!make_rest(copy))
 		copy->report.incomplete = true;
 	copy_report_stage(&copy->report, COPY_STAGE_ANALYZE);
-	/* after all that may take long: whatever the target lost is lost by now */
+	/* after all that may take long: what the target lost is lost by now */
 	check_unlogged(copy);
 	/* --statistics brings the source's own */
 	if (!options->no_analyze && !options->statistics)
