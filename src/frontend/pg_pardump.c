@@ -13,6 +13,7 @@
 #include "base/run_clock.h"
 #include "copy/copy.h"
 #include "dump/dump.h"
+#include "options/options_parse.h"
 #include "verify/verify.h"
 
 /*

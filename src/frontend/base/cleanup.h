@@ -17,8 +17,8 @@ typedef void (*CleanupCallback) (void *arg);
 extern void cleanup_push(CleanupCallback callback, void *arg);
 
 /*
- * That is not to be undone any more.  It must be what was registered last: the
- * program ends with a message if it is not.
+ * This is not to be undone any more.  It must be what was registered last, or
+ * the program ends with a message.
  */
 extern void cleanup_pop(CleanupCallback callback, void *arg);
 

@@ -22,8 +22,8 @@ extern int64 option_value_number(const char *arg, const char *option,
 extern uint64 option_value_size(const char *arg, const char *option);
 
 /*
- * Bytes a second, given as pg_basebackup.c:parse_max_rate() has it: kilobytes,
- * or with a suffix k or M.
+ * Bytes a second, given as in pg_basebackup.c:parse_max_rate(): kilobytes, or
+ * with a suffix k or M.
  */
 extern uint64 option_value_rate(const char *arg, const char *option);
 

@@ -103,10 +103,4 @@ typedef struct Options
 	const char *needed_for;		/* by this option, without its dashes */
 } Options;
 
-/*
- * Read the command line.  Prints and exits for --help and --version; exits
- * with a message for what is wrong or cannot be done.
- */
-extern const Options *options_parse(int argc, char **argv);
-
 #endif							/* OPTIONS_H */

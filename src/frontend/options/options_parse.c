@@ -1,5 +1,5 @@
 /*
- * options.c
+ * options_parse.c
  *		Reads the command line: pg_dump's options and our own.
  *
  * pg_dump's options are accepted whatever the major; those that only choose
@@ -12,6 +12,7 @@
 
 #include "options/help.h"
 #include "options/option_value.h"
+#include "options/options_parse.h"
 #include "options/own_options.h"
 
 /* Long options without a short one: values above any character. */
@@ -355,6 +356,22 @@ check_options(const Options *options)
 								   "--extra-float-digits", -15, 3);
 }
 
+/* As PostgreSQL's own programs, only to an argument that comes first. */
+static void
+answer_at_once(const char *arg, const char *progname)
+{
+	if (strcmp(arg, "--help") == 0 || strcmp(arg, "-?") == 0)
+	{
+		help_print(progname);
+		exit(0);
+	}
+	if (strcmp(arg, "--version") == 0 || strcmp(arg, "-V") == 0)
+	{
+		puts("pg_pardump " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")");
+		exit(0);
+	}
+}
+
 const Options *
 options_parse(int argc, char **argv)
 {
@@ -364,20 +381,8 @@ options_parse(int argc, char **argv)
 	int			c;
 	int			index = -1;
 
-	/* as PostgreSQL's own programs: only if it comes first */
 	if (argc > 1)
-	{
-		if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)
-		{
-			help_print(progname);
-			exit(0);
-		}
-		if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
-		{
-			puts("pg_pardump " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")");
-			exit(0);
-		}
-	}
+		answer_at_once(argv[1], progname);
 
 	/* what is not 0 unless it is given; jobs as in pg_dump */
 	options->jobs = 1;
