@@ -299,10 +299,8 @@ start_worker(void *arg, int no)
 {
 	Comparison *comparison = arg;
 	const Run  *run = comparison->run;
-	PGconn	   *target_conn = connection_open_peer(comparison->target->address,
-												   "pg_pardump");
+	PGconn	   *target_conn = target_connect(comparison->target);
 
-	target_set_up(target_conn, run->options, run->plan->encoding);
 	comparison->target_conn = target_conn;
 	comparison->session = worker_session_open(comparison->source, run, no);
 	PQclear(session_query(target_conn, text_settings_query));

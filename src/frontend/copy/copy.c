@@ -30,6 +30,7 @@
 #include "target/restore_stage.h"
 #include "target/target.h"
 #include "target/target_check.h"
+#include "target/target_history.h"
 
 /* One copy; exit callbacks, and the pool's in leader and workers, use it. */
 typedef struct Copy
@@ -42,7 +43,6 @@ typedef struct Copy
 	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
-	PgRestoreSetup index_setup; /* of pg_restore while rows are copied */
 	CopyReport	report;
 	Subscription *subscription; /* NULL if none is to be made */
 } Copy;
@@ -113,109 +113,6 @@ run_workers(Copy *copy)
 }
 
 /* ----------
- * The target
- * ----------
- */
-
-/* Make the database, and go there. */
-static void
-create_database(Copy *copy, const char *name)
-{
-	restore_stage_database(&copy->restore);
-	PQfinish(copy->target.conn);
-	copy->target.address = target_address(copy->target.address, name);
-	copy->target.conn = connection_open_peer(copy->target.address, "pg_pardump");
-	copy->restore.setup.address = target_restore_address(copy->target.conn,
-														 copy->target.address,
-														 "off");
-}
-
-/*
- * The leader's session on the target has nothing to do while others work, for
- * hours maybe: whatever has become of it meanwhile is of no matter.
- */
-static void
-renew_target(Copy *copy)
-{
-	PQfinish(copy->target.conn);
-	copy->target.conn = connection_open_peer(copy->target.address, "pg_pardump");
-	target_set_up(copy->target.conn, copy->run.options, copy->plan.encoding);
-	target_expect_history(copy->target.conn, copy->target.history);
-}
-
-/* incarnation: the target's of before */
-static bool
-was_restarted(PGconn *conn, const char *incarnation)
-{
-	char	   *now = target_incarnation(conn);
-	bool		result = strcmp(now, incarnation) != 0;
-
-	free(now);
-	return result;
-}
-
-/*
- * Commits of pg_restore did not wait for the disk; this one does, and with it
- * all before it.
- */
-static void
-make_durable(PGconn *conn)
-{
-	PQclear(session_query(conn,
-						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
-}
-
-/* What comes before the rows. */
-static void
-make_definitions(Copy *copy)
-{
-	restore_stage_definitions(&copy->restore);
-	renew_target(copy);
-	make_durable(copy->target.conn);
-	/* pg_restore, which had ended by then, did not see it */
-	if (was_restarted(copy->target.conn, copy->target.incarnation))
-		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
-}
-
-/* What comes after the rows; false if something of it is missing. */
-static bool
-make_rest(Copy *copy)
-{
-	char	   *before;
-	bool		ok;
-
-	renew_target(copy);
-	before = target_incarnation(copy->target.conn);
-	ok = restore_stage_rest(&copy->restore);
-	renew_target(copy);
-	make_durable(copy->target.conn);
-	if (ok && was_restarted(copy->target.conn, before))
-	{
-		pg_log_error("the target was restarted, and may have lost what pg_restore had just made");
-		ok = false;
-	}
-	free(before);
-	return ok;
-}
-
-/* A server that recovers from a crash empties its unlogged tables. */
-static void
-check_unlogged(Copy *copy)
-{
-	char	   *unlogged = target_unlogged(copy->target.conn,
-										   copy->plan.tables);
-
-	if (unlogged && was_restarted(copy->target.conn, copy->target.incarnation))
-	{
-		pg_log_error("the target was restarted, or its statistics were reset: its unlogged tables may have lost rows that were committed before");
-		pg_log_error_detail("These are: %s.", printable(unlogged));
-		pg_log_error_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
-		exit(1);
-	}
-	free(unlogged);
-}
-
-/* ----------
  * The main path
  * ----------
  */
@@ -235,37 +132,6 @@ database_to_create(const Options *options, const Toc *toc)
 	pg_fatal("pg_dump describes no database to create");
 }
 
-/*
- * That the source has our extension must not keep a target from being copied
- * to that cannot have it, or has it already; its schema is no part of it to
- * pg_dump.  Only a superuser can make it.
- */
-static void
-leave_out_extension(Copy *copy)
-{
-	RestoreSchedule *schedule = copy->restore.schedule;
-	const char *params[] = {copy->run.options->role};
-	PGresult   *res = session_query_params(copy->target.conn,
-										   "SELECT a.installed_version IS NOT NULL"
-										   " FROM pg_catalog.pg_available_extensions a"
-										   " WHERE a.name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name"
-										   " AND (a.installed_version IS NOT NULL"
-										   " OR EXISTS (SELECT FROM pg_catalog.pg_roles r"
-										   " WHERE r.rolname OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.name, session_user)"
-										   " AND r.rolsuper))",
-										   1, params, 0);
-
-	if (PQntuples(res) == 0)
-	{
-		restore_schedule_leave_out(schedule, "pg_pardump");
-		if (!restore_schedule_needs_schema(schedule, PARDUMP_SCHEMA))
-			restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
-	}
-	else if (PQgetvalue(res, 0, 0)[0] == 't')
-		restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
-	PQclear(res);
-}
-
 /* Connect to the target, and look at it before anything is made there. */
 static void
 open_target(Copy *copy)
@@ -274,10 +140,9 @@ open_target(Copy *copy)
 	const Toc  *toc = copy->plan.toc;
 
 	copy->new_name = database_to_create(options, toc);
-	copy->target.conn = target_open(options, copy->source.conn, toc->pg_dump_version,
-									copy->new_name);
-	copy->target.address = peer_address_new(copy->target.conn, true);
-	leave_out_extension(copy);
+	target_open(&copy->target, copy->source.conn, toc->pg_dump_version,
+				copy->new_name);
+	restore_stage_leave_out_extension(&copy->restore);
 	target_check(copy->target.conn, copy->restore.schedule, options,
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
 	if (copy->new_name == NULL)
@@ -293,13 +158,9 @@ prepare_target(Copy *copy)
 {
 	const Options *options = copy->run.options;
 
-	copy->restore.setup.address = target_restore_address(copy->target.conn,
-														 copy->target.address, "off");
 	if (copy->new_name)
-		create_database(copy, copy->new_name);
-	target_set_up(copy->target.conn, options, copy->plan.encoding);
-	copy->target.incarnation = target_incarnation(copy->target.conn);
-	copy->target.history = target_history(copy->target.conn);
+		restore_stage_database(&copy->restore, copy->new_name);
+	target_begin(&copy->target);
 	/* its template may have brought some */
 	if (copy->new_name)
 		target_check_tables(copy->target.conn, copy->plan.tables, false);
@@ -328,19 +189,23 @@ share_work(Copy *copy)
 	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(CopyCommit));
 }
 
-static IndexBuilder *
+/* The stage of the rows begins with it. */
+static void
 start_index_builder(Copy *copy)
 {
 	IndexPlan	plan = {
 		.schedule = copy->restore.schedule,
 		.tables = copy->plan.tables,
-		.setup = &copy->index_setup,
+		.setup = copy->restore.setup,
 		.target = copy->target.address,
 		.is_loaded = run_table_is_done,
 		.arg = &copy->run,
 	};
 
-	return index_builder_start(&plan);
+	/* if the target crashes, workers go on, and nothing built may be lost */
+	plan.setup.address = target_restore_address(&copy->target, "local");
+	copy_report_stage(&copy->report, COPY_STAGE_ROWS);
+	copy->report.builder = index_builder_start(&plan);
 }
 
 static void
@@ -354,13 +219,7 @@ copy_rows_and_indexes(Copy *copy)
 	copy->work.formats = copy_formats_decide(copy->source.conn,
 											 copy->target.conn, options, plan);
 	run_event_run(options, plan, copy->target.address);
-	/* if the target crashes, workers go on, and nothing built may be lost */
-	copy->index_setup = copy->restore.setup;
-	copy->index_setup.address = target_restore_address(copy->target.conn,
-													   copy->target.address,
-													   "local");
-	copy_report_stage(report, COPY_STAGE_ROWS);
-	report->builder = start_index_builder(copy);
+	start_index_builder(copy);
 	copy->run.beside.what = "indexes ";
 	copy->run.beside.done = index_builder_counter(report->builder);
 	copy->run.beside.total = index_builder_entries(report->builder);
@@ -375,20 +234,6 @@ copy_rows_and_indexes(Copy *copy)
 		report->incomplete = true;
 }
 
-static void
-analyze(Copy *copy)
-{
-	AnalyzePlan plan = {
-		.options = copy->run.options,
-		.encoding = copy->plan.encoding,
-		.target = copy->target.address,
-		.tables = copy->plan.tables,
-		.toc = copy->plan.toc,
-	};
-
-	analyze_target(&plan, copy->target.conn);
-}
-
 /* --compare */
 static void
 compare(Copy *copy)
@@ -396,7 +241,7 @@ compare(Copy *copy)
 	int			n_different;
 
 	copy_report_stage(&copy->report, COPY_STAGE_COMPARE);
-	renew_target(copy);
+	target_renew(&copy->target);
 	copy->source.keep_snapshot = false;
 	n_different = compare_contents(&copy->source, &copy->target, &copy->run);
 	leader_close(&copy->source);
@@ -421,6 +266,7 @@ make_plan(Copy *copy, StockPgDump *pg_dump)
 	const Options *options = copy->run.options;
 
 	leader_plan(&copy->source, pg_dump, &copy->plan);
+	copy->target.encoding = copy->plan.encoding;
 	copy->restore.setup.toc = copy->plan.toc;
 	copy->restore.schedule = restore_schedule_make(copy->plan.toc,
 												   copy->plan.tables,
@@ -435,14 +281,15 @@ complete_target(Copy *copy)
 	const Options *options = copy->run.options;
 
 	copy_report_stage(&copy->report, COPY_STAGE_REST);
-	if (!make_rest(copy))
+	if (!restore_stage_rest(&copy->restore))
 		copy->report.incomplete = true;
 	copy_report_stage(&copy->report, COPY_STAGE_ANALYZE);
 	/* after all that may take long: what the target lost is lost by now */
-	check_unlogged(copy);
+	target_history_check_unlogged(copy->target.conn, copy->plan.tables,
+								  copy->target.incarnation);
 	/* --statistics brings the source's own */
 	if (!options->no_analyze && !options->statistics)
-		analyze(copy);
+		analyze_target(&copy->target, copy->plan.tables, copy->plan.toc);
 }
 
 /* Everything is on the target. */
@@ -469,7 +316,8 @@ copy_database(const Options *options, const char *argv0)
 	Report	   *page;
 
 	copy->run.options = copy->source.options = options;
-	copy->restore.setup.options = options;
+	copy->target.options = copy->restore.setup.options = options;
+	copy->restore.target = &copy->target;
 	copy->run.plan = &copy->plan;
 	progress_begin(options);
 	/* first, so that its last event comes when all that failed is undone */
@@ -494,7 +342,7 @@ copy_database(const Options *options, const char *argv0)
 	restore_stage_begin(&copy->restore);
 	prepare_target(copy);
 	copy_report_stage(&copy->report, COPY_STAGE_DEFINITIONS);
-	make_definitions(copy);
+	restore_stage_definitions(&copy->restore);
 	copy_rows_and_indexes(copy);
 	/* foreign keys and triggers only now: they are not for a copy's rows */
 	complete_target(copy);

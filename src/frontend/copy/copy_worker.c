@@ -18,7 +18,7 @@
 #include "status/run_event.h"
 #include "stream/sink_tap.h"
 #include "target/sink_target.h"
-#include "target/target.h"
+#include "target/target_history.h"
 
 /*
  * How long a transaction may be in progress whose session's client is gone:
@@ -35,17 +35,6 @@ struct CopyWorker
 	PGconn	   *target_conn;
 };
 
-static PGconn *
-connect_to_target(const CopyWork *work)
-{
-	const Target *target = work->target;
-	PGconn	   *conn = connection_open_peer(target->address, "pg_pardump");
-
-	target_set_up(conn, work->run->options, work->run->plan->encoding);
-	target_expect_history(conn, target->history);
-	return conn;
-}
-
 CopyWorker *
 copy_worker_start(const CopyWork *work, int no)
 {
@@ -56,7 +45,8 @@ copy_worker_start(const CopyWork *work, int no)
 	/* the leader's connection is the leader's alone, and ends with it */
 	if (no != WORKER_IS_LEADER)
 		close(PQsocket(work->target->conn));
-	worker->target_conn = connect_to_target(work);
+	worker->target_conn = target_connect(work->target);
+	target_history_expect(worker->target_conn, work->target->history);
 	worker->session = worker_session_open(work->source, work->run, no);
 	return worker;
 }
@@ -286,7 +276,7 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 	}
 }
 
-/* Committed; see target_expect_history() and check_unlogged(). */
+/* Committed; see target_history_expect() and _check_unlogged(). */
 static void
 note_done(const Run *run, const Job *job)
 {

@@ -125,7 +125,7 @@ begin_numbered(PQExpBuffer page, const Lane *lane, const char *noun, int no)
 	lane_begin(page, lane, words);
 }
 
-/* Lanes of one kind, which noun is the name of; at most so many spans each. */
+/* Lanes of one kind, which noun names; at most so many spans each. */
 static void
 append_lanes(PQExpBuffer page, const ReportData *data, Lane *lane,
 			 const char *noun, int n_lanes, CollectSpans collect, int max_spans)

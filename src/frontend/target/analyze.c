@@ -19,7 +19,7 @@
 
 typedef struct AnalyzeRun
 {
-	const AnalyzePlan *plan;
+	const Target *target;
 	PGresult   *relations;		/* what is to follow ANALYZE, largest first */
 	PGconn	   *conn;			/* in a worker */
 } AnalyzeRun;
@@ -51,10 +51,8 @@ static const char relations_query[] =
 " pg_catalog.pg_table_size(c.oid)) DESC, 1";
 
 static PGresult *
-choose_relations(const AnalyzePlan *plan, PGconn *conn)
+choose_relations(PGconn *conn, const DumpTables *tables, const Toc *toc)
 {
-	const DumpTables *tables = plan->tables;
-	const Toc  *toc = plan->toc;
 	char	  **names = pg_malloc((tables->n_tables + toc->n_entries + 1) *
 								  sizeof(char *));
 	int			n = 0;
@@ -89,10 +87,8 @@ static void
 start_worker(void *arg, int no)
 {
 	AnalyzeRun *run = arg;
-	const AnalyzePlan *plan = run->plan;
 
-	run->conn = connection_open_peer(plan->target, "pg_pardump");
-	target_set_up(run->conn, plan->options, plan->encoding);
+	run->conn = target_connect(run->target);
 }
 
 static bool
@@ -135,15 +131,16 @@ describe_job(void *arg, int job, int step)
 }
 
 void
-analyze_target(const AnalyzePlan *plan, PGconn *conn)
+analyze_target(const Target *target, const DumpTables *tables,
+			   const Toc *toc)
 {
-	AnalyzeRun	run = {.plan = plan};
+	AnalyzeRun	run = {.target = target};
 	PoolWatch	watch = progress_watch();
 	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
 		.doing = "collecting",
-		.max_retries = (int) plan->options->retries,
+		.max_retries = (int) target->options->retries,
 		.n_done = &n_done,
 		.start = start_worker,
 		.run = run_job,
@@ -152,9 +149,9 @@ analyze_target(const AnalyzePlan *plan, PGconn *conn)
 		.reset = worker_pool_no_reset,	/* ANALYZE again does no harm */
 	};
 
-	run.relations = choose_relations(plan, conn);
+	run.relations = choose_relations(target->conn, tables, toc);
 	progress_stage_count("ANALYZE", "", &n_done, PQntuples(run.relations));
-	worker_pool_run(&task, &watch, plan->options->jobs,
+	worker_pool_run(&task, &watch, target->options->jobs,
 					PQntuples(run.relations));
 	progress_end();
 	PQclear(run.relations);

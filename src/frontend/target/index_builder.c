@@ -113,7 +113,7 @@ start_run(IndexBuilder *builder, IndexRun *run)
 	}
 	run->start_us = clock_wall_us();
 	note_builds(builder, run, false);
-	stock_pg_restore_start(&run->run, builder->plan.setup, name, entries, n, more);
+	stock_pg_restore_start(&run->run, &builder->plan.setup, name, entries, n, more);
 	builder->n_running++;
 	free(name);
 	free(entries);
@@ -178,7 +178,7 @@ static IndexBuilder *
 new_builder(const IndexPlan *plan)
 {
 	IndexBuilder *builder = pg_malloc0(sizeof(IndexBuilder));
-	const Options *options = plan->setup->options;
+	const Options *options = plan->setup.options;
 	IndexQueue *queue = index_queue_make(plan->schedule, plan->tables);
 	int			n_own;
 

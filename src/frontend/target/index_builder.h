@@ -16,13 +16,13 @@
 
 typedef struct IndexBuilder IndexBuilder;
 
-/* All is borrowed. */
+/* All that it names is borrowed. */
 typedef struct IndexPlan
 {
 	const RestoreSchedule *schedule;
 	const DumpTables *tables;	/* as the schedule numbers them */
-	const PgRestoreSetup *setup;	/* of pg_restore, whose options say how
-									 * many there may be at a time */
+	PgRestoreSetup setup;		/* whose options say how many there may be at
+								 * a time */
 	const PeerAddress *target;	/* to ask how far builds are */
 
 	/* Asked in the builder's process: has this table all its rows? */

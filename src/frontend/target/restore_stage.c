@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "plan/server_extension.h"
 #include "process/child_process.h"
 #include "progress/progress.h"
 #include "target/restore_stage.h"
+#include "target/target_history.h"
 
 /* Exit callbacks. */
 static void
@@ -42,6 +44,38 @@ restore_stage_begin(RestoreStages *restore)
 	restore->setup.directory = path;
 	cleanup_push(remove_directory, restore);
 	cleanup_push(end_restore, restore);
+	restore->setup.address = target_restore_address(restore->target, "off");
+}
+
+/*
+ * That the source has our extension must not keep a target from getting the
+ * rest that cannot have it, or has it already; its schema is no part of it to
+ * pg_dump.  Only a superuser can make it.
+ */
+void
+restore_stage_leave_out_extension(RestoreStages *restore)
+{
+	RestoreSchedule *schedule = restore->schedule;
+	const char *params[] = {restore->setup.options->role};
+	PGresult   *res = session_query_params(restore->target->conn,
+										   "SELECT a.installed_version IS NOT NULL"
+										   " FROM pg_catalog.pg_available_extensions a"
+										   " WHERE a.name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name"
+										   " AND (a.installed_version IS NOT NULL"
+										   " OR EXISTS (SELECT FROM pg_catalog.pg_roles r"
+										   " WHERE r.rolname OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.name, session_user)"
+										   " AND r.rolsuper))",
+										   1, params, 0);
+
+	if (PQntuples(res) == 0)
+	{
+		restore_schedule_leave_out(schedule, "pg_pardump");
+		if (!restore_schedule_needs_schema(schedule, PARDUMP_SCHEMA))
+			restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
+	}
+	else if (PQgetvalue(res, 0, 0)[0] == 't')
+		restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
+	PQclear(res);
 }
 
 /* Run pg_restore on the entries; false if it met errors. */
@@ -133,7 +167,7 @@ restore_stage_end(RestoreStages *restore)
 }
 
 void
-restore_stage_database(RestoreStages *restore)
+restore_stage_database(RestoreStages *restore, const char *name)
 {
 	static const char *const create[] = {"--exit-on-error", "--create", NULL};
 	static const char *const recreate[] = {"--exit-on-error", "--create",
@@ -142,11 +176,14 @@ restore_stage_database(RestoreStages *restore)
 	if (!restore_phase(restore, RESTORE_DATABASE, "database", NULL,
 					   restore->setup.options->clean ? recreate : create))
 		pg_fatal("pg_restore could not create the database on the target");
+	target_enter(restore->target, name);
+	restore->setup.address = target_restore_address(restore->target, "off");
 }
 
 void
 restore_stage_definitions(RestoreStages *restore)
 {
+	Target	   *target = restore->target;
 	const Options *options = restore->setup.options;
 	bool		clean = options->clean && !options->create;
 	static const char *const plain[] = {"--exit-on-error", NULL};
@@ -161,17 +198,36 @@ restore_stage_definitions(RestoreStages *restore)
 					   clean ? replace : plain))
 		pg_fatal("pg_restore could not make the definitions on the target");
 	progress_end();
+	target_renew(target);
+	target_history_make_durable(target->conn);
+	/* pg_restore, which had ended by then, did not see it */
+	if (target_history_was_restarted(target->conn, target->incarnation))
+		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
 }
 
 bool
 restore_stage_rest(RestoreStages *restore)
 {
+	Target	   *target = restore->target;
 	char	   *jobs = psprintf("--jobs=%d", restore->setup.options->jobs);
 	const char *const more[] = {jobs, NULL};
-	bool		ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
-								   "foreign keys and the rest", more);
+	char	   *before;
+	bool		ok;
 
+	/* a restart until now is of no matter: what was done is on the disk */
+	target_renew(target);
+	before = target_history_incarnation(target->conn);
+	ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
+					   "foreign keys and the rest", more);
 	progress_end();
+	target_renew(target);
+	target_history_make_durable(target->conn);
+	if (ok && target_history_was_restarted(target->conn, before))
+	{
+		pg_log_error("the target was restarted, and may have lost what pg_restore had just made");
+		ok = false;
+	}
+	free(before);
 	free(jobs);
 	return ok;
 }

@@ -7,14 +7,25 @@
 
 #include "stock/stock_pg_restore.h"
 #include "target/restore_schedule.h"
+#include "target/target.h"
 
-/* setup and schedule are filled in before it begins. */
+/*
+ * Set by the caller, but for setup.address, setup.directory and run, which
+ * restore_stage.c sets.
+ */
 typedef struct RestoreStages
 {
 	PgRestoreSetup setup;
 	RestoreSchedule *schedule;
+	Target	   *target;
 	PgRestoreRun run;
 } RestoreStages;
+
+/*
+ * Leave our own extension out of the schedule, and its schema, unless the
+ * target can have it, or what of it is there already.
+ */
+extern void restore_stage_leave_out_extension(RestoreStages *restore);
 
 /*
  * Make a private directory for pg_restore's archives, which hold the schema.
@@ -25,17 +36,20 @@ extern void restore_stage_begin(RestoreStages *restore);
 /* Remove the directory. */
 extern void restore_stage_end(RestoreStages *restore);
 
-/* The database itself; fatal if it fails. */
-extern void restore_stage_database(RestoreStages *restore);
+/* The database itself, of this name, and go there; fatal if it fails. */
+extern void restore_stage_database(RestoreStages *restore, const char *name);
 
-/* Everything that must be there before the first row; fatal if it fails. */
+/*
+ * Everything that must be there before the first row, on the target's disk;
+ * fatal if it fails.
+ */
 extern void restore_stage_definitions(RestoreStages *restore);
 
 /*
  * Foreign keys, triggers, privileges, sequences' positions, materialized
  * views and all else, side by side where pg_restore can.  It does not stop at
  * an error: the rows are there, and what is missing can be made by hand.  Did
- * all go well?
+ * all go well, and is it on the target's disk?
  */
 extern bool restore_stage_rest(RestoreStages *restore);
 

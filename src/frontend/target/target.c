@@ -1,6 +1,7 @@
 /*
  * target.c
- *		Opens the target, and refuses what must not be one.
+ *		Opens the target, refuses what must not be one, and makes its sessions
+ *		ready.
  */
 #include "base/fe_compat.h"
 
@@ -10,6 +11,7 @@
 #include "base/printable.h"
 #include "session/session_settings.h"
 #include "target/target.h"
+#include "target/target_history.h"
 
 /* Which cluster and database this is, and can it be written? */
 static const char identity_query[] =
@@ -106,7 +108,7 @@ failed_to_connect(const ConnParams *params, PGconn *conn)
  * connectDatabase() asks for passwords, but tells no more than libpq's words.
  */
 static PGconn *
-connect_target(const ConnParams *params)
+connect_first(const ConnParams *params)
 {
 	const char *keywords[] = {"dbname", "fallback_application_name", NULL};
 	const char *values[] = {params->dbname, "pg_pardump", NULL};
@@ -126,18 +128,18 @@ connect_target(const ConnParams *params)
 	return connectDatabase(params, "pg_pardump", false, false, true);
 }
 
-PGconn *
-target_open(const Options *options, PGconn *source,
-			const char *pg_dump_version, const char *new_name)
+void
+target_open(Target *target, PGconn *source, const char *pg_dump_version,
+			const char *new_name)
 {
+	const Options *options = target->options;
 	ConnParams	params = {.dbname = options->target};
-	PGconn	   *conn;
 
 	params.prompt_password = options->connection.prompt_password;
-	conn = connect_target(&params);
-	refuse_older_major(conn, pg_dump_version);
-	refuse_source(source, conn, new_name);
-	return conn;
+	target->conn = connect_first(&params);
+	refuse_older_major(target->conn, pg_dump_version);
+	refuse_source(source, target->conn, new_name);
+	target->address = peer_address_new(target->conn, true);
 }
 
 /* ----------
@@ -145,9 +147,12 @@ target_open(const Options *options, PGconn *source,
  * ----------
  */
 
-/* In a connection string the last of several values counts. */
-PeerAddress *
-target_address(const PeerAddress *address, const char *dbname)
+/*
+ * The same server, another database: in a connection string the last of
+ * several values counts.  Owned.
+ */
+static PeerAddress *
+address_of_database(const PeerAddress *address, const char *dbname)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
 	PQExpBufferData buf;
@@ -161,6 +166,14 @@ target_address(const PeerAddress *address, const char *dbname)
 										buf.data);
 	termPQExpBuffer(&buf);
 	return result;
+}
+
+void
+target_enter(Target *target, const char *dbname)
+{
+	PQfinish(target->conn);
+	target->address = address_of_database(target->address, dbname);
+	target->conn = connection_open_peer(target->address, "pg_pardump");
 }
 
 /* The options that the connection was made with; owned. */
@@ -198,16 +211,15 @@ static const char build_settings_query[] =
 ") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";
 
 PeerAddress *
-target_restore_address(PGconn *target, const PeerAddress *address,
-					   const char *synchronous_commit)
+target_restore_address(const Target *target, const char *synchronous_commit)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
-	char	   *given = session_options(target);
-	PGresult   *res = session_query(target, build_settings_query);
+	char	   *given = session_options(target->conn);
+	PGresult   *res = session_query(target->conn, build_settings_query);
 	char	   *ours;
 	PQExpBufferData buf;
 
-	*result = *address;
+	*result = *target->address;
 	ours = psprintf("%s -c synchronous_commit=%s %s", given,
 					synchronous_commit, PQgetvalue(res, 0, 0));
 	initPQExpBuffer(&buf);
@@ -218,72 +230,6 @@ target_restore_address(PGconn *target, const PeerAddress *address,
 	free(ours);
 	free(given);
 	return result;
-}
-
-char *
-target_incarnation(PGconn *target)
-{
-	PGresult   *res = session_query(target, "SELECT " TARGET_INCARNATION_SQL);
-	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
-
-	PQclear(res);
-	return result;
-}
-
-/*
- * A promotion's timeline is noted in the one place first, and by the next
- * checkpoint in the other (xlog.c:CreateEndOfRecoveryRecord).
- */
-static const char history_query[] =
-"SELECT pg_catalog.concat_ws(' ', s.system_identifier,"
-" GREATEST(c.timeline_id, r.min_recovery_end_timeline))"
-" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
-" pg_catalog.pg_control_recovery() r";
-
-static const char may_read_history_query[] =
-"SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(name, 'EXECUTE'))"
-" FROM pg_catalog.unnest('{pg_catalog.pg_control_system(),"
-"pg_catalog.pg_control_checkpoint(),pg_catalog.pg_control_recovery()}'::pg_catalog.text[]) name";
-
-/* Empty if the role may not know it; owned. */
-static char *
-read_history(PGconn *target)
-{
-	PGresult   *res = session_query(target, may_read_history_query);
-	bool		may = PQgetvalue(res, 0, 0)[0] == 't';
-	char	   *result;
-
-	PQclear(res);
-	if (!may)
-		return pg_strdup("");
-	res = session_query(target, history_query);
-	result = pg_strdup(PQgetvalue(res, 0, 0));
-	PQclear(res);
-	return result;
-}
-
-char *
-target_history(PGconn *target)
-{
-	char	   *history = read_history(target);
-
-	if (*history == '\0')
-		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target: a failover of the target will not be noticed");
-	return history;
-}
-
-void
-target_expect_history(PGconn *target, const char *expected)
-{
-	char	   *history = read_history(target);
-
-	if (strcmp(history, expected) != 0)
-	{
-		pg_log_error("the target is another server now, after a failover or a restore, and may lack rows that were committed before");
-		pg_log_error_hint("Copy again, into an empty database or with --clean.");
-		exit(1);
-	}
-	free(history);
 }
 
 /*
@@ -304,40 +250,37 @@ static const char load_settings_query[] =
 " ('client_min_messages', 'warning')"
 ") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name";
 
-void
-target_set_up(PGconn *target, const Options *options,
-			  const char *encoding)
+static void
+set_up(const Target *target, PGconn *conn)
 {
-	session_set_up(target, options, encoding);
-	PQclear(session_query(target, load_settings_query));
+	session_set_up(conn, target->options, target->encoding);
+	PQclear(session_query(conn, load_settings_query));
 	/* what --disable-triggers does by ALTER TABLE, for this session alone */
-	if (options->disable_triggers)
-		session_command(target, "SET session_replication_role = replica");
+	if (target->options->disable_triggers)
+		session_command(conn, "SET session_replication_role = replica");
 }
 
-/* ----------
- * Its tables
- * ----------
- */
-
-static const char unlogged_query[] =
-"SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) t (name),"
-" LATERAL (SELECT pg_catalog.to_regclass(t.name) UNION ALL"
-" SELECT p.relid FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass(t.name)) p) r (oid)"
-" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid"
-" WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'u'";
-
-char *
-target_unlogged(PGconn *target, const DumpTables *tables)
+void
+target_begin(Target *target)
 {
-	char	   *names = dump_tables_name_array(target, tables, true);
-	const char *params[] = {names};
-	PGresult   *res = session_query_params(target, unlogged_query, 1, params, 0);
-	char	   *result = PQgetisnull(res, 0, 0) ? NULL
-		: pg_strdup(PQgetvalue(res, 0, 0));
+	set_up(target, target->conn);
+	target->incarnation = target_history_incarnation(target->conn);
+	target->history = target_history_read(target->conn);
+}
 
-	PQclear(res);
-	free(names);
-	return result;
+PGconn *
+target_connect(const Target *target)
+{
+	PGconn	   *conn = connection_open_peer(target->address, "pg_pardump");
+
+	set_up(target, conn);
+	return conn;
+}
+
+void
+target_renew(Target *target)
+{
+	PQfinish(target->conn);
+	target->conn = target_connect(target);
+	target_history_expect(target->conn, target->history);
 }

@@ -7,19 +7,21 @@
 
 #include "base/fe_compat.h"
 
-#include "plan/dump_table.h"
 #include "session/connection.h"
 
 /*
  * The target of a run: the leader's connection, how workers reach it, and
- * what tells whether it is yet the server that it was.
+ * what tells whether it is yet the server that it was.  Options and encoding
+ * are for the caller to set.
  */
 typedef struct Target
 {
+	const Options *options;
+	const char *encoding;		/* of all names and rows; borrowed */
 	PGconn	   *conn;
 	const PeerAddress *address;
 	const char *incarnation;	/* see TARGET_INCARNATION_SQL */
-	const char *history;		/* see target_history() */
+	const char *history;		/* see target_history_read() */
 } Target;
 
 /*
@@ -28,55 +30,34 @@ typedef struct Target
  * is read.  With --create the new database may not be the source either;
  * new_name is its name, else NULL.
  */
-extern PGconn *target_open(const Options *options, PGconn *source,
-						   const char *pg_dump_version,
-						   const char *new_name);
+extern void target_open(Target *target, PGconn *source,
+						const char *pg_dump_version, const char *new_name);
+
+/* Go to another database of the same server. */
+extern void target_enter(Target *target, const char *dbname);
+
+/*
+ * Bring the leader's session in the state that loading needs, and note what
+ * the server is.
+ */
+extern void target_begin(Target *target);
+
+/*
+ * The leader's session has nothing to do while others work, for hours maybe:
+ * whatever has become of it meanwhile is of no matter.  Connect again; exits
+ * with a message if it is another server now.
+ */
+extern void target_renew(Target *target);
+
+/* Another session that loads rows, in the state that it needs. */
+extern PGconn *target_connect(const Target *target);
 
 /*
  * Where pg_restore is to connect, with settings for its sessions: more memory
  * for index builds, and commits that wait for the disk or, if the caller
  * makes up for it, do not.  Owned.
  */
-extern PeerAddress *target_restore_address(PGconn *target,
-										   const PeerAddress *address,
+extern PeerAddress *target_restore_address(const Target *target,
 										   const char *synchronous_commit);
-
-/* The same server, another database; owned. */
-extern PeerAddress *target_address(const PeerAddress *address,
-								   const char *dbname);
-
-/*
- * An expression that has another value after the server was started again,
- * and after it recovered from a crash of its own, when statistics are reset.
- */
-#define TARGET_INCARNATION_SQL \
-"pg_catalog.concat_ws(' ', pg_catalog.pg_postmaster_start_time()," \
-" pg_catalog.pg_stat_get_bgwriter_stat_reset_time())"
-
-/* Its value; owned. */
-extern char *target_incarnation(PGconn *target);
-
-/*
- * Tells which server's writes the target goes on from: another value after a
- * failover or a restore, the same after a crash.  Empty, with a warning, if
- * the role may not know it.  Owned.
- */
-extern char *target_history(PGconn *target);
-
-/*
- * Exit with a message unless it is the one expected.  Commits do not wait for
- * standbys, so one that was promoted may lack some.
- */
-extern void target_expect_history(PGconn *target, const char *expected);
-
-/*
- * The unlogged ones of the tables that are loaded, or of their partitions, in
- * a list; NULL if there are none.  Owned.
- */
-extern char *target_unlogged(PGconn *target, const DumpTables *tables);
-
-/* Bring a session that loads rows in the state it needs. */
-extern void target_set_up(PGconn *target, const Options *options,
-						  const char *encoding);
 
 #endif							/* TARGET_H */

@@ -1,0 +1,133 @@
+/*
+ * target_history.c
+ *		Does the target have yet what was committed there?
+ */
+#include "base/fe_compat.h"
+
+#include "base/printable.h"
+#include "target/target_history.h"
+
+char *
+target_history_incarnation(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, "SELECT " TARGET_INCARNATION_SQL);
+	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	return result;
+}
+
+bool
+target_history_was_restarted(PGconn *conn, const char *incarnation)
+{
+	char	   *now = target_history_incarnation(conn);
+	bool		result = strcmp(now, incarnation) != 0;
+
+	free(now);
+	return result;
+}
+
+void
+target_history_make_durable(PGconn *conn)
+{
+	PQclear(session_query(conn,
+						  "SELECT pg_catalog.pg_logical_emit_message(true, 'pg_pardump', 'copied')"));
+}
+
+/*
+ * A promotion's timeline is noted in the one place first, and by the next
+ * checkpoint in the other (xlog.c:CreateEndOfRecoveryRecord).
+ */
+static const char history_query[] =
+"SELECT pg_catalog.concat_ws(' ', s.system_identifier,"
+" GREATEST(c.timeline_id, r.min_recovery_end_timeline))"
+" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
+" pg_catalog.pg_control_recovery() r";
+
+static const char may_read_history_query[] =
+"SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(name, 'EXECUTE'))"
+" FROM pg_catalog.unnest('{pg_catalog.pg_control_system(),"
+"pg_catalog.pg_control_checkpoint(),pg_catalog.pg_control_recovery()}'::pg_catalog.text[]) name";
+
+/* Empty if the role may not know it; owned. */
+static char *
+read_history(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, may_read_history_query);
+	bool		may = PQgetvalue(res, 0, 0)[0] == 't';
+	char	   *result;
+
+	PQclear(res);
+	if (!may)
+		return pg_strdup("");
+	res = session_query(conn, history_query);
+	result = pg_strdup(PQgetvalue(res, 0, 0));
+	PQclear(res);
+	return result;
+}
+
+char *
+target_history_read(PGconn *conn)
+{
+	char	   *history = read_history(conn);
+
+	if (*history == '\0')
+		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target: a failover of the target will not be noticed");
+	return history;
+}
+
+void
+target_history_expect(PGconn *conn, const char *expected)
+{
+	char	   *history = read_history(conn);
+
+	if (strcmp(history, expected) != 0)
+	{
+		pg_log_error("the target is another server now, after a failover or a restore, and may lack rows that were committed before");
+		pg_log_error_hint("Copy again, into an empty database or with --clean.");
+		exit(1);
+	}
+	free(history);
+}
+
+static const char unlogged_query[] =
+"SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) t (name),"
+" LATERAL (SELECT pg_catalog.to_regclass(t.name) UNION ALL"
+" SELECT p.relid FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass(t.name)) p) r (oid)"
+" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid"
+" WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'u'";
+
+/*
+ * Those of the tables that are loaded, or of their partitions; NULL if there
+ * are none.  Owned.
+ */
+static char *
+list_unlogged(PGconn *conn, const DumpTables *tables)
+{
+	char	   *names = dump_tables_name_array(conn, tables, true);
+	const char *params[] = {names};
+	PGresult   *res = session_query_params(conn, unlogged_query, 1, params, 0);
+	char	   *result = PQgetisnull(res, 0, 0) ? NULL
+		: pg_strdup(PQgetvalue(res, 0, 0));
+
+	PQclear(res);
+	free(names);
+	return result;
+}
+
+void
+target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
+							  const char *incarnation)
+{
+	char	   *unlogged = list_unlogged(conn, tables);
+
+	if (unlogged && target_history_was_restarted(conn, incarnation))
+	{
+		pg_log_error("the target was restarted, or its statistics were reset: its unlogged tables may have lost rows that were committed before");
+		pg_log_error_detail("These are: %s.", printable(unlogged));
+		pg_log_error_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
+		exit(1);
+	}
+	free(unlogged);
+}
