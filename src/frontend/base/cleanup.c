@@ -29,6 +29,7 @@ run_stack(void)
 	interrupt_begin_exit();
 	while (depth > 0)
 	{
+		/* off first, so that one that fails itself is not called again */
 		depth--;
 		stack[depth].callback(stack[depth].arg);
 	}

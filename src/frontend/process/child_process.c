@@ -22,6 +22,7 @@
 static volatile pid_t fed_child;
 static pid_t fed_by;			/* the process whose child it is */
 
+/* Is it gone?  Without WNOHANG it is, in the end. */
 static bool
 reap(pid_t *pid, int options)
 {
@@ -49,13 +50,15 @@ child_process_end_all(pid_t *pids, int n_pids)
 {
 	int			waited_ms = 0;
 
+	/* all of them first, so that they end side by side */
 	for (int i = 0; i < n_pids; i++)
 	{
 		if (pids[i] == 0)
 			continue;
 		kill(pids[i], SIGTERM);
-		kill(pids[i], SIGCONT);
+		kill(pids[i], SIGCONT); /* a stopped one takes no signal before */
 	}
+	/* the time is one for all: whoever is late has had it, too */
 	for (int i = 0; i < n_pids; i++)
 	{
 		while (!reap(&pids[i], WNOHANG) && waited_ms < END_CHILDREN_MS)
@@ -70,6 +73,11 @@ child_process_end_all(pid_t *pids, int n_pids)
 		}
 	}
 }
+
+/* ----------
+ * The command of --pipe
+ * ----------
+ */
 
 /*
  * SIGKILL, since whoever outlives it would see the end of its input next.
@@ -93,6 +101,7 @@ child_process_end_fed(void)
 		gone = waitpid(-pid, NULL, WNOHANG);
 		if (gone < 0 && errno != EINTR)
 		{
+			/* nobody is left of the group */
 			fed_child = 0;
 			return;
 		}
@@ -111,8 +120,10 @@ child_process_set_fed(pid_t pid)
 {
 	if (fed_by != getpid())
 	{
+		/* the first of this process, whose parent may have had others */
 		atexit(child_process_end_fed);
 #ifdef __linux__
+		/* what a command leaves behind becomes this process's to reap */
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 #endif
 	}

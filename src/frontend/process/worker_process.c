@@ -142,7 +142,7 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) < 0 || pipe(err) < 0)
 		pg_fatal("could not create pipe: %m");
-	fflush(NULL);
+	fflush(NULL);				/* or both processes would write it */
 	interrupt_hold_signals();
 	process->pid = fork();
 	if (process->pid == 0)
