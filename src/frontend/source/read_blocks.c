@@ -158,10 +158,10 @@ take(BlockReader *reader, const char **data, size_t *len)
  * Every argument is of the function's own type: a function of this name with
  * types that come nearer to the literals would be called instead.
  */
-char *
-read_blocks_statement(PGconn *conn, const DumpTable *table,
-					  const DataFile *file,
-					  const char *compression, const char *format)
+static char *
+read_statement(PGconn *conn, const DumpTable *table,
+			   const DataFile *file,
+			   const char *compression, const char *format)
 {
 	PQExpBufferData sql;
 
@@ -188,9 +188,11 @@ read_blocks_statement(PGconn *conn, const DumpTable *table,
 }
 
 uint64
-read_blocks(PGconn *conn, const char *statement, Sink *sink,
+read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
+			const char *compression, const char *format, Sink *sink,
 			volatile uint64 *rows_so_far)
 {
+	char	   *statement = read_statement(conn, table, file, compression, format);
 	BlockReader reader = {.sink = sink,.counts_lines = rows_so_far != NULL};
 	uint64		before = rows_so_far ? *rows_so_far : 0;
 	char	   *message;
@@ -211,6 +213,7 @@ read_blocks(PGconn *conn, const char *statement, Sink *sink,
 	read_copy_end(conn, statement, message_len);
 	if (reader.state != READ_END)
 		unexpected();
+	free(statement);
 	return reader.lines;
 }
 

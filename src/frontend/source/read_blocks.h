@@ -10,30 +10,22 @@
 #include "stream/sink.h"
 
 /*
- * The COPY statement that gives a data file's rows in blocks, compressed on
- * the server as the text asks ("none", "zstd:1", ...), in a format of COPY
- * ("text", "binary"); owned.
+ * Write the rows of a data file in blocks, compressed on the server as the
+ * text asks ("none", "zstd:1", ...), in a format of COPY ("text", "binary"),
+ * to the sink.  Exits with a message if the server fails or its connection
+ * breaks.  Returns the number of rows, and adds it to *rows_so_far as they
+ * come; that must be NULL, and nothing is counted, unless the blocks are
+ * plain text.  Memory: one message, about a block or the longest value.
  */
-extern char *read_blocks_statement(PGconn *conn,
-								   const DumpTable *table,
-								   const DataFile *file,
-								   const char *compression,
-								   const char *format);
+extern uint64 read_blocks(PGconn *conn, const DumpTable *table,
+						  const DataFile *file, const char *compression,
+						  const char *format, Sink *sink,
+						  volatile uint64 *rows_so_far);
 
 /*
  * What the server counted in the last read of this session: its rows, and
  * their bytes before compression.
  */
 extern void read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes);
-
-/*
- * Run such a statement and write the blocks to the sink.  Exits with a
- * message if the server fails or its connection breaks.  Returns the number
- * of rows, and adds it to *rows_so_far as they come; that must be NULL, and
- * nothing is counted, unless the blocks are plain text.  Memory: one message,
- * about a block or the longest value.
- */
-extern uint64 read_blocks(PGconn *conn, const char *statement, Sink *sink,
-						  volatile uint64 *rows_so_far);
 
 #endif							/* READ_BLOCKS_H */

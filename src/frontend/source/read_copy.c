@@ -36,8 +36,8 @@ append_range(PQExpBuffer sql, const DataFile *file)
  * Rows of inheritance children must not come along: ONLY.  Stock pg_dump
  * reads foreign tables and those with a condition without it.
  */
-char *
-read_copy_statement(const DumpTable *table, const DataFile *file)
+static char *
+copy_statement(const DumpTable *table, const DataFile *file)
 {
 	char	   *columns = identifier_join(table->columns, table->n_columns);
 	PQExpBufferData sql;
@@ -75,7 +75,7 @@ read_copy_statement(const DumpTable *table, const DataFile *file)
 static bool
 first_row_comes(PGconn *conn, const DumpTable *table, const DataFile *file)
 {
-	char	   *statement = read_copy_statement(table, file);
+	char	   *statement = copy_statement(table, file);
 	char	   *row;
 	int			len;
 
@@ -139,9 +139,10 @@ read_copy_end(PGconn *conn, const char *statement, int last_len)
 	return rows;
 }
 
-uint64
-read_copy(PGconn *conn, const char *statement, Sink *sink,
-		  volatile uint64 *rows_so_far)
+/* Returns the number of rows. */
+static uint64
+run_copy(PGconn *conn, const char *statement, Sink *sink,
+		 volatile uint64 *rows_so_far)
 {
 	char	   *block = pg_malloc(BLOCK_BYTES);
 	size_t		used = 0;
@@ -170,5 +171,40 @@ read_copy(PGconn *conn, const char *statement, Sink *sink,
 	rows = read_copy_end(conn, statement, len);
 	sink_write(sink, block, used);
 	free(block);
+	return rows;
+}
+
+/*
+ * Foreign tables are shut out by default, as pg_dump has it.  Servers before
+ * the setting's time have no row of it.
+ */
+static void
+allow_foreign_tables(PGconn *conn, bool allow)
+{
+	const char *kinds = allow ? "view" : "view, foreign-table";
+
+	PQclear(session_query_params(conn,
+								 "SELECT pg_catalog.set_config(name, $1, false) FROM pg_catalog.pg_settings"
+								 " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'",
+								 1, &kinds, 0));
+}
+
+uint64
+read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
+		  const char *format, Sink *sink, volatile uint64 *rows_so_far)
+{
+	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
+	char	   *text = copy_statement(table, file);
+	char	   *statement = strcmp(format, "text") == 0 ? pg_strdup(text) :
+		psprintf("%s (FORMAT %s)", text, format);
+	uint64		rows;
+
+	if (is_foreign)
+		allow_foreign_tables(conn, true);
+	rows = run_copy(conn, statement, sink, rows_so_far);
+	if (is_foreign)
+		allow_foreign_tables(conn, false);
+	free(statement);
+	free(text);
 	return rows;
 }

@@ -9,10 +9,16 @@
 #include "stream/sink.h"
 
 /*
- * The COPY statement that gives a data file's rows, as pg_dump would have it
- * for a whole table (pg_dump.c:dumpTableData_copy); owned.
+ * Write the rows of a data file, as pg_dump would read them if that is a
+ * whole table (pg_dump.c:dumpTableData_copy), to the sink, in a format of
+ * COPY ("text", "binary").  Returns the number of rows, and counts them in
+ * *rows_so_far as they come (in binary format one more, the end).  Exits with
+ * a message if the server fails or its connection breaks.  Memory: the
+ * longest row and 128 kB.
  */
-extern char *read_copy_statement(const DumpTable *table, const DataFile *file);
+extern uint64 read_copy(PGconn *conn, const DumpTable *table,
+						const DataFile *file, const char *format, Sink *sink,
+						volatile uint64 *rows_so_far);
 
 /*
  * Does a data file's table, of no filter, have any row for it?  False, too,
@@ -20,15 +26,6 @@ extern char *read_copy_statement(const DumpTable *table, const DataFile *file);
  */
 extern bool read_copy_has_rows(PGconn *conn, const DumpTable *table,
 							   const DataFile *file);
-
-/*
- * Run a COPY ... TO STDOUT and write its rows to the sink.  Returns the
- * number of rows, and counts them in *rows_so_far as they come (in binary
- * format one more, the end).  Exits with a message if the server fails or its
- * connection breaks.  Memory: the longest row and 128 kB.
- */
-extern uint64 read_copy(PGconn *conn, const char *statement, Sink *sink,
-						volatile uint64 *rows_so_far);
 
 /*
  * The beginning and the end of any COPY ... TO STDOUT: in between

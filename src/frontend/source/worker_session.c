@@ -268,21 +268,6 @@ worker_session_end_job(WorkerSession *session)
  * ----------
  */
 
-/*
- * Foreign tables are shut out by default, as pg_dump has it.  Servers before
- * the setting's time have no row of it.
- */
-static void
-allow_foreign_tables(PGconn *conn, bool allow)
-{
-	const char *kinds = allow ? "view" : "view, foreign-table";
-
-	PQclear(session_query_params(conn,
-								 "SELECT pg_catalog.set_config(name, $1, false) FROM pg_catalog.pg_settings"
-								 " WHERE name OPERATOR(pg_catalog.=) 'restrict_nonsystem_relation_kind'",
-								 1, &kinds, 0));
-}
-
 /* For others to see, while they come. */
 static volatile uint64 *
 rows_so_far(const WorkerSession *session)
@@ -290,28 +275,14 @@ rows_so_far(const WorkerSession *session)
 	return &file_results_progress(session->run->results)->rows;
 }
 
-/*
- * By SQL: any table, with the privileges and policies that SQL has.  options
- * is to follow the COPY statement.
- */
+/* By SQL: any table, with the privileges and policies that SQL has. */
 static uint64
-read_by_sql(WorkerSession *session, const DataFile *file, const char *options,
+read_by_sql(WorkerSession *session, const DataFile *file, const char *format,
 			Sink *sink)
 {
-	const DumpTable *table = &session->run->plan->tables->tables[file->table];
-	bool		is_foreign = table->relkind == RELKIND_FOREIGN_TABLE;
-	char	   *text = read_copy_statement(table, file);
-	char	   *statement = psprintf("%s%s", text, options);
-	uint64		rows;
-
-	if (is_foreign)
-		allow_foreign_tables(session->conn, true);
-	rows = read_copy(session->conn, statement, sink, rows_so_far(session));
-	if (is_foreign)
-		allow_foreign_tables(session->conn, false);
-	free(statement);
-	free(text);
-	return rows;
+	return read_copy(session->conn,
+					 &session->run->plan->tables->tables[file->table], file,
+					 format, sink, rows_so_far(session));
 }
 
 /* By the extension.  Returns the number of rows if they are plain text. */
@@ -319,17 +290,13 @@ static uint64
 read_by_extension(WorkerSession *session, const DataFile *file,
 				  const char *compression, const char *format, Sink *sink)
 {
-	const DumpPlan *plan = session->run->plan;
-	char	   *statement = read_blocks_statement(session->conn,
-												  &plan->tables->tables[file->table],
-												  file, compression, format);
 	bool		plain = strcmp(compression, "none") == 0 &&
 		strcmp(format, "text") == 0;
-	uint64		rows = read_blocks(session->conn, statement, sink,
-								   plain ? rows_so_far(session) : NULL);
 
-	free(statement);
-	return rows;
+	return read_blocks(session->conn,
+					   &session->run->plan->tables->tables[file->table], file,
+					   compression, format, sink,
+					   plain ? rows_so_far(session) : NULL);
 }
 
 /*
@@ -359,7 +326,7 @@ worker_session_read_text(WorkerSession *session, const DataFile *file,
 	uint64		rows;
 
 	if (session->run->plan->chunks->tables[file->table].sql_reason != NULL)
-		return read_by_sql(session, file, "", sink);
+		return read_by_sql(session, file, "text", sink);
 	rows = read_by_extension(session, file, "none", "text", sink);
 	check_empty(session, file, rows);
 	return rows;
@@ -373,7 +340,7 @@ worker_session_read_binary(WorkerSession *session, const DataFile *file,
 	uint64		bytes;
 
 	if (session->run->plan->chunks->tables[file->table].sql_reason != NULL)
-		return read_by_sql(session, file, " (FORMAT binary)", sink);
+		return read_by_sql(session, file, "binary", sink);
 	(void) read_by_extension(session, file, "none", "binary", sink);
 	read_blocks_count(session->conn, &rows, &bytes);
 	check_empty(session, file, rows);
