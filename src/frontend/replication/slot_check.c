@@ -33,6 +33,26 @@ wal_level_suffices(PGconn *conn, const char *wal_level)
 	return strcmp(wal_level, "logical") == 0;
 }
 
+/*
+ * A standby cannot have a slot's snapshot kept whole otherwise: nothing
+ * protects it before it is exported.
+ */
+static void
+check_feedback(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT 1 WHERE pg_catalog.pg_is_in_recovery()"
+									" AND pg_catalog.current_setting('hot_standby_feedback') OPERATOR(pg_catalog.=) 'off'");
+
+	if (PQntuples(res) == 1)
+	{
+		pg_log_error("on a standby --create-slot needs the setting hot_standby_feedback");
+		pg_log_error_detail("Without it, rows that the slot's snapshot sees may be removed before it is exported.");
+		pg_log_error_hint("Run ALTER SYSTEM SET hot_standby_feedback = on there, and reload its configuration.");
+	}
+	PQclear(res);
+}
+
 void
 slot_check(PGconn *conn, const Options *options)
 {
@@ -67,6 +87,7 @@ slot_check(PGconn *conn, const Options *options)
 		pg_log_error_hint("Drop one that nobody needs, or increase max_replication_slots and restart the server.");
 	}
 	PQclear(res);
+	check_feedback(conn);
 }
 
 /* Every replication connection needs this attribute. */

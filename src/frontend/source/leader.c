@@ -37,7 +37,6 @@ make_slot(const Source *source)
 	if (!options->create_slot)
 		return NULL;
 	slot_check(conn, options);
-	server_check_feedback(conn);
 	if (options->create_subscription)
 		publication_check(conn, options);
 	findings_settle();

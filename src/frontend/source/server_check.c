@@ -109,22 +109,6 @@ server_check_delays(PGconn *conn)
 }
 
 void
-server_check_feedback(PGconn *conn)
-{
-	PGresult   *res = session_query(conn,
-									"SELECT 1 WHERE pg_catalog.pg_is_in_recovery()"
-									" AND pg_catalog.current_setting('hot_standby_feedback') OPERATOR(pg_catalog.=) 'off'");
-
-	if (PQntuples(res) == 1)
-	{
-		pg_log_error("on a standby --create-slot needs the setting hot_standby_feedback");
-		pg_log_error_detail("Without it, rows that the slot's snapshot sees may be removed before it is exported.");
-		pg_log_error_hint("Run ALTER SYSTEM SET hot_standby_feedback = on there, and reload its configuration.");
-	}
-	PQclear(res);
-}
-
-void
 server_check_age(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, age_query);

@@ -31,13 +31,6 @@ extern void server_check_delays(PGconn *conn);
  */
 extern void server_check_snapshots(PGconn *conn);
 
-/*
- * Tell of an error if this is a standby that cannot have a slot's snapshot
- * kept whole: nothing protects it before it is exported but
- * hot_standby_feedback.
- */
-extern void server_check_feedback(PGconn *conn);
-
 /* Warn if the database's oldest transaction ID is alarmingly old. */
 extern void server_check_age(PGconn *conn);
 
