@@ -1,6 +1,11 @@
 /*
  * session.h
  *		Runs statements in a session.
+ *
+ * A session is a connection to a server, a PGconn, with the settings that we
+ * need (session_settings.h); one that is lost is another one once it is
+ * connected again.  These are for any of them: on the source, whose leader
+ * and workers share a snapshot (source/source.h), and on the target.
  */
 #ifndef SESSION_H
 #define SESSION_H

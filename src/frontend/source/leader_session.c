@@ -118,7 +118,7 @@ try_later(LeaderSession *session, const char *cause)
 }
 
 static void
-session_was_lost_by(LeaderSession *session, const char *words)
+was_lost_by(LeaderSession *session, const char *words)
 {
 	char	   *cause = pg_strdup(*words ? words : "The server does not answer.");
 
@@ -145,10 +145,10 @@ session_was_lost_by(LeaderSession *session, const char *words)
 }
 
 static void
-session_was_lost(LeaderSession *session)
+was_lost(LeaderSession *session)
 {
-	session_was_lost_by(session, session->last_words ? session->last_words :
-						PQerrorMessage(session->source->conn));
+	was_lost_by(session, session->last_words ? session->last_words :
+				PQerrorMessage(session->source->conn));
 }
 
 /* Has the session ended, though it was not asked? */
@@ -234,7 +234,7 @@ ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 	if (res && !session_is_lost(session->source->conn, res))
 		session_failed(session->source->conn, res, "query failed", sql);
 	(void) note_last_words(session, res);
-	session_was_lost(session);
+	was_lost(session);
 	PQclear(res);
 	return NULL;
 }
@@ -271,7 +271,7 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 	interrupt_check();
 	if (options->pipe_command || session->losses++ == options->retries)
 		pg_fatal("the leader has lost a connection: %s", cause);
-	session_was_lost_by(session, cause);
+	was_lost_by(session, cause);
 	free(cause);
 	return false;
 }
@@ -286,7 +286,7 @@ leader_session_keep(LeaderSession *session)
 	Source	   *source = session->source;
 
 	if (source->conn && is_lost(session))
-		session_was_lost(session);
+		was_lost(session);
 	if (source->conn == NULL)
 	{
 		snapshot_holders_check(source->holders, source->options->jobs);
@@ -306,7 +306,7 @@ leader_session_look(LeaderSession *session, const char *query)
 		return res;
 	(void) note_last_words(session, res);
 	PQclear(res);
-	session_was_lost(session);
+	was_lost(session);
 	return NULL;
 }
 

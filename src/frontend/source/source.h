@@ -2,6 +2,14 @@
  * source.h
  *		The server that rows are read from: how the leader and the workers of
  *		a dump, or of a direct copy, reach it.
+ *
+ * The leader is the process that the user has started.  Its session takes the
+ * snapshot and the locks on all tables; LeaderSession is what it takes to
+ * have such a session again if it is lost.
+ *
+ * A worker is a process that the leader forks (process/worker_pool.h).  Its
+ * session, a WorkerSession, reads in the same snapshot.  What no worker can
+ * read, because it does not get a lock, is read in the leader's session.
  */
 #ifndef SOURCE_H
 #define SOURCE_H

@@ -30,7 +30,7 @@
 #include "source/read_copy.h"
 #include "source/worker_session.h"
 
-#define SESSION_NAME "pg_pardump"
+#define APPLICATION_NAME "pg_pardump"
 
 struct WorkerSession
 {
@@ -99,7 +99,7 @@ begin_worker(WorkerSession *session, int no)
 	snapshot_holder_start(holder);
 	/* the leader's session is the leader's alone, and ends with it */
 	close(PQsocket(source->conn));
-	session->conn = conn = connection_open_peer(source->address, SESSION_NAME);
+	session->conn = conn = connection_open_peer(source->address, APPLICATION_NAME);
 	session_set_up(conn, source->options, plan->encoding);
 	snapshot_holder_join(holder, conn, source->snapshot,
 						 plan->snapshot_identity);
@@ -123,7 +123,7 @@ worker_session_open(const Source *source, const Run *run, int no)
 	else
 		begin_worker(session, no);
 	name = PQparameterStatus(session->conn, "application_name");
-	session->may_be_named = name != NULL && strcmp(name, SESSION_NAME) == 0;
+	session->may_be_named = name != NULL && strcmp(name, APPLICATION_NAME) == 0;
 	/* what is to stay to the end is done before this */
 	session_command(session->conn, "SAVEPOINT job");
 	return session;
