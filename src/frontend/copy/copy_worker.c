@@ -22,7 +22,8 @@
 
 /*
  * How long a transaction may be in progress whose session's client is gone:
- * longer than the server takes to notice (session.c).  And how often to look.
+ * longer than the server takes to notice (session_settings.c).  And how often
+ * to look.
  */
 #define IN_PROGRESS_MS 120000
 #define IN_PROGRESS_LOOK_MS 100

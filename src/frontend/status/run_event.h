@@ -18,8 +18,8 @@ extern void run_event_begin(const Options *options);
 extern void run_event_stage(const char *stage);
 
 /*
- * The plan is made, the workers are to be started: "run".  target_address is NULL but
- * in a copy.
+ * The plan is made, the workers are to be started: "run".  target_address is
+ * NULL but in a copy.
  */
 extern void run_event_run(const Options *options, const DumpPlan *plan,
 						  const PeerAddress *target_address);
