@@ -24,6 +24,7 @@ static const UnitTest tests[] = {
 	{"entry_names", test_entry_names},
 	{"identifier", test_identifier},
 	{"index_attach", test_index_attach},
+	{"index_queue", test_index_queue},
 	{"job_queue", test_job_queue},
 	{"json_reader", test_json_reader},
 	{"json_text", test_json_text},

@@ -33,6 +33,7 @@ extern void test_compress_spec(void);
 extern void test_entry_names(void);
 extern void test_identifier(void);
 extern void test_index_attach(void);
+extern void test_index_queue(void);
 extern void test_job_queue(void);
 extern void test_json_reader(void);
 extern void test_json_text(void);
