@@ -23,6 +23,7 @@
 #include "base/units.h"
 #include "compare/compare.h"
 #include "compare/compare_sequence.h"
+#include "plan/dump_table_read.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/session_loss.h"

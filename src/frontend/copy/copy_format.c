@@ -25,6 +25,7 @@
 #include "base/identifier.h"
 #include "base/printable.h"
 #include "copy/copy_format.h"
+#include "plan/dump_table_read.h"
 
 /* Binary forms have been the same since; multiranges came with it. */
 #define MIN_SERVER_FOR_BINARY 140000

@@ -7,7 +7,6 @@
 
 #include "base/fe_compat.h"
 
-#include "session/connection.h"
 #include "toc/toc.h"
 
 typedef struct DumpTable
@@ -48,33 +47,17 @@ typedef struct DumpTables
 {
 	DumpTable  *tables;			/* in the archive's order */
 	int			n_tables;
+	int			server_version; /* as PQserverVersion() has it */
 	int			block_bytes;	/* the server's block size */
 } DumpTables;
 
 /*
- * Describe the tables that have a TABLE DATA entry, lock them in the leader's
- * session (waiting as table_lock_take() does), make sure that what is
- * locked is what pg_dump described, and measure them.  The TOC must not move
- * while the result is in use.
+ * The tables that have a TABLE DATA entry, and what that tells of them.  The
+ * TOC must not move while the result is in use.
  */
-extern DumpTables *dump_tables_read(PGconn *conn, const Toc *toc,
-									const Options *options, int lock_wait_ms);
-
-/* Lock them in another session, too. */
-extern void dump_tables_lock(PGconn *conn, const DumpTables *tables,
-							 int wait_ms);
+extern DumpTables *dump_tables_of_toc(const Toc *toc);
 
 /* An array literal of their OIDs: '{1,2}'; owned. */
 extern char *dump_tables_oids(const DumpTables *tables);
-
-/*
- * Their names, or their copy_names, as an array literal in the session's
- * client encoding; owned.
- */
-extern char *dump_tables_name_array(PGconn *conn, const DumpTables *tables,
-									bool copy_names);
-
-/* Any texts in that form. */
-extern char *text_array(PGconn *conn, char *const *texts, int n);
 
 #endif							/* DUMP_TABLE_H */

@@ -6,9 +6,9 @@
 
 #include "fe_utils/string_utils.h"
 
-#include "plan/dump_table.h"
 #include "replication/publication.h"
 #include "session/session.h"
+#include "session/text_array.h"
 
 char	  **
 publication_names(const Options *options, int *n_names)

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "replication/publication.h"
 #include "replication/subscription_check.h"
+#include "session/session.h"
 
 /* So many names are shown of a longer list. */
 #define SHOWN_NAMES 10

@@ -7,6 +7,7 @@
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/retry.h"
+#include "plan/dump_table_read.h"
 #include "plan/row_filter.h"
 #include "progress/progress.h"
 #include "replication/publication.h"

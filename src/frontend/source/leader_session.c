@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "base/retry.h"
+#include "plan/dump_table_read.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"

@@ -11,6 +11,7 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/session_loss.h"
+#include "session/text_array.h"
 #include "target/analyze.h"
 #include "target/target.h"
 

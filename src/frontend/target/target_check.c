@@ -12,6 +12,7 @@
 #include "session/connection_limit.h"
 #include "session/session.h"
 #include "session/session_settings.h"
+#include "session/text_array.h"
 #include "target/target_check.h"
 #include "toc/entry_names.h"
 

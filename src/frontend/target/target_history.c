@@ -5,6 +5,8 @@
 #include "base/fe_compat.h"
 
 #include "base/printable.h"
+#include "plan/dump_table_read.h"
+#include "session/session.h"
 #include "target/target_history.h"
 
 char *

@@ -10,6 +10,8 @@
 
 #include "base/fe_compat.h"
 
+#include "libpq-fe.h"
+
 #include "plan/dump_table.h"
 
 /*

@@ -1,0 +1,15 @@
+/*
+ * text_array.h
+ *		Texts as the value of a parameter.
+ */
+#ifndef TEXT_ARRAY_H
+#define TEXT_ARRAY_H
+
+#include "base/fe_compat.h"
+
+#include "libpq-fe.h"
+
+/* An array literal of them, in the session's client encoding; owned. */
+extern char *text_array(PGconn *conn, char *const *texts, int n);
+
+#endif							/* TEXT_ARRAY_H */
