@@ -92,11 +92,8 @@ PROGRAM_LDFLAGS = -Wl,--wrap=pg_log_generic
 $(PROGRAM_FILE): $(FRONTEND_OBJS) $(SHARED_OBJS)
 	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(SHARED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
 
-# What asks a server is answered by the tests.
-UNIT_LDFLAGS = -Wl,--wrap=PQserverVersion -Wl,--wrap=session_query_params
-
 $(UNIT_TEST): $(UNIT_OBJS) $(UNIT_TESTED_OBJS)
-	$(CC) $(CFLAGS) $(UNIT_OBJS) $(UNIT_TESTED_OBJS) $(PROGRAM_LDFLAGS) $(UNIT_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
+	$(CC) $(CFLAGS) $(UNIT_OBJS) $(UNIT_TESTED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
 
 check-units: $(UNIT_TEST)
 	./$(UNIT_TEST)

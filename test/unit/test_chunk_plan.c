@@ -3,8 +3,7 @@
  *		How tables are cut: every block of a table is in just one chunk, and
  *		what is not split says why.
  *
- * The server is asked for its version, and for the chunks that the extension
- * plans.  The linker puts what is here in the place of both (--wrap).
+ * What is here stands for the server that is asked for chunks.
  */
 #include "base/fe_compat.h"
 
@@ -17,39 +16,21 @@
 #define MB ((uint64) 1024 * 1024)
 #define BLOCK_BYTES 8192
 
-extern int	__wrap_PQserverVersion(const PGconn *conn);
-extern PGresult *__wrap_session_query_params(PGconn *conn, const char *sql,
-											 int n_params,
-											 const char *const *params,
-											 int result_format);
-
 static int	server_version;
 
-/* start_block, end_block, est_bytes, and whether there is no row */
-typedef const char *PlannedChunk[4];
-
-static const PlannedChunk *planned;
+static const ServerChunk *planned;
 static int	n_planned;
 
-int
-__wrap_PQserverVersion(const PGconn *conn)
+/* A ServerChunksCallback. */
+static ServerChunk *
+planned_chunks(PGconn *conn, const DumpTable *table, uint64 chunk_bytes, int *n)
 {
-	return server_version;
-}
+	ServerChunk *chunks = pg_malloc((n_planned + 1) * sizeof(ServerChunk));
 
-PGresult *
-__wrap_session_query_params(PGconn *conn, const char *sql, int n_params,
-							const char *const *params, int result_format)
-{
-	PGresult   *res = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
-	PGresAttDesc columns[4] = {{"start_block"}, {"end_block"}, {"est_bytes"}, {"empty"}};
-
-	PQsetResultAttrs(res, 4, columns);
-	for (int row = 0; row < n_planned; row++)
-		for (int i = 0; i < 4; i++)
-			PQsetvalue(res, row, i, unconstify(char *, planned[row][i]),
-					   (int) strlen(planned[row][i]));
-	return res;
+	for (int i = 0; i < n_planned; i++)
+		chunks[i] = planned[i];
+	*n = n_planned;
+	return chunks;
 }
 
 static DumpTable
@@ -66,10 +47,11 @@ heap_table(uint64 total_bytes)
 static ChunkPlan *
 plan_table(DumpTable *table, const Options *options, const char *missing)
 {
-	DumpTables	tables = {.tables = table,.n_tables = 1,.block_bytes = BLOCK_BYTES};
+	DumpTables	tables = {.tables = table,.n_tables = 1,
+	.server_version = server_version,.block_bytes = BLOCK_BYTES};
 	ServerExtension extension = {.missing = missing};
 
-	return chunk_plan_make(NULL, options, &tables, &extension);
+	return chunk_plan_make(options, &tables, &extension, planned_chunks, NULL);
 }
 
 /* "16-32" for each chunk; the end of the last one is open: "32-". */
@@ -188,7 +170,7 @@ check_reasons(void)
 }
 
 static void
-set_planned(const PlannedChunk *chunks, int n)
+set_planned(const ServerChunk *chunks, int n)
 {
 	planned = chunks;
 	n_planned = n;
@@ -206,11 +188,11 @@ plan_by_server(const void *arg)
 static void
 check_planned_chunks(void)
 {
-	static const PlannedChunk some[] = {{"0", "100", "9", "f"}, {"100", "500", "9", "f"}, {"500", "1000", "9", "f"}};
-	static const PlannedChunk wide[] = {{"0", "1000", "9", "t"}, {"1000", "1001", "9", "f"}};
-	static const PlannedChunk gap[] = {{"0", "100", "9", "f"}, {"101", "1000", "9", "f"}};
-	static const PlannedChunk overlap[] = {{"0", "100", "9", "f"}, {"99", "1000", "9", "f"}};
-	static const PlannedChunk late[] = {{"1", "1000", "9", "f"}};
+	static const ServerChunk some[] = {{0, 100, 9}, {100, 500, 9}, {500, 1000, 9}};
+	static const ServerChunk wide[] = {{0, 1000, 9, true}, {1000, 1001, 9}};
+	static const ServerChunk gap[] = {{0, 100, 9}, {101, 1000, 9}};
+	static const ServerChunk overlap[] = {{0, 100, 9}, {99, 1000, 9}};
+	static const ServerChunk late[] = {{1, 1000, 9}};
 
 	set_planned(some, 3);
 	child_ends(plan_by_server, NULL, 0, "0-100 100-500 500-750 750-\n",

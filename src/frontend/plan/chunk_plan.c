@@ -36,10 +36,11 @@
 
 typedef struct Planner
 {
-	PGconn	   *conn;
 	const Options *options;
 	const DumpTables *tables;
 	const ServerExtension *extension;
+	ServerChunksCallback ask;
+	PGconn	   *conn;			/* to ask */
 	ChunkPlan  *plan;
 	int			space;			/* files allocated */
 } Planner;
@@ -131,22 +132,14 @@ check_cover(const Planner *planner, int table, int first_file)
 	}
 }
 
-/* A block number of a result; NULL is none. */
-static BlockNumber
-block_number(const PGresult *res, int row, int column)
-{
-	if (PQgetisnull(res, row, column))
-		return InvalidBlockNumber;
-	return (BlockNumber) strtoul(PQgetvalue(res, row, column), NULL, 10);
-}
-
 /* A chunk as the extension planned it; a wide one, of few rows, in parts. */
 static void
-add_planned_chunk(Planner *planner, int table, BlockNumber start,
-				  BlockNumber end, uint64 est_bytes, bool seems_empty)
+add_planned_chunk(Planner *planner, int table, const ServerChunk *chunk)
 {
 	uint64		max_blocks = Max(planner->plan->chunk_bytes /
 								 planner->tables->block_bytes, 1) * MAX_BLOCKS_SHARE;
+	BlockNumber start = chunk->start_block;
+	BlockNumber end = chunk->end_block;
 	uint64		blocks = end - start;
 	uint64		parts = end > start && end != InvalidBlockNumber ?
 		(blocks + max_blocks - 1) / max_blocks : 1;
@@ -157,41 +150,27 @@ add_planned_chunk(Planner *planner, int table, BlockNumber start,
 
 		file->start_block = start + (BlockNumber) (blocks * i / parts);
 		file->end_block = start + (BlockNumber) (blocks * (i + 1) / parts);
-		file->est_bytes = est_bytes / parts;
-		file->seems_empty = seems_empty;
+		file->est_bytes = chunk->est_bytes / parts;
+		file->seems_empty = chunk->seems_empty;
 	}
 }
-
-static const char chunks_query[] =
-"SELECT c.start_block, c.end_block, c.est_bytes,"
-" c.est_rows OPERATOR(pg_catalog.=) 0::pg_catalog.float8"
-" FROM " PARDUMP_CHUNKS "($1::pg_catalog.oid::pg_catalog.regclass, $2::pg_catalog.int8) c"
-" ORDER BY c.chunk_no";
 
 /* Chunks of equal bytes to dump, by the extension. */
 static void
 add_planned_chunks(Planner *planner, int table)
 {
 	int			first_file = planner->plan->n_files;
-	char		relation[16];
-	char		chunk_bytes[32];
-	const char *params[] = {relation, chunk_bytes};
-	PGresult   *res;
+	int			n;
+	ServerChunk *chunks = planner->ask(planner->conn,
+									   &planner->tables->tables[table],
+									   planner->plan->chunk_bytes, &n);
 
-	snprintf(relation, sizeof(relation), "%u",
-			 planner->tables->tables[table].oid);
-	snprintf(chunk_bytes, sizeof(chunk_bytes), UINT64_FORMAT,
-			 planner->plan->chunk_bytes);
-	res = session_query_params(planner->conn, chunks_query, 2, params, 0);
-	if (PQntuples(res) == 0)
+	if (n == 0)
 		pg_fatal("the server plans no chunks for table %s",
 				 printable(planner->tables->tables[table].name));
-	for (int i = 0; i < PQntuples(res); i++)
-		add_planned_chunk(planner, table, block_number(res, i, 0),
-						  block_number(res, i, 1),
-						  strtoull(PQgetvalue(res, i, 2), NULL, 10),
-						  PQgetvalue(res, i, 3)[0] == 't');
-	PQclear(res);
+	for (int i = 0; i < n; i++)
+		add_planned_chunk(planner, table, &chunks[i]);
+	free(chunks);
 	check_cover(planner, table, first_file);
 	finish_table(planner, first_file);
 }
@@ -209,13 +188,32 @@ chunk_blocks_by_size(const Planner *planner, const DumpTable *table)
 	return (BlockNumber) ceil(table->heap_blocks / chunks);
 }
 
+/* Why the extension cannot read a table, but SQL can; NULL if it can. */
+static const char *
+why_not_extension(const Planner *planner, const DumpTable *table)
+{
+	if (planner->extension->missing)
+		return planner->extension->missing;
+	if (table->relkind != RELKIND_RELATION)
+		return "it is a foreign table";
+	if (!table->is_heap)
+		return "its access method is not heap";
+	if (table->condition)
+		return "it is an extension's configuration table with a condition";
+	if (table->filter)
+		return "its rows are filtered";
+	if (table->row_security)
+		return "row security applies to it";
+	return NULL;
+}
+
 /* Why a large table cannot be read by block ranges; NULL if it can. */
 static const char *
 why_not_split(const Planner *planner, const DumpTable *table)
 {
 	const char *reason;
 
-	if (PQserverVersion(planner->conn) < MIN_SERVER_FOR_CHUNKS)
+	if (planner->tables->server_version < MIN_SERVER_FOR_CHUNKS)
 		return "the server is older than 14";
 	if (table->relkind != RELKIND_RELATION)
 		reason = "it is a foreign table";
@@ -226,8 +224,7 @@ why_not_split(const Planner *planner, const DumpTable *table)
 	else if (table->references_itself && !table->has_definition)
 		/* one COPY checks the key at its end, chunk by chunk it would fail */
 		reason = "it has a foreign key to itself and the dump does not create it";
-	else if (table->stranger &&
-			 !server_extension_reads(planner->extension, table, &reason))
+	else if (table->stranger && why_not_extension(planner, table))
 		reason = psprintf("a query could run functions of role \"%s\", which owns it, its parent or its schema (--trust-owners)",
 						  printable(table->stranger));
 	else
@@ -260,9 +257,9 @@ why_whole(const Planner *planner, const DumpTable *table)
 static const char *
 why_sql(const Planner *planner, const DumpTable *table, int n_files)
 {
-	const char *reason;
+	const char *reason = why_not_extension(planner, table);
 
-	if (!server_extension_reads(planner->extension, table, &reason))
+	if (reason)
 		return reason;
 	if (n_files == 1 && table->total_bytes < SMALL_TABLE_BYTES)
 		return "it is small";
@@ -305,10 +302,11 @@ choose_chunk_bytes(const Options *options, uint64 total_bytes)
 }
 
 ChunkPlan *
-chunk_plan_make(PGconn *conn, const Options *options,
-				const DumpTables *tables, const ServerExtension *extension)
+chunk_plan_make(const Options *options, const DumpTables *tables,
+				const ServerExtension *extension, ServerChunksCallback ask,
+				PGconn *conn)
 {
-	Planner		planner = {conn, options, tables, extension};
+	Planner		planner = {options, tables, extension, ask, conn};
 	ChunkPlan  *plan = pg_malloc0(sizeof(ChunkPlan));
 
 	planner.plan = plan;
@@ -317,7 +315,7 @@ chunk_plan_make(PGconn *conn, const Options *options,
 		plan->total_bytes += tables->tables[i].total_bytes;
 	plan->chunk_bytes = choose_chunk_bytes(options, plan->total_bytes);
 
-	if (PQserverVersion(conn) < MIN_SERVER_FOR_CHUNKS)
+	if (tables->server_version < MIN_SERVER_FOR_CHUNKS)
 		pg_log_info("the server is older than 14: every table is dumped whole");
 
 	for (int i = 0; i < tables->n_tables; i++)

@@ -10,7 +10,9 @@
 
 #include "base/fe_compat.h"
 
+#include "options/options.h"
 #include "plan/dump_table.h"
+#include "plan/server_chunks.h"
 #include "plan/server_extension.h"
 
 /* The rows of a table, or of a range of its blocks, that one file holds. */
@@ -61,9 +63,12 @@ typedef struct ChunkPlan
  * condition; and those that only SQL can read, and of which a query might run
  * what a role that is not trusted wrote.  Which tables the extension reads is
  * settled here too.
+ *
+ * Nobody but ask, which is server_chunks_read(), has use for conn.
  */
-extern ChunkPlan *chunk_plan_make(PGconn *conn, const Options *options,
+extern ChunkPlan *chunk_plan_make(const Options *options,
 								  const DumpTables *tables,
-								  const ServerExtension *extension);
+								  const ServerExtension *extension,
+								  ServerChunksCallback ask, PGconn *conn);
 
 #endif							/* CHUNK_PLAN_H */

@@ -34,7 +34,8 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	ChunkPlan  *chunks;
 
 	choose_compressor(plan, options);
-	chunks = chunk_plan_make(conn, options, plan->tables, plan->extension);
+	chunks = chunk_plan_make(options, plan->tables, plan->extension,
+							 server_chunks_read, conn);
 	plan->chunks = chunks;
 	/* it names the files of chunks, and of lists of large objects */
 	if (options->target == NULL)

@@ -22,7 +22,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "catalog/pg_class_d.h"
 #include "pqexpbuffer.h"
 
 #include "base/printable.h"
@@ -284,24 +283,4 @@ server_extension_hold_too(PGconn *conn, const ServerExtension *extension,
 	pg_log_error("extension pg_pardump was replaced during the run");
 	pg_log_error_hint("Run it again.");
 	exit(1);
-}
-
-bool
-server_extension_reads(const ServerExtension *extension,
-					   const DumpTable *table, const char **reason)
-{
-	*reason = extension->missing;
-	if (*reason)
-		return false;
-	if (table->relkind != RELKIND_RELATION)
-		*reason = "it is a foreign table";
-	else if (!table->is_heap)
-		*reason = "its access method is not heap";
-	else if (table->condition)
-		*reason = "it is an extension's configuration table with a condition";
-	else if (table->filter)
-		*reason = "its rows are filtered";
-	else if (table->row_security)
-		*reason = "row security applies to it";
-	return *reason == NULL;
 }

@@ -11,7 +11,6 @@
 
 #include "base/fe_compat.h"
 
-#include "plan/dump_table.h"
 #include "session/connection.h"
 
 /* Its schema, which is always the same, needs no quoting. */
@@ -52,12 +51,5 @@ extern void server_extension_hold(PGconn *conn, ServerExtension *extension);
 extern void server_extension_hold_too(PGconn *conn,
 									  const ServerExtension *extension,
 									  int wait_ms);
-
-/*
- * Can the extension read this table?  If not, *reason says why: SQL can.
- */
-extern bool server_extension_reads(const ServerExtension *extension,
-								   const DumpTable *table,
-								   const char **reason);
 
 #endif							/* SERVER_EXTENSION_H */
