@@ -117,6 +117,24 @@ run_workers(Copy *copy)
  * ----------
  */
 
+/* Exit callbacks and workers use it until the process ends. */
+static Copy *
+new_copy(const Options *options)
+{
+	Copy	   *copy = pg_malloc0(sizeof(Copy));
+
+	copy->source.options = options;
+	copy->target.options = options;
+	copy->run.options = options;
+	copy->run.plan = &copy->plan;
+	copy->work.source = &copy->source;
+	copy->work.target = &copy->target;
+	copy->work.run = &copy->run;
+	copy->restore.target = &copy->target;
+	copy->restore.setup.options = options;
+	return copy;
+}
+
 /*
  * The name of the database to create, by its entry; NULL if it is not asked
  * for.
@@ -130,6 +148,36 @@ database_to_create(const Options *options, const Toc *toc)
 		if (toc_entry_is(&toc->entries[i], "DATABASE"))
 			return toc->entries[i].tag;
 	pg_fatal("pg_dump describes no database to create");
+}
+
+/* In shared memory, for what the plan has. */
+static void
+make_results(Copy *copy)
+{
+	const DumpPlan *plan = &copy->plan;
+
+	copy->run.results = file_results_new(plan->chunks->n_files,
+										 plan->objects->n_objects, 0,
+										 copy->run.options->jobs,
+										 CHECKSUM_TYPE_NONE);
+	copy->work.commits = shared_memory_new(plan->queue->n_jobs,
+										   sizeof(CopyCommit));
+}
+
+/* What is read, in which pieces; and what is made on the target, when. */
+static void
+make_plan(Copy *copy, StockPgDump *pg_dump)
+{
+	const Options *options = copy->run.options;
+	const DumpPlan *plan = &copy->plan;
+
+	leader_plan(&copy->source, pg_dump, &copy->plan);
+	copy->target.encoding = plan->encoding;
+	copy->restore.setup.toc = plan->toc;
+	copy->restore.schedule = restore_schedule_make(plan->toc, plan->tables,
+												   options->create);
+	make_results(copy);
+	source_check(copy->source.conn, options, plan);
 }
 
 /* Connect to the target, and look at it before anything is made there. */
@@ -146,7 +194,8 @@ open_target(Copy *copy)
 	target_check(copy->target.conn, copy->restore.schedule, options,
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
 	if (copy->new_name == NULL)
-		target_check_tables(copy->target.conn, copy->plan.tables, options->clean);
+		target_check_tables(copy->target.conn, copy->plan.tables,
+							options->clean);
 	findings_settle();
 }
 
@@ -166,27 +215,11 @@ prepare_target(Copy *copy)
 		target_check_tables(copy->target.conn, copy->plan.tables, false);
 	findings_settle();
 	if (options->create_subscription)
-		copy->subscription = subscription_try(copy->source.conn, copy->target.address,
+		copy->subscription = subscription_try(copy->source.conn,
+											  copy->target.address,
 											  copy->source.slot, options);
 	/* signals cancel what the leader waits for on the source */
 	interrupt_set_connection(copy->source.conn);
-}
-
-/* What workers and leader share, in memory and otherwise. */
-static void
-share_work(Copy *copy)
-{
-	CopyWork   *work = &copy->work;
-	const DumpPlan *plan = &copy->plan;
-
-	copy->run.results = file_results_new(plan->chunks->n_files,
-										 plan->objects->n_objects, 0,
-										 copy->run.options->jobs,
-										 CHECKSUM_TYPE_NONE);
-	work->source = &copy->source;
-	work->target = &copy->target;
-	work->run = &copy->run;
-	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(CopyCommit));
 }
 
 /* The stage of the rows begins with it. */
@@ -259,22 +292,6 @@ end_check(Copy *copy)
 	findings_end();
 }
 
-/* What is to be made on the target, and when; and how rows get there. */
-static void
-make_plan(Copy *copy, StockPgDump *pg_dump)
-{
-	const Options *options = copy->run.options;
-
-	leader_plan(&copy->source, pg_dump, &copy->plan);
-	copy->target.encoding = copy->plan.encoding;
-	copy->restore.setup.toc = copy->plan.toc;
-	copy->restore.schedule = restore_schedule_make(copy->plan.toc,
-												   copy->plan.tables,
-												   options->create);
-	share_work(copy);
-	source_check(copy->source.conn, options, &copy->plan);
-}
-
 static void
 complete_target(Copy *copy)
 {
@@ -310,15 +327,10 @@ end_copy(Copy *copy, Report *page)
 void
 copy_database(const Options *options, const char *argv0)
 {
-	/* exit callbacks and workers use it until the process ends */
-	Copy	   *copy = pg_malloc0(sizeof(Copy));
+	Copy	   *copy = new_copy(options);
 	StockPgDump *pg_dump;
 	Report	   *page;
 
-	copy->run.options = copy->source.options = options;
-	copy->target.options = copy->restore.setup.options = options;
-	copy->restore.target = &copy->target;
-	copy->run.plan = &copy->plan;
 	progress_begin(options);
 	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
@@ -332,7 +344,7 @@ copy_database(const Options *options, const char *argv0)
 	make_plan(copy, pg_dump);
 	/* after the plan, which says what the target must have, and must not */
 	open_target(copy);
-	/* neither server has been changed so far */
+	/* up to here only a slot has been made, and none if we only look */
 	if (options->check)
 	{
 		end_check(copy);
