@@ -230,7 +230,7 @@ start_index_builder(Copy *copy)
 		.schedule = copy->restore.schedule,
 		.tables = copy->plan.tables,
 		.setup = copy->restore.setup,
-		.target = copy->target.address,
+		.target_address = copy->target.address,
 		.is_loaded = run_table_is_done,
 		.arg = &copy->run,
 	};

@@ -251,7 +251,7 @@ wait_for_builder(IndexBuilder *builder)
 bool
 index_builder_finish(IndexBuilder *builder)
 {
-	IndexLook	look = {.target = builder->plan.target};
+	IndexLook	look = {.target_address = builder->plan.target_address};
 	int			status;
 
 	if (builder->queue->n_entries > 0)

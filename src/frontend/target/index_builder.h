@@ -23,7 +23,7 @@ typedef struct IndexPlan
 	const DumpTables *tables;	/* as the schedule numbers them */
 	PgRestoreSetup setup;		/* whose options say how many there may be at
 								 * a time */
-	const PeerAddress *target;	/* to ask how far builds are */
+	const PeerAddress *target_address;	/* to ask how far builds are */
 
 	/* Asked in the builder's process: has this table all its rows? */
 	bool		(*is_loaded) (const void *arg, int table);

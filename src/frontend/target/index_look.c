@@ -33,7 +33,7 @@ take_look(IndexLook *look)
 	PGresult   *res = NULL;
 
 	if (look->conn == NULL)
-		look->conn = connection_try_peer(look->target, "pg_pardump");
+		look->conn = connection_try_peer(look->target_address, "pg_pardump");
 	if (PQstatus(look->conn) == CONNECTION_OK)
 		res = session_exec_within(look->conn, look_query, LOOK_WAIT_MS);
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)

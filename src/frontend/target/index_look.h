@@ -13,7 +13,7 @@
 /* All zero but for the address, before the first look. */
 typedef struct IndexLook
 {
-	const PeerAddress *target;
+	const PeerAddress *target_address;
 	PGconn	   *conn;			/* its own session; NULL before the first */
 	bool		given_up;		/* the target does not tell */
 	char		phase[INDEX_LOOK_PHASE_BYTES];	/* ends in a space */

@@ -24,10 +24,11 @@ static const char identity_query[] =
  * cannot be told from the source by what a session sees.
  */
 static void
-refuse_source(PGconn *source, PGconn *target, const char *new_name)
+refuse_source(PGconn *source_conn, PGconn *target_conn,
+			  const char *new_name)
 {
-	PGresult   *s = session_query(source, identity_query);
-	PGresult   *t = session_query(target, identity_query);
+	PGresult   *s = session_query(source_conn, identity_query);
+	PGresult   *t = session_query(target_conn, identity_query);
 	bool		same_cluster = strcmp(PQgetvalue(s, 0, 0),
 									  PQgetvalue(t, 0, 0)) == 0;
 
@@ -51,12 +52,12 @@ refuse_source(PGconn *source, PGconn *target, const char *new_name)
  * pg_restore writes what servers of its own major understand, and newer ones.
  */
 static void
-refuse_older_major(PGconn *target, const char *pg_dump_version)
+refuse_older_major(PGconn *conn, const char *pg_dump_version)
 {
-	if (PQserverVersion(target) / 10000 >= atoi(pg_dump_version))
+	if (PQserverVersion(conn) / 10000 >= atoi(pg_dump_version))
 		return;
 	pg_log_error("the target is of version %s, older than the pg_dump in use, which is of %s",
-				 PQparameterStatus(target, "server_version"),
+				 PQparameterStatus(conn, "server_version"),
 				 printable(pg_dump_version));
 	pg_log_error_hint("If the source is no newer than the target, name the pg_dump of the target's major with --pg-dump.");
 	exit(1);
@@ -129,8 +130,8 @@ connect_first(const ConnParams *params)
 }
 
 void
-target_open(Target *target, PGconn *source, const char *pg_dump_version,
-			const char *new_name)
+target_open(Target *target, PGconn *source_conn,
+			const char *pg_dump_version, const char *new_name)
 {
 	const Options *options = target->options;
 	ConnParams	params = {.dbname = options->target};
@@ -138,7 +139,7 @@ target_open(Target *target, PGconn *source, const char *pg_dump_version,
 	params.prompt_password = options->connection.prompt_password;
 	target->conn = connect_first(&params);
 	refuse_older_major(target->conn, pg_dump_version);
-	refuse_source(source, target->conn, new_name);
+	refuse_source(source_conn, target->conn, new_name);
 	target->address = peer_address_new(target->conn, true);
 }
 

@@ -30,7 +30,7 @@ typedef struct Target
  * is read.  With --create the new database may not be the source either;
  * new_name is its name, else NULL.
  */
-extern void target_open(Target *target, PGconn *source,
+extern void target_open(Target *target, PGconn *source_conn,
 						const char *pg_dump_version, const char *new_name);
 
 /* Go to another database of the same server. */

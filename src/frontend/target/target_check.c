@@ -98,7 +98,7 @@ static const char missing_extensions_query[] =
 " WHERE x.extname::pg_catalog.text OPERATOR(pg_catalog.=) t.name) ORDER BY t.no";
 
 static PGresult *
-find_missing(PGconn *target, const SimpleStringList *names, const char *query)
+find_missing(PGconn *conn, const SimpleStringList *names, const char *query)
 {
 	const char *params[1];
 	char	  **texts;
@@ -112,8 +112,8 @@ find_missing(PGconn *target, const SimpleStringList *names, const char *query)
 	n = 0;
 	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
 		texts[n++] = cell->val;
-	params[0] = array = text_array(target, texts, n);
-	res = session_query_params(target, query, 1, params, 0);
+	params[0] = array = text_array(conn, texts, n);
+	res = session_query_params(conn, query, 1, params, 0);
 	free(array);
 	free(texts);
 	return res;
@@ -121,10 +121,10 @@ find_missing(PGconn *target, const SimpleStringList *names, const char *query)
 
 /* kind: "role"; hint: what to do about it */
 static void
-check_names(PGconn *target, const SimpleStringList *names, const char *query,
+check_names(PGconn *conn, const SimpleStringList *names, const char *query,
 			const char *kind, const char *hint)
 {
-	PGresult   *res = find_missing(target, names, query);
+	PGresult   *res = find_missing(conn, names, query);
 	int			n = PQntuples(res);
 	PQExpBufferData list;
 
@@ -151,9 +151,9 @@ check_names(PGconn *target, const SimpleStringList *names, const char *query,
  * or if that cannot be seen.
  */
 static void
-check_connections(PGconn *target, int n_workers, int n_builds)
+check_connections(PGconn *conn, int n_workers, int n_builds)
 {
-	ConnectionsLeft connections = connection_limit_left(target);
+	ConnectionsLeft connections = connection_limit_left(conn);
 	int			left = connections.at_most;
 	bool		is_hidden = left >= n_workers + n_builds;
 
@@ -180,10 +180,10 @@ check_connections(PGconn *target, int n_workers, int n_builds)
 
 /* pg_restore would say so, with the same result. */
 static void
-check_new_database(PGconn *target, const char *new_name)
+check_new_database(PGconn *conn, const char *new_name)
 {
 	const char *params[] = {new_name};
-	PGresult   *res = session_query_params(target,
+	PGresult   *res = session_query_params(conn,
 										   "SELECT FROM pg_catalog.pg_database d"
 										   " WHERE d.datname::pg_catalog.text OPERATOR(pg_catalog.=) $1",
 										   1, params, 0);
@@ -198,14 +198,14 @@ check_new_database(PGconn *target, const char *new_name)
 }
 
 void
-target_check(PGconn *target, const RestoreSchedule *schedule,
+target_check(PGconn *conn, const RestoreSchedule *schedule,
 			 const Options *options, int n_jobs,
 			 const char *encoding, const char *new_name)
 {
 	TargetNeeds needs = {{NULL}};
 	int			n_indexes = 0;
 
-	session_set_encoding(target, encoding);
+	session_set_encoding(conn, encoding);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
 		if (schedule->phases[i] != RESTORE_NEVER)
@@ -215,25 +215,25 @@ target_check(PGconn *target, const RestoreSchedule *schedule,
 	}
 	if (options->role)
 		entry_names_add(&needs.roles, options->role);
-	check_names(target, &needs.roles, missing_roles_query, "role",
+	check_names(conn, &needs.roles, missing_roles_query, "role",
 				"Create them there (pg_dumpall --roles-only writes those of the source); or do without, by --no-owner and --no-privileges.");
-	check_names(target, &needs.tablespaces, missing_tablespaces_query,
+	check_names(conn, &needs.tablespaces, missing_tablespaces_query,
 				"tablespace", "Create them there, or use --no-tablespaces.");
-	check_names(target, &needs.extensions, missing_extensions_query,
+	check_names(conn, &needs.extensions, missing_extensions_query,
 				"extension", "Install them on the target's server.");
-	check_connections(target, Min(options->jobs, n_jobs),
+	check_connections(conn, Min(options->jobs, n_jobs),
 					  Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
 						  n_indexes));
 	if (new_name && !options->clean)
-		check_new_database(target, new_name);
+		check_new_database(conn, new_name);
 }
 
 /* Does it have a table of this name? */
 static bool
-exists(PGconn *target, const char *name)
+exists(PGconn *conn, const char *name)
 {
 	const char *params[] = {name};
-	PGresult   *res = session_query_params(target,
+	PGresult   *res = session_query_params(conn,
 										   "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
 										   1, params, 0);
 	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
@@ -243,7 +243,7 @@ exists(PGconn *target, const char *name)
 }
 
 void
-target_check_tables(PGconn *target, const DumpTables *tables,
+target_check_tables(PGconn *conn, const DumpTables *tables,
 					bool may_exist)
 {
 	PQExpBufferData found;
@@ -256,7 +256,7 @@ target_check_tables(PGconn *target, const DumpTables *tables,
 	{
 		const DumpTable *table = &tables->tables[i];
 
-		if (!table->has_definition || !exists(target, table->name))
+		if (!table->has_definition || !exists(conn, table->name))
 			continue;
 		if (n_found++ < TABLES_SHOWN)
 			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",

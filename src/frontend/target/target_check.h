@@ -19,7 +19,7 @@
  * was opened, on the database of --target; new_name is that of the database
  * to create, or NULL.  Its client encoding is that of the entries afterwards.
  */
-extern void target_check(PGconn *target, const RestoreSchedule *schedule,
+extern void target_check(PGconn *conn, const RestoreSchedule *schedule,
 						 const Options *options, int n_jobs,
 						 const char *encoding, const char *new_name);
 
@@ -27,7 +27,7 @@ extern void target_check(PGconn *target, const RestoreSchedule *schedule,
  * Tell of an error if the target has one of the tables that are to be
  * made, unless they may exist.  For findings_settle() to end the run.
  */
-extern void target_check_tables(PGconn *target, const DumpTables *tables,
+extern void target_check_tables(PGconn *conn, const DumpTables *tables,
 								bool may_exist);
 
 #endif							/* TARGET_CHECK_H */
