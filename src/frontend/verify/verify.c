@@ -8,42 +8,21 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
-#include "archive/file_result.h"
 #include "archive/manifest_load.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
-#include "base/run_clock.h"
 #include "base/shared_memory.h"
-#include "base/units.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
-#include "report/report.h"
 #include "status/run_event.h"
 #include "toc/toc_read.h"
 #include "verify/verify.h"
-#include "verify/verify_list.h"
-
-typedef struct VerifyRun
-{
-	const char *directory;
-	Manifest   *manifest;		/* NULL without, or if it is damaged */
-	VerifyCounts found;			/* by the leader */
-	FileList   *list;
-	VerifyFile **jobs;			/* files to be read, largest first */
-	int			n_jobs;
-	VerifyCounts *counts;		/* by worker, shared */
-	int			worker;			/* in a worker: its number */
-	int			n_workers;
-	double		start;			/* of reading, as of run_clock_seconds() */
-	uint64		expected_bytes; /* of all files to be read */
-	PQExpBufferData findings;	/* of workers, the first of each */
-} VerifyRun;
+#include "verify/verify_file.h"
+#include "verify/verify_tell.h"
 
 /* ----------
- * In the leader
+ * Names: what is there, and what should be
  * ----------
  */
 
@@ -93,6 +72,31 @@ read_manifest(VerifyRun *run)
 	return exists;
 }
 
+/*
+ * Match the files that are there with those that the manifest and the table
+ * of contents name.  True if these are all names that there should be.
+ */
+static bool
+match_names(VerifyRun *run)
+{
+	bool		has_manifest = read_manifest(run);
+	Toc		   *toc;
+
+	/* it comes first, as it knows more of a file, its checksum for one */
+	if (run->manifest)
+		file_list_mark_manifest(run->list, run->manifest, &run->found);
+	toc = read_toc(run);
+	/* stock pg_dump's archives have none */
+	if (!has_manifest && toc && toc_has_mark(toc))
+		verify_finding(&run->found, MANIFEST_NAME, "is missing");
+	return toc && file_list_mark_toc(run->list, toc, &run->found);
+}
+
+/* ----------
+ * Files: read by workers
+ * ----------
+ */
+
 static int
 compare_sizes(const void *a, const void *b)
 {
@@ -131,10 +135,7 @@ choose_files(VerifyRun *run, bool names_known)
 		qsort(run->jobs, run->n_jobs, sizeof(VerifyFile *), compare_sizes);
 }
 
-/* ----------
- * Callbacks of the worker pool
- * ----------
- */
+/* Callbacks of the worker pool. */
 static void
 start_worker(void *arg, int no)
 {
@@ -166,57 +167,6 @@ describe_job(void *arg, int job, int step)
 	return psprintf("file \"%s\"", printable(run->jobs[job]->name));
 }
 
-/* ----------
- * Progress
- * ----------
- */
-
-/*
- * The share that is done is measured in bytes of files, as they are stored.
- */
-static void
-compose(void *arg, ProgressLine *line, bool at_end)
-{
-	const VerifyRun *run = arg;
-	uint64		bytes = 0;
-	int			files = 0;
-	int			findings = run->found.findings;
-	double		seconds = Max(run_clock_seconds() - run->start, 0.001);
-	double		share;
-	char		size[UNITS_BYTES];
-	char		time[UNITS_BYTES];
-
-	for (int i = 0; i < run->n_workers; i++)
-	{
-		bytes += run->counts[i].bytes_read;
-		files += run->counts[i].files;
-		findings += run->counts[i].findings;
-	}
-	share = at_end ? 1 : Min((double) bytes / Max(run->expected_bytes, 1), 0.999);
-	progress_line_add(line, 0, "", "", "%3d%%", (int) (share * 100));
-	if (at_end)
-		progress_add_time(line);
-	else if (share > 0)
-		progress_line_add(line, 0, "", "", "ETA %s",
-						  units_duration(seconds / share - seconds, time));
-	progress_line_add(line, 0, "", "", "files %d/%d", files, run->n_jobs);
-	progress_line_add(line, 2, "", "", "%s", units_size(bytes, size));
-	progress_line_add(line, 3, "", "", "%.1f MB/s",
-					  bytes / seconds / (1024 * 1024));
-	if (findings > 0)
-		progress_line_add(line, 1, "", "", "%d finding%s", findings,
-						  units_plural(findings));
-}
-
-static void
-begin_progress(VerifyRun *run)
-{
-	for (int i = 0; i < run->n_jobs; i++)
-		run->expected_bytes += run->jobs[i]->size;
-	run->start = run_clock_seconds();
-	progress_stage(compose, run);
-}
-
 static void
 run_workers(VerifyRun *run)
 {
@@ -233,7 +183,7 @@ run_workers(VerifyRun *run)
 	};
 
 	run->counts = shared_memory_new(n_workers, sizeof(VerifyCounts));
-	begin_progress(run);
+	verify_tell_progress(run);
 	worker_pool_run(&task, &watch, n_workers, run->n_jobs);
 	progress_end();
 	for (int i = 0; i < n_workers; i++)
@@ -246,83 +196,18 @@ run_workers(VerifyRun *run)
 	}
 }
 
-/* --report */
-static void
-make_report(VerifyRun *run, Report *page)
-{
-	ReportVerify verify = {
-		.n_files = run->n_jobs,
-		.rows = run->found.rows,
-		.stored_bytes = run->found.stored_bytes,
-		.n_findings = run->found.findings,
-		.start_us = run_clock_start_us(),
-		.end_us = clock_wall_us(),
-	};
-
-	/* those of the leader, about the archive as a whole, come first */
-	verify.findings = psprintf("%s%s", run->found.text, run->findings.data);
-	report_end(page, run->manifest, &verify, NULL);
-}
-
-/* The line that sums up. */
-static void
-show_sum(const VerifyRun *run)
-{
-	const VerifyCounts *found = &run->found;
-	int			n_files = run->list->n_files;
-
-	if (found->findings > 0)
-	{
-		message_before_output();
-		fprintf(stderr, "%d finding%s in %d file%s\n", found->findings,
-				units_plural(found->findings), n_files, units_plural(n_files));
-	}
-	else
-		fprintf(event_log_text_output(),
-				"archive verified%s: %d file%s, " UINT64_FORMAT " row%s, "
-				UINT64_FORMAT " byte%s, stored as " UINT64_FORMAT " byte%s\n",
-				run->manifest ? "" : " without a manifest",
-				run->n_jobs, units_plural(run->n_jobs),
-				found->rows, units_plural(found->rows),
-				found->raw_bytes, units_plural(found->raw_bytes),
-				found->stored_bytes, units_plural(found->stored_bytes));
-}
-
-static void
-note_run(const VerifyRun *run, int n_workers)
-{
-	Event	   *event = event_new("run");
-
-	event_add_text(event, "version", PARDUMP_VERSION);
-	event_add_text(event, "directory", run->directory);
-	event_add_number(event, "jobs", n_workers);
-	event_add_number(event, "files", run->n_jobs);
-	event_write(event);
-}
-
-static void
-note_summary(const VerifyRun *run)
-{
-	Event	   *event = event_new("summary");
-
-	event_add_number(event, "files", run->list->n_files);
-	event_add_number(event, "rows", run->found.rows);
-	event_add_number(event, "raw_bytes", run->found.raw_bytes);
-	event_add_number(event, "stored_bytes", run->found.stored_bytes);
-	event_add_seconds(event, "seconds", run_clock_seconds());
-	event_add_number(event, "findings", run->found.findings);
-	event_write(event);
-}
+/* ----------
+ * The main path
+ * ----------
+ */
 
 int
 verify_archive(const Options *options)
 {
 	/* exit callbacks and workers use it until the process ends */
 	VerifyRun  *run = pg_malloc0(sizeof(VerifyRun));
-	bool		has_manifest;
 	bool		names_known;
 	Report	   *page;
-	Toc		   *toc;
 
 	run->directory = options->verify;
 	run->n_workers = options->jobs;
@@ -331,21 +216,16 @@ verify_archive(const Options *options)
 	progress_begin(options);
 	run_event_begin(options);
 	page = report_begin(options->report, run->directory);
+
 	run->list = file_list_new(run->directory);
-	has_manifest = read_manifest(run);
-	if (run->manifest)
-		file_list_mark_manifest(run->list, run->manifest, &run->found);
-	toc = read_toc(run);
-	if (!has_manifest && toc && toc_has_mark(toc))
-		verify_finding(&run->found, MANIFEST_NAME, "is missing");
-	names_known = toc && file_list_mark_toc(run->list, toc, &run->found);
+	names_known = match_names(run);
 	choose_files(run, names_known);
-	note_run(run, options->jobs);
+	verify_tell_run(run);
 	run_workers(run);
+	/* findings are a result: all has been done, and nothing to be undone */
 	cleanup_forget_all();
 
-	note_summary(run);
-	show_sum(run);
-	make_report(run, page);
+	verify_tell_sum(run);
+	verify_tell_report(run, page);
 	return run->found.findings > 0 ? 1 : 0;
 }

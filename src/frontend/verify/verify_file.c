@@ -46,45 +46,9 @@ typedef struct FileCheck
 	VerifyCounts *counts;
 } FileCheck;
 
-void
-verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
-					const char *format,...)
-{
-	char		what[1024];
-	char	   *finding;
-	size_t		len = strlen(counts->text);
-	va_list		args;
-
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	finding = psprintf("file \"%s\"%s%s %s", printable(file->name),
-					   file->table ? " of table " : "",
-					   file->table ? printable(file->table) : "", what);
-	pg_log_error("%s", finding);
-	if (snprintf(counts->text + len, sizeof(counts->text) - len, "%s\n",
-				 finding) >= (int) (sizeof(counts->text) - len))
-		counts->text[len] = '\0';
-	counts->findings++;
-	free(finding);
-}
-
-void
-verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
-{
-	VerifyFile	file = {.name = name};
-	char		what[1024];
-	va_list		args;
-
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	verify_file_finding(counts, &file, "%s", what);
-}
-
 int
-verify_open(const char *directory, const VerifyFile *file,
-			VerifyCounts *counts)
+verify_file_open(const char *directory, const VerifyFile *file,
+				 VerifyCounts *counts)
 {
 	char	   *path = psprintf("%s/%s", directory, file->name);
 	struct stat st;
@@ -286,7 +250,7 @@ verify_file(const char *directory, const VerifyFile *file,
 {
 	FileCheck	check = {.file = file,.counts = counts};
 	CompressMethod method = archive_name_method(file->name);
-	int			fd = verify_open(directory, file, counts);
+	int			fd = verify_file_open(directory, file, counts);
 
 	if (fd < 0)
 		return;

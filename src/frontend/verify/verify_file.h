@@ -5,34 +5,7 @@
 #ifndef VERIFY_FILE_H
 #define VERIFY_FILE_H
 
-#include "archive/manifest.h"
-
-/* What a file is known to be. */
-typedef struct VerifyFile
-{
-	const char *name;			/* in the directory; borrowed */
-	ManifestFileKind kind;
-	const char *table;			/* whose rows it has, as SQL names it; NULL if
-								 * that is not known */
-	bool		has_copy_rows;	/* COPY text, with its end mark */
-	const ManifestFile *want;	/* NULL without a manifest */
-	uint64		size;			/* as the directory was listed */
-} VerifyFile;
-
-/* Findings kept as text, of one worker. */
-#define VERIFY_TEXT_BYTES 4096
-
-/* What was found in it. */
-typedef struct VerifyCounts
-{
-	uint64		rows;
-	uint64		raw_bytes;
-	uint64		stored_bytes;
-	volatile uint64 bytes_read; /* as it goes, of what is stored */
-	volatile int files;			/* that are done */
-	volatile int findings;
-	char		text[VERIFY_TEXT_BYTES];	/* as many as fit, a line each */
-} VerifyCounts;
+#include "verify/verify_finding.h"
 
 /*
  * Read the whole file, decompress it as its suffix says, and compare it with
@@ -47,16 +20,7 @@ extern void verify_file(const char *directory, const VerifyFile *file,
  * Open a regular file, and nothing else, for reading: -1, and a finding, if
  * that fails.
  */
-extern int	verify_open(const char *directory, const VerifyFile *file,
-						VerifyCounts *counts);
-
-/*
- * Log and count a finding about a file, which is named with its table, or
- * about one of which only the name is known.
- */
-extern void verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
-								const char *format,...) pg_attribute_printf(3, 4);
-extern void verify_finding(VerifyCounts *counts, const char *name,
-						   const char *format,...) pg_attribute_printf(3, 4);
+extern int	verify_file_open(const char *directory, const VerifyFile *file,
+							 VerifyCounts *counts);
 
 #endif							/* VERIFY_FILE_H */

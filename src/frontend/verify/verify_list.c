@@ -16,6 +16,7 @@
 #include "archive/archive_name.h"
 #include "archive/manifest_name.h"
 #include "base/printable.h"
+#include "verify/verify_file.h"
 #include "verify/verify_list.h"
 
 /* Longer than any line of a list of large objects. */
@@ -133,7 +134,7 @@ file_list_open(FileList *list, const char *name, VerifyCounts *counts)
 		verify_finding(counts, name, "is missing");
 	if (listed == NULL || listed->unusable)
 		return -1;
-	fd = verify_open(list->directory, &listed->file, counts);
+	fd = verify_file_open(list->directory, &listed->file, counts);
 	listed->unusable = fd < 0;
 	return fd;
 }

@@ -6,7 +6,7 @@
 #define VERIFY_LIST_H
 
 #include "toc/toc.h"
-#include "verify/verify_file.h"
+#include "verify/verify_finding.h"
 
 typedef struct ListedFile
 {
