@@ -179,7 +179,7 @@ target_enter(Target *target, const char *dbname)
 
 /* The options that the connection was made with; owned. */
 static char *
-session_options(PGconn *conn)
+startup_options(PGconn *conn)
 {
 	PQconninfoOption *all = PQconninfo(conn);
 	char	   *result = pg_strdup("");
@@ -215,7 +215,7 @@ PeerAddress *
 target_restore_address(const Target *target, const char *synchronous_commit)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
-	char	   *given = session_options(target->conn);
+	char	   *given = startup_options(target->conn);
 	PGresult   *res = session_query(target->conn, build_settings_query);
 	char	   *ours;
 	PQExpBufferData buf;
