@@ -194,7 +194,7 @@ startup_options(PGconn *conn)
 /*
  * At least these, in kB where there are units; and what pg_restore itself
  * leaves as the role or the database has it, or does not know yet; and
- * session.c's.
+ * session_settings.c's.
  */
 static const char build_settings_query[] =
 "SELECT pg_catalog.string_agg(pg_catalog.format('-c %s=%s', s.name,"
