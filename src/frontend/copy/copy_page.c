@@ -13,8 +13,8 @@ compare_builds(const void *a, const void *b)
 	const ReportBuild *b1 = a;
 	const ReportBuild *b2 = b;
 
-	if (b1->session != b2->session)
-		return b1->session < b2->session ? -1 : 1;
+	if (b1->index_job != b2->index_job)
+		return b1->index_job < b2->index_job ? -1 : 1;
 	return b1->start_us < b2->start_us ? -1 : b1->start_us > b2->start_us;
 }
 
@@ -33,7 +33,7 @@ collect_builds(const IndexBuilder *builder)
 		result[i].name = index_log_name(&builds[i]);
 		result[i].schema = table->namespace;
 		result[i].table = table->tag;
-		result[i].session = builds[i].session;
+		result[i].index_job = builds[i].index_job;
 		result[i].start_us = builds[i].start_us;
 		result[i].end_us = builds[i].end_us;
 	}

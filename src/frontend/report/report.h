@@ -33,7 +33,7 @@ typedef struct ReportBuild
 	const char *name;			/* as SQL has it */
 	const char *schema;			/* of its table */
 	const char *table;
-	int			session;		/* that built it, from 0 */
+	int			index_job;		/* that built it, from 0 */
 	int64		start_us;		/* the same for all of one statement */
 	int64		end_us;
 } ReportBuild;
@@ -46,7 +46,7 @@ typedef struct ReportCopy
 	bool		compared;		/* and found equal */
 	const ReportStage *stages;	/* in the order of time */
 	int			n_stages;
-	const ReportBuild *builds;	/* by session, then in the order of time */
+	const ReportBuild *builds;	/* by index_job, then in the order of time */
 	int			n_builds;
 	int64		end_us;			/* of the last stage */
 } ReportCopy;

@@ -4,7 +4,7 @@
  *		file, coloured by its table.
  *
  * Of a copy, a lane above tells its stages, to the end of the run, and lanes
- * below what the sessions did that built indexes.
+ * below what the index jobs did.
  */
 #include "base/fe_compat.h"
 
@@ -68,21 +68,22 @@ n_index_lanes(const ReportData *data)
 
 	if (copy == NULL || copy->n_builds == 0)
 		return 0;
-	return Min(copy->builds[copy->n_builds - 1].session + 1, REPORT_MAX_LANES);
+	return Min(copy->builds[copy->n_builds - 1].index_job + 1, REPORT_MAX_LANES);
 }
 
 /*
- * A CollectSpans: the session's indexes are the next from *next on; a span
+ * A CollectSpans: the index job's indexes are the next from *next on; a span
  * are those of one run.
  */
 static int
-collect_builds(LaneSpan *spans, const ReportData *data, int session, int *next)
+collect_builds(LaneSpan *spans, const ReportData *data, int index_job,
+			   int *next)
 {
 	const ReportCopy *copy = data->copy;
 	int			n = 0;
 
 	for (; *next < copy->n_builds &&
-		 copy->builds[*next].session == session; ++*next)
+		 copy->builds[*next].index_job == index_job; ++*next)
 	{
 		const ReportBuild *build = &copy->builds[*next];
 		char	   *table = manifest_table_name(build->schema, build->table);

@@ -83,7 +83,7 @@ note_builds(IndexBuilder *builder, const IndexRun *run, bool ended)
 		{
 			IndexBuild *build = &builder->builds[unit->first + j];
 
-			build->session = run - builder->runs;
+			build->index_job = run - builder->runs;
 			build->together = run->batch.n_entries;
 			if (ended)
 				index_log_end(build, now);

@@ -40,7 +40,7 @@ index_event(const char *kind, const IndexBuild *build)
 	if (event == NULL)
 		return NULL;
 	name = index_log_name(build);
-	event_add_number(event, "worker", build->session);
+	event_add_number(event, "worker", build->index_job);
 	event_add_text(event, "name", name);
 	event_add_text(event, "table", build->table->name);
 	event_add_number(event, "together", build->together);

@@ -13,7 +13,7 @@ typedef struct IndexBuild
 {
 	const TocEntry *entry;		/* an index, or a constraint that has one */
 	const DumpTable *table;
-	int			session;		/* of --index-jobs, from 0 */
+	int			index_job;		/* of --index-jobs, from 0 */
 	int			together;		/* as many had one run of pg_restore, and have
 								 * its times */
 	volatile int64 start_us;	/* microseconds since 1970; 0 = not begun */
@@ -24,7 +24,7 @@ typedef struct IndexBuild
 extern IndexBuild *index_log_new(int n);
 
 /*
- * Entry, table, session and together are set: its build begins or has ended
+ * Entry, table, index_job and together are set: its build begins or has ended
  * well.  Notes the time, and an event, "index_start" or "index_end".
  */
 extern void index_log_begin(IndexBuild *build, int64 start_us);
