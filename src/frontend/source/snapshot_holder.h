@@ -52,7 +52,7 @@ extern void snapshot_holders_wake(const SnapshotHolder *holders, int n);
 
 /*
  * Begin a transaction in the snapshot, which has the identity (see
- * session.h), with the help of any that has it.  False, without a
+ * snapshot.h), with the help of any that has it.  False, without a
  * transaction, if none has.
  */
 extern bool snapshot_holders_import(SnapshotHolder *holders, int n,
