@@ -24,6 +24,7 @@ struct ArchiveDir
 {
 	char	   *path;			/* NULL with commands */
 	bool		made;			/* by us, not found empty */
+	bool		whole;			/* published: nothing is removed any more */
 	char	   *temp_path;		/* toc.dat.tmp, which claims the directory */
 	Sink	   *toc;			/* open on it from then on, until taken */
 	DIR		   *listing;		/* open, lest no descriptor be left */
@@ -51,9 +52,12 @@ static void
 remove_files(void *arg)
 {
 	ArchiveDir *dir = arg;
-	char	   *toc = file_path(dir, TOC_NAME);
+	char	   *toc;
 	struct dirent *entry;
 
+	if (dir->whole)
+		return;
+	toc = file_path(dir, TOC_NAME);
 	if (unlink(toc) < 0 && errno != ENOENT)
 		pg_log_warning("could not remove file \"%s\": %m", toc);
 	free(toc);
@@ -237,7 +241,6 @@ pipe_toc(ArchiveDir *dir)
 	sink_write(sink, dir->toc_text.data, dir->toc_text.len);
 	sink_finish(sink);
 	sink_free(sink);
-	cleanup_forget_all();
 }
 
 void
@@ -259,6 +262,6 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 				 dir->temp_path, final);
 	if (sync_method != SYNC_NONE)
 		archive_sync_directory(dir->path, dir->made);
-	cleanup_forget_all();
+	dir->whole = true;
 	free(final);
 }

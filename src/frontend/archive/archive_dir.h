@@ -73,7 +73,7 @@ extern Sink *archive_dir_take_toc(ArchiveDir *dir);
 /*
  * All files are complete, the table of contents too: flush them as asked for,
  * which is a stage of the progress, and give toc.dat its name.  When this
- * returns the archive is whole, and nothing is removed any more.
+ * returns the archive is whole, and none of its files is removed any more.
  */
 extern void archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method);
 

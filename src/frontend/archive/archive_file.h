@@ -13,6 +13,9 @@
 
 typedef struct ArchiveFile ArchiveFile;
 
+/* What follows the rows of a table or a chunk, for pg_restore -f. */
+#define ARCHIVE_END_OF_ROWS "\\.\n\n\n"
+
 /*
  * Make a file of what the sink, which is taken over, writes: a new one of an
  * ArchiveDir.  What it gets is compressed first, unless compress is NULL.

@@ -170,6 +170,7 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	run_manifest_write(run, manifest);
 	run_event_stage("flush");
 	archive_dir_publish(dir, run->options->sync_method);
+	cleanup_forget_all();		/* a slot stays, too */
 	/* for the report, with the flushing */
 	manifest->end_us = clock_wall_us();
 	run_event_stage("end");

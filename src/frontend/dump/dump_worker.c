@@ -11,9 +11,6 @@
 #include "source/worker_session.h"
 #include "status/run_event.h"
 
-/* What follows the rows in an archive's file, for pg_restore -f. */
-#define END_OF_ROWS "\\.\n\n\n"
-
 struct DumpWorker
 {
 	const Run  *run;
@@ -77,8 +74,8 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 		rows = worker_session_read_text(worker->session, file,
 										archive_file_sink(out));
 	}
-	sink_write(archive_file_sink(out), END_OF_ROWS,
-			   strlen(END_OF_ROWS));
+	sink_write(archive_file_sink(out), ARCHIVE_END_OF_ROWS,
+			   strlen(ARCHIVE_END_OF_ROWS));
 	archive_file_complete(out, rows);
 	run_event_chunk_end(run, file);
 	free(what);

@@ -10,6 +10,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "archive/archive_file.h"
 #include "archive/archive_name.h"
 #include "base/printable.h"
 #include "base/units.h"
@@ -18,9 +19,8 @@
 
 #define READ_BYTES (128 * 1024)
 
-/* What follows the rows in an archive's file. */
-#define END_MARK "\\.\n\n\n"
-#define END_MARK_BYTES 5
+/* Of ARCHIVE_END_OF_ROWS. */
+#define END_MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
 #define END_MARK_LINES 3
 
 /* The text of a file, as it comes. */
@@ -152,7 +152,7 @@ check_text(FileCheck *check)
 	if (file->has_copy_rows)
 	{
 		if (text->bytes < END_MARK_BYTES ||
-			memcmp(text->tail + 1, END_MARK, END_MARK_BYTES) != 0 ||
+			memcmp(text->tail + 1, ARCHIVE_END_OF_ROWS, END_MARK_BYTES) != 0 ||
 			(text->bytes > END_MARK_BYTES && text->tail[0] != '\n'))
 		{
 			add_problem(check, "does not end as rows do");
