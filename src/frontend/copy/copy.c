@@ -331,7 +331,7 @@ copy_database(const Options *options, const char *argv0)
 	StockPgDump *pg_dump;
 	Report	   *page;
 
-	progress_begin(options);
+	progress_begin(options->progress, options->no_progress);
 	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);

@@ -290,7 +290,7 @@ dump_database(const Options *options, const char *argv0)
 	Dump	   *dump = new_dump(options);
 	StockPgDump *pg_dump;
 
-	progress_begin(options);
+	progress_begin(options->progress, options->no_progress);
 	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);

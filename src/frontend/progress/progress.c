@@ -51,11 +51,10 @@ clear_line(void)
 }
 
 void
-progress_begin(const Options *options)
+progress_begin(bool wanted, bool unwanted)
 {
 	progress.terminal = isatty(STDERR_FILENO);
-	progress.shown = !options->no_progress &&
-		(options->progress || progress.terminal);
+	progress.shown = !unwanted && (wanted || progress.terminal);
 	if (progress.shown)
 		message_set_before_output(clear_line);
 }

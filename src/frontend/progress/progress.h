@@ -13,12 +13,14 @@
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
-#include "options/options.h"
 #include "process/worker_pool.h"
 #include "progress/progress_line.h"
 
-/* The options are known: is progress to be shown? */
-extern void progress_begin(const Options *options);
+/*
+ * Is progress to be shown?  On a terminal, unless that is unwanted, and
+ * elsewhere if it is wanted.
+ */
+extern void progress_begin(bool wanted, bool unwanted);
 extern bool progress_is_shown(void);
 
 /*

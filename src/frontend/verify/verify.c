@@ -213,7 +213,7 @@ verify_archive(const Options *options)
 	run->n_workers = options->jobs;
 	initPQExpBuffer(&run->findings);
 	interrupt_install_leader();
-	progress_begin(options);
+	progress_begin(options->progress, options->no_progress);
 	run_event_begin(options);
 	page = report_begin(options->report, run->directory);
 
