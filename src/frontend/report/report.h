@@ -7,49 +7,7 @@
 #define REPORT_H
 
 #include "archive/manifest.h"
-
-/* What --verify found. */
-typedef struct ReportVerify
-{
-	int			n_files;
-	uint64		rows;
-	uint64		stored_bytes;
-	int			n_findings;
-	const char *findings;		/* the first of them, a line each */
-	int64		start_us;
-	int64		end_us;
-} ReportVerify;
-
-/* What a copy was at, from here to where the next one begins. */
-typedef struct ReportStage
-{
-	const char *name;
-	int64		start_us;		/* microseconds since 1970 */
-} ReportStage;
-
-/* An index that a copy built. */
-typedef struct ReportBuild
-{
-	const char *name;			/* as SQL has it */
-	const char *schema;			/* of its table */
-	const char *table;
-	int			index_job;		/* that built it, from 0 */
-	int64		start_us;		/* the same for all of one statement */
-	int64		end_us;
-} ReportBuild;
-
-/* A direct copy; all is borrowed. */
-typedef struct ReportCopy
-{
-	const char *target;			/* its address, without secrets */
-	const char *times;			/* how long each step took */
-	bool		compared;		/* and found equal */
-	const ReportStage *stages;	/* in the order of time */
-	int			n_stages;
-	const ReportBuild *builds;	/* by index_job, then in the order of time */
-	int			n_builds;
-	int64		end_us;			/* of the last stage */
-} ReportCopy;
+#include "report/report_input.h"
 
 typedef struct Report Report;
 

@@ -6,7 +6,7 @@
 #define REPORT_DATA_H
 
 #include "archive/manifest.h"
-#include "report/report.h"
+#include "report/report_input.h"
 #include "report/report_text.h"
 
 /* Tables with a colour of their own; all others share the last one. */

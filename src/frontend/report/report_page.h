@@ -7,7 +7,8 @@
 
 #include "pqexpbuffer.h"
 
-#include "report/report.h"
+#include "archive/manifest.h"
+#include "report/report_input.h"
 
 /*
  * Append the whole page, as report_end() describes it.  Whether there was
