@@ -1,0 +1,225 @@
+# The house of CONTRIBUTING.md: a file of src includes only files of its own
+# folder and of folders on lower floors, no files include each other in a
+# circle, and no folder has more rooms than one can look over.
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Find;
+use File::Temp qw(tempdir);
+use FindBin;
+
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant MOST_ROOMS => 15;
+use constant FIRST => 'base/fe_compat.h';
+
+my $tree = abs_path("$FindBin::RealBin/..");
+
+# The floors of a side by folder, from the table below its heading: lines of
+# "| floor | `folder/` | ...", where one to come need not be there yet.
+sub read_floors
+{
+	my ($text, $side) = @_;
+	my ($section) = $text =~ /^#+ `src\/$side`.*?\n(.*?)(?=^#|\z)/ms;
+	my %floors;
+
+	while (($section // '') =~ /^\| (\d+) +\| (`[^|]+`) +\| (.*)/mg)
+	{
+		my ($floor, $folders, $idea) = ($1, $2, $3);
+
+		foreach my $folder ($folders =~ /`([\w.]+)\/?`/g)
+		{
+			$floors{$folder} = { floor => $floor, to_come => scalar($idea =~ /^to come/) };
+		}
+	}
+	return \%floors;
+}
+
+# What each file includes of this project, by the path below its side; those of
+# src/shared are below all.
+sub read_includes
+{
+	my ($dir) = @_;
+	my %includes;
+
+	find(
+		{
+			no_chdir => 1,
+			wanted => sub {
+				my ($file) = /^\Q$dir\E\/(.*\.[ch])$/ or return;
+				my $text = slurp_file($_);
+				$includes{$file} = [ $text =~ /^\s*#\s*include\s+"([^"]+)"/mg ];
+			}
+		},
+		$dir);
+	return \%includes;
+}
+
+# A .c file and its header are one room.
+sub room { return $_[0] =~ s/\.[ch]$//r }
+
+# The top of a side has no folder.
+sub folder { return $_[0] =~ /^(.*?)\// ? $1 : 'root' }
+
+# Includes that point up, or across to another folder of the same floor; and
+# those of files of ours without their folder, which could be any.
+sub wrong_includes
+{
+	my ($floors, $includes) = @_;
+	my %name = map { s/.*\///r => 1 } keys %$includes;
+	my @wrong;
+
+	foreach my $file (sort keys %$includes)
+	{
+		my $own = $floors->{ folder($file) };
+
+		push(@wrong, "$file has a folder without a floor") and next if !$own;
+		foreach my $included (sort @{ $includes->{$file} })
+		{
+			my $other = $floors->{ folder($included) };
+
+			if ($included !~ /\//)
+			{
+				push @wrong, "$file includes $included without its folder"
+				  if $name{$included};
+			}
+			elsif ($other && folder($included) ne folder($file)
+				&& $other->{floor} >= $own->{floor})
+			{
+				push @wrong, "$file includes $included";
+			}
+		}
+	}
+	return @wrong;
+}
+
+# Rooms that include each other, by way of any number of others.  What every
+# file includes first, as the server's do postgres.h, is not counted: it leads
+# the macros of messages to base/message.c, which is a file like others.
+sub circles
+{
+	my ($includes) = @_;
+	my %below;
+	my @circles;
+
+	foreach my $file (keys %$includes)
+	{
+		$below{ room($file) }{ room($_) } = 1
+		  foreach grep { exists $includes->{$_} && room($_) ne room($file) && $_ ne FIRST }
+		  @{ $includes->{$file} };
+	}
+
+	# depth first: what is met again on the way to it is a circle
+	my %state;
+	my $visit;
+	$visit = sub {
+		my (@way) = @_;
+
+		$state{ $way[-1] } = 'on the way';
+		foreach my $next (sort keys %{ $below{ $way[-1] } // {} })
+		{
+			if (($state{$next} // '') eq 'on the way')
+			{
+				my ($from) = grep { $way[$_] eq $next } 0 .. $#way;
+				push @circles, join(' -> ', @way[ $from .. $#way ], $next);
+			}
+			$visit->(@way, $next) if !$state{$next};
+		}
+		$state{ $way[-1] } = 'done';
+	};
+	$visit->($_) foreach grep { !$state{$_} } sort keys %below;
+	return @circles;
+}
+
+sub crowded
+{
+	my ($includes) = @_;
+	my %rooms;
+
+	$rooms{ folder($_) }{ room($_) } = 1 foreach keys %$includes;
+	return map { "$_ has " . keys(%{ $rooms{$_} }) . ' rooms' }
+	  grep { keys %{ $rooms{$_} } > MOST_ROOMS } sort keys %rooms;
+}
+
+# ---- the sides as they are
+
+my $text = slurp_file("$tree/CONTRIBUTING.md");
+
+foreach my $side (qw(frontend server))
+{
+	my $floors = read_floors($text, $side);
+	my $includes = read_includes("$tree/src/$side");
+	my %there = map { folder($_) => 1 } keys %$includes;
+
+	cmp_ok(scalar(keys %$includes), '>', 20, "$side: there are files");
+	is_deeply(
+		[ grep { !$there{$_} && !$floors->{$_}{to_come} } sort keys %$floors ],
+		[], "$side: every folder of the table is there");
+	is_deeply([ wrong_includes($floors, $includes) ], [], "$side: all includes point down");
+	is_deeply([ circles($includes) ], [], "$side: no files include each other");
+	is_deeply([ crowded($includes) ], [], "$side: no folder is crowded");
+}
+is_deeply(
+	[
+		grep { /^(frontend|server)\// }
+		map { @$_ } values %{ read_includes("$tree/src/shared") }
+	],
+	[],
+	'what both sides have includes nothing of them');
+
+# ---- the test sees what it is to see, in a house of its own
+
+my $floors = read_floors(<<'END', 'frontend');
+### `src/frontend`
+| 2 | `root` | the command |
+| 1 | `attic/`, `loft/` | across |
+| 1 | `annex/` | to come: nothing |
+| 0 | `cellar/` | below |
+### `src/server`
+| 1 | `elsewhere/` | not of this side |
+END
+is_deeply(
+	{ map { $_ => $floors->{$_}{floor} . ($floors->{$_}{to_come} ? ' to come' : '') } keys %$floors },
+	{ root => 2, attic => 1, loft => 1, annex => '1 to come', cellar => 0 },
+	'a table is read');
+
+my $dir = tempdir(CLEANUP => 1);
+my %house = (
+	'main.c' => '#include "attic/a.h"',
+	'attic/a.h' => '#include "cellar/c.h"',
+	'attic/a.c' => "#include \"postgres_fe.h\"\n#include \"attic/a.h\"\n#include \"loft/l.h\"",
+	'attic/b.c' => '#include "c.h"',
+	'loft/l.h' => '#include "loft/m.h"',
+	'loft/m.c' => '#include "loft/n.h"',
+	'loft/m.h' => '',
+	'loft/n.h' => '#include "loft/l.h"',
+	'cellar/c.h' => '#  include "attic/a.h"',
+	'shed/s.c' => '');
+foreach my $file (keys %house)
+{
+	mkdir("$dir/" . folder($file)) if $file =~ /\//;
+	append_to_file("$dir/$file", $house{$file});
+}
+my $includes = read_includes($dir);
+is_deeply(
+	[ wrong_includes($floors, $includes) ],
+	[
+		'attic/a.c includes loft/l.h',
+		'attic/b.c includes c.h without its folder',
+		'cellar/c.h includes attic/a.h',
+		'shed/s.c has a folder without a floor'
+	],
+	'includes across, up and without a folder are seen');
+is_deeply(
+	[ circles($includes) ],
+	[ 'attic/a -> cellar/c -> attic/a', 'loft/l -> loft/m -> loft/n -> loft/l' ],
+	'circles are seen, within a folder, too');
+is_deeply(
+	[ crowded({ map { $_ => [] } 'attic/0.h', map { ("loft/$_.c", "loft/$_.h") } 0 .. 15 }) ],
+	['loft has 16 rooms'],
+	'a crowd is seen, and a header counts with its file');
+
+done_testing();
