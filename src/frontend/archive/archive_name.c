@@ -45,10 +45,31 @@ archive_name_compressed(const char *name, CompressMethod method)
 	return psprintf("%s%s", name, compress_method_suffix(method));
 }
 
+char *
+archive_name_list_line(Oid oid)
+{
+	char	   *name = archive_name_large_object(oid, COMPRESS_NONE);
+	char	   *line = psprintf("%u %s\n", oid, name);
+
+	free(name);
+	return line;
+}
+
 /* ----------
  * Recognised
  * ----------
  */
+char *
+archive_name_of_list_line(char *line)
+{
+	char	   *name = line + strspn(line, DIGITS);
+	char	   *end = strchr(line, '\n');
+
+	if (name == line || *name != ' ' || end == NULL)
+		return NULL;
+	*end = '\0';
+	return name + 1;
+}
 
 /* What follows the prefix; NULL if there is none. */
 static const char *

@@ -33,6 +33,14 @@ extern char *archive_name_object_list(int minor, int dump_id);
 /* A name of the table of contents or of a list, with the suffix; owned. */
 extern char *archive_name_compressed(const char *name, CompressMethod method);
 
+/*
+ * The line of an object in a list, "OID NAME" (_EndLO), with its end; owned.
+ * And the name in a line with its end, which is cut off: NULL if it is no
+ * such line, borrowed else.
+ */
+extern char *archive_name_list_line(Oid oid);
+extern char *archive_name_of_list_line(char *line);
+
 /* Does the name belong to a file that archives consist of? */
 extern bool archive_name_is_part(const char *name);
 

@@ -55,11 +55,10 @@ large_object_lists_write(const LargeObjects *objects, const ArchiveDir *archive,
 		initPQExpBuffer(&lines);
 		for (int j = 0; j < list->n_oids; j++)
 		{
-			char	   *name = archive_name_large_object(list->oids[j],
-														 COMPRESS_NONE);
+			char	   *line = archive_name_list_line(list->oids[j]);
 
-			appendPQExpBuffer(&lines, "%u %s\n", list->oids[j], name);
-			free(name);
+			appendPQExpBufferStr(&lines, line);
+			free(line);
 		}
 		if (PQExpBufferDataBroken(lines))
 			pg_fatal("out of memory");

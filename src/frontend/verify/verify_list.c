@@ -195,7 +195,7 @@ mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)
 	return false;
 }
 
-/* Lines "OID NAME" (pg_backup_directory.c:_EndLO).  True if it was read. */
+/* True if it was read. */
 static bool
 mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 {
@@ -209,19 +209,13 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 		return false;
 	while (good && fgets(line, sizeof(line), stream))
 	{
-		char	   *name = line + strspn(line, "0123456789");
-		char	   *end = strchr(line, '\n');
-
-		good = name > line && *name == ' ' && end != NULL;
-		if (!good)
-		{
+		object.name = archive_name_of_list_line(line);
+		good = object.name != NULL;
+		if (good)
+			mark(find_data_file(list, object.name), &object, counts);
+		else
 			file_list_damaged(list, list_name, counts,
 							  "is not a list of large objects");
-			break;
-		}
-		*end = '\0';
-		object.name = ++name;
-		mark(find_data_file(list, name), &object, counts);
 	}
 	if (ferror(stream))
 	{
