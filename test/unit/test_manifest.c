@@ -114,7 +114,7 @@ check_path(char *path)
 static void
 check_table_name(const char *schema, const char *table, const char *expected)
 {
-	char	   *found = manifest_table_name(schema, table);
+	char	   *found = manifest_name_table(schema, table);
 
 	is_text(found, expected, expected);
 	free(found);

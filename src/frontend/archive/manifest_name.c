@@ -35,7 +35,7 @@ append_identifier(PQExpBuffer buf, const char *name)
 }
 
 char *
-manifest_table_name(const char *schema, const char *table)
+manifest_name_table(const char *schema, const char *table)
 {
 	PQExpBufferData buf;
 

@@ -11,6 +11,6 @@
  * The name of a table as SQL has it, for people; NULL stands for nothing.
  * Bytes may be wrong in any encoding.  Owned.
  */
-extern char *manifest_table_name(const char *schema, const char *table);
+extern char *manifest_name_table(const char *schema, const char *table);
 
 #endif							/* MANIFEST_NAME_H */

@@ -72,9 +72,9 @@ name_table(ReportTable *table, const ManifestFile *file)
 	table->first = file;
 	table->name = file->kind == MANIFEST_LARGE_OBJECT
 		? pg_strdup("large objects")
-		: manifest_table_name(file->schema, file->table);
+		: manifest_name_table(file->schema, file->table);
 	if (file->root_table)
-		table->root = manifest_table_name(file->root_schema, file->root_table);
+		table->root = manifest_name_table(file->root_schema, file->root_table);
 }
 
 static int

@@ -86,7 +86,7 @@ collect_builds(LaneSpan *spans, const ReportData *data, int index_job,
 		 copy->builds[*next].index_job == index_job; ++*next)
 	{
 		const ReportBuild *build = &copy->builds[*next];
-		char	   *table = manifest_table_name(build->schema, build->table);
+		char	   *table = manifest_name_table(build->schema, build->table);
 		LaneSpan	span = {
 			.start_us = build->start_us,
 			.end_us = build->end_us,

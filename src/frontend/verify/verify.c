@@ -36,7 +36,7 @@ read_stream(void *arg, void *buf, size_t len)
 static Toc *
 read_toc(VerifyRun *run)
 {
-	int			fd = file_list_open(run->list, TOC_NAME, &run->found);
+	int			fd = verify_list_open(run->list, TOC_NAME, &run->found);
 	FILE	   *stream = fd < 0 ? NULL : fdopen(fd, "r");
 	const char *problem;
 	Toc		   *toc;
@@ -51,8 +51,8 @@ read_toc(VerifyRun *run)
 		problem = "more than it should hold";
 	}
 	if (toc == NULL)
-		file_list_damaged(run->list, TOC_NAME, &run->found,
-						  psprintf("is damaged: %s", problem));
+		verify_list_damaged(run->list, TOC_NAME, &run->found,
+							psprintf("is damaged: %s", problem));
 	fclose(stream);
 	return toc;
 }
@@ -84,12 +84,12 @@ match_names(VerifyRun *run)
 
 	/* it comes first, as it knows more of a file, its checksum for one */
 	if (run->manifest)
-		file_list_mark_manifest(run->list, run->manifest, &run->found);
+		verify_list_mark_manifest(run->list, run->manifest, &run->found);
 	toc = read_toc(run);
 	/* stock pg_dump's archives have none */
 	if (!has_manifest && toc && toc_has_mark(toc))
 		verify_finding(&run->found, MANIFEST_NAME, "is missing");
-	return toc && file_list_mark_toc(run->list, toc, &run->found);
+	return toc && verify_list_mark_toc(run->list, toc, &run->found);
 }
 
 /* ----------
@@ -123,10 +123,10 @@ choose_files(VerifyRun *run, bool names_known)
 		if (listed->unusable)
 			continue;
 		if (run->manifest && !listed->in_manifest)
-			verify_file_finding(&run->found, &listed->file,
+			verify_finding_file(&run->found, &listed->file,
 								"is not in the manifest");
 		else if (names_known && !is_toc && !listed->in_toc)
-			verify_file_finding(&run->found, &listed->file,
+			verify_finding_file(&run->found, &listed->file,
 								"is not named by " TOC_NAME);
 		if (listed->in_manifest || listed->in_toc)
 			run->jobs[run->n_jobs++] = &listed->file;
@@ -217,7 +217,7 @@ verify_archive(const Options *options)
 	run_event_begin(options);
 	page = report_begin(options->report, run->directory);
 
-	run->list = file_list_new(run->directory);
+	run->list = verify_list_new(run->directory);
 	names_known = match_names(run);
 	choose_files(run, names_known);
 	verify_tell_run(run);

@@ -58,11 +58,11 @@ verify_file_open(const char *directory, const VerifyFile *file,
 
 	free(path);
 	if (fd < 0)
-		verify_file_finding(counts, file, "could not be opened: %s",
+		verify_finding_file(counts, file, "could not be opened: %s",
 							strerror(errno));
 	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 	{
-		verify_file_finding(counts, file, "is not a regular file");
+		verify_finding_file(counts, file, "is not a regular file");
 		close(fd);
 		fd = -1;
 	}
@@ -263,7 +263,7 @@ verify_file(const char *directory, const VerifyFile *file,
 	if (read_all(&check, fd))
 		compare(&check, method);
 	if (check.problems.len > 0)
-		verify_file_finding(counts, file, "%s", check.problems.data);
+		verify_finding_file(counts, file, "%s", check.problems.data);
 	termPQExpBuffer(&check.problems);
 	close(fd);
 	counts->stored_bytes += check.stored_bytes;

@@ -8,7 +8,7 @@
 #include "verify/verify_finding.h"
 
 void
-verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
+verify_finding_file(VerifyCounts *counts, const VerifyFile *file,
 					const char *format,...)
 {
 	char		what[1024];
@@ -40,5 +40,5 @@ verify_finding(VerifyCounts *counts, const char *name, const char *format,...)
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	verify_file_finding(counts, &file, "%s", what);
+	verify_finding_file(counts, &file, "%s", what);
 }

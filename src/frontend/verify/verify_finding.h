@@ -38,7 +38,7 @@ typedef struct VerifyCounts
  * Log and count a finding about a file, which is named with its table, or
  * about one of which only the name is known.
  */
-extern void verify_file_finding(VerifyCounts *counts, const VerifyFile *file,
+extern void verify_finding_file(VerifyCounts *counts, const VerifyFile *file,
 								const char *format,...) pg_attribute_printf(3, 4);
 extern void verify_finding(VerifyCounts *counts, const char *name,
 						   const char *format,...) pg_attribute_printf(3, 4);

@@ -30,7 +30,7 @@ compare_names(const void *a, const void *b)
 }
 
 FileList *
-file_list_new(const char *directory)
+verify_list_new(const char *directory)
 {
 	FileList   *list = pg_malloc0(sizeof(FileList));
 	DIR		   *dir = opendir(directory);
@@ -83,12 +83,12 @@ table_of(const ManifestFile *file)
 {
 	if (file->kind != MANIFEST_ROWS)
 		return NULL;
-	return manifest_table_name(file->schema, file->table);
+	return manifest_name_table(file->schema, file->table);
 }
 
 void
-file_list_mark_manifest(FileList *list, const Manifest *manifest,
-						VerifyCounts *counts)
+verify_list_mark_manifest(FileList *list, const Manifest *manifest,
+						  VerifyCounts *counts)
 {
 	FileList	there = *list;	/* sorted, while missing files are added */
 
@@ -107,10 +107,10 @@ file_list_mark_manifest(FileList *list, const Manifest *manifest,
 			listed->file.name = want->path;
 			listed->file.table = table_of(want);
 			listed->unusable = true;
-			verify_file_finding(counts, &listed->file, "is missing");
+			verify_finding_file(counts, &listed->file, "is missing");
 		}
 		else if (listed->in_manifest)
-			verify_file_finding(counts, &listed->file, "is in the manifest twice");
+			verify_finding_file(counts, &listed->file, "is in the manifest twice");
 		else
 		{
 			listed->in_manifest = true;
@@ -125,7 +125,7 @@ file_list_mark_manifest(FileList *list, const Manifest *manifest,
 }
 
 int
-file_list_open(FileList *list, const char *name, VerifyCounts *counts)
+verify_list_open(FileList *list, const char *name, VerifyCounts *counts)
 {
 	ListedFile *listed = find(list, name);
 	int			fd;
@@ -140,8 +140,8 @@ file_list_open(FileList *list, const char *name, VerifyCounts *counts)
 }
 
 void
-file_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
-				  const char *problem)
+verify_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
+					const char *problem)
 {
 	ListedFile *listed = find(list, name);
 
@@ -174,15 +174,15 @@ static bool
 mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)
 {
 	if (strchr(told->name, '/'))
-		verify_file_finding(counts, told, "has a name that leads out of the archive");
+		verify_finding_file(counts, told, "has a name that leads out of the archive");
 	else if (listed == NULL)
-		verify_file_finding(counts, told, "is missing");
+		verify_finding_file(counts, told, "is missing");
 	else if (listed->unusable)
 		return false;
 	else if (listed->in_toc)
-		verify_file_finding(counts, told, "is named twice");
+		verify_finding_file(counts, told, "is named twice");
 	else if (listed->in_manifest && listed->file.kind != told->kind)
-		verify_file_finding(counts, told, "is another kind of file in the manifest");
+		verify_finding_file(counts, told, "is another kind of file in the manifest");
 	else
 	{
 		listed->in_toc = true;
@@ -199,7 +199,7 @@ mark(ListedFile *listed, const VerifyFile *told, VerifyCounts *counts)
 static bool
 mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 {
-	int			fd = file_list_open(list, list_name, counts);
+	int			fd = verify_list_open(list, list_name, counts);
 	FILE	   *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
 	VerifyFile	object = {.kind = MANIFEST_LARGE_OBJECT};
 	char		line[LIST_LINE_BYTES];
@@ -214,12 +214,12 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 		if (good)
 			mark(find_data_file(list, object.name), &object, counts);
 		else
-			file_list_damaged(list, list_name, counts,
-							  "is not a list of large objects");
+			verify_list_damaged(list, list_name, counts,
+								"is not a list of large objects");
 	}
 	if (ferror(stream))
 	{
-		file_list_damaged(list, list_name, counts, "could not be read");
+		verify_list_damaged(list, list_name, counts, "could not be read");
 		good = false;
 	}
 	fclose(stream);
@@ -227,7 +227,7 @@ mark_large_objects(FileList *list, const char *list_name, VerifyCounts *counts)
 }
 
 bool
-file_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
+verify_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 {
 	bool		all_known = true;
 
@@ -242,7 +242,7 @@ file_list_mark_toc(FileList *list, const Toc *toc, VerifyCounts *counts)
 		if (!toc_entry_is(entry, "BLOBS"))
 		{
 			told.kind = MANIFEST_ROWS;
-			told.table = manifest_table_name(entry->namespace, entry->tag);
+			told.table = manifest_name_table(entry->namespace, entry->tag);
 			told.has_copy_rows = entry->copy_stmt && entry->copy_stmt[0] != '\0';
 			mark(find_data_file(list, name), &told, counts);
 		}

@@ -26,30 +26,30 @@ typedef struct FileList
 } FileList;
 
 /* Read the directory; exits with a message if it cannot be. */
-extern FileList *file_list_new(const char *directory);
+extern FileList *verify_list_new(const char *directory);
 
 /*
  * Mark what the manifest, and then the table of contents, names.  What they
  * name and is not there, or twice, is a finding, but one only.  The second is
  * false if a list of large objects cannot be read: not all names are known.
  */
-extern void file_list_mark_manifest(FileList *list, const Manifest *manifest,
-									VerifyCounts *counts);
-extern bool file_list_mark_toc(FileList *list, const Toc *toc,
-							   VerifyCounts *counts);
+extern void verify_list_mark_manifest(FileList *list, const Manifest *manifest,
+									  VerifyCounts *counts);
+extern bool verify_list_mark_toc(FileList *list, const Toc *toc,
+								 VerifyCounts *counts);
 
 /*
  * A finding about one of its files, which has been looked at with that: it is
  * not read again.
  */
-extern void file_list_damaged(FileList *list, const char *name,
-							  VerifyCounts *counts, const char *problem);
+extern void verify_list_damaged(FileList *list, const char *name,
+								VerifyCounts *counts, const char *problem);
 
 /*
  * Open one of its files, whose name is known to be plain: -1, and a finding
  * unless there is one already, if that fails.
  */
-extern int	file_list_open(FileList *list, const char *name,
-						   VerifyCounts *counts);
+extern int	verify_list_open(FileList *list, const char *name,
+							 VerifyCounts *counts);
 
 #endif							/* VERIFY_LIST_H */
