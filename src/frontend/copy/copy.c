@@ -161,7 +161,7 @@ make_results(Copy *copy)
 										 copy->run.options->jobs,
 										 CHECKSUM_TYPE_NONE);
 	copy->work.commits = shared_memory_new(plan->queue->n_jobs,
-										   sizeof(CopyCommit));
+										   sizeof(TargetCommit));
 }
 
 /* What is read, in which pieces; and what is made on the target, when. */

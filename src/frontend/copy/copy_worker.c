@@ -20,14 +20,6 @@
 #include "target/sink_target.h"
 #include "target/target_history.h"
 
-/*
- * How long a transaction may be in progress whose session's client is gone:
- * longer than the server takes to notice (session_settings.c).  And how often
- * to look.
- */
-#define IN_PROGRESS_MS 120000
-#define IN_PROGRESS_LOOK_MS 100
-
 struct CopyWorker
 {
 	const CopyWork *work;
@@ -50,23 +42,6 @@ copy_worker_start(const CopyWork *work, int no)
 	target_history_expect(worker->target_conn, work->target->history);
 	worker->session = worker_session_open(work->source, work->run, no);
 	return worker;
-}
-
-/*
- * Unlike session_query() this is not watched: --stall-timeout is about the
- * source, and the target may take its time.
- */
-static PGresult *
-ask_target(CopyWorker *worker, const char *sql, int n_params,
-		   const char *const *params)
-{
-	PGresult   *res = PQexecParams(worker->target_conn, sql, n_params, NULL,
-								   params, NULL, NULL, 0);
-
-	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
-		PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_failed(worker->target_conn, res, "query failed", sql);
-	return res;
 }
 
 /* ----------
@@ -104,7 +79,7 @@ truncate_table(CopyWorker *worker, const DumpTable *table)
 {
 	char	   *sql = psprintf("TRUNCATE TABLE ONLY %s", table->name);
 
-	PQclear(ask_target(worker, sql, 0, NULL));
+	PQclear(target_query(worker->target_conn, sql, 0, NULL));
 	free(sql);
 }
 
@@ -188,71 +163,6 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 }
 
 /* ----------
- * Transactions on the target
- * ----------
- */
-
-static void
-commit(CopyWorker *worker, CopyCommit *end)
-{
-	PGresult   *res = ask_target(worker, "SELECT pg_catalog.txid_current()",
-								 0, NULL);
-
-	end->xid = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
-	PQclear(res);
-	end->state = COPY_STATE_COMMITTING;
-	PQclear(ask_target(worker, "COMMIT", 0, NULL));
-	end->state = COPY_STATE_DONE;
-}
-
-/*
- * A worker before us had this job, and was lost while it waited for the
- * answer to COMMIT.  Did it commit?  The transaction's own server knows,
- * unless it was restarted: a transaction of which nothing had reached the
- * disk is forgotten then, and its ID may be another's.
- */
-static bool
-was_committed(CopyWorker *worker, uint64 xid)
-{
-	char		text[32];
-	const char *params[] = {text, worker->work->target->incarnation};
-	char		status[32];
-
-	snprintf(text, sizeof(text), UINT64_FORMAT, xid);
-	for (int ms = 0; ms < IN_PROGRESS_MS; ms += IN_PROGRESS_LOOK_MS)
-	{
-		PGresult   *res = ask_target(worker,
-									 "SELECT pg_catalog.txid_status($1::pg_catalog.int8),"
-									 TARGET_INCARNATION_SQL " OPERATOR(pg_catalog.=) $2",
-									 2, params);
-		bool		same_server = PQgetvalue(res, 0, 1)[0] == 't';
-
-		strlcpy(status, PQgetvalue(res, 0, 0), sizeof(status));
-		PQclear(res);
-		if (!same_server)
-			pg_fatal("the target was restarted during a COMMIT, and does not know whether it was done");
-		if (strcmp(status, "in progress") != 0)
-			break;
-		/* its session has not seen yet that we are gone */
-		pg_usleep(IN_PROGRESS_LOOK_MS * 1000L);
-	}
-	if (strcmp(status, "committed") != 0 && strcmp(status, "aborted") != 0)
-		pg_fatal("the target does not know whether transaction " UINT64_FORMAT " was committed: \"%s\"",
-				 xid, status);
-	return status[0] == 'c';
-}
-
-/* Is there nothing left to do of a job that another worker began? */
-static bool
-is_done_already(CopyWorker *worker, CopyCommit *end)
-{
-	if (end->state == COPY_STATE_COMMITTING)
-		end->state = was_committed(worker, end->xid) ?
-			COPY_STATE_DONE : COPY_STATE_PENDING;
-	return end->state == COPY_STATE_DONE;
-}
-
-/* ----------
  * Jobs
  * ----------
  */
@@ -261,7 +171,7 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 {
 	const DumpPlan *plan = worker->run->plan;
 
-	PQclear(ask_target(worker, "BEGIN", 0, NULL));
+	PQclear(target_query(worker->target_conn, "BEGIN", 0, NULL));
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
@@ -308,14 +218,15 @@ copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 {
 	const Run  *run = worker->run;
 	const Job  *job = &run->plan->queue->jobs[job_no];
-	CopyCommit *end = &worker->work->commits[job_no];
-	bool		done = is_done_already(worker, end);
+	TargetCommit *end = &worker->work->commits[job_no];
+	bool		done = target_commit_is_done(worker->target_conn,
+											 worker->work->target, end);
 
 	if (!done && worker_session_begin_job(worker->session, job))
 	{
 		file_results_begin_job(run->results, job_no);
 		copy_job(worker, job, step);
-		commit(worker, end);
+		target_commit(worker->target_conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 		done = true;

@@ -9,23 +9,7 @@
 #include "source/source.h"
 #include "status/run.h"
 #include "target/target.h"
-
-/*
- * How far a job's transaction on the target is.  Lives in memory that all
- * workers share; only the one that has the job writes to it.
- */
-typedef enum CopyState
-{
-	COPY_STATE_PENDING = 0,
-	COPY_STATE_COMMITTING,		/* COMMIT was, or is about to be, sent */
-	COPY_STATE_DONE				/* and was answered */
-} CopyState;
-
-typedef struct CopyCommit
-{
-	volatile CopyState state;
-	uint64		xid;			/* of the transaction */
-} CopyCommit;
+#include "target/target_commit.h"
 
 /*
  * What workers are given: settled before they start, the same for all.
@@ -38,7 +22,7 @@ typedef struct CopyWork
 	const Target *target;
 	const Run  *run;
 	const CopyFormat *formats;	/* by table */
-	CopyCommit *commits;		/* by job */
+	TargetCommit *commits;		/* by job */
 } CopyWork;
 
 typedef struct CopyWorker CopyWorker;
@@ -52,11 +36,12 @@ extern CopyWorker *copy_worker_start(const CopyWork *work, int no);
 /*
  * Do a job in one transaction of the target, unless a worker that was lost
  * has done it.  Exits with a message if anything fails; then the target has
- * nothing of it.  *step: see worker_pool.h.  False if nothing was done, as
+ * nothing of it.  *step: see worker_task.h.  False if nothing was done, as
  * its tables could not be locked on the source.
  */
 extern bool copy_worker_run(CopyWorker *worker, int job, volatile int *step);
 
+/* Close both connections, and free it. */
 extern void copy_worker_stop(CopyWorker *worker);
 
 #endif							/* COPY_WORKER_H */

@@ -9,6 +9,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/printable.h"
+#include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "target/target.h"
 #include "target/target_history.h"
@@ -27,10 +28,11 @@ static void
 refuse_source(PGconn *source_conn, PGconn *target_conn,
 			  const char *new_name)
 {
-	PGresult   *s = session_query(source_conn, identity_query);
+	PGresult   *s = source_conn ? session_query(source_conn, identity_query)
+		: NULL;
 	PGresult   *t = session_query(target_conn, identity_query);
-	bool		same_cluster = strcmp(PQgetvalue(s, 0, 0),
-									  PQgetvalue(t, 0, 0)) == 0;
+	bool		same_cluster = s && strcmp(PQgetvalue(s, 0, 0),
+										   PQgetvalue(t, 0, 0)) == 0;
 
 	if (PQgetvalue(t, 0, 3)[0] == 't')
 		pg_fatal("the target is a standby, which cannot be written");
@@ -147,6 +149,19 @@ target_open(Target *target, PGconn *source_conn,
  * Sessions
  * ----------
  */
+
+PGresult *
+target_query(PGconn *conn, const char *sql, int n_params,
+			 const char *const *params)
+{
+	PGresult   *res = PQexecParams(conn, sql, n_params, NULL, params, NULL,
+								   NULL, 0);
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
+		PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "query failed", sql);
+	return res;
+}
 
 /*
  * The same server, another database: in a connection string the last of

@@ -28,7 +28,8 @@ typedef struct Target
  * Connect to the database that --target names, and refuse what cannot be the
  * target: a server older than pg_dump, a standby, or the very database that
  * is read.  With --create the new database may not be the source either;
- * new_name is its name, else NULL.
+ * new_name is its name, else NULL.  source_conn is NULL where no server is
+ * read.
  */
 extern void target_open(Target *target, PGconn *source_conn,
 						const char *pg_dump_version, const char *new_name);
@@ -51,6 +52,14 @@ extern void target_renew(Target *target);
 
 /* Another session that loads rows, in the state that it needs. */
 extern PGconn *target_connect(const Target *target);
+
+/*
+ * Run a statement in a session of the target's.  Unlike session_query() this
+ * is not watched: --stall-timeout is about the source, and the target may
+ * take its time.  Ends by session_failed() when it fails.
+ */
+extern PGresult *target_query(PGconn *conn, const char *sql, int n_params,
+							  const char *const *params);
 
 /*
  * Where pg_restore is to connect, with settings for its sessions: more memory
