@@ -124,17 +124,20 @@ decompressor_fetch(Decompressor *d, void *out, size_t size)
 	{
 		size_t		taken = d->in_len;
 		size_t		made = size;
-		bool		ended;
+		bool		ended = false;
 
 		switch (d->method)
 		{
+			case COMPRESS_NONE:
+				d->error = "is not compressed";
+				break;
 			case COMPRESS_GZIP:
 				ended = step_gzip(d, &taken, out, &made);
 				break;
 			case COMPRESS_LZ4:
 				ended = step_lz4(d, &taken, out, &made);
 				break;
-			default:
+			case COMPRESS_ZSTD:
 				ended = step_zstd(d, &taken, out, &made);
 				break;
 		}
