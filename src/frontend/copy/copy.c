@@ -12,8 +12,8 @@
 #include "base/units.h"
 #include "compare/compare.h"
 #include "copy/copy.h"
+#include "copy/copy_account.h"
 #include "copy/copy_page.h"
-#include "copy/copy_report.h"
 #include "copy/copy_worker.h"
 #include "progress/progress.h"
 #include "replication/subscription.h"
@@ -43,7 +43,7 @@ typedef struct Copy
 	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
-	CopyReport	report;
+	CopyAccount account;
 	Subscription *subscription; /* NULL if none is to be made */
 } Copy;
 
@@ -237,14 +237,14 @@ start_index_builder(Copy *copy)
 
 	/* if the target crashes, workers go on, and nothing built may be lost */
 	plan.setup.address = target_restore_address(&copy->target, "local");
-	copy_report_stage(&copy->report, COPY_STAGE_ROWS);
-	copy->report.builder = index_builder_start(&plan);
+	copy_account_stage(&copy->account, COPY_STAGE_ROWS);
+	copy->account.builder = index_builder_start(&plan);
 }
 
 static void
 copy_rows_and_indexes(Copy *copy)
 {
-	CopyReport *report = &copy->report;
+	CopyAccount *account = &copy->account;
 	const Options *options = copy->run.options;
 	const DumpPlan *plan = &copy->plan;
 
@@ -254,17 +254,17 @@ copy_rows_and_indexes(Copy *copy)
 	run_event_run(options, plan, copy->target.address);
 	start_index_builder(copy);
 	copy->run.beside.what = "indexes ";
-	copy->run.beside.done = index_builder_counter(report->builder);
-	copy->run.beside.total = index_builder_entries(report->builder);
+	copy->run.beside.done = index_builder_counter(account->builder);
+	copy->run.beside.total = index_builder_entries(account->builder);
 	run_workers(copy);
 
 	/* at once: the snapshot holds up vacuum, and the rest may take hours */
 	interrupt_set_connection(NULL);
 	if (!options->compare)
 		leader_close(&copy->source);
-	copy_report_stage(report, COPY_STAGE_INDEXES);
-	if (!index_builder_finish(report->builder))
-		report->incomplete = true;
+	copy_account_stage(account, COPY_STAGE_INDEXES);
+	if (!index_builder_finish(account->builder))
+		account->incomplete = true;
 }
 
 /* --compare */
@@ -273,7 +273,7 @@ compare(Copy *copy)
 {
 	int			n_different;
 
-	copy_report_stage(&copy->report, COPY_STAGE_COMPARE);
+	copy_account_stage(&copy->account, COPY_STAGE_COMPARE);
 	target_renew(&copy->target);
 	copy->source.keep_snapshot = false;
 	n_different = compare_contents(&copy->source, &copy->target, &copy->run);
@@ -297,10 +297,10 @@ complete_target(Copy *copy)
 {
 	const Options *options = copy->run.options;
 
-	copy_report_stage(&copy->report, COPY_STAGE_REST);
+	copy_account_stage(&copy->account, COPY_STAGE_REST);
 	if (!restore_stage_rest(&copy->restore))
-		copy->report.incomplete = true;
-	copy_report_stage(&copy->report, COPY_STAGE_ANALYZE);
+		copy->account.incomplete = true;
+	copy_account_stage(&copy->account, COPY_STAGE_ANALYZE);
 	/* after all that may take long: what the target lost is lost by now */
 	target_history_check_unlogged(copy->target.conn, copy->plan.tables,
 								  copy->target.incarnation);
@@ -314,14 +314,14 @@ static void
 end_copy(Copy *copy, Report *page)
 {
 	subscription_go_on(copy->subscription, copy->source.slot);
-	copy_report_print(&copy->report);
+	copy_account_print(&copy->account);
 	interrupt_set_connection(NULL);
 	PQfinish(copy->target.conn);
 	/* not before: until now a failure was to be accounted for, and undone */
 	cleanup_forget_all();
 	restore_stage_end(&copy->restore);
 	/* last: should it fail, all else is done and told */
-	copy_page_end(page, &copy->report, copy->target.address);
+	copy_page_end(page, &copy->account, copy->target.address);
 }
 
 void
@@ -339,7 +339,7 @@ copy_database(const Options *options, const char *argv0)
 		stock_pg_restore_find(stock_pg_dump_path(pg_dump));
 	leader_open(&copy->source, &copy->plan);
 	page = report_begin(options->report, NULL);
-	copy_report_begin(&copy->report, &copy->run);
+	copy_account_begin(&copy->account, &copy->run);
 
 	make_plan(copy, pg_dump);
 	/* after the plan, which says what the target must have, and must not */
@@ -353,7 +353,7 @@ copy_database(const Options *options, const char *argv0)
 
 	restore_stage_begin(&copy->restore);
 	prepare_target(copy);
-	copy_report_stage(&copy->report, COPY_STAGE_DEFINITIONS);
+	copy_account_stage(&copy->account, COPY_STAGE_DEFINITIONS);
 	restore_stage_definitions(&copy->restore);
 	copy_rows_and_indexes(copy);
 	/* foreign keys and triggers only now: they are not for a copy's rows */
@@ -362,9 +362,9 @@ copy_database(const Options *options, const char *argv0)
 	if (options->compare)
 		compare(copy);
 
-	copy_report_stage(&copy->report, COPY_STAGE_END);
+	copy_account_stage(&copy->account, COPY_STAGE_END);
 	/* nor is a subscription to go on from what is not complete */
-	if (copy->report.incomplete)
+	if (copy->account.incomplete)
 		exit(1);
 	end_copy(copy, page);
 }

@@ -42,24 +42,24 @@ collect_builds(const IndexBuilder *builder)
 }
 
 void
-copy_page_end(Report *page, const CopyReport *report,
+copy_page_end(Report *page, const CopyAccount *account,
 			  const PeerAddress *target_address)
 {
 	ReportStage stages[COPY_STAGE_END];
 	Manifest   *manifest;
 	ReportCopy	copy = {
 		.target = target_address->conninfo,
-		.times = copy_report_times(report),
-		.compared = report->run->options->compare,
+		.times = copy_account_times(account),
+		.compared = account->run->options->compare,
 		.stages = stages,
-		.n_stages = copy_report_stages(report, stages),
-		.end_us = report->began_us[COPY_STAGE_END],
+		.n_stages = copy_account_stages(account, stages),
+		.end_us = account->began_us[COPY_STAGE_END],
 	};
 
 	if (page == NULL)
 		return;
-	copy.builds = collect_builds(report->builder);
-	copy.n_builds = index_builder_entries(report->builder);
-	manifest = run_manifest_new(report->run);
+	copy.builds = collect_builds(account->builder);
+	copy.n_builds = index_builder_entries(account->builder);
+	manifest = run_manifest_new(account->run);
 	report_end(page, manifest, NULL, &copy);
 }

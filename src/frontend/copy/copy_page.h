@@ -5,12 +5,12 @@
 #ifndef COPY_PAGE_H
 #define COPY_PAGE_H
 
-#include "copy/copy_report.h"
+#include "copy/copy_account.h"
 #include "report/report.h"
 #include "session/connection.h"
 
 /* The copy is complete: write the page (see report_end()). */
-extern void copy_page_end(Report *page, const CopyReport *report,
+extern void copy_page_end(Report *page, const CopyAccount *account,
 						  const PeerAddress *target_address);
 
 #endif							/* COPY_PAGE_H */

@@ -90,7 +90,7 @@ report_end(Report *report, const Manifest *manifest,
 	/* again, as all else is complete and nothing of it to be undone */
 	cleanup_push(remove_temp_file, report);
 	initPQExpBuffer(&page);
-	page_append(&page, manifest, verify, copy);
+	report_page_append(&page, manifest, verify, copy);
 	if (PQExpBufferBroken(&page))
 		pg_fatal("out of memory");
 	if (fwrite(page.data, 1, page.len, report->stream) != page.len ||

@@ -208,7 +208,7 @@ append_sections(PQExpBuffer page, const ReportData *data)
 	{
 		appendPQExpBuffer(page, "<section><h2>Workers over time</h2>\n<p class=\"soft\">Each piece is %s, in the colour of its table; the percentage is the table's share of all work. <span class=\"screen\">Point at a piece to see more.</span></p>\n",
 						  data->is_copy ? "a table, a part of one, or a large object, or below the workers an index" : "a file");
-		table_append_legend(page, data);
+		report_table_append_legend(page, data);
 		timeline_append(page, data);
 		appendPQExpBufferStr(page, "</section>\n<section><h2>Throughput</h2>\n");
 		initPQExpBuffer(&curve);
@@ -226,16 +226,16 @@ append_sections(PQExpBuffer page, const ReportData *data)
 		appendPQExpBuffer(page, "<p>Only some rows were %s of %s.</p>\n",
 						  data->is_copy ? "copied" : "dumped",
 						  report_count(data->n_filtered, "table", text));
-	table_append_tables(page, data);
+	report_table_append_tables(page, data);
 	appendPQExpBufferStr(page, "</section>\n");
 	if (data->n_timed > 0)
 	{
 		appendPQExpBuffer(page, "<section><h2>Slowest %ss</h2>\n", data->piece);
 		append_stragglers(page, data);
-		table_append_slowest(page, data);
+		report_table_append_slowest(page, data);
 		appendPQExpBufferStr(page, "</section>\n<section><h2>Workers</h2>\n");
 		append_end_of_work(page, data);
-		table_append_workers(page, data);
+		report_table_append_workers(page, data);
 		appendPQExpBufferStr(page, "</section>\n");
 	}
 }
@@ -277,8 +277,8 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 }
 
 void
-page_append(PQExpBuffer page, const Manifest *manifest,
-			const ReportVerify *verify, const ReportCopy *copy)
+report_page_append(PQExpBuffer page, const Manifest *manifest,
+				   const ReportVerify *verify, const ReportCopy *copy)
 {
 	append_head(page, manifest, copy);
 	if (copy)

@@ -14,7 +14,7 @@
  * Append the whole page, as report_end() describes it.  Whether there was
  * memory for it, the caller looks.
  */
-extern void page_append(PQExpBuffer page, const Manifest *manifest,
-						const ReportVerify *verify, const ReportCopy *copy);
+extern void report_page_append(PQExpBuffer page, const Manifest *manifest,
+							   const ReportVerify *verify, const ReportCopy *copy);
 
 #endif							/* REPORT_PAGE_H */

@@ -22,7 +22,7 @@ append_swatch(PQExpBuffer page, int color)
 }
 
 void
-table_append_legend(PQExpBuffer page, const ReportData *data)
+report_table_append_legend(PQExpBuffer page, const ReportData *data)
 {
 	char		text[REPORT_TEXT_BYTES];
 	double		others = 0;
@@ -203,7 +203,7 @@ append_partitions(PQExpBuffer page, const ReportData *data,
 }
 
 void
-table_append_tables(PQExpBuffer page, const ReportData *data)
+report_table_append_tables(PQExpBuffer page, const ReportData *data)
 {
 	const ReportGroups *groups = report_groups_new(data);
 	uint64		largest = groups->n_groups > 0 ? groups->groups[0].sum.raw_bytes : 0;
@@ -243,7 +243,7 @@ table_append_tables(PQExpBuffer page, const ReportData *data)
  * ----------
  */
 void
-table_append_workers(PQExpBuffer page, const ReportData *data)
+report_table_append_workers(PQExpBuffer page, const ReportData *data)
 {
 	double		seconds = report_data_seconds(data);
 	char		text[REPORT_TEXT_BYTES];
@@ -315,7 +315,7 @@ append_slow_file(PQExpBuffer page, const ReportData *data,
 }
 
 void
-table_append_slowest(PQExpBuffer page, const ReportData *data)
+report_table_append_slowest(PQExpBuffer page, const ReportData *data)
 {
 	const ReportFile **order = pg_malloc((data->n_files + 1) *
 										 sizeof(ReportFile *));

@@ -10,16 +10,16 @@
 #include "report/report_data.h"
 
 /* Which colour is which table. */
-extern void table_append_legend(PQExpBuffer page, const ReportData *data);
+extern void report_table_append_legend(PQExpBuffer page, const ReportData *data);
 
 /*
  * The largest tables, with their rates of compression, and the sum of others.
  */
-extern void table_append_tables(PQExpBuffer page, const ReportData *data);
+extern void report_table_append_tables(PQExpBuffer page, const ReportData *data);
 
-extern void table_append_workers(PQExpBuffer page, const ReportData *data);
+extern void report_table_append_workers(PQExpBuffer page, const ReportData *data);
 
 /* The files that took longest. */
-extern void table_append_slowest(PQExpBuffer page, const ReportData *data);
+extern void report_table_append_slowest(PQExpBuffer page, const ReportData *data);
 
 #endif							/* REPORT_TABLE_H */

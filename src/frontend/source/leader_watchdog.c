@@ -12,8 +12,8 @@
 #include "progress/progress.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
-#include "source/leader_watchdog.h"
 #include "source/backend_query.h"
+#include "source/leader_watchdog.h"
 
 /* How long the answer to a question may take. */
 #define ANSWER_MS 15000

@@ -11,8 +11,8 @@
 
 #include "postgres.h"
 
-#include "base/row_format.h"
 #include "bytes/byte_buffer.h"
+#include "encode/row_format.h"
 
 /* What a value's form depends on beside the value; fixed for one scan. */
 typedef struct EncodeSettings

@@ -14,7 +14,7 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-#include "base/row_format.h"
+#include "encode/row_format.h"
 #include "shared/compress_spec.h"
 
 typedef struct ChunkReader ChunkReader;

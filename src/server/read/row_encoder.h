@@ -13,8 +13,8 @@
 #include "access/htup.h"
 #include "utils/relcache.h"
 
-#include "base/row_format.h"
 #include "bytes/byte_buffer.h"
+#include "encode/row_format.h"
 
 typedef struct RowEncoder RowEncoder;
 

@@ -1,10 +1,10 @@
 /*
- * copy_report.h
+ * copy_account.h
  *		What a direct copy did: the closing summary, or the account of a
  *		failure.
  */
-#ifndef COPY_REPORT_H
-#define COPY_REPORT_H
+#ifndef COPY_ACCOUNT_H
+#define COPY_ACCOUNT_H
 
 #include "report/report.h"
 #include "status/run.h"
@@ -22,7 +22,7 @@ typedef enum CopyStage
 	COPY_STAGE_END
 } CopyStage;
 
-typedef struct CopyReport
+typedef struct CopyAccount
 {
 	const Run  *run;
 	IndexBuilder *builder;		/* NULL before COPY_STAGE_ROWS */
@@ -30,25 +30,25 @@ typedef struct CopyReport
 	CopyStage	stage;
 	int64		began_us[COPY_STAGE_END + 1];	/* by stage, microseconds
 												 * since 1970; 0 = not */
-} CopyReport;
+} CopyAccount;
 
 /*
  * From here on, a failure is followed by an account of what the target has.
  */
-extern void copy_report_begin(CopyReport *report, const Run *run);
+extern void copy_account_begin(CopyAccount *account, const Run *run);
 
-extern void copy_report_stage(CopyReport *report, CopyStage stage);
+extern void copy_account_stage(CopyAccount *account, CopyStage stage);
 
 /*
  * The stages that there were, all but the end, in the order of time: fills in
  * at most COPY_STAGE_END of them, and returns how many.
  */
-extern int	copy_report_stages(const CopyReport *report, ReportStage *stages);
+extern int	copy_account_stages(const CopyAccount *account, ReportStage *stages);
 
 /* How long each stage took, as a text; owned. */
-extern char *copy_report_times(const CopyReport *report);
+extern char *copy_account_times(const CopyAccount *account);
 
 /* All went well: tables, rows, bytes, seconds, on standard output. */
-extern void copy_report_print(const CopyReport *report);
+extern void copy_account_print(const CopyAccount *account);
 
-#endif							/* COPY_REPORT_H */
+#endif							/* COPY_ACCOUNT_H */

@@ -1,5 +1,5 @@
 /*
- * copy_report.c
+ * copy_account.c
  *		Adds up what the workers did.
  */
 #include "base/fe_compat.h"
@@ -12,7 +12,7 @@
 #include "base/printable.h"
 #include "base/run_clock.h"
 #include "base/units.h"
-#include "copy/copy_report.h"
+#include "copy/copy_account.h"
 #include "status/advice.h"
 #include "status/run_event.h"
 #include "status/summary.h"
@@ -27,9 +27,9 @@ static const char *const stage_names[] = {
 };
 
 static double
-seconds_between(const CopyReport *report, CopyStage from, CopyStage to)
+seconds_between(const CopyAccount *account, CopyStage from, CopyStage to)
 {
-	return (report->began_us[to] - report->began_us[from]) / 1e6;
+	return (account->began_us[to] - account->began_us[from]) / 1e6;
 }
 
 /* ----------
@@ -76,9 +76,9 @@ account_for_rows(const Run *run)
 static void
 give_account(void *arg)
 {
-	const CopyReport *report = arg;
+	const CopyAccount *account = arg;
 
-	switch (report->stage)
+	switch (account->stage)
 	{
 		case COPY_STAGE_PLAN:
 			return;
@@ -93,16 +93,16 @@ give_account(void *arg)
 			pg_log_warning("all rows were copied before source and target were compared");
 			break;
 		default:
-			account_for_rows(report->run);
+			account_for_rows(account->run);
 			break;
 	}
-	if (report->builder && index_builder_entries(report->builder) > 0)
+	if (account->builder && index_builder_entries(account->builder) > 0)
 		pg_log_warning("indexes and constraints that were built while rows were copied: %d of %d",
-					   index_builder_built(report->builder),
-					   index_builder_entries(report->builder));
-	if (report->stage < COPY_STAGE_REST)
+					   index_builder_built(account->builder),
+					   index_builder_entries(account->builder));
+	if (account->stage < COPY_STAGE_REST)
 		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
-	else if (report->incomplete || report->stage == COPY_STAGE_REST)
+	else if (account->incomplete || account->stage == COPY_STAGE_REST)
 	{
 		pg_log_warning("what comes after the rows is not complete: see pg_restore's errors");
 		pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
@@ -110,18 +110,18 @@ give_account(void *arg)
 }
 
 void
-copy_report_begin(CopyReport *report, const Run *run)
+copy_account_begin(CopyAccount *account, const Run *run)
 {
-	report->run = run;
-	copy_report_stage(report, COPY_STAGE_PLAN);
-	cleanup_push(give_account, report);
+	account->run = run;
+	copy_account_stage(account, COPY_STAGE_PLAN);
+	cleanup_push(give_account, account);
 }
 
 void
-copy_report_stage(CopyReport *report, CopyStage stage)
+copy_account_stage(CopyAccount *account, CopyStage stage)
 {
-	report->stage = stage;
-	report->began_us[stage] = clock_wall_us();
+	account->stage = stage;
+	account->began_us[stage] = clock_wall_us();
 	run_event_stage(stage_names[stage]);
 }
 
@@ -151,48 +151,48 @@ log_tables(const Run *run)
 }
 
 int
-copy_report_stages(const CopyReport *report, ReportStage *stages)
+copy_account_stages(const CopyAccount *account, ReportStage *stages)
 {
 	int			n = 0;
 
 	for (int i = 0; i < COPY_STAGE_END; i++)
 	{
-		if (report->began_us[i] == 0)
+		if (account->began_us[i] == 0)
 			continue;
 		stages[n].name = stage_names[i];
-		stages[n].start_us = report->began_us[i];
+		stages[n].start_us = account->began_us[i];
 		n++;
 	}
 	return n;
 }
 
 char *
-copy_report_times(const CopyReport *report)
+copy_account_times(const CopyAccount *account)
 {
-	int			n_indexes = index_builder_entries(report->builder);
-	bool		compared = report->run->options->compare;
+	int			n_indexes = index_builder_entries(account->builder);
+	bool		compared = account->run->options->compare;
 	PQExpBufferData text;
 
 	initPQExpBuffer(&text);
 	appendPQExpBuffer(&text, "definitions %.2f s, rows %.2f s, then %d %s %.2f s (with those built beside the rows %.2f s of work), the rest %.2f s, statistics %.2f s",
-					  seconds_between(report, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
-					  seconds_between(report, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
+					  seconds_between(account, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
+					  seconds_between(account, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
 					  n_indexes, n_indexes == 1 ? "index" : "indexes",
-					  seconds_between(report, COPY_STAGE_INDEXES, COPY_STAGE_REST),
-					  index_builder_seconds(report->builder),
-					  seconds_between(report, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
-					  seconds_between(report, COPY_STAGE_ANALYZE,
+					  seconds_between(account, COPY_STAGE_INDEXES, COPY_STAGE_REST),
+					  index_builder_seconds(account->builder),
+					  seconds_between(account, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
+					  seconds_between(account, COPY_STAGE_ANALYZE,
 									  compared ? COPY_STAGE_COMPARE : COPY_STAGE_END));
 	if (compared)
 		appendPQExpBuffer(&text, ", compare %.2f s",
-						  seconds_between(report, COPY_STAGE_COMPARE, COPY_STAGE_END));
+						  seconds_between(account, COPY_STAGE_COMPARE, COPY_STAGE_END));
 	return text.data;
 }
 
 void
-copy_report_print(const CopyReport *report)
+copy_account_print(const CopyAccount *account)
 {
-	const Run  *run = report->run;
+	const Run  *run = account->run;
 	int			n_tables = run->plan->tables->n_tables;
 	FileTotals	total = file_results_total(run->results);
 	FILE	   *out = event_log_text_output();
@@ -206,7 +206,7 @@ copy_report_print(const CopyReport *report)
 	advice_print(run->options, run->plan, out);
 	if (run->options->compare)
 		fprintf(out, "source and target have the same contents\n");
-	fprintf(out, "%s\n", copy_report_times(report));
+	fprintf(out, "%s\n", copy_account_times(account));
 	fflush(out);
 	summary_tell(run, false);
 }
