@@ -26,7 +26,7 @@ sub read_floors
 	my ($section) = $text =~ /^#+ `src\/$side`.*?\n(.*?)(?=^#|\z)/ms;
 	my %floors;
 
-	while (($section // '') =~ /^\| (\d+) +\| (`[^|]+`) +\| (.*)/mg)
+	while (($section // '') =~ /^\| (\d+) +\| (`[^|]+?) +\| (.*)/mg)
 	{
 		my ($floor, $folders, $idea) = ($1, $2, $3);
 

@@ -37,6 +37,7 @@ extern void event_log_open(const char *path, const char *command);
  */
 extern FILE *event_log_text_output(void);
 
+/* An event of this kind, e.g. "stage", to be filled and written. */
 extern Event *event_new(const char *kind);
 
 /* Add a member; a NULL text is left out. */

@@ -176,7 +176,6 @@ make_plan(Copy *copy, StockPgDump *pg_dump)
 	copy->restore.setup.toc = plan->toc;
 	copy->restore.schedule = restore_schedule_make(plan->toc, plan->tables,
 												   options->create);
-	make_results(copy);
 	source_check(copy->source.conn, options, plan);
 }
 
@@ -214,6 +213,7 @@ prepare_target(Copy *copy)
 	if (copy->new_name)
 		target_check_tables(copy->target.conn, copy->plan.tables, false);
 	findings_settle();
+	/* tried before hours of work: can the target reach the source at all? */
 	if (options->create_subscription)
 		copy->subscription = subscription_try(copy->source.conn,
 											  copy->target.address,
@@ -342,6 +342,8 @@ copy_database(const Options *options, const char *argv0)
 	copy_account_begin(&copy->account, &copy->run);
 
 	make_plan(copy, pg_dump);
+	/* before workers are forked; and an account of a failure counts them */
+	make_results(copy);
 	/* after the plan, which says what the target must have, and must not */
 	open_target(copy);
 	/* up to here only a slot has been made, and none if we only look */
@@ -351,6 +353,7 @@ copy_database(const Options *options, const char *argv0)
 		return;
 	}
 
+	/* first, as the database is made by pg_restore, too */
 	restore_stage_begin(&copy->restore);
 	prepare_target(copy);
 	copy_account_stage(&copy->account, COPY_STAGE_DEFINITIONS);
@@ -363,7 +366,11 @@ copy_database(const Options *options, const char *argv0)
 		compare(copy);
 
 	copy_account_stage(&copy->account, COPY_STAGE_END);
-	/* nor is a subscription to go on from what is not complete */
+
+	/*
+	 * Nor is a subscription to go on from what is not complete.  What failed
+	 * has been told, and the account of it comes as the program ends.
+	 */
 	if (copy->account.incomplete)
 		exit(1);
 	end_copy(copy, page);

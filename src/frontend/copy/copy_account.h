@@ -37,6 +37,7 @@ typedef struct CopyAccount
  */
 extern void copy_account_begin(CopyAccount *account, const Run *run);
 
+/* A stage begins now: for the account, the event log, and the page. */
 extern void copy_account_stage(CopyAccount *account, CopyStage stage);
 
 /*

@@ -166,6 +166,7 @@ finish_archive(const Run *run, ArchiveDir *dir)
 								  archive_dir_take_toc(dir), NULL);
 	toc_write(plan->toc, &plan->compress, archive_file_sink(toc_file));
 	archive_file_complete(toc_file, 0);
+	/* after all others, whose checksums it has, and before all is flushed */
 	manifest = run_manifest_new(run);
 	run_manifest_write(run, manifest);
 	run_event_stage("flush");
@@ -221,6 +222,7 @@ check_plan(const Dump *dump)
 static void
 show_plan(Dump *dump, StockPgDump *pg_dump)
 {
+	/* at once: a plan for a place that cannot be is of no use */
 	check_directory(dump->run.options);
 	leader_open(&dump->source, &dump->plan);
 	leader_plan(&dump->source, pg_dump, &dump->plan);
@@ -237,6 +239,7 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 	leader_plan(&dump->source, pg_dump, &dump->plan);
 	check_plan(dump);
 	leader_close(&dump->source);
+	/* last, as it ends the program: the list has all else by then */
 	check_directory(dump->run.options);
 	findings_end();
 }
@@ -249,9 +252,15 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	ArchiveDir *dir;
 	Manifest   *manifest;
 
+	/* before the directory, which no wrong password is to have made */
 	leader_open(&dump->source, &dump->plan);
 	run_event_stage("plan");
-	/* before the plan, so that a place that cannot be is seen at once */
+
+	/*
+	 * Before the plan, so that a place that cannot be is seen at once; and
+	 * before the workers, so that a failure ends them first, and then removes
+	 * their files.
+	 */
 	page = report_begin(options->report, options->directory);
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)

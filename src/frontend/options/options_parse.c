@@ -73,6 +73,7 @@ static const struct option pg_dump_options[] = {
 	{"large-objects", no_argument, NULL, 'b'},
 	{"load-via-partition-root", no_argument, NULL, OPT_PASS},
 	{"lock-wait-timeout", required_argument, NULL, OPT_LOCK_WAIT_TIMEOUT},
+	/* ours, but with a letter, as pg_basebackup has it */
 	{"max-rate", required_argument, NULL, 'r'},
 	{"no-acl", no_argument, NULL, 'x'},
 	{"no-blobs", no_argument, NULL, 'B'},

@@ -36,7 +36,7 @@ typedef struct DumpPlan
 } DumpPlan;
 
 /*
- * Decide all that follows from pg_dump's table of contents, and touch
+ * Decide all that follows from pg_dump's table of contents, and change
  * nothing: the chunks, the large objects, the order of jobs, the archive's
  * table of contents.  When it is called the plan has all the rest, and conn's
  * transaction, which is the leader's, the locks of all tables.  Exits with a

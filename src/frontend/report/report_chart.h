@@ -30,6 +30,7 @@ extern void chart_axis(PQExpBuffer page, const ReportData *data, int height);
 /* 1, 2 or 5 times a power of ten: at most so many of it make up the whole. */
 extern double chart_step(double whole, int n_steps);
 
+/* The end of what chart_begin() began. */
 extern void chart_end(PQExpBuffer page);
 
 #endif							/* REPORT_CHART_H */

@@ -88,6 +88,7 @@ extern double report_data_seconds(const ReportData *data);
 /* How long what charts show took. */
 extern double report_data_axis_seconds(const ReportData *data);
 
+/* How long a worker had to do with the file. */
 extern double report_data_file_seconds(const ManifestFile *file);
 
 /*

@@ -17,6 +17,7 @@ extern void report_table_append_legend(PQExpBuffer page, const ReportData *data)
  */
 extern void report_table_append_tables(PQExpBuffer page, const ReportData *data);
 
+/* What each worker did, and for how long. */
 extern void report_table_append_workers(PQExpBuffer page, const ReportData *data);
 
 /* The files that took longest. */

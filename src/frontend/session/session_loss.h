@@ -14,12 +14,17 @@
  *	 closes the connections, and tries again after a while.
  * - Elsewhere nobody can: the cause is an error, which ends the program.
  *
+ * Who waits in vain for a server that is silent is found by those who look
+ * after others: source/worker_watch.c and source/leader_watchdog.c.  The
+ * leader's session is looked at by source/leader_session.c while it is idle,
+ * and replaced there.
+ *
  * A while is longer each time, and there are at most --retries of them.
  *
  * What a session is refused is no loss.  A worker that cannot have a lock
  * tells the pool, which asks other workers later, and at last the leader; it
  * does the job in its own session, which has all locks, and within
- * session_try().
+ * session_try() (worker_pool.c and worker_watch.c:run_refused()).
  */
 #ifndef SESSION_LOSS_H
 #define SESSION_LOSS_H
@@ -35,7 +40,7 @@ extern bool session_is_standby(const PGconn *conn);
  * Did a statement fail because its session has ended, or because replay on a
  * standby was in conflict with it, without a fault of the statement's?  This
  * alone decides what a new session may do anew.  res is what the statement
- * returned, or NULL if there is nothing.
+ * returned, or NULL if there is nothing, as conn is if it could not be made.
  */
 extern bool session_is_lost(const PGconn *conn, const PGresult *res);
 

@@ -40,6 +40,7 @@ extern bool decompressor_complete(const Decompressor *d);
 /* What is wrong; borrowed. */
 extern const char *decompressor_error(const Decompressor *d);
 
+/* Free it, wherever in a stream it is. */
 extern void decompressor_free(Decompressor *d);
 
 #endif							/* DECOMPRESS_H */

@@ -1,6 +1,9 @@
 /*
  * restore_stage.h
  *		What stock pg_restore makes on a target, before and after the rows.
+ *
+ * A stage is one run of pg_restore, on the entries of one phase of the
+ * schedule (restore_schedule.h).
  */
 #ifndef RESTORE_STAGE_H
 #define RESTORE_STAGE_H
