@@ -14,6 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use constant MOST_ROOMS => 15;
+use constant COLUMNS => 78;
 use constant FIRST => 'base/fe_compat.h';
 
 my $tree = abs_path("$FindBin::RealBin/..");
@@ -144,6 +145,26 @@ sub crowded
 	  grep { keys %{ $rooms{$_} } > MOST_ROOMS } sort keys %rooms;
 }
 
+# Lines of comments, also beside code, that are wider than a tab of four
+# columns lets them be: pgindent leaves those that begin a line as they are.
+sub wide_comments
+{
+	my ($text) = @_;
+	my $in_comment = 0;
+	my @wide;
+
+	foreach my $line (split /\n/, $text)
+	{
+		my $begins = $line =~ /\/\*/;
+
+		1 while $line =~ s/^([^\t]*)\t/$1 . ' ' x (4 - length($1) % 4)/e;
+		push @wide, $line if ($in_comment || $begins) && length($line) > COLUMNS;
+		$in_comment = 0 if $line =~ /\*\//;
+		$in_comment = 1 if $line =~ /\/\*(?!.*\*\/)/;
+	}
+	return @wide;
+}
+
 # ---- the sides as they are
 
 my $text = slurp_file("$tree/CONTRIBUTING.md");
@@ -161,6 +182,15 @@ foreach my $side (qw(frontend server))
 	is_deeply([ wrong_includes($floors, $includes) ], [], "$side: all includes point down");
 	is_deeply([ circles($includes) ], [], "$side: no files include each other");
 	is_deeply([ crowded($includes) ], [], "$side: no folder is crowded");
+	is_deeply(
+		[
+			map {
+				my $file = $_;
+				map { "$file: $_" } wide_comments(slurp_file("$tree/src/$side/$file"))
+			} sort keys %$includes
+		],
+		[],
+		"$side: no comment is wider than it should be");
 }
 is_deeply(
 	[
@@ -221,5 +251,14 @@ is_deeply(
 	[ crowded({ map { $_ => [] } 'attic/0.h', map { ("loft/$_.c", "loft/$_.h") } 0 .. 15 }) ],
 	['loft has 16 rooms'],
 	'a crowd is seen, and a header counts with its file');
+
+my $long = 'x' x 72;
+is_deeply(
+	[
+		wide_comments(
+			"/* $long */\n/*  $long */\n\t/* ${long}\n * y$long\n * $long abc */\n$long $long;\n")
+	],
+	[ "/*  $long */", "    /* $long", " * $long abc */" ],
+	'wide comments are seen, tabs counted as they are shown, and code is left alone');
 
 done_testing();

@@ -20,7 +20,7 @@ typedef struct DumpPlan
 	const char *snapshot_identity;	/* by whatever name, see snapshot.h */
 
 	/* What */
-	const Toc  *toc;			/* of the archive to be; pg_dump's of a copy */
+	const Toc  *toc;			/* of the archive to be, or pg_dump's */
 	const char *encoding;		/* of all names, statements and rows */
 	const DumpTables *tables;
 	const LargeObjects *objects;

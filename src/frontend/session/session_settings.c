@@ -17,10 +17,10 @@
  * What pg_dump sets; that a condition finds all its rows; every timeout, and
  * how soon a backend whose client is out of reach is to end, and give up its
  * locks: when its client gives it up (tcp_setting.c).  No tcp_user_timeout,
- * which would also end one whose client is slow to read.  No JIT: a plan that looks dear
- * would be compiled anew in every session, which for a table of many columns
- * takes longer than to read it.  No constraint is to be looked at, which
- * might call functions.
+ * which would also end one whose client is slow to read.  No JIT: a plan that
+ * looks dear would be compiled anew in every session, which for a table of
+ * many columns takes longer than to read it.  No constraint is to be looked
+ * at, which might call functions.
  *
  * One statement.  Every server has the first ones, and values are wrong
  * without them, so that a name that it does not know is an error.  The

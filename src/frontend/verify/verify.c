@@ -4,7 +4,8 @@
  *
  * The leader reads these two and matches names, of which each that is missing
  * or too many is a finding.  The workers read the files, the largest first,
- * and check size, checksum, decompression and rows (verify_file.c).  What they count is in shared memory.
+ * and check size, checksum, decompression and rows (verify_file.c).  What
+ * they count is in shared memory.
  */
 #include "base/fe_compat.h"
 

@@ -29,8 +29,8 @@ extern struct varlena *toast_reader_get(ToastReader *reader,
 										struct varlena *stored);
 
 /*
- * Release the reader, and close the TOAST table that it may have opened, whose
- * lock is kept.
+ * Release the reader, and close the TOAST table that it may have opened,
+ * whose lock is kept.
  */
 extern void toast_reader_free(ToastReader *reader);
 
