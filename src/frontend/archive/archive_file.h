@@ -8,7 +8,7 @@
 
 #include "shared/compress_spec.h"
 
-#include "archive/file_result.h"
+#include "progress/file_result.h"
 #include "stream/sink.h"
 
 typedef struct ArchiveFile ArchiveFile;

@@ -6,8 +6,8 @@
 #define LARGE_OBJECT_FILE_H
 
 #include "archive/archive_dir.h"
-#include "archive/file_result.h"
 #include "plan/large_object.h"
+#include "progress/file_result.h"
 
 /*
  * Write the objects of a group, a file each, and set their results.  Exits

@@ -9,8 +9,8 @@
 #define RUN_H
 
 #include "archive/archive_dir.h"
-#include "archive/file_result.h"
 #include "plan/dump_plan.h"
+#include "progress/file_result.h"
 
 /* Something that goes on while rows are read: how many are done, and all. */
 typedef struct RunBeside

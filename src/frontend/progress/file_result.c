@@ -4,9 +4,9 @@
  */
 #include "base/fe_compat.h"
 
-#include "archive/file_result.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
+#include "progress/file_result.h"
 
 FileResults *
 file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
