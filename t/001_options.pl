@@ -191,7 +191,7 @@ foreach my $try ([ 'SJIS', '表', "\x95\\" ], [ 'BIG5', '功', "\xA5\\" ])
 
 # Chunks must not change what a session option does to the rows: all rows of
 # the table, in order, are those of pg_dump.
-sub rows_of
+sub text_of_rows
 {
 	my ($dir, $tag) = @_;
 	return join '', map { slurp_file("$dir/$_->{filename}") =~ s/\\\.\n\n\n$//r }
@@ -208,7 +208,7 @@ foreach my $options ([], ['--extra-float-digits=-10'], [ '--role', 'reader' ],
 	my ($rc) = run_program('pg_pardump', '-j2', '--max-table-segment-pages=1', '-f', $ours, @common);
 	is("$stock_rc$rc", '00', "both dump with chunks and @$options");
 	cmp_ok(chunks_of($ours, 'parent'), '>=', 3, 'the table is split');
-	ok(rows_of($ours, 'parent') eq rows_of($stock, 'parent'),
+	ok(text_of_rows($ours, 'parent') eq text_of_rows($stock, 'parent'),
 		"rows in chunks are the same: @$options");
 }
 

@@ -49,7 +49,7 @@ my @db = ('-d', $node->connstr('filter'));
 my @foreign = ('--include-foreign-data=loop');
 
 # The rows of a dump with these options, sorted: COPY's table => [line, ...].
-sub rows_of
+sub chosen_rows
 {
 	my ($what, @options) = @_;
 	my $dir = dump_ok($node, 'filter', $what, 'pg_pardump', '-a', @options);
@@ -73,7 +73,7 @@ sub queried
 	return [ sort split /\n/, value($node, 'filter', "COPY ($query) TO STDOUT") ];
 }
 
-my ($all) = rows_of('no filter', @foreign);
+my ($all) = chosen_rows('no filter', @foreign);
 
 # ---- conditions
 
@@ -81,7 +81,7 @@ foreach my $options ([], [ '-j2', '--chunk-size=64kB' ],
 	[ '-j2', '--max-table-segment-pages=20', '--no-extension' ])
 {
 	my $what = "@$options" || 'whole';
-	my ($rows, $dir) = rows_of($what, @$options, @foreign,
+	my ($rows, $dir) = chosen_rows($what, @$options, @foreign,
 		'--where=big:id % 3 = 0 OR id < 100',
 		'--where', 'big:t > \'8\' -- comment', '--where', 'public.par*:id > 90',
 		'--where="a:b"."c:""d":id::text like \'%:%\' or id = 7',
@@ -105,7 +105,7 @@ foreach my $options ([], [ '-j2', '--chunk-size=64kB' ],
 
 # a partitioned table stands for its partitions, and theirs
 {
-	my ($rows, $dir) = rows_of('a partitioned table', '--where=family:id % 10 = 7', '--sample=family_3:100');
+	my ($rows, $dir) = chosen_rows('a partitioned table', '--where=family:id % 10 = 7', '--sample=family_3:100');
 	is_deeply([ sort { $a <=> $b } map { @{ $rows->{$_} } } qw(public.family_1 public.family_2 public.grandchild) ],
 		[ map { 10 * $_ + 7 } 0 .. 11 ], 'a partitioned table: rows of all partitions');
 	is_deeply([ map { $_->{Sample} } grep { ($_->{Table} // '') eq 'grandchild' } @{ read_manifest($dir)->{Files} } ],
@@ -138,8 +138,8 @@ is(value($node, 'copy', 'SELECT count(*), min(id), max(id) FROM big'), '5000|1|5
 
 # ---- samples
 
-my ($whole) = rows_of('sample', '--sample=big:10', '--sample=other:50');
-my ($chunks, $chunked) = rows_of('sample in chunks', '--sample=big:10',
+my ($whole) = chosen_rows('sample', '--sample=big:10', '--sample=other:50');
+my ($chunks, $chunked) = chosen_rows('sample in chunks', '--sample=big:10',
 	'--sample=other:50', '-j2', '--chunk-size=64kB');
 cmp_ok(chunks_of($chunked, 'big'), '>', 2, 'sample: chunks');
 is_deeply($chunks, $whole, 'sample: the same choice in chunks');
@@ -148,11 +148,11 @@ my $n = @{ $whole->{'public.big'} };
 ok($n > 2000 - 425 && $n < 2000 + 425, "sample: $n of 20000 rows for 10 percent");
 $n = @{ $whole->{'public.other'} };
 ok($n > 1500 - 275 && $n < 1500 + 275, "sample: $n of 3000 rows for 50 percent");
-my ($rows) = rows_of('sample of all and none', '--sample=big:100', '--sample=other:0',
+my ($rows) = chosen_rows('sample of all and none', '--sample=big:100', '--sample=other:0',
 	'--sample=child:0.0', '--sample=family_1:100.000');
 is_deeply($rows->{$_}, $all->{$_}, "sample: all of $_") foreach qw(public.big public.family_1);
 is_deeply($rows->{$_} // [], [], "sample: none of $_") foreach qw(public.other public.child);
-($rows) = rows_of('sample and condition', '--sample=big:10', '--where=big:id > 10000');
+($rows) = chosen_rows('sample and condition', '--sample=big:10', '--where=big:id > 10000');
 is_deeply($rows->{'public.big'},
 	[ grep { /^(\d+)/ && $1 > 10000 } @{ $whole->{'public.big'} } ], 'sample and condition');
 

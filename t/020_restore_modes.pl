@@ -40,7 +40,7 @@ sub new_copy { return empty_copy($node, 'modes', 'copy' . ++$copies); }
 
 # Indexes and foreign keys are there and hold for the rows: what a restore that
 # builds them before all chunks are loaded, or of too few rows, would break.
-sub sound_ok
+sub constraints_sound_ok
 {
 	my ($db, $what) = @_;
 	is( value($node, $db, q{
@@ -60,7 +60,7 @@ sub whole_ok
 {
 	my ($db, $what) = @_;
 	same_database_ok($node, $db, $data, $schema, $what);
-	sound_ok($db, $what);
+	constraints_sound_ok($db, $what);
 	return;
 }
 

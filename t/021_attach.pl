@@ -42,7 +42,7 @@ SQL
 	return $name;
 }
 
-sub whole_ok
+sub attached_ok
 {
 	my ($db, $what) = @_;
 	is(value($node, $db, 'SELECT count(*) FROM pg_index WHERE NOT indisvalid'),
@@ -62,11 +62,11 @@ note("pg_dump's archive: invalid indexes, foreign keys: " . value($node, $stock,
 my $archive = slow_database('archive');
 restore_ok($node, dump_ok($node, 'tree', 'archive', 'pg_pardump', '-s'),
 	$archive, 'archive', '-j4');
-whole_ok($archive, 'archive');
+attached_ok($archive, 'archive');
 
 my $copy = slow_database('copy');
 copy_ok($node, 'tree', $node, $copy, 'copy', '-j4', '--no-analyze');
-whole_ok($copy, 'copy');
+attached_ok($copy, 'copy');
 
 $node->stop;
 done_testing();

@@ -12,9 +12,9 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok wait_until
   sessions);
-use Pardump::Cluster qw(start_cluster make_database new_path restore_ok sql value
-  start_psql);
+use Pardump::Cluster qw(start_cluster make_database new_path restore_ok sql value);
 use Pardump::Command qw(fake_pg_dump changing_pg_dump);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -38,7 +38,7 @@ SELECT make_victim();
 SQL
 my $connstr = $node->connstr('locks');
 my @options = ('-U', 'dumper', '--enable-row-security');
-my $holder = start_psql($node, 'locks');
+hold_gates($node, 'locks');
 
 # A session that asks for the victim's ACCESS EXCLUSIVE lock and waits for it,
 # for ever or as long as $lock_timeout says.
@@ -72,7 +72,7 @@ my $busy = qr/could not lock table: ERROR:  could not obtain lock on relation "(
 
 # ---- the lock is held at the start: pg_dump waits
 
-$holder->('BEGIN; LOCK TABLE victim');
+hold('BEGIN; LOCK TABLE victim');
 {
 	my $dump = start_dump($connstr, @options, '--lock-wait-timeout=300');
 	dump_failed_ok($node, $dump, 'a lock held, and a timeout',
@@ -82,7 +82,7 @@ $holder->('BEGIN; LOCK TABLE victim');
 		$dump->{h}->pump_nb;
 		return sessions($node, "wait_event = 'relation'");
 	});
-	$holder->('ROLLBACK');
+	hold('ROLLBACK');
 	is(end_dump($dump), 0, 'a lock held for a while') or diag($dump->{err});
 	is($dump->{err}, '', 'no word about it');
 }
@@ -126,15 +126,12 @@ foreach my $forever (1, 0)
 # ---- a request is queued after the leader has its locks, before a worker has
 
 # The dump, once so many workers wait at the gate.
-sub stuck_dump
+sub dump_at_gate
 {
 	my ($waiting, @more) = @_;
-	$holder->('SELECT pg_advisory_lock(42)');
+	close_gate(42);
 	my $dump = start_dump($connstr, @options, @more);
-	wait_until('workers wait at the gate', sub {
-		$dump->{h}->pump_nb;
-		return sessions($node, "wait_event = 'advisory'") == $waiting;
-	});
+	wait_at_gate($node, $dump, $waiting);
 	return $dump;
 }
 
@@ -142,7 +139,7 @@ my $copies = 0;
 
 # It ends well, has said what is expected, and its archive has all rows; then
 # who asked for the lock gets it.
-sub whole_ok
+sub goes_on_ok
 {
 	my ($dump, $request, $what, $words) = @_;
 	is(end_dump($dump), 0, "$what: exit code");
@@ -167,23 +164,23 @@ pg_pardump: detail: Process \d+ waits for an exclusive lock on it, until this ru
 }
 
 {
-	my $dump = stuck_dump(1, '--no-chunks');
+	my $dump = dump_at_gate(1, '--no-chunks');
 	my $request = request_lock(0);
-	$holder->('SELECT pg_advisory_unlock(42)');
-	whole_ok($dump, $request, 'a whole table', read_by_leader('public\.victim'));
+	open_gate();
+	goes_on_ok($dump, $request, 'a whole table', read_by_leader('public\.victim'));
 }
 
 # all workers have the lock of what is in chunks, before they have read of it
 {
-	my $dump = stuck_dump(2, '-j2', '--max-table-segment-pages=100');
+	my $dump = dump_at_gate(2, '-j2', '--max-table-segment-pages=100');
 	my $request = request_lock(0);
-	$holder->('SELECT pg_advisory_unlock(42)');
-	whole_ok($dump, $request, 'many chunks', qr/^$/);
+	open_gate();
+	goes_on_ok($dump, $request, 'many chunks', qr/^$/);
 }
 
 # but one that comes later, which the others make good
 {
-	my $dump = stuck_dump(2, '-j2', '--max-table-segment-pages=100');
+	my $dump = dump_at_gate(2, '-j2', '--max-table-segment-pages=100');
 	my $request = request_lock(0);
 	my $pid = value($node, 'postgres', <<'SQL');
 SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' ORDER BY backend_start LIMIT 1
@@ -195,8 +192,8 @@ SQL
 SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND pid <> $pid
 SQL
 	});
-	$holder->('SELECT pg_advisory_unlock(42)');
-	whole_ok($dump, $request, 'a worker that was replaced',
+	open_gate();
+	goes_on_ok($dump, $request, 'a worker that was replaced',
 		qr/^pg_pardump: warning: a worker lost its connection [^\n]*\n[^\n]*(\n\s[^\n]*)*\n$/);
 }
 
@@ -207,10 +204,10 @@ DO $$ BEGIN FOR i IN 1..100 LOOP
 	EXECUTE format('CREATE TABLE small_%s AS SELECT g FROM generate_series(1, %s) g; GRANT SELECT ON small_%1$s TO dumper', i, i);
 END LOOP; END $$;
 SQL
-	my $dump = stuck_dump(2, '-j2', '--max-table-segment-pages=300');
+	my $dump = dump_at_gate(2, '-j2', '--max-table-segment-pages=300');
 	my $request = request_lock(0, 'small_50');
-	$holder->('SELECT pg_advisory_unlock(42)');
-	whole_ok($dump, $request, 'many tables', read_by_leader('public\.small_50'));
+	open_gate();
+	goes_on_ok($dump, $request, 'many tables', read_by_leader('public\.small_50'));
 }
 
 # ---- the leader while it reads: as a worker
@@ -218,9 +215,9 @@ SQL
 sub leader_reads
 {
 	my (@more) = @_;
-	my $dump = stuck_dump(1, '--no-chunks', @more);
+	my $dump = dump_at_gate(1, '--no-chunks', @more);
 	my $request = request_lock(0, 'late');
-	$holder->('SELECT pg_advisory_lock(43); SELECT pg_advisory_unlock(42)');
+	hold('SELECT pg_advisory_lock(43); SELECT pg_advisory_unlock(42)');
 	wait_until('the leader waits', sub {
 		$dump->{h}->pump_nb;
 		return sessions($node, "wait_event = 'advisory' AND application_name = 'pg_pardump: public.late'");
@@ -250,7 +247,7 @@ foreach my $signal (qw(INT KILL))
 		nothing_remains_ok($node, $dump->{dir}, $what);
 	}
 	is(end_request($request), '', "$what: who asked gets the lock");
-	$holder->('SELECT pg_advisory_unlock_all()');
+	open_gate();
 }
 # another session cannot have the lock before who asked for it
 {
@@ -259,8 +256,8 @@ foreach my $signal (qw(INT KILL))
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'advisory' AND application_name LIKE 'pg_pardump%'
 SQL
 	is(end_request($request), '', 'the leader is lost while it reads: who asked gets the lock');
-	$holder->('SELECT pg_advisory_unlock_all()');
-	whole_ok($dump, undef, 'the leader is lost while it reads',
+	open_gate();
+	goes_on_ok($dump, undef, 'the leader is lost while it reads',
 		qr/warning: the leader has lost its connection; retry 1 of 5 in 0\.5 s\n/);
 }
 sql($node, 'locks', 'DROP TABLE late');
@@ -294,7 +291,7 @@ SQL
 CREATE EXTENSION pg_pardump;
 UPDATE waiting.indexed SET t = repeat(t, 50) WHERE id % 100 = 0;
 EXTENSION
-	$holder->('SELECT pg_advisory_lock(42), pg_advisory_lock(43)');
+	hold('SELECT pg_advisory_lock(42), pg_advisory_lock(43)');
 	my $dump = start_dump($connstr, @options, '-j2', '-n', 'waiting', '--max-table-segment-pages=120');
 	wait_until('both workers wait, or one has done its part', sub {
 		$dump->{h}->pump_nb;
@@ -311,7 +308,7 @@ EXTENSION
 			return value($node, 'locks',
 				"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'waiting.indexed_pkey'::regclass");
 		});
-		$holder->('SELECT pg_advisory_unlock(42)');
+		hold('SELECT pg_advisory_unlock(42)');
 		wait_until('a worker waits for REINDEX', sub {
 			$dump->{h}->pump_nb;
 			return value($node, 'locks',
@@ -322,7 +319,7 @@ EXTENSION
 	{
 		$reindex->finish;
 	}
-	$holder->('SELECT pg_advisory_unlock_all()');
+	open_gate();
 	$reindex->finish;
 	is($reindex->full_result(0) . $err, '0', "$what: REINDEX is done");
 	is(end_dump($dump), 0, "$what: exit code");
@@ -338,14 +335,14 @@ ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
 CREATE POLICY guard ON guarded USING (EXISTS (SELECT FROM victim));
 GRANT SELECT ON guarded TO dumper;
 SQL
-	$holder->('SELECT pg_advisory_lock(42)');
+	close_gate(42);
 	my $dump = start_dump($connstr, @options, '--no-chunks', '--lock-wait-timeout=500');
 	wait_until('the worker waits at the gate', sub {
 		$dump->{h}->pump_nb;
 		return sessions($node, "wait_event = 'advisory'");
 	});
 	my $request = request_lock(0);
-	$holder->('SELECT pg_advisory_unlock(42)');
+	open_gate();
 	dump_failed_ok($node, $dump, 'a policy waits for the leader\'s lock',
 		qr/error: a worker waits for a lock on (public\.)?victim behind process \d+, which waits for this run\n.*hint: /);
 	is(end_request($request), '', 'a policy waits for the leader\'s lock: who asked gets it');
@@ -403,6 +400,6 @@ dump_failed_ok($node,
 	'a character without equivalent',
 	qr/has no equivalent in encoding "LATIN1".*The worker was dumping chunk [2-9] of \d+ of table public\.words/s);
 
-$holder->();
+hold();
 $node->stop;
 done_testing();

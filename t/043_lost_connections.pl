@@ -8,12 +8,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump dump_failed_ok
-  nothing_remains_ok sessions children);
+use Pardump::Background qw(end_dump dump_failed_ok nothing_remains_ok sessions children
+  terminate wait_in_run);
 use Pardump::Cluster qw(start_cluster start_psql sql value);
-use Pardump::Gate qw(make_gated open_gate stuck_dump leader_backend
-  worker_backends terminate survived_ok renew_holder
-  wait_in_dump);
+use Pardump::Gate qw(hold_gates open_gate);
+use Pardump::GatedDump qw(make_gated stuck_dump leader_backend worker_backends survived_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -39,14 +38,14 @@ sub warned
 
 {
 	my $dump = stuck_dump(42, 2);
-	terminate((worker_backends())[0]);
+	terminate($node, (worker_backends())[0]);
 	open_gate();
 	survived_ok($dump, 'one worker', warned($chunk, 1));
 	is(scalar(() = $dump->{err} =~ /warning/g), 1, 'one worker: one warning');
 }
 {
 	my $dump = stuck_dump(42, 2);
-	terminate(worker_backends());
+	terminate($node, worker_backends());
 	open_gate();
 	survived_ok($dump, 'all workers', warned($chunk, 1, 1));
 }
@@ -54,16 +53,16 @@ sub warned
 	my $dump = stuck_dump(42, 2, '--retries=3');
 	foreach my $time (1 .. 3)
 	{
-		wait_in_dump($dump, 'both wait', sub { worker_backends() == 2 });
-		terminate((worker_backends())[-1]);
+		wait_in_run($dump, 'both wait', sub { worker_backends() == 2 });
+		terminate($node, (worker_backends())[-1]);
 	}
-	wait_in_dump($dump, 'both wait', sub { worker_backends() == 2 });
+	wait_in_run($dump, 'both wait', sub { worker_backends() == 2 });
 	open_gate();
 	survived_ok($dump, 'the same worker again and again', warned($chunk, 1 .. 3));
 }
 {
 	my $dump = stuck_dump(43, 1, '-Z0');
-	terminate(worker_backends());
+	terminate($node, worker_backends());
 	open_gate();
 	survived_ok($dump, 'in a batch of tables', warned('table public\.in_batch', 1));
 }
@@ -74,9 +73,9 @@ sub warned
 	$locker->('BEGIN; LOCK TABLE pg_largeobject');
 	open_gate();
 	my $waiting = "wait_event = 'relation' AND application_name LIKE 'pg_pardump%'";
-	wait_in_dump($dump, 'the worker waits for large objects',
+	wait_in_run($dump, 'the worker waits for large objects',
 		sub { sessions($node, $waiting) });
-	terminate(value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE $waiting"));
+	terminate($node, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE $waiting"));
 	$locker->('ROLLBACK');
 	survived_ok($dump, 'in large objects',
 		qr/lost its connection while dumping 40 large objects, 1001 to 1040; retry 1 of 5 .*query failed: FATAL:  terminating/s);
@@ -92,7 +91,7 @@ foreach my $gate (42, 43)
 	my @old = worker_backends();
 	kill KILL => children($dump->{pid});
 	# backends that wait for a lock look for their client once a second
-	wait_in_dump($dump, "$what: others wait", sub {
+	wait_in_run($dump, "$what: others wait", sub {
 		my %is_old = map { $_ => 1 } @old;
 		return @old == grep { !$is_old{$_} } worker_backends();
 	});
@@ -113,9 +112,9 @@ foreach my $gate (42, 43)
 
 {
 	my $dump = stuck_dump(42, 2, '--retries=1');
-	terminate((worker_backends())[-1]);
-	wait_in_dump($dump, 'both wait again', sub { worker_backends() == 2 });
-	terminate((worker_backends())[-1]);
+	terminate($node, (worker_backends())[-1]);
+	wait_in_run($dump, 'both wait again', sub { worker_backends() == 2 });
+	terminate($node, (worker_backends())[-1]);
 	dump_failed_ok($node, $dump, 'retries exhausted',
 		qr/warning: .*; retry 1 of 1 in 0\.5 s.*error: $terminated.*detail: The worker was dumping $chunk\.\n.*detail: It was tried 2 times\./s);
 	open_gate();
@@ -123,7 +122,7 @@ foreach my $gate (42, 43)
 {
 	my $dump = stuck_dump(42, 2, '--retries=2');
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
-	terminate((worker_backends())[-1]);
+	terminate($node, (worker_backends())[-1]);
 	dump_failed_ok($node, $dump, 'no way back',
 		qr/retry 1 of 2 in.*retry 2 of 2 in.*role "dumper" is not permitted to log in.*error: .*not permitted.*tried 3 times/s);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
@@ -171,7 +170,7 @@ sub wait_for_new_leader
 {
 	my ($dump) = @_;
 	my $pid;
-	wait_in_dump($dump, 'the leader has locks again', sub {
+	wait_in_run($dump, 'the leader has locks again', sub {
 		$pid = value($node, 'gated', <<'SQL');
 SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
 WHERE relation = 'after_it'::regclass AND granted
@@ -196,7 +195,7 @@ foreach my $given (0, 1)
 	$holder->() if $given;
 	change_data();
 	my $leader = leader_backend();
-	terminate($leader);
+	terminate($node, $leader);
 	isnt(wait_for_new_leader($dump), $leader, "$what: there is another session");
 	open_gate();
 	survived_ok($dump, $what, qr/^pg_pardump: $leader_lost\n$/);
@@ -207,11 +206,11 @@ foreach my $given (0, 1)
 	change_data();
 	my ($one, $two) = worker_backends();
 	# the snapshot goes from a worker to the leader, and from it to another one
-	terminate(leader_backend());
+	terminate($node, leader_backend());
 	wait_for_new_leader($dump);
-	terminate($one, $two);
-	wait_in_dump($dump, 'two others wait', sub { worker_backends() == 2 });
-	terminate(leader_backend());
+	terminate($node, $one, $two);
+	wait_in_run($dump, 'two others wait', sub { worker_backends() == 2 });
+	terminate($node, leader_backend());
 	open_gate();
 	survived_ok($dump, 'every session, one after the other',
 		qr/$leader_lost.*(a worker lost its connection.*){2}$leader_lost/s);
@@ -225,8 +224,8 @@ foreach my $others (0, 1)
 	my $dump = stuck_dump(42, 2, '-j3');
 	my $idle = "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '1 s'"
 	  . ' AND pid <> ' . leader_backend();
-	wait_in_dump($dump, 'the third has no job', sub { sessions($node, $idle) });
-	terminate(split(/\n/, value($node, 'postgres', <<'SQL')), $others ? worker_backends() : ());
+	wait_in_run($dump, 'the third has no job', sub { sessions($node, $idle) });
+	terminate($node, split(/\n/, value($node, 'postgres', <<'SQL')), $others ? worker_backends() : ());
 SELECT pid FROM pg_stat_activity
 WHERE application_name LIKE 'pg_pardump%' AND wait_event IS DISTINCT FROM 'advisory'
 SQL
@@ -237,7 +236,7 @@ SQL
 }
 {
 	my $dump = stuck_dump(42, 2, '--retries=0');
-	terminate(leader_backend());
+	terminate($node, leader_backend());
 	dump_failed_ok($node, $dump, 'the leader without retries',
 		qr/^pg_pardump: error: the leader's connection to the server was lost: FATAL:  terminating/);
 	open_gate();
@@ -245,7 +244,7 @@ SQL
 {
 	my $dump = stuck_dump(42, 2, '--retries=1');
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
-	terminate(leader_backend());
+	terminate($node, leader_backend());
 	dump_failed_ok($node, $dump, 'no way back for the leader',
 		qr/error: the leader's connection to the server was lost: .*not permitted to log in/);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
@@ -263,7 +262,7 @@ foreach my $change (
 	my ($do, $undo) = @$change;
 	my $dump = stuck_dump(42, 2);
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
-	terminate(leader_backend());
+	terminate($node, leader_backend());
 	sql($node, 'gated', $do);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	dump_failed_ok($node, $dump, "$do without the leader's locks",
@@ -274,7 +273,7 @@ foreach my $change (
 {
 	my $dump = stuck_dump(42, 2);
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
-	terminate(leader_backend());
+	terminate($node, leader_backend());
 	sql($node, 'gated', 'ANALYZE; CREATE INDEX i ON after_it (g); VACUUM');
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	open_gate();
@@ -295,7 +294,7 @@ foreach my $again (0, 1)
 	ok(!-e $dump->{dir}, "$what: the directory is removed");
 	$node->start if !$again;
 	nothing_remains_ok($node, $dump->{dir}, $what);
-	renew_holder();
+	hold_gates($node, 'gated');
 }
 
 # ---- another server run exports another snapshot under the same name

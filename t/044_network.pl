@@ -9,11 +9,11 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok
-  wait_until children sessions);
+  wait_until children sessions terminate wait_in_run);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   start_psql);
-use Pardump::Gate qw(make_gated open_gate stuck_dump terminate survived_ok
-  wait_in_dump leader_backend);
+use Pardump::Gate qw(open_gate);
+use Pardump::GatedDump qw(make_gated stuck_dump survived_ok leader_backend);
 use Pardump::Proxy qw(start_proxy stop_proxy freeze_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -112,7 +112,7 @@ sub leader_failed_ok
 	local $ENV{PGCONNECT_TIMEOUT} = 2;
 	my $dump = dump_by_proxy($proxy, '--stall-timeout=1', '--retries=1');
 	my $waits = "application_name = 'pg_pardump' AND wait_event = 'relation'";
-	wait_in_dump($dump, 'the leader has waited for a lock, and asked', sub {
+	wait_in_run($dump, 'the leader has waited for a lock, and asked', sub {
 		sessions($node, "$waits AND state_change < clock_timestamp() - interval '4 s'") });
 	freeze_proxy($proxy);
 	leader_failed_ok($dump, $proxy, 'all is silent');
@@ -125,8 +125,8 @@ foreach my $action ('stall', 'cut')
 	my $proxy = start_proxy($node, [ 4, 800, $action ]);
 	my @timeout = $action eq 'stall' ? '--stall-timeout=2' : ();
 	my $dump = stuck_dump(42, 2, '-d', by_proxy($proxy), @timeout);
-	terminate(leader_backend());
-	wait_in_dump($dump, 'the leader tries again', sub { $dump->{err} =~ /retry 2 of 5/ });
+	terminate($node, leader_backend());
+	wait_in_run($dump, 'the leader tries again', sub { $dump->{err} =~ /retry 2 of 5/ });
 	open_gate();
 	my $cause = $action eq 'stall' ? qr/the server has sent the leader nothing/ : $closed;
 	survived_ok($dump, "$action while the leader's session is replaced",
@@ -150,7 +150,7 @@ sub writing_dump
 {
 	my ($proxy) = @_;
 	my $dump = dump_by_proxy($proxy, '-r', '128k', '--max-table-segment-pages=20');
-	wait_in_dump($dump, 'the workers write', sub { 2 <= grep { -s } glob "$dump->{dir}/*.dat" });
+	wait_in_run($dump, 'the workers write', sub { 2 <= grep { -s } glob "$dump->{dir}/*.dat" });
 	return $dump;
 }
 
@@ -184,7 +184,7 @@ foreach my $what ('network', 'backend')
 	my $proxy = start_proxy($node);
 	my $dump = dump_by_proxy($proxy);
 	my $waiting = "application_name = 'pg_pardump' AND wait_event = 'relation'";
-	wait_in_dump($dump, 'the leader waits', sub { sessions($node, $waiting) });
+	wait_in_run($dump, 'the leader waits', sub { sessions($node, $waiting) });
 	my $backend = leader_backend();
 	$what eq 'network' ? freeze_proxy($proxy) : kill STOP => $backend;
 	interrupted_ok($dump, $proxy, 'TERM', "terminated while the leader waits for its $what", sub {

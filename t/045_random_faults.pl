@@ -12,7 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump children sessions);
+use Pardump::Background qw(start_dump end_dump children sessions backends);
 use Pardump::Cluster qw(start_cluster make_database run_program sql value);
 use Pardump::Compare qw(fingerprint differences);
 use Pardump::Proxy qw(start_proxy stop_proxy);
@@ -43,13 +43,8 @@ SQL
 
 sub one_of { return $_[ int(rand(@_)) ]; }
 
-sub backends
-{
-	return split /\n/, value($node, 'postgres',
-		"SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'pg_pardump%' ORDER BY backend_start");
-}
-
-sub terminate
+# Nobody waits for their end: it comes when it comes.
+sub ask_to_end
 {
 	my $pids = join ',', @_;
 	value($node, 'postgres', "SELECT pg_terminate_backend(p) FROM unnest('{$pids}'::int[]) p");
@@ -58,10 +53,10 @@ sub terminate
 
 # Each gets the running dump.
 my %faults = (
-	'a backend terminated' => sub { my @b = backends(); terminate(one_of(@b)) if @b },
-	'the leader\'s backend terminated' => sub { my @b = backends(); terminate($b[0]) if @b },
-	'all workers\' backends terminated' => sub { my (undef, @b) = backends(); terminate(@b) if @b },
-	'all backends terminated' => sub { terminate(backends()) },
+	'a backend terminated' => sub { my @b = backends($node); ask_to_end(one_of(@b)) if @b },
+	'the leader\'s backend terminated' => sub { my @b = backends($node); ask_to_end($b[0]) if @b },
+	'all workers\' backends terminated' => sub { my (undef, @b) = backends($node); ask_to_end(@b) if @b },
+	'all backends terminated' => sub { ask_to_end(backends($node)) },
 	'a worker killed' => sub { my @c = children($_[0]{pid}); kill KILL => one_of(@c) if @c },
 	'a worker stopped for a moment' => sub {
 		my @c = children($_[0]{pid}) or return;

@@ -7,11 +7,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until
-  sessions);
+use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until sessions
+  backends terminate);
 use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
-  start_psql run_program sql value);
+  run_program sql value);
 use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -28,7 +29,7 @@ CREATE TABLE other AS SELECT g AS id FROM generate_series(1, 1000) g;
 GRANT SELECT ON gated, other TO dumper;
 SQL
 my $standby = start_standby($primary);
-my $holder = start_psql($standby, 'replayed');
+hold_gates($standby, 'replayed');
 my $copies = 0;
 
 sub set_standby
@@ -45,33 +46,17 @@ sub set_standby
 sub replay { $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert')); return; }
 
 # Both workers wait in the middle of a chunk.
-sub stuck_dump
+sub dump_standby
 {
 	my (@options) = @_;
-	$holder->('SELECT pg_advisory_lock(42)');
+	close_gate(42);
 	my $dump = start_dump($standby->connstr('replayed'), '-j2', '-U', 'dumper',
 		'--enable-row-security', '--max-table-segment-pages=20', @options);
-	wait_until('both wait', sub {
-		$dump->{h}->pump_nb;
-		die "the dump ended: $dump->{err}" if !$dump->{h}->pumpable;
-		return sessions($standby, "wait_event = 'advisory'") == 2;
-	});
+	wait_at_gate($standby, $dump, 2);
 	return $dump;
 }
 
-sub open_gate { $holder->('SELECT pg_advisory_unlock_all()'); return; }
-
-sub terminate
-{
-	my ($condition) = @_;
-	value($standby, 'postgres', <<"SQL");
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE application_name LIKE 'pg_pardump%' AND $condition
-SQL
-	return;
-}
-
-sub whole_ok
+sub dump_restored_ok
 {
 	my ($dump, $want, $what) = @_;
 	is(end_dump($dump), 0, "$what: exit code");
@@ -114,7 +99,7 @@ foreach my $conflict (
 	[ 'a lock', 'BEGIN; LOCK TABLE other; COMMIT', qr/\s*DETAIL:  User was holding a relation lock for too long\.\n\s*$for_locks/ ])
 {
 	my ($what, $sql, $words) = @$conflict;
-	my $dump = stuck_dump();
+	my $dump = dump_standby();
 	# VACUUM is not for a transaction, which several statements at once are
 	sql($primary, 'replayed', $_) foreach $what eq 'rows' ? split(/; /, $sql) : $sql;
 	dump_failed_ok($standby, $dump, "a conflict about $what",
@@ -132,7 +117,7 @@ set_standby('wal_receiver_status_interval', '1s');
 set_standby('hot_standby_feedback', 'on');
 {
 	my $want = fingerprint($primary, 'replayed');
-	my $dump = stuck_dump();
+	my $dump = dump_standby();
 	wait_until('the primary knows the snapshot', sub {
 		return value($primary, 'postgres',
 			'SELECT count(*) FROM pg_stat_replication WHERE backend_xmin IS NOT NULL');
@@ -140,7 +125,7 @@ set_standby('hot_standby_feedback', 'on');
 	sql($primary, 'replayed', $_) foreach split /; /, $vacuumed =~ s/2/3/r;
 	replay();
 	open_gate();
-	whole_ok($dump, $want, 'hot_standby_feedback');
+	dump_restored_ok($dump, $want, 'hot_standby_feedback');
 	like($dump->{err}, $only_warned, 'hot_standby_feedback: a warning that it does not help with locks, and that is all');
 }
 
@@ -156,7 +141,7 @@ sub make_empty_end
 }
 {
 	make_empty_end();
-	my $dump = stuck_dump();
+	my $dump = dump_standby();
 	# the primary may have an older snapshot's feedback yet
 	wait_until('VACUUM cuts the table', sub {
 		$dump->{h}->pump_nb if $dump->{h}->pumpable;
@@ -168,11 +153,11 @@ sub make_empty_end
 	open_gate();
 	make_empty_end('WITH (vacuum_truncate = off)');
 	my $want = fingerprint($primary, 'replayed');
-	$dump = stuck_dump();
+	$dump = dump_standby();
 	sql($primary, 'replayed', 'VACUUM emptied');
 	replay();
 	open_gate();
-	whole_ok($dump, $want, 'VACUUM and vacuum_truncate');
+	dump_restored_ok($dump, $want, 'VACUUM and vacuum_truncate');
 	like($dump->{err}, $only_warned, 'VACUUM and vacuum_truncate: nothing else is said');
 }
 
@@ -180,15 +165,15 @@ sub make_empty_end
 
 {
 	my $want = fingerprint($primary, 'replayed');
-	my $dump = stuck_dump();
-	terminate("wait_event = 'advisory'");
+	my $dump = dump_standby();
+	terminate($standby, at_gate($standby));
 	open_gate();
-	whole_ok($dump, $want, 'workers terminated');
+	dump_restored_ok($dump, $want, 'workers terminated');
 	like($dump->{err}, qr/(a worker lost its connection.*){2}/s, 'workers terminated: warnings');
 }
 {
-	my $dump = stuck_dump();
-	terminate("wait_event IS DISTINCT FROM 'advisory'");
+	my $dump = dump_standby();
+	terminate($standby, backends($standby, "wait_event IS DISTINCT FROM 'advisory'"));
 	dump_failed_ok($standby, $dump, 'the leader terminated',
 		qr/error: the leader's connection to the server was lost: .*detail: On a standby no other session can take its place/s);
 	open_gate();
@@ -197,7 +182,7 @@ sub make_empty_end
 # so it is not taken for lost too soon
 {
 	my $want = fingerprint($primary, 'replayed');
-	my $dump = stuck_dump();
+	my $dump = dump_standby();
 	my $leader = value($standby, 'postgres', <<'SQL');
 SELECT pid FROM pg_stat_activity
 WHERE application_name LIKE 'pg_pardump%' AND wait_event IS DISTINCT FROM 'advisory'
@@ -207,11 +192,11 @@ SQL
 	wait_until('the workers are done', sub { sessions($standby, "query LIKE 'COPY%' AND state = 'active'") == 0 });
 	sleep 17;
 	kill CONT => $leader;
-	whole_ok($dump, $want, 'the leader without an answer for a while');
+	dump_restored_ok($dump, $want, 'the leader without an answer for a while');
 	like($dump->{err}, $only_warned, 'the leader without an answer for a while: nothing is said of it');
 }
 
-$holder->();
+hold();
 $standby->stop;
 $primary->stop;
 done_testing();

@@ -8,10 +8,10 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_until children sessions
-  nothing_remains_ok);
+  nothing_remains_ok wait_in_run);
 use Pardump::Cluster qw(start_cluster new_path sql value start_psql);
-use Pardump::Gate qw(make_gated open_gate stuck_dump leader_backend
-  worker_backends survived_ok wait_in_dump);
+use Pardump::Gate qw(open_gate);
+use Pardump::GatedDump qw(make_gated stuck_dump leader_backend worker_backends survived_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
@@ -50,7 +50,7 @@ sub stop_process
 	my $dump = start_dump($connstr, '-j2', '-Z0', '--stall-timeout=1', '-r', '256k',
 		'--max-table-segment-pages=20');
 	my @workers;
-	wait_in_dump($dump, 'the workers write', sub {
+	wait_in_run($dump, 'the workers write', sub {
 		return -s "$dump->{dir}/" && grep { -s } glob "$dump->{dir}/*.dat";
 	});
 	@workers = children($dump->{pid});
@@ -61,7 +61,7 @@ sub stop_process
 {
 	my $log = new_path('log');
 	my $dump = stuck_dump(43, 1, "--log-json=$log");
-	wait_in_dump($dump, 'all else is done', sub {
+	wait_in_run($dump, 'all else is done', sub {
 		sessions($node, "query = 'ROLLBACK TO SAVEPOINT job' AND state = 'idle in transaction'"
 			  . " AND state_change < clock_timestamp() - interval '2 s'") == 1 });
 	my ($busy) = slurp_file($log) =~ /"pid":\s*(\d+),[^\n]*"chunk_start"[^\n]*"public\.in_batch"/;
@@ -96,7 +96,7 @@ sub stop_process
 	stop_process($backend);
 	open_gate();
 	# the others' work, and then some of the time after which workers are replaced
-	wait_in_dump($dump, 'all else is done', sub { sessions($node, "state = 'idle in transaction'") == 2 });
+	wait_in_run($dump, 'all else is done', sub { sessions($node, "state = 'idle in transaction'") == 2 });
 	sleep 3;
 	ok($dump->{h}->pumpable, 'a stopped backend of a worker: the dump waits');
 	kill CONT => $backend;
@@ -145,7 +145,7 @@ sub killed_ok
 	my $dump = stuck_dump(42, 2);
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');
 	value($node, 'postgres', 'SELECT pg_terminate_backend(' . (worker_backends())[0] . ')');
-	wait_in_dump($dump, 'a later retry', sub { $dump->{err} =~ /retry 2 of 5/ });
+	wait_in_run($dump, 'a later retry', sub { $dump->{err} =~ /retry 2 of 5/ });
 	killed_ok($dump, 'killed between retries');
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	open_gate();
@@ -153,7 +153,7 @@ sub killed_ok
 {
 	sql($node, 'gated', 'CREATE EXTENSION pg_pardump');
 	my $dump = start_dump($connstr, '-j2', '-Z', 'server-gzip', '-r', '64k', '--max-table-segment-pages=50');
-	wait_in_dump($dump, 'both are served', sub { sessions($node, "query LIKE 'COPY%' AND application_name LIKE 'pg_pardump: %'") == 2 });
+	wait_in_run($dump, 'both are served', sub { sessions($node, "query LIKE 'COPY%' AND application_name LIKE 'pg_pardump: %'") == 2 });
 	killed_ok($dump, 'killed while the server compresses');
 	sql($node, 'gated', 'DROP EXTENSION pg_pardump');
 }

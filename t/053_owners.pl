@@ -67,7 +67,7 @@ sub calls
 	return [ sort keys %found ];
 }
 
-sub dumps_ok
+sub dump_calls_ok
 {
 	my ($what, $expected, @options) = @_;
 	my $dir = new_path('dump');
@@ -112,16 +112,16 @@ foreach my $table (@names)
 	($chunks) = planned('shop', '--no-extension', '-U', 'app', '-n', 'data', '-T', 'data.in_schema');
 	cmp_ok($chunks->{"data.$_"}, '>', 5, "the owner's own data.$_ is split") foreach @names;
 
-	my $dir = dumps_ok('by SQL', [], '--no-extension', @small);
+	my $dir = dump_calls_ok('by SQL', [], '--no-extension', @small);
 	make_database($node, 'copy', options => 'TEMPLATE template0');
 	restore_ok($node, $dir, 'copy', 'by SQL');
 	is(value($node, 'copy', join ' + ', 'SELECT 0',
 			map { "(SELECT count(*) FROM data.$_)" } @names, 'empty', 'sparse', 'in_schema'),
 		5011, 'by SQL: all rows');
 	calls();
-	dumps_ok('segments', [], '--no-extension', '--max-table-segment-pages=10');
+	dump_calls_ok('segments', [], '--no-extension', '--max-table-segment-pages=10');
 	# no constraint is looked at, though the owner of the database has it so
-	dumps_ok('--trust-owners', [ sort grep { $_ ne 'constrained' } @names, qw(empty part sparse) ],
+	dump_calls_ok('--trust-owners', [ sort grep { $_ ne 'constrained' } @names, qw(empty part sparse) ],
 		'--no-extension', '--trust-owners', '--max-table-segment-pages=10');
 }
 
@@ -137,8 +137,8 @@ foreach my $option ('--where=data.predicate:id OPERATOR(pg_catalog.<) 5', '--sam
 		"$what: why");
 	is_deeply(calls(), [], "$what: functions that were called");
 	ok(!-e $dir, "$what: nothing is written");
-	dumps_ok("$what with --trust-owners", ['predicate'], '-t', 'data.predicate', $option, '--trust-owners');
-	dumps_ok("$what of a superuser's", [], $option =~ s/data\.predicate/ours.large/r);
+	dump_calls_ok("$what with --trust-owners", ['predicate'], '-t', 'data.predicate', $option, '--trust-owners');
+	dump_calls_ok("$what of a superuser's", [], $option =~ s/data\.predicate/ours.large/r);
 }
 {
 	make_database($node, 'target', options => 'TEMPLATE template0');
@@ -160,9 +160,9 @@ sql($node, 'shop', 'CREATE EXTENSION pg_pardump');
 {
 	my ($chunks) = planned('shop');
 	cmp_ok($chunks->{"data.$_"}, '>', 5, "data.$_ is split with the extension") foreach @names;
-	dumps_ok('the extension', [], @small);
-	dumps_ok('the extension, empty tables', []);
-	dumps_ok('the extension, segments', [], '--max-table-segment-pages=10');
+	dump_calls_ok('the extension', [], @small);
+	dump_calls_ok('the extension, empty tables', []);
+	dump_calls_ok('the extension, segments', [], '--max-table-segment-pages=10');
 }
 
 $node->stop;

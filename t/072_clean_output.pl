@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  dump_ok restore_ok);
+  dump_ok restore_ok listing);
 use Pardump::Command qw(text_file system_faults);
 use Pardump::Manifest qw($manifest_name change_manifest);
 use POSIX qw(mkfifo);
@@ -23,12 +23,6 @@ CREATE TABLE two AS SELECT g FROM generate_series(1, 1000) g;
 SELECT lo_create(4711);
 SQL
 my @db = ('-d', $node->connstr('clean'), '--no-sync');
-
-sub listing
-{
-	my ($dir) = @_;
-	return join ' ', map { s/.*\///r } sort glob "$dir/* $dir/.[a-z]*";
-}
 
 sub cleaned_ok
 {

@@ -21,7 +21,7 @@ my $target = start_cluster('copy_target');
 my $copies = 0;
 
 # One way to copy.
-sub round_trip
+sub copied_ok
 {
 	my ($db, $stock, $what, @options) = @_;
 	my $copy = empty_copy($target, $db, "${db}_" . ++$copies);
@@ -40,19 +40,19 @@ prepare_for_everything($target);
 my $stock = stock_copy($source, 'everything', $target);
 is($stock->{errors}, '', 'everything: stock restores without a message');
 
-round_trip('everything', $stock, 'default', '-j4');
-round_trip('everything', $stock, 'chunks', '-j4', '--chunk-size=16kB',
+copied_ok('everything', $stock, 'default', '-j4');
+copied_ok('everything', $stock, 'chunks', '-j4', '--chunk-size=16kB',
 	'--index-jobs=1');
-round_trip('everything', $stock, 'text', '-j2', '--copy-format=text',
+copied_ok('everything', $stock, 'text', '-j2', '--copy-format=text',
 	'--max-table-segment-pages=2', '--no-analyze');
-round_trip('everything', $stock, 'whole tables', '--no-chunks');
+copied_ok('everything', $stock, 'whole tables', '--no-chunks');
 
 sql($_->[0], $_->[1], 'CREATE EXTENSION pg_pardump')
   foreach ([ $source, 'everything' ], [ $target, $stock->{copy} ]);
 $stock->{schema} = schema_text($target, $stock->{copy});
-round_trip('everything', $stock, 'text by the extension', '-j4',
+copied_ok('everything', $stock, 'text by the extension', '-j4',
 	'--copy-format=text', '--chunk-size=16kB');
-round_trip('everything', $stock, 'by the extension', '-j4', '--chunk-size=16kB');
+copied_ok('everything', $stock, 'by the extension', '-j4', '--chunk-size=16kB');
 
 # --- other encodings
 
@@ -61,9 +61,9 @@ make_sql_ascii($source);
 foreach my $db (qw(latin1 sql_ascii))
 {
 	my $stock = stock_copy($source, $db, $target);
-	round_trip($db, $stock, 'default', '-j2', '--chunk-size=16kB');
-	round_trip($db, $stock, 'text', '-j2', '--copy-format=text');
-	round_trip($db, $stock, 'UTF8', '-j2', '-E', 'UTF8') if $db eq 'latin1';
+	copied_ok($db, $stock, 'default', '-j2', '--chunk-size=16kB');
+	copied_ok($db, $stock, 'text', '-j2', '--copy-format=text');
+	copied_ok($db, $stock, 'UTF8', '-j2', '-E', 'UTF8') if $db eq 'latin1';
 }
 
 $source->stop;

@@ -29,7 +29,7 @@ my $stock = stock_copy($source, 'regression', $target);
 is($stock->{errors}, '', 'stock restores without a message');
 my $copies = 0;
 
-sub round_trip
+sub regression_copied_ok
 {
 	my ($what, @options) = @_;
 	my $copy = empty_copy($target, 'regression', 'regression_' . ++$copies);
@@ -39,12 +39,12 @@ sub round_trip
 	return;
 }
 
-round_trip('default');
-round_trip('text', '--copy-format=text', '--max-table-segment-pages=2');
+regression_copied_ok('default');
+regression_copied_ok('text', '--copy-format=text', '--max-table-segment-pages=2');
 sql($_->[0], $_->[1], 'CREATE EXTENSION pg_pardump')
   foreach ([ $source, 'regression' ], [ $target, $stock->{copy} ]);
 $stock->{schema} = schema_text($target, $stock->{copy});
-round_trip('with the extension', '--max-table-segment-pages=2');
+regression_copied_ok('with the extension', '--max-table-segment-pages=2');
 
 $source->stop;
 $target->stop;

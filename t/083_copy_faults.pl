@@ -14,10 +14,11 @@ use POSIX ();
 use IO::Select;
 use IO::Socket::UNIX;
 use IPC::Run;
-use Pardump::Background qw(end_dump wait_until children);
-use Pardump::Cluster qw(start_cluster make_database new_path sql value start_psql);
+use Pardump::Background qw(end_dump wait_until children backends terminate);
+use Pardump::Cluster qw(start_cluster make_database new_path sql value);
 use Pardump::Compare qw(fingerprint differences);
 use Pardump::Copy qw(start_copy run_copy sessions_left no_temp_files_ok);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -43,10 +44,7 @@ sql($target, 'faults', $tables . q{;
 		EXECUTE FUNCTION gate();
 	CREATE TRIGGER gate BEFORE INSERT ON small2 FOR EACH ROW WHEN (NEW.id = 50)
 		EXECUTE FUNCTION gate()});
-my $holder = start_psql($target, 'faults');
-
-sub close_gate { $holder->('SELECT pg_advisory_lock(42)'); return; }
-sub open_gate { $holder->('SELECT pg_advisory_unlock_all()'); return; }
+hold_gates($target, 'faults');
 
 # Starts a copy of the rows, into $connstr or the target.
 sub start_rows
@@ -58,41 +56,14 @@ sub start_rows
 		@options);
 }
 
-# The target's session that waits.
-sub waiting
-{
-	my ($event) = @_;
-	return value($target, 'postgres', "SELECT pid FROM pg_stat_activity
-		WHERE wait_event = 'advisory' AND application_name = 'pg_pardump' LIMIT 1");
-}
-
-sub wait_at_gate
-{
-	my ($copy) = @_;
-	wait_until('a worker waits', sub {
-		die "the copy ended: $copy->{err}" if !$copy->{h}->pumpable;
-		$copy->{h}->pump_nb;
-		return waiting();
-	});
-	return;
-}
-
-sub stuck_copy
+# The same, once a worker waits at the gate.
+sub rows_at_gate
 {
 	my @options = @_;
-	close_gate();
+	close_gate(42);
 	my $copy = start_rows(undef, @options);
-	wait_at_gate($copy);
+	wait_at_gate($target, $copy, 1);
 	return $copy;
-}
-
-sub terminate
-{
-	my ($node, $pids) = @_;
-	value($node, 'postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE $pids");
-	wait_until('the session has ended', sub {
-		value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity WHERE $pids") == 0 });
-	return;
 }
 
 sub all_rows_ok
@@ -105,7 +76,7 @@ sub all_rows_ok
 	return;
 }
 
-sub survived_ok
+sub copy_survived_ok
 {
 	my ($copy, $what, $warning) = @_;
 	is(end_dump($copy), 0, "$what: exit code") or diag($copy->{err});
@@ -132,56 +103,52 @@ my $lost = qr/warning: a worker lost its connection .*retry 1 of 5/;
 # ---- lost connections
 
 {
-	my $copy = stuck_copy('--exclude-table-data=small?');
-	my $pid = waiting();
-	terminate($target, "pid = $pid");
-	wait_at_gate($copy);
+	my $copy = rows_at_gate('--exclude-table-data=small?');
+	terminate($target, at_gate($target));
+	wait_at_gate($target, $copy, 1);
 	open_gate();
 	is(end_dump($copy), 0, 'the target\'s session, one table: exit code');
 	is(value($target, 'faults', 'SELECT count(*) FROM gated'), 10000,
 		'the target\'s session, one table: rows');
 }
 {
-	my $copy = stuck_copy();
-	my $pid = waiting();
-	terminate($target, "pid = $pid");
+	my $copy = rows_at_gate();
+	terminate($target, at_gate($target));
 	open_gate();
-	survived_ok($copy, 'the target\'s session', $lost);
+	copy_survived_ok($copy, 'the target\'s session', $lost);
 }
 {
 	# so large that not all of it is in buffers on the way
-	my $copy = stuck_copy('--copy-format=text', '--no-chunks');
-	# the leader's session is the oldest
-	terminate($source, q{pid IN (SELECT pid FROM pg_stat_activity
-		WHERE application_name LIKE 'pg_pardump%' ORDER BY backend_start OFFSET 1)});
+	my $copy = rows_at_gate('--copy-format=text', '--no-chunks');
+	my (undef, @workers) = backends($source);
+	terminate($source, @workers);
 	open_gate();
-	survived_ok($copy, 'the workers\' sessions on the source', $lost);
+	copy_survived_ok($copy, 'the workers\' sessions on the source', $lost);
 }
 {
-	# the leader's session is the oldest; it has nothing to do meanwhile
-	my $copy = stuck_copy('--compare');
-	my $pid = value($target, 'postgres', q{SELECT pid FROM pg_stat_activity
-		WHERE application_name = 'pg_pardump' ORDER BY backend_start LIMIT 1});
-	terminate($target, "pid = $pid");
+	# it has nothing to do meanwhile
+	my $copy = rows_at_gate('--compare');
+	my ($leader) = backends($target);
+	terminate($target, $leader);
 	open_gate();
-	survived_ok($copy, 'the leader\'s session on the target', qr/\A\z/);
+	copy_survived_ok($copy, 'the leader\'s session on the target', qr/\A\z/);
 }
 
 
 # workers that are killed, not by us
 my $killed = qr/warning: a worker was killed while copying .*public\.gated; retry 1 of 5/;
 {
-	my $copy = stuck_copy();
+	my $copy = rows_at_gate();
 	kill KILL => children($copy->{pid});
 	wait_until('a retry', sub { $copy->{h}->pump_nb; $copy->{err} =~ $killed });
 	open_gate();
-	survived_ok($copy, 'SIGKILL for the workers', $killed);
+	copy_survived_ok($copy, 'SIGKILL for the workers', $killed);
 }
 
 # a lock that others ask for, so that no worker gets it; and the leader's
 # session on the target, which then copies in place of workers
 {
-	my $copy = stuck_copy('--no-chunks', '-j1');
+	my $copy = rows_at_gate('--no-chunks', '-j1');
 	my $request = IPC::Run::start(
 		[ 'psql', '-Xq', '-d', $source->connstr('faults'), '-c', 'BEGIN; LOCK TABLE small2' ],
 		'<', \'', '>', \my $out, '2>', \my $err,
@@ -191,22 +158,22 @@ my $killed = qr/warning: a worker was killed while copying .*public\.gated; retr
 		return value($source, 'faults', 'SELECT count(*) FROM pg_locks WHERE NOT granted');
 	});
 	open_gate();
-	close_gate();
+	close_gate(42);
 	wait_until('the leader copies', sub {
 		$copy->{h}->pump_nb;
-		return $copy->{err} =~ /no worker can lock/ && waiting();
+		return $copy->{err} =~ /no worker can lock/ && at_gate($target);
 	});
-	terminate($target, q{wait_event = 'advisory'});
+	terminate($target, at_gate($target));
 	$request->finish;
 	is($err, '', 'a lock that others ask for: they get it when the leader is lost');
 	open_gate();
-	survived_ok($copy, 'a lock that others ask for',
+	copy_survived_ok($copy, 'a lock that others ask for',
 		qr/warning: no worker can lock table public\.small2: it is read in the leader's session\n.*warning: the leader has lost its connection; retry 1 of 5/s);
 }
 
 # the same for --compare, whose queries wait for whoever waits for the run
 {
-	my $copy = stuck_copy('--compare', '--no-chunks', '-j1', '--lock-wait-timeout=1s');
+	my $copy = rows_at_gate('--compare', '--no-chunks', '-j1', '--lock-wait-timeout=1s');
 	my $request = IPC::Run::start(
 		[ 'psql', '-Xq', '-d', $source->connstr('faults'), '-c', 'BEGIN; LOCK TABLE small2' ],
 		'<', \'', '>', \my $out, '2>', \my $err,
@@ -233,7 +200,7 @@ sql($target, 'faults', q{
 		FOR EACH ROW WHEN (NEW.id = 5000) EXECUTE FUNCTION at_commit()});
 sub stuck_commit
 {
-	close_gate();
+	close_gate(42);
 	my $copy = start_rows();
 	wait_until('COMMIT waits', sub {
 		$copy->{h}->pump_nb;
@@ -243,22 +210,22 @@ sub stuck_commit
 }
 {
 	my $copy = stuck_commit();
-	terminate($target, q{wait_event = 'advisory' AND query = 'COMMIT'});
+	terminate($target, backends($target, q{wait_event = 'advisory' AND query = 'COMMIT'}));
 	open_gate();
-	survived_ok($copy, 'a COMMIT that was not done', $lost);
+	copy_survived_ok($copy, 'a COMMIT that was not done', $lost);
 }
 {
 	my $copy = stuck_commit();
 	kill KILL => children($copy->{pid});
 	wait_until('a retry', sub { $copy->{h}->pump_nb; $copy->{err} =~ $killed });
 	open_gate();
-	survived_ok($copy, 'SIGKILL for a worker in COMMIT', $killed);
+	copy_survived_ok($copy, 'SIGKILL for a worker in COMMIT', $killed);
 }
 sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 
 # A server between the copy and the target, which cuts the first connection on
 # which COMMIT was answered, and keeps that answer.
-sub start_proxy
+sub start_cutting_proxy
 {
 	my ($path, $mark) = @_;
 	my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 20)
@@ -299,9 +266,9 @@ sub start_proxy
 	my $dir = PostgreSQL::Test::Utils::tempdir_short();
 	my $mark = new_path('cut');
 	my $port = $target->port;
-	my $proxy = start_proxy("$dir/.s.PGSQL.$port", $mark);
+	my $proxy = start_cutting_proxy("$dir/.s.PGSQL.$port", $mark);
 	my $copy = start_rows("host=$dir port=$port dbname=faults");
-	survived_ok($copy, 'a COMMIT that was done', $lost);
+	copy_survived_ok($copy, 'a COMMIT that was done', $lost);
 	ok(-e $mark, 'a COMMIT that was done: its answer was lost');
 	kill KILL => $proxy;
 	waitpid $proxy, 0;
@@ -312,26 +279,25 @@ sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
 # ---- what cannot go on
 
 {
-	my $copy = stuck_copy('--retries=1', '--exclude-table-data=small?');
+	my $copy = rows_at_gate('--retries=1', '--exclude-table-data=small?');
 	foreach my $time (1, 2)
 	{
-		wait_at_gate($copy);
-		my $pid = waiting();
-		terminate($target, "pid = $pid");
+		wait_at_gate($target, $copy, 1);
+		terminate($target, at_gate($target));
 	}
 	failed_ok($copy, 'retries exhausted', qr/error: could not write rows: FATAL:  terminating/,
 		qr/warning: all rows of 0 of 1 table were committed on the target, but not of public\.gated/);
 	open_gate();
 }
 {
-	my $copy = stuck_copy('--no-analyze');
+	my $copy = rows_at_gate('--no-analyze');
 	kill INT => $copy->{pid};
 	failed_ok($copy, 'SIGINT', qr/terminated by user/,
 		qr/warning: all rows of \d of 3 tables .*not of .*public\.gated/);
 	open_gate();
 }
 
-$holder->();
+hold();
 
 # A target that crashes, or is another server afterwards, as soon as an index is
 # there: what was built is not lost, and what may be is told.
@@ -359,13 +325,13 @@ foreach my $fault (
 		CREATE INDEX first_i ON first (id);
 		CREATE TABLE gated (id int CHECK (wait(id)));
 		INSERT INTO gated VALUES (1)});
-	my $holder = start_psql($target, $db);
-	$holder->('SELECT pg_advisory_lock(42)');
+	hold_gates($target, $db);
+	close_gate(42);
 	my $copy = start_copy($source, $db, $target->connstr($db), '-j2', '--retries=20');
 	wait_until('the index', sub {
 		$copy->{h}->pump_nb;
 		value($target, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'first_i'}) });
-	wait_at_gate($copy);
+	wait_at_gate($target, $copy, 1);
 	$target->stop('immediate');
 	append_to_file($target->data_dir . '/recovery.signal', '') if $what eq 'a failover';
 	$target->start;
@@ -374,7 +340,7 @@ foreach my $fault (
 	is(value($target, $db, q{SELECT (SELECT count(*) FROM first), (SELECT count(*) FROM gated),
 		to_regclass('first_i')}), '60000|1|first_i', "$what: all is there") if !$message;
 	# its end cannot be heard: the server that was started has the pipe, too
-	eval { $holder->('SELECT 1') };
+	eval { hold('SELECT 1') };
 }
 $target->append_conf('postgresql.conf', 'hot_standby = on');
 

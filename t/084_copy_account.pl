@@ -10,9 +10,10 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use JSON::PP;
-use Pardump::Background qw(end_dump wait_until children);
-use Pardump::Cluster qw(start_cluster make_database run_program sql value start_psql pg_major make_loop_server);
+use Pardump::Background qw(end_dump wait_until children terminate);
+use Pardump::Cluster qw(start_cluster make_database run_program sql value pg_major make_loop_server);
 use Pardump::Copy qw(start_copy run_copy copy_ok sessions_left no_temp_files_ok);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
@@ -230,7 +231,6 @@ DO $$ BEGIN FOR i IN 1 .. 3 LOOP
 END LOOP; END $$;
 SQL
 my $databases = 0;
-my $holder;
 
 # A database where CREATE INDEX waits (gate 42), or commands that are named (43).
 sub gated_database
@@ -266,9 +266,8 @@ CREATE EVENT TRIGGER login ON login EXECUTE FUNCTION watching.login();
 SQL
 	sql($target, $db, "CREATE EVENT TRIGGER wait ON ddl_command_start WHEN TAG IN ('$_')
 		EXECUTE FUNCTION watching.wait()") foreach @tags;
-	$holder->() if $holder;
-	$holder = start_psql($target, $db);
-	$holder->("SELECT pg_advisory_lock($gate)");
+	hold_gates($target, $db);
+	close_gate($gate);
 	# what a database may set, and must not matter
 	sql($target, 'postgres', "ALTER DATABASE $db SET idle_session_timeout = '1h';
 		ALTER DATABASE $db SET default_transaction_read_only = on;
@@ -276,36 +275,23 @@ SQL
 	return $db;
 }
 
-# Sessions that wait, all of pg_restore's.
-sub waiting
-{
-	return split /\n/, value($target, 'postgres',
-		q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'});
-}
-
 # A copy over TCP of which so many sessions wait.
-sub stuck_copy
+sub copy_at_gate
 {
 	my ($db, $n, @options) = @_;
 	my $copy = start_copy($source, 'built', "host=127.0.0.1 port=" . $target->port . " dbname=$db", @options);
-	wait_until("$n sessions wait", sub {
-		die "the copy ended: $copy->{err}" if !$copy->{h}->pumpable;
-		$copy->{h}->pump_nb;
-		return waiting() == $n;
-	});
+	wait_at_gate($target, $copy, $n);
 	return $copy;
 }
-
-sub open_gate { $holder->('SELECT pg_advisory_unlock_all()'); return; }
 
 foreach my $limit (1, 2)
 {
 	my $db = gated_database(42);
-	my $copy = stuck_copy($db, $limit, '-j2', "--index-jobs=$limit");
+	my $copy = copy_at_gate($db, $limit, '-j2', "--index-jobs=$limit");
 	# all rows are there: a session too many would have begun to wait
 	wait_until('all rows', sub { value($target, $db, 'SELECT count(*) FROM wide3') == 1200 });
 	sleep 0.2;
-	is(scalar(waiting()), $limit, "--index-jobs=$limit: sessions at a time");
+	is(scalar(at_gate($target)), $limit, "--index-jobs=$limit: sessions at a time");
 	# all sessions on the target have the same
 	my @addresses = grep { /pg_restore.*keepalives_idle=30 / } map { eval { slurp_file($_) } // '' }
 		glob '/proc/[0-9]*/cmdline';
@@ -324,7 +310,7 @@ foreach my $limit (1, 2)
 
 {
 	my $db = gated_database(43, 'CREATE TABLE');
-	my $copy = stuck_copy($db, 1, '-j2');
+	my $copy = copy_at_gate($db, 1, '-j2');
 	# the leader's, while pg_restore makes the definitions
 	is(value($target, 'postgres', q{SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 		WHERE application_name = 'pg_pardump'}), 1, 'the leader\'s session is ended');
@@ -345,11 +331,9 @@ foreach my $fault (
 		qr/$account.*indexes and .*: 3 of 3\n.*what comes after the rows is not complete.*positions of sequences/s ])
 {
 	my ($what, $gate, $tag, $message, $expected) = @$fault;
-	my $copy = stuck_copy(gated_database($gate, grep { defined } $tag), 1, '-j2', '--index-jobs=1');
-	my ($pid) = waiting();
-	value($target, 'postgres', "SELECT pg_terminate_backend($pid)");
-	wait_until('it is gone', sub {
-		value($target, 'postgres', "SELECT count(*) FROM pg_stat_activity WHERE pid = $pid") == 0 });
+	my $copy = copy_at_gate(gated_database($gate, grep { defined } $tag), 1, '-j2', '--index-jobs=1');
+	my ($pid) = at_gate($target);
+	terminate($target, $pid);
 	open_gate();
 	is(end_dump($copy), 1, "pg_restore loses its connection, $what: exit code");
 	like($copy->{err}, $message, "pg_restore loses its connection, $what: named");
@@ -379,7 +363,7 @@ SH
 
 # the process that starts pg_restore for indexes
 {
-	my $copy = stuck_copy(gated_database(42), 1, '-j2', '--index-jobs=1');
+	my $copy = copy_at_gate(gated_database(42), 1, '-j2', '--index-jobs=1');
 	my ($builder) = grep { children($_) } children($copy->{pid});
 	kill KILL => $builder;
 	open_gate();
@@ -404,7 +388,7 @@ SH
 		'an error before the rows: no rows');
 }
 
-$holder->();
+hold();
 
 # ---- WAL
 

@@ -13,7 +13,7 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use Pardump::Background qw(end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database new_path sql value data_file
-  start_psql run_program);
+  start_psql run_program slots);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Copy qw(run_copy start_copy);
 use PostgreSQL::Test::Cluster;
@@ -47,7 +47,6 @@ my @options = ('-j2', '--max-table-segment-pages=20', '--create-slot', '--slot=m
 	'--create-subscription=moving');
 my $count = 0;
 
-sub slots { return value($source, 'postgres', 'SELECT count(*) FROM pg_replication_slots'); }
 sub subscriptions { return value($target, 'postgres', 'SELECT count(*) FROM pg_subscription'); }
 
 sub new_database
@@ -74,7 +73,7 @@ sub drop_subscription
 {
 	my ($db, $name) = @_;
 	sql($target, $db, "DROP SUBSCRIPTION $name");
-	is(slots(), 0, 'the slot goes with the subscription');
+	is(slots($source), '', 'the slot goes with the subscription');
 	return;
 }
 
@@ -216,14 +215,14 @@ sql($source, 'bank', 'DROP TABLE keyless, key_deferred, key_dropped, key_chosen,
 
 # ---- refused before anything is copied
 
-sub refused_ok
+sub subscription_refused_ok
 {
 	my ($message, $what, $db, @args) = @_;
 	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @args);
 	is($rc, 1, "$what: exit code");
 	like($err, $message, "$what: message");
 	is($out, '', "$what: nothing on standard output");
-	is(slots() . subscriptions(), '00', "$what: neither slot nor subscription left");
+	is(slots($source) . subscriptions(), '0', "$what: neither slot nor subscription left");
 	is(value($target, $db, "SELECT count(*) FROM pg_class WHERE relname = 'journal'"), 0,
 		"$what: nothing was copied");
 	return $err;
@@ -250,14 +249,14 @@ foreach my $bad (
 		@options, @pub, '--subscription-conninfo', $target->connstr('postgres') ])
 {
 	my ($message, @args) = @$bad;
-	refused_ok($message, "@args", $empty, @args);
+	subscription_refused_ok($message, "@args", $empty, @args);
 }
 command_fails_like([ 'pg_pardump', '-f', new_path('none'), '-d', $source->connstr('bank'), @options, @pub ],
 	qr/--create-subscription requires option --target/, 'a subscription without a copy');
 
 sql($target, $empty, 'CREATE ROLE poor LOGIN');
 sql($target, 'postgres', "ALTER DATABASE $empty OWNER TO poor");
-refused_ok(qr/could not create subscription "moving" on the target: ERROR:  (permission denied|must be superuser) to create subscription/,
+subscription_refused_ok(qr/could not create subscription "moving" on the target: ERROR:  (permission denied|must be superuser) to create subscription/,
 	'no privilege on the target', $empty, @options, @pub, '--target',
 	$target->connstr($empty) . ' user=poor');
 sql($target, $empty,
@@ -266,7 +265,7 @@ sql($target, $empty,
 	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $empty, @options, @pub);
 	is($rc, 1, 'the subscription exists: exit code');
 	like($err, qr/ERROR:  subscription "moving" already exists/, 'the subscription exists: message');
-	is(slots() . subscriptions(), '01', 'the subscription exists: it stays, and no slot');
+	is(slots($source) . subscriptions(), '1', 'the subscription exists: it stays, and no slot');
 }
 sql($target, $empty, 'DROP SUBSCRIPTION moving');
 
@@ -275,14 +274,14 @@ sql($target, $empty, 'DROP SUBSCRIPTION moving');
 # A password is in no message, and not in the target's log.
 foreach my $conninfo ('host=x password=a verysecret', 'postgresql://u:verysecret@[::1')
 {
-	my $err = refused_ok(qr/invalid connection string for option --subscription-conninfo/,
+	my $err = subscription_refused_ok(qr/invalid connection string for option --subscription-conninfo/,
 		"a string that is none: $conninfo", $empty, @options, @pub,
 		"--subscription-conninfo=$conninfo");
 	unlike($err, qr/verysecret/, "a string that is none: $conninfo: no secret in the message");
 }
 {
 	my $log_size = -s $target->logfile;
-	my $err = refused_ok(qr/could not create subscription "moving"/, 'a secret', $empty, @options,
+	my $err = subscription_refused_ok(qr/could not create subscription "moving"/, 'a secret', $empty, @options,
 		@pub, "--subscription-conninfo=host=/nonexistent password=verysecret");
 	unlike($err, qr/verysecret/, 'a secret: not in the message');
 	unlike(slurp_file($target->logfile, $log_size), qr/verysecret/,
@@ -306,7 +305,7 @@ SQL
 	is($rc, 1, 'the last step fails: exit code');
 	like($err, qr/could not create subscription "moving" on the target: ERROR:  not today/,
 		'the last step fails: message');
-	is(slots() . subscriptions(), '00', 'the last step fails: neither slot nor subscription left');
+	is(slots($source) . subscriptions(), '0', 'the last step fails: neither slot nor subscription left');
 }
 
 # Source or target are out of reach for a moment when the last step comes.

@@ -11,9 +11,10 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until
   children sessions);
-use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value slots);
 use Pardump::Command qw(fake_pg_dump refused_ok);
-use Pardump::Gate qw(make_gated gated_options hold open_gate stuck_dump renew_holder);
+use Pardump::Gate qw(hold_gates hold open_gate);
+use Pardump::GatedDump qw(make_gated gated_options stuck_dump);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -24,17 +25,11 @@ my $connstr = $node->connstr('gated');
 my @slot = ('--create-slot', '--slot=mine');
 my @options = ('-j2', gated_options(), @slot);
 
-sub slots
-{
-	return value($node, 'postgres',
-		q{SELECT string_agg(slot_name, ' ' ORDER BY slot_name) FROM pg_replication_slots});
-}
-
 # A dump whose slot is made and whose two workers wait.
 sub stuck_with_slot
 {
 	my $dump = stuck_dump(42, 2, @slot);
-	is(slots(), 'mine', 'the slot is there while the dump runs');
+	is(slots($node), 'mine', 'the slot is there while the dump runs');
 	return $dump;
 }
 
@@ -45,7 +40,7 @@ sub waiting_dump
 	my $dump = start_dump($connstr, @options);
 	wait_until('the slot is being made', sub {
 		$dump->{h}->pump_nb;
-		return slots() eq 'mine'
+		return slots($node) eq 'mine'
 		  && sessions($node, "backend_type = 'walsender' AND wait_event = 'transactionid'");
 	});
 	return $dump;
@@ -70,11 +65,11 @@ my $user = qr/terminated by user\n.*detail: Signal/;
 	open_gate();
 	is(end_dump($dump), 0, 'a good dump: exit code');
 	is($dump->{err}, '', 'a good dump: says nothing');
-	is(slots(), 'mine', 'a good dump: the slot stays');
+	is(slots($node), 'mine', 'a good dump: the slot stays');
 }
 refused_ok(qr/replication slot "mine" already exists/, 'a second dump',
 	'-d', $connstr, @options);
-is(slots(), 'mine', 'a dump that finds the slot made leaves it');
+is(slots($node), 'mine', 'a dump that finds the slot made leaves it');
 sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
 
 foreach my $fault (
@@ -97,14 +92,14 @@ foreach my $fault (
 	my $dump = stuck_with_slot();
 	$do->($dump);
 	dump_failed_ok($node, $dump, $what, $message);
-	is(slots(), '', "$what: no slot left");
+	is(slots($node), '', "$what: no slot left");
 	open_gate();
 }
 {
 	my $dump = start_dump($connstr, @options, '--pg-dump',
 		fake_pg_dump('bad_pg_dump', 'echo "no ideas" >&2; exit 1'));
 	dump_failed_ok($node, $dump, 'pg_dump fails', qr/pg_dump failed with exit code 1/);
-	is(slots(), '', 'pg_dump fails: no slot left');
+	is(slots($node), '', 'pg_dump fails: no slot left');
 }
 
 # Our sessions are not let in any more: nothing can be done but to say so.
@@ -115,7 +110,7 @@ foreach my $fault (
 	is(end_dump($dump), 1, 'no way to drop the slot: exit code');
 	like($dump->{err}, qr/could not drop replication slot "mine", which was made by this run: .*not permitted to log in.*detail: .*removing WAL.*hint: .*SELECT pg_drop_replication_slot\('mine'\);/s,
 		'no way to drop the slot: says how to');
-	is(slots(), 'mine', 'no way to drop the slot: it stays');
+	is(slots($node), 'mine', 'no way to drop the slot: it stays');
 	sql($node, 'postgres',
 		"ALTER ROLE dumper LOGIN; SELECT pg_drop_replication_slot('mine')");
 	open_gate();
@@ -145,7 +140,7 @@ foreach my $fault (
 	my $dump = waiting_dump();
 	$do->($dump);
 	dump_failed_ok($node, $dump, $what, $message);
-	is(slots(), '', "$what: no slot left");
+	is(slots($node), '', "$what: no slot left");
 	hold('COMMIT');
 }
 {
@@ -155,12 +150,12 @@ foreach my $fault (
 	is(end_dump($dump), 1, 'immediate shutdown before the slot is made: exit code');
 	like($dump->{err}, qr/could not create replication slot "mine": /,
 		'immediate shutdown before the slot is made: message');
-	is(slots(), '', 'immediate shutdown before the slot is made: no slot left');
+	is(slots($node), '', 'immediate shutdown before the slot is made: no slot left');
 }
 
 # ---- a slot that is lost under way
 
-renew_holder();
+hold_gates($node, 'gated');
 {
 	my $dump = stuck_with_slot();
 	sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");

@@ -5,7 +5,6 @@ use strict;
 use warnings;
 
 use Compress::Zlib qw(uncompress);
-use Digest::SHA qw(sha256_hex);
 use FindBin;
 use JSON::PP;
 use lib "$FindBin::RealBin/lib";
@@ -15,10 +14,10 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value start_psql dump_ok default_suffix);
 use Pardump::Command qw(refused_ok);
 use Pardump::Databases qw(make_latin1);
+use Pardump::Manifest qw($manifest_name read_manifest write_manifest);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $manifest_name = 'pg_pardump_manifest.json';
 my $node = start_cluster('report', allows_streaming => 'logical');
 my $db = q{shop <b>&"'};
 
@@ -37,12 +36,6 @@ foreach my $i (0 .. $#names)
 {
 	sql($node, $db, 'CREATE TABLE "</style>"."' . $names[$i] =~ s/"/""/gr
 		  . "\" AS SELECT g FROM generate_series(1, $i) g");
-}
-
-sub read_manifest
-{
-	my ($dir) = @_;
-	return decode_json(slurp_file("$dir/$manifest_name"));
 }
 
 # What a browser shows of a piece of HTML; in bytes.
@@ -379,7 +372,7 @@ sub made_up_page
 	my $text = qq({ "PgPardump-Manifest-Version": 1,\n$head"Checksum-Algorithm": "NONE",\n"Files": [\n)
 	  . join(",\n", @files) . "\n],\n";
 	mkdir $dir or die "could not make directory \"$dir\": $!";
-	append_to_file("$dir/$manifest_name", "$text\"Manifest-Checksum\": \"" . sha256_hex($text) . "\"}\n");
+	write_manifest($dir, $text);
 	# none of the files is there: messages that nobody wants to read
 	my $rc = system("pg_pardump --verify '$dir' --report='$page' >/dev/null 2>'$page.log'");
 	is($rc >> 8, 1, "$what: exit code");

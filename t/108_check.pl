@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
-  nothing_left_ok);
+  nothing_left_ok listing);
 use Pardump::Command qw(refused_ok accepted_ok system_faults);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -48,8 +48,6 @@ sub check_ok
 	nothing_left_ok($node, $node->host, "$what, --check");
 	return;
 }
-
-sub listing { return join ' ', map { s/.*\///r } sort glob "$_[0]/* $_[0]/.[a-z]*"; }
 
 # A run is refused with this message, once as the first one, which leaves no
 # directory, and once over an archive, which stays whole.  Returns what it says.

@@ -19,7 +19,7 @@ use Time::HiRes qw(sleep time);
 $SIG{HUP} = 'DEFAULT';
 
 our @EXPORT_OK = qw(start_dump end_dump dump_failed_ok nothing_remains_ok
-  wait_until children sessions);
+  wait_until wait_in_run children sessions backends terminate);
 
 # How long anything may take that a test waits for, in seconds.
 my $patience = 60;
@@ -123,6 +123,32 @@ WHERE (application_name LIKE 'pg_pardump%' OR application_name = 'pg_dump') AND 
 SQL
 }
 
+# The process ids of the backends of pg_pardump's sessions, the oldest first,
+# which is the leader's.
+sub backends
+{
+	my ($node, $condition) = @_;
+	$condition //= 'true';
+	return split /\n/, value($node, 'postgres', <<"SQL");
+SELECT pid FROM pg_stat_activity
+WHERE application_name LIKE 'pg_pardump%' AND ($condition)
+ORDER BY backend_start
+SQL
+}
+
+# Ends backends, and waits until they are gone.
+sub terminate
+{
+	my ($node, @pids) = @_;
+	my $pids = join ',', @pids;
+	value($node, 'postgres', "SELECT pg_terminate_backend(p) FROM unnest('{$pids}'::int[]) p");
+	wait_until('the backends are gone', sub {
+		return value($node, 'postgres',
+			"SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = ANY ('{$pids}')") eq 't';
+	});
+	return;
+}
+
 # Command lines of live processes that name the directory.
 sub processes_with
 {
@@ -165,6 +191,17 @@ sub wait_until
 		sleep 0.02;
 	}
 	die "waited in vain: $what";
+}
+
+# The same while a dump or a copy runs: the test file dies, too, if that ends.
+sub wait_in_run
+{
+	my ($run, $what, $condition) = @_;
+	return wait_until($what, sub {
+		die "the run ended: $run->{err}" if !$run->{h}->pumpable;
+		eval { $run->{h}->pump_nb; 1 } or die "the run ended: $run->{err}";
+		return $condition->();
+	});
 }
 
 1;

@@ -20,7 +20,8 @@ use Test::More;
 
 our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
-  new_path value sql data_file start_psql start_standby make_loop_server);
+  new_path value sql data_file start_psql start_standby make_loop_server listing
+  slots);
 
 # Archives and other files of one test file, numbered so that the log of a
 # failed run says which is which.
@@ -77,6 +78,14 @@ sub new_path
 	return File::Spec->rel2abs($path);
 }
 
+# The names in a directory that do not begin with two dots, or with a dot and a
+# capital, with blanks between them.
+sub listing
+{
+	my ($dir) = @_;
+	return join ' ', map { s/.*\///r } sort glob "$dir/* $dir/.[a-z]*";
+}
+
 sub data_file
 {
 	my ($name) = @_;
@@ -94,6 +103,14 @@ sub sql
 
 # One value, or rows as psql -At writes them.
 sub value { return sql(@_); }
+
+# The names of the server's replication slots, with blanks between them.
+sub slots
+{
+	my ($node) = @_;
+	return value($node, 'postgres',
+		q{SELECT string_agg(slot_name, ' ' ORDER BY slot_name) FROM pg_replication_slots});
+}
 
 # make_database($node, 'name', options => "TEMPLATE ...", files => [...],
 # vars => { x => ... }): the files of t/data are run in one psql session.

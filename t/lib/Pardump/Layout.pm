@@ -61,7 +61,7 @@ sub chunks_of
 	return $found ? scalar @{ $found->{chunks} } : 0;
 }
 
-sub shown
+sub entry_name
 {
 	my ($te) = @_;
 	return "$te->{id} $te->{desc} " . ($te->{namespace} // '-') . ".$te->{tag}";
@@ -75,8 +75,8 @@ sub id_problems
 	my (@problems, %seen);
 	foreach my $te (@{ $toc->{entries} })
 	{
-		push @problems, 'id used twice: ' . shown($te) if $seen{ $te->{id} }++;
-		push @problems, 'id not above 0: ' . shown($te) if $te->{id} <= 0;
+		push @problems, 'id used twice: ' . entry_name($te) if $seen{ $te->{id} }++;
+		push @problems, 'id not above 0: ' . entry_name($te) if $te->{id} <= 0;
 	}
 	my %is_chunk = map { $_->{id} => 1 } map { @{ $_->{chunks} } } @$chunked;
 	my $others = max(0, map { ($_->{id}, @{ $_->{deps} }) }
@@ -102,13 +102,13 @@ sub order_problems
 	$section = 0;
 	foreach my $te (@{ $toc->{entries} })
 	{
-		push @problems, 'section out of order: ' . shown($te)
+		push @problems, 'section out of order: ' . entry_name($te)
 		  if $te->{section} > 1 && $te->{section} < $section;
 		$section = $te->{section} if $te->{section} > 1;
 		next unless is_table_data($te);
 		foreach my $dep (@{ $te->{deps} })
 		{
-			push @problems, shown($te) . " comes before what it needs, $dep"
+			push @problems, entry_name($te) . " comes before what it needs, $dep"
 			  if ($position{$dep} // -1) > $position{ $te->{id} };
 		}
 	}
@@ -130,7 +130,7 @@ sub file_problems
 	{
 		my $blobs = $te->{desc} =~ /^BLOBS/;
 		my $path = $blobs ? "$dir/$te->{filename}" : data_path($dir, $te);
-		push @problems, 'no data: ' . shown($te) and next
+		push @problems, 'no data: ' . entry_name($te) and next
 		  unless defined $path && -f $path && !-l $path;
 		push @problems, "file $path belongs to two entries" if $used{$path}++;
 		push @problems, "wrong suffix: $path"
@@ -163,7 +163,7 @@ sub chunk_problems
 	my ($toc, $table) = @_;
 	my ($barrier, @chunks) = ($table->{barrier}, @{ $table->{chunks} });
 	my @problems;
-	my $complain = sub { push @problems, shown($barrier) . ': ' . shift; };
+	my $complain = sub { push @problems, entry_name($barrier) . ': ' . shift; };
 
 	$complain->('only ' . @chunks . ' chunks') if @chunks < 2;
 	$complain->('barrier has a COPY command, a definition or a file')
@@ -213,7 +213,7 @@ sub priority_problems
 		$te->{section} == 4 && grep { $_ == $table_id } @{ $te->{deps} }
 	} @{ $toc->{entries} };
 	my @marked = grep { @{ $_->{deps} } == 2 } @{ $table->{chunks} };
-	my $name = shown($table->{barrier});
+	my $name = entry_name($table->{barrier});
 	return @post ? "$name: no chunk has the table's reserved id" : ()
 	  if @marked == 0;
 	return "$name: several chunks have a reserved id" if @marked > 1;
@@ -226,7 +226,7 @@ sub priority_problems
 	  if $reserved > max(map { $_->{id} } @{ $toc->{entries} });
 	foreach my $te (@post)
 	{
-		push @problems, "$name: " . shown($te) . ' lacks the reserved id'
+		push @problems, "$name: " . entry_name($te) . ' lacks the reserved id'
 		  unless grep { $_ == $reserved } @{ $te->{deps} };
 	}
 	return @problems;
@@ -257,11 +257,11 @@ sub toc_problems
 		@skip{qw(had_dumper copy defn filename)} = (1) x 4 if is_barrier($got);
 		foreach my $field (grep { !$skip{$_} } sort keys %$want)
 		{
-			push @problems, shown($got) . ": another $field than in " . shown($want)
+			push @problems, entry_name($got) . ": another $field than in " . entry_name($want)
 			  if ($want->{$field} // 'NULL') ne ($got->{$field} // 'NULL');
 		}
 		my %has = map { $_ => 1 } @{ $got->{deps} };
-		push @problems, shown($got) . ': dependencies lost'
+		push @problems, entry_name($got) . ': dependencies lost'
 		  if grep { !$has{$_} } @{ $want->{deps} };
 	}
 	return @problems;

@@ -11,7 +11,7 @@ use Exporter 'import';
 use JSON::PP;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT_OK = qw($manifest_name read_manifest change_manifest write_bytes);
+our @EXPORT_OK = qw($manifest_name read_manifest write_manifest change_manifest write_bytes);
 
 our $manifest_name = 'pg_pardump_manifest.json';
 
@@ -30,6 +30,15 @@ sub read_manifest
 	return decode_json(slurp_file("$dir/$manifest_name"));
 }
 
+# Writes this text and the line that tells its checksum.
+sub write_manifest
+{
+	my ($dir, $text) = @_;
+	write_bytes("$dir/$manifest_name",
+		"$text\"Manifest-Checksum\": \"" . sha256_hex($text) . "\"}\n");
+	return;
+}
+
 # change_manifest($dir, sub): the function changes $_, the text but for its last
 # line, which is then made right again: a manifest that lies.
 sub change_manifest
@@ -40,8 +49,7 @@ sub change_manifest
 	s/"Manifest-Checksum".*//s;
 	$change->();
 	die "nothing was changed in the manifest of \"$dir\"" if index($before, $_) == 0;
-	write_bytes("$dir/$manifest_name",
-		"$_\"Manifest-Checksum\": \"" . sha256_hex($_) . "\"}\n");
+	write_manifest($dir, $_);
 	return;
 }
 
