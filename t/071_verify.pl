@@ -7,11 +7,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Pardump::BrokenArchive qw(damaged flipped cut gone written other_manifest other_toc);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok codecs default_suffix);
 use Pardump::Command qw(system_faults);
 use Pardump::Manifest qw($manifest_name change_manifest write_bytes);
-use Pardump::Toc qw(read_toc write_toc);
 use PostgreSQL::Test::Utils;
 use POSIX qw(mkfifo);
 use Test::More;
@@ -67,31 +67,15 @@ sub found_ok
 	return;
 }
 
-# Changes one byte of a file.
-sub flip
+# Of each damage just this is found: [what, archive, damage, patterns...], ...
+sub all_found_ok
 {
-	my ($path, $at, $bits) = @_;
-	my $bytes = slurp_file($path);
-	substr($bytes, $at, 1) = chr(ord(substr($bytes, $at, 1)) ^ ($bits // 1));
-	write_bytes($path, $bytes);
+	foreach my $case (@_)
+	{
+		my ($what, $dir, $damage, @patterns) = @$case;
+		found_ok($what, damaged($dir, $damage), @patterns);
+	}
 	return;
-}
-
-sub cut
-{
-	my ($path, $len) = @_;
-	write_bytes($path, substr(slurp_file($path), 0, $len));
-	return;
-}
-
-# A copy of the archive to be damaged by the function.
-sub damaged
-{
-	my ($dir, $damage) = @_;
-	my $copy = new_path('damaged');
-	system_or_bail('cp', '-a', $dir, $copy);
-	$damage->($copy);
-	return $copy;
 }
 
 # ---- what is sound
@@ -111,9 +95,20 @@ sound_ok('INSERT commands',
 sound_ok('no checksums',
 	dump_ok($node, 'verify', 'no checksums', 'pg_pardump', '--manifest-checksums=NONE'), 20010);
 
-my ($file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$ours/[0-9]*.dat$suffix";
-my ($plain_file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$plain/[0-9]*.dat";
-my ($stock_file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$stock/[0-9]*.dat.gz";
+# The name of a file with rows of the large table.
+sub large_file
+{
+	my ($dir) = @_;
+	my ($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$dir/[0-9]*.dat*";
+	return $name;
+}
+
+my ($file, $plain_file, $stock_file) = map { large_file($_) } ($ours, $plain, $stock);
+
+# How findings about them begin.
+my ($in_file, $in_plain_file, $in_stock_file) =
+  map { qr/file "\Q$_\E" of table public\.large/ } ($file, $plain_file, $stock_file);
+my $bad_manifest = qr/file "\Q$manifest_name\E" is damaged:/;
 
 # ---- progress
 
@@ -124,11 +119,11 @@ my ($stock_file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$stock/[0-9]*.d
 	is($rc, 0, '-P: exit code');
 	like($err, qr{^100%, time \d+:\d\d, files $n/$n, \d+ kB, \d+\.\d MB/s\n\z}, '-P: progress');
 	like($out, qr/^archive verified: $n files, 20010 rows, /, '-P: sum');
-	($rc, $out, $err) = verify(damaged($ours, sub { flip("$_[0]/$file", 0) }), '-P');
+	($rc, $out, $err) = verify(damaged($ours, flipped($file, 0)), '-P');
 	is($rc, 1, '-P, a finding: exit code');
 	like($err, qr{^100%, time \d+:\d\d, files $n/$n, .*, 1 finding\n1 finding in $n files\n\z}m, '-P, a finding: progress and sum');
 	my $hostile = damaged($ours, sub {
-		flip("$_[0]/$file", 0);
+		flipped($file, 0)->($_[0]);
 		change_manifest($_[0], sub { s/("\Q$file\E".*?"Table": )"large"/$1"\\u001b[2J\\nx"/ });
 	});
 	($rc, $out, $err) = verify($hostile);
@@ -137,160 +132,152 @@ my ($stock_file) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$stock/[0-9]*.d
 
 # ---- what is not
 
-found_ok('file missing', damaged($ours, sub { unlink "$_[0]/$file" }),
-	qr/file "\Q$file\E" of table public\.large is missing/);
-found_ok('file too much', damaged($ours, sub { write_bytes("$_[0]/7777777.dat", 'x') }),
-	qr/file "7777777\.dat" is not in the manifest/);
-found_ok('odd name', damaged($ours, sub { write_bytes("$_[0]/a\n\x1b[31mb", 'x') }),
-	qr/file "a\\x0a\\x1b\[31mb" is not in the manifest/);
-found_ok('plain file cut', damaged($plain, sub { cut("$_[0]/$plain_file", 1000) }),
-	qr/file "\Q$plain_file\E" of table public\.large has 1000 bytes, but the manifest says \d+/);
-found_ok('file cut', damaged($ours, sub { cut("$_[0]/$file", 1000) }),
-	qr/file "\Q$file\E" of table public\.large has 1000 bytes, but the manifest says \d+, and ends within compressed data$/);
-found_ok('file empty', damaged($ours, sub { cut("$_[0]/$file", 0) }),
-	qr/file "\Q$file\E" of table public\.large has 0 bytes, but the manifest says \d+, and ends within compressed data$/);
-found_ok('plain byte changed', damaged($plain, sub { flip("$_[0]/$plain_file", 500) }),
-	qr/file "\Q$plain_file\E" of table public\.large has another checksum than in the manifest/);
-found_ok('byte changed', damaged($ours, sub { flip("$_[0]/$file", 0) }),
-	qr/file "\Q$file\E" of table public\.large has another checksum than in the manifest, and could not be decompressed: /);
-found_ok('link', damaged($ours, sub { rename "$_[0]/$file", "$_[0]/../linked"; symlink '../linked', "$_[0]/$file" }),
-	qr/file "\Q$file\E" of table public\.large could not be opened: /);
-found_ok('large object gone', damaged($ours, sub { unlink "$_[0]/blob_4711.dat$suffix" }),
-	qr/file "blob_4711\.dat\Q$suffix\E" is missing/);
-foreach my $archive ($ours, $stock)
-{
-	found_ok('list of large objects gone',
-		damaged($archive, sub { unlink glob "$_[0]/blobs*.toc" }),
-		qr/file "blobs\w*\.toc" is missing/);
-	found_ok('odd list of large objects',
-		damaged($archive, sub { write_bytes(glob("$_[0]/blobs*.toc"), "4711 blob_4711.dat\n4712\0x\n") }),
-		qr/file "blobs\w*\.toc" is not a list of large objects/);
-}
-found_ok('large object out of its list',
-	damaged($stock, sub { my ($list) = glob "$_[0]/blobs*.toc"; write_bytes($list, "4711 blob_4711.dat\n") }),
-	qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/);
-found_ok('list that leads elsewhere',
-	damaged($stock, sub { my ($list) = glob "$_[0]/blobs*.toc"; write_bytes($list, "4711 blob_4711.dat\n4712 ../x\n") }),
-	qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/, qr/file "\.\.\/x" has a name that leads out of the archive/);
-found_ok('manifest changed', damaged($ours, sub { flip("$_[0]/$manifest_name", 100) }),
-	qr/file "\Q$manifest_name\E" is damaged: its own checksum does not match/);
-found_ok('manifest that claims to be huge', damaged($ours, sub { truncate "$_[0]/$manifest_name", 2**36 or die "truncate: $!" }),
-	qr/file "\Q$manifest_name\E" is damaged: its own checksum does not match/);
+all_found_ok(
+	[ 'file missing', $ours, gone($file), qr/$in_file is missing/ ],
+	[ 'file too much', $ours, written('7777777.dat', 'x'), qr/file "7777777\.dat" is not in the manifest/ ],
+	[ 'odd name', $ours, written("a\n\x1b[31mb", 'x'), qr/file "a\\x0a\\x1b\[31mb" is not in the manifest/ ],
+	[ 'plain file cut', $plain, cut($plain_file, 1000),
+		qr/$in_plain_file has 1000 bytes, but the manifest says \d+/ ],
+	[ 'file cut', $ours, cut($file, 1000),
+		qr/$in_file has 1000 bytes, but the manifest says \d+, and ends within compressed data$/ ],
+	[ 'file empty', $ours, cut($file, 0),
+		qr/$in_file has 0 bytes, but the manifest says \d+, and ends within compressed data$/ ],
+	[ 'plain byte changed', $plain, flipped($plain_file, 500),
+		qr/$in_plain_file has another checksum than in the manifest/ ],
+	[ 'byte changed', $ours, flipped($file, 0),
+		qr/$in_file has another checksum than in the manifest, and could not be decompressed: / ],
+	[ 'link', $ours,
+		sub { rename "$_[0]/$file", "$_[0]/../linked"; symlink '../linked', "$_[0]/$file" },
+		qr/$in_file could not be opened: / ],
+	[ 'large object gone', $ours, gone("blob_4711.dat$suffix"),
+		qr/file "blob_4711\.dat\Q$suffix\E" is missing/ ],
+	(map {
+		[ 'list of large objects gone', $_, gone('blobs*.toc'), qr/file "blobs\w*\.toc" is missing/ ],
+		[ 'odd list of large objects', $_, written('blobs*.toc', "4711 blob_4711.dat\n4712\0x\n"),
+			qr/file "blobs\w*\.toc" is not a list of large objects/ ]
+	} ($ours, $stock)),
+	[ 'large object out of its list', $stock, written('blobs*.toc', "4711 blob_4711.dat\n"),
+		qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/ ],
+	[ 'list that leads elsewhere', $stock, written('blobs*.toc', "4711 blob_4711.dat\n4712 ../x\n"),
+		qr/file "blob_4712\.dat\.gz" is not named by toc\.dat/,
+		qr/file "\.\.\/x" has a name that leads out of the archive/ ],
+	[ 'manifest changed', $ours, flipped($manifest_name, 100),
+		qr/$bad_manifest its own checksum does not match/ ],
+	[ 'manifest that claims to be huge', $ours,
+		sub { truncate "$_[0]/$manifest_name", 2**36 or die "truncate: $!" },
+		qr/$bad_manifest its own checksum does not match/ ]);
 foreach my $options ('', '--no-chunks -t empty', '--schema-only')
 {
 	my $whole = dump_ok($node, 'verify', "no manifest: $options", 'pg_pardump', split / /, $options);
-	found_ok("no manifest: $options", damaged($whole, sub { unlink "$_[0]/$manifest_name" }),
-		qr/file "\Q$manifest_name\E" is missing/);
+	all_found_ok([ "no manifest: $options", $whole, gone($manifest_name),
+		qr/file "\Q$manifest_name\E" is missing/ ]);
 	like((run_program('pg_restore', '-l', $whole))[1],
 		qr/^;     Dumped by pg_dump version: \d.*, pg_pardump \d+\.\d+\.\d+$/m,
 		"no manifest: pg_restore shows the mark: $options");
 }
-found_ok('toc.dat changed', damaged($ours, sub { flip("$_[0]/toc.dat", index(slurp_file("$_[0]/toc.dat"), 'CREATE TABLE')) }),
-	qr/file "toc\.dat" has another checksum than in the manifest/);
-found_ok('toc.dat cut', damaged($ours, sub { cut("$_[0]/toc.dat", 1000) }),
-	qr/file "toc\.dat" is damaged: unexpected end/);
-found_ok('no toc.dat', damaged($ours, sub { unlink "$_[0]/toc.dat" }),
-	qr/file "toc\.dat" is missing/);
-found_ok('all but the manifest missing', damaged($ours, sub { unlink grep { !/manifest/ } glob "$_[0]/*" }),
-	map { my $name = s/.*\///r; qr/file "\Q$name\E"(?: of table public\.(?:large|empty|odd))? is missing/ } grep { !/manifest/ } glob "$ours/*");
-
-# Rows that were changed with their checksum and size would deceive all but
-# the count: here by a manifest that lies.
-{
-	my $dir = damaged($plain, sub {
-		change_manifest($_[0], sub { s/("Path": "\Q$plain_file\E".*?"Rows": )\d+/${1}3/ });
-	});
-	found_ok('wrong number of rows', $dir,
-		qr/file "\Q$plain_file\E" of table public\.large has \d+ rows?, but the manifest says 3/);
-}
+my @but_manifest = map { s/.*\///r } grep { !/manifest/ } glob "$ours/*";
+all_found_ok(
+	[ 'toc.dat changed', $ours, flipped('toc.dat', index(slurp_file("$ours/toc.dat"), 'CREATE TABLE')),
+		qr/file "toc\.dat" has another checksum than in the manifest/ ],
+	[ 'toc.dat cut', $ours, cut('toc.dat', 1000), qr/file "toc\.dat" is damaged: unexpected end/ ],
+	[ 'no toc.dat', $ours, gone('toc.dat'), qr/file "toc\.dat" is missing/ ],
+	[ 'all but the manifest missing', $ours, gone(@but_manifest),
+		map { qr/file "\Q$_\E"(?: of table public\.(?:large|empty|odd))? is missing/ } @but_manifest ],
+	# Rows that were changed with their checksum and size would deceive all but
+	# the count: here by a manifest that lies.
+	[ 'wrong number of rows', $plain,
+		other_manifest(sub { s/("Path": "\Q$plain_file\E".*?"Rows": )\d+/${1}3/ }),
+		qr/$in_plain_file has \d+ rows?, but the manifest says 3/ ]);
 
 # Without checksums there are those of the codec, if any, and what the rows are.
 {
 	my $bare = dump_ok($node, 'verify', 'no checksums', 'pg_pardump',
 		'--manifest-checksums=NONE', '-Z', 'gzip', @chunks);
-	my ($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$bare/[0-9]*.dat.gz";
-	found_ok('no checksums: byte changed', damaged($bare, sub { flip("$_[0]/$name", 1500) }),
-		qr/file "\Q$name\E" of table public\.large could not be decompressed: /);
-	found_ok('no checksums: other bytes', damaged($bare, sub {
-			system_or_bail('sh', '-c', 'printf "1\n" | gzip >"$0/$1"', $_[0], $name);
-		}), qr/file "\Q$name\E" of table public\.large has \d+ bytes, but .*, and does not decompress to \d+ bytes/);
-	found_ok('no checksums: more than there should be', damaged($bare, sub {
-			system_or_bail('sh', '-c', 'head -c 30000000 /dev/zero | gzip >"$0/$1"', $_[0], $name);
-		}), qr/file "\Q$name\E" of table public\.large has \d+ bytes, but .*, and decompresses to more than \d+ bytes/);
+	my $name = large_file($bare);
+	my $in_it = qr/file "\Q$name\E" of table public\.large/;
+	my $gzip = sub {
+		my ($command) = @_;
+		return sub { system_or_bail('sh', '-c', "$command | gzip >\"\$0/\$1\"", $_[0], $name); };
+	};
+	all_found_ok(
+		[ 'no checksums: byte changed', $bare, flipped($name, 1500), qr/$in_it could not be decompressed: / ],
+		[ 'no checksums: other bytes', $bare, $gzip->('printf "1\n"'),
+			qr/$in_it has \d+ bytes, but .*, and does not decompress to \d+ bytes/ ],
+		[ 'no checksums: more than there should be', $bare, $gzip->('head -c 30000000 /dev/zero'),
+			qr/$in_it has \d+ bytes, but .*, and decompresses to more than \d+ bytes/ ]);
 	$bare = dump_ok($node, 'verify', 'no checksums', 'pg_pardump',
 		'--manifest-checksums=NONE', '-Z0', @chunks);
-	($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$bare/[0-9]*.dat";
-	found_ok('no checksums: a line end changed', damaged($bare, sub {
-			flip("$_[0]/$name", index(slurp_file("$_[0]/$name"), "\n"));
-		}), qr/file "\Q$name\E" of table public\.large has \d+ rows?, but the manifest says \d+/);
-	found_ok('no checksums: the end changed', damaged($bare, sub { flip("$_[0]/$name", -4) }),
-		qr/file "\Q$name\E" of table public\.large does not end as rows do/);
+	$name = large_file($bare);
+	$in_it = qr/file "\Q$name\E" of table public\.large/;
+	all_found_ok(
+		[ 'no checksums: a line end changed', $bare,
+			flipped($name, index(slurp_file("$bare/$name"), "\n")),
+			qr/$in_it has \d+ rows?, but the manifest says \d+/ ],
+		[ 'no checksums: the end changed', $bare, flipped($name, -4), qr/$in_it does not end as rows do/ ]);
 }
 {
 	my $sha = dump_ok($node, 'verify', 'SHA256', 'pg_pardump', '--manifest-checksums=SHA256', '-Z0', @chunks);
 	sound_ok('SHA256', $sha, 20010);
-	my ($name) = map { s/.*\///r } grep { -s $_ > 2000 } glob "$sha/[0-9]*.dat";
-	found_ok('SHA256: byte changed', damaged($sha, sub { flip("$_[0]/$name", 500) }),
-		qr/file "\Q$name\E" of table public\.large has another checksum than in the manifest/);
+	my $name = large_file($sha);
+	all_found_ok([ 'SHA256: byte changed', $sha, flipped($name, 500),
+		qr/file "\Q$name\E" of table public\.large has another checksum than in the manifest/ ]);
 }
 
 # ---- names that are made to deceive: nothing outside is opened, and nothing is
 # shown as it is
 
-foreach my $name ('../outside.dat', '/etc/passwd', 'sub/outside.dat', '.', '..', '.hidden',
-	'', "a\nb", "\xc2\x9b31m", ' ')
-{
-	found_ok('manifest names ' . $name =~ s/[^ -~]/?/gr, damaged($plain, sub {
-			change_manifest($_[0], sub {
-					s/"Path": "\Q$plain_file\E"/'"Path": "' . $name =~ s{\n}{\\n}r . '"'/e;
-			});
-		}), qr/file "\Q$manifest_name\E" is damaged: invalid file name$/);
-}
-foreach my $try ([ '../outside.dat', 'leads out of the archive' ],
-	[ '/etc/passwd', 'leads out of the archive' ], [ '..', 'is missing' ],
-	[ "a\n\x1b[31mb", 'a\x0a\x1b[31mb" of table public.large is missing' ], [ 'x' x 5000, 'is missing' ])
-{
-	my ($name, $message) = @$try;
-	my $was;
-	my $dir = damaged($stock, sub {
-		my $toc = read_toc($_[0]);
-		my ($entry) = grep { $_->{had_dumper} && $_->{tag} eq 'large' } @{ $toc->{entries} };
-		($was, $entry->{filename}) = ($entry->{filename}, $name);
-		write_toc($toc, $_[0]);
-		write_bytes("$_[0]/../outside.dat", slurp_file("$plain/$plain_file"));
-	});
-	found_ok('toc.dat names ' . substr($name, 0, 20) =~ s/[^ -~]/?/gr, $dir, qr/\Q$message\E/,
-		qr/file "\Q$was\E\.gz" is not named by toc\.dat/);
-}
+all_found_ok(map {
+		my $name = $_;
+		[ 'manifest names ' . $name =~ s/[^ -~]/?/gr, $plain,
+			other_manifest(sub { s/"Path": "\Q$plain_file\E"/'"Path": "' . $name =~ s{\n}{\\n}r . '"'/e }),
+			qr/$bad_manifest invalid file name$/ ]
+	} ('../outside.dat', '/etc/passwd', 'sub/outside.dat', '.', '..', '.hidden', '', "a\nb", "\xc2\x9b31m", ' '));
+all_found_ok(map {
+		my ($name, $message) = @$_;
+		[ 'toc.dat names ' . substr($name, 0, 20) =~ s/[^ -~]/?/gr, $stock,
+			sub {
+				write_bytes("$_[0]/../outside.dat", slurp_file("$plain/$plain_file"));
+				other_toc(sub {
+					my ($entry) = grep { $_->{had_dumper} && $_->{tag} eq 'large' } @_;
+					$entry->{filename} = $name;
+				})->($_[0]);
+			},
+			qr/\Q$message\E/, qr/file "\Q$stock_file\E" is not named by toc\.dat/ ]
+	} ([ '../outside.dat', 'leads out of the archive' ],
+		[ '/etc/passwd', 'leads out of the archive' ], [ '..', 'is missing' ],
+		[ "a\n\x1b[31mb", 'a\x0a\x1b[31mb" of table public.large is missing' ], [ 'x' x 5000, 'is missing' ]));
 {
 	my %odd = ("a\nb" => 'a\x0ab', "\x1b[2J" => '\x1b[2J', '-rf' => '-rf', '%s%n' => '%s%n',
 		'x' x 255 => 'x' x 255, "\xff\xfe" => "\xff\xfe", 'a"b' => 'a"b', '.toc.dat' => '.toc.dat',
 		"\x9b2J" => '\x9b2J', "\xe2\x9b" => "\xe2" . '\x9b', "\xc4\x9b\xc3\x9f" => "\xc4\x9b\xc3\x9f");
-	found_ok('odd names', damaged($ours, sub { write_bytes("$_[0]/$_", 'x') foreach keys %odd }),
-		map { qr/file "\Q$_\E" is not in the manifest$/ } values %odd);
+	all_found_ok([ 'odd names', $ours, sub { write_bytes("$_[0]/$_", 'x') foreach keys %odd },
+		map { qr/file "\Q$_\E" is not in the manifest$/ } values %odd ]);
 }
-found_ok('a directory and a FIFO', damaged($ours, sub {
-		unlink "$_[0]/$file", "$_[0]/blob_4711.dat$suffix";
-		mkdir "$_[0]/$file";
-		mkfifo("$_[0]/blob_4711.dat$suffix", 0600) or die "mkfifo: $!";
-		mkfifo("$_[0]/fifo", 0600) or die "mkfifo: $!";
-	}), qr/file "\Q$file\E" of table public\.large is not a regular file/,
-	qr/file "blob_4711\.dat\Q$suffix\E" is not a regular file/, qr/file "fifo" is not in the manifest/);
-foreach my $name ('toc.dat', $manifest_name)
-{
-	found_ok("$name is a FIFO", damaged($ours, sub { unlink "$_[0]/$name"; mkfifo("$_[0]/$name", 0600) }),
-		qr/file "\Q$name\E" (is damaged: )?is not a regular file/);
-	found_ok("$name is a link", damaged($ours, sub {
-			rename "$_[0]/$name", "$_[0]/../other"; symlink '../other', "$_[0]/$name" }),
-		qr/file "\Q$name\E" (is damaged: )?could not be opened/);
-}
+all_found_ok(
+	[ 'a directory and a FIFO', $ours,
+		sub {
+			unlink "$_[0]/$file", "$_[0]/blob_4711.dat$suffix";
+			mkdir "$_[0]/$file";
+			mkfifo("$_[0]/blob_4711.dat$suffix", 0600) or die "mkfifo: $!";
+			mkfifo("$_[0]/fifo", 0600) or die "mkfifo: $!";
+		},
+		qr/$in_file is not a regular file/,
+		qr/file "blob_4711\.dat\Q$suffix\E" is not a regular file/, qr/file "fifo" is not in the manifest/ ],
+	map {
+		my $name = $_;
+		[ "$name is a FIFO", $ours, sub { unlink "$_[0]/$name"; mkfifo("$_[0]/$name", 0600) },
+			qr/file "\Q$name\E" (is damaged: )?is not a regular file/ ],
+		[ "$name is a link", $ours,
+			sub { rename "$_[0]/$name", "$_[0]/../other"; symlink '../other', "$_[0]/$name" },
+			qr/file "\Q$name\E" (is damaged: )?could not be opened/ ]
+	} ('toc.dat', $manifest_name));
 
 # ---- a disk that cannot be read
 
 {
 	my $library = system_faults();
-	foreach my $try ([ $file, qr/file "\Q$file\E" of table public\.large could not be read: Input\/output error/ ],
-		[ $manifest_name, qr/file "\Q$manifest_name\E" is damaged: could not be read/ ])
+	foreach my $try ([ $file, qr/$in_file could not be read: Input\/output error/ ],
+		[ $manifest_name, qr/$bad_manifest could not be read/ ])
 	{
 		local @front = ('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=read $try->[0]");
 		found_ok("$try->[0] cannot be read", $ours, $try->[1]);
@@ -307,7 +294,10 @@ foreach my $name ('toc.dat', $manifest_name)
 
 # ---- manifests that are not what they should be, though their checksum is right
 
-foreach my $try (
+all_found_ok(map {
+		my ($message, $change) = @$_;
+		[ "manifest: $message", $ours, other_manifest($change), qr/$bad_manifest \Q$message\E$/ ]
+	} (
 	[ 'unknown version', sub { s/(Manifest-Version": )1/${1}2/ } ],
 	[ 'unknown checksum algorithm', sub { s/CRC32C/MD5/ } ],
 	[ 'unknown kind of file', sub { s/"Kind": "rows"/"Kind": "ows"/ } ],
@@ -325,58 +315,52 @@ foreach my $try (
 	[ 'expected a comma or the end', sub { s/,\n"Database"/\n"Database"/ } ],
 	[ 'expected a string', sub { $_ .= '}' } ],
 	[ 'nested too deeply', sub { s/"Jobs"/'"X": ' . '[' x 100 . ']' x 100 . ', "Jobs"'/e } ],
-	[ 'it is not valid UTF-8', sub { s/("Database": ")/$1\xff/ } ])
-{
-	my ($message, $change) = @$try;
-	found_ok("manifest: $message", damaged($ours, sub { change_manifest($_[0], $change) }),
-		qr/file "\Q$manifest_name\E" is damaged: \Q$message\E$/);
-}
-sound_ok('manifest: names of a later version', damaged($ours, sub {
-		change_manifest($_[0], sub { s/"Jobs"/"Later": {"a": [1.5e3, null, true, "\\u00e9"]}, "Jobs"/ });
-	}), 20010);
-found_ok('manifest: a file twice', damaged($ours, sub {
-		change_manifest($_[0], sub { s/(\{ "Path": "\Q$file\E".*?\})/$1,\n$1/ });
-	}), qr/file "\Q$file\E" of table public\.large is in the manifest twice/);
-found_ok('manifest: another kind', damaged($ours, sub {
-		change_manifest($_[0], sub { s/("\Q$file\E", "Kind": )"rows"/$1"large object"/ });
-	}), qr/is another kind of file in the manifest/, qr/is not named by toc\.dat/);
+	[ 'it is not valid UTF-8', sub { s/("Database": ")/$1\xff/ } ]));
+sound_ok('manifest: names of a later version', damaged($ours,
+	other_manifest(sub { s/"Jobs"/"Later": {"a": [1.5e3, null, true, "\\u00e9"]}, "Jobs"/ })), 20010);
+all_found_ok(
+	[ 'manifest: a file twice', $ours,
+		other_manifest(sub { s/(\{ "Path": "\Q$file\E".*?\})/$1,\n$1/ }),
+		qr/$in_file is in the manifest twice/ ],
+	[ 'manifest: another kind', $ours,
+		other_manifest(sub { s/("\Q$file\E", "Kind": )"rows"/$1"large object"/ }),
+		qr/is another kind of file in the manifest/, qr/is not named by toc\.dat/ ]);
 
 # ---- a stock archive
 
-found_ok('stock: file missing', damaged($stock, sub { unlink "$_[0]/$stock_file" }),
-	qr/file "\Q${\ ($stock_file =~ s{\.gz$}{}r)}\E" of table public\.large is missing/);
-foreach my $try ([ 'not an archive', sub { 'X' . substr($_[0], 1) } ],
-	[ 'unsupported archive format', sub { substr($_[0], 0, 6) . "\xff" . substr($_[0], 7) } ],
-	[ 'not an archive in the directory format', sub { substr($_[0], 0, 10) . "\1" . substr($_[0], 11) } ],
-	[ 'more than it should hold', sub { "$_[0]x" } ], [ 'unexpected end', sub { substr($_[0], 0, -1) } ])
-{
-	my ($message, $change) = @$try;
-	found_ok("stock: toc.dat is $message",
-		damaged($stock, sub { write_bytes("$_[0]/toc.dat", $change->(slurp_file("$_[0]/toc.dat"))) }),
-		qr/file "toc\.dat" is damaged: \Q$message\E$/);
-}
-foreach my $try ([ 'invalid dump ID', sub { $_[0]{id} = 0 } ], [ 'invalid dump ID', sub { $_[0]{id} = 2**28 + 1 } ],
-	[ 'invalid dependency', sub { push @{ $_[0]{deps} }, 'x' } ], [ 'invalid dependency', sub { push @{ $_[0]{deps} }, '-1' } ],
-	[ 'missing tag', sub { undef $_[0]{tag} } ], [ 'missing description', sub { undef $_[0]{desc} } ],
-	[ 'missing object identifier', sub { undef $_[0]{oid} } ])
-{
-	my ($message, $change) = @$try;
-	found_ok("stock: $message", damaged($stock, sub {
-			my $toc = read_toc($_[0]);
-			$change->($toc->{entries}[-1]);
-			write_toc($toc, $_[0]);
-		}), qr/file "toc\.dat" is damaged: \Q$message\E$/);
-}
-found_ok('stock: one file named twice', damaged($stock, sub {
-		my $toc = read_toc($_[0]);
-		my ($one, $other) = grep { $_->{had_dumper} && $_->{desc} eq 'TABLE DATA' } @{ $toc->{entries} };
-		$other->{filename} = $one->{filename};
-		write_toc($toc, $_[0]);
-	}), qr/is named twice/, qr/is not named by toc\.dat/);
-found_ok('stock: file cut', damaged($stock, sub { cut("$_[0]/$stock_file", 1000) }),
-	qr/file "\Q$stock_file\E" of table public\.large ends within compressed data/);
-found_ok('stock: byte changed', damaged($stock, sub { flip("$_[0]/$stock_file", 1500) }),
-	qr/file "\Q$stock_file\E" of table public\.large could not be decompressed: /);
+my $stock_name = $stock_file =~ s/\.gz$//r;
+all_found_ok(
+	[ 'stock: file missing', $stock, gone($stock_file),
+		qr/file "\Q$stock_name\E" of table public\.large is missing/ ],
+	(map {
+		my ($message, $change) = @$_;
+		[ "stock: toc.dat is $message", $stock,
+			sub { write_bytes("$_[0]/toc.dat", $change->(slurp_file("$_[0]/toc.dat"))) },
+			qr/file "toc\.dat" is damaged: \Q$message\E$/ ]
+	} ([ 'not an archive', sub { 'X' . substr($_[0], 1) } ],
+		[ 'unsupported archive format', sub { substr($_[0], 0, 6) . "\xff" . substr($_[0], 7) } ],
+		[ 'not an archive in the directory format', sub { substr($_[0], 0, 10) . "\1" . substr($_[0], 11) } ],
+		[ 'more than it should hold', sub { "$_[0]x" } ],
+		[ 'unexpected end', sub { substr($_[0], 0, -1) } ])),
+	(map {
+		my ($message, $change) = @$_;
+		[ "stock: $message", $stock, other_toc(sub { $change->($_[-1]) }),
+			qr/file "toc\.dat" is damaged: \Q$message\E$/ ]
+	} ([ 'invalid dump ID', sub { $_[0]{id} = 0 } ],
+		[ 'invalid dump ID', sub { $_[0]{id} = 2**28 + 1 } ],
+		[ 'invalid dependency', sub { push @{ $_[0]{deps} }, 'x' } ],
+		[ 'invalid dependency', sub { push @{ $_[0]{deps} }, '-1' } ],
+		[ 'missing tag', sub { undef $_[0]{tag} } ],
+		[ 'missing description', sub { undef $_[0]{desc} } ],
+		[ 'missing object identifier', sub { undef $_[0]{oid} } ])),
+	[ 'stock: one file named twice', $stock,
+		other_toc(sub {
+			my ($one, $other) = grep { $_->{had_dumper} && $_->{desc} eq 'TABLE DATA' } @_;
+			$other->{filename} = $one->{filename};
+		}),
+		qr/is named twice/, qr/is not named by toc\.dat/ ],
+	[ 'stock: file cut', $stock, cut($stock_file, 1000), qr/$in_stock_file ends within compressed data/ ],
+	[ 'stock: byte changed', $stock, flipped($stock_file, 1500), qr/$in_stock_file could not be decompressed: / ]);
 
 # ---- damage everywhere: found, and never a crash
 
