@@ -16,7 +16,8 @@ our @EXPORT_OK = qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
 
 my $holder;
 
-# The gates of this database are held, from now on, by a new session.
+# The gates of this database are held, from now on, by a new session.  The one
+# before is left as it is: its server may be gone.
 sub hold_gates
 {
 	my ($node, $db) = @_;
