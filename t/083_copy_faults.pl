@@ -104,68 +104,72 @@ my $lost = qr/warning: a worker lost its connection .*retry 1 of 5/;
 
 {
 	my $copy = rows_at_gate('--exclude-table-data=small?');
-	terminate($target, at_gate($target));
+	terminate($target, (at_gate($target))[0]);
 	wait_at_gate($target, $copy, 1);
 	open_gate();
 	is(end_dump($copy), 0, 'the target\'s session, one table: exit code');
 	is(value($target, 'faults', 'SELECT count(*) FROM gated'), 10000,
 		'the target\'s session, one table: rows');
 }
-{
-	my $copy = rows_at_gate();
-	terminate($target, at_gate($target));
-	open_gate();
-	copy_survived_ok($copy, 'the target\'s session', $lost);
-}
-{
-	# so large that not all of it is in buffers on the way
-	my $copy = rows_at_gate('--copy-format=text', '--no-chunks');
-	my (undef, @workers) = backends($source);
-	terminate($source, @workers);
-	open_gate();
-	copy_survived_ok($copy, 'the workers\' sessions on the source', $lost);
-}
-{
-	# it has nothing to do meanwhile
-	my $copy = rows_at_gate('--compare');
-	my ($leader) = backends($target);
-	terminate($target, $leader);
-	open_gate();
-	copy_survived_ok($copy, 'the leader\'s session on the target', qr/\A\z/);
-}
-
 
 # workers that are killed, not by us
 my $killed = qr/warning: a worker was killed while copying .*public\.gated; retry 1 of 5/;
+
+sub kill_workers
 {
-	my $copy = rows_at_gate();
+	my ($copy) = @_;
 	kill KILL => children($copy->{pid});
 	wait_until('a retry', sub { $copy->{h}->pump_nb; $copy->{err} =~ $killed });
+	return;
+}
+
+# What, options, what is done while a worker waits, and what is said of it.
+foreach my $case (
+	[ 'the target\'s session', [], sub { terminate($target, (at_gate($target))[0]) }, $lost ],
+	# so large that not all of it is in buffers on the way
+	[ 'the workers\' sessions on the source', [ '--copy-format=text', '--no-chunks' ],
+		sub { my (undef, @workers) = backends($source); terminate($source, @workers) }, $lost ],
+	# it has nothing to do meanwhile
+	[ 'the leader\'s session on the target', ['--compare'],
+		sub { my ($leader) = backends($target); terminate($target, $leader) }, qr/\A\z/ ],
+	[ 'SIGKILL for the workers', [], \&kill_workers, $killed ])
+{
+	my ($what, $options, $fault, $warning) = @$case;
+	my $copy = rows_at_gate(@$options);
+	$fault->($copy);
 	open_gate();
-	copy_survived_ok($copy, 'SIGKILL for the workers', $killed);
+	copy_survived_ok($copy, $what, $warning);
+}
+
+# A session that asks for a lock on the source, once it waits.
+sub request_lock_of_source
+{
+	my $request = { err => '' };
+	$request->{h} = IPC::Run::start(
+		[ 'psql', '-Xq', '-d', $source->connstr('faults'), '-c', 'BEGIN; LOCK TABLE small2' ],
+		'<', \'', '>', \my $out, '2>', \$request->{err},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	wait_until('the lock is requested', sub {
+		$request->{h}->pump_nb;
+		return value($source, 'faults', 'SELECT count(*) FROM pg_locks WHERE NOT granted');
+	});
+	return $request;
 }
 
 # a lock that others ask for, so that no worker gets it; and the leader's
 # session on the target, which then copies in place of workers
 {
 	my $copy = rows_at_gate('--no-chunks', '-j1');
-	my $request = IPC::Run::start(
-		[ 'psql', '-Xq', '-d', $source->connstr('faults'), '-c', 'BEGIN; LOCK TABLE small2' ],
-		'<', \'', '>', \my $out, '2>', \my $err,
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	wait_until('the lock is requested', sub {
-		$request->pump_nb;
-		return value($source, 'faults', 'SELECT count(*) FROM pg_locks WHERE NOT granted');
-	});
+	my $request = request_lock_of_source();
 	open_gate();
 	close_gate(42);
 	wait_until('the leader copies', sub {
 		$copy->{h}->pump_nb;
 		return $copy->{err} =~ /no worker can lock/ && at_gate($target);
 	});
-	terminate($target, at_gate($target));
-	$request->finish;
-	is($err, '', 'a lock that others ask for: they get it when the leader is lost');
+	terminate($target, (at_gate($target))[0]);
+	$request->{h}->finish;
+	is($request->{err}, '', 'a lock that others ask for: they get it when the leader is lost');
 	open_gate();
 	copy_survived_ok($copy, 'a lock that others ask for',
 		qr/warning: no worker can lock table public\.small2: it is read in the leader's session\n.*warning: the leader has lost its connection; retry 1 of 5/s);
@@ -174,20 +178,13 @@ my $killed = qr/warning: a worker was killed while copying .*public\.gated; retr
 # the same for --compare, whose queries wait for whoever waits for the run
 {
 	my $copy = rows_at_gate('--compare', '--no-chunks', '-j1', '--lock-wait-timeout=1s');
-	my $request = IPC::Run::start(
-		[ 'psql', '-Xq', '-d', $source->connstr('faults'), '-c', 'BEGIN; LOCK TABLE small2' ],
-		'<', \'', '>', \my $out, '2>', \my $err,
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	wait_until('the lock is requested', sub {
-		$request->pump_nb;
-		return value($source, 'faults', 'SELECT count(*) FROM pg_locks WHERE NOT granted');
-	});
+	my $request = request_lock_of_source();
 	open_gate();
 	is(end_dump($copy), 1, '--compare behind a request for a lock: exit code');
 	like($copy->{err}, qr/error: a worker waits for a lock on public\.small2 behind process \d+, which waits for this run/,
 		'--compare behind a request for a lock: ends');
-	$request->finish;
-	is($err, '', '--compare behind a request for a lock: then they get it');
+	$request->{h}->finish;
+	is($request->{err}, '', '--compare behind a request for a lock: then they get it');
 	all_rows_ok('--compare behind a request for a lock');
 }
 
@@ -208,18 +205,16 @@ sub stuck_commit
 			WHERE wait_event = 'advisory' AND query = 'COMMIT'}) });
 	return $copy;
 }
+foreach my $case (
+	[ 'a COMMIT that was not done',
+		sub { terminate($target, backends($target, q{wait_event = 'advisory' AND query = 'COMMIT'})) }, $lost ],
+	[ 'SIGKILL for a worker in COMMIT', \&kill_workers, $killed ])
 {
+	my ($what, $fault, $warning) = @$case;
 	my $copy = stuck_commit();
-	terminate($target, backends($target, q{wait_event = 'advisory' AND query = 'COMMIT'}));
+	$fault->($copy);
 	open_gate();
-	copy_survived_ok($copy, 'a COMMIT that was not done', $lost);
-}
-{
-	my $copy = stuck_commit();
-	kill KILL => children($copy->{pid});
-	wait_until('a retry', sub { $copy->{h}->pump_nb; $copy->{err} =~ $killed });
-	open_gate();
-	copy_survived_ok($copy, 'SIGKILL for a worker in COMMIT', $killed);
+	copy_survived_ok($copy, $what, $warning);
 }
 sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 
@@ -283,7 +278,7 @@ sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
 	foreach my $time (1, 2)
 	{
 		wait_at_gate($target, $copy, 1);
-		terminate($target, at_gate($target));
+		terminate($target, (at_gate($target))[0]);
 	}
 	failed_ok($copy, 'retries exhausted', qr/error: could not write rows: FATAL:  terminating/,
 		qr/warning: all rows of 0 of 1 table were committed on the target, but not of public\.gated/);
