@@ -9,8 +9,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program dump_ok restore_ok codecs
-  has_extension nothing_left_ok value sql default_suffix new_path);
+use Pardump::Cluster qw(start_cluster run_program dump_ok codecs has_extension
+  nothing_left_ok value sql default_suffix new_path);
 use Pardump::Compare qw(fingerprint differences schema_text same_database_ok);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii
   make_regression regress_dir empty_copy);

@@ -7,10 +7,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program dump_ok restore_ok new_path
-  sql value);
+use Pardump::Cluster qw(start_cluster run_program dump_ok restore_ok sql value);
 use Pardump::Compare qw(fingerprint same_data_ok);
-use Pardump::Copy qw(copy_ok);
 use Pardump::Databases qw(make_everything empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -8,8 +8,8 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump dump_failed_ok wait_until);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path
-  sql value dump_ok restore_ok make_loop_server start_psql);
+use Pardump::Cluster qw(start_cluster make_database run_program sql value dump_ok
+  restore_ok make_loop_server start_psql);
 use Pardump::Command qw(refused_ok);
 use Pardump::Layout qw(chunks_of);
 use Pardump::Manifest qw(read_manifest);

@@ -7,8 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  dump_ok restore_ok value);
+use Pardump::Cluster qw(start_cluster make_database sql dump_ok restore_ok value);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Layout qw(layout_problems chunks_of);
 use PostgreSQL::Test::Utils;

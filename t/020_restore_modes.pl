@@ -11,10 +11,9 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program dump_ok
   restore_ok nothing_left_ok new_path pg_major value sql);
-use Pardump::Compare qw(fingerprint schema_text same_data_ok same_schema_ok
-  same_database_ok);
+use Pardump::Compare qw(fingerprint schema_text same_data_ok same_database_ok);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Layout qw(layout_problems chunk_count chunks_of);
+use Pardump::Layout qw(layout_problems chunks_of);
 use Pardump::Toc qw(read_toc write_toc copy_archive data_path is_table_data
   is_barrier chunked_tables);
 use PostgreSQL::Test::Utils;

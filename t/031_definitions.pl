@@ -11,8 +11,8 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok
   wait_until);
-use Pardump::Cluster qw(start_cluster make_database new_path sql value
-  run_program restore_ok pg_major start_psql);
+use Pardump::Cluster qw(start_cluster make_database new_path sql value restore_ok
+  pg_major start_psql);
 use Pardump::Command qw(changing_pg_dump);
 use Pardump::Copy qw(run_copy);
 use PostgreSQL::Test::Utils;

@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok
   nothing_remains_ok wait_until children sessions);
-use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program sql value);
 use Pardump::Command qw(fake_pg_dump);
 use Pardump::Gate qw(hold open_gate);
 use Pardump::GatedDump qw(make_gated gated_options stuck_dump leader_backend worker_backends);

@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_until children sessions
   nothing_remains_ok wait_in_run);
-use Pardump::Cluster qw(start_cluster new_path sql value start_psql);
+use Pardump::Cluster qw(start_cluster new_path sql value);
 use Pardump::Gate qw(open_gate);
 use Pardump::GatedDump qw(make_gated stuck_dump leader_backend worker_backends survived_ok);
 use PostgreSQL::Test::Utils;

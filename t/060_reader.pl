@@ -10,8 +10,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path
-  codecs value sql data_file);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path codecs value
+  sql);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii);
 use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed);
 use PostgreSQL::Test::Utils;

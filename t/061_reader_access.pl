@@ -11,8 +11,7 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster make_database new_path start_psql
-  value sql start_standby);
+use Pardump::Cluster qw(start_cluster new_path start_psql value sql start_standby);
 use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed);
 use PostgreSQL::Test::Utils;
 use Test::More;

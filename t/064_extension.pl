@@ -13,7 +13,6 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path
 use Pardump::Command qw(data_files preloaded refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Layout qw(layout_problems chunks_of);
-use Pardump::Toc qw(read_toc);
 use PostgreSQL::Test::Utils;
 use Test::More;
 

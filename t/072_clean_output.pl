@@ -7,8 +7,8 @@ use Fcntl qw(:flock);
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  dump_ok restore_ok listing);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql dump_ok
+  listing);
 use Pardump::Command qw(text_file system_faults);
 use Pardump::Manifest qw($manifest_name change_manifest);
 use POSIX qw(mkfifo);

@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use File::Basename;
 use Pardump::Cluster qw(start_cluster make_database make_loop_server run_program value sql);
-use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Compare qw(fingerprint same_database_ok);
 use Pardump::Copy qw(run_copy copy_ok copy_refused_ok stock_copy sessions_left);
 use PostgreSQL::Test::Utils;
 use Test::More;

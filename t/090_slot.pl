@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump wait_until sessions);
+use Pardump::Background qw(start_dump end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value data_file restore_ok start_psql nothing_left_ok pg_major slots);
 use Pardump::Command qw(refused_ok);

@@ -12,8 +12,7 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use Pardump::Background qw(end_dump wait_until);
-use Pardump::Cluster qw(start_cluster make_database new_path sql value data_file
-  start_psql run_program slots);
+use Pardump::Cluster qw(start_cluster make_database new_path sql value data_file slots);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Copy qw(run_copy start_copy);
 use PostgreSQL::Test::Cluster;

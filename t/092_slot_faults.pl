@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until
   children sessions);
-use Pardump::Cluster qw(start_cluster run_program new_path sql value slots);
+use Pardump::Cluster qw(start_cluster sql value slots);
 use Pardump::Command qw(fake_pg_dump refused_ok);
 use Pardump::Gate qw(hold_gates hold open_gate);
 use Pardump::GatedDump qw(make_gated gated_options stuck_dump);

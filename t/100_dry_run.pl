@@ -9,8 +9,8 @@ use JSON::PP;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(sessions);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path
-  sql value dump_ok make_loop_server);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
+  make_loop_server);
 use Pardump::Command qw(refused_ok);
 use Pardump::Layout qw(chunks_of);
 use PostgreSQL::Test::Utils;

@@ -7,8 +7,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use JSON::PP;
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  codecs restore_ok value);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Command qw(data_files);
 use PostgreSQL::Test::Utils;
 use Test::More;

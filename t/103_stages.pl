@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use JSON::PP;
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value start_psql);
+use Pardump::Cluster qw(start_cluster make_database sql start_psql);
 use Pardump::Copy qw(run_copy sessions_left);
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -7,7 +7,7 @@ use FindBin;
 use JSON::PP;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path sql);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
