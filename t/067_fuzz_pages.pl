@@ -15,7 +15,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   pg_major);
-use Pardump::Damage qw(damage_types_sql leave_out_cstrings damaged_table_sql
+use Pardump::DamagedPages qw(damage_types_sql leave_out_cstrings damaged_table_sql
   damage_file);
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -7,10 +7,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::BrokenArchive qw(damaged flipped cut gone written other_manifest other_toc);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   dump_ok codecs default_suffix);
 use Pardump::Command qw(system_faults);
+use Pardump::DamagedArchive qw(damaged flipped cut gone written other_manifest other_toc);
 use Pardump::Manifest qw($manifest_name change_manifest write_bytes);
 use PostgreSQL::Test::Utils;
 use POSIX qw(mkfifo);

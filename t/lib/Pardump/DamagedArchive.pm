@@ -2,7 +2,7 @@
 # Damages to an archive, each a function of its directory; and copies that have
 # them.
 
-package Pardump::BrokenArchive;
+package Pardump::DamagedArchive;
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 # Tables of many types, and random damage to their pages.
 
-package Pardump::Damage;
+package Pardump::DamagedPages;
 
 use strict;
 use warnings;
