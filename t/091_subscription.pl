@@ -314,7 +314,7 @@ foreach my $fault (
 	[ 'the session ends', 'nextval($$public.tries$$) < 3',
 		'PERFORM pg_terminate_backend(pg_backend_pid())' ],
 	[ 'the target is restarted', "pg_stat_file('$done', true) IS NULL",
-		"COPY (SELECT) TO PROGRAM 'mkdir $done'; PERFORM pg_sleep(60)",
+		"COPY (SELECT) TO PROGRAM 'cat && mkdir $done'; PERFORM pg_sleep(60)",
 		sub { wait_until('the last step', sub { -d $done }); $target->stop('immediate'); $target->start } ])
 {
 	my ($what, $when, $do, $meanwhile) = @$fault;
