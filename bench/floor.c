@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "gzip_member.h"
+#include "shared/gzip_member.h"
 
 #define BLOCK_SIZE	((size_t) 1024 * 1024)
 #define OUT_SIZE	(2 * BLOCK_SIZE)	/* more than any codec's bound */
