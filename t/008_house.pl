@@ -39,8 +39,7 @@ sub read_floors
 	return \%floors;
 }
 
-# What each file includes of this project, by the path below its side; those of
-# src/shared are below all.
+# What each file includes, by the file's path below its side, in whatever quotes.
 sub read_includes
 {
 	my ($dir) = @_;
@@ -52,7 +51,7 @@ sub read_includes
 			wanted => sub {
 				my ($file) = /^\Q$dir\E\/(.*\.[ch])$/ or return;
 				my $text = slurp_file($_);
-				$includes{$file} = [ $text =~ /^\s*#\s*include\s+"([^"]+)"/mg ];
+				$includes{$file} = [ $text =~ /^\s*#\s*include\s+["<]([^">]+)[">]/mg ];
 			}
 		},
 		$dir);
@@ -66,7 +65,8 @@ sub room { return $_[0] =~ s/\.[ch]$//r }
 sub folder { return $_[0] =~ /^(.*?)\// ? $1 : 'root' }
 
 # Includes that point up, or across to another folder of the same floor; and
-# those of files of ours without their folder, which could be any.
+# those that name a file of ours in another way than by its folder and name: who
+# could tell where they point?
 sub wrong_includes
 {
 	my ($floors, $includes) = @_;
@@ -82,12 +82,12 @@ sub wrong_includes
 		{
 			my $other = $floors->{ folder($included) };
 
-			if ($included !~ /\//)
+			if ($included =~ /(^|\/)\.\.?\// || $included =~ /^(src|frontend|server)\//
+				|| $included !~ /\// && $name{$included})
 			{
-				push @wrong, "$file includes $included without its folder"
-				  if $name{$included};
+				push @wrong, "$file includes $included, by no folder of its side";
 			}
-			elsif ($other && folder($included) ne folder($file)
+			elsif ($included =~ /\// && $other && folder($included) ne folder($file)
 				&& $other->{floor} >= $own->{floor})
 			{
 				push @wrong, "$file includes $included";
@@ -169,12 +169,14 @@ sub wide_comments
 
 my $text = slurp_file("$tree/CONTRIBUTING.md");
 
+my %folders;
 foreach my $side (qw(frontend server))
 {
 	my $floors = read_floors($text, $side);
 	my $includes = read_includes("$tree/src/$side");
 	my %there = map { folder($_) => 1 } keys %$includes;
 
+	%folders = (%folders, %$floors);
 	cmp_ok(scalar(keys %$includes), '>', 20, "$side: there are files");
 	is_deeply(
 		[ grep { !$there{$_} && !$floors->{$_}{to_come} } sort keys %$floors ],
@@ -182,23 +184,27 @@ foreach my $side (qw(frontend server))
 	is_deeply([ wrong_includes($floors, $includes) ], [], "$side: all includes point down");
 	is_deeply([ circles($includes) ], [], "$side: no files include each other");
 	is_deeply([ crowded($includes) ], [], "$side: no folder is crowded");
-	is_deeply(
-		[
-			map {
-				my $file = $_;
-				map { "$file: $_" } wide_comments(slurp_file("$tree/src/$side/$file"))
-			} sort keys %$includes
-		],
-		[],
-		"$side: no comment is wider than it should be");
 }
 is_deeply(
 	[
-		grep { /^(frontend|server)\// }
+		grep { m{/} && ($folders{ folder($_) } || m{^\.|^(src|frontend|server)/}) }
 		map { @$_ } values %{ read_includes("$tree/src/shared") }
 	],
 	[],
 	'what both sides have includes nothing of them');
+
+foreach my $dir (qw(src test))
+{
+	is_deeply(
+		[
+			map {
+				my $file = $_;
+				map { "$file: $_" } wide_comments(slurp_file("$tree/$dir/$file"))
+			} sort keys %{ read_includes("$tree/$dir") }
+		],
+		[],
+		"$dir: no comment is wider than it should be");
+}
 
 # ---- the test sees what it is to see, in a house of its own
 
@@ -222,6 +228,7 @@ my %house = (
 	'attic/a.h' => '#include "cellar/c.h"',
 	'attic/a.c' => "#include \"postgres_fe.h\"\n#include \"attic/a.h\"\n#include \"loft/l.h\"",
 	'attic/b.c' => '#include "c.h"',
+	'cellar/d.c' => "#include \"../attic/a.h\"\n#include <attic/a.h>\n#include \"frontend/main.h\"\n#include <string.h>",
 	'loft/l.h' => '#include "loft/m.h"',
 	'loft/m.c' => '#include "loft/n.h"',
 	'loft/m.h' => '',
@@ -238,8 +245,11 @@ is_deeply(
 	[ wrong_includes($floors, $includes) ],
 	[
 		'attic/a.c includes loft/l.h',
-		'attic/b.c includes c.h without its folder',
+		'attic/b.c includes c.h, by no folder of its side',
 		'cellar/c.h includes attic/a.h',
+		'cellar/d.c includes ../attic/a.h, by no folder of its side',
+		'cellar/d.c includes attic/a.h',
+		'cellar/d.c includes frontend/main.h, by no folder of its side',
 		'shed/s.c has a folder without a floor'
 	],
 	'includes across, up and without a folder are seen');

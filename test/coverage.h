@@ -1,7 +1,7 @@
 /*
  * coverage.h
- *		Included first in every file when coverage is measured: gcov writes what
- *		it has counted in exit(), but not in _exit().
+ *		Included first in every file when coverage is measured: gcov writes
+ *		what it has counted in exit(), but not in _exit().
  */
 #ifndef COVERAGE_H
 #define COVERAGE_H

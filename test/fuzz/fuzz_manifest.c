@@ -1,7 +1,7 @@
 /*
  * fuzz_manifest.c
- *		manifest_read() on any bytes, with the checksum that belongs to them, as
- *		else nothing would come through to the parser.
+ *		manifest_read() on any bytes, with the checksum that belongs to them,
+ *		as else nothing would come through to the parser.
  */
 #include "base/fe_compat.h"
 

@@ -3,7 +3,8 @@
  *		The server's scanning and escaping of bytes against byte-by-byte
  *		references, on random input, outside of the server.
  *
- * Compiled once for each variant of src/server/bytes/byte_block.h; see run.sh.
+ * Compiled once for each variant of src/server/bytes/byte_block.h; see
+ * run.sh.
  */
 #include "postgres.h"
 
@@ -105,7 +106,9 @@ json_escapes(char *to, const char *from, Size len)
 	return to - start;
 }
 
-/* Each text in an allocation of its own: a sanitizer sees what goes beyond. */
+/*
+ * Each text in an allocation of its own: a sanitizer sees what goes beyond.
+ */
 static void
 test_text(void)
 {

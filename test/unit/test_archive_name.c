@@ -1,7 +1,7 @@
 /*
  * test_archive_name.c
- *		The names of an archive's files are recognised as they are made, and no
- *		others are.
+ *		The names of an archive's files are recognised as they are made, and
+ *		no others are.
  */
 #include "base/fe_compat.h"
 

@@ -1,7 +1,7 @@
 /*
  * test_json_reader.c
- *		Reads what is JSON, refuses what is not, and after the first error ends
- *		every loop of its caller.
+ *		Reads what is JSON, refuses what is not, and after the first error
+ *		ends every loop of its caller.
  */
 #include "base/fe_compat.h"
 
