@@ -62,7 +62,7 @@ sub rows_at_gate
 	my @options = @_;
 	close_gate(42);
 	my $copy = start_rows(undef, @options);
-	wait_at_gate($target, $copy, 1);
+	wait_at_gate($target, $copy);
 	return $copy;
 }
 
@@ -105,7 +105,7 @@ my $lost = qr/warning: a worker lost its connection .*retry 1 of 5/;
 {
 	my $copy = rows_at_gate('--exclude-table-data=small?');
 	terminate($target, (at_gate($target))[0]);
-	wait_at_gate($target, $copy, 1);
+	wait_at_gate($target, $copy);
 	open_gate();
 	is(end_dump($copy), 0, 'the target\'s session, one table: exit code');
 	is(value($target, 'faults', 'SELECT count(*) FROM gated'), 10000,
@@ -277,7 +277,7 @@ sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
 	my $copy = rows_at_gate('--retries=1', '--exclude-table-data=small?');
 	foreach my $time (1, 2)
 	{
-		wait_at_gate($target, $copy, 1);
+		wait_at_gate($target, $copy);
 		terminate($target, (at_gate($target))[0]);
 	}
 	failed_ok($copy, 'retries exhausted', qr/error: could not write rows: FATAL:  terminating/,
@@ -326,7 +326,7 @@ foreach my $fault (
 	wait_until('the index', sub {
 		$copy->{h}->pump_nb;
 		value($target, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'first_i'}) });
-	wait_at_gate($target, $copy, 1);
+	wait_at_gate($target, $copy);
 	$target->stop('immediate');
 	append_to_file($target->data_dir . '/recovery.signal', '') if $what eq 'a failover';
 	$target->start;

@@ -131,7 +131,7 @@ foreach my $limit (1, 2)
 
 {
 	my $db = gated_database(43, 'CREATE TABLE');
-	my $copy = copy_at_gate($db, 1, '-j2');
+	my $copy = copy_at_gate($db, undef, '-j2');
 	# the leader's, while pg_restore makes the definitions
 	is(value($target, 'postgres', q{SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 		WHERE application_name = 'pg_pardump'}), 1, 'the leader\'s session is ended');

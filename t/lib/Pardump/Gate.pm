@@ -47,11 +47,13 @@ sub at_gate
 		q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' ORDER BY backend_start});
 }
 
-# Until so many wait there while a dump or a copy runs, or more.
+# Until so many wait there while a dump or a copy runs; or any, if it is not said
+# how many.
 sub wait_at_gate
 {
 	my ($node, $run, $n) = @_;
-	wait_in_run($run, "$n wait at the gate", sub { return at_gate($node) >= $n; });
+	wait_in_run($run, ($n // 'some') . ' wait at the gate',
+		sub { return defined $n ? at_gate($node) == $n : at_gate($node) > 0; });
 	return;
 }
 
