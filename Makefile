@@ -71,7 +71,7 @@ endif
 override CFLAGS += -Werror=implicit-function-declaration
 
 # PGXS keeps no header dependencies on Debian.
-$(OBJS): $(wildcard src/server/*/*.h src/shared/*.h)
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/server/*/*.h src/shared/*.h)
 $(FRONTEND_OBJS) $(UNIT_OBJS): $(wildcard src/frontend/*/*.h src/shared/*.h)
 $(UNIT_OBJS): $(wildcard test/unit/*.h)
 $(SHARED_OBJS): $(wildcard src/shared/*.h)

@@ -86,6 +86,7 @@ typedef struct ManifestText
 	size_t		offset;
 } ManifestText;
 
+/* Those of the manifest itself, and of a file; a NULL name ends each. */
 extern const ManifestText manifest_head_texts[];
 extern const ManifestText manifest_file_texts[];
 

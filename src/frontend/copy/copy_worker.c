@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"
-#include "session/session_loss.h"
 #include "source/read_large_object.h"
 #include "source/worker_session.h"
 #include "status/run_event.h"

@@ -39,7 +39,10 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	plan->chunks = chunks;
 	/* it names the files of chunks, and of lists of large objects */
 	if (options->target == NULL)
-		plan->toc = archive_layout_make(plan->toc, plan->tables, chunks);
+		plan->toc = archive_layout_make(plan->pg_dump_toc, plan->tables,
+										chunks);
+	else
+		plan->toc = plan->pg_dump_toc;
 	plan->objects = large_objects_read(conn, plan->toc);
 	plan->queue = job_queue_make(chunks, plan->objects);
 }

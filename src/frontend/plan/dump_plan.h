@@ -3,8 +3,10 @@
  *		What a dump, or a direct copy, is going to do.
  *
  * Settled before anything is done, and the same for all who do it: plain data
- * that could be written to a file and be executed elsewhere.  How to reach
- * the server is no part of it (source.h), nor is what comes of it (run.h).
+ * whose pointers are to other parts of it, so that it could be written to a
+ * file, with numbers for these, and be executed elsewhere under the same
+ * options.  How to reach the server is no part of it (source.h), nor is what
+ * comes of it (run.h).
  */
 #ifndef DUMP_PLAN_H
 #define DUMP_PLAN_H
@@ -20,7 +22,8 @@ typedef struct DumpPlan
 	const char *snapshot_identity;	/* by whatever name, see snapshot.h */
 
 	/* What */
-	const Toc  *toc;			/* of the archive to be, or pg_dump's */
+	const Toc  *pg_dump_toc;	/* which the tables' entries are of */
+	const Toc  *toc;			/* of the archive to be; in a copy the same */
 	const char *encoding;		/* of all names, statements and rows */
 	const DumpTables *tables;
 	const LargeObjects *objects;

@@ -30,6 +30,7 @@ extern bool progress_is_shown(void);
  */
 typedef void (*ProgressCompose) (void *arg, ProgressLine *line, bool at_end);
 
+/* A stage begins whose line this composes. */
 extern void progress_stage(ProgressCompose compose, void *arg);
 
 /*

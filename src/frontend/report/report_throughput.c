@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "report/report_chart.h"
-#include "report/report_text.h"
 #include "report/report_throughput.h"
 
 #define RATE_TICKS 4

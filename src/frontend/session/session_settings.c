@@ -12,6 +12,7 @@
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
+#include "session/tcp_setting.h"
 
 /*
  * What pg_dump sets; that a condition finds all its rows; every timeout, and
@@ -42,9 +43,9 @@ static const char settings_query[] =
 " ('idle_in_transaction_session_timeout', '0', false),"
 " ('idle_session_timeout', '0', false),"
 " ('transaction_timeout', '0', false),"
-" ('tcp_keepalives_idle', '30', false),"
-" ('tcp_keepalives_interval', '10', false),"
-" ('tcp_keepalives_count', '6', false),"
+" ('tcp_keepalives_idle', '" CppAsString2(KEEPALIVE_IDLE_S) "', false),"
+" ('tcp_keepalives_interval', '" CppAsString2(KEEPALIVE_INTERVAL_S) "', false),"
+" ('tcp_keepalives_count', '" CppAsString2(KEEPALIVE_COUNT) "', false),"
 " ('row_security', $3, false),"
 " ('jit', 'off', false),"
 " ('restrict_nonsystem_relation_kind', 'view, foreign-table', false)"

@@ -31,6 +31,7 @@ extern void session_wait_begin_worker(WaitCount *count);
  */
 typedef void (*SessionWaitWatch) (PGconn *conn, bool came, int64 *since);
 
+/* From now on it is called so; NULL: no more. */
 extern void session_wait_set_watch(SessionWaitWatch watch);
 
 /*
@@ -39,6 +40,7 @@ extern void session_wait_set_watch(SessionWaitWatch watch);
  */
 typedef void (*SessionRowsWatch) (PGconn *conn, bool came);
 
+/* From now on, in this process and what it forks, until a worker begins. */
 extern void session_wait_set_rows_watch(SessionRowsWatch watch);
 
 /* Around every call that may wait for the server. */

@@ -12,10 +12,6 @@
 
 #include "session/tcp_setting.h"
 
-/* A connection to nobody is given up after 90 seconds or so. */
-#define KEEPALIVE_IDLE_S 30
-#define KEEPALIVE_INTERVAL_S 10
-#define KEEPALIVE_COUNT 6
 #define TCP_USER_TIMEOUT_MS (90 * 1000)
 
 typedef struct TcpSetting

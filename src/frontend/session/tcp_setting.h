@@ -13,6 +13,14 @@
 #include "libpq-fe.h"
 
 /*
+ * A connection to nobody is given up after 90 seconds or so, by us as by the
+ * server.
+ */
+#define KEEPALIVE_IDLE_S 30
+#define KEEPALIVE_INTERVAL_S 10
+#define KEEPALIVE_COUNT 6
+
+/*
  * To a connection that is there.  It is a precaution only, so that nothing
  * comes of it if a system refuses it.
  */

@@ -170,10 +170,10 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	DumpTables *tables;
 
 	progress_stage_if_long("plan");
-	plan->toc = read_toc(source, plan, pg_dump);
-	plan->encoding = toc_encoding(plan->toc);
+	plan->pg_dump_toc = read_toc(source, plan, pg_dump);
+	plan->encoding = toc_encoding(plan->pg_dump_toc);
 	session_set_encoding(conn, plan->encoding);
-	plan->tables = tables = dump_tables_read(conn, plan->toc, options,
+	plan->tables = tables = dump_tables_read(conn, plan->pg_dump_toc, options,
 											 plan->lock_wait_ms);
 	/* until we have locks of our own, its locks are all there is */
 	stock_pg_dump_stop(pg_dump);
@@ -182,7 +182,7 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	row_filters_apply(conn, options, tables);
 	progress_end();
 	if (options->create_subscription)
-		subscription_check(conn, options, plan->toc, tables);
+		subscription_check(conn, options, plan->pg_dump_toc, tables);
 	dump_plan_make(plan, conn, options);
 }
 

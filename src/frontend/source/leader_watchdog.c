@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"

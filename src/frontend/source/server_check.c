@@ -4,7 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
 #include "base/units.h"
 #include "session/connection_limit.h"
 #include "source/server_check.h"

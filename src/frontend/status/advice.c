@@ -21,8 +21,12 @@ bytes_by_sql(const DumpPlan *plan, const char *sql_reason)
 	uint64		bytes = 0;
 
 	for (int i = 0; i < chunks->n_files; i++)
-		if (chunks->tables[chunks->files[i].table].sql_reason == sql_reason)
+	{
+		const char *reason = chunks->tables[chunks->files[i].table].sql_reason;
+
+		if (reason && strcmp(reason, sql_reason) == 0)
 			bytes += chunks->files[i].est_bytes;
+	}
 	return bytes;
 }
 

@@ -127,9 +127,8 @@ is_dropped(const TocEntry *entry, RestorePhase phase)
 /*
  * Drop what is going to be made, in the opposite order.  pg_restore drops
  * what it then creates; here it creates nothing, so that all is dropped, what
- * comes after the data first, before anything is made.  Errors
- * are shown; what could not be dropped cannot be made either, and that is
- * fatal.
+ * comes after the data first, before anything is made.  Errors are shown;
+ * what could not be dropped cannot be made either, and that is fatal.
  */
 static void
 drop_objects(RestoreStages *restore)

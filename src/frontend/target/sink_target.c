@@ -6,7 +6,6 @@
 
 #include "port/pg_bswap.h"
 
-#include "session/session.h"
 #include "session/session_loss.h"
 #include "target/sink_target.h"
 

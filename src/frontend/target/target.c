@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
+#include "session/tcp_setting.h"
 #include "target/target.h"
 #include "target/target_history.h"
 
@@ -219,9 +220,9 @@ static const char build_settings_query[] =
 " ('max_parallel_maintenance_workers', 2, NULL),"
 " ('idle_session_timeout', NULL, '0'),"
 " ('transaction_timeout', NULL, '0'),"
-" ('tcp_keepalives_idle', NULL, '30'),"
-" ('tcp_keepalives_interval', NULL, '10'),"
-" ('tcp_keepalives_count', NULL, '6'),"
+" ('tcp_keepalives_idle', NULL, '" CppAsString2(KEEPALIVE_IDLE_S) "'),"
+" ('tcp_keepalives_interval', NULL, '" CppAsString2(KEEPALIVE_INTERVAL_S) "'),"
+" ('tcp_keepalives_count', NULL, '" CppAsString2(KEEPALIVE_COUNT) "'),"
 " ('default_transaction_read_only', NULL, 'off'),"
 " ('array_nulls', NULL, 'on')"
 ") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";

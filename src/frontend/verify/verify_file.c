@@ -12,7 +12,6 @@
 
 #include "archive/archive_file.h"
 #include "archive/archive_name.h"
-#include "base/printable.h"
 #include "base/units.h"
 #include "stream/decompress.h"
 #include "verify/verify_file.h"

@@ -15,7 +15,6 @@
 
 #include "archive/archive_name.h"
 #include "archive/manifest_name.h"
-#include "base/printable.h"
 #include "verify/verify_file.h"
 #include "verify/verify_list.h"
 
