@@ -43,6 +43,14 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_pardump_last_read() IS
 'rows and uncompressed bytes of the session''s last pg_pardump_read()';
 
+CREATE FUNCTION pg_pardump_fast_copy(enable boolean DEFAULT true)
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_pardump_fast_copy'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION pg_pardump_fast_copy(boolean) IS
+'let the session''s COPY FROM STDIN be done by pg_pardump, where it can';
+
 -- Has no rows: a session that is about to call the functions locks it, which
 -- keeps the extension from being dropped, and its names from others.  Unlogged
 -- tables are in no publication: a subscriber need not have it.

@@ -13,9 +13,14 @@
 #include "access/toast_internals.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_namespace.h"
+#include "commands/copyfrom_internal.h"
+#include "executor/executor.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "parser/parse_node.h"
+#include "parser/parse_relation.h"
 #include "utils/acl.h"
+#include "utils/rel.h"
 #include "utils/tuplestore.h"
 
 #if PG_VERSION_NUM < 140000
@@ -71,6 +76,91 @@ schema_aclcheck(Oid schema, Oid role, AclMode mode)
 #else
 	return pg_namespace_aclcheck(schema, role, mode);
 #endif
+}
+
+/*
+ * Add a table to a statement's range table, and raise an error unless the
+ * current user may insert these columns into it, as DoCopy() does
+ * (src/backend/commands/copy.c).  What is needed stands in a node of its own
+ * since 16.
+ */
+static inline void
+check_insert_permissions(ParseState *pstate, Relation rel, List *attnums)
+{
+	ParseNamespaceItem *item = addRangeTableEntryForRelation(pstate, rel,
+															 RowExclusiveLock,
+															 NULL, false,
+															 false);
+#if PG_VERSION_NUM >= 160000
+	RTEPermissionInfo *needed = item->p_perminfo;
+#else
+	RangeTblEntry *needed = item->p_rte;
+#endif
+	ListCell   *cell;
+
+	needed->requiredPerms = ACL_INSERT;
+	foreach(cell, attnums)
+		needed->insertedCols =
+			bms_add_member(needed->insertedCols,
+						   lfirst_int(cell) - FirstLowInvalidHeapAttributeNumber);
+#if PG_VERSION_NUM >= 160000
+	ExecCheckPermissions(pstate->p_rtable, list_make1(needed), true);
+#else
+	ExecCheckRTPerms(pstate->p_rtable, true);
+#endif
+}
+
+/* The range table of COPY, whose only relation nothing can prune (18). */
+static inline void
+init_copy_range_table(EState *estate, CopyFromState cstate)
+{
+#if PG_VERSION_NUM >= 180000
+	ExecInitRangeTable(estate, cstate->range_table, cstate->rteperminfos,
+					   bms_make_singleton(1));
+#elif PG_VERSION_NUM >= 160000
+	ExecInitRangeTable(estate, cstate->range_table, cstate->rteperminfos);
+#else
+	ExecInitRangeTable(estate, cstate->range_table);
+#endif
+}
+
+/* Index entries of a new row, in all indexes: 16 can leave out some. */
+static inline List *
+insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
+					 EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
+								 NIL, false);
+#else
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
+								 NIL);
+#endif
+}
+
+/* Was the relation, or its file, made in this transaction? */
+static inline bool
+relation_is_new(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	SubTransactionId file_made = rel->rd_firstRelfilelocatorSubid;
+#else
+	SubTransactionId file_made = rel->rd_firstRelfilenodeSubid;
+#endif
+
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		file_made != InvalidSubTransactionId;
+}
+
+/* Has the table generated columns?  Virtual ones came with 18. */
+static inline bool
+has_generated_columns(const TupleConstr *constr)
+{
+#if PG_VERSION_NUM >= 180000
+	if (constr->has_generated_virtual)
+		return true;
+#endif
+	return constr->has_generated_stored;
 }
 
 /* Virtual generated columns came with 18. */

@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include "port/pg_bitutils.h"
+#include "port/pg_bswap.h"
 
 #define BYTE_BLOCK_SIZE 16
 
@@ -86,6 +87,13 @@ static inline int
 byte_block_first(ByteBlock flags)
 {
 	return pg_rightmost_one_pos32((uint32) _mm_movemask_epi8(flags));
+}
+
+/* One bit for each byte, that of the first the lowest: set where a flag is. */
+static inline uint64
+byte_block_bits(ByteBlock flags)
+{
+	return (uint32) _mm_movemask_epi8(flags);
 }
 
 #elif defined(__aarch64__) && defined(__ARM_NEON) && \
@@ -157,6 +165,17 @@ static inline int
 byte_block_first(ByteBlock flags)
 {
 	return pg_rightmost_one_pos64(byte_block_nibbles(flags)) / 4;
+}
+
+static inline uint64
+byte_block_bits(ByteBlock flags)
+{
+	static const uint8 places[BYTE_BLOCK_SIZE] =
+	{1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+	uint8x16_t	bits = vandq_u8(flags, vld1q_u8(places));
+
+	return vaddv_u8(vget_low_u8(bits)) |
+		(uint64) vaddv_u8(vget_high_u8(bits)) << 8;
 }
 
 #else
@@ -246,6 +265,26 @@ byte_block_first(ByteBlock flags)
 #else
 	return 8 * word + pg_rightmost_one_pos64(flags.words[word]) / 8;
 #endif
+}
+
+/*
+ * The high bits of a word's bytes, gathered: the product has that of byte i
+ * in bit 56 + i, and no two of its terms meet.
+ */
+static inline uint64
+word_bits(uint64 word)
+{
+#ifdef WORDS_BIGENDIAN
+	word = pg_bswap64(word);
+#endif
+	return (((word >> 7) & EACH_BYTE(1)) *
+			UINT64CONST(0x0102040810204080)) >> 56;
+}
+
+static inline uint64
+byte_block_bits(ByteBlock flags)
+{
+	return word_bits(flags.words[0]) | word_bits(flags.words[1]) << 8;
 }
 
 #endif

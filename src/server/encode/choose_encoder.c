@@ -7,9 +7,9 @@
  */
 #include "postgres.h"
 
-#include "utils/fmgrtab.h"
 #include "utils/lsyscache.h"
 
+#include "base/builtin_function.h"
 #include "encode/choose_encoder.h"
 #include "encode/encode_array.h"
 #include "encode/encode_datetime.h"
@@ -32,25 +32,6 @@ static const EncoderFamily families[] = {
 	network_encoder,
 	jsonb_encoder
 };
-
-/*
- * The built-in function that a function is: itself, or, if it was created as
- * another name for one in LANGUAGE internal (citext's output function is
- * textout), the one it calls.  InvalidOid if it is none.
- */
-static Oid
-builtin_function(const FmgrInfo *function)
-{
-	if (function->fn_oid < FirstGenbkiObjectId)
-		return function->fn_oid;
-
-	for (int i = 0; i < fmgr_nbuiltins; i++)
-	{
-		if (fmgr_builtins[i].func == function->fn_addr)
-			return fmgr_builtins[i].foid;
-	}
-	return InvalidOid;
-}
 
 static EncodeFunction
 encoder_of_families(Oid type_function)

@@ -1,9 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * module.c
- *	  What makes the library a module of the server it was built for.
- *
- * There is nothing to do when it is loaded: no settings, no hooks.
+ *	  What makes the library a module of the server it was built for, and
+ *	  what is done when it is loaded.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,4 +10,14 @@
 
 #include "fmgr.h"
 
+#include "load/load_hook.h"
+
 PG_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	load_hook_install();
+}

@@ -1,0 +1,21 @@
+/*-------------------------------------------------------------------------
+ *
+ * choose_decoder.h
+ *	  Chooses the decoder of a type.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_CHOOSE_DECODER_H
+#define PARDUMP_CHOOSE_DECODER_H
+
+#include "decode/column_decoder.h"
+
+/*
+ * Choose and set up the decoder of a type for a column of a typmod (-1: none).
+ * Allocates in CurrentMemoryContext, which must outlive the decoder.  Values
+ * of types without a decoder go through their input function; a type that has
+ * none is an error.
+ */
+extern void choose_decoder(ColumnDecoder *decoder, Oid type_id, int32 typmod);
+
+#endif							/* PARDUMP_CHOOSE_DECODER_H */

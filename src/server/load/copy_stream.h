@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * copy_stream.h
+ *	  What a client sends for COPY ... FROM STDIN, as a stream of bytes.
+ *
+ * Reads the messages with data, and nothing else of the protocol: the client's
+ * end of data, a failure that it reports, a lost connection and all that may
+ * not come are left where they are, for the server's own COPY to meet.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_COPY_STREAM_H
+#define PARDUMP_COPY_STREAM_H
+
+#include "postgres.h"
+
+#include "commands/copyfrom_internal.h"
+
+/*
+ * The bytes that were read and not yet used are data[start..end).  Those up
+ * to "valid" are valid in the database's encoding, and none of them is zero;
+ * if that is not all, an invalid or incomplete character follows.
+ * STREAM_PADDING zeros behind the end can be read.
+ */
+#define STREAM_PADDING	64
+
+typedef struct CopyStream
+{
+	CopyFromState cstate;		/* borrowed */
+	char	   *data;			/* owned */
+	Size		start;
+	Size		end;
+	Size		valid;
+	Size		size;			/* allocated, without the padding */
+} CopyStream;
+
+/*
+ * The stream of a COPY that BeginCopyFrom() has begun on the frontend's
+ * connection, with the database's encoding on both sides.  Allocates in
+ * CurrentMemoryContext, which must outlive that COPY.
+ */
+extern void copy_stream_init(CopyStream *stream, CopyFromState cstate);
+
+/*
+ * Read more, about as much as COPY_STREAM_BLOCK bytes, or, if as much is
+ * still unused, twice that.  Moves what is unused to the front.  Returns
+ * false if there was nothing to read: the rest is the server's.
+ */
+#define COPY_STREAM_BLOCK	(128 * 1024)
+extern bool copy_stream_fill(CopyStream *stream);
+
+/*
+ * Give what is unused to the server's own COPY, which goes on from there.
+ * Nothing can be read from the stream any more.
+ */
+extern void copy_stream_hand_over(CopyStream *stream);
+
+#endif							/* PARDUMP_COPY_STREAM_H */

@@ -1,0 +1,67 @@
+/*-------------------------------------------------------------------------
+ *
+ * line_splitter.h
+ *	  Cuts COPY's text format into lines and fields.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_LINE_SPLITTER_H
+#define PARDUMP_LINE_SPLITTER_H
+
+#include "postgres.h"
+
+#include "load/copy_stream.h"
+
+/* A field as it stands in the line. */
+typedef struct Field
+{
+	char	   *text;			/* borrowed from the stream */
+	uint32		len;
+	bool		escaped;		/* there is a backslash in it */
+} Field;
+
+typedef struct LineSplitter LineSplitter;
+
+typedef enum LineKind
+{
+	LINE_WHOLE,
+	LINE_INCOMPLETE,			/* the stream has to be filled */
+	LINE_UNUSUAL				/* for the server's own COPY */
+} LineKind;
+
+/*
+ * A splitter of lines of "n_fields" (at least one).  Allocates in
+ * CurrentMemoryContext, which must outlive it.
+ */
+extern LineSplitter *line_splitter_new(CopyStream *stream, int n_fields);
+
+/*
+ * Split the line that the stream is at, and take it from the stream.  Its
+ * length, without the newline, goes to *line_len, and fields[0..n_fields) are
+ * valid up to the next call of this function or of copy_stream_fill().
+ * A line that is not whole stays in the stream.
+ *
+ * Unusual is what a dump does not have, and what is an error: any newline but
+ * \n, the end marker, octal and hexadecimal escapes, a newline behind a
+ * backslash, another number of fields, and bytes that are not valid.
+ */
+extern LineKind line_splitter_next(LineSplitter *splitter, Field *fields,
+								   Size *line_len);
+
+/* To be called after the stream has been filled, whose bytes have moved. */
+extern void line_splitter_restart(LineSplitter *splitter);
+
+/* Does the field stand for NULL? */
+static inline bool
+field_is_null(const Field *field)
+{
+	return field->escaped && field->len == 2 && field->text[1] == 'N';
+}
+
+/*
+ * Write a field without its escapes to a place that has room for its length
+ * and FIELD_PADDING.  Returns the new length.
+ */
+extern Size field_unescape(const Field *field, char *to);
+
+#endif							/* PARDUMP_LINE_SPLITTER_H */

@@ -1,0 +1,145 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_check.c
+ *	  Which COPY can be done here exactly as the server does it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_trigger.h"
+#include "commands/copy.h"
+#include "commands/defrem.h"
+#include "commands/trigger.h"
+#include "mb/pg_wchar.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/rel.h"
+
+#include "base/server_compat.h"
+#include "load/load_check.h"
+#include "load/load_type.h"
+
+bool
+is_plain_copy_from_stdin(const Node *statement)
+{
+	const CopyStmt *copy = (const CopyStmt *) statement;
+	ListCell   *cell;
+
+	if (!IsA(statement, CopyStmt) || !copy->is_from ||
+		copy->relation == NULL || copy->filename != NULL ||
+		copy->is_program || copy->whereClause != NULL)
+		return false;
+	foreach(cell, copy->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		/* given twice it is an error, which is the server's */
+		if (list_length(copy->options) > 1 ||
+			strcmp(option->defname, "format") != 0 ||
+			option->arg == NULL ||
+			strcmp(defGetString(option), "text") != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Triggers that are switched off (pg_restore --disable-triggers) are none. */
+static bool
+has_insert_triggers(const TriggerDesc *triggers)
+{
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+
+		if (TRIGGER_FOR_INSERT(trigger->tgtype) &&
+			trigger->tgenabled != TRIGGER_DISABLED)
+			return true;
+	}
+	return false;
+}
+
+static const char *
+why_not_this_kind(Relation rel)
+{
+	Form_pg_class form = rel->rd_rel;
+
+	if (form->relkind != RELKIND_RELATION)
+		return "it is not an ordinary table";
+	if (rel->rd_tableam != GetHeapamTableAmRoutine())
+		return "its access method is not heap";
+	if (form->relpersistence == RELPERSISTENCE_TEMP)
+		return "it is a temporary table";
+	if (IsCatalogRelation(rel) || IsToastRelation(rel))
+		return "it is a catalog";
+	if (form->relrowsecurity)
+		return "it has row security";
+	if (rel->rd_rules != NULL)
+		return "it has rules";
+	if (has_insert_triggers(rel->trigdesc))
+		return "it has triggers";
+	return NULL;
+}
+
+/*
+ * CHECK constraints see the same rows of the table as in COPY FROM.  We do
+ * not rely on it where they may look at them.
+ */
+static bool
+has_volatile_checks(const TupleConstr *constr)
+{
+	for (int i = 0; i < constr->num_check; i++)
+	{
+		if (contain_volatile_functions(stringToNode(constr->check[i].ccbin)))
+			return true;
+	}
+	return false;
+}
+
+static const char *
+why_not_these_columns(Relation rel, const List *attnums)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+	const TupleConstr *constr = tupdesc->constr;
+
+	if (attnums == NIL)
+		return "it has no columns";
+	if (constr != NULL && has_generated_columns(constr))
+		return "it has generated columns";
+	if (constr != NULL && has_volatile_checks(constr))
+		return "it has a constraint with a volatile function";
+	for (int attnum = 1; attnum <= tupdesc->natts; attnum++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(tupdesc, attnum - 1);
+
+		if (attribute->attisdropped)
+			continue;
+		if (list_member_int(attnums, attnum))
+		{
+			if (type_input_is_volatile(attribute->atttypid))
+				return "a type's input function or constraint is volatile";
+		}
+		else if (contain_volatile_functions_not_nextval(build_column_default(rel, attnum)))
+			return "a missing column's default is volatile";
+	}
+	return NULL;
+}
+
+const char *
+why_not_loaded(Relation rel, const CopyStmt *statement)
+{
+	const char *reason = why_not_this_kind(rel);
+
+	if (reason == NULL)
+		reason = why_not_these_columns(rel, CopyGetAttnums(RelationGetDescr(rel),
+														   rel,
+														   statement->attlist));
+	if (reason == NULL && pg_get_client_encoding() != GetDatabaseEncoding())
+		reason = "the client's encoding is not the database's";
+	return reason;
+}

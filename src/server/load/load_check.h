@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_check.h
+ *	  Which COPY can be done here exactly as the server does it.
+ *
+ * Looks only, and asks nobody for permission: that is for whoever then does
+ * the COPY.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_LOAD_CHECK_H
+#define PARDUMP_LOAD_CHECK_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+#include "utils/relcache.h"
+
+/* COPY table [(columns)] FROM STDIN, with no option but FORMAT text? */
+extern bool is_plain_copy_from_stdin(const Node *statement);
+
+/*
+ * Why the server has to do such a COPY into this relation, which is open and
+ * locked: half a sentence ("it has triggers"), not to be freed, or NULL if it
+ * can be done here.  Columns that are not there, or twice in the list, are
+ * an error, as in COPY.
+ */
+extern const char *why_not_loaded(Relation rel, const CopyStmt *statement);
+
+#endif							/* PARDUMP_LOAD_CHECK_H */

@@ -1,0 +1,178 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_copy.c
+ *	  COPY ... FROM STDIN in text format, done faster.
+ *
+ * load_copy() does what DoCopy() does (src/backend/commands/copy.c), and
+ * load_rows() what CopyFrom() does (copyfrom.c), for the tables that
+ * load_check.c has let pass.  Beginning and end of the COPY are the server's
+ * own, so that its state is what the server's parser and error context need:
+ * row_reader.c goes over to these.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/copy.h"
+#include "commands/copyfrom_internal.h"
+#include "executor/executor.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+#include "base/server_compat.h"
+#include "load/load_copy.h"
+#include "load/row_reader.h"
+#include "load/tuple_batch.h"
+
+/* One COPY.  All of it dies with the statement's memory and resources. */
+typedef struct Load
+{
+	Relation	rel;			/* borrowed */
+	EState	   *estate;
+	ResultRelInfo *target;
+	TupleTableSlot *row;		/* the values of the row that was read */
+	RowReader  *reader;
+	TupleBatch *batch;
+} Load;
+
+/*
+ * Has COPY's state the form that we know, and is its input what was expected?
+ * Such structs keep their form in a major's minor releases, but a wrong guess
+ * would load wrong rows.  Volatile defaults may have come of a function that
+ * was inlined; with them rows are inserted one by one.
+ */
+static bool
+is_as_expected(CopyFromState cstate, Relation rel)
+{
+	return cstate->copy_src == COPY_FRONTEND &&
+		cstate->rel == rel &&
+		cstate->cur_relname == RelationGetRelationName(rel) &&
+		cstate->fe_msgbuf != NULL &&
+		cstate->file_encoding == GetDatabaseEncoding() &&
+		!cstate->need_transcoding &&
+		cstate->cur_lineno == 0 &&
+		cstate->eol_type == EOL_UNKNOWN &&
+		cstate->attnumlist != NIL &&
+		cstate->input_buf == cstate->raw_buf &&
+		cstate->raw_buf_len == 0 &&
+		cstate->line_buf.len == 0 &&
+		cstate->bytes_processed == 0 &&
+		!cstate->volatile_defexprs;
+}
+
+/* Has the row a NULL where none may be? */
+static inline bool
+has_forbidden_null(TupleDesc tupdesc, const bool *isnull)
+{
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (unlikely(isnull[i]) && TupleDescAttr(tupdesc, i)->attnotnull)
+			return true;
+	}
+	return false;
+}
+
+/* Raise an error if the row does not fit the table's constraints. */
+static inline void
+check_constraints(Load *load)
+{
+	TupleDesc	tupdesc = RelationGetDescr(load->rel);
+	const TupleConstr *constr = tupdesc->constr;
+
+	if (constr != NULL &&
+		(constr->num_check > 0 ||
+		 (constr->has_not_null &&
+		  has_forbidden_null(tupdesc, load->row->tts_isnull))))
+		ExecConstraints(load->target, load->row, load->estate);
+	if (load->rel->rd_rel->relispartition)
+		ExecPartitionCheck(load->target, load->row, load->estate, true);
+}
+
+/* Read, check and insert all rows. */
+static void
+load_rows(Load *load)
+{
+	ExprContext *econtext = GetPerTupleExprContext(load->estate);
+	TupleTableSlot *row = load->row;
+	MemoryContext query_context = CurrentMemoryContext;
+	Size		line_len;
+
+	for (;;)
+	{
+		bool		found;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetPerTupleExprContext(load->estate);
+		ExecClearTuple(row);
+
+		MemoryContextSwitchTo(GetPerTupleMemoryContext(load->estate));
+		found = row_reader_next(load->reader, econtext, row->tts_values,
+								row->tts_isnull, &line_len);
+		MemoryContextSwitchTo(query_context);
+		if (!found)
+			break;
+
+		ExecStoreVirtualTuple(row);
+		row->tts_tableOid = RelationGetRelid(load->rel);
+		check_constraints(load);
+		tuple_batch_add(load->batch, row->tts_values, row->tts_isnull,
+						line_len);
+	}
+}
+
+/* As CopyFrom(), for what there can be. */
+static uint64
+load_from(CopyFromState cstate)
+{
+	Load		load;
+	MemoryContext old_context;
+	ErrorContextCallback error_callback;
+	uint64		n_rows;
+
+	load.rel = cstate->rel;
+	load.estate = CreateExecutorState();
+	old_context = MemoryContextSwitchTo(load.estate->es_query_cxt);
+	init_copy_range_table(load.estate, cstate);
+	load.target = makeNode(ResultRelInfo);
+	ExecInitResultRelation(load.estate, load.target, 1);
+	ExecOpenIndices(load.target, false);
+	load.row = MakeSingleTupleTableSlot(RelationGetDescr(load.rel),
+										&TTSOpsVirtual);
+	load.reader = row_reader_new(cstate);
+	load.batch = tuple_batch_new(cstate, load.estate, load.target);
+
+	error_callback.callback = row_reader_error_context;
+	error_callback.arg = load.reader;
+	error_callback.previous = error_context_stack;
+	error_context_stack = &error_callback;
+	load_rows(&load);
+	n_rows = tuple_batch_end(load.batch);
+	error_context_stack = error_callback.previous;
+
+	MemoryContextSwitchTo(old_context);
+	ExecDropSingleTupleTableSlot(load.row);
+	ExecCloseResultRelations(load.estate);
+	ExecCloseRangeTableRelations(load.estate);
+	FreeExecutorState(load.estate);
+	return n_rows;
+}
+
+uint64
+load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
+{
+	CopyFromState cstate;
+	uint64		n_rows;
+
+	check_insert_permissions(pstate, rel,
+							 CopyGetAttnums(RelationGetDescr(rel), rel,
+											statement->attlist));
+	cstate = BeginCopyFrom(pstate, rel, NULL, NULL, false, NULL,
+						   statement->attlist, statement->options);
+	if (is_as_expected(cstate, rel))
+		n_rows = load_from(cstate);
+	else
+		n_rows = CopyFrom(cstate);
+	EndCopyFrom(cstate);
+	return n_rows;
+}

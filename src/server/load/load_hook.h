@@ -1,0 +1,22 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_hook.h
+ *	  Takes COPY FROM STDIN over from the server, where a session asks for it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_LOAD_HOOK_H
+#define PARDUMP_LOAD_HOOK_H
+
+#include "postgres.h"
+
+/* The setting, off unless a session, role or database has asked for it. */
+#define FAST_COPY_SETTING "pg_pardump.fast_copy"
+
+/*
+ * Define the setting and install the hook: to be called once, when the
+ * library is loaded.
+ */
+extern void load_hook_install(void);
+
+#endif							/* PARDUMP_LOAD_HOOK_H */

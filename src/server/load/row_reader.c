@@ -1,0 +1,264 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_reader.c
+ *	  Makes rows of the lines of COPY's text format.
+ *
+ * There are two lanes.  On the fast one are lines as a dump has them: cut by
+ * the line splitter, decoded by column decoders.  From the first line on that
+ * is not such a one, the end of data included, the server's own NextCopyFrom()
+ * reads: so whatever is unusual has its meaning, and its error, from the server
+ * itself.
+ *
+ * Errors on the fast lane are those of input functions.  Their context is
+ * COPY's own, made by its own callback from what we keep in its state.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "commands/copy.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+#include "decode/choose_decoder.h"
+#include "load/copy_stream.h"
+#include "load/line_splitter.h"
+#include "load/row_reader.h"
+
+/* Of a line, COPY's context shows 100 bytes of whole characters. */
+#define SHOWN_BYTES 128
+
+struct RowReader
+{
+	CopyFromState cstate;		/* borrowed */
+	bool		is_fast;		/* on which lane are we? */
+	CopyStream	stream;
+	LineSplitter *splitter;
+	int			n_columns;		/* that are read */
+	int		   *columns;		/* indexes in values */
+	ColumnDecoder *decoders;	/* by column */
+	Field	   *fields;			/* of the line, by column */
+	const char *line;			/* in the stream, or NULL */
+	Size		line_len;
+};
+
+RowReader *
+row_reader_new(CopyFromState cstate)
+{
+	RowReader  *reader = palloc0(sizeof(RowReader));
+	TupleDesc	tupdesc = RelationGetDescr(cstate->rel);
+	ListCell   *cell;
+	int			n_columns = list_length(cstate->attnumlist);
+
+	reader->cstate = cstate;
+	reader->is_fast = true;
+	reader->columns = palloc(sizeof(int) * n_columns);
+	reader->decoders = palloc(sizeof(ColumnDecoder) * n_columns);
+	reader->fields = palloc(sizeof(Field) * n_columns);
+	foreach(cell, cstate->attnumlist)
+	{
+		int			column = lfirst_int(cell) - 1;
+		Form_pg_attribute attribute = TupleDescAttr(tupdesc, column);
+
+		choose_decoder(&reader->decoders[reader->n_columns],
+					   attribute->atttypid, attribute->atttypmod);
+		reader->columns[reader->n_columns++] = column;
+	}
+	copy_stream_init(&reader->stream, cstate);
+	reader->splitter = line_splitter_new(&reader->stream, n_columns);
+	return reader;
+}
+
+void
+row_reader_error_context(void *arg)
+{
+	RowReader  *reader = arg;
+	CopyFromState cstate = reader->cstate;
+
+	if (reader->line != NULL && cstate->line_buf_valid)
+	{
+		resetStringInfo(&cstate->line_buf);
+		appendBinaryStringInfo(&cstate->line_buf, reader->line,
+							   Min(reader->line_len, SHOWN_BYTES));
+	}
+	CopyFromErrorCallback(cstate);
+}
+
+/* ----------
+ * The fast lane
+ * ----------
+ */
+
+/* Fill the stream.  False if what it holds is the server's. */
+static bool
+fill_stream(RowReader *reader)
+{
+	CopyFromState cstate = reader->cstate;
+	bool		filled;
+
+	/* if that fails, it does so in the next line */
+	reader->line = NULL;
+	cstate->line_buf_valid = false;
+	cstate->cur_lineno++;
+	filled = copy_stream_fill(&reader->stream);
+	cstate->cur_lineno--;
+	line_splitter_restart(reader->splitter);
+	return filled;
+}
+
+/* Split the next line.  False if we must leave the fast lane before it. */
+static bool
+next_line(RowReader *reader)
+{
+	CopyFromState cstate = reader->cstate;
+	LineKind	kind;
+
+	for (;;)
+	{
+		Size		start = reader->stream.start;
+
+		kind = line_splitter_next(reader->splitter, reader->fields,
+								  &reader->line_len);
+		if (likely(kind == LINE_WHOLE))
+		{
+			reader->line = reader->stream.data + start;
+			cstate->line_buf_valid = true;
+			cstate->cur_lineno++;
+			cstate->eol_type = EOL_NL;
+			return true;
+		}
+		if (kind == LINE_UNUSUAL || !fill_stream(reader))
+			return false;
+	}
+}
+
+/* The text of a field without escapes, and with padding. */
+static char *
+plain_text(RowReader *reader, const Field *field, Size *len)
+{
+	StringInfo	buf = &reader->cstate->attribute_buf;
+
+	*len = field->len;
+	if (likely(!field->escaped))
+		return field->text;
+	resetStringInfo(buf);
+	enlargeStringInfo(buf, field->len + FIELD_PADDING);
+	*len = field_unescape(field, buf->data);
+	return buf->data;
+}
+
+static Datum
+read_by_input_function(RowReader *reader, int column, char *text, Size len)
+{
+	CopyFromState cstate = reader->cstate;
+	TupleDesc	tupdesc = RelationGetDescr(cstate->rel);
+	Datum		value;
+
+	cstate->cur_attname =
+		NameStr(TupleDescAttr(tupdesc, reader->columns[column])->attname);
+	cstate->cur_attval = text;
+	value = decode_by_input_function(&reader->decoders[column], text, len);
+	cstate->cur_attname = NULL;
+	cstate->cur_attval = NULL;
+	return value;
+}
+
+static inline Datum
+read_value(RowReader *reader, int column, const Field *field)
+{
+	ColumnDecoder *decoder = &reader->decoders[column];
+	Size		len;
+	char	   *text = plain_text(reader, field, &len);
+	Datum		value;
+
+	if (decoder->decode != NULL && decoder->decode(decoder, text, len, &value))
+		return value;
+	return read_by_input_function(reader, column, text, len);
+}
+
+/* NULL has to pass a domain's constraints, too. */
+static inline void
+read_null(RowReader *reader, int column)
+{
+	if (!reader->decoders[column].input_function.fn_strict)
+		read_by_input_function(reader, column, NULL, 0);
+}
+
+/* The columns that are not read: as NextCopyFrom(). */
+static inline void
+compute_defaults(CopyFromState cstate, ExprContext *econtext, Datum *values,
+				 bool *isnull)
+{
+	for (int i = 0; i < cstate->num_defaults; i++)
+	{
+		int			column = cstate->defmap[i];
+
+		values[column] = ExecEvalExpr(cstate->defexprs[column], econtext,
+									  &isnull[column]);
+	}
+}
+
+static void
+decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
+			bool *isnull)
+{
+	int			n_values = RelationGetNumberOfAttributes(reader->cstate->rel);
+
+	if (reader->n_columns < n_values)
+	{
+		memset(values, 0, sizeof(Datum) * n_values);
+		memset(isnull, true, sizeof(bool) * n_values);
+	}
+	for (int i = 0; i < reader->n_columns; i++)
+	{
+		const Field *field = &reader->fields[i];
+		int			column = reader->columns[i];
+
+		isnull[column] = field_is_null(field);
+		if (isnull[column])
+		{
+			values[column] = (Datum) 0;
+			read_null(reader, i);
+		}
+		else
+			values[column] = read_value(reader, i, field);
+	}
+	compute_defaults(reader->cstate, econtext, values, isnull);
+}
+
+/* ----------
+ * Both lanes
+ * ----------
+ */
+
+static void
+leave_fast_lane(RowReader *reader)
+{
+	reader->is_fast = false;
+	reader->line = NULL;
+	copy_stream_hand_over(&reader->stream);
+}
+
+bool
+row_reader_next(RowReader *reader, ExprContext *econtext, Datum *values,
+				bool *isnull, Size *line_len)
+{
+	CopyFromState cstate = reader->cstate;
+
+	if (likely(reader->is_fast))
+	{
+		if (likely(next_line(reader)))
+		{
+			decode_line(reader, econtext, values, isnull);
+			*line_len = reader->line_len;
+			return true;
+		}
+		leave_fast_lane(reader);
+	}
+	if (!NextCopyFrom(cstate, econtext, values, isnull))
+		return false;
+	*line_len = cstate->line_buf.len;
+	return true;
+}

@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * tuple_batch.h
+ *	  Gathers new rows of a table and inserts them many at a time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_TUPLE_BATCH_H
+#define PARDUMP_TUPLE_BATCH_H
+
+#include "postgres.h"
+
+#include "commands/copyfrom_internal.h"
+#include "nodes/execnodes.h"
+
+typedef struct TupleBatch TupleBatch;
+
+/*
+ * Begin to insert into a heap table without triggers on INSERT, whose indexes
+ * are open.  Takes the current command for it.  All three are borrowed.
+ * Allocates in CurrentMemoryContext, which must outlive the batch.
+ */
+extern TupleBatch *tuple_batch_new(CopyFromState cstate, EState *estate,
+								   ResultRelInfo *target);
+
+/*
+ * Add a row, which has passed all constraints but those of indexes, and which
+ * was a line of so many bytes.  Its values are copied.  When the batch is
+ * full it is inserted: any error of that is told to be of the line that
+ * COPY FROM would tell, as the batches are those of COPY FROM.
+ */
+extern void tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull,
+							Size line_len);
+
+/*
+ * Insert what is left and release all that does not go with the memory.
+ * Returns how many rows were inserted in all.  On an error this need not be
+ * called.
+ */
+extern uint64 tuple_batch_end(TupleBatch *batch);
+
+#endif							/* PARDUMP_TUPLE_BATCH_H */
