@@ -110,6 +110,20 @@ check_insert_permissions(ParseState *pstate, Relation rel, List *attnums)
 #endif
 }
 
+/*
+ * The expression of the n-th missing column of a COPY that has a default,
+ * which is column defmap[n]: they stand by column since 16.
+ */
+static inline ExprState *
+copy_default(CopyFromState cstate, int n)
+{
+#if PG_VERSION_NUM >= 160000
+	return cstate->defexprs[cstate->defmap[n]];
+#else
+	return cstate->defexprs[n];
+#endif
+}
+
 /* The range table of COPY, whose only relation nothing can prune (18). */
 static inline void
 init_copy_range_table(EState *estate, CopyFromState cstate)

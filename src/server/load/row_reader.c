@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
+#include "base/server_compat.h"
 #include "decode/choose_decoder.h"
 #include "load/copy_stream.h"
 #include "load/line_splitter.h"
@@ -195,7 +196,7 @@ compute_defaults(CopyFromState cstate, ExprContext *econtext, Datum *values,
 	{
 		int			column = cstate->defmap[i];
 
-		values[column] = ExecEvalExpr(cstate->defexprs[column], econtext,
+		values[column] = ExecEvalExpr(copy_default(cstate, i), econtext,
 									  &isnull[column]);
 	}
 }
