@@ -1,0 +1,152 @@
+# A session that speaks PostgreSQL's protocol by itself, for what libpq and
+# psql do not let one do: data for COPY in pieces of any size, end marks, other
+# messages between them, and every field of an error.
+
+package Pardump::Wire;
+
+use strict;
+use warnings;
+
+use IO::Socket::UNIX;
+
+# Names of the fields of errors and notices that are the same whoever raises
+# them: not file, line and function.
+my %FIELDS = (
+	S => 'severity', C => 'sqlstate', M => 'message', D => 'detail',
+	H => 'hint', W => 'context', P => 'position', s => 'schema', t => 'table',
+	c => 'column', d => 'type', n => 'constraint');
+
+sub new
+{
+	my ($class, $node, $db, %params) = @_;
+	my $self = bless {}, $class;
+	$self->{socket} = IO::Socket::UNIX->new(
+		Peer => $node->host . '/.s.PGSQL.' . $node->port)
+	  or die "could not connect: $!";
+	my $user = $params{user} // getpwuid($<);
+	my $startup = pack('N Z* Z* Z* Z* Z* Z* x', 196608, user => $user,
+		database => $db, options => $params{options} // '');
+	$self->send_bytes(pack('N', 4 + length $startup) . $startup);
+	my $result = $self->result;
+	die "could not connect: $result->{error}{message}" if $result->{error};
+	return $self;
+}
+
+sub send_bytes
+{
+	my ($self, $bytes) = @_;
+	local $SIG{PIPE} = 'IGNORE';
+	while (length $bytes)
+	{
+		my $n = syswrite($self->{socket}, $bytes);
+		return 0 unless defined $n;
+		substr($bytes, 0, $n, '');
+	}
+	return 1;
+}
+
+sub message
+{
+	my ($self, $type, $body) = @_;
+	return $self->send_bytes($type . pack('N', 4 + length $body) . $body);
+}
+
+sub read_bytes
+{
+	my ($self, $len) = @_;
+	my $bytes = '';
+	while (length $bytes < $len)
+	{
+		my $n = sysread($self->{socket}, $bytes, $len - length $bytes, length $bytes);
+		return undef unless $n;
+	}
+	return $bytes;
+}
+
+sub fields
+{
+	my ($body) = @_;
+	my %fields;
+	while ($body =~ /\G([^\0])([^\0]*)\0/g)
+	{
+		$fields{ $FIELDS{$1} } = $2 if $FIELDS{$1};
+	}
+	return \%fields;
+}
+
+# What the server says up to the end of a statement, or until it asks for
+# data: error => fields, notices => [messages], tag, rows => [[values]],
+# copy_in => format and number of columns, closed => 1.
+sub result
+{
+	my ($self) = @_;
+	my %result = (notices => [], rows => []);
+	while (1)
+	{
+		my $head = $self->read_bytes(5);
+		my ($type, $len) = defined $head ? unpack('a N', $head) : ();
+		my $body = defined $head ? $self->read_bytes($len - 4) : undef;
+		if (!defined $body)
+		{
+			$result{closed} = 1;
+			return \%result;
+		}
+		if ($type eq 'E') { $result{error} //= fields($body); }
+		elsif ($type eq 'N') { push @{ $result{notices} }, fields($body)->{message}; }
+		elsif ($type eq 'C') { $result{tag} = unpack('Z*', $body); }
+		elsif ($type eq 'D') { push @{ $result{rows} }, [ unpack('x2 (N/a)*', $body) ]; }
+		elsif ($type eq 'K') { $result{pid} = $self->{pid} = unpack('N', $body); }
+		elsif ($type eq 'G')
+		{
+			$result{copy_in} = join ' ', unpack('C n n*', $body);
+			return \%result;
+		}
+		elsif ($type eq 'Z') { return \%result; }
+	}
+}
+
+# Runs statements; dies on an error.
+sub query
+{
+	my ($self, $sql) = @_;
+	$self->message('Q', "$sql\0");
+	my $result = $self->result;
+	die "$result->{error}{message} in: $sql" if $result->{error};
+	return $result;
+}
+
+# The first value of the first row.
+sub value
+{
+	my ($self, $sql) = @_;
+	return $self->query($sql)->{rows}[0][0];
+}
+
+# COPY with these pieces of data, each a message, or [type, body] of another
+# one; ends with CopyDone, or with CopyFail if fail => 'why', or by closing the
+# connection if close => 1.
+sub copy
+{
+	my ($self, $sql, $pieces, %params) = @_;
+	$self->message('Q', "$sql\0");
+	my $begin = $self->result;
+	return $begin unless defined $begin->{copy_in};
+	foreach my $piece (@$pieces)
+	{
+		$self->message(ref $piece ? @$piece : ('d', $piece));
+	}
+	if ($params{close})
+	{
+		close $self->{socket};
+		return $begin;
+	}
+	defined $params{fail} ? $self->message('f', "$params{fail}\0") : $self->message('c', '');
+	my $result = $self->result;
+	$result->{copy_in} = $begin->{copy_in};
+	unshift @{ $result->{notices} }, @{ $begin->{notices} };
+	return $result;
+}
+
+sub close { my ($self) = @_; $self->message('X', ''); close $self->{socket}; return; }
+
+1;
