@@ -3,6 +3,8 @@
 
 CREATE EXTENSION IF NOT EXISTS pageinspect;
 CREATE SCHEMA load_compare;
+CREATE SCHEMA core;
+CREATE SCHEMA ours;
 
 -- A value as stored; a pointer's two OIDs are replaced by what they lead to.
 CREATE FUNCTION load_compare.stored_value(value bytea) RETURNS bytea
@@ -23,35 +25,39 @@ BEGIN
 	RETURN substr(value, 1, 10) || chunks;
 END $$;
 
--- Each tuple: place, layout (of the infomasks only those bits), and bytes.
+-- Each tuple: place, layout (of the infomasks only those bits), and bytes; the
+-- length says nothing where there is a pointer.
 CREATE FUNCTION load_compare.tuples(rel regclass)
-RETURNS TABLE (block bigint, lp int, off int, layout text, bytes bytea)
-LANGUAGE plpgsql AS $$
-BEGIN
-	RETURN QUERY
-	SELECT b, t.lp::int, t.lp_off::int,
-		format('%s %s %s %s %s', t.t_infomask & 15, t.t_infomask2 & 2047, t.t_hoff, t.t_bits,
-			CASE WHEN t.t_infomask & 4 = 0 THEN t.lp_len END),
-		CASE WHEN t.t_infomask & 4 = 0 THEN t.t_data
+RETURNS TABLE (block bigint, lp smallint, off smallint, mask int, natts int, hoff smallint, bits text, len int, bytes bytea)
+LANGUAGE sql AS $$
+	SELECT b, lp, lp_off, t_infomask & 15, t_infomask2 & 2047, t_hoff, t_bits,
+		CASE WHEN t_infomask & 4 = 0 THEN lp_len END,
+		CASE WHEN t_infomask & 4 = 0 THEN t_data
 		ELSE (SELECT string_agg(load_compare.stored_value(v), '|')
-			FROM unnest(tuple_data_split(rel, t.t_data, t.t_infomask, t.t_infomask2, t.t_bits)) v) END
+			FROM unnest(tuple_data_split(rel, t_data, t_infomask, t_infomask2, t_bits)) v) END
 	FROM generate_series(0, pg_relation_size(rel) / current_setting('block_size')::int - 1) b,
-		heap_page_items(get_raw_page(rel::text, b)) t;
-END $$;
+		heap_page_items(get_raw_page(rel::text, b)) t
+$$;
 
 -- How many tuples there are, and how many of them differ.
 CREATE FUNCTION load_compare.difference(a regclass, b regclass, OUT n bigint, OUT different bigint)
-LANGUAGE sql AS $$
+LANGUAGE sql SET jit = off AS $$
 	SELECT count(*), count(*) FILTER (WHERE x IS DISTINCT FROM y)
 	FROM load_compare.tuples(a) x FULL JOIN load_compare.tuples(b) y USING (block, lp)
 $$;
 
--- Two empty tables like another one, and the columns that COPY reads.
-CREATE FUNCTION load_compare.make_pair(source regclass, core text, ours text) RETURNS text
+-- Two empty tables of one name like another table, and the columns that COPY
+-- reads.
+CREATE FUNCTION load_compare.make_pair(source regclass) RETURNS text
 LANGUAGE plpgsql AS $$
+DECLARE
+	schema text;
 BEGIN
-	EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION)', core, source);
-	EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION)', ours, source);
+	FOREACH schema IN ARRAY ARRAY['core', 'ours'] LOOP
+		EXECUTE format('DROP TABLE IF EXISTS %I.loaded', schema);
+		EXECUTE format('CREATE TABLE %I.loaded (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS
+			INCLUDING STORAGE INCLUDING COMPRESSION)', schema, source);
+	END LOOP;
 	RETURN (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 		WHERE attrelid = source AND attnum > 0 AND NOT attisdropped AND attgenerated = '');
 END $$;

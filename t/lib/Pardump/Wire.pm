@@ -9,11 +9,11 @@ use warnings;
 
 use IO::Socket::UNIX;
 
-# Names of the fields of errors and notices that are the same whoever raises
-# them: not file, line and function.
+# Names of the fields of errors and notices that are looked at: not those that
+# say where in the server's source they come from, nor the schema.
 my %FIELDS = (
 	S => 'severity', C => 'sqlstate', M => 'message', D => 'detail',
-	H => 'hint', W => 'context', P => 'position', s => 'schema', t => 'table',
+	H => 'hint', W => 'context', P => 'position', t => 'table',
 	c => 'column', d => 'type', n => 'constraint');
 
 sub new
