@@ -237,6 +237,10 @@ decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
 static void
 leave_fast_lane(RowReader *reader)
 {
+	ereport(DEBUG2,
+			(errmsg_internal("COPY to table \"%s\" is read by the server from line %llu on",
+							 reader->cstate->cur_relname,
+							 (unsigned long long) reader->cstate->cur_lineno + 1)));
 	reader->is_fast = false;
 	reader->line = NULL;
 	copy_stream_hand_over(&reader->stream);

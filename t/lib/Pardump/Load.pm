@@ -12,8 +12,8 @@ use Pardump::Wire;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(prepare_load load_session who_copied comparable same_load_ok
-  pieces);
+our @EXPORT_OK = qw(prepare_load load_session who_copied left_at_line comparable
+  same_load_ok pieces);
 
 # Makes the functions that compare.
 sub prepare_load
@@ -32,7 +32,7 @@ sub load_session
 	my ($node, $db, $fast, %params) = @_;
 	my $session = Pardump::Wire->new($node, $db, %params);
 	$session->query("LOAD 'pg_pardump'");
-	$session->query('SET client_min_messages = debug1') unless $params{quiet};
+	$session->query('SET client_min_messages = debug2') unless $params{quiet};
 	$session->query('SET pg_pardump.fast_copy = ' . ($fast ? 'on' : 'off'));
 	return $session;
 }
@@ -41,7 +41,7 @@ sub load_session
 sub who_copied
 {
 	my ($result) = @_;
-	my ($said) = grep { /^COPY to table / } @{ $result->{notices} };
+	my ($said) = grep { /^COPY to table .*(done by|left to)/ } @{ $result->{notices} };
 	return undef unless defined $said;
 	return 'us' if $said =~ /is done by pg_pardump$/;
 	return $said =~ s/.*is left to the server: //r;
@@ -61,12 +61,20 @@ sub pieces
 	return \@pieces;
 }
 
+# The line from which on the server's parser read, or undef.
+sub left_at_line
+{
+	my ($result) = @_;
+	my ($said) = grep { /^COPY to table .* is read by the server from line/ } @{ $result->{notices} };
+	return defined $said ? $said =~ s/.* line (\d+) on$/$1/r : undef;
+}
+
 # What can be compared of a result: all but who did it.
 sub comparable
 {
 	my ($result) = @_;
 	my %copy = %$result;
-	$copy{notices} = [ grep { !/^COPY to table |index/ } @{ $result->{notices} } ];
+	$copy{notices} = [ grep { /^COPY / ? 0 : 1 } grep { !/index|drop auto-cascades|command: |portal|^rehashing/ } @{ $result->{notices} } ];
 	return \%copy;
 }
 
@@ -84,6 +92,10 @@ sub load_table
 	my ($rows, $different) = @{ $reader->query(
 		"SELECT * FROM load_compare.difference('core.loaded', 'ours.loaded')")->{rows}[0] };
 	my $who = who_copied($result) // 'not said';
+	# the extension's parser must have read all of it
+	my $left = left_at_line($result) // 0;
+	$who = "the server from line $left on"
+	  if defined $result->{tag} && $result->{tag} ne 'COPY ' . ($left - 1);
 	my @answers = map { join '|', $_->{tag} // '', map { $_ // '' } @{ $_->{error} }{qw(sqlstate message context)} }
 	  $expected, $result;
 	return ($rows, undef)
