@@ -1,0 +1,203 @@
+# The extension's COPY FROM among other sessions and transactions: savepoints,
+# cancellation in mid-load, several loads of one table, a crash, a standby,
+# logical decoding, statistics and progress, other encodings.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(wait_until);
+use Pardump::Cluster qw(start_cluster start_standby run_program sql value);
+use Pardump::Load qw(load_session who_copied left_at_line comparable pieces);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('fast_sessions', allows_streaming => 1);
+$node->append_conf('postgresql.conf', "wal_level = logical\nrestart_after_crash = on");
+$node->restart;
+sql($node, 'postgres', 'CREATE DATABASE sessions');
+sql($node, 'sessions', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
+my $standby = start_standby($node);
+
+# The lines of rows $from to $to: some values are stored out of line.
+sub lines
+{
+	my ($from, $to) = @_;
+	return join '', map { "$_\trow $_" . ($_ % 500 ? '' : join(' ', map { $_ * 7919 % 99991 } 1 .. 3000)) . "\n" } $from .. $to;
+}
+
+# Is the table sound, and has it just these rows?
+sub sound_ok
+{
+	my ($server, $table, $rows, $what) = @_;
+	is(value($server, 'sessions', "SELECT count(*) || ' ' || coalesce(sum(i), 0) FROM $table"), $rows, "$what: rows");
+	is(value($server, 'sessions', "SELECT count(*) FROM verify_heapam('$table', check_toast => true)"), 0, "$what: sound");
+	return;
+}
+
+my $ours = load_session($node, 'sessions', 1);
+$ours->query('CREATE TABLE t (i int, t text)');
+my $slot = value($node, 'sessions', "SELECT 1 FROM pg_create_logical_replication_slot('slot', 'test_decoding')");
+
+# --- transactions
+
+$ours->query('BEGIN');
+is(who_copied($ours->copy('COPY t FROM STDIN', [ lines(1, 3000) ])), 'us', 'the extension copies');
+$ours->query('SAVEPOINT one');
+$ours->copy('COPY t FROM STDIN', [ lines(3001, 6000) ]);
+$ours->query('ROLLBACK TO one');
+is($ours->copy('COPY t FROM STDIN', [ lines(1, 3000), "wrong\n" ])->{error}{context},
+	'COPY t, line 3001, column i: "wrong"', 'an error in a subtransaction');
+$ours->query('ROLLBACK TO one');
+is($ours->copy('COPY t FROM STDIN', [ lines(3001, 4000) ])->{tag}, 'COPY 1000', 'and on');
+is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'nobody else sees it');
+$ours->query('COMMIT');
+sound_ok($node, 't', '4000 8002000', 'savepoints');
+$ours->query('BEGIN');
+$ours->copy('COPY t FROM STDIN', [ lines(1, 3000) ]);
+is($ours->value('SELECT count(*) FROM t'), 7000, 'the transaction sees its own rows');
+$ours->query('ROLLBACK');
+sound_ok($node, 't', '4000 8002000', 'a rollback');
+
+# a transaction that is in a failed state
+$ours->message('Q', "BEGIN; SELECT 1 / 0\0");
+$ours->result;
+like($ours->copy('COPY t FROM STDIN', ["1\ta\n"])->{error}{message}, qr/current transaction is aborted/, 'a failed transaction');
+$ours->query('ROLLBACK');
+
+# a new table, which is dropped when the transaction fails
+$ours->query('BEGIN; CREATE TABLE new (i int, t text)');
+$ours->copy('COPY new FROM STDIN', [ lines(1, 3000) ]);
+$ours->query('CREATE INDEX ON new (i); COMMIT');
+sound_ok($node, 'new', '3000 4501500', 'a new table');
+
+# --- cancellation
+
+# in the midst of one message: the rest is not loaded, the session goes on
+$ours->query('CREATE TABLE many (i int)');
+$ours->query("SET statement_timeout = '100ms'");
+my $cancelled = $ours->copy('COPY many FROM STDIN', [ "1\n" x 4_000_000 ]);
+$ours->query('RESET statement_timeout');
+is($cancelled->{error}{sqlstate}, '57014', 'cancelled in the midst of a message');
+my ($line) = ($cancelled->{error}{context} // '') =~ /^COPY many, line (\d+)/;
+cmp_ok($line // 4_000_000, '<', 4_000_000, 'before its end');
+is($ours->value('SELECT count(*) FROM many'), 0, 'nothing is left');
+
+# while the client is slow
+$ours->message('Q', "COPY many FROM STDIN\0");
+$ours->result;
+$ours->message('d', "1\n" x 200_000);
+value($node, 'sessions', "SELECT pg_cancel_backend($ours->{pid})");
+$ours->message('d', "1\n");
+$ours->message('c', '');
+is($ours->result->{error}{sqlstate}, '57014', 'cancelled by another session');
+is($ours->copy('COPY many FROM STDIN', [ "1\n" x 1000 ])->{tag}, 'COPY 1000', 'the session goes on');
+
+# --- progress and statistics
+
+$ours->message('Q', "COPY t FROM STDIN\0");
+$ours->result;
+$ours->message('d', lines(1, 20000));
+$node->poll_query_until('sessions', q{SELECT command = 'COPY FROM' AND type = 'PIPE' AND relid = 't'::regclass
+	AND tuples_processed > 0 AND bytes_processed > 0 AND bytes_total = 0 FROM pg_stat_progress_copy})
+  or die 'no progress is seen';
+pass('progress is seen');
+$ours->message('c', '');
+is($ours->result->{tag}, 'COPY 20000', 'and the end of it');
+is(value($node, 'sessions', 'SELECT count(*) FROM pg_stat_progress_copy'), 0, 'then no more');
+$ours->query('CREATE TABLE counted (i int, t text)');
+$ours->copy('COPY counted FROM STDIN', [ lines(1, 2500) ]);
+$ours->query('SELECT 1');
+$node->poll_query_until('sessions', "SELECT n_tup_ins = 2500 AND n_live_tup = 2500 FROM pg_stat_user_tables WHERE relname = 'counted'")
+  or die 'rows are not counted';
+pass('rows are counted');
+
+# --- two loads of one table, in turns
+
+{
+	my @sessions = map { load_session($node, 'sessions', 1, quiet => 1) } 0 .. 2;
+	sql($node, 'sessions', 'CREATE TABLE shared (i int PRIMARY KEY, t text)');
+	$_->message('Q', "COPY shared FROM STDIN\0") foreach @sessions;
+	$_->result foreach @sessions;
+	foreach my $i (0 .. 29)
+	{
+		$sessions[ $i % 3 ]->message('d', lines(1 + 1000 * $i, 1000 + 1000 * $i));
+	}
+	$_->message('c', '') foreach @sessions;
+	is($_->result->{tag}, 'COPY 10000', 'one of three loads of a table') foreach @sessions;
+	sound_ok($node, 'shared', '30000 450015000', 'three loads');
+	value($node, 'sessions', "SELECT bt_index_check('shared_pkey', true)");
+
+	# a key that another session is about to insert
+	$sessions[0]->query('BEGIN');
+	$sessions[0]->copy('COPY shared FROM STDIN', ["0\tfirst\n"]);
+	$sessions[1]->message('Q', "COPY shared FROM STDIN\0");
+	$sessions[1]->result;
+	$sessions[1]->message('d', "-1\ta\n0\tsecond\n");
+	$sessions[1]->message('c', '');
+	$node->poll_query_until('sessions', "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $sessions[1]{pid}")
+	  or die 'does not wait';
+	$sessions[0]->query('COMMIT');
+	is($sessions[1]->result->{error}{context}, 'COPY shared, line 2', 'a key that another session inserts');
+	$_->close foreach @sessions;
+}
+
+# --- the standby, and logical decoding
+
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+foreach my $table (qw(t new shared))
+{
+	my $query = "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY ctid)) FROM (SELECT ctid, * FROM $table) x";
+	is(value($standby, 'sessions', $query), value($node, 'sessions', $query), "on the standby: $table");
+}
+$standby->stop;
+is(value($node, 'sessions', "SELECT count(*) FILTER (WHERE data LIKE 'table public.shared: INSERT: i[integer]:%') || ' ' ||
+	count(*) FILTER (WHERE data LIKE 'table public.t: INSERT: i[integer]:%') FROM pg_logical_slot_get_changes('slot', NULL, NULL)"),
+	'30001 24000', 'logical decoding has every row');
+
+# --- a crash in mid-load
+
+$ours->message('Q', "COPY shared FROM STDIN\0");
+$ours->result;
+$ours->message('d', lines(50001, 70000));
+$node->poll_query_until('sessions', 'SELECT tuples_processed > 5000 FROM pg_stat_progress_copy')
+  or die 'no progress is seen';
+sql($node, 'sessions', 'CHECKPOINT');
+kill 'KILL', $ours->{pid};
+$ours->result;
+wait_until('the server is back', sub
+{
+	my ($rc) = run_program('psql', '-XAtc', 'SELECT 1', '-d', $node->connstr('postgres'));
+	return $rc == 0;
+});
+sound_ok($node, 'shared', '30001 450015000', 'after a crash');
+value($node, 'sessions', "SELECT bt_index_check('shared_pkey', true)");
+
+# --- other encodings
+
+foreach my $case (
+	[ 'LATIN1', "1\t\xe9\xff\x80\n2\t\\xe9\\351\n" ], [ 'LATIN1', "1\ta\0b\n" ],
+	[ 'SQL_ASCII', "1\t\xe9\xff\xc3\n2\t\\xff\n" ], [ 'SQL_ASCII', "1\t\xff\0\n" ],
+	[ 'EUC_JP', "1\t\xa4\xa2\x8f\xb0\xa1\n2\t\\xa4\\xa2\n" ], [ 'EUC_JP', "1\t\xa4\\\n" ], [ 'EUC_JP', "1\t\xa4" ])
+{
+	my ($encoding, $data) = @$case;
+	sql($node, 'postgres', "CREATE DATABASE enc TEMPLATE template0 ENCODING '$encoding'");
+	my @answers;
+	foreach my $fast (0, 1)
+	{
+		my $session = load_session($node, 'enc', $fast, options => "-c client_encoding=$encoding");
+		$session->query('BEGIN; CREATE TABLE t (i int, t text)');
+		my $answer = $session->copy('COPY t FROM STDIN', [$data]);
+		push @answers, comparable($answer);
+		$answers[-1]{who} = $fast ? who_copied($answer) : 'us';
+		$answers[-1]{rows} = $session->value("SELECT string_agg(t::bytea::text, ' ') FROM t") if $answer->{tag};
+		$session->close;
+	}
+	is_deeply($answers[1], $answers[0], "$encoding: as the server") or diag(explain(@answers));
+	$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'enc'");
+	sql($node, 'postgres', 'DROP DATABASE enc');
+}
+
+done_testing();
