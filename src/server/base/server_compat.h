@@ -101,8 +101,8 @@ check_insert_permissions(ParseState *pstate, Relation rel, List *attnums)
 	needed->requiredPerms = ACL_INSERT;
 	foreach(cell, attnums)
 		needed->insertedCols =
-			bms_add_member(needed->insertedCols,
-						   lfirst_int(cell) - FirstLowInvalidHeapAttributeNumber);
+		bms_add_member(needed->insertedCols,
+					   lfirst_int(cell) - FirstLowInvalidHeapAttributeNumber);
 #if PG_VERSION_NUM >= 160000
 	ExecCheckPermissions(pstate->p_rtable, list_make1(needed), true);
 #else

@@ -11,14 +11,7 @@
 #include "postgres.h"
 
 #include "load/copy_stream.h"
-
-/* A field as it stands in the line. */
-typedef struct Field
-{
-	char	   *text;			/* borrowed from the stream */
-	uint32		len;
-	bool		escaped;		/* there is a backslash in it */
-} Field;
+#include "load/field.h"
 
 typedef struct LineSplitter LineSplitter;
 
@@ -50,18 +43,5 @@ extern LineKind line_splitter_next(LineSplitter *splitter, Field *fields,
 
 /* To be called after the stream has been filled, whose bytes have moved. */
 extern void line_splitter_restart(LineSplitter *splitter);
-
-/* Does the field stand for NULL? */
-static inline bool
-field_is_null(const Field *field)
-{
-	return field->escaped && field->len == 2 && field->text[1] == 'N';
-}
-
-/*
- * Write a field without its escapes to a place that has room for its length
- * and FIELD_PADDING.  Returns the new length.
- */
-extern Size field_unescape(const Field *field, char *to);
 
 #endif							/* PARDUMP_LINE_SPLITTER_H */

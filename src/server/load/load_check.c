@@ -26,7 +26,7 @@
 #include "load/load_type.h"
 
 bool
-is_plain_copy_from_stdin(const Node *statement)
+load_check_statement(const Node *statement)
 {
 	const CopyStmt *copy = (const CopyStmt *) statement;
 	ListCell   *cell;
@@ -121,7 +121,7 @@ why_not_these_columns(Relation rel, const List *attnums)
 			continue;
 		if (list_member_int(attnums, attnum))
 		{
-			if (type_input_is_volatile(attribute->atttypid))
+			if (load_type_is_volatile(attribute->atttypid))
 				return "a type's input function or constraint is volatile";
 		}
 		else if (contain_volatile_functions_not_nextval(build_column_default(rel, attnum)))
@@ -131,7 +131,7 @@ why_not_these_columns(Relation rel, const List *attnums)
 }
 
 const char *
-why_not_loaded(Relation rel, const CopyStmt *statement)
+load_check_relation(Relation rel, const CopyStmt *statement)
 {
 	const char *reason = why_not_this_kind(rel);
 

@@ -16,8 +16,11 @@
 #include "nodes/parsenodes.h"
 #include "utils/relcache.h"
 
-/* COPY table [(columns)] FROM STDIN, with no option but FORMAT text? */
-extern bool is_plain_copy_from_stdin(const Node *statement);
+/*
+ * Is it COPY table [(columns)] FROM STDIN, with no option but FORMAT text?
+ * Names of tables are not looked up.
+ */
+extern bool load_check_statement(const Node *statement);
 
 /*
  * Why the server has to do such a COPY into this relation, which is open and
@@ -25,6 +28,6 @@ extern bool is_plain_copy_from_stdin(const Node *statement);
  * can be done here.  Columns that are not there, or twice in the list, are
  * an error, as in COPY.
  */
-extern const char *why_not_loaded(Relation rel, const CopyStmt *statement);
+extern const char *load_check_relation(Relation rel, const CopyStmt *statement);
 
 #endif							/* PARDUMP_LOAD_CHECK_H */

@@ -47,7 +47,7 @@ static bool
 is_for_us(const Node *statement, ProcessUtilityContext context)
 {
 	if (!fast_copy || context != PROCESS_UTILITY_TOPLEVEL ||
-		!is_plain_copy_from_stdin(statement))
+		!load_check_statement(statement))
 		return false;
 	/* what is not allowed there is an error of the server's */
 	if (whereToSendOutput != DestRemote || XactReadOnly ||
@@ -68,7 +68,7 @@ do_copy(const CopyStmt *statement, const char *query, QueryEnvironment *env,
 		QueryCompletion *completion)
 {
 	Relation	rel = table_openrv(statement->relation, RowExclusiveLock);
-	const char *reason = why_not_loaded(rel, statement);
+	const char *reason = load_check_relation(rel, statement);
 	ParseState *pstate;
 	uint64		n_rows;
 

@@ -55,14 +55,14 @@ has_volatile_column(Oid composite_id)
 		Form_pg_attribute attribute = TupleDescAttr(tupdesc, i);
 
 		result = !attribute->attisdropped &&
-			type_input_is_volatile(attribute->atttypid);
+			load_type_is_volatile(attribute->atttypid);
 	}
 	ReleaseTupleDesc(tupdesc);
 	return result;
 }
 
 bool
-type_input_is_volatile(Oid type_id)
+load_type_is_volatile(Oid type_id)
 {
 	Oid			input_function;
 	Oid			ioparam;
@@ -76,18 +76,18 @@ type_input_is_volatile(Oid type_id)
 
 	element = get_element_type(type_id);
 	if (OidIsValid(element))
-		return type_input_is_volatile(element);
+		return load_type_is_volatile(element);
 	switch (get_typtype(type_id))
 	{
 		case TYPTYPE_DOMAIN:
 			return has_volatile_constraints(type_id) ||
-				type_input_is_volatile(getBaseType(type_id));
+				load_type_is_volatile(getBaseType(type_id));
 		case TYPTYPE_COMPOSITE:
 			return has_volatile_column(type_id);
 		case TYPTYPE_RANGE:
-			return type_input_is_volatile(get_range_subtype(type_id));
+			return load_type_is_volatile(get_range_subtype(type_id));
 		case TYPTYPE_MULTIRANGE:
-			return type_input_is_volatile(get_multirange_range(type_id));
+			return load_type_is_volatile(get_multirange_range(type_id));
 		default:
 			return false;
 	}

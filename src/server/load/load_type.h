@@ -17,6 +17,6 @@
  * says the volatility of these functions; that of built-in input functions is
  * not asked.
  */
-extern bool type_input_is_volatile(Oid type_id);
+extern bool load_type_is_volatile(Oid type_id);
 
 #endif							/* PARDUMP_LOAD_TYPE_H */
