@@ -137,12 +137,12 @@ sub permission_ok
 	who_ok($who, $what, [ 'CREATE TABLE t (i int, t text, x int)', $grant, 'SET LOCAL ROLE writer' ], $statement);
 	return;
 }
-permission_ok('no privilege', 'SELECT 1', 'COPY t (i, t) FROM STDIN', 'us');
-permission_ok('SELECT only', 'GRANT SELECT ON t TO writer', 'COPY t (i, t) FROM STDIN', 'us');
+permission_ok('no privilege', 'SELECT 1', 'COPY t (i, t) FROM STDIN', undef);
+permission_ok('SELECT only', 'GRANT SELECT ON t TO writer', 'COPY t (i, t) FROM STDIN', undef);
 permission_ok('INSERT', 'GRANT INSERT ON t TO writer', 'COPY t (i, t) FROM STDIN', 'us');
 permission_ok('INSERT of the columns', 'GRANT INSERT (i, t) ON t TO writer', 'COPY t (i, t) FROM STDIN', 'us');
-permission_ok('INSERT of one of the columns', 'GRANT INSERT (i) ON t TO writer', 'COPY t (i, t) FROM STDIN', 'us');
-permission_ok('INSERT of these columns, but not all', 'GRANT INSERT (i, t) ON t TO writer', 'COPY t FROM STDIN', 'us');
+permission_ok('INSERT of one of the columns', 'GRANT INSERT (i) ON t TO writer', 'COPY t (i, t) FROM STDIN', undef);
+permission_ok('INSERT of these columns, but not all', 'GRANT INSERT (i, t) ON t TO writer', 'COPY t FROM STDIN', undef);
 permission_ok('no right to the schema', 'ALTER TABLE t SET SCHEMA pardump; REVOKE ALL ON SCHEMA pardump FROM PUBLIC', 'COPY pardump.t FROM STDIN', undef);
 
 # --- several statements, and the extended protocol

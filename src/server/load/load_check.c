@@ -23,7 +23,6 @@
 
 #include "base/server_compat.h"
 #include "load/load_check.h"
-#include "load/load_type.h"
 
 bool
 load_check_statement(const Node *statement)
@@ -119,15 +118,24 @@ why_not_these_columns(Relation rel, const List *attnums)
 
 		if (attribute->attisdropped)
 			continue;
-		if (list_member_int(attnums, attnum))
-		{
-			if (load_type_is_volatile(attribute->atttypid))
-				return "a type's input function or constraint is volatile";
-		}
-		else if (contain_volatile_functions_not_nextval(build_column_default(rel, attnum)))
+		if (!list_member_int(attnums, attnum) &&
+			contain_volatile_functions_not_nextval(build_column_default(rel, attnum)))
 			return "a missing column's default is volatile";
 	}
 	return NULL;
+}
+
+void
+load_check_report(const char *relation, const char *reason)
+{
+	if (reason == NULL)
+		ereport(DEBUG1,
+				(errmsg_internal("COPY to table \"%s\" is done by pg_pardump",
+								 relation)));
+	else
+		ereport(DEBUG1,
+				(errmsg_internal("COPY to table \"%s\" is left to the server: %s",
+								 relation, reason)));
 }
 
 const char *

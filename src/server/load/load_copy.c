@@ -21,7 +21,9 @@
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
+#include "load/load_check.h"
 #include "load/load_copy.h"
+#include "load/load_type.h"
 #include "load/row_reader.h"
 #include "load/tuple_batch.h"
 
@@ -39,8 +41,7 @@ typedef struct Load
 /*
  * Has COPY's state the form that we know, and is its input what was expected?
  * Such structs keep their form in a major's minor releases, but a wrong guess
- * would load wrong rows.  Volatile defaults may have come of a function that
- * was inlined; with them rows are inserted one by one.
+ * would load wrong rows.
  */
 static bool
 is_as_expected(CopyFromState cstate, Relation rel)
@@ -57,8 +58,31 @@ is_as_expected(CopyFromState cstate, Relation rel)
 		cstate->input_buf == cstate->raw_buf &&
 		cstate->raw_buf_len == 0 &&
 		cstate->line_buf.len == 0 &&
-		cstate->bytes_processed == 0 &&
-		!cstate->volatile_defexprs;
+		cstate->bytes_processed == 0;
+}
+
+/*
+ * Why the server has to do the rest of a COPY that has begun: what is known
+ * only now, or must not be looked at before permission was given, as it makes
+ * the server compute constants in expressions of others.
+ */
+static const char *
+why_not_from_here(CopyFromState cstate, Relation rel)
+{
+	ListCell   *cell;
+
+	if (!is_as_expected(cstate, rel))
+		return "its state is not the one of this release";
+	/* a function may have been inlined */
+	if (cstate->volatile_defexprs)
+		return "a missing column's default is volatile";
+	foreach(cell, cstate->attnumlist)
+	{
+		if (load_type_is_volatile(TupleDescAttr(RelationGetDescr(rel),
+												lfirst_int(cell) - 1)->atttypid))
+			return "a type's input function or constraint is volatile";
+	}
+	return NULL;
 }
 
 /* Has the row a NULL where none may be? */
@@ -162,6 +186,7 @@ uint64
 load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 {
 	CopyFromState cstate;
+	const char *reason;
 	uint64		n_rows;
 
 	check_insert_permissions(pstate, rel,
@@ -169,7 +194,9 @@ load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 											statement->attlist));
 	cstate = BeginCopyFrom(pstate, rel, NULL, NULL, false, NULL,
 						   statement->attlist, statement->options);
-	if (is_as_expected(cstate, rel))
+	reason = why_not_from_here(cstate, rel);
+	load_check_report(RelationGetRelationName(rel), reason);
+	if (reason == NULL)
 		n_rows = load_from(cstate);
 	else
 		n_rows = CopyFrom(cstate);

@@ -33,15 +33,6 @@
 static bool fast_copy = false;
 static ProcessUtility_hook_type previous_hook = NULL;
 
-/* Tells who does a COPY, for those who wonder why it is not faster. */
-static void
-report_left(const char *relation, const char *reason)
-{
-	ereport(DEBUG1,
-			(errmsg_internal("COPY to table \"%s\" is left to the server: %s",
-							 relation, reason)));
-}
-
 /* Is it a statement for us, as far as one can tell without the table? */
 static bool
 is_for_us(const Node *statement, ProcessUtilityContext context)
@@ -55,14 +46,14 @@ is_for_us(const Node *statement, ProcessUtilityContext context)
 		return false;
 	if (previous_hook != NULL)
 	{
-		report_left(((const CopyStmt *) statement)->relation->relname,
-					"another library's hook is behind ours");
+		load_check_report(((const CopyStmt *) statement)->relation->relname,
+						  "another library's hook is behind ours");
 		return false;
 	}
 	return true;
 }
 
-/* Do the COPY if we can.  Returns whether we did. */
+/* Do the COPY unless it is one for the server.  Returns whether we did. */
 static bool
 do_copy(const CopyStmt *statement, const char *query, QueryEnvironment *env,
 		QueryCompletion *completion)
@@ -74,13 +65,10 @@ do_copy(const CopyStmt *statement, const char *query, QueryEnvironment *env,
 
 	if (reason != NULL)
 	{
-		report_left(RelationGetRelationName(rel), reason);
+		load_check_report(RelationGetRelationName(rel), reason);
 		table_close(rel, NoLock);
 		return false;
 	}
-	ereport(DEBUG1,
-			(errmsg_internal("COPY to table \"%s\" is done by pg_pardump",
-							 RelationGetRelationName(rel))));
 	pstate = make_parsestate(NULL);
 	pstate->p_sourcetext = query;
 	pstate->p_queryEnv = env;
