@@ -79,8 +79,21 @@ foreach my $kind ('BEFORE INSERT ON t FOR EACH ROW', 'AFTER INSERT ON t FOR EACH
 {
 	who_ok('it has triggers', "a trigger $kind", "$t; CREATE TRIGGER x $kind EXECUTE FUNCTION nothing()", $copy);
 }
-who_ok('it has triggers', 'a trigger of a replica', "$t; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION nothing();
-	ALTER TABLE t ENABLE REPLICA TRIGGER x", $copy);
+my $trigger = "$t; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION nothing()";
+my @by_role = (
+	[ '', 'us', 'it has triggers' ],
+	[ 'REPLICA', 'it has triggers', 'us' ],
+	[ 'ALWAYS', 'it has triggers', 'it has triggers' ]);
+foreach my $case (@by_role)
+{
+	my ($enable, $in_replica, $else) = @$case;
+	my @setup = ($trigger, "ALTER TABLE t ENABLE $enable TRIGGER x");
+	who_ok($else, "a trigger ENABLE $enable", \@setup, $copy);
+	who_ok($in_replica, "a trigger ENABLE $enable in a replica",
+		[ @setup, 'SET LOCAL session_replication_role = replica' ], $copy);
+	who_ok($else, "a trigger ENABLE $enable in a local session",
+		[ @setup, 'SET LOCAL session_replication_role = local' ], $copy);
+}
 who_ok('it has triggers', 'a foreign key', 'CREATE TABLE t (i int REFERENCES keys, t text)', $copy);
 who_ok('it has triggers', 'a deferrable key', 'CREATE TABLE t (i int PRIMARY KEY DEFERRABLE, t text)', $copy);
 who_ok('it has row security', 'row security', "$t; ALTER TABLE t ENABLE ROW LEVEL SECURITY", $copy);

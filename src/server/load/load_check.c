@@ -48,7 +48,21 @@ load_check_statement(const Node *statement)
 	return true;
 }
 
-/* Triggers that are switched off (pg_restore --disable-triggers) are none. */
+/*
+ * Does a trigger fire at all, in such a session?  As TriggerEnabled()
+ * (src/backend/commands/trigger.c): pg_restore switches them off one way or
+ * the other.
+ */
+static bool
+is_enabled(const Trigger *trigger)
+{
+	if (trigger->tgenabled == TRIGGER_DISABLED)
+		return false;
+	if (SessionReplicationRole == SESSION_REPLICATION_ROLE_REPLICA)
+		return trigger->tgenabled != TRIGGER_FIRES_ON_ORIGIN;
+	return trigger->tgenabled != TRIGGER_FIRES_ON_REPLICA;
+}
+
 static bool
 has_insert_triggers(const TriggerDesc *triggers)
 {
@@ -56,8 +70,7 @@ has_insert_triggers(const TriggerDesc *triggers)
 	{
 		const Trigger *trigger = &triggers->triggers[i];
 
-		if (TRIGGER_FOR_INSERT(trigger->tgtype) &&
-			trigger->tgenabled != TRIGGER_DISABLED)
+		if (TRIGGER_FOR_INSERT(trigger->tgtype) && is_enabled(trigger))
 			return true;
 	}
 	return false;
