@@ -102,6 +102,20 @@ install-frontend: $(PROGRAM_FILE)
 	$(MKDIR_P) '$(DESTDIR)$(bindir)'
 	$(INSTALL_PROGRAM) $(PROGRAM_FILE) '$(DESTDIR)$(bindir)/pg_pardump'
 
+# Where local_preload_libraries and ordinary roles' LOAD look for libraries.
+PLUGIN_DIR = $(DESTDIR)$(pkglibdir)/plugins
+
+install: install-plugin
+uninstall: uninstall-plugin
+
+install-plugin:
+	$(MKDIR_P) '$(PLUGIN_DIR)'
+	ln -sf ../pg_pardump$(DLSUFFIX) '$(PLUGIN_DIR)/pg_pardump$(DLSUFFIX)'
+
+uninstall-plugin:
+	rm -f '$(PLUGIN_DIR)/pg_pardump$(DLSUFFIX)'
+	rmdir '$(PLUGIN_DIR)' 2>/dev/null || true
+
 uninstall-frontend:
 	rm -f '$(DESTDIR)$(bindir)/pg_pardump' '$(DESTDIR)$(mandir)/man1/pg_pardump.1'
 
@@ -150,4 +164,4 @@ coverage:
 indent:
 	pgindent --typedefs=typedefs.list src test/unit
 
-.PHONY: check-units coverage fuzz fuzz-pages simd install-frontend install-man uninstall-frontend man html dist indent
+.PHONY: check-units coverage fuzz fuzz-pages simd install-frontend install-man install-plugin uninstall-frontend uninstall-plugin man html dist indent

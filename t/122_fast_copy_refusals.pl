@@ -220,8 +220,8 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 $node->restart;
 sub who_in_new_session
 {
-	my ($options) = @_;
-	my $session = Pardump::Wire->new($node, 'refusals', options => $options);
+	my ($options, %params) = @_;
+	my $session = Pardump::Wire->new($node, 'refusals', options => $options, %params);
 	$session->query('SET client_min_messages = debug1');
 	my $who = who_copied($session->copy($copy, ["1\ta\n"]));
 	$session->close;
@@ -234,6 +234,22 @@ sql($node, 'postgres', 'ALTER DATABASE refusals SET session_preload_libraries = 
 	ALTER DATABASE refusals SET pg_pardump.fast_copy = on');
 is(who_in_new_session(''), 'us', "by the database's settings");
 sql($node, 'postgres', 'ALTER DATABASE refusals RESET ALL');
+
+# by an ordinary role, which may load what is in $libdir/plugins
+sql($node, 'refusals', 'CREATE ROLE ordinary LOGIN; GRANT INSERT ON t TO ordinary');
+is(who_in_new_session('-c local_preload_libraries=pg_pardump -c pg_pardump.fast_copy=on', user => 'ordinary'),
+	'us', 'by local_preload_libraries of an ordinary role');
+{
+	my $session = Pardump::Wire->new($node, 'refusals', user => 'ordinary', options => '-c client_min_messages=debug1');
+	$session->query('SET pg_pardump.fast_copy = on');
+	is(who_copied($session->copy($copy, ["1\ta\n"])), undef, 'an ordinary role, before LOAD');
+	$session->query(q{LOAD '$libdir/plugins/pg_pardump'});
+	is(who_copied($session->copy($copy, ["1\ta\n"])), 'us', 'and after it');
+	$session->query('SELECT pardump.pg_pardump_fast_copy(false)');
+	is(who_copied($session->copy($copy, ["1\ta\n"])), undef, 'the extension\'s functions are in the same library');
+	$session->close;
+}
+
 my $reader = Pardump::Wire->new($node, 'refusals');
 $reader->query('SET client_min_messages = debug1');
 $reader->query("SELECT pardump.pg_pardump_read('t', '{i}', 0, NULL, 'none')");
