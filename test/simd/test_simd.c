@@ -14,6 +14,7 @@
 #include "bytes/escape.h"
 #include "bytes/hex_digits.h"
 #include "bytes/pglz_decode.h"
+#include "load/field.h"
 
 /* The C library's; PostgreSQL's are in a library of one platform. */
 #undef printf
@@ -234,6 +235,43 @@ test_pglz(void)
 	free(to);
 }
 
+/* The bits of a block's flags, and COPY's escapes resolved again. */
+static void
+test_fields(void)
+{
+	Size		len = BYTE_BLOCK_SIZE + random_below(MAX_TEXT);
+	char	   *text = malloc(len);
+	char	   *escaped = malloc(2 * len + BYTE_BLOCK_SIZE);
+	char	   *plain = malloc(2 * len + BYTE_BLOCK_SIZE);
+	uint8		c = random_below(0x80);
+	uint64		equal = 0;
+	uint64		at_most = 0;
+	ByteBlock	block;
+	Field		field;
+	Size		end;
+
+	random_text(text, len);
+	block = byte_block_load(text);
+	for (int i = 0; i < BYTE_BLOCK_SIZE; i++)
+	{
+		equal |= (uint64) ((uint8) text[i] == c) << i;
+		at_most |= (uint64) ((uint8) text[i] <= c) << i;
+	}
+	check(byte_block_bits(byte_block_eq(block, c)) == equal &&
+		  byte_block_bits(byte_block_le(block, c)) == at_most,
+		  "bits of flags");
+
+	field.text = escaped;
+	field.len = copy_escapes(escaped, text, len);
+	field.escaped = true;
+	end = field_unescape(&field, plain);
+	check(end == strnlen(text, len) && memcmp(plain, text, end) == 0,
+		  "text without escapes");
+	free(text);
+	free(escaped);
+	free(plain);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -243,6 +281,7 @@ main(int argc, char *argv[])
 	{
 		test_text();
 		test_hex();
+		test_fields();
 		test_digits();
 		if (i % 10 == 0)
 			test_pglz();
