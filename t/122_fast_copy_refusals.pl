@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster sql value);
+use Pardump::Cluster qw(start_cluster sql data_file new_path);
 use Pardump::Load qw(load_session who_copied comparable);
 use Pardump::Wire;
 use PostgreSQL::Test::Utils;
@@ -214,10 +214,33 @@ foreach my $case ([ 'pg_stat_statements', "another library's hook is behind ours
 	$session->close;
 }
 
-# --- ways to have it
-
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 $node->restart;
+
+# a library of others, loaded before ours or behind it
+my $library = new_path('other_hooks') . '.so';
+system_or_bail('cc', '-shared', '-fPIC', '-o', $library,
+	'-I' . (`pg_config --includedir-server` =~ s/\n//r), data_file('other_hooks.c'));
+foreach my $case ([ 'alone', undef, $library ], [ 'before', "another library's hook is behind ours", $library, 'pg_pardump' ],
+	[ 'behind', 'us', 'pg_pardump', $library ])
+{
+	my ($where, $who, @libraries) = @$case;
+	my $session = Pardump::Wire->new($node, 'refusals');
+	$session->query("LOAD '$_'") foreach @libraries;
+	$session->query("SET client_min_messages = debug1; SET pg_pardump.fast_copy = on");
+	my $result = $session->copy($copy, ["1\ta\n"]);
+	is(who_copied($result), $who, "another library, $where: done by");
+	is_deeply([ grep { /^other hook/ } @{ $result->{notices} } ],
+		[ 'other hook: a utility command', 'other hook: permissions on 1 table' ],
+		"another library, $where: its hooks are called, each once");
+	$session->query('SET other_hooks.refuse = on');
+	is($session->copy($copy, ["1\ta\n"])->{error}{message}, 'refused by the other hook',
+		"another library, $where: it may refuse");
+	$session->close;
+}
+
+# --- ways to have it
+
 sub who_in_new_session
 {
 	my ($options, %params) = @_;

@@ -152,6 +152,14 @@ foreach my $table (qw(t new shared))
 	my $query = "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY ctid)) FROM (SELECT ctid, * FROM $table) x";
 	is(value($standby, 'sessions', $query), value($node, 'sessions', $query), "on the standby: $table");
 }
+{
+	my @answers = map {
+		my $session = load_session($standby, 'sessions', $_);
+		comparable($session->copy('COPY t FROM STDIN', ["1\ta\n"]));
+	} 0, 1;
+	is($answers[1]{error}{sqlstate}, '25006', 'a standby takes no rows');
+	is_deeply($answers[1], $answers[0], 'and says so as the server');
+}
 $standby->stop;
 is(value($node, 'sessions', "SELECT count(*) FILTER (WHERE data LIKE 'table public.shared: INSERT: i[integer]:%') || ' ' ||
 	count(*) FILTER (WHERE data LIKE 'table public.t: INSERT: i[integer]:%') FROM pg_logical_slot_get_changes('slot', NULL, NULL)"),

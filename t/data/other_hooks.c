@@ -1,0 +1,53 @@
+/*
+ * other_hooks.c
+ *		A library of others, whose hooks say when they are called: on utility
+ *		commands, and on the permissions of a statement, which it refuses with
+ *		other_hooks.refuse = on.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "tcop/utility.h"
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+PGDLLEXPORT void _PG_init(void);
+
+static bool refuse;
+static ProcessUtility_hook_type previous;
+
+static bool
+check_permissions(List *range_table,
+#if PG_VERSION_NUM >= 160000
+				  List *needed,
+#endif
+				  bool raise)
+{
+	elog(DEBUG1, "other hook: permissions on %d table", list_length(range_table));
+	if (refuse && raise)
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("refused by the other hook")));
+	return !refuse;
+}
+
+static void
+utility(PlannedStmt *statement, const char *query, bool read_only_tree,
+		ProcessUtilityContext context, ParamListInfo params,
+		QueryEnvironment *env, DestReceiver *dest, QueryCompletion *completion)
+{
+	if (IsA(statement->utilityStmt, CopyStmt))
+		elog(DEBUG1, "other hook: a utility command");
+	(previous ? previous : standard_ProcessUtility)
+		(statement, query, read_only_tree, context, params, env, dest, completion);
+}
+
+void
+_PG_init(void)
+{
+	DefineCustomBoolVariable("other_hooks.refuse", "Refuses.", NULL, &refuse,
+							 false, PGC_USERSET, 0, NULL, NULL, NULL);
+	previous = ProcessUtility_hook;
+	ProcessUtility_hook = utility;
+	ExecutorCheckPerms_hook = check_permissions;
+}
