@@ -5,7 +5,7 @@
 #
 # usage: test/fuzz/run.sh [--merge] [SECONDS [TARGET...]]
 #
-# Builds each target (toc, manifest, decompress) with clang's libFuzzer into a
+# Builds each target (toc, manifest, decompress, lines) with clang's libFuzzer into a
 # temporary directory and runs it for so many seconds (20) on its corpus.  What
 # it finds is kept in the current directory as crash-*; the exit code is 0 if
 # nothing was found, 77 if there is no clang with libFuzzer.  PG_CONFIG and
@@ -23,7 +23,7 @@ if [ "${1:-}" = --merge ]; then
 fi
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
-targets=${*:-toc manifest decompress}
+targets=${*:-toc manifest decompress lines}
 pg_config=${PG_CONFIG:-pg_config}
 clang=${CLANG:-clang}
 
@@ -36,21 +36,30 @@ then
 	exit 77
 fi
 f=$top/src/frontend
+s=$top/src/server
 declare -A sources=(
 	[toc]="$f/toc/toc_read.c $f/toc/toc.c"
 	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c"
-	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c")
+	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
+	[lines]="$s/load/line_splitter.c $s/load/field.c")
 for target in $targets
 do
 	# shellcheck disable=SC2086
-	"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-D_GNU_SOURCE -DFRONTEND -I"$($pg_config --includedir)" \
-		-I"$($pg_config --includedir-server)" \
-		-I"$($pg_config --pkgincludedir)/internal" -I"$f" -I"$top/src" \
-		"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
-		-L"$($pg_config --pkglibdir)" -L"$($pg_config --libdir)" \
-		"$f"/base/{message,clock,findings,cleanup,interrupt,units,printable,event_log,json_text}.c \
-		"$f/stream/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
+	if [ $target = lines ]; then
+		# of the server's side, with what it needs of the server in the target
+		"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+			-D_GNU_SOURCE -I"$($pg_config --includedir-server)" -I"$s" -I"$top/src" \
+			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target"
+	else
+		"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+			-D_GNU_SOURCE -DFRONTEND -I"$($pg_config --includedir)" \
+			-I"$($pg_config --includedir-server)" \
+			-I"$($pg_config --pkgincludedir)/internal" -I"$f" -I"$top/src" \
+			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
+			-L"$($pg_config --pkglibdir)" -L"$($pg_config --libdir)" \
+			"$f"/base/{message,clock,findings,cleanup,interrupt,units,printable,event_log,json_text}.c \
+			"$f/stream/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
+	fi
 	mkdir "$work/new" "$work/merged"
 	corpus=$top/test/fuzz/corpus/$target
 	echo "fuzzing $target for $seconds s"

@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "bytes/byte_block.h"
-#include "decode/column_decoder.h"
 #include "load/line_splitter.h"
 
 /* Bytes whose places are noted at a time: their places stay in the cache. */
