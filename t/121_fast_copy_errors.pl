@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster sql);
+use Pardump::Cluster qw(start_cluster pg_major sql);
 use Pardump::Load qw(load_session who_copied pieces comparable);
 use Pardump::Reader qw(random_seed);
 use PostgreSQL::Test::Utils;
@@ -164,10 +164,15 @@ same_ok('a row longer than a page far behind', 'COPY wide FROM STDIN',
 
 # --- the protocol
 
-same_ok('the client gives up', 'COPY plain FROM STDIN', [ $row, $row . '2' ], fail => 'no more');
-same_ok('the client gives up behind an error', 'COPY plain FROM STDIN', [ $row, "x$row" ], fail => 'no more');
-same_ok('the client gives up behind the end mark', 'COPY plain FROM STDIN', [ $row, "\\.\n" ], fail => 'no more');
-same_ok('the client gives up behind many rows', 'COPY plain FROM STDIN', pieces($rows, 9000), fail => 'no more');
+# 19 reads on before it is done with the last line that it has, and so finds
+# out about the failure a line earlier
+if (pg_major($node) < 19)
+{
+	same_ok('the client gives up', 'COPY plain FROM STDIN', [ $row, $row . '2' ], fail => 'no more');
+	same_ok('the client gives up behind an error', 'COPY plain FROM STDIN', [ $row, "x$row" ], fail => 'no more');
+	same_ok('the client gives up behind the end mark', 'COPY plain FROM STDIN', [ $row, "\\.\n" ], fail => 'no more');
+	same_ok('the client gives up behind many rows', 'COPY plain FROM STDIN', pieces($rows, 9000), fail => 'no more');
+}
 same_ok('Flush and Sync', 'COPY plain FROM STDIN',
 	[ [ 'S', '' ], $row, [ 'H', '' ], $row . '2', [ 'S', '' ], substr($row, 1), [ 'H', '' ] ]);
 same_ok('empty messages', 'COPY plain FROM STDIN', [ '', $row, '', '', $row, '' ]);

@@ -138,12 +138,17 @@ init_copy_range_table(EState *estate, CopyFromState cstate)
 #endif
 }
 
-/* Index entries of a new row, in all indexes: 16 can leave out some. */
+/*
+ * Index entries of a new row, in all indexes: 16 can leave out some, 19 has
+ * flags for that.
+ */
 static inline List *
 insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
 					 EState *estate)
 {
-#if PG_VERSION_NUM >= 160000
+#if PG_VERSION_NUM >= 190000
+	return ExecInsertIndexTuples(target, estate, 0, slot, NIL, NULL);
+#elif PG_VERSION_NUM >= 160000
 	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
 								 NIL, false);
 #else
