@@ -12,6 +12,7 @@ use Pardump::Cluster qw(start_cluster run_program dump_ok new_path value sql);
 use Pardump::Compare qw(fingerprint differences schema_text);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii
   make_regression regress_dir empty_copy);
+use Pardump::Load qw(prepare_load same_load_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -73,6 +74,8 @@ sub same_restore_ok
 
 make_everything($node);
 same_restore_ok('everything', 20);
+prepare_load($node, 'everything');
+same_load_ok($node, 'everything', 'everything', schemas => '%', tables => 50);
 make_latin1($node);
 same_restore_ok('latin1', 1);
 make_sql_ascii($node);
@@ -83,6 +86,8 @@ SKIP:
 	skip 'PG_PARDUMP_REGRESS is not set', 1 unless regress_dir();
 	make_regression($node);
 	same_restore_ok('regression', 100);
+	prepare_load($node, 'regression');
+	same_load_ok($node, 'regression', 'regression', schemas => 'public', tables => 100);
 }
 
 done_testing();

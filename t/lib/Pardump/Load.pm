@@ -82,8 +82,8 @@ sub comparable
 # many rows that were, and what was different, undef if nothing.
 sub load_table
 {
-	my ($reader, $core, $ours, $table, $file) = @_;
-	my $columns = $reader->value("SELECT load_compare.make_pair('$table')");
+	my ($reader, $core, $ours, $oid, $table, $file) = @_;
+	my $columns = $reader->value("SELECT load_compare.make_pair($oid)");
 	return (0, undef) if $columns eq '';
 	$reader->query("COPY $table ($columns) TO '$file'");
 	my $pieces = pieces(slurp_file($file), 20000);
@@ -112,10 +112,11 @@ sub same_load_ok
 	my $core = load_session($node, $db, 0, quiet => 1);
 	my $ours = load_session($node, $db, 1);
 	my $reader = Pardump::Wire->new($node, $db);
-	my @tables = map { $_->[0] } @{
-		$reader->query("SELECT c.oid::regclass FROM pg_class c
+	my @tables = map { [@$_] } @{
+		$reader->query("SELECT c.oid, c.oid::regclass FROM pg_class c
 			JOIN pg_namespace n ON n.oid = relnamespace
-			WHERE relkind = 'r' AND nspname LIKE '$params{schemas}' ORDER BY 1")->{rows} };
+			WHERE relkind = 'r' AND nspname LIKE '$params{schemas}'
+				AND nspname NOT IN ('pg_catalog', 'information_schema', 'core', 'ours') ORDER BY 2")->{rows} };
 	foreach my $session ($core, $ours, $reader)
 	{
 		$session->query($_) foreach @{ $params{settings} // [] };
@@ -124,7 +125,7 @@ sub same_load_ok
 	my ($rows, @bad) = (0);
 	foreach my $table (@tables)
 	{
-		my ($n, $bad) = load_table($reader, $core, $ours, $table, $file);
+		my ($n, $bad) = load_table($reader, $core, $ours, @$table, $file);
 		$rows += $n;
 		push @bad, $bad if defined $bad;
 	}
