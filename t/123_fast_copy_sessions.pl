@@ -144,6 +144,35 @@ pass('rows are counted');
 	$_->close foreach @sessions;
 }
 
+# --- indexes of every kind
+
+my $indexed = join '', map { "$_\tText $_\t{$_," . ($_ % 7) . "}\t[$_," . ($_ + 1) . ")\t($_," . -$_ . ")\n" } 1 .. 3000;
+my $both = join '', map { "$_\t\\N\t\\N\t[5,7)\t\\N\n" } 5, 4000;
+{
+	my $core = load_session($node, 'sessions', 0);
+	my @answers;
+	foreach my $session ($core, $ours)
+	{
+		my $schema = $session == $ours ? 'ours' : 'core';
+		$session->query("CREATE SCHEMA $schema; SET search_path = $schema, public;
+			CREATE TABLE indexed (i int PRIMARY KEY, t text, a int[], r int4range, p point, EXCLUDE USING gist (r WITH &&));
+			CREATE INDEX indexed_lower ON indexed (lower(t), i) INCLUDE (p) WHERE i > 10;
+			CREATE INDEX ON indexed USING hash (t); CREATE INDEX ON indexed USING gin (a);
+			CREATE INDEX ON indexed USING brin (i) WITH (pages_per_range = 1); CREATE INDEX ON indexed USING spgist (p)");
+		my @said = map { comparable($session->copy('COPY indexed FROM STDIN', [$_])) } $indexed, $both, substr $both, 1;
+		$session->query('SET enable_seqscan = off');
+		my @found = map { $session->value("SELECT count(*) FROM indexed WHERE $_") }
+		  "lower(t) = 'text 77' AND i > 10", "t = 'Text 99'", 'a @> ARRAY[3]', 'i BETWEEN 100 AND 200',
+		  "r && int4range(5, 10)", "p <@ box '((0,0),(100,-100))'";
+		$session->query('RESET enable_seqscan; RESET search_path');
+		push @answers, [ \@said, \@found ];
+		value($node, 'sessions', "SELECT bt_index_check(x, true) FROM unnest(ARRAY['$schema.indexed_lower', '$schema.indexed_pkey']::regclass[]) x");
+	}
+	is_deeply($answers[1], $answers[0], 'indexes of every kind: as the server') or diag(explain(@answers));
+	is(join(' ', @{ $answers[1][1] }), '1 1 429 101 5 100', 'they find the rows');
+	$core->close;
+}
+
 # --- the standby, and logical decoding
 
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
