@@ -1,4 +1,5 @@
 -- COPY FROM STDIN by the extension: the setting, the function, rows, errors.
+SET DateStyle = 'ISO, MDY';
 CREATE EXTENSION pg_pardump;
 SELECT pardump.pg_pardump_fast_copy(NULL);
 SELECT pardump.pg_pardump_fast_copy();

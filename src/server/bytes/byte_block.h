@@ -89,7 +89,7 @@ byte_block_first(ByteBlock flags)
 	return pg_rightmost_one_pos32((uint32) _mm_movemask_epi8(flags));
 }
 
-/* One bit for each byte, that of the first the lowest: set where a flag is. */
+/* One bit a byte, the first byte's the lowest: set where a flag is. */
 static inline uint64
 byte_block_bits(ByteBlock flags)
 {

@@ -11,7 +11,7 @@
 #include "decode/column_decoder.h"
 
 /*
- * Choose and set up the decoder of a type for a column of a typmod (-1: none).
+ * Choose and set up the decoder of a type, for a column of a typmod or -1.
  * Allocates in CurrentMemoryContext, which must outlive the decoder.  Values
  * of types without a decoder go through their input function; a type that has
  * none is an error.
