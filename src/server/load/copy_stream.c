@@ -5,8 +5,8 @@
  *
  * As src/backend/commands/copyfromparse.c: CopyGetData(), CopyLoadRawBuf()
  * and CopyConvertBuf() do.  The message that is being read is the one of the
- * server's own COPY, and so is its place in it, so that either can go on where
- * the other has stopped.
+ * server's own COPY, and so is its place in it: either can go on where the
+ * other has stopped.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,8 +3,8 @@
  * copy_stream.h
  *	  What a client sends for COPY ... FROM STDIN, as a stream of bytes.
  *
- * Reads the messages with data, and nothing else of the protocol: the client's
- * end of data, a failure that it reports, a lost connection and all that may
+ * Reads the messages with data, and nothing else of the protocol: the end of
+ * data, a failure that the client reports, a lost connection and all that may
  * not come are left where they are, for the server's own COPY to meet.
  *
  *-------------------------------------------------------------------------

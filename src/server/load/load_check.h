@@ -31,8 +31,8 @@ extern bool load_check_statement(const Node *statement);
 extern const char *load_check_relation(Relation rel, const CopyStmt *statement);
 
 /*
- * Tell, at DEBUG1, who does a COPY, for those who wonder why it is not faster:
- * the server for such a reason, or we if that is NULL.
+ * Tell, at DEBUG1, who does a COPY, for those who wonder why it is not
+ * faster: the server for such a reason, or we if that is NULL.
  */
 extern void load_check_report(const char *relation, const char *reason);
 

@@ -7,8 +7,8 @@
  * called first and calls the one before it, and the first calls the server.
  * If we do a COPY, hooks behind ours do not see it, so we do it only if there
  * is none: hooks of libraries that are loaded later have called ours.  With
- * shared_preload_libraries = 'pg_pardump, pg_stat_statements' the statement is
- * counted, and we do it.
+ * shared_preload_libraries = 'pg_pardump, pg_stat_statements' the statement
+ * is counted, and we do it.
  *
  *-------------------------------------------------------------------------
  */

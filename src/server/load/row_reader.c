@@ -5,9 +5,9 @@
  *
  * There are two lanes.  On the fast one are lines as a dump has them: cut by
  * the line splitter, decoded by column decoders.  From the first line on that
- * is not such a one, the end of data included, the server's own NextCopyFrom()
- * reads: so whatever is unusual has its meaning, and its error, from the server
- * itself.
+ * is not such a one, the end of data included, it is NextCopyFrom() that
+ * reads: so whatever is unusual has its meaning, and its error, from the
+ * server itself.
  *
  * Errors on the fast lane are those of input functions.  Their context is
  * COPY's own, made by its own callback from what we keep in its state.

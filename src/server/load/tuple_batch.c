@@ -4,10 +4,11 @@
  *	  Gathers new rows of a table and inserts them many at a time.
  *
  * What src/backend/commands/copyfrom.c does by CopyMultiInsertBufferFlush().
- * A batch ends where one of COPY FROM ends, too: the functions of constraints
- * and indexes, and errors, meet the table in the same state, and the rows come
- * to lie as they would.  What is saved is that each row is allocated, copied
- * and freed by itself.
+ * A batch ends where one of COPY FROM ends, too: functions of constraints and
+ * indexes, and errors, meet the table in the same state, and the rows come to
+ * lie as they would.  (Longer batches were slower: a batch is to stay in the
+ * cache.)  What is saved is that each row is allocated, copied and freed by
+ * itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,8 +53,8 @@ struct TupleBatch
 };
 
 /*
- * Slots whose tuples are the batch's: they are a heap tuple's slots but for
- * that these are not copied when the table asks for a tuple of the slot's own.
+ * Slots whose tuples are the batch's: those of heap tuples, but that none is
+ * copied when the table asks for a tuple of the slot's own.
  */
 static TupleTableSlotOps batch_slot_ops;
 
