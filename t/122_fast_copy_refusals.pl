@@ -230,7 +230,7 @@ foreach my $case ([ 'alone', undef, $library ], [ 'before', "another library's h
 	$session->query("SET client_min_messages = debug1; SET pg_pardump.fast_copy = on");
 	my $result = $session->copy($copy, ["1\ta\n"]);
 	is(who_copied($result), $who, "another library, $where: done by");
-	is_deeply([ grep { /^other hook/ } @{ $result->{notices} } ],
+	is_deeply([ grep { /^other hook/ } @{ $result->{debug} } ],
 		[ 'other hook: a utility command', 'other hook: permissions on 1 table' ],
 		"another library, $where: its hooks are called, each once");
 	$session->query('SET other_hooks.refuse = on');

@@ -52,11 +52,15 @@ CREATE FUNCTION load_compare.make_pair(source regclass) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
 	schema text;
+	what text := 'INCLUDING DEFAULTS INCLUDING STORAGE INCLUDING COMPRESSION';
 BEGIN
 	FOREACH schema IN ARRAY ARRAY['core', 'ours'] LOOP
 		EXECUTE format('DROP TABLE IF EXISTS %I.loaded', schema);
-		EXECUTE format('CREATE TABLE %I.loaded (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS
-			INCLUDING STORAGE INCLUDING COMPRESSION)', schema, source);
+		BEGIN
+			EXECUTE format('CREATE TABLE %I.loaded (LIKE %s %s INCLUDING CONSTRAINTS)', schema, source, what);
+		EXCEPTION WHEN feature_not_supported THEN	-- one of the whole row
+			EXECUTE format('CREATE TABLE %I.loaded (LIKE %s %s)', schema, source, what);
+		END;
 	END LOOP;
 	RETURN (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 		WHERE attrelid = source AND attnum > 0 AND NOT attisdropped AND attgenerated = '');

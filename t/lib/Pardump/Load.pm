@@ -41,7 +41,7 @@ sub load_session
 sub who_copied
 {
 	my ($result) = @_;
-	my ($said) = grep { /^COPY to table .*(done by|left to)/ } @{ $result->{notices} };
+	my ($said) = grep { /^COPY to table .*(done by|left to)/ } @{ $result->{debug} };
 	return undef unless defined $said;
 	return 'us' if $said =~ /is done by pg_pardump$/;
 	return $said =~ s/.*is left to the server: //r;
@@ -65,7 +65,7 @@ sub pieces
 sub left_at_line
 {
 	my ($result) = @_;
-	my ($said) = grep { /^COPY to table .* is read by the server from line/ } @{ $result->{notices} };
+	my ($said) = grep { /^COPY to table .* is read by the server from line/ } @{ $result->{debug} };
 	return defined $said ? $said =~ s/.* line (\d+) on$/$1/r : undef;
 }
 
@@ -74,7 +74,7 @@ sub comparable
 {
 	my ($result) = @_;
 	my %copy = %$result;
-	$copy{notices} = [ grep { /^COPY / ? 0 : 1 } grep { !/index|drop auto-cascades|command: |portal|^rehashing/ } @{ $result->{notices} } ];
+	delete $copy{debug};
 	return \%copy;
 }
 

@@ -75,12 +75,13 @@ sub fields
 }
 
 # What the server says up to the end of a statement, or until it asks for
-# data: error => fields, notices => [messages], tag, rows => [[values]],
-# copy_in => format and number of columns, closed => 1.
+# data: error => fields, notices => [messages], debug => [messages of that
+# level], tag, rows => [[values]], copy_in => format and number of columns,
+# closed => 1.
 sub result
 {
 	my ($self) = @_;
-	my %result = (notices => [], rows => []);
+	my %result = (notices => [], debug => [], rows => []);
 	while (1)
 	{
 		my $head = $self->read_bytes(5);
@@ -92,7 +93,11 @@ sub result
 			return \%result;
 		}
 		if ($type eq 'E') { $result{error} //= fields($body); }
-		elsif ($type eq 'N') { push @{ $result{notices} }, fields($body)->{message}; }
+		elsif ($type eq 'N')
+		{
+			my $notice = fields($body);
+			push @{ $result{ $notice->{severity} =~ /^DEBUG/ ? 'debug' : 'notices' } }, $notice->{message};
+		}
 		elsif ($type eq 'C') { $result{tag} = unpack('Z*', $body); }
 		elsif ($type eq 'D') { push @{ $result{rows} }, [ unpack('x2 (N/a)*', $body) ]; }
 		elsif ($type eq 'K') { $result{pid} = $self->{pid} = unpack('N', $body); }
@@ -143,7 +148,7 @@ sub copy
 	defined $params{fail} ? $self->message('f', "$params{fail}\0") : $self->message('c', '');
 	my $result = $self->result;
 	$result->{copy_in} = $begin->{copy_in};
-	unshift @{ $result->{notices} }, @{ $begin->{notices} };
+	unshift @{ $result->{$_} }, @{ $begin->{$_} } foreach qw(notices debug);
 	return $result;
 }
 
