@@ -32,6 +32,8 @@ foreach my $session ($core, $ours)
 		ALTER TABLE wide ALTER t SET STORAGE PLAIN;
 		CREATE TABLE missing (i int DEFAULT 5, t text, s serial, e even DEFAULT 4, w text DEFAULT current_user);
 		CREATE TABLE one (t text);
+		CREATE TABLE nowhere_null (x int, i int NOT NULL, t text NOT NULL DEFAULT 'a');
+		ALTER TABLE nowhere_null DROP x;
 		CREATE TABLE parted (i int, t text) PARTITION BY RANGE (i);
 		CREATE TABLE leaf PARTITION OF parted FOR VALUES FROM (1) TO (10)");
 }
@@ -152,6 +154,10 @@ my @strict = (
 	[ 'too many characters for char(n)', "1\ta\tbbbbb\tc\n" ],
 	[ 'characters, not bytes', "1\t" . ("\xc3\xa9" x 8) . "\t" . ("\xc3\xa9" x 4) . "\tc\n" ]);
 same_ok("strict: $_->[0]", 'COPY strict FROM STDIN', [ $_->[1] ]) foreach @strict;
+same_ok('NOT NULL and no other constraint', 'COPY nowhere_null FROM STDIN', ["1\ta\n\\N\tb\n"]);
+same_ok('NOT NULL and another lane', 'COPY nowhere_null FROM STDIN', ["1\t\\101\n\\N\tb\n"]);
+same_ok('NOT NULL, with a default', 'COPY nowhere_null (i) FROM STDIN', ["1\n2\n"]);
+same_ok('NOT NULL, without a default', 'COPY nowhere_null (t) FROM STDIN', ["a\n"]);
 same_ok('missing columns', 'COPY missing (t) FROM STDIN', ["a\nb\n"]);
 same_ok('a missing column, others in another order', 'COPY missing (e, t) FROM STDIN', ["2\tb\n\\N\tx\n"]);
 same_ok('a missing column, wrong value', 'COPY missing (e, t) FROM STDIN', ["2\tb\n3\tx\n"]);
