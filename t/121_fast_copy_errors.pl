@@ -39,10 +39,10 @@ foreach my $session ($core, $ours)
 }
 
 # The rows of a table, as far as they do not depend on the time.
-sub rows_of
+sub stored_rows
 {
 	my ($session, $table) = @_;
-	return $session->value("SELECT count(*) || coalesce(md5(string_agg(x::text, '|' ORDER BY ctid)), '')
+	return $session->first_value("SELECT count(*) || coalesce(md5(string_agg(x::text, '|' ORDER BY ctid)), '')
 		FROM (SELECT *, ctid FROM $table) x");
 }
 
@@ -58,7 +58,7 @@ sub same_ok
 		my $answer = $session->copy($statement, $pieces, %params);
 		push @answers, comparable($answer);
 		$answers[-1]{who} = $session == $ours ? who_copied($answer) : 'us';
-		$answers[-1]{rows} = rows_of($session, $table) if defined $answer->{tag};
+		$answers[-1]{rows} = stored_rows($session, $table) if defined $answer->{tag};
 		$session->query('ROLLBACK');
 	}
 	is_deeply($answers[1], $answers[0], "$what: as the server")
@@ -201,7 +201,7 @@ foreach my $i (1 .. $n)
 		my $answer = comparable($session->copy('COPY plain FROM STDIN', $pieces));
 		push @answers, join '|', map { $_ // '' } $answer->{tag},
 		  @{ $answer->{error} }{qw(sqlstate message detail context)},
-		  defined $answer->{tag} ? rows_of($session, 'plain') : '';
+		  defined $answer->{tag} ? stored_rows($session, 'plain') : '';
 		$session->query('ROLLBACK');
 	}
 	$errors++ if $answers[0] =~ /^\|/;
@@ -228,6 +228,6 @@ foreach my $how ([ 'a connection that is lost', qr/unexpected EOF on client conn
 	$node->wait_for_log(qr/$error\n.*CONTEXT:  COPY plain, line 2/, $offset);
 	pass("$what: in the server's log");
 }
-is($ours->value('SELECT count(*) FROM plain'), 0, 'nothing is left of it');
+is($ours->first_value('SELECT count(*) FROM plain'), 0, 'nothing is left of it');
 
 done_testing();

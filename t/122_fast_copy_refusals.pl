@@ -185,7 +185,7 @@ foreach my $session ($core, $ours)
 		my $result = $session->result;
 		is($result->{tag} // $result->{error}{context}, $i == 1 ? 'COPY 1' : 'COPY t, line 1, column i: "wrong"', 'and what it says');
 	}
-	is($session->value("SELECT string_agg(i || coalesce(t, ''), ' ') FROM t"), '1a 2 3c', 'all rows are there');
+	is($session->first_value("SELECT string_agg(i || coalesce(t, ''), ' ') FROM t"), '1a 2 3c', 'all rows are there');
 	$session->query('DROP TABLE t');
 }
 $_->close foreach $core, $ours;
@@ -196,7 +196,7 @@ $_->close foreach $core, $ours;
 sub counted
 {
 	my ($reader) = @_;
-	return $reader->value("SELECT sum(calls) || ' ' || sum(rows) FROM pg_stat_statements WHERE query LIKE 'COPY t %'");
+	return $reader->first_value("SELECT sum(calls) || ' ' || sum(rows) FROM pg_stat_statements WHERE query LIKE 'COPY t %'");
 }
 foreach my $case ([ 'pg_stat_statements', "another library's hook is behind ours" ],
 	[ 'pg_pardump, pg_stat_statements', 'us' ])

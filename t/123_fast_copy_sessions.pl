@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(start_cluster start_standby run_program sql value);
-use Pardump::Load qw(load_session who_copied left_at_line comparable pieces);
+use Pardump::Load qw(load_session who_copied comparable);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -29,7 +29,7 @@ sub lines
 }
 
 # Is the table sound, and has it just these rows?
-sub sound_ok
+sub sound_table_ok
 {
 	my ($server, $table, $rows, $what) = @_;
 	is(value($server, 'sessions', "SELECT count(*) || ' ' || coalesce(sum(i), 0) FROM $table"), $rows, "$what: rows");
@@ -54,12 +54,12 @@ $ours->query('ROLLBACK TO one');
 is($ours->copy('COPY t FROM STDIN', [ lines(3001, 4000) ])->{tag}, 'COPY 1000', 'and on');
 is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'nobody else sees it');
 $ours->query('COMMIT');
-sound_ok($node, 't', '4000 8002000', 'savepoints');
+sound_table_ok($node, 't', '4000 8002000', 'savepoints');
 $ours->query('BEGIN');
 $ours->copy('COPY t FROM STDIN', [ lines(1, 3000) ]);
-is($ours->value('SELECT count(*) FROM t'), 7000, 'the transaction sees its own rows');
+is($ours->first_value('SELECT count(*) FROM t'), 7000, 'the transaction sees its own rows');
 $ours->query('ROLLBACK');
-sound_ok($node, 't', '4000 8002000', 'a rollback');
+sound_table_ok($node, 't', '4000 8002000', 'a rollback');
 
 # a transaction that is in a failed state
 $ours->message('Q', "BEGIN; SELECT 1 / 0\0");
@@ -71,7 +71,7 @@ $ours->query('ROLLBACK');
 $ours->query('BEGIN; CREATE TABLE new (i int, t text)');
 $ours->copy('COPY new FROM STDIN', [ lines(1, 3000) ]);
 $ours->query('CREATE INDEX ON new (i); COMMIT');
-sound_ok($node, 'new', '3000 4501500', 'a new table');
+sound_table_ok($node, 'new', '3000 4501500', 'a new table');
 
 # --- cancellation
 
@@ -83,7 +83,7 @@ $ours->query('RESET statement_timeout');
 is($cancelled->{error}{sqlstate}, '57014', 'cancelled in the midst of a message');
 my ($line) = ($cancelled->{error}{context} // '') =~ /^COPY many, line (\d+)/;
 cmp_ok($line // 4_000_000, '<', 4_000_000, 'before its end');
-is($ours->value('SELECT count(*) FROM many'), 0, 'nothing is left');
+is($ours->first_value('SELECT count(*) FROM many'), 0, 'nothing is left');
 
 # while the client is slow
 $ours->message('Q', "COPY many FROM STDIN\0");
@@ -127,7 +127,7 @@ pass('rows are counted');
 	}
 	$_->message('c', '') foreach @sessions;
 	is($_->result->{tag}, 'COPY 10000', 'one of three loads of a table') foreach @sessions;
-	sound_ok($node, 'shared', '30000 450015000', 'three loads');
+	sound_table_ok($node, 'shared', '30000 450015000', 'three loads');
 	value($node, 'sessions', "SELECT bt_index_check('shared_pkey', true)");
 
 	# a key that another session is about to insert
@@ -161,7 +161,7 @@ my $both = join '', map { "$_\t\\N\t\\N\t[5,7)\t\\N\n" } 5, 4000;
 			CREATE INDEX ON indexed USING brin (i) WITH (pages_per_range = 1); CREATE INDEX ON indexed USING spgist (p)");
 		my @said = map { comparable($session->copy('COPY indexed FROM STDIN', [$_])) } $indexed, $both, substr $both, 1;
 		$session->query('SET enable_seqscan = off');
-		my @found = map { $session->value("SELECT count(*) FROM indexed WHERE $_") }
+		my @found = map { $session->first_value("SELECT count(*) FROM indexed WHERE $_") }
 		  "lower(t) = 'text 77' AND i > 10", "t = 'Text 99'", 'a @> ARRAY[3]', 'i BETWEEN 100 AND 200',
 		  "r && int4range(5, 10)", "p <@ box '((0,0),(100,-100))'";
 		$session->query('RESET enable_seqscan; RESET search_path');
@@ -209,7 +209,7 @@ wait_until('the server is back', sub
 	my ($rc) = run_program('psql', '-XAtc', 'SELECT 1', '-d', $node->connstr('postgres'));
 	return $rc == 0;
 });
-sound_ok($node, 'shared', '30001 450015000', 'after a crash');
+sound_table_ok($node, 'shared', '30001 450015000', 'after a crash');
 value($node, 'sessions', "SELECT bt_index_check('shared_pkey', true)");
 
 # --- other encodings
@@ -229,7 +229,7 @@ foreach my $case (
 		my $answer = $session->copy('COPY t FROM STDIN', [$data]);
 		push @answers, comparable($answer);
 		$answers[-1]{who} = $fast ? who_copied($answer) : 'us';
-		$answers[-1]{rows} = $session->value("SELECT string_agg(t::bytea::text, ' ') FROM t") if $answer->{tag};
+		$answers[-1]{rows} = $session->first_value("SELECT string_agg(t::bytea::text, ' ') FROM t") if $answer->{tag};
 		$session->close;
 	}
 	is_deeply($answers[1], $answers[0], "$encoding: as the server") or diag(explain(@answers));

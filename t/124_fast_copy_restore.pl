@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program dump_ok new_path value sql);
+use Pardump::Cluster qw(start_cluster run_program dump_ok new_path);
 use Pardump::Compare qw(fingerprint differences schema_text);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii
   make_regression regress_dir empty_copy);

@@ -7,7 +7,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Cluster qw(data_file run_program new_path sql value);
+use Pardump::Cluster qw(data_file run_program new_path);
 use Pardump::Wire;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -83,7 +83,7 @@ sub comparable
 sub load_table
 {
 	my ($reader, $core, $ours, $oid, $table, $file) = @_;
-	my $columns = $reader->value("SELECT load_compare.make_pair($oid)");
+	my $columns = $reader->first_value("SELECT load_compare.make_pair($oid)");
 	return (0, undef) if $columns eq '';
 	$reader->query("COPY $table ($columns) TO '$file'");
 	my $pieces = pieces(slurp_file($file), 20000);

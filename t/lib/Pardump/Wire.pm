@@ -121,7 +121,7 @@ sub query
 }
 
 # The first value of the first row.
-sub value
+sub first_value
 {
 	my ($self, $sql) = @_;
 	return $self->query($sql)->{rows}[0][0];
