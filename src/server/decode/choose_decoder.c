@@ -11,12 +11,14 @@
 
 #include "base/builtin_function.h"
 #include "decode/choose_decoder.h"
+#include "decode/decode_float.h"
 #include "decode/decode_number.h"
 #include "decode/decode_text.h"
 
 /* No input function is in two of them, so their order means nothing. */
 static const DecoderFamily families[] = {
 	number_decoder,
+	float_decoder,
 	text_decoder
 };
 
