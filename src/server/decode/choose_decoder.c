@@ -12,6 +12,7 @@
 #include "base/builtin_function.h"
 #include "decode/choose_decoder.h"
 #include "decode/decode_float.h"
+#include "decode/decode_hex.h"
 #include "decode/decode_number.h"
 #include "decode/decode_text.h"
 
@@ -19,7 +20,8 @@
 static const DecoderFamily families[] = {
 	number_decoder,
 	float_decoder,
-	text_decoder
+	text_decoder,
+	hex_decoder
 };
 
 void

@@ -1,0 +1,105 @@
+/*-------------------------------------------------------------------------
+ *
+ * read_hex.h
+ *	  Reads bytes from hexadecimal digits of either case.
+ *
+ * A letter's value is that of its low four bits plus 9, as 'A' is 0x41 and
+ * 'a' is 0x61; a digit has no bit 0x40.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_READ_HEX_H
+#define PARDUMP_READ_HEX_H
+
+#include "postgres.h"
+
+#include "port/pg_bswap.h"
+
+#include "bytes/byte_block.h"
+
+#define EACH_OF_8(c)	(UINT64CONST(0x0101010101010101) * (c))
+
+static inline bool
+is_hex_digit(char c)
+{
+	return (unsigned char) (c - '0') <= 9 ||
+		(unsigned char) ((c | 0x20) - 'a') <= 5;
+}
+
+static inline uint8
+hex_value(char c)
+{
+	return (c & 0x0f) + (c & 0x40 ? 9 : 0);
+}
+
+/* Two digits; false if they are none. */
+static inline bool
+read_hex_byte(const char *p, uint8 *byte)
+{
+	*byte = hex_value(p[0]) << 4 | hex_value(p[1]);
+	return is_hex_digit(p[0]) && is_hex_digit(p[1]);
+}
+
+/* Are the 16 bytes at "p" hexadecimal digits? */
+#if defined(__SSE2__) && !defined(PARDUMP_NO_SIMD)
+
+static inline bool
+are_16_hex_digits(const char *p)
+{
+	__m128i		block = byte_block_load(p);
+	__m128i		digits = _mm_sub_epi8(block, _mm_set1_epi8('0'));
+	__m128i		letters = _mm_sub_epi8(_mm_or_si128(block, _mm_set1_epi8(0x20)),
+									   _mm_set1_epi8('a'));
+	__m128i		flags = byte_block_or(byte_block_le(digits, 9),
+									  byte_block_le(letters, 5));
+
+	return _mm_movemask_epi8(flags) == 0xffff;
+}
+
+#else
+
+static inline bool
+are_16_hex_digits(const char *p)
+{
+	bool		all = true;
+
+	for (int i = 0; i < 16; i++)
+		all &= is_hex_digit(p[i]);
+	return all;
+}
+
+#endif
+
+/* Write 4 bytes from 8 digits, which they must be. */
+static inline void
+put_4_bytes_of_hex(uint8 *to, const char *p)
+{
+	uint64		word;
+	uint64		values;
+	uint32		bytes;
+
+	memcpy(&word, p, 8);
+#ifdef WORDS_BIGENDIAN
+	word = pg_bswap64(word);
+#endif
+	values = (word & EACH_OF_8(0x0f)) + 9 * (word >> 6 & EACH_OF_8(1));
+	/* pairs in the low byte of each 16 bits, then side by side */
+	values = (values << 4 | values >> 8) & UINT64CONST(0x00ff00ff00ff00ff);
+	values = (values | values >> 8) & UINT64CONST(0x0000ffff0000ffff);
+	bytes = (uint32) (values | values >> 16);
+#ifdef WORDS_BIGENDIAN
+	bytes = pg_bswap32(bytes);
+#endif
+	memcpy(to, &bytes, 4);
+}
+
+/* Read 8 bytes from 16 digits; false if they are none. */
+static inline bool
+read_hex_8(const char *p, uint8 *to)
+{
+	put_4_bytes_of_hex(to, p);
+	put_4_bytes_of_hex(to + 4, p + 8);
+	return are_16_hex_digits(p);
+}
+
+#endif							/* PARDUMP_READ_HEX_H */
