@@ -1,0 +1,57 @@
+# What the extension's decoders make of a text is, byte for byte, what the
+# type's input function makes of it; what is an error, or unusual, they decline.
+# Texts of t/data/decoder_samples.sql, and random changes of them, by a module
+# that the decoders are linked into, with and without the processor's vectors.
+#
+# PG_PARDUMP_DECODER_ROUNDS says how many changes of each type there are, and
+# PG_PARDUMP_SEED which ones.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rounds = $ENV{PG_PARDUMP_DECODER_ROUNDS} // 1000;
+my $seed = $ENV{PG_PARDUMP_SEED} // 1;
+note("$rounds changes, PG_PARDUMP_SEED=$seed");
+
+# Texts are in the database's encoding, in which the length of a character, and
+# whether a byte begins one, differ.
+my @encodings = qw(UTF8 EUC_JIS_2004 LATIN1 SQL_ASCII);
+my @variants = ([ 'vectors', \@encodings ], [ 'words', ['UTF8'], '-DPARDUMP_NO_SIMD' ]);
+
+my $build = "$FindBin::RealBin/../test/decode/build.sh";
+my $node;
+foreach my $variant (@variants)
+{
+	my ($name, $encodings, @arguments) = @$variant;
+	my $module = new_path("$name.so");
+	my ($rc, undef, $err) = run_program($build, $module, @arguments);
+	plan skip_all => 'no compiler, or no headers of the server'
+	  if $rc != 0 && !defined $node && $err !~ /error:/;
+	is($rc, 0, "$name: built") or next;
+	$node //= start_cluster('decoders');
+
+	foreach my $encoding (@$encodings)
+	{
+		my $db = lc "${name}_$encoding";
+		make_database($node, $db,
+			options => "ENCODING '$encoding' LOCALE 'C' TEMPLATE template0",
+			files => ['decoder_samples.sql'], vars => { module => $module });
+		foreach my $line (split /\n/, sql($node, $db, <<"SQL"))
+SELECT concat_ws(', ', type, nullif(settings, '')), check_decoder(s, $rounds, $seed + n)
+FROM decoder_sample s ORDER BY n
+SQL
+		{
+			my ($type, $answer) = split /\|/, $line, 2;
+			is($answer, '', "$db: $type");
+		}
+	}
+}
+
+done_testing();

@@ -1,0 +1,105 @@
+-- Texts of every type that has a decoder: what dumps hold, the limits, and
+-- what a decoder must leave to the type's input function.  The variable
+-- "module" names the module of test/decode.
+--
+\set ON_ERROR_STOP on
+SET client_encoding = 'UTF8';
+SET extra_float_digits = 3;
+SELECT setseed(0.5);
+
+CREATE FUNCTION compare_decoder(type oid, typmod int, texts text[], rounds int, seed bigint)
+	RETURNS text LANGUAGE c AS :'module', 'compare_decoder';
+
+-- As dumped, at least so many percent of "common" must be decoded.
+CREATE TABLE decoder_sample (
+	n int GENERATED ALWAYS AS IDENTITY,
+	type text NOT NULL,
+	settings text NOT NULL DEFAULT '',
+	common text[] NOT NULL,
+	rare text[] NOT NULL DEFAULT '{}'
+);
+
+-- What is wrong with the decoder of a sample's type, or an empty string.
+CREATE FUNCTION check_decoder(sample decoder_sample, rounds int, seed bigint, OUT answer text)
+	LANGUAGE plpgsql AS $$
+DECLARE
+	attribute record;
+BEGIN
+	EXECUTE format('CREATE TABLE decoder_column (v %s)', sample.type);
+	SELECT atttypid, atttypmod INTO attribute FROM pg_attribute
+	WHERE attrelid = 'decoder_column'::regclass AND attnum = 1;
+	DROP TABLE decoder_column;
+	IF sample.settings <> '' THEN
+		EXECUTE sample.settings;
+	END IF;
+	answer := compare_decoder(attribute.atttypid, attribute.atttypmod, sample.common, 0, seed);
+	-- those of floats need integers of 128 bits
+	IF answer = 'no decoder' AND sample.type LIKE 'float%' THEN
+		answer := '';
+		RETURN;
+	END IF;
+	IF answer NOT LIKE format('%s of %1$s accepted%%', cardinality(sample.common)) THEN
+		RETURN;
+	END IF;
+	answer := compare_decoder(attribute.atttypid, attribute.atttypmod,
+		sample.common || sample.rare, rounds, seed);
+	IF answer LIKE '% accepted, changed %' THEN
+		RAISE NOTICE '% %: %', sample.type, sample.settings, answer;
+		answer := '';
+	END IF;
+	RESET DateStyle;
+	RESET IntervalStyle;
+	RESET TimeZone;
+END $$;
+
+-- Numbers of every length.
+CREATE FUNCTION random_integers(bits int) RETURNS text[] LANGUAGE sql AS $$
+	SELECT array_agg(((CASE WHEN n % 2 = 0 THEN 1 ELSE -1 END) *
+		floor(power(2, random() * bits))::numeric)::text) FROM generate_series(1, 500) n $$;
+
+INSERT INTO decoder_sample (type, common, rare) VALUES
+	('bool', '{t,f}', '{true,false,1,0,yes,"",tt,T,"t "}'),
+	('int2', random_integers(15) || '{-32768,32767,0}', '{32768,-32769,-0,007,+1,"",-,0x1f,0b1,1_000," 1","1 "}'),
+	('int4', random_integers(31) || '{-2147483648,2147483647,0}', '{2147483648,-2147483649,-0,007,+1,"",-,0x1f,0o17,1_000," 1"}'),
+	('int8', random_integers(62) || '{-9223372036854775808,9223372036854775807,0}',
+		'{9223372036854775808,-9223372036854775809,99999999999999999999,00000000000000000000001,18446744073709551616,-}'),
+	('oid', '{0,1,26,4294967295,4294967294,16384}', '{4294967296,-1,010,0x10,"",99999999999999999999}'),
+	('xid', '{0,1,26,4294967295}', '{4294967296,-1,010,0x10,"",99999999999999999999}'),
+	('cid', '{0,1,26,4294967295}', '{4294967296,-1,010,0x10,"",99999999999999999999}'),
+	('xid8', '{0,1,26,4294967295,9999999999999999999}', '{18446744073709551615,18446744073709551616,010,-1}');
+
+INSERT INTO decoder_sample (type, common, rare)
+SELECT 'float8', array_agg(v::text), '{NaN,Infinity,-Infinity,1e400,1e-400,4.9e-324,2.2250738585072014e-308,1.7976931348623157e+308,.5,5.,1e,1e+,-,"",0x1p3,1e22,1e23,9007199254740993,9007199254740993e0,9007199254740992.5,1.00000000000000011102230246251565,0.000000000000000000000000000000001,1e-27,1e-28,1e27,1e28,18446744073709551615,18446744073709551616,9999999999999999999e27,1e-0007,0e9999,-0e5,00.5}'
+FROM (SELECT random() * 180 - 90 FROM generate_series(1, 1000)
+	UNION ALL SELECT round((random() * 1000)::numeric, n % 9)::float8 FROM generate_series(1, 500) n
+	UNION ALL SELECT random() * power(10, n % 26 - 6) FROM generate_series(1, 1000) n
+	UNION ALL SELECT (0.5 + n)::float8 * power(2, 52) FROM generate_series(1, 100) n
+	UNION ALL VALUES (0::float8), ('-0'), (1), (1e10), (1e-5), (123456789012345680)) t(v);
+INSERT INTO decoder_sample (type, common, rare)
+SELECT 'float4', array_agg(v::text), '{NaN,Infinity,-Infinity,1e39,1e-46,1e-45,1.1754944e-38,3.4028235e+38,3.4028236e+38,16777217,16777217.0000001,16777216.9999999,1e27,9999999999999999999e20,33554433,33554435,0.1,1.17549429e-38}'
+FROM (SELECT random()::float4 FROM generate_series(1, 1000)
+	UNION ALL SELECT round((random() * 1000)::numeric, n % 4)::float4 FROM generate_series(1, 500) n
+	UNION ALL SELECT (random() * power(10, n % 36 - 18))::float4 FROM generate_series(1, 1000) n
+	UNION ALL VALUES (0::float4), ('-0'), (1), (1e10), (1e-5)) t(v);
+
+INSERT INTO decoder_sample (type, common, rare) VALUES
+	('text', ARRAY['', 'a', 'héllo', E'tab\tnl\nbs\\', repeat('x', 3000)], '{}'),
+	('varchar', ARRAY['', 'a', 'héllo'], '{}'),
+	('varchar(5)', ARRAY['', 'a', 'hello'], '{héllo,äöüßé,"hello ","héllo  ",hello1,"äöüßé ",äöüßéx}'),
+	('bpchar', ARRAY['', 'a', 'héllo '], '{}'),
+	('char(1)', ARRAY['', 'a'], '{é,"a ",ab}'),
+	('char(20)', ARRAY['', 'a', 'héllo', repeat('x', 20), repeat(' ', 20)],
+		ARRAY[repeat('é', 16), repeat('é', 20), repeat('é', 21), repeat('x', 21), repeat('x', 20) || '  ']),
+	('char(84)', ARRAY['', repeat(' ', 84), repeat('x', 83)], ARRAY[repeat(' ', 85), repeat('é', 84)]),
+	('name', ARRAY['', 'a', 'pg_class', repeat('x', 63)], ARRAY[repeat('x', 64), repeat('é', 32), repeat('é', 100)]),
+	('"char"', ARRAY['', 'a', '\'], '{é,\\351,\\101,ab}');
+
+INSERT INTO decoder_sample (type, common, rare)
+SELECT 'uuid', array_agg(md5(n::text)::uuid::text), ARRAY[upper(md5('x')::uuid::text), md5('x'), '{' || md5('x')::uuid || '}', '']
+FROM generate_series(1, 100) n;
+INSERT INTO decoder_sample (type, common, rare)
+SELECT 'bytea', array_agg('\x' || left(repeat(md5(n::text), 10), 2 * n)), '{"\\x0","\\x 00","\\xAF09","\\x00 11","",abc,"\\000","\\","\\\\x"}'
+FROM generate_series(0, 100) n;
+INSERT INTO decoder_sample (type, common, rare) VALUES
+	('macaddr', '{08:00:2b:01:02:03,ff:ff:ff:ff:ff:ff}', '{08:00:2B:01:02:03,08002b:010203,08-00-2b-01-02-03,0800.2b01.0203,8:0:2b:1:2:3,"08:00:2b:01:02:03 ",08002b010203}'),
+	('macaddr8', '{08:00:2b:01:02:03:04:05,ff:ff:ff:ff:ff:ff:ff:ff}', '{08:00:2b:01:02:03,08:00:2B:01:02:03:04:FF,08-00-2b-01-02-03-04-05,0800.2b01.0203.0405,"08:00:2b:01:02:03:04:05 "}');
