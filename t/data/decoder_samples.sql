@@ -103,3 +103,45 @@ FROM generate_series(0, 100) n;
 INSERT INTO decoder_sample (type, common, rare) VALUES
 	('macaddr', '{08:00:2b:01:02:03,ff:ff:ff:ff:ff:ff}', '{08:00:2B:01:02:03,08002b:010203,08-00-2b-01-02-03,0800.2b01.0203,8:0:2b:1:2:3,"08:00:2b:01:02:03 ",08002b010203}'),
 	('macaddr8', '{08:00:2b:01:02:03:04:05,ff:ff:ff:ff:ff:ff:ff:ff}', '{08:00:2b:01:02:03,08:00:2B:01:02:03:04:FF,08-00-2b-01-02-03-04-05,0800.2b01.0203.0405,"08:00:2b:01:02:03:04:05 "}');
+
+-- Times, under settings that change how their input is read.
+INSERT INTO decoder_sample (type, common, rare)
+SELECT 'date', array_agg(('2000-01-01'::date + (power(random(), 2) * n * 2000)::int)::text),
+	'{0001-01-01,9999-12-31,10000-01-01,0000-01-01,"0044-03-15 BC",2023-02-29,2024-02-29,1900-02-29,2000-02-29,2024-13-01,2024-00-01,2024-01-00,2024-04-31,20240101,01-02-2003,01/02/2003,infinity,-infinity,epoch,today2024-1-1,"2024-01-01 ","2024-01-01 00:00:00",2024-01-01T,99-01-01,099-01-01,0099-01-01,2024.01.01,J2451187}'
+FROM generate_series(-350, 350) n;
+INSERT INTO decoder_sample (type, common, rare)
+SELECT 'time', array_agg((random() * n * interval '1 second')::time::text),
+	'{24:00:00,23:59:59.999999,23:59:60,24:00:01,12:00,12:00:00.,12:00:00.1234567,12:00:00.9999999,"12:00:00 PM",12:00:00+01,"04:05 AM",1:02:03,12:60:00,12:00:61,allballs,120000,12:00:00.5}'
+FROM generate_series(1, 300) n;
+INSERT INTO decoder_sample (type, common, rare) VALUES
+	('time(3)', '{12:00:00,12:00:00.123,12:00:00.1}', '{12:00:00.1234,12:00:00.9996,23:59:59.9999,12:00:00.1230}'),
+	('time(0)', '{12:00:00}', '{12:00:00.5,23:59:59.5,12:00:00.0}'),
+	('timetz', '{12:00:00+00,12:00:00.25-08,01:02:03.000004+05:30,23:59:59+05:53:28,23:59:59.999999-15:59:59}',
+		'{12:00:00,12:00:00+16,12:00:00+0530,12:00:00+5,12:00:00Z,12:00:00 +01,12:00:00 UTC,24:00:00+00,12:00:00+05:60,12:00:00+05:5,12:00:00+05:30:60,12:00:00+05:30:5}'),
+	('timetz(2)', '{12:00:00+00,12:00:00.25-08}', '{12:00:00.255-08}');
+INSERT INTO decoder_sample (type, settings, common, rare)
+SELECT 'timestamp', setting, array_agg(('2000-01-01'::timestamp + random() * n * interval '10 days')::text),
+	'{"0001-01-01 00:00:00","9999-12-31 23:59:59.999999","10000-01-01 00:00:00","0044-03-15 00:00:00 BC","2024-02-30 00:00:00","2024-01-01 24:00:00","2024-01-01 23:59:60","2024-01-01T01:02:03","2024-01-01 01:02","2024-01-01 01:02:03+01","2024-01-01  01:02:03","2024-01-01 01:02:03 BC","2024-01-01 01:02:03.1234567",infinity,-infinity,epoch,"2024-01-01 01:02:03.",2024-01-01,"2024-01-01 ","2024-01-01 1:02:03","2024-01-01 11:02:03 PM"}'
+FROM generate_series(-300, 300) n, (VALUES (''), ('SET DateStyle = ''SQL, DMY'''), ('SET DateStyle = ''German''')) s(setting)
+GROUP BY setting;
+SET TimeZone = 'Europe/Dublin';
+INSERT INTO decoder_sample (type, settings, common, rare)
+SELECT 'timestamptz', setting, array_agg(('2000-01-01 00:00:00+00'::timestamptz + random() * n * interval '200 days')::text),
+	'{"0001-01-01 00:00:00+15:59:59","9999-12-31 23:59:59.999999-15:59:59","10000-01-01 00:00:00+00","0044-03-15 00:00:00+00 BC","2024-02-30 00:00:00+00","2024-01-01 24:00:00+00","2024-01-01 23:59:60+00","2024-01-01 01:02:03","2024-01-01 01:02:03 UTC","2024-01-01 01:02:03+5","2024-01-01 01:02:03+16","2024-01-01 01:02:03+0530","2024-01-01 01:02:03 +05",infinity,-infinity,epoch,now2024-01-01,"2024-01-01 01:02:03Z","2024-03-31 02:30:00+01"}'
+FROM generate_series(-300, 300) n, (VALUES (''), ('SET DateStyle = ''SQL, DMY'''), ('SET TimeZone = ''Asia/Kathmandu''')) s(setting)
+GROUP BY setting;
+RESET TimeZone;
+INSERT INTO decoder_sample (type, common, rare) VALUES
+	('timestamp(3)', '{"2024-01-01 01:02:03","2024-01-01 01:02:03.004"}', '{"2024-01-01 01:02:03.0045","2024-12-31 23:59:59.9996"}'),
+	('timestamptz(0)', '{"2024-01-01 01:02:03+01"}', '{"2024-01-01 01:02:03.5+01"}');
+INSERT INTO decoder_sample (type, settings, common, rare)
+SELECT 'interval', setting, array_agg(
+	CASE n % 6 WHEN 0 THEN floor(random() * 4000)::int * interval '1 hour 7 minutes'
+		WHEN 1 THEN random() * interval '100 years' * CASE WHEN random() < 0.5 THEN 1 ELSE -1 END
+		WHEN 2 THEN make_interval(months => floor(random() * 100 - 50)::int, days => floor(random() * 100 - 50)::int, secs => random() * 100000 - 50000)
+		WHEN 3 THEN make_interval(years => floor(random() * 10)::int, days => floor(random() * 4 - 2)::int)
+		WHEN 4 THEN make_interval(months => floor(random() * 20 - 10)::int, secs => -random())
+		ELSE make_interval(days => floor(random() * 4 - 2)::int) END)::text[],
+	'{"",1,"1 day 2","1 day ","1 mon 1 year","1 day 1 day","1 days 1","@ 1 day ago","1 day ago",P1D,"1-2","-1-2 +3","1:2","01:02","01:02:03 1 day","100000000:00:00","-178956970 years -8 mons","2147483647 days","1.5 days","1 week","01:60:00","01:00:60","01:02:03.1234567","1 second","1year","1 years2 mons","1 day 01:02:03 ago","1 day -","-","+","- 1 day","+1 day","--1 day","1  day",infinity,"999999 years 999999 mons","99999999:59:59","1 day\t2"}'
+FROM generate_series(1, 600) n, (VALUES (''), ('SET IntervalStyle = ''iso_8601'''), ('SET IntervalStyle = ''postgres_verbose''')) s(setting)
+GROUP BY setting;

@@ -11,6 +11,7 @@
 
 #include "base/builtin_function.h"
 #include "decode/choose_decoder.h"
+#include "decode/decode_datetime.h"
 #include "decode/decode_float.h"
 #include "decode/decode_hex.h"
 #include "decode/decode_number.h"
@@ -21,6 +22,7 @@ static const DecoderFamily families[] = {
 	number_decoder,
 	float_decoder,
 	text_decoder,
+	datetime_decoder,
 	hex_decoder
 };
 
