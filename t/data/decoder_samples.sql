@@ -145,3 +145,38 @@ SELECT 'interval', setting, array_agg(
 	'{"",1,"1 day 2","1 day ","1 mon 1 year","1 day 1 day","1 days 1","@ 1 day ago","1 day ago",P1D,"1-2","-1-2 +3","1:2","01:02","01:02:03 1 day","100000000:00:00","-178956970 years -8 mons","2147483647 days","1.5 days","1 week","01:60:00","01:00:60","01:02:03.1234567","1 second","1year","1 years2 mons","1 day 01:02:03 ago","1 day -","-","+","- 1 day","+1 day","--1 day","1  day",infinity,"999999 years 999999 mons","99999999:59:59","1 day\t2"}'
 FROM generate_series(1, 600) n, (VALUES (''), ('SET IntervalStyle = ''iso_8601'''), ('SET IntervalStyle = ''postgres_verbose''')) s(setting)
 GROUP BY setting;
+
+INSERT INTO decoder_sample (type, common, rare)
+SELECT 'numeric', array_agg(text), '{0.0,-0.0,000.000,0000000012.5,.5,5.,-,"",.,-.5,1e5,1.5e-3,NaN,Infinity,-Infinity,inf,+1,0x10,1_000,"1 "," 1",1..2,1.2.3}' || ARRAY[repeat('9', 256), '-' || repeat('9', 257), '0.' || repeat('3', 63), '0.' || repeat('3', 64), repeat('0', 300) || '1', repeat('9', 256) || '.' || repeat('7', 63), '1' || repeat('0', 255), '0.' || repeat('0', 62) || '1', '-1' || repeat('0', 255) || '.' || repeat('0', 63)]
+FROM (SELECT (random() * power(10, n % 20))::numeric::text FROM generate_series(1, 400) n
+	UNION ALL SELECT ((random() * 10)::numeric * 1.000037)::text FROM generate_series(1, 300)
+	UNION ALL SELECT round((random() * 200000 - 100000)::numeric, n % 13)::text FROM generate_series(1, 400) n
+	UNION ALL SELECT round(power(10::numeric, n), greatest(-n, 0) + 2)::text FROM generate_series(-30, 60) n
+	UNION ALL SELECT (0.0001 * n)::numeric(20,4)::text FROM generate_series(-100, 100) n) t(text);
+INSERT INTO decoder_sample (type, common, rare)
+SELECT type, common, '{99999.995,100000,-99999.994,0.005,-0.004,1e3,NaN,Infinity,123456789,0.123456,00000001.5,12.340,9999999999.994,9999999999.995,0.00000}'
+FROM (VALUES ('numeric(12,2)', '{12345.67,-0.01,0.00,1,9999999999.99,12.3}'::text[]), ('numeric(5,0)', '{0,-1,99999}'), ('numeric(5)', '{0,00012,-5}'),
+	('numeric(3,3)', '{0.123,0,-0.999}'), ('numeric(1000,63)', '{0.5,123456789.123456789}')) t(type, common);
+INSERT INTO decoder_sample (type, common, rare) VALUES
+	('numeric(1000,64)', '{}', '{0.5,0,1234567890}'),
+	('numeric(1000,1000)', '{}', '{0.5,0,1}');
+-- Scales of their own came with 15.
+SELECT current_setting('server_version_num')::int >= 150000 AS any_scale
+\gset
+\if :any_scale
+INSERT INTO decoder_sample (type, common, rare) VALUES
+	('numeric(5,-2)', '{}', '{0,12345,1234567,150,50,49,9999949,9999950}'),
+	('numeric(3,5)', '{}', '{0,0.00123,0.00999,0.01,0.000005}');
+\endif
+
+-- Arrays of what came before, and of texts that need quotes.
+INSERT INTO decoder_sample (type, settings, common, rare)
+SELECT array_type, settings, array_agg(text), '{"{}"," {}","{ }","{}}","{{}}","{{1,2},{3,4}}","[2:3]={1,2}","[1:2]={1,2}","{1,2","1,2}","{1,,2}","{,}","{1,}","{,1}","{\"\"}","{\"a\" }","{a b}","{ a}","{a }","{a\\\\ b}","{a\"b\"}","{\"a\"b}","{\"a\"\"b\"}","{NULL,null,Null}","{\"NULL\"}","{NULL","{\"","{\"\\\\","{\"a\\\\\"}","{\\\\\\\\}","{1;2}","{a}b}","{a{b}","{\t1,2}"}'
+FROM (SELECT type || '[]' AS array_type, settings, random() AS at,
+		array(SELECT CASE WHEN random() < 0.1 THEN NULL ELSE common[1 + floor(random() * cardinality(common))::int] END
+			FROM generate_series(0, i % 7 - i % 60 / 59 * 6))::text AS text
+	FROM decoder_sample, generate_series(1, 200) i WHERE cardinality(common) > 0) s
+GROUP BY array_type, settings;
+INSERT INTO decoder_sample (type, common) VALUES ('text[]',
+	ARRAY['{"with space","quo\"te","back\\slash","","NULL","{brace}","comma,"}', '{"\"","\\"}', '{ä,"ö ü"}',
+		'{' || repeat('abcdefghijklmnopqrstuvwxyz,', 50) || '"' || repeat(' x', 100) || '"}']);
