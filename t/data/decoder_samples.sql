@@ -169,6 +169,49 @@ INSERT INTO decoder_sample (type, common, rare) VALUES
 	('numeric(3,5)', '{}', '{0,0.00123,0.00999,0.01,0.000005}');
 \endif
 
+INSERT INTO decoder_sample (type, common, rare)
+SELECT type, array_agg(set_masklen((CASE WHEN n % 2 = 0 THEN '0.0.0.0'::inet + floor(random() * 4294967295)::bigint
+		ELSE ('2001:db8::'::inet + floor(power(random(), 3) * 1e18)::bigint) END)::cidr,
+		CASE WHEN n % 3 = 0 OR n % 2 = 1 THEN 16 + n % 17 ELSE 32 END)::text),
+	'{0.0.0.0/0,::/0,::,::1,1::,1:2:3:4:5:6:7::,::2:3:4:5:6:7:8,1:2:3:4:5:6:7:8,1:2:3:4:5:6:7:8:9,1::2::3,:1,1:,:::,::ffff:1.2.3.4,::1.2.3.4,64:ff9b::1.2.3.4,FE80::ABCD/10,12345::,::g,1.2.3,1.2.3.4.5,1.2.3.256,01.2.3.4,1.2.3.4/33,1.2.3.4/032,1.2.3.4/,1.2.3.4/8,10.0.0.0/8,10.1.0.0/16,10/8,10.1,::1/128,::1/129,::1/0128,ffff::/15,fffe::/15,"1.2.3.4 ",1.2.3.4/32/,1..2.3,::/,1:2:3:4:5:6:7:8/64,1:2:3:4::/64,0:0:0:0:0:0:0:0/0}'
+FROM (VALUES ('cidr')) t(type), generate_series(1, 400) n GROUP BY type;
+UPDATE decoder_sample SET common = array(SELECT CASE WHEN text ~ '/' THEN text ELSE text || '/32' END FROM unnest(common) text) WHERE type = 'cidr';
+INSERT INTO decoder_sample (type, common, rare)
+SELECT 'inet', common || array(SELECT set_masklen(text::inet, CASE family(text::inet) WHEN 4 THEN 32 ELSE 128 END)::text FROM unnest(common) text), rare
+FROM decoder_sample WHERE type = 'cidr';
+
+-- Documents: what the generator of bench/ makes, keys in all orders and more
+-- than once, nested and with escapes.
+CREATE FUNCTION random_json(depth int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	kind int := floor(random() * CASE WHEN depth > 0 THEN 9 ELSE 6 END);
+	members text[] := '{}';
+	space text := CASE WHEN random() < 0.2 THEN E' \t' ELSE '' END;
+BEGIN
+	RETURN space || CASE kind
+		WHEN 0 THEN 'true'
+		WHEN 1 THEN CASE WHEN random() < 0.5 THEN 'false' ELSE 'null' END
+		WHEN 2 THEN floor(random() * 1000)::text
+		WHEN 3 THEN (random() * power(10, floor(random() * 10)) * CASE WHEN random() < 0.5 THEN 1 ELSE -1 END)::numeric::text
+		WHEN 4 THEN '"' || left(md5(random()::text), floor(random() * 32)::int) || '"'
+		WHEN 5 THEN (ARRAY['""', '"said \"yes\""', '"back\\slash\/"', '"\b\f\n\r\t"', '"naïve"', '0', '-0', '0.00', '-1.50', '"' || repeat('x', 200) || '"'])[1 + floor(random() * 10)::int]
+		ELSE CASE kind % 2 WHEN 0 THEN '[' ELSE '{' END || space
+			|| coalesce((SELECT string_agg(CASE kind % 2 WHEN 0 THEN '' ELSE '"' || left('kéyabc', floor(random() * 6)::int) || floor(random() * 20)::int || '"' || space || ':' END
+				|| random_json(depth - 1), space || ',' || space)
+				FROM generate_series(1, floor(power(random(), 3) * 45)::int)), '')
+			|| CASE kind % 2 WHEN 0 THEN ']' ELSE '}' END END || space;
+END $$;
+INSERT INTO decoder_sample (type, common, rare)
+SELECT type, array_agg(text), ARRAY['', ' ', '{', '[', '"', '"a', '"\', '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}', '[1,]', '[1', '[,1]', '01', '-', '1.', '.1', '1e', '1e5', '1E+5', '1e-500', '1.5e3', '-01', '+1', 'tru', 'truex', 'nulll', 'NaN', '"\u0041"', '"\u00e4\ud834\udd1e"', '"\ud834"', '"\u0000"', '"\u00"', '"\x"', E'"a\nb"', E'"a\001b"', '[1 2]', '{1:2}', '{"a" 1}', '{"a":1 "b":2}', '1 2', '[]]', '{}}', '{"a":1}x',
+	repeat('[', 31) || repeat(']', 31), repeat('[', 33) || repeat(']', 33), repeat('[', 100), repeat('{"a":', 20) || '1' || repeat('}', 20), '[' || repeat('1,', 5000) || '1]', '[' || repeat('"a",', 300) || '1]', '"' || repeat('x', 20000) || '"', '[1' || repeat('0', 300) || ']', '{"b":1,"a":2,"b":3,"aa":4,"a":5}', '{"a":[1,2],"a":{"b":1}}', '{"b":{"d":1,"c":2},"a":0}']
+FROM (SELECT random_json(4) FROM generate_series(1, 300)
+	UNION ALL SELECT jsonb_build_object('sku', 'A-' || n, 'weight', round((random() * 50)::numeric, 3),
+		'stock', jsonb_build_array(n % 100, n % 13, n % 7), 'maker', jsonb_build_object('name', 'Maker ' || n, 'country', left(md5(n::text), 2)),
+		'fragile', random() < 0.1, 'note', CASE WHEN random() < 0.3 THEN 'said "yes" to ' || n END)::text FROM generate_series(1, 100) n) t(text),
+	(VALUES ('json'), ('jsonb')) y(type)
+WHERE octet_length(text) < 4000
+GROUP BY type;
+
 -- Arrays of what came before, and of texts that need quotes.
 INSERT INTO decoder_sample (type, settings, common, rare)
 SELECT array_type, settings, array_agg(text), '{"{}"," {}","{ }","{}}","{{}}","{{1,2},{3,4}}","[2:3]={1,2}","[1:2]={1,2}","{1,2","1,2}","{1,,2}","{,}","{1,}","{,1}","{\"\"}","{\"a\" }","{a b}","{ a}","{a }","{a\\\\ b}","{a\"b\"}","{\"a\"b}","{\"a\"\"b\"}","{NULL,null,Null}","{\"NULL\"}","{NULL","{\"","{\"\\\\","{\"a\\\\\"}","{\\\\\\\\}","{1;2}","{a}b}","{a{b}","{\t1,2}"}'

@@ -15,6 +15,9 @@
 #include "decode/decode_datetime.h"
 #include "decode/decode_float.h"
 #include "decode/decode_hex.h"
+#include "decode/decode_json.h"
+#include "decode/decode_jsonb.h"
+#include "decode/decode_network.h"
 #include "decode/decode_number.h"
 #include "decode/decode_numeric.h"
 #include "decode/decode_text.h"
@@ -26,7 +29,10 @@ static const DecoderFamily families[] = {
 	numeric_decoder,
 	text_decoder,
 	datetime_decoder,
-	hex_decoder
+	hex_decoder,
+	network_decoder,
+	json_decoder,
+	jsonb_decoder
 };
 
 static DecodeFunction
