@@ -5,11 +5,11 @@
 #
 # usage: test/fuzz/run.sh [--merge] [SECONDS [TARGET...]]
 #
-# Builds each target (toc, manifest, decompress, lines) with clang's libFuzzer into a
-# temporary directory and runs it for so many seconds (20) on its corpus.  What
-# it finds is kept in the current directory as crash-*; the exit code is 0 if
-# nothing was found, 77 if there is no clang with libFuzzer.  PG_CONFIG and
-# CLANG may name other programs.
+# Builds each target (toc, manifest, decompress, lines, decode) with clang's
+# libFuzzer into a temporary directory and runs it for so many seconds (20) on
+# its corpus.  What it finds is kept in the current directory as crash-*; the
+# exit code is 0 if nothing was found, 77 if there is no clang with libFuzzer.
+# PG_CONFIG and CLANG may name other programs.
 #
 #   --merge   make the corpus anew of what reaches most code with least
 
@@ -23,7 +23,7 @@ if [ "${1:-}" = --merge ]; then
 fi
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
-targets=${*:-toc manifest decompress lines}
+targets=${*:-toc manifest decompress lines decode}
 pg_config=${PG_CONFIG:-pg_config}
 clang=${CLANG:-clang}
 
@@ -41,15 +41,17 @@ declare -A sources=(
 	[toc]="$f/toc/toc_read.c $f/toc/toc.c"
 	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
-	[lines]="$s/load/line_splitter.c $s/load/field.c")
+	[lines]="$s/load/line_splitter.c $s/load/field.c"
+	[decode]="$(echo "$s"/decode/{decode_*,json_parse}.c) $s/bytes/escape.c")
 for target in $targets
 do
 	# shellcheck disable=SC2086
-	if [ $target = lines ]; then
+	if [ "$target" = lines ] || [ "$target" = decode ]; then
 		# of the server's side, with what it needs of the server in the target
 		"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 			-D_GNU_SOURCE -I"$($pg_config --includedir-server)" -I"$s" -I"$top/src" \
-			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target"
+			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
+			-L"$($pg_config --pkglibdir)" -lpgport
 	else
 		"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 			-D_GNU_SOURCE -DFRONTEND -I"$($pg_config --includedir)" \
