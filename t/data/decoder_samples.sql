@@ -89,13 +89,13 @@ FROM (SELECT 4503599627370496 + n || fraction FROM generate_series(0, 50) n, unn
 	UNION ALL SELECT 2251799813685248 + n || fraction FROM generate_series(0, 50) n, unnest('{.25,.75,.251,.749}'::text[]) fraction
 	UNION ALL SELECT 9007199254740992 + n || zeros FROM generate_series(0, 50) n, unnest('{"",0,00,.0,e+3}'::text[]) zeros
 	UNION ALL SELECT '0.' || 4503599627370496 * 5 + n FROM generate_series(-50, 50) n
-	UNION ALL SELECT 1000000000000000000 + n * 64 || 'e' || n % 20 - 10 FROM generate_series(-200, 200) n) t(text);
+	UNION ALL SELECT 1000000000000000000 + n * 64 || 'e' || abs(n) % 20 - 10 FROM generate_series(-200, 200) n) t(text);
 INSERT INTO decoder_sample (type, common)
 SELECT 'float4', array_agg(text)
 FROM (SELECT 8388608 + n || fraction FROM generate_series(0, 50) n, unnest('{.5,.50000000001,.49999999999}'::text[]) fraction
 	UNION ALL SELECT 1048576 + n || fraction FROM generate_series(0, 50) n, unnest('{.0625,.06250000001,.06249999999,.9375}'::text[]) fraction
 	UNION ALL SELECT 16777216 + n || fraction FROM generate_series(0, 50) n, unnest('{"",.00000000001,e+10}'::text[]) fraction
-	UNION ALL SELECT 1000000000000000000 + n * 1000000007::bigint || 'e' || n % 20 - 10 FROM generate_series(-200, 200) n) t(text);
+	UNION ALL SELECT 1000000000000000000 + n * 1000000007::bigint || 'e' || abs(n) % 20 - 10 FROM generate_series(-200, 200) n) t(text);
 
 INSERT INTO decoder_sample (type, common, rare) VALUES
 	('text', ARRAY['', 'a', 'héllo', E'tab\tnl\nbs\\', repeat('x', 3000)], '{}'),

@@ -14,6 +14,8 @@
 #include "bytes/escape.h"
 #include "bytes/hex_digits.h"
 #include "bytes/pglz_decode.h"
+#include "bytes/read_digits.h"
+#include "bytes/read_hex.h"
 #include "load/field.h"
 
 /* The C library's; PostgreSQL's are in a library of one platform. */
@@ -184,6 +186,61 @@ test_digits(void)
 	check(strcmp(to, expected) == 0, "fraction");
 }
 
+/* Digits, or a few other bytes among them, read back. */
+static void
+test_read_digits(void)
+{
+	Size		len = 1 + random_below(19);
+	char		text[19 + READ_DIGITS_SLACK];
+	uint64		expected = 0;
+	uint64		n;
+	uint32		n_32;
+	bool		digits = true;
+
+	random_text(text, sizeof(text));
+	for (Size i = 0; i < len; i++)
+	{
+		if (random_below(50) > 0)
+			text[i] = '0' + random_below(10);
+		digits &= text[i] >= '0' && text[i] <= '9';
+		expected = expected * 10 + (text[i] - '0');
+	}
+	check(read_uint_19(text, len, &n) == digits && (!digits || n == expected),
+		  "number of digits");
+	if (len <= 8)
+		check(read_uint_8(text, len, &n_32) == digits &&
+			  (!digits || n_32 == expected), "short number of digits");
+	if (len == 4)
+		check(read_4_digits(text, &n_32) == digits &&
+			  (!digits || n_32 == expected), "four digits");
+}
+
+static void
+test_read_hex(void)
+{
+	static const char hex[] = "0123456789abcdefABCDEF";
+	char		text[16];
+	uint8		bytes[8];
+	uint8		expected[8];
+	bool		digits = true;
+
+	for (int i = 0; i < 16; i++)
+	{
+		text[i] = hex[random_below(22)];
+		if (random_below(100) == 0)
+			text[i] = random_below(256);
+		digits &= text[i] != '\0' && strchr(hex, text[i]) != NULL;
+	}
+	check(read_hex_8(text, bytes) == digits, "hexadecimal digits");
+	for (int i = 0; i < 8 && digits; i++)
+	{
+		char		pair[3] = {text[2 * i], text[2 * i + 1], '\0'};
+
+		expected[i] = strtoul(pair, NULL, 16);
+	}
+	check(!digits || memcmp(bytes, expected, 8) == 0, "bytes of hexadecimal");
+}
+
 /* Random items of pglz, and what they make, byte by byte. */
 static void
 test_pglz(void)
@@ -283,6 +340,8 @@ main(int argc, char *argv[])
 		test_hex();
 		test_fields();
 		test_digits();
+		test_read_hex();
+		test_read_digits();
 		if (i % 10 == 0)
 			test_pglz();
 	}
