@@ -87,8 +87,7 @@ reset_job(void *arg, int job)
 {
 	Copy	   *copy = arg;
 
-	copy->run.n_retries++;
-	run_event_retry(&copy->plan, job);
+	run_event_retry(&copy->run, job);
 }
 
 static void
@@ -152,13 +151,8 @@ database_to_create(const Options *options, const Toc *toc)
 static void
 make_results(Copy *copy)
 {
-	const DumpPlan *plan = &copy->plan;
-
-	copy->run.results = file_results_new(plan->chunks->n_files,
-										 plan->objects->n_objects, 0,
-										 copy->run.options->jobs,
-										 CHECKSUM_TYPE_NONE);
-	copy->work.commits = shared_memory_new(plan->queue->n_jobs,
+	run_make_results(&copy->run, CHECKSUM_TYPE_NONE);
+	copy->work.commits = shared_memory_new(copy->plan.queue->n_jobs,
 										   sizeof(TargetCommit));
 }
 

@@ -75,8 +75,7 @@ reset_job(void *arg, int job)
 {
 	Dump	   *dump = arg;
 
-	dump->run.n_retries++;
-	run_event_retry(&dump->plan, job);
+	run_event_retry(&dump->run, job);
 	dump_worker_reset(&dump->run, job);
 }
 
@@ -138,15 +137,6 @@ choose_compression(const Options *options, int pg_dump_major)
 		exit(1);
 	}
 	return options->compress;
-}
-
-/* For what the plan has, in shared memory. */
-static FileResults *
-new_results(const Options *options, const DumpPlan *plan)
-{
-	return file_results_new(plan->chunks->n_files, plan->objects->n_objects,
-							plan->objects->n_lists, options->jobs,
-							run_manifest_checksum_type(options));
 }
 
 /*
@@ -273,8 +263,7 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	/* an old archive goes now that options, locks, privileges are right */
 	archive_dir_clean(dir);
 
-	/* before workers are forked, who inherit the plan and share results */
-	dump->run.results = new_results(options, &dump->plan);
+	run_make_results(&dump->run, run_manifest_checksum_type(options));
 	run_workers(dump);
 	/* the archive is right without it: this may warn, and no more */
 	if (dump->source.slot)

@@ -6,6 +6,17 @@
 
 #include "status/run.h"
 
+void
+run_make_results(Run *run, pg_checksum_type checksum_type)
+{
+	const DumpPlan *plan = run->plan;
+
+	run->results = file_results_new(plan->chunks->n_files,
+									plan->objects->n_objects,
+									plan->objects->n_lists,
+									run->options->jobs, checksum_type);
+}
+
 FileResult *
 run_file_result(const Run *run, const DataFile *file)
 {

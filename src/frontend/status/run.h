@@ -30,6 +30,12 @@ typedef struct Run
 	RunBeside	beside;			/* shown with the rows */
 } Run;
 
+/*
+ * Make room for the results of all that the plan has: before workers are
+ * forked, who share it.
+ */
+extern void run_make_results(Run *run, pg_checksum_type checksum_type);
+
 /* Where the result of a file of the plan is. */
 extern FileResult *run_file_result(const Run *run, const DataFile *file);
 

@@ -178,11 +178,12 @@ run_event_chunk_end(const Run *run, const DataFile *file)
 }
 
 void
-run_event_retry(const DumpPlan *plan, int job)
+run_event_retry(Run *run, int job)
 {
 	Event	   *event = event_new("retry");
-	char	   *what = dump_plan_describe_job(plan, job, -1);
+	char	   *what = dump_plan_describe_job(run->plan, job, -1);
 
+	run->n_retries++;
 	event_add_text(event, "job", what);
 	event_write(event);
 	free(what);

@@ -41,8 +41,8 @@ extern void run_event_chunk_start(const Run *run,
 extern void run_event_chunk_end(const Run *run,
 								const DataFile *file);
 
-/* In the leader: a job will be done again, "retry". */
-extern void run_event_retry(const DumpPlan *plan, int job);
+/* In the leader: a job will be done again, "retry"; the run counts it. */
+extern void run_event_retry(Run *run, int job);
 
 /* In a worker: "objects_start" and "objects_end". */
 extern void run_event_objects(const Run *run, const char *kind,
