@@ -32,6 +32,7 @@ foreach my $session ($core, $ours)
 		ALTER TABLE wide ALTER t SET STORAGE PLAIN;
 		CREATE TABLE missing (i int DEFAULT 5, t text, s serial, e even DEFAULT 4, w text DEFAULT current_user);
 		CREATE TABLE one (t text);
+		CREATE TABLE document (j jsonb);
 		CREATE TABLE nowhere_null (x int, i int NOT NULL, t text NOT NULL DEFAULT 'a');
 		ALTER TABLE nowhere_null DROP x;
 		CREATE TABLE parted (i int, t text) PARTITION BY RANGE (i);
@@ -136,6 +137,18 @@ foreach my $case (@plain)
 same_ok('one column', 'COPY one FROM STDIN', ["a\n\nb\n\\N\n\\N \n"]);
 same_ok('one column with a tab', 'COPY one FROM STDIN', ["a\n\tb\n"]);
 same_ok('options', 'COPY plain (d, i) FROM STDIN WITH (FORMAT text)', ["2000-01-01\t3\n"]);
+
+# jsonb keeps the last of equal keys, but every number must be one
+my ($long, $large) = ('0.' . '1' x 16384, '1' . '0' x 131072);
+foreach my $case ([ 'a number with too many digits', qq({"a":$long,"a":1}) ],
+	[ 'a number that is too large', qq({"a":$large,"a":1}) ],
+	[ 'in an array', qq({"x":[$long],"x":0}) ],
+	[ 'in an object', qq({"x":{"y":$large},"x":0}) ],
+	[ 'numbers', '{"b":1,"a":2,"b":3.50}' ])
+{
+	my ($what, $value) = @$case;
+	same_ok("jsonb, a key twice: $what", 'COPY document FROM STDIN', [ qq({"a":1}\n$value\n{"b":1}\n) ]);
+}
 
 # --- constraints, indexes, defaults
 

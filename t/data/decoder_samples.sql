@@ -195,9 +195,9 @@ INSERT INTO decoder_sample (type, common, rare)
 SELECT 'inet', common || array(SELECT set_masklen(text::inet, CASE family(text::inet) WHEN 4 THEN 32 ELSE 128 END)::text FROM unnest(common) text), rare
 FROM decoder_sample WHERE type = 'cidr';
 
--- Documents: what the generator of bench/ makes, keys in all orders and more
--- than once, nested and with escapes.
-CREATE FUNCTION random_json(depth int) RETURNS text LANGUAGE plpgsql AS $$
+-- Documents: what the generator of bench/ makes, keys in all orders, nested and
+-- with escapes; with keys that are there twice, which no dumped jsonb has.
+CREATE FUNCTION random_json(depth int, twice boolean DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	kind int := floor(random() * CASE WHEN depth > 0 THEN 9 ELSE 6 END);
 	members text[] := '{}';
@@ -211,14 +211,17 @@ BEGIN
 		WHEN 4 THEN '"' || left(md5(random()::text), floor(random() * 32)::int) || '"'
 		WHEN 5 THEN (ARRAY['""', '"said \"yes\""', '"back\\slash\/"', '"\b\f\n\r\t"', '"naïve"', '0', '-0', '0.00', '-1.50', '"' || repeat('x', 200) || '"'])[1 + floor(random() * 10)::int]
 		ELSE CASE kind % 2 WHEN 0 THEN '[' ELSE '{' END || space
-			|| coalesce((SELECT string_agg(CASE kind % 2 WHEN 0 THEN '' ELSE '"' || left('kéyabc', floor(random() * 6)::int) || floor(random() * 20)::int || '"' || space || ':' END
-				|| random_json(depth - 1), space || ',' || space)
-				FROM generate_series(1, floor(power(random(), 3) * 45)::int)), '')
+			|| coalesce((SELECT string_agg(CASE kind % 2 WHEN 0 THEN '' ELSE '"' || left('kéyabc', floor(random() * 6)::int) || CASE WHEN twice THEN floor(random() * 20)::int ELSE n END || '"' || space || ':' END
+				|| random_json(depth - 1, twice), space || ',' || space)
+				FROM generate_series(1, floor(power(random(), 3) * 45)::int) n), '')
 			|| CASE kind % 2 WHEN 0 THEN ']' ELSE '}' END END || space;
 END $$;
 INSERT INTO decoder_sample (type, common, rare)
 SELECT type, array_agg(text), ARRAY['', ' ', '{', '[', '"', '"a', '"\', '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}', '[1,]', '[1', '[,1]', '01', '-', '1.', '.1', '1e', '1e5', '1E+5', '1e-500', '1.5e3', '-01', '+1', 'tru', 'truex', 'nulll', 'NaN', '"\u0041"', '"\u00e4\ud834\udd1e"', '"\ud834"', '"\u0000"', '"\u00"', '"\x"', E'"a\nb"', E'"a\001b"', '[1 2]', '{1:2}', '{"a" 1}', '{"a":1 "b":2}', '1 2', '[]]', '{}}', '{"a":1}x',
 	repeat('[', 31) || repeat(']', 31), repeat('[', 33) || repeat(']', 33), repeat('[', 100), repeat('{"a":', 20) || '1' || repeat('}', 20), '[' || repeat('1,', 5000) || '1]', '[' || repeat('"a",', 300) || '1]', '"' || repeat('x', 20000) || '"', '[1' || repeat('0', 300) || ']', '{"b":1,"a":2,"b":3,"aa":4,"a":5}', '{"a":[1,2],"a":{"b":1}}', '{"b":{"d":1,"c":2},"a":0}']
+	-- a number that is too large, though jsonb does not keep it
+	|| ARRAY['{"a":0.' || repeat('1', 16384) || ',"a":1}', '{"x":[0.' || repeat('1', 16384) || '],"x":0}', '{"x":[{"a":1' || repeat('0', 20000) || '}],"x":0}']
+	|| array(SELECT random_json(4, true) FROM generate_series(1, 100))
 FROM (SELECT random_json(4) FROM generate_series(1, 300)
 	UNION ALL SELECT jsonb_build_object('sku', 'A-' || n, 'weight', round((random() * 50)::numeric, 3),
 		'stock', jsonb_build_array(n % 100, n % 13, n % 7), 'maker', jsonb_build_object('name', 'Maker ' || n, 'country', left(md5(n::text), 2)),

@@ -102,31 +102,24 @@ compare_keys(const JsonNode *a, const JsonNode *b)
 	return memcmp(a->text, b->text, a->len);
 }
 
-/* Among equal keys the last one comes first. */
 static int
 compare_places(const void *a, const void *b, void *nodes)
 {
-	uint32		place_a = *(const uint32 *) a;
-	uint32		place_b = *(const uint32 *) b;
-	int			result = compare_keys((JsonNode *) nodes + place_a,
-									  (JsonNode *) nodes + place_b);
-
-	if (result != 0)
-		return result;
-	return place_a > place_b ? -1 : 1;
+	return compare_keys((JsonNode *) nodes + *(const uint32 *) a,
+						(JsonNode *) nodes + *(const uint32 *) b);
 }
 
 /*
- * Gather the keys of an object in the order in which they are stored, each
- * once; returns how many they are.
+ * Gather the keys of an object in the order in which they are stored.  False
+ * if one is there twice: jsonb_in() keeps the last value only, but the others
+ * may be errors, too.  No dumped jsonb has such keys.
  */
-static uint32
+static bool
 gather_keys(JsonbWriter *writer, uint32 index)
 {
 	const JsonNode *nodes = writer->nodes;
 	uint32	   *keys = writer->keys;
 	uint32		n = nodes[index].len;
-	uint32		n_unique = 1;
 	uint32		key = index + 1;
 	bool		in_order = true;
 
@@ -138,15 +131,15 @@ gather_keys(JsonbWriter *writer, uint32 index)
 		key = nodes[key + 1].next;
 	}
 	if (likely(in_order))
-		return n;
+		return true;
 
 	qsort_arg(keys, n, sizeof(uint32), compare_places, (void *) nodes);
 	for (uint32 i = 1; i < n; i++)
 	{
-		if (compare_keys(&nodes[keys[n_unique - 1]], &nodes[keys[i]]) != 0)
-			keys[n_unique++] = keys[i];
+		if (compare_keys(&nodes[keys[i - 1]], &nodes[keys[i]]) == 0)
+			return false;
 	}
-	return n_unique;
+	return true;
 }
 
 /*
@@ -199,11 +192,13 @@ static bool
 put_object(JsonbWriter *writer, uint32 index)
 {
 	uint32	   *keys = writer->keys;
-	uint32		n = gather_keys(writer, index);
+	uint32		n = writer->nodes[index].len;
 	uint32		total = 0;
 	char	   *entries = put_header(writer, n | JB_FOBJECT, 2 * n);
 	bool		done = true;
 
+	if (!gather_keys(writer, index))
+		return false;
 	writer->keys += n;
 	for (uint32 i = 0; i < n; i++)
 	{
