@@ -22,8 +22,20 @@
 #include "decode/decode_numeric.h"
 #include "decode/json_parse.h"
 
-/* Longer ones are left to jsonb_in(). */
+/*
+ * What is longer, or has more keys and values, is left to jsonb_in().  Nodes
+ * are twelve times as large as the shortest text of one, so there is one
+ * array of them for a column, of which as much is touched as is used.
+ */
 #define MAX_JSONB_TEXT	(1024 * 1024)
+#define MAX_NODES		8192
+
+/* A decoder's state. */
+typedef struct JsonbSpace
+{
+	JsonNode	nodes[MAX_NODES];
+	uint32		keys[MAX_NODES];
+} JsonbSpace;
 
 /* What stands before a value: its JEntry, and padding. */
 #define ENTRY_ROOM		(sizeof(JEntry) + 3)
@@ -267,18 +279,19 @@ stored_room(const JsonNode *nodes, uint32 n_nodes)
 static bool
 decode_jsonb(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
-	JsonNode   *nodes;
+	JsonbSpace *space = decoder->state;
+	JsonbWriter writer = {.nodes = space->nodes,.keys = space->keys};
 	uint32		n_nodes;
-	JsonbWriter writer;
 	Size		room;
 	char	   *result;
 
-	if (len > MAX_JSONB_TEXT || !json_parse(text, len, &nodes, &n_nodes))
+	if (len > MAX_JSONB_TEXT)
 		return false;
-	room = stored_room(nodes, n_nodes);
+	n_nodes = json_parse(text, len, space->nodes, MAX_NODES);
+	if (n_nodes == 0)
+		return false;
+	room = stored_room(space->nodes, n_nodes);
 	result = palloc(room + BYTE_BLOCK_SIZE);
-	writer.nodes = nodes;
-	writer.keys = palloc(n_nodes * sizeof(uint32));
 	writer.to = result + VARHDRSZ;
 	if (!put_root(&writer))
 		return false;
@@ -291,5 +304,8 @@ decode_jsonb(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 DecodeFunction
 jsonb_decoder(Oid input_function, ColumnDecoder *decoder)
 {
-	return input_function == F_JSONB_IN ? decode_jsonb : NULL;
+	if (input_function != F_JSONB_IN)
+		return NULL;
+	decoder->state = palloc(sizeof(JsonbSpace));
+	return decode_jsonb;
 }

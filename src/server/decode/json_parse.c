@@ -13,18 +13,13 @@
 #include "decode/json_parse.h"
 #include "decode/json_scan.h"
 
-/*
- * How many nodes there may be: a value or key has a byte at least, and one
- * behind it, but for those that are not closed.
- */
-#define MAX_NODES(len)	((len) / 2 + MAX_JSON_DEPTH + 2)
-
 typedef struct JsonParser
 {
 	const char *p;
 	const char *end;
 	JsonNode   *nodes;
 	uint32		n_nodes;
+	uint32		max_nodes;
 	int			depth;
 } JsonParser;
 
@@ -131,9 +126,12 @@ parse_word(JsonParser *parser, JsonNode *node, NodeKind kind,
 	return scan_json_word(&parser->p, parser->end, word, len);
 }
 
+/* The next node, or NULL if there is none left. */
 static inline JsonNode *
 new_node(JsonParser *parser)
 {
+	if (unlikely(parser->n_nodes == parser->max_nodes))
+		return NULL;
 	return &parser->nodes[parser->n_nodes++];
 }
 
@@ -143,7 +141,7 @@ parse_key(JsonParser *parser)
 {
 	JsonNode   *key = new_node(parser);
 
-	if (parser->p == parser->end || *parser->p != '"' ||
+	if (key == NULL || parser->p == parser->end || *parser->p != '"' ||
 		!parse_string(parser, key))
 		return false;
 	key->next = parser->n_nodes;
@@ -186,7 +184,7 @@ parse_value(JsonParser *parser)
 	JsonNode   *node = new_node(parser);
 	bool		parsed;
 
-	if (parser->p == parser->end)
+	if (node == NULL || parser->p == parser->end)
 		return false;
 	switch (*parser->p)
 	{
@@ -214,18 +212,16 @@ parse_value(JsonParser *parser)
 	return parsed;
 }
 
-bool
-json_parse(const char *text, Size len, JsonNode **nodes, uint32 *n_nodes)
+uint32
+json_parse(const char *text, Size len, JsonNode *nodes, uint32 max_nodes)
 {
-	JsonParser	parser = {text, text + len};
+	JsonParser	parser = {
+		.p = text,.end = text + len,.nodes = nodes,.max_nodes = max_nodes
+	};
 
-	parser.nodes = palloc(MAX_NODES(len) * sizeof(JsonNode));
 	parser.p = skip_json_space(parser.p, parser.end);
 	if (!parse_value(&parser) ||
 		skip_json_space(parser.p, parser.end) != parser.end)
-		return false;
-	Assert(parser.n_nodes <= MAX_NODES(len));
-	*nodes = parser.nodes;
-	*n_nodes = parser.n_nodes;
-	return true;
+		return 0;
+	return parser.n_nodes;
 }

@@ -33,14 +33,14 @@ typedef struct JsonNode
 } JsonNode;
 
 /*
- * Parse a text that has FIELD_PADDING behind it.  The first node is the whole
- * value; behind that of a container stand those of its elements, or of its
- * keys, each before that of its value.  They are allocated in
- * CurrentMemoryContext.  Returns false if the text is no JSON, and for some
- * that is: with \u escapes, numbers with an exponent, and more depth than
- * MAX_JSON_DEPTH.
+ * Parse a text that has FIELD_PADDING behind it into up to max_nodes nodes.
+ * The first node is the whole value; behind that of a container stand those
+ * of its elements, or of its keys, each before that of its value.  Returns
+ * how many there are, or 0 if the text is no JSON, and for some that is: with
+ * \u escapes, numbers with an exponent, more depth than MAX_JSON_DEPTH, or
+ * more nodes.  Strings with escapes are allocated in CurrentMemoryContext.
  */
-extern bool json_parse(const char *text, Size len, JsonNode **nodes,
-					   uint32 *n_nodes);
+extern uint32 json_parse(const char *text, Size len, JsonNode *nodes,
+						 uint32 max_nodes);
 
 #endif							/* PARDUMP_JSON_PARSE_H */
