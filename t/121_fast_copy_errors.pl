@@ -196,6 +196,24 @@ same_ok('Flush and Sync', 'COPY plain FROM STDIN',
 	[ [ 'S', '' ], $row, [ 'H', '' ], $row . '2', [ 'S', '' ], substr($row, 1), [ 'H', '' ] ]);
 same_ok('empty messages', 'COPY plain FROM STDIN', [ '', $row, '', '', $row, '' ]);
 
+# A client that waits for an answer sends no more: it gets its error at once.
+foreach my $case ([ 'the first row', "x$row" ], [ 'a row behind others', $rows . "x$row" ],
+	[ 'a row behind one that was sent in part', [ $row . '2', substr($row, 1) . "x$row" . '3' ] ])
+{
+	my ($what, $data) = @$case;
+	my @answers;
+	foreach my $session ($core, $ours)
+	{
+		$session->message('Q', "COPY plain FROM STDIN\0");
+		$session->result;
+		$session->message('d', $_) foreach ref $data ? @$data : $data;
+		# comes to nothing if there is no error, and then never ends
+		push @answers, comparable($session->result);
+	}
+	like($answers[1]{error}{context}, qr/^COPY plain, line \d+, column i: "x1"$/, "a client that waits: $what");
+	is_deeply($answers[1], $answers[0], "a client that waits: $what: as the server");
+}
+
 # --- damaged at random
 
 my @special = ("\0", "\t", "\n", "\r", "\\", '.', 'N', 'x', '7', "\x80", "\xc3", "\xff", 'a', '0', '-', "\\.", "\\x", "\r\n");

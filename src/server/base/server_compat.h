@@ -157,6 +157,16 @@ insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
 #endif
 }
 
+/*
+ * Has the client sent more than was read, as far as that is known?  A macro,
+ * as libpq/libpq.h needs headers that need not be there.
+ */
+#if PG_VERSION_NUM >= 170000
+#define client_data_is_there() (pq_buffer_remaining_data() > 0)
+#else
+#define client_data_is_there() pq_buffer_has_data()
+#endif
+
 /* Was the relation, or its file, made in this transaction? */
 static inline bool
 relation_is_new(Relation rel)

@@ -25,6 +25,7 @@
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
+#include "base/server_compat.h"
 #include "decode/column_decoder.h"
 #include "load/copy_stream.h"
 
@@ -101,24 +102,42 @@ make_room(CopyStream *stream)
 	}
 }
 
+/* Take what there is room for of the message.  Is there a newline in it? */
+static bool
+take_data(CopyStream *stream)
+{
+	StringInfo	message = stream->cstate->fe_msgbuf;
+	char	   *to = stream->data + stream->end;
+	Size		len = Min(stream->size - stream->end,
+						  message->len - message->cursor);
+
+	pq_copymsgbytes(message, to, len);
+	stream->end += len;
+	return memchr(to, '\n', len) != NULL;
+}
+
+/* Might we wait for the client if we wanted more of it? */
+static bool
+might_wait(CopyStream *stream)
+{
+	StringInfo	message = stream->cstate->fe_msgbuf;
+
+	return message->cursor == message->len && !client_data_is_there();
+}
+
 bool
 copy_stream_fill(CopyStream *stream)
 {
 	CopyFromState cstate = stream->cstate;
 	Size		unused = stream->end - stream->start;
+	bool		has_line = false;
 
 	if (unused > MAX_UNUSED)
 		return false;
 	make_room(stream);
-	while (stream->end < stream->size && have_data(stream))
-	{
-		StringInfo	message = cstate->fe_msgbuf;
-		int			len = Min(stream->size - stream->end,
-							  message->len - message->cursor);
-
-		pq_copymsgbytes(message, stream->data + stream->end, len);
-		stream->end += len;
-	}
+	while (stream->end < stream->size &&
+		   !(has_line && might_wait(stream)) && have_data(stream))
+		has_line |= take_data(stream);
 	if (stream->end == unused)
 		return false;
 	memset(stream->data + stream->end, 0, STREAM_PADDING);

@@ -8,6 +8,7 @@ use strict;
 use warnings;
 
 use IO::Socket::UNIX;
+use Socket qw(SOL_SOCKET SO_RCVTIMEO);
 
 # Names of the fields of errors and notices that are looked at: not those that
 # say where in the server's source they come from, nor the schema.
@@ -23,6 +24,9 @@ sub new
 	$self->{socket} = IO::Socket::UNIX->new(
 		Peer => $node->host . '/.s.PGSQL.' . $node->port)
 	  or die "could not connect: $!";
+	# whoever waits for what never comes is told that the server is gone
+	setsockopt($self->{socket}, SOL_SOCKET, SO_RCVTIMEO, pack('l! l!', 180, 0))
+	  or die "could not set a socket's timeout: $!";
 	my $user = $params{user} // getpwuid($<);
 	my $startup = pack('N Z* Z* Z* Z* Z* Z* x', 196608, user => $user,
 		database => $db, options => $params{options} // '');
