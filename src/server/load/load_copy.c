@@ -38,27 +38,71 @@ typedef struct Load
 	TupleBatch *batch;
 } Load;
 
+/* Is it what was asked for, in COPY's state? */
+static bool
+is_expected_command(CopyFromState cstate, Relation rel)
+{
+	return cstate->copy_src == COPY_FRONTEND &&
+		cstate->rel == rel &&
+		cstate->attnumlist != NIL &&
+		cstate->filename == NULL &&
+		!cstate->is_program &&
+		cstate->data_source_cb == NULL &&
+		strcmp(cstate->opts.delim, "\t") == 0 &&
+		strcmp(cstate->opts.null_print, "\\N") == 0 &&
+		cstate->whereClause == NULL &&
+		cstate->num_defaults >= 0 &&
+		cstate->num_defaults <= RelationGetNumberOfAttributes(rel) &&
+		cstate->range_table != NIL &&
+		cstate->qualexpr == NULL &&
+		cstate->transition_capture == NULL;
+}
+
+/* Has no byte been read so far, in the database's encoding? */
+static bool
+is_at_start(CopyFromState cstate)
+{
+	return cstate->fe_msgbuf != NULL &&
+		cstate->fe_msgbuf->len == 0 &&
+		cstate->eol_type == EOL_UNKNOWN &&
+		cstate->file_encoding == GetDatabaseEncoding() &&
+		!cstate->need_transcoding &&
+		cstate->input_buf != NULL &&
+		cstate->input_buf == cstate->raw_buf &&
+		cstate->input_buf_index == 0 &&
+		cstate->input_buf_len == 0 &&
+		!cstate->input_reached_eof &&
+		!cstate->input_reached_error &&
+		cstate->raw_buf_index == 0 &&
+		cstate->raw_buf_len == 0 &&
+		!cstate->raw_reached_eof &&
+		cstate->bytes_processed == 0;
+}
+
+static bool
+is_empty(const StringInfoData *buf)
+{
+	return buf->data != NULL && buf->data[0] == '\0' && buf->len == 0 &&
+		buf->maxlen > 0 && buf->cursor == 0;
+}
+
 /*
- * Has COPY's state the form that we know, and is its input what was expected?
- * Such structs keep their form in a major's minor releases, but a wrong guess
- * would load wrong rows.
+ * Has COPY's state the form that we know?  Such structs keep their form in a
+ * major's minor releases, but a wrong guess would load wrong rows: so all
+ * that is used, here and in row_reader.c and copy_stream.c, is looked at.
  */
 static bool
 is_as_expected(CopyFromState cstate, Relation rel)
 {
-	return cstate->copy_src == COPY_FRONTEND &&
-		cstate->rel == rel &&
+	return is_expected_command(cstate, rel) &&
 		cstate->cur_relname == RelationGetRelationName(rel) &&
-		cstate->fe_msgbuf != NULL &&
-		cstate->file_encoding == GetDatabaseEncoding() &&
-		!cstate->need_transcoding &&
 		cstate->cur_lineno == 0 &&
-		cstate->eol_type == EOL_UNKNOWN &&
-		cstate->attnumlist != NIL &&
-		cstate->input_buf == cstate->raw_buf &&
-		cstate->raw_buf_len == 0 &&
-		cstate->line_buf.len == 0 &&
-		cstate->bytes_processed == 0;
+		cstate->cur_attname == NULL &&
+		cstate->cur_attval == NULL &&
+		is_empty(&cstate->attribute_buf) &&
+		is_empty(&cstate->line_buf) &&
+		!cstate->line_buf_valid &&
+		is_at_start(cstate);
 }
 
 /*
@@ -145,6 +189,20 @@ load_rows(Load *load)
 	}
 }
 
+/*
+ * Memory for what the server writes as a ResultRelInfo, of the size that it
+ * has there: minor releases have changed that (17.1 had one more field, 17.2
+ * put it elsewhere), and ours is that of the headers we were built with.
+ */
+static ResultRelInfo *
+new_result_rel_info(void)
+{
+	ResultRelInfo *target = palloc0(2 * sizeof(ResultRelInfo));
+
+	NodeSetTag(target, T_ResultRelInfo);
+	return target;
+}
+
 /* As CopyFrom(), for what there can be. */
 static uint64
 load_from(CopyFromState cstate)
@@ -158,7 +216,7 @@ load_from(CopyFromState cstate)
 	load.estate = CreateExecutorState();
 	old_context = MemoryContextSwitchTo(load.estate->es_query_cxt);
 	init_copy_range_table(load.estate, cstate);
-	load.target = makeNode(ResultRelInfo);
+	load.target = new_result_rel_info();
 	ExecInitResultRelation(load.estate, load.target, 1);
 	ExecOpenIndices(load.target, false);
 	load.row = MakeSingleTupleTableSlot(RelationGetDescr(load.rel),
