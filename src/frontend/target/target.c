@@ -12,6 +12,7 @@
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/tcp_setting.h"
+#include "target/fast_copy.h"
 #include "target/target.h"
 #include "target/target_history.h"
 
@@ -277,10 +278,26 @@ set_up(const Target *target, PGconn *conn)
 		session_command(conn, "SET session_replication_role = replica");
 }
 
+/* In the leader's session, as those that load are going to do it. */
+static void
+try_fast_copy(Target *target)
+{
+	char	   *reason = target->options->no_extension ?
+		pg_strdup("the extension is not wanted") :
+		fast_copy_begin(target->conn);
+
+	target->fast_copy = reason == NULL;
+	if (reason)
+		pg_log_info("rows are loaded by the target's own COPY: %s",
+					printable(reason));
+	free(reason);
+}
+
 void
 target_begin(Target *target)
 {
 	set_up(target, target->conn);
+	try_fast_copy(target);
 	target->incarnation = target_history_incarnation(target->conn);
 	target->history = target_history_read(target->conn);
 }
@@ -291,6 +308,16 @@ target_connect(const Target *target)
 	PGconn	   *conn = connection_open_peer(target->address, "pg_pardump");
 
 	set_up(target, conn);
+	return conn;
+}
+
+PGconn *
+target_connect_loader(const Target *target)
+{
+	PGconn	   *conn = target_connect(target);
+
+	if (target->fast_copy)
+		free(fast_copy_begin(conn));
 	return conn;
 }
 

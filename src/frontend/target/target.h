@@ -22,6 +22,8 @@ typedef struct Target
 	const PeerAddress *address;
 	const char *incarnation;	/* see TARGET_INCARNATION_SQL */
 	const char *history;		/* see target_history_read() */
+	bool		fast_copy;		/* rows are loaded by the extension's library,
+								 * where it can */
 } Target;
 
 /*
@@ -50,8 +52,11 @@ extern void target_begin(Target *target);
  */
 extern void target_renew(Target *target);
 
-/* Another session that loads rows, in the state that it needs. */
+/* Another session in the state of the leader's. */
 extern PGconn *target_connect(const Target *target);
+
+/* The same, and ready to load rows. */
+extern PGconn *target_connect_loader(const Target *target);
 
 /*
  * Run a statement in a session of the target's.  Unlike session_query() this

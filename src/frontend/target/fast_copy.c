@@ -1,0 +1,60 @@
+/*
+ * fast_copy.c
+ *		Has the extension's library load rows, in sessions on the target.
+ *
+ * Every role may load what is in this directory, whatever databases have
+ * created or preload.  A name with a directory is not looked for by
+ * dynamic_library_path (dfmgr.c:expand_dynamic_library_name), so that it
+ * leads to a file that the server's administrator has put there, or to none.
+ */
+#include "base/fe_compat.h"
+
+#include "session/session.h"
+#include "session/session_loss.h"
+#include "target/fast_copy.h"
+
+static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
+
+/*
+ * What the role, the database or the connection string says of the setting
+ * is heeded: so it can be switched off.
+ */
+static const char switch_query[] =
+"SELECT CASE s.source WHEN 'default' THEN"
+" pg_catalog.set_config(s.name, 'on', false) ELSE s.setting END"
+" FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'pg_pardump.fast_copy'";
+
+/* Why the library is not there, or NULL; owned. */
+static char *
+load_library(PGconn *conn)
+{
+	PGresult   *res = session_exec(conn, load_command);
+	char	   *reason = NULL;
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		if (session_is_lost(conn, res))
+			session_failed(conn, res, "query failed", load_command);
+		reason = pg_strdup(PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY));
+	}
+	PQclear(res);
+	return reason;
+}
+
+char *
+fast_copy_begin(PGconn *conn)
+{
+	char	   *reason = load_library(conn);
+	PGresult   *res;
+
+	if (reason)
+		return reason;
+	res = session_query(conn, switch_query);
+	if (PQntuples(res) == 0)
+		reason = pg_strdup("the library there has no fast_copy");
+	else if (strcmp(PQgetvalue(res, 0, 0), "on") != 0)
+		reason = pg_strdup("pg_pardump.fast_copy is off there");
+	PQclear(res);
+	return reason;
+}

@@ -1,0 +1,100 @@
+# Who loads the rows of direct copies on the target: the extension's library
+# where it is there, and what it cannot do, or where it is not wanted, the
+# server.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program sql value);
+use Pardump::Copy qw(run_copy copy_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('loader_source');
+my $target = start_cluster('loader_target');
+$target->append_conf('postgresql.conf', "log_min_messages = debug1\nlog_statement = all");
+$target->reload;
+
+make_database($source, 'loader');
+sql($source, 'loader', <<'SQL');
+CREATE TABLE plain (id int PRIMARY KEY, t text);
+INSERT INTO plain SELECT g, md5(g::text) FROM generate_series(1, 3000) g;
+CREATE TABLE root (id int, t text) PARTITION BY RANGE (id);
+CREATE TABLE leaf PARTITION OF root FOR VALUES FROM (0) TO (1000);
+INSERT INTO root SELECT g, md5(g::text) FROM generate_series(0, 999) g;
+CREATE TABLE generated (a int, b int GENERATED ALWAYS AS (a + 1) STORED);
+INSERT INTO generated (a) SELECT generate_series(1, 100);
+SQL
+
+# How many COPY the library did, and how many it left to the server; and how
+# often it was loaded; by the target's log from an offset.
+sub counts
+{
+	my ($offset) = @_;
+	my $log = slurp_file($target->logfile, $offset);
+	my $ours = () = $log =~ /COPY to table ".*" is done by pg_pardump/g;
+	my $left = () = $log =~ /COPY to table ".*" is left to the server: it has generated columns/g;
+	my $loads = () = $log =~ /statement: LOAD /g;
+	return ($ours, $left, $loads);
+}
+
+# loaded_ok('what', [expected counts], how messages are, options...): copies into
+# a new database, which is made as the code $prepare says.
+my $copies = 0;
+
+sub loaded_ok
+{
+	my ($what, $expected, $said, $prepare, @options) = @_;
+	my $db = 'copy' . ++$copies;
+	make_database($target, $db);
+	sql($target, 'postgres', $prepare =~ s/DB/$db/gr) if $prepare;
+	my $offset = -s $target->logfile;
+	my ($rc, $out, $err) = run_copy($source, 'loader', $target, $db, '-v', '-j2', '--compare', @options);
+	is($rc, 0, "$what: exit code") or diag($err);
+	like($out, qr/^source and target have the same contents$/m, "$what: the same rows");
+	is_deeply([ counts($offset) ], $expected, "$what: who loaded");
+	my @told = $err =~ /: rows are loaded by the target's own COPY: (.*)/g;
+	is_deeply(\@told, $said, "$what: what is said");
+	return;
+}
+
+# the library is loaded by the leader, and by the worker that has the only job
+loaded_ok('the library', [ 2, 1, 2 ], [], undef, '--copy-format=text');
+loaded_ok('binary is the server\'s', [ 0, 0, 2 ], [], undef, '--copy-format=binary');
+loaded_ok('--no-extension', [ 0, 0, 0 ], ['the extension is not wanted'],
+	undef, '--copy-format=text', '--no-extension');
+loaded_ok('the database\'s setting', [ 0, 0, 1 ], ['pg_pardump.fast_copy is off there'],
+	'ALTER DATABASE DB SET pg_pardump.fast_copy = off', '--copy-format=text');
+loaded_ok('preloaded anyway', [ 2, 1, 2 ], [],
+	'ALTER DATABASE DB SET local_preload_libraries = pg_pardump', '--copy-format=text');
+
+# any role may
+sql($target, 'postgres', 'CREATE ROLE plain LOGIN');
+make_database($target, 'plains', options => 'OWNER plain TEMPLATE template0');
+my $offset = -s $target->logfile;
+my ($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('loader'), '-O', '-x',
+	'--copy-format=text', '--target', $target->connstr('plains') . ' user=plain');
+is("$rc$err", '0', 'a role without privileges: copied, without a word');
+is_deeply([ counts($offset) ], [ 2, 1, 2 ], 'a role without privileges: who loaded');
+
+# a server that has no such library
+SKIP:
+{
+	chomp(my $library = (run_program('pg_config', '--pkglibdir'))[1]);
+	$library .= '/plugins/pg_pardump.so';
+	skip 'the installation is not the tests\' own' if !-w $library;
+	rename $library, "$library.away" or die "could not rename \"$library\": $!";
+	loaded_ok('no library', [ 0, 0, 1 ],
+		['could not access file "$libdir/plugins/pg_pardump": No such file or directory'],
+		undef, '--copy-format=text');
+	make_database($target, 'silent');
+	copy_ok($source, 'loader', $target, 'silent', 'no library, without -v', '-j2', '--copy-format=text');
+	rename "$library.away", $library or die "could not rename \"$library\": $!";
+}
+
+$source->stop;
+$target->stop;
+done_testing();
