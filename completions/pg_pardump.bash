@@ -77,6 +77,10 @@ _pg_pardump()
 			COMPREPLY=($(compgen -W 'auto binary text' -- "$cur"))
 			return
 			;;
+		--toast-compression)
+			COMPREPLY=($(compgen -W 'default lz4 pglz' -- "$cur"))
+			return
+			;;
 		--manifest-checksums)
 			COMPREPLY=($(compgen -W 'CRC32C SHA224 SHA256 SHA384 SHA512 NONE' -- "$cur"))
 			return

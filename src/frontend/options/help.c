@@ -78,7 +78,9 @@ static const char copy_options[] =
 "  --copy-format=FORMAT         COPY's format: auto (binary where that is safe, the\n"
 "                               default), binary, or text\n"
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
-"  --no-analyze                 do not run ANALYZE in the end\n";
+"  --no-analyze                 do not run ANALYZE in the end\n"
+"  --toast-compression=METHOD   how the target compresses long values of columns that\n"
+"                               have no method of their own: lz4, pglz, or default\n";
 
 static const char content_options[] =
 "\nOptions controlling the output content, which are pg_dump's (in parentheses the\n"

@@ -64,6 +64,7 @@ static const OwnOption own_options[] = {
 	{"subscription-conninfo", OWN_TEXT,
 	offsetof(Options, subscription_conninfo)},
 	{"target", OWN_TEXT, offsetof(Options, target)},
+	{"toast-compression", OWN_TEXT, offsetof(Options, toast_compression)},
 	{"trust-owners", OWN_FLAG, offsetof(Options, trust_owners)},
 };
 
@@ -260,18 +261,20 @@ static void
 check_copy(const Options *options)
 {
 	const char *format = options->copy_format;
-	bool		only_copy = options->copy_format || options->index_jobs != 0 ||
-		options->no_analyze || options->compare;
+	const char *method = options->toast_compression;
+	bool		is_copy = options->target != NULL;
 
-	if (options->target == NULL && only_copy)
-		pg_fatal("option %s requires option %s",
-				 format ? "--copy-format" :
-				 options->index_jobs != 0 ? "--index-jobs" :
-				 options->compare ? "--compare" : "--no-analyze",
-				 "--target");
+	need(format != NULL, "--copy-format", is_copy, "--target");
+	need(method != NULL, "--toast-compression", is_copy, "--target");
+	need(options->index_jobs != 0, "--index-jobs", is_copy, "--target");
+	need(options->compare, "--compare", is_copy, "--target");
+	need(options->no_analyze, "--no-analyze", is_copy, "--target");
 	if (format && strcmp(format, "auto") != 0 &&
 		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
 		pg_fatal("unrecognized copy format \"%s\"", format);
+	if (method && strcmp(method, "default") != 0 &&
+		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
+		pg_fatal("unrecognized compression method \"%s\"", method);
 	exclude(options->target != NULL, "--target",
 			options->directory != NULL, "-f/--file");
 	exclude(options->target != NULL, "--target",

@@ -15,6 +15,7 @@
 #include "target/fast_copy.h"
 #include "target/target.h"
 #include "target/target_history.h"
+#include "target/toast_compression.h"
 
 /* Which cluster and database this is, and can it be written? */
 static const char identity_query[] =
@@ -318,6 +319,7 @@ target_connect_loader(const Target *target)
 
 	if (target->fast_copy)
 		free(fast_copy_begin(conn));
+	toast_compression_set(conn, target->options->toast_compression);
 	return conn;
 }
 

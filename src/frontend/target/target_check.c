@@ -14,6 +14,7 @@
 #include "session/session_settings.h"
 #include "session/text_array.h"
 #include "target/target_check.h"
+#include "target/toast_compression.h"
 #include "toc/entry_names.h"
 
 /* More names than that are only counted. */
@@ -224,6 +225,7 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	check_connections(conn, Min(options->jobs, n_jobs),
 					  Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
 						  n_indexes));
+	toast_compression_check(conn, options->toast_compression);
 	if (new_name && !options->clean)
 		check_new_database(conn, new_name);
 }

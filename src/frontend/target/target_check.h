@@ -14,8 +14,9 @@
 
 /*
  * Tell of errors: roles, tablespaces and extensions that the entries to be
- * restored name and the target does not have, each kind in one list, and too
- * few connections for n_jobs, all that there is to do.  The session is as it
+ * restored name and the target does not have, each kind in one list, too few
+ * connections for n_jobs, all that there is to do, and what options ask for
+ * that its server cannot do.  The session is as it
  * was opened, on the database of --target; new_name is that of the database
  * to create, or NULL.  Its client encoding is that of the entries afterwards.
  */

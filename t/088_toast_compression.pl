@@ -1,0 +1,130 @@
+# --toast-compression: how long values are compressed on the target, which
+# columns keep their own method, and targets that do not have it.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IO::Select;
+use IO::Socket::UNIX;
+use Pardump::Cluster qw(start_cluster make_database run_program sql value);
+use Pardump::Copy qw(copy_ok copy_refused_ok);
+use PostgreSQL::Test::Utils;
+use POSIX ();
+use Test::More;
+
+my $source = start_cluster('toast_source');
+my $target = start_cluster('toast_target');
+
+make_database($source, 'long');
+sql($source, 'long', q{CREATE TABLE docs (id int PRIMARY KEY, def text, own text COMPRESSION pglz);
+	INSERT INTO docs SELECT g, repeat(md5(g::text) || 'word ', 300), repeat(md5(g::text) || 'word ', 300)
+		FROM generate_series(1, 200) g;
+	INSERT INTO docs SELECT -g, repeat(md5(g::text), 90), 'short' FROM generate_series(1, 50) g});
+
+# Which methods the values of a column have.
+sub methods
+{
+	my ($db, $column) = @_;
+	return value($target, $db,
+		"SELECT string_agg(DISTINCT pg_column_compression($column), ' ') FROM docs");
+}
+
+make_database($target, 'probe');
+my $has_lz4 = value($target, 'probe', q{SELECT 'lz4' = ANY (enumvals) FROM pg_settings
+	WHERE name = 'default_toast_compression'}) eq 't';
+my $default = value($target, 'probe', 'SHOW default_toast_compression');
+
+SKIP:
+{
+	skip 'the server was built without lz4', 1 if !$has_lz4;
+	foreach my $format (qw(text binary))
+	{
+		my $db = "lz4_$format";
+		make_database($target, $db);
+		copy_ok($source, 'long', $target, $db, "lz4, $format", '-j2', '--compare',
+			'--toast-compression=lz4', "--copy-format=$format");
+		is(methods($db, 'def'), 'lz4', "lz4, $format: a column without a method");
+		is(methods($db, 'own'), 'pglz', "lz4, $format: a column with its own");
+	}
+}
+foreach my $case ([ 'pglz', 'lz4', 'pglz' ], [ 'default', $default, $default ])
+{
+	my ($method, $of_database, $expected) = @$case;
+	next if $of_database eq 'lz4' && !$has_lz4;
+	make_database($target, $method . '_copy');
+	sql($target, 'postgres',
+		"ALTER DATABASE ${method}_copy SET default_toast_compression = $of_database");
+	copy_ok($source, 'long', $target, $method . '_copy', $method, "--toast-compression=$method",
+		'--copy-format=text');
+	is(methods($method . '_copy', 'def'), $expected, "$method: a column without a method");
+}
+
+# ---- what is refused
+
+make_database($target, 'untouched');
+copy_refused_ok(qr/unrecognized compression method "zstd"/, 'an unknown method',
+	$source, 'long', $target, 'untouched', '--toast-compression=zstd');
+my ($rc, undef, $err) =
+  run_program('pg_pardump', '-d', $source->connstr('long'), '-f', 'x', '--toast-compression=lz4');
+is($rc, 1, 'without --target: exit code');
+like($err, qr/option --toast-compression requires option --target/, 'without --target: message');
+
+# Stands before the target, and makes it hear another word in place of one of
+# the same length: so it seems to be another server.
+sub start_mishearing_proxy
+{
+	my ($path, $word, $heard) = @_;
+	my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 20)
+	  or die "could not listen on \"$path\": $!";
+	my $pid = fork;
+	return $pid if $pid;
+	$SIG{CHLD} = 'IGNORE';
+	while (my $client = $listener->accept)
+	{
+		next if fork;
+		my $server = IO::Socket::UNIX->new(
+			Peer => $target->host . '/.s.PGSQL.' . $target->port);
+		my $select = IO::Select->new($client, $server);
+		while (1)
+		{
+			foreach my $from ($select->can_read)
+			{
+				sysread($from, my $bytes, 65536) or POSIX::_exit(0);
+				$bytes =~ s/\Q$word\E/$heard/g if $from == $client;
+				my $to = $from == $server ? $client : $server;
+				syswrite($to, $bytes) == length $bytes or POSIX::_exit(1);
+			}
+		}
+	}
+	POSIX::_exit(0);
+}
+
+foreach my $case (
+	[ 'a server without it', "\0\0\0\x03lz4", "\0\0\0\x03lz5",
+		qr/the target's server cannot compress by lz4/ ],
+	[ 'a server without the setting', "'default_toast_compression'", "'default_toast_impression_'",
+		qr/the target, of version .*, has only one way to compress long values\n.*from 14 on/ ])
+{
+	my ($what, $word, $heard, $message) = @$case;
+	die 'not as long' if length $word != length $heard;
+	my $dir = PostgreSQL::Test::Utils::tempdir_short();
+	my $proxy = start_mishearing_proxy("$dir/.s.PGSQL." . $target->port, $word, $heard);
+	foreach my $options ([], ['--check'])
+	{
+		my ($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('long'), '--target',
+			"host=$dir port=" . $target->port . ' dbname=untouched', '--toast-compression=lz4', @$options);
+		is($rc, 1, "$what: exit code");
+		like($out . $err, $message, "$what: message");
+	}
+	kill KILL => $proxy;
+	waitpid $proxy, 0;
+}
+is(value($target, 'untouched', q{SELECT count(*) FROM pg_class WHERE relname = 'docs'}), 0,
+	'nothing was made where it was refused');
+
+$source->stop;
+$target->stop;
+done_testing();
