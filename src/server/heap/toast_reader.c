@@ -235,23 +235,42 @@ invalid_pointer(ToastReader *reader)
 					RelationGetRelationName(reader->rel))));
 }
 
+/* What a pointer of this relation says; anything else is an error. */
+static void
+read_pointer(ToastReader *reader, const struct varlena *stored,
+			 struct varatt_external *pointer)
+{
+	/* the other kinds are of memory alone */
+	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
+		invalid_pointer(reader);
+	VARATT_EXTERNAL_GET_POINTER(*pointer, stored);
+	/* whatever rewrites a table puts its values into its own */
+	if (pointer->va_toastrelid != reader->rel->rd_rel->reltoastrelid ||
+		!OidIsValid(pointer->va_toastrelid))
+		invalid_pointer(reader);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(*pointer) &&
+		VARATT_EXTERNAL_GET_EXTSIZE(*pointer) < VARHDRSZ_COMPRESSED - VARHDRSZ)
+		invalid_pointer(reader);
+}
+
+static inline Size
+pointer_stored_size(const struct varatt_external *pointer)
+{
+	return (Size) VARATT_EXTERNAL_GET_EXTSIZE(*pointer) + VARHDRSZ;
+}
+
 /* The value as it is stored, with the header that tells if compressed. */
-static struct varlena *
-fetch_stored(ToastReader *reader, const struct varatt_external *pointer)
+static void
+fetch_stored(ToastReader *reader, const struct varatt_external *pointer,
+			 struct varlena *result)
 {
 	Size		stored_bytes = VARATT_EXTERNAL_GET_EXTSIZE(*pointer);
-	struct varlena *result;
 	ToastFetch	fetch;
 	ScanKeyData key;
 	ItemPointer tid;
 
-	if (VARATT_EXTERNAL_IS_COMPRESSED(*pointer) &&
-		stored_bytes < VARHDRSZ_COMPRESSED - VARHDRSZ)
-		invalid_pointer(reader);
 	if (reader->toast_rel == NULL)
 		open_toast_table(reader);
-	result = value_buffer_reserve(reader, &reader->stored,
-								  stored_bytes + VARHDRSZ);
 	if (VARATT_EXTERNAL_IS_COMPRESSED(*pointer))
 		SET_VARSIZE_COMPRESSED(result, stored_bytes + VARHDRSZ);
 	else
@@ -279,7 +298,25 @@ fetch_stored(ToastReader *reader, const struct varatt_external *pointer)
 				 errmsg_internal("missing chunk number %d for toast value %u in %s",
 								 fetch.next_piece, fetch.value_id,
 								 RelationGetRelationName(reader->toast_rel))));
-	return result;
+}
+
+Size
+toast_reader_stored_size(ToastReader *reader, const struct varlena *stored)
+{
+	struct varatt_external pointer;
+
+	read_pointer(reader, stored, &pointer);
+	return pointer_stored_size(&pointer);
+}
+
+void
+toast_reader_fetch(ToastReader *reader, const struct varlena *stored,
+				   struct varlena *to)
+{
+	struct varatt_external pointer;
+
+	read_pointer(reader, stored, &pointer);
+	fetch_stored(reader, &pointer, to);
 }
 
 /* ----------
@@ -329,19 +366,17 @@ decompress(ToastReader *reader, struct varlena *compressed)
 struct varlena *
 toast_reader_get(ToastReader *reader, struct varlena *stored)
 {
-	if (VARATT_IS_EXTERNAL_ONDISK(stored))
+	if (VARATT_IS_EXTERNAL(stored))
 	{
 		struct varatt_external pointer;
+		struct varlena *fetched;
 
-		VARATT_EXTERNAL_GET_POINTER(pointer, stored);
-		/* whatever rewrites a table puts its values into its own */
-		if (pointer.va_toastrelid != reader->rel->rd_rel->reltoastrelid ||
-			!OidIsValid(pointer.va_toastrelid))
-			invalid_pointer(reader);
-		stored = fetch_stored(reader, &pointer);
+		read_pointer(reader, stored, &pointer);
+		fetched = value_buffer_reserve(reader, &reader->stored,
+									   pointer_stored_size(&pointer));
+		fetch_stored(reader, &pointer, fetched);
+		stored = fetched;
 	}
-	else if (VARATT_IS_EXTERNAL(stored))
-		invalid_pointer(reader);	/* the other kinds are of memory alone */
 	return VARATT_IS_COMPRESSED(stored) ? decompress(reader, stored) : stored;
 }
 

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * toast_reader.h
- *	  The plain form of a relation's compressed and out-of-line values.
+ *	  The plain form of a relation's compressed and out-of-line values, or
+ *	  these as they are stored.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,6 +28,22 @@ extern ToastReader *toast_reader_new(Relation rel);
  */
 extern struct varlena *toast_reader_get(ToastReader *reader,
 										struct varlena *stored);
+
+/*
+ * What a value that is VARATT_IS_EXTERNAL() takes once it is fetched, but not
+ * decompressed: bytes, header included.  An error, as above, if it does not
+ * point into the relation's TOAST table.
+ */
+extern Size toast_reader_stored_size(ToastReader *reader,
+									 const struct varlena *stored);
+
+/*
+ * Fetch such a value to so much memory, aligned for its header, which tells
+ * whether it is compressed.
+ */
+extern void toast_reader_fetch(ToastReader *reader,
+							   const struct varlena *stored,
+							   struct varlena *to);
 
 /*
  * Release the reader, and close the TOAST table that it may have opened,

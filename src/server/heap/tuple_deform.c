@@ -136,7 +136,7 @@ deform_fixed(const TupleDeformer *deformer, const char *data, Datum *values,
 	}
 }
 
-bool
+Size
 tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
 			 bool *isnull)
 {
@@ -149,7 +149,7 @@ tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
 	int			i = 0;
 
 	if (unlikely(!header_is_sound(tuple)))
-		return false;
+		return 0;
 
 	/* the one look at all attributes before the first of varying length */
 	if (likely(bitmap == NULL && n_stored >= deformer->n_fixed &&
@@ -181,7 +181,7 @@ tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
 			size = stored_size(place, end, att->len);
 		}
 		if (unlikely(size == 0))
-			return false;
+			return 0;
 		values[i] = att->len == -1 ? PointerGetDatum(place)
 			: fetch_att(place, att->byval, att->len);
 		place += size;
@@ -190,5 +190,5 @@ tuple_deform(const TupleDeformer *deformer, HeapTuple tuple, Datum *values,
 	/* columns that were added after the tuple was written */
 	for (; i < deformer->natts; i++)
 		values[i] = getmissingattr(deformer->tupdesc, i + 1, &isnull[i]);
-	return true;
+	return place - (const char *) header;
 }

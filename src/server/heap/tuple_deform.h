@@ -24,12 +24,13 @@ extern TupleDeformer *tuple_deformer_new(TupleDesc tupdesc, int natts);
 /*
  * As heap_deform_tuple(): fill in a value for each of the attributes, those
  * out of line and compressed ones as they are stored, and for columns that
- * were added later the default they were added with.  False if the tuple is
- * damaged: its header or a value does not lie within its t_len bytes, which
- * must be no less than a header; or a value points to memory.  What is read
- * of the tuple lies within these bytes in any case.
+ * were added later the default they were added with.  Returns where the last
+ * of these values ends in the tuple, in bytes; 0 if the tuple is damaged: its
+ * header or a value does not lie within its t_len bytes, which must be no
+ * less than a header; or a value points to memory.  What is read of it lies
+ * within these bytes in any case.
  */
-extern bool tuple_deform(const TupleDeformer *deformer, HeapTuple tuple,
+extern Size tuple_deform(const TupleDeformer *deformer, HeapTuple tuple,
 						 Datum *values, bool *isnull);
 
 #endif							/* PARDUMP_TUPLE_DEFORM_H */
