@@ -76,8 +76,8 @@ has_insert_triggers(const TriggerDesc *triggers)
 	return false;
 }
 
-static const char *
-why_not_this_kind(Relation rel)
+const char *
+load_check_kind(Relation rel)
 {
 	Form_pg_class form = rel->rd_rel;
 
@@ -89,8 +89,6 @@ why_not_this_kind(Relation rel)
 		return "it is a temporary table";
 	if (IsCatalogRelation(rel) || IsToastRelation(rel))
 		return "it is a catalog";
-	if (form->relrowsecurity)
-		return "it has row security";
 	if (rel->rd_rules != NULL)
 		return "it has rules";
 	if (has_insert_triggers(rel->trigdesc))
@@ -113,18 +111,25 @@ has_volatile_checks(const TupleConstr *constr)
 	return false;
 }
 
-static const char *
-why_not_these_columns(Relation rel, const List *attnums)
+const char *
+load_check_constraints(Relation rel)
 {
-	TupleDesc	tupdesc = RelationGetDescr(rel);
-	const TupleConstr *constr = tupdesc->constr;
+	const TupleConstr *constr = RelationGetDescr(rel)->constr;
 
-	if (attnums == NIL)
-		return "it has no columns";
 	if (constr != NULL && has_generated_columns(constr))
 		return "it has generated columns";
 	if (constr != NULL && has_volatile_checks(constr))
 		return "it has a constraint with a volatile function";
+	return NULL;
+}
+
+static const char *
+why_not_these_columns(Relation rel, const List *attnums)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+
+	if (attnums == NIL)
+		return "it has no columns";
 	for (int attnum = 1; attnum <= tupdesc->natts; attnum++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(tupdesc, attnum - 1);
@@ -154,8 +159,12 @@ load_check_report(const char *relation, const char *reason)
 const char *
 load_check_relation(Relation rel, const CopyStmt *statement)
 {
-	const char *reason = why_not_this_kind(rel);
+	const char *reason = load_check_kind(rel);
 
+	if (reason == NULL && rel->rd_rel->relrowsecurity)
+		reason = "it has row security";
+	if (reason == NULL)
+		reason = load_check_constraints(rel);
 	if (reason == NULL)
 		reason = why_not_these_columns(rel, CopyGetAttnums(RelationGetDescr(rel),
 														   rel,

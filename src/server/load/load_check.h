@@ -31,6 +31,13 @@ extern bool load_check_statement(const Node *statement);
 extern const char *load_check_relation(Relation rel, const CopyStmt *statement);
 
 /*
+ * The same of its kind, rules and triggers alone, and of its constraints and
+ * generated columns, for rows that come by another way than COPY.
+ */
+extern const char *load_check_kind(Relation rel);
+extern const char *load_check_constraints(Relation rel);
+
+/*
  * Tell, at DEBUG1, who does a COPY, for those who wonder why it is not
  * faster: the server for such a reason, or we if that is NULL.
  */

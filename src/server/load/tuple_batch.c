@@ -29,15 +29,15 @@
 #include "load/tuple_batch.h"
 
 /* src/backend/commands/copyfrom.c: MAX_BUFFERED_TUPLES, MAX_BUFFERED_BYTES */
-#define MAX_TUPLES		1000
-#define MAX_LINE_BYTES	65535
+#define MAX_TUPLES	1000
+#define MAX_BYTES	65535
 
 /* Memory that a batch keeps: more than the rows of most. */
 #define KEPT_BYTES		(256 * 1024)
 
 struct TupleBatch
 {
-	CopyFromState cstate;		/* borrowed, as the next two */
+	CopyFromState cstate;		/* borrowed, as the next two; or NULL */
 	EState	   *estate;
 	ResultRelInfo *target;
 	BulkInsertState bulk;		/* of the whole statement */
@@ -47,7 +47,7 @@ struct TupleBatch
 	MemoryContext slot_context; /* the batch's own */
 	MemoryContext tuple_context;	/* reset when a batch is inserted */
 	int			n_tuples;
-	Size		line_bytes;
+	Size		bytes;
 	TupleTableSlot *slots[MAX_TUPLES];	/* NULL from the first unused on */
 	uint64		lines[MAX_TUPLES];	/* numbers */
 };
@@ -111,13 +111,14 @@ store_tuple(TupleBatch *batch, HeapTuple tuple)
 	slot->base.tts_tableOid = RelationGetRelid(rel);
 }
 
-/* Index entries of the inserted rows, each told to be of its line. */
+/* Index entries of the inserted rows, each told to be of its line of COPY. */
 static void
 insert_into_indexes(TupleBatch *batch)
 {
 	for (int i = 0; i < batch->n_tuples; i++)
 	{
-		batch->cstate->cur_lineno = batch->lines[i];
+		if (batch->cstate != NULL)
+			batch->cstate->cur_lineno = batch->lines[i];
 		list_free(insert_index_entries(batch->target, batch->slots[i],
 									   batch->estate));
 	}
@@ -126,13 +127,8 @@ insert_into_indexes(TupleBatch *batch)
 static void
 insert_batch(TupleBatch *batch)
 {
-	CopyFromState cstate = batch->cstate;
-	bool		line_buf_valid = cstate->line_buf_valid;
-	uint64		line = cstate->cur_lineno;
 	MemoryContext old_context = MemoryContextSwitchTo(batch->tuple_context);
 
-	/* in error messages, the text of another line would mislead */
-	cstate->line_buf_valid = false;
 	table_multi_insert(batch->target->ri_RelationDesc, batch->slots,
 					   batch->n_tuples, batch->command, batch->options,
 					   batch->bulk);
@@ -142,37 +138,78 @@ insert_batch(TupleBatch *batch)
 	for (int i = 0; i < batch->n_tuples; i++)
 		ExecClearTuple(batch->slots[i]);
 	MemoryContextReset(batch->tuple_context);
-	cstate->line_buf_valid = line_buf_valid;
-	cstate->cur_lineno = line;
 
 	batch->inserted += batch->n_tuples;
 	batch->n_tuples = 0;
-	batch->line_bytes = 0;
+	batch->bytes = 0;
+}
+
+/* The same, of the lines of a COPY. */
+static void
+insert_lines(TupleBatch *batch)
+{
+	CopyFromState cstate = batch->cstate;
+	bool		line_buf_valid = cstate->line_buf_valid;
+	uint64		line = cstate->cur_lineno;
+
+	/* in error messages, the text of another line would mislead */
+	cstate->line_buf_valid = false;
+	insert_batch(batch);
+	cstate->line_buf_valid = line_buf_valid;
+	cstate->cur_lineno = line;
 	pgstat_progress_update_param(PROGRESS_COPY_TUPLES_PROCESSED,
 								 batch->inserted);
 }
 
+static void
+insert_rows(TupleBatch *batch)
+{
+	if (batch->cstate != NULL)
+		insert_lines(batch);
+	else
+		insert_batch(batch);
+}
+
+MemoryContext
+tuple_batch_context(const TupleBatch *batch)
+{
+	return batch->tuple_context;
+}
+
+int
+tuple_batch_options(const TupleBatch *batch)
+{
+	return batch->options;
+}
+
 void
-tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull, Size line_len)
+tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple, Size bytes)
+{
+	store_tuple(batch, tuple);
+	if (batch->cstate != NULL)
+		batch->lines[batch->n_tuples] = batch->cstate->cur_lineno;
+	batch->n_tuples++;
+	batch->bytes += bytes;
+	if (batch->n_tuples == MAX_TUPLES || batch->bytes >= MAX_BYTES)
+		insert_rows(batch);
+}
+
+void
+tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull, Size bytes)
 {
 	TupleDesc	tupdesc = RelationGetDescr(batch->target->ri_RelationDesc);
 	MemoryContext old_context = MemoryContextSwitchTo(batch->tuple_context);
 	HeapTuple	tuple = heap_form_tuple(tupdesc, values, isnull);
 
 	MemoryContextSwitchTo(old_context);
-	store_tuple(batch, tuple);
-	batch->lines[batch->n_tuples] = batch->cstate->cur_lineno;
-	batch->n_tuples++;
-	batch->line_bytes += line_len;
-	if (batch->n_tuples == MAX_TUPLES || batch->line_bytes >= MAX_LINE_BYTES)
-		insert_batch(batch);
+	tuple_batch_add_tuple(batch, tuple, bytes);
 }
 
 uint64
 tuple_batch_end(TupleBatch *batch)
 {
 	if (batch->n_tuples > 0)
-		insert_batch(batch);
+		insert_rows(batch);
 	FreeBulkInsertState(batch->bulk);
 	for (int i = 0; i < MAX_TUPLES && batch->slots[i] != NULL; i++)
 		ExecDropSingleTupleTableSlot(batch->slots[i]);

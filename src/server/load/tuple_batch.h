@@ -17,8 +17,10 @@ typedef struct TupleBatch TupleBatch;
 
 /*
  * Begin to insert into a heap table without triggers on INSERT, whose indexes
- * are open.  Takes the current command for it.  All three are borrowed.
- * Allocates in CurrentMemoryContext, which must outlive the batch.
+ * are open.  Takes the current command for it.  cstate is that of the COPY
+ * whose lines the rows are, for errors and progress; NULL if there is none.
+ * All three are borrowed.  Allocates in CurrentMemoryContext, which must
+ * outlive the batch.
  */
 extern TupleBatch *tuple_batch_new(CopyFromState cstate, EState *estate,
 								   ResultRelInfo *target);
@@ -30,7 +32,18 @@ extern TupleBatch *tuple_batch_new(CopyFromState cstate, EState *estate,
  * COPY FROM would tell, as the batches are those of COPY FROM.
  */
 extern void tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull,
-							Size line_len);
+							Size bytes);
+
+/*
+ * The same of a tuple that is not copied: allocated in the batch's context,
+ * it is freed when it is inserted.
+ */
+extern void tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple,
+								  Size bytes);
+extern MemoryContext tuple_batch_context(const TupleBatch *batch);
+
+/* The options, TABLE_INSERT_..., that rows are inserted with. */
+extern int	tuple_batch_options(const TupleBatch *batch);
 
 /*
  * Insert what is left and release all that does not go with the memory.
