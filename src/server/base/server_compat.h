@@ -181,6 +181,15 @@ relation_is_new(Relation rel)
 		file_made != InvalidSubTransactionId;
 }
 
+/* A descriptor that was put together is complete: 19 asks to be told. */
+static inline void
+finish_tuple_desc(TupleDesc tupdesc)
+{
+#if PG_VERSION_NUM >= 190000
+	TupleDescFinalize(tupdesc);
+#endif
+}
+
 /* Has the table generated columns?  Virtual ones came with 18. */
 static inline bool
 has_generated_columns(const TupleConstr *constr)

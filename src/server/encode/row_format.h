@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_format.h
- *	  The formats of COPY that rows are read in.
+ *	  The formats that rows are read in: COPY's two, and as they are stored.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,8 @@
 typedef enum RowFormat
 {
 	ROW_TEXT,
-	ROW_BINARY
+	ROW_BINARY,
+	ROW_RAW
 } RowFormat;
 
 #endif							/* PARDUMP_ROW_FORMAT_H */

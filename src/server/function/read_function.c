@@ -122,12 +122,14 @@ read_format(text * arg)
 
 	if (strcmp(name, "text") == 0)
 		return ROW_TEXT;
-	if (strcmp(name, "binary") != 0)
+	if (strcmp(name, "binary") == 0)
+		return ROW_BINARY;
+	if (strcmp(name, "raw") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("format \"%s\" not recognized", name),
-				 errhint("The formats are text and binary.")));
-	return ROW_BINARY;
+				 errhint("The formats are text, binary and raw.")));
+	return ROW_RAW;
 }
 
 /* Check all arguments and open what is to be read. */
@@ -152,6 +154,11 @@ begin_read_call(FunctionCallInfo fcinfo)
 		end = check_block(PG_GETARG_INT64(3), "end block");
 	compress = read_compression(PG_GETARG_TEXT_PP(4));
 	format = read_format(PG_GETARG_TEXT_PP(5));
+	if (format == ROW_RAW && compress.method == COMPRESS_GZIP)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("raw format cannot be compressed with \"gzip\""),
+				 errhint("Its compressions are none, lz4 and zstd.")));
 
 	/*
 	 * Columns are looked up once the relation is locked, so that they stay

@@ -5,7 +5,8 @@
  *
  * Memory is bounded by a block and the longest value, as COPY writes it and
  * as it is stored: a row may span blocks, and a block with a long value is
- * handed out in several pieces.
+ * handed out in several pieces.  Blocks of raw tuples are of whole rows, and
+ * each is compressed by itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +18,9 @@
 #include "utils/rel.h"
 
 #include "heap/heap_reader.h"
+#include "raw/raw_block.h"
 #include "read/chunk_reader.h"
+#include "read/raw_encoder.h"
 #include "read/row_encoder.h"
 #include "shared/block_compress.h"
 
@@ -40,8 +43,10 @@ struct ChunkReader
 {
 	Relation	rel;			/* borrowed */
 	HeapReader *heap;
-	RowEncoder *rows;
+	RowEncoder *rows;			/* NULL for raw tuples */
+	RawEncoder *raw;			/* NULL for all else */
 	HeapTuple	tuple;			/* whose row is not complete, or NULL */
+	Size		raw_bytes;		/* what it takes in a raw block, at most */
 	bool		at_end;			/* no more rows */
 	uint64		n_rows;			/* encoded so far */
 	uint64		n_bytes;
@@ -49,6 +54,7 @@ struct ChunkReader
 	/* Buffers begin with the header of the bytea that they become. */
 	ByteBuffer	block;			/* of rows */
 	Size		block_start;	/* handed out up to here */
+	CompressMethod compression;
 	BlockCompressor *compressor;	/* NULL for none */
 	ByteBuffer	out;
 	MemoryContextCallback free_compressor;
@@ -89,17 +95,34 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 	ChunkReader *reader = palloc0(sizeof(ChunkReader));
 
 	reader->rel = rel;
+	reader->compression = compress->method;
 	if (compress->method != COMPRESS_NONE)
 		init_compressor(reader, compress);
 	byte_buffer_init(&reader->block, FIRST_BYTES);
-	reader->rows = row_encoder_new(rel, attnums, n_attnums, format);
 	reader->heap = heap_reader_new(rel, snapshot, start, end);
-
-	/* the head is the first block */
 	reader->block.len = reader->block_start = VARHDRSZ;
-	row_encoder_begin(reader->rows, &reader->block);
+	if (format == ROW_RAW)
+		reader->raw = raw_encoder_new(rel, attnums, n_attnums);
+	else
+	{
+		/* the head is the first block */
+		reader->rows = row_encoder_new(rel, attnums, n_attnums, format);
+		row_encoder_begin(reader->rows, &reader->block);
+	}
 	reader->n_bytes = reader->block.len - VARHDRSZ;
 	return reader;
+}
+
+/* Make a buffer empty; a long value's space is not kept. */
+static void
+clear_buffer(ByteBuffer *buf)
+{
+	if (buf->size > 2 * PIECE_BYTES)
+	{
+		buf->data = repalloc_huge(buf->data, 2 * BLOCK_BYTES);
+		buf->size = 2 * BLOCK_BYTES;
+	}
+	buf->len = VARHDRSZ;
 }
 
 /* Replace the block by the next one; empty at the end of the chunk. */
@@ -108,13 +131,8 @@ next_block(ChunkReader *reader)
 {
 	ByteBuffer *block = &reader->block;
 
-	/* a long value's space is not kept */
-	if (block->size > 2 * PIECE_BYTES)
-	{
-		block->data = repalloc_huge(block->data, 2 * BLOCK_BYTES);
-		block->size = 2 * BLOCK_BYTES;
-	}
-	block->len = reader->block_start = VARHDRSZ;
+	clear_buffer(block);
+	reader->block_start = block->len;
 	while (block->len < BLOCK_BYTES && !reader->at_end)
 	{
 		if (reader->tuple == NULL)
@@ -167,15 +185,15 @@ next_plain(ChunkReader *reader)
 	return (bytea *) piece;
 }
 
-/* Fetch what the compressor has; true if that makes a value. */
+/* Fetch what the compressor has up to so many bytes; true if it has more. */
 static bool
-fetch_compressed(ChunkReader *reader)
+fetch_compressed(ChunkReader *reader, Size limit)
 {
 	ByteBuffer *out = &reader->out;
 	Size		need = block_compressor_out_bytes(reader->compressor);
 	ssize_t		made = 0;
 
-	while (out->len < BLOCK_BYTES &&
+	while (out->len < limit &&
 		   (made = block_compressor_fetch(reader->compressor,
 										  byte_buffer_reserve(out, need))) > 0)
 	{
@@ -187,12 +205,15 @@ fetch_compressed(ChunkReader *reader)
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not compress data: %s",
 						block_compressor_error(reader->compressor))));
-	return out->len >= BLOCK_BYTES;
+	return out->len >= limit;
 }
 
-/* Hand the next piece of the block to the compressor. */
+/*
+ * Hand the next piece of the block to the compressor, whose stream ends with
+ * the last block.
+ */
 static void
-feed_compressor(ChunkReader *reader)
+feed_compressor(ChunkReader *reader, bool last_block)
 {
 	Size		left = reader->block.len - reader->block_start;
 	Size		piece = Min(left, COMPRESS_BYTES);
@@ -200,7 +221,7 @@ feed_compressor(ChunkReader *reader)
 	CHECK_FOR_INTERRUPTS();
 	block_compressor_feed(reader->compressor,
 						  reader->block.data + reader->block_start, piece,
-						  reader->at_end && piece == left);
+						  last_block && piece == left);
 	reader->block_start += piece;
 }
 
@@ -208,7 +229,7 @@ static bytea *
 next_compressed(ChunkReader *reader)
 {
 	reader->out.len = VARHDRSZ;
-	while (!fetch_compressed(reader))
+	while (!fetch_compressed(reader, BLOCK_BYTES))
 	{
 		if (reader->block_start == reader->block.len)
 		{
@@ -216,9 +237,84 @@ next_compressed(ChunkReader *reader)
 				break;			/* the stream has been ended and fetched */
 			next_block(reader);
 		}
-		feed_compressor(reader);
+		feed_compressor(reader, reader->at_end);
 	}
 	return reader->out.len > VARHDRSZ ? as_bytea(&reader->out) : NULL;
+}
+
+/* ----------
+ * Raw tuples
+ * ----------
+ */
+
+/* Gather rows behind the place of a header: how many. */
+static uint32
+next_raw_rows(ChunkReader *reader)
+{
+	ByteBuffer *block = &reader->block;
+	Size		start = VARHDRSZ + sizeof(RawBlockHeader);
+	uint32		n_rows = 0;
+
+	clear_buffer(block);
+	byte_buffer_reserve(block, sizeof(RawBlockHeader));
+	block->len = start;
+	for (;;)
+	{
+		if (reader->tuple == NULL)
+		{
+			reader->tuple = heap_reader_next(reader->heap);
+			if (reader->tuple == NULL)
+				return n_rows;
+			reader->raw_bytes = raw_encoder_take(reader->raw, reader->tuple);
+		}
+		/* the one that does not fit begins the next block */
+		if (n_rows > 0 &&
+			block->len + reader->raw_bytes > RAW_BLOCK_BYTES + start)
+			return n_rows;
+		raw_encoder_append(reader->raw, block, start);
+		reader->tuple = NULL;
+		n_rows++;
+	}
+}
+
+/* Compress the rows of the block, which begin behind a header. */
+static void
+compress_raw_rows(ChunkReader *reader)
+{
+	clear_buffer(&reader->out);
+	reader->out.len += sizeof(RawBlockHeader);
+	reader->block_start = reader->out.len;
+	block_compressor_reset(reader->compressor);
+	do
+	{
+		feed_compressor(reader, true);
+		fetch_compressed(reader, MaxAllocHugeSize);
+	} while (reader->block_start < reader->block.len);
+}
+
+static bytea *
+next_raw(ChunkReader *reader)
+{
+	ByteBuffer *made = reader->compressor ? &reader->out : &reader->block;
+	RawBlockHeader header = *raw_encoder_header(reader->raw);
+
+	header.n_rows = next_raw_rows(reader);
+	if (header.n_rows == 0)
+		return NULL;
+	header.frame_bytes = reader->block.len - VARHDRSZ - sizeof(header);
+	header.compression = reader->compression;
+	if (reader->compressor)
+		compress_raw_rows(reader);
+	if (made->len > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("row is too long for raw format"),
+				 errhint("Read the table in another format.")));
+	header.stored_bytes = made->len - VARHDRSZ - sizeof(header);
+	memcpy(made->data + VARHDRSZ, &header, sizeof(header));
+	reader->n_rows += header.n_rows;
+	reader->n_bytes += header.frame_bytes;
+	return as_bytea(made);
 }
 
 /* Tell with any error where it was met. */
@@ -231,7 +327,8 @@ add_place(void *arg)
 
 	if (place)
 		heap_row_errcontext(reader->rel, place,
-							row_encoder_column(reader->rows));
+							reader->raw ? raw_encoder_column(reader->raw)
+							: row_encoder_column(reader->rows));
 	else
 		errcontext("reading table \"%s\"",
 				   RelationGetRelationName(reader->rel));
@@ -244,7 +341,11 @@ chunk_reader_next(ChunkReader *reader)
 	bytea	   *value;
 
 	error_context_stack = &place;
-	value = reader->compressor ? next_compressed(reader) : next_plain(reader);
+	if (reader->raw)
+		value = next_raw(reader);
+	else
+		value = reader->compressor ? next_compressed(reader)
+			: next_plain(reader);
 	error_context_stack = place.previous;
 	return value;
 }
@@ -260,7 +361,10 @@ void
 chunk_reader_free(ChunkReader *reader)
 {
 	heap_reader_free(reader->heap);
-	row_encoder_free(reader->rows);
+	if (reader->rows)
+		row_encoder_free(reader->rows);
+	if (reader->raw)
+		raw_encoder_free(reader->raw);
 	free_compressor(reader);	/* its callback then finds nothing to do */
 	pfree(reader->block.data);
 	if (reader->out.data)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * chunk_reader.h
- *	  The rows of a block range as blocks of COPY's output, compressed if
- *	  asked.
+ *	  The rows of a block range as blocks of COPY's output, or of raw tuples,
+ *	  compressed if asked.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,8 @@ extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
 /*
  * The next bytes of the chunk, never empty: about 1 MiB of COPY's output, or
  * what the compressor made of some such blocks.  All values of a chunk after
- * each other are all the output, or one compressed stream of it.  Valid up to
+ * each other are all the output, or one compressed stream of it.  Of raw
+ * tuples each value is a block (raw/raw_block.h).  Valid up to
  * the next call; NULL at the end.  Errors come with the table, and the row's
  * place where it is known, as their context.
  */

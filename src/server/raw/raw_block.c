@@ -1,0 +1,142 @@
+/*-------------------------------------------------------------------------
+ *
+ * raw_block.c
+ *	  Headers of blocks of raw tuples.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "port/pg_crc32c.h"
+#include "utils/memutils.h"
+
+#include "raw/raw_block.h"
+#include "raw/raw_decompress.h"
+
+static const char raw_magic[8] = "PARDRAW\n";
+
+#define RAW_BYTE_ORDER	0x01020304
+#define RAW_VERSION		1
+
+/*
+ * What the columns are: their names, which a copy goes by, types and
+ * modifiers.  All of the types are built in: each has one OID everywhere.
+ */
+static uint32
+columns_crc(TupleDesc columns)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	for (int i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+		const char *name = NameStr(column->attname);
+
+		COMP_CRC32C(crc, name, strlen(name) + 1);
+		COMP_CRC32C(crc, &column->atttypid, sizeof(column->atttypid));
+		COMP_CRC32C(crc, &column->atttypmod, sizeof(column->atttypmod));
+	}
+	FIN_CRC32C(crc);
+	return crc;
+}
+
+void
+raw_block_header_init(RawBlockHeader *header, TupleDesc columns)
+{
+	StaticAssertStmt((sizeof(RawBlockHeader) + VARHDRSZ) % MAXIMUM_ALIGNOF == 0,
+					 "frames are aligned");
+	memset(header, 0, sizeof(RawBlockHeader));
+	memcpy(header->magic, raw_magic, sizeof(raw_magic));
+	header->byte_order = RAW_BYTE_ORDER;
+	header->version = RAW_VERSION;
+	header->max_align = MAXIMUM_ALIGNOF;
+	header->datum_bytes = sizeof(Datum);
+	header->name_bytes = NAMEDATALEN;
+	header->encoding = GetDatabaseEncoding();
+	header->columns = columns_crc(columns);
+	header->n_columns = columns->natts;
+}
+
+static void
+invalid_block(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("invalid block of raw tuples"),
+			 errdetail("%s", detail)));
+}
+
+static void
+other_server(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("block of raw tuples is of another kind of server or database"),
+			 errdetail("%s", detail)));
+}
+
+/* Is the layout of tuples ours, and are the columns? */
+static void
+check_layout(const RawBlockHeader *header, TupleDesc columns)
+{
+	RawBlockHeader own;
+
+	if (memcmp(header->magic, raw_magic, sizeof(raw_magic)) != 0)
+		invalid_block("It does not begin as one.");
+	raw_block_header_init(&own, columns);
+	if (header->byte_order != own.byte_order)
+		other_server("The byte order is another one.");
+	if (header->version != own.version)
+		other_server("The version of the format is another one.");
+	if (header->max_align != own.max_align ||
+		header->datum_bytes != own.datum_bytes ||
+		header->name_bytes != own.name_bytes)
+		other_server("Tuples are laid out in another way.");
+	if (header->encoding != own.encoding)
+		other_server("The encoding of the database is another one.");
+	if (header->n_columns != own.n_columns || header->columns != own.columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("block of raw tuples is of other columns than the table")));
+}
+
+/* Can there be what the header says? */
+static void
+check_lengths(const RawBlockHeader *header, Size stored_bytes)
+{
+	if (header->stored_bytes != stored_bytes)
+		invalid_block("Its length is not the one that it names.");
+	if (header->frame_bytes > RAW_MAX_BYTES)
+		invalid_block("It is too long.");
+	if (header->n_rows > header->frame_bytes / sizeof(uint32))
+		invalid_block("It is too short for its number of rows.");
+	if (header->compression == COMPRESS_NONE &&
+		header->frame_bytes != stored_bytes)
+		invalid_block("The length of its rows is not the one that it names.");
+}
+
+void
+raw_block_open(RawBlock *raw, bytea *block, TupleDesc columns)
+{
+	const char *data = VARDATA(block);
+	Size		bytes = VARSIZE(block) - VARHDRSZ;
+	RawBlockHeader header;
+
+	if (bytes < sizeof(header))
+		invalid_block("It is shorter than its header.");
+	memcpy(&header, data, sizeof(header));
+	check_layout(&header, columns);
+	check_lengths(&header, bytes - sizeof(header));
+
+	raw->frames = data + sizeof(header);
+	raw->frame_bytes = header.frame_bytes;
+	raw->n_rows = header.n_rows;
+	if (header.compression != COMPRESS_NONE)
+		raw->frames = raw_decompress(header.compression, raw->frames,
+									 header.stored_bytes, header.frame_bytes);
+	else if (raw->frames != (const char *) MAXALIGN(raw->frames))
+		raw->frames = memcpy(palloc(header.frame_bytes), raw->frames,
+							 header.frame_bytes);
+}
