@@ -32,7 +32,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 COST 10000 ROWS 100;
 
 COMMENT ON FUNCTION pg_pardump_read(pg_catalog.regclass, pg_catalog.name[], bigint, bigint, pg_catalog.text, pg_catalog.text) IS
-'read a range of a table''s blocks as COPY writes it, compressed if asked';
+'read a range of a table''s blocks as COPY writes it, or raw, compressed if asked';
 
 CREATE FUNCTION pg_pardump_last_read(
 	OUT rows bigint,
@@ -50,6 +50,30 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION pg_pardump_fast_copy(boolean) IS
 'let the session''s COPY FROM STDIN be done by pg_pardump, where it can';
+
+CREATE FUNCTION pg_pardump_load_tuples(
+	relation pg_catalog.regclass,
+	block pg_catalog.bytea,
+	OUT rows bigint,
+	OUT bytes bigint)
+AS 'MODULE_PATHNAME', 'pg_pardump_load_tuples'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION pg_pardump_load_tuples(pg_catalog.regclass, pg_catalog.bytea) IS
+'insert rows that pg_pardump_read() has read in raw format; for superusers';
+
+-- What is in the values of a block is believed.
+REVOKE EXECUTE ON FUNCTION pg_pardump_load_tuples(pg_catalog.regclass, pg_catalog.bytea) FROM PUBLIC;
+
+CREATE FUNCTION pg_pardump_raw_reason(
+	relation pg_catalog.regclass,
+	loading boolean)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'pg_pardump_raw_reason'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_pardump_raw_reason(pg_catalog.regclass, boolean) IS
+'why a table cannot be read in raw format, or loaded so; NULL if it can';
 
 -- Has no rows: a session that is about to call the functions locks it, which
 -- keeps the extension from being dropped, and its names from others.  Unlogged

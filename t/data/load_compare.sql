@@ -65,3 +65,21 @@ BEGIN
 	RETURN (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 		WHERE attrelid = source AND attnum > 0 AND NOT attisdropped AND attgenerated = '');
 END $$;
+
+-- What a table's visible rows have stored, but not where.
+CREATE FUNCTION load_compare.rows(rel regclass)
+RETURNS TABLE (mask int, natts int, hoff smallint, bits text, len int, bytes text)
+LANGUAGE plpgsql SET jit = off AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT t.mask, t.natts, t.hoff, t.bits, t.len, md5(t.bytes)
+		FROM load_compare.tuples(%L) t JOIN ONLY %s r ON r.ctid = format(''(%%s,%%s)'', t.block, t.lp)::tid', rel, rel);
+END $$;
+
+-- How many rows there are in both tables that are not in the other.
+CREATE FUNCTION load_compare.rows_different(a regclass, b regclass) RETURNS bigint
+LANGUAGE sql SET jit = off AS $$
+	SELECT coalesce(sum(abs(n)), 0) FROM (
+		SELECT sum(n) AS n FROM (
+			SELECT 1 AS n, * FROM load_compare.rows(a) UNION ALL SELECT -1, * FROM load_compare.rows(b)) x
+		GROUP BY mask, natts, hoff, bits, len, bytes) y
+$$;

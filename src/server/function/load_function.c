@@ -1,0 +1,126 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_function.c
+ *	  The SQL functions pg_pardump_load_tuples(), which inserts what
+ *	  pg_pardump_read() has read in raw format, and pg_pardump_raw_reason(),
+ *	  which tells of which tables that can be done.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "base/server_compat.h"
+#include "function/argument.h"
+#include "load/raw_loader.h"
+#include "raw/raw_type.h"
+
+PG_FUNCTION_INFO_V1(pg_pardump_load_tuples);
+PG_FUNCTION_INFO_V1(pg_pardump_raw_reason);
+
+/* Open and lock a table that raw tuples can be inserted into. */
+static Relation
+open_to_load(Oid relid)
+{
+	Relation	rel = try_relation_open(relid, RowExclusiveLock);
+	const char *reason;
+
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	reason = raw_loader_reason(rel);
+	if (reason != NULL)
+		ereport(ERROR,
+				(errcode(rel->rd_rel->relkind == RELKIND_RELATION
+						 ? ERRCODE_FEATURE_NOT_SUPPORTED
+						 : ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot load raw tuples into \"%s\": %s",
+						RelationGetRelationName(rel), reason)));
+	return rel;
+}
+
+/*
+ * pg_pardump_load_tuples(relation regclass, block bytea,
+ *						  OUT rows bigint, OUT bytes bigint)
+ *
+ * For superusers alone, whatever EXECUTE was granted: what is in values is
+ * believed.
+ */
+Datum
+pg_pardump_load_tuples(PG_FUNCTION_ARGS)
+{
+	TupleDesc	tupdesc;
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+	uint64		n_rows;
+	uint64		n_bytes;
+	Relation	rel;
+
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser to load raw tuples")));
+	check_not_null(fcinfo, 0, "relation");
+	check_not_null(fcinfo, 1, "block");
+	PreventCommandIfReadOnly("pg_pardump_load_tuples()");
+	PreventCommandIfParallelMode("pg_pardump_load_tuples()");
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	rel = open_to_load(PG_GETARG_OID(0));
+	raw_loader_insert(rel, PG_GETARG_BYTEA_P(1), &n_rows, &n_bytes);
+	relation_close(rel, NoLock);
+
+	values[0] = Int64GetDatum((int64) n_rows);
+	values[1] = Int64GetDatum((int64) n_bytes);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+}
+
+/* Why a relation cannot be read in raw format, as raw_loader_reason(). */
+static const char *
+why_not_read(Relation rel)
+{
+	if (rel->rd_rel->relkind != RELKIND_RELATION &&
+		rel->rd_rel->relkind != RELKIND_MATVIEW)
+		return "it is not a table or materialized view";
+	if (rel->rd_tableam != GetHeapamTableAmRoutine())
+		return "its access method is not heap";
+	return raw_columns_reason(RelationGetDescr(rel));
+}
+
+/*
+ * pg_pardump_raw_reason(relation regclass, loading boolean)
+ *
+ * Why it cannot be read in raw format, or raw tuples not be loaded into it:
+ * half a sentence; NULL if they can, as far as can be told from here.
+ */
+Datum
+pg_pardump_raw_reason(PG_FUNCTION_ARGS)
+{
+	Relation	rel;
+	const char *reason;
+
+	check_not_null(fcinfo, 0, "relation");
+	check_not_null(fcinfo, 1, "loading");
+	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist",
+						PG_GETARG_OID(0))));
+	reason = PG_GETARG_BOOL(1) ? raw_loader_reason(rel) : why_not_read(rel);
+	relation_close(rel, AccessShareLock);
+	if (reason == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(reason));
+}

@@ -1,0 +1,165 @@
+/*-------------------------------------------------------------------------
+ *
+ * raw_loader.c
+ *	  Inserts blocks of raw tuples into a table.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "load/load_check.h"
+#include "load/raw_loader.h"
+#include "load/raw_rows.h"
+#include "load/toast_writer.h"
+#include "load/tuple_batch.h"
+#include "raw/raw_block.h"
+#include "raw/raw_type.h"
+
+/* One block on its way.  All of it is the statement's. */
+typedef struct RawLoader
+{
+	Relation	rel;			/* borrowed */
+	EState	   *estate;
+	ResultRelInfo *target;
+	TupleTableSlot *slot;		/* the row for constraints */
+	bool		has_constraints;	/* that need it */
+	RawRows    *rows;
+	TupleBatch *batch;
+} RawLoader;
+
+static const char *
+why_not_these_columns(Relation rel)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (TupleDescAttr(tupdesc, i)->attisdropped)
+			return "it has dropped columns";
+	}
+	return raw_columns_reason(tupdesc);
+}
+
+const char *
+raw_loader_reason(Relation rel)
+{
+	const char *reason = load_check_kind(rel);
+
+	if (reason == NULL)
+		reason = load_check_constraints(rel);
+	if (reason == NULL)
+		reason = why_not_these_columns(rel);
+	return reason;
+}
+
+/* Raise an error if the row does not fit the table's constraints. */
+static void
+check_constraints(RawLoader *loader, const RawRow *row)
+{
+	TupleTableSlot *slot = loader->slot;
+	int			natts = RelationGetNumberOfAttributes(loader->rel);
+
+	ResetPerTupleExprContext(loader->estate);
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, row->values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->isnull, natts * sizeof(bool));
+	ExecStoreVirtualTuple(slot);
+	slot->tts_tableOid = RelationGetRelid(loader->rel);
+	if (RelationGetDescr(loader->rel)->constr != NULL)
+		ExecConstraints(loader->target, slot, loader->estate);
+	if (loader->rel->rd_rel->relispartition)
+		ExecPartitionCheck(loader->target, slot, loader->estate, true);
+}
+
+/* A tuple of the batch: the row's own, or one whose values go out of line. */
+static HeapTuple
+make_tuple(RawLoader *loader, const RawRow *row)
+{
+	HeapTuple	tuple;
+
+	if (row->n_external > 0)
+		return toast_writer_form(loader->rel, row->values, row->isnull,
+								 row->external, row->n_external,
+								 tuple_batch_options(loader->batch));
+	tuple = palloc(sizeof(HeapTupleData));
+	*tuple = row->tuple;
+	return tuple;
+}
+
+/* Read, check and insert all rows: how many. */
+static uint64
+load_rows(RawLoader *loader)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(tuple_batch_context(loader->batch));
+	RawRow		row;
+	uint64		n_rows = 0;
+
+	while (raw_rows_next(loader->rows, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (loader->has_constraints)
+			check_constraints(loader, &row);
+		tuple_batch_add_tuple(loader->batch, make_tuple(loader, &row),
+							  row.tuple.t_len);
+		n_rows++;
+	}
+	MemoryContextSwitchTo(old_context);
+	return n_rows;
+}
+
+/* Tell with any error where it was met. */
+static void
+add_place(void *arg)
+{
+	RawLoader  *loader = arg;
+
+	errcontext("raw tuples of table \"%s\", up to row %u of a block",
+			   RelationGetRelationName(loader->rel),
+			   raw_rows_number(loader->rows));
+}
+
+static void
+begin_load(RawLoader *loader, Relation rel, const RawBlock *block)
+{
+	const TupleConstr *constr = RelationGetDescr(rel)->constr;
+
+	loader->rel = rel;
+	loader->estate = CreateExecutorState();
+	MemoryContextSwitchTo(loader->estate->es_query_cxt);
+	loader->target = makeNode(ResultRelInfo);
+	InitResultRelInfo(loader->target, rel, 0, NULL, 0);
+	ExecOpenIndices(loader->target, false);
+	loader->slot = MakeSingleTupleTableSlot(RelationGetDescr(rel),
+											&TTSOpsVirtual);
+	loader->has_constraints = rel->rd_rel->relispartition ||
+		(constr != NULL && (constr->num_check > 0 || constr->has_not_null));
+	loader->rows = raw_rows_new(RelationGetDescr(rel), block);
+	loader->batch = tuple_batch_new(NULL, loader->estate, loader->target);
+}
+
+void
+raw_loader_insert(Relation rel, bytea *block, uint64 *n_rows, uint64 *n_bytes)
+{
+	MemoryContext old_context = CurrentMemoryContext;
+	RawLoader	loader;
+	RawBlock	raw;
+	ErrorContextCallback place = {error_context_stack, add_place, &loader};
+
+	raw_block_open(&raw, block, RelationGetDescr(rel));
+	begin_load(&loader, rel, &raw);
+	error_context_stack = &place;
+	*n_rows = load_rows(&loader);
+	tuple_batch_end(loader.batch);
+	error_context_stack = place.previous;
+	*n_bytes = raw.frame_bytes;
+
+	MemoryContextSwitchTo(old_context);
+	ExecDropSingleTupleTableSlot(loader.slot);
+	ExecCloseIndices(loader.target);
+	FreeExecutorState(loader.estate);
+}
