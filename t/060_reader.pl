@@ -13,60 +13,15 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Cluster qw(start_cluster make_database run_program new_path codecs value
   sql);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii);
-use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed);
+use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed text_settings);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_cluster('reader');
 note('PG_PARDUMP_SEED=' . random_seed());
 
-# How pg_dump sets its sessions.
-my @as_pg_dump = (
-	"SET search_path = ''",
-	"SET DateStyle = ISO", "SET IntervalStyle = postgres",
-	"SET extra_float_digits = 3", "SET TimeZone = 'UTC'");
-
-# Every value of every setting that the text of a value depends on, in
-# combinations by which none hides another.
-my @settings = (
-	[ 'as pg_dump', @as_pg_dump ],
-	[
-		'ISO, Kathmandu', "SET DateStyle = 'ISO, DMY'",
-		"SET IntervalStyle = sql_standard", "SET extra_float_digits = -15",
-		"SET TimeZone = 'Asia/Kathmandu'", 'SET bytea_output = escape'
-	],
-	[
-		'ISO, St_Johns', "SET DateStyle = 'ISO, YMD'",
-		'SET IntervalStyle = postgres_verbose', 'SET extra_float_digits = 0',
-		"SET TimeZone = 'America/St_Johns'", "SET search_path = ''"
-	],
-	[
-		'ISO, Dublin', 'SET IntervalStyle = iso_8601',
-		'SET extra_float_digits = 1', "SET TimeZone = 'Europe/Dublin'"
-	],
-	[
-		'ISO, POSIX zone', "SET TimeZone = 'FOO+03:30BAR,M3.2.0,M11.1.0/1:30'",
-		'SET quote_all_identifiers = on', 'SET xmlbinary = hex'
-	],
-	[ 'ISO, Monrovia', "SET TimeZone = 'Africa/Monrovia'" ],
-	[ 'ISO, numeric zone', 'SET TimeZone = -7.5' ],
-	[
-		'SQL, DMY', "SET DateStyle = 'SQL, DMY'",
-		"SET TimeZone = 'Europe/Amsterdam'"
-	],
-	[
-		'SQL, MDY', "SET DateStyle = 'SQL, MDY'",
-		"SET TimeZone = 'America/Caracas'"
-	],
-	[
-		'Postgres, MDY', "SET DateStyle = 'Postgres, MDY'",
-		"SET TimeZone = 'Australia/Lord_Howe'"
-	],
-	[
-		'Postgres, DMY', "SET DateStyle = 'Postgres, DMY'",
-		"SET TimeZone = '<-05:13>+05:13'"
-	],
-	[ 'German', 'SET DateStyle = German', "SET TimeZone = 'Asia/Tehran'" ]);
+my @settings = text_settings();
+my (undef, @as_pg_dump) = @{ $settings[0] };
 
 # --- every type
 

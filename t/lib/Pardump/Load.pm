@@ -82,14 +82,14 @@ sub comparable
 # many rows that were, and what was different, undef if nothing.
 sub load_table
 {
-	my ($reader, $core, $ours, $oid, $table, $file) = @_;
-	my $columns = $reader->first_value("SELECT load_compare.make_pair($oid)");
+	my ($judge, $reader, $core, $ours, $oid, $table, $file) = @_;
+	my $columns = $judge->first_value("SELECT load_compare.make_pair($oid)");
 	return (0, undef) if $columns eq '';
 	$reader->query("COPY $table ($columns) TO '$file'");
 	my $pieces = pieces(slurp_file($file), 20000);
 	my $expected = $core->copy("COPY core.loaded ($columns) FROM STDIN", $pieces);
 	my $result = $ours->copy("COPY ours.loaded ($columns) FROM STDIN", $pieces);
-	my ($rows, $different) = @{ $reader->query(
+	my ($rows, $different) = @{ $judge->query(
 		"SELECT * FROM load_compare.difference('core.loaded', 'ours.loaded')")->{rows}[0] };
 	my $who = who_copied($result) // 'not said';
 	# the extension's parser must have read all of it
@@ -111,9 +111,9 @@ sub same_load_ok
 	my ($node, $db, $what, %params) = @_;
 	my $core = load_session($node, $db, 0, quiet => 1);
 	my $ours = load_session($node, $db, 1);
-	my $reader = Pardump::Wire->new($node, $db);
+	my ($judge, $reader) = map { Pardump::Wire->new($node, $db) } 0, 1;
 	my @tables = map { [@$_] } @{
-		$reader->query("SELECT c.oid, c.oid::regclass FROM pg_class c
+		$judge->query("SELECT c.oid, c.oid::regclass FROM pg_class c
 			JOIN pg_namespace n ON n.oid = relnamespace
 			WHERE relkind = 'r' AND nspname LIKE '$params{schemas}'
 				AND nspname NOT IN ('pg_catalog', 'information_schema', 'core', 'ours') ORDER BY 2")->{rows} };
@@ -125,12 +125,12 @@ sub same_load_ok
 	my ($rows, @bad) = (0);
 	foreach my $table (@tables)
 	{
-		my ($n, $bad) = load_table($reader, $core, $ours, @$table, $file);
+		my ($n, $bad) = load_table($judge, $reader, $core, $ours, @$table, $file);
 		$rows += $n;
 		push @bad, $bad if defined $bad;
 	}
 	unlink $file;
-	$_->close foreach $core, $ours, $reader;
+	$_->close foreach $core, $ours, $judge, $reader;
 	ok(!@bad && @tables >= ($params{tables} // 1), "$what: the tuples are the server's")
 	  or diag(join "\n", scalar(@tables) . ' tables', @bad);
 	note(scalar(@tables) . " tables, $rows tuples");
