@@ -18,7 +18,7 @@ my $node = start_cluster('fast_sessions', allows_streaming => 1);
 $node->append_conf('postgresql.conf', "wal_level = logical\nrestart_after_crash = on");
 $node->restart;
 sql($node, 'postgres', 'CREATE DATABASE sessions');
-sql($node, 'sessions', 'CREATE EXTENSION amcheck; CREATE EXTENSION pageinspect');
+sql($node, 'sessions', 'CREATE EXTENSION amcheck; CREATE EXTENSION pg_visibility');
 my $standby = start_standby($node);
 
 # The lines of rows $from to $to: some values are stored out of line.
@@ -34,6 +34,10 @@ sub sound_table_ok
 	my ($server, $table, $rows, $what) = @_;
 	is(value($server, 'sessions', "SELECT count(*) || ' ' || coalesce(sum(i), 0) FROM $table"), $rows, "$what: rows");
 	is(value($server, 'sessions', "SELECT count(*) FROM verify_heapam('$table', check_toast => true)"), 0, "$what: sound");
+	return if $server != $node;
+	sql($server, 'sessions', "VACUUM $table");
+	is(value($server, 'sessions', "SELECT count(*) FROM (SELECT pg_check_visible('$table') UNION ALL SELECT pg_check_frozen('$table')) x"),
+		0, "$what: none is marked visible that is not");
 	return;
 }
 
@@ -180,6 +184,7 @@ foreach my $table (qw(t new shared))
 {
 	my $query = "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY ctid)) FROM (SELECT ctid, * FROM $table) x";
 	is(value($standby, 'sessions', $query), value($node, 'sessions', $query), "on the standby: $table");
+	is(value($standby, 'sessions', "SELECT count(*) FROM verify_heapam('$table', check_toast => true)"), 0, "$table: sound there");
 }
 {
 	my @answers = map {
@@ -191,8 +196,10 @@ foreach my $table (qw(t new shared))
 }
 $standby->stop;
 is(value($node, 'sessions', "SELECT count(*) FILTER (WHERE data LIKE 'table public.shared: INSERT: i[integer]:%') || ' ' ||
-	count(*) FILTER (WHERE data LIKE 'table public.t: INSERT: i[integer]:%') FROM pg_logical_slot_get_changes('slot', NULL, NULL)"),
-	'30001 24000', 'logical decoding has every row');
+	count(*) FILTER (WHERE data LIKE 'table public.t: INSERT: i[integer]:%') || ' ' ||
+	count(*) FILTER (WHERE data LIKE 'table public.t: INSERT: %' AND length(data) > 10000)
+	FROM pg_logical_slot_get_changes('slot', NULL, NULL)"),
+	'30001 24000 48', 'logical decoding has every row, and its values out of line');
 
 # --- a crash in mid-load
 
@@ -202,6 +209,13 @@ $ours->message('d', lines(50001, 70000));
 $node->poll_query_until('sessions', 'SELECT tuples_processed > 5000 FROM pg_stat_progress_copy')
   or die 'no progress is seen';
 sql($node, 'sessions', 'CHECKPOINT');
+{
+	my $other = load_session($node, 'sessions', 1);
+	$other->query('CREATE TABLE finished (i int, t text)');
+	$other->copy('COPY finished FROM STDIN', [ lines(1, 3000) ]);
+	$other->copy('COPY shared FROM STDIN', [ lines(40001, 41000) ]);
+	$other->close;
+}
 kill 'KILL', $ours->{pid};
 $ours->result;
 wait_until('the server is back', sub
@@ -209,7 +223,8 @@ wait_until('the server is back', sub
 	my ($rc) = run_program('psql', '-XAtc', 'SELECT 1', '-d', $node->connstr('postgres'));
 	return $rc == 0;
 });
-sound_table_ok($node, 'shared', '30001 450015000', 'after a crash');
+sound_table_ok($node, 'shared', '31001 490515500', 'after a crash');
+sound_table_ok($node, 'finished', '3000 4501500', 'loaded before a crash');
 value($node, 'sessions', "SELECT bt_index_check('shared_pkey', true)");
 
 # --- other encodings
@@ -235,6 +250,36 @@ foreach my $case (
 	is_deeply($answers[1], $answers[0], "$encoding: as the server") or diag(explain(@answers));
 	$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'enc'");
 	sql($node, 'postgres', 'DROP DATABASE enc');
+}
+
+# --- as little WAL as the server's, and all rows after a crash
+
+my $minimal = start_cluster('fast_minimal');
+$minimal->append_conf('postgresql.conf', "wal_level = minimal\nmax_wal_senders = 0");
+$minimal->restart;
+sql($minimal, 'postgres', 'CREATE DATABASE sessions');
+{
+	my $rows = lines(1, 20000);
+	my @wal;
+	foreach my $fast (0, 1)
+	{
+		my $session = load_session($minimal, 'sessions', $fast, quiet => 1);
+		$session->query("BEGIN; CREATE TABLE t$fast (i int, t text)");
+		my $before = $session->first_value('SELECT pg_current_wal_insert_lsn()');
+		$session->copy("COPY t$fast FROM STDIN", [$rows]);
+		push @wal, $session->first_value("SELECT pg_current_wal_insert_lsn() - '$before'");
+		$session->query('COMMIT');
+		$session->close;
+	}
+	my $size = value($minimal, 'sessions', "SELECT pg_table_size('t1')");
+	note("WAL: $wal[0] by the server, $wal[1] by the extension, of a table of $size");
+	cmp_ok($wal[1], '<', $size / 10, 'wal_level = minimal: next to no WAL of a new table');
+	cmp_ok($wal[1], '<', 1.05 * $wal[0] + 8192, 'not more than of the server');
+	$minimal->stop('immediate');
+	$minimal->start;
+	is(value($minimal, 'sessions', "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY i)) FROM t1 x"),
+		value($minimal, 'sessions', "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY i)) FROM t0 x"),
+		'all rows are there after a crash');
 }
 
 done_testing();
