@@ -10,6 +10,8 @@
 #define PARDUMP_SERVER_COMPAT_H
 
 #include "access/genam.h"
+#include "access/heapam.h"
+#include "access/hio.h"
 #include "access/toast_internals.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_namespace.h"
@@ -166,6 +168,41 @@ insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
 #else
 #define client_data_is_there() pq_buffer_has_data()
 #endif
+
+/*
+ * Which of the pages that a bulk insertion has added to a table it has not
+ * used yet, from 16 on, and how many it has added.  Up to 15 it adds one at a
+ * time, or leaves the rest to the free space map.
+ */
+typedef struct BulkSpace
+{
+	BlockNumber next_free;		/* InvalidBlockNumber for none */
+	BlockNumber last_free;
+	uint32		extended_by;
+} BulkSpace;
+
+static inline void
+get_bulk_space(BulkInsertState bulk, BulkSpace *space)
+{
+#if PG_VERSION_NUM >= 160000
+	space->next_free = bulk->next_free;
+	space->last_free = bulk->last_free;
+	space->extended_by = bulk->already_extended_by;
+#else
+	space->next_free = space->last_free = InvalidBlockNumber;
+	space->extended_by = 0;
+#endif
+}
+
+static inline void
+set_bulk_space(BulkInsertState bulk, const BulkSpace *space)
+{
+#if PG_VERSION_NUM >= 160000
+	bulk->next_free = space->next_free;
+	bulk->last_free = space->last_free;
+	bulk->already_extended_by = space->extended_by;
+#endif
+}
 
 /* Was the relation, or its file, made in this transaction? */
 static inline bool

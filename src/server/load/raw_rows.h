@@ -20,7 +20,7 @@ typedef struct RawRows RawRows;
 /* A row, as far as it can be told from its bytes. */
 typedef struct RawRow
 {
-	HeapTupleData tuple;		/* with blank pointers to what is out of line */
+	HeapTupleData tuple;		/* out of line: blank pointers */
 	Datum	   *values;			/* by attribute; those out of line, in memory */
 	bool	   *isnull;
 	int			n_external;

@@ -26,6 +26,7 @@
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
+#include "load/bulk_space.h"
 #include "load/tuple_batch.h"
 
 /* src/backend/commands/copyfrom.c: MAX_BUFFERED_TUPLES, MAX_BUFFERED_BYTES */
@@ -75,6 +76,9 @@ tuple_batch_new(CopyFromState cstate, EState *estate, ResultRelInfo *target)
 	batch->estate = estate;
 	batch->target = target;
 	batch->bulk = GetBulkInsertState();
+	/* a COPY is all of its rows, and leaves the table as the server's does */
+	if (cstate == NULL)
+		bulk_space_take(target->ri_RelationDesc, batch->bulk);
 	batch->command = GetCurrentCommandId(true);
 	/* as CopyFrom(): do not look for free space in what is new */
 	if (relation_is_new(target->ri_RelationDesc))
@@ -210,6 +214,8 @@ tuple_batch_end(TupleBatch *batch)
 {
 	if (batch->n_tuples > 0)
 		insert_rows(batch);
+	if (batch->cstate == NULL)
+		bulk_space_keep(batch->target->ri_RelationDesc, batch->bulk);
 	FreeBulkInsertState(batch->bulk);
 	for (int i = 0; i < MAX_TUPLES && batch->slots[i] != NULL; i++)
 		ExecDropSingleTupleTableSlot(batch->slots[i]);
