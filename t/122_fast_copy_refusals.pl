@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster sql data_file new_path);
+use Pardump::Cluster qw(start_cluster sql data_file new_path run_program);
 use Pardump::Load qw(load_session who_copied comparable);
 use Pardump::Wire;
 use PostgreSQL::Test::Utils;
@@ -271,6 +271,27 @@ is(who_in_new_session('-c local_preload_libraries=pg_pardump -c pg_pardump.fast_
 	$session->query('SELECT pardump.pg_pardump_fast_copy(false)');
 	is(who_copied($session->copy($copy, ["1\ta\n"])), undef, 'the extension\'s functions are in the same library');
 	$session->close;
+}
+
+# by stock programs of such a role, which own what they make
+sql($node, 'postgres', 'CREATE DATABASE ordinary OWNER ordinary; ALTER ROLE ordinary SET log_min_messages = debug1');
+{
+	local $ENV{PGUSER} = 'ordinary';
+	local $ENV{PGOPTIONS} = '-c local_preload_libraries=pg_pardump -c pg_pardump.fast_copy=on';
+	my $script = "CREATE TABLE by_psql (i int);\nCOPY by_psql FROM STDIN;\n1\n2\n\\.\n";
+	my $offset = -s $node->logfile;
+	my $file = new_path('script');
+	append_to_file($file, $script);
+	my ($rc, undef, $err) = run_program('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('ordinary'), '-f', $file);
+	is("$rc$err", '0', 'psql of an ordinary role');
+	like(slurp_file($node->logfile, $offset), qr/COPY to table "by_psql" is done by pg_pardump/, 'has it');
+	my $archive = new_path('archive');
+	run_program('pg_dump', '-Fd', '-t', 'by_psql', '-f', $archive, '-d', $node->connstr('ordinary'));
+	$offset = -s $node->logfile;
+	($rc, undef, $err) = run_program('pg_restore', '--clean', '--exit-on-error', '-j2', '-d', $node->connstr('ordinary'), $archive);
+	is("$rc$err", '0', 'pg_restore of an ordinary role');
+	like(slurp_file($node->logfile, $offset), qr/COPY to table "by_psql" is done by pg_pardump/, 'has it, too');
+	is(sql($node, 'ordinary', 'SELECT sum(i) FROM by_psql'), 3, 'the rows are there');
 }
 
 my $reader = Pardump::Wire->new($node, 'refusals');

@@ -10,6 +10,9 @@
  * shared_preload_libraries = 'pg_pardump, pg_stat_statements' the statement
  * is counted, and we do it.
  *
+ * No library may be behind ours, whichever it is: its hook calls the server
+ * itself, and nothing lets us do the COPY within that call.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
