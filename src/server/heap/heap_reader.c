@@ -21,6 +21,7 @@
 #include "base/server_compat.h"
 #include "heap/block_stream.h"
 #include "heap/heap_reader.h"
+#include "heap/page_prefetch.h"
 
 struct HeapReader
 {
@@ -99,6 +100,7 @@ examine_page(HeapReader *reader)
 	 */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
+	page_prefetch_tuples(page);
 	TestForOldSnapshot(snapshot, reader->rel, page);
 	max_offset = PageGetMaxOffsetNumber(page);
 	/* on a standby the flag may run ahead of the snapshot */

@@ -32,6 +32,7 @@
 #include "base/server_compat.h"
 #include "bytes/pglz_decode.h"
 #include "heap/heap_reader.h"
+#include "heap/page_prefetch.h"
 #include "heap/toast_reader.h"
 #include "heap/tuple_deform.h"
 
@@ -198,6 +199,7 @@ take_piece_at(ToastReader *reader, ToastFetch *fetch, ItemPointer tid)
 			ReleaseBuffer(reader->buffer);
 		reader->buffer = ReadBufferExtended(reader->toast_rel, MAIN_FORKNUM,
 											block, RBM_NORMAL, reader->ring);
+		page_prefetch_tuples(BufferGetPage(reader->buffer));
 	}
 
 	LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
