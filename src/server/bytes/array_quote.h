@@ -132,51 +132,51 @@ put_array_escaped(char *to, const char *string, Size len)
 }
 
 /*
- * Give the element that stands at the end of the buffer, from "start" on and
- * with COPY's escapes, the quotes and backslashes that it needs in an array
- * of this delimiter (',' or ';'), COPY's escapes included.  "quoted" tells
- * that an opening quote stands there already, which goes if it is not needed.
- * Returns whether quotes stand around the element now.
+ * Give the element that the buffer holds from "start" up to "to", with
+ * COPY's escapes, the quotes and backslashes that it needs in an array of
+ * this delimiter (',' or ';'), COPY's escapes included.  "*quoted" tells
+ * that an opening quote stands there already, which goes if it is not needed;
+ * then, whether quotes stand around the element now.  Returns its end.
  */
-static inline bool
-array_quote(ByteBuffer *out, Size start, bool quoted, char delimiter)
+static inline char *
+array_quote(ByteBuffer *out, char *to, Size start, bool *quoted,
+			char delimiter)
 {
-	Size		len = out->len - start - (quoted ? 1 : 0);
-	char	   *string;
-	QuoteNeed	need;
-
-	string = out->data + start + (quoted ? 1 : 0);
-	need = quote_need(string, len, delimiter);
+	char	   *string = out->data + start + (*quoted ? 1 : 0);
+	Size		len = to - string;
+	QuoteNeed	need = quote_need(string, len, delimiter);
 
 	if (need == QUOTE_ESCAPED)
 	{
-		char	   *behind = byte_buffer_reserve(out, 3 * len + 2);
-		char	   *to = behind;
+		char	   *behind = byte_buffer_reserve(out, to, 3 * len + 2);
 
-		string = out->data + out->len - len;
+		string = behind - len;
+		to = behind;
 		*to++ = '"';
 		to = put_array_escaped(to, string, len);
 		*to++ = '"';
-		memmove(out->data + start, behind, to - behind);
-		out->len = start + (to - behind);
+		len = to - behind;
+		memmove(out->data + start, behind, len);
+		to = out->data + start + len;
 	}
 	else if (need == QUOTE_AROUND)
 	{
-		string = byte_buffer_reserve(out, 2) - len;
-		if (!quoted)
+		string = byte_buffer_reserve(out, to, 2) - len;
+		if (!*quoted)
 		{
 			memmove(string + 1, string, len);
 			*string++ = '"';
 		}
-		string[len] = '"';
-		byte_buffer_commit(out, string + len + 1);
+		to = string + len;
+		*to++ = '"';
 	}
-	else if (quoted)
+	else if (*quoted)
 	{
 		memmove(string - 1, string, len);
-		out->len--;
+		to--;
 	}
-	return need != QUOTE_NOT;
+	*quoted = need != QUOTE_NOT;
+	return to;
 }
 
 #endif							/* PARDUMP_ARRAY_QUOTE_H */

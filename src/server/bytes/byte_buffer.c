@@ -28,20 +28,22 @@ byte_buffer_value_too_long(void)
 					   (Size) MAX_VALUE_BYTES)));
 }
 
-void
-byte_buffer_enlarge(ByteBuffer *buf, Size more)
+char *
+byte_buffer_enlarge(ByteBuffer *buf, char *to, Size more)
 {
+	Size		len = to - buf->data;
 	Size		size = buf->size;
 
-	if (buf->len > buf->limit)
+	if (len > buf->limit)
 		byte_buffer_value_too_long();
-	if (more > MaxAllocHugeSize / 2 - buf->len)
+	if (more > MaxAllocHugeSize / 2 - len)
 		elog(ERROR, "block of rows would become too large");
-	while (size - buf->len < more)
+	while (size - len < more)
 		size *= 2;
 	/* so that a value that passes the limit soon comes here again */
 	if (size > buf->limit)
-		size = Max(buf->len + more, buf->limit);
+		size = Max(len + more, buf->limit);
 	buf->data = repalloc_huge(buf->data, size);
 	buf->size = size;
+	return buf->data + len;
 }

@@ -3,9 +3,11 @@
  * byte_buffer.h
  *	  The growing block of COPY's output that encoders write to.
  *
- * Unlike StringInfo it may pass 1 GB, keeps no terminating zero, and lets an
- * encoder write in place: reserve an upper bound, write, commit what was
- * used.
+ * Unlike StringInfo it may pass 1 GB, keeps no terminating zero, and is
+ * written in place.  The place of the next byte is no member: whoever writes
+ * hands it from function to function, each of which returns the place behind
+ * what it wrote, so that it stays in a register.  It begins as
+ * byte_buffer_place() and ends in byte_buffer_commit().
  *
  *-------------------------------------------------------------------------
  */
@@ -24,55 +26,66 @@
 typedef struct ByteBuffer
 {
 	char	   *data;
-	Size		len;			/* bytes in use */
+	Size		len;			/* bytes in use, those written since the last
+								 * commit not among them */
 	Size		size;			/* bytes allocated */
-	Size		limit;			/* where the value being written must end */
+	Size		limit;			/* where the last value must end */
 } ByteBuffer;
 
 /* A buffer in CurrentMemoryContext, which must outlive it. */
 extern void byte_buffer_init(ByteBuffer *buf, Size size);
 
 /*
- * Make room for "more" bytes after those in use.  Out of memory is an error,
- * and so is a value that has already become too long.
+ * Make room for "more" bytes at "to", and return where that is now.  Out of
+ * memory is an error, and so is a value that has already become too long.
  */
-extern void byte_buffer_enlarge(ByteBuffer *buf, Size more);
+extern char *byte_buffer_enlarge(ByteBuffer *buf, char *to, Size more);
 
 /* Raise the error for a value that would pass MAX_VALUE_BYTES. */
 extern void byte_buffer_value_too_long(void);
 
-/*
- * The place of the next bytes, with room for at least "more" of them.  Valid
- * up to the next call.
- */
+/* Where the bytes in use end. */
 static inline char *
-byte_buffer_reserve(ByteBuffer *buf, Size more)
+byte_buffer_place(const ByteBuffer *buf)
 {
-	if (unlikely(buf->size - buf->len < more))
-		byte_buffer_enlarge(buf, more);
 	return buf->data + buf->len;
 }
 
-/* What was written to the reserved place ends here. */
+/* What was written from there on ends at "to". */
 static inline void
-byte_buffer_commit(ByteBuffer *buf, const char *end)
+byte_buffer_commit(ByteBuffer *buf, const char *to)
 {
-	Assert(end >= buf->data + buf->len && end <= buf->data + buf->size);
-	buf->len = end - buf->data;
+	Assert(to >= buf->data && to <= buf->data + buf->size);
+	buf->len = to - buf->data;
 }
 
-static inline void
-byte_buffer_append(ByteBuffer *buf, const char *data, Size len)
+/*
+ * The place "to", with room for at least "more" bytes.  The buffer may have
+ * moved for it, and every other place in it with it.
+ */
+static inline char *
+byte_buffer_reserve(ByteBuffer *buf, char *to, Size more)
 {
-	memcpy(byte_buffer_reserve(buf, len), data, len);
-	buf->len += len;
+	Assert(to >= buf->data && to <= buf->data + buf->size);
+	if (unlikely((Size) (buf->data + buf->size - to) < more))
+		return byte_buffer_enlarge(buf, to, more);
+	return to;
 }
 
-static inline void
-byte_buffer_append_char(ByteBuffer *buf, char c)
+static inline char *
+byte_buffer_append(ByteBuffer *buf, char *to, const char *data, Size len)
 {
-	*byte_buffer_reserve(buf, 1) = c;
-	buf->len++;
+	to = byte_buffer_reserve(buf, to, len);
+	memcpy(to, data, len);
+	return to + len;
+}
+
+static inline char *
+byte_buffer_append_char(ByteBuffer *buf, char *to, char c)
+{
+	to = byte_buffer_reserve(buf, to, 1);
+	*to = c;
+	return to + 1;
 }
 
 /*
@@ -81,17 +94,16 @@ byte_buffer_append_char(ByteBuffer *buf, char c)
  * made to go on without end.
  */
 static inline void
-byte_buffer_begin_value(ByteBuffer *buf)
+byte_buffer_begin_value(ByteBuffer *buf, const char *to)
 {
-	buf->limit = buf->len + MAX_VALUE_BYTES;
+	buf->limit = to - buf->data + MAX_VALUE_BYTES;
 }
 
 static inline void
-byte_buffer_end_value(ByteBuffer *buf)
+byte_buffer_end_value(const ByteBuffer *buf, const char *to)
 {
-	if (unlikely(buf->len > buf->limit))
+	if (unlikely((Size) (to - buf->data) > buf->limit))
 		byte_buffer_value_too_long();
-	buf->limit = MaxAllocHugeSize / 2;
 }
 
 #endif							/* PARDUMP_BYTE_BUFFER_H */

@@ -33,32 +33,30 @@ encode_settings_init(EncodeSettings *settings, RowFormat format)
 }
 
 /* Append text that needs no conversion and has no ASCII within characters. */
-static inline void
-append_plain(ByteBuffer *out, const char *string, Size len)
+static inline char *
+append_plain(ByteBuffer *out, char *to, const char *string, Size len)
 {
-	char	   *to;
-
 	if (unlikely(len > ESCAPE_PIECE))
 	{
 		len = strnlen(string, len);
 		for (; len > ESCAPE_PIECE; string += ESCAPE_PIECE, len -= ESCAPE_PIECE)
 		{
 			CHECK_FOR_INTERRUPTS(); /* there may be a gigabyte of it */
-			to = byte_buffer_reserve(out, COPY_ESCAPED_SIZE(ESCAPE_PIECE));
+			to = byte_buffer_reserve(out, to, COPY_ESCAPED_SIZE(ESCAPE_PIECE));
 			to = copy_escaping(to, string, ESCAPE_PIECE, ESCAPE_COPY);
-			byte_buffer_commit(out, to);
 		}
 	}
-	to = byte_buffer_reserve(out, COPY_ESCAPED_SIZE(len));
-	byte_buffer_commit(out, copy_escaping(to, string, len, ESCAPE_COPY));
+	to = byte_buffer_reserve(out, to, COPY_ESCAPED_SIZE(len));
+	return copy_escaping(to, string, len, ESCAPE_COPY);
 }
 
 /*
  * Append text that is in a client's encoding whose characters may have ASCII
  * bytes behind their first one: these are not special, so go by characters.
  */
-static void
-append_stepping(ByteBuffer *out, const char *string, Size len, int encoding)
+static char *
+append_stepping(ByteBuffer *out, char *to, const char *string, Size len,
+				int encoding)
 {
 	const char *end = string + len;
 
@@ -70,23 +68,21 @@ append_stepping(ByteBuffer *out, const char *string, Size len, int encoding)
 			char_len = Min(pg_encoding_mblen(encoding, string), end - string);
 
 		if (char_len > 1)
-			byte_buffer_append(out, string, char_len);
+			to = byte_buffer_append(out, to, string, char_len);
 		else
-		{
-			char	   *to = byte_buffer_reserve(out, 2);
-
-			byte_buffer_commit(out, put_escaped_byte(to, *string, ESCAPE_COPY));
-		}
+			to = put_escaped_byte(byte_buffer_reserve(out, to, 2), *string,
+								  ESCAPE_COPY);
 		string += char_len;
 	}
+	return to;
 }
 
 /*
  * Convert, then append.  From a database in SQL_ASCII nothing is converted
  * but the text is verified to be valid for the client.
  */
-static pg_noinline void
-append_transcoded(ByteBuffer *out, const char *string, Size len,
+static pg_noinline char *
+append_transcoded(ByteBuffer *out, char *to, const char *string, Size len,
 				  const EncodeSettings *settings)
 {
 	char	   *converted;
@@ -98,24 +94,25 @@ append_transcoded(ByteBuffer *out, const char *string, Size len,
 		len = strlen(converted);
 
 	if (settings->format == ROW_BINARY)
-		byte_buffer_append(out, converted, len);
+		to = byte_buffer_append(out, to, converted, len);
 	else if (settings->embeds_ascii)
-		append_stepping(out, converted, len, settings->client_encoding);
+		to = append_stepping(out, to, converted, len,
+							 settings->client_encoding);
 	else
-		append_plain(out, converted, len);
+		to = append_plain(out, to, converted, len);
 
 	if (converted != string)
 		pfree(converted);
+	return to;
 }
 
-void
-append_text(ByteBuffer *out, const char *string, Size len,
+char *
+append_text(ByteBuffer *out, char *to, const char *string, Size len,
 			const EncodeSettings *settings)
 {
 	if (unlikely(settings->transcode) && !text_is_ascii(string, len))
-		append_transcoded(out, string, len, settings);
-	else if (settings->format == ROW_BINARY)
-		byte_buffer_append(out, string, len);
-	else
-		append_plain(out, string, len);
+		return append_transcoded(out, to, string, len, settings);
+	if (settings->format == ROW_BINARY)
+		return byte_buffer_append(out, to, string, len);
+	return append_plain(out, to, string, len);
 }

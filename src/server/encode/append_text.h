@@ -29,12 +29,13 @@ typedef struct EncodeSettings
 extern void encode_settings_init(EncodeSettings *settings, RowFormat format);
 
 /*
- * Append "len" bytes of text that is in the database's encoding: converted to
- * the client's if need be, and escaped if the format is text, where it ends
- * at a zero byte as for an output function.  A character that is not valid,
- * or that the client's encoding lacks, is the conversion's error.
+ * Append "len" bytes of text that is in the database's encoding at "to", and
+ * return its end: converted to the client's if need be, and escaped if the
+ * format is text, where it ends at a zero byte as for an output function.  A
+ * character that is not valid, or that the client's encoding lacks, is the
+ * conversion's error.
  */
-extern void append_text(ByteBuffer *out, const char *text, Size len,
-						const EncodeSettings *settings);
+extern char *append_text(ByteBuffer *out, char *to, const char *text, Size len,
+						 const EncodeSettings *settings);
 
 #endif							/* PARDUMP_APPEND_TEXT_H */

@@ -13,21 +13,23 @@
 #include "encode/append_text.h"
 #include "encode/column_encoder.h"
 
-void
-encode_by_type_function(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+char *
+encode_by_type_function(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+						char *to)
 {
 	/* not freed: the function may return what it did not allocate */
 	if (encoder->settings->format == ROW_BINARY)
 	{
 		bytea	   *sent = SendFunctionCall(&encoder->type_function, value);
 
-		byte_buffer_append(out, VARDATA(sent), VARSIZE(sent) - VARHDRSZ);
+		return byte_buffer_append(out, to, VARDATA(sent),
+								  VARSIZE(sent) - VARHDRSZ);
 	}
 	else
 	{
 		char	   *str = OutputFunctionCall(&encoder->type_function, value);
 
-		append_text(out, str, strlen(str), encoder->settings);
+		return append_text(out, to, str, strlen(str), encoder->settings);
 	}
 }
 

@@ -30,13 +30,20 @@
 typedef struct ColumnEncoder ColumnEncoder;
 
 /*
- * Append a value that is not NULL.  The value is as it stands in the tuple:
- * varlena values may be short, compressed or out of line.  May allocate in
- * CurrentMemoryContext, which is reset after some rows.  Errors are those of
- * the type's own function.
+ * The room that an encoder finds without asking for it.  Most values need no
+ * more, and so no test.
  */
-typedef void (*EncodeFunction) (ColumnEncoder *encoder, Datum value,
-								ByteBuffer *out);
+#define VALUE_ROOM	192
+
+/*
+ * Append a value that is not NULL at "to", where the buffer has VALUE_ROOM
+ * bytes, and return its end, behind which there may be no room left.  The
+ * value is as it stands in the tuple: varlena values may be short, compressed
+ * or out of line.  May allocate in CurrentMemoryContext, which is reset after
+ * some rows.  Errors are those of the type's own function.
+ */
+typedef char *(*EncodeFunction) (ColumnEncoder *encoder, Datum value,
+								 ByteBuffer *out, char *to);
 
 /*
  * What each family of encoders, one file, offers to choose_encoder(): the
@@ -56,32 +63,35 @@ struct ColumnEncoder
 	void	   *state;			/* the encoder's own, or NULL */
 };
 
-static inline void
-column_encode(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static inline char *
+column_encode(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	encoder->encode(encoder, value, out);
+	to = byte_buffer_reserve(out, to, VALUE_ROOM);
+	return encoder->encode(encoder, value, out, to);
 }
 
 /* What stands for a NULL in binary format, where values have lengths. */
-static inline void
-append_null_length(ByteBuffer *out)
+static inline char *
+append_null_length(ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, sizeof(int32));
-
-	byte_buffer_commit(out, put_network_32(p, -1));
+	return put_network_32(byte_buffer_reserve(out, to, sizeof(int32)), -1);
 }
 
 /* Append a value behind its length, as binary format has it. */
-static inline void
-column_encode_with_length(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static inline char *
+column_encode_with_length(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+						  char *to)
 {
-	char	   *length = byte_buffer_reserve(out, sizeof(int32));
 	Size		start;
+	char	   *length;
 
-	byte_buffer_commit(out, length + sizeof(int32));
-	start = out->len;
-	encoder->encode(encoder, value, out);
-	put_network_32(out->data + start - sizeof(int32), out->len - start);
+	to = byte_buffer_reserve(out, to, sizeof(int32) + VALUE_ROOM);
+	to += sizeof(int32);
+	start = to - out->data;
+	to = encoder->encode(encoder, value, out, to);
+	length = out->data + start - sizeof(int32);
+	put_network_32(length, to - length - sizeof(int32));
+	return to;
 }
 
 /*
@@ -89,8 +99,8 @@ column_encode_with_length(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
  * encoder covers: other types, values out of a type's range, which only a
  * damaged tuple holds, and rare ones whose text depends on the major.
  */
-extern void encode_by_type_function(ColumnEncoder *encoder, Datum value,
-									ByteBuffer *out);
+extern char *encode_by_type_function(ColumnEncoder *encoder, Datum value,
+									 ByteBuffer *out, char *to);
 
 /*
  * Raise the error for a value of a type that is not what the type stores: one

@@ -32,40 +32,38 @@ typedef struct ArrayEncoder
 	ColumnEncoder element;		/* of the type that the array's head tells */
 } ArrayEncoder;
 
-static inline void
-append_element(ArrayEncoder *array, Datum value, ByteBuffer *out)
+static inline char *
+append_element(ArrayEncoder *array, Datum value, ByteBuffer *out, char *to)
 {
-	Size		start = out->len;
-	bool		quoted = array->expect_quotes;
+	Size		start = to - out->data;
 
 	if (array->never_quoted)
-	{
-		column_encode(&array->element, value, out);
-		return;
-	}
+		return column_encode(&array->element, value, out, to);
+
 	/* an element is mostly like the one before, and then none is moved */
-	if (quoted)
-		byte_buffer_append_char(out, '"');
-	column_encode(&array->element, value, out);
-	array->expect_quotes = array_quote(out, start, quoted, array->delimiter);
+	if (array->expect_quotes)
+		to = byte_buffer_append_char(out, to, '"');
+	to = column_encode(&array->element, value, out, to);
+	return array_quote(out, to, start, &array->expect_quotes,
+					   array->delimiter);
 }
 
 /* Append [lower:upper] of each dimension, if one has a lower bound but 1. */
-static void
-append_bounds(ArrayType *value, ByteBuffer *out)
+static char *
+append_bounds(ArrayType *value, ByteBuffer *out, char *to)
 {
 	int			ndim = ARR_NDIM(value);
 	const int  *dims = ARR_DIMS(value);
 	const int  *lower = ARR_LBOUND(value);
-	char	   *to;
 	bool		needed = false;
 
 	for (int i = 0; i < ndim; i++)
 		needed |= lower[i] != 1;
 	if (likely(!needed))
-		return;
+		return to;
 
-	to = byte_buffer_reserve(out, MAXDIM * (3 + 2 * INTEGER_TEXT_ROOM) + 1);
+	to = byte_buffer_reserve(out, to,
+							 MAXDIM * (3 + 2 * INTEGER_TEXT_ROOM) + 1);
 	for (int i = 0; i < ndim; i++)
 	{
 		*to++ = '[';
@@ -75,27 +73,25 @@ append_bounds(ArrayType *value, ByteBuffer *out)
 		*to++ = ']';
 	}
 	*to++ = '=';
-	byte_buffer_commit(out, to);
+	return to;
 }
 
 /*
  * Append the braces and delimiter behind an element, and step the indexes to
  * the next one.
  */
-static inline void
+static inline char *
 append_separator(char delimiter, int ndim, const int *dims, int *indexes,
-				 ByteBuffer *out)
+				 ByteBuffer *out, char *to)
 {
 	int			dim = ndim - 1;
-	char	   *to;
 
+	to = byte_buffer_reserve(out, to, 2 * MAXDIM + 1);
 	if (likely(ndim == 1))
 	{
-		byte_buffer_append_char(out, ++indexes[0] == dims[0] ? '}' : delimiter);
-		return;
+		*to = ++indexes[0] == dims[0] ? '}' : delimiter;
+		return to + 1;
 	}
-
-	to = byte_buffer_reserve(out, 2 * MAXDIM + 1);
 	while (dim >= 0 && ++indexes[dim] == dims[dim])
 	{
 		indexes[dim--] = 0;
@@ -107,11 +103,12 @@ append_separator(char delimiter, int ndim, const int *dims, int *indexes,
 		for (; dim < ndim - 1; dim++)
 			*to++ = '{';
 	}
-	byte_buffer_commit(out, to);
+	return to;
 }
 
-static void
-append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
+static char *
+append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
+				  char *to)
 {
 	int			ndim = ARR_NDIM(value);
 	const int  *dims = ARR_DIMS(value);
@@ -121,65 +118,64 @@ append_text_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
 	Datum		element;
 
 	if (n_elements == 0)
-	{
-		byte_buffer_append(out, "{}", 2);
-		return;
-	}
+		return byte_buffer_append(out, to, "{}", 2);
 
-	append_bounds(value, out);
-	for (int i = 0; i < ndim; i++)
-		byte_buffer_append_char(out, '{');
+	to = append_bounds(value, out, to);
+	to = byte_buffer_append(out, to, "{{{{{{", ndim);
 	array_walk_begin(&walk, value);
 	for (int i = 0; i < n_elements; i++)
 	{
 		if (array_walk_next(&array->storage, &walk, &element))
-			append_element(array, element, out);
+			to = append_element(array, element, out, to);
 		else
-			byte_buffer_append(out, "NULL", 4);
-		append_separator(array->delimiter, ndim, dims, indexes, out);
+			to = byte_buffer_append(out, to, "NULL", 4);
+		to = append_separator(array->delimiter, ndim, dims, indexes, out, to);
 	}
+	return to;
 }
 
 /*
  * Number of dimensions, whether there are NULLs, type of the elements; length
  * and lower bound of each dimension; the elements behind their lengths.
  */
-static void
-append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out)
+static char *
+append_binary_array(ArrayEncoder *array, ArrayType *value, ByteBuffer *out,
+					char *to)
 {
 	int			ndim = ARR_NDIM(value);
 	const int  *dims = ARR_DIMS(value);
 	int			n_elements = ArrayGetNItems(ndim, dims);
-	char	   *p = byte_buffer_reserve(out, (3 + 2 * MAXDIM) * sizeof(int32));
 	ElementWalk walk;
 	Datum		element;
 
-	p = put_network_32(p, ndim);
-	p = put_network_32(p, ARR_HASNULL(value) ? 1 : 0);
-	p = put_network_32(p, array->element.type_id);
+	to = byte_buffer_reserve(out, to, (3 + 2 * MAXDIM) * sizeof(int32));
+	to = put_network_32(to, ndim);
+	to = put_network_32(to, ARR_HASNULL(value) ? 1 : 0);
+	to = put_network_32(to, array->element.type_id);
 	for (int i = 0; i < ndim; i++)
 	{
-		p = put_network_32(p, dims[i]);
-		p = put_network_32(p, ARR_LBOUND(value)[i]);
+		to = put_network_32(to, dims[i]);
+		to = put_network_32(to, ARR_LBOUND(value)[i]);
 	}
-	byte_buffer_commit(out, p);
 
 	array_walk_begin(&walk, value);
 	for (int i = 0; i < n_elements; i++)
 	{
 		if (array_walk_next(&array->storage, &walk, &element))
-			column_encode_with_length(&array->element, element, out);
+			to = column_encode_with_length(&array->element, element, out, to);
 		else
-			append_null_length(out);
+			to = append_null_length(out, to);
 	}
+	return to;
 }
 
 /*
  * Elements of another type than the column's, which the array's own head
  * tells: the type's function writes them, if they are where it expects them.
  */
-static pg_noinline void
-append_other_array(ColumnEncoder *encoder, ArrayType *value, ByteBuffer *out)
+static pg_noinline char *
+append_other_array(ColumnEncoder *encoder, ArrayType *value, ByteBuffer *out,
+				   char *to)
 {
 	int			n_elements = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
 	ElementStorage storage;
@@ -191,14 +187,14 @@ append_other_array(ColumnEncoder *encoder, ArrayType *value, ByteBuffer *out)
 	array_walk_begin(&walk, value);
 	for (int i = 0; i < n_elements; i++)
 		(void) array_walk_next(&storage, &walk, &element);
-	encode_by_type_function(encoder, PointerGetDatum(value), out);
+	return encode_by_type_function(encoder, PointerGetDatum(value), out, to);
 }
 
 /*
  * A short array is copied to where it is aligned, rather than detoasted.
  */
-static void
-encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	ArrayEncoder *array = encoder->state;
 	struct varlena *packed = packed_varlena(value);
@@ -221,12 +217,13 @@ encode_array(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 	if (unlikely(!array_header_is_sound(array_value)))
 		damaged_value("array");
 	if (unlikely(ARR_ELEMTYPE(array_value) != array->element.type_id))
-		append_other_array(encoder, array_value, out);
+		to = append_other_array(encoder, array_value, out, to);
 	else if (encoder->settings->format == ROW_BINARY)
-		append_binary_array(array, array_value, out);
+		to = append_binary_array(array, array_value, out, to);
 	else
-		append_text_array(array, array_value, out);
+		to = append_text_array(array, array_value, out, to);
 	packed_varlena_release(packed, value);
+	return to;
 }
 
 /* Has the type's text never anything that an array has to quote? */

@@ -26,6 +26,9 @@
 /* Room for the longest text, "-178956970 years ..." of an interval. */
 #define DATETIME_TEXT_ROOM	(MAXDATELEN + DIGITS_SLACK)
 
+StaticAssertDecl(DATETIME_TEXT_ROOM <= VALUE_ROOM,
+				 "a date's and time's text must fit in VALUE_ROOM");
+
 /*
  * Julian day 0 to the first of March of the year 4801 BC, where a cycle of
  * 400 years begins; and the years back from there.
@@ -130,83 +133,65 @@ put_timestamp(char *p, Timestamp timestamp, bool *bc)
 	return put_clock(p, usecs - julian_day * (uint64) USECS_PER_DAY);
 }
 
-static void
-encode_date(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_date(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	DateADT		date = DatumGetDateADT(value);
-	char	   *p;
 	bool		bc;
 
 	/* infinity among them */
 	if (unlikely(!IS_VALID_DATE(date)))
-	{
-		encode_by_type_function(encoder, value, out);
-		return;
-	}
-	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
-	p = put_julian_day(p, (uint32) date + POSTGRES_EPOCH_JDATE, &bc);
-	byte_buffer_commit(out, put_bc(p, bc));
+		return encode_by_type_function(encoder, value, out, to);
+	to = put_julian_day(to, (uint32) date + POSTGRES_EPOCH_JDATE, &bc);
+	return put_bc(to, bc);
 }
 
-static void
-encode_time(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_time(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	TimeADT		time = DatumGetTimeADT(value);
-	char	   *p;
 
 	if (unlikely(time < 0 || time > USECS_PER_DAY))
-	{
-		encode_by_type_function(encoder, value, out);
-		return;
-	}
-	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
-	byte_buffer_commit(out, put_clock(p, time));
+		return encode_by_type_function(encoder, value, out, to);
+	return put_clock(to, time);
 }
 
-static void
-encode_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
-	char	   *p;
 
 	if (unlikely(timetz->time < 0 || timetz->time > USECS_PER_DAY ||
 				 timetz->zone <= -100 * SECS_PER_HOUR ||
 				 timetz->zone >= 100 * SECS_PER_HOUR))
-	{
-		encode_by_type_function(encoder, value, out);
-		return;
-	}
-	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
-	p = put_clock(p, timetz->time);
+		return encode_by_type_function(encoder, value, out, to);
+
+	to = put_clock(to, timetz->time);
 	/* The type counts seconds west of UTC. */
-	byte_buffer_commit(out, put_zone_offset(p, -timetz->zone));
+	return put_zone_offset(to, -timetz->zone);
 }
 
-static void
-encode_timestamp(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_timestamp(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+				 char *to)
 {
 	Timestamp	timestamp = DatumGetTimestamp(value);
-	char	   *p;
 	bool		bc;
 
 	/* infinity among them */
 	if (unlikely(!IS_VALID_TIMESTAMP(timestamp)))
-	{
-		encode_by_type_function(encoder, value, out);
-		return;
-	}
-	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
-	p = put_timestamp(p, timestamp, &bc);
-	byte_buffer_commit(out, put_bc(p, bc));
+		return encode_by_type_function(encoder, value, out, to);
+	to = put_timestamp(to, timestamp, &bc);
+	return put_bc(to, bc);
 }
 
-static void
-encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+				   char *to)
 {
 	TimestampTz timestamp = DatumGetTimestampTz(value);
 	const ZoneOffset *offset = NULL;
 	Timestamp	local = 0;
-	char	   *p;
 	bool		bc;
 
 	if (likely(IS_VALID_TIMESTAMP(timestamp)))
@@ -216,16 +201,12 @@ encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 
 	/* The first hours of time may be local time before Julian day 0. */
 	if (unlikely(offset == NULL || local < MIN_TIMESTAMP))
-	{
-		encode_by_type_function(encoder, value, out);
-		return;
-	}
+		return encode_by_type_function(encoder, value, out, to);
 
-	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
-	p = put_timestamp(p, local, &bc);
-	memcpy(p, offset->chars, ZONE_TEXT_ROOM);
-	p += offset->n_chars;
-	byte_buffer_commit(out, put_bc(p, bc));
+	to = put_timestamp(to, local, &bc);
+	memcpy(to, offset->chars, ZONE_TEXT_ROOM);
+	to += offset->n_chars;
+	return put_bc(to, bc);
 }
 
 /*
@@ -278,36 +259,32 @@ put_interval_time(char *p, int64 usecs, bool after_negative)
 					   (uint32) (magnitude % USECS_PER_SEC));
 }
 
-static void
-encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+				char *to)
 {
 	const Interval *interval = DatumGetIntervalP(value);
 	bool		is_first = true;
 	bool		after_negative = false;
-	char	   *p;
 
 	/* Infinite since 17, a number of months before. */
 	if (unlikely(interval->month == PG_INT32_MIN ||
 				 interval->month == PG_INT32_MAX))
-	{
-		encode_by_type_function(encoder, value, out);
-		return;
-	}
+		return encode_by_type_function(encoder, value, out, to);
 
-	p = byte_buffer_reserve(out, DATETIME_TEXT_ROOM);
-	p = put_interval_field(p, interval->month / MONTHS_PER_YEAR, "year", 4,
-						   &is_first, &after_negative);
-	p = put_interval_field(p, interval->month % MONTHS_PER_YEAR, "mon", 3,
-						   &is_first, &after_negative);
-	p = put_interval_field(p, interval->day, "day", 3,
-						   &is_first, &after_negative);
+	to = put_interval_field(to, interval->month / MONTHS_PER_YEAR, "year", 4,
+							&is_first, &after_negative);
+	to = put_interval_field(to, interval->month % MONTHS_PER_YEAR, "mon", 3,
+							&is_first, &after_negative);
+	to = put_interval_field(to, interval->day, "day", 3,
+							&is_first, &after_negative);
 	if (is_first || interval->time != 0)
 	{
 		if (!is_first)
-			*p++ = ' ';
-		p = put_interval_time(p, interval->time, after_negative);
+			*to++ = ' ';
+		to = put_interval_time(to, interval->time, after_negative);
 	}
-	byte_buffer_commit(out, p);
+	return to;
 }
 
 EncodeFunction

@@ -25,23 +25,22 @@
  */
 #define HEX_PIECE			65536
 
-static void
-encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, UUID_TEXT_LEN);
 	char		digits[2 * UUID_LEN];
 
 	put_hex_16(digits, DatumGetUUIDP(value)->data);
-	memcpy(p, digits, 8);
-	p[8] = '-';
-	memcpy(p + 9, digits + 8, 4);
-	p[13] = '-';
-	memcpy(p + 14, digits + 12, 4);
-	p[18] = '-';
-	memcpy(p + 19, digits + 16, 4);
-	p[23] = '-';
-	memcpy(p + 24, digits + 20, 12);
-	byte_buffer_commit(out, p + UUID_TEXT_LEN);
+	memcpy(to, digits, 8);
+	to[8] = '-';
+	memcpy(to + 9, digits + 8, 4);
+	to[13] = '-';
+	memcpy(to + 14, digits + 12, 4);
+	to[18] = '-';
+	memcpy(to + 19, digits + 16, 4);
+	to[23] = '-';
+	memcpy(to + 24, digits + 20, 12);
+	return to + UUID_TEXT_LEN;
 }
 
 /*
@@ -49,29 +48,29 @@ encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
  * than half a gigabyte fails in byteaout(); here the text grows beyond 1 GB,
  * which is the row encoder's to refuse.
  */
-static void
-encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	struct varlena *packed = packed_varlena(value);
 	const uint8 *bytes = (const uint8 *) VARDATA_ANY(packed);
 	Size		len = VARSIZE_ANY_EXHDR(packed);
-	char	   *p = byte_buffer_reserve(out, 2 * len + 3);
 
-	memcpy(p, "\\\\x", 3);
-	p += 3;
+	to = byte_buffer_reserve(out, to, 2 * len + 3);
+	memcpy(to, "\\\\x", 3);
+	to += 3;
 	for (; len > HEX_PIECE; len -= HEX_PIECE)
 	{
 		CHECK_FOR_INTERRUPTS(); /* there may be half a gigabyte of it */
 		for (int i = 0; i < HEX_PIECE; i += 16, bytes += 16)
-			p = put_hex_16(p, bytes);
+			to = put_hex_16(to, bytes);
 	}
 	for (; len >= 16; len -= 16, bytes += 16)
-		p = put_hex_16(p, bytes);
+		to = put_hex_16(to, bytes);
 	for (; len > 0; len--)
-		p = put_hex_byte(p, *bytes++);
+		to = put_hex_byte(to, *bytes++);
 
-	byte_buffer_commit(out, p);
 	packed_varlena_release(packed, value);
+	return to;
 }
 
 static inline char *
@@ -86,22 +85,21 @@ put_hex_with_colons(char *p, const uint8 *bytes, int len)
 	return p;
 }
 
-static void
-encode_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, 3 * sizeof(macaddr));
 	const uint8 *bytes = (const uint8 *) DatumGetMacaddrP(value);
 
-	byte_buffer_commit(out, put_hex_with_colons(p, bytes, sizeof(macaddr)));
+	return put_hex_with_colons(to, bytes, sizeof(macaddr));
 }
 
-static void
-encode_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
+				char *to)
 {
-	char	   *p = byte_buffer_reserve(out, 3 * sizeof(macaddr8));
 	const uint8 *bytes = (const uint8 *) DatumGetMacaddr8P(value);
 
-	byte_buffer_commit(out, put_hex_with_colons(p, bytes, sizeof(macaddr8)));
+	return put_hex_with_colons(to, bytes, sizeof(macaddr8));
 }
 
 EncodeFunction

@@ -42,15 +42,16 @@ typedef struct JsonbWriter
 	const char *end;			/* of the value */
 } JsonbWriter;
 
-static bool append_container(JsonbWriter *writer,
-							 const JsonbContainer *container);
+static char *append_container(JsonbWriter *writer, char *to,
+							  const JsonbContainer *container);
 
 /*
  * Escape JSON's way alone, then convert and escape as any text.  For strings
  * that change in the client's encoding.
  */
-static pg_noinline void
-append_converted_string(JsonbWriter *writer, const char *string, Size len)
+static pg_noinline char *
+append_converted_string(JsonbWriter *writer, char *to, const char *string,
+						Size len)
 {
 	StringInfoData json;
 
@@ -64,8 +65,9 @@ append_converted_string(JsonbWriter *writer, const char *string, Size len)
 			damaged_value("jsonb");
 		appendBinaryStringInfo(&json, escaped, end - escaped);
 	}
-	append_text(writer->out, json.data, json.len, writer->settings);
+	to = append_text(writer->out, to, json.data, json.len, writer->settings);
 	pfree(json.data);
+	return to;
 }
 
 /*
@@ -86,51 +88,51 @@ copy_string(const JsonbWriter *writer, char *to, const char *string, Size len)
 	return to;
 }
 
-static pg_noinline void
-append_long_string(JsonbWriter *writer, const char *string, Size len)
+static pg_noinline char *
+append_long_string(JsonbWriter *writer, char *to, const char *string,
+				   Size len)
 {
-	ByteBuffer *out = writer->out;
-
 	while (len > 0)
 	{
 		Size		piece = Min(len, ESCAPE_PIECE);
-		char	   *to = byte_buffer_reserve(out, JSON_ESCAPED_SIZE(piece));
 
 		CHECK_FOR_INTERRUPTS();
-		byte_buffer_commit(out, copy_string(writer, to, string, piece));
+		to = byte_buffer_reserve(writer->out, to, JSON_ESCAPED_SIZE(piece));
+		to = copy_string(writer, to, string, piece);
 		string += piece;
 		len -= piece;
 	}
+	return to;
 }
 
 /* A string that is too long for one reservation, or changes. */
-static pg_noinline void
-append_special_string(JsonbWriter *writer, const char *string, Size len,
-					  bool convert)
+static pg_noinline char *
+append_special_string(JsonbWriter *writer, char *to, const char *string,
+					  Size len, bool convert)
 {
-	byte_buffer_append_char(writer->out, '"');
+	to = byte_buffer_append_char(writer->out, to, '"');
 	if (convert)
-		append_converted_string(writer, string, len);
+		to = append_converted_string(writer, to, string, len);
 	else
-		append_long_string(writer, string, len);
-	byte_buffer_append_char(writer->out, '"');
+		to = append_long_string(writer, to, string, len);
+	return byte_buffer_append_char(writer->out, to, '"');
 }
 
 /*
  * Append a string; if it is an object's key, with what stands around it.
  * "separate" asks for the separator from the pair before.
  */
-static pg_attribute_always_inline void
-append_string(JsonbWriter *writer, const char *string, Size len,
+static pg_attribute_always_inline char *
+append_string(JsonbWriter *writer, char *to, const char *string, Size len,
 			  bool is_key, bool separate)
 {
 	ByteBuffer *out = writer->out;
 	bool		convert = unlikely(writer->settings->transcode) &&
 		!text_is_ascii(string, len);
 	bool		special = len > ESCAPE_PIECE || convert;
-	char	   *to;
 
-	to = byte_buffer_reserve(out, special ? 2 : JSON_ESCAPED_SIZE(len) + 6);
+	to = byte_buffer_reserve(out, to,
+							 special ? 2 : JSON_ESCAPED_SIZE(len) + 6);
 	if (is_key && separate)
 	{
 		*to++ = ',';
@@ -144,37 +146,39 @@ append_string(JsonbWriter *writer, const char *string, Size len,
 	}
 	else
 	{
-		byte_buffer_commit(out, to);
-		append_special_string(writer, string, len, convert);
-		to = byte_buffer_reserve(out, 2);
+		to = append_special_string(writer, to, string, len, convert);
+		to = byte_buffer_reserve(out, to, 2);
 	}
 	if (is_key)
 	{
 		*to++ = ':';
 		*to++ = ' ';
 	}
-	byte_buffer_commit(out, to);
+	return to;
 }
 
-static void
-append_string_node(JsonbWriter *writer, const char *string, Size len)
+static char *
+append_string_node(JsonbWriter *writer, char *to, const char *string,
+				   Size len)
 {
-	append_string(writer, string, len, false, false);
+	return append_string(writer, to, string, len, false, false);
 }
 
-static void
-append_key(JsonbWriter *writer, const char *key, Size len, bool separate)
+static char *
+append_key(JsonbWriter *writer, char *to, const char *key, Size len,
+		   bool separate)
 {
-	append_string(writer, key, len, true, separate);
+	return append_string(writer, to, key, len, true, separate);
 }
 
-static inline void
-append_numeric_node(JsonbWriter *writer, const char *num, const char *end)
+static inline char *
+append_numeric_node(JsonbWriter *writer, char *to, const char *num,
+					const char *end)
 {
 	if (unlikely(stored_size(num, end, -1) == 0 ||
 				 !stored_varlena_is_plain(num)))
 		damaged_value("jsonb");
-	append_numeric(writer->out, (Numeric) num);
+	return append_numeric(writer->out, to, (Numeric) num);
 }
 
 /* The place behind a node that starts at "start", which its entry tells. */
@@ -187,11 +191,11 @@ node_end(JEntry entry, uint32 start)
 }
 
 /*
- * Append the node that lies from start to end of its container's data.  False
+ * Append the node that lies from start to end of its container's data.  NULL
  * as append_container().
  */
-static inline bool
-append_node(JsonbWriter *writer, JEntry entry, const char *data,
+static inline char *
+append_node(JsonbWriter *writer, char *to, JEntry entry, const char *data,
 			uint32 start, uint32 end)
 {
 	CHECK_FOR_INTERRUPTS();		/* a value may have millions of nodes */
@@ -201,32 +205,28 @@ append_node(JsonbWriter *writer, JEntry entry, const char *data,
 	switch (entry & JENTRY_TYPEMASK)
 	{
 		case JENTRY_ISSTRING:
-			append_string_node(writer, data + start, end - start);
-			return true;
+			return append_string_node(writer, to, data + start, end - start);
 		case JENTRY_ISNUMERIC:
-			append_numeric_node(writer, data + INTALIGN(start), data + end);
-			return true;
+			return append_numeric_node(writer, to, data + INTALIGN(start),
+									   data + end);
 		case JENTRY_ISBOOL_FALSE:
-			byte_buffer_append(writer->out, "false", 5);
-			return true;
+			return byte_buffer_append(writer->out, to, "false", 5);
 		case JENTRY_ISBOOL_TRUE:
-			byte_buffer_append(writer->out, "true", 4);
-			return true;
+			return byte_buffer_append(writer->out, to, "true", 4);
 		case JENTRY_ISNULL:
-			byte_buffer_append(writer->out, "null", 4);
-			return true;
+			return byte_buffer_append(writer->out, to, "null", 4);
 		case JENTRY_ISCONTAINER:
-			return append_container(writer,
+			return append_container(writer, to,
 									(const JsonbContainer *)
 									(data + INTALIGN(start)));
 		default:
 			damaged_value("jsonb");
-			return false;		/* not reached */
+			return NULL;		/* not reached */
 	}
 }
 
-static bool
-append_object(JsonbWriter *writer, const JsonbContainer *object)
+static char *
+append_object(JsonbWriter *writer, char *to, const JsonbContainer *object)
 {
 	uint32		n_pairs = JsonContainerSize(object);
 	const JEntry *keys = object->children;
@@ -238,7 +238,7 @@ append_object(JsonbWriter *writer, const JsonbContainer *object)
 	/* The values' data lies behind that of all keys. */
 	value_start = n_pairs > 0 ? getJsonbOffset(object, n_pairs) : 0;
 
-	byte_buffer_append_char(writer->out, '{');
+	to = byte_buffer_append_char(writer->out, to, '{');
 	for (uint32 i = 0; i < n_pairs; i++)
 	{
 		uint32		key_end = node_end(keys[i], key_start);
@@ -247,19 +247,20 @@ append_object(JsonbWriter *writer, const JsonbContainer *object)
 		if (unlikely(key_start > key_end || key_end > writer->end - data ||
 					 !JBE_ISSTRING(keys[i])))
 			damaged_value("jsonb");
-		append_key(writer, data + key_start, key_end - key_start, i > 0);
-		if (!append_node(writer, values[i], data, value_start, value_end))
-			return false;
+		to = append_key(writer, to, data + key_start, key_end - key_start,
+						i > 0);
+		to = append_node(writer, to, values[i], data, value_start, value_end);
+		if (unlikely(to == NULL))
+			return NULL;
 		key_start = key_end;
 		value_start = value_end;
 	}
-	byte_buffer_append_char(writer->out, '}');
-	return true;
+	return byte_buffer_append_char(writer->out, to, '}');
 }
 
 /* A scalar at the root is stored as an array of one, without brackets. */
-static bool
-append_array(JsonbWriter *writer, const JsonbContainer *array)
+static char *
+append_array(JsonbWriter *writer, char *to, const JsonbContainer *array)
 {
 	uint32		n_elements = JsonContainerSize(array);
 	const char *data = (const char *) (array->children + n_elements);
@@ -269,20 +270,21 @@ append_array(JsonbWriter *writer, const JsonbContainer *array)
 	if (unlikely(scalar && (writer->depth > 1 || n_elements != 1)))
 		damaged_value("jsonb");
 	if (!scalar)
-		byte_buffer_append_char(writer->out, '[');
+		to = byte_buffer_append_char(writer->out, to, '[');
 	for (uint32 i = 0; i < n_elements; i++)
 	{
 		uint32		end = node_end(array->children[i], start);
 
 		if (i > 0)
-			byte_buffer_append(writer->out, ", ", 2);
-		if (!append_node(writer, array->children[i], data, start, end))
-			return false;
+			to = byte_buffer_append(writer->out, to, ", ", 2);
+		to = append_node(writer, to, array->children[i], data, start, end);
+		if (unlikely(to == NULL))
+			return NULL;
 		start = end;
 	}
 	if (!scalar)
-		byte_buffer_append_char(writer->out, ']');
-	return true;
+		to = byte_buffer_append_char(writer->out, to, ']');
+	return to;
 }
 
 /* Is it an object or array whose entries lie within the value? */
@@ -307,38 +309,36 @@ entries_are_sound(const JsonbWriter *writer, const JsonbContainer *container)
 }
 
 /*
- * Append an object or array.  False, with part of it written, if it is too
+ * Append an object or array.  NULL, with part of it written, if it is too
  * deep.  Containers that share their data, as no sound value has them, may
  * become very long: what they write is limited by the buffer.
  */
-static bool
-append_container(JsonbWriter *writer, const JsonbContainer *container)
+static char *
+append_container(JsonbWriter *writer, char *to,
+				 const JsonbContainer *container)
 {
-	bool		done;
-
 	if (unlikely((const char *) container >
 				 writer->end - offsetof(JsonbContainer, children) ||
 				 !entries_are_sound(writer, container)))
 		damaged_value("jsonb");
 	if (writer->depth == MAX_DEPTH)
-		return false;
+		return NULL;
 	writer->depth++;
 	if (JsonContainerIsObject(container))
-		done = append_object(writer, container);
+		to = append_object(writer, to, container);
 	else
-		done = append_array(writer, container);
+		to = append_array(writer, to, container);
 	writer->depth--;
-	return done;
+	return to;
 }
 
-static void
-encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	struct varlena *packed = packed_varlena(value);
 	JsonbWriter writer = {out, encoder->settings, 0, NULL};
-	Size		start = out->len;
+	Size		start = to - out->data;
 	const JsonbContainer *root;
-	bool		done;
 	union
 	{
 		int64		alignment;
@@ -357,14 +357,13 @@ encode_jsonb(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 	writer.end = (const char *) root + VARSIZE_ANY_EXHDR(packed);
 
 	if (encoder->settings->format == ROW_BINARY)
-		byte_buffer_append_char(out, BINARY_VERSION);
-	done = append_container(&writer, root);
-	if (unlikely(!done))
-	{
-		out->len = start;
-		encode_by_type_function(encoder, PointerGetDatum(packed), out);
-	}
+		*to++ = BINARY_VERSION;
+	to = append_container(&writer, to, root);
+	if (unlikely(to == NULL))
+		to = encode_by_type_function(encoder, PointerGetDatum(packed), out,
+									 out->data + start);
 	packed_varlena_release(packed, value);
+	return to;
 }
 
 EncodeFunction

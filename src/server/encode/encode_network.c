@@ -25,6 +25,10 @@
 /* xxxx:xxxx:xxxx:xxxx:xxxx:xxxx:255.255.255.255/128 */
 #define ADDRESS_TEXT_ROOM	(49 + DIGITS_SLACK)
 
+StaticAssertDecl(ADDRESS_TEXT_ROOM <= VALUE_ROOM &&
+				 4 + sizeof(inet_struct) <= VALUE_ROOM,
+				 "an address must fit in VALUE_ROOM");
+
 #define IPV6_WORDS			8
 
 /* The decimal numbers from 0 to 255, each with a dot behind it. */
@@ -161,79 +165,76 @@ get_address(Datum value, bool is_cidr)
 	return address;
 }
 
-static inline void
+static inline char *
 encode_address(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
-			   bool is_cidr)
+			   char *to, bool is_cidr)
 {
 	inet	   *address = get_address(value, is_cidr);
 	uint32		bits = ip_bits(address);
 	uint32		max_bits;
-	char	   *p = byte_buffer_reserve(out, ADDRESS_TEXT_ROOM);
+	char	   *p;
 
 	if (likely(ip_family(address) == PGSQL_AF_INET))
 	{
 		max_bits = 32;
-		p = put_ipv4(p, ip_addr(address));
+		p = put_ipv4(to, ip_addr(address));
 	}
 	else
 	{
 		max_bits = 128;
-		p = put_ipv6(p, ip_addr(address));
+		p = put_ipv6(to, ip_addr(address));
 	}
 
 	if (unlikely(bits > max_bits ||
 				 (max_bits == 128 && ip_family(address) != PGSQL_AF_INET6)))
-		encode_by_type_function(encoder, value, out);
-	else
+		p = encode_by_type_function(encoder, value, out, to);
+	else if (bits != max_bits || is_cidr)
 	{
-		if (bits != max_bits || is_cidr)
-		{
-			*p++ = '/';
-			p = put_uint_8(p, bits);
-		}
-		byte_buffer_commit(out, p);
+		*p++ = '/';
+		p = put_uint_8(p, bits);
 	}
 	packed_varlena_release((struct varlena *) address, value);
+	return p;
 }
 
-static void
-encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	encode_address(encoder, value, out, false);
+	return encode_address(encoder, value, out, to, false);
 }
 
-static void
-encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	encode_address(encoder, value, out, true);
+	return encode_address(encoder, value, out, to, true);
 }
 
 /* Family, prefix length, which type, length of the address; the address. */
-static inline void
-send_address(Datum value, ByteBuffer *out, bool is_cidr)
+static inline char *
+send_address(Datum value, char *to, bool is_cidr)
 {
 	inet	   *address = get_address(value, is_cidr);
-	char	   *p = byte_buffer_reserve(out, 4 + sizeof(inet_struct));
 
-	*p++ = ip_family(address);
-	*p++ = ip_bits(address);
-	*p++ = is_cidr;
-	*p++ = ip_addrsize(address);
-	memcpy(p, ip_addr(address), ip_addrsize(address));
-	byte_buffer_commit(out, p + ip_addrsize(address));
+	*to++ = ip_family(address);
+	*to++ = ip_bits(address);
+	*to++ = is_cidr;
+	*to++ = ip_addrsize(address);
+	memcpy(to, ip_addr(address), ip_addrsize(address));
+	to += ip_addrsize(address);
 	packed_varlena_release((struct varlena *) address, value);
+	return to;
 }
 
-static void
-send_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_inet(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	send_address(value, out, false);
+	return send_address(value, to, false);
 }
 
-static void
-send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_cidr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	send_address(value, out, true);
+	return send_address(value, to, true);
 }
 
 EncodeFunction

@@ -22,52 +22,48 @@
 #include "bytes/digits.h"
 #include "encode/encode_number.h"
 
-static void
-encode_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+StaticAssertDecl(INTEGER_TEXT_ROOM <= VALUE_ROOM &&
+				 DOUBLE_SHORTEST_DECIMAL_LEN + DIGITS_SLACK <= VALUE_ROOM,
+				 "a number's text must fit in VALUE_ROOM");
+
+static char *
+encode_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	byte_buffer_append_char(out, DatumGetBool(value) ? 't' : 'f');
+	*to = DatumGetBool(value) ? 't' : 'f';
+	return to + 1;
 }
 
-static void
-encode_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
-
-	byte_buffer_commit(out, put_int32(p, DatumGetInt16(value)));
+	return put_int32(to, DatumGetInt16(value));
 }
 
-static void
-encode_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
-
-	byte_buffer_commit(out, put_int32(p, DatumGetInt32(value)));
+	return put_int32(to, DatumGetInt32(value));
 }
 
-static void
-encode_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
-
-	byte_buffer_commit(out, put_int64(p, DatumGetInt64(value)));
+	return put_int64(to, DatumGetInt64(value));
 }
 
 /* oid, xid and cid: unsigned, 32 bits */
-static void
-encode_uint4(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_uint4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
-
-	byte_buffer_commit(out, put_uint32(p, DatumGetUInt32(value)));
+	return put_uint32(to, DatumGetUInt32(value));
 }
 
-static void
-encode_xid8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_xid8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, INTEGER_TEXT_ROOM);
 	FullTransactionId xid = DatumGetFullTransactionId(value);
 
-	byte_buffer_commit(out, put_uint64(p, U64FromFullTransactionId(xid)));
+	return put_uint64(to, U64FromFullTransactionId(xid));
 }
 
 /* Excess precision would spoil the comparisons below. */
@@ -168,30 +164,22 @@ put_short_float(char *p, float num)
 }
 
 /* extra_float_digits > 0: the shortest text that reads back as the value */
-static void
-encode_float8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_float8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, DOUBLE_SHORTEST_DECIMAL_LEN +
-										DIGITS_SLACK);
 	double		num = DatumGetFloat8(value);
-	char	   *end = put_short_double(p, num);
+	char	   *end = put_short_double(to, num);
 
-	if (end == NULL)
-		end = p + double_to_shortest_decimal_bufn(num, p);
-	byte_buffer_commit(out, end);
+	return end != NULL ? end : to + double_to_shortest_decimal_bufn(num, to);
 }
 
-static void
-encode_float4(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_float4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, FLOAT_SHORTEST_DECIMAL_LEN +
-										DIGITS_SLACK);
 	float		num = DatumGetFloat4(value);
-	char	   *end = put_short_float(p, num);
+	char	   *end = put_short_float(to, num);
 
-	if (end == NULL)
-		end = p + float_to_shortest_decimal_bufn(num, p);
-	byte_buffer_commit(out, end);
+	return end != NULL ? end : to + float_to_shortest_decimal_bufn(num, to);
 }
 
 EncodeFunction

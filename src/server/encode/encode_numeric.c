@@ -162,66 +162,62 @@ put_numeric(char *p, const NumericParts *parts)
 	return end;
 }
 
-static inline void
-append_special(ByteBuffer *out, uint16 header)
+static inline char *
+append_special(ByteBuffer *out, char *to, uint16 header)
 {
 	if (header == HEADER_PINF)
-		byte_buffer_append(out, "Infinity", 8);
-	else if (header == HEADER_NINF)
-		byte_buffer_append(out, "-Infinity", 9);
-	else
-		byte_buffer_append(out, "NaN", 3);
+		return byte_buffer_append(out, to, "Infinity", 8);
+	if (header == HEADER_NINF)
+		return byte_buffer_append(out, to, "-Infinity", 9);
+	return byte_buffer_append(out, to, "NaN", 3);
 }
 
-static inline void
-append_packed_numeric(ByteBuffer *out, const struct varlena *num)
+static inline char *
+append_packed_numeric(ByteBuffer *out, char *to, const struct varlena *num)
 {
 	const char *data = VARDATA_ANY(num);
 	uint16		header = read_header(num);
 	NumericParts parts;
 	int			whole_digits;
-	char	   *p;
 
 	if (unlikely((header & HEADER_FORM) == HEADER_SPECIAL))
-	{
-		append_special(out, header);
-		return;
-	}
+		return append_special(out, to, header);
 	numeric_parts(&parts, header, data, VARSIZE_ANY_EXHDR(num));
 
 	/* sign, digits, point, and what the last group has too much */
 	whole_digits = Max(parts.weight + 1, 1) * GROUP_DIGITS;
-	p = byte_buffer_reserve(out, whole_digits + parts.dscale + GROUP_DIGITS + 2);
-	byte_buffer_commit(out, put_numeric(p, &parts));
+	to = byte_buffer_reserve(out, to,
+							 whole_digits + parts.dscale + GROUP_DIGITS + 2);
+	return put_numeric(to, &parts);
 }
 
-void
-append_numeric(ByteBuffer *out, Numeric num)
+char *
+append_numeric(ByteBuffer *out, char *to, Numeric num)
 {
-	append_packed_numeric(out, (const struct varlena *) num);
+	return append_packed_numeric(out, to, (const struct varlena *) num);
 }
 
-static void
-encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	struct varlena *num = packed_varlena(value);
 
-	append_packed_numeric(out, num);
+	to = append_packed_numeric(out, to, num);
 	packed_varlena_release(num, value);
+	return to;
 }
 
 /*
  * The header's fields, 16 bits each, and the digits.  Of a special value the
  * scale and the weight are what its header's bits happen to be.
  */
-static void
-send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	struct varlena *num = packed_varlena(value);
 	uint16		header = read_header(num);
 	NumericParts parts;
 	uint16		sign;
-	char	   *p;
 
 	numeric_parts(&parts, header, VARDATA_ANY(num), VARSIZE_ANY_EXHDR(num));
 	if ((header & HEADER_FORM) == HEADER_SPECIAL)
@@ -229,15 +225,15 @@ send_numeric(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 	else
 		sign = parts.negative ? HEADER_LONG_NEG : 0;
 
-	p = byte_buffer_reserve(out, (4 + parts.n_groups) * sizeof(int16));
-	p = put_network_16(p, parts.n_groups);
-	p = put_network_16(p, parts.weight);
-	p = put_network_16(p, sign);
-	p = put_network_16(p, parts.dscale);
+	to = byte_buffer_reserve(out, to, (4 + parts.n_groups) * sizeof(int16));
+	to = put_network_16(to, parts.n_groups);
+	to = put_network_16(to, parts.weight);
+	to = put_network_16(to, sign);
+	to = put_network_16(to, parts.dscale);
 	for (int i = 0; i < parts.n_groups; i++)
-		p = put_network_16(p, stored_group(&parts, i));
-	byte_buffer_commit(out, p);
+		to = put_network_16(to, stored_group(&parts, i));
 	packed_varlena_release(num, value);
+	return to;
 }
 
 EncodeFunction

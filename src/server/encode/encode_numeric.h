@@ -17,10 +17,10 @@
 extern EncodeFunction numeric_encoder(Oid type_function);
 
 /*
- * Append what numeric_out() gives, which needs no escapes.  The numeric has a
- * short or a plain header and may be unaligned; it is not compressed or out
- * of line.
+ * Append what numeric_out() gives, which needs no escapes, at "to", and
+ * return its end.  The numeric has a short or a plain header and may be
+ * unaligned; it is not compressed or out of line.
  */
-extern void append_numeric(ByteBuffer *out, Numeric num);
+extern char *append_numeric(ByteBuffer *out, char *to, Numeric num);
 
 #endif							/* PARDUMP_ENCODE_NUMERIC_H */

@@ -17,14 +17,15 @@
 #include "encode/encode_text.h"
 
 /* textout, textsend and such: they copy the bytes */
-static void
-encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	struct varlena *packed = packed_varlena(value);
 
-	append_text(out, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed),
-				encoder->settings);
+	to = append_text(out, to, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed),
+					 encoder->settings);
 	packed_varlena_release(packed, value);
+	return to;
 }
 
 /*
@@ -32,8 +33,8 @@ encode_text(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
  * (src/backend/utils/adt/xml.c: xml_out_internal, parse_xml_decl) and copies
  * others.
  */
-static void
-encode_xml(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_xml(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	struct varlena *packed = packed_varlena(value);
 	const char *bytes = VARDATA_ANY(packed);
@@ -41,35 +42,32 @@ encode_xml(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 
 	if (len > 0 &&
 		(bytes[0] == '\n' || (len >= 5 && memcmp(bytes, "<?xml", 5) == 0)))
-		encode_by_type_function(encoder, PointerGetDatum(packed), out);
+		to = encode_by_type_function(encoder, PointerGetDatum(packed), out,
+									 to);
 	else
-		append_text(out, bytes, len, encoder->settings);
+		to = append_text(out, to, bytes, len, encoder->settings);
 	packed_varlena_release(packed, value);
+	return to;
 }
 
-static void
-encode_name(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_name(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	const char *name = NameStr(*DatumGetName(value));
 
-	append_text(out, name, strnlen(name, NAMEDATALEN),
-				encoder->settings);
+	return append_text(out, to, name, strnlen(name, NAMEDATALEN),
+					   encoder->settings);
 }
 
 /* "char": ASCII as it is, nothing for zero; others differ among majors */
-static void
-encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	char		c = DatumGetChar(value);
-	char	   *to;
 
 	if (IS_HIGHBIT_SET(c))
-		encode_by_type_function(encoder, value, out);
-	else if (c != '\0')
-	{
-		to = byte_buffer_reserve(out, 2);
-		byte_buffer_commit(out, put_escaped_byte(to, c, ESCAPE_COPY));
-	}
+		return encode_by_type_function(encoder, value, out, to);
+	return c != '\0' ? put_escaped_byte(to, c, ESCAPE_COPY) : to;
 }
 
 /*
@@ -91,10 +89,13 @@ static pg_noinline void
 enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 {
 	ByteBuffer	buf;
+	char	   *end;
 	char	   *kept;
 
 	byte_buffer_init(&buf, 8 * NAMEDATALEN);
-	encode_by_type_function(encoder, ObjectIdGetDatum(value), &buf);
+	end = encode_by_type_function(encoder, ObjectIdGetDatum(value), &buf,
+								  byte_buffer_place(&buf));
+	byte_buffer_commit(&buf, end);
 	kept = MemoryContextAlloc(encoder->type_function.fn_mcxt, buf.len + 1);
 	memcpy(kept, buf.data, buf.len);
 
@@ -106,8 +107,8 @@ enum_cache_fill(ColumnEncoder *encoder, EnumText *slot, Oid value)
 	pfree(buf.data);
 }
 
-static void
-encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	Oid			oid = DatumGetObjectId(value);
 	EnumText   *slot;
@@ -121,7 +122,7 @@ encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
 	slot = (EnumText *) encoder->state + oid / 2 % ENUM_CACHE_SLOTS;
 	if (unlikely(slot->value != oid || slot->label == NULL))
 		enum_cache_fill(encoder, slot, oid);
-	byte_buffer_append(out, slot->label, slot->len);
+	return byte_buffer_append(out, to, slot->label, slot->len);
 }
 
 EncodeFunction

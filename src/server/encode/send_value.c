@@ -22,89 +22,85 @@
 #include "bytes/packed_varlena.h"
 #include "encode/send_value.h"
 
-static void
-send_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_bool(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	byte_buffer_append_char(out, DatumGetBool(value) ? 1 : 0);
+	*to = DatumGetBool(value) ? 1 : 0;
+	return to + 1;
 }
 
-static void
-send_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	byte_buffer_append_char(out, DatumGetChar(value));
+	*to = DatumGetChar(value);
+	return to + 1;
 }
 
-static void
-send_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_int2(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, sizeof(int16));
-
-	byte_buffer_commit(out, put_network_16(p, DatumGetInt16(value)));
+	return put_network_16(to, DatumGetInt16(value));
 }
 
 /* What has 32 bits: a float's are those of an integer in a Datum, too. */
-static void
-send_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_int4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, sizeof(int32));
-
-	byte_buffer_commit(out, put_network_32(p, DatumGetInt32(value)));
+	return put_network_32(to, DatumGetInt32(value));
 }
 
-static void
-send_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_int8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	char	   *p = byte_buffer_reserve(out, sizeof(int64));
-
-	byte_buffer_commit(out, put_network_64(p, DatumGetInt64(value)));
+	return put_network_64(to, DatumGetInt64(value));
 }
 
-static void
-send_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_timetz(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
-	char	   *p = byte_buffer_reserve(out, sizeof(int64) + sizeof(int32));
 
-	p = put_network_64(p, timetz->time);
-	byte_buffer_commit(out, put_network_32(p, timetz->zone));
+	to = put_network_64(to, timetz->time);
+	return put_network_32(to, timetz->zone);
 }
 
-static void
-send_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	const Interval *interval = DatumGetIntervalP(value);
-	char	   *p = byte_buffer_reserve(out, sizeof(int64) + 2 * sizeof(int32));
 
-	p = put_network_64(p, interval->time);
-	p = put_network_32(p, interval->day);
-	byte_buffer_commit(out, put_network_32(p, interval->month));
+	to = put_network_64(to, interval->time);
+	to = put_network_32(to, interval->day);
+	return put_network_32(to, interval->month);
 }
 
-static void
-send_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	byte_buffer_append(out, DatumGetPointer(value), UUID_LEN);
+	return byte_buffer_append(out, to, DatumGetPointer(value), UUID_LEN);
 }
 
-static void
-send_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_macaddr(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	byte_buffer_append(out, DatumGetPointer(value), sizeof(macaddr));
+	return byte_buffer_append(out, to, DatumGetPointer(value), sizeof(macaddr));
 }
 
-static void
-send_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_macaddr8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	byte_buffer_append(out, DatumGetPointer(value), sizeof(macaddr8));
+	return byte_buffer_append(out, to, DatumGetPointer(value), sizeof(macaddr8));
 }
 
-static void
-send_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out)
+static char *
+send_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	struct varlena *packed = packed_varlena(value);
 
-	byte_buffer_append(out, VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed));
+	to = byte_buffer_append(out, to, VARDATA_ANY(packed),
+							VARSIZE_ANY_EXHDR(packed));
 	packed_varlena_release(packed, value);
+	return to;
 }
 
 EncodeFunction

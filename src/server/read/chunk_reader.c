@@ -193,11 +193,14 @@ fetch_compressed(ChunkReader *reader, Size limit)
 	Size		need = block_compressor_out_bytes(reader->compressor);
 	ssize_t		made = 0;
 
-	while (out->len < limit &&
-		   (made = block_compressor_fetch(reader->compressor,
-										  byte_buffer_reserve(out, need))) > 0)
+	while (out->len < limit)
 	{
-		out->len += made;
+		char	   *to = byte_buffer_reserve(out, byte_buffer_place(out), need);
+
+		made = block_compressor_fetch(reader->compressor, to);
+		if (made <= 0)
+			break;
+		byte_buffer_commit(out, to + made);
 		CHECK_FOR_INTERRUPTS();
 	}
 	if (made < 0)
@@ -254,10 +257,12 @@ next_raw_rows(ChunkReader *reader)
 	ByteBuffer *block = &reader->block;
 	Size		start = VARHDRSZ + sizeof(RawBlockHeader);
 	uint32		n_rows = 0;
+	char	   *to;
 
 	clear_buffer(block);
-	byte_buffer_reserve(block, sizeof(RawBlockHeader));
-	block->len = start;
+	to = byte_buffer_reserve(block, byte_buffer_place(block),
+							 sizeof(RawBlockHeader));
+	byte_buffer_commit(block, to + sizeof(RawBlockHeader));
 	for (;;)
 	{
 		if (reader->tuple == NULL)

@@ -219,8 +219,8 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 }
 
 /* The tuple, its pointers made blank: nobody is to follow them. */
-static void
-append_tuple(RawEncoder *encoder, ByteBuffer *out)
+static char *
+append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
 {
 	HeapTuple	row = encoder->row;
 	const char *data = (const char *) row->t_data;
@@ -233,46 +233,49 @@ append_tuple(RawEncoder *encoder, ByteBuffer *out)
 		word |= RAW_HAS_VARWIDTH;
 	if (encoder->n_external > 0)
 		word |= RAW_HAS_EXTERNAL;
-	byte_buffer_append(out, (const char *) &word, sizeof(word));
-	byte_buffer_append(out, data + start, row->t_len - start);
+	to = byte_buffer_append(out, to, (const char *) &word, sizeof(word));
+	to = byte_buffer_append(out, to, data + start, row->t_len - start);
 
 	for (int i = 0; i < encoder->n_external; i++)
 	{
 		Datum		value = encoder->row_values[encoder->external[i]];
 		Size		behind = data + row->t_len - DatumGetPointer(value);
 
-		memset(VARDATA_EXTERNAL(out->data + out->len - behind), 0,
+		memset(VARDATA_EXTERNAL(to - behind), 0,
 			   sizeof(struct varatt_external));
 	}
+	return to;
 }
 
-static void
-append_padding(ByteBuffer *out, Size start)
+static char *
+append_padding(ByteBuffer *out, char *to, Size start)
 {
-	Size		bytes = out->len - start;
+	Size		bytes = to - out->data - start;
 
 	while (bytes++ % MAXIMUM_ALIGNOF != 0)
-		byte_buffer_append_char(out, '\0');
+		to = byte_buffer_append_char(out, to, '\0');
+	return to;
 }
 
 void
 raw_encoder_append(RawEncoder *encoder, ByteBuffer *out, Size start)
 {
-	append_tuple(encoder, out);
+	char	   *to = append_tuple(encoder, out, byte_buffer_place(out));
+
 	for (int i = 0; i < encoder->n_external; i++)
 	{
 		struct varlena *value;
-		struct varlena *to;
 
 		encoder->column = encoder->external[i];
 		value = (struct varlena *) DatumGetPointer(encoder->row_values[encoder->column]);
-		append_padding(out, start);
-		to = (struct varlena *)
-			byte_buffer_reserve(out, toast_reader_stored_size(encoder->toast,
-															  value));
-		toast_reader_fetch(encoder->toast, value, to);
-		byte_buffer_commit(out, (char *) to + VARSIZE_4B(to));
+		to = append_padding(out, to, start);
+		to = byte_buffer_reserve(out, to,
+								 toast_reader_stored_size(encoder->toast,
+														  value));
+		toast_reader_fetch(encoder->toast, value, (struct varlena *) to);
+		to += VARSIZE_4B(to);
 	}
+	byte_buffer_commit(out, to);
 	encoder->column = -1;
 }
 

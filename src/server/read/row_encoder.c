@@ -78,53 +78,82 @@ row_encoder_begin(RowEncoder *encoder, ByteBuffer *out)
 	static const char head[19] = "PGCOPY\n\377\r\n\0";
 
 	if (encoder->settings.format == ROW_BINARY)
-		byte_buffer_append(out, head, sizeof(head));
+		byte_buffer_commit(out, byte_buffer_append(out, byte_buffer_place(out),
+												   head, sizeof(head)));
 }
 
-static void
-append_field_count(ByteBuffer *out, int count)
+static char *
+append_field_count(ByteBuffer *out, char *to, int count)
 {
-	char	   *p = byte_buffer_reserve(out, sizeof(int16));
-
-	byte_buffer_commit(out, put_network_16(p, count));
+	return put_network_16(byte_buffer_reserve(out, to, sizeof(int16)), count);
 }
 
 void
 row_encoder_end(RowEncoder *encoder, ByteBuffer *out)
 {
 	if (encoder->settings.format == ROW_BINARY)
-		append_field_count(out, -1);
+		byte_buffer_commit(out, append_field_count(out, byte_buffer_place(out),
+												   -1));
 }
 
-static inline void
-encode_value(RowEncoder *encoder, int column, ByteBuffer *out)
+static inline char *
+append_null(ByteBuffer *out, char *to, bool binary)
 {
-	bool		binary = encoder->settings.format == ROW_BINARY;
-	int			attribute = encoder->columns[column];
-	Datum		value = encoder->values[attribute];
+	return binary ? append_null_length(out, to) :
+		byte_buffer_append(out, to, "\\N", 2);
+}
 
-	if (encoder->isnull[attribute])
+/* Detoast here, where buffers are kept, rather than in the encoder. */
+static inline Datum
+plain_value(RowEncoder *encoder, Datum value)
+{
+	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
+
+	if (VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored))
+		return PointerGetDatum(toast_reader_get(encoder->toast, stored));
+	return value;
+}
+
+/*
+ * Append the row's values from the next one on, until the buffer holds "limit"
+ * bytes.  Members are read once: bytes are written in between, and could be
+ * anything to the compiler.
+ */
+static pg_attribute_always_inline char *
+append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
+			  bool binary)
+{
+	const int  *columns = encoder->columns;
+	const Datum *values = encoder->values;
+	const bool *isnull = encoder->isnull;
+	int			n_columns = encoder->n_columns;
+	int			column = encoder->next_column;
+
+	for (; column < n_columns && to - out->data < limit; column++)
 	{
+		ColumnEncoder *column_encoder = &encoder->encoders[column];
+		int			attribute = columns[column];
+		Datum		value = values[attribute];
+
+		encoder->next_column = column;	/* for an error's context */
+		if (!binary && column > 0)
+			to = byte_buffer_append_char(out, to, '\t');
+		byte_buffer_begin_value(out, to);
+		if (isnull[attribute])
+		{
+			to = append_null(out, to, binary);
+			continue;
+		}
+		if (column_encoder->is_varlena)
+			value = plain_value(encoder, value);
 		if (binary)
-			append_null_length(out);
+			to = column_encode_with_length(column_encoder, value, out, to);
 		else
-			byte_buffer_append(out, "\\N", 2);
-		return;
+			to = column_encode(column_encoder, value, out, to);
+		byte_buffer_end_value(out, to);
 	}
-	/* detoasted here, where buffers are kept, rather than by the encoder */
-	if (encoder->encoders[column].is_varlena)
-	{
-		struct varlena *stored = (struct varlena *) DatumGetPointer(value);
-
-		if (VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored))
-			value = PointerGetDatum(toast_reader_get(encoder->toast, stored));
-	}
-	byte_buffer_begin_value(out);
-	if (binary)
-		column_encode_with_length(&encoder->encoders[column], value, out);
-	else
-		column_encode(&encoder->encoders[column], value, out);
-	byte_buffer_end_value(out);
+	encoder->next_column = column;
+	return to;
 }
 
 static inline void
@@ -143,29 +172,28 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(encoder->row_context);
 	bool		text = encoder->settings.format == ROW_TEXT;
+	char	   *to = byte_buffer_place(out);
 
 	/* the values of a row that goes on point into its tuple, as before */
 	if (!encoder->in_row)
 	{
 		deform_tuple(encoder, tuple);
 		if (!text)
-			append_field_count(out, encoder->n_columns);
+			to = append_field_count(out, to, encoder->n_columns);
 		encoder->in_row = true;
 		encoder->next_column = 0;
 	}
-	while (encoder->next_column < encoder->n_columns && out->len < limit)
-	{
-		if (text && encoder->next_column > 0)
-			byte_buffer_append_char(out, '\t');
-		encode_value(encoder, encoder->next_column, out);
-		encoder->next_column++;
-	}
+	if (text)
+		to = append_values(encoder, out, to, limit, false);
+	else
+		to = append_values(encoder, out, to, limit, true);
 	if (encoder->next_column == encoder->n_columns)
 	{
 		if (text)
-			byte_buffer_append_char(out, '\n');
+			to = byte_buffer_append_char(out, to, '\n');
 		encoder->in_row = false;
 	}
+	byte_buffer_commit(out, to);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(encoder->row_context);
 	return !encoder->in_row;
