@@ -115,9 +115,9 @@ plain_value(RowEncoder *encoder, Datum value)
 }
 
 /*
- * Append the row's values from the next one on, until the buffer holds "limit"
- * bytes.  Members are read once: bytes are written in between, and could be
- * anything to the compiler.
+ * Append the row's values from the next one on, until the buffer holds
+ * "limit" bytes.  Members are read once: bytes are written in between, and
+ * could be anything to the compiler.
  */
 static pg_attribute_always_inline char *
 append_values(RowEncoder *encoder, ByteBuffer *out, char *to, Size limit,
