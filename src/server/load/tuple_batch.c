@@ -28,6 +28,7 @@
 #include "base/server_compat.h"
 #include "load/bulk_space.h"
 #include "load/tuple_batch.h"
+#include "load/tuple_former.h"
 
 /* src/backend/commands/copyfrom.c: MAX_BUFFERED_TUPLES, MAX_BUFFERED_BYTES */
 #define MAX_TUPLES	1000
@@ -41,6 +42,7 @@ struct TupleBatch
 	CopyFromState cstate;		/* borrowed, as the next two; or NULL */
 	EState	   *estate;
 	ResultRelInfo *target;
+	TupleFormer *former;
 	BulkInsertState bulk;		/* of the whole statement */
 	CommandId	command;
 	int			options;
@@ -75,6 +77,7 @@ tuple_batch_new(CopyFromState cstate, EState *estate, ResultRelInfo *target)
 	batch->cstate = cstate;
 	batch->estate = estate;
 	batch->target = target;
+	batch->former = tuple_former_new(RelationGetDescr(target->ri_RelationDesc));
 	batch->bulk = GetBulkInsertState();
 	/* a COPY is all of its rows, and leaves the table as the server's does */
 	if (cstate == NULL)
@@ -201,9 +204,8 @@ tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple, Size bytes)
 void
 tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull, Size bytes)
 {
-	TupleDesc	tupdesc = RelationGetDescr(batch->target->ri_RelationDesc);
 	MemoryContext old_context = MemoryContextSwitchTo(batch->tuple_context);
-	HeapTuple	tuple = heap_form_tuple(tupdesc, values, isnull);
+	HeapTuple	tuple = tuple_former_form(batch->former, values, isnull);
 
 	MemoryContextSwitchTo(old_context);
 	tuple_batch_add_tuple(batch, tuple, bytes);
