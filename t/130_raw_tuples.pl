@@ -1,6 +1,6 @@
 # Raw tuples, read on one side and loaded on the other, are stored as they were
-# at the source: for every table over types that can be read so, in every
-# compression.
+# at the source: for every table over types that can be read so, for all kinds
+# of storage and long rows, in every compression.
 
 use strict;
 use warnings;
@@ -22,7 +22,16 @@ sql($node, 'types', 'CREATE EXTENSION pg_pardump');
 prepare_load($node, 'types');
 foreach my $compression (qw(none lz4 zstd:1))
 {
-	same_raw_ok($node, 'types', $compression, schemas => 'reader\_%', tables => 20,
+	same_raw_ok($node, 'types', "types, $compression", schemas => 'reader\_%', tables => 20,
+		compression => $compression);
+}
+
+make_database($node, 'cases', files => ['raw_cases.sql']);
+sql($node, 'cases', 'CREATE EXTENSION pg_pardump');
+prepare_load($node, 'cases');
+foreach my $compression (qw(none zstd:1))
+{
+	same_raw_ok($node, 'cases', "cases, $compression", schemas => 'raw\_cases', tables => 11,
 		compression => $compression);
 }
 
