@@ -10,7 +10,7 @@ use warnings;
 # names for people.
 our @PROGRAMS = qw(stock sql client server);
 our @CODECS = qw(none lz4 zstd:1 gzip:6 default);
-our @SETS = qw(pgbench logs mixed docs small);
+our @SETS = qw(pgbench logs mixed docs small demo);
 our %NAME = (
 	stock => 'pg_dump',
 	sql => 'pg_pardump, SQL',
@@ -50,6 +50,7 @@ sub read_medians
 
 		chomp $line;
 		@run{@columns} = split /,/, $line;
+		$run{server_cpu} = $run{session_cpu} + $run{other_cpu};
 		$run{cpu} = $run{client_cpu} + $run{server_cpu};
 		$text{ $run{set} } = $run{text_bytes};
 		foreach my $what (qw(wall client_cpu server_cpu cpu bytes))

@@ -8,8 +8,9 @@
  * CODEC is none, lz4, zstd:LEVEL or gzip:LEVEL.  FILE is read whole before
  * the clock starts; its blocks of 1 MiB are then compressed in memory that is
  * used again and again, and written to OUTPUT: one frame, or, for gzip, one
- * member a block, by the library that pg_pardump has chosen for the level.  Prints "wall,cpu,0,bytes": seconds, nothing
- * for a server, and the size of OUTPUT.  One thread.
+ * member a block, by the library that pg_pardump has chosen for the level.
+ * Prints "wall,cpu,0,0,bytes": seconds, nothing for a server, and the size of
+ * OUTPUT.  One thread.
  */
 #include <lz4frame.h>
 #include <stdio.h>
@@ -179,7 +180,7 @@ main(int argc, char **argv)
 			fail("could not write the output");
 		made += size;
 	}
-	printf("%.3f,%.3f,0,%zu\n", seconds(CLOCK_MONOTONIC) - wall,
+	printf("%.3f,%.3f,0,0,%zu\n", seconds(CLOCK_MONOTONIC) - wall,
 		   seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu, made);
 	return 0;
 }

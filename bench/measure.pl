@@ -4,16 +4,18 @@
 #
 # usage: measure.pl POSTMASTER-PID[,POSTMASTER-PID] COMMAND [ARGUMENT...]
 #
-# Prints "wall,client,server": the seconds from the command's start to its end,
-# the CPU seconds of the command and of all its children, and those that the
-# server's processes used for it; with two servers, those of each.  Ends with
-# the command's exit code.
+# Prints "wall,client,sessions,other": the seconds from the command's start to
+# its end, the CPU seconds of the command and of all its children, those that the
+# server's sessions used for it, with their parallel workers, and those of the
+# server's other processes (checkpointer, writers); with two servers, the last
+# two of each.  Ends with the command's exit code.
 #
 # A server's process counts in /proc/PID/stat of its own while it lives, and in
 # its parent's once it is buried, so the sum over the postmaster and its
-# children loses nothing when a backend ends.  Both before and after, backends
-# are waited for until none is left: all must connect by a Unix-domain socket,
-# for that is how their titles tell them from the server's other processes.
+# children loses nothing when a session ends; and what the buried ones used is
+# the sessions' share.  Both before and after, sessions are waited for until none
+# is left: all must connect by a Unix-domain socket, for that is how their titles
+# tell them from the server's other processes.
 
 use strict;
 use warnings;
@@ -47,13 +49,15 @@ sub look_at_children
 		next unless @fields && $fields[1] == $postmaster;
 		$ticks += $fields[11] + $fields[12];
 		open my $file, '<', "/proc/$pid/cmdline" or next;
-		$backends++ if (<$file> // '') =~ /\[local\]/;
+		# without a title it is on its way out
+		$backends++ if (<$file> // '') =~ /\[local\]|^$/;
 	}
 	return ($backends, $ticks);
 }
 
-# The CPU seconds that the server has used, once no backend is left.  A child
-# that is buried while we look would be missed on both sides: look again.
+# The CPU seconds that the server's sessions and its other processes have used,
+# once no session is left.  A child that is buried while we look would be missed
+# on both sides: look again.
 sub server_seconds
 {
 	my ($postmaster) = @_;
@@ -63,13 +67,13 @@ sub server_seconds
 		my @before = stat_fields($postmaster) or die "there is no process $postmaster\n";
 		my ($backends, $ticks) = look_at_children($postmaster);
 		my @after = stat_fields($postmaster) or die "there is no process $postmaster\n";
+		my $buried = sum(@after[ 13, 14 ]);	# cutime, cstime; utime, stime before
 
-		# utime, stime, cutime, cstime
-		return ($ticks + sum(@after[ 11 .. 14 ])) / $TICKS
-		  if $backends == 0 && sum(@before[ 13, 14 ]) == sum(@after[ 13, 14 ]);
+		return ($buried / $TICKS, ($ticks + sum(@after[ 11, 12 ])) / $TICKS)
+		  if $backends == 0 && sum(@before[ 13, 14 ]) == $buried;
 		sleep 0.05;
 	}
-	die "the server's backends do not end\n";
+	die "the server's sessions do not end\n";
 }
 
 my @postmasters = split /,/, shift @ARGV;
@@ -85,6 +89,6 @@ if ($status == 0)
 	my @after = map { server_seconds($_) } @postmasters;
 
 	printf "%.3f,%.2f,%s\n", $wall, $user + $system,
-	  join(',', map { sprintf '%.2f', $after[$_] - $before[$_] } 0 .. $#postmasters);
+	  join(',', map { sprintf '%.2f', $after[$_] - $before[$_] } 0 .. $#after);
 }
 exit($status & 127 ? 128 + ($status & 127) : $status >> 8);

@@ -51,12 +51,6 @@ codec_of_default()
 	fi
 }
 
-# Is $2 in the list $1?
-has()
-{
-	[[ ,$1, == *,$2,* ]]
-}
-
 table_of_set()
 {
 	case $1 in
@@ -71,8 +65,7 @@ make_set()
 {
 	local set=$1
 
-	log "$set: making data"
-	fill_set "$set" "SELECT"
+	fill_set "$set"
 	text_bytes=0
 	if [ "$set" != small ]; then
 		run_job psql -Xqc "COPY $(table_of_set "$set") TO STDOUT" "$set" >"$OUTPUT/text"
@@ -123,7 +116,7 @@ choose_command()
 }
 
 # Tell the result of a run.  Arguments: set, codec, program, round, and
-# wall,client,server,bytes.
+# wall,client,sessions,other,bytes: seconds, CPU seconds and the archive's size.
 record()
 {
 	echo "$major,$1,$text_bytes,$2,$3,$4,$5" | tee -a "$WORK/runs.csv" >&8
@@ -196,7 +189,7 @@ main()
 	start_cluster "$bindir" "shared_buffers = 512MB" "autovacuum = off" "fsync = off" "wal_level = minimal" \
 		"max_wal_senders = 0" "max_wal_size = 8GB" "work_mem = 64MB" "max_locks_per_transaction = 256"
 	postmaster=$(postmaster_pid)
-	echo major,set,text_bytes,codec,program,round,wall,client_cpu,server_cpu,bytes | tee "$WORK/runs.csv" >&8
+	echo major,set,text_bytes,codec,program,round,wall,client_cpu,session_cpu,other_cpu,bytes | tee "$WORK/runs.csv" >&8
 	for set in ${sets//,/ }; do
 		make_set "$set"
 		measure_set "$set"
