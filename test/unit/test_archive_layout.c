@@ -1,6 +1,6 @@
 /*
  * test_archive_layout.c
- *		Chunks and barriers, as the comment in archive_layout.c has them.
+ *		Chunks, barriers and completions, as archive_layout.c describes them.
  */
 #include "base/fe_compat.h"
 
@@ -90,13 +90,14 @@ test_archive_layout(void)
 	check_layout(&toc,
 				 "1 TABLE -\n"
 				 "2 TABLE -\n"
-				 "9 TABLE DATA COPY <1 9.dat\n"
-				 "10 TABLE DATA COPY <8,1 10.dat\n"
-				 "11 TABLE DATA COPY <1 11.dat\n"
-				 "3 TABLE DATA <1,9,10,11 -\n"
+				 "10 TABLE DATA COPY <1 10.dat\n"
+				 "11 TABLE DATA COPY <8,1 11.dat\n"
+				 "12 TABLE DATA COPY <1 12.dat\n"
+				 "3 TABLE DATA <1,10,11,12 -\n"
 				 "4 TABLE DATA COPY <2 4.dat\n"
 				 "7 BLOBS blobs.toc\n"
-				 "5 INDEX <1,8 -\n"
+				 "9 TABLE DATA COMPLETE <10,8,12 -\n"
+				 "5 INDEX <9,8 -\n"
 				 "6 INDEX <2 -\n",
 				 "definitions and data");
 	check_layout(&data_only,

@@ -14,19 +14,28 @@
  *			depends on the TABLE.  Never truncated before: it is not the
  *			last entry of its table.
  *	barrier	TABLE DATA, the table's original dump ID, neither COPY nor
- *			file, depends on the TABLE and on every chunk.  Whatever waits
+ *			file, depends on the TABLE and on every chunk.  Data that waits
  *			for the table's rows waits for the barrier.  It has no data, so
  *			it is neither truncated for nor printed.
  *
  * Two refinements:
  *
- * Priority.  pg_restore takes an index's priority from the size of the data
- * file it waits for, and a barrier has none.  So for every split table an
- * unused ID is reserved; the table's biggest chunk names it as its first
- * dependency, which makes pg_restore take the chunk for the data entry of
- * "table" reserved ID; and all that depends on the TABLE after the data
- * depends on the reserved ID too, which pg_restore then replaces by the
- * chunk, its size included.
+ * Priority.  Of what is ready pg_restore takes what has the largest data
+ * file, and of entries after the data what waits for the largest.  A barrier
+ * has no file: it is taken when no other data is left, and what waits for it
+ * begins as late.  So for every split table two more IDs are used.
+ *
+ *	reserved ID	is no entry's.  The table's biggest chunk names it as its
+ *			first dependency, which makes pg_restore take the chunk for the
+ *			data entry of "table" reserved ID.  In entries after the data
+ *			pg_restore replaces it by the chunk, its size included.
+ *	completion	stands after the data, has neither definition nor file, and
+ *			depends on every chunk, on the biggest by the reserved ID.
+ *			pg_restore passes over it as soon as these are loaded.
+ *
+ * What depends on the TABLE after the data depends on completion and reserved
+ * ID instead: on the one to wait for all chunks, on the other for its
+ * priority, and for pg_restore to see what needs the same table's lock.
  *
  * Chaining.  A dump without the table's definition is restored into tables
  * that exist, often by --data-only --disable-triggers: pg_restore then
@@ -50,7 +59,11 @@ typedef struct Layout
 	const TocEntry **by_id;		/* entries of in */
 	int		   *reserved_id;	/* by dump ID of in: of a split table's TABLE
 								 * entry, the reserved ID; else 0 */
+	bool		has_completions;	/* out has them already */
 } Layout;
+
+/* Names the kind of entry to readers of a listing; pg_restore knows it not. */
+#define COMPLETION_DESC "TABLE DATA COMPLETE"
 
 static int *
 int_list(int n, const int *values)
@@ -87,10 +100,10 @@ file_name(const Toc *toc, const TocEntry *entry)
 	return archive_name_object_list(toc->minor, entry->dump_id);
 }
 
-static DataFile *
-biggest_chunk(DataFile *files, int n_files)
+static const DataFile *
+biggest_chunk(const DataFile *files, int n_files)
 {
-	DataFile   *result = files;
+	const DataFile *result = files;
 
 	for (int i = 1; i < n_files; i++)
 		if (files[i].est_bytes > result->est_bytes)
@@ -151,6 +164,51 @@ append_split_table(Layout *layout, const TocEntry *data_entry,
 	append_barrier(layout, data_entry, files, n_files);
 }
 
+static int
+completion_id(const Layout *layout, int table_id)
+{
+	return layout->reserved_id[table_id] + 1;
+}
+
+static void
+append_completion(Layout *layout, const TocEntry *data_entry,
+				  const DataFile *files, int n_files)
+{
+	TocEntry   *completion = append_entry(layout, data_entry);
+	int			table_id = toc_table_dump_id(data_entry);
+	const DataFile *biggest = biggest_chunk(files, n_files);
+
+	completion->dump_id = completion_id(layout, table_id);
+	completion->desc = COMPLETION_DESC;
+	completion->section = TOC_SECTION_POST_DATA;
+	completion->had_dumper = false;
+	completion->defn = NULL;
+	completion->copy_stmt = NULL;
+	completion->filename = NULL;
+	completion->n_deps = n_files;
+	completion->deps = pg_malloc(n_files * sizeof(int));
+	for (int i = 0; i < n_files; i++)
+		completion->deps[i] = &files[i] == biggest ?
+			layout->reserved_id[table_id] : files[i].dump_id;
+}
+
+/* The completions of all split tables, before what waits for them. */
+static void
+append_completions(Layout *layout, const DumpTables *tables)
+{
+	const ChunkPlan *chunks = layout->chunks;
+
+	for (int i = 0; i < chunks->n_files; i += chunks->files[i].n_chunks)
+	{
+		const DataFile *files = &chunks->files[i];
+		const TocEntry *data_entry = tables->tables[files->table].entry;
+
+		if (files->n_chunks > 1 &&
+			layout->reserved_id[toc_table_dump_id(data_entry)] != 0)
+			append_completion(layout, data_entry, files, files->n_chunks);
+	}
+}
+
 /*
  * Entries after the data wait for, and take the priority of, what they need.
  */
@@ -161,20 +219,22 @@ append_post_data(Layout *layout, const TocEntry *model)
 	int			n = model->n_deps;
 	int		   *deps = pg_malloc(Max(1, 2 * n) * sizeof(int));
 
-	for (int i = 0; i < n; i++)
-		deps[i] = model->deps[i];
 	for (int i = 0; i < model->n_deps; i++)
 	{
 		int			dep = model->deps[i];
 
+		deps[i] = dep;
 		if (dep > 0 && layout->reserved_id[dep] != 0)
+		{
+			deps[i] = completion_id(layout, dep);
 			deps[n++] = layout->reserved_id[dep];
+		}
 	}
 	entry->deps = deps;
 	entry->n_deps = n;
 }
 
-/* Which tables are split, and the IDs reserved for their priority. */
+/* Which tables are split, and the IDs reserved for them and their completions. */
 static void
 survey(Layout *layout, const DumpTables *tables)
 {
@@ -191,7 +251,10 @@ survey(Layout *layout, const DumpTables *tables)
 			continue;
 		table_id = toc_table_dump_id(tables->tables[file->table].entry);
 		if (layout->by_id[table_id])
-			layout->reserved_id[table_id] = layout->next_id++;
+		{
+			layout->reserved_id[table_id] = layout->next_id;
+			layout->next_id += 2;
+		}
 	}
 }
 
@@ -207,8 +270,12 @@ archive_layout_make(const Toc *toc, const DumpTables *tables,
 	layout.out = pg_malloc(sizeof(Toc));
 	*layout.out = *toc;
 	layout.out->n_entries = 0;
-	/* a split table has an entry a chunk, and keeps its own as the barrier */
-	layout.out->entries = pg_malloc((toc->n_entries + chunks->n_files + 1) *
+
+	/*
+	 * a split table has an entry a chunk, a completion, and its own as the
+	 * barrier
+	 */
+	layout.out->entries = pg_malloc((toc->n_entries + 2 * chunks->n_files + 1) *
 									sizeof(TocEntry));
 	/* before any entry is made: those after the data name reserved IDs */
 	survey(&layout, tables);
@@ -238,7 +305,12 @@ archive_layout_make(const Toc *toc, const DumpTables *tables,
 			file += n_files;
 		}
 		else if (entry->section == TOC_SECTION_POST_DATA)
+		{
+			if (!layout.has_completions)
+				append_completions(&layout, tables);
+			layout.has_completions = true;
 			append_post_data(&layout, entry);
+		}
 		else
 			append_entry(&layout, entry)->filename = file_name(toc, entry);
 	}

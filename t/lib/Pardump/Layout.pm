@@ -12,7 +12,7 @@ use warnings;
 
 use Exporter 'import';
 use List::Util qw(max first);
-use Pardump::Toc qw(read_toc data_path is_table_data is_barrier
+use Pardump::Toc qw(read_toc data_path is_table_data is_barrier is_completion
   chunked_tables table_key);
 use PostgreSQL::Test::Utils;
 
@@ -83,9 +83,9 @@ sub id_problems
 		grep { !$is_chunk{ $_->{id} } && !is_barrier($_) && $_->{section} < 4 }
 		@{ $toc->{entries} });
 	my $stock_max = max(0, map { $_->{id} }
-		grep { !$is_chunk{ $_->{id} } } @{ $toc->{entries} });
+		grep { !$is_chunk{ $_->{id} } && !is_completion($_) } @{ $toc->{entries} });
 	my $max = max(0, keys %seen);
-	my $allowed = max($others, $stock_max) + 2 * keys(%is_chunk) + @$chunked;
+	my $allowed = max($others, $stock_max) + keys(%is_chunk) + 2 * @$chunked;
 	push @problems, "ids not dense: largest is $max, $allowed would do"
 	  if $max > $allowed;
 	return @problems;
@@ -202,20 +202,16 @@ sub chunk_problems
 
 # pg_restore gives an index the priority of its table's data size, which the
 # barrier hides.  So one chunk, the largest, depends on an id that is no entry's, and
-# so do the post-data entries of the table.
+# so do the post-data entries of the table; and a barrier, having no size, comes up
+# last of all data, so that they wait for another entry instead.
 sub priority_problems
 {
 	my ($toc, $table) = @_;
 	return () if must_be_chained($toc, $table);
 	my $table_id = $table->{barrier}{deps}[0];
-	my @post = grep {
-		my $te = $_;
-		$te->{section} == 4 && grep { $_ == $table_id } @{ $te->{deps} }
-	} @{ $toc->{entries} };
 	my @marked = grep { @{ $_->{deps} } == 2 } @{ $table->{chunks} };
 	my $name = entry_name($table->{barrier});
-	return @post ? "$name: no chunk has the table's reserved id" : ()
-	  if @marked == 0;
+	return "$name: no chunk has the table's reserved id" if @marked == 0;
 	return "$name: several chunks have a reserved id" if @marked > 1;
 
 	my @problems;
@@ -224,10 +220,41 @@ sub priority_problems
 	  if grep { $_->{id} == $reserved } @{ $toc->{entries} };
 	push @problems, "$name: the reserved id $reserved is too large"
 	  if $reserved > max(map { $_->{id} } @{ $toc->{entries} });
-	foreach my $te (@post)
+	my @post = grep { $_->{section} == 4 } @{ $toc->{entries} };
+	push @problems, map { "$name: " . entry_name($_) . ' waits for the table or its barrier' }
+	  grep { has_dep($_, $table_id) || has_dep($_, $table->{barrier}{id}) } @post;
+	return (@problems, completion_problems($table, $reserved, @post));
+}
+
+sub has_dep
+{
+	my ($te, $id) = @_;
+	return grep { $_ == $id } @{ $te->{deps} };
+}
+
+# The completion waits for exactly the chunks, of the one that has the reserved id
+# by that id, and has nothing to restore; what depends on either depends on both.
+sub completion_problems
+{
+	my ($table, $reserved, @post) = @_;
+	my $name = entry_name($table->{barrier});
+	my @found = grep { is_completion($_) && has_dep($_, $reserved) } @post;
+	return @post ? "$name: " . @found . ' completions' : () if @found != 1;
+
+	my @problems;
+	my $completion = $found[0];
+	my @waits = map { @{ $_->{deps} } == 2 ? $reserved : $_->{id} } @{ $table->{chunks} };
+	push @problems, "$name: the completion does not wait for exactly the chunks"
+	  if join(' ', sort @{ $completion->{deps} }) ne join(' ', sort @waits);
+	push @problems, "$name: the completion has a COPY command, a definition or a file"
+	  if $completion->{had_dumper}
+	  || defined $completion->{copy}
+	  || defined $completion->{defn}
+	  || ($completion->{filename} // '') ne '';
+	foreach my $te (grep { $_ != $completion } @post)
 	{
-		push @problems, "$name: " . entry_name($te) . ' lacks the reserved id'
-		  unless grep { $_ == $reserved } @{ $te->{deps} };
+		push @problems, "$name: " . entry_name($te) . ' has only one of completion and reserved id'
+		  if has_dep($te, $reserved) != has_dep($te, $completion->{id});
 	}
 	return @problems;
 }
@@ -239,7 +266,8 @@ sub toc_problems
 	my ($stock_dir, $dir) = @_;
 	my ($stock, $ours) = (read_toc($stock_dir), read_toc($dir));
 	my %chunk = map { $_->{id} => 1 } map { @{ $_->{chunks} } } chunked_tables($ours);
-	my @ours = grep { !$chunk{ $_->{id} } } @{ $ours->{entries} };
+	my @ours = grep { !$chunk{ $_->{id} } && !is_completion($_) } @{ $ours->{entries} };
+	my %is_split = map { $_->{barrier}{deps}[0] => 1 } grep { !must_be_chained($ours, $_) } chunked_tables($ours);
 	my @problems;
 
 	push @problems, 'header has no mark' if $ours->{dump_version} !~ s/, pg_pardump \d+\.\d+\.\d+$//;
@@ -261,8 +289,9 @@ sub toc_problems
 			  if ($want->{$field} // 'NULL') ne ($got->{$field} // 'NULL');
 		}
 		my %has = map { $_ => 1 } @{ $got->{deps} };
+		# instead of a split table it waits for that table's completion
 		push @problems, entry_name($got) . ': dependencies lost'
-		  if grep { !$has{$_} } @{ $want->{deps} };
+		  if grep { !$has{$_} && !($got->{section} == 4 && $is_split{$_}) } @{ $want->{deps} };
 	}
 	return @problems;
 }

@@ -14,7 +14,7 @@ use warnings;
 use Exporter 'import';
 
 our @EXPORT_OK = qw(read_toc write_toc toc_bytes copy_archive data_path
-  is_table_data is_barrier chunked_tables table_key);
+  is_table_data is_barrier is_completion chunked_tables table_key);
 
 my @suffixes = ('', '.gz', '.lz4', '.zst');
 
@@ -145,6 +145,9 @@ sub is_barrier
 	my ($te) = @_;
 	return is_table_data($te) && !$te->{had_dumper};
 }
+
+# The entry that has what follows the data begin once a chunked table has its rows.
+sub is_completion { return $_[0]->{desc} eq 'TABLE DATA COMPLETE'; }
 
 sub table_key
 {
