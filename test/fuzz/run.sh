@@ -5,7 +5,7 @@
 #
 # usage: test/fuzz/run.sh [--merge] [SECONDS [TARGET...]]
 #
-# Builds each target (toc, manifest, decompress, lines, decode) with clang's
+# Builds each target (toc, manifest, decompress, lines, decode, raw) with clang's
 # libFuzzer into a temporary directory and runs it for so many seconds (20) on
 # its corpus.  What it finds is kept in the current directory as crash-*; the
 # exit code is 0 if nothing was found, 77 if there is no clang with libFuzzer.
@@ -23,7 +23,7 @@ if [ "${1:-}" = --merge ]; then
 fi
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
-targets=${*:-toc manifest decompress lines decode}
+targets=${*:-toc manifest decompress lines decode raw}
 pg_config=${PG_CONFIG:-pg_config}
 clang=${CLANG:-clang}
 
@@ -42,11 +42,12 @@ declare -A sources=(
 	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[lines]="$s/load/line_splitter.c $s/load/field.c"
+	[raw]="$s/load/raw_rows.c $s/heap/tuple_deform.c"
 	[decode]="$(echo "$s"/decode/{decode_*,json_parse}.c) $s/bytes/escape.c")
 for target in $targets
 do
 	# shellcheck disable=SC2086
-	if [ "$target" = lines ] || [ "$target" = decode ]; then
+	if [ "$target" = lines ] || [ "$target" = decode ] || [ "$target" = raw ]; then
 		# of the server's side, with what it needs of the server in the target
 		"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 			-D_GNU_SOURCE -I"$($pg_config --includedir-server)" -I"$s" -I"$top/src" \
