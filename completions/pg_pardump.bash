@@ -74,7 +74,11 @@ _pg_pardump()
 			return
 			;;
 		--copy-format)
-			COMPREPLY=($(compgen -W 'auto binary text' -- "$cur"))
+			COMPREPLY=($(compgen -W 'auto raw binary text' -- "$cur"))
+			return
+			;;
+		--wire-compression)
+			COMPREPLY=($(compgen -W 'auto none lz4 zstd' -- "$cur"))
 			return
 			;;
 		--toast-compression)

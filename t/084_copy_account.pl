@@ -61,7 +61,7 @@ is($events[0]{command}, 'copy', 'the first event');
 my %started = map { ($_->{table} => "$_->{format} $_->{read_by}") }
   grep { $_->{event} eq 'chunk_start' } @events;
 is_deeply(\%started, {
-		'public.big' => 'binary extension', 'public.as_text' => 'text extension',
+		'public.big' => 'raw extension', 'public.as_text' => 'text extension',
 		'public.leaf1' => 'binary SQL', 'public.leaf2' => 'binary SQL' },
 	'formats of chunks');
 my $rows = 0;

@@ -106,7 +106,7 @@ foreach my $case (
 	[ 'a server without it', "\0\0\0\x03lz4", "\0\0\0\x03lz5",
 		qr/the target's server cannot compress by lz4/ ],
 	[ 'a server without the setting', "'default_toast_compression'", "'default_toast_impression_'",
-		qr/the target, of version .*, has only one way to compress long values\n.*from 14 on/ ])
+		qr/the target, of version .*, has only one way to compress long values\s.*from 14 on/s ])
 {
 	my ($what, $word, $heard, $message) = @$case;
 	die 'not as long' if length $word != length $heard;

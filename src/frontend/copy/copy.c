@@ -184,6 +184,7 @@ open_target(Copy *copy)
 	restore_stage_leave_out_extension(&copy->restore);
 	target_check(copy->target.conn, copy->restore.schedule, options,
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
+	copy_format_check(copy->source.conn, &copy->target, &copy->plan);
 	if (copy->new_name == NULL)
 		target_check_tables(copy->target.conn, copy->plan.tables,
 							options->clean);
@@ -242,7 +243,7 @@ copy_rows_and_indexes(Copy *copy)
 
 	/* the target has the tables now, and can be asked for their types */
 	copy->work.formats = copy_formats_decide(copy->source.conn,
-											 copy->target.conn, options, plan);
+											 &copy->target, plan);
 	run_event_run(options, plan, copy->target.address);
 	start_index_builder(copy);
 	copy->run.beside.what = "indexes ";

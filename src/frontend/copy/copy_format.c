@@ -1,22 +1,6 @@
 /*
  * copy_format.c
- *		Decides between COPY's two formats, table by table.
- *
- * A type's binary form must not depend on the cluster:
- *	base types of PostgreSQL itself, whose OIDs are below 10000
- *		(transam.h: FirstGenbkiObjectId) and the same in all clusters: yes,
- *		but for the few below;
- *	enums: yes, they are sent by label (enum_send);
- *	domains, ranges and multiranges: as what they are made of, the form has
- *		nothing else in it (domain_recv, range_send, multirange_send);
- *	arrays: it has the element type's OID (array_send), so only those of
- *		PostgreSQL's own types;
- *	composite types: the same of every column (record_send): no;
- *	types of extensions and users: who knows: no.
- * Of PostgreSQL's own types no: reg*, which are OIDs of other objects; money,
- * which is a number whose decimal point lc_monetary sets; xml, which is
- * re-encoded by its declaration; and those without a receive function that
- * does its work (pg_node_tree and such).
+ *		Decides in which format each table is copied.
  */
 #include "base/fe_compat.h"
 
@@ -24,8 +8,9 @@
 
 #include "base/identifier.h"
 #include "base/printable.h"
+#include "copy/copy_facts.h"
 #include "copy/copy_format.h"
-#include "plan/dump_table_read.h"
+#include "copy/raw_check.h"
 
 /* Binary forms have been the same since; multiranges came with it. */
 #define MIN_SERVER_FOR_BINARY 140000
@@ -33,89 +18,38 @@
 /* For less, another file costs more than WAL. */
 #define MIN_TRUNCATE_BYTES ((uint64) 1024 * 1024)
 
-/*
- * One row a table, in the order of the array: the columns that COPY sends and
- * their types, and the first of them that is not safe.  "part" is a column's
- * type and, recursively, what that is made of: the name alone may mean
- * another type on the target.
- */
-static const char types_query[] =
-"WITH RECURSIVE wanted AS ("
-"SELECT no, pg_catalog.to_regclass(name)::pg_catalog.oid AS rel"
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
-"), columns AS ("
-"SELECT w.no, a.attname, a.atttypid FROM wanted w"
-" JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) w.rel"
-" WHERE a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped"
-" AND a.attgenerated OPERATOR(pg_catalog.=) ''"
-"), part (whole, type, in_array) AS ("
-"SELECT DISTINCT atttypid, atttypid, false FROM columns"
-" UNION "
-"SELECT p.whole, CASE t.typtype WHEN 'd' THEN t.typbasetype"
-" WHEN 'r' THEN (SELECT r.rngsubtype FROM pg_catalog.pg_range r"
-" WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid)"
-" WHEN 'm' THEN (SELECT r.rngsubtype FROM pg_catalog.pg_range r"
-" WHERE r.rngmultitypid OPERATOR(pg_catalog.=) t.oid)"
-" ELSE t.typelem END, p.in_array OR t.typtype OPERATOR(pg_catalog.=) 'b'"
-" FROM part p JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) p.type"
-" WHERE t.typtype OPERATOR(pg_catalog.=) ANY ('{d,r,m}')"
-" OR t.typoutput OPERATOR(pg_catalog.=) 'pg_catalog.array_out'::pg_catalog.regproc"
-"), described AS ("
-"SELECT whole, pg_catalog.string_agg(pg_catalog.format_type(type, NULL), ' '"
-" ORDER BY pg_catalog.format_type(type, NULL) COLLATE pg_catalog.\"C\") AS parts"
-" FROM part GROUP BY whole"
-"), unsafe AS ("
-"SELECT DISTINCT p.whole FROM part p"
-" LEFT JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) p.type"
-" WHERE NOT CASE"
-" WHEN t.oid IS NULL THEN false"
-" WHEN p.in_array AND t.oid OPERATOR(pg_catalog.>=) 10000::pg_catalog.oid THEN false"
-" WHEN t.typsend OPERATOR(pg_catalog.=) 0::pg_catalog.oid"
-" OR t.typreceive OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN false"
-" WHEN t.typtype OPERATOR(pg_catalog.=) ANY ('{d,e,r,m}') THEN true"
-" WHEN t.typtype OPERATOR(pg_catalog.<>) 'b' THEN false"
-" WHEN t.typoutput OPERATOR(pg_catalog.=) 'pg_catalog.array_out'::pg_catalog.regproc THEN true"
-" ELSE t.oid OPERATOR(pg_catalog.<) 10000::pg_catalog.oid"
-" AND t.typname::pg_catalog.text OPERATOR(pg_catalog.!~) '^reg'"
-" AND t.typname OPERATOR(pg_catalog.<>) ALL ('{money,xml,aclitem,"
-"pg_node_tree,pg_ndistinct,pg_dependencies,pg_mcv_list,"
-"pg_brin_bloom_summary,pg_brin_minmax_multi_summary}')"
-" END"
-")"
-" SELECT w.rel IS NOT NULL,"
-" pg_catalog.string_agg(pg_catalog.format('%I %s %s', c.attname,"
-" pg_catalog.format_type(c.atttypid, NULL), d.parts), ', ' ORDER BY c.attname)"
-" FILTER (WHERE c.no IS NOT NULL),"
-" pg_catalog.min(pg_catalog.format('column %I is of type %s', c.attname,"
-" pg_catalog.format_type(c.atttypid, NULL))) FILTER (WHERE u.whole IS NOT NULL)"
-" FROM wanted w LEFT JOIN columns c ON c.no OPERATOR(pg_catalog.=) w.no"
-" LEFT JOIN described d ON d.whole OPERATOR(pg_catalog.=) c.atttypid"
-" LEFT JOIN unsafe u ON u.whole OPERATOR(pg_catalog.=) c.atttypid"
-" GROUP BY w.no, w.rel ORDER BY w.no";
+/* For "auto" over a network; see bench/README.md. */
+#define WIRE_COMPRESSION "lz4:0"
 
-static PGresult *
-ask(PGconn *conn, const DumpTables *tables, bool is_target)
+/* What both servers say, of all tables and of each. */
+typedef struct CopyDecision
 {
-	char	   *names = dump_tables_name_array(conn, tables, is_target);
-	const char *params[] = {names};
-	PGresult   *res = session_query_params(conn, types_query, 1, params, 0);
+	const Options *options;
+	const Target *target;
+	const DumpPlan *plan;
+	const char *no_binary;		/* why no table is copied so, or NULL */
+	const char *no_raw;			/* the same */
+	CopyFacts  *source_facts;	/* NULL if a server is too old */
+	CopyFacts  *target_facts;
+	const char **source_reasons;	/* against raw tuples; NULL with no_raw */
+	const char **target_reasons;
+	bool		same_encoding;	/* rows come as the target stores text */
+	bool		minimal_wal;
+} CopyDecision;
 
-	if (PQntuples(res) != tables->n_tables)
-		pg_fatal("the server describes %d tables where %d were expected",
-				 PQntuples(res), tables->n_tables);
-	free(names);
-	return res;
+const char *
+copy_format_name(CopyFormatKind kind)
+{
+	static const char *const names[] = {"text", "binary", "raw"};
+
+	return names[kind];
 }
 
-/* Why one table is copied as text, or NULL; owned. */
-static char *
-text_reason(const PGresult *in_source, const PGresult *in_target, int no)
+static bool
+is_wanted(const Options *options, CopyFormatKind kind)
 {
-	if (!PQgetisnull(in_source, no, 2))
-		return pg_strdup(PQgetvalue(in_source, no, 2));
-	if (strcmp(PQgetvalue(in_source, no, 1), PQgetvalue(in_target, no, 1)) != 0)
-		return pg_strdup("its columns are not the same in source and target");
-	return NULL;
+	return options->copy_format &&
+		strcmp(options->copy_format, copy_format_name(kind)) == 0;
 }
 
 /*
@@ -123,8 +57,9 @@ text_reason(const PGresult *in_source, const PGresult *in_target, int no)
  * missing, with a format if need be; owned.
  */
 static char *
-target_statement(const DumpTable *table, bool binary, bool freeze)
+target_statement(const DumpTable *table, CopyFormatKind kind, bool freeze)
 {
+	bool		binary = kind == COPY_FORMAT_BINARY;
 	const char *options = binary && freeze ? " (FORMAT binary, FREEZE)"
 		: binary ? " (FORMAT binary)" : freeze ? " (FREEZE)" : "";
 	char	   *columns = identifier_join(table->columns, table->n_columns);
@@ -141,10 +76,10 @@ target_statement(const DumpTable *table, bool binary, bool freeze)
 
 /* Rows for a table that is not there would be refused only after others. */
 static void
-check_existence(const PGresult *in_target, const DumpTables *tables)
+check_existence(const CopyFacts *in_target, const DumpTables *tables)
 {
 	for (int i = 0; i < tables->n_tables; i++)
-		if (PQgetvalue(in_target, i, 0)[0] != 't')
+		if (!in_target[i].exists)
 			pg_fatal("the target has no table %s",
 					 printable(tables->tables[i].copy_name));
 }
@@ -175,51 +110,223 @@ may_truncate(const Options *options, const DumpTable *table, int n_chunks)
 		strcmp(table->name, table->copy_name) == 0;
 }
 
-CopyFormat *
-copy_formats_decide(PGconn *source_conn, PGconn *target_conn,
-					const Options *options, const DumpPlan *plan)
+/* ----------
+ * Raw tuples
+ * ----------
+ */
+void
+copy_format_check(PGconn *source_conn, const Target *target,
+				  const DumpPlan *plan)
 {
-	const DumpTables *tables = plan->tables;
-	CopyFormat *formats = pg_malloc0((tables->n_tables + 1) * sizeof(CopyFormat));
-	bool		minimal_wal = has_minimal_wal(target_conn);
-	bool		must_be_binary = options->copy_format &&
-		strcmp(options->copy_format, "binary") == 0;
-	const char *for_all = NULL;
-	PGresult   *in_source = NULL;
-	PGresult   *in_target = NULL;
+	const char *reason = NULL;
 
-	if (PQserverVersion(source_conn) < MIN_SERVER_FOR_BINARY ||
-		PQserverVersion(target_conn) < MIN_SERVER_FOR_BINARY)
-		for_all = "a server is older than 14";
+	if (is_wanted(target->options, COPY_FORMAT_RAW))
+		reason = raw_check_servers(source_conn, target->conn, plan);
+	if (reason)
+		pg_log_error("tables cannot be copied as raw tuples: %s", reason);
+}
+
+/*
+ * Why no table can be copied so.  If there is no such reason, each table's are
+ * in the decision.
+ */
+static const char *
+ask_about_raw(CopyDecision *decision, PGconn *source_conn,
+			  ServerExtension *loader)
+{
+	PGconn	   *target_conn = decision->target->conn;
+	const DumpPlan *plan = decision->plan;
+	const char *reason = raw_check_servers(source_conn, target_conn, plan);
+
+	if (reason == NULL)
+		reason = raw_check_databases(source_conn, target_conn, loader);
+	if (reason)
+		return reason;
+	PQclear(target_query(target_conn, "BEGIN", 0, NULL));
+	server_extension_hold(target_conn, loader);
+	if (loader->missing == NULL)
+	{
+		decision->source_reasons = raw_check_tables(source_conn, plan, false);
+		decision->target_reasons = raw_check_tables(target_conn, plan, true);
+	}
+	PQclear(target_query(target_conn, "COMMIT", 0, NULL));
+	return loader->missing;
+}
+
+/* Why a table is not copied as raw tuples, or NULL. */
+static const char *
+why_not_raw(const CopyDecision *decision, int no)
+{
+	const DumpTable *table = &decision->plan->tables->tables[no];
+	const char *sql_reason = decision->plan->chunks->tables[no].sql_reason;
+
+	if (decision->no_raw)
+		return decision->no_raw;
+	if (sql_reason)
+		return sql_reason;
+	if (table->n_columns == 0)
+		return "it has no columns";
+	if (!copy_facts_same_layout(&decision->source_facts[no],
+								&decision->target_facts[no]))
+		return "its columns are not the same in source and target";
+	if (decision->target_reasons[no])
+		return decision->target_reasons[no];
+	return decision->source_reasons[no];
+}
+
+/* ----------
+ * COPY's formats
+ * ----------
+ */
+
+/* Why a table is not copied in binary format, or NULL. */
+static const char *
+why_not_binary(const CopyDecision *decision, int no)
+{
+	const CopyFacts *in_source = &decision->source_facts[no];
+
+	if (decision->no_binary)
+		return decision->no_binary;
+	if (in_source->unsafe_column)
+		return in_source->unsafe_column;
+	if (!copy_facts_same_columns(in_source, &decision->target_facts[no]))
+		return "its columns are not the same in source and target";
+	return NULL;
+}
+
+/*
+ * Do the extension and its library have it all?  But rows that come frozen are
+ * the server's to load.
+ */
+static bool
+is_fast_as_text(const CopyDecision *decision, int no)
+{
+	return decision->target->fast_copy && decision->same_encoding &&
+		decision->plan->chunks->tables[no].sql_reason == NULL &&
+		decision->target_facts && decision->target_facts[no].is_plain;
+}
+
+/* ----------
+ * The decision
+ * ----------
+ */
+static void
+refuse(const DumpTable *table, const char *as, const char *reason)
+{
+	pg_log_error("table %s cannot be copied %s: %s", printable(table->name), as,
+				 printable(reason));
+	pg_log_error_hint("--copy-format=auto copies such tables in another format.");
+	exit(1);
+}
+
+static void
+choose(const CopyDecision *decision, int no, CopyFormat *format)
+{
+	const Options *options = decision->options;
+	const DumpTable *table = &decision->plan->tables->tables[no];
+	const char *no_binary = why_not_binary(decision, no);
+	const char *no_raw = why_not_raw(decision, no);
+
+	if (is_wanted(options, COPY_FORMAT_RAW) && no_raw)
+		refuse(table, "as raw tuples", no_raw);
+	if (is_wanted(options, COPY_FORMAT_BINARY) && no_binary)
+		refuse(table, "in binary format", no_binary);
+	if (no_raw == NULL)
+		format->kind = COPY_FORMAT_RAW;
+	else if (no_binary ||
+			 (!is_wanted(options, COPY_FORMAT_BINARY) && !format->truncate &&
+			  is_fast_as_text(decision, no)))
+	{
+		format->kind = COPY_FORMAT_TEXT;
+		format->reason = no_binary ? no_binary : no_raw;
+	}
 	else
 	{
-		in_source = ask(source_conn, tables, false);
-		in_target = ask(target_conn, tables, true);
-		check_existence(in_target, tables);
+		format->kind = COPY_FORMAT_BINARY;
+		format->reason = no_raw;
 	}
-	if (options->copy_format && strcmp(options->copy_format, "text") == 0)
-		for_all = "so asked for";
+}
 
+static void
+ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
+{
+	static const char so_asked[] = "so asked for";
+	PGconn	   *target_conn = decision->target->conn;
+	const Options *options = decision->options;
+	const DumpTables *tables = decision->plan->tables;
+
+	decision->minimal_wal = has_minimal_wal(target_conn);
+	decision->same_encoding =
+		strcmp(PQparameterStatus(target_conn, "server_encoding"),
+			   PQparameterStatus(target_conn, "client_encoding")) == 0;
+	if (PQserverVersion(source_conn) < MIN_SERVER_FOR_BINARY ||
+		PQserverVersion(target_conn) < MIN_SERVER_FOR_BINARY)
+		decision->no_raw = decision->no_binary = "a server is older than 14";
+	else
+	{
+		decision->source_facts = copy_facts_read(source_conn, tables, false);
+		decision->target_facts = copy_facts_read(target_conn, tables, true);
+		check_existence(decision->target_facts, tables);
+	}
+	if (is_wanted(options, COPY_FORMAT_TEXT))
+		decision->no_raw = decision->no_binary = so_asked;
+	else if (is_wanted(options, COPY_FORMAT_BINARY))
+		decision->no_raw = so_asked;
+	if (decision->no_raw == NULL)
+		decision->no_raw = ask_about_raw(decision, source_conn, loader);
+}
+
+/*
+ * Compression is for networks: within a machine it costs more than it spares.
+ */
+static void
+choose_wire_compression(CopyFormats *formats, const Options *options,
+						PGconn *source_conn, PGconn *target_conn)
+{
+	const char *choice = options->wire_compression;
+	CompressSpec spec;
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+
+	if (choice == NULL || strcmp(choice, "auto") == 0)
+		choice = connection_is_local(source_conn) &&
+			connection_is_local(target_conn) ? "none" : WIRE_COMPRESSION;
+	/* the options were checked */
+	if (!compress_spec_parse(choice, &spec, error))
+		pg_fatal("invalid compression specification: %s", error);
+	compress_spec_print(&spec, formats->wire_compression,
+						sizeof(formats->wire_compression));
+}
+
+const CopyFormats *
+copy_formats_decide(PGconn *source_conn, const Target *target,
+					const DumpPlan *plan)
+{
+	const Options *options = target->options;
+	const DumpTables *tables = plan->tables;
+	CopyFormats *formats = pg_malloc0(sizeof(CopyFormats));
+	ServerExtension *loader = server_extension_find(target->conn, options,
+													EXTENSION_LOADS);
+	CopyDecision decision = {
+		.options = options,
+		.target = target,
+		.plan = plan,
+	};
+
+	ask(&decision, source_conn, loader);
+	formats->loader = loader;
+	formats->tables = pg_malloc0((tables->n_tables + 1) * sizeof(CopyFormat));
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		const DumpTable *table = &tables->tables[i];
-		CopyFormat *format = &formats[i];
+		CopyFormat *format = &formats->tables[i];
 
-		format->text_reason = for_all ? pg_strdup(for_all) :
-			text_reason(in_source, in_target, i);
-		format->truncate = minimal_wal &&
+		format->truncate = decision.minimal_wal &&
 			may_truncate(options, table, plan->chunks->tables[i].n_files);
-		format->statement = target_statement(table, format->text_reason == NULL,
-											 format->truncate);
-		if (must_be_binary && format->text_reason)
-		{
-			pg_log_error("table %s cannot be copied in binary format: %s",
-						 printable(table->name), format->text_reason);
-			pg_log_error_hint("--copy-format=auto copies such tables as text.");
-			exit(1);
-		}
+		choose(&decision, i, format);
+		if (format->kind != COPY_FORMAT_RAW)
+			format->statement = target_statement(table, format->kind,
+												 format->truncate);
 	}
-	PQclear(in_source);
-	PQclear(in_target);
+	choose_wire_compression(formats, options, source_conn, target->conn);
 	return formats;
 }

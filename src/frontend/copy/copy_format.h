@@ -1,6 +1,6 @@
 /*
  * copy_format.h
- *		Which tables are copied in COPY's binary format, which as text.
+ *		In which format each table is copied.
  */
 #ifndef COPY_FORMAT_H
 #define COPY_FORMAT_H
@@ -8,25 +8,56 @@
 #include "base/fe_compat.h"
 
 #include "plan/dump_plan.h"
+#include "target/target.h"
+
+/* The formats, as --copy-format and messages name them. */
+typedef enum CopyFormatKind
+{
+	COPY_FORMAT_TEXT,			/* COPY's */
+	COPY_FORMAT_BINARY,			/* COPY's, too */
+	COPY_FORMAT_RAW				/* tuples as they are stored */
+} CopyFormatKind;
 
 /* What was decided about one table. */
 typedef struct CopyFormat
 {
-	char	   *text_reason;	/* NULL if it is copied in binary format;
-								 * owned */
-	char	   *statement;		/* COPY FROM STDIN, for the target; owned */
+	CopyFormatKind kind;
+	const char *reason;			/* why it is none of those that take less
+								 * work; NULL for raw tuples */
+	char	   *statement;		/* COPY FROM STDIN, for the target; owned.
+								 * NULL for raw tuples */
 	bool		truncate;		/* first, so that the rows need no WAL */
 } CopyFormat;
 
+typedef struct CopyFormats
+{
+	CopyFormat *tables;			/* in their order */
+	const ServerExtension *loader;	/* of raw tuples, on the target */
+	char		wire_compression[64];	/* of raw tuples on their way, as
+										 * pg_pardump_read() takes it */
+} CopyFormats;
+
+/* "text", "binary", "raw" */
+extern const char *copy_format_name(CopyFormatKind kind);
+
 /*
- * Decide for every table, by asking both servers about the types of its
- * columns.  Binary is safe if no type of a column has an object identifier in
- * its binary form that means something else on the target, and if both sides
- * have the same types.  The target must have the tables by now.
+ * Tell of an error if raw tuples are asked for, and the servers rule them
+ * out.  For findings_settle() to end the run.
  */
-extern CopyFormat *copy_formats_decide(PGconn *source_conn,
-									   PGconn *target_conn,
-									   const Options *options,
-									   const DumpPlan *plan);
+extern void copy_format_check(PGconn *source_conn, const Target *target,
+							  const DumpPlan *plan);
+
+/*
+ * Decide for every table, by asking both servers.  Raw tuples take the least
+ * work; next comes text if the extension reads it and its library loads it,
+ * then COPY's binary format, then text.  Binary is safe if no type of a column
+ * has an object identifier in its binary form that means something else on
+ * the target, and if both sides have the same types; when raw tuples are,
+ * raw_check.c says.  The target must have the tables by now.  Exits with a
+ * message where --copy-format asks for what cannot be.
+ */
+extern const CopyFormats *copy_formats_decide(PGconn *source_conn,
+											  const Target *target,
+											  const DumpPlan *plan);
 
 #endif							/* COPY_FORMAT_H */

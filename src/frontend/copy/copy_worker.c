@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "base/units.h"
 #include "copy/copy_worker.h"
 #include "source/read_large_object.h"
@@ -17,6 +18,7 @@
 #include "status/run_event.h"
 #include "stream/sink_tap.h"
 #include "target/sink_target.h"
+#include "target/sink_target_raw.h"
 #include "target/target_history.h"
 
 struct CopyWorker
@@ -82,36 +84,82 @@ truncate_table(CopyWorker *worker, const DumpTable *table)
 	free(sql);
 }
 
+/* -v */
+static void
+tell_format(const CopyFormat *format, const char *what, bool by_sql)
+{
+	static const char *const ways[] = {
+		"as text", "in binary format", "as raw tuples"
+	};
+
+	pg_log_info("copying %s %s, read by %s%s%s", what, ways[format->kind],
+				by_sql ? "SQL" : "the extension",
+				format->reason ? ": " : "",
+				format->reason ? printable(format->reason) : "");
+}
+
+static uint64
+read_rows(CopyWorker *worker, const DataFile *file, Sink *sink)
+{
+	const CopyFormats *formats = worker->work->formats;
+
+	switch (formats->tables[file->table].kind)
+	{
+		case COPY_FORMAT_TEXT:
+			return worker_session_read_text(worker->session, file, sink);
+		case COPY_FORMAT_BINARY:
+			return worker_session_read_binary(worker->session, file, sink);
+		case COPY_FORMAT_RAW:
+			return worker_session_read_raw(worker->session, file, sink,
+										   formats->wire_compression);
+	}
+	return 0;					/* not reached */
+}
+
+/*
+ * Where the rows go.  The transaction keeps the extension to its end, if that
+ * is to insert them.
+ */
+static Sink *
+open_target_rows(CopyWorker *worker, const DataFile *file)
+{
+	const CopyFormats *formats = worker->work->formats;
+	const CopyFormat *format = &formats->tables[file->table];
+	const DumpPlan *plan = worker->run->plan;
+	const DumpTable *table = &plan->tables->tables[file->table];
+	PGconn	   *conn = worker->target_conn;
+
+	if (format->truncate)
+		truncate_table(worker, table);
+	if (format->kind != COPY_FORMAT_RAW)
+		return sink_target_rows_new(conn, format->statement);
+	server_extension_hold_too(conn, formats->loader, plan->lock_wait_ms);
+	return sink_target_raw_new(conn, table->copy_name);
+}
+
 static void
 copy_file(CopyWorker *worker, const DataFile *file)
 {
 	const Run  *run = worker->run;
 	const DumpPlan *plan = run->plan;
-	const CopyFormat *format = &worker->work->formats[file->table];
-	bool		binary = format->text_reason == NULL;
-	const char *reader = plan->chunks->tables[file->table].sql_reason ?
-		"by SQL" : "by the extension";
+	const CopyFormat *format = &worker->work->formats->tables[file->table];
 	char	   *what = data_file_describe(file, plan->tables);
 	int64		start_us = clock_wall_us();
 	Sink	   *rows_sink;
 	Sink	   *sink;
 	uint64		rows;
 
-	run_event_chunk_start(run, file, binary ? "binary" : "text");
-	if (binary)
-		pg_log_info("copying %s in binary format, read %s", what, reader);
-	else
-		pg_log_info("copying %s as text, read %s: %s", what, reader,
-					format->text_reason);
-	if (format->truncate)
-		truncate_table(worker, &plan->tables->tables[file->table]);
-	rows_sink = sink_target_rows_new(worker->target_conn, format->statement);
+	run_event_chunk_start(run, file, copy_format_name(format->kind));
+	tell_format(format, what,
+				plan->chunks->tables[file->table].sql_reason != NULL);
+	rows_sink = open_target_rows(worker, file);
 	sink = sink_tap_new(rows_sink,
 						&file_results_progress(run->results)->raw_bytes, NULL);
-	rows = binary ? worker_session_read_binary(worker->session, file, sink)
-		: worker_session_read_text(worker->session, file, sink);
+	rows = read_rows(worker, file, sink);
 	sink_finish(sink);
-	check_rows(worker, what, rows, sink_target_rows_taken(rows_sink));
+	check_rows(worker, what, rows, format->kind == COPY_FORMAT_RAW ?
+			   sink_target_raw_taken(rows_sink) :
+			   sink_target_rows_taken(rows_sink));
 	set_result(run->results, run_file_result(run, file), start_us, rows,
 			   sink->bytes_in);
 	run_event_chunk_end(run, file);

@@ -14,14 +14,14 @@
 /*
  * What workers are given: settled before they start, the same for all.
  * Results of files are done when they are committed; raw and stored bytes are
- * what crossed, in COPY's format.
+ * what crossed, in the format of each table.
  */
 typedef struct CopyWork
 {
 	const Source *source;
 	const Target *target;
 	const Run  *run;
-	const CopyFormat *formats;	/* by table */
+	const CopyFormats *formats;
 	TargetCommit *commits;		/* by job */
 } CopyWork;
 

@@ -75,12 +75,15 @@ static const char copy_options[] =
 "\nOptions for a direct copy, without an archive:\n"
 "  --target=CONNINFO            copy into this database instead of into a directory\n"
 "  --compare                    compare source and target in the end\n"
-"  --copy-format=FORMAT         COPY's format: auto (binary where that is safe, the\n"
-"                               default), binary, or text\n"
+"  --copy-format=FORMAT         how rows cross: auto (of each table by what costs the\n"
+"                               least, the default), raw, binary, or text\n"
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
 "  --no-analyze                 do not run ANALYZE in the end\n"
 "  --toast-compression=METHOD   how the target compresses long values of columns that\n"
-"                               have no method of their own: lz4, pglz, or default\n";
+"                               have no method of their own: lz4, pglz, or default\n"
+"  --wire-compression={auto|none|lz4|zstd}[:DETAIL]\n"
+"                               compress raw tuples on their way (default: auto, lz4\n"
+"                               unless both servers are here)\n";
 
 static const char content_options[] =
 "\nOptions controlling the output content, which are pg_dump's (in parentheses the\n"

@@ -63,7 +63,10 @@ typedef struct Options
 
 	/* Direct copy; what of pg_dump's options concerns pg_restore, too */
 	const char *target;			/* NULL = an archive is made */
-	const char *copy_format;	/* auto, binary or text; NULL = auto */
+	const char *copy_format;	/* auto, raw, binary or text; NULL = auto */
+	const char *wire_compression;	/* of raw tuples: auto, or as
+									 * compress_spec_parse() takes it; NULL =
+									 * auto */
 	const char *toast_compression;	/* default, lz4 or pglz; NULL = default */
 	uint64		index_jobs;		/* 0 = as many as jobs */
 	bool		no_analyze;

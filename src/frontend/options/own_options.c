@@ -59,6 +59,7 @@ static const OwnOption own_options[] = {
 	{"sample", OWN_LIST, offsetof(Options, sample)},
 	{"verify", OWN_TEXT, offsetof(Options, verify)},
 	{"where", OWN_LIST, offsetof(Options, where)},
+	{"wire-compression", OWN_TEXT, offsetof(Options, wire_compression)},
 	{"slot", OWN_TEXT, offsetof(Options, slot)},
 	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
 	{"subscription-conninfo", OWN_TEXT,
@@ -256,6 +257,26 @@ check_subscription(const Options *options)
 			options->sample.head != NULL, "--sample");
 }
 
+/* Raw tuples cross in blocks; COPY's formats do not. */
+static void
+check_wire_compression(const char *value, const char *format)
+{
+	CompressSpec spec;
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+
+	exclude(format && strcmp(format, "binary") == 0, "--copy-format=binary",
+			true, "--wire-compression");
+	exclude(format && strcmp(format, "text") == 0, "--copy-format=text",
+			true, "--wire-compression");
+	if (strcmp(value, "auto") == 0)
+		return;
+	if (!compress_spec_parse(value, &spec, error))
+		pg_fatal("invalid compression specification: %s", error);
+	if (spec.method == COMPRESS_GZIP)
+		pg_fatal("invalid value \"%s\" for option %s", value,
+				 "--wire-compression");
+}
+
 /* What makes no sense with a direct copy, and what does only with one. */
 static void
 check_copy(const Options *options)
@@ -266,12 +287,18 @@ check_copy(const Options *options)
 
 	need(format != NULL, "--copy-format", is_copy, "--target");
 	need(method != NULL, "--toast-compression", is_copy, "--target");
+	need(options->wire_compression != NULL, "--wire-compression", is_copy,
+		 "--target");
 	need(options->index_jobs != 0, "--index-jobs", is_copy, "--target");
 	need(options->compare, "--compare", is_copy, "--target");
 	need(options->no_analyze, "--no-analyze", is_copy, "--target");
-	if (format && strcmp(format, "auto") != 0 &&
+	if (format && strcmp(format, "auto") != 0 && strcmp(format, "raw") != 0 &&
 		strcmp(format, "binary") != 0 && strcmp(format, "text") != 0)
 		pg_fatal("unrecognized copy format \"%s\"", format);
+	exclude(options->no_extension, "--no-extension",
+			format && strcmp(format, "raw") == 0, "--copy-format=raw");
+	if (options->wire_compression)
+		check_wire_compression(options->wire_compression, format);
 	if (method && strcmp(method, "default") != 0 &&
 		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
 		pg_fatal("unrecognized compression method \"%s\"", method);

@@ -258,9 +258,13 @@ static const char *
 why_sql(const Planner *planner, const DumpTable *table, int n_files)
 {
 	const char *reason = why_not_extension(planner, table);
+	const char *format = planner->options->copy_format;
 
 	if (reason)
 		return reason;
+	/* only the extension reads raw tuples */
+	if (format && strcmp(format, "raw") == 0)
+		return NULL;
 	if (n_files == 1 && table->total_bytes < SMALL_TABLE_BYTES)
 		return "it is small";
 	return NULL;

@@ -1,6 +1,6 @@
 /*
  * server_extension.c
- *		Finds the extension, judges it, and decides which tables it can read.
+ *		Finds the extension, and judges it.
  *
  * A call is looked up anew for every chunk, in the catalogs of that moment,
  * and there is no way to call a function by its OID.  What holds instead:
@@ -56,19 +56,30 @@ static const char find_query[] =
 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace"
 " WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name";
 
-/* What is called, as to_regprocedure() takes it; pg_proc.proname. */
+/*
+ * What is called, as to_regprocedure() takes it; pg_proc.proname; and whether
+ * that is to read, and to load.
+ */
 #define FUNCTIONS_SQL \
 "(VALUES (1, '" PARDUMP_CHUNKS "(pg_catalog.regclass, pg_catalog.int8)'::pg_catalog.text," \
-" 'pg_pardump_chunks'::pg_catalog.name)," \
+" 'pg_pardump_chunks'::pg_catalog.name, true, false)," \
 " (2, '" PARDUMP_READ "(pg_catalog.regclass, pg_catalog.name[], pg_catalog.int8," \
-" pg_catalog.int8, pg_catalog.text, pg_catalog.text)', 'pg_pardump_read')," \
-" (3, '" PARDUMP_LAST_READ "()', 'pg_pardump_last_read')) f (no, signature, name)"
-#define N_FUNCTIONS 3
+" pg_catalog.int8, pg_catalog.text, pg_catalog.text)', 'pg_pardump_read', true, false)," \
+" (3, '" PARDUMP_LAST_READ "()', 'pg_pardump_last_read', true, false)," \
+" (4, '" PARDUMP_RAW_REASON "(pg_catalog.regclass, pg_catalog.bool)'," \
+" 'pg_pardump_raw_reason', true, true)," \
+" (5, '" PARDUMP_LOAD_TUPLES "(pg_catalog.regclass, pg_catalog.bytea)'," \
+" 'pg_pardump_load_tuples', false, true)) f (no, signature, name, reads, loads)"
+#define N_FUNCTIONS 5
+
+/* Of these how many are called, by ServerExtensionUse. */
+static const int n_called[] = {4, 2};
 
 /*
- * The functions and then the table, as far as names lead to any: name, OID,
- * whether it is part of the extension, and as that made it, an owner that is
- * not trusted, and whether we may use it.
+ * The functions that are called to load ($1) or to read, and then the table,
+ * as far as names lead to any: name, OID, whether it is part of the extension,
+ * and as that made it, an owner that is not trusted, whether we may use it,
+ * and the function's number.
  */
 static const char parts_query[] =
 "WITH " TRUSTED_SQL
@@ -82,8 +93,9 @@ static const char parts_query[] =
 " JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=)"
 " pg_catalog.to_regprocedure(f.signature)"
 " JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang"
+" WHERE CASE WHEN $1::pg_catalog.bool THEN f.loads ELSE f.reads END"
 " UNION ALL"
-" SELECT 4, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
+" SELECT 6, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
 " c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog.\"char\","
 " pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
 " FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=)"
@@ -97,7 +109,7 @@ static const char parts_query[] =
 " AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\""
 " AND x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name),"
 " (SELECT pg_catalog.pg_get_userbyid(p.owner)"
-" WHERE p.owner NOT IN (SELECT t.oid FROM trusted t)), p.is_usable"
+" WHERE p.owner NOT IN (SELECT t.oid FROM trusted t)), p.is_usable, p.no"
 " FROM part p ORDER BY p.no";
 
 /*
@@ -158,7 +170,7 @@ why_missing(const PGresult *res)
 
 /* The same by parts_query's. */
 static const char *
-why_not_used(const PGresult *res)
+why_not_used(const ServerExtension *extension, const PGresult *res)
 {
 	for (int i = 0; i < PQntuples(res); i++)
 	{
@@ -172,7 +184,7 @@ why_not_used(const PGresult *res)
 		if (PQgetvalue(res, i, 4)[0] != 't')
 			return "no permission to use extension pg_pardump";
 	}
-	if (PQntuples(res) != N_FUNCTIONS + 1)
+	if (PQntuples(res) != n_called[extension->use] + 1)
 		return "extension pg_pardump is not complete";
 	return NULL;
 }
@@ -182,30 +194,52 @@ static void
 note_parts(ServerExtension *extension, const PGresult *res)
 {
 	PQExpBufferData oids;
+	int			row = 0;
 
 	initPQExpBuffer(&oids);
-	for (int i = 0; i < N_FUNCTIONS; i++)
-		appendPQExpBuffer(&oids, "%c%s", i == 0 ? '{' : ',',
-						  PQgetvalue(res, i, 1));
+	for (int no = 1; no <= N_FUNCTIONS; no++)
+	{
+		bool		is_called = atoi(PQgetvalue(res, row, 5)) == no;
+
+		appendPQExpBuffer(&oids, "%c%s", no == 1 ? '{' : ',',
+						  is_called ? PQgetvalue(res, row, 1) : "NULL");
+		row += is_called ? 1 : 0;
+	}
 	appendPQExpBufferChar(&oids, '}');
 	extension->functions = oids.data;
-	extension->lock_table = pg_strdup(PQgetvalue(res, N_FUNCTIONS, 1));
+	extension->lock_table = pg_strdup(PQgetvalue(res, row, 1));
 }
 
+/* Its functions and its table, if all of them can be used. */
+static void
+find_parts(PGconn *conn, ServerExtension *extension)
+{
+	const char *loads = extension->use == EXTENSION_LOADS ? "true" : "false";
+	PGresult   *res = session_query_params(conn, parts_query, 1, &loads, 0);
+
+	extension->missing = why_not_used(extension, res);
+	if (extension->missing == NULL)
+		note_parts(extension, res);
+	PQclear(res);
+}
+
+/* What comes of it on a target is told table by table. */
 static void
 tell_missing(const ServerExtension *extension)
 {
-	if (extension->missing)
+	if (extension->missing && extension->use == EXTENSION_READS)
 		pg_log_info("%s: tables are cut by blocks and read by SQL",
 					extension->missing);
 }
 
 ServerExtension *
-server_extension_find(PGconn *conn, const Options *options)
+server_extension_find(PGconn *conn, const Options *options,
+					  ServerExtensionUse use)
 {
 	ServerExtension *extension = pg_malloc0(sizeof(ServerExtension));
 	PGresult   *res;
 
+	extension->use = use;
 	if (options->no_extension)
 	{
 		extension->missing = "the extension is not wanted";
@@ -216,13 +250,7 @@ server_extension_find(PGconn *conn, const Options *options)
 	extension->missing = why_missing(res);
 	PQclear(res);
 	if (extension->missing == NULL)
-	{
-		res = session_query(conn, parts_query);
-		extension->missing = why_not_used(res);
-		if (extension->missing == NULL)
-			note_parts(extension, res);
-		PQclear(res);
-	}
+		find_parts(conn, extension);
 	tell_missing(extension);
 	return extension;
 }
@@ -238,7 +266,7 @@ is_held(PGconn *conn, const ServerExtension *extension)
 {
 	const char *params[] = {extension->functions, extension->lock_table};
 	PGresult   *res = session_query_params(conn, same_query, 2, params, 0);
-	bool		result = atoi(PQgetvalue(res, 0, 0)) == N_FUNCTIONS;
+	bool		result = atoi(PQgetvalue(res, 0, 0)) == n_called[extension->use];
 
 	PQclear(res);
 	return result;

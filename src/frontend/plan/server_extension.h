@@ -1,10 +1,11 @@
 /*
  * server_extension.h
- *		The extension pg_pardump in the dumped database, if it is there.
+ *		The extension pg_pardump in a database, if it is there.
  *
  * Whoever can put a function in the place of one of its own has it run by the
- * role that dumps.  So it is used only if nobody can but superusers and that
- * role (doc/security.md), and a dump's sessions keep it from being dropped.
+ * role that dumps, or copies.  So it is used only if nobody can but superusers
+ * and that role (doc/security.md), and the sessions that use it keep it from
+ * being dropped.
  */
 #ifndef SERVER_EXTENSION_H
 #define SERVER_EXTENSION_H
@@ -18,11 +19,21 @@
 #define PARDUMP_CHUNKS PARDUMP_SCHEMA ".pg_pardump_chunks"
 #define PARDUMP_READ PARDUMP_SCHEMA ".pg_pardump_read"
 #define PARDUMP_LAST_READ PARDUMP_SCHEMA ".pg_pardump_last_read"
+#define PARDUMP_RAW_REASON PARDUMP_SCHEMA ".pg_pardump_raw_reason"
+#define PARDUMP_LOAD_TUPLES PARDUMP_SCHEMA ".pg_pardump_load_tuples"
+
+/* What it is for: on a source, and on the target of a copy. */
+typedef enum ServerExtensionUse
+{
+	EXTENSION_READS,
+	EXTENSION_LOADS
+} ServerExtensionUse;
 
 typedef struct ServerExtension
 {
 	const char *missing;		/* why it cannot be used; NULL if it can */
 	bool		is_there;		/* though it may not be used */
+	ServerExtensionUse use;
 	char	   *functions;		/* the OIDs that its functions had, an array
 								 * literal; owned */
 	char	   *lock_table;		/* the OID of its table; owned */
@@ -32,10 +43,11 @@ typedef struct ServerExtension
  * Look for the extension, and judge it by the catalogs as they are now: conn
  * has no transaction.  It is missing if the user wants none, or the database
  * has none, or one of another version, one that we may not call, or one that
- * is not safe from other roles.
+ * is not safe from other roles.  Messages tell so if it was to read.
  */
 extern ServerExtension *server_extension_find(PGconn *conn,
-											  const Options *options);
+											  const Options *options,
+											  ServerExtensionUse use);
 
 /*
  * Unless it is missing, keep it from being dropped up to the end of the
@@ -45,8 +57,8 @@ extern ServerExtension *server_extension_find(PGconn *conn,
 extern void server_extension_hold(PGconn *conn, ServerExtension *extension);
 
 /*
- * The same in another session, once the leader holds it.  Waits as
- * table_lock_take() does.  Exits with a message if it fails.
+ * The same in another session of the server's, whose transaction is to call
+ * it.  Waits as table_lock_take() does.  Exits with a message if it fails.
  */
 extern void server_extension_hold_too(PGconn *conn,
 									  const ServerExtension *extension,

@@ -76,7 +76,8 @@ leader_open(Source *source, DumpPlan *plan)
 
 	connect_leader(source);
 	/* before the snapshot: names are looked up in catalogs of the present */
-	plan->extension = extension = server_extension_find(source->conn, options);
+	plan->extension = extension = server_extension_find(source->conn, options,
+														EXTENSION_READS);
 	/* before it, too: a slot brings its own */
 	source->slot = make_slot(source);
 	plan->snapshot = snapshot_begin_leader(source->conn, options,

@@ -42,6 +42,9 @@ typedef struct BlockReader
 	char		field[SIGNATURE_BYTES + 8]; /* being gathered */
 	size_t		field_len;
 	size_t		left;			/* of the block or the head's extension */
+	bool		hands_on_whole; /* each block in one write */
+	PQExpBufferData block;		/* what has come of such a block, unless all
+								 * came in one message */
 	bool		counts_lines;
 	uint64		lines;			/* line ends in the blocks */
 } BlockReader;
@@ -100,6 +103,27 @@ count_lines(const char *data, size_t len)
 	return lines;
 }
 
+/*
+ * A part of the block, of which reader->left bytes, including these, are
+ * still to come.  The server sends a row of COPY in one message, so that a
+ * block is hardly ever gathered.
+ */
+static void
+take_part(BlockReader *reader, const char *data, size_t len)
+{
+	if (reader->counts_lines)
+		reader->lines += count_lines(data, len);
+	if (!reader->hands_on_whole ||
+		(reader->block.len == 0 && len == reader->left))
+	{
+		sink_write(reader->sink, data, len);
+		return;
+	}
+	appendBinaryPQExpBuffer(&reader->block, data, len);
+	if (len == reader->left)
+		sink_write_buffer(reader->sink, &reader->block);
+}
+
 /* One step; takes at least a byte if there are any, or changes the state. */
 static void
 take(BlockReader *reader, const char **data, size_t *len)
@@ -121,11 +145,7 @@ take(BlockReader *reader, const char **data, size_t *len)
 		case READ_BLOCK:
 			part = Min(reader->left, *len);
 			if (reader->state == READ_BLOCK)
-			{
-				sink_write(reader->sink, *data, part);
-				if (reader->counts_lines)
-					reader->lines += count_lines(*data, part);
-			}
+				take_part(reader, *data, part);
 			*data += part;
 			*len -= part;
 			reader->left -= part;
@@ -193,11 +213,16 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 			volatile uint64 *rows_so_far)
 {
 	char	   *statement = read_statement(conn, table, file, compression, format);
-	BlockReader reader = {.sink = sink,.counts_lines = rows_so_far != NULL};
+	BlockReader reader = {
+		.sink = sink,
+		.counts_lines = rows_so_far != NULL,
+		.hands_on_whole = strcmp(format, "raw") == 0
+	};
 	uint64		before = rows_so_far ? *rows_so_far : 0;
 	char	   *message;
 	int			message_len;
 
+	initPQExpBuffer(&reader.block);
 	read_copy_begin(conn, statement);
 	while ((message_len = session_wait_copy_data(conn, &message)) > 0)
 	{
@@ -213,6 +238,7 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 	read_copy_end(conn, statement, message_len);
 	if (reader.state != READ_END)
 		unexpected();
+	termPQExpBuffer(&reader.block);
 	free(statement);
 	return reader.lines;
 }

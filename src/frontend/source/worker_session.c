@@ -332,30 +332,44 @@ worker_session_read_text(WorkerSession *session, const DataFile *file,
 	return rows;
 }
 
+/* All rows by the extension, which counts what cannot be counted here. */
+static uint64
+read_counted(WorkerSession *session, const DataFile *file,
+			 const char *compression, const char *format, Sink *sink,
+			 uint64 *raw_bytes)
+{
+	uint64		rows;
+
+	(void) read_by_extension(session, file, compression, format, sink);
+	read_blocks_count(session->conn, &rows, raw_bytes);
+	check_empty(session, file, rows);
+	return rows;
+}
+
 uint64
 worker_session_read_binary(WorkerSession *session, const DataFile *file,
 						   Sink *sink)
 {
-	uint64		rows;
 	uint64		bytes;
 
 	if (session->run->plan->chunks->tables[file->table].sql_reason != NULL)
 		return read_by_sql(session, file, "binary", sink);
-	(void) read_by_extension(session, file, "none", "binary", sink);
-	read_blocks_count(session->conn, &rows, &bytes);
-	check_empty(session, file, rows);
-	return rows;
+	return read_counted(session, file, "none", "binary", sink, &bytes);
 }
 
 uint64
 worker_session_read_compressed(WorkerSession *session, const DataFile *file,
 							   Sink *sink, uint64 *raw_bytes)
 {
-	uint64		rows;
+	return read_counted(session, file, session->run->plan->server_compress,
+						"text", sink, raw_bytes);
+}
 
-	(void) read_by_extension(session, file, session->run->plan->server_compress,
-							 "text", sink);
-	read_blocks_count(session->conn, &rows, raw_bytes);
-	check_empty(session, file, rows);
-	return rows;
+uint64
+worker_session_read_raw(WorkerSession *session, const DataFile *file,
+						Sink *sink, const char *compression)
+{
+	uint64		bytes;
+
+	return read_counted(session, file, compression, "raw", sink, &bytes);
 }

@@ -51,6 +51,14 @@ extern uint64 worker_session_read_compressed(WorkerSession *session,
 											 const DataFile *file, Sink *sink,
 											 uint64 *raw_bytes);
 
+/*
+ * The same as raw tuples by the extension, a block a write, compressed as
+ * asked ("none", "lz4:0", ...).
+ */
+extern uint64 worker_session_read_raw(WorkerSession *session,
+									  const DataFile *file, Sink *sink,
+									  const char *compression);
+
 /* Disconnect; a session that is the leader's is left to it. */
 extern void worker_session_close(WorkerSession *session);
 

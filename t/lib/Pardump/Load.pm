@@ -7,13 +7,13 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Cluster qw(data_file run_program new_path);
+use Pardump::Cluster qw(data_file run_program new_path value);
 use Pardump::Wire;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(prepare_load load_session who_copied left_at_line comparable
-  same_load_ok pieces);
+  same_load_ok same_tuples_ok pieces);
 
 # Makes the functions that compare.
 sub prepare_load
@@ -101,6 +101,25 @@ sub load_table
 	return ($rows, undef)
 	  if $different == 0 && $who eq 'us' && $answers[0] eq $answers[1];
 	return ($rows, "$table: by $who, $different of $rows rows, @answers");
+}
+
+# What a table has stored, as a multiset, in one word.
+sub tuples
+{
+	my ($node, $db, $table) = @_;
+	return value($node, $db, "SELECT count(*) || ' ' || coalesce(md5(string_agg(t, ' ' ORDER BY t)), '')
+		FROM (SELECT ROW(mask, natts, hoff, bits, len, bytes)::text AS t
+			FROM load_compare.tuples('$table') WHERE natts IS NOT NULL) x");
+}
+
+# Both databases, which prepare_load() has prepared, have the same tuples in
+# these tables.
+sub same_tuples_ok
+{
+	my ($source, $db, $target, $target_db, $what, @tables) = @_;
+	my @bad = grep { tuples($source, $db, $_) ne tuples($target, $target_db, $_) } @tables;
+	ok(!@bad && @tables, "$what: the tuples are the source's") or diag("@bad");
+	return;
 }
 
 # same_load_ok($node, $db, 'what', schemas => 'pattern of LIKE', settings =>

@@ -1,0 +1,157 @@
+/*
+ * raw_check.c
+ *		Which tables can be copied as raw tuples, as the source stores them.
+ *
+ * What tuples look like depends on the machine, on how the server was built,
+ * and on its major; on the encoding of the database; and on the table.  Of
+ * tables and of types both servers' extensions say what they can do
+ * (pg_pardump_raw_reason()); the server that loads checks constraints.
+ */
+#include "base/fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "copy/raw_check.h"
+#include "plan/dump_table_read.h"
+#include "session/session.h"
+
+/*
+ * Tuples are the same in all of these, and the tests (t/089_copy_raw.pl,
+ * scripts/test_majors.sh) copy from and to them.
+ */
+static const int known_majors[] = {15, 17, 18};
+
+/*
+ * Hashes of strings depend on the byte order (hashfn.c:hash_bytes).  What is
+ * passed by value is 64 bits wide where float8 is.
+ */
+static const char layout_query[] =
+"SELECT pg_catalog.hashtext('byte order'), t.typbyval,"
+" pg_catalog.current_setting('max_identifier_length'),"
+" pg_catalog.current_setting('block_size')"
+" FROM pg_catalog.pg_type t WHERE t.oid OPERATOR(pg_catalog.=) 701::pg_catalog.oid";
+
+static const char superuser_query[] =
+"SELECT r.rolsuper FROM pg_catalog.pg_roles r"
+" WHERE r.rolname OPERATOR(pg_catalog.=) current_user";
+
+/* Servers that know lz4 can have values that are compressed by it. */
+static const char lz4_query[] =
+"SELECT EXISTS (SELECT FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'"
+" AND 'lz4' OPERATOR(pg_catalog.=) ANY (s.enumvals))";
+
+/* By OIDs, or by names in quotes. */
+static const char reasons_query[] =
+"SELECT " PARDUMP_RAW_REASON "(t.relation, $2::pg_catalog.bool)"
+" FROM pg_catalog.unnest($1::pg_catalog.regclass[]) WITH ORDINALITY t (relation, no)"
+" ORDER BY t.no";
+
+static bool
+is_known_major(PGconn *conn)
+{
+	for (int i = 0; i < (int) lengthof(known_majors); i++)
+		if (PQserverVersion(conn) / 10000 == known_majors[i])
+			return true;
+	return false;
+}
+
+/* Does the query say true? */
+static bool
+is_true(PGconn *conn, const char *query)
+{
+	PGresult   *res = session_query(conn, query);
+	bool		result = PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return result;
+}
+
+/* Do both answer the same? */
+static bool
+same_answer(PGconn *source_conn, PGconn *target_conn, const char *query)
+{
+	PGresult   *s = session_query(source_conn, query);
+	PGresult   *t = session_query(target_conn, query);
+	bool		result = true;
+
+	for (int i = 0; i < PQnfields(s); i++)
+		if (strcmp(PQgetvalue(s, 0, i), PQgetvalue(t, 0, i)) != 0)
+			result = false;
+	PQclear(s);
+	PQclear(t);
+	return result;
+}
+
+const char *
+raw_check_servers(PGconn *source_conn, PGconn *target_conn,
+				  const DumpPlan *plan)
+{
+	if (plan->extension->missing)
+		return plan->extension->missing;
+	if (!is_known_major(source_conn) || !is_known_major(target_conn))
+		return "of one of the servers' majors it is not known how it stores rows";
+	if (!is_true(target_conn, superuser_query))
+		return "the role is no superuser on the target";
+	if (!same_answer(source_conn, target_conn, layout_query))
+		return "source and target store rows in different ways";
+	if (is_true(source_conn, lz4_query) && !is_true(target_conn, lz4_query))
+		return "the target's server was built without lz4";
+	return NULL;
+}
+
+const char *
+raw_check_databases(PGconn *source_conn, PGconn *target_conn,
+					const ServerExtension *loader)
+{
+	if (!same_answer(source_conn, target_conn,
+					 "SELECT pg_catalog.current_setting('server_encoding')"))
+		return "source and target have different encodings";
+	if (loader->missing)
+		return psprintf("on the target %s", loader->missing);
+	return NULL;
+}
+
+/* The OIDs of those that the extension reads, as an array literal; owned. */
+static char *
+oids_to_read(const DumpPlan *plan)
+{
+	PQExpBufferData oids;
+	int			n = 0;
+
+	initPQExpBuffer(&oids);
+	appendPQExpBufferChar(&oids, '{');
+	for (int i = 0; i < plan->tables->n_tables; i++)
+		if (plan->chunks->tables[i].sql_reason == NULL)
+			appendPQExpBuffer(&oids, "%s%u", n++ > 0 ? "," : "",
+							  plan->tables->tables[i].oid);
+	appendPQExpBufferChar(&oids, '}');
+	return oids.data;
+}
+
+const char **
+raw_check_tables(PGconn *conn, const DumpPlan *plan, bool is_target)
+{
+	int			n_tables = plan->tables->n_tables;
+	const char **reasons = pg_malloc0((n_tables + 1) * sizeof(char *));
+	char	   *tables = is_target ?
+		dump_tables_name_array(conn, plan->tables, true) : oids_to_read(plan);
+	const char *params[] = {tables, is_target ? "true" : "false"};
+	PGresult   *res = session_query_params(conn, reasons_query, 2, params, 0);
+	int			row = 0;
+
+	for (int i = 0; i < n_tables; i++)
+	{
+		if (!is_target && plan->chunks->tables[i].sql_reason != NULL)
+			continue;
+		if (!PQgetisnull(res, row, 0))
+			reasons[i] = pg_strdup(PQgetvalue(res, row, 0));
+		row++;
+	}
+	if (row != PQntuples(res))
+		pg_fatal("the server describes %d tables where %d were expected",
+				 PQntuples(res), row);
+	PQclear(res);
+	free(tables);
+	return reasons;
+}

@@ -1,0 +1,36 @@
+/*
+ * raw_check.h
+ *		Which tables can be copied as raw tuples, as the source stores them.
+ *
+ * Reasons are half sentences, which are not freed; NULL: there is none.
+ */
+#ifndef RAW_CHECK_H
+#define RAW_CHECK_H
+
+#include "base/fe_compat.h"
+
+#include "plan/dump_plan.h"
+
+/*
+ * Why no table can, as far as the servers go.  The target's session may be in
+ * any of its databases.
+ */
+extern const char *raw_check_servers(PGconn *source_conn, PGconn *target_conn,
+									 const DumpPlan *plan);
+
+/*
+ * The same of the databases; the target's has the definitions by now.  loader
+ * is its extension, as server_extension_find() has judged it.
+ */
+extern const char *raw_check_databases(PGconn *source_conn,
+									   PGconn *target_conn,
+									   const ServerExtension *loader);
+
+/*
+ * What the extension on the source, or the target, has against each of the
+ * tables; NULL, too, of those that it does not read.  The session holds it.
+ */
+extern const char **raw_check_tables(PGconn *conn, const DumpPlan *plan,
+									 bool is_target);
+
+#endif							/* RAW_CHECK_H */
