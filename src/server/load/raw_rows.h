@@ -21,7 +21,7 @@ typedef struct RawRows RawRows;
 typedef struct RawRow
 {
 	HeapTupleData tuple;		/* out of line: blank pointers */
-	Datum	   *values;			/* by attribute; those out of line, in memory */
+	Datum	   *values;			/* by attribute, also those out of line */
 	bool	   *isnull;
 	int			n_external;
 	const int  *external;		/* attributes out of line, indexes, ascending */
