@@ -239,7 +239,8 @@ append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
 	for (int i = 0; i < encoder->n_external; i++)
 	{
 		Datum		value = encoder->row_values[encoder->external[i]];
-		Size		behind = data + row->t_len - DatumGetPointer(value);
+		const char *pointer = DatumGetPointer(value);
+		Size		behind = data + row->t_len - pointer;
 
 		memset(VARDATA_EXTERNAL(to - behind), 0,
 			   sizeof(struct varatt_external));
