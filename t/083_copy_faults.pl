@@ -271,6 +271,53 @@ sub start_cutting_proxy
 sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
 	WHEN (NEW.id = 5000) EXECUTE FUNCTION gate()});
 
+# ---- raw tuples: in the middle of a block, whose rows wait in a constraint
+
+foreach my $node ($source, $target)
+{
+	make_database($node, 'raw');
+	sql($node, 'raw', 'CREATE EXTENSION pg_pardump; CREATE TABLE gated (id int, t text);
+		CREATE TABLE free (id int, t text)');
+}
+sql($source, 'raw', 'INSERT INTO gated SELECT g, md5(g::text) FROM generate_series(1, 10000) g;
+	INSERT INTO free SELECT * FROM gated');
+sql($target, 'raw', q{CREATE FUNCTION wait(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS
+	'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN true; END';
+	ALTER TABLE gated ADD CHECK (id <> 5000 OR wait(id))});
+my $raw_rows = fingerprint($source, 'raw');
+hold_gates($target, 'raw');
+foreach my $case (
+	[ 'the target\'s session', sub { terminate($target, (at_gate($target))[0]) }, $lost ],
+	[ 'the source\'s sessions', sub { my (undef, @workers) = backends($source); terminate($source, @workers) }, $lost ],
+	[ 'SIGKILL for the workers', \&kill_workers, $killed ])
+{
+	my ($what, $fault, $warning) = @$case;
+	sql($target, 'raw', 'TRUNCATE gated, free');
+	close_gate(42);
+	my $copy = start_copy($source, 'raw', $target->connstr('raw'), '-a', '-j2', '--copy-format=raw',
+		'--max-table-segment-pages=30');
+	wait_at_gate($target, $copy);
+	$fault->($copy);
+	open_gate();
+	is(end_dump($copy), 0, "raw tuples, $what: exit code") or diag($copy->{err});
+	like($copy->{err}, $warning, "raw tuples, $what: warning");
+	is_deeply([ differences($raw_rows, fingerprint($target, 'raw')) ], [],
+		"raw tuples, $what: every row, once");
+	is(sessions_left($source, $target), 0, "raw tuples, $what: no session left");
+}
+
+# a row that the target does not take
+{
+	sql($target, 'raw', 'TRUNCATE gated, free; ALTER TABLE gated ADD CONSTRAINT refuses CHECK (id <> 7777)');
+	my ($rc, $out, $err) = run_copy($source, 'raw', $target, 'raw', '-a', '-t', 'gated', '--copy-format=raw', '--no-chunks');
+	is($rc, 1, 'raw tuples, a constraint fails: exit code');
+	like($err, qr/could not write rows: ERROR:  new row for relation "gated" violates check constraint "refuses"/,
+		'raw tuples, a constraint fails: the server\'s words');
+	like($err, qr/all rows of 0 of 1 table were committed/, 'raw tuples, a constraint fails: account');
+	is(value($target, 'raw', 'SELECT count(*) FROM gated'), 0, 'raw tuples, a constraint fails: no row');
+}
+hold_gates($target, 'faults');
+
 # ---- what cannot go on
 
 {

@@ -69,7 +69,9 @@ sub copies_ok
 				$same_schema->($stock->{copy}, $copy, $what);
 			};
 			foreach my $options ([ '-j4', '--compare', '--trust-owners' ],
-				[ '-j2', '--copy-format=text', '--max-table-segment-pages=2', '--no-analyze' ])
+				[ '-j2', '--copy-format=text', '--max-table-segment-pages=2', '--no-analyze' ],
+				# raw tuples where the extension reads
+				[ '-j2', '--max-table-segment-pages=2', '--wire-compression=lz4', '--no-analyze' ])
 			{
 				my $what = "$whole, copy @$options";
 				my $copy = empty_copy($target, $db, "${db}_" . ++$copies);
