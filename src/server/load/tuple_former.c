@@ -154,7 +154,7 @@ HeapTuple
 tuple_former_form(TupleFormer *former, const Datum *values,
 				  const bool *isnull)
 {
-	bool		has_null;
+	bool		has_null = false;
 	Size		room = enough_room(former, values, isnull, &has_null);
 	Size		bitmap_len = has_null ? BITMAPLEN(former->n_columns) : 0;
 	Size		hoff = MAXALIGN(offsetof(HeapTupleHeaderData, t_bits) +
