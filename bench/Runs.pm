@@ -14,7 +14,7 @@ our @SETS = qw(pgbench logs mixed docs small demo);
 our %NAME = (
 	stock => 'pg_dump',
 	sql => 'pg_pardump, SQL',
-	client => 'pg_pardump',
+	client => 'pg_pardump, -Z client-',
 	server => 'pg_pardump, -Z server-');
 
 sub median

@@ -108,9 +108,10 @@ choose_command()
 		stock:*) command=(pg_dump -Fd -Z "$codec") ;;
 		sql:default) command=(pg_pardump --no-extension) ;;
 		sql:*) command=(pg_pardump --no-extension -Z "$codec") ;;
-		client:default) command=(pg_pardump) ;;
-		client:*) command=(pg_pardump -Z "$codec") ;;
-		server:default | server:none) return 1 ;;
+		client:default) command=(pg_pardump -Z "client-$(codec_of_default)") ;;
+		client:*) command=(pg_pardump -Z "client-$codec") ;;
+		server:default) command=(pg_pardump) ;;
+		server:none) return 1 ;;
 		server:*) command=(pg_pardump -Z "server-$codec") ;;
 	esac
 }

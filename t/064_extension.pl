@@ -13,6 +13,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path
 use Pardump::Command qw(data_files preloaded refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Layout qw(layout_problems chunks_of);
+use Pardump::Proxy qw(start_proxy stop_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -162,6 +163,33 @@ foreach my $codec (codecs($node))
 		  if $codec eq 'gzip';
 	}
 }
+
+# What -v says of where a dump of two tables is compressed, which come out.
+sub compressed_ok
+{
+	my ($what, $where, @options) = @_;
+	($dir, $err) = verbose_dump($what, '-n', 'data', @options);
+	is_deeply([ $err =~ /: compressing (.*)$/mg ], $where ? [$where] : [], "$what: where");
+	is_deeply(differing({ map { ($_ => $stock_rows->{$_}) } grep { /^COPY data\./ } keys %$stock_rows },
+			rows_of($dir)), [], "$what: rows as of pg_dump");
+	return;
+}
+my ($by_server, $by_workers) = ('on the server', 'in the workers');
+chomp(my $processors = `getconf _NPROCESSORS_ONLN`);
+my $all_busy = "-j$processors";
+compressed_ok('a socket', $by_server, $all_busy);
+compressed_ok('a socket, a method', $by_server, $all_busy, '-Z', 'gzip:1');
+compressed_ok('a socket, nothing to compress', undef, $all_busy, '-Z', 'none');
+compressed_ok('a socket, client-', $by_workers, $all_busy, '-Z', 'client-gzip:1');
+compressed_ok('a socket, a rate', $by_workers, $all_busy, '-r', '100M');
+compressed_ok('a socket, a rate, server-', $by_server, '-r', '100M', '-Z', 'server-gzip:1');
+compressed_ok('a socket, --no-extension', $by_workers, $all_busy, '--no-extension');
+compressed_ok('a socket, processors to spare', $by_workers) if $processors > 1;
+my $proxy = start_proxy($node);
+my @by_tcp = ('-d', "host=127.0.0.1 port=$proxy->{port} dbname=extension sslmode=disable gssencmode=disable");
+compressed_ok('TCP', $by_workers, $all_busy, @by_tcp);
+compressed_ok('TCP, server-', $by_server, @by_tcp, '-Z', 'server-gzip:1');
+stop_proxy($proxy);
 
 # restored into a database, and with chunks that the extension plans
 my $codec = (codecs($node))[-1];

@@ -19,6 +19,13 @@ typedef enum SyncMethod
 	SYNC_SYNCFS					/* the whole file system at once */
 } SyncMethod;
 
+typedef enum CompressPlace
+{
+	COMPRESS_WHERE_BEST,		/* see dump_plan.c */
+	COMPRESS_ON_CLIENT,
+	COMPRESS_ON_SERVER
+} CompressPlace;
+
 typedef struct Options
 {
 	/* The archive */
@@ -29,7 +36,7 @@ typedef struct Options
 	bool		verbose;
 	bool		compress_given; /* else the default of pg_dump's major */
 	CompressSpec compress;
-	bool		compress_on_server;
+	CompressPlace compress_place;
 	SyncMethod	sync_method;
 	const char *verify;			/* the archive to be verified, or NULL */
 	bool		clean_output;

@@ -170,8 +170,12 @@ parse_compress(Options *options, const char *arg)
 {
 	char		error[COMPRESS_SPEC_ERROR_BYTES];
 
-	options->compress_on_server = pg_strncasecmp(arg, "server-", 7) == 0;
-	if (options->compress_on_server || pg_strncasecmp(arg, "client-", 7) == 0)
+	options->compress_place = COMPRESS_WHERE_BEST;
+	if (pg_strncasecmp(arg, "server-", 7) == 0)
+		options->compress_place = COMPRESS_ON_SERVER;
+	else if (pg_strncasecmp(arg, "client-", 7) == 0)
+		options->compress_place = COMPRESS_ON_CLIENT;
+	if (options->compress_place != COMPRESS_WHERE_BEST)
 		arg += 7;
 	if (!compress_spec_parse(arg, &options->compress, error))
 		pg_fatal("invalid compression specification: %s", error);

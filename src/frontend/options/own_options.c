@@ -382,7 +382,8 @@ own_options_check(const Options *options)
 	exclude(options->chunk_bytes != 0, "--chunk-size",
 			options->segment_pages != 0, "--max-table-segment-pages");
 	exclude(options->no_extension, "--no-extension",
-			options->compress_on_server, "-Z/--compress=server-METHOD");
+			options->compress_place == COMPRESS_ON_SERVER,
+			"-Z/--compress=server-METHOD");
 	exclude(options->progress, "-P/--progress",
 			options->no_progress, "--no-progress");
 	exclude(options->pipe_command != NULL, "--pipe",

@@ -4,17 +4,43 @@
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
 #include "plan/archive_layout.h"
 #include "plan/dump_plan.h"
+#include "session/connection.h"
 
-/* Whether the extension, if there is one, is to compress. */
+/*
+ * Whether the server is to compress.  By a Unix-domain socket that costs less
+ * CPU, as fewer bytes go through the socket.  Other connections may lead to
+ * another machine, even those to this one (by a tunnel), and workers have
+ * cores of their own there.  So they have here, as long as there are fewer
+ * workers than processors: then one reads while the other compresses.  A rate
+ * is of rows as they are read.
+ */
+static bool
+server_is_to_compress(const DumpPlan *plan, const Options *options,
+					  const PGconn *conn)
+{
+	if (options->compress_place == COMPRESS_WHERE_BEST)
+		return connection_is_unix_socket(conn) && options->max_rate == 0 &&
+			options->jobs >= sysconf(_SC_NPROCESSORS_ONLN) &&
+			plan->extension->missing == NULL;
+	return options->compress_place == COMPRESS_ON_SERVER;
+}
+
 static void
-choose_compressor(DumpPlan *plan, const Options *options)
+choose_compressor(DumpPlan *plan, const Options *options, const PGconn *conn)
 {
 	char	   *spec;
 
-	if (!options->compress_on_server || plan->compress.method == COMPRESS_NONE)
+	if (plan->compress.method == COMPRESS_NONE)
 		return;
+	if (!server_is_to_compress(plan, options, conn))
+	{
+		pg_log_info("compressing in the workers");
+		return;
+	}
 	if (plan->extension->missing)
 	{
 		pg_log_error("compression on the server needs the extension pg_pardump: %s",
@@ -26,6 +52,7 @@ choose_compressor(DumpPlan *plan, const Options *options)
 	spec = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
 	compress_spec_print(&plan->compress, spec, COMPRESS_SPEC_ERROR_BYTES);
 	plan->server_compress = spec;
+	pg_log_info("compressing on the server");
 }
 
 void
@@ -33,7 +60,7 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 {
 	ChunkPlan  *chunks;
 
-	choose_compressor(plan, options);
+	choose_compressor(plan, options, conn);
 	chunks = chunk_plan_make(options, plan->tables, plan->extension,
 							 server_chunks_read, conn);
 	plan->chunks = chunks;

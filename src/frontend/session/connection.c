@@ -102,11 +102,18 @@ connection_open_peer(const PeerAddress *address, const char *progname)
 }
 
 bool
+connection_is_unix_socket(const PGconn *conn)
+{
+	const char *address = PQhostaddr(conn);
+
+	return address == NULL || address[0] == '\0';
+}
+
+bool
 connection_is_local(const PGconn *conn)
 {
 	const char *address = PQhostaddr(conn);
 
-	/* empty for a Unix-domain socket */
-	return address == NULL || address[0] == '\0' ||
+	return connection_is_unix_socket(conn) ||
 		strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }

@@ -33,6 +33,9 @@ extern PGconn *connection_try_peer(const PeerAddress *address,
 extern PGconn *connection_try_replication(const PeerAddress *address,
 										  const char *progname);
 
+/* Is it by a Unix-domain socket? */
+extern bool connection_is_unix_socket(const PGconn *conn);
+
 /*
  * Is the other end on this machine, by a socket or the loopback interface?
  * An address of this kind means something else elsewhere.
