@@ -148,7 +148,7 @@ look_at(Datum value, int column)
 static void
 look_at_row(const RawRow *row)
 {
-	const HeapTuple tuple = (const HeapTuple) &row->tuple;
+	HeapTuple	tuple = row->tuple;
 
 	if (tuple->t_data->t_hoff > tuple->t_len)
 		abort();

@@ -76,19 +76,15 @@ check_constraints(RawLoader *loader, const RawRow *row)
 		ExecPartitionCheck(loader->target, slot, loader->estate, true);
 }
 
-/* A tuple of the batch: the row's own, or one whose values go out of line. */
+/* The tuple to insert: the row's own, or one whose values go out of line. */
 static HeapTuple
-make_tuple(RawLoader *loader, const RawRow *row)
+tuple_of_batch(RawLoader *loader, const RawRow *row)
 {
-	HeapTuple	tuple;
-
-	if (row->n_external > 0)
-		return toast_writer_form(loader->rel, row->values, row->isnull,
-								 row->external, row->n_external,
-								 tuple_batch_options(loader->batch));
-	tuple = palloc(sizeof(HeapTupleData));
-	*tuple = row->tuple;
-	return tuple;
+	if (row->n_external == 0)
+		return row->tuple;
+	return toast_writer_form(loader->rel, row->values, row->isnull,
+							 row->external, row->n_external,
+							 tuple_batch_options(loader->batch));
 }
 
 /* Read, check and insert all rows: how many. */
@@ -104,8 +100,8 @@ load_rows(RawLoader *loader)
 		CHECK_FOR_INTERRUPTS();
 		if (loader->has_constraints)
 			check_constraints(loader, &row);
-		tuple_batch_add_tuple(loader->batch, make_tuple(loader, &row),
-							  row.tuple.t_len);
+		tuple_batch_add_tuple(loader->batch, tuple_of_batch(loader, &row),
+							  row.tuple->t_len);
 		n_rows++;
 	}
 	MemoryContextSwitchTo(old_context);

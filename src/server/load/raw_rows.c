@@ -97,13 +97,14 @@ next_word(RawRows *rows)
 }
 
 /* Make a tuple of the bytes of a frame that begins with this word. */
-static void
-take_tuple(RawRows *rows, uint32 word, HeapTuple tuple)
+static HeapTuple
+take_tuple(RawRows *rows, uint32 word)
 {
 	bool		has_nulls = (word & RAW_HAS_NULLS) != 0;
 	Size		bytes = word & RAW_TUPLE_BYTES;
 	Size		start = raw_tuple_start(has_nulls);
 	Size		hoff = SizeofHeapTupleHeader;
+	HeapTuple	tuple;
 	HeapTupleHeader header;
 
 	if (has_nulls)
@@ -112,7 +113,8 @@ take_tuple(RawRows *rows, uint32 word, HeapTuple tuple)
 	if (start + bytes < hoff)
 		invalid_row("It is shorter than its null bitmap.");
 
-	header = palloc(start + bytes);
+	tuple = palloc(HEAPTUPLESIZE + start + bytes);
+	header = (HeapTupleHeader) ((char *) tuple + HEAPTUPLESIZE);
 	memset(header, 0, start);
 	memcpy((char *) header + start, rows->place, bytes);
 	rows->place += bytes;
@@ -121,12 +123,13 @@ take_tuple(RawRows *rows, uint32 word, HeapTuple tuple)
 		(word & RAW_HAS_VARWIDTH ? HEAP_HASVARWIDTH : 0) |
 		(word & RAW_HAS_EXTERNAL ? HEAP_HASEXTERNAL : 0);
 	header->t_hoff = hoff;
+	ItemPointerSetInvalid(&header->t_ctid);
 
 	tuple->t_data = header;
 	tuple->t_len = start + bytes;
 	ItemPointerSetInvalid(&tuple->t_self);
-	ItemPointerSetInvalid(&header->t_ctid);
 	tuple->t_tableOid = InvalidOid;
+	return tuple;
 }
 
 /* ----------
@@ -250,9 +253,9 @@ raw_rows_next(RawRows *rows, RawRow *row)
 	}
 	rows->number++;
 	word = next_word(rows);
-	take_tuple(rows, word, &row->tuple);
-	if (tuple_deform(rows->deformer, &row->tuple, rows->values,
-					 rows->isnull) != row->tuple.t_len)
+	row->tuple = take_tuple(rows, word);
+	if (tuple_deform(rows->deformer, row->tuple, rows->values,
+					 rows->isnull) != row->tuple->t_len)
 		invalid_row("The lengths of its values are not that of the row.");
 	row->n_external = check_varlena(rows, (word & RAW_HAS_EXTERNAL) != 0);
 	check_names(rows);

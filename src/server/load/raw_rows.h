@@ -20,7 +20,7 @@ typedef struct RawRows RawRows;
 /* A row, as far as it can be told from its bytes. */
 typedef struct RawRow
 {
-	HeapTupleData tuple;		/* out of line: blank pointers */
+	HeapTuple	tuple;			/* out of line: blank pointers */
 	Datum	   *values;			/* by attribute, also those out of line */
 	bool	   *isnull;
 	int			n_external;

@@ -48,6 +48,7 @@ struct TupleBatch
 	int			options;
 	uint64		inserted;
 	MemoryContext slot_context; /* the batch's own */
+	TupleDesc	slot_desc;		/* of slots, which need not count it */
 	MemoryContext tuple_context;	/* reset when a batch is inserted */
 	int			n_tuples;
 	Size		bytes;
@@ -87,6 +88,7 @@ tuple_batch_new(CopyFromState cstate, EState *estate, ResultRelInfo *target)
 	if (relation_is_new(target->ri_RelationDesc))
 		batch->options = TABLE_INSERT_SKIP_FSM;
 	batch->slot_context = CurrentMemoryContext;
+	batch->slot_desc = CreateTupleDescCopy(RelationGetDescr(target->ri_RelationDesc));
 	batch->tuple_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "pg_pardump tuples",
 												 KEPT_BYTES, KEPT_BYTES,
@@ -106,7 +108,7 @@ store_tuple(TupleBatch *batch, HeapTuple tuple)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(batch->slot_context);
 
-		*place = MakeSingleTupleTableSlot(RelationGetDescr(rel),
+		*place = MakeSingleTupleTableSlot(batch->slot_desc,
 										  &batch_slot_ops);
 		MemoryContextSwitchTo(old_context);
 	}
