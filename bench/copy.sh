@@ -17,8 +17,7 @@
 #   --sets=LIST         of pgbench,logs,mixed,docs,small (default: all)
 #   --indexes=LIST      of none, key (the primary key), all (two more); default:
 #                       all of them; small has its own
-#   --ways=LIST         of psql,disk,pgcopydb,text,binary,raw,auto (default:
-#                       all but raw)
+#   --ways=LIST         of psql,disk,pgcopydb,text,binary,raw,auto (default: all)
 #   --output=DIRECTORY  where archives are written (default /dev/shm)
 #   --results=DIRECTORY where the CSV is written (default: this one)
 #   --debian=SUITE      run on that Debian release's PostgreSQL and pgcopydb, by
@@ -29,7 +28,7 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-ways=psql,disk,pgcopydb,text,binary,auto
+ways=psql,disk,pgcopydb,text,binary,raw,auto
 target_port=54322
 source_port=54321
 
