@@ -18,7 +18,10 @@
 /* For less, another file costs more than WAL. */
 #define MIN_TRUNCATE_BYTES ((uint64) 1024 * 1024)
 
-/* For "auto" over a network; see bench/README.md. */
+/*
+ * For "auto" over a network: with the sets of bench/copy.sh it adds no CPU in
+ * the mean (from 22 % less to 9 % more), zstd:1 adds 8 %.
+ */
 #define WIRE_COMPRESSION "lz4:0"
 
 /* What both servers say, of all tables and of each. */
@@ -195,8 +198,9 @@ why_not_binary(const CopyDecision *decision, int no)
 }
 
 /*
- * Do the extension and its library have it all?  But rows that come frozen are
- * the server's to load.
+ * Do the extension and its library have it all?  With the sets of
+ * bench/copy.sh that takes 16 % less CPU in the mean than binary format (from
+ * 26 % less to 2 % more).  But rows that come frozen are the server's to load.
  */
 static bool
 is_fast_as_text(const CopyDecision *decision, int no)
@@ -276,9 +280,7 @@ ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
 		decision->no_raw = ask_about_raw(decision, source_conn, loader);
 }
 
-/*
- * Compression is for networks: within a machine it costs more than it spares.
- */
+/* Within a machine there is nothing to gain by it. */
 static void
 choose_wire_compression(CopyFormats *formats, const Options *options,
 						PGconn *source_conn, PGconn *target_conn)

@@ -202,7 +202,7 @@ note_parts(ServerExtension *extension, const PGresult *res)
 		bool		is_called = atoi(PQgetvalue(res, row, 5)) == no;
 
 		appendPQExpBuffer(&oids, "%c%s", no == 1 ? '{' : ',',
-						  is_called ? PQgetvalue(res, row, 1) : "NULL");
+						  is_called ? PQgetvalue(res, row, 1) : "0");
 		row += is_called ? 1 : 0;
 	}
 	appendPQExpBufferChar(&oids, '}');
