@@ -26,12 +26,12 @@
 #include "session/session.h"
 
 /*
- * One row a table, in the order of the array: whether it is there; the columns
- * that COPY sends and their types; the first of them that is not safe; all of
- * the columns in their order, those of money with the setting that says what
- * a number of it means; and whether the library does COPY FROM.  "part" is a
- * column's type and, recursively, what that is made of: the name alone may
- * mean another type on the target.
+ * One row a table, in the order of the array: whether it is there; the
+ * columns that COPY sends and their types; the first of them that is not
+ * safe; all of the columns in their order, those of money with the setting
+ * that says what a number of it means; and whether the library does COPY
+ * FROM.  "part" is a column's type and, recursively, what that is made of:
+ * the name alone may mean another type on the target.
  */
 static const char facts_query[] =
 "WITH RECURSIVE wanted AS ("
