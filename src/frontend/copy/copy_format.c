@@ -130,8 +130,8 @@ copy_format_check(PGconn *source_conn, const Target *target,
 }
 
 /*
- * Why no table can be copied so.  If there is no such reason, each table's are
- * in the decision.
+ * Why no table can be copied so.  If there is no such reason, each table's
+ * are in the decision.
  */
 static const char *
 ask_about_raw(CopyDecision *decision, PGconn *source_conn,
@@ -200,7 +200,8 @@ why_not_binary(const CopyDecision *decision, int no)
 /*
  * Do the extension and its library have it all?  With the sets of
  * bench/copy.sh that takes 16 % less CPU in the mean than binary format (from
- * 26 % less to 2 % more).  But rows that come frozen are the server's to load.
+ * 26 % less to 2 % more).  But rows that come frozen are the server's to
+ * load.
  */
 static bool
 is_fast_as_text(const CopyDecision *decision, int no)

@@ -50,11 +50,11 @@ extern void copy_format_check(PGconn *source_conn, const Target *target,
 /*
  * Decide for every table, by asking both servers.  Raw tuples take the least
  * work; next comes text if the extension reads it and its library loads it,
- * then COPY's binary format, then text.  Binary is safe if no type of a column
- * has an object identifier in its binary form that means something else on
- * the target, and if both sides have the same types; when raw tuples are,
- * raw_check.c says.  The target must have the tables by now.  Exits with a
- * message where --copy-format asks for what cannot be.
+ * then COPY's binary format, then text.  Binary is safe if no type of a
+ * column has an object identifier in its binary form that means something
+ * else on the target, and if both sides have the same types; when raw tuples
+ * are, raw_check.c says.  The target must have the tables by now.  Exits with
+ * a message where --copy-format asks for what cannot be.
  */
 extern const CopyFormats *copy_formats_decide(PGconn *source_conn,
 											  const Target *target,

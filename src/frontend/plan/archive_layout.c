@@ -62,7 +62,9 @@ typedef struct Layout
 	bool		has_completions;	/* out has them already */
 } Layout;
 
-/* Names the kind of entry to readers of a listing; pg_restore knows it not. */
+/*
+ * Names the kind of entry to readers of a listing; pg_restore knows it not.
+ */
 #define COMPLETION_DESC "TABLE DATA COMPLETE"
 
 static int *
@@ -234,7 +236,10 @@ append_post_data(Layout *layout, const TocEntry *model)
 	entry->n_deps = n;
 }
 
-/* Which tables are split, and the IDs reserved for them and their completions. */
+/*
+ * Which tables are split, and the IDs reserved for them and their
+ * completions.
+ */
 static void
 survey(Layout *layout, const DumpTables *tables)
 {

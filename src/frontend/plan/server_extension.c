@@ -77,9 +77,9 @@ static const int n_called[] = {4, 2};
 
 /*
  * The functions that are called to load ($1) or to read, and then the table,
- * as far as names lead to any: name, OID, whether it is part of the extension,
- * and as that made it, an owner that is not trusted, whether we may use it,
- * and the function's number.
+ * as far as names lead to any: name, OID, whether it is part of the
+ * extension, and as that made it, an owner that is not trusted, whether we
+ * may use it, and the function's number.
  */
 static const char parts_query[] =
 "WITH " TRUSTED_SQL

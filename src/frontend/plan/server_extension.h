@@ -3,9 +3,9 @@
  *		The extension pg_pardump in a database, if it is there.
  *
  * Whoever can put a function in the place of one of its own has it run by the
- * role that dumps, or copies.  So it is used only if nobody can but superusers
- * and that role (doc/security.md), and the sessions that use it keep it from
- * being dropped.
+ * role that dumps, or copies.  So it is used only if nobody can but
+ * superusers and that role (doc/security.md), and the sessions that use it
+ * keep it from being dropped.
  */
 #ifndef SERVER_EXTENSION_H
 #define SERVER_EXTENSION_H

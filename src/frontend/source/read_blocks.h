@@ -12,12 +12,12 @@
 /*
  * Write the rows of a data file in blocks, compressed on the server as the
  * text asks ("none", "zstd:1", ...), in a format of COPY ("text", "binary")
- * or as raw tuples ("raw"), to the sink.  Of raw tuples each write is a block,
- * whole; else the sink gets a stream.  Exits with a message if the server
- * fails or its connection breaks.  Returns the number of rows, and adds it to
- * *rows_so_far as they come; that must be NULL, and nothing is counted, unless
- * the blocks are plain text.  Memory: two messages, about a block or the
- * longest value.
+ * or as raw tuples ("raw"), to the sink.  Of raw tuples each write is a
+ * block, whole; else the sink gets a stream.  Exits with a message if the
+ * server fails or its connection breaks.  Returns the number of rows, and
+ * adds it to *rows_so_far as they come; that must be NULL, and nothing is
+ * counted, unless the blocks are plain text.  Memory: two messages, about a
+ * block or the longest value.
  */
 extern uint64 read_blocks(PGconn *conn, const DumpTable *table,
 						  const DataFile *file, const char *compression,

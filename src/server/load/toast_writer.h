@@ -21,8 +21,8 @@
  * TOAST table, is in line.  "options": those of the insertion.
  *
  * The tuple is for one insertion, and after that to read values from, for
- * indexes.  It, and the values that are out of line, must not be freed before;
- * it is allocated in CurrentMemoryContext, which must not be reset.
+ * indexes.  It, and the values that are out of line, must not be freed
+ * before; it is allocated in CurrentMemoryContext, which must not be reset.
  */
 extern HeapTuple toast_writer_form(Relation rel, Datum *values,
 								   const bool *isnull, const int *external,

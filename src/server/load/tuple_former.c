@@ -4,9 +4,9 @@
  *	  Forms tuples of a table, of values that have just been decoded.
  *
  * heap_form_tuple() goes through the columns three times, and through the
- * tuple twice, as it zeroes it first.  Here one look at the values of variable
- * length says how much room is enough, and then they are written, with what
- * the table's descriptor says of a column in a few bytes.
+ * tuple twice, as it zeroes it first.  Here one look at the values of
+ * variable length says how much room is enough, and then they are written,
+ * with what the table's descriptor says of a column in a few bytes.
  *
  *-------------------------------------------------------------------------
  */

@@ -15,7 +15,9 @@
 
 typedef struct TupleFormer TupleFormer;
 
-/* A former of tuples of this descriptor.  Allocates in CurrentMemoryContext. */
+/*
+ * A former of tuples of this descriptor.  Allocates in CurrentMemoryContext.
+ */
 extern TupleFormer *tuple_former_new(TupleDesc tupdesc);
 
 /*

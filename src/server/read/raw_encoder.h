@@ -43,7 +43,9 @@ extern Size raw_encoder_take(RawEncoder *encoder, HeapTuple tuple);
 extern void raw_encoder_append(RawEncoder *encoder, ByteBuffer *out,
 							   Size start);
 
-/* The column whose value is being fetched, for an error's context, or NULL. */
+/*
+ * The column whose value is being fetched, for an error's context, or NULL.
+ */
 extern const char *raw_encoder_column(const RawEncoder *encoder);
 
 /* Release the encoder and all that it holds. */
