@@ -196,13 +196,15 @@ same_ok('Flush and Sync', 'COPY plain FROM STDIN',
 	[ [ 'S', '' ], $row, [ 'H', '' ], $row . '2', [ 'S', '' ], substr($row, 1), [ 'H', '' ] ]);
 same_ok('empty messages', 'COPY plain FROM STDIN', [ '', $row, '', '', $row, '' ]);
 
-# A client that waits for an answer sends no more: it gets its error at once.
+# A client that waits for an answer sends no more: it gets its error at once,
+# but not from 19, which reads on before the last line that it has.
+my @answering = pg_major($node) < 19 ? ($core, $ours) : ($ours);
 foreach my $case ([ 'the first row', "x$row" ], [ 'a row behind others', $rows . "x$row" ],
 	[ 'a row behind one that was sent in part', [ $row . '2', substr($row, 1) . "x$row" . '3' ] ])
 {
 	my ($what, $data) = @$case;
 	my @answers;
-	foreach my $session ($core, $ours)
+	foreach my $session (@answering)
 	{
 		$session->message('Q', "COPY plain FROM STDIN\0");
 		$session->result;
@@ -210,8 +212,8 @@ foreach my $case ([ 'the first row', "x$row" ], [ 'a row behind others', $rows .
 		# comes to nothing if there is no error, and then never ends
 		push @answers, comparable($session->result);
 	}
-	like($answers[1]{error}{context}, qr/^COPY plain, line \d+, column i: "x1"$/, "a client that waits: $what");
-	is_deeply($answers[1], $answers[0], "a client that waits: $what: as the server");
+	like($answers[-1]{error}{context}, qr/^COPY plain, line \d+, column i: "x1"$/, "a client that waits: $what");
+	is_deeply($answers[-1], $answers[0], "a client that waits: $what: as the server");
 }
 
 # --- damaged at random
