@@ -31,8 +31,8 @@ typedef struct Run
 } Run;
 
 /*
- * Make room for the results of all that the plan has: before workers are
- * forked, who share it.
+ * Make room for the results of all that the plan has, and of what belongs to
+ * the archive if there is one: before workers are forked, who share it.
  */
 extern void run_make_results(Run *run, pg_checksum_type checksum_type);
 

@@ -30,13 +30,15 @@ static char *
 load_library(PGconn *conn)
 {
 	PGresult   *res = session_exec(conn, load_command);
+	const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 	char	   *reason = NULL;
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		if (session_is_lost(conn, res))
+		/* what libpq says itself has no message field */
+		if (message == NULL || session_is_lost(conn, res))
 			session_failed(conn, res, "query failed", load_command);
-		reason = pg_strdup(PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY));
+		reason = pg_strdup(message);
 	}
 	PQclear(res);
 	return reason;
