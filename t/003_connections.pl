@@ -13,12 +13,17 @@ use Pardump::Toc qw(read_toc);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# Of this run alone: command lines of all processes are looked at, and others
+# may be running this very test.
+my $password = 'opensesame' . int rand 1e9;
+my $pass_phrase = "pass $password";
+
 my $node = start_cluster('connections');
 make_database($node, 'options');
 sql($node, 'options', 'CREATE TABLE t AS SELECT generate_series(1, 1000)');
-sql($node, 'postgres', <<'SQL');
-CREATE ROLE "pass word" SUPERUSER LOGIN PASSWORD 'se''cret \ %word';
-CREATE ROLE simple SUPERUSER LOGIN PASSWORD 'opensesame';
+sql($node, 'postgres', <<"SQL");
+CREATE ROLE "pass word" SUPERUSER LOGIN PASSWORD 'se''cret \\ %word';
+CREATE ROLE simple SUPERUSER LOGIN PASSWORD '$password';
 SQL
 my $hba = slurp_file($node->data_dir . '/pg_hba.conf');
 unlink $node->data_dir . '/pg_hba.conf';
@@ -40,7 +45,7 @@ refused_ok(qr/no password supplied/, '-w without a password',
 	local $ENV{PGPASSWORD} = 'wrong';
 	refused_ok(qr/password authentication failed for user "simple"/,
 		'a wrong password', '-w', '-U', 'simple', @server, 'options');
-	$ENV{PGPASSWORD} = 'opensesame';
+	$ENV{PGPASSWORD} = $password;
 	accepted_ok('PGPASSWORD', '-j2', '-U', 'simple', @server, 'options');
 }
 {
@@ -50,7 +55,7 @@ refused_ok(qr/no password supplied/, '-w without a password',
 	is(read_toc($dir)->{dbname}, 'options', 'the database of PGDATABASE');
 }
 {
-	my $passfile = text_file('pgpass', "*:*:*:pass word:se'cret \\\\ %word\n*:*:*:simple:opensesame\n");
+	my $passfile = text_file('pgpass', "*:*:*:pass word:se'cret \\\\ %word\n*:*:*:simple:$password\n");
 	chmod 0600, $passfile or die "could not change mode of \"$passfile\": $!";
 	local $ENV{PGPASSFILE} = $passfile;
 	accepted_ok('PGPASSFILE', '-w', '-j2', '-U', 'pass word', @server, 'options');
@@ -63,7 +68,7 @@ accepted_ok('a URI with a password', '-j2',
 	"postgresql://pass%20word:se%27cret%20%5C%20%25word\@$host_uri:" . $node->port . '/options');
 accepted_ok('a URI with parameters', '-j2', '-d',
 	"postgres:///options?host=$host_uri&port=" . $node->port
-	  . '&user=simple&password=opensesame&application_name=it%27s');
+	  . "&user=simple&password=$password&application_name=it%27s");
 
 
 # What the user set to nothing is not to be taken from the environment by some
@@ -88,25 +93,25 @@ SH
 	my $dir = new_path('secret');
 	my (undef, undef, $err) = run_program('pg_pardump', '-v', '-j2', '-f', $dir,
 		'--pg-dump', $looking,
-		"postgresql://simple:opensesame\@$host_uri:" . $node->port . '/options');
+		"postgresql://simple:$password\@$host_uri:" . $node->port . '/options');
 	ok(-f "$dir/toc.dat", 'a dump with a password in a URI');
 	like(slurp_file("$seen.own"), qr/looking_pg_dump.*dbname=/, 'pg_dump\'s command line is seen');
-	unlike(slurp_file("$seen.own"), qr/opensesame/, 'and has no password');
+	unlike(slurp_file("$seen.own"), qr/$password/, 'and has no password');
 	like(slurp_file("$seen.own"), qr/keepalives_idle=30 .*tcp_user_timeout=90000/, 'pg_dump notices a lost server');
-	unlike($err, qr/opensesame/, 'nor has the output of -v');
+	unlike($err, qr/$password/, 'nor has the output of -v');
 
-	local $ENV{PGPASSWORD} = 'opensesame';
+	local $ENV{PGPASSWORD} = $password;
 	accepted_ok('a dump with PGPASSWORD', '--pg-dump', $looking,
 		'-j2', '-U', 'simple', @server, 'options');
 	like(slurp_file("$seen.all"), qr/pg_pardump.*-U simple/, 'all command lines are seen');
-	unlike(slurp_file("$seen.all"), qr/opensesame/, 'and none has the password');
+	unlike(slurp_file("$seen.all"), qr/$password/, 'and none has the password');
 }
 
 # The same for the pass phrase of a client's key, for which there is no
 # environment variable.  Without a terminal nobody can be asked for it.
 my $ssl = new_path('ssl');
 mkdir $ssl, 0700 or die "could not create \"$ssl\": $!";
-foreach my $side ([ 'server', '-nodes' ], [ 'simple', '-passout', 'pass:open sesame' ])
+foreach my $side ([ 'server', '-nodes' ], [ 'simple', '-passout', "pass:$pass_phrase" ])
 {
 	my ($name, @key) = @$side;
 	command_ok([ 'openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt',
@@ -138,7 +143,7 @@ sub dump_by_key_ok
 		'-j2', '--max-table-segment-pages=1', '-f', $dir, '--pg-dump', $looking,
 		'-d', $connstr);
 	ok($rc == 0 && -f "$dir/toc.dat", "$what: an archive") or diag($err);
-	unlike($err, qr/open sesame/, "$what: nothing of it in the output of -v");
+	unlike($err, qr/$pass_phrase/, "$what: nothing of it in the output of -v");
 	return map { -f "$seen.$_" ? slurp_file("$seen.$_") : '' } qw(own all);
 }
 my %by_key = (
@@ -151,13 +156,13 @@ my %by_key = (
 	sslkey => "$ssl/simple.key");
 refused_ok(qr/private key file/, 'an encrypted key and a wrong pass phrase', '-d',
 	join(' ', map { "$_='$by_key{$_}'" } sort keys %by_key) . " sslpassword='x'");
-$by_key{sslpassword} = 'open sesame';
+$by_key{sslpassword} = $pass_phrase;
 {
 	my $what = 'sslpassword in a connection string';
 	my ($own) = dump_by_key_ok($what,
 		join ' ', map { "$_='$by_key{$_}'" } sort keys %by_key);
 	like($own, qr/looking_pg_dump.*sslkey=/, "$what: pg_dump's command line is seen");
-	unlike($own, qr/open sesame/, "$what: and has it not");
+	unlike($own, qr/$pass_phrase/, "$what: and has it not");
 }
 {
 	my $what = 'sslpassword of a service';
@@ -165,7 +170,7 @@ $by_key{sslpassword} = 'open sesame';
 		join '', "[by_key]\n", map { "$_=$by_key{$_}\n" } sort keys %by_key);
 	my (undef, $all) = dump_by_key_ok($what, 'service=by_key');
 	like($all, qr/pg_pardump.*service=by_key/, "$what: all command lines are seen");
-	unlike($all, qr/open sesame/, "$what: and none has it");
+	unlike($all, qr/$pass_phrase/, "$what: and none has it");
 
 	local $ENV{PGSERVICE} = 'by_key';
 	dump_by_key_ok("$what of the environment", 'dbname=options');
@@ -181,11 +186,11 @@ $by_key{sslpassword} = 'open sesame';
 		'<pty<', \$in, '>pty>', \$out,
 		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	$h->pump until $out =~ /Password: /;
-	$in .= "opensesame\n";
+	$in .= "$password\n";
 	$h->finish;
 	is($?, 0, '-W: exit code');
 	is(scalar(() = $out =~ /Password/g), 1, '-W: one prompt');
-	unlike($out, qr/opensesame/, '-W: no echo');
+	unlike($out, qr/$password/, '-W: no echo');
 	ok(-f "$dir/toc.dat", '-W: an archive');
 }
 
