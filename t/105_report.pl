@@ -170,6 +170,7 @@ foreach my $compare ([], ['--compare'])
 		"$what: rows and pieces of a table");
 	like(shown($html), qr/^public\.largechunk \d+ of 13\d/m, "$what: chunks");
 	like(shown($html), qr/^Stepsdefinitions .*, rows /m, "$what: steps");
+	like(shown($html), qr/^Copied\d+ tables? (?:as raw|in binary|as text)/m, "$what: formats");
 	like(shown($html), qr/^Target.*dbname=target\b/m, "$what: target");
 	unlike($html, qr/class="stored"|>Stored/, "$what: nothing is stored");
 

@@ -244,6 +244,7 @@ copy_rows_and_indexes(Copy *copy)
 	/* the target has the tables now, and can be asked for their types */
 	copy->work.formats = copy_formats_decide(copy->source.conn,
 											 &copy->target, plan);
+	account->formats = copy->work.formats;
 	run_event_run(options, plan, copy->target.address);
 	start_index_builder(copy);
 	copy->run.beside.what = "indexes ";

@@ -20,6 +20,9 @@
 /* Tables named in the account of a failure. */
 #define TABLES_SHOWN 10
 
+/* Different reasons that are told of a format; columns are named in some. */
+#define REASONS_SHOWN 3
+
 /* Names of stages in the event log. */
 static const char *const stage_names[] = {
 	"plan", "definitions", "rows", "indexes", "rest", "statistics", "compare",
@@ -189,11 +192,83 @@ copy_account_times(const CopyAccount *account)
 	return text.data;
 }
 
+/* The tables of a format, for a reason or, if that is NULL, for any. */
+static int
+count_tables(const CopyAccount *account, CopyFormatKind kind,
+			 const char *reason)
+{
+	int			n = 0;
+
+	for (int i = 0; i < account->run->plan->tables->n_tables; i++)
+	{
+		const CopyFormat *format = &account->formats->tables[i];
+
+		n += format->kind == kind &&
+			(reason == NULL || strcmp(format->reason, reason) == 0);
+	}
+	return n;
+}
+
+/* The first reasons, in the order of tables, with their numbers of tables. */
+static void
+append_reasons(PQExpBuffer text, const CopyAccount *account,
+			   CopyFormatKind kind)
+{
+	const char *shown[REASONS_SHOWN];
+	int			n_shown = 0;
+
+	for (int i = 0; i < account->run->plan->tables->n_tables; i++)
+	{
+		const CopyFormat *format = &account->formats->tables[i];
+		bool		is_new = format->kind == kind && format->reason != NULL;
+
+		for (int j = 0; j < n_shown && is_new; j++)
+			is_new = strcmp(format->reason, shown[j]) != 0;
+		if (!is_new)
+			continue;
+		if (n_shown == REASONS_SHOWN)
+		{
+			appendPQExpBufferStr(text, ", and others");
+			return;
+		}
+		shown[n_shown] = format->reason;
+		appendPQExpBuffer(text, "%s%s (%d)", n_shown++ > 0 ? ", " : ": ",
+						  printable(format->reason),
+						  count_tables(account, kind, format->reason));
+	}
+}
+
+char *
+copy_account_formats(const CopyAccount *account)
+{
+	static const CopyFormatKind kinds[] = {
+		COPY_FORMAT_RAW, COPY_FORMAT_BINARY, COPY_FORMAT_TEXT
+	};
+	static const char *const named[] = {"as text", "in binary format", "as raw tuples"};
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	for (int i = 0; i < (int) lengthof(kinds); i++)
+	{
+		int			n = count_tables(account, kinds[i], NULL);
+
+		if (n == 0)
+			continue;
+		appendPQExpBuffer(&text, "%s%d table%s %s", text.len > 0 ? "; " : "",
+						  n, units_plural(n), named[kinds[i]]);
+		append_reasons(&text, account, kinds[i]);
+	}
+	if (text.len == 0)
+		return NULL;
+	return text.data;
+}
+
 void
 copy_account_print(const CopyAccount *account)
 {
 	const Run  *run = account->run;
 	int			n_tables = run->plan->tables->n_tables;
+	char	   *formats = copy_account_formats(account);
 	FileTotals	total = file_results_total(run->results);
 	FILE	   *out = event_log_text_output();
 
@@ -202,6 +277,9 @@ copy_account_print(const CopyAccount *account)
 			n_tables, units_plural(n_tables),
 			total.rows, units_plural(total.rows),
 			total.raw_bytes, units_plural(total.raw_bytes), run_clock_seconds());
+	if (formats)
+		fprintf(out, "%s\n", formats);
+	free(formats);
 	summary_print_slowest(run, out);
 	advice_print(run->options, run->plan, out);
 	if (run->options->compare)

@@ -6,6 +6,7 @@
 #ifndef COPY_ACCOUNT_H
 #define COPY_ACCOUNT_H
 
+#include "copy/copy_format.h"
 #include "report/report.h"
 #include "status/run.h"
 #include "target/index_builder.h"
@@ -25,6 +26,7 @@ typedef enum CopyStage
 typedef struct CopyAccount
 {
 	const Run  *run;
+	const CopyFormats *formats; /* NULL before COPY_STAGE_ROWS */
 	IndexBuilder *builder;		/* NULL before COPY_STAGE_ROWS */
 	bool		incomplete;		/* pg_restore met errors after the rows */
 	CopyStage	stage;
@@ -48,6 +50,12 @@ extern int	copy_account_stages(const CopyAccount *account, ReportStage *stages);
 
 /* How long each stage took, as a text; owned. */
 extern char *copy_account_times(const CopyAccount *account);
+
+/*
+ * How many tables were copied in which format, and why in none that takes
+ * less work, as a text; NULL if there are no tables.  Owned.
+ */
+extern char *copy_account_formats(const CopyAccount *account);
 
 /* All went well: tables, rows, bytes, seconds, on standard output. */
 extern void copy_account_print(const CopyAccount *account);

@@ -50,6 +50,7 @@ copy_page_end(Report *page, const CopyAccount *account,
 	ReportCopy	copy = {
 		.target = target_address->conninfo,
 		.times = copy_account_times(account),
+		.formats = copy_account_formats(account),
 		.compared = account->run->options->compare,
 		.stages = stages,
 		.n_stages = copy_account_stages(account, stages),

@@ -42,6 +42,7 @@ typedef struct ReportCopy
 {
 	const char *target;			/* its address, without secrets */
 	const char *times;			/* how long each step took */
+	const char *formats;		/* of how many tables, and why; or NULL */
 	bool		compared;		/* and found equal */
 	const ReportStage *stages;	/* in the order of time */
 	int			n_stages;

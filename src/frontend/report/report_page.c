@@ -251,6 +251,7 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 	}			facts[] = {
 		{"Target", copy ? copy->target : NULL},
 		{"Steps", copy ? copy->times : NULL},
+		{"Copied", copy ? copy->formats : NULL},
 		{"Server", manifest->server_version},
 		{"System identifier", manifest->system_identifier},
 		{"pg_dump", manifest->pg_dump_version},
