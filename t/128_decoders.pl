@@ -54,4 +54,27 @@ SQL
 	}
 }
 
+# --- memory
+
+# What a decoder takes is a small multiple of its text, however many parts that
+# has.  The largest that a session ever had, in kB, is Linux's VmHWM.
+SKIP:
+{
+	skip 'no /proc', 3 unless -r '/proc/self/status';
+	sql($node, 'postgres', 'CREATE TABLE parts (t text[], j jsonb[])');
+	my %value = (
+		t => '{' . join(',', ('"a\\\\\\\\b"') x 20000) . '}',
+		j => '{' . join(',', ('"{\\\\"k\\\\": [1, 2]}"') x 10000) . '}');
+	foreach my $column (sort keys %value)
+	{
+		my $answer = sql($node, 'postgres', join "\n",
+			"LOAD 'pg_pardump';", 'SET pg_pardump.fast_copy = on;',
+			"COPY parts ($column) FROM STDIN;", $value{$column}, '\\.',
+			"SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s*(\\d+) kB');");
+		cmp_ok($answer, '<', 150000, "memory of many escaped elements: $column");
+	}
+	is(sql($node, 'postgres', 'SELECT sum(cardinality(t)), sum(cardinality(j)) FROM parts'),
+		'20000|10000', 'all of them are there');
+}
+
 done_testing();

@@ -56,6 +56,15 @@ find_quote(const char *p, const char *end)
 	return end;
 }
 
+/* The quote that closes an element, from its first backslash on; or NULL. */
+static const char *
+find_end(const char *from, const char *end)
+{
+	while (from < end && *from != '"')
+		from = find_quote(from + 2, end);
+	return from < end ? from : NULL;
+}
+
 /*
  * Read an element whose opening quote stands at *p.  A copy is made of one
  * with backslashes, with padding.
@@ -65,6 +74,7 @@ read_quoted(const char **p, const char *end, ElementText *element)
 {
 	const char *start = *p + 1;
 	const char *from = find_quote(start, end);
+	const char *close;
 	char	   *copy;
 	char	   *to;
 
@@ -77,19 +87,22 @@ read_quoted(const char **p, const char *end, ElementText *element)
 		return true;
 	}
 
-	copy = palloc(end - start + FIELD_PADDING);
-	memset(copy, 0, end - start + FIELD_PADDING);
+	close = find_end(from, end);
+	if (close == NULL)
+		return false;
+	copy = palloc(close - start + FIELD_PADDING);
 	to = copy;
-	for (from = start; from < end && *from != '"'; from++)
+	for (from = start; from < close; from++)
 	{
-		if (*from == '\\' && ++from >= end)
-			return false;
+		if (*from == '\\')
+			from++;
 		*to++ = *from;
 	}
+	memset(to, 0, FIELD_PADDING);
 	element->text = copy;
 	element->len = to - copy;
-	*p = from + 1;
-	return from < end;
+	*p = close + 1;
+	return true;
 }
 
 /* Read an element without quotes: nothing in it is special or white space. */
