@@ -73,12 +73,12 @@ $session->query('TRUNCATE target');
 # ----------
 # The header (src/server/raw/raw_block.h) and the frames
 # ----------
-use constant HEADER => 44;
+use constant HEADER => 68;
 my %FIELD = (
 	magic => [ 0, 'C' ], byte_order => [ 8, 'L' ], version => [ 12, 'C' ], max_align => [ 13, 'C' ],
 	datum_bytes => [ 14, 'C' ], name_bytes => [ 15, 'C' ], encoding => [ 16, 'L' ],
-	columns => [ 20, 'L' ], n_columns => [ 24, 'L' ], compression => [ 28, 'L' ],
-	n_rows => [ 32, 'L' ], frame_bytes => [ 36, 'L' ], stored_bytes => [ 40, 'L' ]);
+	n_columns => [ 20, 'L' ], compression => [ 24, 'L' ], n_rows => [ 28, 'L' ],
+	frame_bytes => [ 32, 'L' ], stored_bytes => [ 36, 'L' ], columns => [ 40, 'C' ]);
 
 # The block with a number at a place changed by a sub of it.
 sub changed

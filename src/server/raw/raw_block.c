@@ -7,8 +7,8 @@
  */
 #include "postgres.h"
 
+#include "common/cryptohash.h"
 #include "mb/pg_wchar.h"
-#include "port/pg_crc32c.h"
 #include "utils/memutils.h"
 
 #include "raw/raw_block.h"
@@ -22,24 +22,28 @@ static const char raw_magic[8] = "PARDRAW\n";
 /*
  * What the columns are: their names, which a copy goes by, types and
  * modifiers.  All of the types are built in: each has one OID everywhere.
+ * Names are anybody's choice, so that a checksum could be made to fit another
+ * type, as which the values must not be taken.
  */
-static uint32
-columns_crc(TupleDesc columns)
+static void
+hash_columns(TupleDesc columns, uint8 *result)
 {
-	pg_crc32c	crc;
+	pg_cryptohash_ctx *hash = pg_cryptohash_create(PG_SHA224);
+	bool		ok = hash != NULL && pg_cryptohash_init(hash) == 0;
 
-	INIT_CRC32C(crc);
-	for (int i = 0; i < columns->natts; i++)
+	for (int i = 0; i < columns->natts && ok; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(columns, i);
-		const char *name = NameStr(column->attname);
+		int32		type[] = {(int32) column->atttypid, column->atttypmod};
 
-		COMP_CRC32C(crc, name, strlen(name) + 1);
-		COMP_CRC32C(crc, &column->atttypid, sizeof(column->atttypid));
-		COMP_CRC32C(crc, &column->atttypmod, sizeof(column->atttypmod));
+		ok = pg_cryptohash_update(hash, (uint8 *) NameStr(column->attname),
+								  NAMEDATALEN) == 0 &&
+			pg_cryptohash_update(hash, (uint8 *) type, sizeof(type)) == 0;
 	}
-	FIN_CRC32C(crc);
-	return crc;
+	ok = ok && pg_cryptohash_final(hash, result, PG_SHA224_DIGEST_LENGTH) == 0;
+	pg_cryptohash_free(hash);
+	if (!ok)
+		elog(ERROR, "could not compute a hash of columns");
 }
 
 void
@@ -55,8 +59,8 @@ raw_block_header_init(RawBlockHeader *header, TupleDesc columns)
 	header->datum_bytes = sizeof(Datum);
 	header->name_bytes = NAMEDATALEN;
 	header->encoding = GetDatabaseEncoding();
-	header->columns = columns_crc(columns);
 	header->n_columns = columns->natts;
+	hash_columns(columns, header->columns);
 }
 
 static void
@@ -96,7 +100,8 @@ check_layout(const RawBlockHeader *header, TupleDesc columns)
 		other_server("Tuples are laid out in another way.");
 	if (header->encoding != own.encoding)
 		other_server("The encoding of the database is another one.");
-	if (header->n_columns != own.n_columns || header->columns != own.columns)
+	if (header->n_columns != own.n_columns ||
+		memcmp(header->columns, own.columns, sizeof(own.columns)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("block of raw tuples is of other columns than the table")));

@@ -27,6 +27,7 @@
 
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
+#include "common/sha2.h"
 
 #include "shared/compress_spec.h"
 
@@ -40,12 +41,12 @@ typedef struct RawBlockHeader
 	uint8		datum_bytes;	/* sizeof(Datum) */
 	uint8		name_bytes;		/* NAMEDATALEN */
 	uint32		encoding;		/* of the database, pg_enc */
-	uint32		columns;		/* raw_block_columns_crc() */
 	uint32		n_columns;
 	uint32		compression;	/* CompressMethod */
 	uint32		n_rows;
 	uint32		frame_bytes;	/* before compression */
 	uint32		stored_bytes;	/* what follows the header */
+	uint8		columns[PG_SHA224_DIGEST_LENGTH];	/* hash of what they are */
 } RawBlockHeader;
 
 /* A frame's first 32 bits */
@@ -76,7 +77,7 @@ typedef struct RawBlock
 	uint32		n_rows;
 } RawBlock;
 
-/* Begin a header of blocks of such rows; the last four fields are zero. */
+/* Begin a header of blocks of such rows; what is of one block is zero. */
 extern void raw_block_header_init(RawBlockHeader *header, TupleDesc columns);
 
 /*
