@@ -99,7 +99,8 @@ database_exists(const ConnParams *params, const char *name)
 static void
 failed_to_connect(const ConnParams *params, PGconn *conn)
 {
-	char	   *name = pg_strdup(PQdb(conn));
+	/* what is no connection string at all names none */
+	char	   *name = pg_strdup(PQdb(conn) ? PQdb(conn) : "");
 	char	   *quoted = psprintf("\"%s\"", name);
 	bool		names_it = strstr(PQerrorMessage(conn), quoted) != NULL;
 
