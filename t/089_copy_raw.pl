@@ -229,6 +229,11 @@ foreach my $encoding ('LATIN1', 'SQL_ASCII')
 	make_database($target, "${db}_t", options => "TEMPLATE template0 ENCODING '$encoding'");
 	sql($target, "${db}_t", 'CREATE EXTENSION pg_pardump');
 	not_raw_ok("into $encoding", 'source and target have different encodings', $db, '');
+	($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr($db), '--copy-format=raw',
+		'--clean', '--if-exists', '--check', '--target', $target->connstr("${db}_t"));
+	is($rc, 1, "--copy-format=raw into $encoding, --check: exit code");
+	like($out . $err, qr/tables cannot be copied as raw tuples: source and target have different encodings/,
+		"--copy-format=raw into $encoding, --check: why not");
 }
 
 # ---- refusals

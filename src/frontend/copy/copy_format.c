@@ -124,7 +124,12 @@ copy_format_check(PGconn *source_conn, const Target *target,
 	const char *reason = NULL;
 
 	if (is_wanted(target->options, COPY_FORMAT_RAW))
+	{
 		reason = raw_check_servers(source_conn, target->conn, plan);
+		/* of a database that is to be made nothing is known */
+		if (reason == NULL && !target->options->create)
+			reason = raw_check_encoding(source_conn, target->conn);
+	}
 	if (reason)
 		pg_log_error("tables cannot be copied as raw tuples: %s", reason);
 }
@@ -142,7 +147,9 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 	const char *reason = raw_check_servers(source_conn, target_conn, plan);
 
 	if (reason == NULL)
-		reason = raw_check_databases(source_conn, target_conn, loader);
+		reason = raw_check_encoding(source_conn, target_conn);
+	if (reason == NULL)
+		reason = raw_check_loader(loader);
 	if (reason)
 		return reason;
 	PQclear(target_query(target_conn, "BEGIN", 0, NULL));

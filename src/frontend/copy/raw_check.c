@@ -101,12 +101,17 @@ raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 }
 
 const char *
-raw_check_databases(PGconn *source_conn, PGconn *target_conn,
-					const ServerExtension *loader)
+raw_check_encoding(PGconn *source_conn, PGconn *target_conn)
 {
 	if (!same_answer(source_conn, target_conn,
 					 "SELECT pg_catalog.current_setting('server_encoding')"))
 		return "source and target have different encodings";
+	return NULL;
+}
+
+const char *
+raw_check_loader(const ServerExtension *loader)
+{
 	if (loader->missing)
 		return psprintf("on the target %s", loader->missing);
 	return NULL;

@@ -18,13 +18,15 @@
 extern const char *raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 									 const DumpPlan *plan);
 
+/* The same of the databases, which are there by now, if empty maybe. */
+extern const char *raw_check_encoding(PGconn *source_conn,
+									  PGconn *target_conn);
+
 /*
- * The same of the databases; the target's has the definitions by now.  loader
- * is its extension, as server_extension_find() has judged it.
+ * The same of the extension on the target, as server_extension_find() has
+ * judged it: the database has the definitions by now.
  */
-extern const char *raw_check_databases(PGconn *source_conn,
-									   PGconn *target_conn,
-									   const ServerExtension *loader);
+extern const char *raw_check_loader(const ServerExtension *loader);
 
 /*
  * What the extension on the source, or the target, has against each of the
