@@ -296,6 +296,6 @@ report_page_append(PQExpBuffer page, const Manifest *manifest,
 	}
 	appendPQExpBuffer(page, "<footer>Made by pg_pardump " PARDUMP_VERSION
 					  ". Data is rows %s, and large objects%s; 1 kB is 1024 bytes. Times are in UTC.</footer>\n</main></body></html>\n",
-					  copy ? "in COPY's format" : "as COPY's text",
+					  copy ? "as they crossed" : "as COPY's text",
 					  copy ? "" : ", before compression");
 }
