@@ -46,7 +46,7 @@ typedef struct RawBlockHeader
 	uint32		n_rows;
 	uint32		frame_bytes;	/* before compression */
 	uint32		stored_bytes;	/* what follows the header */
-	uint8		columns[PG_SHA224_DIGEST_LENGTH];	/* hash of what they are */
+	uint8		columns[PG_SHA224_DIGEST_LENGTH];	/* hash_columns() */
 } RawBlockHeader;
 
 /* A frame's first 32 bits */
