@@ -27,6 +27,7 @@
 #include "decode/decode_number.h"
 #include "decode/decode_numeric.h"
 #include "decode/decode_text.h"
+#include "fuzz_memory.h"
 
 static const DecoderFamily families[] = {
 	number_decoder, float_decoder, numeric_decoder, text_decoder,
@@ -71,35 +72,9 @@ int			IntervalStyle = INTSTYLE_POSTGRES;
 bool		Array_nulls = true;
 volatile sig_atomic_t InterruptPending = false;
 
-#define MAX_ALLOCATIONS	100000
-
-static void *allocations[MAX_ALLOCATIONS];
-static int	n_allocations = 0;
-
 void
 ProcessInterrupts(void)
 {
-}
-
-void *
-palloc(Size size)
-{
-	if (n_allocations == MAX_ALLOCATIONS)
-		abort();
-	return allocations[n_allocations++] = malloc(size);
-}
-
-void *
-palloc0(Size size)
-{
-	return memset(palloc(size), 0, size);
-}
-
-static void
-free_all(void)
-{
-	while (n_allocations > 0)
-		free(allocations[--n_allocations]);
 }
 
 /* The number of a day is nothing that memory depends on. */

@@ -14,38 +14,14 @@
 #include "access/tupdesc.h"
 
 #include "load/raw_rows.h"
+#include "fuzz_memory.h"
 
 /* ----------
  * The server's, for what is outside of it
  * ----------
  */
 
-#define MAX_ALLOCATIONS	100000
-
-static void *allocations[MAX_ALLOCATIONS];
-static int	n_allocations = 0;
 static jmp_buf on_error;
-
-void *
-palloc(Size size)
-{
-	if (n_allocations == MAX_ALLOCATIONS)
-		abort();
-	return allocations[n_allocations++] = malloc(size);
-}
-
-void *
-palloc0(Size size)
-{
-	return memset(palloc(size), 0, size);
-}
-
-static void
-free_all(void)
-{
-	while (n_allocations > 0)
-		free(allocations[--n_allocations]);
-}
 
 bool
 errstart(int elevel, const char *domain)
