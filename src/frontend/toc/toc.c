@@ -55,7 +55,7 @@ toc_encoding(const Toc *toc)
 		if (end)
 			return pnstrdup(begin + 1, end - begin - 1);
 	}
-	pg_fatal("pg_dump does not say the encoding of its output");
+	pg_fatal("the table of contents does not say the encoding of the data");
 }
 
 const TocEntry **

@@ -11,6 +11,8 @@
 
 #include "base/fe_compat.h"
 
+#include "shared/compress_spec.h"
+
 /* What it begins with, and then says of the archive's format. */
 #define TOC_MAGIC "PGDMP"
 #define TOC_FORMAT_CUSTOM 1
@@ -35,6 +37,15 @@ typedef enum TocSection
 	TOC_SECTION_POST_DATA
 } TocSection;
 
+/* Where a custom archive has an entry's data (K_OFFSET_*, WriteOffset()). */
+typedef enum TocDataState
+{
+	TOC_DATA_IN_FILE,			/* of a directory: the entry names it */
+	TOC_DATA_SOMEWHERE,			/* was written to a pipe, so not known */
+	TOC_DATA_AT_OFFSET,
+	TOC_DATA_NONE
+} TocDataState;
+
 /* Strings are owned, and may be NULL but for those said to be there. */
 typedef struct TocEntry
 {
@@ -56,6 +67,8 @@ typedef struct TocEntry
 	int		   *deps;			/* dump IDs */
 	int			n_deps;
 	char	   *filename;		/* of the directory format; NULL = no data */
+	TocDataState data_state;	/* of the custom format */
+	uint64		data_offset;	/* from the begin of the file */
 } TocEntry;
 
 typedef struct Toc
@@ -63,6 +76,7 @@ typedef struct Toc
 	int			minor;			/* archive format 1.minor */
 	int			revision;
 	int			offset_size;	/* of the header; no use in a directory */
+	CompressMethod method;		/* of the data, as the head has it */
 	int			created[7];		/* sec, min, hour, mday, mon, year, isdst */
 	char	   *dbname;
 	char	   *server_version;

@@ -4,8 +4,9 @@
  *
  * In the custom format pg_dump writes it in front of all data when its output
  * is a pipe, so that a dump in this format is the exact list of what pg_dump
- * would do.  In the directory format it is the file toc.dat.  The input comes
- * from elsewhere: lengths and counts are checked before they are believed.
+ * would do.  An archive file in the custom format begins with it; in the
+ * directory format it is the file toc.dat.  The input comes from elsewhere:
+ * lengths and counts are checked before they are believed.
  */
 #include "base/fe_compat.h"
 
@@ -27,8 +28,9 @@ typedef struct TocReader
 	TocReadCallback read;
 	void	   *arg;
 	int			format;
+	bool		of_pg_dump;		/* read from pg_dump itself, not from a file */
 	bool		at_end;			/* input ended; all reads give zeros */
-	const char *error;			/* of a directory: what is wrong */
+	const char *error;			/* of a file: what is wrong */
 } TocReader;
 
 static void
@@ -49,7 +51,7 @@ bad(TocReader *reader, const char *what)
 {
 	if (reader->at_end)
 		return;
-	if (reader->format == TOC_FORMAT_CUSTOM)
+	if (reader->of_pg_dump)
 		pg_fatal("%s in the output of pg_dump", what);
 	reader->error = what;
 	reader->at_end = true;
@@ -132,6 +134,20 @@ read_oid(TocReader *reader)
 	return result;
 }
 
+/* How the data are compressed: from 1.15 on the method, before a level. */
+static void
+read_method(TocReader *reader, Toc *toc)
+{
+	int			value = toc->minor >= 15 ? read_byte(reader) : read_int(reader);
+
+	if (toc->minor < 15)
+		toc->method = value == 0 ? COMPRESS_NONE : COMPRESS_GZIP;
+	else if (value <= COMPRESS_ZSTD)
+		toc->method = (CompressMethod) value;
+	else
+		bad(reader, "unknown compression method");
+}
+
 static void
 read_head(TocReader *reader, Toc *toc)
 {
@@ -145,7 +161,7 @@ read_head(TocReader *reader, Toc *toc)
 		return;
 	if (memcmp(magic, TOC_MAGIC, sizeof(magic)) != 0)
 	{
-		if (reader->format == TOC_FORMAT_CUSTOM)
+		if (reader->of_pg_dump)
 			pg_fatal("the output of pg_dump is not an archive");
 		bad(reader, "not an archive");
 		return;
@@ -160,7 +176,7 @@ read_head(TocReader *reader, Toc *toc)
 		return;
 	if (major != 1 || toc->minor < 14 || toc->minor > 16)
 	{
-		if (reader->format != TOC_FORMAT_CUSTOM)
+		if (!reader->of_pg_dump)
 		{
 			bad(reader, "unsupported archive format");
 			return;
@@ -173,16 +189,14 @@ read_head(TocReader *reader, Toc *toc)
 	if (int_size != 4 || toc->offset_size < 1 || toc->offset_size > 8 ||
 		format != reader->format)
 	{
-		if (reader->format == TOC_FORMAT_CUSTOM)
+		if (reader->of_pg_dump)
 			pg_fatal("the output of pg_dump is not an archive in the custom format");
-		bad(reader, "not an archive in the directory format");
+		bad(reader, reader->format == TOC_FORMAT_CUSTOM ?
+			"not an archive in the custom format" :
+			"not an archive in the directory format");
 		return;
 	}
-
-	if (toc->minor >= 15)
-		(void) read_byte(reader);	/* compression method, 1.15 on */
-	else
-		(void) read_int(reader);	/* compression level */
+	read_method(reader, toc);
 	for (int i = 0; i < (int) lengthof(toc->created); i++)
 		toc->created[i] = read_int(reader);
 	toc->dbname = read_string(reader);
@@ -221,6 +235,21 @@ read_deps(TocReader *reader, TocEntry *entry)
 	free(text);
 }
 
+/*
+ * What the custom format adds: a flag and an offset (ReadOffset), from its
+ * lowest byte.
+ */
+static void
+read_offset(TocReader *reader, const Toc *toc, TocEntry *entry)
+{
+	entry->data_state = (TocDataState) read_byte(reader);
+	if (entry->data_state < TOC_DATA_SOMEWHERE ||
+		entry->data_state > TOC_DATA_NONE)
+		bad(reader, "invalid data offset");
+	for (int i = 0; i < toc->offset_size; i++)
+		entry->data_offset |= (uint64) read_byte(reader) << (8 * i);
+}
+
 static void
 read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 {
@@ -250,9 +279,7 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 		entry->filename = read_string(reader);
 		return;
 	}
-	/* what the custom format adds: a flag and an offset */
-	for (int i = 0; i <= toc->offset_size; i++)
-		(void) read_byte(reader);
+	read_offset(reader, toc, entry);
 }
 
 /*
@@ -305,18 +332,30 @@ read_toc(TocReader *reader, const char **problem)
 Toc *
 toc_read_custom(TocReadCallback read, void *arg, const char **problem)
 {
-	TocReader	reader = {read, arg, TOC_FORMAT_CUSTOM};
+	TocReader	reader = {read, arg, TOC_FORMAT_CUSTOM,.of_pg_dump = true};
 
 	return read_toc(&reader, problem);
 }
 
-Toc *
-toc_read_directory(TocReadCallback read, void *arg, const char **problem)
+static Toc *
+read_file(TocReadCallback read, void *arg, int format, const char **problem)
 {
-	TocReader	reader = {read, arg, TOC_FORMAT_TAR};
+	TocReader	reader = {read, arg, format};
 	Toc		   *toc = read_toc(&reader, problem);
 
 	if (toc == NULL)
 		*problem = reader.error ? reader.error : "unexpected end";
 	return toc;
+}
+
+Toc *
+toc_read_custom_file(TocReadCallback read, void *arg, const char **problem)
+{
+	return read_file(read, arg, TOC_FORMAT_CUSTOM, problem);
+}
+
+Toc *
+toc_read_directory(TocReadCallback read, void *arg, const char **problem)
+{
+	return read_file(read, arg, TOC_FORMAT_TAR, problem);
 }

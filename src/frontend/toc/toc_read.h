@@ -22,10 +22,12 @@ extern Toc *toc_read_custom(TocReadCallback read, void *arg,
 							const char **problem);
 
 /*
- * The same of a directory archive's toc.dat, which may be of any origin:
- * NULL, and *problem, for what is not one.  Entries' files are names as they
- * stand.
+ * The same of an archive file in the custom format, or of a directory
+ * archive's toc.dat, which may be of any origin: NULL, and *problem, for what
+ * is not one.  Offsets, and the names of entries' files, are as they stand.
  */
+extern Toc *toc_read_custom_file(TocReadCallback read, void *arg,
+								 const char **problem);
 extern Toc *toc_read_directory(TocReadCallback read, void *arg,
 							   const char **problem);
 
