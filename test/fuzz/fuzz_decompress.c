@@ -23,7 +23,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	d = decompressor_new((CompressMethod) (1 + data[0] % 3));
+	d = decompressor_new((CompressMethod) (1 + data[0] % 3), DECOMPRESS_FILE);
 	piece = 1 + data[0] / 3 * 7;
 	for (size_t at = 1; at < size && len >= 0 && made < OUTPUT_MAX; at += piece)
 	{

@@ -5,12 +5,12 @@
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive/archive_name.h"
 #include "archive/manifest_load.h"
 #include "archive/manifest_read.h"
+#include "stream/regular_file.h"
 
 /*
  * All of it, ended by a zero; NULL if it cannot be read.  It may be as large
@@ -52,28 +52,20 @@ Manifest *
 manifest_load(const char *directory, bool *exists, const char **problem)
 {
 	char	   *path = psprintf("%s/%s", directory, MANIFEST_NAME);
-
-	/* a FIFO must not make us wait, a link not lead elsewhere */
-	int			fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int			fd = regular_file_open(AT_FDCWD, path, problem);
 	Manifest   *manifest = NULL;
-	struct stat st;
 	char	   *text;
 	size_t		len;
 
 	*exists = fd >= 0 || errno != ENOENT;
-	*problem = "could not be opened";
 	free(path);
 	if (fd < 0)
 		return NULL;
-	*problem = "is not a regular file";
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-	{
-		text = read_text(fd, &len);
-		*problem = "could not be read";
-		if (text)
-			manifest = manifest_read(text, len, problem);
-		free(text);
-	}
+	text = read_text(fd, &len);
+	*problem = "could not be read";
+	if (text)
+		manifest = manifest_read(text, len, problem);
+	free(text);
 	close(fd);
 	return manifest;
 }

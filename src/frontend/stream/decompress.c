@@ -27,7 +27,7 @@ struct Decompressor
 };
 
 Decompressor *
-decompressor_new(CompressMethod method)
+decompressor_new(CompressMethod method, DecompressForm form)
 {
 	Decompressor *d = pg_malloc0(sizeof(Decompressor));
 	bool		ok = false;
@@ -39,7 +39,8 @@ decompressor_new(CompressMethod method)
 			break;
 		case COMPRESS_GZIP:
 			/* 16: with gzip's head and checksum, and nothing else */
-			ok = inflateInit2(&d->gzip, 15 + 16) == Z_OK;
+			ok = inflateInit2(&d->gzip,
+							  form == DECOMPRESS_FILE ? 15 + 16 : 15) == Z_OK;
 			break;
 		case COMPRESS_LZ4:
 			ok = !LZ4F_isError(LZ4F_createDecompressionContext(&d->lz4,
@@ -57,6 +58,20 @@ decompressor_new(CompressMethod method)
 		pg_fatal("could not initialize decompression with \"%s\"",
 				 compress_method_name(method));
 	return d;
+}
+
+void
+decompressor_reset(Decompressor *d)
+{
+	if (d->lz4)
+		LZ4F_resetDecompressionContext(d->lz4);
+	if (d->zstd)
+		ZSTD_DCtx_reset(d->zstd, ZSTD_reset_session_only);
+	/* zlib is reset at the begin of each stream */
+	d->in_len = 0;
+	d->in_stream = false;
+	d->any_stream = false;
+	d->error = NULL;
 }
 
 void

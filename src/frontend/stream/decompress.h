@@ -1,6 +1,6 @@
 /*
  * decompress.h
- *		Decompresses a file that is fed piece by piece, of any origin.
+ *		Decompresses what is fed piece by piece, of any origin.
  *
  * A file is one compressed stream after the other: gzip members, lz4 or zstd
  * frames.
@@ -25,8 +25,22 @@
 
 typedef struct Decompressor Decompressor;
 
+/*
+ * In a file "gzip" has gzip's head and checksum, within a custom archive
+ * zlib's (compress_gzip.c: gzopen(), and deflateInit() for the other).
+ */
+typedef enum DecompressForm
+{
+	DECOMPRESS_FILE,
+	DECOMPRESS_CUSTOM
+} DecompressForm;
+
 /* Not for COMPRESS_NONE.  Exits with a message if memory is out. */
-extern Decompressor *decompressor_new(CompressMethod method);
+extern Decompressor *decompressor_new(CompressMethod method,
+									  DecompressForm form);
+
+/* Forget what was fed, and begin anew. */
+extern void decompressor_reset(Decompressor *d);
 
 /* The next bytes, borrowed until all output is fetched. */
 extern void decompressor_feed(Decompressor *d, const void *data, size_t len);

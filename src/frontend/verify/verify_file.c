@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pqexpbuffer.h"
@@ -14,6 +13,7 @@
 #include "archive/archive_name.h"
 #include "base/units.h"
 #include "stream/decompress.h"
+#include "stream/regular_file.h"
 #include "verify/verify_file.h"
 
 #define READ_BYTES (128 * 1024)
@@ -50,21 +50,12 @@ verify_file_open(const char *directory, const VerifyFile *file,
 				 VerifyCounts *counts)
 {
 	char	   *path = psprintf("%s/%s", directory, file->name);
-	struct stat st;
-
-	/* a FIFO must not make us wait, a link not lead elsewhere */
-	int			fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const char *problem;
+	int			fd = regular_file_open(AT_FDCWD, path, &problem);
 
 	free(path);
 	if (fd < 0)
-		verify_finding_file(counts, file, "could not be opened: %s",
-							strerror(errno));
-	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-	{
-		verify_finding_file(counts, file, "is not a regular file");
-		close(fd);
-		fd = -1;
-	}
+		verify_finding_file(counts, file, "%s", problem);
 	return fd;
 }
 
@@ -257,7 +248,7 @@ verify_file(const char *directory, const VerifyFile *file,
 		pg_fatal("could not compute a checksum");
 	check.out = pg_malloc(READ_BYTES);
 	if (method != COMPRESS_NONE)
-		check.decompressor = decompressor_new(method);
+		check.decompressor = decompressor_new(method, DECOMPRESS_FILE);
 	initPQExpBuffer(&check.problems);
 	if (read_all(&check, fd))
 		compare(&check, method);

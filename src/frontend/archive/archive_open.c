@@ -1,0 +1,394 @@
+/*
+ * archive_open.c
+ *		Opens an archive, and finds its data.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/archive_lookup.h"
+#include "archive/archive_open.h"
+#include "archive/manifest_load.h"
+#include "stream/custom_block.h"
+#include "stream/data_reader.h"
+#include "toc/toc_read.h"
+
+/* Where tar has its mark (pgtar.h: TAR_OFFSET_MAGIC), and what it is. */
+#define TAR_MAGIC_OFFSET 257
+#define TAR_MAGIC "ustar"
+
+/* What pg_dump's and pg_dumpall's scripts begin with. */
+#define SCRIPT_BEGIN "--\n-- PostgreSQL database "
+
+#define HEAD_BYTES 512
+
+/* ----------
+ * What it is
+ * ----------
+ */
+
+/* The user has named it, so it may be reached by a link. */
+static int
+open_path(const char *path)
+{
+	int			fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		pg_fatal("could not open archive \"%s\": %m", path);
+	return fd;
+}
+
+static bool
+begins_with(const char *head, size_t len, size_t offset, const char *text)
+{
+	return len >= offset + strlen(text) &&
+		memcmp(head + offset, text, strlen(text)) == 0;
+}
+
+static ArchiveKind
+kind_of(const char *path, int fd)
+{
+	char		head[HEAD_BYTES];
+	struct stat st;
+	ssize_t		len;
+
+	if (fstat(fd, &st) < 0)
+		pg_fatal("could not open archive \"%s\": %m", path);
+	if (S_ISDIR(st.st_mode))
+		return ARCHIVE_DIRECTORY;
+	if (!S_ISREG(st.st_mode))
+		pg_fatal("archive \"%s\" is neither a directory nor a regular file",
+				 path);
+	len = pread(fd, head, sizeof(head), 0);
+	if (len < 0)
+		pg_fatal("could not read archive \"%s\": %m", path);
+	if (begins_with(head, len, 0, TOC_MAGIC))
+		return ARCHIVE_CUSTOM;
+	if (begins_with(head, len, TAR_MAGIC_OFFSET, TAR_MAGIC))
+		return ARCHIVE_TAR;
+	if (begins_with(head, len, 0, SCRIPT_BEGIN))
+		return ARCHIVE_SCRIPT;
+	return ARCHIVE_UNKNOWN;
+}
+
+ArchiveKind
+archive_open_kind(const char *path)
+{
+	int			fd = open_path(path);
+	ArchiveKind kind = kind_of(path, fd);
+
+	close(fd);
+	return kind;
+}
+
+static void
+refuse_kind(const char *path, ArchiveKind kind)
+{
+	switch (kind)
+	{
+		case ARCHIVE_DIRECTORY:
+		case ARCHIVE_CUSTOM:
+			return;
+		case ARCHIVE_TAR:
+			pg_log_error("\"%s\" is an archive in the tar format", path);
+			pg_log_error_hint("Use pg_restore, or extract it to a directory.");
+			break;
+		case ARCHIVE_SCRIPT:
+			pg_log_error("\"%s\" is a dump in the text format", path);
+			pg_log_error_hint("Use psql.");
+			break;
+		case ARCHIVE_UNKNOWN:
+			pg_log_error("\"%s\" is not an archive of pg_dump", path);
+			break;
+	}
+	exit(1);
+}
+
+/* ----------
+ * A directory
+ * ----------
+ */
+
+typedef struct TocInput
+{
+	DataReader *reader;
+	char		buffer[8192];
+	size_t		start;			/* what is in it and not yet taken */
+	size_t		end;
+} TocInput;
+
+/* As a callback of toc_read.h's. */
+static size_t
+read_toc_input(void *arg, void *buf, size_t len)
+{
+	TocInput   *input = arg;
+	size_t		done = 0;
+
+	while (done < len)
+	{
+		size_t		part = Min(len - done, input->end - input->start);
+
+		memcpy((char *) buf + done, input->buffer + input->start, part);
+		input->start += part;
+		done += part;
+		if (done < len)
+		{
+			ssize_t		got = data_reader_read(input->reader, input->buffer,
+											   sizeof(input->buffer));
+
+			if (got <= 0)
+				break;
+			input->start = 0;
+			input->end = got;
+		}
+	}
+	return done;
+}
+
+/* The file may have been compressed by hand, as pg_restore allows. */
+static void
+read_directory(Archive *archive)
+{
+	CompressMethod method;
+	TocInput	input = {0};
+	const char *problem;
+	char		byte;
+	int			fd = archive_lookup_open(archive->fd, TOC_NAME, &method,
+										 &problem);
+
+	if (fd < 0)
+		pg_fatal("directory \"%s\" is not an archive: file \"%s\" %s",
+				 archive->path, TOC_NAME, problem);
+	input.reader = data_reader_new_file(fd, method);
+	archive->toc = toc_read_directory(read_toc_input, &input, &problem);
+	if (archive->toc && read_toc_input(&input, &byte, 1) == 1)
+		problem = "more than it should hold";
+	else if (data_reader_error(input.reader))
+		problem = data_reader_error(input.reader);
+	else if (archive->toc)
+		problem = NULL;
+	if (problem)
+		pg_fatal("file \"%s\" of archive \"%s\" is damaged: %s", TOC_NAME,
+				 archive->path, problem);
+	data_reader_free(input.reader);
+}
+
+/* That an archive of ours has none is strange, but no reason to refuse it. */
+static void
+read_manifest(Archive *archive)
+{
+	const char *problem;
+	bool		exists;
+
+	archive->manifest = manifest_load(archive->path, &exists, &problem);
+	if (!exists)
+		pg_log_warning("archive \"%s\" has no manifest: rows cannot be compared with it",
+					   archive->path);
+	else if (archive->manifest == NULL)
+	{
+		pg_log_error("the manifest of archive \"%s\" is damaged: %s",
+					 archive->path, problem);
+		pg_log_error_hint("pg_pardump --verify tells what else is.  Without the manifest an archive can be restored, but not verified.");
+		exit(1);
+	}
+}
+
+static void
+measure_directory(Archive *archive)
+{
+	const Toc  *toc = archive->toc;
+
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc->entries[i].had_dumper && toc->entries[i].filename)
+			archive->stored_bytes[i] =
+				archive_lookup_bytes(archive->fd, toc->entries[i].filename);
+}
+
+/* ----------
+ * A file in the custom format
+ * ----------
+ */
+
+/* As a callback of toc_read.h's. */
+static size_t
+read_custom_input(void *arg, void *buf, size_t len)
+{
+	return custom_block_raw((CustomBlocks *) arg, buf, len);
+}
+
+static pg_noreturn void
+damaged(const Archive *archive, const char *problem)
+{
+	pg_fatal("archive \"%s\" is damaged: %s", archive->path, problem);
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const TocEntry *left = *(const TocEntry *const *) a;
+	const TocEntry *right = *(const TocEntry *const *) b;
+
+	return left->dump_id < right->dump_id ? -1 : left->dump_id > right->dump_id;
+}
+
+/* All that have data, by their dump IDs; an ID can be there once only. */
+static TocEntry **
+entries_with_data(const Archive *archive, int *n)
+{
+	Toc		   *toc = archive->toc;
+	TocEntry  **result = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry *));
+
+	*n = 0;
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc->entries[i].data_state != TOC_DATA_NONE)
+			result[(*n)++] = &toc->entries[i];
+	qsort(result, *n, sizeof(TocEntry *), compare_ids);
+	for (int i = 1; i < *n; i++)
+		if (result[i]->dump_id == result[i - 1]->dump_id)
+			damaged(archive, "a dump ID has data twice");
+	return result;
+}
+
+/* The blocks one by one, from the first after the table of contents. */
+static void
+find_data(Archive *archive, CustomBlocks *blocks)
+{
+	int			n;
+	TocEntry  **entries = entries_with_data(archive, &n);
+	uint64		offset = custom_block_position(blocks);
+	CustomBlockType type;
+	TocEntry	wanted;
+	TocEntry   *key = &wanted;
+
+	pg_log_info("looking for the data of archive \"%s\", which was written to a pipe",
+				archive->path);
+	while (custom_block_begin(blocks, &type, &wanted.dump_id))
+	{
+		TocEntry  **found = bsearch(&key, entries, n, sizeof(TocEntry *),
+									compare_ids);
+
+		if (found && (*found)->data_state == TOC_DATA_SOMEWHERE)
+		{
+			(*found)->data_state = TOC_DATA_AT_OFFSET;
+			(*found)->data_offset = offset;
+		}
+		custom_block_skip(blocks, type);
+		offset = custom_block_position(blocks);
+	}
+	if (custom_block_error(blocks))
+		damaged(archive, custom_block_error(blocks));
+	free(entries);
+}
+
+static int
+compare_offsets(const void *a, const void *b)
+{
+	const TocEntry *left = *(const TocEntry *const *) a;
+	const TocEntry *right = *(const TocEntry *const *) b;
+
+	return left->data_offset < right->data_offset ? -1 :
+		left->data_offset > right->data_offset;
+}
+
+/* An entry's data end where others begin, or at the end of the file. */
+static void
+measure_custom(Archive *archive)
+{
+	int			n;
+	TocEntry  **entries = entries_with_data(archive, &n);
+	struct stat st;
+	uint64		end;
+
+	if (fstat(archive->fd, &st) < 0)
+		pg_fatal("could not read archive \"%s\": %m", archive->path);
+	end = st.st_size;
+	qsort(entries, n, sizeof(TocEntry *), compare_offsets);
+	for (int i = n - 1; i >= 0; i--)
+	{
+		if (entries[i]->data_state != TOC_DATA_AT_OFFSET)
+			continue;
+		if (entries[i]->data_offset >= end)
+			damaged(archive, "data are not where they should be");
+		archive->stored_bytes[entries[i] - archive->toc->entries] =
+			end - entries[i]->data_offset;
+		end = entries[i]->data_offset;
+	}
+	free(entries);
+}
+
+/* Were there entries whose data nobody knows the place of? */
+static bool
+has_hidden_data(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc->entries[i].had_dumper &&
+			toc->entries[i].data_state == TOC_DATA_SOMEWHERE)
+			return true;
+	return false;
+}
+
+static void
+read_custom(Archive *archive)
+{
+	CustomBlocks *blocks = custom_block_new(archive->fd);
+	const char *problem;
+
+	archive->toc = toc_read_custom_file(read_custom_input, blocks, &problem);
+	if (custom_block_error(blocks))
+		problem = custom_block_error(blocks);
+	else if (archive->toc)
+		problem = NULL;
+	if (problem)
+		damaged(archive, problem);
+	if (has_hidden_data(archive->toc))
+		find_data(archive, blocks);
+	if (has_hidden_data(archive->toc))
+		damaged(archive, "data of its table of contents are missing");
+	custom_block_free(blocks);
+}
+
+/* ----------
+ * Both
+ * ----------
+ */
+Archive *
+archive_open(const char *path)
+{
+	Archive    *archive = pg_malloc0(sizeof(Archive));
+
+	archive->path = pg_strdup(path);
+	archive->fd = open_path(path);
+	archive->kind = kind_of(path, archive->fd);
+	refuse_kind(path, archive->kind);
+	if (archive->kind == ARCHIVE_DIRECTORY)
+		read_directory(archive);
+	else
+		read_custom(archive);
+	archive->encoding = toc_encoding(archive->toc);
+	archive->stored_bytes = pg_malloc0((archive->toc->n_entries + 1) *
+									   sizeof(uint64));
+	if (archive->kind == ARCHIVE_CUSTOM)
+		measure_custom(archive);
+	else
+	{
+		measure_directory(archive);
+		if (toc_has_mark(archive->toc))
+			read_manifest(archive);
+	}
+	return archive;
+}
+
+void
+archive_close(Archive *archive)
+{
+	close(archive->fd);
+	toc_free(archive->toc);
+	free(archive->encoding);
+	if (archive->manifest)
+		manifest_free(archive->manifest);
+	free(archive->stored_bytes);
+	free(archive->path);
+	free(archive);
+}

@@ -1,0 +1,18 @@
+/*
+ * regular_file.h
+ *		Opens a file that others may have put where it is.
+ */
+#ifndef REGULAR_FILE_H
+#define REGULAR_FILE_H
+
+#include "base/fe_compat.h"
+
+/*
+ * Open a regular file, and nothing else, for reading: a FIFO does not make us
+ * wait, a link does not lead elsewhere.  dir is open on the directory that
+ * name is in, or AT_FDCWD.  -1, and *problem, which is never freed, if that
+ * fails; errno is ENOENT only if there is no such file.
+ */
+extern int	regular_file_open(int dir, const char *name, const char **problem);
+
+#endif							/* REGULAR_FILE_H */
