@@ -1,0 +1,562 @@
+/*
+ * piece_ring.c
+ *		Pieces of a text on their way from process to process.
+ *
+ * A slot's state, who has it, and how often that changed are one word, which
+ * changes by an atomic compare and exchange of what was seen: of several that
+ * find a taker dead only one acts, and none on what has changed since.
+ *
+ *		FREE -> OFFERED			the reader begins a piece
+ *		OFFERED -> TAKEN		a lane takes it, and reads
+ *		TAKEN -> FREE			and has used it up
+ *		TAKEN -> ORPHAN			its taker is known to be dead, the reader may
+ *								be writing
+ *		TAKEN, ORPHAN -> OFFERED	the taker is dead, and all is in the slot
+ *		TAKEN, ORPHAN, OFFERED -> LOST	it is not, or there is no writer
+ *		LOST -> ALONE -> FREE	a lane takes it, reads the text itself
+ *		OFFERED -> FREE			a new reader begins anew what its predecessor
+ *								could not end
+ *
+ * Only the reader writes into a slot, and only it makes a slot that is being
+ * written OFFERED again, so that it knows what it may write over.
+ */
+#include "base/fe_compat.h"
+
+#include <pthread.h>
+
+#include "base/shared_memory.h"
+#include "stream/piece_ring.h"
+
+#define WAIT_US 1000
+
+/* At most so much is lent at a time, so that room is made as it is used. */
+#define LEND_BYTES ((size_t) 256 * 1024)
+
+typedef enum SlotState
+{
+	SLOT_FREE,
+	SLOT_OFFERED,
+	SLOT_TAKEN,
+	SLOT_ORPHAN,
+	SLOT_LOST,
+	SLOT_ALONE
+} SlotState;
+
+typedef struct Slot
+{
+	uint64		word;			/* state, lane and count of changes */
+	uint64		piece;
+	uint32		epoch;			/* the reader that writes it */
+	int			again;
+	int			wrapped;		/* its begin has been written over */
+	int			ended;			/* all of it is written */
+	uint64		written;		/* bytes */
+	uint64		used;			/* by the taker */
+} Slot;
+
+struct PieceRing
+{
+	int			n_lanes;
+	int			n_slots;
+	size_t		slot_bytes;
+	uint32		epoch;			/* how many readers there have been */
+	int			current;		/* slot that the reader writes */
+	bool		reads_again;	/* no piece since a reader died */
+	int			closed;
+	int			failed;
+	uint64		next;			/* the first piece not yet offered */
+	Slot	   *slots;
+	char	   *data;
+	pthread_mutex_t reader;		/* held by it, as long as it lives */
+	pthread_mutex_t *lanes;		/* by each */
+};
+
+#define get(member) __atomic_load_n(&(member), __ATOMIC_ACQUIRE)
+#define set(member, value) __atomic_store_n(&(member), value, __ATOMIC_RELEASE)
+
+/* ----------
+ * Who lives
+ * ----------
+ */
+static void
+mutex_init(pthread_mutex_t * mutex)
+{
+	pthread_mutexattr_t attr;
+	int			rc;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	rc = pthread_mutex_init(mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+	if (rc != 0)
+		pg_fatal("could not create a lock in shared memory: %s", strerror(rc));
+}
+
+/* Lock it, for this process's life; false if another one has it. */
+static bool
+mutex_hold(pthread_mutex_t * mutex, bool wait)
+{
+	int			rc = wait ? pthread_mutex_lock(mutex) :
+		pthread_mutex_trylock(mutex);
+
+	if (rc == EOWNERDEAD)
+		rc = pthread_mutex_consistent(mutex);
+	if (rc != 0 && rc != EBUSY)
+		pg_fatal("could not lock in shared memory: %s", strerror(rc));
+	return rc == 0;
+}
+
+/*
+ * Does a living process have it?  This one, too; and for a moment who asks
+ * the same.
+ */
+static bool
+mutex_is_held(pthread_mutex_t * mutex)
+{
+	if (!mutex_hold(mutex, false))
+		return true;
+	pthread_mutex_unlock(mutex);
+	return false;
+}
+
+/* ----------
+ * Slots
+ * ----------
+ */
+static SlotState
+word_state(uint64 word)
+{
+	return (SlotState) (word & 0xFF);
+}
+
+static int
+word_lane(uint64 word)
+{
+	return (int) ((word >> 8) & 0xFFFFFF);
+}
+
+/* Is the state still what was seen?  Then it is this one now. */
+static bool
+slot_change(Slot *slot, uint64 seen, SlotState state, int lane)
+{
+	uint64		word = (((seen >> 32) + 1) << 32) | ((uint64) lane << 8) | state;
+
+	return __atomic_compare_exchange_n(&slot->word, &seen, word, false,
+									   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* Will nobody write into it any more? */
+static bool
+slot_is_still(PieceRing *ring, Slot *slot)
+{
+	return get(slot->ended) || get(slot->epoch) != get(ring->epoch);
+}
+
+/* Nobody has what was taken: who could still use it?  The caller has seen. */
+static bool
+slot_recover(Slot *slot, uint64 seen)
+{
+	bool		whole = !get(slot->wrapped) && get(slot->ended);
+
+	set(slot->again, 1);
+	return slot_change(slot, seen, whole ? SLOT_OFFERED : SLOT_LOST, 0);
+}
+
+/* Is there a taker, and is it dead? */
+static bool
+taker_is_dead(PieceRing *ring, uint64 word)
+{
+	SlotState	state = word_state(word);
+
+	return state == SLOT_ORPHAN ||
+		((state == SLOT_TAKEN || state == SLOT_ALONE) &&
+		 !mutex_is_held(&ring->lanes[word_lane(word)]));
+}
+
+/* Give others what a dead taker had, unless the reader is still writing it. */
+static void
+recover_dead(PieceRing *ring, Slot *slot, int lane)
+{
+	uint64		word = get(slot->word);
+	SlotState	state = word_state(word);
+
+	if (state == SLOT_FREE || state == SLOT_OFFERED || state == SLOT_LOST ||
+		(state != SLOT_ORPHAN && word_lane(word) == lane) ||
+		!taker_is_dead(ring, word))
+		return;
+	if (state == SLOT_ALONE)
+		(void) slot_change(slot, word, SLOT_LOST, 0);
+	else if (slot_is_still(ring, slot))
+		(void) slot_recover(slot, word);
+}
+
+/* ----------
+ * The ring
+ * ----------
+ */
+PieceRing *
+piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes)
+{
+	PieceRing  *ring = shared_memory_new(1, sizeof(PieceRing));
+
+	ring->n_lanes = n_lanes;
+	ring->n_slots = n_slots;
+	ring->slot_bytes = slot_bytes;
+	ring->slots = shared_memory_new(n_slots, sizeof(Slot));
+	ring->data = shared_memory_new(n_slots, slot_bytes);
+	ring->lanes = shared_memory_new(n_lanes, sizeof(pthread_mutex_t));
+	mutex_init(&ring->reader);
+	for (int i = 0; i < n_lanes; i++)
+		mutex_init(&ring->lanes[i]);
+	return ring;
+}
+
+void
+piece_ring_join(PieceRing *ring, int lane)
+{
+	(void) mutex_hold(&ring->lanes[lane], true);
+
+	/* what one that died had as this lane would look as if it were taken */
+	for (int i = 0; i < ring->n_slots; i++)
+	{
+		Slot	   *slot = &ring->slots[i];
+		uint64		word = get(slot->word);
+		SlotState	state = word_state(word);
+
+		if (word_lane(word) != lane)
+			continue;
+		if (state == SLOT_ALONE)
+			(void) slot_change(slot, word, SLOT_LOST, 0);
+		else if (state == SLOT_TAKEN)
+			(void) slot_change(slot, word, SLOT_ORPHAN, 0);
+	}
+}
+
+void
+piece_ring_leave(PieceRing *ring, int lane)
+{
+	pthread_mutex_unlock(&ring->lanes[lane]);
+}
+
+bool
+piece_ring_closed(const PieceRing *ring)
+{
+	return get(ring->closed);
+}
+
+void
+piece_ring_fail(PieceRing *ring)
+{
+	set(ring->failed, 1);
+}
+
+bool
+piece_ring_failed(const PieceRing *ring)
+{
+	return get(ring->failed);
+}
+
+void
+piece_ring_wait(void)
+{
+	pg_usleep(WAIT_US);
+}
+
+/* ----------
+ * The reader
+ * ----------
+ */
+
+/*
+ * All pieces up to this one are with somebody, if not used up: no reader
+ * offers them again.  By the reader and takers, as either may die.
+ */
+static void
+advance(PieceRing *ring, uint64 piece)
+{
+	uint64		next = get(ring->next);
+
+	while (next <= piece &&
+		   !__atomic_compare_exchange_n(&ring->next, &next, piece + 1, false,
+										__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+}
+
+/* What the reader before could not end: the last piece that it offered. */
+static void
+take_over(PieceRing *ring)
+{
+	for (int i = 0; i < ring->n_slots; i++)
+	{
+		Slot	   *slot = &ring->slots[i];
+		uint64		word = get(slot->word);
+
+		switch (word_state(word))
+		{
+			case SLOT_FREE:
+				break;
+			case SLOT_OFFERED:
+				if (get(slot->ended))
+					advance(ring, slot->piece);
+				else if (slot_change(slot, word, SLOT_FREE, 0))
+					set(ring->next, slot->piece);
+				else
+					advance(ring, slot->piece);
+				break;
+			case SLOT_TAKEN:
+			case SLOT_ORPHAN:
+			case SLOT_LOST:
+			case SLOT_ALONE:
+				advance(ring, slot->piece);
+				break;
+		}
+	}
+}
+
+bool
+piece_ring_lead(PieceRing *ring, uint64 *next)
+{
+	if (get(ring->closed) || !mutex_hold(&ring->reader, false))
+		return false;
+	if (get(ring->closed))
+	{
+		pthread_mutex_unlock(&ring->reader);
+		return false;
+	}
+	ring->reads_again = ring->epoch > 0;
+	set(ring->epoch, ring->epoch + 1);
+	take_over(ring);
+	*next = get(ring->next);
+	return true;
+}
+
+void
+piece_ring_close(PieceRing *ring)
+{
+	set(ring->closed, 1);
+	pthread_mutex_unlock(&ring->reader);
+}
+
+bool
+piece_ring_has_others(PieceRing *ring, int lane)
+{
+	for (int i = 0; i < ring->n_lanes; i++)
+		if (i != lane && mutex_is_held(&ring->lanes[i]))
+			return true;
+	return false;
+}
+
+bool
+piece_ring_offer(PieceRing *ring, uint64 piece)
+{
+	for (int i = 0; i < ring->n_slots; i++)
+	{
+		Slot	   *slot = &ring->slots[i];
+		uint64		word = get(slot->word);
+
+		if (word_state(word) != SLOT_FREE)
+			continue;
+		slot->piece = piece;
+		set(slot->again, ring->reads_again);
+		set(slot->wrapped, 0);
+		set(slot->ended, 0);
+		set(slot->written, 0);
+		set(slot->used, 0);
+		set(slot->epoch, ring->epoch);
+		ring->current = i;
+		(void) slot_change(slot, word, SLOT_OFFERED, 0);
+		piece_ring_pass(ring, piece);
+		return true;
+	}
+	return false;
+}
+
+bool
+piece_ring_reads_again(const PieceRing *ring)
+{
+	return ring->reads_again;
+}
+
+void
+piece_ring_pass(PieceRing *ring, uint64 piece)
+{
+	advance(ring, piece);
+	ring->reads_again = false;
+}
+
+/*
+ * Of the slot that is written, which is full: should the reader go on, now or
+ * after a while?
+ */
+static bool
+worth_waiting(PieceRing *ring, Slot *slot, int lane)
+{
+	uint64		word = get(slot->word);
+
+	switch (word_state(word))
+	{
+		case SLOT_FREE:
+		case SLOT_LOST:
+		case SLOT_ALONE:
+			return false;
+		case SLOT_OFFERED:
+			/* nobody is there who could take it: the reader itself, alone */
+			return piece_ring_has_others(ring, lane) ||
+				!slot_change(slot, word, SLOT_LOST, 0);
+		case SLOT_TAKEN:
+		case SLOT_ORPHAN:
+			if (!taker_is_dead(ring, word))
+				return true;
+			if (get(slot->wrapped))
+				return !slot_recover(slot, word);
+			set(slot->used, 0);
+			set(slot->again, 1);
+			(void) slot_change(slot, word, SLOT_OFFERED, 0);
+			return true;
+	}
+	return false;
+}
+
+void
+piece_ring_write(PieceRing *ring, int lane, const char *data, size_t len)
+{
+	Slot	   *slot = &ring->slots[ring->current];
+	char	   *memory = ring->data + ring->slot_bytes * ring->current;
+
+	while (len > 0)
+	{
+		uint64		written = slot->written;
+		size_t		at = written % ring->slot_bytes;
+		size_t		room = ring->slot_bytes -
+			(size_t) Min(written - get(slot->used), ring->slot_bytes);
+		size_t		part = Min(Min(len, room), ring->slot_bytes - at);
+
+		if (part == 0)
+		{
+			if (get(ring->failed) || !worth_waiting(ring, slot, lane))
+				return;
+			piece_ring_wait();
+			continue;
+		}
+		if (written >= ring->slot_bytes)
+			set(slot->wrapped, 1);
+		memcpy(memory + at, data, part);
+		set(slot->written, written + part);
+		data += part;
+		len -= part;
+	}
+}
+
+void
+piece_ring_end(PieceRing *ring)
+{
+	set(ring->slots[ring->current].ended, 1);
+}
+
+/* ----------
+ * Takers
+ * ----------
+ */
+static bool
+can_be_taken(Slot *slot, uint64 word, bool ended_only)
+{
+	return word_state(word) == SLOT_LOST ||
+		(word_state(word) == SLOT_OFFERED && (!ended_only || get(slot->ended)));
+}
+
+/* Take it, unless somebody else has done something with it. */
+static bool
+take_slot(PieceRing *ring, int lane, int i, uint64 seen, TakenPiece *taken)
+{
+	Slot	   *slot = &ring->slots[i];
+	bool		alone = word_state(seen) == SLOT_LOST;
+
+	if (!slot_change(slot, seen, alone ? SLOT_ALONE : SLOT_TAKEN, lane))
+		return false;
+	memset(taken, 0, sizeof(TakenPiece));
+	taken->piece = slot->piece;
+	taken->again = get(slot->again);
+	taken->alone = alone;
+	taken->slot = i;
+	advance(ring, slot->piece);
+	return true;
+}
+
+/* The first piece: of a later one the reader may still be writing. */
+bool
+piece_ring_take(PieceRing *ring, int lane, bool ended_only, TakenPiece *taken)
+{
+	int			best;
+	uint64		seen = 0;
+
+	do
+	{
+		best = -1;
+		for (int i = 0; i < ring->n_slots; i++)
+		{
+			Slot	   *slot = &ring->slots[i];
+			uint64		word;
+
+			recover_dead(ring, slot, lane);
+			word = get(slot->word);
+			if (can_be_taken(slot, word, ended_only) &&
+				(best < 0 || slot->piece < ring->slots[best].piece))
+			{
+				best = i;
+				seen = word;
+			}
+		}
+	} while (best >= 0 && !take_slot(ring, lane, best, seen, taken));
+	return best >= 0;
+}
+
+ssize_t
+piece_ring_read(PieceRing *ring, TakenPiece *taken, const char **data)
+{
+	Slot	   *slot = &ring->slots[taken->slot];
+	size_t		at;
+
+	taken->position += taken->lent;
+	taken->lent = 0;
+	set(slot->used, taken->position);
+	while (taken->position == get(slot->written))
+	{
+		/* asked first: a reader that is gone now may have ended it before */
+		bool		gone = get(ring->failed) ||
+			get(slot->epoch) != get(ring->epoch) ||
+			!mutex_is_held(&ring->reader);
+
+		if (get(slot->ended))
+		{
+			if (taken->position == get(slot->written))
+				return 0;
+		}
+		else if (gone && taken->position == get(slot->written))
+			return -1;
+		else
+			piece_ring_wait();
+	}
+	at = taken->position % ring->slot_bytes;
+	taken->lent = Min(get(slot->written) - taken->position,
+					  Min(ring->slot_bytes - at, LEND_BYTES));
+	*data = ring->data + ring->slot_bytes * taken->slot + at;
+	return taken->lent;
+}
+
+void
+piece_ring_release(PieceRing *ring, const TakenPiece *taken)
+{
+	Slot	   *slot = &ring->slots[taken->slot];
+
+	(void) slot_change(slot, get(slot->word), SLOT_FREE, 0);
+}
+
+void
+piece_ring_give_back(PieceRing *ring, const TakenPiece *taken)
+{
+	Slot	   *slot = &ring->slots[taken->slot];
+
+	set(slot->again, 1);
+	(void) slot_change(slot, get(slot->word), SLOT_LOST, 0);
+}
