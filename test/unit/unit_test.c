@@ -1,6 +1,7 @@
 /*
  * unit_test.c
- *		Runs all tests, and counts and prints their results.
+ *		Runs all tests, or the one that is named, and counts and prints their
+ *		results.
  */
 #include "base/fe_compat.h"
 
@@ -29,9 +30,11 @@ static const UnitTest tests[] = {
 	{"json_reader", test_json_reader},
 	{"json_text", test_json_text},
 	{"manifest", test_manifest},
+	{"piece_share", test_piece_share},
 	{"printable", test_printable},
 	{"retry", test_retry},
 	{"sink", test_sink},
+	{"text_pieces", test_text_pieces},
 	{"toc", test_toc},
 	{"units", test_units},
 };
@@ -112,6 +115,8 @@ main(int argc, char **argv)
 	pg_logging_init(argv[0]);
 	for (int i = 0; i < (int) lengthof(tests); i++)
 	{
+		if (argc > 1 && strcmp(argv[1], tests[i].name) != 0)
+			continue;
 		current = &tests[i];
 		current->run();
 	}

@@ -38,9 +38,11 @@ extern void test_job_queue(void);
 extern void test_json_reader(void);
 extern void test_json_text(void);
 extern void test_manifest(void);
+extern void test_piece_share(void);
 extern void test_printable(void);
 extern void test_retry(void);
 extern void test_sink(void);
+extern void test_text_pieces(void);
 extern void test_toc(void);
 extern void test_units(void);
 
