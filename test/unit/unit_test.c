@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "read_archive.h"
 #include "unit_test.h"
 
 typedef struct UnitTest
@@ -113,6 +114,8 @@ main(int argc, char **argv)
 	/* results before a crash are results, too */
 	setvbuf(stdout, NULL, PG_IOLBF, 0);
 	pg_logging_init(argv[0]);
+	if (argc > 1 && argv[1][0] == '-')
+		return read_archive_main(argc, argv);
 	for (int i = 0; i < (int) lengthof(tests); i++)
 	{
 		if (argc > 1 && strcmp(argv[1], tests[i].name) != 0)

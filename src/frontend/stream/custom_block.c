@@ -157,7 +157,7 @@ custom_block_begin(CustomBlocks *reader, CustomBlockType *type, int *dump_id)
 	return reader->error == NULL;
 }
 
-/* OIDs beyond 2^31 are written as the negative numbers that ints have made. */
+/* OIDs from 2^31 on are written as the negative numbers that ints make. */
 bool
 custom_block_object(CustomBlocks *reader, Oid *oid)
 {
