@@ -1,7 +1,7 @@
 /*
  * fuzz_decompress.c
- *		The decompressors on any bytes: the first chooses the method and the
- *		size of the pieces that the others come in.
+ *		The decompressors on any bytes: the first chooses the method, its form,
+ *		and the size of the pieces that the others come in.
  */
 #include "base/fe_compat.h"
 
@@ -23,7 +23,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	d = decompressor_new((CompressMethod) (1 + data[0] % 3), DECOMPRESS_FILE);
+	d = decompressor_new((CompressMethod) (1 + data[0] % 3),
+						 data[0] < 128 ? DECOMPRESS_FILE : DECOMPRESS_CUSTOM);
 	piece = 1 + data[0] / 3 * 7;
 	for (size_t at = 1; at < size && len >= 0 && made < OUTPUT_MAX; at += piece)
 	{

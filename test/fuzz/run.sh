@@ -5,9 +5,9 @@
 #
 # usage: test/fuzz/run.sh [--merge] [SECONDS [TARGET...]]
 #
-# Builds each target (toc, manifest, decompress, lines, decode, raw) with clang's
-# libFuzzer into a temporary directory and runs it for so many seconds (20) on
-# its corpus.  What it finds is kept in the current directory as crash-*; the
+# Builds each target (toc, custom, manifest, decompress, lines, decode, raw) with
+# clang's libFuzzer into a temporary directory and runs it for so many seconds
+# (20) on its corpus.  What it finds is kept in the current directory as crash-*; the
 # exit code is 0 if nothing was found, 77 if there is no clang with libFuzzer.
 # PG_CONFIG and CLANG may name other programs.
 #
@@ -23,7 +23,7 @@ if [ "${1:-}" = --merge ]; then
 fi
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
-targets=${*:-toc manifest decompress lines decode raw}
+targets=${*:-toc custom manifest decompress lines decode raw}
 pg_config=${PG_CONFIG:-pg_config}
 clang=${CLANG:-clang}
 
@@ -39,6 +39,10 @@ f=$top/src/frontend
 s=$top/src/server
 declare -A sources=(
 	[toc]="$f/toc/toc_read.c $f/toc/toc.c"
+	[custom]="$f/toc/toc_read.c $f/toc/toc.c $f/archive/archive_member.c
+		$f/archive/archive_objects.c $f/archive/archive_lookup.c $f/archive/archive_name.c
+		$f/stream/custom_block.c $f/stream/data_reader.c $f/stream/decompress.c
+		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
 	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[lines]="$s/load/line_splitter.c $s/load/field.c"
