@@ -17,6 +17,7 @@
 #include "unit_test.h"
 
 #define MAX_PIECES 4096
+#define MAX_PLACES 5
 #define RANGE_BYTES 5000
 
 /*
@@ -37,8 +38,17 @@ typedef struct Deaths
 	Death		in_read;		/* of the text */
 } Deaths;
 
+/* What has come of the piece at a place, as a restore notes its commits. */
+typedef struct Note
+{
+	uint64		piece;
+	int			used;
+} Note;
+
 typedef struct Shared
 {
+	Note		notes[MAX_PLACES];
+	int			n_wrong_notes;
 	int			used[MAX_PIECES];
 	uint64		sum;
 	uint64		lines;
@@ -150,6 +160,7 @@ use_piece(void *arg, SharedPiece *piece)
 	Sharing    *sharing = arg;
 	Shared	   *shared = sharing->shared;
 	uint64		number = piece_share_number(piece);
+	Note	   *note = &shared->notes[piece_share_place(piece)];
 	uint64		sum = 0;
 	uint64		lines = 0;
 	uint64		value = 0;
@@ -157,10 +168,13 @@ use_piece(void *arg, SharedPiece *piece)
 	const char *data;
 	ssize_t		len;
 
-	/* as the bookkeeping of a restore would know it */
-	if (piece_share_again(piece) &&
-		__atomic_load_n(&shared->used[number], __ATOMIC_SEQ_CST) > 0)
+	if (!piece_share_again(piece))
+		note->used = 0;
+	else if (note->piece != number)
+		__atomic_add_fetch(&shared->n_wrong_notes, 1, __ATOMIC_SEQ_CST);
+	else if (note->used)
 		return true;
+	note->piece = number;
 	while ((len = piece_share_next(piece, &data)) > 0)
 	{
 		maybe_die(&shared->deaths.in_piece);
@@ -187,6 +201,7 @@ use_piece(void *arg, SharedPiece *piece)
 	__atomic_add_fetch(&shared->lines, lines, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&shared->used_by[sharing->lane], 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&shared->used[number], 1, __ATOMIC_SEQ_CST);
+	note->used = 1;
 	maybe_die(&shared->deaths.after_piece);
 	return true;
 }
@@ -286,21 +301,22 @@ all_used_once(Sharing *sharing, int n_lanes, const char *what)
 	is_number(shared->sum, n * (n - 1) / 2, psprintf("%s: what they say", what));
 	is_number(count_twice(shared), 0, psprintf("%s: none twice", what));
 	is_number(shared->told, 0, psprintf("%s: nothing told", what));
+	is_number(shared->n_wrong_notes, 0, psprintf("%s: notes are found", what));
 }
 
 static void
-check_deaths(const char *what, int in_piece, int after_piece, int in_read,
-			 size_t slot_bytes)
+check_deaths(const char *what, int n_lanes, int in_piece, int after_piece,
+			 int in_read, size_t slot_bytes)
 {
 	for (int i = 0; i < 3; i++)
 	{
 		Deaths		deaths = {{in_piece, 9 + i}, {after_piece, 6 + i},
 		{in_read, 25 + 10 * i}};
-		Sharing		sharing = sharing_new(3, 4, slot_bytes, deaths);
+		Sharing		sharing = sharing_new(n_lanes, 4, slot_bytes, deaths);
 
 		sharing.long_every = 1000;
 		sharing.long_bytes = 20000;
-		all_used_once(&sharing, 3, psprintf("%s, round %d", what, i));
+		all_used_once(&sharing, n_lanes, psprintf("%s, round %d", what, i));
 		is_number(sharing.shared->n_dead,
 				  in_piece + after_piece + in_read,
 				  psprintf("%s, round %d: the dead", what, i));
@@ -349,11 +365,12 @@ test_piece_share(void)
 	is_number(count_twice(sharing.shared), 0,
 			  "pieces not read to their ends: none twice");
 
-	check_deaths("dead takers", 5, 0, 0, wide);
-	check_deaths("dead takers of what is not in the slot", 5, 0, 0, 1000);
-	check_deaths("dead after use", 0, 5, 0, wide);
-	check_deaths("dead readers", 0, 0, 3, wide);
-	check_deaths("all of it", 3, 2, 3, wide);
-	check_deaths("all of it, in narrow slots", 3, 2, 3, 1000);
+	check_deaths("dead takers", 3, 5, 0, 0, wide);
+	check_deaths("dead takers of what is not in the slot", 3, 5, 0, 0, 1000);
+	check_deaths("dead after use", 3, 0, 5, 0, wide);
+	check_deaths("dead readers", 3, 0, 0, 3, wide);
+	check_deaths("all of it", 3, 3, 2, 3, wide);
+	check_deaths("all of it, in narrow slots", 3, 3, 2, 3, 1000);
+	check_deaths("all of it, with one process", 1, 3, 2, 2, wide);
 	check_errors();
 }

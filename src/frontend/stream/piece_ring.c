@@ -61,7 +61,7 @@ struct PieceRing
 	size_t		slot_bytes;
 	uint32		epoch;			/* how many readers there have been */
 	int			current;		/* slot that the reader writes */
-	bool		reads_again;	/* no piece since a reader died */
+	uint64		kept;			/* piece + 1 that the reader uses; 0 = none */
 	int			closed;
 	int			failed;
 	uint64		next;			/* the first piece not yet offered */
@@ -239,6 +239,12 @@ piece_ring_leave(PieceRing *ring, int lane)
 	pthread_mutex_unlock(&ring->lanes[lane]);
 }
 
+int
+piece_ring_slots(const PieceRing *ring)
+{
+	return ring->n_slots;
+}
+
 bool
 piece_ring_closed(const PieceRing *ring)
 {
@@ -324,7 +330,6 @@ piece_ring_lead(PieceRing *ring, uint64 *next)
 		pthread_mutex_unlock(&ring->reader);
 		return false;
 	}
-	ring->reads_again = ring->epoch > 0;
 	set(ring->epoch, ring->epoch + 1);
 	take_over(ring);
 	*next = get(ring->next);
@@ -358,7 +363,7 @@ piece_ring_offer(PieceRing *ring, uint64 piece)
 		if (word_state(word) != SLOT_FREE)
 			continue;
 		slot->piece = piece;
-		set(slot->again, ring->reads_again);
+		set(slot->again, 0);
 		set(slot->wrapped, 0);
 		set(slot->ended, 0);
 		set(slot->written, 0);
@@ -366,23 +371,28 @@ piece_ring_offer(PieceRing *ring, uint64 piece)
 		set(slot->epoch, ring->epoch);
 		ring->current = i;
 		(void) slot_change(slot, word, SLOT_OFFERED, 0);
-		piece_ring_pass(ring, piece);
+		advance(ring, piece);
 		return true;
 	}
 	return false;
 }
 
-bool
-piece_ring_reads_again(const PieceRing *ring)
+void
+piece_ring_keep(PieceRing *ring, uint64 piece)
 {
-	return ring->reads_again;
+	set(ring->kept, piece + 1);
 }
 
 void
 piece_ring_pass(PieceRing *ring, uint64 piece)
 {
 	advance(ring, piece);
-	ring->reads_again = false;
+}
+
+bool
+piece_ring_was_kept(const PieceRing *ring, uint64 piece)
+{
+	return get(ring->kept) == piece + 1;
 }
 
 /*

@@ -42,7 +42,7 @@ typedef struct TakenPiece
 	uint64		piece;			/* its number */
 	bool		again;			/* somebody has had it before */
 	bool		alone;			/* lost: not to be had from the ring */
-	int			slot;
+	int			slot;			/* n_slots of what the reader keeps */
 	uint64		position;		/* up to here it has been read */
 	size_t		lent;			/* and so much after that is with the caller */
 } TakenPiece;
@@ -61,6 +61,8 @@ extern PieceRing *piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes);
  */
 extern void piece_ring_join(PieceRing *ring, int lane);
 extern void piece_ring_leave(PieceRing *ring, int lane);
+
+extern int	piece_ring_slots(const PieceRing *ring);
 
 /* Are all pieces that there are offered, and no more to come? */
 extern bool piece_ring_closed(const PieceRing *ring);
@@ -98,11 +100,13 @@ extern bool piece_ring_has_others(PieceRing *ring, int lane);
 extern bool piece_ring_offer(PieceRing *ring, uint64 piece);
 
 /*
- * Or the reader uses it itself, without a slot: was a reader that is dead
- * doing just that, perhaps?  And it has been used up.
+ * Or the reader uses it itself, without a slot: it begins, and has used it
+ * up.  Has a reader that is dead begun that with this piece?  Then it must be
+ * the same again: nobody else could look what has come of it.
  */
-extern bool piece_ring_reads_again(const PieceRing *ring);
+extern void piece_ring_keep(PieceRing *ring, uint64 piece);
 extern void piece_ring_pass(PieceRing *ring, uint64 piece);
+extern bool piece_ring_was_kept(const PieceRing *ring, uint64 piece);
 
 /*
  * The next bytes of the piece that was begun.  Waits for room.  Nothing is

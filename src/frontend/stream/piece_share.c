@@ -21,7 +21,7 @@ typedef struct OpenText
 struct SharedPiece
 {
 	PieceRing  *ring;
-	TakenPiece	taken;			/* with text set, only number and "again" */
+	TakenPiece	taken;			/* with text set, nothing is read by it */
 	OpenText   *text;
 	bool		lent;			/* the text's data are with the caller */
 };
@@ -125,18 +125,22 @@ piece_share_next(SharedPiece *piece, const char **data)
 	return piece->lent || text->len < 0 ? text->len : 0;
 }
 
+int
+piece_share_place(const SharedPiece *piece)
+{
+	return piece->taken.slot;
+}
+
 /*
  * Use the piece that a text has come to, and leave the text behind it.  If it
  * cannot be used, neither can the text.
  */
 static bool
-use_from_text(const Lane *lane, OpenText *text, bool again)
+use_from_text(const Lane *lane, OpenText *text, const TakenPiece *taken)
 {
-	SharedPiece piece = {.ring = lane->ring,.text = text};
+	SharedPiece piece = {.ring = lane->ring,.taken = *taken,.text = text};
 	bool		used;
 
-	piece.taken.piece = text->piece;
-	piece.taken.again = again;
 	used = lane->work->use(lane->work->arg, &piece);
 	if (!used)
 		piece_ring_fail(lane->ring);
@@ -154,7 +158,7 @@ use_alone(const Lane *lane, const TakenPiece *taken)
 
 	text_open(&text, lane, taken->piece);
 	if (text.len > 0 && text.piece == taken->piece)
-		used = use_from_text(lane, &text, taken->again);
+		used = use_from_text(lane, &text, taken);
 	else if (text.len >= 0)
 	{
 		lane->work->tell(lane->work->arg, "its data have changed");
@@ -205,6 +209,19 @@ hand_over(const Lane *lane, OpenText *text)
 		piece_ring_end(lane->ring);
 }
 
+/* Use the piece that the text has come to here, without a slot. */
+static void
+keep(const Lane *lane, OpenText *text)
+{
+	TakenPiece	taken = {.piece = text->piece,
+		.again = piece_ring_was_kept(lane->ring, text->piece),
+	.slot = piece_ring_slots(lane->ring)};
+
+	piece_ring_keep(lane->ring, taken.piece);
+	if (use_from_text(lane, text, &taken))
+		piece_ring_pass(lane->ring, taken.piece);
+}
+
 static void
 read_and_share(const Lane *lane, uint64 first_piece)
 {
@@ -219,11 +236,9 @@ read_and_share(const Lane *lane, uint64 first_piece)
 
 		if (work->is_done && work->is_done(work->arg, piece))
 			text_skip(&text, piece + 1);
-		else if (!piece_ring_has_others(ring, lane->no))
-		{
-			if (use_from_text(lane, &text, piece_ring_reads_again(ring)))
-				piece_ring_pass(ring, piece);
-		}
+		else if (piece_ring_was_kept(ring, piece) ||
+				 !piece_ring_has_others(ring, lane->no))
+			keep(lane, &text);
 		else if (piece_ring_offer(ring, piece))
 			hand_over(lane, &text);
 		else if (!use_from_ring(lane, true))

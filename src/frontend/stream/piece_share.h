@@ -62,9 +62,14 @@ extern bool piece_share_run(PieceRing *ring, int lane, const PieceWork *work);
 /*
  * In use(): the number of the piece, and whether another process may have
  * used it up already, and died before it said so.
+ *
+ * For those who note what has come of a piece: as long as nobody has said
+ * that it is used up it has a place of its own, from 0 to the number of the
+ * ring's slots, whichever process has it.
  */
 extern uint64 piece_share_number(const SharedPiece *piece);
 extern bool piece_share_again(const SharedPiece *piece);
+extern int	piece_share_place(const SharedPiece *piece);
 
 /*
  * Some more of it, which are whole lines together; borrowed until the next
