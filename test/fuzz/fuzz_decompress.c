@@ -1,7 +1,7 @@
 /*
  * fuzz_decompress.c
- *		The decompressors on any bytes: the first chooses the method, its form,
- *		and the size of the pieces that the others come in.
+ *		The decompressors on any bytes: the first chooses the method, its
+ *		form, and the size of the pieces that the others come in.
  */
 #include "base/fe_compat.h"
 

@@ -116,6 +116,23 @@ read_rows(const Archive *archive, const TocEntry *entry, Output *output)
 	destroyPQExpBuffer(data);
 }
 
+/* Another reader that begins at this place finds the same object. */
+static void
+check_position(const Archive *archive, const TocEntry *entry, Oid oid,
+			   uint64 position)
+{
+	char	   *problem;
+	ArchiveObjects *objects = archive_objects_open(archive, entry, &problem);
+	Oid			found;
+
+	if (objects == NULL)
+		pg_fatal("%s", problem);
+	archive_objects_seek(objects, position);
+	if (!archive_objects_next(objects, &found) || found != oid)
+		pg_fatal("large object %u is not where it should be", oid);
+	archive_objects_close(objects);
+}
+
 static void
 read_objects(const Archive *archive, const TocEntry *entry, Output *output)
 {
@@ -136,6 +153,7 @@ read_objects(const Archive *archive, const TocEntry *entry, Output *output)
 			   (len = archive_objects_read(objects, buf, sizeof(buf))) > 0)
 			appendBinaryPQExpBuffer(data, buf, len);
 		put_data(output, "object", oid, data);
+		check_position(archive, entry, oid, archive_objects_position(objects));
 	}
 	if (archive_objects_error(objects))
 		pg_fatal("%s", archive_objects_error(objects));

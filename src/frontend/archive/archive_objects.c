@@ -22,9 +22,12 @@ struct ArchiveObjects
 	CustomBlocks *blocks;		/* of the custom format, else NULL */
 	DataReader *reader;			/* of the object that is being read; in the
 								 * custom format of all of them */
+	uint64		position;		/* of the object in file or list */
 	DataReader *list;			/* of a directory: the list */
+	uint64		list_taken;		/* bytes of it */
 	char		line[LIST_LINE_BYTES];	/* what is read of it and not taken */
 	size_t		line_len;
+	char		name[LIST_LINE_BYTES];	/* the object's file, if not open yet */
 	char	   *error;
 };
 
@@ -103,6 +106,8 @@ next_line(ArchiveObjects *objects, char *line)
 	end++;
 	memcpy(line, objects->line, end - objects->line);
 	line[end - objects->line] = '\0';
+	objects->position = objects->list_taken;
+	objects->list_taken += end - objects->line;
 	objects->line_len -= end - objects->line;
 	memmove(objects->line, end, objects->line_len);
 	return line;
@@ -114,10 +119,10 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 	char		buffer[LIST_LINE_BYTES + 1];
 	char	   *line = next_line(objects, buffer);
 	char	   *name;
-	CompressMethod method;
-	const char *problem;
-	int			fd;
 
+	if (objects->reader)
+		data_reader_free(objects->reader);
+	objects->reader = NULL;
 	if (line == NULL)
 		return false;
 	name = archive_name_of_list_line(line);
@@ -127,16 +132,34 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 		fail(objects, NOT_A_LIST);
 		return false;
 	}
-	fd = archive_lookup_open(objects->dir, name, &method, &problem);
-	if (fd < 0)
-	{
-		fail(objects, "file \"%s\" %s", name, problem);
-		return false;
-	}
-	if (objects->reader)
-		data_reader_free(objects->reader);
-	objects->reader = data_reader_new_file(fd, method);
+	strlcpy(objects->name, name, sizeof(objects->name));
 	return true;
+}
+
+/* Of an object that is passed over the file is not looked for. */
+static bool
+open_object(ArchiveObjects *objects)
+{
+	CompressMethod method;
+	const char *problem;
+	int			fd = archive_lookup_open(objects->dir, objects->name, &method,
+										 &problem);
+
+	if (fd < 0)
+		fail(objects, "file \"%s\" %s", objects->name, problem);
+	else
+		objects->reader = data_reader_new_file(fd, method);
+	return fd >= 0;
+}
+
+/* A list is short, and may be compressed: read it up to there. */
+static void
+seek_in_list(ArchiveObjects *objects, uint64 position)
+{
+	char		buffer[LIST_LINE_BYTES + 1];
+
+	while (objects->list_taken < position && next_line(objects, buffer))
+		;
 }
 
 /* ----------
@@ -146,11 +169,14 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 static bool
 next_of_block(ArchiveObjects *objects, Oid *oid)
 {
-	if (custom_block_skip_stream(objects->blocks) &&
-		custom_block_object(objects->blocks, oid))
+	if (custom_block_skip_stream(objects->blocks))
 	{
-		data_reader_restart(objects->reader);
-		return true;
+		objects->position = custom_block_position(objects->blocks);
+		if (custom_block_object(objects->blocks, oid))
+		{
+			data_reader_restart(objects->reader);
+			return true;
+		}
 	}
 	if (custom_block_error(objects->blocks))
 		fail(objects, "%s", custom_block_error(objects->blocks));
@@ -196,11 +222,30 @@ archive_objects_next(ArchiveObjects *objects, Oid *oid)
 		next_of_list(objects, oid);
 }
 
+uint64
+archive_objects_position(const ArchiveObjects *objects)
+{
+	return objects->position;
+}
+
+void
+archive_objects_seek(ArchiveObjects *objects, uint64 position)
+{
+	if (objects->blocks)
+		custom_block_seek(objects->blocks, position);
+	else
+		seek_in_list(objects, position);
+}
+
 ssize_t
 archive_objects_read(ArchiveObjects *objects, void *buf, size_t size)
 {
-	ssize_t		len = data_reader_read(objects->reader, buf, size);
+	ssize_t		len;
 
+	if (objects->error ||
+		(objects->reader == NULL && !open_object(objects)))
+		return -1;
+	len = data_reader_read(objects->reader, buf, size);
 	if (len < 0)
 		fail(objects, "%s", data_reader_error(objects->reader));
 	return len;

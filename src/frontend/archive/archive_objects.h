@@ -28,6 +28,15 @@ extern ArchiveObjects *archive_objects_open(const Archive *archive,
 extern bool archive_objects_next(ArchiveObjects *objects, Oid *oid);
 
 /*
+ * Where the one that was returned last is, for another process that is to
+ * begin with it: there, right after the opening, that becomes the next one.
+ * To pass over all those before it, once for each of many that share an
+ * entry, would take too long.
+ */
+extern uint64 archive_objects_position(const ArchiveObjects *objects);
+extern void archive_objects_seek(ArchiveObjects *objects, uint64 position);
+
+/*
  * Some bytes of that one into buf: how many, 0 when all have been read and
  * were whole, -1 for an error.
  */
