@@ -27,7 +27,7 @@ struct ArchiveObjects
 	uint64		list_taken;		/* bytes of it */
 	char		line[LIST_LINE_BYTES];	/* what is read of it and not taken */
 	size_t		line_len;
-	char		name[LIST_LINE_BYTES];	/* the object's file, if not open yet */
+	char		name[LIST_LINE_BYTES];	/* its file, if not open yet */
 	char	   *error;
 };
 

@@ -174,7 +174,7 @@ taker_is_dead(PieceRing *ring, uint64 word)
 		 !mutex_is_held(&ring->lanes[word_lane(word)]));
 }
 
-/* Give others what a dead taker had, unless the reader is still writing it. */
+/* Give others what a dead taker had, unless the reader still writes it. */
 static void
 recover_dead(PieceRing *ring, Slot *slot, int lane)
 {

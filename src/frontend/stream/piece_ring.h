@@ -44,7 +44,7 @@ typedef struct TakenPiece
 	bool		alone;			/* lost: not to be had from the ring */
 	int			slot;			/* n_slots of what the reader keeps */
 	uint64		position;		/* up to here it has been read */
-	size_t		lent;			/* and so much after that is with the caller */
+	size_t		lent;			/* so much after that is with the caller */
 } TakenPiece;
 
 /*

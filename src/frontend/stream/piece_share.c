@@ -149,7 +149,7 @@ use_from_text(const Lane *lane, OpenText *text, const TakenPiece *taken)
 	return used;
 }
 
-/* What is lost to the ring: the text is read up to it, and used from there. */
+/* What the ring has lost: the text is read up to it, and used from there. */
 static void
 use_alone(const Lane *lane, const TakenPiece *taken)
 {

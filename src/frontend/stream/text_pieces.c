@@ -93,7 +93,7 @@ read_more(TextPieces *pieces)
 	ssize_t		len;
 	char	   *found;
 
-	/* with the byte before, which at first is the newline that is not there */
+	/* with the byte before, at first the newline that is not of the text */
 	memmove(pieces->buffer, pieces->buffer + pieces->start - 1, kept);
 	pieces->start = pieces->searched = 1;
 	pieces->end = kept;

@@ -45,8 +45,8 @@ extern TextPieces *text_pieces_new(TextReadCallback read, void *arg,
 
 /*
  * Some more of the rows, borrowed until the next call, all of it of *piece,
- * which is the number of its range, from 0 on: the length, 0 at the end of the
- * rows, -1 for an error.
+ * which is the number of its range, from 0 on: the length, 0 at the end of
+ * the rows, -1 for an error.
  */
 extern ssize_t text_pieces_next(TextPieces *pieces, const char **data,
 								uint64 *piece);

@@ -28,7 +28,7 @@ typedef struct TocReader
 	TocReadCallback read;
 	void	   *arg;
 	int			format;
-	bool		of_pg_dump;		/* read from pg_dump itself, not from a file */
+	bool		of_pg_dump;		/* not from a file, whose errors return */
 	bool		at_end;			/* input ended; all reads give zeros */
 	const char *error;			/* of a file: what is wrong */
 } TocReader;
