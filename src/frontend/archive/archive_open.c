@@ -106,6 +106,21 @@ refuse_kind(const char *path, ArchiveKind kind)
 	exit(1);
 }
 
+static pg_noreturn void
+damaged(const Archive *archive, const char *problem)
+{
+	if (strcmp(problem, TOC_READ_UNSUPPORTED) == 0)
+	{
+		pg_log_error("the format of archive \"%s\" is older or newer than those supported",
+					 archive->path);
+		pg_log_error_hint("Archives of pg_dump 12 to 19 can be read.  Use pg_restore for others.");
+		exit(1);
+	}
+	pg_fatal("archive \"%s\" is damaged: %s%s", archive->path,
+			 archive->kind == ARCHIVE_DIRECTORY ? "file \"" TOC_NAME "\": " : "",
+			 problem);
+}
+
 /* ----------
  * A directory
  * ----------
@@ -170,8 +185,7 @@ read_directory(Archive *archive)
 	else if (archive->toc)
 		problem = NULL;
 	if (problem)
-		pg_fatal("file \"%s\" of archive \"%s\" is damaged: %s", TOC_NAME,
-				 archive->path, problem);
+		damaged(archive, problem);
 	data_reader_free(input.reader);
 }
 
@@ -216,12 +230,6 @@ static size_t
 read_custom_input(void *arg, void *buf, size_t len)
 {
 	return custom_block_raw((CustomBlocks *) arg, buf, len);
-}
-
-static pg_noreturn void
-damaged(const Archive *archive, const char *problem)
-{
-	pg_fatal("archive \"%s\" is damaged: %s", archive->path, problem);
 }
 
 static int

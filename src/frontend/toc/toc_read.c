@@ -178,7 +178,7 @@ read_head(TocReader *reader, Toc *toc)
 	{
 		if (!reader->of_pg_dump)
 		{
-			bad(reader, "unsupported archive format");
+			bad(reader, TOC_READ_UNSUPPORTED);
 			return;
 		}
 		pg_log_error("pg_dump writes archive format %d.%d, which is not supported",

@@ -21,6 +21,9 @@ typedef size_t (*TocReadCallback) (void *arg, void *buf, size_t len);
 extern Toc *toc_read_custom(TocReadCallback read, void *arg,
 							const char **problem);
 
+/* What *problem says of an archive older or newer than those read here. */
+#define TOC_READ_UNSUPPORTED "unsupported archive format"
+
 /*
  * The same of an archive file in the custom format, or of a directory
  * archive's toc.dat, which may be of any origin: NULL, and *problem, for what
