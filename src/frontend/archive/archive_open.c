@@ -106,7 +106,7 @@ refuse_kind(const char *path, ArchiveKind kind)
 	exit(1);
 }
 
-static pg_noreturn void
+pg_noreturn static void
 damaged(const Archive *archive, const char *problem)
 {
 	if (strcmp(problem, TOC_READ_UNSUPPORTED) == 0)
