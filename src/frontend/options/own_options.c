@@ -7,66 +7,48 @@
 #include "common/checksum_helper.h"
 #include "libpq-fe.h"
 
-#include "options/option_value.h"
+#include "options/option_table.h"
 #include "options/own_options.h"
 #include "stream/sink_pipe.h"
 
-typedef enum OwnOptionKind
-{
-	OWN_FLAG,					/* bool, no argument */
-	OWN_TEXT,					/* const char *, as it was given */
-	OWN_NUMBER,					/* uint64, within the row's limits */
-	OWN_SIZE,					/* uint64, bytes; units as in settings */
-	OWN_LIST					/* SimpleStringList, may be given again */
-} OwnOptionKind;
-
-typedef struct OwnOption
-{
-	const char *name;
-	OwnOptionKind kind;
-	size_t		offset;			/* of the member in Options */
-	int64		min;			/* of a number */
-	int64		max;
-} OwnOption;
-
-static const OwnOption own_options[] = {
-	{"allow-rewritten", OWN_FLAG, offsetof(Options, allow_rewritten)},
-	{"check", OWN_FLAG, offsetof(Options, check)},
-	{"chunk-size", OWN_SIZE, offsetof(Options, chunk_bytes)},
-	{"clean-output", OWN_FLAG, offsetof(Options, clean_output)},
-	{"compare", OWN_FLAG, offsetof(Options, compare)},
-	{"copy-format", OWN_TEXT, offsetof(Options, copy_format)},
-	{"create-slot", OWN_FLAG, offsetof(Options, create_slot)},
-	{"create-subscription", OWN_TEXT, offsetof(Options, create_subscription)},
-	{"dry-run", OWN_FLAG, offsetof(Options, dry_run)},
-	{"expected-rate", OWN_SIZE, offsetof(Options, expected_rate)},
-	{"index-jobs", OWN_NUMBER, offsetof(Options, index_jobs), 1, 4096},
-	{"log-json", OWN_TEXT, offsetof(Options, log_json)},
-	{"manifest-checksums", OWN_TEXT, offsetof(Options, manifest_checksums)},
-	{"max-table-segment-pages", OWN_NUMBER, offsetof(Options, segment_pages),
+static const OptionRow own_options[] = {
+	{"allow-rewritten", OPTION_FLAG, offsetof(Options, allow_rewritten)},
+	{"check", OPTION_FLAG, offsetof(Options, check)},
+	{"chunk-size", OPTION_SIZE, offsetof(Options, chunk_bytes)},
+	{"clean-output", OPTION_FLAG, offsetof(Options, clean_output)},
+	{"compare", OPTION_FLAG, offsetof(Options, compare)},
+	{"copy-format", OPTION_TEXT, offsetof(Options, copy_format)},
+	{"create-slot", OPTION_FLAG, offsetof(Options, create_slot)},
+	{"create-subscription", OPTION_TEXT, offsetof(Options, create_subscription)},
+	{"dry-run", OPTION_FLAG, offsetof(Options, dry_run)},
+	{"expected-rate", OPTION_SIZE, offsetof(Options, expected_rate)},
+	{"index-jobs", OPTION_NUMBER, offsetof(Options, index_jobs), 1, 4096},
+	{"log-json", OPTION_TEXT, offsetof(Options, log_json)},
+	{"manifest-checksums", OPTION_TEXT, offsetof(Options, manifest_checksums)},
+	{"max-table-segment-pages", OPTION_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
-	{"no-analyze", OWN_FLAG, offsetof(Options, no_analyze)},
-	{"no-chunks", OWN_FLAG, offsetof(Options, no_chunks)},
-	{"no-extension", OWN_FLAG, offsetof(Options, no_extension)},
-	{"no-progress", OWN_FLAG, offsetof(Options, no_progress)},
-	{"pg-dump", OWN_TEXT, offsetof(Options, pg_dump_path)},
-	{"pipe", OWN_TEXT, offsetof(Options, pipe_command)},
-	{"progress", OWN_FLAG, offsetof(Options, progress)},
-	{"publication", OWN_LIST, offsetof(Options, publications)},
-	{"report", OWN_TEXT, offsetof(Options, report)},
-	{"retries", OWN_NUMBER, offsetof(Options, retries), 0, 1000},
-	{"stall-timeout", OWN_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
-	{"sample", OWN_LIST, offsetof(Options, sample)},
-	{"verify", OWN_TEXT, offsetof(Options, verify)},
-	{"where", OWN_LIST, offsetof(Options, where)},
-	{"wire-compression", OWN_TEXT, offsetof(Options, wire_compression)},
-	{"slot", OWN_TEXT, offsetof(Options, slot)},
-	{"slot-plugin", OWN_TEXT, offsetof(Options, slot_plugin)},
-	{"subscription-conninfo", OWN_TEXT,
+	{"no-analyze", OPTION_FLAG, offsetof(Options, no_analyze)},
+	{"no-chunks", OPTION_FLAG, offsetof(Options, no_chunks)},
+	{"no-extension", OPTION_FLAG, offsetof(Options, no_extension)},
+	{"no-progress", OPTION_FLAG, offsetof(Options, no_progress)},
+	{"pg-dump", OPTION_TEXT, offsetof(Options, pg_dump_path)},
+	{"pipe", OPTION_TEXT, offsetof(Options, pipe_command)},
+	{"progress", OPTION_FLAG, offsetof(Options, progress)},
+	{"publication", OPTION_LIST, offsetof(Options, publications)},
+	{"report", OPTION_TEXT, offsetof(Options, report)},
+	{"retries", OPTION_NUMBER, offsetof(Options, retries), 0, 1000},
+	{"stall-timeout", OPTION_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
+	{"sample", OPTION_LIST, offsetof(Options, sample)},
+	{"verify", OPTION_TEXT, offsetof(Options, verify)},
+	{"where", OPTION_LIST, offsetof(Options, where)},
+	{"wire-compression", OPTION_TEXT, offsetof(Options, wire_compression)},
+	{"slot", OPTION_TEXT, offsetof(Options, slot)},
+	{"slot-plugin", OPTION_TEXT, offsetof(Options, slot_plugin)},
+	{"subscription-conninfo", OPTION_TEXT,
 	offsetof(Options, subscription_conninfo)},
-	{"target", OWN_TEXT, offsetof(Options, target)},
-	{"toast-compression", OWN_TEXT, offsetof(Options, toast_compression)},
-	{"trust-owners", OWN_FLAG, offsetof(Options, trust_owners)},
+	{"target", OPTION_TEXT, offsetof(Options, target)},
+	{"toast-compression", OPTION_TEXT, offsetof(Options, toast_compression)},
+	{"trust-owners", OPTION_FLAG, offsetof(Options, trust_owners)},
 };
 
 /* pg_dump's flags that a direct copy needs to know. */
@@ -107,56 +89,17 @@ own_options_note_flag(Options *options, int letter, const char *name)
 struct option *
 own_options_append(const struct option *pg_dump_options)
 {
-	struct option *all;
-	int			n = 0;
-
-	while (pg_dump_options[n].name)
-		n++;
-	/* the last one, all zero, ends the table */
-	all = pg_malloc0((n + lengthof(own_options) + 1) * sizeof(struct option));
-	memcpy(all, pg_dump_options, n * sizeof(struct option));
-	for (int i = 0; i < (int) lengthof(own_options); i++)
-	{
-		all[n + i].name = own_options[i].name;
-		all[n + i].has_arg = own_options[i].kind == OWN_FLAG ?
-			no_argument : required_argument;
-		all[n + i].val = OWN_OPTION_FIRST + i;
-	}
-	return all;
+	return option_table_append(pg_dump_options, own_options,
+							   lengthof(own_options), OWN_OPTION_FIRST);
 }
 
 bool
 own_option_read(Options *options, int c, const char *arg)
 {
-	const OwnOption *option;
-	char	   *member;
-	char		name[64];
-
 	if (c < OWN_OPTION_FIRST ||
 		c >= OWN_OPTION_FIRST + (int) lengthof(own_options))
 		return false;
-	option = &own_options[c - OWN_OPTION_FIRST];
-	member = (char *) options + option->offset;
-	snprintf(name, sizeof(name), "--%s", option->name);
-	switch (option->kind)
-	{
-		case OWN_FLAG:
-			*(bool *) member = true;
-			break;
-		case OWN_TEXT:
-			*(const char **) member = arg;
-			break;
-		case OWN_NUMBER:
-			*(uint64 *) member = (uint64) option_value_number(arg, name, option->min,
-															  option->max);
-			break;
-		case OWN_SIZE:
-			*(uint64 *) member = option_value_size(arg, name);
-			break;
-		case OWN_LIST:
-			simple_string_list_append((SimpleStringList *) member, arg);
-			break;
-	}
+	option_table_store(options, &own_options[c - OWN_OPTION_FIRST], arg);
 	return true;
 }
 

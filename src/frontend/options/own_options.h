@@ -7,6 +7,8 @@
 
 #include "getopt_long.h"
 
+#include "getopt_long.h"
+
 #include "options/options.h"
 
 /* What getopt_long() returns for the first of them; the others follow. */

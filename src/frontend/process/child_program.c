@@ -55,6 +55,23 @@ child_program_search(const char *name)
 	return NULL;
 }
 
+char *
+child_program_find(const char *argv0, const char *name)
+{
+	char		self[MAXPGPATH];
+	char	   *path;
+
+	if (find_my_exec(argv0, self) == 0)
+	{
+		*last_dir_separator(self) = '\0';
+		path = psprintf("%s/%s", self, name);
+		if (child_program_is_executable(path))
+			return path;
+		free(path);
+	}
+	return child_program_search(name);
+}
+
 void
 child_program_pipe(int fds[2])
 {

@@ -26,6 +26,12 @@ extern bool child_program_is_executable(const char *path);
 /* The first program of this name in PATH, or NULL; owned. */
 extern char *child_program_search(const char *name);
 
+/*
+ * The program of this name beside this one, whose argv[0] is given, else the
+ * first in PATH, or NULL; owned.
+ */
+extern char *child_program_find(const char *argv0, const char *name);
+
 /* A pipe whose ends no child program inherits; exits with a message. */
 extern void child_program_pipe(int fds[2]);
 

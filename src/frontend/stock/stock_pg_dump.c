@@ -179,7 +179,6 @@ wait_for_exit(StockPgDump *pg_dump)
 static char *
 find_path(const Options *options, const char *argv0)
 {
-	char		self[MAXPGPATH];
 	char	   *path;
 
 	if (options->pg_dump_path)
@@ -188,15 +187,7 @@ find_path(const Options *options, const char *argv0)
 			pg_fatal("there is no program \"%s\"", options->pg_dump_path);
 		return pg_strdup(options->pg_dump_path);
 	}
-	if (find_my_exec(argv0, self) == 0)
-	{
-		*last_dir_separator(self) = '\0';
-		path = psprintf("%s/pg_dump", self);
-		if (child_program_is_executable(path))
-			return path;
-		free(path);
-	}
-	path = child_program_search("pg_dump");
+	path = child_program_find(argv0, "pg_dump");
 	if (path == NULL)
 	{
 		pg_log_error("program \"pg_dump\" was found neither beside pg_pardump nor in PATH");

@@ -1,0 +1,48 @@
+/*
+ * this_program.c
+ *		The begin and the end of this program.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <locale.h>
+#include <unistd.h>
+
+#include "base/interrupt.h"
+#include "base/run_clock.h"
+#include "process/this_program.h"
+
+/*
+ * Standard files that are closed: what is opened next would have their
+ * numbers, and get what is printed.  So they are opened, in a way that
+ * writing fails.
+ */
+static void
+fill_standard_files(void)
+{
+	int			fd;
+
+	do
+		fd = open(DEVNULL, O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	close(fd);
+}
+
+void
+this_program_begin(const char *argv0, const char *name)
+{
+	run_clock_start();
+	fill_standard_files();
+	pg_logging_init(argv0);
+	pg_logging_set_level(PG_LOG_WARNING);
+	set_pglocale_pgservice(argv0, name);
+	setlocale(LC_NUMERIC, "C"); /* numbers are read by programs, too */
+	interrupt_set_process_signals();
+}
+
+void
+this_program_check_output(void)
+{
+	if (fflush(stdout) != 0 || ferror(stdout))
+		pg_fatal("could not write to standard output: %m");
+}

@@ -1,0 +1,17 @@
+/*
+ * this_program.h
+ *		The begin and the end of this program.
+ */
+#ifndef THIS_PROGRAM_H
+#define THIS_PROGRAM_H
+
+/* The first that main() calls: clock, standard files, messages, signals. */
+extern void this_program_begin(const char *argv0, const char *name);
+
+/*
+ * The last: exits with a message if what was printed could not be written. A
+ * verdict or a plan that nobody could read must not look like success.
+ */
+extern void this_program_check_output(void);
+
+#endif							/* THIS_PROGRAM_H */
