@@ -5,14 +5,16 @@
 #include "base/fe_compat.h"
 
 #include "base/cleanup.h"
+#include "base/event_log.h"
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare.h"
 #include "copy/copy.h"
+#include "load/load_account.h"
+#include "load/load_page.h"
 #include "copy/copy_account.h"
-#include "copy/copy_page.h"
 #include "copy/copy_worker.h"
 #include "progress/progress.h"
 #include "replication/subscription.h"
@@ -21,6 +23,7 @@
 #include "source/source_check.h"
 #include "status/run.h"
 #include "status/run_event.h"
+#include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "target/analyze.h"
 #include "target/index_builder.h"
@@ -41,7 +44,7 @@ typedef struct Copy
 	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
-	CopyAccount account;
+	LoadAccount account;
 	Subscription *subscription; /* NULL if none is to be made */
 } Copy;
 
@@ -179,8 +182,11 @@ open_target(Copy *copy)
 	const Toc  *toc = copy->plan.toc;
 
 	copy->new_name = database_to_create(options, toc);
-	target_open(&copy->target, copy->source.conn, toc->pg_dump_version,
-				copy->new_name);
+	copy->target.params.dbname = options->target;
+	copy->target.params.prompt_password = options->connection.prompt_password;
+	target_open(&copy->target);
+	target_refuse_source(&copy->target, copy->source.conn,
+						 toc->pg_dump_version, copy->new_name);
 	restore_stage_leave_out_extension(&copy->restore);
 	target_check(copy->target.conn, copy->restore.schedule, options,
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
@@ -230,21 +236,21 @@ start_index_builder(Copy *copy)
 
 	/* if the target crashes, workers go on, and nothing built may be lost */
 	plan.setup.address = target_restore_address(&copy->target, "local");
-	copy_account_stage(&copy->account, COPY_STAGE_ROWS);
+	load_account_stage(&copy->account, LOAD_STAGE_ROWS);
 	copy->account.builder = index_builder_start(&plan);
 }
 
 static void
 copy_rows_and_indexes(Copy *copy)
 {
-	CopyAccount *account = &copy->account;
+	LoadAccount *account = &copy->account;
 	const Options *options = copy->run.options;
 	const DumpPlan *plan = &copy->plan;
 
 	/* the target has the tables now, and can be asked for their types */
 	copy->work.formats = copy_formats_decide(copy->source.conn,
 											 &copy->target, plan);
-	account->formats = copy->work.formats;
+	account->formats = copy_account_formats(&copy->run, copy->work.formats);
 	run_event_run(options, plan, copy->target.address);
 	start_index_builder(copy);
 	copy->run.beside.what = "indexes ";
@@ -256,7 +262,7 @@ copy_rows_and_indexes(Copy *copy)
 	interrupt_set_connection(NULL);
 	if (!options->compare)
 		leader_close(&copy->source);
-	copy_account_stage(account, COPY_STAGE_INDEXES);
+	load_account_stage(account, LOAD_STAGE_INDEXES);
 	if (!index_builder_finish(account->builder))
 		account->incomplete = true;
 }
@@ -267,7 +273,7 @@ compare(Copy *copy)
 {
 	int			n_different;
 
-	copy_account_stage(&copy->account, COPY_STAGE_COMPARE);
+	load_account_stage(&copy->account, LOAD_STAGE_COMPARE);
 	target_renew(&copy->target);
 	copy->source.keep_snapshot = false;
 	n_different = compare_contents(&copy->source, &copy->target, &copy->run);
@@ -291,10 +297,10 @@ complete_target(Copy *copy)
 {
 	const Options *options = copy->run.options;
 
-	copy_account_stage(&copy->account, COPY_STAGE_REST);
+	load_account_stage(&copy->account, LOAD_STAGE_REST);
 	if (!restore_stage_rest(&copy->restore))
 		copy->account.incomplete = true;
-	copy_account_stage(&copy->account, COPY_STAGE_ANALYZE);
+	load_account_stage(&copy->account, LOAD_STAGE_ANALYZE);
 	/* after all that may take long: what the target lost is lost by now */
 	target_history_check_unlogged(copy->target.conn, copy->plan.tables,
 								  copy->target.incarnation);
@@ -308,14 +314,15 @@ static void
 end_copy(Copy *copy, Report *page)
 {
 	subscription_go_on(copy->subscription, copy->source.slot);
-	copy_account_print(&copy->account);
+	load_account_print(&copy->account, event_log_text_output());
+	summary_tell(&copy->run, false);
 	interrupt_set_connection(NULL);
 	PQfinish(copy->target.conn);
 	/* not before: until now a failure was to be accounted for, and undone */
 	cleanup_forget_all();
 	restore_stage_end(&copy->restore);
 	/* last: should it fail, all else is done and told */
-	copy_page_end(page, &copy->account, copy->target.address);
+	load_page_end(page, &copy->account, copy->target.address);
 }
 
 void
@@ -333,7 +340,7 @@ copy_database(const Options *options, const char *argv0)
 		stock_pg_restore_find(stock_pg_dump_path(pg_dump));
 	leader_open(&copy->source, &copy->plan);
 	page = report_begin(options->report, NULL);
-	copy_account_begin(&copy->account, &copy->run);
+	load_account_begin(&copy->account, &copy->run);
 
 	make_plan(copy, pg_dump);
 	/* before workers are forked; and an account of a failure counts them */
@@ -350,7 +357,8 @@ copy_database(const Options *options, const char *argv0)
 	/* first, as the database is made by pg_restore, too */
 	restore_stage_begin(&copy->restore);
 	prepare_target(copy);
-	copy_account_stage(&copy->account, COPY_STAGE_DEFINITIONS);
+	load_account_stage(&copy->account, LOAD_STAGE_DEFINITIONS);
+	restore_stage_drop(&copy->restore);
 	restore_stage_definitions(&copy->restore);
 	copy_rows_and_indexes(copy);
 	/* foreign keys and triggers only now: they are not for a copy's rows */
@@ -359,7 +367,7 @@ copy_database(const Options *options, const char *argv0)
 	if (options->compare)
 		compare(copy);
 
-	copy_account_stage(&copy->account, COPY_STAGE_END);
+	load_account_stage(&copy->account, LOAD_STAGE_END);
 
 	/*
 	 * Nor is a subscription to go on from what is not complete.  What failed

@@ -1,207 +1,28 @@
 /*
  * copy_account.c
- *		Adds up what the workers did.
+ *		In which formats a copy's tables went, and why.
  */
 #include "base/fe_compat.h"
 
 #include "pqexpbuffer.h"
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/event_log.h"
 #include "base/printable.h"
-#include "base/run_clock.h"
 #include "base/units.h"
 #include "copy/copy_account.h"
-#include "status/advice.h"
-#include "status/run_event.h"
-#include "status/summary.h"
-
-/* Tables named in the account of a failure. */
-#define TABLES_SHOWN 10
 
 /* Different reasons that are told of a format; columns are named in some. */
 #define REASONS_SHOWN 3
 
-/* Names of stages in the event log. */
-static const char *const stage_names[] = {
-	"plan", "definitions", "rows", "indexes", "rest", "statistics", "compare",
-	"end"
-};
-
-static double
-seconds_between(const CopyAccount *account, CopyStage from, CopyStage to)
-{
-	return (account->began_us[to] - account->began_us[from]) / 1e6;
-}
-
-/* ----------
- * After a failure
- * ----------
- */
-static void
-account_for_rows(const Run *run)
-{
-	const FileResults *results = run->results;
-	const DumpTables *tables = run->plan->tables;
-	int			n_tables = tables->n_tables;
-	int			n_missing = 0;
-	int			n_objects = 0;
-	PQExpBufferData missing;
-
-	initPQExpBuffer(&missing);
-	for (int i = 0; i < n_tables; i++)
-	{
-		if (run_table_is_done(run, i))
-			continue;
-		if (n_missing++ < TABLES_SHOWN)
-			appendPQExpBuffer(&missing, "%s%s", n_missing > 1 ? ", " : "",
-							  printable(tables->tables[i].name));
-	}
-	if (n_missing == 0)
-		pg_log_warning("all rows of %s%d table%s were committed on the target",
-					   n_tables == 1 ? "" : "all ", n_tables,
-					   units_plural(n_tables));
-	else
-		pg_log_warning("all rows of %d of %d table%s were committed on the target, but not of %s%s",
-					   n_tables - n_missing, n_tables, units_plural(n_tables),
-					   missing.data,
-					   n_missing > TABLES_SHOWN ? " and others" : "");
-	termPQExpBuffer(&missing);
-	for (int i = 0; i < results->n_objects; i++)
-		n_objects += results->objects[i].done ? 1 : 0;
-	if (results->n_objects > 0)
-		pg_log_warning("large objects that were committed on the target: %d of %d",
-					   n_objects, results->n_objects);
-}
-
-/* An exit callback. */
-static void
-give_account(void *arg)
-{
-	const CopyAccount *account = arg;
-
-	switch (account->stage)
-	{
-		case COPY_STAGE_PLAN:
-			return;
-		case COPY_STAGE_DEFINITIONS:
-			pg_log_warning("the target has some of the definitions and no rows");
-			return;
-		case COPY_STAGE_COMPARE:
-
-			/*
-			 * as far as we know: that all rows are there might be the error
-			 */
-			pg_log_warning("all rows were copied before source and target were compared");
-			break;
-		default:
-			account_for_rows(account->run);
-			break;
-	}
-	if (account->builder && index_builder_entries(account->builder) > 0)
-		pg_log_warning("indexes and constraints that were built while rows were copied: %d of %d",
-					   index_builder_built(account->builder),
-					   index_builder_entries(account->builder));
-	if (account->stage < COPY_STAGE_REST)
-		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
-	else if (account->incomplete || account->stage == COPY_STAGE_REST)
-	{
-		pg_log_warning("what comes after the rows is not complete: see pg_restore's errors");
-		pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
-	}
-}
-
-void
-copy_account_begin(CopyAccount *account, const Run *run)
-{
-	account->run = run;
-	copy_account_stage(account, COPY_STAGE_PLAN);
-	cleanup_push(give_account, account);
-}
-
-void
-copy_account_stage(CopyAccount *account, CopyStage stage)
-{
-	account->stage = stage;
-	account->began_us[stage] = clock_wall_us();
-	run_event_stage(stage_names[stage]);
-}
-
-/* ----------
- * After all
- * ----------
- */
-static void
-log_tables(const Run *run)
-{
-	const DumpPlan *plan = run->plan;
-
-	for (int i = 0; i < plan->tables->n_tables; i++)
-	{
-		const TablePlan *table = &plan->chunks->tables[i];
-		uint64		rows = 0;
-		uint64		bytes = 0;
-
-		for (int j = 0; j < table->n_files; j++)
-		{
-			rows += run->results->files[table->first_file + j].rows;
-			bytes += run->results->files[table->first_file + j].raw_bytes;
-		}
-		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
-					printable(plan->tables->tables[i].name), rows, bytes);
-	}
-}
-
-int
-copy_account_stages(const CopyAccount *account, ReportStage *stages)
-{
-	int			n = 0;
-
-	for (int i = 0; i < COPY_STAGE_END; i++)
-	{
-		if (account->began_us[i] == 0)
-			continue;
-		stages[n].name = stage_names[i];
-		stages[n].start_us = account->began_us[i];
-		n++;
-	}
-	return n;
-}
-
-char *
-copy_account_times(const CopyAccount *account)
-{
-	int			n_indexes = index_builder_entries(account->builder);
-	bool		compared = account->run->options->compare;
-	PQExpBufferData text;
-
-	initPQExpBuffer(&text);
-	appendPQExpBuffer(&text, "definitions %.2f s, rows %.2f s, then %d %s %.2f s (with those built beside the rows %.2f s of work), the rest %.2f s, statistics %.2f s",
-					  seconds_between(account, COPY_STAGE_DEFINITIONS, COPY_STAGE_ROWS),
-					  seconds_between(account, COPY_STAGE_ROWS, COPY_STAGE_INDEXES),
-					  n_indexes, n_indexes == 1 ? "index" : "indexes",
-					  seconds_between(account, COPY_STAGE_INDEXES, COPY_STAGE_REST),
-					  index_builder_seconds(account->builder),
-					  seconds_between(account, COPY_STAGE_REST, COPY_STAGE_ANALYZE),
-					  seconds_between(account, COPY_STAGE_ANALYZE,
-									  compared ? COPY_STAGE_COMPARE : COPY_STAGE_END));
-	if (compared)
-		appendPQExpBuffer(&text, ", compare %.2f s",
-						  seconds_between(account, COPY_STAGE_COMPARE, COPY_STAGE_END));
-	return text.data;
-}
-
 /* The tables of a format, for a reason or, if that is NULL, for any. */
 static int
-count_tables(const CopyAccount *account, CopyFormatKind kind,
-			 const char *reason)
+count_tables(const Run *run, const CopyFormats *formats,
+			 CopyFormatKind kind, const char *reason)
 {
 	int			n = 0;
 
-	for (int i = 0; i < account->run->plan->tables->n_tables; i++)
+	for (int i = 0; i < run->plan->tables->n_tables; i++)
 	{
-		const CopyFormat *format = &account->formats->tables[i];
+		const CopyFormat *format = &formats->tables[i];
 
 		n += format->kind == kind &&
 			(reason == NULL || strcmp(format->reason, reason) == 0);
@@ -211,15 +32,15 @@ count_tables(const CopyAccount *account, CopyFormatKind kind,
 
 /* The first reasons, in the order of tables, with their numbers of tables. */
 static void
-append_reasons(PQExpBuffer text, const CopyAccount *account,
-			   CopyFormatKind kind)
+append_reasons(PQExpBuffer text, const Run *run,
+			   const CopyFormats *formats, CopyFormatKind kind)
 {
 	const char *shown[REASONS_SHOWN];
 	int			n_shown = 0;
 
-	for (int i = 0; i < account->run->plan->tables->n_tables; i++)
+	for (int i = 0; i < run->plan->tables->n_tables; i++)
 	{
-		const CopyFormat *format = &account->formats->tables[i];
+		const CopyFormat *format = &formats->tables[i];
 		bool		is_new = format->kind == kind && format->reason != NULL;
 
 		for (int j = 0; j < n_shown && is_new; j++)
@@ -234,12 +55,12 @@ append_reasons(PQExpBuffer text, const CopyAccount *account,
 		shown[n_shown] = format->reason;
 		appendPQExpBuffer(text, "%s%s (%d)", n_shown++ > 0 ? ", " : ": ",
 						  printable(format->reason),
-						  count_tables(account, kind, format->reason));
+						  count_tables(run, formats, kind, format->reason));
 	}
 }
 
 char *
-copy_account_formats(const CopyAccount *account)
+copy_account_formats(const Run *run, const CopyFormats *formats)
 {
 	static const CopyFormatKind kinds[] = {
 		COPY_FORMAT_RAW, COPY_FORMAT_BINARY, COPY_FORMAT_TEXT
@@ -250,41 +71,15 @@ copy_account_formats(const CopyAccount *account)
 	initPQExpBuffer(&text);
 	for (int i = 0; i < (int) lengthof(kinds); i++)
 	{
-		int			n = count_tables(account, kinds[i], NULL);
+		int			n = count_tables(run, formats, kinds[i], NULL);
 
 		if (n == 0)
 			continue;
 		appendPQExpBuffer(&text, "%s%d table%s %s", text.len > 0 ? "; " : "",
 						  n, units_plural(n), named[kinds[i]]);
-		append_reasons(&text, account, kinds[i]);
+		append_reasons(&text, run, formats, kinds[i]);
 	}
 	if (text.len == 0)
 		return NULL;
 	return text.data;
-}
-
-void
-copy_account_print(const CopyAccount *account)
-{
-	const Run  *run = account->run;
-	int			n_tables = run->plan->tables->n_tables;
-	char	   *formats = copy_account_formats(account);
-	FileTotals	total = file_results_total(run->results);
-	FILE	   *out = event_log_text_output();
-
-	log_tables(run);
-	fprintf(out, "copied %d table%s, " UINT64_FORMAT " row%s, " UINT64_FORMAT " byte%s in %.2f seconds\n",
-			n_tables, units_plural(n_tables),
-			total.rows, units_plural(total.rows),
-			total.raw_bytes, units_plural(total.raw_bytes), run_clock_seconds());
-	if (formats)
-		fprintf(out, "%s\n", formats);
-	free(formats);
-	summary_print_slowest(run, out);
-	advice_print(run->options, run->plan, out);
-	if (run->options->compare)
-		fprintf(out, "source and target have the same contents\n");
-	fprintf(out, "%s\n", copy_account_times(account));
-	fflush(out);
-	summary_tell(run, false);
 }

@@ -50,18 +50,6 @@ copy_worker_start(const CopyWork *work, int no)
  * ----------
  */
 
-/* All is known but whether it will be committed. */
-static void
-set_result(FileResults *results, FileResult *result, int64 start_us,
-		   uint64 rows, uint64 bytes)
-{
-	result->rows = rows;
-	result->raw_bytes = result->stored_bytes = bytes;
-	result->start_us = start_us;
-	result->end_us = clock_wall_us();
-	result->worker = results->worker;
-}
-
 static void
 check_rows(const CopyWorker *worker, const char *what, uint64 read,
 		   uint64 written)
@@ -132,7 +120,7 @@ open_target_rows(CopyWorker *worker, const DataFile *file)
 	if (format->truncate)
 		truncate_table(worker, table);
 	if (format->kind != COPY_FORMAT_RAW)
-		return sink_target_rows_new(conn, format->statement);
+		return sink_target_rows_new(conn, format->statement, NULL);
 	server_extension_hold_too(conn, formats->loader, plan->lock_wait_ms);
 	return sink_target_raw_new(conn, table->copy_name);
 }
@@ -160,8 +148,8 @@ copy_file(CopyWorker *worker, const DataFile *file)
 	check_rows(worker, what, rows, format->kind == COPY_FORMAT_RAW ?
 			   sink_target_raw_taken(rows_sink) :
 			   sink_target_rows_taken(rows_sink));
-	set_result(run->results, run_file_result(run, file), start_us, rows,
-			   sink->bytes_in);
+	file_result_set(run->results, run_file_result(run, file), start_us, rows,
+					sink->bytes_in);
 	run_event_chunk_end(run, file);
 	sink_free(sink);
 	free(what);
@@ -173,7 +161,8 @@ copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
 {
 	FileResults *results = worker->run->results;
 	int64		start_us = clock_wall_us();
-	Sink	   *object = sink_target_object_new(worker->target_conn, oid);
+	Sink	   *object = sink_target_object_new(worker->target_conn, oid,
+												NULL);
 	Sink	   *sink = sink_tap_new(object,
 									&file_results_progress(results)->raw_bytes,
 									NULL);
@@ -181,7 +170,7 @@ copy_large_object(CopyWorker *worker, const PGresult *batch, int row, Oid oid,
 	read_large_object(worker_session_conn(worker->session), batch, row,
 					  oid, sink);
 	sink_finish(sink);
-	set_result(results, result, start_us, 0, sink->bytes_in);
+	file_result_set(results, result, start_us, 0, sink->bytes_in);
 	sink_free(sink);
 }
 
@@ -234,32 +223,6 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 	}
 }
 
-/* Committed; see target_history_expect() and _check_unlogged(). */
-static void
-note_done(const Run *run, const Job *job)
-{
-	const DumpPlan *plan = run->plan;
-	const LargeObjectGroup *group;
-
-	__sync_synchronize();
-	switch (job->kind)
-	{
-		case JOB_DATA_FILES:
-			for (int i = 0; i < job->n; i++)
-			{
-				const DataFile *file = plan->queue->files[job->first + i];
-
-				run_file_result(run, file)->done = true;
-			}
-			break;
-		case JOB_LARGE_OBJECTS:
-			group = &plan->objects->groups[job->first];
-			for (int i = 0; i < group->n_oids; i++)
-				run->results->objects[group->first_object + i].done = true;
-			break;
-	}
-}
-
 bool
 copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 {
@@ -279,7 +242,7 @@ copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 		done = true;
 	}
 	if (done)
-		note_done(run, job);
+		run_job_is_done(run, job);
 	worker_session_end_job(worker->session);
 	return done;
 }

@@ -89,6 +89,22 @@ typedef struct Options
 	bool		statistics;
 	bool		use_session_authorization;
 
+	/* pg_parrestore */
+	const char *restore;		/* the archive that it restores; NULL in
+								 * pg_pardump */
+	bool		exit_on_error;
+	bool		if_exists;
+	bool		no_data_for_failed_tables;
+	const char *superuser;		/* to disable triggers as; NULL = who connects */
+	const char *pg_restore_path;	/* NULL = search */
+	const char *by_stock;		/* why stock pg_restore is to do it all, an
+								 * empty text if that is no surprise; NULL =
+								 * it is not */
+	const char **pg_restore_args;	/* all that are pg_restore's, and the
+									 * archive; all three NULL terminated */
+	const char **list_args;		/* those of them that select entries */
+	const char **make_args;		/* those that tell how to make definitions */
+
 	/* The session, as pg_dump's setup_connection() has it */
 	ConnParams	connection;
 	const char *role;

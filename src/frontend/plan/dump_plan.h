@@ -29,7 +29,7 @@ typedef struct DumpPlan
 	const LargeObjects *objects;
 
 	/* How */
-	const ServerExtension *extension;
+	const ServerExtension *extension;	/* NULL if no server is read */
 	const ChunkPlan *chunks;
 	const JobQueue *queue;
 	int			lock_wait_ms;

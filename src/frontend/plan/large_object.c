@@ -77,6 +77,18 @@ make_groups(LargeObjects *objects, const LargeObjectList *list)
 }
 
 LargeObjects *
+large_objects_of_lists(LargeObjectList *lists, int n_lists)
+{
+	LargeObjects *objects = pg_malloc0(sizeof(LargeObjects));
+
+	objects->lists = lists;
+	objects->n_lists = n_lists;
+	for (int i = 0; i < n_lists; i++)
+		make_groups(objects, &lists[i]);
+	return objects;
+}
+
+LargeObjects *
 large_objects_read(PGconn *conn, const Toc *toc)
 {
 	LargeObjects *objects = pg_malloc0(sizeof(LargeObjects));

@@ -43,6 +43,13 @@ typedef struct LargeObjects
  */
 extern LargeObjects *large_objects_read(PGconn *conn, const Toc *toc);
 
+/*
+ * The same of lists that were read elsewhere, which are taken over; est_bytes
+ * is for the caller to set.
+ */
+extern LargeObjects *large_objects_of_lists(LargeObjectList *lists,
+											int n_lists);
+
 /* "5 large objects, 1001 to 1005", "1 large object, 1001"; owned. */
 extern char *large_object_group_describe(const LargeObjectGroup *group);
 

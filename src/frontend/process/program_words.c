@@ -16,6 +16,8 @@ program_words_open(ProgramWords *words, int fd, const char *prefix)
 {
 	words->fd = fd;
 	words->prefix = prefix;
+	words->tally = NULL;
+	words->n_tally = 0;
 	words->n_lines = words->n_blank = 0;
 	initPQExpBuffer(&words->line);
 }
@@ -45,6 +47,18 @@ show_text(ProgramWords *words, const char *line)
 		fprintf(stderr, "%s%s\n", begins ? "" : "\t", printable(line));
 }
 
+/* Is it the line whose number is wanted? */
+static bool
+take_tally(ProgramWords *words, const char *line)
+{
+	size_t		len = words->tally ? strlen(words->tally) : 0;
+
+	if (len == 0 || strncmp(line, words->tally, len) != 0)
+		return false;
+	words->n_tally += atoi(line + len);
+	return true;
+}
+
 static void
 show_line(ProgramWords *words)
 {
@@ -53,6 +67,11 @@ show_line(ProgramWords *words)
 
 	if (PQExpBufferDataBroken(words->line))
 		pg_fatal("out of memory");
+	if (take_tally(words, line))
+	{
+		resetPQExpBuffer(&words->line);
+		return;
+	}
 	if (words->line.len == 0)
 	{
 		words->n_blank += words->n_lines > 0 ? 1 : 0;

@@ -50,6 +50,17 @@ file_results_begin_job(FileResults *results, int job)
 	progress->stored_bytes = 0;
 }
 
+void
+file_result_set(const FileResults *results, FileResult *result, int64 start_us,
+				uint64 rows, uint64 bytes)
+{
+	result->rows = rows;
+	result->raw_bytes = result->stored_bytes = bytes;
+	result->start_us = start_us;
+	result->end_us = clock_wall_us();
+	result->worker = results->worker;
+}
+
 WorkerProgress *
 file_results_progress(FileResults *results)
 {

@@ -77,6 +77,13 @@ extern void file_results_begin_worker(FileResults *results, int worker);
 /* In a worker: the job it is doing, -1 for none. */
 extern void file_results_begin_job(FileResults *results, int job);
 
+/*
+ * In a worker: rows or an object are on a target; all is known but whether
+ * they will be committed.  Bytes are those that crossed.
+ */
+extern void file_result_set(const FileResults *results, FileResult *result,
+							int64 start_us, uint64 rows, uint64 bytes);
+
 /* The calling worker's progress. */
 extern WorkerProgress *file_results_progress(FileResults *results);
 

@@ -52,7 +52,7 @@ undivided_bytes(const DumpPlan *plan)
 static int
 compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
 {
-	const char *missing = plan->extension->missing;
+	const char *missing = plan->extension ? plan->extension->missing : NULL;
 	uint64		bytes = dump_plan_bytes(plan);
 	char		size[UNITS_BYTES];
 	int			n = 0;

@@ -191,9 +191,9 @@ add_share(ProgressLine *line, const RowsProgress *rows, const RowsState *now,
 	char		time[UNITS_BYTES];
 	char	   *whole;
 
-	/* of a copy it is not all */
+	/* on a target it is not all */
 	progress_line_add(line, 0, "", "", "%s%3d%%",
-					  rows->run->options->target ? "rows " : "",
+					  rows->run->archive ? "" : "rows ",
 					  (int) percent);
 	if (at_end)
 		progress_add_time(line);

@@ -23,6 +23,31 @@ run_file_result(const Run *run, const DataFile *file)
 	return &run->results->files[file - run->plan->chunks->files];
 }
 
+void
+run_job_is_done(const Run *run, const Job *job)
+{
+	const DumpPlan *plan = run->plan;
+	const LargeObjectGroup *group;
+
+	__sync_synchronize();
+	switch (job->kind)
+	{
+		case JOB_DATA_FILES:
+			for (int i = 0; i < job->n; i++)
+			{
+				const DataFile *file = plan->queue->files[job->first + i];
+
+				run_file_result(run, file)->done = true;
+			}
+			break;
+		case JOB_LARGE_OBJECTS:
+			group = &plan->objects->groups[job->first];
+			for (int i = 0; i < group->n_oids; i++)
+				run->results->objects[group->first_object + i].done = true;
+			break;
+	}
+}
+
 bool
 run_table_is_done(const void *arg, int table)
 {

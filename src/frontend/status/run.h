@@ -24,7 +24,7 @@ typedef struct Run
 {
 	const Options *options;
 	const DumpPlan *plan;
-	const ArchiveDir *archive;	/* NULL in a copy */
+	const ArchiveDir *archive;	/* that is made; NULL on a target */
 	FileResults *results;		/* workers fill it */
 	int			n_retries;		/* the leader's count of jobs begun anew */
 	RunBeside	beside;			/* shown with the rows */
@@ -38,6 +38,12 @@ extern void run_make_results(Run *run, pg_checksum_type checksum_type);
 
 /* Where the result of a file of the plan is. */
 extern FileResult *run_file_result(const Run *run, const DataFile *file);
+
+/*
+ * In a worker: a job is on a target, committed; see target_history_expect()
+ * and _check_unlogged().
+ */
+extern void run_job_is_done(const Run *run, const Job *job);
 
 /* Are all rows of a table of this Run done?  For callbacks, too. */
 extern bool run_table_is_done(const void *run, int table);

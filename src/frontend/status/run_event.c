@@ -26,6 +26,8 @@ command_name(const Options *options)
 		return "check";
 	if (options->dry_run)
 		return "dry-run";
+	if (options->restore)
+		return "restore";
 	return options->target ? "copy" : "dump";
 }
 
@@ -35,7 +37,8 @@ run_event_begin(const Options *options)
 	if (options->log_json == NULL)
 		return;
 	if (strcmp(options->log_json, "-") != 0)
-		archive_dir_keep_out(options->verify ? options->verify : options->directory,
+		archive_dir_keep_out(options->verify ? options->verify :
+							 options->restore ? options->restore : options->directory,
 							 "event log", options->log_json);
 	event_log_open(options->log_json, command_name(options));
 
@@ -65,6 +68,7 @@ run_event_run(const Options *options, const DumpPlan *plan,
 	if (target_address)
 		event_add_text(event, "target", target_address->conninfo);
 	event_add_text(event, "directory", options->directory);
+	event_add_text(event, "archive", options->restore);
 	event_add_number(event, "jobs", options->jobs);
 	event_add_number(event, "tables", plan->tables->n_tables);
 	event_add_number(event, "chunks", plan->chunks->n_files);
@@ -140,7 +144,8 @@ run_event_chunk_start(const Run *run, const DataFile *file,
 
 	event_add_number(event, "expected_bytes", file->est_bytes);
 	event_add_text(event, "format", format);
-	event_add_text(event, "read_by", by_sql ? "SQL" : "extension");
+	if (run->plan->extension)
+		event_add_text(event, "read_by", by_sql ? "SQL" : "extension");
 	event_write(event);
 }
 

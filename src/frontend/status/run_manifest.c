@@ -44,7 +44,7 @@ add_file(Manifest *manifest, ManifestFileKind kind, char *path,
 static char *
 data_file_path(const Run *run, const DataFile *file)
 {
-	if (run->options->target == NULL)
+	if (run->archive)
 		return archive_name_rows(file->dump_id, run->plan->compress.method);
 	if (file->n_chunks > 1)
 		return psprintf("chunk %d of %d", file->chunk_no, file->n_chunks);
@@ -54,7 +54,7 @@ data_file_path(const Run *run, const DataFile *file)
 static char *
 blob_path(const Run *run, Oid oid)
 {
-	if (run->options->target)
+	if (run->archive == NULL)
 		return psprintf("large object %u", oid);
 	return archive_name_large_object(oid, run->plan->compress.method);
 }
@@ -130,7 +130,7 @@ run_manifest_new(const Run *run)
 		.encoding = unconstify(char *, plan->encoding),
 		.snapshot = unconstify(char *, plan->snapshot),
 		.lsn = origin->lsn,
-		.compression = run->options->target ? NULL : compression,
+		.compression = run->archive ? compression : NULL,
 		.slot = unconstify(char *, origin->slot),
 		.slot_lsn = unconstify(char *, origin->slot_lsn),
 		.start_us = origin->start_us,

@@ -18,7 +18,10 @@
 /* How often to look whether it has ended. */
 #define LOOK_AGAIN_US 5000
 
-#define MAX_ARGS 32
+#define MAX_ARGS 48
+
+/* What it ends with if it went on after errors (pg_restore.c:main). */
+#define IGNORED_ERRORS "pg_restore: warning: errors ignored on restore: "
 
 char *
 stock_pg_restore_find(const char *pg_dump_path)
@@ -37,6 +40,27 @@ stock_pg_restore_find(const char *pg_dump_path)
 	{
 		pg_log_error("program \"pg_restore\" was found neither beside pg_dump nor in PATH");
 		pg_log_error_hint("pg_restore writes the schema: install PostgreSQL's client programs.");
+		exit(1);
+	}
+	return path;
+}
+
+char *
+stock_pg_restore_find_own(const Options *options, const char *argv0)
+{
+	char	   *path;
+
+	if (options->pg_restore_path)
+	{
+		if (!child_program_is_executable(options->pg_restore_path))
+			pg_fatal("there is no program \"%s\"", options->pg_restore_path);
+		return pg_strdup(options->pg_restore_path);
+	}
+	path = child_program_find(argv0, "pg_restore");
+	if (path == NULL)
+	{
+		pg_log_error("program \"pg_restore\" was found neither beside pg_parrestore nor in PATH");
+		pg_log_error_hint("pg_restore writes the schema: install PostgreSQL's client programs, or name it by --pg-restore.");
 		exit(1);
 	}
 	return path;
@@ -131,6 +155,19 @@ write_archive(const char *directory, const Toc *model,
 	free(path);
 }
 
+/* Returns how many there are then. */
+static int
+add_args(const char **args, int n, const char *const *more)
+{
+	for (; more && *more; more++)
+	{
+		if (n == MAX_ARGS - 4)
+			pg_fatal("too many arguments for pg_restore");
+		args[n++] = *more;
+	}
+	return n;
+}
+
 void
 stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 					   const char *name, const TocEntry *entries,
@@ -163,8 +200,8 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 		args[n++] = "--use-set-session-authorization";
 	if (options->role)
 		args[n++] = role = psprintf("--role=%s", options->role);
-	while (*more && n < MAX_ARGS - 4)
-		args[n++] = *more++;
+	n = add_args(args, n, setup->args);
+	n = add_args(args, n, more);
 	args[n++] = "-d";
 	args[n++] = conninfo;
 	args[n++] = run->archive;
@@ -174,6 +211,9 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 								   &setup->address->secrets, -1, err[1]);
 	close(err[1]);
 	program_words_open(&run->words, err[0], "pg_restore: ");
+	run->n_errors = setup->n_errors;
+	if (run->n_errors)
+		run->words.tally = IGNORED_ERRORS;
 	free(role);
 	free(conninfo);
 }
@@ -197,6 +237,9 @@ stock_pg_restore_ended(PgRestoreRun *run, bool *ok)
 		pg_log_error("pg_restore was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	*ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	/* one that did not come to its end says no number */
+	if (run->n_errors && !*ok)
+		(void) __sync_fetch_and_add(run->n_errors, Max(run->words.n_tally, 1));
 	if (!rmtree(run->archive, true))
 		pg_log_warning("could not remove directory \"%s\"", run->archive);
 	free(run->archive);

@@ -23,17 +23,30 @@ typedef struct PgRestoreSetup
 	const PeerAddress *address; /* of the target */
 	const char *directory;		/* private, to hold the archives */
 	const Toc  *toc;			/* its head is every archive's */
+	const char *const *args;	/* more options of all runs, NULL terminated,
+								 * or NULL */
+	volatile int *n_errors;		/* in memory that is shared: the errors that
+								 * pg_restore ignored are added, not told of;
+								 * NULL if it is to tell */
 } PgRestoreSetup;
 
 typedef struct PgRestoreRun
 {
 	pid_t		pid;			/* 0 when it is gone */
 	char	   *archive;		/* its directory; owned */
+	volatile int *n_errors;		/* the setup's */
 	ProgramWords words;			/* on its standard error */
 } PgRestoreRun;
 
 /* pg_restore as it goes with a pg_dump: beside it, else in PATH; owned. */
 extern char *stock_pg_restore_find(const char *pg_dump_path);
+
+/*
+ * The pg_restore to use: the one the user named, else the one beside this
+ * program, else the first in PATH; owned.
+ */
+extern char *stock_pg_restore_find_own(const Options *options,
+									   const char *argv0);
 
 /*
  * Start pg_restore on these entries, with the user's options that concern it

@@ -113,37 +113,53 @@ restore_phase(RestoreStages *restore, RestorePhase phase, const char *name,
 /*
  * Is the entry one whose object is to be dropped by itself?  Indexes and
  * constraints that have one go with their tables, and those of partitions
- * only so.
+ * only so; pg_restore tries all the same.
  */
 static bool
-is_dropped(const TocEntry *entry, RestorePhase phase)
+is_dropped(const TocEntry *entry, RestorePhase phase, bool as_pg_restore)
 {
-	return entry->drop_stmt != NULL &&
-		(phase == RESTORE_PRE_DATA || phase == RESTORE_POST_DATA) &&
-		!toc_entry_is(entry, "INDEX") && !toc_entry_is(entry, "INDEX ATTACH") &&
-		!toc_entry_is(entry, "CONSTRAINT");
+	if (entry->drop_stmt == NULL)
+		return false;
+	if (as_pg_restore && phase == RESTORE_INDEXES)
+		return true;
+	return (phase == RESTORE_PRE_DATA || phase == RESTORE_POST_DATA) &&
+		(as_pg_restore ||
+		 (!toc_entry_is(entry, "INDEX") && !toc_entry_is(entry, "INDEX ATTACH") &&
+		  !toc_entry_is(entry, "CONSTRAINT")));
+}
+
+/* The user's --if-exists; a copy always does. */
+static bool
+drops_if_exists(const RestoreStages *restore)
+{
+	return !restore->as_pg_restore || restore->setup.options->if_exists;
 }
 
 /*
- * Drop what is going to be made, in the opposite order.  pg_restore drops
- * what it then creates; here it creates nothing, so that all is dropped, what
- * comes after the data first, before anything is made.  Errors are shown;
- * what could not be dropped cannot be made either, and that is fatal.
+ * In the opposite order.  pg_restore drops what it then creates; here it
+ * creates nothing, so that all is dropped, what comes after the data first,
+ * before anything is made.
  */
-static void
-drop_objects(RestoreStages *restore)
+void
+restore_stage_drop(RestoreStages *restore)
 {
-	static const char *const more[] = {"--clean", "--if-exists", NULL};
+	static const char *const clean[] = {"--clean", NULL};
+	static const char *const if_exists[] = {"--clean", "--if-exists", NULL};
+	const Options *options = restore->setup.options;
 	const Toc  *toc = restore->schedule->toc;
-	TocEntry   *entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
+	TocEntry   *entries;
 	int			n = 0;
 
+	if (!options->clean || options->create)
+		return;
+	entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
 	for (int i = 0; i < toc->n_entries; i++)
 	{
 		RestorePhase phase = restore->schedule->phases[i];
 		TocEntry   *entry = &entries[n];
 
-		if (phase != RESTORE_ALWAYS && !is_dropped(&toc->entries[i], phase))
+		if (phase != RESTORE_ALWAYS &&
+			!is_dropped(&toc->entries[i], phase, restore->as_pg_restore))
 			continue;
 		n++;
 		*entry = toc->entries[i];
@@ -155,7 +171,8 @@ drop_objects(RestoreStages *restore)
 		entry->tablespace = NULL;
 		entry->tableam = NULL;
 	}
-	restore_entries(restore, "drop", entries, n, more);
+	restore_entries(restore, "drop", entries, n,
+					drops_if_exists(restore) ? if_exists : clean);
 	free(entries);
 }
 
@@ -165,15 +182,39 @@ restore_stage_end(RestoreStages *restore)
 	remove_directory(restore);
 }
 
+/* The options of a run that may drop first; NULL terminated, never freed. */
+static const char *const *
+run_args(const RestoreStages *restore, bool create, bool clean)
+{
+	const char **args = pg_malloc0(5 * sizeof(char *));
+	int			n = 0;
+
+	if (!restore->as_pg_restore)
+		args[n++] = "--exit-on-error";
+	if (create)
+		args[n++] = "--create";
+	if (clean)
+		args[n++] = "--clean";
+	if (clean && drops_if_exists(restore))
+		args[n++] = "--if-exists";
+	return args;
+}
+
+/* False if there was an error that ends the run. */
+static bool
+may_go_on(const RestoreStages *restore, bool ok)
+{
+	return ok || (restore->as_pg_restore && !restore->setup.options->exit_on_error);
+}
+
 void
 restore_stage_database(RestoreStages *restore, const char *name)
 {
-	static const char *const create[] = {"--exit-on-error", "--create", NULL};
-	static const char *const recreate[] = {"--exit-on-error", "--create",
-	"--clean", "--if-exists", NULL};
+	const Options *options = restore->setup.options;
+	bool		ok = restore_phase(restore, RESTORE_DATABASE, "database", NULL,
+								   run_args(restore, true, options->clean));
 
-	if (!restore_phase(restore, RESTORE_DATABASE, "database", NULL,
-					   restore->setup.options->clean ? recreate : create))
+	if (!may_go_on(restore, ok))
 		pg_fatal("pg_restore could not create the database on the target");
 	target_enter(restore->target, name);
 	restore->setup.address = target_restore_address(restore->target, "off");
@@ -185,16 +226,15 @@ restore_stage_definitions(RestoreStages *restore)
 	Target	   *target = restore->target;
 	const Options *options = restore->setup.options;
 	bool		clean = options->clean && !options->create;
-	static const char *const plain[] = {"--exit-on-error", NULL};
-	static const char *const replace[] = {"--exit-on-error", "--clean",
-	"--if-exists", NULL};
+	bool		ok;
 
-	if (clean)
-		drop_objects(restore);
-	if (!restore_phase(restore, RESTORE_PRE_DATA, "pre-data", "definitions",
-					   plain) ||
-		!restore_phase(restore, RESTORE_LARGE_OBJECTS, "large-objects", NULL,
-					   clean ? replace : plain))
+	ok = may_go_on(restore, restore_phase(restore, RESTORE_PRE_DATA, "pre-data",
+										  "definitions",
+										  run_args(restore, false, false)));
+	ok = ok && may_go_on(restore, restore_phase(restore, RESTORE_LARGE_OBJECTS,
+												"large-objects", NULL,
+												run_args(restore, false, clean)));
+	if (!ok)
 		pg_fatal("pg_restore could not make the definitions on the target");
 	progress_end();
 	target_renew(target);

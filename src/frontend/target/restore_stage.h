@@ -21,6 +21,8 @@ typedef struct RestoreStages
 	PgRestoreSetup setup;
 	RestoreSchedule *schedule;
 	Target	   *target;
+	bool		as_pg_restore;	/* drop what --clean drops, and go on after
+								 * errors unless setup.args say otherwise */
 	PgRestoreRun run;
 } RestoreStages;
 
@@ -39,19 +41,29 @@ extern void restore_stage_begin(RestoreStages *restore);
 /* Remove the directory. */
 extern void restore_stage_end(RestoreStages *restore);
 
-/* The database itself, of this name, and go there; fatal if it fails. */
+/*
+ * The database itself, of this name, and go there; fatal if it fails and this
+ * is not to go on.
+ */
 extern void restore_stage_database(RestoreStages *restore, const char *name);
 
 /*
+ * --clean, unless the database is new: drop what is going to be made.  Errors
+ * are shown; what could not be dropped cannot be made either.
+ */
+extern void restore_stage_drop(RestoreStages *restore);
+
+/*
  * Everything that must be there before the first row, on the target's disk;
- * fatal if it fails.
+ * fatal if it fails and this is not to go on.
  */
 extern void restore_stage_definitions(RestoreStages *restore);
 
 /*
  * Foreign keys, triggers, privileges, sequences' positions, materialized
  * views and all else, side by side where pg_restore can.  It does not stop at
- * an error: the rows are there, and what is missing can be made by hand.  Did
+ * an error, unless setup.args say so: the rows are there, and what is missing
+ * can be made by hand.  Did
  * all go well, and is it on the target's disk?
  */
 extern bool restore_stage_rest(RestoreStages *restore);

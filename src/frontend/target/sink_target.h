@@ -13,14 +13,25 @@
  * Begin a COPY ... FROM STDIN, whose data is what is written to the sink.
  * sink_finish() ends it; then sink_target_rows_taken() tells how many rows
  * the server took.  statement and connection are borrowed.
+ *
+ * If the server refuses what it gets that ends the process, unless error is
+ * not NULL: then *error, NULL at first, gets the server's words (owned), the
+ * rest of the data is dropped, and nothing was taken.
  */
-extern Sink *sink_target_rows_new(PGconn *conn, const char *statement);
+extern Sink *sink_target_rows_new(PGconn *conn, const char *statement,
+								  char **error);
 extern uint64 sink_target_rows_taken(const Sink *sink);
 
 /*
- * Write into a large object, which must exist and be empty, in the session's
- * transaction.
+ * Instead of sink_finish(): let the server know that no more comes, for this
+ * reason, and take nothing.
  */
-extern Sink *sink_target_object_new(PGconn *conn, Oid oid);
+extern void sink_target_rows_give_up(Sink *sink, const char *reason);
+
+/*
+ * Write into a large object, which must exist and be empty, in the session's
+ * transaction.  error is as above.
+ */
+extern Sink *sink_target_object_new(PGconn *conn, Oid oid, char **error);
 
 #endif							/* SINK_TARGET_H */

@@ -17,9 +17,9 @@
 #include "target/target_history.h"
 #include "target/toast_compression.h"
 
-/* Which cluster and database this is, and can it be written? */
+/* Which cluster and database is this? */
 static const char identity_query[] =
-"SELECT c.system_identifier, d.oid, d.datname, pg_catalog.pg_is_in_recovery()"
+"SELECT c.system_identifier, d.oid, d.datname"
 " FROM pg_catalog.pg_control_system() c, pg_catalog.pg_database d"
 " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
@@ -28,18 +28,13 @@ static const char identity_query[] =
  * cannot be told from the source by what a session sees.
  */
 static void
-refuse_source(PGconn *source_conn, PGconn *target_conn,
-			  const char *new_name)
+refuse_same_database(PGconn *source_conn, PGconn *target_conn,
+					 const char *new_name)
 {
-	PGresult   *s = source_conn ? session_query(source_conn, identity_query)
-		: NULL;
+	PGresult   *s = session_query(source_conn, identity_query);
 	PGresult   *t = session_query(target_conn, identity_query);
-	bool		same_cluster = s && strcmp(PQgetvalue(s, 0, 0),
-										   PQgetvalue(t, 0, 0)) == 0;
 
-	if (PQgetvalue(t, 0, 3)[0] == 't')
-		pg_fatal("the target is a standby, which cannot be written");
-	if (same_cluster &&
+	if (strcmp(PQgetvalue(s, 0, 0), PQgetvalue(t, 0, 0)) == 0 &&
 		(new_name ? strcmp(PQgetvalue(s, 0, 2), new_name) == 0
 		 : strcmp(PQgetvalue(s, 0, 1), PQgetvalue(t, 0, 1)) == 0))
 	{
@@ -51,6 +46,16 @@ refuse_source(PGconn *source_conn, PGconn *target_conn,
 	}
 	PQclear(s);
 	PQclear(t);
+}
+
+static void
+refuse_standby(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
+
+	if (PQgetvalue(res, 0, 0)[0] == 't')
+		pg_fatal("the target is a standby, which cannot be written");
+	PQclear(res);
 }
 
 /*
@@ -117,8 +122,11 @@ failed_to_connect(const ConnParams *params, PGconn *conn)
 static PGconn *
 connect_first(const ConnParams *params)
 {
-	const char *keywords[] = {"dbname", "fallback_application_name", NULL};
-	const char *values[] = {params->dbname, "pg_pardump", NULL};
+	/* as connectDatabase() has them: dbname may be a connection string */
+	const char *keywords[] = {"host", "port", "user", "dbname",
+	"fallback_application_name", NULL};
+	const char *values[] = {params->pghost, params->pgport, params->pguser,
+	params->dbname, "pg_pardump", NULL};
 	PGconn	   *conn;
 
 	if (params->prompt_password == TRI_YES)
@@ -136,17 +144,19 @@ connect_first(const ConnParams *params)
 }
 
 void
-target_open(Target *target, PGconn *source_conn,
-			const char *pg_dump_version, const char *new_name)
+target_open(Target *target)
 {
-	const Options *options = target->options;
-	ConnParams	params = {.dbname = options->target};
-
-	params.prompt_password = options->connection.prompt_password;
-	target->conn = connect_first(&params);
-	refuse_older_major(target->conn, pg_dump_version);
-	refuse_source(source_conn, target->conn, new_name);
+	target->conn = connect_first(&target->params);
+	refuse_standby(target->conn);
 	target->address = peer_address_new(target->conn, true);
+}
+
+void
+target_refuse_source(const Target *target, PGconn *source_conn,
+					 const char *pg_dump_version, const char *new_name)
+{
+	refuse_older_major(target->conn, pg_dump_version);
+	refuse_same_database(source_conn, target->conn, new_name);
 }
 
 /* ----------

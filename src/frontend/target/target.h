@@ -11,12 +11,13 @@
 
 /*
  * The target of a run: the leader's connection, how workers reach it, and
- * what tells whether it is yet the server that it was.  Options and encoding
- * are for the caller to set.
+ * what tells whether it is yet the server that it was.  Options, parameters
+ * and encoding are for the caller to set.
  */
 typedef struct Target
 {
 	const Options *options;
+	ConnParams	params;			/* as the user gave them */
 	const char *encoding;		/* of all names and rows; borrowed */
 	PGconn	   *conn;
 	const PeerAddress *address;
@@ -27,14 +28,19 @@ typedef struct Target
 } Target;
 
 /*
- * Connect to the database that --target names, and refuse what cannot be the
- * target: a server older than pg_dump, a standby, or the very database that
- * is read.  With --create the new database may not be the source either;
- * new_name is its name, else NULL.  source_conn is NULL where no server is
- * read.
+ * Connect to the database that the user names, and refuse a standby, which
+ * cannot be the target.
  */
-extern void target_open(Target *target, PGconn *source_conn,
-						const char *pg_dump_version, const char *new_name);
+extern void target_open(Target *target);
+
+/*
+ * Refuse what cannot be the target of a copy: a server older than pg_dump, or
+ * the very database that is read.  With --create the new database may not be
+ * the source either; new_name is its name, else NULL.
+ */
+extern void target_refuse_source(const Target *target, PGconn *source_conn,
+								 const char *pg_dump_version,
+								 const char *new_name);
 
 /* Go to another database of the same server. */
 extern void target_enter(Target *target, const char *dbname);

@@ -1,0 +1,221 @@
+/*
+ * load_account.c
+ *		What a copy or a restore did: stages, summary, account of a failure.
+ */
+#include "base/fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/printable.h"
+#include "base/run_clock.h"
+#include "base/units.h"
+#include "load/load_account.h"
+#include "status/advice.h"
+#include "status/run_event.h"
+#include "status/summary.h"
+
+/* Tables named in the account of a failure. */
+#define TABLES_SHOWN 10
+
+/* Names of stages in the event log. */
+static const char *const stage_names[] = {
+	"plan", "definitions", "rows", "indexes", "rest", "statistics", "compare",
+	"end"
+};
+
+/* To the rows. */
+static const char *
+what_was_done(const Run *run)
+{
+	return run->options->restore ? "restored" : "copied";
+}
+
+static double
+seconds_between(const LoadAccount *account, LoadStage from, LoadStage to)
+{
+	return (account->began_us[to] - account->began_us[from]) / 1e6;
+}
+
+/* ----------
+ * After a failure
+ * ----------
+ */
+static void
+account_for_rows(const Run *run)
+{
+	const FileResults *results = run->results;
+	const DumpTables *tables = run->plan->tables;
+	int			n_tables = tables->n_tables;
+	int			n_missing = 0;
+	int			n_objects = 0;
+	PQExpBufferData missing;
+
+	initPQExpBuffer(&missing);
+	for (int i = 0; i < n_tables; i++)
+	{
+		if (run_table_is_done(run, i))
+			continue;
+		if (n_missing++ < TABLES_SHOWN)
+			appendPQExpBuffer(&missing, "%s%s", n_missing > 1 ? ", " : "",
+							  printable(tables->tables[i].name));
+	}
+	if (n_missing == 0)
+		pg_log_warning("all rows of %s%d table%s were committed on the target",
+					   n_tables == 1 ? "" : "all ", n_tables,
+					   units_plural(n_tables));
+	else
+		pg_log_warning("all rows of %d of %d table%s were committed on the target, but not of %s%s",
+					   n_tables - n_missing, n_tables, units_plural(n_tables),
+					   missing.data,
+					   n_missing > TABLES_SHOWN ? " and others" : "");
+	termPQExpBuffer(&missing);
+	for (int i = 0; i < results->n_objects; i++)
+		n_objects += results->objects[i].done ? 1 : 0;
+	if (results->n_objects > 0)
+		pg_log_warning("large objects that were committed on the target: %d of %d",
+					   n_objects, results->n_objects);
+}
+
+/* An exit callback. */
+static void
+give_account(void *arg)
+{
+	const LoadAccount *account = arg;
+
+	switch (account->stage)
+	{
+		case LOAD_STAGE_PLAN:
+			return;
+		case LOAD_STAGE_DEFINITIONS:
+			pg_log_warning("the target has some of the definitions and no rows");
+			return;
+		case LOAD_STAGE_COMPARE:
+
+			/*
+			 * as far as we know: that all rows are there might be the error
+			 */
+			pg_log_warning("all rows were copied before source and target were compared");
+			break;
+		default:
+			account_for_rows(account->run);
+			break;
+	}
+	if (account->builder && index_builder_entries(account->builder) > 0)
+		pg_log_warning("indexes and constraints that were built while rows were %s: %d of %d",
+					   what_was_done(account->run),
+					   index_builder_built(account->builder),
+					   index_builder_entries(account->builder));
+	if (account->stage < LOAD_STAGE_REST)
+		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
+	else if (account->incomplete || account->stage == LOAD_STAGE_REST)
+	{
+		pg_log_warning("what comes after the rows is not complete: see pg_restore's errors");
+		if (account->run->options->restore == NULL)
+			pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
+	}
+}
+
+void
+load_account_begin(LoadAccount *account, const Run *run)
+{
+	account->run = run;
+	load_account_stage(account, LOAD_STAGE_PLAN);
+	cleanup_push(give_account, account);
+}
+
+void
+load_account_stage(LoadAccount *account, LoadStage stage)
+{
+	account->stage = stage;
+	account->began_us[stage] = clock_wall_us();
+	run_event_stage(stage_names[stage]);
+}
+
+/* ----------
+ * After all
+ * ----------
+ */
+static void
+log_tables(const Run *run)
+{
+	const DumpPlan *plan = run->plan;
+
+	for (int i = 0; i < plan->tables->n_tables; i++)
+	{
+		const TablePlan *table = &plan->chunks->tables[i];
+		uint64		rows = 0;
+		uint64		bytes = 0;
+
+		for (int j = 0; j < table->n_files; j++)
+		{
+			rows += run->results->files[table->first_file + j].rows;
+			bytes += run->results->files[table->first_file + j].raw_bytes;
+		}
+		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
+					printable(plan->tables->tables[i].name), rows, bytes);
+	}
+}
+
+int
+load_account_stages(const LoadAccount *account, ReportStage *stages)
+{
+	int			n = 0;
+
+	for (int i = 0; i < LOAD_STAGE_END; i++)
+	{
+		if (account->began_us[i] == 0)
+			continue;
+		stages[n].name = stage_names[i];
+		stages[n].start_us = account->began_us[i];
+		n++;
+	}
+	return n;
+}
+
+char *
+load_account_times(const LoadAccount *account)
+{
+	int			n_indexes = index_builder_entries(account->builder);
+	bool		compared = account->run->options->compare;
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	appendPQExpBuffer(&text, "definitions %.2f s, rows %.2f s, then %d %s %.2f s (with those built beside the rows %.2f s of work), the rest %.2f s, statistics %.2f s",
+					  seconds_between(account, LOAD_STAGE_DEFINITIONS, LOAD_STAGE_ROWS),
+					  seconds_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),
+					  n_indexes, n_indexes == 1 ? "index" : "indexes",
+					  seconds_between(account, LOAD_STAGE_INDEXES, LOAD_STAGE_REST),
+					  index_builder_seconds(account->builder),
+					  seconds_between(account, LOAD_STAGE_REST, LOAD_STAGE_ANALYZE),
+					  seconds_between(account, LOAD_STAGE_ANALYZE,
+									  compared ? LOAD_STAGE_COMPARE : LOAD_STAGE_END));
+	if (compared)
+		appendPQExpBuffer(&text, ", compare %.2f s",
+						  seconds_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
+	return text.data;
+}
+
+void
+load_account_print(const LoadAccount *account, FILE *out)
+{
+	const Run  *run = account->run;
+	int			n_tables = run->plan->tables->n_tables;
+	FileTotals	total = file_results_total(run->results);
+
+	log_tables(run);
+	message_before_output();
+	fprintf(out, "%s %d table%s, " UINT64_FORMAT " row%s, " UINT64_FORMAT " byte%s in %.2f seconds\n",
+			what_was_done(run), n_tables, units_plural(n_tables),
+			total.rows, units_plural(total.rows),
+			total.raw_bytes, units_plural(total.raw_bytes), run_clock_seconds());
+	if (account->formats)
+		fprintf(out, "%s\n", account->formats);
+	summary_print_slowest(run, out);
+	advice_print(run->options, run->plan, out);
+	if (run->options->compare)
+		fprintf(out, "source and target have the same contents\n");
+	fprintf(out, "%s\n", load_account_times(account));
+	fflush(out);
+}

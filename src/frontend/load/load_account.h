@@ -1,0 +1,58 @@
+/*
+ * load_account.h
+ *		What a copy or a restore did: its stages, the closing summary, or the
+ *		account of a failure.
+ */
+#ifndef LOAD_ACCOUNT_H
+#define LOAD_ACCOUNT_H
+
+#include "report/report.h"
+#include "status/run.h"
+#include "target/index_builder.h"
+
+typedef enum LoadStage
+{
+	LOAD_STAGE_PLAN,			/* nothing was done on the target */
+	LOAD_STAGE_DEFINITIONS,
+	LOAD_STAGE_ROWS,			/* and indexes side by side */
+	LOAD_STAGE_INDEXES,			/* that are left */
+	LOAD_STAGE_REST,
+	LOAD_STAGE_ANALYZE,
+	LOAD_STAGE_COMPARE,			/* if it is asked for */
+	LOAD_STAGE_END
+} LoadStage;
+
+typedef struct LoadAccount
+{
+	const Run  *run;
+	const char *formats;		/* in which a copy's tables crossed, and why;
+								 * NULL if there is nothing to say */
+	IndexBuilder *builder;		/* NULL before LOAD_STAGE_ROWS */
+	bool		incomplete;		/* pg_restore met errors after the rows, and
+								 * the run fails by them */
+	LoadStage	stage;
+	int64		began_us[LOAD_STAGE_END + 1];	/* by stage, microseconds
+												 * since 1970; 0 = not */
+} LoadAccount;
+
+/*
+ * From here on, a failure is followed by an account of what the target has.
+ */
+extern void load_account_begin(LoadAccount *account, const Run *run);
+
+/* A stage begins now: for the account, the event log, and the page. */
+extern void load_account_stage(LoadAccount *account, LoadStage stage);
+
+/*
+ * The stages that there were, all but the end, in the order of time: fills in
+ * at most LOAD_STAGE_END of them, and returns how many.
+ */
+extern int	load_account_stages(const LoadAccount *account, ReportStage *stages);
+
+/* How long each stage took, as a text; owned. */
+extern char *load_account_times(const LoadAccount *account);
+
+/* All is done: tables, rows, bytes, seconds. */
+extern void load_account_print(const LoadAccount *account, FILE *out);
+
+#endif							/* LOAD_ACCOUNT_H */

@@ -1,0 +1,70 @@
+/*
+ * load_page.c
+ *		The page of --report, of a copy or a restore.
+ */
+#include "base/fe_compat.h"
+
+#include "load/load_page.h"
+#include "status/run_manifest.h"
+
+static int
+compare_builds(const void *a, const void *b)
+{
+	const ReportBuild *b1 = a;
+	const ReportBuild *b2 = b;
+
+	if (b1->index_job != b2->index_job)
+		return b1->index_job < b2->index_job ? -1 : 1;
+	return b1->start_us < b2->start_us ? -1 : b1->start_us > b2->start_us;
+}
+
+/* What was not built, as a restore may go on after an error, is not shown. */
+static ReportBuild *
+collect_builds(const IndexBuilder *builder, int *n_builds)
+{
+	const IndexBuild *builds = index_builder_builds(builder);
+	int			n = index_builder_entries(builder);
+	ReportBuild *result = pg_malloc0((n + 1) * sizeof(ReportBuild));
+
+	*n_builds = 0;
+	for (int i = 0; i < n; i++)
+	{
+		const TocEntry *table = builds[i].table->entry;
+		ReportBuild *build = &result[*n_builds];
+
+		if (builds[i].end_us == 0)
+			continue;
+		build->name = index_log_name(&builds[i]);
+		build->schema = table->namespace;
+		build->table = table->tag;
+		build->index_job = builds[i].index_job;
+		build->start_us = builds[i].start_us;
+		build->end_us = builds[i].end_us;
+		++*n_builds;
+	}
+	qsort(result, *n_builds, sizeof(ReportBuild), compare_builds);
+	return result;
+}
+
+void
+load_page_end(Report *page, const LoadAccount *account,
+			  const PeerAddress *target_address)
+{
+	ReportStage stages[LOAD_STAGE_END];
+	Manifest   *manifest;
+	ReportCopy	copy = {
+		.target = target_address->conninfo,
+		.times = load_account_times(account),
+		.formats = account->formats,
+		.compared = account->run->options->compare,
+		.stages = stages,
+		.n_stages = load_account_stages(account, stages),
+		.end_us = account->began_us[LOAD_STAGE_END],
+	};
+
+	if (page == NULL)
+		return;
+	copy.builds = collect_builds(account->builder, &copy.n_builds);
+	manifest = run_manifest_new(account->run);
+	report_end(page, manifest, NULL, &copy);
+}
