@@ -1,4 +1,4 @@
-# pg_pardump: a server extension (PGXS) and a frontend program.
+# pg_pardump: a server extension (PGXS) and two frontend programs.
 #
 #   make PG_CONFIG=/path/to/pg_config          build both
 #   make install                               install both
@@ -35,25 +35,28 @@ OBJS = $(SERVER_OBJS) $(SHARED_OBJS)
 SHLIB_LINK = -lzstd -llz4 -ldeflate -lisal
 PG_CPPFLAGS = -I$(srcdir)/src
 
-PROGRAM_FILE = src/frontend/pg_pardump
-FRONTEND_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*.c src/frontend/*/*.c)))
+# Two programs of the same objects; each has its main() at the top.
+PROGRAMS = pg_pardump pg_parrestore
+PROGRAM_FILES = $(PROGRAMS:%=src/frontend/%)
+MAIN_OBJS = $(PROGRAM_FILES:%=%.o)
+COMMON_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*/*.c)))
+FRONTEND_OBJS = $(MAIN_OBJS) $(COMMON_OBJS)
 
-# All of the program but its main().
 UNIT_TEST = test/unit/unit_test
 UNIT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard test/unit/*.c)))
-UNIT_TESTED_OBJS = $(filter-out $(PROGRAM_FILE).o,$(FRONTEND_OBJS)) $(SHARED_OBJS)
+UNIT_TESTED_OBJS = $(COMMON_OBJS) $(SHARED_OBJS)
 
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 TAP_TESTS = 1
 
 # Made on request only, so that a build does not need pandoc; installed if made.
-MAN_PAGE = doc/pg_pardump.1
+MAN_PAGES = $(PROGRAMS:%=doc/%.1)
 HTML_PAGES = $(patsubst %.md,%.html,$(sort $(wildcard doc/*.md)))
 
-EXTRA_CLEAN = $(PROGRAM_FILE) $(FRONTEND_OBJS) $(SHARED_OBJS) $(UNIT_TEST) \
-	$(UNIT_OBJS) $(MAN_PAGE) $(HTML_PAGES)
+EXTRA_CLEAN = $(PROGRAM_FILES) $(FRONTEND_OBJS) $(SHARED_OBJS) $(UNIT_TEST) \
+	$(UNIT_OBJS) $(MAN_PAGES) $(HTML_PAGES)
 
-all: $(PROGRAM_FILE)
+all: $(PROGRAM_FILES)
 install: install-frontend
 uninstall: uninstall-frontend
 
@@ -89,8 +92,8 @@ $(FRONTEND_OBJS) $(UNIT_OBJS): override CPPFLAGS := -DFRONTEND -I$(srcdir)/src/f
 # What these libraries tell goes through message.c.
 PROGRAM_LDFLAGS = -Wl,--wrap=pg_log_generic
 
-$(PROGRAM_FILE): $(FRONTEND_OBJS) $(SHARED_OBJS)
-	$(CC) $(CFLAGS) $(FRONTEND_OBJS) $(SHARED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
+$(PROGRAM_FILES): %: %.o $(COMMON_OBJS) $(SHARED_OBJS)
+	$(CC) $(CFLAGS) $< $(COMMON_OBJS) $(SHARED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
 
 $(UNIT_TEST): $(UNIT_OBJS) $(UNIT_TESTED_OBJS)
 	$(CC) $(CFLAGS) $(UNIT_OBJS) $(UNIT_TESTED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@
@@ -98,9 +101,9 @@ $(UNIT_TEST): $(UNIT_OBJS) $(UNIT_TESTED_OBJS)
 check-units: $(UNIT_TEST)
 	./$(UNIT_TEST)
 
-install-frontend: $(PROGRAM_FILE)
+install-frontend: $(PROGRAM_FILES)
 	$(MKDIR_P) '$(DESTDIR)$(bindir)'
-	$(INSTALL_PROGRAM) $(PROGRAM_FILE) '$(DESTDIR)$(bindir)/pg_pardump'
+	$(INSTALL_PROGRAM) $(PROGRAM_FILES) '$(DESTDIR)$(bindir)/'
 
 # Where local_preload_libraries and ordinary roles' LOAD look for libraries.
 PLUGIN_DIR = $(DESTDIR)$(pkglibdir)/plugins
@@ -117,7 +120,7 @@ uninstall-plugin:
 	rmdir '$(PLUGIN_DIR)' 2>/dev/null || true
 
 uninstall-frontend:
-	rm -f '$(DESTDIR)$(bindir)/pg_pardump' '$(DESTDIR)$(mandir)/man1/pg_pardump.1'
+	rm -f $(PROGRAMS:%='$(DESTDIR)$(bindir)/%') $(PROGRAMS:%='$(DESTDIR)$(mandir)/man1/%.1')
 
 PANDOC = pandoc --standalone --from=markdown-smart --lua-filter=doc/manual.lua
 
@@ -125,7 +128,7 @@ PANDOC = pandoc --standalone --from=markdown-smart --lua-filter=doc/manual.lua
 EMBED = $(shell pandoc --help | grep -q -e --embed-resources && \
 	echo --embed-resources || echo --self-contained)
 
-man: $(MAN_PAGE)
+man: $(MAN_PAGES)
 html: $(HTML_PAGES)
 
 %.1: %.md doc/manual.lua
@@ -140,10 +143,10 @@ html: $(HTML_PAGES)
 install: install-man
 
 install-man:
-	if [ -e $(MAN_PAGE) ]; then \
+	for page in $(wildcard $(MAN_PAGES)); do \
 		$(MKDIR_P) '$(DESTDIR)$(mandir)/man1' && \
-		$(INSTALL_DATA) $(MAN_PAGE) '$(DESTDIR)$(mandir)/man1/'; \
-	fi
+		$(INSTALL_DATA) $$page '$(DESTDIR)$(mandir)/man1/' || exit 1; \
+	done
 
 dist:
 	git archive --format=zip --prefix=pg_pardump-$(DIST_VERSION)/ \

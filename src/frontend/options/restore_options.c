@@ -1,0 +1,343 @@
+/*
+ * restore_options.c
+ *		Reads pg_parrestore's command line: pg_restore's options and our own.
+ *
+ * pg_restore's options are accepted whatever the major.  Those that select
+ * entries go on to the stock pg_restore that lists them, which knows which of
+ * them its major has and which exclude each other; so do all others that do
+ * it no harm.
+ */
+#include "base/fe_compat.h"
+
+#include "options/option_table.h"
+#include "options/option_value.h"
+#include "options/restore_help.h"
+#include "options/restore_options.h"
+
+/* What becomes of an option of pg_restore's. */
+typedef enum RestoreOptionUse
+{
+	USE_HERE = 0,				/* it is ours to do, or of the connection */
+	USE_LIST = 1,				/* pg_restore -l knows what it means */
+	USE_MAKE = 2				/* so do runs that make definitions */
+} RestoreOptionUse;
+
+typedef struct RestoreOption
+{
+	OptionRow	row;
+	char		letter;			/* 0 if it has no short name */
+	int			uses;			/* of RestoreOptionUse */
+} RestoreOption;
+
+/* The rows begin with this number for getopt_long(). */
+#define FIRST_RESTORE_OPTION 1000
+#define FIRST_OWN_OPTION 2000
+
+
+#define MEMBER(name) offsetof(Options, name)
+
+/*
+ * The union of pg_restore 14 to 18 (pg_restore.c:main).  What is not given to
+ * its runs as it stands is told to them by stock_pg_restore.c.
+ */
+static const RestoreOption restore_options[] = {
+	{{"clean", OPTION_FLAG, MEMBER(clean)}, 'c', USE_LIST},
+	{{"create", OPTION_FLAG, MEMBER(create)}, 'C', USE_LIST},
+	{{"data-only", OPTION_FLAG, MEMBER(data_only)}, 'a', USE_LIST},
+	{{"dbname", OPTION_TEXT, MEMBER(connection.dbname)}, 'd', USE_HERE},
+	{{"disable-triggers", OPTION_FLAG, MEMBER(disable_triggers)}, 0, USE_LIST},
+	{{"enable-row-security", OPTION_FLAG, MEMBER(enable_row_security)}, 0, USE_LIST | USE_MAKE},
+	{{"exclude-schema", OPTION_WITH_VALUE}, 'N', USE_LIST},
+	{{"exit-on-error", OPTION_FLAG, MEMBER(exit_on_error)}, 'e', USE_MAKE},
+	{{"file", OPTION_WITH_VALUE}, 'f', USE_HERE},
+	{{"filter", OPTION_WITH_VALUE}, 0, USE_LIST},
+	{{"format", OPTION_WITH_VALUE}, 'F', USE_LIST},
+	{{"function", OPTION_WITH_VALUE}, 'P', USE_LIST},
+	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h', USE_HERE},
+	{{"if-exists", OPTION_FLAG, MEMBER(if_exists)}, 0, USE_LIST},
+	{{"index", OPTION_WITH_VALUE}, 'I', USE_LIST},
+	{{"jobs", OPTION_WITH_VALUE}, 'j', USE_HERE},
+	{{"list", OPTION_BARE}, 'l', USE_HERE},
+	{{"no-acl", OPTION_FLAG, MEMBER(no_privileges)}, 0, USE_LIST},
+	{{"no-comments", OPTION_BARE}, 0, USE_LIST},
+	{{"no-data", OPTION_BARE}, 0, USE_LIST},
+	{{"no-data-for-failed-tables", OPTION_FLAG, MEMBER(no_data_for_failed_tables)}, 0, USE_LIST},
+	{{"no-owner", OPTION_FLAG, MEMBER(no_owner)}, 'O', USE_LIST},
+	{{"no-password", OPTION_BARE}, 'w', USE_HERE},
+	{{"no-policies", OPTION_BARE}, 0, USE_LIST},
+	{{"no-privileges", OPTION_FLAG, MEMBER(no_privileges)}, 'x', USE_LIST},
+	{{"no-publications", OPTION_BARE}, 0, USE_LIST},
+	{{"no-reconnect", OPTION_BARE}, 'R', USE_LIST},
+	{{"no-schema", OPTION_BARE}, 0, USE_LIST},
+	{{"no-security-labels", OPTION_BARE}, 0, USE_LIST},
+	{{"no-statistics", OPTION_BARE}, 0, USE_LIST},
+	{{"no-subscriptions", OPTION_BARE}, 0, USE_LIST},
+	{{"no-table-access-method", OPTION_FLAG, MEMBER(no_table_access_method)}, 0, USE_LIST},
+	{{"no-tablespaces", OPTION_FLAG, MEMBER(no_tablespaces)}, 0, USE_LIST},
+	{{"password", OPTION_BARE}, 'W', USE_HERE},
+	{{"port", OPTION_TEXT, MEMBER(connection.pgport)}, 'p', USE_HERE},
+	{{"restrict-key", OPTION_WITH_VALUE}, 0, USE_LIST},
+	{{"role", OPTION_TEXT, MEMBER(role)}, 0, USE_HERE},
+	{{"schema", OPTION_WITH_VALUE}, 'n', USE_LIST},
+	{{"schema-only", OPTION_BARE}, 's', USE_LIST},
+	{{"section", OPTION_WITH_VALUE}, 0, USE_LIST},
+	{{"single-transaction", OPTION_BARE}, '1', USE_HERE},
+	{{"statistics", OPTION_BARE}, 0, USE_LIST},
+	{{"statistics-only", OPTION_BARE}, 0, USE_LIST},
+	{{"strict-names", OPTION_BARE}, 0, USE_LIST},
+	{{"superuser", OPTION_TEXT, MEMBER(superuser)}, 'S', USE_HERE},
+	{{"table", OPTION_WITH_VALUE}, 't', USE_LIST},
+	{{"transaction-size", OPTION_WITH_VALUE}, 0, USE_LIST | USE_MAKE},
+	{{"trigger", OPTION_WITH_VALUE}, 'T', USE_LIST},
+	{{"use-list", OPTION_WITH_VALUE}, 'L', USE_LIST},
+	{{"use-set-session-authorization", OPTION_FLAG, MEMBER(use_session_authorization)}, 0, USE_LIST},
+	{{"username", OPTION_TEXT, MEMBER(connection.pguser)}, 'U', USE_HERE},
+	{{"verbose", OPTION_FLAG, MEMBER(verbose)}, 'v', USE_HERE},
+};
+
+#define N_RESTORE_OPTIONS ((int) lengthof(restore_options))
+
+static const OptionRow own_options[] = {
+	{"check", OPTION_FLAG, MEMBER(check)},
+	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
+	{"log-json", OPTION_TEXT, MEMBER(log_json)},
+	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
+	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
+	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
+	{"progress", OPTION_FLAG, MEMBER(progress)},
+	{"report", OPTION_TEXT, MEMBER(report)},
+	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
+};
+
+/* Arguments for a program, NULL terminated. */
+typedef struct ArgList
+{
+	const char **args;
+	int			n;
+} ArgList;
+
+typedef struct CommandLine
+{
+	Options    *options;
+	ArgList		all;
+	ArgList		list;
+	ArgList		make;
+} CommandLine;
+
+static void
+add_arg(ArgList *list, const char *arg)
+{
+	list->args = pg_realloc(list->args, (list->n + 2) * sizeof(char *));
+	list->args[list->n++] = arg;
+	list->args[list->n] = NULL;
+}
+
+/* Letters, each with a colon if it takes a value; owned. */
+static char *
+short_options(void)
+{
+	char	   *result = pg_malloc0(2 * N_RESTORE_OPTIONS + 1);
+	char	   *pos = result;
+
+	for (int i = 0; i < N_RESTORE_OPTIONS; i++)
+	{
+		if (restore_options[i].letter == 0)
+			continue;
+		*pos++ = restore_options[i].letter;
+		if (option_table_takes_value(&restore_options[i].row))
+			*pos++ = ':';
+	}
+	return result;
+}
+
+static struct option *
+long_options(void)
+{
+	OptionRow	rows[lengthof(restore_options)];
+	struct option *theirs;
+
+	for (int i = 0; i < N_RESTORE_OPTIONS; i++)
+		rows[i] = restore_options[i].row;
+	theirs = option_table_append(NULL, rows, N_RESTORE_OPTIONS,
+								 FIRST_RESTORE_OPTION);
+	return option_table_append(theirs, own_options, lengthof(own_options),
+							   FIRST_OWN_OPTION);
+}
+
+/* What getopt_long() has returned; NULL for none of pg_restore's. */
+static const RestoreOption *
+find_option(int c)
+{
+	if (c >= FIRST_RESTORE_OPTION && c < FIRST_RESTORE_OPTION + N_RESTORE_OPTIONS)
+		return &restore_options[c - FIRST_RESTORE_OPTION];
+	for (int i = 0; i < N_RESTORE_OPTIONS; i++)
+		if (c != 0 && restore_options[i].letter == c)
+			return &restore_options[i];
+	return NULL;
+}
+
+/* The options that mean more than that a member of Options is set. */
+static void
+read_special(Options *options, char letter, const char *arg)
+{
+	switch (letter)
+	{
+		case 'j':
+			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
+			options->jobs_given = true;
+			break;
+		case 'v':
+			pg_logging_increase_verbosity();
+			break;
+		case 'w':
+			options->connection.prompt_password = TRI_NO;
+			break;
+		case 'W':
+			options->connection.prompt_password = TRI_YES;
+			break;
+		case 'l':
+		case 'f':
+			options->by_stock = "";
+			break;
+		case '1':
+			options->by_stock = "a single transaction has a single session";
+			break;
+		case 'F':
+			if (pg_tolower((unsigned char) arg[0]) == 't')
+				options->by_stock = STOCK_READS_TAR;
+			break;
+	}
+}
+
+static void
+read_option(CommandLine *line, const RestoreOption *option, const char *arg)
+{
+	const char *text = arg ? psprintf("--%s=%s", option->row.name, arg)
+		: psprintf("--%s", option->row.name);
+
+	option_table_store(line->options, &option->row, arg);
+	read_special(line->options, option->letter, arg);
+	add_arg(&line->all, text);
+	if (option->uses & USE_LIST)
+		add_arg(&line->list, text);
+	if (option->uses & USE_MAKE)
+		add_arg(&line->make, text);
+}
+
+static void
+try_help(const char *progname)
+{
+	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
+	exit(1);
+}
+
+void
+restore_options_check_stock(const Options *options, const char *reason)
+{
+	const Options none = {.retries = options->retries};
+	const char *given = NULL;
+
+	for (int i = 0; i < (int) lengthof(own_options); i++)
+	{
+		size_t		offset = own_options[i].offset;
+		size_t		size = own_options[i].kind == OPTION_FLAG ? sizeof(bool) :
+			own_options[i].kind == OPTION_TEXT ? sizeof(char *) : sizeof(uint64);
+
+		if (offset != MEMBER(pg_restore_path) &&
+			memcmp((const char *) options + offset,
+				   (const char *) &none + offset, size) != 0)
+			given = own_options[i].name;
+	}
+	if (given && *reason)
+		pg_fatal("option --%s cannot be used where stock pg_restore does the work: %s",
+				 given, reason);
+	if (given)
+		pg_fatal("option --%s cannot be used without a database to restore into",
+				 given);
+}
+
+/* What must hold between options; the rest of it pg_restore checks. */
+static void
+check_options(Options *options, const char *archive)
+{
+	const Options *o = options;
+
+	if (o->by_stock == NULL && o->connection.dbname == NULL)
+		options->by_stock = "";
+	if (o->by_stock == NULL && archive == NULL)
+		options->by_stock = "the archive comes from standard input";
+	if (o->by_stock)
+		restore_options_check_stock(o, o->by_stock);
+	if (o->progress && o->no_progress)
+		pg_fatal("options %s and %s cannot be used together", "--progress",
+				 "--no-progress");
+	if (o->report && o->check)
+		pg_fatal("options %s and %s cannot be used together", "--report", "--check");
+	if (o->report && o->report[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
+	if (o->if_exists && !o->clean)
+		pg_fatal("option --if-exists requires option -c/--clean");
+}
+
+/* As PostgreSQL's own programs, only to an argument that comes first. */
+static void
+answer_at_once(const char *arg, const char *progname)
+{
+	if (strcmp(arg, "--help") == 0 || strcmp(arg, "-?") == 0)
+	{
+		restore_help_print(progname);
+		exit(0);
+	}
+	if (strcmp(arg, "--version") == 0 || strcmp(arg, "-V") == 0)
+	{
+		puts("pg_parrestore " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")");
+		exit(0);
+	}
+}
+
+const Options *
+restore_options_parse(int argc, char **argv)
+{
+	const char *progname = get_progname(argv[0]);
+	Options    *options = pg_malloc0(sizeof(Options));
+	CommandLine line = {.options = options};
+	const char *letters = short_options();
+	const struct option *names = long_options();
+	int			c;
+
+	if (argc > 1)
+		answer_at_once(argv[1], progname);
+	options->jobs = 1;
+	options->retries = 5;
+	options->connection.prompt_password = TRI_DEFAULT;
+
+	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
+	{
+		const RestoreOption *option = find_option(c);
+
+		if (option)
+			read_option(&line, option, optarg);
+		else if (c >= FIRST_OWN_OPTION)
+			option_table_store(options, &own_options[c - FIRST_OWN_OPTION],
+							   optarg);
+		else
+			try_help(progname); /* getopt_long has said what is wrong */
+	}
+	if (optind < argc)
+	{
+		options->restore = argv[optind++];
+		add_arg(&line.all, "--");
+		add_arg(&line.all, options->restore);
+	}
+	if (optind < argc)
+	{
+		pg_log_error("too many command-line arguments (first is \"%s\")",
+					 argv[optind]);
+		try_help(progname);
+	}
+	options->pg_restore_args = line.all.args;
+	options->list_args = line.list.args;
+	options->make_args = line.make.args;
+	check_options(options, options->restore);
+	return options;
+}

@@ -1,0 +1,373 @@
+/*
+ * restore.c
+ *		The main path of a restore: plan, definitions, rows, the rest.
+ */
+#include "base/fe_compat.h"
+
+#include "base/cleanup.h"
+#include "base/findings.h"
+#include "base/interrupt.h"
+#include "base/shared_memory.h"
+#include "load/load_account.h"
+#include "load/load_page.h"
+#include "options/restore_options.h"
+#include "process/worker_pool.h"
+#include "progress/progress.h"
+#include "report/report.h"
+#include "restore/restore.h"
+#include "restore/restore_tables.h"
+#include "restore/restore_worker.h"
+#include "status/progress_rows.h"
+#include "status/run_event.h"
+#include "status/summary.h"
+#include "stock/stock_list.h"
+#include "target/analyze.h"
+#include "target/index_builder.h"
+#include "target/restore_schedule.h"
+#include "target/restore_stage.h"
+#include "target/target.h"
+#include "target/target_check.h"
+#include "target/target_history.h"
+#include "toc/index_attach.h"
+
+/* One restore; exit callbacks, and the pool's in leader and workers, use it. */
+typedef struct Restore
+{
+	Options		options;		/* the user's, and what follows from what is
+								 * restored */
+	Archive    *archive;
+	ArchivePlan *plan;
+	Target		target;
+	Run			run;
+	RestoreWork work;
+	RestoreWorker *worker;		/* in a worker: itself */
+	const char *new_name;		/* of the database to create, or NULL */
+	RestoreStages stages;
+	LoadAccount account;
+	volatile int *n_errors;		/* in shared memory */
+} Restore;
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	Restore    *restore = arg;
+
+	restore->worker = restore_worker_start(&restore->work, no);
+}
+
+static bool
+run_job(void *arg, int job, volatile int *step)
+{
+	Restore    *restore = arg;
+
+	restore_worker_run(restore->worker, job, step);
+	return true;
+}
+
+static void
+stop_worker(void *arg)
+{
+	Restore    *restore = arg;
+
+	restore_worker_stop(restore->worker);
+}
+
+static char *
+describe_job(void *arg, int job, int step)
+{
+	Restore    *restore = arg;
+
+	return dump_plan_describe_job(restore->run.plan, job, step);
+}
+
+/* A worker is lost: what it was doing, its transaction's end has undone. */
+static void
+reset_job(void *arg, int job)
+{
+	Restore    *restore = arg;
+
+	run_event_retry(&restore->run, job);
+}
+
+static void
+run_workers(Restore *restore)
+{
+	const Run  *run = &restore->run;
+	PoolWatch	watch = progress_watch();
+	WorkerTask	task = {
+		.arg = restore,
+		.doing = "restoring",
+		.max_retries = (int) run->options->retries,
+		.outlives_kill = true,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = reset_job,
+	};
+
+	progress_rows_begin(run);
+	worker_pool_run(&task, &watch, run->options->jobs, run->plan->queue->n_jobs);
+	progress_end();
+}
+
+/* ----------
+ * The plan
+ * ----------
+ */
+
+/* Exit callbacks and workers use it until the process ends. */
+static Restore *
+new_restore(const Options *options)
+{
+	Restore    *restore = pg_malloc0(sizeof(Restore));
+
+	restore->options = *options;
+	restore->target.options = &restore->options;
+	restore->target.params = options->connection;
+	restore->run.options = &restore->options;
+	restore->stages.target = &restore->target;
+	restore->stages.as_pg_restore = true;
+	restore->stages.setup.options = &restore->options;
+	restore->stages.setup.args = options->make_args;
+	restore->n_errors = shared_memory_new(1, sizeof(int));
+	restore->stages.setup.n_errors = restore->n_errors;
+	return restore;
+}
+
+/* Stock pg_restore does it all; without a reason as nobody expects else. */
+static void
+leave_to_stock(const char *program, const Options *options, const char *reason)
+{
+	restore_options_check_stock(options, reason);
+	if (*reason)
+		pg_log_warning("stock pg_restore does the work, without workers of ours: %s",
+					   reason);
+	stock_list_become(program, options);
+}
+
+/*
+ * What is restored decides what only makes sense with data alone, as
+ * pg_restore has it (pg_backup_archiver.c:RestoreArchive).
+ */
+static void
+settle_options(Restore *restore)
+{
+	Options    *options = &restore->options;
+
+	options->data_only = restore_tables_is_data_only(restore->plan->plan.toc);
+	if (!options->data_only)
+		options->disable_triggers = false;
+	if (restore_tables_has_statistics(restore->plan->plan.toc))
+		options->no_analyze = true;
+}
+
+/* The work that is the same for all workers. */
+static void
+prepare_work(Restore *restore)
+{
+	const DumpPlan *plan = &restore->plan->plan;
+	RestoreWork *work = &restore->work;
+
+	run_make_results(&restore->run, CHECKSUM_TYPE_NONE);
+	work->archive = restore->archive;
+	work->plan = restore->plan;
+	work->target = &restore->target;
+	work->run = &restore->run;
+	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(TargetCommit));
+	work->left_out = shared_memory_new(plan->chunks->n_files, sizeof(bool));
+	work->objects_left_out = shared_memory_new(plan->objects->n_groups,
+											   sizeof(bool));
+	work->n_errors = restore->n_errors;
+}
+
+/* What is restored, in which pieces; and what is made on the target, when. */
+static void
+make_plan(Restore *restore)
+{
+	const char *program = restore->stages.setup.program;
+	const DumpPlan *plan;
+	int			n_ids;
+	int		   *ids;
+
+	if (archive_open_kind(restore->options.restore) == ARCHIVE_TAR)
+		leave_to_stock(program, &restore->options, STOCK_READS_TAR);
+	restore->archive = archive_open(restore->options.restore);
+	/* stock's own archives would let indexes be attached side by side */
+	index_attach_chain(restore->archive->toc);
+	ids = stock_list_read(program, &restore->options, &n_ids);
+	if (restore_tables_has_inserts(restore->archive->toc))
+		leave_to_stock(program, &restore->options,
+					   "the archive has rows as INSERT commands");
+	restore->plan = archive_plan_make(restore->archive, ids, n_ids);
+	free(ids);
+	plan = &restore->plan->plan;
+	settle_options(restore);
+	restore->run.plan = plan;
+	restore->target.encoding = plan->encoding;
+	restore->stages.setup.toc = plan->toc;
+	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
+													 restore->options.create);
+	restore->new_name = restore_tables_new_database(plan->toc);
+	prepare_work(restore);
+}
+
+/* ----------
+ * The main path
+ * ----------
+ */
+
+/*
+ * Connect to the target, and look at it before anything is made there.  What
+ * it lacks is an error among others to pg_restore, and so no reason to end,
+ * unless the first error is.
+ */
+static void
+open_target(Restore *restore)
+{
+	const Options *options = &restore->options;
+	const DumpPlan *plan = restore->run.plan;
+
+	target_open(&restore->target);
+	restore_stage_leave_out_extension(&restore->stages);
+	if (!options->check && !options->exit_on_error)
+		return;
+	target_check(restore->target.conn, restore->stages.schedule, options,
+				 plan->queue->n_jobs, plan->encoding, restore->new_name);
+	if (restore->new_name == NULL)
+		target_check_tables(restore->target.conn, plan->tables, options->clean);
+	findings_settle();
+}
+
+/* --check has seen it all. */
+static void
+end_check(Restore *restore)
+{
+	PQfinish(restore->target.conn);
+	findings_end();
+}
+
+/* Make the database, if that is asked for, and what rows need. */
+static void
+make_definitions(Restore *restore)
+{
+	RestoreStages *stages = &restore->stages;
+	RestoreWork *work = &restore->work;
+	bool		only_new = restore->options.no_data_for_failed_tables;
+
+	restore_stage_begin(stages);
+	if (restore->new_name)
+		restore_stage_database(stages, restore->new_name);
+	target_begin(&restore->target);
+	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
+	restore_stage_drop(stages);
+	/* tables that are there now cannot be created */
+	if (only_new)
+		restore_tables_leave_out(restore->target.conn, work, true);
+	restore_stage_definitions(stages);
+	if (only_new)
+		restore_tables_leave_out(restore->target.conn, work, false);
+}
+
+static void
+restore_rows_and_indexes(Restore *restore)
+{
+	LoadAccount *account = &restore->account;
+	const DumpPlan *plan = restore->run.plan;
+	IndexPlan	indexes = {
+		.schedule = restore->stages.schedule,
+		.tables = plan->tables,
+		.setup = restore->stages.setup,
+		.target_address = restore->target.address,
+		.is_loaded = run_table_is_done,
+		.arg = &restore->run,
+	};
+
+	/* if the target crashes, workers go on, and nothing built may be lost */
+	indexes.setup.address = target_restore_address(&restore->target, "local");
+	run_event_run(&restore->options, plan, restore->target.address);
+	load_account_stage(account, LOAD_STAGE_ROWS);
+	account->builder = index_builder_start(&indexes);
+	restore->run.beside.what = "indexes ";
+	restore->run.beside.done = index_builder_counter(account->builder);
+	restore->run.beside.total = index_builder_entries(account->builder);
+	run_workers(restore);
+	load_account_stage(account, LOAD_STAGE_INDEXES);
+	if (!index_builder_finish(account->builder) && restore->options.exit_on_error)
+		exit(1);
+}
+
+static void
+complete_target(Restore *restore)
+{
+	const Options *options = &restore->options;
+	const DumpPlan *plan = restore->run.plan;
+
+	load_account_stage(&restore->account, LOAD_STAGE_REST);
+	if (!restore_stage_rest(&restore->stages) &&
+		(options->exit_on_error || *restore->n_errors == 0))
+		exit(1);
+	load_account_stage(&restore->account, LOAD_STAGE_ANALYZE);
+	/* after all that may take long: what the target lost is lost by now */
+	target_history_check_unlogged(restore->target.conn, plan->tables,
+								  restore->target.incarnation);
+	if (!options->no_analyze)
+		analyze_target(&restore->target, plan->tables, plan->toc);
+	load_account_stage(&restore->account, LOAD_STAGE_END);
+}
+
+/* All that can be is on the target.  Returns the exit status. */
+static int
+end_restore(Restore *restore, Report *page)
+{
+	if (progress_is_shown())
+		load_account_print(&restore->account, stderr);
+	summary_tell(&restore->run, false);
+	interrupt_set_connection(NULL);
+	PQfinish(restore->target.conn);
+	/* not before: until now a failure was to be accounted for, and undone */
+	cleanup_forget_all();
+	restore_stage_end(&restore->stages);
+	if (*restore->n_errors > 0)
+		pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
+	/* last: should it fail, all else is done and told */
+	load_page_end(page, &restore->account, restore->target.address);
+	return *restore->n_errors > 0 ? 1 : 0;
+}
+
+int
+restore_database(const Options *options, const char *argv0)
+{
+	Restore    *restore = new_restore(options);
+	char	   *program = stock_pg_restore_find_own(options, argv0);
+	Report	   *page;
+
+	if (options->by_stock)
+		leave_to_stock(program, options, options->by_stock);
+	progress_begin(options->progress, options->no_progress);
+	/* first, so that its last event comes when all that failed is undone */
+	run_event_begin(options);
+	interrupt_install_leader();
+	restore->stages.setup.program = program;
+	load_account_begin(&restore->account, &restore->run);
+	make_plan(restore);
+	page = report_begin(options->report, options->restore);
+	/* errors are counted by what it says, in its own language */
+	setenv("LC_ALL", "C", 1);
+	open_target(restore);
+	/* up to here nothing has been made */
+	if (options->check)
+	{
+		end_check(restore);
+		return 0;
+	}
+	make_definitions(restore);
+	restore_rows_and_indexes(restore);
+	/* foreign keys and triggers only now: they are not for a restore's rows */
+	complete_target(restore);
+	return end_restore(restore, page);
+}

@@ -1,0 +1,101 @@
+/*
+ * restore_rows.c
+ *		Loads the rows of one entry of an archive.
+ *
+ * They end with a mark, for psql.  It is not sent, but must be there: data
+ * that end without it have been cut.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/archive_file.h"
+#include "restore/restore_rows.h"
+#include "stream/sink_tap.h"
+#include "target/sink_target.h"
+
+#define READ_BYTES (128 * 1024)
+
+#define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
+
+/* The last bytes are held back, as they may be the mark. */
+typedef struct RowsText
+{
+	char		buffer[MARK_BYTES + READ_BYTES];
+	size_t		held;			/* at the buffer's begin */
+	bool		at_line;		/* all before these is whole lines */
+}			RowsText;
+
+/* Pass on what cannot be the mark, of len bytes that follow what is held. */
+static void
+pass_on(RowsText * text, size_t len, Sink *sink)
+{
+	size_t		all = text->held + len;
+	size_t		part = all > MARK_BYTES ? all - MARK_BYTES : 0;
+
+	if (part > 0)
+	{
+		sink_write(sink, text->buffer, part);
+		text->at_line = text->buffer[part - 1] == '\n';
+		memmove(text->buffer, text->buffer + part, all - part);
+	}
+	text->held = all - part;
+}
+
+static bool
+ends_with_mark(const RowsText * text)
+{
+	return text->held == MARK_BYTES && text->at_line &&
+		memcmp(text->buffer, ARCHIVE_END_OF_ROWS, MARK_BYTES) == 0;
+}
+
+/* All rows of the member; what is wrong with it, or NULL.  Owned. */
+static char *
+send_rows(ArchiveMember *member, Sink *sink, char *const *error)
+{
+	RowsText   *text = pg_malloc0(sizeof(RowsText));
+	char	   *problem = NULL;
+	ssize_t		len;
+
+	text->at_line = true;
+	while ((len = archive_member_read(member, text->buffer + text->held,
+									  READ_BYTES)) > 0 && *error == NULL)
+		pass_on(text, len, sink);
+	if (len < 0)
+		problem = archive_member_error(member);
+	else if (*error == NULL && !ends_with_mark(text))
+		problem = pg_strdup("the data do not end as rows do");
+	free(text);
+	return problem;
+}
+
+RestoredRows
+restore_rows(PGconn *conn, const Archive *archive, const ArchiveRows *rows,
+			 volatile uint64 *progress)
+{
+	RestoredRows result = {0};
+	ArchiveMember *member = archive_member_open(archive, rows->entry,
+												&result.error);
+	char	   *problem;
+	Sink	   *target;
+	Sink	   *sink;
+
+	if (member == NULL)
+		return result;
+	target = sink_target_rows_new(conn, rows->entry->copy_stmt, &result.error);
+	sink = sink_tap_new(target, progress, NULL);
+	problem = send_rows(member, sink, &result.error);
+	if (problem)
+		sink_target_rows_give_up(target, problem);
+	else
+		sink_finish(sink);
+	result.rows = sink_target_rows_taken(target);
+	result.bytes = sink->bytes_in;
+	/* the server has only repeated what it was told */
+	if (problem)
+	{
+		free(result.error);
+		result.error = problem;
+	}
+	archive_member_close(member);
+	sink_free(sink);
+	return result;
+}

@@ -1,0 +1,31 @@
+/*
+ * restore_rows.h
+ *		Loads the rows of one entry of an archive.
+ */
+#ifndef RESTORE_ROWS_H
+#define RESTORE_ROWS_H
+
+#include "libpq-fe.h"
+
+#include "archive/archive_member.h"
+#include "plan/archive_plan.h"
+
+/* What came of it. */
+typedef struct RestoredRows
+{
+	uint64		rows;			/* that the server took */
+	uint64		bytes;			/* of them, as text */
+	char	   *error;			/* nothing was taken, for this reason; owned;
+								 * NULL if all went well */
+}			RestoredRows;
+
+/*
+ * Load them in the session's transaction, all or nothing; *progress is the
+ * bytes so far.  If that fails the transaction is in the state of an error,
+ * or nothing was begun.  A connection that is lost ends the process.
+ */
+extern RestoredRows restore_rows(PGconn *conn, const Archive *archive,
+								 const ArchiveRows *rows,
+								 volatile uint64 *progress);
+
+#endif							/* RESTORE_ROWS_H */

@@ -1,0 +1,31 @@
+/*
+ * restore_tables.h
+ *		What follows from what is restored.
+ */
+#ifndef RESTORE_TABLES_H
+#define RESTORE_TABLES_H
+
+#include "libpq-fe.h"
+
+#include "restore/restore_worker.h"
+
+/* Are there no definitions, only data? */
+extern bool restore_tables_is_data_only(const Toc *toc);
+
+/* Are there statistics for the planner? */
+extern bool restore_tables_has_statistics(const Toc *toc);
+
+/* Are there rows of any table that no COPY reads? */
+extern bool restore_tables_has_inserts(const Toc *toc);
+
+/* The name of the database to be created; NULL if none is.  Borrowed. */
+extern const char *restore_tables_new_database(const Toc *toc);
+
+/*
+ * --no-data-for-failed-tables: leave out the rows of tables that the archive
+ * creates, of those that are there, or of those that are not.
+ */
+extern void restore_tables_leave_out(PGconn *conn, const RestoreWork *work,
+									 bool there);
+
+#endif							/* RESTORE_TABLES_H */
