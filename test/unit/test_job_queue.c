@@ -33,7 +33,7 @@ check_order(void)
 	ChunkPlan	plan = {.files = files,.n_files = lengthof(files)};
 	LargeObjectGroup groups[] = {{.n_oids = 1000}, {.n_oids = 500}};
 	LargeObjects objects = {.groups = groups,.n_groups = 2,.est_bytes = 60 * MB};
-	JobQueue   *queue = job_queue_make(&plan, &objects);
+	JobQueue   *queue = job_queue_make(&plan, &objects, NULL);
 
 	is_number(queue->n_jobs, 6, "jobs");
 	ok(queue->files[queue->jobs[0].first] == &files[2], "many blocks first");
@@ -59,7 +59,7 @@ check_batches(int n_files, uint64 est_bytes, int expected, const char *what)
 
 	for (int i = 0; i < n_files; i++)
 		files[i] = whole_table(i, est_bytes);
-	queue = job_queue_make(&plan, &none);
+	queue = job_queue_make(&plan, &none, NULL);
 	for (int i = 0; i < queue->n_jobs; i++)
 		n_in_jobs += queue->jobs[i].n;
 	is_number(queue->n_jobs, expected, what);
@@ -80,7 +80,7 @@ check_names(void)
 	const DataFile *chunk_files = &chunk;
 	ChunkPlan	plan = {.files = files,.n_files = lengthof(files)};
 	LargeObjects none = {0};
-	JobQueue   *queue = job_queue_make(&plan, &none);
+	JobQueue   *queue = job_queue_make(&plan, &none, NULL);
 	JobQueue	chunk_queue = {.files = &chunk_files};
 	Job			chunk_job = {.kind = JOB_DATA_FILES,.n = 1};
 	Job			objects_job = {.kind = JOB_LARGE_OBJECTS};

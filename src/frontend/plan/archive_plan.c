@@ -228,7 +228,7 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids)
 	result->object_lists = found->object_lists;
 	plan->objects = plan_objects(archive, found->object_lists,
 								 found->n_object_lists);
-	plan->queue = job_queue_make(plan->chunks, plan->objects);
+	plan->queue = job_queue_make(plan->chunks, plan->objects, NULL);
 	origin->server_version = archive->toc->server_version;
 	origin->database = archive->toc->dbname;
 	origin->start_us = run_clock_start_us();

@@ -71,7 +71,7 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	else
 		plan->toc = plan->pg_dump_toc;
 	plan->objects = large_objects_read(conn, plan->toc);
-	plan->queue = job_queue_make(chunks, plan->objects);
+	plan->queue = job_queue_make(chunks, plan->objects, NULL);
 }
 
 uint64

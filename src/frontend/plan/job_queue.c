@@ -30,16 +30,27 @@ file_work(const DataFile *file)
 	return Max(file->est_bytes, blocks * EMPTY_BLOCK_BYTES);
 }
 
+/* A file, and what decides its place. */
+typedef struct SortedFile
+{
+	const DataFile *file;
+	uint64		work;			/* of the table, if that comes at once */
+	int			wave;
+	bool		at_once;
+} SortedFile;
+
 static int
 compare_files(const void *a, const void *b)
 {
-	const DataFile *f1 = *(const DataFile *const *) a;
-	const DataFile *f2 = *(const DataFile *const *) b;
+	const SortedFile *f1 = a;
+	const SortedFile *f2 = b;
 
-	if (file_work(f1) != file_work(f2))
-		return file_work(f1) > file_work(f2) ? -1 : 1;
+	if (f1->wave != f2->wave)
+		return f1->wave < f2->wave ? -1 : 1;
+	if (f1->work != f2->work)
+		return f1->work > f2->work ? -1 : 1;
 	/* equal ones in the archive's order: neighbouring blocks together */
-	return f1 < f2 ? -1 : f1 > f2;
+	return f1->file < f2->file ? -1 : f1->file > f2->file;
 }
 
 static int
@@ -48,6 +59,8 @@ compare_jobs(const void *a, const void *b)
 	const Job  *j1 = a;
 	const Job  *j2 = b;
 
+	if (j1->wave != j2->wave)
+		return j1->wave < j2->wave ? -1 : 1;
 	if (j1->est_bytes != j2->est_bytes)
 		return j1->est_bytes > j2->est_bytes ? -1 : 1;
 	if (j1->kind != j2->kind)
@@ -63,29 +76,66 @@ add_job(JobQueue *queue, JobKind kind, int first)
 	job->kind = kind;
 	job->first = first;
 	job->n = 0;
+	job->wave = 0;
+	job->at_once = false;
 	job->est_bytes = 0;
 	return job;
 }
 
-static void
-add_data_files(JobQueue *queue, const ChunkPlan *chunks)
+/* In the order in which they are to be done; owned. */
+static SortedFile *
+sort_files(const ChunkPlan *chunks, const JobRules *rules)
 {
-	Job		   *batch = NULL;
-
-	for (int i = 0; i < chunks->n_files; i++)
-		queue->files[i] = &chunks->files[i];
-	qsort(queue->files, chunks->n_files, sizeof(DataFile *), compare_files);
+	SortedFile *sorted = pg_malloc((chunks->n_files + 1) * sizeof(SortedFile));
 
 	for (int i = 0; i < chunks->n_files; i++)
 	{
-		uint64		bytes = file_work(queue->files[i]);
+		const DataFile *file = &chunks->files[i];
+		const TablePlan *table = &chunks->tables[file->table];
 
-		if (batch == NULL || batch->n == BATCH_FILES ||
-			batch->est_bytes + bytes > BATCH_BYTES)
-			batch = add_job(queue, JOB_DATA_FILES, i);
-		batch->n++;
-		batch->est_bytes += bytes;
+		sorted[i].file = file;
+		sorted[i].wave = rules ? rules->waves[file->table] : 0;
+		sorted[i].at_once = rules && rules->at_once[file->table];
+		sorted[i].work = 0;
+		for (int j = 0; sorted[i].at_once && j < table->n_files; j++)
+			sorted[i].work += file_work(&chunks->files[table->first_file + j]);
+		if (!sorted[i].at_once)
+			sorted[i].work = file_work(file);
 	}
+	qsort(sorted, chunks->n_files, sizeof(SortedFile), compare_files);
+	return sorted;
+}
+
+/* Does the file belong to the job to which the one before it was added? */
+static bool
+goes_together(const Job *job, const SortedFile *before, const SortedFile *next)
+{
+	if (job->wave != next->wave || job->at_once != next->at_once)
+		return false;
+	if (job->at_once)
+		return before->file->table == next->file->table;
+	return job->n < BATCH_FILES && job->est_bytes + next->work <= BATCH_BYTES;
+}
+
+static void
+add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
+{
+	SortedFile *sorted = sort_files(chunks, rules);
+	Job		   *job = NULL;
+
+	for (int i = 0; i < chunks->n_files; i++)
+	{
+		queue->files[i] = sorted[i].file;
+		if (job == NULL || !goes_together(job, &sorted[i - 1], &sorted[i]))
+		{
+			job = add_job(queue, JOB_DATA_FILES, i);
+			job->wave = sorted[i].wave;
+			job->at_once = sorted[i].at_once;
+		}
+		job->n++;
+		job->est_bytes += file_work(sorted[i].file);
+	}
+	free(sorted);
 }
 
 static void
@@ -106,14 +156,15 @@ add_large_objects(JobQueue *queue, const LargeObjects *objects)
 }
 
 JobQueue *
-job_queue_make(const ChunkPlan *chunks, const LargeObjects *objects)
+job_queue_make(const ChunkPlan *chunks, const LargeObjects *objects,
+			   const JobRules *rules)
 {
 	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
 
 	queue->files = pg_malloc((chunks->n_files + 1) * sizeof(DataFile *));
 	queue->jobs = pg_malloc((chunks->n_files + objects->n_groups + 1) *
 							sizeof(Job));
-	add_data_files(queue, chunks);
+	add_data_files(queue, chunks, rules);
 	add_large_objects(queue, objects);
 	qsort(queue->jobs, queue->n_jobs, sizeof(Job), compare_jobs);
 	return queue;

@@ -19,8 +19,19 @@ typedef struct Job
 	JobKind		kind;
 	int			first;			/* in JobQueue.files, or the group's index */
 	int			n;				/* files; 1 for a group */
+	int			wave;			/* begun when all jobs of the waves before it
+								 * are done */
+	bool		at_once;		/* the files are all of one table, whose rows
+								 * are of use only together */
 	uint64		est_bytes;
 } Job;
+
+/* What is to be loaded before what; by table. */
+typedef struct JobRules
+{
+	const int  *waves;			/* not before all tables of lower numbers */
+	const bool *at_once;		/* by one job, in the order of its files */
+} JobRules;
 
 typedef struct JobQueue
 {
@@ -32,9 +43,11 @@ typedef struct JobQueue
 /*
  * Queue all files of the plan and all groups of large objects.  Small tables
  * are put together, up to 1 MB and 32 tables a job, to save round trips.
+ * rules may be NULL: all in any order.
  */
 extern JobQueue *job_queue_make(const ChunkPlan *chunks,
-								const LargeObjects *objects);
+								const LargeObjects *objects,
+								const JobRules *rules);
 
 /*
  * What a job is about, or one of its files unless step is -1; owned.  Of many

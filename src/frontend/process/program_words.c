@@ -16,8 +16,8 @@ program_words_open(ProgramWords *words, int fd, const char *prefix)
 {
 	words->fd = fd;
 	words->prefix = prefix;
-	words->tally = NULL;
-	words->n_tally = 0;
+	words->counted = words->left_out = NULL;
+	words->n_counted = 0;
 	words->n_lines = words->n_blank = 0;
 	initPQExpBuffer(&words->line);
 }
@@ -47,16 +47,11 @@ show_text(ProgramWords *words, const char *line)
 		fprintf(stderr, "%s%s\n", begins ? "" : "\t", printable(line));
 }
 
-/* Is it the line whose number is wanted? */
+/* prefix: NULL is none */
 static bool
-take_tally(ProgramWords *words, const char *line)
+begins_with(const char *line, const char *prefix)
 {
-	size_t		len = words->tally ? strlen(words->tally) : 0;
-
-	if (len == 0 || strncmp(line, words->tally, len) != 0)
-		return false;
-	words->n_tally += atoi(line + len);
-	return true;
+	return prefix && strncmp(line, prefix, strlen(prefix)) == 0;
 }
 
 static void
@@ -67,7 +62,8 @@ show_line(ProgramWords *words)
 
 	if (PQExpBufferDataBroken(words->line))
 		pg_fatal("out of memory");
-	if (take_tally(words, line))
+	words->n_counted += begins_with(line, words->counted) ? 1 : 0;
+	if (begins_with(line, words->left_out))
 	{
 		resetPQExpBuffer(&words->line);
 		return;

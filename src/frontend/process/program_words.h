@@ -20,15 +20,19 @@ typedef struct ProgramWords
 	int			fd;				/* the end to read from, -1 when closed */
 	const char *prefix;			/* of its messages: "pg_dump: "; borrowed */
 	PQExpBufferData line;		/* not yet whole */
-	const char *tally;			/* a line that begins with it is not shown,
-								 * but the number that it ends in added to
-								 * n_tally; NULL: none.  Borrowed */
-	int			n_tally;
+	const char *counted;		/* what lines that are counted begin with, and
+								 * those that are not to be shown; NULL: none;
+								 * borrowed */
+	const char *left_out;
+	int			n_counted;
 	int			n_lines;		/* that were shown */
 	int			n_blank;		/* empty lines since then */
 } ProgramWords;
 
-/* fd is taken over; negative: none yet, or no more.  There is no tally. */
+/*
+ * fd is taken over; negative: none yet, or no more.  No lines are counted or
+ * left out, unless the caller says so.
+ */
 extern void program_words_open(ProgramWords *words, int fd, const char *prefix);
 
 /*

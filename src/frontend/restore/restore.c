@@ -15,6 +15,7 @@
 #include "progress/progress.h"
 #include "report/report.h"
 #include "restore/restore.h"
+#include "restore/restore_order.h"
 #include "restore/restore_tables.h"
 #include "restore/restore_worker.h"
 #include "status/progress_rows.h"
@@ -41,6 +42,7 @@ typedef struct Restore
 	Run			run;
 	RestoreWork work;
 	RestoreWorker *worker;		/* in a worker: itself */
+	int			first_job;		/* of those that the pool has at the time */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages stages;
 	LoadAccount account;
@@ -64,7 +66,7 @@ run_job(void *arg, int job, volatile int *step)
 {
 	Restore    *restore = arg;
 
-	restore_worker_run(restore->worker, job, step);
+	restore_worker_run(restore->worker, restore->first_job + job, step);
 	return true;
 }
 
@@ -81,7 +83,8 @@ describe_job(void *arg, int job, int step)
 {
 	Restore    *restore = arg;
 
-	return dump_plan_describe_job(restore->run.plan, job, step);
+	return dump_plan_describe_job(restore->run.plan, restore->first_job + job,
+								  step);
 }
 
 /* A worker is lost: what it was doing, its transaction's end has undone. */
@@ -90,13 +93,26 @@ reset_job(void *arg, int job)
 {
 	Restore    *restore = arg;
 
-	run_event_retry(&restore->run, job);
+	run_event_retry(&restore->run, restore->first_job + job);
+}
+
+/* The jobs of a wave, which are neighbours; returns how many. */
+static int
+jobs_of_wave(const JobQueue *queue, int first)
+{
+	int			n = 1;
+
+	while (first + n < queue->n_jobs &&
+		   queue->jobs[first + n].wave == queue->jobs[first].wave)
+		n++;
+	return n;
 }
 
 static void
 run_workers(Restore *restore)
 {
 	const Run  *run = &restore->run;
+	const JobQueue *queue = run->plan->queue;
 	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = restore,
@@ -111,7 +127,11 @@ run_workers(Restore *restore)
 	};
 
 	progress_rows_begin(run);
-	worker_pool_run(&task, &watch, run->options->jobs, run->plan->queue->n_jobs);
+	for (int n; restore->first_job < queue->n_jobs; restore->first_job += n)
+	{
+		n = jobs_of_wave(queue, restore->first_job);
+		worker_pool_run(&task, &watch, run->options->jobs, n);
+	}
 	progress_end();
 }
 
@@ -178,7 +198,6 @@ prepare_work(Restore *restore)
 	work->plan = restore->plan;
 	work->target = &restore->target;
 	work->run = &restore->run;
-	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(TargetCommit));
 	work->left_out = shared_memory_new(plan->chunks->n_files, sizeof(bool));
 	work->objects_left_out = shared_memory_new(plan->objects->n_groups,
 											   sizeof(bool));
@@ -271,6 +290,11 @@ make_definitions(Restore *restore)
 	restore_stage_definitions(stages);
 	if (only_new)
 		restore_tables_leave_out(restore->target.conn, work, false);
+	if (restore->options.data_only && !restore->options.disable_triggers)
+		restore->plan->plan.queue = restore_order_make(restore->target.conn,
+													   restore->run.plan);
+	work->commits = shared_memory_new(restore->run.plan->queue->n_jobs,
+									  sizeof(TargetCommit));
 }
 
 static void

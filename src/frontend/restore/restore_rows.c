@@ -1,6 +1,6 @@
 /*
  * restore_rows.c
- *		Loads the rows of one entry of an archive.
+ *		Loads rows of an archive by one COPY.
  *
  * They end with a mark, for psql.  It is not sent, but must be there: data
  * that end without it have been cut.
@@ -47,14 +47,19 @@ ends_with_mark(const RowsText * text)
 		memcmp(text->buffer, ARCHIVE_END_OF_ROWS, MARK_BYTES) == 0;
 }
 
-/* All rows of the member; what is wrong with it, or NULL.  Owned. */
+/* All rows of an entry; what is wrong with them, or NULL.  Owned. */
 static char *
-send_rows(ArchiveMember *member, Sink *sink, char *const *error)
+send_rows(const Archive *archive, const TocEntry *entry, Sink *sink,
+		  char *const *error)
 {
-	RowsText   *text = pg_malloc0(sizeof(RowsText));
 	char	   *problem = NULL;
+	ArchiveMember *member = archive_member_open(archive, entry, &problem);
+	RowsText   *text;
 	ssize_t		len;
 
+	if (member == NULL)
+		return problem;
+	text = pg_malloc0(sizeof(RowsText));
 	text->at_line = true;
 	while ((len = archive_member_read(member, text->buffer + text->held,
 									  READ_BYTES)) > 0 && *error == NULL)
@@ -64,25 +69,22 @@ send_rows(ArchiveMember *member, Sink *sink, char *const *error)
 	else if (*error == NULL && !ends_with_mark(text))
 		problem = pg_strdup("the data do not end as rows do");
 	free(text);
+	archive_member_close(member);
 	return problem;
 }
 
 RestoredRows
-restore_rows(PGconn *conn, const Archive *archive, const ArchiveRows *rows,
-			 volatile uint64 *progress)
+restore_rows(PGconn *conn, const Archive *archive,
+			 const ArchiveRows *const *rows, int n, volatile uint64 *progress)
 {
 	RestoredRows result = {0};
-	ArchiveMember *member = archive_member_open(archive, rows->entry,
-												&result.error);
-	char	   *problem;
-	Sink	   *target;
-	Sink	   *sink;
+	Sink	   *target = sink_target_rows_new(conn, rows[0]->entry->copy_stmt,
+											  &result.error);
+	Sink	   *sink = sink_tap_new(target, progress, NULL);
+	char	   *problem = NULL;
 
-	if (member == NULL)
-		return result;
-	target = sink_target_rows_new(conn, rows->entry->copy_stmt, &result.error);
-	sink = sink_tap_new(target, progress, NULL);
-	problem = send_rows(member, sink, &result.error);
+	for (int i = 0; i < n && problem == NULL && result.error == NULL; i++)
+		problem = send_rows(archive, rows[i]->entry, sink, &result.error);
 	if (problem)
 		sink_target_rows_give_up(target, problem);
 	else
@@ -95,7 +97,6 @@ restore_rows(PGconn *conn, const Archive *archive, const ArchiveRows *rows,
 		free(result.error);
 		result.error = problem;
 	}
-	archive_member_close(member);
 	sink_free(sink);
 	return result;
 }

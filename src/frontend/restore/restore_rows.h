@@ -1,6 +1,6 @@
 /*
  * restore_rows.h
- *		Loads the rows of one entry of an archive.
+ *		Loads rows of an archive by one COPY.
  */
 #ifndef RESTORE_ROWS_H
 #define RESTORE_ROWS_H
@@ -20,12 +20,12 @@ typedef struct RestoredRows
 }			RestoredRows;
 
 /*
- * Load them in the session's transaction, all or nothing; *progress is the
- * bytes so far.  If that fails the transaction is in the state of an error,
+ * Load the rows of n entries of one table in the session's transaction, all
+ * or nothing; *progress is the bytes so far.  If that fails the transaction is in the state of an error,
  * or nothing was begun.  A connection that is lost ends the process.
  */
 extern RestoredRows restore_rows(PGconn *conn, const Archive *archive,
-								 const ArchiveRows *rows,
+								 const ArchiveRows *const *rows, int n,
 								 volatile uint64 *progress);
 
 #endif							/* RESTORE_ROWS_H */

@@ -70,20 +70,31 @@ note_error(const RestoreWork *work, const char *problem, const char *what,
  * A trigger may have left out some where tables were there before.
  */
 static char *
-check_rows(const RestoreWork *work, const ArchiveRows *source,
-		   const RestoredRows * rows, const char *what)
+check_rows(const RestoreWork *work, uint64 want, uint64 rows, const char *what)
 {
-	if (source->want == NULL || rows->rows == source->want->rows)
+	if (rows == want)
 		return NULL;
 	if (!work->run->options->data_only)
 		return psprintf("of " UINT64_FORMAT " row%s that the manifest tells of the target took " UINT64_FORMAT,
-						source->want->rows, units_plural(source->want->rows),
-						rows->rows);
+						want, units_plural(want), rows);
 	pg_log_warning("of " UINT64_FORMAT " row%s of %s the target took " UINT64_FORMAT,
-				   source->want->rows, units_plural(source->want->rows), what,
-				   rows->rows);
+				   want, units_plural(want), what, rows);
 	pg_log_warning_hint("A trigger on the target may have left out rows; see --disable-triggers.");
 	return NULL;
+}
+
+/* How many the manifest says; false if it does not. */
+static bool
+rows_wanted(const ArchiveRows *const *sources, int n, uint64 *rows)
+{
+	*rows = 0;
+	for (int i = 0; i < n; i++)
+	{
+		if (sources[i]->want == NULL)
+			return false;
+		*rows += sources[i]->want->rows;
+	}
+	return true;
 }
 
 /*
@@ -105,53 +116,76 @@ check_constraints(RestoreWorker *worker)
 	return error;
 }
 
-/* False if it could not be loaded: the transaction is of no use then. */
-static bool
-restore_file(RestoreWorker *worker, const DataFile *file)
+/*
+ * Files of one table, by one COPY.  What is wrong, or NULL; owned: then the
+ * transaction is of no use any more.
+ */
+static char *
+load_files(RestoreWorker *worker, const DataFile *const *files, int n,
+		   const char *what)
 {
 	const RestoreWork *work = worker->work;
 	const Run  *run = work->run;
-	const ArchiveRows *source = &work->plan->rows[file - run->plan->chunks->files];
-	char	   *what = data_file_describe(file, run->plan->tables);
+	const ArchiveRows **sources = pg_malloc(n * sizeof(ArchiveRows *));
 	int64		start_us = clock_wall_us();
 	RestoredRows rows;
+	uint64		want;
 
-	run_event_chunk_start(run, file, "text");
-	pg_log_info("restoring %s", what);
-	rows = restore_rows(worker->conn, work->archive, source,
+	for (int i = 0; i < n; i++)
+		sources[i] = &work->plan->rows[files[i] - run->plan->chunks->files];
+	rows = restore_rows(worker->conn, work->archive, sources, n,
 						&file_results_progress(run->results)->raw_bytes);
-	if (rows.error == NULL)
-		rows.error = check_rows(work, source, &rows, what);
+	if (rows.error == NULL && rows_wanted(sources, n, &want))
+		rows.error = check_rows(work, want, rows.rows, what);
 	if (rows.error == NULL)
 		rows.error = check_constraints(worker);
-	if (rows.error)
-		note_error(work, "COPY failed for", what, rows.error);
-	else
-	{
-		file_result_set(run->results, run_file_result(run, file), start_us,
-						rows.rows, rows.bytes);
-		run_event_chunk_end(run, file);
-	}
-	free(what);
-	return rows.error == NULL;
+	/* of several only the sum is known */
+	for (int i = 0; rows.error == NULL && i < n; i++)
+		file_result_set(run->results, run_file_result(run, files[i]), start_us,
+						i == 0 ? rows.rows : 0, i == 0 ? rows.bytes : 0);
+	free(sources);
+	return rows.error;
 }
 
+/* False if they are left out now: the job is to be begun anew. */
 static bool
-restore_files(RestoreWorker *worker, const Job *job, volatile int *step)
+restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
 {
 	const RestoreWork *work = worker->work;
-	const DumpPlan *plan = work->run->plan;
+	const Run  *run = work->run;
+	volatile bool *left_out =
+		&work->left_out[files[0] - run->plan->chunks->files];
+	char	   *what;
+	char	   *error;
 
+	if (*left_out)
+		return true;
+	what = data_file_describe(files[0], run->plan->tables);
+	for (int i = 0; i < n; i++)
+		run_event_chunk_start(run, files[i], "text");
+	pg_log_info("restoring %s%s", what, n > 1 ? " and all others" : "");
+	error = load_files(worker, files, n, what);
+	if (error)
+		note_error(work, "COPY failed for", what, error);
+	for (int i = 0; i < n && error == NULL; i++)
+		run_event_chunk_end(run, files[i]);
+	free(what);
+	*left_out = error != NULL;
+	return error == NULL;
+}
+
+/* The same of a job, whose files are of one table or of many. */
+static bool
+restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
+{
+	const DataFile **files = &worker->work->run->plan->queue->files[job->first];
+
+	if (job->at_once)
+		return restore_files(worker, files, job->n);
 	for (int i = 0; i < job->n; i++)
 	{
-		const DataFile *file = plan->queue->files[job->first + i];
-		volatile bool *left_out = &work->left_out[file - plan->chunks->files];
-
 		*step = i;
-		if (*left_out)
-			continue;
-		*left_out = !restore_file(worker, file);
-		if (*left_out)
+		if (!restore_files(worker, &files[i], 1))
 			return false;
 	}
 	return true;
@@ -281,7 +315,7 @@ restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
-			return restore_files(worker, job, step);
+			return restore_data_files(worker, job, step);
 		case JOB_LARGE_OBJECTS:
 			return restore_objects(worker,
 								   &worker->work->run->plan->objects->groups[job->first]);

@@ -20,8 +20,14 @@
 
 #define MAX_ARGS 48
 
-/* What it ends with if it went on after errors (pg_restore.c:main). */
-#define IGNORED_ERRORS "pg_restore: warning: errors ignored on restore: "
+/*
+ * What it says of an error, and in the end if it went on after some
+ * (pg_restore.c:main), when the locale is C.  The number in that is too large
+ * with --jobs: a worker's errors are added to those from before it began, as
+ * often as it does something (pg_backup_archiver.c:restore_toc_entry).
+ */
+#define ERROR_WORDS "pg_restore: error: "
+#define IGNORED_WORDS "pg_restore: warning: errors ignored on restore: "
 
 char *
 stock_pg_restore_find(const char *pg_dump_path)
@@ -213,7 +219,10 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	program_words_open(&run->words, err[0], "pg_restore: ");
 	run->n_errors = setup->n_errors;
 	if (run->n_errors)
-		run->words.tally = IGNORED_ERRORS;
+	{
+		run->words.counted = ERROR_WORDS;
+		run->words.left_out = IGNORED_WORDS;
+	}
 	free(role);
 	free(conninfo);
 }
@@ -237,9 +246,10 @@ stock_pg_restore_ended(PgRestoreRun *run, bool *ok)
 		pg_log_error("pg_restore was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	*ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	/* one that did not come to its end says no number */
+	/* one that was killed says nothing */
 	if (run->n_errors && !*ok)
-		(void) __sync_fetch_and_add(run->n_errors, Max(run->words.n_tally, 1));
+		(void) __sync_fetch_and_add(run->n_errors,
+									Max(run->words.n_counted, 1));
 	if (!rmtree(run->archive, true))
 		pg_log_warning("could not remove directory \"%s\"", run->archive);
 	free(run->archive);

@@ -26,8 +26,9 @@ typedef struct PgRestoreSetup
 	const char *const *args;	/* more options of all runs, NULL terminated,
 								 * or NULL */
 	volatile int *n_errors;		/* in memory that is shared: the errors that
-								 * pg_restore ignored are added, not told of;
-								 * NULL if it is to tell */
+								 * pg_restore told of are added, and it says
+								 * no number; NULL if it is to say it.  The
+								 * locale must be C */
 } PgRestoreSetup;
 
 typedef struct PgRestoreRun

@@ -1,0 +1,20 @@
+/*
+ * restore_order.h
+ *		In which order rows come where foreign keys are there already.
+ */
+#ifndef RESTORE_ORDER_H
+#define RESTORE_ORDER_H
+
+#include "libpq-fe.h"
+
+#include "plan/dump_plan.h"
+
+/*
+ * The plan's jobs in waves: what is referenced comes before what references
+ * it, and the rows of a table that references itself all at once.  Where
+ * tables reference each other no order is right.  Asks the session on the
+ * target.
+ */
+extern const JobQueue *restore_order_make(PGconn *conn, const DumpPlan *plan);
+
+#endif							/* RESTORE_ORDER_H */

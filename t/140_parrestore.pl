@@ -1,0 +1,66 @@
+# pg_parrestore: archives of databases with everything that PostgreSQL can hold,
+# of ours and of stock's, in all their forms, come out as by stock pg_restore.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster has_extension dump_ok codecs sql);
+use Pardump::Compare qw(schema_text same_database_ok);
+use Pardump::Copy qw(stock_copy sessions_left);
+use Pardump::Databases qw(prepare_for_everything make_everything make_latin1
+  make_sql_ascii empty_copy);
+use Pardump::Restore qw(parrestore_ok stock_archives);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('restore_source');
+my $target = start_cluster('restore_target');
+my $copies = 0;
+
+sub restored_ok
+{
+	my ($db, $stock, $archive, $what, @options) = @_;
+	my $copy = empty_copy($target, $db, "${db}_" . ++$copies);
+	parrestore_ok($target, $copy, $archive, "$db, $what", @options);
+	same_database_ok($target, $copy, $stock->{data}, $stock->{schema}, "$db, $what");
+	is(sessions_left($target), 0, "$db, $what: no session left");
+	return;
+}
+
+is(has_extension($target), 1, 'the extension is installed');
+
+# --- the database of everything
+
+make_everything($source);
+prepare_for_everything($target);
+my $stock = stock_copy($source, 'everything', $target);
+is($stock->{errors}, '', 'everything: stock restores without a message');
+
+my %archives = stock_archives($source, 'everything');
+restored_ok('everything', $stock, $archives{$_}, "stock's, $_", '-j3') foreach sort keys %archives;
+foreach my $codec (codecs($source))
+{
+	my $dir = dump_ok($source, 'everything', $codec, 'pg_pardump', '-j2', "-Z$codec",
+		'--chunk-size=16kB');
+	restored_ok('everything', $stock, $dir, "ours, $codec", '-j4', '--index-jobs=1');
+	restored_ok('everything', $stock, $dir, 'one job', '--no-analyze') if $codec eq 'none';
+}
+
+# --- other encodings
+
+make_latin1($source);
+make_sql_ascii($source);
+foreach my $db (qw(latin1 sql_ascii))
+{
+	my $stock = stock_copy($source, $db, $target);
+	my $dir = dump_ok($source, $db, $db, 'pg_pardump', '--chunk-size=16kB');
+	restored_ok($db, $stock, $dir, 'ours', '-j2');
+	restored_ok($db, $stock, { stock_archives($source, $db) }->{custom}, "stock's", '-j2');
+}
+
+$source->stop;
+$target->stop;
+done_testing();

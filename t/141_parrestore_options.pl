@@ -1,0 +1,237 @@
+# pg_parrestore does what stock pg_restore does with the same options: the same
+# schema and rows, the same exit code, as many errors.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path
+  pg_major value sql);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Restore qw(run_parrestore parrestore_ok same_as_stock_ok errors_ignored);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('parrestore');
+my $major = pg_major($node);
+
+make_database($node, 'modes', options => 'TEMPLATE template0', files => ['modes.sql']);
+sql($node, 'modes', q{ALTER DATABASE modes SET work_mem = '5MB'});
+
+my $ours = dump_ok($node, 'modes', 'chunks', 'pg_pardump', '-j2', '--max-table-segment-pages=64');
+my $stocks = new_path('stock');
+run_program('pg_dump', '-Fc', '-f', $stocks, '-d', $node->connstr('modes'));
+
+# What -d names need not be empty: most tests fill it by this.
+sub with_schema
+{
+	my ($db) = @_;
+	run_program('bash', '-c', 'pg_dump -s -d "$0" | psql -Xq -d "$1"',
+		$node->connstr('modes'), $node->connstr($db));
+	return;
+}
+
+sub with_all
+{
+	my ($db) = @_;
+	run_program('pg_restore', '-d', $node->connstr($db), $stocks);
+	return;
+}
+
+# Both archives, ours with chunks, and stock's.
+sub option_ok
+{
+	my ($what, %params) = @_;
+	same_as_stock_ok($node, $ours, "$what, ours", %params) if !$params{only_stocks};
+	return same_as_stock_ok($node, $stocks, "$what, stock's", %params);
+}
+
+# --- which entries
+
+option_ok('schema', options => ['-s']);
+option_ok('sections one and two', options => [ '--section=pre-data', '--section=data' ]);
+option_ok('a table', options => [ '-t', 'history', '-t', 'toast', '-j2' ]);
+option_ok('a schema', options => [ '-n', 'public', '-j2' ]);
+option_ok('not a schema', options => [ '-N', 'public' ]);
+option_ok('a table of two schemas', options => [ '-t', 'accounts', '-j2' ]);
+option_ok('an index, a function', options => [ '-I', 'history_account', '-P', 'spoil()' ],
+	prepare => sub { with_all(@_); sql($node, $_[0], 'DROP INDEX history_account'); });
+option_ok('-x -O', options => [ '-x', '-O', '--no-comments', '--no-tablespaces', '--no-security-labels', '-j2' ]);
+option_ok('data and triggers', options => [ '-a', '--disable-triggers' ], prepare => \&with_schema,
+	only_stocks => 1);
+option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2' ],
+	prepare => \&with_schema);
+
+# the README's limit: chunks that are loaded side by side with triggers off
+{
+	my ($theirs, $its) = ('triggers_stock', 'triggers_ours');
+	empty_copy($node, 'modes', $_) foreach ($theirs, $its);
+	with_schema($_) foreach ($theirs, $its);
+	run_program('pg_restore', '-a', '--disable-triggers', '-d', $node->connstr($theirs), $stocks);
+	parrestore_ok($node, $its, $ours, 'triggers', '-a', '--disable-triggers', '-j4');
+	same_database_ok($node, $its, fingerprint($node, $theirs), schema_text($node, $theirs),
+		'chunks with --disable-triggers -j4');
+}
+
+# foreign keys that are there: what is referenced comes first, and a table that
+# references itself all at once
+{
+	make_database($node, 'keys', options => 'TEMPLATE template0');
+	sql($node, 'keys', q{
+		CREATE TABLE z (id int PRIMARY KEY, up int REFERENCES z, fill text);
+		CREATE TABLE m (id int PRIMARY KEY, z int REFERENCES z);
+		CREATE TABLE a (m int REFERENCES m);
+		INSERT INTO z SELECT i, 20001 - i, repeat('x', 50) FROM generate_series(1, 20000) i;
+		INSERT INTO m SELECT i, i FROM generate_series(1, 2000) i;
+		INSERT INTO a SELECT i FROM generate_series(1, 2000) i});
+	my $archive = dump_ok($node, 'keys', 'keys', 'pg_pardump', '--max-table-segment-pages=16');
+	my $db = empty_copy($node, 'keys', 'keys_copy');
+	parrestore_ok($node, $db, $archive, 'keys', '-s');
+	parrestore_ok($node, $db, $archive, 'keys', '-a', '-j3');
+	same_database_ok($node, $db, fingerprint($node, 'keys'), schema_text($node, 'keys'),
+		'data under foreign keys');
+}
+
+# a list, edited: another order, a table less
+{
+	my $list = new_path('list');
+	my (undef, $lines) = run_program('pg_restore', '-l', $ours);
+	my @lines = grep { !/^;/ && !/TABLE DATA public accounts / } split /\n/, $lines;
+	append_to_file($list, join("\n", reverse(@lines)) . "\n");
+	my (undef, undef, $err) = run_program('pg_parrestore', '-l', '-L', $list, $ours);
+	is($err, '', '-l is stock\'s');
+	my $forward = new_path('list');
+	append_to_file($forward, join("\n", @lines) . "\n");
+	same_as_stock_ok($node, $ours, 'a list', options => [ '-L', $forward, '-j2' ]);
+}
+
+SKIP:
+{
+	skip 'pg_restore has no --filter', 1 if $major < 17;
+	my $filter = new_path('filter');
+	append_to_file($filter, "include table accounts\n");
+	option_ok('a filter', options => ["--filter=$filter"]);
+	option_ok('--transaction-size', options => ['--transaction-size=3']);
+}
+SKIP:
+{
+	skip 'pg_restore has no --no-data', 1 if $major < 18;
+	option_ok($_, options => [$_], prepare => $_ eq '--no-schema' ? \&with_schema : undef)
+	  foreach qw(--no-data --no-schema --no-policies);
+}
+
+# --- what is there already
+
+option_ok('a table that is there', options => ['-j2'], prepare => sub {
+	sql($node, $_[0], q{CREATE SCHEMA other; CREATE TABLE other.accounts (id int, v text);
+		INSERT INTO other.accounts VALUES (0, 'was there')});
+});
+option_ok('--no-data-for-failed-tables', options => ['--no-data-for-failed-tables'],
+	prepare => \&with_all, only_stocks => 1);
+option_ok('--clean', options => ['-c'], prepare => \&with_all);
+option_ok('--clean of nothing', options => [ '-c', '-j2' ]);
+option_ok('--if-exists', options => [ '-c', '--if-exists' ], prepare => \&with_all);
+option_ok('exit on error', options => ['-e'], prepare => \&with_all);
+
+# the README's limit
+{
+	my $db = empty_copy($node, 'modes', 'failed_tables');
+	with_all($db);
+	my ($data, $schema) = (fingerprint($node, $db), schema_text($node, $db));
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '-j3', '--no-data-for-failed-tables');
+	is($rc, 1, 'chunks of failed tables: exit code');
+	cmp_ok(errors_ignored($err), '>', 5, 'chunks of failed tables: errors');
+	same_database_ok($node, $db, $data, $schema, 'chunks of failed tables are not loaded again');
+}
+
+# --- --create
+
+{
+	my $schema = schema_text($node, 'modes');
+	my $data = fingerprint($node, 'modes');
+	my $settings = q{SELECT setconfig FROM pg_db_role_setting s JOIN pg_database d ON d.oid = setdatabase
+		WHERE datname = 'modes'};
+	my $want = value($node, 'postgres', $settings);
+	my ($rc, undef, $err) = run_parrestore($node, 'postgres', $ours, '-C', '-j2');
+	is($rc, 1, '--create: it is there');
+	like($err, qr/database "modes" already exists/, '--create: it is told');
+	sql($node, 'postgres', 'DROP DATABASE modes');
+	parrestore_ok($node, 'postgres', $ours, '--create', '-C', '-j2', '-e');
+	same_database_ok($node, 'modes', $data, $schema, '--create');
+	is(value($node, 'postgres', $settings), $want, '--create: settings of the database');
+	parrestore_ok($node, 'postgres', $stocks, '--create --clean', '-C', '-c', '-j2', '-e');
+	same_database_ok($node, 'modes', $data, $schema, '--create --clean');
+}
+
+# --- a role
+
+{
+	sql($node, 'postgres', 'CREATE ROLE owner_of_all');
+	my $db = empty_copy($node, 'modes', 'role');
+	sql($node, $db, 'ALTER SCHEMA public OWNER TO owner_of_all;
+		ALTER DATABASE role OWNER TO owner_of_all');
+	parrestore_ok($node, $db, $ours, 'role', '--role=owner_of_all', '-O', '-x', '-t', 'history', '-j2');
+	is(value($node, $db, q{SELECT relowner::regrole FROM pg_class WHERE relname = 'history'}),
+		'owner_of_all', '--role');
+}
+
+# --- what stock pg_restore does
+
+foreach my $options (['-l'], [ '-f', '-' ], [ '-f', '-', '-s' ])
+{
+	my (undef, $want) = run_program('pg_restore', @$options, $ours);
+	my ($rc, $out, $err) = run_program('pg_parrestore', @$options, $ours);
+	s/^\\(un)?restrict \w+$//mg foreach ($want, $out);
+	is("$rc $err", '0 ', "@$options: no errors");
+	ok($out eq $want, "@$options: as pg_restore");
+}
+{
+	my ($rc, undef, $err) = run_program('pg_parrestore', $ours);
+	is($rc, 1, 'neither -d nor -f: exit code');
+	like($err, qr/^pg_restore: error: one of -d\/--dbname and -f\/--file must be specified$/m,
+		'neither -d nor -f: as pg_restore');
+	my $tar = new_path('tar');
+	run_program('pg_dump', '-Ft', '-f', $tar, '-d', $node->connstr('modes'));
+	foreach my $way ([ 'tar', $tar ], [ 'format', '-Ft', $tar ], [ 'single', '-1', $ours ])
+	{
+		my ($what, @options) = @$way;
+		my $db = empty_copy($node, 'modes', "by_stock_$what");
+		my ($rc, undef, $err) = run_parrestore($node, $db, pop @options, @options);
+		is($rc, 0, "$what: exit code");
+		like($err, qr/^pg_parrestore: warning: stock pg_restore does the work, .*\n\z/, "$what: is told");
+		same_database_ok($node, $db, fingerprint($node, 'modes'), schema_text($node, 'modes'), $what);
+	}
+	($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr('postgres'), '--progress', $tar);
+	is($rc, 1, 'tar and our own option: exit code');
+	like($err, qr/option --progress cannot be used where stock pg_restore does the work/,
+		'tar and our own option: message');
+	($rc, undef, $err) = run_program('pg_parrestore', '-l', '--report=x', $ours);
+	is($rc, 1, '-l and our own option: exit code');
+	like($err, qr/option --report cannot be used without a database/, '-l and our own option: message');
+}
+
+# --- what is refused
+
+foreach my $case (
+	[ [ '-s', '-a' ], qr/options -[as].* and -[as].* cannot be used together/ ],
+	[ [ '-a', '-c' ], qr/options -[ac].* and -[ac].* cannot be used together/ ],
+	[ ['--if-exists'], qr/option --if-exists requires option -c\/--clean/ ],
+	[ ['-j0'], qr/-j\/--jobs must be in range 1\.\.4096/ ],
+	[ ['--nothing'], qr/unrecognized option/ ],
+	[ [ '-F', 'x' ], qr/unrecognized archive format "x"/ ],
+	[ [ '--progress', '--no-progress' ], qr/cannot be used together/ ],
+	[ [ '-L', '/nonexistent' ], qr/could not open/ ],
+	[ [ '-t', 'no_such_table', '--strict-names' ], qr/table "no_such_table" not found/ ],
+	[ ['--pg-restore=/nonexistent'], qr/there is no program "\/nonexistent"/ ])
+{
+	my ($options, $message) = @$case;
+	my ($rc, $out, $err) = run_parrestore($node, 'postgres', $ours, @$options);
+	is("$rc $out", '1 ', "@$options: exit code");
+	like($err, $message, "@$options: message");
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,205 @@
+# What pg_parrestore does when something is wrong: as pg_restore it tells of an
+# error, goes on, and counts; nothing is half loaded, nothing twice.
+
+use strict;
+use warnings;
+
+use FindBin;
+use JSON::PP;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path value sql);
+use Pardump::Compare qw(fingerprint differences same_data_ok);
+use Pardump::Copy qw(no_temp_files_ok sessions_left);
+use Pardump::DamagedArchive qw(damaged flipped cut gone other_manifest other_toc);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Restore qw(run_parrestore parrestore_ok errors_ignored);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('parrestore_errors');
+my $copies = 0;
+make_database($node, 'modes', options => 'TEMPLATE template0', files => ['modes.sql']);
+sql($node, 'modes', 'CREATE ROLE rich; ALTER TABLE toast OWNER TO rich');
+my $data = fingerprint($node, 'modes');
+
+my $dir = dump_ok($node, 'modes', 'chunks', 'pg_pardump', '-Zgzip', '--max-table-segment-pages=64');
+my $manifest = decode_json(slurp_file("$dir/pg_pardump_manifest.json"));
+
+# Files of a table's chunks, in their order.
+sub files_of
+{
+	my ($table) = @_;
+	return map { $_->{Path} } grep { ($_->{Table} // '') eq $table } @{ $manifest->{Files} };
+}
+
+sub new_copy { return empty_copy($node, 'modes', 'copy' . ++$copies); }
+
+# With one error, which is told: the tables named are all that differ.
+sub one_error_ok
+{
+	my ($archive, $what, $message, $tables, @options) = @_;
+	my $db = new_copy();
+	my ($rc, $out, $err) = run_parrestore($node, $db, $archive, '-j2', @options);
+	is("$rc $out", '1 ', "$what: exit code");
+	like($err, $message, "$what: message");
+	my @errors = $err =~ /^pg_\w+: error: /mg;
+	is(errors_ignored($err), scalar(@errors), "$what: as many errors as are told");
+	my %differ = map { /^(?:table )?([\w. ]+?)(?: \d+)?: / ? ($1 => 1) : () }
+	  differences($data, fingerprint($node, $db));
+	is_deeply([ sort keys %differ ], $tables, "$what: what is missing");
+	no_temp_files_ok($what);
+	return $db;
+}
+
+# ---- damaged data
+
+my ($chunk, $other) = files_of('history');
+isnt($other, undef, 'there are chunks');
+my ($whole) = files_of('toast');
+
+foreach my $case (
+	[ 'cut', cut($chunk, 2000), qr/ends within compressed data|unexpected end/ ],
+	[ 'flipped', flipped($chunk, 5000), qr/./ ],
+	[ 'gone', gone($chunk), qr/No such file/ ])
+{
+	my ($what, $damage, $reason) = @$case;
+	my $db = one_error_ok(damaged($dir, $damage),
+		$what, qr/error: COPY failed for chunk 1 of \d+ of table public\.history: .*$reason/,
+		['history']);
+	my $rows = value($node, $db, 'SELECT count(*) FROM history');
+	my ($missing) = map { $_->{Rows} } grep { $_->{Path} eq $chunk } @{ $manifest->{Files} };
+	is($rows, 40000 - $missing, "$what: all of the other chunks");
+}
+
+# without the mark at their end rows are not whole, though stock would take them
+my $stocks = new_path('stock');
+run_program('pg_dump', '-Fd', '-Z0', '-f', $stocks, '-d', $node->connstr('modes'));
+my ($toast) = grep { slurp_file($_) =~ /\A1\t[0-9a-f]{100}/ } glob "$stocks/*.dat";
+($toast) = $toast =~ /([^\/]+)$/;
+my $whole_lines = length(slurp_file("$stocks/$toast") =~ s/^\\\.\n+\z//mr);
+one_error_ok(damaged($stocks, cut($toast, $whole_lines)),
+	'no end', qr/COPY failed for table public\.toast: the data do not end as rows do/, ['toast']);
+one_error_ok(damaged($stocks, gone('blob_7007.dat')),
+	'large object', qr/could not restore 30 large objects, 7001 to 7030: .*No such file/,
+	['large object']);
+
+one_error_ok(
+	damaged($dir, other_manifest(sub { s/("Path": "\Q$whole\E".*?"Rows": )3000/${1}2999/s })),
+	'rows', qr/COPY failed for table public\.toast: of 2999 rows that the manifest tells of the target took 3000/,
+	['toast']);
+
+# ---- small tables of one job
+
+sql($node, 'modes', 'CREATE TABLE small_' . $_ . ' AS SELECT 1 AS a') foreach (1 .. 3);
+$data = fingerprint($node, 'modes');
+my $small = dump_ok($node, 'modes', 'small', 'pg_pardump', '-Zgzip');
+$manifest = decode_json(slurp_file("$small/pg_pardump_manifest.json"));
+one_error_ok(damaged($small, cut(files_of('small_2'), 5)),
+	'small', qr/COPY failed for table public\.small_2: /, ['small_2']);
+
+# ---- the first error is the end
+
+{
+	my $db = new_copy();
+	my ($rc, undef, $err) = run_parrestore($node, $db, damaged($small, cut(files_of('small_2'), 5)), '-e', '-j2');
+	is($rc, 1, '-e: exit code');
+	like($err, qr/^pg_parrestore: error: COPY failed for table public\.small_2: /m, '-e: error');
+	like($err, qr/^pg_parrestore: warning: all rows of \d+ of \d+ tables were committed on the target, but not of .*small_2/m,
+		'-e: account');
+	unlike($err, qr/errors ignored/, '-e: none is ignored');
+	is(sessions_left($node), 0, '-e: no session left');
+	no_temp_files_ok('-e');
+}
+
+# what the target lacks is found before anything is made
+my $roles = new_path('roles');
+run_program('pg_dump', '-Fd', '-f', $roles, '-d', $node->connstr('modes'));
+sql($node, 'modes', 'ALTER TABLE toast OWNER TO CURRENT_USER; DROP ROLE rich');
+foreach my $option (qw(-e --check))
+{
+	my $db = new_copy();
+	my ($rc, $out, $err) = run_parrestore($node, $db, $roles, $option);
+	is($rc, 1, "$option, no role: exit code");
+	like("$out$err", qr/the target lacks 1 role.*rich/s, "$option, no role: message");
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace}),
+		0, "$option, no role: nothing was made");
+}
+{
+	my ($rc, $out, $err) = run_parrestore($node, new_copy(), $roles, '--check', '-O');
+	is("$rc $err", '0 ', '--check: all is well');
+}
+one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
+
+# ---- constraints that are checked late
+
+{
+	my $db = new_copy();
+	sql($node, 'modes', 'CREATE TABLE late (a int REFERENCES small_keys DEFERRABLE INITIALLY DEFERRED)')
+	  if sql($node, 'modes', 'CREATE TABLE small_keys AS SELECT 1 AS a; ALTER TABLE small_keys ADD PRIMARY KEY (a)') eq '';
+	sql($node, 'modes', 'INSERT INTO late VALUES (1)');
+	my $late = new_path('late');
+	run_program('pg_dump', '-Fd', '-a', '-t', 'late', '-t', 'small_1', '-f', $late, '-d', $node->connstr('modes'));
+	run_program('bash', '-c', 'pg_dump -s -d "$0" | psql -Xq -d "$1"', $node->connstr('modes'), $node->connstr($db));
+	my ($rc, undef, $err) = run_parrestore($node, $db, $late);
+	is($rc, 1, 'late constraint: exit code');
+	like($err, qr/COPY failed for table public\.late: .*foreign key.*errors ignored on restore: 1\n\z/s,
+		'late constraint: message');
+	is(value($node, $db, 'SELECT (SELECT count(*) FROM late), (SELECT count(*) FROM small_1)'),
+		'0|1', 'late constraint: of this table alone');
+}
+
+# ---- a session is lost: the job is done again
+
+{
+	my $db = new_copy();
+	sql($node, $db, q{
+		CREATE TABLE toast (id int PRIMARY KEY, v text);
+		CREATE SEQUENCE rows_seen;
+		CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
+			IF nextval('rows_seen') IN (100, 1100) THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+			RETURN NEW; END$$;
+		CREATE TRIGGER lose BEFORE INSERT ON toast FOR EACH ROW EXECUTE FUNCTION lose()});
+	my $log = new_path('log');
+	my ($rc, undef, $err) = run_parrestore($node, $db, $stocks, '-a', '-t', 'toast', "--log-json=$log");
+	is($rc, 0, 'lost: exit code');
+	like($err, qr/warning: .*terminat/, 'lost: it is told');
+	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM toast'), '3000|3000', 'lost: each row once');
+	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
+	is(scalar(grep { $_->{event} eq 'retry' } @events), 2, 'lost: retries');
+	is($events[0]{command}, 'restore', 'log: command');
+	is($events[-1]{event}, 'summary', 'log: summary') or note($events[-1]{event});
+	my ($run) = grep { $_->{event} eq 'run' } @events;
+	is($run->{archive}, $stocks, 'log: archive');
+}
+
+# ---- what is told
+
+{
+	my ($db, $page) = (new_copy(), new_path('page.html'));
+	my ($rc, $out, $err) = run_parrestore($node, $db, $small, '-j2', '--progress', "--report=$page", '-O');
+	is("$rc $out", '0 ', 'progress: nothing on standard output');
+	like($err, qr/^rows 100%/m, 'progress: rows');
+	like($err, qr/^restored 10 tables, \d+ rows, \d+ bytes in [\d.]+ seconds$/m, 'progress: summary')
+	  or diag($err);
+	like(slurp_file($page), qr/history_account/, 'report: names indexes');
+	same_data_ok($data, fingerprint($node, $db), 'progress');
+}
+
+# ---- no archive
+
+foreach my $case (
+	[ 'nothing', new_path('nothing'), qr/No such file/ ],
+	[ 'a script', __FILE__, qr/not an archive|input file does not appear to be a valid archive/ ],
+	[ 'no toc', damaged($dir, gone('toc.dat')), qr/toc\.dat/ ],
+	[ 'bad toc', damaged($dir, cut('toc.dat', 3000)), qr/./ ])
+{
+	my ($what, $archive, $message) = @$case;
+	my ($rc, $out, $err) = run_parrestore($node, 'postgres', $archive);
+	is("$rc $out", '1 ', "$what: exit code");
+	like($err, $message, "$what: message");
+	unlike($err, qr/committed/, "$what: no account");
+}
+
+$node->stop;
+done_testing();
