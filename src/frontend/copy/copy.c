@@ -322,7 +322,7 @@ end_copy(Copy *copy, Report *page)
 	cleanup_forget_all();
 	restore_stage_end(&copy->restore);
 	/* last: should it fail, all else is done and told */
-	load_page_end(page, &copy->account, copy->target.address);
+	load_page_end(page, &copy->account, 0, copy->target.address);
 }
 
 void

@@ -47,7 +47,7 @@ collect_builds(const IndexBuilder *builder, int *n_builds)
 }
 
 void
-load_page_end(Report *page, const LoadAccount *account,
+load_page_end(Report *page, const LoadAccount *account, int n_errors,
 			  const PeerAddress *target_address)
 {
 	ReportStage stages[LOAD_STAGE_END];
@@ -57,6 +57,8 @@ load_page_end(Report *page, const LoadAccount *account,
 		.times = load_account_times(account),
 		.formats = account->formats,
 		.compared = account->run->options->compare,
+		.archive = account->run->options->restore,
+		.n_errors = n_errors,
 		.stages = stages,
 		.n_stages = load_account_stages(account, stages),
 		.end_us = account->began_us[LOAD_STAGE_END],

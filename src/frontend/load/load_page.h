@@ -9,8 +9,11 @@
 #include "report/report.h"
 #include "session/connection.h"
 
-/* The copy is complete: write the page (see report_end()). */
-extern void load_page_end(Report *page, const LoadAccount *account,
+/*
+ * All is done, but for n_errors that a restore passed over: write the page
+ * (see report_end()).
+ */
+extern void load_page_end(Report *page, const LoadAccount *account, int n_errors,
 						  const PeerAddress *target_address);
 
 #endif							/* LOAD_PAGE_H */

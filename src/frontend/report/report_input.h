@@ -26,7 +26,7 @@ typedef struct ReportStage
 	int64		start_us;		/* microseconds since 1970 */
 } ReportStage;
 
-/* An index that a copy built. */
+/* An index that a copy or a restore built. */
 typedef struct ReportBuild
 {
 	const char *name;			/* as SQL has it */
@@ -37,13 +37,15 @@ typedef struct ReportBuild
 	int64		end_us;
 } ReportBuild;
 
-/* A direct copy; all is borrowed. */
+/* A direct copy, or a restore, which is much the same; all is borrowed. */
 typedef struct ReportCopy
 {
 	const char *target;			/* its address, without secrets */
 	const char *times;			/* how long each step took */
 	const char *formats;		/* of how many tables, and why; or NULL */
 	bool		compared;		/* and found equal */
+	const char *archive;		/* what was restored; NULL of a copy */
+	int			n_errors;		/* that a restore passed over */
 	const ReportStage *stages;	/* in the order of time */
 	int			n_stages;
 	const ReportBuild *builds;	/* by index_job, then in the order of time */

@@ -33,7 +33,8 @@ append_head(PQExpBuffer page, const Manifest *manifest, const ReportCopy *copy)
 	appendPQExpBufferStr(page, "</title>\n<style>\n");
 	appendPQExpBufferStr(page, report_style);
 	appendPQExpBufferStr(page, "</style></head>\n<body><main>\n<header><p class=\"kind\">pg_pardump report</p>\n<h1>");
-	appendPQExpBufferStr(page, copy ? "Copy of database " :
+	appendPQExpBufferStr(page, copy && copy->archive ? "Restore of database " :
+						 copy ? "Copy of database " :
 						 database ? "Dump of database " : "Verification of an archive");
 	report_append_name(page, database ? database : "");
 	appendPQExpBufferStr(page, "</h1>\n");
@@ -70,7 +71,14 @@ append_findings(PQExpBuffer page, const ReportVerify *verify)
 static void
 append_copy_verdict(PQExpBuffer page, const ReportCopy *copy)
 {
-	if (copy->compared)
+	char		text[REPORT_TEXT_BYTES];
+
+	if (copy->n_errors > 0)
+		appendPQExpBuffer(page, "<p class=\"verdict bad\"><b>\342\234\227 The restore met %s, and went on.</b></p>\n",
+						  report_count(copy->n_errors, "error", text));
+	else if (copy->archive)
+		appendPQExpBufferStr(page, "<p class=\"verdict good\"><b>\342\234\223 The restore is complete.</b></p>\n");
+	else if (copy->compared)
 		appendPQExpBufferStr(page, "<p class=\"verdict good\"><b>\342\234\223 Source and target have the same contents.</b></p>\n");
 	else
 		appendPQExpBufferStr(page, "<p class=\"verdict\">The copy is complete. Source and target have not been compared; <code>--compare</code> does that.</p>\n");
@@ -249,6 +257,7 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 		const char *name;
 		const char *value;
 	}			facts[] = {
+		{"Archive", copy ? copy->archive : NULL},
 		{"Target", copy ? copy->target : NULL},
 		{"Steps", copy ? copy->times : NULL},
 		{"Copied", copy ? copy->formats : NULL},

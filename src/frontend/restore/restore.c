@@ -359,7 +359,8 @@ end_restore(Restore *restore, Report *page)
 	if (*restore->n_errors > 0)
 		pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
 	/* last: should it fail, all else is done and told */
-	load_page_end(page, &restore->account, restore->target.address);
+	load_page_end(page, &restore->account, *restore->n_errors,
+				  restore->target.address);
 	return *restore->n_errors > 0 ? 1 : 0;
 }
 
