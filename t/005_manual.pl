@@ -62,6 +62,40 @@ my @unknown = grep { !exists $takes{$_} && !$refused{$_} && !$restore{$_} }
   map { $_ =~ /`[^`]*?(--[a-z][a-z-]+)[^`]*`/g } split /\n/, $manual;
 is_deeply(\@unknown, [], 'the text names no other options');
 
+# ---- the manual of pg_parrestore, whose options are in groups, too
+
+{
+	my (undef, $help) = run_program('pg_parrestore', '--help');
+	my $manual = slurp_file("$tree/doc/pg_parrestore.md");
+	my (%help, %manual);
+
+	foreach my $line (grep { /^  -/ } split /\n/, $help)
+	{
+		my ($short, $long, $arg) = $line =~ /^  (?:(-.), )?--([a-z-]+)(=\S)?/;
+		$help{$_} = defined $arg ? 1 : 0 foreach ("--$long", $short // ());
+	}
+	while ($manual =~ /^(`-.*`)\n:   /mg)
+	{
+		foreach my $option ($1 =~ /`([^`]+)`/g)
+		{
+			my ($name, $arg) = $option =~ /^(--?[a-zA-Z0-9?-]+)([ =].+)?$/;
+			ok(!exists $manual{$name}, "pg_parrestore: $name is explained once");
+			$manual{$name} = defined $arg ? 1 : 0;
+		}
+	}
+	cmp_ok(scalar(keys %help), '>', 70, 'pg_parrestore has options');
+	is_deeply(\%manual, \%help, 'its manual has the options of its --help');
+	my %help_since = $help =~ /^  (--[a-z-]+)(?:(?!^  ?-).)*?\(pg_restore (\d+)\)$/msg;
+	my %manual_since = $manual =~ /^`(--[a-z-]+)[^`]*`\n:   (?:(?!\n\n).)*?\(pg_restore (\d+)\)/msg;
+	cmp_ok(scalar(keys %help_since), '>=', 8, 'some came with a later pg_restore');
+	is_deeply(\%manual_since, \%help_since, 'its manual says the same of when');
+
+	# whatever the pg_restore in use has, it has too
+	my (undef, $theirs) = run_program('pg_restore', '--help');
+	my @missing = grep { !exists $help{$_} } $theirs =~ /^  (?:-., )?(--[a-z-]+)/mg;
+	is_deeply(\@missing, [], 'it has all options of pg_restore');
+}
+
 # ---- links of one file to another, and to headings, lead somewhere
 
 foreach my $file (glob("$tree/*.md"), glob("$tree/doc/*.md"), glob("$tree/bench/*.md"))
@@ -95,7 +129,7 @@ SKIP:
 	my $text = `LC_ALL=C.UTF-8 MANWIDTH=80 man -l '$page' 2>/dev/null`;
 	is_deeply([ $text =~ /\w+\.md\b/g ], [], 'it names no source');
 	my @pages = $text =~ m{/usr/share/doc/pg-pardump/([a-z_]+\.html)}g;
-	is_deeply([ sort @pages[ -8 .. -1 ] ],
+	is_deeply([ sort @pages[ -9 .. -1 ] ],
 		[ grep { $_ ne 'pg_pardump.html' } map { basename($_) } sort glob "$tree/doc/*.html" ],
 		'but the pages that are made');
 }

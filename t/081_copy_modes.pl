@@ -134,7 +134,7 @@ copy_ok($source, 'modes', $target, 'there', 'first', '-j2', '--no-analyze');
 is( value($target, 'there', 'SELECT count(*) FROM pg_stats WHERE tablename = $$plain$$'),
 	0, '--no-analyze leaves statistics out');
 my $before = fingerprint($target, 'there');
-$err = copy_refused_ok(qr/the target has 11 of the tables to be copied already/,
+$err = copy_refused_ok(qr/the target has 11 of the tables to be made already/,
 	'tables are there', $source, 'modes', $target, 'there');
 like($err, qr/Among them: inner_part\.leaf2, public\.generated, /, 'tables are there: named');
 is_deeply(fingerprint($target, 'there'), $before, 'tables are there: nothing was changed');

@@ -91,7 +91,7 @@ sub findings
 sub missing
 {
 	my ($kind, @findings) = @_;
-	my ($list) = map { /^error: the target lacks \d+ ${kind}s? that the copy needs  DETAIL: (?:These are|It is): (.*)\.  HINT: / } @findings;
+	my ($list) = map { /^error: the target lacks \d+ ${kind}s? that are needed  DETAIL: (?:These are|It is): (.*)\.  HINT: / } @findings;
 	return [] if !defined $list;
 	return [ sort grep { $_ ne '' } split /(?:^|, )"|"(?=, "|$)/, $list ];
 }
@@ -168,7 +168,7 @@ SKIP:
 
 sql($target, 'shop', 'CREATE TABLE indexed (a int)');
 copy_refused_ok(
-	qr/^pg_pardump: error: the target lacks 10 roles .*\n.*\n.*\npg_pardump: error: the target lacks 1 tablespace .*\n.*\n.*\npg_pardump: error: the target has 1 of the tables to be copied already\n.*\n.*\n$/,
+	qr/^pg_pardump: error: the target lacks 10 roles .*\n.*\n.*\npg_pardump: error: the target lacks 1 tablespace .*\n.*\n.*\npg_pardump: error: the target has 1 of the tables to be made already\n.*\n.*\n$/,
 	'a copy', $source, 'shop', $target, 'shop');
 is(value($target, 'shop', "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"), 1, 'a copy: nothing was made');
 sql($target, 'shop', 'DROP TABLE indexed');

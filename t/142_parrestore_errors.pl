@@ -79,15 +79,14 @@ my ($toast) = grep { slurp_file($_) =~ /\A1\t[0-9a-f]{100}/ } glob "$stocks/*.da
 ($toast) = $toast =~ /([^\/]+)$/;
 my $whole_lines = length(slurp_file("$stocks/$toast") =~ s/^\\\.\n+\z//mr);
 one_error_ok(damaged($stocks, cut($toast, $whole_lines)),
-	'no end', qr/COPY failed for table public\.toast: the data do not end as rows do/, ['public.toast']);
-{
-	my $db = new_copy();
-	my ($rc, undef, $err) = run_parrestore($node, $db, damaged($stocks, gone('blob_7007.dat')));
-	is($rc, 1, 'no large object: exit code');
-	like($err, qr/could not read the list of large objects: .*"blob_7007\.dat" is missing/,
-		'no large object: message');
-	is(value($node, $db, q{SELECT count(*) FROM pg_largeobject_metadata}), 0, 'no large object: nothing is made');
-}
+	'no end', qr/COPY failed for table public\.toast: the data do not end as rows do/, ['public.toast'],
+	'-j1');
+one_error_ok(damaged($stocks, cut($toast, $whole_lines)),
+	'no end, pieces', qr/COPY failed for a piece of table public\.toast: rows end without the line that ends them/,
+	['public.toast']);
+one_error_ok(damaged($stocks, gone('blob_7007.dat')),
+	'no large object', qr/could not restore 30 large objects, 7001 to 7030: .*"blob_7007\.dat" is missing/,
+	['large object']);
 one_error_ok(damaged($dir, cut('blob_7007.dat.gz', 12)),
 	'large object', qr/could not restore 30 large objects, 7001 to 7030: .*ends within/,
 	['large object']);
@@ -171,7 +170,7 @@ one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 	my $log = new_path('log');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $stocks, '-a', '-t', 'toast', "--log-json=$log");
 	is($rc, 0, 'lost: exit code');
-	like($err, qr/warning: .*terminat/, 'lost: it is told');
+	like($err, qr/warning: a worker lost its connection .*terminating connection/s, 'lost: it is told');
 	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM toast'), '3000|3000', 'lost: each row once');
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is(scalar(grep { $_->{event} eq 'retry' } @events), 2, 'lost: retries');
@@ -181,7 +180,80 @@ one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 	is($run->{archive}, $stocks, 'log: archive');
 }
 
+# ---- a table that is whole in the archive, shared by workers
+
+my $custom = new_path('custom');
+run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
+{
+	my $db = new_copy();
+	my $log = new_path('log');
+	parrestore_ok($node, $db, $custom, 'pieces', '-j3', '--chunk-size=64kB', "--log-json=$log");
+	same_data_ok(fingerprint($node, 'modes'), fingerprint($node, $db), 'pieces');
+	my @starts = grep { $_->{event} eq 'chunk_start' && $_->{table} eq 'public.toast' }
+	  map { decode_json($_) } split /\n/, slurp_file($log);
+	is(scalar(@starts), 3, 'pieces: all workers were at it');
+}
+
+# sessions are lost at many places: each piece is there once
+{
+	my $db = new_copy();
+	sql($node, $db, q{
+		CREATE TABLE accounts (id int, branch int, balance int, note text);
+		CREATE SEQUENCE rows_seen;
+		CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
+			IF nextval('public.rows_seen') % 9000 = 0 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+			RETURN NEW; END$$;
+		CREATE TRIGGER lose BEFORE INSERT ON accounts FOR EACH ROW EXECUTE FUNCTION lose()});
+	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '-a', '-t', 'accounts', '-n', 'public',
+		'-j3', '--chunk-size=32kB', '--retries=20');
+	is($rc, 0, 'pieces, lost: exit code');
+	my @lost = $err =~ /(terminating connection)/g;
+	cmp_ok(scalar(@lost), '>=', 5, 'pieces, lost: sessions');
+	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM accounts'), '60000|60000',
+		'pieces, lost: each row once');
+}
+
+# an error is that of a piece; the others are there
+{
+	my $db = new_copy();
+	sql($node, $db, q{CREATE TABLE accounts (id int CHECK (id <> 30000), branch int, balance int, note text)});
+	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '-a', '-t', 'accounts', '-n', 'public',
+		'-j2', '--chunk-size=32kB');
+	is($rc, 1, 'pieces, error: exit code');
+	like($err, qr/COPY failed for a piece of table public\.accounts: .*violates check constraint.*errors ignored on restore: 1\n\z/s,
+		'pieces, error: message');
+	my $rows = value($node, $db, 'SELECT count(*) FROM accounts');
+	cmp_ok($rows, '<', 60000, 'pieces, error: less than all');
+	cmp_ok($rows, '>', 58000, 'pieces, error: all of the others');
+}
+
+# what cannot be read ends it
+{
+	my $db = new_copy();
+	my $bytes = slurp_file("$stocks/$toast");
+	my $cut = damaged($stocks, cut($toast, int(length($bytes) / 2)));
+	my ($rc, undef, $err) = run_parrestore($node, $db, $cut, '-j2', '--chunk-size=64kB', '-t', 'toast', '-O');
+	is($rc, 1, 'pieces, cut: exit code');
+	like($err, qr/COPY failed for a piece of table public\.toast: .*errors ignored on restore: 1\n\z/s,
+		'pieces, cut: message') or diag($err);
+	my $rows = value($node, $db, 'SELECT count(*) FROM toast');
+	ok($rows > 0 && $rows <= 1500, "pieces, cut: what could be read") or diag($rows);
+}
+
 # ---- what is told
+
+# indexes of tables in chunks, too, are built as soon as their rows are there, and not
+# in the end with all else
+{
+	my ($db, $log) = (new_copy(), new_path('log'));
+	my (undef, undef, $err) = run_parrestore($node, $db, $dir, '-j2', '-O', "--log-json=$log");
+	is($err, '', 'indexes: nothing is said');
+	my @built = map { $_->{name} } grep { $_->{event} eq 'index_end' }
+	  map { decode_json($_) } split /\n/, slurp_file($log);
+	is_deeply([ sort @built ],
+		[ map { "public.$_" } qw(accounts_branch accounts_pkey chicken_pkey egg_pkey history_account history_pkey toast_pkey) ],
+		'indexes: all are built beside the rows');
+}
 
 {
 	my ($db, $page) = (new_copy(), new_path('page.html'));
@@ -190,8 +262,8 @@ one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 	like($err, qr/^rows 100%/m, 'progress: rows');
 	like($err, qr/^restored 11 tables, \d+ rows, \d+ bytes in [\d.]+ seconds$/m, 'progress: summary')
 	  or diag($err);
-	like(slurp_file($page), qr/<h1>Restore of database modes<.*The restore is complete.*index of public\.toast/s,
-		'report: it is a restore, with indexes');
+	my $html = slurp_file($page);
+	like($html, qr/<h1>Restore of database .*The restore is complete.*toast_pkey/s, 'report: a restore');
 	same_data_ok($data, fingerprint($node, $db), 'progress');
 }
 

@@ -19,3 +19,11 @@ shared_memory_new(size_t n, size_t size)
 		pg_fatal("could not map shared memory: %m");
 	return memory;
 }
+
+void
+shared_memory_discard(void *memory, size_t n, size_t size)
+{
+#ifdef MADV_REMOVE
+	(void) madvise(memory, n * size, MADV_REMOVE);
+#endif
+}

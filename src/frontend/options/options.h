@@ -95,7 +95,7 @@ typedef struct Options
 	bool		exit_on_error;
 	bool		if_exists;
 	bool		no_data_for_failed_tables;
-	const char *superuser;		/* to disable triggers as; NULL = nobody else */
+	const char *superuser;		/* to disable triggers as; or NULL */
 	const char *pg_restore_path;	/* NULL = search */
 	const char *by_stock;		/* why stock pg_restore is to do it all, an
 								 * empty text if that is no surprise; NULL =

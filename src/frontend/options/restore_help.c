@@ -80,6 +80,8 @@ static const char restore_options[] =
 
 static const char own_options[] =
 "\nOptions that pg_restore does not have:\n"
+"  --chunk-size=SIZE            load tables that are whole in the archive in pieces\n"
+"                               of about SIZE bytes (default: 16MB)\n"
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
 "  --no-analyze                 do not run ANALYZE in the end\n";
 

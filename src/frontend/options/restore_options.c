@@ -99,6 +99,7 @@ static const RestoreOption restore_options[] = {
 
 static const OptionRow own_options[] = {
 	{"check", OPTION_FLAG, MEMBER(check)},
+	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
 	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
 	{"log-json", OPTION_TEXT, MEMBER(log_json)},
 	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},

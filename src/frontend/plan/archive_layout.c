@@ -62,11 +62,6 @@ typedef struct Layout
 	bool		has_completions;	/* out has them already */
 } Layout;
 
-/*
- * Names the kind of entry to readers of a listing; pg_restore knows it not.
- */
-#define COMPLETION_DESC "TABLE DATA COMPLETE"
-
 static int *
 int_list(int n, const int *values)
 {
@@ -181,7 +176,7 @@ append_completion(Layout *layout, const TocEntry *data_entry,
 	const DataFile *biggest = biggest_chunk(files, n_files);
 
 	completion->dump_id = completion_id(layout, table_id);
-	completion->desc = COMPLETION_DESC;
+	completion->desc = ARCHIVE_COMPLETION_DESC;
 	completion->section = TOC_SECTION_POST_DATA;
 	completion->had_dumper = false;
 	completion->defn = NULL;

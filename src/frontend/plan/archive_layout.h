@@ -8,6 +8,9 @@
 #include "plan/chunk_plan.h"
 #include "toc/toc.h"
 
+/* What a completion calls itself; pg_restore does not know it. */
+#define ARCHIVE_COMPLETION_DESC "TABLE DATA COMPLETE"
+
 /*
  * Give every data file its dump ID, and return the table of contents of the
  * directory archive that holds these files: toc with every entry's file

@@ -142,14 +142,53 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 	return chunks;
 }
 
+static int
+compare_sizes(const void *a, const void *b)
+{
+	uint64		s1 = *(const uint64 *) a;
+	uint64		s2 = *(const uint64 *) b;
+
+	return s1 > s2 ? -1 : s1 < s2;
+}
+
+/*
+ * How many jobs each file gets.  Of a file with a manifest the dump has
+ * decided into what it was worth to cut it.
+ */
+static int *
+plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
+			const Options *options)
+{
+	uint64		piece = options->chunk_bytes != 0 ?
+		options->chunk_bytes : ARCHIVE_PIECE_BYTES;
+	uint64	   *sizes = pg_malloc0((chunks->n_files + ARCHIVE_SHARED_TABLES) *
+								   sizeof(uint64));
+	int		   *shares = pg_malloc((chunks->n_files + 1) * sizeof(int));
+	uint64		least;
+
+	for (int i = 0; i < chunks->n_files; i++)
+		if (rows[i].want == NULL && chunks->files[i].n_chunks == 1)
+			sizes[i] = chunks->files[i].est_bytes;
+	for (int i = 0; i < chunks->n_files; i++)
+		shares[i] = sizes[i] > piece ? options->jobs : 1;
+	qsort(sizes, chunks->n_files, sizeof(uint64), compare_sizes);
+	least = sizes[ARCHIVE_SHARED_TABLES - 1];
+	for (int i = 0; i < chunks->n_files; i++)
+		if (chunks->files[i].est_bytes <= least)
+			shares[i] = 1;
+	free(sizes);
+	return shares;
+}
+
 /* ----------
  * Large objects
  * ----------
  */
 
-/* Those of an entry, in its order. */
+/* Those of an entry, in its order; adds its groups. */
 static LargeObjectList
-list_objects(const Archive *archive, const TocEntry *entry)
+list_objects(const Archive *archive, const TocEntry *entry, ArchivePlan *result,
+			 int *n_groups)
 {
 	LargeObjectList list = {.filename = entry->filename};
 	char	   *problem;
@@ -161,6 +200,14 @@ list_objects(const Archive *archive, const TocEntry *entry)
 		pg_fatal("could not read the list of large objects: %s", problem);
 	while (archive_objects_next(objects, &oid))
 	{
+		if (list.n_oids % LARGE_OBJECT_GROUP == 0)
+		{
+			result->groups = pg_realloc(result->groups, (*n_groups + 1) *
+										sizeof(ArchiveGroup));
+			result->groups[*n_groups].entry = entry;
+			result->groups[(*n_groups)++].position =
+				archive_objects_position(objects);
+		}
 		if (list.n_oids == space)
 		{
 			space = Max(64, space * 2);
@@ -191,15 +238,17 @@ estimate_objects(const Archive *archive, const TocEntry *entry)
 }
 
 static LargeObjects *
-plan_objects(const Archive *archive, const TocEntry *const *entries, int n)
+plan_objects(const Archive *archive, const TocEntry *const *entries, int n,
+			 ArchivePlan *result)
 {
 	LargeObjectList *lists = pg_malloc((n + 1) * sizeof(LargeObjectList));
 	LargeObjects *objects;
 	uint64		bytes = 0;
+	int			n_groups = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		lists[i] = list_objects(archive, entries[i]);
+		lists[i] = list_objects(archive, entries[i], result, &n_groups);
 		bytes = Max(bytes, estimate_objects(archive, entries[i]));
 	}
 	objects = large_objects_of_lists(lists, n);
@@ -208,13 +257,15 @@ plan_objects(const Archive *archive, const TocEntry *const *entries, int n)
 }
 
 ArchivePlan *
-archive_plan_make(const Archive *archive, const int *ids, int n_ids)
+archive_plan_make(const Archive *archive, const int *ids, int n_ids,
+				  const Options *options)
 {
 	ArchivePlan *result = pg_malloc0(sizeof(ArchivePlan));
 	DumpPlan   *plan = &result->plan;
 	DumpOrigin *origin = pg_malloc0(sizeof(DumpOrigin));
 	ArchiveTables *found = archive_tables_find(archive->toc, ids, n_ids);
 	DumpTables *tables;
+	JobRules	rules = {NULL};
 
 	plan->encoding = archive->encoding;
 	/* names are quoted now, before there is a session */
@@ -225,10 +276,11 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids)
 		tables->tables[i].relkind = RELKIND_RELATION;
 	result->rows = pg_malloc0((found->n_parts + 1) * sizeof(ArchiveRows));
 	plan->chunks = plan_rows(archive, found, tables, result->rows);
-	result->object_lists = found->object_lists;
 	plan->objects = plan_objects(archive, found->object_lists,
-								 found->n_object_lists);
-	plan->queue = job_queue_make(plan->chunks, plan->objects, NULL);
+								 found->n_object_lists, result);
+	rules.shares = result->shares =
+		plan_shares(plan->chunks, result->rows, options);
+	plan->queue = job_queue_make(plan->chunks, plan->objects, &rules);
 	origin->server_version = archive->toc->server_version;
 	origin->database = archive->toc->dbname;
 	origin->start_us = run_clock_start_us();

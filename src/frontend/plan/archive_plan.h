@@ -15,20 +15,35 @@ typedef struct ArchiveRows
 	const ManifestFile *want;	/* what they should be; NULL = nobody knows */
 } ArchiveRows;
 
+/* Where the large objects of a group are. */
+typedef struct ArchiveGroup
+{
+	const TocEntry *entry;		/* whose data they are */
+	uint64		position;		/* see archive_objects_seek() */
+} ArchiveGroup;
+
 typedef struct ArchivePlan
 {
 	DumpPlan	plan;			/* without snapshot, extension, compression */
 	ArchiveRows *rows;			/* by data file, as in ChunkPlan.files */
-	const TocEntry **object_lists;	/* by list of LargeObjects: whose data it
-									 * is */
+	int		   *shares;			/* by data file: so many jobs share it */
+	ArchiveGroup *groups;		/* by group of large objects */
 } ArchivePlan;
 
+#define ARCHIVE_SHARED_TABLES 32
+
+/* A piece of a table that is whole in the archive, by default. */
+#define ARCHIVE_PIECE_BYTES ((uint64) 16 * 1024 * 1024)
+
 /*
- * The plan of the entries with these dump IDs, in this order.  The archive
+ * The plan of the entries with these dump IDs, in this order.  Tables that
+ * are whole in the archive, and larger than a piece, are shared by as many
+ * jobs as there are workers; but no more tables than ARCHIVE_SHARED_TABLES,
+ * which is enough to keep all busy, as each of them takes memory.  The archive
  * must stay open while the plan is in use.  Exits with a message for a table
  * of contents that cannot be.
  */
 extern ArchivePlan *archive_plan_make(const Archive *archive, const int *ids,
-									  int n_ids);
+									  int n_ids, const Options *options);
 
 #endif							/* ARCHIVE_PLAN_H */

@@ -6,11 +6,13 @@
  * the table's own TABLE DATA entry a barrier: without data, and depending on
  * the TABLE first, then on every chunk.  So the barrier alone tells which
  * chunks a table has; what a chunk depends on may be something else than the
- * table.
+ * table.  What depends on the table after the data depends on its completion
+ * instead, and on an ID that no entry has.
  */
 #include "base/fe_compat.h"
 
 #include "base/printable.h"
+#include "plan/archive_layout.h"
 #include "plan/archive_tables.h"
 
 typedef struct Search
@@ -18,6 +20,8 @@ typedef struct Search
 	const TocEntry **by_id;		/* entries of the archive */
 	const TocEntry **barriers;	/* by dump ID of a chunk, else NULL */
 	int		   *chunk_nos;		/* by dump ID of a chunk, from 1 */
+	int		   *tables;			/* by dump ID of a completion: the table, else
+								 * 0 */
 	bool	   *placed;			/* by dump ID: has the result this entry? */
 	ArchiveTables *result;
 } Search;
@@ -55,6 +59,43 @@ find_chunks(Search *search, const Toc *toc)
 	}
 }
 
+/* Note which entries are completions, of which tables. */
+static void
+find_completions(Search *search, const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (!toc_entry_is(entry, ARCHIVE_COMPLETION_DESC))
+			continue;
+		/* one of the chunks has its place taken by the ID that is no entry's */
+		for (int j = 0; j < entry->n_deps; j++)
+		{
+			const TocEntry *barrier = entry->deps[j] > 0 ?
+				search->barriers[entry->deps[j]] : NULL;
+
+			if (barrier)
+				search->tables[entry->dump_id] = toc_table_dump_id(barrier);
+		}
+	}
+}
+
+/* What it depends on in pg_dump's table of contents. */
+static void
+restore_dependencies(const Search *search, TocEntry *entry)
+{
+	int		   *deps = pg_malloc((entry->n_deps + 1) * sizeof(int));
+
+	for (int i = 0; i < entry->n_deps; i++)
+	{
+		int			id = entry->deps[i];
+
+		deps[i] = id > 0 && search->tables[id] != 0 ? search->tables[id] : id;
+	}
+	entry->deps = deps;
+}
+
 static TocEntry *
 append_entry(Search *search, const TocEntry *entry)
 {
@@ -62,6 +103,8 @@ append_entry(Search *search, const TocEntry *entry)
 
 	search->placed[entry->dump_id] = true;
 	toc->entries[toc->n_entries] = *entry;
+	if (entry->section == TOC_SECTION_POST_DATA)
+		restore_dependencies(search, &toc->entries[toc->n_entries]);
 	return &toc->entries[toc->n_entries++];
 }
 
@@ -135,6 +178,7 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 
 	search.barriers = pg_malloc0((toc->max_dump_id + 1) * sizeof(TocEntry *));
 	search.chunk_nos = pg_malloc0((toc->max_dump_id + 1) * sizeof(int));
+	search.tables = pg_malloc0((toc->max_dump_id + 1) * sizeof(int));
 	search.placed = pg_malloc0((toc->max_dump_id + 1) * sizeof(bool));
 	search.result = result;
 	result->parts = pg_malloc((n_ids + 1) * sizeof(ArchivePart));
@@ -144,6 +188,7 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 	result->toc->entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
 
 	find_chunks(&search, toc);
+	find_completions(&search, toc);
 	for (int i = 0; i < toc->n_entries; i++)
 		if (is_setting(&toc->entries[i]))
 			append_entry(&search, &toc->entries[i]);
@@ -151,6 +196,7 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 	free(search.by_id);
 	free(search.barriers);
 	free(search.chunk_nos);
+	free(search.tables);
 	free(search.placed);
 	return result;
 }

@@ -37,6 +37,7 @@ typedef struct SortedFile
 	uint64		work;			/* of the table, if that comes at once */
 	int			wave;
 	bool		at_once;
+	int			shares;
 } SortedFile;
 
 static int
@@ -78,6 +79,7 @@ add_job(JobQueue *queue, JobKind kind, int first)
 	job->n = 0;
 	job->wave = 0;
 	job->at_once = false;
+	job->shared = false;
 	job->est_bytes = 0;
 	return job;
 }
@@ -94,8 +96,10 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 		const TablePlan *table = &chunks->tables[file->table];
 
 		sorted[i].file = file;
-		sorted[i].wave = rules ? rules->waves[file->table] : 0;
-		sorted[i].at_once = rules && rules->at_once[file->table];
+		sorted[i].wave = rules->waves ? rules->waves[file->table] : 0;
+		sorted[i].at_once = rules->at_once && rules->at_once[file->table];
+		sorted[i].shares = rules->shares && !sorted[i].at_once ?
+			rules->shares[i] : 1;
 		sorted[i].work = 0;
 		for (int j = 0; sorted[i].at_once && j < table->n_files; j++)
 			sorted[i].work += file_work(&chunks->files[table->first_file + j]);
@@ -110,7 +114,8 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 static bool
 goes_together(const Job *job, const SortedFile *before, const SortedFile *next)
 {
-	if (job->wave != next->wave || job->at_once != next->at_once)
+	if (job->wave != next->wave || job->at_once != next->at_once ||
+		before->shares > 1 || next->shares > 1)
 		return false;
 	if (job->at_once)
 		return before->file->table == next->file->table;
@@ -125,15 +130,24 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 
 	for (int i = 0; i < chunks->n_files; i++)
 	{
-		queue->files[i] = sorted[i].file;
-		if (job == NULL || !goes_together(job, &sorted[i - 1], &sorted[i]))
+		const SortedFile *next = &sorted[i];
+
+		queue->files[i] = next->file;
+		if (job && goes_together(job, next - 1, next))
+		{
+			job->n++;
+			job->est_bytes += file_work(next->file);
+			continue;
+		}
+		for (int j = 0; j < next->shares; j++)
 		{
 			job = add_job(queue, JOB_DATA_FILES, i);
-			job->wave = sorted[i].wave;
-			job->at_once = sorted[i].at_once;
+			job->wave = next->wave;
+			job->at_once = next->at_once;
+			job->shared = next->shares > 1;
+			job->n = 1;
+			job->est_bytes = file_work(next->file) / next->shares;
 		}
-		job->n++;
-		job->est_bytes += file_work(sorted[i].file);
 	}
 	free(sorted);
 }
@@ -159,11 +173,16 @@ JobQueue *
 job_queue_make(const ChunkPlan *chunks, const LargeObjects *objects,
 			   const JobRules *rules)
 {
+	static const JobRules none = {NULL};
 	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
+	int			most = chunks->n_files + objects->n_groups;
 
+	if (rules == NULL)
+		rules = &none;
+	for (int i = 0; rules->shares && i < chunks->n_files; i++)
+		most += rules->shares[i];
 	queue->files = pg_malloc((chunks->n_files + 1) * sizeof(DataFile *));
-	queue->jobs = pg_malloc((chunks->n_files + objects->n_groups + 1) *
-							sizeof(Job));
+	queue->jobs = pg_malloc((most + 1) * sizeof(Job));
 	add_data_files(queue, chunks, rules);
 	add_large_objects(queue, objects);
 	qsort(queue->jobs, queue->n_jobs, sizeof(Job), compare_jobs);

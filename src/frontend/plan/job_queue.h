@@ -23,14 +23,20 @@ typedef struct Job
 								 * are done */
 	bool		at_once;		/* the files are all of one table, whose rows
 								 * are of use only together */
+	bool		shared;			/* this is one of several jobs that do one
+								 * file together */
 	uint64		est_bytes;
 } Job;
 
-/* What is to be loaded before what; by table. */
+/* What makes no difference to jobs is NULL. */
 typedef struct JobRules
 {
-	const int  *waves;			/* not before all tables of lower numbers */
-	const bool *at_once;		/* by one job, in the order of its files */
+	const int  *waves;			/* by table: not before all those of lower
+								 * numbers */
+	const bool *at_once;		/* by table: by one job, in the order of its
+								 * files */
+	const int  *shares;			/* by file: so many jobs do it together, if
+								 * more than one */
 } JobRules;
 
 typedef struct JobQueue

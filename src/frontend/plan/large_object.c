@@ -7,8 +7,6 @@
 #include "base/printable.h"
 #include "plan/large_object.h"
 
-#define GROUP_OBJECTS 1000
-
 /* The OIDs in a BLOB METADATA entry: one a line (pg_dump.c:dumpLO). */
 static void
 read_metadata(const TocEntry **by_id, const TocEntry *blobs,
@@ -60,18 +58,18 @@ read_all_oids(PGconn *conn, LargeObjectList *list)
 static void
 make_groups(LargeObjects *objects, const LargeObjectList *list)
 {
-	int			more = (list->n_oids + GROUP_OBJECTS - 1) / GROUP_OBJECTS;
+	int			more = (list->n_oids + LARGE_OBJECT_GROUP - 1) / LARGE_OBJECT_GROUP;
 
 	objects->groups = pg_realloc(objects->groups,
 								 (objects->n_groups + more + 1) *
 								 sizeof(LargeObjectGroup));
-	for (int first = 0; first < list->n_oids; first += GROUP_OBJECTS)
+	for (int first = 0; first < list->n_oids; first += LARGE_OBJECT_GROUP)
 	{
 		LargeObjectGroup *group = &objects->groups[objects->n_groups++];
 
 		group->oids = list->oids + first;
 		group->first_object = objects->n_objects;
-		group->n_oids = Min(GROUP_OBJECTS, list->n_oids - first);
+		group->n_oids = Min(LARGE_OBJECT_GROUP, list->n_oids - first);
 		objects->n_objects += group->n_oids;
 	}
 }

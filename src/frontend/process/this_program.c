@@ -28,9 +28,12 @@ fill_standard_files(void)
 	close(fd);
 }
 
+static const char *program_name;
+
 void
 this_program_begin(const char *argv0, const char *name)
 {
+	program_name = name;
 	run_clock_start();
 	fill_standard_files();
 	pg_logging_init(argv0);
@@ -38,6 +41,12 @@ this_program_begin(const char *argv0, const char *name)
 	set_pglocale_pgservice(argv0, name);
 	setlocale(LC_NUMERIC, "C"); /* numbers are read by programs, too */
 	interrupt_set_process_signals();
+}
+
+const char *
+this_program_name(void)
+{
+	return program_name;
 }
 
 void

@@ -8,6 +8,9 @@
 /* The first that main() calls: clock, standard files, messages, signals. */
 extern void this_program_begin(const char *argv0, const char *name);
 
+/* The name that was given then; borrowed. */
+extern const char *this_program_name(void);
+
 /*
  * The last: exits with a message if what was printed could not be written. A
  * verdict or a plan that nobody could read must not look like success.

@@ -187,11 +187,13 @@ worker_is_gone(WorkerPool *pool, Worker *worker)
  * ----------
  */
 static void
-count_done(WorkerPool *pool)
+count_done(WorkerPool *pool, int job)
 {
 	pool->n_done++;
 	if (pool->task->n_done)
 		*pool->task->n_done = pool->n_done;
+	if (pool->task->done)
+		pool->task->done(pool->task->arg, job);
 }
 
 /* Others are to be asked, when there is nothing else to do. */
@@ -245,7 +247,7 @@ serve(WorkerPool *pool, Worker *worker)
 	if (job == REFUSED)
 		note_refusal(pool, worker);
 	else
-		count_done(pool);
+		count_done(pool, worker->job);
 	worker->job = NO_JOB;
 	worker->retry.n = 0;
 }
@@ -306,7 +308,7 @@ run_refused(WorkerPool *pool)
 		return;
 	}
 	refusal->pending = false;
-	count_done(pool);
+	count_done(pool, refusal->job);
 }
 
 /* ----------

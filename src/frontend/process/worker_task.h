@@ -42,6 +42,9 @@ typedef struct WorkerTask
 	 * one will do it: remove what there is of it.
 	 */
 	void		(*reset) (void *arg, int job);
+
+	/* In the leader: this job is done; or NULL. */
+	void		(*done) (void *arg, int job);
 } WorkerTask;
 
 #endif							/* WORKER_TASK_H */

@@ -31,7 +31,7 @@
 #include "target/target_history.h"
 #include "toc/index_attach.h"
 
-/* One restore; exit callbacks, and the pool's in leader and workers, use it. */
+/* One restore; exit callbacks, and the pool's in all processes, use it. */
 typedef struct Restore
 {
 	Options		options;		/* the user's, and what follows from what is
@@ -43,6 +43,7 @@ typedef struct Restore
 	RestoreWork work;
 	RestoreWorker *worker;		/* in a worker: itself */
 	int			first_job;		/* of those that the pool has at the time */
+	int		   *jobs_left;		/* by data file that jobs share */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages stages;
 	LoadAccount account;
@@ -96,6 +97,26 @@ reset_job(void *arg, int job)
 	run_event_retry(&restore->run, restore->first_job + job);
 }
 
+/* A file that jobs share is done when all of them are. */
+static void
+job_is_done(void *arg, int job_no)
+{
+	Restore    *restore = arg;
+	const DumpPlan *plan = restore->run.plan;
+	const Job  *job = &plan->queue->jobs[restore->first_job + job_no];
+	const DataFile *file;
+	int			no;
+
+	if (!job->shared)
+		return;
+	file = plan->queue->files[job->first];
+	no = file - plan->chunks->files;
+	if (--restore->jobs_left[no] > 0)
+		return;
+	restore_pieces_end(restore->work.shared[no]);
+	run_file_result(&restore->run, file)->done = true;
+}
+
 /* The jobs of a wave, which are neighbours; returns how many. */
 static int
 jobs_of_wave(const JobQueue *queue, int first)
@@ -124,6 +145,7 @@ run_workers(Restore *restore)
 		.stop = stop_worker,
 		.describe = describe_job,
 		.reset = reset_job,
+		.done = job_is_done,
 	};
 
 	progress_rows_begin(run);
@@ -219,10 +241,11 @@ make_plan(Restore *restore)
 	/* stock's own archives would let indexes be attached side by side */
 	index_attach_chain(restore->archive->toc);
 	ids = stock_list_read(program, &restore->options, &n_ids);
-	if (restore_tables_has_inserts(restore->archive->toc))
+	if (restore_tables_has_inserts(restore->archive->toc, ids, n_ids))
 		leave_to_stock(program, &restore->options,
 					   "the archive has rows as INSERT commands");
-	restore->plan = archive_plan_make(restore->archive, ids, n_ids);
+	restore->plan = archive_plan_make(restore->archive, ids, n_ids,
+									  &restore->options);
 	free(ids);
 	plan = &restore->plan->plan;
 	settle_options(restore);
@@ -270,6 +293,33 @@ end_check(Restore *restore)
 	findings_end();
 }
 
+/* What workers share for each job, now that the order of all is known. */
+static void
+prepare_jobs(Restore *restore)
+{
+	const Options *options = &restore->options;
+	const DumpPlan *plan = restore->run.plan;
+	RestoreWork *work = &restore->work;
+
+	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(TargetCommit));
+	work->shared = pg_malloc0((plan->chunks->n_files + 1) * sizeof(SharedRows *));
+	restore->jobs_left = pg_malloc0((plan->chunks->n_files + 1) * sizeof(int));
+	for (int i = 0; i < plan->queue->n_jobs; i++)
+	{
+		const Job  *job = &plan->queue->jobs[i];
+		int			no;
+
+		if (!job->shared)
+			continue;
+		no = plan->queue->files[job->first] - plan->chunks->files;
+		if (restore->jobs_left[no]++ == 0)
+			work->shared[no] = restore_pieces_new(options->jobs,
+												  options->chunk_bytes != 0 ?
+												  options->chunk_bytes :
+												  ARCHIVE_PIECE_BYTES);
+	}
+}
+
 /* Make the database, if that is asked for, and what rows need. */
 static void
 make_definitions(Restore *restore)
@@ -292,9 +342,8 @@ make_definitions(Restore *restore)
 		restore_tables_leave_out(restore->target.conn, work, false);
 	if (restore->options.data_only && !restore->options.disable_triggers)
 		restore->plan->plan.queue = restore_order_make(restore->target.conn,
-													   restore->run.plan);
-	work->commits = shared_memory_new(restore->run.plan->queue->n_jobs,
-									  sizeof(TargetCommit));
+													   restore->plan);
+	prepare_jobs(restore);
 }
 
 static void
@@ -392,7 +441,7 @@ restore_database(const Options *options, const char *argv0)
 	}
 	make_definitions(restore);
 	restore_rows_and_indexes(restore);
-	/* foreign keys and triggers only now: they are not for a restore's rows */
+	/* foreign keys and triggers only now: they are not for these rows */
 	complete_target(restore);
 	return end_restore(restore, page);
 }

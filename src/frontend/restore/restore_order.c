@@ -61,15 +61,17 @@ number_waves(const PGresult *keys, int n_tables)
 }
 
 const JobQueue *
-restore_order_make(PGconn *conn, const DumpPlan *plan)
+restore_order_make(PGconn *conn, const ArchivePlan *archive)
 {
+	const DumpPlan *plan = &archive->plan;
 	int			n_tables = plan->tables->n_tables;
 	char	   *names = dump_tables_name_array(conn, plan->tables, false);
 	const char *params[] = {names};
 	PGresult   *keys = session_query_params(conn, keys_query, 1, params, 0);
 	bool	   *at_once = pg_malloc0((n_tables + 1) * sizeof(bool));
 	int		   *waves = number_waves(keys, n_tables);
-	JobRules	rules = {.waves = waves,.at_once = at_once};
+	JobRules	rules = {.waves = waves,.at_once = at_once,
+	.shares = archive->shares};
 	const JobQueue *queue;
 
 	for (int i = 0; i < PQntuples(keys); i++)

@@ -7,7 +7,7 @@
 
 #include "libpq-fe.h"
 
-#include "plan/dump_plan.h"
+#include "plan/archive_plan.h"
 
 /*
  * The plan's jobs in waves: what is referenced comes before what references
@@ -15,6 +15,7 @@
  * tables reference each other no order is right.  Asks the session on the
  * target.
  */
-extern const JobQueue *restore_order_make(PGconn *conn, const DumpPlan *plan);
+extern const JobQueue *restore_order_make(PGconn *conn,
+										  const ArchivePlan *archive);
 
 #endif							/* RESTORE_ORDER_H */

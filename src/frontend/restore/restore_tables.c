@@ -47,13 +47,20 @@ restore_tables_has_statistics(const Toc *toc)
 }
 
 bool
-restore_tables_has_inserts(const Toc *toc)
+restore_tables_has_inserts(const Toc *toc, const int *ids, int n_ids)
 {
-	for (int i = 0; i < toc->n_entries; i++)
-		if (toc_entry_is_table_data(&toc->entries[i]) &&
-			(toc->entries[i].copy_stmt == NULL || toc->entries[i].copy_stmt[0] == '\0'))
-			return true;
-	return false;
+	const TocEntry **by_id = toc_entries_by_id(toc);
+	bool		found = false;
+
+	for (int i = 0; i < n_ids && !found; i++)
+	{
+		const TocEntry *entry = ids[i] <= toc->max_dump_id ? by_id[ids[i]] : NULL;
+
+		found = entry && toc_entry_is_table_data(entry) &&
+			(entry->copy_stmt == NULL || entry->copy_stmt[0] == '\0');
+	}
+	free(by_id);
+	return found;
 }
 
 const char *

@@ -15,8 +15,9 @@ extern bool restore_tables_is_data_only(const Toc *toc);
 /* Are there statistics for the planner? */
 extern bool restore_tables_has_statistics(const Toc *toc);
 
-/* Are there rows of any table that no COPY reads? */
-extern bool restore_tables_has_inserts(const Toc *toc);
+/* Have any of these entries, by dump ID, rows that no COPY reads? */
+extern bool restore_tables_has_inserts(const Toc *toc, const int *ids,
+									   int n_ids);
 
 /* The name of the database to be created; NULL if none is.  Borrowed. */
 extern const char *restore_tables_new_database(const Toc *toc);

@@ -174,6 +174,39 @@ restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
 	return error == NULL;
 }
 
+static void
+piece_failed(void *arg, const DataFile *file, char *reason)
+{
+	const RestoreWorker *worker = arg;
+	char	   *what = data_file_describe(file, worker->work->run->plan->tables);
+
+	note_error(worker->work, "COPY failed for a piece of", what, reason);
+	free(what);
+}
+
+/* A file that other workers are at, too. */
+static void
+restore_shared_file(RestoreWorker *worker, const DataFile *file)
+{
+	const RestoreWork *work = worker->work;
+	const Run  *run = work->run;
+	int			no = file - run->plan->chunks->files;
+	PieceLoader loader = {
+		.conn = worker->conn,
+		.target = work->target,
+		.archive = work->archive,
+		.run = run,
+		.failed = piece_failed,
+		.arg = worker,
+	};
+
+	if (work->left_out[no])
+		return;
+	run_event_chunk_start(run, file, "text");
+	restore_pieces_run(work->shared[no], &loader, file, &work->plan->rows[no]);
+	run_event_chunk_end(run, file);
+}
+
 /* The same of a job, whose files are of one table or of many. */
 static bool
 restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
@@ -223,56 +256,30 @@ restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 	return error;
 }
 
-/* The list that a group is of, and its first object's place in that. */
-static int
-find_list(const LargeObjects *objects, const LargeObjectGroup *group, int *first)
-{
-	for (int i = 0; i < objects->n_lists; i++)
-	{
-		const LargeObjectList *list = &objects->lists[i];
-
-		if (group->oids >= list->oids && group->oids < list->oids + list->n_oids)
-		{
-			*first = group->oids - list->oids;
-			return i;
-		}
-	}
-	pg_fatal("the list of large object %u is not known", group->oids[0]);
-}
-
 /* What is wrong, or NULL; owned. */
 static char *
 restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
 {
 	const RestoreWork *work = worker->work;
+	const ArchiveGroup *place =
+		&work->plan->groups[group - work->run->plan->objects->groups];
 	FileResult *results = &work->run->results->objects[group->first_object];
 	char	   *error = NULL;
-	int			first;
-	int			list = find_list(work->run->plan->objects, group, &first);
-	ArchiveObjects *objects = archive_objects_open(work->archive,
-												   work->plan->object_lists[list],
+	ArchiveObjects *objects = archive_objects_open(work->archive, place->entry,
 												   &error);
-	int			n_done = 0;
 	Oid			oid;
 
 	if (objects == NULL)
 		return error;
-	for (int i = 0; error == NULL && n_done < group->n_oids &&
-		 archive_objects_next(objects, &oid); i++)
+	archive_objects_seek(objects, place->position);
+	for (int i = 0; error == NULL && i < group->n_oids; i++)
 	{
-		if (i < first)
-			continue;
-		if (oid != group->oids[n_done])
-			error = psprintf("the archive has large object %u where %u was", oid,
-							 group->oids[n_done]);
-		else
-			error = restore_object(worker, objects, oid, &results[n_done++]);
+		if (archive_objects_next(objects, &oid) && oid == group->oids[i])
+			error = restore_object(worker, objects, oid, &results[i]);
+		else if ((error = archive_objects_error(objects)) == NULL)
+			error = psprintf("the archive has no more large object %u",
+							 group->oids[i]);
 	}
-	if (error == NULL)
-		error = archive_objects_error(objects);
-	if (error == NULL && n_done < group->n_oids)
-		error = psprintf("the archive has no more large object %u",
-						 group->oids[n_done]);
 	archive_objects_close(objects);
 	return error;
 }
@@ -331,6 +338,14 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 	const Job  *job = &run->plan->queue->jobs[job_no];
 	TargetCommit *end = &work->commits[job_no];
 
+	if (job->shared)
+	{
+		file_results_begin_job(run->results, job_no);
+		*step = 0;
+		restore_shared_file(worker, run->plan->queue->files[job->first]);
+		file_results_begin_job(run->results, -1);
+		return;
+	}
 	if (!target_commit_is_done(worker->conn, work->target, end))
 	{
 		file_results_begin_job(run->results, job_no);

@@ -7,6 +7,7 @@
 
 #include "archive/archive_open.h"
 #include "plan/archive_plan.h"
+#include "restore/restore_pieces.h"
 #include "status/run.h"
 #include "target/target.h"
 #include "target/target_commit.h"
@@ -22,6 +23,8 @@ typedef struct RestoreWork
 	const Target *target;
 	const Run  *run;
 	TargetCommit *commits;		/* by job */
+	SharedRows **shared;		/* by data file: of those that jobs share;
+								 * else NULL */
 	volatile bool *left_out;	/* by data file: it is not, or cannot be
 								 * loaded */
 	volatile bool *objects_left_out;	/* by group of large objects */

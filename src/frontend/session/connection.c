@@ -9,6 +9,7 @@
 
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "process/this_program.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
@@ -27,7 +28,7 @@ connection_show_notice(void *arg, const char *message)
 
 	(void) pg_strip_crlf(text);
 	message_before_output();
-	fprintf(stderr, "pg_pardump: %s\n", printable_message(text));
+	fprintf(stderr, "%s: %s\n", this_program_name(), printable_message(text));
 	free(text);
 }
 

@@ -245,6 +245,12 @@ piece_ring_slots(const PieceRing *ring)
 	return ring->n_slots;
 }
 
+void
+piece_ring_discard(PieceRing *ring)
+{
+	shared_memory_discard(ring->data, ring->n_slots, ring->slot_bytes);
+}
+
 bool
 piece_ring_closed(const PieceRing *ring)
 {

@@ -64,6 +64,9 @@ extern void piece_ring_leave(PieceRing *ring, int lane);
 
 extern int	piece_ring_slots(const PieceRing *ring);
 
+/* Nobody will ever call anything of it again: its slots take up no memory. */
+extern void piece_ring_discard(PieceRing *ring);
+
 /* Are all pieces that there are offered, and no more to come? */
 extern bool piece_ring_closed(const PieceRing *ring);
 

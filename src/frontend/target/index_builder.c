@@ -36,6 +36,7 @@ typedef struct IndexReport
 {
 	volatile double seconds;
 	volatile int built;
+	volatile bool came_to_end;
 } IndexReport;
 
 struct IndexBuilder
@@ -157,6 +158,7 @@ builder_main(IndexBuilder *builder)
 		}
 		pg_usleep(LOOK_AGAIN_US);
 	}
+	builder->report->came_to_end = true;
 	_exit(builder->failed ? 1 : 0);
 }
 
@@ -248,6 +250,17 @@ wait_for_builder(IndexBuilder *builder)
 	return status;
 }
 
+/* It counts as one error, however many indexes are missing by it. */
+static void
+note_loss(const IndexBuilder *builder)
+{
+	pg_log_error_detail("%d of %d indexes and constraints were not built.",
+						builder->queue->n_entries - builder->report->built,
+						builder->queue->n_entries);
+	if (builder->plan.setup.n_errors)
+		(void) __sync_fetch_and_add(builder->plan.setup.n_errors, 1);
+}
+
 bool
 index_builder_finish(IndexBuilder *builder)
 {
@@ -264,6 +277,8 @@ index_builder_finish(IndexBuilder *builder)
 	if (WIFSIGNALED(status))
 		pg_log_error("the process that builds indexes was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (!builder->report->came_to_end)
+		note_loss(builder);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

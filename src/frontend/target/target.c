@@ -102,7 +102,7 @@ database_exists(const ConnParams *params, const char *name)
  * has the server's words, which name the database if that is what is wrong.
  */
 static void
-failed_to_connect(const ConnParams *params, PGconn *conn)
+failed_to_connect(const Target *target, PGconn *conn)
 {
 	/* what is no connection string at all names none */
 	char	   *name = pg_strdup(PQdb(conn) ? PQdb(conn) : "");
@@ -111,8 +111,9 @@ failed_to_connect(const ConnParams *params, PGconn *conn)
 
 	pg_log_error("%s", PQerrorMessage(conn));
 	PQfinish(conn);
-	if (names_it && !database_exists(params, name))
-		pg_log_error_hint("Make the database by createdb; or let --create make one of the source's name, and --target name another to connect to first, e.g. dbname=postgres.");
+	if (names_it && !database_exists(&target->params, name))
+		pg_log_error_hint("Make the database by createdb; or let --create make one of the source's name, and %s name another to connect to first, e.g. dbname=postgres.",
+						  target->options->restore ? "-d" : "--target");
 	exit(1);
 }
 
@@ -120,8 +121,10 @@ failed_to_connect(const ConnParams *params, PGconn *conn)
  * connectDatabase() asks for passwords, but tells no more than libpq's words.
  */
 static PGconn *
-connect_first(const ConnParams *params)
+connect_first(const Target *target)
 {
+	const ConnParams *params = &target->params;
+
 	/* as connectDatabase() has them: dbname may be a connection string */
 	const char *keywords[] = {"host", "port", "user", "dbname",
 	"fallback_application_name", NULL};
@@ -138,7 +141,7 @@ connect_first(const ConnParams *params)
 		return conn;
 	}
 	if (!PQconnectionNeedsPassword(conn) || params->prompt_password == TRI_NO)
-		failed_to_connect(params, conn);
+		failed_to_connect(target, conn);
 	PQfinish(conn);
 	return connectDatabase(params, "pg_pardump", false, false, true);
 }
@@ -146,7 +149,7 @@ connect_first(const ConnParams *params)
 void
 target_open(Target *target)
 {
-	target->conn = connect_first(&target->params);
+	target->conn = connect_first(target);
 	refuse_standby(target->conn);
 	target->address = peer_address_new(target->conn, true);
 }

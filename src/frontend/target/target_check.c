@@ -135,7 +135,7 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *query,
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, 0)));
-		pg_log_error("the target lacks %d %s%s that the copy needs", n, kind,
+		pg_log_error("the target lacks %d %s%s that are needed", n, kind,
 					 units_plural(n));
 		pg_log_error_detail("%s: %s%s.", n > 1 ? "These are" : "It is", list.data,
 							n > NAMES_SHOWN ? ", ..." : "");
@@ -176,7 +176,7 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 	if (is_hidden)
 		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
 	else
-		pg_log_warning_hint("Use fewer --jobs or --index-jobs, should the copy fail by it.");
+		pg_log_warning_hint("Use fewer --jobs or --index-jobs, should it fail by that.");
 }
 
 /* pg_restore would say so, with the same result. */
@@ -193,7 +193,7 @@ check_new_database(PGconn *conn, const char *new_name)
 	{
 		pg_log_error("the target has a database \"%s\" already",
 					 printable(new_name));
-		pg_log_error_hint("--create makes a new one; --clean drops that of before first. Without --create, copy into it.");
+		pg_log_error_hint("--create makes a new one; --clean drops that of before first. Without it the one that is there is used.");
 	}
 	PQclear(res);
 }
@@ -266,7 +266,7 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 	}
 	if (n_found > 0)
 	{
-		pg_log_error("the target has %d of the tables to be copied already",
+		pg_log_error("the target has %d of the tables to be made already",
 					 n_found);
 		pg_log_error_detail("Among them: %s.", found.data);
 		pg_log_error_hint("--clean drops them first, --data-only adds rows to them.");

@@ -1,0 +1,205 @@
+/*
+ * restore_pieces.c
+ *		Loads one table by several workers, in pieces.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/archive_member.h"
+#include "base/clock.h"
+#include "base/shared_memory.h"
+#include "restore/restore_pieces.h"
+#include "stream/sink_tap.h"
+#include "target/sink_target.h"
+
+/*
+ * What has come of a piece, for whoever has it after a process that died with
+ * it.
+ */
+typedef struct PieceNote
+{
+	uint64		piece;			/* number + 1; 0 = none */
+	TargetCommit commit;
+} PieceNote;
+
+struct SharedRows
+{
+	PieceRing  *ring;
+	uint64		piece_bytes;
+	PieceNote  *notes;			/* by place, in shared memory */
+};
+
+/* One worker at one file. */
+typedef struct PieceRun
+{
+	SharedRows *shared;
+	const PieceLoader *loader;
+	const DataFile *file;
+	const ArchiveRows *rows;
+} PieceRun;
+
+SharedRows *
+restore_pieces_new(int n_workers, uint64 piece_bytes)
+{
+	SharedRows *shared = pg_malloc(sizeof(SharedRows));
+	int			n_slots = piece_share_slots(n_workers);
+
+	shared->ring = piece_ring_new(n_workers, n_slots, piece_bytes);
+	shared->piece_bytes = piece_bytes;
+	shared->notes = shared_memory_new(n_slots + 1, sizeof(PieceNote));
+	return shared;
+}
+
+void
+restore_pieces_end(SharedRows *shared)
+{
+	piece_ring_discard(shared->ring);
+}
+
+static void
+fail(const PieceRun *run, char *reason)
+{
+	run->loader->failed(run->loader->arg, run->file, reason);
+}
+
+/* ----------
+ * The text
+ * ----------
+ */
+static void *
+open_text(void *arg)
+{
+	const PieceRun *run = arg;
+	char	   *problem;
+	ArchiveMember *member = archive_member_open(run->loader->archive,
+												run->rows->entry, &problem);
+
+	if (member == NULL)
+		fail(run, problem);
+	return member;
+}
+
+static void
+close_text(void *text)
+{
+	archive_member_close(text);
+}
+
+/* A TextReadCallback, which has nothing but the text to tell of an error. */
+static const PieceRun *reading;
+
+static ssize_t
+read_text(void *text, void *buf, size_t size)
+{
+	ssize_t		len = archive_member_read(text, buf, size);
+
+	if (len < 0)
+		fail(reading, archive_member_error(text));
+	return len;
+}
+
+static void
+tell(void *arg, const char *problem)
+{
+	fail(arg, pg_strdup(problem));
+}
+
+/* ----------
+ * A piece
+ * ----------
+ */
+
+/* Several processes add to it. */
+static void
+add_result(const PieceRun *run, int64 start_us, uint64 rows, uint64 bytes)
+{
+	FileResult *result = run_file_result(run->loader->run, run->file);
+
+	(void) __sync_bool_compare_and_swap(&result->start_us, 0, start_us);
+	(void) __sync_fetch_and_add(&result->rows, rows);
+	(void) __sync_fetch_and_add(&result->raw_bytes, bytes);
+	(void) __sync_fetch_and_add(&result->stored_bytes, bytes);
+	result->end_us = clock_wall_us();
+	result->worker = run->loader->run->results->worker;
+}
+
+/*
+ * All of the piece into the COPY; false if the rest of it cannot be had, and
+ * the COPY has been ended.
+ */
+static bool
+send_piece(SharedPiece *piece, Sink *sink, Sink *target)
+{
+	const char *data;
+	ssize_t		len;
+
+	while ((len = piece_share_next(piece, &data)) > 0)
+		sink_write(sink, data, len);
+	if (len < 0)
+		sink_target_rows_give_up(target, "the rest of the rows cannot be read");
+	else
+		sink_finish(sink);
+	return len == 0;
+}
+
+/* A use() of PieceWork. */
+static bool
+load_piece(void *arg, SharedPiece *piece)
+{
+	const PieceRun *run = arg;
+	const PieceLoader *loader = run->loader;
+	PieceNote  *note = &run->shared->notes[piece_share_place(piece)];
+	uint64		number = piece_share_number(piece) + 1;
+	int64		start_us = clock_wall_us();
+	char	   *error = NULL;
+	Sink	   *target;
+	Sink	   *sink;
+	bool		had;
+
+	if (piece_share_again(piece) && note->piece == number &&
+		target_commit_is_done(loader->conn, loader->target, &note->commit))
+		return true;
+	note->commit.state = TARGET_COMMIT_PENDING;
+	__sync_synchronize();
+	note->piece = number;
+	PQclear(target_query(loader->conn, "BEGIN", 0, NULL));
+	target = sink_target_rows_new(loader->conn, run->rows->entry->copy_stmt,
+								  &error);
+	sink = sink_tap_new(target,
+						&file_results_progress(loader->run->results)->raw_bytes,
+						NULL);
+	had = send_piece(piece, sink, target);
+	if (had && error == NULL)
+	{
+		target_commit(loader->conn, &note->commit);
+		add_result(run, start_us, sink_target_rows_taken(target), sink->bytes_in);
+	}
+	else
+		PQclear(target_query(loader->conn, "ROLLBACK", 0, NULL));
+	sink_free(sink);
+	/* whoever reads tells of what cannot be read */
+	if (had && error)
+		fail(run, error);
+	else
+		free(error);
+	return had;
+}
+
+void
+restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
+				   const DataFile *file, const ArchiveRows *rows)
+{
+	PieceRun	run = {shared, loader, file, rows};
+	PieceWork	work = {
+		.arg = &run,
+		.range_bytes = shared->piece_bytes,
+		.open = open_text,
+		.read = read_text,
+		.close = close_text,
+		.use = load_piece,
+		.tell = tell,
+	};
+
+	reading = &run;
+	(void) piece_share_run(shared->ring, loader->run->results->worker, &work);
+	reading = NULL;
+}
