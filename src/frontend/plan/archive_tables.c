@@ -69,7 +69,7 @@ find_completions(Search *search, const Toc *toc)
 
 		if (!toc_entry_is(entry, ARCHIVE_COMPLETION_DESC))
 			continue;
-		/* one of the chunks has its place taken by the ID that is no entry's */
+		/* one of the chunks is not named, but the ID that no entry has */
 		for (int j = 0; j < entry->n_deps; j++)
 		{
 			const TocEntry *barrier = entry->deps[j] > 0 ?
