@@ -96,6 +96,18 @@ one_error_ok(
 	'rows', qr/COPY failed for table public\.toast: of 2999 rows that the manifest tells of the target took 3000/,
 	['public.toast']);
 
+{
+	my $db = new_copy();
+	my ($rc, $out, $err) = run_parrestore($node, $db, damaged($dir, flipped($chunk, 5000)), '--verify', '-j2');
+	is($rc, 1, '--verify, damaged: exit code');
+	like($err, qr/^pg_parrestore: error: file "\Q$chunk\E" /m, '--verify, damaged: message');
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace}),
+		0, '--verify, damaged: nothing is made');
+	($rc, $out, $err) = run_parrestore($node, $db, $dir, '--verify', '-j2');
+	is("$rc $err", '0 ', '--verify, sound: restored');
+	same_data_ok($data, fingerprint($node, $db), '--verify');
+}
+
 # ---- small tables of one job
 
 sql($node, 'modes', 'CREATE TABLE small_' . $_ . ' AS SELECT 1 AS a') foreach (1 .. 3);

@@ -92,6 +92,7 @@ typedef struct Options
 	/* pg_parrestore */
 	const char *restore;		/* the archive that it restores; NULL in
 								 * pg_pardump */
+	bool		verify_first;
 	bool		exit_on_error;
 	bool		if_exists;
 	bool		no_data_for_failed_tables;

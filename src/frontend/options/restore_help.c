@@ -83,7 +83,8 @@ static const char own_options[] =
 "  --chunk-size=SIZE            load tables that are whole in the archive in pieces\n"
 "                               of about SIZE bytes (default: 16MB)\n"
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
-"  --no-analyze                 do not run ANALYZE in the end\n";
+"  --no-analyze                 do not run ANALYZE in the end\n"
+"  --verify                     verify the archive, a directory, first\n";
 
 static const char connection_options[] =
 "\nConnection options:\n"

@@ -108,6 +108,7 @@ static const OptionRow own_options[] = {
 	{"progress", OPTION_FLAG, MEMBER(progress)},
 	{"report", OPTION_TEXT, MEMBER(report)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
+	{"verify", OPTION_FLAG, MEMBER(verify_first)},
 };
 
 /* Arguments for a program, NULL terminated. */

@@ -30,6 +30,7 @@
 #include "target/target_check.h"
 #include "target/target_history.h"
 #include "toc/index_attach.h"
+#include "verify/verify.h"
 
 /* One restore; exit callbacks, and the pool's in all processes, use it. */
 typedef struct Restore
@@ -413,6 +414,17 @@ end_restore(Restore *restore, Report *page)
 	return *restore->n_errors > 0 ? 1 : 0;
 }
 
+/* --verify: a damaged archive is not restored. */
+static void
+verify_first(const Options *options)
+{
+	Options		verify = {.verify = options->restore,.jobs = options->jobs,
+	.progress = options->progress,.no_progress = options->no_progress};
+
+	if (verify_archive(&verify) != 0)
+		exit(1);
+}
+
 int
 restore_database(const Options *options, const char *argv0)
 {
@@ -422,6 +434,8 @@ restore_database(const Options *options, const char *argv0)
 
 	if (options->by_stock)
 		leave_to_stock(program, options, options->by_stock);
+	if (options->verify_first)
+		verify_first(options);
 	progress_begin(options->progress, options->no_progress);
 	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
