@@ -38,10 +38,10 @@ typedef struct ArchivePlan
 /*
  * The plan of the entries with these dump IDs, in this order.  Tables that
  * are whole in the archive, and larger than a piece, are shared by as many
- * jobs as there are workers; but no more tables than ARCHIVE_SHARED_TABLES,
- * which is enough to keep all busy, as each of them takes memory.  The archive
- * must stay open while the plan is in use.  Exits with a message for a table
- * of contents that cannot be.
+ * jobs as there are workers; but no more tables than
+ * ARCHIVE_SHARED_TABLES, which keep all busy, as each of them takes memory.
+ * The archive must stay open while the plan is in use.  Exits with a message
+ * for a table of contents that cannot be.
  */
 extern ArchivePlan *archive_plan_make(const Archive *archive, const int *ids,
 									  int n_ids, const Options *options);

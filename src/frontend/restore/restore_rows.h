@@ -21,8 +21,8 @@ typedef struct RestoredRows
 
 /*
  * Load the rows of n entries of one table in the session's transaction, all
- * or nothing; *progress is the bytes so far.  If that fails the transaction is in the state of an error,
- * or nothing was begun.  A connection that is lost ends the process.
+ * or nothing; *progress is the bytes so far.  After an error the transaction
+ * is of no use.  A connection that is lost ends the process.
  */
 extern RestoredRows restore_rows(PGconn *conn, const Archive *archive,
 								 const ArchiveRows *const *rows, int n,

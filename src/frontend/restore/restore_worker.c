@@ -66,7 +66,7 @@ note_error(const RestoreWork *work, const char *problem, const char *what,
  */
 
 /*
- * Are these as many rows as the manifest says?  What is wrong, or NULL; owned.
+ * Are these the rows that the manifest tells of?  If not, why; owned.
  * A trigger may have left out some where tables were there before.
  */
 static char *
