@@ -239,6 +239,19 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	cmp_ok($rows, '>', 58000, 'pieces, error: all of the others');
 }
 
+# constraints that are checked late are those of the piece
+{
+	my $db = new_copy();
+	sql($node, $db, q{CREATE TABLE good (id int PRIMARY KEY); INSERT INTO good SELECT generate_series(2, 60000);
+		CREATE TABLE accounts (id int REFERENCES good DEFERRABLE INITIALLY DEFERRED, branch int, balance int, note text)});
+	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '-a', '-t', 'accounts', '-n', 'public',
+		'-j2', '--chunk-size=32kB');
+	is($rc, 1, 'pieces, late constraint: exit code');
+	like($err, qr/COPY failed for a piece of table public\.accounts: .*foreign key.*errors ignored on restore: 1\n\z/s,
+		'pieces, late constraint: message');
+	cmp_ok(value($node, $db, 'SELECT count(*) FROM accounts'), '>', 58000, 'pieces, late constraint: the others');
+}
+
 # what cannot be read ends it
 {
 	my $db = new_copy();

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/shared_memory.h"
 #include "restore/restore_pieces.h"
+#include "restore/restore_rows.h"
 #include "stream/sink_tap.h"
 #include "target/sink_target.h"
 
@@ -168,6 +169,8 @@ load_piece(void *arg, SharedPiece *piece)
 						&file_results_progress(loader->run->results)->raw_bytes,
 						NULL);
 	had = send_piece(piece, sink, target);
+	if (had && error == NULL)
+		error = restore_rows_settle(loader->conn, loader->run->options);
 	if (had && error == NULL)
 	{
 		target_commit(loader->conn, &note->commit);

@@ -9,6 +9,7 @@
 
 #include "archive/archive_file.h"
 #include "restore/restore_rows.h"
+#include "session/session_loss.h"
 #include "stream/sink_tap.h"
 #include "target/sink_target.h"
 
@@ -99,4 +100,23 @@ restore_rows(PGconn *conn, const Archive *archive,
 	}
 	sink_free(sink);
 	return result;
+}
+
+char *
+restore_rows_settle(PGconn *conn, const Options *options)
+{
+	PGresult   *res;
+	char	   *error = NULL;
+
+	if (!options->data_only)
+		return NULL;
+	res = PQexec(conn, "SET CONSTRAINTS ALL IMMEDIATE");
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		if (session_is_lost(conn, res))
+			session_failed(conn, res, "query failed", "SET CONSTRAINTS");
+		error = pg_strdup(PQresultErrorMessage(res));
+	}
+	PQclear(res);
+	return error;
 }

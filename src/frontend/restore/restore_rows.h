@@ -28,4 +28,12 @@ extern RestoredRows restore_rows(PGconn *conn, const Archive *archive,
 								 const ArchiveRows *const *rows, int n,
 								 volatile uint64 *progress);
 
+/*
+ * Before a COMMIT: constraints may be checked only at the end of a
+ * transaction, where they would be in the way of more than these rows.  So
+ * they are checked now, if there can be any yet.  What is wrong, owned, or
+ * NULL.
+ */
+extern char *restore_rows_settle(PGconn *conn, const Options *options);
+
 #endif							/* RESTORE_ROWS_H */

@@ -98,25 +98,6 @@ rows_wanted(const ArchiveRows *const *sources, int n, uint64 *rows)
 }
 
 /*
- * Constraints may be checked only at the end of a transaction.  pg_restore's
- * ends with the table.
- */
-static char *
-check_constraints(RestoreWorker *worker)
-{
-	PGresult   *res;
-	char	   *error = NULL;
-
-	if (!worker->work->run->options->data_only)
-		return NULL;
-	res = PQexec(worker->conn, "SET CONSTRAINTS ALL IMMEDIATE");
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		error = pg_strdup(PQresultErrorMessage(res));
-	PQclear(res);
-	return error;
-}
-
-/*
  * Files of one table, by one COPY.  What is wrong, or NULL; owned: then the
  * transaction is of no use any more.
  */
@@ -138,7 +119,7 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	if (rows.error == NULL && rows_wanted(sources, n, &want))
 		rows.error = check_rows(work, want, rows.rows, what);
 	if (rows.error == NULL)
-		rows.error = check_constraints(worker);
+		rows.error = restore_rows_settle(worker->conn, run->options);
 	/* of several only the sum is known */
 	for (int i = 0; rows.error == NULL && i < n; i++)
 		file_result_set(run->results, run_file_result(run, files[i]), start_us,
