@@ -11,14 +11,12 @@
 #include "load/load_account.h"
 #include "load/load_page.h"
 #include "options/restore_options.h"
-#include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "report/report.h"
 #include "restore/restore.h"
 #include "restore/restore_order.h"
+#include "restore/restore_pool.h"
 #include "restore/restore_tables.h"
-#include "restore/restore_worker.h"
-#include "status/progress_rows.h"
 #include "status/run_event.h"
 #include "status/summary.h"
 #include "stock/stock_list.h"
@@ -32,7 +30,7 @@
 #include "toc/index_attach.h"
 #include "verify/verify.h"
 
-/* One restore; exit callbacks, and the pool's in all processes, use it. */
+/* One restore; exit callbacks, and workers, use it. */
 typedef struct Restore
 {
 	Options		options;		/* the user's, and what follows from what is
@@ -42,121 +40,11 @@ typedef struct Restore
 	Target		target;
 	Run			run;
 	RestoreWork work;
-	RestoreWorker *worker;		/* in a worker: itself */
-	int			first_job;		/* of those that the pool has at the time */
-	int		   *jobs_left;		/* by data file that jobs share */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages stages;
 	LoadAccount account;
 	volatile int *n_errors;		/* in shared memory */
 } Restore;
-
-/* ----------
- * Callbacks of the worker pool
- * ----------
- */
-static void
-start_worker(void *arg, int no)
-{
-	Restore    *restore = arg;
-
-	restore->worker = restore_worker_start(&restore->work, no);
-}
-
-static bool
-run_job(void *arg, int job, volatile int *step)
-{
-	Restore    *restore = arg;
-
-	restore_worker_run(restore->worker, restore->first_job + job, step);
-	return true;
-}
-
-static void
-stop_worker(void *arg)
-{
-	Restore    *restore = arg;
-
-	restore_worker_stop(restore->worker);
-}
-
-static char *
-describe_job(void *arg, int job, int step)
-{
-	Restore    *restore = arg;
-
-	return dump_plan_describe_job(restore->run.plan, restore->first_job + job,
-								  step);
-}
-
-/* A worker is lost: what it was doing, its transaction's end has undone. */
-static void
-reset_job(void *arg, int job)
-{
-	Restore    *restore = arg;
-
-	run_event_retry(&restore->run, restore->first_job + job);
-}
-
-/* A file that jobs share is done when all of them are. */
-static void
-job_is_done(void *arg, int job_no)
-{
-	Restore    *restore = arg;
-	const DumpPlan *plan = restore->run.plan;
-	const Job  *job = &plan->queue->jobs[restore->first_job + job_no];
-	const DataFile *file;
-	int			no;
-
-	if (!job->shared)
-		return;
-	file = plan->queue->files[job->first];
-	no = file - plan->chunks->files;
-	if (--restore->jobs_left[no] > 0)
-		return;
-	restore_pieces_end(restore->work.shared[no]);
-	run_file_result(&restore->run, file)->done = true;
-}
-
-/* The jobs of a wave, which are neighbours; returns how many. */
-static int
-jobs_of_wave(const JobQueue *queue, int first)
-{
-	int			n = 1;
-
-	while (first + n < queue->n_jobs &&
-		   queue->jobs[first + n].wave == queue->jobs[first].wave)
-		n++;
-	return n;
-}
-
-static void
-run_workers(Restore *restore)
-{
-	const Run  *run = &restore->run;
-	const JobQueue *queue = run->plan->queue;
-	PoolWatch	watch = progress_watch();
-	WorkerTask	task = {
-		.arg = restore,
-		.doing = "restoring",
-		.max_retries = (int) run->options->retries,
-		.outlives_kill = true,
-		.start = start_worker,
-		.run = run_job,
-		.stop = stop_worker,
-		.describe = describe_job,
-		.reset = reset_job,
-		.done = job_is_done,
-	};
-
-	progress_rows_begin(run);
-	for (int n; restore->first_job < queue->n_jobs; restore->first_job += n)
-	{
-		n = jobs_of_wave(queue, restore->first_job);
-		worker_pool_run(&task, &watch, run->options->jobs, n);
-	}
-	progress_end();
-}
 
 /* ----------
  * The plan
@@ -294,33 +182,6 @@ end_check(Restore *restore)
 	findings_end();
 }
 
-/* What workers share for each job, now that the order of all is known. */
-static void
-prepare_jobs(Restore *restore)
-{
-	const Options *options = &restore->options;
-	const DumpPlan *plan = restore->run.plan;
-	RestoreWork *work = &restore->work;
-
-	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(TargetCommit));
-	work->shared = pg_malloc0((plan->chunks->n_files + 1) * sizeof(SharedRows *));
-	restore->jobs_left = pg_malloc0((plan->chunks->n_files + 1) * sizeof(int));
-	for (int i = 0; i < plan->queue->n_jobs; i++)
-	{
-		const Job  *job = &plan->queue->jobs[i];
-		int			no;
-
-		if (!job->shared)
-			continue;
-		no = plan->queue->files[job->first] - plan->chunks->files;
-		if (restore->jobs_left[no]++ == 0)
-			work->shared[no] = restore_pieces_new(options->jobs,
-												  options->chunk_bytes != 0 ?
-												  options->chunk_bytes :
-												  ARCHIVE_PIECE_BYTES);
-	}
-}
-
 /* Make the database, if that is asked for, and what rows need. */
 static void
 make_definitions(Restore *restore)
@@ -344,7 +205,6 @@ make_definitions(Restore *restore)
 	if (restore->options.data_only && !restore->options.disable_triggers)
 		restore->plan->plan.queue = restore_order_make(restore->target.conn,
 													   restore->plan);
-	prepare_jobs(restore);
 }
 
 static void
@@ -369,7 +229,7 @@ restore_rows_and_indexes(Restore *restore)
 	restore->run.beside.what = "indexes ";
 	restore->run.beside.done = index_builder_counter(account->builder);
 	restore->run.beside.total = index_builder_entries(account->builder);
-	run_workers(restore);
+	restore_pool_run(&restore->work, &restore->run);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 	if (!index_builder_finish(account->builder) && restore->options.exit_on_error)
 		exit(1);

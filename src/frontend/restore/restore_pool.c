@@ -1,0 +1,158 @@
+/*
+ * restore_pool.c
+ *		The workers of a restore, and what its leader does for them.
+ */
+#include "base/fe_compat.h"
+
+#include "base/shared_memory.h"
+#include "process/worker_pool.h"
+#include "progress/progress.h"
+#include "restore/restore_pool.h"
+#include "status/progress_rows.h"
+#include "status/run_event.h"
+
+typedef struct RestorePool
+{
+	RestoreWork *work;
+	Run		   *run;
+	RestoreWorker *worker;		/* in a worker: itself */
+	int			first_job;		/* of those that the pool has at the time */
+	int		   *jobs_left;		/* by data file that jobs share */
+} RestorePool;
+
+/* ----------
+ * Callbacks of the worker pool
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	RestorePool *pool = arg;
+
+	pool->worker = restore_worker_start(pool->work, no);
+}
+
+static bool
+run_job(void *arg, int job, volatile int *step)
+{
+	RestorePool *pool = arg;
+
+	restore_worker_run(pool->worker, pool->first_job + job, step);
+	return true;
+}
+
+static void
+stop_worker(void *arg)
+{
+	RestorePool *pool = arg;
+
+	restore_worker_stop(pool->worker);
+}
+
+static char *
+describe_job(void *arg, int job, int step)
+{
+	RestorePool *pool = arg;
+
+	return dump_plan_describe_job(pool->run->plan, pool->first_job + job, step);
+}
+
+/* A worker is lost: what it was doing, its transaction's end has undone. */
+static void
+reset_job(void *arg, int job)
+{
+	RestorePool *pool = arg;
+
+	run_event_retry(pool->run, pool->first_job + job);
+}
+
+/* A file that jobs share is done when all of them are. */
+static void
+job_is_done(void *arg, int job_no)
+{
+	RestorePool *pool = arg;
+	const DumpPlan *plan = pool->run->plan;
+	const Job  *job = &plan->queue->jobs[pool->first_job + job_no];
+	const DataFile *file;
+	int			no;
+
+	if (!job->shared)
+		return;
+	file = plan->queue->files[job->first];
+	no = file - plan->chunks->files;
+	if (--pool->jobs_left[no] > 0)
+		return;
+	restore_pieces_end(pool->work->shared[no]);
+	run_file_result(pool->run, file)->done = true;
+}
+
+/* The jobs of a wave, which are neighbours; returns how many. */
+static int
+jobs_of_wave(const JobQueue *queue, int first)
+{
+	int			n = 1;
+
+	while (first + n < queue->n_jobs &&
+		   queue->jobs[first + n].wave == queue->jobs[first].wave)
+		n++;
+	return n;
+}
+
+/* What workers share for each job. */
+static void
+prepare_jobs(RestorePool *pool)
+{
+	const Options *options = pool->run->options;
+	const DumpPlan *plan = pool->run->plan;
+	RestoreWork *work = pool->work;
+
+	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(TargetCommit));
+	work->shared = pg_malloc0((plan->chunks->n_files + 1) * sizeof(SharedRows *));
+	pool->jobs_left = pg_malloc0((plan->chunks->n_files + 1) * sizeof(int));
+	for (int i = 0; i < plan->queue->n_jobs; i++)
+	{
+		const Job  *job = &plan->queue->jobs[i];
+		int			no;
+
+		if (!job->shared)
+			continue;
+		no = plan->queue->files[job->first] - plan->chunks->files;
+		if (pool->jobs_left[no]++ == 0)
+			work->shared[no] = restore_pieces_new(options->jobs,
+												  options->chunk_bytes != 0 ?
+												  options->chunk_bytes :
+												  ARCHIVE_PIECE_BYTES);
+	}
+}
+
+void
+restore_pool_run(RestoreWork *work, Run *run)
+{
+	/* callbacks use it until the process ends */
+	RestorePool *pool = pg_malloc0(sizeof(RestorePool));
+	const JobQueue *queue = run->plan->queue;
+	PoolWatch	watch = progress_watch();
+	WorkerTask	task = {
+		.arg = pool,
+		.doing = "restoring",
+		.max_retries = (int) run->options->retries,
+		.outlives_kill = true,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = reset_job,
+		.done = job_is_done,
+	};
+
+	pool->work = work;
+	pool->run = run;
+	prepare_jobs(pool);
+	progress_rows_begin(run);
+	for (int n; pool->first_job < queue->n_jobs; pool->first_job += n)
+	{
+		n = jobs_of_wave(queue, pool->first_job);
+		worker_pool_run(&task, &watch, run->options->jobs, n);
+	}
+	progress_end();
+}
