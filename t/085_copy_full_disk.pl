@@ -65,15 +65,15 @@ sub make_tablespaces
 	return;
 }
 
-# One is larger than any chunk, and comes first.
+# One comes first: its rows, and its indexes after them, take longest.
 make_tablespaces($source, @space{qw(source_small source_roomy)});
 make_database($source, 'disk');
 sql($source, 'disk', <<'SQL');
 CREATE TABLE fits (g int, t text) TABLESPACE roomy;
 ALTER TABLE fits ALTER t SET STORAGE EXTERNAL;
-INSERT INTO fits SELECT g, repeat(md5(g::text), 3000) FROM generate_series(1, 80) g;
+INSERT INTO fits SELECT g, repeat(md5(g::text), 3000) FROM generate_series(1, 160) g;
 CREATE TABLE large TABLESPACE small AS
-	SELECT g, repeat(md5(g::text), 30) AS t FROM generate_series(1, 60000) g;
+	SELECT g, repeat(md5(g::text), 30) AS t FROM generate_series(1, 20000) g;
 SQL
 make_database($target, 'disk');
 $target->append_conf('postgresql.conf', 'wal_recycle = off');
@@ -91,7 +91,7 @@ sub start_target
 }
 
 # The copy fails, and says of which tables all rows are there.  One worker, so
-# that the largest table comes first.
+# that the one table comes first.
 sub copy_fails_ok
 {
 	my ($what, $message, $account) = @_;

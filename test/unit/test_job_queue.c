@@ -48,6 +48,36 @@ check_order(void)
 	   "equal ones in the archive's order");
 }
 
+/* Of equal files those come first whose table has the most rows. */
+static void
+check_indexes(void)
+{
+	DataFile	files[] = {
+		whole_table(0, 90 * MB),
+		{.table = 1,.chunk_no = 1,.n_chunks = 2,.est_bytes = 50 * MB},
+		{.table = 1,.chunk_no = 2,.n_chunks = 2,.start_block = 8,.end_block = InvalidBlockNumber,.est_bytes = 50 * MB},
+		{.table = 2,.chunk_no = 1,.n_chunks = 3,.est_bytes = 45 * MB},
+		{.table = 2,.chunk_no = 2,.n_chunks = 3,.start_block = 8,.end_block = 16,.est_bytes = 45 * MB},
+		{.table = 2,.chunk_no = 3,.n_chunks = 3,.start_block = 16,.end_block = InvalidBlockNumber,.est_bytes = 45 * MB},
+	};
+	ChunkPlan	plan = {.files = files,.n_files = lengthof(files)};
+	LargeObjectGroup groups[] = {{.n_oids = 1000}};
+	LargeObjects objects = {.groups = groups,.n_groups = 1,.est_bytes = 160 * MB};
+	JobRules	rules = {.with_indexes = true};
+	static const int tables[] = {0, 2, 2, 2, -1, 1, 1};
+	JobQueue   *queue = job_queue_make(&plan, &objects, &rules);
+
+	is_number(queue->n_jobs, lengthof(tables), "jobs where indexes follow");
+	for (int i = 0; i < queue->n_jobs; i++)
+	{
+		const Job  *job = &queue->jobs[i];
+
+		is_number(job->kind == JOB_LARGE_OBJECTS ? -1 :
+				  queue->files[job->first]->table, tables[i],
+				  psprintf("the table of job %d", i));
+	}
+}
+
 static void
 check_batches(int n_files, uint64 est_bytes, int expected, const char *what)
 {
@@ -110,6 +140,7 @@ void
 test_job_queue(void)
 {
 	check_order();
+	check_indexes();
 	check_batches(0, 0, 0, "no files");
 	check_batches(33, 10, 2, "33 tiny tables");
 	check_batches(4, MB / 2, 2, "4 tables of half a megabyte");

@@ -265,7 +265,7 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	DumpOrigin *origin = pg_malloc0(sizeof(DumpOrigin));
 	ArchiveTables *found = archive_tables_find(archive->toc, ids, n_ids);
 	DumpTables *tables;
-	JobRules	rules = {NULL};
+	JobRules	rules = {.with_indexes = true};
 
 	plan->encoding = archive->encoding;
 	/* names are quoted now, before there is a session */

@@ -59,6 +59,7 @@ void
 dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 {
 	ChunkPlan  *chunks;
+	JobRules	rules = {.with_indexes = options->target != NULL};
 
 	choose_compressor(plan, options, conn);
 	chunks = chunk_plan_make(options, plan->tables, plan->extension,
@@ -71,7 +72,7 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	else
 		plan->toc = plan->pg_dump_toc;
 	plan->objects = large_objects_read(conn, plan->toc);
-	plan->queue = job_queue_make(chunks, plan->objects, NULL);
+	plan->queue = job_queue_make(chunks, plan->objects, &rules);
 }
 
 uint64

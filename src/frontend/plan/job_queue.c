@@ -1,6 +1,11 @@
 /*
  * job_queue.c
  *		Orders the work so that all workers end together.
+ *
+ * What has the longest way still to go comes first: the critical path of list
+ * scheduling.  Of a dump that is the file alone.  Where indexes are built of
+ * a table's rows they wait for all of them, and take about as long, so that
+ * the way of each of its files is longer by the whole table.
  */
 #include "base/fe_compat.h"
 
@@ -35,6 +40,7 @@ typedef struct SortedFile
 {
 	const DataFile *file;
 	uint64		work;			/* of the table, if that comes at once */
+	uint64		path;			/* with what can only come after it */
 	int			wave;
 	bool		at_once;
 	int			shares;
@@ -48,8 +54,8 @@ compare_files(const void *a, const void *b)
 
 	if (f1->wave != f2->wave)
 		return f1->wave < f2->wave ? -1 : 1;
-	if (f1->work != f2->work)
-		return f1->work > f2->work ? -1 : 1;
+	if (f1->path != f2->path)
+		return f1->path > f2->path ? -1 : 1;
 	/* equal ones in the archive's order: neighbouring blocks together */
 	return f1->file < f2->file ? -1 : f1->file > f2->file;
 }
@@ -62,8 +68,8 @@ compare_jobs(const void *a, const void *b)
 
 	if (j1->wave != j2->wave)
 		return j1->wave < j2->wave ? -1 : 1;
-	if (j1->est_bytes != j2->est_bytes)
-		return j1->est_bytes > j2->est_bytes ? -1 : 1;
+	if (j1->path != j2->path)
+		return j1->path > j2->path ? -1 : 1;
 	if (j1->kind != j2->kind)
 		return j1->kind < j2->kind ? -1 : 1;
 	return j1->first < j2->first ? -1 : j1->first > j2->first;
@@ -81,7 +87,23 @@ add_job(JobQueue *queue, JobKind kind, int first)
 	job->at_once = false;
 	job->shared = false;
 	job->est_bytes = 0;
+	job->path = 0;
 	return job;
+}
+
+/* How much work each table is; owned. */
+static uint64 *
+sum_by_table(const ChunkPlan *chunks)
+{
+	int			n_tables = 0;
+	uint64	   *work;
+
+	for (int i = 0; i < chunks->n_files; i++)
+		n_tables = Max(n_tables, chunks->files[i].table + 1);
+	work = pg_malloc0((n_tables + 1) * sizeof(uint64));
+	for (int i = 0; i < chunks->n_files; i++)
+		work[chunks->files[i].table] += file_work(&chunks->files[i]);
+	return work;
 }
 
 /* In the order in which they are to be done; owned. */
@@ -89,23 +111,23 @@ static SortedFile *
 sort_files(const ChunkPlan *chunks, const JobRules *rules)
 {
 	SortedFile *sorted = pg_malloc((chunks->n_files + 1) * sizeof(SortedFile));
+	uint64	   *table_work = sum_by_table(chunks);
 
 	for (int i = 0; i < chunks->n_files; i++)
 	{
 		const DataFile *file = &chunks->files[i];
-		const TablePlan *table = &chunks->tables[file->table];
 
 		sorted[i].file = file;
 		sorted[i].wave = rules->waves ? rules->waves[file->table] : 0;
 		sorted[i].at_once = rules->at_once && rules->at_once[file->table];
 		sorted[i].shares = rules->shares && !sorted[i].at_once ?
 			rules->shares[i] : 1;
-		sorted[i].work = 0;
-		for (int j = 0; sorted[i].at_once && j < table->n_files; j++)
-			sorted[i].work += file_work(&chunks->files[table->first_file + j]);
-		if (!sorted[i].at_once)
-			sorted[i].work = file_work(file);
+		sorted[i].work = sorted[i].at_once ?
+			table_work[file->table] : file_work(file);
+		sorted[i].path = sorted[i].work +
+			(rules->with_indexes ? table_work[file->table] : 0);
 	}
+	free(table_work);
 	qsort(sorted, chunks->n_files, sizeof(SortedFile), compare_files);
 	return sorted;
 }
@@ -137,6 +159,7 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 		{
 			job->n++;
 			job->est_bytes += file_work(next->file);
+			job->path += next->path;
 			continue;
 		}
 		for (int j = 0; j < next->shares; j++)
@@ -147,6 +170,7 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 			job->shared = next->shares > 1;
 			job->n = 1;
 			job->est_bytes = file_work(next->file) / next->shares;
+			job->path = next->path - next->work + job->est_bytes;
 		}
 	}
 	free(sorted);
@@ -166,6 +190,7 @@ add_large_objects(JobQueue *queue, const LargeObjects *objects)
 		job->n = 1;
 		job->est_bytes = (uint64) ((double) objects->est_bytes *
 								   objects->groups[i].n_oids / total);
+		job->path = job->est_bytes;
 	}
 }
 

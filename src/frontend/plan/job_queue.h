@@ -1,6 +1,6 @@
 /*
  * job_queue.h
- *		What the workers do, in which order: largest work first.
+ *		What the workers do, in which order: the longest way first.
  */
 #ifndef JOB_QUEUE_H
 #define JOB_QUEUE_H
@@ -26,6 +26,8 @@ typedef struct Job
 	bool		shared;			/* this is one of several jobs that do one
 								 * file together */
 	uint64		est_bytes;
+	uint64		path;			/* bytes until all is done that waits for it;
+								 * the longest is first */
 } Job;
 
 /* What makes no difference to jobs is NULL. */
@@ -37,13 +39,14 @@ typedef struct JobRules
 								 * files */
 	const int  *shares;			/* by file: so many jobs do it together, if
 								 * more than one */
+	bool		with_indexes;	/* built when a table has its rows */
 } JobRules;
 
 typedef struct JobQueue
 {
 	Job		   *jobs;
 	int			n_jobs;
-	const DataFile **files;		/* largest first; borrowed from the plan */
+	const DataFile **files;		/* by job; borrowed from the plan */
 } JobQueue;
 
 /*
