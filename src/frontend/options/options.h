@@ -93,8 +93,6 @@ typedef struct Options
 	const char *restore;		/* the archive that it restores; NULL in
 								 * pg_pardump */
 	bool		verify_first;
-	bool		resume;			/* the run before, which has not come to its
-								 * end */
 	bool		exit_on_error;
 	bool		if_exists;
 	bool		no_data_for_failed_tables;

@@ -22,6 +22,13 @@
 static const char load_query[] =
 "SELECT l.rows FROM " PARDUMP_LOAD_TUPLES "($1, $2) l";
 
+/*
+ * A plan made for a block would hold copies of it: of five for each
+ * statement, the server's "custom plans".
+ */
+static const char plan_query[] =
+"SELECT pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)";
+
 typedef struct TargetRawSink
 {
 	Sink		base;
@@ -123,8 +130,10 @@ sink_target_raw_new(PGconn *conn, const char *table)
 {
 	TargetRawSink *sink = pg_malloc0(sizeof(TargetRawSink));
 	const Oid	types[] = {REGCLASSOID, BYTEAOID};
-	PGresult   *res = PQprepare(conn, "", load_query, 2, types);
+	PGresult   *res;
 
+	PQclear(session_query(conn, plan_query));
+	res = PQprepare(conn, "", load_query, 2, types);
 	sink->base.ops = &sink_target_raw_ops;
 	sink->conn = conn;
 	sink->table = table;
