@@ -20,6 +20,7 @@
 #include "utils/rel.h"
 
 #include "base/server_compat.h"
+#include "bytes/kept_memory.h"
 #include "function/argument.h"
 #include "load/raw_loader.h"
 #include "raw/raw_type.h"
@@ -77,6 +78,7 @@ pg_pardump_load_tuples(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 
+	kept_memory_begin();
 	rel = open_to_load(PG_GETARG_OID(0));
 	raw_loader_insert(rel, PG_GETARG_BYTEA_P(1), &n_rows, &n_bytes);
 	relation_close(rel, NoLock);

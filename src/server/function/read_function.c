@@ -21,6 +21,7 @@
 #include "utils/snapmgr.h"
 
 #include "base/server_compat.h"
+#include "bytes/kept_memory.h"
 #include "function/argument.h"
 #include "function/relation_access.h"
 #include "read/chunk_reader.h"
@@ -207,6 +208,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 		funcctx = SRF_FIRSTCALL_INIT();
 		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
 		last_read.complete = false;
+		kept_memory_begin();
 		call = begin_read_call(fcinfo);
 		funcctx->user_fctx = call;
 		RegisterExprContextCallback(rsinfo->econtext, end_read_call,
