@@ -17,6 +17,7 @@
 
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 
 /* Bytes that may be read behind the digits, though not used. */
@@ -41,12 +42,28 @@ digit_values(const char *p)
 	return word ^ UINT64CONST(0x3030303030303030);
 }
 
-/* Is each of them a digit's?  What carries from a byte comes of no digit. */
+/* The high bit of the first that is no digit's, and perhaps of later ones. */
+static inline uint64
+non_digits(uint64 values)
+{
+	/* what carries from a byte comes of no digit */
+	return ((values + UINT64CONST(0x7676767676767676)) | values) &
+		UINT64CONST(0x8080808080808080);
+}
+
 static inline bool
 are_digits(uint64 values)
 {
-	return (((values + UINT64CONST(0x7676767676767676)) | values) &
-			UINT64CONST(0x8080808080808080)) == 0;
+	return non_digits(values) == 0;
+}
+
+/* How many digits there are at p before another byte, up to eight. */
+static inline int
+count_digits(const char *p)
+{
+	uint64		others = non_digits(digit_values(p));
+
+	return others == 0 ? 8 : pg_rightmost_one_pos64(others) / 8;
 }
 
 /* The number that eight digits make. */

@@ -132,6 +132,97 @@ read_fraction_groups(const NumericText *parts, int16 *groups)
 	return true;
 }
 
+/*
+ * What is short, i.e. has up to eight digits, and as many behind the point,
+ * comes to four groups in a word.  There is no branch that depends on how
+ * many digits or zeros there are, as most of those would be mispredicted.
+ */
+#define MAX_SHORT	(1 + 8 + 1 + 8)
+
+#ifndef WORDS_BIGENDIAN
+
+/*
+ * Read both parts' digits, those behind the point as if there were eight.
+ * False as well for a text with zeros that need not be there.
+ */
+static inline bool
+read_short_text(NumericText *parts, const char *text, Size len,
+				uint32 *whole, uint32 *fraction)
+{
+	const char *end = text + len;
+	const char *point;
+	uint64		values;
+
+	parts->negative = len > 0 && *text == '-';
+	text += parts->negative;
+	parts->n_whole = Min(count_digits(text), end - text);
+	parts->n_fraction = 0;
+	*fraction = 0;
+	if (parts->n_whole == 0 || (*text == '0' && parts->n_whole > 1))
+		return false;
+	*whole = number_of_digits(digit_values(text) << (64 - 8 * parts->n_whole));
+	point = text + parts->n_whole;
+	parts->n_whole -= *whole == 0;
+	if (point == end)
+		return true;
+
+	parts->n_fraction = end - point - 1;
+	if (*point != '.' || parts->n_fraction < 1 || parts->n_fraction > 8)
+		return false;
+	values = digit_values(point + 1) &
+		(PG_UINT64_MAX >> (64 - 8 * parts->n_fraction));
+	*fraction = number_of_digits(values);
+	return are_digits(values);
+}
+
+/* As put_numeric_of_text(). */
+static inline Size
+put_short_text(char *to, const char *text, Size len, int32 typmod)
+{
+	NumericText parts;
+	uint32		whole;
+	uint32		fraction;
+	uint64		groups;
+	int			scale;
+	uint16		header;
+	int			first = 0;
+	int			end = 0;
+	Size		size;
+
+	if (!read_short_text(&parts, text, len, &whole, &fraction))
+		return 0;
+	scale = display_scale(&parts, typmod);
+	if (scale < 0)
+		return 0;
+	header = HEADER_SHORT | scale << SCALE_SHIFT;
+	groups = whole / 10000 | (uint64) (whole % 10000) << 16 |
+		(uint64) (fraction / 10000) << 32 | (uint64) (fraction % 10000) << 48;
+	if (groups != 0)
+	{
+		first = pg_rightmost_one_pos64(groups) / 16;
+		end = pg_leftmost_one_pos64(groups) / 16 + 1;
+		groups >>= 16 * first;
+		header |= (parts.negative ? HEADER_NEGATIVE : 0) |
+			((1 - first) & WEIGHT_MASK);
+	}
+
+	size = VARHDRSZ + sizeof(header) + (end - first) * sizeof(int16);
+	SET_VARSIZE(to, size);
+	memcpy(to + VARHDRSZ, &header, sizeof(header));
+	memcpy(to + VARHDRSZ + sizeof(header), &groups, sizeof(groups));
+	return size;
+}
+
+#else
+
+static inline Size
+put_short_text(char *to, const char *text, Size len, int32 typmod)
+{
+	return 0;
+}
+
+#endif
+
 Size
 put_numeric_of_text(char *to, const char *text, Size len, int32 typmod)
 {
@@ -142,8 +233,10 @@ put_numeric_of_text(char *to, const char *text, Size len, int32 typmod)
 	int			end;
 	int			scale;
 	uint16		header;
-	Size		size;
+	Size		size = len <= MAX_SHORT ? put_short_text(to, text, len, typmod) : 0;
 
+	if (size > 0)
+		return size;
 	if (!split_numeric(&parts, text, len))
 		return 0;
 	scale = display_scale(&parts, typmod);

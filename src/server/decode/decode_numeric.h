@@ -16,7 +16,7 @@ extern DecodeFunction numeric_decoder(Oid input_function,
 
 /* The room that the value of a text of so many bytes may need. */
 #define NUMERIC_ROOM(len)	(VARHDRSZ + sizeof(uint16) + \
-							 sizeof(int16) * ((Size) (len) / 4 + 3))
+							 sizeof(int16) * ((Size) (len) / 4 + 4))
 
 /*
  * Write the numeric that numeric_in() makes of a text of digits, which may
