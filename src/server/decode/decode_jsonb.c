@@ -37,72 +37,82 @@ typedef struct JsonbSpace
 	uint32		keys[MAX_NODES];
 } JsonbSpace;
 
-/* What stands before a value: its JEntry, and padding. */
-#define ENTRY_ROOM		(sizeof(JEntry) + 3)
+/*
+ * The room that a node may need beside its text: a JEntry, padding, and what
+ * a number has more than that of its text, or a container's header.
+ */
+#define NODE_ROOM		(sizeof(JEntry) + 3 + NUMERIC_ROOM(0))
 
+/*
+ * Each put_...() writes at "to" and returns the place behind what it has
+ * written, or NULL if the value is not one for us.
+ */
 typedef struct JsonbWriter
 {
 	const JsonNode *nodes;
 	uint32	   *keys;			/* free places for the nodes of keys */
-	char	   *to;
 } JsonbWriter;
 
 /* Containers and numbers are aligned; the padding counts as theirs. */
-static inline void
-put_padding(JsonbWriter *writer)
+static inline char *
+put_padding(char *to)
 {
-	while ((uintptr_t) writer->to % sizeof(int32) != 0)
-		*writer->to++ = '\0';
+	uint32		zeros = 0;
+
+	memcpy(to, &zeros, sizeof(zeros));
+	return (char *) INTALIGN(to);
 }
 
 /* Writes up to a block more, and may read as much. */
-static inline void
-put_string(JsonbWriter *writer, const JsonNode *node)
+static inline char *
+put_string(char *to, const JsonNode *node)
 {
 	for (uint32 i = 0; i < node->len; i += BYTE_BLOCK_SIZE)
-		byte_block_store(writer->to + i, byte_block_load(node->text + i));
-	writer->to += node->len;
+		byte_block_store(to + i, byte_block_load(node->text + i));
+	return to + node->len;
 }
 
-static bool put_container(JsonbWriter *writer, uint32 index);
+static inline char *
+put_number(char *to, const JsonNode *node)
+{
+	Size		size;
 
-/* Write a value; its JEntry, with a length, goes to *entry. */
-static bool
-put_value(JsonbWriter *writer, uint32 index, JEntry *entry)
+	to = put_padding(to);
+	size = put_numeric_of_text(to, node->text, node->len, -1);
+	return size > 0 ? to + size : NULL;
+}
+
+static char *put_container(JsonbWriter *writer, uint32 index, char *to);
+
+/* Write a value; its JEntry's type goes to *type. */
+static inline char *
+put_value(JsonbWriter *writer, uint32 index, char *to, JEntry *type)
 {
 	const JsonNode *node = &writer->nodes[index];
-	char	   *start = writer->to;
-	Size		size;
 
 	switch (node->kind)
 	{
 		case NODE_NULL:
-			*entry = JENTRY_ISNULL;
-			return true;
+			*type = JENTRY_ISNULL;
+			return to;
 		case NODE_TRUE:
-			*entry = JENTRY_ISBOOL_TRUE;
-			return true;
+			*type = JENTRY_ISBOOL_TRUE;
+			return to;
 		case NODE_FALSE:
-			*entry = JENTRY_ISBOOL_FALSE;
-			return true;
+			*type = JENTRY_ISBOOL_FALSE;
+			return to;
 		case NODE_STRING:
-			put_string(writer, node);
-			*entry = JENTRY_ISSTRING | node->len;
-			return true;
+			*type = JENTRY_ISSTRING;
+			return put_string(to, node);
 		case NODE_NUMBER:
-			put_padding(writer);
-			size = put_numeric_of_text(writer->to, node->text, node->len, -1);
-			writer->to += size;
-			*entry = JENTRY_ISNUMERIC | (writer->to - start);
-			return size > 0;
+			*type = JENTRY_ISNUMERIC;
+			return put_number(to, node);
 		case NODE_ARRAY:
 		case NODE_OBJECT:
-			if (!put_container(writer, index))
-				return false;
-			*entry = JENTRY_ISCONTAINER | (writer->to - start);
-			return true;
+			*type = JENTRY_ISCONTAINER;
+			return put_container(writer, index, to);
 	}
-	return false;
+	return NULL;
 }
 
 /* src/backend/utils/adt/jsonb_util.c: lengthCompareJsonbString() */
@@ -155,125 +165,108 @@ gather_keys(JsonbWriter *writer, uint32 index)
 }
 
 /*
- * Put a JEntry at its place, with an offset instead of a length where one has
- * to be.  *total is the length of all up to this one.
+ * Put the JEntry of what begins at "start" and ends at "end" to its place,
+ * with an offset instead of a length where one has to be.
  */
 static inline void
-put_entry(char *entries, uint32 i, JEntry entry, uint32 *total)
+put_entry(char *entries, uint32 i, JEntry type, const char *first,
+		  const char *start, const char *end)
 {
-	*total += JBE_OFFLENFLD(entry);
+	JEntry		entry = type | (end - start);
+
 	if (i % JB_OFFSET_STRIDE == 0)
-		entry = (entry & JENTRY_TYPEMASK) | *total | JENTRY_HAS_OFF;
+		entry = type | (end - first) | JENTRY_HAS_OFF;
 	memcpy(entries + i * sizeof(JEntry), &entry, sizeof(JEntry));
 }
 
-/* Write a container's header, and leave room for its entries. */
+/* Write a container's header, whose entries' place goes to *entries. */
 static inline char *
-put_header(JsonbWriter *writer, uint32 header, uint32 n_entries)
+put_header(char *to, uint32 header, uint32 n_entries, char **entries)
 {
-	char	   *entries;
-
-	put_padding(writer);
-	memcpy(writer->to, &header, sizeof(header));
-	entries = writer->to + sizeof(header);
-	writer->to = entries + n_entries * sizeof(JEntry);
-	return entries;
+	to = put_padding(to);
+	memcpy(to, &header, sizeof(header));
+	*entries = to + sizeof(header);
+	return *entries + n_entries * sizeof(JEntry);
 }
 
-static bool
-put_array(JsonbWriter *writer, uint32 index)
+static char *
+put_array(JsonbWriter *writer, uint32 index, char *to)
 {
 	uint32		n = writer->nodes[index].len;
 	uint32		element = index + 1;
-	uint32		total = 0;
-	char	   *entries = put_header(writer, n | JB_FARRAY, n);
+	char	   *entries;
+	char	   *first = to = put_header(to, n | JB_FARRAY, n, &entries);
 
 	for (uint32 i = 0; i < n; i++)
 	{
-		JEntry		entry;
+		char	   *start = to;
+		JEntry		type;
 
-		if (!put_value(writer, element, &entry))
-			return false;
-		put_entry(entries, i, entry, &total);
+		to = put_value(writer, element, to, &type);
+		if (to == NULL)
+			return NULL;
+		put_entry(entries, i, type, first, start, to);
 		element = writer->nodes[element].next;
 	}
-	return true;
+	return to;
 }
 
-static bool
-put_object(JsonbWriter *writer, uint32 index)
+static char *
+put_object(JsonbWriter *writer, uint32 index, char *to)
 {
 	uint32	   *keys = writer->keys;
 	uint32		n = writer->nodes[index].len;
-	uint32		total = 0;
-	char	   *entries = put_header(writer, n | JB_FOBJECT, 2 * n);
-	bool		done = true;
+	char	   *entries;
+	char	   *first = to = put_header(to, n | JB_FOBJECT, 2 * n, &entries);
 
 	if (!gather_keys(writer, index))
-		return false;
+		return NULL;
 	writer->keys += n;
 	for (uint32 i = 0; i < n; i++)
 	{
-		const JsonNode *key = &writer->nodes[keys[i]];
+		char	   *start = to;
 
-		put_string(writer, key);
-		put_entry(entries, i, JENTRY_ISSTRING | key->len, &total);
+		to = put_string(to, &writer->nodes[keys[i]]);
+		put_entry(entries, i, JENTRY_ISSTRING, first, start, to);
 	}
-	for (uint32 i = 0; i < n && done; i++)
+	for (uint32 i = 0; i < n; i++)
 	{
-		JEntry		entry = 0;
+		char	   *start = to;
+		JEntry		type;
 
-		done = put_value(writer, keys[i] + 1, &entry);
-		put_entry(entries, n + i, entry, &total);
+		to = put_value(writer, keys[i] + 1, to, &type);
+		if (to == NULL)
+			return NULL;
+		put_entry(entries, n + i, type, first, start, to);
 	}
-	writer->keys -= n;
-	return done;
+	writer->keys = keys;
+	return to;
 }
 
-static bool
-put_container(JsonbWriter *writer, uint32 index)
+static char *
+put_container(JsonbWriter *writer, uint32 index, char *to)
 {
 	if (writer->nodes[index].kind == NODE_OBJECT)
-		return put_object(writer, index);
-	return put_array(writer, index);
+		return put_object(writer, index, to);
+	return put_array(writer, index, to);
 }
 
 /* The value that is all of a jsonb; a scalar is in an array of its own. */
-static bool
-put_root(JsonbWriter *writer)
+static char *
+put_root(JsonbWriter *writer, char *to)
 {
 	char	   *entries;
-	JEntry		entry;
-	uint32		total = 0;
+	char	   *start;
+	JEntry		type;
 
 	if (writer->nodes[0].kind == NODE_ARRAY ||
 		writer->nodes[0].kind == NODE_OBJECT)
-		return put_container(writer, 0);
-	entries = put_header(writer, 1 | JB_FARRAY | JB_FSCALAR, 1);
-	if (!put_value(writer, 0, &entry))
-		return false;
-	put_entry(entries, 0, entry, &total);
-	return true;
-}
-
-/* How many bytes the stored form may need. */
-static inline Size
-stored_room(const JsonNode *nodes, uint32 n_nodes)
-{
-	/* the root's header, or that of a scalar's array, which has an entry */
-	Size		room = VARHDRSZ + sizeof(uint32) + sizeof(JEntry);
-
-	for (uint32 i = 0; i < n_nodes; i++)
-	{
-		room += ENTRY_ROOM;
-		if (nodes[i].kind == NODE_STRING)
-			room += nodes[i].len;
-		else if (nodes[i].kind == NODE_NUMBER)
-			room += NUMERIC_ROOM(nodes[i].len);
-		else
-			room += sizeof(uint32); /* a container's header */
-	}
-	return room;
+		return put_container(writer, 0, to);
+	start = put_header(to, 1 | JB_FARRAY | JB_FSCALAR, 1, &entries);
+	to = put_value(writer, 0, start, &type);
+	if (to != NULL)
+		put_entry(entries, 0, type, start, start, to);
+	return to;
 }
 
 static bool
@@ -284,19 +277,21 @@ decode_jsonb(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	uint32		n_nodes;
 	Size		room;
 	char	   *result;
+	char	   *end;
 
 	if (len > MAX_JSONB_TEXT)
 		return false;
 	n_nodes = json_parse(text, len, space->nodes, MAX_NODES);
 	if (n_nodes == 0)
 		return false;
-	room = stored_room(space->nodes, n_nodes);
+	/* the root's header, or that of a scalar's array, is one more */
+	room = VARHDRSZ + len + (n_nodes + 1) * NODE_ROOM;
 	result = palloc(room + BYTE_BLOCK_SIZE);
-	writer.to = result + VARHDRSZ;
-	if (!put_root(&writer))
+	end = put_root(&writer, result + VARHDRSZ);
+	if (end == NULL)
 		return false;
-	Assert(writer.to <= result + room);
-	SET_VARSIZE(result, writer.to - result);
+	Assert(end <= result + room);
+	SET_VARSIZE(result, end - result);
 	*value = PointerGetDatum(result);
 	return true;
 }

@@ -13,9 +13,12 @@
 #include "decode/json_parse.h"
 #include "decode/json_scan.h"
 
+/*
+ * Each parse_...() reads at p and returns the place behind what it has read,
+ * or NULL if that is not there.
+ */
 typedef struct JsonParser
 {
-	const char *p;
 	const char *end;
 	JsonNode   *nodes;
 	uint32		n_nodes;
@@ -48,14 +51,10 @@ escaped_char(char letter)
 	}
 }
 
-/*
- * Take a string that has a backslash at the parser's place from there on, in
- * a copy without escapes.
- */
-static bool
-parse_escaped(JsonParser *parser, JsonNode *node)
+/* A string that has its first backslash at "from", in a copy without escapes. */
+static const char *
+parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
 {
-	const char *from = parser->p;
 	const char *end;
 	Size		plain = from - node->text;
 	char	   *copy;
@@ -64,10 +63,10 @@ parse_escaped(JsonParser *parser, JsonNode *node)
 	for (end = from; end < parser->end && *end != '"'; end++)
 	{
 		if ((unsigned char) *end < ' ' || (*end == '\\' && ++end == parser->end))
-			return false;
+			return NULL;
 	}
 	if (end == parser->end)
-		return false;
+		return NULL;
 
 	copy = palloc(end - node->text + BYTE_BLOCK_SIZE);
 	memcpy(copy, node->text, plain);
@@ -80,50 +79,47 @@ parse_escaped(JsonParser *parser, JsonNode *node)
 		{
 			c = escaped_char(*from++);
 			if (c == '\0')
-				return false;
+				return NULL;
 		}
 		*to++ = c;
 	}
 	node->text = copy;
 	node->len = to - copy;
-	parser->p = end + 1;
-	return true;
+	return end + 1;
 }
 
-/* The string whose opening quote is at the parser's place. */
-static inline bool
-parse_string(JsonParser *parser, JsonNode *node)
+/* The string whose opening quote is at p. */
+static inline const char *
+parse_string(JsonParser *parser, const char *p, JsonNode *node)
 {
 	node->kind = NODE_STRING;
-	node->text = ++parser->p;
-	parser->p = find_json_special(parser->p, parser->end);
-	if (likely(parser->p < parser->end && *parser->p == '"'))
-		node->len = parser->p++ - node->text;
-	else if (!parse_escaped(parser, node))
-		return false;
-	return true;
+	node->text = ++p;
+	p = find_json_special(p, parser->end);
+	if (unlikely(p == parser->end || *p != '"'))
+		return parse_escaped(parser, p, node);
+	node->len = p - node->text;
+	return p + 1;
 }
 
-static inline bool
-parse_number(JsonParser *parser, JsonNode *node)
+static inline const char *
+parse_number(JsonParser *parser, const char *p, JsonNode *node)
 {
 	bool		has_exponent;
 
 	node->kind = NODE_NUMBER;
-	node->text = parser->p;
-	if (!scan_json_number(&parser->p, parser->end, &has_exponent) ||
-		has_exponent)
-		return false;
-	node->len = parser->p - node->text;
-	return true;
+	node->text = p;
+	if (!scan_json_number(&p, parser->end, &has_exponent) || has_exponent)
+		return NULL;
+	node->len = p - node->text;
+	return p;
 }
 
-static inline bool
-parse_word(JsonParser *parser, JsonNode *node, NodeKind kind,
+static inline const char *
+parse_word(JsonParser *parser, const char *p, JsonNode *node, NodeKind kind,
 		   const char *word, Size len)
 {
 	node->kind = kind;
-	return scan_json_word(&parser->p, parser->end, word, len);
+	return scan_json_word(&p, parser->end, word, len) ? p : NULL;
 }
 
 /* The next node, or NULL if there is none left. */
@@ -136,92 +132,94 @@ new_node(JsonParser *parser)
 }
 
 /* A key and the colon behind it. */
-static inline bool
-parse_key(JsonParser *parser)
+static inline const char *
+parse_key(JsonParser *parser, const char *p)
 {
 	JsonNode   *key = new_node(parser);
 
-	if (key == NULL || parser->p == parser->end || *parser->p != '"' ||
-		!parse_string(parser, key))
-		return false;
+	if (key == NULL || p == parser->end || *p != '"')
+		return NULL;
+	p = parse_string(parser, p, key);
 	key->next = parser->n_nodes;
-	return scan_json_char(&parser->p, parser->end, ':');
+	return p != NULL && scan_json_char(&p, parser->end, ':') ? p : NULL;
 }
 
-static bool parse_value(JsonParser *parser);
+static const char *parse_value(JsonParser *parser, const char *p);
 
-/* The array or object whose opening bracket is at the parser's place. */
-static bool
-parse_container(JsonParser *parser, JsonNode *node)
+/* The array or object whose opening bracket is at p. */
+static const char *
+parse_container(JsonParser *parser, const char *p, JsonNode *node)
 {
-	bool		is_object = *parser->p++ == '{';
+	bool		is_object = *p++ == '{';
 	char		close = is_object ? '}' : ']';
 
 	CHECK_FOR_INTERRUPTS();
 	node->kind = is_object ? NODE_OBJECT : NODE_ARRAY;
 	node->len = 0;
 	if (++parser->depth > MAX_JSON_DEPTH)
-		return false;
+		return NULL;
 
-	parser->p = skip_json_space(parser->p, parser->end);
-	if (parser->p == parser->end || *parser->p != close)
+	p = skip_json_space(p, parser->end);
+	if (p == parser->end || *p != close)
 	{
 		do
 		{
-			if ((is_object && !parse_key(parser)) || !parse_value(parser))
-				return false;
+			if (is_object)
+				p = parse_key(parser, p);
+			if (p != NULL)
+				p = parse_value(parser, p);
+			if (p == NULL)
+				return NULL;
 			node->len++;
-		} while (scan_json_char(&parser->p, parser->end, ','));
+		} while (scan_json_char(&p, parser->end, ','));
 	}
 	parser->depth--;
-	parser->p = skip_json_space(parser->p, parser->end);
-	return parser->p < parser->end && *parser->p++ == close;
+	p = skip_json_space(p, parser->end);
+	return p < parser->end && *p == close ? p + 1 : NULL;
 }
 
-static bool
-parse_value(JsonParser *parser)
+static const char *
+parse_value(JsonParser *parser, const char *p)
 {
 	JsonNode   *node = new_node(parser);
-	bool		parsed;
 
-	if (node == NULL || parser->p == parser->end)
-		return false;
-	switch (*parser->p)
+	if (node == NULL || p == parser->end)
+		return NULL;
+	switch (*p)
 	{
 		case '{':
 		case '[':
-			parsed = parse_container(parser, node);
+			p = parse_container(parser, p, node);
 			break;
 		case '"':
-			parsed = parse_string(parser, node);
+			p = parse_string(parser, p, node);
 			break;
 		case 't':
-			parsed = parse_word(parser, node, NODE_TRUE, "true", 4);
+			p = parse_word(parser, p, node, NODE_TRUE, "true", 4);
 			break;
 		case 'f':
-			parsed = parse_word(parser, node, NODE_FALSE, "false", 5);
+			p = parse_word(parser, p, node, NODE_FALSE, "false", 5);
 			break;
 		case 'n':
-			parsed = parse_word(parser, node, NODE_NULL, "null", 4);
+			p = parse_word(parser, p, node, NODE_NULL, "null", 4);
 			break;
 		default:
-			parsed = parse_number(parser, node);
+			p = parse_number(parser, p, node);
 			break;
 	}
 	node->next = parser->n_nodes;
-	return parsed;
+	return p;
 }
 
 uint32
 json_parse(const char *text, Size len, JsonNode *nodes, uint32 max_nodes)
 {
 	JsonParser	parser = {
-		.p = text,.end = text + len,.nodes = nodes,.max_nodes = max_nodes
+		.end = text + len,.nodes = nodes,.max_nodes = max_nodes
 	};
+	const char *p = parse_value(&parser, skip_json_space(text, parser.end));
 
-	parser.p = skip_json_space(parser.p, parser.end);
-	if (!parse_value(&parser) ||
-		skip_json_space(parser.p, parser.end) != parser.end)
+	if (p == NULL || skip_json_space(p, parser.end) != parser.end)
 		return 0;
 	return parser.n_nodes;
 }

@@ -23,6 +23,8 @@
 static inline const char *
 skip_json_space(const char *p, const char *end)
 {
+	if (likely((unsigned char) *p > ' '))
+		return p;
 	while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
 		p++;
 	return p;
@@ -55,9 +57,14 @@ static inline bool
 scan_json_digits(const char **p, const char *end)
 {
 	const char *start = *p;
+	int			n;
 
-	while (*p < end && is_digit(**p))
-		(*p)++;
+	do
+	{
+		n = count_digits(*p);
+		*p += n;
+	} while (n == 8 && *p < end);
+	*p = Min(*p, end);
 	return *p > start;
 }
 
