@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include "access/tupmacs.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
@@ -23,6 +25,9 @@
 /* Of longer texts array_in() may make what memory there is for. */
 #define MAX_ARRAY_TEXT		(1024 * 1024)
 
+/* So many elements need no memory of their own. */
+#define FEW_ELEMENTS		64
+
 typedef struct ArrayDecoder
 {
 	ColumnDecoder element;
@@ -31,6 +36,14 @@ typedef struct ArrayDecoder
 	char		typalign;
 	char		delimiter;
 } ArrayDecoder;
+
+typedef struct Elements
+{
+	int			n;
+	int			n_nulls;
+	Datum	   *values;
+	bool	   *nulls;
+} Elements;
 
 /* An element's text, and whether it is the word NULL. */
 typedef struct ElementText
@@ -52,6 +65,28 @@ find_quote(const char *p, const char *end)
 
 		if (byte_block_any(flags))
 			return p + byte_block_first(flags);
+	}
+	return end;
+}
+
+/* The first byte that cannot be within an element without quotes; or "end". */
+static inline const char *
+find_special(const char *p, const char *end, char delimiter)
+{
+	for (; p < end; p += BYTE_BLOCK_SIZE)
+	{
+		ByteBlock	block = byte_block_load(p);
+		ByteBlock	quotes = byte_block_or(byte_block_eq(block, '"'),
+										   byte_block_eq(block, '\\'));
+		ByteBlock	braces = byte_block_or(byte_block_eq(block, '{'),
+										   byte_block_eq(block, '}'));
+		ByteBlock	others = byte_block_or(byte_block_eq(block, delimiter),
+										   byte_block_le(block, ' '));
+		ByteBlock	flags = byte_block_or(byte_block_or(quotes, braces),
+										  others);
+
+		if (byte_block_any(flags))
+			return Min(p + byte_block_first(flags), end);
 	}
 	return end;
 }
@@ -111,85 +146,142 @@ read_unquoted(const char **p, const char *end, char delimiter,
 			  ElementText *element)
 {
 	const char *start = *p;
-	const char *from;
+	const char *from = find_special(start, end, delimiter);
 
-	for (from = start; from < end && *from != delimiter && *from != '}'; from++)
-	{
-		if (*from == '"' || *from == '\\' || *from == '{' ||
-			(unsigned char) *from <= ' ')
-			return false;
-	}
 	element->text = start;
 	element->len = from - start;
-	element->is_null = element->len == 4 &&
+	element->is_null = element->len == 4 && (*start | 0x20) == 'n' &&
 		pg_strncasecmp(start, "NULL", 4) == 0;
 	*p = from;
-	return from > start;
+	return from > start && (from == end || *from == delimiter);
 }
 
 /*
  * Read all elements, the text between the braces up to "end", where the
- * closing one is.  Returns how many they are, or -1.
+ * closing one is.
  */
-static int
+static bool
 read_elements(ArrayDecoder *array, const char *p, const char *end,
-			  Datum *values, bool *nulls)
+			  Elements *elements)
 {
 	ColumnDecoder *decoder = &array->element;
-	int			n = 0;
 
 	for (;;)
 	{
 		ElementText element;
+		Datum	   *value = &elements->values[elements->n];
 		bool		found;
 
 		found = *p == '"' ? read_quoted(&p, end, &element) :
 			read_unquoted(&p, end, array->delimiter, &element);
 		if (!found)
-			return -1;
-		nulls[n] = element.is_null;
-		values[n] = (Datum) 0;
+			return false;
+		elements->nulls[elements->n++] = element.is_null;
+		elements->n_nulls += element.is_null;
 		if (!element.is_null &&
-			!decoder->decode(decoder, element.text, element.len, &values[n]))
-			return -1;
-		n++;
+			!decoder->decode(decoder, element.text, element.len, value))
+			return false;
 		if (p == end)
-			return n;
+			return true;
 		/* a delimiter must be between two elements */
 		if (p > end || *p != array->delimiter || ++p == end)
-			return -1;
+			return false;
 	}
+}
+
+/* The bytes that elements take in the array, each with padding behind it. */
+static Size
+elements_size(const ArrayDecoder *array, const Elements *elements)
+{
+	Size		size = 0;
+
+	if (array->typlen > 0)
+		return (Size) (elements->n - elements->n_nulls) *
+			att_align_nominal(array->typlen, array->typalign);
+	for (int i = 0; i < elements->n; i++)
+	{
+		if (!elements->nulls[i])
+			size += att_align_nominal(VARSIZE(DatumGetPointer(elements->values[i])),
+									  array->typalign);
+	}
+	return size;
+}
+
+static inline char *
+put_element(const ArrayDecoder *array, char *to, Datum value)
+{
+	Size		size = array->typlen;
+	Size		aligned;
+
+	if (array->typbyval)
+		store_att_byval(to, value, array->typlen);
+	else
+	{
+		if (array->typlen < 0)
+			size = VARSIZE(DatumGetPointer(value));
+		memcpy(to, DatumGetPointer(value), size);
+	}
+	aligned = att_align_nominal(size, array->typalign);
+	for (; size < aligned; size++)
+		to[size] = '\0';
+	return to + aligned;
+}
+
+/* As construct_md_array(), of values that are neither short nor toasted. */
+static ArrayType *
+form_array(const ArrayDecoder *array, const Elements *elements)
+{
+	bool		has_null = elements->n_nulls > 0;
+	Size		overhead = has_null ? ARR_OVERHEAD_WITHNULLS(1, elements->n) :
+		ARR_OVERHEAD_NONULLS(1);
+	Size		size = overhead + elements_size(array, elements);
+	ArrayType  *result = palloc(size);
+	char	   *to = (char *) result + overhead;
+
+	memset(result, 0, overhead);
+	SET_VARSIZE(result, size);
+	result->ndim = 1;
+	result->dataoffset = has_null ? overhead : 0;
+	result->elemtype = array->element.type_id;
+	ARR_DIMS(result)[0] = elements->n;
+	ARR_LBOUND(result)[0] = 1;
+	for (int i = 0; i < elements->n; i++)
+	{
+		if (elements->nulls[i])
+			continue;
+		if (has_null)
+			ARR_NULLBITMAP(result)[i / BITS_PER_BYTE] |= 1 << (i % BITS_PER_BYTE);
+		to = put_element(array, to, elements->values[i]);
+	}
+	Assert(to == (char *) result + size);
+	return result;
 }
 
 static bool
 decode_array(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
 	ArrayDecoder *array = decoder->state;
-	Oid			element_type = array->element.type_id;
-	Datum	   *values;
-	bool	   *nulls;
-	int			n;
-	int			lower_bound = 1;
+	Datum		few_values[FEW_ELEMENTS];
+	bool		few_nulls[FEW_ELEMENTS];
+	Elements	elements = {.values = few_values,.nulls = few_nulls};
 
 	if (len < 2 || len > MAX_ARRAY_TEXT || text[0] != '{' ||
 		text[len - 1] != '}')
 		return false;
 	if (len == 2)
 	{
-		*value = PointerGetDatum(construct_empty_array(element_type));
+		*value = PointerGetDatum(construct_empty_array(array->element.type_id));
 		return true;
 	}
 	/* each element has a byte at least, and one between it and the next */
-	values = palloc(len / 2 * sizeof(Datum));
-	nulls = palloc(len / 2 * sizeof(bool));
-	n = read_elements(array, text + 1, text + len - 1, values, nulls);
-	if (n < 0)
+	if (len / 2 > FEW_ELEMENTS)
+	{
+		elements.values = palloc(len / 2 * sizeof(Datum));
+		elements.nulls = palloc(len / 2 * sizeof(bool));
+	}
+	if (!read_elements(array, text + 1, text + len - 1, &elements))
 		return false;
-	*value = PointerGetDatum(construct_md_array(values, nulls, 1, &n,
-												&lower_bound, element_type,
-												array->typlen,
-												array->typbyval,
-												array->typalign));
+	*value = PointerGetDatum(form_array(array, &elements));
 	return true;
 }
 
