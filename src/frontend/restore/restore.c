@@ -14,6 +14,7 @@
 #include "progress/progress.h"
 #include "report/report.h"
 #include "restore/restore.h"
+#include "restore/restore_freeze.h"
 #include "restore/restore_order.h"
 #include "restore/restore_pool.h"
 #include "restore/restore_tables.h"
@@ -182,13 +183,34 @@ end_check(Restore *restore)
 	findings_end();
 }
 
-/* Make the database, if that is asked for, and what rows need. */
+/* Make what rows need; which tables are new is of use for their rows. */
+static void
+make_tables(Restore *restore)
+{
+	RestoreWork *work = &restore->work;
+	const DumpPlan *plan = restore->run.plan;
+	bool		only_new = restore->options.no_data_for_failed_tables;
+	bool	   *before = restore_tables_look(restore->target.conn, plan->tables);
+	bool	   *after;
+
+	/* tables that are there now cannot be created */
+	if (only_new)
+		restore_tables_leave_out(work, before, true);
+	restore_stage_definitions(&restore->stages);
+	after = restore_tables_look(restore->target.conn, plan->tables);
+	if (only_new)
+		restore_tables_leave_out(work, after, false);
+	work->fresh = restore_freeze_choose(restore->target.conn, plan, before,
+										after);
+	free(before);
+	free(after);
+}
+
+/* Make the database, if that is asked for, and all that rows need. */
 static void
 make_definitions(Restore *restore)
 {
 	RestoreStages *stages = &restore->stages;
-	RestoreWork *work = &restore->work;
-	bool		only_new = restore->options.no_data_for_failed_tables;
 
 	restore_stage_begin(stages);
 	if (restore->new_name)
@@ -196,12 +218,7 @@ make_definitions(Restore *restore)
 	target_begin(&restore->target);
 	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
 	restore_stage_drop(stages);
-	/* tables that are there now cannot be created */
-	if (only_new)
-		restore_tables_leave_out(restore->target.conn, work, true);
-	restore_stage_definitions(stages);
-	if (only_new)
-		restore_tables_leave_out(restore->target.conn, work, false);
+	make_tables(restore);
 	if (restore->options.data_only && !restore->options.disable_triggers)
 		restore->plan->plan.queue = restore_order_make(restore->target.conn,
 													   restore->plan);

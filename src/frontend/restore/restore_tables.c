@@ -5,9 +5,9 @@
 #include "base/fe_compat.h"
 
 #include "base/printable.h"
-#include "plan/dump_table_read.h"
 #include "restore/restore_tables.h"
 #include "session/session.h"
+#include "session/text_array.h"
 
 /* As pg_backup_archiver.c:_tocEntryRequired tells data from definitions. */
 static bool
@@ -72,26 +72,62 @@ restore_tables_new_database(const Toc *toc)
 	return NULL;
 }
 
-/* Whether it has each of the tables, in their order. */
-static const char there_query[] =
-"SELECT pg_catalog.to_regclass(t.name) IS NOT NULL"
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
+/*
+ * Whether it has each of the tables.  Unlike to_regclass() it is no error if
+ * the role may not look into a schema.
+ */
+static const char look_query[] =
+"SELECT EXISTS (SELECT FROM pg_catalog.pg_class c"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" WHERE c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
+" AND n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name)"
+" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
+" pg_catalog.unnest($2::pg_catalog.text[]))"
+" WITH ORDINALITY t (schema, name, no)"
 " ORDER BY t.no";
 
+bool *
+restore_tables_look(PGconn *conn, const DumpTables *tables)
+{
+	static char none[] = "";
+	int			n = tables->n_tables;
+	char	  **schemas = pg_malloc((n + 1) * sizeof(char *));
+	char	  **names = pg_malloc((n + 1) * sizeof(char *));
+	bool	   *there = pg_malloc((n + 1) * sizeof(bool));
+	char	   *params[2];
+	PGresult   *res;
+
+	for (int i = 0; i < n; i++)
+	{
+		const TocEntry *entry = tables->tables[i].entry;
+
+		schemas[i] = entry->namespace ? entry->namespace : none;
+		names[i] = entry->tag;
+	}
+	params[0] = text_array(conn, schemas, n);
+	params[1] = text_array(conn, names, n);
+	res = session_query_params(conn, look_query, 2,
+							   (const char *const *) params, 0);
+	for (int i = 0; i < n; i++)
+		there[i] = PQgetvalue(res, i, 0)[0] == 't';
+	PQclear(res);
+	free(params[0]);
+	free(params[1]);
+	free(schemas);
+	free(names);
+	return there;
+}
+
 void
-restore_tables_leave_out(PGconn *conn, const RestoreWork *work, bool there)
+restore_tables_leave_out(const RestoreWork *work, const bool *look, bool there)
 {
 	const DumpPlan *plan = work->run->plan;
-	char	   *names = dump_tables_name_array(conn, plan->tables, false);
-	const char *params[] = {names};
-	PGresult   *res = session_query_params(conn, there_query, 1, params, 0);
 
 	for (int i = 0; i < plan->tables->n_tables; i++)
 	{
 		const TablePlan *decided = &plan->chunks->tables[i];
 
-		if (!plan->tables->tables[i].has_definition ||
-			(PQgetvalue(res, i, 0)[0] == 't') != there ||
+		if (!plan->tables->tables[i].has_definition || look[i] != there ||
 			work->left_out[decided->first_file])
 			continue;
 		pg_log_info("table %s could not be created, will not restore its data",
@@ -99,6 +135,4 @@ restore_tables_leave_out(PGconn *conn, const RestoreWork *work, bool there)
 		for (int j = 0; j < decided->n_files; j++)
 			work->left_out[decided->first_file + j] = true;
 	}
-	PQclear(res);
-	free(names);
 }

@@ -22,11 +22,14 @@ extern bool restore_tables_has_inserts(const Toc *toc, const int *ids,
 /* The name of the database to be created; NULL if none is.  Borrowed. */
 extern const char *restore_tables_new_database(const Toc *toc);
 
+/* Which tables the target has, by their number; owned. */
+extern bool *restore_tables_look(PGconn *conn, const DumpTables *tables);
+
 /*
  * --no-data-for-failed-tables: leave out the rows of tables that the archive
  * creates, of those that are there, or of those that are not.
  */
-extern void restore_tables_leave_out(PGconn *conn, const RestoreWork *work,
+extern void restore_tables_leave_out(const RestoreWork *work, const bool *look,
 									 bool there);
 
 #endif							/* RESTORE_TABLES_H */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/units.h"
+#include "restore/restore_freeze.h"
 #include "restore/restore_rows.h"
 #include "restore/restore_worker.h"
 #include "status/run_event.h"
@@ -98,6 +99,33 @@ rows_wanted(const ArchiveRows *const *sources, int n, uint64 *rows)
 }
 
 /*
+ * The COPY of files of one table, owned: with FREEZE if they are all of it,
+ * and it could be truncated.  If that went wrong *error is not NULL.
+ */
+static char *
+copy_statement(RestoreWorker *worker, const DataFile *const *files, int n,
+			   const char *copy, char **error)
+{
+	const RestoreWork *work = worker->work;
+	const DumpPlan *plan = work->run->plan;
+	int			table = files[0]->table;
+	bool		truncated = false;
+	char	   *frozen;
+
+	if (work->fresh == NULL || !work->fresh[table] ||
+		n != plan->chunks->tables[table].n_files ||
+		(frozen = restore_freeze_statement(copy)) == NULL)
+		return pg_strdup(copy);
+	*error = restore_freeze_truncate(worker->conn,
+									 plan->tables->tables[table].name,
+									 &truncated);
+	if (truncated)
+		return frozen;
+	free(frozen);
+	return pg_strdup(copy);
+}
+
+/*
  * Files of one table, by one COPY.  What is wrong, or NULL; owned: then the
  * transaction is of no use any more.
  */
@@ -109,13 +137,18 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	const Run  *run = work->run;
 	const ArchiveRows **sources = pg_malloc(n * sizeof(ArchiveRows *));
 	int64		start_us = clock_wall_us();
-	RestoredRows rows;
+	RestoredRows rows = {0};
 	uint64		want;
+	char	   *copy;
 
 	for (int i = 0; i < n; i++)
 		sources[i] = &work->plan->rows[files[i] - run->plan->chunks->files];
-	rows = restore_rows(worker->conn, work->archive, sources, n,
-						&file_results_progress(run->results)->raw_bytes);
+	copy = copy_statement(worker, files, n, sources[0]->entry->copy_stmt,
+						  &rows.error);
+	if (rows.error == NULL)
+		rows = restore_rows(worker->conn, copy, work->archive, sources, n,
+							&file_results_progress(run->results)->raw_bytes);
+	free(copy);
 	if (rows.error == NULL && rows_wanted(sources, n, &want))
 		rows.error = check_rows(work, want, rows.rows, what);
 	if (rows.error == NULL)

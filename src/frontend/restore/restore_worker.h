@@ -23,6 +23,7 @@ typedef struct RestoreWork
 	const Target *target;
 	const Run  *run;
 	TargetCommit *commits;		/* by job */
+	const bool *fresh;			/* by table: see restore_freeze_choose() */
 	SharedRows **shared;		/* by data file: of those that jobs share;
 								 * else NULL */
 	volatile bool *left_out;	/* by data file: it is not, or cannot be

@@ -1,0 +1,119 @@
+/*
+ * restore_freeze.c
+ *		Tables that are truncated, and then filled with frozen rows.
+ */
+#include "base/fe_compat.h"
+
+#include "restore/restore_freeze.h"
+#include "session/session.h"
+#include "session/session_loss.h"
+
+/* A new file for a smaller table would cost more than it saves. */
+#define LEAST_BYTES ((uint64) 1024 * 1024)
+
+/* Is the table loaded as itself, and worth it? */
+static bool
+is_candidate(const DumpTable *table)
+{
+	return table->has_definition && table->total_bytes >= LEAST_BYTES &&
+		strcmp(table->name, table->copy_name) == 0;
+}
+
+bool *
+restore_freeze_choose(PGconn *conn, const DumpPlan *plan, const bool *before,
+					  const bool *after)
+{
+	PGresult   *res = session_query(conn, "SHOW wal_level");
+	bool		logical = strcmp(PQgetvalue(res, 0, 0), "logical") == 0;
+	int			n_tables = plan->tables->n_tables;
+	bool	   *chosen;
+
+	PQclear(res);
+	if (logical)
+		return NULL;
+	chosen = pg_malloc0((n_tables + 1) * sizeof(bool));
+	for (int i = 0; i < n_tables; i++)
+		chosen[i] = !before[i] && after[i] &&
+			is_candidate(&plan->tables->tables[i]);
+	return chosen;
+}
+
+/*
+ * One step of it, which has a row if what was asked for is so.  Returns what
+ * is wrong, owned, or NULL.
+ */
+static char *
+take_step(PGconn *conn, const char *sql, int n_params, const char *table,
+		  bool *has_row)
+{
+	PGresult   *res = PQexecParams(conn, sql, n_params, NULL, &table, NULL,
+								   NULL, 0);
+	char	   *error = NULL;
+
+	*has_row = PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) > 0;
+	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
+		PQresultStatus(res) != PGRES_TUPLES_OK)
+	{
+		if (session_is_lost(conn, res))
+			session_failed(conn, res, "query failed", sql);
+		error = session_error_words(conn, res);
+	}
+	PQclear(res);
+	return error;
+}
+
+/* An ordinary table, which may be locked and truncated. */
+static const char allowed_query[] =
+"SELECT 1 FROM pg_catalog.pg_class c"
+" WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
+" AND c.relkind OPERATOR(pg_catalog.=) 'r'"
+" AND pg_catalog.has_table_privilege(c.oid, 'TRUNCATE')";
+
+/* It has no row, not even one that nobody sees any more. */
+static const char empty_query[] =
+"SELECT 1 WHERE pg_catalog.pg_relation_size(pg_catalog.to_regclass($1))"
+" OPERATOR(pg_catalog.=) 0";
+
+char *
+restore_freeze_truncate(PGconn *conn, const char *table, bool *done)
+{
+	char	   *lock = psprintf("LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE",
+								table);
+	char	   *truncate = psprintf("TRUNCATE TABLE ONLY %s", table);
+	bool		yes;
+	char	   *error;
+
+	*done = false;
+	error = take_step(conn, allowed_query, 1, table, &yes);
+	if (error == NULL && yes)
+	{
+		/* with the lock, what is seen stays so */
+		bool		ignored;
+
+		error = take_step(conn, lock, 0, NULL, &ignored);
+		if (error == NULL)
+			error = take_step(conn, empty_query, 1, table, &yes);
+		if (error == NULL && yes)
+		{
+			error = take_step(conn, truncate, 0, NULL, &ignored);
+			*done = error == NULL;
+		}
+	}
+	free(truncate);
+	free(lock);
+	return error;
+}
+
+char *
+restore_freeze_statement(const char *copy)
+{
+	static const char end[] = " FROM stdin";
+	size_t		len = strlen(copy);
+
+	while (len > 0 && strchr("; \n", copy[len - 1]) != NULL)
+		len--;
+	if (len < sizeof(end) - 1 ||
+		strncmp(copy + len - (sizeof(end) - 1), end, sizeof(end) - 1) != 0)
+		return NULL;
+	return psprintf("%.*s WITH (FREEZE)", (int) len, copy);
+}
