@@ -1,7 +1,8 @@
 #!/bin/bash
 #
-# restore.sh: compare restores by stock pg_restore, of archives of pg_dump's and
-# of pg_pardump's, without and with COPY FROM by the extension's library.
+# restore.sh: compare restores of archives of pg_dump's and of pg_pardump's, by
+# stock pg_restore, without and with COPY FROM by the extension's library, and by
+# pg_parrestore.
 #
 # usage: bench/restore.sh [OPTION]...
 #
@@ -20,9 +21,12 @@
 #   --indexes=LIST      of none, key (the primary key), all (two more); default:
 #                       all of them; small and demo have their own
 #   --ways=LIST         of stock (pg_dump's archive) and own (pg_pardump's), each
-#                       with +fast (COPY FROM by the extension's library) and
-#                       +lz4 (TOAST compressed by lz4, of the set docs only);
-#                       default: stock,own,own+fast, and these with +lz4
+#                       with +fast (COPY FROM by the extension's library);
+#                       parrestore (pg_pardump's by pg_parrestore) and
+#                       stock-by-parrestore (pg_dump's); all of them with +lz4
+#                       (TOAST compressed by lz4, of the set docs only); default:
+#                       stock,own,own+fast,parrestore,stock-by-parrestore, and
+#                       these with +lz4
 #   --output=DIRECTORY  where archives are written (default /dev/shm)
 #   --results=DIRECTORY where the CSV is written (default: this one)
 #   --debian=SUITE      run on that Debian release's PostgreSQL, by
@@ -34,7 +38,8 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 sets=$sets,demo
-ways=stock,own,own+fast,stock+lz4,own+lz4,own+fast+lz4
+ways=stock,own,own+fast,parrestore,stock-by-parrestore
+ways=$ways,${ways//,/+lz4,}+lz4
 target_port=54321
 
 # Dump the data set $1 by both programs.
@@ -53,11 +58,24 @@ settings_of_way()
 {
 	if [[ $1+ == *+fast+* ]]; then
 		echo "-c local_preload_libraries=pg_pardump -c pg_pardump.fast_copy=on"
-		[ "$2" -gt 1 ] || echo "-c log_min_messages=debug1"
+	fi
+	if [[ $1+ == *+fast+* || $1 == *parrestore* ]] && [ "$2" -eq 1 ]; then
+		echo "-c log_min_messages=debug1"
 	fi
 	if [[ $1+ == *+lz4+* ]]; then
 		echo "-c default_toast_compression=lz4"
 	fi
+}
+
+# The program of way $1 with its options, and the archive in front of which they
+# stand.  pg_restore does not run ANALYZE, so neither is to.
+command_of_way()
+{
+	case $1 in
+		parrestore*) echo "pg_parrestore --no-analyze own" ;;
+		stock-by-parrestore*) echo "pg_parrestore --no-analyze stock" ;;
+		*) echo "pg_restore ${1%%+*}" ;;
+	esac
 }
 
 # How many COPY the server's log has of which $1 is said.
@@ -69,7 +87,7 @@ count_copies()
 measure_way()
 {
 	local set=$1 kind=$2 way=$3 round=$4
-	local settings by_library by_server
+	local settings command by_library by_server
 
 	if [[ $way+ == *+lz4+* && $set != docs ]]; then
 		return
@@ -77,7 +95,9 @@ measure_way()
 	settings=$(settings_of_way "$way" "$round" | paste -sd ' ')
 	by_library=$(count_copies "done by pg_pardump")
 	by_server=$(count_copies "left to the server")
-	measure_filling restored "PGOPTIONS='$settings' pg_restore -j $jobs --exit-on-error -d restored '$OUTPUT/${way%%+*}'" \
+	command=$(command_of_way "$way")
+	measure_filling restored \
+		"PGOPTIONS='$settings' ${command% *} -j $jobs --exit-on-error -d restored '$OUTPUT/${command##* }'" \
 		"$set" "$kind" "$way" "$round"
 	if [[ $settings == *log_min_messages* ]]; then
 		log "$set, indexes: $kind: $way: $(($(count_copies "done by pg_pardump") - by_library)) COPY by the library," \
@@ -90,7 +110,7 @@ check_ways()
 	local way
 
 	for way in ${ways//,/ }; do
-		[[ $way =~ ^(stock|own)(\+fast)?(\+lz4)?$ ]] || die "there is no way \"$way\"; see --help"
+		[[ $way =~ ^((stock|own)(\+fast)?|parrestore|stock-by-parrestore)(\+lz4)?$ ]] || die "there is no way \"$way\"; see --help"
 	done
 }
 
