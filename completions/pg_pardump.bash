@@ -1,5 +1,6 @@
-# bash completion for pg_pardump.  The options are those of its --help; names come
-# from the server that the environment names, if it lets in without a password.
+# bash completion for pg_pardump and pg_parrestore.  The options are those of their
+# --help; names come from the server that the environment names, if it lets in
+# without a password.  bash finds it by the name of either command: install a link.
 
 _pg_pardump_databases='SELECT datname FROM pg_database WHERE datallowconn'
 # without their schema if they are found so
@@ -40,6 +41,16 @@ _pg_pardump_takes_value()
 {
 	[[ $2 =~ ^--?[A-Za-z-]+$ ]] &&
 		"$1" --help 2>/dev/null | grep -qE -- "^  ($2, --[a-z-]+|(-., )?$2)="
+}
+
+# Complete with the options that --help ($1) tells of.
+_pg_pardump_options()
+{
+	COMPREPLY=($(compgen -W "$("$1" --help 2>/dev/null |
+		sed -nE 's/^  (-.), /  \1 /; s/^  (-. )?(--[a-z-]+=?).*/\1\2/p')" -- "$cur"))
+	if [[ ${COMPREPLY-} == *= ]]; then
+		compopt -o nospace
+	fi
 }
 
 _pg_pardump()
@@ -138,13 +149,53 @@ _pg_pardump()
 	_pg_pardump_takes_value "$1" "$prev" && return
 
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "$("$1" --help 2>/dev/null |
-			sed -nE 's/^  (-.), /  \1 /; s/^  (-. )?(--[a-z-]+=?).*/\1\2/p')" -- "$cur"))
-		if [[ ${COMPREPLY-} == *= ]]; then
-			compopt -o nospace
-		fi
+		_pg_pardump_options "$1"
 		return
 	fi
 	_pg_pardump_query "$_pg_pardump_databases"
 } &&
 	complete -F _pg_pardump pg_pardump
+
+# Names of what is in an archive, which no server knows, are left to the user.
+_pg_parrestore()
+{
+	local cur prev words cword split
+	_init_completion -s || return
+
+	case $prev in
+		-f | --file | --filter | -L | --use-list | --pg-restore | --log-json | --report)
+			_filedir
+			return
+			;;
+		-F | --format)
+			COMPREPLY=($(compgen -W 'c custom d directory t tar' -- "$cur"))
+			return
+			;;
+		--section)
+			COMPREPLY=($(compgen -W 'pre-data data post-data' -- "$cur"))
+			return
+			;;
+		-U | --username | --role | -S | --superuser)
+			_pg_pardump_query 'SELECT rolname FROM pg_roles'
+			return
+			;;
+		-h | --host)
+			_known_hosts_real -- "$cur"
+			return
+			;;
+		-d | --dbname)
+			_pg_pardump_query "$_pg_pardump_databases"
+			return
+			;;
+	esac
+	$split && return
+	# a number, say
+	_pg_pardump_takes_value "$1" "$prev" && return
+
+	if [[ $cur == -* ]]; then
+		_pg_pardump_options "$1"
+		return
+	fi
+	_filedir
+} &&
+	complete -F _pg_parrestore pg_parrestore

@@ -64,6 +64,7 @@ is_deeply(\@unknown, [], 'the text names no other options');
 
 # ---- the manual of pg_parrestore, whose options are in groups, too
 
+my %restore_takes;
 {
 	my (undef, $help) = run_program('pg_parrestore', '--help');
 	my $manual = slurp_file("$tree/doc/pg_parrestore.md");
@@ -83,6 +84,7 @@ is_deeply(\@unknown, [], 'the text names no other options');
 			$manual{$name} = defined $arg ? 1 : 0;
 		}
 	}
+	%restore_takes = %help;
 	cmp_ok(scalar(keys %help), '>', 70, 'pg_parrestore has options');
 	is_deeply(\%manual, \%help, 'its manual has the options of its --help');
 	my %help_since = $help =~ /^  (--[a-z-]+)(?:(?!^  ?-).)*?\(pg_restore (\d+)\)$/msg;
@@ -141,20 +143,25 @@ my $zsh = "$tree/completions/_pg_pardump";
 foreach my $file ($bash, $zsh)
 {
 	my @names = grep { $_ ne '--help' } slurp_file($file) =~ /(--[a-z][a-z-]+)/g;
-	my @wrong = grep { !$takes{$_} } @names;
+	my @wrong = grep { !$takes{$_} && !$restore_takes{$_} } @names;
 	cmp_ok(scalar(@names), '>', 5, "$file tells values of options");
 	is_deeply(\@wrong, [], 'which all take one');
 }
 
 # bash's own functions are needed only for completing values.
-my ($rc, $words) = run_program('bash', '-c', <<'BASH', 'bash', $bash);
-_init_completion() { prev=pg_pardump cur=- split=false; }
+my %programs = (pg_pardump => \%takes, pg_parrestore => \%restore_takes);
+foreach my $program (sort keys %programs)
+{
+	my ($rc, $words) = run_program('bash', '-c', <<'BASH', 'bash', $bash, $program);
+_init_completion() { prev=$program cur=- split=false; }
 compopt() { :; }
-. "$1" && _pg_pardump pg_pardump && printf '%s\n' "${COMPREPLY[@]}"
+program=$2
+. "$1" && "_$program" "$program" && printf '%s\n' "${COMPREPLY[@]}"
 BASH
-is_deeply([ sort map { s/=$//r } split /\n/, $words ],
-	[ sort keys %takes ],
-	'bash completes all options');
+	is_deeply([ sort map { s/=$//r } split /\n/, $words ],
+		[ sort keys %{ $programs{$program} } ],
+		"bash completes all options of $program");
+}
 
 # Names of the server that are shell code are but names.
 my $path = new_path('path');
@@ -189,17 +196,20 @@ BASH
 
 SKIP:
 {
-	skip 'zsh is not installed', 2 if system('zsh -c true 2>/dev/null') != 0;
+	skip 'zsh is not installed', 3 if system('zsh -c true 2>/dev/null') != 0;
 	is(system('zsh', '-n', $zsh), 0, "zsh can parse $zsh");
-	# the specifications that it gives to zsh's own function
-	my (undef, $specs) = run_program('zsh', '-f', '-c', <<'ZSH', 'zsh', dirname($zsh));
-_call_program() { pg_pardump --help }
+	foreach my $program (sort keys %programs)
+	{
+		# the specifications that it gives to zsh's own function
+		my (undef, $specs) = run_program('zsh', '-f', '-c', <<'ZSH', 'zsh', dirname($zsh), $program);
+_call_program() { $words[1] --help }
 _arguments() { print -rl -- "$@" }
-words=(pg_pardump) fpath=($1)
+words=($2) fpath=($1)
 autoload -Uz _pg_pardump && _pg_pardump
 ZSH
-	my %specs = map { /^\*(--?[a-zA-Z?-]+?)[=+]?\[(?:\\.|[^\]])*\](:?)/ ? ($1 => $2 ? 1 : 0) : () } split /\n/, $specs;
-	is_deeply(\%specs, \%takes, 'zsh completes all options, with their values');
+		my %specs = map { /^\*(--?[a-zA-Z0-9?-]+?)[=+]?\[(?:\\.|[^\]])*\](:?)/ ? ($1 => $2 ? 1 : 0) : () } split /\n/, $specs;
+		is_deeply(\%specs, $programs{$program}, "zsh completes all options of $program, with their values");
+	}
 }
 
 done_testing();
