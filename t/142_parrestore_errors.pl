@@ -198,12 +198,17 @@ my $custom = new_path('custom');
 run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 {
 	my $db = new_copy();
-	my $log = new_path('log');
-	parrestore_ok($node, $db, $custom, 'pieces', '-j3', '--chunk-size=64kB', "--log-json=$log");
+	my ($log, $page) = (new_path('log'), new_path('page.html'));
+	parrestore_ok($node, $db, $custom, 'pieces', '-j3', '--chunk-size=64kB', "--log-json=$log",
+		"--report=$page");
 	same_data_ok(fingerprint($node, 'modes'), fingerprint($node, $db), 'pieces');
 	my @starts = grep { $_->{event} eq 'chunk_start' && $_->{table} eq 'public.toast' }
 	  map { decode_json($_) } split /\n/, slurp_file($log);
 	is(scalar(@starts), 3, 'pieces: all workers were at it');
+	my @shown = slurp_file($page) =~ /public\.toast, blocks: all\npieces by worker (\d): [\d,]+ rows/g;
+	cmp_ok(scalar(@shown), '>', 0, 'pieces: the page shows which worker had them');
+	my %seen;
+	is(scalar(grep { $seen{$_}++ } @shown), 0, 'pieces: each worker once');
 }
 
 # sessions are lost at many places: each piece is there once

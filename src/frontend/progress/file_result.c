@@ -16,6 +16,7 @@ file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
 
 	results->n_files = n_files;
 	results->files = shared_memory_new(n_files, sizeof(FileResult));
+	results->shares = pg_malloc0((n_files + 1) * sizeof(FileResult *));
 	results->n_objects = n_objects;
 	results->objects = shared_memory_new(n_objects, sizeof(FileResult));
 	results->n_lists = n_lists;
@@ -27,6 +28,13 @@ file_results_new(int n_files, int n_objects, int n_lists, int n_workers,
 	for (int i = 0; i < n_workers; i++)
 		results->workers[i].job = -1;
 	return results;
+}
+
+void
+file_results_share(FileResults *results, int file)
+{
+	results->shares[file] = shared_memory_new(results->n_workers,
+											  sizeof(FileResult));
 }
 
 /* The number may have been another process's, which was lost in a file. */
@@ -59,6 +67,29 @@ file_result_set(const FileResults *results, FileResult *result, int64 start_us,
 	result->start_us = start_us;
 	result->end_us = clock_wall_us();
 	result->worker = results->worker;
+}
+
+/* Several processes may do that at a time. */
+static void
+add_part(FileResult *result, int64 start_us, uint64 rows, uint64 bytes)
+{
+	(void) __sync_bool_compare_and_swap(&result->start_us, 0, start_us);
+	(void) __sync_fetch_and_add(&result->rows, rows);
+	(void) __sync_fetch_and_add(&result->raw_bytes, bytes);
+	(void) __sync_fetch_and_add(&result->stored_bytes, bytes);
+	result->end_us = clock_wall_us();
+}
+
+void
+file_result_add(const FileResults *results, FileResult *result, int64 start_us,
+				uint64 rows, uint64 bytes)
+{
+	FileResult *share =
+		&results->shares[result - results->files][results->worker];
+
+	share->worker = result->worker = results->worker;
+	add_part(share, start_us, rows, bytes);
+	add_part(result, start_us, rows, bytes);
 }
 
 WorkerProgress *

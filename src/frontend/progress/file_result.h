@@ -47,6 +47,8 @@ typedef struct FileResults
 {
 	FileResult *files;			/* by data file, as in ChunkPlan.files */
 	int			n_files;
+	FileResult **shares;		/* by data file: what each worker did of it,
+								 * by worker; NULL if one makes all of it */
 	FileResult *objects;		/* by large object, see LargeObjectGroup */
 	int			n_objects;
 	FileResult *lists;			/* by list of large objects; by the leader */
@@ -71,6 +73,9 @@ extern FileResults *file_results_new(int n_files, int n_objects, int n_lists,
 									 int n_workers,
 									 pg_checksum_type checksum_type);
 
+/* Before workers are forked: several of them make this file together. */
+extern void file_results_share(FileResults *results, int file);
+
 /* In a worker: take results as its own from now on. */
 extern void file_results_begin_worker(FileResults *results, int worker);
 
@@ -82,6 +87,12 @@ extern void file_results_begin_job(FileResults *results, int job);
  * they will be committed.  Bytes are those that crossed.
  */
 extern void file_result_set(const FileResults *results, FileResult *result,
+							int64 start_us, uint64 rows, uint64 bytes);
+
+/*
+ * In a worker: a part of a file that several make is on a target, committed.
+ */
+extern void file_result_add(const FileResults *results, FileResult *result,
 							int64 start_us, uint64 rows, uint64 bytes);
 
 /* The calling worker's progress. */

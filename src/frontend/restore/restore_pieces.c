@@ -109,20 +109,6 @@ tell(void *arg, const char *problem)
  * ----------
  */
 
-/* Several processes add to it. */
-static void
-add_result(const PieceRun *run, int64 start_us, uint64 rows, uint64 bytes)
-{
-	FileResult *result = run_file_result(run->loader->run, run->file);
-
-	(void) __sync_bool_compare_and_swap(&result->start_us, 0, start_us);
-	(void) __sync_fetch_and_add(&result->rows, rows);
-	(void) __sync_fetch_and_add(&result->raw_bytes, bytes);
-	(void) __sync_fetch_and_add(&result->stored_bytes, bytes);
-	result->end_us = clock_wall_us();
-	result->worker = run->loader->run->results->worker;
-}
-
 /*
  * All of the piece into the COPY; false if the rest of it cannot be had, and
  * the COPY has been ended.
@@ -174,7 +160,9 @@ load_piece(void *arg, SharedPiece *piece)
 	if (had && error == NULL)
 	{
 		target_commit(loader->conn, &note->commit);
-		add_result(run, start_us, sink_target_rows_taken(target), sink->bytes_in);
+		file_result_add(loader->run->results,
+						run_file_result(loader->run, run->file), start_us,
+						sink_target_rows_taken(target), sink->bytes_in);
 	}
 	else
 		PQclear(target_query(loader->conn, "ROLLBACK", 0, NULL));

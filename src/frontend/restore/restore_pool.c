@@ -117,11 +117,13 @@ prepare_jobs(RestorePool *pool)
 		if (!job->shared)
 			continue;
 		no = plan->queue->files[job->first] - plan->chunks->files;
-		if (pool->jobs_left[no]++ == 0)
-			work->shared[no] = restore_pieces_new(options->jobs,
-												  options->chunk_bytes != 0 ?
-												  options->chunk_bytes :
-												  ARCHIVE_PIECE_BYTES);
+		if (pool->jobs_left[no]++ > 0)
+			continue;
+		file_results_share(pool->run->results, no);
+		work->shared[no] = restore_pieces_new(options->jobs,
+											  options->chunk_bytes != 0 ?
+											  options->chunk_bytes :
+											  ARCHIVE_PIECE_BYTES);
 	}
 }
 

@@ -60,31 +60,71 @@ blob_path(const Run *run, Oid oid)
 }
 
 static void
+add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
+			  char *path, const FileResult *result)
+{
+	const DumpTable *table = &run->plan->tables->tables[data_file->table];
+	ManifestFile *file = add_file(manifest, MANIFEST_ROWS, path, result);
+
+	file->schema = table->entry->namespace;
+	file->table = table->entry->tag;
+	file->root_schema = table->root_schema;
+	file->root_table = table->root_table;
+	file->where = table->where;
+	file->sample = table->sample;
+	file->start_block = data_file->start_block;
+	file->end_block = data_file->end_block == InvalidBlockNumber ?
+		MANIFEST_NO_END : (int64) data_file->end_block;
+}
+
+/* What each worker did of a file that several made, which is no archive's. */
+static int
+add_shares(Manifest *manifest, const Run *run, const DataFile *data_file,
+		   const FileResult *shares)
+{
+	int			n = 0;
+
+	for (int i = 0; i < run->results->n_workers; i++)
+	{
+		if (shares[i].end_us == 0)
+			continue;
+		add_data_file(manifest, run, data_file,
+					  psprintf("pieces by worker %d", i), &shares[i]);
+		n++;
+	}
+	return n;
+}
+
+static void
 add_data_files(Manifest *manifest, const Run *run)
 {
-	const DumpPlan *plan = run->plan;
+	const ChunkPlan *chunks = run->plan->chunks;
+	const FileResults *results = run->results;
 
-	for (int i = 0; i < plan->chunks->n_files; i++)
+	for (int i = 0; i < chunks->n_files; i++)
 	{
-		const DataFile *data_file = &plan->chunks->files[i];
-		const DumpTable *table = &plan->tables->tables[data_file->table];
-		ManifestFile *file = add_file(manifest, MANIFEST_ROWS,
-									  data_file_path(run, data_file),
-									  &run->results->files[i]);
+		const DataFile *file = &chunks->files[i];
+		char	   *path = data_file_path(run, file);
 
 		/* what makes an archive is not to be believed without a look */
-		if (!run->results->files[i].done)
-			pg_fatal("file \"%s\" has not been written", file->path);
-		file->schema = table->entry->namespace;
-		file->table = table->entry->tag;
-		file->root_schema = table->root_schema;
-		file->root_table = table->root_table;
-		file->where = table->where;
-		file->sample = table->sample;
-		file->start_block = data_file->start_block;
-		file->end_block = data_file->end_block == InvalidBlockNumber ?
-			MANIFEST_NO_END : (int64) data_file->end_block;
+		if (!results->files[i].done)
+			pg_fatal("file \"%s\" has not been written", path);
+		if (results->shares[i] == NULL ||
+			add_shares(manifest, run, file, results->shares[i]) == 0)
+			add_data_file(manifest, run, file, path, &results->files[i]);
 	}
+}
+
+/* At most. */
+static int
+count_files(const FileResults *results)
+{
+	int			n = results->n_files + results->n_objects + results->n_lists + 1;
+
+	for (int i = 0; i < results->n_files; i++)
+		if (results->shares[i])
+			n += results->n_workers;
+	return n;
 }
 
 static void
@@ -143,8 +183,7 @@ run_manifest_new(const Run *run)
 	compress_spec_print(&plan->compress, compression,
 						COMPRESS_SPEC_ERROR_BYTES);
 	*manifest = head;
-	manifest->files = pg_malloc0((results->n_files + results->n_objects +
-								  results->n_lists + 1) * sizeof(ManifestFile));
+	manifest->files = pg_malloc0(count_files(results) * sizeof(ManifestFile));
 	add_data_files(manifest, run);
 	add_large_objects(manifest, run);
 	add_file(manifest, MANIFEST_TOC, pg_strdup(TOC_NAME), results->toc);
