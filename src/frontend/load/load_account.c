@@ -96,7 +96,10 @@ give_account(void *arg)
 			/*
 			 * as far as we know: that all rows are there might be the error
 			 */
-			pg_log_warning("all rows were copied before source and target were compared");
+			if (account->run->options->restore)
+				account_for_rows(account->run);
+			else
+				pg_log_warning("all rows were copied before source and target were compared");
 			break;
 		default:
 			account_for_rows(account->run);

@@ -93,6 +93,8 @@ typedef struct Options
 	const char *restore;		/* the archive that it restores; NULL in
 								 * pg_pardump */
 	bool		verify_first;
+	const char *compare_with;	/* the source, how to connect to it; NULL =
+								 * compare with none */
 	bool		exit_on_error;
 	bool		if_exists;
 	bool		no_data_for_failed_tables;

@@ -82,8 +82,11 @@ static const char own_options[] =
 "\nOptions that pg_restore does not have:\n"
 "  --chunk-size=SIZE            load tables that are whole in the archive in pieces\n"
 "                               of about SIZE bytes (default: 16MB)\n"
+"  --compare-with=CONNINFO      compare with the database that the archive is of, in\n"
+"                               the end\n"
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
 "  --no-analyze                 do not run ANALYZE in the end\n"
+"  --trust-owners               with --compare-with: query tables of any role\n"
 "  --verify                     verify the archive, a directory, first\n";
 
 static const char connection_options[] =

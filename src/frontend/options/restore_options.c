@@ -100,6 +100,7 @@ static const RestoreOption restore_options[] = {
 static const OptionRow own_options[] = {
 	{"check", OPTION_FLAG, MEMBER(check)},
 	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
+	{"compare-with", OPTION_TEXT, MEMBER(compare_with)},
 	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
 	{"log-json", OPTION_TEXT, MEMBER(log_json)},
 	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
@@ -108,6 +109,7 @@ static const OptionRow own_options[] = {
 	{"progress", OPTION_FLAG, MEMBER(progress)},
 	{"report", OPTION_TEXT, MEMBER(report)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
+	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)},
 	{"verify", OPTION_FLAG, MEMBER(verify_first)},
 };
 
@@ -277,6 +279,8 @@ check_options(Options *options, const char *archive)
 		pg_fatal("options %s and %s cannot be used together", "--report", "--check");
 	if (o->report && o->report[0] == '\0')
 		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
+	if (o->trust_owners && o->compare_with == NULL)
+		pg_fatal("option %s requires option %s", "--trust-owners", "--compare-with");
 	if (o->if_exists && !o->clean)
 		pg_fatal("option --if-exists requires option -c/--clean");
 }
@@ -340,6 +344,7 @@ restore_options_parse(int argc, char **argv)
 	options->pg_restore_args = line.all.args;
 	options->list_args = line.list.args;
 	options->make_args = line.make.args;
+	options->compare = options->compare_with != NULL;
 	check_options(options, options->restore);
 	return options;
 }

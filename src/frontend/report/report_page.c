@@ -76,10 +76,10 @@ append_copy_verdict(PQExpBuffer page, const ReportCopy *copy)
 	if (copy->n_errors > 0)
 		appendPQExpBuffer(page, "<p class=\"verdict bad\"><b>\342\234\227 The restore met %s, and went on.</b></p>\n",
 						  report_count(copy->n_errors, "error", text));
-	else if (copy->archive)
-		appendPQExpBufferStr(page, "<p class=\"verdict good\"><b>\342\234\223 The restore is complete.</b></p>\n");
 	else if (copy->compared)
 		appendPQExpBufferStr(page, "<p class=\"verdict good\"><b>\342\234\223 Source and target have the same contents.</b></p>\n");
+	else if (copy->archive)
+		appendPQExpBufferStr(page, "<p class=\"verdict good\"><b>\342\234\223 The restore is complete.</b></p>\n");
 	else
 		appendPQExpBufferStr(page, "<p class=\"verdict\">The copy is complete. Source and target have not been compared; <code>--compare</code> does that.</p>\n");
 }

@@ -7,7 +7,10 @@
 #include "base/cleanup.h"
 #include "base/findings.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "base/shared_memory.h"
+#include "base/units.h"
+#include "compare/compare_source.h"
 #include "load/load_account.h"
 #include "load/load_page.h"
 #include "options/restore_options.h"
@@ -98,6 +101,20 @@ settle_options(Restore *restore)
 		options->no_analyze = true;
 }
 
+/* The source has more rows than an archive of parts of tables. */
+static void
+refuse_parts(const ArchivePlan *plan)
+{
+	for (int i = 0; i < plan->plan.chunks->n_files; i++)
+	{
+		const ManifestFile *file = plan->rows[i].want;
+
+		if (file && (file->where || file->sample))
+			pg_fatal("option --compare-with cannot be used: of table %s the archive has only some rows",
+					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name));
+	}
+}
+
 /* The work that is the same for all workers. */
 static void
 prepare_work(Restore *restore)
@@ -138,6 +155,8 @@ make_plan(Restore *restore)
 									  &restore->options);
 	free(ids);
 	plan = &restore->plan->plan;
+	if (restore->options.compare_with)
+		refuse_parts(restore->plan);
 	settle_options(restore);
 	restore->run.plan = plan;
 	restore->target.encoding = plan->encoding;
@@ -165,6 +184,8 @@ open_target(Restore *restore)
 	const DumpPlan *plan = restore->run.plan;
 
 	target_open(&restore->target);
+	if (options->compare_with)
+		compare_source_check(options, &restore->target, restore->new_name);
 	restore_stage_leave_out_extension(&restore->stages);
 	if (!options->check && !options->exit_on_error)
 		return;
@@ -268,7 +289,30 @@ complete_target(Restore *restore)
 								  restore->target.incarnation);
 	if (!options->no_analyze)
 		analyze_target(&restore->target, plan->tables, plan->toc);
-	load_account_stage(&restore->account, LOAD_STAGE_END);
+}
+
+/* What pg_restore's last words are, too. */
+static void
+tell_errors(const Restore *restore)
+{
+	if (*restore->n_errors > 0)
+		pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
+}
+
+/* --compare-with */
+static void
+compare(Restore *restore)
+{
+	int			n_different;
+
+	load_account_stage(&restore->account, LOAD_STAGE_COMPARE);
+	target_renew(&restore->target);
+	n_different = compare_source(&restore->run, &restore->target);
+	if (n_different == 0)
+		return;
+	tell_errors(restore);
+	pg_fatal("source and target differ in %d place%s", n_different,
+			 units_plural(n_different));
 }
 
 /* All that can be is on the target.  Returns the exit status. */
@@ -283,8 +327,7 @@ end_restore(Restore *restore, Report *page)
 	/* not before: until now a failure was to be accounted for, and undone */
 	cleanup_forget_all();
 	restore_stage_end(&restore->stages);
-	if (*restore->n_errors > 0)
-		pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
+	tell_errors(restore);
 	/* last: should it fail, all else is done and told */
 	load_page_end(page, &restore->account, *restore->n_errors,
 				  restore->target.address);
@@ -334,5 +377,8 @@ restore_database(const Options *options, const char *argv0)
 	restore_rows_and_indexes(restore);
 	/* foreign keys and triggers only now: they are not for these rows */
 	complete_target(restore);
+	if (options->compare_with)
+		compare(restore);
+	load_account_stage(&restore->account, LOAD_STAGE_END);
 	return end_restore(restore, page);
 }

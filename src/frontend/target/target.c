@@ -27,12 +27,12 @@ static const char identity_query[] =
  * A clone of the source's cluster has its identifier too.  It is refused: it
  * cannot be told from the source by what a session sees.
  */
-static void
-refuse_same_database(PGconn *source_conn, PGconn *target_conn,
-					 const char *new_name)
+void
+target_refuse_same_database(const Target *target, PGconn *source_conn,
+							const char *new_name)
 {
 	PGresult   *s = session_query(source_conn, identity_query);
-	PGresult   *t = session_query(target_conn, identity_query);
+	PGresult   *t = session_query(target->conn, identity_query);
 
 	if (strcmp(PQgetvalue(s, 0, 0), PQgetvalue(t, 0, 0)) == 0 &&
 		(new_name ? strcmp(PQgetvalue(s, 0, 2), new_name) == 0
@@ -159,7 +159,7 @@ target_refuse_source(const Target *target, PGconn *source_conn,
 					 const char *pg_dump_version, const char *new_name)
 {
 	refuse_older_major(target->conn, pg_dump_version);
-	refuse_same_database(source_conn, target->conn, new_name);
+	target_refuse_same_database(target, source_conn, new_name);
 }
 
 /* ----------

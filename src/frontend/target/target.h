@@ -42,6 +42,14 @@ extern void target_refuse_source(const Target *target, PGconn *source_conn,
 								 const char *pg_dump_version,
 								 const char *new_name);
 
+/*
+ * Refuse a target that is the database that is read, as another connection
+ * shows it; new_name as above.
+ */
+extern void target_refuse_same_database(const Target *target,
+										PGconn *source_conn,
+										const char *new_name);
+
 /* Go to another database of the same server. */
 extern void target_enter(Target *target, const char *dbname);
 

@@ -1,0 +1,178 @@
+# pg_parrestore --compare-with: a restored database is compared with the one that
+# the archive was made of.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok);
+use Pardump::Copy qw(sessions_left);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Restore qw(run_parrestore errors_ignored stock_archives);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('compared_source');
+my $target = start_cluster('compared_target');
+sql($_, 'postgres', 'CREATE ROLE owner') foreach ($source, $target);
+
+make_database($source, 'shop');
+sql($source, 'shop', <<'SQL');
+CREATE SCHEMA "odd ""names""";
+CREATE TABLE "odd ""names"""."a b" AS SELECT g AS "x y", g / 7.0 AS n, now() AS d, 'ä' || g AS t
+	FROM generate_series(1, 3000) g;
+CREATE TABLE plain (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, t text, b bytea);
+INSERT INTO plain (t, b) SELECT repeat(md5(g::text), 10), decode(md5(g::text), 'hex')
+	FROM generate_series(1, 20000) g;
+CREATE TABLE root (id int, b text, PRIMARY KEY (id)) PARTITION BY HASH (id);
+CREATE TABLE leaf1 PARTITION OF root FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE leaf2 PARTITION OF root FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO root SELECT g, g FROM generate_series(1, 1000) g;
+CREATE TABLE empty (a int);
+CREATE TABLE none AS SELECT FROM generate_series(1, 5);
+SELECT lo_from_bytea(4711, repeat('large', 100000)::bytea), lo_create(4712);
+SQL
+
+my %archives = stock_archives($source, 'shop');
+$archives{chunks} = dump_ok($source, 'shop', 'in chunks', 'pg_pardump', '-j2', '--chunk-size=64kB');
+$archives{root} = new_path('root');
+is((run_program('pg_dump', '-Fd', '--load-via-partition-root', '-f', $archives{root}, '-d',
+	$source->connstr('shop')))[0], 0, 'pg_dump --load-via-partition-root');
+
+my $copies = 0;
+my $shop = $source->connstr('shop');
+
+# restore('archive', options...) into a new database; returns what
+# run_parrestore() does, and the database.
+sub restore
+{
+	my ($archive, @options) = @_;
+	my $copy = empty_copy($target, 'shop', 'copy' . ++$copies);
+	return (run_parrestore($target, $copy, $archive, @options), $copy);
+}
+
+sub same_ok
+{
+	my ($archive, $what, @options) = @_;
+	my ($rc, $out, $err, $copy) = restore($archive, '--compare-with', @options);
+	is("$rc$out$err", '0', "$what: the same, in silence");
+	is(sessions_left($source, $target), 0, "$what: no session left");
+	return $copy;
+}
+
+# differs_ok(qr/what is said/, number of places, 'archive', 'what', options...)
+sub differs_ok
+{
+	my ($message, $places, $archive, $what, @options) = @_;
+	my ($rc, $out, $err) = restore($archive, @options);
+	is("$rc$out", '1', "$what: exit code");
+	like($err, $message, "$what: message");
+	like($err, qr/error: source and target differ in $places$/m, "$what: in $places");
+	return $err;
+}
+
+sub refused_ok
+{
+	my ($message, $what, $archive, @options) = @_;
+	my ($rc, $out, $err, $copy) = restore($archive, @options);
+	is("$rc$out", '1', "$what: exit code");
+	like($err, $message, "$what: message");
+	is(value($target, $copy, "SELECT count(*) FROM pg_class WHERE relname = 'plain'"), 0,
+		"$what: nothing was made");
+	return;
+}
+
+# ---- the same
+
+same_ok($archives{$_}, $_, $shop, '-j2', '--chunk-size=256kB') foreach qw(chunks custom root);
+my $copy = same_ok($archives{directory}, 'one job', $shop);
+{
+	my ($page, $log) = map { new_path($_) } qw(page.html events.json);
+	my ($rc, $out, $err) = restore($archives{chunks}, '-j2', "--compare-with=$shop", '--progress',
+		"--report=$page", "--log-json=$log");
+	is("$rc$out", '0', 'it tells: exit code');
+	like($err, qr/^source and target have the same contents$/m, 'it tells: a summary');
+	like($err, qr/, compare [0-9.]+ s$/m, 'it tells: how long it took');
+	like(slurp_file($page), qr/Source and target have the same contents/, 'it tells: the page');
+	like(slurp_file($log), qr/"compare"/, 'it tells: an event');
+}
+
+# Restored databases have other OIDs.
+same_ok($archives{custom}, 'with another copy', $target->connstr($copy), '-j2');
+
+# ---- other contents, and other databases
+
+sql($target, $copy, q{UPDATE plain SET t = 'other' WHERE id = 10000;
+	DELETE FROM leaf1 WHERE id = (SELECT min(id) FROM leaf1)});
+my $changed = $target->connstr($copy);
+differs_ok(qr/table public\.plain has other values in the target$/m, '2 places', $archives{chunks},
+	'another value', "--compare-with=$changed", '-j2');
+differs_ok(qr/table public\.leaf1 has (\d+) rows in the source and (?!\1)\d+ in the target$/m,
+	'2 places', $archives{custom}, 'a row less', "--compare-with=$changed");
+sql($target, $copy, q{SELECT lo_put(4711, 400000, 'X')});
+differs_ok(qr/contents are not the same of 2 large objects/, '3 places', $archives{custom},
+	'another large object', "--compare-with=$changed", '-j2');
+
+# What was not restored differs, after errors that were passed over.
+{
+	my $half = empty_copy($target, 'shop', 'half');
+	sql($target, $half, 'CREATE SCHEMA "odd ""names"""; CREATE TABLE "odd ""names"""."a b"
+		("x y" int, n int, d timestamptz, t text)');
+	my ($rc, $out, $err) = run_parrestore($target, $half, $archives{custom}, "--compare-with=$shop");
+	is("$rc$out", '1', 'after errors: exit code');
+	like($err, qr/table .*"a b" has 3000 rows in the source and 0 in the target$/m,
+		'after errors: message');
+	like($err, qr/errors ignored on restore: \d+\n/, 'after errors: they are counted');
+}
+sql($target, $copy, 'DROP TABLE none');
+{
+	my ($rc, $out, $err) = restore($archives{custom}, "--compare-with=$changed");
+	is("$rc$out", '1', 'a table less: exit code');
+	like($err, qr/error: the source has no table public\."none", which was restored$/m,
+		'a table less: message');
+	like($err, qr/all rows of all 6 tables were committed on the target$/m, 'a table less: account');
+}
+# only what was restored is compared
+{
+	my ($rc, $out, $err) = restore($archives{custom}, "--compare-with=$changed", '-t', 'empty');
+	is("$rc$out$err", '0', 'one table: the same');
+}
+
+# ---- tables of others
+
+sql($source, 'shop', 'ALTER TABLE plain OWNER TO owner');
+{
+	my ($rc, $out, $err) = restore($archives{custom}, "--compare-with=$shop");
+	is("$rc$out", '1', 'a table of another role: exit code');
+	like($err, qr/a query of 1 table could run functions of other roles, as "owner"/,
+		'a table of another role: message');
+}
+same_ok($archives{custom}, 'a table of another role', $shop, '--trust-owners');
+
+# ---- refused before anything is made
+
+refused_ok(qr/error: source and target are the same database/, 'the target itself',
+	$archives{custom}, '--compare-with=' . $target->connstr('copy' . ($copies + 1)));
+refused_ok(qr/database "nowhere" does not exist/, 'no such database', $archives{custom},
+	'--compare-with=' . $source->connstr('nowhere'));
+{
+	my $dir = dump_ok($source, 'shop', 'a part', 'pg_pardump', '--where=plain:id < 10', '--trust-owners');
+	refused_ok(qr/--compare-with cannot be used: of table public\.plain the archive has only some rows/,
+		'a part', $dir, "--compare-with=$shop");
+}
+refused_ok(qr/option --trust-owners requires option --compare-with/, 'trust in none',
+	$archives{custom}, '--trust-owners');
+refused_ok(qr/option --compare-with cannot be used where stock pg_restore does the work/,
+	'what stock does', $archives{custom}, "--compare-with=$shop", '-1');
+{
+	my ($rc, $out, $err, $copy) = restore($archives{custom}, '--check', "--compare-with=$shop");
+	is("$rc $out", "0 0 errors, 0 warnings\n", '--check: looks at the source') or diag($err);
+	($rc, $out, $err) = restore($archives{custom}, '--check', '--compare-with=' . $source->connstr('nowhere'));
+	is($rc, 1, '--check: of no such database');
+}
+
+$source->stop;
+$target->stop;
+done_testing();
