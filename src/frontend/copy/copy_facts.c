@@ -22,21 +22,20 @@
 #include "base/fe_compat.h"
 
 #include "copy/copy_facts.h"
-#include "plan/dump_table_read.h"
 #include "session/session.h"
 
 /*
- * One row a table, in the order of the array: whether it is there; the
- * columns that COPY sends and their types; the first of them that is not
- * safe; all of the columns in their order, those of money with the setting
- * that says what a number of it means; and whether the library does COPY
- * FROM.  "part" is a column's type and, recursively, what that is made of:
- * the name alone may mean another type on the target.
+ * One row a table, in the order of the array: the columns that COPY sends and
+ * their types; the first of them that is not safe; all of the columns in
+ * their order, those of money with the setting that says what a number of it
+ * means; and whether the library does COPY FROM.  "part" is a column's type
+ * and, recursively, what that is made of: the name alone may mean another
+ * type on the target.
  */
 static const char facts_query[] =
 "WITH RECURSIVE wanted AS ("
-"SELECT no, pg_catalog.to_regclass(name)::pg_catalog.oid AS rel"
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
+"SELECT no, rel"
+" FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (rel, no)"
 "), columns AS ("
 "SELECT w.no, a.attname, a.atttypid FROM wanted w"
 " JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) w.rel"
@@ -76,8 +75,7 @@ static const char facts_query[] =
 "pg_brin_bloom_summary,pg_brin_minmax_multi_summary}')"
 " END"
 ")"
-" SELECT w.rel IS NOT NULL,"
-" pg_catalog.string_agg(pg_catalog.format('%I %s %s', c.attname,"
+" SELECT pg_catalog.string_agg(pg_catalog.format('%I %s %s', c.attname,"
 " pg_catalog.format_type(c.atttypid, NULL), d.parts), ', ' ORDER BY c.attname)"
 " FILTER (WHERE c.no IS NOT NULL),"
 " pg_catalog.min(pg_catalog.format('column %I is of type %s', c.attname,"
@@ -107,25 +105,22 @@ text_value(const PGresult *res, int row, int column)
 }
 
 CopyFacts *
-copy_facts_read(PGconn *conn, const DumpTables *tables, bool is_target)
+copy_facts_read(PGconn *conn, const char *oids, int n)
 {
-	CopyFacts  *facts = pg_malloc0((tables->n_tables + 1) * sizeof(CopyFacts));
-	char	   *names = dump_tables_name_array(conn, tables, is_target);
-	const char *params[] = {names};
+	CopyFacts  *facts = pg_malloc0((n + 1) * sizeof(CopyFacts));
+	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, facts_query, 1, params, 0);
 
-	if (PQntuples(res) != tables->n_tables)
+	if (PQntuples(res) != n)
 		pg_fatal("the server describes %d tables where %d were expected",
-				 PQntuples(res), tables->n_tables);
-	for (int i = 0; i < tables->n_tables; i++)
+				 PQntuples(res), n);
+	for (int i = 0; i < n; i++)
 	{
-		facts[i].exists = PQgetvalue(res, i, 0)[0] == 't';
-		facts[i].columns = text_value(res, i, 1);
-		facts[i].unsafe_column = text_value(res, i, 2);
-		facts[i].layout = text_value(res, i, 3);
-		facts[i].is_plain = PQgetvalue(res, i, 4)[0] == 't';
+		facts[i].columns = text_value(res, i, 0);
+		facts[i].unsafe_column = text_value(res, i, 1);
+		facts[i].layout = text_value(res, i, 2);
+		facts[i].is_plain = PQgetvalue(res, i, 3)[0] == 't';
 	}
-	free(names);
 	return facts;
 }
 

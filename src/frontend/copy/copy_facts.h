@@ -9,12 +9,9 @@
 
 #include "libpq-fe.h"
 
-#include "plan/dump_table.h"
-
 /* What a server, 14 or newer, says of a table.  The texts are never freed. */
 typedef struct CopyFacts
 {
-	bool		exists;
 	const char *columns;		/* that COPY sends, with what their types are
 								 * made of; NULL = none */
 	const char *unsafe_column;	/* whose binary form may mean something else
@@ -25,11 +22,8 @@ typedef struct CopyFacts
 								 * FROM (doc/extension.md) */
 } CopyFacts;
 
-/*
- * Of all tables, in their order; of a target, of those that the rows go to.
- */
-extern CopyFacts *copy_facts_read(PGconn *conn, const DumpTables *tables,
-								  bool is_target);
+/* Of n tables, in the order of this array literal of their OIDs there. */
+extern CopyFacts *copy_facts_read(PGconn *conn, const char *oids, int n);
 
 /*
  * Do columns of the same names have types made of the same on both sides?

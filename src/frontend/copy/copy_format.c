@@ -11,6 +11,8 @@
 #include "copy/copy_facts.h"
 #include "copy/copy_format.h"
 #include "copy/raw_check.h"
+#include "session/text_array.h"
+#include "target/target_check.h"
 
 /* Binary forms have been the same since; multiranges came with it. */
 #define MIN_SERVER_FOR_BINARY 140000
@@ -30,6 +32,7 @@ typedef struct CopyDecision
 	const Options *options;
 	const Target *target;
 	const DumpPlan *plan;
+	const Oid  *targets;		/* the tables that rows go to */
 	const char *no_binary;		/* why no table is copied so, or NULL */
 	const char *no_raw;			/* the same */
 	CopyFacts  *source_facts;	/* NULL if a server is too old */
@@ -79,10 +82,10 @@ target_statement(const DumpTable *table, CopyFormatKind kind, bool freeze)
 
 /* Rows for a table that is not there would be refused only after others. */
 static void
-check_existence(const CopyFacts *in_target, const DumpTables *tables)
+check_existence(const Oid *targets, const DumpTables *tables)
 {
 	for (int i = 0; i < tables->n_tables; i++)
-		if (!in_target[i].exists)
+		if (targets[i] == InvalidOid)
 			pg_fatal("the target has no table %s",
 					 printable(tables->tables[i].copy_name));
 }
@@ -156,8 +159,10 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 	server_extension_hold(target_conn, loader);
 	if (loader->missing == NULL)
 	{
-		decision->source_reasons = raw_check_tables(source_conn, plan, false);
-		decision->target_reasons = raw_check_tables(target_conn, plan, true);
+		decision->source_reasons = raw_check_source_tables(source_conn, plan);
+		decision->target_reasons =
+			raw_check_target_tables(target_conn, decision->targets,
+									plan->tables->n_tables);
 	}
 	PQclear(target_query(target_conn, "COMMIT", 0, NULL));
 	return loader->missing;
@@ -276,9 +281,13 @@ ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
 		decision->no_raw = decision->no_binary = "a server is older than 14";
 	else
 	{
-		decision->source_facts = copy_facts_read(source_conn, tables, false);
-		decision->target_facts = copy_facts_read(target_conn, tables, true);
-		check_existence(decision->target_facts, tables);
+		decision->source_facts = copy_facts_read(source_conn,
+												 dump_tables_oids(tables),
+												 tables->n_tables);
+		decision->target_facts = copy_facts_read(target_conn,
+												 oid_array(decision->targets,
+														   tables->n_tables),
+												 tables->n_tables);
 	}
 	if (is_wanted(options, COPY_FORMAT_TEXT))
 		decision->no_raw = decision->no_binary = so_asked;
@@ -320,8 +329,10 @@ copy_formats_decide(PGconn *source_conn, const Target *target,
 		.options = options,
 		.target = target,
 		.plan = plan,
+		.targets = target_find_tables(target->conn, tables),
 	};
 
+	check_existence(decision.targets, tables);
 	ask(&decision, source_conn, loader);
 	formats->loader = loader;
 	formats->tables = pg_malloc0((tables->n_tables + 1) * sizeof(CopyFormat));
@@ -330,6 +341,7 @@ copy_formats_decide(PGconn *source_conn, const Target *target,
 		const DumpTable *table = &tables->tables[i];
 		CopyFormat *format = &formats->tables[i];
 
+		format->target = decision.targets[i];
 		format->truncate = decision.minimal_wal &&
 			may_truncate(options, table, plan->chunks->tables[i].n_files);
 		choose(&decision, i, format);

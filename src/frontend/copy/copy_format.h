@@ -21,6 +21,7 @@ typedef enum CopyFormatKind
 /* What was decided about one table. */
 typedef struct CopyFormat
 {
+	Oid			target;			/* the table that its rows go to */
 	CopyFormatKind kind;
 	const char *reason;			/* why it is none of those that take less
 								 * work; NULL for raw tuples */

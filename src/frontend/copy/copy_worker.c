@@ -63,15 +63,6 @@ check_rows(const CopyWorker *worker, const char *what, uint64 read,
 	exit(1);
 }
 
-static void
-truncate_table(CopyWorker *worker, const DumpTable *table)
-{
-	char	   *sql = psprintf("TRUNCATE TABLE ONLY %s", table->name);
-
-	PQclear(target_query(worker->target_conn, sql, 0, NULL));
-	free(sql);
-}
-
 /* -v */
 static void
 tell_format(const CopyFormat *format, const char *what, bool by_sql)
@@ -118,11 +109,12 @@ open_target_rows(CopyWorker *worker, const DataFile *file)
 	PGconn	   *conn = worker->target_conn;
 
 	if (format->truncate)
-		truncate_table(worker, table);
+		sink_target_truncate(conn, table->name, format->target);
 	if (format->kind != COPY_FORMAT_RAW)
-		return sink_target_rows_new(conn, format->statement, NULL);
+		return sink_target_rows_new(conn, format->statement, format->target,
+									NULL);
 	server_extension_hold_too(conn, formats->loader, plan->lock_wait_ms);
-	return sink_target_raw_new(conn, table->copy_name);
+	return sink_target_raw_new(conn, format->target, table->copy_name);
 }
 
 static void

@@ -9,11 +9,9 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
 #include "copy/raw_check.h"
-#include "plan/dump_table_read.h"
 #include "session/session.h"
+#include "session/text_array.h"
 
 /*
  * Tuples are the same in all of these, and the tests (t/089_copy_raw.pl,
@@ -41,10 +39,10 @@ static const char lz4_query[] =
 " WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'"
 " AND 'lz4' OPERATOR(pg_catalog.=) ANY (s.enumvals))";
 
-/* By OIDs, or by names in quotes. */
 static const char reasons_query[] =
-"SELECT " PARDUMP_RAW_REASON "(t.relation, $2::pg_catalog.bool)"
-" FROM pg_catalog.unnest($1::pg_catalog.regclass[]) WITH ORDINALITY t (relation, no)"
+"SELECT CASE WHEN t.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid THEN"
+" " PARDUMP_RAW_REASON "(t.oid::pg_catalog.regclass, $2::pg_catalog.bool) END"
+" FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " ORDER BY t.no";
 
 static bool
@@ -117,46 +115,46 @@ raw_check_loader(const ServerExtension *loader)
 	return NULL;
 }
 
-/* The OIDs of those that the extension reads, as an array literal; owned. */
-static char *
-oids_to_read(const DumpPlan *plan)
+/*
+ * Why each of n tables cannot be read or loaded, of those without an OID
+ * NULL.
+ */
+static const char **
+ask_reasons(PGconn *conn, const Oid *tables, int n, bool loading)
 {
-	PQExpBufferData oids;
-	int			n = 0;
+	const char **reasons = pg_malloc0((n + 1) * sizeof(char *));
+	char	   *oids = oid_array(tables, n);
+	const char *params[] = {oids, loading ? "true" : "false"};
+	PGresult   *res = session_query_params(conn, reasons_query, 2, params, 0);
 
-	initPQExpBuffer(&oids);
-	appendPQExpBufferChar(&oids, '{');
-	for (int i = 0; i < plan->tables->n_tables; i++)
-		if (plan->chunks->tables[i].sql_reason == NULL)
-			appendPQExpBuffer(&oids, "%s%u", n++ > 0 ? "," : "",
-							  plan->tables->tables[i].oid);
-	appendPQExpBufferChar(&oids, '}');
-	return oids.data;
+	if (PQntuples(res) != n)
+		pg_fatal("the server describes %d tables where %d were expected",
+				 PQntuples(res), n);
+	for (int i = 0; i < n; i++)
+		if (!PQgetisnull(res, i, 0))
+			reasons[i] = pg_strdup(PQgetvalue(res, i, 0));
+	PQclear(res);
+	free(oids);
+	return reasons;
 }
 
 const char **
-raw_check_tables(PGconn *conn, const DumpPlan *plan, bool is_target)
+raw_check_source_tables(PGconn *conn, const DumpPlan *plan)
 {
-	int			n_tables = plan->tables->n_tables;
-	const char **reasons = pg_malloc0((n_tables + 1) * sizeof(char *));
-	char	   *tables = is_target ?
-		dump_tables_name_array(conn, plan->tables, true) : oids_to_read(plan);
-	const char *params[] = {tables, is_target ? "true" : "false"};
-	PGresult   *res = session_query_params(conn, reasons_query, 2, params, 0);
-	int			row = 0;
+	int			n = plan->tables->n_tables;
+	Oid		   *tables = pg_malloc0((n + 1) * sizeof(Oid));
+	const char **reasons;
 
-	for (int i = 0; i < n_tables; i++)
-	{
-		if (!is_target && plan->chunks->tables[i].sql_reason != NULL)
-			continue;
-		if (!PQgetisnull(res, row, 0))
-			reasons[i] = pg_strdup(PQgetvalue(res, row, 0));
-		row++;
-	}
-	if (row != PQntuples(res))
-		pg_fatal("the server describes %d tables where %d were expected",
-				 PQntuples(res), row);
-	PQclear(res);
+	for (int i = 0; i < n; i++)
+		if (plan->chunks->tables[i].sql_reason == NULL)
+			tables[i] = plan->tables->tables[i].oid;
+	reasons = ask_reasons(conn, tables, n, false);
 	free(tables);
 	return reasons;
+}
+
+const char **
+raw_check_target_tables(PGconn *conn, const Oid *tables, int n_tables)
+{
+	return ask_reasons(conn, tables, n_tables, true);
 }

@@ -29,10 +29,14 @@ extern const char *raw_check_encoding(PGconn *source_conn,
 extern const char *raw_check_loader(const ServerExtension *loader);
 
 /*
- * What the extension on the source, or the target, has against each of the
- * tables; NULL, too, of those that it does not read.  The session holds it.
+ * What the extension on the source has against reading each of the tables;
+ * NULL, too, of those that it does not read.  The session holds it.
  */
-extern const char **raw_check_tables(PGconn *conn, const DumpPlan *plan,
-									 bool is_target);
+extern const char **raw_check_source_tables(PGconn *conn,
+											const DumpPlan *plan);
+
+/* The same of loading them on the target, by these OIDs, in their order. */
+extern const char **raw_check_target_tables(PGconn *conn, const Oid *tables,
+											int n_tables);
 
 #endif							/* RAW_CHECK_H */

@@ -280,6 +280,7 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 								 found->n_object_lists, result);
 	rules.shares = result->shares =
 		plan_shares(plan->chunks, result->rows, options);
+	rules.targets = tables;
 	plan->queue = job_queue_make(plan->chunks, plan->objects, &rules);
 	origin->server_version = archive->toc->server_version;
 	origin->database = archive->toc->dbname;

@@ -72,6 +72,7 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	else
 		plan->toc = plan->pg_dump_toc;
 	plan->objects = large_objects_read(conn, plan->toc);
+	rules.targets = options->target ? plan->tables : NULL;
 	plan->queue = job_queue_make(chunks, plan->objects, &rules);
 }
 

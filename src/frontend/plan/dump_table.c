@@ -5,11 +5,11 @@
 #include "base/fe_compat.h"
 
 #include "fe_utils/string_utils.h"
-#include "pqexpbuffer.h"
 
 #include "base/identifier.h"
 #include "base/printable.h"
 #include "plan/dump_table.h"
+#include "session/text_array.h"
 
 /*
  * Read "COPY table (a, b) FROM stdin;", where the list of columns is missing
@@ -70,13 +70,12 @@ dump_tables_of_toc(const Toc *toc)
 char *
 dump_tables_oids(const DumpTables *tables)
 {
-	PQExpBufferData buf;
+	Oid		   *oids = pg_malloc((tables->n_tables + 1) * sizeof(Oid));
+	char	   *result;
 
-	initPQExpBuffer(&buf);
-	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < tables->n_tables; i++)
-		appendPQExpBuffer(&buf, "%s%u", i > 0 ? "," : "",
-						  tables->tables[i].oid);
-	appendPQExpBufferChar(&buf, '}');
-	return buf.data;
+		oids[i] = tables->tables[i].oid;
+	result = oid_array(oids, tables->n_tables);
+	free(oids);
+	return result;
 }

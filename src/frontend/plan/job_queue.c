@@ -132,16 +132,33 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 	return sorted;
 }
 
+/* Has the job, which ends with last, no file for the table of the next? */
+static bool
+is_other_target(const Job *job, const SortedFile *last, const SortedFile *next,
+				const DumpTables *tables)
+{
+	const char *name = tables->tables[next->file->table].copy_name;
+
+	for (int i = 0; i < job->n; i++)
+		if (strcmp(tables->tables[last[-i].file->table].copy_name, name) == 0)
+			return false;
+	return true;
+}
+
 /* Does the file belong to the job to which the one before it was added? */
 static bool
-goes_together(const Job *job, const SortedFile *before, const SortedFile *next)
+goes_together(const Job *job, const SortedFile *before, const SortedFile *next,
+			  const JobRules *rules)
 {
 	if (job->wave != next->wave || job->at_once != next->at_once ||
 		before->shares > 1 || next->shares > 1)
 		return false;
 	if (job->at_once)
 		return before->file->table == next->file->table;
-	return job->n < BATCH_FILES && job->est_bytes + next->work <= BATCH_BYTES;
+	return job->n < BATCH_FILES &&
+		job->est_bytes + next->work <= BATCH_BYTES &&
+		(rules->targets == NULL ||
+		 is_other_target(job, before, next, rules->targets));
 }
 
 static void
@@ -155,7 +172,7 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 		const SortedFile *next = &sorted[i];
 
 		queue->files[i] = next->file;
-		if (job && goes_together(job, next - 1, next))
+		if (job && goes_together(job, next - 1, next, rules))
 		{
 			job->n++;
 			job->est_bytes += file_work(next->file);

@@ -40,6 +40,8 @@ typedef struct JobRules
 	const int  *shares;			/* by file: so many jobs do it together, if
 								 * more than one */
 	bool		with_indexes;	/* built when a table has its rows */
+	const DumpTables *targets;	/* no job has two files that are loaded into
+								 * one table, unless at once */
 } JobRules;
 
 typedef struct JobQueue

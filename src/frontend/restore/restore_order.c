@@ -71,7 +71,7 @@ restore_order_make(PGconn *conn, const ArchivePlan *archive)
 	bool	   *at_once = pg_malloc0((n_tables + 1) * sizeof(bool));
 	int		   *waves = number_waves(keys, n_tables);
 	JobRules	rules = {.waves = waves,.at_once = at_once,
-	.shares = archive->shares};
+	.shares = archive->shares,.targets = plan->tables};
 	const JobQueue *queue;
 
 	for (int i = 0; i < PQntuples(keys); i++)

@@ -150,7 +150,7 @@ load_piece(void *arg, SharedPiece *piece)
 	note->piece = number;
 	PQclear(target_query(loader->conn, "BEGIN", 0, NULL));
 	target = sink_target_rows_new(loader->conn, run->rows->entry->copy_stmt,
-								  &error);
+								  loader->table, &error);
 	sink = sink_tap_new(target,
 						&file_results_progress(loader->run->results)->raw_bytes,
 						NULL);

@@ -23,6 +23,7 @@ typedef struct PieceLoader
 	const Target *target;
 	const Archive *archive;
 	const Run  *run;
+	Oid			table;			/* that the rows go to */
 
 	/*
 	 * A piece of the file could not be loaded, or the rest of it not read,

@@ -75,11 +75,12 @@ send_rows(const Archive *archive, const TocEntry *entry, Sink *sink,
 }
 
 RestoredRows
-restore_rows(PGconn *conn, const char *copy, const Archive *archive,
-			 const ArchiveRows *const *rows, int n, volatile uint64 *progress)
+restore_rows(PGconn *conn, const char *copy, Oid table,
+			 const Archive *archive, const ArchiveRows *const *rows, int n,
+			 volatile uint64 *progress)
 {
 	RestoredRows result = {0};
-	Sink	   *target = sink_target_rows_new(conn, copy, &result.error);
+	Sink	   *target = sink_target_rows_new(conn, copy, table, &result.error);
 	Sink	   *sink = sink_tap_new(target, progress, NULL);
 	char	   *problem = NULL;
 

@@ -146,7 +146,9 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	copy = copy_statement(worker, files, n, sources[0]->entry->copy_stmt,
 						  &rows.error);
 	if (rows.error == NULL)
-		rows = restore_rows(worker->conn, copy, work->archive, sources, n,
+		rows = restore_rows(worker->conn, copy,
+							work->targets[files[0]->table], work->archive,
+							sources, n,
 							&file_results_progress(run->results)->raw_bytes);
 	free(copy);
 	if (rows.error == NULL && rows_wanted(sources, n, &want))
@@ -210,6 +212,7 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 		.target = work->target,
 		.archive = work->archive,
 		.run = run,
+		.table = work->targets[file->table],
 		.failed = piece_failed,
 		.arg = worker,
 	};

@@ -24,6 +24,8 @@ typedef struct RestoreWork
 	const Run  *run;
 	TargetCommit *commits;		/* by job */
 	const bool *fresh;			/* by table: see restore_freeze_choose() */
+	const Oid  *targets;		/* the tables that rows go to, as
+								 * target_find_tables() has found them */
 	SharedRows **shared;		/* by data file: of those that jobs share;
 								 * else NULL */
 	volatile bool *left_out;	/* by data file: it is not, or cannot be

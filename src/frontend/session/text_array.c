@@ -36,3 +36,16 @@ text_array(PGconn *conn, char *const *texts, int n)
 	appendPQExpBufferChar(&buf, '}');
 	return buf.data;
 }
+
+char *
+oid_array(const Oid *oids, int n)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferChar(&buf, '{');
+	for (int i = 0; i < n; i++)
+		appendPQExpBuffer(&buf, "%s%u", i > 0 ? "," : "", oids[i]);
+	appendPQExpBufferChar(&buf, '}');
+	return buf.data;
+}

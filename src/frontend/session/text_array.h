@@ -1,6 +1,6 @@
 /*
  * text_array.h
- *		Texts as the value of a parameter.
+ *		Texts, or OIDs, as the value of a parameter.
  */
 #ifndef TEXT_ARRAY_H
 #define TEXT_ARRAY_H
@@ -11,5 +11,8 @@
 
 /* An array literal of them, in the session's client encoding; owned. */
 extern char *text_array(PGconn *conn, char *const *texts, int n);
+
+/* The same of OIDs. */
+extern char *oid_array(const Oid *oids, int n);
 
 #endif							/* TEXT_ARRAY_H */

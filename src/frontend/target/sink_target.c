@@ -8,6 +8,7 @@
 
 #include "session/session_loss.h"
 #include "target/sink_target.h"
+#include "target/target.h"
 
 /*
  * Bytes in a message: large enough to cost little, small enough that the
@@ -20,6 +21,7 @@ typedef struct TargetRowsSink
 	Sink		base;
 	PGconn	   *conn;
 	const char *statement;
+	Oid			table;			/* that it is to be about */
 	char	  **error;			/* NULL: an error ends the process */
 	uint64		n_rows;			/* once it is finished */
 } TargetRowsSink;
@@ -40,6 +42,64 @@ copy_failed(TargetRowsSink *sink, const PGresult *res)
 {
 	command_failed(sink->conn, res, "could not write rows", sink->statement,
 				   sink->error);
+}
+
+/*
+ * Has the session's transaction locked the table in this mode?  Asked after a
+ * statement that does so, by name, and keeps the lock: what a name meant
+ * before or afterwards need not be what it meant then.
+ */
+static bool
+is_locked(PGconn *conn, Oid table, const char *mode)
+{
+	static const char query[] =
+		"SELECT FROM pg_catalog.pg_locks l"
+		" WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+		" AND l.locktype OPERATOR(pg_catalog.=) 'relation'"
+		" AND l.relation OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+		" AND l.mode OPERATOR(pg_catalog.=) $2::pg_catalog.text AND l.granted";
+	char	   *oid = psprintf("%u", table);
+	const char *params[] = {oid, mode};
+	PGresult   *res = target_query(conn, query, 2, params);
+	bool		result = PQntuples(res) > 0;
+
+	PQclear(res);
+	free(oid);
+	return result;
+}
+
+/* The words for it if it has not. */
+#define OTHER_TABLE "the table's name has been given to another table"
+
+/* The COPY is done. */
+static void
+check_table(const TargetRowsSink *sink)
+{
+	if (is_locked(sink->conn, sink->table, "RowExclusiveLock"))
+		return;
+	if (sink->error)
+	{
+		*sink->error = pg_strdup(OTHER_TABLE);
+		return;
+	}
+	pg_log_error("could not write rows: %s", OTHER_TABLE);
+	pg_log_error_detail("Statement was: %s", sink->statement);
+	exit(1);
+}
+
+void
+sink_target_truncate(PGconn *conn, const char *name, Oid table)
+{
+	char	   *sql = psprintf("TRUNCATE TABLE ONLY %s", name);
+
+	PQclear(target_query(conn, sql, 0, NULL));
+	if (!is_locked(conn, table, "AccessExclusiveLock"))
+	{
+		pg_log_error("could not empty a table: %s", OTHER_TABLE);
+		pg_log_error_detail("Statement was: %s", sql);
+		exit(1);
+	}
+	free(sql);
 }
 
 /* The command has its result: nothing else may follow. */
@@ -114,6 +174,8 @@ sink_target_rows_finish(Sink *sink)
 
 	if (!has_failed(rows))
 		end_copy(rows, NULL);
+	if (!has_failed(rows))
+		check_table(rows);
 }
 
 void
@@ -138,7 +200,8 @@ static const SinkOps sink_target_rows_ops = {
 };
 
 Sink *
-sink_target_rows_new(PGconn *conn, const char *statement, char **error)
+sink_target_rows_new(PGconn *conn, const char *statement, Oid table,
+					 char **error)
 {
 	TargetRowsSink *sink = pg_malloc0(sizeof(TargetRowsSink));
 	PGresult   *res = PQexec(conn, statement);
@@ -146,6 +209,7 @@ sink_target_rows_new(PGconn *conn, const char *statement, char **error)
 	sink->base.ops = &sink_target_rows_ops;
 	sink->conn = conn;
 	sink->statement = statement;
+	sink->table = table;
 	sink->error = error;
 	if (PQresultStatus(res) != PGRES_COPY_IN)
 		copy_failed(sink, res);

@@ -10,6 +10,7 @@
 #include "base/fe_compat.h"
 
 #include "catalog/pg_type_d.h"
+#include "port/pg_bswap.h"
 
 #include "plan/server_extension.h"
 #include "session/session_loss.h"
@@ -33,7 +34,8 @@ typedef struct TargetRawSink
 {
 	Sink		base;
 	PGconn	   *conn;
-	const char *table;			/* borrowed */
+	uint32		table;			/* its OID, as it is sent */
+	const char *name;			/* borrowed */
 	size_t		sent[MAX_BLOCKS];	/* bytes of blocks without an answer, the
 									 * oldest first */
 	int			n_sent;
@@ -47,7 +49,7 @@ load_failed(const TargetRawSink *sink, const PGresult *res)
 {
 	session_failed(sink->conn, res, "could not write rows",
 				   psprintf("SELECT " PARDUMP_LOAD_TUPLES "(%s, ...)",
-							sink->table));
+							sink->name));
 }
 
 /* Nothing more can be sent; maybe the server has said why. */
@@ -81,9 +83,9 @@ static void
 sink_target_raw_write(Sink *sink, const void *data, size_t len)
 {
 	TargetRawSink *raw = (TargetRawSink *) sink;
-	const char *values[] = {raw->table, data};
-	int			lengths[] = {0, (int) len};
-	int			formats[] = {0, 1};
+	const char *values[] = {(const char *) &raw->table, data};
+	int			lengths[] = {sizeof(raw->table), (int) len};
+	int			formats[] = {1, 1};
 
 	while (raw->n_sent == MAX_BLOCKS ||
 		   (raw->n_sent > 0 && raw->bytes_sent + len > MAX_BYTES))
@@ -126,7 +128,7 @@ static const SinkOps sink_target_raw_ops = {
 };
 
 Sink *
-sink_target_raw_new(PGconn *conn, const char *table)
+sink_target_raw_new(PGconn *conn, Oid table, const char *name)
 {
 	TargetRawSink *sink = pg_malloc0(sizeof(TargetRawSink));
 	const Oid	types[] = {REGCLASSOID, BYTEAOID};
@@ -136,7 +138,8 @@ sink_target_raw_new(PGconn *conn, const char *table)
 	res = PQprepare(conn, "", load_query, 2, types);
 	sink->base.ops = &sink_target_raw_ops;
 	sink->conn = conn;
-	sink->table = table;
+	sink->table = pg_hton32(table);
+	sink->name = name;
 	if (PQresultStatus(res) != PGRES_COMMAND_OK || !PQenterPipelineMode(conn))
 		load_failed(sink, res);
 	PQclear(res);

@@ -1,6 +1,7 @@
 /*
  * target_check.c
- *		Looks, before anything is made there, at what a target lacks.
+ *		Looks, before anything is made there, at what a target lacks; and at
+ *		what it has, before rows go there.
  */
 #include "base/fe_compat.h"
 
@@ -8,7 +9,7 @@
 
 #include "base/printable.h"
 #include "base/units.h"
-#include "plan/dump_table.h"
+#include "plan/dump_table_read.h"
 #include "session/connection_limit.h"
 #include "session/session.h"
 #include "session/session_settings.h"
@@ -272,4 +273,32 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 		pg_log_error_hint("--clean drops them first, --data-only adds rows to them.");
 	}
 	termPQExpBuffer(&found);
+}
+
+/* Unlike to_regclass() it asks for no privilege: that is for COPY to do. */
+static const char find_query[] =
+"SELECT c.oid FROM (SELECT n.no, pg_catalog.parse_ident(n.name) AS parts"
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY n (name, no)) t"
+" LEFT JOIN pg_catalog.pg_namespace s"
+" ON s.nspname::pg_catalog.text OPERATOR(pg_catalog.=) t.parts[1]"
+" LEFT JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) s.oid"
+" AND c.relname::pg_catalog.text OPERATOR(pg_catalog.=) t.parts[2]"
+" ORDER BY t.no";
+
+Oid *
+target_find_tables(PGconn *conn, const DumpTables *tables)
+{
+	Oid		   *oids = pg_malloc0((tables->n_tables + 1) * sizeof(Oid));
+	char	   *names = dump_tables_name_array(conn, tables, true);
+	const char *params[] = {names};
+	PGresult   *res = session_query_params(conn, find_query, 1, params, 0);
+
+	if (PQntuples(res) != tables->n_tables)
+		pg_fatal("the target finds %d tables where %d were expected",
+				 PQntuples(res), tables->n_tables);
+	for (int i = 0; i < tables->n_tables; i++)
+		oids[i] = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
+	PQclear(res);
+	free(names);
+	return oids;
 }

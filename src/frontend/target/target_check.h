@@ -1,6 +1,7 @@
 /*
  * target_check.h
- *		Looks, before anything is made there, at what a target lacks.
+ *		Looks, before anything is made there, at what a target lacks; and at
+ *		what it has, before rows go there.
  */
 #ifndef TARGET_CHECK_H
 #define TARGET_CHECK_H
@@ -30,5 +31,12 @@ extern void target_check(PGconn *conn, const RestoreSchedule *schedule,
  */
 extern void target_check_tables(PGconn *conn, const DumpTables *tables,
 								bool may_exist);
+
+/*
+ * Which tables the rows go to: the OID that each copy_name has now, in the
+ * order of the tables, InvalidOid where there is none; owned.  It is looked
+ * up once, as names can be given to other tables while rows are loaded.
+ */
+extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables);
 
 #endif							/* TARGET_CHECK_H */

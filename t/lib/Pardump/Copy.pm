@@ -14,7 +14,7 @@ use Pardump::Databases qw(empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(temp_dir start_copy run_copy copy_ok copy_refused_ok no_temp_files_ok stock_copy
+our @EXPORT_OK = qw(temp_dir start_copy start_load run_copy copy_ok copy_refused_ok no_temp_files_ok stock_copy
   stock_restore sessions_left);
 
 # A place of our own for temporary files, in which nothing may be left.
@@ -42,11 +42,16 @@ sub run_copy
 sub start_copy
 {
 	my ($source, $db, $connstr, @options) = @_;
+	return start_load('pg_pardump', '-d', $source->connstr($db), '--target', $connstr, @options);
+}
+
+# Any program that loads.
+sub start_load
+{
+	my @cmd = ('setsid', @_);
 	my %copy = (out => '', err => '');
 	local $ENV{TMPDIR} = temp_dir();
 	delete local $ENV{PGAPPNAME};
-	my @cmd = ('setsid', 'pg_pardump', '-d', $source->connstr($db), '--target', $connstr,
-		@options);
 	note("starting: @cmd");
 	$copy{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$copy{out}, '2>', \$copy{err},
 		$copy{timer} = IPC::Run::timer(60));

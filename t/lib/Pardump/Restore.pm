@@ -10,12 +10,12 @@ use warnings;
 use Exporter 'import';
 use Pardump::Cluster qw(run_program new_path value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
-use Pardump::Copy qw(temp_dir no_temp_files_ok);
+use Pardump::Copy qw(temp_dir start_load no_temp_files_ok);
 use Pardump::Databases qw(empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(run_parrestore parrestore_ok same_as_stock_ok errors_ignored stock_archives);
+our @EXPORT_OK = qw(run_parrestore start_parrestore parrestore_ok same_as_stock_ok errors_ignored stock_archives);
 
 # run_parrestore($node, $db, $archive, options...) returns what run_program
 # does.
@@ -24,6 +24,13 @@ sub run_parrestore
 	my ($node, $db, $archive, @options) = @_;
 	local $ENV{TMPDIR} = temp_dir();
 	return run_program('pg_parrestore', '-d', $node->connstr($db), @options, $archive);
+}
+
+# The same in the background; for end_dump().
+sub start_parrestore
+{
+	my ($node, $db, $archive, @options) = @_;
+	return start_load('pg_parrestore', '-d', $node->connstr($db), @options, $archive);
 }
 
 # It must work, and say nothing, as pg_restore.
