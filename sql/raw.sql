@@ -49,6 +49,17 @@ SELECT try_copy('no_rows', '{a,b,c}', 'target');
 -- Compression.
 SELECT try_copy('source', '{a,b,c}', 'target', compression) FROM unnest('{lz4,lz4:9,zstd,zstd:19,gzip}'::text[]) compression;
 
+-- Only of what becomes much shorter.
+CREATE TABLE repetitive AS SELECT 1 AS a, repeat('x', 100) AS b, g::numeric AS c FROM generate_series(1, 1000) g;
+CREATE TABLE various AS SELECT g AS a, md5(g::text) AS b, g::numeric AS c FROM generate_series(1, 1000) g;
+CREATE FUNCTION read_bytes(source regclass, compression text) RETURNS bigint LANGUAGE sql
+  RETURN (SELECT sum(length(b)) FROM pardump.pg_pardump_read(source, '{a,b,c}', 0, NULL, compression, 'raw') b);
+SELECT read_bytes(source, 'auto') = read_bytes(source, 'none'), read_bytes(source, 'auto') = read_bytes(source, 'lz4'),
+    try_copy(source, '{a,b,c}', 'target', 'auto')
+  FROM unnest('{repetitive,various}'::regclass[]) source;
+SELECT sum(length(b)) FROM pardump.pg_pardump_read('source', '{a,b,c}', 0, NULL, 'auto', 'text') b;
+DROP TABLE repetitive, various;
+
 -- Arguments, and what is no block.
 SELECT pardump.pg_pardump_load_tuples(NULL, '');
 SELECT pardump.pg_pardump_load_tuples('target', NULL);

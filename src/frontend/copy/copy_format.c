@@ -297,7 +297,7 @@ ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
 		decision->no_raw = ask_about_raw(decision, source_conn, loader);
 }
 
-/* Within a machine there is nothing to gain by it. */
+/* Within a machine it only pays for blocks that become much shorter. */
 static void
 choose_wire_compression(CopyFormats *formats, const Options *options,
 						PGconn *source_conn, PGconn *target_conn)
@@ -308,7 +308,13 @@ choose_wire_compression(CopyFormats *formats, const Options *options,
 
 	if (choice == NULL || strcmp(choice, "auto") == 0)
 		choice = connection_is_local(source_conn) &&
-			connection_is_local(target_conn) ? "none" : WIRE_COMPRESSION;
+			connection_is_local(target_conn) ? "auto" : WIRE_COMPRESSION;
+	if (strcmp(choice, "auto") == 0)
+	{
+		strlcpy(formats->wire_compression, choice,
+				sizeof(formats->wire_compression));
+		return;
+	}
 	/* the options were checked */
 	if (!compress_spec_parse(choice, &spec, error))
 		pg_fatal("invalid compression specification: %s", error);

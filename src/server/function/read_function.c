@@ -103,16 +103,24 @@ check_block(int64 block, const char *what)
 	return (BlockNumber) block;
 }
 
+/* "auto", which is for raw tuples alone: compress what is worth it. */
 static CompressSpec
-read_compression(text * arg)
+read_compression(text * arg, RowFormat format, bool *chooses_blocks)
 {
+	char	   *name = text_to_cstring(arg);
 	CompressSpec spec;
 	char		error[COMPRESS_SPEC_ERROR_BYTES];
 
-	if (!compress_spec_parse(text_to_cstring(arg), &spec, error))
+	*chooses_blocks = format == ROW_RAW && strcmp(name, "auto") == 0;
+	if (!compress_spec_parse(*chooses_blocks ? "lz4" : name, &spec, error))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid compression specification: %s", error)));
+	if (format == ROW_RAW && spec.method == COMPRESS_GZIP)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("raw format cannot be compressed with \"gzip\""),
+				 errhint("Its compressions are none, lz4, zstd and auto.")));
 	return spec;
 }
 
@@ -141,6 +149,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 	BlockNumber start;
 	BlockNumber end = InvalidBlockNumber;
 	CompressSpec compress;
+	bool		chooses_blocks;
 	RowFormat	format;
 	AttrNumber *attnums;
 	int			n_attnums;
@@ -153,13 +162,8 @@ begin_read_call(FunctionCallInfo fcinfo)
 	start = check_block(PG_GETARG_INT64(2), "start block");
 	if (!PG_ARGISNULL(3))
 		end = check_block(PG_GETARG_INT64(3), "end block");
-	compress = read_compression(PG_GETARG_TEXT_PP(4));
 	format = read_format(PG_GETARG_TEXT_PP(5));
-	if (format == ROW_RAW && compress.method == COMPRESS_GZIP)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("raw format cannot be compressed with \"gzip\""),
-				 errhint("Its compressions are none, lz4 and zstd.")));
+	compress = read_compression(PG_GETARG_TEXT_PP(4), format, &chooses_blocks);
 
 	/*
 	 * Columns are looked up once the relation is locked, so that they stay
@@ -185,6 +189,8 @@ begin_read_call(FunctionCallInfo fcinfo)
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
 	call->reader = chunk_reader_new(call->rel, call->snapshot, attnums,
 									n_attnums, start, end, format, &compress);
+	if (chooses_blocks)
+		chunk_reader_choose_blocks(call->reader);
 	return call;
 }
 

@@ -32,6 +32,12 @@ extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
 									 const CompressSpec *compress);
 
 /*
+ * Of raw tuples: compress only blocks that this makes much smaller, as their
+ * beginnings tell.
+ */
+extern void chunk_reader_choose_blocks(ChunkReader *reader);
+
+/*
  * The next bytes of the chunk, never empty: about 1 MiB of COPY's output, or
  * what the compressor made of some such blocks.  All values of a chunk after
  * each other are all the output, or one compressed stream of it.  Of raw
