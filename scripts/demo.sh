@@ -7,9 +7,10 @@
 # Installs what is missing, builds, starts a cluster of its own and fills it:
 # pgbench tables, the largest not partitioned, a partitioned and a bloated
 # table, one with much TOAST, large objects.  Dumps it with pg_pardump, restores
-# it with stock pg_restore, compares every table, and does the same with stock
-# pg_dump for the times.  Exit code 0 means that all is equal.  Root or sudo
-# is needed only to install; called by root, all runs as the user postgres.
+# it with stock pg_restore and with pg_parrestore, compares every table both
+# times, and does the same with stock pg_dump for the times.  Exit code 0 means
+# that all is equal.  Root or sudo is needed only to install; called by root, all
+# runs as the user postgres.
 #
 #   --scale=N   pgbench's scale, 15 MB each (default 40, 5 GB of free disk)
 #   --jobs=N    processes of the dumps and restores (default: one a processor,
@@ -67,14 +68,31 @@ settle()
 	run_job sync --file-system "$WORK"
 }
 
-# Dump "source" with a command and restore the archive into the database $2,
-# telling the times in a line of the summary that begins with $1.
-# Arguments: label, database, dump command.
+# Restore the archive $2 with the program $1 and its options ($3...) into a new
+# database "restored", which takes $seconds.
+restore()
+{
+	local program=$1 archive=$2
+	local start
+
+	shift 2
+	dropdb --if-exists restored 2>"$WORK/dropdb.log"
+	createdb restored
+	settle
+	start=$(now)
+	run_job "$program" -j "$jobs" -d restored "$@" "$archive"
+	seconds=$(seconds_since "$start")
+}
+
+# Dump "source" with a command and restore the archive by both programs, telling
+# the times in a line of the summary that begins with $1.  What is restored is
+# given to the function $2 each time, with a name of the way.
+# Arguments: label, function, dump command.
 dump_and_restore()
 {
-	local label=$1 database=$2
-	local archive=$WORK/$2.dir
-	local start dump size
+	local label=$1 check=$2
+	local archive=$WORK/archive
+	local start dump size seconds by_stock
 
 	shift 2
 	log "$label: dump"
@@ -85,12 +103,14 @@ dump_and_restore()
 	size=$(du -sb "$archive" | cut -f 1)
 
 	log "$label: restore"
-	createdb "$database"
-	settle
-	start=$(now)
-	run_job pg_restore -j "$jobs" -d "$database" "$archive"
-	printf '%-30s %8s s %9s %8s s\n' "$label" "$dump" \
-		"$(numfmt --to=iec-i --suffix=B "$size")" "$(seconds_since "$start")" >>"$WORK/summary"
+	restore pg_restore "$archive"
+	by_stock=$seconds
+	"$check" "by pg_restore"
+	# pg_restore does not run ANALYZE.
+	restore pg_parrestore "$archive" --no-analyze
+	"$check" "by pg_parrestore"
+	printf '%-26s %8s s %9s %10s s %13s s\n' "$label" "$dump" \
+		"$(numfmt --to=iec-i --suffix=B "$size")" "$by_stock" "$seconds" >>"$WORK/summary"
 	rm -rf "$archive"
 }
 
@@ -125,6 +145,15 @@ compare()
 	tables=$(grep -c '^table ' "$WORK/$1.data")
 	echo "all $tables tables equal, $(awk -F'|' '/^table /{ n += $2 } END { print n }' "$WORK/$1.data") rows;" \
 		"$(awk -F'|' '/^large/{ print $2 }' "$WORK/$1.data") large objects, all sequences and definitions equal"
+}
+
+# Compare what was restored with the source.
+check_restored()
+{
+	log "comparing"
+	take_fingerprint restored
+	compare source restored >"$WORK/compared" || result=1
+	sed "1s/^/restored $1: /" "$WORK/compared" >>"$WORK/result"
 }
 
 # The codec and level that pg_pardump uses by default, for pg_dump to use too.
@@ -168,17 +197,12 @@ main()
 	# dump finds caches and hint bits as the later ones do.
 	take_fingerprint source
 	codec=$(same_codec)
-	dump_and_restore "pg_pardump" restored pg_pardump
-	log "comparing"
-	take_fingerprint restored
 	result=0
-	compare source restored >"$WORK/result" || result=1
-	dropdb restored
-	dump_and_restore "pg_dump, same compression" stock pg_dump --compress="$codec"
-	dropdb stock
-	dump_and_restore "pg_dump, its default" stock pg_dump
+	dump_and_restore "pg_pardump" check_restored pg_pardump
+	dump_and_restore "pg_dump, same compression" true pg_dump --compress="$codec"
+	dump_and_restore "pg_dump, its default" true pg_dump
 
-	printf '\n%-30s %10s %9s %10s\n' "" dump archive restore
+	printf '\n%-26s %10s %9s %12s %15s\n' "" dump archive pg_restore pg_parrestore
 	cat "$WORK/summary"
 	printf '\n'
 	print_limits "$size"
