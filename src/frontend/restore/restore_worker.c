@@ -41,7 +41,7 @@ restore_worker_start(const RestoreWork *work, int no)
 	worker->work = work;
 	/* the leader's connection is the leader's alone, and ends with it */
 	close(PQsocket(work->target->conn));
-	worker->conn = target_connect(work->target);
+	worker->conn = target_connect_loader(work->target);
 	interrupt_set_connection(worker->conn);
 	target_history_expect(worker->conn, work->target->history);
 	file_results_begin_worker(work->run->results, no);

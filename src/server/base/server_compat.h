@@ -13,6 +13,7 @@
 #include "access/heapam.h"
 #include "access/hio.h"
 #include "access/toast_internals.h"
+#include "access/xact.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_namespace.h"
 #include "commands/copyfrom_internal.h"
@@ -216,6 +217,23 @@ relation_is_new(Relation rel)
 
 	return rel->rd_createSubid != InvalidSubTransactionId ||
 		file_made != InvalidSubTransactionId;
+}
+
+/*
+ * Was the relation, or the file that it has now, made in the current
+ * subtransaction, or in one that has become part of it?
+ */
+static inline bool
+relation_is_of_subtransaction(Relation rel)
+{
+	SubTransactionId current = GetCurrentSubTransactionId();
+#if PG_VERSION_NUM >= 160000
+	SubTransactionId file_made = rel->rd_newRelfilelocatorSubid;
+#else
+	SubTransactionId file_made = rel->rd_newRelfilenodeSubid;
+#endif
+
+	return rel->rd_createSubid == current || file_made == current;
 }
 
 /* A descriptor that was put together is complete: 19 asks to be told. */

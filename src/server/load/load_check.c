@@ -24,10 +24,20 @@
 #include "base/server_compat.h"
 #include "load/load_check.h"
 
+/* Is it FORMAT text?  Without a value it is an error, which is the server's. */
+static bool
+is_text_format(DefElem *option)
+{
+	return strcmp(option->defname, "format") == 0 && option->arg != NULL &&
+		strcmp(defGetString(option), "text") == 0;
+}
+
 bool
 load_check_statement(const Node *statement)
 {
 	const CopyStmt *copy = (const CopyStmt *) statement;
+	int			n_formats = 0;
+	int			n_freezes = 0;
 	ListCell   *cell;
 
 	if (!IsA(statement, CopyStmt) || !copy->is_from ||
@@ -38,14 +48,30 @@ load_check_statement(const Node *statement)
 	{
 		DefElem    *option = lfirst_node(DefElem, cell);
 
-		/* given twice it is an error, which is the server's */
-		if (list_length(copy->options) > 1 ||
-			strcmp(option->defname, "format") != 0 ||
-			option->arg == NULL ||
-			strcmp(defGetString(option), "text") != 0)
+		if (strcmp(option->defname, "freeze") == 0)
+			n_freezes++;
+		else if (is_text_format(option))
+			n_formats++;
+		else
 			return false;
 	}
-	return true;
+	/* given twice it is an error, which is the server's */
+	return n_formats <= 1 && n_freezes <= 1;
+}
+
+bool
+load_check_freezes(const CopyStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		if (strcmp(option->defname, "freeze") == 0)
+			return defGetBoolean(option);
+	}
+	return false;
 }
 
 /*

@@ -17,10 +17,16 @@
 #include "utils/relcache.h"
 
 /*
- * Is it COPY table [(columns)] FROM STDIN, with no option but FORMAT text?
- * Names of tables are not looked up.
+ * Is it COPY table [(columns)] FROM STDIN, with no options but FORMAT text
+ * and FREEZE?  Names of tables are not looked up.
  */
 extern bool load_check_statement(const Node *statement);
+
+/*
+ * Does such a statement ask for FREEZE?  A value that is no boolean is an
+ * error, as in COPY.
+ */
+extern bool load_check_freezes(const CopyStmt *statement);
 
 /*
  * Why the server has to do such a COPY into this relation, which is open and

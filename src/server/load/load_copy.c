@@ -18,7 +18,9 @@
 #include "executor/executor.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/portal.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "base/server_compat.h"
 #include "load/load_check.h"
@@ -40,9 +42,11 @@ typedef struct Load
 
 /* Is it what was asked for, in COPY's state? */
 static bool
-is_expected_command(CopyFromState cstate, Relation rel)
+is_expected_command(CopyFromState cstate, Relation rel,
+					const CopyStmt *statement)
 {
-	return cstate->copy_src == COPY_FRONTEND &&
+	return cstate->opts.freeze == load_check_freezes(statement) &&
+		cstate->copy_src == COPY_FRONTEND &&
 		cstate->rel == rel &&
 		cstate->attnumlist != NIL &&
 		cstate->filename == NULL &&
@@ -92,9 +96,9 @@ is_empty(const StringInfoData *buf)
  * that is used, here and in row_reader.c and copy_stream.c, is looked at.
  */
 static bool
-is_as_expected(CopyFromState cstate, Relation rel)
+is_as_expected(CopyFromState cstate, Relation rel, const CopyStmt *statement)
 {
-	return is_expected_command(cstate, rel) &&
+	return is_expected_command(cstate, rel, statement) &&
 		cstate->cur_relname == RelationGetRelationName(rel) &&
 		cstate->cur_lineno == 0 &&
 		cstate->cur_attname == NULL &&
@@ -111,11 +115,12 @@ is_as_expected(CopyFromState cstate, Relation rel)
  * the server compute constants in expressions of others.
  */
 static const char *
-why_not_from_here(CopyFromState cstate, Relation rel)
+why_not_from_here(CopyFromState cstate, Relation rel,
+				  const CopyStmt *statement)
 {
 	ListCell   *cell;
 
-	if (!is_as_expected(cstate, rel))
+	if (!is_as_expected(cstate, rel, statement))
 		return "its state is not the one of this release";
 	/* a function may have been inlined */
 	if (cstate->volatile_defexprs)
@@ -203,6 +208,26 @@ new_result_rel_info(void)
 	return target;
 }
 
+/*
+ * Raise an error unless rows may be inserted frozen, which whoever sees the
+ * table sees at once: nobody must have an earlier view of it, and if the
+ * transaction fails they must go with their file.  As CopyFrom() has it.
+ */
+static void
+check_freeze(Relation rel)
+{
+	/* else a snapshot that the catalogs were read with would count */
+	InvalidateCatalogSnapshot();
+	if (!ThereAreNoPriorRegisteredSnapshots() || !ThereAreNoReadyPortals())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot perform COPY FREEZE because of prior transaction activity")));
+	if (!relation_is_of_subtransaction(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction")));
+}
+
 /* As CopyFrom(), for what there can be. */
 static uint64
 load_from(CopyFromState cstate)
@@ -213,6 +238,8 @@ load_from(CopyFromState cstate)
 	uint64		n_rows;
 
 	load.rel = cstate->rel;
+	if (cstate->opts.freeze)
+		check_freeze(load.rel);
 	load.estate = CreateExecutorState();
 	old_context = MemoryContextSwitchTo(load.estate->es_query_cxt);
 	init_copy_range_table(load.estate, cstate);
@@ -252,7 +279,7 @@ load_copy(ParseState *pstate, Relation rel, const CopyStmt *statement)
 											statement->attlist));
 	cstate = BeginCopyFrom(pstate, rel, NULL, NULL, false, NULL,
 						   statement->attlist, statement->options);
-	reason = why_not_from_here(cstate, rel);
+	reason = why_not_from_here(cstate, rel, statement);
 	load_check_report(RelationGetRelationName(rel), reason);
 	if (reason == NULL)
 		n_rows = load_from(cstate);

@@ -87,6 +87,8 @@ tuple_batch_new(CopyFromState cstate, EState *estate, ResultRelInfo *target)
 	/* as CopyFrom(): do not look for free space in what is new */
 	if (relation_is_new(target->ri_RelationDesc))
 		batch->options = TABLE_INSERT_SKIP_FSM;
+	if (cstate != NULL && cstate->opts.freeze)
+		batch->options |= TABLE_INSERT_FROZEN;
 	batch->slot_context = CurrentMemoryContext;
 	batch->slot_desc = CreateTupleDescCopy(RelationGetDescr(target->ri_RelationDesc));
 	batch->tuple_context = AllocSetContextCreate(CurrentMemoryContext,

@@ -18,7 +18,8 @@ typedef struct TupleBatch TupleBatch;
 /*
  * Begin to insert into a heap table without triggers on INSERT, whose indexes
  * are open.  Takes the current command for it.  cstate is that of the COPY
- * whose lines the rows are, for errors and progress; NULL if there is none.
+ * whose lines the rows are, for errors, progress and FREEZE, which the caller
+ * has found to be allowed; NULL if there is none.
  * All three are borrowed.  Allocates in CurrentMemoryContext, which must
  * outlive the batch.
  */
