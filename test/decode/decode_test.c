@@ -37,6 +37,7 @@ static const char alphabet[] =
 typedef struct Comparison
 {
 	ColumnDecoder decoder;
+	ValueSpace	no_space;		/* so that each value is allocated */
 	int16		typlen;
 	bool		typbyval;
 	int			n_texts;
@@ -216,7 +217,7 @@ comparison_init(Comparison *c, Oid type_id, int32 typmod, ArrayType *texts)
 	Size		size = MAX_TEXT + PAGE;
 
 	memset(c, 0, sizeof(Comparison));
-	choose_decoder(&c->decoder, type_id, typmod);
+	choose_decoder(&c->decoder, &c->no_space, type_id, typmod);
 	get_typlenbyvalalign(type_id, &c->typlen, &c->typbyval, &typalign);
 	deconstruct_array(texts, TEXTOID, -1, false, TYPALIGN_INT, &datums, NULL,
 					  &c->n_texts);

@@ -62,6 +62,7 @@ static const FuzzedType types[] = {
 };
 
 static const FuzzedType *type;	/* of this input */
+static ValueSpace no_space;		/* so that each value is allocated */
 
 /* ----------
  * The server's, for what is outside of it
@@ -131,18 +132,6 @@ look_at(Datum value)
 }
 
 ArrayType *
-construct_md_array(Datum *elems, bool *nulls, int ndims, int *dims, int *lbs,
-				   Oid elmtype, int elmlen, bool elmbyval, char elmalign)
-{
-	for (int i = 0; i < dims[0]; i++)
-	{
-		if (!nulls[i])
-			look_at(elems[i]);
-	}
-	return palloc0(sizeof(ArrayType));
-}
-
-ArrayType *
 construct_empty_array(Oid elmtype)
 {
 	return palloc0(sizeof(ArrayType));
@@ -154,6 +143,7 @@ static void
 choose(ColumnDecoder *decoder)
 {
 	memset(decoder, 0, sizeof(ColumnDecoder));
+	decoder->space = &no_space;
 	decoder->typmod = type->typmod;
 	for (int i = 0; i < lengthof(families) && decoder->decode == NULL; i++)
 		decoder->decode = families[i] (type->input_function, decoder);
@@ -194,6 +184,7 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 		ColumnDecoder *element;
 
 		memset(&decoder, 0, sizeof(decoder));
+		decoder.space = &no_space;
 		decoder.decode = array_decoder(F_ARRAY_IN, &decoder, &element);
 		choose(element);
 	}

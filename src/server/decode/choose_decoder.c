@@ -49,13 +49,15 @@ decoder_of_families(Oid input_function, ColumnDecoder *decoder)
 }
 
 void
-choose_decoder(ColumnDecoder *decoder, Oid type_id, int32 typmod)
+choose_decoder(ColumnDecoder *decoder, ValueSpace *space, Oid type_id,
+			   int32 typmod)
 {
 	Oid			input_function;
 	ColumnDecoder *element;
 
 	getTypeInputInfo(type_id, &input_function, &decoder->ioparam);
 	fmgr_info(input_function, &decoder->input_function);
+	decoder->space = space;
 	decoder->type_id = type_id;
 	decoder->typmod = typmod;
 	decoder->state = NULL;
@@ -67,7 +69,7 @@ choose_decoder(ColumnDecoder *decoder, Oid type_id, int32 typmod)
 	decoder->decode = array_decoder(input_function, decoder, &element);
 	if (decoder->decode == NULL)
 		return;
-	choose_decoder(element, element->type_id, typmod);
+	choose_decoder(element, space, element->type_id, typmod);
 	if (element->decode == NULL)
 		decoder->decode = NULL;
 }

@@ -41,8 +41,9 @@ typedef struct ColumnDecoder ColumnDecoder;
  * escapes are resolved.  It is valid in the database's encoding and holds no
  * zero, but none ends it either: FIELD_PADDING bytes of anything follow, and
  * those are not to be written.  The text is gone when the row is: a value by
- * reference is made by palloc() in CurrentMemoryContext, which is reset after
- * every row, so that nothing needs to be freed.
+ * reference is made by value_alloc(), and what else is needed by it or by
+ * palloc() in CurrentMemoryContext.  All of that is gone after every row, so
+ * that nothing needs to be freed.
  *
  * The value is what the input function returns, with the column's typmod
  * applied: a varlena is neither short nor compressed nor out of line, and is
@@ -56,8 +57,20 @@ typedef struct ColumnDecoder ColumnDecoder;
 typedef bool (*DecodeFunction) (ColumnDecoder *decoder, const char *text,
 								Size len, Datum *value);
 
+/*
+ * Memory for the values of a row, from which is taken what fits: for values
+ * of a few bytes, palloc() and a context's reset are too much.  Without any
+ * room all is allocated.
+ */
+typedef struct ValueSpace
+{
+	char	   *next;			/* aligned as by palloc() */
+	char	   *end;
+} ValueSpace;
+
 struct ColumnDecoder
 {
+	ValueSpace *space;			/* borrowed */
 	DecodeFunction decode;		/* NULL if all goes to the input function */
 	FmgrInfo	input_function; /* the type's, always set */
 	Oid			type_id;		/* of the column, may be a domain */
@@ -65,6 +78,19 @@ struct ColumnDecoder
 	int32		typmod;			/* of the column, -1 if none */
 	void	   *state;			/* the decoder's own, or NULL */
 };
+
+/* Memory for a value of the decoder's; aligned, and not set. */
+static inline void *
+value_alloc(ColumnDecoder *decoder, Size size)
+{
+	ValueSpace *space = decoder->space;
+	char	   *value = space->next;
+
+	if (unlikely(size > (Size) (space->end - value)))
+		return palloc(size);
+	space->next = value + MAXALIGN(size);
+	return value;
+}
 
 /*
  * A family of decoders: looks a type's input function up in its table and

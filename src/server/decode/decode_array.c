@@ -229,13 +229,13 @@ put_element(const ArrayDecoder *array, char *to, Datum value)
 
 /* As construct_md_array(), of values that are neither short nor toasted. */
 static ArrayType *
-form_array(const ArrayDecoder *array, const Elements *elements)
+form_array(ArrayDecoder *array, const Elements *elements)
 {
 	bool		has_null = elements->n_nulls > 0;
 	Size		overhead = has_null ? ARR_OVERHEAD_WITHNULLS(1, elements->n) :
 		ARR_OVERHEAD_NONULLS(1);
 	Size		size = overhead + elements_size(array, elements);
-	ArrayType  *result = palloc(size);
+	ArrayType  *result = value_alloc(&array->element, size);
 	char	   *to = (char *) result + overhead;
 
 	memset(result, 0, overhead);

@@ -193,7 +193,7 @@ decode_timetz(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	if (!read_clock(&text, end, decoder->typmod, &time) ||
 		!read_zone(text, end, &seconds_east))
 		return false;
-	timetz = palloc(sizeof(TimeTzADT));
+	timetz = value_alloc(decoder, sizeof(TimeTzADT));
 	timetz->time = time;
 	timetz->zone = -seconds_east;	/* the type counts them west of UTC */
 	*value = TimeTzADTPGetDatum(timetz);
@@ -314,7 +314,7 @@ decode_interval(ColumnDecoder *decoder, const char *text, Size len,
 		!read_interval_field(&text, end, "day", 3, &days) ||
 		(text < end && !read_interval_time(text, end, &usecs)))
 		return false;
-	interval = palloc(sizeof(Interval));
+	interval = value_alloc(decoder, sizeof(Interval));
 	interval->time = usecs;
 	interval->day = (int32) days;
 	interval->month = (int32) (years * MONTHS_PER_YEAR + months);

@@ -40,7 +40,7 @@ decode_uuid(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	memcpy(digits + 16, text + 19, 4);
 	memcpy(digits + 20, text + 24, 12);
 
-	uuid = palloc(sizeof(pg_uuid_t));
+	uuid = value_alloc(decoder, sizeof(pg_uuid_t));
 	*value = PointerGetDatum(uuid);
 	return read_hex_8(digits, uuid->data) &&
 		read_hex_8(digits + 16, uuid->data + 8);
@@ -72,7 +72,7 @@ decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 		return false;
 	text += 2;
 	len -= 2;
-	result = palloc(len / 2 + VARHDRSZ);
+	result = value_alloc(decoder, len / 2 + VARHDRSZ);
 	SET_VARSIZE(result, len / 2 + VARHDRSZ);
 	*value = PointerGetDatum(result);
 
@@ -90,13 +90,14 @@ decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 
 /* So many bytes with colons between them. */
 static inline bool
-decode_hex_with_colons(const char *text, Size len, int n_bytes, Datum *value)
+decode_hex_with_colons(ColumnDecoder *decoder, const char *text, Size len,
+					   int n_bytes, Datum *value)
 {
 	uint8	   *bytes;
 
 	if (len != 3 * n_bytes - 1)
 		return false;
-	bytes = palloc(n_bytes);
+	bytes = value_alloc(decoder, n_bytes);
 	for (int i = 0; i < n_bytes; i++, text += 3)
 	{
 		if (!read_hex_byte(text, &bytes[i]) ||
@@ -111,14 +112,14 @@ static bool
 decode_macaddr(ColumnDecoder *decoder, const char *text, Size len,
 			   Datum *value)
 {
-	return decode_hex_with_colons(text, len, sizeof(macaddr), value);
+	return decode_hex_with_colons(decoder, text, len, sizeof(macaddr), value);
 }
 
 static bool
 decode_macaddr8(ColumnDecoder *decoder, const char *text, Size len,
 				Datum *value)
 {
-	return decode_hex_with_colons(text, len, sizeof(macaddr8), value);
+	return decode_hex_with_colons(decoder, text, len, sizeof(macaddr8), value);
 }
 
 DecodeFunction

@@ -129,7 +129,7 @@ decode_json(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 
 	if (!scan_value(&p, end, 0) || skip_json_space(p, end) != end)
 		return false;
-	result = palloc(len + VARHDRSZ);
+	result = value_alloc(decoder, len + VARHDRSZ);
 	SET_VARSIZE(result, len + VARHDRSZ);
 	memcpy(VARDATA(result), text, len);
 	*value = PointerGetDatum(result);

@@ -286,7 +286,7 @@ decode_jsonb(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 		return false;
 	/* the root's header, or that of a scalar's array, is one more */
 	room = VARHDRSZ + len + (n_nodes + 1) * NODE_ROOM;
-	result = palloc(room + BYTE_BLOCK_SIZE);
+	result = value_alloc(decoder, room + BYTE_BLOCK_SIZE);
 	end = put_root(&writer, result + VARHDRSZ);
 	if (end == NULL)
 		return false;

@@ -135,14 +135,16 @@ is_network(const uint8 *address, uint32 bits, uint32 max_bits)
 }
 
 static inline bool
-decode_address(const char *text, Size len, Datum *value, bool is_cidr)
+decode_address(ColumnDecoder *decoder, const char *text, Size len,
+			   Datum *value, bool is_cidr)
 {
 	const char *end = text + len;
 	bool		is_ipv6 = memchr(text, ':', len) != NULL;
 	uint32		max_bits = is_ipv6 ? 128 : 32;
 	uint32		bits = max_bits;
-	inet	   *address = palloc0(sizeof(inet));
+	inet	   *address = value_alloc(decoder, sizeof(inet));
 
+	memset(address, 0, sizeof(inet));
 	if (!(is_ipv6 ? read_ipv6(&text, end, ip_addr(address)) :
 		  read_ipv4(&text, end, ip_addr(address))))
 		return false;
@@ -168,13 +170,13 @@ decode_address(const char *text, Size len, Datum *value, bool is_cidr)
 static bool
 decode_inet(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
-	return decode_address(text, len, value, false);
+	return decode_address(decoder, text, len, value, false);
 }
 
 static bool
 decode_cidr(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
-	return decode_address(text, len, value, true);
+	return decode_address(decoder, text, len, value, true);
 }
 
 DecodeFunction

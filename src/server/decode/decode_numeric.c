@@ -271,7 +271,7 @@ decode_numeric(ColumnDecoder *decoder, const char *text, Size len,
 
 	if (len > 1 + MAX_WHOLE_DIGITS + 1 + MAX_SCALE)
 		return false;
-	to = palloc(NUMERIC_ROOM(len));
+	to = value_alloc(decoder, NUMERIC_ROOM(len));
 	*value = PointerGetDatum(to);
 	return put_numeric_of_text(to, text, len, decoder->typmod) > 0;
 }

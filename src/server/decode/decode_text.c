@@ -19,9 +19,9 @@
 
 /* A varlena of so many bytes, which are not set. */
 static inline struct varlena *
-new_varlena(Size len)
+new_varlena(ColumnDecoder *decoder, Size len)
 {
-	struct varlena *result = palloc(len + VARHDRSZ);
+	struct varlena *result = value_alloc(decoder, len + VARHDRSZ);
 
 	SET_VARSIZE(result, len + VARHDRSZ);
 	return result;
@@ -30,7 +30,7 @@ new_varlena(Size len)
 static bool
 decode_text(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 {
-	struct varlena *result = new_varlena(len);
+	struct varlena *result = new_varlena(decoder, len);
 
 	memcpy(VARDATA(result), text, len);
 	*value = PointerGetDatum(result);
@@ -68,7 +68,7 @@ decode_bpchar(ColumnDecoder *decoder, const char *text, Size len,
 
 	if (characters > max)
 		return false;
-	result = new_varlena(len + max - characters);
+	result = new_varlena(decoder, len + max - characters);
 	memcpy(VARDATA(result), text, len);
 	memset(VARDATA(result) + len, ' ', max - characters);
 	*value = PointerGetDatum(result);
@@ -83,7 +83,8 @@ decode_name(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 
 	if (len >= NAMEDATALEN)
 		return false;
-	name = palloc0(NAMEDATALEN);
+	name = value_alloc(decoder, NAMEDATALEN);
+	memset(name, 0, NAMEDATALEN);
 	memcpy(name, text, len);
 	*value = PointerGetDatum(name);
 	return true;

@@ -31,6 +31,9 @@
 /* Of a line, COPY's context shows 100 bytes of whole characters. */
 #define SHOWN_BYTES 128
 
+/* Enough for the values of most rows; small, to stay in the cache. */
+#define VALUE_SPACE	8192
+
 struct RowReader
 {
 	CopyFromState cstate;		/* borrowed */
@@ -40,6 +43,8 @@ struct RowReader
 	int			n_columns;		/* that are read */
 	int		   *columns;		/* indexes in values */
 	ColumnDecoder *decoders;	/* by column */
+	ValueSpace	space;			/* of their values */
+	char	   *space_start;
 	Field	   *fields;			/* of the line, by column */
 	const char *line;			/* in the stream, or NULL */
 	Size		line_len;
@@ -58,12 +63,14 @@ row_reader_new(CopyFromState cstate)
 	reader->columns = palloc(sizeof(int) * n_columns);
 	reader->decoders = palloc(sizeof(ColumnDecoder) * n_columns);
 	reader->fields = palloc(sizeof(Field) * n_columns);
+	reader->space_start = palloc(VALUE_SPACE);
+	reader->space.end = reader->space_start + VALUE_SPACE;
 	foreach(cell, cstate->attnumlist)
 	{
 		int			column = lfirst_int(cell) - 1;
 		Form_pg_attribute attribute = TupleDescAttr(tupdesc, column);
 
-		choose_decoder(&reader->decoders[reader->n_columns],
+		choose_decoder(&reader->decoders[reader->n_columns], &reader->space,
 					   attribute->atttypid, attribute->atttypmod);
 		reader->columns[reader->n_columns++] = column;
 	}
@@ -207,6 +214,7 @@ decode_line(RowReader *reader, ExprContext *econtext, Datum *values,
 {
 	int			n_values = RelationGetNumberOfAttributes(reader->cstate->rel);
 
+	reader->space.next = reader->space_start;
 	if (reader->n_columns < n_values)
 	{
 		memset(values, 0, sizeof(Datum) * n_values);
