@@ -87,7 +87,13 @@ session_is_lost(const PGconn *conn, const PGresult *res)
 
 	if (sqlstate)
 		return is_lost_sqlstate(sqlstate) || is_recovery_conflict(conn, res);
-	/* no word from the server: what libpq noticed by itself */
+
+	/*
+	 * No word from the server: what libpq noticed by itself.  If it could not
+	 * write it may not have read yet that there is nothing more to come.
+	 */
+	if (conn && PQstatus(conn) == CONNECTION_OK)
+		(void) PQconsumeInput(unconstify(PGconn *, conn));
 	return PQstatus(conn) != CONNECTION_OK;
 }
 
