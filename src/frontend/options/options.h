@@ -93,6 +93,8 @@ typedef struct Options
 	const char *restore;		/* the archive that it restores; NULL in
 								 * pg_pardump */
 	bool		verify_first;
+	bool		resume;			/* the run before, which has not come to its
+								 * end */
 	const char *compare_with;	/* the source, how to connect to it; NULL =
 								 * compare with none */
 	bool		exit_on_error;

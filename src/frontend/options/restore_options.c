@@ -108,6 +108,7 @@ static const OptionRow own_options[] = {
 	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
 	{"progress", OPTION_FLAG, MEMBER(progress)},
 	{"report", OPTION_TEXT, MEMBER(report)},
+	{"resume", OPTION_FLAG, MEMBER(resume)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
 	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)},
 	{"verify", OPTION_FLAG, MEMBER(verify_first)},
@@ -277,6 +278,8 @@ check_options(Options *options, const char *archive)
 				 "--no-progress");
 	if (o->report && o->check)
 		pg_fatal("options %s and %s cannot be used together", "--report", "--check");
+	if (o->resume && o->check)
+		pg_fatal("options %s and %s cannot be used together", "--resume", "--check");
 	if (o->report && o->report[0] == '\0')
 		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
 	if (o->trust_owners && o->compare_with == NULL)

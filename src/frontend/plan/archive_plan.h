@@ -26,11 +26,15 @@ typedef struct ArchivePlan
 {
 	DumpPlan	plan;			/* without snapshot, extension, compression */
 	ArchiveRows *rows;			/* by data file, as in ChunkPlan.files */
-	int		   *shares;			/* by data file: so many jobs share it */
+	int		   *shares;			/* by data file: so many jobs share it, 0 = it
+								 * is not cut */
 	ArchiveGroup *groups;		/* by group of large objects */
 } ArchivePlan;
 
 #define ARCHIVE_SHARED_TABLES 32
+
+/* How large the pieces are. */
+extern uint64 archive_plan_piece_bytes(const Options *options);
 
 /* A piece of a table that is whole in the archive, by default. */
 #define ARCHIVE_PIECE_BYTES ((uint64) 16 * 1024 * 1024)

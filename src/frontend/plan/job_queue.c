@@ -121,7 +121,7 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 		sorted[i].wave = rules->waves ? rules->waves[file->table] : 0;
 		sorted[i].at_once = rules->at_once && rules->at_once[file->table];
 		sorted[i].shares = rules->shares && !sorted[i].at_once ?
-			rules->shares[i] : 1;
+			rules->shares[i] : 0;
 		sorted[i].work = sorted[i].at_once ?
 			table_work[file->table] : file_work(file);
 		sorted[i].path = sorted[i].work +
@@ -151,7 +151,7 @@ goes_together(const Job *job, const SortedFile *before, const SortedFile *next,
 			  const JobRules *rules)
 {
 	if (job->wave != next->wave || job->at_once != next->at_once ||
-		before->shares > 1 || next->shares > 1)
+		before->shares > 0 || next->shares > 0)
 		return false;
 	if (job->at_once)
 		return before->file->table == next->file->table;
@@ -179,14 +179,14 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 			job->path += next->path;
 			continue;
 		}
-		for (int j = 0; j < next->shares; j++)
+		for (int j = 0; j < Max(next->shares, 1); j++)
 		{
 			job = add_job(queue, JOB_DATA_FILES, i);
 			job->wave = next->wave;
 			job->at_once = next->at_once;
-			job->shared = next->shares > 1;
+			job->shared = next->shares > 0;
 			job->n = 1;
-			job->est_bytes = file_work(next->file) / next->shares;
+			job->est_bytes = file_work(next->file) / Max(next->shares, 1);
 			job->path = next->path - next->work + job->est_bytes;
 		}
 	}

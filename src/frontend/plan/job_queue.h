@@ -23,8 +23,8 @@ typedef struct Job
 								 * are done */
 	bool		at_once;		/* the files are all of one table, whose rows
 								 * are of use only together */
-	bool		shared;			/* this is one of several jobs that do one
-								 * file together */
+	bool		shared;			/* this is one of the jobs that do one file
+								 * together, in pieces */
 	uint64		est_bytes;
 	uint64		path;			/* bytes until all is done that waits for it;
 								 * the longest is first */
@@ -37,8 +37,8 @@ typedef struct JobRules
 								 * numbers */
 	const bool *at_once;		/* by table: by one job, in the order of its
 								 * files */
-	const int  *shares;			/* by file: so many jobs do it together, if
-								 * more than one */
+	const int  *shares;			/* by file: so many jobs do it together, in
+								 * pieces; 0 = one does it as a whole */
 	bool		with_indexes;	/* built when a table has its rows */
 	const DumpTables *targets;	/* no job has two files that are loaded into
 								 * one table, unless at once */

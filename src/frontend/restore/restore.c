@@ -11,6 +11,8 @@
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare_source.h"
+#include "job_log/job_log_archive.h"
+#include "job_log/job_log_open.h"
 #include "load/load_account.h"
 #include "load/load_page.h"
 #include "options/restore_options.h"
@@ -18,8 +20,10 @@
 #include "report/report.h"
 #include "restore/restore.h"
 #include "restore/restore_freeze.h"
+#include "restore/restore_log.h"
 #include "restore/restore_order.h"
 #include "restore/restore_pool.h"
+#include "restore/restore_resume.h"
 #include "restore/restore_tables.h"
 #include "status/run_event.h"
 #include "status/summary.h"
@@ -48,6 +52,9 @@ typedef struct Restore
 	RestoreStages stages;
 	LoadAccount account;
 	volatile int *n_errors;		/* in shared memory */
+	JobLogRestore identity;		/* of this restore, for its log */
+	JobLog	   *log;			/* NULL until it is open */
+	int			n_noted;		/* errors that are in the log */
 } Restore;
 
 /* ----------
@@ -130,6 +137,7 @@ prepare_work(Restore *restore)
 	work->left_out = shared_memory_new(plan->chunks->n_files, sizeof(bool));
 	work->objects_left_out = shared_memory_new(plan->objects->n_groups,
 											   sizeof(bool));
+	work->has_failed = shared_memory_new(plan->chunks->n_files, sizeof(bool));
 	work->n_errors = restore->n_errors;
 }
 
@@ -153,11 +161,14 @@ make_plan(Restore *restore)
 					   "the archive has rows as INSERT commands");
 	restore->plan = archive_plan_make(restore->archive, ids, n_ids,
 									  &restore->options);
-	free(ids);
 	plan = &restore->plan->plan;
 	if (restore->options.compare_with)
 		refuse_parts(restore->plan);
 	settle_options(restore);
+	restore->identity.archive = job_log_archive(restore->archive);
+	restore->identity.selection = restore_resume_selection(&restore->options,
+														   ids, n_ids);
+	free(ids);
 	restore->run.plan = plan;
 	restore->target.encoding = plan->encoding;
 	restore->stages.setup.toc = plan->toc;
@@ -190,8 +201,9 @@ open_target(Restore *restore)
 	if (!options->check && !options->exit_on_error)
 		return;
 	target_check(restore->target.conn, restore->stages.schedule, options,
-				 plan->queue->n_jobs, plan->encoding, restore->new_name);
-	if (restore->new_name == NULL)
+				 plan->queue->n_jobs, plan->encoding,
+				 options->resume ? NULL : restore->new_name);
+	if (restore->new_name == NULL && !options->resume)
 		target_check_tables(restore->target.conn, plan->tables, options->clean);
 	findings_settle();
 }
@@ -227,22 +239,104 @@ make_tables(Restore *restore)
 	free(after);
 }
 
-/* Make the database, if that is asked for, and all that rows need. */
+/* ----------
+ * Stages, and their lines in the log
+ * ----------
+ */
+
+/* By a run before; then its errors count here, too. */
+static bool
+is_done_before(Restore *restore, const char *stage)
+{
+	const JobLogLine *line = job_log_find(restore->log, stage);
+
+	if (line == NULL)
+		return false;
+	(void) __sync_fetch_and_add(restore->n_errors, line->errors);
+	restore->n_noted += line->errors;
+	return true;
+}
+
+/* With the errors since the stage before it. */
+static void
+note_done(Restore *restore, const char *stage)
+{
+	int			n_errors = *restore->n_errors;
+
+	job_log_done(restore->log, restore->target.conn, stage,
+				 n_errors - restore->n_noted);
+	restore->n_noted = n_errors;
+}
+
+/* Make the database, if that is asked for, and go there. */
+static void
+enter_database(Restore *restore)
+{
+	if (restore->new_name && restore->options.resume)
+		target_enter(&restore->target, restore->new_name);
+	restore_stage_begin(&restore->stages);
+	if (restore->new_name && !restore->options.resume)
+		restore_stage_database(&restore->stages, restore->new_name);
+	target_begin(&restore->target);
+	restore->log = job_log_open(&restore->target, &restore->identity);
+	restore->work.log = restore->log;
+	if (!is_done_before(restore, RESTORE_LOG_DATABASE))
+		note_done(restore, RESTORE_LOG_DATABASE);
+}
+
+/*
+ * A run before has ended while it made definitions: what of them is whole,
+ * and what was there before, cannot be told.  --clean drops it all again.
+ */
+static void
+refuse_half_made(Restore *restore)
+{
+	if (!job_log_is_done(restore->log, RESTORE_LOG_DEFINITIONS_BEGUN))
+		return;
+	if (restore->options.clean && !restore->options.create)
+	{
+		restore->options.if_exists = true;
+		return;
+	}
+	pg_log_error("the restore cannot be resumed: it ended while the definitions were being made");
+	pg_log_error_hint("No rows were loaded yet.  Begin again with --clean, or in an empty database.");
+	exit(1);
+}
+
+/* What rows need. */
 static void
 make_definitions(Restore *restore)
 {
 	RestoreStages *stages = &restore->stages;
+	PGconn	   *conn = restore->target.conn;
 
-	restore_stage_begin(stages);
-	if (restore->new_name)
-		restore_stage_database(stages, restore->new_name);
-	target_begin(&restore->target);
-	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
+	if (is_done_before(restore, RESTORE_LOG_DEFINITIONS))
+		return;
+	refuse_half_made(restore);
+	if (restore_schedule_has(stages->schedule, RESTORE_PRE_DATA) ||
+		restore_schedule_has(stages->schedule, RESTORE_LARGE_OBJECTS))
+		job_log_done(restore->log, conn, RESTORE_LOG_DEFINITIONS_BEGUN, 0);
 	restore_stage_drop(stages);
 	make_tables(restore);
+	conn = restore->target.conn;
+	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	restore_resume_note_left_out(&restore->work, conn);
+	note_done(restore, RESTORE_LOG_DEFINITIONS);
+	PQclear(target_query(conn, "COMMIT", 0, NULL));
+}
+
+static void
+prepare_target(Restore *restore)
+{
+	enter_database(restore);
+	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
+	make_definitions(restore);
 	if (restore->options.data_only && !restore->options.disable_triggers)
 		restore->plan->plan.queue = restore_order_make(restore->target.conn,
 													   restore->plan);
+	restore_resume_skip(&restore->work);
+	restore_resume_skip_indexes(&restore->work, restore->stages.schedule);
+	(void) is_done_before(restore, RESTORE_LOG_ROWS);
 }
 
 static void
@@ -273,6 +367,21 @@ restore_rows_and_indexes(Restore *restore)
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 	if (!index_builder_finish(account->builder) && restore->options.exit_on_error)
 		exit(1);
+	job_log_renew(restore->log, &restore->target);
+	target_renew(&restore->target);
+	if (!job_log_is_done(restore->log, RESTORE_LOG_ROWS))
+		note_done(restore, RESTORE_LOG_ROWS);
+}
+
+/* Foreign keys and triggers, and all else; false to end here. */
+static bool
+make_rest(Restore *restore)
+{
+	if (!restore_stage_rest(&restore->stages) &&
+		(restore->options.exit_on_error || *restore->n_errors == 0))
+		return false;
+	note_done(restore, RESTORE_LOG_REST);
+	return true;
 }
 
 static void
@@ -282,8 +391,7 @@ complete_target(Restore *restore)
 	const DumpPlan *plan = restore->run.plan;
 
 	load_account_stage(&restore->account, LOAD_STAGE_REST);
-	if (!restore_stage_rest(&restore->stages) &&
-		(options->exit_on_error || *restore->n_errors == 0))
+	if (!is_done_before(restore, RESTORE_LOG_REST) && !make_rest(restore))
 		exit(1);
 	load_account_stage(&restore->account, LOAD_STAGE_ANALYZE);
 	/* after all that may take long: what the target lost is lost by now */
@@ -291,6 +399,8 @@ complete_target(Restore *restore)
 								  restore->target.incarnation);
 	if (!options->no_analyze)
 		analyze_target(&restore->target, plan->tables, plan->toc);
+	job_log_renew(restore->log, &restore->target);
+	job_log_end(restore->log);
 }
 
 /* What pg_restore's last words are, too. */
@@ -375,7 +485,7 @@ restore_database(const Options *options, const char *argv0)
 		end_check(restore);
 		return 0;
 	}
-	make_definitions(restore);
+	prepare_target(restore);
 	restore_rows_and_indexes(restore);
 	/* foreign keys and triggers only now: they are not for these rows */
 	complete_target(restore);

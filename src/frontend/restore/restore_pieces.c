@@ -7,6 +7,7 @@
 #include "archive/archive_member.h"
 #include "base/clock.h"
 #include "base/shared_memory.h"
+#include "restore/restore_log.h"
 #include "restore/restore_pieces.h"
 #include "restore/restore_rows.h"
 #include "stream/sink_tap.h"
@@ -128,6 +129,29 @@ send_piece(SharedPiece *piece, Sink *sink, Sink *target)
 	return len == 0;
 }
 
+/* Has nobody loaded it? */
+static bool
+claim_piece(const PieceRun *run, uint64 piece)
+{
+	char	   *name = restore_log_piece(run->file, piece);
+	bool		result = job_log_claim(run->loader->log, run->loader->conn, name);
+
+	free(name);
+	return result;
+}
+
+/* An is_done() of PieceWork. */
+static bool
+piece_is_done(void *arg, uint64 piece)
+{
+	const PieceRun *run = arg;
+	char	   *name = restore_log_piece(run->file, piece);
+	bool		result = job_log_is_done(run->loader->log, name);
+
+	free(name);
+	return result;
+}
+
 /* A use() of PieceWork. */
 static bool
 load_piece(void *arg, SharedPiece *piece)
@@ -143,12 +167,18 @@ load_piece(void *arg, SharedPiece *piece)
 	bool		had;
 
 	if (piece_share_again(piece) && note->piece == number &&
-		target_commit_is_done(loader->conn, loader->target, &note->commit))
+		restore_log_is_committed(loader->log, loader->conn, loader->target,
+								 &note->commit))
 		return true;
 	note->commit.state = TARGET_COMMIT_PENDING;
 	__sync_synchronize();
 	note->piece = number;
 	PQclear(target_query(loader->conn, "BEGIN", 0, NULL));
+	if (!claim_piece(run, piece_share_number(piece)))
+	{
+		PQclear(target_query(loader->conn, "ROLLBACK", 0, NULL));
+		return true;
+	}
 	target = sink_target_rows_new(loader->conn, run->rows->entry->copy_stmt,
 								  loader->table, &error);
 	sink = sink_tap_new(target,
@@ -159,7 +189,7 @@ load_piece(void *arg, SharedPiece *piece)
 		error = restore_rows_settle(loader->conn, loader->run->options);
 	if (had && error == NULL)
 	{
-		target_commit(loader->conn, &note->commit);
+		restore_log_commit(loader->log, loader->conn, &note->commit);
 		file_result_add(loader->run->results,
 						run_file_result(loader->run, run->file), start_us,
 						sink_target_rows_taken(target), sink->bytes_in);
@@ -186,6 +216,7 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 		.open = open_text,
 		.read = read_text,
 		.close = close_text,
+		.is_done = piece_is_done,
 		.use = load_piece,
 		.tell = tell,
 	};

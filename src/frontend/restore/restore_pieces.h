@@ -9,6 +9,7 @@
 #include "libpq-fe.h"
 
 #include "archive/archive_open.h"
+#include "job_log/job_log.h"
 #include "plan/archive_plan.h"
 #include "status/run.h"
 #include "stream/piece_share.h"
@@ -24,6 +25,7 @@ typedef struct PieceLoader
 	const Archive *archive;
 	const Run  *run;
 	Oid			table;			/* that the rows go to */
+	const JobLog *log;
 
 	/*
 	 * A piece of the file could not be loaded, or the rest of it not read,

@@ -7,6 +7,7 @@
 #include "base/shared_memory.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
+#include "restore/restore_log.h"
 #include "restore/restore_pool.h"
 #include "status/progress_rows.h"
 #include "status/run_event.h"
@@ -66,6 +67,15 @@ reset_job(void *arg, int job)
 	run_event_retry(pool->run, pool->first_job + job);
 }
 
+static void
+note_file(const JobLog *log, const DataFile *file)
+{
+	char	   *name = restore_log_file(file);
+
+	job_log_try_done(log, name);
+	free(name);
+}
+
 /* A file that jobs share is done when all of them are. */
 static void
 job_is_done(void *arg, int job_no)
@@ -83,6 +93,9 @@ job_is_done(void *arg, int job_no)
 	if (--pool->jobs_left[no] > 0)
 		return;
 	restore_pieces_end(pool->work->shared[no]);
+	/* so that another run need not look for pieces that are left */
+	if (!pool->work->has_failed[no])
+		note_file(pool->work->log, file);
 	run_file_result(pool->run, file)->done = true;
 }
 
@@ -121,9 +134,7 @@ prepare_jobs(RestorePool *pool)
 			continue;
 		file_results_share(pool->run->results, no);
 		work->shared[no] = restore_pieces_new(options->jobs,
-											  options->chunk_bytes != 0 ?
-											  options->chunk_bytes :
-											  ARCHIVE_PIECE_BYTES);
+											  archive_plan_piece_bytes(options));
 	}
 }
 

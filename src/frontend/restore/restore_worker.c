@@ -18,6 +18,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "restore/restore_freeze.h"
+#include "restore/restore_log.h"
 #include "restore/restore_rows.h"
 #include "restore/restore_worker.h"
 #include "status/run_event.h"
@@ -163,20 +164,37 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	return rows.error;
 }
 
-/* False if they are left out now: the job is to be begun anew. */
+/* Those that are to be loaded, and nobody has loaded; returns how many. */
+static int
+claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
+			const DataFile **mine)
+{
+	const RestoreWork *work = worker->work;
+	int			n_mine = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		char	   *name;
+
+		if (work->left_out[files[i] - work->run->plan->chunks->files])
+			continue;
+		name = restore_log_file(files[i]);
+		if (job_log_claim(work->log, worker->conn, name))
+			mine[n_mine++] = files[i];
+		free(name);
+	}
+	return n_mine;
+}
+
+/* The same of what is left to do; false if they are left out now. */
 static bool
-restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
+restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n)
 {
 	const RestoreWork *work = worker->work;
 	const Run  *run = work->run;
-	volatile bool *left_out =
-		&work->left_out[files[0] - run->plan->chunks->files];
-	char	   *what;
+	char	   *what = data_file_describe(files[0], run->plan->tables);
 	char	   *error;
 
-	if (*left_out)
-		return true;
-	what = data_file_describe(files[0], run->plan->tables);
 	for (int i = 0; i < n; i++)
 		run_event_chunk_start(run, files[i], "text");
 	pg_log_info("restoring %s%s", what, n > 1 ? " and all others" : "");
@@ -185,17 +203,35 @@ restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
 		note_error(work, "COPY failed for", what, error);
 	for (int i = 0; i < n && error == NULL; i++)
 		run_event_chunk_end(run, files[i]);
+	for (int i = 0; i < n && error != NULL; i++)
+		work->left_out[files[i] - run->plan->chunks->files] = true;
 	free(what);
-	*left_out = error != NULL;
 	return error == NULL;
+}
+
+/*
+ * Files of one table.  False if they are left out now: the job is to be begun
+ * anew.
+ */
+static bool
+restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
+{
+	const DataFile **mine = pg_malloc(n * sizeof(DataFile *));
+	int			n_mine = claim_files(worker, files, n, mine);
+	bool		ok = n_mine == 0 || restore_claimed_files(worker, mine, n_mine);
+
+	free(mine);
+	return ok;
 }
 
 static void
 piece_failed(void *arg, const DataFile *file, char *reason)
 {
 	const RestoreWorker *worker = arg;
-	char	   *what = data_file_describe(file, worker->work->run->plan->tables);
+	const Run  *run = worker->work->run;
+	char	   *what = data_file_describe(file, run->plan->tables);
 
+	worker->work->has_failed[file - run->plan->chunks->files] = true;
 	note_error(worker->work, "COPY failed for a piece of", what, reason);
 	free(what);
 }
@@ -213,6 +249,7 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 		.archive = work->archive,
 		.run = run,
 		.table = work->targets[file->table],
+		.log = work->log,
 		.failed = piece_failed,
 		.arg = worker,
 	};
@@ -301,6 +338,19 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group)
 	return error;
 }
 
+/* Has nobody loaded them? */
+static bool
+claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
+{
+	const RestoreWork *work = worker->work;
+	int			no = group - work->run->plan->objects->groups;
+	char	   *name = restore_log_group(&work->plan->groups[no], group);
+	bool		result = job_log_claim(work->log, worker->conn, name);
+
+	free(name);
+	return result;
+}
+
 static bool
 restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 {
@@ -311,7 +361,7 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 	char	   *what;
 	char	   *error;
 
-	if (*left_out)
+	if (*left_out || !claim_group(worker, group))
 		return true;
 	what = large_object_group_describe(group);
 	pg_log_info("restoring %s", what);
@@ -363,12 +413,13 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 		file_results_begin_job(run->results, -1);
 		return;
 	}
-	if (!target_commit_is_done(worker->conn, work->target, end))
+	if (!restore_log_is_committed(work->log, worker->conn, work->target,
+								  end))
 	{
 		file_results_begin_job(run->results, job_no);
 		while (!restore_job(worker, job, step))
 			PQclear(target_query(worker->conn, "ROLLBACK", 0, NULL));
-		target_commit(worker->conn, end);
+		restore_log_commit(work->log, worker->conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 	}

@@ -6,6 +6,7 @@
 #define RESTORE_WORKER_H
 
 #include "archive/archive_open.h"
+#include "job_log/job_log.h"
 #include "plan/archive_plan.h"
 #include "restore/restore_pieces.h"
 #include "status/run.h"
@@ -22,6 +23,7 @@ typedef struct RestoreWork
 	const ArchivePlan *plan;	/* the run's, too */
 	const Target *target;
 	const Run  *run;
+	const JobLog *log;			/* NULL until it is open */
 	TargetCommit *commits;		/* by job */
 	const bool *fresh;			/* by table: see restore_freeze_choose() */
 	const Oid  *targets;		/* the tables that rows go to, as
@@ -29,7 +31,8 @@ typedef struct RestoreWork
 	SharedRows **shared;		/* by data file: of those that jobs share;
 								 * else NULL */
 	volatile bool *left_out;	/* by data file: it is not, or cannot be
-								 * loaded */
+								 * loaded, or is done */
+	volatile bool *has_failed;	/* by data file: a piece of it has */
 	volatile bool *objects_left_out;	/* by group of large objects */
 	volatile int *n_errors;		/* that are told, and no reason to end */
 } RestoreWork;

@@ -215,3 +215,12 @@ restore_schedule_entries(const RestoreSchedule *schedule, RestorePhase phase,
 	}
 	return entries;
 }
+
+bool
+restore_schedule_has(const RestoreSchedule *schedule, RestorePhase phase)
+{
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+		if (schedule->phases[i] == phase)
+			return true;
+	return false;
+}

@@ -1,0 +1,103 @@
+/*
+ * job_log.c
+ *		Reads and writes the lines of the log.
+ */
+#include "base/fe_compat.h"
+
+#include "job_log/job_log.h"
+#include "session/session_loss.h"
+#include "target/target.h"
+
+/*
+ * A run that was taken for dead, and is not, finds that another one has taken
+ * over.  Should it look just before, the other one's line waits for its end.
+ */
+static const char claim_query[] =
+"INSERT INTO " JOB_LOG_SCHEMA ".done (name, attempt, errors)"
+" SELECT $1::pg_catalog.text, r.attempt, $3::pg_catalog.int4"
+" FROM " JOB_LOG_SCHEMA ".run r"
+" WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
+" ON CONFLICT (name) DO NOTHING";
+
+static const char attempt_query[] =
+"SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r";
+
+static int
+compare_names(const void *key, const void *line)
+{
+	return strcmp(key, ((const JobLogLine *) line)->name);
+}
+
+const JobLogLine *
+job_log_find(const JobLog *log, const char *name)
+{
+	if (log == NULL || log->n_lines == 0)
+		return NULL;
+	return bsearch(name, log->lines, log->n_lines, sizeof(JobLogLine),
+				   compare_names);
+}
+
+bool
+job_log_is_done(const JobLog *log, const char *name)
+{
+	return job_log_find(log, name) != NULL;
+}
+
+void
+job_log_check_attempt(const JobLog *log, PGconn *conn)
+{
+	PGresult   *res = target_query(conn, attempt_query, 0, NULL);
+
+	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt)
+		pg_fatal("another run of pg_parrestore has taken over this restore");
+	PQclear(res);
+}
+
+/* What an INSERT of a line returns, whatever that is; owned. */
+static PGresult *
+send_line(const JobLog *log, PGconn *conn, const char *name, int errors)
+{
+	char		attempt[16];
+	char		number[16];
+	const char *params[] = {name, attempt, number};
+
+	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
+	snprintf(number, sizeof(number), "%d", errors);
+	return PQexecParams(conn, claim_query, 3, NULL, params, NULL, NULL, 0);
+}
+
+static bool
+write_line(const JobLog *log, PGconn *conn, const char *name, int errors)
+{
+	PGresult   *res = send_line(log, conn, name, errors);
+	bool		written;
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, "query failed", claim_query);
+	written = strcmp(PQcmdTuples(res), "1") == 0;
+	PQclear(res);
+	return written;
+}
+
+bool
+job_log_claim(const JobLog *log, PGconn *conn, const char *name)
+{
+	if (log == NULL || !log->is_kept || write_line(log, conn, name, 0))
+		return true;
+	job_log_check_attempt(log, conn);
+	return false;
+}
+
+void
+job_log_done(const JobLog *log, PGconn *conn, const char *name, int errors)
+{
+	if (log != NULL && log->is_kept && !write_line(log, conn, name, errors))
+		job_log_check_attempt(log, conn);
+}
+
+void
+job_log_try_done(const JobLog *log, const char *name)
+{
+	if (log != NULL && log->is_kept)
+		PQclear(send_line(log, log->conn, name, 0));
+}

@@ -1,0 +1,79 @@
+/*
+ * job_log.h
+ *		What a restore has done, noted on the target in the transaction that
+ *		does it.
+ *
+ * A table on the target (job_log_open.h) has a line for each thing that is
+ * done, whose name is unique.  So nothing is done twice, whoever does it:
+ * another worker after a loss, another run after a crash.  Whoever is about
+ * to do something writes its line first, which waits for anybody who is at
+ * it, and finds that it is done when he was done.
+ *
+ * All functions take a log that is NULL, or not kept, too: then nothing is
+ * noted, and nothing was done before.
+ */
+#ifndef JOB_LOG_H
+#define JOB_LOG_H
+
+#include "base/fe_compat.h"
+
+#include "libpq-fe.h"
+
+/* In which everything is. */
+#define JOB_LOG_SCHEMA "pardump_restore"
+
+/* Something that runs before this one have done. */
+typedef struct JobLogLine
+{
+	char	   *name;
+	int			errors;			/* that were told, and passed over */
+} JobLogLine;
+
+/* The leader's; processes that are forked inherit it. */
+typedef struct JobLog
+{
+	PGconn	   *conn;			/* the leader's; it holds the lock that keeps
+								 * other runs away */
+	bool		is_kept;		/* false if the role may make no schema */
+	bool		is_resumed;		/* an earlier run has begun it */
+	int			attempt;		/* which run of those that share it; from 1 */
+	char	   *incarnation;	/* of the target when the first run began (see
+								 * target_history.h); NULL in that run */
+	JobLogLine *lines;			/* of runs before, by name */
+	int			n_lines;
+} JobLog;
+
+/*
+ * The line of what earlier runs have done, NULL if there is none.  What this
+ * run does is not among them.
+ */
+extern const JobLogLine *job_log_find(const JobLog *log, const char *name);
+
+/* Is there one? */
+extern bool job_log_is_done(const JobLog *log, const char *name);
+
+/*
+ * In the session's transaction, before it does what has this name: false if
+ * it is done already; what the transaction has done by then stays.  Waits
+ * while another transaction is at it.  Exits with a message if another run
+ * has taken over.
+ */
+extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name);
+
+/*
+ * It is done, with so many errors that are told, by the session's transaction
+ * or, without one, by now.
+ */
+extern void job_log_done(const JobLog *log, PGconn *conn, const char *name,
+						 int errors);
+
+/* Exits with a message if another run has taken over. */
+extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
+
+/*
+ * In the leader: as job_log_done(), if its session still lives, for what
+ * other lines tell, too, and this one only sooner.
+ */
+extern void job_log_try_done(const JobLog *log, const char *name);
+
+#endif							/* JOB_LOG_H */

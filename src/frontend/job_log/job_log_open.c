@@ -1,0 +1,254 @@
+/*
+ * job_log_open.c
+ *		Begins the log of a restore, goes on with that of a run before, and
+ *		removes it.
+ */
+#include "base/fe_compat.h"
+
+#include "base/interrupt.h"
+#include "job_log/job_log_open.h"
+
+/* A run that was killed holds its lock until its processes are gone. */
+#define LOCK_WAIT_MS 10000
+#define LOCK_LOOK_MS 100
+
+/* "pard", and which lock of ours it is; it is the database's. */
+static const char lock_query[] =
+"SELECT pg_catalog.pg_try_advisory_lock(1885434468, 1)";
+
+/* Whose it is, and whether all of it is there. */
+static const char look_query[] =
+"SELECT u.oid OPERATOR(pg_catalog.=) n.nspowner"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relowner OPERATOR(pg_catalog.<>) u.oid),"
+" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c"
+" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relname OPERATOR(pg_catalog.=) ANY ('{run,done}'::pg_catalog.name[])"
+" AND c.relkind OPERATOR(pg_catalog.=) 'r') OPERATOR(pg_catalog.=) 2"
+" FROM pg_catalog.pg_namespace n, pg_catalog.pg_roles u"
+" WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'"
+" AND u.rolname OPERATOR(pg_catalog.=) CURRENT_USER";
+
+static const char may_make_query[] =
+"SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
+
+static const char *const make_commands[] = {
+	"CREATE SCHEMA " JOB_LOG_SCHEMA,
+	"CREATE TABLE " JOB_LOG_SCHEMA ".run ("
+	"attempt pg_catalog.int4 NOT NULL,"
+	" archive pg_catalog.text NOT NULL,"
+	" selection pg_catalog.text NOT NULL,"
+	" incarnation pg_catalog.text NOT NULL,"
+	" begun pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())",
+	"CREATE TABLE " JOB_LOG_SCHEMA ".done ("
+	"name pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY,"
+	" attempt pg_catalog.int4 NOT NULL,"
+	" errors pg_catalog.int4 NOT NULL,"
+	" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
+};
+
+static const char begin_query[] =
+"INSERT INTO " JOB_LOG_SCHEMA ".run (attempt, archive, selection, incarnation)"
+" VALUES (1, $1, $2, $3)";
+
+static const char head_query[] =
+"SELECT r.archive, r.selection, r.incarnation, r.attempt"
+" FROM " JOB_LOG_SCHEMA ".run r FOR UPDATE";
+
+static const char resume_query[] =
+"UPDATE " JOB_LOG_SCHEMA ".run SET"
+" attempt = attempt OPERATOR(pg_catalog.+) 1";
+
+static const char lines_query[] =
+"SELECT d.name, d.errors FROM " JOB_LOG_SCHEMA ".done d"
+" ORDER BY d.name COLLATE pg_catalog.\"C\"";
+
+#define DROP_COMMAND "DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE"
+
+#define REMOVE_HINT \
+	"--clean, or DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE, forgets it."
+
+static void
+command(PGconn *conn, const char *sql)
+{
+	PQclear(target_query(conn, sql, 0, NULL));
+}
+
+/* ----------
+ * What is there
+ * ----------
+ */
+static void
+keep_others_away(PGconn *conn)
+{
+	for (int ms = 0; ms <= LOCK_WAIT_MS; ms += LOCK_LOOK_MS)
+	{
+		PGresult   *res = target_query(conn, lock_query, 0, NULL);
+		bool		locked = PQgetvalue(res, 0, 0)[0] == 't';
+
+		PQclear(res);
+		if (locked)
+			return;
+		interrupt_check();
+		pg_usleep(LOCK_LOOK_MS * 1000L);
+	}
+	pg_fatal("another pg_parrestore is restoring into this database");
+}
+
+/*
+ * Is there a log?  What is somebody else's may be made to deceive this role.
+ */
+static bool
+is_there(PGconn *conn)
+{
+	PGresult   *res = target_query(conn, look_query, 0, NULL);
+	bool		found = PQntuples(res) > 0;
+
+	if (found && PQgetvalue(res, 0, 0)[0] != 't')
+	{
+		pg_log_error("schema " JOB_LOG_SCHEMA " on the target belongs to another role");
+		pg_log_error_hint("A restore is resumed by the role that has begun it; --role is part of that.");
+		exit(1);
+	}
+	if (found && PQgetvalue(res, 0, 1)[0] != 't')
+		pg_fatal("schema " JOB_LOG_SCHEMA " on the target has not been made by pg_parrestore");
+	PQclear(res);
+	return found;
+}
+
+static bool
+may_make(PGconn *conn)
+{
+	PGresult   *res = target_query(conn, may_make_query, 0, NULL);
+	bool		may = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return may;
+}
+
+/* ----------
+ * A log
+ * ----------
+ */
+static void
+begin(JobLog *log, const Target *target, const JobLogRestore *restore)
+{
+	const char *params[] = {restore->archive, restore->selection,
+	target->incarnation};
+
+	log->attempt = 1;
+	log->is_kept = may_make(log->conn);
+	if (!log->is_kept)
+	{
+		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
+		return;
+	}
+	command(log->conn, "BEGIN");
+	for (int i = 0; i < (int) lengthof(make_commands); i++)
+		command(log->conn, make_commands[i]);
+	PQclear(target_query(log->conn, begin_query, 3, params));
+	command(log->conn, "COMMIT");
+}
+
+static void
+refuse_other(const char *what, const char *then, const char *now)
+{
+	if (strcmp(then, now) == 0)
+		return;
+	pg_log_error("the restore cannot be resumed: %s", what);
+	pg_log_error_detail("Then: %s.  Now: %s.", then, now);
+	pg_log_error_hint(REMOVE_HINT);
+	exit(1);
+}
+
+static void
+read_lines(JobLog *log)
+{
+	PGresult   *res = target_query(log->conn, lines_query, 0, NULL);
+
+	log->n_lines = PQntuples(res);
+	log->lines = pg_malloc((log->n_lines + 1) * sizeof(JobLogLine));
+	for (int i = 0; i < log->n_lines; i++)
+	{
+		log->lines[i].name = pg_strdup(PQgetvalue(res, i, 0));
+		log->lines[i].errors = atoi(PQgetvalue(res, i, 1));
+	}
+	PQclear(res);
+}
+
+static void
+resume(JobLog *log, const JobLogRestore *restore)
+{
+	PGresult   *res;
+
+	command(log->conn, "BEGIN");
+	res = target_query(log->conn, head_query, 0, NULL);
+	if (PQntuples(res) != 1)
+		pg_fatal("schema " JOB_LOG_SCHEMA " on the target has not been made by pg_parrestore");
+	refuse_other("the archive is another one now", PQgetvalue(res, 0, 0),
+				 restore->archive);
+	refuse_other("other options decide what is restored",
+				 PQgetvalue(res, 0, 1), restore->selection);
+	log->is_kept = true;
+	log->is_resumed = true;
+	log->incarnation = pg_strdup(PQgetvalue(res, 0, 2));
+	log->attempt = atoi(PQgetvalue(res, 0, 3)) + 1;
+	PQclear(res);
+	command(log->conn, resume_query);
+	command(log->conn, "COMMIT");
+	read_lines(log);
+}
+
+JobLog *
+job_log_open(const Target *target, const JobLogRestore *restore)
+{
+	const Options *options = target->options;
+	JobLog	   *log = pg_malloc0(sizeof(JobLog));
+	bool		there;
+
+	log->conn = target_connect(target);
+	keep_others_away(log->conn);
+	there = is_there(log->conn);
+	if (options->resume && !there)
+		pg_fatal("there is nothing to resume in the target's database");
+	if (there && !options->resume && !options->clean)
+	{
+		pg_log_error("a restore into this database has not come to its end");
+		pg_log_error_hint("--resume goes on with it; " REMOVE_HINT);
+		exit(1);
+	}
+	if (there && !options->resume)
+		command(log->conn, DROP_COMMAND);
+	if (options->resume)
+		resume(log, restore);
+	else
+		begin(log, target, restore);
+	return log;
+}
+
+void
+job_log_renew(JobLog *log, const Target *target)
+{
+	PQclear(PQexec(log->conn, "SELECT 1"));
+	if (PQstatus(log->conn) == CONNECTION_OK)
+		return;
+	PQfinish(log->conn);
+	log->conn = target_connect(target);
+	keep_others_away(log->conn);
+	if (log->is_kept)
+		job_log_check_attempt(log, log->conn);
+}
+
+void
+job_log_end(JobLog *log)
+{
+	if (log->is_kept)
+		command(log->conn, DROP_COMMAND);
+	PQfinish(log->conn);
+	for (int i = 0; i < log->n_lines; i++)
+		free(log->lines[i].name);
+	free(log->lines);
+	free(log->incarnation);
+	free(log);
+}

@@ -1,0 +1,46 @@
+/*
+ * job_log_open.h
+ *		Begins the log of a restore, goes on with that of a run before, and
+ *		removes it.
+ */
+#ifndef JOB_LOG_OPEN_H
+#define JOB_LOG_OPEN_H
+
+#include "job_log/job_log.h"
+#include "target/target.h"
+
+/* What must be the same in all runs that share a log; texts for messages. */
+typedef struct JobLogRestore
+{
+	const char *archive;		/* see job_log_archive() */
+	const char *selection;		/* what of it is restored, in which pieces */
+} JobLogRestore;
+
+/*
+ * On the target, in the state of target_begin(), before anything is made
+ * there: keep other runs away from the database, as long as this process and
+ * those that it forks live, and begin the log.  If there is one of a run that
+ * has not come to its end, options->resume goes on with it, and
+ * options->clean begins anew.  A role that may make no schema gets a log that
+ * is not kept, and a warning.
+ *
+ * Exits with a message if another run is at work, if there is nothing to
+ * resume, or something else than this restore, or if the log is not this
+ * role's.
+ */
+extern JobLog *job_log_open(const Target *target,
+							const JobLogRestore *restore);
+
+/*
+ * After hours without a word from the leader: if its session is gone, connect
+ * again, and keep other runs away again.  Exits with a message if one has
+ * come in between.
+ */
+extern void job_log_renew(JobLog *log, const Target *target);
+
+/*
+ * All is done: remove the log from the target, and free it.  Renewed before.
+ */
+extern void job_log_end(JobLog *log);
+
+#endif							/* JOB_LOG_OPEN_H */

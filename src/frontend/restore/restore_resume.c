@@ -1,0 +1,195 @@
+/*
+ * restore_resume.c
+ *		What runs before have done of a restore.
+ */
+#include "base/fe_compat.h"
+
+#include "job_log/job_log_archive.h"
+#include "restore/restore_log.h"
+#include "restore/restore_resume.h"
+#include "target/index_log.h"
+#include "target/target_history.h"
+
+char *
+restore_resume_selection(const Options *options, const int *ids, int n_ids)
+{
+	char	   *entries = job_log_numbers(ids, n_ids);
+	char	   *result = psprintf("entries %s, pieces of " UINT64_FORMAT " bytes%s%s%s%s%s%s%s",
+								  entries, archive_plan_piece_bytes(options),
+								  options->create ? ", --create" : "",
+								  options->disable_triggers ? ", --disable-triggers" : "",
+								  options->no_owner ? ", --no-owner" : "",
+								  options->no_tablespaces ? ", --no-tablespaces" : "",
+								  options->no_table_access_method ? ", --no-table-access-method" : "",
+								  options->use_session_authorization ? ", --use-set-session-authorization" : "",
+								  options->no_data_for_failed_tables ? ", --no-data-for-failed-tables" : "");
+
+	free(entries);
+	return result;
+}
+
+static bool
+is_noted(const JobLog *log, char *name)
+{
+	bool		result = job_log_is_done(log, name);
+
+	free(name);
+	return result;
+}
+
+static void
+skip_files(const RestoreWork *work)
+{
+	const ChunkPlan *chunks = work->run->plan->chunks;
+	bool		all = job_log_is_done(work->log, RESTORE_LOG_ROWS);
+
+	for (int i = 0; i < chunks->n_files; i++)
+	{
+		const DataFile *file = &chunks->files[i];
+
+		if (is_noted(work->log, restore_log_left_out(file)))
+			work->left_out[i] = true;
+		if (!all && !is_noted(work->log, restore_log_file(file)))
+			continue;
+		work->left_out[i] = true;
+		run_file_result(work->run, file)->done = true;
+	}
+}
+
+static void
+skip_objects(const RestoreWork *work)
+{
+	const LargeObjects *objects = work->run->plan->objects;
+	bool		all = job_log_is_done(work->log, RESTORE_LOG_ROWS);
+
+	for (int i = 0; i < objects->n_groups; i++)
+	{
+		const LargeObjectGroup *group = &objects->groups[i];
+
+		if (!all &&
+			!is_noted(work->log, restore_log_group(&work->plan->groups[i], group)))
+			continue;
+		work->objects_left_out[i] = true;
+		for (int j = 0; j < group->n_oids; j++)
+			work->run->results->objects[group->first_object + j].done = true;
+	}
+}
+
+/* By dump ID: is there a line of a piece of it? */
+static bool *
+find_pieces(const JobLog *log, int max_dump_id)
+{
+	bool	   *result = pg_malloc0((max_dump_id + 1) * sizeof(bool));
+
+	for (int i = 0; i < log->n_lines; i++)
+	{
+		int			id;
+		int			end = 0;
+
+		if (sscanf(log->lines[i].name, "rows %d piece %n", &id, &end) == 1 &&
+			end > 0 && id > 0 && id <= max_dump_id)
+			result[id] = true;
+	}
+	return result;
+}
+
+/*
+ * Foreign keys of the target decide, and those may not be the same any more.
+ */
+static void
+refuse_whole(const RestoreWork *work)
+{
+	const DumpPlan *plan = work->run->plan;
+	int			max_dump_id = work->archive->toc->max_dump_id;
+	bool	   *has_pieces = find_pieces(work->log, max_dump_id);
+
+	for (int i = 0; i < plan->queue->n_jobs; i++)
+	{
+		const Job  *job = &plan->queue->jobs[i];
+
+		for (int j = 0; job->kind == JOB_DATA_FILES && !job->shared && j < job->n; j++)
+		{
+			const DataFile *file = plan->queue->files[job->first + j];
+
+			if (has_pieces[file->dump_id] &&
+				!work->left_out[file - plan->chunks->files])
+				pg_fatal("the restore cannot be resumed: pieces of %s have been loaded, which is to be loaded as a whole now",
+						 data_file_describe(file, plan->tables));
+		}
+	}
+	free(has_pieces);
+}
+
+void
+restore_resume_skip(const RestoreWork *work)
+{
+	if (work->log == NULL || !work->log->is_resumed)
+		return;
+	/* lines of rows are kept where the rows need not be */
+	target_history_check_unlogged(work->log->conn, work->run->plan->tables,
+								  work->log->incarnation);
+	skip_files(work);
+	skip_objects(work);
+	refuse_whole(work);
+}
+
+/* ----------
+ * Indexes
+ * ----------
+ */
+
+/* Has the table that index? */
+static const char has_index_query[] =
+"SELECT FROM pg_catalog.pg_index x"
+" WHERE x.indexrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
+" AND x.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)";
+
+static bool
+has_index(const RestoreWork *work, const TocEntry *entry, int table)
+{
+	IndexBuild	build = {.entry = entry,
+	.table = &work->run->plan->tables->tables[table]};
+	char	   *name = index_log_name(&build);
+	const char *params[] = {name, build.table->name};
+	PGresult   *res = target_query(work->log->conn, has_index_query, 2, params);
+	bool		result = PQntuples(res) > 0;
+
+	PQclear(res);
+	free(name);
+	return result;
+}
+
+void
+restore_resume_skip_indexes(const RestoreWork *work, RestoreSchedule *schedule)
+{
+	bool		all = job_log_is_done(work->log, RESTORE_LOG_ROWS);
+
+	if (work->log == NULL || !work->log->is_resumed)
+		return;
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+		if (schedule->phases[i] == RESTORE_INDEXES &&
+			(all || has_index(work, &schedule->toc->entries[i],
+							  schedule->tables[i])))
+			schedule->phases[i] = RESTORE_NEVER;
+}
+
+/* ----------
+ * Notes
+ * ----------
+ */
+void
+restore_resume_note_left_out(const RestoreWork *work, PGconn *conn)
+{
+	const ChunkPlan *chunks = work->run->plan->chunks;
+
+	for (int i = 0; i < chunks->n_files; i++)
+	{
+		char	   *name;
+
+		if (!work->left_out[i])
+			continue;
+		name = restore_log_left_out(&chunks->files[i]);
+		job_log_done(work->log, conn, name, 0);
+		free(name);
+	}
+}

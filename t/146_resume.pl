@@ -1,0 +1,277 @@
+# pg_parrestore --resume: after any end of a restore it goes on where that was.
+# All rows are there, none twice; what is not the same restore is refused.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_until terminate);
+use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path value sql);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(sessions_left);
+use Pardump::DamagedArchive qw(damaged other_manifest);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
+use Pardump::Restore qw(run_parrestore start_parrestore);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('resume');
+my $copies = 0;
+
+# A row in the middle of a table waits at the gate, wherever it is loaded.
+make_database($node, 'gated', options => 'TEMPLATE template0');
+sql($node, 'gated', q{
+	CREATE FUNCTION public.pass(id int) RETURNS boolean LANGUAGE plpgsql AS $$BEGIN
+		IF id = 30000 THEN
+			PERFORM pg_catalog.pg_advisory_lock_shared(7);
+			PERFORM pg_catalog.pg_advisory_unlock_shared(7);
+		END IF;
+		RETURN true; END$$;
+	CREATE TABLE big (id int CHECK (public.pass(id)), note text);
+	INSERT INTO big SELECT i, repeat(md5(i::text), 3) FROM generate_series(1, 60000) i;
+	ALTER TABLE big ADD PRIMARY KEY (id);
+	CREATE TABLE small (id int PRIMARY KEY, big int REFERENCES big);
+	INSERT INTO small SELECT i, i FROM generate_series(1, 100) i;
+	CREATE TABLE other AS SELECT i AS a, md5(i::text) AS b FROM generate_series(1, 5000) i;
+	CREATE INDEX other_a ON other (a);
+	SELECT lo_from_bytea(7000 + i, decode(md5(i::text), 'hex')) FROM generate_series(1, 30) i});
+my $data = fingerprint($node, 'gated');
+my $schema = schema_text($node, 'gated');
+
+my $ours = dump_ok($node, 'gated', 'ours', 'pg_pardump', '--chunk-size=64kB');
+my $stocks = new_path('stocks');
+run_program('pg_dump', '-Fd', '-f', $stocks, '-d', $node->connstr('gated'));
+my $custom = new_path('custom');
+run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('gated'));
+my %archives = (ours => $ours, stocks => $stocks, custom => $custom);
+
+sub new_copy { return empty_copy($node, 'gated', 'copy' . ++$copies); }
+
+# Until some rows are there, and others wait at the gate.
+sub start_until_gate
+{
+	my ($db, $archive, @options) = @_;
+	hold_gates($node, $db);
+	close_gate(7);
+	my $run = start_parrestore($node, $db, $archive, @options);
+	wait_at_gate($node, $run, 1);
+	wait_until('some rows are there', sub {
+		return value($node, $db, q{SELECT count(*) > 0 FROM pardump_restore.done WHERE name LIKE 'rows %'}) eq 't';
+	});
+	return $run;
+}
+
+sub kill_leader
+{
+	my ($run) = @_;
+	kill KILL => $run->{pid};
+	return end_dump($run);
+}
+
+# All is there once, and nothing of the log.
+sub resumed_ok
+{
+	my ($db, $archive, $what, @options) = @_;
+	my ($rc, $out, $err) = run_parrestore($node, $db, $archive, '--resume', @options);
+	ok($rc == 0 && $out eq '' && $err eq '', "$what: resumed") or diag("$rc $out$err");
+	complete_ok($db, $what);
+	return;
+}
+
+sub complete_ok
+{
+	my ($db, $what) = @_;
+	same_database_ok($node, $db, $data, $schema, $what);
+	is(value($node, $db, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'}),
+		0, "$what: no log is left");
+	return;
+}
+
+sub refused_ok
+{
+	my ($db, $archive, $what, $message, @options) = @_;
+	my ($rc, $out, $err) = run_parrestore($node, $db, $archive, @options);
+	is("$rc $out", '1 ', "$what: exit code");
+	like($err, $message, "$what: message");
+	return;
+}
+
+# ---- the leader is killed; another number of workers goes on
+
+foreach my $kind (sort keys %archives)
+{
+	my ($db, $archive) = (new_copy(), $archives{$kind});
+	my $run = start_until_gate($db, $archive, '-j3', '--chunk-size=64kB');
+	kill_leader($run);
+	open_gate();
+	if ($kind eq 'ours')
+	{
+		refused_ok($db, $archive, 'without --resume',
+			qr/a restore into this database has not come to its end.*--resume/s);
+		refused_ok($db, $stocks, 'another archive', qr/the archive is another one now/, '--resume');
+		refused_ok($db, damaged($ours, other_manifest(sub { s/"Jobs": \d+/"Jobs": 77/ })),
+			'a changed manifest', qr/the archive is another one now/, '--resume');
+		refused_ok($db, $archive, 'other entries', qr/other options decide/, '--resume', '-t', 'big');
+		refused_ok($db, $archive, '--check', qr/--resume and --check cannot be used together/, '--resume', '--check');
+	}
+	if ($kind eq 'stocks')
+	{
+		refused_ok($db, $archive, 'other pieces', qr/other options decide/, '--resume', '--chunk-size=32kB');
+		utime 1, 1, (glob "$stocks/*.dat.gz")[0];
+		refused_ok($db, $archive, 'a file has another time', qr/the archive is another one now/,
+			'--resume', '--chunk-size=64kB');
+		sql($node, $db, q{UPDATE pardump_restore.run SET archive = 'x'});
+		refused_ok($db, $archive, 'then and now', qr/Then: x\.  Now: [0-9a-f]{64}/,
+			'--resume', '--chunk-size=64kB');
+		# --clean begins anew
+		my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '--clean', '--if-exists', '-j2');
+		is("$rc $err", '0 ', '--clean forgets it');
+		complete_ok($db, '--clean');
+		next;
+	}
+	resumed_ok($db, $archive, $kind, '-j1', '--chunk-size=64kB');
+	refused_ok($db, $archive, "$kind, again", qr/there is nothing to resume/, '--resume');
+	is(sessions_left($node), 0, "$kind: no session left");
+}
+
+# what has been loaded is not loaded again: rows that are changed meanwhile stay so
+{
+	my $db = new_copy();
+	my $run = start_until_gate($db, $custom, '-j2', '--chunk-size=64kB');
+	kill_leader($run);
+	open_gate();
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	my ($n, $others) = map { value($node, $db, "SELECT count(*) FROM $_") } qw(big other);
+	cmp_ok($n, '<', 60000, 'some rows are missing');
+	sql($node, $db, q{UPDATE big SET note = 'seen'; UPDATE other SET b = 'seen'});
+	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=64kB');
+	is("$rc $err", '0 ', 'seen: resumed');
+	is(value($node, $db, q{SELECT count(*), count(*) FILTER (WHERE note = 'seen') FROM big}),
+		"60000|$n", 'seen: pieces are not loaded again');
+	is(value($node, $db, q{SELECT count(*) FILTER (WHERE b = 'seen') FROM other}), $others,
+		'seen: nor are tables');
+}
+
+# ---- a second run, while the first is at work
+
+{
+	my $db = new_copy();
+	my $run = start_until_gate($db, $ours, '-j2');
+	refused_ok($db, $ours, 'a second run', qr/another pg_parrestore is restoring into this database/);
+	refused_ok($db, $ours, 'a second run, --resume', qr/another pg_parrestore is restoring/, '--resume');
+	open_gate();
+	is(end_dump($run), 0, 'a second run: the first goes on');
+	complete_ok($db, 'a second run');
+}
+
+# ---- a run that was taken for dead finds that another one has taken over
+
+{
+	my $db = new_copy();
+	my $run = start_until_gate($db, $ours, '-j1');
+	sql($node, $db, 'UPDATE pardump_restore.run SET attempt = 2');
+	open_gate();
+	is(end_dump($run), 1, 'taken over: exit code');
+	like($run->{err}, qr/another run of pg_parrestore has taken over/, 'taken over: message');
+	resumed_ok($db, $ours, 'taken over');
+}
+
+# ---- Ctrl-C, and the first error with -e
+
+{
+	my $db = new_copy();
+	my $run = start_until_gate($db, $custom, '-j2', '--chunk-size=64kB');
+	kill INT => $run->{pid};
+	is(end_dump($run), 1, 'Ctrl-C: exit code');
+	open_gate();
+	resumed_ok($db, $custom, 'Ctrl-C', '-j3', '--chunk-size=64kB');
+}
+
+# ---- the server crashes
+
+{
+	my $db = new_copy();
+	my $run = start_until_gate($db, $ours, '-j2');
+	$node->stop('immediate');
+	kill_leader($run);
+	$node->start;
+	resumed_ok($db, $ours, 'crash and kill', '-j2');
+}
+{
+	my $db = new_copy();
+	my $run = start_until_gate($db, $custom, '-j2', '--chunk-size=64kB');
+	$node->stop('immediate');
+	$node->start;
+	my $rc = end_dump($run);
+	is($rc, 0, 'crash: the run goes on') or diag($run->{err});
+	complete_ok($db, 'crash');
+}
+
+# ---- a worker's session is lost, and its process
+
+{
+	my $db = new_copy();
+	my $run = start_until_gate($db, $custom, '-j2', '--chunk-size=64kB');
+	terminate($node, at_gate($node));
+	open_gate();
+	is(end_dump($run), 0, 'a session: exit code');
+	complete_ok($db, 'a session');
+}
+
+# ---- half of the definitions
+
+{
+	my $db = new_copy();
+	hold_gates($node, $db);
+	hold('BEGIN; CREATE TABLE public.small ()');
+	my $run = start_parrestore($node, $db, $ours);
+	wait_until('it waits for the name', sub {
+		return value($node, 'postgres', q{SELECT count(*) > 0 FROM pg_stat_activity
+			WHERE application_name = 'pg_restore' AND wait_event_type = 'Lock'}) eq 't';
+	});
+	kill_leader($run);
+	hold('ROLLBACK');
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	refused_ok($db, $ours, 'definitions', qr/ended while the definitions were being made.*--clean/s, '--resume');
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '--clean');
+	is("$rc $err", '0 ', 'definitions: --clean makes them again');
+	complete_ok($db, 'definitions');
+}
+
+# ---- errors that were ignored are not forgotten
+
+{
+	my $db = new_copy();
+	sql($node, $db, 'CREATE TABLE public.small (id int, big int)');
+	my $run = start_until_gate($db, $ours, '-j2');
+	kill_leader($run);
+	open_gate();
+	refused_ok($db, $ours, 'errors', qr/errors ignored on restore: 1\n\z/, '--resume', '-j2');
+	is(value($node, $db, 'SELECT (SELECT count(*) FROM big), (SELECT count(*) FROM small)'), '60000|100',
+		'errors: rows');
+}
+
+# ---- roles
+
+{
+	my $db = new_copy();
+	sql($node, $db, q{CREATE ROLE loader LOGIN; CREATE TABLE public.other (a int, b text);
+		ALTER TABLE public.other OWNER TO loader});
+	my ($rc, $out, $err) = run_parrestore($node, $db, $ours, '-a', '-t', 'other', '--role=loader');
+	is("$rc $out", '0 ', 'no CREATE: exit code');
+	like($err, qr/warning: the role may not create a schema in the target's database: .*cannot be resumed/,
+		'no CREATE: a warning');
+	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'no CREATE: rows');
+	refused_ok($db, $ours, 'no CREATE', qr/there is nothing to resume/, '-a', '-t', 'other', '--role=loader', '--resume');
+
+	sql($node, $db, "GRANT CREATE ON DATABASE $db TO loader; SET ROLE loader;
+		CREATE SCHEMA pardump_restore; CREATE TABLE pardump_restore.run (attempt int); CREATE TABLE pardump_restore.done ()");
+	refused_ok($db, $ours, "somebody else's", qr/schema pardump_restore on the target belongs to another role/, $_)
+	  foreach '--resume', '--clean', '--no-owner';
+}
+
+$node->stop;
+done_testing();
