@@ -1,7 +1,8 @@
 #!/bin/bash
 #
 # test_majors.sh: copy, dump and restore, and move databases from one major of
-# PostgreSQL to a newer one, with real servers of both.
+# PostgreSQL to a newer one, and restore archives of the older pg_dump there, with
+# real servers of both.
 #
 # usage: scripts/test_majors.sh [OLDER:NEWER]...
 #

@@ -1,7 +1,8 @@
 
 # A server of an older major, which older.pl runs on another release, is copied,
 # and dumped and restored, into one of this major, and comes out as by stock
-# pg_dump and pg_restore; and a database moves while sessions write to it.  By
+# pg_dump and pg_restore; so do archives of its own pg_dump, restored by
+# pg_parrestore; and a database moves while sessions write to it.  By
 # this major's programs, unless its pg_dump is too old for the other server:
 # then that is told, and the older side's programs do it.
 
@@ -15,7 +16,7 @@ use Pardump::Cluster qw(start_cluster run_program new_path sql value pg_major);
 use Pardump::Compare qw(schema_text same_schema_ok);
 use Pardump::Copy qw(copy_refused_ok);
 use Pardump::Databases qw(prepare_for_everything regress_dir);
-use Pardump::Majors qw(allow_access other_node copies_ok move_ok);
+use Pardump::Majors qw(allow_access other_node kept_archives_ok copies_ok move_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -44,6 +45,7 @@ run_program('pg_dumpall', '--roles-only', '-f', $globals, '-d', $source->connstr
 run_program('psql', '-Xq', '-d', $target->connstr('postgres'), '-f', $globals);
 sql($target, 'postgres', qq{ALTER ROLE "$user" SUPERUSER LOGIN PASSWORD '$password'});
 
+kept_archives_ok($source, $target, $from_to, \&same_ok);
 copy_refused_ok(qr/the target is of version .*, older than the pg_dump in use/,
 	"$from_to, the other way", $source, 'postgres', $source, 'everything');
 if ((run_program('pg_dump', '-s', '-d', $source->connstr('everything')))[1] !~ /pg_attver/)

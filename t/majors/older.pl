@@ -16,7 +16,7 @@ use lib "$FindBin::RealBin/../lib";
 use IO::Select;
 use Pardump::Cluster qw(start_cluster sql value pg_major);
 use Pardump::Databases qw(make_everything make_regression regress_dir);
-use Pardump::Majors qw(allow_access other_node copies_ok move_ok);
+use Pardump::Majors qw(allow_access other_node keep_archives copies_ok move_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -43,6 +43,7 @@ UPDATE pg_proc SET probin = regexp_replace(probin, '^.*/', '')
  WHERE probin ~ '/(regress|autoinc|refint)(\.so)?$';
 SQL
 
+keep_archives($node);
 open my $out, '>&=', 8 or die "could not use descriptor 8: $!";
 my $user = value($node, 'postgres', 'SELECT CURRENT_USER');
 printf $out "%d %s %s\n", $node->port, $user, $password;

@@ -9,15 +9,16 @@ use warnings;
 use Exporter 'import';
 use IPC::Run;
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(make_database run_program new_path sql value data_file dump_ok restore_ok);
+use Pardump::Cluster qw(make_database run_program new_path sql value pg_major data_file dump_ok restore_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Copy qw(run_copy copy_ok stock_restore sessions_left);
 use Pardump::Databases qw(empty_copy);
+use Pardump::Restore qw(run_parrestore errors_ignored);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(allow_access other_node copies_ok move_ok);
+our @EXPORT_OK = qw(allow_access other_node keep_archives kept_archives_ok copies_ok move_ok);
 
 # Have a node, which does not run yet, listen to the other side.
 sub allow_access
@@ -40,6 +41,50 @@ sub other_node
 	@$node{qw(_host _port)} = ('127.0.0.1', $port);
 	@ENV{qw(PGUSER PGPASSWORD)} = ($user, $password);
 	return $node;
+}
+
+# Archives of this major's pg_dump, for the other side to fetch: nothing but the
+# server is seen from there.
+sub keep_archives
+{
+	my ($node) = @_;
+	sql($node, 'postgres', 'CREATE TABLE kept_archives (db text, object oid)');
+	foreach my $db (qw(everything regression))
+	{
+		my ($archive, $script) = (new_path('archive'), new_path('keep.sql'));
+		is((run_program('pg_dump', '-Fc', '-f', $archive, '-d', $node->connstr($db)))[0], 0,
+			"$db: pg_dump of " . pg_major($node));
+		append_to_file($script,
+			"\\lo_import '$archive'\nINSERT INTO kept_archives VALUES ('$db', :LASTOID);\n");
+		is((run_program('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $script))[0],
+			0, "$db: its archive is kept");
+	}
+	return;
+}
+
+# What the other side has kept comes out by pg_parrestore as by pg_restore, both of
+# the target's major, with as many errors.
+sub kept_archives_ok
+{
+	my ($source, $target, $from_to, $same_schema) = @_;
+	my @kept = split /\n/, value($source, 'postgres', 'TABLE kept_archives');
+	is(scalar(@kept), 2, "$from_to: there are archives of the older pg_dump");
+	foreach my $row (@kept)
+	{
+		my ($db, $object) = split /\|/, $row;
+		my $what = "$from_to, $db, an archive of the older pg_dump";
+		my $archive = new_path('kept');
+		run_program('psql', '-Xq', '-d', $source->connstr('postgres'), '-c',
+			"\\lo_export $object '$archive'");
+		my ($theirs, $ours) = map { empty_copy($target, $db, "${db}_kept_$_") } qw(theirs ours);
+		my ($rc1, undef, $err1) = run_program('pg_restore', '-d', $target->connstr($theirs), $archive);
+		my ($rc2, $out2, $err2) = run_parrestore($target, $ours, $archive, '-j3', '--chunk-size=64kB');
+		is("$rc2 $out2", "$rc1 ", "$what: exit code $rc1") or diag($err2);
+		is(errors_ignored($err2), errors_ignored($err1), "$what: " . errors_ignored($err1) . ' errors');
+		same_data_ok(fingerprint($target, $theirs), fingerprint($target, $ours), $what);
+		$same_schema->($theirs, $ours, $what);
+	}
+	return;
 }
 
 # Every way from the source's databases to the target's comes out as stock's.
