@@ -9,16 +9,22 @@
  */
 #include "base/fe_compat.h"
 
+#include <sys/socket.h>
+
 #include "catalog/pg_type_d.h"
 #include "port/pg_bswap.h"
 
 #include "plan/server_extension.h"
+#include "session/connection.h"
 #include "session/session_loss.h"
 #include "target/sink_target_raw.h"
 
 /* On their way at most, unless it is one block. */
 #define MAX_BLOCKS 4
 #define MAX_BYTES ((size_t) 8 * 1024 * 1024)
+
+/* What a socket of this machine is to hold of them. */
+#define SOCKET_BYTES (2 * 1024 * 1024)
 
 static const char load_query[] =
 "SELECT l.rows FROM " PARDUMP_LOAD_TUPLES "($1, $2) l";
@@ -127,6 +133,21 @@ static const SinkOps sink_target_raw_ops = {
 	.free = sink_target_raw_free
 };
 
+/*
+ * Send a block at once instead of in parts of some 100 kB, for each of which
+ * both sides are woken up.  The system may have a lower limit.  Over a
+ * network it finds the best size by itself.
+ */
+static void
+enlarge_socket(PGconn *conn)
+{
+	int			bytes = SOCKET_BYTES;
+
+	if (connection_is_unix_socket(conn))
+		(void) setsockopt(PQsocket(conn), SOL_SOCKET, SO_SNDBUF, &bytes,
+						  sizeof(bytes));
+}
+
 Sink *
 sink_target_raw_new(PGconn *conn, Oid table, const char *name)
 {
@@ -134,6 +155,7 @@ sink_target_raw_new(PGconn *conn, Oid table, const char *name)
 	const Oid	types[] = {REGCLASSOID, BYTEAOID};
 	PGresult   *res;
 
+	enlarge_socket(conn);
 	PQclear(session_query(conn, plan_query));
 	res = PQprepare(conn, "", load_query, 2, types);
 	sink->base.ops = &sink_target_raw_ops;
