@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -27,7 +28,8 @@ typedef struct RawLoader
 	EState	   *estate;
 	ResultRelInfo *target;
 	TupleTableSlot *slot;		/* the row for constraints */
-	bool		has_constraints;	/* that need it */
+	bool		has_not_null;	/* constraints */
+	bool		has_others;		/* constraints, on values */
 	RawRows    *rows;
 	TupleBatch *batch;
 } RawLoader;
@@ -55,6 +57,14 @@ raw_loader_reason(Relation rel)
 	if (reason == NULL)
 		reason = why_not_these_columns(rel);
 	return reason;
+}
+
+/* Can the row break a constraint? */
+static inline bool
+needs_check(const RawLoader *loader, const RawRow *row)
+{
+	return loader->has_others ||
+		(loader->has_not_null && HeapTupleHasNulls(row->tuple));
 }
 
 /* Raise an error if the row does not fit the table's constraints. */
@@ -98,7 +108,7 @@ load_rows(RawLoader *loader)
 	while (raw_rows_next(loader->rows, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (loader->has_constraints)
+		if (needs_check(loader, &row))
 			check_constraints(loader, &row);
 		tuple_batch_add_tuple(loader->batch, tuple_of_batch(loader, &row),
 							  row.tuple->t_len);
@@ -132,8 +142,9 @@ begin_load(RawLoader *loader, Relation rel, const RawBlock *block)
 	ExecOpenIndices(loader->target, false);
 	loader->slot = MakeSingleTupleTableSlot(RelationGetDescr(rel),
 											&TTSOpsVirtual);
-	loader->has_constraints = rel->rd_rel->relispartition ||
-		(constr != NULL && (constr->num_check > 0 || constr->has_not_null));
+	loader->has_not_null = constr != NULL && constr->has_not_null;
+	loader->has_others = rel->rd_rel->relispartition ||
+		(constr != NULL && constr->num_check > 0);
 	loader->rows = raw_rows_new(RelationGetDescr(rel), block);
 	loader->batch = tuple_batch_new(NULL, loader->estate, loader->target);
 }
