@@ -5,8 +5,8 @@
  *
  * A block is a MiB, and lies in several places at a time: in the buffer it
  * is made in, as a value, as a message.  The server frees these after each
- * block, and the C library hands so much back to the kernel, to ask it for
- * fresh pages at once: a quarter of a copy's CPU was in these page faults.
+ * block, and the C library hands so much back to the kernel, to ask it at
+ * once for fresh pages, each of which costs a fault.
  *
  *-------------------------------------------------------------------------
  */
