@@ -78,6 +78,31 @@ ProcessInterrupts(void)
 {
 }
 
+/* Decoders raise no error. */
+bool
+errstart(int elevel, const char *domain)
+{
+	abort();
+}
+
+bool
+errstart_cold(int elevel, const char *domain)
+{
+	abort();
+}
+
+int
+errmsg_internal(const char *fmt,...)
+{
+	abort();
+}
+
+void
+errfinish(const char *filename, int lineno, const char *funcname)
+{
+	abort();
+}
+
 /* The number of a day is nothing that memory depends on. */
 int
 date2j(int year, int month, int day)
