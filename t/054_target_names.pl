@@ -122,6 +122,19 @@ foreach my $format (qw(text binary))
 		'a table that is emptied first: message');
 	is(value($target, 'emptied', 'SELECT v FROM s.t'), 'theirs', 'a table that is emptied first: not the other one');
 	hold();
+
+	make_database($target, 'restored');
+	sql($target, 'restored', "$names; DROP FUNCTION wait; INSERT INTO other.t VALUES (1, 'theirs')");
+	hold_gates($target, 'restored');
+	my $archive = new_path('emptied');
+	run_program('pg_dump', '-Fc', '-f', $archive, '-d', $source->connstr('emptied'));
+	my $restore = swapped(sub { start_parrestore($target, 'restored', $archive, '-j1') }, 'restored');
+	open_gate();
+	is(end_dump($restore), 1, 'a table that a restore empties first: exit code');
+	like($restore->{err}, qr/COPY failed for table s\.t: the table's name has been given to another table\n/,
+		'a table that a restore empties first: message');
+	is(value($target, 'restored', 'SELECT v FROM s.t'), 'theirs', 'a table that a restore empties first: not the other one');
+	hold();
 	hold_gates($target, 'names');
 }
 

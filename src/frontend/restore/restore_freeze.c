@@ -43,10 +43,10 @@ restore_freeze_choose(PGconn *conn, const DumpPlan *plan, const bool *before,
  * is wrong, owned, or NULL.
  */
 static char *
-take_step(PGconn *conn, const char *sql, int n_params, const char *table,
+take_step(PGconn *conn, const char *sql, int n_params, const char *param,
 		  bool *has_row)
 {
-	PGresult   *res = PQexecParams(conn, sql, n_params, NULL, &table, NULL,
+	PGresult   *res = PQexecParams(conn, sql, n_params, NULL, &param, NULL,
 								   NULL, 0);
 	char	   *error = NULL;
 
@@ -65,42 +65,68 @@ take_step(PGconn *conn, const char *sql, int n_params, const char *table,
 /* An ordinary table, which may be locked and truncated. */
 static const char allowed_query[] =
 "SELECT 1 FROM pg_catalog.pg_class c"
-" WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
+" WHERE c.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
 " AND c.relkind OPERATOR(pg_catalog.=) 'r'"
 " AND pg_catalog.has_table_privilege(c.oid, 'TRUNCATE')";
 
-/* It has no row, not even one that nobody sees any more. */
+/*
+ * It is this one that is locked, and it has no row, not even one that nobody
+ * sees any more.
+ */
 static const char empty_query[] =
-"SELECT 1 WHERE pg_catalog.pg_relation_size(pg_catalog.to_regclass($1))"
-" OPERATOR(pg_catalog.=) 0";
+"SELECT 1 FROM pg_catalog.pg_locks l"
+" WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+" AND l.locktype OPERATOR(pg_catalog.=) 'relation'"
+" AND l.relation OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+" AND l.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock' AND l.granted"
+" AND pg_catalog.pg_relation_size(l.relation) OPERATOR(pg_catalog.=) 0";
 
-char *
-restore_freeze_truncate(PGconn *conn, const char *table, bool *done)
+/* It is this one that the transaction has given another file. */
+static const char truncated_query[] =
+"SELECT 1 FROM pg_catalog.pg_class c"
+" WHERE c.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+" AND c.xmin OPERATOR(pg_catalog.=) pg_catalog.pg_current_xact_id()::pg_catalog.xid";
+
+/*
+ * With the lock, what is seen stays so.  But a name may be given to another
+ * table between any two statements.
+ */
+static char *
+lock_and_truncate(PGconn *conn, const char *name, const char *oid, bool *done)
 {
 	char	   *lock = psprintf("LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE",
-								table);
-	char	   *truncate = psprintf("TRUNCATE TABLE ONLY %s", table);
+								name);
+	char	   *truncate = psprintf("TRUNCATE TABLE ONLY %s", name);
 	bool		yes;
-	char	   *error;
+	char	   *error = take_step(conn, lock, 0, NULL, &yes);
 
-	*done = false;
-	error = take_step(conn, allowed_query, 1, table, &yes);
+	if (error == NULL)
+		error = take_step(conn, empty_query, 1, oid, &yes);
 	if (error == NULL && yes)
 	{
-		/* with the lock, what is seen stays so */
-		bool		ignored;
-
-		error = take_step(conn, lock, 0, NULL, &ignored);
+		error = take_step(conn, truncate, 0, NULL, &yes);
 		if (error == NULL)
-			error = take_step(conn, empty_query, 1, table, &yes);
-		if (error == NULL && yes)
-		{
-			error = take_step(conn, truncate, 0, NULL, &ignored);
-			*done = error == NULL;
-		}
+			error = take_step(conn, truncated_query, 1, oid, &yes);
+		if (error == NULL && !yes)
+			error = pg_strdup("the table's name has been given to another table");
+		*done = error == NULL;
 	}
 	free(truncate);
 	free(lock);
+	return error;
+}
+
+char *
+restore_freeze_truncate(PGconn *conn, const char *name, Oid table, bool *done)
+{
+	char	   *oid = psprintf("%u", table);
+	bool		yes;
+	char	   *error = take_step(conn, allowed_query, 1, oid, &yes);
+
+	*done = false;
+	if (error == NULL && yes)
+		error = lock_and_truncate(conn, name, oid, done);
+	free(oid);
 	return error;
 }
 

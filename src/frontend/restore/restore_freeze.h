@@ -27,12 +27,13 @@ extern bool *restore_freeze_choose(PGconn *conn, const DumpPlan *plan,
 								   const bool *before, const bool *after);
 
 /*
- * Truncate a table in the session's transaction; *done tells whether it was
+ * Truncate the table of this name and OID in the session's transaction, and
+ * no other one that has its name by now; *done tells whether it was
  * one to be truncated.  Returns what went wrong, owned, after which the
  * transaction is of no use, or NULL.  A connection that is lost ends the
  * process.
  */
-extern char *restore_freeze_truncate(PGconn *conn, const char *table,
+extern char *restore_freeze_truncate(PGconn *conn, const char *name, Oid table,
 									 bool *done);
 
 /*

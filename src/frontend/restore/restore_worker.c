@@ -119,7 +119,7 @@ copy_statement(RestoreWorker *worker, const DataFile *const *files, int n,
 		return pg_strdup(copy);
 	*error = restore_freeze_truncate(worker->conn,
 									 plan->tables->tables[table].name,
-									 &truncated);
+									 work->targets[table], &truncated);
 	if (truncated)
 		return frozen;
 	free(frozen);
