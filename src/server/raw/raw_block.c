@@ -22,28 +22,65 @@ static const char raw_magic[8] = "PARDRAW\n";
 /*
  * What the columns are: their names, which a copy goes by, types and
  * modifiers.  All of the types are built in: each has one OID everywhere.
- * Names are anybody's choice, so that a checksum could be made to fit another
- * type, as which the values must not be taken.
+ */
+typedef struct ColumnIdentity
+{
+	NameData	name;
+	int32		type;
+	int32		modifier;
+} ColumnIdentity;
+
+/*
+ * Their hash.  Names are anybody's choice, so that a checksum could be made
+ * to fit another type, as which the values must not be taken.
+ */
+static void
+hash_identities(const ColumnIdentity *columns, Size bytes, uint8 *result)
+{
+	pg_cryptohash_ctx *hash = pg_cryptohash_create(PG_SHA224);
+	bool		ok = hash != NULL && pg_cryptohash_init(hash) == 0 &&
+		pg_cryptohash_update(hash, (const uint8 *) columns, bytes) == 0 &&
+		pg_cryptohash_final(hash, result, PG_SHA224_DIGEST_LENGTH) == 0;
+
+	pg_cryptohash_free(hash);
+	if (!ok)
+		elog(ERROR, "could not compute a hash of columns");
+}
+
+/*
+ * A table's blocks come one after the other, so the last hash is kept, with
+ * all that it was made of: nothing that happens to a table can make it wrong.
  */
 static void
 hash_columns(TupleDesc columns, uint8 *result)
 {
-	pg_cryptohash_ctx *hash = pg_cryptohash_create(PG_SHA224);
-	bool		ok = hash != NULL && pg_cryptohash_init(hash) == 0;
+	static ColumnIdentity *last = NULL;
+	static Size last_bytes = 0;
+	static uint8 last_hash[PG_SHA224_DIGEST_LENGTH];
+	Size		bytes = columns->natts * sizeof(ColumnIdentity);
+	ColumnIdentity *all = palloc(bytes + 1);
 
-	for (int i = 0; i < columns->natts && ok; i++)
+	for (int i = 0; i < columns->natts; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(columns, i);
-		int32		type[] = {(int32) column->atttypid, column->atttypmod};
 
-		ok = pg_cryptohash_update(hash, (uint8 *) NameStr(column->attname),
-								  NAMEDATALEN) == 0 &&
-			pg_cryptohash_update(hash, (uint8 *) type, sizeof(type)) == 0;
+		all[i].name = column->attname;
+		all[i].type = (int32) column->atttypid;
+		all[i].modifier = column->atttypmod;
 	}
-	ok = ok && pg_cryptohash_final(hash, result, PG_SHA224_DIGEST_LENGTH) == 0;
-	pg_cryptohash_free(hash);
-	if (!ok)
-		elog(ERROR, "could not compute a hash of columns");
+	if (last == NULL || bytes != last_bytes || memcmp(all, last, bytes) != 0)
+	{
+		/* if there is an error now, nothing is kept */
+		if (last)
+			pfree(last);
+		last = NULL;
+		hash_identities(all, bytes, last_hash);
+		last = memcpy(MemoryContextAlloc(TopMemoryContext, bytes + 1), all,
+					  bytes);
+		last_bytes = bytes;
+	}
+	memcpy(result, last_hash, sizeof(last_hash));
+	pfree(all);
 }
 
 void
