@@ -142,10 +142,11 @@ my %reason = (
 	plain => qr/^as raw tuples$/);
 $format = formats($err);
 like($format->{$_}, $reason{$_}, "other tables: $_") foreach sort keys %reason;
-my %event = map { $_->{table} => $_->{format} } grep { $_->{event} eq 'chunk_start' }
+my %event = map { $_->{table} =~ s/^public\.//r => $_ } grep { $_->{event} eq 'chunk_start' }
   map { JSON::PP->new->utf8->decode($_) } split /\n/, $out;
-is("$event{'public.plain'} $event{'public.with_enum'} $event{'public.generated'}", 'raw text binary',
-	'other tables: events');
+my %said = (raw => 'as raw tuples', text => 'as text', binary => 'in binary format');
+is_deeply({ map { $_ => join ': ', $said{ $event{$_}{format} }, $event{$_}{format_reason} // () } keys %event },
+	$format, 'other tables: events have the formats, and the same reasons');
 copy_refused_ok(qr/table public\.$_ cannot be copied as raw tuples: .*\n.*--copy-format=auto/,
 	"--copy-format=raw, $_", $source, 'others', $target, 'others', '-a', '--copy-format=raw', '-t', $_)
   foreach qw(with_enum with_oid generated);

@@ -129,7 +129,8 @@ copy_file(CopyWorker *worker, const DataFile *file)
 	Sink	   *sink;
 	uint64		rows;
 
-	run_event_chunk_start(run, file, copy_format_name(format->kind));
+	run_event_chunk_start(run, file, copy_format_name(format->kind),
+						  format->reason);
 	tell_format(format, what,
 				plan->chunks->tables[file->table].sql_reason != NULL);
 	rows_sink = open_target_rows(worker, file);

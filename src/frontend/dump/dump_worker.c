@@ -52,7 +52,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	uint64		rows;
 	uint64		raw_bytes;
 
-	run_event_chunk_start(run, file, NULL);
+	run_event_chunk_start(run, file, NULL, NULL);
 	if (reason == NULL)
 		pg_log_info("dumping contents of %s by the extension", what);
 	else

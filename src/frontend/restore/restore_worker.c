@@ -196,7 +196,7 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 	char	   *error;
 
 	for (int i = 0; i < n; i++)
-		run_event_chunk_start(run, files[i], "text");
+		run_event_chunk_start(run, files[i], "text", NULL);
 	pg_log_info("restoring %s%s", what, n > 1 ? " and all others" : "");
 	error = load_files(worker, files, n, what);
 	if (error)
@@ -256,7 +256,7 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 
 	if (work->left_out[no])
 		return;
-	run_event_chunk_start(run, file, "text");
+	run_event_chunk_start(run, file, "text", NULL);
 	restore_pieces_run(work->shared[no], &loader, file, &work->plan->rows[no]);
 	run_event_chunk_end(run, file);
 }

@@ -137,13 +137,14 @@ chunk_event(const Run *run, const char *kind, const DataFile *file)
 
 void
 run_event_chunk_start(const Run *run, const DataFile *file,
-					  const char *format)
+					  const char *format, const char *format_reason)
 {
 	Event	   *event = chunk_event(run, "chunk_start", file);
 	bool		by_sql = run->plan->chunks->tables[file->table].sql_reason != NULL;
 
 	event_add_number(event, "expected_bytes", file->est_bytes);
 	event_add_text(event, "format", format);
+	event_add_text(event, "format_reason", format_reason);
 	if (run->plan->extension)
 		event_add_text(event, "read_by", by_sql ? "SQL" : "extension");
 	event_write(event);

@@ -33,11 +33,13 @@ extern void run_event_dry_run(const Options *options, const DumpPlan *plan,
 							  double seconds);
 
 /*
- * In a worker: "chunk_start" and "chunk_end".  In a copy, format is COPY's,
- * else NULL.
+ * In a worker: "chunk_start" and "chunk_end".  In a copy, format is that of
+ * the rows on their way, and format_reason why it is not one that takes less
+ * work, or NULL; else both are NULL.
  */
 extern void run_event_chunk_start(const Run *run,
-								  const DataFile *file, const char *format);
+								  const DataFile *file, const char *format,
+								  const char *format_reason);
 extern void run_event_chunk_end(const Run *run,
 								const DataFile *file);
 
