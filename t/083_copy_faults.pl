@@ -10,15 +10,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use POSIX ();
-use IO::Select;
-use IO::Socket::UNIX;
 use IPC::Run;
 use Pardump::Background qw(end_dump wait_until children backends terminate);
 use Pardump::Cluster qw(start_cluster make_database new_path sql value);
 use Pardump::Compare qw(fingerprint differences);
 use Pardump::Copy qw(start_copy run_copy sessions_left no_temp_files_ok);
 use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
+use Pardump::Proxy qw(start_relay stop_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -218,55 +216,19 @@ foreach my $case (
 }
 sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 
-# A server between the copy and the target, which cuts the first connection on
-# which COMMIT was answered, and keeps that answer.
-sub start_cutting_proxy
+# the first connection on which COMMIT is answered is cut, without that answer
 {
-	my ($path, $mark) = @_;
-	my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 20)
-	  or die "could not listen on \"$path\": $!";
-	my $pid = fork;
-	return $pid if $pid;
-	$SIG{CHLD} = 'IGNORE';
-	while (my $client = $listener->accept)
-	{
-		next if fork;
-		my $server = IO::Socket::UNIX->new(
-			Peer => $target->host . '/.s.PGSQL.' . $target->port);
-		my $select = IO::Select->new($client, $server);
-		while (1)
-		{
-			foreach my $from ($select->can_read)
-			{
-				my $bytes;
-				sysread($from, $bytes, 65536) or POSIX::_exit(0);
-				if ($from == $server && $bytes =~ /C\0\0\0\x0bCOMMIT\0/ && !-e $mark)
-				{
-					append_to_file($mark, 'cut');
-					POSIX::_exit(0);
-				}
-				my $to = $from == $server ? $client : $server;
-				while (length $bytes)
-				{
-					my $sent = syswrite($to, $bytes) // POSIX::_exit(0);
-					substr($bytes, 0, $sent) = '';
-				}
-			}
-		}
-	}
-	POSIX::_exit(0);
-}
-{
-	# a path of a socket must be short
-	my $dir = PostgreSQL::Test::Utils::tempdir_short();
 	my $mark = new_path('cut');
-	my $port = $target->port;
-	my $proxy = start_cutting_proxy("$dir/.s.PGSQL.$port", $mark);
-	my $copy = start_rows("host=$dir port=$port dbname=faults");
+	my $relay = start_relay($target, sub {
+		my ($bytes, $is_server) = @_;
+		return 1 if !$is_server || $$bytes !~ /C\0\0\0\x0bCOMMIT\0/ || -e $mark;
+		append_to_file($mark, 'cut');
+		return 0;
+	});
+	my $copy = start_rows("host=$relay->{host} port=$relay->{port} dbname=faults");
 	copy_survived_ok($copy, 'a COMMIT that was done', $lost);
 	ok(-e $mark, 'a COMMIT that was done: its answer was lost');
-	kill KILL => $proxy;
-	waitpid $proxy, 0;
+	stop_proxy($relay);
 }
 sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
 	WHEN (NEW.id = 5000) EXECUTE FUNCTION gate()});
@@ -304,6 +266,24 @@ foreach my $case (
 	is_deeply([ differences($raw_rows, fingerprint($target, 'raw')) ], [],
 		"raw tuples, $what: every row, once");
 	is(sessions_left($source, $target), 0, "raw tuples, $what: no session left");
+}
+
+# the whole server, which the test's session at the gate does not outlive
+foreach my $mode (qw(fast immediate))
+{
+	sql($target, 'raw', 'TRUNCATE gated, free');
+	close_gate(42);
+	my $copy = start_copy($source, 'raw', $target->connstr('raw'), '-a', '-j2', '--copy-format=raw',
+		'--max-table-segment-pages=30', '--retries=20');
+	wait_at_gate($target, $copy);
+	$target->stop($mode);
+	$target->start;
+	is(end_dump($copy), 0, "raw tuples, restart ($mode): exit code") or diag($copy->{err});
+	like($copy->{err}, qr/retry 1 of 20/, "raw tuples, restart ($mode): it was noticed");
+	is_deeply([ differences($raw_rows, fingerprint($target, 'raw')) ], [],
+		"raw tuples, restart ($mode): every row, once");
+	eval { hold('SELECT 1') };
+	hold_gates($target, 'raw');
 }
 
 # a row that the target does not take

@@ -7,12 +7,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use IO::Select;
-use IO::Socket::UNIX;
 use Pardump::Cluster qw(start_cluster make_database run_program sql value);
 use Pardump::Copy qw(copy_ok copy_refused_ok);
+use Pardump::Proxy qw(start_relay stop_proxy);
 use PostgreSQL::Test::Utils;
-use POSIX ();
 use Test::More;
 
 my $source = start_cluster('toast_source');
@@ -72,36 +70,6 @@ my ($rc, undef, $err) =
 is($rc, 1, 'without --target: exit code');
 like($err, qr/option --toast-compression requires option --target/, 'without --target: message');
 
-# Stands before the target, and makes it hear another word in place of one of
-# the same length: so it seems to be another server.
-sub start_mishearing_proxy
-{
-	my ($path, $word, $heard) = @_;
-	my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 20)
-	  or die "could not listen on \"$path\": $!";
-	my $pid = fork;
-	return $pid if $pid;
-	$SIG{CHLD} = 'IGNORE';
-	while (my $client = $listener->accept)
-	{
-		next if fork;
-		my $server = IO::Socket::UNIX->new(
-			Peer => $target->host . '/.s.PGSQL.' . $target->port);
-		my $select = IO::Select->new($client, $server);
-		while (1)
-		{
-			foreach my $from ($select->can_read)
-			{
-				sysread($from, my $bytes, 65536) or POSIX::_exit(0);
-				$bytes =~ s/\Q$word\E/$heard/g if $from == $client;
-				my $to = $from == $server ? $client : $server;
-				syswrite($to, $bytes) == length $bytes or POSIX::_exit(1);
-			}
-		}
-	}
-	POSIX::_exit(0);
-}
-
 foreach my $case (
 	[ 'a server without it', "\0\0\0\x03lz4", "\0\0\0\x03lz5",
 		qr/the target's server cannot compress by lz4/ ],
@@ -110,17 +78,20 @@ foreach my $case (
 {
 	my ($what, $word, $heard, $message) = @$case;
 	die 'not as long' if length $word != length $heard;
-	my $dir = PostgreSQL::Test::Utils::tempdir_short();
-	my $proxy = start_mishearing_proxy("$dir/.s.PGSQL." . $target->port, $word, $heard);
+	# it hears another word of the same length, and so seems to be another server
+	my $relay = start_relay($target, sub {
+		my ($bytes, $is_server) = @_;
+		$$bytes =~ s/\Q$word\E/$heard/g if !$is_server;
+		return 1;
+	});
 	foreach my $options ([], ['--check'])
 	{
 		my ($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('long'), '--target',
-			"host=$dir port=" . $target->port . ' dbname=untouched', '--toast-compression=lz4', @$options);
+			"host=$relay->{host} port=$relay->{port} dbname=untouched", '--toast-compression=lz4', @$options);
 		is($rc, 1, "$what: exit code");
 		like($out . $err, $message, "$what: message");
 	}
-	kill KILL => $proxy;
-	waitpid $proxy, 0;
+	stop_proxy($relay);
 }
 is(value($target, 'untouched', q{SELECT count(*) FROM pg_class WHERE relname = 'docs'}), 0,
 	'nothing was made where it was refused');

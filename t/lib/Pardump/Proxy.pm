@@ -1,6 +1,7 @@
 
-# A TCP proxy in front of a node that does to chosen connections, after so many
-# bytes from the server, what networks do: cut, reset, stall.
+# Proxies in front of a node: one for TCP that does to chosen connections, after
+# so many bytes from the server, what networks do: cut, reset, stall; and one on
+# a Unix-domain socket, whose connections hear what they are told.
 
 package Pardump::Proxy;
 
@@ -12,10 +13,11 @@ use IO::Select;
 use IO::Socket::INET;
 use IO::Socket::UNIX;
 use POSIX ();
+use PostgreSQL::Test::Utils;
 use Socket qw(SOL_SOCKET SO_LINGER);
 use Time::HiRes qw(time);
 
-our @EXPORT_OK = qw(start_proxy stop_proxy freeze_proxy);
+our @EXPORT_OK = qw(start_proxy start_relay stop_proxy freeze_proxy);
 
 # start_proxy($node, [session, bytes, action], ...): sessions of pg_pardump are
 # counted from 0, the leader's, in the order in which they connect; pg_dump's
@@ -29,13 +31,62 @@ sub start_proxy
 	my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 20)
 	  or die "could not listen: $!";
 	my $proxy = { port => $listener->sockport };
-	my $server = $node->host . '/.s.PGSQL.' . $node->port;
+	my $server = server_path($node);
 	$proxy->{pid} = fork() // die "could not fork: $!";
 	return $proxy if $proxy->{pid} != 0;
 	$SIG{PIPE} = 'IGNORE';
 	$SIG{TERM} = sub { POSIX::_exit(0) };
 	eval { forward($listener, $server, @rules); 1 } or warn $@;
 	POSIX::_exit(1);
+}
+
+# start_relay($node, $hear): what passes, either way, is first shown to $hear as a
+# reference, with whether it is the server's: it may change it, and cuts the
+# connection if it is false.  Returns a handle with "host" and "port".
+sub start_relay
+{
+	my ($node, $hear) = @_;
+	# a path of a socket must be short
+	my $relay = { host => PostgreSQL::Test::Utils::tempdir_short(), port => $node->port };
+	my $path = "$relay->{host}/.s.PGSQL.$relay->{port}";
+	my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 20)
+	  or die "could not listen on \"$path\": $!";
+	$relay->{pid} = fork() // die "could not fork: $!";
+	return $relay if $relay->{pid} != 0;
+	$SIG{CHLD} = 'IGNORE';
+	while (my $client = $listener->accept)
+	{
+		relay($client, IO::Socket::UNIX->new(Peer => server_path($node)), $hear) if !fork;
+	}
+	POSIX::_exit(0);
+}
+
+# One connection, and the end of the process.
+sub relay
+{
+	my ($client, $server, $hear) = @_;
+	my $select = IO::Select->new($client, $server);
+	while (1)
+	{
+		foreach my $from ($select->can_read)
+		{
+			sysread($from, my $bytes, 65536) or POSIX::_exit(0);
+			$hear->(\$bytes, $from == $server) or POSIX::_exit(0);
+			my $to = $from == $server ? $client : $server;
+			while (length $bytes)
+			{
+				my $sent = syswrite($to, $bytes) // POSIX::_exit(0);
+				substr($bytes, 0, $sent, '');
+			}
+		}
+	}
+	return;
+}
+
+sub server_path
+{
+	my ($node) = @_;
+	return $node->host . '/.s.PGSQL.' . $node->port;
 }
 
 sub stop_proxy
