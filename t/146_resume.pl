@@ -241,6 +241,23 @@ foreach my $kind (sort keys %archives)
 	complete_ok($db, 'definitions');
 }
 
+# ---- an archive of a database that is not whole
+
+{
+	my ($db, $half) = (new_copy(), new_path('half'));
+	my $run = start_until_gate($db, $ours, '-j2');
+	kill_leader($run);
+	open_gate();
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	run_program('pg_dump', '-Fd', '-f', $half, '-d', $node->connstr($db));
+	my $copy = new_copy();
+	refused_ok($copy, $half, "another's log", qr/into which a restore had not come to its end.*-N pardump_restore/s);
+	my ($rc, undef, $err) = run_parrestore($node, $copy, $half, '-N', 'pardump_restore');
+	is("$rc $err", '0 ', "another's log, left out");
+	is(value($node, $copy, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'}),
+		0, "another's log: nothing of it");
+}
+
 # ---- errors that were ignored are not forgotten
 
 {

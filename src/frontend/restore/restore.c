@@ -174,6 +174,7 @@ make_plan(Restore *restore)
 	restore->stages.setup.toc = plan->toc;
 	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
 													 restore->options.create);
+	restore_resume_refuse_log(restore->stages.schedule);
 	restore->new_name = restore_tables_new_database(plan->toc);
 	prepare_work(restore);
 }
