@@ -18,6 +18,7 @@
 #include "options/restore_options.h"
 #include "progress/progress.h"
 #include "report/report.h"
+#include "restore/leaf_key_sessions.h"
 #include "restore/restore.h"
 #include "restore/restore_freeze.h"
 #include "restore/restore_log.h"
@@ -374,12 +375,35 @@ restore_rows_and_indexes(Restore *restore)
 		note_done(restore, RESTORE_LOG_ROWS);
 }
 
+/* Those of large partitions, which their tables' keys then take over. */
+static LeafKeys *
+make_leaf_keys(Restore *restore)
+{
+	const Options *options = &restore->options;
+	int			n_sessions = options->index_jobs != 0 ?
+		(int) options->index_jobs : options->jobs;
+	LeafKeys   *keys;
+
+	/* one after the other would take no less than the tables' statements */
+	if (n_sessions == 1)
+		return pg_malloc0(sizeof(LeafKeys));
+	target_renew(&restore->target);
+	keys = leaf_keys_find(restore->target.conn, restore->stages.schedule,
+						  options->resume);
+	leaf_key_sessions_run(&restore->target, keys, n_sessions);
+	leaf_keys_drop(restore->target.conn, keys, false);
+	return keys;
+}
+
 /* Foreign keys and triggers, and all else; false to end here. */
 static bool
 make_rest(Restore *restore)
 {
-	if (!restore_stage_rest(&restore->stages) &&
-		(restore->options.exit_on_error || *restore->n_errors == 0))
+	LeafKeys   *keys = make_leaf_keys(restore);
+	bool		ok = restore_stage_rest(&restore->stages);
+
+	leaf_keys_drop(restore->target.conn, keys, true);
+	if (!ok && (restore->options.exit_on_error || *restore->n_errors == 0))
 		return false;
 	note_done(restore, RESTORE_LOG_REST);
 	return true;

@@ -1,0 +1,64 @@
+/*
+ * leaf_keys.h
+ *		Foreign keys of partitioned tables, partition by partition.
+ *
+ * ALTER TABLE ... ADD FOREIGN KEY of a partitioned table checks the rows of
+ * all its partitions in one session, one after the other.  But a partition
+ * that has the same key already, validated, is not checked: its key becomes
+ * part of the table's (tablecmds.c:tryAttachPartitionForeignKey).  So each
+ * large partition gets the key first, NOT VALID, and then has it validated,
+ * side by side.
+ *
+ * Names are those that the table's own statement gives its partitions' keys.
+ * In the end the database is as without this: if a key cannot be made, the
+ * partitions' are dropped, and the table's own statement tells why.
+ */
+#ifndef LEAF_KEYS_H
+#define LEAF_KEYS_H
+
+#include "libpq-fe.h"
+
+#include "target/restore_schedule.h"
+
+/* A partition, and what it has to do with its table's key. */
+typedef struct LeafKey
+{
+	char	   *leaf;			/* qualified and quoted */
+	int			key;			/* in LeafKeys.keys */
+	uint64		bytes;			/* of the partition */
+	bool		made;			/* there may be one that nobody asked for */
+} LeafKey;
+
+typedef struct TableKey
+{
+	char	   *table;			/* as the archive has it: qualified, quoted */
+	char	   *name;			/* quoted */
+	char	   *definition;		/* FOREIGN KEY ... */
+	bool		failed;			/* is left to the table's own statement */
+} TableKey;
+
+typedef struct LeafKeys
+{
+	TableKey   *keys;
+	int			n_keys;
+	LeafKey    *leaves;			/* largest first */
+	int			n_leaves;
+} LeafKeys;
+
+/*
+ * What there is to be made by the schedule: the target has all tables, rows,
+ * and indexes of tables that are not partitioned.  Partitions of less than
+ * 8 MB are left out, and tables that have but one larger, keys that reference
+ * a partitioned table, and those of which a name would come out different.
+ * resumed: drop first what a run before has left of them.
+ */
+extern LeafKeys *leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
+								bool resumed);
+
+/*
+ * Drop the keys of partitions that are not part of their table's: of failed
+ * keys, or, when the tables' own statements have been run, of all.
+ */
+extern void leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all);
+
+#endif							/* LEAF_KEYS_H */

@@ -1,0 +1,107 @@
+# pg_parrestore: foreign keys of partitioned tables are made partition by
+# partition, and come out as by stock pg_restore, names, parents and all; where
+# rows are in the way, too.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster sql value new_path run_program make_database);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Restore qw(run_parrestore parrestore_ok errors_ignored);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('leaf_keys');
+$node->append_conf('postgresql.conf', "autovacuum = off\nlog_statement = ddl");
+$node->restart;
+
+# fillfactor makes partitions large enough with few rows
+make_database($node, 'source', options => 'TEMPLATE template0');
+sql($node, 'source', q{
+	CREATE TABLE customer (id int PRIMARY KEY, b int, UNIQUE (id, b));
+	INSERT INTO customer SELECT g, g % 3 FROM generate_series(0, 999) g;
+	CREATE TABLE region (id int PRIMARY KEY) PARTITION BY RANGE (id);
+	CREATE TABLE region_1 PARTITION OF region DEFAULT;
+	INSERT INTO region SELECT generate_series(0, 9);
+	CREATE TABLE "Big; t" (id int, "Cust; (" int, b int, r int) PARTITION BY RANGE (id);
+	CREATE TABLE low PARTITION OF "Big; t" FOR VALUES FROM (0) TO (25000) WITH (fillfactor = 10);
+	CREATE TABLE middle (r int, b int, "Cust; (" int, id int) PARTITION BY RANGE (id);
+	CREATE TABLE middle_1 (b int, id int, r int, "Cust; (" int) WITH (fillfactor = 10);
+	ALTER TABLE middle ATTACH PARTITION middle_1 FOR VALUES FROM (25000) TO (50000);
+	CREATE TABLE "Middle 2" PARTITION OF middle FOR VALUES FROM (50000) TO (75000) WITH (fillfactor = 10);
+	ALTER TABLE "Big; t" ATTACH PARTITION middle FOR VALUES FROM (25000) TO (75000);
+	CREATE TABLE small PARTITION OF "Big; t" FOR VALUES FROM (75000) TO (80000);
+	CREATE TABLE nothing PARTITION OF "Big; t" DEFAULT;
+	INSERT INTO "Big; t" SELECT g, g % 1000, g % 1000 % 3, g % 10 FROM generate_series(0, 79999) g;
+	ALTER TABLE "Big; t" ADD CONSTRAINT "Fk; one" FOREIGN KEY ("Cust; (") REFERENCES customer;
+	ALTER TABLE "Big; t" ADD CONSTRAINT fk_two FOREIGN KEY ("Cust; (", b) REFERENCES customer (id, b)
+		MATCH FULL ON UPDATE CASCADE ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED;
+	ALTER TABLE "Big; t" ADD CONSTRAINT fk_region FOREIGN KEY (r) REFERENCES region;
+	ALTER TABLE low ADD CONSTRAINT fk_rival CHECK (b < 1000);
+	ALTER TABLE "Big; t" ADD CONSTRAINT fk_rival FOREIGN KEY (r) REFERENCES customer;
+	CREATE TABLE twins (id int, c int) PARTITION BY LIST (id);
+	CREATE TABLE twins_1 PARTITION OF twins FOR VALUES IN (1) WITH (fillfactor = 10);
+	CREATE TABLE twins_2 PARTITION OF twins FOR VALUES IN (2) WITH (fillfactor = 10);
+	INSERT INTO twins SELECT 1 + g % 2, g % 1000 FROM generate_series(0, 59999) g;
+	ALTER TABLE twins ADD CONSTRAINT twin_b FOREIGN KEY (c) REFERENCES customer;
+	ALTER TABLE twins ADD CONSTRAINT twin_a FOREIGN KEY (c) REFERENCES customer});
+
+# Every foreign key, and how many triggers it has on which table.
+sub keys_of
+{
+	my ($db) = @_;
+	return value($node, $db, q{SELECT string_agg(x, E'\n' ORDER BY x COLLATE "C") FROM (
+		SELECT concat_ws(' ', c.conrelid::regclass, c.conname, c.confrelid::regclass, 'of', p.conrelid::regclass, p.conname,
+			c.convalidated, c.conislocal, c.coninhcount, c.conindid::regclass, pg_get_constraintdef(c.oid),
+			(SELECT string_agg(concat_ws(' ', t.tgrelid::regclass, t.tgfoid::regproc, t.tgenabled, t.tgparentid <> 0), ', '
+				ORDER BY t.tgrelid::regclass::text, t.tgfoid::regproc::text)
+			FROM pg_trigger t WHERE t.tgconstraint = c.oid)) AS x
+		FROM pg_constraint c LEFT JOIN pg_constraint p ON p.oid = c.conparentid WHERE c.contype = 'f') y});
+}
+
+# Restores by both; returns the keys, what each said, and what ours validated.
+my $n = 0;
+
+sub both
+{
+	my ($archive, @options) = @_;
+	my ($theirs, $ours) = map { empty_copy($node, 'source', $_ . ++$n) } qw(theirs ours);
+	my ($rc1, undef, $err1) = run_program('pg_restore', '-d', $node->connstr($theirs), $archive);
+	my $offset = -s $node->logfile;
+	my ($rc2, undef, $err2) = run_parrestore($node, $ours, $archive, @options);
+	my @validated = slurp_file($node->logfile, $offset) =~ /VALIDATE CONSTRAINT (.*)/g;
+	is("$rc2 " . errors_ignored($err2), "$rc1 " . errors_ignored($err1), "@options: exit code and number of errors") or diag($err2);
+	is(keys_of($ours), keys_of($theirs), "@options: the keys of stock's");
+	return ($err1, $err2, $ours, sort @validated);
+}
+
+my $archive = new_path('archive');
+run_program('pg_dump', '-Fd', '-Z0', '-f', $archive, '-d', $node->connstr('source'));
+my ($err1, $err2, $db, @validated) = both($archive, '-j2');
+is("$err1$err2", '', 'nothing is said');
+is(join(', ', @validated), join(', ', ('"Fk; one"') x 3, ('fk_two') x 3),
+	'partitions of two keys are validated by themselves: not those of rivals, nor of what references a partitioned table');
+like(keys_of($db), qr/^middle_1 Fk; one customer of middle Fk; one t f 1 /m, 'as they are to be');
+my ($rc) = run_program('psql', '-Xqc', 'UPDATE middle_1 SET "Cust; (" = 5000 WHERE id = 30000', '-d', $node->connstr($db));
+isnt($rc, 0, 'and in force');
+value($node, $db, 'UPDATE customer SET b = 7 WHERE id = 10');
+is(value($node, $db, 'SELECT count(*) FROM "Big; t" WHERE b = 7'), 80, 'on both sides');
+(undef, undef, undef, @validated) = both($archive, '-j2', '--index-jobs=1');
+is("@validated", '', 'one session: none');
+
+# --- rows that do not fit
+
+sql($node, 'source', q{SET session_replication_role = replica; UPDATE "Middle 2" SET "Cust; (" = 5000 WHERE id = 60000});
+my $violated = new_path('violated');
+run_program('pg_dump', '-Fc', '-Z0', '-f', $violated, '-d', $node->connstr('source'));
+($err1, $err2, $db) = both($violated, '-j3');
+my @errors = map { join '|', sort /(ERROR: .* violates foreign key constraint .*|Key .* is not present in .*)/g } $err1, $err2;
+like($errors[0], qr/ERROR:  insert or update on table "Middle 2" violates foreign key constraint "fk_two"/, "stock's error");
+is($errors[1], $errors[0], 'is ours') or diag($err2);
+is(value($node, $db, q{SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND conname IN ('Fk; one', 'fk_two')}), 0, 'no key is left over');
+
+$node->stop;
+done_testing();
