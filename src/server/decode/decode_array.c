@@ -69,7 +69,7 @@ find_quote(const char *p, const char *end)
 	return end;
 }
 
-/* The first byte that cannot be within an element without quotes; or "end". */
+/* The first byte that an element without quotes cannot hold; or "end". */
 static inline const char *
 find_special(const char *p, const char *end, char delimiter)
 {
