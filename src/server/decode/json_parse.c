@@ -51,7 +51,7 @@ escaped_char(char letter)
 	}
 }
 
-/* A string that has its first backslash at "from", in a copy without escapes. */
+/* A string, its first backslash at "from", in a copy without escapes. */
 static const char *
 parse_escaped(JsonParser *parser, const char *from, JsonNode *node)
 {
