@@ -24,7 +24,7 @@
 #include "base/server_compat.h"
 #include "load/load_check.h"
 
-/* Is it FORMAT text?  Without a value it is an error, which is the server's. */
+/* Is it FORMAT text?  To have no value is an error, which is the server's. */
 static bool
 is_text_format(DefElem *option)
 {
