@@ -1,7 +1,8 @@
 # Tables of many types whose pages are damaged at random.  The planner and the
 # reader bring the server down on none of them, unless a function of the server
 # itself does, which COPY then calls, too; and the reader gives COPY's rows, or
-# an error that names the row.
+# an error that names the row.  As raw tuples they are read, and loaded again,
+# without any function of the types, so that nothing may bring the server down.
 #
 # PG_PARDUMP_FUZZ_TABLES says how many tables there are, and PG_PARDUMP_SEED
 # which ones; what was found is added to the file PG_PARDUMP_FUZZ_REPORT.  Here
@@ -206,6 +207,33 @@ sub judge_rows
 	return;
 }
 
+# Read the tables as raw tuples, by those columns that can be, and load these
+# into others.  No row is looked at to learn which columns that are.
+sub raw_round
+{
+	my ($db, $schema, $columns) = @_;
+	my @tables = sort keys %$columns;
+	my %may = ask($db, map { my $table = $_;
+		map { [ "$table $_->[0]", "SELECT count(*) FROM $schema.pg_pardump_read('$table', '{$_->[0]}', 0, 0, 'none', 'raw')" ] }
+		  @{ $columns->{$table} } } @tables);
+	my %names = map { my $table = $_;
+		($table => join ',', grep { ($may{"$table $_"} // '') =~ /^ok/ } map { $_->[0] } @{ $columns->{$table} }) } @tables;
+	@tables = grep { $names{$_} ne '' } @tables;
+	sql($node, $db, join ';', map { "CREATE TABLE ${_}_raw AS SELECT $names{$_} FROM $_ LIMIT 0" } @tables);
+	my %answer = ask($db, map { [ "$_ raw", "SELECT sum(l.rows)
+		FROM $schema.pg_pardump_read('$_', '{$names{$_}}', 0, NULL, 'none', 'raw') r,
+		$schema.pg_pardump_load_tuples('${_}_raw', r) l" ] } @tables);
+	foreach my $table (@tables)
+	{
+		my $answer = $answer{"$table raw"} // 'no answer';
+		if ($answer =~ /^ok/) { $count{'raw: loaded'}++ }
+		elsif ($answer =~ /^error (?:22P03|0A000) .*CONTEXT raw tuples of table/) { $count{'raw: refused when loaded'}++ }
+		elsif ($answer =~ /^error/) { judge_error("$db.$table", 'raw', $answer) }
+		else { failure("$db.$table, raw: $answer") }
+	}
+	return;
+}
+
 # Make the tables of a round, and damage their files with the server stopped.
 sub make_tables
 {
@@ -272,6 +300,7 @@ sub run_round
 		my ($table, $format) = split ' ', $key;
 		judge_rows($db, $schema, $table, $columns->{$table}, $format, $ours{$key}, $copy{$key} // 'no answer');
 	}
+	raw_round($db, $schema, $columns);
 	sql($node, 'postgres', "DROP DATABASE $db") if !@failures;
 	return;
 }
@@ -290,6 +319,7 @@ append_to_file($ENV{PG_PARDUMP_FUZZ_REPORT}, $report) if $ENV{PG_PARDUMP_FUZZ_RE
 is(scalar @failures, 0, "$n_tables tables: no crash but the server's own, COPY's rows or an error");
 cmp_ok($count{'text: equal'} // 0, '>', $n_tables / 20, 'some tables were read as by COPY');
 cmp_ok($count{'text: error'} // 0, '>', $n_tables / 20, 'some tables were refused');
+cmp_ok($count{"raw: $_"} // 0, '>', $n_tables / 20, "raw tuples: some tables: $_") foreach qw(loaded error);
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|WARNING: .*leak/, 'no server panicked, nothing leaked');
 $node->stop;
 done_testing();
