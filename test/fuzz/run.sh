@@ -51,7 +51,7 @@ declare -A sources=(
 for target in $targets
 do
 	# shellcheck disable=SC2086
-	if [ "$target" = lines ] || [ "$target" = decode ] || [ "$target" = raw ]; then
+	if [[ ${sources[$target]} = "$s"/* ]]; then
 		# of the server's side, with what it needs of the server in the target
 		"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 			-D_GNU_SOURCE -I"$($pg_config --includedir-server)" -I"$s" -I"$top/src" \
