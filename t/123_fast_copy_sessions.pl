@@ -99,6 +99,38 @@ $ours->message('c', '');
 is($ours->result->{error}{sqlstate}, '57014', 'cancelled by another session');
 is($ours->copy('COPY many FROM STDIN', [ "1\n" x 1000 ])->{tag}, 'COPY 1000', 'the session goes on');
 
+# wherever it waits, its context is the server's
+sql($node, 'sessions', q{CREATE FUNCTION wait(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS
+	'BEGIN PERFORM pg_sleep(600); RETURN true; END';
+	CREATE DOMAIN waits AS int CHECK (VALUE <> 30 OR public.wait(VALUE));
+	CREATE TABLE of_domain (i int, w waits);
+	CREATE TABLE constrained (i int CHECK (i <> 3 OR public.wait(i)), t text)});
+my $core = load_session($node, 'sessions', 0);
+foreach my $case (
+	[ 'a constraint', 'constrained', qr/^COPY constrained, line 3: "3\tc"$/m, "1\ta\n2\tb\n3\tc\n4\td\n" ],
+	[ 'a domain', 'of_domain', qr/^COPY of_domain, line 2, column w: "30"$/m, "1\t10\n2\t30\n3\t40\n" ],
+	[ 'the client, who goes on', 'many', qr/^COPY many, line 3: "3"$/, "1\n2\n", 'd', "3\n4\n" ],
+	[ 'the client, in a line', 'many', qr/^COPY many, line 3: "34"$/, "1\n2\n3", 'd', "4\n5\n" ])
+{
+	my ($what, $table, $expected, $data, @then) = @$case;
+	my $waits = @then ? "wait_event = 'ClientRead' AND bytes_processed = " . length $data : "wait_event = 'PgSleep'";
+	my @contexts;
+	foreach my $session ($core, $ours)
+	{
+		$session->message('Q', "COPY $table FROM STDIN\0");
+		$session->result;
+		$session->message('d', $data);
+		wait_until('it waits', sub { value($node, 'sessions', "SELECT count(*) FROM pg_stat_activity
+			JOIN pg_stat_progress_copy USING (pid) WHERE pid = $session->{pid} AND $waits") });
+		value($node, 'sessions', "SELECT pg_cancel_backend($session->{pid})");
+		$session->message(@then) if @then;
+		push @contexts, $session->result->{error}{context};
+		$session->message('c', '');
+	}
+	like($contexts[0], $expected, "cancelled while it waits for $what: context");
+	is($contexts[1], $contexts[0], "cancelled while it waits for $what: as the server's");
+}
+
 # --- progress and statistics
 
 $ours->message('Q', "COPY t FROM STDIN\0");

@@ -77,7 +77,7 @@ have_data(CopyStream *stream)
 		RESUME_CANCEL_INTERRUPTS();
 		if (type != COPY_DATA)
 			message->cursor = message->len;
-		CHECK_FOR_INTERRUPTS();
+		/* a cancel waits for the next row, as the server's does */
 	}
 	return true;
 }
