@@ -34,13 +34,14 @@ sub stored
 			FROM pg_class c, pg_visibility(reltoastrelid) v WHERE c.oid = '$table'::regclass AND reltoastrelid <> 0)");
 }
 
-# How many tuples, and how many pages, are not frozen.
+# How many tuples, and how many pages that have some, are not frozen.
 sub not_frozen
 {
 	my ($table) = @_;
 	return value($node, 'frozen', "SELECT (SELECT count(*) FROM load_compare.tuples('$table') t
 			JOIN LATERAL heap_page_items(get_raw_page('$table', t.block)) i USING (lp) WHERE t_infomask & 768 <> 768)
-		|| ' ' || (SELECT count(*) FROM pg_visibility('$table') WHERE NOT all_visible OR NOT all_frozen OR NOT pd_all_visible)");
+		|| ' ' || (SELECT count(*) FROM pg_visibility('$table') WHERE NOT (all_visible AND all_frozen AND pd_all_visible)
+			AND blkno IN (SELECT block FROM load_compare.tuples('$table')))");
 }
 
 # The same in both sessions, in a transaction that is committed; 'us' if the

@@ -28,14 +28,15 @@ sql($node, 'source', q{
 	CREATE TABLE large AS SELECT * FROM alone a, generate_series(1, 3) g});
 my @tables = ('alone', '"Small t"', 'leaf', 'large');
 
-# The pages of each table that are frozen, and those that are not.
+# Has each table pages with rows that are frozen, and such that are not?
 sub pages
 {
 	my ($db) = @_;
 	sql($node, $db, 'CREATE EXTENSION IF NOT EXISTS pg_visibility');
 	my @pages = map {
 		value($node, $db, "SELECT (count(*) FILTER (WHERE all_frozen AND pd_all_visible) > 0)::int || ' ' ||
-			(count(*) FILTER (WHERE NOT all_frozen) > 0)::int FROM pg_visibility('$_')")
+			(count(*) FILTER (WHERE NOT all_frozen) > 0)::int FROM pg_visibility('$_')
+			WHERE blkno IN (SELECT split_part(trim('(' FROM ctid::text), ',', 1)::bigint FROM ONLY $_)")
 	} @tables;
 	return join ', ', @pages;
 }
