@@ -51,7 +51,8 @@ typedef struct WorkerPool
 	int			n_staying;		/* workers that have not left for good */
 	int			n_jobs;
 	int			n_done;
-	int			next_job;
+	int			next_job;		/* all before it have begun */
+	bool	   *begun;			/* by job */
 	Refusal    *refusals;
 	int			n_refusals;
 	volatile int *steps;		/* by worker, set by it: in shared memory */
@@ -262,13 +263,31 @@ nobody_works(const WorkerPool *pool)
 	return true;
 }
 
+/* The first that may begin, or NO_JOB. */
+static int
+begin_job(WorkerPool *pool)
+{
+	const WorkerTask *task = pool->task;
+	int			job = pool->next_job;
+
+	while (job < pool->n_jobs &&
+		   (pool->begun[job] || (task->begin && !task->begin(task->arg, job))))
+		job++;
+	if (job == pool->n_jobs)
+		return NO_JOB;
+	pool->begun[job] = true;
+	while (pool->next_job < pool->n_jobs && pool->begun[pool->next_job])
+		pool->next_job++;
+	return job;
+}
+
 static int
 take_job(WorkerPool *pool, const Worker *worker)
 {
 	Refusal    *refusal;
 
 	if (pool->next_job < pool->n_jobs)
-		return pool->next_job++;
+		return begin_job(pool);
 	refusal = next_refusal(pool, worker);
 	if (refusal == NULL)
 		return NO_JOB;
@@ -399,6 +418,7 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	pool->task = task;
 	pool->watch = watch;
 	pool->n_jobs = n_jobs;
+	pool->begun = pg_malloc0(n_jobs + 1);
 	pool->n_workers = pool->n_staying = n_workers;
 	pool->workers = pg_malloc0((n_workers + 1) * sizeof(Worker));
 	pool->processes = worker_processes_new(n_workers);

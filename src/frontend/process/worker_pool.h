@@ -57,7 +57,8 @@ extern const PoolWatch worker_pool_no_watch;
 extern void worker_pool_no_reset(void *arg, int job);
 
 /*
- * Run jobs 0 to n_jobs - 1, in this order of beginning, on at most n_workers
+ * Run jobs 0 to n_jobs - 1, in this order of beginning unless the task lets
+ * one wait, on at most n_workers
  * processes.  Returns when all jobs are done and all workers are gone.
  */
 extern void worker_pool_run(const WorkerTask *task, const PoolWatch *watch,

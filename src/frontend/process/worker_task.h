@@ -43,6 +43,13 @@ typedef struct WorkerTask
 	 */
 	void		(*reset) (void *arg, int job);
 
+	/*
+	 * In the leader: may this job begin now?  If it returns true it does.  It
+	 * is asked again later, and must return true at last for the first job
+	 * that has not begun when none is being done.  NULL: any may.
+	 */
+	bool		(*begin) (void *arg, int job);
+
 	/* In the leader: this job is done; or NULL. */
 	void		(*done) (void *arg, int job);
 } WorkerTask;
