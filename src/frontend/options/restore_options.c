@@ -222,6 +222,9 @@ read_option(CommandLine *line, const RestoreOption *option, const char *arg)
 
 	option_table_store(line->options, &option->row, arg);
 	read_special(line->options, option->letter, arg);
+	/* it has no use otherwise (pg_restore.c:main) */
+	if (strcmp(option->row.name, "transaction-size") == 0)
+		line->options->exit_on_error = true;
 	add_arg(&line->all, text);
 	if (option->uses & USE_LIST)
 		add_arg(&line->list, text);
