@@ -54,6 +54,8 @@ sub start_relay
 	$relay->{pid} = fork() // die "could not fork: $!";
 	return $relay if $relay->{pid} != 0;
 	$SIG{CHLD} = 'IGNORE';
+	# not by the test's own end, which would stop its servers
+	$SIG{TERM} = sub { POSIX::_exit(0) };
 	while (my $client = $listener->accept)
 	{
 		relay($client, IO::Socket::UNIX->new(Peer => server_path($node)), $hear) if !fork;
