@@ -191,3 +191,21 @@ help_print(const char *progname)
 	printf("\nReport bugs to the %s developers, with the output of --version;\n"
 		   "it is not part of PostgreSQL.\n", progname);
 }
+
+void
+help_if_asked(int argc, char **argv, const char *name,
+			  void (*help) (const char *progname))
+{
+	if (argc < 2)
+		return;
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)
+	{
+		help(get_progname(argv[0]));
+		exit(0);
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+	{
+		printf("%s " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")\n", name);
+		exit(0);
+	}
+}

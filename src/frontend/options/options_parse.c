@@ -361,22 +361,6 @@ check_options(const Options *options)
 								   "--extra-float-digits", -15, 3);
 }
 
-/* As PostgreSQL's own programs, only to an argument that comes first. */
-static void
-answer_at_once(const char *arg, const char *progname)
-{
-	if (strcmp(arg, "--help") == 0 || strcmp(arg, "-?") == 0)
-	{
-		help_print(progname);
-		exit(0);
-	}
-	if (strcmp(arg, "--version") == 0 || strcmp(arg, "-V") == 0)
-	{
-		puts("pg_pardump " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")");
-		exit(0);
-	}
-}
-
 const Options *
 options_parse(int argc, char **argv)
 {
@@ -386,8 +370,7 @@ options_parse(int argc, char **argv)
 	int			c;
 	int			index = -1;
 
-	if (argc > 1)
-		answer_at_once(argv[1], progname);
+	help_if_asked(argc, argv, "pg_pardump", help_print);
 
 	/* what is not 0 unless it is given; jobs as in pg_dump */
 	options->jobs = 1;

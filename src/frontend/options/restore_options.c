@@ -9,6 +9,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "options/help.h"
 #include "options/option_table.h"
 #include "options/option_value.h"
 #include "options/restore_help.h"
@@ -291,22 +292,6 @@ check_options(Options *options, const char *archive)
 		pg_fatal("option --if-exists requires option -c/--clean");
 }
 
-/* As PostgreSQL's own programs, only to an argument that comes first. */
-static void
-answer_at_once(const char *arg, const char *progname)
-{
-	if (strcmp(arg, "--help") == 0 || strcmp(arg, "-?") == 0)
-	{
-		restore_help_print(progname);
-		exit(0);
-	}
-	if (strcmp(arg, "--version") == 0 || strcmp(arg, "-V") == 0)
-	{
-		puts("pg_parrestore " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")");
-		exit(0);
-	}
-}
-
 const Options *
 restore_options_parse(int argc, char **argv)
 {
@@ -317,8 +302,7 @@ restore_options_parse(int argc, char **argv)
 	const struct option *names = long_options();
 	int			c;
 
-	if (argc > 1)
-		answer_at_once(argv[1], progname);
+	help_if_asked(argc, argv, "pg_parrestore", restore_help_print);
 	options->jobs = 1;
 	options->retries = 5;
 	options->connection.prompt_password = TRI_DEFAULT;
