@@ -1,5 +1,7 @@
 # The indexes of a partition tree are attached one after the other: side by side
 # two branches would leave the index above invalid, and foreign keys to it out.
+# Foreign keys of the tree wait for all of them: beside them there may be a
+# deadlock.
 
 use strict;
 use warnings;
@@ -67,6 +69,14 @@ attached_ok($archive, 'archive');
 my $copy = slow_database('copy');
 copy_ok($node, 'tree', $node, $copy, 'copy', '-j4', '--no-analyze');
 attached_ok($copy, 'copy');
+
+sql($node, 'tree', 'CREATE TABLE referenced (a int PRIMARY KEY);
+	ALTER TABLE tree ADD FOREIGN KEY (a) REFERENCES referenced');
+my (undef, $list) = run_program('pg_restore', '-lv', dump_ok($node, 'tree', 'keys', 'pg_pardump', '-s'));
+my @attach = $list =~ /^(\d+); \d+ \d+ INDEX ATTACH /mg;
+my @needed = $list =~ /^\d+; \d+ \d+ FK CONSTRAINT .*\n;\tdepends on: (.*)$/mg;
+is(scalar(@needed), 2, 'foreign keys');
+like(" $_ ", qr/ $attach[-1] /, 'a foreign key waits for the last that is attached') foreach @needed;
 
 $node->stop;
 done_testing();

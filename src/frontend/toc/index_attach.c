@@ -1,7 +1,7 @@
 /*
  * index_attach.c
  *		Keeps the indexes of one partition tree from being attached side by
- *		side.
+ *		side, or beside its foreign keys.
  *
  * ALTER INDEX ATTACH PARTITION makes a partitioned index valid when all that
  * it needs are.  It looks at the index above, too, but gives up the lock of
@@ -11,6 +11,10 @@
  * ever, and a foreign key to its table cannot be made.  pg_dump lets
  * pg_restore -j do so, as its dependencies keep apart only what has a table
  * in common.
+ *
+ * For that look it locks the table above, after an index below.  A foreign
+ * key of the table above, or to it, locks that first, and then all indexes
+ * below: side by side with one that is being attached, that is a deadlock.
  */
 #include "base/fe_compat.h"
 
@@ -30,6 +34,21 @@ add_dependency(TocEntry *entry, int dump_id)
 {
 	entry->deps = pg_realloc(entry->deps, (entry->n_deps + 1) * sizeof(int));
 	entry->deps[entry->n_deps++] = dump_id;
+}
+
+/* What else uses the table comes after the last INDEX ATTACH of its tree. */
+static void
+come_after(TocEntry *entry, int *trees, const int *last)
+{
+	int			n_deps = entry->n_deps;
+
+	for (int i = 0; i < n_deps; i++)
+	{
+		int			attach = last[find_tree(trees, entry->deps[i])];
+
+		if (attach != 0)
+			add_dependency(entry, attach);
+	}
 }
 
 void
@@ -60,6 +79,11 @@ index_attach_chain(Toc *toc)
 		if (last[tree] != 0)
 			add_dependency(entry, last[tree]);
 		last[tree] = entry->dump_id;
+	}
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		if (toc_entry_is(&toc->entries[i], "FK CONSTRAINT"))
+			come_after(&toc->entries[i], trees, last);
 	}
 	free(last);
 	free(trees);
