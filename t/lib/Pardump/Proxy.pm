@@ -41,8 +41,9 @@ sub start_proxy
 }
 
 # start_relay($node, $hear): what passes, either way, is first shown to $hear as a
-# reference, with whether it is the server's: it may change it, and cuts the
-# connection if it is false.  Returns a handle with "host" and "port".
+# reference, with whether it is the server's, and the client's socket: it may change
+# it, and cuts the connection if it is false.  Each connection has a process of its
+# own.  Returns a handle with "host" and "port".
 sub start_relay
 {
 	my ($node, $hear) = @_;
@@ -58,7 +59,10 @@ sub start_relay
 	$SIG{TERM} = sub { POSIX::_exit(0) };
 	while (my $client = $listener->accept)
 	{
-		relay($client, IO::Socket::UNIX->new(Peer => server_path($node)), $hear) if !fork;
+		next if fork;
+		# not while the server is down
+		my $server = IO::Socket::UNIX->new(Peer => server_path($node)) // POSIX::_exit(0);
+		relay($client, $server, $hear);
 	}
 	POSIX::_exit(0);
 }
@@ -73,7 +77,7 @@ sub relay
 		foreach my $from ($select->can_read)
 		{
 			sysread($from, my $bytes, 65536) or POSIX::_exit(0);
-			$hear->(\$bytes, $from == $server) or POSIX::_exit(0);
+			$hear->(\$bytes, $from == $server, $client) or POSIX::_exit(0);
 			my $to = $from == $server ? $client : $server;
 			while (length $bytes)
 			{
