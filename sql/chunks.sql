@@ -1,6 +1,6 @@
 -- Chunk planning: shape and quality of the ranges.
--- No table here is touched by autovacuum.  Up to 4096 blocks figures are exact;
--- the larger tables, which are sampled, come last.
+-- No table here is touched by autovacuum.  Up to 4096 blocks figures are exact
+-- where chunks are small; the larger tables, which are sampled, come last.
 CREATE EXTENSION pg_pardump;
 
 -- Planned chunks beside what is really in their block ranges.

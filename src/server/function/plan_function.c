@@ -48,7 +48,8 @@ put_chunk(ReturnSetInfo *rsinfo, int chunk_no, const Chunk *chunk)
 static void
 put_heap_chunks(ReturnSetInfo *rsinfo, Relation rel, int64 chunk_bytes)
 {
-	RelationSample *sample = relation_sample(rel, GetActiveSnapshot());
+	RelationSample *sample = relation_sample(rel, GetActiveSnapshot(),
+											 chunk_bytes);
 	ChunkCutter *cutter = chunk_cutter_new(sample, chunk_bytes);
 	int			chunk_no = 0;
 	Chunk		chunk;

@@ -4,10 +4,11 @@
  *	  Estimates where in a heap the rows and bytes to dump are, from a bounded
  *	  number of its blocks.
  *
- * A relation of more than MAX_SAMPLED_BLOCKS blocks is cut into that many
- * strata of equal size.  In each stratum up to PROBES_PER_STRATUM blocks are
- * probed, that is looked up in the visibility map and the free space map, and
- * one of the probed blocks is read.
+ * A relation of more blocks than are to be read is cut into that many strata
+ * of equal size.  In each stratum up to PROBES_PER_STRATUM blocks are probed,
+ * that is looked up in the visibility map and the free space map, and one of
+ * the probed blocks is read.  More blocks than the chunks need would be read
+ * in vain: whoever asks waits, and a short dump is short.
  *
  * The maps tell two classes of blocks apart.  A block is settled if it is all
  * visible: it has no dead rows, and the free space map says how many of its
@@ -32,6 +33,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/visibilitymap.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -271,14 +273,45 @@ measure_some(RelationSample *sample, Relation rel, BlockMeasurer *measurer)
 	pfree(probes);
 }
 
+/* Blocks of the relation and of its out-of-line values. */
+static double
+blocks_with_toast(Relation rel, BlockNumber nblocks)
+{
+	Oid			toastrelid = rel->rd_rel->reltoastrelid;
+	double		result = nblocks;
+	Relation	toastrel;
+
+	if (!OidIsValid(toastrelid))
+		return result;
+	toastrel = table_open(toastrelid, AccessShareLock);
+	result += RelationGetNumberOfBlocks(toastrel);
+	table_close(toastrel, AccessShareLock);
+	return result;
+}
+
+/*
+ * How many blocks are to be read.  As long as nothing was read, a chunk is
+ * taken for as many bytes of the file; only compressed values make more of
+ * them.
+ */
+static int
+num_sampled_blocks(Relation rel, BlockNumber nblocks, int64 chunk_bytes)
+{
+	double		chunks = blocks_with_toast(rel, nblocks) * BLCKSZ / chunk_bytes;
+	double		wanted = Min(chunks * SAMPLED_BLOCKS_PER_CHUNK,
+							 MAX_SAMPLED_BLOCKS);
+
+	return (int) Min(nblocks, Max(wanted, MIN_SAMPLED_BLOCKS));
+}
+
 RelationSample *
-relation_sample(Relation rel, Snapshot snapshot)
+relation_sample(Relation rel, Snapshot snapshot, int64 chunk_bytes)
 {
 	RelationSample *sample = palloc0(sizeof(RelationSample));
 	BlockMeasurer *measurer;
 
 	sample->nblocks = RelationGetNumberOfBlocks(rel);
-	sample->nstrata = (int) Min(sample->nblocks, MAX_SAMPLED_BLOCKS);
+	sample->nstrata = num_sampled_blocks(rel, sample->nblocks, chunk_bytes);
 	sample->strata = palloc0(sizeof(Stratum) * sample->nstrata);
 	for (int i = 0; i < sample->nstrata; i++)
 		sample->strata[i].nblocks =
@@ -286,7 +319,7 @@ relation_sample(Relation rel, Snapshot snapshot)
 			stratum_start(sample->nblocks, sample->nstrata, i);
 
 	measurer = block_measurer_new(rel, snapshot);
-	if (sample->nblocks <= MAX_SAMPLED_BLOCKS)
+	if (sample->nblocks == (BlockNumber) sample->nstrata)
 		measure_all(sample, measurer);
 	else
 		measure_some(sample, rel, measurer);

@@ -12,9 +12,11 @@
 #include "plan/block_measure.h"
 
 /*
- * The most blocks of a relation that are read, and the number of strata of a
- * larger one.
+ * How many blocks of a relation are read for each chunk that it may have, and
+ * how many at least and at most.
  */
+#define SAMPLED_BLOCKS_PER_CHUNK	32
+#define MIN_SAMPLED_BLOCKS	512
 #define MAX_SAMPLED_BLOCKS	4096
 
 /* A range of neighbouring blocks and what is estimated to be in it. */
@@ -32,14 +34,16 @@ typedef struct RelationSample
 } RelationSample;
 
 /*
- * Sample a heap; the result is made in the current memory context.  The
- * relation must be locked by the caller.  As its size is taken now, all rows
- * that "snapshot" sees lie inside of it.
+ * Sample a heap closely enough to cut it into chunks of about "chunk_bytes"
+ * (> 0); the result is made in the current memory context.  The relation must
+ * be locked by the caller.  As its size is taken now, all rows that
+ * "snapshot" sees lie inside of it.
  *
- * Up to MAX_SAMPLED_BLOCKS blocks are all read, each a stratum of its own
- * with exact figures.  A given state of a relation always gives the same
- * sample.
+ * Up to MIN_SAMPLED_BLOCKS blocks, and up to MAX_SAMPLED_BLOCKS if the chunks
+ * are small, are all read, each a stratum of its own with exact figures.  A
+ * given state of a relation and chunk size always give the same sample.
  */
-extern RelationSample *relation_sample(Relation rel, Snapshot snapshot);
+extern RelationSample *relation_sample(Relation rel, Snapshot snapshot,
+									   int64 chunk_bytes);
 
 #endif							/* PARDUMP_RELATION_SAMPLE_H */
