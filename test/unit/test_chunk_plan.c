@@ -214,6 +214,26 @@ check_planned_chunks(void)
 			   "unit_test: error: the server plans no chunks for table public.t\n", "no chunks");
 }
 
+/* Of a size that is chosen, and so the last chunks are smaller ones. */
+static void
+check_tail(void)
+{
+	const Options options = {.jobs = 1,.target = "copy"};
+	DumpTable	two[] = {heap_table(64 * MB), heap_table(48 * MB)};
+	DumpTables	tables = {.tables = two,.n_tables = 2,
+	.server_version = server_version,.block_bytes = BLOCK_BYTES};
+	ServerExtension extension = {.missing = "none"};
+	ChunkPlan  *plan;
+
+	check_blocks(4096, &options, "none",
+				 "0-1024 1024-2048 2048-2560 2560-3072 3072-3328 3328-3584 3584-3840 3840-",
+				 "halves and quarters last");
+	plan = chunk_plan_make(&options, &tables, &extension, planned_chunks, NULL);
+	is_number(plan->tables[0].n_files, 8, "chunks of the larger table");
+	is_number(plan->tables[1].n_files, 6 - 2 + 2 + 4, "those of the smaller one");
+	is_number(plan->files[plan->n_files - 1].est_bytes, 2 * MB, "a quarter");
+}
+
 void
 test_chunk_plan(void)
 {
@@ -226,4 +246,5 @@ test_chunk_plan(void)
 	check_chunk_bytes(MB * MB, 4, NULL, 1024 * MB, "the largest size of a chunk");
 	check_reasons();
 	check_planned_chunks();
+	check_tail();
 }

@@ -22,8 +22,14 @@
  */
 #define MAX_BLOCKS_SHARE 4
 
-/* Enough chunks for every worker that the last ones end together. */
+/* Enough chunks for every worker that the last ones end together; */
 #define CHUNKS_PER_JOB 16
+
+/*
+ * more so as what is read last is cut again: of so many chunks for every
+ * worker the first half in two parts each, the other in four.
+ */
+#define TAIL_CHUNKS_PER_JOB 2
 
 /*
  * COPY of a whole table starts in half the time of a query that calls the
@@ -41,6 +47,7 @@ typedef struct Planner
 	const ServerExtension *extension;
 	ServerChunksCallback ask;
 	PGconn	   *conn;			/* to ask */
+	int			last_table;		/* its chunks are read last; -1 = none */
 	ChunkPlan  *plan;
 	int			space;			/* files allocated */
 } Planner;
@@ -74,6 +81,53 @@ add_whole_table(Planner *planner, int table)
 	file->est_bytes = planner->tables->tables[table].total_bytes;
 }
 
+/* The blocks in so many parts, or fewer if there are no more blocks. */
+static void
+add_parts(Planner *planner, int table, const ServerChunk *chunk, uint64 parts)
+{
+	BlockNumber start = chunk->start_block;
+	uint64		blocks = chunk->end_block - start;
+
+	if (chunk->end_block <= start || chunk->end_block == InvalidBlockNumber)
+		parts = 1;
+	else
+		parts = Min(parts, blocks);
+	for (uint64 i = 0; i < parts; i++)
+	{
+		DataFile   *file = add_file(planner, table);
+
+		file->start_block = start + (BlockNumber) (blocks * i / parts);
+		file->end_block = start + (BlockNumber) (blocks * (i + 1) / parts);
+		file->est_bytes = chunk->est_bytes / parts;
+		file->seems_empty = chunk->seems_empty;
+	}
+}
+
+/*
+ * Cut the last chunks of the table again.  Small ones are read last
+ * (job_queue.c), so that no worker has much to do yet when the others have
+ * nothing.
+ */
+static void
+cut_tail(Planner *planner, int first_file)
+{
+	ChunkPlan  *plan = planner->plan;
+	int			jobs = planner->options->jobs;
+	int			n = Min(plan->n_files - first_file, jobs * TAIL_CHUNKS_PER_JOB);
+	DataFile   *tail = pg_malloc(n * sizeof(DataFile));
+
+	plan->n_files -= n;
+	memcpy(tail, &plan->files[plan->n_files], n * sizeof(DataFile));
+	for (int i = 0; i < n; i++)
+	{
+		ServerChunk chunk = {tail[i].start_block, tail[i].end_block,
+		tail[i].est_bytes, tail[i].seems_empty};
+
+		add_parts(planner, tail[i].table, &chunk, n - i > jobs ? 2 : 4);
+	}
+	free(tail);
+}
+
 /*
  * The chunks of one table are known: number them.  The last one is left
  * without an end: should the relation have grown, its rows are of no interest
@@ -83,8 +137,11 @@ static void
 finish_table(Planner *planner, int first_file)
 {
 	ChunkPlan  *plan = planner->plan;
-	int			n_chunks = plan->n_files - first_file;
+	int			n_chunks;
 
+	if (plan->files[first_file].table == planner->last_table)
+		cut_tail(planner, first_file);
+	n_chunks = plan->n_files - first_file;
 	for (int i = first_file; i < plan->n_files; i++)
 	{
 		plan->files[i].chunk_no = n_chunks > 1 ? i - first_file + 1 : 0;
@@ -138,21 +195,9 @@ add_planned_chunk(Planner *planner, int table, const ServerChunk *chunk)
 {
 	uint64		max_blocks = Max(planner->plan->chunk_bytes /
 								 planner->tables->block_bytes, 1) * MAX_BLOCKS_SHARE;
-	BlockNumber start = chunk->start_block;
-	BlockNumber end = chunk->end_block;
-	uint64		blocks = end - start;
-	uint64		parts = end > start && end != InvalidBlockNumber ?
-		(blocks + max_blocks - 1) / max_blocks : 1;
+	uint64		blocks = chunk->end_block - chunk->start_block;
 
-	for (uint64 i = 0; i < parts; i++)
-	{
-		DataFile   *file = add_file(planner, table);
-
-		file->start_block = start + (BlockNumber) (blocks * i / parts);
-		file->end_block = start + (BlockNumber) (blocks * (i + 1) / parts);
-		file->est_bytes = chunk->est_bytes / parts;
-		file->seems_empty = chunk->seems_empty;
-	}
+	add_parts(planner, table, chunk, (blocks + max_blocks - 1) / max_blocks);
 }
 
 /* Chunks of equal bytes to dump, by the extension. */
@@ -278,7 +323,6 @@ plan_table(Planner *planner, int table)
 	BlockNumber segment_pages = planner->options->segment_pages;
 
 	decided->first_file = planner->plan->n_files;
-	decided->whole_reason = why_whole(planner, t);
 	if (decided->whole_reason)
 		add_whole_table(planner, table);
 	else if (segment_pages)
@@ -291,6 +335,26 @@ plan_table(Planner *planner, int table)
 	if (decided->n_files == 1 && decided->whole_reason == NULL)
 		decided->whole_reason = "its rows to dump fit in one chunk";
 	decided->sql_reason = why_sql(planner, t, decided->n_files);
+}
+
+/*
+ * Of several tables that are cut the smallest is read last, with all that is
+ * smaller; none is cut more than the user wants.
+ */
+static int
+find_last_table(const Planner *planner)
+{
+	const Options *options = planner->options;
+	const DumpTable *tables = planner->tables->tables;
+	int			result = -1;
+
+	if (options->chunk_bytes != 0 || options->segment_pages != 0)
+		return -1;
+	for (int i = 0; i < planner->tables->n_tables; i++)
+		if (planner->plan->tables[i].whole_reason == NULL &&
+			(result < 0 || tables[i].total_bytes < tables[result].total_bytes))
+			result = i;
+	return result;
 }
 
 /* The rule for the size of a chunk. */
@@ -310,7 +374,7 @@ chunk_plan_make(const Options *options, const DumpTables *tables,
 				const ServerExtension *extension, ServerChunksCallback ask,
 				PGconn *conn)
 {
-	Planner		planner = {options, tables, extension, ask, conn};
+	Planner		planner = {options, tables, extension, ask, conn, -1};
 	ChunkPlan  *plan = pg_malloc0(sizeof(ChunkPlan));
 
 	planner.plan = plan;
@@ -322,6 +386,9 @@ chunk_plan_make(const Options *options, const DumpTables *tables,
 	if (tables->server_version < MIN_SERVER_FOR_CHUNKS)
 		pg_log_info("the server is older than 14: every table is dumped whole");
 
+	for (int i = 0; i < tables->n_tables; i++)
+		plan->tables[i].whole_reason = why_whole(&planner, &tables->tables[i]);
+	planner.last_table = find_last_table(&planner);
 	for (int i = 0; i < tables->n_tables; i++)
 		plan_table(&planner, i);
 	return plan;
