@@ -229,8 +229,8 @@ foreach my $kind (sort keys %archives)
 	hold('BEGIN; CREATE TABLE public.small ()');
 	my $run = start_parrestore($node, $db, $ours);
 	wait_until('it waits for the name', sub {
-		return value($node, 'postgres', q{SELECT count(*) > 0 FROM pg_stat_activity
-			WHERE application_name = 'pg_restore' AND wait_event_type = 'Lock'}) eq 't';
+		return value($node, 'postgres', qq{SELECT count(*) > 0 FROM pg_stat_activity
+			WHERE datname = '$db' AND wait_event = 'transactionid'}) eq 't';
 	});
 	kill_leader($run);
 	hold('ROLLBACK');

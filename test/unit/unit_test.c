@@ -34,6 +34,7 @@ static const UnitTest tests[] = {
 	{"piece_share", test_piece_share},
 	{"printable", test_printable},
 	{"retry", test_retry},
+	{"script", test_script},
 	{"sink", test_sink},
 	{"text_pieces", test_text_pieces},
 	{"toc", test_toc},

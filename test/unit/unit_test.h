@@ -41,6 +41,7 @@ extern void test_manifest(void);
 extern void test_piece_share(void);
 extern void test_printable(void);
 extern void test_retry(void);
+extern void test_script(void);
 extern void test_sink(void);
 extern void test_text_pieces(void);
 extern void test_toc(void);

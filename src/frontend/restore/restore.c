@@ -20,6 +20,7 @@
 #include "report/report.h"
 #include "restore/leaf_key_sessions.h"
 #include "restore/restore.h"
+#include "restore/restore_definitions.h"
 #include "restore/restore_freeze.h"
 #include "restore/restore_log.h"
 #include "restore/restore_order.h"
@@ -51,6 +52,7 @@ typedef struct Restore
 	RestoreWork work;
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages stages;
+	LeafKeys   *leaf_keys;		/* until the rest is made */
 	LoadAccount account;
 	volatile int *n_errors;		/* in shared memory */
 	JobLogRestore identity;		/* of this restore, for its log */
@@ -231,7 +233,10 @@ make_tables(Restore *restore)
 	/* tables that are there now cannot be created */
 	if (only_new)
 		restore_tables_leave_out(work, before, true);
-	restore_stage_definitions(&restore->stages);
+	restore_definitions_make(&restore->stages, RESTORE_PRE_DATA, "definitions");
+	/* a restart until now is of no matter: what was done is on the disk */
+	restore->target.incarnation = target_history_incarnation(restore->target.conn);
+	restore_stage_large_objects(&restore->stages);
 	after = restore_tables_look(restore->target.conn, plan->tables);
 	if (only_new)
 		restore_tables_leave_out(work, after, false);
@@ -375,38 +380,49 @@ restore_rows_and_indexes(Restore *restore)
 		note_done(restore, RESTORE_LOG_ROWS);
 }
 
-/* Those of large partitions, which their tables' keys then take over. */
-static LeafKeys *
+/*
+ * Those of large partitions, which their tables' keys then take over.  Some
+ * may be no part of these until make_rest() drops them.
+ */
+static void
 make_leaf_keys(Restore *restore)
 {
 	const Options *options = &restore->options;
 	int			n_sessions = options->index_jobs != 0 ?
 		(int) options->index_jobs : options->jobs;
-	LeafKeys   *keys;
 
+	restore->leaf_keys = pg_malloc0(sizeof(LeafKeys));
 	/* one after the other would take no less than the tables' statements */
 	if (n_sessions == 1)
-		return pg_malloc0(sizeof(LeafKeys));
+		return;
 	target_renew(&restore->target);
-	keys = leaf_keys_find(restore->target.conn, restore->stages.schedule,
-						  options->resume);
-	leaf_key_sessions_run(&restore->target, keys, n_sessions);
-	leaf_keys_drop(restore->target.conn, keys, false);
-	return keys;
+	restore->leaf_keys = leaf_keys_find(restore->target.conn,
+										restore->stages.schedule,
+										options->resume);
+	leaf_key_sessions_run(&restore->target, restore->leaf_keys, n_sessions);
+	leaf_keys_drop(restore->target.conn, restore->leaf_keys, false);
 }
 
-/* Foreign keys and triggers, and all else; false to end here. */
-static bool
+/* Drop what is left of them; an exit callback, too. */
+static void
+drop_leaf_keys(void *arg)
+{
+	Restore    *restore = arg;
+
+	leaf_keys_drop(restore->target.conn, restore->leaf_keys, true);
+}
+
+/* Foreign keys and triggers, and all else. */
+static void
 make_rest(Restore *restore)
 {
-	LeafKeys   *keys = make_leaf_keys(restore);
-	bool		ok = restore_stage_rest(&restore->stages);
-
-	leaf_keys_drop(restore->target.conn, keys, true);
-	if (!ok && (restore->options.exit_on_error || *restore->n_errors == 0))
-		return false;
+	make_leaf_keys(restore);
+	cleanup_push(drop_leaf_keys, restore);
+	restore_definitions_make(&restore->stages, RESTORE_POST_DATA,
+							 "foreign keys and the rest");
+	cleanup_pop(drop_leaf_keys, restore);
+	drop_leaf_keys(restore);
 	note_done(restore, RESTORE_LOG_REST);
-	return true;
 }
 
 static void
@@ -416,8 +432,8 @@ complete_target(Restore *restore)
 	const DumpPlan *plan = restore->run.plan;
 
 	load_account_stage(&restore->account, LOAD_STAGE_REST);
-	if (!is_done_before(restore, RESTORE_LOG_REST) && !make_rest(restore))
-		exit(1);
+	if (!is_done_before(restore, RESTORE_LOG_REST))
+		make_rest(restore);
 	load_account_stage(&restore->account, LOAD_STAGE_ANALYZE);
 	/* after all that may take long: what the target lost is lost by now */
 	target_history_check_unlogged(restore->target.conn, plan->tables,

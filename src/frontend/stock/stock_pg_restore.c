@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "process/child_program.h"
 #include "progress/progress.h"
+#include "stock/stock_output.h"
 #include "stock/stock_pg_restore.h"
 #include "stream/sink_file.h"
 #include "toc/toc_write.h"
@@ -174,26 +175,10 @@ add_args(const char **args, int n, const char *const *more)
 	return n;
 }
 
-void
-stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
-					   const char *name, const TocEntry *entries,
-					   int n_entries, const char *const *more)
+/* What the user said of how definitions are made; the same. */
+static int
+add_user_args(const char **args, int n, const Options *options)
 {
-	const Options *options = setup->options;
-	const char *args[MAX_ARGS];
-	char	   *role = NULL;
-	int			err[2];
-	char	   *conninfo = psprintf("%s%s", setup->address->conninfo,
-									setup->address->tcp_settings);
-	int			n = 0;
-
-	run->archive = psprintf("%s/%s", setup->directory, name);
-	write_archive(run->archive, setup->toc, entries, n_entries);
-
-	args[n++] = setup->program;
-	args[n++] = "-w";			/* whoever is asked, was asked already */
-	if (options->verbose)
-		args[n++] = "-v";
 	if (options->no_owner)
 		args[n++] = "-O";
 	if (options->no_privileges)
@@ -205,7 +190,54 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	if (options->use_session_authorization)
 		args[n++] = "--use-set-session-authorization";
 	if (options->role)
-		args[n++] = role = psprintf("--role=%s", options->role);
+		args[n++] = psprintf("--role=%s", options->role);
+	return n;
+}
+
+void
+stock_pg_restore_script(const PgRestoreSetup *setup, const char *name,
+						const TocEntry *entries, int n_entries,
+						PQExpBuffer text)
+{
+	static const char *const row_security[] = {"--enable-row-security", NULL};
+	const char *args[MAX_ARGS];
+	char	   *archive = psprintf("%s/%s", setup->directory, name);
+	int			n = 0;
+
+	write_archive(archive, setup->toc, entries, n_entries);
+	args[n++] = setup->program;
+	n = add_user_args(args, n, setup->options);
+	if (setup->options->enable_row_security)
+		n = add_args(args, n, row_security);
+	args[n++] = "-f";
+	args[n++] = "-";
+	args[n++] = archive;
+	args[n] = NULL;
+	stock_output_read(args, text);
+	if (!rmtree(archive, true))
+		pg_log_warning("could not remove directory \"%s\"", archive);
+	free(archive);
+}
+
+void
+stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
+					   const char *name, const TocEntry *entries,
+					   int n_entries, const char *const *more)
+{
+	const char *args[MAX_ARGS];
+	int			err[2];
+	char	   *conninfo = psprintf("%s%s", setup->address->conninfo,
+									setup->address->tcp_settings);
+	int			n = 0;
+
+	run->archive = psprintf("%s/%s", setup->directory, name);
+	write_archive(run->archive, setup->toc, entries, n_entries);
+
+	args[n++] = setup->program;
+	args[n++] = "-w";			/* whoever is asked, was asked already */
+	if (setup->options->verbose)
+		args[n++] = "-v";
+	n = add_user_args(args, n, setup->options);
 	n = add_args(args, n, setup->args);
 	n = add_args(args, n, more);
 	args[n++] = "-d";
@@ -223,7 +255,6 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 		run->words.counted = ERROR_WORDS;
 		run->words.left_out = IGNORED_WORDS;
 	}
-	free(role);
 	free(conninfo);
 }
 

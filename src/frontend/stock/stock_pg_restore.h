@@ -50,6 +50,15 @@ extern char *stock_pg_restore_find_own(const Options *options,
 									   const char *argv0);
 
 /*
+ * The script that pg_restore writes of these entries (-f), with the user's
+ * options that concern it, is appended to text.  If pg_restore fails, so does
+ * this process.
+ */
+extern void stock_pg_restore_script(const PgRestoreSetup *setup,
+									const char *name, const TocEntry *entries,
+									int n_entries, PQExpBuffer text);
+
+/*
  * Start pg_restore on these entries, with the user's options that concern it
  * and more of them (NULL terminated).  name is the archive's, not used twice.
  * Its words go to our standard error, while it is looked after.

@@ -128,6 +128,19 @@ is_dropped(const TocEntry *entry, RestorePhase phase, bool as_pg_restore)
 		  !toc_entry_is(entry, "CONSTRAINT")));
 }
 
+/*
+ * What pg_restore has made is on the disk.  It had ended by the time, and so
+ * did not see a crash.
+ */
+static void
+make_durable(Target *target)
+{
+	target_renew(target);
+	target_history_make_durable(target->conn);
+	if (target_history_was_restarted(target->conn, target->incarnation))
+		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
+}
+
 /* The user's --if-exists; a copy always does. */
 static bool
 drops_if_exists(const RestoreStages *restore)
@@ -174,6 +187,7 @@ restore_stage_drop(RestoreStages *restore)
 	restore_entries(restore, "drop", entries, n,
 					drops_if_exists(restore) ? if_exists : clean);
 	free(entries);
+	make_durable(restore->target);
 }
 
 void
@@ -221,27 +235,26 @@ restore_stage_database(RestoreStages *restore, const char *name)
 }
 
 void
-restore_stage_definitions(RestoreStages *restore)
+restore_stage_large_objects(RestoreStages *restore)
 {
-	Target	   *target = restore->target;
 	const Options *options = restore->setup.options;
 	bool		clean = options->clean && !options->create;
-	bool		ok;
 
-	ok = may_go_on(restore, restore_phase(restore, RESTORE_PRE_DATA, "pre-data",
-										  "definitions",
-										  run_args(restore, false, false)));
-	ok = ok && may_go_on(restore, restore_phase(restore, RESTORE_LARGE_OBJECTS,
-												"large-objects", NULL,
-												run_args(restore, false, clean)));
-	if (!ok)
+	if (!may_go_on(restore, restore_phase(restore, RESTORE_LARGE_OBJECTS,
+										  "large-objects", NULL,
+										  run_args(restore, false, clean))))
+		pg_fatal("pg_restore could not make the large objects on the target");
+	make_durable(restore->target);
+}
+
+void
+restore_stage_definitions(RestoreStages *restore)
+{
+	if (!restore_phase(restore, RESTORE_PRE_DATA, "pre-data", "definitions",
+					   run_args(restore, false, false)))
 		pg_fatal("pg_restore could not make the definitions on the target");
 	progress_end();
-	target_renew(target);
-	target_history_make_durable(target->conn);
-	/* pg_restore, which had ended by then, did not see it */
-	if (target_history_was_restarted(target->conn, target->incarnation))
-		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
+	restore_stage_large_objects(restore);
 }
 
 bool

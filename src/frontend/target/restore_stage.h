@@ -48,23 +48,29 @@ extern void restore_stage_end(RestoreStages *restore);
 extern void restore_stage_database(RestoreStages *restore, const char *name);
 
 /*
- * --clean, unless the database is new: drop what is going to be made.  Errors
- * are shown; what could not be dropped cannot be made either.
+ * --clean, unless the database is new: drop what is going to be made, on the
+ * target's disk.  Errors are shown; what could not be dropped cannot be made
+ * either.
  */
 extern void restore_stage_drop(RestoreStages *restore);
 
 /*
  * Everything that must be there before the first row, on the target's disk;
- * fatal if it fails and this is not to go on.
+ * fatal if it fails.  For a copy.
  */
 extern void restore_stage_definitions(RestoreStages *restore);
 
 /*
+ * Of that, the large objects alone, still empty; fatal if it fails and this
+ * is not to go on.
+ */
+extern void restore_stage_large_objects(RestoreStages *restore);
+
+/*
  * Foreign keys, triggers, privileges, sequences' positions, materialized
- * views and all else, side by side where pg_restore can.  It does not stop at
- * an error, unless setup.args say so: the rows are there, and what is missing
- * can be made by hand.  Did
- * all go well, and is it on the target's disk?
+ * views and all else, side by side where pg_restore can; for a copy.  It does
+ * not stop at an error: the rows are there, and what is missing can be made
+ * by hand.  Did all go well, and is it on the target's disk?
  */
 extern bool restore_stage_rest(RestoreStages *restore);
 

@@ -1,0 +1,57 @@
+/*
+ * definition_worker.h
+ *		Makes definitions in a session of ours, as pg_restore would.
+ *
+ * The entries of a job are made in one transaction, or several if that lasts.
+ * If one fails, nothing of its transaction is done; from there on each entry
+ * has one, and each of its statements a savepoint: what fails is told and
+ * counted as by pg_restore, and the rest is made.  So a job that is begun
+ * anew after a loss makes no definition twice, and leaves out none.
+ */
+#ifndef DEFINITION_WORKER_H
+#define DEFINITION_WORKER_H
+
+#include "restore/definition_jobs.h"
+#include "target/restore_stage.h"
+#include "target/target_commit.h"
+
+/* How far a job is; in memory that workers share. */
+typedef struct DefinitionNote
+{
+	TargetCommit commit;		/* of the last transaction */
+	volatile int next;			/* from this one on */
+	volatile int reach;			/* up to, and without, this one */
+	volatile int n_errors;		/* told in this transaction */
+	volatile bool one_by_one;	/* something has failed */
+	char		incarnation[128];	/* of the server it is on */
+} DefinitionNote;
+
+/* What workers are given. */
+typedef struct DefinitionWork
+{
+	const RestoreStages *stages;
+	const PeerAddress *address; /* of the target, whose commits must wait for
+								 * its disk */
+	const Script *script;
+	const DefinitionJobs *jobs;
+	DefinitionNote *notes;		/* by job */
+	volatile int *n_made;		/* entries; shared */
+	volatile bool *head_told;	/* errors of the head were counted; shared */
+} DefinitionWork;
+
+typedef struct DefinitionWorker DefinitionWorker;
+
+/* Connect to the target. */
+extern DefinitionWorker *definition_worker_start(const DefinitionWork *work);
+
+/*
+ * Do what is left of the job.  *step is the entry that it is at.  With
+ * --exit-on-error, the first error is the end of the process.
+ */
+extern void definition_worker_run(DefinitionWorker *worker, int job,
+								  volatile int *step);
+
+/* Close the connection, and free it. */
+extern void definition_worker_stop(DefinitionWorker *worker);
+
+#endif							/* DEFINITION_WORKER_H */

@@ -1,0 +1,293 @@
+/*
+ * script.c
+ *		Has pg_restore write a script around marks, and cuts it at them.
+ */
+#include "base/fe_compat.h"
+
+#include "stock/script.h"
+
+#define MARK_BYTES 16
+
+/* A script being read. */
+typedef struct Cut
+{
+	Script	   *script;
+	const char *mark;
+	const TocEntry *entries;
+	int			n_entries;
+	bool	   *found;			/* by entry: its mark has come */
+	bool		std_strings;
+	bool		began;			/* there was a statement */
+	bool		restricted;		/* psql is told to refuse its own commands */
+	bool		ended;			/* the comment that ends it has come */
+	const char *settings[SCRIPT_N_SETTINGS];
+	const char *problem;
+} Cut;
+
+/* How statements begin that set something for an entry. */
+static const struct
+{
+	const char *begin;
+	ScriptSetting setting;
+}			setting_statements[] = {
+	{"SET SESSION AUTHORIZATION ", SCRIPT_SESSION_USER},
+	{"SET search_path = ", SCRIPT_SEARCH_PATH},
+	{"SELECT pg_catalog.set_config('search_path', ", SCRIPT_SEARCH_PATH},
+	{"SET default_tablespace = ", SCRIPT_TABLESPACE},
+	{"SET default_table_access_method = ", SCRIPT_ACCESS_METHOD}
+};
+
+/* ----------
+ * Cutting
+ * ----------
+ */
+static bool
+begins_with(const char *text, const char *begin)
+{
+	return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* Always NULL. */
+static const char *
+fail(Cut *cut, const char *problem)
+{
+	cut->problem = problem;
+	return NULL;
+}
+
+static const char **
+add_statement(const char **statements, int *n, const char *statement)
+{
+	/* room for 1, 2, 4, ... */
+	if ((*n & (*n - 1)) == 0)
+		statements = pg_realloc(statements, Max(1, *n * 2) * sizeof(char *));
+	statements[(*n)++] = statement;
+	return statements;
+}
+
+/* The entry whose mark the line at p is, and *end where it ends; or -1. */
+static int
+marked_entry(const Cut *cut, const char *p, const char **end)
+{
+	char	   *number_end;
+	long		number;
+
+	if (!begins_with(p, cut->mark))
+		return -1;
+	p += strlen(cut->mark);
+	number = strtol(p, &number_end, 10);
+	*end = number_end;
+	return number_end == p || *number_end != '\n' || number < 0 ||
+		number >= cut->n_entries || cut->found[number] ? -1 : (int) number;
+}
+
+/* A line of comment: a mark, the end, or of no matter. */
+static const char *
+take_comment(Cut *cut, const char *p)
+{
+	const char *end = p + strcspn(p, "\n");
+	int			number;
+	ScriptEntry *entry;
+
+	if (begins_with(p, "-- PostgreSQL database dump complete\n"))
+		cut->ended = true;
+	if (!begins_with(p, cut->mark))
+		return end;
+	number = marked_entry(cut, p, &end);
+	if (number < 0)
+		return fail(cut, "a mark is not as it was written");
+	cut->found[number] = true;
+	entry = &cut->script->entries[cut->script->n_entries++];
+	entry->entry = &cut->entries[number];
+	memcpy(entry->settings, cut->settings, sizeof(entry->settings));
+	return end;
+}
+
+/*
+ * \restrict in the head and \unrestrict in the end, for psql (minor releases
+ * of August 2025 on); no other command of psql's is expected.
+ */
+static const char *
+take_psql_command(Cut *cut, const char *p)
+{
+	if (begins_with(p, "\\restrict ") && !cut->began && !cut->restricted &&
+		cut->script->n_entries == 0)
+		cut->restricted = true;
+	else if (begins_with(p, "\\unrestrict ") && cut->restricted && cut->ended)
+		cut->restricted = false;
+	else
+		return fail(cut, "there is an unexpected command of psql");
+	return p + strcspn(p, "\n");
+}
+
+/*
+ * Behind the semicolon that ends the statement, outside of all quotes; NULL
+ * if there is none.
+ */
+static const char *
+statement_end(const Cut *cut, const char *p)
+{
+	char		quote = '\0';
+
+	for (; *p; p++)
+	{
+		if (quote == '\0' && *p == ';')
+			return p + 1;
+		if (quote == '\0' && (*p == '\'' || *p == '"'))
+			quote = *p;
+		else if (quote == '\'' && *p == '\\' && !cut->std_strings && p[1])
+			p++;
+		else if (quote == *p)
+			quote = '\0';		/* a doubled one begins another string */
+	}
+	return NULL;
+}
+
+/* A setting of entries', or of the head's; or what follows a definition. */
+static bool
+place_statement(Cut *cut, const char *statement)
+{
+	Script	   *script = cut->script;
+	ScriptEntry *last = script->n_entries == 0 ? NULL :
+		&script->entries[script->n_entries - 1];
+
+	for (int i = 0; i < (int) lengthof(setting_statements); i++)
+		if (begins_with(statement, setting_statements[i].begin))
+		{
+			cut->settings[setting_statements[i].setting] = statement;
+			return true;
+		}
+	if (last == NULL && begins_with(statement, "SET "))
+		script->head = add_statement(script->head, &script->n_head, statement);
+	else if (last && begins_with(statement, "ALTER "))
+		last->after = add_statement(last->after, &last->n_after, statement);
+	else
+		return false;
+	return true;
+}
+
+static const char *
+take_statement(Cut *cut, const char *p)
+{
+	const char *end = statement_end(cut, p);
+
+	if (end == NULL || cut->ended)
+		return fail(cut, "it does not end as a script does");
+	cut->began = true;
+	if (!place_statement(cut, pnstrdup(p, end - p)))
+		return fail(cut, "there is an unexpected statement");
+	return end;
+}
+
+Script *
+script_cut(const char *text, const char *mark, const TocEntry *entries,
+		   int n_entries, bool std_strings, const char **problem)
+{
+	Cut			cut = {.mark = mark,.entries = entries,
+	.n_entries = n_entries,.std_strings = std_strings};
+	const char *p = text + strspn(text, " \n");
+
+	cut.script = pg_malloc0(sizeof(Script));
+	cut.script->entries = pg_malloc0((n_entries + 1) * sizeof(ScriptEntry));
+	cut.found = pg_malloc0(n_entries + 1);
+	while (p && *p)
+	{
+		p = begins_with(p, "--") ? take_comment(&cut, p) :
+			*p == '\\' ? take_psql_command(&cut, p) : take_statement(&cut, p);
+		if (p)
+			p += strspn(p, " \n");
+	}
+	free(cut.found);
+	if (p && (!cut.ended || cut.restricted))
+		(void) fail(&cut, "it does not end as a script does");
+	*problem = cut.problem;
+	return cut.problem ? NULL : cut.script;
+}
+
+/* ----------
+ * Having it written
+ * ----------
+ */
+
+/* Nobody can have put it into an archive; owned. */
+static char *
+new_mark(void)
+{
+	unsigned char bytes[MARK_BYTES];
+	PQExpBufferData mark;
+
+	if (!pg_strong_random(bytes, sizeof(bytes)))
+		pg_fatal("could not generate random number");
+	initPQExpBuffer(&mark);
+	appendPQExpBufferStr(&mark, "-- pg_pardump ");
+	for (int i = 0; i < MARK_BYTES; i++)
+		appendPQExpBuffer(&mark, "%02x", bytes[i]);
+	appendPQExpBufferChar(&mark, ' ');
+	return mark.data;
+}
+
+/* Settings, of which pg_restore takes more than that they are there. */
+static bool
+is_setting(const TocEntry *entry)
+{
+	return toc_entry_is(entry, "ENCODING") ||
+		toc_entry_is(entry, "STDSTRINGS") || toc_entry_is(entry, "SEARCHPATH");
+}
+
+/* pg_backup_archiver.c:processStdStringsEntry */
+static bool
+has_std_strings(const TocEntry *entries, int n_entries)
+{
+	for (int i = 0; i < n_entries; i++)
+		if (toc_entry_is(&entries[i], "STDSTRINGS") && entries[i].defn &&
+			strstr(entries[i].defn, "'on'"))
+			return true;
+	return false;
+}
+
+/*
+ * What stands for a definition.  Of a schema's, pg_restore looks at whether
+ * it is a comment, as that of "public" is, whose owner it then sets even if
+ * it makes the others as their owners; and if it is none, and there are to be
+ * no owners, it writes one of its own, where a mark must be.  Owned.
+ */
+static char *
+marked_definition(const char *mark, int number, const char *defn,
+				  const Options *options)
+{
+	bool		is_comment = options->no_owner || begins_with(defn, "--");
+
+	return psprintf("%s%s%d\n", is_comment ? "" : " ", mark, number);
+}
+
+Script *
+script_read(const PgRestoreSetup *setup, const char *name,
+			const TocEntry *entries, int n_entries)
+{
+	TocEntry   *marked = pg_malloc((n_entries + 1) * sizeof(TocEntry));
+	char	   *mark = new_mark();
+	PQExpBufferData text;
+	Script	   *script;
+	const char *problem;
+
+	for (int i = 0; i < n_entries; i++)
+	{
+		marked[i] = entries[i];
+		if (!is_setting(&entries[i]) && entries[i].defn && *entries[i].defn)
+			marked[i].defn = marked_definition(mark, i, entries[i].defn,
+											   setup->options);
+	}
+	initPQExpBuffer(&text);
+	stock_pg_restore_script(setup, name, marked, n_entries, &text);
+	script = script_cut(text.data, mark, entries, n_entries,
+						has_std_strings(entries, n_entries), &problem);
+	if (script == NULL)
+		pg_fatal("could not read the script that pg_restore writes: %s", problem);
+	for (int i = 0; i < n_entries; i++)
+		if (marked[i].defn != entries[i].defn)
+			free(marked[i].defn);
+	termPQExpBuffer(&text);
+	free(marked);
+	free(mark);
+	return script;
+}

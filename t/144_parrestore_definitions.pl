@@ -1,0 +1,158 @@
+# Definitions made by pg_parrestore in sessions of its own: as stock pg_restore
+# makes them, whatever names are in the archive; and if sessions are lost,
+# each is there once, and errors are told and counted as by stock.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(sessions_left);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Restore qw(run_parrestore same_as_stock_ok errors_ignored);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('definitions');
+my $archive = new_path('archive');
+
+# ---- names, texts and comments that look like pg_restore's script
+
+sql($node, 'postgres', q{CREATE ROLE "own;""er'"; CREATE ROLE poor; CREATE ROLE boss SUPERUSER});
+make_database($node, 'hostile');
+sql($node, 'hostile', $_) foreach (
+	qq{CREATE FUNCTION fake() RETURNS trigger LANGUAGE plpgsql AS \$\$BEGIN /*;
+--
+-- Name: parent; Type: TABLE; Schema: public; Owner: poor
+--
+
+DROP TABLE public.parent;
+\\connect postgres
+\\unrestrict abc
+--
+-- PostgreSQL database dump complete
+--
+*/ RETURN NEW; END\$\$},
+	qq{CREATE TABLE parent (id int PRIMARY KEY, v text);
+	INSERT INTO parent SELECT i, 'x' FROM generate_series(1, 500) i;
+	CREATE TABLE "a
+-- Name: parent; Type: TABLE; Schema: public; Owner: poor
+--
+;" (id int REFERENCES parent, "'" int DEFAULT 1);
+	INSERT INTO "a
+-- Name: parent; Type: TABLE; Schema: public; Owner: poor
+--
+;" VALUES (1);
+	ALTER TABLE parent OWNER TO "own;""er'";
+	COMMENT ON TABLE parent IS E'it''s;\n--\n-- Name: parent; Type: TABLE\n--\n\\\\connect postgres';
+	CREATE SCHEMA "s;"; ALTER SCHEMA "s;" OWNER TO poor;
+	CREATE FUNCTION "s;"."f("(int, "a" text DEFAULT ';''--') RETURNS int LANGUAGE sql AS 'SELECT 1 -- ;';
+	ALTER FUNCTION "s;"."f("(int, text) OWNER TO "own;""er'";
+	CREATE TRIGGER fake BEFORE INSERT ON parent FOR EACH ROW EXECUTE FUNCTION fake();
+	CREATE VIEW seen AS SELECT * FROM parent; GRANT SELECT ON seen TO poor;
+	GRANT UPDATE (v) ON parent TO poor;
+	CREATE MATERIALIZED VIEW kept AS SELECT count(*) FROM parent; CREATE INDEX ON kept (count);
+	ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO poor;
+	CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY RANGE (id);
+	CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (1) TO (100);
+	CREATE RULE quiet AS ON DELETE TO parent DO INSTEAD NOTHING;
+	SELECT lo_create(4711); COMMENT ON LARGE OBJECT 4711 IS 'large'},
+	join(';', map { "CREATE TABLE t$_ (id int PRIMARY KEY, parent int REFERENCES parent DEFAULT 1, "
+		  . 'other int REFERENCES t' . ($_ == 1 ? 1 : $_ - 1) . "); INSERT INTO t$_ VALUES (1, 1, 1)" } 1 .. 30));
+run_program('pg_dump', '-Fc', '-f', $archive, '-d', $node->connstr('hostile'));
+
+same_as_stock_ok($node, $archive, "hostile @$_", source => 'hostile', options => $_)
+  foreach (
+	['-j1'], [ '-j3', '-O', '-x' ],
+	[ '-j2', '--use-set-session-authorization' ],
+	[ '-j2', '--role=boss', '--no-tablespaces', '-e' ]);
+
+# ---- errors
+
+sql($node, 'postgres', 'ALTER ROLE poor RENAME TO rich');
+my $err = same_as_stock_ok($node, $archive, 'no role', source => 'hostile', options => ['-j2']);
+like($err, qr/^pg_parrestore: error: could not execute query: ERROR:  role "poor" does not exist\n\tCommand was: ALTER SCHEMA "s;" OWNER TO poor;/m,
+	'no role: in the words of pg_restore');
+same_as_stock_ok($node, $archive, 'tables that are there', source => 'hostile', options => ['-j3'],
+	prepare => sub {
+		sql($node, $_[0], 'CREATE TABLE parent (id int); CREATE TABLE t7 (other text)');
+	});
+
+# ---- sessions are lost, in the middle of definitions and of keys
+
+# What stock pg_restore makes, and how many errors it tells.
+sub stock_result
+{
+	my ($name, @options) = @_;
+	my $db = empty_copy($node, 'hostile', $name);
+	my ($rc, undef, $err) = run_program('pg_restore', '-d', $node->connstr($db), @options, $archive);
+	return { rc => $rc, errors => errors_ignored($err), data => fingerprint($node, $db),
+		schema => schema_text($node, $db), options => \@options };
+}
+
+my %stock = (errors => stock_result('stock'), sound => stock_result('stock_sound', '-O', '-x'));
+is("$stock{errors}{rc} $stock{sound}{rc}", '1 0', 'with errors, and without');
+
+# A database in which what $body says happens after each of these commands,
+# of which this is the nth: they are counted even if they are undone.
+sub make_trap
+{
+	my ($name, $tags, $body) = @_;
+	my $db = empty_copy($node, 'hostile', $name);
+	sql($node, $db, qq{CREATE SCHEMA trap; CREATE SEQUENCE trap.commands;
+		CREATE FUNCTION trap.look() RETURNS event_trigger LANGUAGE plpgsql AS \$\$
+		DECLARE nth int;
+		BEGIN
+			-- what a restore notes of itself
+			IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE schema_name = 'pardump_restore') THEN
+				RETURN;
+			END IF;
+			nth := nextval('trap.commands');
+			$body
+		END\$\$;
+		CREATE EVENT TRIGGER trap ON ddl_command_end WHEN TAG IN ($tags) EXECUTE FUNCTION trap.look()});
+	return $db;
+}
+
+sub drop_trap { sql($node, $_[0], 'SET client_min_messages = error; DROP SCHEMA trap CASCADE'); return; }
+
+sub same_as_without_loss_ok
+{
+	my ($db, $rc, $err, $what, $stock, $losses) = @_;
+	is($rc, $stock->{rc}, "$what: exit code");
+	is(errors_ignored($err), $stock->{errors}, "$what: errors are counted once");
+	my @lost = $err =~ /^pg_parrestore: warning: a worker lost its connection while making /mg;
+	cmp_ok(scalar(@lost), '>=', $losses, "$what: losses");
+	drop_trap($db);
+	same_database_ok($node, $db, $stock->{data}, $stock->{schema}, $what);
+	is(sessions_left($node), 0, "$what: no session left");
+	return;
+}
+
+my $lose = 'IF nth IN (%s) THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;';
+foreach my $which (sort keys %stock)
+{
+	my $db = make_trap("lost_$which", q{'CREATE TABLE', 'CREATE FUNCTION', 'CREATE VIEW', 'COMMENT'},
+		sprintf($lose, '1, 20, 25, 26'));
+	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j2', '--retries=9',
+		@{ $stock{$which}{options} });
+	same_as_without_loss_ok($db, $rc, $err, "definitions, $which", $stock{$which}, 4);
+}
+
+# while keys are made
+{
+	my $db = make_trap('lost_keys', q{'ALTER TABLE'}, q{
+		IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c
+			JOIN pg_constraint k ON k.conrelid = c.objid AND k.contype = 'f')
+			AND nextval('trap.keys') IN (2, 5, 20) THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;});
+	sql($node, $db, 'CREATE SEQUENCE trap.keys');
+	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j3', '--retries=9');
+	same_as_without_loss_ok($db, $rc, $err, 'keys', $stock{errors}, 3);
+	like($err, qr/lost its connection while making FK CONSTRAINT public\./, 'keys: it is said which');
+}
+
+$node->stop;
+done_testing();
