@@ -1,6 +1,6 @@
 # Definitions made by pg_parrestore in sessions of its own: as stock pg_restore
-# makes them, whatever names are in the archive; and if sessions are lost,
-# each is there once, and errors are told and counted as by stock.
+# makes them, whatever names are in the archive; and if sessions are lost, or the
+# server crashes, each is there once, and errors are told and counted as by stock.
 
 use strict;
 use warnings;
@@ -8,11 +8,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Pardump::Background qw(end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Restore qw(run_parrestore same_as_stock_ok errors_ignored);
+use Pardump::Gate qw(hold_gates close_gate wait_at_gate);
+use Pardump::Restore qw(run_parrestore start_parrestore same_as_stock_ok errors_ignored);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -152,6 +154,23 @@ foreach my $which (sort keys %stock)
 	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j3', '--retries=9');
 	same_as_without_loss_ok($db, $rc, $err, 'keys', $stock{errors}, 3);
 	like($err, qr/lost its connection while making FK CONSTRAINT public\./, 'keys: it is said which');
+}
+
+# ---- the server crashes; with one session, as another might wait for the answer to a
+# COMMIT, of which nobody would know what became of it
+{
+	my $db = make_trap('crash', q{'ALTER TABLE'}, q{
+		IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c
+			JOIN pg_constraint k ON k.conrelid = c.objid AND k.contype = 'f')
+			THEN PERFORM pg_advisory_xact_lock_shared(1); END IF;});
+	hold_gates($node, $db);
+	close_gate(1);
+	my $run = start_parrestore($node, $db, $archive, '-j1', '--retries=9');
+	wait_at_gate($node, $run);
+	$node->stop('immediate');
+	$node->start;
+	my $rc = end_dump($run);
+	same_as_without_loss_ok($db, $rc, $run->{err}, 'crash', $stock{errors}, 1);
 }
 
 $node->stop;

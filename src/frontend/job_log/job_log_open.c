@@ -230,8 +230,16 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 void
 job_log_renew(JobLog *log, const Target *target)
 {
-	PQclear(PQexec(log->conn, "SELECT 1"));
-	if (PQstatus(log->conn) == CONNECTION_OK)
+	PGresult   *res = PQexec(log->conn, "SELECT 1");
+	bool		lives = PQresultStatus(res) == PGRES_TUPLES_OK;
+
+	PQclear(res);
+
+	/*
+	 * The connection's own state would not do: libpq takes it for sound after
+	 * a failed write, if all it could read was the server's last words.
+	 */
+	if (lives)
 		return;
 	PQfinish(log->conn);
 	log->conn = target_connect(target);
