@@ -103,5 +103,22 @@ like($errors[0], qr/ERROR:  insert or update on table "Middle 2" violates foreig
 is($errors[1], $errors[0], 'is ours') or diag($err2);
 is(value($node, $db, q{SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND conname IN ('Fk; one', 'fk_two')}), 0, 'no key is left over');
 
+# --- the table's own statement fails, which ends the run
+
+$db = empty_copy($node, 'source', 'ended');
+sql($node, $db, q{CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN
+		IF EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_two' AND conrelid = to_regclass('public."Big; t"')) THEN
+			RAISE 'refused';
+		END IF; END$$;
+	CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse()});
+my $offset = -s $node->logfile;
+(my $ended, undef, $err2) = run_parrestore($node, $db, $archive, '-j2', '-e');
+is($ended, 1, '-e: exit code');
+like($err2, qr/^pg_parrestore: error: could not execute query: ERROR:  refused$/m, '-e: the error');
+unlike($err2, qr/could not drop/, '-e: keys of partitions are dropped');
+like(slurp_file($node->logfile, $offset), qr/VALIDATE CONSTRAINT fk_two/, '-e: which had been made');
+is(value($node, $db, q{SELECT count(*) FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+	WHERE k.contype = 'f' AND c.relispartition AND k.conparentid = 0}), 0, '-e: none is left over');
+
 $node->stop;
 done_testing();
