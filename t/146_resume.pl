@@ -221,41 +221,68 @@ foreach my $kind (sort keys %archives)
 	complete_ok($db, 'a session');
 }
 
-# ---- half of the definitions
+# ---- half of the definitions: after an error each is committed by itself
+
+{
+	my $db = new_copy();
+	sql($node, $db, 'CREATE TABLE public.other (a int, b text)');
+	hold_gates($node, $db);
+	hold('BEGIN; CREATE TABLE public.small ()');
+	my $run = start_parrestore($node, $db, $ours);
+	wait_until('it waits for the name, after the error', sub {
+		return value($node, 'postgres', qq{SELECT count(*) > 0 FROM pg_stat_activity
+			WHERE datname = '$db' AND wait_event = 'transactionid'}) eq 't'
+		  && value($node, $db, q{SELECT to_regclass('big') IS NOT NULL}) eq 't';
+	});
+	kill_leader($run);
+	hold('ROLLBACK');
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	my $big = value($node, $db, q{SELECT 'big'::regclass::oid});
+	refused_ok($db, $ours, 'definitions', qr/\A[^\n]*errors ignored on restore: 1\n\z/, '--resume', '--clean');
+	complete_ok($db, 'definitions');
+	is(value($node, $db, q{SELECT 'big'::regclass::oid}), $big, 'definitions: none is made again');
+}
+
+# ---- half of the large objects
 
 {
 	my $db = new_copy();
 	hold_gates($node, $db);
-	hold('BEGIN; CREATE TABLE public.small ()');
+	hold('BEGIN; SELECT lo_create(7005)');
 	my $run = start_parrestore($node, $db, $ours);
-	wait_until('it waits for the name', sub {
+	wait_until('it waits for the large object', sub {
 		return value($node, 'postgres', qq{SELECT count(*) > 0 FROM pg_stat_activity
 			WHERE datname = '$db' AND wait_event = 'transactionid'}) eq 't';
 	});
 	kill_leader($run);
 	hold('ROLLBACK');
-	wait_until('no backend is left', sub { sessions_left($node) == 0 });
-	refused_ok($db, $ours, 'definitions', qr/ended while the definitions were being made.*--clean/s, '--resume');
-	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '--clean');
-	is("$rc $err", '0 ', 'definitions: --clean makes them again');
-	complete_ok($db, 'definitions');
+	wait_until('pg_restore, which does not know, has ended', sub {
+		return value($node, 'postgres', qq{SELECT count(*) FROM pg_stat_activity
+			WHERE application_name = 'pg_restore'}) eq '0';
+	});
+	refused_ok($db, $ours, 'large objects', qr/ended while large objects were being made.*--clean/s, '--resume');
+	resumed_ok($db, $ours, 'large objects', '--clean');
 }
 
-# ---- an archive of a database that is not whole
+# ---- half of the rest
 
 {
-	my ($db, $half) = (new_copy(), new_path('half'));
-	my $run = start_until_gate($db, $ours, '-j2');
+	my $db = new_copy();
+	sql($node, $db, q{CREATE SCHEMA trap; CREATE FUNCTION trap.wait() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN
+			IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c
+				JOIN pg_constraint k ON k.conrelid = c.objid AND k.contype = 'f') THEN
+				PERFORM pg_advisory_xact_lock_shared(8);
+			END IF; END$$;
+		CREATE EVENT TRIGGER trap ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION trap.wait()});
+	hold_gates($node, $db);
+	close_gate(8);
+	my $run = start_parrestore($node, $db, $ours, '-j2');
+	wait_at_gate($node, $run, 1);
 	kill_leader($run);
 	open_gate();
 	wait_until('no backend is left', sub { sessions_left($node) == 0 });
-	run_program('pg_dump', '-Fd', '-f', $half, '-d', $node->connstr($db));
-	my $copy = new_copy();
-	refused_ok($copy, $half, "another's log", qr/into which a restore had not come to its end.*-N pardump_restore/s);
-	my ($rc, undef, $err) = run_parrestore($node, $copy, $half, '-N', 'pardump_restore');
-	is("$rc $err", '0 ', "another's log, left out");
-	is(value($node, $copy, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'}),
-		0, "another's log: nothing of it");
+	sql($node, $db, 'SET client_min_messages = error; DROP SCHEMA trap CASCADE');
+	resumed_ok($db, $ours, 'rest', '-j2');
 }
 
 # ---- errors that were ignored are not forgotten

@@ -22,6 +22,14 @@ static const char claim_query[] =
 static const char attempt_query[] =
 "SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r";
 
+static const char errors_query[] =
+"SELECT d.errors FROM " JOB_LOG_SCHEMA ".done d"
+" WHERE d.name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
+
+static const char set_errors_query[] =
+"UPDATE " JOB_LOG_SCHEMA ".done SET errors = $2::pg_catalog.int4"
+" WHERE name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
+
 static int
 compare_names(const void *key, const void *line)
 {
@@ -93,6 +101,35 @@ job_log_done(const JobLog *log, PGconn *conn, const char *name, int errors)
 {
 	if (log != NULL && log->is_kept && !write_line(log, conn, name, errors))
 		job_log_check_attempt(log, conn);
+}
+
+int
+job_log_errors(const JobLog *log, PGconn *conn, const char *name)
+{
+	const char *params[] = {name};
+	PGresult   *res;
+	int			errors = 0;
+
+	if (log == NULL || !log->is_kept)
+		return 0;
+	res = target_query(conn, errors_query, 1, params);
+	if (PQntuples(res) == 1)
+		errors = atoi(PQgetvalue(res, 0, 0));
+	PQclear(res);
+	return errors;
+}
+
+void
+job_log_set_errors(const JobLog *log, PGconn *conn, const char *name,
+				   int errors)
+{
+	char		number[16];
+	const char *params[] = {name, number};
+
+	if (log == NULL || !log->is_kept)
+		return;
+	snprintf(number, sizeof(number), "%d", errors);
+	PQclear(target_query(conn, set_errors_query, 2, params));
 }
 
 void

@@ -67,6 +67,14 @@ extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name);
 extern void job_log_done(const JobLog *log, PGconn *conn, const char *name,
 						 int errors);
 
+/*
+ * In the session's transaction: with how many errors something was done that
+ * could not be claimed, and that what it has claimed was done with so many.
+ */
+extern int	job_log_errors(const JobLog *log, PGconn *conn, const char *name);
+extern void job_log_set_errors(const JobLog *log, PGconn *conn,
+							   const char *name, int errors);
+
 /* Exits with a message if another run has taken over. */
 extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
 

@@ -8,10 +8,12 @@
 
 #include "common/connect.h"
 #include "common/string.h"
+#include "fe_utils/string_utils.h"
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "restore/definition_worker.h"
+#include "restore/restore_log.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "target/target_history.h"
@@ -34,6 +36,7 @@ struct DefinitionWorker
 												 * were when the transaction
 												 * began; NULL = unknown */
 	const char *settings_before[SCRIPT_N_SETTINGS];
+	bool		other_user;		/* may be another one's than the log's */
 	DefinitionNote *note;		/* of the job */
 };
 
@@ -103,6 +106,7 @@ roll_back(DefinitionWorker *worker)
 {
 	run_own(worker, "ROLLBACK");
 	memcpy(worker->settings, worker->settings_before, sizeof(worker->settings));
+	worker->other_user = true;
 }
 
 /* What was sent to be committed is done. */
@@ -125,7 +129,7 @@ commit(DefinitionWorker *worker, int reach)
 
 	note->reach = reach;
 	strlcpy(note->incarnation, worker->incarnation, sizeof(note->incarnation));
-	target_commit(worker->conn, &note->commit);
+	restore_log_commit(worker->work->log, worker->conn, &note->commit);
 	note_done(worker->work, note);
 }
 
@@ -138,7 +142,7 @@ settle_commit(DefinitionWorker *worker)
 	Target		then = *work->stages->target;
 
 	then.incarnation = note->incarnation;
-	if (target_commit_is_done(worker->conn, &then, &note->commit))
+	if (restore_log_is_committed(work->log, worker->conn, &then, &note->commit))
 		note_done(work, note);
 }
 
@@ -153,7 +157,10 @@ forget_user(DefinitionWorker *worker, const TocEntry *entry)
 {
 	if (toc_entry_is(entry, "ACL") || toc_entry_is(entry, "ACL LANGUAGE") ||
 		toc_entry_is(entry, "DEFAULT ACL"))
+	{
 		worker->settings[SCRIPT_SESSION_USER] = NULL;
+		worker->other_user = true;
+	}
 }
 
 /* Those that are not as the entry needs them; returns how many. */
@@ -171,6 +178,7 @@ settings_to_change(DefinitionWorker *worker, const ScriptEntry *entry,
 					 strcmp(want, worker->settings[i]) != 0))
 			statements[n++] = worker->settings[i] = want;
 	}
+	worker->other_user |= worker->settings[SCRIPT_SESSION_USER] != NULL;
 	return n;
 }
 
@@ -193,6 +201,68 @@ statements_of(DefinitionWorker *worker, const ScriptEntry *entry)
 	return statements;
 }
 
+/* Be again who the session began as: the log is that one's. */
+static void
+be_log_user(DefinitionWorker *worker)
+{
+	const char *role = worker->work->stages->setup.options->role;
+
+	if (!worker->other_user)
+		return;
+	run_own(worker, "RESET SESSION AUTHORIZATION");
+	if (role)
+	{
+		char	   *sql = psprintf("SET ROLE %s", fmtId(role));
+
+		run_own(worker, sql);
+		free(sql);
+	}
+	worker->settings[SCRIPT_SESSION_USER] = NULL;
+	worker->other_user = false;
+}
+
+static bool
+log_is_kept(const DefinitionWorker *worker)
+{
+	const JobLog *log = worker->work->log;
+
+	return log != NULL && log->is_kept;
+}
+
+/* False if it is done already; then its errors are this transaction's. */
+static bool
+claim(DefinitionWorker *worker, const TocEntry *entry)
+{
+	const JobLog *log = worker->work->log;
+	char	   *name;
+	bool		claimed;
+
+	if (!log_is_kept(worker))
+		return true;
+	be_log_user(worker);
+	name = restore_log_entry(entry);
+	claimed = job_log_claim(log, worker->conn, name);
+	if (!claimed)
+		worker->note->n_errors += job_log_errors(log, worker->conn, name);
+	free(name);
+	return claimed;
+}
+
+/* The line of what was claimed is to tell of errors. */
+static void
+log_errors(DefinitionWorker *worker, const TocEntry *entry)
+{
+	char	   *name;
+
+	if (!log_is_kept(worker) || worker->note->n_errors == 0)
+		return;
+	be_log_user(worker);
+	name = restore_log_entry(entry);
+	job_log_set_errors(worker->work->log, worker->conn, name,
+					   worker->note->n_errors);
+	free(name);
+}
+
 /* What is checked late is checked now, as an error of this transaction. */
 static const char *const end_statement[] = {"SET CONSTRAINTS ALL IMMEDIATE", NULL};
 
@@ -212,6 +282,21 @@ run_all(DefinitionWorker *worker, const char *const *statements)
 	return true;
 }
 
+/* The same with an entry that is not done yet. */
+static bool
+run_entry(DefinitionWorker *worker, const ScriptEntry *entry)
+{
+	const char **statements;
+	bool		ok;
+
+	if (!claim(worker, entry->entry))
+		return true;
+	statements = statements_of(worker, entry);
+	ok = run_all(worker, statements);
+	free(statements);
+	return ok;
+}
+
 /*
  * What is left of the job, in as few transactions as may be.  False if
  * something has failed, and nothing of its transaction is done.
@@ -226,13 +311,11 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 	for (int i = worker->note->next; i < job->n; i++)
 	{
 		bool		last = i + 1 == job->n;
-		const char **statements =
-			statements_of(worker, &worker->work->script->entries[job->first + i]);
 		bool		ok;
 
 		*step = i;
-		ok = run_all(worker, statements);
-		free(statements);
+		ok = run_entry(worker,
+					   &worker->work->script->entries[job->first + i]);
 		if (ok && !last && clock_monotonic_ms() - began < LASTING_MS)
 			continue;
 		if (!ok || !run_all(worker, end_statement))
@@ -284,14 +367,21 @@ static void
 run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
-	const char **statements;
-	bool		go_on;
+	bool		go_on = true;
 
 	begin(worker);
-	statements = statements_of(worker, entry);
-	go_on = run_with_savepoints(worker, statements) &&
-		run_with_savepoints(worker, end_statement);
-	free(statements);
+	if (claim(worker, entry->entry))
+	{
+		const char **statements = statements_of(worker, entry);
+
+		go_on = run_with_savepoints(worker, statements) &&
+			run_with_savepoints(worker, end_statement);
+		free(statements);
+		/* --resume is to make it, when what was wrong is mended */
+		if (!go_on && log_is_kept(worker))
+			exit(1);
+		log_errors(worker, entry->entry);
+	}
 	/* what it had made before the error stays, as pg_restore leaves it */
 	commit(worker, i + 1);
 	if (!go_on)

@@ -6,11 +6,13 @@
  * If one fails, nothing of its transaction is done; from there on each entry
  * has one, and each of its statements a savepoint: what fails is told and
  * counted as by pg_restore, and the rest is made.  So a job that is begun
- * anew after a loss makes no definition twice, and leaves out none.
+ * anew after a loss makes no definition twice, and leaves out none; and with
+ * a log, which has a line for each that is made, nor does another run.
  */
 #ifndef DEFINITION_WORKER_H
 #define DEFINITION_WORKER_H
 
+#include "job_log/job_log.h"
 #include "restore/definition_jobs.h"
 #include "target/restore_stage.h"
 #include "target/target_commit.h"
@@ -30,6 +32,7 @@ typedef struct DefinitionNote
 typedef struct DefinitionWork
 {
 	const RestoreStages *stages;
+	const JobLog *log;			/* has a line for each entry */
 	const PeerAddress *address; /* of the target, whose commits must wait for
 								 * its disk */
 	const Script *script;
@@ -46,7 +49,8 @@ extern DefinitionWorker *definition_worker_start(const DefinitionWork *work);
 
 /*
  * Do what is left of the job.  *step is the entry that it is at.  With
- * --exit-on-error, the first error is the end of the process.
+ * --exit-on-error, the first error is the end of the process; if there is a
+ * log, nothing of that entry is done.
  */
 extern void definition_worker_run(DefinitionWorker *worker, int job,
 								  volatile int *step);

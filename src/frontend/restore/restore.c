@@ -220,32 +220,6 @@ end_check(Restore *restore)
 	findings_end();
 }
 
-/* Make what rows need; which tables are new is of use for their rows. */
-static void
-make_tables(Restore *restore)
-{
-	RestoreWork *work = &restore->work;
-	const DumpPlan *plan = restore->run.plan;
-	bool		only_new = restore->options.no_data_for_failed_tables;
-	bool	   *before = restore_tables_look(restore->target.conn, plan->tables);
-	bool	   *after;
-
-	/* tables that are there now cannot be created */
-	if (only_new)
-		restore_tables_leave_out(work, before, true);
-	restore_definitions_make(&restore->stages, RESTORE_PRE_DATA, "definitions");
-	/* a restart until now is of no matter: what was done is on the disk */
-	restore->target.incarnation = target_history_incarnation(restore->target.conn);
-	restore_stage_large_objects(&restore->stages);
-	after = restore_tables_look(restore->target.conn, plan->tables);
-	if (only_new)
-		restore_tables_leave_out(work, after, false);
-	work->fresh = restore_freeze_choose(restore->target.conn, plan, before,
-										after);
-	free(before);
-	free(after);
-}
-
 /* ----------
  * Stages, and their lines in the log
  * ----------
@@ -292,38 +266,97 @@ enter_database(Restore *restore)
 }
 
 /*
- * A run before has ended while it made definitions: what of them is whole,
- * and what was there before, cannot be told.  --clean drops it all again.
+ * A run before has ended while it made large objects: which of them it has
+ * made, and which were there before, cannot be told.  --clean drops them.
  */
 static void
 refuse_half_made(Restore *restore)
 {
-	if (!job_log_is_done(restore->log, RESTORE_LOG_DEFINITIONS_BEGUN))
+	if (!job_log_is_done(restore->log, RESTORE_LOG_OBJECTS_BEGUN))
 		return;
 	if (restore->options.clean && !restore->options.create)
-	{
-		restore->options.if_exists = true;
 		return;
-	}
-	pg_log_error("the restore cannot be resumed: it ended while the definitions were being made");
-	pg_log_error_hint("No rows were loaded yet.  Begin again with --clean, or in an empty database.");
+	pg_log_error("the restore cannot be resumed: it ended while large objects were being made");
+	pg_log_error_hint("No rows were loaded yet.  Resume with --clean, which drops the archive's large objects, or begin again in an empty database.");
 	exit(1);
+}
+
+/* Make large objects, still empty. */
+static void
+make_objects(Restore *restore)
+{
+	if (!restore_schedule_has(restore->stages.schedule, RESTORE_LARGE_OBJECTS))
+		return;
+	refuse_half_made(restore);
+	job_log_done(restore->log, restore->target.conn, RESTORE_LOG_OBJECTS_BEGUN,
+				 0);
+	restore_stage_large_objects(&restore->stages);
+}
+
+/*
+ * Drop what --clean drops, and look which tables are there then: what is made
+ * later is not dropped by --resume, nor taken for what was there before.
+ */
+static void
+drop(Restore *restore)
+{
+	RestoreWork *work = &restore->work;
+	PGconn	   *conn;
+	bool	   *before;
+
+	if (is_done_before(restore, RESTORE_LOG_DROP))
+		return;
+	restore_stage_drop(&restore->stages);
+	conn = restore->target.conn;
+	before = restore_tables_look(conn, restore->run.plan->tables);
+	/* tables that are there now cannot be created */
+	if (restore->options.no_data_for_failed_tables)
+		restore_tables_leave_out(work, before, true);
+	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	restore_resume_note_left_out(work, conn);
+	note_done(restore, RESTORE_LOG_DROP);
+	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	free(before);
+}
+
+/*
+ * Make what rows need; which tables are new is of use for their rows.  Those
+ * that a run before has made are not taken for new.
+ */
+static void
+make_tables(Restore *restore)
+{
+	RestoreWork *work = &restore->work;
+	const DumpPlan *plan = restore->run.plan;
+	bool	   *before = restore_tables_look(restore->target.conn, plan->tables);
+	bool	   *after;
+
+	restore_definitions_make(&restore->stages, restore->log, RESTORE_PRE_DATA,
+							 "definitions");
+	/* a restart until now is of no matter: what was done is on the disk */
+	restore->target.incarnation = target_history_incarnation(restore->target.conn);
+	make_objects(restore);
+	after = restore_tables_look(restore->target.conn, plan->tables);
+	if (restore->options.no_data_for_failed_tables)
+		restore_tables_leave_out(work, after, false);
+	work->fresh = restore_freeze_choose(restore->target.conn, plan, before,
+										after);
+	free(before);
+	free(after);
 }
 
 /* What rows need. */
 static void
 make_definitions(Restore *restore)
 {
-	RestoreStages *stages = &restore->stages;
-	PGconn	   *conn = restore->target.conn;
+	PGconn	   *conn;
 
 	if (is_done_before(restore, RESTORE_LOG_DEFINITIONS))
 		return;
-	refuse_half_made(restore);
-	if (restore_schedule_has(stages->schedule, RESTORE_PRE_DATA) ||
-		restore_schedule_has(stages->schedule, RESTORE_LARGE_OBJECTS))
-		job_log_done(restore->log, conn, RESTORE_LOG_DEFINITIONS_BEGUN, 0);
-	restore_stage_drop(stages);
+	/* a run before may have dropped some, and have made none yet */
+	if (restore->options.resume && restore->options.clean)
+		restore->options.if_exists = true;
+	drop(restore);
 	make_tables(restore);
 	conn = restore->target.conn;
 	PQclear(target_query(conn, "BEGIN", 0, NULL));
@@ -418,7 +451,7 @@ make_rest(Restore *restore)
 {
 	make_leaf_keys(restore);
 	cleanup_push(drop_leaf_keys, restore);
-	restore_definitions_make(&restore->stages, RESTORE_POST_DATA,
+	restore_definitions_make(&restore->stages, restore->log, RESTORE_POST_DATA,
 							 "foreign keys and the rest");
 	cleanup_pop(drop_leaf_keys, restore);
 	drop_leaf_keys(restore);

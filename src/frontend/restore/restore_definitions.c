@@ -130,8 +130,8 @@ head_told(void)
 }
 
 void
-restore_definitions_make(RestoreStages *stages, RestorePhase phase,
-						 const char *stage)
+restore_definitions_make(RestoreStages *stages, const JobLog *log,
+						 RestorePhase phase, const char *stage)
 {
 	bool		before_rows = phase == RESTORE_PRE_DATA;
 	int			n_workers = before_rows ? 1 : stages->setup.options->jobs;
@@ -139,7 +139,7 @@ restore_definitions_make(RestoreStages *stages, RestorePhase phase,
 	int			n_own;
 	TocEntry   *entries = restore_schedule_entries(stages->schedule, phase,
 												   &n_entries, &n_own);
-	DefinitionWork work = {.stages = stages};
+	DefinitionWork work = {.stages = stages,.log = log};
 
 	/* whatever has become of the leader's session meanwhile */
 	target_renew(stages->target);

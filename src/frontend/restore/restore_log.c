@@ -8,6 +8,12 @@
 #include "restore/restore_log.h"
 
 char *
+restore_log_entry(const TocEntry *entry)
+{
+	return psprintf("entry %d", entry->dump_id);
+}
+
+char *
 restore_log_file(const DataFile *file)
 {
 	return psprintf("rows %d", file->dump_id);

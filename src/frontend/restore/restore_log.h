@@ -12,15 +12,18 @@
 
 /* Stages. */
 #define RESTORE_LOG_DATABASE "database"
-#define RESTORE_LOG_DEFINITIONS_BEGUN "definitions begun"
+#define RESTORE_LOG_DROP "drop"
+#define RESTORE_LOG_OBJECTS_BEGUN "large objects begun"
 #define RESTORE_LOG_DEFINITIONS "definitions"
 #define RESTORE_LOG_ROWS "rows and indexes"
 #define RESTORE_LOG_REST "rest"
 
 /*
- * Of a data file, of a piece of one, of a group of large objects, and of a
- * data file that --no-data-for-failed-tables leaves out; owned.
+ * Of a definition, of a data file, of a piece of one, of a group of large
+ * objects, and of a data file that --no-data-for-failed-tables leaves out;
+ * owned.
  */
+extern char *restore_log_entry(const TocEntry *entry);
 extern char *restore_log_file(const DataFile *file);
 extern char *restore_log_piece(const DataFile *file, uint64 piece);
 extern char *restore_log_group(const ArchiveGroup *place,
