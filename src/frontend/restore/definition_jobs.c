@@ -36,7 +36,9 @@ pass_of(const TocEntry *entry)
 		return 1;
 	if (is_one_of(entry, last) ||
 		(toc_entry_is(entry, "COMMENT") &&
-		 strncmp(entry->tag, "EVENT TRIGGER ", 14) == 0))
+		 strncmp(entry->tag, "EVENT TRIGGER ", 14) == 0) ||
+		(toc_entry_is(entry, "STATISTICS DATA") &&
+		 entry->section == TOC_SECTION_POST_DATA))
 		return 2;
 	return 0;
 }
