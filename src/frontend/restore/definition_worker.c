@@ -69,6 +69,21 @@ run_statement(DefinitionWorker *worker, const char *sql)
 	return res;
 }
 
+/*
+ * The same with an entry's statement.  One that commits would have done so
+ * with lines of what is not done yet; pg_dump writes none.
+ */
+static PGresult *
+run_of_entry(DefinitionWorker *worker, const char *sql)
+{
+	PGresult   *res = run_statement(worker, sql);
+
+	if (PQtransactionStatus(worker->conn) == PQTRANS_IDLE)
+		pg_fatal("a definition of the archive has ended the transaction that makes it: %.*s",
+				 SHOWN_BYTES, sql);
+	return res;
+}
+
 /* In pg_restore's words (pg_backup_db.c:ExecuteSqlCommand). */
 static void
 tell_error(const PGresult *res, const char *sql)
@@ -272,7 +287,7 @@ run_all(DefinitionWorker *worker, const char *const *statements)
 {
 	for (; *statements; statements++)
 	{
-		PGresult   *res = run_statement(worker, *statements);
+		PGresult   *res = run_of_entry(worker, *statements);
 
 		if (res == NULL)
 			continue;
@@ -345,12 +360,15 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 		PGresult   *res;
 
 		run_own(worker, "SAVEPOINT statement");
-		res = run_statement(worker, *statements);
+		res = run_of_entry(worker, *statements);
 		if (res == NULL)
 		{
 			run_own(worker, "RELEASE SAVEPOINT statement");
 			continue;
 		}
+		/* what comes now would be another role's; -O does without */
+		if (*statements == worker->settings[SCRIPT_SESSION_USER])
+			pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
 		tell_error(res, *statements);
 		PQclear(res);
 		worker->note->n_errors++;

@@ -1,0 +1,272 @@
+# A restore that ends or is disturbed in the midst of its definitions, before and
+# after the rows: a worker's connection is lost, the leader is killed, the server
+# crashes, even while it commits.  It goes on, or --resume does: all is there once,
+# and as stock pg_restore makes it, with the same options.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_in_run wait_until);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(sessions_left start_load);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Proxy qw(start_relay stop_proxy);
+use Pardump::Restore qw(run_parrestore errors_ignored);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $node = start_cluster('resume_definitions');
+my $archive = new_path('archive');
+my $copies = 0;
+
+sql($node, 'postgres', 'CREATE ROLE poor; CREATE ROLE other; CREATE ROLE boss SUPERUSER');
+make_database($node, 'origin');
+sql($node, 'origin', q{
+	CREATE SCHEMA s; ALTER SCHEMA s OWNER TO poor;
+	CREATE FUNCTION s.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+	CREATE TABLE s.parent (id int PRIMARY KEY, v text);
+	INSERT INTO s.parent SELECT i, 'x' FROM generate_series(1, 500) i;
+	CREATE TABLE s.child (id int PRIMARY KEY, parent int REFERENCES s.parent);
+	INSERT INTO s.child SELECT i, i FROM generate_series(1, 100) i;
+	CREATE TABLE s.grandchild (id int REFERENCES s.child, again int REFERENCES s.parent);
+	INSERT INTO s.grandchild VALUES (1, 2);
+	ALTER TABLE s.parent OWNER TO poor; ALTER TABLE s.child OWNER TO poor; ALTER TABLE s.grandchild OWNER TO poor;
+	CREATE VIEW s.seen AS SELECT * FROM s.parent; ALTER VIEW s.seen OWNER TO poor;
+	COMMENT ON VIEW s.seen IS 'as it is';
+	CREATE TRIGGER t BEFORE INSERT ON s.parent FOR EACH ROW EXECUTE FUNCTION s.f();
+	CREATE MATERIALIZED VIEW s.kept AS SELECT count(*) FROM s.parent; ALTER MATERIALIZED VIEW s.kept OWNER TO boss;
+	GRANT SELECT ON s.seen TO other; GRANT UPDATE (v) ON s.parent TO poor});
+run_program('pg_dump', '-Fc', '-f', $archive, '-d', $node->connstr('origin'));
+
+# What stock pg_restore makes of it in a database that prepare has changed.
+sub by_stock
+{
+	my ($prepare, @options) = @_;
+	my $db = new_copy();
+	$prepare->($db);
+	my ($rc, undef, $err) = run_program('pg_restore', '-d', $node->connstr($db), @options, $archive);
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('s') AND relkind = 'r'}),
+		3, "stock pg_restore @options: tables") or diag($err);
+	return { rc => $rc, errors => errors_ignored($err), data => fingerprint($node, $db), schema => schema_text($node, $db) };
+}
+
+# An empty database, in which an owner of objects may make these.
+sub new_copy
+{
+	my $db = empty_copy($node, 'origin', 'copy' . ++$copies);
+	sql($node, $db, "GRANT CREATE ON DATABASE $db TO poor");
+	return $db;
+}
+
+# A relay that stops the first connection on which this is said: before the server
+# hears it ('said'), before it hears the next COMMIT ('commit'), or when it has
+# answered that ('committed').  When the test says so, that connection is cut.
+sub start_stopper
+{
+	my ($what, $where) = @_;
+	my ($reached, $go) = map { new_path($_) } qw(reached go);
+	my $said;
+	my $relay = start_relay($node, sub {
+		my ($bytes, $is_servers) = @_;
+		$said ||= !$is_servers && $$bytes =~ $what;
+		return 1 if !$said || -e $reached;
+		return 1 if $where eq 'commit' && ($is_servers || $$bytes !~ /COMMIT\0/);
+		return 1 if $where eq 'committed' && (!$is_servers || $$bytes !~ /COMMIT\0/);
+		append_to_file($reached, '');
+		sleep 0.02 while !-e $go;
+		return 0;
+	});
+	return { relay => $relay, reached => $reached, go => $go };
+}
+
+sub start_through
+{
+	my ($stopper, $db, @options) = @_;
+	my $run = start_load('pg_parrestore', '-d',
+		"host=$stopper->{relay}{host} port=$stopper->{relay}{port} dbname=$db", @options, $archive);
+	wait_in_run($run, 'it is stopped', sub { -e $stopper->{reached} });
+	return $run;
+}
+
+sub cut { append_to_file($_[0]->{go}, ''); return; }
+
+sub complete_ok
+{
+	my ($db, $stock, $rc, $err, $what) = @_;
+	is("$rc " . errors_ignored($err), "$stock->{rc} $stock->{errors}", "$what: exit code and errors") or diag($err);
+	same_database_ok($node, $db, $stock->{data}, $stock->{schema}, $what);
+	is(sessions_left($node), 0, "$what: no session left");
+	return;
+}
+
+sub resumed_ok
+{
+	my ($db, $stock, $what, @options) = @_;
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '--resume', @options);
+	complete_ok($db, $stock, $rc, $err, $what);
+	return;
+}
+
+sub kill_leader
+{
+	my ($run, $stopper) = @_;
+	kill KILL => $run->{pid};
+	end_dump($run);
+	cut($stopper);
+	return;
+}
+
+# ---- what disturbs it, at which place, with which options
+
+my %ends = (
+	lost => sub { my ($run, $stopper) = @_; cut($stopper); return; },
+	killed => \&kill_leader,
+	crashed => sub {
+		my ($run, $stopper) = @_;
+		$node->stop('immediate');
+		$node->start;
+		cut($stopper);
+		return;
+	},
+	'crashed and killed' => sub {
+		my ($run, $stopper) = @_;
+		$node->stop('immediate');
+		kill_leader($run, $stopper);
+		$node->start;
+		return;
+	});
+my $view = qr/CREATE VIEW s\.seen/;
+my $key = qr/ADD CONSTRAINT child_parent_fkey/;
+my $privilege = qr/GRANT SELECT ON TABLE s\.seen/;
+my $refresh = qr/REFRESH MATERIALIZED VIEW/;
+my %stock;
+
+foreach (
+	[ 'lost', $view, 'said', '--use-set-session-authorization', '--role=boss' ],
+	[ 'lost', $view, 'committed', '--use-set-session-authorization' ],
+	[ 'lost', $key, 'committed' ],
+	[ 'lost', $privilege, 'commit', '--use-set-session-authorization' ],
+	[ 'killed', $view, 'commit', '--use-set-session-authorization', '--role=boss' ],
+	[ 'killed', $view, 'committed', '-e' ],
+	[ 'killed', $key, 'said', '--role=boss' ],
+	[ 'killed', $privilege, 'committed', '--use-set-session-authorization' ],
+	[ 'killed', $refresh, 'said', '-O', '-x' ],
+	[ 'crashed', $view, 'commit', '--use-set-session-authorization' ],
+	[ 'crashed', $view, 'committed' ],
+	[ 'crashed', $key, 'commit' ],
+	[ 'crashed', $refresh, 'committed' ],
+	[ 'crashed and killed', $view, 'committed' ],
+	[ 'crashed and killed', $privilege, 'commit' ])
+{
+	my ($how, $what, $where, @options) = @$_;
+	my $name = "$how, $what $where, @options";
+	my $stock = $stock{"@options"} //= by_stock(sub { }, @options);
+	my $db = new_copy();
+	my $stopper = start_stopper($what, $where);
+	my $run = start_through($stopper, $db, '-j2', '--retries=9', @options);
+	$ends{$how}->($run, $stopper);
+	if ($how =~ /killed/)
+	{
+		resumed_ok($db, $stock, $name, '-j2', @options);
+	}
+	else
+	{
+		my $rc = end_dump($run);
+		like($run->{err}, qr/a worker lost its connection/, "$name: it says so");
+		complete_ok($db, $stock, $rc, $run->{err}, $name);
+	}
+	stop_proxy($stopper->{relay});
+}
+
+# ---- --create
+
+{
+	my @create = ('-d', $node->connstr('postgres'), '--create');
+	run_program('psql', '-Xqc', 'ALTER DATABASE origin RENAME TO source', '-d', $node->connstr('postgres'));
+	my $stock = by_stock(sub { });
+	my $stopper = start_stopper($view, 'said');
+	my $run = start_through($stopper, 'postgres', '--create', '-j2', '-e');
+	kill_leader($run, $stopper);
+	stop_proxy($stopper->{relay});
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	my ($rc, undef, $err) = run_parrestore($node, 'postgres', $archive, '--resume', '--create', '-j2', '-e');
+	complete_ok('origin', $stock, $rc, $err, '--create -e');
+	is(value($node, 'origin', q{SELECT to_regnamespace('pardump_restore') IS NULL}), 't', '--create: no log is left');
+}
+
+# ---- an error, mended, and resumed
+
+# The role is missing, so that what is to be its own cannot be made.
+{
+	my @options = ('-j2', '--use-set-session-authorization');
+	my $stock = $stock{'--use-set-session-authorization'};
+	my $db = new_copy();
+	my $theirs = new_copy();
+	sql($node, 'postgres', 'ALTER ROLE poor RENAME TO rich');
+	my ($rc1, undef, $err1) = run_program('pg_restore', '-d', $node->connstr($theirs), $options[1], $archive);
+	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, @options);
+	my $words = qr/error: could not set session user.*: ERROR:  role "poor" does not exist$/m;
+	is("$rc1 $rc", '1 1', 'session user: exit codes');
+	like($err1, $words, 'session user: the end of stock pg_restore');
+	like($err, $words, 'session user: and of ours');
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('s')}),
+		value($node, $theirs, q{SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('s')}),
+		'session user: nothing more is made');
+	sql($node, 'postgres', 'ALTER ROLE rich RENAME TO poor');
+	resumed_ok($db, $stock, 'session user', @options);
+}
+
+# The names of a view, and of a key, are taken.
+foreach ([ 'CREATE SCHEMA s; CREATE TABLE s.seen ()', 'DROP TABLE s.seen; DROP SCHEMA s', qr/schema "s" already exists/ ],
+	[ q{CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN
+			IF EXISTS (SELECT FROM pg_constraint WHERE conname = 'child_parent_fkey') THEN RAISE 'refused'; END IF; END$$;
+		CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse()},
+		'DROP EVENT TRIGGER refuse; DROP FUNCTION refuse()', qr/ERROR:  refused/ ],
+	[ q{CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'refused'; END$$;
+		CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('CREATE VIEW') EXECUTE FUNCTION refuse()},
+		'DROP EVENT TRIGGER refuse; DROP FUNCTION refuse()', qr/ERROR:  refused/ ])
+{
+	my ($spoil, $mend, $message) = @$_;
+	my $db = new_copy();
+	sql($node, $db, $spoil);
+	foreach my $again ([], ['--resume'])
+	{
+		my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-e', '-j2', @$again);
+		is($rc, 1, "-e @$again: exit code");
+		like($err, $message, "-e @$again: message");
+	}
+	my $tables = q{SELECT string_agg(oid::text, ' ' ORDER BY oid) FROM pg_class
+		WHERE relnamespace = to_regnamespace('s') AND relkind = 'r' AND relname <> 'seen'};
+	my $before = value($node, $db, $tables);
+	sql($node, $db, $mend);
+	resumed_ok($db, $stock{'-e'}, "-e, $message", '-e', '-j2');
+	like(value($node, $db, $tables), qr/^\Q$before\E/, "-e, $message: what had been made is not made again");
+}
+
+# ---- --no-data-for-failed-tables
+
+foreach ([ $view, 'said' ], [ $key, 'said' ])
+{
+	my @options = ('--no-data-for-failed-tables');
+	my $prepare = sub {
+		sql($node, $_[0], 'CREATE SCHEMA s; CREATE TABLE s.grandchild (id int, again int); ALTER SCHEMA s OWNER TO poor');
+	};
+	my $stock = by_stock($prepare, @options);
+	my $db = new_copy();
+	$prepare->($db);
+	my $stopper = start_stopper(@$_);
+	my $run = start_through($stopper, $db, '-j2', @options);
+	kill_leader($run, $stopper);
+	resumed_ok($db, $stock, "@options, $_->[0]", '-j2', @options);
+	is(value($node, $db, 'SELECT count(*) FROM s.grandchild'), 0, "@options: no rows of a failed table");
+	stop_proxy($stopper->{relay});
+}
+
+$node->stop;
+done_testing();
