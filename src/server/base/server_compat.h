@@ -142,6 +142,20 @@ init_copy_range_table(EState *estate, CopyFromState cstate)
 }
 
 /*
+ * Memory for what the server writes as a ResultRelInfo, of the size that it
+ * has there: minor releases have changed that (17.1 had one more field, 17.2
+ * put it elsewhere), and ours is that of the headers we were built with.
+ */
+static inline ResultRelInfo *
+new_result_rel_info(void)
+{
+	ResultRelInfo *target = palloc0(2 * sizeof(ResultRelInfo));
+
+	NodeSetTag(target, T_ResultRelInfo);
+	return target;
+}
+
+/*
  * Index entries of a new row, in all indexes: 16 can leave out some, 19 has
  * flags for that.
  */

@@ -195,20 +195,6 @@ load_rows(Load *load)
 }
 
 /*
- * Memory for what the server writes as a ResultRelInfo, of the size that it
- * has there: minor releases have changed that (17.1 had one more field, 17.2
- * put it elsewhere), and ours is that of the headers we were built with.
- */
-static ResultRelInfo *
-new_result_rel_info(void)
-{
-	ResultRelInfo *target = palloc0(2 * sizeof(ResultRelInfo));
-
-	NodeSetTag(target, T_ResultRelInfo);
-	return target;
-}
-
-/*
  * Raise an error unless rows may be inserted frozen, which whoever sees the
  * table sees at once: nobody must have an earlier view of it, and if the
  * transaction fails they must go with their file.  As CopyFrom() has it.

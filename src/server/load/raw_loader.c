@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/server_compat.h"
 #include "load/load_check.h"
 #include "load/raw_loader.h"
 #include "load/raw_rows.h"
@@ -137,7 +138,7 @@ begin_load(RawLoader *loader, Relation rel, const RawBlock *block)
 	loader->rel = rel;
 	loader->estate = CreateExecutorState();
 	MemoryContextSwitchTo(loader->estate->es_query_cxt);
-	loader->target = makeNode(ResultRelInfo);
+	loader->target = new_result_rel_info();
 	InitResultRelInfo(loader->target, rel, 0, NULL, 0);
 	ExecOpenIndices(loader->target, false);
 	loader->slot = MakeSingleTupleTableSlot(RelationGetDescr(rel),
