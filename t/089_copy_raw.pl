@@ -88,6 +88,10 @@ same_tuples_ok($source, 'types', $target, 'all_raw', 'all types, raw', @tables);
 
 # ---- blocks compressed on their way
 
+# blocks are parameters, whose text does not go to the log
+$target->append_conf('postgresql.conf', "log_statement = all\nlog_min_duration_statement = 0\nlog_parameter_max_length_on_error = -1");
+$target->reload;
+my $log_offset = -s $target->logfile;
 foreach my $compression (qw(none lz4 zstd:1))
 {
 	my $db = 'wire_' . $compression =~ s/:.*//r;
@@ -104,6 +108,10 @@ foreach my $compression (qw(none lz4 zstd:1))
 	same_tuples_ok($source, 'types', $target, $db, "--wire-compression=$compression",
 		map { "s.$_" } qw(long leaf hash1 unlogged));
 }
+my $log = slurp_file($target->logfile, $log_offset);
+cmp_ok(scalar(() = $log =~ /execute <unnamed>: SELECT l\.rows FROM pardump\.pg_pardump_load_tuples/g), '>', 3,
+	'blocks: their statements are logged');
+ok($log !~ /\\x[0-9a-f]{200}/, 'blocks: without their rows');
 
 # ---- which tables are not
 

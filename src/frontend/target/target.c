@@ -269,7 +269,10 @@ target_restore_address(const Target *target, const char *synchronous_commit)
  * A COPY's commit waits for the target's own disk, so that what is noted as
  * done is done even if the target crashes, but not for standbys.  The
  * target's triggers and partitions may read views and foreign tables.  Side
- * by side, serializable transactions would fail for each other's sake.
+ * by side, serializable transactions would fail for each other's sake.  Where
+ * statements are logged, by the server or by auto_explain, the parameters of
+ * ours are blocks of rows and of large objects, whose text does not belong
+ * there, and can be too long to be made; it is a superuser's to leave it out.
  */
 static const char load_settings_query[] =
 "SELECT pg_catalog.set_config(s.name, v.setting, false)"
@@ -280,8 +283,13 @@ static const char load_settings_query[] =
 " ('restrict_nonsystem_relation_kind', ''),"
 " ('array_nulls', 'on'),"
 " ('xmloption', 'content'),"
+" ('log_parameter_max_length', '0'),"
+" ('log_parameter_max_length_on_error', '0'),"
+" ('auto_explain.log_parameter_max_length', '0'),"
 " ('client_min_messages', 'warning')"
-") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name";
+") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name"
+" WHERE s.context OPERATOR(pg_catalog.<>) 'superuser'"
+" OR pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'";
 
 static void
 set_up(const Target *target, PGconn *conn)
