@@ -135,7 +135,7 @@ is_dropped(const TocEntry *entry, RestorePhase phase, bool as_pg_restore)
 static void
 make_durable(Target *target)
 {
-	target_renew(target);
+	target_keep(target);
 	target_history_make_durable(target->conn);
 	if (target_history_was_restarted(target->conn, target->incarnation))
 		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
@@ -268,6 +268,11 @@ restore_stage_rest(RestoreStages *restore)
 
 	/* a restart until now is of no matter: what was done is on the disk */
 	target_renew(target);
+	if (!restore_schedule_has(restore->schedule, RESTORE_POST_DATA))
+	{
+		free(jobs);
+		return true;
+	}
 	before = target_history_incarnation(target->conn);
 	ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
 					   "foreign keys and the rest", more);

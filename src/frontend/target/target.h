@@ -66,6 +66,12 @@ extern void target_begin(Target *target);
  */
 extern void target_renew(Target *target);
 
+/*
+ * The same after what has taken a moment, as a rule: a session that answers
+ * is the one that it was, on a server that was not restarted, and is kept.
+ */
+extern void target_keep(Target *target);
+
 /* Another session in the state of the leader's. */
 extern PGconn *target_connect(const Target *target);
 
