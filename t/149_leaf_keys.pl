@@ -8,9 +8,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Pardump::Background qw(end_dump wait_until);
 use Pardump::Cluster qw(start_cluster sql value new_path run_program make_database);
+use Pardump::Copy qw(sessions_left);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Restore qw(run_parrestore parrestore_ok errors_ignored);
+use Pardump::Gate qw(hold_gates close_gate open_gate wait_at_gate);
+use Pardump::Restore qw(run_parrestore start_parrestore errors_ignored);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -72,7 +75,7 @@ sub both
 	my ($rc1, undef, $err1) = run_program('pg_restore', '-d', $node->connstr($theirs), $archive);
 	my $offset = -s $node->logfile;
 	my ($rc2, undef, $err2) = run_parrestore($node, $ours, $archive, @options);
-	my @validated = slurp_file($node->logfile, $offset) =~ /VALIDATE CONSTRAINT (.*)/g;
+	my @validated = slurp_file($node->logfile, $offset) =~ /ALTER TABLE ONLY .* VALIDATE CONSTRAINT (.*)/g;
 	is("$rc2 " . errors_ignored($err2), "$rc1 " . errors_ignored($err1), "@options: exit code and number of errors") or diag($err2);
 	is(keys_of($ours), keys_of($theirs), "@options: the keys of stock's");
 	return ($err1, $err2, $ours, sort @validated);
@@ -107,7 +110,7 @@ is(value($node, $db, q{SELECT count(*) FROM pg_constraint WHERE contype = 'f' AN
 
 $db = empty_copy($node, 'source', 'ended');
 sql($node, $db, q{CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN
-		IF EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_two' AND conrelid = to_regclass('public."Big; t"')) THEN
+		IF EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_two' AND conrelid = to_regclass('public."Big; t"') AND convalidated) THEN
 			RAISE 'refused';
 		END IF; END$$;
 	CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse()});
@@ -119,6 +122,31 @@ unlike($err2, qr/could not drop/, '-e: keys of partitions are dropped');
 like(slurp_file($node->logfile, $offset), qr/VALIDATE CONSTRAINT fk_two/, '-e: which had been made');
 is(value($node, $db, q{SELECT count(*) FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
 	WHERE k.contype = 'f' AND c.relispartition AND k.conparentid = 0}), 0, '-e: none is left over');
+
+# --- the leader is killed while a partition is validated
+
+$db = empty_copy($node, 'source', 'killed');
+sql($node, $db, q{CREATE FUNCTION pass() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN
+		IF current_query() LIKE '%middle_1 VALIDATE CONSTRAINT fk_two' THEN
+			PERFORM pg_advisory_lock_shared(7);
+			PERFORM pg_advisory_unlock_shared(7);
+		END IF; END$$;
+	CREATE EVENT TRIGGER pass ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION pass()});
+hold_gates($node, $db);
+close_gate(7);
+my $run = start_parrestore($node, $db, $archive, '-j2');
+wait_at_gate($node, $run, 1);
+my $of_partitions = q{FROM pg_constraint WHERE conname IN ('Fk; one', 'fk_two') AND conrelid::regclass IN ('low', 'middle_1', '"Middle 2"')};
+wait_until('all others are validated', sub { value($node, $db, "SELECT count(*) $of_partitions AND convalidated") == 5 });
+kill KILL => $run->{pid};
+end_dump($run);
+open_gate();
+wait_until('no backend is left', sub { sessions_left($node) == 0 });
+is(value($node, $db, q{SELECT count(*) FROM pg_constraint WHERE conrelid = '"Big; t"'::regclass AND contype = 'f' AND convalidated}), 0,
+	'killed: the table has no key yet');
+(my $resumed, undef, $err2) = run_parrestore($node, $db, $archive, '-j2', '--resume');
+is("$resumed $err2", '0 ', 'killed: resumed');
+is(keys_of($db), keys_of('theirs1'), "killed: the keys of stock's");
 
 $node->stop;
 done_testing();

@@ -2,7 +2,7 @@
  * leaf_key_sessions.c
  *		Makes foreign keys of partitions, side by side.
  *
- * Two statements each, for the locks: ADD needs one of the referenced table
+ * Two statements each, unless it has the key by its table, for the locks: ADD needs one of the referenced table
  * that no other session's may have at the same time, but with NOT VALID only
  * for a moment.  VALIDATE, which reads all rows, needs none that would keep
  * others out.
@@ -75,13 +75,14 @@ begin_step(LeafSessions *all, LeafSession *session, LeafStep step)
 	const TableKey *key = &all->keys->keys[session->leaf->key];
 	char	   *sql = step == STEP_ADD ?
 		psprintf("ALTER TABLE ONLY %s ADD CONSTRAINT %s %s NOT VALID",
-				 session->leaf->leaf, key->name, key->definition) :
+				 session->leaf->leaf, session->leaf->name, key->definition) :
 		psprintf("ALTER TABLE ONLY %s VALIDATE CONSTRAINT %s",
-				 session->leaf->leaf, key->name);
+				 session->leaf->leaf, session->leaf->name);
 
 	session->step = step;
 	/* from now on nobody knows, until the catalog is asked */
-	session->leaf->made = true;
+	if (step == STEP_ADD)
+		session->leaf->made = true;
 	if (PQsendQuery(session->conn, sql) != 1)
 	{
 		leaf_failed(all, session, PQerrorMessage(session->conn));
@@ -98,10 +99,13 @@ begin_next(LeafSessions *all, LeafSession *session)
 
 	while (all->next < keys->n_leaves)
 	{
+		const TableKey *key;
+
 		session->leaf = &keys->leaves[all->next++];
-		if (!keys->keys[session->leaf->key].failed)
+		key = &keys->keys[session->leaf->key];
+		if (!key->failed)
 		{
-			begin_step(all, session, STEP_ADD);
+			begin_step(all, session, key->of_table ? STEP_VALIDATE : STEP_ADD);
 			return;
 		}
 	}

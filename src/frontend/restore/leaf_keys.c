@@ -7,10 +7,14 @@
 #include "base/identifier.h"
 #include "base/printable.h"
 #include "restore/leaf_keys.h"
+#include "restore/restore_log.h"
 #include "session/session.h"
 
 /* What is smaller is checked in less time than a session of its own needs. */
 #define LEAST_BYTES ((uint64) 8 * 1024 * 1024)
+
+/* ALTER TABLE ... NOT VALID of partitioned tables */
+#define MIN_SERVER_FOR_NOT_VALID 180000
 
 /* ----------
  * The archive's statement
@@ -46,6 +50,7 @@ read_key(const TocEntry *entry, TableKey *key, char **referenced)
 {
 	const char *text = after(entry->defn, "ALTER TABLE ");
 	const char *columns;
+	const char *begin;
 	size_t		len;
 
 	if (text == NULL || after(text, "ONLY "))
@@ -59,12 +64,14 @@ read_key(const TocEntry *entry, TableKey *key, char **referenced)
 	len = strlen(text);
 	if (columns == NULL || strcmp(text + len - 2, ";\n") != 0)
 		return false;
-	key->definition = pnstrdup(text + 1, len - 3);
+	begin = text + 1;
+	key->definition = pnstrdup(begin, len - 3);
 	text = after(identifier_skip(columns, ')'), ") REFERENCES ");
 	if (text == NULL || strstr(text, " NOT VALID") ||
 		strstr(text, " NOT ENFORCED"))
 		return false;
 	*referenced = take_identifier(&text, '(');
+	key->columns = pnstrdup(begin, identifier_skip(text, ')') - begin);
 	return true;
 }
 
@@ -74,37 +81,45 @@ read_key(const TocEntry *entry, TableKey *key, char **referenced)
  */
 
 /*
- * A tree: each table in it, unless the referenced one is no ordinary table, a
- * name is taken already, or one in the tree cannot have such a key.  A name
- * may be taken by what a run has left behind that is resumed.
+ * A tree: each table in it, unless the referenced one is partitioned, and so
+ * has its unique index only later, a name is taken already, a partition has a
+ * key of its own that the table's might take over, or one in the tree cannot
+ * have any.  A name may be taken by what a run has left behind that is resumed
+ * ($4).  The tables above it come with it, of no size.
  */
 static const char tree_query[] =
-"WITH tree AS (SELECT c.oid, c.relkind, c.relname, n.nspname"
-" FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1)) t"
+"WITH tree AS (SELECT c.oid, c.relkind, c.relname, n.nspname, t.below"
+" FROM (SELECT relid, true FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1))"
+" UNION ALL SELECT relid, false FROM pg_catalog.pg_partition_ancestors(pg_catalog.to_regclass($1))"
+" WHERE relid OPERATOR(pg_catalog.<>) pg_catalog.to_regclass($1)) t (relid, below)"
 " JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.relid"
 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace)"
 " SELECT pg_catalog.format('%I.%I', nspname, relname), nspname, relname,"
-" CASE relkind WHEN 'r' THEN pg_catalog.pg_relation_size(oid) ELSE 0 END"
+" CASE WHEN below AND relkind OPERATOR(pg_catalog.=) 'r'"
+" THEN pg_catalog.pg_relation_size(oid) ELSE 0 END"
 " FROM tree"
 " WHERE EXISTS (SELECT FROM pg_catalog.pg_class r"
 " WHERE r.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)"
 " AND r.relkind OPERATOR(pg_catalog.=) 'r')"
 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint k JOIN tree"
-" ON k.conrelid OPERATOR(pg_catalog.=) tree.oid"
-" WHERE k.conname OPERATOR(pg_catalog.=) $3::pg_catalog.name"
+" ON k.conrelid OPERATOR(pg_catalog.=) tree.oid AND below"
+" WHERE (k.conname OPERATOR(pg_catalog.=) $3::pg_catalog.name"
+" OR (k.contype OPERATOR(pg_catalog.=) 'f'"
+" AND tree.oid OPERATOR(pg_catalog.<>) pg_catalog.to_regclass($1)"
+" AND k.confrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)"
+" AND k.conparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid))"
 " AND NOT ($4::pg_catalog.bool AND tree.relkind OPERATOR(pg_catalog.=) 'r'"
 " AND k.contype OPERATOR(pg_catalog.=) 'f'"
 " AND k.conparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid))"
 " AND NOT EXISTS (SELECT FROM tree"
-" WHERE relkind OPERATOR(pg_catalog.<>) ALL ('{r,p}'::pg_catalog.\"char\"[]))";
+" WHERE below AND relkind OPERATOR(pg_catalog.<>) ALL ('{r,p}'::pg_catalog.\"char\"[]))";
 
 /*
- * Would another entry, of a table in the tree, compete for the name, or for
- * the partitions' keys?
+ * Would another entry, of a table in the tree or above it, compete for the
+ * name, or for the partitions' keys?
  */
 static bool
-has_rival(const Toc *toc, const TocEntry *own, const TableKey *key,
-		  const PGresult *tree)
+has_rival(const Toc *toc, const TableKey *key, const PGresult *tree)
 {
 	char	   *name = identifier_unquote(key->name);
 	bool		found = false;
@@ -113,7 +128,7 @@ has_rival(const Toc *toc, const TocEntry *own, const TableKey *key,
 	{
 		const TocEntry *entry = &toc->entries[i];
 
-		if (entry == own || entry->namespace == NULL ||
+		if (i == key->entry || entry->namespace == NULL ||
 			strstr(entry->desc, "CONSTRAINT") == NULL)
 			continue;
 		for (int j = 0; j < PQntuples(tree) && !found; j++)
@@ -123,7 +138,7 @@ has_rival(const Toc *toc, const TocEntry *own, const TableKey *key,
 			found = its && *its == ' ' &&
 				strcmp(entry->namespace, PQgetvalue(tree, j, 1)) == 0 &&
 				(strcmp(its + 1, name) == 0 ||
-				 (entry->defn && strstr(entry->defn, key->definition)));
+				 (entry->defn && strstr(entry->defn, key->columns)));
 		}
 	}
 	free(name);
@@ -141,51 +156,221 @@ count_large(const PGresult *tree)
 	return n;
 }
 
+/*
+ * Those of the rows whose column of bytes says that they are worth it.  The
+ * keys have the table's name, or the one in this column.
+ */
 static void
-add_leaves(LeafKeys *keys, const PGresult *tree, int n, bool resumed)
+add_leaves(LeafKeys *keys, const PGresult *rows, int bytes_column,
+		   int name_column, bool made)
 {
-	keys->leaves = pg_realloc(keys->leaves,
-							  (keys->n_leaves + n) * sizeof(LeafKey));
-	for (int i = 0; i < PQntuples(tree); i++)
+	for (int i = 0; i < PQntuples(rows); i++)
 	{
-		uint64		bytes = strtoull(PQgetvalue(tree, i, 3), NULL, 10);
-		LeafKey    *leaf = &keys->leaves[keys->n_leaves];
+		uint64		bytes = strtoull(PQgetvalue(rows, i, bytes_column), NULL, 10);
+		LeafKey    *leaf;
 
 		if (bytes < LEAST_BYTES)
 			continue;
-		leaf->leaf = pg_strdup(PQgetvalue(tree, i, 0));
-		leaf->key = keys->n_keys;
+		keys->leaves = pg_realloc(keys->leaves,
+								  (keys->n_leaves + 1) * sizeof(LeafKey));
+		leaf = &keys->leaves[keys->n_leaves++];
+		leaf->leaf = pg_strdup(PQgetvalue(rows, i, 0));
+		leaf->name = name_column < 0 ? keys->keys[keys->n_keys - 1].name :
+			pg_strdup(PQgetvalue(rows, i, name_column));
+		leaf->key = keys->n_keys - 1;
 		leaf->bytes = bytes;
-		leaf->made = resumed;
-		keys->n_leaves++;
+		leaf->made = made;
 	}
 }
 
-static void
-add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, const TocEntry *entry,
-		bool resumed)
+/* ----------
+ * Keys that tables have first
+ * ----------
+ */
+
+/* Partitions that have the table's key, and what it is called there. */
+static const char leaves_query[] =
+"WITH RECURSIVE keys AS (SELECT k.oid, k.conrelid, k.conname, k.convalidated"
+" FROM pg_catalog.pg_constraint k"
+" WHERE k.conrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
+" AND k.conname OPERATOR(pg_catalog.=) $2::pg_catalog.name"
+" AND k.contype OPERATOR(pg_catalog.=) 'f'"
+" UNION ALL SELECT k.oid, k.conrelid, k.conname, k.convalidated"
+" FROM pg_catalog.pg_constraint k"
+" JOIN keys ON k.conparentid OPERATOR(pg_catalog.=) keys.oid)"
+" SELECT pg_catalog.format('%I.%I', n.nspname, c.relname),"
+" pg_catalog.quote_ident(keys.conname), pg_catalog.pg_relation_size(c.oid)"
+" FROM keys JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) keys.conrelid"
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND NOT keys.convalidated";
+
+/* A statement of ours; owned. */
+static char *
+table_statement(const TableKey *key, bool add)
 {
-	TableKey	key = {NULL};
+	return add ? psprintf("ALTER TABLE %s ADD CONSTRAINT %s %s NOT VALID",
+						  key->table, key->name, key->definition) :
+		psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", key->table, key->name);
+}
+
+/*
+ * Run it together with the line in the log; the line must not be there.  False
+ * if it fails, which is the table's own statement's to tell.
+ */
+static bool
+run_with_line(PGconn *conn, const JobLog *log, const char *line, char *sql)
+{
+	PGresult   *res;
+	bool		ok;
+
+	PQclear(session_exec(conn, "BEGIN"));
+	res = session_exec(conn, sql);
+	ok = PQresultStatus(res) == PGRES_COMMAND_OK;
+	if (!ok)
+		pg_log_info("%s: %s", printable(sql), PQresultErrorMessage(res));
+	else
+		job_log_done(log, conn, line, 0);
+	PQclear(res);
+	res = session_exec(conn, ok ? "COMMIT" : "ROLLBACK");
+	ok = ok && PQresultStatus(res) == PGRES_COMMAND_OK;
+	PQclear(res);
+	free(sql);
+	return ok;
+}
+
+/* Of a table's key that is begun: nobody else has made it. */
+static char *
+line_of_begin(const TocEntry *entry)
+{
+	return psprintf("entry %d begun", entry->dump_id);
+}
+
+static bool
+is_begun(const JobLog *log, const TocEntry *entry)
+{
+	char	   *line = line_of_begin(entry);
+	bool		result = job_log_is_done(log, line);
+
+	free(line);
+	return result;
+}
+
+/* False if the table does not have it. */
+static bool
+begin_table(PGconn *conn, const TableKey *key, const TocEntry *entry,
+			const JobLog *log)
+{
+	char	   *line = line_of_begin(entry);
+	bool		ok = is_begun(log, entry) ||
+		run_with_line(conn, log, line, table_statement(key, true));
+
+	free(line);
+	return ok;
+}
+
+static void
+finish_table(PGconn *conn, TableKey *key, RestoreSchedule *schedule,
+			 const JobLog *log)
+{
+	char	   *line = restore_log_entry(&schedule->toc->entries[key->entry]);
+
+	if (run_with_line(conn, log, line, table_statement(key, false)))
+		schedule->phases[key->entry] = RESTORE_NEVER;
+	else
+		key->failed = true;
+	free(line);
+}
+
+void
+leaf_keys_finish(PGconn *conn, LeafKeys *keys, RestoreSchedule *schedule,
+				 const JobLog *log)
+{
+	for (int i = 0; i < keys->n_keys; i++)
+		if (keys->keys[i].of_table && !keys->keys[i].failed)
+			finish_table(conn, &keys->keys[i], schedule, log);
+}
+
+/* ----------
+ * All of them
+ * ----------
+ */
+static void
+keep_key(LeafKeys *keys, const TableKey *key)
+{
+	keys->keys = pg_realloc(keys->keys,
+							(keys->n_keys + 1) * sizeof(TableKey));
+	keys->keys[keys->n_keys++] = *key;
+}
+
+/* The tree's, as above; owned. */
+static PGresult *
+look_at_tree(PGconn *conn, const TableKey *key, const char *referenced,
+			 bool may_have)
+{
+	char	   *name = identifier_unquote(key->name);
+	const char *params[] = {key->table, referenced, name,
+	may_have ? "t" : "f"};
+
+	/* an error is the table's own statement's to meet: no rows */
+	PGresult   *tree = PQexecParams(conn, tree_query, 4, NULL, params, NULL,
+									NULL, 0);
+
+	free(name);
+	return tree;
+}
+
+/* The table has it by now: note its partitions'. */
+static void
+add_table_key(PGconn *conn, LeafKeys *keys, const TableKey *key)
+{
+	char	   *name = identifier_unquote(key->name);
+	const char *params[] = {key->table, name};
+	PGresult   *leaves = PQexecParams(conn, leaves_query, 2, NULL, params,
+									  NULL, NULL, 0);
+
+	keep_key(keys, key);
+	add_leaves(keys, leaves, 2, 1, false);
+	PQclear(leaves);
+	free(name);
+}
+
+/*
+ * SET NULL (a) and SET DEFAULT (a): the table's statement gives a partition's
+ * key the numbers that the columns have in the table, not in the partition
+ * (tablecmds.c:addFkRecurseReferencing).
+ */
+static bool
+has_set_columns(const TableKey *key)
+{
+	return strstr(key->definition, " ON DELETE SET NULL (") ||
+		strstr(key->definition, " ON DELETE SET DEFAULT (");
+}
+
+static void
+add_key(PGconn *conn, LeafKeys *keys, const Toc *toc, int no, const JobLog *log)
+{
+	const TocEntry *entry = &toc->entries[no];
+	TableKey	key = {.entry = no,
+	.of_table = PQserverVersion(conn) >= MIN_SERVER_FOR_NOT_VALID};
+	bool		may_have = log && log->is_resumed && !key.of_table;
 	char	   *referenced;
-	const char *params[4];
 	PGresult   *tree;
-	int			n;
+	bool		is_worth_it;
 
 	if (!read_key(entry, &key, &referenced))
 		return;
-	params[0] = key.table;
-	params[1] = referenced;
-	params[2] = identifier_unquote(key.name);
-	params[3] = resumed ? "t" : "f";
-	/* an error is the table's own statement's to meet: no rows */
-	tree = PQexecParams(conn, tree_query, 4, NULL, params, NULL, NULL, 0);
-	n = count_large(tree);
-	if (n >= 2 && !has_rival(toc, entry, &key, tree))
+	tree = look_at_tree(conn, &key, referenced, may_have);
+	is_worth_it = count_large(tree) >= 2 && !has_rival(toc, &key, tree);
+	if (key.of_table)
 	{
-		add_leaves(keys, tree, n, resumed);
-		keys->keys = pg_realloc(keys->keys,
-								(keys->n_keys + 1) * sizeof(TableKey));
-		keys->keys[keys->n_keys++] = key;
+		if ((is_worth_it || is_begun(log, entry)) &&
+			begin_table(conn, &key, entry, log))
+			add_table_key(conn, keys, &key);
+	}
+	else if (is_worth_it && !has_set_columns(&key))
+	{
+		keep_key(keys, &key);
+		add_leaves(keys, tree, 3, -1, may_have);
 	}
 	PQclear(tree);
 }
@@ -206,25 +391,26 @@ compare_leaves(const void *a, const void *b)
  * What is left over
  * ----------
  */
+
+/* A key that is no part of another one; if it must be ($3), NOT VALID. */
 static const char own_query[] =
 "SELECT 1 FROM pg_catalog.pg_constraint k"
 " WHERE k.conrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
 " AND k.conname OPERATOR(pg_catalog.=) $2::pg_catalog.name"
 " AND k.contype OPERATOR(pg_catalog.=) 'f'"
-" AND k.conparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid";
+" AND k.conparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid"
+" AND NOT (k.convalidated AND $3::pg_catalog.bool)";
 
 static void
-drop_leaf(PGconn *conn, LeafKey *leaf, const char *name)
+drop_key(PGconn *conn, const char *table, const char *name, bool of_table)
 {
 	char	   *unquoted = identifier_unquote(name);
-	const char *params[] = {leaf->leaf, unquoted};
-	char	   *sql = psprintf("ALTER TABLE ONLY %s DROP CONSTRAINT %s",
-							   leaf->leaf, name);
-	PGresult   *res = PQexecParams(conn, own_query, 2, NULL, params, NULL,
+	const char *params[] = {table, unquoted, of_table ? "t" : "f"};
+	char	   *sql = psprintf("ALTER TABLE %s DROP CONSTRAINT %s", table, name);
+	PGresult   *res = PQexecParams(conn, own_query, 3, NULL, params, NULL,
 								   NULL, 0);
 	bool		is_there = PQntuples(res) > 0;
 
-	leaf->made = false;
 	if (is_there)
 	{
 		PQclear(res);
@@ -233,8 +419,8 @@ drop_leaf(PGconn *conn, LeafKey *leaf, const char *name)
 	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
 		PQresultStatus(res) != PGRES_TUPLES_OK)
 	{
-		pg_log_error("could not drop constraint %s of partition %s, which is not part of its table's: %s",
-					 printable(name), printable(leaf->leaf),
+		pg_log_error("could not drop constraint %s of table %s, which is not complete: %s",
+					 printable(name), printable(table),
 					 PQresultErrorMessage(res));
 		pg_log_error_hint("Drop it by hand.");
 	}
@@ -246,26 +432,43 @@ drop_leaf(PGconn *conn, LeafKey *leaf, const char *name)
 void
 leaf_keys_drop(PGconn *conn, LeafKeys *keys, bool all)
 {
+	for (int i = 0; i < keys->n_keys; i++)
+	{
+		TableKey   *key = &keys->keys[i];
+
+		if (!key->of_table || !key->failed)
+			continue;
+		drop_key(conn, key->table, key->name, true);
+		key->of_table = false;
+	}
 	for (int i = 0; i < keys->n_leaves; i++)
 	{
 		LeafKey    *leaf = &keys->leaves[i];
-		const TableKey *key = &keys->keys[leaf->key];
 
-		if (leaf->made && (all || key->failed))
-			drop_leaf(conn, leaf, key->name);
+		if (!leaf->made || (!all && !keys->keys[leaf->key].failed))
+			continue;
+		drop_key(conn, leaf->leaf, leaf->name, false);
+		leaf->made = false;
 	}
 }
 
 LeafKeys *
-leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule, bool resumed)
+leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
+			   const JobLog *log)
 {
 	const Toc  *toc = schedule->toc;
 	LeafKeys   *keys = pg_malloc0(sizeof(LeafKeys));
 
 	for (int i = 0; i < toc->n_entries; i++)
+	{
+		char	   *line = restore_log_entry(&toc->entries[i]);
+
 		if (schedule->phases[i] == RESTORE_POST_DATA &&
-			toc_entry_is(&toc->entries[i], "FK CONSTRAINT"))
-			add_key(conn, keys, toc, &toc->entries[i], resumed);
+			toc_entry_is(&toc->entries[i], "FK CONSTRAINT") &&
+			!job_log_is_done(log, line))
+			add_key(conn, keys, toc, i, log);
+		free(line);
+	}
 	if (keys->n_leaves > 0)
 		qsort(keys->leaves, keys->n_leaves, sizeof(LeafKey), compare_leaves);
 	/* of the run before: it may not have come to validate them */

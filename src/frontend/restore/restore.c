@@ -423,17 +423,21 @@ make_leaf_keys(Restore *restore)
 	const Options *options = &restore->options;
 	int			n_sessions = options->index_jobs != 0 ?
 		(int) options->index_jobs : options->jobs;
+	LeafKeys   *keys;
 
 	restore->leaf_keys = pg_malloc0(sizeof(LeafKeys));
 	/* one after the other would take no less than the tables' statements */
 	if (n_sessions == 1)
 		return;
 	target_renew(&restore->target);
-	restore->leaf_keys = leaf_keys_find(restore->target.conn,
-										restore->stages.schedule,
-										options->resume);
-	leaf_key_sessions_run(&restore->target, restore->leaf_keys, n_sessions);
-	leaf_keys_drop(restore->target.conn, restore->leaf_keys, false);
+	keys = leaf_keys_find(restore->target.conn, restore->stages.schedule,
+						  restore->log);
+	restore->leaf_keys = keys;
+	leaf_key_sessions_run(&restore->target, keys, n_sessions);
+	target_renew(&restore->target);
+	leaf_keys_finish(restore->target.conn, keys, restore->stages.schedule,
+					 restore->log);
+	leaf_keys_drop(restore->target.conn, keys, false);
 }
 
 /* Drop what is left of them; an exit callback, too. */
