@@ -102,7 +102,8 @@ compare_source(const Run *run, const Target *target)
 	*plan = *run->plan;
 	source->options = compared.options = options;
 	compared.plan = plan;
-	leader_open(source, plan);
+	leader_connect(source);
+	leader_open(source, NULL, plan);
 	session_set_encoding(source->conn, plan->encoding);
 	plan->toc = plan->pg_dump_toc = find_tables(source->conn, plan->toc);
 	plan->tables = dump_tables_read(source->conn, plan->toc, options,

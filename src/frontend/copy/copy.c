@@ -174,17 +174,24 @@ make_plan(Copy *copy, StockPgDump *pg_dump)
 	source_check(copy->source.conn, options, plan);
 }
 
-/* Connect to the target, and look at it before anything is made there. */
 static void
 open_target(Copy *copy)
+{
+	const Options *options = copy->run.options;
+
+	copy->target.params.dbname = options->target;
+	copy->target.params.prompt_password = options->connection.prompt_password;
+	target_open(&copy->target);
+}
+
+/* Look at the target before anything is made there. */
+static void
+check_target(Copy *copy)
 {
 	const Options *options = copy->run.options;
 	const Toc  *toc = copy->plan.toc;
 
 	copy->new_name = database_to_create(options, toc);
-	copy->target.params.dbname = options->target;
-	copy->target.params.prompt_password = options->connection.prompt_password;
-	target_open(&copy->target);
 	target_refuse_source(&copy->target, copy->source.conn,
 						 toc->pg_dump_version, copy->new_name);
 	restore_stage_leave_out_extension(&copy->restore);
@@ -338,7 +345,11 @@ copy_database(const Options *options, const char *argv0)
 	pg_dump = stock_pg_dump_find(options, argv0);
 	copy->restore.setup.program =
 		stock_pg_restore_find(stock_pg_dump_path(pg_dump));
-	leader_open(&copy->source, &copy->plan);
+	leader_connect(&copy->source);
+	stock_pg_dump_check(pg_dump, options);
+	leader_open(&copy->source, pg_dump, &copy->plan);
+	/* the two servers have different things to do */
+	open_target(copy);
 	page = report_begin(options->report, NULL);
 	load_account_begin(&copy->account, &copy->run);
 
@@ -346,7 +357,7 @@ copy_database(const Options *options, const char *argv0)
 	/* before workers are forked; and an account of a failure counts them */
 	make_results(copy);
 	/* after the plan, which says what the target must have, and must not */
-	open_target(copy);
+	check_target(copy);
 	/* up to here only a slot has been made, and none if we only look */
 	if (options->check)
 	{

@@ -212,9 +212,7 @@ check_plan(const Dump *dump)
 static void
 show_plan(Dump *dump, StockPgDump *pg_dump)
 {
-	/* at once: a plan for a place that cannot be is of no use */
-	check_directory(dump->run.options);
-	leader_open(&dump->source, &dump->plan);
+	leader_open(&dump->source, pg_dump, &dump->plan);
 	leader_plan(&dump->source, pg_dump, &dump->plan);
 	leader_close(&dump->source);
 	dry_run_print(dump->run.options, &dump->plan);
@@ -225,7 +223,7 @@ show_plan(Dump *dump, StockPgDump *pg_dump)
 static void
 check_only(Dump *dump, StockPgDump *pg_dump)
 {
-	leader_open(&dump->source, &dump->plan);
+	leader_open(&dump->source, pg_dump, &dump->plan);
 	leader_plan(&dump->source, pg_dump, &dump->plan);
 	check_plan(dump);
 	leader_close(&dump->source);
@@ -242,8 +240,7 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	ArchiveDir *dir;
 	Manifest   *manifest;
 
-	/* before the directory, which no wrong password is to have made */
-	leader_open(&dump->source, &dump->plan);
+	leader_open(&dump->source, pg_dump, &dump->plan);
 	run_event_stage("plan");
 
 	/*
@@ -292,6 +289,12 @@ dump_database(const Options *options, const char *argv0)
 	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
+	/* at once: a plan for a place that cannot be is of no use */
+	if (options->dry_run)
+		check_directory(options);
+	/* before the directory is made, for which no wrong password is to do */
+	leader_connect(&dump->source);
+	stock_pg_dump_check(pg_dump, options);
 	dump->plan.compress =
 		choose_compression(options, stock_pg_dump_major(pg_dump));
 	if (options->dry_run)

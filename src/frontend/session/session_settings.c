@@ -83,6 +83,7 @@ session_set_encoding(PGconn *conn, const char *encoding)
 		pg_fatal("invalid client encoding \"%s\" specified", encoding);
 	}
 	PQclear(res);
+	setFmtEncoding(PQclientEncoding(conn));
 	free(sql);
 	PQfreemem(literal);
 }
@@ -96,7 +97,8 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	if (encoding)
 		session_set_encoding(conn, encoding);
-	setFmtEncoding(PQclientEncoding(conn));
+	else
+		setFmtEncoding(PQclientEncoding(conn));
 
 	if (options->role)
 	{

@@ -11,7 +11,7 @@
 
 #include "options/options.h"
 
-/* Set client_encoding. */
+/* Set client_encoding; fmtId() goes by it from then on. */
 extern void session_set_encoding(PGconn *conn, const char *encoding);
 
 /*

@@ -48,9 +48,9 @@ make_slot(const Source *source)
 	return logical_slot_create(conn, source->address, options);
 }
 
-/* Connect, and look at the server as it is before the run. */
-static void
-connect_leader(Source *source)
+/* Looks at the server as it is before the run. */
+void
+leader_connect(Source *source)
 {
 	const Options *options = source->options;
 	PGconn	   *conn = connection_open_leader(options, "pg_pardump");
@@ -67,34 +67,12 @@ connect_leader(Source *source)
 	findings_settle();
 }
 
-void
-leader_open(Source *source, DumpPlan *plan)
+/* It sees what is committed, statement by statement. */
+static void
+begin_second_session(const Source *source, PGconn *conn)
 {
-	const Options *options = source->options;
-	ServerExtension *extension;
-	DumpOrigin *origin;
-
-	connect_leader(source);
-	/* before the snapshot: names are looked up in catalogs of the present */
-	plan->extension = extension = server_extension_find(source->conn, options,
-														EXTENSION_READS);
-	/* before it, too: a slot brings its own */
-	source->slot = make_slot(source);
-	plan->snapshot = snapshot_begin_leader(source->conn, options,
-										   source->slot ? source->slot->snapshot :
-										   options->snapshot);
-	plan->snapshot_identity = snapshot_identity(source->conn);
-	if (source->slot)
-		logical_slot_snapshot_taken(source->slot);
-	server_extension_hold(source->conn, extension);
-	/* soon after the snapshot, so that the position in the log is near its */
-	plan->origin = origin = dump_origin_read(source->conn, options);
-	if (source->slot)
-	{
-		origin->slot = source->slot->name;
-		origin->slot_lsn = source->slot->lsn;
-	}
-	plan->lock_wait_ms = table_lock_wait_ms(source->conn, options);
+	leader_watchdog_watch(conn, source->address, source->options);
+	session_set_up(conn, source->options, source->options->encoding);
 }
 
 /*
@@ -113,7 +91,10 @@ open_second_session(const Source *source)
 
 		interrupt_set_connection(conn);
 		if (PQstatus(conn) == CONNECTION_OK)
+		{
+			begin_second_session(source, conn);
 			return conn;
+		}
 		interrupt_check();
 		if (retry.n == (int) source->options->retries)
 			pg_fatal("could not connect once more to look for changed tables: %s",
@@ -125,34 +106,92 @@ open_second_session(const Source *source)
 }
 
 /*
+ * The same session while pg_dump is at work, where workers are going to have
+ * as many as two: else there may be no room.  If there is none, there will
+ * be.
+ */
+static PGconn *
+try_second_session(const Source *source)
+{
+	PGconn	   *conn;
+
+	if (source->options->jobs < 2)
+		return NULL;
+	conn = connection_try_peer(source->address, "pg_pardump check");
+	interrupt_check();
+	if (PQstatus(conn) != CONNECTION_OK)
+	{
+		PQfinish(conn);
+		return NULL;
+	}
+	begin_second_session(source, conn);
+	return conn;
+}
+
+void
+leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
+{
+	const Options *options = source->options;
+	ServerExtension *extension;
+	DumpOrigin *origin;
+
+	/* before the snapshot: names are looked up in catalogs of the present */
+	plan->extension = extension = server_extension_find(source->conn, options,
+														EXTENSION_READS);
+	/* before it, too: a slot brings its own */
+	source->slot = make_slot(source);
+	plan->snapshot = snapshot_begin_leader(source->conn, options,
+										   source->slot ? source->slot->snapshot :
+										   options->snapshot);
+	plan->snapshot_identity = snapshot_identity(source->conn);
+	if (source->slot)
+		logical_slot_snapshot_taken(source->slot);
+	if (pg_dump)
+		stock_pg_dump_start(pg_dump, options, source->address, plan->snapshot);
+	server_extension_hold(source->conn, extension);
+	/* soon after the snapshot, so that the position in the log is near its */
+	plan->origin = origin = dump_origin_read(source->conn, options);
+	if (source->slot)
+	{
+		origin->slot = source->slot->name;
+		origin->slot_lsn = source->slot->lsn;
+	}
+	plan->lock_wait_ms = table_lock_wait_ms(source->conn, options);
+	if (pg_dump)
+		source->second = try_second_session(source);
+}
+
+/*
  * Locks are held: what the archive describes by the snapshot must be what
  * they hold.  It makes no difference when it was changed, and whether pg_dump
  * had its locks all the time: it may have ended before ours were there, and
  * have let in who waited for it.
  */
 static void
-check_tables(const Source *source, const DumpPlan *plan)
+check_tables(Source *source, const DumpPlan *plan)
 {
-	PGconn	   *other;
+	PGconn	   *other = source->second;
 
-	if (plan->tables->n_tables == 0)
-		return;
-	other = open_second_session(source);
-	leader_watchdog_watch(other, source->address, source->options);
-	session_set_up(other, source->options, plan->encoding);
-	table_check_snapshot(source->conn, other, plan->tables, source->options);
-	interrupt_set_connection(source->conn);
+	source->second = NULL;
+	if (plan->tables->n_tables > 0)
+	{
+		if (other == NULL)
+			other = open_second_session(source);
+		interrupt_set_connection(other);
+		session_set_encoding(other, plan->encoding);
+		table_check_snapshot(source->conn, other, plan->tables,
+							 source->options);
+		interrupt_set_connection(source->conn);
+	}
 	PQfinish(other);
 }
 
 /* What pg_dump describes in the snapshot. */
 static Toc *
-read_toc(const Source *source, const DumpPlan *plan, StockPgDump *pg_dump)
+read_toc(const Source *source, StockPgDump *pg_dump)
 {
 	int			status;
-	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, source->options,
-											 source->address, plan->snapshot,
-											 &status);
+	Toc		   *toc = stock_pg_dump_read_toc(pg_dump, &status);
 
 	if (toc == NULL)
 	{
@@ -163,6 +202,19 @@ read_toc(const Source *source, const DumpPlan *plan, StockPgDump *pg_dump)
 	return toc;
 }
 
+/*
+ * We have locks of our own: until now pg_dump's were all there is.  If the
+ * other session is to have its place, pg_dump's end is waited for.
+ */
+static void
+end_pg_dump(const Source *source, StockPgDump *pg_dump)
+{
+	if (source->second)
+		stock_pg_dump_end(pg_dump);
+	else
+		stock_pg_dump_stop(pg_dump);
+}
+
 void
 leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 {
@@ -171,16 +223,16 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	DumpTables *tables;
 
 	progress_stage_if_long("plan");
-	plan->pg_dump_toc = read_toc(source, plan, pg_dump);
+	plan->pg_dump_toc = read_toc(source, pg_dump);
 	plan->encoding = toc_encoding(plan->pg_dump_toc);
 	session_set_encoding(conn, plan->encoding);
 	plan->tables = tables = dump_tables_read(conn, plan->pg_dump_toc, options,
 											 plan->lock_wait_ms);
-	/* until we have locks of our own, its locks are all there is */
-	stock_pg_dump_stop(pg_dump);
+	end_pg_dump(source, pg_dump);
 	check_tables(source, plan);
 	/* not before: a condition is of the tables that the snapshot has */
 	row_filters_apply(conn, options, tables);
+	stock_pg_dump_stop(pg_dump);
 	progress_end();
 	if (options->create_subscription)
 		subscription_check(conn, options, plan->pg_dump_toc, tables);

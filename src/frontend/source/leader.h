@@ -12,15 +12,21 @@
 #include "stock/stock_pg_dump.h"
 
 /*
- * Connect, and take the snapshot that all others import.  The source has its
- * options; what else it has, and what the plan says of this moment, is filled
- * in.  Exits with a message if the server is not fit for the run.
+ * Connect.  The source has its options.  Exits with a message if the server
+ * is not fit for the run.
  */
-extern void leader_open(Source *source, DumpPlan *plan);
+extern void leader_connect(Source *source);
 
 /*
- * Learn from stock pg_dump what to dump, lock it all, and make the plan.
- * Exits with a message if a table is not what it is in the snapshot (see
+ * Take the snapshot that all others import.  What else the source has, and
+ * what the plan says of this moment, is filled in.  Stock pg_dump, unless it
+ * is NULL, begins to tell what to dump; the caller may do other things until
+ * it has.
+ */
+extern void leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
+
+/*
+ * Learn from it what to dump, lock it all, and make the plan.  Exits with a message if a table is not what it is in the snapshot (see
  * table_check_snapshot()).
  */
 extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);

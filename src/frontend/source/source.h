@@ -30,6 +30,8 @@ typedef struct Source
 	/* In the leader */
 	PGconn	   *conn;			/* has the snapshot, and all locks; NULL while
 								 * it is lost (leader_session.h) */
+	PGconn	   *second;			/* to look for changed tables, if there was
+								 * room beside pg_dump's; or NULL */
 	LeaderSession *session;		/* keeps it, once workers are to start */
 	const char *snapshot;		/* as this connection has exported it, for
 								 * workers */

@@ -197,17 +197,23 @@ find_path(const Options *options, const char *argv0)
 	return path;
 }
 
-/* Ask it: "pg_dump (PostgreSQL) 17.2 (Debian ...)", "... 19beta1", ... */
-static int
+static void
 ask_major(StockPgDump *pg_dump)
 {
 	const char *args[] = {pg_dump->path, "--version", NULL};
+
+	spawn(pg_dump, args, NULL);
+}
+
+/* "pg_dump (PostgreSQL) 17.2 (Debian ...)", "... 19beta1", ... */
+static int
+take_major(StockPgDump *pg_dump)
+{
 	const char *prefix = "pg_dump (PostgreSQL) ";
 	char		line[256];
 	size_t		len;
 	int			major = 0;
 
-	spawn(pg_dump, args, NULL);
 	len = read_output(pg_dump, line, sizeof(line) - 1);
 	line[len] = '\0';
 	if (wait_for_exit(pg_dump) == 0 &&
@@ -246,7 +252,14 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 	pg_dump->path = find_path(options, argv0);
 	pg_dump->out_fd = pg_dump->words.fd = -1;
 	cleanup_push(stop_at_exit, pg_dump);
-	pg_dump->major = ask_major(pg_dump);
+	ask_major(pg_dump);
+	return pg_dump;
+}
+
+void
+stock_pg_dump_check(StockPgDump *pg_dump, const Options *options)
+{
+	pg_dump->major = take_major(pg_dump);
 	if (pg_dump->major < MIN_MAJOR)
 	{
 		pg_log_error("\"%s\" is of PostgreSQL %d, which is too old",
@@ -264,7 +277,6 @@ stock_pg_dump_find(const Options *options, const char *argv0)
 		exit(1);
 	}
 	refuse_newer_option(pg_dump, options);
-	return pg_dump;
 }
 
 int
@@ -283,9 +295,9 @@ stock_pg_dump_path(const StockPgDump *pg_dump)
  * Asking it
  * ----------
  */
-static void
-start(StockPgDump *pg_dump, const Options *options,
-	  const PeerAddress *address, const char *snapshot)
+void
+stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
+					const PeerAddress *address, const char *snapshot)
 {
 	int			n = 0;
 	const char **args = pg_malloc((options->n_pg_dump_args + 8) *
@@ -355,14 +367,11 @@ refuse_column_versions(const Toc *toc)
 }
 
 Toc *
-stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
-					   const PeerAddress *address, const char *snapshot,
-					   int *status)
+stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 {
 	const char *problem;
 	Toc		   *toc;
 
-	start(pg_dump, options, address, snapshot);
 	toc = toc_read_custom(read_output, pg_dump, &problem);
 	if (toc == NULL)
 	{
@@ -387,15 +396,21 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, const Options *options,
 }
 
 void
+stock_pg_dump_end(StockPgDump *pg_dump)
+{
+	/*
+	 * its handler cancels its statement; killed by a closed pipe it would not
+	 */
+	if (pg_dump->pid != 0)
+		kill(pg_dump->pid, SIGTERM);
+}
+
+void
 stock_pg_dump_stop(StockPgDump *pg_dump)
 {
 	if (pg_dump->pid == 0)
 		return;
-
-	/*
-	 * its handler cancels its statement; killed by a closed pipe it would not
-	 */
-	kill(pg_dump->pid, SIGTERM);
+	stock_pg_dump_end(pg_dump);
 	for (int ms = 0; ms < LAST_WORDS_MS && pg_dump->words.fd >= 0; ms += EXIT_CHECK_MS)
 	{
 		program_words_hear(&pg_dump->words, EXIT_CHECK_MS, false);

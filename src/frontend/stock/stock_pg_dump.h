@@ -19,12 +19,18 @@ typedef struct StockPgDump StockPgDump;
 
 /*
  * Find the pg_dump to use: the one the user named, else the one beside this
- * program, else the first in PATH.  Exits with a message if there is none, if
- * it does not answer, if it is older than 14 or than one of the options, or
- * if it was not named and is of another major than this program.
+ * program, else the first in PATH.  Exits with a message if there is none.
+ * It is asked for its version.
  */
 extern StockPgDump *stock_pg_dump_find(const Options *options,
 									   const char *argv0);
+
+/*
+ * Take its answer, before it is used.  Exits with a message if there is none,
+ * if it is older than 14 or than one of the options, or if it was not named
+ * and is of another major than this program.
+ */
+extern void stock_pg_dump_check(StockPgDump *pg_dump, const Options *options);
 
 /* Where it is; borrowed. */
 extern const char *stock_pg_dump_path(const StockPgDump *pg_dump);
@@ -32,21 +38,24 @@ extern const char *stock_pg_dump_path(const StockPgDump *pg_dump);
 /* Its major version, e.g. 15. */
 extern int	stock_pg_dump_major(const StockPgDump *pg_dump);
 
+/* Run it with the user's options under a snapshot. */
+extern void stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
+								const PeerAddress *address,
+								const char *snapshot);
+
 /*
- * Run it with the user's options under a snapshot and read its table of
- * contents.  If it fails its own words are shown, an error tells of it, and
- * the result is NULL, *status being its exit code for this program to exit
+ * Read its table of contents.  If it fails its own words are shown, an error
+ * tells of it, and the result is NULL, *status being its exit code for this program to exit
  * with; so this does itself, with 1, if that was a pg_dump of another major
  * than the one that was asked, or one too old for the server's minor release.
  * It is left running, blocked, with its locks.
  */
-extern Toc *stock_pg_dump_read_toc(StockPgDump *pg_dump,
-								   const Options *options,
-								   const PeerAddress *address,
-								   const char *snapshot,
-								   int *status);
+extern Toc *stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status);
 
-/* Stop it quietly.  Its locks are gone when this returns. */
+/* Have it stop, quietly. */
+extern void stock_pg_dump_end(StockPgDump *pg_dump);
+
+/* The same, and wait for that.  Its locks are gone when this returns. */
 extern void stock_pg_dump_stop(StockPgDump *pg_dump);
 
 #endif							/* STOCK_PG_DUMP_H */
