@@ -4,11 +4,15 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/interrupt.h"
 #include "job_log/job_log_archive.h"
 #include "restore/restore_log.h"
 #include "restore/restore_resume.h"
-#include "target/index_log.h"
+#include "target/index_look.h"
 #include "target/target_history.h"
+
+/* How often to look whether an index has been built. */
+#define LOOK_AGAIN_US 100000
 
 char *
 restore_resume_selection(const Options *options, const int *ids, int n_ids)
@@ -155,25 +159,23 @@ restore_resume_skip(const RestoreWork *work)
  * ----------
  */
 
-/* Has the table that index? */
-static const char has_index_query[] =
-"SELECT FROM pg_catalog.pg_index x"
-" WHERE x.indexrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
-" AND x.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)";
-
+/* Has the table that index?  A run that was killed may be building it yet. */
 static bool
 has_index(const RestoreWork *work, const TocEntry *entry, int table)
 {
 	IndexBuild	build = {.entry = entry,
 	.table = &work->run->plan->tables->tables[table]};
-	char	   *name = index_log_name(&build);
-	const char *params[] = {name, build.table->name};
-	PGresult   *res = target_query(work->log->conn, has_index_query, 2, params);
-	bool		result = PQntuples(res) > 0;
+	IndexState	state;
 
-	PQclear(res);
-	free(name);
-	return result;
+	while ((state = index_look_at(work->log->conn, &build)) == INDEX_IN_WORK)
+	{
+		interrupt_check();
+		pg_usleep(LOOK_AGAIN_US);
+	}
+	if (state == INDEX_NOT_KNOWN)
+		pg_fatal("could not look for indexes on the target: %s",
+				 PQerrorMessage(work->log->conn));
+	return state == INDEX_BUILT;
 }
 
 void

@@ -35,6 +35,11 @@ typedef struct PgRestoreRun
 {
 	pid_t		pid;			/* 0 when it is gone */
 	char	   *archive;		/* its directory; owned */
+	bool		is_repeated;	/* set by the caller: it begins anew what a
+								 * lost session has not done */
+	char	   *loss;			/* then, at the end: why its session is lost,
+								 * or it itself, which has not been told, nor
+								 * counted; NULL if not; owned by the caller */
 	volatile int *n_errors;		/* the setup's */
 	ProgramWords words;			/* on its standard error */
 } PgRestoreRun;

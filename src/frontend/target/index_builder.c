@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/retry.h"
 #include "base/shared_memory.h"
 #include "process/child_process.h"
 #include "progress/progress.h"
@@ -23,12 +24,16 @@
 /* How often to look for tables that are ready, and for runs that ended. */
 #define LOOK_AGAIN_US 20000
 
+/* And for the end of a build whose client is gone. */
+#define IN_WORK_MS 200
+
 /* A run of pg_restore. */
 typedef struct IndexRun
 {
-	PgRestoreRun run;			/* pid 0: the slot is free */
+	PgRestoreRun run;			/* pid 0: the slot is free, or is retried */
 	IndexBatch	batch;
 	int64		start_us;
+	Retry		retry;			/* its session was lost */
 } IndexRun;
 
 /* What the builder's process tells the leader. */
@@ -37,6 +42,7 @@ typedef struct IndexReport
 	volatile double seconds;
 	volatile int built;
 	volatile bool came_to_end;
+	volatile bool lost;			/* a session, more often than may be */
 } IndexReport;
 
 struct IndexBuilder
@@ -51,6 +57,8 @@ struct IndexBuilder
 	int			n_running;
 	int			run_count;		/* names archives */
 	bool		failed;
+	bool	   *is_built;		/* by entry of the queue: by a run whose
+								 * session was lost then */
 	IndexReport *report;		/* shared memory */
 	IndexBuild *builds;			/* the same, by entry of the queue */
 };
@@ -94,6 +102,7 @@ note_builds(IndexBuilder *builder, const IndexRun *run, bool ended)
 	}
 }
 
+/* What of its batch is not there yet. */
 static void
 start_run(IndexBuilder *builder, IndexRun *run)
 {
@@ -108,16 +117,79 @@ start_run(IndexBuilder *builder, IndexRun *run)
 	{
 		const IndexUnit *unit = run->batch.units[i];
 
-		memcpy(entries + n, builder->queue->entries + unit->first,
-			   unit->n * sizeof(TocEntry));
-		n += unit->n;
+		for (int j = unit->first; j < unit->first + unit->n; j++)
+			if (!builder->is_built[j])
+				entries[n++] = builder->queue->entries[j];
 	}
-	run->start_us = clock_wall_us();
-	note_builds(builder, run, false);
+	run->run.is_repeated = true;
 	stock_pg_restore_start(&run->run, &builder->plan.setup, name, entries, n, more);
-	builder->n_running++;
 	free(name);
 	free(entries);
+}
+
+static void
+begin_run(IndexBuilder *builder, IndexRun *run)
+{
+	run->start_us = clock_wall_us();
+	note_builds(builder, run, false);
+	start_run(builder, run);
+	builder->n_running++;
+}
+
+/* ----------
+ * Lost sessions
+ * ----------
+ */
+
+/* Its slot is free. */
+static void
+end_run(IndexBuilder *builder, IndexRun *run)
+{
+	builder->n_running--;
+	memset(&run->retry, 0, sizeof(Retry));
+	index_queue_release(builder->queue, &run->batch);
+	run->batch.n_units = 0;
+}
+
+/* The cause is owned. */
+static void
+retry_run(IndexBuilder *builder, IndexRun *run, char *cause)
+{
+	int			max = (int) builder->plan.setup.options->retries;
+
+	if (builder->report->lost || run->retry.n >= max)
+	{
+		pg_log_error("pg_restore lost its connection while building indexes: %s",
+					 cause);
+		builder->report->lost = builder->failed = true;
+		end_run(builder, run);
+	}
+	else
+	{
+		int			delay_ms = retry_later(&run->retry);
+
+		pg_log_warning("pg_restore lost its connection while building indexes; retry %d of %d in %.1f s",
+					   run->retry.n, max, delay_ms / 1000.0);
+		pg_log_warning_detail("%s", cause);
+	}
+	free(cause);
+}
+
+static void
+begin_anew(IndexBuilder *builder, IndexRun *run)
+{
+	PGconn	   *conn = connection_try_peer(builder->plan.target_address,
+										   "pg_pardump");
+
+	run->retry.at = 0;
+	if (index_look_at_batch(conn, &run->batch, builder->builds,
+							builder->is_built))
+		start_run(builder, run);
+	else if (PQstatus(conn) == CONNECTION_OK)
+		run->retry.at = clock_monotonic_ms() + IN_WORK_MS;
+	else
+		retry_run(builder, run, pg_strdup(PQerrorMessage(conn)));
+	PQfinish(conn);
 }
 
 /* If the run has ended, note its result, and free its slot. */
@@ -128,6 +200,11 @@ look_at_run(IndexBuilder *builder, IndexRun *run)
 
 	if (run->run.pid == 0 || !stock_pg_restore_ended(&run->run, &ok))
 		return;
+	if (run->run.loss)
+	{
+		retry_run(builder, run, run->run.loss);
+		return;
+	}
 	builder->report->seconds += (clock_wall_us() - run->start_us) / 1e6;
 	if (ok)
 	{
@@ -136,8 +213,7 @@ look_at_run(IndexBuilder *builder, IndexRun *run)
 	}
 	else
 		builder->failed = true;
-	builder->n_running--;
-	index_queue_release(builder->queue, &run->batch);
+	end_run(builder, run);
 }
 
 static void
@@ -153,8 +229,11 @@ builder_main(IndexBuilder *builder)
 			IndexRun   *run = &builder->runs[i];
 
 			look_at_run(builder, run);
-			if (run->run.pid == 0 && index_queue_take(queue, &run->batch))
-				start_run(builder, run);
+			if (retry_is_due(&run->retry))
+				begin_anew(builder, run);
+			else if (run->batch.n_units == 0 &&
+					 index_queue_take(queue, &run->batch))
+				begin_run(builder, run);
 		}
 		pg_usleep(LOOK_AGAIN_US);
 	}
@@ -193,6 +272,7 @@ new_builder(const IndexPlan *plan)
 	builder->runs = pg_malloc0(builder->n_runs * sizeof(IndexRun));
 	builder->report = shared_memory_new(1, sizeof(IndexReport));
 	builder->builds = index_log_new(queue->n_entries);
+	builder->is_built = pg_malloc0(queue->n_entries + 1);
 	for (int i = 0; i < queue->n_entries; i++)
 	{
 		builder->builds[i].entry = &queue->entries[i];
@@ -277,6 +357,9 @@ index_builder_finish(IndexBuilder *builder)
 	if (WIFSIGNALED(status))
 		pg_log_error("the process that builds indexes was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	/* what can be resumed is not passed over */
+	if (builder->report->lost && builder->plan.setup.n_errors)
+		exit(1);
 	if (!builder->report->came_to_end)
 		note_loss(builder);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -1,0 +1,138 @@
+# Indexes whose builds lose their session, or their pg_restore, in a restore and
+# in a copy: each is there once, nothing is an error, and what the server goes on
+# with although its client is gone is waited for.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_until wait_in_run children terminate);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(start_copy sessions_left);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Gate qw(hold_gates close_gate open_gate at_gate wait_at_gate);
+use Pardump::Restore qw(start_parrestore);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('lost_indexes');
+my $copies = 0;
+
+make_database($node, 'gated', options => 'TEMPLATE template0');
+sql($node, 'gated', q{
+	CREATE TABLE waits (id int PRIMARY KEY, v text);
+	INSERT INTO waits SELECT i, md5(i::text) FROM generate_series(1, 10) i;
+	CREATE INDEX waits_before ON waits (v);
+	CREATE INDEX waits_gate ON waits (v, id);
+	CREATE INDEX waits_later ON waits (id, v)});
+my $data = fingerprint($node, 'gated');
+my $schema = schema_text($node, 'gated');
+my $archive = new_path('archive');
+run_program('pg_dump', '-Fc', '-f', $archive, '-d', $node->connstr('gated'));
+
+# Starts a restore, or a copy, into a new database.  One of its indexes waits at
+# the gate, before it commits.
+sub start_until_gate
+{
+	my ($is_copy, @options) = @_;
+	my $db = empty_copy($node, 'gated', 'copy' . ++$copies);
+	sql($node, $db, q{CREATE FUNCTION gate() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN
+			IF pg_catalog.current_query() LIKE '%CREATE INDEX waits_gate %' THEN
+				PERFORM pg_catalog.pg_advisory_xact_lock_shared(7);
+			END IF; END$$;
+		CREATE EVENT TRIGGER gate ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION gate()});
+	hold_gates($node, $db);
+	close_gate(7);
+	my $run = $is_copy ? start_copy($node, 'gated', $node->connstr($db), @options)
+	  : start_parrestore($node, $db, $archive, @options);
+	wait_at_gate($node, $run, 1);
+	return ($db, $run);
+}
+
+# The process of pg_restore that builds: the index builder's child.
+sub pg_restore_of
+{
+	my ($run) = @_;
+	foreach my $pid (map { children($_) } children($run->{pid}))
+	{
+		return $pid if slurp_file("/proc/$pid/cmdline") =~ /pg_restore\0/;
+	}
+	die 'no pg_restore';
+}
+
+sub complete_ok
+{
+	my ($db, $run, $what) = @_;
+	is(end_dump($run), 0, "$what: exit code");
+	unlike($run->{err}, qr/error: /, "$what: no error");
+	sql($node, $db, 'DROP EVENT TRIGGER gate; DROP FUNCTION gate()');
+	same_database_ok($node, $db, $data, $schema, $what);
+	is(sessions_left($node), 0, "$what: no session left");
+	return;
+}
+
+my $retry = qr/warning: pg_restore lost its connection while building indexes; retry 1 of 5 in 0\.5 s\n\S+ detail: /;
+
+sub wait_for_retry
+{
+	my ($run) = @_;
+	wait_in_run($run, 'a retry', sub { $run->{err} =~ $retry });
+	return;
+}
+
+foreach my $is_copy (0, 1)
+{
+	my $what = $is_copy ? 'copy' : 'restore';
+	{
+		my ($db, $run) = start_until_gate($is_copy, '-j2');
+		terminate($node, at_gate($node));
+		wait_for_retry($run);
+		wait_at_gate($node, $run, 1);
+		open_gate();
+		complete_ok($db, $run, "$what, a session");
+	}
+	{
+		my ($db, $run) = start_until_gate($is_copy, '-j2');
+		kill KILL => pg_restore_of($run);
+		wait_for_retry($run);
+		like($run->{err}, qr/detail: pg_restore was terminated by signal 9/, "$what, pg_restore: why");
+		# when it is looked for, in half a second, it is found at work
+		sleep 1;
+		is(scalar(at_gate($node)), 1, "$what, pg_restore: no other one builds the index");
+		open_gate();
+		complete_ok($db, $run, "$what, pg_restore");
+	}
+}
+
+# without a retry left the restore ends, and can be resumed
+{
+	my ($db, $run) = start_until_gate(0, '--retries=0');
+	terminate($node, at_gate($node));
+	is(end_dump($run), 1, 'no retry: exit code');
+	like($run->{err}, qr/error: pg_restore lost its connection while building indexes: could not execute query: FATAL:  terminating/,
+		'no retry: message');
+	unlike($run->{err}, qr/errors ignored/, 'no retry: nothing is passed over');
+	open_gate();
+	complete_ok($db, start_parrestore($node, $db, $archive, '--resume'), 'no retry, resumed');
+}
+
+# the server goes on with an index of a run that was killed
+{
+	my ($db, $run) = start_until_gate(0);
+	my @all = (pg_restore_of($run), children($run->{pid}), $run->{pid});
+	kill KILL => @all;
+	end_dump($run);
+	my $next = start_parrestore($node, $db, $archive, '--resume');
+	wait_until('it waits for that', sub { $next->{h}->pump_nb;
+		value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity
+			WHERE application_name LIKE 'pg_pardump%' AND query ~ 'pg_locks'}) });
+	is(scalar(at_gate($node)), 1, 'killed: one builds the index');
+	open_gate();
+	complete_ok($db, $next, 'killed, resumed');
+}
+
+$node->stop;
+done_testing();
