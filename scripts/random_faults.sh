@@ -1,11 +1,12 @@
 #!/bin/bash
 #
-# random_faults.sh: run many rounds of t/045_random_faults.pl.
+# random_faults.sh: run many rounds of t/045_random_faults.pl and of
+# t/150_restore_faults.pl.
 #
 # usage: scripts/random_faults.sh [ROUNDS [SEED]]
 #
-# ROUNDS is 100 by default, SEED random.  Prints the seed and how many rounds
-# survived, failed cleanly, or were wrong; the exit code is 0 if none was.
+# ROUNDS is 100 by default, of each, SEED random.  Prints the seed and how many
+# rounds survived, failed cleanly, or were wrong; the exit code is 0 if none was.
 # PG_MAJOR is as in scripts/test.sh, which it calls.
 
 set -euo pipefail
@@ -16,7 +17,7 @@ case ${1:-} in
 esac
 export PG_PARDUMP_FAULT_ROUNDS=${1:-100}
 export PG_PARDUMP_SEED=${2:-$((RANDOM * 32768 + RANDOM + 1))}
-export PROVE_TESTS=t/045_random_faults.pl
+export PROVE_TESTS="t/045_random_faults.pl t/150_restore_faults.pl"
 make_work_directory
 # the tests run as another user if root calls
 chmod 711 "$WORK"

@@ -1,0 +1,262 @@
+# pg_parrestore under faults: each round restores an archive, is interrupted by
+# what its seed says, at the moment that it says, and goes on with --resume, which
+# is interrupted in its turn.  In the end the database is the source's: its
+# definitions, every row, none twice; and until then no run claims to be done.
+#
+# PG_PARDUMP_FAULT_ROUNDS says how many rounds there are, and PG_PARDUMP_SEED
+# which ones: round n has that seed + n - 1, so that one round can be had again.
+# The counts are added to the file PG_PARDUMP_FAULT_REPORT (scripts/random_faults.sh
+# runs many).
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_until terminate backends);
+use Pardump::Cluster qw(start_cluster make_database run_program dump_ok codecs new_path sql value);
+use Pardump::Compare qw(fingerprint differences schema_text);
+use Pardump::Copy qw(start_load sessions_left);
+use Pardump::Moment qw(start_moments moment_held moment_go_on moments_seen stop_moments);
+use Pardump::Restore qw(stock_archives);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $rounds = $ENV{PG_PARDUMP_FAULT_ROUNDS} // 6;
+my $seed = $ENV{PG_PARDUMP_SEED} // 1;
+
+# ---- archives
+
+my $node = start_cluster('restore_faults', leave_stopped => 1);
+$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+$node->start;
+sql($node, 'postgres', 'CREATE ROLE fault_keeper; CREATE ROLE fault_reader');
+make_database($node, 'shop', options => 'TEMPLATE template0', files => ['restore_faults.sql']);
+my $data = fingerprint($node, 'shop');
+my $schema = schema_text($node, 'shop');
+my %archives = (stock_archives($node, 'shop'),
+	map { ("ours, $_" => dump_ok($node, 'shop', $_, 'pg_pardump', "-Z$_", '--chunk-size=128kB')) }
+	  grep { /gzip|zstd/ } codecs($node));
+my $definitions = new_path('definitions');
+run_program('pg_dump', '-s', '-Fc', '-f', $definitions, '-d', $node->connstr('shop'));
+sql($node, 'postgres', 'ALTER DATABASE shop RENAME TO source');
+
+# ---- how an archive is restored: the options, the database, and what is there
+
+my %modes = (
+	'plain' => { options => [], db => 'copy', prepare => sub {} },
+	'clean' => { options => [ '--clean', '--if-exists' ], db => 'copy', prepare => sub {
+		sql($node, 'copy', q{CREATE TABLE big AS SELECT 1 AS id; CREATE FUNCTION gone() RETURNS int LANGUAGE sql AS 'SELECT 1';
+			CREATE VIEW seen AS SELECT * FROM big; CREATE TABLE small_3 (id int DEFAULT gone());
+			DROP FUNCTION gone CASCADE; SELECT lo_from_bytea(7005, 'old')}) } },
+	'create' => { options => ['-C'], db => 'shop', prepare => sub { sql($node, 'postgres', 'DROP DATABASE shop') } },
+	'data only' => { options => [ '-a', '--disable-triggers' ], db => 'copy', prepare => sub {
+		run_program('pg_restore', '-d', $node->connstr('copy'), $definitions) } });
+
+# What each is to come to: with data alone stock pg_restore says it.
+my %expected = map { ($_ => { data => $data, schema => $schema }) } keys %modes;
+
+sub prepare
+{
+	my ($mode) = @_;
+	sql($node, 'postgres', "DROP DATABASE IF EXISTS $mode->{db} WITH (FORCE)");
+	make_database($node, $mode->{db}, options => 'TEMPLATE template0');
+	$mode->{prepare}->();
+	return;
+}
+
+# ---- when, and what
+
+# What clients send, counted for each.
+my @patterns = (
+	[ rows => qr/\Ad/ ],
+	[ 'a COPY' => qr/COPY [^;]*FROM/i ],
+	[ 'a commit' => qr/\bCOMMIT\b/ ],
+	[ 'a line of the log' => qr/INSERT INTO pardump_restore\.done/ ],
+	[ 'a large object' => qr/\AF/ ],
+	[ 'an index' => qr/CREATE (?:UNIQUE )?INDEX|(?:PRIMARY KEY|UNIQUE) \(/ ],
+	[ 'a definition' => qr/CREATE (?:TABLE|VIEW|FUNCTION|TYPE|SCHEMA|SEQUENCE|MATERIALIZED|TRIGGER|RULE|POLICY|STATISTICS)\b/ ],
+	[ 'a foreign key' => qr/FOREIGN KEY/ ],
+	[ 'an index of a partition' => qr/ATTACH PARTITION/ ],
+	[ 'the rest' => qr/COMMENT ON|REFRESH|setval|ANALYZE/ ],
+	[ 'the end' => qr/DROP SCHEMA pardump_restore/ ]);
+
+# Each gets the run, and the process ids of the client and of its backend.
+my %faults = (
+	'cut' => sub { },
+	'its backend terminated' => sub { terminate($node, $_[2]) if $_[2] },
+	'all backends terminated' => sub { my @all = backends($node); terminate($node, @all) if @all },
+	'its process killed' => sub { kill KILL => $_[1] },
+	'the leader killed' => sub { kill KILL => $_[0]{pid} },
+	'Ctrl-C' => sub { kill INT => $_[0]{pid} },
+	'SIGTERM' => sub { kill TERM => $_[0]{pid} },
+	'a crash' => sub { $node->stop('immediate'); $node->start },
+	'a restart' => sub { $node->stop('fast'); $node->start },
+	'a long crash' => sub { $node->stop('immediate') },
+	# no file of its backend may grow: no space left, but for it alone
+	'a full disk' => sub { run_program('prlimit', "--pid=$_[2]", '--fsize=65536:') if $_[2] });
+
+sub one_of { return $_[ int(rand(@_)) ]; }
+
+# Some of the moments of a run in which each pattern has been seen so often.
+sub choose_moments
+{
+	my (@seen) = @_;
+	my @may = grep { $seen[$_] } 0 .. $#seen;
+	return map {
+		my $fault = one_of(sort keys %faults);
+		my $pattern = one_of(@may);
+		{ pattern => $pattern, n => 1 + int(rand($seen[$pattern])), answer => one_of(0, 1),
+			cut => $fault eq 'cut', fault => $fault }
+	} 1 .. one_of(1, 1, 2, 3);
+}
+
+sub describe_moment
+{
+	my ($moment) = @_;
+	return "$moment->{fault} at " . ($moment->{answer} ? 'the answer to ' : '')
+	  . "$patterns[$moment->{pattern}][0] $moment->{n}";
+}
+
+# ---- one run
+
+# run_with($mode, [option, ...], $archive, moment...) returns exit code, standard
+# error, how often each pattern has been seen, and the faults that there were.
+sub run_with
+{
+	my ($mode, $options, $archive, @moments) = @_;
+	my $moments = start_moments($node, [ map { $_->[1] } @patterns ], @moments);
+	my $db = grep({ $_ eq '-C' } @$options) ? 'postgres' : $mode->{db};
+	my $run = start_load('pg_parrestore', '-d',
+		"host=$moments->{host} port=$moments->{port} dbname=$db", @$options, $archive);
+	my @done;
+	while ($run->{h}->pumpable && !$run->{timer}->is_expired)
+	{
+		$run->{h}->pump_nb;
+		if (my ($no, $client, $backend) = moment_held($moments))
+		{
+			push @done, $moments[$no]{fault};
+			# the server may be down by an earlier one
+			eval { $faults{ $moments[$no]{fault} }->($run, $client, $backend); 1 } or note($@);
+			moment_go_on($moments);
+		}
+		sleep 0.005;
+	}
+	my $rc = end_dump($run);
+	my @seen = moments_seen($moments);
+	stop_moments($moments);
+	$node->start if grep { $_ eq 'a long crash' } @done;
+	wait_until('the server is up', sub { (run_program('pg_isready', '-q', '-d', $node->connstr('postgres')))[0] == 0 });
+	return ($rc, $run->{err}, \@seen, @done);
+}
+
+# ---- rounds
+
+# What is wrong with the database, as lines.
+sub wrong_with
+{
+	my ($mode) = @_;
+	my $db = $modes{$mode}{db};
+	my @wrong = differences($expected{$mode}{data}, fingerprint($node, $db));
+	push @wrong, 'the schema differs' if schema_text($node, $db) ne $expected{$mode}{schema};
+	push @wrong, 'the log is left'
+	  if value($node, $db, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'});
+	push @wrong, 'sessions are left' if sessions_left($node);
+	return @wrong;
+}
+
+sub is_empty
+{
+	my ($db) = @_;
+	return !value($node, 'postgres', "SELECT count(*) FROM pg_database WHERE datname = '$db'")
+	  || !value($node, $db, q{SELECT count(*) FROM pg_class WHERE relnamespace::regnamespace::text !~ '^pg_|^information_schema'});
+}
+
+sub expect_data_alone
+{
+	prepare($modes{'data only'});
+	run_program('pg_restore', '-d', $node->connstr('copy'), '-a', '--disable-triggers', $archives{custom});
+	$expected{'data only'}{data} = fingerprint($node, 'copy');
+	return;
+}
+
+my %seen;
+
+# How often each pattern is seen in a restore without a fault.
+sub seen_without_faults
+{
+	my ($name, $mode) = @_;
+	return $seen{$mode} //= do {
+		expect_data_alone() if $mode eq 'data only';
+		prepare($modes{$mode});
+		my ($rc, $err, $seen) = run_with($modes{$mode}, [ @{ $modes{$mode}{options} }, '-j2', '--chunk-size=128kB' ], $archives{$name});
+		my @wrong = wrong_with($mode);
+		ok($rc == 0 && $err eq '' && !@wrong, "$mode: no fault") or diag("$rc $err", map { "\n$_" } @wrong);
+		note(join ', ', map { "$patterns[$_][0]: $seen->[$_]" } 0 .. $#patterns);
+		$seen;
+	};
+}
+
+# One round: undef, or why it is wrong.
+sub run_round
+{
+	my ($tell, $name, $mode_name) = @_;
+	my $mode = $modes{$mode_name};
+	my $begin = 1;
+	for (my $n = 1; $n <= 8; $n++)
+	{
+		my @moments = $n <= 1 + int(rand(4)) ? choose_moments(@{ $seen{$mode_name} }) : ();
+		prepare($mode) if $begin;
+		my @options = (@{ $mode->{options} }, '-j' . one_of(1 .. 4), '--index-jobs=' . one_of(1 .. 3),
+			'--chunk-size=128kB', $begin ? () : '--resume');
+		# not to wait long for a server that does not come back
+		push @options, '--retries=' . (grep({ $_->{fault} eq 'a long crash' } @moments) ? 0 : one_of(0, 1, 5, 5));
+		# an error of the disk's alone would be passed over
+		push @options, '-e' if one_of(0, 1) || grep { $_->{fault} eq 'a full disk' } @moments;
+		my ($rc, $err, undef, @done) = run_with($mode, \@options, $archives{$name}, @moments);
+		$tell->("run $n: @options: ", join('; ', map { describe_moment($_) } @moments),
+			'; there was: ', join(', ', @done), '; exit code: ', $rc // 'hangs', "\n$err");
+		return 'it hangs' if !defined $rc;
+		if ($rc == 0)
+		{
+			my @wrong = wrong_with($mode_name);
+			return @wrong ? join("\n", 'exit code 0, but', @wrong) : undef;
+		}
+		return 'errors were passed over' if $err =~ /errors ignored on restore/;
+		return 'it fails without a fault' if !@done && $begin;
+		return "exit code $rc" if $rc != 1 && !($rc == 137 && grep { /killed/ } @done);
+		return 'no reason is told' if $rc == 1 && $err !~ /error: |terminated by user/;
+		# it had come to its very end, or not even begun
+		if ($err =~ /there is nothing to resume|database "shop" does not exist/)
+		{
+			return undef if !wrong_with($mode_name);
+			return 'nothing to resume, but not empty' if $mode_name =~ /plain|create/ && !is_empty($mode->{db});
+			$begin = 1;
+			next;
+		}
+		# a few things only --clean can tell from what was there before
+		$begin = $err =~ /cannot be resumed: it ended while/;
+	}
+	return 'it comes to no end';
+}
+
+my %count = (right => 0, wrong => 0);
+foreach my $round (1 .. $rounds)
+{
+	srand($seed + $round - 1);
+	my ($name, $mode) = (one_of(sort keys %archives), one_of(sort(keys %modes), 'plain', 'plain'));
+	seen_without_faults($name, $mode);
+	my @told;
+	my $wrong = run_round(sub { push @told, join '', @_; note($told[-1]) }, $name, $mode);
+	$count{ defined $wrong ? 'wrong' : 'right' }++;
+	ok(!defined $wrong, "round $round, PG_PARDUMP_SEED=" . ($seed + $round - 1) . ": $name, $mode, " . @told . ' runs')
+	  or diag($wrong, map { "\n$_" } @told);
+}
+
+my $report = "seed $seed, $rounds rounds of restores: $count{right} right, $count{wrong} wrong";
+note($report);
+append_to_file($ENV{PG_PARDUMP_FAULT_REPORT}, "$report\n") if $ENV{PG_PARDUMP_FAULT_REPORT};
+$node->stop;
+done_testing();
