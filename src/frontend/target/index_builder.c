@@ -21,8 +21,12 @@
 #include "target/index_look.h"
 #include "target/index_queue.h"
 
-/* How often to look for tables that are ready, and for runs that ended. */
-#define LOOK_AGAIN_US 20000
+/*
+ * How often to look for tables that are ready, and for runs that ended: so
+ * that the looks themselves take no time to speak of.
+ */
+#define LOOK_AGAIN_US 5000
+#define LOOK_AGAIN_TABLE_US 0.5
 
 /* And for the end of a build whose client is gone. */
 #define IN_WORK_MS 200
@@ -220,6 +224,8 @@ static void
 builder_main(IndexBuilder *builder)
 {
 	IndexQueue *queue = builder->queue;
+	long		wait_us = LOOK_AGAIN_US +
+		(long) (builder->plan.tables->n_tables * LOOK_AGAIN_TABLE_US);
 
 	while (queue->n_taken < queue->n_units || builder->n_running > 0)
 	{
@@ -235,7 +241,7 @@ builder_main(IndexBuilder *builder)
 					 index_queue_take(queue, &run->batch))
 				begin_run(builder, run);
 		}
-		pg_usleep(LOOK_AGAIN_US);
+		pg_usleep(wait_us);
 	}
 	builder->report->came_to_end = true;
 	_exit(builder->failed ? 1 : 0);
