@@ -429,7 +429,7 @@ make_leaf_keys(Restore *restore)
 	/* one after the other would take no less than the tables' statements */
 	if (n_sessions == 1)
 		return;
-	target_renew(&restore->target);
+	target_keep(&restore->target);
 	keys = leaf_keys_find(restore->target.conn, restore->stages.schedule,
 						  restore->log);
 	restore->leaf_keys = keys;

@@ -142,7 +142,7 @@ restore_definitions_make(RestoreStages *stages, const JobLog *log,
 	DefinitionWork work = {.stages = stages,.log = log};
 
 	/* whatever has become of the leader's session meanwhile */
-	target_renew(stages->target);
+	target_keep(stages->target);
 	if (n_own > 0)
 	{
 		work.address = target_restore_address(stages->target, "local");
