@@ -1,6 +1,6 @@
 # The extension's COPY FROM among other sessions and transactions: savepoints,
 # cancellation in mid-load, several loads of one table, a crash, a standby,
-# logical decoding, statistics and progress, other encodings.
+# logical decoding, a subscriber, statistics and progress, other encodings.
 
 use strict;
 use warnings;
@@ -312,6 +312,33 @@ sql($minimal, 'postgres', 'CREATE DATABASE sessions');
 	is(value($minimal, 'sessions', "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY i)) FROM t1 x"),
 		value($minimal, 'sessions', "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY i)) FROM t0 x"),
 		'all rows are there after a crash');
+}
+
+# --- a subscriber has every row, also of raw tuples, and none that was undone
+
+{
+	my $rows = 'i int PRIMARY KEY, t text';
+	sql($_, 'sessions', "CREATE TABLE followed ($rows); CREATE TABLE followed_raw ($rows)") foreach $node, $minimal;
+	sql($node, 'sessions', 'CREATE EXTENSION pg_pardump; CREATE PUBLICATION followed FOR TABLE followed, followed_raw');
+	sql($minimal, 'sessions', q{CREATE SUBSCRIPTION followed CONNECTION '} . $node->connstr('sessions') =~ s/'/''/gr . q{' PUBLICATION followed});
+	$minimal->poll_query_until('sessions', "SELECT count(*) = 2 FROM pg_subscription_rel WHERE srsubstate = 'r'")
+	  or die 'the subscription does not begin';
+	my $session = load_session($node, 'sessions', 1);
+	$session->query('BEGIN');
+	is(who_copied($session->copy('COPY followed FROM STDIN', [ lines(1, 3000) ])), 'us', 'the extension copies what is published');
+	$session->query('SAVEPOINT one');
+	$session->copy('COPY followed FROM STDIN', [ lines(3001, 4000) ]);
+	$session->query('ROLLBACK TO one');
+	$session->copy('COPY followed FROM STDIN', [ lines(5001, 6000) ]);
+	$session->query('COMMIT');
+	is($session->first_value("SELECT sum((l).rows) FROM (SELECT pardump.pg_pardump_load_tuples('followed_raw', b) AS l FROM
+		(SELECT pardump.pg_pardump_read('followed', '{i,t}', 0, NULL, 'none', 'raw') AS b OFFSET 0) x OFFSET 0) y"), 4000, 'and raw tuples');
+	$session->close;
+	$node->wait_for_catchup('followed', 'replay', $node->lsn('insert'));
+	my $all = q{SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY i)) FROM};
+	is(value($minimal, 'sessions', "$all $_ x"), value($node, 'sessions', "$all $_ x"), "a subscriber has the rows, $_")
+	  foreach qw(followed followed_raw);
+	sql($minimal, 'sessions', 'DROP SUBSCRIPTION followed');
 }
 
 done_testing();
