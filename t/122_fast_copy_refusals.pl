@@ -239,6 +239,19 @@ foreach my $case ([ 'alone', undef, $library ], [ 'before', "another library's h
 	$session->close;
 }
 
+# its access method
+{
+	my $session = load_session($node, 'refusals', 1);
+	$session->query("BEGIN; CREATE FUNCTION other(internal) RETURNS table_am_handler LANGUAGE C AS '$library', 'other_access_method';
+		CREATE ACCESS METHOD other TYPE TABLE HANDLER other; CREATE TABLE elsewhere (i int) USING other");
+	my $result = $session->copy('COPY elsewhere FROM STDIN', ["1\n"]);
+	is(who_copied($result), 'its access method is not heap', 'another access method');
+	is($session->first_value('SELECT count(*) FROM elsewhere'), 1, 'another access method: the row is there');
+	is($session->first_value("SELECT pardump.pg_pardump_raw_reason('elsewhere', b) FROM (VALUES ($_)) v (b)"),
+		'its access method is not heap', "another access method: raw tuples, loading $_") foreach 'true', 'false';
+	$session->close;
+}
+
 # --- ways to have it
 
 sub who_in_new_session

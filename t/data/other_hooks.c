@@ -2,10 +2,13 @@
  * other_hooks.c
  *		A library of others, whose hooks say when they are called: on utility
  *		commands, and on the permissions of a statement, which it refuses with
- *		other_hooks.refuse = on.
+ *		other_hooks.refuse = on.  And it has a table access method, which does
+ *		what heap does but is another one.
  */
 #include "postgres.h"
 
+#include "access/heapam.h"
+#include "access/tableam.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "tcop/utility.h"
@@ -50,4 +53,15 @@ _PG_init(void)
 	previous = ProcessUtility_hook;
 	ProcessUtility_hook = utility;
 	ExecutorCheckPerms_hook = check_permissions;
+}
+
+PG_FUNCTION_INFO_V1(other_access_method);
+
+Datum
+other_access_method(PG_FUNCTION_ARGS)
+{
+	static TableAmRoutine routine;
+
+	routine = *GetHeapamTableAmRoutine();
+	PG_RETURN_POINTER(&routine);
 }
