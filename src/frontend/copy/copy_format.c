@@ -212,8 +212,8 @@ why_not_binary(const CopyDecision *decision, int no)
 /*
  * Do the extension and its library have it all?  With the sets of
  * bench/copy.sh that takes 16 % less CPU in the mean than binary format (from
- * 26 % less to 2 % more).  But rows that come frozen are the server's to
- * load.
+ * 26 % less to 2 % more).  For rows that come frozen that was not measured,
+ * so they stay binary.
  */
 static bool
 is_fast_as_text(const CopyDecision *decision, int no)
