@@ -81,6 +81,37 @@ check_order(void)
 	is_number(queue->n_taken, queue->n_units, "all were taken");
 }
 
+/* A large table's only index, and three constraints of a smaller one. */
+static void
+check_paths(void)
+{
+	TocEntry	entries[] = {
+		{.dump_id = 1,.desc = "INDEX",.tag = "0a"},
+		{.dump_id = 2,.desc = "CONSTRAINT",.tag = "1a 1a"},
+		{.dump_id = 3,.desc = "CONSTRAINT",.tag = "1b 1b"},
+		{.dump_id = 4,.desc = "INDEX",.tag = "1c"},
+	};
+	RestorePhase phases[] = {RESTORE_INDEXES, RESTORE_INDEXES, RESTORE_INDEXES,
+	RESTORE_INDEXES};
+	int			table_numbers[] = {0, 1, 1, 1};
+	Toc			toc = {.entries = entries,.n_entries = lengthof(entries)};
+	DumpTable	tables[] = {{.total_bytes = 13 * MB}, {.total_bytes = 9 * MB}};
+	DumpTables	all = {.tables = tables,.n_tables = lengthof(tables)};
+	RestoreSchedule schedule = {.toc = &toc,.phases = phases,.tables = table_numbers};
+	IndexQueue *queue = index_queue_make(&schedule, &all);
+	IndexBatch	batch;
+	IndexBatch	other;
+
+	queue->loaded[0] = queue->loaded[1] = true;
+	takes(queue, &batch, "1c", "first the index that two constraints wait for");
+	takes(queue, &other, "0a", "beside it the large table's");
+	index_queue_release(queue, &batch);
+	takes(queue, &batch, "1a 1a", "then one constraint");
+	takes(queue, &other, "", "and not the other beside it");
+	index_queue_release(queue, &batch);
+	takes(queue, &batch, "1b 1b", "which is last");
+}
+
 static void
 check_full_batch(void)
 {
@@ -117,5 +148,6 @@ void
 test_index_queue(void)
 {
 	check_order();
+	check_paths();
 	check_full_batch();
 }

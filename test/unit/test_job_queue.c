@@ -63,7 +63,10 @@ check_indexes(void)
 	ChunkPlan	plan = {.files = files,.n_files = lengthof(files)};
 	LargeObjectGroup groups[] = {{.n_oids = 1000}};
 	LargeObjects objects = {.groups = groups,.n_groups = 1,.est_bytes = 160 * MB};
-	JobRules	rules = {.with_indexes = true};
+	static const int one_each[] = {1, 1, 1};
+	static const int none_of_largest[] = {1, 1, 0};
+	static const int many_of_smallest[] = {3, 1, 1};
+	JobRules	rules = {.builds = one_each};
 	static const int tables[] = {0, 2, 2, 2, -1, 1, 1};
 	JobQueue   *queue = job_queue_make(&plan, &objects, &rules);
 
@@ -76,6 +79,14 @@ check_indexes(void)
 				  queue->files[job->first]->table, tables[i],
 				  psprintf("the table of job %d", i));
 	}
+	rules.builds = none_of_largest;
+	queue = job_queue_make(&plan, &objects, &rules);
+	is_number(queue->files[queue->jobs[queue->n_jobs - 1].first]->table, 2,
+			  "a table without indexes is last");
+	rules.builds = many_of_smallest;
+	queue = job_queue_make(&plan, &objects, &rules);
+	is_number(queue->files[queue->jobs[0].first]->table, 0,
+			  "one with many is first");
 }
 
 static void

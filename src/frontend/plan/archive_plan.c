@@ -273,7 +273,7 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	DumpOrigin *origin = pg_malloc0(sizeof(DumpOrigin));
 	ArchiveTables *found = archive_tables_find(archive->toc, ids, n_ids);
 	DumpTables *tables;
-	JobRules	rules = {.with_indexes = true};
+	JobRules	rules = {NULL};
 
 	plan->encoding = archive->encoding;
 	/* names are quoted now, before there is a session */
@@ -289,6 +289,7 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	rules.shares = result->shares =
 		plan_shares(plan->chunks, result->rows, options);
 	rules.targets = tables;
+	rules.builds = dump_tables_count_builds(tables, found->toc);
 	plan->queue = job_queue_make(plan->chunks, plan->objects, &rules);
 	origin->server_version = archive->toc->server_version;
 	origin->database = archive->toc->dbname;

@@ -59,7 +59,7 @@ void
 dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 {
 	ChunkPlan  *chunks;
-	JobRules	rules = {.with_indexes = options->target != NULL};
+	JobRules	rules = {NULL};
 
 	choose_compressor(plan, options, conn);
 	chunks = chunk_plan_make(options, plan->tables, plan->extension,
@@ -72,7 +72,11 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	else
 		plan->toc = plan->pg_dump_toc;
 	plan->objects = large_objects_read(conn, plan->toc);
-	rules.targets = options->target ? plan->tables : NULL;
+	if (options->target)
+	{
+		rules.targets = plan->tables;
+		rules.builds = dump_tables_count_builds(plan->tables, plan->toc);
+	}
 	plan->queue = job_queue_make(chunks, plan->objects, &rules);
 }
 

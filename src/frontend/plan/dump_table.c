@@ -67,6 +67,55 @@ dump_tables_of_toc(const Toc *toc)
 	return result;
 }
 
+/* By dump ID of a table's definition: its number, or -1; owned. */
+static int *
+number_tables(const DumpTables *tables, const Toc *toc)
+{
+	int		   *numbers = pg_malloc((toc->max_dump_id + 1) * sizeof(int));
+
+	for (int i = 0; i <= toc->max_dump_id; i++)
+		numbers[i] = -1;
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		int			id = toc_table_dump_id(tables->tables[i].entry);
+
+		if (id <= toc->max_dump_id)
+			numbers[id] = i;
+	}
+	return numbers;
+}
+
+int *
+dump_tables_count_builds(const DumpTables *tables, const Toc *toc)
+{
+	int		   *numbers = number_tables(tables, toc);
+	int		   *counts = pg_malloc0((tables->n_tables + 1) * sizeof(int));
+	bool	   *has_index = pg_malloc0(tables->n_tables + 1);
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		bool		constraint = toc_entry_is(entry, "CONSTRAINT");
+
+		if (!constraint && !toc_entry_is(entry, "INDEX"))
+			continue;
+		for (int j = 0; j < entry->n_deps; j++)
+		{
+			int			id = entry->deps[j];
+			int			table = id > 0 && id <= toc->max_dump_id ? numbers[id] : -1;
+
+			if (table < 0 || (!constraint && has_index[table]))
+				continue;
+			counts[table]++;
+			has_index[table] |= !constraint;
+			break;
+		}
+	}
+	free(has_index);
+	free(numbers);
+	return counts;
+}
+
 char *
 dump_tables_oids(const DumpTables *tables)
 {

@@ -57,6 +57,13 @@ typedef struct DumpTables
  */
 extern DumpTables *dump_tables_of_toc(const Toc *toc);
 
+/*
+ * By table: of how many builds of its indexes, as the TOC has them, each must
+ * wait for the one before it.  A constraint locks the table against all else,
+ * but indexes are built side by side.  Owned.
+ */
+extern int *dump_tables_count_builds(const DumpTables *tables, const Toc *toc);
+
 /* An array literal of their OIDs: '{1,2}'; owned. */
 extern char *dump_tables_oids(const DumpTables *tables);
 

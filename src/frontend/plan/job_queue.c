@@ -4,8 +4,9 @@
  *
  * What has the longest way still to go comes first: the critical path of list
  * scheduling.  Of a dump that is the file alone.  Where indexes are built of
- * a table's rows they wait for all of them, and take about as long, so that
- * the way of each of its files is longer by the whole table.
+ * a table's rows they wait for all of them, and each takes about as long, so
+ * that the way of each of its files is longer by the whole table, as often as
+ * there are builds one after the other.
  */
 #include "base/fe_compat.h"
 
@@ -125,7 +126,7 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 		sorted[i].work = sorted[i].at_once ?
 			table_work[file->table] : file_work(file);
 		sorted[i].path = sorted[i].work +
-			(rules->with_indexes ? table_work[file->table] : 0);
+			(rules->builds ? rules->builds[file->table] * table_work[file->table] : 0);
 	}
 	free(table_work);
 	qsort(sorted, chunks->n_files, sizeof(SortedFile), compare_files);

@@ -39,7 +39,8 @@ typedef struct JobRules
 								 * files */
 	const int  *shares;			/* by file: so many jobs do it together, in
 								 * pieces; 0 = one does it as a whole */
-	bool		with_indexes;	/* built when a table has its rows */
+	const int  *builds;			/* by table: of indexes, one after the other,
+								 * when it has its rows */
 	const DumpTables *targets;	/* no job has two files that are loaded into
 								 * one table, unless at once */
 } JobRules;

@@ -4,8 +4,8 @@
  *
  * A process of its own watches which tables have all their rows.  As soon as
  * one does, its indexes and the constraints that have one are built by
- * pg_restore, so many at a time as --index-jobs says, the largest tables
- * first.
+ * pg_restore, so many at a time as --index-jobs says, those first after which
+ * most is to be built of their tables.
  */
 #ifndef INDEX_BUILDER_H
 #define INDEX_BUILDER_H

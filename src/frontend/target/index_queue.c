@@ -13,7 +13,8 @@ typedef struct SortedEntry
 {
 	const TocEntry *entry;
 	int			table;
-	uint64		bytes;
+	uint64		bytes;			/* of the table */
+	uint64		path;			/* with what can only be built after it */
 } SortedEntry;
 
 static int
@@ -22,11 +23,32 @@ compare_entries(const void *a, const void *b)
 	const SortedEntry *e1 = a;
 	const SortedEntry *e2 = b;
 
-	if (e1->bytes != e2->bytes)
-		return e1->bytes > e2->bytes ? -1 : 1;
+	if (e1->path != e2->path)
+		return e1->path > e2->path ? -1 : 1;
 	if (e1->table != e2->table)
 		return e1->table < e2->table ? -1 : 1;
 	return e1->entry < e2->entry ? -1 : e1->entry > e2->entry;
+}
+
+/*
+ * Each takes about as long as its table is large.  Constraints of a table come
+ * one after the other, after its indexes, which can be built side by side; a
+ * small one's are one unit, and stay together.
+ */
+static void
+set_paths(SortedEntry *sorted, int n, const DumpTables *tables)
+{
+	int		   *constraints = pg_malloc0((tables->n_tables + 1) * sizeof(int));
+
+	for (int i = n - 1; i >= 0; i--)
+		if (toc_entry_is(sorted[i].entry, "CONSTRAINT"))
+			sorted[i].path = sorted[i].bytes * ++constraints[sorted[i].table];
+	for (int i = 0; i < n; i++)
+		if (sorted[i].bytes < SMALL_TABLE_BYTES)
+			sorted[i].path = sorted[i].bytes;
+		else if (!toc_entry_is(sorted[i].entry, "CONSTRAINT"))
+			sorted[i].path = sorted[i].bytes * (1 + constraints[sorted[i].table]);
+	free(constraints);
 }
 
 static void
@@ -64,6 +86,7 @@ index_queue_make(const RestoreSchedule *schedule, const DumpTables *tables)
 		sorted[n].bytes = tables->tables[sorted[n].table].total_bytes;
 		n++;
 	}
+	set_paths(sorted, n, tables);
 	qsort(sorted, n, sizeof(SortedEntry), compare_entries);
 	queue->entries = pg_malloc((n + 1) * sizeof(TocEntry));
 	queue->tables = pg_malloc((n + 1) * sizeof(int));

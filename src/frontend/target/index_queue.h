@@ -40,8 +40,8 @@ typedef struct IndexBatch
 
 typedef struct IndexQueue
 {
-	TocEntry   *entries;		/* those of the largest table first; copies
-								 * that borrow all their strings */
+	TocEntry   *entries;		/* those first that most has to wait for;
+								 * copies that borrow all their strings */
 	int		   *tables;			/* by entry: index in DumpTables */
 	int			n_entries;
 	IndexUnit  *units;			/* in the same order */
