@@ -33,6 +33,7 @@ static const UnitTest tests[] = {
 	{"manifest", test_manifest},
 	{"piece_share", test_piece_share},
 	{"printable", test_printable},
+	{"restore_order", test_restore_order},
 	{"retry", test_retry},
 	{"script", test_script},
 	{"sink", test_sink},

@@ -40,6 +40,7 @@ extern void test_json_text(void);
 extern void test_manifest(void);
 extern void test_piece_share(void);
 extern void test_printable(void);
+extern void test_restore_order(void);
 extern void test_retry(void);
 extern void test_script(void);
 extern void test_sink(void);

@@ -32,32 +32,99 @@ static const char keys_query[] =
 " JOIN loaded f ON f.root OPERATOR(pg_catalog.=) k.from_root"
 " JOIN loaded t ON t.root OPERATOR(pg_catalog.=) k.to_root";
 
-/*
- * Each table in the wave after the last of those that it references.  Where
- * they go round in a circle that has no end; so many steps are enough
- * without.
- */
-static int *
-number_waves(const PGresult *keys, int n_tables)
+/* A walk from each table to all that it references, and back. */
+typedef struct Walk
 {
-	int		   *waves = pg_malloc0((n_tables + 1) * sizeof(int));
-	bool		changed = true;
+	const RestoreKey *keys;
+	int		   *first_key;		/* by table, and one more for the end */
+	int		   *next_key;		/* by table: that is not gone along yet */
+	int		   *wave;			/* by table; -1 = not come back to yet */
+	bool	   *begun;			/* by table */
+	int		   *way;			/* from where the walk begins */
+	int			n_way;
+} Walk;
 
-	for (int step = 0; changed && step < n_tables; step++)
+static int
+compare_keys(const void *a, const void *b)
+{
+	const RestoreKey *k1 = a;
+	const RestoreKey *k2 = b;
+
+	return k1->from != k2->from ? k1->from - k2->from : k1->to - k2->to;
+}
+
+static void
+go_to(Walk *walk, int table)
+{
+	if (walk->begun[table])
+		return;
+	walk->begun[table] = true;
+	walk->way[walk->n_way++] = table;
+}
+
+/* All that the table references has its wave, unless it is on the way here. */
+static void
+come_back(Walk *walk, int table)
+{
+	int			wave = 0;
+
+	for (int i = walk->first_key[table]; i < walk->first_key[table + 1]; i++)
+		wave = Max(wave, walk->wave[walk->keys[i].to] + 1);
+	walk->wave[table] = wave;
+	walk->n_way--;
+}
+
+int *
+restore_order_waves(RestoreKey *keys, int n_keys, int n_tables)
+{
+	Walk		walk = {.keys = keys};
+
+	qsort(keys, n_keys, sizeof(RestoreKey), compare_keys);
+	walk.first_key = pg_malloc0((n_tables + 1) * sizeof(int));
+	walk.next_key = pg_malloc((n_tables + 1) * sizeof(int));
+	walk.wave = pg_malloc((n_tables + 1) * sizeof(int));
+	walk.begun = pg_malloc0(n_tables + 1);
+	walk.way = pg_malloc((n_tables + 1) * sizeof(int));
+	for (int i = 0; i < n_keys; i++)
+		walk.first_key[keys[i].from + 1]++;
+	for (int i = 0; i < n_tables; i++)
 	{
-		changed = false;
-		for (int i = 0; i < PQntuples(keys); i++)
+		walk.first_key[i + 1] += walk.first_key[i];
+		walk.next_key[i] = walk.first_key[i];
+		walk.wave[i] = -1;
+	}
+	for (int i = 0; i < n_tables; i++)
+	{
+		go_to(&walk, i);
+		while (walk.n_way > 0)
 		{
-			int			from = atoi(PQgetvalue(keys, i, 0)) - 1;
-			int			to = atoi(PQgetvalue(keys, i, 1)) - 1;
+			int			table = walk.way[walk.n_way - 1];
 
-			if (from == to || waves[from] > waves[to])
-				continue;
-			waves[from] = waves[to] + 1;
-			changed = true;
+			if (walk.next_key[table] < walk.first_key[table + 1])
+				go_to(&walk, keys[walk.next_key[table]++].to);
+			else
+				come_back(&walk, table);
 		}
 	}
-	return waves;
+	free(walk.way);
+	free(walk.begun);
+	free(walk.next_key);
+	free(walk.first_key);
+	return walk.wave;
+}
+
+/* The answer as such keys; owned. */
+static RestoreKey *
+read_keys(const PGresult *answer)
+{
+	RestoreKey *keys = pg_malloc((PQntuples(answer) + 1) * sizeof(RestoreKey));
+
+	for (int i = 0; i < PQntuples(answer); i++)
+	{
+		keys[i].from = atoi(PQgetvalue(answer, i, 0)) - 1;
+		keys[i].to = atoi(PQgetvalue(answer, i, 1)) - 1;
+	}
+	return keys;
 }
 
 const JobQueue *
@@ -67,18 +134,20 @@ restore_order_make(PGconn *conn, const ArchivePlan *archive)
 	int			n_tables = plan->tables->n_tables;
 	char	   *names = dump_tables_name_array(conn, plan->tables, false);
 	const char *params[] = {names};
-	PGresult   *keys = session_query_params(conn, keys_query, 1, params, 0);
+	PGresult   *answer = session_query_params(conn, keys_query, 1, params, 0);
+	RestoreKey *keys = read_keys(answer);
 	bool	   *at_once = pg_malloc0((n_tables + 1) * sizeof(bool));
-	int		   *waves = number_waves(keys, n_tables);
+	int		   *waves = restore_order_waves(keys, PQntuples(answer), n_tables);
 	JobRules	rules = {.waves = waves,.at_once = at_once,
 	.shares = archive->shares,.targets = plan->tables};
 	const JobQueue *queue;
 
-	for (int i = 0; i < PQntuples(keys); i++)
-		if (strcmp(PQgetvalue(keys, i, 0), PQgetvalue(keys, i, 1)) == 0)
-			at_once[atoi(PQgetvalue(keys, i, 0)) - 1] = true;
+	for (int i = 0; i < PQntuples(answer); i++)
+		if (keys[i].from == keys[i].to)
+			at_once[keys[i].from] = true;
 	queue = job_queue_make(plan->chunks, plan->objects, &rules);
-	PQclear(keys);
+	PQclear(answer);
+	free(keys);
 	free(names);
 	free(at_once);
 	free(waves);

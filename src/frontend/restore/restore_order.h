@@ -18,4 +18,18 @@
 extern const JobQueue *restore_order_make(PGconn *conn,
 										  const ArchivePlan *archive);
 
+/* A foreign key, by numbers of tables. */
+typedef struct RestoreKey
+{
+	int			from;
+	int			to;				/* that it references */
+} RestoreKey;
+
+/*
+ * The wave of each table, from 0: after all that it references, but where
+ * they go round in a circle one reference of it is passed over.  Takes time
+ * by the number of tables and keys; sorts the keys.  Owned.
+ */
+extern int *restore_order_waves(RestoreKey *keys, int n_keys, int n_tables);
+
 #endif							/* RESTORE_ORDER_H */
