@@ -155,6 +155,23 @@ foreach my $kind (sort keys %archives)
 		'seen: nor are tables');
 }
 
+# what has been done is told
+{
+	my ($db, $log, $page) = (new_copy(), new_path('log'), new_path('page'));
+	my $run = start_until_gate($db, $ours, '-j2');
+	kill_leader($run);
+	open_gate();
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	my ($files, $objects) = map { value($node, $db, "SELECT count(*) FROM pardump_restore.done WHERE name ~ '^$_ [0-9]'") } 'rows', 'large objects';
+	$objects *= 30;
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '-j2', '--progress', "--log-json=$log", "--report=$page");
+	is($rc, 0, 'told: resumed');
+	like($err, qr/^before: $files of \d+ chunks, $objects of 30 large objects, ~\d/m, 'told: on the screen');
+	like(slurp_file($log), qr/"event": ?"resumed", ?"chunks": ?$files, ?"large_objects": ?$objects, ?"expected_bytes": ?[1-9]/, 'told: in the log');
+	like(slurp_file($page), qr/<dt>Done before<.dt><dd>(<bdi>)?$files of \d+ chunks/, 'told: on the page');
+	cmp_ok(() = slurp_file($log) =~ /"chunk_end"/g, '<', $err =~ /^before: \d+ of (\d+)/m ? $1 : 0, 'told: the others were loaded');
+}
+
 # ---- a second run, while the first is at work
 
 {

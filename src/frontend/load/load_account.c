@@ -200,6 +200,18 @@ load_account_times(const LoadAccount *account)
 	return text.data;
 }
 
+char *
+load_account_before(const LoadAccount *account)
+{
+	RunBefore	before = run_before(account->run);
+	char		size[UNITS_BYTES];
+
+	return psprintf("%d of %d chunks, %d of %d large objects, ~%s",
+					before.files, account->run->results->n_files,
+					before.objects, account->run->results->n_objects,
+					units_size((uint64) before.bytes, size));
+}
+
 void
 load_account_print(const LoadAccount *account, FILE *out)
 {
@@ -213,6 +225,8 @@ load_account_print(const LoadAccount *account, FILE *out)
 			what_was_done(run), n_tables, units_plural(n_tables),
 			total.rows, units_plural(total.rows),
 			total.raw_bytes, units_plural(total.raw_bytes), run_clock_seconds());
+	if (account->run->options->resume)
+		fprintf(out, "before: %s\n", load_account_before(account));
 	if (account->formats)
 		fprintf(out, "%s\n", account->formats);
 	summary_print_slowest(run, out);

@@ -49,6 +49,9 @@ extern void load_account_stage(LoadAccount *account, LoadStage stage);
  */
 extern int	load_account_stages(const LoadAccount *account, ReportStage *stages);
 
+/* What an earlier run has done, if this one goes on with it; owned. */
+extern char *load_account_before(const LoadAccount *account);
+
 /* How long each stage took, as a text; owned. */
 extern char *load_account_times(const LoadAccount *account);
 

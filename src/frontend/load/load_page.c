@@ -55,6 +55,8 @@ load_page_end(Report *page, const LoadAccount *account, int n_errors,
 	ReportCopy	copy = {
 		.target = target_address->conninfo,
 		.times = load_account_times(account),
+		.before = account->run->options->resume ?
+		load_account_before(account) : NULL,
 		.formats = account->formats,
 		.compared = account->run->options->compare,
 		.archive = account->run->options->restore,

@@ -42,6 +42,7 @@ typedef struct ReportCopy
 {
 	const char *target;			/* its address, without secrets */
 	const char *times;			/* how long each step took */
+	const char *before;			/* what an earlier run has done; or NULL */
 	const char *formats;		/* of how many tables, and why; or NULL */
 	bool		compared;		/* and found equal */
 	const char *archive;		/* what was restored; NULL of a copy */

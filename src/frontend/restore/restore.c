@@ -396,6 +396,8 @@ restore_rows_and_indexes(Restore *restore)
 	/* if the target crashes, workers go on, and nothing built may be lost */
 	indexes.setup.address = target_restore_address(&restore->target, "local");
 	run_event_run(&restore->options, plan, restore->target.address);
+	if (restore->options.resume)
+		run_event_resumed(&restore->run);
 	restore->work.targets = target_find_tables(restore->target.conn,
 											   plan->tables);
 	load_account_stage(account, LOAD_STAGE_ROWS);

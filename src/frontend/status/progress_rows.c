@@ -38,6 +38,7 @@ typedef struct RowsProgress
 	double		expected_bytes;
 	double		start;
 	double		percent;		/* as shown: it does not fall */
+	double		percent_before; /* by an earlier run, which no rate is of */
 	RowsState	before[RATE_LINES]; /* a ring */
 	int			n_lines;
 } RowsProgress;
@@ -102,6 +103,7 @@ take_state(const RowsProgress *rows, bool at_end)
 	const FileResults *results = rows->run->results;
 	RowsState	now = {.time = run_clock_seconds()};
 	uint64		seen = 0;
+	double		seen_of = 0;
 
 	now.total = file_results_total(results);
 	for (int i = 0; i < results->n_files; i++)
@@ -112,9 +114,12 @@ take_state(const RowsProgress *rows, bool at_end)
 			continue;
 		now.files_done++;
 		now.done_bytes += plan->chunks->files[i].est_bytes;
+		if (run_was_done_before(file))
+			continue;
+		seen_of += plan->chunks->files[i].est_bytes;
 		seen += seen_bytes(rows, file->raw_bytes, file->stored_bytes);
 	}
-	now.done_bytes += bytes_in_work(rows, now.done_bytes, seen);
+	now.done_bytes += bytes_in_work(rows, seen_of, seen);
 	for (int i = 0; i < results->n_objects; i++)
 		now.objects_done += results->objects[i].done ? 1 : 0;
 	if (results->n_objects > 0)
@@ -124,14 +129,18 @@ take_state(const RowsProgress *rows, bool at_end)
 	return now;
 }
 
+static double
+percent_of(const RowsProgress *rows, double bytes)
+{
+	return rows->expected_bytes > 0 ? 100.0 * bytes / rows->expected_bytes : 0;
+}
+
 /* It does not reach 100 before the end, and goes back for no retry. */
 static double
 percent_done(RowsProgress *rows, const RowsState *now)
 {
-	double		percent = 0;
+	double		percent = percent_of(rows, now->done_bytes);
 
-	if (rows->expected_bytes > 0)
-		percent = 100.0 * now->done_bytes / rows->expected_bytes;
 	rows->percent = Max(rows->percent, Min(percent, 99.9));
 	return rows->percent;
 }
@@ -197,9 +206,10 @@ add_share(ProgressLine *line, const RowsProgress *rows, const RowsState *now,
 					  (int) percent);
 	if (at_end)
 		progress_add_time(line);
-	else if (percent > 0)
+	else if (percent > rows->percent_before)
 		progress_line_add(line, 0, "", "", "ETA %s",
-						  units_duration(elapsed * (100 - percent) / percent,
+						  units_duration(elapsed * (100 - percent) /
+										 (percent - rows->percent_before),
 										 time));
 	units_size((uint64) (rows->expected_bytes * percent / 100), done);
 	whole = psprintf("%s of ~%s", done,
@@ -232,6 +242,7 @@ progress_rows_begin(const Run *run)
 
 	rows->run = run;
 	rows->expected_bytes = dump_plan_bytes(run->plan);
+	rows->percent_before = percent_of(rows, run_before(run).bytes);
 	rows->start = run_clock_seconds();
 	rows->before[0].time = rows->start;
 	rows->n_lines = 1;

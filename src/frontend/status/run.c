@@ -59,3 +59,24 @@ run_table_is_done(const void *arg, int table)
 			return false;
 	return true;
 }
+
+RunBefore
+run_before(const Run *run)
+{
+	const FileResults *results = run->results;
+	RunBefore	before = {0};
+
+	for (int i = 0; i < results->n_files; i++)
+	{
+		if (!run_was_done_before(&results->files[i]))
+			continue;
+		before.files++;
+		before.bytes += run->plan->chunks->files[i].est_bytes;
+	}
+	for (int i = 0; i < results->n_objects; i++)
+		before.objects += run_was_done_before(&results->objects[i]);
+	if (results->n_objects > 0)
+		before.bytes += (double) run->plan->objects->est_bytes *
+			before.objects / results->n_objects;
+	return before;
+}

@@ -45,6 +45,23 @@ extern FileResult *run_file_result(const Run *run, const DataFile *file);
  */
 extern void run_job_is_done(const Run *run, const Job *job);
 
+/* What an earlier run has done of it, which this one has taken for done. */
+typedef struct RunBefore
+{
+	int			files;
+	int			objects;
+	double		bytes;			/* of those that the plan expects */
+}			RunBefore;
+
+extern RunBefore run_before(const Run *run);
+
+/* Has this file, or large object, been done, and by an earlier run? */
+static inline bool
+run_was_done_before(const FileResult *result)
+{
+	return result->done && result->start_us == 0;
+}
+
 /* Are all rows of a table of this Run done?  For callbacks, too. */
 extern bool run_table_is_done(const void *run, int table);
 

@@ -81,6 +81,18 @@ run_event_run(const Options *options, const DumpPlan *plan,
 }
 
 void
+run_event_resumed(const Run *run)
+{
+	RunBefore	before = run_before(run);
+	Event	   *event = event_new("resumed");
+
+	event_add_number(event, "chunks", before.files);
+	event_add_number(event, "large_objects", before.objects);
+	event_add_number(event, "expected_bytes", (uint64) before.bytes);
+	event_write(event);
+}
+
+void
 run_event_plan(const DumpPlan *plan, int table, uint64 est_bytes)
 {
 	Event	   *event = event_new("plan");

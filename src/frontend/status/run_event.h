@@ -24,6 +24,9 @@ extern void run_event_stage(const char *stage);
 extern void run_event_run(const Options *options, const DumpPlan *plan,
 						  const PeerAddress *target_address);
 
+/* After it, if the run goes on with an earlier one: "resumed". */
+extern void run_event_resumed(const Run *run);
+
 /*
  * Of a dry run, instead of "run" and what follows it: "plan" for each table,
  * and "dry_run" for all of it; seconds is 0 if no rate was expected.
