@@ -23,6 +23,7 @@ static const UnitTest tests[] = {
 	{"chunk_plan", test_chunk_plan},
 	{"cleanup", test_cleanup},
 	{"compress_spec", test_compress_spec},
+	{"definition_jobs", test_definition_jobs},
 	{"entry_names", test_entry_names},
 	{"identifier", test_identifier},
 	{"index_attach", test_index_attach},

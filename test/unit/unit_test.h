@@ -30,6 +30,7 @@ extern void test_archive_name(void);
 extern void test_chunk_plan(void);
 extern void test_cleanup(void);
 extern void test_compress_spec(void);
+extern void test_definition_jobs(void);
 extern void test_entry_names(void);
 extern void test_identifier(void);
 extern void test_index_attach(void);
