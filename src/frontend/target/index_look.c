@@ -131,9 +131,12 @@ index_look_at(PGconn *conn, const IndexBuild *build)
 	const char *params[] = {build->table->name, name};
 	IndexState	result;
 
-	/* in this order: it may end in between */
-	result = ask(conn, in_work_query, 1, params, INDEX_IN_WORK, INDEX_MISSING);
-	if (result != INDEX_NOT_KNOWN)
+	/* most are: to look through all locks takes longer */
+	result = ask(conn, built_query, 2, params, INDEX_BUILT, INDEX_MISSING);
+	if (result == INDEX_MISSING)
+		result = ask(conn, in_work_query, 1, params, INDEX_IN_WORK, result);
+	/* it may have ended in between */
+	if (result == INDEX_MISSING)
 		result = ask(conn, built_query, 2, params, INDEX_BUILT, result);
 	free(name);
 	return result;
