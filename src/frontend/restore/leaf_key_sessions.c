@@ -2,10 +2,10 @@
  * leaf_key_sessions.c
  *		Makes foreign keys of partitions, side by side.
  *
- * Two statements each, unless it has the key by its table, for the locks: ADD needs one of the referenced table
- * that no other session's may have at the same time, but with NOT VALID only
- * for a moment.  VALIDATE, which reads all rows, needs none that would keep
- * others out.
+ * Two statements each, unless it has the key by its table, for the locks:
+ * ADD needs one of the referenced table that no other session's may have at
+ * the same time, but with NOT VALID only for a moment.  VALIDATE, which reads
+ * all rows, needs none that would keep others out.
  */
 #include "base/fe_compat.h"
 
