@@ -30,6 +30,12 @@ static const char set_errors_query[] =
 "UPDATE " JOB_LOG_SCHEMA ".done SET errors = $2::pg_catalog.int4"
 " WHERE name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
 
+char *
+job_log_entry(const TocEntry *entry)
+{
+	return psprintf("entry %d", entry->dump_id);
+}
+
 static int
 compare_names(const void *key, const void *line)
 {
@@ -137,4 +143,25 @@ job_log_try_done(const JobLog *log, const char *name)
 {
 	if (log != NULL && log->is_kept)
 		PQclear(send_line(log, log->conn, name, 0));
+}
+
+void
+job_log_commit(const JobLog *log, PGconn *conn, TargetCommit *commit)
+{
+	if (log == NULL || !log->is_kept)
+	{
+		target_commit(conn, commit);
+		return;
+	}
+	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	commit->state = TARGET_COMMIT_DONE;
+}
+
+bool
+job_log_is_committed(const JobLog *log, PGconn *conn, const Target *target,
+					 TargetCommit *commit)
+{
+	if (log == NULL || !log->is_kept)
+		return target_commit_is_done(conn, target, commit);
+	return commit->state == TARGET_COMMIT_DONE;
 }

@@ -19,6 +19,9 @@
 
 #include "libpq-fe.h"
 
+#include "target/target_commit.h"
+#include "toc/toc.h"
+
 /* In which everything is. */
 #define JOB_LOG_SCHEMA "pardump_restore"
 
@@ -42,6 +45,9 @@ typedef struct JobLog
 	JobLogLine *lines;			/* of runs before, by name */
 	int			n_lines;
 } JobLog;
+
+/* The name of an entry's line; owned. */
+extern char *job_log_entry(const TocEntry *entry);
 
 /*
  * The line of what earlier runs have done, NULL if there is none.  What this
@@ -83,5 +89,15 @@ extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
  * other lines tell, too, and this one only sooner.
  */
 extern void job_log_try_done(const JobLog *log, const char *name);
+
+/*
+ * As target_commit() and target_commit_is_done(), for a transaction whose
+ * lines, if the log is kept, tell whoever does it again that it is done.
+ */
+extern void job_log_commit(const JobLog *log, PGconn *conn,
+						   TargetCommit *commit);
+extern bool job_log_is_committed(const JobLog *log, PGconn *conn,
+								 const Target *target,
+								 TargetCommit *commit);
 
 #endif							/* JOB_LOG_H */

@@ -11,6 +11,7 @@
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare_source.h"
+#include "definitions/definitions.h"
 #include "job_log/job_log_archive.h"
 #include "job_log/job_log_open.h"
 #include "load/load_account.h"
@@ -18,9 +19,7 @@
 #include "options/restore_options.h"
 #include "progress/progress.h"
 #include "report/report.h"
-#include "restore/leaf_key_sessions.h"
 #include "restore/restore.h"
-#include "restore/restore_definitions.h"
 #include "restore/restore_freeze.h"
 #include "restore/restore_log.h"
 #include "restore/restore_order.h"
@@ -52,7 +51,6 @@ typedef struct Restore
 	RestoreWork work;
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages stages;
-	LeafKeys   *leaf_keys;		/* until the rest is made */
 	LoadAccount account;
 	volatile int *n_errors;		/* in shared memory */
 	JobLogRestore identity;		/* of this restore, for its log */
@@ -331,8 +329,7 @@ make_tables(Restore *restore)
 	bool	   *before = restore_tables_look(restore->target.conn, plan->tables);
 	bool	   *after;
 
-	restore_definitions_make(&restore->stages, restore->log, RESTORE_PRE_DATA,
-							 "definitions");
+	definitions_make(&restore->stages, restore->log);
 	/* a restart until now is of no matter: what was done is on the disk */
 	restore->target.incarnation = target_history_incarnation(restore->target.conn);
 	make_objects(restore);
@@ -415,55 +412,6 @@ restore_rows_and_indexes(Restore *restore)
 		note_done(restore, RESTORE_LOG_ROWS);
 }
 
-/*
- * Those of large partitions, which their tables' keys then take over.  Some
- * may be no part of these until make_rest() drops them.
- */
-static void
-make_leaf_keys(Restore *restore)
-{
-	const Options *options = &restore->options;
-	int			n_sessions = options->index_jobs != 0 ?
-		(int) options->index_jobs : options->jobs;
-	LeafKeys   *keys;
-
-	restore->leaf_keys = pg_malloc0(sizeof(LeafKeys));
-	/* one after the other would take no less than the tables' statements */
-	if (n_sessions == 1)
-		return;
-	target_keep(&restore->target);
-	keys = leaf_keys_find(restore->target.conn, restore->stages.schedule,
-						  restore->log);
-	restore->leaf_keys = keys;
-	leaf_key_sessions_run(&restore->target, keys, n_sessions);
-	target_renew(&restore->target);
-	leaf_keys_finish(restore->target.conn, keys, restore->stages.schedule,
-					 restore->log);
-	leaf_keys_drop(restore->target.conn, keys, false);
-}
-
-/* Drop what is left of them; an exit callback, too. */
-static void
-drop_leaf_keys(void *arg)
-{
-	Restore    *restore = arg;
-
-	leaf_keys_drop(restore->target.conn, restore->leaf_keys, true);
-}
-
-/* Foreign keys and triggers, and all else. */
-static void
-make_rest(Restore *restore)
-{
-	make_leaf_keys(restore);
-	cleanup_push(drop_leaf_keys, restore);
-	restore_definitions_make(&restore->stages, restore->log, RESTORE_POST_DATA,
-							 "foreign keys and the rest");
-	cleanup_pop(drop_leaf_keys, restore);
-	drop_leaf_keys(restore);
-	note_done(restore, RESTORE_LOG_REST);
-}
-
 static void
 complete_target(Restore *restore)
 {
@@ -472,7 +420,10 @@ complete_target(Restore *restore)
 
 	load_account_stage(&restore->account, LOAD_STAGE_REST);
 	if (!is_done_before(restore, RESTORE_LOG_REST))
-		make_rest(restore);
+	{
+		definitions_make_rest(&restore->stages, restore->log);
+		note_done(restore, RESTORE_LOG_REST);
+	}
 	load_account_stage(&restore->account, LOAD_STAGE_ANALYZE);
 	/* after all that may take long: what the target lost is lost by now */
 	target_history_check_unlogged(restore->target.conn, plan->tables,

@@ -167,8 +167,8 @@ load_piece(void *arg, SharedPiece *piece)
 	bool		had;
 
 	if (piece_share_again(piece) && note->piece == number &&
-		restore_log_is_committed(loader->log, loader->conn, loader->target,
-								 &note->commit))
+		job_log_is_committed(loader->log, loader->conn, loader->target,
+							 &note->commit))
 		return true;
 	note->commit.state = TARGET_COMMIT_PENDING;
 	__sync_synchronize();
@@ -189,7 +189,7 @@ load_piece(void *arg, SharedPiece *piece)
 		error = restore_rows_settle(loader->conn, loader->run->options);
 	if (had && error == NULL)
 	{
-		restore_log_commit(loader->log, loader->conn, &note->commit);
+		job_log_commit(loader->log, loader->conn, &note->commit);
 		file_result_add(loader->run->results,
 						run_file_result(loader->run, run->file), start_us,
 						sink_target_rows_taken(target), sink->bytes_in);

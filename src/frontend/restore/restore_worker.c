@@ -413,13 +413,13 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 		file_results_begin_job(run->results, -1);
 		return;
 	}
-	if (!restore_log_is_committed(work->log, worker->conn, work->target,
-								  end))
+	if (!job_log_is_committed(work->log, worker->conn, work->target,
+							  end))
 	{
 		file_results_begin_job(run->results, job_no);
 		while (!restore_job(worker, job, step))
 			PQclear(target_query(worker->conn, "ROLLBACK", 0, NULL));
-		restore_log_commit(work->log, worker->conn, end);
+		job_log_commit(work->log, worker->conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 	}

@@ -6,8 +6,7 @@
 
 #include "base/identifier.h"
 #include "base/printable.h"
-#include "restore/leaf_keys.h"
-#include "restore/restore_log.h"
+#include "definitions/leaf_keys.h"
 #include "session/session.h"
 
 /* What is smaller is checked in less time than a session of its own needs. */
@@ -272,7 +271,7 @@ static void
 finish_table(PGconn *conn, TableKey *key, RestoreSchedule *schedule,
 			 const JobLog *log)
 {
-	char	   *line = restore_log_entry(&schedule->toc->entries[key->entry]);
+	char	   *line = job_log_entry(&schedule->toc->entries[key->entry]);
 
 	if (run_with_line(conn, log, line, table_statement(key, false)))
 		schedule->phases[key->entry] = RESTORE_NEVER;
@@ -461,7 +460,7 @@ leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
 
 	for (int i = 0; i < toc->n_entries; i++)
 	{
-		char	   *line = restore_log_entry(&toc->entries[i]);
+		char	   *line = job_log_entry(&toc->entries[i]);
 
 		if (schedule->phases[i] == RESTORE_POST_DATA &&
 			toc_entry_is(&toc->entries[i], "FK CONSTRAINT") &&

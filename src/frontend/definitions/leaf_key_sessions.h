@@ -5,7 +5,7 @@
 #ifndef LEAF_KEY_SESSIONS_H
 #define LEAF_KEY_SESSIONS_H
 
-#include "restore/leaf_keys.h"
+#include "definitions/leaf_keys.h"
 #include "target/target.h"
 
 /*

@@ -1,14 +1,16 @@
 /*
- * restore_definitions.c
+ * definitions.c
  *		Makes the definitions of an archive, as often as it takes.
  */
 #include "base/fe_compat.h"
 
+#include "base/cleanup.h"
 #include "base/shared_memory.h"
+#include "definitions/definition_worker.h"
+#include "definitions/definitions.h"
+#include "definitions/leaf_key_sessions.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
-#include "restore/definition_worker.h"
-#include "restore/restore_definitions.h"
 
 typedef struct DefinitionPool
 {
@@ -129,12 +131,10 @@ head_told(void)
 	return told;
 }
 
-void
-restore_definitions_make(RestoreStages *stages, const JobLog *log,
-						 RestorePhase phase, const char *stage)
+static void
+make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
+		   const char *name, int n_workers, const char *stage)
 {
-	bool		before_rows = phase == RESTORE_PRE_DATA;
-	int			n_workers = before_rows ? 1 : stages->setup.options->jobs;
 	int			n_entries;
 	int			n_own;
 	TocEntry   *entries = restore_schedule_entries(stages->schedule, phase,
@@ -146,9 +146,7 @@ restore_definitions_make(RestoreStages *stages, const JobLog *log,
 	if (n_own > 0)
 	{
 		work.address = target_restore_address(stages->target, "local");
-		work.script = script_read(&stages->setup,
-								  before_rows ? "pre-data" : "post-data",
-								  entries, n_entries);
+		work.script = script_read(&stages->setup, name, entries, n_entries);
 		work.n_made = shared_memory_new(1, sizeof(int));
 		work.head_told = head_told();
 		progress_stage_count(stage, "", work.n_made, work.script->n_entries);
@@ -158,4 +156,71 @@ restore_definitions_make(RestoreStages *stages, const JobLog *log,
 		target_renew(stages->target);
 	}
 	free(entries);
+}
+
+void
+definitions_make(RestoreStages *stages, const JobLog *log)
+{
+	make_phase(stages, log, RESTORE_PRE_DATA, "pre-data", 1, "definitions");
+}
+
+/* ----------
+ * After the rows
+ * ----------
+ */
+
+/* Keys of partitions; exit callbacks use it. */
+typedef struct PartitionKeys
+{
+	Target	   *target;
+	LeafKeys   *keys;
+} PartitionKeys;
+
+/* Drop what is left of them; an exit callback, too. */
+static void
+drop_leaf_keys(void *arg)
+{
+	PartitionKeys *partitions = arg;
+
+	leaf_keys_drop(partitions->target->conn, partitions->keys, true);
+}
+
+/*
+ * Those of large partitions, which their tables' keys then take over.  Some
+ * may be no part of these until drop_leaf_keys().
+ */
+static LeafKeys *
+make_leaf_keys(RestoreStages *stages, const JobLog *log)
+{
+	const Options *options = stages->setup.options;
+	Target	   *target = stages->target;
+	int			n_sessions = options->index_jobs != 0 ?
+		(int) options->index_jobs : options->jobs;
+	LeafKeys   *keys;
+
+	/* one after the other would take no less than the tables' statements */
+	if (n_sessions == 1)
+		return pg_malloc0(sizeof(LeafKeys));
+	target_keep(target);
+	keys = leaf_keys_find(target->conn, stages->schedule, log);
+	leaf_key_sessions_run(target, keys, n_sessions);
+	target_renew(target);
+	leaf_keys_finish(target->conn, keys, stages->schedule, log);
+	leaf_keys_drop(target->conn, keys, false);
+	return keys;
+}
+
+void
+definitions_make_rest(RestoreStages *stages, const JobLog *log)
+{
+	PartitionKeys *partitions = pg_malloc(sizeof(PartitionKeys));
+
+	partitions->target = stages->target;
+	partitions->keys = make_leaf_keys(stages, log);
+	cleanup_push(drop_leaf_keys, partitions);
+	make_phase(stages, log, RESTORE_POST_DATA, "post-data",
+			   stages->setup.options->jobs, "foreign keys and the rest");
+	cleanup_pop(drop_leaf_keys, partitions);
+	drop_leaf_keys(partitions);
+	free(partitions);
 }

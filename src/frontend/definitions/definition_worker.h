@@ -13,7 +13,7 @@
 #define DEFINITION_WORKER_H
 
 #include "job_log/job_log.h"
-#include "restore/definition_jobs.h"
+#include "definitions/definition_jobs.h"
 #include "target/restore_stage.h"
 #include "target/target_commit.h"
 

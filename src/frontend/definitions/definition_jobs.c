@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "restore/definition_jobs.h"
+#include "definitions/definition_jobs.h"
 
 /* Entries of a job at most, of those that are done at once. */
 #define MOST_SHORT 100

@@ -13,7 +13,7 @@
 
 #include "base/interrupt.h"
 #include "base/printable.h"
-#include "restore/leaf_key_sessions.h"
+#include "definitions/leaf_key_sessions.h"
 #include "session/session.h"
 
 /* How long to wait before input is looked for in any case. */

@@ -1,0 +1,230 @@
+/*
+ * definition_session.c
+ *		A session that is in the state that pg_restore's would be in.
+ */
+#include "base/fe_compat.h"
+
+#include <unistd.h>
+
+#include "common/connect.h"
+#include "common/string.h"
+#include "fe_utils/string_utils.h"
+
+#include "base/interrupt.h"
+#include "definitions/definition_session.h"
+#include "session/connection.h"
+#include "session/session_loss.h"
+#include "target/target_history.h"
+
+/* Of a statement that fails so much is shown (pg_backup_db.c). */
+#define SHOWN_BYTES 1024
+
+/* ----------
+ * Statements
+ * ----------
+ */
+
+PGresult *
+definition_session_run(DefinitionSession *session, const char *sql)
+{
+	PGresult   *res = PQexec(session->conn, sql);
+
+	switch (PQresultStatus(res))
+	{
+		case PGRES_COMMAND_OK:
+		case PGRES_TUPLES_OK:
+		case PGRES_EMPTY_QUERY:
+			PQclear(res);
+			return NULL;
+		default:
+			break;
+	}
+	if (session_is_lost(session->conn, res))
+		session_failed(session->conn, res, "query failed", sql);
+	return res;
+}
+
+void
+definition_session_tell_error(const PGresult *res, const char *sql)
+{
+	char	   *reason = pg_strdup(PQresultErrorMessage(res));
+	int			shown = Min(strlen(sql), SHOWN_BYTES);
+
+	(void) pg_strip_crlf(reason);
+	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
+	pg_log_error("could not execute query: %s\nCommand was: %.*s%s", reason,
+				 shown, sql, sql[shown] ? "..." : "");
+	free(reason);
+}
+
+void
+definition_session_command(DefinitionSession *session, const char *sql)
+{
+	PQclear(target_query(session->conn, sql, 0, NULL));
+}
+
+/* ----------
+ * Transactions
+ * ----------
+ */
+void
+definition_session_begin(DefinitionSession *session)
+{
+	memcpy(session->settings_before, session->settings, sizeof(session->settings));
+	definition_session_command(session, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+}
+
+void
+definition_session_roll_back(DefinitionSession *session)
+{
+	definition_session_command(session, "ROLLBACK");
+	memcpy(session->settings, session->settings_before, sizeof(session->settings));
+	session->other_user = true;
+}
+
+/* ----------
+ * Entries
+ * ----------
+ */
+
+/* Privileges may end with another session user than they began with. */
+static void
+forget_user(DefinitionSession *session, const TocEntry *entry)
+{
+	if (toc_entry_is(entry, "ACL") || toc_entry_is(entry, "ACL LANGUAGE") ||
+		toc_entry_is(entry, "DEFAULT ACL"))
+	{
+		session->settings[SCRIPT_SESSION_USER] = NULL;
+		session->other_user = true;
+	}
+}
+
+/* Those that are not as the entry needs them; returns how many. */
+static int
+settings_to_change(DefinitionSession *session, const ScriptEntry *entry,
+				   const char **statements)
+{
+	int			n = 0;
+
+	for (int i = 0; i < SCRIPT_N_SETTINGS; i++)
+	{
+		const char *want = entry->settings[i];
+
+		if (want && (session->settings[i] == NULL ||
+					 strcmp(want, session->settings[i]) != 0))
+			statements[n++] = session->settings[i] = want;
+	}
+	session->other_user |= session->settings[SCRIPT_SESSION_USER] != NULL;
+	return n;
+}
+
+const char **
+definition_session_statements(DefinitionSession *session, const ScriptEntry *entry)
+{
+	const char **statements = pg_malloc((SCRIPT_N_SETTINGS + entry->n_after + 2) *
+										sizeof(char *));
+	int			n = settings_to_change(session, entry, statements);
+
+	statements[n++] = entry->entry->defn;
+	for (int i = 0; i < entry->n_after; i++)
+		statements[n++] = entry->after[i];
+	statements[n] = NULL;
+	forget_user(session, entry->entry);
+	return statements;
+}
+
+bool
+definition_session_sets_user(const DefinitionSession *session,
+							 const char *statement)
+{
+	return statement == session->settings[SCRIPT_SESSION_USER];
+}
+
+void
+definition_session_reset_user(DefinitionSession *session)
+{
+	const char *role = session->options->role;
+
+	if (!session->other_user)
+		return;
+	definition_session_command(session, "RESET SESSION AUTHORIZATION");
+	if (role)
+	{
+		char	   *sql = psprintf("SET ROLE %s", fmtId(role));
+
+		definition_session_command(session, sql);
+		free(sql);
+	}
+	session->settings[SCRIPT_SESSION_USER] = NULL;
+	session->other_user = false;
+}
+
+/* ----------
+ * The session
+ * ----------
+ */
+
+/*
+ * What a session of pg_restore begins with.  An older server may not know all
+ * of it: to be told once, however many sessions there are.
+ */
+static void
+set_up(DefinitionSession *session, const Script *script,
+	   volatile bool *head_told, volatile int *n_errors)
+{
+	bool		told = *head_told;
+
+	definition_session_command(session, ALWAYS_SECURE_SEARCH_PATH_SQL);
+	for (int i = 0; i < script->n_head; i++)
+	{
+		PGresult   *res = definition_session_run(session, script->head[i]);
+
+		if (res == NULL)
+			continue;
+		if (!told)
+		{
+			definition_session_tell_error(res, script->head[i]);
+			(void) __sync_fetch_and_add(n_errors, 1);
+		}
+		PQclear(res);
+		if (!told && session->options->exit_on_error)
+			exit(1);
+	}
+	*head_told = true;
+}
+
+/* A PQnoticeProcessor, as pg_restore's. */
+static void
+tell_notice(void *arg, const char *message)
+{
+	pg_log_info("%s", message);
+}
+
+DefinitionSession *
+definition_session_open(const RestoreStages *stages,
+						const PeerAddress *address, const Script *script,
+						volatile bool *head_told)
+{
+	const Target *target = stages->target;
+	DefinitionSession *session = pg_malloc0(sizeof(DefinitionSession));
+
+	session->options = stages->setup.options;
+	/* the leader's connection is the leader's alone, and ends with it */
+	close(PQsocket(target->conn));
+	session->conn = connection_open_peer(address, "pg_pardump");
+	interrupt_set_connection(session->conn);
+	PQsetNoticeProcessor(session->conn, tell_notice, NULL);
+	target_history_expect(session->conn, target->history);
+	session->incarnation = target_history_incarnation(session->conn);
+	set_up(session, script, head_told, stages->setup.n_errors);
+	return session;
+}
+
+void
+definition_session_close(DefinitionSession *session)
+{
+	interrupt_set_connection(NULL);
+	PQfinish(session->conn);
+	free(session->incarnation);
+	free(session);
+}

@@ -1,0 +1,75 @@
+/*
+ * definition_session.h
+ *		A session that is in the state that pg_restore's would be in.
+ *
+ * Which settings it has is known, so that a definition needs no more
+ * statements than pg_restore sends; after a ROLLBACK they are what they were.
+ */
+#ifndef DEFINITION_SESSION_H
+#define DEFINITION_SESSION_H
+
+#include "base/fe_compat.h"
+
+#include "stock/script.h"
+#include "target/restore_stage.h"
+
+typedef struct DefinitionSession
+{
+	PGconn	   *conn;
+	char	   *incarnation;	/* of the server that it is connected to */
+	const Options *options;		/* the user's */
+	const char *settings[SCRIPT_N_SETTINGS];	/* as they are, and as they
+												 * were when the transaction
+												 * began; NULL = unknown */
+	const char *settings_before[SCRIPT_N_SETTINGS];
+	bool		other_user;		/* may be another one's than it began as */
+} DefinitionSession;
+
+/*
+ * Connect to the target of the stages at this address, in place of the
+ * leader's session, which is closed in this process; and send the script's
+ * head.  Errors of that are told and counted unless they have been
+ * (*head_told, shared).
+ */
+extern DefinitionSession *definition_session_open(const RestoreStages *stages,
+												  const PeerAddress *address,
+												  const Script *script,
+												  volatile bool *head_told);
+
+/* Close the connection, and free it. */
+extern void definition_session_close(DefinitionSession *session);
+
+/* Transactions, whose ends are settings', too. */
+extern void definition_session_begin(DefinitionSession *session);
+extern void definition_session_roll_back(DefinitionSession *session);
+
+/* A statement of ours, which does not fail. */
+extern void definition_session_command(DefinitionSession *session,
+									   const char *sql);
+
+/*
+ * One that may fail by its own fault: then the result, to be cleared, else
+ * NULL.  Does not return if the session is lost.
+ */
+extern PGresult *definition_session_run(DefinitionSession *session,
+										const char *sql);
+
+/* In pg_restore's words (pg_backup_db.c:ExecuteSqlCommand). */
+extern void definition_session_tell_error(const PGresult *res,
+										  const char *sql);
+
+/*
+ * All that pg_restore sends for an entry, which now is to be sent, statement
+ * by statement; NULL terminated, for the caller to free.
+ */
+extern const char **definition_session_statements(DefinitionSession *session,
+												  const ScriptEntry *entry);
+
+/* Does this statement set who the session is? */
+extern bool definition_session_sets_user(const DefinitionSession *session,
+										 const char *statement);
+
+/* Be again who the session began as: the log is that one's. */
+extern void definition_session_reset_user(DefinitionSession *session);
+
+#endif							/* DEFINITION_SESSION_H */

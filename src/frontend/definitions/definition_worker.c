@@ -1,0 +1,323 @@
+/*
+ * definition_worker.c
+ *		Makes definitions in a session of ours, as pg_restore would.
+ */
+#include "base/fe_compat.h"
+
+#include "base/clock.h"
+#include "definitions/definition_session.h"
+#include "definitions/definition_worker.h"
+
+/*
+ * A transaction that has lasted so long is ended after the next entry, as a
+ * loss would undo it.
+ */
+#define LASTING_MS 1000
+
+/* Of a statement that is shown. */
+#define SHOWN_BYTES 1024
+
+struct DefinitionWorker
+{
+	const DefinitionWork *work;
+	DefinitionSession *session;
+	DefinitionNote *note;		/* of the job */
+};
+
+/* ----------
+ * Transactions
+ * ----------
+ */
+static void
+begin(DefinitionWorker *worker)
+{
+	worker->note->n_errors = 0;
+	definition_session_begin(worker->session);
+}
+
+/* What was sent to be committed is done. */
+static void
+note_done(const DefinitionWork *work, DefinitionNote *note)
+{
+	int			n = note->reach - note->next;
+
+	note->next = note->reach;
+	note->commit.state = TARGET_COMMIT_PENDING;
+	(void) __sync_fetch_and_add(work->n_made, n);
+	(void) __sync_fetch_and_add(work->stages->setup.n_errors, note->n_errors);
+}
+
+/* Commit the entries up to this one. */
+static void
+commit(DefinitionWorker *worker, int reach)
+{
+	DefinitionNote *note = worker->note;
+
+	note->reach = reach;
+	strlcpy(note->incarnation, worker->session->incarnation, sizeof(note->incarnation));
+	job_log_commit(worker->work->log, worker->session->conn, &note->commit);
+	note_done(worker->work, note);
+}
+
+/* One that was lost may have committed without an answer. */
+static void
+settle_commit(DefinitionWorker *worker)
+{
+	const DefinitionWork *work = worker->work;
+	DefinitionNote *note = worker->note;
+	Target		then = *work->stages->target;
+
+	then.incarnation = note->incarnation;
+	if (job_log_is_committed(work->log, worker->session->conn, &then, &note->commit))
+		note_done(work, note);
+}
+
+/* ----------
+ * Lines of entries
+ * ----------
+ */
+
+static bool
+log_is_kept(const DefinitionWorker *worker)
+{
+	const JobLog *log = worker->work->log;
+
+	return log != NULL && log->is_kept;
+}
+
+/* False if it is done already; then its errors are this transaction's. */
+static bool
+claim(DefinitionWorker *worker, const TocEntry *entry)
+{
+	const JobLog *log = worker->work->log;
+	char	   *name;
+	bool		claimed;
+
+	if (!log_is_kept(worker))
+		return true;
+	definition_session_reset_user(worker->session);
+	name = job_log_entry(entry);
+	claimed = job_log_claim(log, worker->session->conn, name);
+	if (!claimed)
+		worker->note->n_errors += job_log_errors(log, worker->session->conn, name);
+	free(name);
+	return claimed;
+}
+
+/* The line of what was claimed is to tell of errors. */
+static void
+log_errors(DefinitionWorker *worker, const TocEntry *entry)
+{
+	char	   *name;
+
+	if (!log_is_kept(worker) || worker->note->n_errors == 0)
+		return;
+	definition_session_reset_user(worker->session);
+	name = job_log_entry(entry);
+	job_log_set_errors(worker->work->log, worker->session->conn, name,
+					   worker->note->n_errors);
+	free(name);
+}
+
+/* ----------
+ * Entries
+ * ----------
+ */
+
+/*
+ * A statement of an entry: a result only if it has failed.  One that commits
+ * would have done so with lines of what is not done yet; pg_dump writes none.
+ */
+static PGresult *
+run_of_entry(DefinitionWorker *worker, const char *sql)
+{
+	PGresult   *res = definition_session_run(worker->session, sql);
+
+	if (PQtransactionStatus(worker->session->conn) == PQTRANS_IDLE)
+		pg_fatal("a definition of the archive has ended the transaction that makes it: %.*s",
+				 SHOWN_BYTES, sql);
+	return res;
+}
+
+/* What is checked late is checked now, as an error of this transaction. */
+static const char *const end_statement[] = {"SET CONSTRAINTS ALL IMMEDIATE", NULL};
+
+/* False after the first error, which is not told. */
+static bool
+run_all(DefinitionWorker *worker, const char *const *statements)
+{
+	for (; *statements; statements++)
+	{
+		PGresult   *res = run_of_entry(worker, *statements);
+
+		if (res == NULL)
+			continue;
+		PQclear(res);
+		return false;
+	}
+	return true;
+}
+
+/* The same with an entry that is not done yet. */
+static bool
+run_entry(DefinitionWorker *worker, const ScriptEntry *entry)
+{
+	const char **statements;
+	bool		ok;
+
+	if (!claim(worker, entry->entry))
+		return true;
+	statements = definition_session_statements(worker->session, entry);
+	ok = run_all(worker, statements);
+	free(statements);
+	return ok;
+}
+
+/*
+ * What is left of the job, in as few transactions as may be.  False if
+ * something has failed, and nothing of its transaction is done.
+ */
+static bool
+run_together(DefinitionWorker *worker, const DefinitionJob *job,
+			 volatile int *step)
+{
+	int64		began = clock_monotonic_ms();
+
+	begin(worker);
+	for (int i = worker->note->next; i < job->n; i++)
+	{
+		bool		last = i + 1 == job->n;
+		bool		ok;
+
+		*step = i;
+		ok = run_entry(worker,
+					   &worker->work->script->entries[job->first + i]);
+		if (ok && !last && clock_monotonic_ms() - began < LASTING_MS)
+			continue;
+		if (!ok || !run_all(worker, end_statement))
+		{
+			definition_session_roll_back(worker->session);
+			return false;
+		}
+		commit(worker, i + 1);
+		began = clock_monotonic_ms();
+		if (!last)
+			begin(worker);
+	}
+	return true;
+}
+
+/*
+ * Each by itself, with errors told.  False if there were any, and they are to
+ * be the end.
+ */
+static bool
+run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
+{
+	DefinitionSession *session = worker->session;
+	bool		to_end = session->options->exit_on_error;
+
+	for (; *statements; statements++)
+	{
+		PGresult   *res;
+
+		definition_session_command(session, "SAVEPOINT statement");
+		res = run_of_entry(worker, *statements);
+		if (res == NULL)
+		{
+			definition_session_command(session, "RELEASE SAVEPOINT statement");
+			continue;
+		}
+		/* what comes now would be another role's; -O does without */
+		if (definition_session_sets_user(session, *statements))
+			pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
+		definition_session_tell_error(res, *statements);
+		PQclear(res);
+		worker->note->n_errors++;
+		definition_session_command(session, "ROLLBACK TO SAVEPOINT statement");
+		definition_session_command(session, "RELEASE SAVEPOINT statement");
+		if (to_end)
+			return false;
+	}
+	return true;
+}
+
+/* One entry in a transaction of its own. */
+static void
+run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
+{
+	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
+	bool		go_on = true;
+
+	begin(worker);
+	if (claim(worker, entry->entry))
+	{
+		const char **statements = definition_session_statements(worker->session, entry);
+
+		go_on = run_with_savepoints(worker, statements) &&
+			run_with_savepoints(worker, end_statement);
+		free(statements);
+		/* --resume is to make it, when what was wrong is mended */
+		if (!go_on && log_is_kept(worker))
+			exit(1);
+		log_errors(worker, entry->entry);
+	}
+	/* what it had made before the error stays, as pg_restore leaves it */
+	commit(worker, i + 1);
+	if (!go_on)
+		exit(1);
+}
+
+static void
+tell_entries(const DefinitionWork *work, const DefinitionJob *job)
+{
+	for (int i = 0; i < job->n; i++)
+	{
+		const TocEntry *entry = work->script->entries[job->first + i].entry;
+
+		if (entry->namespace)
+			pg_log_info("creating %s \"%s.%s\"", entry->desc, entry->namespace,
+						entry->tag);
+		else
+			pg_log_info("creating %s \"%s\"", entry->desc, entry->tag);
+	}
+}
+
+void
+definition_worker_run(DefinitionWorker *worker, int job_no,
+					  volatile int *step)
+{
+	const DefinitionWork *work = worker->work;
+	const DefinitionJob *job = &work->jobs->jobs[job_no];
+	DefinitionNote *note = &work->notes[job_no];
+
+	worker->note = note;
+	settle_commit(worker);
+	tell_entries(work, job);
+	if (!note->one_by_one && note->next < job->n &&
+		!run_together(worker, job, step))
+		note->one_by_one = true;
+	while (note->next < job->n)
+	{
+		*step = note->next;
+		run_alone(worker, job, note->next);
+	}
+}
+
+DefinitionWorker *
+definition_worker_start(const DefinitionWork *work)
+{
+	DefinitionWorker *worker = pg_malloc0(sizeof(DefinitionWorker));
+
+	worker->work = work;
+	worker->session = definition_session_open(work->stages, work->address,
+											  work->script, work->head_told);
+	return worker;
+}
+
+void
+definition_worker_stop(DefinitionWorker *worker)
+{
+	definition_session_close(worker->session);
+	free(worker);
+}

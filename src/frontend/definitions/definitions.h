@@ -1,0 +1,28 @@
+/*
+ * definitions.h
+ *		Makes the definitions of an archive, as often as it takes.
+ *
+ * Unlike what stock pg_restore makes, a lost session is one more retry;
+ * nothing is made twice, nor again by --resume.
+ */
+#ifndef DEFINITIONS_H
+#define DEFINITIONS_H
+
+#include "job_log/job_log.h"
+#include "target/restore_stage.h"
+
+/*
+ * Make all that comes before the rows, but for large objects, one after the
+ * other.  Errors are told and counted; with --exit-on-error the first one
+ * ends the process.  When it returns all is on the target's disk, and the
+ * leader's session is a new one.
+ */
+extern void definitions_make(RestoreStages *stages, const JobLog *log);
+
+/*
+ * The same with foreign keys, triggers, privileges, and all else that comes
+ * after them and is not built beside them (index_builder.h), side by side.
+ */
+extern void definitions_make_rest(RestoreStages *stages, const JobLog *log);
+
+#endif							/* DEFINITIONS_H */
