@@ -1,0 +1,166 @@
+/*
+ * restore_prepare.c
+ *		All on the target that rows need.
+ */
+#include "base/fe_compat.h"
+
+#include "base/findings.h"
+#include "compare/compare_source.h"
+#include "definitions/definitions.h"
+#include "restore/restore_freeze.h"
+#include "restore/restore_log.h"
+#include "restore/restore_order.h"
+#include "restore/restore_prepare.h"
+#include "restore/restore_resume.h"
+#include "restore/restore_tables.h"
+#include "target/target_check.h"
+#include "target/target_history.h"
+
+void
+restore_prepare_open(Restore *restore)
+{
+	const Options *options = &restore->options;
+	const DumpPlan *plan = restore->run.plan;
+
+	target_open(&restore->target);
+	if (options->compare_with)
+		compare_source_check(options, &restore->target, restore->new_name);
+	restore_stage_leave_out_extension(&restore->stages);
+	if (!options->check && !options->exit_on_error)
+		return;
+	target_check(restore->target.conn, restore->stages.schedule, options,
+				 plan->queue->n_jobs, plan->encoding,
+				 options->resume ? NULL : restore->new_name);
+	if (restore->new_name == NULL && !options->resume)
+		target_check_tables(restore->target.conn, plan->tables, options->clean);
+	findings_settle();
+}
+
+/* Make the database, if that is asked for, and go there. */
+static void
+enter_database(Restore *restore)
+{
+	if (restore->new_name && restore->options.resume)
+		target_enter(&restore->target, restore->new_name);
+	restore_stage_begin(&restore->stages);
+	if (restore->new_name && !restore->options.resume)
+		restore_stage_database(&restore->stages, restore->new_name);
+	target_begin(&restore->target);
+	restore->log = job_log_open(&restore->target, &restore->identity);
+	restore->work.log = restore->log;
+	if (!restore_state_is_done(restore, RESTORE_LOG_DATABASE))
+		restore_state_note_done(restore, RESTORE_LOG_DATABASE);
+}
+
+/*
+ * A run before has ended while it made large objects: which of them it has
+ * made, and which were there before, cannot be told.  --clean drops them.
+ */
+static void
+refuse_half_made(Restore *restore)
+{
+	if (!job_log_is_done(restore->log, RESTORE_LOG_OBJECTS_BEGUN))
+		return;
+	if (restore->options.clean && !restore->options.create)
+		return;
+	pg_log_error("the restore cannot be resumed: it ended while large objects were being made");
+	pg_log_error_hint("No rows were loaded yet.  Resume with --clean, which drops the archive's large objects, or begin again in an empty database.");
+	exit(1);
+}
+
+/* Make large objects, still empty. */
+static void
+make_objects(Restore *restore)
+{
+	if (!restore_schedule_has(restore->stages.schedule, RESTORE_LARGE_OBJECTS))
+		return;
+	refuse_half_made(restore);
+	job_log_done(restore->log, restore->target.conn, RESTORE_LOG_OBJECTS_BEGUN,
+				 0);
+	restore_stage_large_objects(&restore->stages);
+}
+
+/*
+ * Drop what --clean drops, and look which tables are there then: what is made
+ * later is not dropped by --resume, nor taken for what was there before.
+ */
+static void
+drop(Restore *restore)
+{
+	RestoreWork *work = &restore->work;
+	PGconn	   *conn;
+	bool	   *before;
+
+	if (restore_state_is_done(restore, RESTORE_LOG_DROP))
+		return;
+	restore_stage_drop(&restore->stages);
+	conn = restore->target.conn;
+	before = restore_tables_look(conn, restore->run.plan->tables);
+	/* tables that are there now cannot be created */
+	if (restore->options.no_data_for_failed_tables)
+		restore_tables_leave_out(work, before, true);
+	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	restore_resume_note_left_out(work, conn);
+	restore_state_note_done(restore, RESTORE_LOG_DROP);
+	PQclear(target_query(conn, "COMMIT", 0, NULL));
+	free(before);
+}
+
+/*
+ * Make what rows need; which tables are new is of use for their rows.  Those
+ * that a run before has made are not taken for new.
+ */
+static void
+make_tables(Restore *restore)
+{
+	RestoreWork *work = &restore->work;
+	const DumpPlan *plan = restore->run.plan;
+	bool	   *before = restore_tables_look(restore->target.conn, plan->tables);
+	bool	   *after;
+
+	definitions_make(&restore->stages, restore->log);
+	/* a restart until now is of no matter: what was done is on the disk */
+	restore->target.incarnation = target_history_incarnation(restore->target.conn);
+	make_objects(restore);
+	after = restore_tables_look(restore->target.conn, plan->tables);
+	if (restore->options.no_data_for_failed_tables)
+		restore_tables_leave_out(work, after, false);
+	work->fresh = restore_freeze_choose(restore->target.conn, plan, before,
+										after);
+	free(before);
+	free(after);
+}
+
+/* What rows need. */
+static void
+make_definitions(Restore *restore)
+{
+	PGconn	   *conn;
+
+	if (restore_state_is_done(restore, RESTORE_LOG_DEFINITIONS))
+		return;
+	/* a run before may have dropped some, and have made none yet */
+	if (restore->options.resume && restore->options.clean)
+		restore->options.if_exists = true;
+	drop(restore);
+	make_tables(restore);
+	conn = restore->target.conn;
+	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	restore_resume_note_left_out(&restore->work, conn);
+	restore_state_note_done(restore, RESTORE_LOG_DEFINITIONS);
+	PQclear(target_query(conn, "COMMIT", 0, NULL));
+}
+
+void
+restore_prepare_target(Restore *restore)
+{
+	enter_database(restore);
+	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
+	make_definitions(restore);
+	if (restore->options.data_only && !restore->options.disable_triggers)
+		restore->plan->plan.queue = restore_order_make(restore->target.conn,
+													   restore->plan);
+	restore_resume_skip(&restore->work);
+	restore_resume_skip_indexes(&restore->work, restore->stages.schedule);
+	(void) restore_state_is_done(restore, RESTORE_LOG_ROWS);
+}

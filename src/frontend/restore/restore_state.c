@@ -1,0 +1,29 @@
+/*
+ * restore_state.c
+ *		One restore, and how far it is.
+ */
+#include "base/fe_compat.h"
+
+#include "restore/restore_state.h"
+
+bool
+restore_state_is_done(Restore *restore, const char *stage)
+{
+	const JobLogLine *line = job_log_find(restore->log, stage);
+
+	if (line == NULL)
+		return false;
+	(void) __sync_fetch_and_add(restore->n_errors, line->errors);
+	restore->n_noted += line->errors;
+	return true;
+}
+
+void
+restore_state_note_done(Restore *restore, const char *stage)
+{
+	int			n_errors = *restore->n_errors;
+
+	job_log_done(restore->log, restore->target.conn, stage,
+				 n_errors - restore->n_noted);
+	restore->n_noted = n_errors;
+}
