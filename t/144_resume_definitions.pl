@@ -16,6 +16,7 @@ use Pardump::Copy qw(sessions_left start_load);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Proxy qw(start_relay stop_proxy);
 use Pardump::Restore qw(run_parrestore errors_ignored);
+use Pardump::Toc qw(read_toc write_toc);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
@@ -64,8 +65,9 @@ sub new_copy
 }
 
 # A relay that stops the first connection on which this is said: before the server
-# hears it ('said'), before it hears the next COMMIT ('commit'), or when it has
-# answered that ('committed').  When the test says so, that connection is cut.
+# hears it ('said'), when it has done it, a CREATE DATABASE ('done'), before it
+# hears the next COMMIT ('commit'), or when it has answered that ('committed').  When
+# the test says so, that connection is cut.
 sub start_stopper
 {
 	my ($what, $where) = @_;
@@ -75,6 +77,7 @@ sub start_stopper
 		my ($bytes, $is_servers) = @_;
 		$said ||= !$is_servers && $$bytes =~ $what;
 		return 1 if !$said || -e $reached;
+		return 1 if $where eq 'done' && (!$is_servers || $$bytes !~ /CREATE DATABASE\0/);
 		return 1 if $where eq 'commit' && ($is_servers || $$bytes !~ /COMMIT\0/);
 		return 1 if $where eq 'committed' && (!$is_servers || $$bytes !~ /COMMIT\0/);
 		append_to_file($reached, '');
@@ -266,6 +269,70 @@ foreach ([ $view, 'said' ], [ $key, 'said' ])
 	resumed_ok($db, $stock, "@options, $_->[0]", '-j2', @options);
 	is(value($node, $db, 'SELECT count(*) FROM s.grandchild'), 0, "@options: no rows of a failed table");
 	stop_proxy($stopper->{relay});
+}
+
+# ---- definitions that cannot be in a transaction, and one that would end it
+
+# A copy of the archive, a directory, in which the function is another definition.
+sub other_definition
+{
+	my ($defn) = @_;
+	my $dir = new_path('other');
+	run_program('pg_dump', '-Fd', '-f', $dir, '-d', $node->connstr('origin'));
+	my $toc = read_toc($dir);
+	my ($te) = grep { $_->{desc} eq 'FUNCTION' } @{ $toc->{entries} };
+	@$te{qw(defn drop)} = ($defn, '');
+	$toc->{entries} = [ grep { $_->{desc} ne 'TRIGGER' } @{ $toc->{entries} } ];
+	write_toc($toc, $dir);
+	return $dir;
+}
+
+{
+	$archive = other_definition("CREATE DATABASE beside;\n");
+	my $drop = sub { sql($node, 'postgres', 'DROP DATABASE beside'); return; };
+	my $beside = q{SELECT count(*) FROM pg_database WHERE datname = 'beside'};
+	my $stock = by_stock(sub { });
+	is("$stock->{rc} " . value($node, 'postgres', $beside), '0 1', 'outside: stock pg_restore');
+	my $spoiled = by_stock(sub { });
+	is("$spoiled->{rc} $spoiled->{errors}", '1 1', 'outside: an error of stock, if it is there');
+
+	# it is there
+	my $db = new_copy();
+	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j2');
+	complete_ok($db, $spoiled, $rc, $err, 'outside, an error');
+	$db = new_copy();
+	foreach my $again ([], ['--resume'], ['--resume'])
+	{
+		($rc, undef, $err) = run_parrestore($node, $db, $archive, '-e', '-j2', @$again);
+		is($rc, 1, "outside, -e @$again: exit code");
+		like($err, qr/database "beside" already exists\n\tCommand was: CREATE DATABASE beside/, "outside, -e @$again: message");
+	}
+	$drop->();
+	resumed_ok($db, $stock, 'outside, mended', '-e', '-j2');
+	is(value($node, 'postgres', $beside), 1, 'outside, mended: it is made');
+
+	# it is disturbed before, and after, it is made
+	foreach ([ 'lost', 'said' ], [ 'lost', 'done' ], [ 'killed', 'done' ], [ 'crashed', 'done' ])
+	{
+		my ($how, $where) = @$_;
+		my $name = "outside, $how, $where";
+		$drop->();
+		$db = new_copy();
+		my $stopper = start_stopper(qr/CREATE DATABASE beside/, $where);
+		# the first attempt is in a transaction, and fails
+		my $run = start_through($stopper, $db, '-j2', '--retries=9');
+		$ends{$how}->($run, $stopper);
+		resumed_ok($db, $stock, $name, '-j2') if $how eq 'killed';
+		complete_ok($db, $stock, end_dump($run), $run->{err}, $name) if $how ne 'killed';
+		stop_proxy($stopper->{relay});
+		is(value($node, 'postgres', $beside), 1, "$name: it is made");
+	}
+}
+{
+	$archive = other_definition('COMMIT; CREATE TABLE public.beside ()');
+	my ($rc, undef, $err) = run_parrestore($node, new_copy(), $archive, '-j2');
+	is($rc, 1, 'COMMIT: exit code');
+	like($err, qr/error: a definition of the archive has ended the transaction that makes it: COMMIT; CREATE TABLE/, 'COMMIT: message');
 }
 
 $node->stop;

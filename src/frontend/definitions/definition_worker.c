@@ -22,6 +22,7 @@ struct DefinitionWorker
 	const DefinitionWork *work;
 	DefinitionSession *session;
 	DefinitionNote *note;		/* of the job */
+	bool		outside;		/* the entry cannot be in a transaction */
 };
 
 /* ----------
@@ -76,6 +77,16 @@ settle_commit(DefinitionWorker *worker)
  * Lines of entries
  * ----------
  */
+
+/*
+ * Of one that cannot be in a transaction: it was begun, and may be done;
+ * owned.
+ */
+static char *
+log_name_begun(const TocEntry *entry)
+{
+	return psprintf("entry %d without transaction", entry->dump_id);
+}
 
 static bool
 log_is_kept(const DefinitionWorker *worker)
@@ -138,6 +149,12 @@ run_of_entry(DefinitionWorker *worker, const char *sql)
 				 SHOWN_BYTES, sql);
 	return res;
 }
+
+/* ERRCODE_ACTIVE_SQL_TRANSACTION */
+static const char *const cannot_be_in_a_block[] = {"25001", NULL};
+
+/* ERRCODE_DUPLICATE_*: database, schema, table, object, function */
+static const char *const is_there[] = {"42P04", "42P06", "42P07", "42710", "42723", NULL};
 
 /* What is checked late is checked now, as an error of this transaction. */
 static const char *const end_statement[] = {"SET CONSTRAINTS ALL IMMEDIATE", NULL};
@@ -207,9 +224,31 @@ run_together(DefinitionWorker *worker, const DefinitionJob *job,
 	return true;
 }
 
+static bool
+has_state(const PGresult *res, const char *const *states)
+{
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	for (; state && *states; states++)
+		if (strcmp(state, *states) == 0)
+			return true;
+	return false;
+}
+
+static void
+count_error(DefinitionWorker *worker, const PGresult *res,
+			const char *statement)
+{
+	/* what comes now would be another role's; -O does without */
+	if (definition_session_sets_user(worker->session, statement))
+		pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
+	definition_session_tell_error(res, statement);
+	worker->note->n_errors++;
+}
+
 /*
  * Each by itself, with errors told.  False if there were any, and they are to
- * be the end.
+ * be the end; or if they cannot be in a transaction.
  */
 static bool
 run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
@@ -228,18 +267,79 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 			definition_session_command(session, "RELEASE SAVEPOINT statement");
 			continue;
 		}
-		/* what comes now would be another role's; -O does without */
-		if (definition_session_sets_user(session, *statements))
-			pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
-		definition_session_tell_error(res, *statements);
+		worker->outside = has_state(res, cannot_be_in_a_block);
+		if (!worker->outside)
+			count_error(worker, res, *statements);
 		PQclear(res);
-		worker->note->n_errors++;
+		if (worker->outside)
+			return false;
 		definition_session_command(session, "ROLLBACK TO SAVEPOINT statement");
 		definition_session_command(session, "RELEASE SAVEPOINT statement");
 		if (to_end)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Without a transaction.  again: what is there already has been made by one
+ * who was lost.  False as above.
+ */
+static bool
+run_without_block(DefinitionWorker *worker, const char *const *statements,
+				  bool again)
+{
+	for (; *statements; statements++)
+	{
+		PGresult   *res = definition_session_run(worker->session, *statements);
+
+		if (res != NULL && !(again && has_state(res, is_there)))
+			count_error(worker, res, *statements);
+		PQclear(res);
+		if (worker->note->n_errors > 0 && worker->session->options->exit_on_error)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * One entry that cannot be in a transaction, nor so its line: another one
+ * tells whoever does it again that it may be done.
+ */
+static void
+run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
+{
+	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
+	const JobLog *log = worker->work->log;
+	char	   *begun = log_name_begun(entry->entry);
+	PGconn	   *conn = worker->session->conn;
+	const char **statements;
+	bool		again;
+	bool		go_on;
+	int			n_errors;
+
+	definition_session_reset_user(worker->session);
+	again = !job_log_claim(log, conn, begun) &&
+		job_log_errors(log, conn, begun) == 0;
+	worker->note->n_errors = 0;
+	statements = definition_session_statements(worker->session, entry);
+	go_on = run_without_block(worker, statements, again);
+	free(statements);
+	n_errors = worker->note->n_errors;
+	begin(worker);
+	definition_session_reset_user(worker->session);
+	job_log_set_errors(log, conn, begun, n_errors);
+	if (go_on)
+	{
+		(void) claim(worker, entry->entry);
+		worker->note->n_errors = n_errors;
+		log_errors(worker, entry->entry);
+	}
+	commit(worker, go_on ? i + 1 : i);
+	free(begun);
+	/* --resume is to make it, when what was wrong is mended */
+	if (!go_on)
+		exit(1);
 }
 
 /* One entry in a transaction of its own. */
@@ -249,6 +349,7 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
 	bool		go_on = true;
 
+	worker->outside = false;
 	begin(worker);
 	if (claim(worker, entry->entry))
 	{
@@ -257,6 +358,12 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 		go_on = run_with_savepoints(worker, statements) &&
 			run_with_savepoints(worker, end_statement);
 		free(statements);
+		if (worker->outside)
+		{
+			definition_session_roll_back(worker->session);
+			run_outside(worker, job, i);
+			return;
+		}
 		/* --resume is to make it, when what was wrong is mended */
 		if (!go_on && log_is_kept(worker))
 			exit(1);
