@@ -144,7 +144,7 @@ open_gate();
 wait_until('no backend is left', sub { sessions_left($node) == 0 });
 is(value($node, $db, q{SELECT count(*) FROM pg_constraint WHERE conrelid = '"Big; t"'::regclass AND contype = 'f' AND convalidated}), 0,
 	'killed: the table has no key yet');
-(my $resumed, undef, $err2) = run_parrestore($node, $db, $archive, '-j2', '--resume');
+(my $resumed, undef, $err2) = run_parrestore($node, $db, $archive, '-j1', '--resume');
 is("$resumed $err2", '0 ', 'killed: resumed');
 is(keys_of($db), keys_of('theirs1'), "killed: the keys of stock's");
 

@@ -198,8 +198,11 @@ make_leaf_keys(RestoreStages *stages, const JobLog *log)
 		(int) options->index_jobs : options->jobs;
 	LeafKeys   *keys;
 
-	/* one after the other would take no less than the tables' statements */
-	if (n_sessions == 1)
+	/*
+	 * One after the other would take no less than the tables' statements, for
+	 * which nothing must be left over of a run before.
+	 */
+	if (n_sessions == 1 && !options->resume)
 		return pg_malloc0(sizeof(LeafKeys));
 	target_keep(target);
 	keys = leaf_keys_find(target->conn, stages->schedule, log);
