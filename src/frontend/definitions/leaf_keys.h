@@ -62,9 +62,10 @@ typedef struct LeafKeys
  * What there is to be made by the schedule: the target has all tables, rows,
  * and indexes of tables that are not partitioned.  Partitions of less than
  * 8 MB are left out, and tables that have but one larger, keys that reference
- * a partitioned table, and those of which a name might come out different.  Makes the keys of
- * tables, where these can be first.  If log tells of a run before, what it
- * has left of partitions' keys is dropped, and gone on with of tables'.
+ * a partitioned table, and those of which a name might come out different.
+ * Makes the keys of tables, where these can be first.  If log tells of a run
+ * before, what it has left of partitions' keys is dropped, and gone on with
+ * of tables'.
  */
 extern LeafKeys *leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
 								const JobLog *log);
