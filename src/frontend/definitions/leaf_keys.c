@@ -83,8 +83,8 @@ read_key(const TocEntry *entry, TableKey *key, char **referenced)
  * A tree: each table in it, unless the referenced one is partitioned, and so
  * has its unique index only later, a name is taken already, a partition has a
  * key of its own that the table's might take over, or one in the tree cannot
- * have any.  A name may be taken by what a run has left behind that is resumed
- * ($4).  The tables above it come with it, of no size.
+ * have any.  A name may be taken by what a run has left behind that is
+ * resumed ($4).  The tables above it come with it, of no size.
  */
 static const char tree_query[] =
 "WITH tree AS (SELECT c.oid, c.relkind, c.relname, n.nspname, t.below"
@@ -213,8 +213,8 @@ table_statement(const TableKey *key, bool add)
 }
 
 /*
- * Run it together with the line in the log; the line must not be there.  False
- * if it fails, which is the table's own statement's to tell.
+ * Run it together with the line in the log; the line must not be there.
+ * False if it fails, which is the table's own statement's to tell.
  */
 static bool
 run_with_line(PGconn *conn, const JobLog *log, const char *line, char *sql)

@@ -62,7 +62,9 @@ go_to(Walk *walk, int table)
 	walk->way[walk->n_way++] = table;
 }
 
-/* All that the table references has its wave, unless it is on the way here. */
+/*
+ * All that the table references has its wave, unless it is on the way here.
+ */
 static void
 come_back(Walk *walk, int table)
 {
