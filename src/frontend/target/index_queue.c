@@ -31,9 +31,9 @@ compare_entries(const void *a, const void *b)
 }
 
 /*
- * Each takes about as long as its table is large.  Constraints of a table come
- * one after the other, after its indexes, which can be built side by side; a
- * small one's are one unit, and stay together.
+ * Each takes about as long as its table is large.  Constraints of a table
+ * come one after the other, after its indexes, which can be built side by
+ * side; a small one's are one unit, and stay together.
  */
 static void
 set_paths(SortedEntry *sorted, int n, const DumpTables *tables)
