@@ -26,7 +26,8 @@ extern void leader_connect(Source *source);
 extern void leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 
 /*
- * Learn from it what to dump, lock it all, and make the plan.  Exits with a message if a table is not what it is in the snapshot (see
+ * Learn from it what to dump, lock it all, and make the plan.  Exits with a
+ * message if a table is not what it is in the snapshot (see
  * table_check_snapshot()).
  */
 extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);

@@ -39,7 +39,7 @@ typedef struct PgRestoreRun
 								 * lost session has not done */
 	char	   *loss;			/* then, at the end: why its session is lost,
 								 * or it itself, which has not been told, nor
-								 * counted; NULL if not; owned by the caller */
+								 * counted; NULL if not; the caller's */
 	volatile int *n_errors;		/* the setup's */
 	ProgramWords words;			/* on its standard error */
 } PgRestoreRun;
