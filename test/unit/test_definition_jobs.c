@@ -43,8 +43,10 @@ run_all(DefinitionJobs *jobs)
 void
 test_definition_jobs(void)
 {
-	/* tables 1 and 2; keys that depend on each other, on themselves, on a
-	 * later entry, and on none that is there */
+	/*
+	 * tables 1 and 2; keys that depend on each other, on themselves, on a
+	 * later entry, and on none that is there
+	 */
 	int			deps[][3] = {{1, 2, 5}, {2, 1, 4}, {1, 6, 6}, {2, 8, 1}, {1, 99, -3}};
 	TocEntry	entries[7] = {
 		{.dump_id = 1,.desc = "TABLE",.tag = "a"},
@@ -58,8 +60,11 @@ test_definition_jobs(void)
 
 	for (int i = 0; i < lengthof(script_entries); i++)
 	{
-		entries[2 + i] = (TocEntry) {.dump_id = 4 + i,.desc = "FK CONSTRAINT",.tag = "k",
-		.deps = deps[i],.n_deps = 3};
+		entries[2 + i] = (TocEntry)
+		{
+			.dump_id = 4 + i,.desc = "FK CONSTRAINT",.tag = "k",
+				.deps = deps[i],.n_deps = 3
+		};
 		script_entries[i].entry = &entries[2 + i];
 	}
 	jobs = definition_jobs_make(&script, 0, &next, &toc, 4);

@@ -46,11 +46,15 @@ test_restore_order(void)
 	RestoreKey	itself[] = {{0, 0}, {1, 0}};
 	RestoreKey	diamond[] = {{0, 1}, {0, 2}, {1, 3}, {2, 1}};
 	RestoreKey	circle[] = {{1, 2}, {2, 1}, {0, 1}, {2, 3}};
+	const int	of_none[] = {0, 0};
+	const int	of_itself[] = {0, 1, 0};
+	const int	of_diamond[] = {3, 1, 2, 0};
+	const int	of_circle[] = {3, 2, 1, 0};
 
-	check_waves(NULL, 0, (int[]) {0, 0}, 2, "no keys");
-	check_waves(itself, 2, (int[]) {0, 1, 0}, 3, "a table references itself");
-	check_waves(diamond, 4, (int[]) {3, 1, 2, 0}, 4, "by the longest way");
-	check_waves(circle, 4, (int[]) {3, 2, 1, 0}, 4,
+	check_waves(NULL, 0, of_none, 2, "no keys");
+	check_waves(itself, 2, of_itself, 3, "a table references itself");
+	check_waves(diamond, 4, of_diamond, 4, "by the longest way");
+	check_waves(circle, 4, of_circle, 4,
 				"a circle, what it references and what references it");
 	check_many(false, "many, one after the other");
 	check_many(true, "many in a circle");
