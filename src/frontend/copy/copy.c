@@ -347,10 +347,11 @@ copy_database(const Options *options, const char *argv0)
 		stock_pg_restore_find(stock_pg_dump_path(pg_dump));
 	leader_connect(&copy->source);
 	stock_pg_dump_check(pg_dump, options);
+	/* before there is a slot, and pg_dump begins */
+	page = report_begin(options->report, NULL);
 	leader_open(&copy->source, pg_dump, &copy->plan);
 	/* the two servers have different things to do */
 	open_target(copy);
-	page = report_begin(options->report, NULL);
 	load_account_begin(&copy->account, &copy->run);
 
 	make_plan(copy, pg_dump);

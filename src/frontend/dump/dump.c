@@ -240,6 +240,8 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	ArchiveDir *dir;
 	Manifest   *manifest;
 
+	/* before there is a slot, and pg_dump begins */
+	page = report_begin(options->report, options->directory);
 	leader_open(&dump->source, pg_dump, &dump->plan);
 	run_event_stage("plan");
 
@@ -248,7 +250,6 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	 * before the workers, so that a failure ends them first, and then removes
 	 * their files.
 	 */
-	page = report_begin(options->report, options->directory);
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
 		: archive_dir_create(options->directory, options->clean_output);
