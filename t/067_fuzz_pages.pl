@@ -85,6 +85,24 @@ sub wait_for_server
 	die "no server: $err";
 }
 
+# The key of the statement that crashed, once the server has noticed: before,
+# it lets in sessions that it ends then.
+my $log_at = 0;
+sub crashed_key
+{
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		my $log = slurp_file($node->logfile, $log_at);
+		if ($log =~ /^.*?Failed process was running: SELECT '(\S+ \S+)'/s)
+		{
+			$log_at += length $&;
+			return $1;
+		}
+		usleep(100_000);
+	}
+	die 'a session was lost, and no server process crashed';
+}
+
 # Ask for all of [key, statement] in one session; a new one after each crash.
 # Returns the answers by key: "ok ...", "error SQLSTATE ...", "crash", or
 # nothing where the session said something else.
@@ -110,9 +128,13 @@ sub ask
 		unlink $script;
 		last if !$lost;
 		shift @calls while @calls && defined $answer{ $calls[0][0] };
-		# a session of the time between a crash and its being noticed ends, too
-		$answer{ (shift @calls)->[0] } = 'crash'
-		  if @calls && $err !~ /crash of another server process|FATAL: /;
+		if (@calls)
+		{
+			my ($asked) = @{ shift @calls };
+			my $crashed = crashed_key();
+			die "$asked ended by the crash of $crashed: $err" if $crashed ne $asked;
+			$answer{$asked} = 'crash';
+		}
 		wait_for_server();
 	}
 	return %answer;
