@@ -13,15 +13,6 @@
 #define MOST_LONG 50
 #define LONG_JOBS_PER_WORKER 8
 
-static bool
-is_one_of(const TocEntry *entry, const char *const *kinds)
-{
-	for (; *kinds; kinds++)
-		if (toc_entry_is(entry, *kinds))
-			return true;
-	return false;
-}
-
 /*
  * In which pass pg_restore makes it: privileges after all else, and these
  * last (pg_backup_archiver.c:_tocEntryRestorePass).
@@ -29,12 +20,11 @@ is_one_of(const TocEntry *entry, const char *const *kinds)
 static int
 pass_of(const TocEntry *entry)
 {
-	static const char *const privileges[] = {"ACL", "ACL LANGUAGE", "DEFAULT ACL", NULL};
 	static const char *const last[] = {"EVENT TRIGGER", "MATERIALIZED VIEW DATA", NULL};
 
-	if (is_one_of(entry, privileges))
+	if (toc_entry_is_privilege(entry))
 		return 1;
-	if (is_one_of(entry, last) ||
+	if (toc_entry_is_one_of(entry, last) ||
 		(toc_entry_is(entry, "COMMENT") &&
 		 strncmp(entry->tag, "EVENT TRIGGER ", 14) == 0) ||
 		(toc_entry_is(entry, "STATISTICS DATA") &&
@@ -50,7 +40,7 @@ is_long_lasting(const TocEntry *entry)
 	static const char *const kinds[] = {"INDEX", "CONSTRAINT",
 	"CHECK CONSTRAINT", "FK CONSTRAINT", "MATERIALIZED VIEW DATA", NULL};
 
-	return is_one_of(entry, kinds);
+	return toc_entry_is_one_of(entry, kinds);
 }
 
 /*

@@ -17,15 +17,6 @@
 
 #include "target/restore_schedule.h"
 
-static bool
-is_one_of(const TocEntry *entry, const char *const *kinds)
-{
-	for (; *kinds; kinds++)
-		if (toc_entry_is(entry, *kinds))
-			return true;
-	return false;
-}
-
 /*
  * pg_restore looks at the tag, too (pg_backup_archiver.c:_tocEntryRequired).
  */
@@ -35,8 +26,8 @@ is_of_database(const TocEntry *entry)
 	static const char *const own[] = {"DATABASE", "DATABASE PROPERTIES", NULL};
 	static const char *const added[] = {"ACL", "COMMENT", "SECURITY LABEL", NULL};
 
-	return is_one_of(entry, own) ||
-		(is_one_of(entry, added) && strncmp(entry->tag, "DATABASE ", 9) == 0);
+	return toc_entry_is_one_of(entry, own) ||
+		(toc_entry_is_one_of(entry, added) && strncmp(entry->tag, "DATABASE ", 9) == 0);
 }
 
 static bool
@@ -60,7 +51,7 @@ table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
 	static const char *const kinds[] = {"INDEX", "CONSTRAINT", NULL};
 	int			result = -1;
 
-	if (!is_one_of(entry, kinds))
+	if (!toc_entry_is_one_of(entry, kinds))
 		return -1;
 	for (int i = 0; i < entry->n_deps; i++)
 	{
@@ -94,17 +85,16 @@ phase_of(const TocEntry *entry, TocSection section, bool create)
 {
 	static const char *const settings[] = {"ENCODING", "STDSTRINGS", "SEARCHPATH", NULL};
 	static const char *const objects[] = {"BLOB", "BLOB METADATA", NULL};
-	static const char *const privileges[] = {"ACL", "ACL LANGUAGE", "DEFAULT ACL", NULL};
 
-	if (is_one_of(entry, settings))
+	if (toc_entry_is_one_of(entry, settings))
 		return RESTORE_ALWAYS;
 	if (is_of_database(entry))
 		return create ? RESTORE_DATABASE : RESTORE_NEVER;
 	if (entry->had_dumper)
 		return RESTORE_NEVER;
-	if (is_one_of(entry, objects) || is_of_large_object_group(entry))
+	if (toc_entry_is_one_of(entry, objects) || is_of_large_object_group(entry))
 		return RESTORE_LARGE_OBJECTS;
-	if (section == TOC_SECTION_PRE_DATA && !is_one_of(entry, privileges) &&
+	if (section == TOC_SECTION_PRE_DATA && !toc_entry_is_privilege(entry) &&
 		!is_added_to_large_object(entry))
 		return RESTORE_PRE_DATA;
 	return RESTORE_POST_DATA;

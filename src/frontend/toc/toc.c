@@ -58,6 +58,24 @@ toc_encoding(const Toc *toc)
 	pg_fatal("the table of contents does not say the encoding of the data");
 }
 
+bool
+toc_entry_is_one_of(const TocEntry *entry, const char *const *descs)
+{
+	for (; *descs; descs++)
+		if (toc_entry_is(entry, *descs))
+			return true;
+	return false;
+}
+
+/* pg_backup_archiver.c:_tocEntryRestorePass */
+bool
+toc_entry_is_privilege(const TocEntry *entry)
+{
+	static const char *const descs[] = {"ACL", "ACL LANGUAGE", "DEFAULT ACL", NULL};
+
+	return toc_entry_is_one_of(entry, descs);
+}
+
 const TocEntry **
 toc_entries_by_id(const Toc *toc)
 {

@@ -117,6 +117,13 @@ toc_entry_is(const TocEntry *entry, const char *desc)
 	return strcmp(entry->desc, desc) == 0;
 }
 
+/* Is it of one of these kinds, of which the last is followed by NULL? */
+extern bool toc_entry_is_one_of(const TocEntry *entry,
+								const char *const *descs);
+
+/* Privileges, for which pg_restore has a pass of their own. */
+extern bool toc_entry_is_privilege(const TocEntry *entry);
+
 /* Rows that a worker must fetch: the only other data are large objects. */
 static inline bool
 toc_entry_is_table_data(const TocEntry *entry)
