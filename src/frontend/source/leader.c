@@ -132,16 +132,13 @@ void
 leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 {
 	const Options *options = source->options;
-	bool		is_at_once = options->snapshot == NULL && !options->create_slot &&
-		!options->serializable_deferrable;
-	ServerExtension *extension = NULL;
+	ServerExtension *extension;
 	DumpOrigin *origin;
 
-	/* names are looked up in catalogs of the present, not of long ago */
-	if (!is_at_once)
-		extension = server_extension_find(source->conn, options,
-										  EXTENSION_READS);
-	/* before the snapshot: a slot brings its own */
+	/* before the snapshot: names are looked up in catalogs of the present */
+	plan->extension = extension = server_extension_find(source->conn, options,
+														EXTENSION_READS);
+	/* before it, too: a slot brings its own */
 	source->slot = make_slot(source);
 	plan->snapshot = snapshot_begin_leader(source->conn, options,
 										   source->slot ? source->slot->snapshot :
@@ -151,6 +148,7 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 		logical_slot_snapshot_taken(source->slot);
 	if (pg_dump)
 		stock_pg_dump_start(pg_dump, options, source->address, plan->snapshot);
+	server_extension_hold(source->conn, extension);
 	/* soon after the snapshot, so that the position in the log is near its */
 	plan->origin = origin = dump_origin_read(source->conn, options);
 	if (source->slot)
@@ -158,11 +156,6 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 		origin->slot = source->slot->name;
 		origin->slot_lsn = source->slot->lsn;
 	}
-	if (is_at_once)
-		extension = server_extension_find(source->conn, options,
-										  EXTENSION_READS);
-	server_extension_hold(source->conn, extension);
-	plan->extension = extension;
 	plan->lock_wait_ms = table_lock_wait_ms(source->conn, options);
 	if (pg_dump)
 		source->second = try_second_session(source);
