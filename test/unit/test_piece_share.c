@@ -168,12 +168,12 @@ use_piece(void *arg, SharedPiece *piece)
 	const char *data;
 	ssize_t		len;
 
-	if (!piece_share_again(piece))
-		note->used = 0;
-	else if (note->piece != number)
-		__atomic_add_fetch(&shared->n_wrong_notes, 1, __ATOMIC_SEQ_CST);
-	else if (note->used)
+	if (piece_share_again(piece) && note->piece == number && note->used)
 		return true;
+	/* who had it before may have died before he noted anything */
+	if (shared->used[number] > 0)
+		__atomic_add_fetch(&shared->n_wrong_notes, 1, __ATOMIC_SEQ_CST);
+	note->used = 0;
 	note->piece = number;
 	while ((len = piece_share_next(piece, &data)) > 0)
 	{
@@ -323,6 +323,74 @@ check_deaths(const char *what, int n_lanes, int in_piece, int after_piece,
 	}
 }
 
+/* ----------
+ * What was lost, and is had again
+ * ----------
+ */
+
+/* In a process of its own, which leaves nothing behind as it should. */
+static int
+run_and_die(PieceRing *ring, int lane, int (*work) (PieceRing *ring, int lane))
+{
+	int			status;
+	pid_t		pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		pg_fatal("could not start a child process: %m");
+	if (pid == 0)
+	{
+		piece_ring_join(ring, lane);
+		_exit(work(ring, lane));
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		pg_fatal("a child process did not end");
+	return WEXITSTATUS(status);
+}
+
+/* A piece longer than its slot, and nobody there who could take it. */
+static int
+offer_too_much(PieceRing *ring, int lane)
+{
+	char		data[100] = {0};
+	uint64		next;
+
+	if (!piece_ring_lead(ring, &next) || !piece_ring_offer(ring, next))
+		return 1;
+	piece_ring_write(ring, lane, data, sizeof(data));
+	piece_ring_end(ring);
+	piece_ring_close(ring);
+	return 0;
+}
+
+static int
+take_one(PieceRing *ring, int lane)
+{
+	TakenPiece	taken;
+
+	if (!piece_ring_take(ring, lane, false, &taken))
+		return 9;
+	return (taken.alone ? 2 : 0) + (taken.again ? 1 : 0);
+}
+
+/*
+ * Who reads a lost piece alone may have used it up, too, before he dies:
+ * whether his own lane finds that, or another one.
+ */
+static void
+check_lost_again(int next_lane, const char *who)
+{
+	PieceRing  *ring = piece_ring_new(2, 1, 10);
+
+	is_number(run_and_die(ring, 0, offer_too_much), 0,
+			  psprintf("lost, for %s: offered", who));
+	is_number(run_and_die(ring, 1, take_one), 2,
+			  psprintf("lost, for %s: taken alone", who));
+	is_number(run_and_die(ring, next_lane, take_one), 3,
+			  psprintf("lost, for %s: taken alone, and again", who));
+}
+
 static void
 check_errors(void)
 {
@@ -372,5 +440,7 @@ test_piece_share(void)
 	check_deaths("all of it", 3, 3, 2, 3, wide);
 	check_deaths("all of it, in narrow slots", 3, 3, 2, 3, 1000);
 	check_deaths("all of it, with one process", 1, 3, 2, 2, wide);
+	check_lost_again(1, "the same lane");
+	check_lost_again(0, "another lane");
 	check_errors();
 }

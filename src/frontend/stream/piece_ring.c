@@ -2,9 +2,10 @@
  * piece_ring.c
  *		Pieces of a text on their way from process to process.
  *
- * A slot's state, who has it, and how often that changed are one word, which
- * changes by an atomic compare and exchange of what was seen: of several that
- * find a taker dead only one acts, and none on what has changed since.
+ * A slot's state, who has it, whether somebody had it before, and how often
+ * that changed are one word, which changes by an atomic compare and exchange
+ * of what was seen: of several that find a taker dead only one acts, and none
+ * on what has changed since.
  *
  *		FREE -> OFFERED			the reader begins a piece
  *		OFFERED -> TAKEN		a lane takes it, and reads
@@ -44,10 +45,9 @@ typedef enum SlotState
 
 typedef struct Slot
 {
-	uint64		word;			/* state, lane and count of changes */
+	uint64		word;			/* state, again, lane and count of changes */
 	uint64		piece;
 	uint32		epoch;			/* the reader that writes it */
-	int			again;
 	int			wrapped;		/* its begin has been written over */
 	int			ended;			/* all of it is written */
 	uint64		written;		/* bytes */
@@ -124,10 +124,19 @@ mutex_is_held(pthread_mutex_t * mutex)
  * Slots
  * ----------
  */
+#define WORD_AGAIN 0x80
+
 static SlotState
 word_state(uint64 word)
 {
-	return (SlotState) (word & 0xFF);
+	return (SlotState) (word & 0x7F);
+}
+
+/* Has somebody had the piece who may have used it up before he died? */
+static bool
+word_again(uint64 word)
+{
+	return (word & WORD_AGAIN) != 0;
 }
 
 static int
@@ -136,12 +145,21 @@ word_lane(uint64 word)
 	return (int) ((word >> 8) & 0xFFFFFF);
 }
 
-/* Is the state still what was seen?  Then it is this one now. */
+/*
+ * Is the state still what was seen?  Then it is this one now.  A piece that
+ * somebody has had is had again by whoever has it next, in whichever way it
+ * got there.
+ */
 static bool
 slot_change(Slot *slot, uint64 seen, SlotState state, int lane)
 {
 	uint64		word = (((seen >> 32) + 1) << 32) | ((uint64) lane << 8) | state;
+	SlotState	before = word_state(seen);
 
+	if (state != SLOT_FREE &&
+		(word_again(seen) || before == SLOT_TAKEN || before == SLOT_ORPHAN ||
+		 before == SLOT_ALONE))
+		word |= WORD_AGAIN;
 	return __atomic_compare_exchange_n(&slot->word, &seen, word, false,
 									   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -159,7 +177,6 @@ slot_recover(Slot *slot, uint64 seen)
 {
 	bool		whole = !get(slot->wrapped) && get(slot->ended);
 
-	set(slot->again, 1);
 	return slot_change(slot, seen, whole ? SLOT_OFFERED : SLOT_LOST, 0);
 }
 
@@ -369,7 +386,6 @@ piece_ring_offer(PieceRing *ring, uint64 piece)
 		if (word_state(word) != SLOT_FREE)
 			continue;
 		slot->piece = piece;
-		set(slot->again, 0);
 		set(slot->wrapped, 0);
 		set(slot->ended, 0);
 		set(slot->written, 0);
@@ -427,7 +443,6 @@ worth_waiting(PieceRing *ring, Slot *slot, int lane)
 			if (get(slot->wrapped))
 				return !slot_recover(slot, word);
 			set(slot->used, 0);
-			set(slot->again, 1);
 			(void) slot_change(slot, word, SLOT_OFFERED, 0);
 			return true;
 	}
@@ -492,7 +507,7 @@ take_slot(PieceRing *ring, int lane, int i, uint64 seen, TakenPiece *taken)
 		return false;
 	memset(taken, 0, sizeof(TakenPiece));
 	taken->piece = slot->piece;
-	taken->again = get(slot->again);
+	taken->again = word_again(seen);
 	taken->alone = alone;
 	taken->slot = i;
 	advance(ring, slot->piece);
@@ -573,6 +588,5 @@ piece_ring_give_back(PieceRing *ring, const TakenPiece *taken)
 {
 	Slot	   *slot = &ring->slots[taken->slot];
 
-	set(slot->again, 1);
 	(void) slot_change(slot, get(slot->word), SLOT_LOST, 0);
 }
