@@ -83,6 +83,36 @@ same_as_stock_ok($node, $archive, 'tables that are there', source => 'hostile', 
 		sql($node, $_[0], 'CREATE TABLE parent (id int); CREATE TABLE t7 (other text)');
 	});
 
+# with -v, which entry it is; of rows the error's own words are others
+sub told
+{
+	my ($program, @options) = @_;
+	my $db = empty_copy($node, 'hostile', "told_$program");
+	sql($node, $db, 'CREATE TABLE t7 (other text)');
+	my (undef, undef, $err) = run_program($program, '-v', '-d', $node->connstr($db), @options, $archive);
+	# indexes are made by another program, which begins to tell for itself
+	my %seen;
+	return grep { !/^while/ || !$seen{$_}++ } grep { !/column "id" of relation "t7"/ }
+	  $err =~ /^pg_\w+: ((?:while|from TOC entry|error: could not execute query:) .*)$/mg;
+}
+
+# Up to the rows.
+sub until_rows
+{
+	my ($first_rows) = grep { $_[$_] =~ / TABLE DATA / } 0 .. $#_;
+	return [ @_[ 0 .. $first_rows ] ];
+}
+
+{
+	my @stocks = told('pg_restore');
+	my @ours = told('pg_parrestore', '-j1');
+	is_deeply([ sort @ours ], [ sort @stocks ], 'which entry: as pg_restore');
+	is_deeply(until_rows(@ours), until_rows(@stocks), 'which entry: in its order');
+	is($ours[0], 'while PROCESSING TOC:', 'which entry: what it is at');
+	like($ours[1], qr/^from TOC entry \d+; 2615 \d+ SCHEMA s; poor$/, 'which entry: a schema');
+	cmp_ok(scalar(grep { /; 0 \d+ TABLE DATA t7 / } @ours), '==', 1, 'which entry: rows');
+}
+
 # ---- sessions are lost, in the middle of definitions and of keys
 
 # What stock pg_restore makes, and how many errors it tells.

@@ -15,6 +15,7 @@
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "target/target_history.h"
+#include "toc/toc_context.h"
 
 /* Of a statement that fails so much is shown (pg_backup_db.c). */
 #define SHOWN_BYTES 1024
@@ -45,12 +46,14 @@ definition_session_run(DefinitionSession *session, const char *sql)
 }
 
 void
-definition_session_tell_error(const PGresult *res, const char *sql)
+definition_session_tell_error(const PGresult *res, const char *sql,
+							  const TocEntry *entry)
 {
 	char	   *reason = pg_strdup(PQresultErrorMessage(res));
 	int			shown = Min(strlen(sql), SHOWN_BYTES);
 
 	(void) pg_strip_crlf(reason);
+	toc_context_tell(entry);
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("could not execute query: %s\nCommand was: %.*s%s", reason,
 				 shown, sql, sql[shown] ? "..." : "");
@@ -183,7 +186,7 @@ set_up(DefinitionSession *session, const Script *script,
 			continue;
 		if (!told)
 		{
-			definition_session_tell_error(res, script->head[i]);
+			definition_session_tell_error(res, script->head[i], NULL);
 			(void) __sync_fetch_and_add(n_errors, 1);
 		}
 		PQclear(res);

@@ -22,7 +22,8 @@ struct DefinitionWorker
 	const DefinitionWork *work;
 	DefinitionSession *session;
 	DefinitionNote *note;		/* of the job */
-	bool		outside;		/* the entry cannot be in a transaction */
+	const TocEntry *entry;		/* that has its own transaction */
+	bool		outside;		/* it cannot be in one */
 };
 
 /* ----------
@@ -242,7 +243,7 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 	/* what comes now would be another role's; -O does without */
 	if (definition_session_sets_user(worker->session, statement))
 		pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
-	definition_session_tell_error(res, statement);
+	definition_session_tell_error(res, statement, worker->entry);
 	worker->note->n_errors++;
 }
 
@@ -349,6 +350,7 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
 	bool		go_on = true;
 
+	worker->entry = entry->entry;
 	worker->outside = false;
 	begin(worker);
 	if (claim(worker, entry->entry))

@@ -28,6 +28,7 @@
 #include "target/target.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
+#include "toc/toc_context.h"
 #include "verify/verify.h"
 
 /* Exit callbacks and workers use it until the process ends. */
@@ -44,6 +45,7 @@ new_restore(const Options *options)
 	restore->stages.as_pg_restore = true;
 	restore->stages.setup.options = &restore->options;
 	restore->stages.setup.args = options->make_args;
+	toc_context_share();
 	restore->n_errors = shared_memory_new(1, sizeof(int));
 	restore->stages.setup.n_errors = restore->n_errors;
 	return restore;

@@ -25,6 +25,7 @@
 #include "stream/sink_tap.h"
 #include "target/sink_target.h"
 #include "target/target_history.h"
+#include "toc/toc_context.h"
 
 #define OBJECT_READ_BYTES (64 * 1024)
 
@@ -49,12 +50,16 @@ restore_worker_start(const RestoreWork *work, int no)
 	return worker;
 }
 
-/* Not loaded, for this reason: with --exit-on-error that is the end. */
+/*
+ * Not loaded, for this reason: with --exit-on-error that is the end.  Frees
+ * the reason.
+ */
 static void
-note_error(const RestoreWork *work, const char *problem, const char *what,
-		   char *reason)
+note_error(const RestoreWork *work, const TocEntry *entry,
+		   const char *problem, const char *what, char *reason)
 {
 	(void) pg_strip_crlf(reason);
+	toc_context_tell(entry);
 	pg_log_error("%s %s: %s", problem, what, reason);
 	if (work->run->options->exit_on_error)
 		exit(1);
@@ -66,6 +71,11 @@ note_error(const RestoreWork *work, const char *problem, const char *what,
  * Rows
  * ----------
  */
+static const ArchiveRows *
+rows_of(const RestoreWork *work, const DataFile *file)
+{
+	return &work->plan->rows[file - work->run->plan->chunks->files];
+}
 
 /*
  * Are these the rows that the manifest tells of?  If not, why; owned.
@@ -143,7 +153,7 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	char	   *copy;
 
 	for (int i = 0; i < n; i++)
-		sources[i] = &work->plan->rows[files[i] - run->plan->chunks->files];
+		sources[i] = rows_of(work, files[i]);
 	copy = copy_statement(worker, files, n, sources[0]->entry->copy_stmt,
 						  &rows.error);
 	if (rows.error == NULL)
@@ -200,7 +210,8 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 	pg_log_info("restoring %s%s", what, n > 1 ? " and all others" : "");
 	error = load_files(worker, files, n, what);
 	if (error)
-		note_error(work, "COPY failed for", what, error);
+		note_error(work, rows_of(work, files[0])->entry, "COPY failed for", what,
+				   error);
 	for (int i = 0; i < n && error == NULL; i++)
 		run_event_chunk_end(run, files[i]);
 	for (int i = 0; i < n && error != NULL; i++)
@@ -232,7 +243,8 @@ piece_failed(void *arg, const DataFile *file, char *reason)
 	char	   *what = data_file_describe(file, run->plan->tables);
 
 	worker->work->has_failed[file - run->plan->chunks->files] = true;
-	note_error(worker->work, "COPY failed for a piece of", what, reason);
+	note_error(worker->work, rows_of(worker->work, file)->entry,
+			   "COPY failed for a piece of", what, reason);
 	free(what);
 }
 
@@ -257,7 +269,7 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 	if (work->left_out[no])
 		return;
 	run_event_chunk_start(run, file, "text", NULL);
-	restore_pieces_run(work->shared[no], &loader, file, &work->plan->rows[no]);
+	restore_pieces_run(work->shared[no], &loader, file, rows_of(work, file));
 	run_event_chunk_end(run, file);
 }
 
@@ -368,7 +380,9 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 	run_event_objects(run, "objects_start", group);
 	error = restore_group(worker, group);
 	if (error)
-		note_error(work, "could not restore", what, error);
+		note_error(work,
+				   work->plan->groups[group - run->plan->objects->groups].entry,
+				   "could not restore", what, error);
 	else
 		run_event_objects(run, "objects_end", group);
 	free(what);
