@@ -32,7 +32,7 @@ MODULE_big = pg_pardump
 DATA = src/server/pg_pardump--1.0.sql
 SERVER_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/server/*/*.c)))
 OBJS = $(SERVER_OBJS) $(SHARED_OBJS)
-SHLIB_LINK = -lzstd -llz4 -ldeflate -lisal
+SHLIB_LINK = -lzstd -llz4 -ldeflate -lisal -lcrypto
 PG_CPPFLAGS = -I$(srcdir)/src
 
 # Two programs of the same objects; each has its main() at the top.

@@ -32,7 +32,7 @@ package_list()
 {
 	local major=$1
 
-	echo gcc make libc6-dev libpq-dev zlib1g-dev libzstd-dev liblz4-dev libdeflate-dev libisal-dev
+	echo gcc make libc6-dev libpq-dev libssl-dev zlib1g-dev libzstd-dev liblz4-dev libdeflate-dev libisal-dev
 	if [ -z "${PG_CONFIG:-}" ]; then
 		echo "postgresql-$major" "postgresql-server-dev-$major"
 	fi
@@ -88,7 +88,7 @@ done
 
 if [ ! -e /etc/debian_version ] || [ ! -x "$(command -v apt-get)" ]; then
 	die "this is not Debian; install by hand: gcc, make, PostgreSQL 14 or newer with its server headers and PGXS," \
-		"the headers of libpq, zlib, zstd, lz4, libdeflate and ISA-L, and Perl's IPC::Run"
+		"the headers of libpq, OpenSSL, zlib, zstd, lz4, libdeflate and ISA-L, and Perl's IPC::Run"
 fi
 
 unset PG_PARDUMP_WORK

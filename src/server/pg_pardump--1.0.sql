@@ -43,6 +43,56 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_pardump_last_read() IS
 'rows and uncompressed bytes of the session''s last pg_pardump_read()';
 
+CREATE FUNCTION pg_pardump_fingerprint(
+	relation pg_catalog.regclass,
+	columns pg_catalog.name[],
+	start_block bigint,
+	end_block bigint,
+	key pg_catalog.bytea,
+	algorithm pg_catalog.text DEFAULT 'poly1305',
+	expected_first pg_catalog.bytea DEFAULT NULL,
+	OUT fingerprint pg_catalog.bytea,
+	OUT first_fingerprint pg_catalog.bytea,
+	OUT rows bigint)
+AS 'MODULE_PATHNAME', 'pg_pardump_fingerprint'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+COST 10000;
+
+COMMENT ON FUNCTION pg_pardump_fingerprint(pg_catalog.regclass, pg_catalog.name[], bigint, bigint, pg_catalog.bytea, pg_catalog.text, pg_catalog.bytea) IS
+'a hash of what is stored of the rows in a range of a table''s blocks';
+
+CREATE FUNCTION pg_pardump_definition(
+	relation pg_catalog.regclass,
+	columns pg_catalog.name[],
+	OUT definition pg_catalog.bytea,
+	OUT reason pg_catalog.text)
+AS 'MODULE_PATHNAME', 'pg_pardump_definition'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+COST 1000;
+
+COMMENT ON FUNCTION pg_pardump_definition(pg_catalog.regclass, pg_catalog.name[]) IS
+'a hash of the catalogs that the text of a table''s rows depends on, or why there is none';
+
+CREATE FUNCTION pg_pardump_fingerprint_reads(
+	key pg_catalog.bytea,
+	algorithm pg_catalog.text DEFAULT 'poly1305')
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_pardump_fingerprint_reads'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_pardump_fingerprint_reads(pg_catalog.bytea, pg_catalog.text) IS
+'have the session''s calls of pg_pardump_read() compute fingerprints, too';
+
+CREATE FUNCTION pg_pardump_last_fingerprint(
+	OUT fingerprint pg_catalog.bytea,
+	OUT first_fingerprint pg_catalog.bytea,
+	OUT definition pg_catalog.bytea)
+AS 'MODULE_PATHNAME', 'pg_pardump_last_fingerprint'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_pardump_last_fingerprint() IS
+'fingerprints of the session''s last pg_pardump_read(), or NULL';
+
 CREATE FUNCTION pg_pardump_fast_copy(enable boolean DEFAULT true)
 RETURNS void
 AS 'MODULE_PATHNAME', 'pg_pardump_fast_copy'

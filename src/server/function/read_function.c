@@ -10,20 +10,16 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/tableam.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "base/server_compat.h"
 #include "bytes/kept_memory.h"
 #include "function/argument.h"
-#include "function/relation_access.h"
+#include "function/range_argument.h"
+#include "function/read_fingerprint.h"
 #include "read/chunk_reader.h"
 
 PG_FUNCTION_INFO_V1(pg_pardump_read);
@@ -40,9 +36,10 @@ static struct
 /* One call's state, in the function's multi-call context. */
 typedef struct ReadCall
 {
-	Relation	rel;
+	RangeArgument range;
 	Snapshot	snapshot;
 	ChunkReader *reader;
+	ReadFingerprint *fingerprint;	/* NULL if there is none */
 } ReadCall;
 
 /* Release what outlives the memory context: also when a query stops early. */
@@ -53,54 +50,7 @@ end_read_call(Datum arg)
 
 	chunk_reader_free(call->reader);
 	UnregisterSnapshot(call->snapshot);
-	relation_close(call->rel, NoLock);
-}
-
-/* Look the columns up; their number goes to *n_attnums. */
-static AttrNumber *
-read_columns(Relation rel, ArrayType *columns, int *n_attnums)
-{
-	Datum	   *names;
-	bool	   *nulls;
-	AttrNumber *attnums;
-
-	deconstruct_array(columns, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR,
-					  &names, &nulls, n_attnums);
-	attnums = palloc(sizeof(AttrNumber) * (*n_attnums + 1));
-	for (int i = 0; i < *n_attnums; i++)
-	{
-		char	   *name;
-
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("column names must not be null")));
-		name = NameStr(*DatumGetName(names[i]));
-		attnums[i] = get_attnum(RelationGetRelid(rel), name);
-		if (attnums[i] <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("column \"%s\" of relation \"%s\" does not exist",
-							name, RelationGetRelationName(rel))));
-		if (TupleDescAttr(RelationGetDescr(rel), attnums[i] - 1)->attgenerated ==
-			ATTRIBUTE_GENERATED_VIRTUAL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("column \"%s\" is a virtual generated column and is not stored",
-							name)));
-	}
-	return attnums;
-}
-
-static BlockNumber
-check_block(int64 block, const char *what)
-{
-	if (block < 0 || block > (int64) MaxBlockNumber + 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s is out of range", what),
-				 errhint("Blocks are numbered from 0 to %u.", MaxBlockNumber)));
-	return (BlockNumber) block;
+	relation_close(call->range.rel, NoLock);
 }
 
 /* "auto", which is for raw tuples alone: compress what is worth it. */
@@ -146,40 +96,19 @@ static ReadCall *
 begin_read_call(FunctionCallInfo fcinfo)
 {
 	ReadCall   *call = palloc0(sizeof(ReadCall));
-	BlockNumber start;
-	BlockNumber end = InvalidBlockNumber;
+	RangeArgument *range = &call->range;
 	CompressSpec compress;
 	bool		chooses_blocks;
 	RowFormat	format;
-	AttrNumber *attnums;
-	int			n_attnums;
 
-	check_not_null(fcinfo, 0, "relation");
-	check_not_null(fcinfo, 1, "columns");
-	check_not_null(fcinfo, 2, "start block");
 	check_not_null(fcinfo, 4, "compression");
 	check_not_null(fcinfo, 5, "format");
-	start = check_block(PG_GETARG_INT64(2), "start block");
-	if (!PG_ARGISNULL(3))
-		end = check_block(PG_GETARG_INT64(3), "end block");
 	format = read_format(PG_GETARG_TEXT_PP(5));
 	compress = read_compression(PG_GETARG_TEXT_PP(4), format, &chooses_blocks);
 
-	/*
-	 * Columns are looked up once the relation is locked, so that they stay
-	 * what they are, and privileges on them once they are known.
-	 */
-	call->rel = relation_open_for_reading(PG_GETARG_OID(0));
-	if (call->rel->rd_tableam != GetHeapamTableAmRoutine())
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the access method of table \"%s\" is not heap",
-						RelationGetRelationName(call->rel)),
-				 errhint("Read the table by COPY.")));
-	attnums = read_columns(call->rel, PG_GETARG_ARRAYTYPE_P(1), &n_attnums);
-	relation_check_readable(call->rel, attnums, n_attnums);
+	range_argument_open(fcinfo, range);
 	/* a row of the binary format has their number in 16 bits */
-	if (format == ROW_BINARY && n_attnums > PG_INT16_MAX)
+	if (format == ROW_BINARY && range->n_attnums > PG_INT16_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
 				 errmsg("cannot read more than %d columns in binary format",
@@ -187,10 +116,16 @@ begin_read_call(FunctionCallInfo fcinfo)
 
 	/* the active snapshot may be popped between two calls */
 	call->snapshot = RegisterSnapshot(GetActiveSnapshot());
-	call->reader = chunk_reader_new(call->rel, call->snapshot, attnums,
-									n_attnums, start, end, format, &compress);
+	/* before the reader, which may keep what it is told of types */
+	if (format == ROW_TEXT)
+		call->fingerprint = read_fingerprint_begin(range);
+	call->reader = chunk_reader_new(range->rel, call->snapshot, range->attnums,
+									range->n_attnums, range->start, range->end,
+									format, &compress);
 	if (chooses_blocks)
 		chunk_reader_choose_blocks(call->reader);
+	if (call->fingerprint)
+		read_fingerprint_watch(call->fingerprint, call->reader);
 	return call;
 }
 
@@ -214,6 +149,7 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 		funcctx = SRF_FIRSTCALL_INIT();
 		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
 		last_read.complete = false;
+		read_fingerprint_forget();
 		kept_memory_begin();
 		call = begin_read_call(fcinfo);
 		funcctx->user_fctx = call;
@@ -233,6 +169,8 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 		SRF_RETURN_NEXT(funcctx, PointerGetDatum(value));
 
 	chunk_reader_count(call->reader, &last_read.rows, &last_read.bytes);
+	if (call->fingerprint)
+		read_fingerprint_keep(call->fingerprint, &call->range);
 	last_read.complete = true;
 	UnregisterExprContextCallback(rsinfo->econtext, end_read_call,
 								  PointerGetDatum(call));

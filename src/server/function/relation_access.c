@@ -234,3 +234,10 @@ relation_check_readable(Relation rel, const AttrNumber *attnums,
 	check_select_on_columns(relid, attnums, n_attnums);
 	check_row_security(relid);
 }
+
+bool
+relation_may_fingerprint(Relation rel)
+{
+	return pg_class_aclcheck(RelationGetRelid(rel), GetUserId(),
+							 ACL_SELECT) == ACLCHECK_OK;
+}

@@ -38,4 +38,11 @@ extern Relation relation_open_for_reading(Oid relid);
 extern void relation_check_readable(Relation rel, const AttrNumber *attnums,
 									int n_attnums);
 
+/*
+ * May the current user, who may read some of its columns, have fingerprints
+ * of the relation?  They are of whole tuples, and who knows the key could try
+ * what is in the other columns: so only who may SELECT from all of it.
+ */
+extern bool relation_may_fingerprint(Relation rel);
+
 #endif							/* PARDUMP_RELATION_ACCESS_H */

@@ -55,6 +55,8 @@ struct ToastReader
 	MemoryContext context;		/* of the buffers */
 	ValueBuffer stored;			/* fetched, perhaps compressed */
 	ValueBuffer plain;
+	ToastWatcher watcher;		/* or NULL */
+	void	   *watcher_arg;
 
 	/* once a value is out of line */
 	Relation	toast_rel;		/* NULL before */
@@ -366,18 +368,33 @@ decompress(ToastReader *reader, struct varlena *compressed)
 }
 
 struct varlena *
+toast_reader_get_stored(ToastReader *reader, const struct varlena *stored)
+{
+	struct varatt_external pointer;
+	struct varlena *fetched;
+
+	read_pointer(reader, stored, &pointer);
+	fetched = value_buffer_reserve(reader, &reader->stored,
+								   pointer_stored_size(&pointer));
+	fetch_stored(reader, &pointer, fetched);
+	return fetched;
+}
+
+void
+toast_reader_watch(ToastReader *reader, ToastWatcher watcher, void *arg)
+{
+	reader->watcher = watcher;
+	reader->watcher_arg = arg;
+}
+
+struct varlena *
 toast_reader_get(ToastReader *reader, struct varlena *stored)
 {
 	if (VARATT_IS_EXTERNAL(stored))
 	{
-		struct varatt_external pointer;
-		struct varlena *fetched;
-
-		read_pointer(reader, stored, &pointer);
-		fetched = value_buffer_reserve(reader, &reader->stored,
-									   pointer_stored_size(&pointer));
-		fetch_stored(reader, &pointer, fetched);
-		stored = fetched;
+		stored = toast_reader_get_stored(reader, stored);
+		if (reader->watcher)
+			reader->watcher(reader->watcher_arg, stored);
 	}
 	return VARATT_IS_COMPRESSED(stored) ? decompress(reader, stored) : stored;
 }

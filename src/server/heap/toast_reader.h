@@ -30,6 +30,19 @@ extern struct varlena *toast_reader_get(ToastReader *reader,
 										struct varlena *stored);
 
 /*
+ * The same of a value that is VARATT_IS_EXTERNAL(), as it is stored: fetched,
+ * but not decompressed.
+ */
+extern struct varlena *toast_reader_get_stored(ToastReader *reader,
+											   const struct varlena *stored);
+
+/* Who is told of every value that toast_reader_get() fetches, as stored. */
+typedef void (*ToastWatcher) (void *arg, const struct varlena *stored);
+
+extern void toast_reader_watch(ToastReader *reader, ToastWatcher watcher,
+							   void *arg);
+
+/*
  * What a value that is VARATT_IS_EXTERNAL() takes once it is fetched, but not
  * decompressed: bytes, header included.  An error, as above, if it does not
  * point into the relation's TOAST table.

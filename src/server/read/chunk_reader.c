@@ -54,6 +54,7 @@ struct ChunkReader
 	HeapReader *heap;
 	RowEncoder *rows;			/* NULL for raw tuples */
 	RawEncoder *raw;			/* NULL for all else */
+	RangeFingerprint *fingerprint;	/* borrowed, or NULL */
 	HeapTuple	tuple;			/* whose row is not complete, or NULL */
 	Size		raw_bytes;		/* what it takes in a raw block, at most */
 	bool		at_end;			/* no more rows */
@@ -129,6 +130,19 @@ chunk_reader_choose_blocks(ChunkReader *reader)
 	reader->chooses_blocks = true;
 }
 
+static void
+add_to_fingerprint(void *fingerprint, const struct varlena *stored)
+{
+	range_fingerprint_add_value(fingerprint, stored);
+}
+
+void
+chunk_reader_fingerprint(ChunkReader *reader, RangeFingerprint *fingerprint)
+{
+	reader->fingerprint = fingerprint;
+	row_encoder_watch(reader->rows, add_to_fingerprint, fingerprint);
+}
+
 /* Make a buffer empty; a long value's space is not kept. */
 static void
 clear_buffer(ByteBuffer *buf)
@@ -139,6 +153,17 @@ clear_buffer(ByteBuffer *buf)
 		buf->size = 2 * BLOCK_BYTES;
 	}
 	buf->len = VARHDRSZ;
+}
+
+/* The next row's; NULL at the end of the chunk. */
+static HeapTuple
+next_tuple(ChunkReader *reader)
+{
+	HeapTuple	tuple = heap_reader_next(reader->heap);
+
+	if (tuple && reader->fingerprint)
+		range_fingerprint_add_tuple(reader->fingerprint, tuple);
+	return tuple;
 }
 
 /* Replace the block by the next one; empty at the end of the chunk. */
@@ -152,7 +177,7 @@ next_block(ChunkReader *reader)
 	while (block->len < BLOCK_BYTES && !reader->at_end)
 	{
 		if (reader->tuple == NULL)
-			reader->tuple = heap_reader_next(reader->heap);
+			reader->tuple = next_tuple(reader);
 		if (reader->tuple == NULL)
 		{
 			row_encoder_end(reader->rows, block);

@@ -15,6 +15,7 @@
 #include "utils/snapshot.h"
 
 #include "encode/row_format.h"
+#include "fingerprint/range_fingerprint.h"
 #include "shared/compress_spec.h"
 
 typedef struct ChunkReader ChunkReader;
@@ -36,6 +37,13 @@ extern ChunkReader *chunk_reader_new(Relation rel, Snapshot snapshot,
  * beginnings tell.
  */
 extern void chunk_reader_choose_blocks(ChunkReader *reader);
+
+/*
+ * Add all rows to a fingerprint, too, which is borrowed.  To be called before
+ * the first chunk_reader_next(), and not for raw tuples.
+ */
+extern void chunk_reader_fingerprint(ChunkReader *reader,
+									 RangeFingerprint *fingerprint);
 
 /*
  * The next bytes of the chunk, never empty: about 1 MiB of COPY's output, or

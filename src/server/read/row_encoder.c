@@ -18,7 +18,6 @@
 #include "utils/rel.h"
 
 #include "encode/choose_encoder.h"
-#include "heap/toast_reader.h"
 #include "heap/tuple_deform.h"
 #include "read/row_encoder.h"
 
@@ -69,6 +68,12 @@ row_encoder_new(Relation rel, const AttrNumber *attnums, int n_attnums,
 	encoder->values = palloc(sizeof(Datum) * (last_attnum + 1));
 	encoder->isnull = palloc(sizeof(bool) * (last_attnum + 1));
 	return encoder;
+}
+
+void
+row_encoder_watch(RowEncoder *encoder, ToastWatcher watcher, void *arg)
+{
+	toast_reader_watch(encoder->toast, watcher, arg);
 }
 
 void

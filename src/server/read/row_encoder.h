@@ -15,6 +15,7 @@
 
 #include "bytes/byte_buffer.h"
 #include "encode/row_format.h"
+#include "heap/toast_reader.h"
 
 typedef struct RowEncoder RowEncoder;
 
@@ -25,6 +26,10 @@ typedef struct RowEncoder RowEncoder;
  */
 extern RowEncoder *row_encoder_new(Relation rel, const AttrNumber *attnums,
 								   int n_attnums, RowFormat format);
+
+/* Have a watcher told of values out of line: toast_reader_watch(). */
+extern void row_encoder_watch(RowEncoder *encoder, ToastWatcher watcher,
+							  void *arg);
 
 /* Append what stands before the first row, and behind the last one. */
 extern void row_encoder_begin(RowEncoder *encoder, ByteBuffer *out);
