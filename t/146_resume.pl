@@ -7,7 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_until terminate);
+use Pardump::Background qw(end_dump wait_in_run wait_until terminate);
 use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
@@ -179,8 +179,17 @@ foreach my $kind (sort keys %archives)
 	my $run = start_until_gate($db, $ours, '-j2');
 	refused_ok($db, $ours, 'a second run', qr/another pg_parrestore is restoring into this database/);
 	refused_ok($db, $ours, 'a second run, --resume', qr/another pg_parrestore is restoring/, '--resume');
+	# one that waits for the end of the first must not begin then
+	my $second = start_parrestore($node, $db, $ours, '-j2');
+	wait_in_run($second, 'it has asked for the lock', sub {
+		return value($node, $db, q{SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+			AND query LIKE '%pg_try_advisory_lock(1885434468, 1)' AND backend_start >
+				(SELECT max(backend_start) FROM pg_stat_activity WHERE wait_event = 'advisory')});
+	});
 	open_gate();
 	is(end_dump($run), 0, 'a second run: the first goes on');
+	is(end_dump($second), 1, 'a second run, which waits: exit code');
+	like($second->{err}, qr/error: another pg_parrestore (is|was) restoring into this database/, 'a second run, which waits: message');
 	complete_ok($db, 'a second run');
 }
 

@@ -79,7 +79,9 @@ command(PGconn *conn, const char *sql)
  * What is there
  * ----------
  */
-static void
+
+/* False if somebody else had the lock at first. */
+static bool
 keep_others_away(PGconn *conn)
 {
 	for (int ms = 0; ms <= LOCK_WAIT_MS; ms += LOCK_LOOK_MS)
@@ -89,11 +91,21 @@ keep_others_away(PGconn *conn)
 
 		PQclear(res);
 		if (locked)
-			return;
+			return ms == 0;
 		interrupt_check();
 		pg_usleep(LOCK_LOOK_MS * 1000L);
 	}
 	pg_fatal("another pg_parrestore is restoring into this database");
+	return false;				/* not reached */
+}
+
+/* Whoever had the lock has left no log: what that one made is all there. */
+static void
+refuse_after_other(void)
+{
+	pg_log_error("another pg_parrestore was restoring into this database, and has just ended");
+	pg_log_error_hint("Look at what it has restored; if this one is to be restored as well, begin it again.");
+	exit(1);
 }
 
 /*
@@ -206,12 +218,15 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	const Options *options = target->options;
 	JobLog	   *log = pg_malloc0(sizeof(JobLog));
 	bool		there;
+	bool		alone;
 
 	log->conn = target_connect(target);
-	keep_others_away(log->conn);
+	alone = keep_others_away(log->conn);
 	there = is_there(log->conn);
 	if (options->resume && !there)
 		pg_fatal("there is nothing to resume in the target's database");
+	if (!alone && !there)
+		refuse_after_other();
 	if (there && !options->resume && !options->clean)
 	{
 		pg_log_error("a restore into this database has not come to its end");
@@ -243,7 +258,7 @@ job_log_renew(JobLog *log, const Target *target)
 		return;
 	PQfinish(log->conn);
 	log->conn = target_connect(target);
-	keep_others_away(log->conn);
+	(void) keep_others_away(log->conn);
 	if (log->is_kept)
 		job_log_check_attempt(log, log->conn);
 }

@@ -24,7 +24,8 @@ typedef struct JobLogRestore
  * options->clean begins anew.  A role that may make no schema gets a log that
  * is not kept, and a warning.
  *
- * Exits with a message if another run is at work, if there is nothing to
+ * Exits with a message if another run is at work, or came to its end while
+ * this one waited for it to be gone, if there is nothing to
  * resume, or something else than this restore, or if the log is not this
  * role's.
  */
