@@ -59,7 +59,7 @@ _pg_pardump()
 	_init_completion -s || return
 
 	case $prev in
-		-f | --file | --verify)
+		-f | --file | --verify | --incremental)
 			_filedir -d
 			return
 			;;
@@ -94,6 +94,10 @@ _pg_pardump()
 			;;
 		--toast-compression)
 			COMPREPLY=($(compgen -W 'default lz4 pglz' -- "$cur"))
+			return
+			;;
+		--incremental-copy-method)
+			COMPREPLY=($(compgen -W 'link clone copy' -- "$cur"))
 			return
 			;;
 		--manifest-checksums)

@@ -51,7 +51,8 @@ plan_table(DumpTable *table, const Options *options, const char *missing)
 	.server_version = server_version,.block_bytes = BLOCK_BYTES};
 	ServerExtension extension = {.missing = missing};
 
-	return chunk_plan_make(options, &tables, &extension, planned_chunks, NULL);
+	return chunk_plan_make(options, &tables, &extension, NULL, planned_chunks,
+						   NULL);
 }
 
 /* "16-32" for each chunk; the end of the last one is open: "32-". */
@@ -228,7 +229,8 @@ check_tail(void)
 	check_blocks(4096, &options, "none",
 				 "0-1024 1024-2048 2048-2560 2560-3072 3072-3328 3328-3584 3584-3840 3840-",
 				 "halves and quarters last");
-	plan = chunk_plan_make(&options, &tables, &extension, planned_chunks, NULL);
+	plan = chunk_plan_make(&options, &tables, &extension, NULL, planned_chunks,
+						   NULL);
 	is_number(plan->tables[0].n_files, 8, "chunks of the larger table");
 	is_number(plan->tables[1].n_files, 6 - 2 + 2 + 4, "those of the smaller one");
 	is_number(plan->files[plan->n_files - 1].est_bytes, 2 * MB, "a quarter");

@@ -33,6 +33,7 @@ static const UnitTest tests[] = {
 	{"json_text", test_json_text},
 	{"manifest", test_manifest},
 	{"piece_share", test_piece_share},
+	{"previous_table", test_previous_table},
 	{"printable", test_printable},
 	{"restore_order", test_restore_order},
 	{"retry", test_retry},

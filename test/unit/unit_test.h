@@ -40,6 +40,7 @@ extern void test_json_reader(void);
 extern void test_json_text(void);
 extern void test_manifest(void);
 extern void test_piece_share(void);
+extern void test_previous_table(void);
 extern void test_printable(void);
 extern void test_restore_order(void);
 extern void test_retry(void);

@@ -7,8 +7,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/fs.h>
+#endif
 
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
@@ -206,6 +210,62 @@ archive_dir_new_file(const ArchiveDir *dir, const char *name)
 	sink = sink_file_new(path);
 	free(path);
 	return sink;
+}
+
+/* By its name, which may lead elsewhere by now: then the link goes again. */
+static bool
+link_by_name(int fd, int from_dir, const char *from_name, const char *path)
+{
+	struct stat st;
+	struct stat linked;
+
+	if (linkat(from_dir, from_name, AT_FDCWD, path, 0) < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && lstat(path, &linked) == 0 &&
+		st.st_dev == linked.st_dev && st.st_ino == linked.st_ino)
+		return true;
+	if (unlink(path) < 0)
+		pg_fatal("could not remove file \"%s\": %m", path);
+	return false;
+}
+
+bool
+archive_dir_link_file(const ArchiveDir *dir, int fd, int from_dir,
+					  const char *from_name, const char *name)
+{
+	char	   *path = file_path(dir, name);
+	char	   *open_file = psprintf("/proc/self/fd/%d", fd);
+	bool		done;
+
+	/* what was read is linked, whoever has taken its name since */
+	done = linkat(AT_FDCWD, open_file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ||
+		(access(open_file, F_OK) < 0 &&
+		 link_by_name(fd, from_dir, from_name, path));
+	free(open_file);
+	free(path);
+	return done;
+}
+
+int
+archive_dir_clone_file(const ArchiveDir *dir, int fd, const char *name)
+{
+#ifdef FICLONE
+	char	   *path = file_path(dir, name);
+	int			new_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (new_fd < 0)
+		pg_fatal("could not create file \"%s\": %m", path);
+	if (ioctl(new_fd, FICLONE, fd) < 0)
+	{
+		close(new_fd);
+		archive_dir_remove_file(dir, name);
+		new_fd = -1;
+	}
+	free(path);
+	return new_fd;
+#else
+	return -1;
+#endif
 }
 
 void

@@ -60,6 +60,18 @@ extern ArchiveDir *archive_dir_create_piped(const char *pattern);
 extern Sink *archive_dir_new_file(const ArchiveDir *dir, const char *name);
 
 /*
+ * A new name in the archive for a file that is open: a link to it, so that
+ * both names are one file from then on; or a new file, open for reading, that
+ * shares its blocks.  False, or -1, if the file system cannot do that.  The
+ * file should still have this name in the directory that from_dir is open on:
+ * only where the system has no names for open files that matters.
+ */
+extern bool archive_dir_link_file(const ArchiveDir *dir, int fd, int from_dir,
+								  const char *from_name, const char *name);
+extern int	archive_dir_clone_file(const ArchiveDir *dir, int fd,
+								   const char *name);
+
+/*
  * A file that is not whole is to be made again: remove what there is of it.
  */
 extern void archive_dir_remove_file(const ArchiveDir *dir, const char *name);

@@ -18,6 +18,9 @@ const ManifestText manifest_head_texts[] = {
 	{"Slot", offsetof(Manifest, slot)},
 	{"Slot-LSN", offsetof(Manifest, slot_lsn)},
 	{"Compression", offsetof(Manifest, compression)},
+	{"Fingerprint-Algorithm", offsetof(Manifest, fingerprint_algorithm)},
+	{"Fingerprint-Key", offsetof(Manifest, fingerprint_key)},
+	{"Settings", offsetof(Manifest, settings)},
 	{NULL}
 };
 
@@ -29,8 +32,24 @@ const ManifestText manifest_file_texts[] = {
 	{"Root-Table", offsetof(ManifestFile, root_table)},
 	{"Where", offsetof(ManifestFile, where)},
 	{"Sample", offsetof(ManifestFile, sample)},
+	{"Fingerprint", offsetof(ManifestFile, fingerprint)},
+	{"First-Fingerprint", offsetof(ManifestFile, first_fingerprint)},
+	{"Definition", offsetof(ManifestFile, definition)},
+	{"Reused", offsetof(ManifestFile, reused)},
 	{NULL}
 };
+
+pg_checksum_type
+manifest_checksum_type(const Options *options)
+{
+	pg_checksum_type type = CHECKSUM_TYPE_CRC32C;
+
+	/* it was checked when the options were read */
+	if (options->manifest_checksums)
+		(void) pg_checksum_parse_type(unconstify(char *, options->manifest_checksums),
+									  &type);
+	return type;
+}
 
 const char *
 manifest_kind_name(ManifestFileKind kind)

@@ -15,6 +15,8 @@
 
 #include "common/checksum_helper.h"
 
+#include "options/options.h"
+
 #define MANIFEST_VERSION 1
 
 /* The end block of a table that is not split. */
@@ -39,6 +41,15 @@ typedef struct ManifestFile
 	char	   *root_table;
 	char	   *where;			/* rows were chosen by it; NULL = all */
 	char	   *sample;			/* percentage; NULL = all */
+	/* Hexadecimal; NULL if none was taken.  See doc/extension.md. */
+	char	   *fingerprint;	/* of the rows as they are stored */
+	char	   *first_fingerprint;	/* of those in the first blocks */
+	char	   *definition;		/* of what else the text depends on */
+
+	char	   *reused;			/* "link", "clone" or "copy" of an archive's
+								 * file; NULL if it was dumped */
+	Oid			table_oid;		/* 0 if no fingerprints were asked for */
+	BlockNumber relation_blocks;	/* of the table, when it was planned */
 	int64		start_block;
 	int64		end_block;		/* exclusive, or MANIFEST_NO_END */
 	uint64		rows;			/* of rows only */
@@ -67,6 +78,10 @@ typedef struct Manifest
 								 * snapshot, and its consistent point */
 	char	   *slot_lsn;
 	char	   *compression;
+	char	   *fingerprint_algorithm;	/* NULL if there are none */
+	char	   *fingerprint_key;	/* hexadecimal */
+	char	   *settings;		/* of sessions, which rows depend on */
+	uint64		chunk_bytes;	/* as planned; 0 = not known */
 	int64		start_us;
 	int64		end_us;
 	int			jobs;
@@ -89,6 +104,9 @@ typedef struct ManifestText
 /* Those of the manifest itself, and of a file; a NULL name ends each. */
 extern const ManifestText manifest_head_texts[];
 extern const ManifestText manifest_file_texts[];
+
+/* The kind of checksum that --manifest-checksums asks for. */
+extern pg_checksum_type manifest_checksum_type(const Options *options);
 
 /* The name of a kind in the file. */
 extern const char *manifest_kind_name(ManifestFileKind kind);

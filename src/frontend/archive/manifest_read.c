@@ -14,6 +14,7 @@
 /* Limits that no archive comes near, so that sums cannot overflow. */
 #define MAX_BLOCKS ((uint64) 1 << 32)
 #define MAX_WORKERS 1000000
+#define MAX_HASH_BYTES 64
 
 #define CHECKSUM_LINE "\"Manifest-Checksum\": \""
 
@@ -220,6 +221,11 @@ read_file_member(JsonReader *reader, ManifestFile *file, const char *key)
 		if (file->end_block == 0)
 			file->end_block = MANIFEST_NO_END;
 	}
+	else if (strcmp(key, "Table-OID") == 0)
+		file->table_oid = (Oid) read_number(reader, PG_UINT32_MAX);
+	else if (strcmp(key, "Relation-Blocks") == 0)
+		file->relation_blocks =
+			(BlockNumber) read_number(reader, InvalidBlockNumber);
 	else if (strcmp(key, "Start-Time") == 0)
 		file->start_us = read_time(reader);
 	else if (strcmp(key, "End-Time") == 0)
@@ -249,6 +255,17 @@ read_file_member(JsonReader *reader, ManifestFile *file, const char *key)
 	else
 		json_skip(reader);
 	free(text);
+}
+
+/* Servers get it as it is: it must be as it was written. */
+static void
+check_hash(JsonReader *reader, const char *hash)
+{
+	uint8		bytes[MAX_HASH_BYTES];
+
+	if (hash && read_hex(hash, bytes, sizeof(bytes)) < 0 &&
+		reader->error == NULL)
+		reader->error = "invalid fingerprint";
 }
 
 static void
@@ -282,6 +299,9 @@ read_files(JsonReader *reader, Manifest *manifest)
 		}
 		if (!is_plain_name(file->path) && reader->error == NULL)
 			reader->error = "invalid file name";
+		check_hash(reader, file->fingerprint);
+		check_hash(reader, file->first_fingerprint);
+		check_hash(reader, file->definition);
 	}
 }
 
@@ -312,6 +332,8 @@ read_member(JsonReader *reader, Manifest *manifest, const char *key)
 			reader->error = "unknown checksum algorithm";
 		free(text);
 	}
+	else if (strcmp(key, "Chunk-Bytes") == 0)
+		manifest->chunk_bytes = json_number(reader);
 	else if (strcmp(key, "Files") == 0)
 		read_files(reader, manifest);
 	else
@@ -366,6 +388,7 @@ manifest_read(const char *text, size_t len, const char **problem)
 		free(key);
 	}
 	json_finish(&reader);
+	check_hash(&reader, manifest->fingerprint_key);
 	if (reader.error == NULL && !checksums_complete(manifest))
 		reader.error = "missing checksum of a file";
 	*problem = reader.error;

@@ -115,9 +115,30 @@ put_head(PQExpBuffer buf, const Manifest *manifest)
 	put_time(buf, "End-Time", manifest->end_us);
 	appendPQExpBuffer(buf, ",\n\"Jobs\": %d,\n\"Retries\": %d,\n",
 					  manifest->jobs, manifest->retries);
+	appendPQExpBuffer(buf, "\"Chunk-Bytes\": " UINT64_FORMAT ",\n",
+					  manifest->chunk_bytes);
 	appendPQExpBuffer(buf, "\"Checksum-Algorithm\": \"%s\",\n",
 					  pg_checksum_type_name(manifest->checksum_type));
 	appendPQExpBufferStr(buf, "\"Files\": [");
+}
+
+/* What another dump needs to know whether its rows are the same. */
+static void
+put_fingerprints(PQExpBuffer buf, const Manifest *manifest,
+				 const ManifestFile *file)
+{
+	if (file->table_oid != 0)
+		appendPQExpBuffer(buf, ", \"Table-OID\": %u, \"Relation-Blocks\": %u",
+						  file->table_oid, file->relation_blocks);
+	if (file->fingerprint)
+	{
+		put_member(buf, manifest, "Fingerprint", file->fingerprint);
+		put_member(buf, manifest, "First-Fingerprint",
+				   file->first_fingerprint);
+		put_member(buf, manifest, "Definition", file->definition);
+	}
+	if (file->reused)
+		put_member(buf, manifest, "Reused", file->reused);
 }
 
 static void
@@ -148,6 +169,7 @@ put_file(PQExpBuffer buf, const Manifest *manifest, const ManifestFile *file)
 			appendPQExpBuffer(buf, ", \"End-Block\": " INT64_FORMAT,
 							  file->end_block);
 		appendPQExpBuffer(buf, ", \"Rows\": " UINT64_FORMAT, file->rows);
+		put_fingerprints(buf, manifest, file);
 	}
 	appendPQExpBuffer(buf, ", \"Raw-Bytes\": " UINT64_FORMAT
 					  ", \"Size\": " UINT64_FORMAT,

@@ -143,7 +143,7 @@ copy_file(CopyWorker *worker, const DataFile *file)
 			   sink_target_rows_taken(rows_sink));
 	file_result_set(run->results, run_file_result(run, file), start_us, rows,
 					sink->bytes_in);
-	run_event_chunk_end(run, file);
+	run_event_chunk_end(run, file, NULL);
 	sink_free(sink);
 	free(what);
 }

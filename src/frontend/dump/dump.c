@@ -14,6 +14,8 @@
 #include "dump/dump.h"
 #include "dump/dump_worker.h"
 #include "dump/large_object_file.h"
+#include "dump/reuse_file.h"
+#include "previous/previous_archive.h"
 #include "progress/progress.h"
 #include "report/report.h"
 #include "source/leader.h"
@@ -31,6 +33,8 @@ typedef struct Dump
 	DumpPlan	plan;
 	Source		source;
 	Run			run;
+	Reuse	   *reuse;			/* of the previous archive's files; NULL =
+								 * none */
 	DumpWorker *worker;			/* in a worker: itself */
 } Dump;
 
@@ -43,7 +47,8 @@ start_worker(void *arg, int no)
 {
 	Dump	   *dump = arg;
 
-	dump->worker = dump_worker_start(&dump->source, &dump->run, no);
+	dump->worker = dump_worker_start(&dump->source, &dump->run, dump->reuse,
+									 no);
 }
 
 static bool
@@ -182,6 +187,8 @@ check_directory(const Options *options)
 {
 	const char *path = options->directory;
 
+	if (options->incremental)
+		previous_archive_keep_apart(options->incremental, path);
 	if (path && options->clean_output && pg_check_dir(path) > 1)
 		(void) archive_dir_create(path, true);	/* removes nothing yet */
 	else if (path)
@@ -240,6 +247,8 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	ArchiveDir *dir;
 	Manifest   *manifest;
 
+	if (options->incremental)
+		previous_archive_keep_apart(options->incremental, options->directory);
 	/* before there is a slot, and pg_dump begins */
 	page = report_begin(options->report, options->directory);
 	leader_open(&dump->source, pg_dump, &dump->plan);
@@ -261,7 +270,8 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	/* an old archive goes now that options, locks, privileges are right */
 	archive_dir_clean(dir);
 
-	run_make_results(&dump->run, run_manifest_checksum_type(options));
+	run_make_results(&dump->run, dump->plan.checksum_type);
+	dump->reuse = reuse_new(&dump->plan);
 	run_workers(dump);
 	/* the archive is right without it: this may warn, and no more */
 	if (dump->source.slot)

@@ -7,6 +7,7 @@
 #include "archive/archive_file.h"
 #include "archive/archive_name.h"
 #include "dump/dump_worker.h"
+#include "dump/fingerprint_query.h"
 #include "dump/large_object_file.h"
 #include "source/worker_session.h"
 #include "status/run_event.h"
@@ -15,15 +16,25 @@ struct DumpWorker
 {
 	const Run  *run;
 	WorkerSession *session;
+	Reuse	   *reuse;			/* NULL = nothing is used again */
+	bool		takes_fingerprints;
 };
 
 DumpWorker *
-dump_worker_start(const Source *source, const Run *run, int no)
+dump_worker_start(const Source *source, const Run *run, Reuse *reuse, int no)
 {
+	const FingerprintSpec *fingerprints = run->plan->fingerprints;
 	DumpWorker *worker = pg_malloc0(sizeof(DumpWorker));
 
 	worker->run = run;
 	worker->session = worker_session_open(source, run, no);
+	worker->takes_fingerprints = fingerprints &&
+		fingerprint_reads(worker_session_conn(worker->session), fingerprints);
+	if (fingerprints && !worker->takes_fingerprints)
+		pg_log_warning("worker %d takes no fingerprints: its session has other settings than the leader's",
+					   no);
+	else
+		worker->reuse = reuse;
 	return worker;
 }
 
@@ -34,31 +45,35 @@ data_file_name(const Run *run, const DataFile *file)
 	return archive_name_rows(file->dump_id, run->plan->compress.method);
 }
 
+/* Of what was read last, if the extension read it. */
+static void
+take_fingerprint(DumpWorker *worker, FileResult *result, bool by_extension)
+{
+	static const FileHash none;
+
+	result->reused = NULL;
+	result->fingerprint = result->first_fingerprint = result->definition = none;
+	if (worker->takes_fingerprints && by_extension)
+		fingerprint_last_read(worker_session_conn(worker->session), result);
+}
+
 /*
  * What ends the data follows rows that the server compressed as a compressed
  * stream of its own, which readers take for one with the first.
  */
 static void
-dump_data_file(DumpWorker *worker, const DataFile *file)
+write_rows(DumpWorker *worker, const DataFile *file, const char *name,
+		   bool by_extension)
 {
 	const Run  *run = worker->run;
 	const DumpPlan *plan = run->plan;
 	FileResult *result = run_file_result(run, file);
-	const char *reason = plan->chunks->tables[file->table].sql_reason;
-	char	   *what = data_file_describe(file, plan->tables);
-	char	   *name = data_file_name(run, file);
-	Sink	   *sink;
+	Sink	   *sink = archive_dir_new_file(run->archive, name);
 	ArchiveFile *out;
 	uint64		rows;
 	uint64		raw_bytes;
 
-	run_event_chunk_start(run, file, NULL, NULL);
-	if (reason == NULL)
-		pg_log_info("dumping contents of %s by the extension", what);
-	else
-		pg_log_info("dumping contents of %s by SQL: %s", what, reason);
-	sink = archive_dir_new_file(run->archive, name);
-	if (reason == NULL && plan->server_compress != NULL)
+	if (by_extension && plan->server_compress != NULL)
 	{
 		out = archive_file_begin_compressed(run->results, result, sink,
 											&plan->compress);
@@ -76,8 +91,46 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	}
 	sink_write(archive_file_sink(out), ARCHIVE_END_OF_ROWS,
 			   strlen(ARCHIVE_END_OF_ROWS));
+	take_fingerprint(worker, result, by_extension);
 	archive_file_complete(out, rows);
-	run_event_chunk_end(run, file);
+}
+
+/* Without dumping it again: NULL if that is done, else why not. */
+static const char *
+try_reuse(DumpWorker *worker, const DataFile *file, const char *what)
+{
+	const char *why = reuse_file(worker->reuse,
+								 worker_session_conn(worker->session),
+								 worker->run, file);
+
+	if (why == NULL)
+		pg_log_info("using contents of %s again", what);
+	else if (worker->run->plan->chunks->tables[file->table].new_reason == NULL)
+		pg_log_info("contents of %s are not used again: %s", what, why);
+	return why;
+}
+
+static void
+dump_data_file(DumpWorker *worker, const DataFile *file)
+{
+	const Run  *run = worker->run;
+	const char *sql_reason = run->plan->chunks->tables[file->table].sql_reason;
+	char	   *what = data_file_describe(file, run->plan->tables);
+	char	   *name = data_file_name(run, file);
+	const char *new_reason = NULL;
+
+	run_event_chunk_start(run, file, NULL, NULL);
+	if (worker->reuse)
+		new_reason = try_reuse(worker, file, what);
+	if (worker->reuse == NULL || new_reason)
+	{
+		if (sql_reason == NULL)
+			pg_log_info("dumping contents of %s by the extension", what);
+		else
+			pg_log_info("dumping contents of %s by SQL: %s", what, sql_reason);
+		write_rows(worker, file, name, sql_reason == NULL);
+	}
+	run_event_chunk_end(run, file, new_reason);
 	free(what);
 	free(name);
 }

@@ -5,6 +5,7 @@
 #ifndef DUMP_WORKER_H
 #define DUMP_WORKER_H
 
+#include "dump/reuse_file.h"
 #include "source/source.h"
 #include "status/run.h"
 
@@ -12,10 +13,11 @@ typedef struct DumpWorker DumpWorker;
 
 /*
  * Connect, and import the snapshot, as worker number no, which may be
- * WORKER_IS_LEADER.  Exits with a message on failure.
+ * WORKER_IS_LEADER.  reuse is NULL if all is dumped.  Exits with a message on
+ * failure.
  */
 extern DumpWorker *dump_worker_start(const Source *source, const Run *run,
-									 int no);
+									 Reuse *reuse, int no);
 
 /*
  * Do a job: all its files are complete (not flushed) afterwards, and their

@@ -19,6 +19,13 @@ typedef enum SyncMethod
 	SYNC_SYNCFS					/* the whole file system at once */
 } SyncMethod;
 
+typedef enum CopyMethod
+{
+	COPY_METHOD_LINK,			/* each where the one before cannot */
+	COPY_METHOD_CLONE,
+	COPY_METHOD_COPY
+} CopyMethod;
+
 typedef enum CompressPlace
 {
 	COMPRESS_WHERE_BEST,		/* see dump_plan.c */
@@ -41,6 +48,9 @@ typedef struct Options
 	const char *verify;			/* the archive to be verified, or NULL */
 	bool		clean_output;
 	const char *manifest_checksums; /* NULL = CRC32C */
+	bool		manifest_fingerprints;
+	const char *incremental;	/* the previous archive; NULL = dump all */
+	const char *incremental_copy_method;	/* NULL = link */
 	uint64		retries;		/* of what a lost connection interrupted */
 	uint64		stall_timeout;	/* seconds, 0 = never */
 	uint64		max_rate;		/* bytes a second, 0 = no limit */

@@ -22,9 +22,14 @@ static const OptionRow own_options[] = {
 	{"create-subscription", OPTION_TEXT, offsetof(Options, create_subscription)},
 	{"dry-run", OPTION_FLAG, offsetof(Options, dry_run)},
 	{"expected-rate", OPTION_SIZE, offsetof(Options, expected_rate)},
+	{"incremental", OPTION_TEXT, offsetof(Options, incremental)},
+	{"incremental-copy-method", OPTION_TEXT,
+	offsetof(Options, incremental_copy_method)},
 	{"index-jobs", OPTION_NUMBER, offsetof(Options, index_jobs), 1, 4096},
 	{"log-json", OPTION_TEXT, offsetof(Options, log_json)},
 	{"manifest-checksums", OPTION_TEXT, offsetof(Options, manifest_checksums)},
+	{"manifest-fingerprints", OPTION_FLAG,
+	offsetof(Options, manifest_fingerprints)},
 	{"max-table-segment-pages", OPTION_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
 	{"no-analyze", OPTION_FLAG, offsetof(Options, no_analyze)},
@@ -276,6 +281,56 @@ check_manifest_checksums(const Options *options)
 				 options->manifest_checksums);
 }
 
+static const char *const copy_methods[] = {"link", "clone", "copy"};
+
+const char *
+own_options_copy_method_name(CopyMethod method)
+{
+	return copy_methods[method];
+}
+
+CopyMethod
+own_options_copy_method(const Options *options)
+{
+	const char *method = options->incremental_copy_method;
+
+	if (method == NULL)
+		return COPY_METHOD_LINK;
+	for (int i = 0; i < (int) lengthof(copy_methods); i++)
+		if (strcmp(method, copy_methods[i]) == 0)
+			return (CopyMethod) i;
+	pg_fatal("unrecognized copy method \"%s\"", method);
+}
+
+/* Fingerprints are of an archive, and are compared with those of another. */
+static void
+check_incremental(const Options *options)
+{
+	need(options->incremental_copy_method != NULL, "--incremental-copy-method",
+		 options->incremental != NULL, "--incremental");
+	(void) own_options_copy_method(options);
+	exclude(options->target != NULL, "--target",
+			options->manifest_fingerprints, "--manifest-fingerprints");
+	exclude(options->verify != NULL, "--verify",
+			options->incremental != NULL, "--incremental");
+	if (options->incremental == NULL)
+		return;
+	if (options->target)
+	{
+		pg_log_error("options %s and %s cannot be used together",
+					 "--incremental", "--target");
+		pg_log_error_detail("Rows that are on the target already are not known by blocks.");
+		exit(1);
+	}
+	if (options->pipe_command)
+	{
+		pg_log_error("options %s and %s cannot be used together",
+					 "--incremental", "--pipe");
+		pg_log_error_detail("Files of the previous archive are taken over where they are.");
+		exit(1);
+	}
+}
+
 /* Every file must have a name of its own. */
 static void
 check_pipe_command(const char *pattern)
@@ -317,6 +372,7 @@ own_options_check(const Options *options)
 	exclude(options->clean_output, "--clean-output",
 			options->pipe_command != NULL, "--pipe");
 	check_report(options);
+	check_incremental(options);
 	check_copy(options);
 	exclude(options->no_chunks, "--no-chunks",
 			options->chunk_bytes != 0, "--chunk-size");

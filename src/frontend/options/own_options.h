@@ -27,6 +27,10 @@ extern bool own_option_read(Options *options, int c, const char *arg);
 extern void own_options_note_flag(Options *options, int letter,
 								  const char *name);
 
+/* By which --incremental-copy-method asks for; and as it is written. */
+extern CopyMethod own_options_copy_method(const Options *options);
+extern const char *own_options_copy_method_name(CopyMethod method);
+
 /* Exits with a message if options of ours exclude each other. */
 extern void own_options_check(const Options *options);
 

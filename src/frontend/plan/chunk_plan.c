@@ -6,15 +6,16 @@
 
 #include <math.h>
 
-#include "catalog/pg_class_d.h"
-
 #include "base/printable.h"
 #include "plan/chunk_plan.h"
+#include "plan/chunk_reason.h"
 
 #define MIN_CHUNK_BYTES ((uint64) 32 * 1024 * 1024)
 /* A chunk that is copied needs no file. */
 #define MIN_COPIED_CHUNK_BYTES ((uint64) 8 * 1024 * 1024)
 #define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
+/* A manifest may say anything. */
+#define LEAST_CHUNK_BYTES ((uint64) 64 * 1024)
 
 /*
  * Reading blocks takes time even if they hold nothing to dump: a chunk has at
@@ -31,20 +32,11 @@
  */
 #define TAIL_CHUNKS_PER_JOB 2
 
-/*
- * COPY of a whole table starts in half the time of a query that calls the
- * extension, 0.1 ms; the extension makes up for that from about this size.
- */
-#define SMALL_TABLE_BYTES (128 * 1024)
-
-/* TID range scans came with 14; before, every chunk would read all. */
-#define MIN_SERVER_FOR_CHUNKS 140000
-
 typedef struct Planner
 {
-	const Options *options;
+	ChunkRules	rules;
 	const DumpTables *tables;
-	const ServerExtension *extension;
+	const PreviousArchive *previous;	/* or NULL */
 	ServerChunksCallback ask;
 	PGconn	   *conn;			/* to ask */
 	int			last_table;		/* its chunks are read last; -1 = none */
@@ -112,7 +104,7 @@ static void
 cut_tail(Planner *planner, int first_file)
 {
 	ChunkPlan  *plan = planner->plan;
-	int			jobs = planner->options->jobs;
+	int			jobs = planner->rules.options->jobs;
 	int			n = Min(plan->n_files - first_file, jobs * TAIL_CHUNKS_PER_JOB);
 	DataFile   *tail = pg_malloc(n * sizeof(DataFile));
 
@@ -193,7 +185,7 @@ check_cover(const Planner *planner, int table, int first_file)
 static void
 add_planned_chunk(Planner *planner, int table, const ServerChunk *chunk)
 {
-	uint64		max_blocks = Max(planner->plan->chunk_bytes /
+	uint64		max_blocks = Max(planner->rules.chunk_bytes /
 								 planner->tables->block_bytes, 1) * MAX_BLOCKS_SHARE;
 	uint64		blocks = chunk->end_block - chunk->start_block;
 
@@ -208,7 +200,7 @@ add_planned_chunks(Planner *planner, int table)
 	int			n;
 	ServerChunk *chunks = planner->ask(planner->conn,
 									   &planner->tables->tables[table],
-									   planner->plan->chunk_bytes, &n);
+									   planner->rules.chunk_bytes, &n);
 
 	if (n == 0)
 		pg_fatal("the server plans no chunks for table %s",
@@ -228,91 +220,95 @@ static BlockNumber
 chunk_blocks_by_size(const Planner *planner, const DumpTable *table)
 {
 	double		chunks = ceil((double) table->total_bytes /
-							  planner->plan->chunk_bytes);
+							  planner->rules.chunk_bytes);
 
 	return (BlockNumber) ceil(table->heap_blocks / chunks);
 }
 
-/* Why the extension cannot read a table, but SQL can; NULL if it can. */
-static const char *
-why_not_extension(const Planner *planner, const DumpTable *table)
+/* ----------
+ * What the previous archive has
+ * ----------
+ */
+
+/* Is the user content with chunks of the size that they have there? */
+static bool
+keeps_cuts(const Planner *planner)
 {
-	if (planner->extension->missing)
-		return planner->extension->missing;
-	if (table->relkind != RELKIND_RELATION)
-		return "it is a foreign table";
-	if (!table->is_heap)
-		return "its access method is not heap";
-	if (table->condition)
-		return "it is an extension's configuration table with a condition";
-	if (table->filter)
-		return "its rows are filtered";
-	if (table->row_security)
-		return "row security applies to it";
-	return NULL;
+	const Options *options = planner->rules.options;
+
+	return planner->previous && !options->no_chunks &&
+		options->segment_pages == 0 &&
+		(options->chunk_bytes == 0 ||
+		 options->chunk_bytes == planner->previous->manifest->chunk_bytes);
 }
 
-/* Why a large table cannot be read by block ranges; NULL if it can. */
-static const char *
-why_not_split(const Planner *planner, const DumpTable *table)
+/* Cut as it was; false if the table has to be cut anew. */
+static bool
+add_previous_chunks(Planner *planner, int table)
 {
-	const char *reason;
+	const DumpTable *t = &planner->tables->tables[table];
+	int			first_file = planner->plan->n_files;
+	double		block_bytes = (double) t->total_bytes / Max(t->heap_blocks, 1);
+	double		chunk_blocks = planner->rules.chunk_bytes / Max(block_bytes, 1);
+	PreviousTable before;
+	BlockNumber *starts;
+	int			n;
 
-	if (planner->tables->server_version < MIN_SERVER_FOR_CHUNKS)
-		return "the server is older than 14";
-	if (table->relkind != RELKIND_RELATION)
-		reason = "it is a foreign table";
-	else if (!table->is_heap)
-		reason = "its access method is not heap";
-	else if (table->condition)
-		reason = "it is an extension's configuration table with a condition";
-	else if (table->references_itself && !table->has_definition)
-		/* one COPY checks the key at its end, chunk by chunk it would fail */
-		reason = "it has a foreign key to itself and the dump does not create it";
-	else if (table->stranger && why_not_extension(planner, table))
-		reason = psprintf("a query could run functions of role \"%s\", which owns it, its parent or its schema (--trust-owners)",
-						  printable(table->stranger));
+	if (!keeps_cuts(planner) || chunk_reason_no_split(&planner->rules, t) ||
+		chunk_reason_no_extension(&planner->rules, t) ||
+		!previous_table_find(planner->previous, t->oid, &before))
+		return false;
+	n = previous_table_cuts(&before, t->heap_blocks,
+							(BlockNumber) Min(Max(chunk_blocks, 1), MaxBlockNumber),
+							&starts);
+	for (int i = 0; i < n; i++)
+	{
+		DataFile   *file = add_file(planner, table);
+
+		file->start_block = starts[i];
+		file->end_block = i + 1 < n ? starts[i + 1] : t->heap_blocks;
+		file->est_bytes = (uint64) ((file->end_block - file->start_block) *
+									block_bytes);
+	}
+	if (n == 0)
+		return false;
+	free(starts);
+	check_cover(planner, table, first_file);
+	finish_table(planner, first_file);
+	return true;
+}
+
+/* Which of its files may be used again, and if none, why. */
+static void
+match_previous(Planner *planner, int table)
+{
+	const DumpTable *t = &planner->tables->tables[table];
+	TablePlan  *decided = &planner->plan->tables[table];
+	PreviousTable before;
+
+	if (decided->sql_reason)
+		decided->new_reason = "it is read by SQL";
+	else if (!previous_table_find(planner->previous, t->oid, &before))
+		decided->new_reason = "the previous archive does not have it";
+	else if (before.reusable == NULL)
+		decided->new_reason = "the previous archive has no fingerprints of it";
 	else
-		return NULL;
-	/* those above are said once, and not for every table */
-	pg_log_info("table %s is dumped whole: %s", printable(table->name), reason);
-	return reason;
-}
+	{
+		decided->new_reason = "it is cut in other places than in the previous archive";
+		for (int i = 0; i < decided->n_files; i++)
+		{
+			DataFile   *file = &planner->plan->files[decided->first_file + i];
 
-/* Why a table is one file; NULL if it is to be split. */
-static const char *
-why_whole(const Planner *planner, const DumpTable *table)
-{
-	uint64		segment_pages = planner->options->segment_pages;
-
-	if (planner->options->no_chunks)
-		return "chunks are not wanted";
-	if (segment_pages != 0 && table->heap_blocks <= segment_pages)
-		return "it is not larger than --max-table-segment-pages";
-	if (segment_pages == 0 &&
-		table->total_bytes / 3 <= planner->plan->chunk_bytes / 2)
-		return "it is not larger than one and a half chunks";
-	/* a table of one block cannot be cut, whatever TOAST it has */
-	if (table->heap_blocks < 2)
-		return "it has one block";
-	return why_not_split(planner, table);
-}
-
-/* Why SQL reads a table; NULL if the extension does. */
-static const char *
-why_sql(const Planner *planner, const DumpTable *table, int n_files)
-{
-	const char *reason = why_not_extension(planner, table);
-	const char *format = planner->options->copy_format;
-
-	if (reason)
-		return reason;
-	/* only the extension reads raw tuples */
-	if (format && strcmp(format, "raw") == 0)
-		return NULL;
-	if (n_files == 1 && table->total_bytes < SMALL_TABLE_BYTES)
-		return "it is small";
-	return NULL;
+			file->previous = previous_table_match(&before, file->start_block,
+												  file->end_block,
+												  t->heap_blocks);
+			if (file->previous)
+				decided->new_reason = NULL;
+		}
+	}
+	if (decided->new_reason)
+		pg_log_info("all of table %s is dumped: %s", printable(t->name),
+					decided->new_reason);
 }
 
 static void
@@ -320,21 +316,25 @@ plan_table(Planner *planner, int table)
 {
 	const DumpTable *t = &planner->tables->tables[table];
 	TablePlan  *decided = &planner->plan->tables[table];
-	BlockNumber segment_pages = planner->options->segment_pages;
+	BlockNumber segment_pages = planner->rules.options->segment_pages;
 
 	decided->first_file = planner->plan->n_files;
-	if (decided->whole_reason)
+	if (add_previous_chunks(planner, table))
+		decided->whole_reason = NULL;
+	else if (decided->whole_reason)
 		add_whole_table(planner, table);
 	else if (segment_pages)
 		add_equal_chunks(planner, table, segment_pages);
-	else if (planner->extension->missing == NULL && !t->row_security)
+	else if (planner->rules.extension->missing == NULL && !t->row_security)
 		add_planned_chunks(planner, table);
 	else
 		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));
 	decided->n_files = planner->plan->n_files - decided->first_file;
 	if (decided->n_files == 1 && decided->whole_reason == NULL)
 		decided->whole_reason = "its rows to dump fit in one chunk";
-	decided->sql_reason = why_sql(planner, t, decided->n_files);
+	decided->sql_reason = chunk_reason_sql(&planner->rules, t, decided->n_files);
+	if (planner->previous)
+		match_previous(planner, table);
 }
 
 /*
@@ -344,11 +344,12 @@ plan_table(Planner *planner, int table)
 static int
 find_last_table(const Planner *planner)
 {
-	const Options *options = planner->options;
+	const Options *options = planner->rules.options;
 	const DumpTable *tables = planner->tables->tables;
 	int			result = -1;
 
-	if (options->chunk_bytes != 0 || options->segment_pages != 0)
+	if (options->chunk_bytes != 0 || options->segment_pages != 0 ||
+		planner->previous)
 		return -1;
 	for (int i = 0; i < planner->tables->n_tables; i++)
 		if (planner->plan->tables[i].whole_reason == NULL &&
@@ -359,37 +360,56 @@ find_last_table(const Planner *planner)
 
 /* The rule for the size of a chunk. */
 static uint64
-choose_chunk_bytes(const Options *options, uint64 total_bytes)
+choose_chunk_bytes(const Options *options, const PreviousArchive *previous,
+				   uint64 total_bytes)
 {
 	uint64		bytes = total_bytes / ((uint64) options->jobs * CHUNKS_PER_JOB);
 	uint64		least = options->target ? MIN_COPIED_CHUNK_BYTES : MIN_CHUNK_BYTES;
 
 	if (options->chunk_bytes != 0)
 		return options->chunk_bytes;
+	if (previous && previous->manifest->chunk_bytes != 0)
+		return Max(previous->manifest->chunk_bytes, LEAST_CHUNK_BYTES);
 	return Min(Max(bytes, least), MAX_CHUNK_BYTES);
 }
 
 ChunkPlan *
 chunk_plan_make(const Options *options, const DumpTables *tables,
-				const ServerExtension *extension, ServerChunksCallback ask,
+				const ServerExtension *extension,
+				const PreviousArchive *previous, ServerChunksCallback ask,
 				PGconn *conn)
 {
-	Planner		planner = {options, tables, extension, ask, conn, -1};
+	Planner		planner = {{options, extension, tables->server_version}, tables,
+	previous, ask, conn, -1};
 	ChunkPlan  *plan = pg_malloc0(sizeof(ChunkPlan));
 
 	planner.plan = plan;
 	plan->tables = pg_malloc0((tables->n_tables + 1) * sizeof(TablePlan));
 	for (int i = 0; i < tables->n_tables; i++)
 		plan->total_bytes += tables->tables[i].total_bytes;
-	plan->chunk_bytes = choose_chunk_bytes(options, plan->total_bytes);
+	plan->chunk_bytes = choose_chunk_bytes(options, previous,
+										   plan->total_bytes);
+	planner.rules.chunk_bytes = plan->chunk_bytes;
 
 	if (tables->server_version < MIN_SERVER_FOR_CHUNKS)
 		pg_log_info("the server is older than 14: every table is dumped whole");
 
 	for (int i = 0; i < tables->n_tables; i++)
-		plan->tables[i].whole_reason = why_whole(&planner, &tables->tables[i]);
+		plan->tables[i].whole_reason = chunk_reason_whole(&planner.rules,
+														  &tables->tables[i]);
 	planner.last_table = find_last_table(&planner);
 	for (int i = 0; i < tables->n_tables; i++)
 		plan_table(&planner, i);
 	return plan;
+}
+
+int
+chunk_plan_count_reusable(const ChunkPlan *plan, int table)
+{
+	const TablePlan *decided = &plan->tables[table];
+	int			n = 0;
+
+	for (int i = 0; i < decided->n_files; i++)
+		n += plan->files[decided->first_file + i].previous != NULL;
+	return n;
 }

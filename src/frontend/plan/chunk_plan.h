@@ -14,6 +14,7 @@
 #include "plan/dump_table.h"
 #include "plan/server_chunks.h"
 #include "plan/server_extension.h"
+#include "previous/previous_table.h"
 
 /* The rows of a table, or of a range of its blocks, that one file holds. */
 typedef struct DataFile
@@ -26,6 +27,8 @@ typedef struct DataFile
 	uint64		est_bytes;		/* bytes to dump, estimated */
 	bool		seems_empty;	/* no row was seen when it was planned */
 	int			dump_id;		/* names the file; set by archive_layout */
+	const ManifestFile *previous;	/* of the same blocks, to be used again if
+									 * its rows are the same; or NULL */
 } DataFile;
 
 /* What was decided about one table.  Reasons are not freed. */
@@ -35,6 +38,9 @@ typedef struct TablePlan
 	int			n_files;
 	const char *whole_reason;	/* NULL if it is split */
 	const char *sql_reason;		/* NULL if the extension reads it */
+	const char *new_reason;		/* why no file of the previous archive can be
+								 * used again; NULL if one may be, or there is
+								 * no such archive */
 } TablePlan;
 
 typedef struct ChunkPlan
@@ -65,11 +71,19 @@ typedef struct ChunkPlan
  * what a role that is not trusted wrote.  Which tables the extension reads is
  * settled here too.
  *
+ * Tables of a previous archive, which may be NULL, are cut as they were,
+ * unless the user wants chunks of another size; and without --chunk-size that
+ * is its size.
+ *
  * Nobody but ask, which is server_chunks_read(), has use for conn.
  */
 extern ChunkPlan *chunk_plan_make(const Options *options,
 								  const DumpTables *tables,
 								  const ServerExtension *extension,
+								  const PreviousArchive *previous,
 								  ServerChunksCallback ask, PGconn *conn);
+
+/* How many files of a table may be the previous archive's. */
+extern int	chunk_plan_count_reusable(const ChunkPlan *plan, int table);
 
 #endif							/* CHUNK_PLAN_H */

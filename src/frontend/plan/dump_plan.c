@@ -55,6 +55,61 @@ choose_compressor(DumpPlan *plan, const Options *options, const PGconn *conn)
 	pg_log_info("compressing on the server");
 }
 
+/* The head that the manifest is going to have. */
+static Manifest
+head_of(const DumpPlan *plan)
+{
+	static char compression[COMPRESS_SPEC_ERROR_BYTES];
+	Manifest	head = {
+		.tool = PARDUMP_VERSION,
+		.server_version = plan->origin->server_version,
+		.encoding = unconstify(char *, plan->encoding),
+		.compression = compression,
+		.fingerprint_algorithm = unconstify(char *, plan->fingerprints->algorithm),
+		.fingerprint_key = unconstify(char *, plan->fingerprints->key),
+		.settings = plan->fingerprints->settings,
+		.checksum_type = plan->checksum_type,
+	};
+
+	compress_spec_print(&plan->compress, compression, sizeof(compression));
+	return head;
+}
+
+/*
+ * The key is inherited, so that fingerprints can be compared over a row of
+ * archives.
+ */
+static void
+plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
+{
+	const char *missing = plan->extension->missing;
+	const char *problem = missing;
+	FingerprintSpec *spec;
+
+	plan->checksum_type = manifest_checksum_type(options);
+	if (!options->manifest_fingerprints && options->incremental == NULL)
+		return;
+	if (missing)
+		pg_log_warning("no fingerprints are recorded: %s", missing);
+	else
+	{
+		spec = fingerprint_spec_new(conn, plan->checksum_type);
+		plan->fingerprints = spec;
+		if (options->incremental)
+		{
+			Manifest	head = head_of(plan);
+
+			plan->previous = previous_archive_open(options->incremental, &head,
+												   &problem);
+		}
+		if (plan->previous)
+			spec->key = plan->previous->manifest->fingerprint_key;
+	}
+	if (options->incremental && plan->previous == NULL)
+		pg_log_warning("nothing of the archive \"%s\" is used again: %s",
+					   options->incremental, problem);
+}
+
 void
 dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 {
@@ -62,8 +117,9 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 	JobRules	rules = {NULL};
 
 	choose_compressor(plan, options, conn);
+	plan_fingerprints(plan, conn, options);
 	chunks = chunk_plan_make(options, plan->tables, plan->extension,
-							 server_chunks_read, conn);
+							 plan->previous, server_chunks_read, conn);
 	plan->chunks = chunks;
 	/* it names the files of chunks, and of lists of large objects */
 	if (options->target == NULL)

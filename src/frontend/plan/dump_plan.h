@@ -13,6 +13,7 @@
 
 #include "plan/dump_origin.h"
 #include "plan/job_queue.h"
+#include "previous/fingerprint_spec.h"
 
 typedef struct DumpPlan
 {
@@ -34,6 +35,10 @@ typedef struct DumpPlan
 	const JobQueue *queue;
 	int			lock_wait_ms;
 	CompressSpec compress;
+	pg_checksum_type checksum_type;
+	const FingerprintSpec *fingerprints;	/* to be recorded; or NULL */
+	const PreviousArchive *previous;	/* whose files may be used again; or
+										 * NULL */
 	const char *server_compress;	/* the same for the server that is to do
 									 * it; NULL if the workers are */
 } DumpPlan;

@@ -69,11 +69,20 @@ static const char find_query[] =
 " (4, '" PARDUMP_RAW_REASON "(pg_catalog.regclass, pg_catalog.bool)'," \
 " 'pg_pardump_raw_reason', true, true)," \
 " (5, '" PARDUMP_LOAD_TUPLES "(pg_catalog.regclass, pg_catalog.bytea)'," \
-" 'pg_pardump_load_tuples', false, true)) f (no, signature, name, reads, loads)"
-#define N_FUNCTIONS 5
+" 'pg_pardump_load_tuples', false, true)," \
+" (6, '" PARDUMP_FINGERPRINT "(pg_catalog.regclass, pg_catalog.name[], pg_catalog.int8," \
+" pg_catalog.int8, pg_catalog.bytea, pg_catalog.text, pg_catalog.bytea)'," \
+" 'pg_pardump_fingerprint', true, false)," \
+" (7, '" PARDUMP_DEFINITION "(pg_catalog.regclass, pg_catalog.name[])'," \
+" 'pg_pardump_definition', true, false)," \
+" (8, '" PARDUMP_FINGERPRINT_READS "(pg_catalog.bytea, pg_catalog.text)'," \
+" 'pg_pardump_fingerprint_reads', true, false)," \
+" (9, '" PARDUMP_LAST_FINGERPRINT "()', 'pg_pardump_last_fingerprint', true, false))" \
+" f (no, signature, name, reads, loads)"
+#define N_FUNCTIONS 9
 
 /* Of these how many are called, by ServerExtensionUse. */
-static const int n_called[] = {4, 2};
+static const int n_called[] = {8, 2};
 
 /*
  * The functions that are called to load ($1) or to read, and then the table,
@@ -95,7 +104,7 @@ static const char parts_query[] =
 " JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang"
 " WHERE CASE WHEN $1::pg_catalog.bool THEN f.loads ELSE f.reads END"
 " UNION ALL"
-" SELECT 6, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
+" SELECT 10, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
 " c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog.\"char\","
 " pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
 " FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=)"

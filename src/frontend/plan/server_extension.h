@@ -19,6 +19,10 @@
 #define PARDUMP_CHUNKS PARDUMP_SCHEMA ".pg_pardump_chunks"
 #define PARDUMP_READ PARDUMP_SCHEMA ".pg_pardump_read"
 #define PARDUMP_LAST_READ PARDUMP_SCHEMA ".pg_pardump_last_read"
+#define PARDUMP_FINGERPRINT PARDUMP_SCHEMA ".pg_pardump_fingerprint"
+#define PARDUMP_DEFINITION PARDUMP_SCHEMA ".pg_pardump_definition"
+#define PARDUMP_FINGERPRINT_READS PARDUMP_SCHEMA ".pg_pardump_fingerprint_reads"
+#define PARDUMP_LAST_FINGERPRINT PARDUMP_SCHEMA ".pg_pardump_last_fingerprint"
 #define PARDUMP_RAW_REASON PARDUMP_SCHEMA ".pg_pardump_raw_reason"
 #define PARDUMP_LOAD_TUPLES PARDUMP_SCHEMA ".pg_pardump_load_tuples"
 

@@ -15,6 +15,13 @@
 
 #include "common/checksum_helper.h"
 
+/* A hash of at most SHA-256's length. */
+typedef struct FileHash
+{
+	uint8		bytes[32];
+	uint8		len;			/* 0 = none */
+} FileHash;
+
 typedef struct FileResult
 {
 	uint64		rows;			/* 0 for a large object */
@@ -25,6 +32,11 @@ typedef struct FileResult
 	int64		start_us;		/* microseconds since 1970 */
 	int64		end_us;
 	int			worker;			/* who made it, from 0 */
+	FileHash	fingerprint;	/* see manifest.h */
+	FileHash	first_fingerprint;
+	FileHash	definition;
+	const char *reused;			/* how a previous archive's file came here: a
+								 * constant; NULL if it was made anew */
 	volatile bool done;			/* set last: all else is valid */
 } FileResult;
 

@@ -102,6 +102,7 @@ static void
 add_file(ReportTable *table, const ManifestFile *file)
 {
 	table->n_files++;
+	table->n_reused += file->reused != NULL;
 	table->rows += file->rows;
 	table->raw_bytes += file->raw_bytes;
 	table->stored_bytes += file->stored_bytes;

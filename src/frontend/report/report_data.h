@@ -26,6 +26,7 @@ typedef struct ReportTable
 								 * top; NULL if it is no partition */
 	const ManifestFile *first;	/* of its files; tells its filters */
 	int			n_files;
+	int			n_reused;		/* files of the previous archive */
 	uint64		rows;
 	uint64		raw_bytes;
 	uint64		stored_bytes;

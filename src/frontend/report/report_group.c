@@ -11,6 +11,7 @@ void
 report_group_add(ReportTable *sum, const ReportTable *table)
 {
 	sum->n_files += table->n_files;
+	sum->n_reused += table->n_reused;
 	sum->rows += table->rows;
 	sum->raw_bytes += table->raw_bytes;
 	sum->stored_bytes += table->stored_bytes;

@@ -131,6 +131,19 @@ append_filter(PQExpBuffer page, const ManifestFile *file)
 	appendPQExpBufferStr(page, "</div>");
 }
 
+/* How many of its files were not dumped anew. */
+static void
+append_reused(PQExpBuffer page, const ReportTable *table)
+{
+	char		reused[REPORT_TEXT_BYTES];
+	char		all[REPORT_TEXT_BYTES];
+
+	if (table->n_reused > 0)
+		appendPQExpBuffer(page, "<div class=\"soft\">%s of %s from the previous archive</div>",
+						  report_number(table->n_reused, reused),
+						  report_count(table->n_files, "file", all));
+}
+
 static void
 append_table(PQExpBuffer page, const ReportData *data,
 			 const ReportTable *table, uint64 largest)
@@ -139,6 +152,7 @@ append_table(PQExpBuffer page, const ReportData *data,
 	append_swatch(page, table->color);
 	report_append_name(page, table->name);
 	append_filter(page, table->first);
+	append_reused(page, table);
 	appendPQExpBufferStr(page, "</th>");
 	append_sums(page, data, table);
 	append_bar(page, data, table, largest);
@@ -150,7 +164,9 @@ static void
 append_sum_row(PQExpBuffer page, const ReportData *data, const char *what,
 			   const ReportTable *sum)
 {
-	appendPQExpBuffer(page, "<tr class=\"sum\"><th scope=\"row\">%s</th>", what);
+	appendPQExpBuffer(page, "<tr class=\"sum\"><th scope=\"row\">%s", what);
+	append_reused(page, sum);
+	appendPQExpBufferStr(page, "</th>");
 	append_sums(page, data, sum);
 	appendPQExpBufferStr(page, "<td></td></tr>\n");
 }
@@ -182,6 +198,7 @@ append_partitions(PQExpBuffer page, const ReportData *data,
 
 	appendPQExpBufferStr(page, "<tr class=\"whole-of\"><th scope=\"row\">");
 	report_append_name(page, group->sum.name);
+	append_reused(page, &group->sum);
 	appendPQExpBufferStr(page, "</th>");
 	append_sums(page, data, &group->sum);
 	append_bar(page, data, &group->sum, largest);

@@ -213,7 +213,7 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 		note_error(work, rows_of(work, files[0])->entry, "COPY failed for", what,
 				   error);
 	for (int i = 0; i < n && error == NULL; i++)
-		run_event_chunk_end(run, files[i]);
+		run_event_chunk_end(run, files[i], NULL);
 	for (int i = 0; i < n && error != NULL; i++)
 		work->left_out[files[i] - run->plan->chunks->files] = true;
 	free(what);
@@ -270,7 +270,7 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 		return;
 	run_event_chunk_start(run, file, "text", NULL);
 	restore_pieces_run(work->shared[no], &loader, file, rows_of(work, file));
-	run_event_chunk_end(run, file);
+	run_event_chunk_end(run, file, NULL);
 }
 
 /* The same of a job, whose files are of one table or of many. */

@@ -8,6 +8,7 @@
 #include "base/fe_compat.h"
 
 #include "fe_utils/print.h"
+#include "pqexpbuffer.h"
 
 #include "base/event_log.h"
 #include "base/printable.h"
@@ -130,23 +131,37 @@ reason_number(Reasons *reasons, const char *how, const char *why)
 	return reasons->n;
 }
 
-/* Why it is not in chunks, and why not read by the extension; owned. */
+/* The number of one more reason, if it is one. */
+static void
+append_reason(PQExpBuffer numbers, Reasons *reasons, const char *how,
+			  const char *why)
+{
+	if (why)
+		appendPQExpBuffer(numbers, "%s%d", numbers->len > 0 ? ", " : "",
+						  reason_number(reasons, how, why));
+}
+
+/*
+ * Why it is not in chunks, not read by the extension, and nothing of it used
+ * again; owned.
+ */
 static char *
 reason_numbers(Reasons *reasons, const TablePlan *decided)
 {
 	const char *whole = decided->whole_reason;
 	const char *sql = decided->sql_reason;
-	int			first;
+	PQExpBufferData numbers;
 
-	if (whole == NULL && sql == NULL)
-		return pg_strdup("");
+	initPQExpBuffer(&numbers);
 	if (whole && sql && strcmp(whole, sql) == 0)
-		return psprintf("%d", reason_number(reasons, "whole, by SQL", whole));
-	first = whole ? reason_number(reasons, "whole", whole)
-		: reason_number(reasons, "by SQL", sql);
-	if (whole == NULL || sql == NULL)
-		return psprintf("%d", first);
-	return psprintf("%d, %d", first, reason_number(reasons, "by SQL", sql));
+		append_reason(&numbers, reasons, "whole, by SQL", whole);
+	else
+	{
+		append_reason(&numbers, reasons, "whole", whole);
+		append_reason(&numbers, reasons, "by SQL", sql);
+	}
+	append_reason(&numbers, reasons, "all of it", decided->new_reason);
+	return numbers.data;
 }
 
 /* ----------
@@ -319,6 +334,18 @@ print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 			compress_method_name(plan->compress.method));
 }
 
+/* Whether rows have changed is known only when they are read. */
+static void
+print_reusable(const DumpPlan *plan, FILE *out)
+{
+	int			n = 0;
+
+	for (int i = 0; i < plan->tables->n_tables; i++)
+		n += chunk_plan_count_reusable(plan->chunks, i);
+	fprintf(out, "%d of %d file%s may be those of the previous archive, if their rows have not changed.\n",
+			n, plan->chunks->n_files, units_plural(plan->chunks->n_files));
+}
+
 void
 dry_run_print(const Options *options, const DumpPlan *plan)
 {
@@ -334,6 +361,8 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 	print_table(options, plan, lines, out);
 	free(lines);
 	print_sums(options, plan, bytes, out);
+	if (plan->previous)
+		print_reusable(plan, out);
 	if (options->expected_rate != 0)
 	{
 		seconds = expected_seconds(plan->queue, options->jobs,

@@ -107,6 +107,12 @@ run_event_plan(const DumpPlan *plan, int table, uint64 est_bytes)
 	event_add_text(event, "read_by", decided->sql_reason ? "SQL" : "extension");
 	event_add_text(event, "why_whole", decided->whole_reason);
 	event_add_text(event, "why_sql", decided->sql_reason);
+	if (plan->previous)
+	{
+		event_add_number(event, "reusable_chunks",
+						 chunk_plan_count_reusable(plan->chunks, table));
+		event_add_text(event, "why_not_reused", decided->new_reason);
+	}
 	event_write(event);
 }
 
@@ -180,7 +186,8 @@ log_chunk_end(const DumpTables *tables, const DataFile *file,
 }
 
 void
-run_event_chunk_end(const Run *run, const DataFile *file)
+run_event_chunk_end(const Run *run, const DataFile *file,
+					const char *new_reason)
 {
 	Event	   *event = chunk_event(run, "chunk_end", file);
 	const FileResult *result = run_file_result(run, file);
@@ -192,6 +199,8 @@ run_event_chunk_end(const Run *run, const DataFile *file)
 	event_add_number(event, "stored_bytes", result->stored_bytes);
 	event_add_seconds(event, "seconds",
 					  (result->end_us - result->start_us) / 1e6);
+	event_add_text(event, "reused", result->reused);
+	event_add_text(event, "why_not_reused", new_reason);
 	event_write(event);
 }
 

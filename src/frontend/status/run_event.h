@@ -38,13 +38,14 @@ extern void run_event_dry_run(const Options *options, const DumpPlan *plan,
 /*
  * In a worker: "chunk_start" and "chunk_end".  In a copy, format is that of
  * the rows on their way, and format_reason why it is not one that takes less
- * work, or NULL; else both are NULL.
+ * work, or NULL; else both are NULL.  new_reason is why no file of the
+ * previous archive was used again, or NULL.
  */
 extern void run_event_chunk_start(const Run *run,
 								  const DataFile *file, const char *format,
 								  const char *format_reason);
 extern void run_event_chunk_end(const Run *run,
-								const DataFile *file);
+								const DataFile *file, const char *new_reason);
 
 /* In the leader: a job will be done again, "retry"; the run counts it. */
 extern void run_event_retry(Run *run, int job);

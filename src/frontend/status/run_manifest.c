@@ -10,16 +10,18 @@
 #include "base/clock.h"
 #include "status/run_manifest.h"
 
-pg_checksum_type
-run_manifest_checksum_type(const Options *options)
+/* In hexadecimal, owned; NULL if there is none. */
+static char *
+hash_text(const FileHash *hash)
 {
-	pg_checksum_type type = CHECKSUM_TYPE_CRC32C;
+	char	   *text;
 
-	/* it was checked when the options were read */
-	if (options->manifest_checksums)
-		(void) pg_checksum_parse_type(unconstify(char *, options->manifest_checksums),
-									  &type);
-	return type;
+	if (hash->len == 0)
+		return NULL;
+	text = pg_malloc(2 * hash->len + 1);
+	for (int i = 0; i < hash->len; i++)
+		sprintf(text + 2 * i, "%02x", hash->bytes[i]);
+	return text;
 }
 
 static ManifestFile *
@@ -75,6 +77,14 @@ add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
 	file->start_block = data_file->start_block;
 	file->end_block = data_file->end_block == InvalidBlockNumber ?
 		MANIFEST_NO_END : (int64) data_file->end_block;
+	if (run->plan->fingerprints == NULL)
+		return;
+	file->table_oid = table->oid;
+	file->relation_blocks = table->heap_blocks;
+	file->fingerprint = hash_text(&result->fingerprint);
+	file->first_fingerprint = hash_text(&result->first_fingerprint);
+	file->definition = hash_text(&result->definition);
+	file->reused = unconstify(char *, result->reused);
 }
 
 /* What each worker did of a file that several made, which is no archive's. */
@@ -171,6 +181,7 @@ run_manifest_new(const Run *run)
 		.snapshot = unconstify(char *, plan->snapshot),
 		.lsn = origin->lsn,
 		.compression = run->archive ? compression : NULL,
+		.chunk_bytes = plan->chunks->chunk_bytes,
 		.slot = unconstify(char *, origin->slot),
 		.slot_lsn = unconstify(char *, origin->slot_lsn),
 		.start_us = origin->start_us,
@@ -182,6 +193,13 @@ run_manifest_new(const Run *run)
 
 	compress_spec_print(&plan->compress, compression,
 						COMPRESS_SPEC_ERROR_BYTES);
+	if (plan->fingerprints)
+	{
+		head.fingerprint_algorithm =
+			unconstify(char *, plan->fingerprints->algorithm);
+		head.fingerprint_key = unconstify(char *, plan->fingerprints->key);
+		head.settings = plan->fingerprints->settings;
+	}
 	*manifest = head;
 	manifest->files = pg_malloc0(count_files(results) * sizeof(ManifestFile));
 	add_data_files(manifest, run);

@@ -19,7 +19,4 @@ extern Manifest *run_manifest_new(const Run *run);
 extern void run_manifest_write(const Run *run,
 							   const Manifest *manifest);
 
-/* The kind of checksum that --manifest-checksums asks for. */
-extern pg_checksum_type run_manifest_checksum_type(const Options *options);
-
 #endif							/* RUN_MANIFEST_H */

@@ -11,6 +11,43 @@
 #include "status/advice.h"
 #include "status/summary.h"
 
+/* What is the previous archive's, of the files of rows. */
+typedef struct Reused
+{
+	int			files;
+	uint64		stored_bytes;
+} Reused;
+
+static Reused
+count_reused(const Run *run)
+{
+	Reused		reused = {0};
+
+	for (int i = 0; i < run->results->n_files; i++)
+	{
+		const FileResult *file = &run->results->files[i];
+
+		if (file->reused == NULL)
+			continue;
+		reused.files++;
+		reused.stored_bytes += file->stored_bytes;
+	}
+	return reused;
+}
+
+/* Owned. */
+static char *
+reused_text(const Run *run)
+{
+	Reused		reused = count_reused(run);
+	int			n_files = run->results->n_files;
+	char		size[UNITS_BYTES];
+
+	return psprintf("reused %d of %d file%s of rows, %s not dumped again",
+					reused.files, n_files, units_plural(n_files),
+					units_size(reused.stored_bytes, size));
+}
+
 /* The seconds of work, by all workers, that a table's files took. */
 static double
 table_seconds(const Run *run, int table)
@@ -84,6 +121,13 @@ show_summary(const Run *run, const FileTotals *total,
 			units_size(total->stored_bytes, stored), seconds,
 			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
 	summary_print_slowest(run, stderr);
+	if (run->plan->previous)
+	{
+		char	   *text = reused_text(run);
+
+		fprintf(stderr, "%s\n", text);
+		free(text);
+	}
 	advice_print(run->options, run->plan, stderr);
 }
 
@@ -94,6 +138,7 @@ note_summary(const Run *run, const FileTotals *total,
 	Event	   *event = event_new("summary");
 	double		slowest_seconds;
 	int			slowest = slowest_table(run, &slowest_seconds);
+	Reused		reused = count_reused(run);
 
 	event_add_number(event, "tables", run->plan->tables->n_tables);
 	event_add_number(event, "chunks", run->results->n_files);
@@ -109,6 +154,11 @@ note_summary(const Run *run, const FileTotals *total,
 		event_add_seconds(event, "slowest_table_seconds", slowest_seconds);
 	}
 	event_add_number(event, "retries", run->n_retries);
+	if (run->plan->previous)
+	{
+		event_add_number(event, "reused_chunks", reused.files);
+		event_add_number(event, "reused_bytes", reused.stored_bytes);
+	}
 	event_write(event);
 }
 
@@ -120,5 +170,7 @@ summary_tell(const Run *run, bool show)
 
 	if (show)
 		show_summary(run, &total, seconds);
+	else if (run->plan->previous)
+		pg_log_info("%s", reused_text(run));
 	note_summary(run, &total, seconds);
 }

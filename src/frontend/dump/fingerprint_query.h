@@ -1,0 +1,33 @@
+/*
+ * fingerprint_query.h
+ *		Asks the extension for fingerprints of rows (doc/extension.md), in a
+ *		session that has the snapshot.
+ *
+ * All exit with a message if the server fails or its connection breaks.
+ */
+#ifndef FINGERPRINT_QUERY_H
+#define FINGERPRINT_QUERY_H
+
+#include "plan/dump_plan.h"
+#include "progress/file_result.h"
+
+/*
+ * From now on take the fingerprint of what the session reads.  False, and
+ * nothing is done, if the session has other settings than the leader's.
+ */
+extern bool fingerprint_reads(PGconn *conn, const FingerprintSpec *spec);
+
+/* Those of the session's last read, with len 0 if there are none. */
+extern void fingerprint_last_read(PGconn *conn, FileResult *result);
+
+/*
+ * Has the table the definition that it had for the previous archive's file,
+ * and its rows the fingerprint?  Else why not: a constant.  *rows is their
+ * number.
+ */
+extern const char *fingerprint_why_new(PGconn *conn, const DumpTable *table,
+									   const DataFile *file,
+									   const FingerprintSpec *spec,
+									   uint64 *rows);
+
+#endif							/* FINGERPRINT_QUERY_H */

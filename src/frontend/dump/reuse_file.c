@@ -1,0 +1,124 @@
+/*
+ * reuse_file.c
+ *		Takes the previous archive's file of a chunk, if its rows have not
+ *		changed.
+ *
+ * Definition, rows, the old file's bytes: whatever is in doubt, the chunk is
+ * dumped.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/archive_name.h"
+#include "base/clock.h"
+#include "base/shared_memory.h"
+#include "dump/fingerprint_query.h"
+#include "dump/reuse_file.h"
+#include "options/own_options.h"
+#include "previous/previous_file.h"
+
+/*
+ * Where so many chunks of a table in a row have changed others will have,
+ * too: then only one in so many is tried.
+ */
+#define MAX_MISSES 8
+#define TRY_EVERY 4
+
+struct Reuse
+{
+	volatile int *misses;		/* by table: in a row; shared */
+};
+
+Reuse *
+reuse_new(const DumpPlan *plan)
+{
+	Reuse	   *reuse;
+
+	if (plan->previous == NULL)
+		return NULL;
+	reuse = pg_malloc0(sizeof(Reuse));
+	reuse->misses = shared_memory_new(plan->tables->n_tables, sizeof(int));
+	return reuse;
+}
+
+static void
+set_hash(FileHash *hash, const char *text)
+{
+	hash->len = (uint8) Min(strlen(text) / 2, sizeof(hash->bytes));
+	for (int i = 0; i < hash->len; i++)
+	{
+		unsigned int byte;
+
+		sscanf(text + 2 * i, "%2x", &byte);
+		hash->bytes[i] = (uint8) byte;
+	}
+}
+
+/* All is as the previous archive's manifest has it. */
+static void
+set_result(const Run *run, FileResult *result, const ManifestFile *previous,
+		   CopyMethod method, int64 start_us)
+{
+	result->rows = previous->rows;
+	result->raw_bytes = previous->raw_bytes;
+	result->stored_bytes = previous->stored_bytes;
+	memcpy(result->checksum, previous->checksum, sizeof(result->checksum));
+	result->checksum_len = previous->checksum_len;
+	result->start_us = start_us;
+	result->end_us = clock_wall_us();
+	result->worker = run->results->worker;
+	set_hash(&result->fingerprint, previous->fingerprint);
+	set_hash(&result->first_fingerprint, previous->first_fingerprint);
+	set_hash(&result->definition, previous->definition);
+	result->reused = own_options_copy_method_name(method);
+	__sync_synchronize();
+	result->done = true;
+}
+
+static const char *
+take_file(const Run *run, const DataFile *file, int64 start_us)
+{
+	const DumpPlan *plan = run->plan;
+	CopyMethod	method = own_options_copy_method(run->options);
+	char	   *name = archive_name_rows(file->dump_id, plan->compress.method);
+	const char *problem;
+	bool		taken = previous_file_take(plan->previous, file->previous,
+										   run->archive, name, &method, &problem);
+
+	free(name);
+	if (!taken)
+	{
+		/* its owner may want to keep it */
+		pg_log_warning("file \"%s/%s\" %s: its rows are dumped again",
+					   plan->previous->directory, file->previous->path, problem);
+		return "the previous archive's file is not as its manifest says";
+	}
+	set_result(run, run_file_result(run, file), file->previous, method, start_us);
+	return NULL;
+}
+
+const char *
+reuse_file(Reuse *reuse, PGconn *conn, const Run *run, const DataFile *file)
+{
+	const DumpPlan *plan = run->plan;
+	const char *new_reason = plan->chunks->tables[file->table].new_reason;
+	volatile int *misses = &reuse->misses[file->table];
+	int64		start_us = clock_wall_us();
+	const char *why;
+	uint64		rows;
+
+	if (new_reason)
+		return new_reason;
+	if (file->previous == NULL)
+		return "the previous archive has no file of these blocks";
+	if (*misses >= MAX_MISSES && file->chunk_no % TRY_EVERY != 0)
+		return "other chunks of the table have changed";
+	why = fingerprint_why_new(conn, &plan->tables->tables[file->table], file,
+							  plan->fingerprints, &rows);
+	if (why)
+	{
+		++*misses;
+		return why;
+	}
+	*misses = 0;
+	return take_file(run, file, start_us);
+}

@@ -1,0 +1,29 @@
+/*
+ * reuse_file.h
+ *		Takes the previous archive's file of a chunk, if its rows have not
+ *		changed, instead of dumping them again.
+ */
+#ifndef REUSE_FILE_H
+#define REUSE_FILE_H
+
+#include "libpq-fe.h"
+
+#include "status/run.h"
+
+typedef struct Reuse Reuse;
+
+/*
+ * What workers know of each other's finds; made before they are forked, never
+ * freed.  NULL if the plan has no previous archive.
+ */
+extern Reuse *reuse_new(const DumpPlan *plan);
+
+/*
+ * Make the archive's file of a data file so, in a session that has the
+ * snapshot and a lock on the table, and set its result.  NULL if that is
+ * done; else why it must be dumped, never freed.
+ */
+extern const char *reuse_file(Reuse *reuse, PGconn *conn, const Run *run,
+							  const DataFile *file);
+
+#endif							/* REUSE_FILE_H */

@@ -1,0 +1,156 @@
+/*
+ * previous_archive.c
+ *		Opens the archive that an incremental dump is made against.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/archive_name.h"
+#include "archive/manifest_load.h"
+#include "base/printable.h"
+#include "previous/previous_archive.h"
+#include "stream/regular_file.h"
+
+/* What must be the same, and what it is for people. */
+typedef struct HeadText
+{
+	size_t		offset;
+	const char *what;
+} HeadText;
+
+/*
+ * A minor release may have mended an output function; of compression, the
+ * archive's table of contents has one method, and its level is the user's
+ * wish.
+ */
+static const HeadText head_texts[] = {
+	{offsetof(Manifest, tool), "version of pg_pardump"},
+	{offsetof(Manifest, server_version), "version of the server"},
+	{offsetof(Manifest, encoding), "encoding"},
+	{offsetof(Manifest, compression), "compression"},
+	{offsetof(Manifest, settings), "settings"},
+	{offsetof(Manifest, fingerprint_algorithm), "fingerprint algorithm"},
+};
+
+void
+previous_archive_keep_apart(const char *previous, const char *directory)
+{
+	struct stat st;
+	struct stat dir_st;
+
+	if (directory == NULL || stat(previous, &st) < 0 ||
+		stat(directory, &dir_st) < 0 || st.st_dev != dir_st.st_dev ||
+		st.st_ino != dir_st.st_ino)
+		return;
+	pg_log_error("the archive would be made in the directory of the previous one, \"%s\"",
+				 previous);
+	pg_log_error_hint("Name another directory by -f.");
+	exit(1);
+}
+
+static const char *
+text_of(const Manifest *manifest, size_t offset)
+{
+	return *(char *const *) ((const char *) manifest + offset);
+}
+
+/* Why nothing of it can be used; NULL if its files can be. */
+static const char *
+why_not_head(const Manifest *before, const Manifest *now)
+{
+	if (before->fingerprint_key == NULL)
+		return "it has no fingerprints";
+	if (strlen(before->fingerprint_key) != strlen(now->fingerprint_key))
+		return "the key of its fingerprints is damaged";
+	if (before->checksum_type == CHECKSUM_TYPE_NONE)
+		return "its manifest has no checksums";
+	if (before->checksum_type != now->checksum_type)
+		return "its manifest has checksums of another algorithm";
+	for (int i = 0; i < (int) lengthof(head_texts); i++)
+	{
+		const char *its = text_of(before, head_texts[i].offset);
+		const char *ours = text_of(now, head_texts[i].offset);
+
+		if (its == NULL || ours == NULL || strcmp(its, ours) != 0)
+			return psprintf("its %s was %s, and is %s now",
+							head_texts[i].what, its ? printable(its) : "not known",
+							ours ? printable(ours) : "not known");
+	}
+	return NULL;
+}
+
+/* An archive is whole if it has a toc.dat. */
+static bool
+has_toc(int dir_fd)
+{
+	const char *problem;
+	int			fd = regular_file_open(dir_fd, TOC_NAME, &problem);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int
+compare_files(const void *a, const void *b)
+{
+	const ManifestFile *one = *(const ManifestFile *const *) a;
+	const ManifestFile *other = *(const ManifestFile *const *) b;
+
+	if (one->table_oid != other->table_oid)
+		return one->table_oid < other->table_oid ? -1 : 1;
+	if (one->start_block != other->start_block)
+		return one->start_block < other->start_block ? -1 : 1;
+	return 0;
+}
+
+static void
+sort_files(PreviousArchive *previous)
+{
+	const Manifest *manifest = previous->manifest;
+
+	previous->files = pg_malloc((manifest->n_files + 1) * sizeof(ManifestFile *));
+	for (int i = 0; i < manifest->n_files; i++)
+	{
+		const ManifestFile *file = &manifest->files[i];
+
+		if (file->kind == MANIFEST_ROWS && file->table_oid != 0)
+			previous->files[previous->n_files++] = file;
+	}
+	qsort(previous->files, previous->n_files, sizeof(ManifestFile *),
+		  compare_files);
+}
+
+PreviousArchive *
+previous_archive_open(const char *directory, const Manifest *head,
+					  const char **problem)
+{
+	PreviousArchive *previous = pg_malloc0(sizeof(PreviousArchive));
+	bool		exists;
+
+	previous->directory = directory;
+	previous->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (previous->dir_fd < 0)
+	{
+		*problem = psprintf("could not open the directory: %s", strerror(errno));
+		return NULL;
+	}
+	previous->manifest = manifest_load(directory, &exists, problem);
+	if (previous->manifest == NULL)
+		*problem = exists ? psprintf("its manifest: %s", *problem) :
+			"it has no manifest";
+	else if (!has_toc(previous->dir_fd))
+		*problem = "it has no " TOC_NAME;
+	else
+		*problem = why_not_head(previous->manifest, head);
+	if (*problem)
+	{
+		close(previous->dir_fd);
+		return NULL;
+	}
+	sort_files(previous);
+	return previous;
+}

@@ -1,0 +1,40 @@
+/*
+ * previous_archive.h
+ *		The archive that an incremental dump is made against.
+ *
+ * Its manifest says what its files hold, by fingerprints of the rows as they
+ * were stored (doc/extension.md).  A file can be used again for the same
+ * blocks of the same table if fingerprint and definition are what they were,
+ * and all else that the text of rows depends on: that is in the manifest's
+ * head, and must be equal.
+ */
+#ifndef PREVIOUS_ARCHIVE_H
+#define PREVIOUS_ARCHIVE_H
+
+#include "archive/manifest.h"
+
+typedef struct PreviousArchive
+{
+	const char *directory;
+	int			dir_fd;			/* open on it, for regular_file_open() */
+	const Manifest *manifest;
+	const ManifestFile **files; /* of rows, by table and start block */
+	int			n_files;
+} PreviousArchive;
+
+/*
+ * Exits with a message if the archive to be made would be in the same
+ * directory.  directory may be NULL.
+ */
+extern void previous_archive_keep_apart(const char *previous,
+										const char *directory);
+
+/*
+ * Open it for a dump whose manifest is going to have this head.  NULL, and
+ * *problem, if nothing of it can be used.  Never closed.
+ */
+extern PreviousArchive *previous_archive_open(const char *directory,
+											  const Manifest *head,
+											  const char **problem);
+
+#endif							/* PREVIOUS_ARCHIVE_H */
