@@ -125,6 +125,8 @@ differs_ok(qr/contents are not the same of 2 large objects/, '3 places', $archiv
 	like($err, qr/table .*"a b" has 3000 rows in the source and 0 in the target$/m,
 		'after errors: message');
 	like($err, qr/errors ignored on restore: \d+\n/, 'after errors: they are counted');
+	like($err, qr/all rows of 5 of 6 tables were committed on the target, but not of "odd ""names"""\."a b"$/m,
+		'after errors: account');
 }
 sql($target, $copy, 'DROP TABLE none');
 {

@@ -42,25 +42,34 @@ seconds_between(const LoadAccount *account, LoadStage from, LoadStage to)
  * After a failure
  * ----------
  */
+/* How many tables do not have all of their rows; the first are named. */
+static int
+find_missing(const Run *run, PQExpBuffer names)
+{
+	const DumpTables *tables = run->plan->tables;
+	int			n = 0;
+
+	initPQExpBuffer(names);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		if (run_table_is_complete(run, i))
+			continue;
+		if (n++ < TABLES_SHOWN)
+			appendPQExpBuffer(names, "%s%s", n > 1 ? ", " : "",
+							  printable(tables->tables[i].name));
+	}
+	return n;
+}
+
 static void
 account_for_rows(const Run *run)
 {
 	const FileResults *results = run->results;
-	const DumpTables *tables = run->plan->tables;
-	int			n_tables = tables->n_tables;
-	int			n_missing = 0;
-	int			n_objects = 0;
+	int			n_tables = run->plan->tables->n_tables;
 	PQExpBufferData missing;
+	int			n_missing = find_missing(run, &missing);
+	int			n_objects = 0;
 
-	initPQExpBuffer(&missing);
-	for (int i = 0; i < n_tables; i++)
-	{
-		if (run_table_is_done(run, i))
-			continue;
-		if (n_missing++ < TABLES_SHOWN)
-			appendPQExpBuffer(&missing, "%s%s", n_missing > 1 ? ", " : "",
-							  printable(tables->tables[i].name));
-	}
 	if (n_missing == 0)
 		pg_log_warning("all rows of %s%d table%s were committed on the target",
 					   n_tables == 1 ? "" : "all ", n_tables,
@@ -72,7 +81,7 @@ account_for_rows(const Run *run)
 					   n_missing > TABLES_SHOWN ? " and others" : "");
 	termPQExpBuffer(&missing);
 	for (int i = 0; i < results->n_objects; i++)
-		n_objects += results->objects[i].done ? 1 : 0;
+		n_objects += results->objects[i].done && !results->objects[i].incomplete;
 	if (results->n_objects > 0)
 		pg_log_warning("large objects that were committed on the target: %d of %d",
 					   n_objects, results->n_objects);
@@ -218,9 +227,16 @@ load_account_print(const LoadAccount *account, FILE *out)
 	const Run  *run = account->run;
 	int			n_tables = run->plan->tables->n_tables;
 	FileTotals	total = file_results_total(run->results);
+	PQExpBufferData missing;
+	int			n_missing = find_missing(run, &missing);
 
 	log_tables(run);
 	message_before_output();
+	if (n_missing > 0)
+		fprintf(out, "not all rows are there of %d table%s: %s%s\n",
+				n_missing, units_plural(n_missing), missing.data,
+				n_missing > TABLES_SHOWN ? " and others" : "");
+	termPQExpBuffer(&missing);
 	fprintf(out, "%s %d table%s, " UINT64_FORMAT " row%s, " UINT64_FORMAT " byte%s in %.2f seconds\n",
 			what_was_done(run), n_tables, units_plural(n_tables),
 			total.rows, units_plural(total.rows),

@@ -69,7 +69,7 @@ skip_files(const RestoreWork *work)
 		const DataFile *file = &chunks->files[i];
 
 		if (is_noted(work->log, restore_log_left_out(file)))
-			work->left_out[i] = true;
+			work->left_out[i] = run_file_result(work->run, file)->incomplete = true;
 		if (!all && !is_noted(work->log, restore_log_file(file)))
 			continue;
 		work->left_out[i] = true;

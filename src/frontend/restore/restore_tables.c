@@ -133,6 +133,9 @@ restore_tables_leave_out(const RestoreWork *work, const bool *look, bool there)
 		pg_log_info("table %s could not be created, will not restore its data",
 					printable(plan->tables->tables[i].name));
 		for (int j = 0; j < decided->n_files; j++)
+		{
 			work->left_out[decided->first_file + j] = true;
+			work->run->results->files[decided->first_file + j].incomplete = true;
+		}
 	}
 }

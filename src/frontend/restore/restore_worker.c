@@ -215,7 +215,10 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 	for (int i = 0; i < n && error == NULL; i++)
 		run_event_chunk_end(run, files[i], NULL);
 	for (int i = 0; i < n && error != NULL; i++)
+	{
 		work->left_out[files[i] - run->plan->chunks->files] = true;
+		run_file_result(run, files[i])->incomplete = true;
+	}
 	free(what);
 	return error == NULL;
 }
@@ -243,6 +246,7 @@ piece_failed(void *arg, const DataFile *file, char *reason)
 	char	   *what = data_file_describe(file, run->plan->tables);
 
 	worker->work->has_failed[file - run->plan->chunks->files] = true;
+	run_file_result(run, file)->incomplete = true;
 	note_error(worker->work, rows_of(worker->work, file)->entry,
 			   "COPY failed for a piece of", what, reason);
 	free(what);
@@ -387,6 +391,8 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 		run_event_objects(run, "objects_end", group);
 	free(what);
 	*left_out = error != NULL;
+	for (int i = 0; i < group->n_oids; i++)
+		run->results->objects[group->first_object + i].incomplete = *left_out;
 	return error == NULL;
 }
 

@@ -60,6 +60,17 @@ run_table_is_done(const void *arg, int table)
 	return true;
 }
 
+bool
+run_table_is_complete(const Run *run, int table)
+{
+	const TablePlan *decided = &run->plan->chunks->tables[table];
+
+	for (int i = 0; i < decided->n_files; i++)
+		if (run->results->files[decided->first_file + i].incomplete)
+			return false;
+	return run_table_is_done(run, table);
+}
+
 RunBefore
 run_before(const Run *run)
 {

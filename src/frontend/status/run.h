@@ -59,10 +59,13 @@ extern RunBefore run_before(const Run *run);
 static inline bool
 run_was_done_before(const FileResult *result)
 {
-	return result->done && result->start_us == 0;
+	return result->done && result->start_us == 0 && !result->incomplete;
 }
 
 /* Are all rows of a table of this Run done?  For callbacks, too. */
 extern bool run_table_is_done(const void *run, int table);
+
+/* The same, and nothing of it had to be left out. */
+extern bool run_table_is_complete(const Run *run, int table);
 
 #endif							/* RUN_H */
