@@ -13,7 +13,7 @@ use Pardump::Compare qw(fingerprint differences same_data_ok);
 use Pardump::Copy qw(no_temp_files_ok sessions_left);
 use Pardump::DamagedArchive qw(damaged flipped cut gone other_manifest);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Restore qw(run_parrestore parrestore_ok errors_ignored);
+use Pardump::Restore qw(run_parrestore parrestore_ok same_as_stock_ok errors_ignored);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -149,6 +149,35 @@ foreach my $option (qw(-e --check))
 	is("$rc $err", '0 ', '--check: all is well');
 }
 one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
+
+# ---- a role that may not look into a schema is refused its tables alone
+
+{
+	sql($node, 'postgres', 'CREATE ROLE outsider');
+	make_database($node, 'closed', options => 'TEMPLATE template0');
+	sql($node, 'closed', q{CREATE SCHEMA closed; CREATE SCHEMA open;
+		CREATE TABLE closed.a AS SELECT g AS a FROM generate_series(1, 10) g; CREATE INDEX ON closed.a (a);
+		CREATE TABLE open.b AS SELECT g AS b FROM generate_series(1, 10) g; CREATE INDEX ON open.b (b);
+		CREATE UNLOGGED TABLE closed.c AS SELECT 1 AS c; CREATE TABLE closed.d (d int) PARTITION BY LIST (d);
+		CREATE TABLE closed.d1 PARTITION OF closed.d FOR VALUES IN (1); INSERT INTO closed.d VALUES (1)});
+	my $closed = new_path('closed');
+	run_program('pg_dump', '-Fc', '-f', $closed, '-d', $node->connstr('closed'));
+	my $prepare = sub {
+		my ($db) = @_;
+		run_program('pg_restore', '-s', '-O', '-d', $node->connstr($db), $closed);
+		sql($node, $db, qq{GRANT ALL ON DATABASE $db TO outsider; GRANT ALL ON SCHEMA open TO outsider;
+			ALTER TABLE open.b OWNER TO outsider});
+	};
+	my @options = ('-O', '--role=outsider', '-j2');
+	my $err = same_as_stock_ok($node, $closed, 'closed, data', source => 'closed', prepare => $prepare,
+		options => [ '-a', @options ]);
+	like($err, qr/COPY failed for table closed\.a: .*permission denied for schema closed/, 'closed, data: message');
+	same_as_stock_ok($node, $closed, 'closed', source => 'closed', prepare => $prepare, options => \@options);
+	$prepare->(my $db = new_copy());
+	(my $rc, my $out, undef) = run_parrestore($node, $db, $closed, '--check', @options);
+	is($rc, 1, 'closed, --check: exit code');
+	like($out, qr/the target has 4 of the tables to be made already/, 'closed, --check: message');
+}
 
 # ---- constraints that are checked late
 

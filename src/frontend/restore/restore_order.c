@@ -13,6 +13,7 @@
 #include "plan/dump_table_read.h"
 #include "restore/restore_order.h"
 #include "session/session.h"
+#include "session/table_name.h"
 
 /*
  * Keys between the tables, by their numbers from 1: partitions have those of
@@ -22,7 +23,7 @@ static const char keys_query[] =
 "WITH loaded AS ("
 "SELECT t.no, COALESCE(pg_catalog.pg_partition_root(r.oid), r.oid)::pg_catalog.oid AS root"
 " FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no),"
-" LATERAL (SELECT pg_catalog.to_regclass(t.name)::pg_catalog.oid) r (oid)"
+" LATERAL " TABLE_OID_OF("t.name") " r (oid)"
 "), keys AS ("
 "SELECT DISTINCT COALESCE(pg_catalog.pg_partition_root(c.conrelid), c.conrelid)::pg_catalog.oid AS from_root,"
 " COALESCE(pg_catalog.pg_partition_root(c.confrelid), c.confrelid)::pg_catalog.oid AS to_root"

@@ -11,6 +11,7 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/session_loss.h"
+#include "session/table_name.h"
 #include "session/text_array.h"
 #include "target/analyze.h"
 #include "target/target.h"
@@ -32,7 +33,7 @@ typedef struct AnalyzeRun
  */
 static const char relations_query[] =
 "WITH named AS ("
-"SELECT pg_catalog.to_regclass(n)::pg_catalog.oid AS oid"
+"SELECT " TABLE_OID_OF("n") " AS oid"
 " FROM pg_catalog.unnest($1::pg_catalog.text[]) n"
 "), chosen AS ("
 "SELECT COALESCE(pg_catalog.pg_partition_root(oid), oid)::pg_catalog.oid AS oid"

@@ -5,6 +5,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "session/table_name.h"
 #include "target/index_look.h"
 
 #define LOOK_WAIT_MS 500
@@ -99,7 +100,7 @@ index_look_end(IndexLook *look)
 static const char in_work_query[] =
 "SELECT FROM pg_catalog.pg_locks l"
 " JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid"
-" WHERE l.relation OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
+" WHERE l.relation OPERATOR(pg_catalog.=) " TABLE_OID_OF("$1::pg_catalog.text")
 " AND a.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 " AND a.application_name OPERATOR(pg_catalog.=) 'pg_restore'"
 " AND l.granted AND l.mode OPERATOR(pg_catalog.=)"
@@ -107,8 +108,8 @@ static const char in_work_query[] =
 
 static const char built_query[] =
 "SELECT FROM pg_catalog.pg_index x"
-" WHERE x.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
-" AND x.indexrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)";
+" WHERE x.indrelid OPERATOR(pg_catalog.=) " TABLE_OID_OF("$1::pg_catalog.text")
+" AND x.indexrelid OPERATOR(pg_catalog.=) " TABLE_OID_OF("$2::pg_catalog.text");
 
 /* Is there a row?  Else, or if there is no answer, the other state. */
 static IndexState

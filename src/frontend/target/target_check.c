@@ -13,6 +13,7 @@
 #include "session/connection_limit.h"
 #include "session/session.h"
 #include "session/session_settings.h"
+#include "session/table_name.h"
 #include "session/text_array.h"
 #include "target/target_check.h"
 #include "target/toast_compression.h"
@@ -237,7 +238,7 @@ exists(PGconn *conn, const char *name)
 {
 	const char *params[] = {name};
 	PGresult   *res = session_query_params(conn,
-										   "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
+										   "SELECT " TABLE_OID_OF("$1::pg_catalog.text") " IS NOT NULL",
 										   1, params, 0);
 	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
 
@@ -275,14 +276,9 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 	termPQExpBuffer(&found);
 }
 
-/* Unlike to_regclass() it asks for no privilege: that is for COPY to do. */
 static const char find_query[] =
-"SELECT c.oid FROM (SELECT n.no, pg_catalog.parse_ident(n.name) AS parts"
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY n (name, no)) t"
-" LEFT JOIN pg_catalog.pg_namespace s"
-" ON s.nspname::pg_catalog.text OPERATOR(pg_catalog.=) t.parts[1]"
-" LEFT JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) s.oid"
-" AND c.relname::pg_catalog.text OPERATOR(pg_catalog.=) t.parts[2]"
+"SELECT " TABLE_OID_OF("t.name")
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
 " ORDER BY t.no";
 
 Oid *

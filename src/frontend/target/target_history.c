@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "plan/dump_table_read.h"
 #include "session/session.h"
+#include "session/table_name.h"
 #include "target/target_history.h"
 
 char *
@@ -95,8 +96,9 @@ target_history_expect(PGconn *conn, const char *expected)
 static const char unlogged_query[] =
 "SELECT pg_catalog.string_agg(DISTINCT c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
 " FROM pg_catalog.unnest($1::pg_catalog.text[]) t (name),"
-" LATERAL (SELECT pg_catalog.to_regclass(t.name) UNION ALL"
-" SELECT p.relid FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass(t.name)) p) r (oid)"
+" LATERAL " TABLE_OID_OF("t.name") " named (oid),"
+" LATERAL (SELECT named.oid UNION ALL"
+" SELECT p.relid FROM pg_catalog.pg_partition_tree(named.oid) p) r (oid)"
 " JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid"
 " WHERE c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'u'";
 
