@@ -141,7 +141,7 @@ sub start_standby
 	$standby->init_from_backup($node, 'backup', has_streaming => 1);
 	$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
 	$standby->start;
-	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	$node->wait_for_catchup($standby, 'replay', $node->lsn('flush'));
 	return $standby;
 }
 
