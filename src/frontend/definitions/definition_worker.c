@@ -97,6 +97,16 @@ log_is_kept(const DefinitionWorker *worker)
 	return log != NULL && log->is_kept;
 }
 
+/*
+ * A sequence may be unlogged, and a crash take its position.  It can be set
+ * as often as one likes.
+ */
+static bool
+has_line(const DefinitionWorker *worker, const TocEntry *entry)
+{
+	return log_is_kept(worker) && !toc_entry_is(entry, "SEQUENCE SET");
+}
+
 /* False if it is done already; then its errors are this transaction's. */
 static bool
 claim(DefinitionWorker *worker, const TocEntry *entry)
@@ -105,11 +115,11 @@ claim(DefinitionWorker *worker, const TocEntry *entry)
 	char	   *name;
 	bool		claimed;
 
-	if (!log_is_kept(worker))
+	if (!has_line(worker, entry))
 		return true;
 	definition_session_reset_user(worker->session);
 	name = job_log_entry(entry);
-	claimed = job_log_claim(log, worker->session->conn, name);
+	claimed = job_log_claim(log, worker->session->conn, name, JOB_LOG_LASTING);
 	if (!claimed)
 		worker->note->n_errors += job_log_errors(log, worker->session->conn, name);
 	free(name);
@@ -122,7 +132,7 @@ log_errors(DefinitionWorker *worker, const TocEntry *entry)
 {
 	char	   *name;
 
-	if (!log_is_kept(worker) || worker->note->n_errors == 0)
+	if (!has_line(worker, entry) || worker->note->n_errors == 0)
 		return;
 	definition_session_reset_user(worker->session);
 	name = job_log_entry(entry);
@@ -320,7 +330,7 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	int			n_errors;
 
 	definition_session_reset_user(worker->session);
-	again = !job_log_claim(log, conn, begun) &&
+	again = !job_log_claim(log, conn, begun, JOB_LOG_LASTING) &&
 		job_log_errors(log, conn, begun) == 0;
 	worker->note->n_errors = 0;
 	statements = definition_session_statements(worker->session, entry);

@@ -12,12 +12,24 @@
  * A run that was taken for dead, and is not, finds that another one has taken
  * over.  Should it look just before, the other one's line waits for its end.
  */
-static const char claim_query[] =
-"INSERT INTO " JOB_LOG_SCHEMA ".done (name, attempt, errors)"
-" SELECT $1::pg_catalog.text, r.attempt, $3::pg_catalog.int4"
-" FROM " JOB_LOG_SCHEMA ".run r"
-" WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
-" ON CONFLICT (name) DO NOTHING";
+#define CLAIM_QUERY(table) \
+"INSERT INTO " JOB_LOG_SCHEMA "." table " (name, attempt, errors)" \
+" SELECT $1::pg_catalog.text, r.attempt, $3::pg_catalog.int4" \
+" FROM " JOB_LOG_SCHEMA ".run r" \
+" WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4" \
+" ON CONFLICT (name) DO NOTHING"
+
+static const char *const claim_queries[] = {
+	[JOB_LOG_LASTING] = CLAIM_QUERY("done"),
+	[JOB_LOG_UNLOGGED] = CLAIM_QUERY("done_unlogged")
+};
+
+/* Of the line that a crash takes with it. */
+#define MARK "no crash"
+
+static const char mark_query[] =
+"SELECT 1 FROM " JOB_LOG_SCHEMA ".done_unlogged d"
+" WHERE d.name OPERATOR(pg_catalog.=) '" MARK "'";
 
 static const char attempt_query[] =
 "SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r";
@@ -69,7 +81,8 @@ job_log_check_attempt(const JobLog *log, PGconn *conn)
 
 /* What an INSERT of a line returns, whatever that is; owned. */
 static PGresult *
-send_line(const JobLog *log, PGconn *conn, const char *name, int errors)
+send_line(const JobLog *log, PGconn *conn, const char *name, int errors,
+		  JobLogKind kind)
 {
 	char		attempt[16];
 	char		number[16];
@@ -77,35 +90,57 @@ send_line(const JobLog *log, PGconn *conn, const char *name, int errors)
 
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	snprintf(number, sizeof(number), "%d", errors);
-	return PQexecParams(conn, claim_query, 3, NULL, params, NULL, NULL, 0);
+	return PQexecParams(conn, claim_queries[kind], 3, NULL, params, NULL, NULL, 0);
 }
 
 static bool
-write_line(const JobLog *log, PGconn *conn, const char *name, int errors)
+write_line(const JobLog *log, PGconn *conn, const char *name, int errors,
+		   JobLogKind kind)
 {
-	PGresult   *res = send_line(log, conn, name, errors);
+	PGresult   *res = send_line(log, conn, name, errors, kind);
 	bool		written;
 
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(conn, res, "query failed", claim_query);
+		session_failed(conn, res, "query failed", claim_queries[kind]);
 	written = strcmp(PQcmdTuples(res), "1") == 0;
 	PQclear(res);
 	return written;
 }
 
 bool
-job_log_claim(const JobLog *log, PGconn *conn, const char *name)
+job_log_claim(const JobLog *log, PGconn *conn, const char *name,
+			  JobLogKind kind)
 {
-	if (log == NULL || !log->is_kept || write_line(log, conn, name, 0))
+	if (log == NULL || !log->is_kept || write_line(log, conn, name, 0, kind))
 		return true;
 	job_log_check_attempt(log, conn);
 	return false;
 }
 
 void
+job_log_mark(const JobLog *log, PGconn *conn)
+{
+	(void) job_log_claim(log, conn, MARK, JOB_LOG_UNLOGGED);
+}
+
+bool
+job_log_has_lost(const JobLog *log, PGconn *conn)
+{
+	PGresult   *res;
+	bool		result;
+
+	if (log == NULL || !log->is_kept)
+		return false;
+	res = target_query(conn, mark_query, 0, NULL);
+	result = PQntuples(res) == 0;
+	PQclear(res);
+	return result;
+}
+
+void
 job_log_done(const JobLog *log, PGconn *conn, const char *name, int errors)
 {
-	if (log != NULL && log->is_kept && !write_line(log, conn, name, errors))
+	if (log != NULL && log->is_kept && !write_line(log, conn, name, errors, JOB_LOG_LASTING))
 		job_log_check_attempt(log, conn);
 }
 
@@ -142,7 +177,7 @@ void
 job_log_try_done(const JobLog *log, const char *name)
 {
 	if (log != NULL && log->is_kept)
-		PQclear(send_line(log, log->conn, name, 0));
+		PQclear(send_line(log, log->conn, name, 0, JOB_LOG_LASTING));
 }
 
 void

@@ -9,6 +9,9 @@
  * to do something writes its line first, which waits for anybody who is at
  * it, and finds that it is done when he was done.
  *
+ * A crash of the server empties unlogged tables: lines of their rows are in
+ * a table that is unlogged itself, and so are there as long as the rows.
+ *
  * All functions take a log that is NULL, or not kept, too: then nothing is
  * noted, and nothing was done before.
  */
@@ -25,6 +28,13 @@
 /* In which everything is. */
 #define JOB_LOG_SCHEMA "pardump_restore"
 
+/* How long a line is there. */
+typedef enum JobLogKind
+{
+	JOB_LOG_LASTING,
+	JOB_LOG_UNLOGGED			/* until a crash, as what it tells of */
+}			JobLogKind;
+
 /* Something that runs before this one have done. */
 typedef struct JobLogLine
 {
@@ -39,9 +49,9 @@ typedef struct JobLog
 								 * other runs away */
 	bool		is_kept;		/* false if the role may make no schema */
 	bool		is_resumed;		/* an earlier run has begun it */
+	bool		has_lost;		/* it is resumed after a crash, which has
+								 * taken unlogged lines */
 	int			attempt;		/* which run of those that share it; from 1 */
-	char	   *incarnation;	/* of the target when the first run began (see
-								 * target_history.h); NULL in that run */
 	JobLogLine *lines;			/* of runs before, by name */
 	int			n_lines;
 } JobLog;
@@ -64,7 +74,15 @@ extern bool job_log_is_done(const JobLog *log, const char *name);
  * while another transaction is at it.  Exits with a message if another run
  * has taken over.
  */
-extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name);
+extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name,
+						  JobLogKind kind);
+
+/*
+ * The server has not crashed until now: an unlogged line, which is there when
+ * the log is opened.  And have unlogged lines been lost since it was written?
+ */
+extern void job_log_mark(const JobLog *log, PGconn *conn);
+extern bool job_log_has_lost(const JobLog *log, PGconn *conn);
 
 /*
  * It is done, with so many errors that are told, by the session's transaction

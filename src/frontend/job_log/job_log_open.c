@@ -7,6 +7,7 @@
 
 #include "base/interrupt.h"
 #include "job_log/job_log_open.h"
+#include "session/text_array.h"
 
 /* A run that was killed holds its lock until its processes are gone. */
 #define LOCK_WAIT_MS 10000
@@ -24,8 +25,8 @@ static const char look_query[] =
 " AND c.relowner OPERATOR(pg_catalog.<>) u.oid),"
 " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c"
 " WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
-" AND c.relname OPERATOR(pg_catalog.=) ANY ('{run,done}'::pg_catalog.name[])"
-" AND c.relkind OPERATOR(pg_catalog.=) 'r') OPERATOR(pg_catalog.=) 2"
+" AND c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])"
+" AND c.relkind OPERATOR(pg_catalog.=) 'r') OPERATOR(pg_catalog.=) 3"
 " FROM pg_catalog.pg_namespace n, pg_catalog.pg_roles u"
 " WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'"
 " AND u.rolname OPERATOR(pg_catalog.=) CURRENT_USER";
@@ -33,27 +34,29 @@ static const char look_query[] =
 static const char may_make_query[] =
 "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
 
+#define LINES \
+"(name pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY," \
+" attempt pg_catalog.int4 NOT NULL," \
+" errors pg_catalog.int4 NOT NULL," \
+" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
+
 static const char *const make_commands[] = {
 	"CREATE SCHEMA " JOB_LOG_SCHEMA,
 	"CREATE TABLE " JOB_LOG_SCHEMA ".run ("
 	"attempt pg_catalog.int4 NOT NULL,"
 	" archive pg_catalog.text NOT NULL,"
 	" selection pg_catalog.text NOT NULL,"
-	" incarnation pg_catalog.text NOT NULL,"
 	" begun pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())",
-	"CREATE TABLE " JOB_LOG_SCHEMA ".done ("
-	"name pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY,"
-	" attempt pg_catalog.int4 NOT NULL,"
-	" errors pg_catalog.int4 NOT NULL,"
-	" at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
+	"CREATE TABLE " JOB_LOG_SCHEMA ".done " LINES,
+	"CREATE UNLOGGED TABLE " JOB_LOG_SCHEMA ".done_unlogged " LINES
 };
 
 static const char begin_query[] =
-"INSERT INTO " JOB_LOG_SCHEMA ".run (attempt, archive, selection, incarnation)"
-" VALUES (1, $1, $2, $3)";
+"INSERT INTO " JOB_LOG_SCHEMA ".run (attempt, archive, selection)"
+" VALUES (1, $1, $2)";
 
 static const char head_query[] =
-"SELECT r.archive, r.selection, r.incarnation, r.attempt"
+"SELECT r.archive, r.selection, r.attempt"
 " FROM " JOB_LOG_SCHEMA ".run r FOR UPDATE";
 
 static const char resume_query[] =
@@ -61,8 +64,16 @@ static const char resume_query[] =
 " attempt = attempt OPERATOR(pg_catalog.+) 1";
 
 static const char lines_query[] =
-"SELECT d.name, d.errors FROM " JOB_LOG_SCHEMA ".done d"
+"SELECT d.name, d.errors FROM (SELECT name, errors FROM " JOB_LOG_SCHEMA ".done"
+" UNION ALL SELECT name, errors FROM " JOB_LOG_SCHEMA ".done_unlogged) d"
 " ORDER BY d.name COLLATE pg_catalog.\"C\"";
+
+/* All of these names, and of those the ones with errors. */
+static const char forget_query[] =
+"DELETE FROM " JOB_LOG_SCHEMA ".done"
+" WHERE name OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[])"
+" OR (name OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])"
+" AND errors OPERATOR(pg_catalog.>) 0)";
 
 #define DROP_COMMAND "DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE"
 
@@ -144,10 +155,9 @@ may_make(PGconn *conn)
  * ----------
  */
 static void
-begin(JobLog *log, const Target *target, const JobLogRestore *restore)
+begin(JobLog *log, const JobLogRestore *restore)
 {
-	const char *params[] = {restore->archive, restore->selection,
-	target->incarnation};
+	const char *params[] = {restore->archive, restore->selection};
 
 	log->attempt = 1;
 	log->is_kept = may_make(log->conn);
@@ -159,7 +169,8 @@ begin(JobLog *log, const Target *target, const JobLogRestore *restore)
 	command(log->conn, "BEGIN");
 	for (int i = 0; i < (int) lengthof(make_commands); i++)
 		command(log->conn, make_commands[i]);
-	PQclear(target_query(log->conn, begin_query, 3, params));
+	PQclear(target_query(log->conn, begin_query, 2, params));
+	job_log_mark(log, log->conn);
 	command(log->conn, "COMMIT");
 }
 
@@ -172,6 +183,14 @@ refuse_other(const char *what, const char *then, const char *now)
 	pg_log_error_detail("Then: %s.  Now: %s.", then, now);
 	pg_log_error_hint(REMOVE_HINT);
 	exit(1);
+}
+
+static void
+free_lines(JobLog *log)
+{
+	for (int i = 0; i < log->n_lines; i++)
+		free(log->lines[i].name);
+	free(log->lines);
 }
 
 static void
@@ -204,10 +223,10 @@ resume(JobLog *log, const JobLogRestore *restore)
 				 PQgetvalue(res, 0, 1), restore->selection);
 	log->is_kept = true;
 	log->is_resumed = true;
-	log->incarnation = pg_strdup(PQgetvalue(res, 0, 2));
-	log->attempt = atoi(PQgetvalue(res, 0, 3)) + 1;
+	log->attempt = atoi(PQgetvalue(res, 0, 2)) + 1;
 	PQclear(res);
 	command(log->conn, resume_query);
+	log->has_lost = job_log_has_lost(log, log->conn);
 	command(log->conn, "COMMIT");
 	read_lines(log);
 }
@@ -238,8 +257,27 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	if (options->resume)
 		resume(log, restore);
 	else
-		begin(log, target, restore);
+		begin(log, restore);
 	return log;
+}
+
+void
+job_log_forget(JobLog *log, char *const *names, int n_names,
+			   char *const *failed, int n_failed)
+{
+	char	   *params[] = {text_array(log->conn, names, n_names),
+	text_array(log->conn, failed, n_failed)};
+
+	command(log->conn, "BEGIN");
+	PQclear(target_query(log->conn, forget_query, 2,
+						 (const char *const *) params));
+	job_log_mark(log, log->conn);
+	command(log->conn, "COMMIT");
+	/* the server may have crashed once more */
+	free_lines(log);
+	read_lines(log);
+	free(params[0]);
+	free(params[1]);
 }
 
 void
@@ -269,9 +307,6 @@ job_log_end(JobLog *log)
 	if (log->is_kept)
 		command(log->conn, DROP_COMMAND);
 	PQfinish(log->conn);
-	for (int i = 0; i < log->n_lines; i++)
-		free(log->lines[i].name);
-	free(log->lines);
-	free(log->incarnation);
+	free_lines(log);
 	free(log);
 }

@@ -21,13 +21,13 @@
 #include "restore/restore_plan.h"
 #include "restore/restore_pool.h"
 #include "restore/restore_prepare.h"
+#include "restore/restore_unlogged.h"
 #include "status/run_event.h"
 #include "status/summary.h"
 #include "target/analyze.h"
 #include "target/index_builder.h"
 #include "target/target.h"
 #include "target/target_check.h"
-#include "target/target_history.h"
 #include "toc/toc_context.h"
 #include "verify/verify.h"
 
@@ -78,8 +78,6 @@ restore_rows_and_indexes(Restore *restore)
 	run_event_run(&restore->options, plan, restore->target.address);
 	if (restore->options.resume)
 		run_event_resumed(&restore->run);
-	restore->work.targets = target_find_tables(restore->target.conn,
-											   plan->tables);
 	load_account_stage(account, LOAD_STAGE_ROWS);
 	account->builder = index_builder_start(&indexes);
 	restore->run.beside.what = "indexes ";
@@ -91,6 +89,7 @@ restore_rows_and_indexes(Restore *restore)
 		exit(1);
 	job_log_renew(restore->log, &restore->target);
 	target_renew(&restore->target);
+	restore_unlogged_check_rows(restore);
 	if (!job_log_is_done(restore->log, RESTORE_LOG_ROWS))
 		restore_state_note_done(restore, RESTORE_LOG_ROWS);
 }
@@ -108,12 +107,11 @@ complete_target(Restore *restore)
 		restore_state_note_done(restore, RESTORE_LOG_REST);
 	}
 	load_account_stage(&restore->account, LOAD_STAGE_ANALYZE);
-	/* after all that may take long: what the target lost is lost by now */
-	target_history_check_unlogged(restore->target.conn, plan->tables,
-								  restore->target.incarnation);
 	if (!options->no_analyze)
 		analyze_target(&restore->target, plan->tables, plan->toc);
 	job_log_renew(restore->log, &restore->target);
+	/* after all that may take long: what the target lost is lost by now */
+	restore_unlogged_check_all(restore);
 	job_log_end(restore->log);
 }
 

@@ -134,7 +134,8 @@ static bool
 claim_piece(const PieceRun *run, uint64 piece)
 {
 	char	   *name = restore_log_piece(run->file, piece);
-	bool		result = job_log_claim(run->loader->log, run->loader->conn, name);
+	bool		result = job_log_claim(run->loader->log, run->loader->conn, name,
+									   run->loader->kind);
 
 	free(name);
 	return result;

@@ -93,8 +93,13 @@ job_is_done(void *arg, int job_no)
 	if (--pool->jobs_left[no] > 0)
 		return;
 	restore_pieces_end(pool->work->shared[no]);
-	/* so that another run need not look for pieces that are left */
-	if (!pool->work->has_failed[no])
+
+	/*
+	 * So that another run need not look for pieces that are left.  Of an
+	 * unlogged table a crash may have taken those before it.
+	 */
+	if (!pool->work->has_failed[no] &&
+		pool->work->kinds[file->table] == JOB_LOG_LASTING)
 		note_file(pool->work->log, file);
 	run_file_result(pool->run, file)->done = true;
 }

@@ -13,6 +13,7 @@
 #include "restore/restore_prepare.h"
 #include "restore/restore_resume.h"
 #include "restore/restore_tables.h"
+#include "restore/restore_unlogged.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
 
@@ -148,6 +149,8 @@ make_definitions(Restore *restore)
 	PQclear(target_query(conn, "BEGIN", 0, NULL));
 	restore_resume_note_left_out(&restore->work, conn);
 	restore_state_note_done(restore, RESTORE_LOG_DEFINITIONS);
+	/* a crash until now has lost no rows */
+	job_log_mark(restore->log, conn);
 	PQclear(target_query(conn, "COMMIT", 0, NULL));
 }
 
@@ -157,10 +160,16 @@ restore_prepare_target(Restore *restore)
 	enter_database(restore);
 	load_account_stage(&restore->account, LOAD_STAGE_DEFINITIONS);
 	make_definitions(restore);
-	if (restore->options.data_only && !restore->options.disable_triggers)
+	restore->work.targets = target_find_tables(restore->target.conn,
+											   restore->plan->plan.tables);
+	restore_unlogged_look(restore);
+	/* what was lost is loaded where keys may be there by now */
+	if ((restore->options.data_only || restore->has_lost_rows) &&
+		!restore->options.disable_triggers)
 		restore->plan->plan.queue = restore_order_make(restore->target.conn,
 													   restore->plan);
 	restore_resume_skip(&restore->work);
+	restore_unlogged_check_triggers(restore);
 	restore_resume_skip_indexes(&restore->work, restore->stages.schedule);
 	(void) restore_state_is_done(restore, RESTORE_LOG_ROWS);
 }

@@ -9,7 +9,6 @@
 #include "restore/restore_log.h"
 #include "restore/restore_resume.h"
 #include "target/index_look.h"
-#include "target/target_history.h"
 
 /* How often to look whether an index has been built. */
 #define LOOK_AGAIN_US 100000
@@ -146,9 +145,6 @@ restore_resume_skip(const RestoreWork *work)
 {
 	if (work->log == NULL || !work->log->is_resumed)
 		return;
-	/* lines of rows are kept where the rows need not be */
-	target_history_check_unlogged(work->log->conn, work->run->plan->tables,
-								  work->log->incarnation);
 	skip_files(work);
 	skip_objects(work);
 	refuse_whole(work);

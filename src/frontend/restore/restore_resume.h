@@ -25,7 +25,7 @@ extern void restore_resume_refuse_log(RestoreSchedule *schedule);
 /*
  * A run before has done some of it, or left it out: then so does this one.
  * Exits with a message if a file that it has begun in pieces is to be loaded
- * as a whole, or if the target may have lost rows of unlogged tables.
+ * as a whole.
  */
 extern void restore_resume_skip(const RestoreWork *work);
 

@@ -189,7 +189,8 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 		if (work->left_out[files[i] - work->run->plan->chunks->files])
 			continue;
 		name = restore_log_file(files[i]);
-		if (job_log_claim(work->log, worker->conn, name))
+		if (job_log_claim(work->log, worker->conn, name,
+						  work->kinds[files[i]->table]))
 			mine[n_mine++] = files[i];
 		free(name);
 	}
@@ -266,6 +267,7 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 		.run = run,
 		.table = work->targets[file->table],
 		.log = work->log,
+		.kind = work->kinds[file->table],
 		.failed = piece_failed,
 		.arg = worker,
 	};
@@ -361,7 +363,8 @@ claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
 	const RestoreWork *work = worker->work;
 	int			no = group - work->run->plan->objects->groups;
 	char	   *name = restore_log_group(&work->plan->groups[no], group);
-	bool		result = job_log_claim(work->log, worker->conn, name);
+	bool		result = job_log_claim(work->log, worker->conn, name,
+									   JOB_LOG_LASTING);
 
 	free(name);
 	return result;
