@@ -1,8 +1,9 @@
 # Tables of many types whose pages are damaged at random.  The planner and the
 # reader bring the server down on none of them, unless a function of the server
 # itself does, which COPY then calls, too; and the reader gives COPY's rows, or
-# an error that names the row.  As raw tuples they are read, and loaded again,
-# without any function of the types, so that nothing may bring the server down.
+# an error that names the row.  For fingerprints, and as raw tuples, which are
+# loaded again, they are read without any function of the types, so that nothing
+# may bring the server down.
 #
 # PG_PARDUMP_FUZZ_TABLES says how many tables there are, and PG_PARDUMP_SEED
 # which ones; what was found is added to the file PG_PARDUMP_FUZZ_REPORT.  Here
@@ -140,13 +141,15 @@ sub ask
 	return %answer;
 }
 
-# The statement that reads a table, "what" being a format or the plan.
+# The statement that reads a table, "what" being a format, the plan or the fingerprint.
 sub reader_call
 {
 	my ($schema, $table, $columns, $what) = @_;
 	return "SELECT 'chunks' FROM $schema.pg_pardump_chunks('$table', 1000) LIMIT 1"
 	  if $what eq 'plan';
 	my $names = join ',', map { $_->[0] } @$columns;
+	return "SELECT rows FROM $schema.pg_pardump_fingerprint('$table', '{$names}', 0, NULL, decode(repeat('5a', 32), 'hex'))"
+	  if $what eq 'fingerprint';
 	return "SELECT md5(coalesce(string_agg(r, '\\x'::bytea), '\\x'))"
 	  . " FROM $schema.pg_pardump_read('$table', '{$names}', 0, NULL, 'none', '$what') r";
 }
@@ -303,16 +306,16 @@ sub run_round
 	$count{tables} += $n;
 
 	my %ours = ask($db, map { my $table = $_;
-		map { [ "$table $_", reader_call($schema, $table, $columns->{$table}, $_) ] } qw(plan text binary) } @tables);
-	foreach my $key (map { ("$_ plan", "$_ text", "$_ binary") } @tables)
+		map { [ "$table $_", reader_call($schema, $table, $columns->{$table}, $_) ] } qw(plan fingerprint text binary) } @tables);
+	foreach my $key (map { ("$_ plan", "$_ fingerprint", "$_ text", "$_ binary") } @tables)
 	{
 		my ($table, $what) = split ' ', $key;
 		my $answer = $ours{$key};
 		if (!defined $answer) { failure("$db.$table, $what: no answer") }
 		elsif ($answer =~ /^error/) { judge_error("$db.$table", $what, $answer) }
-		elsif ($what ne 'plan') { next }
-		elsif ($answer eq 'crash') { $count{'plan: CRASH'}++; failure("$db.$table: the planner crashes") }
-		else { $count{'plan: made'}++ }
+		elsif ($what ne 'plan' && $what ne 'fingerprint') { next }
+		elsif ($answer eq 'crash') { $count{"$what: CRASH"}++; failure("$db.$table: the server crashes at the $what") }
+		else { $count{"$what: made"}++ }
 		delete $ours{$key};
 	}
 	my %copy = ask($db, map { my ($table, $format) = split;
@@ -341,6 +344,7 @@ append_to_file($ENV{PG_PARDUMP_FUZZ_REPORT}, $report) if $ENV{PG_PARDUMP_FUZZ_RE
 is(scalar @failures, 0, "$n_tables tables: no crash but the server's own, COPY's rows or an error");
 cmp_ok($count{'text: equal'} // 0, '>', $n_tables / 20, 'some tables were read as by COPY');
 cmp_ok($count{'text: error'} // 0, '>', $n_tables / 20, 'some tables were refused');
+cmp_ok($count{"fingerprint: $_"} // 0, '>', $n_tables / 20, "fingerprints of some tables: $_") foreach qw(made error);
 cmp_ok($count{"raw: $_"} // 0, '>', $n_tables / 20, "raw tuples: some tables: $_") foreach qw(loaded error);
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|WARNING: .*leak/, 'no server panicked, nothing leaked');
 $node->stop;
