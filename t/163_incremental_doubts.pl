@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_in_run wait_until children sessions);
-use Pardump::Cluster qw(start_cluster run_program new_path sql value start_psql);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value start_psql pg_major);
 use Pardump::Command qw(refused_ok);
 use Pardump::DamagedArchive qw(damaged flipped cut gone written other_manifest);
 use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive under_snapshot
@@ -307,6 +307,25 @@ foreach my $try ([ 'a worker is killed', sub { kill KILL => $_[1] } ],
 	like(how($dir, 'docs'), all_of('l'), 'row security: another table is reused');
 	$dir = incremental_ok($node, 'shop', 'beyond row security', $dir);
 	like(how($dir, 'appended'), all_of('.'), 'beyond row security: dumped');
+}
+
+# ---- who may read every column that is dumped, but not the table: that locks it only
+# since 16
+
+SKIP:
+{
+	skip 'LOCK TABLE takes SELECT on the table', 1 if pg_major($node) < 16;
+	my $what = 'privileges on columns';
+	sql($node, 'postgres', 'CREATE DATABASE granted');
+	sql($node, 'granted', q{CREATE EXTENSION pg_pardump; CREATE ROLE columns LOGIN;
+		CREATE TABLE t (id int, s text, twice int GENERATED ALWAYS AS (id * 2) STORED);
+		INSERT INTO t SELECT g, md5(g::text) FROM generate_series(1, 9000) g;
+		GRANT UPDATE, SELECT (id, s) ON t TO columns});
+	my $old = first_archive($node, 'granted', $what);
+	my $dir = incremental_ok($node, 'granted', $what, $old, options => [ '-U', 'columns' ]);
+	like(how($dir, 't'), qr/^\.{2,}$/, "$what: dumped, in chunks");
+	my $first = first_archive($node, 'granted', "$what, the first", '-U', 'columns');
+	is(scalar(grep { $_->{Fingerprint} } row_files($first)), 0, "$what, the first: no fingerprints");
 }
 
 $node->stop;

@@ -288,6 +288,9 @@ match_previous(Planner *planner, int table)
 
 	if (decided->sql_reason)
 		decided->new_reason = "it is read by SQL";
+	/* a fingerprint is of whole tuples */
+	else if (t->columns_granted)
+		decided->new_reason = "the SELECT privilege is not on all of its columns";
 	else if (!previous_table_find(planner->previous, t->oid, &before))
 		decided->new_reason = "the previous archive does not have it";
 	else if (before.reusable == NULL)
@@ -325,7 +328,8 @@ plan_table(Planner *planner, int table)
 		add_whole_table(planner, table);
 	else if (segment_pages)
 		add_equal_chunks(planner, table, segment_pages);
-	else if (planner->rules.extension->missing == NULL && !t->row_security)
+	else if (planner->rules.extension->missing == NULL && !t->row_security &&
+			 !t->columns_granted)
 		add_planned_chunks(planner, table);
 	else
 		add_equal_chunks(planner, table, chunk_blocks_by_size(planner, t));

@@ -17,6 +17,7 @@ typedef struct DumpTable
 	char		relkind;
 	bool		is_heap;		/* stored by the heap access method */
 	bool		row_security;	/* policies apply to the current user */
+	bool		columns_granted;	/* who may read columns, not the table */
 	char	   *root_schema;	/* of the partitioned table it is part of, at
 								 * the top; NULL if it is no partition */
 	char	   *root_table;

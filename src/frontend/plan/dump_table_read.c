@@ -54,7 +54,8 @@ static const char describe_query[] =
 " JOIN up ON up.oid OPERATOR(pg_catalog.=) i.inhrelid)"
 " SELECT p.relowner FROM up"
 " JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) up.oid)) o (oid)"
-" WHERE o.oid NOT IN (SELECT w.oid FROM trusted w) LIMIT 1)"
+" WHERE o.oid NOT IN (SELECT w.oid FROM trusted w) LIMIT 1),"
+" pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
 " FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
 " LEFT JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace"
@@ -94,6 +95,7 @@ describe(PGconn *conn, DumpTables *tables, const char *oids,
 		table->is_heap = PQgetvalue(res, i, 1)[0] == 't';
 		table->row_security = PQgetvalue(res, i, 3)[0] == 't';
 		table->references_itself = PQgetvalue(res, i, 4)[0] == 't';
+		table->columns_granted = PQgetvalue(res, i, 8)[0] != 't';
 		if (PQgetlength(res, i, 2) > 0)
 			table->condition = pg_strdup(PQgetvalue(res, i, 2));
 		if (!PQgetisnull(res, i, 7) && !trust_owners)
