@@ -127,6 +127,7 @@ one_error_ok(damaged($small, cut(files_of('small_2'), 5)),
 	like($err, qr/^pg_parrestore: warning: all rows of \d+ of \d+ tables were committed on the target, but not of .*small_2/m,
 		'-e: account');
 	unlike($err, qr/errors ignored/, '-e: none is ignored');
+	like($err, qr/hint: The same command with --resume goes on from here\.\n\z/, '-e: what to do');
 	is(sessions_left($node), 0, '-e: no session left');
 	no_temp_files_ok('-e');
 }

@@ -87,6 +87,13 @@ account_for_rows(const Run *run)
 					   n_objects, results->n_objects);
 }
 
+static void
+tell_resume(const LoadAccount *account)
+{
+	if (account->can_resume)
+		pg_log_warning_hint("The same command with --resume goes on from here.");
+}
+
 /* An exit callback. */
 static void
 give_account(void *arg)
@@ -98,7 +105,10 @@ give_account(void *arg)
 		case LOAD_STAGE_PLAN:
 			return;
 		case LOAD_STAGE_DEFINITIONS:
-			pg_log_warning("the target has some of the definitions and no rows");
+			/* of runs before it may have more */
+			if (!account->run->options->resume)
+				pg_log_warning("the target has some of the definitions and no rows");
+			tell_resume(account);
 			return;
 		case LOAD_STAGE_COMPARE:
 
@@ -123,10 +133,12 @@ give_account(void *arg)
 		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
 	else if (account->incomplete || account->stage == LOAD_STAGE_REST)
 	{
-		pg_log_warning("what comes after the rows is not complete: see pg_restore's errors");
+		pg_log_warning("what comes after the rows is not complete: see %s errors",
+					   account->run->options->restore ? "the" : "pg_restore's");
 		if (account->run->options->restore == NULL)
 			pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
 	}
+	tell_resume(account);
 }
 
 void

@@ -30,6 +30,7 @@ typedef struct LoadAccount
 	IndexBuilder *builder;		/* NULL before LOAD_STAGE_ROWS */
 	bool		incomplete;		/* pg_restore met errors after the rows, and
 								 * the run fails by them */
+	bool		can_resume;		/* a restore's --resume goes on from here */
 	LoadStage	stage;
 	int64		began_us[LOAD_STAGE_END + 1];	/* by stage, microseconds
 												 * since 1970; 0 = not */

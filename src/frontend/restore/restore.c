@@ -113,6 +113,7 @@ complete_target(Restore *restore)
 	/* after all that may take long: what the target lost is lost by now */
 	restore_unlogged_check_all(restore);
 	job_log_end(restore->log);
+	restore->account.can_resume = false;
 }
 
 /* What pg_restore's last words are, too. */

@@ -49,6 +49,7 @@ enter_database(Restore *restore)
 	target_begin(&restore->target);
 	restore->log = job_log_open(&restore->target, &restore->identity);
 	restore->work.log = restore->log;
+	restore->account.can_resume = restore->log->is_kept;
 	if (!restore_state_is_done(restore, RESTORE_LOG_DATABASE))
 		restore_state_note_done(restore, RESTORE_LOG_DATABASE);
 }
