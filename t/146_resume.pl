@@ -167,9 +167,27 @@ foreach my $kind (sort keys %archives)
 	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '-j2', '--progress', "--log-json=$log", "--report=$page");
 	is($rc, 0, 'told: resumed');
 	like($err, qr/^before: $files of \d+ chunks, $objects of 30 large objects, ~\d/m, 'told: on the screen');
-	like(slurp_file($log), qr/"event": ?"resumed", ?"chunks": ?$files, ?"large_objects": ?$objects, ?"expected_bytes": ?[1-9]/, 'told: in the log');
+	like(slurp_file($log), qr/"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?0, ?"large_objects": ?$objects, ?"expected_bytes": ?[1-9]/, 'told: in the log');
 	like(slurp_file($page), qr/<dt>Done before<.dt><dd>(<bdi>)?$files of \d+ chunks/, 'told: on the page');
 	cmp_ok(() = slurp_file($log) =~ /"chunk_end"/g, '<', $err =~ /^before: \d+ of (\d+)/m ? $1 : 0, 'told: the others were loaded');
+}
+
+# pieces of a file, too, with the bytes that they have in the archive
+{
+	my ($db, $log) = (new_copy(), new_path('log'));
+	my $run = start_until_gate($db, $custom, '-j3', '--chunk-size=64kB');
+	kill_leader($run);
+	open_gate();
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	my ($pieces, $files) = map { value($node, $db, "SELECT count(*) FROM pardump_restore.done WHERE name ~ '^rows [0-9]+$_\$'") } ' piece [0-9]+', '';
+	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=64kB', '--progress', "--log-json=$log");
+	is($rc, 0, 'pieces: resumed');
+	my $text = $pieces > 1 ? "$pieces pieces" : '1 piece';
+	like($err, qr/^before: $files of \d+ chunks and $text of others, /m, 'pieces: on the screen');
+	my ($bytes) = slurp_file($log) =~ /"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?$pieces, ?.*"expected_bytes": ?(\d+)/;
+	my ($expected) = slurp_file($log) =~ /"event": ?"run".*"expected_bytes": ?(\d+)/;
+	ok($bytes > 0 && $bytes < $expected, 'pieces: in the log') or diag(slurp_file($log));
+	complete_ok($db, 'pieces');
 }
 
 # ---- a second run, while the first is at work

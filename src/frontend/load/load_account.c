@@ -227,8 +227,11 @@ load_account_before(const LoadAccount *account)
 	RunBefore	before = run_before(account->run);
 	char		size[UNITS_BYTES];
 
-	return psprintf("%d of %d chunks, %d of %d large objects, ~%s",
+	return psprintf("%d of %d chunks%s, %d of %d large objects, ~%s",
 					before.files, account->run->results->n_files,
+					before.parts == 0 ? "" :
+					psprintf(" and %d piece%s of others", before.parts,
+							 units_plural(before.parts)),
 					before.objects, account->run->results->n_objects,
 					units_size((uint64) before.bytes, size));
 }

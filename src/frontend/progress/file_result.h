@@ -32,6 +32,9 @@ typedef struct FileResult
 	int64		start_us;		/* microseconds since 1970 */
 	int64		end_us;
 	int			worker;			/* who made it, from 0 */
+	int			parts_before;	/* of those that an earlier run has made of a
+								 * file that this one completes */
+	uint64		bytes_before;	/* what is expected of them */
 	FileHash	fingerprint;	/* see manifest.h */
 	FileHash	first_fingerprint;
 	FileHash	definition;

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_member.h"
 #include "base/interrupt.h"
 #include "job_log/job_log_archive.h"
 #include "restore/restore_log.h"
@@ -12,6 +13,9 @@
 
 /* How often to look whether an index has been built. */
 #define LOOK_AGAIN_US 100000
+
+/* Of rows, to see how far they are compressed: blocks of any method. */
+#define SAMPLE_BYTES (4 * 1024 * 1024)
 
 char *
 restore_resume_selection(const Options *options, const int *ids, int n_ids)
@@ -95,11 +99,11 @@ skip_objects(const RestoreWork *work)
 	}
 }
 
-/* By dump ID: is there a line of a piece of it? */
-static bool *
-find_pieces(const JobLog *log, int max_dump_id)
+/* By dump ID: of how many pieces are there lines?  Owned. */
+static int *
+count_pieces(const JobLog *log, int max_dump_id)
 {
-	bool	   *result = pg_malloc0((max_dump_id + 1) * sizeof(bool));
+	int		   *result = pg_malloc0((max_dump_id + 1) * sizeof(int));
 
 	for (int i = 0; i < log->n_lines; i++)
 	{
@@ -108,20 +112,66 @@ find_pieces(const JobLog *log, int max_dump_id)
 
 		if (sscanf(log->lines[i].name, "rows %d piece %n", &id, &end) == 1 &&
 			end > 0 && id > 0 && id <= max_dump_id)
-			result[id] = true;
+			result[id]++;
 	}
 	return result;
+}
+
+/*
+ * How many stored bytes there are to a byte of rows, by the first ones; 1 if
+ * it cannot be told, which whoever reads all of it will find.
+ */
+static double
+stored_ratio(const Archive *archive, const TocEntry *entry)
+{
+	char	   *problem = NULL;
+	ArchiveMember *member = archive_member_open(archive, entry, &problem);
+	char	   *buffer = pg_malloc(SAMPLE_BYTES);
+	uint64		raw = 0;
+	double		ratio = 1;
+	ssize_t		len;
+
+	while (member && raw < SAMPLE_BYTES &&
+		   (len = archive_member_read(member, buffer, SAMPLE_BYTES - raw)) > 0)
+		raw += len;
+	if (raw > 0)
+		ratio = (double) archive_member_stored_bytes(member) / raw;
+	if (member)
+		archive_member_close(member);
+	free(problem);
+	free(buffer);
+	return ratio;
+}
+
+/* Files of which only pieces are done. */
+static void
+note_pieces(const RestoreWork *work, const int *n_pieces)
+{
+	const ChunkPlan *chunks = work->run->plan->chunks;
+	uint64		piece_bytes = archive_plan_piece_bytes(work->run->options);
+
+	for (int i = 0; i < chunks->n_files; i++)
+	{
+		const DataFile *file = &chunks->files[i];
+		FileResult *result = run_file_result(work->run, file);
+		int			n = n_pieces[file->dump_id];
+
+		if (n == 0 || work->left_out[i])
+			continue;
+		result->parts_before = n;
+		result->bytes_before = (uint64)
+			Min((double) file->est_bytes, (double) n * piece_bytes *
+				stored_ratio(work->archive, work->plan->rows[i].entry));
+	}
 }
 
 /*
  * Foreign keys of the target decide, and those may not be the same any more.
  */
 static void
-refuse_whole(const RestoreWork *work)
+refuse_whole(const RestoreWork *work, const int *n_pieces)
 {
 	const DumpPlan *plan = work->run->plan;
-	int			max_dump_id = work->archive->toc->max_dump_id;
-	bool	   *has_pieces = find_pieces(work->log, max_dump_id);
 
 	for (int i = 0; i < plan->queue->n_jobs; i++)
 	{
@@ -131,23 +181,27 @@ refuse_whole(const RestoreWork *work)
 		{
 			const DataFile *file = plan->queue->files[job->first + j];
 
-			if (has_pieces[file->dump_id] &&
+			if (n_pieces[file->dump_id] > 0 &&
 				!work->left_out[file - plan->chunks->files])
 				pg_fatal("the restore cannot be resumed: pieces of %s have been loaded, which is to be loaded as a whole now",
 						 data_file_describe(file, plan->tables));
 		}
 	}
-	free(has_pieces);
 }
 
 void
 restore_resume_skip(const RestoreWork *work)
 {
+	int		   *n_pieces;
+
 	if (work->log == NULL || !work->log->is_resumed)
 		return;
 	skip_files(work);
 	skip_objects(work);
-	refuse_whole(work);
+	n_pieces = count_pieces(work->log, work->archive->toc->max_dump_id);
+	refuse_whole(work, n_pieces);
+	note_pieces(work, n_pieces);
+	free(n_pieces);
 }
 
 /* ----------

@@ -111,12 +111,15 @@ take_state(const RowsProgress *rows, bool at_end)
 		const FileResult *file = &results->files[i];
 
 		if (!file->done)
+		{
+			now.done_bytes += file->bytes_before;
 			continue;
+		}
 		now.files_done++;
 		now.done_bytes += plan->chunks->files[i].est_bytes;
 		if (run_was_done_before(file))
 			continue;
-		seen_of += plan->chunks->files[i].est_bytes;
+		seen_of += plan->chunks->files[i].est_bytes - file->bytes_before;
 		seen += seen_bytes(rows, file->raw_bytes, file->stored_bytes);
 	}
 	now.done_bytes += bytes_in_work(rows, seen_of, seen);

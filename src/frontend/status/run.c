@@ -79,10 +79,16 @@ run_before(const Run *run)
 
 	for (int i = 0; i < results->n_files; i++)
 	{
-		if (!run_was_done_before(&results->files[i]))
+		const FileResult *file = &results->files[i];
+
+		if (run_was_done_before(file))
+		{
+			before.files++;
+			before.bytes += run->plan->chunks->files[i].est_bytes;
 			continue;
-		before.files++;
-		before.bytes += run->plan->chunks->files[i].est_bytes;
+		}
+		before.parts += file->parts_before;
+		before.bytes += file->bytes_before;
 	}
 	for (int i = 0; i < results->n_objects; i++)
 		before.objects += run_was_done_before(&results->objects[i]);

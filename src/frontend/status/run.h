@@ -49,6 +49,7 @@ extern void run_job_is_done(const Run *run, const Job *job);
 typedef struct RunBefore
 {
 	int			files;
+	int			parts;			/* of other files */
 	int			objects;
 	double		bytes;			/* of those that the plan expects */
 }			RunBefore;

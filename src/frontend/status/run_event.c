@@ -87,6 +87,7 @@ run_event_resumed(const Run *run)
 	Event	   *event = event_new("resumed");
 
 	event_add_number(event, "chunks", before.files);
+	event_add_number(event, "pieces", before.parts);
 	event_add_number(event, "large_objects", before.objects);
 	event_add_number(event, "expected_bytes", (uint64) before.bytes);
 	event_write(event);
