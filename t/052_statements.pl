@@ -96,6 +96,9 @@ sub dumps_ok
 
 my $codec = (codecs($node))[-1];
 dumps_ok('by the extension', '--chunk-size=64kB', '-Z', "server-$codec", '--lock-wait-timeout=5s');
+my $first = new_path('first');
+works_ok('with fingerprints', '--no-sync', '-f', $first, '--chunk-size=64kB', '--manifest-fingerprints');
+dumps_ok('an incremental one', "--incremental=$first");
 dumps_ok('by SQL', '--no-extension', '--max-table-segment-pages=10', '--include-foreign-data=loop');
 dumps_ok('parts of tables', '--where=large:id OPERATOR(pg_catalog.<) 100', '--sample=parted:10');
 dumps_ok('a slot', '--create-slot', '--slot=one', '--role=' . (getpwuid($<))[0]);
@@ -117,12 +120,14 @@ while ($log =~ /^\S+ \S+ \S+ <pg_pardump[^>]*> LOG: +(?:statement|execute [^:]*|
 }
 cmp_ok(scalar(keys %statements), '>', 60, 'statements in the log');
 foreach my $needed (qr/^COPY \(SELECT pardump\.pg_pardump_read/, qr/hashtextextended/, qr/hashtidextended/,
-	qr/^COPY .* FROM STDIN/, qr/^ANALYZE/, qr/^CREATE_REPLICATION_SLOT/, qr/lo_put/, qr/lo_get/, qr/^LOCK TABLE/)
+	qr/^COPY .* FROM STDIN/, qr/^ANALYZE/, qr/^CREATE_REPLICATION_SLOT/, qr/lo_put/, qr/lo_get/, qr/^LOCK TABLE/,
+	qr/pg_pardump_fingerprint\(/)
 {
 	ok((grep { $_ =~ $needed } keys %statements), "statements in the log: $needed");
 }
 # of our own functions the types too: others of their names might come nearer
-foreach my $call (qr/pg_pardump_read\(/, qr/pg_pardump_chunks\(/)
+foreach my $call (qr/pg_pardump_read\(/, qr/pg_pardump_chunks\(/, qr/pg_pardump_fingerprint\(/,
+	qr/pg_pardump_definition\(/, qr/pg_pardump_fingerprint_reads\(/)
 {
 	my @untyped = grep { $_ =~ $call && $_ !~ /to_regprocedure/ && $_ !~ m{$call
 		(?:(?:'[^']*'|\w+|\$0|ARRAY\[[^]]*\])(?:::pg_catalog\.oid)?::pg_catalog\.\w+(?:\[\])?(?:,\ |\)))+}x } keys %statements;
