@@ -120,6 +120,7 @@ foreach my $case (
 # Compared by whoever compares fingerprints.
 my $manual = slurp_file("$FindBin::RealBin/../doc/extension.md");
 foreach my $case (
+	[ 'client_encoding', table_of(q{U&'\00e4'}), q{SET LOCAL client_encoding = 'LATIN1'} ],
 	[ 'DateStyle', table_of(q{date '2020-01-02'}), q{SET LOCAL DateStyle = 'German'} ],
 	[ 'IntervalStyle', table_of(q{interval '1 day 02:03'}), q{SET LOCAL IntervalStyle = 'iso_8601'} ],
 	[ 'TimeZone', table_of(q{timestamptz '2020-01-02 UTC'}), q{SET LOCAL TimeZone = 'Asia/Tokyo'} ],
@@ -128,7 +129,7 @@ foreach my $case (
 {
 	my ($name, @statements) = @$case;
 	is(changed(@statements), 'text', "another text, the same definition: $name");
-	like($manual, qr/the same settings \([^)]*`\Q$name\E`/, "the manual says so");
+	like($manual, qr/the same settings\s+\([^)]*`\Q$name\E`/, "the manual says so");
 }
 
 # ---- the text is the same
