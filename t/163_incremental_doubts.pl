@@ -179,7 +179,7 @@ my $base = first_archive($node, 'shop', 'before faults');
 sub run_with_fault
 {
 	my ($what, $previous, $n, $fault) = @_;
-	my $moments = start_moments($node, [qr/pg_pardump_fingerprint\(/], { pattern => 0, n => $n });
+	my $moments = start_moments($node, [qr/FROM pardump\.pg_pardump_fingerprint\(/], { pattern => 0, n => $n });
 	my $run = start_dump("host=$moments->{host} port=$moments->{port} dbname=shop",
 		@Pardump::Incremental::chunks, '-j1', "--incremental=$previous");
 	my ($client, $backend);
@@ -226,7 +226,7 @@ foreach my $try ([ 'a worker is killed', sub { kill KILL => $_[1] } ],
 	# the whole run ends: the archive before is as it was
 	my $links = sub { my $n = 0; $n += (stat)[3] foreach glob_rows($base); return $n; };
 	my $before = $links->();
-	my $moments = start_moments($node, [qr/pg_pardump_fingerprint\(/], { pattern => 0, n => 9 });
+	my $moments = start_moments($node, [qr/FROM pardump\.pg_pardump_fingerprint\(/], { pattern => 0, n => 9 });
 	my $run = start_dump("host=$moments->{host} port=$moments->{port} dbname=shop", @Pardump::Incremental::chunks, '-j1',
 		"--incremental=$base");
 	wait_in_run($run, 'the moment', sub { my @held = moment_held($moments); return @held > 0 });
