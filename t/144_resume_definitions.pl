@@ -9,17 +9,16 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_in_run wait_until);
+use Pardump::Background qw(end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
-use Pardump::Copy qw(sessions_left start_load);
+use Pardump::Copy qw(sessions_left);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Proxy qw(start_relay stop_proxy);
 use Pardump::Restore qw(run_parrestore errors_ignored);
+use Pardump::Stopper qw(start_stopper start_stopped stop_stopper kill_stopped disturb);
 use Pardump::Toc qw(read_toc write_toc);
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(sleep);
 
 my $node = start_cluster('resume_definitions');
 my $archive = new_path('archive');
@@ -64,40 +63,6 @@ sub new_copy
 	return $db;
 }
 
-# A relay that stops the first connection on which this is said: before the server
-# hears it ('said'), when it has done it, a CREATE DATABASE ('done'), before it
-# hears the next COMMIT ('commit'), or when it has answered that ('committed').  When
-# the test says so, that connection is cut.
-sub start_stopper
-{
-	my ($what, $where) = @_;
-	my ($reached, $go) = map { new_path($_) } qw(reached go);
-	my $said;
-	my $relay = start_relay($node, sub {
-		my ($bytes, $is_servers) = @_;
-		$said ||= !$is_servers && $$bytes =~ $what;
-		return 1 if !$said || -e $reached;
-		return 1 if $where eq 'done' && (!$is_servers || $$bytes !~ /CREATE DATABASE\0/);
-		return 1 if $where eq 'commit' && ($is_servers || $$bytes !~ /COMMIT\0/);
-		return 1 if $where eq 'committed' && (!$is_servers || $$bytes !~ /COMMIT\0/);
-		append_to_file($reached, '');
-		sleep 0.02 while !-e $go;
-		return 0;
-	});
-	return { relay => $relay, reached => $reached, go => $go };
-}
-
-sub start_through
-{
-	my ($stopper, $db, @options) = @_;
-	my $run = start_load('pg_parrestore', '-d',
-		"host=$stopper->{relay}{host} port=$stopper->{relay}{port} dbname=$db", @options, $archive);
-	wait_in_run($run, 'it is stopped', sub { -e $stopper->{reached} });
-	return $run;
-}
-
-sub cut { append_to_file($_[0]->{go}, ''); return; }
-
 sub complete_ok
 {
 	my ($db, $stock, $rc, $err, $what) = @_;
@@ -116,34 +81,8 @@ sub resumed_ok
 	return;
 }
 
-sub kill_leader
-{
-	my ($run, $stopper) = @_;
-	kill KILL => $run->{pid};
-	end_dump($run);
-	cut($stopper);
-	return;
-}
-
 # ---- what disturbs it, at which place, with which options
 
-my %ends = (
-	lost => sub { my ($run, $stopper) = @_; cut($stopper); return; },
-	killed => \&kill_leader,
-	crashed => sub {
-		my ($run, $stopper) = @_;
-		$node->stop('immediate');
-		$node->start;
-		cut($stopper);
-		return;
-	},
-	'crashed and killed' => sub {
-		my ($run, $stopper) = @_;
-		$node->stop('immediate');
-		kill_leader($run, $stopper);
-		$node->start;
-		return;
-	});
 my $view = qr/CREATE VIEW s\.seen/;
 my $key = qr/ADD CONSTRAINT child_parent_fkey/;
 my $privilege = qr/GRANT SELECT ON TABLE s\.seen/;
@@ -171,9 +110,9 @@ foreach (
 	my $name = "$how, $what $where, @options";
 	my $stock = $stock{"@options"} //= by_stock(sub { }, @options);
 	my $db = new_copy();
-	my $stopper = start_stopper($what, $where);
-	my $run = start_through($stopper, $db, '-j2', '--retries=9', @options);
-	$ends{$how}->($run, $stopper);
+	my $stopper = start_stopper($node, $what, $where);
+	my $run = start_stopped($stopper, $db, '-j2', '--retries=9', @options, $archive);
+	disturb($how, $node, $run, $stopper);
 	if ($how =~ /killed/)
 	{
 		resumed_ok($db, $stock, $name, '-j2', @options);
@@ -184,7 +123,7 @@ foreach (
 		like($run->{err}, qr/a worker lost its connection/, "$name: it says so");
 		complete_ok($db, $stock, $rc, $run->{err}, $name);
 	}
-	stop_proxy($stopper->{relay});
+	stop_stopper($stopper);
 }
 
 # ---- --create
@@ -193,10 +132,10 @@ foreach (
 	my @create = ('-d', $node->connstr('postgres'), '--create');
 	run_program('psql', '-Xqc', 'ALTER DATABASE origin RENAME TO source', '-d', $node->connstr('postgres'));
 	my $stock = by_stock(sub { });
-	my $stopper = start_stopper($view, 'said');
-	my $run = start_through($stopper, 'postgres', '--create', '-j2', '-e');
-	kill_leader($run, $stopper);
-	stop_proxy($stopper->{relay});
+	my $stopper = start_stopper($node, $view, 'said');
+	my $run = start_stopped($stopper, 'postgres', '--create', '-j2', '-e', $archive);
+	kill_stopped($run, $stopper);
+	stop_stopper($stopper);
 	wait_until('no backend is left', sub { sessions_left($node) == 0 });
 	my ($rc, undef, $err) = run_parrestore($node, 'postgres', $archive, '--resume', '--create', '-j2', '-e');
 	complete_ok('origin', $stock, $rc, $err, '--create -e');
@@ -263,12 +202,12 @@ foreach ([ $view, 'said' ], [ $key, 'said' ])
 	my $stock = by_stock($prepare, @options);
 	my $db = new_copy();
 	$prepare->($db);
-	my $stopper = start_stopper(@$_);
-	my $run = start_through($stopper, $db, '-j2', @options);
-	kill_leader($run, $stopper);
+	my $stopper = start_stopper($node, @$_);
+	my $run = start_stopped($stopper, $db, '-j2', @options, $archive);
+	kill_stopped($run, $stopper);
 	resumed_ok($db, $stock, "@options, $_->[0]", '-j2', @options);
 	is(value($node, $db, 'SELECT count(*) FROM s.grandchild'), 0, "@options: no rows of a failed table");
-	stop_proxy($stopper->{relay});
+	stop_stopper($stopper);
 }
 
 # ---- definitions that cannot be in a transaction, and one that would end it
@@ -318,13 +257,13 @@ sub other_definition
 		my $name = "outside, $how, $where";
 		$drop->();
 		$db = new_copy();
-		my $stopper = start_stopper(qr/CREATE DATABASE beside/, $where);
+		my $stopper = start_stopper($node, qr/CREATE DATABASE beside/, $where);
 		# the first attempt is in a transaction, and fails
-		my $run = start_through($stopper, $db, '-j2', '--retries=9');
-		$ends{$how}->($run, $stopper);
+		my $run = start_stopped($stopper, $db, '-j2', '--retries=9', $archive);
+		disturb($how, $node, $run, $stopper);
 		resumed_ok($db, $stock, $name, '-j2') if $how eq 'killed';
 		complete_ok($db, $stock, end_dump($run), $run->{err}, $name) if $how ne 'killed';
-		stop_proxy($stopper->{relay});
+		stop_stopper($stopper);
 		is(value($node, 'postgres', $beside), 1, "$name: it is made");
 	}
 }
