@@ -64,7 +64,13 @@ CREATE MATERIALIZED VIEW unfilled AS SELECT 1 AS one WITH NO DATA;
 
 SELECT lo_from_bytea(7000 + i, convert_to(repeat(md5(i::text), i * i * 2), 'UTF8'))
 	FROM generate_series(1, 40) i;
+-- a hundred are made at a time
+SELECT lo_from_bytea(8000 + i, decode(md5(i::text), 'hex')) FROM generate_series(1, 260) i;
 ALTER LARGE OBJECT 7001 OWNER TO fault_keeper;
+DO $$ BEGIN FOR i IN 8001..8150 LOOP
+	EXECUTE format('ALTER LARGE OBJECT %s OWNER TO fault_keeper', i);
+	EXECUTE format('GRANT SELECT ON LARGE OBJECT %s TO fault_reader', i);
+END LOOP; END $$;
 GRANT SELECT ON LARGE OBJECT 7002 TO fault_reader;
 COMMENT ON LARGE OBJECT 7003 IS 'a comment';
 COMMENT ON TABLE big IS 'the large table';

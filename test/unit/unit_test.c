@@ -32,6 +32,7 @@ static const UnitTest tests[] = {
 	{"json_reader", test_json_reader},
 	{"json_text", test_json_text},
 	{"manifest", test_manifest},
+	{"object_groups", test_object_groups},
 	{"piece_share", test_piece_share},
 	{"previous_table", test_previous_table},
 	{"printable", test_printable},

@@ -39,6 +39,7 @@ extern void test_job_queue(void);
 extern void test_json_reader(void);
 extern void test_json_text(void);
 extern void test_manifest(void);
+extern void test_object_groups(void);
 extern void test_piece_share(void);
 extern void test_previous_table(void);
 extern void test_printable(void);

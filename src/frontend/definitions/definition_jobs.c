@@ -5,9 +5,10 @@
 #include "base/fe_compat.h"
 
 #include "definitions/definition_jobs.h"
+#include "definitions/object_groups.h"
 
-/* Entries of a job at most, of those that are done at once. */
-#define MOST_SHORT 100
+/* Entries of a job, or large objects, at most, if they are done at once. */
+#define MOST_SHORT OBJECT_GROUPS_PART
 
 /* And of the others, if so many of them are left for each worker. */
 #define MOST_LONG 50
@@ -65,7 +66,7 @@ end_of_pass(const Script *script, int first)
 
 	while (i < script->n_entries &&
 		   pass_of(script->entries[i].entry) == pass_of(script->entries[first].entry) &&
-		   script->entries[i].entry > script->entries[i - 1].entry)
+		   script->entries[i].entry >= script->entries[i - 1].entry)
 		i++;
 	return i;
 }
@@ -73,20 +74,25 @@ end_of_pass(const Script *script, int first)
 static void
 add_entry(DefinitionJobs *jobs, int no, int most_long)
 {
-	const TocEntry *entry = jobs->script->entries[no].entry;
+	const ScriptEntry *entry = &jobs->script->entries[no];
 	DefinitionJob *job = jobs->n_jobs == 0 ? NULL : &jobs->jobs[jobs->n_jobs - 1];
-	bool		long_lasting = is_long_lasting(entry);
+	bool		long_lasting = is_long_lasting(entry->entry);
+	bool		of_objects = object_groups_has(entry);
+	int			n_locks = Max(1, entry->n_oids);
 
 	if (job == NULL || job->long_lasting != long_lasting ||
-		job->n == (long_lasting ? most_long : MOST_SHORT))
+		job->of_objects != of_objects ||
+		job->n_locks + n_locks > (long_lasting ? most_long : MOST_SHORT))
 	{
 		job = &jobs->jobs[jobs->n_jobs++];
 		job->first = no;
-		job->n = 0;
+		job->n = job->n_locks = 0;
 		job->long_lasting = long_lasting;
+		job->of_objects = of_objects;
 	}
 	job->n++;
-	jobs->job_of[entry->dump_id] = jobs->n_jobs - 1;
+	job->n_locks += n_locks;
+	jobs->job_of[entry->entry->dump_id] = jobs->n_jobs - 1;
 }
 
 DefinitionJobs *

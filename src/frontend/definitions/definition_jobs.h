@@ -17,6 +17,8 @@ typedef struct DefinitionJob
 	int			first;
 	int			n;
 	bool		long_lasting;	/* reads rows; others are made one by one */
+	bool		of_objects;		/* concerns large objects alone */
+	int			n_locks;		/* that its transaction may have */
 } DefinitionJob;
 
 typedef struct DefinitionJobs

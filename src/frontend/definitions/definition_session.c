@@ -12,6 +12,7 @@
 
 #include "base/interrupt.h"
 #include "definitions/definition_session.h"
+#include "definitions/object_groups.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "target/target_history.h"
@@ -121,16 +122,30 @@ settings_to_change(DefinitionSession *session, const ScriptEntry *entry,
 	return n;
 }
 
-const char **
+const char *const *
 definition_session_statements(DefinitionSession *session, const ScriptEntry *entry)
 {
-	const char **statements = pg_malloc((SCRIPT_N_SETTINGS + entry->n_after + 2) *
-										sizeof(char *));
-	int			n = settings_to_change(session, entry, statements);
+	const char **statements;
+	const char *text;
+	int			n_texts;
+	int			n;
 
-	statements[n++] = entry->entry->defn;
-	for (int i = 0; i < entry->n_after; i++)
-		statements[n++] = entry->after[i];
+	resetPQExpBuffer(&session->texts);
+	n_texts = object_groups_write(entry, session->options, &session->texts);
+	text = session->texts.data;
+	statements = pg_realloc(session->statements,
+							(SCRIPT_N_SETTINGS + n_texts + entry->n_after + 2) *
+							sizeof(char *));
+	session->statements = statements;
+	n = settings_to_change(session, entry, statements);
+	for (; n_texts > 0; n_texts--, text += strlen(text) + 1)
+		statements[n++] = text;
+	if (entry->oids == NULL)
+	{
+		statements[n++] = entry->entry->defn;
+		for (int i = 0; i < entry->n_after; i++)
+			statements[n++] = entry->after[i];
+	}
 	statements[n] = NULL;
 	forget_user(session, entry->entry);
 	return statements;
@@ -212,6 +227,7 @@ definition_session_open(const RestoreStages *stages,
 	DefinitionSession *session = pg_malloc0(sizeof(DefinitionSession));
 
 	session->options = stages->setup.options;
+	initPQExpBuffer(&session->texts);
 	/* the leader's connection is the leader's alone, and ends with it */
 	close(PQsocket(target->conn));
 	session->conn = connection_open_peer(address, "pg_pardump");
@@ -229,5 +245,7 @@ definition_session_close(DefinitionSession *session)
 	interrupt_set_connection(NULL);
 	PQfinish(session->conn);
 	free(session->incarnation);
+	free(session->statements);
+	termPQExpBuffer(&session->texts);
 	free(session);
 }

@@ -23,6 +23,8 @@ typedef struct DefinitionSession
 												 * began; NULL = unknown */
 	const char *settings_before[SCRIPT_N_SETTINGS];
 	bool		other_user;		/* may be another one's than it began as */
+	const char **statements;	/* of the entry that was asked for last */
+	PQExpBufferData texts;		/* of those of them that no script has */
 } DefinitionSession;
 
 /*
@@ -64,10 +66,10 @@ extern void definition_session_tell_error(const PGresult *res,
 
 /*
  * All that pg_restore sends for an entry, which now is to be sent, statement
- * by statement; NULL terminated, for the caller to free.
+ * by statement; NULL terminated, and the session's until it is asked again.
  */
-extern const char **definition_session_statements(DefinitionSession *session,
-												  const ScriptEntry *entry);
+extern const char *const *definition_session_statements(DefinitionSession *session,
+														const ScriptEntry *entry);
 
 /* Does this statement set who the session is? */
 extern bool definition_session_sets_user(const DefinitionSession *session,

@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
+#include "definitions/definition_log.h"
 #include "definitions/definition_session.h"
 #include "definitions/definition_worker.h"
 
@@ -75,73 +76,6 @@ settle_commit(DefinitionWorker *worker)
 }
 
 /* ----------
- * Lines of entries
- * ----------
- */
-
-/*
- * Of one that cannot be in a transaction: it was begun, and may be done;
- * owned.
- */
-static char *
-log_name_begun(const TocEntry *entry)
-{
-	return psprintf("entry %d without transaction", entry->dump_id);
-}
-
-static bool
-log_is_kept(const DefinitionWorker *worker)
-{
-	const JobLog *log = worker->work->log;
-
-	return log != NULL && log->is_kept;
-}
-
-/*
- * A sequence may be unlogged, and a crash take its position.  It can be set
- * as often as one likes.
- */
-static bool
-has_line(const DefinitionWorker *worker, const TocEntry *entry)
-{
-	return log_is_kept(worker) && !toc_entry_is(entry, "SEQUENCE SET");
-}
-
-/* False if it is done already; then its errors are this transaction's. */
-static bool
-claim(DefinitionWorker *worker, const TocEntry *entry)
-{
-	const JobLog *log = worker->work->log;
-	char	   *name;
-	bool		claimed;
-
-	if (!has_line(worker, entry))
-		return true;
-	definition_session_reset_user(worker->session);
-	name = job_log_entry(entry);
-	claimed = job_log_claim(log, worker->session->conn, name, JOB_LOG_LASTING);
-	if (!claimed)
-		worker->note->n_errors += job_log_errors(log, worker->session->conn, name);
-	free(name);
-	return claimed;
-}
-
-/* The line of what was claimed is to tell of errors. */
-static void
-log_errors(DefinitionWorker *worker, const TocEntry *entry)
-{
-	char	   *name;
-
-	if (!has_line(worker, entry) || worker->note->n_errors == 0)
-		return;
-	definition_session_reset_user(worker->session);
-	name = job_log_entry(entry);
-	job_log_set_errors(worker->work->log, worker->session->conn, name,
-					   worker->note->n_errors);
-	free(name);
-}
-
-/* ----------
  * Entries
  * ----------
  */
@@ -190,15 +124,62 @@ run_all(DefinitionWorker *worker, const char *const *statements)
 static bool
 run_entry(DefinitionWorker *worker, const ScriptEntry *entry)
 {
-	const char **statements;
+	return !definition_log_claim(worker->work->log, worker->session, entry,
+								 &worker->note->n_errors) ||
+		run_all(worker, definition_session_statements(worker->session, entry));
+}
+
+/* The statements of all that is left of the job, in one message. */
+static bool
+run_joined(DefinitionWorker *worker, const DefinitionJob *job)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
 	bool		ok;
 
-	if (!claim(worker, entry->entry))
-		return true;
-	statements = definition_session_statements(worker->session, entry);
-	ok = run_all(worker, statements);
-	free(statements);
+	initPQExpBuffer(&sql);
+	for (int i = worker->note->next; i < job->n; i++)
+	{
+		const char *const *statements =
+			definition_session_statements(worker->session,
+										  &worker->work->script->entries[job->first + i]);
+
+		for (; *statements; statements++)
+			appendPQExpBuffer(&sql, "%s\n", *statements);
+	}
+	if (PQExpBufferDataBroken(sql))
+		pg_fatal("out of memory");
+	res = run_of_entry(worker, sql.data);
+	ok = res == NULL;
+	PQclear(res);
+	termPQExpBuffer(&sql);
 	return ok;
+}
+
+/*
+ * What is left of a job of large objects: there may be many, and nothing of
+ * them takes long.  False if something has failed, or was done before; then
+ * nothing is done.
+ */
+static bool
+run_at_once(DefinitionWorker *worker, const DefinitionJob *job,
+			volatile int *step)
+{
+	const DefinitionWork *work = worker->work;
+	int			next = worker->note->next;
+
+	*step = next;
+	begin(worker);
+	if (!definition_log_claim_all(work->log, worker->session,
+								  &work->script->entries[job->first + next],
+								  job->n - next) ||
+		!run_joined(worker, job) || !run_all(worker, end_statement))
+	{
+		definition_session_roll_back(worker->session);
+		return false;
+	}
+	commit(worker, job->n);
+	return true;
 }
 
 /*
@@ -322,9 +303,8 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
 	const JobLog *log = worker->work->log;
-	char	   *begun = log_name_begun(entry->entry);
+	char	   *begun = definition_log_name_begun(entry->entry);
 	PGconn	   *conn = worker->session->conn;
-	const char **statements;
 	bool		again;
 	bool		go_on;
 	int			n_errors;
@@ -333,18 +313,19 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	again = !job_log_claim(log, conn, begun, JOB_LOG_LASTING) &&
 		job_log_errors(log, conn, begun) == 0;
 	worker->note->n_errors = 0;
-	statements = definition_session_statements(worker->session, entry);
-	go_on = run_without_block(worker, statements, again);
-	free(statements);
+	go_on = run_without_block(worker,
+							  definition_session_statements(worker->session, entry),
+							  again);
 	n_errors = worker->note->n_errors;
 	begin(worker);
 	definition_session_reset_user(worker->session);
 	job_log_set_errors(log, conn, begun, n_errors);
 	if (go_on)
 	{
-		(void) claim(worker, entry->entry);
+		(void) definition_log_claim(log, worker->session, entry,
+									&worker->note->n_errors);
 		worker->note->n_errors = n_errors;
-		log_errors(worker, entry->entry);
+		definition_log_errors(log, worker->session, entry, n_errors);
 	}
 	commit(worker, go_on ? i + 1 : i);
 	free(begun);
@@ -358,18 +339,18 @@ static void
 run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 {
 	const ScriptEntry *entry = &worker->work->script->entries[job->first + i];
+	const JobLog *log = worker->work->log;
+	DefinitionNote *note = worker->note;
 	bool		go_on = true;
 
 	worker->entry = entry->entry;
 	worker->outside = false;
 	begin(worker);
-	if (claim(worker, entry->entry))
+	if (definition_log_claim(log, worker->session, entry, &note->n_errors))
 	{
-		const char **statements = definition_session_statements(worker->session, entry);
-
-		go_on = run_with_savepoints(worker, statements) &&
+		go_on = run_with_savepoints(worker,
+									definition_session_statements(worker->session, entry)) &&
 			run_with_savepoints(worker, end_statement);
-		free(statements);
 		if (worker->outside)
 		{
 			definition_session_roll_back(worker->session);
@@ -377,9 +358,9 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 			return;
 		}
 		/* --resume is to make it, when what was wrong is mended */
-		if (!go_on && log_is_kept(worker))
+		if (!go_on && log != NULL && log->is_kept)
 			exit(1);
-		log_errors(worker, entry->entry);
+		definition_log_errors(log, worker->session, entry, note->n_errors);
 	}
 	/* what it had made before the error stays, as pg_restore leaves it */
 	commit(worker, i + 1);
@@ -414,6 +395,7 @@ definition_worker_run(DefinitionWorker *worker, int job_no,
 	settle_commit(worker);
 	tell_entries(work, job);
 	if (!note->one_by_one && note->next < job->n &&
+		!(job->of_objects && run_at_once(worker, job, step)) &&
 		!run_together(worker, job, step))
 		note->one_by_one = true;
 	while (note->next < job->n)

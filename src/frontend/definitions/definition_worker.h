@@ -2,7 +2,8 @@
  * definition_worker.h
  *		Makes definitions in a session of ours, as pg_restore would.
  *
- * The entries of a job are made in one transaction, or several if that lasts.
+ * The entries of a job are made in one transaction, or several if that lasts;
+ * those of large objects by one message.
  * If one fails, nothing of its transaction is done; from there on each entry
  * has one, and each of its statements a savepoint: what fails is told and
  * counted as by pg_restore, and the rest is made.  So a job that is begun

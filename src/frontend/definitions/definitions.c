@@ -9,6 +9,7 @@
 #include "definitions/definition_worker.h"
 #include "definitions/definitions.h"
 #include "definitions/leaf_key_sessions.h"
+#include "definitions/object_groups.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 
@@ -140,13 +141,16 @@ make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
 	TocEntry   *entries = restore_schedule_entries(stages->schedule, phase,
 												   &n_entries, &n_own);
 	DefinitionWork work = {.stages = stages,.log = log};
+	Script	   *script;
 
 	/* whatever has become of the leader's session meanwhile */
 	target_keep(stages->target);
 	if (n_own > 0)
 	{
 		work.address = target_restore_address(stages->target, "local");
-		work.script = script_read(&stages->setup, name, entries, n_entries);
+		script = script_read(&stages->setup, name, entries, n_entries);
+		object_groups_divide(script, stages->archive);
+		work.script = script;
 		work.n_made = shared_memory_new(1, sizeof(int));
 		work.head_told = head_told();
 		progress_stage_count(stage, "", work.n_made, work.script->n_entries);
@@ -162,6 +166,8 @@ void
 definitions_make(RestoreStages *stages, const JobLog *log)
 {
 	make_phase(stages, log, RESTORE_PRE_DATA, "pre-data", 1, "definitions");
+	make_phase(stages, log, RESTORE_LARGE_OBJECTS, "large-objects", 1,
+			   "large objects");
 }
 
 /* ----------

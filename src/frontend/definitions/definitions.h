@@ -12,10 +12,10 @@
 #include "target/restore_stage.h"
 
 /*
- * Make all that comes before the rows, but for large objects, one after the
- * other.  Errors are told and counted; with --exit-on-error the first one
- * ends the process.  When it returns all is on the target's disk, and the
- * leader's session is a new one.
+ * Make all that comes before the rows, large objects last, still empty, one
+ * after the other.  Errors are told and counted; with --exit-on-error the
+ * first one ends the process.  When it returns all is on the target's disk,
+ * and the leader's session is a new one.
  */
 extern void definitions_make(RestoreStages *stages, const JobLog *log);
 

@@ -6,6 +6,7 @@
 
 #include "job_log/job_log.h"
 #include "session/session_loss.h"
+#include "session/text_array.h"
 #include "target/target.h"
 
 /*
@@ -23,6 +24,15 @@ static const char *const claim_queries[] = {
 	[JOB_LOG_LASTING] = CLAIM_QUERY("done"),
 	[JOB_LOG_UNLOGGED] = CLAIM_QUERY("done_unlogged")
 };
+
+/* The same with many, which are lasting, and without errors so far. */
+static const char claim_all_query[] =
+"INSERT INTO " JOB_LOG_SCHEMA ".done (name, attempt, errors)"
+" SELECT n.name, r.attempt, 0"
+" FROM " JOB_LOG_SCHEMA ".run r,"
+" pg_catalog.unnest($1::pg_catalog.text[]) n (name)"
+" WHERE r.attempt OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
+" ON CONFLICT (name) DO NOTHING";
 
 /* Of the line that a crash takes with it. */
 #define MARK "no crash"
@@ -115,6 +125,30 @@ job_log_claim(const JobLog *log, PGconn *conn, const char *name,
 		return true;
 	job_log_check_attempt(log, conn);
 	return false;
+}
+
+bool
+job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
+{
+	char		attempt[16];
+	const char *params[] = {NULL, attempt};
+	char	   *array;
+	PGresult   *res;
+	bool		written;
+
+	if (log == NULL || !log->is_kept)
+		return true;
+	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
+	params[0] = array = text_array(conn, names, n);
+	res = PQexecParams(conn, claim_all_query, 2, NULL, params, NULL, NULL, 0);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, "query failed", claim_all_query);
+	written = atoi(PQcmdTuples(res)) == n;
+	PQclear(res);
+	free(array);
+	if (!written)
+		job_log_check_attempt(log, conn);
+	return written;
 }
 
 void

@@ -78,6 +78,13 @@ extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name,
 						  JobLogKind kind);
 
 /*
+ * The same with all of these, lasting ones.  False if any is done already:
+ * the session is to roll back then.
+ */
+extern bool job_log_claim_all(const JobLog *log, PGconn *conn,
+							  char *const *names, int n);
+
+/*
  * The server has not crashed until now: an unlogged line, which is there when
  * the log is opened.  And have unlogged lines been lost since it was written?
  */

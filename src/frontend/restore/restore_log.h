@@ -10,7 +10,6 @@
 /* Stages. */
 #define RESTORE_LOG_DATABASE "database"
 #define RESTORE_LOG_DROP "drop"
-#define RESTORE_LOG_OBJECTS_BEGUN "large objects begun"
 #define RESTORE_LOG_DEFINITIONS "definitions"
 #define RESTORE_LOG_UNLOGGED "unlogged tables noted"
 #define RESTORE_LOG_LOST "unlogged rows lost"

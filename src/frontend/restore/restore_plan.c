@@ -105,8 +105,10 @@ restore_plan_make(Restore *restore)
 	restore->run.plan = plan;
 	restore->target.encoding = plan->encoding;
 	restore->stages.setup.toc = plan->toc;
+	restore->stages.archive = restore->archive->toc;
 	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
 													 restore->options.create);
+	restore_schedule_defer_privileges(restore->stages.schedule);
 	restore_resume_refuse_log(restore->stages.schedule);
 	restore->new_name = restore_tables_new_database(plan->toc);
 	prepare_work(restore);

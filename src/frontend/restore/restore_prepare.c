@@ -55,34 +55,6 @@ enter_database(Restore *restore)
 }
 
 /*
- * A run before has ended while it made large objects: which of them it has
- * made, and which were there before, cannot be told.  --clean drops them.
- */
-static void
-refuse_half_made(Restore *restore)
-{
-	if (!job_log_is_done(restore->log, RESTORE_LOG_OBJECTS_BEGUN))
-		return;
-	if (restore->options.clean && !restore->options.create)
-		return;
-	pg_log_error("the restore cannot be resumed: it ended while large objects were being made");
-	pg_log_error_hint("No rows were loaded yet.  Resume with --clean, which drops the archive's large objects, or begin again in an empty database.");
-	exit(1);
-}
-
-/* Make large objects, still empty. */
-static void
-make_objects(Restore *restore)
-{
-	if (!restore_schedule_has(restore->stages.schedule, RESTORE_LARGE_OBJECTS))
-		return;
-	refuse_half_made(restore);
-	job_log_done(restore->log, restore->target.conn, RESTORE_LOG_OBJECTS_BEGUN,
-				 0);
-	restore_stage_large_objects(&restore->stages);
-}
-
-/*
  * Drop what --clean drops, and look which tables are there then: what is made
  * later is not dropped by --resume, nor taken for what was there before.
  */
@@ -123,7 +95,6 @@ make_tables(Restore *restore)
 	definitions_make(&restore->stages, restore->log);
 	/* a restart until now is of no matter: what was done is on the disk */
 	restore->target.incarnation = target_history_incarnation(restore->target.conn);
-	make_objects(restore);
 	after = restore_tables_look(restore->target.conn, plan->tables);
 	if (restore->options.no_data_for_failed_tables)
 		restore_tables_leave_out(work, after, false);

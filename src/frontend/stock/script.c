@@ -260,6 +260,31 @@ marked_definition(const char *mark, int number, const char *defn,
 	return psprintf("%s%s%d\n", is_comment ? "" : " ", mark, number);
 }
 
+/*
+ * The entry with a mark for its definition, which is owned.  Of groups of
+ * large objects pg_restore would write no definition as it is, but something
+ * for each OID in it: it is given one large object.
+ */
+static TocEntry
+marked_copy(const TocEntry *entry, const char *mark, int number,
+			const Options *options)
+{
+	static char object_desc[] = "BLOB";
+	static char object_tag[] = SCRIPT_GROUP_OID;
+	static char privilege_tag[] = "LARGE OBJECT " SCRIPT_GROUP_OID;
+	TocEntry	copy = *entry;
+
+	copy.defn = marked_definition(mark, number, entry->defn, options);
+	if (toc_entry_is(entry, "BLOB METADATA"))
+	{
+		copy.desc = object_desc;
+		copy.tag = object_tag;
+	}
+	else if (toc_entry_is_group_privilege(entry))
+		copy.tag = privilege_tag;
+	return copy;
+}
+
 Script *
 script_read(const PgRestoreSetup *setup, const char *name,
 			const TocEntry *entries, int n_entries)
@@ -274,8 +299,7 @@ script_read(const PgRestoreSetup *setup, const char *name,
 	{
 		marked[i] = entries[i];
 		if (!is_setting(&entries[i]) && entries[i].defn && *entries[i].defn)
-			marked[i].defn = marked_definition(mark, i, entries[i].defn,
-											   setup->options);
+			marked[i] = marked_copy(&entries[i], mark, i, setup->options);
 	}
 	initPQExpBuffer(&text);
 	stock_pg_restore_script(setup, name, marked, n_entries, &text);

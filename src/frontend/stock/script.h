@@ -30,10 +30,13 @@ typedef enum ScriptSetting
 
 #define SCRIPT_N_SETTINGS 4
 
+/* What after has in the place of the OIDs of a group of large objects. */
+#define SCRIPT_GROUP_OID "0"
+
 /*
  * An entry, whose definition comes after these settings: a statement each, or
  * NULL for one that was not set yet.  after are the statements that follow
- * it.
+ * it.  Of a group of large objects (17 on) it may be a part.
  */
 typedef struct ScriptEntry
 {
@@ -41,6 +44,10 @@ typedef struct ScriptEntry
 	const char *settings[SCRIPT_N_SETTINGS];
 	const char **after;
 	int			n_after;
+	const char *oids;			/* of a part, as the group's definition has
+								 * them: a line each; borrowed; else NULL */
+	int			n_oids;
+	int			part;			/* which of its group's, from 0 */
 } ScriptEntry;
 
 /* Owns its texts; is never freed. */
@@ -56,6 +63,7 @@ typedef struct Script
  * What pg_restore would send for these entries, which the result borrows.
  * Those that it would leave out, by the user's options or as they define
  * nothing, are not in it.  name is of its archive, and not used twice.
+ * Groups of large objects, and their privileges, are whole, without OIDs.
  */
 extern Script *script_read(const PgRestoreSetup *setup, const char *name,
 						   const TocEntry *entries, int n_entries);

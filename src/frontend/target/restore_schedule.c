@@ -9,8 +9,8 @@
  *
  * Large objects are made before, empty, with their owners; their comments and
  * privileges come with the rest, so that no owner is shut out of them while
- * they are filled.  But the privileges on a group of them (17 on) go with it,
- * as pg_restore looks up there which ones it has
+ * they are filled.  But the privileges on a group of them (17 on) go with it
+ * where pg_restore makes them, which looks up there which ones it has
  * (pg_backup_db.c:IssueACLPerBlob).
  */
 #include "base/fe_compat.h"
@@ -72,19 +72,11 @@ table_waited_for(const TocEntry *entry, const TocEntry *const *by_id,
 	return result;
 }
 
-static bool
-is_of_large_object_group(const TocEntry *entry)
-{
-	return toc_entry_is(entry, "ACL") &&
-		strncmp(entry->tag, "LARGE OBJECTS ", 14) == 0;
-}
-
 /* section: the entry's own, or if it has none that of the one before it. */
 static RestorePhase
 phase_of(const TocEntry *entry, TocSection section, bool create)
 {
 	static const char *const settings[] = {"ENCODING", "STDSTRINGS", "SEARCHPATH", NULL};
-	static const char *const objects[] = {"BLOB", "BLOB METADATA", NULL};
 
 	if (toc_entry_is_one_of(entry, settings))
 		return RESTORE_ALWAYS;
@@ -92,7 +84,8 @@ phase_of(const TocEntry *entry, TocSection section, bool create)
 		return create ? RESTORE_DATABASE : RESTORE_NEVER;
 	if (entry->had_dumper)
 		return RESTORE_NEVER;
-	if (toc_entry_is_one_of(entry, objects) || is_of_large_object_group(entry))
+	if (toc_entry_makes_large_objects(entry) ||
+		toc_entry_is_group_privilege(entry))
 		return RESTORE_LARGE_OBJECTS;
 	if (section == TOC_SECTION_PRE_DATA && !toc_entry_is_privilege(entry) &&
 		!is_added_to_large_object(entry))
@@ -133,6 +126,15 @@ restore_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 	free(table_by_id);
 	free(by_id);
 	return schedule;
+}
+
+void
+restore_schedule_defer_privileges(RestoreSchedule *schedule)
+{
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+		if (schedule->phases[i] == RESTORE_LARGE_OBJECTS &&
+			toc_entry_is_group_privilege(&schedule->toc->entries[i]))
+			schedule->phases[i] = RESTORE_POST_DATA;
 }
 
 void

@@ -39,6 +39,13 @@ extern RestoreSchedule *restore_schedule_make(const Toc *toc,
 											  bool create);
 
 /*
+ * For whoever makes groups of large objects without pg_restore: privileges on
+ * them come with the others, so that no owner is shut out while they are
+ * filled.
+ */
+extern void restore_schedule_defer_privileges(RestoreSchedule *schedule);
+
+/*
  * The target cannot have this extension: leave it out, with its comment and
  * the privileges on its functions and tables, whose names begin with its own.
  */

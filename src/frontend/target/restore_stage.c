@@ -234,15 +234,15 @@ restore_stage_database(RestoreStages *restore, const char *name)
 	restore->setup.address = target_restore_address(restore->target, "off");
 }
 
-void
-restore_stage_large_objects(RestoreStages *restore)
+/* Large objects, still empty. */
+static void
+make_large_objects(RestoreStages *restore)
 {
 	const Options *options = restore->setup.options;
 	bool		clean = options->clean && !options->create;
 
-	if (!may_go_on(restore, restore_phase(restore, RESTORE_LARGE_OBJECTS,
-										  "large-objects", NULL,
-										  run_args(restore, false, clean))))
+	if (!restore_phase(restore, RESTORE_LARGE_OBJECTS, "large-objects", NULL,
+					   run_args(restore, false, clean)))
 		pg_fatal("pg_restore could not make the large objects on the target");
 	make_durable(restore->target);
 }
@@ -254,7 +254,7 @@ restore_stage_definitions(RestoreStages *restore)
 					   run_args(restore, false, false)))
 		pg_fatal("pg_restore could not make the definitions on the target");
 	progress_end();
-	restore_stage_large_objects(restore);
+	make_large_objects(restore);
 }
 
 bool

@@ -21,6 +21,8 @@ typedef struct RestoreStages
 	PgRestoreSetup setup;
 	RestoreSchedule *schedule;
 	Target	   *target;
+	const Toc  *archive;		/* of a restore, with all of its entries,
+								 * whether they are wanted or not */
 	bool		as_pg_restore;	/* drop what --clean drops, and go on after
 								 * errors unless setup.args say otherwise */
 	PgRestoreRun run;
@@ -59,12 +61,6 @@ extern void restore_stage_drop(RestoreStages *restore);
  * fatal if it fails.  For a copy.
  */
 extern void restore_stage_definitions(RestoreStages *restore);
-
-/*
- * Of that, the large objects alone, still empty; fatal if it fails and this
- * is not to go on.
- */
-extern void restore_stage_large_objects(RestoreStages *restore);
 
 /*
  * Foreign keys, triggers, privileges, sequences' positions, materialized

@@ -76,6 +76,21 @@ toc_entry_is_privilege(const TocEntry *entry)
 	return toc_entry_is_one_of(entry, descs);
 }
 
+bool
+toc_entry_is_group_privilege(const TocEntry *entry)
+{
+	return toc_entry_is(entry, "ACL") &&
+		strncmp(entry->tag, "LARGE OBJECTS ", 14) == 0;
+}
+
+bool
+toc_entry_makes_large_objects(const TocEntry *entry)
+{
+	static const char *const descs[] = {"BLOB", "BLOB METADATA", NULL};
+
+	return toc_entry_is_one_of(entry, descs);
+}
+
 const TocEntry **
 toc_entries_by_id(const Toc *toc)
 {

@@ -124,6 +124,12 @@ extern bool toc_entry_is_one_of(const TocEntry *entry,
 /* Privileges, for which pg_restore has a pass of their own. */
 extern bool toc_entry_is_privilege(const TocEntry *entry);
 
+/* Privileges on all of a group of large objects (BLOB METADATA; 17 on). */
+extern bool toc_entry_is_group_privilege(const TocEntry *entry);
+
+/* Large objects, still empty, one (until 16) or a group (17 on). */
+extern bool toc_entry_makes_large_objects(const TocEntry *entry);
+
 /* Rows that a worker must fetch: the only other data are large objects. */
 static inline bool
 toc_entry_is_table_data(const TocEntry *entry)
