@@ -96,6 +96,10 @@ _pg_pardump()
 			COMPREPLY=($(compgen -W 'default lz4 pglz' -- "$cur"))
 			return
 			;;
+		--incremental-by)
+			COMPREPLY=($(compgen -W 'fingerprints wal-summaries' -- "$cur"))
+			return
+			;;
 		--incremental-copy-method)
 			COMPREPLY=($(compgen -W 'link clone copy' -- "$cur"))
 			return

@@ -135,4 +135,22 @@ COMMENT ON TABLE @extschema@.pg_pardump_lock IS
 
 GRANT SELECT ON TABLE @extschema@.pg_pardump_lock TO PUBLIC;
 
+-- Has no rows either.  Its comment, in a catalog that is logged, but neither
+-- dumped nor published, tells which dumps were made of this very history.
+CREATE UNLOGGED TABLE @extschema@.pg_pardump_history ();
+
+COMMENT ON TABLE @extschema@.pg_pardump_history IS
+'dumps of this database:';
+
+CREATE FUNCTION pg_pardump_note_dump(token pg_catalog.text)
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_pardump_note_dump'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION pg_pardump_note_dump(pg_catalog.text) IS
+'leave a mark of a dump in the history of the cluster, to be found by a later one';
+
+-- Who leaves a mark vouches for an archive.
+REVOKE EXECUTE ON FUNCTION pg_pardump_note_dump(pg_catalog.text) FROM PUBLIC;
+
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;

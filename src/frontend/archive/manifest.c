@@ -21,6 +21,11 @@ const ManifestText manifest_head_texts[] = {
 	{"Fingerprint-Algorithm", offsetof(Manifest, fingerprint_algorithm)},
 	{"Fingerprint-Key", offsetof(Manifest, fingerprint_key)},
 	{"Settings", offsetof(Manifest, settings)},
+	{"History-Token", offsetof(Manifest, history_token)},
+	{"History-LSN", offsetof(Manifest, history_lsn)},
+	{"History-Timeline", offsetof(Manifest, history_timeline)},
+	{"History-Database", offsetof(Manifest, history_database)},
+	{"History-Xmax", offsetof(Manifest, history_xmax)},
 	{NULL}
 };
 

@@ -50,6 +50,9 @@ typedef struct ManifestFile
 								 * file; NULL if it was dumped */
 	Oid			table_oid;		/* 0 if no fingerprints were asked for */
 	BlockNumber relation_blocks;	/* of the table, when it was planned */
+	Oid			filenode;		/* where its blocks are, if changes of them
+								 * are logged; else 0 */
+	Oid			tablespace;
 	int64		start_block;
 	int64		end_block;		/* exclusive, or MANIFEST_NO_END */
 	uint64		rows;			/* of rows only */
@@ -81,6 +84,12 @@ typedef struct Manifest
 	char	   *fingerprint_algorithm;	/* NULL if there are none */
 	char	   *fingerprint_key;	/* hexadecimal */
 	char	   *settings;		/* of sessions, which rows depend on */
+	char	   *history_token;	/* what wal_history.h says; NULL if there is
+								 * none */
+	char	   *history_lsn;
+	char	   *history_timeline;
+	char	   *history_database;
+	char	   *history_xmax;
 	uint64		chunk_bytes;	/* as planned; 0 = not known */
 	int64		start_us;
 	int64		end_us;

@@ -223,6 +223,10 @@ read_file_member(JsonReader *reader, ManifestFile *file, const char *key)
 	}
 	else if (strcmp(key, "Table-OID") == 0)
 		file->table_oid = (Oid) read_number(reader, PG_UINT32_MAX);
+	else if (strcmp(key, "Filenode") == 0)
+		file->filenode = (Oid) read_number(reader, PG_UINT32_MAX);
+	else if (strcmp(key, "Tablespace") == 0)
+		file->tablespace = (Oid) read_number(reader, PG_UINT32_MAX);
 	else if (strcmp(key, "Relation-Blocks") == 0)
 		file->relation_blocks =
 			(BlockNumber) read_number(reader, InvalidBlockNumber);

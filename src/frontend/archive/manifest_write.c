@@ -130,6 +130,9 @@ put_fingerprints(PQExpBuffer buf, const Manifest *manifest,
 	if (file->table_oid != 0)
 		appendPQExpBuffer(buf, ", \"Table-OID\": %u, \"Relation-Blocks\": %u",
 						  file->table_oid, file->relation_blocks);
+	if (file->filenode != 0)
+		appendPQExpBuffer(buf, ", \"Filenode\": %u, \"Tablespace\": %u",
+						  file->filenode, file->tablespace);
 	if (file->fingerprint)
 	{
 		put_member(buf, manifest, "Fingerprint", file->fingerprint);

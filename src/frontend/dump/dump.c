@@ -273,6 +273,7 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	run_make_results(&dump->run, dump->plan.checksum_type);
 	dump->reuse = reuse_new(&dump->plan);
 	run_workers(dump);
+	leader_note_history(&dump->source, &dump->plan);
 	/* the archive is right without it: this may warn, and no more */
 	if (dump->source.slot)
 		(void) logical_slot_recheck(dump->source.slot);

@@ -91,11 +91,13 @@ value_is(const PGresult *res, const char *text)
 		strcmp(PQgetvalue(res, 0, 0), text) == 0;
 }
 
-static bool
-rows_are_same(PGconn *conn, const DataFile *file, const FingerprintSpec *spec,
-			  const char *oid, const char *columns, uint64 *rows)
+bool
+fingerprint_same_rows(PGconn *conn, const DumpTable *table,
+					  const DataFile *file, const FingerprintSpec *spec)
 {
 	const ManifestFile *previous = file->previous;
+	char	   *oid = psprintf("%u", table->oid);
+	char	   *columns = column_array(conn, table);
 	char	   *start = psprintf("%u", file->start_block);
 	char	   *end = file->end_block == InvalidBlockNumber ? NULL :
 		psprintf("%u", file->end_block);
@@ -103,34 +105,31 @@ rows_are_same(PGconn *conn, const DataFile *file, const FingerprintSpec *spec,
 	char	   *first = psprintf("\\x%s", previous->first_fingerprint);
 	const char *params[] = {oid, columns, start, end, key, spec->algorithm, first};
 	PGresult   *res = session_query_params(conn, fingerprint_query, 7, params, 0);
-	bool		result = value_is(res, previous->fingerprint);
+	bool		result = value_is(res, previous->fingerprint) &&
+		strtoull(PQgetvalue(res, 0, 1), NULL, 10) == previous->rows;
 
-	if (result)
-		*rows = strtoull(PQgetvalue(res, 0, 1), NULL, 10);
 	PQclear(res);
+	free(oid);
+	free(columns);
 	free(start);
 	free(end);
 	free(key);
 	free(first);
-	return result && *rows == previous->rows;
+	return result;
 }
 
-const char *
-fingerprint_why_new(PGconn *conn, const DumpTable *table, const DataFile *file,
-					const FingerprintSpec *spec, uint64 *rows)
+bool
+fingerprint_same_definition(PGconn *conn, const DumpTable *table,
+							const DataFile *file)
 {
 	char	   *oid = psprintf("%u", table->oid);
 	char	   *columns = column_array(conn, table);
 	const char *params[] = {oid, columns};
 	PGresult   *res = session_query_params(conn, definition_query, 2, params, 0);
-	const char *why = NULL;
+	bool		result = value_is(res, file->previous->definition);
 
-	if (!value_is(res, file->previous->definition))
-		why = "its definition has changed";
-	else if (!rows_are_same(conn, file, spec, oid, columns, rows))
-		why = "its rows have changed";
 	PQclear(res);
 	free(oid);
 	free(columns);
-	return why;
+	return result;
 }

@@ -21,13 +21,13 @@ extern bool fingerprint_reads(PGconn *conn, const FingerprintSpec *spec);
 extern void fingerprint_last_read(PGconn *conn, FileResult *result);
 
 /*
- * Has the table the definition that it had for the previous archive's file,
- * and its rows the fingerprint?  Else why not: a constant.  *rows is their
- * number.
+ * Has the table the definition that it had for the previous archive's file;
+ * and its rows, are they what they were, and as many?
  */
-extern const char *fingerprint_why_new(PGconn *conn, const DumpTable *table,
-									   const DataFile *file,
-									   const FingerprintSpec *spec,
-									   uint64 *rows);
+extern bool fingerprint_same_definition(PGconn *conn, const DumpTable *table,
+										const DataFile *file);
+extern bool fingerprint_same_rows(PGconn *conn, const DumpTable *table,
+								  const DataFile *file,
+								  const FingerprintSpec *spec);
 
 #endif							/* FINGERPRINT_QUERY_H */

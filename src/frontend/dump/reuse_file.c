@@ -15,6 +15,7 @@
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
 #include "previous/previous_file.h"
+#include "previous/wal_history.h"
 
 /*
  * Where so many chunks of a table in a row have changed others will have,
@@ -96,28 +97,50 @@ take_file(const Run *run, const DataFile *file, int64 start_us)
 	return NULL;
 }
 
+/*
+ * Do summaries of the write-ahead log prove that no block was written to?
+ * The last file has no end, but in the blocks behind those that the table had
+ * there was nothing, then and now.
+ */
+static bool
+is_untouched(const DumpPlan *plan, const DumpTable *table, const DataFile *file)
+{
+	const ManifestFile *previous = file->previous;
+	BlockNumber end = file->end_block == InvalidBlockNumber ?
+		table->heap_blocks : file->end_block;
+
+	return plan->changes && table->is_logged && table->filenode != 0 &&
+		previous->filenode == table->filenode &&
+		previous->tablespace == table->tablespace &&
+		!wal_changes_touch(plan->changes, table->tablespace, table->filenode,
+						   file->start_block, end);
+}
+
 const char *
 reuse_file(Reuse *reuse, PGconn *conn, const Run *run, const DataFile *file)
 {
 	const DumpPlan *plan = run->plan;
+	const DumpTable *table = &plan->tables->tables[file->table];
 	const char *new_reason = plan->chunks->tables[file->table].new_reason;
 	volatile int *misses = &reuse->misses[file->table];
 	int64		start_us = clock_wall_us();
-	const char *why;
-	uint64		rows;
 
 	if (new_reason)
 		return new_reason;
 	if (file->previous == NULL)
 		return "the previous archive has no file of these blocks";
-	if (*misses >= MAX_MISSES && file->chunk_no % TRY_EVERY != 0)
+	if (*misses >= MAX_MISSES && plan->changes == NULL &&
+		file->chunk_no % TRY_EVERY != 0)
 		return "other chunks of the table have changed";
-	why = fingerprint_why_new(conn, &plan->tables->tables[file->table], file,
-							  plan->fingerprints, &rows);
-	if (why)
+	if (!fingerprint_same_definition(conn, table, file))
+		return "its definition has changed";
+	if (is_untouched(plan, table, file))
+		pg_log_info("no block of %s was written to since the previous archive",
+					data_file_describe(file, plan->tables));
+	else if (!fingerprint_same_rows(conn, table, file, plan->fingerprints))
 	{
 		++*misses;
-		return why;
+		return "its rows have changed";
 	}
 	*misses = 0;
 	return take_file(run, file, start_us);

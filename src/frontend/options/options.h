@@ -51,6 +51,8 @@ typedef struct Options
 	bool		manifest_fingerprints;
 	const char *incremental;	/* the previous archive; NULL = dump all */
 	const char *incremental_copy_method;	/* NULL = link */
+	const char *incremental_by; /* fingerprints, or wal-summaries too; NULL =
+								 * fingerprints */
 	uint64		retries;		/* of what a lost connection interrupted */
 	uint64		stall_timeout;	/* seconds, 0 = never */
 	uint64		max_rate;		/* bytes a second, 0 = no limit */

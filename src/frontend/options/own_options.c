@@ -23,6 +23,7 @@ static const OptionRow own_options[] = {
 	{"dry-run", OPTION_FLAG, offsetof(Options, dry_run)},
 	{"expected-rate", OPTION_SIZE, offsetof(Options, expected_rate)},
 	{"incremental", OPTION_TEXT, offsetof(Options, incremental)},
+	{"incremental-by", OPTION_TEXT, offsetof(Options, incremental_by)},
 	{"incremental-copy-method", OPTION_TEXT,
 	offsetof(Options, incremental_copy_method)},
 	{"index-jobs", OPTION_NUMBER, offsetof(Options, index_jobs), 1, 4096},
@@ -302,6 +303,18 @@ own_options_copy_method(const Options *options)
 	pg_fatal("unrecognized copy method \"%s\"", method);
 }
 
+bool
+own_options_by_wal(const Options *options)
+{
+	const char *by = options->incremental_by;
+
+	if (by && strcmp(by, "wal-summaries") == 0)
+		return true;
+	if (by && strcmp(by, "fingerprints") != 0)
+		pg_fatal("invalid value \"%s\" for option %s", by, "--incremental-by");
+	return false;
+}
+
 /* Fingerprints are of an archive, and are compared with those of another. */
 static void
 check_incremental(const Options *options)
@@ -309,6 +322,10 @@ check_incremental(const Options *options)
 	need(options->incremental_copy_method != NULL, "--incremental-copy-method",
 		 options->incremental != NULL, "--incremental");
 	(void) own_options_copy_method(options);
+	(void) own_options_by_wal(options);
+	if (options->incremental_by && !options->manifest_fingerprints)
+		need(true, "--incremental-by", options->incremental != NULL,
+			 "--incremental");
 	exclude(options->target != NULL, "--target",
 			options->manifest_fingerprints, "--manifest-fingerprints");
 	exclude(options->verify != NULL, "--verify",

@@ -31,6 +31,9 @@ extern void own_options_note_flag(Options *options, int letter,
 extern CopyMethod own_options_copy_method(const Options *options);
 extern const char *own_options_copy_method_name(CopyMethod method);
 
+/* Does --incremental-by ask for summaries of the write-ahead log? */
+extern bool own_options_by_wal(const Options *options);
+
 /* Exits with a message if options of ours exclude each other. */
 extern void own_options_check(const Options *options);
 

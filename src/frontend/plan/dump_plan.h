@@ -14,6 +14,7 @@
 #include "plan/dump_origin.h"
 #include "plan/job_queue.h"
 #include "previous/fingerprint_spec.h"
+#include "previous/wal_history.h"
 
 typedef struct DumpPlan
 {
@@ -35,12 +36,15 @@ typedef struct DumpPlan
 	const JobQueue *queue;
 	int			lock_wait_ms;
 	CompressSpec compress;
+	const char *server_compress;	/* the same for the server that is to do
+									 * it; NULL if the workers are */
 	pg_checksum_type checksum_type;
 	const FingerprintSpec *fingerprints;	/* to be recorded; or NULL */
 	const PreviousArchive *previous;	/* whose files may be used again; or
 										 * NULL */
-	const char *server_compress;	/* the same for the server that is to do
-									 * it; NULL if the workers are */
+	const WalHistory *history;	/* to be recorded; or NULL */
+	const WalChanges *changes;	/* since the previous archive; or NULL:
+								 * nothing is known of them */
 } DumpPlan;
 
 /*

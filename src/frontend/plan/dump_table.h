@@ -14,6 +14,8 @@ typedef struct DumpTable
 	const TocEntry *entry;		/* its TABLE DATA entry; borrowed */
 	Oid			oid;
 	Oid			filenode;		/* of its files once it is locked; 0 = none */
+	Oid			tablespace;		/* where they are */
+	bool		is_logged;		/* changes of them are */
 	char		relkind;
 	bool		is_heap;		/* stored by the heap access method */
 	bool		row_security;	/* policies apply to the current user */

@@ -145,7 +145,11 @@ static const char measure_query[] =
 " pg_catalog.pg_relation_size(t.oid),"
 " CASE WHEN c.reltoastrelid OPERATOR(pg_catalog.<>) 0"
 " THEN pg_catalog.pg_relation_size(c.reltoastrelid) END,"
-" pg_catalog.pg_relation_filenode(c.oid)"
+" pg_catalog.pg_relation_filenode(c.oid),"
+" CASE WHEN c.reltablespace OPERATOR(pg_catalog.<>) 0 THEN c.reltablespace"
+" ELSE (SELECT d.dattablespace FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) END,"
+" c.relpersistence OPERATOR(pg_catalog.=) 'p'"
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
 " pg_catalog.unnest($2::pg_catalog.text[]))"
 " WITH ORDINALITY t (oid, name, no)"
@@ -174,6 +178,8 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 			exit(1);
 		}
 		table->filenode = (Oid) strtoul(PQgetvalue(res, i, 3), NULL, 10);
+		table->tablespace = (Oid) strtoul(PQgetvalue(res, i, 4), NULL, 10);
+		table->is_logged = PQgetvalue(res, i, 5)[0] == 't';
 		table->heap_bytes = strtoull(PQgetvalue(res, i, 1), NULL, 10);
 		/* without TOAST, or with one replaced since the snapshot: "" */
 		table->total_bytes = table->heap_bytes +

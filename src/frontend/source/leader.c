@@ -7,6 +7,7 @@
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/retry.h"
+#include "options/own_options.h"
 #include "plan/dump_table_read.h"
 #include "plan/row_filter.h"
 #include "progress/progress.h"
@@ -138,12 +139,16 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	/* before the snapshot: names are looked up in catalogs of the present */
 	plan->extension = extension = server_extension_find(source->conn, options,
 														EXTENSION_READS);
+	if (own_options_by_wal(options) && extension->missing == NULL)
+		source->history = wal_history_begin(source->conn);
 	/* before it, too: a slot brings its own */
 	source->slot = make_slot(source);
 	plan->snapshot = snapshot_begin_leader(source->conn, options,
 										   source->slot ? source->slot->snapshot :
 										   options->snapshot);
 	plan->snapshot_identity = snapshot_identity(source->conn);
+	if (source->history)
+		wal_history_snapshot_taken(source->conn, source->history);
 	if (source->slot)
 		logical_slot_snapshot_taken(source->slot);
 	if (pg_dump)
@@ -215,6 +220,54 @@ end_pg_dump(const Source *source, StockPgDump *pg_dump)
 		stock_pg_dump_stop(pg_dump);
 }
 
+/* One more for a moment, which may fail: a status of CONNECTION_BAD. */
+static PGconn *
+open_history_session(const Source *source)
+{
+	PGconn	   *conn = connection_try_peer(source->address,
+										   "pg_pardump history");
+
+	interrupt_set_connection(conn);
+	if (PQstatus(conn) == CONNECTION_OK)
+		begin_second_session(source, conn);
+	return conn;
+}
+
+static void
+close_history_session(const Source *source, PGconn *conn)
+{
+	interrupt_set_connection(source->conn);
+	PQfinish(conn);
+}
+
+/*
+ * What has changed since the previous archive, and whether the next run can
+ * ask that.  Fingerprints tell it, too.
+ */
+static void
+read_changes(Source *source, DumpPlan *plan)
+{
+	const WalHistory *history = source->history;
+	const char *problem = history->problem;
+	PGconn	   *other;
+
+	if (problem == NULL && plan->previous)
+	{
+		other = open_history_session(source);
+		plan->changes = wal_changes_read(other, plan->previous, history, &problem);
+		close_history_session(source, other);
+	}
+	if (problem)
+		pg_log_warning("summaries of the write-ahead log are not used: %s",
+					   problem);
+	if (history->problem)
+		return;
+	if (history->xmin > history->xid)
+		plan->history = history;
+	else
+		pg_log_warning("a later run cannot use summaries of the write-ahead log: a transaction had been running for long when the snapshot was taken");
+}
+
 void
 leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 {
@@ -237,6 +290,26 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	if (options->create_subscription)
 		subscription_check(conn, options, plan->pg_dump_toc, tables);
 	dump_plan_make(plan, conn, options);
+	if (plan->fingerprints && source->history)
+		read_changes(source, plan);
+}
+
+void
+leader_note_history(Source *source, DumpPlan *plan)
+{
+	const char *problem;
+	PGconn	   *other;
+
+	if (plan->history == NULL)
+		return;
+	other = open_history_session(source);
+	problem = wal_history_note(other, plan->history);
+	close_history_session(source, other);
+	if (problem == NULL)
+		return;
+	pg_log_warning("a later run cannot use summaries of the write-ahead log: %s",
+				   problem);
+	plan->history = NULL;
 }
 
 void

@@ -40,6 +40,12 @@ extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 extern void leader_run_workers(Source *source, const Run *run,
 							   const WorkerTask *task);
 
+/*
+ * All rows are read: leave a mark in the history of the server, if the
+ * manifest is to tell one.  Else, after a warning, it is not.
+ */
+extern void leader_note_history(Source *source, DumpPlan *plan);
+
 /* Snapshot and locks are of no more use. */
 extern void leader_close(Source *source);
 

@@ -35,6 +35,7 @@ typedef struct Source
 	LeaderSession *session;		/* keeps it, once workers are to start */
 	const char *snapshot;		/* as this connection has exported it, for
 								 * workers */
+	WalHistory *history;		/* for the next incremental dump; or NULL */
 	SnapshotHolder *holders;	/* who has it, by worker: --jobs of them, in
 								 * shared memory */
 	bool		keep_snapshot;	/* when all jobs are done, too */

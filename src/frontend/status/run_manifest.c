@@ -81,6 +81,8 @@ add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
 		return;
 	file->table_oid = table->oid;
 	file->relation_blocks = table->heap_blocks;
+	file->filenode = table->is_logged ? table->filenode : 0;
+	file->tablespace = table->tablespace;
 	file->fingerprint = hash_text(&result->fingerprint);
 	file->first_fingerprint = hash_text(&result->first_fingerprint);
 	file->definition = hash_text(&result->definition);
@@ -199,6 +201,14 @@ run_manifest_new(const Run *run)
 			unconstify(char *, plan->fingerprints->algorithm);
 		head.fingerprint_key = unconstify(char *, plan->fingerprints->key);
 		head.settings = plan->fingerprints->settings;
+	}
+	if (plan->history)
+	{
+		head.history_token = plan->history->token;
+		head.history_lsn = plan->history->lsn;
+		head.history_timeline = plan->history->timeline;
+		head.history_database = plan->history->database;
+		head.history_xmax = plan->history->xmax;
 	}
 	*manifest = head;
 	manifest->files = pg_malloc0(count_files(results) * sizeof(ManifestFile));

@@ -1,0 +1,222 @@
+# --incremental-by=wal-summaries: chunks that no summary of the write-ahead log
+# tells of are not read; with any doubt about the history fingerprints decide, so
+# that the archive is what a full dump would be.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok pg_major
+  start_psql start_standby);
+use Pardump::Command qw(refused_ok);
+use Pardump::Incremental qw(incremental how full_archive same_contents_ok verified_ok);
+use Pardump::Manifest qw(read_manifest);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('history', allows_streaming => 1);
+my @by = ('--incremental-by=wal-summaries');
+my @first = ('-j2', '--chunk-size=512kB', '-Z0', '--manifest-fingerprints', @by);
+
+make_database($node, 'shop');
+sql($node, 'shop', <<'SQL');
+CREATE EXTENSION pg_pardump;
+CREATE TABLE t AS SELECT g AS id, repeat(md5(g::text), 4) AS t FROM generate_series(1, 16000) g;
+CREATE TABLE docs AS SELECT g AS id, (SELECT string_agg(md5((g * 100 + i)::text), ' ') FROM generate_series(1, 150) i) AS t
+	FROM generate_series(1, 200) g;
+CREATE UNLOGGED TABLE unlogged AS SELECT g AS id, repeat('u', 100) AS t FROM generate_series(1, 3000) g;
+SQL
+sql($node, 'shop', 'VACUUM');
+
+refused_ok(qr/invalid value "lsn" for option --incremental-by/, 'another way', '--manifest-fingerprints',
+	'--incremental-by=lsn', '-d', $node->connstr('shop'));
+refused_ok(qr/option --incremental-by requires option --incremental/, 'nothing to do by it', @by,
+	'-d', $node->connstr('shop'));
+
+# A dump that warns of why the next one cannot ask.
+sub warned_ok
+{
+	my ($what, $warning, @options) = @_;
+	my $dir = new_path('warned');
+	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '-f', $dir, @first, '-d', $node->connstr('shop'), @options);
+	is($rc, 0, "$what: exit code");
+	like($err, qr/\Apg_pardump: warning: $warning\n\z/, "$what: warning");
+	is(read_manifest($dir)->{'History-Token'}, undef, "$what: nothing of it in the manifest");
+	return $dir;
+}
+
+my $unused = 'summaries of the write-ahead log are not used';
+
+if (pg_major($node) < 17)
+{
+	warned_ok('an old server', "$unused: the server is older than 17");
+	done_testing();
+	exit;
+}
+
+warned_ok('no summaries', "$unused: summarize_wal is off");
+$node->append_conf('postgresql.conf', "summarize_wal = on\n");
+$node->reload;
+$node->poll_query_until('postgres', 'SHOW summarize_wal', 'on') or die;
+
+# A summary begins at a checkpoint: what was done before one is in no later one.
+sub checkpoint { return sql($node, 'postgres', 'CHECKPOINT'); }
+
+sub first
+{
+	my ($what) = @_;
+	checkpoint();
+	return dump_ok($node, 'shop', $what, 'pg_pardump', @first);
+}
+
+# Against an archive: it is as a full dump of the same snapshot is, and of the
+# table's files those are not read, by their numbers, that are expected.  Returns the
+# directory.
+sub by_summaries
+{
+	my ($what, $previous, $table, $unread, %params) = @_;
+	my @snapshot = map { "--snapshot=$_" } $params{snapshot} // ();
+	checkpoint();
+	# nobody writes meanwhile
+	my $full = full_archive($node, 'shop', $what, '--chunk-size=512kB', @snapshot);
+	my $new = incremental($node, 'shop', $previous, @by, '-v', '--chunk-size=512kB', @snapshot,
+		@{ $params{options} // [] });
+	is($new->{rc}, 0, "$what: exit code") or diag($new->{err});
+	same_contents_ok($new->{dir}, $full, $what);
+	verified_ok($new->{dir}, $what);
+	my @unread = $new->{err} =~ /no block of chunk (\d+) of \d+ of table public\.$table was written to/g;
+	push @unread, 1 if $new->{err} =~ /no block of table public\.$table was written to/;
+	is(join(' ', sort { $a <=> $b } @unread), $unread, "$what: not read of $table") or diag($new->{err});
+	my $warnings = join "\n", $new->{err} =~ /warning: (.*)/g;
+	$params{warning} ? like($warnings, qr/^\Q$unused\E: $params{warning}/, "$what: why") : is($warnings, '', "$what: no warning");
+	return $new->{dir};
+}
+
+# ---- what has changed is looked at, and nothing else
+
+my $first = first('first');
+like(read_manifest($first)->{'History-Token'}, qr/^[0-9a-f]{32}$/, 'the manifest has a token');
+my $all = join ' ', 1 .. length how($first, 't');
+cmp_ok(length how($first, 't'), '>', 4, 'chunks');
+my $second = by_summaries('nothing has changed', $first, 't', $all);
+like(how($second, 't'), qr/^l+$/, 'all is taken over');
+like(how($second, 'unlogged'), qr/^l+$/, 'unlogged tables by fingerprints');
+my $third = by_summaries('nothing has changed again', $second, 'docs', join ' ', 1 .. length how($first, 'docs'));
+by_summaries('unlogged', $third, 'unlogged', '');
+
+sql($node, 'shop', "UPDATE t SET t = 'new' WHERE ctid >= '(0,1)' AND ctid < '(0,9)'");
+my $changed = by_summaries('the first chunk', $third, 't', $all =~ s/^1 //r);
+like(how($changed, 't'), qr/^\.l+$/, 'it is dumped');
+sql($node, 'shop', 'VACUUM FREEZE t');
+my $frozen = by_summaries('freezing', $changed, 't', '');
+like(how($frozen, 't'), qr/^l+$/, 'is a change to blocks, but not of rows');
+
+sql($node, 'shop', 'BEGIN; DELETE FROM t; ROLLBACK');
+my $rolled = by_summaries('a rollback', $frozen, 't', '');
+sql($node, 'shop', 'DELETE FROM t WHERE id > 15000');
+sql($node, 'shop', 'VACUUM (FREEZE, TRUNCATE) t');
+sql($node, 'shop', "INSERT INTO t SELECT g, repeat(md5(g::text), 4) FROM generate_series(20001, 22000) g");
+my $cut = by_summaries('truncated and extended', $rolled, 't', '');
+my $chunks = join ' ', 1 .. length how($cut, 't');
+sql($node, 'shop', 'VACUUM FULL t');
+my $full = by_summaries('rewritten', $cut, 't', '');
+sql($node, 'shop', "ALTER TABLE docs ADD COLUMN n int DEFAULT 7");
+by_summaries('a column more', $full, 'docs', '');
+
+# ---- visibility: what was decided for the previous snapshot
+
+my $base = first('base');
+my $old = start_psql($node, 'shop');
+$old->('BEGIN');
+$old->("UPDATE t SET t = 'open' WHERE id = 1");
+my $open = warned_ok('a transaction is running',
+	'a later run cannot use summaries of the write-ahead log: a transaction had been running for long when the snapshot was taken');
+$old->('COMMIT');
+$old->();
+by_summaries('it has committed since', $open, 't', '', warning => qr/the previous archive was made without --incremental-by=wal-summaries, or while older transactions were running/);
+
+my $holder = start_psql($node, 'shop');
+$holder->('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my $snapshot = $holder->('SELECT pg_export_snapshot()');
+sql($node, 'shop', "UPDATE t SET t = 'later' WHERE id = 2");
+my $later = first('later');
+by_summaries('an older snapshot', $later, 't', '', snapshot => $snapshot, warning => qr/.*still running/);
+$holder->('COMMIT');
+$holder->();
+
+# ---- another history
+
+sql($node, 'shop', "UPDATE t SET t = 'before the copy' WHERE id = 3");
+$node->stop;
+my $saved = new_path('saved');
+system_or_bail('cp', '-a', $node->data_dir, $saved);
+$node->start;
+sql($node, 'shop', "UPDATE t SET t = 'lost' WHERE id = 4");
+my $lost = first('of what is lost');
+$node->stop;
+rename $node->data_dir, new_path('gone') or die;
+rename $saved, $node->data_dir or die;
+$node->start;
+sql($node, 'shop', "UPDATE t SET t = 'kept' WHERE id = 4");
+by_summaries('PGDATA put back', $lost, 't', '', warning => qr/the server does not remember the previous dump/);
+
+# a database that is a copy has the token, too
+my $copied = first('to be copied');
+my $oid = value($node, 'postgres', "SELECT oid FROM pg_database WHERE datname = 'shop'");
+sql($node, 'postgres', 'CREATE DATABASE copy TEMPLATE shop');
+sql($node, 'copy', "UPDATE t SET t = 'copy' WHERE id < 3000");
+sql($node, 'copy', 'VACUUM FREEZE t');
+sql($node, 'postgres', 'DROP DATABASE shop');
+sql($node, 'postgres', "CREATE DATABASE shop OID $oid TEMPLATE copy STRATEGY file_copy");
+by_summaries('a database copied in its place', $copied, 't', '');
+
+# ---- no summaries, no rights
+
+my $gap = first('before a gap');
+$node->append_conf('postgresql.conf', "summarize_wal = off\n");
+$node->restart;
+sql($node, 'shop', "UPDATE t SET t = 'gap' WHERE id = 5");
+# summaries that are missing are made of the log, as long as that is there
+sql($node, 'postgres', $_) foreach ('SELECT pg_switch_wal()', 'CHECKPOINT') x 2;
+unlink glob $node->data_dir . '/pg_wal/summaries/*';
+$node->append_conf('postgresql.conf', "summarize_wal = on\n");
+$node->restart;
+by_summaries('summaries are missing', $gap, 't', '', warning => qr/(summaries of the write-ahead log are missing|the server has not summarized)/);
+
+sql($node, 'shop', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper');
+{
+	my $dir = new_path('dumper');
+	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '-f', $dir, @first, '-U', 'dumper', '-d', $node->connstr('shop'));
+	is($rc, 0, 'a role without rights: exit code') or diag($err);
+	like($err, qr/warning: .*permission denied/, 'it is warned');
+	is(read_manifest($dir)->{'History-Token'}, undef, 'nothing of it in the manifest');
+
+	# as the manual says
+	sql($node, 'shop', <<'SQL');
+GRANT EXECUTE ON FUNCTION pardump.pg_pardump_note_dump(text) TO dumper;
+GRANT EXECUTE ON FUNCTION pg_available_wal_summaries(), pg_get_wal_summarizer_state(),
+	pg_wal_summary_contents(bigint, pg_lsn, pg_lsn) TO dumper;
+GRANT pg_checkpoint TO dumper;
+SQL
+	checkpoint();
+	my $base = dump_ok($node, 'shop', 'with rights', 'pg_pardump', @first, '-U', 'dumper');
+	by_summaries('a role with rights', $base, 't', join(' ', 1 .. length how($base, 't')), options => [ '-U', 'dumper' ]);
+}
+
+# ---- the token's place is in no dump and no publication
+
+unlike(scalar `pg_dump -s -d '@{[ $node->connstr('shop') ]}'`, qr/pg_pardump_history/, 'pg_dump does not see it');
+sql($node, 'shop', 'CREATE PUBLICATION everything FOR ALL TABLES');
+is(value($node, 'shop', "SELECT count(*) FROM pg_publication_tables WHERE tablename = 'pg_pardump_history'"), 0,
+	'nor does a publication');
+sql($node, 'shop', 'DROP PUBLICATION everything');
+
+# ---- a standby
+
+my $standby = start_standby($node);
+$node = $standby;
+my $there = warned_ok('a standby', "$unused: the server is a standby");
+
+done_testing();
