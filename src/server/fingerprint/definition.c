@@ -103,7 +103,9 @@ describe_output_function(Description *to, Form_pg_type type)
 	Datum		source = SysCacheGetAttr(PROCOID, row, Anum_pg_proc_prosrc,
 										 &isnull);
 
-	if (function->prolang != INTERNALlanguageId)
+	/* others may give one of PostgreSQL's another name, regclassout, too */
+	if (function->prolang != INTERNALlanguageId ||
+		type->typoutput >= FirstNormalObjectId)
 		set_reason(to, type, "the output function of type %s is not PostgreSQL's own");
 	add_writer(to, row);
 	add_number(to, type->typoutput);
