@@ -15,7 +15,7 @@
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
 #include "previous/previous_file.h"
-#include "previous/wal_history.h"
+#include "previous/wal_changes.h"
 
 /*
  * Where so many chunks of a table in a row have changed others will have,

@@ -14,7 +14,7 @@
 #include "plan/dump_origin.h"
 #include "plan/job_queue.h"
 #include "previous/fingerprint_spec.h"
-#include "previous/wal_history.h"
+#include "previous/wal_changes.h"
 
 typedef struct DumpPlan
 {

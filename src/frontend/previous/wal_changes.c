@@ -11,7 +11,7 @@
 
 #include "base/interrupt.h"
 #include "base/printable.h"
-#include "previous/wal_history.h"
+#include "previous/wal_changes.h"
 #include "session/session.h"
 
 /* Changes are known by parts of so many blocks. */

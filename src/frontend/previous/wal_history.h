@@ -1,29 +1,14 @@
 /*
  * wal_history.h
- *		Which blocks are as they were when the previous archive was made, by
- *		the summaries of the write-ahead log that servers keep since 17.
- *
- * Nothing is read of such a block.  That is right if
- *
- * - it is the same history: a token that the previous run has committed after
- *   its snapshot is there.  What that snapshot saw cannot have been lost, and
- *   no copy of the cluster from before can have gone another way since;
- * - no change of the block was logged since a position that was taken before
- *   the previous snapshot, up to one taken after the new snapshot;
- * - all that was in progress for the previous snapshot, or in its future, had
- *   begun behind that position, so that its changes are in these summaries: a
- *   transaction that began just behind the position, and all before it, had
- *   ended.  So what is in all other blocks is decided for it;
- * - and for the new snapshot, whose xmin is not before the previous xmax.
- *
- * Blocks that are not known to be untouched are compared by fingerprints.
+ *		What a dump notes of the history that it is part of, so that the next
+ *		one can ask which blocks have changed since (wal_changes.h).
  */
 #ifndef WAL_HISTORY_H
 #define WAL_HISTORY_H
 
-#include "libpq-fe.h"
+#include "base/fe_compat.h"
 
-#include "previous/previous_archive.h"
+#include "libpq-fe.h"
 
 /* What a dump tells the next one; strings are digits, see manifest.h. */
 typedef struct WalHistory
@@ -37,8 +22,6 @@ typedef struct WalHistory
 	uint64		xmin;
 	uint64		xid;			/* assigned just after lsn was taken */
 } WalHistory;
-
-typedef struct WalChanges WalChanges;
 
 /*
  * Take a position, in a session without a transaction, before the snapshot;
@@ -55,21 +38,5 @@ extern void wal_history_snapshot_taken(PGconn *conn, WalHistory *history);
  * why it could not be done.
  */
 extern const char *wal_history_note(PGconn *conn, const WalHistory *history);
-
-/*
- * Read the summaries of what was logged since the previous archive's
- * position, in a session of its own, once the new snapshot is there.  NULL,
- * and *problem, if that proves nothing.  May wait for a checkpoint.
- */
-extern WalChanges *wal_changes_read(PGconn *conn, const PreviousArchive *previous,
-									const WalHistory *history,
-									const char **problem);
-
-/*
- * May any of these blocks of a table's main fork have changed?  The table is
- * stored in this file node of this tablespace, now and in the previous run.
- */
-extern bool wal_changes_touch(const WalChanges *changes, Oid tablespace,
-							  Oid filenode, BlockNumber start, BlockNumber end);
 
 #endif							/* WAL_HISTORY_H */
