@@ -15,17 +15,28 @@
  */
 #define SMALL_TABLE_BYTES (128 * 1024)
 
-const char *
-chunk_reason_no_extension(const ChunkRules *rules, const DumpTable *table)
+/* What neither block ranges nor the extension are for. */
+static const char *
+not_plain_heap(const DumpTable *table)
 {
-	if (rules->extension->missing)
-		return rules->extension->missing;
 	if (table->relkind != RELKIND_RELATION)
 		return "it is a foreign table";
 	if (!table->is_heap)
 		return "its access method is not heap";
 	if (table->condition)
 		return "it is an extension's configuration table with a condition";
+	return NULL;
+}
+
+const char *
+chunk_reason_no_extension(const ChunkRules *rules, const DumpTable *table)
+{
+	const char *reason = not_plain_heap(table);
+
+	if (rules->extension->missing)
+		return rules->extension->missing;
+	if (reason)
+		return reason;
 	if (table->filter)
 		return "its rows are filtered";
 	if (table->row_security)
@@ -36,14 +47,12 @@ chunk_reason_no_extension(const ChunkRules *rules, const DumpTable *table)
 const char *
 chunk_reason_no_split(const ChunkRules *rules, const DumpTable *table)
 {
+	const char *reason = not_plain_heap(table);
+
 	if (rules->server_version < MIN_SERVER_FOR_CHUNKS)
 		return "the server is older than 14";
-	if (table->relkind != RELKIND_RELATION)
-		return "it is a foreign table";
-	if (!table->is_heap)
-		return "its access method is not heap";
-	if (table->condition)
-		return "it is an extension's configuration table with a condition";
+	if (reason)
+		return reason;
 	/* one COPY checks the key at its end, chunk by chunk it would fail */
 	if (table->references_itself && !table->has_definition)
 		return "it has a foreign key to itself and the dump does not create it";
