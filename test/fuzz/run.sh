@@ -43,7 +43,7 @@ declare -A sources=(
 		$f/archive/archive_objects.c $f/archive/archive_lookup.c $f/archive/archive_name.c
 		$f/stream/custom_block.c $f/stream/data_reader.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
-	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c"
+	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c $f/stream/hex.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[lines]="$s/load/line_splitter.c $s/load/field.c"
 	[raw]="$s/load/raw_rows.c $s/heap/tuple_deform.c"

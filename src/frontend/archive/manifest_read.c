@@ -10,6 +10,7 @@
 
 #include "archive/manifest_read.h"
 #include "base/json_reader.h"
+#include "stream/hex.h"
 
 /* Limits that no archive comes near, so that sums cannot overflow. */
 #define MAX_BLOCKS ((uint64) 1 << 32)
@@ -17,45 +18,6 @@
 #define MAX_HASH_BYTES 64
 
 #define CHECKSUM_LINE "\"Manifest-Checksum\": \""
-
-/* Its two hexadecimal digits, or -1. */
-static int
-hex_byte(const char *text)
-{
-	int			value = 0;
-
-	for (int i = 0; i < 2; i++)
-	{
-		char		c = text[i];
-
-		if (c >= '0' && c <= '9')
-			value = value * 16 + (c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value * 16 + (c - 'a' + 10);
-		else
-			return -1;
-	}
-	return value;
-}
-
-/* The bytes that hexadecimal digits stand for, -1 if they are not as many. */
-static int
-read_hex(const char *text, uint8 *bytes, size_t max)
-{
-	size_t		len = strlen(text);
-
-	if (len % 2 != 0 || len / 2 > max)
-		return -1;
-	for (size_t i = 0; i < len / 2; i++)
-	{
-		int			byte = hex_byte(text + 2 * i);
-
-		if (byte < 0)
-			return -1;
-		bytes[i] = (uint8) byte;
-	}
-	return (int) (len / 2);
-}
 
 /* The last line must be the SHA256 of all before it. */
 static bool
@@ -76,7 +38,7 @@ own_checksum_right(const char *text, size_t len)
 	hex[sizeof(hex) - 1] = '\0';
 	if (memcmp(line, CHECKSUM_LINE, strlen(CHECKSUM_LINE)) != 0 ||
 		memcmp(text + len - 3, "\"}\n", 3) != 0 ||
-		read_hex(hex, want, sizeof(want)) != sizeof(want))
+		hex_decode(hex, want, sizeof(want)) != sizeof(want))
 		return false;
 	if (pg_checksum_init(&checksum, CHECKSUM_TYPE_SHA256) < 0 ||
 		pg_checksum_update(&checksum, (const uint8 *) text, len - line_len) < 0 ||
@@ -128,7 +90,7 @@ read_encoded(JsonReader *reader)
 	size_t		len = hex ? strlen(hex) : 0;
 	char	   *text = pg_malloc0(len / 2 + 1);
 
-	if (hex && read_hex(hex, (uint8 *) text, len / 2) < 0 &&
+	if (hex && hex_decode(hex, (uint8 *) text, len / 2) < 0 &&
 		reader->error == NULL)
 		reader->error = "invalid encoded name";
 	free(hex);
@@ -251,8 +213,8 @@ read_file_member(JsonReader *reader, ManifestFile *file, const char *key)
 	else if (strcmp(key, "Checksum") == 0)
 	{
 		text = json_string(reader);
-		file->checksum_len = text ? read_hex(text, file->checksum,
-											 sizeof(file->checksum)) : -1;
+		file->checksum_len = text ? hex_decode(text, file->checksum,
+											   sizeof(file->checksum)) : -1;
 		if (file->checksum_len < 0 && reader->error == NULL)
 			reader->error = "invalid checksum of a file";
 	}
@@ -267,7 +229,7 @@ check_hash(JsonReader *reader, const char *hash)
 {
 	uint8		bytes[MAX_HASH_BYTES];
 
-	if (hash && read_hex(hash, bytes, sizeof(bytes)) < 0 &&
+	if (hash && hex_decode(hash, bytes, sizeof(bytes)) < 0 &&
 		reader->error == NULL)
 		reader->error = "invalid fingerprint";
 }

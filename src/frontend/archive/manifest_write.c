@@ -10,6 +10,7 @@
 #include "pqexpbuffer.h"
 
 #include "archive/manifest_write.h"
+#include "stream/hex.h"
 #include "stream/sink_tap.h"
 
 /* It is written in pieces of about this size. */
@@ -18,12 +19,10 @@
 static void
 put_hex(PQExpBuffer buf, const void *data, size_t len)
 {
-	const unsigned char *bytes = data;
+	char	   *digits = hex_encode(data, len);
 
-	appendPQExpBufferChar(buf, '"');
-	for (size_t i = 0; i < len; i++)
-		appendPQExpBuffer(buf, "%02x", bytes[i]);
-	appendPQExpBufferChar(buf, '"');
+	appendPQExpBuffer(buf, "\"%s\"", digits);
+	free(digits);
 }
 
 /* A string that is valid UTF-8 (RFC 8259, 7). */

@@ -16,6 +16,7 @@
 #include "options/own_options.h"
 #include "previous/previous_file.h"
 #include "previous/wal_changes.h"
+#include "stream/hex.h"
 
 /*
  * Where so many chunks of a table in a row have changed others will have,
@@ -44,14 +45,7 @@ reuse_new(const DumpPlan *plan)
 static void
 set_hash(FileHash *hash, const char *text)
 {
-	hash->len = (uint8) Min(strlen(text) / 2, sizeof(hash->bytes));
-	for (int i = 0; i < hash->len; i++)
-	{
-		unsigned int byte;
-
-		sscanf(text + 2 * i, "%2x", &byte);
-		hash->bytes[i] = (uint8) byte;
-	}
+	hash->len = (uint8) Max(hex_decode(text, hash->bytes, sizeof(hash->bytes)), 0);
 }
 
 /* All is as the previous archive's manifest has it. */

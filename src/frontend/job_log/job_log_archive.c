@@ -13,6 +13,7 @@
 #include "archive/archive_lookup.h"
 #include "archive/archive_name.h"
 #include "job_log/job_log_archive.h"
+#include "stream/hex.h"
 
 #define READ_BYTES 8192
 
@@ -40,13 +41,10 @@ end_sum(pg_checksum_context *sum)
 {
 	uint8		bytes[PG_CHECKSUM_MAX_LENGTH];
 	int			len = pg_checksum_final(sum, bytes);
-	char	   *text = pg_malloc0(2 * PG_SHA256_DIGEST_LENGTH + 1);
 
 	if (len != PG_SHA256_DIGEST_LENGTH)
 		pg_fatal("could not compute checksum");
-	for (int i = 0; i < len; i++)
-		sprintf(text + 2 * i, "%02x", bytes[i]);
-	return text;
+	return hex_encode(bytes, len);
 }
 
 /* ----------

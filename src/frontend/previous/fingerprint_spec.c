@@ -8,6 +8,7 @@
 
 #include "previous/fingerprint_spec.h"
 #include "session/session.h"
+#include "stream/hex.h"
 
 #define KEY_BYTES 32
 
@@ -43,19 +44,6 @@ fingerprint_settings(PGconn *conn)
 	return text.data;
 }
 
-static const char *
-new_key(void)
-{
-	static char key[2 * KEY_BYTES + 1];
-	uint8		bytes[KEY_BYTES];
-
-	if (!pg_strong_random(bytes, sizeof(bytes)))
-		pg_fatal("could not generate random bytes");
-	for (int i = 0; i < KEY_BYTES; i++)
-		sprintf(key + 2 * i, "%02x", bytes[i]);
-	return key;
-}
-
 FingerprintSpec *
 fingerprint_spec_new(PGconn *conn, pg_checksum_type checksum_type)
 {
@@ -63,7 +51,7 @@ fingerprint_spec_new(PGconn *conn, pg_checksum_type checksum_type)
 
 	spec->algorithm = checksum_type == CHECKSUM_TYPE_NONE ||
 		checksum_type == CHECKSUM_TYPE_CRC32C ? "poly1305" : "sha256";
-	spec->key = new_key();
+	spec->key = hex_random(KEY_BYTES);
 	spec->settings = fingerprint_settings(conn);
 	return spec;
 }

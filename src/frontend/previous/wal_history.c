@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "previous/wal_history.h"
 #include "session/session.h"
+#include "stream/hex.h"
 
 /* Servers have summaries since 17. */
 #define MIN_SERVER_FOR_SUMMARIES 170000
@@ -69,19 +70,6 @@ read_bounds(PGconn *conn, uint64 *xmin, uint64 *xmax)
 	PQclear(res);
 }
 
-static char *
-new_token(void)
-{
-	char	   *token = pg_malloc(2 * TOKEN_BYTES + 1);
-	uint8		bytes[TOKEN_BYTES];
-
-	if (!pg_strong_random(bytes, sizeof(bytes)))
-		pg_fatal("could not generate random bytes");
-	for (int i = 0; i < TOKEN_BYTES; i++)
-		sprintf(token + 2 * i, "%02x", bytes[i]);
-	return token;
-}
-
 WalHistory *
 wal_history_begin(PGconn *conn)
 {
@@ -93,7 +81,7 @@ wal_history_begin(PGconn *conn)
 	history->problem = why_not(conn);
 	if (history->problem)
 		return history;
-	history->token = new_token();
+	history->token = hex_random(TOKEN_BYTES);
 	/* first: all that gets a higher ID is logged behind it */
 	res = session_query(conn, lsn_query);
 	history->lsn = pg_strdup(PQgetvalue(res, 0, 0));

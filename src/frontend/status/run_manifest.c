@@ -9,19 +9,13 @@
 #include "archive/manifest_write.h"
 #include "base/clock.h"
 #include "status/run_manifest.h"
+#include "stream/hex.h"
 
 /* In hexadecimal, owned; NULL if there is none. */
 static char *
 hash_text(const FileHash *hash)
 {
-	char	   *text;
-
-	if (hash->len == 0)
-		return NULL;
-	text = pg_malloc(2 * hash->len + 1);
-	for (int i = 0; i < hash->len; i++)
-		sprintf(text + 2 * i, "%02x", hash->bytes[i]);
-	return text;
+	return hash->len == 0 ? NULL : hex_encode(hash->bytes, hash->len);
 }
 
 static ManifestFile *

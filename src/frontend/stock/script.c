@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "stock/script.h"
+#include "stream/hex.h"
 
 #define MARK_BYTES 16
 
@@ -213,17 +214,11 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
 static char *
 new_mark(void)
 {
-	unsigned char bytes[MARK_BYTES];
-	PQExpBufferData mark;
+	char	   *digits = hex_random(MARK_BYTES);
+	char	   *mark = psprintf("-- pg_pardump %s ", digits);
 
-	if (!pg_strong_random(bytes, sizeof(bytes)))
-		pg_fatal("could not generate random number");
-	initPQExpBuffer(&mark);
-	appendPQExpBufferStr(&mark, "-- pg_pardump ");
-	for (int i = 0; i < MARK_BYTES; i++)
-		appendPQExpBuffer(&mark, "%02x", bytes[i]);
-	appendPQExpBufferChar(&mark, ' ');
-	return mark.data;
+	free(digits);
+	return mark;
 }
 
 /* Settings, of which pg_restore takes more than that they are there. */
