@@ -195,6 +195,13 @@ if (pg_major($node) < 19)
 }
 same_ok('Flush and Sync', 'COPY plain FROM STDIN',
 	[ [ 'S', '' ], $row, [ 'H', '' ], $row . '2', [ 'S', '' ], substr($row, 1), [ 'H', '' ] ]);
+# shorter and longer than the room there is for them, and than the server's buffer
+my $much = $rows x 9;
+same_ok("messages of up to $_ bytes", 'COPY plain FROM STDIN', pieces($much, $_)) foreach 40_000, 200_000, 700_000;
+same_ok('a long message with an error', 'COPY plain FROM STDIN', [ $much . "x$row" . $rows ]);
+same_ok('an error behind a long message', 'COPY plain FROM STDIN', [ $much . '2', substr($row, 1) . $rows, "x$row" ]);
+same_ok('the client gives up behind a long message', 'COPY plain FROM STDIN', [ $much . '2' ], fail => 'no more')
+  if pg_major($node) < 19;
 same_ok('empty messages', 'COPY plain FROM STDIN', [ '', $row, '', '', $row, '' ]);
 
 # A client that waits for an answer sends no more: it gets its error at once,
@@ -250,6 +257,9 @@ note("$errors errors");
 
 foreach my $how ([ 'a connection that is lost', qr/unexpected EOF on client connection with an open transaction/,
 		[ $row, '1' ], close => 1 ],
+	# the length is that of a message of which no more than this comes
+	[ 'a connection that is lost within a long message', qr/unexpected EOF on client connection with an open transaction/,
+		[ [ 'd' . pack('N', 100_000), $row x 2000 ] ], close => 1 ],
 	[ 'a message that may not come', qr/unexpected message type 0x45 during COPY from stdin/,
 		[ $row, [ 'E', "\0\0\0\0\0" ] ] ])
 {
@@ -259,7 +269,7 @@ foreach my $how ([ 'a connection that is lost', qr/unexpected EOF on client conn
 	$session->query('SET search_path = ours');
 	my $offset = -s $node->logfile;
 	$session->copy('COPY plain FROM STDIN', $pieces, %params);
-	$node->wait_for_log(qr/$error\n.*CONTEXT:  COPY plain, line 2/, $offset);
+	$node->wait_for_log(qr/$error\n.*CONTEXT:  COPY plain, line [12]/, $offset);
 	pass("$what: in the server's log");
 }
 is($ours->first_value('SELECT count(*) FROM plain'), 0, 'nothing is left of it');

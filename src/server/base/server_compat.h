@@ -175,13 +175,17 @@ insert_index_entries(ResultRelInfo *target, TupleTableSlot *slot,
 }
 
 /*
- * Has the client sent more than was read, as far as that is known?  A macro,
- * as libpq/libpq.h needs headers that need not be there.
+ * Has the client sent more than was read, as far as that is known?  And how
+ * many of the next "len" bytes can come by pq_getbytes() only, which has them
+ * in its buffer, or may have them?  Macros, as libpq/libpq.h needs headers
+ * that need not be there.
  */
 #if PG_VERSION_NUM >= 170000
 #define client_data_is_there() (pq_buffer_remaining_data() > 0)
+#define bytes_in_buffer(len) Min((len), (Size) pq_buffer_remaining_data())
 #else
 #define client_data_is_there() pq_buffer_has_data()
+#define bytes_in_buffer(len) (len)
 #endif
 
 /*

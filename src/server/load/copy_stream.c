@@ -6,7 +6,9 @@
  * As src/backend/commands/copyfromparse.c: CopyGetData(), CopyLoadRawBuf()
  * and CopyConvertBuf() do.  The message that is being read is the one of the
  * server's own COPY, and so is its place in it: either can go on where the
- * other has stopped.
+ * other has stopped.  But a message that there is room for goes to the stream
+ * itself, and what the server has not in its buffer yet straight from the
+ * socket: that buffer is small, and each filling of it is a system call.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,6 +24,7 @@
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
@@ -34,6 +37,9 @@
 #define FLUSH		'H'
 #define SYNC		'S'
 
+/* What is less is read together with the next message. */
+#define MIN_DIRECT_BYTES	(16 * 1024)
+
 /* A line that is longer is the server's, whose own limit is 1 GB. */
 #define MAX_UNUSED	(MaxAllocSize / 4)
 
@@ -42,23 +48,120 @@ copy_stream_init(CopyStream *stream, CopyFromState cstate)
 {
 	memset(stream, 0, sizeof(CopyStream));
 	stream->cstate = cstate;
-	stream->size = COPY_STREAM_BLOCK;
+	stream->size = 2 * COPY_STREAM_BLOCK;
 	stream->data = palloc(stream->size + STREAM_PADDING);
 }
 
+static void
+report_lost_client(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_CONNECTION_FAILURE),
+			 errmsg("unexpected EOF on client connection with an open transaction")));
+}
+
 /*
- * Have a message with data that is not used up.  False if another one is
- * next, which is not touched.
+ * Read so many bytes of a message; a lost connection is an error.  Where the
+ * socket gives no more, pq_getbytes() finds out why, and waits or tells it.
+ */
+static void
+read_bytes(char *to, Size len)
+{
+	Size		n = bytes_in_buffer(len);
+
+	if (len - n >= MIN_DIRECT_BYTES && pq_getbytes(to, n) == 0)
+	{
+		ssize_t		got = 1;
+
+		for (; n < len && got > 0; n += Max(got, 0))
+			got = secure_read(MyProcPort, to + n, len - n);
+		to += n;
+		len -= n;
+	}
+	if (len > 0 && pq_getbytes(to, len) != 0)
+	{
+		ereport(COMMERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("incomplete message from client")));
+		report_lost_client();
+	}
+}
+
+/* The length of a message, which must not be above "max", without itself. */
+static Size
+read_length(Size max)
+{
+	uint32		word;
+
+	read_bytes((char *) &word, sizeof(word));
+	word = pg_ntoh32(word);
+	if (word < sizeof(word) || word > max)
+	{
+		ereport(COMMERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid message length")));
+		report_lost_client();
+	}
+	return word - sizeof(word);
+}
+
+/*
+ * Read a message for which the stream has no room.  If there is no memory for
+ * it, it has to be passed before that is an error, as by pq_getmessage().
+ */
+static void
+read_long_message(StringInfo message, Size len)
+{
+	PG_TRY();
+	{
+		enlargeStringInfo(message, len);
+	}
+	PG_CATCH();
+	{
+		char		passed[1024];
+
+		for (Size n; len > 0; len -= n)
+		{
+			n = Min(len, sizeof(passed));
+			read_bytes(passed, n);
+		}
+		pq_endmsgread();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	read_bytes(message->data, len);
+	message->len = len;
+	message->data[len] = '\0';
+}
+
+/* Read a message with data, to the stream or, if it is too long, aside. */
+static void
+read_data(CopyStream *stream)
+{
+	Size		len = read_length(PQ_LARGE_MESSAGE_LIMIT);
+
+	if (len <= stream->size - stream->end)
+	{
+		read_bytes(stream->data + stream->end, len);
+		stream->end += len;
+	}
+	else
+		read_long_message(stream->cstate->fe_msgbuf, len);
+	pq_endmsgread();
+}
+
+/*
+ * Read the next message with data.  False if another one is next, which is
+ * not touched.
  */
 static bool
-have_data(CopyStream *stream)
+read_message(CopyStream *stream)
 {
 	StringInfo	message = stream->cstate->fe_msgbuf;
+	int			type;
 
-	while (message->cursor >= message->len)
+	for (;;)
 	{
-		int			type;
-
 		HOLD_CANCEL_INTERRUPTS();
 		pq_startmsgread();
 		type = pq_peekbyte();
@@ -69,17 +172,17 @@ have_data(CopyStream *stream)
 			return false;
 		}
 		pq_getbyte();
-		if (pq_getmessage(message, type == COPY_DATA ? PQ_LARGE_MESSAGE_LIMIT :
-						  PQ_SMALL_MESSAGE_LIMIT))
-			ereport(ERROR,
-					(errcode(ERRCODE_CONNECTION_FAILURE),
-					 errmsg("unexpected EOF on client connection with an open transaction")));
+		resetStringInfo(message);
+		if (type == COPY_DATA)
+			read_data(stream);
+		else if (pq_getmessage(message, PQ_SMALL_MESSAGE_LIMIT))
+			report_lost_client();
 		RESUME_CANCEL_INTERRUPTS();
-		if (type != COPY_DATA)
-			message->cursor = message->len;
+		if (type == COPY_DATA)
+			return true;
+		message->cursor = message->len;
 		/* a cancel waits for the next row, as the server's does */
 	}
-	return true;
 }
 
 /* Make room for a block behind what is unused, which goes to the front. */
@@ -95,25 +198,36 @@ make_room(CopyStream *stream)
 		stream->end = unused;
 		stream->start = 0;
 	}
-	if (stream->size < 2 * unused)
+	if (stream->size < 2 * unused + COPY_STREAM_BLOCK)
 	{
-		stream->size = 2 * unused;
+		stream->size = 2 * unused + COPY_STREAM_BLOCK;
 		stream->data = repalloc(stream->data, stream->size + STREAM_PADDING);
 	}
 }
 
-/* Take what there is room for of the message.  Is there a newline in it? */
-static bool
+/* Take what there is room for of a message that was read aside. */
+static void
 take_data(CopyStream *stream)
 {
 	StringInfo	message = stream->cstate->fe_msgbuf;
-	char	   *to = stream->data + stream->end;
 	Size		len = Min(stream->size - stream->end,
 						  message->len - message->cursor);
 
-	pq_copymsgbytes(message, to, len);
+	pq_copymsgbytes(message, stream->data + stream->end, len);
 	stream->end += len;
-	return memchr(to, '\n', len) != NULL;
+}
+
+/* Have more data in the stream.  False if there is none. */
+static bool
+add_data(CopyStream *stream)
+{
+	StringInfo	message = stream->cstate->fe_msgbuf;
+
+	if (message->cursor >= message->len && !read_message(stream))
+		return false;
+	if (message->cursor < message->len)
+		take_data(stream);
+	return true;
 }
 
 /* Might we wait for the client if we wanted more of it? */
@@ -130,14 +244,21 @@ copy_stream_fill(CopyStream *stream)
 {
 	CopyFromState cstate = stream->cstate;
 	Size		unused = stream->end - stream->start;
+	Size		enough = Max(2 * unused, COPY_STREAM_BLOCK);
 	bool		has_line = false;
 
 	if (unused > MAX_UNUSED)
 		return false;
 	make_room(stream);
-	while (stream->end < stream->size &&
-		   !(has_line && might_wait(stream)) && have_data(stream))
-		has_line |= take_data(stream);
+	while (stream->end < enough && !(has_line && might_wait(stream)))
+	{
+		Size		end = stream->end;
+
+		if (!add_data(stream))
+			break;
+		has_line = has_line ||
+			memchr(stream->data + end, '\n', stream->end - end) != NULL;
+	}
 	if (stream->end == unused)
 		return false;
 	memset(stream->data + stream->end, 0, STREAM_PADDING);

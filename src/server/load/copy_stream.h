@@ -42,11 +42,12 @@ typedef struct CopyStream
 extern void copy_stream_init(CopyStream *stream, CopyFromState cstate);
 
 /*
- * Read more, up to about COPY_STREAM_BLOCK bytes, or, if as much is still
- * unused, twice that.  Less if a line has come and the client has sent no
- * more so far: a slow one hears of an error in a line when it has sent it, as
- * from the server.  Moves what is unused to the front.  Returns false if
- * there was nothing to read: the rest is the server's.
+ * Read more, so that there are COPY_STREAM_BLOCK bytes, or, if as many are
+ * still unused, twice that, and the rest of a message.  Less if a line has
+ * come and the client has sent no more so far: a slow one hears of an error
+ * in a line when it has sent it, as from the server.  Moves what is unused to
+ * the front.  Returns false if there was nothing to read: the rest is the
+ * server's.
  */
 #define COPY_STREAM_BLOCK	(128 * 1024)
 extern bool copy_stream_fill(CopyStream *stream);
