@@ -46,10 +46,10 @@ struct BlockCompressor
  * ----------
  */
 static ssize_t
-gzip_member(BlockCompressor *c, const char *data, size_t len, void *out)
+gzip_member(BlockCompressor *c, const char *data, size_t len, void *out,
+			size_t room)
 {
-	size_t		made = gzip_member_compress(c->gzip, data, len, out,
-											block_compressor_out_bytes(c));
+	size_t		made = gzip_member_compress(c->gzip, data, len, out, room);
 
 	if (made == 0)
 	{
@@ -75,7 +75,7 @@ gzip_fetch(BlockCompressor *c, void *out)
 
 		c->in += part;
 		c->in_len -= part;
-		return gzip_member(c, data, part, out);
+		return gzip_member(c, data, part, out, block_compressor_out_bytes(c));
 	}
 	if (part > 0)
 		memcpy(c->member + c->member_len, c->in, part);
@@ -91,7 +91,7 @@ gzip_fetch(BlockCompressor *c, void *out)
 	if (len == 0 && c->begun)
 		return 0;
 	c->member_len = 0;
-	return gzip_member(c, c->member, len, out);
+	return gzip_member(c, c->member, len, out, block_compressor_out_bytes(c));
 }
 
 /* ----------
@@ -281,6 +281,82 @@ block_compressor_fetch(BlockCompressor *c, void *out)
 			break;
 	}
 	return 0;
+}
+
+/* ----------
+ * All at once
+ * ----------
+ */
+size_t
+block_compressor_bound(const BlockCompressor *c, size_t len)
+{
+	switch (c->spec.method)
+	{
+		case COMPRESS_GZIP:
+			return gzip_member_bound(len);
+		case COMPRESS_LZ4:
+			return LZ4F_HEADER_SIZE_MAX +
+				LZ4F_compressBound(len, &c->lz4_preferences);
+		case COMPRESS_ZSTD:
+			return ZSTD_compressBound(len);
+		case COMPRESS_NONE:
+			break;
+	}
+	return 0;
+}
+
+static ssize_t
+lz4_whole(BlockCompressor *c, const void *data, size_t len, char *out)
+{
+	size_t		room = block_compressor_bound(c, len);
+	ssize_t		head;
+	ssize_t		body = 0;
+	ssize_t		end;
+
+	head = lz4_result(c, LZ4F_compressBegin(c->lz4, out, room,
+											&c->lz4_preferences));
+	if (head >= 0)
+		body = lz4_result(c, LZ4F_compressUpdate(c->lz4, out + head, room - head,
+												 data, len, NULL));
+	if (head < 0 || body < 0)
+		return -1;
+	end = lz4_result(c, LZ4F_compressEnd(c->lz4, out + head + body,
+										 room - head - body, NULL));
+	return end < 0 ? -1 : head + body + end;
+}
+
+static ssize_t
+zstd_whole(BlockCompressor *c, const void *data, size_t len, void *out)
+{
+	size_t		made = ZSTD_compress2(c->zstd, out, ZSTD_compressBound(len),
+									  data, len);
+
+	if (ZSTD_isError(made))
+	{
+		c->error = ZSTD_getErrorName(made);
+		return -1;
+	}
+	return (ssize_t) made;
+}
+
+ssize_t
+block_compressor_whole(BlockCompressor *c, const void *data, size_t len,
+					   void *out)
+{
+	block_compressor_reset(c);
+	switch (c->spec.method)
+	{
+		case COMPRESS_GZIP:
+			return gzip_member(c, data, len, out, gzip_member_bound(len));
+		case COMPRESS_LZ4:
+			return lz4_whole(c, data, len, out);
+		case COMPRESS_ZSTD:
+			return zstd_whole(c, data, len, out);
+		case COMPRESS_NONE:
+			break;
+	}
+	c->error = "nothing to compress by";
+	return -1;
 }
 
 const char *

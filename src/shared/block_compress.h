@@ -44,6 +44,14 @@ extern void block_compressor_feed(BlockCompressor *c, const void *data,
  */
 extern ssize_t block_compressor_fetch(BlockCompressor *c, void *out);
 
+/*
+ * Or all of a stream at once, in one frame or member: its length, -1 for an
+ * error.  There must be room for block_compressor_bound() bytes.
+ */
+extern size_t block_compressor_bound(const BlockCompressor *c, size_t len);
+extern ssize_t block_compressor_whole(BlockCompressor *c, const void *data,
+									  size_t len, void *out);
+
 /* What the library says of the error. */
 extern const char *block_compressor_error(const BlockCompressor *c);
 

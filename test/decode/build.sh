@@ -4,7 +4,8 @@
 #
 # usage: test/decode/build.sh MODULE.so [COMPILER ARGUMENT...]
 #
-# For the server of $PG_CONFIG.
+# For the server of $PG_CONFIG, of what decoders stand on alone: no compression
+# library is linked.
 
 set -euo pipefail
 
@@ -17,4 +18,5 @@ shift
 	-Wl,-Bsymbolic "$@" \
 	-I"$top/src" -I"$top/src/server" -I"$("$pg_config" --includedir-server)" \
 	"$top"/test/decode/decode_test.c "$top"/src/server/decode/*.c \
-	"$top"/src/server/bytes/*.c "$top"/src/server/base/*.c -o "$module"
+	"$top"/src/server/bytes/{byte_buffer,escape,kept_memory,pglz_decode}.c \
+	"$top"/src/server/base/*.c -o "$module"

@@ -17,12 +17,12 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "bytes/context_compressor.h"
 #include "heap/heap_reader.h"
 #include "raw/raw_block.h"
 #include "read/chunk_reader.h"
 #include "read/raw_encoder.h"
 #include "read/row_encoder.h"
-#include "shared/block_compress.h"
 
 /* Rows are gathered, and compressed output handed out, at about this size. */
 #define BLOCK_BYTES ((Size) 1024 * 1024)
@@ -68,35 +68,7 @@ struct ChunkReader
 	BlockCompressor *compressor;	/* NULL for none */
 	bool		chooses_blocks; /* to be compressed */
 	ByteBuffer	out;
-	MemoryContextCallback free_compressor;
 };
-
-static void
-free_compressor(void *arg)
-{
-	ChunkReader *reader = arg;
-
-	if (reader->compressor)
-		block_compressor_free(reader->compressor);
-	reader->compressor = NULL;
-}
-
-/* The compressor's memory is malloc()ed: it goes when our context goes. */
-static void
-init_compressor(ChunkReader *reader, const CompressSpec *compress)
-{
-	reader->free_compressor.func = free_compressor;
-	reader->free_compressor.arg = reader;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext,
-									   &reader->free_compressor);
-	reader->compressor = block_compressor_new(compress);
-	if (reader->compressor == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("could not initialize compression with \"%s\"",
-						compress_method_name(compress->method))));
-	byte_buffer_init(&reader->out, FIRST_BYTES);
-}
 
 ChunkReader *
 chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
@@ -108,7 +80,10 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 	reader->rel = rel;
 	reader->compression = compress->method;
 	if (compress->method != COMPRESS_NONE)
-		init_compressor(reader, compress);
+	{
+		reader->compressor = context_compressor_new(compress);
+		byte_buffer_init(&reader->out, FIRST_BYTES);
+	}
 	byte_buffer_init(&reader->block, FIRST_BYTES);
 	reader->heap = heap_reader_new(rel, snapshot, start, end);
 	reader->block.len = reader->block_start = VARHDRSZ;
@@ -232,23 +207,17 @@ fetch_compressed(ChunkReader *reader, Size limit)
 {
 	ByteBuffer *out = &reader->out;
 	Size		need = block_compressor_out_bytes(reader->compressor);
-	ssize_t		made = 0;
 
 	while (out->len < limit)
 	{
 		char	   *to = byte_buffer_reserve(out, byte_buffer_place(out), need);
+		Size		made = context_compressor_fetch(reader->compressor, to);
 
-		made = block_compressor_fetch(reader->compressor, to);
-		if (made <= 0)
+		if (made == 0)
 			break;
 		byte_buffer_commit(out, to + made);
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (made < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not compress data: %s",
-						block_compressor_error(reader->compressor))));
 	return out->len >= limit;
 }
 
@@ -428,7 +397,6 @@ chunk_reader_free(ChunkReader *reader)
 		row_encoder_free(reader->rows);
 	if (reader->raw)
 		raw_encoder_free(reader->raw);
-	free_compressor(reader);	/* its callback then finds nothing to do */
 	pfree(reader->block.data);
 	if (reader->out.data)
 		pfree(reader->out.data);

@@ -60,8 +60,8 @@ extern void chunk_reader_count(const ChunkReader *reader, uint64 *rows,
 							   uint64 *bytes);
 
 /*
- * Release all that the reader holds.  Its own memory goes with its context,
- * which calls back into it then.
+ * Release what the reader holds of the server.  Its memory goes with its
+ * context, and the compressor's with that.
  */
 extern void chunk_reader_free(ChunkReader *reader);
 

@@ -1,0 +1,47 @@
+/*-------------------------------------------------------------------------
+ *
+ * context_compressor.c
+ *	  A compressor as memory contexts and errors have it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "bytes/context_compressor.h"
+
+static void
+free_compressor(void *arg)
+{
+	block_compressor_free(arg);
+}
+
+BlockCompressor *
+context_compressor_new(const CompressSpec *compress)
+{
+	/* first, as nothing may fail once there is a compressor */
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+	BlockCompressor *compressor = block_compressor_new(compress);
+
+	if (compressor == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("could not initialize compression with \"%s\"",
+						compress_method_name(compress->method))));
+	callback->func = free_compressor;
+	callback->arg = compressor;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	return compressor;
+}
+
+Size
+context_compressor_fetch(BlockCompressor *compressor, void *out)
+{
+	ssize_t		made = block_compressor_fetch(compressor, out);
+
+	if (made < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not compress data: %s",
+						block_compressor_error(compressor))));
+	return made;
+}

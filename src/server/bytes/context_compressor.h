@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * context_compressor.h
+ *	  A compressor as memory contexts and errors have it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_CONTEXT_COMPRESSOR_H
+#define PARDUMP_CONTEXT_COMPRESSOR_H
+
+#include "postgres.h"
+
+#include "shared/block_compress.h"
+
+/*
+ * A compressor (not COMPRESS_NONE) that is freed when CurrentMemoryContext
+ * goes: its memory is malloc()ed.
+ */
+extern BlockCompressor *context_compressor_new(const CompressSpec *compress);
+
+/* As block_compressor_fetch(), but what goes wrong is an ERROR. */
+extern Size context_compressor_fetch(BlockCompressor *compressor, void *out);
+
+#endif							/* PARDUMP_CONTEXT_COMPRESSOR_H */
