@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use File::Basename;
 use Pardump::Cluster qw(start_cluster make_database make_loop_server run_program value sql);
-use Pardump::Compare qw(fingerprint same_database_ok);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(run_copy copy_ok copy_refused_ok stock_copy sessions_left);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -350,6 +350,28 @@ is($rc, 0, 'without control functions: exit code');
 like($err, qr/^pg_pardump: warning: the role may not execute [^\n]*a failover of the target will not be noticed\n$/,
 	'without control functions: a warning');
 is(value($target, 'hardened', 'SELECT count(*) FROM with_xml'), 2, 'without control functions: all rows are there');
+
+# large objects: what others have granted is in a group that stock pg_restore of 17
+# cannot make; an error is the end, unless --clean drops what is in the way
+sql($_, 'postgres', 'CREATE ROLE giver') foreach ($source, $target);
+make_database($source, 'given');
+sql($source, 'given', q{
+	SELECT lo_from_bytea(7000 + i, decode(md5(i::text), 'hex')) FROM generate_series(1, 150) i;
+	DO $$BEGIN FOR i IN 7001..7150 LOOP
+		EXECUTE format('ALTER LARGE OBJECT %s OWNER TO owner', i);
+		EXECUTE format('GRANT SELECT ON LARGE OBJECT %s TO reader WITH GRANT OPTION', i);
+		SET LOCAL SESSION AUTHORIZATION reader;
+		EXECUTE format('GRANT SELECT ON LARGE OBJECT %s TO giver', i);
+		RESET SESSION AUTHORIZATION;
+	END LOOP; END$$});
+make_database($target, 'given');
+sql($target, 'given', 'SELECT lo_create(7120)');
+($rc, $out, $err) = run_copy($source, 'given', $target, 'given', '-j2');
+is($rc, 1, 'a large object is there: exit code');
+like($err, qr/duplicate key value .*Command was: SELECT pg_catalog\.lo_create\('7120'\)/s,
+	'a large object is there: message');
+copy_ok($source, 'given', $target, 'given', 'given by others', '-j2', '--clean');
+same_database_ok($target, 'given', fingerprint($source, 'given'), schema_text($source, 'given'), 'given by others');
 
 is(sessions_left($source, $target), 0, 'no session left');
 

@@ -7,9 +7,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program sql value);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
 use Pardump::Copy qw(copy_ok copy_refused_ok);
 use Pardump::Proxy qw(start_relay stop_proxy);
+use Pardump::Restore qw(parrestore_ok run_parrestore);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -60,6 +61,20 @@ foreach my $case ([ 'pglz', 'lz4', 'pglz' ], [ 'default', $default, $default ])
 	is(methods($method . '_copy', 'def'), $expected, "$method: a column without a method");
 }
 
+# the same of a restore, which is told of nothing else
+
+my $archive = new_path('archive');
+run_program('pg_dump', '-Fc', '-f', $archive, '-d', $source->connstr('long'));
+foreach my $method ('pglz', $has_lz4 ? 'lz4' : ())
+{
+	my $db = "${method}_restore";
+	make_database($target, $db);
+	sql($target, 'postgres', "ALTER DATABASE $db SET default_toast_compression = $default");
+	parrestore_ok($target, $db, $archive, "restore, $method", "--toast-compression=$method");
+	is(methods($db, 'def'), $method, "restore, $method: a column without a method");
+	is(methods($db, 'own'), 'pglz', "restore, $method: a column with its own");
+}
+
 # ---- what is refused
 
 make_database($target, 'untouched');
@@ -69,6 +84,9 @@ my ($rc, undef, $err) =
   run_program('pg_pardump', '-d', $source->connstr('long'), '-f', 'x', '--toast-compression=lz4');
 is($rc, 1, 'without --target: exit code');
 like($err, qr/option --toast-compression requires option --target/, 'without --target: message');
+($rc, undef, $err) = run_parrestore($target, 'untouched', $archive, '--toast-compression=zstd');
+is($rc, 1, 'restore, an unknown method: exit code');
+like($err, qr/unrecognized compression method "zstd"/, 'restore, an unknown method: message');
 
 foreach my $case (
 	[ 'a server without it', "\0\0\0\x03lz4", "\0\0\0\x03lz5",
@@ -84,10 +102,13 @@ foreach my $case (
 		$$bytes =~ s/\Q$word\E/$heard/g if !$is_server;
 		return 1;
 	});
-	foreach my $options ([], ['--check'])
+	my $connstr = "host=$relay->{host} port=$relay->{port} dbname=untouched";
+	foreach my $command (
+		(map { [ 'pg_pardump', '-d', $source->connstr('long'), '--target', $connstr, @$_ ] } [], ['--check']),
+		(map { [ 'pg_parrestore', '-d', $connstr, @$_, $archive ] } [], ['--check'], ['-e']))
 	{
-		my ($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('long'), '--target',
-			"host=$relay->{host} port=$relay->{port} dbname=untouched", '--toast-compression=lz4', @$options);
+		my ($program, @options) = @$command;
+		my ($rc, $out, $err) = run_program($program, '--toast-compression=lz4', @options);
 		is($rc, 1, "$what: exit code");
 		like($out . $err, $message, "$what: message");
 	}

@@ -93,6 +93,34 @@ option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2'
 	parrestore_ok($node, $db, $archive, 'keys', '-a', '-j3');
 	same_database_ok($node, $db, fingerprint($node, 'keys'), schema_text($node, 'keys'),
 		'data under foreign keys');
+
+	# so it is where definitions fail because they are there already
+	$db = empty_copy($node, 'keys', 'keys_there');
+	parrestore_ok($node, $db, $archive, 'keys there', '-s');
+	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j3');
+	is($rc, 1, 'keys there: exit code');
+	unlike($err, qr/violates foreign key/, 'keys there: no key is violated');
+	same_database_ok($node, $db, fingerprint($node, 'keys'), schema_text($node, 'keys'),
+		'rows under foreign keys that are there');
+}
+
+# keys in a circle: no order is right, as with pg_restore; --disable-triggers does
+{
+	make_database($node, 'circle', options => 'TEMPLATE template0');
+	sql($node, 'circle', q{
+		CREATE TABLE x (id int PRIMARY KEY, y int);
+		CREATE TABLE y (id int PRIMARY KEY, x int REFERENCES x);
+		INSERT INTO x SELECT i, i FROM generate_series(1, 100) i;
+		INSERT INTO y SELECT i, i FROM generate_series(1, 100) i;
+		ALTER TABLE x ADD FOREIGN KEY (y) REFERENCES y});
+	my $archive = dump_ok($node, 'circle', 'circle', 'pg_pardump');
+	my $prepare = sub { run_parrestore($node, $_[0], $archive, '-s'); };
+	my $err = same_as_stock_ok($node, $archive, 'a circle', source => 'circle', prepare => $prepare,
+		options => [ '-a', '-j3' ]);
+	is(() = $err =~ /violates foreign key/g, 2, 'a circle: both keys are violated');
+	$err = same_as_stock_ok($node, $archive, 'a circle, --disable-triggers', source => 'circle', prepare => $prepare,
+		options => [ '-a', '-j3', '--disable-triggers' ]);
+	is($err, '', 'a circle: none is checked');
 }
 
 # a list, edited: another order, a table less

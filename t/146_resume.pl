@@ -8,12 +8,12 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_in_run wait_until terminate);
-use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path value sql);
+use Pardump::Cluster qw(start_cluster start_psql make_database run_program dump_ok new_path value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::DamagedArchive qw(damaged other_manifest);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
+use Pardump::Gate qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use Pardump::Restore qw(run_parrestore start_parrestore);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -23,13 +23,7 @@ my $copies = 0;
 
 # A row in the middle of a table waits at the gate, wherever it is loaded.
 make_database($node, 'gated', options => 'TEMPLATE template0');
-sql($node, 'gated', q{
-	CREATE FUNCTION public.pass(id int) RETURNS boolean LANGUAGE plpgsql AS $$BEGIN
-		IF id = 30000 THEN
-			PERFORM pg_catalog.pg_advisory_lock_shared(7);
-			PERFORM pg_catalog.pg_advisory_unlock_shared(7);
-		END IF;
-		RETURN true; END$$;
+sql($node, 'gated', gate_sql(30000, 7) . q{
 	CREATE TABLE big (id int CHECK (public.pass(id)), note text);
 	INSERT INTO big SELECT i, repeat(md5(i::text), 3) FROM generate_series(1, 60000) i;
 	ALTER TABLE big ADD PRIMARY KEY (id);
@@ -201,7 +195,7 @@ foreach my $kind (sort keys %archives)
 	my $second = start_parrestore($node, $db, $ours, '-j2');
 	wait_in_run($second, 'it has asked for the lock', sub {
 		return value($node, $db, q{SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-			AND query LIKE '%pg_try_advisory_lock(1885434468, 1)' AND backend_start >
+			AND query ~ '^(LOCK TABLE pardump_restore\.running|ROLLBACK$)' AND backend_start >
 				(SELECT max(backend_start) FROM pg_stat_activity WHERE wait_event = 'advisory')});
 	});
 	open_gate();
@@ -350,6 +344,34 @@ foreach my $kind (sort keys %archives)
 		'no CREATE: a warning');
 	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'no CREATE: rows');
 	refused_ok($db, $ours, 'no CREATE', qr/there is nothing to resume/, '-a', '-t', 'other', '--role=loader', '--resume');
+
+	# without a log there is a lock that anybody can have: it is told who has it
+	sql($node, $db, 'CREATE ROLE hostile LOGIN');
+	my $hostile = start_psql($node, $db);
+	$hostile->('SET SESSION AUTHORIZATION hostile; SELECT pg_advisory_lock(1885434468, i) FROM generate_series(0, 99) i');
+	my $pid = $hostile->('SELECT pg_backend_pid()');
+	refused_ok($db, $ours, 'a held lock', qr/somebody holds its lock.*Process $pid of role "\w+" holds/s,
+		'-a', '-t', 'other', '--role=loader');
+	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'a held lock: no row twice');
+
+	# with a log there is none: nobody but its owner can keep a restore from it
+	my ($free, $run) = (new_copy());
+	my $other = start_psql($node, $free);
+	$other->('SET SESSION AUTHORIZATION hostile; SELECT pg_advisory_lock(1885434468, i) FROM generate_series(0, 99) i');
+	$run = start_until_gate($free, $ours, '-j2');
+	is(value($node, $free, q{SELECT count(*), count(backend_xid), count(backend_xmin) FROM pg_locks JOIN pg_stat_activity USING (pid)
+		WHERE relation = 'pardump_restore.running'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted}), '1|0|0',
+		'the lock of the log holds up nothing');
+	foreach my $mode ('ACCESS SHARE', 'SHARE UPDATE EXCLUSIVE', 'ACCESS EXCLUSIVE')
+	{
+		my (undef, undef, $err) = run_program('psql', '-XqAt', '-d', $node->connstr($free), '-c',
+			'SET SESSION AUTHORIZATION hostile', '-c', "BEGIN; LOCK TABLE pardump_restore.running IN $mode MODE NOWAIT");
+		like($err, qr/permission denied for schema pardump_restore/, "the lock of the log: hostile, $mode");
+	}
+	kill_leader($run);
+	open_gate();
+	resumed_ok($free, $ours, 'with all advisory locks held', '-j2');
+
 
 	sql($node, $db, "GRANT CREATE ON DATABASE $db TO loader; SET ROLE loader;
 		CREATE SCHEMA pardump_restore; CREATE TABLE pardump_restore.run (attempt int); CREATE TABLE pardump_restore.done ()");

@@ -11,11 +11,11 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path pg_major value sql);
-use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Compare qw(fingerprint schema_text);
 use Pardump::Copy qw(sessions_left start_load);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Moment qw(start_moments moments_seen stop_moments);
-use Pardump::Restore qw(run_parrestore same_as_stock_ok errors_ignored);
+use Pardump::Restore qw(run_parrestore same_as_stock_ok errors_ignored restored_as_stock_ok);
 use Pardump::Stopper qw(start_stopper start_stopped stop_stopper disturb);
 use Pardump::Toc qw(read_toc write_toc copy_archive);
 use PostgreSQL::Test::Utils;
@@ -156,15 +156,6 @@ foreach my $name (sort keys %archives)
 
 # ---- in their midst
 
-sub complete_ok
-{
-	my ($db, $stock, $rc, $err, $what) = @_;
-	is("$rc " . errors_ignored($err), "$stock->{rc} $stock->{errors}", "$what: exit code and errors") or diag($err);
-	same_database_ok($node, $db, $stock->{data}, $stock->{schema}, $what);
-	is(sessions_left($node), 0, "$what: no session left");
-	return;
-}
-
 my $create = qr/lo_create\(/;
 my $privilege = qr/GRANT SELECT ON LARGE OBJECT/;
 
@@ -198,13 +189,13 @@ foreach my $name (grep { /stock|older/ } sort keys %archives)
 			is(value($node, $db, 'SELECT count(*) FROM pg_largeobject_metadata WHERE oid BETWEEN 7101 AND 7200'),
 				$where eq 'committed' || $what eq $privilege ? 100 : 0, "$title: in their midst");
 			my ($rc, undef, $err) = run_parrestore($node, $db, $archives{$name}, '--resume', '-j2', @options);
-			complete_ok($db, $stock, $rc, $err, $title);
+			restored_as_stock_ok($node, $db, $stock, $rc, $err, $title);
 		}
 		else
 		{
 			my $rc = end_dump($run);
 			like($run->{err}, qr/a worker lost its connection/, "$title: it says so");
-			complete_ok($db, $stock, $rc, $run->{err}, $title);
+			restored_as_stock_ok($node, $db, $stock, $rc, $run->{err}, $title);
 		}
 		stop_stopper($stopper);
 	}
@@ -239,7 +230,7 @@ foreach my $name (grep { /stock|older/ } sort keys %archives)
 	}
 	sql($node, $db, 'SELECT lo_unlink(7150)');
 	($rc, undef, $err) = run_parrestore($node, $db, $archive, '-e', '-j2', '--resume');
-	complete_ok($db, $stock{plain} //= by_stock(\&noop), $rc, $err, "$name, -e, mended");
+	restored_as_stock_ok($node, $db, $stock{plain} //= by_stock(\&noop), $rc, $err, "$name, -e, mended");
 }
 
 # ---- privileges that another role has given: on groups, stock pg_restore cannot

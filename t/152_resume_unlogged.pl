@@ -13,7 +13,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Gate qw(hold_gates close_gate open_gate wait_at_gate);
+use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
 use Pardump::Restore qw(run_parrestore start_parrestore);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -24,13 +24,7 @@ my $copies = 0;
 # A row in the middle of a table waits at the gate.  What is loaded before it is of
 # both kinds; what comes after the rows is made of unlogged ones.
 make_database($node, 'gated', options => 'TEMPLATE template0');
-sql($node, 'gated', q{
-	CREATE FUNCTION public.pass(id int) RETURNS boolean LANGUAGE plpgsql AS $$BEGIN
-		IF id = 30000 THEN
-			PERFORM pg_catalog.pg_advisory_lock_shared(7);
-			PERFORM pg_catalog.pg_advisory_unlock_shared(7);
-		END IF;
-		RETURN true; END$$;
+sql($node, 'gated', gate_sql(30000, 7) . q{
 	CREATE UNLOGGED TABLE big (id int CHECK (public.pass(id)), note text);
 	INSERT INTO big SELECT i, repeat(md5(i::text), 3) FROM generate_series(1, 60000) i;
 	ALTER TABLE big ADD PRIMARY KEY (id);

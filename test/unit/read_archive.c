@@ -76,11 +76,15 @@ check_pieces(const Archive *archive, const TocEntry *entry,
 {
 	ArchiveMember *member = open_member(archive, entry);
 	TextPieces *pieces = text_pieces_new(read_member, member, 1000);
+	size_t		ahead = entry->dump_id % 3 == 0 ? data->len + 1 : data->len / 2;
 	const char *part;
 	uint64		piece;
 	size_t		done = 0;
 	ssize_t		len;
 
+	/* some in front of the others, or all of it, and then no others */
+	if (archive_member_read_ahead(member, ahead) != (ahead > data->len))
+		pg_fatal("not all of entry %d is read ahead when it is", entry->dump_id);
 	while ((len = text_pieces_next(pieces, &part, &piece)) > 0)
 	{
 		if (done + len > data->len || memcmp(data->data + done, part, len) != 0)

@@ -109,6 +109,25 @@ check_batches(int n_files, uint64 est_bytes, int expected, const char *what)
 }
 
 static void
+check_share(void)
+{
+	DataFile	files[] = {whole_table(0, 40), whole_table(1, 90)};
+	const DataFile **found = pg_malloc(2 * sizeof(DataFile *));
+	JobQueue   *queue;
+
+	found[0] = &files[0];
+	found[1] = &files[1];
+	queue = job_queue_share(found, 2, 4);
+	is_number(queue->n_jobs, 8, "two shared files: four jobs each");
+	for (int i = 0; i < queue->n_jobs; i++)
+		if (!queue->jobs[i].shared || queue->jobs[i].n != 1 ||
+			queue->files[queue->jobs[i].first] != &files[i / 4] ||
+			queue->jobs[i].est_bytes != files[i / 4].est_bytes / 4)
+			is_number(i, -1, "two shared files: one after the other");
+	is_number(job_queue_share(found, 0, 4)->n_jobs, 0, "no shared files");
+}
+
+static void
 check_names(void)
 {
 	DumpTable	tables[] = {{.name = "public.a"}, {.name = "public.\"b\n\""},
@@ -156,5 +175,6 @@ test_job_queue(void)
 	check_batches(33, 10, 2, "33 tiny tables");
 	check_batches(4, MB / 2, 2, "4 tables of half a megabyte");
 	check_batches(3, MB, 3, "3 tables of a megabyte");
+	check_share();
 	check_names();
 }

@@ -150,6 +150,27 @@ check_long(void)
 	destroyPQExpBuffer(text);
 }
 
+/* The end line is found at any place, and nothing like it is taken for it. */
+static void
+check_end(void)
+{
+	for (int len = 1; len < 30; len++)
+	{
+		char	   *row = psprintf("%*s", len, "x");
+		char	   *rows = psprintf("%s\\.\n\\.%s\n.\\\n%s\n", row, row, row);
+		char	   *text = psprintf("%s\\.\n\n", rows);
+		char	   *expected = psprintf("0(%s)", rows);
+		char	   *found = cut(text, strlen(text), TEXT_PIECES_WHOLE, 1000, 0);
+
+		is_text(found, expected, psprintf("the end behind a row of %d bytes", len));
+		free(found);
+		free(expected);
+		free(text);
+		free(rows);
+		free(row);
+	}
+}
+
 void
 test_text_pieces(void)
 {
@@ -188,5 +209,6 @@ test_text_pieces(void)
 	found = cut(rows, strlen(rows), 4, 3, 3);
 	is_text(found, "", "behind the last piece");
 	free(found);
+	check_end();
 	check_long();
 }

@@ -13,7 +13,13 @@ struct ArchiveMember
 	char	   *what;			/* for messages */
 	CustomBlocks *blocks;		/* NULL of a directory */
 	DataReader *reader;
+	char	   *ahead;			/* read, and not yet asked for; or NULL */
+	size_t		ahead_len;
+	size_t		ahead_used;
 };
+
+/* To begin with, for what is read ahead: most tables are small. */
+#define AHEAD_BYTES ((size_t) 128 * 1024)
 
 /* For messages; owned. */
 static char *
@@ -113,9 +119,50 @@ archive_member_open(const Archive *archive, const TocEntry *entry,
  * Read
  * ----------
  */
+bool
+archive_member_read_ahead(ArchiveMember *member, size_t size)
+{
+	size_t		room = 0;
+	ssize_t		len = 1;
+
+	while (len > 0 && member->ahead_len < size)
+	{
+		if (member->ahead_len == room)
+		{
+			room = Min(size, Max(AHEAD_BYTES, room * 2));
+			member->ahead = pg_realloc(member->ahead, room);
+		}
+		len = data_reader_read(member->reader,
+							   member->ahead + member->ahead_len,
+							   room - member->ahead_len);
+		if (len > 0)
+			member->ahead_len += len;
+	}
+	return len <= 0;
+}
+
+/* From memory, which is given back behind its last byte. */
+static size_t
+take_ahead(ArchiveMember *member, void *buf, size_t size)
+{
+	size_t		part = Min(size, member->ahead_len - member->ahead_used);
+
+	memcpy(buf, member->ahead + member->ahead_used, part);
+	member->ahead_used += part;
+	if (member->ahead_used == member->ahead_len)
+	{
+		free(member->ahead);
+		member->ahead = NULL;
+		member->ahead_len = member->ahead_used = 0;
+	}
+	return part;
+}
+
 ssize_t
 archive_member_read(ArchiveMember *member, void *buf, size_t size)
 {
+	if (member->ahead_len > 0)
+		return take_ahead(member, buf, size);
 	return data_reader_read(member->reader, buf, size);
 }
 
@@ -139,6 +186,7 @@ archive_member_close(ArchiveMember *member)
 		data_reader_free(member->reader);
 	if (member->blocks)
 		custom_block_free(member->blocks);
+	free(member->ahead);
 	free(member->what);
 	free(member);
 }

@@ -35,6 +35,13 @@ extern ArchiveMember *archive_member_open(const Archive *archive,
 extern ssize_t archive_member_read(ArchiveMember *member, void *buf,
 								   size_t size);
 
+/*
+ * Read so many bytes, or all, into memory, from where they are the next that
+ * archive_member_read() has.  True if that is all there is to read, an error
+ * at its end included.
+ */
+extern bool archive_member_read_ahead(ArchiveMember *member, size_t size);
+
 /* What is wrong, as a sentence; owned. */
 extern char *archive_member_error(const ArchiveMember *member);
 

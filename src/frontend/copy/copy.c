@@ -14,6 +14,7 @@
 #include "copy/copy.h"
 #include "copy/copy_account.h"
 #include "copy/copy_worker.h"
+#include "definitions/definitions.h"
 #include "load/load_account.h"
 #include "load/load_page.h"
 #include "progress/progress.h"
@@ -32,10 +33,12 @@
 #include "target/target.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
+#include "toc/toc_context.h"
 
 /* One copy; exit callbacks, and the pool's in leader and workers, use it. */
 typedef struct Copy
 {
+	Options		options;		/* the user's, and pg_restore's of a copy */
 	DumpPlan	plan;
 	Source		source;
 	Target		target;
@@ -123,15 +126,20 @@ new_copy(const Options *options)
 {
 	Copy	   *copy = pg_malloc0(sizeof(Copy));
 
-	copy->source.options = options;
-	copy->target.options = options;
-	copy->run.options = options;
+	copy->options = *options;
+	/* how the target's definitions are made; pg_dump has no such options */
+	copy->options.exit_on_error = true;
+	copy->options.if_exists = true;
+	copy->source.options = &copy->options;
+	copy->target.options = &copy->options;
+	copy->run.options = &copy->options;
 	copy->run.plan = &copy->plan;
 	copy->work.source = &copy->source;
 	copy->work.target = &copy->target;
 	copy->work.run = &copy->run;
 	copy->restore.target = &copy->target;
-	copy->restore.setup.options = options;
+	copy->restore.setup.options = &copy->options;
+	toc_context_share();
 	return copy;
 }
 
@@ -169,6 +177,7 @@ make_plan(Copy *copy, StockPgDump *pg_dump)
 	leader_plan(&copy->source, pg_dump, &copy->plan);
 	copy->target.encoding = plan->encoding;
 	copy->restore.setup.toc = plan->toc;
+	copy->restore.archive = plan->toc;
 	copy->restore.schedule = restore_schedule_make(plan->toc, plan->tables,
 												   options->create);
 	source_check(copy->source.conn, options, plan);
@@ -372,6 +381,7 @@ copy_database(const Options *options, const char *argv0)
 	load_account_stage(&copy->account, LOAD_STAGE_DEFINITIONS);
 	restore_stage_drop(&copy->restore);
 	restore_stage_definitions(&copy->restore);
+	definitions_make_objects(&copy->restore, NULL);
 	copy_rows_and_indexes(copy);
 	/* foreign keys and triggers only now: they are not for a copy's rows */
 	complete_target(copy);

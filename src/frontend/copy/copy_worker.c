@@ -235,7 +235,7 @@ copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 		done = true;
 	}
 	if (done)
-		run_job_is_done(run, job);
+		run_job_is_done(run, job, NULL);
 	worker_session_end_job(worker->session);
 	return done;
 }

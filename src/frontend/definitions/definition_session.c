@@ -202,7 +202,8 @@ set_up(DefinitionSession *session, const Script *script,
 		if (!told)
 		{
 			definition_session_tell_error(res, script->head[i], NULL);
-			(void) __sync_fetch_and_add(n_errors, 1);
+			if (n_errors)
+				(void) __sync_fetch_and_add(n_errors, 1);
 		}
 		PQclear(res);
 		if (!told && session->options->exit_on_error)

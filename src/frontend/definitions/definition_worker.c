@@ -47,7 +47,8 @@ note_done(const DefinitionWork *work, DefinitionNote *note)
 	note->next = note->reach;
 	note->commit.state = TARGET_COMMIT_PENDING;
 	(void) __sync_fetch_and_add(work->n_made, n);
-	(void) __sync_fetch_and_add(work->stages->setup.n_errors, note->n_errors);
+	if (work->stages->setup.n_errors)
+		(void) __sync_fetch_and_add(work->stages->setup.n_errors, note->n_errors);
 }
 
 /* Commit the entries up to this one. */

@@ -166,6 +166,12 @@ void
 definitions_make(RestoreStages *stages, const JobLog *log)
 {
 	make_phase(stages, log, RESTORE_PRE_DATA, "pre-data", 1, "definitions");
+	definitions_make_objects(stages, log);
+}
+
+void
+definitions_make_objects(RestoreStages *stages, const JobLog *log)
+{
 	make_phase(stages, log, RESTORE_LARGE_OBJECTS, "large-objects", 1,
 			   "large objects");
 }

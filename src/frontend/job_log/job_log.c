@@ -80,12 +80,18 @@ job_log_is_done(const JobLog *log, const char *name)
 }
 
 void
+job_log_refuse_taken_over(void)
+{
+	pg_fatal("another run of pg_parrestore has taken over this restore");
+}
+
+void
 job_log_check_attempt(const JobLog *log, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, attempt_query, 0, NULL);
 
 	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt)
-		pg_fatal("another run of pg_parrestore has taken over this restore");
+		job_log_refuse_taken_over();
 	PQclear(res);
 }
 
@@ -208,10 +214,10 @@ job_log_set_errors(const JobLog *log, PGconn *conn, const char *name,
 }
 
 void
-job_log_try_done(const JobLog *log, const char *name)
+job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 {
 	if (log != NULL && log->is_kept)
-		PQclear(send_line(log, log->conn, name, 0, JOB_LOG_LASTING));
+		PQclear(send_line(log, conn, name, 0, JOB_LOG_LASTING));
 }
 
 void

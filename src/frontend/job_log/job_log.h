@@ -45,8 +45,8 @@ typedef struct JobLogLine
 /* The leader's; processes that are forked inherit it. */
 typedef struct JobLog
 {
-	PGconn	   *conn;			/* the leader's; it holds the lock that keeps
-								 * other runs away */
+	PGconn	   *lock;			/* the leader's, for nothing but the lock that
+								 * keeps other runs away (job_log_lock.h) */
 	bool		is_kept;		/* false if the role may make no schema */
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		has_lost;		/* it is resumed after a crash, which has
@@ -106,14 +106,16 @@ extern int	job_log_errors(const JobLog *log, PGconn *conn, const char *name);
 extern void job_log_set_errors(const JobLog *log, PGconn *conn,
 							   const char *name, int errors);
 
-/* Exits with a message if another run has taken over. */
+/* Exits with a message if another run has taken over; or says that it has. */
 extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
+pg_noreturn extern void job_log_refuse_taken_over(void);
 
 /*
- * In the leader: as job_log_done(), if its session still lives, for what
- * other lines tell, too, and this one only sooner.
+ * As job_log_done(), if the session still lives, for what other lines tell,
+ * too, and this one only sooner.
  */
-extern void job_log_try_done(const JobLog *log, const char *name);
+extern void job_log_try_done(const JobLog *log, PGconn *conn,
+							 const char *name);
 
 /*
  * As target_commit() and target_commit_is_done(), for a transaction whose

@@ -5,17 +5,10 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/interrupt.h"
+#include "job_log/job_log_lock.h"
 #include "job_log/job_log_open.h"
+#include "session/session_loss.h"
 #include "session/text_array.h"
-
-/* A run that was killed holds its lock until its processes are gone. */
-#define LOCK_WAIT_MS 10000
-#define LOCK_LOOK_MS 100
-
-/* "pard", and which lock of ours it is; it is the database's. */
-static const char lock_query[] =
-"SELECT pg_catalog.pg_try_advisory_lock(1885434468, 1)";
 
 /* Whose it is, and whether all of it is there. */
 static const char look_query[] =
@@ -25,8 +18,10 @@ static const char look_query[] =
 " AND c.relowner OPERATOR(pg_catalog.<>) u.oid),"
 " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c"
 " WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
-" AND c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])"
-" AND c.relkind OPERATOR(pg_catalog.=) 'r') OPERATOR(pg_catalog.=) 3"
+" AND ((c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])"
+" AND c.relkind OPERATOR(pg_catalog.=) 'r')"
+" OR (c.relname OPERATOR(pg_catalog.=) 'running'"
+" AND c.relkind OPERATOR(pg_catalog.=) 'v'))) OPERATOR(pg_catalog.=) 4"
 " FROM pg_catalog.pg_namespace n, pg_catalog.pg_roles u"
 " WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'"
 " AND u.rolname OPERATOR(pg_catalog.=) CURRENT_USER";
@@ -40,8 +35,10 @@ static const char may_make_query[] =
 " errors pg_catalog.int4 NOT NULL," \
 " at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
 
+static const char make_schema_command[] = "CREATE SCHEMA " JOB_LOG_SCHEMA;
+
 static const char *const make_commands[] = {
-	"CREATE SCHEMA " JOB_LOG_SCHEMA,
+	"CREATE VIEW " JOB_LOG_LOCK_VIEW " AS SELECT",
 	"CREATE TABLE " JOB_LOG_SCHEMA ".run ("
 	"attempt pg_catalog.int4 NOT NULL,"
 	" archive pg_catalog.text NOT NULL,"
@@ -91,25 +88,6 @@ command(PGconn *conn, const char *sql)
  * ----------
  */
 
-/* False if somebody else had the lock at first. */
-static bool
-keep_others_away(PGconn *conn)
-{
-	for (int ms = 0; ms <= LOCK_WAIT_MS; ms += LOCK_LOOK_MS)
-	{
-		PGresult   *res = target_query(conn, lock_query, 0, NULL);
-		bool		locked = PQgetvalue(res, 0, 0)[0] == 't';
-
-		PQclear(res);
-		if (locked)
-			return ms == 0;
-		interrupt_check();
-		pg_usleep(LOCK_LOOK_MS * 1000L);
-	}
-	pg_fatal("another pg_parrestore is restoring into this database");
-	return false;				/* not reached */
-}
-
 /* Whoever had the lock has left no log: what that one made is all there. */
 static void
 refuse_after_other(void)
@@ -154,24 +132,46 @@ may_make(PGconn *conn)
  * A log
  * ----------
  */
+
+/* Another run may be about to make it, too. */
 static void
-begin(JobLog *log, const JobLogRestore *restore)
+make_schema(PGconn *conn)
+{
+	PGresult   *res = PQexec(conn, make_schema_command);
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	/* ERRCODE_DUPLICATE_SCHEMA, ERRCODE_UNIQUE_VIOLATION */
+	if (state && (strcmp(state, "42P06") == 0 || strcmp(state, "23505") == 0))
+		job_log_lock_refuse();
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, "query failed", make_schema_command);
+	PQclear(res);
+}
+
+static void
+begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 {
 	const char *params[] = {restore->archive, restore->selection};
 
 	log->attempt = 1;
-	log->is_kept = may_make(log->conn);
+	log->is_kept = may_make(conn);
 	if (!log->is_kept)
 	{
 		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
+		job_log_lock_database(log->lock);
 		return;
 	}
-	command(log->conn, "BEGIN");
+	command(conn, "BEGIN");
+	make_schema(conn);
 	for (int i = 0; i < (int) lengthof(make_commands); i++)
-		command(log->conn, make_commands[i]);
-	PQclear(target_query(log->conn, begin_query, 2, params));
-	job_log_mark(log, log->conn);
-	command(log->conn, "COMMIT");
+		command(conn, make_commands[i]);
+	PQclear(target_query(conn, begin_query, 2, params));
+	job_log_mark(log, conn);
+	command(conn, "COMMIT");
+	/* one that has come in between may have changed it since */
+	if (job_log_lock_try(log->lock) != JOB_LOG_LOCKED)
+		job_log_lock_refuse();
+	job_log_check_attempt(log, conn);
 }
 
 static void
@@ -194,9 +194,9 @@ free_lines(JobLog *log)
 }
 
 static void
-read_lines(JobLog *log)
+read_lines(JobLog *log, PGconn *conn)
 {
-	PGresult   *res = target_query(log->conn, lines_query, 0, NULL);
+	PGresult   *res = target_query(conn, lines_query, 0, NULL);
 
 	log->n_lines = PQntuples(res);
 	log->lines = pg_malloc((log->n_lines + 1) * sizeof(JobLogLine));
@@ -209,12 +209,12 @@ read_lines(JobLog *log)
 }
 
 static void
-resume(JobLog *log, const JobLogRestore *restore)
+resume(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 {
 	PGresult   *res;
 
-	command(log->conn, "BEGIN");
-	res = target_query(log->conn, head_query, 0, NULL);
+	command(conn, "BEGIN");
+	res = target_query(conn, head_query, 0, NULL);
 	if (PQntuples(res) != 1)
 		pg_fatal("schema " JOB_LOG_SCHEMA " on the target has not been made by pg_parrestore");
 	refuse_other("the archive is another one now", PQgetvalue(res, 0, 0),
@@ -225,27 +225,42 @@ resume(JobLog *log, const JobLogRestore *restore)
 	log->is_resumed = true;
 	log->attempt = atoi(PQgetvalue(res, 0, 2)) + 1;
 	PQclear(res);
-	command(log->conn, resume_query);
-	log->has_lost = job_log_has_lost(log, log->conn);
-	command(log->conn, "COMMIT");
-	read_lines(log);
+	command(conn, resume_query);
+	log->has_lost = job_log_has_lost(log, conn);
+	command(conn, "COMMIT");
+	read_lines(log, conn);
+}
+
+/* Lock the log that is there; it is ours to go on with, or to remove. */
+static void
+lock_log(const JobLog *log, PGconn *conn)
+{
+	/* what is there by now may be somebody else's */
+	if (job_log_lock(log->lock) == JOB_LOG_GONE || !is_there(conn))
+		refuse_after_other();
+}
+
+/* Remove it, and whatever was noted; others may come then. */
+static void
+drop_log(const JobLog *log)
+{
+	command(log->lock, DROP_COMMAND);
+	command(log->lock, "COMMIT");
 }
 
 JobLog *
 job_log_open(const Target *target, const JobLogRestore *restore)
 {
 	const Options *options = target->options;
+	PGconn	   *conn = target->conn;
 	JobLog	   *log = pg_malloc0(sizeof(JobLog));
-	bool		there;
-	bool		alone;
+	bool		there = is_there(conn);
 
-	log->conn = target_connect(target);
-	alone = keep_others_away(log->conn);
-	there = is_there(log->conn);
+	log->lock = target_connect(target);
+	if (there)
+		lock_log(log, conn);
 	if (options->resume && !there)
 		pg_fatal("there is nothing to resume in the target's database");
-	if (!alone && !there)
-		refuse_after_other();
 	if (there && !options->resume && !options->clean)
 	{
 		pg_log_error("a restore into this database has not come to its end");
@@ -253,29 +268,29 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 		exit(1);
 	}
 	if (there && !options->resume)
-		command(log->conn, DROP_COMMAND);
+		drop_log(log);
 	if (options->resume)
-		resume(log, restore);
+		resume(log, conn, restore);
 	else
-		begin(log, restore);
+		begin(log, conn, restore);
 	return log;
 }
 
 void
-job_log_forget(JobLog *log, char *const *names, int n_names,
+job_log_forget(JobLog *log, PGconn *conn, char *const *names, int n_names,
 			   char *const *failed, int n_failed)
 {
-	char	   *params[] = {text_array(log->conn, names, n_names),
-	text_array(log->conn, failed, n_failed)};
+	char	   *params[] = {text_array(conn, names, n_names),
+	text_array(conn, failed, n_failed)};
 
-	command(log->conn, "BEGIN");
-	PQclear(target_query(log->conn, forget_query, 2,
+	command(conn, "BEGIN");
+	PQclear(target_query(conn, forget_query, 2,
 						 (const char *const *) params));
-	job_log_mark(log, log->conn);
-	command(log->conn, "COMMIT");
+	job_log_mark(log, conn);
+	command(conn, "COMMIT");
 	/* the server may have crashed once more */
 	free_lines(log);
-	read_lines(log);
+	read_lines(log, conn);
 	free(params[0]);
 	free(params[1]);
 }
@@ -283,7 +298,7 @@ job_log_forget(JobLog *log, char *const *names, int n_names,
 void
 job_log_renew(JobLog *log, const Target *target)
 {
-	PGresult   *res = PQexec(log->conn, "SELECT 1");
+	PGresult   *res = PQexec(log->lock, "SELECT 1");
 	bool		lives = PQresultStatus(res) == PGRES_TUPLES_OK;
 
 	PQclear(res);
@@ -294,19 +309,22 @@ job_log_renew(JobLog *log, const Target *target)
 	 */
 	if (lives)
 		return;
-	PQfinish(log->conn);
-	log->conn = target_connect(target);
-	(void) keep_others_away(log->conn);
-	if (log->is_kept)
-		job_log_check_attempt(log, log->conn);
+	PQfinish(log->lock);
+	log->lock = target_connect(target);
+	if (!log->is_kept)
+		job_log_lock_database(log->lock);
+	else if (job_log_lock(log->lock) == JOB_LOG_GONE)
+		job_log_refuse_taken_over();
+	else
+		job_log_check_attempt(log, log->lock);
 }
 
 void
 job_log_end(JobLog *log)
 {
 	if (log->is_kept)
-		command(log->conn, DROP_COMMAND);
-	PQfinish(log->conn);
+		drop_log(log);
+	PQfinish(log->lock);
 	free_lines(log);
 	free(log);
 }

@@ -33,12 +33,13 @@ extern JobLog *job_log_open(const Target *target,
 							const JobLogRestore *restore);
 
 /*
- * In a log with has_lost: lines of these names tell nothing any more, as what
- * they tell of was made of what is lost, nor do those of the other ones that
- * have failed.  From here on unlogged lines are trusted again.
+ * In the session, of a log with has_lost: lines of these names tell nothing
+ * any more, as what they tell of was made of what is lost, nor do those of
+ * the other ones that have failed.  From here on unlogged lines are trusted
+ * again.
  */
-extern void job_log_forget(JobLog *log, char *const *names, int n_names,
-						   char *const *failed, int n_failed);
+extern void job_log_forget(JobLog *log, PGconn *conn, char *const *names,
+						   int n_names, char *const *failed, int n_failed);
 
 /*
  * After hours without a word from the leader: if its session is gone, connect

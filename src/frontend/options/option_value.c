@@ -1,6 +1,6 @@
 /*
  * option_value.c
- *		Numbers, sizes and rates on the command line.
+ *		Numbers, sizes, rates and methods on the command line.
  */
 #include "base/fe_compat.h"
 
@@ -94,4 +94,12 @@ option_value_rate(const char *arg, const char *option)
 		pg_fatal("%s must be in range %d kB/s to %d kB/s", option,
 				 MIN_RATE_KB, MAX_RATE_KB);
 	return (uint64) (value * 1024);
+}
+
+void
+option_value_check_toast(const char *method)
+{
+	if (method && strcmp(method, "default") != 0 &&
+		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
+		pg_fatal("unrecognized compression method \"%s\"", method);
 }

@@ -1,6 +1,6 @@
 /*
  * option_value.h
- *		Numbers, sizes and rates on the command line.
+ *		Numbers, sizes, rates and methods on the command line.
  *
  * What is wrong with one ends the program with a message; option is the
  * option's name in it.
@@ -26,5 +26,8 @@ extern uint64 option_value_size(const char *arg, const char *option);
  * with a suffix k or M.
  */
 extern uint64 option_value_rate(const char *arg, const char *option);
+
+/* Of --toast-compression, which may be NULL. */
+extern void option_value_check_toast(const char *method);
 
 #endif							/* OPTION_VALUE_H */

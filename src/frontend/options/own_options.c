@@ -8,6 +8,7 @@
 #include "libpq-fe.h"
 
 #include "options/option_table.h"
+#include "options/option_value.h"
 #include "options/own_options.h"
 #include "stream/sink_pipe.h"
 
@@ -248,9 +249,7 @@ check_copy(const Options *options)
 			format && strcmp(format, "raw") == 0, "--copy-format=raw");
 	if (options->wire_compression)
 		check_wire_compression(options->wire_compression, format);
-	if (method && strcmp(method, "default") != 0 &&
-		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
-		pg_fatal("unrecognized compression method \"%s\"", method);
+	option_value_check_toast(method);
 	exclude(options->target != NULL, "--target",
 			options->directory != NULL, "-f/--file");
 	exclude(options->target != NULL, "--target",

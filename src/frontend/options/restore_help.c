@@ -87,6 +87,8 @@ static const char own_options[] =
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
 "  --no-analyze                 do not run ANALYZE in the end\n"
 "  --resume                     go on with a restore that has not come to its end\n"
+"  --toast-compression={default|lz4|pglz}\n"
+"                               how the target compresses long values\n"
 "  --trust-owners               with --compare-with: query tables of any role\n"
 "  --verify                     verify the archive, a directory, first\n";
 

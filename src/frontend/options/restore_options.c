@@ -111,6 +111,7 @@ static const OptionRow own_options[] = {
 	{"report", OPTION_TEXT, MEMBER(report)},
 	{"resume", OPTION_FLAG, MEMBER(resume)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
+	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)},
 	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)},
 	{"verify", OPTION_FLAG, MEMBER(verify_first)},
 };
@@ -288,6 +289,7 @@ check_options(Options *options, const char *archive)
 		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
 	if (o->trust_owners && o->compare_with == NULL)
 		pg_fatal("option %s requires option %s", "--trust-owners", "--compare-with");
+	option_value_check_toast(o->toast_compression);
 	if (o->if_exists && !o->clean)
 		pg_fatal("option --if-exists requires option -c/--clean");
 }

@@ -41,8 +41,8 @@ extern uint64 archive_plan_piece_bytes(const Options *options);
 
 /*
  * The plan of the entries with these dump IDs, in this order.  Tables that
- * are whole in the archive, and larger than a piece, are shared by as many
- * jobs as there are workers; but no more tables than
+ * are whole in the archive, and take up more there than a piece, are shared
+ * by as many jobs as there are workers; but no more tables than
  * ARCHIVE_SHARED_TABLES, which keep all busy, as each of them takes memory.
  * The archive must stay open while the plan is in use.  Exits with a message
  * for a table of contents that cannot be.

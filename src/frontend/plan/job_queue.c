@@ -162,6 +162,18 @@ goes_together(const Job *job, const SortedFile *before, const SortedFile *next,
 		 is_other_target(job, before, next, rules->targets));
 }
 
+/* A job that does the file, or shares it with so many. */
+static Job *
+add_file_job(JobQueue *queue, int file, int n_shares)
+{
+	Job		   *job = add_job(queue, JOB_DATA_FILES, file);
+
+	job->shared = n_shares > 0;
+	job->n = 1;
+	job->est_bytes = file_work(queue->files[file]) / Max(n_shares, 1);
+	return job;
+}
+
 static void
 add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 {
@@ -182,12 +194,9 @@ add_data_files(JobQueue *queue, const ChunkPlan *chunks, const JobRules *rules)
 		}
 		for (int j = 0; j < Max(next->shares, 1); j++)
 		{
-			job = add_job(queue, JOB_DATA_FILES, i);
+			job = add_file_job(queue, i, next->shares);
 			job->wave = next->wave;
 			job->at_once = next->at_once;
-			job->shared = next->shares > 0;
-			job->n = 1;
-			job->est_bytes = file_work(next->file) / Max(next->shares, 1);
 			job->path = next->path - next->work + job->est_bytes;
 		}
 	}
@@ -229,6 +238,19 @@ job_queue_make(const ChunkPlan *chunks, const LargeObjects *objects,
 	add_data_files(queue, chunks, rules);
 	add_large_objects(queue, objects);
 	qsort(queue->jobs, queue->n_jobs, sizeof(Job), compare_jobs);
+	return queue;
+}
+
+JobQueue *
+job_queue_share(const DataFile **files, int n_files, int n_shares)
+{
+	JobQueue   *queue = pg_malloc0(sizeof(JobQueue));
+
+	queue->files = files;
+	queue->jobs = pg_malloc((n_files * n_shares + 1) * sizeof(Job));
+	for (int i = 0; i < n_files; i++)
+		for (int j = 0; j < n_shares; j++)
+			(void) add_file_job(queue, i, n_shares);
 	return queue;
 }
 

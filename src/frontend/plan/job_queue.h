@@ -62,6 +62,13 @@ extern JobQueue *job_queue_make(const ChunkPlan *chunks,
 								const JobRules *rules);
 
 /*
+ * Queue these files, which are taken over, in their order: each is shared by
+ * so many jobs.
+ */
+extern JobQueue *job_queue_share(const DataFile **files, int n_files,
+								 int n_shares);
+
+/*
  * What a job is about, or one of its files unless step is -1; owned.  Of many
  * files only the first are named.
  */

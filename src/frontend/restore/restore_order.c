@@ -2,18 +2,18 @@
  * restore_order.c
  *		In which order rows come where foreign keys are there already.
  *
- * Rows go into tables that the restore did not make (--data-only) with their
- * foreign keys in force.  pg_dump orders the data of an archive without
- * definitions by these (pg_dump.c:getTableDataFKConstraints), but of one with
- * definitions it does not, and workers go side by side.  So the target is
- * asked.  It checks a key at the end of the COPY (ri_triggers.c).
+ * Rows go into tables that the restore did not make with their foreign keys
+ * in force: with --data-only, and where definitions fail as all is there.
+ * pg_dump orders the data of an archive without definitions by these
+ * (pg_dump.c:getTableDataFKConstraints), but of one with definitions it does
+ * not, and workers go side by side.  So the target is asked.  It checks a key
+ * at the end of the COPY (ri_triggers.c).
  */
 #include "base/fe_compat.h"
 
-#include "plan/dump_table_read.h"
 #include "restore/restore_order.h"
 #include "session/session.h"
-#include "session/table_name.h"
+#include "session/text_array.h"
 
 /*
  * Keys between the tables, by their numbers from 1: partitions have those of
@@ -21,9 +21,8 @@
  */
 static const char keys_query[] =
 "WITH loaded AS ("
-"SELECT t.no, COALESCE(pg_catalog.pg_partition_root(r.oid), r.oid)::pg_catalog.oid AS root"
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no),"
-" LATERAL " TABLE_OID_OF("t.name") " r (oid)"
+"SELECT t.no, COALESCE(pg_catalog.pg_partition_root(t.oid), t.oid)::pg_catalog.oid AS root"
+" FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 "), keys AS ("
 "SELECT DISTINCT COALESCE(pg_catalog.pg_partition_root(c.conrelid), c.conrelid)::pg_catalog.oid AS from_root,"
 " COALESCE(pg_catalog.pg_partition_root(c.confrelid), c.confrelid)::pg_catalog.oid AS to_root"
@@ -130,29 +129,42 @@ read_keys(const PGresult *answer)
 	return keys;
 }
 
-const JobQueue *
-restore_order_make(PGconn *conn, const ArchivePlan *archive)
+/* In waves, by such keys. */
+static const JobQueue *
+order_by_keys(const ArchivePlan *archive, RestoreKey *keys, int n_keys)
 {
 	const DumpPlan *plan = &archive->plan;
 	int			n_tables = plan->tables->n_tables;
-	char	   *names = dump_tables_name_array(conn, plan->tables, false);
-	const char *params[] = {names};
-	PGresult   *answer = session_query_params(conn, keys_query, 1, params, 0);
-	RestoreKey *keys = read_keys(answer);
 	bool	   *at_once = pg_malloc0((n_tables + 1) * sizeof(bool));
-	int		   *waves = restore_order_waves(keys, PQntuples(answer), n_tables);
+	int		   *waves = restore_order_waves(keys, n_keys, n_tables);
 	JobRules	rules = {.waves = waves,.at_once = at_once,
 	.shares = archive->shares,.targets = plan->tables};
 	const JobQueue *queue;
 
-	for (int i = 0; i < PQntuples(answer); i++)
+	for (int i = 0; i < n_keys; i++)
 		if (keys[i].from == keys[i].to)
 			at_once[keys[i].from] = true;
 	queue = job_queue_make(plan->chunks, plan->objects, &rules);
-	PQclear(answer);
-	free(keys);
-	free(names);
 	free(at_once);
 	free(waves);
+	return queue;
+}
+
+const JobQueue *
+restore_order_make(PGconn *conn, const ArchivePlan *archive,
+				   const Oid *targets)
+{
+	const DumpPlan *plan = &archive->plan;
+	char	   *oids = oid_array(targets, plan->tables->n_tables);
+	const char *params[] = {oids};
+	PGresult   *answer = session_query_params(conn, keys_query, 1, params, 0);
+	RestoreKey *keys = read_keys(answer);
+	const JobQueue *queue = plan->queue;
+
+	if (PQntuples(answer) > 0)
+		queue = order_by_keys(archive, keys, PQntuples(answer));
+	PQclear(answer);
+	free(keys);
+	free(oids);
 	return queue;
 }

@@ -13,10 +13,12 @@
  * The plan's jobs in waves: what is referenced comes before what references
  * it, and the rows of a table that references itself all at once.  Where
  * tables reference each other no order is right.  Asks the session on the
- * target.
+ * target, where the plan's tables are these; without foreign keys between
+ * them it is the plan's own queue.
  */
 extern const JobQueue *restore_order_make(PGconn *conn,
-										  const ArchivePlan *archive);
+										  const ArchivePlan *archive,
+										  const Oid *targets);
 
 /* A foreign key, by numbers of tables. */
 typedef struct RestoreKey

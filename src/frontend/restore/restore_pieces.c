@@ -23,6 +23,13 @@ typedef struct PieceNote
 	TargetCommit commit;
 } PieceNote;
 
+/*
+ * About half of all pieces are longer than their ranges, by a part of a line.
+ * With room for that behind them whoever reads need not wait until another
+ * worker is at them, but can load one itself.
+ */
+#define LINE_BYTES ((size_t) 1024 * 1024)
+
 struct SharedRows
 {
 	PieceRing  *ring;
@@ -45,7 +52,7 @@ restore_pieces_new(int n_workers, uint64 piece_bytes)
 	SharedRows *shared = pg_malloc(sizeof(SharedRows));
 	int			n_slots = piece_share_slots(n_workers);
 
-	shared->ring = piece_ring_new(n_workers, n_slots, piece_bytes);
+	shared->ring = piece_ring_new(n_workers, n_slots, piece_bytes + LINE_BYTES);
 	shared->piece_bytes = piece_bytes;
 	shared->notes = shared_memory_new(n_slots + 1, sizeof(PieceNote));
 	return shared;

@@ -69,6 +69,8 @@ prepare_work(Restore *restore)
 	work->target = &restore->target;
 	work->run = &restore->run;
 	work->left_out = shared_memory_new(plan->chunks->n_files, sizeof(bool));
+	work->long_files = restore_long_new(restore->archive, restore->plan,
+										archive_plan_piece_bytes(&restore->options));
 	work->objects_left_out = shared_memory_new(plan->objects->n_groups,
 											   sizeof(bool));
 	work->has_failed = shared_memory_new(plan->chunks->n_files, sizeof(bool));

@@ -68,11 +68,11 @@ reset_job(void *arg, int job)
 }
 
 static void
-note_file(const JobLog *log, const DataFile *file)
+note_file(const RestoreWork *work, const DataFile *file)
 {
 	char	   *name = restore_log_file(file);
 
-	job_log_try_done(log, name);
+	job_log_try_done(work->log, work->target->conn, name);
 	free(name);
 }
 
@@ -100,7 +100,7 @@ job_is_done(void *arg, int job_no)
 	 */
 	if (!pool->work->has_failed[no] &&
 		pool->work->kinds[file->table] == JOB_LOG_LASTING)
-		note_file(pool->work->log, file);
+		note_file(pool->work, file);
 	run_file_result(pool->run, file)->done = true;
 }
 
@@ -116,17 +116,14 @@ jobs_of_wave(const JobQueue *queue, int first)
 	return n;
 }
 
-/* What workers share for each job. */
+/* What workers share of each file that jobs share. */
 static void
-prepare_jobs(RestorePool *pool)
+prepare_shares(RestorePool *pool)
 {
 	const Options *options = pool->run->options;
 	const DumpPlan *plan = pool->run->plan;
 	RestoreWork *work = pool->work;
 
-	work->commits = shared_memory_new(plan->queue->n_jobs, sizeof(TargetCommit));
-	work->shared = pg_malloc0((plan->chunks->n_files + 1) * sizeof(SharedRows *));
-	pool->jobs_left = pg_malloc0((plan->chunks->n_files + 1) * sizeof(int));
 	for (int i = 0; i < plan->queue->n_jobs; i++)
 	{
 		const Job  *job = &plan->queue->jobs[i];
@@ -143,17 +140,15 @@ prepare_jobs(RestorePool *pool)
 	}
 }
 
-void
-restore_pool_run(RestoreWork *work, Run *run)
+/* Jobs of the queue from this one on, which are neighbours. */
+static void
+run_jobs(RestorePool *pool, int first, int n)
 {
-	/* callbacks use it until the process ends */
-	RestorePool *pool = pg_malloc0(sizeof(RestorePool));
-	const JobQueue *queue = run->plan->queue;
 	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = pool,
 		.doing = "restoring",
-		.max_retries = (int) run->options->retries,
+		.max_retries = (int) pool->run->options->retries,
 		.outlives_kill = true,
 		.start = start_worker,
 		.run = run_job,
@@ -163,14 +158,47 @@ restore_pool_run(RestoreWork *work, Run *run)
 		.done = job_is_done,
 	};
 
+	pool->first_job = first;
+	worker_pool_run(&task, &watch, pool->run->options->jobs, n);
+}
+
+/* What these jobs, which are done, have left as it proved to be long. */
+static void
+run_long(RestorePool *pool, int first, int n)
+{
+	Run		   *run = pool->run;
+	const DumpPlan *plan = run->plan;
+	DumpPlan	rest = *plan;
+
+	rest.queue = restore_long_queue(pool->work->long_files, first, n,
+									run->options->jobs);
+	run->plan = &rest;
+	prepare_shares(pool);
+	if (rest.queue->n_jobs > 0)
+		run_jobs(pool, 0, rest.queue->n_jobs);
+	run->plan = plan;
+}
+
+void
+restore_pool_run(RestoreWork *work, Run *run)
+{
+	/* callbacks use it until the process ends */
+	RestorePool *pool = pg_malloc0(sizeof(RestorePool));
+	const JobQueue *queue = run->plan->queue;
+	int			n_files = run->plan->chunks->n_files;
+
 	pool->work = work;
 	pool->run = run;
-	prepare_jobs(pool);
+	pool->jobs_left = pg_malloc0((n_files + 1) * sizeof(int));
+	work->commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
+	work->shared = pg_malloc0((n_files + 1) * sizeof(SharedRows *));
+	prepare_shares(pool);
 	progress_rows_begin(run);
-	for (int n; pool->first_job < queue->n_jobs; pool->first_job += n)
+	for (int first = 0, n; first < queue->n_jobs; first += n)
 	{
-		n = jobs_of_wave(queue, pool->first_job);
-		worker_pool_run(&task, &watch, run->options->jobs, n);
+		n = jobs_of_wave(queue, first);
+		run_jobs(pool, first, n);
+		run_long(pool, first, n);
 	}
 	progress_end();
 }

@@ -16,6 +16,7 @@
 #include "restore/restore_unlogged.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
+#include "target/toast_compression.h"
 
 void
 restore_prepare_open(Restore *restore)
@@ -28,7 +29,13 @@ restore_prepare_open(Restore *restore)
 		compare_source_check(options, &restore->target, restore->new_name);
 	restore_stage_leave_out_extension(&restore->stages);
 	if (!options->check && !options->exit_on_error)
+	{
+		/* no worker could begin: this is not passed over */
+		toast_compression_check(restore->target.conn,
+								options->toast_compression);
+		findings_settle();
 		return;
+	}
 	target_check(restore->target.conn, restore->stages.schedule, options,
 				 plan->queue->n_jobs, plan->encoding,
 				 options->resume ? NULL : restore->new_name);
@@ -135,11 +142,11 @@ restore_prepare_target(Restore *restore)
 	restore->work.targets = target_find_tables(restore->target.conn,
 											   restore->plan->plan.tables);
 	restore_unlogged_look(restore);
-	/* what was lost is loaded where keys may be there by now */
-	if ((restore->options.data_only || restore->has_lost_rows) &&
-		!restore->options.disable_triggers)
+	/* tables that this run has not made may have keys */
+	if (!restore->options.disable_triggers)
 		restore->plan->plan.queue = restore_order_make(restore->target.conn,
-													   restore->plan);
+													   restore->plan,
+													   restore->work.targets);
 	restore_resume_skip(&restore->work);
 	restore_unlogged_check_triggers(restore);
 	restore_resume_skip_indexes(&restore->work, restore->stages.schedule);

@@ -166,10 +166,11 @@ note_pieces(const RestoreWork *work, const int *n_pieces)
 }
 
 /*
- * Foreign keys of the target decide, and those may not be the same any more.
+ * What a run before has begun in pieces this one goes on with in pieces.
+ * But foreign keys of the target may want the whole at once by now.
  */
 static void
-refuse_whole(const RestoreWork *work, const int *n_pieces)
+go_on_in_pieces(const RestoreWork *work, const int *n_pieces)
 {
 	const DumpPlan *plan = work->run->plan;
 
@@ -181,10 +182,13 @@ refuse_whole(const RestoreWork *work, const int *n_pieces)
 		{
 			const DataFile *file = plan->queue->files[job->first + j];
 
-			if (n_pieces[file->dump_id] > 0 &&
-				!work->left_out[file - plan->chunks->files])
+			if (n_pieces[file->dump_id] == 0 ||
+				work->left_out[file - plan->chunks->files])
+				continue;
+			if (job->at_once)
 				pg_fatal("the restore cannot be resumed: pieces of %s have been loaded, which is to be loaded as a whole now",
 						 data_file_describe(file, plan->tables));
+			work->long_files->is_long[file - plan->chunks->files] = true;
 		}
 	}
 }
@@ -199,7 +203,7 @@ restore_resume_skip(const RestoreWork *work)
 	skip_files(work);
 	skip_objects(work);
 	n_pieces = count_pieces(work->log, work->archive->toc->max_dump_id);
-	refuse_whole(work, n_pieces);
+	go_on_in_pieces(work, n_pieces);
 	note_pieces(work, n_pieces);
 	free(n_pieces);
 }
@@ -217,14 +221,14 @@ has_index(const RestoreWork *work, const TocEntry *entry, int table)
 	.table = &work->run->plan->tables->tables[table]};
 	IndexState	state;
 
-	while ((state = index_look_at(work->log->conn, &build)) == INDEX_IN_WORK)
+	while ((state = index_look_at(work->target->conn, &build)) == INDEX_IN_WORK)
 	{
 		interrupt_check();
 		pg_usleep(LOOK_AGAIN_US);
 	}
 	if (state == INDEX_NOT_KNOWN)
 		pg_fatal("could not look for indexes on the target: %s",
-				 PQerrorMessage(work->log->conn));
+				 PQerrorMessage(work->target->conn));
 	return state == INDEX_BUILT;
 }
 

@@ -48,19 +48,14 @@ ends_with_mark(const RowsText * text)
 		memcmp(text->buffer, ARCHIVE_END_OF_ROWS, MARK_BYTES) == 0;
 }
 
-/* All rows of an entry; what is wrong with them, or NULL.  Owned. */
+/* All rows that a member has; what is wrong with them, or NULL.  Owned. */
 static char *
-send_rows(const Archive *archive, const TocEntry *entry, Sink *sink,
-		  char *const *error)
+send_rows(ArchiveMember *member, Sink *sink, char *const *error)
 {
+	RowsText   *text = pg_malloc0(sizeof(RowsText));
 	char	   *problem = NULL;
-	ArchiveMember *member = archive_member_open(archive, entry, &problem);
-	RowsText   *text;
 	ssize_t		len;
 
-	if (member == NULL)
-		return problem;
-	text = pg_malloc0(sizeof(RowsText));
 	text->at_line = true;
 	while ((len = archive_member_read(member, text->buffer + text->held,
 									  READ_BYTES)) > 0 && *error == NULL)
@@ -70,6 +65,20 @@ send_rows(const Archive *archive, const TocEntry *entry, Sink *sink,
 	else if (*error == NULL && !ends_with_mark(text))
 		problem = pg_strdup("the data do not end as rows do");
 	free(text);
+	return problem;
+}
+
+/* The same of an entry. */
+static char *
+send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
+		   char *const *error)
+{
+	char	   *problem;
+	ArchiveMember *member = archive_member_open(archive, entry, &problem);
+
+	if (member == NULL)
+		return problem;
+	problem = send_rows(member, sink, error);
 	archive_member_close(member);
 	return problem;
 }
@@ -77,7 +86,7 @@ send_rows(const Archive *archive, const TocEntry *entry, Sink *sink,
 RestoredRows
 restore_rows(PGconn *conn, const char *copy, Oid table,
 			 const Archive *archive, const ArchiveRows *const *rows, int n,
-			 volatile uint64 *progress)
+			 ArchiveMember *first, volatile uint64 *progress)
 {
 	RestoredRows result = {0};
 	Sink	   *target = sink_target_rows_new(conn, copy, table, &result.error);
@@ -85,7 +94,8 @@ restore_rows(PGconn *conn, const char *copy, Oid table,
 	char	   *problem = NULL;
 
 	for (int i = 0; i < n && problem == NULL && result.error == NULL; i++)
-		problem = send_rows(archive, rows[i]->entry, sink, &result.error);
+		problem = i == 0 && first ? send_rows(first, sink, &result.error) :
+			send_entry(archive, rows[i]->entry, sink, &result.error);
 	if (problem)
 		sink_target_rows_give_up(target, problem);
 	else

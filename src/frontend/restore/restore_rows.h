@@ -22,12 +22,14 @@ typedef struct RestoredRows
 /*
  * Load the rows of n entries by a COPY into the table of this OID, as
  * sink_target_rows_new() has it, in the session's transaction, all or
- * nothing; *progress is the bytes so far.  After an error the transaction is
- * of no use.  A connection that is lost ends the process.
+ * nothing; *progress is the bytes so far.  The first of them may have been
+ * opened, else first is NULL; it is borrowed.  After an error the transaction
+ * is of no use.  A connection that is lost ends the process.
  */
 extern RestoredRows restore_rows(PGconn *conn, const char *copy, Oid table,
 								 const Archive *archive,
 								 const ArchiveRows *const *rows, int n,
+								 ArchiveMember *first,
 								 volatile uint64 *progress);
 
 /*

@@ -107,7 +107,7 @@ forget_lines(Restore *restore)
 
 	/* should this run not load them, whoever does is to know */
 	if (restore->has_lost_rows)
-		job_log_done(restore->log, restore->log->conn, RESTORE_LOG_LOST, 0);
+		job_log_done(restore->log, restore->target.conn, RESTORE_LOG_LOST, 0);
 	names[n_names++] = pg_strdup(RESTORE_LOG_REST);
 	if (restore->has_lost_rows)
 		names[n_names++] = pg_strdup(RESTORE_LOG_ROWS);
@@ -120,7 +120,8 @@ forget_lines(Restore *restore)
 		if (toc_entry_is(entry, "FK CONSTRAINT"))
 			keys[n_keys++] = job_log_entry(entry);
 	}
-	job_log_forget(restore->log, names, n_names, keys, n_keys);
+	job_log_forget(restore->log, restore->target.conn, names, n_names, keys,
+				   n_keys);
 	while (n_names > 0)
 		free(names[--n_names]);
 	while (n_keys > 0)

@@ -33,6 +33,7 @@ struct RestoreWorker
 {
 	const RestoreWork *work;
 	PGconn	   *conn;
+	ArchiveMember *text;		/* of the file that is next, if it is open */
 };
 
 RestoreWorker *
@@ -159,7 +160,7 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	if (rows.error == NULL)
 		rows = restore_rows(worker->conn, copy,
 							work->targets[files[0]->table], work->archive,
-							sources, n,
+							sources, n, worker->text,
 							&file_results_progress(run->results)->raw_bytes);
 	free(copy);
 	if (rows.error == NULL && rows_wanted(sources, n, &want))
@@ -283,14 +284,23 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 static bool
 restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
 {
-	const DataFile **files = &worker->work->run->plan->queue->files[job->first];
+	const RestoreWork *work = worker->work;
+	const DataFile **files = &work->run->plan->queue->files[job->first];
 
 	if (job->at_once)
 		return restore_files(worker, files, job->n);
 	for (int i = 0; i < job->n; i++)
 	{
+		bool		ok = true;
+
 		*step = i;
-		if (!restore_files(worker, &files[i], 1))
+		if (!work->left_out[files[i] - work->run->plan->chunks->files] &&
+			!restore_long_look(work->long_files, files[i], &worker->text))
+			ok = restore_files(worker, &files[i], 1);
+		if (worker->text)
+			archive_member_close(worker->text);
+		worker->text = NULL;
+		if (!ok)
 			return false;
 	}
 	return true;
@@ -446,7 +456,7 @@ restore_worker_run(RestoreWorker *worker, int job_no, volatile int *step)
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 	}
-	run_job_is_done(run, job);
+	run_job_is_done(run, job, work->long_files->is_long);
 }
 
 void

@@ -8,6 +8,7 @@
 #include "archive/archive_open.h"
 #include "job_log/job_log.h"
 #include "plan/archive_plan.h"
+#include "restore/restore_long.h"
 #include "restore/restore_pieces.h"
 #include "status/run.h"
 #include "target/target.h"
@@ -33,6 +34,7 @@ typedef struct RestoreWork
 								 * else NULL */
 	volatile bool *left_out;	/* by data file: it is not, or cannot be
 								 * loaded, or is done */
+	const LongFiles *long_files;
 	volatile bool *has_failed;	/* by data file: a piece of it has */
 	volatile bool *objects_left_out;	/* by group of large objects */
 	volatile int *n_errors;		/* that are told, and no reason to end */

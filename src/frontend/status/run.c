@@ -24,7 +24,7 @@ run_file_result(const Run *run, const DataFile *file)
 }
 
 void
-run_job_is_done(const Run *run, const Job *job)
+run_job_is_done(const Run *run, const Job *job, const volatile bool *left)
 {
 	const DumpPlan *plan = run->plan;
 	const LargeObjectGroup *group;
@@ -37,7 +37,8 @@ run_job_is_done(const Run *run, const Job *job)
 			{
 				const DataFile *file = plan->queue->files[job->first + i];
 
-				run_file_result(run, file)->done = true;
+				if (left == NULL || !left[file - plan->chunks->files])
+					run_file_result(run, file)->done = true;
 			}
 			break;
 		case JOB_LARGE_OBJECTS:

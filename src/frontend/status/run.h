@@ -41,9 +41,11 @@ extern FileResult *run_file_result(const Run *run, const DataFile *file);
 
 /*
  * In a worker: a job is on a target, committed; see target_history_expect()
- * and _check_unlogged().
+ * and _check_unlogged().  But files that it has left to other jobs are not,
+ * by data file; or NULL.
  */
-extern void run_job_is_done(const Run *run, const Job *job);
+extern void run_job_is_done(const Run *run, const Job *job,
+							const volatile bool *left);
 
 /* What an earlier run has done of it, which this one has taken for done. */
 typedef struct RunBefore

@@ -141,13 +141,6 @@ make_durable(Target *target)
 		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
 }
 
-/* The user's --if-exists; a copy always does. */
-static bool
-drops_if_exists(const RestoreStages *restore)
-{
-	return !restore->as_pg_restore || restore->setup.options->if_exists;
-}
-
 /*
  * In the opposite order.  pg_restore drops what it then creates; here it
  * creates nothing, so that all is dropped, what comes after the data first,
@@ -185,7 +178,7 @@ restore_stage_drop(RestoreStages *restore)
 		entry->tableam = NULL;
 	}
 	restore_entries(restore, "drop", entries, n,
-					drops_if_exists(restore) ? if_exists : clean);
+					options->if_exists ? if_exists : clean);
 	free(entries);
 	make_durable(restore->target);
 }
@@ -209,7 +202,7 @@ run_args(const RestoreStages *restore, bool create, bool clean)
 		args[n++] = "--create";
 	if (clean)
 		args[n++] = "--clean";
-	if (clean && drops_if_exists(restore))
+	if (clean && restore->setup.options->if_exists)
 		args[n++] = "--if-exists";
 	return args;
 }
@@ -234,19 +227,6 @@ restore_stage_database(RestoreStages *restore, const char *name)
 	restore->setup.address = target_restore_address(restore->target, "off");
 }
 
-/* Large objects, still empty. */
-static void
-make_large_objects(RestoreStages *restore)
-{
-	const Options *options = restore->setup.options;
-	bool		clean = options->clean && !options->create;
-
-	if (!restore_phase(restore, RESTORE_LARGE_OBJECTS, "large-objects", NULL,
-					   run_args(restore, false, clean)))
-		pg_fatal("pg_restore could not make the large objects on the target");
-	make_durable(restore->target);
-}
-
 void
 restore_stage_definitions(RestoreStages *restore)
 {
@@ -254,7 +234,7 @@ restore_stage_definitions(RestoreStages *restore)
 					   run_args(restore, false, false)))
 		pg_fatal("pg_restore could not make the definitions on the target");
 	progress_end();
-	make_large_objects(restore);
+	make_durable(restore->target);
 }
 
 bool

@@ -21,8 +21,8 @@ typedef struct RestoreStages
 	PgRestoreSetup setup;
 	RestoreSchedule *schedule;
 	Target	   *target;
-	const Toc  *archive;		/* of a restore, with all of its entries,
-								 * whether they are wanted or not */
+	const Toc  *archive;		/* with all of its entries, whether they are
+								 * wanted or not */
 	bool		as_pg_restore;	/* drop what --clean drops, and go on after
 								 * errors unless setup.args say otherwise */
 	PgRestoreRun run;
@@ -57,8 +57,8 @@ extern void restore_stage_database(RestoreStages *restore, const char *name);
 extern void restore_stage_drop(RestoreStages *restore);
 
 /*
- * Everything that must be there before the first row, on the target's disk;
- * fatal if it fails.  For a copy.
+ * Everything that must be there before the first row, but large objects, on
+ * the target's disk; fatal if it fails.  For a copy.
  */
 extern void restore_stage_definitions(RestoreStages *restore);
 

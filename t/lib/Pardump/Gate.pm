@@ -12,9 +12,25 @@ use Exporter 'import';
 use Pardump::Background qw(wait_in_run);
 use Pardump::Cluster qw(start_psql value);
 
-our @EXPORT_OK = qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
+our @EXPORT_OK = qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
 
 my $holder;
+
+# SQL of a function public.pass() for a CHECK constraint, which takes the gate at
+# the row of this number and leaves it at once: whoever waits there has no more of
+# it than others who come later.
+sub gate_sql
+{
+	my ($row, $gate) = @_;
+	return qq{
+	CREATE FUNCTION public.pass(id int) RETURNS boolean LANGUAGE plpgsql AS \$\$BEGIN
+		IF id = $row THEN
+			PERFORM pg_catalog.pg_advisory_lock_shared($gate);
+			PERFORM pg_catalog.pg_advisory_unlock_shared($gate);
+		END IF;
+		RETURN true; END\$\$;
+};
+}
 
 # The gates of this database are held, from now on, by a new session.  The one
 # before is left as it is: its server may be gone.

@@ -10,12 +10,13 @@ use warnings;
 use Exporter 'import';
 use Pardump::Cluster qw(run_program new_path value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
-use Pardump::Copy qw(temp_dir start_load no_temp_files_ok);
+use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
 use Pardump::Databases qw(empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(run_parrestore start_parrestore parrestore_ok same_as_stock_ok errors_ignored stock_archives);
+our @EXPORT_OK = qw(run_parrestore start_parrestore parrestore_ok same_as_stock_ok errors_ignored
+  restored_as_stock_ok stock_archives);
 
 # run_parrestore($node, $db, $archive, options...) returns what run_program
 # does.
@@ -49,6 +50,17 @@ sub errors_ignored
 {
 	my ($err) = @_;
 	return $err =~ /^pg_\w*restore: warning: errors ignored on restore: (\d+)\n\z/m ? $1 : 0;
+}
+
+# A restore that has ended so is what stock pg_restore's was, which is a hash of
+# its rc, errors, data and schema; and no session of it is left.
+sub restored_as_stock_ok
+{
+	my ($node, $db, $stock, $rc, $err, $what) = @_;
+	is("$rc " . errors_ignored($err), "$stock->{rc} $stock->{errors}", "$what: exit code and errors") or diag($err);
+	same_database_ok($node, $db, $stock->{data}, $stock->{schema}, $what);
+	is(sessions_left($node), 0, "$what: no session left");
+	return;
 }
 
 # same_as_stock_ok($node, $archive, 'what', options => [...], prepare => sub,

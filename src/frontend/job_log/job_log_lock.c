@@ -1,0 +1,127 @@
+/*
+ * job_log_lock.c
+ *		Keeps two runs from restoring into one database.
+ */
+#include "base/fe_compat.h"
+
+#include "base/interrupt.h"
+#include "base/printable.h"
+#include "job_log/job_log_lock.h"
+#include "session/session_loss.h"
+#include "target/target.h"
+
+/* How long to wait for a run that was killed. */
+#define LOCK_WAIT_MS 10000
+#define LOCK_LOOK_MS 100
+
+/*
+ * The weakest one that two cannot have, of those that a role without
+ * privileges on the view cannot have either.
+ */
+static const char lock_command[] =
+"LOCK TABLE " JOB_LOG_LOCK_VIEW " IN SHARE UPDATE EXCLUSIVE MODE NOWAIT";
+
+/* "pard", and which lock of ours it is; it is the database's. */
+#define DATABASE_LOCK "1885434468, 1"
+
+static const char lock_database_query[] =
+"SELECT pg_catalog.pg_try_advisory_lock(" DATABASE_LOCK ")";
+
+static const char holder_query[] =
+"SELECT l.pid, COALESCE(a.usename, '?') FROM pg_catalog.pg_locks l"
+" LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid"
+" JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+" AND l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted"
+" AND ROW(l.classid, l.objid) OPERATOR(pg_catalog.=)"
+" ROW(1885434468::pg_catalog.oid, 1::pg_catalog.oid)";
+
+JobLogLock
+job_log_lock_try(PGconn *conn)
+{
+	JobLogLock	result = JOB_LOG_LOCKED;
+	PGresult   *res;
+
+	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	res = PQexec(conn, lock_command);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	{
+		const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+		/* ERRCODE_LOCK_NOT_AVAILABLE, _UNDEFINED_TABLE, _UNDEFINED_SCHEMA */
+		if (state && strcmp(state, "55P03") == 0)
+			result = JOB_LOG_HELD;
+		else if (state && (strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0))
+			result = JOB_LOG_GONE;
+		else
+			session_failed(conn, res, "query failed", lock_command);
+		PQclear(target_query(conn, "ROLLBACK", 0, NULL));
+	}
+	PQclear(res);
+	return result;
+}
+
+/* False when there is no time left. */
+static bool
+wait_a_moment(int *waited_ms)
+{
+	if (*waited_ms >= LOCK_WAIT_MS)
+		return false;
+	interrupt_check();
+	pg_usleep(LOCK_LOOK_MS * 1000L);
+	*waited_ms += LOCK_LOOK_MS;
+	return true;
+}
+
+JobLogLock
+job_log_lock(PGconn *conn)
+{
+	int			waited_ms = 0;
+	JobLogLock	result;
+
+	while ((result = job_log_lock_try(conn)) == JOB_LOG_HELD)
+		if (!wait_a_moment(&waited_ms))
+			job_log_lock_refuse();
+	return result;
+}
+
+static bool
+try_database(PGconn *conn)
+{
+	PGresult   *res = target_query(conn, lock_database_query, 0, NULL);
+	bool		locked = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return locked;
+}
+
+/* Anybody can hold that lock: say who does. */
+static void
+refuse_database(PGconn *conn)
+{
+	PGresult   *res = target_query(conn, holder_query, 0, NULL);
+
+	pg_log_error("another pg_parrestore is restoring into this database, or somebody holds its lock");
+	if (PQntuples(res) > 0)
+		pg_log_error_detail("Process %s of role \"%s\" holds the advisory lock (" DATABASE_LOCK ").",
+							PQgetvalue(res, 0, 0),
+							printable(PQgetvalue(res, 0, 1)));
+	pg_log_error_hint("A role that may create a schema in the database does without that lock.");
+	exit(1);
+}
+
+void
+job_log_lock_database(PGconn *conn)
+{
+	int			waited_ms = 0;
+
+	while (!try_database(conn))
+		if (!wait_a_moment(&waited_ms))
+			refuse_database(conn);
+}
+
+void
+job_log_lock_refuse(void)
+{
+	pg_fatal("another pg_parrestore is restoring into this database");
+}

@@ -1,0 +1,48 @@
+/*
+ * job_log_lock.h
+ *		Keeps two runs from restoring into one database.
+ *
+ * A run holds a lock on a view of the log, in a transaction of a session that
+ * does nothing else: nobody can have that lock but the log's owner, whoever
+ * may act as that role, and superusers.  An advisory lock anybody could have
+ * who may connect.  It is a view, as a VACUUM or ANALYZE of the whole
+ * database would wait for a table; and of a kind for which the transaction
+ * needs neither a snapshot nor an ID, and so holds up no cleaning either.
+ *
+ * Where a role may make no schema there is no log, and no relation of its own
+ * to lock.  What keeps its runs apart is an advisory lock, after all.
+ */
+#ifndef JOB_LOG_LOCK_H
+#define JOB_LOG_LOCK_H
+
+#include "job_log/job_log.h"
+
+/* What make_commands of a log make for it. */
+#define JOB_LOG_LOCK_VIEW JOB_LOG_SCHEMA ".running"
+
+typedef enum JobLogLock
+{
+	JOB_LOG_LOCKED,
+	JOB_LOG_HELD,				/* by another run */
+	JOB_LOG_GONE				/* there is no log */
+} JobLogLock;
+
+/*
+ * Lock the log at once, or not.  When it is locked the session is in a
+ * transaction, whose end unlocks it.
+ */
+extern JobLogLock job_log_lock_try(PGconn *conn);
+
+/*
+ * The same, but wait a moment for a run that was killed: it holds its lock
+ * until its processes are gone.  Exits with a message while one is at work.
+ */
+extern JobLogLock job_log_lock(PGconn *conn);
+
+/* The same without a log; the session's end unlocks it. */
+extern void job_log_lock_database(PGconn *conn);
+
+/* Another run is at work. */
+pg_noreturn extern void job_log_lock_refuse(void);
+
+#endif							/* JOB_LOG_LOCK_H */
