@@ -21,7 +21,9 @@
 #   --rounds=N          runs of each way (default 5)
 #   --jobs=N            processes of each dump (default 2)
 #   --sets=LIST         of pgbench,logs,mixed,docs (default: all)
-#   --ways=LIST         of stock,full,recorded,same,changed,late (default: all)
+#   --ways=LIST         of stock,full,recorded,same,changed,late (default: all of
+#                       these), and summaries, as "same", but by summaries of the
+#                       write-ahead log: of 17 and newer, where the server keeps them
 #   --nights=N          how many nights (default 30; 0: none)
 #   --nights-sets=LIST  of the sets (default pgbench)
 #   --output=DIRECTORY  where archives are written (default /dev/shm)
@@ -68,6 +70,12 @@ pretend_changes()
 make_previous()
 {
 	run_job pg_pardump -j "$jobs" --manifest-fingerprints -f "$OUTPUT/same" "$1"
+	if has "$ways" summaries; then
+		# a position in what a checkpoint ended would have the load behind it, too
+		run_job psql -Xqc CHECKPOINT "$1"
+		run_job pg_pardump -j "$jobs" --manifest-fingerprints --incremental-by=wal-summaries \
+			-f "$OUTPUT/summaries" "$1"
+	fi
 	pretend_changes "$OUTPUT/same" "$OUTPUT/late" Fingerprint
 	pretend_changes "$OUTPUT/same" "$OUTPUT/changed" Fingerprint First-Fingerprint
 }
@@ -79,6 +87,7 @@ choose_command()
 		stock) command=(pg_dump -Fd -j "$jobs") ;;
 		full) command=(pg_pardump -j "$jobs") ;;
 		recorded) command=(pg_pardump -j "$jobs" --manifest-fingerprints) ;;
+		summaries) command=(pg_pardump -j "$jobs" --incremental="$OUTPUT/$1" --incremental-by=wal-summaries) ;;
 		same | changed | late) command=(pg_pardump -j "$jobs" --incremental="$OUTPUT/$1") ;;
 		*) die "there is no way \"$1\"; see --help" ;;
 	esac
@@ -129,7 +138,7 @@ measure_set()
 			measure_way "$set" "$way" "$round"
 		done
 	done
-	rm -rf "$OUTPUT/same" "$OUTPUT/changed" "$OUTPUT/late"
+	rm -rf "$OUTPUT/same" "$OUTPUT/changed" "$OUTPUT/late" "$OUTPUT/summaries"
 }
 
 table_of_set()
@@ -201,9 +210,13 @@ measure_nights()
 main()
 {
 	local set kind chunk
+	local -a wal=("wal_level = minimal" "max_wal_senders = 0")
 
-	start_cluster "$bindir" "shared_buffers = 512MB" "autovacuum = off" "fsync = off" "wal_level = minimal" \
-		"max_wal_senders = 0" "max_wal_size = 8GB" "work_mem = 64MB"
+	if has "$ways" summaries; then
+		wal=("wal_level = replica" "summarize_wal = on")
+	fi
+	start_cluster "$bindir" "shared_buffers = 512MB" "autovacuum = off" "fsync = off" "${wal[@]}" \
+		"max_wal_size = 8GB" "work_mem = 64MB"
 	postmaster=$(postmaster_pid)
 	echo major,set,data_bytes,way,round,wall,client_cpu,session_cpu,other_cpu,bytes,files,reused | tee "$WORK/runs.csv" >&8
 	echo major,set,kind,chunk,night,wall,client_cpu,session_cpu,other_cpu,bytes,all_bytes,files,reused |

@@ -20,6 +20,7 @@ my %NAME = (
 	full => 'pg_pardump',
 	recorded => 'with fingerprints',
 	same => 'incremental, nothing changed',
+	summaries => 'the same by WAL summaries',
 	changed => 'incremental, all changed',
 	late => 'incremental, all changed late');
 my @MEASURES = qw(wall client_cpu session_cpu other_cpu cpu bytes files reused);

@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   dump_ok restore_ok codecs nothing_left_ok);
-use Pardump::Command qw(refused_ok);
+use Pardump::Command qw(refused_ok system_faults);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::DamagedArchive qw(damaged other_manifest);
 use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive
@@ -279,6 +279,55 @@ SKIP:
 	is_deeply([ map { how($dir, $_) =~ s/c//gr } @fingerprinted ], [ map { '' } @fingerprinted ], "$what: copied");
 	ok(contents_equal($dir, $full), "$what: as a full dump");
 	system_or_bail('rm', '-rf', $dir);
+}
+
+# ---- one that has as many names as it can have
+
+{
+	my $what = 'too many links';
+	my ($file) = map { $_->{Path} } row_files($base, 'docs');
+	local $ENV{LD_PRELOAD} = system_faults();
+	local $ENV{SYSTEM_FAULT} = "linkat /$file";
+	my $dir = incremental_ok($node, 'shop', $what, $base, full => $full);
+	is((row_files($dir, 'docs'))[0]{Path}, $file, "$what: under the same name");
+	like(how($dir, 'docs'), qr/^c/, "$what: it is copied");
+	unlike(how($dir, 'docs'), qr/\./, "$what: nothing is dumped for that");
+	like(how($dir, 'appended'), all_of('l'), "$what: others are linked");
+	system_or_bail('rm', '-rf', $dir);
+}
+
+# ---- bytes of no encoding
+
+{
+	my $what = 'SQL_ASCII';
+	make_database($node, 'ascii', options => q{TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'});
+	sql($node, 'ascii', q{CREATE EXTENSION pg_pardump;
+		CREATE TABLE bytes AS SELECT g AS id, convert_from('\xe9ff', 'SQL_ASCII') || md5(g::text) AS t
+			FROM generate_series(1, 12000) g});
+	my $old = first_archive($node, 'ascii', $what);
+	sql($node, 'ascii', q{UPDATE bytes SET t = convert_from('\xe8ff', 'SQL_ASCII') WHERE id = 12000});
+	my $dir = incremental_ok($node, 'ascii', $what, $old);
+	like(how($dir, 'bytes'), qr/^l+\.$/, "$what: what has changed is dumped");
+}
+
+# ---- room: links need none
+
+{
+	local $ENV{LD_PRELOAD} = system_faults();
+	local $ENV{SYSTEM_FAULT} = 'statvfs _full';
+	my $path = new_path('full');
+	my $room = sub {
+		my (undef, $out) = run_program('pg_pardump', '--check', @Pardump::Incremental::chunks, '-d', $node->connstr('shop'), '-f', $path,
+			'-t', 'docs', @_);
+		return $out;
+	};
+	# the fault is of any directory whose name ends so
+	mkdir $path or die "could not make directory \"$path\": $!";
+	like($room->(), qr/warning: the file system of directory/, 'room: a full dump');
+	is($room->("--incremental=$base"), "0 errors, 0 warnings\n", 'room: links');
+	my $copies = $room->("--incremental=$base", '--incremental-copy-method=copy');
+	like($copies, qr/warning: the file system of directory.*Files of the previous archive that may be copied have \S+ [kM]B/s,
+		'room: copies');
 }
 
 # ---- tells before

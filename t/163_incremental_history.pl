@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster start_standby make_database new_path sql value);
+use Pardump::Cluster qw(start_cluster start_standby make_database new_path sql value start_psql);
 use Pardump::Incremental qw(make_shop first_archive incremental_ok row_files how full_archive);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -46,6 +46,18 @@ sub last_is_dumped_ok
 	my ($what, $old) = @_;
 	my $dir = incremental_ok($node, 'past', $what, $old);
 	like(how($dir, 't'), qr/^l+\.$/, "$what: the chunk of that row is dumped");
+	return;
+}
+
+# Before a writer of the log that was stopped can do its duty.
+sub stop_writer_and_server
+{
+	my ($writer) = @_;
+	kill KILL => $writer;
+	$node->stop('immediate', fail_ok => 1);
+	wait_until('the server is gone', sub { !-e $node->data_dir . '/postmaster.pid' || !kill 0, (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0] });
+	unlink $node->data_dir . '/postmaster.pid';
+	$node->{_pid} = undef;
 	return;
 }
 
@@ -88,16 +100,69 @@ sub last_is_dumped_ok
 	kill STOP => $writer;
 	sql($node, 'past', q{SET synchronous_commit = off; INSERT INTO t VALUES (2002, 'lost', NULL)});
 	my $old = first_archive($node, 'past', $what);
-	# before the writer can do its duty
-	kill KILL => $writer;
-	$node->stop('immediate', fail_ok => 1);
-	wait_until('the server is gone', sub { !-e $node->data_dir . '/postmaster.pid' || !kill 0, (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0] });
-	unlink $node->data_dir . '/postmaster.pid';
-	$node->{_pid} = undef;
+	stop_writer_and_server($writer);
 	$node->start;
 	is(value($node, 'past', 'SELECT count(*) FROM t WHERE id = 2002'), 0, "$what: is lost");
 	sql($node, 'past', q{INSERT INTO t VALUES (2002, 'kept', NULL)});
 	last_is_dumped_ok($what, $old);
+}
+
+# ---- pages of zeros where rows were: given back, and taken again by who crashed before
+# anything of it was in the log
+
+{
+	my $what = 'pages of zeros';
+	sql($node, 'past', q{INSERT INTO t SELECT g, repeat(md5(g::text), 20) FROM generate_series(3001, 3300) g});
+	settle();
+	my $blocks = q{SELECT pg_relation_size('t') / 8192};
+	my $before = value($node, 'past', $blocks);
+	my $old = first_archive($node, 'past', $what);
+	sql($node, 'past', 'DELETE FROM t WHERE id > 3000');
+	sql($node, 'past', 'VACUUM (FREEZE, TRUNCATE) t');
+	cmp_ok(value($node, 'past', $blocks), '<', $before, "$what: given back");
+	sql($node, 'past', 'CHECKPOINT');
+	my $writer = value($node, 'postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
+	kill STOP => $writer;
+	my $crashing = start_psql($node, 'past');
+	$crashing->($_) foreach 'BEGIN', q{INSERT INTO t SELECT g, repeat('z', 600) FROM generate_series(3001, 3300) g};
+	stop_writer_and_server($writer);
+	$node->start;
+	my $zeros = value($node, 'past', <<'SQL');
+SELECT count(*) FROM generate_series(0, pg_relation_size('t') / 8192 - 1) b, page_header(get_raw_page('t', b::int)) h WHERE h.lsn = '0/0'
+SQL
+	cmp_ok($zeros, '>', 0, "$what: are there");
+	my $dir = incremental_ok($node, 'past', $what, $old);
+	like(how($dir, 't'), qr/^l+\.+$/, "$what: what was there is not taken again");
+	eval { $crashing->() };
+}
+
+# ---- the counter of OIDs is set back: another value out of line is stored under the
+# pointer of one that was deleted
+
+{
+	my $what = 'an OID again';
+	my (@tuples, $old);
+	foreach my $value ('first', 'other')
+	{
+		sql($node, 'past', "INSERT INTO t VALUES (4001, 'x', repeat(md5('$value'), 200))");
+		settle();
+		push @tuples, value($node, 'past', <<'SQL');
+SELECT t.ctid, md5(i.t_data) FROM t, heap_page_items(get_raw_page('t', ((t.ctid::text::point)[0])::int)) i
+WHERE t.id = 4001 AND i.lp = (t.ctid::text::point)[1]
+SQL
+		last if $value eq 'other';
+		$old = first_archive($node, 'past', $what);
+		my $toast = value($node, 'past', q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 't'::regclass});
+		my $oid = value($node, 'past', "SELECT max(chunk_id) FROM $toast");
+		sql($node, 'past', 'DELETE FROM t WHERE id = 4001');
+		sql($node, 'past', 'VACUUM (FREEZE, TRUNCATE off) t');
+		$node->stop;
+		system_or_bail('pg_resetwal', '-o', $oid, $node->data_dir);
+		$node->start;
+	}
+	is($tuples[1], $tuples[0], "$what: the same tuple, with its pointer");
+	my $dir = incremental_ok($node, 'past', $what, $old);
+	like(how($dir, 't'), qr/^l*\.l*$/, "$what: the chunk of that row is dumped");
 }
 
 # ---- a database of another one's files, under its OID: CREATE DATABASE ... OID is of 15

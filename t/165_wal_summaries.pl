@@ -8,17 +8,17 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok pg_major
-  start_psql start_standby);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value pg_major start_psql start_standby);
 use Pardump::Command qw(refused_ok);
-use Pardump::Incremental qw(incremental how full_archive same_contents_ok verified_ok);
+use Pardump::Incremental qw(how);
 use Pardump::Manifest qw(read_manifest);
+use Pardump::Summaries qw(first_by_summaries by_summaries_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_cluster('history', allows_streaming => 1);
 my @by = ('--incremental-by=wal-summaries');
-my @first = ('-j2', '--chunk-size=512kB', '-Z0', '--manifest-fingerprints', @by);
+my @first = @Pardump::Summaries::first;
 
 make_database($node, 'shop');
 sql($node, 'shop', <<'SQL');
@@ -47,7 +47,7 @@ sub warned_ok
 	return $dir;
 }
 
-my $unused = 'summaries of the write-ahead log are not used';
+my $unused = $Pardump::Summaries::unused;
 
 if (pg_major($node) < 17)
 {
@@ -61,37 +61,12 @@ $node->append_conf('postgresql.conf', "summarize_wal = on\n");
 $node->reload;
 $node->poll_query_until('postgres', 'SHOW summarize_wal', 'on') or die;
 
-# A summary begins at a checkpoint: what was done before one is in no later one.
-sub checkpoint { return sql($node, 'postgres', 'CHECKPOINT'); }
+sub first { return first_by_summaries($node, 'shop', @_); }
 
-sub first
-{
-	my ($what) = @_;
-	checkpoint();
-	return dump_ok($node, 'shop', $what, 'pg_pardump', @first);
-}
-
-# Against an archive: it is as a full dump of the same snapshot is, and of the
-# table's files those are not read, by their numbers, that are expected.  Returns the
-# directory.
 sub by_summaries
 {
 	my ($what, $previous, $table, $unread, %params) = @_;
-	my @snapshot = map { "--snapshot=$_" } $params{snapshot} // ();
-	checkpoint();
-	# nobody writes meanwhile
-	my $full = full_archive($node, 'shop', $what, '--chunk-size=512kB', @snapshot);
-	my $new = incremental($node, 'shop', $previous, @by, '-v', '--chunk-size=512kB', @snapshot,
-		@{ $params{options} // [] });
-	is($new->{rc}, 0, "$what: exit code") or diag($new->{err});
-	same_contents_ok($new->{dir}, $full, $what);
-	verified_ok($new->{dir}, $what);
-	my @unread = $new->{err} =~ /no block of chunk (\d+) of \d+ of table public\.$table was written to/g;
-	push @unread, 1 if $new->{err} =~ /no block of table public\.$table was written to/;
-	is(join(' ', sort { $a <=> $b } @unread), $unread, "$what: not read of $table") or diag($new->{err});
-	my $warnings = join "\n", $new->{err} =~ /warning: (.*)/g;
-	$params{warning} ? like($warnings, qr/^\Q$unused\E: $params{warning}/, "$what: why") : is($warnings, '', "$what: no warning");
-	return $new->{dir};
+	return by_summaries_ok($node, 'shop', $what, $previous, $table => $unread, %params);
 }
 
 # ---- what has changed is looked at, and nothing else
@@ -160,7 +135,12 @@ rename $node->data_dir, new_path('gone') or die;
 rename $saved, $node->data_dir or die;
 $node->start;
 sql($node, 'shop', "UPDATE t SET t = 'kept' WHERE id = 4");
-by_summaries('PGDATA put back', $lost, 't', '', warning => qr/the server does not remember the previous dump/);
+by_summaries('PGDATA put back', $lost, 't', '', warning => qr/the server was started anew since the previous archive/);
+
+my $forgotten = first('to be forgotten');
+sql($node, 'shop', "UPDATE t SET t = 'forgotten' WHERE id = 5");
+sql($node, 'shop', 'COMMENT ON TABLE pardump.pg_pardump_history IS NULL');
+by_summaries('no mark', $forgotten, 't', '', warning => qr/the server does not remember the previous dump/);
 
 # a database that is a copy has the token, too
 my $copied = first('to be copied');
@@ -175,15 +155,12 @@ by_summaries('a database copied in its place', $copied, 't', '');
 # ---- no summaries, no rights
 
 my $gap = first('before a gap');
-$node->append_conf('postgresql.conf', "summarize_wal = off\n");
-$node->restart;
 sql($node, 'shop', "UPDATE t SET t = 'gap' WHERE id = 5");
-# summaries that are missing are made of the log, as long as that is there
-sql($node, 'postgres', $_) foreach ('SELECT pg_switch_wal()', 'CHECKPOINT') x 2;
+sql($node, 'postgres', 'CHECKPOINT');
+$node->poll_query_until('postgres',
+	'SELECT s.summarized_lsn >= c.redo_lsn FROM pg_get_wal_summarizer_state() s, pg_control_checkpoint() c') or die;
 unlink glob $node->data_dir . '/pg_wal/summaries/*';
-$node->append_conf('postgresql.conf', "summarize_wal = on\n");
-$node->restart;
-by_summaries('summaries are missing', $gap, 't', '', warning => qr/(summaries of the write-ahead log are missing|the server has not summarized)/);
+by_summaries('summaries are missing', $gap, 't', '', warning => qr/summaries of the write-ahead log are missing/);
 
 sql($node, 'shop', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper');
 {
@@ -200,8 +177,7 @@ GRANT EXECUTE ON FUNCTION pg_available_wal_summaries(), pg_get_wal_summarizer_st
 	pg_wal_summary_contents(bigint, pg_lsn, pg_lsn) TO dumper;
 GRANT pg_checkpoint TO dumper;
 SQL
-	checkpoint();
-	my $base = dump_ok($node, 'shop', 'with rights', 'pg_pardump', @first, '-U', 'dumper');
+	my $base = first('with rights', '-U', 'dumper');
 	by_summaries('a role with rights', $base, 't', join(' ', 1 .. length how($base, 't')), options => [ '-U', 'dumper' ]);
 }
 

@@ -115,6 +115,19 @@ unlinkat(int dir, const char *path, int flags)
 	return REAL(int (*) (int, const char *, int), "unlinkat") (dir, path, flags);
 }
 
+/* As where a file has as many names as it can have. */
+int
+linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+	if (fails("linkat", to))
+	{
+		errno = EMLINK;
+		return -1;
+	}
+	return REAL(int (*) (int, const char *, int, const char *, int), "linkat")
+		(from_dir, from, to_dir, to, flags);
+}
+
 int
 rename(const char *from, const char *to)
 {

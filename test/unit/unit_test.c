@@ -20,6 +20,7 @@ typedef struct UnitTest
 static const UnitTest tests[] = {
 	{"archive_layout", test_archive_layout},
 	{"archive_name", test_archive_name},
+	{"changed_blocks", test_changed_blocks},
 	{"chunk_plan", test_chunk_plan},
 	{"cleanup", test_cleanup},
 	{"compress_spec", test_compress_spec},

@@ -27,6 +27,7 @@ extern void child_ends(ChildCallback callback, const void *arg, int exit_code,
 
 extern void test_archive_layout(void);
 extern void test_archive_name(void);
+extern void test_changed_blocks(void);
 extern void test_chunk_plan(void);
 extern void test_cleanup(void);
 extern void test_compress_spec(void);

@@ -35,16 +35,51 @@ bytes_in(const char *directory)
 	return bytes;
 }
 
-void
-archive_space_check(const char *directory, uint64 raw_bytes,
-					bool compressed, bool clean)
+/* Only within a file system there are links and clones. */
+static bool
+copies_previous(const ArchiveNeed *need, const char *path)
 {
-	char	   *path = pg_strdup(directory);
-	uint64		needed = compressed ? raw_bytes / LIKELY_RATIO : raw_bytes;
+	struct stat previous;
+	struct stat here;
+
+	return need->copies || stat(need->previous, &previous) < 0 ||
+		stat(path, &here) < 0 || previous.st_dev != here.st_dev;
+}
+
+static void
+warn_if_full(const char *path, const char *directory, const ArchiveNeed *need)
+{
+	uint64		needed = need->compressed ? need->raw_bytes / LIKELY_RATIO :
+		need->raw_bytes;
+	uint64		copied = need->previous && copies_previous(need, path) ?
+		need->previous_bytes : 0;
 	uint64		available;
 	struct statvfs st;
 	char		free_size[UNITS_BYTES];
 	char		raw_size[UNITS_BYTES];
+	char		copied_size[UNITS_BYTES];
+
+	if (statvfs(path, &st) != 0)
+		return;
+	available = (uint64) st.f_bavail * st.f_frsize +
+		(need->clean ? bytes_in(directory) : 0);
+	if (available >= needed + copied)
+		return;
+	pg_log_warning("the file system of directory \"%s\" has %s free, and about %s are to be read",
+				   path, units_size(available, free_size),
+				   units_size(need->raw_bytes, raw_size));
+	pg_log_warning_detail(need->compressed ?
+						  "Compressed, rows mostly have a third to a tenth of their size." :
+						  "They are not to be compressed.");
+	if (copied > 0)
+		pg_log_warning_detail("Files of the previous archive that may be copied have %s.",
+							  units_size(copied, copied_size));
+}
+
+void
+archive_space_check(const char *directory, const ArchiveNeed *need)
+{
+	char	   *path = pg_strdup(directory);
 
 	if (access(path, F_OK) != 0)
 		get_parent_directory(path);
@@ -55,19 +90,7 @@ archive_space_check(const char *directory, uint64 raw_bytes,
 	}
 	if (access(path, W_OK | X_OK) != 0)
 		pg_log_error("could not write to directory \"%s\": %m", path);
-	else if (statvfs(path, &st) == 0)
-	{
-		available = (uint64) st.f_bavail * st.f_frsize +
-			(clean ? bytes_in(directory) : 0);
-		if (available < needed)
-		{
-			pg_log_warning("the file system of directory \"%s\" has %s free, and about %s are to be read",
-						   path, units_size(available, free_size),
-						   units_size(raw_bytes, raw_size));
-			pg_log_warning_detail(compressed ?
-								  "Compressed, rows mostly have a third to a tenth of their size." :
-								  "They are not to be compressed.");
-		}
-	}
+	else
+		warn_if_full(path, directory, need);
 	free(path);
 }

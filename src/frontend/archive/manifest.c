@@ -24,6 +24,7 @@ const ManifestText manifest_head_texts[] = {
 	{"History-Token", offsetof(Manifest, history_token)},
 	{"History-LSN", offsetof(Manifest, history_lsn)},
 	{"History-Timeline", offsetof(Manifest, history_timeline)},
+	{"History-Server-Start", offsetof(Manifest, history_server_start)},
 	{"History-Database", offsetof(Manifest, history_database)},
 	{"History-Xmax", offsetof(Manifest, history_xmax)},
 	{NULL}

@@ -88,6 +88,7 @@ typedef struct Manifest
 								 * none */
 	char	   *history_lsn;
 	char	   *history_timeline;
+	char	   *history_server_start;
 	char	   *history_database;
 	char	   *history_xmax;
 	uint64		chunk_bytes;	/* as planned; 0 = not known */

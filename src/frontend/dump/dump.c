@@ -15,6 +15,7 @@
 #include "dump/dump_worker.h"
 #include "dump/large_object_file.h"
 #include "dump/reuse_file.h"
+#include "options/own_options.h"
 #include "previous/previous_archive.h"
 #include "progress/progress.h"
 #include "report/report.h"
@@ -187,8 +188,6 @@ check_directory(const Options *options)
 {
 	const char *path = options->directory;
 
-	if (options->incremental)
-		previous_archive_keep_apart(options->incremental, path);
 	if (path && options->clean_output && pg_check_dir(path) > 1)
 		(void) archive_dir_create(path, true);	/* removes nothing yet */
 	else if (path)
@@ -201,13 +200,22 @@ check_plan(const Dump *dump)
 {
 	const Options *options = dump->run.options;
 	const DumpPlan *plan = &dump->plan;
+	ArchiveNeed need = {
+		.raw_bytes = dump_plan_new_bytes(plan),
+		.compressed = plan->compress.method != COMPRESS_NONE,
+		.clean = options->clean_output,
+	};
 
 	source_check(dump->source.conn, options, plan);
-	if (options->directory)
-		archive_space_check(options->directory,
-							plan->chunks->total_bytes + plan->objects->est_bytes,
-							plan->compress.method != COMPRESS_NONE,
-							options->clean_output);
+	if (options->directory == NULL)
+		return;
+	if (plan->previous)
+	{
+		need.previous = plan->previous->directory;
+		need.copies = own_options_copy_method(options) == COPY_METHOD_COPY;
+		need.previous_bytes = dump_plan_previous_bytes(plan);
+	}
+	archive_space_check(options->directory, &need);
 }
 
 /* ----------
@@ -247,8 +255,6 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	ArchiveDir *dir;
 	Manifest   *manifest;
 
-	if (options->incremental)
-		previous_archive_keep_apart(options->incremental, options->directory);
 	/* before there is a slot, and pg_dump begins */
 	page = report_begin(options->report, options->directory);
 	leader_open(&dump->source, pg_dump, &dump->plan);
@@ -302,6 +308,8 @@ dump_database(const Options *options, const char *argv0)
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	/* at once: a plan for a place that cannot be is of no use */
+	if (options->incremental)
+		previous_archive_keep_apart(options->incremental, options->directory);
 	if (options->dry_run)
 		check_directory(options);
 	/* before the directory is made, for which no wrong password is to do */

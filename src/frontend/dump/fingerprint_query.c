@@ -67,9 +67,8 @@ fingerprint_last_read(PGconn *conn, FileResult *result)
 	PQclear(res);
 }
 
-/* An array of their names without quotes; owned. */
-static char *
-column_array(PGconn *conn, const DumpTable *table)
+char *
+fingerprint_columns(PGconn *conn, const DumpTable *table)
 {
 	char	  **names = pg_malloc((table->n_columns + 1) * sizeof(char *));
 	char	   *result;
@@ -93,11 +92,11 @@ value_is(const PGresult *res, const char *text)
 
 bool
 fingerprint_same_rows(PGconn *conn, const DumpTable *table,
-					  const DataFile *file, const FingerprintSpec *spec)
+					  const char *columns, const DataFile *file,
+					  const FingerprintSpec *spec)
 {
 	const ManifestFile *previous = file->previous;
 	char	   *oid = psprintf("%u", table->oid);
-	char	   *columns = column_array(conn, table);
 	char	   *start = psprintf("%u", file->start_block);
 	char	   *end = file->end_block == InvalidBlockNumber ? NULL :
 		psprintf("%u", file->end_block);
@@ -110,7 +109,6 @@ fingerprint_same_rows(PGconn *conn, const DumpTable *table,
 
 	PQclear(res);
 	free(oid);
-	free(columns);
 	free(start);
 	free(end);
 	free(key);
@@ -120,16 +118,14 @@ fingerprint_same_rows(PGconn *conn, const DumpTable *table,
 
 bool
 fingerprint_same_definition(PGconn *conn, const DumpTable *table,
-							const DataFile *file)
+							const char *columns, const DataFile *file)
 {
 	char	   *oid = psprintf("%u", table->oid);
-	char	   *columns = column_array(conn, table);
 	const char *params[] = {oid, columns};
 	PGresult   *res = session_query_params(conn, definition_query, 2, params, 0);
 	bool		result = value_is(res, file->previous->definition);
 
 	PQclear(res);
 	free(oid);
-	free(columns);
 	return result;
 }

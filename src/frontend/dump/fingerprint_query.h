@@ -20,14 +20,18 @@ extern bool fingerprint_reads(PGconn *conn, const FingerprintSpec *spec);
 /* Those of the session's last read, with len 0 if there are none. */
 extern void fingerprint_last_read(PGconn *conn, FileResult *result);
 
+/* The table's columns, as the two below take them; owned. */
+extern char *fingerprint_columns(PGconn *conn, const DumpTable *table);
+
 /*
  * Has the table the definition that it had for the previous archive's file;
  * and its rows, are they what they were, and as many?
  */
 extern bool fingerprint_same_definition(PGconn *conn, const DumpTable *table,
+										const char *columns,
 										const DataFile *file);
 extern bool fingerprint_same_rows(PGconn *conn, const DumpTable *table,
-								  const DataFile *file,
+								  const char *columns, const DataFile *file,
 								  const FingerprintSpec *spec);
 
 #endif							/* FINGERPRINT_QUERY_H */

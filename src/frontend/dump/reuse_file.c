@@ -14,8 +14,8 @@
 #include "dump/fingerprint_query.h"
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
+#include "previous/changed_blocks.h"
 #include "previous/previous_file.h"
-#include "previous/wal_changes.h"
 #include "stream/hex.h"
 
 /*
@@ -24,6 +24,8 @@
  */
 #define MAX_MISSES 8
 #define TRY_EVERY 4
+
+static const char rows_changed[] = "its rows have changed";
 
 struct Reuse
 {
@@ -106,8 +108,36 @@ is_untouched(const DumpPlan *plan, const DumpTable *table, const DataFile *file)
 	return plan->changes && table->is_logged && table->filenode != 0 &&
 		previous->filenode == table->filenode &&
 		previous->tablespace == table->tablespace &&
-		!wal_changes_touch(plan->changes, table->tablespace, table->filenode,
-						   file->start_block, end);
+		!changed_blocks_touch(plan->changes, table->tablespace,
+							  table->filenode, file->start_block, end);
+}
+
+static void
+tell_untouched(const DumpPlan *plan, const DataFile *file)
+{
+	char	   *what = data_file_describe(file, plan->tables);
+
+	pg_log_info("no block of %s was written to since the previous archive", what);
+	free(what);
+}
+
+/* What has changed of its definition or rows; NULL if nothing has. */
+static const char *
+what_changed(PGconn *conn, const DumpPlan *plan, const DumpTable *table,
+			 const DataFile *file)
+{
+	char	   *columns = fingerprint_columns(conn, table);
+	const char *what = NULL;
+
+	if (!fingerprint_same_definition(conn, table, columns, file))
+		what = "its definition has changed";
+	else if (is_untouched(plan, table, file))
+		tell_untouched(plan, file);
+	else if (!fingerprint_same_rows(conn, table, columns, file,
+									plan->fingerprints))
+		what = rows_changed;
+	free(columns);
+	return what;
 }
 
 const char *
@@ -118,6 +148,7 @@ reuse_file(Reuse *reuse, PGconn *conn, const Run *run, const DataFile *file)
 	const char *new_reason = plan->chunks->tables[file->table].new_reason;
 	volatile int *misses = &reuse->misses[file->table];
 	int64		start_us = clock_wall_us();
+	const char *changed;
 
 	if (new_reason)
 		return new_reason;
@@ -126,16 +157,13 @@ reuse_file(Reuse *reuse, PGconn *conn, const Run *run, const DataFile *file)
 	if (*misses >= MAX_MISSES && plan->changes == NULL &&
 		file->chunk_no % TRY_EVERY != 0)
 		return "other chunks of the table have changed";
-	if (!fingerprint_same_definition(conn, table, file))
-		return "its definition has changed";
-	if (is_untouched(plan, table, file))
-		pg_log_info("no block of %s was written to since the previous archive",
-					data_file_describe(file, plan->tables));
-	else if (!fingerprint_same_rows(conn, table, file, plan->fingerprints))
+	changed = what_changed(conn, plan, table, file);
+	if (changed == NULL)
 	{
-		++*misses;
-		return "its rows have changed";
+		*misses = 0;
+		return take_file(run, file, start_us);
 	}
-	*misses = 0;
-	return take_file(run, file, start_us);
+	if (changed == rows_changed)
+		++* misses;
+	return changed;
 }

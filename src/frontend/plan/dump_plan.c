@@ -146,6 +146,28 @@ dump_plan_bytes(const DumpPlan *plan)
 	return bytes;
 }
 
+uint64
+dump_plan_new_bytes(const DumpPlan *plan)
+{
+	uint64		bytes = plan->objects->est_bytes;
+
+	for (int i = 0; i < plan->chunks->n_files; i++)
+		if (plan->chunks->files[i].previous == NULL)
+			bytes += plan->chunks->files[i].est_bytes;
+	return bytes;
+}
+
+uint64
+dump_plan_previous_bytes(const DumpPlan *plan)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < plan->chunks->n_files; i++)
+		if (plan->chunks->files[i].previous)
+			bytes += plan->chunks->files[i].previous->stored_bytes;
+	return bytes;
+}
+
 char *
 dump_plan_describe_job(const DumpPlan *plan, int job, int step)
 {

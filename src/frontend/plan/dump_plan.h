@@ -43,8 +43,8 @@ typedef struct DumpPlan
 	const PreviousArchive *previous;	/* whose files may be used again; or
 										 * NULL */
 	const WalHistory *history;	/* to be recorded; or NULL */
-	const WalChanges *changes;	/* since the previous archive; or NULL:
-								 * nothing is known of them */
+	const ChangedBlocks *changes;	/* since the previous archive; or NULL:
+									 * nothing is known of them */
 } DumpPlan;
 
 /*
@@ -59,6 +59,13 @@ extern void dump_plan_make(DumpPlan *plan, PGconn *conn,
 
 /* Of all tables and large objects, estimated. */
 extern uint64 dump_plan_bytes(const DumpPlan *plan);
+
+/*
+ * Of this what is sure to be dumped: no file of the previous archive may be
+ * used again for it.  And how large the stored files are that may be.
+ */
+extern uint64 dump_plan_new_bytes(const DumpPlan *plan);
+extern uint64 dump_plan_previous_bytes(const DumpPlan *plan);
 
 /* What a job of the queue is about, see job_describe(); owned. */
 extern char *dump_plan_describe_job(const DumpPlan *plan, int job, int step);

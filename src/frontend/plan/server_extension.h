@@ -13,18 +13,7 @@
 #include "base/fe_compat.h"
 
 #include "session/connection.h"
-
-/* Its schema, which is always the same, needs no quoting. */
-#define PARDUMP_SCHEMA "pardump"
-#define PARDUMP_CHUNKS PARDUMP_SCHEMA ".pg_pardump_chunks"
-#define PARDUMP_READ PARDUMP_SCHEMA ".pg_pardump_read"
-#define PARDUMP_LAST_READ PARDUMP_SCHEMA ".pg_pardump_last_read"
-#define PARDUMP_FINGERPRINT PARDUMP_SCHEMA ".pg_pardump_fingerprint"
-#define PARDUMP_DEFINITION PARDUMP_SCHEMA ".pg_pardump_definition"
-#define PARDUMP_FINGERPRINT_READS PARDUMP_SCHEMA ".pg_pardump_fingerprint_reads"
-#define PARDUMP_LAST_FINGERPRINT PARDUMP_SCHEMA ".pg_pardump_last_fingerprint"
-#define PARDUMP_RAW_REASON PARDUMP_SCHEMA ".pg_pardump_raw_reason"
-#define PARDUMP_LOAD_TUPLES PARDUMP_SCHEMA ".pg_pardump_load_tuples"
+#include "session/extension_name.h"
 
 /* What it is for: on a source, and on the target of a copy. */
 typedef enum ServerExtensionUse

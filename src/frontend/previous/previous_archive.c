@@ -94,8 +94,8 @@ has_toc(int dir_fd)
 	return fd >= 0;
 }
 
-static int
-compare_files(const void *a, const void *b)
+int
+previous_archive_compare(const void *a, const void *b)
 {
 	const ManifestFile *one = *(const ManifestFile *const *) a;
 	const ManifestFile *other = *(const ManifestFile *const *) b;
@@ -121,7 +121,7 @@ sort_files(PreviousArchive *previous)
 			previous->files[previous->n_files++] = file;
 	}
 	qsort(previous->files, previous->n_files, sizeof(ManifestFile *),
-		  compare_files);
+		  previous_archive_compare);
 }
 
 PreviousArchive *

@@ -37,4 +37,7 @@ extern PreviousArchive *previous_archive_open(const char *directory,
 											  const Manifest *head,
 											  const char **problem);
 
+/* The order of its files, as qsort() compares pointers to them. */
+extern int	previous_archive_compare(const void *a, const void *b);
+
 #endif							/* PREVIOUS_ARCHIVE_H */

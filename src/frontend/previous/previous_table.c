@@ -4,25 +4,18 @@
  */
 #include "base/fe_compat.h"
 
+#include "previous/lower_bound.h"
 #include "previous/previous_table.h"
 
-/* The first file of a table with this OID or a higher one. */
+/* The first of these files that is of this table and block, or behind it. */
 static int
-lower_bound(const PreviousArchive *previous, Oid table)
+first_from(const ManifestFile **files, int n, Oid table, BlockNumber start)
 {
-	int			low = 0;
-	int			high = previous->n_files;
+	const ManifestFile wanted = {.table_oid = table,.start_block = start};
+	const ManifestFile *key = &wanted;
 
-	while (low < high)
-	{
-		int			middle = low + (high - low) / 2;
-
-		if (previous->files[middle]->table_oid < table)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return lower_bound(&key, files, n, sizeof(ManifestFile *),
+					   previous_archive_compare);
 }
 
 /* Has it all rows of its blocks, and a fingerprint of them? */
@@ -37,7 +30,7 @@ bool
 previous_table_find(const PreviousArchive *previous, Oid table,
 					PreviousTable *found)
 {
-	int			first = lower_bound(previous, table);
+	int			first = first_from(previous->files, previous->n_files, table, 0);
 	int			end = first;
 
 	memset(found, 0, sizeof(PreviousTable));
@@ -63,21 +56,18 @@ const ManifestFile *
 previous_table_match(const PreviousTable *table, BlockNumber start,
 					 BlockNumber end, BlockNumber n_blocks)
 {
+	const ManifestFile *file;
+	int			i;
+
+	if (table->n_files == 0)
+		return NULL;
 	if (end == InvalidBlockNumber)
 		end = n_blocks;
-	for (int low = 0, high = table->n_files; low < high;)
-	{
-		int			middle = low + (high - low) / 2;
-		const ManifestFile *file = table->files[middle];
-
-		if (file->start_block == (int64) start)
-			return end_of(file) == (int64) end && is_reusable(file) ? file : NULL;
-		if (file->start_block < (int64) start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	i = first_from(table->files, table->n_files, table->files[0]->table_oid,
+				   start);
+	file = table->files[Min(i, table->n_files - 1)];
+	return file->start_block == (int64) start &&
+		end_of(file) == (int64) end && is_reusable(file) ? file : NULL;
 }
 
 /* Is every block in one of the files, and in one only? */

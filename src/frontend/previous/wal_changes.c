@@ -12,36 +12,11 @@
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "previous/wal_changes.h"
+#include "session/extension_name.h"
 #include "session/session.h"
-
-/* Changes are known by parts of so many blocks. */
-#define PART_BLOCKS 32
 
 #define POLL_US 100000
 #define MAX_SUMMARIZE_POLLS 600 /* 60 s behind a checkpoint */
-
-/* Blocks of a relation's main fork that have changed. */
-typedef struct WalPart
-{
-	Oid			tablespace;
-	Oid			filenode;
-	BlockNumber start;
-} WalPart;
-
-/* By tablespace, file node and start. */
-typedef struct WalParts
-{
-	WalPart    *parts;
-	int			n;
-} WalParts;
-
-struct WalChanges
-{
-	WalParts	parts;			/* of PART_BLOCKS */
-	WalParts	limits;			/* all from there on, as the relation was
-								 * truncated to that, or made */
-	bool		all;			/* the database was made by copying files */
-};
 
 /* Reading them, in a session that may fail. */
 typedef struct SummaryReader
@@ -128,12 +103,15 @@ why_not_before(const Manifest *before, const WalHistory *now)
 	if (!consists_of(before->history_token, "0123456789abcdef") ||
 		!consists_of(before->history_lsn, "0123456789ABCDEF/") ||
 		!consists_of(before->history_xmax, "0123456789") ||
-		before->history_timeline == NULL || before->history_database == NULL)
+		before->history_timeline == NULL || before->history_database == NULL ||
+		before->history_server_start == NULL)
 		return "the previous archive's manifest is damaged";
 	if (strcmp(before->history_database, now->database) != 0)
 		return "it is another database than that of the previous archive";
 	if (strcmp(before->history_timeline, now->timeline) != 0)
 		return "the server has changed its timeline since the previous archive";
+	if (strcmp(before->history_server_start, now->server_start) != 0)
+		return "the server was started anew since the previous archive";
 	if (now->xmin < strtoull(before->history_xmax, NULL, 10))
 		return "a transaction of the previous archive's time is still running";
 	return NULL;
@@ -143,7 +121,7 @@ static bool
 has_token(SummaryReader *reader)
 {
 	char	   *sql = psprintf("SELECT EXISTS (SELECT FROM pg_catalog.pg_description d"
-							   " WHERE d.objoid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('pardump.pg_pardump_history'::pg_catalog.text)"
+							   " WHERE d.objoid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('" PARDUMP_HISTORY "'::pg_catalog.text)"
 							   " AND d.classoid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
 							   " AND d.objsubid OPERATOR(pg_catalog.=) 0"
 							   " AND pg_catalog.strpos(d.description, '%s'::pg_catalog.text) OPERATOR(pg_catalog.>) 0)",
@@ -234,58 +212,11 @@ is_covered(SummaryReader *reader)
  * What has changed
  * ----------
  */
-static int
-compare_parts(const void *a, const void *b)
-{
-	const WalPart *one = a;
-	const WalPart *other = b;
-
-	if (one->tablespace != other->tablespace)
-		return one->tablespace < other->tablespace ? -1 : 1;
-	if (one->filenode != other->filenode)
-		return one->filenode < other->filenode ? -1 : 1;
-	if (one->start != other->start)
-		return one->start < other->start ? -1 : 1;
-	return 0;
-}
-
-static Oid
-oid_value(const PGresult *res, int row, int column)
-{
-	return (Oid) strtoul(PQgetvalue(res, row, column), NULL, 10);
-}
-
-/* A limit of no relation is that of the whole database. */
-static WalChanges *
-take_changes(const PGresult *res)
-{
-	WalChanges *changes = pg_malloc0(sizeof(WalChanges));
-	int			n = PQntuples(res);
-
-	changes->parts.parts = pg_malloc((n + 1) * sizeof(WalPart));
-	changes->limits.parts = pg_malloc((n + 1) * sizeof(WalPart));
-	for (int i = 0; i < n; i++)
-	{
-		bool		is_limit = PQgetvalue(res, i, 3)[0] == 't';
-		WalParts   *parts = is_limit ? &changes->limits : &changes->parts;
-		WalPart    *part = &parts->parts[parts->n++];
-
-		part->tablespace = oid_value(res, i, 0);
-		part->filenode = oid_value(res, i, 1);
-		part->start = (BlockNumber) oid_value(res, i, 2);
-		if (part->filenode == 0)
-			changes->all = true;
-	}
-	qsort(changes->parts.parts, changes->parts.n, sizeof(WalPart), compare_parts);
-	qsort(changes->limits.parts, changes->limits.n, sizeof(WalPart), compare_parts);
-	return changes;
-}
-
 /*
  * Of the summaries that were found, and no others: one that is removed
  * meanwhile is an error.
  */
-static WalChanges *
+static ChangedBlocks *
 read_changes(SummaryReader *reader)
 {
 	const Manifest *before = reader->before;
@@ -298,24 +229,22 @@ read_changes(SummaryReader *reader)
 							   " WHERE c.reldatabase OPERATOR(pg_catalog.=) %lu::pg_catalog.oid"
 							   " AND (c.relforknumber OPERATOR(pg_catalog.=) 0 OR c.relfilenode OPERATOR(pg_catalog.=) 0::pg_catalog.oid)"
 							   " GROUP BY 1, 2, 3, 4",
-							   PART_BLOCKS, PART_BLOCKS, reader->summaries.data,
+							   CHANGED_BLOCKS_PART, CHANGED_BLOCKS_PART, reader->summaries.data,
 							   strtoul(before->history_database, NULL, 10));
 	PGresult   *res = ask(reader, sql, PGRES_TUPLES_OK);
-	WalChanges *changes = NULL;
+	ChangedBlocks *changes = res ? changed_blocks_new(res) : NULL;
 
-	if (res)
-		changes = take_changes(res);
 	PQclear(res);
 	free(sql);
 	return changes;
 }
 
-WalChanges *
+ChangedBlocks *
 wal_changes_read(PGconn *conn, const PreviousArchive *previous,
 				 const WalHistory *history, const char **problem)
 {
 	SummaryReader reader = {.conn = conn,.before = previous->manifest};
-	WalChanges *changes = NULL;
+	ChangedBlocks *changes = NULL;
 	char	   *until;
 
 	initPQExpBuffer(&reader.summaries);
@@ -332,38 +261,4 @@ wal_changes_read(PGconn *conn, const PreviousArchive *previous,
 	termPQExpBuffer(&reader.summaries);
 	*problem = reader.problem;
 	return changes;
-}
-
-/* Is there one of the relation that begins at these blocks? */
-static bool
-any_begins(const WalParts *parts, Oid tablespace, Oid filenode,
-		   BlockNumber start, BlockNumber end)
-{
-	WalPart		key = {tablespace, filenode, start};
-	const WalPart *part;
-	int			low = 0;
-	int			high = parts->n;
-
-	while (low < high)
-	{
-		int			middle = low + (high - low) / 2;
-
-		if (compare_parts(&parts->parts[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	part = &parts->parts[low];
-	return low < parts->n && part->tablespace == tablespace &&
-		part->filenode == filenode && part->start < end;
-}
-
-bool
-wal_changes_touch(const WalChanges *changes, Oid tablespace, Oid filenode,
-				  BlockNumber start, BlockNumber end)
-{
-	return changes->all ||
-		any_begins(&changes->limits, tablespace, filenode, 0, end) ||
-		any_begins(&changes->parts, tablespace, filenode,
-				   start / PART_BLOCKS * PART_BLOCKS, end);
 }

@@ -8,6 +8,9 @@
  * - it is the same history: a token that the previous run has committed after
  *   its snapshot is there.  What that snapshot saw cannot have been lost, and
  *   no copy of the cluster from before can have gone another way since;
+ * - it is the same start of the server, which has logged all that it has done
+ *   since then.  While it was stopped anybody could have put back files of it
+ *   from before, and left summaries of what is lost with them;
  * - no change of the block was logged since a position that was taken before
  *   the previous snapshot, up to one taken after the new snapshot;
  * - all that was in progress for the previous snapshot, or in its future, had
@@ -23,25 +26,17 @@
 
 #include "libpq-fe.h"
 
+#include "previous/changed_blocks.h"
 #include "previous/previous_archive.h"
 #include "previous/wal_history.h"
-
-typedef struct WalChanges WalChanges;
 
 /*
  * Read the summaries of what was logged since the previous archive's
  * position, in a session of its own, once the new snapshot is there.  NULL,
  * and *problem, if that proves nothing.  May wait for a checkpoint.
  */
-extern WalChanges *wal_changes_read(PGconn *conn, const PreviousArchive *previous,
-									const WalHistory *history,
-									const char **problem);
-
-/*
- * May any of these blocks of a table's main fork have changed?  The table is
- * stored in this file node of this tablespace, now and in the previous run.
- */
-extern bool wal_changes_touch(const WalChanges *changes, Oid tablespace,
-							  Oid filenode, BlockNumber start, BlockNumber end);
+extern ChangedBlocks *wal_changes_read(PGconn *conn, const PreviousArchive *previous,
+									   const WalHistory *history,
+									   const char **problem);
 
 #endif							/* WAL_CHANGES_H */

@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "previous/wal_history.h"
+#include "session/extension_name.h"
 #include "session/session.h"
 #include "stream/hex.h"
 
@@ -38,7 +39,9 @@ static const char bounds_query[] =
 " FROM pg_catalog.pg_current_snapshot() s (s)";
 
 static const char place_query[] =
-"SELECT d.oid, pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8)"
+"SELECT d.oid, pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8),"
+" (pg_catalog.date_part('epoch'::pg_catalog.text, pg_catalog.pg_postmaster_start_time())"
+" OPERATOR(pg_catalog.*) 1000000::pg_catalog.float8)::pg_catalog.int8"
 " FROM pg_catalog.pg_database d WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
 static const char *
@@ -112,13 +115,14 @@ wal_history_snapshot_taken(PGconn *conn, WalHistory *history)
 	res = session_query(conn, place_query);
 	history->database = pg_strdup(PQgetvalue(res, 0, 0));
 	history->timeline = pg_strdup(PQgetvalue(res, 0, 1));
+	history->server_start = pg_strdup(PQgetvalue(res, 0, 2));
 	PQclear(res);
 }
 
 const char *
 wal_history_note(PGconn *conn, const WalHistory *history)
 {
-	char	   *sql = psprintf("SELECT pardump.pg_pardump_note_dump('%s'::pg_catalog.text)",
+	char	   *sql = psprintf("SELECT " PARDUMP_NOTE_DUMP "('%s'::pg_catalog.text)",
 							   history->token);
 	PGresult   *res = session_exec(conn, sql);
 	const char *problem = NULL;

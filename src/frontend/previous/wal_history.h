@@ -17,6 +17,7 @@ typedef struct WalHistory
 	char	   *token;
 	char	   *lsn;			/* before the snapshot */
 	char	   *timeline;
+	char	   *server_start;	/* microseconds since 1970 */
 	char	   *database;		/* its OID */
 	char	   *xmax;			/* of the snapshot; 64 bits */
 	uint64		xmin;
@@ -34,8 +35,8 @@ extern WalHistory *wal_history_begin(PGconn *conn);
 extern void wal_history_snapshot_taken(PGconn *conn, WalHistory *history);
 
 /*
- * Commit the token in a session of its own, once all rows are read.  NULL, or
- * why it could not be done.
+ * Commit the token once all rows are read, in the session that had the
+ * snapshot.  NULL, or why it could not be done.
  */
 extern const char *wal_history_note(PGconn *conn, const WalHistory *history);
 

@@ -294,17 +294,20 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 		read_changes(source, plan);
 }
 
+/*
+ * In the session that had the snapshot, whose transaction has ended: as long
+ * as that lives the server has not crashed, and what the snapshot saw is not
+ * lost.  Another one could leave the mark after a crash that has undone
+ * commits the rows were read by.
+ */
 void
 leader_note_history(Source *source, DumpPlan *plan)
 {
 	const char *problem;
-	PGconn	   *other;
 
 	if (plan->history == NULL)
 		return;
-	other = open_history_session(source);
-	problem = wal_history_note(other, plan->history);
-	close_history_session(source, other);
+	problem = wal_history_note(source->conn, plan->history);
 	if (problem == NULL)
 		return;
 	pg_log_warning("a later run cannot use summaries of the write-ahead log: %s",

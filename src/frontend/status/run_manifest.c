@@ -201,6 +201,7 @@ run_manifest_new(const Run *run)
 		head.history_token = plan->history->token;
 		head.history_lsn = plan->history->lsn;
 		head.history_timeline = plan->history->timeline;
+		head.history_server_start = plan->history->server_start;
 		head.history_database = plan->history->database;
 		head.history_xmax = plan->history->xmax;
 	}
