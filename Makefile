@@ -1,4 +1,4 @@
-# pg_pardump: a server extension (PGXS) and two frontend programs.
+# pg_pardump: a server extension (PGXS) and three frontend programs.
 #
 #   make PG_CONFIG=/path/to/pg_config          build both
 #   make install                               install both
@@ -35,8 +35,8 @@ OBJS = $(SERVER_OBJS) $(SHARED_OBJS)
 SHLIB_LINK = -lzstd -llz4 -ldeflate -lisal -lcrypto
 PG_CPPFLAGS = -I$(srcdir)/src
 
-# Two programs of the same objects; each has its main() at the top.
-PROGRAMS = pg_pardump pg_parrestore
+# Three programs of the same objects; each has its main() at the top.
+PROGRAMS = pg_pardump pg_parrestore pg_parbasebackup
 PROGRAM_FILES = $(PROGRAMS:%=src/frontend/%)
 MAIN_OBJS = $(PROGRAM_FILES:%=%.o)
 COMMON_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/frontend/*/*.c)))

@@ -1,6 +1,6 @@
-# bash completion for pg_pardump and pg_parrestore.  The options are those of their
+# bash completion for pg_pardump and its like.  The options are those of their
 # --help; names come from the server that the environment names, if it lets in
-# without a password.  bash finds it by the name of either command: install a link.
+# without a password.  bash finds it by the name of each command: install a link.
 
 _pg_pardump_databases='SELECT datname FROM pg_database WHERE datallowconn'
 # without their schema if they are found so
@@ -183,6 +183,10 @@ _pg_parrestore()
 			COMPREPLY=($(compgen -W 'pre-data data post-data' -- "$cur"))
 			return
 			;;
+		--toast-compression)
+			COMPREPLY=($(compgen -W 'default lz4 pglz' -- "$cur"))
+			return
+			;;
 		-U | --username | --role | -S | --superuser)
 			_pg_pardump_query 'SELECT rolname FROM pg_roles'
 			return
@@ -207,3 +211,57 @@ _pg_parrestore()
 	_filedir
 } &&
 	complete -F _pg_parrestore pg_parrestore
+
+_pg_parbasebackup()
+{
+	local cur prev words cword split
+	_init_completion -s || return
+
+	case $prev in
+		-D | --pgdata | --waldir | --extract)
+			_filedir -d
+			return
+			;;
+		--log-json)
+			_filedir
+			return
+			;;
+		-F | --format)
+			COMPREPLY=($(compgen -W 'p plain t tar' -- "$cur"))
+			return
+			;;
+		-X | --wal-method)
+			COMPREPLY=($(compgen -W 'none fetch stream' -- "$cur"))
+			return
+			;;
+		-Z | --compress)
+			COMPREPLY=($(compgen -W 'none lz4 zstd' -- "$cur"))
+			return
+			;;
+		-c | --checkpoint)
+			COMPREPLY=($(compgen -W 'fast spread' -- "$cur"))
+			return
+			;;
+		--manifest-checksums)
+			COMPREPLY=($(compgen -W 'CRC32C NONE' -- "$cur"))
+			return
+			;;
+		--sync-method)
+			COMPREPLY=($(compgen -W 'fsync syncfs' -- "$cur"))
+			return
+			;;
+		-U | --username)
+			_pg_pardump_query 'SELECT rolname FROM pg_roles'
+			return
+			;;
+		-h | --host)
+			_known_hosts_real -- "$cur"
+			return
+			;;
+	esac
+	$split && return
+	# a number, say
+	_pg_pardump_takes_value "$1" "$prev" && return
+	_pg_pardump_options "$1"
+} &&
+	complete -F _pg_parbasebackup pg_parbasebackup

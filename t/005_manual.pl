@@ -62,12 +62,16 @@ my @unknown = grep { !exists $takes{$_} && !$refused{$_} && !$restore{$_} }
   map { $_ =~ /`[^`]*?(--[a-z][a-z-]+)[^`]*`/g } split /\n/, $manual;
 is_deeply(\@unknown, [], 'the text names no other options');
 
-# ---- the manual of pg_parrestore, whose options are in groups, too
+# ---- the manuals of the other programs, whose options are in groups, too
 
-my %restore_takes;
+# The options that a program's --help and its manual tell of, and which of them
+# have an argument; what the two say, and what the stock program's --help says.
+sub told_options
 {
-	my (undef, $help) = run_program('pg_parrestore', '--help');
-	my $manual = slurp_file("$tree/doc/pg_parrestore.md");
+	my ($program, $stock) = @_;
+	my (undef, $help) = run_program($program, '--help');
+	my (undef, $theirs) = run_program($stock, '--help');
+	my $manual = slurp_file("$tree/doc/$program.md");
 	my (%help, %manual);
 
 	foreach my $line (grep { /^  -/ } split /\n/, $help)
@@ -80,22 +84,39 @@ my %restore_takes;
 		foreach my $option ($1 =~ /`([^`]+)`/g)
 		{
 			my ($name, $arg) = $option =~ /^(--?[a-zA-Z0-9?-]+)([ =].+)?$/;
-			ok(!exists $manual{$name}, "pg_parrestore: $name is explained once");
+			ok(!exists $manual{$name}, "$program: $name is explained once");
 			$manual{$name} = defined $arg ? 1 : 0;
 		}
 	}
-	%restore_takes = %help;
-	cmp_ok(scalar(keys %help), '>', 70, 'pg_parrestore has options');
-	is_deeply(\%manual, \%help, 'its manual has the options of its --help');
+	is_deeply(\%manual, \%help, "$program: its manual has the options of its --help");
+	return (\%help, $help, $manual,
+		[ grep { !exists $help{$_} } $theirs =~ /^  (?:-., )?(--[a-z-]+)/mg ]);
+}
+
+my %restore_takes;
+{
+	my ($takes, $help, $manual, $missing) = told_options('pg_parrestore', 'pg_restore');
+	%restore_takes = %$takes;
+	cmp_ok(scalar(keys %restore_takes), '>', 70, 'pg_parrestore has options');
 	my %help_since = $help =~ /^  (--[a-z-]+)(?:(?!^  ?-).)*?\(pg_restore (\d+)\)$/msg;
 	my %manual_since = $manual =~ /^`(--[a-z-]+)[^`]*`\n:   (?:(?!\n\n).)*?\(pg_restore (\d+)\)/msg;
 	cmp_ok(scalar(keys %help_since), '>=', 8, 'some came with a later pg_restore');
 	is_deeply(\%manual_since, \%help_since, 'its manual says the same of when');
+	is_deeply($missing, [], 'it has all options of the pg_restore in use');
+}
 
-	# whatever the pg_restore in use has, it has too
-	my (undef, $theirs) = run_program('pg_restore', '--help');
-	my @missing = grep { !exists $help{$_} } $theirs =~ /^  (?:-., )?(--[a-z-]+)/mg;
-	is_deeply(\@missing, [], 'it has all options of pg_restore');
+my %backup_takes;
+{
+	my ($takes, undef, undef, $missing) = told_options('pg_parbasebackup', 'pg_basebackup');
+	%backup_takes = %$takes;
+	cmp_ok(scalar(keys %backup_takes), '>', 45, 'pg_parbasebackup has options');
+
+	# what the pg_basebackup in use has, it has too, or refuses it by name
+	foreach my $option (@$missing)
+	{
+		my (undef, undef, $err) = run_program('pg_parbasebackup', $option, 'x');
+		like($err, qr/option \Q$option\E is not supported: .*\n.*hint: Use pg_basebackup/, "$option is refused");
+	}
 }
 
 # ---- links of one file to another, and to headings, lead somewhere
@@ -131,7 +152,7 @@ SKIP:
 	my $text = `LC_ALL=C.UTF-8 MANWIDTH=80 man -l '$page' 2>/dev/null`;
 	is_deeply([ $text =~ /\w+\.md\b/g ], [], 'it names no source');
 	my @pages = $text =~ m{/usr/share/doc/pg-pardump/([a-z_]+\.html)}g;
-	is_deeply([ sort @pages[ -9 .. -1 ] ],
+	is_deeply([ sort @pages[ -10 .. -1 ] ],
 		[ grep { $_ ne 'pg_pardump.html' } map { basename($_) } sort glob "$tree/doc/*.html" ],
 		'but the pages that are made');
 }
@@ -143,13 +164,14 @@ my $zsh = "$tree/completions/_pg_pardump";
 foreach my $file ($bash, $zsh)
 {
 	my @names = grep { $_ ne '--help' } slurp_file($file) =~ /(--[a-z][a-z-]+)/g;
-	my @wrong = grep { !$takes{$_} && !$restore_takes{$_} } @names;
+	my @wrong = grep { !$takes{$_} && !$restore_takes{$_} && !$backup_takes{$_} } @names;
 	cmp_ok(scalar(@names), '>', 5, "$file tells values of options");
 	is_deeply(\@wrong, [], 'which all take one');
 }
 
 # bash's own functions are needed only for completing values.
-my %programs = (pg_pardump => \%takes, pg_parrestore => \%restore_takes);
+my %programs = (pg_pardump => \%takes, pg_parrestore => \%restore_takes,
+	pg_parbasebackup => \%backup_takes);
 foreach my $program (sort keys %programs)
 {
 	my ($rc, $words) = run_program('bash', '-c', <<'BASH', 'bash', $bash, $program);

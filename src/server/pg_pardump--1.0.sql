@@ -153,4 +153,35 @@ COMMENT ON FUNCTION pg_pardump_note_dump(pg_catalog.text) IS
 -- Who leaves a mark vouches for an archive.
 REVOKE EXECUTE ON FUNCTION pg_pardump_note_dump(pg_catalog.text) FROM PUBLIC;
 
+CREATE FUNCTION pg_pardump_read_files(
+	paths pg_catalog.bytea[],
+	offsets bigint[],
+	lengths bigint[],
+	headers pg_catalog.bytea[],
+	paddings integer[],
+	required boolean[],
+	first_blocks bigint[],
+	start_lsn pg_catalog.pg_lsn,
+	compression pg_catalog.text)
+RETURNS SETOF pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'pg_pardump_read_files'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+COST 10000 ROWS 100;
+
+COMMENT ON FUNCTION pg_pardump_read_files(pg_catalog.bytea[], bigint[], bigint[], pg_catalog.bytea[], integer[], boolean[], bigint[], pg_catalog.pg_lsn, pg_catalog.text) IS
+'read ranges of the cluster''s files for a base backup, compressed if asked';
+
+-- Reads every file of the cluster, as pg_read_binary_file() does.
+REVOKE EXECUTE ON FUNCTION pg_pardump_read_files(pg_catalog.bytea[], bigint[], bigint[], pg_catalog.bytea[], integer[], boolean[], bigint[], pg_catalog.pg_lsn, pg_catalog.text) FROM PUBLIC;
+
+CREATE FUNCTION pg_pardump_last_files(
+	OUT bytes bigint[],
+	OUT crcs bigint[],
+	OUT failures bigint[])
+AS 'MODULE_PATHNAME', 'pg_pardump_last_files'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_pardump_last_files() IS
+'what came of the files of the session''s last pg_pardump_read_files()';
+
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;

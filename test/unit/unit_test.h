@@ -27,12 +27,17 @@ extern void child_ends(ChildCallback callback, const void *arg, int exit_code,
 
 extern void test_archive_layout(void);
 extern void test_archive_name(void);
+extern void test_backup_filter(void);
+extern void test_backup_manifest(void);
+extern void test_backup_plan(void);
 extern void test_changed_blocks(void);
 extern void test_chunk_plan(void);
 extern void test_cleanup(void);
 extern void test_compress_spec(void);
+extern void test_crc32c_combine(void);
 extern void test_definition_jobs(void);
 extern void test_entry_names(void);
+extern void test_extract(void);
 extern void test_identifier(void);
 extern void test_index_attach(void);
 extern void test_index_queue(void);
@@ -48,6 +53,8 @@ extern void test_restore_order(void);
 extern void test_retry(void);
 extern void test_script(void);
 extern void test_sink(void);
+extern void test_tar_archive(void);
+extern void test_tar_reader(void);
 extern void test_text_pieces(void);
 extern void test_toc(void);
 extern void test_units(void);

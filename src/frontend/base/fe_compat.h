@@ -64,6 +64,24 @@
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
+/* How a data directory is flushed (common/file_utils.h), file by file. */
+#if PG_VERSION_NUM >= 180000
+#define sync_data_directory(path, version) \
+	sync_pgdata(path, version, DATA_DIR_SYNC_METHOD_FSYNC, true)
+#elif PG_VERSION_NUM >= 170000
+#define sync_data_directory(path, version) \
+	sync_pgdata(path, version, DATA_DIR_SYNC_METHOD_FSYNC)
+#else
+#define sync_data_directory(path, version) fsync_pgdata(path, version)
+#endif
+
+/* 17 writes a database into primary_conninfo (fe_utils/recovery_gen.h). */
+#if PG_VERSION_NUM >= 170000
+#define generate_recovery_config(conn) GenerateRecoveryConfig(conn, NULL, NULL)
+#else
+#define generate_recovery_config(conn) GenerateRecoveryConfig(conn, NULL)
+#endif
+
 /* This program, and the version of the extension it works with. */
 #define PARDUMP_VERSION "1.0.0"
 #define PARDUMP_EXTENSION_VERSION "1.0"

@@ -33,6 +33,14 @@ typedef enum CompressPlace
 	COMPRESS_ON_SERVER
 } CompressPlace;
 
+/* Which write-ahead log goes into a base backup. */
+typedef enum BackupWal
+{
+	BACKUP_WAL_NONE,			/* an archive has it */
+	BACKUP_WAL_FETCH,			/* in the end */
+	BACKUP_WAL_STREAM			/* as its segments are complete */
+} BackupWal;
+
 typedef struct Options
 {
 	/* The archive */
@@ -121,6 +129,23 @@ typedef struct Options
 									 * archive; all three NULL terminated */
 	const char **list_args;		/* those of them that select entries */
 	const char **make_args;		/* those that tell how to make definitions */
+
+	/* pg_parbasebackup; what it makes is in the directory above */
+	bool		backup;			/* it is this program that runs */
+	const char *extract;		/* the directory of a backup in tar format, to
+								 * be extracted; NULL = one is taken */
+	bool		tar_format;
+	BackupWal	wal_method;
+	bool		fast_checkpoint;
+	const char *label;
+	SimpleStringList tablespace_mappings;	/* OLD=NEW, as it was given */
+	const char *wal_directory;	/* for pg_wal; NULL = in the data directory */
+	bool		write_recovery_conf;
+	bool		no_clean;
+	bool		no_sync;
+	bool		no_slot;
+	bool		no_manifest;
+	bool		no_verify_checksums;
 
 	/* The session, as pg_dump's setup_connection() has it */
 	ConnParams	connection;

@@ -20,6 +20,8 @@ note_failure(void *arg)
 static const char *
 command_name(const Options *options)
 {
+	if (options->backup)
+		return "basebackup";
 	if (options->verify)
 		return "verify";
 	if (options->check)

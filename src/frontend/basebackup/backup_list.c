@@ -1,0 +1,400 @@
+/*
+ * backup_list.c
+ *		The files of a cluster that go into its base backup.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+#include "port/pg_bswap.h"
+
+#include "base/printable.h"
+#include "basebackup/backup_filter.h"
+#include "basebackup/backup_list.h"
+#include "progress/progress.h"
+#include "session/session.h"
+#include "session/session_loss.h"
+#include "stream/hex.h"
+
+/* What the list is made with. */
+typedef struct Lister
+{
+	PGconn	   *conn;
+	BackupList *list;
+	int			major;			/* the server's */
+	char	   *version_directory;	/* of tablespaces */
+	int			n_listed;		/* directories, whose entries are known */
+} Lister;
+
+/* An entry of a directory, as the server tells it. */
+typedef struct Entry
+{
+	char	   *name;			/* owned */
+	BackupFile	file;
+	bool		is_directory;
+} Entry;
+
+/* ----------
+ * Paths
+ * ----------
+ */
+void
+backup_list_append_path(PQExpBuffer sql, PGconn *conn, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	bool		plain = true;
+	char	   *parent;
+	char	   *digits;
+
+	for (const char *pos = path; *pos; pos++)
+		plain &= !IS_HIGHBIT_SET(*pos);
+	if (plain)
+	{
+		appendStringLiteralConn(sql, path, conn);
+		return;
+	}
+	/* pg_ls_dir() returns any bytes, so the path is made of its results */
+	parent = name ? pnstrdup(path, name - path) : pg_strdup(".");
+	name = name ? name + 1 : path;
+	digits = hex_encode(name, strlen(name));
+	appendPQExpBufferStr(sql, "pg_catalog.concat(");
+	backup_list_append_path(sql, conn, parent);
+	appendPQExpBufferStr(sql, ", '/', (SELECT x FROM pg_catalog.pg_ls_dir(");
+	backup_list_append_path(sql, conn, parent);
+	appendPQExpBuffer(sql, ", true, false) x WHERE pg_catalog.textsend(x)"
+					  " OPERATOR(pg_catalog.=) '\\x%s'::pg_catalog.bytea))", digits);
+	free(digits);
+	free(parent);
+}
+
+static char *
+path_in(const char *directory, const char *name)
+{
+	return *directory ? psprintf("%s/%s", directory, name) : pg_strdup(name);
+}
+
+/* ----------
+ * The list grows
+ * ----------
+ */
+static void
+add_file(BackupList *list, const BackupFile *file)
+{
+	/* room doubles whenever it is full */
+	if ((list->n_files & (list->n_files - 1)) == 0)
+		list->files = pg_realloc(list->files,
+								 Max(list->n_files * 2, 1) * sizeof(BackupFile));
+	list->files[list->n_files++] = *file;
+	list->total_bytes += file->size;
+}
+
+static BackupFile *
+add_directory(BackupList *list, char *path, time_t mtime, int tablespace)
+{
+	BackupFile *directory;
+
+	if ((list->n_directories & (list->n_directories - 1)) == 0)
+		list->directories = pg_realloc(list->directories,
+									   Max(list->n_directories * 2, 1) *
+									   sizeof(BackupFile));
+	directory = &list->directories[list->n_directories++];
+	memset(directory, 0, sizeof(BackupFile));
+	directory->path = path;
+	directory->mtime = mtime;
+	directory->tablespace = tablespace;
+	return directory;
+}
+
+/* ----------
+ * Tablespaces
+ * ----------
+ */
+
+/*
+ * Where the link of a tablespace leads to; owned.  Relative if it is no link
+ * but a directory, NULL if it was dropped meanwhile.
+ */
+static char *
+tablespace_location(PGconn *conn, const char *oid)
+{
+	char	   *sql = psprintf("SELECT pg_catalog.pg_tablespace_location(%s)", oid);
+	char	   *stat = psprintf("SELECT (pg_catalog.pg_stat_file('pg_tblspc/%s', true)).isdir", oid);
+	PGresult   *res = session_exec(conn, sql);
+	char	   *result = NULL;
+
+	if (PQresultStatus(res) == PGRES_TUPLES_OK)
+		result = pg_strdup(PQgetvalue(res, 0, 0));
+	else
+	{
+		PGresult   *seen = session_query(conn, stat);
+
+		if (!PQgetisnull(seen, 0, 0))
+			session_failed(conn, res, "query failed", sql);
+		PQclear(seen);
+	}
+	PQclear(res);
+	free(sql);
+	free(stat);
+	return result;
+}
+
+/* An entry of pg_tblspc; false if it is not a tablespace elsewhere. */
+static bool
+take_tablespace(Lister *lister, const Entry *entry)
+{
+	BackupList *list = lister->list;
+	BackupTablespace *tablespace;
+	char	   *location;
+
+	if (!entry->is_directory ||
+		entry->name[strspn(entry->name, "0123456789")] != '\0')
+		return false;
+	location = tablespace_location(lister->conn, entry->name);
+	if (location && !is_absolute_path(location))
+		return false;
+	if (location == NULL)
+		return true;
+	list->tablespaces = pg_realloc(list->tablespaces,
+								   (list->n_tablespaces + 1) *
+								   sizeof(BackupTablespace));
+	tablespace = &list->tablespaces[list->n_tablespaces];
+	tablespace->oid = pg_strdup(entry->name);
+	tablespace->location = location;
+	tablespace->path = pg_strdup(entry->file.path);
+	add_directory(list, psprintf("%s/%s", entry->file.path,
+								 lister->version_directory),
+				  entry->file.mtime, list->n_tablespaces);
+	list->n_tablespaces++;
+	return true;
+}
+
+/* ----------
+ * Entries
+ * ----------
+ */
+static int64
+get_int64(const PGresult *res, int row, int column)
+{
+	uint64		value;
+
+	memcpy(&value, PQgetvalue(res, row, column), sizeof(value));
+	return (int64) pg_ntoh64(value);
+}
+
+static Entry
+get_entry(const PGresult *res, int row, const BackupFile *directory)
+{
+	Entry		entry = {.file.tablespace = directory->tablespace};
+
+	/* no name of a file has a zero byte */
+	entry.name = pnstrdup(PQgetvalue(res, row, 1), PQgetlength(res, row, 1));
+	/* what the server names must not lead out of the backup */
+	if (strchr(entry.name, '/') != NULL || *entry.name == '\0' ||
+		strcmp(entry.name, ".") == 0 || strcmp(entry.name, "..") == 0)
+		pg_fatal("invalid file name from the server: \"%s\"",
+				 printable(entry.name));
+	entry.file.path = path_in(directory->path, entry.name);
+	entry.file.size = (uint64) get_int64(res, row, 2);
+	entry.file.mtime = (time_t) get_int64(res, row, 3);
+	entry.is_directory = *PQgetvalue(res, row, 4) != 0;
+	return entry;
+}
+
+static void
+take_directory(Lister *lister, const BackupFile *parent, const Entry *entry,
+			   BackupFilter filter)
+{
+	BackupList *list = lister->list;
+	bool		is_wal = strcmp(entry->file.path, "pg_wal") == 0;
+
+	/* a tablespace whose place is in the data directory is listed as such */
+	add_directory(list, entry->file.path, entry->file.mtime,
+				  parent->tablespace)->is_closed =
+		filter == FILTER_TAKE_EMPTY ||
+		(strcmp(entry->name, lister->version_directory) == 0 &&
+		 strncmp(parent->path, "pg_tblspc/", 10) != 0);
+	if (!is_wal)
+		return;
+	add_directory(list, pg_strdup("pg_wal/archive_status"), entry->file.mtime,
+				  BACKUP_BASE)->is_closed = true;
+	if (lister->major >= 17)
+		add_directory(list, pg_strdup("pg_wal/summaries"), entry->file.mtime,
+					  BACKUP_BASE)->is_closed = true;
+}
+
+static void
+take_entry(Lister *lister, const BackupFile *directory, const Entry *entry)
+{
+	BackupFilter filter = backup_filter_entry(directory->path, entry->name);
+
+	if (filter == FILTER_LEAVE_OUT)
+		return;
+	if (strcmp(directory->path, "pg_tblspc") == 0 &&
+		take_tablespace(lister, entry))
+		return;
+	if (entry->is_directory)
+		take_directory(lister, directory, entry, filter);
+	else if (strncmp(entry->name, ".s.PGSQL.", 9) == 0 &&
+			 strstr(entry->name, ".lock") == NULL)
+		pg_log_warning("skipping special file \"%s\"",
+					   printable(entry->file.path));
+	else
+		add_file(lister->list, &entry->file);
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint32		x = *(const uint32 *) a;
+	uint32		y = *(const uint32 *) b;
+
+	return x < y ? -1 : x > y ? 1 : 0;
+}
+
+/*
+ * The entries of a directory.  Of unlogged relations only the init fork is
+ * taken, of which recovery makes the others.
+ */
+static void
+take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
+{
+	bool		is_database = backup_filter_is_database(directory.path);
+	bool		has_relations = is_database ||
+		backup_filter_is_global(directory.path);
+	uint32	   *unlogged = pg_malloc((n + 1) * sizeof(uint32));
+	int			n_unlogged = 0;
+	RelationFile relation;
+
+	for (int i = 0; i < n; i++)
+		if (is_database && backup_filter_relation(entries[i].name, &relation) &&
+			relation.init_fork)
+			unlogged[n_unlogged++] = relation.number;
+	qsort(unlogged, n_unlogged, sizeof(uint32), compare_numbers);
+	for (int i = 0; i < n; i++)
+	{
+		Entry		entry = entries[i];
+
+		if (is_database && backup_filter_is_temporary(entry.name))
+			continue;
+		if (has_relations && !entry.is_directory &&
+			backup_filter_relation(entry.name, &relation))
+		{
+			if (!relation.init_fork &&
+				bsearch(&relation.number, unlogged, n_unlogged, sizeof(uint32),
+						compare_numbers))
+				continue;
+			entry.file.is_relation = true;
+			entry.file.segment = relation.segment;
+		}
+		take_entry(lister, &directory, &entry);
+	}
+	free(unlogged);
+}
+
+/* ----------
+ * Level by level
+ * ----------
+ */
+
+/* The entries of directories from lister->n_listed on, up to end. */
+static PGresult *
+query_level(const Lister *lister, int end)
+{
+	const BackupList *list = lister->list;
+	PQExpBufferData sql;
+	PGresult   *res;
+	int			n = 0;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SELECT d.n, pg_catalog.textsend(f.name), s.size,"
+						 " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8,"
+						 " s.isdir FROM (VALUES ");
+	for (int i = lister->n_listed; i < end; i++)
+	{
+		if (list->directories[i].is_closed)
+			continue;
+		appendPQExpBuffer(&sql, "%s(%d, ", n++ ? ", " : "", i);
+		backup_list_append_path(&sql, lister->conn, *list->directories[i].path ?
+								list->directories[i].path : ".");
+		appendPQExpBufferChar(&sql, ')');
+	}
+	/* what is gone by now has no size */
+	appendPQExpBufferStr(&sql, ") d (n, path),"
+						 " pg_catalog.pg_ls_dir(d.path::pg_catalog.text, true, false) f (name),"
+						 " pg_catalog.pg_stat_file(pg_catalog.concat(d.path, '/', f.name), true) s"
+						 " WHERE s.size IS NOT NULL ORDER BY 1, 2");
+	if (n == 0)
+		return NULL;
+	res = session_query_params(lister->conn, sql.data, 0, NULL, 1);
+	termPQExpBuffer(&sql);
+	return res;
+}
+
+static int
+directory_of(const PGresult *res, int row)
+{
+	uint32		n;
+
+	memcpy(&n, PQgetvalue(res, row, 0), sizeof(n));
+	return (int) pg_ntoh32(n);
+}
+
+static void
+take_level(Lister *lister, const PGresult *res)
+{
+	int			n_rows = PQntuples(res);
+	Entry	   *entries = pg_malloc((n_rows + 1) * sizeof(Entry));
+	int			begin = 0;
+
+	for (int row = 0; row < n_rows; row++)
+	{
+		int			no = directory_of(res, row);
+		const BackupFile *directory = &lister->list->directories[no];
+
+		entries[row - begin] = get_entry(res, row, directory);
+		if (row + 1 < n_rows && directory_of(res, row + 1) == no)
+			continue;
+		take_entries(lister, *directory, entries, row + 1 - begin);
+		begin = row + 1;
+	}
+	free(entries);
+}
+
+BackupList *
+backup_list_new(PGconn *conn, int major, const char *catalog_version)
+{
+	BackupList *list = pg_malloc0(sizeof(BackupList));
+	Lister		lister = {.conn = conn,.list = list,.major = major};
+
+	lister.version_directory = psprintf("PG_%d_%s", major, catalog_version);
+	/* the data directory itself, which is taken off again in the end */
+	add_directory(list, pg_strdup(""), 0, BACKUP_BASE);
+	while (lister.n_listed < list->n_directories)
+	{
+		int			end = list->n_directories;
+		PGresult   *res = query_level(&lister, end);
+
+		if (res)
+			take_level(&lister, res);
+		PQclear(res);
+		lister.n_listed = end;
+		progress_tick();
+	}
+	list->n_directories--;
+	memmove(list->directories, list->directories + 1,
+			list->n_directories * sizeof(BackupFile));
+	free(lister.version_directory);
+	return list;
+}
+
+void
+backup_list_remove(BackupList *list, const char *path)
+{
+	for (int i = 0; i < list->n_files; i++)
+	{
+		if (strcmp(list->files[i].path, path) != 0)
+			continue;
+		list->total_bytes -= list->files[i].size;
+		list->files[i] = list->files[--list->n_files];
+		return;
+	}
+}

@@ -1,0 +1,72 @@
+/*
+ * backup_list.h
+ *		The files of a cluster that go into its base backup.
+ *
+ * They are asked for by SQL, level by level (pg_ls_dir(), pg_stat_file()),
+ * which follows symbolic links: what a link leads to is taken for what it
+ * stands for.  Only those of tablespaces, and that of pg_wal, are known as
+ * links.  What is made after the list, or grows, is in the write-ahead log.
+ */
+#ifndef BACKUP_LIST_H
+#define BACKUP_LIST_H
+
+#include "base/fe_compat.h"
+
+#include <time.h>
+
+#include "libpq-fe.h"
+#include "pqexpbuffer.h"
+
+/* One with a directory of its own; those in pg_tblspc are of the base. */
+typedef struct BackupTablespace
+{
+	char	   *oid;
+	char	   *location;		/* on the server */
+	char	   *path;			/* "pg_tblspc/OID" */
+} BackupTablespace;
+
+/* No tablespace's: the data directory's own. */
+#define BACKUP_BASE (-1)
+
+typedef struct BackupFile
+{
+	char	   *path;			/* below the data directory, any bytes */
+	uint64		size;
+	time_t		mtime;
+	int			tablespace;		/* its number, or BACKUP_BASE */
+	bool		is_relation;	/* made of pages */
+	uint32		segment;		/* of those of the relation's fork */
+	bool		is_closed;		/* a directory: what is in it is no matter */
+	bool		is_wal;			/* of the log: not to be shorter */
+} BackupFile;
+
+typedef struct BackupList
+{
+	BackupTablespace *tablespaces;
+	int			n_tablespaces;
+	BackupFile *directories;	/* each before what is in it */
+	int			n_directories;
+	BackupFile *files;
+	int			n_files;
+	uint64		total_bytes;
+} BackupList;
+
+/*
+ * The list, by a session whose client_encoding is SQL_ASCII.  catalog_version
+ * is the server's: it is in the names of tablespaces' directories.  Owned.
+ */
+extern BackupList *backup_list_new(PGconn *conn, int major,
+								   const char *catalog_version);
+
+/* Leave this file out, which is written in another way. */
+extern void backup_list_remove(BackupList *list, const char *path);
+
+/*
+ * Append an SQL expression for a path that came from the server, whatever its
+ * bytes: a literal must be valid in the server's encoding, and a file's name
+ * need not be.
+ */
+extern void backup_list_append_path(PQExpBuffer sql, PGconn *conn,
+									const char *path);
+
+#endif							/* BACKUP_LIST_H */

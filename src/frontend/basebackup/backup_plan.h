@@ -1,0 +1,48 @@
+/*
+ * backup_plan.h
+ *		Cuts the files of a backup into pieces, which workers read.
+ *
+ * A piece is what a worker reads by one query: ranges of files, of 4 MB
+ * together at most.  A larger file is in many pieces, read side by side;
+ * small ones share a piece.  All of a piece is of one tablespace, or the
+ * base, which comes last; the larger files come first, so that no long one is
+ * left at the end.
+ */
+#ifndef BACKUP_PLAN_H
+#define BACKUP_PLAN_H
+
+#include "basebackup/backup_list.h"
+
+/* Of a piece, at most.  A multiple of every size of a page. */
+#define PIECE_BYTES ((uint64) 4 * 1024 * 1024)
+#define PIECE_RANGES 256
+
+/* A part of a file; all of it, even of none, if the file is small. */
+typedef struct BackupRange
+{
+	int			file;			/* of the list */
+	uint64		offset;
+	uint32		length;
+} BackupRange;
+
+typedef struct BackupPiece
+{
+	int			first;			/* of the ranges */
+	int			n;
+	int			tablespace;		/* its number, or BACKUP_BASE */
+	int			no;				/* among those of this tablespace */
+} BackupPiece;
+
+typedef struct BackupPlan
+{
+	const BackupList *list;
+	BackupRange *ranges;		/* those of a file follow each other */
+	int			n_ranges;
+	BackupPiece *pieces;
+	int			n_pieces;
+} BackupPlan;
+
+/* Sorts the list's files, and cuts them.  Owned. */
+extern BackupPlan *backup_plan_new(BackupList *list);
+
+#endif							/* BACKUP_PLAN_H */

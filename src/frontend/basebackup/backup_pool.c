@@ -1,0 +1,201 @@
+/*
+ * backup_pool.c
+ *		Workers that read the pieces of a base backup.
+ */
+#include "base/fe_compat.h"
+
+#include <unistd.h>
+
+#include "base/event_log.h"
+#include "base/interrupt.h"
+#include "base/printable.h"
+#include "base/run_clock.h"
+#include "base/shared_memory.h"
+#include "base/units.h"
+#include "basebackup/backup_pool.h"
+#include "basebackup/backup_read.h"
+#include "basebackup/backup_server.h"
+#include "process/worker_pool.h"
+#include "progress/progress.h"
+
+/* A pool that runs; the last three members are a worker's own. */
+typedef struct BackupPool
+{
+	Backup	   *backup;
+	const char *what;
+	uint64		bytes;			/* of all pieces */
+	double		begun;			/* as of run_clock_seconds() */
+	PGconn	   *conn;
+	PageCheck  *check;
+	BackupLayout *layout;
+} BackupPool;
+
+void
+backup_pool_make_results(Backup *backup)
+{
+	BackupResults *results = &backup->results;
+	const BackupPlan *plan = backup->plan;
+
+	results->crcs = shared_memory_new(plan->n_ranges, sizeof(uint32));
+	results->failures = shared_memory_new(plan->n_pieces, sizeof(int));
+	results->vanished = shared_memory_new(plan->list->n_files, sizeof(bool));
+	results->warned = shared_memory_new(plan->list->n_files, sizeof(uint32));
+	results->bytes_done = shared_memory_new(1, sizeof(uint64));
+}
+
+/* ----------
+ * In a worker
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	BackupPool *pool = arg;
+	const Backup *backup = pool->backup;
+
+	/* the leader's connection is the leader's alone, and ends with it */
+	close(PQsocket(backup->conn));
+	pool->conn = backup_server_connect(backup);
+	interrupt_set_connection(pool->conn);
+	if (backup->server.has_checksums && !backup->options->no_verify_checksums)
+		pool->check = page_check_new(backup, pool->conn);
+	pool->layout = backup->form->new_layout(backup);
+}
+
+static uint64
+piece_bytes(const BackupPlan *plan, const BackupPiece *piece)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < piece->n; i++)
+		bytes += plan->ranges[piece->first + i].length;
+	return bytes;
+}
+
+static bool
+run_job(void *arg, int job, volatile int *step)
+{
+	BackupPool *pool = arg;
+	const Backup *backup = pool->backup;
+	const BackupPiece *piece = &backup->plan->pieces[job];
+
+	backup_read_piece(backup, pool->conn, pool->check, pool->layout, piece);
+	(void) __sync_fetch_and_add(backup->results.bytes_done,
+								piece_bytes(backup->plan, piece));
+	return true;
+}
+
+static void
+stop_worker(void *arg)
+{
+	BackupPool *pool = arg;
+
+	interrupt_set_connection(NULL);
+	PQfinish(pool->conn);
+}
+
+/* ----------
+ * In the leader
+ * ----------
+ */
+static char *
+describe_job(void *arg, int job, int step)
+{
+	const BackupPool *pool = arg;
+	const BackupPlan *plan = pool->backup->plan;
+	const BackupPiece *piece = &plan->pieces[job];
+	const BackupRange *range = &plan->ranges[piece->first];
+	const char *path = printable(plan->list->files[range->file].path);
+
+	if (piece->n == 1)
+		return psprintf("file \"%s\"", path);
+	return psprintf("file \"%s\" and %d more", path, piece->n - 1);
+}
+
+static void
+reset_job(void *arg, int job)
+{
+	BackupPool *pool = arg;
+	Event	   *event = event_new("retry");
+	char	   *what = describe_job(arg, job, -1);
+
+	pool->backup->n_retries++;
+	event_add_text(event, "job", what);
+	event_write(event);
+	free(what);
+}
+
+static int
+watch_leader(void *arg)
+{
+	const BackupPool *pool = arg;
+
+	return PQsocket(pool->backup->conn);
+}
+
+static bool
+attend(void *arg, bool all_done)
+{
+	const BackupPool *pool = arg;
+
+	backup_server_check(pool->backup);
+	progress_tick();
+	return true;
+}
+
+static void
+compose(void *arg, ProgressLine *line, bool at_end)
+{
+	const BackupPool *pool = arg;
+	uint64		done = *pool->backup->results.bytes_done;
+	double		seconds = Max(run_clock_seconds() - pool->begun, 0.001);
+	double		percent = pool->bytes > 0 ? 100.0 * done / pool->bytes : 100;
+	char		done_text[UNITS_BYTES];
+	char		total_text[UNITS_BYTES];
+	char		time_text[UNITS_BYTES];
+
+	progress_line_add(line, 0, "", "", "%s %3d%%", pool->what, (int) percent);
+	if (at_end)
+		progress_add_time(line);
+	else if (percent > 0)
+		progress_line_add(line, 0, "", "", "ETA %s",
+						  units_duration(seconds * (100 - percent) / percent,
+										 time_text));
+	progress_line_add(line, 1, "", "", "%s of %s", units_size(done, done_text),
+					  units_size(pool->bytes, total_text));
+	progress_line_add(line, 2, "", "", "%.1f MB/s",
+					  done / seconds / (1024 * 1024));
+}
+
+void
+backup_pool_run(Backup *backup, const char *what)
+{
+	/* composed and watched until the pool is done */
+	BackupPool	pool = {
+		.backup = backup,
+		.what = what,
+		.bytes = backup->list->total_bytes,
+		.begun = run_clock_seconds(),
+	};
+	PoolWatch	watch = worker_pool_no_watch;
+	WorkerTask	task = {
+		.arg = &pool,
+		.doing = "reading",
+		.max_retries = (int) backup->options->retries,
+		.outlives_kill = true,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = reset_job,
+	};
+
+	watch.arg = &pool;
+	watch.watch_fd = watch_leader;
+	watch.attend = attend;
+	progress_stage(compose, &pool);
+	worker_pool_run(&task, &watch, backup->options->jobs,
+					backup->plan->n_pieces);
+	progress_end();
+	backup->form->end_plan(backup);
+}

@@ -1,0 +1,271 @@
+/*
+ * backup_read.c
+ *		Reads pieces of the server's files by SQL.
+ */
+#include "base/fe_compat.h"
+
+#include "port/pg_bswap.h"
+#include "port/pg_crc32c.h"
+
+#include "base/printable.h"
+#include "basebackup/backup_read.h"
+#include "session/session.h"
+#include "session/session_loss.h"
+#include "session/session_wait.h"
+
+/* Of a row.  A multiple of every size of a page. */
+#define ROW_BYTES ((uint32) 128 * 1024)
+
+/* "Binary Format" in the manual of COPY: signature, flags, extension. */
+#define HEAD_BYTES 19
+
+/* Number of columns, and of each its length: the row's number, the bytes. */
+#define ROW_HEAD_BYTES (2 + 4 + 4 + 4)
+
+/* None of those that are read whole has so many. */
+#define SMALL_FILE_BYTES 1048576
+
+static const char problem[] = "could not read files";
+
+/* What a piece is read with. */
+typedef struct PieceReader
+{
+	const Backup *backup;
+	PageCheck  *check;
+	BackupLayout *layout;
+	const BackupPiece *piece;
+	int			range;			/* that is read, of the plan */
+	uint32		pos;			/* in it */
+	uint32		row;			/* that comes next */
+	bool		skips;			/* the file of this range is gone */
+	pg_crc32c	crc;			/* of the range so far */
+} PieceReader;
+
+/* ----------
+ * The statement
+ * ----------
+ */
+static void
+append_rows(PQExpBuffer sql, PGconn *conn, const Backup *backup,
+			const BackupRange *range, uint32 *row)
+{
+	const char *path = backup->list->files[range->file].path;
+	uint32		pos = 0;
+
+	do
+	{
+		uint32		length = Min(range->length - pos, ROW_BYTES);
+
+		appendPQExpBuffer(sql, "%s(%u, ", *row > 0 ? ", " : "", *row);
+		backup_list_append_path(sql, conn, path);
+		appendPQExpBuffer(sql, ", " INT64_FORMAT "::pg_catalog.int8, %u::pg_catalog.int8)",
+						  (int64) (range->offset + pos), length);
+		pos += length;
+		++*row;
+	} while (pos < range->length);
+}
+
+/* Owned. */
+static char *
+copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
+{
+	PQExpBufferData sql;
+	uint32		row = 0;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "COPY (SELECT v.n, pg_catalog.pg_read_binary_file("
+						 "v.path::pg_catalog.text, v.pos, v.len, true) FROM (VALUES ");
+	for (int i = 0; i < piece->n; i++)
+		append_rows(&sql, conn, backup, &backup->plan->ranges[piece->first + i],
+					&row);
+	appendPQExpBufferStr(&sql, ") v (n, path, pos, len)) TO STDOUT (FORMAT binary)");
+	if (PQExpBufferDataBroken(sql))
+		pg_fatal("out of memory");
+	return sql.data;
+}
+
+/* ----------
+ * Rows
+ * ----------
+ */
+pg_noreturn static void
+unexpected(void)
+{
+	pg_fatal("unexpected data from the server while reading files");
+}
+
+static uint32
+number32(const char *bytes)
+{
+	uint32		value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return pg_ntoh32(value);
+}
+
+static void
+take_bytes(PieceReader *reader, const char *data, size_t len)
+{
+	COMP_CRC32C(reader->crc, data, len);
+	reader->layout->data(reader->layout, data, len);
+}
+
+/* The file is shorter by now. */
+static void
+take_zeros(PieceReader *reader, size_t len)
+{
+	static const char zeros[8192];
+
+	while (len > 0)
+	{
+		size_t		part = Min(len, sizeof(zeros));
+
+		take_bytes(reader, zeros, part);
+		len -= part;
+	}
+}
+
+static void
+begin_range(PieceReader *reader, const BackupRange *range, bool is_gone)
+{
+	INIT_CRC32C(reader->crc);
+	reader->skips = is_gone &&
+		range->length == reader->backup->list->files[range->file].size;
+	reader->backup->results.vanished[range->file] = reader->skips;
+	if (!reader->skips)
+		reader->layout->begin_range(reader->layout, range);
+}
+
+static void
+end_range(PieceReader *reader)
+{
+	if (!reader->skips)
+		reader->layout->end_range(reader->layout);
+	FIN_CRC32C(reader->crc);
+	reader->backup->results.crcs[reader->range] = reader->crc;
+	reader->range++;
+	reader->pos = 0;
+}
+
+/* The next of a range: these bytes, or NULL if there is no such file. */
+static void
+take_value(PieceReader *reader, const char *data, uint32 len)
+{
+	const BackupRange *range = &reader->backup->plan->ranges[reader->range];
+	const BackupFile *file = &reader->backup->list->files[range->file];
+	uint32		want = Min(range->length - reader->pos, ROW_BYTES);
+
+	if (len > want)
+		unexpected();
+	if (file->is_wal && len < want)
+		pg_fatal("requested WAL segment \"%s\" has already been removed",
+				 file->path);
+	if (reader->pos == 0)
+		begin_range(reader, range, data == NULL);
+	if (!reader->skips)
+	{
+		if (reader->check && file->is_relation)
+			page_check_take(reader->check, range->file,
+							range->offset + reader->pos, data, len);
+		take_bytes(reader, data, len);
+		take_zeros(reader, want - len);
+	}
+	reader->pos += want;
+	if (reader->pos == range->length)
+		end_range(reader);
+}
+
+/* A message of COPY is a row, after the head, or the end. */
+static void
+take_message(PieceReader *reader, const char *message, size_t len)
+{
+	int32		length;
+
+	if (reader->row == 0)
+	{
+		/* the server sends it with the first row */
+		if (len < HEAD_BYTES)
+			unexpected();
+		message += HEAD_BYTES;
+		len -= HEAD_BYTES;
+	}
+	if (len == 2 && memcmp(message, "\377\377", 2) == 0)
+		return;
+	if (len < ROW_HEAD_BYTES || memcmp(message, "\0\2\0\0\0\4", 6) != 0 ||
+		number32(message + 6) != reader->row++ ||
+		reader->range == reader->piece->first + reader->piece->n)
+		unexpected();
+	length = (int32) number32(message + 10);
+	len -= ROW_HEAD_BYTES;
+	if (length == -1 ? len != 0 : (size_t) length != len)
+		unexpected();
+	take_value(reader, length == -1 ? NULL : message + ROW_HEAD_BYTES, len);
+}
+
+static void
+copy_rows(PieceReader *reader, PGconn *conn, const char *statement)
+{
+	PGresult   *res = session_exec(conn, statement);
+	char	   *message;
+	int			len;
+
+	if (PQresultStatus(res) != PGRES_COPY_OUT)
+		session_failed(conn, res, problem, statement);
+	PQclear(res);
+	while ((len = session_wait_copy_data(conn, &message)) > 0)
+	{
+		take_message(reader, message, len);
+		PQfreemem(message);
+	}
+	if (len == -2)
+		session_failed(conn, NULL, problem, statement);
+	res = session_wait_result(conn, -1);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, problem, statement);
+	PQclear(res);
+	if (reader->range != reader->piece->first + reader->piece->n)
+		unexpected();
+}
+
+void
+backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
+				  BackupLayout *layout, const BackupPiece *piece)
+{
+	PieceReader reader = {
+		.backup = backup,
+		.check = check,
+		.layout = layout,
+		.piece = piece,
+		.range = piece->first,
+	};
+	char	   *statement = copy_statement(conn, backup, piece);
+
+	layout->begin_piece(layout, piece);
+	if (check)
+		page_check_begin(check);
+	copy_rows(&reader, conn, statement);
+	layout->end_piece(layout);
+	backup->results.failures[piece - backup->plan->pieces] =
+		check ? page_check_settle(check) : 0;
+	free(statement);
+}
+
+PGresult *
+backup_read_file(PGconn *conn, const char *path)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
+	backup_list_append_path(&sql, conn, path);
+	appendPQExpBufferStr(&sql, ", 0, " CppAsString2(SMALL_FILE_BYTES) ", true)");
+	res = session_query_params(conn, sql.data, 0, NULL, 1);
+	termPQExpBuffer(&sql);
+	if (PQgetlength(res, 0, 0) >= SMALL_FILE_BYTES)
+		pg_fatal("file \"%s\" is too large", printable(path));
+	if (!PQgetisnull(res, 0, 0))
+		return res;
+	PQclear(res);
+	return NULL;
+}

@@ -1,0 +1,289 @@
+/*
+ * backup_server.c
+ *		The leader's session: what it asks the server for, and how a backup
+ *		begins and ends there.
+ */
+#include "base/fe_compat.h"
+
+#include "access/xlog_internal.h"
+#include "port/pg_crc32c.h"
+
+#include "base/interrupt.h"
+#include "base/printable.h"
+#include "basebackup/backup_read.h"
+#include "basebackup/backup_server.h"
+#include "process/this_program.h"
+#include "session/connection.h"
+#include "session/session_loss.h"
+#include "session/session_settings.h"
+#include "stream/hex.h"
+
+/* pg_start_backup() was renamed pg_backup_start() */
+#define MIN_SERVER_VERSION 150000
+
+/* Names of files may be of any encoding: no text is converted. */
+#define ANY_ENCODING "SQL_ASCII"
+
+/* Which server it is, for all that connect. */
+#define IDENTITY \
+"pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), " \
+"s.system_identifier, pg_catalog.pg_is_in_recovery()"
+
+#define FROM_SYSTEM " FROM pg_catalog.pg_control_system() s"
+
+static const char facts_query[] =
+"SELECT " IDENTITY ", s.catalog_version_no,"
+" i.database_block_size, i.blocks_per_segment, i.bytes_per_wal_segment,"
+" i.data_page_checksum_version,"
+" pg_catalog.current_setting('data_directory_mode')"
+FROM_SYSTEM ", pg_catalog.pg_control_init() i";
+
+static const char identity_query[] = "SELECT " IDENTITY FROM_SYSTEM;
+
+static PGresult *
+query_row(PGconn *conn, const char *sql)
+{
+	PGresult   *res = session_query(conn, sql);
+
+	if (PQntuples(res) != 1)
+		pg_fatal("query returned %d rows instead of one: %s", PQntuples(res), sql);
+	return res;
+}
+
+static uint64
+get_number(const PGresult *res, int column)
+{
+	return strtoull(PQgetvalue(res, 0, column), NULL, 10);
+}
+
+static bool
+get_bool(const PGresult *res, int column)
+{
+	return *PQgetvalue(res, 0, column) == 't';
+}
+
+static XLogRecPtr
+get_lsn(const PGresult *res, int column)
+{
+	uint32		high;
+	uint32		low;
+
+	if (sscanf(PQgetvalue(res, 0, column), "%X/%X", &high, &low) != 2)
+		pg_fatal("could not parse write-ahead log location \"%s\"",
+				 PQgetvalue(res, 0, column));
+	return (uint64) high << 32 | low;
+}
+
+/* ----------
+ * Sessions
+ * ----------
+ */
+/* What is divided by, and what becomes part of a path. */
+static void
+check_facts(const BackupServer *server)
+{
+	const char *catalog = server->catalog_version;
+
+	if (!IsValidWalSegSize(server->wal_segment_bytes))
+		pg_fatal("invalid size of WAL segments from the server: " UINT64_FORMAT,
+				 server->wal_segment_bytes);
+	if (*catalog == '\0' || catalog[strspn(catalog, "0123456789")] != '\0')
+		pg_fatal("invalid catalog version from the server: \"%s\"",
+				 printable(catalog));
+}
+
+static void
+ask_facts(Backup *backup)
+{
+	BackupServer *server = &backup->server;
+	PGresult   *res = query_row(backup->conn, facts_query);
+
+	server->started = pg_strdup(PQgetvalue(res, 0, 0));
+	server->system_identifier = get_number(res, 1);
+	server->is_standby = get_bool(res, 2);
+	server->catalog_version = pg_strdup(PQgetvalue(res, 0, 3));
+	server->block_size = (uint32) get_number(res, 4);
+	server->segment_blocks = (uint32) get_number(res, 5);
+	server->wal_segment_bytes = get_number(res, 6);
+	server->has_checksums = get_number(res, 7) != 0;
+	server->directory_mode = (int) strtol(PQgetvalue(res, 0, 8), NULL, 8);
+	PQclear(res);
+	check_facts(server);
+}
+
+void
+backup_server_open(Backup *backup, const char *progname)
+{
+	const Options *options = backup->options;
+
+	backup->conn = connection_open_leader(options, progname);
+	if (PQserverVersion(backup->conn) < MIN_SERVER_VERSION)
+	{
+		pg_log_error("the server is of version %s, which is too old",
+					 PQparameterStatus(backup->conn, "server_version"));
+		pg_log_error_hint("Use pg_basebackup for servers before 15.");
+		exit(1);
+	}
+	backup->server.major = PQserverVersion(backup->conn) / 10000;
+	session_set_up(backup->conn, options, ANY_ENCODING);
+	session_command(backup->conn, "SET client_min_messages = warning");
+	backup->address = peer_address_new(backup->conn, false);
+	ask_facts(backup);
+	if (backup->server.has_checksums && !options->no_verify_checksums &&
+		backup->server.block_size != BLCKSZ)
+	{
+		pg_log_error("page checksums cannot be verified: the server has pages of %u bytes, and this program knows those of %d",
+					 backup->server.block_size, BLCKSZ);
+		pg_log_error_hint("Use --no-verify-checksums.");
+		exit(1);
+	}
+}
+
+PGconn *
+backup_server_connect(const Backup *backup)
+{
+	const BackupServer *server = &backup->server;
+	PGconn	   *conn = connection_open_peer(backup->address,
+											this_program_name());
+	PGresult   *res;
+
+	session_set_up(conn, backup->options, ANY_ENCODING);
+	res = query_row(conn, identity_query);
+	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
+		get_number(res, 1) != server->system_identifier)
+		pg_fatal("a connection leads to another server than the first one, or it was restarted");
+	if (get_bool(res, 2) != server->is_standby)
+		pg_fatal("the standby was promoted during the backup");
+	PQclear(res);
+	return conn;
+}
+
+void
+backup_server_check(const Backup *backup)
+{
+	if (PQconsumeInput(backup->conn) && PQstatus(backup->conn) == CONNECTION_OK)
+		return;
+	interrupt_check();
+	pg_log_error("the session that holds the backup is lost: %s",
+				 PQerrorMessage(backup->conn));
+	exit(1);
+}
+
+/* ----------
+ * The backup
+ * ----------
+ */
+
+/* The log from here on stays as long as the session. */
+static void
+make_slot(const Backup *backup)
+{
+	char	   *name = psprintf("pg_parbasebackup_%s", hex_random(8));
+	char	   *sql = psprintf("SELECT pg_catalog.pg_create_physical_replication_slot('%s', true, true)",
+							   name);
+
+	PQclear(session_query(backup->conn, sql));
+	free(sql);
+	free(name);
+}
+
+void
+backup_server_start(Backup *backup)
+{
+	const Options *options = backup->options;
+	const char *params[2] = {options->label,
+	options->fast_checkpoint ? "true" : "false"};
+	PGresult   *res;
+
+	if (options->wal_method != BACKUP_WAL_NONE && !options->no_slot)
+		make_slot(backup);
+	res = session_query_params(backup->conn,
+							   "SELECT pg_catalog.pg_backup_start($1, $2)",
+							   2, params, 0);
+	backup->start = get_lsn(res, 0);
+	PQclear(res);
+	/* of the checkpoint that the backup begins with */
+	res = query_row(backup->conn,
+					"SELECT timeline_id FROM pg_catalog.pg_control_checkpoint()");
+	backup->timeline = (TimeLineID) get_number(res, 0);
+	PQclear(res);
+}
+
+/*
+ * Where its CRC is depends on the major, which need not be ours: behind what
+ * it is of, in the first sector.
+ */
+static bool
+is_whole_control_file(const char *data, int len)
+{
+	pg_crc32c	crc;
+	pg_crc32c	stored;
+
+	for (int pos = 128; pos + (int) sizeof(stored) <= Min(len, 512); pos += 4)
+	{
+		INIT_CRC32C(crc);
+		COMP_CRC32C(crc, data, pos);
+		FIN_CRC32C(crc);
+		memcpy(&stored, data + pos, sizeof(stored));
+		if (EQ_CRC32C(crc, stored))
+			return true;
+	}
+	return false;
+}
+
+PGresult *
+backup_server_control_file(const Backup *backup)
+{
+	for (int tries = 0; tries < 100; tries++)
+	{
+		PGresult   *res = backup_read_file(backup->conn, "global/pg_control");
+
+		/* it may have been read while it was written */
+		if (res && is_whole_control_file(PQgetvalue(res, 0, 0),
+										 PQgetlength(res, 0, 0)))
+			return res;
+		PQclear(res);
+	}
+	pg_fatal("file \"%s\" is damaged", "global/pg_control");
+}
+
+/*
+ * The log of a backup must be of one timeline: a standby may have followed
+ * its primary to another one.
+ */
+static void
+check_timeline(const Backup *backup)
+{
+	PGresult   *res = query_row(backup->conn,
+								"SELECT pg_catalog.pg_is_in_recovery(),"
+								" (SELECT min_recovery_end_timeline FROM pg_catalog.pg_control_recovery())");
+	uint64		timeline = get_number(res, 1);
+
+	if (get_bool(res, 0) != backup->server.is_standby)
+		pg_fatal("the standby was promoted during the backup");
+	if (backup->server.is_standby && timeline != 0 &&
+		timeline != backup->timeline)
+		pg_fatal("the standby went from timeline %u to %u during the backup",
+				 backup->timeline, (TimeLineID) timeline);
+	PQclear(res);
+}
+
+BackupEnd
+backup_server_stop(Backup *backup)
+{
+	/* what is not taken along must be in the archive */
+	const char *wait = backup->options->wal_method == BACKUP_WAL_NONE ?
+		"true" : "false";
+	BackupEnd	end;
+	PGresult   *res;
+
+	res = session_query_params(backup->conn,
+							   "SELECT lsn, labelfile, spcmapfile FROM pg_catalog.pg_backup_stop($1)",
+							   1, &wait, 0);
+	backup->stop = get_lsn(res, 0);
+	end.label = pg_strdup(PQgetvalue(res, 0, 1));
+	end.map = pg_strdup(PQgetvalue(res, 0, 2));
+	PQclear(res);
+	check_timeline(backup);
+	return end;
+}

@@ -1,0 +1,45 @@
+/*
+ * backup_server.h
+ *		The leader's session: what it asks the server for, and how a backup
+ *		begins and ends there.
+ *
+ * The session that began a backup must end it: if it is lost the server has
+ * forgotten the backup (xlog.c:do_pg_abort_backup()), and the run is over.
+ */
+#ifndef BACKUP_SERVER_H
+#define BACKUP_SERVER_H
+
+#include "basebackup/backup_state.h"
+
+/* What the server returns at the end, as it is; owned. */
+typedef struct BackupEnd
+{
+	char	   *label;			/* for backup_label */
+	char	   *map;			/* for tablespace_map; empty without any */
+} BackupEnd;
+
+/* Connect, and ask what there is to know of the server. */
+extern void backup_server_open(Backup *backup, const char *progname);
+
+/*
+ * In a worker: a session of its own on the same server.  Ends by
+ * session_lost() if there is none now, and the program if it is another one.
+ */
+extern PGconn *backup_server_connect(const Backup *backup);
+
+/*
+ * Begin the backup, for which the server waits for a checkpoint; but first
+ * make the slot that keeps its log.  Both end with the session.
+ */
+extern void backup_server_start(Backup *backup);
+
+/* Exit with a message if the leader's session is lost. */
+extern void backup_server_check(const Backup *backup);
+
+/* All of pg_control, which is read last of all files: a whole one.  Owned. */
+extern PGresult *backup_server_control_file(const Backup *backup);
+
+/* End the backup. */
+extern BackupEnd backup_server_stop(Backup *backup);
+
+#endif							/* BACKUP_SERVER_H */

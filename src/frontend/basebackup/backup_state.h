@@ -1,0 +1,59 @@
+/*
+ * backup_state.h
+ *		A base backup being taken: what leader and workers know of it.
+ */
+#ifndef BACKUP_STATE_H
+#define BACKUP_STATE_H
+
+#include "access/xlogdefs.h"
+
+#include "basebackup/backup_plan.h"
+#include "options/options.h"
+#include "session/peer_address.h"
+
+/* What the leader has asked the server for; all workers must be on it. */
+typedef struct BackupServer
+{
+	int			major;
+	uint64		system_identifier;
+	char	   *started;		/* when, as a text */
+	bool		is_standby;
+	bool		has_checksums;	/* of pages */
+	uint32		block_size;
+	uint32		segment_blocks; /* of a relation's file */
+	uint64		wal_segment_bytes;
+	char	   *catalog_version;
+	int			directory_mode;
+} BackupServer;
+
+/*
+ * What workers tell, in shared memory.  A piece that is read again, since its
+ * worker was lost, replaces all that is told by its number.
+ */
+typedef struct BackupResults
+{
+	uint32	   *crcs;			/* by range: finished CRC-32C */
+	int		   *failures;		/* by piece: pages whose checksum is wrong */
+	bool	   *vanished;		/* by file: gone before it was read */
+	uint32	   *warned;			/* by file: pages that were told of */
+	volatile uint64 *bytes_done;	/* of all pieces that are done */
+} BackupResults;
+
+typedef struct Backup
+{
+	const Options *options;
+	const struct BackupForm *form;	/* backup_read.h */
+	void	   *form_data;		/* the form's own */
+	BackupServer server;
+	PGconn	   *conn;			/* the leader's, who holds the backup */
+	const PeerAddress *address;
+	TimeLineID	timeline;
+	XLogRecPtr	start;			/* of the log that it needs */
+	XLogRecPtr	stop;			/* 0 until the backup has ended */
+	BackupList *list;
+	BackupPlan *plan;
+	BackupResults results;
+	int			n_retries;
+} Backup;
+
+#endif							/* BACKUP_STATE_H */

@@ -1,0 +1,347 @@
+/*
+ * basebackup.c
+ *		The main path of a base backup: begin, list, read, end, complete.
+ *
+ * It is complete if and only if backup_manifest is there, or without one if
+ * the program says so: that file gets its name last of all.  pg_control is
+ * read and written after all other data, so that no server can be started of
+ * what a run leaves that does not come to its end.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/stat.h>
+
+#include "common/file_perm.h"
+#include "common/file_utils.h"
+#include "fe_utils/recovery_gen.h"
+
+#include "base/cleanup.h"
+#include "base/event_log.h"
+#include "base/interrupt.h"
+#include "base/run_clock.h"
+#include "base/units.h"
+#include "basebackup/backup_manifest.h"
+#include "basebackup/backup_pool.h"
+#include "basebackup/backup_server.h"
+#include "basebackup/backup_wal.h"
+#include "basebackup/basebackup.h"
+#include "basebackup/crc32c_combine.h"
+#include "basebackup/plain_layout.h"
+#include "basebackup/tar_layout.h"
+#include "port/pg_crc32c.h"
+#include "progress/progress.h"
+#include "session/traffic.h"
+#include "status/run_event.h"
+
+#define MANIFEST_TEMP "backup_manifest.tmp"
+
+/* What ALTER SYSTEM writes, and -R adds to. */
+#define AUTO_CONF "postgresql.auto.conf"
+
+/* What the leader writes, at most. */
+#define MOST_SPECIAL 5
+
+/* What the leader writes itself. */
+typedef struct SpecialFile
+{
+	const char *path;
+	const char *data;
+	size_t		len;
+} SpecialFile;
+
+typedef struct SpecialFiles
+{
+	SpecialFile files[MOST_SPECIAL];
+	int			n;
+} SpecialFiles;
+
+static char *
+path_of(const Backup *backup, const char *path)
+{
+	return psprintf("%s/%s", backup->options->directory, path);
+}
+
+/* ----------
+ * Begin, list
+ * ----------
+ */
+static void
+event_run(const Backup *backup)
+{
+	Event	   *event = event_new("run");
+
+	event_add_text(event, "version", PARDUMP_VERSION);
+	event_add_text(event, "directory", backup->options->directory);
+	event_add_number(event, "jobs", backup->options->jobs);
+	event_add_number(event, "files", backup->list->n_files);
+	event_add_number(event, "tablespaces", backup->list->n_tablespaces);
+	event_add_number(event, "pieces", backup->plan->n_pieces);
+	event_add_number(event, "expected_bytes", backup->list->total_bytes);
+	event_write(event);
+}
+
+static void
+begin(Backup *backup, const char *argv0)
+{
+	backup_server_open(backup, get_progname(argv0));
+	/* files are to be as private as the server's, whatever the umask */
+	SetDataDirectoryCreatePerm(backup->server.directory_mode);
+	umask(pg_mode_mask);
+	plain_layout_claim(backup->options);
+
+	run_event_stage("start");
+	progress_stage_if_long("waiting for the checkpoint");
+	backup_server_start(backup);
+	pg_log_info("write-ahead log start point: %X/%X on timeline %u",
+				LSN_FORMAT_ARGS(backup->start), backup->timeline);
+	progress_end();
+
+	run_event_stage("list");
+	progress_stage_if_long("listing files");
+	backup->list = backup_list_new(backup->conn, backup->server.major,
+								   backup->server.catalog_version);
+	if (backup->options->tar_format && backup->options->write_recovery_conf)
+		backup_list_remove(backup->list, AUTO_CONF);
+	backup->plan = backup_plan_new(backup->list);
+	progress_end();
+	event_run(backup);
+}
+
+/* ----------
+ * Complete
+ * ----------
+ */
+
+/* Of its parts.  Finished; that of no bytes is 0. */
+static uint32
+file_crc(const Backup *backup, int file, int *range)
+{
+	uint32		crc = 0;
+
+	for (; *range < backup->plan->n_ranges &&
+		 backup->plan->ranges[*range].file == file; ++*range)
+		crc = crc32c_combine(crc, backup->results.crcs[*range],
+							 backup->plan->ranges[*range].length);
+	return crc;
+}
+
+static uint32
+bytes_crc(const char *data, size_t len)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, data, len);
+	FIN_CRC32C(crc);
+	return crc;
+}
+
+static void
+write_manifest(const Backup *backup, const SpecialFiles *special)
+{
+	const char *method = backup->options->manifest_checksums;
+	bool		with_crc = method == NULL || pg_strcasecmp(method, "none") != 0;
+	char	   *path = path_of(backup, MANIFEST_TEMP);
+	BackupManifest *manifest = backup_manifest_begin(path, backup->server.major,
+													 backup->server.system_identifier);
+	int			range = 0;
+
+	for (int i = 0; i < backup->list->n_files; i++)
+	{
+		const BackupFile *file = &backup->list->files[i];
+		uint32		crc = file_crc(backup, i, &range);
+
+		if (!backup->results.vanished[i])
+			backup_manifest_add_file(manifest, file->path, file->size,
+									 file->mtime, with_crc ? &crc : NULL);
+	}
+	for (int i = 0; i < special->n; i++)
+	{
+		const SpecialFile *file = &special->files[i];
+		uint32		crc = bytes_crc(file->data, file->len);
+
+		backup_manifest_add_file(manifest, file->path, file->len, time(NULL),
+								 with_crc ? &crc : NULL);
+	}
+	backup_manifest_add_wal_range(manifest, backup->timeline, backup->start,
+								  backup->stop);
+	backup_manifest_finish(manifest);
+	free(path);
+}
+
+/* From here on it is a backup. */
+static void
+publish_manifest(const Backup *backup)
+{
+	char	   *temp = path_of(backup, MANIFEST_TEMP);
+	char	   *path = path_of(backup, "backup_manifest");
+
+	if (backup->options->sync_method == SYNC_NONE ? rename(temp, path) < 0 :
+		durable_rename(temp, path) != 0)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
+	free(temp);
+	free(path);
+}
+
+static void
+add_special(SpecialFiles *special, const char *path, const char *data,
+			size_t len)
+{
+	special->files[special->n++] = (SpecialFile)
+	{
+		path, data, len
+	};
+}
+
+/* -R, in tar format: what the settings are, and what comes to them. */
+static void
+add_recovery_conf(const Backup *backup, SpecialFiles *special)
+{
+	PQExpBuffer conf = generate_recovery_config(backup->conn);
+	PGresult   *res = backup_read_file(backup->conn, AUTO_CONF);
+	PQExpBufferData all;
+
+	initPQExpBuffer(&all);
+	if (res)
+		appendBinaryPQExpBuffer(&all, PQgetvalue(res, 0, 0),
+								PQgetlength(res, 0, 0));
+	appendPQExpBufferStr(&all, conf->data);
+	if (PQExpBufferDataBroken(all))
+		pg_fatal("out of memory");
+	add_special(special, AUTO_CONF, all.data, all.len);
+	add_special(special, "standby.signal", "", 0);
+	PQclear(res);
+	destroyPQExpBuffer(conf);
+}
+
+/*
+ * -R, in plain format.  Neither file is looked at by pg_verifybackup.
+ */
+static void
+write_recovery_conf(const Backup *backup)
+{
+	char	   *directory = pg_strdup(backup->options->directory);
+
+	WriteRecoveryConfig(backup->conn, directory,
+						generate_recovery_config(backup->conn));
+	free(directory);
+}
+
+/* End the backup, and write what is known only then, pg_control last. */
+static void
+end_data(Backup *backup, SpecialFiles *special)
+{
+	/* read after all other data, before the backup's end (basebackup.c) */
+	PGresult   *control = backup_server_control_file(backup);
+	BackupEnd	end;
+
+	run_event_stage("stop");
+	progress_stage_if_long("waiting for the end of the backup");
+	end = backup_server_stop(backup);
+	pg_log_info("write-ahead log end point: %X/%X",
+				LSN_FORMAT_ARGS(backup->stop));
+	progress_end();
+
+	run_event_stage("wal");
+	if (backup->options->wal_method != BACKUP_WAL_NONE)
+		backup_wal_fetch(backup);
+	add_special(special, "backup_label", end.label, strlen(end.label));
+	if (backup->form->has_map && *end.map != '\0')
+		add_special(special, "tablespace_map", end.map, strlen(end.map));
+	if (backup->options->write_recovery_conf && backup->options->tar_format)
+		add_recovery_conf(backup, special);
+	add_special(special, "global/pg_control", PQgetvalue(control, 0, 0),
+				PQgetlength(control, 0, 0));
+	for (int i = 0; i < special->n; i++)
+		backup->form->write_file(backup, special->files[i].path,
+								 special->files[i].data, special->files[i].len);
+	backup->form->finish(backup);
+}
+
+static void
+complete(Backup *backup)
+{
+	/* what is in it is used until the process ends */
+	SpecialFiles special = {.n = 0};
+
+	end_data(backup, &special);
+	if (backup->options->write_recovery_conf && !backup->options->tar_format)
+		write_recovery_conf(backup);
+	if (!backup->options->no_manifest)
+		write_manifest(backup, &special);
+
+	run_event_stage("sync");
+	progress_stage_count("flushing files", "", NULL, 0);
+	backup->form->sync(backup);
+	progress_end();
+	if (!backup->options->no_manifest)
+		publish_manifest(backup);
+}
+
+/* Pages whose checksum is wrong. */
+static uint64
+count_failures(const Backup *backup)
+{
+	uint64		failures = 0;
+
+	for (int i = 0; i < backup->plan->n_pieces; i++)
+		failures += backup->results.failures[i];
+	return failures;
+}
+
+static void
+tell_end(const Backup *backup, uint64 failures)
+{
+	Event	   *event = event_new("end");
+	char		size[UNITS_BYTES];
+	char		time_text[UNITS_BYTES];
+
+	event_add_number(event, "files", backup->list->n_files);
+	event_add_number(event, "bytes", backup->list->total_bytes);
+	event_add_number(event, "checksum_failures", failures);
+	event_add_number(event, "retries", backup->n_retries);
+	event_add_seconds(event, "seconds", run_clock_seconds());
+	event_write(event);
+	if (!progress_is_shown())
+		return;
+	message_before_output();
+	fprintf(stderr, "base backup of %d file%s, %s, in %s\n",
+			backup->list->n_files, units_plural(backup->list->n_files),
+			units_size(backup->list->total_bytes, size),
+			units_duration(run_clock_seconds(), time_text));
+}
+
+int
+basebackup_take(const Options *options, const char *argv0)
+{
+	/* exit callbacks and workers use it until the process ends */
+	Backup	   *backup = pg_malloc0(sizeof(Backup));
+	uint64		failures;
+
+	backup->options = options;
+	backup->form = options->tar_format ? &tar_form : &plain_form;
+	progress_begin(options->progress, options->no_progress);
+	/* first, so that its last event comes when all that failed is undone */
+	run_event_begin(options);
+	interrupt_install_leader();
+	traffic_set_max_rate(options->max_rate);
+	begin(backup, argv0);
+
+	backup->form->make_directories(backup);
+	run_event_stage("files");
+	backup_pool_make_results(backup);
+	backup_pool_run(backup, "files");
+	complete(backup);
+
+	/* findings are a result: all has been done, and nothing to be undone */
+	cleanup_forget_all();
+	interrupt_set_connection(NULL);
+	PQfinish(backup->conn);
+	failures = count_failures(backup);
+	tell_end(backup, failures);
+	if (failures == 0)
+		return 0;
+	pg_log_error("checksum error occurred: " UINT64_FORMAT " page%s",
+				 failures, units_plural(failures));
+	return 1;
+}

@@ -1,0 +1,33 @@
+/*
+ * page_check.h
+ *		Verifies the checksums of pages that are read for a base backup.
+ *
+ * The rules are those of basebackup.c:verify_page_checksum(): new pages have
+ * none, and one that was written after the backup's start is in the log.  A
+ * page may be read while it is written: one that is wrong is read once more
+ * before it is told of.
+ */
+#ifndef PAGE_CHECK_H
+#define PAGE_CHECK_H
+
+#include "basebackup/backup_state.h"
+
+typedef struct PageCheck PageCheck;
+
+/* A worker's, for all its pieces; owned. */
+extern PageCheck *page_check_new(const Backup *backup, PGconn *conn);
+
+/* A piece begins: what is left of one before is forgotten. */
+extern void page_check_begin(PageCheck *check);
+
+/* These bytes are in the file at this offset, a multiple of a page's size. */
+extern void page_check_take(PageCheck *check, int file, uint64 offset,
+							const char *data, size_t len);
+
+/*
+ * The connection is free again: read what is wrong once more, and warn of it.
+ * Returns how many pages are.
+ */
+extern int	page_check_settle(PageCheck *check);
+
+#endif							/* PAGE_CHECK_H */

@@ -1,0 +1,26 @@
+/*
+ * plain_layout.h
+ *		A base backup as the directory of a cluster, ready to be started.
+ *
+ * Tablespaces are directories beside it, found by the links in pg_tblspc.
+ */
+#ifndef PLAIN_LAYOUT_H
+#define PLAIN_LAYOUT_H
+
+#include "basebackup/backup_read.h"
+
+/*
+ * In the leader, before anything is asked of the server that takes long:
+ * make the backup's directory, of whatever form, and that of its log.  They
+ * must be missing or empty; what was made is removed if the program fails,
+ * unless --no-clean.
+ */
+extern void plain_layout_claim(const Options *options);
+
+/* The same of any directory; what is made is kept if keep is true. */
+extern void plain_layout_claim_directory(const char *path, const char *hint,
+										 bool keep);
+
+extern const BackupForm plain_form;
+
+#endif							/* PLAIN_LAYOUT_H */

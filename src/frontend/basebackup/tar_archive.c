@@ -1,0 +1,182 @@
+/*
+ * tar_archive.c
+ *		A tar file that processes write together.
+ *
+ * Where a piece ends is one word in memory they share, which is also the
+ * ticket that its next one waits for: so nobody can die between two of them,
+ * and no lock is needed.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "shared/block_compress.h"
+
+#include "base/shared_memory.h"
+#include "basebackup/tar_archive.h"
+#include "stream/piece_ring.h"
+#include "stream/write_at.h"
+
+/* A piece's word: its end, and below that what has come of it. */
+#define PIECE_PLACED UINT64CONST(1) /* where it ends is known */
+#define PIECE_WRITTEN UINT64CONST(2)
+#define PIECE_END_SHIFT 2
+
+/* What an archive ends with: two blocks of zeros. */
+#define END_BYTES (2 * TAR_BLOCK_SIZE)
+
+struct TarArchive
+{
+	char	   *path;
+	int			fd;
+	CompressSpec compress;
+	int			max_pieces;
+	uint64	   *pieces;			/* shared */
+};
+
+TarArchive *
+tar_archive_new(const char *path, const CompressSpec *compress,
+				int max_pieces)
+{
+	TarArchive *archive = pg_malloc0(sizeof(TarArchive));
+
+	archive->path = pg_strdup(path);
+	archive->compress = *compress;
+	archive->max_pieces = max_pieces;
+	archive->pieces = shared_memory_new(max_pieces, sizeof(uint64));
+	archive->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | PG_BINARY, 0600);
+	if (archive->fd < 0)
+		pg_fatal("could not create file \"%s\": %m", path);
+	return archive;
+}
+
+static uint64
+piece_word(const TarArchive *archive, int piece)
+{
+	return __atomic_load_n(&archive->pieces[piece], __ATOMIC_ACQUIRE);
+}
+
+static void
+set_piece_word(TarArchive *archive, int piece, uint64 end, uint64 state)
+{
+	__atomic_store_n(&archive->pieces[piece], end << PIECE_END_SHIFT | state,
+					 __ATOMIC_RELEASE);
+}
+
+/* Where a piece begins, once that is known. */
+static uint64
+wait_for_begin(const TarArchive *archive, int piece)
+{
+	uint64		before;
+
+	if (piece == 0)
+		return 0;
+	while (!((before = piece_word(archive, piece - 1)) & PIECE_PLACED))
+		piece_ring_wait();
+	return before >> PIECE_END_SHIFT;
+}
+
+static void
+write_frame(const TarArchive *archive, const char *frame, size_t len,
+			uint64 offset)
+{
+	if (!write_at(archive->fd, frame, len, offset))
+		pg_fatal("could not write file \"%s\": %m", archive->path);
+}
+
+void
+tar_archive_put(TarArchive *archive, int piece, const void *frame, size_t len)
+{
+	uint64		begin;
+	uint64		word;
+
+	if (piece < 0 || piece >= archive->max_pieces)
+		pg_fatal("there is no room for piece %d of file \"%s\"", piece,
+				 archive->path);
+	begin = wait_for_begin(archive, piece);
+	word = piece_word(archive, piece);
+	if ((word & PIECE_PLACED) && word >> PIECE_END_SHIFT != begin + len)
+		pg_fatal("could not write file \"%s\" again where a process died: the data has changed",
+				 archive->path);
+	set_piece_word(archive, piece, begin + len, PIECE_PLACED);
+	write_frame(archive, frame, len, begin);
+	set_piece_word(archive, piece, begin + len, PIECE_PLACED | PIECE_WRITTEN);
+}
+
+/* The end of the archive, as a frame of its own; returns its length. */
+static size_t
+write_end(const TarArchive *archive, uint64 offset)
+{
+	const char	zeros[END_BYTES] = {0};
+	BlockCompressor *compressor;
+	char	   *frame;
+	ssize_t		len;
+
+	if (archive->compress.method == COMPRESS_NONE)
+	{
+		write_frame(archive, zeros, sizeof(zeros), offset);
+		return sizeof(zeros);
+	}
+	compressor = block_compressor_new(&archive->compress);
+	if (compressor == NULL)
+		pg_fatal("out of memory");
+	frame = pg_malloc(block_compressor_bound(compressor, sizeof(zeros)));
+	len = block_compressor_whole(compressor, zeros, sizeof(zeros), frame);
+	if (len < 0)
+		pg_fatal("could not compress file \"%s\": %s", archive->path,
+				 block_compressor_error(compressor));
+	write_frame(archive, frame, len, offset);
+	free(frame);
+	block_compressor_free(compressor);
+	return len;
+}
+
+uint64
+tar_archive_finish(TarArchive *archive, int n_pieces)
+{
+	uint64		end = 0;
+
+	for (int piece = 0; piece < n_pieces; piece++)
+	{
+		uint64		word = piece_word(archive, piece);
+
+		if (!(word & PIECE_WRITTEN))
+			pg_fatal("piece %d of file \"%s\" is missing", piece,
+					 archive->path);
+		end = word >> PIECE_END_SHIFT;
+	}
+	end += write_end(archive, end);
+	/* network file systems report a failed write only here */
+	if (close(archive->fd) < 0)
+		pg_fatal("could not close file \"%s\": %m", archive->path);
+	free(archive->path);
+	free(archive);
+	return end;
+}
+
+/*
+ * Who owns a file is not known to who reads it by SQL: the numbers are those
+ * that PostgreSQL's programs write, and the names, which tar looks at first,
+ * are "postgres".
+ */
+#define TAR_UID 04000
+#define TAR_GID 02000
+
+void
+tar_archive_header(char header[TAR_BLOCK_SIZE], const char *path,
+				   const char *link_target, uint64 size, mode_t mode,
+				   time_t mtime)
+{
+	switch (tarCreateHeader(header, path, link_target, (pgoff_t) size, mode,
+							TAR_UID, TAR_GID, mtime))
+	{
+		case TAR_OK:
+			break;
+		case TAR_NAME_TOO_LONG:
+			pg_fatal("file name too long for tar format: \"%s\"", path);
+		case TAR_SYMLINK_TOO_LONG:
+			pg_fatal("symbolic link target too long for tar format: file name \"%s\", target \"%s\"",
+					 path, link_target);
+	}
+}

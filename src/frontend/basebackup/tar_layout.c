@@ -1,0 +1,334 @@
+/*
+ * tar_layout.c
+ *		A base backup as tar files.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/stat.h>
+
+#include "common/file_perm.h"
+#include "common/file_utils.h"
+
+#include "archive/archive_sync.h"
+#include "basebackup/tar_archive.h"
+#include "basebackup/tar_layout.h"
+#include "shared/block_compress.h"
+
+/* One of the files. */
+typedef struct TarFile
+{
+	TarArchive *archive;
+	char	   *path;
+	int			n_pieces;		/* that are written */
+} TarFile;
+
+/* The form's own: the base, then the tablespaces. */
+typedef struct TarFiles
+{
+	TarFile    *files;
+	int			n_files;
+	PQExpBufferData last;		/* the last members of the base */
+} TarFiles;
+
+/*
+ * For the log, whose segments nobody knows before the end: memory that is not
+ * written takes none up.
+ */
+#define MORE_PIECES (1024 * 1024)
+
+static TarFiles *
+files_of(const Backup *backup)
+{
+	return backup->form_data;
+}
+
+static TarFile *
+file_of(const Backup *backup, int tablespace)
+{
+	return &files_of(backup)->files[tablespace + 1];
+}
+
+/* ----------
+ * Frames
+ * ----------
+ */
+typedef struct TarLayout
+{
+	BackupLayout layout;		/* first: it is one */
+	const Backup *backup;
+	BlockCompressor *compressor;	/* NULL: as it is */
+	PQExpBufferData raw;		/* of a piece */
+	PQExpBufferData frame;		/* the same, compressed */
+	const BackupPiece *piece;
+	const BackupRange *range;
+} TarLayout;
+
+static void
+append(PQExpBuffer buf, const char *data, size_t len)
+{
+	appendBinaryPQExpBuffer(buf, data, len);
+	if (PQExpBufferBroken(buf))
+		pg_fatal("out of memory");
+}
+
+/* What fills the last block of a member. */
+static void
+append_padding(PQExpBuffer buf, uint64 size)
+{
+	static const char zeros[TAR_BLOCK_SIZE];
+
+	append(buf, zeros, tarPaddingBytesRequired(size));
+}
+
+/* All that is in raw, as one frame. */
+static const PQExpBufferData *
+make_frame(TarLayout *tar)
+{
+	BlockCompressor *c = tar->compressor;
+	ssize_t		len;
+
+	if (c == NULL)
+		return &tar->raw;
+	resetPQExpBuffer(&tar->frame);
+	if (!enlargePQExpBuffer(&tar->frame,
+							block_compressor_bound(c, tar->raw.len)))
+		pg_fatal("out of memory");
+	len = block_compressor_whole(c, tar->raw.data, tar->raw.len,
+								 tar->frame.data);
+	if (len < 0)
+		pg_fatal("could not compress data: %s", block_compressor_error(c));
+	tar->frame.len = len;
+	return &tar->frame;
+}
+
+static void
+put_frame(TarLayout *tar, const TarFile *file, int piece)
+{
+	const PQExpBufferData *frame = make_frame(tar);
+
+	tar_archive_put(file->archive, piece, frame->data, frame->len);
+}
+
+/* ----------
+ * Members
+ * ----------
+ */
+
+/* Below what the tar file is of. */
+static const char *
+member_name(const Backup *backup, const BackupFile *file)
+{
+	if (file->tablespace == BACKUP_BASE)
+		return file->path;
+	return file->path +
+		strlen(backup->list->tablespaces[file->tablespace].path) + 1;
+}
+
+static void
+append_header(PQExpBuffer buf, const char *name, const char *link_target,
+			  uint64 size, mode_t mode, time_t mtime)
+{
+	char		header[TAR_BLOCK_SIZE];
+
+	tar_archive_header(header, name, link_target, size, mode, mtime);
+	append(buf, header, sizeof(header));
+}
+
+static void
+begin_piece(BackupLayout *layout, const BackupPiece *piece)
+{
+	TarLayout  *tar = (TarLayout *) layout;
+
+	tar->piece = piece;
+	resetPQExpBuffer(&tar->raw);
+}
+
+static void
+begin_range(BackupLayout *layout, const BackupRange *range)
+{
+	TarLayout  *tar = (TarLayout *) layout;
+	const BackupFile *file = &tar->backup->list->files[range->file];
+
+	tar->range = range;
+	if (range->offset == 0)
+		append_header(&tar->raw, member_name(tar->backup, file), NULL,
+					  file->size, S_IFREG | pg_file_create_mode, file->mtime);
+}
+
+static void
+take_data(BackupLayout *layout, const char *data, size_t len)
+{
+	append(&((TarLayout *) layout)->raw, data, len);
+}
+
+static void
+end_range(BackupLayout *layout)
+{
+	TarLayout  *tar = (TarLayout *) layout;
+	uint64		size = tar->backup->list->files[tar->range->file].size;
+
+	if (tar->range->offset + tar->range->length == size)
+		append_padding(&tar->raw, size);
+}
+
+static void
+end_piece(BackupLayout *layout)
+{
+	TarLayout  *tar = (TarLayout *) layout;
+	const TarFile *file = file_of(tar->backup, tar->piece->tablespace);
+
+	put_frame(tar, file, file->n_pieces + tar->piece->no);
+}
+
+static TarLayout *
+new_tar(const Backup *backup)
+{
+	TarLayout  *tar = pg_malloc0(sizeof(TarLayout));
+	const CompressSpec *spec = &backup->options->compress;
+
+	tar->backup = backup;
+	initPQExpBuffer(&tar->raw);
+	initPQExpBuffer(&tar->frame);
+	if (spec->method == COMPRESS_NONE)
+		return tar;
+	tar->compressor = block_compressor_new(spec);
+	if (tar->compressor == NULL)
+		pg_fatal("out of memory");
+	return tar;
+}
+
+static BackupLayout *
+new_layout(const Backup *backup)
+{
+	TarLayout  *tar = new_tar(backup);
+
+	tar->layout.begin_piece = begin_piece;
+	tar->layout.begin_range = begin_range;
+	tar->layout.data = take_data;
+	tar->layout.end_range = end_range;
+	tar->layout.end_piece = end_piece;
+	return &tar->layout;
+}
+
+static void
+free_tar(TarLayout *tar)
+{
+	if (tar->compressor)
+		block_compressor_free(tar->compressor);
+	termPQExpBuffer(&tar->raw);
+	termPQExpBuffer(&tar->frame);
+	free(tar);
+}
+
+/* ----------
+ * In the leader
+ * ----------
+ */
+static void
+open_file(const Backup *backup, int tablespace)
+{
+	const CompressSpec *spec = &backup->options->compress;
+	TarFile    *file = file_of(backup, tablespace);
+
+	file->path = psprintf("%s/%s.tar%s", backup->options->directory,
+						  tablespace == BACKUP_BASE ? "base" :
+						  backup->list->tablespaces[tablespace].oid,
+						  compress_method_suffix(spec->method));
+	file->archive = tar_archive_new(file->path, spec,
+									backup->plan->n_pieces + MORE_PIECES);
+}
+
+/* The first piece of a file: its directories, and links to tablespaces. */
+static void
+put_directories(const Backup *backup, int tablespace)
+{
+	const BackupList *list = backup->list;
+	TarFile    *file = file_of(backup, tablespace);
+	TarLayout  *tar = new_tar(backup);
+
+	for (int i = 0; i < list->n_directories; i++)
+		if (list->directories[i].tablespace == tablespace)
+			append_header(&tar->raw,
+						  member_name(backup, &list->directories[i]), NULL, 0,
+						  S_IFDIR | pg_dir_create_mode,
+						  list->directories[i].mtime);
+	for (int i = 0; tablespace == BACKUP_BASE && i < list->n_tablespaces; i++)
+		append_header(&tar->raw, list->tablespaces[i].path,
+					  list->tablespaces[i].location, 0,
+					  S_IFLNK | S_IRWXU | S_IRWXG | S_IRWXO, time(NULL));
+	put_frame(tar, file, file->n_pieces++);
+	free_tar(tar);
+}
+
+static void
+make_directories(Backup *backup)
+{
+	TarFiles   *files = pg_malloc0(sizeof(TarFiles));
+
+	files->n_files = backup->list->n_tablespaces + 1;
+	files->files = pg_malloc0(files->n_files * sizeof(TarFile));
+	initPQExpBuffer(&files->last);
+	backup->form_data = files;
+	for (int i = BACKUP_BASE; i < backup->list->n_tablespaces; i++)
+	{
+		open_file(backup, i);
+		put_directories(backup, i);
+	}
+}
+
+static void
+end_plan(const Backup *backup)
+{
+	for (int i = 0; i < backup->plan->n_pieces; i++)
+		file_of(backup, backup->plan->pieces[i].tablespace)->n_pieces++;
+}
+
+static void
+write_file(const Backup *backup, const char *path, const char *data, size_t len)
+{
+	PQExpBuffer last = &files_of(backup)->last;
+
+	append_header(last, path, NULL, len, S_IFREG | pg_file_create_mode,
+				  time(NULL));
+	append(last, data, len);
+	append_padding(last, len);
+}
+
+static void
+finish(const Backup *backup)
+{
+	TarFiles   *files = files_of(backup);
+	TarFile    *base = file_of(backup, BACKUP_BASE);
+	TarLayout  *tar = new_tar(backup);
+
+	append(&tar->raw, files->last.data, files->last.len);
+	put_frame(tar, base, base->n_pieces++);
+	free_tar(tar);
+	for (int i = 0; i < files->n_files; i++)
+		(void) tar_archive_finish(files->files[i].archive,
+								  files->files[i].n_pieces);
+}
+
+static void
+flush(const Backup *backup)
+{
+	const Options *options = backup->options;
+	const TarFiles *files = files_of(backup);
+
+	if (options->sync_method == SYNC_SYNCFS)
+		archive_sync_files(options->directory, SYNC_SYNCFS);
+	else if (options->sync_method == SYNC_FSYNC)
+		for (int i = 0; i < files->n_files; i++)
+			if (fsync_fname(files->files[i].path, false) != 0)
+				exit(1);		/* it has said why */
+}
+
+const BackupForm tar_form = {
+	.make_directories = make_directories,
+	.new_layout = new_layout,
+	.end_plan = end_plan,
+	.write_file = write_file,
+	.finish = finish,
+	.sync = flush,
+	.has_map = true,
+};

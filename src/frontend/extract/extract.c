@@ -1,0 +1,207 @@
+/*
+ * extract.c
+ *		From a base backup in tar format to a data directory.
+ */
+#include "base/fe_compat.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file_perm.h"
+#include "common/file_utils.h"
+
+#include "shared/compress_spec.h"
+
+#include "extract/extract.h"
+#include "extract/extract_archive.h"
+#include "extract/tablespace_map.h"
+#include "options/tablespace_mapping.h"
+#include "stream/regular_file.h"
+#include "stream/sink_file.h"
+
+/* ----------
+ * Which archives there are
+ * ----------
+ */
+
+/*
+ * The archive of that name, with whatever suffix; NULL if there is none.
+ * Owned.
+ */
+static char *
+find_archive(const Options *options, const char *name,
+			 CompressMethod *method)
+{
+	for (*method = COMPRESS_NONE; *method <= COMPRESS_ZSTD; ++*method)
+	{
+		char	   *path = psprintf("%s/%s.tar%s", options->extract, name,
+									compress_method_suffix(*method));
+
+		if (access(path, F_OK) == 0)
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* All tablespaces' archives must be of the map, which has others besides. */
+static void
+check_archives(const Options *options, const TablespaceMap *map)
+{
+	DIR		   *d = opendir(options->extract);
+	struct dirent *entry;
+
+	if (d == NULL)
+		pg_fatal("could not open directory \"%s\": %m", options->extract);
+	while (errno = 0, (entry = readdir(d)) != NULL)
+	{
+		char	   *end;
+		Oid			oid = strtoul(entry->d_name, &end, 10);
+		int			i = 0;
+
+		if (end == entry->d_name || strncmp(end, ".tar", 4) != 0)
+			continue;
+		while (i < map->n_tablespaces && map->tablespaces[i].oid != oid)
+			i++;
+		if (i == map->n_tablespaces)
+			pg_fatal("the backup's tablespace_map has no tablespace %u, whose archive is there",
+					 oid);
+	}
+	if (errno != 0)
+		pg_fatal("could not read directory \"%s\": %m", options->extract);
+	closedir(d);
+}
+
+/* ----------
+ * Tablespaces
+ * ----------
+ */
+
+/* Returns whether it has gone elsewhere than where it was. */
+static bool
+extract_tablespace(const Options *options, ClaimDirectory claim,
+				   MappedTablespace *tablespace)
+{
+	const char *location = tablespace_mapping_find(&options->tablespace_mappings,
+												   tablespace->location);
+	bool		elsewhere = strcmp(location, tablespace->location) != 0;
+	CompressMethod method;
+	char	   *name = psprintf("%u", tablespace->oid);
+	char	   *archive = find_archive(options, name, &method);
+	char	   *link = psprintf("%s/pg_tblspc/%s", options->directory, name);
+
+	if (archive == NULL)
+		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
+				 name, options->extract);
+	claim(location, NULL, options->no_clean);
+	(void) extract_archive(archive, method, location, options->jobs);
+	if (symlink(location, link) < 0)
+		pg_fatal("could not create symbolic link from \"%s\" to \"%s\": %m",
+				 link, location);
+	tablespace->location = pg_strdup(location);
+	free(name);
+	free(archive);
+	free(link);
+	return elsewhere;
+}
+
+static void
+extract_tablespaces(const Options *options, ClaimDirectory claim, int n_links)
+{
+	char	   *path = psprintf("%s/tablespace_map", options->directory);
+	TablespaceMap *map = tablespace_map_read(path);
+	bool		any_elsewhere = false;
+
+	if (n_links != 0 && n_links != map->n_tablespaces)
+		pg_fatal("the backup has %d tablespaces, and its tablespace_map %d",
+				 n_links, map->n_tablespaces);
+	check_archives(options, map);
+	for (int i = 0; i < map->n_tablespaces; i++)
+		any_elsewhere |= extract_tablespace(options, claim,
+											&map->tablespaces[i]);
+	/* by it the server makes the links anew */
+	if (any_elsewhere)
+		tablespace_map_write(map, path);
+	free(path);
+}
+
+/* ----------
+ * The rest
+ * ----------
+ */
+static void
+copy_manifest(const Options *options)
+{
+	char	   *from = psprintf("%s/backup_manifest", options->extract);
+	char	   *to = psprintf("%s/backup_manifest.tmp", options->directory);
+	const char *problem;
+	int			fd = regular_file_open(AT_FDCWD, from, &problem);
+	char		buffer[65536];
+	ssize_t		got;
+	Sink	   *sink;
+
+	if (fd < 0 && errno == ENOENT)
+		return;
+	if (fd < 0)
+		pg_fatal("file \"%s\" %s", from, problem);
+	sink = sink_file_new(to);
+	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
+		sink_write(sink, buffer, got);
+	if (got < 0)
+		pg_fatal("could not read file \"%s\": %m", from);
+	sink_finish(sink);
+	sink_free(sink);
+	close(fd);
+	free(from);
+	free(to);
+}
+
+/* All of it, and then its manifest's name, which says that it is complete. */
+static void
+complete(const Options *options)
+{
+	char	   *temp = psprintf("%s/backup_manifest.tmp", options->directory);
+	char	   *path = psprintf("%s/backup_manifest", options->directory);
+
+	/* the program's major: only those before 10 had other directories */
+	if (options->sync_method != SYNC_NONE)
+		sync_data_directory(options->directory, PG_VERSION_NUM);
+	if (access(temp, F_OK) == 0 &&
+		(options->sync_method == SYNC_NONE ? rename(temp, path) < 0 :
+		 durable_rename(temp, path) != 0))
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
+	free(temp);
+	free(path);
+}
+
+void
+extract_backup(const Options *options, ClaimDirectory claim)
+{
+	CompressMethod method;
+	char	   *archive = find_archive(options, "base", &method);
+	int			n_links;
+
+	if (archive == NULL)
+		pg_fatal("there is no base.tar in directory \"%s\"", options->extract);
+	/* what the archive lets the group do is so, whatever the umask */
+	umask(PG_MODE_MASK_GROUP);
+	claim(options->directory, NULL, options->no_clean);
+	n_links = extract_archive(archive, method, options->directory,
+							  options->jobs);
+	free(archive);
+	/* pg_basebackup's own archive of what it has streamed */
+	archive = find_archive(options, "pg_wal", &method);
+	if (archive)
+	{
+		char	   *pg_wal = psprintf("%s/pg_wal", options->directory);
+
+		(void) extract_archive(archive, method, pg_wal, options->jobs);
+		free(pg_wal);
+		free(archive);
+	}
+	extract_tablespaces(options, claim, n_links);
+	copy_manifest(options);
+	complete(options);
+}

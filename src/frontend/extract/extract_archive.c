@@ -1,0 +1,326 @@
+/*
+ * extract_archive.c
+ *		Extracts one tar file by many processes.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file_perm.h"
+
+#include "base/shared_memory.h"
+#include "extract/extract_archive.h"
+#include "extract/frame_list.h"
+#include "extract/tar_reader.h"
+#include "process/worker_pool.h"
+#include "progress/progress.h"
+#include "stream/decompress.h"
+#include "stream/piece_ring.h"
+#include "stream/regular_file.h"
+#include "stream/write_at.h"
+
+#define IN_BYTES ((size_t) 256 * 1024)
+
+/*
+ * What a frame is decompressed to at a time.  Longer frames, as of archives
+ * that others have made, are done in order, one such part after the other.
+ */
+#define OUT_BYTES ((size_t) 16 * 1024 * 1024)
+
+/* The permissions that there can be in a data directory. */
+#define DIRECTORY_MODES (PG_DIR_MODE_GROUP)
+#define FILE_MODES (PG_FILE_MODE_GROUP)
+
+/* Shared: the reader, and the frame that it is for. */
+typedef struct Turn
+{
+	int			frame;
+	TarReader	reader;
+	int			n_links;		/* so far */
+} Turn;
+
+typedef struct Extraction
+{
+	const char *path;
+	const char *directory;
+	CompressMethod method;
+	int			fd;
+	FrameList  *frames;
+	Turn	   *turn;
+
+	/* of a worker */
+	Decompressor *decompressor; /* NULL for none */
+	char	   *in;
+	char	   *out;
+	uint64		position;		/* in the file */
+	uint64		end;			/* of the frame */
+	TarPart    *parts;			/* files to be written */
+	int			n_parts;
+	int			max_parts;
+} Extraction;
+
+/* ----------
+ * The bytes of a frame
+ * ----------
+ */
+
+/* Some of the frame, as it is in the file; 0 at its end. */
+static size_t
+read_frame(Extraction *extraction, char *to, size_t room)
+{
+	size_t		len = Min(extraction->end - extraction->position, room);
+	ssize_t		got;
+
+	if (len == 0)
+		return 0;
+	do
+		got = pread(extraction->fd, to, len, (off_t) extraction->position);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		pg_fatal("could not read file \"%s\": %m", extraction->path);
+	if (got == 0)
+		pg_fatal("file \"%s\" has become shorter", extraction->path);
+	extraction->position += got;
+	return got;
+}
+
+/* Some of what it stands for, up to what there is room for; 0 at its end. */
+static size_t
+decompress_frame(Extraction *extraction, char *to, size_t room)
+{
+	Decompressor *decompressor = extraction->decompressor;
+	ssize_t		made;
+	size_t		len;
+
+	while ((made = decompressor_fetch(decompressor, to, room)) == 0)
+	{
+		len = read_frame(extraction, extraction->in, IN_BYTES);
+		if (len == 0)
+			break;
+		decompressor_feed(decompressor, extraction->in, len);
+	}
+	if (made < 0)
+		pg_fatal("could not decompress file \"%s\": %s", extraction->path,
+				 decompressor_error(decompressor));
+	if (made == 0 && !decompressor_complete(decompressor))
+		pg_fatal("file \"%s\" is cut off", extraction->path);
+	return made;
+}
+
+/* Fill the buffer; whole: the frame ends within it. */
+static size_t
+fill(Extraction *extraction, bool *whole)
+{
+	size_t		len = 0;
+	size_t		part = 1;
+
+	while (part > 0 && len < OUT_BYTES)
+	{
+		if (extraction->decompressor)
+			part = decompress_frame(extraction, extraction->out + len,
+									OUT_BYTES - len);
+		else
+			part = read_frame(extraction, extraction->out + len,
+							  OUT_BYTES - len);
+		len += part;
+	}
+	*whole = part == 0;
+	return len;
+}
+
+/* ----------
+ * What they are of
+ * ----------
+ */
+static char *
+target_path(const Extraction *extraction, const TarMember *member)
+{
+	return psprintf("%s/%s", extraction->directory, member->path);
+}
+
+static void
+make_directory(const Extraction *extraction, const TarMember *member)
+{
+	char	   *path = target_path(extraction, member);
+
+	if (mkdir(path, member->mode & DIRECTORY_MODES) < 0 && errno != EEXIST)
+		pg_fatal("could not create directory \"%s\": %m", path);
+	free(path);
+}
+
+static void
+note_file(Extraction *extraction, const TarPart *part)
+{
+	if (extraction->n_parts == extraction->max_parts)
+	{
+		extraction->max_parts = Max(64, 2 * extraction->max_parts);
+		extraction->parts = pg_realloc(extraction->parts,
+									   extraction->max_parts * sizeof(TarPart));
+	}
+	extraction->parts[extraction->n_parts++] = *part;
+}
+
+/*
+ * Go through the buffer.  Directories are made at once: others may be about
+ * to write files in them.
+ */
+static void
+scan(Extraction *extraction, size_t len)
+{
+	const char *data = extraction->out;
+	const char *problem;
+	TarPart		part;
+	TarResult	result;
+
+	extraction->n_parts = 0;
+	while ((result = tar_reader_next(&extraction->turn->reader, &data, &len,
+									 &part, &problem)) == TAR_PART)
+	{
+		switch (part.member.kind)
+		{
+			case TAR_FILE:
+				note_file(extraction, &part);
+				break;
+			case TAR_DIRECTORY:
+				make_directory(extraction, &part.member);
+				break;
+			case TAR_LINK:
+				extraction->turn->n_links++;
+				break;
+		}
+	}
+	if (result == TAR_DAMAGED)
+		pg_fatal("file \"%s\" is damaged: %s", extraction->path, problem);
+}
+
+/* ----------
+ * Files
+ * ----------
+ */
+
+/*
+ * Others write other parts of it, and who comes first creates it.  The
+ * directory is new, and has no links: so there are none to follow.
+ */
+static void
+write_part(const Extraction *extraction, const TarPart *part)
+{
+	char	   *path = target_path(extraction, &part->member);
+	int			fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | PG_BINARY,
+						  part->member.mode & FILE_MODES);
+
+	if (fd < 0)
+		pg_fatal("could not create file \"%s\": %m", path);
+	if (!write_at(fd, part->data, part->len, part->offset))
+		pg_fatal("could not write file \"%s\": %m", path);
+	/* network file systems report a failed write only here */
+	if (close(fd) < 0)
+		pg_fatal("could not close file \"%s\": %m", path);
+	free(path);
+}
+
+/* ----------
+ * Workers
+ * ----------
+ */
+static void
+start(void *arg, int worker)
+{
+	Extraction *extraction = arg;
+
+	if (extraction->method != COMPRESS_NONE)
+		extraction->decompressor = decompressor_new(extraction->method,
+													DECOMPRESS_FILE);
+	extraction->in = pg_malloc(IN_BYTES);
+	extraction->out = pg_malloc(OUT_BYTES);
+}
+
+static void
+wait_for_turn(const Extraction *extraction, int frame)
+{
+	while (__atomic_load_n(&extraction->turn->frame, __ATOMIC_ACQUIRE) != frame)
+		piece_ring_wait();
+}
+
+static void
+pass_turn(Extraction *extraction, int frame)
+{
+	__atomic_store_n(&extraction->turn->frame, frame + 1, __ATOMIC_RELEASE);
+}
+
+static bool
+run(void *arg, int frame, volatile int *step)
+{
+	Extraction *extraction = arg;
+	bool		whole;
+
+	if (extraction->decompressor)
+		decompressor_reset(extraction->decompressor);
+	extraction->position = extraction->frames->begins[frame];
+	extraction->end = extraction->frames->begins[frame + 1];
+	do
+	{
+		size_t		len = fill(extraction, &whole);
+
+		wait_for_turn(extraction, frame);
+		scan(extraction, len);
+		if (whole)
+			pass_turn(extraction, frame);
+		for (int i = 0; i < extraction->n_parts; i++)
+			write_part(extraction, &extraction->parts[i]);
+	} while (!whole);
+	return true;
+}
+
+static void
+stop(void *arg)
+{
+}
+
+static char *
+describe(void *arg, int job, int step)
+{
+	return psprintf("file \"%s\"", ((Extraction *) arg)->path);
+}
+
+int
+extract_archive(const char *path, CompressMethod method,
+				const char *directory, int n_workers)
+{
+	const char *problem;
+	int			n_done = 0;
+	Extraction	extraction = {
+		.path = path,
+		.directory = directory,
+		.method = method,
+		.fd = regular_file_open(AT_FDCWD, path, &problem),
+		.turn = shared_memory_new(1, sizeof(Turn))
+	};
+	const WorkerTask task = {
+		.arg = &extraction,
+		.doing = "extracting",
+		.start = start,
+		.run = run,
+		.stop = stop,
+		.describe = describe,
+		.reset = worker_pool_no_reset,
+		.n_done = &n_done
+	};
+	const PoolWatch watch = progress_watch();
+
+	if (extraction.fd < 0)
+		pg_fatal("file \"%s\" %s", path, problem);
+	extraction.frames = frame_list_find(extraction.fd, path, method);
+	progress_stage_count("extracting", "", &n_done,
+						 extraction.frames->n_frames);
+	worker_pool_run(&task, &watch, Min(n_workers, extraction.frames->n_frames),
+					extraction.frames->n_frames);
+	progress_end();
+	if (!tar_reader_ended(&extraction.turn->reader))
+		pg_fatal("file \"%s\" is cut off", path);
+	frame_list_free(extraction.frames);
+	close(extraction.fd);
+	return extraction.turn->n_links;
+}

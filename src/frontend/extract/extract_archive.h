@@ -1,0 +1,28 @@
+/*
+ * extract_archive.h
+ *		Extracts one tar file by many processes.
+ *
+ * Frames are decompressed side by side.  What a frame's bytes belong to is
+ * known when all before it have been looked through, from header to header:
+ * so the reader (tar_reader.h) goes from each frame to the next, and the
+ * files are written side by side again.
+ */
+#ifndef EXTRACT_ARCHIVE_H
+#define EXTRACT_ARCHIVE_H
+
+#include "base/fe_compat.h"
+
+#include "shared/compress_spec.h"
+
+/*
+ * Extract an archive into a directory, which is there and has no links, on so
+ * many processes.  Nobody gets more permissions than a data directory's group
+ * may have.  Links are not made, since they would lead what follows
+ * elsewhere: who has taken a backup says in tablespace_map, too, which
+ * tablespaces there are.  Returns how many there were.  Exits with a message
+ * on failure, or if the archive is damaged or cut off.
+ */
+extern int	extract_archive(const char *path, CompressMethod method,
+							const char *directory, int n_workers);
+
+#endif							/* EXTRACT_ARCHIVE_H */

@@ -1,0 +1,79 @@
+/*
+ * tablespace_map.c
+ *		The file tablespace_map of a backup in tar format.
+ *
+ * Within a line a backslash stands before a backslash and the ends of lines
+ * (src/backend/access/transam/xlog.c, do_pg_backup_start()).
+ */
+#include "base/fe_compat.h"
+
+#include "pqexpbuffer.h"
+
+#include "extract/tablespace_map.h"
+
+static void
+add_tablespace(TablespaceMap *map, const char *path, const char *line)
+{
+	MappedTablespace *tablespace;
+	char	   *end;
+
+	map->tablespaces = pg_realloc(map->tablespaces,
+								  (map->n_tablespaces + 1) * sizeof(MappedTablespace));
+	tablespace = &map->tablespaces[map->n_tablespaces++];
+	tablespace->oid = strtoul(line, &end, 10);
+	if (end == line || *end != ' ' || end[1] != '/')
+		pg_fatal("file \"%s\" is damaged", path);
+	tablespace->location = pg_strdup(end + 1);
+}
+
+TablespaceMap *
+tablespace_map_read(const char *path)
+{
+	TablespaceMap *map = pg_malloc0(sizeof(TablespaceMap));
+	FILE	   *file = fopen(path, "r");
+	PQExpBuffer line;
+	int			c;
+
+	if (file == NULL && errno == ENOENT)
+		return map;
+	if (file == NULL)
+		pg_fatal("could not open file \"%s\": %m", path);
+	line = createPQExpBuffer();
+	while ((c = getc(file)) != EOF)
+	{
+		if (c == '\n')
+		{
+			add_tablespace(map, path, line->data);
+			resetPQExpBuffer(line);
+			continue;
+		}
+		if (c == '\\')
+			c = getc(file);
+		appendPQExpBufferChar(line, c);
+	}
+	if (ferror(file))
+		pg_fatal("could not read file \"%s\": %m", path);
+	if (line->len > 0)
+		pg_fatal("file \"%s\" is damaged", path);
+	destroyPQExpBuffer(line);
+	fclose(file);
+	return map;
+}
+
+void
+tablespace_map_write(const TablespaceMap *map, const char *path)
+{
+	FILE	   *file = fopen(path, "w");
+
+	if (file == NULL)
+		pg_fatal("could not create file \"%s\": %m", path);
+	for (int i = 0; i < map->n_tablespaces; i++)
+	{
+		fprintf(file, "%u ", map->tablespaces[i].oid);
+		for (const char *c = map->tablespaces[i].location; *c; c++)
+			fprintf(file, "%s%c", strchr("\\\n\r", *c) ? "\\" : "", *c);
+		putc('\n', file);
+	}
+	if (fclose(file) != 0)
+		pg_fatal("could not write file \"%s\": %m", path);
+}

@@ -1,0 +1,29 @@
+/*
+ * tablespace_map.h
+ *		The file tablespace_map of a backup in tar format: a line of OID and
+ *		location for each tablespace, by which the server makes its link.
+ */
+#ifndef TABLESPACE_MAP_H
+#define TABLESPACE_MAP_H
+
+#include "base/fe_compat.h"
+
+typedef struct MappedTablespace
+{
+	Oid			oid;
+	char	   *location;
+} MappedTablespace;
+
+typedef struct TablespaceMap
+{
+	int			n_tablespaces;
+	MappedTablespace *tablespaces;
+} TablespaceMap;
+
+/* Read the file; none if it is not there.  Exits with a message otherwise. */
+extern TablespaceMap *tablespace_map_read(const char *path);
+
+/* Write it anew. */
+extern void tablespace_map_write(const TablespaceMap *map, const char *path);
+
+#endif							/* TABLESPACE_MAP_H */

@@ -1,0 +1,401 @@
+/*
+ * backup_options.c
+ *		Reads pg_parbasebackup's command line: pg_basebackup's options and our
+ *		own.
+ *
+ * pg_basebackup's options are accepted whatever the major
+ * (pg_basebackup.c:main).  Those that need a walsender, or one process that
+ * sees all bytes, are refused with the name of the program that has both.
+ */
+#include "base/fe_compat.h"
+
+#include "options/backup_help.h"
+#include "options/backup_options.h"
+#include "options/help.h"
+#include "options/option_table.h"
+#include "options/option_value.h"
+#include "options/tablespace_mapping.h"
+
+typedef struct BackupOption
+{
+	OptionRow	row;
+	char		letter;			/* 0 if it has no short name */
+	const char *refused;		/* why; NULL = it is ours to do */
+} BackupOption;
+
+/* The rows begin with this number for getopt_long(). */
+#define FIRST_OPTION 1000
+
+#define MEMBER(name) offsetof(Options, name)
+
+/* What is compressed in parts has many members, at which stock tools fail. */
+#define NO_GZIP "gzip would have to be one member"
+#define NEEDS_WALSENDER "it needs a replication connection"
+
+/* The union of pg_basebackup 15 to 18, and at the end those of our own. */
+static const BackupOption backup_options[] = {
+	{{"checkpoint", OPTION_WITH_VALUE}, 'c'},
+	{{"compress", OPTION_WITH_VALUE}, 'Z'},
+	{{"create-slot", OPTION_BARE}, 'C', NEEDS_WALSENDER},
+	{{"dbname", OPTION_TEXT, MEMBER(connection.dbname)}, 'd'},
+	{{"format", OPTION_WITH_VALUE}, 'F'},
+	{{"gzip", OPTION_BARE}, 'z', NO_GZIP},
+	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h'},
+	{{"incremental", OPTION_WITH_VALUE}, 'i', NEEDS_WALSENDER},
+	{{"label", OPTION_TEXT, MEMBER(label)}, 'l'},
+	{{"manifest-checksums", OPTION_TEXT, MEMBER(manifest_checksums)}},
+	{{"manifest-force-encode", OPTION_BARE}, 0, "names are encoded if they must be"},
+	{{"max-rate", OPTION_WITH_VALUE}, 'r'},
+	{{"no-clean", OPTION_FLAG, MEMBER(no_clean)}, 'n'},
+	{{"no-estimate-size", OPTION_BARE}},
+	{{"no-manifest", OPTION_FLAG, MEMBER(no_manifest)}},
+	{{"no-password", OPTION_BARE}, 'w'},
+	{{"no-slot", OPTION_FLAG, MEMBER(no_slot)}},
+	{{"no-sync", OPTION_FLAG, MEMBER(no_sync)}, 'N'},
+	{{"no-verify-checksums", OPTION_FLAG, MEMBER(no_verify_checksums)}},
+	{{"password", OPTION_BARE}, 'W'},
+	{{"pgdata", OPTION_TEXT, MEMBER(directory)}, 'D'},
+	{{"port", OPTION_TEXT, MEMBER(connection.pgport)}, 'p'},
+	{{"progress", OPTION_FLAG, MEMBER(progress)}, 'P'},
+	{{"slot", OPTION_WITH_VALUE}, 'S', NEEDS_WALSENDER},
+	{{"status-interval", OPTION_WITH_VALUE}, 's'},
+	{{"sync-method", OPTION_WITH_VALUE}, 1},
+	{{"tablespace-mapping", OPTION_LIST, MEMBER(tablespace_mappings)}, 'T'},
+	{{"target", OPTION_WITH_VALUE}, 't', NEEDS_WALSENDER},
+	{{"username", OPTION_TEXT, MEMBER(connection.pguser)}, 'U'},
+	{{"verbose", OPTION_FLAG, MEMBER(verbose)}, 'v'},
+	{{"waldir", OPTION_TEXT, MEMBER(wal_directory)}},
+	{{"wal-method", OPTION_WITH_VALUE}, 'X'},
+	{{"write-recovery-conf", OPTION_FLAG, MEMBER(write_recovery_conf)}, 'R'},
+	{{"jobs", OPTION_WITH_VALUE}, 'j'},
+	{{"extract", OPTION_TEXT, MEMBER(extract)}},
+	{{"log-json", OPTION_TEXT, MEMBER(log_json)}},
+	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}},
+	{{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}},
+};
+
+#define N_OPTIONS ((int) lengthof(backup_options))
+
+/* Letters, each with a colon if it takes a value; owned. */
+static char *
+short_options(void)
+{
+	char	   *result = pg_malloc0(2 * N_OPTIONS + 1);
+	char	   *pos = result;
+
+	for (int i = 0; i < N_OPTIONS; i++)
+	{
+		if (backup_options[i].letter < ' ')
+			continue;
+		*pos++ = backup_options[i].letter;
+		if (option_table_takes_value(&backup_options[i].row))
+			*pos++ = ':';
+	}
+	return result;
+}
+
+static struct option *
+long_options(void)
+{
+	OptionRow	rows[lengthof(backup_options)];
+
+	for (int i = 0; i < N_OPTIONS; i++)
+		rows[i] = backup_options[i].row;
+	return option_table_append(NULL, rows, N_OPTIONS, FIRST_OPTION);
+}
+
+/* What getopt_long() has returned; NULL for none. */
+static const BackupOption *
+find_option(int c)
+{
+	if (c >= FIRST_OPTION && c < FIRST_OPTION + N_OPTIONS)
+		return &backup_options[c - FIRST_OPTION];
+	for (int i = 0; i < N_OPTIONS; i++)
+		if (c >= ' ' && backup_options[i].letter == c)
+			return &backup_options[i];
+	return NULL;
+}
+
+static void
+refuse(const BackupOption *option)
+{
+	pg_log_error("option --%s is not supported: %s", option->row.name,
+				 option->refused);
+	pg_log_error_hint("Use pg_basebackup with the same options.");
+	exit(1);
+}
+
+static void
+invalid_value(const char *option, const char *arg)
+{
+	pg_fatal("invalid value \"%s\" for option %s", arg, option);
+}
+
+static bool
+is_one_of(const char *arg, const char *letter, const char *word)
+{
+	return strcmp(arg, letter) == 0 || strcmp(arg, word) == 0;
+}
+
+static void
+read_wal_method(Options *options, const char *arg)
+{
+	if (is_one_of(arg, "n", "none"))
+		options->wal_method = BACKUP_WAL_NONE;
+	else if (is_one_of(arg, "f", "fetch"))
+		options->wal_method = BACKUP_WAL_FETCH;
+	else if (is_one_of(arg, "s", "stream"))
+		options->wal_method = BACKUP_WAL_STREAM;
+	else
+		invalid_value("-X/--wal-method", arg);
+}
+
+static void
+read_checkpoint(Options *options, const char *arg)
+{
+	if (pg_strcasecmp(arg, "fast") == 0)
+		options->fast_checkpoint = true;
+	else if (pg_strcasecmp(arg, "spread") == 0)
+		options->fast_checkpoint = false;
+	else
+		invalid_value("-c/--checkpoint", arg);
+}
+
+static void
+read_format(Options *options, const char *arg)
+{
+	if (is_one_of(arg, "t", "tar"))
+		options->tar_format = true;
+	else if (is_one_of(arg, "p", "plain"))
+		options->tar_format = false;
+	else
+		invalid_value("-F/--format", arg);
+}
+
+pg_noreturn static void
+use_stock(void)
+{
+	pg_log_error_hint("Use pg_basebackup with the same options.");
+	exit(1);
+}
+
+/* [client-]METHOD[:DETAIL] */
+static void
+read_compress(Options *options, const char *arg)
+{
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+	const char *method = arg;
+
+	if (strncmp(arg, "server-", 7) == 0)
+	{
+		pg_log_error("option --compress=%s is not supported: files are compressed by the client",
+					 arg);
+		use_stock();
+	}
+	if (strncmp(arg, "client-", 7) == 0)
+		method += 7;
+	if (!compress_spec_parse(method, &options->compress, error))
+		pg_fatal("invalid compression specification: %s", error);
+	if (options->compress.method == COMPRESS_GZIP)
+	{
+		pg_log_error("option --compress=%s is not supported: %s", arg, NO_GZIP);
+		use_stock();
+	}
+	options->compress_given = true;
+}
+
+static void
+read_sync_method(Options *options, const char *arg)
+{
+	if (strcmp(arg, "fsync") == 0)
+		options->sync_method = SYNC_FSYNC;
+#ifdef __linux__
+	else if (strcmp(arg, "syncfs") == 0)
+		options->sync_method = SYNC_SYNCFS;
+#endif
+	else
+		invalid_value("--sync-method", arg);
+}
+
+/* The options that mean more than that a member of Options is set. */
+static void
+read_special(Options *options, char letter, const char *arg)
+{
+	switch (letter)
+	{
+		case 'c':
+			read_checkpoint(options, arg);
+			break;
+		case 'F':
+			read_format(options, arg);
+			break;
+		case 'j':
+			options->jobs = (int) option_value_number(arg, "-j/--jobs", 1, 4096);
+			options->jobs_given = true;
+			break;
+		case 'r':
+			options->max_rate = option_value_rate(arg, "-r/--max-rate");
+			break;
+		case 'v':
+			pg_logging_increase_verbosity();
+			break;
+		case 'w':
+			options->connection.prompt_password = TRI_NO;
+			break;
+		case 'W':
+			options->connection.prompt_password = TRI_YES;
+			break;
+		case 'Z':
+			read_compress(options, arg);
+			break;
+		case 'X':
+			read_wal_method(options, arg);
+			break;
+		case 1:
+			read_sync_method(options, arg);
+			break;
+	}
+}
+
+static void
+try_help(const char *progname)
+{
+	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
+	exit(1);
+}
+
+static void
+check_checksums(const char *method)
+{
+	if (method == NULL || pg_strcasecmp(method, "crc32c") == 0 ||
+		pg_strcasecmp(method, "none") == 0)
+		return;
+	if (pg_strncasecmp(method, "sha", 3) != 0)
+		invalid_value("--manifest-checksums", method);
+	pg_log_error("manifest checksums of method %s are not supported: parts of a file are read side by side",
+				 method);
+	pg_log_error_hint("Use pg_basebackup with the same options.");
+	exit(1);
+}
+
+/* Is it of use where no server is asked? */
+static bool
+is_for_extract(const char *name)
+{
+	static const char *const names[] = {"extract", "jobs", "log-json",
+		"no-clean", "no-progress", "no-sync", "pgdata", "progress",
+	"sync-method", "tablespace-mapping", "verbose"};
+
+	for (int i = 0; i < (int) lengthof(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What must hold between options. */
+static void
+check_options(Options *options, const char *progname)
+{
+	if (options->directory == NULL)
+	{
+		pg_log_error("no target directory specified");
+		try_help(progname);
+	}
+	if (strcmp(options->directory, "-") == 0)
+	{
+		pg_log_error("option --pgdata is not supported with standard output: parts of the tar are written in their places");
+		pg_log_error_hint("Use pg_basebackup with the same options.");
+		exit(1);
+	}
+	if (options->progress && options->no_progress)
+		pg_fatal("options %s and %s cannot be used together", "--progress",
+				 "--no-progress");
+	if (options->no_manifest && options->manifest_checksums)
+		pg_fatal("options %s and %s cannot be used together", "--no-manifest",
+				 "--manifest-checksums");
+	if (options->compress_given && !options->tar_format &&
+		options->compress.method != COMPRESS_NONE)
+		pg_fatal("only tar mode backups can be compressed");
+	if (options->wal_directory && options->tar_format)
+		pg_fatal("WAL directory location can only be specified in plain mode");
+	if (options->tablespace_mappings.head && options->tar_format)
+		pg_fatal("tablespaces can only be relocated in plain mode");
+	if (options->wal_directory && !is_absolute_path(options->wal_directory))
+		pg_fatal("WAL directory location must be an absolute path");
+	tablespace_mapping_check(&options->tablespace_mappings);
+	check_checksums(options->manifest_checksums);
+	if (options->no_sync)
+		options->sync_method = SYNC_NONE;
+}
+
+/*
+ * The database is of no matter, and users of pg_basebackup name none: where
+ * nobody does it is the one that is there.
+ */
+static void
+choose_database(ConnParams *params)
+{
+	PQconninfoOption *options;
+	char	   *error = NULL;
+	bool		named = false;
+
+	if (params->dbname && strchr(params->dbname, '=') == NULL &&
+		strstr(params->dbname, "://") == NULL)
+		return;
+	options = PQconninfoParse(params->dbname ? params->dbname : "", &error);
+	if (options == NULL)
+		pg_fatal("%s", error);
+	for (PQconninfoOption *option = options; option->keyword; option++)
+		if (option->val && (strcmp(option->keyword, "dbname") == 0 ||
+							strcmp(option->keyword, "service") == 0))
+			named = true;
+	PQconninfoFree(options);
+	if (!named && getenv("PGDATABASE") == NULL && getenv("PGSERVICE") == NULL)
+		params->override_dbname = pg_strdup("postgres");
+}
+
+const Options *
+backup_options_parse(int argc, char **argv)
+{
+	const char *progname = get_progname(argv[0]);
+	Options    *options = pg_malloc0(sizeof(Options));
+	const char *letters = short_options();
+	const struct option *names = long_options();
+	const char *not_for_extract = NULL;
+	int			c;
+
+	help_if_asked(argc, argv, "pg_parbasebackup", backup_help_print);
+	options->backup = true;
+	options->jobs = 1;
+	options->retries = 5;
+	options->wal_method = BACKUP_WAL_STREAM;
+	options->sync_method = SYNC_FSYNC;
+	options->label = "pg_parbasebackup base backup";
+	options->connection.prompt_password = TRI_DEFAULT;
+
+	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
+	{
+		const BackupOption *option = find_option(c);
+
+		if (option == NULL)
+			try_help(progname); /* getopt_long has said what is wrong */
+		if (option->refused)
+			refuse(option);
+		if (!is_for_extract(option->row.name))
+			not_for_extract = option->row.name;
+		option_table_store(options, &option->row, optarg);
+		read_special(options, option->letter, optarg);
+	}
+	if (options->extract && not_for_extract)
+		pg_fatal("options --extract and --%s cannot be used together",
+				 not_for_extract);
+	if (optind < argc)
+	{
+		pg_log_error("too many command-line arguments (first is \"%s\")",
+					 argv[optind]);
+		try_help(progname);
+	}
+	check_options(options, progname);
+	choose_database(&options->connection);
+	return options;
+}

@@ -1,0 +1,25 @@
+/*
+ * tablespace_mapping.h
+ *		-T OLDDIR=NEWDIR: where the tablespaces of a base backup go.
+ */
+#ifndef TABLESPACE_MAPPING_H
+#define TABLESPACE_MAPPING_H
+
+#include "base/fe_compat.h"
+
+#include "fe_utils/simple_list.h"
+
+/*
+ * Exit with a message if one is not as pg_basebackup takes it: two absolute
+ * paths, with one "=" between them that has no backslash before it.
+ */
+extern void tablespace_mapping_check(const SimpleStringList *mappings);
+
+/*
+ * Where the tablespace of this location goes: owned if it is relocated, else
+ * the very location.
+ */
+extern const char *tablespace_mapping_find(const SimpleStringList *mappings,
+										   const char *location);
+
+#endif							/* TABLESPACE_MAPPING_H */

@@ -1,0 +1,199 @@
+/*-------------------------------------------------------------------------
+ *
+ * file_range.c
+ *	  Reads a range of a file of the cluster, as a base backup does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "port/pg_crc32c.h"
+#include "storage/bufpage.h"
+#include "storage/checksum.h"
+#include "storage/fd.h"
+
+#include "file/file_range.h"
+
+/*
+ * What is read at a time: it stays in the processor's caches while its pages
+ * are checked, its CRC is computed, and it is compressed.
+ */
+#define STEP_BYTES (16 * BLCKSZ)
+
+#define NOT_OPEN (-1)
+
+struct FileRangeReader
+{
+	XLogRecPtr	start_lsn;
+	PageFailureCallback failed;
+	void	   *failed_arg;
+	const FileRange *range;
+	int			fd;				/* NOT_OPEN: no file, or at its end */
+	int64		done;			/* bytes of the range that were handed out */
+	int64		bytes;			/* that the file had */
+	pg_crc32c	crc;
+	char	   *step;
+};
+
+FileRangeReader *
+file_range_reader_new(XLogRecPtr start_lsn, PageFailureCallback failed,
+					  void *arg)
+{
+	FileRangeReader *reader = palloc0(sizeof(FileRangeReader));
+
+	reader->start_lsn = start_lsn;
+	reader->failed = failed;
+	reader->failed_arg = arg;
+	reader->fd = NOT_OPEN;
+	reader->step = palloc(STEP_BYTES);
+	return reader;
+}
+
+/* Nothing but regular files: a FIFO would wait for its other end. */
+static int
+open_file(const char *path)
+{
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | PG_BINARY);
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		return NOT_OPEN;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m", path)));
+	if (!S_ISREG(st.st_mode))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a regular file", path)));
+	return fd;
+}
+
+bool
+file_range_begin(FileRangeReader *reader, const FileRange *range)
+{
+	Assert(reader->fd == NOT_OPEN);
+	reader->range = range;
+	reader->done = 0;
+	reader->fd = open_file(range->path);
+	reader->bytes = reader->fd == NOT_OPEN ? -1 : 0;
+	INIT_CRC32C(reader->crc);
+	return reader->fd != NOT_OPEN;
+}
+
+void
+file_range_close(FileRangeReader *reader)
+{
+	if (reader->fd != NOT_OPEN)
+		CloseTransientFile(reader->fd);
+	reader->fd = NOT_OPEN;
+}
+
+/* Read at an offset of the range; at the file's end less than len. */
+static size_t
+read_at(FileRangeReader *reader, int64 offset, char *to, size_t len)
+{
+	size_t		got = 0;
+
+	while (got < len)
+	{
+		ssize_t		part;
+
+		pgstat_report_wait_start(WAIT_EVENT_BASEBACKUP_READ);
+		part = pg_pread(reader->fd, to + got, len - got,
+						(off_t) (reader->range->offset + offset + got));
+		pgstat_report_wait_end();
+		if (part == 0)
+			break;
+		if (part < 0 && errno != EINTR)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not read file \"%s\": %m",
+							reader->range->path)));
+		if (part > 0)
+			got += part;
+	}
+	return got;
+}
+
+/*
+ * Is a page as it was written?  One that was written since the backup began
+ * may be torn, which its full page image in WAL makes good; one that was
+ * never written has no checksum.
+ */
+static bool
+page_is_whole(const FileRangeReader *reader, char *page, int64 block,
+			  PageFailure *failure)
+{
+	if (PageIsNew((Page) page) || PageGetLSN((Page) page) >= reader->start_lsn)
+		return true;
+	failure->block = block;
+	failure->computed = pg_checksum_page(page, (BlockNumber) block);
+	failure->stored = ((PageHeader) page)->pd_checksum;
+	return failure->computed == failure->stored;
+}
+
+/*
+ * Check the whole pages of a step.  The server may be writing one of them at
+ * this moment, so what is wrong is read once more, and judged again.
+ */
+static void
+check_pages(FileRangeReader *reader, size_t len)
+{
+	const FileRange *range = reader->range;
+	PageFailure failure;
+
+	for (size_t pos = 0; pos + BLCKSZ <= len; pos += BLCKSZ)
+	{
+		char	   *page = reader->step + pos;
+		int64		offset = reader->done + pos;
+		int64		block = range->first_block + (range->offset + offset) / BLCKSZ;
+
+		if (page_is_whole(reader, page, block, &failure))
+			continue;
+		/* truncated since: zeros, as if it had been before */
+		if (read_at(reader, offset, page, BLCKSZ) < BLCKSZ)
+			memset(page, 0, BLCKSZ);
+		else if (!page_is_whole(reader, page, block, &failure))
+			reader->failed(reader->failed_arg, &failure);
+	}
+}
+
+size_t
+file_range_next(FileRangeReader *reader, const char **data)
+{
+	size_t		len = Min(STEP_BYTES, reader->range->length - reader->done);
+	size_t		got = 0;
+
+	CHECK_FOR_INTERRUPTS();
+	if (reader->fd != NOT_OPEN)
+	{
+		got = read_at(reader, reader->done, reader->step, len);
+		if (reader->range->first_block != FILE_RANGE_NO_PAGES &&
+			DataChecksumsEnabled())
+			check_pages(reader, got);
+		reader->bytes += got;
+		if (got < len || len == 0)
+			file_range_close(reader);
+	}
+	memset(reader->step + got, 0, len - got);
+	COMP_CRC32C(reader->crc, reader->step, len);
+	reader->done += len;
+	*data = reader->step;
+	return len;
+}
+
+void
+file_range_result(const FileRangeReader *reader, FileRangeResult *result)
+{
+	result->bytes = reader->bytes;
+	result->crc = reader->crc;
+	FIN_CRC32C(result->crc);
+}

@@ -1,0 +1,79 @@
+/*-------------------------------------------------------------------------
+ *
+ * file_range.h
+ *	  Reads a range of a file of the cluster, as a base backup does.
+ *
+ * Files change while they are read, and may be removed.  What is read is as
+ * long as was asked for all the same, since others know that length by then:
+ * what there is too much is left, what is missing is zeros.  WAL replay makes
+ * good what was written since the backup's start, and that includes whatever
+ * made a file shorter (src/backend/backup/basebackup.c, sendFile()).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_FILE_RANGE_H
+#define PARDUMP_FILE_RANGE_H
+
+#include "postgres.h"
+
+#include "access/xlogdefs.h"
+
+/* Its pages are none whose checksums could be checked. */
+#define FILE_RANGE_NO_PAGES (-1)
+
+typedef struct FileRange
+{
+	const char *path;			/* below the data directory */
+	int64		offset;			/* that of a page, if they are checked */
+	int64		length;
+	int64		first_block;	/* of the file's first page within its fork;
+								 * or FILE_RANGE_NO_PAGES */
+} FileRange;
+
+/* What came of it. */
+typedef struct FileRangeResult
+{
+	int64		bytes;			/* that the file had; -1 if there is none */
+	uint32		crc;			/* CRC-32C of the range, zeros included */
+} FileRangeResult;
+
+/* A page whose checksum is wrong, also when it was read once more. */
+typedef struct PageFailure
+{
+	int64		block;			/* within the relation's fork */
+	uint16		computed;
+	uint16		stored;
+} PageFailure;
+
+typedef void (*PageFailureCallback) (void *arg, const PageFailure *failure);
+
+typedef struct FileRangeReader FileRangeReader;
+
+/*
+ * A reader for one range after the other, in CurrentMemoryContext.  Pages
+ * that were written since start_lsn may be torn, and are not checked.
+ */
+extern FileRangeReader *file_range_reader_new(XLogRecPtr start_lsn,
+											  PageFailureCallback failed,
+											  void *arg);
+
+/*
+ * Begin a range, which is borrowed.  False if there is no such file: it can
+ * be read, as zeros, all the same.
+ */
+extern bool file_range_begin(FileRangeReader *reader, const FileRange *range);
+
+/*
+ * The next bytes of it, valid up to the next call; 0 at its end, after which
+ * nothing is open.
+ */
+extern size_t file_range_next(FileRangeReader *reader, const char **data);
+
+/* What has come of it, at its end, or if there is no file. */
+extern void file_range_result(const FileRangeReader *reader,
+							  FileRangeResult *result);
+
+/* Close what is open; for a range that is not read to its end. */
+extern void file_range_close(FileRangeReader *reader);
+
+#endif							/* PARDUMP_FILE_RANGE_H */

@@ -1,0 +1,69 @@
+/*-------------------------------------------------------------------------
+ *
+ * file_stream.h
+ *	  A piece of a base backup: ranges of files, and what a tar archive has
+ *	  around them, as one frame.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PARDUMP_FILE_STREAM_H
+#define PARDUMP_FILE_STREAM_H
+
+#include "postgres.h"
+
+#include "file/file_range.h"
+#include "shared/compress_spec.h"
+
+/* A header, a range of a file, and zeros, each of which may be missing. */
+typedef struct FileStreamItem
+{
+	const char *header;
+	size_t		header_len;
+	FileRange	range;			/* no file if its path is NULL */
+	int			padding;
+	bool		required;		/* if there is no file, header, zeros and
+								 * padding are there all the same */
+} FileStreamItem;
+
+/* A page that failed, and the item that it is of. */
+typedef struct FileStreamFailure
+{
+	int			item;
+	PageFailure page;
+} FileStreamFailure;
+
+/* What came of the items; owned by the stream's memory context. */
+typedef struct FileStreamResult
+{
+	FileRangeResult *ranges;	/* of each item */
+	FileStreamFailure *failures;
+	int			n_failures;
+	int			max_failures;
+} FileStreamResult;
+
+typedef struct FileStream FileStream;
+
+/*
+ * The items, borrowed, one after the other.  Allocates in
+ * CurrentMemoryContext, which must live as long as the stream.
+ */
+extern FileStream *file_stream_new(const FileStreamItem *items, int n_items,
+								   XLogRecPtr start_lsn,
+								   const CompressSpec *compress);
+
+/*
+ * The next bytes of the piece, never empty, some 128 kB; valid up to the next
+ * call.  NULL at its end.
+ */
+extern bytea *file_stream_next(FileStream *stream);
+
+/* What came of it, once it has ended; borrowed. */
+extern const FileStreamResult *file_stream_result(const FileStream *stream);
+
+/*
+ * Close what is open.  The stream's memory goes with its context, and the
+ * compressor's with that.
+ */
+extern void file_stream_free(FileStream *stream);
+
+#endif							/* PARDUMP_FILE_STREAM_H */

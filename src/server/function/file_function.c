@@ -1,0 +1,366 @@
+/*-------------------------------------------------------------------------
+ *
+ * file_function.c
+ *	  The SQL function pg_pardump_read_files(): a piece of a base backup as a
+ *	  set of bytea values, and pg_pardump_last_files(), which tells what came
+ *	  of the files.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "storage/block.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/pg_lsn.h"
+
+#include "base/server_compat.h"
+#include "bytes/kept_memory.h"
+#include "file/file_stream.h"
+#include "function/argument.h"
+
+PG_FUNCTION_INFO_V1(pg_pardump_read_files);
+PG_FUNCTION_INFO_V1(pg_pardump_last_files);
+
+/* The arguments that are arrays, in their order. */
+typedef enum FileArgument
+{
+	FILE_PATHS,
+	FILE_OFFSETS,
+	FILE_LENGTHS,
+	FILE_HEADERS,
+	FILE_PADDINGS,
+	FILE_REQUIRED,
+	FILE_FIRST_BLOCKS
+} FileArgument;
+
+#define N_FILE_ARGUMENTS (FILE_FIRST_BLOCKS + 1)
+
+static const char *const argument_names[N_FILE_ARGUMENTS] = {
+	"paths", "offsets", "lengths", "headers", "paddings", "required",
+	"first_blocks"
+};
+
+typedef struct ArgumentArray
+{
+	Datum	   *values;
+	bool	   *nulls;
+} ArgumentArray;
+
+/* One call's state, in the function's multi-call context. */
+typedef struct FilesCall
+{
+	FileStreamItem *items;
+	int			n_items;
+	FileStream *stream;
+} FilesCall;
+
+/*
+ * Of the session: what its last call of pg_pardump_read_files() came to, as
+ * what pg_pardump_last_files() returns; NULL if that did not end well.
+ */
+static HeapTuple last_files;
+
+static int
+read_array(FunctionCallInfo fcinfo, int no, ArgumentArray *array)
+{
+	ArrayType  *argument;
+	int16		length;
+	bool		by_value;
+	char		align;
+	int			n;
+
+	check_not_null(fcinfo, no, argument_names[no]);
+	argument = PG_GETARG_ARRAYTYPE_P(no);
+	get_typlenbyvalalign(ARR_ELEMTYPE(argument), &length, &by_value, &align);
+	deconstruct_array(argument, ARR_ELEMTYPE(argument), length, by_value, align,
+					  &array->values, &array->nulls, &n);
+	return n;
+}
+
+/* All arrays, which have the same number of elements; returns that. */
+static int
+read_arrays(FunctionCallInfo fcinfo, ArgumentArray *arrays)
+{
+	int			n_items = 0;
+
+	for (int no = 0; no < N_FILE_ARGUMENTS; no++)
+	{
+		int			n = read_array(fcinfo, no, &arrays[no]);
+
+		if (no > 0 && n != n_items)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must have as many elements as %s",
+							argument_names[no], argument_names[0])));
+		n_items = n;
+	}
+	return n_items;
+}
+
+/* An element of an array of numbers, within limits; 0 for NULL. */
+static int64
+number_at(const ArgumentArray *arrays, FileArgument no, int i, int64 max)
+{
+	const ArgumentArray *array = &arrays[no];
+	int64		number;
+
+	if (array->nulls[i])
+		return 0;
+	number = no == FILE_PADDINGS ? DatumGetInt32(array->values[i]) :
+		DatumGetInt64(array->values[i]);
+	if (number < 0 || number > max)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between 0 and " INT64_FORMAT,
+						argument_names[no], max)));
+	return number;
+}
+
+/*
+ * Nothing outside of the data directory, whoever asks, and whatever server
+ * files he may read otherwise: a path is relative to it, and leads nowhere
+ * upward.  Links within it, as those of tablespaces, are followed.
+ */
+static char *
+path_of(bytea *value)
+{
+	size_t		len = VARSIZE_ANY_EXHDR(value);
+	char	   *path = pnstrdup(VARDATA_ANY(value), len);
+
+	if (len == 0 || strlen(path) != len)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a path must not be empty or contain zero bytes")));
+	canonicalize_path(path);
+	if (is_absolute_path(path))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("absolute path not allowed")));
+	if (!path_is_relative_and_below_cwd(path))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("path must be in or below the data directory")));
+	return path;
+}
+
+static void
+read_range(const ArgumentArray *arrays, int i, FileRange *range)
+{
+	if (arrays[FILE_PATHS].nulls[i])
+		return;
+	range->path = path_of(DatumGetByteaPP(arrays[FILE_PATHS].values[i]));
+	range->offset = number_at(arrays, FILE_OFFSETS, i, PG_INT64_MAX / 2);
+	range->length = number_at(arrays, FILE_LENGTHS, i, PG_INT64_MAX / 2);
+	range->first_block = FILE_RANGE_NO_PAGES;
+	if (arrays[FILE_FIRST_BLOCKS].nulls[i])
+		return;
+	range->first_block = number_at(arrays, FILE_FIRST_BLOCKS, i, MaxBlockNumber);
+	if (range->offset % BLCKSZ != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the offset of pages must be a multiple of %d", BLCKSZ)));
+}
+
+static FileStreamItem *
+read_items(FunctionCallInfo fcinfo, int *n_items)
+{
+	ArgumentArray arrays[N_FILE_ARGUMENTS];
+	FileStreamItem *items;
+
+	*n_items = read_arrays(fcinfo, arrays);
+	items = palloc0((*n_items + 1) * sizeof(FileStreamItem));
+	for (int i = 0; i < *n_items; i++)
+	{
+		FileStreamItem *item = &items[i];
+
+		read_range(arrays, i, &item->range);
+		item->padding = number_at(arrays, FILE_PADDINGS, i, BLCKSZ);
+		item->required = !arrays[FILE_REQUIRED].nulls[i] &&
+			DatumGetBool(arrays[FILE_REQUIRED].values[i]);
+		if (!arrays[FILE_HEADERS].nulls[i])
+		{
+			bytea	   *header = DatumGetByteaPP(arrays[FILE_HEADERS].values[i]);
+
+			item->header = VARDATA_ANY(header);
+			item->header_len = VARSIZE_ANY_EXHDR(header);
+		}
+	}
+	return items;
+}
+
+/* gzip has no frames that all decompressors read one after the other. */
+static CompressSpec
+read_compression(text * arg)
+{
+	CompressSpec spec;
+	char		error[COMPRESS_SPEC_ERROR_BYTES];
+
+	if (!compress_spec_parse(text_to_cstring(arg), &spec, error))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid compression specification: %s", error)));
+	if (spec.method == COMPRESS_GZIP)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("files cannot be compressed with \"gzip\""),
+				 errhint("Their compressions are none, lz4 and zstd.")));
+	return spec;
+}
+
+static void
+forget_last_files(void)
+{
+	if (last_files)
+		heap_freetuple(last_files);
+	last_files = NULL;
+}
+
+static Datum
+int64_array(const int64 *numbers, int n)
+{
+	Datum	   *values = palloc((n + 1) * sizeof(Datum));
+
+	for (int i = 0; i < n; i++)
+		values[i] = Int64GetDatum(numbers[i]);
+	return PointerGetDatum(construct_array(values, n, INT8OID, sizeof(int64),
+										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+static TupleDesc
+last_files_desc(void)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(3);
+
+	TupleDescInitEntry(desc, 1, "bytes", INT8ARRAYOID, -1, 0);
+	TupleDescInitEntry(desc, 2, "crcs", INT8ARRAYOID, -1, 0);
+	TupleDescInitEntry(desc, 3, "failures", INT8ARRAYOID, -1, 0);
+	finish_tuple_desc(desc);
+	return desc;
+}
+
+/* Keep what came of a call for pg_pardump_last_files(). */
+static void
+keep_last_files(const FilesCall *call)
+{
+	const FileStreamResult *result = file_stream_result(call->stream);
+	int64	   *bytes = palloc((call->n_items + 1) * sizeof(int64));
+	int64	   *crcs = palloc((call->n_items + 1) * sizeof(int64));
+	int64	   *failures = palloc((result->n_failures + 1) * 4 * sizeof(int64));
+	Datum		values[3];
+	bool		nulls[3] = {0};
+	TupleDesc	desc = last_files_desc();
+	MemoryContext old_context;
+
+	for (int i = 0; i < call->n_items; i++)
+	{
+		bytes[i] = result->ranges[i].bytes;
+		crcs[i] = result->ranges[i].crc;
+	}
+	for (int i = 0; i < result->n_failures; i++)
+	{
+		const FileStreamFailure *failure = &result->failures[i];
+
+		failures[4 * i] = failure->item + 1;
+		failures[4 * i + 1] = failure->page.block;
+		failures[4 * i + 2] = failure->page.computed;
+		failures[4 * i + 3] = failure->page.stored;
+	}
+	values[0] = int64_array(bytes, call->n_items);
+	values[1] = int64_array(crcs, call->n_items);
+	values[2] = int64_array(failures, 4 * result->n_failures);
+	old_context = MemoryContextSwitchTo(TopMemoryContext);
+	last_files = heap_form_tuple(desc, values, nulls);
+	MemoryContextSwitchTo(old_context);
+}
+
+static FilesCall *
+begin_files_call(FunctionCallInfo fcinfo)
+{
+	FilesCall  *call = palloc0(sizeof(FilesCall));
+	CompressSpec compress;
+
+	check_not_null(fcinfo, N_FILE_ARGUMENTS, "start_lsn");
+	check_not_null(fcinfo, N_FILE_ARGUMENTS + 1, "compression");
+	compress = read_compression(PG_GETARG_TEXT_PP(N_FILE_ARGUMENTS + 1));
+	call->items = read_items(fcinfo, &call->n_items);
+	call->stream = file_stream_new(call->items, call->n_items,
+								   PG_GETARG_LSN(N_FILE_ARGUMENTS), &compress);
+	return call;
+}
+
+/* Close what is open: also when a query stops early. */
+static void
+end_files_call(Datum arg)
+{
+	FilesCall  *call = (FilesCall *) DatumGetPointer(arg);
+
+	file_stream_free(call->stream);
+}
+
+/*
+ * pg_pardump_read_files(paths bytea[], offsets bigint[], lengths bigint[],
+ *						 headers bytea[], paddings integer[],
+ *						 required boolean[], first_blocks bigint[],
+ *						 start_lsn pg_lsn, compression text)
+ *
+ * One value a call: nothing is gathered.
+ */
+Datum
+pg_pardump_read_files(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	FuncCallContext *funcctx;
+	FilesCall  *call;
+	bytea	   *value;
+	MemoryContext old_context;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		funcctx = SRF_FIRSTCALL_INIT();
+		old_context = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+		forget_last_files();
+		kept_memory_begin();
+		call = begin_files_call(fcinfo);
+		funcctx->user_fctx = call;
+		RegisterExprContextCallback(rsinfo->econtext, end_files_call,
+									PointerGetDatum(call));
+		MemoryContextSwitchTo(old_context);
+	}
+
+	funcctx = SRF_PERCALL_SETUP();
+	call = funcctx->user_fctx;
+	value = file_stream_next(call->stream);
+	if (value)
+		SRF_RETURN_NEXT(funcctx, PointerGetDatum(value));
+
+	keep_last_files(call);
+	UnregisterExprContextCallback(rsinfo->econtext, end_files_call,
+								  PointerGetDatum(call));
+	end_files_call(PointerGetDatum(call));
+	SRF_RETURN_DONE(funcctx);
+}
+
+/*
+ * pg_pardump_last_files(OUT bytes bigint[], OUT crcs bigint[],
+ *						 OUT failures bigint[])
+ */
+Datum
+pg_pardump_last_files(PG_FUNCTION_ARGS)
+{
+	TupleDesc	tupdesc;
+	Datum		values[3] = {0};
+	bool		nulls[3] = {true, true, true};
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (last_files)
+		heap_deform_tuple(last_files, tupdesc, values, nulls);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+}

@@ -1,0 +1,142 @@
+# The options of pg_parbasebackup: what is refused, and how; which rights a role
+# needs; what it does with directories that are there.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::BaseBackup qw(connection verify_backup_ok slots_left);
+use Pardump::Cluster qw(start_cluster run_program new_path sql listing);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('main', allows_streaming => 1);
+
+sub refused_ok
+{
+	my ($message, @options) = @_;
+	my $dir = new_path('refused');
+	my ($rc, $out, $err) = run_program('pg_parbasebackup', connection($node), '--no-sync', '-D', $dir, @options);
+	is("$rc$out", '1', "refused: @options");
+	like($err, $message, 'with the message');
+	ok(!-e $dir, 'and nothing is made');
+	return;
+}
+
+# ---- what only pg_basebackup can do
+
+my $hint = qr/hint: Use pg_basebackup with the same options\.\n\z/;
+foreach my $options (['-z'], [ '-Z', '5' ], [ '-Ft', '-Z', 'gzip' ], [ '-Ft', '--compress=server-zstd' ], [ '-C', '-S', 'x' ], [ '-S', 'x' ],
+	[ '-i', 'x' ], [ '-t', 'server:/x' ], ['--manifest-checksums=SHA256'], ['--manifest-force-encode'], [ '-D', '-' ])
+{
+	refused_ok(qr/error: .*not supported.*\n.*$hint/, @$options);
+}
+
+# ---- what is wrong
+
+foreach my $try (
+	[ qr/invalid value "x" for option -X/, '-X', 'x' ],
+	[ qr/only tar mode backups can be compressed/, '-Z', 'zstd' ],
+	[ qr/invalid compression specification/, '-Ft', '-Z', 'x' ],
+	[ qr/invalid value "x" for option -c/, '-c', 'x' ],
+	[ qr/invalid value "x" for option -F/, '-F', 'x' ],
+	[ qr/invalid value "x" for option --manifest-checksums/, '--manifest-checksums=x' ],
+	[ qr/invalid value "x" for option --sync-method/, '--sync-method=x' ],
+	[ qr/invalid value "0"|-j.*range/, '-j', '0' ],
+	[ qr/must be an absolute path/, '--waldir', 'x' ],
+	[ qr/must be "OLDDIR=NEWDIR"/, '-T', '/x' ],
+	[ qr/must be "OLDDIR=NEWDIR"/, '-T', '/x=' ],
+	[ qr/must be "OLDDIR=NEWDIR"/, '-T', '=/x' ],
+	[ qr/multiple "=" signs/, '-T', '/x=/y=/z' ],
+	[ qr/old directory is not an absolute path/, '-T', 'x=/y' ],
+	[ qr/new directory is not an absolute path/, '-T', '/x\\=1=y' ],
+	[ qr/--progress and --no-progress cannot/, '-P', '--no-progress' ],
+	[ qr/--no-manifest and --manifest-checksums cannot/, '--no-manifest', '--manifest-checksums=none' ],
+	[ qr/too many command-line arguments/, 'x' ],
+	[ qr/backup label too long/, '-l', 'x' x 2000 ])
+{
+	my ($message, @options) = @$try;
+	refused_ok($message, @options);
+}
+my ($rc, undef, $err) = run_program('pg_parbasebackup', connection($node));
+is($rc, 1, 'refused without a directory');
+like($err, qr/no target directory specified/, 'which is said');
+
+# ---- directories that are there
+
+my $full = new_path('full');
+mkdir $full or die "could not make \"$full\": $!";
+append_to_file("$full/mine", 'x');
+my $empty = new_path('empty');
+mkdir $empty or die "could not make \"$empty\": $!";
+($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $full);
+is($rc, 1, 'a directory that is not empty');
+like($err, qr/exists but is not empty/, 'is refused');
+is(listing($full), 'mine', 'and left as it is');
+($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $empty, '--waldir', $full);
+is($rc, 1, 'so is one for the log');
+ok(-d $empty && listing($empty) eq '', 'one that was found empty is empty again');
+my $parents = new_path('parent') . '/child';
+($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-N', '-D', $parents, '--sync-method=fsync');
+is("$rc$err", '0', 'parents are made');
+($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $empty, '-s', '7',
+	'--no-estimate-size');
+is("$rc$err", '0', 'an empty one is taken, and all is flushed');
+verify_backup_ok($empty, 'an empty directory');
+
+# ---- the rights that the manual grants are enough, and needed
+
+my ($grants) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (CREATE ROLE backup .*?;\n.*?;)\n/ms;
+sql($node, 'postgres', $grants);
+my @role = ('-h', $node->host, '-p', $node->port, '-U', 'backup', '-c', 'fast', '--no-sync');
+my $dir = new_path('role');
+($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-j2', '-D', $dir);
+is("$rc$err", '0', 'by a role with the rights of the manual');
+verify_backup_ok($dir, 'by that role');
+my $functions = join ' ', $grants =~ /FUNCTION (.*) TO/s;
+foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
+{
+	sql($node, 'postgres', "REVOKE EXECUTE ON FUNCTION $function FROM backup");
+	$dir = new_path('role');
+	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', $dir);
+	my ($name) = $function =~ /^(\w+)/;
+	is($rc, 1, "not without $function");
+	like($err, qr/permission denied for function $name/, 'which is said');
+	ok(!-e $dir, 'and nothing is left');
+	sql($node, 'postgres', "GRANT EXECUTE ON FUNCTION $function TO backup");
+}
+sql($node, 'postgres', 'ALTER ROLE backup NOREPLICATION');
+($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', new_path('role'));
+is($rc, 1, 'not without REPLICATION');
+$dir = new_path('role');
+($rc, undef, $err) = run_program('pg_parbasebackup', @role, '--no-slot', '-D', $dir);
+is("$rc$err", '0', 'but with --no-slot');
+verify_backup_ok($dir, 'without a slot');
+is(slots_left($node), '', 'no slot is left');
+
+# ---- a server that tells nonsense about itself
+
+foreach my $try (
+	[ 'init', 'bytes_per_wal_segment', 0, 'size of WAL segments from the server: 0' ],
+	[ 'system', 'catalog_version_no', -1, 'catalog version from the server: "-1"' ])
+{
+	my ($function, $column, $told, $message) = @$try;
+	sql($node, 'postgres', qq{
+		SET allow_system_table_mods = on;
+		CREATE TABLE public.told AS SELECT * FROM pg_catalog.pg_control_$function();
+		ALTER FUNCTION pg_catalog.pg_control_$function() RENAME TO pg_control_true;
+		DO \$\$ BEGIN EXECUTE (SELECT 'CREATE FUNCTION pg_catalog.pg_control_$function() RETURNS SETOF public.told LANGUAGE sql AS '
+			|| pg_catalog.quote_literal('SELECT ' || pg_catalog.string_agg(CASE attname WHEN '$column' THEN '$told' ELSE attname END, ', ' ORDER BY attnum)
+				|| ' FROM public.told') FROM pg_catalog.pg_attribute
+			WHERE attrelid = 'public.told'::pg_catalog.regclass AND attnum > 0); END \$\$;});
+	refused_ok(qr/error: invalid \Q$message\E\n\z/);
+	sql($node, 'postgres', qq{
+		SET allow_system_table_mods = on;
+		DROP FUNCTION pg_catalog.pg_control_$function();
+		DROP TABLE public.told;
+		ALTER FUNCTION pg_catalog.pg_control_true() RENAME TO pg_control_$function});
+}
+
+done_testing();

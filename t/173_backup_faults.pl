@@ -1,0 +1,172 @@
+# Faults while a base backup is taken: lost workers are replaced, and the backup is
+# the same; whatever else ends it leaves nothing that looks like a backup, and
+# nothing on the server.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_in_run wait_until);
+use Pardump::BaseBackup qw(start_run connection backup_ok take_backup verify_backup_ok differences enable_checksums
+  slots_left);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('main', allows_streaming => 1);
+enable_checksums($node);
+$node->append_conf('postgresql.conf', "wal_keep_size = 0\nmin_wal_size = 32MB\n");
+$node->restart;
+sql($node, 'postgres', 'CREATE TABLE large AS SELECT g, repeat(md5(g::text), 10) AS t FROM generate_series(1, 50000) g');
+sql($node, 'postgres', 'VACUUM FREEZE large; CHECKPOINT');
+
+# the statements of a piece, of the end, and of a piece of the log
+my @patterns = (qr/COPY \(SELECT v\.n/, qr/pg_backup_stop/, qr/pg_wal\//, qr/pg_ls_dir/);
+my $made = qr/^(backup_label|global\/pg_control|pg_logical\/replorigin_checkpoint)$/;
+my $whole = backup_ok($node, 'undisturbed', 'pg_parbasebackup', '-j2');
+
+# What a run that has failed may leave.
+sub nothing_left_ok
+{
+	my ($run, $what) = @_;
+	ok(!-e $run->{dir}, "$what: the directory is removed");
+	is(slots_left($node), '', "$what: no slot is left");
+	ok($node->poll_query_until('postgres',
+			q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name LIKE 'pg_parbasebackup%'}),
+		"$what: nor a session, and so no backup");
+	return;
+}
+
+# A run that is held at a moment: the backend that has sent, or is sent, it.
+sub held_run
+{
+	my ($what, $moment, $with, @options) = @_;
+	my $moments = start_moments($node, \@patterns, $moment);
+	my $run = start_run($moments, $with, @options);
+	my @held = wait_in_run($run, "$what: the moment", sub {
+		my @said = moment_held($moments);
+		return @said ? \@said : undef;
+	});
+	return ($moments, $run, $held[0][2]);
+}
+
+# ---- workers that are lost
+
+foreach my $try (
+	[ 'a piece is asked for', { pattern => 0, n => 3, cut => 1 } ],
+	[ 'a piece is on its way', { pattern => 0, n => 2, answer => 1, cut => 1 } ],
+	[ 'the log is on its way', { pattern => 2, n => 1, answer => 1, cut => 1 } ])
+{
+	my ($what, $moment) = @$try;
+	my ($moments, $run) = held_run($what, $moment, [], '-j2');
+	moment_go_on($moments);
+	is(end_dump($run), 0, "lost while $what: exit code");
+	like($run->{err}, qr/^pg_parbasebackup: warning: a worker lost its connection while reading file .*; retry 1 of 5/m,
+		'and a message');
+	is_deeply([ differences($whole, $run->{dir}, $made) ], [], 'the backup is the same');
+	verify_backup_ok($run->{dir}, "lost while $what");
+	stop_moments($moments);
+}
+{
+	my ($moments, $run, $backend) = held_run('a worker is terminated', { pattern => 0, n => 2 }, [], '-j2', '--retries=0');
+	value($node, 'postgres', "SELECT pg_terminate_backend($backend, 30000)");
+	moment_go_on($moments);
+	is(end_dump($run), 1, 'without retries it is an error');
+	nothing_left_ok($run, 'without retries');
+	stop_moments($moments);
+}
+
+# ---- what ends the run
+
+my $leaders = q{SELECT active_pid FROM pg_replication_slots};
+foreach my $try (
+	[ 'the leader is terminated', { pattern => 0, n => 2 }, sub {
+		my $leader = value($node, 'postgres', $leaders);
+		value($node, 'postgres', "SELECT pg_terminate_backend($leader, 30000)") },
+		1, qr/error: .*(the session that holds the backup is lost|terminating connection)/ ],
+	[ 'its last statement is cut off', { pattern => 1, n => 1, cut => 1 }, sub { }, 1, qr/error: .*query failed/ ],
+	[ 'it is interrupted', { pattern => 0, n => 2 }, sub { kill INT => $_[0]->{pid} }, 1, qr/./ ],
+	[ 'the server is restarted', { pattern => 0, n => 2 }, sub { $node->restart }, 1,
+		qr/error: .*(the session that holds the backup is lost|terminating connection)/ ])
+{
+	my ($what, $moment, $do, $rc, $message) = @$try;
+	my ($moments, $run) = held_run($what, $moment, [], '-j2');
+	$do->($run);
+	moment_go_on($moments);
+	is(end_dump($run), $rc, "$what: exit code");
+	like($run->{err}, $message, "$what: a message");
+	nothing_left_ok($run, $what);
+	stop_moments($moments);
+}
+{
+	my ($moments, $run) = held_run('killed', { pattern => 0, n => 3 }, [], '-j2');
+	kill KILL => $run->{pid};
+	moment_go_on($moments);
+	is(end_dump($run), 128 + 9, 'killed');
+	ok(!-e "$run->{dir}/backup_manifest", 'there is no manifest');
+	ok(!-e "$run->{dir}/global/pg_control", 'nor pg_control, so that no server starts');
+	is(slots_left($node), '', 'and no slot');
+	stop_moments($moments);
+}
+
+# ---- the log is gone
+
+{
+	my ($moments, $run) = held_run('log', { pattern => 1, n => 1 }, [], '--no-slot');
+	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
+	  foreach 1 .. 4;
+	moment_go_on($moments);
+	is(end_dump($run), 1, 'the log was removed: exit code');
+	like($run->{err}, qr/requested WAL segment "pg_wal\/\w{24}" has already been removed/, 'which is said');
+	ok(!-e $run->{dir}, 'and nothing is left');
+	stop_moments($moments);
+	($moments, $run) = held_run('log', { pattern => 1, n => 1 }, []);
+	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
+	  foreach 1 .. 4;
+	moment_go_on($moments);
+	is(end_dump($run), 0, 'a slot keeps it');
+	verify_backup_ok($run->{dir}, 'a slot keeps it');
+	stop_moments($moments);
+}
+
+# ---- what the file system refuses
+
+foreach my $try ([ 'a file', 5_000_000 ], [ 'the manifest', 30_000 ])
+{
+	my ($what, $bytes) = @$try;
+	my $relay = { host => $node->host, port => $node->port };
+	my $run = start_run($relay, [ 'prlimit', "--fsize=$bytes" ], '-j2');
+	is(end_dump($run), 1, "$what is refused: exit code");
+	like($run->{err}, qr/error: could not write .*: File too large/, 'a message');
+	nothing_left_ok($run, $what);
+}
+{
+	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=5000000' ], '--no-clean');
+	is(end_dump($run), 1, '--no-clean: exit code');
+	ok(-d "$run->{dir}/base" && !-e "$run->{dir}/backup_manifest", 'what was made is kept, without a manifest');
+}
+
+# ---- files that change after they were listed
+
+{
+	sql($node, 'postgres', 'CREATE TABLE dropped AS SELECT 1 AS a; CREATE TABLE cut AS SELECT g, repeat(\'x\', 100) AS t FROM generate_series(1, 100000) g; CHECKPOINT');
+	my $dropped = value($node, 'postgres', q{SELECT pg_relation_filepath('dropped')});
+	my $cut = value($node, 'postgres', q{SELECT pg_relation_filepath('cut')});
+	# the first piece is of a larger one
+	my ($moments, $run) = held_run('files', { pattern => 0, n => 1 }, []);
+	my $size = -s $node->data_dir . "/$cut";
+	sql($node, 'postgres', 'DROP TABLE dropped; DELETE FROM cut WHERE g > 10; ');
+	sql($node, 'postgres', 'VACUUM cut; CHECKPOINT');
+	cmp_ok(-s $node->data_dir . "/$cut", '<', $size, 'a file is cut');
+	moment_go_on($moments);
+	is(end_dump($run), 0, 'files change: exit code');
+	verify_backup_ok($run->{dir}, 'files change');
+	is(-s "$run->{dir}/$cut", $size, 'what was cut is filled with zeros');
+	ok(!-e "$run->{dir}/$dropped", 'what is gone is left out');
+	stop_moments($moments);
+}
+
+done_testing();

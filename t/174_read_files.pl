@@ -1,0 +1,180 @@
+# The extension's reader of files, for base backups: page checksums are checked
+# as the server does when it makes one, files that change meanwhile are as long
+# as was asked for, and whatever lies in the data directory is read or refused.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Fcntl qw(SEEK_SET);
+use IPC::Run;
+use Pardump::Background qw(wait_until);
+use Pardump::Cluster qw(start_cluster sql value start_psql);
+use POSIX qw(mkfifo);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant BLOCK => 8192;
+
+my $node = start_cluster('files', leave_stopped => 1);
+my $data = $node->data_dir;
+my $has_checksums = sub { `pg_controldata -D '$data'` =~ /^Data page checksum version: +1$/m };
+system_or_bail('pg_checksums', '--enable', '-D', $data) if !$has_checksums->();
+ok($has_checksums->(), 'a cluster with checksums');
+$node->start;
+sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
+
+# The call for items: each path (or the SQL of a bytea), offset, length and first
+# block, or NULL; what is missing is filled with zeros.
+sub read_call
+{
+	my ($start_lsn, @items) = @_;
+	my @columns = map { my $column = $_; join(', ', map { $_->[$column] } @items) } 0 .. 3;
+	my $of_each = sub { join(', ', ($_[0]) x @items) };
+
+	$columns[0] = join(', ', map { $_->[0] =~ /\(/ ? $_->[0] : "'$_->[0]'" } @items);
+	return "pardump.pg_pardump_read_files(ARRAY[$columns[0]]::bytea[],
+		ARRAY[$columns[1]]::bigint[], ARRAY[$columns[2]]::bigint[],
+		ARRAY[" . $of_each->('NULL') . ']::bytea[], ARRAY[' . $of_each->('0') . ']::int[],
+		ARRAY[' . $of_each->('true') . "]::boolean[], ARRAY[$columns[3]]::bigint[], '$start_lsn', 'none')";
+}
+
+# What came of them, as "bytes|failures", and the MD5 of what was read.
+sub read_files
+{
+	my $out = sql($node, 'postgres', 'SELECT md5(string_agg(b, \'\')) FROM (SELECT ' . read_call(@_) . ' b) s;
+		SELECT bytes, failures FROM pardump.pg_pardump_last_files()');
+	return reverse split /\n/, $out;
+}
+
+sub result { return (read_files(@_))[0]; }
+
+# Write bytes into a file of the data directory, or cut it.
+sub overwrite
+{
+	my ($path, $offset, $bytes) = @_;
+	open(my $file, '+<:raw', "$data/$path") or die "$path: $!";
+	seek($file, $offset, SEEK_SET);
+	print $file $bytes;
+	close($file) or die "$path: $!";
+}
+
+# --- page checksums
+
+sql($node, 'postgres', q{
+	CREATE TABLE pages (id int, t text) WITH (fillfactor = 10);
+	INSERT INTO pages SELECT g, repeat('x', 600) FROM generate_series(1, 40) g;
+	CHECKPOINT});
+my $pages = value($node, 'postgres', q{SELECT pg_relation_filepath('pages')});
+my $later = value($node, 'postgres', 'SELECT pg_current_wal_insert_lsn()');
+my $n_blocks = (-s "$data/$pages") / BLOCK;
+cmp_ok($n_blocks, '>=', 10, 'a table of some pages');
+my $length = $n_blocks * BLOCK;
+my @whole = ($pages, 0, $length, 0);
+
+my ($found, $md5) = read_files($later, \@whole);
+is($found, "{$length}|{}", 'whole pages');
+is($md5, value($node, 'postgres', "SELECT md5(pg_read_binary_file('$pages'))"), 'as they are');
+
+my $original = slurp_file("$data/$pages");
+my $stored = sub { unpack('x8 S', substr($original, $_[0] * BLOCK, BLOCK)) };
+overwrite($pages, 3 * BLOCK + 8000, 'damage');
+($found, $md5) = read_files($later, \@whole);
+like($found, qr/^\{$length\}\|\{1,3,\d+,${\ $stored->(3) }\}$/, 'a damaged page');
+is($md5, value($node, 'postgres', "SELECT md5(pg_read_binary_file('$pages'))"),
+	'which is read as it is');
+like(result($later, [ 'PG_VERSION', 0, 2, 'NULL' ], [ $pages, 2 * BLOCK, 2 * BLOCK, 0 ]),
+	qr/^\{2,16384\}\|\{2,3,\d+,\d+\}$/, 'in a range within the file, as a second one');
+is(result($later, [ $pages, 4 * BLOCK, BLOCK, 0 ]), '{8192}|{}', 'in none beside it');
+is(result($later, [ @whole[ 0 .. 2 ], 'NULL' ]), "{$length}|{}", 'not as a file without pages');
+is(result('0/1', \@whole), "{$length}|{}", 'nor if all was written since the start');
+overwrite($pages, 0, $original);
+
+# numbers go on from one file of a table to the next
+my @failed = result($later, [ @whole[ 0 .. 2 ], 131072 ]) =~ /1,(\d+),\d+,\d+/g;
+is("@failed", join(' ', map { 131072 + $_ } 0 .. $n_blocks - 1), 'pages under other numbers');
+
+# a page that was never written has no checksum
+overwrite($pages, 4 * BLOCK, "\0" x BLOCK);
+is(result($later, \@whole), "{$length}|{}", 'a page of zeros');
+overwrite($pages, 0, $original . 'x' x 100);
+is(result($later, [ $pages, 0, $length + 100, 0 ]), '{' . ($length + 100) . '}|{}',
+	'a piece of a page');
+
+# each step of a long range, more failures than there is room for at first
+my $many = "$data/base/many";
+append_to_file($many, substr($original, 0, BLOCK) x 100);
+@failed = result($later, [ 'base/many', 0, 100 * BLOCK, 0 ]) =~ /1,(\d+),\d+,\d+/g;
+is("@failed", join(' ', 1 .. 99), 'every page but the one that is in its place');
+
+# --- files that change
+
+{
+	my $psql = start_psql($node, 'postgres');
+	$psql->('BEGIN');
+	$psql->('DECLARE c CURSOR FOR SELECT md5(' . read_call('0/0', [ 'base/many', 0, 300000, 'NULL' ]) . ')');
+	is($psql->('FETCH 1 FROM c'), value($node, 'postgres', "SELECT md5(pg_read_binary_file('base/many', 0, 131072))"),
+		'a file is being read');
+	truncate($many, 135000) or die "$many: $!";
+	is($psql->('FETCH 1 FROM c'), value($node, 'postgres',
+			"SELECT md5(pg_read_binary_file('base/many', 131072, 131072) || decode(repeat('00', 127144), 'hex'))"),
+		'what is cut off is zeros');
+	$psql->('FETCH ALL FROM c');
+	is($psql->('SELECT bytes FROM pardump.pg_pardump_last_files()'), '{135000}', 'and is told');
+	$psql->('COMMIT');
+	$psql->();
+}
+
+# --- names and kinds of files
+
+append_to_file("$data/base/\xe4\\'", 'content');
+is((read_files('0/0', [ q{decode('626173652fe45c27', 'hex')}, 0, 7, 'NULL' ]))[1],
+	value($node, 'postgres', q{SELECT md5('content')}), 'a name in no encoding');
+
+mkfifo("$data/base/fifo", 0600) or die "mkfifo: $!";
+my ($rc, undef, $err) = $node->psql('postgres', 'SELECT ' . read_call('0/0', [ 'base/fifo', 0, 1, 'NULL' ]));
+like($err, qr/"base\/fifo" is not a regular file/, 'a FIFO is not waited for');
+
+my $place = PostgreSQL::Test::Utils::tempdir();
+sql($node, 'postgres', "CREATE TABLESPACE elsewhere LOCATION '$place'");
+sql($node, 'postgres', 'CREATE TABLE far TABLESPACE elsewhere AS SELECT generate_series(1, 1000); CHECKPOINT');
+my $far = value($node, 'postgres', q{SELECT pg_relation_filepath('far')});
+like($far, qr/^pg_tblspc\//, 'a table in a tablespace');
+is((read_files('0/0', [ $far, 0, -s "$data/$far", 0 ]))[1],
+	value($node, 'postgres', "SELECT md5(pg_read_binary_file('$far'))"), 'is read by its path');
+
+# --- calls that are stopped
+
+append_to_file("$data/base/huge", 'x');
+truncate("$data/base/huge", 1 << 42) or die "truncate: $!";
+{
+	my ($out, $errors) = ('', '');
+	my $h = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-c',
+		'SELECT count(*) FROM (SELECT ' . read_call('0/0', [ 'base/huge', 0, 1 << 42, 'NULL' ]) =~ s/none/zstd:1/r . ') s' ],
+		'<', \'', '>', \$out, '2>', \$errors);
+	my $pid = wait_until('a huge file is read', sub {
+		value($node, 'postgres', q{SELECT pid FROM pg_stat_activity
+			WHERE query LIKE '%base/huge%' AND pid <> pg_backend_pid() AND state = 'active'}) });
+	value($node, 'postgres', "SELECT pg_cancel_backend($pid)");
+	$h->finish;
+	like($errors, qr/canceling statement due to user request/, 'until it is canceled');
+}
+is(sql($node, 'postgres', 'SELECT length(' . read_call('0/0', [ 'base/huge', 0, 1 << 42, 'NULL' ]) . ') LIMIT 1'),
+	131072, 'or not to its end');
+
+# --- without checksums
+
+$node->stop;
+unlike(slurp_file($node->logfile), qr/leak|PANIC|TRAP/, 'nothing is forgotten');
+unlink(map { "$data/base/$_" } qw(fifo huge many), "\xe4\\'");
+overwrite($pages, 0, $original);
+truncate("$data/$pages", $length) or die "truncate: $!";
+system_or_bail('pg_checksums', '--disable', '-D', $data);
+$node->start;
+overwrite($pages, 3 * BLOCK + 8000, 'damage');
+is(result($later, \@whole), "{$length}|{}", 'a cluster without checksums has none to check');
+$node->stop;
+
+done_testing();

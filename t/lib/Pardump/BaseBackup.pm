@@ -1,0 +1,138 @@
+
+# Base backups: taken by pg_parbasebackup or pg_basebackup, verified, compared by
+# their manifests, and started.
+
+package Pardump::BaseBackup;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+use JSON::PP;
+use Pardump::Cluster qw(run_program new_path pg_major sql value);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(start_run connection take_backup backup_ok verify_backup_ok manifest_files
+  differences start_backup dump_of enable_checksums slots_left);
+
+# The options that lead to a node.
+sub connection
+{
+	my ($node) = @_;
+	return ('-h', $node->host, '-p', $node->port, '-U', 'postgres');
+}
+
+# A cluster that has been shut down gets checksums of its pages, if it has none.
+sub enable_checksums
+{
+	my ($node) = @_;
+	return if value($node, 'postgres', 'SHOW data_checksums') eq 'on';
+	$node->stop;
+	my ($rc, undef, $err) = run_program('pg_checksums', '--enable', '--no-sync', '-D', $node->data_dir);
+	die "no checksums: $err" if $rc != 0;
+	$node->start;
+	return;
+}
+
+# Runs the program, and returns its exit code, its standard error and the directory.
+sub take_backup
+{
+	my ($node, $program, @options) = @_;
+	my $dir = new_path($program);
+	my ($rc, undef, $err) = run_program($program, connection($node), '-D', $dir,
+		'-c', 'fast', '--no-sync', @options);
+	return ($rc, $err, $dir);
+}
+
+# Starts the program, by way of a relay, which may stop it at some moment; with is
+# a command in front.  What is returned is for end_dump().
+sub start_run
+{
+	my ($relay, $with, @options) = @_;
+	my %run = (out => '', err => '', dir => new_path('run'));
+	my @cmd = ('setsid', @$with, 'pg_parbasebackup', '-h', $relay->{host}, '-p', $relay->{port}, '-U', 'postgres',
+		'-D', $run{dir}, '-c', 'fast', '--no-sync', @options);
+	note("starting: @cmd");
+	$run{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$run{out}, '2>', \$run{err}, $run{timer} = IPC::Run::timer(60));
+	$run{pid} = $run{h}{KIDS}[0]{PID};
+	return \%run;
+}
+
+# The same, which must succeed in silence.
+sub backup_ok
+{
+	my ($node, $what, $program, @options) = @_;
+	my ($rc, $err, $dir) = take_backup($node, $program, @options);
+	is("$rc$err", '0', "$what: $program");
+	return $dir;
+}
+
+sub verify_backup_ok
+{
+	my ($dir, $what, @options) = @_;
+	my ($rc, $out, $err) = run_program('pg_verifybackup', @options, $dir);
+	ok($rc == 0 && $out . $err =~ /successfully verified/, "$what: pg_verifybackup")
+	  or diag($out . $err);
+	return;
+}
+
+# By path, a hash of each file of the manifest.
+sub manifest_files
+{
+	my ($dir) = @_;
+	my $manifest = decode_json(slurp_file("$dir/backup_manifest"));
+	return { map { ($_->{Path} // $_->{'Encoded-Path'} => $_) } @{ $manifest->{Files} } };
+}
+
+# The paths of which two manifests do not tell the same, but for those that a
+# pattern matches.
+sub differences
+{
+	my ($one, $other, $but) = @_;
+	my ($files, $others) = map { manifest_files($_) } $one, $other;
+	my @differ;
+	foreach my $path (sort keys %{ { %$files, %$others } })
+	{
+		my @tell = map { $_->{$path} ? join(' ', map { $_ // '' }
+				@{ $_->{$path} }{qw(Size Checksum-Algorithm Checksum Last-Modified)}) : 'none' }
+		  $files, $others;
+		push @differ, "$path: $tell[0], $tell[1]" if $tell[0] ne $tell[1] && $path !~ $but;
+	}
+	return @differ;
+}
+
+# A running server of a backup, which is moved to its place.  conf is more for
+# postgresql.conf.
+sub start_backup
+{
+	my ($dir, $name, $conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	rename $dir, $node->data_dir or die "could not rename \"$dir\": $!";
+	$node->append_conf('postgresql.conf',
+		join("\n", '', 'port = ' . $node->port, "unix_socket_directories = '" . $node->host . "'",
+			"listen_addresses = ''", $conf // '', ''));
+	$node->start;
+	return $node;
+}
+
+# All databases, as SQL.
+sub dump_of
+{
+	my ($node) = @_;
+	my ($rc, $out, $err) = run_program('pg_dumpall', '--no-sync', connection($node));
+	die "could not dump: $err" if $rc != 0;
+	return $out =~ s/^\\(un)?restrict .*\n//mgr;
+}
+
+# The names of the server's slots, once those of sessions that have ended are gone.
+sub slots_left
+{
+	my ($node) = @_;
+	$node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_replication_slots');
+	return value($node, 'postgres', q{SELECT coalesce(string_agg(slot_name, ' '), '') FROM pg_replication_slots});
+}
+
+1;

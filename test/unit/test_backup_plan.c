@@ -1,0 +1,119 @@
+/*
+ * test_backup_plan.c
+ *		Files cut into pieces: every byte once, none too large, tablespaces
+ *		apart.
+ */
+#include "base/fe_compat.h"
+
+#include "basebackup/backup_plan.h"
+#include "unit_test.h"
+
+static const BackupFile files[] = {
+	{.path = "small1",.size = 100,.tablespace = BACKUP_BASE},
+	{.path = "large",.size = PIECE_BYTES * 3 + 5,.tablespace = BACKUP_BASE},
+	{.path = "empty",.size = 0,.tablespace = BACKUP_BASE},
+	{.path = "even",.size = PIECE_BYTES * 2,.tablespace = BACKUP_BASE},
+	{.path = "second",.size = 7,.tablespace = 1},
+	{.path = "first",.size = PIECE_BYTES,.tablespace = 0},
+	{.path = "small2",.size = 100,.tablespace = BACKUP_BASE},
+};
+
+static BackupPlan *
+make_plan(const BackupFile *from, int n)
+{
+	BackupList *list = pg_malloc0(sizeof(BackupList));
+
+	list->n_files = n;
+	list->files = pg_malloc(n * sizeof(BackupFile));
+	memcpy(list->files, from, n * sizeof(BackupFile));
+	return backup_plan_new(list);
+}
+
+/* Every range of a piece: of one tablespace, and not too many bytes. */
+static bool
+piece_is_sound(const BackupPlan *plan, const BackupPiece *piece)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < piece->n; i++)
+	{
+		const BackupRange *range = &plan->ranges[piece->first + i];
+
+		if (plan->list->files[range->file].tablespace != piece->tablespace)
+			return false;
+		bytes += range->length;
+	}
+	return piece->n > 0 && piece->n <= PIECE_RANGES && bytes <= PIECE_BYTES;
+}
+
+/* Do the ranges make all files, one after the other? */
+static bool
+covers_all(const BackupPlan *plan)
+{
+	int			range = 0;
+
+	for (int file = 0; file < plan->list->n_files; file++)
+	{
+		uint64		pos = 0;
+
+		do
+		{
+			const BackupRange *r = &plan->ranges[range++];
+
+			if (r->file != file || r->offset != pos)
+				return false;
+			pos += r->length;
+		} while (pos < plan->list->files[file].size);
+	}
+	return range == plan->n_ranges;
+}
+
+static void
+check_plan(const BackupPlan *plan, const char *what)
+{
+	int			next = 0;
+	bool		sound = true;
+
+	for (int i = 0; i < plan->n_pieces; i++)
+	{
+		sound &= piece_is_sound(plan, &plan->pieces[i]) &&
+			plan->pieces[i].first == next;
+		next += plan->pieces[i].n;
+	}
+	ok(sound && next == plan->n_ranges, what);
+	ok(covers_all(plan), "every byte of every file");
+}
+
+static void
+check_many_small(void)
+{
+	enum
+	{
+		MANY = PIECE_RANGES * 2 + 1
+	};
+	BackupFile	many[MANY];
+
+	memset(many, 0, sizeof(many));
+	for (int i = 0; i < MANY; i++)
+	{
+		many[i].path = "same";
+		many[i].tablespace = BACKUP_BASE;
+	}
+	is_number(make_plan(many, MANY)->n_pieces, 3, "empty files share pieces");
+}
+
+void
+test_backup_plan(void)
+{
+	BackupPlan *plan = make_plan(files, lengthof(files));
+
+	check_plan(plan, "pieces of all kinds of files");
+	is_text(plan->list->files[0].path, "first", "tablespaces come first");
+	is_text(plan->list->files[2].path, "large", "then the base, by size");
+	is_text(plan->list->files[6].path, "empty", "the smallest last");
+	/* 1, 1, 4, 2, and the small ones together */
+	is_number(plan->n_pieces, 9, "so many pieces");
+	is_number(plan->pieces[8].no, 6, "counted in their tablespace");
+	is_number(make_plan(files, 0)->n_pieces, 0, "no files, no pieces");
+	check_many_small();
+}
