@@ -232,18 +232,29 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 		check_new_database(conn, new_name);
 }
 
-/* Does it have a table of this name? */
-static bool
-exists(PGconn *conn, const char *name)
-{
-	const char *params[] = {name};
-	PGresult   *res = session_query_params(conn,
-										   "SELECT " TABLE_OID_OF("$1::pg_catalog.text") " IS NOT NULL",
-										   1, params, 0);
-	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+/* In one statement: there may be very many. */
+static const char find_query[] =
+"SELECT " TABLE_OID_OF("t.name")
+" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
+" ORDER BY t.no";
 
+/* By table: the OID of what has its name there, or 0; owned. */
+static Oid *
+find_tables(PGconn *conn, const DumpTables *tables, bool copy_names)
+{
+	Oid		   *oids = pg_malloc0((tables->n_tables + 1) * sizeof(Oid));
+	char	   *names = dump_tables_name_array(conn, tables, copy_names);
+	const char *params[] = {names};
+	PGresult   *res = session_query_params(conn, find_query, 1, params, 0);
+
+	if (PQntuples(res) != tables->n_tables)
+		pg_fatal("the target finds %d tables where %d were expected",
+				 PQntuples(res), tables->n_tables);
+	for (int i = 0; i < tables->n_tables; i++)
+		oids[i] = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
 	PQclear(res);
-	return result;
+	free(names);
+	return oids;
 }
 
 void
@@ -252,15 +263,17 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 {
 	PQExpBufferData found;
 	int			n_found = 0;
+	Oid		   *oids;
 
 	if (may_exist)
 		return;
+	oids = find_tables(conn, tables, false);
 	initPQExpBuffer(&found);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		const DumpTable *table = &tables->tables[i];
 
-		if (!table->has_definition || !exists(conn, table->name))
+		if (!table->has_definition || oids[i] == InvalidOid)
 			continue;
 		if (n_found++ < TABLES_SHOWN)
 			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
@@ -274,27 +287,11 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 		pg_log_error_hint("--clean drops them first, --data-only adds rows to them.");
 	}
 	termPQExpBuffer(&found);
+	free(oids);
 }
-
-static const char find_query[] =
-"SELECT " TABLE_OID_OF("t.name")
-" FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
-" ORDER BY t.no";
 
 Oid *
 target_find_tables(PGconn *conn, const DumpTables *tables)
 {
-	Oid		   *oids = pg_malloc0((tables->n_tables + 1) * sizeof(Oid));
-	char	   *names = dump_tables_name_array(conn, tables, true);
-	const char *params[] = {names};
-	PGresult   *res = session_query_params(conn, find_query, 1, params, 0);
-
-	if (PQntuples(res) != tables->n_tables)
-		pg_fatal("the target finds %d tables where %d were expected",
-				 PQntuples(res), tables->n_tables);
-	for (int i = 0; i < tables->n_tables; i++)
-		oids[i] = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
-	PQclear(res);
-	free(names);
-	return oids;
+	return find_tables(conn, tables, true);
 }
