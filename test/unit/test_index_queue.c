@@ -48,7 +48,7 @@ takes(IndexQueue *queue, IndexBatch *batch, const char *expected,
 {
 	char		found[128] = "";
 
-	(void) index_queue_take(queue, batch);
+	(void) index_queue_take(queue, batch, false);
 	for (int i = 0; i < batch->n_units; i++)
 		for (int j = 0; j < batch->units[i]->n; j++)
 			snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s%s",
@@ -134,14 +134,19 @@ check_full_batch(void)
 	}
 	queue = index_queue_make(&schedule, &tables);
 	memset(queue->loaded, true, MANY);
-	while (index_queue_take(queue, &batch))
+	queue->loaded[0] = false;
+	while (index_queue_take(queue, &batch, true))
 	{
 		n_batches++;
 		n_entries += batch.n_entries;
 	}
-	is_number(n_batches, (MANY - 1) / INDEX_BATCH_ENTRIES + 1,
+	is_number(n_batches, MANY / INDEX_BATCH_ENTRIES,
 			  "as many small tables in a batch as there may be");
-	is_number(n_entries, MANY, "each of them once");
+	is_number(queue->n_taken, n_entries, "what is no full batch is left");
+	queue->loaded[0] = true;
+	while (index_queue_take(queue, &batch, false))
+		n_entries += batch.n_entries;
+	is_number(n_entries, MANY, "until it is asked for: each of them once");
 }
 
 void

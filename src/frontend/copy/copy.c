@@ -176,7 +176,7 @@ make_plan(Copy *copy, StockPgDump *pg_dump)
 
 	leader_plan(&copy->source, pg_dump, &copy->plan);
 	copy->target.encoding = plan->encoding;
-	copy->restore.setup.toc = plan->toc;
+	stock_pg_restore_set_toc(&copy->restore.setup, plan->toc);
 	copy->restore.archive = plan->toc;
 	copy->restore.schedule = restore_schedule_make(plan->toc, plan->tables,
 												   options->create);

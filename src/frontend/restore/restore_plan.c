@@ -106,7 +106,7 @@ restore_plan_make(Restore *restore)
 	free(ids);
 	restore->run.plan = plan;
 	restore->target.encoding = plan->encoding;
-	restore->stages.setup.toc = plan->toc;
+	stock_pg_restore_set_toc(&restore->stages.setup, plan->toc);
 	restore->stages.archive = restore->archive->toc;
 	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
 													 restore->options.create);

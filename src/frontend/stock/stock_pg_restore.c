@@ -96,6 +96,14 @@ stock_pg_restore_find_own(const Options *options, const char *argv0)
 	return path;
 }
 
+/* Once: runs are many, and so may be the entries. */
+void
+stock_pg_restore_set_toc(PgRestoreSetup *setup, const Toc *toc)
+{
+	setup->toc = toc;
+	setup->by_id = toc_entries_by_id(toc);
+}
+
 /*
  * A table that others depend on, without anything to do: pg_restore -j keeps
  * entries apart that lock the same table (identify_locking_dependencies).
@@ -131,10 +139,11 @@ keep_dependencies(TocEntry *entry, const bool *present, int max_dump_id)
  * the entries.  Its entries' dependencies are its own, all else is borrowed.
  */
 static Toc
-make_toc(const Toc *model, const TocEntry *entries, int n_entries)
+make_toc(const PgRestoreSetup *setup, const TocEntry *entries, int n_entries)
 {
+	const Toc  *model = setup->toc;
+	const TocEntry **by_id = setup->by_id;
 	Toc			toc = *model;
-	const TocEntry **by_id = toc_entries_by_id(model);
 	bool	   *present = pg_malloc0(model->max_dump_id + 1);
 
 	toc.n_entries = 0;
@@ -159,15 +168,14 @@ make_toc(const Toc *model, const TocEntry *entries, int n_entries)
 	for (int i = 0; i < toc.n_entries; i++)
 		keep_dependencies(&toc.entries[i], present, model->max_dump_id);
 	free(present);
-	free(by_id);
 	return toc;
 }
 
 static void
-write_archive(const char *directory, const Toc *model,
+write_archive(const char *directory, const PgRestoreSetup *setup,
 			  const TocEntry *entries, int n_entries)
 {
-	Toc			toc = make_toc(model, entries, n_entries);
+	Toc			toc = make_toc(setup, entries, n_entries);
 	CompressSpec compress = {.method = COMPRESS_NONE};
 	char	   *path = psprintf("%s/%s", directory, TOC_NAME);
 	Sink	   *sink;
@@ -227,7 +235,7 @@ stock_pg_restore_script(const PgRestoreSetup *setup, const char *name,
 	char	   *archive = psprintf("%s/%s", setup->directory, name);
 	int			n = 0;
 
-	write_archive(archive, setup->toc, entries, n_entries);
+	write_archive(archive, setup, entries, n_entries);
 	args[n++] = setup->program;
 	n = add_user_args(args, n, setup->options);
 	if (setup->options->enable_row_security)
@@ -254,7 +262,7 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	int			n = 0;
 
 	run->archive = psprintf("%s/%s", setup->directory, name);
-	write_archive(run->archive, setup->toc, entries, n_entries);
+	write_archive(run->archive, setup, entries, n_entries);
 
 	args[n++] = setup->program;
 	args[n++] = "-w";			/* whoever is asked, was asked already */

@@ -23,6 +23,7 @@ typedef struct PgRestoreSetup
 	const PeerAddress *address; /* of the target */
 	const char *directory;		/* private, to hold the archives */
 	const Toc  *toc;			/* its head is every archive's */
+	const TocEntry **by_id;		/* its entries, by dump ID; owned */
 	const char *const *args;	/* more options of all runs, NULL terminated,
 								 * or NULL */
 	volatile int *n_errors;		/* in memory that is shared: the errors that
@@ -43,6 +44,9 @@ typedef struct PgRestoreRun
 	volatile int *n_errors;		/* the setup's */
 	ProgramWords words;			/* on its standard error */
 } PgRestoreRun;
+
+/* Let all archives be parts of this table of contents, which is borrowed. */
+extern void stock_pg_restore_set_toc(PgRestoreSetup *setup, const Toc *toc);
 
 /* pg_restore as it goes with a pg_dump: beside it, else in PATH; owned. */
 extern char *stock_pg_restore_find(const char *pg_dump_path);

@@ -28,6 +28,13 @@
 #define LOOK_AGAIN_US 5000
 #define LOOK_AGAIN_TABLE_US 0.5
 
+/*
+ * How long indexes of small tables that are no full batch wait after such a
+ * batch for more of them: a run of pg_restore, forked and connected, takes
+ * longer than some of their indexes.
+ */
+#define SMALL_BATCH_MS 500
+
 /* And for the end of a build whose client is gone. */
 #define IN_WORK_MS 200
 
@@ -60,6 +67,9 @@ struct IndexBuilder
 	int			n_runs;
 	int			n_running;
 	int			run_count;		/* names archives */
+	int		   *waiting;		/* tables that do not have all rows yet */
+	int			n_waiting;
+	int64		small_ms;		/* when small ones were begun last */
 	bool		failed;
 	bool	   *is_built;		/* by entry of the queue: by a run whose
 								 * session was lost then */
@@ -75,11 +85,18 @@ static void
 look_for_loaded_tables(IndexBuilder *builder)
 {
 	const IndexPlan *plan = &builder->plan;
-	bool	   *loaded = builder->queue->loaded;
+	int			n = 0;
 
-	for (int i = 0; i < plan->tables->n_tables; i++)
-		if (!loaded[i])
-			loaded[i] = plan->is_loaded(plan->arg, i);
+	for (int i = 0; i < builder->n_waiting; i++)
+	{
+		int			table = builder->waiting[i];
+
+		if (plan->is_loaded(plan->arg, table))
+			builder->queue->loaded[table] = true;
+		else
+			builder->waiting[n++] = table;
+	}
+	builder->n_waiting = n;
 }
 
 /* All entries of the run begin, or, if it went well, end. */
@@ -138,6 +155,18 @@ begin_run(IndexBuilder *builder, IndexRun *run)
 	note_builds(builder, run, false);
 	start_run(builder, run);
 	builder->n_running++;
+	if (index_batch_is_small(&run->batch))
+		builder->small_ms = clock_monotonic_ms();
+}
+
+/* As long as more rows come, there need not be a run for every few tables. */
+static bool
+take_batch(IndexBuilder *builder, IndexBatch *batch)
+{
+	bool		full = builder->n_waiting > 0 && builder->small_ms != 0 &&
+		clock_monotonic_ms() < builder->small_ms + SMALL_BATCH_MS;
+
+	return index_queue_take(builder->queue, batch, full);
 }
 
 /* ----------
@@ -238,7 +267,7 @@ builder_main(IndexBuilder *builder)
 			if (retry_is_due(&run->retry))
 				begin_anew(builder, run);
 			else if (run->batch.n_units == 0 &&
-					 index_queue_take(queue, &run->batch))
+					 take_batch(builder, &run->batch))
 				begin_run(builder, run);
 		}
 		pg_usleep(wait_us);
@@ -279,6 +308,9 @@ new_builder(const IndexPlan *plan)
 	builder->report = shared_memory_new(1, sizeof(IndexReport));
 	builder->builds = index_log_new(queue->n_entries);
 	builder->is_built = pg_malloc0(queue->n_entries + 1);
+	builder->waiting = pg_malloc((plan->tables->n_tables + 1) * sizeof(int));
+	for (int i = 0; i < plan->tables->n_tables; i++)
+		builder->waiting[builder->n_waiting++] = i;
 	for (int i = 0; i < queue->n_entries; i++)
 	{
 		builder->builds[i].entry = &queue->entries[i];

@@ -113,21 +113,25 @@ can_take(const IndexQueue *queue, const IndexUnit *unit)
 }
 
 static void
-take_unit(IndexQueue *queue, IndexBatch *batch, IndexUnit *unit)
+take_unit(IndexQueue *queue, IndexUnit *unit)
 {
 	unit->taken = true;
 	queue->n_taken++;
 	queue->in_use[unit->table] = unit->exclusive ?
 		-1 : queue->in_use[unit->table] + 1;
-	batch->units[batch->n_units++] = unit;
-	batch->n_entries += unit->n;
 }
 
-bool
-index_queue_take(IndexQueue *queue, IndexBatch *batch)
+/*
+ * Choose what can be taken now: a small table is one unit, so that none is in
+ * the way of another.
+ */
+static void
+choose_units(IndexQueue *queue, IndexBatch *batch)
 {
 	batch->n_units = batch->n_entries = 0;
-	for (int i = 0; i < queue->n_units &&
+	while (queue->n_begin < queue->n_units && queue->units[queue->n_begin].taken)
+		queue->n_begin++;
+	for (int i = queue->n_begin; i < queue->n_units &&
 		 batch->n_entries < INDEX_BATCH_ENTRIES; i++)
 	{
 		IndexUnit  *unit = &queue->units[i];
@@ -135,11 +139,29 @@ index_queue_take(IndexQueue *queue, IndexBatch *batch)
 		/* a large one has a run of its own */
 		if (!can_take(queue, unit) || (batch->n_units > 0 && !unit->small))
 			continue;
-		take_unit(queue, batch, unit);
+		batch->units[batch->n_units++] = unit;
+		batch->n_entries += unit->n;
 		if (!unit->small)
 			break;
 	}
+}
+
+bool
+index_queue_take(IndexQueue *queue, IndexBatch *batch, bool full)
+{
+	choose_units(queue, batch);
+	if (full && index_batch_is_small(batch) &&
+		batch->n_entries < INDEX_BATCH_ENTRIES)
+		batch->n_units = 0;
+	for (int i = 0; i < batch->n_units; i++)
+		take_unit(queue, batch->units[i]);
 	return batch->n_units > 0;
+}
+
+bool
+index_batch_is_small(const IndexBatch *batch)
+{
+	return batch->n_units > 0 && batch->units[0]->small;
 }
 
 void

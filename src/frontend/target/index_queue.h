@@ -47,6 +47,8 @@ typedef struct IndexQueue
 	IndexUnit  *units;			/* in the same order */
 	int			n_units;
 	int			n_taken;
+	int			n_begin;		/* so many at the beginning have all been
+								 * taken */
 	bool	   *loaded;			/* by table: has it all its rows?  The caller
 								 * sets it */
 	int		   *in_use;			/* by table: units being built, or -1 for an
@@ -57,8 +59,14 @@ typedef struct IndexQueue
 extern IndexQueue *index_queue_make(const RestoreSchedule *schedule,
 									const DumpTables *tables);
 
-/* Take what is to be built next; false if nothing can be built now. */
-extern bool index_queue_take(IndexQueue *queue, IndexBatch *batch);
+/*
+ * Take what is to be built next; false if nothing can be built now.  full: a
+ * batch of small tables that is not full is left, to become so.
+ */
+extern bool index_queue_take(IndexQueue *queue, IndexBatch *batch, bool full);
+
+/* Is it of small tables? */
+extern bool index_batch_is_small(const IndexBatch *batch);
 
 /* The batch is no longer being built. */
 extern void index_queue_release(IndexQueue *queue, const IndexBatch *batch);
