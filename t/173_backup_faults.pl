@@ -8,11 +8,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_in_run wait_until);
-use Pardump::BaseBackup qw(start_run connection backup_ok take_backup verify_backup_ok differences enable_checksums
+use Pardump::Background qw(end_dump);
+use Pardump::BaseBackup qw(start_run held_run connection backup_ok take_backup verify_backup_ok differences enable_checksums
   slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
-use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
+use Pardump::Moment qw(moment_go_on stop_moments);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -40,19 +40,6 @@ sub nothing_left_ok
 	return;
 }
 
-# A run that is held at a moment: the backend that has sent, or is sent, it.
-sub held_run
-{
-	my ($what, $moment, $with, @options) = @_;
-	my $moments = start_moments($node, \@patterns, $moment);
-	my $run = start_run($moments, $with, @options);
-	my @held = wait_in_run($run, "$what: the moment", sub {
-		my @said = moment_held($moments);
-		return @said ? \@said : undef;
-	});
-	return ($moments, $run, $held[0][2]);
-}
-
 # ---- workers that are lost
 
 foreach my $try (
@@ -61,7 +48,7 @@ foreach my $try (
 	[ 'the log is on its way', { pattern => 2, n => 1, answer => 1, cut => 1 } ])
 {
 	my ($what, $moment) = @$try;
-	my ($moments, $run) = held_run($what, $moment, [], '-j2');
+	my ($moments, $run) = held_run($node, \@patterns, $what, $moment, [], '-j2');
 	moment_go_on($moments);
 	is(end_dump($run), 0, "lost while $what: exit code");
 	like($run->{err}, qr/^pg_parbasebackup: warning: a worker lost its connection while reading file .*; retry 1 of 5/m,
@@ -71,7 +58,7 @@ foreach my $try (
 	stop_moments($moments);
 }
 {
-	my ($moments, $run, $backend) = held_run('a worker is terminated', { pattern => 0, n => 2 }, [], '-j2', '--retries=0');
+	my ($moments, $run, $backend) = held_run($node, \@patterns, 'a worker is terminated', { pattern => 0, n => 2 }, [], '-j2', '--retries=0');
 	value($node, 'postgres', "SELECT pg_terminate_backend($backend, 30000)");
 	moment_go_on($moments);
 	is(end_dump($run), 1, 'without retries it is an error');
@@ -93,7 +80,7 @@ foreach my $try (
 		qr/error: .*(the session that holds the backup is lost|terminating connection)/ ])
 {
 	my ($what, $moment, $do, $rc, $message) = @$try;
-	my ($moments, $run) = held_run($what, $moment, [], '-j2');
+	my ($moments, $run) = held_run($node, \@patterns, $what, $moment, [], '-j2');
 	$do->($run);
 	moment_go_on($moments);
 	is(end_dump($run), $rc, "$what: exit code");
@@ -102,7 +89,7 @@ foreach my $try (
 	stop_moments($moments);
 }
 {
-	my ($moments, $run) = held_run('killed', { pattern => 0, n => 3 }, [], '-j2');
+	my ($moments, $run) = held_run($node, \@patterns, 'killed', { pattern => 0, n => 3 }, [], '-j2');
 	kill KILL => $run->{pid};
 	moment_go_on($moments);
 	is(end_dump($run), 128 + 9, 'killed');
@@ -115,7 +102,7 @@ foreach my $try (
 # ---- the log is gone
 
 {
-	my ($moments, $run) = held_run('log', { pattern => 1, n => 1 }, [], '--no-slot');
+	my ($moments, $run) = held_run($node, \@patterns, 'log', { pattern => 1, n => 1 }, [], '--no-slot');
 	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
 	  foreach 1 .. 4;
 	moment_go_on($moments);
@@ -123,7 +110,7 @@ foreach my $try (
 	like($run->{err}, qr/requested WAL segment "pg_wal\/\w{24}" has already been removed/, 'which is said');
 	ok(!-e $run->{dir}, 'and nothing is left');
 	stop_moments($moments);
-	($moments, $run) = held_run('log', { pattern => 1, n => 1 }, []);
+	($moments, $run) = held_run($node, \@patterns, 'log', { pattern => 1, n => 1 }, []);
 	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
 	  foreach 1 .. 4;
 	moment_go_on($moments);
@@ -156,7 +143,7 @@ foreach my $try ([ 'a file', 5_000_000 ], [ 'the manifest', 30_000 ])
 	my $dropped = value($node, 'postgres', q{SELECT pg_relation_filepath('dropped')});
 	my $cut = value($node, 'postgres', q{SELECT pg_relation_filepath('cut')});
 	# the first piece is of a larger one
-	my ($moments, $run) = held_run('files', { pattern => 0, n => 1 }, []);
+	my ($moments, $run) = held_run($node, \@patterns, 'files', { pattern => 0, n => 1 }, []);
 	my $size = -s $node->data_dir . "/$cut";
 	sql($node, 'postgres', 'DROP TABLE dropped; DELETE FROM cut WHERE g > 10; ');
 	sql($node, 'postgres', 'VACUUM cut; CHECKPOINT');

@@ -47,6 +47,8 @@ sub extract
 	symlink $place, "$to/pg_tblspc/$oid" or die "could not make a link: $!";
 	($rc, undef, $err) = run_program('tar', '-x', @$program, '-f', "$dir/$oid.tar$suffix", '-C', $place);
 	is("$rc$err", '0', "tar reads $oid.tar$suffix");
+	($rc, undef, $err) = run_program('tar', '-x', @$program, '-f', "$dir/pg_wal.tar$suffix", '-C', "$to/pg_wal");
+	is("$rc$err", '0', "tar reads pg_wal.tar$suffix");
 	system_or_bail('cp', "$dir/backup_manifest", $to);
 	return ($to, $place);
 }
@@ -57,7 +59,8 @@ foreach my $try ([ 'none', '' ], [ 'client-zstd:1', '.zst' ], [ 'lz4', '.lz4' ])
 {
 	my ($codec, $suffix) = @$try;
 	my $dir = backup_ok($node, $codec, 'pg_parbasebackup', '-Ft', '-j4', '-Z', $codec);
-	is(listing($dir), join(' ', sort "$oid.tar$suffix", "base.tar$suffix", 'backup_manifest'), "$codec: its files");
+	is(listing($dir), join(' ', sort "$oid.tar$suffix", "base.tar$suffix", "pg_wal.tar$suffix", 'backup_manifest'),
+		"$codec: its files");
 	is_deeply([ differences($stock, $dir, $made) ], [], "$codec: the manifest tells the same as pg_basebackup's");
 	verify_backup_ok($dir, $codec, '-n') if pg_major($node) >= 18;
 	SKIP:

@@ -28,12 +28,15 @@ typedef struct BackupTablespace
 /* No tablespace's: the data directory's own. */
 #define BACKUP_BASE (-1)
 
+/* The log, where it is not in the base. */
+#define BACKUP_WAL_FILE (-2)
+
 typedef struct BackupFile
 {
 	char	   *path;			/* below the data directory, any bytes */
 	uint64		size;
 	time_t		mtime;
-	int			tablespace;		/* its number, or BACKUP_BASE */
+	int			tablespace;		/* its number, or one of those above */
 	bool		is_relation;	/* made of pages */
 	uint32		segment;		/* of those of the relation's fork */
 	bool		is_closed;		/* a directory: what is in it is no matter */

@@ -29,7 +29,7 @@ typedef struct BackupPiece
 {
 	int			first;			/* of the ranges */
 	int			n;
-	int			tablespace;		/* its number, or BACKUP_BASE */
+	int			tablespace;		/* as of BackupFile */
 	int			no;				/* among those of this tablespace */
 } BackupPiece;
 

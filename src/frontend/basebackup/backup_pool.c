@@ -23,6 +23,7 @@ typedef struct BackupPool
 {
 	Backup	   *backup;
 	const char *what;
+	BackupMeanwhile meanwhile;
 	uint64		bytes;			/* of all pieces */
 	double		begun;			/* as of run_clock_seconds() */
 	PGconn	   *conn;
@@ -139,6 +140,8 @@ attend(void *arg, bool all_done)
 	const BackupPool *pool = arg;
 
 	backup_server_check(pool->backup);
+	if (pool->meanwhile)
+		pool->meanwhile(pool->backup);
 	progress_tick();
 	return true;
 }
@@ -168,12 +171,13 @@ compose(void *arg, ProgressLine *line, bool at_end)
 }
 
 void
-backup_pool_run(Backup *backup, const char *what)
+backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 {
 	/* composed and watched until the pool is done */
 	BackupPool	pool = {
 		.backup = backup,
 		.what = what,
+		.meanwhile = meanwhile,
 		.bytes = backup->list->total_bytes,
 		.begun = run_clock_seconds(),
 	};

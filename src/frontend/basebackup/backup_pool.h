@@ -10,10 +10,15 @@
 /* Make room for what workers tell of the plan. */
 extern void backup_pool_make_results(Backup *backup);
 
+/* What the leader does whenever its workers have told it something. */
+typedef void (*BackupMeanwhile) (Backup *backup);
+
 /*
  * Read all pieces of the plan.  what they are is for messages and the
- * progress: "files".  The leader's session is looked at meanwhile.
+ * progress: "files".  The leader's session is looked at meanwhile, and
+ * meanwhile() is called, if it is not NULL, which should not take long.
  */
-extern void backup_pool_run(Backup *backup, const char *what);
+extern void backup_pool_run(Backup *backup, const char *what,
+							BackupMeanwhile meanwhile);
 
 #endif							/* BACKUP_POOL_H */

@@ -139,6 +139,13 @@ backup_server_open(Backup *backup, const char *progname)
 	}
 }
 
+static void
+check_standby(const Backup *backup, bool is_standby)
+{
+	if (is_standby != backup->server.is_standby)
+		pg_fatal("the standby was promoted during the backup");
+}
+
 PGconn *
 backup_server_connect(const Backup *backup)
 {
@@ -152,8 +159,7 @@ backup_server_connect(const Backup *backup)
 	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
 		get_number(res, 1) != server->system_identifier)
 		pg_fatal("a connection leads to another server than the first one, or it was restarted");
-	if (get_bool(res, 2) != server->is_standby)
-		pg_fatal("the standby was promoted during the backup");
+	check_standby(backup, get_bool(res, 2));
 	PQclear(res);
 	return conn;
 }
@@ -176,15 +182,42 @@ backup_server_check(const Backup *backup)
 
 /* The log from here on stays as long as the session. */
 static void
-make_slot(const Backup *backup)
+make_slot(Backup *backup)
 {
-	char	   *name = psprintf("pg_parbasebackup_%s", hex_random(8));
-	char	   *sql = psprintf("SELECT pg_catalog.pg_create_physical_replication_slot('%s', true, true)",
-							   name);
+	char	   *sql;
 
+	backup->slot = psprintf("pg_parbasebackup_%s", hex_random(8));
+	sql = psprintf("SELECT pg_catalog.pg_create_physical_replication_slot('%s', true, true)",
+				   backup->slot);
 	PQclear(session_query(backup->conn, sql));
 	free(sql);
-	free(name);
+}
+
+void
+backup_server_advance_slot(const Backup *backup, XLogRecPtr position)
+{
+	char	   *sql;
+
+	if (backup->slot == NULL)
+		return;
+	sql = psprintf("SELECT pg_catalog.pg_replication_slot_advance('%s', '%X/%X')",
+				   backup->slot, LSN_FORMAT_ARGS(position));
+	PQclear(session_query(backup->conn, sql));
+	free(sql);
+}
+
+XLogRecPtr
+backup_server_wal_position(const Backup *backup)
+{
+	PGresult   *res = query_row(backup->conn,
+								"SELECT r, CASE WHEN r THEN pg_catalog.pg_last_wal_replay_lsn()"
+								" ELSE pg_catalog.pg_current_wal_flush_lsn() END"
+								" FROM pg_catalog.pg_is_in_recovery() r");
+	XLogRecPtr	position = get_lsn(res, 1);
+
+	check_standby(backup, get_bool(res, 0));
+	PQclear(res);
+	return position;
 }
 
 void
@@ -259,8 +292,7 @@ check_timeline(const Backup *backup)
 								" (SELECT min_recovery_end_timeline FROM pg_catalog.pg_control_recovery())");
 	uint64		timeline = get_number(res, 1);
 
-	if (get_bool(res, 0) != backup->server.is_standby)
-		pg_fatal("the standby was promoted during the backup");
+	check_standby(backup, get_bool(res, 0));
 	if (backup->server.is_standby && timeline != 0 &&
 		timeline != backup->timeline)
 		pg_fatal("the standby went from timeline %u to %u during the backup",

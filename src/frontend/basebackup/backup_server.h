@@ -33,6 +33,16 @@ extern PGconn *backup_server_connect(const Backup *backup);
  */
 extern void backup_server_start(Backup *backup);
 
+/*
+ * Where the log is written to, or replayed to on a standby, which must be one
+ * still: segments before it are complete.
+ */
+extern XLogRecPtr backup_server_wal_position(const Backup *backup);
+
+/* The slot, if there is one, keeps the log from here on only. */
+extern void backup_server_advance_slot(const Backup *backup,
+									   XLogRecPtr position);
+
 /* Exit with a message if the leader's session is lost. */
 extern void backup_server_check(const Backup *backup);
 

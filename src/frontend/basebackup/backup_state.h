@@ -46,6 +46,7 @@ typedef struct Backup
 	void	   *form_data;		/* the form's own */
 	BackupServer server;
 	PGconn	   *conn;			/* the leader's, who holds the backup */
+	char	   *slot;			/* that keeps the log, or NULL */
 	const PeerAddress *address;
 	TimeLineID	timeline;
 	XLogRecPtr	start;			/* of the log that it needs */
@@ -53,6 +54,7 @@ typedef struct Backup
 	BackupList *list;
 	BackupPlan *plan;
 	BackupResults results;
+	struct WalFollower *follower;	/* backup_wal.h; NULL unless asked for */
 	int			n_retries;
 } Backup;
 

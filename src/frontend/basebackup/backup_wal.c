@@ -6,10 +6,25 @@
 
 #include "access/xlog_internal.h"
 
+#include "base/run_clock.h"
 #include "basebackup/backup_pool.h"
 #include "basebackup/backup_read.h"
+#include "basebackup/backup_server.h"
 #include "basebackup/backup_wal.h"
 #include "session/session.h"
+
+#define ASK_SECONDS 1.0
+
+/* The log as its segments are complete, one after the other. */
+typedef struct WalFollower
+{
+	Backup		one;			/* whose only file is the segment */
+	BackupLayout *layout;
+	XLogSegNo	segment;		/* that is read */
+	int			piece;			/* of it, that comes next */
+	XLogSegNo	end;			/* those before it are complete */
+	double		asked;			/* as of run_clock_seconds() */
+} WalFollower;
 
 /* pg_wal/NAME is here, and need not be archived. */
 static void
@@ -21,30 +36,144 @@ mark_archived(const Backup *backup, const char *name)
 	free(path);
 }
 
-/* The segments, as files to be read like others. */
+static char *
+segment_name(const Backup *backup, XLogSegNo segment)
+{
+	char		name[MAXFNAMELEN];
+
+	XLogFileName(name, backup->timeline, segment,
+				 backup->server.wal_segment_bytes);
+	return pg_strdup(name);
+}
+
+static char *
+segment_path(const Backup *backup, XLogSegNo segment)
+{
+	char	   *name = segment_name(backup, segment);
+	char	   *path = psprintf("pg_wal/%s", name);
+
+	free(name);
+	return path;
+}
+
+/* So many segments, as files to be read like others. */
 static BackupList *
-list_segments(const Backup *backup)
+list_segments(const Backup *backup, XLogSegNo first, int n)
 {
 	BackupList *list = pg_malloc0(sizeof(BackupList));
 	uint64		bytes = backup->server.wal_segment_bytes;
-	XLogSegNo	first = backup->start / bytes;
-	XLogSegNo	last = (backup->stop - 1) / bytes;
 
-	list->n_files = (int) (last - first + 1);
-	list->files = pg_malloc0(list->n_files * sizeof(BackupFile));
-	list->total_bytes = bytes * list->n_files;
-	for (int i = 0; i < list->n_files; i++)
+	list->n_files = n;
+	list->files = pg_malloc0(n * sizeof(BackupFile));
+	list->total_bytes = bytes * n;
+	for (int i = 0; i < n; i++)
 	{
-		char		name[MAXFNAMELEN];
-
-		XLogFileName(name, backup->timeline, first + i, bytes);
-		list->files[i].path = psprintf("pg_wal/%s", name);
+		list->files[i].path = segment_path(backup, first + i);
 		list->files[i].size = bytes;
-		list->files[i].tablespace = BACKUP_BASE;
+		list->files[i].tablespace =
+			backup->options->wal_method == BACKUP_WAL_STREAM ? BACKUP_WAL_FILE : BACKUP_BASE;
 		list->files[i].is_wal = true;
 	}
 	return list;
 }
+
+/* A plan of their own. */
+static Backup
+plan_segments(const Backup *backup, XLogSegNo first, int n)
+{
+	Backup		wal = *backup;
+
+	wal.list = list_segments(backup, first, n);
+	wal.plan = backup_plan_new(wal.list);
+	backup_pool_make_results(&wal);
+	return wal;
+}
+
+/* ----------
+ * As segments are complete
+ * ----------
+ */
+static XLogSegNo
+first_segment(const Backup *backup)
+{
+	return backup->start / backup->server.wal_segment_bytes;
+}
+
+void
+backup_wal_follow(Backup *backup)
+{
+	WalFollower *follower = pg_malloc0(sizeof(WalFollower));
+
+	follower->segment = first_segment(backup);
+	follower->one = plan_segments(backup, follower->segment, 1);
+	follower->layout = backup->form->new_layout(&follower->one);
+	backup->follower = follower;
+}
+
+static void
+begin_segment(WalFollower *follower, XLogSegNo segment)
+{
+	BackupFile *file = &follower->one.list->files[0];
+
+	follower->segment = segment;
+	follower->piece = 0;
+	free(file->path);
+	file->path = segment_path(&follower->one, segment);
+}
+
+static void
+read_piece(WalFollower *follower)
+{
+	const Backup *one = &follower->one;
+
+	backup_read_piece(one, one->conn, NULL, follower->layout,
+					  &one->plan->pieces[follower->piece++]);
+	if (follower->piece < one->plan->n_pieces)
+		return;
+	one->form->end_plan(one);
+	begin_segment(follower, follower->segment + 1);
+	backup_server_advance_slot(one, follower->segment *
+							   one->server.wal_segment_bytes);
+}
+
+static bool
+is_complete(WalFollower *follower)
+{
+	const Backup *one = &follower->one;
+	double		now = run_clock_seconds();
+
+	if (follower->segment >= follower->end &&
+		now - follower->asked >= ASK_SECONDS)
+	{
+		follower->asked = now;
+		follower->end = backup_server_wal_position(one) /
+			one->server.wal_segment_bytes;
+	}
+	return follower->segment < follower->end;
+}
+
+void
+backup_wal_attend(Backup *backup)
+{
+	WalFollower *follower = backup->follower;
+
+	if (follower->piece > 0 || is_complete(follower))
+		read_piece(follower);
+}
+
+/* The first segment that is still to be fetched; none is half read. */
+static XLogSegNo
+end_following(WalFollower *follower)
+{
+	while (follower->piece > 0)
+		read_piece(follower);
+	return follower->segment;
+}
+
+/* ----------
+ * In the end
+ * ----------
+ */
 
 /* Without them a server could not follow the backup's timeline. */
 static void
@@ -78,13 +207,25 @@ fetch_histories(const Backup *backup)
 void
 backup_wal_fetch(const Backup *backup)
 {
-	Backup		wal = *backup;
+	XLogSegNo	next = backup->follower ? end_following(backup->follower) :
+		first_segment(backup);
 
-	wal.list = list_segments(backup);
-	wal.plan = backup_plan_new(wal.list);
-	backup_pool_make_results(&wal);
-	backup_pool_run(&wal, "WAL");
-	for (int i = 0; i < wal.list->n_files; i++)
-		mark_archived(backup, wal.list->files[i].path + strlen("pg_wal/"));
+	/* a standby may have replayed more than it says it needs */
+	XLogSegNo	end = Max(next, (backup->stop - 1) /
+						  backup->server.wal_segment_bytes + 1);
+
+	if (next < end)
+	{
+		Backup		wal = plan_segments(backup, next, (int) (end - next));
+
+		backup_pool_run(&wal, "WAL", NULL);
+	}
+	for (XLogSegNo segment = first_segment(backup); segment < end; segment++)
+	{
+		char	   *name = segment_name(backup, segment);
+
+		mark_archived(backup, name);
+		free(name);
+	}
 	fetch_histories(backup);
 }

@@ -330,7 +330,9 @@ basebackup_take(const Options *options, const char *argv0)
 	backup->form->make_directories(backup);
 	run_event_stage("files");
 	backup_pool_make_results(backup);
-	backup_pool_run(backup, "files");
+	if (options->wal_method == BACKUP_WAL_STREAM)
+		backup_wal_follow(backup);
+	backup_pool_run(backup, "files", backup->follower ? backup_wal_attend : NULL);
 	complete(backup);
 
 	/* findings are a result: all has been done, and nothing to be undone */

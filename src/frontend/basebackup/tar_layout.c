@@ -22,7 +22,7 @@ typedef struct TarFile
 	int			n_pieces;		/* that are written */
 } TarFile;
 
-/* The form's own: the base, then the tablespaces. */
+/* The form's own: the log, if not in the base, the base, the tablespaces. */
 typedef struct TarFiles
 {
 	TarFile    *files;
@@ -45,7 +45,7 @@ files_of(const Backup *backup)
 static TarFile *
 file_of(const Backup *backup, int tablespace)
 {
-	return &files_of(backup)->files[tablespace + 1];
+	return &files_of(backup)->files[tablespace - BACKUP_WAL_FILE];
 }
 
 /* ----------
@@ -120,6 +120,8 @@ member_name(const Backup *backup, const BackupFile *file)
 {
 	if (file->tablespace == BACKUP_BASE)
 		return file->path;
+	if (file->tablespace == BACKUP_WAL_FILE)
+		return file->path + strlen("pg_wal/");
 	return file->path +
 		strlen(backup->list->tablespaces[file->tablespace].path) + 1;
 }
@@ -231,6 +233,7 @@ open_file(const Backup *backup, int tablespace)
 	TarFile    *file = file_of(backup, tablespace);
 
 	file->path = psprintf("%s/%s.tar%s", backup->options->directory,
+						  tablespace == BACKUP_WAL_FILE ? "pg_wal" :
 						  tablespace == BACKUP_BASE ? "base" :
 						  backup->list->tablespaces[tablespace].oid,
 						  compress_method_suffix(spec->method));
@@ -265,10 +268,12 @@ make_directories(Backup *backup)
 {
 	TarFiles   *files = pg_malloc0(sizeof(TarFiles));
 
-	files->n_files = backup->list->n_tablespaces + 1;
+	files->n_files = backup->list->n_tablespaces - BACKUP_WAL_FILE;
 	files->files = pg_malloc0(files->n_files * sizeof(TarFile));
 	initPQExpBuffer(&files->last);
 	backup->form_data = files;
+	if (backup->options->wal_method == BACKUP_WAL_STREAM)
+		open_file(backup, BACKUP_WAL_FILE);
 	for (int i = BACKUP_BASE; i < backup->list->n_tablespaces; i++)
 	{
 		open_file(backup, i);
@@ -305,8 +310,9 @@ finish(const Backup *backup)
 	put_frame(tar, base, base->n_pieces++);
 	free_tar(tar);
 	for (int i = 0; i < files->n_files; i++)
-		(void) tar_archive_finish(files->files[i].archive,
-								  files->files[i].n_pieces);
+		if (files->files[i].path)
+			(void) tar_archive_finish(files->files[i].archive,
+									  files->files[i].n_pieces);
 }
 
 static void
@@ -319,7 +325,8 @@ flush(const Backup *backup)
 		archive_sync_files(options->directory, SYNC_SYNCFS);
 	else if (options->sync_method == SYNC_FSYNC)
 		for (int i = 0; i < files->n_files; i++)
-			if (fsync_fname(files->files[i].path, false) != 0)
+			if (files->files[i].path &&
+				fsync_fname(files->files[i].path, false) != 0)
 				exit(1);		/* it has said why */
 }
 

@@ -21,7 +21,7 @@ static const char output_options[] =
 "                               relocate tablespace in OLDDIR to NEWDIR\n"
 "  -X, --wal-method=none|fetch|stream\n"
 "                               include required WAL files with specified method\n"
-"                               (default: stream, which is fetch here)\n"
+"                               (default: stream, as segments are complete)\n"
 "  -Z, --compress=[client-]METHOD[:DETAIL]\n"
 "                               compress tar format on the client (zstd, lz4 or none)\n"
 "  --waldir=WALDIR              location for the write-ahead log directory\n";

@@ -10,12 +10,14 @@ use warnings;
 use Exporter 'import';
 use IPC::Run;
 use JSON::PP;
+use Pardump::Background qw(wait_in_run);
 use Pardump::Cluster qw(run_program new_path pg_major sql value);
+use Pardump::Moment qw(start_moments moment_held);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(start_run connection take_backup backup_ok verify_backup_ok manifest_files
+our @EXPORT_OK = qw(start_run held_run connection take_backup backup_ok verify_backup_ok manifest_files
   differences start_backup dump_of enable_checksums slots_left);
 
 # The options that lead to a node.
@@ -61,7 +63,21 @@ sub start_run
 	return \%run;
 }
 
-# The same, which must succeed in silence.
+# A run that is held at a moment of those that patterns tell (start_moments()): the
+# relay, the run, and the backend that has sent, or is sent, it.
+sub held_run
+{
+	my ($node, $patterns, $what, $moment, $with, @options) = @_;
+	my $moments = start_moments($node, $patterns, $moment);
+	my $run = start_run($moments, $with, @options);
+	my @held = wait_in_run($run, "$what: the moment", sub {
+		my @said = moment_held($moments);
+		return @said ? \@said : undef;
+	});
+	return ($moments, $run, $held[0][2]);
+}
+
+# The same as take_backup(), which must succeed in silence.
 sub backup_ok
 {
 	my ($node, $what, $program, @options) = @_;
