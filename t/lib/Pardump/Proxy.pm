@@ -19,6 +19,12 @@ use Time::HiRes qw(time);
 
 our @EXPORT_OK = qw(start_proxy start_relay stop_proxy freeze_proxy);
 
+# Those of this process.  A test that dies must not leave one of them, which may wait
+# for it, nor the test's output open, whose end prove waits for.
+my @relays;
+my $owner = $$;
+END { kill KILL => map { -$_ } @relays if $$ == $owner; }
+
 # start_proxy($node, [session, bytes, action], ...): sessions of pg_pardump are
 # counted from 0, the leader's, in the order in which they connect; pg_dump's
 # and those that only cancel are not counted.  Actions: 'cut' closes both sides,
@@ -53,7 +59,13 @@ sub start_relay
 	my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 20)
 	  or die "could not listen on \"$path\": $!";
 	$relay->{pid} = fork() // die "could not fork: $!";
-	return $relay if $relay->{pid} != 0;
+	# its connections' processes are of its group
+	setpgrp $relay->{pid}, $relay->{pid};
+	if ($relay->{pid} != 0)
+	{
+		push @relays, $relay->{pid};
+		return $relay;
+	}
 	$SIG{CHLD} = 'IGNORE';
 	# not by the test's own end, which would stop its servers
 	$SIG{TERM} = sub { POSIX::_exit(0) };
