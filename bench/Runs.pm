@@ -33,6 +33,17 @@ sub geometric_mean
 	return exp($sum / @_);
 }
 
+# The lines of a CSV as hashes.
+sub read_csv
+{
+	my ($path) = @_;
+
+	open my $file, '<', $path or die "could not open \"$path\": $!\n";
+	chomp(my @lines = <$file>);
+	my @columns = split /,/, shift @lines;
+	return map { my %run; @run{@columns} = split /,/, $_, -1; \%run } @lines;
+}
+
 # Read run.sh's CSV.  Returns a hash of set, codec and program, each a hash of
 # the medians of "wall", "client_cpu", "server_cpu", "bytes" and of their sum
 # "cpu"; and a hash of set to its bytes of text.
@@ -41,21 +52,14 @@ sub read_medians
 	my ($path) = @_;
 	my (%values, %medians, %text);
 
-	open my $file, '<', $path or die "could not open \"$path\": $!\n";
-	chomp(my $header = <$file>);
-	my @columns = split /,/, $header;
-	while (my $line = <$file>)
+	foreach my $run (read_csv($path))
 	{
-		my %run;
-
-		chomp $line;
-		@run{@columns} = split /,/, $line;
-		$run{server_cpu} = $run{session_cpu} + $run{other_cpu};
-		$run{cpu} = $run{client_cpu} + $run{server_cpu};
-		$text{ $run{set} } = $run{text_bytes};
+		$run->{server_cpu} = $run->{session_cpu} + $run->{other_cpu};
+		$run->{cpu} = $run->{client_cpu} + $run->{server_cpu};
+		$text{ $run->{set} } = $run->{text_bytes};
 		foreach my $what (qw(wall client_cpu server_cpu cpu bytes))
 		{
-			push @{ $values{ $run{set} }{ $run{codec} }{ $run{program} }{$what} }, $run{$what};
+			push @{ $values{ $run->{set} }{ $run->{codec} }{ $run->{program} }{$what} }, $run->{$what};
 		}
 	}
 	foreach my $set (keys %values)

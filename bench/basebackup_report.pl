@@ -37,19 +37,12 @@ my %BESIDE = (
 my @MEASURES = qw(wall client_cpu session_cpu other_cpu cpu bytes);
 my (@ways, %values, %median, $gb);
 
-open my $file, '<', $ARGV[0] or die "could not open \"$ARGV[0]\": $!\n";
-chomp(my $header = <$file>);
-my @columns = split /,/, $header;
-while (my $line = <$file>)
+foreach my $run (Runs::read_csv($ARGV[0]))
 {
-	my %run;
-
-	chomp $line;
-	@run{@columns} = split /,/, $line;
-	$run{cpu} = sum(@run{qw(client_cpu session_cpu other_cpu)});
-	$gb = $run{data_bytes} / 1e9;
-	push @ways, $run{way} if !any { $_ eq $run{way} } @ways;
-	push @{ $values{ $run{way} }{$_} }, $run{$_} foreach @MEASURES;
+	$run->{cpu} = sum(@$run{qw(client_cpu session_cpu other_cpu)});
+	$gb = $run->{data_bytes} / 1e9;
+	push @ways, $run->{way} if !any { $_ eq $run->{way} } @ways;
+	push @{ $values{ $run->{way} }{$_} }, $run->{$_} foreach @MEASURES;
 }
 foreach my $way (@ways)
 {

@@ -25,17 +25,6 @@ my %NAME = (
 	late => 'incremental, all changed late');
 my @MEASURES = qw(wall client_cpu session_cpu other_cpu cpu bytes files reused);
 
-# The lines of a CSV as hashes.
-sub read_csv
-{
-	my ($path) = @_;
-
-	open my $file, '<', $path or die "could not open \"$path\": $!\n";
-	chomp(my @lines = <$file>);
-	my @columns = split /,/, shift @lines;
-	return map { my %run; @run{@columns} = split /,/, $_, -1; \%run } @lines;
-}
-
 # A ratio, or a dash where one of the two was not measured.
 sub ratio
 {
@@ -104,12 +93,12 @@ sub print_nights
 	}
 }
 
-my @runs = read_csv($ARGV[0]);
+my @runs = Runs::read_csv($ARGV[0]);
 foreach my $set (@Runs::SETS)
 {
 	my @its = grep { $_->{set} eq $set } @runs;
 
 	print_set($set, @its) if @its;
 }
-my @nights = read_csv($ARGV[1]);
+my @nights = Runs::read_csv($ARGV[1]);
 print_nights(@nights) if @nights;
