@@ -209,7 +209,7 @@ foreach my $case ([ '-j1', '-j4' ], [ '-j4', '-j1' ])
 	is("$rc $out$err", '0 ', "$first, $second: resumed");
 	is(value($node, $db, q{SELECT count(*), count(*) FILTER (WHERE note = 'seen') FROM long}),
 		"60000|$done", "$first, $second: no piece is loaded again");
-	is(value($node, $db, q{SELECT count(*) FROM short WHERE b = 'seen'}), 1000,
+	is(value($node, $db, q{SELECT count(*), count(*) FILTER (WHERE b = 'seen') FROM short}), '1000|1000',
 		"$first, $second: nor is a table");
 }
 
