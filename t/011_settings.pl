@@ -56,12 +56,16 @@ sub copy_right_ok
 }
 
 # a setting that costs only time is seen by a condition
-sql($node, 'postgres', q{CREATE DATABASE jit});
-sql($node, 'jit', q{
+sql($node, 'postgres', q{CREATE DATABASE slow});
+sql($node, 'slow', q{
 	CREATE TABLE t AS SELECT 'a row' AS t;
-	ALTER DATABASE jit SET jit = on});
-my $dir = dump_ok($node, 'jit', 'jit', 'pg_pardump', q{--where=t:current_setting('jit') = 'off'});
-like((run_program('pg_restore', '-f', '-', $dir))[1], qr/^a row$/m, 'no JIT compilation');
+	ALTER DATABASE slow SET jit = on;
+	ALTER DATABASE slow SET enable_tidscan = off});
+foreach my $setting ("jit') = 'off", "enable_tidscan') = 'on")
+{
+	my $dir = dump_ok($node, 'slow', $setting, 'pg_pardump', "--where=t:current_setting('$setting'");
+	like((run_program('pg_restore', '-f', '-', $dir))[1], qr/^a row$/m, "what costs time: $setting");
+}
 
 archive_right_ok('by SQL', '--no-extension');
 copy_right_ok('by SQL', '--copy-format=text');

@@ -20,8 +20,9 @@
  * locks: when its client gives it up (tcp_setting.c).  No tcp_user_timeout,
  * which would also end one whose client is slow to read.  No JIT: a plan that
  * looks dear would be compiled anew in every session, which for a table of
- * many columns takes longer than to read it.  No constraint is to be looked
- * at, which might call functions.
+ * many columns takes longer than to read it.  TID scans, without which each
+ * chunk that is read by SQL would be a scan of its whole table.  No
+ * constraint is to be looked at, which might call functions.
  *
  * One statement.  Every server has the first ones, and values are wrong
  * without them, so that a name that it does not know is an error.  The
@@ -48,6 +49,7 @@ static const char settings_query[] =
 " ('tcp_keepalives_count', '" CppAsString2(KEEPALIVE_COUNT) "', false),"
 " ('row_security', $3, false),"
 " ('jit', 'off', false),"
+" ('enable_tidscan', 'on', false),"
 " ('restrict_nonsystem_relation_kind', 'view, foreign-table', false)"
 ") v (name, setting, always)"
 " WHERE v.always OR EXISTS (SELECT FROM pg_catalog.pg_settings s"
