@@ -9,18 +9,18 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program dump_ok codecs has_extension
+use Pardump::Cluster qw(run_program dump_ok codecs has_extension
   nothing_left_ok value sql default_suffix new_path);
 use Pardump::Compare qw(fingerprint differences schema_text same_database_ok);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii
-  make_regression regress_dir empty_copy);
+  start_regression regress_dir empty_copy);
 use Pardump::Layout qw(layout_problems toc_problems chunk_count chunks_of);
 use Pardump::Reader qw(prepare_comparison same_rows_ok);
 use Pardump::Toc qw(read_toc);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_cluster('round_trip');
+my $node = start_regression('round_trip');
 my $copies = 0;
 
 # What stock pg_dump's archive of a database gives: the measure of all others.
@@ -200,7 +200,6 @@ SKIP:
 			  . 'no round trip of the regression database');
 		skip 'PG_PARDUMP_REGRESS is not set', 1;
 	}
-	cmp_ok(make_regression($node), '>', 150, 'the regression tests ran');
 	my $stock = stock_round_trip('regression');
 	# some materialized views are stale there, and a restore fills them anew
 	my %stale = map { ("table $_" => 1) } split /\n/, value($node, 'regression',

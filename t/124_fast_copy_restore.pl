@@ -8,15 +8,15 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program dump_ok new_path);
+use Pardump::Cluster qw(run_program dump_ok new_path);
 use Pardump::Compare qw(fingerprint differences schema_text);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii
-  make_regression regress_dir empty_copy);
+  start_regression regress_dir empty_copy);
 use Pardump::Load qw(prepare_load same_load_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_cluster('fast_restore');
+my $node = start_regression('fast_restore');
 my $copies = 0;
 
 # How many COPY were done by whom, of those in the server's log from an offset.
@@ -84,7 +84,6 @@ same_restore_ok('sql_ascii', 1);
 SKIP:
 {
 	skip 'PG_PARDUMP_REGRESS is not set', 1 unless regress_dir();
-	make_regression($node);
 	same_restore_ok('regression', 100);
 	prepare_load($node, 'regression');
 	same_load_ok($node, 'regression', 'regression', schemas => 'public', tables => 100);

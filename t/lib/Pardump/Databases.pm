@@ -9,12 +9,13 @@ use warnings;
 
 use Exporter 'import';
 use File::Basename;
-use Pardump::Cluster qw(make_database run_program new_path sql);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(prepare_for_everything make_everything make_latin1 make_sql_ascii
-  make_regression regress_dir empty_copy);
+  start_regression regress_dir empty_copy);
 
 # What each database, and an empty one to restore it into, is created with.
 my %options = (
@@ -95,13 +96,13 @@ sub regress_dir
 	return $dir;
 }
 
-# Runs PostgreSQL's regression tests on the node, which leaves the database
-# "regression".  That every one of them passes is not our concern: some depend
-# on how the server was packaged.  What matters is that the schedule ran to
-# its end.
+# PostgreSQL's regression tests, which leave the database "regression", in a
+# cluster of their own.  That every one of them passes is not our concern: some
+# depend on how the server was packaged.  What matters is that the schedule ran
+# to its end.  Returns its data directory.
 sub make_regression
 {
-	my ($node) = @_;
+	my $node = start_cluster('regression_maker');
 	my $dir = regress_dir();
 	my $outputdir = new_path('regress');
 	mkdir $outputdir or die "could not create \"$outputdir\": $!";
@@ -111,9 +112,37 @@ sub make_regression
 		'--max-concurrent-tests=20', "--schedule=$dir/parallel_schedule",
 		"--inputdir=$dir", "--outputdir=$outputdir");
 	my $passed = () = $out =~ /^(?:ok \d+|.* \.\.\. ok )/mg;
-	note("$passed regression tests passed");
 	append_to_file("$outputdir/pg_regress.out", $out);
-	return $passed;
+	die "only $passed regression tests passed; see $outputdir" if $passed <= 150;
+	note("$passed regression tests passed");
+	$node->stop;
+	return $node->data_dir;
+}
+
+# A running cluster with the database "regression", if PG_PARDUMP_REGRESS says
+# where its tests are; else with none.  They take most of a minute, so the first
+# test file that asks runs them, and keeps for the others what they left: the
+# very files, since a restored database has no dropped columns nor rows from
+# before a column was added.
+sub start_regression
+{
+	my ($name) = @_;
+	return start_cluster($name) if !defined regress_dir();
+	my $kept = "${PostgreSQL::Test::Utils::tmp_check}/regression_backups";
+	if (!-d $kept)
+	{
+		my $data = make_regression();
+		mkdir "$kept.new" or die "could not create \"$kept.new\": $!";
+		system_or_bail('cp', '-a', $data, "$kept.new/regression");
+		rename "$kept.new", $kept or die "could not rename \"$kept.new\": $!";
+	}
+	# a node that never runs, whose backups these seem to be
+	my $root = PostgreSQL::Test::Cluster->new("${name}_root");
+	symlink $kept, $root->backup_dir or die "could not link \"$kept\": $!";
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init_from_backup($root, 'regression');
+	$node->start;
+	return $node;
 }
 
 1;
