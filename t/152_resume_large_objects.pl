@@ -181,8 +181,10 @@ foreach my $name (grep { /stock|older/ } sort keys %archives)
 		my $stock = $stock{"@options"} //= by_stock($prepare, @options);
 		my $db = new_copy();
 		$prepare->($db);
+		# of two workers either may be first: by one the second is the second hundred
+		my $jobs = $how =~ /killed/ ? '-j1' : '-j2';
 		my $stopper = start_stopper($node, $what, $where, 2);
-		my $run = start_stopped($stopper, $db, '-j2', '--retries=9', @options, $archives{$name});
+		my $run = start_stopped($stopper, $db, $jobs, '--retries=9', @options, $archives{$name});
 		disturb($how, $node, $run, $stopper);
 		if ($how =~ /killed/)
 		{
