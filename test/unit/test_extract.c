@@ -13,7 +13,7 @@
 
 #include "common/file_perm.h"
 
-#include "basebackup/tar_archive.h"
+#include "backup/tar_archive.h"
 #include "extract/extract_archive.h"
 #include "extract/frame_list.h"
 #include "extract/tablespace_map.h"

@@ -10,7 +10,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "basebackup/crc32c_combine.h"
+#include "backup/crc32c_combine.h"
 
 #define CRC32C_POLYNOMIAL 0x82F63B78
 #define X_TO_THE_0 0x80000000

@@ -8,8 +8,8 @@
 #include "mb/pg_wchar.h"
 #include "pqexpbuffer.h"
 
+#include "backup/backup_manifest.h"
 #include "base/json_text.h"
-#include "basebackup/backup_manifest.h"
 #include "stream/hex.h"
 #include "stream/sink_file.h"
 #include "stream/sink_tap.h"

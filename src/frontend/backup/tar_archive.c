@@ -13,8 +13,8 @@
 
 #include "shared/block_compress.h"
 
+#include "backup/tar_archive.h"
 #include "base/shared_memory.h"
-#include "basebackup/tar_archive.h"
 #include "stream/piece_ring.h"
 #include "stream/write_at.h"
 
