@@ -235,7 +235,7 @@ _pg_parbasebackup()
 			return
 			;;
 		-Z | --compress)
-			COMPREPLY=($(compgen -W 'none lz4 zstd' -- "$cur"))
+			COMPREPLY=($(compgen -W 'none lz4 zstd server-none server-lz4 server-zstd' -- "$cur"))
 			return
 			;;
 		-c | --checkpoint)

@@ -1,6 +1,7 @@
 # A base backup by pg_parbasebackup is one as pg_basebackup takes it: on a quiet
 # cluster the manifests tell the same files with the same checksums, pg_verifybackup
-# and the server accept it, and all rows are there.
+# and the server accept it, and all rows are there.  So it is if the extension reads
+# the files.
 
 use strict;
 use warnings;
@@ -39,6 +40,7 @@ CREATE UNLOGGED TABLE forgotten AS SELECT g FROM generate_series(1, 1000) g;
 CREATE INDEX ON forgotten (g);
 CREATE UNLOGGED TABLE forgotten_far TABLESPACE elsewhere AS SELECT 1 AS g;
 CREATE TABLE empty (a int);
+CREATE EXTENSION pg_pardump;
 VACUUM;
 SQL
 my $forgotten = value($node, 'much', q{SELECT pg_relation_filepath('forgotten')});
@@ -72,14 +74,23 @@ $node->safe_psql('postgres', 'CHECKPOINT');
 # ---- beside pg_basebackup's
 
 my $quiet = dump_of($node);
+# what the first run looks up in the catalogs gets hints
+backup_ok($node, 'first', 'pg_parbasebackup', '-d', 'dbname=much', '-T', "$location=" . new_path('place'));
 my ($stock_place, $place) = map { new_path($_) } qw(stock_place place);
 my $stock = backup_ok($node, 'quiet', 'pg_basebackup', '-T', "$location=$stock_place");
 my $ours = backup_ok($node, 'quiet', 'pg_parbasebackup', '-j3', '-T', "$location=$place");
+my @by_extension = map { backup_ok($node, "by the extension, @$_", 'pg_parbasebackup', '-j3', '-d', 'dbname=much', @$_,
+	'-T', "$location=" . new_path('place')) } [], [ '-Z', 'server-zstd:1' ], ['--no-verify-checksums'];
 is(slots_left($node), '', 'no slot is left');
 
 # made for each backup, or written by the checkpoint that begins it
 my $made = qr/^(backup_label|global\/pg_control|pg_logical\/replorigin_checkpoint)$/;
 is_deeply([ differences($stock, $ours, $made) ], [], 'the manifests tell the same');
+foreach my $dir (@by_extension)
+{
+	is_deeply([ differences($stock, $dir, $made) ], [], 'by the extension, too');
+	verify_backup_ok($dir, 'by the extension');
+}
 my $files = manifest_files($ours);
 cmp_ok(scalar(keys %$files), '>', 900, 'which is of many files');
 is_deeply([ grep { $files->{$_} && !/^backup_label/ } @out ], [], 'what does not belong in it is not there');

@@ -28,7 +28,7 @@ sub refused_ok
 # ---- what only pg_basebackup can do
 
 my $hint = qr/hint: Use pg_basebackup with the same options\.\n\z/;
-foreach my $options (['-z'], [ '-Z', '5' ], [ '-Ft', '-Z', 'gzip' ], [ '-Ft', '--compress=server-zstd' ], [ '-C', '-S', 'x' ], [ '-S', 'x' ],
+foreach my $options (['-z'], [ '-Z', '5' ], [ '-Ft', '-Z', 'gzip' ], [ '-Ft', '--compress=server-gzip' ], [ '-C', '-S', 'x' ], [ '-S', 'x' ],
 	[ '-i', 'x' ], [ '-t', 'server:/x' ], ['--manifest-checksums=SHA256'], ['--manifest-force-encode'], [ '-D', '-' ])
 {
 	refused_ok(qr/error: .*not supported.*\n.*$hint/, @$options);
@@ -40,6 +40,8 @@ foreach my $try (
 	[ qr/invalid value "x" for option -X/, '-X', 'x' ],
 	[ qr/only tar mode backups can be compressed/, '-Z', 'zstd' ],
 	[ qr/invalid compression specification/, '-Ft', '-Z', 'x' ],
+	[ qr/files cannot be compressed on the server: the database has no extension pg_pardump\n.*hint: Use --compress=client-METHOD/, '-Ft', '-Z', 'server-zstd' ],
+	[ qr/files cannot be compressed on the server: the extension is not wanted/, '-Z', 'server-lz4', '--no-extension' ],
 	[ qr/invalid value "x" for option -c/, '-c', 'x' ],
 	[ qr/invalid value "x" for option -F/, '-F', 'x' ],
 	[ qr/invalid value "x" for option --manifest-checksums/, '--manifest-checksums=x' ],

@@ -23,11 +23,14 @@ sql($node, 'postgres', <<'SQL');
 CREATE TABLE large AS SELECT g, repeat(md5(g::text), 10) AS t FROM generate_series(1, 50000) g;
 CREATE TABLE far TABLESPACE elsewhere AS SELECT g, repeat(md5(g::text), 10) AS t FROM generate_series(1, 30000) g;
 CREATE TABLE empty (a int);
+CREATE EXTENSION pg_pardump;
 VACUUM;
 CHECKPOINT;
 SQL
 my $oid = value($node, 'postgres', q{SELECT oid FROM pg_tablespace WHERE spcname = 'elsewhere'});
 my $quiet = dump_of($node);
+# what the first run looks up in the catalogs gets hints
+backup_ok($node, 'first', 'pg_parbasebackup', '-Ft');
 my $stock = backup_ok($node, 'quiet', 'pg_basebackup', '-T', "$location=" . new_path('place'));
 my $made = qr/^(backup_label|tablespace_map|global\/pg_control|pg_logical\/replorigin_checkpoint)$/;
 
@@ -55,10 +58,11 @@ sub extract
 
 my $extracted;
 my $place;
-foreach my $try ([ 'none', '' ], [ 'client-zstd:1', '.zst' ], [ 'lz4', '.lz4' ])
+foreach my $try ([ 'none', '', '--no-extension' ], [ 'none', '' ], [ 'client-zstd:1', '.zst' ], [ 'lz4', '.lz4', '--no-extension' ],
+	[ 'server-zstd:1', '.zst' ], [ 'server-lz4', '.lz4' ])
 {
-	my ($codec, $suffix) = @$try;
-	my $dir = backup_ok($node, $codec, 'pg_parbasebackup', '-Ft', '-j4', '-Z', $codec);
+	my ($codec, $suffix, @options) = @$try;
+	my $dir = backup_ok($node, $codec, 'pg_parbasebackup', '-Ft', '-j4', '-Z', $codec, @options);
 	is(listing($dir), join(' ', sort "$oid.tar$suffix", "base.tar$suffix", "pg_wal.tar$suffix", 'backup_manifest'),
 		"$codec: its files");
 	is_deeply([ differences($stock, $dir, $made) ], [], "$codec: the manifest tells the same as pg_basebackup's");

@@ -12,6 +12,7 @@
 #include "base/run_clock.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
+#include "basebackup/backup_call.h"
 #include "basebackup/backup_pool.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"
@@ -48,6 +49,13 @@ backup_pool_make_results(Backup *backup)
  * In a worker
  * ----------
  */
+static bool
+checks_pages(const Backup *backup)
+{
+	return backup->server.has_checksums &&
+		!backup->options->no_verify_checksums;
+}
+
 static void
 start_worker(void *arg, int no)
 {
@@ -58,7 +66,7 @@ start_worker(void *arg, int no)
 	close(PQsocket(backup->conn));
 	pool->conn = backup_server_connect(backup);
 	interrupt_set_connection(pool->conn);
-	if (backup->server.has_checksums && !backup->options->no_verify_checksums)
+	if (checks_pages(backup))
 		pool->check = page_check_new(backup, pool->conn);
 	pool->layout = backup->form->new_layout(backup);
 }
@@ -80,7 +88,11 @@ run_job(void *arg, int job, volatile int *step)
 	const Backup *backup = pool->backup;
 	const BackupPiece *piece = &backup->plan->pieces[job];
 
-	backup_read_piece(backup, pool->conn, pool->check, pool->layout, piece);
+	if (backup->extension->missing)
+		backup_read_piece(backup, pool->conn, pool->check, pool->layout, piece);
+	else
+		backup_call_piece(backup, pool->conn, checks_pages(backup),
+						  pool->layout, piece);
 	(void) __sync_fetch_and_add(backup->results.bytes_done,
 								piece_bytes(backup->plan, piece));
 	return true;

@@ -9,23 +9,14 @@
 
 #include "base/printable.h"
 #include "basebackup/backup_read.h"
+#include "basebackup/copy_rows.h"
 #include "session/session.h"
-#include "session/session_loss.h"
-#include "session/session_wait.h"
 
 /* Of a row.  A multiple of every size of a page. */
 #define ROW_BYTES ((uint32) 128 * 1024)
 
-/* "Binary Format" in the manual of COPY: signature, flags, extension. */
-#define HEAD_BYTES 19
-
-/* Number of columns, and of each its length: the row's number, the bytes. */
-#define ROW_HEAD_BYTES (2 + 4 + 4 + 4)
-
 /* None of those that are read whole has so many. */
 #define SMALL_FILE_BYTES 1048576
-
-static const char problem[] = "could not read files";
 
 /* What a piece is read with. */
 typedef struct PieceReader
@@ -88,12 +79,6 @@ copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
  * Rows
  * ----------
  */
-pg_noreturn static void
-unexpected(void)
-{
-	pg_fatal("unexpected data from the server while reading files");
-}
-
 static uint32
 number32(const char *bytes)
 {
@@ -156,7 +141,7 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 	uint32		want = Min(range->length - reader->pos, ROW_BYTES);
 
 	if (len > want)
-		unexpected();
+		copy_rows_unexpected();
 	if (file->is_wal && len < want)
 		pg_fatal("requested WAL segment \"%s\" has already been removed",
 				 file->path);
@@ -175,56 +160,18 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 		end_range(reader);
 }
 
-/* A message of COPY is a row, after the head, or the end. */
+/* A row: its number, which the server need not keep in order, and bytes. */
 static void
-take_message(PieceReader *reader, const char *message, size_t len)
+take_row(void *arg, const CopyValue *values)
 {
-	int32		length;
+	PieceReader *reader = arg;
 
-	if (reader->row == 0)
-	{
-		/* the server sends it with the first row */
-		if (len < HEAD_BYTES)
-			unexpected();
-		message += HEAD_BYTES;
-		len -= HEAD_BYTES;
-	}
-	if (len == 2 && memcmp(message, "\377\377", 2) == 0)
-		return;
-	if (len < ROW_HEAD_BYTES || memcmp(message, "\0\2\0\0\0\4", 6) != 0 ||
-		number32(message + 6) != reader->row++ ||
+	if (values[0].len != sizeof(uint32) ||
+		number32(values[0].data) != reader->row++ ||
 		reader->range == reader->piece->first + reader->piece->n)
-		unexpected();
-	length = (int32) number32(message + 10);
-	len -= ROW_HEAD_BYTES;
-	if (length == -1 ? len != 0 : (size_t) length != len)
-		unexpected();
-	take_value(reader, length == -1 ? NULL : message + ROW_HEAD_BYTES, len);
-}
-
-static void
-copy_rows(PieceReader *reader, PGconn *conn, const char *statement)
-{
-	PGresult   *res = session_exec(conn, statement);
-	char	   *message;
-	int			len;
-
-	if (PQresultStatus(res) != PGRES_COPY_OUT)
-		session_failed(conn, res, problem, statement);
-	PQclear(res);
-	while ((len = session_wait_copy_data(conn, &message)) > 0)
-	{
-		take_message(reader, message, len);
-		PQfreemem(message);
-	}
-	if (len == -2)
-		session_failed(conn, NULL, problem, statement);
-	res = session_wait_result(conn, -1);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(conn, res, problem, statement);
-	PQclear(res);
-	if (reader->range != reader->piece->first + reader->piece->n)
-		unexpected();
+		copy_rows_unexpected();
+	take_value(reader, values[1].len == -1 ? NULL : values[1].data,
+			   Max(values[1].len, 0));
 }
 
 void
@@ -243,7 +190,9 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 	layout->begin_piece(layout, piece);
 	if (check)
 		page_check_begin(check);
-	copy_rows(&reader, conn, statement);
+	copy_rows_read(conn, statement, 2, take_row, &reader);
+	if (reader.range != piece->first + piece->n)
+		copy_rows_unexpected();
 	layout->end_piece(layout);
 	backup->results.failures[piece - backup->plan->pieces] =
 		check ? page_check_settle(check) : 0;

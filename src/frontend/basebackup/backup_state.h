@@ -9,6 +9,7 @@
 
 #include "basebackup/backup_plan.h"
 #include "options/options.h"
+#include "plan/server_extension.h"
 #include "session/peer_address.h"
 
 /* What the leader has asked the server for; all workers must be on it. */
@@ -42,12 +43,13 @@ typedef struct BackupResults
 typedef struct Backup
 {
 	const Options *options;
-	const struct BackupForm *form;	/* backup_read.h */
+	const struct BackupForm *form;	/* backup_layout.h */
 	void	   *form_data;		/* the form's own */
 	BackupServer server;
 	PGconn	   *conn;			/* the leader's, who holds the backup */
 	char	   *slot;			/* that keeps the log, or NULL */
 	const PeerAddress *address;
+	const ServerExtension *extension;	/* that reads files, unless missing */
 	TimeLineID	timeline;
 	XLogRecPtr	start;			/* of the log that it needs */
 	XLogRecPtr	stop;			/* 0 until the backup has ended */

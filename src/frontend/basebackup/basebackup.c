@@ -23,6 +23,7 @@
 #include "base/run_clock.h"
 #include "base/units.h"
 #include "basebackup/backup_pool.h"
+#include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"
 #include "basebackup/backup_wal.h"
 #include "basebackup/basebackup.h"
@@ -80,10 +81,31 @@ event_run(const Backup *backup)
 	event_write(event);
 }
 
+/* Only the extension can compress on the server. */
+static void
+check_compression(const Backup *backup)
+{
+	const Options *options = backup->options;
+
+	if (options->compress_place != COMPRESS_ON_SERVER ||
+		options->compress.method == COMPRESS_NONE ||
+		backup->extension->missing == NULL)
+		return;
+	pg_log_error("files cannot be compressed on the server: %s",
+				 backup->extension->missing);
+	pg_log_error_hint("Use --compress=client-METHOD, or connect to a database that has the extension, as a role that may execute pg_pardump_read_files().");
+	exit(1);
+}
+
 static void
 begin(Backup *backup, const char *argv0)
 {
 	backup_server_open(backup, get_progname(argv0));
+	backup->extension = server_extension_find(backup->conn, backup->options,
+											  EXTENSION_READS_FILES);
+	if (backup->extension->missing == NULL)
+		pg_log_info("files are read by extension pg_pardump");
+	check_compression(backup);
 	/* files are to be as private as the server's, whatever the umask */
 	SetDataDirectoryCreatePerm(backup->server.directory_mode);
 	umask(pg_mode_mask);

@@ -123,21 +123,19 @@ read_again(PageCheck *check, const WrongPage *wrong)
 	return NULL;
 }
 
-static void
-warn(PageCheck *check, const WrongPage *wrong, uint16 right, uint16 stored)
+void
+page_check_warn(const Backup *backup, int file, BlockNumber block,
+				uint16 computed, uint16 stored)
 {
-	uint32	   *warned = &check->backup->results.warned[wrong->file];
-	uint32		before = __sync_fetch_and_add(warned, 1);
-	const char *path = check->backup->list->files[wrong->file].path;
+	uint32		before = __sync_fetch_and_add(&backup->results.warned[file], 1);
+	const char *path = printable(backup->list->files[file].path);
 
 	if (before < MOST_WARNINGS)
 		pg_log_warning("checksum verification failed in file \"%s\", block %u: calculated %X but expected %X",
-					   printable(path),
-					   block_number(check, wrong->file, wrong->offset),
-					   right, stored);
+					   path, block, computed, stored);
 	if (before + 1 == MOST_WARNINGS)
 		pg_log_warning("further checksum verification failures in file \"%s\" will not be reported",
-					   printable(path));
+					   path);
 }
 
 int
@@ -158,7 +156,7 @@ page_check_settle(PageCheck *check)
 		if (right == 0)
 			continue;
 		failures++;
-		warn(check, wrong, right, stored);
+		page_check_warn(check->backup, wrong->file, block, right, stored);
 	}
 	check->n_wrong = 0;
 	return failures;

@@ -10,6 +10,8 @@
 #ifndef PAGE_CHECK_H
 #define PAGE_CHECK_H
 
+#include "storage/block.h"
+
 #include "basebackup/backup_state.h"
 
 typedef struct PageCheck PageCheck;
@@ -29,5 +31,12 @@ extern void page_check_take(PageCheck *check, int file, uint64 offset,
  * Returns how many pages are.
  */
 extern int	page_check_settle(PageCheck *check);
+
+/*
+ * Warn of a page of the file, as basebackup.c does since 17: block is its
+ * number in the relation's fork, also in later segments.
+ */
+extern void page_check_warn(const Backup *backup, int file, BlockNumber block,
+							uint16 computed, uint16 stored);
 
 #endif							/* PAGE_CHECK_H */

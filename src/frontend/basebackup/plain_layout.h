@@ -7,7 +7,7 @@
 #ifndef PLAIN_LAYOUT_H
 #define PLAIN_LAYOUT_H
 
-#include "basebackup/backup_read.h"
+#include "basebackup/backup_layout.h"
 
 /*
  * In the leader, before anything is asked of the server that takes long:

@@ -60,7 +60,7 @@ typedef struct TarLayout
 	PQExpBufferData raw;		/* of a piece */
 	PQExpBufferData frame;		/* the same, compressed */
 	const BackupPiece *piece;
-	const BackupRange *range;
+	size_t		padding;		/* after the range */
 } TarLayout;
 
 static void
@@ -73,11 +73,11 @@ append(PQExpBuffer buf, const char *data, size_t len)
 
 /* What fills the last block of a member. */
 static void
-append_padding(PQExpBuffer buf, uint64 size)
+append_padding(PQExpBuffer buf, size_t len)
 {
 	static const char zeros[TAR_BLOCK_SIZE];
 
-	append(buf, zeros, tarPaddingBytesRequired(size));
+	append(buf, zeros, len);
 }
 
 /* All that is in raw, as one frame. */
@@ -145,16 +145,26 @@ begin_piece(BackupLayout *layout, const BackupPiece *piece)
 	resetPQExpBuffer(&tar->raw);
 }
 
+/* The member's header with its first range, padding with its last. */
+static size_t
+around(BackupLayout *layout, const BackupRange *range, PQExpBuffer header)
+{
+	const Backup *backup = ((TarLayout *) layout)->backup;
+	const BackupFile *file = &backup->list->files[range->file];
+
+	if (range->offset == 0)
+		append_header(header, member_name(backup, file), NULL, file->size,
+					  S_IFREG | pg_file_create_mode, file->mtime);
+	return range->offset + range->length == file->size ?
+		tarPaddingBytesRequired(file->size) : 0;
+}
+
 static void
 begin_range(BackupLayout *layout, const BackupRange *range)
 {
 	TarLayout  *tar = (TarLayout *) layout;
-	const BackupFile *file = &tar->backup->list->files[range->file];
 
-	tar->range = range;
-	if (range->offset == 0)
-		append_header(&tar->raw, member_name(tar->backup, file), NULL,
-					  file->size, S_IFREG | pg_file_create_mode, file->mtime);
+	tar->padding = around(layout, range, &tar->raw);
 }
 
 static void
@@ -167,10 +177,8 @@ static void
 end_range(BackupLayout *layout)
 {
 	TarLayout  *tar = (TarLayout *) layout;
-	uint64		size = tar->backup->list->files[tar->range->file].size;
 
-	if (tar->range->offset + tar->range->length == size)
-		append_padding(&tar->raw, size);
+	append_padding(&tar->raw, tar->padding);
 }
 
 static void
@@ -180,6 +188,18 @@ end_piece(BackupLayout *layout)
 	const TarFile *file = file_of(tar->backup, tar->piece->tablespace);
 
 	put_frame(tar, file, file->n_pieces + tar->piece->no);
+}
+
+/* A frame of the server's. */
+static void
+put_piece(BackupLayout *layout, const BackupPiece *piece,
+		  const PQExpBufferData *data)
+{
+	const TarFile *file = file_of(((TarLayout *) layout)->backup,
+								  piece->tablespace);
+
+	tar_archive_put(file->archive, file->n_pieces + piece->no, data->data,
+					data->len);
 }
 
 static TarLayout *
@@ -209,6 +229,13 @@ new_layout(const Backup *backup)
 	tar->layout.data = take_data;
 	tar->layout.end_range = end_range;
 	tar->layout.end_piece = end_piece;
+	/* what is not compressed can come from there as it is stored, too */
+	if (backup->options->compress_place == COMPRESS_ON_SERVER ||
+		backup->options->compress.method == COMPRESS_NONE)
+	{
+		tar->layout.around = around;
+		tar->layout.put_piece = put_piece;
+	}
 	return &tar->layout;
 }
 
@@ -296,7 +323,7 @@ write_file(const Backup *backup, const char *path, const char *data, size_t len)
 	append_header(last, path, NULL, len, S_IFREG | pg_file_create_mode,
 				  time(NULL));
 	append(last, data, len);
-	append_padding(last, len);
+	append_padding(last, tarPaddingBytesRequired(len));
 }
 
 static void

@@ -12,7 +12,7 @@
 #ifndef TAR_LAYOUT_H
 #define TAR_LAYOUT_H
 
-#include "basebackup/backup_read.h"
+#include "basebackup/backup_layout.h"
 
 extern const BackupForm tar_form;
 

@@ -22,8 +22,9 @@ static const char output_options[] =
 "  -X, --wal-method=none|fetch|stream\n"
 "                               include required WAL files with specified method\n"
 "                               (default: stream, as segments are complete)\n"
-"  -Z, --compress=[client-]METHOD[:DETAIL]\n"
-"                               compress tar format on the client (zstd, lz4 or none)\n"
+"  -Z, --compress=[{client|server}-]METHOD[:DETAIL]\n"
+"                               compress tar format on the client, or by the extension\n"
+"                               on the server (zstd, lz4 or none)\n"
 "  --waldir=WALDIR              location for the write-ahead log directory\n";
 
 static const char general_options[] =
@@ -41,6 +42,7 @@ static const char general_options[] =
 "  --manifest-checksums=CRC32C|NONE\n"
 "                               use algorithm for manifest checksums\n"
 "  --no-estimate-size           has no effect: the size is known anyway\n"
+"  --no-extension               read by SQL even if the server has the extension\n"
 "  --no-manifest                suppress generation of backup manifest\n"
 "  --no-progress                show no progress, also on a terminal\n"
 "  --no-slot                    prevent creation of temporary replication slot\n"
@@ -63,7 +65,7 @@ static const char connection_options[] =
 "  -W, --password               force password prompt (should happen automatically)\n"
 "\n"
 "What it cannot do, pg_basebackup can: -C, -S, -i, -t, -z,\n"
-"gzip and server compression, and -D -.\n";
+"gzip, and -D -.\n";
 
 void
 backup_help_print(const char *progname)

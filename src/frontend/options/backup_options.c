@@ -70,6 +70,7 @@ static const BackupOption backup_options[] = {
 	{{"jobs", OPTION_WITH_VALUE}, 'j'},
 	{{"extract", OPTION_TEXT, MEMBER(extract)}},
 	{{"log-json", OPTION_TEXT, MEMBER(log_json)}},
+	{{"no-extension", OPTION_FLAG, MEMBER(no_extension)}},
 	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}},
 	{{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}},
 };
@@ -179,20 +180,17 @@ use_stock(void)
 	exit(1);
 }
 
-/* [client-]METHOD[:DETAIL] */
+/* [{client|server}-]METHOD[:DETAIL]; the client if that is not said */
 static void
 read_compress(Options *options, const char *arg)
 {
 	char		error[COMPRESS_SPEC_ERROR_BYTES];
 	const char *method = arg;
 
-	if (strncmp(arg, "server-", 7) == 0)
-	{
-		pg_log_error("option --compress=%s is not supported: files are compressed by the client",
-					 arg);
-		use_stock();
-	}
-	if (strncmp(arg, "client-", 7) == 0)
+	options->compress_place = strncmp(arg, "server-", 7) == 0 ?
+		COMPRESS_ON_SERVER : COMPRESS_ON_CLIENT;
+	if (options->compress_place == COMPRESS_ON_SERVER ||
+		strncmp(arg, "client-", 7) == 0)
 		method += 7;
 	if (!compress_spec_parse(method, &options->compress, error))
 		pg_fatal("invalid compression specification: %s", error);
@@ -313,7 +311,7 @@ check_options(Options *options, const char *progname)
 	if (options->no_manifest && options->manifest_checksums)
 		pg_fatal("options %s and %s cannot be used together", "--no-manifest",
 				 "--manifest-checksums");
-	if (options->compress_given && !options->tar_format &&
+	if (options->compress_place == COMPRESS_ON_CLIENT && !options->tar_format &&
 		options->compress.method != COMPRESS_NONE)
 		pg_fatal("only tar mode backups can be compressed");
 	if (options->wal_directory && options->tar_format)

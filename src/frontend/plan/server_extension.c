@@ -57,38 +57,45 @@ static const char find_query[] =
 " WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name";
 
 /*
- * What is called, as to_regprocedure() takes it; pg_proc.proname; and whether
- * that is to read, and to load.
+ * What is called, as to_regprocedure() takes it; pg_proc.proname; and for
+ * what: a bit for each ServerExtensionUse.
  */
 #define FUNCTIONS_SQL \
 "(VALUES (1, '" PARDUMP_CHUNKS "(pg_catalog.regclass, pg_catalog.int8)'::pg_catalog.text," \
-" 'pg_pardump_chunks'::pg_catalog.name, true, false)," \
+" 'pg_pardump_chunks'::pg_catalog.name, 1)," \
 " (2, '" PARDUMP_READ "(pg_catalog.regclass, pg_catalog.name[], pg_catalog.int8," \
-" pg_catalog.int8, pg_catalog.text, pg_catalog.text)', 'pg_pardump_read', true, false)," \
-" (3, '" PARDUMP_LAST_READ "()', 'pg_pardump_last_read', true, false)," \
+" pg_catalog.int8, pg_catalog.text, pg_catalog.text)', 'pg_pardump_read', 1)," \
+" (3, '" PARDUMP_LAST_READ "()', 'pg_pardump_last_read', 1)," \
 " (4, '" PARDUMP_RAW_REASON "(pg_catalog.regclass, pg_catalog.bool)'," \
-" 'pg_pardump_raw_reason', true, true)," \
+" 'pg_pardump_raw_reason', 3)," \
 " (5, '" PARDUMP_LOAD_TUPLES "(pg_catalog.regclass, pg_catalog.bytea)'," \
-" 'pg_pardump_load_tuples', false, true)," \
+" 'pg_pardump_load_tuples', 2)," \
 " (6, '" PARDUMP_FINGERPRINT "(pg_catalog.regclass, pg_catalog.name[], pg_catalog.int8," \
 " pg_catalog.int8, pg_catalog.bytea, pg_catalog.text, pg_catalog.bytea)'," \
-" 'pg_pardump_fingerprint', true, false)," \
+" 'pg_pardump_fingerprint', 1)," \
 " (7, '" PARDUMP_DEFINITION "(pg_catalog.regclass, pg_catalog.name[])'," \
-" 'pg_pardump_definition', true, false)," \
+" 'pg_pardump_definition', 1)," \
 " (8, '" PARDUMP_FINGERPRINT_READS "(pg_catalog.bytea, pg_catalog.text)'," \
-" 'pg_pardump_fingerprint_reads', true, false)," \
-" (9, '" PARDUMP_LAST_FINGERPRINT "()', 'pg_pardump_last_fingerprint', true, false))" \
-" f (no, signature, name, reads, loads)"
-#define N_FUNCTIONS 9
+" 'pg_pardump_fingerprint_reads', 1)," \
+" (9, '" PARDUMP_LAST_FINGERPRINT "()', 'pg_pardump_last_fingerprint', 1)," \
+" (10, '" PARDUMP_READ_FILES "(pg_catalog.bytea[], pg_catalog.int8[], pg_catalog.int8[]," \
+" pg_catalog.bytea[], pg_catalog.int4[], pg_catalog.bool[], pg_catalog.int8[]," \
+" pg_catalog.pg_lsn, pg_catalog.text)', 'pg_pardump_read_files', 4)," \
+" (11, '" PARDUMP_LAST_FILES "()', 'pg_pardump_last_files', 4))" \
+" f (no, signature, name, uses)"
+#define N_FUNCTIONS 11
 
 /* Of these how many are called, by ServerExtensionUse. */
-static const int n_called[] = {8, 2};
+static const int n_called[] = {8, 2, 2};
+
+/* Its bit, as a parameter. */
+static const char *const use_bits[] = {"1", "2", "4"};
 
 /*
- * The functions that are called to load ($1) or to read, and then the table,
- * as far as names lead to any: name, OID, whether it is part of the
- * extension, and as that made it, an owner that is not trusted, whether we
- * may use it, and the function's number.
+ * The functions that are called for a use ($1), and then the table, as far as
+ * names lead to any: name, OID, whether it is part of the extension, and as
+ * that made it, an owner that is not trusted, whether we may use it, and the
+ * function's number.
  */
 static const char parts_query[] =
 "WITH " TRUSTED_SQL
@@ -102,9 +109,9 @@ static const char parts_query[] =
 " JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=)"
 " pg_catalog.to_regprocedure(f.signature)"
 " JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang"
-" WHERE CASE WHEN $1::pg_catalog.bool THEN f.loads ELSE f.reads END"
+" WHERE (f.uses OPERATOR(pg_catalog.&) $1::pg_catalog.int4) OPERATOR(pg_catalog.<>) 0"
 " UNION ALL"
-" SELECT 10, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
+" SELECT 12, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
 " c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog.\"char\","
 " pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
 " FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=)"
@@ -223,8 +230,8 @@ note_parts(ServerExtension *extension, const PGresult *res)
 static void
 find_parts(PGconn *conn, ServerExtension *extension)
 {
-	const char *loads = extension->use == EXTENSION_LOADS ? "true" : "false";
-	PGresult   *res = session_query_params(conn, parts_query, 1, &loads, 0);
+	PGresult   *res = session_query_params(conn, parts_query, 1,
+										   &use_bits[extension->use], 0);
 
 	extension->missing = why_not_used(extension, res);
 	if (extension->missing == NULL)
@@ -236,9 +243,13 @@ find_parts(PGconn *conn, ServerExtension *extension)
 static void
 tell_missing(const ServerExtension *extension)
 {
-	if (extension->missing && extension->use == EXTENSION_READS)
+	if (extension->missing == NULL)
+		return;
+	if (extension->use == EXTENSION_READS)
 		pg_log_info("%s: tables are cut by blocks and read by SQL",
 					extension->missing);
+	else if (extension->use == EXTENSION_READS_FILES)
+		pg_log_info("%s: files are read by SQL", extension->missing);
 }
 
 ServerExtension *

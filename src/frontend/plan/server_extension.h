@@ -15,11 +15,12 @@
 #include "session/connection.h"
 #include "session/extension_name.h"
 
-/* What it is for: on a source, and on the target of a copy. */
+/* What it is for: on a source, on the target of a copy, for a base backup. */
 typedef enum ServerExtensionUse
 {
 	EXTENSION_READS,
-	EXTENSION_LOADS
+	EXTENSION_LOADS,
+	EXTENSION_READS_FILES
 } ServerExtensionUse;
 
 typedef struct ServerExtension
@@ -36,7 +37,8 @@ typedef struct ServerExtension
  * Look for the extension, and judge it by the catalogs as they are now: conn
  * has no transaction.  It is missing if the user wants none, or the database
  * has none, or one of another version, one that we may not call, or one that
- * is not safe from other roles.  Messages tell so if it was to read.
+ * is not safe from other roles.  Messages tell so if it was to
+ * read.
  */
 extern ServerExtension *server_extension_find(PGconn *conn,
 											  const Options *options,

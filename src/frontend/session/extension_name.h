@@ -16,6 +16,8 @@
 #define PARDUMP_LAST_FINGERPRINT PARDUMP_SCHEMA ".pg_pardump_last_fingerprint"
 #define PARDUMP_RAW_REASON PARDUMP_SCHEMA ".pg_pardump_raw_reason"
 #define PARDUMP_LOAD_TUPLES PARDUMP_SCHEMA ".pg_pardump_load_tuples"
+#define PARDUMP_READ_FILES PARDUMP_SCHEMA ".pg_pardump_read_files"
+#define PARDUMP_LAST_FILES PARDUMP_SCHEMA ".pg_pardump_last_files"
 #define PARDUMP_NOTE_DUMP PARDUMP_SCHEMA ".pg_pardump_note_dump"
 
 /* A table of it. */

@@ -1,0 +1,436 @@
+/*
+ * backup_call.c
+ *		Reads pieces of the server's files by the extension.
+ */
+#include "base/fe_compat.h"
+
+#include "port/pg_bswap.h"
+#include "port/pg_crc32c.h"
+
+#include "basebackup/backup_call.h"
+#include "basebackup/copy_rows.h"
+#include "basebackup/page_check.h"
+#include "session/session.h"
+#include "session/table_lock.h"
+#include "stream/decompress.h"
+#include "stream/hex.h"
+
+/* Decompressed at a time. */
+#define DECOMPRESS_BYTES 65536
+
+/*
+ * What a piece as the form has it can be at most: twice its bytes, which is
+ * more than any compressor makes of them, and the headers.
+ */
+#define MOST_PIECE_BYTES (2 * PIECE_BYTES + PIECE_RANGES * 4096)
+
+/*
+ * Before the bytes of a range, if they are for the layout: its number in the
+ * piece, as a range whose file is gone is not there at all.
+ */
+typedef uint32 RangeMark;
+
+/* A piece that is read. */
+typedef struct PieceCall
+{
+	const Backup *backup;
+	BackupLayout *layout;
+	const BackupPiece *piece;
+	PQExpBufferData whole;		/* for put_piece(), else not used */
+
+	/* for the layout */
+	Decompressor *decompressor; /* NULL: not compressed on its way */
+	bool	   *seen;			/* by range */
+	pg_crc32c  *crcs;			/* of those that were seen */
+	RangeMark	mark;
+	size_t		mark_len;		/* of the mark that comes */
+	int			range;			/* next: in the piece */
+	uint32		left;			/* of the range that is read */
+} PieceCall;
+
+static const BackupRange *
+range_of(const Backup *backup, const BackupPiece *piece, int i)
+{
+	return &backup->plan->ranges[piece->first + i];
+}
+
+static const BackupFile *
+file_of(const Backup *backup, const BackupRange *range)
+{
+	return &backup->list->files[range->file];
+}
+
+/* Others may have a part of the file already. */
+static bool
+is_required(const Backup *backup, const BackupRange *range)
+{
+	return range->length != file_of(backup, range)->size;
+}
+
+/* In its relation's fork. */
+static uint64
+first_block(const Backup *backup, const BackupFile *file)
+{
+	return (uint64) file->segment * backup->server.segment_blocks;
+}
+
+/* ----------
+ * The statement
+ * ----------
+ */
+
+/* An array's text as a literal: "{...}" of a type. */
+static void
+append_array(PQExpBuffer sql, const PQExpBufferData *elements, const char *type)
+{
+	appendPQExpBuffer(sql, "'{%s}'::pg_catalog.%s[], ", elements->data, type);
+}
+
+static void
+append_bytes(PQExpBuffer elements, const void *bytes, size_t len)
+{
+	char	   *digits = hex_encode(bytes, len);
+
+	/* of letters, digits and \x: no quotes are needed but for that */
+	appendPQExpBuffer(elements, "\"\\\\x%s\"", digits);
+	free(digits);
+}
+
+/* The arrays of a call, by argument. */
+enum
+{
+	ARRAY_PATHS, ARRAY_OFFSETS, ARRAY_LENGTHS, ARRAY_HEADERS, ARRAY_PADDINGS,
+	ARRAY_REQUIRED, ARRAY_FIRST_BLOCKS, N_ARRAYS
+};
+
+static const char *const array_types[N_ARRAYS] = {
+	"bytea", "int8", "int8", "bytea", "int4", "bool", "int8"
+};
+
+static void
+append_range(PQExpBufferData arrays[N_ARRAYS], const PieceCall *call, int i,
+			 bool checks_pages)
+{
+	const Backup *backup = call->backup;
+	const BackupRange *range = range_of(backup, call->piece, i);
+	const BackupFile *file = file_of(backup, range);
+	RangeMark	mark = pg_hton32((uint32) i);
+	PQExpBufferData header;
+	size_t		padding = 0;
+
+	for (int no = 0; i > 0 && no < N_ARRAYS; no++)
+		appendPQExpBufferChar(&arrays[no], ',');
+	initPQExpBuffer(&header);
+	if (call->layout->put_piece)
+		padding = call->layout->around(call->layout, range, &header);
+	else
+		appendBinaryPQExpBuffer(&header, (char *) &mark, sizeof(mark));
+
+	append_bytes(&arrays[ARRAY_PATHS], file->path, strlen(file->path));
+	appendPQExpBuffer(&arrays[ARRAY_OFFSETS], UINT64_FORMAT, range->offset);
+	appendPQExpBuffer(&arrays[ARRAY_LENGTHS], "%u", range->length);
+	append_bytes(&arrays[ARRAY_HEADERS], header.data, header.len);
+	appendPQExpBuffer(&arrays[ARRAY_PADDINGS], "%zu", padding);
+	appendPQExpBufferStr(&arrays[ARRAY_REQUIRED],
+						 is_required(backup, range) ? "t" : "f");
+	if (checks_pages && file->is_relation)
+		appendPQExpBuffer(&arrays[ARRAY_FIRST_BLOCKS], UINT64_FORMAT,
+						  first_block(backup, file));
+	else
+		appendPQExpBufferStr(&arrays[ARRAY_FIRST_BLOCKS], "NULL");
+	termPQExpBuffer(&header);
+}
+
+/* What the server is to compress with: by another place nothing is. */
+static const CompressSpec *
+wire_compression(const PieceCall *call)
+{
+	static const CompressSpec none = {.method = COMPRESS_NONE};
+	const Options *options = call->backup->options;
+
+	return options->compress_place == COMPRESS_ON_SERVER ?
+		&options->compress : &none;
+}
+
+/* Owned. */
+static char *
+copy_statement(const PieceCall *call, bool checks_pages)
+{
+	const Backup *backup = call->backup;
+	PQExpBufferData arrays[N_ARRAYS];
+	PQExpBufferData sql;
+	char		compression[COMPRESS_SPEC_ERROR_BYTES];
+
+	for (int no = 0; no < N_ARRAYS; no++)
+		initPQExpBuffer(&arrays[no]);
+	for (int i = 0; i < call->piece->n; i++)
+		append_range(arrays, call, i, checks_pages);
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "COPY (SELECT " PARDUMP_READ_FILES "(");
+	for (int no = 0; no < N_ARRAYS; no++)
+	{
+		if (PQExpBufferDataBroken(arrays[no]))
+			pg_fatal("out of memory");
+		append_array(&sql, &arrays[no], array_types[no]);
+		termPQExpBuffer(&arrays[no]);
+	}
+	compress_spec_print(wire_compression(call), compression,
+						sizeof(compression));
+	appendPQExpBuffer(&sql, "'%X/%X'::pg_catalog.pg_lsn, '%s'::pg_catalog.text)) TO STDOUT (FORMAT binary)",
+					  LSN_FORMAT_ARGS(backup->start), compression);
+	if (PQExpBufferDataBroken(sql))
+		pg_fatal("out of memory");
+	return sql.data;
+}
+
+/* ----------
+ * The bytes
+ * ----------
+ */
+
+/* A CopyRowTake: of the piece as it is to be stored. */
+static void
+take_whole(void *arg, const CopyValue *values)
+{
+	PieceCall  *call = arg;
+
+	if (values[0].len < 0 ||
+		call->whole.len + values[0].len > MOST_PIECE_BYTES)
+		copy_rows_unexpected();
+	appendBinaryPQExpBuffer(&call->whole, values[0].data, values[0].len);
+	if (PQExpBufferDataBroken(call->whole))
+		pg_fatal("out of memory");
+}
+
+static void
+end_range(PieceCall *call)
+{
+	call->layout->end_range(call->layout);
+	FIN_CRC32C(call->crcs[call->range]);
+	call->range++;
+	call->mark_len = 0;
+}
+
+/* The mark is whole: that of a range not before the next one. */
+static void
+begin_range(PieceCall *call)
+{
+	uint32		no = pg_ntoh32(call->mark);
+
+	if (no < (uint32) call->range || no >= (uint32) call->piece->n)
+		copy_rows_unexpected();
+	call->range = (int) no;
+	call->seen[no] = true;
+	call->left = range_of(call->backup, call->piece, call->range)->length;
+	INIT_CRC32C(call->crcs[no]);
+	call->layout->begin_range(call->layout,
+							  range_of(call->backup, call->piece, call->range));
+	if (call->left == 0)
+		end_range(call);
+}
+
+/* Some bytes of a mark or of a range; returns how many. */
+static size_t
+take_part(PieceCall *call, const char *data, size_t len)
+{
+	size_t		part;
+
+	if (call->mark_len < sizeof(RangeMark))
+	{
+		part = Min(len, sizeof(RangeMark) - call->mark_len);
+		memcpy((char *) &call->mark + call->mark_len, data, part);
+		call->mark_len += part;
+		if (call->mark_len == sizeof(RangeMark))
+			begin_range(call);
+		return part;
+	}
+	part = Min(len, call->left);
+	COMP_CRC32C(call->crcs[call->range], data, part);
+	call->layout->data(call->layout, data, part);
+	call->left -= part;
+	if (call->left == 0)
+		end_range(call);
+	return part;
+}
+
+/* Marks and ranges, cut anywhere. */
+static void
+take_parts(PieceCall *call, const char *data, size_t len)
+{
+	while (len > 0)
+	{
+		size_t		part = take_part(call, data, len);
+
+		data += part;
+		len -= part;
+	}
+}
+
+/* A CopyRowTake: of the same, as the statement asks for them. */
+static void
+take_ranges(void *arg, const CopyValue *values)
+{
+	PieceCall  *call = arg;
+	char		out[DECOMPRESS_BYTES];
+	ssize_t		len;
+
+	if (values[0].len < 0)
+		copy_rows_unexpected();
+	if (call->decompressor == NULL)
+	{
+		take_parts(call, values[0].data, values[0].len);
+		return;
+	}
+	decompressor_feed(call->decompressor, values[0].data, values[0].len);
+	while ((len = decompressor_fetch(call->decompressor, out, sizeof(out))) > 0)
+		take_parts(call, out, len);
+	if (len < 0)
+		pg_fatal("could not decompress data: %s",
+				 decompressor_error(call->decompressor));
+}
+
+/* ----------
+ * What came of it
+ * ----------
+ */
+
+/*
+ * The numbers of an array; owned.  A failure to read is no number of a
+ * piece's, so that it is found.
+ */
+static int64 *
+read_array(const PGresult *res, int column, int *n)
+{
+	const char *pos = PQgetvalue(res, 0, column);
+	int64	   *numbers = pg_malloc((strlen(pos) + 1) * sizeof(int64));
+
+	*n = 0;
+	if (*pos++ != '{')
+		copy_rows_unexpected();
+	while (*pos != '}')
+	{
+		char	   *end;
+
+		numbers[(*n)++] = strtoll(pos, &end, 10);
+		if (end == pos || (*end != ',' && *end != '}'))
+			copy_rows_unexpected();
+		pos = *end == ',' ? end + 1 : end;
+	}
+	return numbers;
+}
+
+/* The server's account of a range must be what has come. */
+static void
+note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
+{
+	const Backup *backup = call->backup;
+	const BackupRange *range = range_of(backup, call->piece, i);
+	const BackupFile *file = file_of(backup, range);
+	bool		gone = bytes == -1 && !is_required(backup, range);
+
+	if (bytes < -1 || bytes > range->length || crc < 0 || crc > PG_UINT32_MAX)
+		copy_rows_unexpected();
+	if (file->is_wal && bytes < range->length)
+		pg_fatal("requested WAL segment \"%s\" has already been removed",
+				 file->path);
+	if (call->layout->put_piece == NULL &&
+		(call->seen[i] == gone || (!gone && (int64) call->crcs[i] != crc)))
+		copy_rows_unexpected();
+	backup->results.vanished[range->file] = gone;
+	backup->results.crcs[call->piece->first + i] = gone ? 0 : (uint32) crc;
+}
+
+/* Item, block, checksum computed, checksum stored. */
+static void
+warn_of_page(const PieceCall *call, const int64 *failure)
+{
+	const Backup *backup = call->backup;
+	const BackupRange *range;
+
+	if (failure[0] < 1 || failure[0] > call->piece->n)
+		copy_rows_unexpected();
+	range = range_of(backup, call->piece, (int) failure[0] - 1);
+	page_check_warn(backup, range->file, (BlockNumber) failure[1],
+					(uint16) failure[2], (uint16) failure[3]);
+}
+
+static void
+note_results(const PieceCall *call, const PGresult *res)
+{
+	int			n_bytes;
+	int			n_crcs;
+	int			n_failures;
+	int64	   *bytes = read_array(res, 0, &n_bytes);
+	int64	   *crcs = read_array(res, 1, &n_crcs);
+	int64	   *failures = read_array(res, 2, &n_failures);
+
+	if (n_bytes != call->piece->n || n_crcs != n_bytes || n_failures % 4 != 0)
+		copy_rows_unexpected();
+	for (int i = 0; i < n_bytes; i++)
+		note_range(call, i, bytes[i], crcs[i]);
+	for (int i = 0; i < n_failures; i += 4)
+		warn_of_page(call, &failures[i]);
+	call->backup->results.failures[call->piece - call->backup->plan->pieces] =
+		n_failures / 4;
+	free(bytes);
+	free(crcs);
+	free(failures);
+}
+
+/* ----------
+ * A piece
+ * ----------
+ */
+static void
+read_whole(PieceCall *call, PGconn *conn, const char *statement)
+{
+	initPQExpBuffer(&call->whole);
+	copy_rows_read(conn, statement, 1, take_whole, call);
+	call->layout->put_piece(call->layout, call->piece, &call->whole);
+	termPQExpBuffer(&call->whole);
+}
+
+static void
+read_ranges(PieceCall *call, PGconn *conn, const char *statement)
+{
+	CompressMethod method = wire_compression(call)->method;
+
+	if (method != COMPRESS_NONE)
+		call->decompressor = decompressor_new(method, DECOMPRESS_FILE);
+	call->layout->begin_piece(call->layout, call->piece);
+	copy_rows_read(conn, statement, 1, take_ranges, call);
+	/* within a mark, a range or a frame */
+	if (call->mark_len != 0 ||
+		(call->decompressor && !decompressor_complete(call->decompressor)))
+		copy_rows_unexpected();
+	if (call->decompressor)
+		decompressor_free(call->decompressor);
+	call->layout->end_piece(call->layout);
+}
+
+void
+backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
+				  BackupLayout *layout, const BackupPiece *piece)
+{
+	PieceCall	call = {.backup = backup,.layout = layout,.piece = piece};
+	char	   *statement = copy_statement(&call, checks_pages);
+	PGresult   *res;
+
+	call.seen = pg_malloc0(piece->n * sizeof(bool));
+	call.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c));
+	session_command(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
+	server_extension_hold_too(conn, backup->extension,
+							  table_lock_wait_ms(conn, backup->options));
+	if (layout->put_piece)
+		read_whole(&call, conn, statement);
+	else
+		read_ranges(&call, conn, statement);
+	res = session_query(conn, "SELECT bytes, crcs, failures FROM "
+						PARDUMP_LAST_FILES "()");
+	session_command(conn, "COMMIT");
+	note_results(&call, res);
+	PQclear(res);
+	free(call.seen);
+	free(call.crcs);
+	free(statement);
+}

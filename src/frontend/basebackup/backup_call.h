@@ -1,0 +1,24 @@
+/*
+ * backup_call.h
+ *		Reads pieces of the server's files by the extension.
+ *
+ * pg_pardump_read_files() reads, checks and compresses a piece in one call,
+ * and pg_pardump_last_files() tells what came of it (doc/extension.md).  Each
+ * piece has a short transaction of its own, so that no snapshot is held, nor
+ * the extension kept from being dropped, for longer than that.
+ */
+#ifndef BACKUP_CALL_H
+#define BACKUP_CALL_H
+
+#include "basebackup/backup_layout.h"
+
+/*
+ * Read a piece into the layout, and note its results.  The rules are those of
+ * backup_read_piece(); checks_pages: whether pages are verified.  The
+ * extension is there.  Ends by session_failed().
+ */
+extern void backup_call_piece(const Backup *backup, PGconn *conn,
+							  bool checks_pages, BackupLayout *layout,
+							  const BackupPiece *piece);
+
+#endif							/* BACKUP_CALL_H */

@@ -1,0 +1,84 @@
+# Pages whose checksums are wrong: both readers of a base backup tell of those that
+# pg_basebackup tells of, in its words, and keep the backup.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Fcntl qw(SEEK_SET);
+use Pardump::BaseBackup qw(take_backup verify_backup_ok manifest_files enable_checksums);
+use Pardump::Cluster qw(start_cluster sql value);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant BLOCK => 8192;
+
+my $node = start_cluster('main', allows_streaming => 1);
+enable_checksums($node);
+my $pgdata = $node->data_dir;
+sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
+sql($node, 'postgres', 'CREATE TABLE heap AS SELECT g, repeat(\'x\', 1000) AS t FROM generate_series(1, 400) g; CREATE INDEX places ON heap (g)');
+sql($node, 'postgres', 'CREATE TABLE much AS SELECT g, repeat(\'x\', 1000) AS t FROM generate_series(1, 400) g');
+sql($node, 'postgres', 'VACUUM FREEZE');
+sql($node, 'postgres', 'CHECKPOINT');
+my ($heap, $index, $much) = map { value($node, 'postgres', "SELECT pg_relation_filepath('$_')") } qw(heap places much);
+
+# Puts bytes into a page, behind its header.
+sub damage
+{
+	my ($path, $block, $bytes) = @_;
+	open my $file, '+<:raw', "$pgdata/$path" or die "could not open \"$path\": $!";
+	seek $file, $block * BLOCK + 5000, SEEK_SET;
+	print $file $bytes;
+	close $file or die "could not write \"$path\": $!";
+	return;
+}
+
+my $whole = slurp_file("$pgdata/$heap");
+damage($heap, $_, 'damage') foreach 3, 49;
+damage($index, 1, 'damage');
+damage("${heap}_vm", 0, 'damage');
+damage($much, $_, 'damage') foreach 1 .. 8;
+# a page that is none is not wrong
+append_to_file("$pgdata/$heap", "\0" x BLOCK);
+# A file of a later segment: a page of the first one has a checksum of another block.
+my $segment = $heap =~ s/\d+$/99999.1/r;
+append_to_file("$pgdata/$segment", substr $whole, 0, 2 * BLOCK);
+
+# What a run warns of, sorted; pg_basebackup's paths begin with "./", and before 17 its
+# numbers of blocks are those in the file.
+sub warnings_of
+{
+	my ($err) = @_;
+	my @lines = $err =~ /^(?:WARNING: |pg_parbasebackup: warning:) (checksum verification .*|further .*)$/mg;
+	s/"\.\//"/, s/(\Q$segment\E", block )([01]):/$1 . (131072 + $2) . ':'/e foreach @lines;
+	return [ sort @lines ];
+}
+
+my ($rc, $err) = take_backup($node, 'pg_basebackup');
+is($rc, 1, 'pg_basebackup: exit code');
+my $want = warnings_of($err);
+is(scalar(grep { /^checksum/ } @$want), 4 + 5 + 2, 'pg_basebackup tells of them') or diag($err);
+is(scalar(grep { /"\Q$segment\E", block 13107[23]:/ } @$want), 2, 'by their numbers in the relation');
+
+foreach my $try ([], ['--no-extension'], [ '-Ft', '-Z', 'server-lz4' ], [ '-Ft', '-Z', 'client-lz4' ])
+{
+	my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', '-j2', @$try);
+	is($rc, 1, "@$try: exit code");
+	like($err, qr/\Q$segment\E", block 131072:/, "@$try: the block's number in the relation");
+	is_deeply(warnings_of($err), $want, "@$try: the same warnings");
+	like($err, qr/^pg_parbasebackup: error: checksum error occurred: 14 pages$/m, "@$try: how many");
+	my $files = manifest_files($dir);
+	is_deeply([ grep { !$files->{$_} } $heap, $index, $much, "${heap}_vm", $segment ], [], "@$try: the backup is kept");
+	verify_backup_ok($dir, "@$try") if !@$try || $try->[0] ne '-Ft';
+}
+
+foreach my $options ([], ['--no-extension'])
+{
+	my ($rc, $err) = take_backup($node, 'pg_parbasebackup', '-j2', '--no-verify-checksums', @$options);
+	is("$rc$err", '0', "--no-verify-checksums @$options");
+}
+
+done_testing();
