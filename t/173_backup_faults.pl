@@ -147,13 +147,16 @@ foreach my $try ([ 'a file', 5_000_000 ], [ 'the manifest', 30_000 ])
 
 foreach my $options ([], ['--no-extension'])
 {
-	sql($node, 'postgres', 'CREATE TABLE dropped AS SELECT 1 AS a; CREATE TABLE cut AS SELECT g, repeat(\'x\', 100) AS t FROM generate_series(1, 100000) g; CHECKPOINT');
+	sql($node, 'postgres', 'CREATE TABLE dropped AS SELECT 1 AS a; CREATE TABLE dropped_large AS SELECT g, repeat(\'x\', 100) AS t FROM generate_series(1, 50000) g; CREATE TABLE cut AS SELECT g, repeat(\'x\', 100) AS t FROM generate_series(1, 100000) g; CHECKPOINT');
 	my $dropped = value($node, 'postgres', q{SELECT pg_relation_filepath('dropped')});
 	my $cut = value($node, 'postgres', q{SELECT pg_relation_filepath('cut')});
+	my $large = value($node, 'postgres', q{SELECT pg_relation_filepath('dropped_large')});
+	my $large_size = -s $node->data_dir . "/$large";
+	cmp_ok($large_size, '>', 4 * 1024 * 1024, 'a file of several pieces');
 	# the first piece is of a larger one; between two no snapshot is held
 	my ($moments, $run) = held_run($node, \@patterns, 'files', { pattern => 4, n => 1 }, [], @$options);
 	my $size = -s $node->data_dir . "/$cut";
-	sql($node, 'postgres', 'DROP TABLE dropped; DELETE FROM cut WHERE g > 10; ');
+	sql($node, 'postgres', 'DROP TABLE dropped, dropped_large; DELETE FROM cut WHERE g > 10; ');
 	sql($node, 'postgres', 'VACUUM cut; CHECKPOINT');
 	cmp_ok(-s $node->data_dir . "/$cut", '<', $size, 'a file is cut');
 	moment_go_on($moments);
@@ -161,6 +164,7 @@ foreach my $options ([], ['--no-extension'])
 	verify_backup_ok($run->{dir}, "files change, @$options");
 	is(-s "$run->{dir}/$cut", $size, 'what was cut is filled with zeros');
 	ok(!-e "$run->{dir}/$dropped", 'what is gone is left out');
+	is(-s "$run->{dir}/$large", $large_size, 'but not if it is read in parts');
 	stop_moments($moments);
 	sql($node, 'postgres', 'DROP TABLE cut');
 }
