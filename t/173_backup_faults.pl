@@ -25,10 +25,10 @@ sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
 sql($node, 'postgres', 'VACUUM FREEZE');
 sql($node, 'postgres', 'CHECKPOINT');
 
-# the statements of a piece, by either reader, of the end, of a piece of the log, and
-# the first of a piece
+# the statements of a piece, by either reader, of the end, of a piece of the log, the
+# first of a piece, and what asks the extension for what came of one
 my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_backup_stop/, qr/pg_wal\/|70675f77616c2f/, qr/pg_ls_dir/,
-	qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/);
+	qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/, qr/FROM pardump\.pg_pardump_last_files/);
 my $made = qr/^(backup_label|global\/pg_control|pg_logical\/replorigin_checkpoint)$/;
 # what the first run looks up in the catalogs gets hints
 my $whole = (map { backup_ok($node, "undisturbed, $_", 'pg_parbasebackup', '-j2') } 1, 2)[1];
@@ -63,6 +63,24 @@ foreach my $try (
 	is_deeply([ differences($whole, $run->{dir}, $made) ], [], 'the backup is the same');
 	verify_backup_ok($run->{dir}, "lost while $what");
 	stop_moments($moments);
+}
+# One that is read again may have changed, and be of another length when compressed.
+{
+	my $large = value($node, 'postgres', q{SELECT pg_relation_filepath('large')});
+	my ($moments, $run) = held_run($node, \@patterns, 'a piece has come', { pattern => 5, n => 1, cut => 1 }, [],
+		'-j1', '-Ft', '-Z', 'server-lz4');
+	sql($node, 'postgres', 'UPDATE large SET t = md5(g::text) || md5((-g)::text)');
+	sql($node, 'postgres', 'VACUUM FREEZE large');
+	sql($node, 'postgres', 'CHECKPOINT');
+	moment_go_on($moments);
+	is(end_dump($run), 0, 'lost when a piece of a tar file has come: exit code');
+	like($run->{err}, qr/lost its connection while reading file "\Q$large\E"; retry 1 of 5/, 'and a message');
+	my $dir = new_path('extracted');
+	my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync');
+	is("$rc$err", '0', 'it is extracted');
+	verify_backup_ok($dir, 'lost when a piece of a tar file has come');
+	stop_moments($moments);
+	sql($node, 'postgres', 'DROP TABLE large; CREATE TABLE large AS SELECT g, repeat(md5(g::text), 10) AS t FROM generate_series(1, 50000) g; CHECKPOINT');
 }
 {
 	my ($moments, $run, $backend) = held_run($node, \@patterns, 'a worker is terminated', { pattern => 0, n => 2 }, [], '-j2', '--retries=0');

@@ -1,5 +1,6 @@
 # Pages whose checksums are wrong: both readers of a base backup tell of those that
-# pg_basebackup tells of, in its words, and keep the backup.
+# pg_basebackup tells of, in its words, and keep the backup.  And bytes that are damaged
+# on their way: what the extension says of them is not what has come.
 
 use strict;
 use warnings;
@@ -8,8 +9,10 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Fcntl qw(SEEK_SET);
-use Pardump::BaseBackup qw(take_backup verify_backup_ok manifest_files enable_checksums);
+use Pardump::Background qw(end_dump);
+use Pardump::BaseBackup qw(take_backup start_run verify_backup_ok manifest_files enable_checksums);
 use Pardump::Cluster qw(start_cluster sql value);
+use Pardump::Proxy qw(start_relay stop_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -79,6 +82,26 @@ foreach my $options ([], ['--no-extension'])
 {
 	my ($rc, $err) = take_backup($node, 'pg_parbasebackup', '-j2', '--no-verify-checksums', @$options);
 	is("$rc$err", '0', "--no-verify-checksums @$options");
+}
+
+# ---- what comes is not what was sent
+
+foreach my $try (
+	[ 'bytes of a file', sub { ${ $_[0] } =~ s/x{100}/'y' x 100/e }, '-Fp' ],
+	[ 'the beginning of a frame', sub { ${ $_[0] } =~ s/\x04\x22\x4d\x18/\x04\x22\x4d\x19/ }, '-Ft', '-Z', 'server-lz4' ],
+	[ 'that a file is there', sub { ${ $_[0] } =~ s/([{,])8192,/$1-001,/ }, '-Ft' ])
+{
+	my ($what, $change, @options) = @$try;
+	my $relay = start_relay($node, sub {
+		my ($bytes, $is_servers) = @_;
+		$change->($bytes) if $is_servers;
+		return 1;
+	});
+	my $run = start_run($relay, [], '-j2', '--no-verify-checksums', @options);
+	is(end_dump($run), 1, "not as sent: $what");
+	like($run->{err}, qr/^pg_parbasebackup: error: unexpected data from the server while reading files$/m, 'and a message');
+	ok(!-e "$run->{dir}/backup_manifest", 'and nothing looks whole');
+	stop_proxy($relay);
 }
 
 done_testing();

@@ -7,6 +7,7 @@
 #include "port/pg_bswap.h"
 #include "port/pg_crc32c.h"
 
+#include "backup/frame.h"
 #include "basebackup/backup_call.h"
 #include "basebackup/copy_rows.h"
 #include "basebackup/page_check.h"
@@ -36,9 +37,12 @@ typedef struct PieceCall
 	const Backup *backup;
 	BackupLayout *layout;
 	const BackupPiece *piece;
-	PQExpBufferData whole;		/* for put_piece(), else not used */
 
-	/* for the layout */
+	/* for put_piece() */
+	PQExpBufferData whole;
+	size_t	   *around;			/* by range: bytes before and after it */
+
+	/* for a layout without */
 	Decompressor *decompressor; /* NULL: not compressed on its way */
 	bool	   *seen;			/* by range */
 	pg_crc32c  *crcs;			/* of those that were seen */
@@ -108,7 +112,7 @@ static const char *const array_types[N_ARRAYS] = {
 };
 
 static void
-append_range(PQExpBufferData arrays[N_ARRAYS], const PieceCall *call, int i,
+append_range(PQExpBufferData arrays[N_ARRAYS], PieceCall *call, int i,
 			 bool checks_pages)
 {
 	const Backup *backup = call->backup;
@@ -126,6 +130,7 @@ append_range(PQExpBufferData arrays[N_ARRAYS], const PieceCall *call, int i,
 	else
 		appendBinaryPQExpBuffer(&header, (char *) &mark, sizeof(mark));
 
+	call->around[i] = header.len + padding;
 	append_bytes(&arrays[ARRAY_PATHS], file->path, strlen(file->path));
 	appendPQExpBuffer(&arrays[ARRAY_OFFSETS], UINT64_FORMAT, range->offset);
 	appendPQExpBuffer(&arrays[ARRAY_LENGTHS], "%u", range->length);
@@ -154,7 +159,7 @@ wire_compression(const PieceCall *call)
 
 /* Owned. */
 static char *
-copy_statement(const PieceCall *call, bool checks_pages)
+copy_statement(PieceCall *call, bool checks_pages)
 {
 	const Backup *backup = call->backup;
 	PQExpBufferData arrays[N_ARRAYS];
@@ -360,10 +365,15 @@ note_results(const PieceCall *call, const PGresult *res)
 	int			n_bytes;
 	int			n_crcs;
 	int			n_failures;
-	int64	   *bytes = read_array(res, 0, &n_bytes);
-	int64	   *crcs = read_array(res, 1, &n_crcs);
-	int64	   *failures = read_array(res, 2, &n_failures);
+	int64	   *bytes;
+	int64	   *crcs;
+	int64	   *failures;
 
+	if (PQntuples(res) != 1 || PQnfields(res) != 3)
+		copy_rows_unexpected();
+	bytes = read_array(res, 0, &n_bytes);
+	crcs = read_array(res, 1, &n_crcs);
+	failures = read_array(res, 2, &n_failures);
 	if (n_bytes != call->piece->n || n_crcs != n_bytes || n_failures % 4 != 0)
 		copy_rows_unexpected();
 	for (int i = 0; i < n_bytes; i++)
@@ -381,13 +391,48 @@ note_results(const PieceCall *call, const PGresult *res)
  * A piece
  * ----------
  */
+
+/*
+ * What is stored as it came: a frame, or all that was asked for, as members
+ * of a tar file follow one another.
+ */
+static void
+check_whole(const PieceCall *call)
+{
+	const Backup *backup = call->backup;
+	CompressMethod method = wire_compression(call)->method;
+	uint64		want = 0;
+
+	if (method != COMPRESS_NONE)
+		want = frame_bytes(call->whole.data, call->whole.len, method);
+	for (int i = 0; method == COMPRESS_NONE && i < call->piece->n; i++)
+	{
+		const BackupRange *range = range_of(backup, call->piece, i);
+
+		if (!backup->results.vanished[range->file])
+			want += call->around[i] + range->length;
+	}
+	if (call->whole.len != want || (want == 0 && method != COMPRESS_NONE))
+		copy_rows_unexpected();
+}
+
+/*
+ * Only when nothing of the session is needed any more: what is read again may
+ * be of another length, and others are behind it by then.
+ */
+static void
+put_whole(PieceCall *call)
+{
+	check_whole(call);
+	call->layout->put_piece(call->layout, call->piece, &call->whole);
+	termPQExpBuffer(&call->whole);
+}
+
 static void
 read_whole(PieceCall *call, PGconn *conn, const char *statement)
 {
 	initPQExpBuffer(&call->whole);
 	copy_rows_read(conn, statement, 1, take_whole, call);
-	call->layout->put_piece(call->layout, call->piece, &call->whole);
-	termPQExpBuffer(&call->whole);
 }
 
 static void
@@ -413,9 +458,11 @@ backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 				  BackupLayout *layout, const BackupPiece *piece)
 {
 	PieceCall	call = {.backup = backup,.layout = layout,.piece = piece};
-	char	   *statement = copy_statement(&call, checks_pages);
+	char	   *statement;
 	PGresult   *res;
 
+	call.around = pg_malloc(piece->n * sizeof(size_t));
+	statement = copy_statement(&call, checks_pages);
 	call.seen = pg_malloc0(piece->n * sizeof(bool));
 	call.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c));
 	session_command(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
@@ -430,6 +477,9 @@ backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 	session_command(conn, "COMMIT");
 	note_results(&call, res);
 	PQclear(res);
+	if (layout->put_piece)
+		put_whole(&call);
+	free(call.around);
 	free(call.seen);
 	free(call.crcs);
 	free(statement);

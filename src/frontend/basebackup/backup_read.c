@@ -193,9 +193,10 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 	copy_rows_read(conn, statement, 2, take_row, &reader);
 	if (reader.range != piece->first + piece->n)
 		copy_rows_unexpected();
-	layout->end_piece(layout);
+	/* this asks the server, whose loss must not find the piece stored */
 	backup->results.failures[piece - backup->plan->pieces] =
 		check ? page_check_settle(check) : 0;
+	layout->end_piece(layout);
 	free(statement);
 }
 

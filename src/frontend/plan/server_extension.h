@@ -37,8 +37,7 @@ typedef struct ServerExtension
  * Look for the extension, and judge it by the catalogs as they are now: conn
  * has no transaction.  It is missing if the user wants none, or the database
  * has none, or one of another version, one that we may not call, or one that
- * is not safe from other roles.  Messages tell so if it was to
- * read.
+ * is not safe from other roles.  Messages tell so if it was to read.
  */
 extern ServerExtension *server_extension_find(PGconn *conn,
 											  const Options *options,
