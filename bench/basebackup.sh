@@ -16,8 +16,10 @@
 #   --rounds=N          runs of each way (default 5)
 #   --jobs=N            connections of pg_parbasebackup (default 2)
 #   --sets=LIST         of pgbench,logs,mixed,docs (default: all)
-#   --ways=LIST         of stock-plain,plain,stock-zstd,stock-zstd-workers,stock-pipe,
-#                       zstd,stock-lz4,lz4,stock-gzip,tar,extract (default: all)
+#   --ways=LIST         of stock-plain,sql-plain,plain,stock-zstd,stock-zstd-workers,
+#                       stock-pipe,sql-zstd,zstd,stock-lz4,sql-lz4,lz4,stock-gzip,tar,
+#                       extract (default: all); "sql" reads without the extension, and
+#                       compresses on the client
 #   --output=DIRECTORY  where backups are written (default /dev/shm)
 #   --results=DIRECTORY where the CSV is written (default: this one)
 #   --debian=SUITE      run on that Debian release's PostgreSQL, by
@@ -30,7 +32,7 @@ set -euo pipefail
 
 size=600MB
 sets=pgbench,logs,mixed,docs
-ways=stock-plain,plain,stock-zstd,stock-zstd-workers,stock-pipe,zstd,stock-lz4,lz4,stock-gzip,tar,extract
+ways=stock-plain,sql-plain,plain,stock-zstd,stock-zstd-workers,stock-pipe,sql-zstd,zstd,stock-lz4,sql-lz4,lz4,stock-gzip,tar,extract
 
 # Set the array $command to what way $1 runs.
 choose_command()
@@ -40,6 +42,7 @@ choose_command()
 
 	case $1 in
 		stock-plain) command=("${stock[@]}") ;;
+		sql-plain) command=("${own[@]}" --no-extension) ;;
 		plain) command=("${own[@]}") ;;
 		stock-zstd) command=("${stock[@]}" -Ft -Z server-zstd:1) ;;
 		stock-zstd-workers) command=("${stock[@]}" -Ft -Z server-zstd:level=1,workers="$jobs") ;;
@@ -47,8 +50,10 @@ choose_command()
 		stock-gzip) command=("${stock[@]}" -Ft -z) ;;
 		stock-pipe) command=(bash -c "mkdir '$OUTPUT/backup' &&
 			pg_basebackup -c fast -X fetch -Ft -D - | zstd -1 -T$jobs -q -o '$OUTPUT/backup/base.tar.zst'") ;;
-		zstd) command=("${own[@]}" -Ft -Z zstd:1) ;;
-		lz4) command=("${own[@]}" -Ft -Z lz4) ;;
+		sql-zstd) command=("${own[@]}" -Ft -Z zstd:1 --no-extension) ;;
+		zstd) command=("${own[@]}" -Ft -Z server-zstd:1) ;;
+		sql-lz4) command=("${own[@]}" -Ft -Z lz4 --no-extension) ;;
+		lz4) command=("${own[@]}" -Ft -Z server-lz4) ;;
 		tar) command=(bash -c "mkdir '$OUTPUT/backup' && tar --zstd -xf '$OUTPUT/taken/base.tar.zst' -C '$OUTPUT/backup'") ;;
 		extract) command=(pg_parbasebackup --extract="$OUTPUT/taken" -D "$OUTPUT/backup" -j "$jobs" --no-sync) ;;
 		*) die "there is no way \"$1\"; see --help" ;;
@@ -66,7 +71,7 @@ measure_way()
 		die "this failed: ${command[*]}"
 	bytes=$(find "$OUTPUT/backup" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
 	echo "$major,$data_bytes,$way,$round,$(cat "$WORK/measured"),$bytes" | tee -a "$WORK/runs.csv" >&8
-	if [ "$round" -eq 1 ] && { [ "$way" = plain ] || [ "$way" = extract ]; }; then
+	if [ "$round" -eq 1 ] && [[ $way =~ ^(sql-plain|plain|extract)$ ]]; then
 		run_job pg_verifybackup "$OUTPUT/backup" >"$WORK/verify.log" || die "$way: not verified"
 	fi
 	rm -rf "$OUTPUT/backup"
@@ -93,6 +98,7 @@ main()
 	for set in ${sets//,/ }; do
 		fill_set "$set"
 	done
+	run_job psql -Xqc 'CREATE EXTENSION pg_pardump' -d postgres
 	run_job psql -Xqc CHECKPOINT
 	data_bytes=$(psql -XAtc 'SELECT sum(pg_database_size(oid)) FROM pg_database')
 	echo major,data_bytes,way,round,wall,client_cpu,session_cpu,other_cpu,bytes | tee "$WORK/runs.csv" >&8

@@ -36,7 +36,7 @@ package_list()
 	if [ -z "${PG_CONFIG:-}" ]; then
 		echo "postgresql-$major" "postgresql-server-dev-$major"
 	fi
-	echo libipc-run-perl libio-pty-perl bzip2 age ca-certificates
+	echo libipc-run-perl libio-pty-perl bzip2 zstd lz4 age ca-certificates
 	echo pandoc man-db zsh locales
 	echo clang libclang-rt-dev	# for libFuzzer
 	if [ "$with_chroots" = yes ]; then
