@@ -109,6 +109,23 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 	ok(!-e $dir, 'and nothing is left');
 	sql($node, 'postgres', "GRANT EXECUTE ON FUNCTION $function TO backup");
 }
+
+# the extension is used if the role may, and else not
+my ($more) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (GRANT EXECUTE ON FUNCTION pardump\..*?;)\n/ms;
+sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
+foreach my $try ([ 'SELECT 1', qr/^pg_parbasebackup: no permission to use extension pg_pardump: files are read by SQL$/m ],
+	[ $more, qr/^pg_parbasebackup: files are read by extension pg_pardump$/m ])
+{
+	my ($grant, $said) = @$try;
+	sql($node, 'postgres', $grant);
+	$dir = new_path('role');
+	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-v', '-D', $dir);
+	is($rc, 0, "$grant: exit code");
+	like($err, $said, "$grant: what reads");
+	verify_backup_ok($dir, $grant);
+}
+sql($node, 'postgres', 'DROP EXTENSION pg_pardump');
+
 sql($node, 'postgres', 'ALTER ROLE backup NOREPLICATION');
 ($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', new_path('role'));
 is($rc, 1, 'not without REPLICATION');
