@@ -68,6 +68,10 @@ append_to_file("$pgdata/$heap", "\0" x BLOCK);
 my $segment = $heap =~ s/\d+$/99999.1/r;
 append_to_file("$pgdata/$segment", substr $whole, 0, 2 * BLOCK);
 
+# and one that ends within a page, which pg_basebackup tells in other words
+my $cut = $heap =~ s/\d+$/99998/r;
+append_to_file("$pgdata/$cut", substr $whole, 0, BLOCK + 100);
+
 # What a run warns of, sorted; pg_basebackup's paths begin with "./", and before 17 its
 # numbers of blocks are those in the file.
 sub warnings_of
@@ -90,6 +94,8 @@ foreach my $try ([], ['--no-extension'], [ '-Ft', '-Z', 'server-lz4' ], [ '-Ft',
 	is($rc, 1, "@$try: exit code");
 	like($err, qr/\Q$segment\E", block 131072:/, "@$try: the block's number in the relation");
 	is_deeply(warnings_of($err), $want, "@$try: the same warnings");
+	like($err, qr/^pg_parbasebackup: warning: could not verify checksum in file "\Q$cut\E", block 1: the file ends within the page$/m,
+		"@$try: a file that ends within a page");
 	like($err, qr/^pg_parbasebackup: error: checksum error occurred: 14 pages$/m, "@$try: how many");
 	my $files = manifest_files($dir);
 	is_deeply([ grep { !$files->{$_} } $heap, $index, $much, "${heap}_vm", $segment ], [], "@$try: the backup is kept");

@@ -37,6 +37,7 @@ typedef struct PieceCall
 	const Backup *backup;
 	BackupLayout *layout;
 	const BackupPiece *piece;
+	bool		checks_pages;
 
 	/* for put_piece() */
 	PQExpBufferData whole;
@@ -71,11 +72,11 @@ is_required(const Backup *backup, const BackupRange *range)
 	return range->length != file_of(backup, range)->size;
 }
 
-/* In its relation's fork. */
-static uint64
-first_block(const Backup *backup, const BackupFile *file)
+/* That are to be verified? */
+static bool
+has_pages(const PieceCall *call, const BackupFile *file)
 {
-	return (uint64) file->segment * backup->server.segment_blocks;
+	return call->checks_pages && file->is_relation;
 }
 
 /* ----------
@@ -112,8 +113,7 @@ static const char *const array_types[N_ARRAYS] = {
 };
 
 static void
-append_range(PQExpBufferData arrays[N_ARRAYS], PieceCall *call, int i,
-			 bool checks_pages)
+append_range(PQExpBufferData arrays[N_ARRAYS], PieceCall *call, int i)
 {
 	const Backup *backup = call->backup;
 	const BackupRange *range = range_of(backup, call->piece, i);
@@ -138,9 +138,9 @@ append_range(PQExpBufferData arrays[N_ARRAYS], PieceCall *call, int i,
 	appendPQExpBuffer(&arrays[ARRAY_PADDINGS], "%zu", padding);
 	appendPQExpBufferStr(&arrays[ARRAY_REQUIRED],
 						 is_required(backup, range) ? "t" : "f");
-	if (checks_pages && file->is_relation)
-		appendPQExpBuffer(&arrays[ARRAY_FIRST_BLOCKS], UINT64_FORMAT,
-						  first_block(backup, file));
+	if (has_pages(call, file))
+		appendPQExpBuffer(&arrays[ARRAY_FIRST_BLOCKS], "%u",
+						  page_check_block(backup, range->file, 0));
 	else
 		appendPQExpBufferStr(&arrays[ARRAY_FIRST_BLOCKS], "NULL");
 	termPQExpBuffer(&header);
@@ -159,7 +159,7 @@ wire_compression(const PieceCall *call)
 
 /* Owned. */
 static char *
-copy_statement(PieceCall *call, bool checks_pages)
+copy_statement(PieceCall *call)
 {
 	const Backup *backup = call->backup;
 	PQExpBufferData arrays[N_ARRAYS];
@@ -169,7 +169,7 @@ copy_statement(PieceCall *call, bool checks_pages)
 	for (int no = 0; no < N_ARRAYS; no++)
 		initPQExpBuffer(&arrays[no]);
 	for (int i = 0; i < call->piece->n; i++)
-		append_range(arrays, call, i, checks_pages);
+		append_range(arrays, call, i);
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "COPY (SELECT " PARDUMP_READ_FILES "(");
 	for (int no = 0; no < N_ARRAYS; no++)
@@ -341,6 +341,8 @@ note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
 	if (call->layout->put_piece == NULL &&
 		(call->seen[i] == gone || (!gone && (int64) call->crcs[i] != crc)))
 		copy_rows_unexpected();
+	if (has_pages(call, file) && bytes > 0 && bytes % BLCKSZ != 0)
+		page_check_warn_cut(backup, range->file, range->offset + bytes);
 	backup->results.vanished[range->file] = gone;
 	backup->results.crcs[call->piece->first + i] = gone ? 0 : (uint32) crc;
 }
@@ -457,12 +459,17 @@ void
 backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 				  BackupLayout *layout, const BackupPiece *piece)
 {
-	PieceCall	call = {.backup = backup,.layout = layout,.piece = piece};
+	PieceCall	call = {
+		.backup = backup,
+		.layout = layout,
+		.piece = piece,
+		.checks_pages = checks_pages,
+	};
 	char	   *statement;
 	PGresult   *res;
 
 	call.around = pg_malloc(piece->n * sizeof(size_t));
-	statement = copy_statement(&call, checks_pages);
+	statement = copy_statement(&call);
 	call.seen = pg_malloc0(piece->n * sizeof(bool));
 	call.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c));
 	session_command(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");

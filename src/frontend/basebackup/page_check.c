@@ -48,12 +48,11 @@ page_check_begin(PageCheck *check)
 	check->n_wrong = 0;
 }
 
-/* The page's number in its relation's fork. */
-static BlockNumber
-block_number(const PageCheck *check, int file, uint64 offset)
+BlockNumber
+page_check_block(const Backup *backup, int file, uint64 offset)
 {
-	return check->backup->list->files[file].segment *
-		check->backup->server.segment_blocks + (BlockNumber) (offset / BLCKSZ);
+	return backup->list->files[file].segment * backup->server.segment_blocks +
+		(BlockNumber) (offset / BLCKSZ);
 }
 
 /* The checksum that the page should have; 0 if it has that, or none. */
@@ -93,13 +92,12 @@ page_check_take(PageCheck *check, int file, uint64 offset, const char *data,
 	uint16		stored;
 
 	for (; len >= BLCKSZ; data += BLCKSZ, offset += BLCKSZ, len -= BLCKSZ)
-		if (wrong_checksum(check, data, block_number(check, file, offset),
+		if (wrong_checksum(check, data,
+						   page_check_block(check->backup, file, offset),
 						   &stored) != 0)
 			note(check, file, offset);
 	if (len > 0)
-		pg_log_warning("could not verify checksum in file \"%s\", block %u: the file ends within the page",
-					   printable(check->backup->list->files[file].path),
-					   block_number(check, file, offset));
+		page_check_warn_cut(check->backup, file, offset);
 }
 
 /* As it is in the file now; NULL if it is not there any more. */
@@ -121,6 +119,14 @@ read_again(PageCheck *check, const WrongPage *wrong)
 		return res;
 	PQclear(res);
 	return NULL;
+}
+
+void
+page_check_warn_cut(const Backup *backup, int file, uint64 offset)
+{
+	pg_log_warning("could not verify checksum in file \"%s\", block %u: the file ends within the page",
+				   printable(backup->list->files[file].path),
+				   page_check_block(backup, file, offset));
 }
 
 void
@@ -146,7 +152,8 @@ page_check_settle(PageCheck *check)
 	for (int i = 0; i < check->n_wrong; i++)
 	{
 		const WrongPage *wrong = &check->wrong[i];
-		BlockNumber block = block_number(check, wrong->file, wrong->offset);
+		BlockNumber block = page_check_block(check->backup, wrong->file,
+											 wrong->offset);
 		PGresult   *res = read_again(check, wrong);
 		uint16		stored = 0;
 		uint16		right = res ? wrong_checksum(check, PQgetvalue(res, 0, 0),

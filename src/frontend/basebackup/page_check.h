@@ -32,6 +32,13 @@ extern void page_check_take(PageCheck *check, int file, uint64 offset,
  */
 extern int	page_check_settle(PageCheck *check);
 
+/* The number in its relation's fork of the page at this offset of a file. */
+extern BlockNumber page_check_block(const Backup *backup, int file,
+									uint64 offset);
+
+/* Warn that the file ends within the page that has this offset. */
+extern void page_check_warn_cut(const Backup *backup, int file, uint64 offset);
+
 /*
  * Warn of a page of the file, as basebackup.c does since 17: block is its
  * number in the relation's fork, also in later segments.
