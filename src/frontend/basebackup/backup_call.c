@@ -299,10 +299,7 @@ take_ranges(void *arg, const CopyValue *values)
  * ----------
  */
 
-/*
- * The numbers of an array; owned.  A failure to read is no number of a
- * piece's, so that it is found.
- */
+/* The numbers of an array, and how many; owned. */
 static int64 *
 read_array(const PGresult *res, int column, int *n)
 {
