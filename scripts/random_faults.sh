@@ -1,7 +1,7 @@
 #!/bin/bash
 #
-# random_faults.sh: run many rounds of t/045_random_faults.pl and of
-# t/150_restore_faults.pl.
+# random_faults.sh: run many rounds of t/045_random_faults.pl, of
+# t/150_restore_faults.pl and of t/173_backup_random_faults.pl.
 #
 # usage: scripts/random_faults.sh [ROUNDS [SEED]]
 #
@@ -17,7 +17,7 @@ case ${1:-} in
 esac
 export PG_PARDUMP_FAULT_ROUNDS=${1:-100}
 export PG_PARDUMP_SEED=${2:-$((RANDOM * 32768 + RANDOM + 1))}
-export PROVE_TESTS="t/045_random_faults.pl t/150_restore_faults.pl"
+export PROVE_TESTS="t/045_random_faults.pl t/150_restore_faults.pl t/173_backup_random_faults.pl"
 make_work_directory
 # the tests run as another user if root calls
 chmod 711 "$WORK"

@@ -14,15 +14,14 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_until terminate backends);
 use Pardump::Cluster qw(start_cluster make_database run_program dump_ok codecs new_path sql value);
 use Pardump::Compare qw(fingerprint differences schema_text);
 use Pardump::Copy qw(start_load sessions_left);
-use Pardump::Moment qw(start_moments moment_held moment_go_on moments_seen stop_moments);
+use Pardump::Faults qw(one_of choose_fault suffer);
+use Pardump::Moment qw(start_moments);
 use Pardump::Restore qw(stock_archives);
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(sleep);
 
 my $rounds = $ENV{PG_PARDUMP_FAULT_ROUNDS} // 6;
 my $seed = $ENV{PG_PARDUMP_SEED} // 1;
@@ -84,33 +83,14 @@ my @patterns = (
 	[ 'the rest' => qr/COMMENT ON|REFRESH|setval|ANALYZE/ ],
 	[ 'the end' => qr/DROP SCHEMA pardump_restore/ ]);
 
-# Each gets the run, and the process ids of the client and of its backend.
-my %faults = (
-	'cut' => sub { },
-	'its backend terminated' => sub { terminate($node, $_[2]) if $_[2] },
-	'all backends terminated' => sub { my @all = backends($node); terminate($node, @all) if @all },
-	'its process killed' => sub { kill KILL => $_[1] },
-	'the leader killed' => sub { kill KILL => $_[0]{pid} },
-	'Ctrl-C' => sub { kill INT => $_[0]{pid} },
-	'SIGTERM' => sub { kill TERM => $_[0]{pid} },
-	'a crash' => sub { $node->stop('immediate'); $node->start },
-	'a restart' => sub { $node->stop('fast'); $node->start },
-	'a long crash' => sub { $node->stop('immediate') },
-	# no file of its backend may grow: no space left, but for it alone
-	'a full disk' => sub { run_program('prlimit', "--pid=$_[2]", '--fsize=65536:') if $_[2] });
-
-sub one_of { return $_[ int(rand(@_)) ]; }
-
 # Some of the moments of a run in which each pattern has been seen so often.
 sub choose_moments
 {
 	my (@seen) = @_;
 	my @may = grep { $seen[$_] } 0 .. $#seen;
 	return map {
-		my $fault = one_of(sort keys %faults);
 		my $pattern = one_of(@may);
-		{ pattern => $pattern, n => 1 + int(rand($seen[$pattern])), answer => one_of(0, 1),
-			cut => $fault eq 'cut', fault => $fault }
+		choose_fault($pattern, 1 + int(rand($seen[$pattern])))
 	} 1 .. one_of(1, 1, 2, 3);
 }
 
@@ -132,25 +112,8 @@ sub run_with
 	my $db = grep({ $_ eq '-C' } @$options) ? 'postgres' : $mode->{db};
 	my $run = start_load('pg_parrestore', '-d',
 		"host=$moments->{host} port=$moments->{port} dbname=$db", @$options, $archive);
-	my @done;
-	while ($run->{h}->pumpable && !$run->{timer}->is_expired)
-	{
-		$run->{h}->pump_nb;
-		if (my ($no, $client, $backend) = moment_held($moments))
-		{
-			push @done, $moments[$no]{fault};
-			# the server may be down by an earlier one
-			eval { $faults{ $moments[$no]{fault} }->($run, $client, $backend); 1 } or note($@);
-			moment_go_on($moments);
-		}
-		sleep 0.005;
-	}
-	my $rc = end_dump($run);
-	my @seen = moments_seen($moments);
-	stop_moments($moments);
-	$node->start if grep { $_ eq 'a long crash' } @done;
-	wait_until('the server is up', sub { (run_program('pg_isready', '-q', '-d', $node->connstr('postgres')))[0] == 0 });
-	return ($rc, $run->{err}, \@seen, @done);
+	my ($rc, $seen, @done) = suffer($node, $run, $moments, @moments);
+	return ($rc, $run->{err}, $seen, @done);
 }
 
 # ---- rounds

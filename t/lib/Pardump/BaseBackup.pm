@@ -58,6 +58,8 @@ sub start_run
 	my @cmd = ('setsid', @$with, 'pg_parbasebackup', '-h', $relay->{host}, '-p', $relay->{port}, '-U', 'postgres',
 		'-D', $run{dir}, '-c', 'fast', '--no-sync', @options);
 	note("starting: @cmd");
+	# PostgreSQL::Test::Utils names all sessions alike
+	delete local $ENV{PGAPPNAME};
 	$run{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$run{out}, '2>', \$run{err}, $run{timer} = IPC::Run::timer(60));
 	$run{pid} = $run{h}{KIDS}[0]{PID};
 	return \%run;

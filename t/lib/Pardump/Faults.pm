@@ -1,0 +1,80 @@
+# Faults of every kind at exact moments of a run (Pardump::Moment), for rounds that
+# choose them by a seed.
+
+package Pardump::Faults;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Pardump::Background qw(end_dump wait_until terminate);
+use Pardump::Cluster qw(run_program value);
+use Pardump::Moment qw(moment_held moment_go_on moments_seen stop_moments);
+use Test::More;
+use Time::HiRes qw(sleep);
+
+our @EXPORT_OK = qw(one_of choose_fault suffer);
+
+sub one_of { return $_[ int(rand(@_)) ]; }
+
+sub all_backends
+{
+	my ($node) = @_;
+	return split /\n/, value($node, 'postgres',
+		q{SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'pg\_par%' ORDER BY backend_start});
+}
+
+# Each gets the node, the run, and the process ids of the client and of its backend.
+my %faults = (
+	'cut' => sub { },
+	'its backend terminated' => sub { terminate($_[0], $_[3]) if $_[3] },
+	'all backends terminated' => sub { my @all = all_backends($_[0]); terminate($_[0], @all) if @all },
+	'its process killed' => sub { kill KILL => $_[2] },
+	'the leader killed' => sub { kill KILL => $_[1]{pid} },
+	'Ctrl-C' => sub { kill INT => $_[1]{pid} },
+	'SIGTERM' => sub { kill TERM => $_[1]{pid} },
+	'a crash' => sub { $_[0]->stop('immediate'); $_[0]->start },
+	'a restart' => sub { $_[0]->stop('fast'); $_[0]->start },
+	'a long crash' => sub { $_[0]->stop('immediate') },
+	# no file of its backend may grow: no space left, but for it alone
+	'a full disk' => sub { run_program('prlimit', "--pid=$_[3]", '--fsize=65536:') if $_[3] });
+
+# A moment for start_moments() at which a fault comes, one of these if any are named:
+# when the pattern of this number is seen for the nth time.
+sub choose_fault
+{
+	my ($pattern, $n, @names) = @_;
+	my $fault = one_of(@names ? @names : sort keys %faults);
+	return { pattern => $pattern, n => $n, answer => one_of(0, 1), cut => $fault eq 'cut', fault => $fault };
+}
+
+# suffer($node, $run, $moments, moment...) goes on with a run in which its
+# faults come, to its end, and with the server, which runs again afterwards.  Faults of
+# the caller's own are in $run->{faults}.  Returns the exit code, how often each
+# pattern has been seen, and the faults that there were.
+sub suffer
+{
+	my ($node, $run, $moments, @moments) = @_;
+	my @done;
+	while ($run->{h}->pumpable && !$run->{timer}->is_expired)
+	{
+		$run->{h}->pump_nb;
+		if (my ($no, $client, $backend) = moment_held($moments))
+		{
+			my $fault = $moments[$no]{fault};
+			push @done, $fault;
+			# the server may be down by an earlier one
+			eval { ($run->{faults}{$fault} // $faults{$fault})->($node, $run, $client, $backend); 1 } or note($@);
+			moment_go_on($moments);
+		}
+		sleep 0.005;
+	}
+	my $rc = end_dump($run);
+	my @seen = moments_seen($moments);
+	stop_moments($moments);
+	$node->start if grep { $_ eq 'a long crash' } @done;
+	wait_until('the server is up', sub { (run_program('pg_isready', '-q', '-d', $node->connstr('postgres')))[0] == 0 });
+	return ($rc, \@seen, @done);
+}
+
+1;
