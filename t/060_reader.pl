@@ -14,6 +14,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path codecs 
   sql);
 use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii);
 use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed text_settings);
+use POSIX qw(ceil);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -199,7 +200,8 @@ foreach my $table (qw(public.noise reader_numbers.decimals reader_others.no_rows
 			# their magic numbers; small frames would cost much of the size
 			my $frames = $codec eq 'zstd' ? () = $bytes =~ /\x28\xb5\x2f\xfd/g
 			  : $codec eq 'lz4' ? () = $bytes =~ /\x04\x22\x4d\x18/g : 1;
-			is($frames, 1, "$table, $spec: one frame");
+			is($frames, $spec eq 'zstd:1' ? ceil(length($plain) / (4 << 20)) || 1 : 1,
+				"$table, $spec: as few frames as are to be");
 			unlink $file;
 			append_to_file($file, $bytes);
 			my $rows = restored_rows($dir);

@@ -90,6 +90,14 @@ like(result($later, [ 'PG_VERSION', 0, 2, 'NULL' ], [ $pages, 2 * BLOCK, 2 * BLO
 is(result($later, [ $pages, 4 * BLOCK, BLOCK, 0 ]), '{8192}|{}', 'in none beside it');
 is(result($later, [ @whole[ 0 .. 2 ], 'NULL' ]), "{$length}|{}", 'not as a file without pages');
 is(result('0/1', \@whole), "{$length}|{}", 'nor if all was written since the start');
+foreach my $compression (qw(none zstd:1))
+{
+	# behind a header of odd length pages begin anywhere in memory
+	my $call = read_call($later, \@whole) =~ s/NULL(?=\]::bytea)/'odd'/r =~ s/none/$compression/r;
+	like(sql($node, 'postgres', "SELECT count(b) > 0 FROM (SELECT $call b) s;
+			SELECT failures FROM pardump.pg_pardump_last_files()"),
+		qr/^t\n\{1,3,\d+,${\ $stored->(3) }\}$/, "behind a header, $compression");
+}
 overwrite($pages, 0, $original);
 
 # numbers go on from one file of a table to the next
@@ -152,7 +160,7 @@ truncate("$data/base/huge", 1 << 42) or die "truncate: $!";
 {
 	my ($out, $errors) = ('', '');
 	my $h = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-c',
-		'SELECT count(*) FROM (SELECT ' . read_call('0/0', [ 'base/huge', 0, 1 << 42, 'NULL' ]) =~ s/none/zstd:1/r . ') s' ],
+		'SELECT count(*) FROM (SELECT ' . read_call('0/0', [ 'base/huge', 0, 1 << 42, 'NULL' ]) . ') s' ],
 		'<', \'', '>', \$out, '2>', \$errors);
 	my $pid = wait_until('a huge file is read', sub {
 		value($node, 'postgres', q{SELECT pid FROM pg_stat_activity
@@ -163,6 +171,14 @@ truncate("$data/base/huge", 1 << 42) or die "truncate: $!";
 }
 is(sql($node, 'postgres', 'SELECT length(' . read_call('0/0', [ 'base/huge', 0, 1 << 42, 'NULL' ]) . ') LIMIT 1'),
 	131072, 'or not to its end');
+foreach my $items ([ [ 'base/huge', 0, 1 << 42, 'NULL' ] ],
+	[ map { [ 'base/huge', 0, 1 << 25, 'NULL' ] } 1 .. 3 ])
+{
+	(undef, undef, $err) = $node->psql('postgres',
+		'SELECT ' . read_call('0/0', @$items) =~ s/none/zstd:1/r, on_error_stop => 1);
+	like($err, qr/more than 67108864 bytes cannot be compressed into one frame/,
+		'what is to be compressed has to lie in memory');
+}
 
 # --- without checksums
 

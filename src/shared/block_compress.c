@@ -12,12 +12,24 @@
 #include "shared/gzip_member.h"
 
 /*
- * The fastest libraries compress whole buffers only, so a gzip stream is a
- * sequence of members (RFC 1952, section 2.2), which zlib's gzread(), and so
- * every pg_restore, reads as one.  Input is gathered up to this size, so that
- * small writes do not make small members.
+ * The fastest libraries for gzip compress whole buffers only, so a gzip
+ * stream is a sequence of members (RFC 1952, section 2.2), which zlib's
+ * gzread(), and so every pg_restore, reads as one.  Input is gathered up to
+ * this size, so that small writes do not make small members.
  */
 #define GZIP_MEMBER_BYTES ((size_t) 1024 * 1024)
+
+/*
+ * So it is with zstd's first level, whose streams have a short memory: a
+ * stream goes through a ring of that length and copies all it is given, and
+ * a match may be on the other side of the ring's end, which takes a fifth to
+ * a quarter more CPU time than a buffer that lies in one piece.  Frames that
+ * remember all of themselves are smaller in the sum, too.  Higher levels
+ * remember more than a frame is to have.
+ */
+#define ZSTD_FRAME_LEVEL 1
+#define ZSTD_FRAME_LOG 22
+#define ZSTD_FRAME_BYTES ((size_t) 1 << ZSTD_FRAME_LOG)
 
 /* What LZ4F_compressUpdate() is given at most. */
 #define LZ4_STEP_BYTES ((size_t) 256 * 1024)
@@ -32,66 +44,103 @@ struct BlockCompressor
 	bool		ended;			/* all of it was written */
 	const char *error;
 
+	/* of a stream of whole buffers */
+	size_t		part_bytes;		/* of them; 0 = it is no such stream */
+	char	   *part;			/* gathered for the next */
+	size_t		part_len;
+	char	   *made;			/* what has become of the last */
+	size_t		made_len;
+	size_t		made_pos;		/* fetched up to here */
+
 	/* of the method in use */
 	GzipCodec  *gzip;
-	char	   *member;			/* GZIP_MEMBER_BYTES */
-	size_t		member_len;
 	LZ4F_cctx  *lz4;
 	LZ4F_preferences_t lz4_preferences;
 	ZSTD_CCtx  *zstd;
 };
 
 /* ----------
- * gzip
+ * Whole buffers
  * ----------
  */
-static ssize_t
-gzip_member(BlockCompressor *c, const char *data, size_t len, void *out,
-			size_t room)
-{
-	size_t		made = gzip_member_compress(c->gzip, data, len, out, room);
 
-	if (made == 0)
-	{
-		c->error = "a gzip member exceeds its bound";
-		return -1;
-	}
+/* Make a gzip member or a zstd frame of one; its length, -1 for an error. */
+static ssize_t
+compress_buffer(BlockCompressor *c, const char *data, size_t len, void *out)
+{
+	size_t		room = block_compressor_bound(c, len);
+	size_t		made;
+
 	c->begun = true;
-	return (ssize_t) made;
+	if (c->gzip)
+	{
+		made = gzip_member_compress(c->gzip, data, len, out, room);
+		if (made == 0)
+			c->error = "a gzip member exceeds its bound";
+	}
+	else
+	{
+		made = ZSTD_compress2(c->zstd, out, room, data, len);
+		if (ZSTD_isError(made))
+			c->error = ZSTD_getErrorName(made);
+	}
+	return c->error ? -1 : (ssize_t) made;
 }
 
-static ssize_t
-gzip_fetch(BlockCompressor *c, void *out)
+/* Take the next whole buffer, or what is left at the stream's end. */
+static const char *
+gather(BlockCompressor *c, size_t *len)
 {
-	size_t		part = GZIP_MEMBER_BYTES - c->member_len;
-	size_t		len;
+	const char *in = c->in;
+	size_t		part = c->part_bytes - c->part_len;
 
 	if (c->in_len < part)
 		part = c->in_len;
-	if (part == GZIP_MEMBER_BYTES)
-	{
-		/* a whole member: no copy */
-		const char *data = c->in;
-
-		c->in += part;
-		c->in_len -= part;
-		return gzip_member(c, data, part, out, block_compressor_out_bytes(c));
-	}
-	if (part > 0)
-		memcpy(c->member + c->member_len, c->in, part);
-	c->member_len += part;
 	c->in += part;
 	c->in_len -= part;
+	*len = c->part_len + part;
+	/* a whole one: no copy */
+	if (part == c->part_bytes)
+		return in;
+	if (part > 0)
+		memcpy(c->part + c->part_len, in, part);
+	c->part_len = *len;
+	if (*len < c->part_bytes && !c->last)
+		return NULL;			/* wait for more */
+	c->part_len = 0;
+	return c->part;
+}
 
-	len = c->member_len;
-	if (len < GZIP_MEMBER_BYTES && !c->last)
-		return 0;				/* wait for more */
-	c->ended = c->last && c->in_len == 0;
-	/* no input at all is one empty member: an empty file is no gzip file */
-	if (len == 0 && c->begun)
-		return 0;
-	c->member_len = 0;
-	return gzip_member(c, c->member, len, out, block_compressor_out_bytes(c));
+static ssize_t
+buffers_fetch(BlockCompressor *c, void *out)
+{
+	size_t		len = c->made_len - c->made_pos;
+
+	if (len == 0)
+	{
+		const char *data = gather(c, &len);
+		ssize_t		made;
+
+		if (data == NULL)
+			return 0;
+		/* no input at all is one that is empty: no file is without any */
+		if (len == 0 && c->begun)
+		{
+			c->ended = true;
+			return 0;
+		}
+		made = compress_buffer(c, data, len, c->made);
+		if (made < 0)
+			return -1;
+		c->made_pos = 0;
+		c->made_len = len = made;
+	}
+	if (len > block_compressor_out_bytes(c))
+		len = block_compressor_out_bytes(c);
+	memcpy(out, c->made + c->made_pos, len);
+	c->made_pos += len;
+	c->ended = c->last && c->in_len == 0 && c->made_pos == c->made_len;
+	return (ssize_t) len;
 }
 
 /* ----------
@@ -169,6 +218,14 @@ zstd_fetch(BlockCompressor *c, void *out)
  * All of them
  * ----------
  */
+/* Is a zstd stream a sequence of frames? */
+static bool
+takes_frames(const CompressSpec *spec)
+{
+	return spec->level != 0 && spec->level <= ZSTD_FRAME_LEVEL &&
+		spec->workers == 0 && !spec->long_distance;
+}
+
 static bool
 set_up_zstd(BlockCompressor *c)
 {
@@ -180,7 +237,19 @@ set_up_zstd(BlockCompressor *c)
 											 c->spec.workers)) &&
 		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd,
 											 ZSTD_c_enableLongDistanceMatching,
-											 c->spec.long_distance));
+											 c->spec.long_distance)) &&
+		(!takes_frames(&c->spec) ||
+		 !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_windowLog,
+											  ZSTD_FRAME_LOG)));
+}
+
+static bool
+set_up_buffers(BlockCompressor *c, size_t bytes)
+{
+	c->part_bytes = bytes;
+	c->part = malloc(bytes);
+	c->made = malloc(block_compressor_bound(c, bytes));
+	return c->part && c->made;
 }
 
 static bool
@@ -192,8 +261,7 @@ set_up(BlockCompressor *c)
 			return false;
 		case COMPRESS_GZIP:
 			c->gzip = gzip_codec_new(c->spec.level);
-			c->member = malloc(GZIP_MEMBER_BYTES);
-			return c->gzip && c->member;
+			return c->gzip && set_up_buffers(c, GZIP_MEMBER_BYTES);
 		case COMPRESS_LZ4:
 			/* pg_restore reads larger blocks several times slower */
 			c->lz4_preferences.frameInfo.blockSizeID = LZ4F_max64KB;
@@ -201,7 +269,8 @@ set_up(BlockCompressor *c)
 			return !LZ4F_isError(LZ4F_createCompressionContext(&c->lz4,
 															   LZ4F_VERSION));
 		case COMPRESS_ZSTD:
-			return set_up_zstd(c);
+			return set_up_zstd(c) &&
+				(!takes_frames(&c->spec) || set_up_buffers(c, ZSTD_FRAME_BYTES));
 	}
 	return false;
 }
@@ -229,7 +298,7 @@ block_compressor_reset(BlockCompressor *c)
 	c->in_len = 0;
 	c->last = c->begun = c->ended = false;
 	c->error = NULL;
-	c->member_len = 0;
+	c->part_len = c->made_len = c->made_pos = 0;
 	/* LZ4F_compressBegin() starts anew by itself */
 	if (c->zstd)
 		ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
@@ -243,12 +312,11 @@ block_compressor_out_bytes(const BlockCompressor *c)
 	switch (c->spec.method)
 	{
 		case COMPRESS_GZIP:
-			return gzip_member_bound(GZIP_MEMBER_BYTES);
+		case COMPRESS_ZSTD:
+			return ZSTD_CStreamOutSize();
 		case COMPRESS_LZ4:
 			bound = LZ4F_compressBound(LZ4_STEP_BYTES, &c->lz4_preferences);
 			return bound > LZ4F_HEADER_SIZE_MAX ? bound : LZ4F_HEADER_SIZE_MAX;
-		case COMPRESS_ZSTD:
-			return ZSTD_CStreamOutSize();
 		case COMPRESS_NONE:
 			break;
 	}
@@ -267,16 +335,18 @@ block_compressor_feed(BlockCompressor *c, const void *data, size_t len,
 ssize_t
 block_compressor_fetch(BlockCompressor *c, void *out)
 {
-	if (c->ended || (c->in_len == 0 && !c->last))
+	if (c->ended ||
+		(c->in_len == 0 && !c->last && c->made_pos == c->made_len))
 		return 0;
+	if (c->part_bytes > 0)
+		return buffers_fetch(c, out);
 	switch (c->spec.method)
 	{
-		case COMPRESS_GZIP:
-			return gzip_fetch(c, out);
 		case COMPRESS_LZ4:
 			return lz4_fetch(c, out);
 		case COMPRESS_ZSTD:
 			return zstd_fetch(c, out);
+		case COMPRESS_GZIP:
 		case COMPRESS_NONE:
 			break;
 	}
@@ -325,20 +395,6 @@ lz4_whole(BlockCompressor *c, const void *data, size_t len, char *out)
 	return end < 0 ? -1 : head + body + end;
 }
 
-static ssize_t
-zstd_whole(BlockCompressor *c, const void *data, size_t len, void *out)
-{
-	size_t		made = ZSTD_compress2(c->zstd, out, ZSTD_compressBound(len),
-									  data, len);
-
-	if (ZSTD_isError(made))
-	{
-		c->error = ZSTD_getErrorName(made);
-		return -1;
-	}
-	return (ssize_t) made;
-}
-
 ssize_t
 block_compressor_whole(BlockCompressor *c, const void *data, size_t len,
 					   void *out)
@@ -347,11 +403,10 @@ block_compressor_whole(BlockCompressor *c, const void *data, size_t len,
 	switch (c->spec.method)
 	{
 		case COMPRESS_GZIP:
-			return gzip_member(c, data, len, out, gzip_member_bound(len));
+		case COMPRESS_ZSTD:
+			return compress_buffer(c, data, len, out);
 		case COMPRESS_LZ4:
 			return lz4_whole(c, data, len, out);
-		case COMPRESS_ZSTD:
-			return zstd_whole(c, data, len, out);
 		case COMPRESS_NONE:
 			break;
 	}
@@ -370,7 +425,8 @@ block_compressor_free(BlockCompressor *c)
 {
 	if (c->gzip)
 		gzip_codec_free(c->gzip);
-	free(c->member);
+	free(c->part);
+	free(c->made);
 	if (c->lz4)
 		LZ4F_freeCompressionContext(c->lz4);
 	ZSTD_freeCCtx(c->zstd);

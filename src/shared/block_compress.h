@@ -2,8 +2,9 @@
  * block_compress.h
  *		Compresses a stream that is fed block by block.
  *
- * All blocks of a stream make one zstd or lz4 frame, or a sequence of gzip
- * members.  The output is fetched in pieces:
+ * All blocks of a stream make one lz4 frame, one zstd frame or, at zstd's
+ * first level, a sequence of them, or a sequence of gzip members.  The
+ * output is fetched in pieces:
  *
  *		block_compressor_feed(c, data, len, last);
  *		while ((n = block_compressor_fetch(c, out)) > 0)

@@ -33,15 +33,28 @@ context_compressor_new(const CompressSpec *compress)
 	return compressor;
 }
 
-Size
-context_compressor_fetch(BlockCompressor *compressor, void *out)
+/* What a function of block_compress.h has returned, unless it is an error. */
+static Size
+check_made(const BlockCompressor *compressor, ssize_t made)
 {
-	ssize_t		made = block_compressor_fetch(compressor, out);
-
 	if (made < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not compress data: %s",
 						block_compressor_error(compressor))));
 	return made;
+}
+
+Size
+context_compressor_fetch(BlockCompressor *compressor, void *out)
+{
+	return check_made(compressor, block_compressor_fetch(compressor, out));
+}
+
+Size
+context_compressor_whole(BlockCompressor *compressor, const void *data,
+						 Size len, void *out)
+{
+	return check_made(compressor,
+					  block_compressor_whole(compressor, data, len, out));
 }

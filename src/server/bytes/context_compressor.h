@@ -18,7 +18,9 @@
  */
 extern BlockCompressor *context_compressor_new(const CompressSpec *compress);
 
-/* As block_compressor_fetch(), but what goes wrong is an ERROR. */
+/* As those of block_compress.h, but what goes wrong is an ERROR. */
 extern Size context_compressor_fetch(BlockCompressor *compressor, void *out);
+extern Size context_compressor_whole(BlockCompressor *compressor,
+									 const void *data, Size len, void *out);
 
 #endif							/* PARDUMP_CONTEXT_COMPRESSOR_H */

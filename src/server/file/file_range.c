@@ -39,7 +39,7 @@ struct FileRangeReader
 	int64		done;			/* bytes of the range that were handed out */
 	int64		bytes;			/* that the file had */
 	pg_crc32c	crc;
-	char	   *step;
+	PGAlignedBlock page;
 };
 
 FileRangeReader *
@@ -52,7 +52,6 @@ file_range_reader_new(XLogRecPtr start_lsn, PageFailureCallback failed,
 	reader->failed = failed;
 	reader->failed_arg = arg;
 	reader->fd = NOT_OPEN;
-	reader->step = palloc(STEP_BYTES);
 	return reader;
 }
 
@@ -140,53 +139,72 @@ page_is_whole(const FileRangeReader *reader, char *page, int64 block,
 	return failure->computed == failure->stored;
 }
 
+/* The page where its numbers can be read: headers may be of any length. */
+static char *
+aligned_page(FileRangeReader *reader, char *page)
+{
+	return (uintptr_t) page % sizeof(uint32) == 0 ? page :
+		memcpy(reader->page.data, page, BLCKSZ);
+}
+
 /*
- * Check the whole pages of a step.  The server may be writing one of them at
- * this moment, so what is wrong is read once more, and judged again.
+ * Check the whole pages of a step, which is at data.  The server may be
+ * writing one of them at this moment, so what is wrong is read once more, and
+ * judged again.
  */
 static void
-check_pages(FileRangeReader *reader, size_t len)
+check_pages(FileRangeReader *reader, char *data, size_t len)
 {
 	const FileRange *range = reader->range;
 	PageFailure failure;
 
 	for (size_t pos = 0; pos + BLCKSZ <= len; pos += BLCKSZ)
 	{
-		char	   *page = reader->step + pos;
+		char	   *page = data + pos;
 		int64		offset = reader->done + pos;
 		int64		block = range->first_block + (range->offset + offset) / BLCKSZ;
 
-		if (page_is_whole(reader, page, block, &failure))
+		if (page_is_whole(reader, aligned_page(reader, page), block, &failure))
 			continue;
 		/* truncated since: zeros, as if it had been before */
 		if (read_at(reader, offset, page, BLCKSZ) < BLCKSZ)
 			memset(page, 0, BLCKSZ);
-		else if (!page_is_whole(reader, page, block, &failure))
+		else if (!page_is_whole(reader, aligned_page(reader, page), block,
+								&failure))
 			reader->failed(reader->failed_arg, &failure);
 	}
 }
 
-size_t
-file_range_next(FileRangeReader *reader, const char **data)
+int64
+file_range_left(const FileRangeReader *reader)
 {
-	size_t		len = Min(STEP_BYTES, reader->range->length - reader->done);
+	return reader->range->length - reader->done;
+}
+
+size_t
+file_range_next(FileRangeReader *reader, char *to, size_t room)
+{
+	size_t		len = Min(STEP_BYTES, file_range_left(reader));
 	size_t		got = 0;
 
+	/* a page is checked where it is whole */
+	if (len > room)
+		len = room - room % BLCKSZ;
 	CHECK_FOR_INTERRUPTS();
 	if (reader->fd != NOT_OPEN)
 	{
-		got = read_at(reader, reader->done, reader->step, len);
+		got = read_at(reader, reader->done, to, len);
 		if (reader->range->first_block != FILE_RANGE_NO_PAGES &&
 			DataChecksumsEnabled())
-			check_pages(reader, got);
+			check_pages(reader, to, got);
 		reader->bytes += got;
-		if (got < len || len == 0)
+		/* nothing more is to be read of it, whatever it may become */
+		if (got < len)
 			file_range_close(reader);
 	}
-	memset(reader->step + got, 0, len - got);
-	COMP_CRC32C(reader->crc, reader->step, len);
+	memset(to + got, 0, len - got);
+	COMP_CRC32C(reader->crc, to, len);
 	reader->done += len;
-	*data = reader->step;
 	return len;
 }
 

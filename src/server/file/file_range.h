@@ -63,17 +63,21 @@ extern FileRangeReader *file_range_reader_new(XLogRecPtr start_lsn,
  */
 extern bool file_range_begin(FileRangeReader *reader, const FileRange *range);
 
+/* The bytes of it that are to be read. */
+extern int64 file_range_left(const FileRangeReader *reader);
+
 /*
- * The next bytes of it, valid up to the next call; 0 at its end, after which
- * nothing is open.
+ * The next bytes of it, which are written to where there is this room: some
+ * 128 kB at most, and whole pages unless they are the last.  None are read
+ * into less room than a page's, if more are left.
  */
-extern size_t file_range_next(FileRangeReader *reader, const char **data);
+extern size_t file_range_next(FileRangeReader *reader, char *to, size_t room);
 
 /* What has come of it, at its end, or if there is no file. */
 extern void file_range_result(const FileRangeReader *reader,
 							  FileRangeResult *result);
 
-/* Close what is open; for a range that is not read to its end. */
+/* Close what is open, wherever the range is. */
 extern void file_range_close(FileRangeReader *reader);
 
 #endif							/* PARDUMP_FILE_RANGE_H */

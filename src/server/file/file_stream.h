@@ -14,6 +14,9 @@
 #include "file/file_range.h"
 #include "shared/compress_spec.h"
 
+/* What is compressed lies in memory, so that there is an end to it. */
+#define FILE_STREAM_COMPRESSED_BYTES (64 * 1024 * 1024)
+
 /* A header, a range of a file, and zeros, each of which may be missing. */
 typedef struct FileStreamItem
 {
@@ -45,15 +48,17 @@ typedef struct FileStream FileStream;
 
 /*
  * The items, borrowed, one after the other.  Allocates in
- * CurrentMemoryContext, which must live as long as the stream.
+ * CurrentMemoryContext, which must live as long as the stream.  It is an
+ * error if they are to be compressed and FILE_STREAM_COMPRESSED_BYTES are
+ * less than they can be.
  */
 extern FileStream *file_stream_new(const FileStreamItem *items, int n_items,
 								   XLogRecPtr start_lsn,
 								   const CompressSpec *compress);
 
 /*
- * The next bytes of the piece, never empty, some 128 kB; valid up to the next
- * call.  NULL at its end.
+ * The next bytes of the piece, never empty, some 128 kB; valid up to the
+ * next call.  NULL at its end.
  */
 extern bytea *file_stream_next(FileStream *stream);
 

@@ -201,14 +201,14 @@ next_plain(ChunkReader *reader)
 	return (bytea *) piece;
 }
 
-/* Fetch what the compressor has up to so many bytes; true if it has more. */
+/* Fetch what the compressor has; true if it may have more than a block. */
 static bool
-fetch_compressed(ChunkReader *reader, Size limit)
+fetch_compressed(ChunkReader *reader)
 {
 	ByteBuffer *out = &reader->out;
 	Size		need = block_compressor_out_bytes(reader->compressor);
 
-	while (out->len < limit)
+	while (out->len < BLOCK_BYTES)
 	{
 		char	   *to = byte_buffer_reserve(out, byte_buffer_place(out), need);
 		Size		made = context_compressor_fetch(reader->compressor, to);
@@ -218,7 +218,7 @@ fetch_compressed(ChunkReader *reader, Size limit)
 		byte_buffer_commit(out, to + made);
 		CHECK_FOR_INTERRUPTS();
 	}
-	return out->len >= limit;
+	return out->len >= BLOCK_BYTES;
 }
 
 /*
@@ -242,7 +242,7 @@ static bytea *
 next_compressed(ChunkReader *reader)
 {
 	reader->out.len = VARHDRSZ;
-	while (!fetch_compressed(reader, BLOCK_BYTES))
+	while (!fetch_compressed(reader))
 	{
 		if (reader->block_start == reader->block.len)
 		{
@@ -296,15 +296,19 @@ next_raw_rows(ChunkReader *reader)
 static void
 compress_raw_rows(ChunkReader *reader, Size end)
 {
-	clear_buffer(&reader->out);
-	reader->out.len += sizeof(RawBlockHeader);
-	reader->block_start = reader->out.len;
-	block_compressor_reset(reader->compressor);
-	do
-	{
-		feed_compressor(reader, end, true);
-		fetch_compressed(reader, MaxAllocHugeSize);
-	} while (reader->block_start < end);
+	ByteBuffer *out = &reader->out;
+	Size		start = VARHDRSZ + sizeof(RawBlockHeader);
+	char	   *to;
+
+	CHECK_FOR_INTERRUPTS();
+	clear_buffer(out);
+	out->len = start;
+	to = byte_buffer_reserve(out, byte_buffer_place(out),
+							 block_compressor_bound(reader->compressor,
+													end - start));
+	to += context_compressor_whole(reader->compressor,
+								   reader->block.data + start, end - start, to);
+	byte_buffer_commit(out, to);
 }
 
 /* Is the block, made but for its header, to be compressed? */
