@@ -184,7 +184,7 @@ main()
 {
 	local set
 
-	run_job gcc -O2 -Wall -I"$TREE/src" "$TREE/bench/floor.c" "$TREE/src/shared/gzip_member.c" \
+	run_job gcc -O2 -Wall -I"$TREE/src" "$TREE/bench/floor.c" "$TREE"/src/shared/*.c \
 		-o "$WORK/floor" -lzstd -llz4 -ldeflate -lisal
 	# Durability costs time when data is made, and nothing is written after.
 	start_cluster "$bindir" "shared_buffers = 512MB" "autovacuum = off" "fsync = off" "wal_level = minimal" \
