@@ -161,6 +161,15 @@ is($rc, 0, '--disable-triggers: exit code') or diag($err);
 is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 1000, '--disable-triggers: all rows');
 sql($source, 'modes', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
 sql($target, 'triggers', 'TRUNCATE referrer');
+foreach my $state (qw(ALWAYS REPLICA))
+{
+	sql($target, 'triggers', "ALTER TABLE referrer ENABLE $state TRIGGER refuse");
+	($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer', '--disable-triggers');
+	is($rc, 1, "--disable-triggers, a trigger is enabled $state: exit code");
+	like($err, qr/does not keep triggers from firing .*\n.*: refuse on referrer\./, 'which is told');
+	is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0, 'and nothing is loaded');
+}
+sql($target, 'triggers', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer');
 is($rc, 1, 'a trigger leaves out a row: exit code');
 like($err, qr/of 1000 rows read from table public\.referrer the target took 999/,

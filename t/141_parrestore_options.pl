@@ -74,6 +74,17 @@ option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2'
 	parrestore_ok($node, $its, $ours, 'triggers', '-a', '--disable-triggers', '-j4');
 	same_database_ok($node, $its, fingerprint($node, $theirs), schema_text($node, $theirs),
 		'chunks with --disable-triggers -j4');
+
+	# those that fire all the same
+	empty_copy($node, 'modes', 'triggers_firing');
+	with_schema('triggers_firing');
+	sql($node, 'triggers_firing', q{CREATE FUNCTION fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+		CREATE TRIGGER "it fires" BEFORE INSERT ON accounts FOR EACH ROW EXECUTE FUNCTION fires();
+		ALTER TABLE accounts ENABLE REPLICA TRIGGER "it fires"});
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-a', '--disable-triggers', '-d', $node->connstr('triggers_firing'), $ours);
+	is($rc, 1, 'a trigger that is enabled REPLICA: exit code');
+	like($err, qr/does not keep triggers from firing .*\n.*: "it fires" on accounts\b/, 'which is told');
+	is(value($node, 'triggers_firing', 'SELECT count(*) FROM ONLY accounts'), 0, 'and nothing is loaded');
 }
 
 # foreign keys that are there: what is referenced comes first, and a table that

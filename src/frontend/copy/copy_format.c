@@ -339,6 +339,8 @@ copy_formats_decide(PGconn *source_conn, const Target *target,
 	};
 
 	check_existence(decision.targets, tables);
+	target_check_triggers(target->conn, options, decision.targets,
+						  tables->n_tables);
 	ask(&decision, source_conn, loader);
 	formats->loader = loader;
 	formats->tables = pg_malloc0((tables->n_tables + 1) * sizeof(CopyFormat));

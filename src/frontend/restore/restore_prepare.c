@@ -141,6 +141,9 @@ restore_prepare_target(Restore *restore)
 	make_definitions(restore);
 	restore->work.targets = target_find_tables(restore->target.conn,
 											   restore->plan->plan.tables);
+	target_check_triggers(restore->target.conn, &restore->options,
+						  restore->work.targets,
+						  restore->plan->plan.tables->n_tables);
 	restore_unlogged_look(restore);
 	/* tables that this run has not made may have keys */
 	if (!restore->options.disable_triggers)

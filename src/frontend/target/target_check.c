@@ -295,3 +295,42 @@ target_find_tables(PGconn *conn, const DumpTables *tables)
 {
 	return find_tables(conn, tables, true);
 }
+
+/*
+ * Triggers of users that an INSERT sets off (TRIGGER_TYPE_INSERT) all the same
+ * where session_replication_role is replica, on the tables or on partitions of
+ * theirs.
+ */
+static const char firing_query[] =
+"SELECT pg_catalog.string_agg(pg_catalog.format('%I on %s', g.tgname,"
+" g.tgrelid::pg_catalog.regclass), ', ' ORDER BY g.tgname, g.tgrelid)"
+" FROM pg_catalog.pg_trigger g"
+" WHERE NOT g.tgisinternal"
+" AND (g.tgtype OPERATOR(pg_catalog.&) 4::pg_catalog.int2) OPERATOR(pg_catalog.<>) 0"
+" AND g.tgenabled OPERATOR(pg_catalog.=) ANY ('{A,R}'::\"char\"[])"
+" AND (g.tgrelid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])"
+" OR EXISTS (SELECT FROM pg_catalog.pg_partition_ancestors(g.tgrelid) a"
+" WHERE a.relid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])))";
+
+void
+target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
+					  int n)
+{
+	char	   *oids;
+	const char *params[1];
+	PGresult   *res;
+
+	if (!options->disable_triggers)
+		return;
+	params[0] = oids = oid_array(tables, n);
+	res = session_query_params(conn, firing_query, 1, params, 0);
+	if (!PQgetisnull(res, 0, 0))
+	{
+		pg_log_error("--disable-triggers does not keep triggers from firing that are enabled ALWAYS or as REPLICA");
+		pg_log_error_detail("These are: %s.", printable(PQgetvalue(res, 0, 0)));
+		pg_log_error_hint("Disable them, load the rows, and enable them as they were.");
+		exit(1);
+	}
+	PQclear(res);
+	free(oids);
+}

@@ -39,4 +39,12 @@ extern void target_check_tables(PGconn *conn, const DumpTables *tables,
  */
 extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables);
 
+/*
+ * With --disable-triggers, which sets session_replication_role: it is an
+ * error, and ends the run, if triggers of these n tables, by OID, fire all
+ * the same.
+ */
+extern void target_check_triggers(PGconn *conn, const Options *options,
+								  const Oid *tables, int n);
+
 #endif							/* TARGET_CHECK_H */
