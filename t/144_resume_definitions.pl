@@ -155,8 +155,9 @@ foreach (
 	resumed_ok($db, $stock, 'session user', @options);
 }
 
-# The names of a view, and of a key, are taken.
-foreach ([ 'CREATE SCHEMA s; CREATE TABLE s.seen ()', 'DROP TABLE s.seen; DROP SCHEMA s', qr/schema "s" already exists/ ],
+# The names of a view, and of a key, are taken.  With a publication of all tables, ours among them.
+foreach ([ 'CREATE PUBLICATION every FOR ALL TABLES; CREATE SCHEMA s; CREATE TABLE s.seen ()',
+		'DROP PUBLICATION every; DROP TABLE s.seen; DROP SCHEMA s', qr/schema "s" already exists/ ],
 	[ q{CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN
 			IF EXISTS (SELECT FROM pg_constraint WHERE conname = 'child_parent_fkey') THEN RAISE 'refused'; END IF; END$$;
 		CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse()},

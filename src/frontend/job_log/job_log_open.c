@@ -37,10 +37,11 @@ static const char may_make_query[] =
 
 static const char make_schema_command[] = "CREATE SCHEMA " JOB_LOG_SCHEMA;
 
+/* Each has a key: publications FOR ALL TABLES let no other be changed. */
 static const char *const make_commands[] = {
 	"CREATE VIEW " JOB_LOG_LOCK_VIEW " AS SELECT",
 	"CREATE TABLE " JOB_LOG_SCHEMA ".run ("
-	"attempt pg_catalog.int4 NOT NULL,"
+	"attempt pg_catalog.int4 PRIMARY KEY,"
 	" archive pg_catalog.text NOT NULL,"
 	" selection pg_catalog.text NOT NULL,"
 	" begun pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())",
