@@ -174,6 +174,7 @@ option_ok('--clean', options => ['-c'], prepare => \&with_all);
 option_ok('--clean of nothing', options => [ '-c', '-j2' ]);
 option_ok('--if-exists', options => [ '-c', '--if-exists' ], prepare => \&with_all);
 option_ok('exit on error', options => ['-e'], prepare => \&with_all);
+option_ok('exit on error of --clean', options => [ '-e', '-c' ]);
 
 # the README's limit
 {

@@ -155,6 +155,7 @@ restore_stage_drop(RestoreStages *restore)
 	const Toc  *toc = restore->schedule->toc;
 	TocEntry   *entries;
 	int			n = 0;
+	bool		ok;
 
 	if (!options->clean || options->create)
 		return;
@@ -177,9 +178,12 @@ restore_stage_drop(RestoreStages *restore)
 		entry->tablespace = NULL;
 		entry->tableam = NULL;
 	}
-	restore_entries(restore, "drop", entries, n,
-					options->if_exists ? if_exists : clean);
+	ok = restore_entries(restore, "drop", entries, n,
+						 options->if_exists ? if_exists : clean);
 	free(entries);
+	/* told by now; a copy makes what it can, and tells what it cannot */
+	if (!ok && restore->as_pg_restore && options->exit_on_error)
+		exit(1);
 	make_durable(restore->target);
 }
 

@@ -51,8 +51,8 @@ extern void restore_stage_database(RestoreStages *restore, const char *name);
 
 /*
  * --clean, unless the database is new: drop what is going to be made, on the
- * target's disk.  Errors are shown; what could not be dropped cannot be made
- * either.
+ * target's disk.  Errors are shown, and end a restore with --exit-on-error;
+ * else what could not be dropped cannot be made either.
  */
 extern void restore_stage_drop(RestoreStages *restore);
 
