@@ -166,7 +166,7 @@ foreach my $state (qw(ALWAYS REPLICA))
 	sql($target, 'triggers', "ALTER TABLE referrer ENABLE $state TRIGGER refuse");
 	($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer', '--disable-triggers');
 	is($rc, 1, "--disable-triggers, a trigger is enabled $state: exit code");
-	like($err, qr/does not keep triggers from firing .*\n.*: refuse on referrer\./, 'which is told');
+	like($err, qr/does not keep triggers from firing .*\n.*: refuse on public\.referrer\./, 'which is told');
 	is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0, 'and nothing is loaded');
 }
 sql($target, 'triggers', 'ALTER TABLE referrer ENABLE TRIGGER refuse');

@@ -83,7 +83,7 @@ option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2'
 		ALTER TABLE accounts ENABLE REPLICA TRIGGER "it fires"});
 	my ($rc, undef, $err) = run_program('pg_parrestore', '-a', '--disable-triggers', '-d', $node->connstr('triggers_firing'), $ours);
 	is($rc, 1, 'a trigger that is enabled REPLICA: exit code');
-	like($err, qr/does not keep triggers from firing .*\n.*: "it fires" on accounts\b/, 'which is told');
+	like($err, qr/does not keep triggers from firing .*\n.*: "it fires" on public\.accounts\b/, 'which is told');
 	is(value($node, 'triggers_firing', 'SELECT count(*) FROM ONLY accounts'), 0, 'and nothing is loaded');
 }
 
@@ -174,7 +174,14 @@ option_ok('--clean', options => ['-c'], prepare => \&with_all);
 option_ok('--clean of nothing', options => [ '-c', '-j2' ]);
 option_ok('--if-exists', options => [ '-c', '--if-exists' ], prepare => \&with_all);
 option_ok('exit on error', options => ['-e'], prepare => \&with_all);
-option_ok('exit on error of --clean', options => [ '-e', '-c' ]);
+{
+	empty_copy($node, 'modes', 'clean_stops');
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-e', '-c', '-d', $node->connstr('clean_stops'), $stocks);
+	is($rc, 1, 'exit on an error of --clean: exit code');
+	like($err, qr/error: could not execute query: ERROR: .* does not exist/, 'which is told');
+	is(value($node, 'clean_stops', q{SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace}), 0,
+		'and nothing is made');
+}
 
 # the README's limit
 {

@@ -297,9 +297,9 @@ target_find_tables(PGconn *conn, const DumpTables *tables)
 }
 
 /*
- * Triggers of users that an INSERT sets off (TRIGGER_TYPE_INSERT) all the same
- * where session_replication_role is replica, on the tables or on partitions of
- * theirs.
+ * Triggers of users that an INSERT sets off (TRIGGER_TYPE_INSERT) all the
+ * same where session_replication_role is replica, on the tables or on
+ * partitions of theirs.
  */
 static const char firing_query[] =
 "SELECT pg_catalog.string_agg(pg_catalog.format('%I on %s', g.tgname,"
