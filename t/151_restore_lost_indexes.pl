@@ -52,16 +52,19 @@ sub start_until_gate
 	return ($db, $run);
 }
 
-# The process of pg_restore that builds: the index builder's child.
-sub pg_restore_of
+# The index builder, and its child, the process of pg_restore that builds.
+sub builder_of
 {
 	my ($run) = @_;
-	foreach my $pid (map { children($_) } children($run->{pid}))
+	foreach my $builder (children($run->{pid}))
 	{
-		return $pid if slurp_file("/proc/$pid/cmdline") =~ /pg_restore\0/;
+		my ($pid) = grep { slurp_file("/proc/$_/cmdline") =~ /pg_restore\0/ } children($builder);
+		return ($builder, $pid) if defined $pid;
 	}
 	die 'no pg_restore';
 }
+
+sub pg_restore_of { return (builder_of(@_))[1]; }
 
 sub complete_ok
 {
@@ -117,6 +120,19 @@ foreach my $is_copy (0, 1)
 	unlike($run->{err}, qr/errors ignored/, 'no retry: nothing is passed over');
 	open_gate();
 	complete_ok($db, start_parrestore($node, $db, $archive, '--resume'), 'no retry, resumed');
+}
+
+# nor is anything passed over when the builder itself is gone
+{
+	my ($db, $run) = start_until_gate(0);
+	kill KILL => builder_of($run);
+	is(end_dump($run), 1, 'the builder is killed: exit code');
+	like($run->{err}, qr/error: the process that builds indexes was terminated by signal 9.*\n.*: \d of 4 indexes and constraints were not built/,
+		'the builder is killed: message');
+	like($run->{err}, qr/--resume goes on from here/, 'the builder is killed: hint');
+	unlike($run->{err}, qr/errors ignored/, 'the builder is killed: nothing is passed over');
+	open_gate();
+	complete_ok($db, start_parrestore($node, $db, $archive, '--resume'), 'the builder is killed, resumed');
 }
 
 # the server goes on with an index of a run that was killed

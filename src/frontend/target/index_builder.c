@@ -395,11 +395,12 @@ index_builder_finish(IndexBuilder *builder)
 	if (WIFSIGNALED(status))
 		pg_log_error("the process that builds indexes was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	/* what can be resumed is not passed over */
-	if (builder->report->lost && builder->plan.setup.n_errors)
-		exit(1);
 	if (!builder->report->came_to_end)
 		note_loss(builder);
+	/* what can be resumed is not passed over */
+	if (builder->plan.setup.n_errors &&
+		(builder->report->lost || !builder->report->came_to_end))
+		exit(1);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
