@@ -100,6 +100,15 @@ sub choose_options
 	return @options;
 }
 
+# Of which faults one is to come, none for any of all: most that there are end the
+# session that holds the backup, and with it the run.
+sub choose_kinds
+{
+	my (@options) = @_;
+	return 'the log removed' if grep({ $_ eq '--no-slot' } @options) && one_of(0, 0, 1);
+	return one_of(0, 0, 1) ? () : ('cut', 'its backend terminated');
+}
+
 # ---- rounds
 
 # Why a backup that claims to be whole is not; nothing if it is.
@@ -144,8 +153,7 @@ sub run_round
 	my @options = choose_options();
 	my @moments = map {
 		my $pattern = one_of(0, 0, 0, 0 .. $#patterns);
-		choose_fault($pattern, 1 + int(rand($patterns[$pattern][2])),
-			grep({ $_ eq '--no-slot' } @options) ? (one_of(0, 1) ? 'the log removed' : ()) : ())
+		choose_fault($pattern, 1 + int(rand($patterns[$pattern][2])), choose_kinds(@options))
 	} 1 .. one_of(1, 1, 2, 3);
 	# no space for one file in four rounds
 	my @with = one_of(0, 0, 0, 1) ? ('prlimit', '--fsize=' . int(1024 * 2 ** rand(14))) : ();
