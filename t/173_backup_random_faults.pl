@@ -115,7 +115,7 @@ sub choose_kinds
 sub wrong_with
 {
 	my ($dir, $n) = @_;
-	if (-e "$dir/base.tar" || glob "$dir/base.tar.*")
+	if (my @tars = glob "$dir/base.tar*")
 	{
 		my $extracted = new_path('extracted');
 		my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $dir, '-D', $extracted, '--no-sync');
