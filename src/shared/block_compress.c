@@ -46,7 +46,7 @@ struct BlockCompressor
 
 	/* of a stream of whole buffers */
 	size_t		part_bytes;		/* of them; 0 = it is no such stream */
-	char	   *part;			/* gathered for the next */
+	char	   *part;			/* gathered for the next; or NULL */
 	size_t		part_len;
 	char	   *made;			/* what has become of the last */
 	size_t		made_len;
@@ -111,11 +111,29 @@ gather(BlockCompressor *c, size_t *len)
 	return c->part;
 }
 
+/*
+ * Room for one, and for what becomes of it: not before it is needed, as
+ * block_compressor_whole() does without.
+ */
+static bool
+have_room(BlockCompressor *c)
+{
+	if (c->part == NULL)
+		c->part = malloc(c->part_bytes);
+	if (c->made == NULL)
+		c->made = malloc(block_compressor_bound(c, c->part_bytes));
+	if (c->part == NULL || c->made == NULL)
+		c->error = "out of memory";
+	return c->error == NULL;
+}
+
 static ssize_t
 buffers_fetch(BlockCompressor *c, void *out)
 {
 	size_t		len = c->made_len - c->made_pos;
 
+	if (!have_room(c))
+		return -1;
 	if (len == 0)
 	{
 		const char *data = gather(c, &len);
@@ -218,6 +236,7 @@ zstd_fetch(BlockCompressor *c, void *out)
  * All of them
  * ----------
  */
+
 /* Is a zstd stream a sequence of frames? */
 static bool
 takes_frames(const CompressSpec *spec)
@@ -238,18 +257,9 @@ set_up_zstd(BlockCompressor *c)
 		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd,
 											 ZSTD_c_enableLongDistanceMatching,
 											 c->spec.long_distance)) &&
-		(!takes_frames(&c->spec) ||
+		(c->part_bytes == 0 ||
 		 !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_windowLog,
 											  ZSTD_FRAME_LOG)));
-}
-
-static bool
-set_up_buffers(BlockCompressor *c, size_t bytes)
-{
-	c->part_bytes = bytes;
-	c->part = malloc(bytes);
-	c->made = malloc(block_compressor_bound(c, bytes));
-	return c->part && c->made;
 }
 
 static bool
@@ -261,7 +271,8 @@ set_up(BlockCompressor *c)
 			return false;
 		case COMPRESS_GZIP:
 			c->gzip = gzip_codec_new(c->spec.level);
-			return c->gzip && set_up_buffers(c, GZIP_MEMBER_BYTES);
+			c->part_bytes = GZIP_MEMBER_BYTES;
+			return c->gzip != NULL;
 		case COMPRESS_LZ4:
 			/* pg_restore reads larger blocks several times slower */
 			c->lz4_preferences.frameInfo.blockSizeID = LZ4F_max64KB;
@@ -269,8 +280,8 @@ set_up(BlockCompressor *c)
 			return !LZ4F_isError(LZ4F_createCompressionContext(&c->lz4,
 															   LZ4F_VERSION));
 		case COMPRESS_ZSTD:
-			return set_up_zstd(c) &&
-				(!takes_frames(&c->spec) || set_up_buffers(c, ZSTD_FRAME_BYTES));
+			c->part_bytes = takes_frames(&c->spec) ? ZSTD_FRAME_BYTES : 0;
+			return set_up_zstd(c);
 	}
 	return false;
 }
@@ -335,11 +346,12 @@ block_compressor_feed(BlockCompressor *c, const void *data, size_t len,
 ssize_t
 block_compressor_fetch(BlockCompressor *c, void *out)
 {
-	if (c->ended ||
-		(c->in_len == 0 && !c->last && c->made_pos == c->made_len))
+	if (c->ended)
 		return 0;
 	if (c->part_bytes > 0)
 		return buffers_fetch(c, out);
+	if (c->in_len == 0 && !c->last)
+		return 0;
 	switch (c->spec.method)
 	{
 		case COMPRESS_LZ4:

@@ -222,19 +222,19 @@ fetch_compressed(ChunkReader *reader)
 }
 
 /*
- * Hand the next piece of the block, of which there are so many bytes, to the
- * compressor, whose stream ends with the last block.
+ * Hand the next piece of the block to the compressor, whose stream ends with
+ * the last block.
  */
 static void
-feed_compressor(ChunkReader *reader, Size end, bool last_block)
+feed_compressor(ChunkReader *reader)
 {
-	Size		left = end - reader->block_start;
+	Size		left = reader->block.len - reader->block_start;
 	Size		piece = Min(left, COMPRESS_BYTES);
 
 	CHECK_FOR_INTERRUPTS();
 	block_compressor_feed(reader->compressor,
 						  reader->block.data + reader->block_start, piece,
-						  last_block && piece == left);
+						  reader->at_end && piece == left);
 	reader->block_start += piece;
 }
 
@@ -250,7 +250,7 @@ next_compressed(ChunkReader *reader)
 				break;			/* the stream has been ended and fetched */
 			next_block(reader);
 		}
-		feed_compressor(reader, reader->block.len, reader->at_end);
+		feed_compressor(reader);
 	}
 	return reader->out.len > VARHDRSZ ? as_bytea(&reader->out) : NULL;
 }
