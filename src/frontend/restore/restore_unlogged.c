@@ -10,6 +10,7 @@
 #include "restore/restore_unlogged.h"
 #include "session/session.h"
 #include "session/text_array.h"
+#include "target/target_check.h"
 #include "target/target_history.h"
 
 /* ----------
@@ -171,13 +172,12 @@ restore_unlogged_look(Restore *restore)
  * ----------
  */
 
-/* Of users, which an INSERT would set off (TRIGGER_TYPE_INSERT). */
 static const char triggers_query[] =
 "SELECT pg_catalog.string_agg(DISTINCT g.tgrelid::pg_catalog.regclass::pg_catalog.text, ', ')"
 " FROM " REACHED_SQL
 " JOIN pg_catalog.pg_trigger g ON g.tgrelid OPERATOR(pg_catalog.=) r.oid"
-" WHERE NOT g.tgisinternal AND g.tgenabled OPERATOR(pg_catalog.<>) 'D'"
-" AND (g.tgtype OPERATOR(pg_catalog.&) 4::pg_catalog.int2) OPERATOR(pg_catalog.<>) 0";
+" WHERE " INSERT_TRIGGER_SQL
+" AND g.tgenabled OPERATOR(pg_catalog.<>) 'D'";
 
 /* The tables of which rows are to be loaded; returns how many. */
 static int

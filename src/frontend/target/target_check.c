@@ -297,16 +297,14 @@ target_find_tables(PGconn *conn, const DumpTables *tables)
 }
 
 /*
- * Triggers of users that an INSERT sets off (TRIGGER_TYPE_INSERT) all the
- * same where session_replication_role is replica, on the tables or on
- * partitions of theirs.
+ * Those that fire all the same where session_replication_role is replica, on
+ * the tables or on partitions of theirs.
  */
 static const char firing_query[] =
 "SELECT pg_catalog.string_agg(pg_catalog.format('%I on %s', g.tgname,"
 " g.tgrelid::pg_catalog.regclass), ', ' ORDER BY g.tgname, g.tgrelid)"
 " FROM pg_catalog.pg_trigger g"
-" WHERE NOT g.tgisinternal"
-" AND (g.tgtype OPERATOR(pg_catalog.&) 4::pg_catalog.int2) OPERATOR(pg_catalog.<>) 0"
+" WHERE " INSERT_TRIGGER_SQL
 " AND g.tgenabled OPERATOR(pg_catalog.=) ANY ('{A,R}'::\"char\"[])"
 " AND (g.tgrelid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])"
 " OR EXISTS (SELECT FROM pg_catalog.pg_partition_ancestors(g.tgrelid) a"

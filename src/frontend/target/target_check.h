@@ -39,6 +39,11 @@ extern void target_check_tables(PGconn *conn, const DumpTables *tables,
  */
 extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables);
 
+/* Is g of pg_trigger a user's that an INSERT sets off (pg_trigger.h)? */
+#define INSERT_TRIGGER_SQL \
+	"NOT g.tgisinternal" \
+	" AND (g.tgtype OPERATOR(pg_catalog.&) 4::pg_catalog.int2) OPERATOR(pg_catalog.<>) 0"
+
 /*
  * With --disable-triggers, which sets session_replication_role: it is an
  * error, and ends the run, if triggers of these n tables, by OID, fire all
