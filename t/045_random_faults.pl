@@ -15,6 +15,7 @@ use IPC::Run;
 use Pardump::Background qw(start_dump end_dump children sessions backends);
 use Pardump::Cluster qw(start_cluster make_database run_program sql value);
 use Pardump::Compare qw(fingerprint differences);
+use Pardump::Faults qw(one_of);
 use Pardump::Proxy qw(start_proxy stop_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -40,8 +41,6 @@ END LOOP; END $$;
 SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g * 20), 'UTF8'))
 	FROM generate_series(1, 40) g;
 SQL
-
-sub one_of { return $_[ int(rand(@_)) ]; }
 
 # Nobody waits for their end: it comes when it comes.
 sub ask_to_end

@@ -17,7 +17,7 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Cluster qw(start_cluster make_database run_program dump_ok codecs new_path sql value);
 use Pardump::Compare qw(fingerprint differences schema_text);
 use Pardump::Copy qw(start_load sessions_left);
-use Pardump::Faults qw(one_of choose_fault suffer);
+use Pardump::Faults qw(one_of choose_fault describe_fault suffer);
 use Pardump::Moment qw(start_moments);
 use Pardump::Restore qw(stock_archives);
 use PostgreSQL::Test::Utils;
@@ -92,13 +92,6 @@ sub choose_moments
 		my $pattern = one_of(@may);
 		choose_fault($pattern, 1 + int(rand($seen[$pattern])))
 	} 1 .. one_of(1, 1, 2, 3);
-}
-
-sub describe_moment
-{
-	my ($moment) = @_;
-	return "$moment->{fault} at " . ($moment->{answer} ? 'the answer to ' : '')
-	  . "$patterns[$moment->{pattern}][0] $moment->{n}";
 }
 
 # ---- one run
@@ -180,7 +173,7 @@ sub run_round
 		# an error of the disk's alone would be passed over
 		push @options, '-e' if one_of(0, 1) || grep { $_->{fault} eq 'a full disk' } @moments;
 		my ($rc, $err, undef, @done) = run_with($mode, \@options, $archives{$name}, @moments);
-		$tell->("run $n: @options: ", join('; ', map { describe_moment($_) } @moments),
+		$tell->("run $n: @options: ", join('; ', map { describe_fault($_, \@patterns) } @moments),
 			'; there was: ', join(', ', @done), '; exit code: ', $rc // 'hangs', "\n$err");
 		return 'it hangs' if !defined $rc;
 		if ($rc == 0)

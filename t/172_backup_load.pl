@@ -8,7 +8,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok start_backup enable_checksums);
+use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok start_backup enable_checksums
+  start_pgbench stop_pgbench);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -59,14 +60,7 @@ END;
 SQL
 
 my $log = new_path('pgbench.log');
-my $pid = fork() // die "could not fork: $!";
-if ($pid == 0)
-{
-	open STDOUT, '>', $log or die "could not open \"$log\": $!";
-	open STDERR, '>&', \*STDOUT or die "could not duplicate: $!";
-	exec 'pgbench', connection($node), '-n', '-c4', '-T600', '-f', "$transfers\@8", '-f', $files, 'postgres'
-	  or die "could not run pgbench: $!";
-}
+my $pgbench = start_pgbench($node, $log, '-c4', '-f', "$transfers\@8", '-f', $files);
 # not before all of them have begun
 $node->poll_query_until('postgres', q{SELECT sum(abalance) <> 0 FROM pgbench_accounts})
   or die 'pgbench does nothing: ' . slurp_file($log);
@@ -77,8 +71,7 @@ foreach my $options ([ '-j4', '-X', 'fetch' ], [ '-j2', '-X', 'stream' ])
 	push @backups, backup_ok($node, "under load @$options", 'pg_parbasebackup', @$options);
 	verify_backup_ok($backups[-1], "under load @$options");
 }
-kill 'TERM', $pid;
-waitpid $pid, 0;
+stop_pgbench($pgbench);
 
 my $n = 0;
 foreach my $backup (@backups)

@@ -14,9 +14,9 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(wait_until);
-use Pardump::BaseBackup qw(connection enable_checksums slots_left start_run start_backup);
+use Pardump::BaseBackup qw(enable_checksums slots_left start_run start_backup start_pgbench stop_pgbench);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
-use Pardump::Faults qw(one_of choose_fault suffer);
+use Pardump::Faults qw(one_of choose_fault describe_fault suffer);
 use Pardump::Moment qw(start_moments);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -53,27 +53,10 @@ SQL
 sub start_writer
 {
 	sql($node, 'postgres', 'DROP TABLE IF EXISTS made');
-	my $pid = fork() // die "could not fork: $!";
-	if ($pid == 0)
-	{
-		open STDOUT, '>', '/dev/null' or die "could not open: $!";
-		open STDERR, '>&', \*STDOUT or die "could not duplicate: $!";
-		# PostgreSQL::Test::Utils names all sessions alike
-		delete $ENV{PGAPPNAME};
-		exec 'pgbench', connection($node), '-n', '-c1', '-T600', '-f', $script, 'postgres'
-		  or die "could not run pgbench: $!";
-	}
+	my $pid = start_pgbench($node, '/dev/null', '-c1', '-f', $script);
 	wait_until('somebody writes', sub { value($node, 'postgres',
 		q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'}) });
 	return $pid;
-}
-
-sub stop_writer
-{
-	my ($pid) = @_;
-	kill TERM => $pid;
-	waitpid $pid, 0;
-	return;
 }
 
 # ---- when, and what
@@ -161,10 +144,10 @@ sub run_round
 	my $moments = start_moments($node, [ map { $_->[1] } @patterns ], @moments);
 	my $run = start_run($moments, \@with, @options);
 	$run->{faults} = \%own_faults;
-	my ($rc, $seen, @done) = suffer($node, $run, $moments, @moments);
-	stop_writer($writer);
+	my ($rc, undef, @done) = suffer($node, $run, $moments, @moments);
+	stop_pgbench($writer);
 	my $told = join "\n", "options: @with @options", "exit code: " . ($rc // 'hangs'),
-	  map({ "$_->{fault} at " . ($_->{answer} ? 'the answer to ' : '') . "$patterns[$_->{pattern}][0] $_->{n}" } @moments),
+	  map({ describe_fault($_, \@patterns) } @moments),
 	  'there was: ' . join(', ', @done), $run->{err};
 	note($told);
 	my $whole = -e "$run->{dir}/backup_manifest";

@@ -123,7 +123,7 @@ WHERE (application_name LIKE 'pg_pardump%' OR application_name = 'pg_dump') AND 
 SQL
 }
 
-# The process ids of the backends of pg_pardump's sessions, the oldest first,
+# The process ids of the backends of our programs' sessions, the oldest first,
 # which is the leader's.
 sub backends
 {
@@ -131,7 +131,7 @@ sub backends
 	$condition //= 'true';
 	return split /\n/, value($node, 'postgres', <<"SQL");
 SELECT pid FROM pg_stat_activity
-WHERE application_name LIKE 'pg_pardump%' AND ($condition)
+WHERE application_name LIKE 'pg\\_par%' AND ($condition)
 ORDER BY backend_start
 SQL
 }

@@ -18,7 +18,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(start_run held_run connection take_backup backup_ok verify_backup_ok manifest_files
-  differences start_backup dump_of enable_checksums slots_left);
+  differences start_backup dump_of enable_checksums slots_left
+  start_pgbench stop_pgbench);
 
 # The options that lead to a node.
 sub connection
@@ -134,6 +135,29 @@ sub start_backup
 			"listen_addresses = ''", $conf // '', ''));
 	$node->start;
 	return $node;
+}
+
+# Starts pgbench, which writes until it is stopped, or the server ends it; what it
+# says goes to a file.
+sub start_pgbench
+{
+	my ($node, $log, @options) = @_;
+	my $pid = fork() // die "could not fork: $!";
+	return $pid if $pid != 0;
+	open STDOUT, '>', $log or die "could not open \"$log\": $!";
+	open STDERR, '>&', \*STDOUT or die "could not duplicate: $!";
+	# PostgreSQL::Test::Utils names all sessions alike
+	delete $ENV{PGAPPNAME};
+	exec 'pgbench', connection($node), '-n', '-T600', @options, 'postgres'
+	  or die "could not run pgbench: $!";
+}
+
+sub stop_pgbench
+{
+	my ($pid) = @_;
+	kill TERM => $pid;
+	waitpid $pid, 0;
+	return;
 }
 
 # All databases, as SQL.

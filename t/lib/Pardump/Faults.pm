@@ -7,28 +7,21 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Background qw(end_dump wait_until terminate);
-use Pardump::Cluster qw(run_program value);
+use Pardump::Background qw(backends end_dump wait_until terminate);
+use Pardump::Cluster qw(run_program);
 use Pardump::Moment qw(moment_held moment_go_on moments_seen stop_moments);
 use Test::More;
 use Time::HiRes qw(sleep);
 
-our @EXPORT_OK = qw(one_of choose_fault suffer);
+our @EXPORT_OK = qw(one_of choose_fault describe_fault suffer);
 
 sub one_of { return $_[ int(rand(@_)) ]; }
-
-sub all_backends
-{
-	my ($node) = @_;
-	return split /\n/, value($node, 'postgres',
-		q{SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'pg\_par%' ORDER BY backend_start});
-}
 
 # Each gets the node, the run, and the process ids of the client and of its backend.
 my %faults = (
 	'cut' => sub { },
 	'its backend terminated' => sub { terminate($_[0], $_[3]) if $_[3] },
-	'all backends terminated' => sub { my @all = all_backends($_[0]); terminate($_[0], @all) if @all },
+	'all backends terminated' => sub { my @all = backends($_[0]); terminate($_[0], @all) if @all },
 	'its process killed' => sub { kill KILL => $_[2] },
 	'the leader killed' => sub { kill KILL => $_[1]{pid} },
 	'Ctrl-C' => sub { kill INT => $_[1]{pid} },
@@ -46,6 +39,14 @@ sub choose_fault
 	my ($pattern, $n, @names) = @_;
 	my $fault = one_of(@names ? @names : sort keys %faults);
 	return { pattern => $pattern, n => $n, answer => one_of(0, 1), cut => $fault eq 'cut', fault => $fault };
+}
+
+# The same in words; patterns begin with their names.
+sub describe_fault
+{
+	my ($moment, $patterns) = @_;
+	return "$moment->{fault} at " . ($moment->{answer} ? 'the answer to ' : '')
+	  . "$patterns->[ $moment->{pattern} ][0] $moment->{n}";
 }
 
 # suffer($node, $run, $moments, moment...) goes on with a run in which its
