@@ -150,9 +150,8 @@ foreach my $name (sort keys %archives)
 	my $run = start_load('pg_parrestore', '-d', "host=$moments->{host} port=$moments->{port} dbname=$db", $archives{$name});
 	is(end_dump($run), 0, "$name: restored") or diag($run->{err});
 	my ($made, $lines, $grants) = moments_seen($moments);
-	# A long message counts for each part of it that the relay reads.  With one for each
-	# of 351 objects, or of 250 that have privileges, there would be hundreds.
-	ok($made <= 30 && $lines <= 30 && $grants <= 30, "$name: in $made messages, privileges in $grants, with $lines for the log");
+	# with one for each of 351 objects, or of 250 that have privileges, there would be hundreds
+	ok($made <= 10 && $lines <= 30 && $grants <= 10, "$name: in $made messages, privileges in $grants, with $lines for the log");
 	stop_moments($moments);
 }
 

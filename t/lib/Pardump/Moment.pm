@@ -11,7 +11,7 @@ use Exporter 'import';
 use Fcntl qw(:flock);
 use IO::Select;
 use Pardump::Cluster qw(new_path);
-use Pardump::Proxy qw(start_relay stop_proxy);
+use Pardump::Proxy qw(start_relay client_messages stop_proxy);
 use POSIX ();
 use PostgreSQL::Test::Utils;
 use Socket qw(SOL_SOCKET SO_PEERCRED);
@@ -70,7 +70,8 @@ sub hear
 		return $moment ? hold($connection, $moment, $client) : 1;
 	}
 	my $pass_on = 1;
-	foreach my $i (grep { $$bytes =~ $patterns->[$_] } 0 .. $#$patterns)
+	my @messages = client_messages($connection, $$bytes);
+	foreach my $i (map { my $message = $_; grep { $message =~ $patterns->[$_] } 0 .. $#$patterns } @messages)
 	{
 		my $n = count($connection->{file}, $i);
 		my ($no) = grep { $moments->[$_]{pattern} == $i && $moments->[$_]{n} == $n } 0 .. $#$moments;

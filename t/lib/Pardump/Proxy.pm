@@ -17,7 +17,7 @@ use PostgreSQL::Test::Utils;
 use Socket qw(SOL_SOCKET SO_LINGER);
 use Time::HiRes qw(time);
 
-our @EXPORT_OK = qw(start_proxy start_relay stop_proxy freeze_proxy);
+our @EXPORT_OK = qw(start_proxy start_relay client_messages stop_proxy freeze_proxy);
 
 # Those of this process.  A test that dies must not leave one of them, which may wait
 # for it, nor the test's output open, whose end prove waits for.
@@ -99,6 +99,27 @@ sub relay
 		}
 	}
 	return;
+}
+
+# client_messages($connection, $bytes): for a relay's $hear, the messages of a client,
+# with their headers, that are whole with these bytes, of which a read may bring parts.
+# $connection is a hash that keeps the beginning of the next one.
+sub client_messages
+{
+	my ($connection, $bytes) = @_;
+	$connection->{part} .= $bytes;
+	my @messages;
+	while (1)
+	{
+		# the startup packet, the first, has no type
+		my $at = $connection->{is_started} ? 1 : 0;
+		last if length $connection->{part} < $at + 4;
+		my $len = $at + unpack 'N', substr($connection->{part}, $at, 4);
+		last if length $connection->{part} < $len;
+		push @messages, substr($connection->{part}, 0, $len, '');
+		$connection->{is_started} = 1;
+	}
+	return @messages;
 }
 
 sub server_path

@@ -11,14 +11,14 @@ use Exporter 'import';
 use Pardump::Background qw(end_dump wait_in_run);
 use Pardump::Cluster qw(new_path);
 use Pardump::Copy qw(start_load);
-use Pardump::Proxy qw(start_relay stop_proxy);
+use Pardump::Proxy qw(start_relay client_messages stop_proxy);
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep);
 
 our @EXPORT_OK = qw(start_stopper start_stopped stop_stopper cut kill_stopped disturb);
 
 # start_stopper($node, $what, $where, $nth): a relay that stops the first connection
-# on which $what is said for the $nth time (1 if not given): before the server hears
+# on which $what is said in an $nth message (1 if not given): before the server hears
 # it ('said'), before its answer is heard ('answered'), when it has done it, a CREATE
 # DATABASE ('done'), before it hears the next COMMIT ('commit'), or when it has
 # answered that ('committed').  When the test says so, that connection is cut.
@@ -27,10 +27,11 @@ sub start_stopper
 	my ($node, $what, $where, $nth) = @_;
 	my ($reached, $go) = map { new_path($_) } qw(reached go);
 	my $missing = $nth // 1;
+	my %connection;
 	my $relay = start_relay($node, sub {
 		my ($bytes, $is_servers) = @_;
-		my $says = $missing > 0 && !$is_servers && $$bytes =~ $what;
-		$missing-- if $says;
+		my $says = $is_servers ? 0 : grep { $_ =~ $what } client_messages(\%connection, $$bytes);
+		$missing -= $says;
 		return 1 if $missing > 0 || -e $reached;
 		return 1 if $where eq 'answered' && $says;
 		return 1 if $where eq 'done' && (!$is_servers || $$bytes !~ /CREATE DATABASE\0/);
