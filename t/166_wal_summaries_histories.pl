@@ -7,8 +7,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_in_run);
-use Pardump::Cluster qw(start_cluster start_standby make_database new_path sql value pg_major);
+use Pardump::Background qw(start_dump end_dump wait_until wait_in_run);
+use Pardump::Cluster qw(start_cluster start_standby make_database run_program new_path sql value pg_major);
 use Pardump::Incremental qw(how);
 use Pardump::Manifest qw(read_manifest);
 use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
@@ -43,9 +43,14 @@ sub change
 # All processes but the first end, and what was not on disk yet is lost.
 sub crash
 {
-	my $writer = value($node, 'postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'});
+	my $query = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'};
+	my $writer = value($node, 'postgres', $query);
 	kill KILL => $writer;
-	$node->poll_query_until('postgres', "SELECT pid <> $writer FROM pg_stat_activity WHERE backend_type = 'walwriter'") or die;
+	# not by what psql reads from its input: it may end before that is written
+	wait_until('the server is there again', sub {
+		my ($rc, $out) = run_program('psql', '-XAt', '-c', $query, '-d', $node->connstr('postgres'));
+		return $rc == 0 && $out =~ /^\d+$/ && $out != $writer;
+	});
 	return;
 }
 
