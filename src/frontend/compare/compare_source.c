@@ -39,18 +39,6 @@ source_options(const Options *options)
 	return result;
 }
 
-void
-compare_source_check(const Options *options, const Target *target,
-					 const char *new_name)
-{
-	PGconn	   *conn = connection_open_leader(source_options(options),
-											  "pg_parrestore");
-
-	target_refuse_same_database(target, conn, new_name);
-	interrupt_set_connection(NULL);
-	PQfinish(conn);
-}
-
 /* One row a table, in the order of the array; NULL if there is none. */
 static const char find_query[] =
 "SELECT pg_catalog.to_regclass(t.name)::pg_catalog.oid"
@@ -81,13 +69,43 @@ find_tables(PGconn *conn, const Toc *toc)
 		if (!toc_entry_is_table_data(entry))
 			continue;
 		if (PQgetisnull(res, no, 0))
-			pg_fatal("the source has no table %s, which was restored",
+			pg_fatal("the source has no table %s, which the archive has",
 					 printable(tables->tables[no].name));
 		entry->oid = (Oid) strtoul(PQgetvalue(res, no++, 0), NULL, 10);
 	}
 	PQclear(res);
 	free(names);
 	return result;
+}
+
+/*
+ * What is compared, of what was, or is to be, restored.  Tables are locked in
+ * the transaction, and what keeps us from comparing them is told: findings.
+ */
+static void
+plan_source(PGconn *conn, const Options *options, DumpPlan *plan)
+{
+	session_set_encoding(conn, plan->encoding);
+	plan->toc = plan->pg_dump_toc = find_tables(conn, plan->toc);
+	plan->tables = dump_tables_read(conn, plan->toc, options,
+									plan->lock_wait_ms);
+	source_check(conn, options, plan);
+}
+
+void
+compare_source_check(const Run *run, const Target *target,
+					 const char *new_name)
+{
+	Options    *options = source_options(run->options);
+	PGconn	   *conn = connection_open_leader(options, "pg_parrestore");
+	DumpPlan	plan = *run->plan;
+
+	target_refuse_same_database(target, conn, new_name);
+	session_set_up(conn, options, options->encoding);
+	session_command(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
+	plan_source(conn, options, &plan);
+	interrupt_set_connection(NULL);
+	PQfinish(conn);
 }
 
 int
@@ -104,11 +122,7 @@ compare_source(const Run *run, const Target *target)
 	compared.plan = plan;
 	leader_connect(source);
 	leader_open(source, NULL, plan);
-	session_set_encoding(source->conn, plan->encoding);
-	plan->toc = plan->pg_dump_toc = find_tables(source->conn, plan->toc);
-	plan->tables = dump_tables_read(source->conn, plan->toc, options,
-									plan->lock_wait_ms);
-	source_check(source->conn, options, plan);
+	plan_source(source->conn, options, plan);
 	findings_settle();
 	/* exit callbacks and workers use them until the process ends */
 	leader_session_begin(source, plan);

@@ -12,9 +12,10 @@
 /*
  * Before anything is done: can the source of --compare-with be reached, and
  * is it another database than the target, or than new_name, unless that is
- * NULL, on the target's server?  Exits with a message if not.
+ * NULL, on the target's server?  Exits with a message if not, or if it has
+ * not all the tables; what it would not let us compare is told: findings.
  */
-extern void compare_source_check(const Options *options, const Target *target,
+extern void compare_source_check(const Run *run, const Target *target,
 								 const char *new_name);
 
 /*

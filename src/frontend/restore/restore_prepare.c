@@ -26,7 +26,7 @@ restore_prepare_open(Restore *restore)
 
 	target_open(&restore->target);
 	if (options->compare_with)
-		compare_source_check(options, &restore->target, restore->new_name);
+		compare_source_check(&restore->run, &restore->target, restore->new_name);
 	restore_stage_leave_out_extension(&restore->stages);
 	if (!options->check && !options->exit_on_error)
 	{
