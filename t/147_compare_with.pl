@@ -7,10 +7,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Pardump::Background qw(end_dump wait_in_run children);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok);
-use Pardump::Copy qw(sessions_left);
+use Pardump::Copy qw(sessions_left start_load);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Restore qw(run_parrestore errors_ignored stock_archives);
+use Pardump::Stopper qw(start_stopper stop_stopper cut);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -70,6 +72,7 @@ sub differs_ok
 	is("$rc$out", '1', "$what: exit code");
 	like($err, $message, "$what: message");
 	like($err, qr/error: source and target differ in $places$/m, "$what: in $places");
+	like($err, qr/all rows of all 6 tables were committed on the target$/m, "$what: account");
 	return $err;
 }
 
@@ -102,6 +105,20 @@ my $copy = same_ok($archives{directory}, 'one job', $shop);
 # Restored databases have other OIDs.
 same_ok($archives{custom}, 'with another copy', $target->connstr($copy), '-j2');
 
+# A worker that compares is killed.
+{
+	my $half_done = empty_copy($target, 'shop', 'copy' . ++$copies);
+	my $stopper = start_stopper($source, qr/SELECT pg_catalog\.sum\(n\)/, 'said');
+	my $run = start_load('pg_parrestore', '-d', $target->connstr($half_done),
+		"--compare-with=host=$stopper->{relay}{host} port=$stopper->{relay}{port} dbname=shop", $archives{custom});
+	wait_in_run($run, 'it compares', sub { -e $stopper->{reached} });
+	kill KILL => children($run->{pid});
+	cut($stopper);
+	is(end_dump($run), 0, 'a worker is killed: exit code');
+	like($run->{err}, qr/warning: a worker was killed while comparing .*; retry 1 of 5/, 'a worker is killed: retry');
+	stop_stopper($stopper);
+}
+
 # ---- other contents, and other databases
 
 sql($target, $copy, q{UPDATE plain SET t = 'other' WHERE id = 10000;
@@ -128,33 +145,25 @@ differs_ok(qr/contents are not the same of 2 large objects/, '3 places', $archiv
 	like($err, qr/all rows of 5 of 6 tables were committed on the target, but not of "odd ""names"""\."a b"$/m,
 		'after errors: account');
 }
-sql($target, $copy, 'DROP TABLE none');
-{
-	my ($rc, $out, $err) = restore($archives{custom}, "--compare-with=$changed");
-	is("$rc$out", '1', 'a table less: exit code');
-	like($err, qr/error: the source has no table public\."none", which was restored$/m,
-		'a table less: message');
-	like($err, qr/all rows of all 6 tables were committed on the target$/m, 'a table less: account');
-}
 # only what was restored is compared
 {
+	sql($target, $copy, 'DROP TABLE none');
 	my ($rc, $out, $err) = restore($archives{custom}, "--compare-with=$changed", '-t', 'empty');
 	is("$rc$out$err", '0', 'one table: the same');
 }
 
-# ---- tables of others
+# ---- refused before anything is made, and tables of others
 
+refused_ok(qr/error: the source has no table public\."none", which the archive has$/m, 'a table less',
+	$archives{custom}, "--compare-with=$changed");
 sql($source, 'shop', 'ALTER TABLE plain OWNER TO owner');
+refused_ok(qr/a query of 1 table could run functions of other roles, as "owner"/, 'a table of another role',
+	$archives{custom}, "--compare-with=$shop", '-e');
 {
-	my ($rc, $out, $err) = restore($archives{custom}, "--compare-with=$shop");
-	is("$rc$out", '1', 'a table of another role: exit code');
-	like($err, qr/a query of 1 table could run functions of other roles, as "owner"/,
-		'a table of another role: message');
+	my ($rc, $out, $err) = restore($archives{custom}, '--check', "--compare-with=$shop");
+	like("$rc $out", qr/^1 error: a query of 1 table could .*^1 error, 0 warnings$/ms, '--check: finds a table of another role');
 }
 same_ok($archives{custom}, 'a table of another role', $shop, '--trust-owners');
-
-# ---- refused before anything is made
-
 refused_ok(qr/error: source and target are the same database/, 'the target itself',
 	$archives{custom}, '--compare-with=' . $target->connstr('copy' . ($copies + 1)));
 refused_ok(qr/database "nowhere" does not exist/, 'no such database', $archives{custom},
@@ -169,7 +178,7 @@ refused_ok(qr/option --trust-owners requires option --compare-with/, 'trust in n
 refused_ok(qr/option --compare-with cannot be used where stock pg_restore does the work/,
 	'what stock does', $archives{custom}, "--compare-with=$shop", '-1');
 {
-	my ($rc, $out, $err, $copy) = restore($archives{custom}, '--check', "--compare-with=$shop");
+	my ($rc, $out, $err, $copy) = restore($archives{custom}, '--check', "--compare-with=$shop", '--trust-owners');
 	is("$rc $out", "0 0 errors, 0 warnings\n", '--check: looks at the source') or diag($err);
 	($rc, $out, $err) = restore($archives{custom}, '--check', '--compare-with=' . $source->connstr('nowhere'));
 	is($rc, 1, '--check: of no such database');

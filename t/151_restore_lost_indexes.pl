@@ -8,13 +8,14 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_until wait_in_run children terminate);
+use Pardump::Background qw(end_dump wait_until wait_in_run children backends terminate);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(start_copy sessions_left);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Gate qw(hold_gates close_gate open_gate at_gate wait_at_gate);
 use Pardump::Restore qw(start_parrestore);
+use Pardump::Stopper qw(start_stopper start_stopped stop_stopper cut);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -71,7 +72,7 @@ sub complete_ok
 	my ($db, $run, $what) = @_;
 	is(end_dump($run), 0, "$what: exit code");
 	unlike($run->{err}, qr/error: /, "$what: no error");
-	sql($node, $db, 'DROP EVENT TRIGGER gate; DROP FUNCTION gate()');
+	sql($node, $db, 'DROP EVENT TRIGGER IF EXISTS gate; DROP FUNCTION IF EXISTS gate()');
 	same_database_ok($node, $db, $data, $schema, $what);
 	is(sessions_left($node), 0, "$what: no session left");
 	return;
@@ -148,6 +149,22 @@ foreach my $is_copy (0, 1)
 	is(scalar(at_gate($node)), 1, 'killed: one builds the index');
 	open_gate();
 	complete_ok($db, $next, 'killed, resumed');
+}
+
+# while statistics are collected, when all is there, a worker is killed, or all
+# sessions are lost, the leader's too
+foreach my $how ('was killed', 'lost its connection')
+{
+	my $db = empty_copy($node, 'gated', 'copy' . ++$copies);
+	my $stopper = start_stopper($node, qr/ANALYZE /, 'said');
+	my $run = start_stopped($stopper, $db, $archive);
+	if ($how eq 'was killed') { kill KILL => children($run->{pid}); }
+	else { terminate($node, backends($node)); }
+	cut($stopper);
+	complete_ok($db, $run, "ANALYZE, $how");
+	like($run->{err}, qr/warning: a worker $how while collecting the statistics of table .*waits; retry 1 of 5/, "ANALYZE, $how: retry");
+	stop_stopper($stopper);
+	is(value($node, $db, q{SELECT reltuples FROM pg_class WHERE relname = 'waits'}), 10, "ANALYZE, $how: done");
 }
 
 $node->stop;

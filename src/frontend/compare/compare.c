@@ -452,6 +452,7 @@ compare_contents(Source *source, const Target *target, const Run *run)
 		.arg = &comparison,
 		.doing = "comparing",
 		.max_retries = (int) run->options->retries,
+		.outlives_kill = true,
 		.n_done = &n_done,
 		.start = start_worker,
 		.run = run_job,

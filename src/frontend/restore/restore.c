@@ -110,6 +110,7 @@ complete_target(Restore *restore)
 	if (!options->no_analyze)
 		analyze_target(&restore->target, plan->tables, plan->toc);
 	job_log_renew(restore->log, &restore->target);
+	target_renew(&restore->target);
 	/* after all that may take long: what the target lost is lost by now */
 	restore_unlogged_check_all(restore);
 	job_log_end(restore->log);
@@ -131,7 +132,6 @@ compare(Restore *restore)
 	int			n_different;
 
 	load_account_stage(&restore->account, LOAD_STAGE_COMPARE);
-	target_renew(&restore->target);
 	n_different = compare_source(&restore->run, &restore->target);
 	if (n_different == 0)
 		return;
