@@ -98,7 +98,7 @@ sub make_strings
 
 my $db = make_strings('UTF8');
 same_text_ok($db, 15, 20_000_000, 0, qw(UTF8 GB18030 SQL_ASCII));
-same_text_ok($db, 15, 10_000_000, 20,
+same_text_ok($db, 15, 5_000_000, 20,
 	qw(LATIN1 WIN1252 EUC_JP SJIS BIG5 UHC JOHAB));
 $db = make_strings('LATIN1');
 same_text_ok($db, 10, 10_000_000, 0, qw(LATIN1 UTF8 SQL_ASCII),
