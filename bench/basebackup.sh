@@ -18,8 +18,9 @@
 #   --sets=LIST         of pgbench,logs,mixed,docs (default: all)
 #   --ways=LIST         of stock-plain,sql-plain,plain,stock-zstd,stock-zstd-workers,
 #                       stock-pipe,sql-zstd,zstd,stock-lz4,sql-lz4,lz4,stock-gzip,tar,
-#                       extract (default: all); "sql" reads without the extension, and
-#                       compresses on the client
+#                       extract (default: all of these), and stock-pigz, which needs
+#                       pigz; "sql" reads without the extension, and compresses on
+#                       the client
 #   --output=DIRECTORY  where backups are written (default /dev/shm)
 #   --results=DIRECTORY where the CSV is written (default: this one)
 #   --debian=SUITE      run on that Debian release's PostgreSQL, by
@@ -50,6 +51,8 @@ choose_command()
 		stock-gzip) command=("${stock[@]}" -Ft -z) ;;
 		stock-pipe) command=(bash -c "mkdir '$OUTPUT/backup' &&
 			pg_basebackup -c fast -X fetch -Ft -D - | zstd -1 -T$jobs -q -o '$OUTPUT/backup/base.tar.zst'") ;;
+		stock-pigz) command=(bash -c "set -o pipefail; mkdir '$OUTPUT/backup' &&
+			pg_basebackup -c fast -X fetch -Ft -D - | pigz -p $jobs >'$OUTPUT/backup/base.tar.gz'") ;;
 		sql-zstd) command=("${own[@]}" -Ft -Z zstd:1 --no-extension) ;;
 		zstd) command=("${own[@]}" -Ft -Z server-zstd:1) ;;
 		sql-lz4) command=("${own[@]}" -Ft -Z lz4 --no-extension) ;;
