@@ -63,9 +63,16 @@ copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 	PQExpBufferData sql;
 	uint32		row = 0;
 
+	/*
+	 * What was empty is looked for, but not opened: it may be a FIFO, where
+	 * the server would wait for ever, or a socket.
+	 */
 	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "COPY (SELECT v.n, pg_catalog.pg_read_binary_file("
-						 "v.path::pg_catalog.text, v.pos, v.len, true) FROM (VALUES ");
+	appendPQExpBufferStr(&sql, "COPY (SELECT v.n, CASE WHEN v.len > 0"
+						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, v.pos, v.len, true)"
+						 " ELSE (SELECT ''::pg_catalog.bytea"
+						 " FROM pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
+						 " WHERE NOT s.isdir) END FROM (VALUES ");
 	for (int i = 0; i < piece->n; i++)
 		append_rows(&sql, conn, backup, &backup->plan->ranges[piece->first + i],
 					&row);

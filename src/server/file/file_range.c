@@ -75,16 +75,37 @@ open_file(const char *path)
 	return fd;
 }
 
+static bool
+file_exists(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		return true;
+	if (errno != ENOENT)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not stat file \"%s\": %m", path)));
+	return false;
+}
+
+/*
+ * Of what is no file, as a FIFO, nothing can be read; so a backup, which sees
+ * that it is empty, does not ask for anything, and that is no error.
+ */
 bool
 file_range_begin(FileRangeReader *reader, const FileRange *range)
 {
+	bool		exists;
+
 	Assert(reader->fd == NOT_OPEN);
 	reader->range = range;
 	reader->done = 0;
-	reader->fd = open_file(range->path);
-	reader->bytes = reader->fd == NOT_OPEN ? -1 : 0;
+	reader->fd = range->length > 0 ? open_file(range->path) : NOT_OPEN;
+	exists = range->length > 0 ? reader->fd != NOT_OPEN : file_exists(range->path);
+	reader->bytes = exists ? 0 : -1;
 	INIT_CRC32C(reader->crc);
-	return reader->fd != NOT_OPEN;
+	return exists;
 }
 
 void

@@ -1,0 +1,117 @@
+# Base backups of what hardly any data directory has: paths as long as a tar
+# archive has room for, and longer, files that are none, the log behind a link, and a
+# tablespace within the data directory.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IO::Socket::UNIX;
+use Pardump::BaseBackup qw(take_backup backup_ok verify_backup_ok differences start_backup
+  slots_left);
+use Pardump::Cluster qw(start_cluster new_path sql);
+use POSIX qw(mkfifo);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('odd', allows_streaming => 1, leave_stopped => 1);
+my $pgdata = $node->data_dir;
+
+# the log behind a link
+my $log = new_path('log');
+rename "$pgdata/pg_wal", $log or die "could not move the log: $!";
+symlink $log, "$pgdata/pg_wal" or die "could not make a link: $!";
+$node->start;
+
+# a tablespace within the data directory, of which the server warns
+mkdir "$pgdata/inside", 0700 or die "could not make a directory: $!";
+sql($node, 'postgres', "CREATE TABLESPACE inside LOCATION '$pgdata/inside'");
+sql($node, 'postgres', <<'SQL');
+CREATE TABLE rows TABLESPACE inside AS SELECT g, repeat('x', 500) AS t FROM generate_series(1, 5000) g;
+CREATE EXTENSION pg_pardump;
+VACUUM;
+CHECKPOINT;
+SQL
+my $content = q{SELECT count(*), sum(g), md5(string_agg(t, '' ORDER BY g)) FROM rows};
+my $rows = sql($node, 'postgres', $content);
+
+# files that are none
+mkdir "$pgdata/more", 0700 or die "could not make a directory: $!";
+mkfifo("$pgdata/more/fifo", 0600) or die "could not make a FIFO: $!";
+my $cwd = POSIX::getcwd();
+chdir "$pgdata/more" or die "could not change directory: $!";
+my $socket = IO::Socket::UNIX->new(Local => 'socket', Listen => 1) or die "could not make a socket: $!";
+chdir $cwd or die "could not change directory: $!";
+
+# a path of 99 bytes, the most that tar has room for
+my $longest = 'more/' . 'x' x 94;
+append_to_file("$pgdata/$longest", 'long');
+
+my @readers = ([ 'by SQL', '--no-extension' ], ['by the extension']);
+my $made = qr/^(backup_label|tablespace_map|global\/pg_control|pg_logical\/replorigin_checkpoint)$/;
+
+# pg_basebackup's, which tells what it skips, and does so twice where it has looked
+# for the size before.
+sub stock_backup
+{
+	my ($what) = @_;
+	my ($rc, $err, $dir) = take_backup($node, 'pg_basebackup', '-T', "$pgdata/inside=" . new_path('place'));
+	is($rc, 0, "$what: pg_basebackup") or diag($err);
+	my %skipped = map { ($_ => 1) } $err =~ /skipping special file "(.*)"/g;
+	is(join(' ', sort keys %skipped), './more/fifo ./more/socket', "$what: pg_basebackup skips what is no file");
+	return $dir;
+}
+
+# What is no file is an empty one, as SQL does not tell.
+sub same_ok
+{
+	my ($stock, $dir, $what) = @_;
+	my @differ = map { s/ \d\d\d\d-.*//r } differences($stock, $dir, $made);
+	is(join("\n", @differ), "more/fifo: none, 0 CRC32C 00000000\nmore/socket: none, 0 CRC32C 00000000",
+		"$what: the manifest tells the same as pg_basebackup's, but for what is no file");
+	return;
+}
+
+# what the first runs look up in the catalogs gets hints
+backup_ok($node, 'first', 'pg_parbasebackup', '-Ft', @$_[ 1 .. $#$_ ]) foreach @readers;
+my $stock = stock_backup('plain');
+foreach my $reader (@readers)
+{
+	my ($what, @options) = @$reader;
+	my $dir = backup_ok($node, "plain, $what", 'pg_parbasebackup', '-j2', @options, '-T', "$pgdata/inside=" . new_path('place'));
+	same_ok($stock, $dir, "plain, $what");
+	ok(-d "$dir/pg_wal" && !-l "$dir/pg_wal", "plain, $what: the log is in a directory");
+	is(slurp_file("$dir/$longest"), 'long', "plain, $what: the longest path");
+	verify_backup_ok($dir, "plain, $what");
+	if (!@options)
+	{
+		my $started = start_backup($dir, 'started');
+		is(sql($started, 'postgres', $content), $rows, 'all rows are there');
+		$started->stop;
+	}
+	my $tar = backup_ok($node, "tar, $what", 'pg_parbasebackup', '-j2', '-Ft', @options);
+	same_ok($stock, $tar, "tar, $what");
+	like(scalar(`tar -tf '$tar/base.tar'`), qr/^\Q$longest\E$/m, "tar, $what: the longest path");
+}
+
+# ---- too long for tar
+
+append_to_file("$pgdata/${longest}y", 'longer');
+foreach my $program (['pg_basebackup'], map { my ($what, @options) = @$_; [ 'pg_parbasebackup', '-j2', @options ] } @readers)
+{
+	my ($name, @options) = @$program;
+	my ($rc, $err, $dir) = take_backup($node, $name, '-Ft', @options);
+	is($rc, 1, "@$program: a path too long for tar: exit code");
+	like($err, qr/too long for tar format: "\Q${longest}y\E"/, "@$program: a path too long for tar: message");
+	ok(!-e "$dir/backup_manifest", "@$program: a path too long for tar: no backup");
+}
+# pg_basebackup's plain format comes as tar, too; ours does not
+my $dir = backup_ok($node, 'a path too long for tar, plain', 'pg_parbasebackup', '-T', "$pgdata/inside=" . new_path('place'));
+verify_backup_ok($dir, 'a path too long for tar, plain');
+is(slurp_file("$dir/${longest}y"), 'longer', 'a path too long for tar, plain: is there');
+
+is(slots_left($node), '', 'no slot is left');
+$node->stop;
+done_testing();
