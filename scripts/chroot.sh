@@ -50,8 +50,7 @@ remove_root()
 	rm -rf --one-file-system "$root"
 }
 
-# Run a command with mounts and processes of its own, which end with it; KILL
-# to its first process ends all of them.
+# Run a command with mounts and processes of its own, which end with it.
 run_isolated()
 {
 	local status=0
@@ -70,7 +69,11 @@ end_isolated()
 	trap - EXIT
 	trap '' HUP INT TERM
 	if [ -n "$ISOLATED" ]; then
-		kill -KILL "$ISOLATED" 2>/dev/null || true
+		# unshare's child is the first process of the others, and they end with
+		# it.  It does not end with unshare itself any more once it has become
+		# another user, by which the kernel forgets --kill-child.
+		# shellcheck disable=SC2046 # none, or one
+		kill -KILL $(cat "/proc/$ISOLATED/task/$ISOLATED/children") "$ISOLATED" 2>/dev/null || true
 		wait "$ISOLATED" 2>/dev/null || true
 	fi
 	rm -f "$ROOTS/.log.$$"
