@@ -18,10 +18,11 @@ use Test::More;
 my $node = start_cluster('parrestore');
 my $major = pg_major($node);
 
-make_database($node, 'modes', options => 'TEMPLATE template0', files => ['modes.sql']);
+make_database($node, 'modes', options => 'TEMPLATE template0', files => ['modes.sql'],
+	vars => { part => 5 });
 sql($node, 'modes', q{ALTER DATABASE modes SET work_mem = '5MB'});
 
-my $ours = dump_ok($node, 'modes', 'chunks', 'pg_pardump', '-j2', '--max-table-segment-pages=64');
+my $ours = dump_ok($node, 'modes', 'chunks', 'pg_pardump', '-j2', '--max-table-segment-pages=12');
 my $stocks = new_path('stock');
 run_program('pg_dump', '-Fc', '-f', $stocks, '-d', $node->connstr('modes'));
 
