@@ -203,6 +203,14 @@ use_memory()
 	fi
 }
 
+# Do the tests that are run use the database of PostgreSQL's regression tests?
+# Its sources take longer to unpack than most test files run.
+uses_regression()
+{
+	# shellcheck disable=SC2086 # file names with blanks between them
+	[ -z "${PROVE_TESTS:-}" ] || (cd "$TREE" && grep -qE 'regress(ion|_dir)\b' $PROVE_TESTS)
+}
+
 test_one()
 {
 	local major bindir
@@ -218,7 +226,7 @@ test_one()
 	fi
 	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
 	bindir=$(cat "$WORK/bindir")
-	if [ -z "${PG_PARDUMP_REGRESS:-}" ]; then
+	if [ -z "${PG_PARDUMP_REGRESS:-}" ] && uses_regression; then
 		run_job "$TREE/scripts/regress_source.sh" "$major" "$WORK/regress" || status=$?
 		case $status in
 			0) export PG_PARDUMP_REGRESS=$WORK/regress ;;
