@@ -11,6 +11,7 @@ package Pardump::Cluster;
 use strict;
 use warnings;
 
+use Digest::MD5 qw(md5_hex);
 use Exporter 'import';
 use File::Basename;
 use IPC::Run;
@@ -26,6 +27,35 @@ our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
 # Archives and other files of one test file, numbered so that the log of a
 # failed run says which is which.
 my $path_count = 0;
+
+# The node's init(), whose initdb is run once for the first clusters of all test
+# files: they begin as copies of what it made then.  Those after the first have
+# identifiers of their own, by which servers are told apart.
+my $clusters = 0;
+
+sub init_cluster
+{
+	my ($node, %params) = @_;
+	my $run = \&PostgreSQL::Test::Utils::system_or_bail;
+	my $from_template = sub {
+		my @command = @_;
+		return $run->(@command) if $command[0] ne 'initdb';
+		my $dir = $node->data_dir;
+		my $template = "${PostgreSQL::Test::Utils::tmp_check}/initdb_"
+		  . md5_hex(join "\n", grep { $_ ne $dir } @command);
+		if (!-d $template)
+		{
+			$run->(@command);
+			$run->('cp', '-a', $dir, "$template.new");
+			return rename("$template.new", $template) || die "could not rename \"$template.new\": $!";
+		}
+		return $run->('cp', '-a', $template, $dir);
+	};
+	no warnings 'redefine';
+	local *PostgreSQL::Test::Utils::system_or_bail = $clusters++ == 0 ? $from_template : $run;
+	$node->init(%params);
+	return;
+}
 
 # A node is not running when its test dies half way; what is running is
 # stopped by PostgreSQL::Test::Cluster's END block.
@@ -43,8 +73,7 @@ sub start_cluster
 	}
 
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(
-		%params,
+	init_cluster($node, %params,
 		extra => [ '--encoding=UTF8', '--locale=C', '--no-sync' ]);
 
 	# a test that needs autovacuum's absence would be a matter of luck;
