@@ -111,6 +111,18 @@ ask_facts(Backup *backup)
 	check_facts(server);
 }
 
+/*
+ * Paths are sent as literals, in which a backslash must be one whatever the
+ * role or the database has set: the extension would look for other names, and
+ * take their files for gone.
+ */
+static void
+set_up(PGconn *conn, const Options *options)
+{
+	session_set_up(conn, options, ANY_ENCODING);
+	session_command(conn, "SET standard_conforming_strings = on");
+}
+
 void
 backup_server_open(Backup *backup, const char *progname)
 {
@@ -125,7 +137,7 @@ backup_server_open(Backup *backup, const char *progname)
 		exit(1);
 	}
 	backup->server.major = PQserverVersion(backup->conn) / 10000;
-	session_set_up(backup->conn, options, ANY_ENCODING);
+	set_up(backup->conn, options);
 	session_command(backup->conn, "SET client_min_messages = warning");
 	backup->address = peer_address_new(backup->conn, false);
 	ask_facts(backup);
@@ -154,7 +166,7 @@ backup_server_connect(const Backup *backup)
 											this_program_name());
 	PGresult   *res;
 
-	session_set_up(conn, backup->options, ANY_ENCODING);
+	set_up(conn, backup->options);
 	res = query_row(conn, identity_query);
 	if (strcmp(PQgetvalue(res, 0, 0), server->started) != 0 ||
 		get_number(res, 1) != server->system_identifier)
