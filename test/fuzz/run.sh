@@ -5,7 +5,8 @@
 #
 # usage: test/fuzz/run.sh [--merge] [SECONDS [TARGET...]]
 #
-# Builds each target (toc, custom, manifest, decompress, lines, decode, raw) with
+# Builds each target (toc, custom, manifest, decompress, frame,
+# tar, lines, decode, raw) with
 # clang's libFuzzer into a temporary directory and runs it for so many seconds
 # (20) on its corpus.  What it finds is kept in the current directory as crash-*; the
 # exit code is 0 if nothing was found, 77 if there is no clang with libFuzzer.
@@ -23,7 +24,7 @@ if [ "${1:-}" = --merge ]; then
 fi
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
-targets=${*:-toc custom manifest decompress lines decode raw}
+targets=${*:-toc custom manifest decompress frame tar lines decode raw}
 pg_config=${PG_CONFIG:-pg_config}
 clang=${CLANG:-clang}
 
@@ -45,6 +46,8 @@ declare -A sources=(
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
 	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c $f/stream/hex.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
+	[frame]="$f/backup/frame.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
+	[tar]="$f/extract/tar_reader.c"
 	[lines]="$s/load/line_splitter.c $s/load/field.c"
 	[raw]="$s/load/raw_rows.c $s/heap/tuple_deform.c"
 	[decode]="$(echo "$s"/decode/{decode_*,json_parse}.c) $s/bytes/escape.c")
