@@ -142,10 +142,11 @@ is(slots_left($node), '', 'no slot is left');
 # ---- a server that tells nonsense about itself
 
 foreach my $try (
-	[ 'init', 'bytes_per_wal_segment', 0, 'size of WAL segments from the server: 0' ],
-	[ 'system', 'catalog_version_no', -1, 'catalog version from the server: "-1"' ])
+	[ 'init', 'bytes_per_wal_segment', 0, 'invalid size of WAL segments from the server: 0' ],
+	[ 'system', 'catalog_version_no', -1, 'invalid catalog version from the server: "-1"' ],
+	[ 'checkpoint', 'timeline_id', 7, 'the server went from timeline 1 to 7 while the backup began', '-X', 'none' ])
 {
-	my ($function, $column, $told, $message) = @$try;
+	my ($function, $column, $told, $message, @options) = @$try;
 	sql($node, 'postgres', qq{
 		SET allow_system_table_mods = on;
 		CREATE TABLE public.told AS SELECT * FROM pg_catalog.pg_control_$function();
@@ -154,7 +155,7 @@ foreach my $try (
 			|| pg_catalog.quote_literal('SELECT ' || pg_catalog.string_agg(CASE attname WHEN '$column' THEN '$told' ELSE attname END, ', ' ORDER BY attnum)
 				|| ' FROM public.told') FROM pg_catalog.pg_attribute
 			WHERE attrelid = 'public.told'::pg_catalog.regclass AND attnum > 0); END \$\$;});
-	refused_ok(qr/error: invalid \Q$message\E\n\z/);
+	refused_ok(qr/error: \Q$message\E\n\z/, '-c', 'fast', @options);
 	sql($node, 'postgres', qq{
 		SET allow_system_table_mods = on;
 		DROP FUNCTION pg_catalog.pg_control_$function();

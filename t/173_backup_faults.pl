@@ -91,6 +91,63 @@ foreach my $try (
 	stop_moments($moments);
 }
 
+# ---- tablespaces come first: a file that is read first, and gone when it is read again
+
+my $places = new_path('places');
+my ($place, $later, $new_place) = map { "$places/$_" } qw(old later new);
+mkdir $_ or die "could not make \"$_\": $!" foreach $places, $place, $later;
+sql($node, 'postgres', "CREATE TABLESPACE old LOCATION '$place'");
+{
+	sql($node, 'postgres', 'CREATE TABLE gone TABLESPACE old AS SELECT g FROM generate_series(1, 10000) g; CHECKPOINT');
+	my $gone = value($node, 'postgres', q{SELECT pg_relation_filepath('gone')});
+	my ($moments, $run) = held_run($node, \@patterns, 'a file has come', { pattern => 5, n => 1, cut => 1 }, [],
+		'-j1', '-T', "$place=$new_place");
+	ok(-s "$run->{dir}/$gone", 'a file has come, and is lost with its worker');
+	sql($node, 'postgres', 'DROP TABLE gone; CHECKPOINT');
+	moment_go_on($moments);
+	is(end_dump($run), 0, 'gone when it is read again: exit code');
+	like($run->{err}, qr/while reading file "\Q$gone\E".*; retry 1 of 5/, 'and a message');
+	ok(!-e "$run->{dir}/$gone", 'it is not in the backup');
+	verify_backup_ok($run->{dir}, 'gone when it is read again');
+	stop_moments($moments);
+}
+
+# A tablespace that is dropped, and another one that is made, between the start, of
+# which the server tells the tablespaces, and the list.
+{
+	my ($moments, $run) = held_run($node, \@patterns, 'before the list', { pattern => 3, n => 1 }, [], '-Ft');
+	sql($node, 'postgres', 'DROP TABLESPACE old');
+	sql($node, 'postgres', "CREATE TABLESPACE later LOCATION '$later'");
+	sql($node, 'postgres', 'CREATE TABLE there TABLESPACE later AS SELECT 1 AS a; CHECKPOINT');
+	moment_go_on($moments);
+	is(end_dump($run), 0, 'other tablespaces: exit code') or diag($run->{err});
+	my ($dir, $elsewhere) = (new_path('extracted'), new_path('elsewhere'));
+	my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync', '-T', "$later=$elsewhere");
+	is("$rc$err", '0', 'other tablespaces: extracted');
+	my $oid = value($node, 'postgres', q{SELECT oid FROM pg_tablespace WHERE spcname = 'later'});
+	is(slurp_file("$dir/tablespace_map"), "$oid $elsewhere\n", 'other tablespaces: the map has those that are there');
+	verify_backup_ok($dir, 'other tablespaces', '--ignore=tablespace_map');
+	stop_moments($moments);
+	sql($node, 'postgres', 'DROP TABLE there');
+	sql($node, 'postgres', 'DROP TABLESPACE later');
+}
+
+# ---- the extension is dropped, or replaced, between two pieces
+
+foreach my $try ([ 'dropped', qr/pg_pardump_lock/ ], [ 'replaced', qr/extension pg_pardump was replaced during the run/ ])
+{
+	my ($what, $message) = @$try;
+	my ($moments, $run) = held_run($node, \@patterns, $what, { pattern => 4, n => 3 }, [], '-j1');
+	sql($node, 'postgres', 'DROP EXTENSION pg_pardump');
+	sql($node, 'postgres', 'CREATE EXTENSION pg_pardump') if $what eq 'replaced';
+	moment_go_on($moments);
+	is(end_dump($run), 1, "the extension is $what: exit code");
+	like($run->{err}, qr/error: .*$message/, "the extension is $what: a message");
+	nothing_left_ok($run, "the extension is $what");
+	stop_moments($moments);
+	sql($node, 'postgres', 'CREATE EXTENSION IF NOT EXISTS pg_pardump');
+}
+
 # ---- what ends the run
 
 my $leaders = q{SELECT active_pid FROM pg_replication_slots};
@@ -185,6 +242,17 @@ foreach my $options ([], ['--no-extension'])
 	is(-s "$run->{dir}/$large", $large_size, 'but not if it is read in parts');
 	stop_moments($moments);
 	sql($node, 'postgres', 'DROP TABLE cut');
+}
+
+# ---- no space for the log, whose segments are larger than all other files now
+
+sql($node, 'postgres', 'DROP TABLE large; CHECKPOINT');
+foreach my $options ([ '-X', 'fetch' ], [ '-X', 'stream' ])
+{
+	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=10000000' ], '-j2', @$options);
+	is(end_dump($run), 1, "no space for the log, @$options: exit code");
+	like($run->{err}, qr/error: could not write to file ".*\/pg_wal\/[0-9A-F]{24}": File too large/, "no space for the log, @$options: a message");
+	nothing_left_ok($run, "no space for the log, @$options");
 }
 
 done_testing();

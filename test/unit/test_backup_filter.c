@@ -21,6 +21,8 @@ check_entries(void)
 		{"", "postmaster.pid.old", FILTER_TAKE},
 		{"", "pg_internal.init.7", FILTER_LEAVE_OUT},
 		{"base/5", "pgsql_tmp", FILTER_LEAVE_OUT},
+		{"", "backup_manifest.tmp", FILTER_LEAVE_OUT},
+		{"more", "backup_manifest.tmp", FILTER_TAKE},
 		{"", "pg_wal", FILTER_TAKE_EMPTY},
 		{"more", "pg_wal", FILTER_TAKE},
 		{"more", "pg_replslot", FILTER_TAKE_EMPTY},

@@ -13,10 +13,10 @@
 
 #include "common/file_perm.h"
 
+#include "backup/tablespace_map.h"
 #include "backup/tar_archive.h"
 #include "extract/extract_archive.h"
 #include "extract/frame_list.h"
-#include "extract/tablespace_map.h"
 #include "pqexpbuffer.h"
 #include "unit_test.h"
 

@@ -49,6 +49,9 @@ backup_filter_entry(const char *directory, const char *name)
 		return FILTER_LEAVE_OUT;
 	if (is_in(name, emptied, lengthof(emptied)))
 		return FILTER_TAKE_EMPTY;
+	/* what a backup of it has there until it is complete */
+	if (*directory == '\0' && strcmp(name, "backup_manifest.tmp") == 0)
+		return FILTER_LEAVE_OUT;
 	/* read last, by whoever ends the backup */
 	if (strcmp(directory, "global") == 0 && strcmp(name, "pg_control") == 0)
 		return FILTER_LEAVE_OUT;

@@ -312,22 +312,45 @@ check_timeline(const Backup *backup)
 	PQclear(res);
 }
 
-BackupEnd
+/*
+ * The label tells which checkpoint the backup began with.  What was asked for
+ * after that one may have been of a later one already.
+ */
+static void
+check_label(const Backup *backup, const char *label)
+{
+	const char *start = strstr(label, "START WAL LOCATION: ");
+	const char *line = strstr(label, "\nSTART TIMELINE: ");
+	uint32		high;
+	uint32		low;
+	TimeLineID	timeline;
+
+	if (start != label || line == NULL ||
+		sscanf(start, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
+		((uint64) high << 32 | low) != backup->start ||
+		sscanf(line, "\nSTART TIMELINE: %u", &timeline) != 1)
+		pg_fatal("the server's backup label is not of this backup");
+	if (timeline != backup->timeline)
+		pg_fatal("the server went from timeline %u to %u while the backup began",
+				 timeline, backup->timeline);
+}
+
+char *
 backup_server_stop(Backup *backup)
 {
 	/* what is not taken along must be in the archive */
 	const char *wait = backup->options->wal_method == BACKUP_WAL_NONE ?
 		"true" : "false";
-	BackupEnd	end;
+	char	   *label;
 	PGresult   *res;
 
 	res = session_query_params(backup->conn,
-							   "SELECT lsn, labelfile, spcmapfile FROM pg_catalog.pg_backup_stop($1)",
+							   "SELECT lsn, labelfile FROM pg_catalog.pg_backup_stop($1)",
 							   1, &wait, 0);
 	backup->stop = get_lsn(res, 0);
-	end.label = pg_strdup(PQgetvalue(res, 0, 1));
-	end.map = pg_strdup(PQgetvalue(res, 0, 2));
+	label = pg_strdup(PQgetvalue(res, 0, 1));
 	PQclear(res);
+	check_label(backup, label);
 	check_timeline(backup);
-	return end;
+	return label;
 }

@@ -11,13 +11,6 @@
 
 #include "basebackup/backup_state.h"
 
-/* What the server returns at the end, as it is; owned. */
-typedef struct BackupEnd
-{
-	char	   *label;			/* for backup_label */
-	char	   *map;			/* for tablespace_map; empty without any */
-} BackupEnd;
-
 /* Connect, and ask what there is to know of the server. */
 extern void backup_server_open(Backup *backup, const char *progname);
 
@@ -49,7 +42,10 @@ extern void backup_server_check(const Backup *backup);
 /* All of pg_control, which is read last of all files: a whole one.  Owned. */
 extern PGresult *backup_server_control_file(const Backup *backup);
 
-/* End the backup. */
-extern BackupEnd backup_server_stop(Backup *backup);
+/*
+ * End the backup.  Returns what backup_label is to hold, as the server tells
+ * it, which must be of where this backup began; owned.
+ */
+extern char *backup_server_stop(Backup *backup);
 
 #endif							/* BACKUP_SERVER_H */

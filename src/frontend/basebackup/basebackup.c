@@ -17,6 +17,7 @@
 
 #include "backup/backup_manifest.h"
 #include "backup/crc32c_combine.h"
+#include "backup/tablespace_map.h"
 #include "base/cleanup.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
@@ -249,17 +250,36 @@ write_recovery_conf(const Backup *backup)
 	free(directory);
 }
 
+/*
+ * Of the tablespaces that are in the backup: what the server tells is of the
+ * backup's start, and one may have been made or dropped until they were
+ * listed.  What is not in it comes by the log.
+ */
+static void
+add_tablespace_map(const Backup *backup, SpecialFiles *special)
+{
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	for (int i = 0; i < backup->list->n_tablespaces; i++)
+		tablespace_map_append(&text,
+							  strtoul(backup->list->tablespaces[i].oid, NULL, 10),
+							  backup->list->tablespaces[i].location);
+	if (text.len > 0)
+		add_special(special, "tablespace_map", text.data, text.len);
+}
+
 /* End the backup, and write what is known only then, pg_control last. */
 static void
 end_data(Backup *backup, SpecialFiles *special)
 {
 	/* read after all other data, before the backup's end (basebackup.c) */
 	PGresult   *control = backup_server_control_file(backup);
-	BackupEnd	end;
+	char	   *label;
 
 	run_event_stage("stop");
 	progress_stage_if_long("waiting for the end of the backup");
-	end = backup_server_stop(backup);
+	label = backup_server_stop(backup);
 	pg_log_info("write-ahead log end point: %X/%X",
 				LSN_FORMAT_ARGS(backup->stop));
 	progress_end();
@@ -267,9 +287,9 @@ end_data(Backup *backup, SpecialFiles *special)
 	run_event_stage("wal");
 	if (backup->options->wal_method != BACKUP_WAL_NONE)
 		backup_wal_fetch(backup);
-	add_special(special, "backup_label", end.label, strlen(end.label));
-	if (backup->form->has_map && *end.map != '\0')
-		add_special(special, "tablespace_map", end.map, strlen(end.map));
+	add_special(special, "backup_label", label, strlen(label));
+	if (backup->form->has_map)
+		add_tablespace_map(backup, special);
 	if (backup->options->write_recovery_conf && backup->options->tar_format)
 		add_recovery_conf(backup, special);
 	add_special(special, "global/pg_control", PQgetvalue(control, 0, 0),

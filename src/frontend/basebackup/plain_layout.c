@@ -37,6 +37,7 @@ static void
 remove_directory(void *arg)
 {
 	const MadeDirectory *made = arg;
+	char	   *manifest = psprintf("%s/backup_manifest", made->path);
 
 	if (made->is_kept)
 	{
@@ -46,6 +47,9 @@ remove_directory(void *arg)
 	}
 	pg_log_info("removing %sdirectory \"%s\"", made->found ? "contents of " : "",
 				printable(made->path));
+	/* first: what is left if we are killed now is no backup */
+	(void) unlink(manifest);
+	free(manifest);
 	if (!rmtree(made->path, !made->found))
 		pg_log_error("failed to remove directory \"%s\"",
 					 printable(made->path));
@@ -260,6 +264,26 @@ write_file(const Backup *backup, const char *name, const char *data, size_t len)
 	free(path);
 }
 
+/*
+ * What is gone may be here: of a worker that was lost when it had read it, so
+ * that another one has looked for it again.
+ */
+static void
+remove_vanished(const Backup *backup)
+{
+	for (int i = 0; i < backup->list->n_files; i++)
+	{
+		char	   *path;
+
+		if (!backup->results.vanished[i])
+			continue;
+		path = path_of(backup, backup->list->files[i].path);
+		if (unlink(path) < 0 && errno != ENOENT)
+			pg_fatal("could not remove file \"%s\": %m", printable(path));
+		free(path);
+	}
+}
+
 /* ----------
  * The disk
  * ----------
@@ -300,7 +324,7 @@ nothing_to_do(const Backup *backup)
 const BackupForm plain_form = {
 	.make_directories = make_directories,
 	.new_layout = new_layout,
-	.end_plan = nothing_to_do,
+	.end_plan = remove_vanished,
 	.write_file = write_file,
 	.finish = nothing_to_do,
 	.sync = flush,

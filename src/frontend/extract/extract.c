@@ -14,9 +14,9 @@
 
 #include "shared/compress_spec.h"
 
+#include "backup/tablespace_map.h"
 #include "extract/extract.h"
 #include "extract/extract_archive.h"
-#include "extract/tablespace_map.h"
 #include "options/tablespace_mapping.h"
 #include "stream/regular_file.h"
 #include "stream/sink_file.h"

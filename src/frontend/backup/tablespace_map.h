@@ -8,6 +8,8 @@
 
 #include "base/fe_compat.h"
 
+#include "pqexpbuffer.h"
+
 typedef struct MappedTablespace
 {
 	Oid			oid;
@@ -22,6 +24,10 @@ typedef struct TablespaceMap
 
 /* Read the file; none if it is not there.  Exits with a message otherwise. */
 extern TablespaceMap *tablespace_map_read(const char *path);
+
+/* Append the line of a tablespace. */
+extern void tablespace_map_append(PQExpBuffer text, Oid oid,
+								  const char *location);
 
 /* Write it anew. */
 extern void tablespace_map_write(const TablespaceMap *map, const char *path);

@@ -7,9 +7,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "pqexpbuffer.h"
-
-#include "extract/tablespace_map.h"
+#include "backup/tablespace_map.h"
 
 static void
 add_tablespace(TablespaceMap *map, const char *path, const char *line)
@@ -61,19 +59,33 @@ tablespace_map_read(const char *path)
 }
 
 void
+tablespace_map_append(PQExpBuffer text, Oid oid, const char *location)
+{
+	appendPQExpBuffer(text, "%u ", oid);
+	for (const char *c = location; *c; c++)
+	{
+		if (strchr("\\\n\r", *c))
+			appendPQExpBufferChar(text, '\\');
+		appendPQExpBufferChar(text, *c);
+	}
+	appendPQExpBufferChar(text, '\n');
+	if (PQExpBufferBroken(text))
+		pg_fatal("out of memory");
+}
+
+void
 tablespace_map_write(const TablespaceMap *map, const char *path)
 {
+	PQExpBuffer text = createPQExpBuffer();
 	FILE	   *file = fopen(path, "w");
 
 	if (file == NULL)
 		pg_fatal("could not create file \"%s\": %m", path);
 	for (int i = 0; i < map->n_tablespaces; i++)
-	{
-		fprintf(file, "%u ", map->tablespaces[i].oid);
-		for (const char *c = map->tablespaces[i].location; *c; c++)
-			fprintf(file, "%s%c", strchr("\\\n\r", *c) ? "\\" : "", *c);
-		putc('\n', file);
-	}
-	if (fclose(file) != 0)
+		tablespace_map_append(text, map->tablespaces[i].oid,
+							  map->tablespaces[i].location);
+	if (fwrite(text->data, 1, text->len, file) != text->len ||
+		fclose(file) != 0)
 		pg_fatal("could not write file \"%s\": %m", path);
+	destroyPQExpBuffer(text);
 }
