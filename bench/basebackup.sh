@@ -16,6 +16,8 @@
 #   --rounds=N          runs of each way (default 5)
 #   --jobs=N            connections of pg_parbasebackup (default 2)
 #   --sets=LIST         of pgbench,logs,mixed,docs (default: all)
+#   --files=N           besides, a database of so many tables of one page, each a
+#                       small file (default 0); --sets= leaves out all others
 #   --ways=LIST         of stock-plain,sql-plain,plain,stock-zstd,stock-zstd-workers,
 #                       stock-pipe,sql-zstd,zstd,stock-lz4,sql-lz4,lz4,stock-gzip,tar,
 #                       extract (default: all of these), and stock-pigz, which needs
@@ -33,6 +35,7 @@ set -euo pipefail
 
 size=600MB
 sets=pgbench,logs,mixed,docs
+files=0
 ways=stock-plain,sql-plain,plain,stock-zstd,stock-zstd-workers,stock-pipe,sql-zstd,zstd,stock-lz4,sql-lz4,lz4,stock-gzip,tar,extract
 
 # Set the array $command to what way $1 runs.
@@ -90,6 +93,16 @@ enable_checksums()
 	fi
 }
 
+# Each in a transaction of its own: as many locks at a time there are not.
+fill_files()
+{
+	log "making $files tables"
+	createdb files
+	run_job psql -Xqt files >"$WORK/data.log" <<-END
+		SELECT pg_catalog.format('CREATE TABLE t%s AS SELECT %s AS a', g, g) FROM pg_catalog.generate_series(1, $files) g \\gexec
+	END
+}
+
 main()
 {
 	local set round way
@@ -101,6 +114,9 @@ main()
 	for set in ${sets//,/ }; do
 		fill_set "$set"
 	done
+	if [ "$files" -gt 0 ]; then
+		fill_files
+	fi
 	run_job psql -Xqc 'CREATE EXTENSION pg_pardump' -d postgres
 	run_job psql -Xqc CHECKPOINT
 	data_bytes=$(psql -XAtc 'SELECT sum(pg_database_size(oid)) FROM pg_database')
@@ -121,6 +137,7 @@ main()
 for option; do
 	case $option in
 		--ways=*) ways=${option#*=} ;;
+		--files=*) files=${option#*=} ;;
 		*) take_option "$option" ;;
 	esac
 done

@@ -23,7 +23,7 @@ sql($node, 'postgres', 'CREATE TABLE grows (a int, t text); CREATE INDEX ON grow
 # things that make and remove files.
 my $files = new_path('files.sql');
 append_to_file($files, <<'SQL');
-\set what random(1, 6)
+\set what random(1, 7)
 \if :what = 1
 CREATE TABLE t:client_id AS SELECT g, repeat('x', 500) AS t FROM generate_series(1, 5000) g;
 CREATE INDEX ON t:client_id (g);

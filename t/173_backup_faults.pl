@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump);
+use Pardump::Background qw(children end_dump);
 use Pardump::BaseBackup qw(start_run held_run connection backup_ok take_backup verify_backup_ok differences enable_checksums
   slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
@@ -88,6 +88,19 @@ foreach my $try (
 	moment_go_on($moments);
 	is(end_dump($run), 1, 'without retries it is an error');
 	nothing_left_ok($run, 'without retries');
+	stop_moments($moments);
+}
+
+# ---- memory of workers, where they have read some pieces
+
+foreach my $options ([ '-Ft', '-Z', 'none' ], [ '-Ft', '-Z', 'zstd:1', '--no-extension' ])
+{
+	my ($moments, $run) = held_run($node, \@patterns, 'memory', { pattern => 0, n => 9 }, [], '-j2', @$options);
+	my @peaks = map { slurp_file("/proc/$_/status") =~ /^VmHWM:\s*(\d+) kB/m } children($run->{pid});
+	is(scalar(@peaks), 2, "@$options: there are two workers");
+	cmp_ok((sort { $b <=> $a } @peaks)[0], '<=', 20 * 1024, "@$options: neither has taken more than 20 MB");
+	moment_go_on($moments);
+	is(end_dump($run), 0, "@$options: exit code");
 	stop_moments($moments);
 }
 

@@ -9,16 +9,18 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IO::Socket::UNIX;
-use Pardump::BaseBackup qw(take_backup backup_ok verify_backup_ok differences start_backup
+use Pardump::BaseBackup qw(take_backup backup_ok verify_backup_ok manifest_files differences start_backup
   slots_left);
 use Pardump::Cluster qw(start_cluster new_path sql);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 
 my $node = start_cluster('odd', allows_streaming => 1, leave_stopped => 1);
 my $pgdata = $node->data_dir;
 
+$node->append_conf('postgresql.conf', 'max_connections = 80');
 # the log behind a link
 my $log = new_path('log');
 rename "$pgdata/pg_wal", $log or die "could not move the log: $!";
@@ -94,6 +96,27 @@ foreach my $reader (@readers)
 	my $tar = backup_ok($node, "tar, $what", 'pg_parbasebackup', '-j2', '-Ft', @options);
 	same_ok($stock, $tar, "tar, $what");
 	like(scalar(`tar -tf '$tar/base.tar'`), qr/^\Q$longest\E$/m, "tar, $what: the longest path");
+}
+
+# ---- more workers than there ever were, a file that is a hole, and a limit
+
+{
+	my $hole = 256 * 1024 * 1024;
+	append_to_file("$pgdata/more/hole", '');
+	truncate "$pgdata/more/hole", $hole or die "could not make a hole: $!";
+	my $dir = backup_ok($node, '64 workers', 'pg_parbasebackup', '-j64', '-Ft', '-Z', 'server-zstd:1');
+	my $file = manifest_files($dir)->{'more/hole'};
+	# the CRC-32C of so many zeros
+	is("$file->{Size} $file->{Checksum}", "$hole 783bf602", '64 workers: a file that is a hole');
+	cmp_ok(-s "$dir/base.tar.zst", '<', 32 * 1024 * 1024, '64 workers: which takes no space when it is compressed');
+	unlink "$pgdata/more/hole" or die "could not remove a file: $!";
+
+	my $begin = time;
+	$dir = backup_ok($node, '--max-rate', 'pg_parbasebackup', '-j2', '-Ft', '-Z', 'server-zstd:1', '-X', 'none', '--no-slot', '-r', '1M');
+	my $took = time - $begin;
+	my $least = (-s "$dir/base.tar.zst") / (1024 * 1024);
+	# each worker may have some bytes that it has not accounted for yet
+	cmp_ok($took, '>=', 0.9 * $least - 0.5, sprintf '--max-rate by the extension: not faster than %.1f s', $least);
 }
 
 # ---- too long for tar
