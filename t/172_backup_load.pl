@@ -1,6 +1,6 @@
 # Base backups of a cluster that is written meanwhile, by all that changes files:
-# rows, new tables, TRUNCATE, VACUUM FULL, databases.  What is started
-# of one is consistent.
+# rows, new tables, TRUNCATE, VACUUM FULL, databases, tablespaces (in place, as all
+# servers here share a machine).  What is started of one is consistent.
 
 use strict;
 use warnings;
@@ -16,6 +16,8 @@ use Test::More;
 
 my $node = start_cluster('load', allows_streaming => 1);
 enable_checksums($node);
+$node->append_conf('postgresql.conf', 'allow_in_place_tablespaces = on');
+$node->reload;
 run_program('pgbench', connection($node), '-iqs', '3', 'postgres');
 sql($node, 'postgres', 'CREATE TABLE grows (a int, t text); CREATE INDEX ON grows (a)');
 
@@ -37,6 +39,12 @@ VACUUM FULL pgbench_tellers;
 \elif :what = 4
 CREATE DATABASE d:client_id STRATEGY = wal_log;
 DROP DATABASE d:client_id;
+\elif :what = 6
+CREATE TABLESPACE s:client_id LOCATION '';
+CREATE TABLE far:client_id TABLESPACE s:client_id AS SELECT g FROM generate_series(1, 3000) g;
+DROP TABLE far:client_id;
+DROP TABLESPACE s:client_id;
+CHECKPOINT;
 \elif :what = 5
 CREATE DATABASE d:client_id STRATEGY = file_copy;
 DROP DATABASE d:client_id;

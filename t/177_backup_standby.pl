@@ -98,9 +98,23 @@ wait_until('full pages are written', sub { value($primary, 'postgres', 'SHOW ful
 sql($primary, 'postgres', 'CHECKPOINT');
 say_and_wait('fourth');
 
+# one that is promoted, and one that follows it to its new timeline
 {
+	my $cascade = start_backup(backup_ok($standby, 'cascade', 'pg_parbasebackup', '-j2', '-R'), 'cascade', 'archive_mode = off');
+	my ($others, $followed) = held_run($cascade, \@piece, 'cascade', { pattern => 0, n => 2 }, [], '-j2');
 	my ($moments, $run) = held_run($standby, \@piece, 'promotion', { pattern => 0, n => 2 }, [], '-j2');
 	$standby->promote;
+	sql($standby, 'postgres', q{INSERT INTO said VALUES ('fifth')});
+	sql($standby, 'postgres', 'CHECKPOINT');
+	heard($cascade, 'fifth') or die 'the cascade does not follow';
+	sql($cascade, 'postgres', 'CHECKPOINT');
+	moment_go_on($others);
+	is(end_dump($followed), 1, 'on another timeline: exit code');
+	like($followed->{err}, qr/error: the standby went from timeline 1 to 2 during the backup/, 'on another timeline: message');
+	ok(!-e $followed->{dir}, 'on another timeline: nothing is left');
+	is(slots_left($cascade), '', 'on another timeline: no slot either');
+	stop_moments($others);
+	$cascade->stop;
 	moment_go_on($moments);
 	is(end_dump($run), 1, 'promoted: exit code');
 	like($run->{err}, qr/error: .*the standby was promoted during/, 'promoted: message');
