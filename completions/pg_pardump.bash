@@ -222,7 +222,7 @@ _pg_parbasebackup()
 			_filedir -d
 			return
 			;;
-		--log-json)
+		--log-json | --report)
 			_filedir
 			return
 			;;

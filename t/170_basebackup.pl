@@ -9,10 +9,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use JSON::PP;
 use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok manifest_files differences
   start_backup dump_of enable_checksums slots_left);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path pg_major sql
   value start_psql listing);
+use Pardump::Report qw(shown harmless_ok pages_beside);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -124,6 +126,39 @@ sql($restored, 'much', 'INSERT INTO far VALUES (0)');
 $restored->stop;
 my ($rc, $out, $err) = run_program('pg_checksums', '--check', '-D', $restored->data_dir);
 is($rc, 0, 'and no page is damaged') or diag("$out$err");
+
+# ---- what it tells
+
+{
+	my ($log, $page) = map { new_path($_) } qw(events.json page.html);
+	my $dir = backup_ok($node, '--log-json', 'pg_parbasebackup', '-j2', '-T', "$location=" . new_path('place'), "--log-json=$log", "--report=$page");
+	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
+	my ($run, $end) = map { my $kind = $_; grep { $_->{event} eq $kind } @events } qw(run end);
+	is(join(' ', map { $_->{stage} } grep { $_->{event} eq 'stage' } @events), 'start list files stop wal sync', '--log-json: stages');
+	is_deeply([ $events[0]{command}, @$run{qw(jobs tablespaces directory)} ], [ 'basebackup', 2, 1, $dir ], '--log-json: the run');
+	# but for the label and pg_control
+	my $n = keys(%{ manifest_files($dir) }) - 2;
+	is_deeply([ $run->{files}, @$end{qw(files checksum_failures retries)} ], [ $n, $n, 0, 0 ], '--log-json: its end');
+	is($events[-1]{event}, 'end', '--log-json: the last one');
+
+	my $html = slurp_file($page);
+	harmless_ok('--report', $html);
+	like(shown($html), qr/^Base backup pg_parbasebackup base backup$/m, '--report: title');
+	like(shown($html), qr/^The backup is complete\./m, '--report: verdict');
+	like($html, qr{<dt>Files</dt><dd class="value">${\ ($n =~ s/(?<=\d)(?=\d{3}$)/,/r)}</dd>}, '--report: all files');
+	my ($timeline) = $html =~ m{<h2>Workers over time</h2>(.*?)</section>}s;
+	is(join(' ', $timeline =~ m{class="lane"[^>]*/>\n<text[^>]*>(\w+)}g), 'stages worker worker', '--report: lanes');
+	is(join(' ', $timeline =~ m{<rect class="raw"[^>]*><title>(\w+)\n}g), 'start list files stop wal sync', '--report: stages');
+	my ($largest) = $html =~ m{<h2>Largest files</h2>(.*?)</section>}s;
+	like($largest, qr{<bdi>\Q$large\E</bdi></th><td class="num">1</td><td class="num">4</td>}, '--report: a file of four pieces and an end');
+	like($html, qr{<h2>Slowest pieces</h2>}, '--report: slowest pieces');
+	is_deeply([ pages_beside($page) ], [], '--report: nothing else is made');
+
+	my ($rc) = run_program('pg_parbasebackup', connection($node), '-D', new_path('failed'), '-c', 'fast', '-T', '/a=/b', "--log-json=$log");
+	is($rc, 1, '--log-json of a run that fails');
+	@events = map { decode_json($_) } split /\n/, slurp_file($log);
+	is($events[-1]{event}, 'failed', '--log-json: it says so');
+}
 
 # ---- other forms
 

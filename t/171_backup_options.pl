@@ -56,6 +56,8 @@ foreach my $try (
 	[ qr/new directory is not an absolute path/, '-T', '/x\\=1=y' ],
 	[ qr/--progress and --no-progress cannot/, '-P', '--no-progress' ],
 	[ qr/--no-manifest and --manifest-checksums cannot/, '--no-manifest', '--manifest-checksums=none' ],
+	[ qr/invalid value "" for option --report/, '--report=' ],
+	[ qr/could not create file "\/nowhere\/x\.html": No such file/, '--report=/nowhere/x.html' ],
 	[ qr/too many command-line arguments/, 'x' ],
 	[ qr/backup label too long/, '-l', 'x' x 2000 ])
 {

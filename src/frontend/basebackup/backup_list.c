@@ -8,7 +8,7 @@
 #include "port/pg_bswap.h"
 
 #include "base/printable.h"
-#include "basebackup/backup_filter.h"
+#include "backup/backup_filter.h"
 #include "basebackup/backup_list.h"
 #include "progress/progress.h"
 #include "session/session.h"

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
@@ -19,7 +20,7 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 
-/* A pool that runs; the last three members are a worker's own. */
+/* A pool that runs; the last four members are a worker's own. */
 typedef struct BackupPool
 {
 	Backup	   *backup;
@@ -27,6 +28,7 @@ typedef struct BackupPool
 	BackupMeanwhile meanwhile;
 	uint64		bytes;			/* of all pieces */
 	double		begun;			/* as of run_clock_seconds() */
+	int			worker;
 	PGconn	   *conn;
 	PageCheck  *check;
 	BackupLayout *layout;
@@ -41,6 +43,7 @@ backup_pool_make_results(Backup *backup)
 	results->crcs = shared_memory_new(plan->n_ranges, sizeof(uint32));
 	results->failures = shared_memory_new(plan->n_pieces, sizeof(int));
 	results->vanished = shared_memory_new(plan->list->n_files, sizeof(bool));
+	results->times = shared_memory_new(plan->n_pieces, sizeof(PieceTime));
 	results->warned = shared_memory_new(plan->list->n_files, sizeof(uint32));
 	results->bytes_done = shared_memory_new(1, sizeof(uint64));
 }
@@ -64,6 +67,7 @@ start_worker(void *arg, int no)
 
 	/* the leader's connection is the leader's alone, and ends with it */
 	close(PQsocket(backup->conn));
+	pool->worker = no;
 	pool->conn = backup_server_connect(backup);
 	interrupt_set_connection(pool->conn);
 	if (checks_pages(backup))
@@ -87,12 +91,16 @@ run_job(void *arg, int job, volatile int *step)
 	BackupPool *pool = arg;
 	const Backup *backup = pool->backup;
 	const BackupPiece *piece = &backup->plan->pieces[job];
+	PieceTime  *time = &backup->results.times[job];
 
+	time->worker = pool->worker;
+	time->start_us = clock_wall_us();
 	if (backup->extension->missing)
 		backup_read_piece(backup, pool->conn, pool->check, pool->layout, piece);
 	else
 		backup_call_piece(backup, pool->conn, checks_pages(backup),
 						  pool->layout, piece);
+	time->end_us = clock_wall_us();
 	(void) __sync_fetch_and_add(backup->results.bytes_done,
 								piece_bytes(backup->plan, piece));
 	return true;

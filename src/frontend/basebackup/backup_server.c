@@ -136,6 +136,8 @@ backup_server_open(Backup *backup, const char *progname)
 		pg_log_error_hint("Use pg_basebackup for servers before 15.");
 		exit(1);
 	}
+	backup->server.version =
+		pg_strdup(PQparameterStatus(backup->conn, "server_version"));
 	backup->server.major = PQserverVersion(backup->conn) / 10000;
 	set_up(backup->conn, options);
 	session_command(backup->conn, "SET client_min_messages = warning");

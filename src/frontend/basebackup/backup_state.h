@@ -10,12 +10,14 @@
 #include "basebackup/backup_plan.h"
 #include "options/options.h"
 #include "plan/server_extension.h"
+#include "report/report_input.h"
 #include "session/peer_address.h"
 
 /* What the leader has asked the server for; all workers must be on it. */
 typedef struct BackupServer
 {
 	int			major;
+	char	   *version;		/* as it tells it */
 	uint64		system_identifier;
 	char	   *started;		/* when, as a text */
 	bool		is_standby;
@@ -27,6 +29,17 @@ typedef struct BackupServer
 	int			directory_mode;
 } BackupServer;
 
+/* Which worker has read a piece when: microseconds since 1970. */
+typedef struct PieceTime
+{
+	int64		start_us;
+	int64		end_us;
+	int			worker;
+} PieceTime;
+
+/* As run_event_stage() is told them. */
+#define MAX_BACKUP_STAGES 6
+
 /*
  * What workers tell, in shared memory.  A piece that is read again, since its
  * worker was lost, replaces all that is told by its number.
@@ -36,6 +49,7 @@ typedef struct BackupResults
 	uint32	   *crcs;			/* by range: finished CRC-32C */
 	int		   *failures;		/* by piece: pages whose checksum is wrong */
 	bool	   *vanished;		/* by file: gone before it was read */
+	PieceTime  *times;			/* by piece */
 	uint32	   *warned;			/* by file: pages that were told of */
 	volatile uint64 *bytes_done;	/* of all pieces that are done */
 } BackupResults;
@@ -58,6 +72,8 @@ typedef struct Backup
 	BackupResults results;
 	struct WalFollower *follower;	/* backup_wal.h; NULL unless asked for */
 	int			n_retries;
+	ReportStage stages[MAX_BACKUP_STAGES];	/* that have begun */
+	int			n_stages;
 } Backup;
 
 #endif							/* BACKUP_STATE_H */

@@ -25,6 +25,7 @@
 #include "base/units.h"
 #include "basebackup/backup_pool.h"
 #include "basebackup/backup_read.h"
+#include "basebackup/backup_report.h"
 #include "basebackup/backup_server.h"
 #include "basebackup/backup_wal.h"
 #include "basebackup/basebackup.h"
@@ -112,14 +113,14 @@ begin(Backup *backup, const char *argv0)
 	umask(pg_mode_mask);
 	plain_layout_claim(backup->options);
 
-	run_event_stage("start");
+	backup_report_stage(backup, "start");
 	progress_stage_if_long("waiting for the checkpoint");
 	backup_server_start(backup);
 	pg_log_info("write-ahead log start point: %X/%X on timeline %u",
 				LSN_FORMAT_ARGS(backup->start), backup->timeline);
 	progress_end();
 
-	run_event_stage("list");
+	backup_report_stage(backup, "list");
 	progress_stage_if_long("listing files");
 	backup->list = backup_list_new(backup->conn, backup->server.major,
 								   backup->server.catalog_version);
@@ -277,14 +278,14 @@ end_data(Backup *backup, SpecialFiles *special)
 	PGresult   *control = backup_server_control_file(backup);
 	char	   *label;
 
-	run_event_stage("stop");
+	backup_report_stage(backup, "stop");
 	progress_stage_if_long("waiting for the end of the backup");
 	label = backup_server_stop(backup);
 	pg_log_info("write-ahead log end point: %X/%X",
 				LSN_FORMAT_ARGS(backup->stop));
 	progress_end();
 
-	run_event_stage("wal");
+	backup_report_stage(backup, "wal");
 	if (backup->options->wal_method != BACKUP_WAL_NONE)
 		backup_wal_fetch(backup);
 	add_special(special, "backup_label", label, strlen(label));
@@ -312,7 +313,7 @@ complete(Backup *backup)
 	if (!backup->options->no_manifest)
 		write_manifest(backup, &special);
 
-	run_event_stage("sync");
+	backup_report_stage(backup, "sync");
 	progress_stage_count("flushing files", "", NULL, 0);
 	backup->form->sync(backup);
 	progress_end();
@@ -358,6 +359,7 @@ basebackup_take(const Options *options, const char *argv0)
 {
 	/* exit callbacks and workers use it until the process ends */
 	Backup	   *backup = pg_malloc0(sizeof(Backup));
+	Report	   *page;
 	uint64		failures;
 
 	backup->options = options;
@@ -365,12 +367,13 @@ basebackup_take(const Options *options, const char *argv0)
 	progress_begin(options->progress, options->no_progress);
 	/* first, so that its last event comes when all that failed is undone */
 	run_event_begin(options);
+	page = report_begin(options->report, options->directory);
 	interrupt_install_leader();
 	traffic_set_max_rate(options->max_rate);
 	begin(backup, argv0);
 
 	backup->form->make_directories(backup);
-	run_event_stage("files");
+	backup_report_stage(backup, "files");
 	backup_pool_make_results(backup);
 	if (options->wal_method == BACKUP_WAL_STREAM)
 		backup_wal_follow(backup);
@@ -383,6 +386,7 @@ basebackup_take(const Options *options, const char *argv0)
 	PQfinish(backup->conn);
 	failures = count_failures(backup);
 	tell_end(backup, failures);
+	backup_report_end(page, backup, failures);
 	if (failures == 0)
 		return 0;
 	pg_log_error("checksum error occurred: " UINT64_FORMAT " page%s",

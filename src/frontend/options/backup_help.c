@@ -37,6 +37,7 @@ static const char general_options[] =
 "                               error is a terminal)\n"
 "  -v, --verbose                output verbose messages\n"
 "  -V, --version                output version information, then exit\n"
+"  --report=FILE                write a page (HTML) that shows how it went\n"
 "  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
 "                               output)\n"
 "  --manifest-checksums=CRC32C|NONE\n"

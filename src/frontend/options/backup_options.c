@@ -72,6 +72,7 @@ static const BackupOption backup_options[] = {
 	{{"log-json", OPTION_TEXT, MEMBER(log_json)}},
 	{{"no-extension", OPTION_FLAG, MEMBER(no_extension)}},
 	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}},
+	{{"report", OPTION_TEXT, MEMBER(report)}},
 	{{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}},
 };
 
@@ -308,6 +309,8 @@ check_options(Options *options, const char *progname)
 	if (options->progress && options->no_progress)
 		pg_fatal("options %s and %s cannot be used together", "--progress",
 				 "--no-progress");
+	if (options->report && *options->report == '\0')
+		invalid_value("--report", "");
 	if (options->no_manifest && options->manifest_checksums)
 		pg_fatal("options %s and %s cannot be used together", "--no-manifest",
 				 "--manifest-checksums");

@@ -66,11 +66,12 @@ report_begin(const char *path, const char *directory)
 
 /* What the report was to tell of is done all the same. */
 static void
-write_failed(const Report *report, bool copied, bool dumped)
+write_failed(const Report *report, const ReportCopy *copy, bool dumped)
 {
 	pg_log_error("could not write the report \"%s\": %m", report->path);
-	if (copied)
-		pg_log_error_detail("The copy is complete.");
+	if (copy)
+		pg_log_error_detail(copy->is_backup ? "The backup is complete." :
+							"The copy is complete.");
 	else if (dumped)
 	{
 		pg_log_error_detail("The archive is complete.");
@@ -98,7 +99,7 @@ report_end(Report *report, const Manifest *manifest,
 		fsync(fileno(report->stream)) != 0 ||
 		fclose(report->stream) != 0 ||
 		rename(report->temp_path, report->path) != 0)
-		write_failed(report, copy != NULL, verify == NULL);
+		write_failed(report, copy, verify == NULL);
 	(void) fsync_parent_path(report->path);
 	cleanup_forget_all();
 	termPQExpBuffer(&page);

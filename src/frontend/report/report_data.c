@@ -72,7 +72,8 @@ name_table(ReportTable *table, const ManifestFile *file)
 	table->first = file;
 	table->name = file->kind == MANIFEST_LARGE_OBJECT
 		? pg_strdup("large objects")
-		: manifest_name_table(file->schema, file->table);
+		: file->schema ? manifest_name_table(file->schema, file->table)
+		: pg_strdup(file->table ? file->table : "");
 	if (file->root_table)
 		table->root = manifest_name_table(file->root_schema, file->root_table);
 }
@@ -285,7 +286,10 @@ report_data_new(const Manifest *manifest, const ReportCopy *copy)
 	data->manifest = manifest;
 	data->copy = copy;
 	data->is_copy = copy != NULL;
+	data->is_backup = copy && copy->is_backup;
 	data->piece = copy ? "piece" : "file";
+	data->table_word = data->is_backup ? "file" : "table";
+	data->row_word = data->is_backup ? "file" : "row";
 	data->files = pg_malloc0((manifest->n_files + 1) * sizeof(ReportFile));
 	for (int i = 0; i < manifest->n_files; i++)
 		if (is_work(&manifest->files[i]))

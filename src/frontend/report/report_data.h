@@ -53,8 +53,11 @@ typedef struct ReportData
 {
 	const Manifest *manifest;	/* borrowed, its names too */
 	bool		is_copy;		/* of nothing stored */
+	bool		is_backup;		/* so is a base backup's: see ReportCopy */
 	const ReportCopy *copy;		/* NULL if it is none; borrowed */
 	const char *piece;			/* what workers make: "file", or "piece" */
+	const char *table_word;		/* what they are of: "table", or "file" */
+	const char *row_word;		/* and that has: "row", or "file" */
 	ReportTable *tables;		/* the one with most raw bytes first */
 	int			n_tables;		/* large objects count as one */
 	ReportTable **by_name;		/* the same in the order of their names */

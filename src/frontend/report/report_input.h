@@ -37,7 +37,10 @@ typedef struct ReportBuild
 	int64		end_us;
 } ReportBuild;
 
-/* A direct copy, or a restore, which is much the same; all is borrowed. */
+/*
+ * A direct copy, or a restore or a base backup, which are much the same; all
+ * is borrowed.
+ */
 typedef struct ReportCopy
 {
 	const char *target;			/* its address, without secrets */
@@ -46,7 +49,10 @@ typedef struct ReportCopy
 	const char *formats;		/* of how many tables, and why; or NULL */
 	bool		compared;		/* and found equal */
 	const char *archive;		/* what was restored; NULL of a copy */
-	int			n_errors;		/* that a restore passed over */
+	bool		is_backup;		/* a base backup: its tables are files, and
+								 * its rows too; archive is where it is */
+	int			n_errors;		/* that a restore passed over; of a backup,
+								 * pages with wrong checksums */
 	const ReportStage *stages;	/* in the order of time */
 	int			n_stages;
 	const ReportBuild *builds;	/* by index_job, then in the order of time */

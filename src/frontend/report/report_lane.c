@@ -132,7 +132,7 @@ append_file(PQExpBuffer page, const ReportData *data, const ManifestFile *file)
 	appendPQExpBufferStr(page, data->is_copy ? "\n" : "\nfile ");
 	report_append_text(page, file->path);
 	if (file->kind == MANIFEST_ROWS)
-		appendPQExpBuffer(page, ": %s", report_count(file->rows, "row", text));
+		appendPQExpBuffer(page, ": %s", report_count(file->rows, data->row_word, text));
 }
 
 static void
@@ -149,7 +149,8 @@ append_what(PQExpBuffer page, const ReportData *data, const Lane *lane,
 	if (piece->table >= 0)
 		report_append_text(page, data->tables[piece->table].name);
 	else
-		appendPQExpBufferStr(page, piece->n > 1 ? "several tables" : "a table");
+		appendPQExpBuffer(page, piece->n > 1 ? "several %ss" : "a %s",
+						  data->table_word);
 	if (piece->n > 1)
 		appendPQExpBuffer(page, "%s: %s %s", piece->mixed ? " and others" : "",
 						  report_number(piece->n, text), lane->things);

@@ -33,7 +33,8 @@ append_head(PQExpBuffer page, const Manifest *manifest, const ReportCopy *copy)
 	appendPQExpBufferStr(page, "</title>\n<style>\n");
 	appendPQExpBufferStr(page, report_style);
 	appendPQExpBufferStr(page, "</style></head>\n<body><main>\n<header><p class=\"kind\">pg_pardump report</p>\n<h1>");
-	appendPQExpBufferStr(page, copy && copy->archive ? "Restore of database " :
+	appendPQExpBufferStr(page, copy && copy->is_backup ? "Base backup " :
+						 copy && copy->archive ? "Restore of database " :
 						 copy ? "Copy of database " :
 						 database ? "Dump of database " : "Verification of an archive");
 	report_append_name(page, database ? database : "");
@@ -66,6 +67,18 @@ append_findings(PQExpBuffer page, const ReportVerify *verify)
 						  report_number(verify->n_findings - n_shown, text));
 	appendPQExpBufferStr(page, "</ul>\n");
 	free(lines);
+}
+
+static void
+append_backup_verdict(PQExpBuffer page, const ReportCopy *copy)
+{
+	char		text[REPORT_TEXT_BYTES];
+
+	if (copy->n_errors > 0)
+		appendPQExpBuffer(page, "<p class=\"verdict bad\"><b>\342\234\227 The backup is complete, but the checksums of %s are wrong.</b></p>\n",
+						  report_count(copy->n_errors, "page", text));
+	else
+		appendPQExpBufferStr(page, "<p class=\"verdict\">The backup is complete. Its files have not been verified since; <code>pg_verifybackup</code> does that.</p>\n");
 }
 
 static void
@@ -147,9 +160,11 @@ append_figures(PQExpBuffer page, const ReportData *data, bool is_whole)
 	append_figure(page, is_whole ? "Time" : "Time before flushing",
 				  report_seconds((manifest->end_us - manifest->start_us) / 1e6,
 								 value), note);
-	append_figure(page, "Rows", report_short_number(total->rows, value),
-				  report_count(data->n_tables - data->has_objects, "table",
-							   more));
+	snprintf(note, sizeof(note), "%s",
+			 report_count(data->n_tables - data->has_objects,
+						  data->is_backup ? "name" : "table", more));
+	append_figure(page, data->is_backup ? "Files" : "Rows",
+				  report_short_number(total->rows, value), note);
 	snprintf(note, sizeof(note), "in %s",
 			 report_count(total->n_files, data->piece, more));
 	append_figure(page, "Data", units_size(total->raw_bytes, value), note);
@@ -200,9 +215,10 @@ append_end_of_work(PQExpBuffer page, const ReportData *data)
 			waited += (data->end_us - data->workers[i].last_us) / 1e6;
 	appendPQExpBuffer(page, "<p class=\"soft\">Waiting for the last %s to be finished took %s of workers' time together, ",
 					  data->piece, report_seconds(waited, text));
-	appendPQExpBuffer(page, "%s of all. A shorter end needs smaller chunks (<code>--chunk-size</code>).</p>\n",
+	appendPQExpBuffer(page, "%s of all.%s</p>\n",
 					  report_percent(waited, report_data_seconds(data) *
-									 data->n_workers, share));
+									 data->n_workers, share),
+					  data->is_backup ? "" : " A shorter end needs smaller chunks (<code>--chunk-size</code>).");
 }
 
 static void
@@ -214,8 +230,10 @@ append_sections(PQExpBuffer page, const ReportData *data)
 
 	if (data->n_timed > 0)
 	{
-		appendPQExpBuffer(page, "<section><h2>Workers over time</h2>\n<p class=\"soft\">Each piece is %s, in the colour of its table; the percentage is the table's share of all work. <span class=\"screen\">Point at a piece to see more.</span></p>\n",
-						  data->is_copy ? "a table, a part of one, or a large object, or below the workers an index" : "a file");
+		appendPQExpBuffer(page, "<section><h2>Workers over time</h2>\n<p class=\"soft\">Each piece is %s, in the colour of its %s; the percentage is the %s's share of all work. <span class=\"screen\">Point at a piece to see more.</span></p>\n",
+						  data->is_backup ? "a file, a part of one, or many small ones" :
+						  data->is_copy ? "a table, a part of one, or a large object, or below the workers an index" : "a file",
+						  data->table_word, data->table_word);
 		report_table_append_legend(page, data);
 		timeline_append(page, data);
 		appendPQExpBufferStr(page, "</section>\n<section><h2>Throughput</h2>\n");
@@ -229,7 +247,8 @@ append_sections(PQExpBuffer page, const ReportData *data)
 		termPQExpBuffer(&curve);
 		appendPQExpBufferStr(page, "</section>\n");
 	}
-	appendPQExpBufferStr(page, "<section><h2>Largest tables</h2>\n");
+	appendPQExpBuffer(page, "<section><h2>Largest %ss</h2>\n",
+					  data->table_word);
 	if (data->n_filtered > 0)
 		appendPQExpBuffer(page, "<p>Only some rows were %s of %s.</p>\n",
 						  data->is_copy ? "copied" : "dumped",
@@ -257,7 +276,7 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 		const char *name;
 		const char *value;
 	}			facts[] = {
-		{"Archive", copy ? copy->archive : NULL},
+		{copy && copy->is_backup ? "Backup" : "Archive", copy ? copy->archive : NULL},
 		{"Target", copy ? copy->target : NULL},
 		{"Steps", copy ? copy->times : NULL},
 		{"Done before", copy ? copy->before : NULL},
@@ -292,7 +311,9 @@ report_page_append(PQExpBuffer page, const Manifest *manifest,
 				   const ReportVerify *verify, const ReportCopy *copy)
 {
 	append_head(page, manifest, copy);
-	if (copy)
+	if (copy && copy->is_backup)
+		append_backup_verdict(page, copy);
+	else if (copy)
 		append_copy_verdict(page, copy);
 	else
 		append_verdict(page, manifest, verify);
@@ -305,7 +326,8 @@ report_page_append(PQExpBuffer page, const Manifest *manifest,
 		append_facts(page, manifest, copy);
 	}
 	appendPQExpBuffer(page, "<footer>Made by pg_pardump " PARDUMP_VERSION
-					  ". Data is rows %s, and large objects%s; 1 kB is 1024 bytes. Times are in UTC.</footer>\n</main></body></html>\n",
-					  copy ? "as they crossed" : "as COPY's text",
-					  copy ? "" : ", before compression");
+					  ". Data is %s; 1 kB is 1024 bytes. Times are in UTC.</footer>\n</main></body></html>\n",
+					  copy && copy->is_backup ? "files as the server has them" :
+					  copy ? "rows as they crossed, and large objects" :
+					  "rows as COPY's text, and large objects, before compression");
 }

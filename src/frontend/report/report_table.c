@@ -67,6 +67,22 @@ append_head(PQExpBuffer page, const char *text)
 	appendPQExpBuffer(page, "<th scope=\"col\" class=\"num\">%s</th>", text);
 }
 
+/* The same of a word, as a title. */
+static void
+append_title(PQExpBuffer page, const char *word, const char *ending)
+{
+	appendPQExpBuffer(page, "%c%s%s", pg_toupper((unsigned char) *word),
+					  word + 1, ending);
+}
+
+/* The head of the column of names. */
+static void
+append_name_head(PQExpBuffer page, const ReportData *data)
+{
+	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">");
+	append_title(page, data->table_word, "</th>");
+}
+
 /* One cell with a number. */
 static void
 append_cell(PQExpBuffer page, const char *text)
@@ -174,7 +190,8 @@ append_sum_row(PQExpBuffer page, const ReportData *data, const char *what,
 static void
 append_table_heads(PQExpBuffer page, const ReportData *data)
 {
-	append_head(page, "Rows");
+	appendPQExpBufferStr(page, "<th scope=\"col\" class=\"num\">");
+	append_title(page, data->row_word, "s</th>");
 	append_head(page, data->is_copy ? "Pieces" : "Files");
 	append_head(page, "Data");
 	if (!data->is_copy)
@@ -232,7 +249,7 @@ report_table_append_tables(PQExpBuffer page, const ReportData *data)
 	/* one that would be all of "others" is shown itself */
 	if (groups->n_groups == TABLES_SHOWN + 1)
 		n_shown++;
-	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Table</th>");
+	append_name_head(page, data);
 	append_table_heads(page, data);
 	for (int i = 0; i < groups->n_groups; i++)
 	{
@@ -340,7 +357,8 @@ report_table_append_slowest(PQExpBuffer page, const ReportData *data)
 	for (int i = 0; i < data->n_files; i++)
 		order[i] = &data->files[i];
 	qsort(order, data->n_files, sizeof(ReportFile *), compare_durations);
-	appendPQExpBuffer(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Table</th><th scope=\"col\">%s</th>",
+	append_name_head(page, data);
+	appendPQExpBuffer(page, "<th scope=\"col\">%s</th>",
 					  data->is_copy ? "Piece" : "File");
 	appendPQExpBufferStr(page, "<th scope=\"col\" class=\"num\">Blocks</th><th scope=\"col\" class=\"num\">Worker</th><th scope=\"col\" class=\"num\">Began after</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Data</th><th scope=\"col\" class=\"num\">Rate</th><th scope=\"col\" class=\"num\">Of mean rate</th></tr></thead><tbody>\n");
 	for (int i = 0; i < Min(data->n_files, SLOWEST_SHOWN); i++)
