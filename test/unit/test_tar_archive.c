@@ -249,6 +249,11 @@ check_headers(void)
 	ok(memcmp(header + 100, "0000640 ", 8) == 0, "its mode");
 	is_number(header[156], '0', "its kind");
 	is_number(read_tar_number(header + 148, 8), tarChecksum(header), "a checksum");
+	/* more than the digits of the field have room for */
+	tar_archive_header(header, "large", NULL, UINT64CONST(100) << 30,
+					   S_IFREG | 0600, 0);
+	is_number(read_tar_number(header + 124, 12), INT64CONST(100) << 30,
+			  "a size of 100 GB");
 	tar_archive_header(header, "pg_tblspc/16384", "/a/b", 0, S_IFLNK | 0777, 0);
 	is_number(header[156], '2', "a symbolic link");
 	is_text(header + 157, "/a/b", "its target");
