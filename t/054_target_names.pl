@@ -103,6 +103,57 @@ foreach my $format (qw(text binary))
 	is((rows())[1], 0, "$format, for a chunk: no row for the other table");
 }
 
+# ---- between the small tables of a job, which are looked at together: the first
+# one of them, which is the largest, waits
+
+{
+	my @tables = map { ("s.$_", "r.$_") } qw(t u);
+	make_database($_, 'small') foreach $source, $target;
+	sql($source, 'small', join ';', 'CREATE SCHEMA s; CREATE SCHEMA r',
+		"CREATE TABLE s.first AS SELECT g AS id, 's.first' AS v FROM generate_series(1, 900) g",
+		map { "CREATE TABLE $_ AS SELECT g AS id, '$_' AS v FROM generate_series(1, 5) g" } @tables);
+	sql($target, 'small', join ';', $names, 'CREATE SCHEMA s; CREATE SCHEMA r; CREATE TABLE other.u (LIKE other.t)',
+		'CREATE TABLE s.first (id int CHECK (id <> 300 OR public.wait(42)), v text)',
+		map { "CREATE TABLE $_ (id int, v text)" } @tables);
+	hold_gates($target, 'small');
+	my $archive = new_path('small');
+	run_program('pg_dump', '-Fc', '-f', $archive, '-d', $source->connstr('small'));
+	foreach my $case (
+		[ 'other tables', $swap, $back, '-n', 's' ],
+		[ 'in turns', map({ join ';', map { "ALTER TABLE s.$_->[0] RENAME TO $_->[1]" } [qw(t x)], [qw(u t)], [qw(x u)] } 1, 2), '-n', 's' ],
+		[ 'schemas in turns', map({ join ';', map { "ALTER SCHEMA $_->[0] RENAME TO $_->[1]" } [qw(s x)], [qw(r s)], [qw(x r)] } 1, 2) ])
+	{
+		my ($what, $give, $take, @options) = @$case;
+		foreach my $start (
+			[ 'copy', qr/could not write rows: the table's name has been given to another table\n.*COPY [rs]\.[tu] /,
+				sub { start_copy($source, 'small', $target->connstr('small'), '-a', '-j1', '--copy-format=text', @options) } ],
+			[ 'restore', qr/COPY failed for table [rs]\.[tu]: the table's name has been given to another table\n/,
+				sub { start_parrestore($target, 'small', $archive, '-a', '-j1', @options) } ])
+		{
+			my ($way, $message, $run) = @$start;
+			close_gate(42);
+			$run = $run->();
+			wait_at_gate($target, $run);
+			sql($target, 'small', $give);
+			open_gate();
+			is(end_dump($run), 1, "$way, $what: exit code");
+			like($run->{err}, $message, "$way, $what: message");
+			sql($target, 'small', $take);
+			is(value($target, 'small', 'SELECT ' . join ' + ', map { "(SELECT count(*) FROM $_ WHERE v <> '$_')" } @tables, 'other.t', 'other.u'),
+				0, "$way, $what: no row for another table");
+			sql($target, 'small', join ';', map { "TRUNCATE $_" } @tables, 's.first');
+		}
+		# all is well again
+		open_gate();
+		my $copy = start_copy($source, 'small', $target->connstr('small'), '-a', '-j1', '--copy-format=text', @options);
+		is(end_dump($copy), 0, "copy, $what, undone: exit code") or diag($copy->{err});
+		is(value($target, 'small', "SELECT count(*) FROM s.u WHERE v = 's.u'"), 5, "copy, $what, undone: rows");
+		sql($target, 'small', join ';', map { "TRUNCATE $_" } @tables, 's.first');
+	}
+	hold();
+	hold_gates($target, 'names');
+}
+
 # ---- a table that is emptied first
 
 {

@@ -100,7 +100,7 @@ read_rows(CopyWorker *worker, const DataFile *file, Sink *sink)
  * is to insert them.
  */
 static Sink *
-open_target_rows(CopyWorker *worker, const DataFile *file)
+open_target_rows(CopyWorker *worker, const DataFile *file, Oid *later)
 {
 	const CopyFormats *formats = worker->work->formats;
 	const CopyFormat *format = &formats->tables[file->table];
@@ -112,13 +112,14 @@ open_target_rows(CopyWorker *worker, const DataFile *file)
 		sink_target_truncate(conn, table->name, format->target);
 	if (format->kind != COPY_FORMAT_RAW)
 		return sink_target_rows_new(conn, format->statement, format->target,
-									NULL);
+									later, NULL);
 	server_extension_hold_too(conn, formats->loader, plan->lock_wait_ms);
 	return sink_target_raw_new(conn, format->target, table->copy_name);
 }
 
+/* later: of sink_target_rows_new(). */
 static void
-copy_file(CopyWorker *worker, const DataFile *file)
+copy_file(CopyWorker *worker, const DataFile *file, Oid *later)
 {
 	const Run  *run = worker->run;
 	const DumpPlan *plan = run->plan;
@@ -133,7 +134,7 @@ copy_file(CopyWorker *worker, const DataFile *file)
 						  format->reason);
 	tell_format(format, what,
 				plan->chunks->tables[file->table].sql_reason != NULL);
-	rows_sink = open_target_rows(worker, file);
+	rows_sink = open_target_rows(worker, file, later);
 	sink = sink_tap_new(rows_sink,
 						&file_results_progress(run->results)->raw_bytes, NULL);
 	rows = read_rows(worker, file, sink);
@@ -196,6 +197,29 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
  * ----------
  */
 static void
+copy_files(CopyWorker *worker, const Job *job, volatile int *step)
+{
+	const DumpPlan *plan = worker->run->plan;
+	const DataFile **files = &plan->queue->files[job->first];
+	Oid		   *later = sink_target_later(plan, job);
+	int			wrong = -1;
+
+	for (int i = 0; i < job->n; i++)
+	{
+		*step = i;
+		copy_file(worker, files[i], later ? &later[i] : NULL);
+	}
+	if (later)
+		wrong = sink_target_look(worker->target_conn, plan, job, later);
+	if (wrong >= 0)
+	{
+		*step = wrong;			/* that is told, too */
+		sink_target_refuse(worker->work->formats->tables[files[wrong]->table].statement);
+	}
+	free(later);
+}
+
+static void
 copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 {
 	const DumpPlan *plan = worker->run->plan;
@@ -204,11 +228,7 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
-			for (int i = 0; i < job->n; i++)
-			{
-				*step = i;
-				copy_file(worker, plan->queue->files[job->first + i]);
-			}
+			copy_files(worker, job, step);
 			break;
 		case JOB_LARGE_OBJECTS:
 			copy_large_objects(worker, &plan->objects->groups[job->first]);

@@ -188,7 +188,7 @@ load_piece(void *arg, SharedPiece *piece)
 		return true;
 	}
 	target = sink_target_rows_new(loader->conn, run->rows->entry->copy_stmt,
-								  loader->table, &error);
+								  loader->table, NULL, &error);
 	sink = sink_tap_new(target,
 						&file_results_progress(loader->run->results)->raw_bytes,
 						NULL);

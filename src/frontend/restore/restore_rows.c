@@ -84,12 +84,13 @@ send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
 }
 
 RestoredRows
-restore_rows(PGconn *conn, const char *copy, Oid table,
+restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
 			 const Archive *archive, const ArchiveRows *const *rows, int n,
 			 ArchiveMember *first, volatile uint64 *progress)
 {
 	RestoredRows result = {0};
-	Sink	   *target = sink_target_rows_new(conn, copy, table, &result.error);
+	Sink	   *target = sink_target_rows_new(conn, copy, table, later,
+											  &result.error);
 	Sink	   *sink = sink_tap_new(target, progress, NULL);
 	char	   *problem = NULL;
 
@@ -110,6 +111,19 @@ restore_rows(PGconn *conn, const char *copy, Oid table,
 	}
 	sink_free(sink);
 	return result;
+}
+
+bool
+restore_rows_wanted(const ArchiveRows *const *sources, int n, uint64 *rows)
+{
+	*rows = 0;
+	for (int i = 0; i < n; i++)
+	{
+		if (sources[i]->want == NULL)
+			return false;
+		*rows += sources[i]->want->rows;
+	}
+	return true;
 }
 
 char *

@@ -27,10 +27,14 @@ typedef struct RestoredRows
  * is of no use.  A connection that is lost ends the process.
  */
 extern RestoredRows restore_rows(PGconn *conn, const char *copy, Oid table,
-								 const Archive *archive,
+								 Oid *later, const Archive *archive,
 								 const ArchiveRows *const *rows, int n,
 								 ArchiveMember *first,
 								 volatile uint64 *progress);
+
+/* How many rows these have, if the manifest says it; false if it does not. */
+extern bool restore_rows_wanted(const ArchiveRows *const *sources, int n,
+								uint64 *rows);
 
 /*
  * Before a COMMIT: constraints may be checked only at the end of a

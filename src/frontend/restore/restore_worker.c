@@ -34,6 +34,7 @@ struct RestoreWorker
 	const RestoreWork *work;
 	PGconn	   *conn;
 	ArchiveMember *text;		/* of the file that is next, if it is open */
+	Oid		   *later;			/* of its table, for sink_target_rows_new() */
 };
 
 RestoreWorker *
@@ -96,20 +97,6 @@ check_rows(const RestoreWork *work, uint64 want, uint64 rows, const char *what)
 	return NULL;
 }
 
-/* How many the manifest says; false if it does not. */
-static bool
-rows_wanted(const ArchiveRows *const *sources, int n, uint64 *rows)
-{
-	*rows = 0;
-	for (int i = 0; i < n; i++)
-	{
-		if (sources[i]->want == NULL)
-			return false;
-		*rows += sources[i]->want->rows;
-	}
-	return true;
-}
-
 /*
  * The COPY of files of one table, owned: with FREEZE if they are all of it,
  * and it could be truncated.  If that went wrong *error is not NULL.
@@ -159,11 +146,12 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 						  &rows.error);
 	if (rows.error == NULL)
 		rows = restore_rows(worker->conn, copy,
-							work->targets[files[0]->table], work->archive,
+							work->targets[files[0]->table], worker->later,
+							work->archive,
 							sources, n, worker->text,
 							&file_results_progress(run->results)->raw_bytes);
 	free(copy);
-	if (rows.error == NULL && rows_wanted(sources, n, &want))
+	if (rows.error == NULL && restore_rows_wanted(sources, n, &want))
 		rows.error = check_rows(work, want, rows.rows, what);
 	if (rows.error == NULL)
 		rows.error = restore_rows_settle(worker->conn, run->options);
@@ -196,6 +184,24 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 		free(name);
 	}
 	return n_mine;
+}
+
+/* Files of one table that could not be loaded.  Frees the reason. */
+static void
+leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
+		  char *reason)
+{
+	const RestoreWork *work = worker->work;
+	char	   *what = data_file_describe(files[0], work->run->plan->tables);
+
+	note_error(work, rows_of(work, files[0])->entry, "COPY failed for", what,
+			   reason);
+	for (int i = 0; i < n; i++)
+	{
+		work->left_out[files[i] - work->run->plan->chunks->files] = true;
+		run_file_result(work->run, files[i])->incomplete = true;
+	}
+	free(what);
 }
 
 /* The same of what is left to do; false if they are left out now. */
@@ -280,30 +286,47 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 	run_event_chunk_end(run, file, NULL);
 }
 
+/* Was it the job's tables that have been loaded?  False as above. */
+static bool
+look_at_tables(RestoreWorker *worker, const Job *job, const Oid *tables)
+{
+	const DumpPlan *plan = worker->work->run->plan;
+	int			wrong = sink_target_look(worker->conn, plan, job, tables);
+
+	if (wrong >= 0)
+		leave_out(worker, &plan->queue->files[job->first + wrong], 1,
+				  pg_strdup(SINK_TARGET_OTHER_TABLE));
+	return wrong < 0;
+}
+
 /* The same of a job, whose files are of one table or of many. */
 static bool
 restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
 {
 	const RestoreWork *work = worker->work;
 	const DataFile **files = &work->run->plan->queue->files[job->first];
+	Oid		   *later;
+	bool		ok = true;
 
 	if (job->at_once)
 		return restore_files(worker, files, job->n);
-	for (int i = 0; i < job->n; i++)
+	later = sink_target_later(work->run->plan, job);
+	for (int i = 0; i < job->n && ok; i++)
 	{
-		bool		ok = true;
-
 		*step = i;
+		worker->later = later ? &later[i] : NULL;
 		if (!work->left_out[files[i] - work->run->plan->chunks->files] &&
 			!restore_long_look(work->long_files, files[i], &worker->text))
 			ok = restore_files(worker, &files[i], 1);
 		if (worker->text)
 			archive_member_close(worker->text);
 		worker->text = NULL;
-		if (!ok)
-			return false;
 	}
-	return true;
+	worker->later = NULL;
+	if (ok && later)
+		ok = look_at_tables(worker, job, later);
+	free(later);
+	return ok;
 }
 
 /* ----------

@@ -7,6 +7,7 @@
 #include "port/pg_bswap.h"
 
 #include "session/session_loss.h"
+#include "session/text_array.h"
 #include "target/sink_target.h"
 #include "target/target.h"
 
@@ -16,12 +17,16 @@
  */
 #define MESSAGE_BYTES ((size_t) 64 * 1024)
 
+/* What a COPY locks a table by. */
+#define COPY_LOCK "RowExclusiveLock"
+
 typedef struct TargetRowsSink
 {
 	Sink		base;
 	PGconn	   *conn;
 	const char *statement;
 	Oid			table;			/* that it is to be about */
+	Oid		   *later;			/* who is to look whether it was, or NULL */
 	char	  **error;			/* NULL: an error ends the process */
 	uint64		n_rows;			/* once it is finished */
 } TargetRowsSink;
@@ -45,46 +50,121 @@ copy_failed(TargetRowsSink *sink, const PGresult *res)
 }
 
 /*
- * Has the session's transaction locked the table in this mode?  Asked after a
- * statement that does so, by name, and keeps the lock: what a name meant
+ * Which of n tables, of these names if they are not empty, has the session's
+ * transaction not locked in this mode?  The first one's number, or -1.  Asked
+ * after statements that do so, by name, and keep the lock: what a name meant
  * before or afterwards need not be what it meant then.
  */
-static bool
-is_locked(PGconn *conn, Oid table, const char *mode)
+static int
+find_not_locked(PGconn *conn, const Oid *tables, char *const *names, int n,
+				const char *mode)
 {
 	static const char query[] =
-		"SELECT FROM pg_catalog.pg_locks l"
+		"SELECT t.no FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
+		" pg_catalog.unnest($2::pg_catalog.text[]))"
+		" WITH ORDINALITY t (oid, name, no)"
+		" WHERE t.oid OPERATOR(pg_catalog.<>) ALL (ARRAY("
+		"SELECT l.relation FROM pg_catalog.pg_locks l"
 		" WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
 		" AND l.locktype OPERATOR(pg_catalog.=) 'relation'"
-		" AND l.relation OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
-		" AND l.mode OPERATOR(pg_catalog.=) $2::pg_catalog.text AND l.granted";
-	char	   *oid = psprintf("%u", table);
-	const char *params[] = {oid, mode};
-	PGresult   *res = target_query(conn, query, 2, params);
-	bool		result = PQntuples(res) > 0;
+		" AND l.mode OPERATOR(pg_catalog.=) $3::pg_catalog.text AND l.granted))"
+		" OR (t.name OPERATOR(pg_catalog.<>) '' AND NOT EXISTS ("
+		"SELECT FROM pg_catalog.pg_class c"
+		" WHERE c.oid OPERATOR(pg_catalog.=) t.oid"
+		" AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name))"
+		" ORDER BY t.no LIMIT 1";
+	char	   *oid_text = oid_array(tables, n);
+	char	   *name_text = text_array(conn, names, n);
+	const char *params[] = {oid_text, name_text, mode};
+	PGresult   *res = target_query(conn, query, 3, params);
+	int			result = PQntuples(res) > 0 ? atoi(PQgetvalue(res, 0, 0)) - 1 : -1;
 
 	PQclear(res);
-	free(oid);
+	free(name_text);
+	free(oid_text);
 	return result;
 }
 
-/* The words for it if it has not. */
-#define OTHER_TABLE "the table's name has been given to another table"
+static bool
+is_locked(PGconn *conn, Oid table, const char *mode)
+{
+	static char any[] = "";
+	char	   *name = any;
+
+	return find_not_locked(conn, &table, &name, 1, mode) < 0;
+}
+
+void
+sink_target_refuse(const char *statement)
+{
+	pg_log_error("could not write rows: %s", SINK_TARGET_OTHER_TABLE);
+	pg_log_error_detail("Statement was: %s", statement);
+	exit(1);
+}
 
 /* The COPY is done. */
 static void
 check_table(const TargetRowsSink *sink)
 {
-	if (is_locked(sink->conn, sink->table, "RowExclusiveLock"))
+	if (sink->later)
+		*sink->later = sink->table;
+	else if (is_locked(sink->conn, sink->table, COPY_LOCK))
 		return;
-	if (sink->error)
+	else if (sink->error)
+		*sink->error = pg_strdup(SINK_TARGET_OTHER_TABLE);
+	else
+		sink_target_refuse(sink->statement);
+}
+
+Oid *
+sink_target_later(const DumpPlan *plan, const Job *job)
+{
+	const DataFile **files = &plan->queue->files[job->first];
+
+	if (job->n < 2)
+		return NULL;
+	for (int i = 0; i < job->n; i++)
 	{
-		*sink->error = pg_strdup(OTHER_TABLE);
-		return;
+		const DumpTable *table = &plan->tables->tables[files[i]->table];
+
+		/* it may be loaded by its root, whose name is not at hand */
+		if (strcmp(table->name, table->copy_name) != 0)
+			return NULL;
+		for (int j = 0; j < i; j++)
+			if (strcmp(table->entry->tag,
+					   plan->tables->tables[files[j]->table].entry->tag) == 0)
+				return NULL;
 	}
-	pg_log_error("could not write rows: %s", OTHER_TABLE);
-	pg_log_error_detail("Statement was: %s", sink->statement);
-	exit(1);
+	return pg_malloc0(job->n * sizeof(Oid));
+}
+
+int
+sink_target_look(PGconn *conn, const DumpPlan *plan, const Job *job,
+				 const Oid *tables)
+{
+	const DataFile **files = &plan->queue->files[job->first];
+	int		   *numbers = pg_malloc((job->n + 1) * sizeof(int));
+	Oid		   *oids = pg_malloc((job->n + 1) * sizeof(Oid));
+	char	  **names = pg_malloc((job->n + 1) * sizeof(char *));
+	int			n = 0;
+	int			result = -1;
+
+	for (int i = 0; i < job->n; i++)
+	{
+		if (!OidIsValid(tables[i]))
+			continue;
+		numbers[n] = i;
+		oids[n] = tables[i];
+		names[n++] = plan->tables->tables[files[i]->table].entry->tag;
+	}
+	if (n > 0)
+		result = find_not_locked(conn, oids, names, n, COPY_LOCK);
+	if (result >= 0)
+		result = numbers[result];
+	free(numbers);
+	free(oids);
+	free(names);
+	return result;
 }
 
 void
@@ -95,7 +175,7 @@ sink_target_truncate(PGconn *conn, const char *name, Oid table)
 	PQclear(target_query(conn, sql, 0, NULL));
 	if (!is_locked(conn, table, "AccessExclusiveLock"))
 	{
-		pg_log_error("could not empty a table: %s", OTHER_TABLE);
+		pg_log_error("could not empty a table: %s", SINK_TARGET_OTHER_TABLE);
 		pg_log_error_detail("Statement was: %s", sql);
 		exit(1);
 	}
@@ -201,7 +281,7 @@ static const SinkOps sink_target_rows_ops = {
 
 Sink *
 sink_target_rows_new(PGconn *conn, const char *statement, Oid table,
-					 char **error)
+					 Oid *later, char **error)
 {
 	TargetRowsSink *sink = pg_malloc0(sizeof(TargetRowsSink));
 	PGresult   *res = PQexec(conn, statement);
@@ -210,6 +290,7 @@ sink_target_rows_new(PGconn *conn, const char *statement, Oid table,
 	sink->conn = conn;
 	sink->statement = statement;
 	sink->table = table;
+	sink->later = later;
 	sink->error = error;
 	if (PQresultStatus(res) != PGRES_COPY_IN)
 		copy_failed(sink, res);
