@@ -354,6 +354,16 @@ foreach my $kind (sort keys %archives)
 		'-a', '-t', 'other', '--role=loader');
 	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'a held lock: no row twice');
 
+	# one that waits for it finds the log of a run that has come in between
+	my $waiting = start_parrestore($node, $db, $ours, '-a', '-t', 'other', '--role=loader');
+	wait_in_run($waiting, 'it wants the lock', sub { value($node, $db, q{SELECT count(*) FROM pg_stat_activity
+		WHERE datname = current_database() AND query LIKE 'SELECT pg_catalog.pg_try_advisory_lock%'}) });
+	$hostile->('RESET SESSION AUTHORIZATION; CREATE SCHEMA pardump_restore; SELECT pg_advisory_unlock_all()');
+	is(end_dump($waiting), 1, 'a log in between: exit code');
+	like($waiting->{err}, qr/error: schema pardump_restore on the target belongs to another role/, 'a log in between: message');
+	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'a log in between: no row twice');
+	sql($node, $db, 'DROP SCHEMA pardump_restore');
+
 	# with a log there is none: nobody but its owner can keep a restore from it
 	my ($free, $run) = (new_copy());
 	my $other = start_psql($node, $free);
@@ -370,8 +380,13 @@ foreach my $kind (sort keys %archives)
 	}
 	kill_leader($run);
 	open_gate();
-	resumed_ok($free, $ours, 'with all advisory locks held', '-j2');
-
+	# but it might be another run
+	$pid = $other->('SELECT pg_backend_pid()');
+	($rc, $out, $err) = run_parrestore($node, $free, $ours, '--resume', '-j2');
+	is("$rc $out", '0 ', 'with all advisory locks held: resumed');
+	like($err, qr/^pg_parrestore: warning: another pg_parrestore, .* may be restoring into this database\npg_parrestore: detail: Process $pid of role "\w+" holds .*\n\z/,
+		'with all advisory locks held: a warning');
+	complete_ok($free, 'with all advisory locks held');
 
 	sql($node, $db, "GRANT CREATE ON DATABASE $db TO loader; SET ROLE loader;
 		CREATE SCHEMA pardump_restore; CREATE TABLE pardump_restore.run (attempt int); CREATE TABLE pardump_restore.done ()");

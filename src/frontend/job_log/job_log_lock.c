@@ -95,19 +95,43 @@ try_database(PGconn *conn)
 	return locked;
 }
 
-/* Anybody can hold that lock: say who does. */
+/* Who holds that lock, which anybody can; owned, NULL if nobody does. */
+static char *
+describe_holder(PGconn *conn)
+{
+	PGresult   *res = target_query(conn, holder_query, 0, NULL);
+	char	   *result = NULL;
+
+	if (PQntuples(res) > 0)
+		result = psprintf("Process %s of role \"%s\" holds the advisory lock (" DATABASE_LOCK ").",
+						  PQgetvalue(res, 0, 0),
+						  printable(PQgetvalue(res, 0, 1)));
+	PQclear(res);
+	return result;
+}
+
 static void
 refuse_database(PGconn *conn)
 {
-	PGresult   *res = target_query(conn, holder_query, 0, NULL);
+	char	   *holder = describe_holder(conn);
 
 	pg_log_error("another pg_parrestore is restoring into this database, or somebody holds its lock");
-	if (PQntuples(res) > 0)
-		pg_log_error_detail("Process %s of role \"%s\" holds the advisory lock (" DATABASE_LOCK ").",
-							PQgetvalue(res, 0, 0),
-							printable(PQgetvalue(res, 0, 1)));
+	if (holder)
+		pg_log_error_detail("%s", holder);
 	pg_log_error_hint("A role that may create a schema in the database does without that lock.");
 	exit(1);
+}
+
+void
+job_log_lock_warn(PGconn *conn)
+{
+	char	   *holder = describe_holder(conn);
+
+	if (holder == NULL)
+		return;
+	pg_log_warning("another pg_parrestore, of a role that may not create a schema, may be restoring into this database");
+	pg_log_warning_detail("%s", holder);
+	free(holder);
 }
 
 void

@@ -42,6 +42,13 @@ extern JobLogLock job_log_lock(PGconn *conn);
 /* The same without a log; the session's end unlocks it. */
 extern void job_log_lock_database(PGconn *conn);
 
+/*
+ * Once there is a log, which the other run looks for when it has that lock:
+ * warn if somebody holds it.  It may be a run without a log, and may be
+ * anybody, who is not to keep this one from its work.
+ */
+extern void job_log_lock_warn(PGconn *conn);
+
 /* Another run is at work. */
 pg_noreturn extern void job_log_lock_refuse(void);
 

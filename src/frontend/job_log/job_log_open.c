@@ -160,6 +160,9 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 	{
 		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
 		job_log_lock_database(log->lock);
+		/* a run that keeps one sees that lock, and may have come before it */
+		if (is_there(conn))
+			job_log_lock_refuse();
 		return;
 	}
 	command(conn, "BEGIN");
@@ -274,6 +277,8 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 		resume(log, conn, restore);
 	else
 		begin(log, conn, restore);
+	if (log->is_kept)
+		job_log_lock_warn(conn);
 	return log;
 }
 
