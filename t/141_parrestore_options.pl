@@ -195,6 +195,67 @@ option_ok('exit on error', options => ['-e'], prepare => \&with_all);
 	same_database_ok($node, $db, $data, $schema, 'chunks of failed tables are not loaded again');
 }
 
+# --- what the others have not got
+
+{
+	sql($node, 'postgres', 'CREATE ROLE limited');
+	make_database($node, 'selected', options => 'TEMPLATE template0');
+	sql($node, 'selected', q{
+		CREATE ACCESS METHOD other_heap TYPE TABLE HANDLER heap_tableam_handler;
+		CREATE TABLE guarded (id int, v text) USING other_heap;
+		INSERT INTO guarded SELECT g, 'row ' || g FROM generate_series(1, 500) g;
+		ANALYZE guarded;
+		GRANT ALL ON guarded TO limited;
+		CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+		CREATE TRIGGER passes BEFORE UPDATE ON guarded FOR EACH ROW EXECUTE FUNCTION pass();
+		CREATE PUBLICATION published FOR TABLE guarded;
+		CREATE SUBSCRIPTION subscribed CONNECTION 'host=/nowhere' PUBLICATION published WITH (connect = false, slot_name = NONE)});
+	my $archive = new_path('selected');
+	run_program('pg_dump', '-Fc', $major >= 18 ? '--statistics' : (), '-f', $archive, '-d', $node->connstr('selected'));
+	my $definitions = sub { run_program('pg_restore', '-s', '-d', $node->connstr($_[0]), $archive) };
+	my $superuser = value($node, 'postgres', 'SELECT current_user');
+	foreach my $case (
+		[ [ '--no-publications', '-j2' ] ],
+		[ ['--no-subscriptions'] ],
+		[ [ '--no-table-access-method', '-Fc', '-R' ] ],
+		[ [ '-a', '--disable-triggers', '-S', $superuser ], '' ],
+		[ [ '-T', 'passes' ], 'DROP TRIGGER passes ON guarded' ],
+		[ [ '-a', '--role=limited' ], 'ALTER TABLE guarded ENABLE ROW LEVEL SECURITY' ],
+		[ [ '-a', '--role=limited', '--enable-row-security' ], 'ALTER TABLE guarded ENABLE ROW LEVEL SECURITY' ])
+	{
+		my ($options, $change) = @$case;
+		my $prepare = defined $change ? sub { $definitions->(@_); sql($node, $_[0], $change); } : undef;
+		my $err = same_as_stock_ok($node, $archive, "@$options", source => 'selected', options => $options, prepare => $prepare);
+		like($err, qr/row-level security/, "@$options: the server's words") if "@$options" =~ /limited/;
+	}
+	my @said = map { (run_program($_, '--restrict-key=abc', '-d', $node->connstr('selected'), $archive))[2] =~ s/^\w+: //r }
+	  qw(pg_restore pg_parrestore);
+	like($said[0], qr/restrict-key/, '--restrict-key is for a script');
+	like($said[1], qr/\Q$said[0]\E/, '--restrict-key: as pg_restore');
+
+	# statistics, which are told by another dump
+	my $statistics = sub {
+		my ($db) = @_;
+		my (undef, $told) = run_program('pg_dump', '--statistics-only', '-d', $node->connstr($db));
+		return $told =~ s/^\\(?:un)?restrict \w+$//mgr;
+	};
+	foreach my $options ($major < 18 ? () : ([], ['--statistics'], [ '--no-statistics', '--no-analyze' ],
+			['--statistics-only'], [ '--section=post-data' ]))
+	{
+		my %told;
+		foreach my $program (qw(pg_restore pg_parrestore))
+		{
+			my $db = empty_copy($node, 'selected', join '_', 'statistics', $program, map { tr/a-z//cdr } @$options);
+			$definitions->($db) if "@$options" =~ /only|section/;
+			my ($rc, undef, $err) = run_program($program, '-d', $node->connstr($db),
+				(grep { !/analyze/ || $program eq 'pg_parrestore' } @$options), $archive);
+			$told{$program} = "$rc " . $statistics->($db);
+		}
+		is($told{pg_parrestore}, $told{pg_restore}, "statistics, @$options: as pg_restore");
+		like($told{pg_restore}, qr/'avg_width'/, "statistics, @$options: there are some") if "@$options" !~ /no-statistics|section/;
+	}
+}
+
 # --- --create
 
 {

@@ -227,6 +227,10 @@ read_option(CommandLine *line, const RestoreOption *option, const char *arg)
 	/* it has no use otherwise (pg_restore.c:main) */
 	if (strcmp(option->row.name, "transaction-size") == 0)
 		line->options->exit_on_error = true;
+	/* of a script alone: pg_restore says so */
+	if (strcmp(option->row.name, "restrict-key") == 0 &&
+		line->options->by_stock == NULL)
+		line->options->by_stock = "";
 	add_arg(&line->all, text);
 	if (option->uses & USE_LIST)
 		add_arg(&line->list, text);
