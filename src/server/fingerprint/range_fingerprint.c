@@ -29,6 +29,8 @@ typedef struct TupleHead
 
 StaticAssertDecl(sizeof(TupleHead) == 8 && KEPT_INFOMASK <= PG_UINT8_MAX,
 				 "a tuple's head must have no padding");
+StaticAssertDecl(sizeof(TupleHead) + BLCKSZ <= GATHERED_BYTES,
+				 "a tuple must fit");
 
 struct RangeFingerprint
 {
@@ -62,18 +64,17 @@ hash_gathered(RangeFingerprint *fingerprint)
 	fingerprint->gathered = 0;
 }
 
-static void
-gather(RangeFingerprint *fingerprint, const void *data, Size bytes)
+/* Where so many bytes can be put, no more than GATHERED_BYTES. */
+static inline char *
+gather(RangeFingerprint *fingerprint, Size bytes)
 {
-	if (fingerprint->gathered + bytes > GATHERED_BYTES)
+	char	   *place;
+
+	if (unlikely(fingerprint->gathered + bytes > GATHERED_BYTES))
 		hash_gathered(fingerprint);
-	if (bytes > GATHERED_BYTES)
-	{
-		keyed_hash_add(fingerprint->hash, data, bytes);
-		return;
-	}
-	memcpy(fingerprint->buffer + fingerprint->gathered, data, bytes);
+	place = fingerprint->buffer + fingerprint->gathered;
 	fingerprint->gathered += bytes;
+	return place;
 }
 
 /* The hash of all tuples so far. */
@@ -96,6 +97,7 @@ range_fingerprint_add_tuple(RangeFingerprint *fingerprint, HeapTuple tuple)
 	bool		has_nulls = HeapTupleHasNulls(tuple);
 	TupleHead	head;
 	Size		begin;
+	char	   *place;
 
 	/* the null bitmap stands before the data, with padding of zeros */
 	begin = has_nulls ? SizeofHeapTupleHeader : header->t_hoff;
@@ -112,16 +114,25 @@ range_fingerprint_add_tuple(RangeFingerprint *fingerprint, HeapTuple tuple)
 	head.n_attributes = HeapTupleHeaderGetNatts(header);
 	head.infomask = header->t_infomask & KEPT_INFOMASK;
 	head.data_offset = header->t_hoff;
-	gather(fingerprint, &head, sizeof(head));
-	gather(fingerprint, (const char *) header + begin, head.bytes);
+	place = gather(fingerprint, sizeof(head) + head.bytes);
+	memcpy(place, &head, sizeof(head));
+	memcpy(place + sizeof(head), (const char *) header + begin, head.bytes);
 }
 
 void
 range_fingerprint_add_value(RangeFingerprint *fingerprint,
 							const struct varlena *stored)
 {
+	Size		bytes = VARSIZE(stored);
+
 	/* its header tells the length, and whether it is compressed */
-	gather(fingerprint, stored, VARSIZE(stored));
+	if (bytes <= GATHERED_BYTES)
+		memcpy(gather(fingerprint, bytes), stored, bytes);
+	else
+	{
+		hash_gathered(fingerprint);
+		keyed_hash_add(fingerprint->hash, stored, bytes);
+	}
 }
 
 const bytea *

@@ -29,6 +29,7 @@ struct HeapReader
 	Snapshot	snapshot;		/* borrowed */
 	BlockStream *blocks;		/* NULL if there are none */
 	Buffer		buffer;			/* the current page, or InvalidBuffer */
+	BlockNumber block;			/* of it */
 	int			n_visible;		/* tuples on it */
 	int			next;			/* of them */
 	HeapTupleData tuple;
@@ -56,14 +57,13 @@ heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
 }
 
 static void
-point_to(HeapReader *reader, Page page, BlockNumber block,
-		 OffsetNumber offset)
+point_to(HeapReader *reader, Page page, OffsetNumber offset)
 {
 	ItemId		item = PageGetItemId(page, offset);
 
 	reader->tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 	reader->tuple.t_len = ItemIdGetLength(item);
-	ItemPointerSet(&reader->tuple.t_self, block, offset);
+	ItemPointerSet(&reader->tuple.t_self, reader->block, offset);
 }
 
 /*
@@ -71,14 +71,13 @@ point_to(HeapReader *reader, Page page, BlockNumber block,
  * InvalidOffsetNumber means that there are too many of them.
  */
 static pg_noinline void
-damaged_line_pointer(HeapReader *reader, BlockNumber block,
-					 OffsetNumber offset)
+damaged_line_pointer(HeapReader *reader, OffsetNumber offset)
 {
-	ItemPointerSet(&reader->tuple.t_self, block, offset);
+	ItemPointerSet(&reader->tuple.t_self, reader->block, offset);
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("invalid line pointer in block %u of relation \"%s\"",
-					block, RelationGetRelationName(reader->rel))));
+					reader->block, RelationGetRelationName(reader->rel))));
 }
 
 /* Collect the visible tuples of the current page. */
@@ -86,7 +85,6 @@ static void
 examine_page(HeapReader *reader)
 {
 	Buffer		buffer = reader->buffer;
-	BlockNumber block = BufferGetBlockNumber(buffer);
 	Snapshot	snapshot = reader->snapshot;
 	Page		page;
 	OffsetNumber max_offset;
@@ -109,7 +107,7 @@ examine_page(HeapReader *reader)
 															snapshot);
 	reader->n_visible = 0;
 	if (max_offset > MaxHeapTuplesPerPage)
-		damaged_line_pointer(reader, block, InvalidOffsetNumber);
+		damaged_line_pointer(reader, InvalidOffsetNumber);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= max_offset;
 		 offset++)
 	{
@@ -119,9 +117,9 @@ examine_page(HeapReader *reader)
 		if (!ItemIdIsNormal(item))
 			continue;
 		if (unlikely(!heap_item_is_sound(item)))
-			damaged_line_pointer(reader, block, offset);
+			damaged_line_pointer(reader, offset);
 		if (!all_visible || check_conflicts)
-			point_to(reader, page, block, offset);
+			point_to(reader, page, offset);
 		if (!all_visible)
 			visible = HeapTupleSatisfiesVisibility(&reader->tuple, snapshot,
 												   buffer);
@@ -152,10 +150,10 @@ heap_reader_next(HeapReader *reader)
 		reader->next = reader->n_visible = 0;
 		if (!BufferIsValid(reader->buffer))
 			return NULL;
+		reader->block = BufferGetBlockNumber(reader->buffer);
 		examine_page(reader);
 	}
 	point_to(reader, BufferGetPage(reader->buffer),
-			 BufferGetBlockNumber(reader->buffer),
 			 reader->visible[reader->next++]);
 	return &reader->tuple;
 }
