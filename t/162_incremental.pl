@@ -256,14 +256,24 @@ foreach my $setting (q{TimeZone = 'Asia/Kathmandu'}, 'bytea_output = escape')
 
 # ---- how files are taken
 
+# Are there clones on the file system of these archives?
+sub has_clones
+{
+	my ($file) = glob "$base/[0-9]*.dat";
+	my ($rc) = run_program('cp', '--reflink=always', $file, new_path('clone'));
+	return $rc == 0;
+}
+
+my $cloned = has_clones() ? 'clone' : 'copy';
 foreach my $method (qw(link clone copy))
 {
 	my $dir = incremental_ok($node, 'shop', "by $method", $base, full => $full,
 		options => ["--incremental-copy-method=$method"]);
 	like(how($dir, $_), $method eq 'link' ? all_of('l') : all_of('c'), "by $method: $_") foreach @fingerprinted;
 	is_deeply([ grep { (stat)[2] & 077 } glob "$dir/*" ], [], "by $method: for the owner only");
-	my @other = grep { $_->{Reused} && $_->{Reused} ne $method } row_files($dir);
-	is(scalar(@other), 0, "by $method: no other way") if $method ne 'clone';
+	my $way = $method eq 'clone' ? $cloned : $method;
+	my @other = grep { $_->{Reused} && $_->{Reused} ne $way } row_files($dir);
+	is(scalar(@other), 0, "by $method: all by $way");
 	system_or_bail('rm', '-rf', $dir);
 }
 SKIP:
@@ -290,10 +300,26 @@ SKIP:
 	local $ENV{SYSTEM_FAULT} = "linkat /$file";
 	my $dir = incremental_ok($node, 'shop', $what, $base, full => $full);
 	is((row_files($dir, 'docs'))[0]{Path}, $file, "$what: under the same name");
-	like(how($dir, 'docs'), qr/^c/, "$what: it is copied");
+	is((row_files($dir, 'docs'))[0]{Reused}, $cloned, "$what: it is copied");
 	unlike(how($dir, 'docs'), qr/\./, "$what: nothing is dumped for that");
 	like(how($dir, 'appended'), all_of('l'), "$what: others are linked");
 	system_or_bail('rm', '-rf', $dir);
+}
+
+# ---- where a descriptor has no name, links are made by the file's, and are none if
+# that was given to another file meanwhile
+
+{
+	my $what = 'no /proc';
+	my $old = damaged($base, sub { });
+	my ($file) = map { $_->{Path} } row_files($old, 'docs');
+	local $ENV{LD_PRELOAD} = system_faults();
+	local $ENV{SYSTEM_FAULT} = "noproc /$file";
+	my $dir = incremental_ok($node, 'shop', $what, $old, full => $full);
+	is(-s "$old/$file", 0, "$what: another file has the name");
+	is((row_files($dir, 'docs'))[0]{Reused}, $cloned, "$what: it is not linked");
+	like(how($dir, $_), $_ eq 'docs' ? qr/^cl+$/ : all_of('l'), "$what: $_") foreach @fingerprinted;
+	system_or_bail('rm', '-rf', $dir, $old);
 }
 
 # ---- bytes of no encoding

@@ -4,13 +4,16 @@
  *		$SYSTEM_FAULT says: the call's name, a space, and how the path that it is
  *		about ends ("fsync toc.dat.tmp"), or, of fork, pipe and mmap (of shared
  *		memory), which one it is ("fork 3").  statvfs does not fail, but finds a
- *		file system with one free block.
+ *		file system with one free block.  "noproc": there is no /proc/self/fd, so
+ *		a link is made by a file's name, and one whose path ends as said gets
+ *		what has taken that name meanwhile.
  *
  * What is flushed and renamed is appended to $SYSTEM_LOG.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +118,35 @@ unlinkat(int dir, const char *path, int flags)
 	return REAL(int (*) (int, const char *, int), "unlinkat") (dir, path, flags);
 }
 
+/* A file of a descriptor's. */
+static int
+needs_proc(const char *path)
+{
+	const char *fault = getenv("SYSTEM_FAULT");
+
+	if (!fault || strncmp(fault, "noproc ", 7) != 0 ||
+		strncmp(path, "/proc/self/fd/", 14) != 0)
+		return 0;
+	errno = ENOENT;
+	return 1;
+}
+
+int
+access(const char *path, int mode)
+{
+	return needs_proc(path) ? -1 :
+		REAL(int (*) (const char *, int), "access") (path, mode);
+}
+
+/* The file gets another name, and its own goes to an empty one. */
+static void
+take_name(int dir, const char *name)
+{
+	if (renameat(dir, name, dir, ".moved") < 0)
+		abort();
+	close(openat(dir, name, O_CREAT | O_EXCL | O_WRONLY, 0600));
+}
+
 /* As where a file has as many names as it can have. */
 int
 linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
@@ -124,6 +156,10 @@ linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 		errno = EMLINK;
 		return -1;
 	}
+	if (needs_proc(from))
+		return -1;
+	if (fails("noproc", to))
+		take_name(from_dir, from);
 	return REAL(int (*) (int, const char *, int, const char *, int), "linkat")
 		(from_dir, from, to_dir, to, flags);
 }
