@@ -17,6 +17,7 @@ use Pardump::DamagedArchive qw(damaged other_manifest);
 use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive
   row_files how ranges same_contents_ok contents_equal previous_unused);
 use Pardump::Manifest qw(read_manifest);
+use Pardump::Report qw(harmless_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -70,9 +71,9 @@ my $unchanged;
 	# as read, freezing, and locks leave rows as they are
 	sql($node, 'shop', 'VACUUM FREEZE');
 	sql($node, 'shop', 'BEGIN; SELECT count(*) FROM (SELECT FROM updated FOR UPDATE) s; COMMIT');
-	my $log = new_path('log');
+	my ($log, $page) = map { new_path($_) } qw(log page);
 	$unchanged = incremental_ok($node, 'shop', 'nothing has changed', $mon,
-		options => [ '-P', "--log-json=$log" ], full => full_archive($node, 'shop', 'nothing has changed'),
+		options => [ '-P', "--log-json=$log", "--report=$page" ], full => full_archive($node, 'shop', 'nothing has changed'),
 		warning => qr/^reused \d+ of \d+ files of rows, [\d.]+ [kM]B not dumped again$/m);
 	like(how($unchanged, $_), all_of('l'), "nothing has changed: $_") foreach @fingerprinted;
 	like(how($unchanged, $_), all_of('.'), "nothing has changed: $_ is dumped") foreach qw(never small empty);
@@ -98,6 +99,15 @@ my $unchanged;
 		'events of files: reused or not');
 	is_deeply([ grep { !$_->{Reused} == !$ends{ $_->{Path} }{why_not_reused} } row_files($unchanged) ], [],
 		'events of files: why not');
+	my $html = slurp_file($page);
+	harmless_ok('nothing has changed', $html);
+	foreach my $table (map { $_->{Table} } grep { $_->{'Start-Block'} == 0 } row_files($unchanged))
+	{
+		my ($row) = grep { m{<th scope="row">.*<bdi>public[.]$table</bdi>} } split m{</tr>}, $html;
+		my $n = () = how($unchanged, $table) =~ /l/g;
+		my ($told) = ($row // 'no row') =~ m{>(\d+) of $n files? from the previous archive<};
+		is($told, $n || undef, "report: $table");
+	}
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', @Pardump::Incremental::chunks, '-v', "--incremental=$mon",
 		'-f', new_path('verbose'), '-d', $node->connstr('shop'));
 	like($err, qr/^pg_pardump: reused @{[ scalar @reused ]} of $rows files of rows, /m, '-v: sum');
