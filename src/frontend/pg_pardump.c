@@ -7,6 +7,7 @@
 #include "base/findings.h"
 #include "copy/copy.h"
 #include "dump/dump.h"
+#include "dump/dump_task.h"
 #include "options/options_parse.h"
 #include "process/this_program.h"
 #include "verify/verify.h"
@@ -25,6 +26,8 @@ main(int argc, char **argv)
 		status = verify_archive(options);
 	else if (options->target)
 		copy_database(options, argv[0]);
+	else if (options->task)
+		dump_task(options);
 	else
 		dump_database(options, argv[0]);
 	this_program_check_output();

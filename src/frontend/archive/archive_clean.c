@@ -74,13 +74,23 @@ is_proof(const char *name)
 	return strcmp(name, TOC_TEMP_NAME) == 0 || strcmp(name, MANIFEST_NAME) == 0;
 }
 
+/* Where the tasks of a run that was killed have worked. */
+static bool
+is_tasks(const char *name)
+{
+	return strcmp(name, ARCHIVE_TASKS_NAME) == 0;
+}
+
 static bool
 is_ours(const Cleaning *cleaning, const char *name)
 {
 	struct stat st;
 
-	if (fstatat(dirfd(cleaning->listing), name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		!S_ISREG(st.st_mode))
+	if (fstatat(dirfd(cleaning->listing), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (is_tasks(name) && S_ISDIR(st.st_mode))
+		return cleaning->manifest == NULL || exists(cleaning, TOC_TEMP_NAME);
+	if (!S_ISREG(st.st_mode))
 		return false;
 	if (!archive_name_is_part(name))
 		return false;			/* whatever a manifest says */
@@ -108,7 +118,14 @@ next_name(const Cleaning *cleaning)
 static void
 remove_file(const Cleaning *cleaning, const char *name)
 {
-	if (unlinkat(dirfd(cleaning->listing), name, 0) < 0 && errno != ENOENT)
+	if (is_tasks(name))
+	{
+		char	   *path = psprintf("%s/%s", cleaning->path, name);
+
+		archive_clean_tasks(path);
+		free(path);
+	}
+	else if (unlinkat(dirfd(cleaning->listing), name, 0) < 0 && errno != ENOENT)
 		pg_fatal("could not remove file \"%s/%s\": %m", cleaning->path,
 				 printable(name));
 }
@@ -186,4 +203,22 @@ archive_clean(const char *path, DIR *listing)
 	if (check(&cleaning))
 		remove_all(&cleaning);
 	forget(&cleaning);
+}
+
+void
+archive_clean_tasks(const char *path)
+{
+	DIR		   *listing = opendir(path);
+	struct dirent *entry;
+
+	while (listing && (entry = readdir(listing)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 &&
+			strcmp(entry->d_name, "..") != 0 &&
+			unlinkat(dirfd(listing), entry->d_name, 0) < 0 && errno != ENOENT)
+			pg_log_warning("could not remove file \"%s/%s\": %m", path,
+						   printable(entry->d_name));
+	if (listing)
+		closedir(listing);
+	if (rmdir(path) < 0)
+		pg_log_warning("could not remove directory \"%s\": %m", path);
 }

@@ -13,7 +13,8 @@
  * May the directory be emptied?  It must hold an archive of ours, or what is
  * left of one: every file must be named by its manifest or, if the run has
  * failed and left toc.dat.tmp, have the name of an archive's file.  If any is
- * not, or is not a regular file, exits with a message.  listing is open on
+ * not, or is not a regular file, exits with a message.  What tasks have left
+ * is in a directory (ARCHIVE_TASKS_NAME).  listing is open on
  * the directory, which the caller has locked.
  */
 extern void archive_clean_check(const char *path, DIR *listing);
@@ -25,5 +26,11 @@ extern void archive_clean_check(const char *path, DIR *listing);
  * proves that the rest is ours goes last, so that it can be begun again.
  */
 extern void archive_clean(const char *path, DIR *listing);
+
+/*
+ * Remove the directory in which tasks have worked, with its files.  What
+ * cannot be removed is left, with a warning.
+ */
+extern void archive_clean_tasks(const char *path);
 
 #endif							/* ARCHIVE_CLEAN_H */

@@ -14,6 +14,8 @@
 #include <linux/fs.h>
 #endif
 
+#include "common/file_utils.h"
+
 #include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
@@ -27,6 +29,7 @@
 struct ArchiveDir
 {
 	char	   *path;			/* NULL with commands */
+	char	   *suffix;			/* of an attempt's files; else NULL */
 	bool		made;			/* by us, not found empty */
 	bool		whole;			/* published: nothing is removed any more */
 	char	   *temp_path;		/* toc.dat.tmp, which claims the directory */
@@ -45,6 +48,8 @@ struct ArchiveDir
 static char *
 file_path(const ArchiveDir *dir, const char *name)
 {
+	if (dir->suffix)
+		return psprintf("%s/%s.%s", dir->path, name, dir->suffix);
 	return psprintf("%s/%s", dir->path, name);
 }
 
@@ -196,6 +201,40 @@ archive_dir_create_piped(const char *pattern)
 	initPQExpBuffer(&dir->toc_text);
 	dir->toc = sink_buffer_new(&dir->toc_text);
 	return dir;
+}
+
+ArchiveDir *
+archive_dir_of_attempt(const char *path, const char *suffix)
+{
+	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
+
+	dir->path = pg_strdup(path);
+	dir->suffix = pg_strdup(suffix);
+	return dir;
+}
+
+void
+archive_dir_flush_file(const ArchiveDir *dir, const char *name)
+{
+	char	   *path;
+
+	if (dir->command)
+		return;
+	path = file_path(dir, name);
+	if (fsync_fname(path, false) != 0)
+		exit(1);
+	free(path);
+}
+
+void
+archive_dir_take_file(const ArchiveDir *dir, const char *path,
+					  const char *name)
+{
+	char	   *final = file_path(dir, name);
+
+	if (rename(path, final) < 0)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", path, final);
+	free(final);
 }
 
 Sink *

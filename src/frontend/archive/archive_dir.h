@@ -56,6 +56,21 @@ extern void archive_dir_clean(ArchiveDir *dir);
  */
 extern ArchiveDir *archive_dir_create_piped(const char *pattern);
 
+/*
+ * In a task: files go to a directory that the leader has made, each with this
+ * suffix after a dot, until the leader gives them their names.  Nothing of it
+ * is removed when the program fails.
+ */
+extern ArchiveDir *archive_dir_of_attempt(const char *path,
+										  const char *suffix);
+
+/* In a task: see that a file is on disk.  Exits with a message if it cannot. */
+extern void archive_dir_flush_file(const ArchiveDir *dir, const char *name);
+
+/* In the leader: such a file becomes one of the archive's, with this name. */
+extern void archive_dir_take_file(const ArchiveDir *dir, const char *path,
+								  const char *name);
+
 /* A new file of the archive, in this process or one that it forked. */
 extern Sink *archive_dir_new_file(const ArchiveDir *dir, const char *name);
 

@@ -14,6 +14,9 @@
 /* toc.dat until it is whole */
 #define TOC_TEMP_NAME TOC_NAME ".tmp"
 
+/* A directory in that of an archive that tasks are writing (task_place.h). */
+#define ARCHIVE_TASKS_NAME "plan.tmp"
+
 #define MANIFEST_NAME "pg_pardump_manifest.json"
 
 /*

@@ -26,6 +26,7 @@
 #include "status/run_manifest.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
+#include "tasks/task_leader.h"
 #include "toc/toc_write.h"
 
 /* One dump; an argument of the pool's callbacks, in leader and workers. */
@@ -108,7 +109,10 @@ run_workers(Dump *dump)
 
 	run_event_run(options, &dump->plan, NULL);
 	run_event_stage("rows");
-	leader_run_workers(&dump->source, &dump->run, &task);
+	if (options->tasks)
+		task_leader_run(&dump->source, &dump->run, &task);
+	else
+		leader_run_workers(&dump->source, &dump->run, &task);
 }
 
 /* ----------

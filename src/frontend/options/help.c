@@ -68,6 +68,15 @@ static const char chunk_options[] =
 "  --trust-owners               query tables of other roles, too, which may run their\n"
 "                               functions\n";
 
+static const char task_options[] =
+"\nOptions for a dump by many hosts:\n"
+"  --tasks=NUM                  cut the dump in NUM tasks, which others do\n"
+"  --run-tasks=COMMAND          what runs them, e.g. by a scheduler: %p is the plan, %n\n"
+"                               how many, %l or %L which (with commas or blanks)\n"
+"  --plan=FILE                  the plan, in a directory that all hosts see (default:\n"
+"                               in the archive's)\n"
+"  --task=I/NUM                 on any host: do task I, from 0, of that plan\n";
+
 static const char slot_options[] =
 "\nOptions for logical replication:\n"
 "  --create-slot                create a logical replication slot, and dump in the\n"
@@ -192,6 +201,7 @@ help_print(const char *progname)
 	printf("  %s [OPTION]... [DBNAME]\n", progname);
 	fputs(general_options, stdout);
 	fputs(chunk_options, stdout);
+	fputs(task_options, stdout);
 	fputs(slot_options, stdout);
 	fputs(copy_options, stdout);
 	fputs(content_options, stdout);

@@ -65,6 +65,14 @@ typedef struct Options
 	uint64		stall_timeout;	/* seconds, 0 = never */
 	uint64		max_rate;		/* bytes a second, 0 = no limit */
 
+	/* A dump by many hosts */
+	uint64		tasks;			/* so many; 0 = this program has workers */
+	const char *run_tasks;		/* the command that runs them */
+	const char *plan;			/* the file that a task has its plan from; or
+								 * that the leader writes, NULL = in the
+								 * archive's directory */
+	const char *task;			/* I/N; NULL = this is no task */
+
 	/* Which rows, of tables that match a pattern: TABLE:... */
 	SimpleStringList where;
 	SimpleStringList sample;

@@ -14,6 +14,7 @@
 #include "options/option_value.h"
 #include "options/options_parse.h"
 #include "options/own_options.h"
+#include "options/task_options.h"
 
 /* Long options without a short one: values above any character. */
 enum
@@ -348,7 +349,7 @@ check_options(const Options *options)
 {
 	if ((options->directory == NULL && !options->dry_run && !options->check &&
 		 options->pipe_command == NULL && options->target == NULL &&
-		 options->verify == NULL) ||
+		 options->verify == NULL && options->task == NULL) ||
 		(options->directory && options->directory[0] == '\0'))
 	{
 		pg_log_error("no output directory specified");
@@ -356,6 +357,7 @@ check_options(const Options *options)
 		exit(1);
 	}
 	own_options_check(options);
+	task_options_check(options);
 	if (options->extra_float_digits != NULL)
 		(void) option_value_number(options->extra_float_digits,
 								   "--extra-float-digits", -15, 3);
@@ -408,5 +410,11 @@ options_parse(int argc, char **argv)
 	}
 	/* only now, as an option may stand before the one that it needs */
 	check_options(options);
+	/* chunks for all of them, and results of each */
+	if (options->tasks)
+	{
+		options->jobs = (int) options->tasks;
+		options->jobs_given = true;
+	}
 	return options;
 }

@@ -152,7 +152,7 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
 							describe(pool, worker));
 	if (cause && worker->retry.n > 0)
 		pg_log_error_detail("It was tried %d times.", worker->retry.n + 1);
-	exit(1);
+	exit(cause && pool->task->lost_status ? pool->task->lost_status : 1);
 }
 
 /* The worker's stream has ended: how did it go? */

@@ -15,6 +15,8 @@ typedef struct WorkerTask
 	void	   *arg;			/* given to every callback */
 	const char *doing;			/* what a job is, for messages: "dumping" */
 	int			max_retries;	/* of one job, or of one worker's start */
+	int			lost_status;	/* the program's exit code when a worker has
+								 * lost its connection for good; 0 = 1 */
 	bool		outlives_kill;	/* SIGKILL of a worker is one more loss */
 	int		   *n_done;			/* the jobs that are done, for whoever looks;
 								 * or NULL */

@@ -61,7 +61,8 @@ leader_connect(Source *source)
 	source->address = peer_address_new(conn, false);
 	leader_watchdog_watch(conn, source->address, options);
 	session_set_up(conn, options, options->encoding);
-	server_check_connections(conn, options->jobs);
+	/* how many tasks are at work at a time is for who runs them */
+	server_check_connections(conn, options->tasks ? 1 : options->jobs);
 	server_check_age(conn);
 	server_check_snapshots(conn);
 	server_check_delays(conn);
@@ -316,16 +317,24 @@ leader_note_history(Source *source, DumpPlan *plan)
 }
 
 void
-leader_run_workers(Source *source, const Run *run, const WorkerTask *task)
+leader_begin_rows(Source *source, const Run *run)
 {
 	const DumpPlan *plan = run->plan;
-	PoolWatch	watch;
 
 	source->told = pg_malloc0((plan->tables->n_tables + 1) * sizeof(bool));
 	progress_rows_begin(run);
 	advice_give(source->options, plan);
 	traffic_set_max_rate(source->options->max_rate);
 	leader_session_begin(source, plan);
+}
+
+void
+leader_run_workers(Source *source, const Run *run, const WorkerTask *task)
+{
+	const DumpPlan *plan = run->plan;
+	PoolWatch	watch;
+
+	leader_begin_rows(source, run);
 	watch = worker_watch(source, plan);
 	worker_pool_run(task, &watch, source->options->jobs, plan->queue->n_jobs);
 	progress_end();

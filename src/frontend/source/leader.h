@@ -33,6 +33,12 @@ extern void leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 
 /*
+ * The plan is carried out from now on: the leader's session is kept by
+ * leader_session.h, and the progress of rows is shown.
+ */
+extern void leader_begin_rows(Source *source, const Run *run);
+
+/*
  * Have workers do all jobs of the plan, while the leader's session is kept,
  * or replaced, and progress is shown.  A worker's session is
  * worker_session_open()'s.

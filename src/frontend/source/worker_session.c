@@ -98,7 +98,8 @@ begin_worker(WorkerSession *session, int no)
 	file_results_begin_worker(session->run->results, no);
 	snapshot_holder_start(holder);
 	/* the leader's session is the leader's alone, and ends with it */
-	close(PQsocket(source->conn));
+	if (source->conn)
+		close(PQsocket(source->conn));
 	session->conn = conn = connection_open_peer(source->address, APPLICATION_NAME);
 	session_set_up(conn, source->options, plan->encoding);
 	snapshot_holder_join(holder, conn, source->snapshot,

@@ -1,0 +1,129 @@
+/*
+ * task_options.c
+ *		The options of a dump by many hosts.
+ */
+#include "base/fe_compat.h"
+
+#include "options/task_options.h"
+#include "process/task_command.h"
+
+/* Not with these: why; NULL if nothing need be said. */
+static void
+exclude(bool one, const char *one_name, bool other, const char *other_name,
+		const char *why)
+{
+	if (!one || !other)
+		return;
+	pg_log_error("options %s and %s cannot be used together",
+				 one_name, other_name);
+	if (why)
+		pg_log_error_detail("%s", why);
+	exit(1);
+}
+
+void
+task_options_read(const char *text, int *task, int *n_tasks)
+{
+	char	   *end;
+	long		no = strtol(text, &end, 10);
+	long		n = *end == '/' && end[1] >= '0' && end[1] <= '9' ?
+		strtol(end + 1, &end, 10) : 0;
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > 4096 || no >= n)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", text, "--task");
+		pg_log_error_hint("The first of four tasks is 0/4, the last is 3/4.");
+		exit(1);
+	}
+	*task = (int) no;
+	*n_tasks = (int) n;
+}
+
+/* Of one task: all but how to connect, and -j, is the leader's to say. */
+static void
+check_task(const Options *options)
+{
+	static const char leaders[] = "That is for the leader of the tasks to say.";
+	int			task;
+	int			n_tasks;
+
+	task_options_read(options->task, &task, &n_tasks);
+	if (options->plan == NULL)
+		pg_fatal("option %s requires option %s", "--task", "--plan");
+	exclude(true, "--task", options->directory != NULL, "-f/--file", leaders);
+	exclude(true, "--task", options->pipe_command != NULL, "--pipe", leaders);
+	exclude(true, "--task", options->tasks != 0, "--tasks", NULL);
+	exclude(true, "--task", options->run_tasks != NULL, "--run-tasks", NULL);
+	exclude(true, "--task", options->target != NULL, "--target", leaders);
+	exclude(true, "--task", options->verify != NULL, "--verify", NULL);
+	exclude(true, "--task", options->dry_run, "--dry-run", leaders);
+	exclude(true, "--task", options->check, "--check", leaders);
+	exclude(true, "--task", options->progress, "-P/--progress", leaders);
+	exclude(true, "--task", options->log_json != NULL, "--log-json", leaders);
+	exclude(true, "--task", options->report != NULL, "--report", leaders);
+	exclude(true, "--task", options->incremental != NULL, "--incremental", leaders);
+	exclude(true, "--task", options->create_slot, "--create-slot", leaders);
+	exclude(true, "--task", options->snapshot != NULL, "--snapshot", leaders);
+	exclude(true, "--task", options->role != NULL, "--role", leaders);
+	exclude(true, "--task", options->compress_given, "-Z/--compress", leaders);
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+		if (strcmp(options->pg_dump_args[i], "-v") != 0)
+			exclude(true, "--task", true, options->pg_dump_args[i], leaders);
+}
+
+/* Of the leader: what cannot be by tasks, so far. */
+static void
+check_leader(const Options *options)
+{
+	bool		wanted = options->tasks != 0;
+	char	   *command;
+
+	if (!wanted && options->run_tasks)
+		pg_fatal("option %s requires option %s", "--run-tasks", "--tasks");
+	if (!wanted && options->plan)
+		pg_fatal("option %s requires option %s", "--plan", "--task or --tasks");
+	if (!wanted)
+		return;
+	if (options->run_tasks == NULL && !options->dry_run && !options->check)
+		pg_fatal("option %s requires option %s", "--tasks", "--run-tasks");
+	exclude(true, "--tasks", options->verify != NULL, "--verify", NULL);
+	exclude(true, "--tasks", options->target != NULL, "--target",
+			"Whether rows are committed on a target is known to workers of the leader only.");
+	exclude(true, "--tasks", options->create_slot, "--create-slot",
+			"If the leader is lost with its session, the slot would be of no dump.");
+	exclude(true, "--tasks", options->incremental != NULL, "--incremental",
+			"The files of the previous archive need not be within reach of other hosts.");
+	exclude(true, "--tasks", options->manifest_fingerprints, "--manifest-fingerprints",
+			"Fingerprints are recorded for incremental dumps, which tasks cannot make.");
+	exclude(true, "--tasks", options->jobs_given, "-j/--jobs",
+			"Each task has its own: give it in the command of --run-tasks.");
+	exclude(true, "--tasks", options->max_rate != 0, "-r/--max-rate",
+			"Each task has its own: give it in the command of --run-tasks.");
+	if (options->pipe_command && options->plan == NULL && !options->dry_run && !options->check)
+	{
+		pg_log_error("options %s and %s require option %s", "--tasks", "--pipe",
+					 "--plan");
+		pg_log_error_hint("Name a file in a new directory that all hosts see: the plan and what tasks have done are written there.");
+		exit(1);
+	}
+	if (options->run_tasks == NULL)
+		return;
+	command = task_command(options->run_tasks, "plan", 0, NULL);
+	if (command == NULL)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", options->run_tasks,
+					 "--run-tasks");
+		pg_log_error_hint("%%p stands for the plan, and must be there; %%n for the number of tasks, %%l or %%L for those to be run; %%%% for a percent sign.");
+		exit(1);
+	}
+	free(command);
+}
+
+void
+task_options_check(const Options *options)
+{
+	if (options->task)
+		check_task(options);
+	else
+		check_leader(options);
+}

@@ -1,0 +1,79 @@
+/*
+ * task_command.c
+ *		The command of --run-tasks.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "process/task_command.h"
+
+char *
+task_command_list(const bool *wanted, int n_tasks, const char *separator)
+{
+	PQExpBufferData list;
+
+	initPQExpBuffer(&list);
+	for (int i = 0; i < n_tasks; i++)
+		if (wanted[i])
+			appendPQExpBuffer(&list, "%s%d", list.len > 0 ? separator : "", i);
+	if (PQExpBufferDataBroken(list))
+		pg_fatal("out of memory");
+	return list.data;
+}
+
+static void
+append_list(PQExpBuffer command, const bool *wanted, int n_tasks,
+			const char *separator)
+{
+	char	   *list = task_command_list(wanted, n_tasks, separator);
+
+	appendPQExpBufferStr(command, list);
+	free(list);
+}
+
+char *
+task_command(const char *pattern, const char *plan_path, int n_tasks,
+			 const bool *wanted)
+{
+	PQExpBufferData command;
+	bool		has_plan = false;
+
+	initPQExpBuffer(&command);
+	for (const char *pos = pattern; *pos; pos++)
+	{
+		if (*pos != '%')
+		{
+			appendPQExpBufferChar(&command, *pos);
+			continue;
+		}
+		switch (*++pos)
+		{
+			case 'n':
+				appendPQExpBuffer(&command, "%d", n_tasks);
+				break;
+			case 'p':
+				appendShellString(&command, plan_path);
+				has_plan = true;
+				break;
+			case 'l':
+				append_list(&command, wanted, n_tasks, ",");
+				break;
+			case 'L':
+				append_list(&command, wanted, n_tasks, " ");
+				break;
+			case '%':
+				appendPQExpBufferChar(&command, '%');
+				break;
+			default:
+				termPQExpBuffer(&command);
+				return NULL;
+		}
+	}
+	if (PQExpBufferDataBroken(command))
+		pg_fatal("out of memory");
+	if (has_plan)
+		return command.data;
+	termPQExpBuffer(&command);
+	return NULL;
+}

@@ -1,0 +1,23 @@
+/*
+ * task_command.h
+ *		The command of --run-tasks.
+ */
+#ifndef TASK_COMMAND_H
+#define TASK_COMMAND_H
+
+#include "base/fe_compat.h"
+
+/*
+ * The pattern, with %n for the number of tasks, %p for the plan's path as a
+ * word of the shell, %l and %L for the tasks to be run, with commas or with
+ * blanks in between, and %% for a percent sign; owned.  NULL if there is
+ * anything else after a percent sign, or no %p.
+ */
+extern char *task_command(const char *pattern, const char *plan_path,
+						  int n_tasks, const bool *wanted);
+
+/* The numbers of these tasks; owned. */
+extern char *task_command_list(const bool *wanted, int n_tasks,
+							   const char *separator);
+
+#endif							/* TASK_COMMAND_H */

@@ -1,0 +1,75 @@
+/*
+ * plan_format.c
+ *		The form of a plan's file.
+ */
+#include "base/fe_compat.h"
+
+#include "tasks/plan_format.h"
+
+#define HEAD(name, kind, member) {name, kind, offsetof(TaskPlanHead, member)}
+#define TABLE(name, kind, member) {name, kind, offsetof(PlannedTable, member)}
+#define DATA_FILE(name, kind, member) {name, kind, offsetof(DataFile, member)}
+#define JOB(name, kind, member) {name, kind, offsetof(Job, member)}
+
+const PlanField plan_head_fields[] = {
+	HEAD("version", PLAN_TEXT, version),
+	HEAD("run", PLAN_TEXT, run_id),
+	HEAD("tasks", PLAN_INT, n_tasks),
+	HEAD("conninfo", PLAN_TEXT, conninfo),
+	HEAD("system_identifier", PLAN_TEXT, server.system_identifier),
+	HEAD("timeline", PLAN_TEXT, server.timeline),
+	HEAD("database", PLAN_TEXT, server.database),
+	HEAD("snapshot", PLAN_TEXT, snapshot),
+	HEAD("snapshot_identity", PLAN_TEXT, snapshot_identity),
+	HEAD("encoding", PLAN_TEXT, encoding),
+	HEAD("compression", PLAN_TEXT, compression),
+	HEAD("server_compression", PLAN_TEXT, server_compression),
+	HEAD("checksums", PLAN_TEXT, checksums),
+	HEAD("lock_wait_ms", PLAN_INT, lock_wait_ms),
+	HEAD("role", PLAN_TEXT, role),
+	HEAD("extra_float_digits", PLAN_TEXT, extra_float_digits),
+	HEAD("quote_all_identifiers", PLAN_BOOL, quote_all_identifiers),
+	HEAD("enable_row_security", PLAN_BOOL, enable_row_security),
+	HEAD("no_sync", PLAN_BOOL, no_sync),
+	HEAD("archive", PLAN_TEXT, archive),
+	HEAD("pipe", PLAN_TEXT, pipe_command),
+	HEAD("retries", PLAN_UINT64, retries),
+	HEAD("server_version", PLAN_INT, server_version),
+	HEAD("block_bytes", PLAN_INT, block_bytes),
+	HEAD("extension_missing", PLAN_TEXT, extension_missing),
+	HEAD("extension_functions", PLAN_TEXT, extension_functions),
+	HEAD("extension_table", PLAN_TEXT, extension_table),
+	HEAD("objects", PLAN_INT, n_objects),
+	{NULL}
+};
+
+const PlanField plan_table_fields[] = {
+	TABLE("name", PLAN_TEXT, table.name),
+	TABLE("oid", PLAN_UINT32, table.oid),
+	TABLE("kind", PLAN_CHAR, table.relkind),
+	TABLE("stranger", PLAN_TEXT, table.stranger),
+	TABLE("condition", PLAN_TEXT, table.condition),
+	TABLE("filter", PLAN_TEXT, table.filter),
+	TABLE("by_sql", PLAN_TEXT, decided.sql_reason),
+	{NULL}
+};
+
+const PlanField plan_file_fields[] = {
+	DATA_FILE("table", PLAN_INT, table),
+	DATA_FILE("chunk", PLAN_INT, chunk_no),
+	DATA_FILE("chunks", PLAN_INT, n_chunks),
+	DATA_FILE("start", PLAN_UINT32, start_block),
+	DATA_FILE("end", PLAN_UINT32, end_block),
+	DATA_FILE("bytes", PLAN_UINT64, est_bytes),
+	DATA_FILE("seems_empty", PLAN_BOOL, seems_empty),
+	DATA_FILE("id", PLAN_INT, dump_id),
+	{NULL}
+};
+
+const PlanField plan_job_fields[] = {
+	JOB("kind", PLAN_INT, kind),
+	JOB("first", PLAN_INT, first),
+	JOB("n", PLAN_INT, n),
+	JOB("bytes", PLAN_UINT64, est_bytes),
+	{NULL}
+};

@@ -1,0 +1,94 @@
+/*
+ * task_address.c
+ *		How a task reaches the server.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "tasks/task_address.h"
+
+/* How long one attempt to connect may take. */
+#define CONNECT_TIMEOUT_S "30"
+
+static PQconninfoOption *
+parse(const char *conninfo, const char *what)
+{
+	PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+
+	/* libpq's words would quote it, and there may be a password in it */
+	if (options == NULL)
+		pg_fatal("invalid connection string %s", what);
+	return options;
+}
+
+static PQconninfoOption *
+find(PQconninfoOption *options, const char *keyword)
+{
+	while (options->keyword && strcmp(options->keyword, keyword) != 0)
+		options++;
+	return options->keyword ? options : NULL;
+}
+
+static void
+set(PQconninfoOption *options, const char *keyword, const char *value)
+{
+	PQconninfoOption *option = find(options, keyword);
+
+	if (option == NULL || value == NULL)
+		return;
+	option->val = pg_strdup(value);
+	/* an address would be taken instead of a name that is given now */
+	if (strcmp(keyword, "host") == 0)
+		find(options, "hostaddr")->val = NULL;
+}
+
+/* -d may be a connection string, as recognized by libpq. */
+static void
+set_database(PQconninfoOption *options, const char *dbname)
+{
+	PQconninfoOption *given;
+
+	if (strchr(dbname, '=') == NULL &&
+		strncmp(dbname, "postgresql://", strlen("postgresql://")) != 0 &&
+		strncmp(dbname, "postgres://", strlen("postgres://")) != 0)
+	{
+		set(options, "dbname", dbname);
+		return;
+	}
+	given = parse(dbname, "for option -d/--dbname");
+	/* a host first, which would else take away its address */
+	for (PQconninfoOption *option = given; option->keyword; option++)
+		if (strcmp(option->keyword, "hostaddr") != 0)
+			set(options, option->keyword, option->val);
+	set(options, "hostaddr", find(given, "hostaddr")->val);
+	PQconninfoFree(given);
+}
+
+PeerAddress *
+task_address(const char *conninfo, const ConnParams *params)
+{
+	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
+	PQconninfoOption *options = parse(conninfo, "in the plan");
+	PQExpBufferData buf;
+
+	if (params->dbname)
+		set_database(options, params->dbname);
+	set(options, "host", params->pghost);
+	set(options, "port", params->pgport);
+	set(options, "user", params->pguser);
+	initPQExpBuffer(&buf);
+	for (; options->keyword; options++)
+	{
+		if (options->val == NULL)
+			continue;
+		appendPQExpBuffer(&buf, "%s%s=", buf.len > 0 ? " " : "",
+						  options->keyword);
+		appendConnStrVal(&buf, options->val);
+	}
+	if (PQExpBufferDataBroken(buf))
+		pg_fatal("out of memory");
+	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
+	address->conninfo = address->private_conninfo = buf.data;
+	return address;
+}

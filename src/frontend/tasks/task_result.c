@@ -1,0 +1,164 @@
+/*
+ * task_result.c
+ *		What attempts at tasks tell of the files they have made.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "mb/pg_wchar.h"
+
+#include "stream/hex.h"
+#include "tasks/plan_field.h"
+#include "tasks/task_result.h"
+
+/* A line's, as fields can be. */
+typedef struct LineMembers
+{
+	char	   *is;
+	char	   *run_id;
+	uint64		number;
+	uint64		rows;
+	uint64		raw_bytes;
+	uint64		stored_bytes;
+	uint64		start_us;
+	uint64		end_us;
+	char	   *checksum;		/* hexadecimal */
+} LineMembers;
+
+#define MEMBER(name, kind, member) {name, kind, offsetof(LineMembers, member)}
+
+static const PlanField members[] = {
+	MEMBER("is", PLAN_TEXT, is),
+	MEMBER("run", PLAN_TEXT, run_id),
+	MEMBER("number", PLAN_UINT64, number),
+	MEMBER("rows", PLAN_UINT64, rows),
+	MEMBER("raw_bytes", PLAN_UINT64, raw_bytes),
+	MEMBER("stored_bytes", PLAN_UINT64, stored_bytes),
+	MEMBER("start_us", PLAN_UINT64, start_us),
+	MEMBER("end_us", PLAN_UINT64, end_us),
+	MEMBER("checksum", PLAN_TEXT, checksum),
+	{NULL}
+};
+
+/* By kind. */
+static const char *const kinds[] = {"", "run", "file", "object", "refused", "end"};
+
+int
+task_result_begin(const char *path, const char *run_id)
+{
+	TaskLine	line = {.kind = TASK_LINE_RUN,.run_id = unconstify(char *, run_id)};
+	int			fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+						  0600);
+
+	if (fd < 0)
+		pg_fatal("could not create file \"%s\": %m", path);
+	task_result_write(fd, path, &line);
+	return fd;
+}
+
+static void
+write_all(int fd, const char *path, const char *data, size_t len)
+{
+	while (len > 0)
+	{
+		ssize_t		written = write(fd, data, len);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written == 0)
+			errno = ENOSPC;
+		if (written <= 0)
+			pg_fatal("could not write file \"%s\": %m", path);
+		data += written;
+		len -= written;
+	}
+}
+
+void
+task_result_write(int fd, const char *path, const TaskLine *line)
+{
+	const FileResult *result = &line->result;
+	LineMembers values = {
+		.is = unconstify(char *, kinds[line->kind]),
+		.run_id = line->run_id,
+		.number = line->number,
+		.rows = result->rows,
+		.raw_bytes = result->raw_bytes,
+		.stored_bytes = result->stored_bytes,
+		.start_us = result->start_us,
+		.end_us = result->end_us,
+		.checksum = hex_encode(result->checksum, result->checksum_len),
+	};
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	appendPQExpBufferChar(&buf, '{');
+	plan_fields_append(&buf, members, &values);
+	appendPQExpBufferStr(&buf, "}\n");
+	if (PQExpBufferDataBroken(buf))
+		pg_fatal("out of memory");
+	write_all(fd, path, buf.data, buf.len);
+	termPQExpBuffer(&buf);
+	free(values.checksum);
+}
+
+void
+task_result_flush(int fd, const char *path)
+{
+	if (fsync(fd) < 0)
+		pg_fatal("could not flush \"%s\" to disk: %m", path);
+}
+
+/* Of a line that has been read: false if it cannot be. */
+static bool
+take_members(const LineMembers *values, TaskLine *line)
+{
+	FileResult *result = &line->result;
+
+	for (int kind = TASK_LINE_RUN; values->is && kind <= TASK_LINE_END; kind++)
+		if (strcmp(values->is, kinds[kind]) == 0)
+			line->kind = (TaskLineKind) kind;
+	line->run_id = values->run_id;
+	line->number = values->number;
+	result->rows = values->rows;
+	result->raw_bytes = values->raw_bytes;
+	result->stored_bytes = values->stored_bytes;
+	result->start_us = (int64) values->start_us;
+	result->end_us = (int64) values->end_us;
+	if (values->checksum == NULL)
+		return false;
+	result->checksum_len = hex_decode(values->checksum, result->checksum,
+									  sizeof(result->checksum));
+	return line->kind != TASK_LINE_NONE && result->checksum_len >= 0;
+}
+
+bool
+task_result_read(const char *text, size_t len, TaskLine *line)
+{
+	LineMembers values = {0};
+	JsonReader	reader;
+	bool		first = true;
+	bool		right;
+
+	memset(line, 0, sizeof(TaskLine));
+	if (len > PG_INT32_MAX ||
+		pg_encoding_verifymbstr(PG_UTF8, text, (int) len) != (int) len)
+		return false;
+	json_begin(&reader, text, len);
+	json_enter(&reader, '{');
+	while (json_more(&reader, '}', &first))
+	{
+		char	   *key = json_key(&reader);
+
+		if (key && !plan_field_read(&reader, members, &values, key))
+			json_skip(&reader);
+		free(key);
+	}
+	json_finish(&reader);
+	right = take_members(&values, line) && reader.error == NULL;
+	free(values.is);
+	free(values.checksum);
+	return right;
+}

@@ -1,0 +1,58 @@
+/*
+ * task_result.h
+ *		What attempts at tasks tell of the files they have made.
+ *
+ * An attempt is a process that does a task; there may be several at one task,
+ * one after the other or at the same time.  Each appends lines, one JSON
+ * object each, to a file of its own beside the plan, whose only writer it is,
+ * so that the files can be on a network's file system:
+ *
+ *	{ "is": "run", "run": id }				first
+ *	{ "is": "file", "number": ..., ...}		a file of rows is complete, and
+ *											flushed
+ *	{ "is": "object", "number": ..., ...}	a large object is
+ *	{ "is": "refused", "number": job }		no session of the task can lock
+ *											the job's table
+ *	{ "is": "end" }							it has done what it could
+ *
+ * The leader gives the files their names in the archive, from the first of
+ * the attempts that has told of them; what others make of them goes.
+ */
+#ifndef TASK_RESULT_H
+#define TASK_RESULT_H
+
+#include "progress/file_result.h"
+
+#define TASK_RESULT_SUFFIX ".results"
+
+typedef enum TaskLineKind
+{
+	TASK_LINE_NONE,
+	TASK_LINE_RUN,
+	TASK_LINE_FILE,
+	TASK_LINE_OBJECT,
+	TASK_LINE_REFUSED,
+	TASK_LINE_END
+} TaskLineKind;
+
+typedef struct TaskLine
+{
+	TaskLineKind kind;
+	char	   *run_id;			/* owned */
+	uint64		number;			/* of the file, object or job */
+	FileResult	result;			/* of the former two */
+} TaskLine;
+
+/* Begin the file of an attempt; returns its descriptor. */
+extern int	task_result_begin(const char *path, const char *run_id);
+
+/* Append a line to it.  Exits with a message on failure. */
+extern void task_result_write(int fd, const char *path, const TaskLine *line);
+
+/* See that all lines are on disk, the directory's entry of it too. */
+extern void task_result_flush(int fd, const char *path);
+
+/* Read a line, without its end; false if it is none. */
+extern bool task_result_read(const char *text, size_t len, TaskLine *line);
+
+#endif							/* TASK_RESULT_H */

@@ -1,0 +1,108 @@
+/*
+ * task_server.c
+ *		Which server it is, and whether the leader is there.
+ */
+#include "base/fe_compat.h"
+
+#include "base/printable.h"
+#include "tasks/task_server.h"
+
+/* How long the server may take to say who holds a lock. */
+#define ANSWER_MS 15000
+
+/*
+ * A hosting service may have revoked these: to call one without privilege,
+ * even in a branch not taken, is an error.
+ */
+static const char may_query[] =
+"SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')"
+" AND pg_catalog.has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE'),"
+" pg_catalog.current_database()";
+
+static const char server_query[] =
+"SELECT s.system_identifier, c.timeline_id"
+" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c";
+
+TaskServer
+task_server_read(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, may_query);
+	bool		may_ask = PQgetvalue(res, 0, 0)[0] == 't';
+	TaskServer	server = {
+		.system_identifier = "",
+		.timeline = "",
+		.database = pg_strdup(PQgetvalue(res, 0, 1)),
+	};
+
+	PQclear(res);
+	if (!may_ask)
+		return server;
+	res = session_query(conn, server_query);
+	server.system_identifier = pg_strdup(PQgetvalue(res, 0, 0));
+	server.timeline = pg_strdup(PQgetvalue(res, 0, 1));
+	PQclear(res);
+	return server;
+}
+
+static void
+check(const char *what, const char *is, const char *expected)
+{
+	if (strcmp(is, expected) == 0)
+		return;
+	pg_log_error("this is another server than the leader's: its %s is \"%s\", not \"%s\"",
+				 what, printable(is), printable(expected));
+	pg_log_error_hint("Name the leader's by -d/--dbname.");
+	exit(1);
+}
+
+void
+task_server_check(PGconn *conn, const TaskServer *expected)
+{
+	TaskServer	server = task_server_read(conn);
+
+	check("system identifier", server.system_identifier,
+		  expected->system_identifier);
+	check("timeline", server.timeline, expected->timeline);
+	check("database", server.database, expected->database);
+}
+
+/* A bigint that nobody else comes upon; owned. */
+static char *
+lock_number(const char *run_id)
+{
+	char		digits[16];
+
+	strlcpy(digits, run_id, sizeof(digits));
+	return psprintf(UINT64_FORMAT, (uint64) strtoull(digits, NULL, 16));
+}
+
+void
+task_server_hold(PGconn *conn, const char *run_id)
+{
+	const char *params[] = {lock_number(run_id)};
+
+	PQclear(session_query_params(conn,
+								 "SELECT pg_catalog.pg_advisory_lock($1::pg_catalog.int8)",
+								 1, params, 0));
+}
+
+bool
+task_server_check_leader(PGconn *conn, const char *run_id)
+{
+	char	   *number = lock_number(run_id);
+	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_lock_shared('%s'::pg_catalog.int8)",
+							   number);
+	PGresult   *res = session_exec_within(conn, sql, ANSWER_MS);
+	bool		known = PQresultStatus(res) == PGRES_TUPLES_OK;
+
+	if (known && PQgetvalue(res, 0, 0)[0] == 't')
+	{
+		pg_log_error("the run that this plan is of has ended");
+		pg_log_error_detail("Nobody holds its lock on the server, and so its snapshot.");
+		exit(1);
+	}
+	PQclear(res);
+	free(sql);
+	free(number);
+	return known;
+}

@@ -1,0 +1,174 @@
+# A dump by many hosts: the tasks of --tasks are run by a command, here a script
+# of the test's on one machine; what they leave is one archive, as of one
+# snapshot, or none.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+  value dump_ok restore_ok listing);
+use Pardump::Command qw(refused_ok text_file);
+use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Manifest qw(read_manifest);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('tasks');
+make_database($node, 'tasks');
+sql($node, 'tasks', <<'SQL');
+CREATE TABLE big (id int PRIMARY KEY, t text, "odd ""name" text);
+INSERT INTO big SELECT g, md5(g::text), E'\\x' || g FROM generate_series(1, 30000) g;
+CREATE TABLE small AS SELECT g FROM generate_series(1, 10) g;
+CREATE TABLE nothing (x int);
+SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
+	FROM generate_series(1, 20) g;
+CREATE EXTENSION pg_pardump;
+SQL
+my $connstr = $node->connstr('tasks');
+my $copies = 0;
+
+# A script that runs the tasks; $PLAN, $N and the tasks as $@.
+sub runner
+{
+	my ($body) = @_;
+	my $path = text_file('runner', <<"SH");
+#!/bin/sh
+PLAN=\$1; N=\$2; shift 2
+one() { pg_pardump --plan="\$PLAN" --task=\$1/\$N -j2; }
+$body
+SH
+	chmod 0755, $path or die "could not make \"$path\" executable: $!";
+	return "--run-tasks=$path %p %n %L";
+}
+
+my $all = 'for i in "$@"; do one $i & pids="$pids $!"; done; rc=0; for p in $pids; do wait $p || rc=$?; done; exit $rc';
+my @chunks = ('--max-table-segment-pages=20');
+
+sub archive_ok
+{
+	my ($dump, $what, $original, $words) = @_;
+	is(end_dump($dump), 0, "$what: exit code");
+	like($dump->{err}, $words // qr/^$/, "$what: what it says");
+	ok(-f "$dump->{dir}/toc.dat", "$what: an archive") or return;
+	unlike(listing($dump->{dir}), qr/plan|tmp|results/, "$what: nothing else in it");
+	my ($rc, $out, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
+	is($rc, 0, "$what: it verifies") or diag($err);
+	my $copy = 'copy' . ++$copies;
+	make_database($node, $copy, options => 'TEMPLATE template0');
+	restore_ok($node, $dump->{dir}, $copy, $what, '-j2');
+	same_data_ok($original, fingerprint($node, $copy), $what);
+	sql($node, 'postgres', "DROP DATABASE $copy");
+	return;
+}
+
+# ---- all goes well, and writes do not show
+
+my $original = fingerprint($node, 'tasks');
+foreach my $how ([], ['--no-extension'], ['-Zserver-gzip'])
+{
+	my $what = "tasks @$how";
+	my $writes = "psql -XqAt -d '$connstr' -c \"UPDATE big SET t = t || 'x' WHERE id % 7 = 0\"";
+	archive_ok(start_dump($connstr, '--tasks=4', @$how, @chunks, runner("$writes\n$all")),
+		$what, $original);
+	$original = fingerprint($node, 'tasks');
+}
+
+# ---- a task is run twice at the same time; one is killed; one was not run at all
+
+archive_ok(start_dump($connstr, '--tasks=3', @chunks,
+		runner('set -- "$@" "$@"; ' . $all)), 'each task twice', $original);
+
+my $mark = new_path('mark');
+archive_ok(start_dump($connstr, '--tasks=3', '--retries=1', @chunks,
+		runner("if [ -e '$mark' ]; then echo \"\$@\" >'$mark'; $all; fi; touch '$mark'; one 0; one 2; exit 3")),
+	'a task that was not run', $original,
+	qr/^pg_pardump: warning: the command ended with exit code 3; tasks to be run again: 1; retry 1 of 1\n$/);
+is(slurp_file($mark), "1\n", 'only that one was run again');
+
+# ---- the plan as the tasks have it: no password, nobody else's; one whose extension
+# is another is refused by the session that is to use it
+
+my $seen = new_path('seen');
+my $look = <<"SH";
+cp "\$PLAN" '$seen'; ls -ld "\${PLAN%/*}" "\$PLAN" | cut -c1-10 >'$seen.modes'
+sed 's/"extension_functions": "{[0-9]*/&9/' "\$PLAN" >"\$PLAN.forged"; chmod 600 "\$PLAN.forged"
+pg_pardump --plan="\$PLAN.forged" --task=0/\$N >'$seen.says' 2>&1; echo \$? >>'$seen.says'
+SH
+archive_ok(start_dump("$connstr password=geheim", '--tasks=2', @chunks, runner($look . $all)),
+	'a plan that is looked at', $original);
+unlike(slurp_file($seen), qr/geheim/, 'no password in the plan');
+is(slurp_file("$seen.modes"), "drwx------\n-rw-------\n", 'nobody else reads or writes it');
+like(slurp_file("$seen.says"), qr/error: extension pg_pardump was replaced during the run\n.*\n1\n$/s,
+	'a task whose extension is another leaves');
+
+# ---- what is told is told of all tasks
+
+{
+	my $log = new_path('log');
+	my $report = new_path('report.html');
+	my $dump = start_dump($connstr, '--tasks=3', @chunks, '-P', "--log-json=$log", "--report=$report", runner($all));
+	archive_ok($dump, 'with all that tells', $original, qr/chunks \d+\/\d+/);
+	my $manifest = read_manifest($dump->{dir});
+	my $rows = grep { $_->{Kind} eq 'rows' } @{ $manifest->{Files} };
+	my @ends = slurp_file($log) =~ /"chunk_end".*/g;
+	is(scalar(@ends), $rows, 'an event for each file');
+	my %tasks = map { /"worker": ?(\d+)/ ? ($1 => 1) : () } @ends;
+	is(join(' ', sort keys %tasks), '0 1 2', 'of all tasks');
+	like(slurp_file($report), qr/<html/, 'a report');
+}
+
+# ---- into commands: the plan is where it was asked for, and goes in the end
+
+{
+	my $dir = new_path('piped');
+	my $plan = new_path('plan');
+	mkdir $dir or die "could not make \"$dir\": $!";
+	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '--tasks=3', @chunks,
+		"--plan=$plan/plan.json", "--pipe=cat >$dir/%f", runner($all));
+	is("$rc$err", '0', 'into commands: exit code');
+	ok(!-e $plan, 'into commands: the plan is gone');
+	my $copy = 'copy' . ++$copies;
+	make_database($node, $copy, options => 'TEMPLATE template0');
+	restore_ok($node, $dir, $copy, 'into commands');
+	same_data_ok($original, fingerprint($node, $copy), 'into commands');
+}
+
+# ---- what cannot be
+
+my @tasks = ('-d', $connstr, '--tasks=2');
+my $run = '--run-tasks=true %p';
+refused_ok(qr/option --tasks requires option --run-tasks/, 'no command', @tasks);
+refused_ok(qr/invalid value "true" for option --run-tasks/, 'a command without the plan', @tasks, '--run-tasks=true');
+refused_ok(qr/--tasks and --create-slot cannot be used together\n.*detail/, 'a slot', @tasks, $run, '--create-slot', '--slot=s');
+refused_ok(qr/--tasks and --incremental cannot be used together\n.*detail/, 'an incremental dump', @tasks, $run, '--incremental=x');
+refused_ok(qr/--tasks and -j\/--jobs cannot be used together\n.*detail/, 'jobs of the leader', @tasks, $run, '-j2');
+refused_ok(qr/--task and -f\/--file cannot be used together/, 'a task with a directory', '--plan=x', '--task=0/2');
+foreach my $task ('2/2', '-1/2', '1', '1/', '0/0', '0/2x', '')
+{
+	my ($rc, undef, $err) = run_program('pg_pardump', '--plan=x', "--task=$task");
+	is($rc, 1, "--task=$task: exit code");
+	like($err, qr/invalid value "\Q$task\E" for option --task/, "--task=$task: message");
+}
+{
+	my ($rc, undef, $err) = run_program('pg_pardump', '--tasks=2', $run, '-d', $connstr,
+		'--target=dbname=x');
+	is($rc, 1, '--target: exit code');
+	like($err, qr/--tasks and --target cannot be used together\n.*detail/, '--target: message');
+}
+
+# ---- a task fails always
+
+{
+	my $dump = start_dump($connstr, '--tasks=3', '--retries=1', @chunks,
+		runner('one 0; one 2; exit 7'));
+	is(end_dump($dump), 1, 'a task that fails always: exit code');
+	like($dump->{err}, qr/error: not all tasks were done, and the command ended with exit code 7: files of tasks 1 are missing\n.*Missing: chunk \d+ of \d+ of table public\.big/,
+		'a task that fails always: message');
+	ok(!-e $dump->{dir}, 'a task that fails always: nothing is left');
+}
+
+done_testing();
