@@ -38,6 +38,7 @@ package_list()
 	fi
 	echo libipc-run-perl libio-pty-perl bzip2 zstd lz4 age ca-certificates
 	echo pandoc man-db zsh locales
+	echo slurmctld slurmd slurm-client munge	# for t/182_slurm.pl
 	echo clang libclang-rt-dev	# for libFuzzer
 	if [ "$with_chroots" = yes ]; then
 		echo debootstrap debian-archive-keyring

@@ -64,7 +64,7 @@ extern ArchiveDir *archive_dir_create_piped(const char *pattern);
 extern ArchiveDir *archive_dir_of_attempt(const char *path,
 										  const char *suffix);
 
-/* In a task: see that a file is on disk.  Exits with a message if it cannot. */
+/* In a task: see that a file is on disk, or exit with a message. */
 extern void archive_dir_flush_file(const ArchiveDir *dir, const char *name);
 
 /* In the leader: such a file becomes one of the archive's, with this name. */

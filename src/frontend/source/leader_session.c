@@ -135,6 +135,12 @@ was_lost_by(LeaderSession *session, const char *words)
 		pg_log_error_detail("On a standby no other session can take its place: replay may remove rows that the snapshot needs.");
 		exit(1);
 	}
+	if (session->source->options->tasks)
+	{
+		pg_log_error("the leader's connection to the server was lost: %s", cause);
+		pg_log_error_detail("With --tasks no other session can take its place: only tasks have its snapshot.");
+		exit(1);
+	}
 	interrupt_set_connection(NULL);
 	PQfinish(session->source->conn);
 	session->source->conn = NULL;

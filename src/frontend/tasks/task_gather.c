@@ -305,7 +305,10 @@ note_attempt(TaskGather *gather, const char *file_name)
 	gather->attempts = pg_realloc(gather->attempts,
 								  (gather->n_attempts + 1) * sizeof(Attempt));
 	gather->attempts[gather->n_attempts++] =
-		(Attempt) {.name = name,.task = (int) task};
+		(Attempt)
+	{
+		.name = name,.task = (int) task
+	};
 }
 
 void

@@ -36,7 +36,7 @@ typedef struct TaskPlanHead
 	char	   *snapshot_identity;
 	char	   *encoding;
 	char	   *compression;	/* as compress_spec_print() has it */
-	char	   *server_compression;	/* NULL = tasks compress */
+	char	   *server_compression; /* NULL = tasks compress */
 	char	   *checksums;
 	int			lock_wait_ms;
 	char	   *role;

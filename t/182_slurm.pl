@@ -1,0 +1,178 @@
+# A dump by tasks under Slurm: a real controller and two nodes on this machine, run
+# by an ordinary user; a task is killed, and a node.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use Pardump::Background qw(start_dump end_dump wait_in_run wait_until);
+use Pardump::Cluster qw(start_cluster make_database new_path run_program value restore_ok);
+use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Gate qw(open_gate close_gate);
+use Pardump::GatedDump qw(make_gated gated_options);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+$ENV{PATH} = "$ENV{PATH}:/usr/sbin";
+foreach my $program (qw(slurmctld slurmd sbatch squeue munged))
+{
+	plan skip_all => "$program is not installed"
+	  if !grep { -x "$_/$program" } split /:/, $ENV{PATH};
+}
+
+my @nodes = ('n1', 'n2');
+my $user = getpwuid($>);
+my $host = `hostname -s`;
+chomp $host;
+my %daemons;
+
+# Sockets have short names, and munged wants all above its own to be safe.
+my $dir = PostgreSQL::Test::Utils::tempdir_short();
+my $shared = new_path('slurm');
+mkdir $shared or die "could not make \"$shared\": $!";
+
+sub start_daemon
+{
+	my ($name, @command) = @_;
+	open my $log, '>>', "$shared/$name.out" or die "no log: $!";
+	$daemons{$name} = IPC::Run::start([ 'setsid', @command ], '<', \'', '>', $log, '2>', $log);
+	return;
+}
+
+END
+{
+	my $status = $?;
+	kill KILL => map { -$_->{KIDS}[0]{PID} } values %daemons;
+	eval { $_->finish } foreach values %daemons;
+	$? = $status;
+}
+
+chmod 0755, $dir;
+append_to_file("$dir/key", join '', map { chr int rand 256 } 1 .. 1024);
+chmod 0400, "$dir/key";
+start_daemon('munged', 'munged', '--foreground', '--force', "--socket=$dir/munge", "--key-file=$dir/key",
+	"--pid-file=$dir/munge.pid", "--log-file=$shared/munge.log", "--seed-file=$dir/seed");
+wait_until('munged', sub { -S "$dir/munge" });
+
+my @ports = map { PostgreSQL::Test::Cluster::get_free_port() } 0 .. 2;
+append_to_file("$shared/slurm.conf", <<"CONF");
+ClusterName=test
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$ports[0]
+AuthType=auth/munge
+AuthInfo=socket=$dir/munge
+CredType=cred/munge
+SlurmUser=$user
+SlurmdUser=$user
+StateSaveLocation=$shared/state
+SlurmdSpoolDir=$shared/spool.%n
+SlurmctldPidFile=$shared/slurmctld.pid
+SlurmdPidFile=$shared/%n.pid
+SlurmctldLogFile=$shared/slurmctld.log
+SlurmdLogFile=$shared/%n.log
+SwitchType=switch/none
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+SlurmdTimeout=5
+KillWait=1
+ReturnToService=2
+NodeName=$nodes[0] NodeHostname=$host NodeAddr=127.0.0.1 Port=$ports[1] CPUs=1
+NodeName=$nodes[1] NodeHostname=$host NodeAddr=127.0.0.1 Port=$ports[2] CPUs=1
+PartitionName=all Nodes=n1,n2 Default=YES State=UP
+CONF
+# An ordinary user has no control groups, which Slurm wants since 23.11.
+my ($slurm) = `slurmd -V` =~ /(\d+)/;
+append_to_file("$shared/cgroup.conf", "CgroupPlugin=disabled\n") if $slurm >= 24;
+$ENV{SLURM_CONF} = "$shared/slurm.conf";
+mkdir "$shared/$_" or die "could not make \"$_\": $!" foreach 'state', map { "spool.$_" } @nodes;
+start_daemon('slurmctld', 'slurmctld', '-D', '-f', $ENV{SLURM_CONF});
+start_daemon($_, 'slurmd', '-D', '-N', $_, '-f', $ENV{SLURM_CONF}) foreach @nodes;
+wait_until('the nodes are there', sub {
+	my ($rc, $out) = run_program('sinfo', '-h', '-N', '-o', '%T');
+	return $rc == 0 && (() = $out =~ /^idle$/mg) == 2;
+});
+
+my $node = start_cluster('slurm');
+make_gated($node);
+my $original = fingerprint($node, 'gated');
+my $copies = 0;
+my $run = "--run-tasks=sbatch --quiet --wait --no-requeue --array=%l -o $shared/task.%%a"
+  . ' --wrap "pg_pardump --plan=%p --task=\$SLURM_ARRAY_TASK_ID/%n"';
+
+# A dump whose tasks wait on both nodes.
+sub dump_on_both
+{
+	close_gate(42);
+	my $dump = start_dump($node->connstr('gated'), '--tasks=2', $run, gated_options());
+	wait_in_run($dump, 'tasks wait at the gate', sub {
+		return value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity
+			WHERE wait_event = 'advisory'}) == 2;
+	});
+	return $dump;
+}
+
+sub archive_ok
+{
+	my ($dump, $what, $words) = @_;
+	is(end_dump($dump), 0, "$what: exit code");
+	like($dump->{err}, $words, "$what: what it says");
+	ok(-f "$dump->{dir}/toc.dat", "$what: an archive") or return;
+	my $copy = 'copy' . ++$copies;
+	make_database($node, $copy, options => 'TEMPLATE template0');
+	restore_ok($node, $dump->{dir}, $copy, $what, '-j2');
+	same_data_ok($original, fingerprint($node, $copy), $what);
+	return;
+}
+
+# Processes by what /proc says of them.
+sub processes
+{
+	my ($file, $pattern) = @_;
+	my @found;
+	foreach my $path (glob "/proc/[0-9]*/$file")
+	{
+		open my $fh, '<', $path or next;
+		local $/;
+		my $text = <$fh> // next;
+		push @found, $path =~ /(\d+)/ if $text =~ $pattern;
+	}
+	return @found;
+}
+
+sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); }
+
+# ---- a task is killed
+
+{
+	my $dump = dump_on_both();
+	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node('n1');
+	kill KILL => @first;
+	open_gate();
+	archive_ok($dump, 'a task killed under Slurm',
+		qr/^pg_pardump: warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n$/);
+}
+
+# ---- a node is killed, with all that runs there
+
+{
+	my $dump = dump_on_both();
+	my (undef, $job) = run_program('squeue', '-h', '-w', 'n2', '-o', '%A');
+	chomp $job;
+	kill KILL => -$daemons{n2}{KIDS}[0]{PID};
+	kill KILL => processes('cmdline', qr/^slurmstepd: \[$job\./), on_node('n2');
+	open_gate();
+	archive_ok($dump, 'a node killed',
+		qr/^pg_pardump: warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n$/);
+}
+
+done_testing();
