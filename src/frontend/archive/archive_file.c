@@ -23,6 +23,7 @@ struct ArchiveFile
 	uint64		raw_elsewhere;	/* compressed before they came */
 	int64		start_us;
 	int			worker;
+	int			server;
 };
 
 ArchiveFile *
@@ -35,6 +36,7 @@ archive_file_begin_compressed(FileResults *results, FileResult *result,
 	file->result = result;
 	result->done = false;
 	file->worker = results->worker;
+	file->server = results->server;
 	file->progress = file_results_progress(results);
 	if (pg_checksum_init(&file->checksum, results->checksum_type) < 0)
 		pg_fatal("could not compute a checksum");
@@ -93,6 +95,7 @@ archive_file_complete(ArchiveFile *file, uint64 rows)
 	result->start_us = file->start_us;
 	result->end_us = clock_wall_us();
 	result->worker = file->worker;
+	result->server = file->server;
 	file->progress->rows = 0;
 	file->progress->raw_bytes = 0;
 	file->progress->stored_bytes = 0;

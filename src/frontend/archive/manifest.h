@@ -99,6 +99,8 @@ typedef struct Manifest
 	pg_checksum_type checksum_type;
 	ManifestFile *files;
 	int			n_files;
+	char	   *servers;		/* of several, what each gave, in words; of a
+								 * run only, not of a file; or NULL */
 } Manifest;
 
 /*

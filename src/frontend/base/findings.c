@@ -13,13 +13,15 @@
 static int	n_errors;
 static int	n_warnings;
 static bool listed;				/* by --check */
+static bool line_is_open;
 
 /* Every finding's line is still open when the next one, or the end, comes. */
 static void
 end_line(FILE *out)
 {
-	if (n_errors + n_warnings > 0)
+	if (line_is_open)
 		fputc('\n', out);
+	line_is_open = false;
 }
 
 static void
@@ -38,6 +40,7 @@ put(FILE *out, int level, int part, const char *text)
 	for (; *text; text++)
 		if (*text != '\n')
 			fputc(*text == '\t' ? ' ' : *text, out);
+	line_is_open = true;
 	fflush(out);				/* before a child has it, too */
 }
 
@@ -53,6 +56,17 @@ findings_take(int level, int part, const char *text)
 	else if (part == MESSAGE_PRIMARY)
 		n_warnings++;
 	return listed;
+}
+
+void
+findings_note(const char *text)
+{
+	FILE	   *out = event_log_text_output();
+
+	if (!listed)
+		return;
+	end_line(out);
+	fprintf(out, "%s\n", text);
 }
 
 static void

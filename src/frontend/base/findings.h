@@ -27,6 +27,9 @@ extern void findings_begin_list(void);
  */
 extern bool findings_take(int level, int part, const char *text);
 
+/* With --check: a line of the list that is no finding. */
+extern void findings_note(const char *text);
+
 /*
  * All that belongs together has been looked for.  End the process, with exit
  * status 1, if an error has been told since it began; with --check there may

@@ -9,6 +9,7 @@
 #include "archive/archive_space.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/event_log.h"
 #include "base/findings.h"
 #include "base/units.h"
 #include "dump/dump.h"
@@ -24,6 +25,7 @@
 #include "status/dry_run.h"
 #include "status/run_event.h"
 #include "status/run_manifest.h"
+#include "status/server_share.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "tasks/task_leader.h"
@@ -235,6 +237,8 @@ show_plan(Dump *dump, StockPgDump *pg_dump)
 	leader_plan(&dump->source, pg_dump, &dump->plan);
 	leader_close(&dump->source);
 	dry_run_print(dump->run.options, &dump->plan);
+	if (dump->run.servers)
+		fprintf(event_log_text_output(), "%s\n", server_share_plan(&dump->run));
 	cleanup_forget_all();
 }
 
@@ -244,6 +248,8 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 {
 	leader_open(&dump->source, pg_dump, &dump->plan);
 	leader_plan(&dump->source, pg_dump, &dump->plan);
+	if (dump->run.servers)
+		findings_note(server_share_plan(&dump->run));
 	check_plan(dump);
 	leader_close(&dump->source);
 	/* last, as it ends the program: the list has all else by then */
@@ -318,6 +324,11 @@ dump_database(const Options *options, const char *argv0)
 		check_directory(options);
 	/* before the directory is made, for which no wrong password is to do */
 	leader_connect(&dump->source);
+	if (dump->source.standbys)
+	{
+		dump->run.servers = standby_names(dump->source.standbys);
+		dump->run.n_servers = dump->source.standbys->n;
+	}
 	stock_pg_dump_check(pg_dump, options);
 	dump->plan.compress =
 		choose_compression(options, stock_pg_dump_major(pg_dump));

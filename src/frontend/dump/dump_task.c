@@ -204,7 +204,8 @@ worker_begins(void *arg, int worker)
 {
 	DumpTask   *task = arg;
 
-	snapshot_holder_begin(&task->source.holders[worker]);
+	/* that of the plan: a task has no others */
+	snapshot_holder_begin(&task->source.holders[worker], 0);
 }
 
 static void

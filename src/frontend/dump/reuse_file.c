@@ -63,6 +63,7 @@ set_result(const Run *run, FileResult *result, const ManifestFile *previous,
 	result->start_us = start_us;
 	result->end_us = clock_wall_us();
 	result->worker = run->results->worker;
+	result->server = run->results->server;
 	set_hash(&result->fingerprint, previous->fingerprint);
 	set_hash(&result->first_fingerprint, previous->first_fingerprint);
 	set_hash(&result->definition, previous->definition);

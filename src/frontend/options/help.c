@@ -89,6 +89,13 @@ static const char slot_options[] =
 "  --subscription-conninfo=CONNINFO\n"
 "                               how the target's server connects to the source\n";
 
+static const char standby_options[] =
+"\nOptions for several hot standbys of one primary:\n"
+"  --also-from=CONNINFO         read from this one, too, the same snapshot; may be\n"
+"                               given again\n"
+"  --pause-synchronous          pause the replay, for a moment, of standbys that\n"
+"                               commits on the primary wait for, too\n";
+
 static const char copy_options[] =
 "\nOptions for a direct copy, without an archive:\n"
 "  --target=CONNINFO            copy into this database instead of into a directory\n"
@@ -202,6 +209,7 @@ help_print(const char *progname)
 	fputs(general_options, stdout);
 	fputs(chunk_options, stdout);
 	fputs(task_options, stdout);
+	fputs(standby_options, stdout);
 	fputs(slot_options, stdout);
 	fputs(copy_options, stdout);
 	fputs(content_options, stdout);

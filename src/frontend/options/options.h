@@ -61,6 +61,8 @@ typedef struct Options
 	const char *incremental_copy_method;	/* NULL = link */
 	const char *incremental_by; /* fingerprints, or wal-summaries too; NULL =
 								 * fingerprints */
+	SimpleStringList also_from; /* further standbys, how to connect to them */
+	bool		pause_synchronous;	/* also those that commits wait for */
 	uint64		retries;		/* of what a lost connection interrupted */
 	uint64		stall_timeout;	/* seconds, 0 = never */
 	uint64		max_rate;		/* bytes a second, 0 = no limit */

@@ -14,6 +14,7 @@
 
 static const OptionRow own_options[] = {
 	{"allow-rewritten", OPTION_FLAG, offsetof(Options, allow_rewritten)},
+	{"also-from", OPTION_LIST, offsetof(Options, also_from)},
 	{"check", OPTION_FLAG, offsetof(Options, check)},
 	{"chunk-size", OPTION_SIZE, offsetof(Options, chunk_bytes)},
 	{"clean-output", OPTION_FLAG, offsetof(Options, clean_output)},
@@ -38,6 +39,7 @@ static const OptionRow own_options[] = {
 	{"no-chunks", OPTION_FLAG, offsetof(Options, no_chunks)},
 	{"no-extension", OPTION_FLAG, offsetof(Options, no_extension)},
 	{"no-progress", OPTION_FLAG, offsetof(Options, no_progress)},
+	{"pause-synchronous", OPTION_FLAG, offsetof(Options, pause_synchronous)},
 	{"pg-dump", OPTION_TEXT, offsetof(Options, pg_dump_path)},
 	{"pipe", OPTION_TEXT, offsetof(Options, pipe_command)},
 	{"plan", OPTION_TEXT, offsetof(Options, plan)},
@@ -351,6 +353,27 @@ check_incremental(const Options *options)
 	}
 }
 
+/* Their snapshot is one that they have at the same time, and no other. */
+static void
+check_also_from(const Options *options)
+{
+	bool		also = options->also_from.head != NULL;
+	int			n = 1;
+
+	need(options->pause_synchronous, "--pause-synchronous", also, "--also-from");
+	exclude(also, "--also-from", options->target != NULL, "--target");
+	exclude(also, "--also-from", options->verify != NULL, "--verify");
+	exclude(also, "--also-from", options->snapshot != NULL, "--snapshot");
+	exclude(also, "--also-from", options->create_slot, "--create-slot");
+	exclude(also, "--also-from", options->serializable_deferrable,
+			"--serializable-deferrable");
+	for (const SimpleStringListCell *cell = options->also_from.head; cell;
+		 cell = cell->next)
+		n++;
+	if (also && options->jobs < n)
+		pg_fatal("%d servers need at least as many jobs (--jobs)", n);
+}
+
 /* Every file must have a name of its own. */
 static void
 check_pipe_command(const char *pattern)
@@ -415,4 +438,5 @@ own_options_check(const Options *options)
 		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
 	check_slot(options);
 	check_subscription(options);
+	check_also_from(options);
 }

@@ -63,6 +63,7 @@ check_task(const Options *options)
 	exclude(true, "--task", options->report != NULL, "--report", leaders);
 	exclude(true, "--task", options->incremental != NULL, "--incremental", leaders);
 	exclude(true, "--task", options->create_slot, "--create-slot", leaders);
+	exclude(true, "--task", options->also_from.head != NULL, "--also-from", leaders);
 	exclude(true, "--task", options->snapshot != NULL, "--snapshot", leaders);
 	exclude(true, "--task", options->role != NULL, "--role", leaders);
 	exclude(true, "--task", options->compress_given, "-Z/--compress", leaders);
@@ -95,6 +96,8 @@ check_leader(const Options *options)
 			"The files of the previous archive need not be within reach of other hosts.");
 	exclude(true, "--tasks", options->manifest_fingerprints, "--manifest-fingerprints",
 			"Fingerprints are recorded for incremental dumps, which tasks cannot make.");
+	exclude(true, "--tasks", options->also_from.head != NULL, "--also-from",
+			"A task reads from the leader's server.");
 	exclude(true, "--tasks", options->jobs_given, "-j/--jobs",
 			"Each task has its own: give it in the command of --run-tasks.");
 	exclude(true, "--tasks", options->max_rate != 0, "-r/--max-rate",

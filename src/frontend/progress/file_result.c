@@ -67,6 +67,7 @@ file_result_set(const FileResults *results, FileResult *result, int64 start_us,
 	result->start_us = start_us;
 	result->end_us = clock_wall_us();
 	result->worker = results->worker;
+	result->server = results->server;
 }
 
 /* Several processes may do that at a time. */

@@ -32,6 +32,7 @@ typedef struct FileResult
 	int64		start_us;		/* microseconds since 1970 */
 	int64		end_us;
 	int			worker;			/* who made it, from 0 */
+	int			server;			/* it was read from, of several; from 0 */
 	int			parts_before;	/* of those that an earlier run has made of a
 								 * file that this one completes */
 	uint64		bytes_before;	/* what is expected of them */
@@ -75,6 +76,7 @@ typedef struct FileResults
 	WorkerProgress *workers;
 	int			n_workers;
 	int			worker;			/* in a worker: its own number */
+	int			server;			/* in a worker: it reads from, of several */
 } FileResults;
 
 typedef struct FileTotals

@@ -33,17 +33,13 @@ connection_show_notice(void *arg, const char *message)
 }
 
 PGconn *
-connection_open_leader(const Options *options, const char *progname)
+connection_open_params(const ConnParams *params, const char *progname)
 {
-	ConnParams	params = options->connection;
 	PGconn	   *conn;
 
-	/* connectDatabase() wants a name; an empty one means libpq's default */
-	if (params.dbname == NULL)
-		params.dbname = "";
 	/* the workers and pg_dump find it there, too */
 	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
-	conn = connectDatabase(&params, progname, false, false, true);
+	conn = connectDatabase(params, progname, false, false, true);
 	tcp_setting_apply(conn);
 	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
 	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
@@ -55,6 +51,17 @@ connection_open_leader(const Options *options, const char *progname)
 	}
 	interrupt_set_connection(conn);
 	return conn;
+}
+
+PGconn *
+connection_open_leader(const Options *options, const char *progname)
+{
+	ConnParams	params = options->connection;
+
+	/* connectDatabase() wants a name; an empty one means libpq's default */
+	if (params.dbname == NULL)
+		params.dbname = "";
+	return connection_open_params(&params, progname);
 }
 
 /* replication may be NULL */

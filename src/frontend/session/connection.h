@@ -15,6 +15,10 @@
 extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);
 
+/* The same to any server, as connectDatabase() takes it. */
+extern PGconn *connection_open_params(const ConnParams *params,
+									  const char *progname);
+
 /* A PQnoticeProcessor: to standard error, safely. */
 extern void connection_show_notice(void *arg, const char *message);
 

@@ -25,6 +25,8 @@
 #include "source/source_check.h"
 #include "source/table_check.h"
 #include "source/worker_watch.h"
+#include "standby/standby_check.h"
+#include "standby/standby_snapshot.h"
 #include "status/advice.h"
 #include "status/progress_rows.h"
 #include "toc/index_attach.h"
@@ -49,7 +51,32 @@ make_slot(const Source *source)
 	return logical_slot_create(conn, source->address, options);
 }
 
-/* Looks at the server as it is before the run. */
+/*
+ * Others are to be read, too.  If one of them is lost its jobs are for the
+ * rest: there may be more on each than its share, so that is what they need.
+ */
+static void
+connect_standbys(Source *source)
+{
+	const Options *options = source->options;
+	Standbys   *standbys;
+
+	if (options->also_from.head == NULL)
+		return;
+	source->standbys = standbys = standby_open(options, source->conn,
+											   source->address);
+	standby_check(standbys);
+	for (int i = 1; i < standbys->n; i++)
+	{
+		const Standby *standby = &standbys->list[i];
+
+		server_check_connections(standby->conn, standby->name,
+								 source_share(source));
+		server_check_delays(standby->conn, standby->name);
+	}
+}
+
+/* Looks at the servers as they are before the run. */
 void
 leader_connect(Source *source)
 {
@@ -62,10 +89,12 @@ leader_connect(Source *source)
 	leader_watchdog_watch(conn, source->address, options);
 	session_set_up(conn, options, options->encoding);
 	/* how many tasks are at work at a time is for who runs them */
-	server_check_connections(conn, options->tasks ? 1 : options->jobs);
+	server_check_connections(conn, NULL,
+							 options->tasks ? 1 : source_share(source));
 	server_check_age(conn);
 	server_check_snapshots(conn);
-	server_check_delays(conn);
+	server_check_delays(conn, NULL);
+	connect_standbys(source);
 	findings_settle();
 }
 
@@ -130,6 +159,23 @@ try_second_session(const Source *source)
 	return conn;
 }
 
+/*
+ * The snapshot, of one server or of all; who only looks does not pause
+ * anybody's replay.
+ */
+static const char *
+begin_snapshot(Source *source)
+{
+	const Options *options = source->options;
+
+	if (source->standbys == NULL || options->check || options->dry_run)
+		return snapshot_begin_leader(source->conn, options,
+									 source->slot ? source->slot->snapshot :
+									 options->snapshot);
+	standby_snapshot_take(source->standbys);
+	return source->standbys->list[0].snapshot;
+}
+
 void
 leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 {
@@ -144,9 +190,9 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 		source->history = wal_history_begin(source->conn);
 	/* before it, too: a slot brings its own */
 	source->slot = make_slot(source);
-	plan->snapshot = snapshot_begin_leader(source->conn, options,
-										   source->slot ? source->slot->snapshot :
-										   options->snapshot);
+	if (source->standbys)
+		standby_check_extension(source->standbys, extension);
+	plan->snapshot = begin_snapshot(source);
 	plan->snapshot_identity = snapshot_identity(source->conn);
 	if (source->history)
 		wal_history_snapshot_taken(source->conn, source->history);
@@ -190,6 +236,39 @@ check_tables(Source *source, const DumpPlan *plan)
 		interrupt_set_connection(source->conn);
 	}
 	PQfinish(other);
+}
+
+/*
+ * The same on further standbys.  Between their snapshots and these locks
+ * replay may have changed tables there that it has not, or not yet, where the
+ * leader's session is.
+ */
+static void
+lock_on_standbys(const Source *source, const DumpPlan *plan)
+{
+	const Standbys *standbys = source->standbys;
+
+	for (int i = 1; i < standbys->n; i++)
+	{
+		const Standby *standby = &standbys->list[i];
+		PGconn	   *other;
+
+		/* who only looks has no snapshot there, nor needs locks */
+		if (standby->snapshot == NULL)
+			continue;
+		interrupt_set_connection(standby->conn);
+		session_set_encoding(standby->conn, plan->encoding);
+		dump_tables_lock(standby->conn, plan->tables, plan->lock_wait_ms);
+		other = standby_session(standbys, standby);
+		session_set_encoding(other, plan->encoding);
+		if (plan->tables->n_tables > 0)
+			table_check_snapshot(standby->conn, other, plan->tables,
+								 source->options);
+		interrupt_set_connection(source->conn);
+		PQfinish(other);
+	}
+	if (standbys->list[0].snapshot)
+		standby_hold_extension(standbys, plan->extension, plan->lock_wait_ms);
 }
 
 /* What pg_dump describes in the snapshot. */
@@ -284,6 +363,8 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 											 plan->lock_wait_ms);
 	end_pg_dump(source, pg_dump);
 	check_tables(source, plan);
+	if (source->standbys)
+		lock_on_standbys(source, plan);
 	/* not before: a condition is of the tables that the snapshot has */
 	row_filters_apply(conn, options, tables);
 	stock_pg_dump_stop(pg_dump);
@@ -344,6 +425,8 @@ void
 leader_close(Source *source)
 {
 	interrupt_set_connection(NULL);
+	if (source->standbys)
+		standby_close(source->standbys);
 	PQfinish(source->conn);
 	source->conn = NULL;
 }

@@ -30,17 +30,25 @@ static const char threshold_query[] =
 " WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
 " AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()";
 
-void
-server_check_connections(PGconn *conn, int n_workers)
+/* How messages call the server; owned. */
+static char *
+server_words(const char *name)
 {
+	return name ? psprintf("standby %s", name) : pg_strdup("the server");
+}
+
+void
+server_check_connections(PGconn *conn, const char *name, int n_workers)
+{
+	char	   *server = server_words(name);
 	ConnectionsLeft connections = connection_limit_left(conn);
 	int			left = connections.at_most;
 
 	if (left >= n_workers && connections.at_least < n_workers)
 	{
 		left = connections.at_least;
-		pg_log_warning("the server may have only %d connection%s left for %d job%s",
-					   left, units_plural(left), n_workers, units_plural(n_workers));
+		pg_log_warning("%s may have only %d connection%s left for %d job%s",
+					   server, left, units_plural(left), n_workers, units_plural(n_workers));
 		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
 		return;
 	}
@@ -48,13 +56,13 @@ server_check_connections(PGconn *conn, int n_workers)
 		return;
 	if (left == n_workers)
 	{
-		pg_log_warning("the server has only %d connection%s left for %d job%s",
-					   left, units_plural(left), n_workers, units_plural(n_workers));
+		pg_log_warning("%s has only %d connection%s left for %d job%s",
+					   server, left, units_plural(left), n_workers, units_plural(n_workers));
 		pg_log_warning_detail("If the leader loses its session, it needs one more than it had to take another.");
 		return;
 	}
-	pg_log_error("the server has %d connection%s left, too few for %d job%s",
-				 left, units_plural(left), n_workers, units_plural(n_workers));
+	pg_log_error("%s has %d connection%s left, too few for %d job%s",
+				 server, left, units_plural(left), n_workers, units_plural(n_workers));
 	if (left > 0)
 		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the limit of the role or database.",
 						  Max(left - 1, 1));
@@ -93,14 +101,18 @@ static const char delays_query[] =
 " AND r.setting OPERATOR(pg_catalog.<>) ''))";
 
 void
-server_check_delays(PGconn *conn)
+server_check_delays(PGconn *conn, const char *name)
 {
 	PGresult   *res = session_query(conn, delays_query);
 
 	if (!PQgetisnull(res, 0, 0))
 	{
-		pg_log_warning("replay on this standby may end the run, by %s",
-					   PQgetvalue(res, 0, 0));
+		if (name)
+			pg_log_warning("replay on standby %s may end what is read there, by %s",
+						   name, PQgetvalue(res, 0, 0));
+		else
+			pg_log_warning("replay on this standby may end the run, by %s",
+						   PQgetvalue(res, 0, 0));
 		pg_log_warning_detail("It waits no longer for rows that the snapshot sees, which hot_standby_feedback makes the primary keep, nor for locks on tables that are altered, dropped, or truncated by VACUUM there, which nothing but these settings helps.");
 		pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
 	}

@@ -2,7 +2,8 @@
  * server_check.h
  *		Looks, before a run does anything, at what would make it fail or harm.
  *
- * An error is for findings_settle() to end the run.
+ * An error is for findings_settle() to end the run.  A server that is not the
+ * only one has a name for messages; else that is NULL.
  */
 #ifndef SERVER_CHECK_H
 #define SERVER_CHECK_H
@@ -17,13 +18,14 @@
  * take connections meanwhile: then fewer workers do the work, if any can
  * start.  For servers before 10: nothing.
  */
-extern void server_check_connections(PGconn *conn, int n_workers);
+extern void server_check_connections(PGconn *conn, const char *name,
+									 int n_workers);
 
 /*
  * Warn if this is a standby whose replay does not wait for the run as long as
  * it takes, whatever it does.
  */
-extern void server_check_delays(PGconn *conn);
+extern void server_check_delays(PGconn *conn, const char *name);
 
 /*
  * Tell of an error if old_snapshot_threshold lets the server remove rows that

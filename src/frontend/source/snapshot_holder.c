@@ -21,10 +21,11 @@ snapshot_holders_new(int n)
 }
 
 void
-snapshot_holder_begin(SnapshotHolder *holder)
+snapshot_holder_begin(SnapshotHolder *holder, int server)
 {
 	memset(holder, 0, sizeof(SnapshotHolder));
 	holder->running = true;
+	holder->server = server;
 }
 
 void
@@ -97,14 +98,24 @@ snapshot_holders_import(SnapshotHolder *holders, int n, PGconn *conn,
 	return false;
 }
 
+int
+snapshot_holders_count(const SnapshotHolder *holders, int n, int server)
+{
+	int			result = 0;
+
+	for (int i = 0; i < n; i++)
+		result += holders[i].running && holders[i].server == server;
+	return result;
+}
+
 char *
-snapshot_holders_backends(const SnapshotHolder *holders, int n)
+snapshot_holders_backends(const SnapshotHolder *holders, int n, int server)
 {
 	PQExpBufferData pids;
 
 	initPQExpBuffer(&pids);
 	for (int i = 0; i < n; i++)
-		if (holders[i].running)
+		if (holders[i].running && holders[i].server == server)
 			appendPQExpBuffer(&pids, "%s%d", pids.len > 0 ? "," : "",
 							  holders[i].backend);
 	if (PQExpBufferDataBroken(pids))

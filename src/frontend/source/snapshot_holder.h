@@ -15,6 +15,7 @@
 typedef struct SnapshotHolder
 {
 	bool		running;
+	int			server;			/* of Source.standbys that it reads from */
 	char		name[SNAPSHOT_NAME_BYTES];	/* of its export, or "" */
 	pid_t		pid;			/* 0 until it runs */
 	int			backend;		/* 0 until it has one */
@@ -29,8 +30,8 @@ typedef struct SnapshotHolder
 /* In shared memory, for as long as the process; all zero. */
 extern SnapshotHolder *snapshot_holders_new(int n);
 
-/* A worker's process is about to be forked. */
-extern void snapshot_holder_begin(SnapshotHolder *holder);
+/* A worker's process is about to be forked, to read from this server. */
+extern void snapshot_holder_begin(SnapshotHolder *holder, int server);
 
 /* In that process, at first: let the leader see its waits for the server. */
 extern void snapshot_holder_start(SnapshotHolder *holder);
@@ -58,8 +59,13 @@ extern void snapshot_holders_wake(const SnapshotHolder *holders, int n);
 extern bool snapshot_holders_import(SnapshotHolder *holders, int n,
 									PGconn *conn, const char *identity);
 
-/* The processes of the backends of those that run: "1,2"; owned. */
-extern char *snapshot_holders_backends(const SnapshotHolder *holders, int n);
+/* How many run that read from this server. */
+extern int	snapshot_holders_count(const SnapshotHolder *holders, int n,
+								   int server);
+
+/* The processes of their backends: "1,2"; owned. */
+extern char *snapshot_holders_backends(const SnapshotHolder *holders, int n,
+									   int server);
 
 /*
  * For how long has it been at the same wait for the server, or not been

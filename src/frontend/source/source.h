@@ -10,6 +10,9 @@
  * A worker is a process that the leader forks (process/worker_pool.h).  Its
  * session, a WorkerSession, reads in the same snapshot.  What no worker can
  * read, because it does not get a lock, is read in the leader's session.
+ *
+ * With --also-from the server is one of several standbys, which have the same
+ * snapshot (standby/standby.h), and each worker reads from one of them.
  */
 #ifndef SOURCE_H
 #define SOURCE_H
@@ -18,6 +21,7 @@
 #include "replication/logical_slot.h"
 #include "session/connection.h"
 #include "source/snapshot_holder.h"
+#include "standby/standby.h"
 
 typedef struct LeaderSession LeaderSession;
 
@@ -26,6 +30,7 @@ typedef struct Source
 	const Options *options;
 	const PeerAddress *address;
 	const LogicalSlot *slot;	/* that the snapshot is of, or NULL */
+	Standbys   *standbys;		/* this and others; NULL = no others */
 
 	/* In the leader */
 	PGconn	   *conn;			/* has the snapshot, and all locks; NULL while
@@ -41,5 +46,14 @@ typedef struct Source
 	bool		keep_snapshot;	/* when all jobs are done, too */
 	bool	   *told;			/* by table, that no worker can lock it */
 } Source;
+
+/* Of the jobs that go on at a time, how many are a server's. */
+static inline int
+source_share(const Source *source)
+{
+	int			n = source->standbys ? source->standbys->n : 1;
+
+	return (source->options->jobs + n - 1) / n;
+}
 
 #endif							/* SOURCE_H */

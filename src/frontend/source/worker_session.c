@@ -24,10 +24,12 @@
 
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/table_lock.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"
+#include "source/table_check.h"
 #include "source/worker_session.h"
 
 #define APPLICATION_NAME "pg_pardump"
@@ -40,6 +42,9 @@ struct WorkerSession
 	bool		is_leaders;		/* and so has every lock, and stays open */
 	bool	   *locked;			/* by table: have we its lock to the end? */
 	bool		may_be_named;	/* the user did not name the sessions */
+	const Standby *standby;		/* of several, that it reads from; NULL if
+								 * that is the source's own server */
+	const Job  *job;			/* that was begun; NULL if it was refused */
 };
 
 /* How many locks a session may have, if all have as many. */
@@ -87,23 +92,42 @@ lock_chunked_tables(WorkerSession *session)
 	free(tables);
 }
 
+/*
+ * The leader's sessions are the leader's alone, and end with it.  A task has
+ * none: its leader is elsewhere.
+ */
+static void
+close_leaders(const Source *source)
+{
+	if (source->conn)
+		close(PQsocket(source->conn));
+	for (int i = 1; source->standbys && i < source->standbys->n; i++)
+		if (standby_is_there(&source->standbys->list[i]))
+			close(PQsocket(source->standbys->list[i].conn));
+}
+
 static void
 begin_worker(WorkerSession *session, int no)
 {
 	const Source *source = session->source;
 	const DumpPlan *plan = session->run->plan;
 	SnapshotHolder *holder = &source->holders[no];
+	const Standby *standby = NULL;
 	PGconn	   *conn;
 
+	if (holder->server > 0)
+		session->standby = standby = &source->standbys->list[holder->server];
 	file_results_begin_worker(session->run->results, no);
+	session->run->results->server = holder->server;
 	snapshot_holder_start(holder);
-	/* the leader's session is the leader's alone, and ends with it */
-	if (source->conn)
-		close(PQsocket(source->conn));
-	session->conn = conn = connection_open_peer(source->address, APPLICATION_NAME);
+	close_leaders(source);
+	session->conn = conn =
+		connection_open_peer(standby ? standby->address : source->address,
+							 APPLICATION_NAME);
 	session_set_up(conn, source->options, plan->encoding);
-	snapshot_holder_join(holder, conn, source->snapshot,
-						 plan->snapshot_identity);
+	snapshot_holder_join(holder, conn,
+						 standby ? standby->snapshot : source->snapshot,
+						 standby ? standby->identity : plan->snapshot_identity);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 	lock_chunked_tables(session);
 }
@@ -248,13 +272,62 @@ tell_why(WorkerSession *session, const Job *job)
 bool
 worker_session_begin_job(WorkerSession *session, const Job *job)
 {
+	session->job = job;
 	name_session(session, job);
 	if (job->kind != JOB_DATA_FILES)
 		return true;
 	if (!session->is_leaders)
-		return lock_tables(session, job);
+	{
+		if (lock_tables(session, job))
+			return true;
+		session->job = NULL;
+		return false;
+	}
 	tell_why(session, job);
 	return true;				/* the leader has all locks */
+}
+
+/*
+ * What was read by name was read of the tables that the plan means, if their
+ * schemas have not been renamed.
+ */
+static void
+check_names(WorkerSession *session)
+{
+	const DumpPlan *plan = session->run->plan;
+	const Job  *job = session->job;
+	DumpTables	tables = *plan->tables;
+	char	   *sql;
+	PGresult   *res;
+
+	if (job->kind != JOB_DATA_FILES)
+		return;
+	tables.tables = pg_malloc(job->n * sizeof(DumpTable));
+	tables.n_tables = job->n;
+	for (int i = 0; i < job->n; i++)
+		tables.tables[i] =
+			plan->tables->tables[plan->queue->files[job->first + i]->table];
+	sql = table_check_names_query(session->conn, &tables);
+	res = session_query(session->conn, sql);
+	table_check_names(res);
+	PQclear(res);
+	free(sql);
+	free(tables.tables);
+}
+
+/*
+ * Where no session of the leader's is to prove it in the end
+ * (leader_session_finish): a job that was read at another standby counts if
+ * it was right up to now.  If the leader's first session there is gone, it
+ * may not have been, and is read elsewhere.
+ */
+static void
+check_standby(WorkerSession *session)
+{
+	check_names(session);
+	if (!standby_has_snapshot(session->standby, session->conn))
+		session_lost(psprintf("the leader's session on standby %s is gone",
+							  session->standby->name));
 }
 
 void
@@ -262,6 +335,8 @@ worker_session_end_job(WorkerSession *session)
 {
 	/* the savepoint stays, for the next job */
 	session_command(session->conn, "ROLLBACK TO SAVEPOINT job");
+	if (session->standby && session->job)
+		check_standby(session);
 }
 
 /* ----------

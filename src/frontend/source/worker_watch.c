@@ -26,6 +26,47 @@ typedef struct WorkerWatch
 } WorkerWatch;
 
 /* ----------
+ * Servers
+ * ----------
+ */
+
+/*
+ * Look at the server that a worker reads from, in the leader's session there.
+ */
+static PGresult *
+look(WorkerWatch *watch, int server, const char *query)
+{
+	const Source *source = watch->source;
+
+	if (server > 0)
+		return standby_look(&source->standbys->list[server], query);
+	return leader_session_look(source->session, query);
+}
+
+/* The one with the fewest workers, of those that are there. */
+static int
+choose_server(const Source *source)
+{
+	int			n = source->standbys ? source->standbys->n : 1;
+	int			best = 0;
+	int			least = snapshot_holders_count(source->holders,
+											   source->options->jobs, 0);
+
+	for (int i = 1; i < n; i++)
+	{
+		int			count = snapshot_holders_count(source->holders,
+												   source->options->jobs, i);
+
+		if (standby_is_there(&source->standbys->list[i]) && count < least)
+		{
+			best = i;
+			least = count;
+		}
+	}
+	return best;
+}
+
+/* ----------
  * Workers that wait in vain
  * ----------
  */
@@ -36,10 +77,10 @@ typedef struct WorkerWatch
  * backend that works is left in peace, however long that takes.
  */
 static bool
-backend_has_nothing_to_do(WorkerWatch *watch, int backend)
+backend_has_nothing_to_do(WorkerWatch *watch, int server, int backend)
 {
 	char	   *sql = backend_query_at_work(backend);
-	PGresult   *res = leader_session_look(watch->source->session, sql);
+	PGresult   *res = look(watch, server, sql);
 	bool		result;
 
 	free(sql);
@@ -53,13 +94,14 @@ backend_has_nothing_to_do(WorkerWatch *watch, int backend)
  * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
  */
 static void
-end_backend(WorkerWatch *watch, int backend)
+end_backend(WorkerWatch *watch, int server, int backend)
 {
 	int			min_age_s = (int) watch->source->options->stall_timeout;
 	char	   *sql = backend_query_terminate(backend, min_age_s);
 
 	/* there is a warning should it have ended just now */
-	PQclear(leader_session_look_silently(watch->source->session, sql));
+	PQclear(server > 0 ? look(watch, server, sql) :
+			leader_session_look_silently(watch->source->session, sql));
 	free(sql);
 }
 
@@ -72,14 +114,15 @@ wake(WorkerWatch *watch, SnapshotHolder *holder)
 {
 	int			backend = holder->backend;
 	bool		in_vain = snapshot_holder_waits(holder) &&
-		(backend == 0 || backend_has_nothing_to_do(watch, backend)) &&
+		(backend == 0 ||
+		 backend_has_nothing_to_do(watch, holder->server, backend)) &&
 		snapshot_holder_waits(holder);
 
 	if (in_vain)
 		kill(holder->pid, SIGUSR1);
 	kill(holder->pid, SIGCONT);
 	if (in_vain && backend != 0)
-		end_backend(watch, backend);
+		end_backend(watch, holder->server, backend);
 }
 
 /*
@@ -87,19 +130,20 @@ wake(WorkerWatch *watch, SnapshotHolder *holder)
  * not see that such a wait is for ever.  But a worker between two jobs has
  * done its part for a moment only: it must be found twice in a row.
  */
-static void
-check_deadlock(WorkerWatch *watch)
+static bool
+find_deadlock(WorkerWatch *watch, int server)
 {
 	char	   *pids = snapshot_holders_backends(watch->source->holders,
-												 watch->source->options->jobs);
+												 watch->source->options->jobs,
+												 server);
 	char	   *sql = backend_query_deadlock(pids);
-	PGresult   *res = leader_session_look(watch->source->session, sql);
+	PGresult   *res = look(watch, server, sql);
+	bool		found = PQresultStatus(res) == PGRES_TUPLES_OK &&
+		PQntuples(res) > 0;
 
 	free(sql);
 	free(pids);
-	if (PQresultStatus(res) != PGRES_TUPLES_OK || PQntuples(res) == 0)
-		watch->deadlocks = 0;
-	else if (++watch->deadlocks > 1)
+	if (found && watch->deadlocks > 0)
 	{
 		pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
 					 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
@@ -107,6 +151,20 @@ check_deadlock(WorkerWatch *watch)
 		exit(1);
 	}
 	PQclear(res);
+	return found;
+}
+
+static void
+check_deadlock(WorkerWatch *watch)
+{
+	const Source *source = watch->source;
+	int			n = source->standbys ? source->standbys->n : 1;
+	bool		found = false;
+
+	for (int i = 0; i < n && source->conn; i++)
+		if (i == 0 || standby_is_there(&source->standbys->list[i]))
+			found = find_deadlock(watch, i) || found;
+	watch->deadlocks = found ? watch->deadlocks + 1 : 0;
 }
 
 static void
@@ -150,8 +208,9 @@ static void
 worker_begins(void *arg, int worker)
 {
 	const WorkerWatch *watch = arg;
+	const Source *source = watch->source;
 
-	snapshot_holder_begin(&watch->source->holders[worker]);
+	snapshot_holder_begin(&source->holders[worker], choose_server(source));
 }
 
 static void
@@ -184,6 +243,8 @@ attend(void *arg, bool all_done)
 	if (leader_session_is_finished(source->session))
 		return true;
 	leader_session_keep(source->session);
+	if (source->standbys)
+		standby_keep(source->standbys);
 	if (source->conn)
 		look_after_workers(watch);
 	if (source->conn)

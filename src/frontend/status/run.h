@@ -28,6 +28,9 @@ typedef struct Run
 	FileResults *results;		/* workers fill it */
 	int			n_retries;		/* the leader's count of jobs begun anew */
 	RunBeside	beside;			/* shown with the rows */
+	const char *const *servers; /* names of those that are read, by
+								 * FileResult.server; NULL if it is one */
+	int			n_servers;
 } Run;
 
 /*

@@ -147,6 +147,8 @@ chunk_event(const Run *run, const char *kind, const DataFile *file)
 		return NULL;
 	name = archive_name_rows(file->dump_id, run->plan->compress.method);
 	event_add_number(event, "worker", run->results->worker);
+	if (run->servers)
+		event_add_text(event, "server", run->servers[run->results->server]);
 	if (run->archive)
 		event_add_text(event, "file", name);
 	event_add_text(event, "table", run->plan->tables->tables[file->table].name);

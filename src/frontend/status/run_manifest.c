@@ -9,6 +9,7 @@
 #include "archive/manifest_write.h"
 #include "base/clock.h"
 #include "status/run_manifest.h"
+#include "status/server_share.h"
 #include "stream/hex.h"
 
 /* In hexadecimal, owned; NULL if there is none. */
@@ -176,6 +177,7 @@ run_manifest_new(const Run *run)
 		.encoding = unconstify(char *, plan->encoding),
 		.snapshot = unconstify(char *, plan->snapshot),
 		.lsn = origin->lsn,
+		.servers = server_share_text(run),
 		.compression = run->archive ? compression : NULL,
 		.chunk_bytes = plan->chunks->chunk_bytes,
 		.slot = unconstify(char *, origin->slot),

@@ -9,6 +9,7 @@
 #include "base/run_clock.h"
 #include "base/units.h"
 #include "status/advice.h"
+#include "status/server_share.h"
 #include "status/summary.h"
 
 /* What is the previous archive's, of the files of rows. */
@@ -128,6 +129,13 @@ show_summary(const Run *run, const FileTotals *total,
 		fprintf(stderr, "%s\n", text);
 		free(text);
 	}
+	if (run->servers)
+	{
+		char	   *text = server_share_text(run);
+
+		fprintf(stderr, "read from %s\n", text);
+		free(text);
+	}
 	advice_print(run->options, run->plan, stderr);
 }
 
@@ -168,6 +176,7 @@ summary_tell(const Run *run, bool show)
 	FileTotals	total = file_results_total(run->results);
 	double		seconds = run_clock_seconds();
 
+	server_share_note(run);
 	if (show)
 		show_summary(run, &total, seconds);
 	else if (run->plan->previous)

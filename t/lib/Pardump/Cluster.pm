@@ -163,13 +163,14 @@ sub make_database
 }
 
 # A hot standby of a node that was started with allows_streaming => 1.  Its
-# queries are never cancelled; replay waits for them.
+# queries are never cancelled; replay waits for them.  Several have names.
 sub start_standby
 {
-	my ($node) = @_;
-	$node->backup('backup');
-	my $standby = PostgreSQL::Test::Cluster->new('standby');
-	$standby->init_from_backup($node, 'backup', has_streaming => 1);
+	my ($node, $name) = @_;
+	$name //= 'standby';
+	$node->backup("backup_$name");
+	my $standby = PostgreSQL::Test::Cluster->new($name);
+	$standby->init_from_backup($node, "backup_$name", has_streaming => 1);
 	$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
 	$standby->start;
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('flush'));

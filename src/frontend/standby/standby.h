@@ -1,0 +1,84 @@
+/*
+ * standby.h
+ *		The hot standbys of one primary that a dump reads from (--also-from).
+ *
+ * The first is the source's server: of it are the plan, the definitions, and
+ * the leader's session.  On each of the others the leader has a first
+ * session, too, which has a snapshot of the same rows (standby_snapshot.h)
+ * and locks on all tables, for workers that read there.  A standby whose
+ * first session is lost is lost: its jobs go to the others.
+ *
+ * What was read there before is right as long as the first session had its
+ * snapshot until then (leader_session.h says why); who has read asks that
+ * before it counts (standby_has_snapshot()).
+ */
+#ifndef STANDBY_H
+#define STANDBY_H
+
+#include "session/connection.h"
+
+typedef struct Standby
+{
+	char	   *name;			/* "host:port", for messages */
+	const PeerAddress *address;
+	PGconn	   *conn;			/* first session; NULL once that is lost */
+	const char *snapshot;		/* as this has exported it, or NULL */
+	const char *identity;		/* of that, see snapshot.h */
+	char	   *holder_query;	/* finds it while it has a snapshot */
+	char	   *last_words;		/* by which the server ended it, or NULL */
+} Standby;
+
+typedef struct Standbys
+{
+	const Options *options;
+	Standby    *list;			/* the first is the source's server */
+	int			n;
+} Standbys;
+
+/*
+ * Connect to all that --also-from names, and set the sessions up.  The first
+ * connection is the leader's, which it keeps.  Connection strings without a
+ * database or user are completed by those of the first.  Exits with a message
+ * if one cannot be reached.
+ */
+extern Standbys *standby_open(const Options *options, PGconn *first,
+							  const PeerAddress *address);
+
+/*
+ * One more session there, for a moment, set up alike; exits with a message if
+ * there is none.
+ */
+extern PGconn *standby_session(const Standbys *standbys,
+							   const Standby *standby);
+
+/* From now on the first session's loss is noticed; it has its snapshot. */
+extern void standby_watch(Standby *standby);
+
+/*
+ * Several times a second: notice which ones are lost, and warn.  The first is
+ * the leader's to look after.
+ */
+extern void standby_keep(Standbys *standbys);
+
+/* Is it still there? */
+extern bool standby_is_there(const Standby *standby);
+
+/*
+ * Look at the server in its first session (see session_look()).  NULL if it
+ * is lost by now, of which a warning tells.
+ */
+extern PGresult *standby_look(Standby *standby, const char *query);
+
+/*
+ * In a worker's session there: has the first session had its snapshot up to
+ * now?
+ */
+extern bool standby_has_snapshot(const Standby *standby, PGconn *conn);
+
+/* Their names, the first one's first; owned, but not the names. */
+extern const char **standby_names(const Standbys *standbys);
+
+/* Close the sessions but the first standby's, which is the leader's. */
+extern void standby_close(Standbys *standbys);
+
+#endif							/* STANDBY_H */

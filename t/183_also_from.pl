@@ -1,0 +1,324 @@
+# A dump that reads from several hot standbys of one primary: they have one
+# snapshot, whose replay is paused for a moment, and goes on whatever becomes of
+# the client; a standby that is lost in the midst of it is done without.
+#
+# PG_PARDUMP_ALSO_ROUNDS: how many dumps to make while others write; 3.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use IPC::Run;
+use Pardump::Background qw(start_dump end_dump wait_until wait_in_run backends);
+use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
+  run_program new_path start_psql sql value has_extension);
+use Pardump::Proxy qw(start_relay stop_proxy);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $primary = start_cluster('primary', allows_streaming => 1);
+# for the standby that crashes, and connects again
+sql($primary, 'postgres', $_) foreach q{ALTER SYSTEM SET wal_keep_size = '1GB'}, 'SELECT pg_reload_conf()';
+make_database($primary, 'db');
+sql($primary, 'db', <<'SQL');
+CREATE ROLE dumper LOGIN;
+CREATE TABLE gated (id int PRIMARY KEY, t text);
+INSERT INTO gated SELECT g, repeat(md5(g::text), 4) FROM generate_series(1, 8000) g;
+ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON gated USING (CASE WHEN id % 100 = 0
+	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
+CREATE TABLE busy (id int, t text);
+INSERT INTO busy SELECT g, md5(g::text) FROM generate_series(1, 5000) g;
+CREATE INDEX ON busy (id);
+GRANT SELECT ON gated, busy TO dumper;
+SQL
+sql($primary, 'db', 'CREATE EXTENSION pg_pardump') if has_extension($primary);
+my ($a, $b) = map { start_standby($primary, $_) } 'a', 'b';
+my @standbys = ($a, $b);
+my $copies = 0;
+
+sub replay { $primary->wait_for_catchup($_, 'replay', $primary->lsn('insert')) foreach @standbys; return; }
+sub state { return value($_[0], 'postgres', 'SELECT pg_get_wal_replay_pause_state()'); }
+sub name { return $_[0]->host . ':' . $_[0]->port; }
+
+sub resumed_ok
+{
+	my ($what) = @_;
+	foreach my $standby (@standbys)
+	{
+		ok(wait_until('replay goes on', sub { return state($standby) eq 'not paused' }),
+			"$what: replay of " . $standby->name . ' goes on');
+	}
+	return;
+}
+
+# A gate on each standby, at which workers wait in the midst of the table.
+my @holders;
+sub close_gates
+{
+	@holders = map { start_psql($_, 'db') } @standbys;
+	$_->('SELECT pg_advisory_lock(42)') foreach @holders;
+	return;
+}
+sub open_gates { $_->() foreach @holders; return; }
+# Not the session that keeps replay paused, which waits for such a lock, too.
+sub at_gate
+{
+	my ($node) = @_;
+	return value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity
+		WHERE wait_event = 'advisory' AND usename = 'dumper' AND query !~ '^DO '");
+}
+
+sub from_both { return ('-U', 'dumper', '--enable-row-security', '--also-from', $b->connstr('db')); }
+sub refused_ok
+{
+	my ($what, $message, $node, @options) = @_;
+	my $dir = new_path('refused');
+	my ($rc, $out, $err) = run_program('pg_pardump', '-f', $dir, '-j2', '-d', $node->connstr('db'), @options);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	ok(!-e $dir, "$what: no directory");
+	return;
+}
+
+# Rows, with where they are, as a snapshot shows them.
+my $rows_sql = q{SELECT md5(string_agg(r, ',' ORDER BY r)) FROM
+	(SELECT ctid || gated::text AS r FROM gated UNION ALL SELECT ctid || busy::text FROM busy) x};
+sub rows_in_snapshot
+{
+	my ($node, $sql) = @_;
+	my ($name) = map { s/.*\///r } glob($node->data_dir . '/pg_snapshots/*');
+	return (split /\n/, sql($node, 'db', qq{BEGIN ISOLATION LEVEL REPEATABLE READ;
+		SET TRANSACTION SNAPSHOT '$name'; $sql; COMMIT}))[-1];
+}
+
+# ---- rights, and what cannot be read as one
+
+like((run_program('pg_pardump', '--check', '-j2', '-d', $a->connstr('db'), from_both()))[1],
+	qr/error: the user may not pause the replay of standby .*\n(?s:.*)error: the role may not see which timeline standby/, 'without rights');
+sql($primary, 'db', <<'SQL');
+GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() TO dumper;
+GRANT pg_read_all_stats TO dumper;
+SQL
+replay();
+my $names = quotemeta(name($a) . ', ' . name($b));
+foreach my $look ('--check', '--dry-run')
+{
+	my ($rc, $out) = run_program('pg_pardump', $look, '-j2', '-d', $a->connstr('db'), from_both());
+	is($rc, 0, "$look: exit code");
+	like($out, qr/^Rows are read from 2 servers: $names\.$/m, "$look: which servers");
+}
+refused_ok('a primary first', qr/error: server \S+ is not a standby, as --also-from requires/, $primary, from_both());
+refused_ok('a primary, too', qr/error: server \S+ is not a standby, as --also-from requires/,
+	$a, '--also-from', $primary->connstr('db'));
+refused_ok('one twice', qr/error: (\S+) and \1 are the same server/, $a, '--also-from', $a->connstr('db'));
+refused_ok('another database', qr/error: the database of standby \S+ is not that of/, $a, '--also-from', $b->connstr('postgres'));
+refused_ok('too few jobs', qr/error: 3 servers need at least as many jobs/, $a, from_both(), '--also-from', 'host=c');
+refused_ok('no connection string', qr/error: invalid connection string for option --also-from/, $a, '--also-from', 'password=x b');
+{
+	my $other = start_cluster('other');
+	make_database($other, 'db');
+	refused_ok('another cluster', qr/error: the system identifier of standby \S+ is not that of/,
+		$a, '--also-from', $other->connstr('db'));
+	$other->stop('immediate');
+}
+
+# ---- one snapshot, while others write
+
+my $script = new_path('script');
+append_to_file($script, <<'SQL');
+\set n random(1, 5000)
+BEGIN;
+UPDATE busy SET t = md5(t) WHERE id = :n;
+SAVEPOINT s;
+INSERT INTO busy SELECT :n, 'undone';
+ROLLBACK TO s;
+INSERT INTO busy VALUES (:n + 5000, 'more');
+DELETE FROM busy WHERE id = 5000 + (:n * 7) % 5000;
+END;
+SQL
+my ($said, $complained) = ('', '');
+my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', '3', '-R', '500', '-T', '3600', '-f', $script,
+	'-d', $primary->connstr('db') ], '<', \'', '>', \$said, '2>', \$complained);
+
+sub start_both
+{
+	my (@options) = @_;
+	close_gates();
+	my $dump = start_dump($a->connstr('db'), '-j4', from_both(), '--max-table-segment-pages=20', @options);
+	wait_in_run($dump, 'workers wait at both', sub { return at_gate($a) && at_gate($b); });
+	return $dump;
+}
+
+sub whole_ok
+{
+	my ($dump, $want, $what) = @_;
+	is(end_dump($dump), 0, "$what: exit code");
+	my $copy = 'copy' . ++$copies;
+	make_database($primary, $copy, options => 'TEMPLATE template0');
+	restore_ok($primary, $dump->{dir}, $copy, $what);
+	is(value($primary, $copy, $rows_sql =~ s/ctid \|\| //gr), $want, "$what: rows as in the snapshot");
+	sql($primary, 'postgres', "DROP DATABASE $copy");
+	return;
+}
+
+foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // 3)
+{
+	my $what = "round $round";
+	my $log = new_path('log');
+	my $dump = start_both("--log-json=$log", '-v');
+	resumed_ok($what);
+	my ($at_a, $at_b) = map { rows_in_snapshot($_, $rows_sql) } @standbys;
+	is($at_b, $at_a, "$what: the same rows at the same places on both standbys");
+	my $want = rows_in_snapshot($b, $rows_sql =~ s/ctid \|\| //gr);
+	open_gates();
+	whole_ok($dump, $want, $what);
+	like($dump->{err}, qr/2 standbys have one snapshot, at \S+, after \d+ tr/, "$what: how many tries");
+	my %files = slurp_file($log) =~ /"event": ?"server".*?"server": ?"(\S+?)".*?"files": ?(\d+)/mg;
+	ok($files{ name($_) }, "$what: files of " . $_->name) foreach @standbys;
+}
+
+# ---- lost in the midst of it
+
+{
+	my $dump = start_both();
+	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
+	# the leader's session is the oldest
+	my ($first) = backends($b, "usename = 'dumper'");
+	value($b, 'postgres', "SELECT pg_terminate_backend($first)");
+	wait_in_run($dump, 'the loss is noticed', sub { return $dump->{err} =~ /warning: standby \S+ is lost/ });
+	open_gates();
+	whole_ok($dump, $want, 'the leader terminated on the second');
+	like($dump->{err}, qr/the leader's session on standby \S+ is gone/, 'the leader terminated on the second: what was read there does not count');
+}
+{
+	my $dump = start_both();
+	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
+	$b->stop('immediate');
+	open_gates();
+	whole_ok($dump, $want, 'the second crashed');
+	like($dump->{err}, qr/warning: standby \S+ is lost/, 'the second crashed: warning');
+	$b->start;
+}
+
+# ---- the end of the client in the pause, before the second's snapshot
+
+my $flags = new_path('flags');
+mkdir $flags;
+my $relay = start_relay($b, sub {
+	my ($bytes) = @_;
+	return 1 if $$bytes !~ /pg_export_snapshot/ || -e "$flags/open";
+	append_to_file("$flags/reached", '');
+	sleep 0.02 while !-e "$flags/cut" && !-e "$flags/open";
+	return -e "$flags/open";
+});
+sub start_in_pause
+{
+	my ($what) = @_;
+	unlink glob "$flags/*";
+	my $dump = start_dump($a->connstr('db'), '-j2', '-U', 'dumper', '--enable-row-security',
+		'--also-from', "host=$relay->{host} port=$relay->{port}");
+	wait_in_run($dump, 'the pause', sub { return -e "$flags/reached" });
+	is(state($_), 'paused', "$what: " . $_->name . ' is paused') foreach @standbys;
+	return $dump;
+}
+{
+	# nobody tells the second's server: it goes on after its five seconds
+	my $what = 'kill -9 in the pause, and the host gone';
+	my $dump = start_in_pause($what);
+	kill KILL => -$dump->{pid};
+	resumed_ok($what);
+	append_to_file("$flags/cut", '');
+	is(end_dump($dump), 137, "$what: exit code");
+	ok(!-e "$dump->{dir}/toc.dat", "$what: no archive");
+}
+foreach my $end ([ 'Ctrl-C in the pause', sub { kill INT => -$_[0]{pid} }, qr/terminated by user/ ],
+	[ 'the connection cut in the pause', sub { append_to_file("$flags/cut", '') }, qr/error: query failed/ ])
+{
+	my ($what, $do, $message) = @$end;
+	my $dump = start_in_pause($what);
+	$do->($dump);
+	is(end_dump($dump), 1, "$what: exit code");
+	like($dump->{err}, $message, "$what: message");
+	append_to_file("$flags/cut", '');
+	resumed_ok($what);
+}
+{
+	# whoever ends this session leaves the server paused
+	my $what = 'the pausing session ended';
+	my $dump = start_in_pause($what);
+	value($b, 'postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pg_pardump pause'");
+	wait_until('it is gone', sub {
+		return value($b, 'postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_pardump pause'") eq 't' });
+	is(state($b), 'paused', "$what: and the standby paused");
+	append_to_file("$flags/open", '');
+	is(end_dump($dump), 1, "$what: exit code");
+	like($dump->{err}, qr/error: the replay of standby \S+ could not be paused: .*\n.*detail: It was resumed/s, "$what: message");
+	resumed_ok($what);
+}
+stop_proxy($relay);
+is($complained =~ s/^pgbench.*\n//r, '', 'the writers have no complaint');
+$writers->kill_kill;
+
+# ---- paused by somebody else
+
+replay();
+sql($b, 'postgres', 'SELECT pg_wal_replay_pause()');
+wait_until('it is paused', sub { return state($b) eq 'paused' });
+{
+	my $dump = start_both();
+	my $want = rows_in_snapshot($b, $rows_sql =~ s/ctid \|\| //gr);
+	open_gates();
+	is(end_dump($dump), 0, 'paused at the same place: exit code');
+	is(state($b), 'paused', 'paused at the same place: it stays so');
+	is(state($a), 'not paused', 'paused at the same place: the other goes on');
+}
+sql($primary, 'db', 'INSERT INTO busy VALUES (0)');
+$primary->wait_for_catchup($a, 'replay', $primary->lsn('insert'));
+refused_ok('paused elsewhere', qr/error: the replay of standby \S+ is paused, and not by this run.*\n.*detail: Replay is at \S+ on \S+, and at \S+ on/,
+	$a, from_both());
+is(state($b), 'paused', 'paused elsewhere: it stays so');
+sql($b, 'postgres', 'SELECT pg_wal_replay_resume()');
+
+# ---- commits that wait for replay
+
+foreach my $node ($primary, $b)
+{
+	$node->append_conf('postgresql.conf', "synchronous_standby_names = 'b'\nsynchronous_commit = remote_apply");
+	$node->reload;
+}
+wait_until('the settings are there', sub { return value($b, 'postgres', 'SHOW synchronous_commit') eq 'remote_apply' });
+wait_until('b is synchronous', sub {
+	return value($primary, 'postgres', "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") });
+refused_ok('remote_apply', qr/error: commits on the primary may wait for standby \S+ to replay them/, $a, from_both());
+{
+	my $dump = start_both('--pause-synchronous');
+	open_gates();
+	is(end_dump($dump), 0, '--pause-synchronous: exit code');
+	sql($primary, 'db', 'INSERT INTO busy VALUES (0)');
+	resumed_ok('--pause-synchronous');
+}
+foreach my $node ($primary, $b)
+{
+	$node->append_conf('postgresql.conf', "synchronous_standby_names = ''\nsynchronous_commit = on");
+	$node->reload;
+}
+
+# ---- another timeline: a standby of the second, which is promoted
+
+$b->backup('backup_c');
+my $c = PostgreSQL::Test::Cluster->new('c');
+$c->init_from_backup($b, 'backup_c', has_streaming => 1);
+$c->start;
+$b->promote;
+sql($b, 'db', 'INSERT INTO busy VALUES (1)');
+$b->wait_for_catchup($c, 'replay', $b->lsn('insert'));
+refused_ok('another timeline', qr/error: standby \S+ follows timeline 2, and \S+ timeline 1/,
+	$a, '-U', 'dumper', '--enable-row-security', '--also-from', $c->connstr('db'));
+is(state($_), 'not paused', 'another timeline: nobody is paused') foreach $a, $c;
+
+$_->stop('immediate') foreach $c, $b, $a, $primary;
+done_testing();
