@@ -246,6 +246,9 @@ test_chunk_plan(void)
 	check_chunk_bytes(MB, 4, "copy", 8 * MB, "the least of a copy");
 	check_chunk_bytes(128 * 64 * MB, 4, NULL, 128 * MB, "16 chunks for each job");
 	check_chunk_bytes(MB * MB, 4, NULL, 1024 * MB, "the largest size of a chunk");
+	check_chunk_bytes(80 * MB * MB, 1000, NULL, 1024 * MB, "the same of 80 TB");
+	check_chunk_bytes(900 * MB * MB, 1000, NULL, 900 * MB * MB / 90000 + 1,
+					  "more than that, lest there be too many");
 	check_reasons();
 	check_planned_chunks();
 	check_tail();

@@ -44,6 +44,7 @@ static const UnitTest tests[] = {
 	{"printable", test_printable},
 	{"restore_order", test_restore_order},
 	{"retry", test_retry},
+	{"scale", test_scale},
 	{"script", test_script},
 	{"sink", test_sink},
 	{"tar_archive", test_tar_archive},

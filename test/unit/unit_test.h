@@ -51,6 +51,7 @@ extern void test_previous_table(void);
 extern void test_printable(void);
 extern void test_restore_order(void);
 extern void test_retry(void);
+extern void test_scale(void);
 extern void test_script(void);
 extern void test_sink(void);
 extern void test_tar_archive(void);

@@ -14,6 +14,14 @@
 /* A chunk that is copied needs no file. */
 #define MIN_COPIED_CHUNK_BYTES ((uint64) 8 * 1024 * 1024)
 #define MAX_CHUNK_BYTES ((uint64) 1024 * 1024 * 1024)
+/*
+ * More only where there would be too many: pg_restore has all entries of an
+ * archive in memory, about 500 bytes each, and goes over them again and
+ * again.  With what the last chunks are cut into that makes less than 100,000
+ * of a table.
+ */
+#define MAX_CHUNKS 90000
+
 /* A manifest may say anything. */
 #define LEAST_CHUNK_BYTES ((uint64) 64 * 1024)
 
@@ -374,7 +382,8 @@ choose_chunk_bytes(const Options *options, const PreviousArchive *previous,
 		return options->chunk_bytes;
 	if (previous && previous->manifest->chunk_bytes != 0)
 		return Max(previous->manifest->chunk_bytes, LEAST_CHUNK_BYTES);
-	return Min(Max(bytes, least), MAX_CHUNK_BYTES);
+	return Min(Max(bytes, least),
+			   Max(MAX_CHUNK_BYTES, total_bytes / MAX_CHUNKS + 1));
 }
 
 ChunkPlan *

@@ -56,8 +56,9 @@ typedef struct ChunkPlan
  * Plan the chunks of all tables.
  *
  * The size of a chunk: --chunk-size, else the tables' total size / (16 x
- * jobs), at least 32 MB (8 MB in a direct copy) and at most 1 GB; a table is
- * split when it has more than one and a half of that.  By the rule, the last
+ * jobs), at least 32 MB (8 MB in a direct copy) and at most 1 GB, or, from
+ * about 88 TB on, what makes 90,000 of all; a table is split when it has more
+ * than one and a half of that.  By the rule, the last
  * chunks of what is read last are cut in halves and quarters.  With
  * --max-table-segment-pages=N a table of more than N blocks is split in
  * chunks of N blocks.
