@@ -202,6 +202,7 @@ foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // 3)
 	whole_ok($dump, $want, 'the second crashed');
 	like($dump->{err}, qr/warning: standby \S+ is lost/, 'the second crashed: warning');
 	$b->start;
+	replay();
 }
 
 # ---- the end of the client in the pause, before the second's snapshot
