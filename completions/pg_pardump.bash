@@ -63,7 +63,7 @@ _pg_pardump()
 			_filedir -d
 			return
 			;;
-		--filter | --pg-dump | --log-json | --report | --plan)
+		--filter | --pg-dump | --log-json | --report | --plan | --compare-with)
 			_filedir
 			return
 			;;

@@ -1,10 +1,12 @@
 /*
  * pg_pardump.c
- *		Dumps or copies a PostgreSQL database in parallel, within every table.
+ *		Dumps, copies or compares a PostgreSQL database in parallel, within every
+ *		table.
  */
 #include "base/fe_compat.h"
 
 #include "base/findings.h"
+#include "compare/compare_command.h"
 #include "copy/copy.h"
 #include "dump/dump.h"
 #include "dump/dump_task.h"
@@ -24,6 +26,8 @@ main(int argc, char **argv)
 		findings_begin_list();
 	if (options->verify)
 		status = verify_archive(options);
+	else if (options->compare_with)
+		status = compare_databases(options, argv[0]);
 	else if (options->target)
 		copy_database(options, argv[0]);
 	else if (options->task)

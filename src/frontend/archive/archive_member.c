@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_file.h"
 #include "archive/archive_lookup.h"
 #include "archive/archive_member.h"
 #include "stream/data_reader.h"
@@ -20,6 +21,11 @@ struct ArchiveMember
 
 /* To begin with, for what is read ahead: most tables are small. */
 #define AHEAD_BYTES ((size_t) 128 * 1024)
+
+/* Of rows, at a time. */
+#define READ_BYTES (128 * 1024)
+
+#define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
 
 /* For messages; owned. */
 static char *
@@ -164,6 +170,65 @@ archive_member_read(ArchiveMember *member, void *buf, size_t size)
 	if (member->ahead_len > 0)
 		return take_ahead(member, buf, size);
 	return data_reader_read(member->reader, buf, size);
+}
+
+/* ----------
+ * Rows
+ *
+ * They end with a mark, for psql.  It is not sent, but must be there: data
+ * that end without it have been cut.
+ * ----------
+ */
+
+/* The last bytes are held back, as they may be the mark. */
+typedef struct RowsText
+{
+	char		buffer[MARK_BYTES + READ_BYTES];
+	size_t		held;			/* at the buffer's begin */
+	bool		at_line;		/* all before these is whole lines */
+} RowsText;
+
+/* Pass on what cannot be the mark, of len bytes that follow what is held. */
+static void
+pass_on(RowsText *text, size_t len, Sink *sink)
+{
+	size_t		all = text->held + len;
+	size_t		part = all > MARK_BYTES ? all - MARK_BYTES : 0;
+
+	if (part > 0)
+	{
+		sink_write(sink, text->buffer, part);
+		text->at_line = text->buffer[part - 1] == '\n';
+		memmove(text->buffer, text->buffer + part, all - part);
+	}
+	text->held = all - part;
+}
+
+static bool
+ends_with_mark(const RowsText *text)
+{
+	return text->held == MARK_BYTES && text->at_line &&
+		memcmp(text->buffer, ARCHIVE_END_OF_ROWS, MARK_BYTES) == 0;
+}
+
+char *
+archive_member_send_rows(ArchiveMember *member, Sink *sink,
+						 char *const *stop)
+{
+	RowsText   *text = pg_malloc0(sizeof(RowsText));
+	char	   *problem = NULL;
+	ssize_t		len;
+
+	text->at_line = true;
+	while ((len = archive_member_read(member, text->buffer + text->held,
+									  READ_BYTES)) > 0 && *stop == NULL)
+		pass_on(text, len, sink);
+	if (len < 0)
+		problem = archive_member_error(member);
+	else if (*stop == NULL && !ends_with_mark(text))
+		problem = pg_strdup("the data do not end as rows do");
+	free(text);
+	return problem;
 }
 
 char *

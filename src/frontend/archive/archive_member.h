@@ -17,6 +17,7 @@
 
 #include "archive/archive_open.h"
 #include "stream/custom_block.h"
+#include "stream/sink.h"
 
 typedef struct ArchiveMember ArchiveMember;
 
@@ -41,6 +42,14 @@ extern ssize_t archive_member_read(ArchiveMember *member, void *buf,
  * at its end included.
  */
 extern bool archive_member_read_ahead(ArchiveMember *member, size_t size);
+
+/*
+ * Write all rows that it has to the sink, without the mark that ends them,
+ * and do not finish that; but stop when *stop is not NULL any more.  What is
+ * wrong with them, or NULL; owned.
+ */
+extern char *archive_member_send_rows(ArchiveMember *member, Sink *sink,
+									  char *const *stop);
 
 /* What is wrong, as a sentence; owned. */
 extern char *archive_member_error(const ArchiveMember *member);

@@ -63,3 +63,95 @@ compare_sequences(PGconn *target_conn, const Toc *toc)
 	}
 	return n_different;
 }
+
+/* ----------
+ * Two tables of contents
+ * ----------
+ */
+static int
+compare_entries(const void *a, const void *b)
+{
+	const TocEntry *e1 = *(const TocEntry *const *) a;
+	const TocEntry *e2 = *(const TocEntry *const *) b;
+	int			by_schema = strcmp(e1->namespace, e2->namespace);
+
+	return by_schema != 0 ? by_schema : strcmp(e1->tag, e2->tag);
+}
+
+/* Those of a table of contents, by their names; owned. */
+static const TocEntry **
+sort_sequences(const Toc *toc, int *n)
+{
+	const TocEntry **result = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry *));
+
+	*n = 0;
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], "SEQUENCE SET"))
+			result[(*n)++] = &toc->entries[i];
+	qsort(result, *n, sizeof(TocEntry *), compare_entries);
+	return result;
+}
+
+static bool
+same_position(const TocEntry *const entries[2])
+{
+	int64		position[2];
+	bool		is_called[2];
+
+	for (int i = 0; i < 2; i++)
+		if (!read_position(entries[i]->defn, &position[i], &is_called[i]))
+			pg_fatal("pg_dump describes no position of sequence %s",
+					 printable(entries[i]->tag));
+	return position[0] == position[1] && is_called[0] == is_called[1];
+}
+
+static void
+tell_sequence(const TocEntry *entry, const char *what, const char *side,
+			  void (*tell) (const char *what))
+{
+	char	   *text = psprintf("sequence %s %s%s",
+								printable(fmtQualifiedId(entry->namespace, entry->tag)),
+								what, side);
+
+	tell(text);
+	free(text);
+}
+
+int
+compare_sequences_of_tocs(const Toc *const tocs[2], const char *const names[2],
+						  bool only_first, int *n, void (*tell) (const char *what))
+{
+	int			n_of[2];
+	const TocEntry **of[2] = {sort_sequences(tocs[0], &n_of[0]), sort_sequences(tocs[1], &n_of[1])};
+	int			n_different = 0;
+	int			at[2] = {0, 0};
+
+	for (*n = 0; at[0] < n_of[0] || at[1] < n_of[1]; ++*n)
+	{
+		const TocEntry *pair[2] = {
+			at[0] < n_of[0] ? of[0][at[0]] : NULL,
+			at[1] < n_of[1] ? of[1][at[1]] : NULL
+		};
+		int			order = at[0] == n_of[0] ? 1 : at[1] == n_of[1] ? -1 :
+			compare_entries(&pair[0], &pair[1]);
+		int			alone = order < 0 ? 0 : 1;
+
+		at[0] += order <= 0;
+		at[1] += order >= 0;
+		if (order > 0 && only_first)
+		{
+			--*n;
+			continue;
+		}
+		if (order == 0 && same_position(pair))
+			continue;
+		n_different++;
+		if (order == 0)
+			tell_sequence(pair[0], "is at another position", "", tell);
+		else
+			tell_sequence(pair[alone], "is only in ", names[alone], tell);
+	}
+	free(of[0]);
+	free(of[1]);
+	return n_different;
+}

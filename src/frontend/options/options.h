@@ -108,6 +108,9 @@ typedef struct Options
 	uint64		index_jobs;		/* 0 = as many as jobs */
 	bool		no_analyze;
 	bool		compare;		/* source and target in the end */
+	const char *compare_with;	/* of a restore, the source, how to connect to
+								 * it; else that, or an archive, and nothing
+								 * is dumped; NULL = compare with none */
 	bool		clean;
 	bool		create;
 	bool		data_only;
@@ -125,8 +128,6 @@ typedef struct Options
 	bool		verify_first;
 	bool		resume;			/* the run before, which has not come to its
 								 * end */
-	const char *compare_with;	/* the source, how to connect to it; NULL =
-								 * compare with none */
 	bool		exit_on_error;
 	bool		if_exists;
 	bool		no_data_for_failed_tables;

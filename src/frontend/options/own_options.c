@@ -19,6 +19,7 @@ static const OptionRow own_options[] = {
 	{"chunk-size", OPTION_SIZE, offsetof(Options, chunk_bytes)},
 	{"clean-output", OPTION_FLAG, offsetof(Options, clean_output)},
 	{"compare", OPTION_FLAG, offsetof(Options, compare)},
+	{"compare-with", OPTION_TEXT, offsetof(Options, compare_with)},
 	{"copy-format", OPTION_TEXT, offsetof(Options, copy_format)},
 	{"create-slot", OPTION_FLAG, offsetof(Options, create_slot)},
 	{"create-subscription", OPTION_TEXT, offsetof(Options, create_subscription)},
@@ -264,6 +265,49 @@ check_copy(const Options *options)
 			options->dry_run, "--dry-run");
 }
 
+/* Options of pg_dump's without which there are rows to compare. */
+static const char *const without_rows[] = {
+	"-s", "--no-data", "--statistics-only", "--section=pre-data",
+	"--section=post-data"
+};
+
+/* A comparison makes nothing. */
+static void
+check_compare_with(const Options *options)
+{
+	const struct
+	{
+		bool		given;
+		const char *name;
+	}			others[] = {
+		{options->directory != NULL, "-f/--file"},
+		{options->pipe_command != NULL, "--pipe"},
+		{options->target != NULL, "--target"},
+		{options->verify != NULL, "--verify"},
+		{options->dry_run, "--dry-run"},
+		{options->check, "--check"},
+		{options->report != NULL, "--report"},
+		{options->incremental != NULL, "--incremental"},
+		{options->manifest_fingerprints, "--manifest-fingerprints"},
+		{options->clean_output, "--clean-output"},
+		{options->create_slot, "--create-slot"},
+		{options->compress_given, "-Z/--compress"},
+		{options->sample.head != NULL, "--sample"},
+	};
+
+	if (options->compare_with == NULL)
+		return;
+	if (options->compare_with[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--compare-with");
+	for (int i = 0; i < (int) lengthof(others); i++)
+		exclude(true, "--compare-with", others[i].given, others[i].name);
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+		for (int j = 0; j < (int) lengthof(without_rows); j++)
+			exclude(true, "--compare-with",
+					strcmp(options->pg_dump_args[i], without_rows[j]) == 0,
+					j == 0 ? "-s/--schema-only" : without_rows[j]);
+}
+
 static void
 check_report(const Options *options)
 {
@@ -414,6 +458,7 @@ own_options_check(const Options *options)
 			options->target != NULL, "--target");
 	exclude(options->clean_output, "--clean-output",
 			options->pipe_command != NULL, "--pipe");
+	check_compare_with(options);
 	check_report(options);
 	check_incremental(options);
 	check_copy(options);

@@ -17,10 +17,19 @@
 /* How long the answer to a question may take. */
 #define ANSWER_MS 15000
 
-/* There is one server to wait for: this is the process's. */
-typedef struct LeaderWatchdog
+/*
+ * What is kept with a connection, for as long as the process: there may be
+ * two servers to wait for.
+ */
+typedef struct WatchedSession
 {
 	const PeerAddress *address;
+	int			backend;
+} WatchedSession;
+
+/* This is the process's. */
+typedef struct LeaderWatchdog
+{
 	int64		timeout_ms;
 	int			max_unanswered;
 	int			unanswered;		/* questions in a row */
@@ -48,8 +57,9 @@ is_watched(const PGconn *conn)
 static bool
 is_in_vain(const PGconn *conn)
 {
-	char	   *sql = backend_query_at_work((int) (intptr_t) PQinstanceData(conn, ignore_event));
-	PGconn	   *other = connection_try_peer(state.address, "pg_pardump");
+	const WatchedSession *session = PQinstanceData(conn, ignore_event);
+	char	   *sql = backend_query_at_work(session->backend);
+	PGconn	   *other = connection_try_peer(session->address, "pg_pardump");
 	PGresult   *res = NULL;
 	bool		result;
 
@@ -88,8 +98,8 @@ void
 leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 					  const Options *options)
 {
+	WatchedSession *session;
 	PGresult   *res;
-	intptr_t	backend;
 
 	if (options->stall_timeout == 0)
 		return;
@@ -98,14 +108,15 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 		session_lost("the server does not answer");
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", session_backend_query);
-	backend = atoi(PQgetvalue(res, 0, 0));
+	session = pg_malloc(sizeof(WatchedSession));
+	session->address = address;
+	session->backend = atoi(PQgetvalue(res, 0, 0));
 	PQclear(res);
-	state.address = address;
 	state.timeout_ms = (int64) options->stall_timeout * 1000;
 	state.max_unanswered = (int) options->retries;
 	/* nor may sending wait without end; PQexec() does not care */
 	if (!PQregisterEventProc(conn, ignore_event, "pg_pardump", NULL) ||
-		!PQsetInstanceData(conn, ignore_event, (void *) backend) ||
+		!PQsetInstanceData(conn, ignore_event, session) ||
 		PQsetnonblocking(conn, true) != 0)
 		pg_fatal("out of memory");
 	session_wait_set_watch(check_silence);

@@ -30,6 +30,8 @@ command_name(const Options *options)
 		return "dry-run";
 	if (options->restore)
 		return "restore";
+	if (options->compare_with)
+		return "compare";
 	return options->target ? "copy" : "dump";
 }
 

@@ -1,0 +1,81 @@
+/*
+ * compare_side.h
+ *		One of two sides that are compared: a database, in a snapshot, or an
+ *		archive.
+ *
+ * Both give the same: a plan, and the rows of its data files as COPY writes
+ * them.  A database is planned and read as for a dump of it; so a comparison
+ * runs nothing that a dump would not run.
+ */
+#ifndef COMPARE_SIDE_H
+#define COMPARE_SIDE_H
+
+#include "compare/compare_objects.h"
+#include "source/source.h"
+#include "status/run.h"
+#include "stream/sink.h"
+
+typedef struct CompareSide CompareSide;
+
+/*
+ * What is done with it.  All are called in workers but reset(), which is
+ * called as WorkerTask's is, for each data file of the job.
+ */
+typedef struct CompareWork
+{
+	void	   *arg;			/* given to every callback */
+
+	/* In the leader: is this table to be read? */
+	bool		(*wants) (void *arg, int table);
+
+	/*
+	 * The rows of a data file come; and have come.  The sink is freed by the
+	 * caller; NULL if they are not wanted any more.
+	 */
+	Sink	   *(*begin) (void *arg, const DataFile *file);
+	void		(*end) (void *arg, const DataFile *file);
+	void		(*reset) (void *arg, const DataFile *file);
+
+	/* The sum of a group of large objects; NULL: they are not read. */
+	void		(*group) (void *arg, int group, const ObjectSum *sum);
+	uint64		seed;			/* of that */
+} CompareWork;
+
+/*
+ * Open a database, plan it as a dump with these options, and lock its tables.
+ * If rows are to be as another side has them, encoding is that side's; else
+ * NULL.  Exits with a message if something cannot be read.
+ */
+extern CompareSide *compare_side_open_database(const Options *options,
+											   const char *name,
+											   const char *argv0,
+											   const char *encoding);
+
+/* Open an archive.  Exits with a message if it cannot be compared. */
+extern CompareSide *compare_side_open_archive(const Options *options);
+
+/* What it is called: "the database"; borrowed. */
+extern const char *compare_side_name(const CompareSide *side);
+extern const DumpPlan *compare_side_plan(const CompareSide *side);
+extern bool compare_side_is_archive(const CompareSide *side);
+
+/* Of a database: the leader's session. */
+extern PGconn *compare_side_conn(const CompareSide *side);
+
+/*
+ * Rows of two databases depend on settings that dumps leave alone: have them
+ * written alike.
+ */
+extern void compare_side_set_alike(CompareSide *side);
+
+/* Compare by columns in this order from now on; taken over. */
+extern void compare_side_set_columns(CompareSide *side, int table,
+									 char **columns);
+
+/* All workers read what is wanted. */
+extern void compare_side_run(CompareSide *side, const CompareWork *work);
+
+/* Snapshot and locks are of no more use. */
+extern void compare_side_close(CompareSide *side);
+
+#endif							/* COMPARE_SIDE_H */

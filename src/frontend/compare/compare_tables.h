@@ -1,0 +1,56 @@
+/*
+ * compare_tables.h
+ *		Which tables of two sides belong together, and what is known of them.
+ */
+#ifndef COMPARE_TABLES_H
+#define COMPARE_TABLES_H
+
+#include "compare/compare_side.h"
+#include "compare/difference_sketch.h"
+
+/* What a side has of a table. */
+typedef struct RowSum
+{
+	uint64		rows;
+	uint64		sum;			/* of hashes of the rows, */
+	uint64		mixed;			/* and of hashes of these */
+} RowSum;
+
+typedef struct CompareTable
+{
+	const char *name;			/* qualified and quoted; borrowed */
+	int			no[2];			/* in the plan of each side; -1 = has none */
+	char	   *problem;		/* why rows are not compared, or NULL */
+	char	  **key;			/* names of the columns that tell rows apart */
+	int		   *key_columns;	/* which these are, from 0 */
+	int			n_key;			/* 0 if it has no key */
+
+	/* What has come of it */
+	RowSum		sums[2];
+	bool		differs;		/* any of it does */
+	bool		is_counted;		/* the differences that follow are there */
+	Difference	rows;			/* added by the first side */
+	Difference	keys;			/* the same of the key alone */
+} CompareTable;
+
+typedef struct CompareTables
+{
+	CompareTable *tables;		/* in the order of their names */
+	int			n_tables;
+	int		   *of[2];			/* by side and table of its plan: which it is,
+								 * -1 if it is left out */
+} CompareTables;
+
+/*
+ * Match the tables of two sides by their names, and their columns, whose
+ * order is made the same; find keys in the catalog of the first side, which
+ * is a database.  If only_first, tables that the second side alone has are
+ * left out.
+ */
+extern CompareTables *compare_tables_match(CompareSide *const sides[2],
+										   bool only_first);
+
+/* Are the rows of the table to be compared? */
+extern bool compare_table_has_rows(const CompareTable *table);
+
+#endif							/* COMPARE_TABLES_H */

@@ -1,0 +1,285 @@
+/*
+ * difference_sketch.c
+ *		Invertible Bloom lookup tables, in levels.
+ *
+ * A table has cells, in three parts.  A hash goes to one cell of each part,
+ * which sums up what came to it.  A cell that holds one hash only, however
+ * often, gives that away, and it is taken out of the other two; so one cell
+ * after the other is read.  This comes to its end, with hardly an exception,
+ * as long as there are fewer different hashes than 4/5 of the cells.
+ *
+ * Of the hashes a half is at level 0, a quarter at level 1, and so on, each
+ * level with a table of its own: what differs much is read from the levels
+ * above, and is so many times as much.
+ *
+ * Halves of hashes are summed up as signed numbers, not by exclusive or:
+ * rows may be there several times.
+ */
+#include "base/fe_compat.h"
+
+#include "port/pg_bitutils.h"
+
+#include "compare/difference_sketch.h"
+
+#define PARTS 3
+#define MAX_PART_CELLS 2048
+#define MAX_LEVELS 24
+
+/* What few hashes need more than 4/5 would give. */
+#define SPARE_CELLS 24
+
+/* A sketch is an array of them, by level and part. */
+struct DifferenceSketch
+{
+	int64		count;
+	int64		low;			/* halves of hashes */
+	int64		high;
+	uint64		check;			/* another hash of each hash */
+};
+
+typedef struct DifferenceSketch Cell;
+
+/* Of a level; and how many levels there are. */
+static uint64
+part_cells(uint64 n_hashes)
+{
+	return Min(n_hashes / 2 + SPARE_CELLS, MAX_PART_CELLS);
+}
+
+static int
+level_count(uint64 n_hashes)
+{
+	return part_cells(n_hashes) < MAX_PART_CELLS ? 1 : MAX_LEVELS;
+}
+
+static size_t
+cell_count(uint64 n_hashes)
+{
+	return level_count(n_hashes) * PARTS * part_cells(n_hashes);
+}
+
+size_t
+difference_sketch_bytes(uint64 n_hashes)
+{
+	return cell_count(n_hashes) * sizeof(Cell);
+}
+
+/* Stafford's variant 13 of the finalizer of MurmurHash3. */
+static uint64
+mix(uint64 x)
+{
+	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+static uint64
+check_of(uint64 hash)
+{
+	return mix(hash + UINT64CONST(0x9e3779b97f4a7c15));
+}
+
+static int
+natural_level(uint64 hash)
+{
+	uint64		bits = mix(hash + UINT64CONST(0x3c6ef372fe94f82a));
+
+	return bits == 0 ? MAX_LEVELS - 1 :
+		Min(pg_rightmost_one_pos64(bits), MAX_LEVELS - 1);
+}
+
+/* Where the hash goes in a part. */
+static size_t
+cell_index(uint64 n_hashes, uint64 hash, int part)
+{
+	uint64		cells = part_cells(n_hashes);
+	int			level = level_count(n_hashes) == 1 ? 0 : natural_level(hash);
+	uint64		place = mix(hash + (part + 1) * UINT64CONST(0xd1b54a32d192ed03));
+
+	return (level * PARTS + part) * cells + place % cells;
+}
+
+static void
+add_times(DifferenceSketch *sketch, uint64 n_hashes, uint64 hash, int64 times)
+{
+	for (int part = 0; part < PARTS; part++)
+	{
+		Cell	   *cell = &sketch[cell_index(n_hashes, hash, part)];
+
+		cell->count += times;
+		cell->low += times * (int64) (hash & 0xffffffff);
+		cell->high += times * (int64) (hash >> 32);
+		cell->check += (uint64) times * check_of(hash);
+	}
+}
+
+void
+difference_sketch_add(DifferenceSketch *sketch, uint64 n_hashes, uint64 hash,
+					  int times)
+{
+	add_times(sketch, n_hashes, hash, times);
+}
+
+void
+difference_sketch_merge(DifferenceSketch *sketch, const DifferenceSketch *part,
+						uint64 n_hashes)
+{
+	size_t		n = cell_count(n_hashes);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		Cell	   *to = &sketch[i];
+		const Cell *from = &part[i];
+
+		if (from->count == 0 && from->low == 0 && from->high == 0 &&
+			from->check == 0)
+			continue;
+		__sync_fetch_and_add(&to->count, from->count);
+		__sync_fetch_and_add(&to->low, from->low);
+		__sync_fetch_and_add(&to->high, from->high);
+		__sync_fetch_and_add(&to->check, from->check);
+	}
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
+
+/* Does the cell hold one hash only? */
+static bool
+read_cell(const DifferenceSketch *sketch, uint64 n_hashes, size_t index,
+		  uint64 *hash)
+{
+	const Cell *cell = &sketch[index];
+	int64		low;
+	int64		high;
+
+	if (cell->count == 0 || cell->low % cell->count != 0 ||
+		cell->high % cell->count != 0)
+		return false;
+	low = cell->low / cell->count;
+	high = cell->high / cell->count;
+	if (low < 0 || low > 0xffffffff || high < 0 || high > 0xffffffff)
+		return false;
+	*hash = ((uint64) high << 32) | (uint64) low;
+	if ((uint64) cell->count * check_of(*hash) != cell->check)
+		return false;
+	for (int part = 0; part < PARTS; part++)
+		if (cell_index(n_hashes, *hash, part) == index)
+			return true;
+	return false;
+}
+
+static void
+note_hash(Difference *result, uint64 hash, int64 surplus)
+{
+	if ((result->n_hashes & (result->n_hashes - 1)) == 0)
+		result->hashes = pg_realloc(result->hashes,
+									Max(result->n_hashes * 2, 1) *
+									sizeof(DifferentHash));
+	result->hashes[result->n_hashes].hash = hash;
+	result->hashes[result->n_hashes++].surplus = surplus;
+}
+
+/*
+ * All that a level holds; false if that could not be read, and what could
+ * must not be believed to be all.
+ */
+static bool
+read_level(DifferenceSketch *sketch, uint64 n_hashes, int level,
+		   Difference *result)
+{
+	size_t		n = PARTS * part_cells(n_hashes);
+	bool		any = true;
+
+	while (any)
+	{
+		any = false;
+		for (size_t i = level * n; i < (level + 1) * n; i++)
+		{
+			int64		times = sketch[i].count;
+			uint64		hash;
+
+			if (!read_cell(sketch, n_hashes, i, &hash))
+				continue;
+			add_times(sketch, n_hashes, hash, -times);
+			note_hash(result, hash, times);
+			any = true;
+		}
+	}
+	for (size_t i = level * n; i < (level + 1) * n; i++)
+	{
+		const Cell *cell = &sketch[i];
+
+		if (cell->count != 0 || cell->low != 0 || cell->high != 0 ||
+			cell->check != 0)
+			return false;
+	}
+	return true;
+}
+
+static int
+compare_hashes(const void *a, const void *b)
+{
+	uint64		h1 = ((const DifferentHash *) a)->hash;
+	uint64		h2 = ((const DifferentHash *) b)->hash;
+
+	return h1 < h2 ? -1 : h1 > h2;
+}
+
+Difference
+difference_sketch_read(DifferenceSketch *sketch, uint64 n_hashes)
+{
+	Difference	result = {0};
+	int			level = level_count(n_hashes);
+
+	while (level > 0)
+	{
+		int			n_before = result.n_hashes;
+
+		if (!read_level(sketch, n_hashes, level - 1, &result))
+		{
+			result.n_hashes = n_before;
+			break;
+		}
+		level--;
+	}
+	result.complete = level == 0;
+	result.least_level = level;
+	for (int i = 0; i < result.n_hashes; i++)
+	{
+		int64		surplus = result.hashes[i].surplus;
+
+		if (surplus > 0)
+			result.added += surplus;
+		else
+			result.taken += -surplus;
+	}
+	/* of all that differs, half is below level 1, three quarters below 2 */
+	result.added <<= level;
+	result.taken <<= level;
+	if (result.n_hashes > 0)
+		qsort(result.hashes, result.n_hashes, sizeof(DifferentHash),
+			  compare_hashes);
+	return result;
+}
+
+bool
+difference_has(const Difference *difference, uint64 hash, bool added)
+{
+	DifferentHash key = {.hash = hash};
+	const DifferentHash *found = NULL;
+
+	if (difference->n_hashes > 0)
+		found = bsearch(&key, difference->hashes, difference->n_hashes,
+						sizeof(DifferentHash), compare_hashes);
+	return found && (found->surplus > 0) == added;
+}
+
+bool
+difference_knows(const Difference *difference, uint64 hash)
+{
+	return difference->complete ||
+		natural_level(hash) >= (int) difference->least_level;
+}

@@ -1,0 +1,238 @@
+# pg_pardump --compare-with: a database against another one, or an archive.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use JSON::PP;
+use Pardump::Background qw(end_dump wait_in_run children);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok nothing_left_ok);
+use Pardump::Copy qw(start_load);
+use Pardump::Restore qw(stock_archives);
+use Pardump::Stopper qw(start_stopper stop_stopper cut);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('compared', allows_streaming => 1);
+sql($node, 'postgres', 'CREATE ROLE owner');
+
+make_database($node, 'shop');
+sql($node, 'shop', <<'SQL');
+CREATE SCHEMA "odd ""names""";
+CREATE TABLE "odd ""names"""."a b" ("x y" int, "N" float8, t text, PRIMARY KEY ("x y", t));
+INSERT INTO "odd ""names"""."a b" SELECT g, g / 7.0, 'ä' || g FROM generate_series(1, 3000) g;
+CREATE TABLE big (id int PRIMARY KEY, t text, at timestamptz DEFAULT '2024-01-01 00:00:00+00',
+	twice int GENERATED ALWAYS AS (id * 2) STORED);
+INSERT INTO big (id, t) SELECT g, repeat(md5(g::text), 4) FROM generate_series(1, 20000) g;
+ALTER TABLE big ADD gone int, ADD b bytea;
+ALTER TABLE big DROP gone;
+CREATE TABLE loose (a int, b text, f float8);
+INSERT INTO loose SELECT g % 50, CASE WHEN g % 3 > 0 THEN g::text END, 0.0 FROM generate_series(1, 500) g;
+CREATE TABLE root (id int, b text, PRIMARY KEY (id)) PARTITION BY HASH (id);
+CREATE TABLE leaf1 PARTITION OF root FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE leaf2 PARTITION OF root FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO root SELECT g, g FROM generate_series(1, 1000) g;
+CREATE TABLE none AS SELECT FROM generate_series(1, 5);
+CREATE SEQUENCE seq;
+SELECT nextval('seq'), lo_from_bytea(4711, repeat('large', 300000)::bytea), lo_create(4712);
+SQL
+
+# Other files, other order of rows, other order of columns, and another zone.
+sql($node, 'postgres', 'CREATE DATABASE other TEMPLATE shop');
+sql($node, 'other', <<'SQL');
+ALTER DATABASE other SET timezone = 'Asia/Tokyo';
+ALTER DATABASE other SET bytea_output = 'escape';
+CREATE TABLE turned (b bytea, at timestamptz DEFAULT '2024-01-01 00:00:00+00', t text, id int PRIMARY KEY,
+	twice int GENERATED ALWAYS AS (id * 2) STORED);
+INSERT INTO turned (b, at, t, id) SELECT b, at, t, id FROM big ORDER BY t;
+DROP TABLE big;
+ALTER TABLE turned RENAME TO big;
+SQL
+
+my $shop = $node->connstr('shop');
+my $other = $node->connstr('other');
+my @chunks = qw(-j2 --chunk-size=64kB);
+my %archives = stock_archives($node, 'shop');
+$archives{ours} = dump_ok($node, 'shop', 'in chunks', 'pg_pardump', @chunks);
+
+# compare('with', options...): the exit code, and what is said
+sub compare
+{
+	my ($with, @options) = @_;
+	return run_program('pg_pardump', "--compare-with=$with", @options, '-d', $shop);
+}
+
+# same_ok('what', 'with', options...): returns what is said
+sub same_ok
+{
+	my ($what, $with, @options) = @_;
+	my ($rc, $out, $err) = compare($with, @options);
+	is("$rc$err", '0', "$what: equal, exit code") or diag($out);
+	like($out, qr/^compared \d+ tables?, .*: 0 differences$/m, "$what: equal, in all");
+	unlike($out, qr/differ[^e]|only in/, "$what: no table differs");
+	return $out;
+}
+
+# differs_ok('what', 'with', \@options, places, lines...): these are all that
+# tell of a difference
+sub differs_ok
+{
+	my ($what, $with, $options, $places, @lines) = @_;
+	my ($rc, $out, $err) = compare($with, @$options);
+	is("$rc$err", '1', "$what: exit code");
+	my @told = grep { !/ (is|are) equal, / } split /\n/, $out;
+	like(pop @told, qr/: \Q$places\E$/, "$what: in all");
+	is_deeply(\@told, \@lines, "$what: what differs");
+	return $out;
+}
+
+# ---- the same
+
+my $out = same_ok('a database', $other, @chunks);
+like($out, qr/^table public\.big is equal, 20000 rows$/m, 'a line of each table');
+like($out, qr/^table public\.leaf1 is equal, \d+ rows$/m, 'a line of each partition');
+like($out, qr/^table public\."none" is equal, 5 rows$/m, 'a table without columns');
+like($out, qr/^large objects are equal, 2$/m, 'large objects');
+like($out, qr/^compared 6 tables, 1 sequence, 2 large objects, 24505 and 24505 rows: 0 differences$/m, 'the sum');
+same_ok('a database, without the extension', $other, '--no-extension', @chunks);
+same_ok("archive $_", $archives{$_}, @chunks) foreach sort keys %archives;
+like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^compared 1 table, 0 sequences, 0 large objects, 500 /m,
+	'one table: nothing else is compared');
+like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^compared 5 tables, 1 sequence/m, 'not one table');
+like(same_ok('by a condition', $other, '--where=big:id <= 100'), qr/^table public\.big is equal, 100 rows$/m, 'by a condition');
+nothing_left_ok($node, 'nowhere', 'the same');
+
+# A worker that compares is killed.
+{
+	my $stopper = start_stopper($node, qr/COPY public\.loose/, 'said');
+	my $run = start_load('pg_pardump', '-d', $shop, '--no-extension',
+		"--compare-with=host=$stopper->{relay}{host} port=$stopper->{relay}{port} dbname=other");
+	wait_in_run($run, 'it compares', sub { -e $stopper->{reached} });
+	kill KILL => children($run->{pid});
+	cut($stopper);
+	is(end_dump($run), 0, 'a worker is killed: exit code');
+	like($run->{err}, qr/warning: a worker was killed while comparing .*; retry 1 of 5/, 'a worker is killed: retry');
+	stop_stopper($stopper);
+}
+
+# ---- rows that differ
+
+sql($node, 'other', <<'SQL');
+UPDATE big SET t = 'other' WHERE id IN (9, 10, 19999);
+DELETE FROM big WHERE id IN (77, 5);
+INSERT INTO big (id, t) VALUES (100001, 'new');
+DELETE FROM loose WHERE ctid = (SELECT min(ctid) FROM loose WHERE a = 3 AND b IS NULL);
+INSERT INTO loose SELECT a, b, f FROM loose WHERE b = '4';
+UPDATE loose SET f = '-0' WHERE b = '5';
+UPDATE loose SET b = '' WHERE ctid = (SELECT min(ctid) FROM loose WHERE a = 0 AND b IS NULL);
+SELECT nextval('seq'), lo_put(4711, 400000, 'X');
+SQL
+my @big = (
+	'table public.big differs: 3 rows with other values, 2 rows only in the database, 1 row only in the other database (20000 and 19999 rows)',
+	'  other values: id=9', '  other values: id=10', '  other values: id=19999',
+	'  only in the database: id=5', '  only in the database: id=77',
+	'  only in the other database: id=100001');
+my @loose = (
+	'table public.loose differs: 3 rows only in the database, 3 rows only in the other database (500 and 500 rows)',
+	'  only in the database: a=0, b=NULL, f=0', '  only in the database: a=3, b=NULL, f=0', '  only in the database: a=5, b=5, f=0',
+	'  only in the other database: a=0, b=, f=0', '  only in the other database: a=4, b=4, f=0',
+	'  only in the other database: a=5, b=5, f=-0');
+my @rest = ('sequence public.seq is at another position', 'large objects differ (2 on each side)');
+differs_ok('rows', $other, \@chunks, '4 differences', @big, @loose, @rest);
+differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-extension' ], '4 differences', @big, @loose, @rest);
+
+# the same against archives of it
+{
+	my $archive = dump_ok($node, 'other', 'of the other', 'pg_pardump', @chunks);
+	my $custom = new_path('custom');
+	run_program('pg_dump', '-Fc', '-f', $custom, '-d', $other);
+	my @archived = map { s/the other database/the archive/gr } @big;
+
+	differs_ok('an archive, one table', $archive, [ @chunks, '-t', 'loose' ], '1 difference',
+		map { s/the other database/the archive/gr } @loose);
+
+	# its zone is not that of the database, which says so
+	my ($rc, $out) = compare($custom, '-t', 'big');
+	is($rc, 1, 'an archive of another zone: differs');
+	local $ENV{PGTZ} = 'Asia/Tokyo';
+	differs_ok('an archive of another zone, with that', $_, [ @chunks, '-t', 'big' ], '1 difference', @archived)
+	  foreach $archive, $custom;
+}
+
+# what no row is like, and so much that it can but be estimated
+sql($node, 'other', q{UPDATE big SET t = t || 'x'});
+{
+	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
+	my ($n) = $out =~ /^table public\.big differs: about (\d+) rows with other values/m;
+	is($rc, 1, 'many rows: exit code');
+	cmp_ok(abs(($n // 0) - 19998), '<', 2000, 'many rows: how many, about') or diag($out);
+	like($out, qr/^  other values: id=\d+\n  other.*\n  other.*\n  other.*\n  other.*\n  \.\.\.$/m, 'many rows: some of them');
+}
+sql($node, 'other', 'TRUNCATE big');
+{
+	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
+	like($out, qr/differs: about \d+ rows only in the database \(20000 and 0 rows\)$/m, 'all rows are missing');
+}
+
+# ---- tables and columns that differ; events
+
+sql($node, 'other', q{DROP TABLE none; CREATE TABLE more (a int); ALTER TABLE leaf1 RENAME TO renamed;
+	ALTER TABLE loose RENAME f TO g});
+{
+	my $log = new_path('events.json');
+	differs_ok('tables', $other, [ '-T', 'big', "--log-json=$log" ], '7 differences',
+		'table public."none" is only in the database',
+		'table public.leaf1 is only in the database',
+		'table public.loose has column f only in the database',
+		'table public.more is only in the other database',
+		'table public.renamed is only in the other database', @rest);
+	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
+	is($events[0]{command}, 'compare', 'events: the command');
+	my %tables = map { $_->{table} => $_ } grep { $_->{event} eq 'compared' } @events;
+	is_deeply([ @{ $tables{'public.leaf2'} }{qw(result rows other_rows)} ], [ 'equal', map { value($node, 'shop', 'SELECT count(*) FROM leaf2') } 1 .. 2 ],
+		'events: a table that is equal');
+	is($tables{'public.loose'}{problem}, 'has column f only in the database', 'events: a problem');
+	is($events[-1]{event}, 'summary', 'events: the last one');
+	is($events[-1]{differences}, 7, 'events: differences');
+}
+# an archive that has more than was asked for; and less
+differs_ok('an archive has less', dump_ok($node, 'shop', 'less', 'pg_pardump', '-T', 'leaf1', '-T', 'seq', '-B'), [], '3 differences',
+	'table public.leaf1 is only in the database', 'sequence public.seq is only in the database',
+	'large objects differ (2 in the database, 0 in the archive)');
+
+# ---- what cannot be
+
+sub refused_ok
+{
+	my ($message, $what, $with, @options) = @_;
+	my ($rc, $out, $err) = compare($with, @options);
+	is("$rc$out", '1', "$what: exit code");
+	like($err, $message, "$what: message");
+	return;
+}
+
+refused_ok(qr/database "nowhere" does not exist/, 'no such database', $node->connstr('nowhere'));
+refused_ok(qr/could not open .*"\/nowhere\/at all"/, 'no such archive', '/nowhere/at all');
+refused_ok(qr/options --compare-with and -f\/--file cannot be used together/, '-f', $other, '-f', new_path('x'));
+refused_ok(qr/options --compare-with and -s\/--schema-only cannot be used together/, '--schema-only', $other, '--schema-only');
+refused_ok(qr/options --compare-with and --sample cannot be used together/, '--sample', $other, '--sample=big:1');
+{
+	my $part = dump_ok($node, 'shop', 'a part', 'pg_pardump', '--where=big:id < 10');
+	refused_ok(qr/--compare-with cannot be used: of table public\.big the archive has only some rows/, 'a part', $part);
+	my $damaged = dump_ok($node, 'shop', 'damaged', 'pg_pardump', '-Z', 'none', '-t', 'loose');
+	my ($file) = grep { /\/\d+\.dat$/ } glob("$damaged/*");
+	truncate $file, (-s $file) - 20;
+	refused_ok(qr/the data do not end as rows do/, 'a damaged archive', $damaged, '-t', 'loose');
+}
+# who owns a table cannot have us run functions, and so need not be trusted
+sql($node, 'shop', <<'SQL');
+ALTER TABLE loose OWNER TO owner;
+SQL
+same_ok('a table of another role', $archives{ours}, '-t', 'loose', '--no-extension');
+refused_ok(qr/a query of 1 table could run functions of other roles, as "owner"/, 'a condition on a table of another role',
+	$archives{ours}, '-t', 'loose', '--where=loose:a > 0');
+
+$node->stop;
+done_testing();
