@@ -126,12 +126,12 @@ count_row(void *arg, const char *row, size_t len)
 	CompareRows *rows = arg;
 	const TableSketches *part = &rows->part;
 	int			times = rows->side == 0 ? 1 : -1;
+	uint64		hash = hash_of(row, len, rows->seed);
+	uint64		key = part->keys ? hash_key(rows, row, len) : hash;
 
-	difference_sketch_add(part->rows, part->n_hashes,
-						  hash_of(row, len, rows->seed), times);
+	difference_sketch_add(part->rows, part->n_hashes, hash, key, times);
 	if (part->keys)
-		difference_sketch_add(part->keys, part->n_hashes,
-							  hash_key(rows, row, len), times);
+		difference_sketch_add(part->keys, part->n_hashes, key, key, times);
 }
 
 /* ----------

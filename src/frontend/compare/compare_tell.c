@@ -44,25 +44,36 @@ compare_tell_run(CompareSide *const sides[2], const CompareTables *tables,
  * ----------
  */
 
-/* How many rows are of each kind. */
+/* From which on all is known of rows and of keys. */
+static int
+least_level(const CompareTable *table)
+{
+	return table->n_key == 0 ? table->rows.least_level :
+		Max(table->rows.least_level, table->keys.least_level);
+}
+
+/* How many rows are of each kind, in the same part of all rows. */
 static void
 count_kinds(const CompareTable *table, uint64 counts[N_ROW_KINDS])
 {
+	int			level = least_level(table);
+	uint64		first = difference_count(&table->rows, true, level);
+
 	counts[ROW_CHANGED] = 0;
-	counts[ROW_ONLY_FIRST] = table->rows.added;
-	counts[ROW_ONLY_SECOND] = table->rows.taken;
+	counts[ROW_ONLY_FIRST] = first;
+	counts[ROW_ONLY_SECOND] = difference_count(&table->rows, false, level);
 	if (table->n_key == 0)
 		return;
-	counts[ROW_ONLY_FIRST] = table->keys.added;
-	counts[ROW_ONLY_SECOND] = table->keys.taken;
-	if (table->rows.added > table->keys.added)
-		counts[ROW_CHANGED] = table->rows.added - table->keys.added;
+	counts[ROW_ONLY_FIRST] = difference_count(&table->keys, true, level);
+	counts[ROW_ONLY_SECOND] = difference_count(&table->keys, false, level);
+	if (first > counts[ROW_ONLY_FIRST])
+		counts[ROW_CHANGED] = first - counts[ROW_ONLY_FIRST];
 }
 
 static bool
 is_exact(const CompareTable *table)
 {
-	return table->rows.complete && (table->n_key == 0 || table->keys.complete);
+	return least_level(table) == 0;
 }
 
 /* "2 rows have other values, about 5 rows only in the database" */

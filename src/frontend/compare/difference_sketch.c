@@ -23,7 +23,6 @@
 
 #define PARTS 3
 #define MAX_PART_CELLS 2048
-#define MAX_LEVELS 24
 
 /* What few hashes need more than 4/5 would give. */
 #define SPARE_CELLS 24
@@ -49,7 +48,7 @@ part_cells(uint64 n_hashes)
 static int
 level_count(uint64 n_hashes)
 {
-	return part_cells(n_hashes) < MAX_PART_CELLS ? 1 : MAX_LEVELS;
+	return part_cells(n_hashes) < MAX_PART_CELLS ? 1 : DIFFERENCE_LEVELS;
 }
 
 static size_t
@@ -84,27 +83,27 @@ natural_level(uint64 hash)
 {
 	uint64		bits = mix(hash + UINT64CONST(0x3c6ef372fe94f82a));
 
-	return bits == 0 ? MAX_LEVELS - 1 :
-		Min(pg_rightmost_one_pos64(bits), MAX_LEVELS - 1);
+	return bits == 0 ? DIFFERENCE_LEVELS - 1 :
+		Min(pg_rightmost_one_pos64(bits), DIFFERENCE_LEVELS - 1);
 }
 
-/* Where the hash goes in a part. */
+/* Where the hash goes in a part of a level. */
 static size_t
-cell_index(uint64 n_hashes, uint64 hash, int part)
+cell_index(uint64 n_hashes, int level, uint64 hash, int part)
 {
 	uint64		cells = part_cells(n_hashes);
-	int			level = level_count(n_hashes) == 1 ? 0 : natural_level(hash);
 	uint64		place = mix(hash + (part + 1) * UINT64CONST(0xd1b54a32d192ed03));
 
 	return (level * PARTS + part) * cells + place % cells;
 }
 
 static void
-add_times(DifferenceSketch *sketch, uint64 n_hashes, uint64 hash, int64 times)
+add_times(DifferenceSketch *sketch, uint64 n_hashes, int level, uint64 hash,
+		  int64 times)
 {
 	for (int part = 0; part < PARTS; part++)
 	{
-		Cell	   *cell = &sketch[cell_index(n_hashes, hash, part)];
+		Cell	   *cell = &sketch[cell_index(n_hashes, level, hash, part)];
 
 		cell->count += times;
 		cell->low += times * (int64) (hash & 0xffffffff);
@@ -115,9 +114,11 @@ add_times(DifferenceSketch *sketch, uint64 n_hashes, uint64 hash, int64 times)
 
 void
 difference_sketch_add(DifferenceSketch *sketch, uint64 n_hashes, uint64 hash,
-					  int times)
+					  uint64 level_hash, int times)
 {
-	add_times(sketch, n_hashes, hash, times);
+	int			level = level_count(n_hashes) == 1 ? 0 : natural_level(level_hash);
+
+	add_times(sketch, n_hashes, level, hash, times);
 }
 
 void
@@ -148,8 +149,8 @@ difference_sketch_merge(DifferenceSketch *sketch, const DifferenceSketch *part,
 
 /* Does the cell hold one hash only? */
 static bool
-read_cell(const DifferenceSketch *sketch, uint64 n_hashes, size_t index,
-		  uint64 *hash)
+read_cell(const DifferenceSketch *sketch, uint64 n_hashes, int level,
+		  size_t index, uint64 *hash)
 {
 	const Cell *cell = &sketch[index];
 	int64		low;
@@ -166,7 +167,7 @@ read_cell(const DifferenceSketch *sketch, uint64 n_hashes, size_t index,
 	if ((uint64) cell->count * check_of(*hash) != cell->check)
 		return false;
 	for (int part = 0; part < PARTS; part++)
-		if (cell_index(n_hashes, *hash, part) == index)
+		if (cell_index(n_hashes, level, *hash, part) == index)
 			return true;
 	return false;
 }
@@ -201,9 +202,9 @@ read_level(DifferenceSketch *sketch, uint64 n_hashes, int level,
 			int64		times = sketch[i].count;
 			uint64		hash;
 
-			if (!read_cell(sketch, n_hashes, i, &hash))
+			if (!read_cell(sketch, n_hashes, level, i, &hash))
 				continue;
-			add_times(sketch, n_hashes, hash, -times);
+			add_times(sketch, n_hashes, level, hash, -times);
 			note_hash(result, hash, times);
 			any = true;
 		}
@@ -244,21 +245,17 @@ difference_sketch_read(DifferenceSketch *sketch, uint64 n_hashes)
 			break;
 		}
 		level--;
-	}
-	result.complete = level == 0;
-	result.least_level = level;
-	for (int i = 0; i < result.n_hashes; i++)
-	{
-		int64		surplus = result.hashes[i].surplus;
+		for (int i = n_before; i < result.n_hashes; i++)
+		{
+			int64		surplus = result.hashes[i].surplus;
 
-		if (surplus > 0)
-			result.added += surplus;
-		else
-			result.taken += -surplus;
+			if (surplus > 0)
+				result.added[level] += surplus;
+			else
+				result.taken[level] += -surplus;
+		}
 	}
-	/* of all that differs, half is below level 1, three quarters below 2 */
-	result.added <<= level;
-	result.taken <<= level;
+	result.least_level = level;
 	if (result.n_hashes > 0)
 		qsort(result.hashes, result.n_hashes, sizeof(DifferentHash),
 			  compare_hashes);
@@ -278,8 +275,19 @@ difference_has(const Difference *difference, uint64 hash, bool added)
 }
 
 bool
-difference_knows(const Difference *difference, uint64 hash)
+difference_knows(const Difference *difference, uint64 level_hash)
 {
-	return difference->complete ||
-		natural_level(hash) >= (int) difference->least_level;
+	return difference->least_level == 0 ||
+		natural_level(level_hash) >= difference->least_level;
+}
+
+uint64
+difference_count(const Difference *difference, bool added, int least_level)
+{
+	uint64		result = 0;
+
+	for (int i = least_level; i < DIFFERENCE_LEVELS; i++)
+		result += added ? difference->added[i] : difference->taken[i];
+	/* half of all is below level 1, three quarters are below 2 */
+	return result << least_level;
 }

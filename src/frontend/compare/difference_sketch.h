@@ -23,15 +23,17 @@ typedef struct DifferentHash
 	int64		surplus;		/* of the side that was added; else negative */
 } DifferentHash;
 
+#define DIFFERENCE_LEVELS 24
+
 typedef struct Difference
 {
 	DifferentHash *hashes;		/* those that could be read, in order; owned */
 	int			n_hashes;
-	bool		complete;		/* these are all */
-	uint64		least_level;	/* all of the hashes that are at this level
-								 * or above are among them */
-	uint64		added;			/* surplus of the one side and of the other, */
-	uint64		taken;			/* estimated unless complete */
+	int			least_level;	/* these are all at this level or above it; 0
+								 * = all there are */
+	uint64		added[DIFFERENCE_LEVELS];	/* by level: surplus of the side
+											 * that was added, */
+	uint64		taken[DIFFERENCE_LEVELS];	/* and of the other */
 } Difference;
 
 /*
@@ -40,9 +42,12 @@ typedef struct Difference
  */
 extern size_t difference_sketch_bytes(uint64 n_hashes);
 
-/* A hash of this side: times is 1 or -1. */
+/*
+ * A hash of this side: times is 1 or -1.  Its level is that of another hash:
+ * sketches with the same ones are of the same part of a whole.
+ */
 extern void difference_sketch_add(DifferenceSketch *sketch, uint64 n_hashes,
-								  uint64 hash, int times);
+								  uint64 hash, uint64 level_hash, int times);
 
 /*
  * Add all that is in part, of the same n_hashes, to a sketch in memory that
@@ -60,7 +65,17 @@ extern Difference difference_sketch_read(DifferenceSketch *sketch,
 extern bool difference_has(const Difference *difference, uint64 hash,
 						   bool added);
 
-/* Can it be told of this hash?  If not all could be read, of some only. */
-extern bool difference_knows(const Difference *difference, uint64 hash);
+/*
+ * Can it be told of hashes with this level_hash?  If not all could be read,
+ * of some only.
+ */
+extern bool difference_knows(const Difference *difference, uint64 level_hash);
+
+/*
+ * How many hashes the side has more, estimated from this level and those
+ * above; none of them may be below least_level.
+ */
+extern uint64 difference_count(const Difference *difference, bool added,
+							   int least_level);
 
 #endif							/* DIFFERENCE_SKETCH_H */
