@@ -63,7 +63,7 @@ _pg_pardump()
 			_filedir -d
 			return
 			;;
-		--filter | --pg-dump | --log-json | --report | --plan | --compare-with)
+		--filter | --pg-dump | --log-json | --report | --plan | --compare-with | --metrics)
 			_filedir
 			return
 			;;
@@ -171,7 +171,7 @@ _pg_parrestore()
 	_init_completion -s || return
 
 	case $prev in
-		-f | --file | --filter | -L | --use-list | --pg-restore | --log-json | --report)
+		-f | --file | --filter | -L | --use-list | --pg-restore | --log-json | --report | --metrics)
 			_filedir
 			return
 			;;

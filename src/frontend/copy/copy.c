@@ -22,6 +22,7 @@
 #include "report/report.h"
 #include "source/leader.h"
 #include "source/source_check.h"
+#include "status/metrics.h"
 #include "status/run.h"
 #include "status/run_event.h"
 #include "status/summary.h"
@@ -337,6 +338,7 @@ end_copy(Copy *copy, Report *page)
 	/* not before: until now a failure was to be accounted for, and undone */
 	cleanup_forget_all();
 	restore_stage_end(&copy->restore);
+	metrics_end(true);
 	/* last: should it fail, all else is done and told */
 	load_page_end(page, &copy->account, 0, copy->target.address);
 }
@@ -349,7 +351,8 @@ copy_database(const Options *options, const char *argv0)
 	Report	   *page;
 
 	progress_begin(options->progress, options->no_progress);
-	/* first, so that its last event comes when all that failed is undone */
+	/* first, so that their last words come when all that failed is undone */
+	metrics_begin(options, &copy->run);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	copy->restore.setup.program =

@@ -23,6 +23,7 @@
 #include "source/leader.h"
 #include "source/source_check.h"
 #include "status/dry_run.h"
+#include "status/metrics.h"
 #include "status/run_event.h"
 #include "status/run_manifest.h"
 #include "status/server_share.h"
@@ -303,6 +304,7 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	manifest = finish_archive(&dump->run, dir);
 	if (dump->source.slot)
 		logical_slot_print(dump->source.slot);
+	metrics_end(true);
 	/* last: should it fail, all else is done and told */
 	report_end(page, manifest, NULL, NULL);
 }
@@ -314,7 +316,8 @@ dump_database(const Options *options, const char *argv0)
 	StockPgDump *pg_dump;
 
 	progress_begin(options->progress, options->no_progress);
-	/* first, so that its last event comes when all that failed is undone */
+	/* first, so that their last words come when all that failed is undone */
+	metrics_begin(options, &dump->run);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	/* at once: a plan for a place that cannot be is of no use */

@@ -44,6 +44,8 @@ static const char general_options[] =
 "  --manifest-checksums=ALGORITHM\n"
 "                               use algorithm for the manifest's checksums\n"
 "  --manifest-fingerprints      record what a later --incremental needs\n"
+"  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
+"                               format of Prometheus\n"
 "  --no-progress                show no progress, also on a terminal\n"
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
 "  --pipe=COMMAND               write each file to the standard input of COMMAND, in\n"

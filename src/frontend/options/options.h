@@ -84,6 +84,7 @@ typedef struct Options
 	bool		no_progress;
 	const char *log_json;		/* a file, or "-"; NULL = no events */
 	const char *report;			/* a file; NULL = none is made */
+	const char *metrics;		/* likewise */
 	bool		check;			/* only look, and tell what is found */
 	bool		dry_run;
 	uint64		expected_rate;	/* bytes a second; 0 = not given */

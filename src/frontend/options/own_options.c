@@ -36,6 +36,7 @@ static const OptionRow own_options[] = {
 	offsetof(Options, manifest_fingerprints)},
 	{"max-table-segment-pages", OPTION_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
+	{"metrics", OPTION_TEXT, offsetof(Options, metrics)},
 	{"no-analyze", OPTION_FLAG, offsetof(Options, no_analyze)},
 	{"no-chunks", OPTION_FLAG, offsetof(Options, no_chunks)},
 	{"no-extension", OPTION_FLAG, offsetof(Options, no_extension)},
@@ -319,6 +320,20 @@ check_report(const Options *options)
 		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
 }
 
+/* Of runs that make something. */
+static void
+check_metrics(const Options *options)
+{
+	if (options->metrics == NULL)
+		return;
+	if (options->metrics[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--metrics");
+	exclude(true, "--metrics", options->verify != NULL, "--verify");
+	exclude(true, "--metrics", options->dry_run, "--dry-run");
+	exclude(true, "--metrics", options->check, "--check");
+	exclude(true, "--metrics", options->compare_with != NULL, "--compare-with");
+}
+
 static void
 check_manifest_checksums(const Options *options)
 {
@@ -460,6 +475,7 @@ own_options_check(const Options *options)
 			options->pipe_command != NULL, "--pipe");
 	check_compare_with(options);
 	check_report(options);
+	check_metrics(options);
 	check_incremental(options);
 	check_copy(options);
 	exclude(options->no_chunks, "--no-chunks",

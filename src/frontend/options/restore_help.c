@@ -18,6 +18,8 @@ static const char general_options[] =
 "  --check                      look for what would make the run fail, and end\n"
 "  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
 "                               output)\n"
+"  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
+"                               format of Prometheus\n"
 "  --no-progress                show no progress, also on a terminal\n"
 "  --pg-restore=PATH            use this pg_restore to make definitions (default: the\n"
 "                               one beside pg_parrestore, then the first in PATH)\n"

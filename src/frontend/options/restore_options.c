@@ -104,6 +104,7 @@ static const OptionRow own_options[] = {
 	{"compare-with", OPTION_TEXT, MEMBER(compare_with)},
 	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
 	{"log-json", OPTION_TEXT, MEMBER(log_json)},
+	{"metrics", OPTION_TEXT, MEMBER(metrics)},
 	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
 	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
@@ -285,6 +286,10 @@ check_options(Options *options, const char *archive)
 	if (o->progress && o->no_progress)
 		pg_fatal("options %s and %s cannot be used together", "--progress",
 				 "--no-progress");
+	if (o->metrics && o->check)
+		pg_fatal("options %s and %s cannot be used together", "--metrics", "--check");
+	if (o->metrics && o->metrics[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--metrics");
 	if (o->report && o->check)
 		pg_fatal("options %s and %s cannot be used together", "--report", "--check");
 	if (o->resume && o->check)

@@ -22,6 +22,7 @@
 #include "restore/restore_pool.h"
 #include "restore/restore_prepare.h"
 #include "restore/restore_unlogged.h"
+#include "status/metrics.h"
 #include "status/run_event.h"
 #include "status/summary.h"
 #include "target/analyze.h"
@@ -153,6 +154,7 @@ end_restore(Restore *restore, Report *page)
 	cleanup_forget_all();
 	restore_stage_end(&restore->stages);
 	tell_errors(restore);
+	metrics_end(*restore->n_errors == 0);
 	/* last: should it fail, all else is done and told */
 	load_page_end(page, &restore->account, *restore->n_errors,
 				  restore->target.address);
@@ -182,7 +184,8 @@ restore_database(const Options *options, const char *argv0)
 	if (options->verify_first)
 		verify_first(options);
 	progress_begin(options->progress, options->no_progress);
-	/* first, so that its last event comes when all that failed is undone */
+	/* first, so that their last words come when all that failed is undone */
+	metrics_begin(options, &restore->run);
 	run_event_begin(options);
 	interrupt_install_leader();
 	restore->stages.setup.program = program;

@@ -12,17 +12,10 @@
 #include "status/server_share.h"
 #include "status/summary.h"
 
-/* What is the previous archive's, of the files of rows. */
-typedef struct Reused
+ReusedFiles
+summary_count_reused(const Run *run)
 {
-	int			files;
-	uint64		stored_bytes;
-} Reused;
-
-static Reused
-count_reused(const Run *run)
-{
-	Reused		reused = {0};
+	ReusedFiles reused = {0};
 
 	for (int i = 0; i < run->results->n_files; i++)
 	{
@@ -40,7 +33,7 @@ count_reused(const Run *run)
 static char *
 reused_text(const Run *run)
 {
-	Reused		reused = count_reused(run);
+	ReusedFiles reused = summary_count_reused(run);
 	int			n_files = run->results->n_files;
 	char		size[UNITS_BYTES];
 
@@ -146,7 +139,7 @@ note_summary(const Run *run, const FileTotals *total,
 	Event	   *event = event_new("summary");
 	double		slowest_seconds;
 	int			slowest = slowest_table(run, &slowest_seconds);
-	Reused		reused = count_reused(run);
+	ReusedFiles reused = summary_count_reused(run);
 
 	event_add_number(event, "tables", run->plan->tables->n_tables);
 	event_add_number(event, "chunks", run->results->n_files);

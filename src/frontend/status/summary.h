@@ -7,6 +7,15 @@
 
 #include "status/run.h"
 
+/* What is the previous archive's, of the files of rows. */
+typedef struct ReusedFiles
+{
+	int			files;
+	uint64		stored_bytes;
+} ReusedFiles;
+
+extern ReusedFiles summary_count_reused(const Run *run);
+
 /*
  * Tell it on standard error if asked to (show), and in the event log: also
  * how long the program has been running.

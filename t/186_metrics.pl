@@ -1,0 +1,154 @@
+# --metrics: what a strict reader of Prometheus's text format makes of the file.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql dump_ok);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $name = "odd \"name\\ \xc3\xa4\nline";
+my $node = start_cluster('metrics');
+sql($node, 'postgres', 'CREATE DATABASE "odd ""name\\ ä' . "\n" . 'line"; CREATE DATABASE copied');
+my $db = "dbname='" . $name =~ s/([\\'])/\\$1/gr . "'";
+my $conninfo = $node->connstr . " $db";
+run_program('psql', '-Xq', '-d', $conninfo, '-c',
+	'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g; CREATE TABLE u (a int)');
+
+# The samples of a file by their names, each with its labels and value; dies at
+# whatever the format (exposition_formats.md, version 0.0.4) does not allow.
+sub read_metrics
+{
+	my ($file) = @_;
+	my $text = slurp_file($file);
+	my (%samples, %type, %help);
+	my $metric = qr/[a-zA-Z_:][a-zA-Z0-9_:]*/;
+	my $last = '';
+
+	die 'the last line has no end' if $text !~ /\n\z/;
+	foreach my $line (split /\n/, $text)
+	{
+		if ($line =~ /^# HELP ($metric) ((?:[^\\\n]|\\\\|\\n)*)\z/)
+		{
+			die "two HELP lines: $line" if $help{$1}++;
+		}
+		elsif ($line =~ /^# TYPE ($metric) (counter|gauge|histogram|summary|untyped)\z/)
+		{
+			die "TYPE twice, or after samples: $line" if $type{$1} || $samples{$1};
+			$type{$1} = $2;
+		}
+		elsif ($line =~ /^($metric)(?:\{(.*)\})? ([+-]?(?:[0-9.]+(?:e[+-]?\d+)?|Inf|NaN))(?: -?\d+)?\z/)
+		{
+			my ($sample, $rest, $value, %labels) = ($1, $2 // '', $3);
+
+			while ($rest =~ s/^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^\\"\n]|\\["\\n])*)"(?:,|\z)//)
+			{
+				my ($label, $text) = ($1, $2);
+				die "label twice: $line" if exists $labels{$label};
+				$labels{$label} = $text =~ s/\\(.)/$1 eq 'n' ? "\n" : $1/ger;
+			}
+			die "labels: $line" if $rest ne '';
+			die "no TYPE or HELP: $line" if !$type{$sample} || !$help{$sample};
+			die "samples of one metric apart: $line" if $samples{$sample} && $last ne $sample;
+			$samples{$sample} = { %labels, value => $value };
+			$last = $sample;
+		}
+		else
+		{
+			die "no line of the format: $line";
+		}
+	}
+	return { map { s/^pg_pardump_//r => $samples{$_} } keys %samples };
+}
+
+# values_ok('what', \%metrics, name => value...)
+sub values_ok
+{
+	my ($what, $metrics, %expected) = @_;
+	my %got = map { $_ => $metrics->{$_} ? $metrics->{$_}{value} : undef } keys %expected;
+	is_deeply(\%got, \%expected, "$what: values");
+	return;
+}
+
+# ---- a dump: success, failure, success
+
+my $dir = new_path('metrics');
+mkdir $dir;
+my $file = "$dir/shop.prom";
+my @log = ("--metrics=$file", '--no-sync');
+
+sub dump_into
+{
+	my ($archive, @options) = @_;
+	umask 077;
+	return run_program('pg_pardump', @log, '-f', $archive, '-d', $conninfo, @options);
+}
+
+my $first = new_path('first');
+my ($rc, undef, $err) = dump_into($first, '-j2');
+is("$rc$err", '0', 'a dump');
+my $metrics = read_metrics($file);
+values_ok('a dump', $metrics, success => 1, tables => 2, rows => 1000, retries => 0, reused_files => 0);
+is($metrics->{success}{database}, $name, 'a dump: its database, whatever its name');
+is($metrics->{success}{command}, 'dump', 'a dump: its command');
+my @stored = map { -s $_ } glob "$first/[0-9]*.dat*";
+my $stored = 0;
+$stored += $_ foreach @stored;
+is($metrics->{stored_bytes}{value}, $stored, 'a dump: stored bytes');
+is(sprintf('%o', (stat $file)[2] & 07777), '644', 'others may read it');
+my $success = $metrics->{last_success_timestamp_seconds}{value};
+is($success, $metrics->{last_run_timestamp_seconds}{value}, 'a dump: the last run was the last success');
+
+($rc) = dump_into($first);
+is($rc, 1, 'a failure: exit code');
+$metrics = read_metrics($file);
+values_ok('a failure', $metrics, success => 0, last_success_timestamp_seconds => $success, rows => 0);
+isnt($metrics->{last_run_timestamp_seconds}{value}, $success, 'a failure: it was later');
+is($metrics->{success}{database}, $name, 'a failure: the same database');
+($rc) = run_program('pg_pardump', @log, '-f', new_path('x'), '-d', "$conninfo host=/nowhere");
+is($rc, 1, 'no server: exit code');
+values_ok('no server', read_metrics($file), success => 0, last_success_timestamp_seconds => $success);
+is_deeply([ map { s/.*\///r } glob "$dir/*" ], ['shop.prom'], 'nothing else is left in the directory');
+
+# the value is of this database: of another one there was no success
+($rc) = run_program('pg_pardump', @log, '-f', new_path('y'), '-d', $node->connstr('missing'));
+values_ok('another database', read_metrics($file), success => 0, last_success_timestamp_seconds => undef);
+
+# ---- a copy, a restore
+
+($rc) = run_program('pg_pardump', @log, '--target=' . $node->connstr('copied'), '-d', $conninfo);
+$metrics = read_metrics($file);
+values_ok('a copy', $metrics, success => 1, rows => 1000, tables => 2);
+is($metrics->{rows}{command}, 'copy', 'a copy: its command');
+($rc) = run_program('pg_parrestore', "--metrics=$file", '-d', $node->connstr('copied'), $first);
+is($rc, 1, 'a restore with errors: exit code');
+$metrics = read_metrics($file);
+values_ok('a restore with errors', $metrics, success => 0, last_success_timestamp_seconds => undef);
+is($metrics->{rows}{command}, 'restore', 'a restore: its command');
+is($metrics->{rows}{database}, 'copied', 'a restore: its database');
+($rc) = run_program('pg_parrestore', "--metrics=$file", '-c', '--if-exists', '-d', $node->connstr('copied'), $first);
+values_ok('a restore', read_metrics($file), success => 1, rows => 1000);
+
+# ---- refused
+
+sub refused_ok
+{
+	my ($message, $what, @options) = @_;
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', new_path('none'), '-d', $conninfo, @options);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	return;
+}
+
+append_to_file("$dir/other", "precious\n");
+refused_ok(qr/file ".*other" of option --metrics is not one of metrics/, 'another file', "--metrics=$dir/other");
+is(slurp_file("$dir/other"), "precious\n", 'another file: as it was');
+refused_ok(qr/could not create file "\/nowhere\/x\.\d+\.tmp"/, 'no directory', '--metrics=/nowhere/x');
+refused_ok(qr/"\Q$dir\E" of option --metrics is not a regular file/, 'a directory', "--metrics=$dir");
+refused_ok(qr/options --metrics and --check cannot be used together/, '--check', "--metrics=$file", '--check');
+
+$node->stop;
+done_testing();
