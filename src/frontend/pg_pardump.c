@@ -1,7 +1,7 @@
 /*
  * pg_pardump.c
- *		Dumps, copies or compares a PostgreSQL database in parallel, within every
- *		table.
+ *		Dumps, copies or compares a PostgreSQL database in parallel, within
+ *		every table.
  */
 #include "base/fe_compat.h"
 

@@ -140,7 +140,7 @@ compare_databases(const Options *options, const char *argv0)
 		compare_side_close(sides[i]);
 	interrupt_set_connection(NULL);
 	run_event_stage("end");
-	/* differences are a result: all has been done, and nothing to be undone */
+	/* differences are a result: all is done, and nothing to be undone */
 	cleanup_forget_all();
 
 	compare_tell_tables(sides, tables, rows);

@@ -157,7 +157,9 @@ static const char key_query[] =
 " AND a.attnum OPERATOR(pg_catalog.=) c.indkey[k.no]"
 " ORDER BY t.no, k.no";
 
-/* A column of the key; one that is not dumped, as it is generated, spoils it. */
+/*
+ * A column of the key; one that is not dumped, as it is generated, spoils it.
+ */
 static void
 add_key_column(CompareTable *table, const DumpTable *first, const char *name)
 {

@@ -21,7 +21,7 @@ typedef struct CompareTable
 	const char *name;			/* qualified and quoted; borrowed */
 	int			no[2];			/* in the plan of each side; -1 = has none */
 	char	   *problem;		/* why rows are not compared, or NULL */
-	char	  **key;			/* names of the columns that tell rows apart */
+	char	  **key;			/* the columns that tell rows apart */
 	int		   *key_columns;	/* which these are, from 0 */
 	int			n_key;			/* 0 if it has no key */
 

@@ -20,14 +20,14 @@ typedef struct DifferenceSketch DifferenceSketch;
 typedef struct DifferentHash
 {
 	uint64		hash;
-	int64		surplus;		/* of the side that was added; else negative */
+	int64		surplus;		/* of the side added; else negative */
 } DifferentHash;
 
 #define DIFFERENCE_LEVELS 24
 
 typedef struct Difference
 {
-	DifferentHash *hashes;		/* those that could be read, in order; owned */
+	DifferentHash *hashes;		/* those read, in order; owned */
 	int			n_hashes;
 	int			least_level;	/* these are all at this level or above it; 0
 								 * = all there are */
@@ -37,7 +37,7 @@ typedef struct Difference
 } Difference;
 
 /*
- * Its size for as many hashes on both sides together: up to 9 MB.  It is
+ * Its size for as many hashes on both sides together: up to 5 MB.  It is
  * empty if all of its bytes are zero.
  */
 extern size_t difference_sketch_bytes(uint64 n_hashes);
