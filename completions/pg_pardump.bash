@@ -63,7 +63,7 @@ _pg_pardump()
 			_filedir -d
 			return
 			;;
-		--filter | --pg-dump | --log-json | --report | --plan | --compare-with | --metrics)
+		--filter | --mask-file | --pg-dump | --log-json | --report | --plan | --compare-with | --metrics)
 			_filedir
 			return
 			;;
@@ -125,7 +125,7 @@ _pg_pardump()
 			_pg_pardump_query_tables
 			return
 			;;
-		--where | --sample)
+		--where | --sample | --mask)
 			# up to the colon, after which nobody knows better than the user
 			_pg_pardump_query_tables
 			compopt -o nospace

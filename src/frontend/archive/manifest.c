@@ -38,6 +38,7 @@ const ManifestText manifest_file_texts[] = {
 	{"Root-Table", offsetof(ManifestFile, root_table)},
 	{"Where", offsetof(ManifestFile, where)},
 	{"Sample", offsetof(ManifestFile, sample)},
+	{"Masks", offsetof(ManifestFile, masks)},
 	{"Fingerprint", offsetof(ManifestFile, fingerprint)},
 	{"First-Fingerprint", offsetof(ManifestFile, first_fingerprint)},
 	{"Definition", offsetof(ManifestFile, definition)},

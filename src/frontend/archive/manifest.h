@@ -41,6 +41,8 @@ typedef struct ManifestFile
 	char	   *root_table;
 	char	   *where;			/* rows were chosen by it; NULL = all */
 	char	   *sample;			/* percentage; NULL = all */
+	char	   *masks;			/* a hash of the expressions that columns were
+								 * masked by; NULL = none was */
 	/* Hexadecimal; NULL if none was taken.  See doc/extension.md. */
 	char	   *fingerprint;	/* of the rows as they are stored */
 	char	   *first_fingerprint;	/* of those in the first blocks */

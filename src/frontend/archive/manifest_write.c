@@ -163,6 +163,8 @@ put_file(PQExpBuffer buf, const Manifest *manifest, const ManifestFile *file)
 			put_member(buf, manifest, "Where", file->where);
 		if (file->sample)
 			put_member(buf, manifest, "Sample", file->sample);
+		if (file->masks)
+			put_member(buf, manifest, "Masks", file->masks);
 		appendPQExpBuffer(buf, ", \"Start-Block\": " INT64_FORMAT,
 						  file->start_block);
 		if (file->end_block == MANIFEST_NO_END)

@@ -261,6 +261,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	if (account->formats)
 		fprintf(out, "%s\n", account->formats);
 	summary_print_slowest(run, out);
+	summary_print_masks(run, out);
 	advice_print(run->options, run->plan, out);
 	if (run->options->compare)
 		fprintf(out, "source and target have the same contents\n");

@@ -186,7 +186,11 @@ static const char content_options[] =
 "                               ALTER OWNER commands to set ownership\n";
 
 static const char row_options[] =
-"\nOptions controlling which rows are dumped:\n"
+"\nOptions controlling which rows are dumped, and what of them:\n"
+"  --mask=PATTERN.COLUMN:EXPRESSION\n"
+"                               dump EXPRESSION in place of the values of the\n"
+"                               specified column(s)\n"
+"  --mask-file=FILENAME         the same for each line of FILENAME\n"
 "  --sample=PATTERN:PERCENT     dump PERCENT of the rows of the specified table(s)\n"
 "  --where=PATTERN:CONDITION    dump only rows of the specified table(s) that meet\n"
 "                               CONDITION\n";

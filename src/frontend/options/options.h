@@ -78,6 +78,8 @@ typedef struct Options
 	/* Which rows, of tables that match a pattern: TABLE:... */
 	SimpleStringList where;
 	SimpleStringList sample;
+	SimpleStringList mask;		/* TABLE.COLUMN:..., those of files too */
+	SimpleStringList mask_files;
 
 	/* What the user is told */
 	bool		progress;

@@ -12,6 +12,7 @@
 
 #include "options/help.h"
 #include "options/option_value.h"
+#include "options/mask_file.h"
 #include "options/options_parse.h"
 #include "options/own_options.h"
 #include "options/task_options.h"
@@ -409,6 +410,7 @@ options_parse(int argc, char **argv)
 					 argv[optind]);
 		try_help(progname);
 	}
+	mask_files_read(options);
 	/* only now, as an option may stand before the one that it needs */
 	check_options(options);
 	/* chunks for all of them, and results of each */

@@ -34,6 +34,8 @@ static const OptionRow own_options[] = {
 	{"manifest-checksums", OPTION_TEXT, offsetof(Options, manifest_checksums)},
 	{"manifest-fingerprints", OPTION_FLAG,
 	offsetof(Options, manifest_fingerprints)},
+	{"mask", OPTION_LIST, offsetof(Options, mask)},
+	{"mask-file", OPTION_LIST, offsetof(Options, mask_files)},
 	{"max-table-segment-pages", OPTION_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
 	{"metrics", OPTION_TEXT, offsetof(Options, metrics)},
@@ -294,6 +296,11 @@ check_compare_with(const Options *options)
 		{options->create_slot, "--create-slot"},
 		{options->compress_given, "-Z/--compress"},
 		{options->sample.head != NULL, "--sample"},
+		{options->mask.head != NULL, "--mask"},
+		{options->mask_files.head != NULL, "--mask-file"},
+		{options->also_from.head != NULL, "--also-from"},
+		{options->tasks != 0, "--tasks"},
+		{options->task != NULL, "--task"},
 	};
 
 	if (options->compare_with == NULL)
@@ -307,6 +314,30 @@ check_compare_with(const Options *options)
 			exclude(true, "--compare-with",
 					strcmp(options->pg_dump_args[i], without_rows[j]) == 0,
 					j == 0 ? "-s/--schema-only" : without_rows[j]);
+}
+
+/*
+ * What would let out the values that are masked, or compare them with those
+ * in their place.
+ */
+static void
+check_masks(const Options *options)
+{
+	bool		masks = options->mask.head || options->mask_files.head;
+	const char *name = options->mask.head ? "--mask" : "--mask-file";
+
+	exclude(masks, name, options->statistics, "--statistics");
+	exclude(masks, name, options->compare, "--compare");
+	exclude(masks, name, options->verify != NULL, "--verify");
+	exclude(masks, name, options->create_subscription != NULL,
+			"--create-subscription");
+	if (masks && options->create_slot)
+	{
+		pg_log_error("options %s and %s cannot be used together", name,
+					 "--create-slot");
+		pg_log_error_detail("Changes that come by the slot have all columns as they are.");
+		exit(1);
+	}
 }
 
 static void
@@ -500,4 +531,5 @@ own_options_check(const Options *options)
 	check_slot(options);
 	check_subscription(options);
 	check_also_from(options);
+	check_masks(options);
 }

@@ -63,6 +63,9 @@ check_task(const Options *options)
 	exclude(true, "--task", options->report != NULL, "--report", leaders);
 	exclude(true, "--task", options->incremental != NULL, "--incremental", leaders);
 	exclude(true, "--task", options->create_slot, "--create-slot", leaders);
+	exclude(true, "--task", options->mask.head != NULL, "--mask", leaders);
+	exclude(true, "--task", options->mask_files.head != NULL, "--mask-file", leaders);
+	exclude(true, "--task", options->metrics != NULL, "--metrics", leaders);
 	exclude(true, "--task", options->also_from.head != NULL, "--also-from", leaders);
 	exclude(true, "--task", options->snapshot != NULL, "--snapshot", leaders);
 	exclude(true, "--task", options->role != NULL, "--role", leaders);
@@ -96,6 +99,10 @@ check_leader(const Options *options)
 			"The files of the previous archive need not be within reach of other hosts.");
 	exclude(true, "--tasks", options->manifest_fingerprints, "--manifest-fingerprints",
 			"Fingerprints are recorded for incremental dumps, which tasks cannot make.");
+	exclude(true, "--tasks", options->mask.head != NULL, "--mask",
+			"A plan for tasks has no expressions.");
+	exclude(true, "--tasks", options->mask_files.head != NULL, "--mask-file",
+			"A plan for tasks has no expressions.");
 	exclude(true, "--tasks", options->also_from.head != NULL, "--also-from",
 			"A task reads from the leader's server.");
 	exclude(true, "--tasks", options->jobs_given, "-j/--jobs",

@@ -39,6 +39,8 @@ chunk_reason_no_extension(const ChunkRules *rules, const DumpTable *table)
 		return reason;
 	if (table->filter)
 		return "its rows are filtered";
+	if (table->masks)
+		return "columns of it are masked";
 	if (table->row_security)
 		return "row security applies to it";
 	return NULL;

@@ -117,6 +117,40 @@ dump_tables_count_builds(const DumpTables *tables, const Toc *toc)
 }
 
 char *
+dump_table_select_list(const DumpTable *table)
+{
+	char	  **list = pg_malloc((table->n_columns + 1) * sizeof(char *));
+	char	   *result;
+
+	for (int i = 0; i < table->n_columns; i++)
+		list[i] = table->masks && table->masks[i].sql ? table->masks[i].sql
+			: table->columns[i];
+	result = identifier_join(list, table->n_columns);
+	free(list);
+	return result;
+}
+
+int
+dump_table_count_masks(const DumpTable *table)
+{
+	int			n = 0;
+
+	for (int i = 0; table->masks && i < table->n_columns; i++)
+		n += table->masks[i].sql != NULL;
+	return n;
+}
+
+int
+dump_tables_count_masks(const DumpTables *tables)
+{
+	int			n = 0;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		n += dump_table_count_masks(&tables->tables[i]);
+	return n;
+}
+
+char *
 dump_tables_oids(const DumpTables *tables)
 {
 	Oid		   *oids = pg_malloc((tables->n_tables + 1) * sizeof(Oid));

@@ -9,6 +9,15 @@
 
 #include "toc/toc.h"
 
+/* What is written in place of a column's values (--mask). */
+typedef struct ColumnMask
+{
+	char	   *expression;		/* as the user gave it; NULL = nothing is, the
+								 * column is not masked */
+	char	   *sql;			/* the same, of the column's type */
+	int			attnum;			/* the column's, in its table */
+} ColumnMask;
+
 typedef struct DumpTable
 {
 	const TocEntry *entry;		/* its TABLE DATA entry; borrowed */
@@ -41,6 +50,8 @@ typedef struct DumpTable
 								 * WHERE or AND; NULL if all are dumped */
 	char	   *where;			/* as the user gave it, or NULL */
 	char	   *sample;			/* percentage as the user gave it, or NULL */
+	ColumnMask *masks;			/* by column; NULL if none is masked */
+	char	   *mask_hash;		/* of which, and how: hexadecimal, or NULL */
 	uint64		heap_bytes;		/* main fork */
 	uint64		total_bytes;	/* with TOAST */
 	BlockNumber heap_blocks;
@@ -66,6 +77,16 @@ extern DumpTables *dump_tables_of_toc(const Toc *toc);
  * but indexes are built side by side.  Owned.
  */
 extern int *dump_tables_count_builds(const DumpTables *tables, const Toc *toc);
+
+/*
+ * What stands behind SELECT to read a table's rows: its columns, or their
+ * masks.  Owned.
+ */
+extern char *dump_table_select_list(const DumpTable *table);
+
+/* How many columns are masked, of a table, and of all. */
+extern int	dump_table_count_masks(const DumpTable *table);
+extern int	dump_tables_count_masks(const DumpTables *tables);
 
 /* An array literal of their OIDs: '{1,2}'; owned. */
 extern char *dump_tables_oids(const DumpTables *tables);

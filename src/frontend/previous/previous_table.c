@@ -23,7 +23,7 @@ static bool
 is_reusable(const ManifestFile *file)
 {
 	return file->fingerprint && file->first_fingerprint && file->definition &&
-		file->where == NULL && file->sample == NULL;
+		file->where == NULL && file->sample == NULL && file->masks == NULL;
 }
 
 bool

@@ -147,6 +147,13 @@ append_filter(PQExpBuffer page, const ManifestFile *file)
 	appendPQExpBufferStr(page, "</div>");
 }
 
+static void
+append_masks(PQExpBuffer page, const ManifestFile *file)
+{
+	if (file->masks)
+		appendPQExpBufferStr(page, "<div class=\"soft\">with masked columns</div>");
+}
+
 /* How many of its files were not dumped anew. */
 static void
 append_reused(PQExpBuffer page, const ReportTable *table)
@@ -168,6 +175,7 @@ append_table(PQExpBuffer page, const ReportData *data,
 	append_swatch(page, table->color);
 	report_append_name(page, table->name);
 	append_filter(page, table->first);
+	append_masks(page, table->first);
 	append_reused(page, table);
 	appendPQExpBufferStr(page, "</th>");
 	append_sums(page, data, table);

@@ -42,7 +42,10 @@ settle_options(Restore *restore)
 		options->no_analyze = true;
 }
 
-/* The source has more rows than an archive of parts of tables. */
+/*
+ * The source has more rows than an archive of parts of tables, and other
+ * values than one of masked columns.
+ */
 static void
 refuse_parts(const ArchivePlan *plan)
 {
@@ -50,9 +53,10 @@ refuse_parts(const ArchivePlan *plan)
 	{
 		const ManifestFile *file = plan->rows[i].want;
 
-		if (file && (file->where || file->sample))
-			pg_fatal("option --compare-with cannot be used: of table %s the archive has only some rows",
-					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name));
+		if (file && (file->where || file->sample || file->masks))
+			pg_fatal("option --compare-with cannot be used: of table %s the archive has only %s",
+					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name),
+					 file->masks ? "masked columns" : "some rows");
 	}
 }
 

@@ -24,8 +24,11 @@
 void
 connection_show_notice(void *arg, const char *message)
 {
-	char	   *text = pg_strdup(message);
+	char	   *text;
 
+	if (session_withholds())
+		return;
+	text = pg_strdup(message);
 	(void) pg_strip_crlf(text);
 	message_before_output();
 	fprintf(stderr, "%s: %s\n", this_program_name(), printable_message(text));

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "process/worker_process.h"
 #include "session/session_loss.h"
 
@@ -97,11 +98,51 @@ session_is_lost(const PGconn *conn, const PGresult *res)
 	return PQstatus(conn) != CONNECTION_OK;
 }
 
+/* ----------
+ * Words that may show what is masked
+ * ----------
+ */
+
+/* One process reads one table at a time. */
+static const char *withheld_table;
+
+void
+session_withhold(const char *table)
+{
+	withheld_table = table;
+}
+
+bool
+session_withholds(void)
+{
+	return withheld_table != NULL;
+}
+
+/* Of SQLSTATE, which says nothing of a value, all is told. */
+pg_noreturn static void
+failed_unsaid(PGconn *conn, const PGresult *res, const char *problem)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	char	   *words = sqlstate ? psprintf("SQLSTATE %s", sqlstate)
+		: pg_strdup("the connection failed");
+	const char *table = withheld_table;
+
+	if (session_is_lost(conn, res))
+		session_lost(psprintf("%s of table %s: %s", problem, table, words));
+	message_set_sqlstate(sqlstate);
+	pg_log_error("%s of table %s: %s", problem, printable(table), words);
+	pg_log_error_detail("Columns of it are masked; the server's own message is left out, as it may show what they hide.");
+	pg_log_error_hint("A query of the masks' expressions in psql shows it.");
+	exit(1);
+}
+
 void
 session_failed(PGconn *conn, const PGresult *res, const char *problem,
 			   const char *sql)
 {
 	interrupt_check();
+	if (session_withholds())
+		failed_unsaid(conn, res, problem);
 	if (session_is_lost(conn, res))
 		session_lost(psprintf("%s: %s", problem,
 							  session_error_words(conn, res)));
@@ -127,6 +168,7 @@ session_lost(const char *cause)
 	size_t		len = strlen(cause);
 	char	   *text;
 
+	session_withhold(NULL);
 	while (len > 0 && cause[len - 1] == '\n')
 		len--;
 	text = pnstrdup(cause, len);

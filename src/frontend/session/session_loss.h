@@ -58,6 +58,14 @@ extern char *session_error_words(const PGconn *conn, const PGresult *res);
 pg_noreturn extern void session_failed(PGconn *conn, const PGresult *res,
 									   const char *problem, const char *sql);
 
+/*
+ * While the rows of this table are read: what the server says may show values
+ * that are masked.  Its words are left out of messages then, and its notices
+ * are not shown.  NULL ends that.
+ */
+extern void session_withhold(const char *table);
+extern bool session_withholds(void);
+
 /* The session is lost, for this cause: go where that can be mended. */
 pg_noreturn extern void session_lost(const char *cause);
 

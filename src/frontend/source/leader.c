@@ -9,11 +9,13 @@
 #include "base/retry.h"
 #include "options/own_options.h"
 #include "plan/dump_table_read.h"
-#include "plan/row_filter.h"
 #include "progress/progress.h"
 #include "replication/publication.h"
 #include "replication/slot_check.h"
 #include "replication/subscription_check.h"
+#include "selection/mask_warning.h"
+#include "selection/row_filter.h"
+#include "selection/row_mask.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"
@@ -367,11 +369,13 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 		lock_on_standbys(source, plan);
 	/* not before: a condition is of the tables that the snapshot has */
 	row_filters_apply(conn, options, tables);
+	row_masks_apply(conn, options, plan->pg_dump_toc, tables);
 	stock_pg_dump_stop(pg_dump);
 	progress_end();
 	if (options->create_subscription)
 		subscription_check(conn, options, plan->pg_dump_toc, tables);
 	dump_plan_make(plan, conn, options);
+	mask_warnings_give(conn, tables, plan->objects);
 	if (plan->fingerprints && source->history)
 		read_changes(source, plan);
 }

@@ -15,6 +15,7 @@
 #include "port/pg_bswap.h"
 
 #include "base/identifier.h"
+#include "base/printable.h"
 #include "session/session_wait.h"
 #include "source/read_blocks.h"
 #include "source/read_copy.h"
@@ -222,6 +223,10 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 	char	   *message;
 	int			message_len;
 
+	/* the extension reads what is stored */
+	if (table->masks)
+		pg_fatal("columns of table %s are masked, and not for the extension to read",
+				 printable(table->name));
 	initPQExpBuffer(&reader.block);
 	read_copy_begin(conn, statement);
 	while ((message_len = session_wait_copy_data(conn, &message)) > 0)

@@ -7,7 +7,6 @@
 #include "catalog/pg_class_d.h"
 #include "pqexpbuffer.h"
 
-#include "base/identifier.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
 #include "source/read_copy.h"
@@ -39,7 +38,7 @@ append_range(PQExpBuffer sql, const DataFile *file)
 static char *
 copy_statement(const DumpTable *table, const DataFile *file)
 {
-	char	   *columns = identifier_join(table->columns, table->n_columns);
+	char	   *columns = dump_table_select_list(table);
 	PQExpBufferData sql;
 
 	initPQExpBuffer(&sql);
@@ -62,6 +61,9 @@ copy_statement(const DumpTable *table, const DataFile *file)
 	else if (table->filter)
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s WHERE %s) TO STDOUT",
 						  columns, table->name, table->filter);
+	else if (table->masks)
+		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s) TO STDOUT",
+						  columns, table->name);
 	else if (table->n_columns > 0)
 		appendPQExpBuffer(&sql, "COPY %s (%s) TO STDOUT",
 						  table->name, columns);
@@ -201,7 +203,10 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 
 	if (is_foreign)
 		allow_foreign_tables(conn, true);
+	if (table->masks)
+		session_withhold(table->name);
 	rows = run_copy(conn, statement, sink, rows_so_far);
+	session_withhold(NULL);
 	if (is_foreign)
 		allow_foreign_tables(conn, false);
 	free(statement);

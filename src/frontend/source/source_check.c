@@ -73,7 +73,8 @@ check_owners(const Options *options, const DumpTables *tables)
 		const DumpTable *table = &tables->tables[i];
 
 		if (table->stranger == NULL || table->relkind != RELKIND_RELATION ||
-			(table->filter == NULL && !options->compare))
+			(table->filter == NULL && table->masks == NULL &&
+			 !options->compare))
 			continue;
 		role = table->stranger;
 		if (n_found++ < NAMES_SHOWN)
@@ -86,7 +87,7 @@ check_owners(const Options *options, const DumpTables *tables)
 					 n_found, units_plural(n_found), printable(role));
 		pg_log_error_detail("%s: %s%s.", n_found > 1 ? "These are" : "It is",
 							names.data, n_found > NAMES_SHOWN ? ", ..." : "");
-		pg_log_error_hint("Who owns a table, its parent or its schema can have queries of it call functions; if you trust them, use --trust-owners. --where, --sample, --compare and --compare-with are such queries.");
+		pg_log_error_hint("Who owns a table, its parent or its schema can have queries of it call functions; if you trust them, use --trust-owners. --where, --sample, --mask, --compare and --compare-with are such queries.");
 	}
 	termPQExpBuffer(&names);
 }

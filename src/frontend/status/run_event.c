@@ -112,6 +112,8 @@ run_event_plan(const DumpPlan *plan, int table, uint64 est_bytes)
 	event_add_text(event, "read_by", decided->sql_reason ? "SQL" : "extension");
 	event_add_text(event, "why_whole", decided->whole_reason);
 	event_add_text(event, "why_sql", decided->sql_reason);
+	if (t->masks)
+		event_add_number(event, "masked_columns", dump_table_count_masks(t));
 	if (plan->previous)
 	{
 		event_add_number(event, "reusable_chunks",

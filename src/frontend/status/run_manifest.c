@@ -69,6 +69,7 @@ add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
 	file->root_table = table->root_table;
 	file->where = table->where;
 	file->sample = table->sample;
+	file->masks = table->mask_hash;
 	file->start_block = data_file->start_block;
 	file->end_block = data_file->end_block == InvalidBlockNumber ?
 		MANIFEST_NO_END : (int64) data_file->end_block;

@@ -96,6 +96,21 @@ summary_print_slowest(const Run *run, FILE *stream)
 	}
 }
 
+void
+summary_print_masks(const Run *run, FILE *stream)
+{
+	const DumpTables *tables = run->plan->tables;
+	int			n_columns = dump_tables_count_masks(tables);
+	int			n_tables = 0;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		n_tables += tables->tables[i].masks != NULL;
+	if (n_columns > 0)
+		fprintf(stream, "masked: %d column%s of %d table%s\n",
+				n_columns, units_plural(n_columns), n_tables,
+				units_plural(n_tables));
+}
+
 static void
 show_summary(const Run *run, const FileTotals *total,
 			 double seconds)
@@ -115,6 +130,7 @@ show_summary(const Run *run, const FileTotals *total,
 			units_size(total->stored_bytes, stored), seconds,
 			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)), rate));
 	summary_print_slowest(run, stderr);
+	summary_print_masks(run, stderr);
 	if (run->plan->previous)
 	{
 		char	   *text = reused_text(run);
@@ -155,6 +171,9 @@ note_summary(const Run *run, const FileTotals *total,
 		event_add_seconds(event, "slowest_table_seconds", slowest_seconds);
 	}
 	event_add_number(event, "retries", run->n_retries);
+	if (dump_tables_count_masks(run->plan->tables) > 0)
+		event_add_number(event, "masked_columns",
+						 dump_tables_count_masks(run->plan->tables));
 	if (run->plan->previous)
 	{
 		event_add_number(event, "reused_chunks", reused.files);

@@ -27,4 +27,7 @@ extern void summary_tell(const Run *run, bool show);
  */
 extern void summary_print_slowest(const Run *run, FILE *stream);
 
+/* How many columns of how many tables were masked, if any. */
+extern void summary_print_masks(const Run *run, FILE *stream);
+
 #endif							/* SUMMARY_H */

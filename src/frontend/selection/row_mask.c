@@ -1,0 +1,317 @@
+/*
+ * row_mask.c
+ *		--mask: what is written in place of the values of columns.
+ *
+ * A mask is an expression over the table's columns.  It takes the column's
+ * place in the query that reads the table or a chunk of it, so that the value
+ * that it hides never leaves the server, and all that comes after the query
+ * does not know of it.
+ *
+ * The value has the column's type, as it would after an UPDATE: what can be
+ * assigned is accepted, and nothing else.  Of the places where the server
+ * applies that rule to an expression, and locks nothing for it, the default
+ * of a column of XMLTABLE is the one that takes any type and sees the row
+ * (parse_clause.c:transformRangeTableFunc).  Such a statement is parsed, and
+ * never run.  Aggregates, window functions and sets are errors in WHERE.
+ */
+#include "base/fe_compat.h"
+
+#include "catalog/pg_class_d.h"
+#include "catalog/pg_type_d.h"
+#include "common/checksum_helper.h"
+
+#include "base/identifier.h"
+#include "base/printable.h"
+#include "plan/trust.h"
+#include "selection/expression_check.h"
+#include "selection/row_mask.h"
+#include "selection/table_pattern.h"
+#include "session/session.h"
+#include "stream/hex.h"
+
+#define FORM "TABLE.COLUMN:EXPRESSION, e.g. \"customers.email:'user' || id\""
+
+/* What the pattern matches, under the user's own search path. */
+static const char columns_query[] =
+"SELECT m.oid, a.attname, a.attnum FROM matching m"
+" JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) m.oid"
+" WHERE a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped";
+
+/*
+ * Of a column its type, the base type of that with its modifier, and a role
+ * that is not trusted and owns a domain in it: a domain's constraints call
+ * functions for each value.  Not under that path, as format_type() leaves out
+ * schemas by it.
+ */
+static const char type_query[] =
+"WITH " TRUSTED_SQL
+" SELECT pg_catalog.format_type(a.atttypid, a.atttypmod), b.oid, b.typmod,"
+" (WITH RECURSIVE part (oid) AS (SELECT a.atttypid UNION"
+" SELECT u.oid FROM part JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.oid,"
+" LATERAL (SELECT t.typbasetype UNION ALL SELECT t.typelem UNION ALL"
+" SELECT f.atttypid FROM pg_catalog.pg_attribute f"
+" WHERE f.attrelid OPERATOR(pg_catalog.=) t.typrelid AND f.attnum OPERATOR(pg_catalog.>) 0"
+" UNION ALL SELECT r.rngsubtype FROM pg_catalog.pg_range r"
+" WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid) u (oid))"
+" SELECT pg_catalog.pg_get_userbyid(t.typowner) FROM part"
+" JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.oid"
+" WHERE t.typtype OPERATOR(pg_catalog.=) 'd'"
+" AND t.typowner NOT IN (SELECT w.oid FROM trusted w) LIMIT 1)"
+" FROM pg_catalog.pg_attribute a,"
+" LATERAL (WITH RECURSIVE down (oid, typmod, level) AS (SELECT a.atttypid, a.atttypmod, 0"
+" UNION ALL SELECT t.typbasetype, t.typtypmod, down.level OPERATOR(pg_catalog.+) 1"
+" FROM down JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) down.oid"
+" WHERE t.typtype OPERATOR(pg_catalog.=) 'd')"
+" SELECT down.oid, down.typmod FROM down ORDER BY down.level DESC LIMIT 1) b"
+" WHERE a.attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+" AND a.attnum OPERATOR(pg_catalog.=) $2::pg_catalog.int2";
+
+/* What the server says of the type. */
+typedef struct ColumnType
+{
+	char	   *name;			/* qualified, quoted, with its modifier */
+	Oid			base;			/* of a domain, what it is made of */
+	int			typmod;			/* of the base type; -1 = none */
+	char	   *stranger;		/* as above; NULL = none */
+} ColumnType;
+
+/*
+ * A cast cuts what is too long for these types, an assignment does not:
+ * that is the last argument of the functions that see to the length, which
+ * have the types' names.
+ */
+static const char *
+strict_length_type(Oid type)
+{
+	switch (type)
+	{
+		case VARCHAROID:
+			return "pg_catalog.\"varchar\"";
+		case BPCHAROID:
+			return "pg_catalog.\"bpchar\"";
+		case BITOID:
+			return "pg_catalog.\"bit\"";
+		case VARBITOID:
+			return "pg_catalog.\"varbit\"";
+	}
+	return NULL;
+}
+
+/* The expression as the column's type has it; owned. */
+static char *
+typed_expression(const char *expression, const ColumnType *type)
+{
+	const char *strict = type->typmod >= 0 ? strict_length_type(type->base) : NULL;
+	char	   *value;
+	char	   *result;
+
+	if (strict == NULL)
+		return psprintf("CAST((%s\n) AS %s)", expression, type->name);
+	value = psprintf("%s(CAST((%s\n) AS %s), %d, false)", strict, expression,
+					 strict, type->typmod);
+	/* of a domain, whose base type that is */
+	result = psprintf("CAST(%s AS %s)", value, type->name);
+	free(value);
+	return result;
+}
+
+static ColumnType
+read_type(PGconn *conn, Oid table, int attnum)
+{
+	char	   *texts[] = {psprintf("%u", table), psprintf("%d", attnum)};
+	const char *params[] = {texts[0], texts[1]};
+	PGresult   *res = session_query_params(conn, type_query, 2, params, 0);
+	ColumnType	result;
+
+	if (PQntuples(res) != 1)
+		pg_fatal("the server describes %d columns where %d were expected",
+				 PQntuples(res), 1);
+	result.name = pg_strdup(PQgetvalue(res, 0, 0));
+	result.base = (Oid) strtoul(PQgetvalue(res, 0, 1), NULL, 10);
+	result.typmod = atoi(PQgetvalue(res, 0, 2));
+	result.stranger = PQgetisnull(res, 0, 3) ? NULL
+		: pg_strdup(PQgetvalue(res, 0, 3));
+	PQclear(res);
+	free(texts[0]);
+	free(texts[1]);
+	return result;
+}
+
+static void
+check_expression(PGconn *conn, const DumpTable *table, const char *column,
+				 const char *type, const char *expression)
+{
+	const char *only = table->relkind == RELKIND_RELATION ? "ONLY " : "";
+	char	   *problem = psprintf("invalid expression for column %s of table %s",
+								   printable(column), printable(table->name));
+	char	   *mismatch = psprintf("A value of its type cannot be assigned to the column, whose type is %s.",
+									printable(type));
+	char	   *sql;
+
+	sql = psprintf("SELECT FROM %s%s WHERE ARRAY[%s\n] IS NULL", only,
+				   table->name, expression);
+	expression_check(conn, sql, problem, NULL);
+	free(sql);
+	sql = psprintf("SELECT FROM %s%s, XMLTABLE('' PASSING NULL COLUMNS c %s PATH '' DEFAULT (%s\n)) x",
+				   only, table->name, type, expression);
+	expression_check(conn, sql, problem, mismatch);
+	free(sql);
+	free(mismatch);
+	free(problem);
+}
+
+/* Its place in the list of columns that are dumped; -1 if it has none. */
+static int
+column_place(const DumpTable *table, const char *name)
+{
+	int			result = -1;
+
+	for (int i = 0; i < table->n_columns && result < 0; i++)
+	{
+		char	   *own = identifier_unquote(table->columns[i]);
+
+		if (strcmp(own, name) == 0)
+			result = i;
+		free(own);
+	}
+	return result;
+}
+
+static void
+refuse_stranger(const DumpTable *table, const char *column,
+				const ColumnType *type)
+{
+	pg_log_error("a mask of column %s of table %s could run functions of role \"%s\"",
+				 printable(column), printable(table->name),
+				 printable(type->stranger));
+	pg_log_error_hint("The role owns a domain of the column, whose constraints call functions; if you trust it, use --trust-owners.");
+	exit(1);
+}
+
+static void
+mask_column(PGconn *conn, const Options *options, DumpTable *table,
+			const TablePattern *pattern, int place, int attnum)
+{
+	const char *column = table->columns[place];
+	ColumnMask *mask;
+	ColumnType	type;
+
+	if (table->condition)
+		pg_fatal("option %s is not for table %s, an extension's configuration table with a condition",
+				 pattern->option, printable(table->name));
+	if (table->masks == NULL)
+		table->masks = pg_malloc0(table->n_columns * sizeof(ColumnMask));
+	mask = &table->masks[place];
+	if (mask->expression)
+		pg_fatal("column %s of table %s is matched by several options %s",
+				 printable(column), printable(table->name), pattern->option);
+	type = read_type(conn, table->oid, attnum);
+	if (type.stranger && !options->trust_owners)
+		refuse_stranger(table, column, &type);
+	check_expression(conn, table, column, type.name, pattern->value);
+	mask->attnum = attnum;
+	mask->expression = pg_strdup(pattern->value);
+	mask->sql = typed_expression(pattern->value, &type);
+	free(type.name);
+	free(type.stranger);
+	pg_log_info("column %s of table %s is masked", printable(column),
+				printable(table->name));
+}
+
+static void
+apply_argument(PGconn *conn, const Options *options, const char *arg,
+			   DumpTables *tables)
+{
+	TablePattern pattern = table_pattern_split("--mask", FORM, arg, true);
+	PGresult   *columns = table_pattern_query(conn, &pattern, true,
+											  columns_query);
+	int			n_matched = 0;
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		DumpTable  *table = &tables->tables[i];
+		TableRows	rows = table_pattern_rows(columns, table->oid);
+
+		for (int row = rows.first; row < rows.first + rows.n; row++)
+		{
+			int			place = column_place(table, PQgetvalue(columns, row, 1));
+
+			/* one that is generated has none */
+			if (place < 0)
+				continue;
+			mask_column(conn, options, table, &pattern, place,
+						atoi(PQgetvalue(columns, row, 2)));
+			n_matched++;
+		}
+	}
+	PQclear(columns);
+	if (n_matched == 0)
+	{
+		pg_log_error("no column that is dumped matches pattern \"%s.%s\" of option %s",
+					 pattern.table, pattern.column, pattern.option);
+		pg_log_error_hint("A generated column is computed anew where it is restored: mask the columns that it is computed from.");
+		exit(1);
+	}
+	table_pattern_free(&pattern);
+}
+
+/*
+ * Whether two archives were masked alike can be told by it; expressions may
+ * have a secret in them.  A zero byte ends each text.
+ */
+static char *
+hash_masks(const DumpTable *table)
+{
+	pg_checksum_context context;
+	uint8		digest[PG_CHECKSUM_MAX_LENGTH];
+	int			len;
+
+	if (pg_checksum_init(&context, CHECKSUM_TYPE_SHA256) < 0)
+		pg_fatal("could not compute a checksum");
+	for (int i = 0; i < table->n_columns; i++)
+	{
+		const char *texts[] = {table->columns[i], table->masks[i].expression};
+
+		for (int j = 0; texts[1] && j < 2; j++)
+			if (pg_checksum_update(&context, (const uint8 *) texts[j],
+								   strlen(texts[j]) + 1) < 0)
+				pg_fatal("could not compute a checksum");
+	}
+	len = pg_checksum_final(&context, digest);
+	if (len < 0)
+		pg_fatal("could not compute a checksum");
+	return hex_encode(digest, len);
+}
+
+/*
+ * Statistics have the most common values, of views that are made of the
+ * tables, too.
+ */
+static void
+refuse_statistics(const Toc *toc)
+{
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		if (strstr(toc->entries[i].desc, "STATISTICS DATA") == NULL)
+			continue;
+		pg_log_error("option %s cannot be used in a dump of statistics",
+					 "--mask");
+		pg_log_error_detail("They hold values of columns as they are.");
+		exit(1);
+	}
+}
+
+void
+row_masks_apply(PGconn *conn, const Options *options, const Toc *toc,
+				DumpTables *tables)
+{
+	for (const SimpleStringListCell *cell = options->mask.head; cell;
+		 cell = cell->next)
+		apply_argument(conn, options, cell->val, tables);
+	if (options->mask.head == NULL)
+		return;
+	refuse_statistics(toc);
+	for (int i = 0; i < tables->n_tables; i++)
+		if (tables->tables[i].masks)
+			tables->tables[i].mask_hash = hash_masks(&tables->tables[i]);
+}

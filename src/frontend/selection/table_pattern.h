@@ -1,0 +1,53 @@
+/*
+ * table_pattern.h
+ *		Options that are for the tables, or columns, that a pattern matches.
+ */
+#ifndef TABLE_PATTERN_H
+#define TABLE_PATTERN_H
+
+#include "base/fe_compat.h"
+
+#include "libpq-fe.h"
+
+/* TABLE:VALUE, or TABLE.COLUMN:VALUE, taken apart. */
+typedef struct TablePattern
+{
+	const char *option;			/* to be named in messages */
+	char	   *table;
+	char	   *column;			/* NULL if there is none in it */
+	const char *value;			/* what stands behind the colon */
+} TablePattern;
+
+/* Rows that a query has for a table, or several of them. */
+typedef struct TableRows
+{
+	int			first;
+	int			n;
+} TableRows;
+
+/*
+ * Cut an option's argument at the first colon that is not quoted, and, if it
+ * is to have a column, at the last such dot before it.  Exits with a message
+ * that says the form if it is not of it.
+ */
+extern TablePattern table_pattern_split(const char *option, const char *form,
+										const char *arg, bool has_column);
+
+/* Free what the pattern owns. */
+extern void table_pattern_free(TablePattern *pattern);
+
+/*
+ * Run a query that reads FROM matching (oid), the relations that the pattern
+ * matches, as -t does in pg_dump, and the partitions of those that are
+ * partitioned, where their rows are; if children are wanted, those of all.
+ * With a column in the pattern the query must have a WHERE, and a.attname is
+ * what the pattern is for.  The rows come in the order of the first column,
+ * which is to be the OID.  Exits with a message if the pattern is none.
+ */
+extern PGresult *table_pattern_query(PGconn *conn, const TablePattern *pattern,
+									 bool children, const char *query);
+
+/* Which rows of its result have this OID. */
+extern TableRows table_pattern_rows(const PGresult *res, Oid oid);
+
+#endif							/* TABLE_PATTERN_H */
