@@ -156,6 +156,29 @@ is_deeply($rows->{$_} // [], [], "sample: none of $_") foreach qw(public.other p
 is_deeply($rows->{'public.big'},
 	[ grep { /^(\d+)/ && $1 > 10000 } @{ $whole->{'public.big'} } ], 'sample and condition');
 
+# ---- rows that belong together, as the manual has it
+
+sql($node, 'postgres', 'CREATE DATABASE related');
+sql($node, 'related', <<'SQL');
+CREATE TABLE customers (id int PRIMARY KEY);
+CREATE TABLE orders (id int PRIMARY KEY, customer_id bigint REFERENCES customers);
+CREATE TABLE lines (order_id int REFERENCES orders);
+INSERT INTO customers SELECT g FROM generate_series(1, 300) g;
+INSERT INTO orders SELECT g, g % 300 + 1 FROM generate_series(1, 900) g;
+INSERT INTO lines SELECT g % 900 + 1 FROM generate_series(1, 2700) g;
+SQL
+$dir = dump_ok($node, 'related', 'rows that belong together', 'pg_pardump', '-j2', '--max-table-segment-pages=3',
+	'--where=customers:hashint8extended(id, 0) % 10 = 0',
+	'--where=orders:hashint8extended(customer_id, 0) % 10 = 0',
+	'--where=lines:EXISTS (SELECT FROM public.orders o WHERE o.id = order_id
+		AND hashint8extended(o.customer_id, 0) % 10 = 0)');
+make_database($node, 'related_copy');
+restore_ok($node, $dir, 'related_copy', 'rows that belong together');
+my ($customers, $orders, $lines) = split /\|/, value($node, 'related_copy',
+	'SELECT (SELECT count(*) FROM customers), (SELECT count(*) FROM orders), (SELECT count(*) FROM lines)');
+ok($customers > 0 && $customers < 100, "rows that belong together: $customers of 300 customers");
+is_deeply([ $orders, $lines ], [ 3 * $customers, 9 * $customers ], 'rows that belong together: all that refer to them');
+
 # ---- what is told
 
 my ($rc, $out) = run_program('pg_pardump', @db, '--dry-run', '--where=big:true');
