@@ -161,6 +161,16 @@ SKIP:
 	unlink "$stem.control", "$stem--1.sql";
 	@found = findings('an extension', '-O', '-x', '--no-tablespaces', '-e', 'for_source_only');
 	is_deeply(missing('extension', @found), ['for_source_only'], 'an extension: found');
+
+	# so does a restore, of all that an archive needs
+	my $archive = new_path('archive');
+	run_program('pg_dump', '-Fd', '-f', $archive, '-d', $source->connstr('shop'));
+	my ($rc, $out) = run_program('pg_parrestore', '--check', '-d', $target->connstr('shop'), $archive);
+	is($rc, 1, 'a restore: exit code');
+	like($out, qr/^error: the target lacks $_\b/m, "a restore: $_")
+	  foreach '10 roles', '1 tablespace', '1 extension';
+	is(value($target, 'shop', "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"), 0,
+		'a restore: nothing was made');
 	sql($source, 'shop', 'DROP EXTENSION for_source_only');
 }
 
