@@ -129,6 +129,26 @@ make_root()
 	mv "$new" "$root"
 }
 
+# Make the root if it is not there, or if it is not sound, unless others are at
+# work in it: what they install looks as if it had been cut short.  Whoever is
+# in a root holds a shared lock.
+prepare_root()
+{
+	local lock
+
+	mkdir -p "$ROOTS"
+	exec {lock}>>"$ROOTS/.lock.$(basename "$root")"
+	if flock --nonblock --exclusive "$lock"; then
+		if [ -d "$root" ] && ! root_is_sound; then
+			log "in \"$root\" an installation of packages was cut short: making it anew"
+			remove_root "$root"
+		fi
+		[ -d "$root" ] || make_root
+	fi
+	flock --shared "$lock"
+	[ -d "$root" ] || die "another run could not make the root \"$root\""
+}
+
 # Was the root's last installation of packages not cut short?
 root_is_sound()
 {
@@ -192,7 +212,12 @@ while [ $# -gt 0 ]; do
 			shift
 			[ $# -gt 0 ] || set -- "$ROOTS"/*
 			for suite; do
-				remove_root "$ROOTS/$(basename "$suite")"
+				suite=$(basename "$suite")
+				[ -e "$ROOTS/$suite" ] || continue
+				exec {lock}>>"$ROOTS/.lock.$suite"
+				flock --nonblock --exclusive "$lock" || die "something runs in \"$ROOTS/$suite\"; it is not removed"
+				remove_root "$ROOTS/$suite"
+				rm -f "$ROOTS/.lock.$suite"
 			done
 			exit 0
 			;;
@@ -221,10 +246,5 @@ trap end_isolated EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-mkdir -p "$ROOTS"
-if [ -d "$root" ] && ! root_is_sound; then
-	log "in \"$root\" an installation of packages was cut short: making it anew"
-	remove_root "$root"
-fi
-[ -d "$root" ] || make_root
+prepare_root
 run_in_root "$@"
