@@ -132,23 +132,27 @@ filenode(const PGresult *res, int row, int field)
  * ----------
  */
 static bool
-was_rewritten(const PGresult *before, int row, const DumpTable *table)
+was_rewritten(const PGresult *before, const PGresult *now, int row,
+			  const DumpTable *table)
 {
+	Oid			then = filenode(before, row, FILENODE_THEN);
+
+	/* the table's is that of the first server; this may be another standby */
 	return !PQgetisnull(before, row, FILENODE_THEN) &&
-		filenode(before, row, FILENODE_THEN) != table->filenode;
+		(then != table->filenode || then != filenode(now, row, FILENODE_NOW));
 }
 
 /* All of them are named; true if the run may go on. */
 static bool
-accept_rewritten(const PGresult *before, const DumpTables *tables,
-				 const Options *options)
+accept_rewritten(const PGresult *before, const PGresult *now,
+				 const DumpTables *tables, const Options *options)
 {
 	enum pg_log_level level = options->allow_rewritten ? PG_LOG_WARNING : PG_LOG_ERROR;
 	bool		any = false;
 
 	for (int i = 0; i < tables->n_tables; i++)
 	{
-		if (!was_rewritten(before, i, &tables->tables[i]))
+		if (!was_rewritten(before, now, i, &tables->tables[i]))
 			continue;
 		pg_log_generic(level, PG_LOG_PRIMARY, "table %s was rewritten after the snapshot was taken",
 					   printable(tables->tables[i].name));
@@ -185,7 +189,7 @@ table_check_snapshot(PGconn *conn, PGconn *other, const DumpTables *tables,
 						  : "Run the dump again.");
 		exit(1);
 	}
-	if (!accept_rewritten(before, tables, options))
+	if (!accept_rewritten(before, now, tables, options))
 		exit(1);
 	PQclear(before);
 	PQclear(now);
