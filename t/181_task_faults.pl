@@ -124,7 +124,7 @@ sub pid_of { return slurp_file("$pids/$_[0]") + 0; }
 		q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'}));
 	open_gate();
 	archive_ok($dump, 'sessions of tasks ended',
-		qr/^(pg_pardump: (warning: a worker lost its connection while dumping .*|detail: .*)\n|.*\n)+$/);
+		qr/warning: a worker lost its connection while dumping /);
 }
 
 # ---- a disk is full, for one of the tasks, once

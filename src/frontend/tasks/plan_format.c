@@ -19,6 +19,7 @@ const PlanField plan_head_fields[] = {
 	HEAD("system_identifier", PLAN_TEXT, server.system_identifier),
 	HEAD("timeline", PLAN_TEXT, server.timeline),
 	HEAD("database", PLAN_TEXT, server.database),
+	HEAD("user", PLAN_TEXT, server.user),
 	HEAD("snapshot", PLAN_TEXT, snapshot),
 	HEAD("snapshot_identity", PLAN_TEXT, snapshot_identity),
 	HEAD("encoding", PLAN_TEXT, encoding),

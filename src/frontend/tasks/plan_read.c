@@ -293,7 +293,8 @@ make_settings(PlanReader *reader)
 	char		error[COMPRESS_SPEC_ERROR_BYTES];
 
 	if (head->run_id == NULL || head->conninfo == NULL ||
-		head->server.database == NULL || head->server.timeline == NULL ||
+		head->server.database == NULL || head->server.user == NULL ||
+		head->server.timeline == NULL ||
 		head->server.system_identifier == NULL || head->snapshot == NULL ||
 		head->snapshot_identity == NULL || head->encoding == NULL ||
 		(head->extension_missing == NULL &&

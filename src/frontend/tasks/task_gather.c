@@ -27,6 +27,7 @@ typedef struct Attempt
 	off_t		read;
 	bool		is_ours;		/* its first line says so */
 	bool		is_wrong;		/* nothing of it is taken */
+	bool		ended;			/* by itself: no command of its is left */
 } Attempt;
 
 struct TaskGather
@@ -214,6 +215,7 @@ take_line(TaskGather *gather, Attempt *attempt, const char *text, size_t len)
 			gather->refused[line.number] = true;
 			break;
 		case TASK_LINE_END:
+			attempt->ended = true;
 			set_at_work(gather, attempt, false);
 			break;
 	}
@@ -257,7 +259,7 @@ read_attempt(TaskGather *gather, Attempt *attempt)
 	char	   *text;
 	int			fd;
 
-	if (attempt->is_wrong ||
+	if (attempt->is_wrong || attempt->ended ||
 		(stat(path, &st) == 0 && st.st_size == attempt->read))
 	{
 		free(path);
@@ -324,6 +326,15 @@ task_gather_look(TaskGather *gather)
 	closedir(listing);
 	for (int i = 0; i < gather->n_attempts; i++)
 		read_attempt(gather, &gather->attempts[i]);
+}
+
+const char *
+task_gather_not_ended(const TaskGather *gather)
+{
+	for (int i = 0; i < gather->n_attempts; i++)
+		if (gather->attempts[i].is_ours && !gather->attempts[i].ended)
+			return gather->attempts[i].name;
+	return NULL;
 }
 
 void

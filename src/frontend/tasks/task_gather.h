@@ -20,6 +20,9 @@ extern TaskGather *task_gather_new(Run *run, const char *directory,
  */
 extern void task_gather_look(TaskGather *gather);
 
+/* An attempt that began and has not ended in order, or NULL. */
+extern const char *task_gather_not_ended(const TaskGather *gather);
+
 /* The command has ended: no task is at work any more, for the progress. */
 extern void task_gather_command_ended(TaskGather *gather);
 

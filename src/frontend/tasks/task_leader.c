@@ -8,7 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fe_utils/string_utils.h"
+
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "base/retry.h"
 #include "process/child_process.h"
 #include "process/child_program.h"
@@ -25,6 +28,7 @@
 
 /* How often to look whether the command has ended, and what has come. */
 #define LOOK_US 100000
+#define LOOKS_FOR_RESULTS 10
 
 /* So many missing files are named. */
 #define MOST_NAMED 10
@@ -35,12 +39,43 @@ typedef struct TaskLeader
 	Run		   *run;
 	TaskPlace  *place;
 	TaskGather *gather;
+	int			n_looks;
 } TaskLeader;
 
 /* ----------
  * Before
  * ----------
  */
+
+/*
+ * Other hosts have another environment: what decides whom to trust, and what
+ * is read, is that of the leader, wherever it had that from.  The last of a
+ * keyword counts.
+ */
+static char *
+task_conninfo(const Source *source)
+{
+	static const char *const keywords[] = {
+		"options", "sslmode", "channel_binding", "require_auth", "gssencmode",
+		"ssl_min_protocol_version", "requirepeer"
+	};
+	PQconninfoOption *options = PQconninfo(source->conn);
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	appendPQExpBuffer(&text, "%s%s", source->address->conninfo,
+					  source->address->tcp_settings);
+	for (PQconninfoOption *option = options; option && option->keyword; option++)
+		for (int i = 0; option->val && option->val[0] && i < (int) lengthof(keywords); i++)
+			if (strcmp(option->keyword, keywords[i]) == 0)
+			{
+				appendPQExpBuffer(&text, " %s=", option->keyword);
+				appendConnStrVal(&text, option->val);
+			}
+	PQconninfoFree(options);
+	return text.data;
+}
+
 static void
 write_plan(const TaskLeader *leader, const char *run_id)
 {
@@ -52,8 +87,7 @@ write_plan(const TaskLeader *leader, const char *run_id)
 		.version = PARDUMP_VERSION,
 		.run_id = unconstify(char *, run_id),
 		.n_tasks = (int) options->tasks,
-		.conninfo = psprintf("%s%s", source->address->conninfo,
-							 source->address->tcp_settings),
+		.conninfo = task_conninfo(source),
 		.server = task_server_read(source->conn),
 		.snapshot = unconstify(char *, plan->snapshot),
 		.snapshot_identity = unconstify(char *, plan->snapshot_identity),
@@ -96,7 +130,8 @@ attend(TaskLeader *leader)
 	leader_session_keep(session);
 	if (leader->source->conn)
 		leader_session_check_age(session);
-	task_gather_look(leader->gather);
+	if (leader->n_looks++ % LOOKS_FOR_RESULTS == 0)
+		task_gather_look(leader->gather);
 	pg_usleep(LOOK_US);
 }
 
@@ -188,6 +223,27 @@ find_missing(const TaskLeader *leader, bool *missing)
 	return any;
 }
 
+/*
+ * A command of --pipe that an attempt has left behind stores what it has
+ * under the file's name, whenever it likes, and that may be a part
+ * (sink_pipe.c).
+ */
+static void
+check_commands(TaskLeader *leader)
+{
+	const char *name;
+
+	if (leader->run->options->pipe_command == NULL)
+		return;
+	task_gather_look(leader->gather);
+	name = task_gather_not_ended(leader->gather);
+	if (name == NULL)
+		return;
+	pg_log_error("attempt \"%s\" at a task has not come to its end", printable(name));
+	pg_log_error_detail("A command of --pipe that it has left may yet store a part of a file in the place of the whole.");
+	exit(1);
+}
+
 static void
 run_tasks(TaskLeader *leader)
 {
@@ -202,6 +258,7 @@ run_tasks(TaskLeader *leader)
 		while (retry.n > 0 && !retry_is_due(&retry))
 			attend(leader);
 		end = run_command(leader, missing);
+		check_commands(leader);
 		if (!find_missing(leader, missing))
 			break;
 		if (retry.n == (int) options->retries)
@@ -255,6 +312,7 @@ task_leader_run(Source *source, Run *run, const WorkerTask *own)
 	run_tasks(&leader);
 	run_refused(&leader, own);
 	finish_session(&leader);
+	check_commands(&leader);
 	progress_end();
 	task_place_remove(leader.place);
 }

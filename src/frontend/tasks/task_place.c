@@ -24,6 +24,8 @@ TaskPlace *
 task_place_make(const Options *options)
 {
 	TaskPlace  *place = pg_malloc0(sizeof(TaskPlace));
+	struct stat st;
+	struct stat archive;
 
 	if (options->plan)
 	{
@@ -42,6 +44,11 @@ task_place_make(const Options *options)
 	if (mkdir(place->directory, 0700) < 0)
 		pg_fatal("could not create directory \"%s\": %m", place->directory);
 	cleanup_push(remove_place, place);
+	if (options->plan && options->directory &&
+		stat(place->directory, &st) == 0 &&
+		stat(options->directory, &archive) == 0 && st.st_dev != archive.st_dev)
+		pg_fatal("the plan's directory \"%s\" is on another file system than the archive, into which files are renamed",
+				 place->directory);
 	return place;
 }
 

@@ -22,6 +22,7 @@ typedef struct TaskServer
 	char	   *system_identifier;	/* "" if the role may not ask */
 	char	   *timeline;		/* the same */
 	char	   *database;
+	char	   *user;			/* whose sessions they are */
 } TaskServer;
 
 /* What is there once; texts are owned, and NULL where there is nothing. */

@@ -17,7 +17,7 @@
 static const char may_query[] =
 "SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')"
 " AND pg_catalog.has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE'),"
-" pg_catalog.current_database()";
+" pg_catalog.current_database(), SESSION_USER";
 
 static const char server_query[] =
 "SELECT s.system_identifier, c.timeline_id"
@@ -32,6 +32,7 @@ task_server_read(PGconn *conn)
 		.system_identifier = "",
 		.timeline = "",
 		.database = pg_strdup(PQgetvalue(res, 0, 1)),
+		.user = pg_strdup(PQgetvalue(res, 0, 2)),
 	};
 
 	PQclear(res);
@@ -60,6 +61,10 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 {
 	TaskServer	server = task_server_read(conn);
 
+	/* first: another role may not be allowed to ask for the others */
+	if (strcmp(server.user, expected->user) != 0)
+		pg_fatal("role \"%s\" may see other rows than the leader's, \"%s\": connect as that",
+				 printable(server.user), printable(expected->user));
 	check("system identifier", server.system_identifier,
 		  expected->system_identifier);
 	check("timeline", server.timeline, expected->timeline);
