@@ -266,7 +266,12 @@ $writers->kill_kill;
 
 # ---- paused by somebody else
 
-replay();
+# nothing more is written, not even by the primary itself
+$primary->stop;
+my (undef, $control) = run_program('pg_controldata', $primary->data_dir);
+my ($checkpoint) = $control =~ /^Latest checkpoint location: +(\S+)$/m or die 'no checkpoint';
+wait_until('both have all', sub {
+	return 2 == grep { value($_, 'postgres', "SELECT pg_last_wal_replay_lsn() > '$checkpoint'") eq 't' } @standbys });
 sql($b, 'postgres', 'SELECT pg_wal_replay_pause()');
 wait_until('it is paused', sub { return state($b) eq 'paused' });
 {
@@ -277,6 +282,7 @@ wait_until('it is paused', sub { return state($b) eq 'paused' });
 	is(state($b), 'paused', 'paused at the same place: it stays so');
 	is(state($a), 'not paused', 'paused at the same place: the other goes on');
 }
+$primary->start;
 sql($primary, 'db', 'INSERT INTO busy VALUES (0)');
 $primary->wait_for_catchup($a, 'replay', $primary->lsn('insert'));
 refused_ok('paused elsewhere', qr/error: the replay of standby \S+ is paused, and not by this run.*\n.*detail: Replay is at \S+ on \S+, and at \S+ on/,
