@@ -205,7 +205,7 @@ fetch_histories(const Backup *backup)
 }
 
 void
-backup_wal_fetch(const Backup *backup)
+backup_wal_fetch(Backup *backup)
 {
 	XLogSegNo	next = backup->follower ? end_following(backup->follower) :
 		first_segment(backup);
@@ -219,6 +219,7 @@ backup_wal_fetch(const Backup *backup)
 		Backup		wal = plan_segments(backup, next, (int) (end - next));
 
 		backup_pool_run(&wal, "WAL", NULL);
+		backup->n_retries = wal.n_retries;
 	}
 	for (XLogSegNo segment = first_segment(backup); segment < end; segment++)
 	{

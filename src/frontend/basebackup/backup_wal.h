@@ -23,6 +23,6 @@ extern void backup_wal_attend(Backup *backup);
  * archived, so that no server that is started of the backup archives it
  * again.  Exits with a message if one is not there any more.
  */
-extern void backup_wal_fetch(const Backup *backup);
+extern void backup_wal_fetch(Backup *backup);
 
 #endif							/* BACKUP_WAL_H */

@@ -125,7 +125,11 @@ begin(Backup *backup, const char *argv0)
 	backup->list = backup_list_new(backup->conn, backup->server.major,
 								   backup->server.catalog_version);
 	if (backup->options->tar_format && backup->options->write_recovery_conf)
+	{
 		backup_list_remove(backup->list, AUTO_CONF);
+		/* a standby's own: it is written anew, and must not be there twice */
+		backup_list_remove(backup->list, "standby.signal");
+	}
 	backup->plan = backup_plan_new(backup->list);
 	progress_end();
 	event_run(backup);

@@ -32,13 +32,22 @@ typedef struct MadeDirectory
 	bool		is_kept;		/* --no-clean */
 } MadeDirectory;
 
+/*
+ * The backup's own, which has the manifest.  It is claimed first, and so is
+ * the last to be removed.
+ */
+static const char *first_claimed;
+
 /* An exit callback. */
 static void
 remove_directory(void *arg)
 {
 	const MadeDirectory *made = arg;
-	char	   *manifest = psprintf("%s/backup_manifest", made->path);
+	char	   *manifest = psprintf("%s/backup_manifest", first_claimed);
 
+	/* first: what is left if we are killed now is no backup */
+	(void) unlink(manifest);
+	free(manifest);
 	if (made->is_kept)
 	{
 		pg_log_info("directory \"%s\" not removed at user's request",
@@ -47,9 +56,6 @@ remove_directory(void *arg)
 	}
 	pg_log_info("removing %sdirectory \"%s\"", made->found ? "contents of " : "",
 				printable(made->path));
-	/* first: what is left if we are killed now is no backup */
-	(void) unlink(manifest);
-	free(manifest);
 	if (!rmtree(made->path, !made->found))
 		pg_log_error("failed to remove directory \"%s\"",
 					 printable(made->path));
@@ -89,6 +95,8 @@ plain_layout_claim_directory(const char *path, const char *hint, bool keep)
 				pg_log_error_hint("%s", hint);
 			exit(1);
 	}
+	if (first_claimed == NULL)
+		first_claimed = made->path;
 	cleanup_push(remove_directory, made);
 }
 
