@@ -198,8 +198,12 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 			   reason);
 	for (int i = 0; i < n; i++)
 	{
+		FileResult *result = run_file_result(work->run, files[i]);
+
 		work->left_out[files[i] - work->run->plan->chunks->files] = true;
-		run_file_result(work->run, files[i])->incomplete = true;
+		/* what was told of it when its COPY ended is undone */
+		result->rows = result->raw_bytes = 0;
+		result->incomplete = true;
 	}
 	free(what);
 }

@@ -106,7 +106,8 @@ sink_target_refuse(const char *statement)
 static void
 check_table(const TargetRowsSink *sink)
 {
-	if (sink->later)
+	/* one that was not there has nothing to be found by later */
+	if (sink->later && OidIsValid(sink->table))
 		*sink->later = sink->table;
 	else if (is_locked(sink->conn, sink->table, COPY_LOCK))
 		return;
