@@ -19,6 +19,7 @@ my $node = start_cluster('compared', allows_streaming => 1);
 sql($node, 'postgres', 'CREATE ROLE owner');
 
 make_database($node, 'shop');
+sql($node, 'postgres', q{ALTER DATABASE shop SET timezone = 'UTC'});
 sql($node, 'shop', <<'SQL');
 CREATE SCHEMA "odd ""names""";
 CREATE TABLE "odd ""names"""."a b" ("x y" int, "N" float8, t text, PRIMARY KEY ("x y", t));
@@ -115,6 +116,23 @@ nothing_left_ok($node, $archives{ours}, 'the same');
 	is(end_dump($run), 0, 'a worker is killed: exit code');
 	like($run->{err}, qr/warning: a worker was killed while comparing .*; retry 1 of 5/, 'a worker is killed: retry');
 	stop_stopper($stopper);
+}
+
+# What is read by name meanwhile is of another table, though its rows are the same.
+{
+	sql($node, 'other', 'CREATE SCHEMA twin; CREATE TABLE twin.big AS SELECT * FROM public.big;
+		CREATE TABLE twin.loose AS SELECT * FROM public.loose');
+	my $stopper = start_stopper($node, qr/COPY public\.loose/, 'said');
+	# pg_dump begins with the first table, so that it does not say what is ours to say
+	my $run = start_load('pg_pardump', '-d', $shop, '--no-extension', '-t', 'big', '-t', 'loose',
+		"--compare-with=host=$stopper->{relay}{host} port=$stopper->{relay}{port} dbname=other");
+	wait_in_run($run, 'it compares', sub { -e $stopper->{reached} });
+	sql($node, 'other', 'ALTER SCHEMA public RENAME TO was; ALTER SCHEMA twin RENAME TO public');
+	cut($stopper);
+	is(end_dump($run), 1, 'another table of the name: exit code');
+	like($run->{err}, qr/error: table public\.(big|loose) was replaced by another of its name/, 'another table of the name: message');
+	stop_stopper($stopper);
+	sql($node, 'other', 'DROP SCHEMA public CASCADE; ALTER SCHEMA was RENAME TO public');
 }
 
 # ---- rows that differ
@@ -221,6 +239,9 @@ refused_ok(qr/options --compare-with and --sample cannot be used together/, '--s
 {
 	my $part = dump_ok($node, 'shop', 'a part', 'pg_pardump', '--where=big:id < 10');
 	refused_ok(qr/--compare-with cannot be used: of table public\.big the archive has only some rows/, 'a part', $part);
+	my $masked = new_path('masked');
+	run_program('pg_pardump', '-d', $shop, '-f', $masked, '--mask=big.t:NULL');
+	refused_ok(qr/--compare-with cannot be used: of table public\.big the archive has only masked columns/, 'masks', $masked);
 	my $damaged = dump_ok($node, 'shop', 'damaged', 'pg_pardump', '-Z', 'none', '-t', 'loose');
 	my ($file) = grep { /\/\d+\.dat$/ } glob("$damaged/*");
 	truncate $file, (-s $file) - 20;

@@ -97,9 +97,10 @@ refuse_parts(const ArchivePlan *plan)
 	{
 		const ManifestFile *file = plan->rows[i].want;
 
-		if (file && (file->where || file->sample))
-			pg_fatal("option --compare-with cannot be used: of table %s the archive has only some rows",
-					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name));
+		if (file && (file->where || file->sample || file->masks))
+			pg_fatal("option --compare-with cannot be used: of table %s the archive has only %s",
+					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name),
+					 file->masks ? "masked columns" : "some rows");
 	}
 }
 
@@ -409,6 +410,17 @@ compare_side_run(CompareSide *side, const CompareWork *work)
 void
 compare_side_close(CompareSide *side)
 {
-	if (side->archive == NULL)
-		leader_close(&side->source);
+	Source	   *source = &side->source;
+
+	if (side->archive)
+		return;
+	if (side->begun && source->conn)
+	{
+		/* what was read by name was of the tables that are meant */
+		interrupt_set_connection(source->conn);
+		leader_session_finish(source->session);
+	}
+	if (side->begun && !leader_session_is_finished(source->session))
+		pg_fatal("the leader's session on %s was lost", side->name);
+	leader_close(source);
 }
