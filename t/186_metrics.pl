@@ -131,6 +131,11 @@ is($metrics->{rows}{command}, 'restore', 'a restore: its command');
 is($metrics->{rows}{database}, 'copied', 'a restore: its database');
 ($rc) = run_program('pg_parrestore', "--metrics=$file", '-c', '--if-exists', '-d', $node->connstr('copied'), $first);
 values_ok('a restore', read_metrics($file), success => 1, rows => 1000);
+my ($damaged) = glob "$first/*.dat*";
+append_to_file($damaged, 'x');
+($rc) = run_program('pg_parrestore', "--metrics=$file", '--verify', '-c', '--if-exists', '-d', $node->connstr('copied'), $first);
+is($rc, 1, 'a damaged archive: exit code');
+values_ok('a damaged archive', read_metrics($file), success => 0);
 
 # ---- refused
 

@@ -163,13 +163,17 @@ end_restore(Restore *restore, Report *page)
 
 /* --verify: a damaged archive is not restored. */
 static void
-verify_first(const Options *options)
+verify_first(const Options *options, const Run *run)
 {
 	Options		verify = {.verify = options->restore,.jobs = options->jobs,
 	.progress = options->progress,.no_progress = options->no_progress};
 
-	if (verify_archive(&verify) != 0)
-		exit(1);
+	metrics_begin(options, run);
+	/* its end has emptied the exit stack, so that they are begun anew */
+	if (verify_archive(&verify) == 0)
+		return;
+	metrics_end(false);
+	exit(1);
 }
 
 int
@@ -182,7 +186,7 @@ restore_database(const Options *options, const char *argv0)
 	if (options->by_stock)
 		restore_plan_leave_to_stock(program, options, options->by_stock);
 	if (options->verify_first)
-		verify_first(options);
+		verify_first(options, &restore->run);
 	progress_begin(options->progress, options->no_progress);
 	/* first, so that their last words come when all that failed is undone */
 	metrics_begin(options, &restore->run);
