@@ -233,6 +233,21 @@ copy_refused_ok(qr/table public\.other cannot be copied as raw tuples: columns o
 	is(value($node, 'roots', 'SELECT count(*), sum(k), count(t) FROM family_1'), '50|1225|0', 'partition key: rows in their new places');
 }
 
+# ---- definitions that show values: of the partitioned table, too
+{
+	sql($node, 'mask', <<'SQL');
+CREATE VIEW of_family AS SELECT k FROM family WHERE t = 'shown';
+CREATE TABLE derived (t text, g text GENERATED ALWAYS AS (t || 'shown') STORED);
+CREATE STATISTICS of_derived ON (t || 'shown'), (t || 'more') FROM derived;
+SQL
+	my ($rc, undef, $said) = run_program('pg_pardump', @db, '--dry-run', '--mask=family.t:NULL', '--mask=derived.t:NULL');
+	is($rc, 0, 'definitions: exit code');
+	like($said, qr/$_/, "definitions: warned: $_")
+	  foreach 'family_1\.t is in a rule or view "public\.of_family"', 'derived\.t is in the expression of column "g"',
+	  'derived\.t is in "statistics object (public\.)?of_derived"';
+	sql($node, 'mask', 'DROP VIEW of_family; DROP TABLE derived');
+}
+
 # ---- errors do not say what is hidden
 
 sql($node, 'mask', <<'SQL');
@@ -344,10 +359,14 @@ CREATE DOMAIN foreign_domain AS text;
 ALTER DOMAIN foreign_domain OWNER TO stranger;
 CREATE TYPE with_domain AS (d foreign_domain);
 CREATE TABLE of_domain (t with_domain[]);
+CREATE TYPE foreign_enum AS ENUM ('a');
+ALTER TYPE foreign_enum OWNER TO stranger;
+CREATE TABLE of_enum (t foreign_enum);
 SELECT lo_from_bytea(0, 'bytes');
 SQL
 refused_ok(qr/a query of 1 table could run functions of other roles, as "stranger"/, 'the table of another role', @db, '--mask=foreign_owned.t:NULL');
 refused_ok(qr/a mask of column t of table public\.of_domain could run functions of role "stranger"/, 'the domain of another role', @db, '--mask=of_domain.t:NULL');
+refused_ok(qr/a mask of column t of table public\.of_enum could run functions of role "stranger"/, 'the type of another role, to which it may make a cast', @db, '--mask=of_enum.t:NULL');
 {
 	my ($dir, $said) = masked_dump('--trust-owners', '--trust-owners', @masks, '--mask=of_domain.t:NULL', '--mask=foreign_owned.t:NULL');
 	like($said, qr/warning: large objects are not masked/, 'large objects: warned');

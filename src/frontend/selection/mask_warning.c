@@ -25,14 +25,23 @@ enum
 };
 
 /*
- * $1 has the tables, $2 the columns' numbers.  A partition key's column has
+ * $1 has the tables, $2 the columns' numbers; what is of a partitioned table
+ * above is of its partitions' columns, too.  A partition key's column has
  * an internal dependency on its table (heap.c:StorePartitionKey).  The FOR
  * VALUES of the partitions are definitions that show values of the key.
  */
 static const char findings_query[] =
-"WITH masked (oid, attnum, no) AS (SELECT u.oid, u.attnum, u.no FROM ROWS FROM ("
+"WITH RECURSIVE masked (oid, attnum, no, attname) AS ("
+"SELECT u.oid, u.attnum, u.no, a.attname FROM ROWS FROM ("
 "pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.int2[]))"
-" WITH ORDINALITY u (oid, attnum, no)),"
+" WITH ORDINALITY u (oid, attnum, no) JOIN pg_catalog.pg_attribute a"
+" ON a.attrelid OPERATOR(pg_catalog.=) u.oid AND a.attnum OPERATOR(pg_catalog.=) u.attnum"
+" UNION SELECT p.oid, b.attnum, m.no, m.attname FROM masked m"
+" JOIN pg_catalog.pg_inherits i ON i.inhrelid OPERATOR(pg_catalog.=) m.oid"
+" JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) i.inhparent"
+" AND p.relkind OPERATOR(pg_catalog.=) 'p'"
+" JOIN pg_catalog.pg_attribute b ON b.attrelid OPERATOR(pg_catalog.=) p.oid"
+" AND b.attname OPERATOR(pg_catalog.=) m.attname AND b.attnum OPERATOR(pg_catalog.>) 0),"
 " con AS (SELECT m.no, k.contype, k.conname, k.conrelid OPERATOR(pg_catalog.=) m.oid"
 " AND m.attnum OPERATOR(pg_catalog.=) ANY (k.conkey) AS own,"
 " k.confrelid OPERATOR(pg_catalog.=) m.oid AND m.attnum OPERATOR(pg_catalog.=) ANY (k.confkey) AS other"
@@ -85,6 +94,16 @@ static const char findings_query[] =
 " UNION ALL SELECT d.no, true, 'is in a rule or view', w.ev_class::pg_catalog.regclass::pg_catalog.text FROM dep d"
 " JOIN pg_catalog.pg_rewrite w ON w.oid OPERATOR(pg_catalog.=) d.objid"
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
+" UNION ALL SELECT d.no, true, 'is in', pg_catalog.pg_describe_object(d.classid, d.objid, 0) FROM dep d"
+" WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass"
+" OR d.classid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('pg_catalog.pg_publication_rel')"
+" UNION ALL SELECT d.no, true, 'is in the expression of column', b.attname FROM dep d"
+" JOIN pg_catalog.pg_attrdef f ON f.oid OPERATOR(pg_catalog.=) d.objid"
+" JOIN masked m ON m.no OPERATOR(pg_catalog.=) d.no AND m.oid OPERATOR(pg_catalog.=) d.oid"
+" AND (f.adrelid OPERATOR(pg_catalog.<>) m.oid OR f.adnum OPERATOR(pg_catalog.<>) m.attnum)"
+" JOIN pg_catalog.pg_attribute b ON b.attrelid OPERATOR(pg_catalog.=) f.adrelid"
+" AND b.attnum OPERATOR(pg_catalog.=) f.adnum"
+" WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_attrdef'::pg_catalog.regclass"
 ") f (no, is_definition, what, name) ORDER BY 1, 2, 3, 4";
 
 /* A masked column, as the query numbers them, from 1. */

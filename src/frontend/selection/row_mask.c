@@ -4,8 +4,9 @@
  *
  * A mask is an expression over the table's columns.  It takes the column's
  * place in the query that reads the table or a chunk of it, so that the value
- * that it hides never leaves the server, and all that comes after the query
- * does not know of it.
+ * that it hides does not come with the rows, and all that comes after the
+ * query does not know of it.  (Stock pg_dump's own COPY, which is ended once
+ * its table of contents is read, is as it always was.)
  *
  * The value has the column's type, as it would after an UPDATE: what can be
  * assigned is accepted, and nothing else.  Of the places where the server
@@ -39,9 +40,9 @@ static const char columns_query[] =
 
 /*
  * Of a column its type, the base type of that with its modifier, and a role
- * that is not trusted and owns a domain in it: a domain's constraints call
- * functions for each value.  Not under that path, as format_type() leaves out
- * schemas by it.
+ * that is not trusted and owns a type in it: a domain's constraints call
+ * functions for each value, and so does a cast to the type, which its owner
+ * can make.  Not under that path, as format_type() leaves out schemas by it.
  */
 static const char type_query[] =
 "WITH " TRUSTED_SQL
@@ -52,11 +53,11 @@ static const char type_query[] =
 " SELECT f.atttypid FROM pg_catalog.pg_attribute f"
 " WHERE f.attrelid OPERATOR(pg_catalog.=) t.typrelid AND f.attnum OPERATOR(pg_catalog.>) 0"
 " UNION ALL SELECT r.rngsubtype FROM pg_catalog.pg_range r"
-" WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid) u (oid))"
+" WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid"
+" OR r.rngmultitypid OPERATOR(pg_catalog.=) t.oid) u (oid))"
 " SELECT pg_catalog.pg_get_userbyid(t.typowner) FROM part"
 " JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) part.oid"
-" WHERE t.typtype OPERATOR(pg_catalog.=) 'd'"
-" AND t.typowner NOT IN (SELECT w.oid FROM trusted w) LIMIT 1)"
+" WHERE t.typowner NOT IN (SELECT w.oid FROM trusted w) LIMIT 1)"
 " FROM pg_catalog.pg_attribute a,"
 " LATERAL (WITH RECURSIVE down (oid, typmod, level) AS (SELECT a.atttypid, a.atttypmod, 0"
 " UNION ALL SELECT t.typbasetype, t.typtypmod, down.level OPERATOR(pg_catalog.+) 1"
@@ -184,7 +185,7 @@ refuse_stranger(const DumpTable *table, const char *column,
 	pg_log_error("a mask of column %s of table %s could run functions of role \"%s\"",
 				 printable(column), printable(table->name),
 				 printable(type->stranger));
-	pg_log_error_hint("The role owns a domain of the column, whose constraints call functions; if you trust it, use --trust-owners.");
+	pg_log_error_hint("The role owns a type of the column, whose casts or constraints may call functions; if you trust it, use --trust-owners.");
 	exit(1);
 }
 
