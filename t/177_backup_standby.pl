@@ -55,6 +55,13 @@ my $restored = start_backup($idle, 'restored', 'archive_mode = off');
 ok(heard($restored, 'first'), 'idle: its rows are there');
 $restored->stop;
 
+# its own standby.signal is written anew
+{
+	my $tar = backup_ok($standby, 'tar, -R', 'pg_parbasebackup', '-Ft', '-R');
+	is(scalar(grep { /^standby\.signal$/ } split /\n/, `tar -tf '$tar/base.tar'`), 1, 'tar, -R: it is there once');
+	is(scalar(() = slurp_file("$tar/backup_manifest") =~ /"standby\.signal"/g), 1, 'tar, -R: and once in the manifest');
+}
+
 # The statements that a worker begins a piece with, by each reader.
 my @piece = (qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/);
 {
