@@ -89,21 +89,6 @@ compare_side_open_database(const Options *options, const char *name,
  * ----------
  */
 
-/* The database has more rows than an archive of parts of tables. */
-static void
-refuse_parts(const ArchivePlan *plan)
-{
-	for (int i = 0; i < plan->plan.chunks->n_files; i++)
-	{
-		const ManifestFile *file = plan->rows[i].want;
-
-		if (file && (file->where || file->sample || file->masks))
-			pg_fatal("option --compare-with cannot be used: of table %s the archive has only %s",
-					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name),
-					 file->masks ? "masked columns" : "some rows");
-	}
-}
-
 /*
  * Of all entries, as none is to be restored: the database says what counts.
  */
@@ -140,7 +125,7 @@ compare_side_open_archive(const Options *options)
 	side->archive = archive_open(options->compare_with);
 	side->archive_plan = plan = plan_archive(side->archive, options);
 	side->run.plan = side->plan = &plan->plan;
-	refuse_parts(plan);
+	archive_plan_refuse_parts(plan);
 	return side;
 }
 

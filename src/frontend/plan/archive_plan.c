@@ -10,6 +10,7 @@
 
 #include "archive/archive_name.h"
 #include "archive/archive_objects.h"
+#include "base/printable.h"
 #include "base/run_clock.h"
 #include "plan/archive_plan.h"
 #include "plan/archive_tables.h"
@@ -296,4 +297,18 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	origin->start_us = run_clock_start_us();
 	plan->origin = origin;
 	return result;
+}
+
+void
+archive_plan_refuse_parts(const ArchivePlan *plan)
+{
+	for (int i = 0; i < plan->plan.chunks->n_files; i++)
+	{
+		const ManifestFile *file = plan->rows[i].want;
+
+		if (file && (file->where || file->sample || file->masks))
+			pg_fatal("option --compare-with cannot be used: of table %s the archive has only %s",
+					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name),
+					 file->masks ? "masked columns" : "some rows");
+	}
 }

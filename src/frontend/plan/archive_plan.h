@@ -50,4 +50,10 @@ extern uint64 archive_plan_piece_bytes(const Options *options);
 extern ArchivePlan *archive_plan_make(const Archive *archive, const int *ids,
 									  int n_ids, const Options *options);
 
+/*
+ * Exit with a message if the archive has parts of tables, or masked columns:
+ * the database that it is to be compared with has more rows, or other values.
+ */
+extern void archive_plan_refuse_parts(const ArchivePlan *plan);
+
 #endif							/* ARCHIVE_PLAN_H */

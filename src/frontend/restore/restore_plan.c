@@ -5,7 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "base/printable.h"
 #include "base/shared_memory.h"
 #include "job_log/job_log_archive.h"
 #include "options/restore_options.h"
@@ -40,24 +39,6 @@ settle_options(Restore *restore)
 		options->disable_triggers = false;
 	if (restore_tables_has_statistics(restore->plan->plan.toc))
 		options->no_analyze = true;
-}
-
-/*
- * The source has more rows than an archive of parts of tables, and other
- * values than one of masked columns.
- */
-static void
-refuse_parts(const ArchivePlan *plan)
-{
-	for (int i = 0; i < plan->plan.chunks->n_files; i++)
-	{
-		const ManifestFile *file = plan->rows[i].want;
-
-		if (file && (file->where || file->sample || file->masks))
-			pg_fatal("option --compare-with cannot be used: of table %s the archive has only %s",
-					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name),
-					 file->masks ? "masked columns" : "some rows");
-	}
 }
 
 /* The work that is the same for all workers. */
@@ -102,7 +83,7 @@ restore_plan_make(Restore *restore)
 									  &restore->options);
 	plan = &restore->plan->plan;
 	if (restore->options.compare_with)
-		refuse_parts(restore->plan);
+		archive_plan_refuse_parts(restore->plan);
 	settle_options(restore);
 	restore->identity.archive = job_log_archive(restore->archive);
 	restore->identity.selection = restore_resume_selection(&restore->options,
