@@ -98,9 +98,11 @@ fill_files()
 {
 	log "making $files tables"
 	createdb files
-	run_job psql -Xqt files >"$WORK/data.log" <<-END
+	# from a file: a job of the background has no standard input
+	cat >"$WORK/files.sql" <<-END
 		SELECT pg_catalog.format('CREATE TABLE t%s AS SELECT %s AS a', g, g) FROM pg_catalog.generate_series(1, $files) g \\gexec
 	END
+	run_job psql -Xqt --set=ON_ERROR_STOP=1 --file="$WORK/files.sql" files >"$WORK/data.log"
 }
 
 main()
