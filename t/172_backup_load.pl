@@ -1,6 +1,6 @@
 # Base backups of a cluster that is written meanwhile, by all that changes files:
-# rows, new tables, TRUNCATE, VACUUM FULL, databases, tablespaces (in place, as all
-# servers here share a machine).  What is started of one is consistent.
+# rows, new tables, TRUNCATE, VACUUM FULL, databases, tablespaces in place and
+# elsewhere.  What is started of one is consistent.
 
 use strict;
 use warnings;
@@ -24,8 +24,10 @@ sql($node, 'postgres', 'CREATE TABLE grows (a int, t text); CREATE INDEX ON grow
 # What a client does in a round: a transfer, whose sums must hold, and one of the
 # things that make and remove files.
 my $files = new_path('files.sql');
-append_to_file($files, <<'SQL');
-\set what random(1, 7)
+my $places = new_path('places');
+mkdir $_ or die "could not make \"$_\": $!" foreach $places, map { "$places/$_" } 0 .. 3;
+append_to_file($files, <<'SQL' =~ s/PLACES/$places/r);
+\set what random(1, 8)
 \if :what = 1
 CREATE TABLE t:client_id AS SELECT g, repeat('x', 500) AS t FROM generate_series(1, 5000) g;
 CREATE INDEX ON t:client_id (g);
@@ -44,6 +46,12 @@ CREATE TABLESPACE s:client_id LOCATION '';
 CREATE TABLE far:client_id TABLESPACE s:client_id AS SELECT g FROM generate_series(1, 3000) g;
 DROP TABLE far:client_id;
 DROP TABLESPACE s:client_id;
+CHECKPOINT;
+\elif :what = 7
+CREATE TABLESPACE o:client_id LOCATION 'PLACES/:client_id';
+CREATE TABLE out:client_id TABLESPACE o:client_id AS SELECT g FROM generate_series(1, 3000) g;
+DROP TABLE out:client_id;
+DROP TABLESPACE o:client_id;
 CHECKPOINT;
 \elif :what = 5
 CREATE DATABASE d:client_id STRATEGY = file_copy;
@@ -76,10 +84,15 @@ $node->poll_query_until('postgres', q{SELECT sum(abalance) <> 0 FROM pgbench_acc
 my @backups;
 foreach my $options ([ '-j4', '-X', 'fetch' ], [ '-j2', '-X', 'stream' ])
 {
-	push @backups, backup_ok($node, "under load @$options", 'pg_parbasebackup', @$options);
+	my $new = new_path('new_places');
+	push @backups, backup_ok($node, "under load @$options", 'pg_parbasebackup', @$options,
+		map { ('-T', "$places/$_=$new/$_") } 0 .. 3);
 	verify_backup_ok($backups[-1], "under load @$options");
 }
 stop_pgbench($pgbench);
+unlike(slurp_file($log), qr/aborted|error/i, 'no client has failed');
+# what is made anew of the log is made in the same place
+$node->stop;
 
 my $n = 0;
 foreach my $backup (@backups)

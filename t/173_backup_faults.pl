@@ -12,6 +12,7 @@ use Pardump::Background qw(children end_dump);
 use Pardump::BaseBackup qw(start_run held_run connection backup_ok take_backup verify_backup_ok differences enable_checksums
   slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Command qw(system_faults);
 use Pardump::Moment qw(moment_go_on stop_moments);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -29,7 +30,7 @@ sql($node, 'postgres', 'CHECKPOINT');
 # first of a piece, and what asks the extension for what came of one
 my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_backup_stop/, qr/pg_wal\/|70675f77616c2f/, qr/pg_ls_dir/,
 	qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/, qr/FROM pardump\.pg_pardump_last_files/);
-my $made = qr/^(backup_label|global\/pg_control|pg_logical\/replorigin_checkpoint)$/;
+my $made = qr/^(backup_label|global\/pg_control)$/;
 # what the first run looks up in the catalogs gets hints
 my $whole = (map { backup_ok($node, "undisturbed, $_", 'pg_parbasebackup', '-j2') } 1, 2)[1];
 
@@ -81,6 +82,28 @@ foreach my $try (
 	verify_backup_ok($dir, 'lost when a piece of a tar file has come');
 	stop_moments($moments);
 	sql($node, 'postgres', 'DROP TABLE large; CREATE TABLE large AS SELECT g, repeat(md5(g::text), 10) AS t FROM generate_series(1, 50000) g; CHECKPOINT');
+}
+foreach my $options ([], [ '-Ft', '-Z', 'server-zstd:1' ], [ '-Ft', '-Z', 'zstd:1', '--no-extension' ])
+{
+	my $what = "a worker is killed, @$options";
+	my ($moments, $run) = held_run($node, \@patterns, $what, { pattern => 0, n => 3 }, [], '-j2', @$options);
+	my @workers = children($run->{pid});
+	is(scalar(@workers), 2, "$what: there are two");
+	# also the one that is held
+	kill KILL => @workers;
+	moment_go_on($moments);
+	is(end_dump($run), 0, "$what: exit code") or diag($run->{err});
+	like($run->{err}, qr/^pg_parbasebackup: warning: a worker was killed while reading file .*; retry 1 of 5/m, "$what: a message");
+	my $dir = $run->{dir};
+	if (@$options)
+	{
+		$dir = new_path('extracted');
+		my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync');
+		is("$rc$err", '0', "$what: extracted");
+	}
+	verify_backup_ok($dir, $what);
+	is(slots_left($node), '', "$what: no slot is left");
+	stop_moments($moments);
 }
 {
 	my ($moments, $run, $backend) = held_run($node, \@patterns, 'a worker is terminated', { pattern => 0, n => 2 }, [], '-j2', '--retries=0');
@@ -216,14 +239,25 @@ foreach my $try (
 
 # ---- what the file system refuses
 
-foreach my $try ([ 'a file', 5_000_000 ], [ 'the manifest', 30_000 ])
 {
-	my ($what, $bytes) = @$try;
-	my $relay = { host => $node->host, port => $node->port };
-	my $run = start_run($relay, [ 'prlimit', "--fsize=$bytes" ], '-j2');
-	is(end_dump($run), 1, "$what is refused: exit code");
+	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=5000000' ], '-j2');
+	is(end_dump($run), 1, 'a file is refused: exit code');
 	like($run->{err}, qr/error: could not write .*: File too large/, 'a message');
-	nothing_left_ok($run, $what);
+	nothing_left_ok($run, 'a file');
+}
+# all is there but the manifest
+my $faults = system_faults();
+foreach my $try ([ 'close', 'backup_manifest.tmp' ], [ 'fsync', 'backup_manifest.tmp' ], [ 'rename', '/backup_manifest' ],
+	[ 'close', 'backup_manifest.tmp', '-Ft' ], [ 'rename', '/backup_manifest', '-Ft', '-Z', 'lz4' ])
+{
+	my ($call, $path, @options) = @$try;
+	my $what = "the manifest, $call @options";
+	my $dir = new_path('refused');
+	my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$faults", "SYSTEM_FAULT=$call $path", 'pg_parbasebackup',
+		connection($node), '-D', $dir, '-c', 'fast', '-j2', @options, $call eq 'fsync' ? () : '--no-sync');
+	is($rc, 1, "$what: exit code");
+	like($err, qr/error: could not $call file ".*backup_manifest.*: Input\/output error/, "$what: a message");
+	nothing_left_ok({ dir => $dir }, $what);
 }
 {
 	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=5000000' ], '--no-clean');
