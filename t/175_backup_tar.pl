@@ -32,7 +32,7 @@ my $quiet = dump_of($node);
 # what the first run looks up in the catalogs gets hints
 backup_ok($node, 'first', 'pg_parbasebackup', '-Ft');
 my $stock = backup_ok($node, 'quiet', 'pg_basebackup', '-T', "$location=" . new_path('place'));
-my $made = qr/^(backup_label|tablespace_map|global\/pg_control|pg_logical\/replorigin_checkpoint)$/;
+my $made = qr/^(backup_label|tablespace_map|global\/pg_control)$/;
 
 # What GNU tar makes of a backup, in whose place the tablespace is a directory.
 sub extract
@@ -105,18 +105,28 @@ foreach my $try (
 
 # ---- damage is seen
 
+# bytes in the midst of a frame
+foreach my $try ([ 'server-zstd:1', 'zst' ], [ 'zstd:1', 'zst', '--no-extension' ], [ 'server-lz4', 'lz4' ], [ 'lz4', 'lz4', '--no-extension' ])
 {
-	my $dir = backup_ok($node, 'to be damaged', 'pg_parbasebackup', '-Ft', '-Z', 'zstd:1');
-	open my $file, '+<', "$dir/base.tar.zst" or die "could not open: $!";
+	my ($codec, $suffix, @options) = @$try;
+	my $dir = backup_ok($node, 'to be damaged', 'pg_parbasebackup', '-Ft', '-Z', $codec, @options);
+	my ($path, $program) = ("$dir/base.tar.$suffix", $suffix eq 'zst' ? 'zstd' : 'lz4');
+	open my $file, '+<', $path or die "could not open: $!";
 	seek $file, (-s $file) / 2, 0;
 	print $file "\xFF\x00\xFF\x00\xFF\x00\xFF";
 	close $file or die "could not write: $!";
-	if (pg_major($node) >= 18)
+	my @readers = ([ 'pg_parbasebackup', "--extract=$dir", '--no-sync', '-D', new_path('none') ]);
+	push @readers, [ 'pg_verifybackup', '-n', $dir ] if pg_major($node) >= 18;
+	push @readers, [ 'tar', "--use-compress-program=$program", '-tf', $path ], [ $program, '-qt', $path ]
+	  if system("$program --version >/dev/null 2>&1") == 0;
+	foreach my $reader (@readers)
 	{
-		my ($rc) = run_program('pg_verifybackup', '-n', $dir);
-		isnt($rc, 0, 'pg_verifybackup sees damage');
+		my ($rc) = run_program(@$reader);
+		isnt($rc, 0, "$codec: $reader->[0] sees damage");
 	}
-	$dir = backup_ok($node, 'to be cut', 'pg_parbasebackup', '-Ft');
+}
+{
+	my $dir = backup_ok($node, 'to be cut', 'pg_parbasebackup', '-Ft');
 	truncate "$dir/base.tar", (-s "$dir/base.tar") / 2 or die "could not cut: $!";
 	my ($rc) = run_program('tar', '-tf', "$dir/base.tar");
 	isnt($rc, 0, 'tar sees that it is cut');

@@ -302,6 +302,14 @@ block_compressor_new(const CompressSpec *spec)
 	return c;
 }
 
+bool
+block_compressor_add_checksums(BlockCompressor *c)
+{
+	c->lz4_preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+	return c->zstd == NULL ||
+		!ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_checksumFlag, 1));
+}
+
 void
 block_compressor_reset(BlockCompressor *c)
 {

@@ -26,6 +26,13 @@ typedef struct BlockCompressor BlockCompressor;
 /* A compressor for one stream (not COMPRESS_NONE), or NULL: out of memory. */
 extern BlockCompressor *block_compressor_new(const CompressSpec *spec);
 
+/*
+ * From now on each frame has a checksum of what is in it, as a gzip member
+ * has, and its readers compare it: for what is kept long, and may be read by
+ * programs that know of no other.  False for an error.
+ */
+extern bool block_compressor_add_checksums(BlockCompressor *c);
+
 /* Ready for another stream of the same kind, whatever became of this one. */
 extern void block_compressor_reset(BlockCompressor *c);
 

@@ -214,7 +214,8 @@ new_tar(const Backup *backup)
 	if (spec->method == COMPRESS_NONE)
 		return tar;
 	tar->compressor = block_compressor_new(spec);
-	if (tar->compressor == NULL)
+	if (tar->compressor == NULL ||
+		!block_compressor_add_checksums(tar->compressor))
 		pg_fatal("out of memory");
 	return tar;
 }

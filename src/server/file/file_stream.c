@@ -98,6 +98,11 @@ file_stream_new(const FileStreamItem *items, int n_items,
 	{
 		stream->piece_bytes = piece_bytes(items, n_items);
 		stream->compressor = context_compressor_new(compress);
+		if (!block_compressor_add_checksums(stream->compressor))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("could not initialize compression with \"%s\"",
+							compress_method_name(compress->method))));
 	}
 	stream->row = palloc(VARHDRSZ + ROW_BYTES);
 	return stream;
