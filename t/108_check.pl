@@ -157,6 +157,16 @@ check_ok('connections', ['error: the server has 2 connections left, too few for 
 check_ok('connections, just enough', ['warning: the server has only 2 connections left for 2 jobs  DETAIL: '],
 	@db, '-U', 'few', '-j2');
 
+check_ok('connections of tasks', ['warning: the server has 2 connections left, and 3 tasks at a time need 6 or more  HINT: A task that gets none '],
+	@db, '-U', 'few', '--tasks=3');
+check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
+{
+	my ($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j19');
+	like($out, qr/^error: 19 jobs need 102 open files, and the limit is 100  HINT: Use fewer --jobs/m, 'open files');
+	($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j18');
+	unlike("$out$err", qr/open files/, 'open files: the soft limit is raised');
+}
+
 # ---- a slot
 
 {

@@ -15,6 +15,7 @@ use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated leader_backend gated_options);
+use Pardump::Proxy qw(start_proxy stop_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -150,6 +151,43 @@ SH
 	open_gate();
 	archive_ok($dump, 'a lock that is waited for',
 		qr/is left to the leader: .*no worker can lock table public\.after_it: it is read in the leader's session/s);
+}
+
+# ---- a worker of a task that waits in vain: for the network, or behind whoever waits
+# for the leader
+
+{
+	# that of the task itself, which looks after it, is not counted
+	my $proxy = start_proxy($node, [ 0, 100_000, 'stall' ]);
+	my $dump = gated_tasks(0, <<"SH", '-Z0');
+task() {
+	[ \$1 = 0 ] || exec pg_pardump --plan="\$PLAN" --task=\$1/\$N
+	exec pg_pardump --plan="\$PLAN" --task=\$1/\$N --stall-timeout=1 -d 'host=127.0.0.1 port=$proxy->{port} dbname=gated sslmode=disable gssencmode=disable'
+}
+SH
+	open_gate();
+	archive_ok($dump, 'a worker stalls',
+		qr/warning: a worker lost its connection while dumping .*the server has sent nothing for --stall-timeout/s);
+	stop_proxy($proxy);
+}
+{
+	sql($node, 'gated', <<'SQL');
+CREATE TABLE victim AS SELECT 1 AS a;
+CREATE TABLE guarded AS SELECT g AS id, repeat(md5(g::text), 4) AS t FROM generate_series(1, 10000) g;
+GRANT SELECT ON victim, guarded TO dumper;
+SQL
+	my $psql = "psql -XqAt -d '" . $node->connstr('gated') =~ s/'/'\\''/gr . "' -c";
+	# the request ends when the run is gone, or with it the task that waits behind
+	my $dump = gated_tasks(0, <<"SH", '-t', 'guarded', '-t', 'victim', '--where=guarded:EXISTS (SELECT FROM public.victim)', '--lock-wait-timeout=500', '--retries=0');
+$psql 'BEGIN; LOCK TABLE victim IN ACCESS EXCLUSIVE MODE; ROLLBACK' &
+until [ "\$($psql "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'")" = 1 ]; do sleep 0.1; done
+SH
+	open_gate();
+	is(end_dump($dump), 1, 'behind the leader\'s lock: exit code');
+	like($dump->{err}, qr/error: a worker waits for a lock on (public\.)?victim behind process \d+, which waits for this run\n.*hint: /,
+		'behind the leader\'s lock: the task says so');
+	nothing_remains_ok($node, $dump->{dir}, 'behind the leader\'s lock');
+	sql($node, 'gated', 'DROP TABLE victim, guarded');
 }
 
 # ---- plans that are not the run's

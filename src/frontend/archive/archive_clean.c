@@ -13,6 +13,9 @@
 #include "archive/manifest_load.h"
 #include "base/printable.h"
 
+/* So often is a directory emptied that others write in. */
+#define MOST_TRIES 10
+
 typedef struct Cleaning
 {
 	const char *path;
@@ -205,8 +208,8 @@ archive_clean(const char *path, DIR *listing)
 	forget(&cleaning);
 }
 
-void
-archive_clean_tasks(const char *path)
+static void
+remove_files(const char *path)
 {
 	DIR		   *listing = opendir(path);
 	struct dirent *entry;
@@ -219,6 +222,23 @@ archive_clean_tasks(const char *path)
 						   printable(entry->d_name));
 	if (listing)
 		closedir(listing);
-	if (rmdir(path) < 0)
+}
+
+/*
+ * An attempt that is at work yet may make another file meanwhile, some of
+ * them several: but none once the directory is gone.
+ */
+void
+archive_clean_tasks(const char *path)
+{
+	int			removed;
+	int			n_tries = 0;
+
+	do
+	{
+		remove_files(path);
+		removed = rmdir(path);
+	} while (removed < 0 && errno == ENOTEMPTY && ++n_tries < MOST_TRIES);
+	if (removed < 0)
 		pg_log_warning("could not remove directory \"%s\": %m", path);
 }

@@ -24,6 +24,7 @@
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/traffic.h"
+#include "source/worker_care.h"
 #include "stream/hex.h"
 #include "tasks/plan_read.h"
 #include "tasks/task_address.h"
@@ -32,6 +33,9 @@
 
 /* How often to look whether the leader is there. */
 #define LOOK_MS 2000
+
+/* How long the server may take to tell what backends do. */
+#define ANSWER_MS 15000
 
 /* Of a host's name, in those of files. */
 #define MOST_HOST_BYTES 60
@@ -53,8 +57,10 @@ typedef struct DumpTask
 	char	   *results_path;
 	int			results_fd;
 	DumpWorker *worker;			/* in a worker: itself */
-	PGconn	   *conn;			/* to look for the leader; NULL while lost */
+	PGconn	   *conn;			/* to look for the leader and what workers
+								 * wait for; NULL while lost */
 	int64		looked_at;
+	WorkerCare *care;
 } DumpTask;
 
 /* ----------
@@ -231,6 +237,8 @@ connect_look(void *arg)
 	session_set_up(task->conn, &task->options, task->run.plan->encoding);
 	task_server_check(task->conn, &task->task_plan->head.server);
 	(void) task_server_check_leader(task->conn, task->task_plan->head.run_id);
+	/* session_look() wants one */
+	session_command(task->conn, "BEGIN");
 }
 
 static void
@@ -239,6 +247,20 @@ lose_look(DumpTask *task)
 	interrupt_set_connection(NULL);
 	PQfinish(task->conn);
 	task->conn = NULL;
+}
+
+/* A CareLook: at the only server that there is. */
+static PGresult *
+look(void *arg, int server, const char *query, bool silently)
+{
+	DumpTask   *task = arg;
+	bool		lost = false;
+	PGresult   *res = task->conn == NULL ? NULL :
+		session_look(task->conn, query, ANSWER_MS, &lost);
+
+	if (lost)
+		lose_look(task);
+	return res;
 }
 
 /*
@@ -252,6 +274,11 @@ attend(void *arg, bool all_done)
 	DumpTask   *task = arg;
 	int64		now = clock_monotonic_ms();
 
+	/* they are to leave now, and what is stopped would keep its session */
+	if (all_done)
+		snapshot_holders_wake(task->source.holders, task->options.jobs);
+	else
+		worker_care_look(task->care);
 	if (all_done || now - task->looked_at < LOOK_MS)
 		return true;
 	task->looked_at = now;
@@ -405,6 +432,9 @@ run_pool(DumpTask *task)
 	traffic_set_max_rate(task->options.max_rate);
 	task->source.snapshot = task->run.plan->snapshot;
 	task->source.holders = snapshot_holders_new(task->options.jobs);
+	task->care = worker_care_new(&task->options, task->source.holders,
+								 task->run.plan->lock_wait_ms, look, task);
+	task->care->leader = task_server_leader_process(task->task_plan->head.run_id);
 	worker_pool_run(&pool_task, &watch, task->options.jobs, task->n_jobs);
 }
 

@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #include "base/interrupt.h"
 #include "process/child_process.h"
 #include "process/worker_process.h"
+
+/* What the leader has open besides, and to spare. */
+#define OTHER_FILES 64
 
 /*
  * Between what a worker says and the cause for which it lost its connection.
@@ -110,11 +114,34 @@ worker_process_lost_in_handler(const char *cause)
  * In the leader
  * ----------
  */
+/* A socket and a pipe each. */
+bool
+worker_processes_have_files(int n)
+{
+	rlim_t		need = 2 * (rlim_t) n + OTHER_FILES;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
+		return true;
+	if (limit.rlim_max >= need)
+	{
+		limit.rlim_cur = need;
+		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+			return true;
+	}
+	pg_log_error("%d jobs need " UINT64_FORMAT " open files, and the limit is " UINT64_FORMAT,
+				 n, (uint64) need, (uint64) limit.rlim_max);
+	pg_log_error_hint("Use fewer --jobs, or raise the limit by \"ulimit -n\".");
+	return false;
+}
+
 WorkerProcess *
 worker_processes_new(int n)
 {
 	WorkerProcess *processes = pg_malloc0((n + 1) * sizeof(WorkerProcess));
 
+	if (!worker_processes_have_files(n))
+		exit(1);
 	for (int i = 0; i < n; i++)
 	{
 		processes[i].socket = processes[i].err_fd = -1;

@@ -38,7 +38,16 @@ typedef struct WorkerProcess
 	PQExpBufferData words;		/* from its standard error, held back */
 } WorkerProcess;
 
-/* n processes that are not there yet; owned. */
+/*
+ * May this process have as many files open as n workers take, raising its
+ * soft limit if need be?  If not, that is told as an error.
+ */
+extern bool worker_processes_have_files(int n);
+
+/*
+ * n processes that are not there yet; owned.  Exits with a message if the
+ * limit of open files is too low.
+ */
 extern WorkerProcess *worker_processes_new(int n);
 
 /*

@@ -9,6 +9,7 @@
 #include "base/retry.h"
 #include "options/own_options.h"
 #include "plan/dump_table_read.h"
+#include "process/worker_process.h"
 #include "progress/progress.h"
 #include "replication/publication.h"
 #include "replication/slot_check.h"
@@ -90,9 +91,12 @@ leader_connect(Source *source)
 	source->address = peer_address_new(conn, false);
 	leader_watchdog_watch(conn, source->address, options);
 	session_set_up(conn, options, options->encoding);
+	if (options->tasks)
+		server_check_tasks(conn, (int) options->tasks);
 	/* how many tasks are at work at a time is for who runs them */
 	server_check_connections(conn, NULL,
 							 options->tasks ? 1 : source_share(source));
+	(void) worker_processes_have_files((int) options->jobs);
 	server_check_age(conn);
 	server_check_snapshots(conn);
 	server_check_delays(conn, NULL);

@@ -4,25 +4,16 @@
  */
 #include "base/fe_compat.h"
 
-#include <signal.h>
-
-#include "base/clock.h"
-#include "base/printable.h"
 #include "progress/progress.h"
-#include "source/backend_query.h"
 #include "source/leader_session.h"
 #include "source/leader_watchdog.h"
+#include "source/worker_care.h"
 #include "source/worker_watch.h"
-
-/* How often to look whether a worker waits in vain. */
-#define LOOK_MS 1000
 
 typedef struct WorkerWatch
 {
 	Source	   *source;
-	int			lock_wait_ms;
-	int64		looked_at;		/* for workers that wait in vain */
-	int			deadlocks;		/* looks in a row that found one */
+	WorkerCare *care;
 } WorkerWatch;
 
 /* ----------
@@ -34,13 +25,16 @@ typedef struct WorkerWatch
  * Look at the server that a worker reads from, in the leader's session there.
  */
 static PGresult *
-look(WorkerWatch *watch, int server, const char *query)
+look(void *arg, int server, const char *query, bool silently)
 {
-	const Source *source = watch->source;
+	const Source *source = ((WorkerWatch *) arg)->source;
 
 	if (server > 0)
 		return standby_look(&source->standbys->list[server], query);
-	return leader_session_look(source->session, query);
+	if (source->conn == NULL)
+		return NULL;
+	return silently ? leader_session_look_silently(source->session, query) :
+		leader_session_look(source->session, query);
 }
 
 /* The one with the fewest workers, of those that are there. */
@@ -64,140 +58,6 @@ choose_server(const Source *source)
 		}
 	}
 	return best;
-}
-
-/* ----------
- * Workers that wait in vain
- * ----------
- */
-
-/*
- * Does a worker's backend wait for its client, or for nothing, or is it gone?
- * Then what should have reached the worker is lost between the two.  A
- * backend that works is left in peace, however long that takes.
- */
-static bool
-backend_has_nothing_to_do(WorkerWatch *watch, int server, int backend)
-{
-	char	   *sql = backend_query_at_work(backend);
-	PGresult   *res = look(watch, server, sql);
-	bool		result;
-
-	free(sql);
-	result = PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) == 0;
-	PQclear(res);
-	return result;
-}
-
-/*
- * Its backend may not learn for long that nobody is there any more: it would
- * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
- */
-static void
-end_backend(WorkerWatch *watch, int server, int backend)
-{
-	int			min_age_s = (int) watch->source->options->stall_timeout;
-	char	   *sql = backend_query_terminate(backend, min_age_s);
-
-	/* there is a warning should it have ended just now */
-	PQclear(server > 0 ? look(watch, server, sql) :
-			leader_session_look_silently(watch->source->session, sql));
-	free(sql);
-}
-
-/*
- * A worker that was silent for too long goes on, should it be stopped.  If it
- * waits in vain, the signal ends it, as one that has lost its connection.
- */
-static void
-wake(WorkerWatch *watch, SnapshotHolder *holder)
-{
-	int			backend = holder->backend;
-	bool		in_vain = snapshot_holder_waits(holder) &&
-		(backend == 0 ||
-		 backend_has_nothing_to_do(watch, holder->server, backend)) &&
-		snapshot_holder_waits(holder);
-
-	if (in_vain)
-		kill(holder->pid, SIGUSR1);
-	kill(holder->pid, SIGCONT);
-	if (in_vain && backend != 0)
-		end_backend(watch, holder->server, backend);
-}
-
-/*
- * Does a worker wait behind one that has done its part, say?  The server does
- * not see that such a wait is for ever.  But a worker between two jobs has
- * done its part for a moment only: it must be found twice in a row.
- */
-static bool
-find_deadlock(WorkerWatch *watch, int server)
-{
-	char	   *pids = snapshot_holders_backends(watch->source->holders,
-												 watch->source->options->jobs,
-												 server);
-	char	   *sql = backend_query_deadlock(pids);
-	PGresult   *res = look(watch, server, sql);
-	bool		found = PQresultStatus(res) == PGRES_TUPLES_OK &&
-		PQntuples(res) > 0;
-
-	free(sql);
-	free(pids);
-	if (found && watch->deadlocks > 0)
-	{
-		pg_log_error("a worker waits for a lock on %s behind process %s, which waits for this run",
-					 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
-		pg_log_error_hint("Run commands that need exclusive locks after the dump, or with a lock_timeout.");
-		exit(1);
-	}
-	PQclear(res);
-	return found;
-}
-
-static void
-check_deadlock(WorkerWatch *watch)
-{
-	const Source *source = watch->source;
-	int			n = source->standbys ? source->standbys->n : 1;
-	bool		found = false;
-
-	for (int i = 0; i < n && source->conn; i++)
-		if (i == 0 || standby_is_there(&source->standbys->list[i]))
-			found = find_deadlock(watch, i) || found;
-	watch->deadlocks = found ? watch->deadlocks + 1 : 0;
-}
-
-static void
-look_after_workers(WorkerWatch *watch)
-{
-	const Source *source = watch->source;
-	int64		timeout_ms = (int64) source->options->stall_timeout * 1000;
-	int64		now = clock_monotonic_ms();
-	int64		elapsed_ms = now - watch->looked_at;
-	bool		any_waits = false;
-
-	if (elapsed_ms < LOOK_MS)
-		return;
-	watch->looked_at = now;
-
-	/*
-	 * if all of the run was stopped by Ctrl-Z, no worker was silent meanwhile
-	 */
-	elapsed_ms = Min(elapsed_ms, 2 * LOOK_MS);
-	for (int i = 0; i < source->options->jobs && source->conn; i++)
-	{
-		SnapshotHolder *holder = &source->holders[i];
-		int64		ms = snapshot_holder_unchanged_ms(holder, elapsed_ms);
-
-		if (snapshot_holder_waits(holder) && ms >= watch->lock_wait_ms)
-			any_waits = true;
-		if (timeout_ms == 0 || ms < timeout_ms)
-			continue;
-		holder->unchanged_ms = 0;	/* ask again after the same time */
-		wake(watch, holder);
-	}
-	if (any_waits && source->conn)
-		check_deadlock(watch);
 }
 
 /* ----------
@@ -246,7 +106,7 @@ attend(void *arg, bool all_done)
 	if (source->standbys)
 		standby_keep(source->standbys);
 	if (source->conn)
-		look_after_workers(watch);
+		worker_care_look(watch->care);
 	if (source->conn)
 		leader_session_check_age(source->session);
 	if (source->conn && all_done && !source->keep_snapshot)
@@ -277,7 +137,8 @@ worker_watch(Source *source, const DumpPlan *plan)
 	};
 
 	watch->source = source;
-	watch->lock_wait_ms = plan->lock_wait_ms;
-	watch->looked_at = clock_monotonic_ms();
+	watch->care = worker_care_new(source->options, source->holders,
+								  plan->lock_wait_ms, look, watch);
+	watch->care->n_servers = source->standbys ? source->standbys->n : 1;
 	return result;
 }

@@ -36,8 +36,10 @@ struct TaskGather
 	const char *directory;
 	const char *run_id;
 	int			n_tasks;
-	Attempt    *attempts;
+	Attempt    *attempts;		/* sorted by name: each is looked up whenever
+								 * the directory is listed */
 	int			n_attempts;
+	int			n_allocated;
 	bool	   *refused;		/* by job */
 };
 
@@ -251,16 +253,18 @@ take_lines(TaskGather *gather, Attempt *attempt, const char *text, size_t len)
 static void
 read_attempt(TaskGather *gather, Attempt *attempt)
 {
-	char	   *path = psprintf("%s/%s" TASK_RESULT_SUFFIX, gather->directory,
-								attempt->name);
+	char	   *path;
 	const char *problem;
 	struct stat st;
 	size_t		len;
 	char	   *text;
 	int			fd;
 
-	if (attempt->is_wrong || attempt->ended ||
-		(stat(path, &st) == 0 && st.st_size == attempt->read))
+	if (attempt->is_wrong || attempt->ended)
+		return;
+	path = psprintf("%s/%s" TASK_RESULT_SUFFIX, gather->directory,
+					attempt->name);
+	if (stat(path, &st) == 0 && st.st_size == attempt->read)
 	{
 		free(path);
 		return;
@@ -284,12 +288,46 @@ read_attempt(TaskGather *gather, Attempt *attempt)
 	free(path);
 }
 
+/* The place of the attempt's name, or where it would be. */
+static int
+find_attempt(const TaskGather *gather, const char *name)
+{
+	int			low = 0;
+	int			high = gather->n_attempts;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (strcmp(gather->attempts[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+insert_attempt(TaskGather *gather, int place, const Attempt *attempt)
+{
+	if (gather->n_attempts == gather->n_allocated)
+	{
+		gather->n_allocated = gather->n_allocated ? gather->n_allocated * 2 : 64;
+		gather->attempts = pg_realloc(gather->attempts,
+									  gather->n_allocated * sizeof(Attempt));
+	}
+	memmove(&gather->attempts[place + 1], &gather->attempts[place],
+			(gather->n_attempts++ - place) * sizeof(Attempt));
+	gather->attempts[place] = *attempt;
+}
+
 /* The attempt of a file with this name: TASK.HOST.... and the suffix. */
 static void
 note_attempt(TaskGather *gather, const char *file_name)
 {
 	size_t		len = strlen(file_name);
-	char	   *name;
+	Attempt		attempt = {0};
+	int			place;
 	char	   *end;
 	unsigned long task = strtoul(file_name, &end, 10);
 
@@ -297,20 +335,14 @@ note_attempt(TaskGather *gather, const char *file_name)
 		strcmp(file_name + len - strlen(TASK_RESULT_SUFFIX), TASK_RESULT_SUFFIX) != 0 ||
 		task >= (unsigned long) gather->n_tasks)
 		return;
-	name = pnstrdup(file_name, len - strlen(TASK_RESULT_SUFFIX));
-	for (int i = 0; i < gather->n_attempts; i++)
-		if (strcmp(gather->attempts[i].name, name) == 0)
-		{
-			free(name);
-			return;
-		}
-	gather->attempts = pg_realloc(gather->attempts,
-								  (gather->n_attempts + 1) * sizeof(Attempt));
-	gather->attempts[gather->n_attempts++] =
-		(Attempt)
-	{
-		.name = name,.task = (int) task
-	};
+	attempt.name = pnstrdup(file_name, len - strlen(TASK_RESULT_SUFFIX));
+	attempt.task = (int) task;
+	place = find_attempt(gather, attempt.name);
+	if (place < gather->n_attempts &&
+		strcmp(gather->attempts[place].name, attempt.name) == 0)
+		free(attempt.name);
+	else
+		insert_attempt(gather, place, &attempt);
 }
 
 void

@@ -71,14 +71,21 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 	check("database", server.database, expected->database);
 }
 
-/* A bigint that nobody else comes upon; owned. */
-static char *
-lock_number(const char *run_id)
+/* One that nobody else comes upon, of a bigint's range. */
+static uint64
+lock_key(const char *run_id)
 {
 	char		digits[16];
 
 	strlcpy(digits, run_id, sizeof(digits));
-	return psprintf(UINT64_FORMAT, (uint64) strtoull(digits, NULL, 16));
+	return strtoull(digits, NULL, 16);
+}
+
+/* The same in decimal; owned. */
+static char *
+lock_number(const char *run_id)
+{
+	return psprintf(UINT64_FORMAT, lock_key(run_id));
 }
 
 void
@@ -110,4 +117,21 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 	free(sql);
 	free(number);
 	return known;
+}
+
+/* The lock's number is in two halves there (lockfuncs.c). */
+char *
+task_server_leader_process(const char *run_id)
+{
+	uint64		key = lock_key(run_id);
+
+	return psprintf("(SELECT l.pid FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d"
+					" ON d.oid OPERATOR(pg_catalog.=) l.database"
+					" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+					" WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted"
+					" AND l.mode OPERATOR(pg_catalog.=) 'ExclusiveLock'"
+					" AND l.classid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
+					" AND l.objid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
+					" AND l.objsubid OPERATOR(pg_catalog.=) 1 LIMIT 1)",
+					(uint32) (key >> 32), (uint32) key);
 }

@@ -28,4 +28,7 @@ extern void task_server_hold(PGconn *conn, const char *run_id);
  */
 extern bool task_server_check_leader(PGconn *conn, const char *run_id);
 
+/* An SQL expression for the leader's process on the server; owned. */
+extern char *task_server_leader_process(const char *run_id);
+
 #endif							/* TASK_SERVER_H */

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "source/backend_query.h"
+#include "session/backend_query.h"
 
 /* With track_activities = off the state is disabled, but waits are known. */
 char *
@@ -50,12 +50,12 @@ static const char deadlock_query[] =
 " SELECT l.relation::pg_catalog.regclass, c.first FROM chain c"
 " JOIN pg_catalog.pg_locks l ON l.pid OPERATOR(pg_catalog.=) c.waiter AND NOT l.granted"
 " LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) c.blocker"
-" WHERE c.blocker OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()"
+" WHERE c.blocker OPERATOR(pg_catalog.=) %s"
 " OR c.blocker OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.int4[])"
 " AND a.state OPERATOR(pg_catalog.=) 'idle in transaction'";
 
 char *
-backend_query_deadlock(const char *backends)
+backend_query_deadlock(const char *backends, const char *leader)
 {
-	return psprintf(deadlock_query, backends, backends);
+	return psprintf(deadlock_query, backends, leader, backends);
 }

@@ -24,10 +24,10 @@ extern char *backend_query_terminate(int backend, int min_age_s);
 
 /*
  * A query for those of these backends ("1,2") which wait for a lock, directly
- * or by others, behind the session that asks, or behind one of these that is
- * idle: the relation that is locked, and the process of the next in the
- * queue.  Owned.
+ * or by others, behind the leader, an SQL expression for a process, or behind
+ * one of these that is idle: the relation that is locked, and the process of
+ * the next in the queue.  Owned.
  */
-extern char *backend_query_deadlock(const char *backends);
+extern char *backend_query_deadlock(const char *backends, const char *leader);
 
 #endif							/* BACKEND_QUERY_H */
