@@ -96,15 +96,42 @@ copy_tree()
 # the script ends, also by a signal.  /var/tmp, because /tmp may be memory.
 make_work_directory()
 {
+	local lock
+
 	trap clean_up EXIT
 	trap 'exit 129' HUP
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	WORK=${PG_PARDUMP_WORK:-}
 	if [ -z "$WORK" ]; then
+		remove_abandoned "${TMPDIR:-/var/tmp}"
 		WORK=$(mktemp -d -p "${TMPDIR:-/var/tmp}" pg_pardump.XXXXXX)
+		exec {lock}<"$WORK"
+		flock --shared "$lock"
 	fi
 	unset PG_PARDUMP_WORK
+}
+
+# Remove the work directories in the directory $1 that a run has left which was
+# ended by force, some gigabytes perhaps, and of memory.  Whatever still lives of
+# a run holds its directory's lock, or works below it; one that is just being
+# made is young.
+remove_abandoned()
+{
+	local dir lock
+	local whose=(-user "$EUID")
+
+	[ "$EUID" -ne 0 ] || whose=()	# root's runs go on as another user
+	while read -r dir; do
+		exec {lock}<"$dir" || continue
+		if flock --nonblock --exclusive "$lock" &&
+			[ -z "$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$dir*" 2>/dev/null)" ]; then
+			log "removing \"$dir\", which a run that was ended by force has left"
+			rm -rf --one-file-system "$dir" || true
+		fi
+		exec {lock}<&-
+	done < <(find "$1" -mindepth 1 -maxdepth 1 -type d "${whose[@]}" -mmin +5 \
+		-name 'pg_pardump.??????' 2>/dev/null)
 }
 
 clean_up()
