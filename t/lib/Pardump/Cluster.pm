@@ -14,6 +14,7 @@ use warnings;
 use Digest::MD5 qw(md5_hex);
 use Exporter 'import';
 use File::Basename;
+use File::Path;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -25,8 +26,11 @@ our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   slots);
 
 # Archives and other files of one test file, numbered so that the log of a
-# failed run says which is which.
-my $path_count = 0;
+# failed run says which is which.  If all went well none of them is kept: those of
+# all test files would be some gigabytes, mostly of memory.
+my @paths;
+my $owner = $$;
+END { remove_paths() if $$ == $owner; }
 
 # The node's init(), whose initdb is run once for the first clusters of all test
 # files: they begin as copies of what it made then.  Those after the first have
@@ -102,11 +106,21 @@ sub pg_major
 sub new_path
 {
 	my ($name) = @_;
-	$path_count++;
 	my $stem = basename($0) =~ s/\.pl$//r;
-	my $path = "${PostgreSQL::Test::Utils::tmp_check}/${stem}_${path_count}_$name";
+	my $path = File::Spec->rel2abs(
+		"${PostgreSQL::Test::Utils::tmp_check}/${stem}_" . (@paths + 1) . "_$name");
 	system_or_bail('rm', '-rf', $path);
-	return File::Spec->rel2abs($path);
+	push @paths, $path;
+	return $path;
+}
+
+sub remove_paths
+{
+	return if $? != 0 || !PostgreSQL::Test::Utils::all_tests_passing() || $ENV{PG_TEST_NOCLEAN};
+	local $?;
+	# what cannot be removed goes with the rest
+	File::Path::remove_tree(@paths, { error => \my $ignored });
+	return;
 }
 
 # The names in a directory that do not begin with two dots, or with a dot and a
