@@ -16,6 +16,7 @@
 #include "dump/dump_worker.h"
 #include "dump/large_object_file.h"
 #include "dump/reuse_file.h"
+#include "dump_tasks/dump_task_leader.h"
 #include "options/own_options.h"
 #include "previous/previous_archive.h"
 #include "progress/progress.h"
@@ -29,7 +30,6 @@
 #include "status/server_share.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
-#include "tasks/task_leader.h"
 #include "toc/toc_write.h"
 
 /* One dump; an argument of the pool's callbacks, in leader and workers. */
@@ -113,7 +113,7 @@ run_workers(Dump *dump)
 	run_event_run(options, &dump->plan, NULL);
 	run_event_stage("rows");
 	if (options->tasks)
-		task_leader_run(&dump->source, &dump->run, &task);
+		dump_task_leader_run(&dump->source, &dump->run, &task);
 	else
 		leader_run_workers(&dump->source, &dump->run, &task);
 }

@@ -18,6 +18,7 @@
 #include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
+#include "dump_tasks/dump_task_read.h"
 #include "options/task_options.h"
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
@@ -26,7 +27,6 @@
 #include "session/traffic.h"
 #include "source/worker_care.h"
 #include "stream/hex.h"
-#include "tasks/plan_read.h"
 #include "tasks/task_address.h"
 #include "tasks/task_result.h"
 #include "tasks/task_server.h"
@@ -43,7 +43,7 @@
 typedef struct DumpTask
 {
 	Options		options;		/* as the plan and this host have them */
-	const TaskPlan *task_plan;
+	const DumpTaskPlan *task_plan;
 	Source		source;
 	Run			run;
 	int			task;
@@ -235,8 +235,8 @@ connect_look(void *arg)
 
 	task->conn = connection_open_peer(task->source.address, "pg_pardump task");
 	session_set_up(task->conn, &task->options, task->run.plan->encoding);
-	task_server_check(task->conn, &task->task_plan->head.server);
-	(void) task_server_check_leader(task->conn, task->task_plan->head.run_id);
+	task_server_check(task->conn, &task->task_plan->head.run.server);
+	(void) task_server_check_leader(task->conn, task->task_plan->head.run.run_id);
 	/* session_look() wants one */
 	session_command(task->conn, "BEGIN");
 }
@@ -284,7 +284,7 @@ attend(void *arg, bool all_done)
 	task->looked_at = now;
 	if (task->conn == NULL)
 		free(session_try(connect_look, task));
-	else if (!task_server_check_leader(task->conn, task->task_plan->head.run_id))
+	else if (!task_server_check_leader(task->conn, task->task_plan->head.run.run_id))
 		lose_look(task);
 	return true;
 }
@@ -314,7 +314,7 @@ run_refused(void *arg, const WorkerTask *pool_task, int no)
 static void
 settle_options(DumpTask *task, const Options *options)
 {
-	const TaskPlanHead *head = &task->task_plan->head;
+	const DumpTaskHead *head = &task->task_plan->head;
 
 	task->options = *options;
 	task->options.role = head->role;
@@ -324,8 +324,8 @@ settle_options(DumpTask *task, const Options *options)
 	task->options.retries = head->retries;
 	task->options.pipe_command = head->pipe_command;
 	task_options_read(options->task, &task->task, &task->n_tasks);
-	if (task->n_tasks != head->n_tasks)
-		pg_fatal("the plan is for %d tasks, not for %d", head->n_tasks,
+	if (task->n_tasks != head->run.n_tasks)
+		pg_fatal("the plan is for %d tasks, not for %d", head->run.n_tasks,
 				 task->n_tasks);
 }
 
@@ -337,7 +337,7 @@ connect_first(DumpTask *task)
 
 	interrupt_install_leader();
 	task->source.options = &task->options;
-	task->source.address = task_address(task->task_plan->head.conninfo,
+	task->source.address = task_address(task->task_plan->head.run.conninfo,
 										&task->options.connection);
 	cause = session_try(connect_look, task);
 	task->looked_at = clock_monotonic_ms();
@@ -378,7 +378,7 @@ begin_attempt(DumpTask *task)
 	task->results_path = psprintf("%s/%s" TASK_RESULT_SUFFIX, directory,
 								  task->attempt);
 	task->results_fd = task_result_begin(task->results_path,
-										 task->task_plan->head.run_id);
+										 task->task_plan->head.run.run_id);
 	free(directory);
 }
 
@@ -434,7 +434,7 @@ run_pool(DumpTask *task)
 	task->source.holders = snapshot_holders_new(task->options.jobs);
 	task->care = worker_care_new(&task->options, task->source.holders,
 								 task->run.plan->lock_wait_ms, look, task);
-	task->care->leader = task_server_leader_process(task->task_plan->head.run_id);
+	task->care->leader = task_server_leader_process(task->task_plan->head.run.run_id);
 	worker_pool_run(&pool_task, &watch, task->options.jobs, task->n_jobs);
 }
 
@@ -442,7 +442,7 @@ void
 dump_task(const Options *options)
 {
 	DumpTask   *task = pg_malloc0(sizeof(DumpTask));
-	TaskPlan   *task_plan = plan_read(options->plan);
+	DumpTaskPlan *task_plan = dump_task_read(options->plan);
 	TaskLine	end = {.kind = TASK_LINE_END};
 
 	task->task_plan = task_plan;

@@ -17,7 +17,7 @@
 #include "progress/progress.h"
 #include "report/report.h"
 #include "restore/restore.h"
-#include "restore/restore_log.h"
+#include "job_log/restore_log.h"
 #include "restore/restore_plan.h"
 #include "restore/restore_pool.h"
 #include "restore/restore_prepare.h"

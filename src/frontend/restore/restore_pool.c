@@ -7,7 +7,7 @@
 #include "base/shared_memory.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
-#include "restore/restore_log.h"
+#include "job_log/restore_log.h"
 #include "restore/restore_pool.h"
 #include "status/progress_rows.h"
 #include "status/run_event.h"

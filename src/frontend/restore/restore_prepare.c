@@ -8,7 +8,7 @@
 #include "compare/compare_source.h"
 #include "definitions/definitions.h"
 #include "restore/restore_freeze.h"
-#include "restore/restore_log.h"
+#include "job_log/restore_log.h"
 #include "restore/restore_order.h"
 #include "restore/restore_prepare.h"
 #include "restore/restore_resume.h"

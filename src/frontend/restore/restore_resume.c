@@ -7,7 +7,7 @@
 #include "archive/archive_member.h"
 #include "base/interrupt.h"
 #include "job_log/job_log_archive.h"
-#include "restore/restore_log.h"
+#include "job_log/restore_log.h"
 #include "restore/restore_resume.h"
 #include "target/index_look.h"
 

@@ -6,7 +6,7 @@
 #include "base/fe_compat.h"
 
 #include "base/printable.h"
-#include "restore/restore_log.h"
+#include "job_log/restore_log.h"
 #include "restore/restore_unlogged.h"
 #include "session/session.h"
 #include "session/text_array.h"

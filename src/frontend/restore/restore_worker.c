@@ -18,7 +18,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "restore/restore_freeze.h"
-#include "restore/restore_log.h"
+#include "job_log/restore_log.h"
 #include "restore/restore_rows.h"
 #include "restore/restore_worker.h"
 #include "status/run_event.h"

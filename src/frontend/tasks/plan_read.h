@@ -17,10 +17,55 @@ extern int	plan_read_open(const char *path, const char **problem);
 /* All of such a file, ended by a zero; owned. */
 extern char *plan_read_text(int fd, const char *path, size_t *len);
 
+/* An array that grows while it is read. */
+typedef struct PlanArray
+{
+	char	   *elements;
+	size_t		size;			/* of one */
+	int			n;
+	int			space;
+} PlanArray;
+
+typedef struct PlanReader PlanReader;
+
+/* While it is being read; zero but for the callbacks, and what they need. */
+struct PlanReader
+{
+	JsonReader	json;
+	TaskRun    *run;
+	PlanArray	queue;			/* int */
+	PlanArray	jobs;			/* Job */
+	const PlanField *fields;	/* of the rest of the head */
+	void	   *head;
+
+	/* Read the value of any other member, or skip it (json_skip()). */
+	void		(*read_member) (PlanReader *reader, const char *key);
+
+	/*
+	 * Read that of a member of an element that is none of the fields, or skip
+	 * it.
+	 */
+	void		(*read_other) (PlanReader *reader, const char *key, void *object);
+};
+
 /*
- * Read the plan.  Exits with a message if the file is not the user's own, is
- * damaged, or was written by another version of the program.
+ * Read all of the file.  Exits with a message if it is not the user's own, or
+ * was written by another version of the program.
  */
-extern TaskPlan *plan_read(const char *path);
+extern void plan_read(PlanReader *reader, const char *path);
+
+/* Afterwards: exit with a message if it is damaged. */
+extern void plan_read_check(const PlanReader *reader, const char *path);
+
+/* Something is wrong with it; the first of them is told. */
+extern void plan_read_wrong(PlanReader *reader, const char *problem);
+
+/* Room for one more element, all zero. */
+extern void *plan_array_grow(PlanArray *array);
+
+/* An array of objects, or of numbers (int, at most PG_INT32_MAX). */
+extern void plan_read_objects(PlanReader *reader, PlanArray *array,
+							  const PlanField *fields);
+extern void plan_read_numbers(PlanReader *reader, PlanArray *array);
 
 #endif							/* PLAN_READ_H */

@@ -1,23 +1,43 @@
 /*
  * task_leader.h
- *		The leader of a dump by tasks: has a command of the user's run them,
- *		wherever that is, and takes what they have made into the archive.
+ *		Has a command of the user's run tasks, wherever that is, until all
+ *		that they are to do is done.
  */
 #ifndef TASK_LEADER_H
 #define TASK_LEADER_H
 
-#include "process/worker_task.h"
-#include "source/source.h"
-#include "status/run.h"
+#include "options/options.h"
+
+/* What whoever leads them does; all are given arg. */
+typedef struct TaskLeader
+{
+	const Options *options;
+	const char *plan_path;
+	const char *what;			/* that is missing, for messages: "files" */
+	int			n_jobs;			/* of which task I has I, I+N, ... */
+	void	   *arg;
+
+	/* Several times a second while they run. */
+	void		(*attend) (void *arg);
+
+	/* About once a second, and when the command has ended: what is new? */
+	void		(*look) (void *arg);
+
+	/* After that: the command has ended. */
+	void		(*ended) (void *arg);
+
+	/* Is a job for a task to do, and not done? */
+	bool		(*is_missing) (void *arg, int job);
+
+	/* What a job is about; owned by the caller. */
+	char	   *(*describe) (void *arg, int job);
+} TaskLeader;
 
 /*
- * Have all jobs of the plan done by --tasks, as --run-tasks starts them, in
- * the snapshot of the leader's session, which is kept meanwhile; those that
- * come back without all files again, up to --retries times.  What no task can
- * lock is done here by own.  Returns when all files are in the archive, and
- * the leader's transaction has ended well; exits with a message that names
- * what is missing else.
+ * Have all jobs done by --tasks, as --run-tasks starts them; the tasks of
+ * those that are missing then again, up to --retries times.  Exits with a
+ * message that names what is missing if that does not do.
  */
-extern void task_leader_run(Source *source, Run *run, const WorkerTask *own);
+extern void task_leader_run(const TaskLeader *leader);
 
 #endif							/* TASK_LEADER_H */

@@ -4,7 +4,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "restore/restore_log.h"
+#include "job_log/restore_log.h"
 
 char *
 restore_log_file(const DataFile *file)

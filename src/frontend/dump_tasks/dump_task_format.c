@@ -1,25 +1,16 @@
 /*
- * plan_format.c
- *		The form of a plan's file.
+ * dump_task_format.c
+ *		The form of a dump's plan in its file.
  */
 #include "base/fe_compat.h"
 
-#include "tasks/plan_format.h"
+#include "dump_tasks/dump_task_format.h"
 
-#define HEAD(name, kind, member) {name, kind, offsetof(TaskPlanHead, member)}
+#define HEAD(name, kind, member) {name, kind, offsetof(DumpTaskHead, member)}
 #define TABLE(name, kind, member) {name, kind, offsetof(PlannedTable, member)}
 #define DATA_FILE(name, kind, member) {name, kind, offsetof(DataFile, member)}
-#define JOB(name, kind, member) {name, kind, offsetof(Job, member)}
 
-const PlanField plan_head_fields[] = {
-	HEAD("version", PLAN_TEXT, version),
-	HEAD("run", PLAN_TEXT, run_id),
-	HEAD("tasks", PLAN_INT, n_tasks),
-	HEAD("conninfo", PLAN_TEXT, conninfo),
-	HEAD("system_identifier", PLAN_TEXT, server.system_identifier),
-	HEAD("timeline", PLAN_TEXT, server.timeline),
-	HEAD("database", PLAN_TEXT, server.database),
-	HEAD("user", PLAN_TEXT, server.user),
+const PlanField dump_task_head_fields[] = {
 	HEAD("snapshot", PLAN_TEXT, snapshot),
 	HEAD("snapshot_identity", PLAN_TEXT, snapshot_identity),
 	HEAD("encoding", PLAN_TEXT, encoding),
@@ -44,7 +35,7 @@ const PlanField plan_head_fields[] = {
 	{NULL}
 };
 
-const PlanField plan_table_fields[] = {
+const PlanField dump_task_table_fields[] = {
 	TABLE("name", PLAN_TEXT, table.name),
 	TABLE("oid", PLAN_UINT32, table.oid),
 	TABLE("kind", PLAN_CHAR, table.relkind),
@@ -55,7 +46,7 @@ const PlanField plan_table_fields[] = {
 	{NULL}
 };
 
-const PlanField plan_file_fields[] = {
+const PlanField dump_task_file_fields[] = {
 	DATA_FILE("table", PLAN_INT, table),
 	DATA_FILE("chunk", PLAN_INT, chunk_no),
 	DATA_FILE("chunks", PLAN_INT, n_chunks),
@@ -64,13 +55,5 @@ const PlanField plan_file_fields[] = {
 	DATA_FILE("bytes", PLAN_UINT64, est_bytes),
 	DATA_FILE("seems_empty", PLAN_BOOL, seems_empty),
 	DATA_FILE("id", PLAN_INT, dump_id),
-	{NULL}
-};
-
-const PlanField plan_job_fields[] = {
-	JOB("kind", PLAN_INT, kind),
-	JOB("first", PLAN_INT, first),
-	JOB("n", PLAN_INT, n),
-	JOB("bytes", PLAN_UINT64, est_bytes),
 	{NULL}
 };

@@ -1,0 +1,28 @@
+/*
+ * dump_task_format.h
+ *		The form of a dump's plan in its file.
+ *
+ *	{ head's members,
+ *	"tables": [ {table's members, "columns": [text, ...]}, ...],
+ *	"files": [ {members}, ...],
+ *	"queue": [ number of a file, in the order of the jobs, ...],
+ *	"groups": [ {"first": number of its first object, "oids": [...]}, ...],
+ *	"jobs": [ {members}, ...] }
+ */
+#ifndef DUMP_TASK_FORMAT_H
+#define DUMP_TASK_FORMAT_H
+
+#include "dump_tasks/dump_task_plan.h"
+
+/* A table, with what was decided about it. */
+typedef struct PlannedTable
+{
+	DumpTable	table;
+	TablePlan	decided;
+} PlannedTable;
+
+extern const PlanField dump_task_head_fields[]; /* of DumpTaskHead */
+extern const PlanField dump_task_table_fields[];	/* of PlannedTable */
+extern const PlanField dump_task_file_fields[]; /* of DataFile */
+
+#endif							/* DUMP_TASK_FORMAT_H */

@@ -1,0 +1,240 @@
+/*
+ * dump_task_leader.c
+ *		Has the tasks of a dump run, and takes what they have made.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "base/printable.h"
+#include "dump_tasks/dump_task_gather.h"
+#include "dump_tasks/dump_task_leader.h"
+#include "dump_tasks/dump_task_write.h"
+#include "progress/progress.h"
+#include "source/leader.h"
+#include "source/leader_session.h"
+#include "stream/hex.h"
+#include "tasks/task_leader.h"
+#include "tasks/task_place.h"
+#include "tasks/task_server.h"
+
+typedef struct DumpLeader
+{
+	Source	   *source;
+	Run		   *run;
+	TaskPlace  *place;
+	DumpTaskGather *gather;
+} DumpLeader;
+
+/* ----------
+ * Before
+ * ----------
+ */
+
+/*
+ * Other hosts have another environment: what decides whom to trust, and what
+ * is read, is that of the leader, wherever it had that from.  The last of a
+ * keyword counts.
+ */
+static char *
+task_conninfo(const Source *source)
+{
+	static const char *const keywords[] = {
+		"options", "sslmode", "channel_binding", "require_auth", "gssencmode",
+		"ssl_min_protocol_version", "requirepeer"
+	};
+	PQconninfoOption *options = PQconninfo(source->conn);
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	appendPQExpBuffer(&text, "%s%s", source->address->conninfo,
+					  source->address->tcp_settings);
+	for (PQconninfoOption *option = options; option && option->keyword; option++)
+		for (int i = 0; option->val && option->val[0] && i < (int) lengthof(keywords); i++)
+			if (strcmp(option->keyword, keywords[i]) == 0)
+			{
+				appendPQExpBuffer(&text, " %s=", option->keyword);
+				appendConnStrVal(&text, option->val);
+			}
+	PQconninfoFree(options);
+	return text.data;
+}
+
+static void
+write_plan(const DumpLeader *leader, const char *run_id)
+{
+	const Source *source = leader->source;
+	const Options *options = source->options;
+	const DumpPlan *plan = leader->run->plan;
+	char		compression[COMPRESS_SPEC_ERROR_BYTES];
+	DumpTaskHead head = {
+		.run.version = PARDUMP_VERSION,
+		.run.run_id = unconstify(char *, run_id),
+		.run.n_tasks = (int) options->tasks,
+		.run.conninfo = task_conninfo(source),
+		.run.server = task_server_read(source->conn),
+		.snapshot = unconstify(char *, plan->snapshot),
+		.snapshot_identity = unconstify(char *, plan->snapshot_identity),
+		.encoding = unconstify(char *, plan->encoding),
+		.compression = compression,
+		.server_compression = unconstify(char *, plan->server_compress),
+		.checksums = pg_checksum_type_name(plan->checksum_type),
+		.lock_wait_ms = plan->lock_wait_ms,
+		.role = unconstify(char *, options->role),
+		.extra_float_digits = unconstify(char *, options->extra_float_digits),
+		.quote_all_identifiers = options->quote_all_identifiers,
+		.enable_row_security = options->enable_row_security,
+		.no_sync = options->sync_method == SYNC_NONE,
+		.archive = options->directory ? make_absolute_path(options->directory) : NULL,
+		.pipe_command = unconstify(char *, options->pipe_command),
+		.retries = options->retries,
+		.server_version = plan->tables->server_version,
+		.block_bytes = plan->tables->block_bytes,
+		.extension_missing = unconstify(char *, plan->extension->missing),
+		.extension_functions = plan->extension->functions,
+		.extension_table = plan->extension->lock_table,
+		.n_objects = plan->objects->n_objects,
+	};
+
+	compress_spec_print(&plan->compress, compression, sizeof(compression));
+	dump_task_write(leader->place->plan_path, &head, plan);
+}
+
+/*
+ * A command of --pipe that an attempt has left behind stores what it has
+ * under the file's name, whenever it likes, and that may be a part
+ * (sink_pipe.c).
+ */
+static void
+check_commands(DumpLeader *leader)
+{
+	const char *name;
+
+	if (leader->run->options->pipe_command == NULL)
+		return;
+	dump_task_gather_look(leader->gather);
+	name = dump_task_gather_not_ended(leader->gather);
+	if (name == NULL)
+		return;
+	pg_log_error("attempt \"%s\" at a task has not come to its end", printable(name));
+	pg_log_error_detail("A command of --pipe that it has left may yet store a part of a file in the place of the whole.");
+	exit(1);
+}
+
+/* ----------
+ * While the command runs
+ * ----------
+ */
+static void
+attend(void *arg)
+{
+	DumpLeader *leader = arg;
+	LeaderSession *session = leader->source->session;
+
+	progress_tick();
+	leader_session_keep(session);
+	if (leader->source->conn)
+		leader_session_check_age(session);
+}
+
+static void
+look(void *arg)
+{
+	DumpLeader *leader = arg;
+
+	dump_task_gather_look(leader->gather);
+}
+
+static void
+command_ended(void *arg)
+{
+	DumpLeader *leader = arg;
+
+	dump_task_gather_command_ended(leader->gather);
+	check_commands(leader);
+}
+
+static bool
+is_missing(void *arg, int job)
+{
+	DumpLeader *leader = arg;
+
+	return !dump_task_gather_job_is_done(leader->gather, job) &&
+		!dump_task_gather_job_is_refused(leader->gather, job);
+}
+
+static char *
+describe(void *arg, int job)
+{
+	DumpLeader *leader = arg;
+
+	return dump_plan_describe_job(leader->run->plan, job, -1);
+}
+
+static void
+run_tasks(DumpLeader *leader)
+{
+	TaskLeader	tasks = {
+		.options = leader->source->options,
+		.plan_path = leader->place->plan_path,
+		.what = "files",
+		.n_jobs = leader->run->plan->queue->n_jobs,
+		.arg = leader,
+		.attend = attend,
+		.look = look,
+		.ended = command_ended,
+		.is_missing = is_missing,
+		.describe = describe,
+	};
+
+	task_leader_run(&tasks);
+}
+
+/* ----------
+ * After
+ * ----------
+ */
+/* Tables that no task could lock: the leader has all locks. */
+static void
+run_refused(DumpLeader *leader, const WorkerTask *own)
+{
+	for (int i = 0; i < leader->run->plan->queue->n_jobs; i++)
+	{
+		if (dump_task_gather_job_is_done(leader->gather, i))
+			continue;
+		if (!leader_session_do(leader->source->session, own, i))
+			leader_session_keep(leader->source->session);
+	}
+}
+
+/* Its success proves that the session has had its locks all the time. */
+static void
+finish_session(DumpLeader *leader)
+{
+	LeaderSession *session = leader->source->session;
+
+	while (!leader_session_is_finished(session))
+	{
+		leader_session_keep(session);
+		leader_session_finish(session);
+	}
+}
+
+void
+dump_task_leader_run(Source *source, Run *run, const WorkerTask *own)
+{
+	DumpLeader	leader = {.source = source,.run = run};
+	char	   *run_id = hex_random(16);
+
+	leader.place = task_place_make(source->options);
+	task_server_hold(source->conn, run_id);
+	write_plan(&leader, run_id);
+	leader.gather = dump_task_gather_new(run, leader.place->directory, run_id);
+	leader_begin_rows(source, run);
+	run_tasks(&leader);
+	run_refused(&leader, own);
+	finish_session(&leader);
+	check_commands(&leader);
+	progress_end();
+	task_place_remove(leader.place);
+}

@@ -1,0 +1,47 @@
+/*
+ * dump_task_plan.h
+ *		What a worker host is told: the plan of a dump as data in a file.
+ *
+ * It has names, columns, conditions and blocks, which statements are made of
+ * in the same way on both sides.
+ */
+#ifndef DUMP_TASK_PLAN_H
+#define DUMP_TASK_PLAN_H
+
+#include "plan/dump_plan.h"
+#include "tasks/task_plan.h"
+
+/* What is there once; texts are owned, and NULL where there is nothing. */
+typedef struct DumpTaskHead
+{
+	TaskRun		run;
+	char	   *snapshot;
+	char	   *snapshot_identity;
+	char	   *encoding;
+	char	   *compression;	/* as compress_spec_print() has it */
+	char	   *server_compression; /* NULL = tasks compress */
+	char	   *checksums;
+	int			lock_wait_ms;
+	char	   *role;
+	char	   *extra_float_digits;
+	bool		quote_all_identifiers;
+	bool		enable_row_security;
+	bool		no_sync;
+	char	   *archive;		/* its directory; NULL with a command */
+	char	   *pipe_command;
+	uint64		retries;
+	int			server_version;
+	int			block_bytes;
+	char	   *extension_missing;	/* why it is not used */
+	char	   *extension_functions;
+	char	   *extension_table;
+	int			n_objects;		/* large objects in all groups */
+} DumpTaskHead;
+
+typedef struct DumpTaskPlan
+{
+	DumpTaskHead head;
+	DumpPlan	plan;			/* without tables of contents */
+} DumpTaskPlan;
+
+#endif							/* DUMP_TASK_PLAN_H */

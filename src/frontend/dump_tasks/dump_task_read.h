@@ -1,0 +1,16 @@
+/*
+ * dump_task_read.h
+ *		Reads the plan of a dump for tasks.
+ */
+#ifndef DUMP_TASK_READ_H
+#define DUMP_TASK_READ_H
+
+#include "dump_tasks/dump_task_plan.h"
+
+/*
+ * Read the plan.  Exits with a message if the file is not the user's own, is
+ * damaged, or was written by another version of the program.
+ */
+extern DumpTaskPlan *dump_task_read(const char *path);
+
+#endif							/* DUMP_TASK_READ_H */

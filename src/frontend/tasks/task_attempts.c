@@ -1,0 +1,211 @@
+/*
+ * task_attempts.c
+ *		Reads what attempts at tasks tell.
+ */
+#include "base/fe_compat.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/printable.h"
+#include "tasks/plan_read.h"
+#include "tasks/task_attempts.h"
+
+struct TaskAttempts
+{
+	const char *directory;
+	const char *run_id;
+	int			n_tasks;
+	TaskLineCallback take;
+	void	   *arg;
+	TaskAttempt *list;			/* sorted by name: each is looked up whenever
+								 * the directory is listed */
+	int			n;
+	int			n_allocated;
+};
+
+TaskAttempts *
+task_attempts_new(const char *directory, const char *run_id, int n_tasks,
+				  TaskLineCallback take, void *arg)
+{
+	TaskAttempts *attempts = pg_malloc0(sizeof(TaskAttempts));
+
+	attempts->directory = directory;
+	attempts->run_id = run_id;
+	attempts->n_tasks = n_tasks;
+	attempts->take = take;
+	attempts->arg = arg;
+	return attempts;
+}
+
+/* What is the same for all runs; the rest is for whoever takes it to say. */
+static bool
+line_is_possible(const TaskAttempts *attempts, const TaskAttempt *attempt,
+				 const TaskLine *line)
+{
+	if (line->kind != TASK_LINE_RUN)
+		return attempt->is_ours && line->kind != TASK_LINE_NONE;
+	return line->run_id != NULL && strcmp(line->run_id, attempts->run_id) == 0;
+}
+
+static void
+take_line(TaskAttempts *attempts, TaskAttempt *attempt, const char *text,
+		  size_t len)
+{
+	TaskLine	line;
+
+	if (!task_result_read(text, len, &line) ||
+		!line_is_possible(attempts, attempt, &line) ||
+		!attempts->take(attempts->arg, attempt, &line))
+	{
+		pg_log_warning("results \"%s\" are not of this run, or damaged: the rest of them is not taken",
+					   printable(attempt->name));
+		attempt->is_wrong = true;
+	}
+	else if (line.kind == TASK_LINE_RUN)
+		attempt->is_ours = true;
+	else if (line.kind == TASK_LINE_END)
+		attempt->ended = true;
+	free(line.run_id);
+}
+
+/* A line without an end is yet to be completed, or never will be. */
+static void
+take_lines(TaskAttempts *attempts, TaskAttempt *attempt, const char *text, size_t len)
+{
+	const char *newline;
+
+	while (!attempt->is_wrong && (newline = memchr(text, '\n', len)) != NULL)
+	{
+		size_t		line_len = newline - text;
+
+		take_line(attempts, attempt, text, line_len);
+		text += line_len + 1;
+		len -= line_len + 1;
+		attempt->read += line_len + 1;
+	}
+}
+
+/*
+ * Opened anew each time: so a network's file system shows what others have
+ * written and closed or flushed.
+ */
+static void
+read_attempt(TaskAttempts *attempts, TaskAttempt *attempt)
+{
+	char	   *path;
+	const char *problem;
+	struct stat st;
+	size_t		len;
+	char	   *text;
+	int			fd;
+
+	if (attempt->is_wrong || attempt->ended)
+		return;
+	path = psprintf("%s/%s" TASK_RESULT_SUFFIX, attempts->directory,
+					attempt->name);
+	if (stat(path, &st) == 0 && st.st_size == attempt->read)
+	{
+		free(path);
+		return;
+	}
+	fd = plan_read_open(path, &problem);
+	if (fd < 0)
+	{
+		pg_log_warning("results \"%s\" are not taken: the file %s", printable(path), problem);
+		attempt->is_wrong = errno != ENOENT;
+	}
+	else if (lseek(fd, attempt->read, SEEK_SET) < 0)
+		pg_fatal("could not seek in file \"%s\": %m", path);
+	else
+	{
+		text = plan_read_text(fd, path, &len);
+		take_lines(attempts, attempt, text, len);
+		free(text);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+}
+
+/* The place of the attempt's name, or where it would be. */
+static int
+find_attempt(const TaskAttempts *attempts, const char *name)
+{
+	int			low = 0;
+	int			high = attempts->n;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (strcmp(attempts->list[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+insert_attempt(TaskAttempts *attempts, int place, const TaskAttempt *attempt)
+{
+	if (attempts->n == attempts->n_allocated)
+	{
+		attempts->n_allocated = attempts->n_allocated ? attempts->n_allocated * 2 : 64;
+		attempts->list = pg_realloc(attempts->list,
+									attempts->n_allocated * sizeof(TaskAttempt));
+	}
+	memmove(&attempts->list[place + 1], &attempts->list[place],
+			(attempts->n++ - place) * sizeof(TaskAttempt));
+	attempts->list[place] = *attempt;
+}
+
+/* The attempt of a file with this name: TASK.HOST.... and the suffix. */
+static void
+note_attempt(TaskAttempts *attempts, const char *file_name)
+{
+	size_t		len = strlen(file_name);
+	TaskAttempt attempt = {0};
+	int			place;
+	char	   *end;
+	unsigned long task = strtoul(file_name, &end, 10);
+
+	if (len <= strlen(TASK_RESULT_SUFFIX) || end == file_name || *end != '.' ||
+		strcmp(file_name + len - strlen(TASK_RESULT_SUFFIX), TASK_RESULT_SUFFIX) != 0 ||
+		task >= (unsigned long) attempts->n_tasks)
+		return;
+	attempt.name = pnstrdup(file_name, len - strlen(TASK_RESULT_SUFFIX));
+	attempt.task = (int) task;
+	place = find_attempt(attempts, attempt.name);
+	if (place < attempts->n &&
+		strcmp(attempts->list[place].name, attempt.name) == 0)
+		free(attempt.name);
+	else
+		insert_attempt(attempts, place, &attempt);
+}
+
+void
+task_attempts_look(TaskAttempts *attempts)
+{
+	DIR		   *listing = opendir(attempts->directory);
+	struct dirent *entry;
+
+	if (listing == NULL)
+		pg_fatal("could not open directory \"%s\": %m", attempts->directory);
+	while ((entry = readdir(listing)) != NULL)
+		note_attempt(attempts, entry->d_name);
+	closedir(listing);
+	for (int i = 0; i < attempts->n; i++)
+		read_attempt(attempts, &attempts->list[i]);
+}
+
+const char *
+task_attempts_not_ended(const TaskAttempts *attempts)
+{
+	for (int i = 0; i < attempts->n; i++)
+		if (attempts->list[i].is_ours && !attempts->list[i].ended)
+			return attempts->list[i].name;
+	return NULL;
+}
