@@ -14,7 +14,7 @@ use Test::More;
 my $seconds = 4;
 my $run = "$FindBin::RealBin/../test/fuzz/run.sh";
 
-foreach my $target (qw(toc custom manifest decompress frame tar lines decode))
+foreach my $target (qw(toc custom manifest plan decompress frame tar lines decode))
 {
 	my ($rc, $out, $err) = run_program($run, $seconds, $target);
 	plan skip_all => 'no clang with libFuzzer' if $rc == 77;

@@ -1,5 +1,5 @@
 # A dump by tasks under Slurm: a real controller and two nodes on this machine, run
-# by an ordinary user; a task is killed, and a node.
+# by an ordinary user; a task is killed, and a node. Then a restore by tasks.
 
 use strict;
 use warnings;
@@ -131,7 +131,7 @@ sub archive_ok
 	make_database($node, $copy, options => 'TEMPLATE template0');
 	restore_ok($node, $dump->{dir}, $copy, $what, '-j2');
 	same_data_ok($original, fingerprint($node, $copy), $what);
-	return;
+	return $dump->{dir};
 }
 
 # Processes by what /proc says of them.
@@ -151,6 +151,8 @@ sub processes
 
 sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); }
 
+my $archive;
+
 # ---- a task is killed
 
 {
@@ -158,7 +160,7 @@ sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); 
 	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node('n1');
 	kill KILL => @first;
 	open_gate();
-	archive_ok($dump, 'a task killed under Slurm',
+	$archive = archive_ok($dump, 'a task killed under Slurm',
 		qr/^pg_pardump: warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n$/);
 }
 
@@ -173,6 +175,18 @@ sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); 
 	open_gate();
 	archive_ok($dump, 'a node killed',
 		qr/^pg_pardump: warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n$/);
+}
+
+# ---- a restore; the node that was killed is there again
+
+{
+	start_daemon('n2', 'slurmd', '-D', '-N', 'n2', '-f', $ENV{SLURM_CONF});
+	make_database($node, 'restored', options => 'TEMPLATE template0');
+	my ($rc, $out, $err) = run_program('pg_parrestore', '-d', $node->connstr('restored'), '--tasks=4',
+		$run =~ s/pg_pardump --plan/pg_parrestore --plan/r, $archive);
+	is("$rc$out$err", '0', 'a restore under Slurm');
+	same_data_ok($original, fingerprint($node, 'restored'), 'a restore under Slurm');
+	is_deeply([ glob "$archive/plan*" ], [], 'a restore under Slurm: no plan is left');
 }
 
 done_testing();

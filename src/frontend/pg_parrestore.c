@@ -9,18 +9,22 @@
 #include "options/restore_options.h"
 #include "process/this_program.h"
 #include "restore/restore.h"
+#include "restore/restore_task.h"
 
 int
 main(int argc, char **argv)
 {
 	const Options *options;
-	int			status;
+	int			status = 0;
 
 	this_program_begin(argv[0], "pg_parrestore");
 	options = restore_options_parse(argc, argv);
 	if (options->check)
 		findings_begin_list();
-	status = restore_database(options, argv[0]);
+	if (options->task)
+		restore_task(options);
+	else
+		status = restore_database(options, argv[0]);
 	this_program_check_output();
 	return status;
 }

@@ -5,7 +5,7 @@
 #
 # usage: test/fuzz/run.sh [--merge] [SECONDS [TARGET...]]
 #
-# Builds each target (toc, custom, manifest, decompress, frame,
+# Builds each target (toc, custom, manifest, plan, decompress, frame,
 # tar, lines, decode, raw) with
 # clang's libFuzzer into a temporary directory and runs it for so many seconds
 # (20) on its corpus.  What it finds is kept in the current directory as crash-*; the
@@ -24,7 +24,7 @@ if [ "${1:-}" = --merge ]; then
 fi
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
-targets=${*:-toc custom manifest decompress frame tar lines decode raw}
+targets=${*:-toc custom manifest plan decompress frame tar lines decode raw}
 pg_config=${PG_CONFIG:-pg_config}
 clang=${CLANG:-clang}
 
@@ -45,6 +45,9 @@ declare -A sources=(
 		$f/stream/custom_block.c $f/stream/data_reader.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
 	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c $f/stream/hex.c"
+	[plan]="$f/restore_tasks/restore_task_plan.c $f/base/json_reader.c
+		$(echo "$f"/tasks/{plan_*,task_plan,task_result}.c)
+		$f/stream/hex.c $f/stream/regular_file.c $f/stream/sink_buffer.c $f/stream/sink_file.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[frame]="$f/backup/frame.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[tar]="$f/extract/tar_reader.c"

@@ -43,6 +43,7 @@ static const UnitTest tests[] = {
 	{"previous_table", test_previous_table},
 	{"printable", test_printable},
 	{"restore_order", test_restore_order},
+	{"restore_task_plan", test_restore_task_plan},
 	{"retry", test_retry},
 	{"scale", test_scale},
 	{"script", test_script},

@@ -26,7 +26,6 @@
 #include "session/session_settings.h"
 #include "session/traffic.h"
 #include "source/worker_care.h"
-#include "stream/hex.h"
 #include "tasks/task_address.h"
 #include "tasks/task_result.h"
 #include "tasks/task_server.h"
@@ -36,9 +35,6 @@
 
 /* How long the server may take to tell what backends do. */
 #define ANSWER_MS 15000
-
-/* Of a host's name, in those of files. */
-#define MOST_HOST_BYTES 60
 
 typedef struct DumpTask
 {
@@ -347,22 +343,6 @@ connect_first(DumpTask *task)
 	exit(WORKER_EXIT_RETRY);
 }
 
-/* This host's name, as a part of those of files; owned. */
-static char *
-host_name(void)
-{
-	char	   *name = pg_malloc0(256);
-
-	if (gethostname(name, 255) < 0)
-		strcpy(name, "host");
-	name[MOST_HOST_BYTES] = '\0';
-	for (char *c = name; *c; c++)
-		if (!isalnum((unsigned char) *c))
-			*c = '-';
-	return name;
-}
-
-/* Another attempt's may have the same host and process, in a container. */
 static void
 begin_attempt(DumpTask *task)
 {
@@ -370,8 +350,7 @@ begin_attempt(DumpTask *task)
 	const char *pipe = task->task_plan->head.pipe_command;
 
 	get_parent_directory(directory);
-	task->attempt = psprintf("%d.%s.%d.%s", task->task, host_name(),
-							 (int) getpid(), hex_random(4));
+	task->attempt = task_result_attempt(task->task);
 	task->archive = pipe ? archive_dir_create_piped(pipe) :
 		archive_dir_of_attempt(directory, task->attempt);
 	task->run.archive = task->archive;

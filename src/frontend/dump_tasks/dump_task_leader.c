@@ -4,8 +4,9 @@
  */
 #include "base/fe_compat.h"
 
-#include "fe_utils/string_utils.h"
+#include <sys/stat.h>
 
+#include "archive/archive_name.h"
 #include "base/printable.h"
 #include "dump_tasks/dump_task_gather.h"
 #include "dump_tasks/dump_task_leader.h"
@@ -14,6 +15,7 @@
 #include "source/leader.h"
 #include "source/leader_session.h"
 #include "stream/hex.h"
+#include "tasks/task_address.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_place.h"
 #include "tasks/task_server.h"
@@ -30,34 +32,17 @@ typedef struct DumpLeader
  * Before
  * ----------
  */
-
-/*
- * Other hosts have another environment: what decides whom to trust, and what
- * is read, is that of the leader, wherever it had that from.  The last of a
- * keyword counts.
- */
-static char *
-task_conninfo(const Source *source)
+static void
+check_place(const Options *options, const TaskPlace *place)
 {
-	static const char *const keywords[] = {
-		"options", "sslmode", "channel_binding", "require_auth", "gssencmode",
-		"ssl_min_protocol_version", "requirepeer"
-	};
-	PQconninfoOption *options = PQconninfo(source->conn);
-	PQExpBufferData text;
+	struct stat st;
+	struct stat archive;
 
-	initPQExpBuffer(&text);
-	appendPQExpBuffer(&text, "%s%s", source->address->conninfo,
-					  source->address->tcp_settings);
-	for (PQconninfoOption *option = options; option && option->keyword; option++)
-		for (int i = 0; option->val && option->val[0] && i < (int) lengthof(keywords); i++)
-			if (strcmp(option->keyword, keywords[i]) == 0)
-			{
-				appendPQExpBuffer(&text, " %s=", option->keyword);
-				appendConnStrVal(&text, option->val);
-			}
-	PQconninfoFree(options);
-	return text.data;
+	if (options->plan && options->directory &&
+		stat(place->directory, &st) == 0 &&
+		stat(options->directory, &archive) == 0 && st.st_dev != archive.st_dev)
+		pg_fatal("the plan's directory \"%s\" is on another file system than the archive, into which files are renamed",
+				 place->directory);
 }
 
 static void
@@ -69,9 +54,10 @@ write_plan(const DumpLeader *leader, const char *run_id)
 	char		compression[COMPRESS_SPEC_ERROR_BYTES];
 	DumpTaskHead head = {
 		.run.version = PARDUMP_VERSION,
+		.run.what = TASKS_DUMP,
 		.run.run_id = unconstify(char *, run_id),
 		.run.n_tasks = (int) options->tasks,
-		.run.conninfo = task_conninfo(source),
+		.run.conninfo = task_address_of(source->conn, source->address),
 		.run.server = task_server_read(source->conn),
 		.snapshot = unconstify(char *, plan->snapshot),
 		.snapshot_identity = unconstify(char *, plan->snapshot_identity),
@@ -226,7 +212,10 @@ dump_task_leader_run(Source *source, Run *run, const WorkerTask *own)
 	DumpLeader	leader = {.source = source,.run = run};
 	char	   *run_id = hex_random(16);
 
-	leader.place = task_place_make(source->options);
+	leader.place = task_place_make(source->options->plan,
+								   source->options->directory,
+								   ARCHIVE_TASKS_NAME);
+	check_place(source->options, leader.place);
 	task_server_hold(source->conn, run_id);
 	write_plan(&leader, run_id);
 	leader.gather = dump_task_gather_new(run, leader.place->directory, run_id);

@@ -193,7 +193,7 @@ dump_task_read(const char *path)
 		.groups.size = sizeof(LargeObjectGroup),
 	};
 
-	plan_read(&reader.reader, path);
+	plan_read(&reader.reader, path, TASKS_DUMP);
 	make_plan(&reader);
 	plan_read_check(&reader.reader, path);
 	return task;

@@ -195,15 +195,18 @@ free_lines(JobLog *log)
 	for (int i = 0; i < log->n_lines; i++)
 		free(log->lines[i].name);
 	free(log->lines);
+	log->lines = NULL;
+	log->n_lines = 0;
 }
 
-static void
-read_lines(JobLog *log, PGconn *conn)
+void
+job_log_read(JobLog *log, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, lines_query, 0, NULL);
 
+	free_lines(log);
+	log->lines = pg_malloc((PQntuples(res) + 1) * sizeof(JobLogLine));
 	log->n_lines = PQntuples(res);
-	log->lines = pg_malloc((log->n_lines + 1) * sizeof(JobLogLine));
 	for (int i = 0; i < log->n_lines; i++)
 	{
 		log->lines[i].name = pg_strdup(PQgetvalue(res, i, 0));
@@ -232,7 +235,7 @@ resume(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 	command(conn, resume_query);
 	log->has_lost = job_log_has_lost(log, conn);
 	command(conn, "COMMIT");
-	read_lines(log, conn);
+	job_log_read(log, conn);
 }
 
 /* Lock the log that is there; it is ours to go on with, or to remove. */
@@ -295,13 +298,12 @@ job_log_forget(JobLog *log, PGconn *conn, char *const *names, int n_names,
 	job_log_mark(log, conn);
 	command(conn, "COMMIT");
 	/* the server may have crashed once more */
-	free_lines(log);
-	read_lines(log, conn);
+	job_log_read(log, conn);
 	free(params[0]);
 	free(params[1]);
 }
 
-void
+bool
 job_log_renew(JobLog *log, const Target *target)
 {
 	PGresult   *res = PQexec(log->lock, "SELECT 1");
@@ -314,8 +316,10 @@ job_log_renew(JobLog *log, const Target *target)
 	 * a failed write, if all it could read was the server's last words.
 	 */
 	if (lives)
-		return;
+		return false;
 	PQfinish(log->lock);
+	/* there is none if that fails, and the caller has it tried again */
+	log->lock = NULL;
 	log->lock = target_connect(target);
 	if (!log->is_kept)
 		job_log_lock_database(log->lock);
@@ -323,6 +327,7 @@ job_log_renew(JobLog *log, const Target *target)
 		job_log_refuse_taken_over();
 	else
 		job_log_check_attempt(log, log->lock);
+	return true;
 }
 
 void

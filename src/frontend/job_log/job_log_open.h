@@ -42,11 +42,18 @@ extern void job_log_forget(JobLog *log, PGconn *conn, char *const *names,
 						   int n_names, char *const *failed, int n_failed);
 
 /*
- * After hours without a word from the leader: if its session is gone, connect
- * again, and keep other runs away again.  Exits with a message if one has
- * come in between.
+ * Read its lines, as they are by now, by a session that has no transaction.
+ * A process that is none of the run's leader, with its number of attempt,
+ * looks so at what others have done.
  */
-extern void job_log_renew(JobLog *log, const Target *target);
+extern void job_log_read(JobLog *log, PGconn *conn);
+
+/*
+ * After hours without a word from the leader: if its session is gone, connect
+ * again, and keep other runs away again; then true.  Exits with a message if
+ * one has come in between.
+ */
+extern bool job_log_renew(JobLog *log, const Target *target);
 
 /*
  * All is done: remove the log from the target, and free it.  Renewed before.

@@ -22,6 +22,7 @@
 #include "restore/restore_pool.h"
 #include "restore/restore_prepare.h"
 #include "restore/restore_unlogged.h"
+#include "restore_tasks/restore_task_leader.h"
 #include "status/metrics.h"
 #include "status/run_event.h"
 #include "status/summary.h"
@@ -61,6 +62,32 @@ end_check(Restore *restore)
 }
 
 static void
+load_rows(Restore *restore)
+{
+	RestoreTaskWork work = {
+		.place = restore->place,
+		.run = &restore->run,
+		.plan = restore->plan,
+		.target = &restore->target,
+		.log = restore->log,
+		.identity = restore->identity.archive,
+		.ids = restore->ids,
+		.n_ids = restore->n_ids,
+		.targets = restore->work.targets,
+		.kinds = restore->work.kinds,
+		.fresh = restore->work.fresh,
+		.left_out = restore->work.left_out,
+		.objects_left_out = restore->work.objects_left_out,
+		.n_errors = restore->n_errors,
+	};
+
+	if (restore->options.tasks)
+		restore_task_leader_run(&work);
+	else
+		restore_pool_run(&restore->work, &restore->run, NULL);
+}
+
+static void
 restore_rows_and_indexes(Restore *restore)
 {
 	LoadAccount *account = &restore->account;
@@ -84,11 +111,11 @@ restore_rows_and_indexes(Restore *restore)
 	restore->run.beside.what = "indexes ";
 	restore->run.beside.done = index_builder_counter(account->builder);
 	restore->run.beside.total = index_builder_entries(account->builder);
-	restore_pool_run(&restore->work, &restore->run);
+	load_rows(restore);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 	if (!index_builder_finish(account->builder) && restore->options.exit_on_error)
 		exit(1);
-	job_log_renew(restore->log, &restore->target);
+	(void) job_log_renew(restore->log, &restore->target);
 	target_renew(&restore->target);
 	restore_unlogged_check_rows(restore);
 	if (!job_log_is_done(restore->log, RESTORE_LOG_ROWS))
@@ -110,7 +137,7 @@ complete_target(Restore *restore)
 	load_account_stage(&restore->account, LOAD_STAGE_ANALYZE);
 	if (!options->no_analyze)
 		analyze_target(&restore->target, plan->tables, plan->toc);
-	job_log_renew(restore->log, &restore->target);
+	(void) job_log_renew(restore->log, &restore->target);
 	target_renew(&restore->target);
 	/* after all that may take long: what the target lost is lost by now */
 	restore_unlogged_check_all(restore);
@@ -196,6 +223,8 @@ restore_database(const Options *options, const char *argv0)
 	load_account_begin(&restore->account, &restore->run);
 	restore_plan_make(restore);
 	page = report_begin(options->report, options->restore);
+	if (options->tasks && !options->check)
+		restore->place = restore_task_leader_place(options);
 	/* errors are counted by what it says, in its own language */
 	setenv("LC_ALL", "C", 1);
 	restore_prepare_open(restore);

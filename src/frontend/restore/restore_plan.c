@@ -67,28 +67,30 @@ restore_plan_make(Restore *restore)
 {
 	const char *program = restore->stages.setup.program;
 	const DumpPlan *plan;
-	int			n_ids;
-	int		   *ids;
 
 	if (archive_open_kind(restore->options.restore) == ARCHIVE_TAR)
 		restore_plan_leave_to_stock(program, &restore->options, STOCK_READS_TAR);
 	restore->archive = archive_open(restore->options.restore);
+	if (restore->options.tasks && restore->options.plan == NULL &&
+		!restore->options.check && restore->archive->kind != ARCHIVE_DIRECTORY)
+		pg_fatal("option %s requires option %s where the archive is no directory",
+				 "--tasks", "--plan");
 	/* stock's own archives would let indexes be attached side by side */
 	index_attach_chain(restore->archive->toc);
-	ids = stock_list_read(program, &restore->options, &n_ids);
-	if (restore_tables_has_inserts(restore->archive->toc, ids, n_ids))
+	restore->ids = stock_list_read(program, &restore->options, &restore->n_ids);
+	if (restore_tables_has_inserts(restore->archive->toc, restore->ids, restore->n_ids))
 		restore_plan_leave_to_stock(program, &restore->options,
 									"the archive has rows as INSERT commands");
-	restore->plan = archive_plan_make(restore->archive, ids, n_ids,
-									  &restore->options);
+	restore->plan = archive_plan_make(restore->archive, restore->ids,
+									  restore->n_ids, &restore->options);
 	plan = &restore->plan->plan;
 	if (restore->options.compare_with)
 		archive_plan_refuse_parts(restore->plan);
 	settle_options(restore);
 	restore->identity.archive = job_log_archive(restore->archive);
 	restore->identity.selection = restore_resume_selection(&restore->options,
-														   ids, n_ids);
-	free(ids);
+														   restore->ids,
+														   restore->n_ids);
 	restore->run.plan = plan;
 	restore->target.encoding = plan->encoding;
 	stock_pg_restore_set_toc(&restore->stages.setup, plan->toc);

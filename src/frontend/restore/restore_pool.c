@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
-#include "process/worker_pool.h"
+#include "process/worker_process.h"
 #include "progress/progress.h"
 #include "job_log/restore_log.h"
 #include "restore/restore_pool.h"
@@ -16,6 +16,7 @@ typedef struct RestorePool
 {
 	RestoreWork *work;
 	Run		   *run;
+	const RestorePoolUse *use;
 	RestoreWorker *worker;		/* in a worker: itself */
 	int			first_job;		/* of those that the pool has at the time */
 	int		   *jobs_left;		/* by data file that jobs share */
@@ -78,18 +79,12 @@ note_file(const RestoreWork *work, const DataFile *file)
 
 /* A file that jobs share is done when all of them are. */
 static void
-job_is_done(void *arg, int job_no)
+shared_job_is_done(RestorePool *pool, const Job *job)
 {
-	RestorePool *pool = arg;
 	const DumpPlan *plan = pool->run->plan;
-	const Job  *job = &plan->queue->jobs[pool->first_job + job_no];
-	const DataFile *file;
-	int			no;
+	const DataFile *file = plan->queue->files[job->first];
+	int			no = file - plan->chunks->files;
 
-	if (!job->shared)
-		return;
-	file = plan->queue->files[job->first];
-	no = file - plan->chunks->files;
 	if (--pool->jobs_left[no] > 0)
 		return;
 	restore_pieces_end(pool->work->shared[no]);
@@ -102,6 +97,18 @@ job_is_done(void *arg, int job_no)
 		pool->work->kinds[file->table] == JOB_LOG_LASTING)
 		note_file(pool->work, file);
 	run_file_result(pool->run, file)->done = true;
+}
+
+static void
+job_is_done(void *arg, int job_no)
+{
+	RestorePool *pool = arg;
+	const Job  *job = &pool->run->plan->queue->jobs[pool->first_job + job_no];
+
+	if (job->shared)
+		shared_job_is_done(pool, job);
+	if (pool->use)
+		pool->use->done(pool->use->watch.arg, pool->run, job);
 }
 
 /* The jobs of a wave, which are neighbours; returns how many. */
@@ -144,11 +151,12 @@ prepare_shares(RestorePool *pool)
 static void
 run_jobs(RestorePool *pool, int first, int n)
 {
-	PoolWatch	watch = progress_watch();
+	PoolWatch	watch = pool->use ? pool->use->watch : progress_watch();
 	WorkerTask	task = {
 		.arg = pool,
 		.doing = "restoring",
 		.max_retries = (int) pool->run->options->retries,
+		.lost_status = pool->use ? WORKER_EXIT_RETRY : 0,
 		.outlives_kill = true,
 		.start = start_worker,
 		.run = run_job,
@@ -180,7 +188,7 @@ run_long(RestorePool *pool, int first, int n)
 }
 
 void
-restore_pool_run(RestoreWork *work, Run *run)
+restore_pool_run(RestoreWork *work, Run *run, const RestorePoolUse *use)
 {
 	/* callbacks use it until the process ends */
 	RestorePool *pool = pg_malloc0(sizeof(RestorePool));
@@ -189,6 +197,7 @@ restore_pool_run(RestoreWork *work, Run *run)
 
 	pool->work = work;
 	pool->run = run;
+	pool->use = use;
 	pool->jobs_left = pg_malloc0((n_files + 1) * sizeof(int));
 	work->commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
 	work->shared = pg_malloc0((n_files + 1) * sizeof(SharedRows *));

@@ -14,6 +14,7 @@
 #include "restore/restore_resume.h"
 #include "restore/restore_tables.h"
 #include "restore/restore_unlogged.h"
+#include "session/connection_limit.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
 #include "target/toast_compression.h"
@@ -27,6 +28,8 @@ restore_prepare_open(Restore *restore)
 	target_open(&restore->target);
 	if (options->compare_with)
 		compare_source_check(&restore->run, &restore->target, restore->new_name);
+	if (options->tasks)
+		connection_limit_check_tasks(restore->target.conn, (int) options->tasks);
 	restore_stage_leave_out_extension(&restore->stages);
 	if (!options->check && !options->exit_on_error)
 	{
@@ -55,6 +58,9 @@ enter_database(Restore *restore)
 		restore_stage_database(&restore->stages, restore->new_name);
 	target_begin(&restore->target);
 	restore->log = job_log_open(&restore->target, &restore->identity);
+	if (restore->options.tasks && !restore->log->is_kept)
+		pg_fatal("option %s requires a role that may create a schema in the target's database, for the log of what is done",
+				 "--tasks");
 	restore->work.log = restore->log;
 	restore->account.can_resume = restore->log->is_kept;
 	if (!restore_state_is_done(restore, RESTORE_LOG_DATABASE))

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/units.h"
 #include "session/connection_limit.h"
 
 /* pg_stat_activity.backend_type came with 10. */
@@ -59,4 +60,18 @@ connection_limit_left(PGconn *conn)
 	}
 	PQclear(res);
 	return left;
+}
+
+void
+connection_limit_check_tasks(PGconn *conn, int n_tasks)
+{
+	int			left = connection_limit_left(conn).at_most;
+	int			need = 2 * n_tasks;
+
+	if (left >= need)
+		return;
+	pg_log_warning("the server has %d connection%s left, and %d task%s at a time need%s %d or more",
+				   left, units_plural(left), n_tasks, units_plural(n_tasks),
+				   n_tasks == 1 ? "s" : "", need);
+	pg_log_warning_hint("A task that gets none ends with exit code 75, to be run again: have fewer run at a time, or raise max_connections or the limit of the role or database.");
 }

@@ -28,4 +28,11 @@ typedef struct ConnectionsLeft
  */
 extern ConnectionsLeft connection_limit_left(PGconn *conn);
 
+/*
+ * Warn if so many tasks cannot be at work at a time, each with a session to
+ * look for the leader and one worker at least.  Whoever runs them may know
+ * better how many are.
+ */
+extern void connection_limit_check_tasks(PGconn *conn, int n_tasks);
+
 #endif							/* CONNECTION_LIMIT_H */

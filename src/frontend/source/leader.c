@@ -17,6 +17,7 @@
 #include "selection/mask_warning.h"
 #include "selection/row_filter.h"
 #include "selection/row_mask.h"
+#include "session/connection_limit.h"
 #include "session/session_settings.h"
 #include "session/snapshot.h"
 #include "session/table_lock.h"
@@ -92,7 +93,7 @@ leader_connect(Source *source)
 	leader_watchdog_watch(conn, source->address, options);
 	session_set_up(conn, options, options->encoding);
 	if (options->tasks)
-		server_check_tasks(conn, (int) options->tasks);
+		connection_limit_check_tasks(conn, (int) options->tasks);
 	/* how many tasks are at work at a time is for who runs them */
 	server_check_connections(conn, NULL,
 							 options->tasks ? 1 : source_share(source));

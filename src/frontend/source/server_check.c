@@ -71,20 +71,6 @@ server_check_connections(PGconn *conn, const char *name, int n_workers)
 }
 
 void
-server_check_tasks(PGconn *conn, int n_tasks)
-{
-	int			left = connection_limit_left(conn).at_most;
-	int			need = 2 * n_tasks;
-
-	if (left >= need)
-		return;
-	pg_log_warning("the server has %d connection%s left, and %d task%s at a time need%s %d or more",
-				   left, units_plural(left), n_tasks, units_plural(n_tasks),
-				   n_tasks == 1 ? "s" : "", need);
-	pg_log_warning_hint("A task that gets none ends with exit code 75, to be run again: have fewer run at a time, or raise max_connections or the limit of the role or database.");
-}
-
-void
 server_check_snapshots(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, threshold_query);

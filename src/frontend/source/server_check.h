@@ -22,13 +22,6 @@ extern void server_check_connections(PGconn *conn, const char *name,
 									 int n_workers);
 
 /*
- * Warn if so many tasks cannot be at work at a time, each with a session to
- * look for the leader and one worker at least.  Whoever runs them may know
- * better how many are.
- */
-extern void server_check_tasks(PGconn *conn, int n_tasks);
-
-/*
  * Warn if this is a standby whose replay does not wait for the run as long as
  * it takes, whatever it does.
  */

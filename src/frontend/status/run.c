@@ -14,7 +14,9 @@ run_make_results(Run *run, pg_checksum_type checksum_type)
 	run->results = file_results_new(plan->chunks->n_files,
 									plan->objects->n_objects,
 									run->archive ? plan->objects->n_lists : 0,
-									run->options->jobs, checksum_type);
+									Max(run->options->jobs,
+										(int) run->options->tasks),
+									checksum_type);
 }
 
 FileResult *

@@ -362,6 +362,8 @@ void
 target_renew(Target *target)
 {
 	PQfinish(target->conn);
+	/* there is none if that fails, within session_try() */
+	target->conn = NULL;
 	target->conn = target_connect(target);
 	target_history_expect(target->conn, target->history);
 }

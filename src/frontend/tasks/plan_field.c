@@ -115,6 +115,7 @@ plan_field_read(JsonReader *reader, const PlanField *fields, void *object,
 	switch (fields->kind)
 	{
 		case PLAN_TEXT:
+			free(*(char **) member);
 			*(char **) member = plan_field_read_text(reader);
 			break;
 		case PLAN_INT:
@@ -134,4 +135,12 @@ plan_field_read(JsonReader *reader, const PlanField *fields, void *object,
 			break;
 	}
 	return true;
+}
+
+void
+plan_fields_free(const PlanField *fields, void *object)
+{
+	for (; fields->name; fields++)
+		if (fields->kind == PLAN_TEXT)
+			free(*(char **) ((char *) object + fields->offset));
 }

@@ -48,4 +48,7 @@ extern void plan_fields_append(PQExpBuffer buf, const PlanField *fields,
 extern bool plan_field_read(JsonReader *reader, const PlanField *fields,
 							void *object, const char *name);
 
+/* Free the texts. */
+extern void plan_fields_free(const PlanField *fields, void *object);
+
 #endif							/* PLAN_FIELD_H */

@@ -6,16 +6,6 @@
 
 #include "tasks/plan_queue.h"
 
-#define JOB(name, kind, member) {name, kind, offsetof(Job, member)}
-
-const PlanField plan_job_fields[] = {
-	JOB("kind", PLAN_INT, kind),
-	JOB("first", PLAN_INT, first),
-	JOB("n", PLAN_INT, n),
-	JOB("bytes", PLAN_UINT64, est_bytes),
-	{NULL}
-};
-
 JobQueue *
 plan_queue_make(PlanReader *reader, const ChunkPlan *chunks, int n_groups)
 {

@@ -8,8 +8,6 @@
 #include "plan/job_queue.h"
 #include "tasks/plan_read.h"
 
-extern const PlanField plan_job_fields[];	/* of Job */
-
 /*
  * What has been read, as a queue of these files; owned.  Notes what is wrong
  * with it.

@@ -11,22 +11,7 @@
 #include "mb/pg_wchar.h"
 
 #include "stream/regular_file.h"
-#include "tasks/plan_queue.h"
 #include "tasks/plan_read.h"
-
-#define RUN(name, kind, member) {name, kind, offsetof(TaskRun, member)}
-
-const PlanField task_run_fields[] = {
-	RUN("version", PLAN_TEXT, version),
-	RUN("run", PLAN_TEXT, run_id),
-	RUN("tasks", PLAN_INT, n_tasks),
-	RUN("conninfo", PLAN_TEXT, conninfo),
-	RUN("system_identifier", PLAN_TEXT, server.system_identifier),
-	RUN("timeline", PLAN_TEXT, server.timeline),
-	RUN("database", PLAN_TEXT, server.database),
-	RUN("user", PLAN_TEXT, server.user),
-	{NULL}
-};
 
 /* ----------
  * The file
@@ -145,23 +130,29 @@ read_member(PlanReader *reader, const char *key)
 	if (strcmp(key, "queue") == 0)
 		plan_read_numbers(reader, &reader->queue);
 	else if (strcmp(key, "jobs") == 0)
-		plan_read_objects(reader, &reader->jobs, plan_job_fields);
+		plan_read_objects(reader, &reader->jobs, task_job_fields);
 	else if (!plan_field_read(&reader->json, task_run_fields, reader->run, key) &&
 			 !plan_field_read(&reader->json, reader->fields, reader->head, key))
 		reader->read_member(reader, key);
 }
 
-/* The version first: of another one nothing else need be understood. */
+/*
+ * First: of another version, or for something else, nothing else need be
+ * understood.
+ */
 static void
-check_version(const char *path, const TaskRun *run)
+check_version(const char *path, const TaskRun *run, const char *what)
 {
-	if (run->version && strcmp(run->version, PARDUMP_VERSION) == 0)
-		return;
-	pg_log_error("plan \"%s\" was written by pg_pardump %s, and this is %s", path,
-				 run->version ? run->version : "of an unknown version",
-				 PARDUMP_VERSION);
-	pg_log_error_hint("All hosts of a run need the same version.");
-	exit(1);
+	if (run->version == NULL || strcmp(run->version, PARDUMP_VERSION) != 0)
+	{
+		pg_log_error("plan \"%s\" was written by pg_pardump %s, and this is %s", path,
+					 run->version ? run->version : "of an unknown version",
+					 PARDUMP_VERSION);
+		pg_log_error_hint("All hosts of a run need the same version.");
+		exit(1);
+	}
+	if (run->what == NULL || strcmp(run->what, what) != 0)
+		pg_fatal("plan \"%s\" is not that of a %s", path, what);
 }
 
 static void
@@ -176,24 +167,16 @@ check_run(PlanReader *reader)
 }
 
 void
-plan_read(PlanReader *reader, const char *path)
+plan_read_parse(PlanReader *reader, const char *text, size_t len)
 {
-	const char *problem;
 	bool		first = true;
-	size_t		len;
-	char	   *text;
-	int			fd = plan_read_open(path, &problem);
 
-	if (fd < 0)
-		pg_fatal("plan \"%s\" %s", path, problem);
-	text = plan_read_text(fd, path, &len);
-	close(fd);
-	if (len > PG_INT32_MAX ||
-		pg_encoding_verifymbstr(PG_UTF8, text, (int) len) != (int) len)
-		pg_fatal("plan \"%s\" is damaged: %s", path, "it is not UTF-8");
 	reader->queue.size = sizeof(int);
 	reader->jobs.size = sizeof(Job);
 	json_begin(&reader->json, text, len);
+	if (len > PG_INT32_MAX ||
+		pg_encoding_verifymbstr(PG_UTF8, text, (int) len) != (int) len)
+		plan_read_wrong(reader, "it is not UTF-8");
 	json_enter(&reader->json, '{');
 	while (json_more(&reader->json, '}', &first))
 	{
@@ -204,8 +187,24 @@ plan_read(PlanReader *reader, const char *path)
 		free(key);
 	}
 	json_finish(&reader->json);
-	if (reader->json.error == NULL)
-		check_version(path, reader->run);
+}
+
+void
+plan_read(PlanReader *reader, const char *path, const char *what)
+{
+	const char *problem;
+	size_t		len;
+	char	   *text;
+	int			fd = plan_read_open(path, &problem);
+
+	if (fd < 0)
+		pg_fatal("plan \"%s\" %s", path, problem);
+	text = plan_read_text(fd, path, &len);
+	close(fd);
+	plan_read_parse(reader, text, len);
+	if (reader->json.error == NULL ||
+		(reader->run->version && reader->run->what))
+		check_version(path, reader->run, what);
 	check_run(reader);
 	free(text);
 }

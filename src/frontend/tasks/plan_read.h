@@ -50,9 +50,13 @@ struct PlanReader
 
 /*
  * Read all of the file.  Exits with a message if it is not the user's own, or
- * was written by another version of the program.
+ * was written by another version of the program, or for something else than
+ * what is to be done.
  */
-extern void plan_read(PlanReader *reader, const char *path);
+extern void plan_read(PlanReader *reader, const char *path, const char *what);
+
+/* The same of a text, whose version and purpose are not looked at. */
+extern void plan_read_parse(PlanReader *reader, const char *text, size_t len);
 
 /* Afterwards: exit with a message if it is damaged. */
 extern void plan_read_check(const PlanReader *reader, const char *path);

@@ -10,7 +10,6 @@
 
 #include "stream/sink_buffer.h"
 #include "stream/sink_file.h"
-#include "tasks/plan_queue.h"
 #include "tasks/plan_write.h"
 
 /* What is appended goes to the file in pieces of about this size. */
@@ -82,7 +81,7 @@ plan_write_queue(PlanWriter *writer, const JobQueue *queue,
 	plan_write_end_array(writer);
 	plan_write_array(writer, "jobs");
 	for (int i = 0; i < queue->n_jobs; i++)
-		plan_write_object(writer, i, plan_job_fields, &queue->jobs[i]);
+		plan_write_object(writer, i, task_job_fields, &queue->jobs[i]);
 	plan_write_end_array(writer);
 }
 

@@ -9,7 +9,6 @@
 #ifndef PLAN_WRITE_H
 #define PLAN_WRITE_H
 
-#include "plan/job_queue.h"
 #include "stream/sink.h"
 #include "tasks/task_plan.h"
 

@@ -72,6 +72,9 @@ task_address(const char *conninfo, const ConnParams *params)
 	PQconninfoOption *options = parse(conninfo, "in the plan");
 	PQExpBufferData buf;
 
+	/* the leader's is of its own host, if it was not given there */
+	if (getenv("PGPASSFILE"))
+		find(options, "passfile")->val = NULL;
 	if (params->dbname)
 		set_database(options, params->dbname);
 	set(options, "host", params->pghost);
@@ -91,4 +94,29 @@ task_address(const char *conninfo, const ConnParams *params)
 	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
 	address->conninfo = address->private_conninfo = buf.data;
 	return address;
+}
+
+char *
+task_address_of(PGconn *conn, const PeerAddress *address)
+{
+	static const char *const keywords[] = {
+		"options", "sslmode", "channel_binding", "require_auth", "gssencmode",
+		"ssl_min_protocol_version", "requirepeer"
+	};
+	PQconninfoOption *options = PQconninfo(conn);
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	appendPQExpBuffer(&text, "%s%s", address->conninfo, address->tcp_settings);
+	for (PQconninfoOption *option = options; option && option->keyword; option++)
+		for (int i = 0; option->val && option->val[0] && i < (int) lengthof(keywords); i++)
+			if (strcmp(option->keyword, keywords[i]) == 0)
+			{
+				appendPQExpBuffer(&text, " %s=", option->keyword);
+				appendConnStrVal(&text, option->val);
+			}
+	PQconninfoFree(options);
+	if (PQExpBufferDataBroken(text))
+		pg_fatal("out of memory");
+	return text.data;
 }

@@ -16,4 +16,12 @@
 extern PeerAddress *task_address(const char *conninfo,
 								 const ConnParams *params);
 
+/*
+ * In the leader: how it has reached the server, of which this is a session,
+ * for the plan; owned.  Other hosts have another environment: what decides
+ * whom to trust, and what is read, is that of the leader, wherever it had
+ * that from.  The last of a keyword counts.
+ */
+extern char *task_address_of(PGconn *conn, const PeerAddress *address);
+
 #endif							/* TASK_ADDRESS_H */

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "archive/archive_clean.h"
-#include "archive/archive_name.h"
 #include "base/cleanup.h"
 #include "tasks/task_place.h"
 
@@ -17,38 +16,36 @@ remove_place(void *arg)
 {
 	const TaskPlace *place = arg;
 
-	archive_clean_tasks(place->directory);
+	if (!place->cleared)
+		archive_clean_tasks(place->directory);
 }
 
 TaskPlace *
-task_place_make(const Options *options)
+task_place_make(const char *plan, const char *archive, const char *name)
 {
 	TaskPlace  *place = pg_malloc0(sizeof(TaskPlace));
-	struct stat st;
-	struct stat archive;
 
-	if (options->plan)
+	if (plan)
 	{
-		place->plan_path = make_absolute_path(options->plan);
+		place->plan_path = make_absolute_path(plan);
 		place->directory = pg_strdup(place->plan_path);
 		get_parent_directory(place->directory);
 	}
 	else
 	{
-		char	   *archive = make_absolute_path(options->directory);
+		char	   *path = make_absolute_path(archive);
 
-		place->directory = psprintf("%s/%s", archive, ARCHIVE_TASKS_NAME);
+		place->directory = psprintf("%s/%s", path, name);
 		place->plan_path = psprintf("%s/plan.json", place->directory);
-		free(archive);
+		free(path);
 	}
 	if (mkdir(place->directory, 0700) < 0)
-		pg_fatal("could not create directory \"%s\": %m", place->directory);
+	{
+		pg_log_error("could not create directory \"%s\": %m", place->directory);
+		pg_log_error_hint("--plan=FILE names a file in a new directory, for the plan.");
+		exit(1);
+	}
 	cleanup_push(remove_place, place);
-	if (options->plan && options->directory &&
-		stat(place->directory, &st) == 0 &&
-		stat(options->directory, &archive) == 0 && st.st_dev != archive.st_dev)
-		pg_fatal("the plan's directory \"%s\" is on another file system than the archive, into which files are renamed",
-				 place->directory);
 	return place;
 }
 
@@ -57,4 +54,11 @@ task_place_remove(TaskPlace *place)
 {
 	cleanup_pop(remove_place, place);
 	remove_place(place);
+}
+
+void
+task_place_clear(TaskPlace *place)
+{
+	remove_place(place);
+	place->cleared = true;
 }

@@ -8,19 +8,24 @@
 
 #include "base/fe_compat.h"
 
-#include "options/options.h"
-
 typedef struct TaskPlace
 {
 	char	   *directory;
 	char	   *plan_path;		/* of the plan in it */
+	bool		cleared;
 } TaskPlace;
 
 /*
- * Make the directory, 0700.  When the program ends, and with
- * task_place_remove() before, it goes again with all that is in it.
+ * Make the directory, 0700: that of plan, the path of a file, or, if that is
+ * NULL, one of this name in the directory of the archive.  When the program
+ * ends, and with task_place_remove() before, it goes again with all that is
+ * in it.
  */
-extern TaskPlace *task_place_make(const Options *options);
+extern TaskPlace *task_place_make(const char *plan, const char *archive,
+								  const char *name);
 extern void task_place_remove(TaskPlace *place);
+
+/* The same, but what was made since may be undone before it yet. */
+extern void task_place_clear(TaskPlace *place);
 
 #endif							/* TASK_PLACE_H */

@@ -14,6 +14,7 @@
 #ifndef TASK_PLAN_H
 #define TASK_PLAN_H
 
+#include "plan/job_queue.h"
 #include "tasks/plan_field.h"
 
 /* Which server and database it is: texts, to be compared. */
@@ -25,10 +26,14 @@ typedef struct TaskServer
 	char	   *user;			/* whose sessions they are */
 } TaskServer;
 
+#define TASKS_DUMP "dump"
+#define TASKS_RESTORE "restore"
+
 /* The first members of the file; texts are owned. */
 typedef struct TaskRun
 {
 	char	   *version;		/* of the program */
+	char	   *what;			/* is done: TASKS_DUMP, ... */
 	char	   *run_id;			/* random, of this run only */
 	int			n_tasks;
 	char	   *conninfo;		/* how the leader has reached the server */
@@ -36,5 +41,6 @@ typedef struct TaskRun
 } TaskRun;
 
 extern const PlanField task_run_fields[];	/* of TaskRun */
+extern const PlanField task_job_fields[];	/* of Job */
 
 #endif							/* TASK_PLAN_H */

@@ -13,6 +13,9 @@
 #include "tasks/plan_field.h"
 #include "tasks/task_result.h"
 
+/* Of a host's name, in those of files. */
+#define MOST_HOST_BYTES 60
+
 /* A line's, as fields can be. */
 typedef struct LineMembers
 {
@@ -24,6 +27,7 @@ typedef struct LineMembers
 	uint64		stored_bytes;
 	uint64		start_us;
 	uint64		end_us;
+	bool		incomplete;
 	char	   *checksum;		/* hexadecimal */
 } LineMembers;
 
@@ -38,12 +42,36 @@ static const PlanField members[] = {
 	MEMBER("stored_bytes", PLAN_UINT64, stored_bytes),
 	MEMBER("start_us", PLAN_UINT64, start_us),
 	MEMBER("end_us", PLAN_UINT64, end_us),
+	MEMBER("incomplete", PLAN_BOOL, incomplete),
 	MEMBER("checksum", PLAN_TEXT, checksum),
 	{NULL}
 };
 
 /* By kind. */
 static const char *const kinds[] = {"", "run", "file", "object", "refused", "end"};
+
+/* This host's name, as a part of those of files; owned. */
+static char *
+host_name(void)
+{
+	char	   *name = pg_malloc0(256);
+
+	if (gethostname(name, 255) < 0)
+		strcpy(name, "host");
+	name[MOST_HOST_BYTES] = '\0';
+	for (char *c = name; *c; c++)
+		if (!isalnum((unsigned char) *c))
+			*c = '-';
+	return name;
+}
+
+/* Another attempt's may have the same host and process, in a container. */
+char *
+task_result_attempt(int task)
+{
+	return psprintf("%d.%s.%d.%s", task, host_name(), (int) getpid(),
+					hex_random(4));
+}
 
 int
 task_result_begin(const char *path, const char *run_id)
@@ -89,6 +117,7 @@ task_result_write(int fd, const char *path, const TaskLine *line)
 		.stored_bytes = result->stored_bytes,
 		.start_us = result->start_us,
 		.end_us = result->end_us,
+		.incomplete = result->incomplete,
 		.checksum = hex_encode(result->checksum, result->checksum_len),
 	};
 	PQExpBufferData buf;
@@ -127,6 +156,7 @@ take_members(const LineMembers *values, TaskLine *line)
 	result->stored_bytes = values->stored_bytes;
 	result->start_us = (int64) values->start_us;
 	result->end_us = (int64) values->end_us;
+	result->incomplete = values->incomplete;
 	if (values->checksum == NULL)
 		return false;
 	result->checksum_len = hex_decode(values->checksum, result->checksum,

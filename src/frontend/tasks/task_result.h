@@ -15,8 +15,10 @@
  *											the job's table
  *	{ "is": "end" }							it has done what it could
  *
- * The leader gives the files their names in the archive, from the first of
- * the attempts that has told of them; what others make of them goes.
+ * Of a dump, the leader gives the files their names in the archive, from the
+ * first of the attempts that has told of them; what others make of them goes.
+ * A restore's tell of what is committed on the target, or, as incomplete, of
+ * what cannot be loaded.
  */
 #ifndef TASK_RESULT_H
 #define TASK_RESULT_H
@@ -42,6 +44,9 @@ typedef struct TaskLine
 	uint64		number;			/* of the file, object or job */
 	FileResult	result;			/* of the former two */
 } TaskLine;
+
+/* The name of this attempt at a task: TASK.HOST.PROCESS.RANDOM; owned. */
+extern char *task_result_attempt(int task);
 
 /* Begin the file of an attempt; returns its descriptor. */
 extern int	task_result_begin(const char *path, const char *run_id);

@@ -98,25 +98,40 @@ task_server_hold(PGconn *conn, const char *run_id)
 								 1, params, 0));
 }
 
-bool
-task_server_check_leader(PGconn *conn, const char *run_id)
+TaskLeaderState
+task_server_find_leader(PGconn *conn, const char *run_id)
 {
 	char	   *number = lock_number(run_id);
-	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_lock_shared('%s'::pg_catalog.int8)",
+	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_xact_lock_shared('%s'::pg_catalog.int8)",
 							   number);
 	PGresult   *res = session_exec_within(conn, sql, ANSWER_MS);
-	bool		known = PQresultStatus(res) == PGRES_TUPLES_OK;
+	TaskLeaderState state = TASK_LEADER_UNKNOWN;
 
-	if (known && PQgetvalue(res, 0, 0)[0] == 't')
-	{
-		pg_log_error("the run that this plan is of has ended");
-		pg_log_error_detail("Nobody holds its lock on the server, and so its snapshot.");
-		exit(1);
-	}
+	if (PQresultStatus(res) == PGRES_TUPLES_OK)
+		state = PQgetvalue(res, 0, 0)[0] == 't' ? TASK_LEADER_GONE :
+			TASK_LEADER_THERE;
 	PQclear(res);
 	free(sql);
 	free(number);
-	return known;
+	return state;
+}
+
+void
+task_server_end_without_leader(const char *detail)
+{
+	pg_log_error("the run that this plan is of has ended");
+	pg_log_error_detail("%s", detail);
+	exit(1);
+}
+
+bool
+task_server_check_leader(PGconn *conn, const char *run_id)
+{
+	TaskLeaderState state = task_server_find_leader(conn, run_id);
+
+	if (state == TASK_LEADER_GONE)
+		task_server_end_without_leader("Nobody holds its lock on the server, and so its snapshot.");
+	return state == TASK_LEADER_THERE;
 }
 
 /* The lock's number is in two halves there (lockfuncs.c). */

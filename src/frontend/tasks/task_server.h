@@ -22,9 +22,23 @@ extern void task_server_check(PGconn *conn, const TaskServer *expected);
 /* In the leader's session: hold the run's lock up to its end. */
 extern void task_server_hold(PGconn *conn, const char *run_id);
 
+typedef enum TaskLeaderState
+{
+	TASK_LEADER_UNKNOWN,		/* the server did not say */
+	TASK_LEADER_THERE,
+	TASK_LEADER_GONE
+} TaskLeaderState;
+
+/* In a task: does anybody hold it?  Never waits for long. */
+extern TaskLeaderState task_server_find_leader(PGconn *conn,
+											   const char *run_id);
+
+/* Nobody does: exit with a message. */
+pg_noreturn extern void task_server_end_without_leader(const char *detail);
+
 /*
- * In a task: exit with a message if nobody holds it.  False if the server did
- * not say.
+ * In a task: exit with a message if nobody holds it, and so the snapshot.
+ * False if the server did not say.
  */
 extern bool task_server_check_leader(PGconn *conn, const char *run_id);
 

@@ -46,6 +46,11 @@ verify_list_new(const char *directory)
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
 			strcmp(entry->d_name, MANIFEST_NAME) == 0)
 			continue;
+		memset(&st, 0, sizeof(st));
+		(void) fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW);
+		/* it is no part of the archive, and does no harm */
+		if (S_ISDIR(st.st_mode) && archive_name_is_restore(entry->d_name))
+			continue;
 		if (list->n_files == space)
 		{
 			space = Max(256, space * 2);
@@ -53,8 +58,7 @@ verify_list_new(const char *directory)
 		}
 		memset(&list->files[list->n_files], 0, sizeof(ListedFile));
 		list->files[list->n_files].file.name = pg_strdup(entry->d_name);
-		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			list->files[list->n_files].file.size = st.st_size;
+		list->files[list->n_files].file.size = st.st_size;
 		list->n_files++;
 	}
 	if (errno != 0)

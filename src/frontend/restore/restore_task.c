@@ -1,0 +1,421 @@
+/*
+ * restore_task.c
+ *		One task of a restore by many hosts.
+ *
+ * Jobs I, I+N, I+2N ... of the plan's queue are task I's, for a pool of this
+ * host's own workers, as the leader's would do them: each writes its line in
+ * the log on the target in the transaction that loads.  So what another
+ * attempt has done, or is doing, is not done again.
+ */
+#include "base/fe_compat.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/shared_memory.h"
+#include "job_log/job_log_archive.h"
+#include "job_log/job_log_open.h"
+#include "options/task_options.h"
+#include "process/worker_process.h"
+#include "restore/restore_pool.h"
+#include "restore/restore_resume.h"
+#include "restore/restore_task.h"
+#include "restore_tasks/restore_task_plan.h"
+#include "session/session_loss.h"
+#include "session/session_settings.h"
+#include "target/target_history.h"
+#include "tasks/task_address.h"
+#include "tasks/task_result.h"
+#include "tasks/task_server.h"
+#include "toc/index_attach.h"
+#include "toc/toc_context.h"
+
+/* How often to look whether the leader is there. */
+#define LOOK_MS 2000
+
+/*
+ * A target that was started again has let the leader's lock go, and the
+ * leader needs a while to notice: so long a task goes on without it.
+ */
+#define WITHOUT_LEADER_MS 10000
+
+/* While waiting for it. */
+#define WAIT_US 200000
+
+typedef struct RestoreTask
+{
+	Options		options;		/* as the plan and this host have them */
+	RestoreTaskPlan *task_plan;
+	int			task;
+	int			n_tasks;
+	Archive    *archive;
+	ArchivePlan *archive_plan;
+	DumpPlan	plan;			/* the archive's, with this task's jobs */
+	Target		target;			/* its session looks for the leader; NULL
+								 * while that is lost */
+	JobLog		log;
+	Run			run;
+	RestoreWork work;
+	bool	   *told;			/* by data file */
+	bool	   *objects_told;	/* by large object */
+	char	   *results_path;
+	int			results_fd;
+	int64		looked_at;
+	int64		gone_since;		/* the leader; 0 = it is there */
+} RestoreTask;
+
+/* ----------
+ * What is told
+ * ----------
+ */
+static void
+tell(RestoreTask *task, TaskLineKind kind, int number, const FileResult *result,
+	 bool *told)
+{
+	TaskLine	line = {.kind = kind,.number = number,.result = *result};
+
+	if (!result->done || told[number])
+		return;
+	task_result_write(task->results_fd, task->results_path, &line);
+	told[number] = true;
+}
+
+/* In the task's first process, the only one to write results. */
+static void
+job_is_done(void *arg, const Run *run, const Job *job)
+{
+	RestoreTask *task = arg;
+	const DumpPlan *plan = run->plan;
+	const LargeObjectGroup *group;
+
+	if (job->kind == JOB_DATA_FILES)
+		for (int i = 0; i < job->n; i++)
+		{
+			int			no = plan->queue->files[job->first + i] - plan->chunks->files;
+
+			tell(task, TASK_LINE_FILE, no, &run->results->files[no],
+				 task->told);
+		}
+	else
+	{
+		group = &plan->objects->groups[job->first];
+		for (int i = 0; i < group->n_oids; i++)
+			tell(task, TASK_LINE_OBJECT, group->first_object + i,
+				 &run->results->objects[group->first_object + i],
+				 task->objects_told);
+	}
+	task_result_flush(task->results_fd, task->results_path);
+}
+
+/* ----------
+ * Is the leader there?
+ * ----------
+ */
+static void
+connect_target(void *arg)
+{
+	RestoreTask *task = arg;
+	Target	   *target = &task->target;
+
+	target->conn = connection_open_peer(target->address, "pg_pardump task");
+	task_server_check(target->conn, &task->task_plan->head.run.server);
+	session_set_up(target->conn, &task->options, target->encoding);
+	target_history_expect(target->conn, task->task_plan->head.history);
+}
+
+static void
+lose_target(RestoreTask *task)
+{
+	interrupt_set_connection(NULL);
+	PQfinish(task->target.conn);
+	task->target.conn = NULL;
+}
+
+/* Exits with a message if it has been gone for too long. */
+static void
+look_for_leader(RestoreTask *task)
+{
+	int64		now = clock_monotonic_ms();
+
+	switch (task_server_find_leader(task->target.conn,
+									task->task_plan->head.run.run_id))
+	{
+		case TASK_LEADER_UNKNOWN:
+			lose_target(task);
+			break;
+		case TASK_LEADER_THERE:
+			task->gone_since = 0;
+			break;
+		case TASK_LEADER_GONE:
+			if (task->gone_since == 0)
+				task->gone_since = now;
+			else if (now - task->gone_since > WITHOUT_LEADER_MS)
+				task_server_end_without_leader("Nobody holds its lock on the target.");
+			break;
+	}
+}
+
+static bool
+attend(void *arg, bool all_done)
+{
+	RestoreTask *task = arg;
+	int64		now = clock_monotonic_ms();
+
+	if (all_done || now - task->looked_at < LOOK_MS)
+		return true;
+	task->looked_at = now;
+	if (task->target.conn == NULL)
+		free(session_try(connect_target, task));
+	else
+		look_for_leader(task);
+	return true;
+}
+
+/* ----------
+ * Steps
+ * ----------
+ */
+
+/* What the leader was told, and this host's -j and way to the server. */
+static void
+settle_options(RestoreTask *task, const Options *options)
+{
+	const RestoreTaskHead *head = &task->task_plan->head;
+
+	task->options = *options;
+	task->options.restore = head->archive;
+	task->options.chunk_bytes = head->chunk_bytes;
+	task->options.role = head->role;
+	task->options.data_only = head->data_only;
+	task->options.disable_triggers = head->disable_triggers;
+	task->options.enable_row_security = head->enable_row_security;
+	task->options.toast_compression = head->toast_compression;
+	task->options.retries = head->retries;
+	task_options_read(options->task, &task->task, &task->n_tasks);
+	if (task->n_tasks != head->run.n_tasks)
+		pg_fatal("the plan is for %d tasks, not for %d", head->run.n_tasks,
+				 task->n_tasks);
+}
+
+static void
+end_for_retry(char *cause)
+{
+	pg_log_error("%s", cause);
+	exit(WORKER_EXIT_RETRY);
+}
+
+static void
+begin_target(void *arg)
+{
+	RestoreTask *task = arg;
+
+	connect_target(task);
+	target_begin(&task->target);
+	task->target.history = task->task_plan->head.history;
+}
+
+/* The first session; without one a later attempt may have more luck. */
+static void
+connect_first(RestoreTask *task)
+{
+	char	   *cause;
+
+	interrupt_install_leader();
+	task->target.options = &task->options;
+	task->target.params = task->options.connection;
+	task->target.encoding = task->archive->encoding;
+	task->target.address = task_address(task->task_plan->head.run.conninfo,
+										&task->options.connection);
+	if ((cause = session_try(begin_target, task)) != NULL)
+		end_for_retry(cause);
+	for (;;)
+	{
+		look_for_leader(task);
+		if (task->target.conn == NULL)
+			end_for_retry(pg_strdup("the server does not say who holds a lock"));
+		if (task->gone_since == 0)
+			break;
+		interrupt_check();
+		pg_usleep(WAIT_US);
+	}
+	task->looked_at = clock_monotonic_ms();
+}
+
+/* It must be the leader's: files of this name may be other ones here. */
+static void
+open_archive(RestoreTask *task)
+{
+	RestoreTaskPlan *task_plan = task->task_plan;
+	char	   *identity;
+
+	task->archive = archive_open(task_plan->head.archive);
+	identity = job_log_archive(task->archive);
+	if (strcmp(identity, task_plan->head.identity) != 0)
+		pg_fatal("archive \"%s\" is another one here than the leader's",
+				 task_plan->head.archive);
+	free(identity);
+	index_attach_chain(task->archive->toc);
+	task->archive_plan = archive_plan_make(task->archive,
+										   (const int *) task_plan->ids.elements,
+										   task_plan->ids.n, &task->options);
+	task->plan = task->archive_plan->plan;
+}
+
+/* A file that is done in pieces all of this task's workers do together. */
+static void
+choose_jobs(RestoreTask *task)
+{
+	const JobQueue *all = restore_task_plan_queue(task->task_plan,
+												  task->options.plan,
+												  &task->plan);
+	JobQueue   *mine = pg_malloc0(sizeof(JobQueue));
+
+	mine->files = all->files;
+	for (int i = task->task; i < all->n_jobs; i += task->n_tasks)
+	{
+		const Job  *job = &all->jobs[i];
+		int			n = job->shared ? task->options.jobs : 1;
+
+		mine->jobs = pg_realloc(mine->jobs, (mine->n_jobs + n) * sizeof(Job));
+		for (int j = 0; j < n; j++)
+			mine->jobs[mine->n_jobs++] = *job;
+	}
+	task->plan.queue = mine;
+}
+
+/* Numbers of a plan, as what they are of is left out. */
+static volatile bool *
+make_left_out(const PlanArray *numbers, int n)
+{
+	volatile bool *left_out = shared_memory_new(n, sizeof(bool));
+
+	for (int i = 0; i < numbers->n; i++)
+		left_out[((const int *) numbers->elements)[i]] = true;
+	return left_out;
+}
+
+static void
+make_tables(RestoreTask *task)
+{
+	const RestoreTaskTable *tables =
+		(const RestoreTaskTable *) task->task_plan->tables.elements;
+	int			n = task->task_plan->tables.n;
+	Oid		   *targets = pg_malloc0((n + 1) * sizeof(Oid));
+	JobLogKind *kinds = pg_malloc0((n + 1) * sizeof(JobLogKind));
+	bool	   *fresh = pg_malloc0((n + 1) * sizeof(bool));
+
+	for (int i = 0; i < n; i++)
+	{
+		targets[i] = tables[i].oid;
+		kinds[i] = tables[i].unlogged ? JOB_LOG_UNLOGGED : JOB_LOG_LASTING;
+		fresh[i] = tables[i].fresh;
+	}
+	task->work.targets = targets;
+	task->work.kinds = kinds;
+	task->work.fresh = fresh;
+}
+
+/* As restore_plan.c and restore_prepare.c do it for workers of the leader. */
+static void
+prepare_work(RestoreTask *task)
+{
+	RestoreWork *work = &task->work;
+	LongFiles  *long_files;
+
+	task->run.options = &task->options;
+	task->run.plan = &task->plan;
+	run_make_results(&task->run, CHECKSUM_TYPE_NONE);
+	work->archive = task->archive;
+	work->plan = task->archive_plan;
+	work->target = &task->target;
+	work->run = &task->run;
+	work->log = &task->log;
+	work->left_out = make_left_out(&task->task_plan->left_out,
+								   task->plan.chunks->n_files);
+	work->objects_left_out = make_left_out(&task->task_plan->objects_left_out,
+										   task->plan.objects->n_groups);
+	work->has_failed = shared_memory_new(task->plan.chunks->n_files,
+										 sizeof(bool));
+	work->n_errors = shared_memory_new(1, sizeof(int));
+	work->long_files = long_files =
+		restore_long_new(task->archive, task->archive_plan,
+						 archive_plan_piece_bytes(&task->options));
+	long_files->settled = true;
+	make_tables(task);
+}
+
+static void
+read_log(void *arg)
+{
+	RestoreTask *task = arg;
+	JobLog	   *log = &task->log;
+
+	log->is_kept = log->is_resumed = true;
+	log->attempt = task->task_plan->head.attempt;
+	job_log_check_attempt(log, task->target.conn);
+	job_log_read(log, task->target.conn);
+}
+
+/* What others have done by now need be neither done nor told. */
+static void
+skip_done(RestoreTask *task)
+{
+	const FileResults *results = task->run.results;
+	char	   *cause = session_try(read_log, task);
+
+	if (cause)
+		end_for_retry(cause);
+	restore_resume_skip(&task->work);
+	task->told = pg_malloc0((results->n_files + 1) * sizeof(bool));
+	task->objects_told = pg_malloc0((results->n_objects + 1) * sizeof(bool));
+	for (int i = 0; i < results->n_files; i++)
+		task->told[i] = task->work.left_out[i];
+	for (int i = 0; i < results->n_objects; i++)
+		task->objects_told[i] = results->objects[i].done;
+}
+
+static void
+begin_attempt(RestoreTask *task)
+{
+	char	   *directory = make_absolute_path(task->options.plan);
+
+	get_parent_directory(directory);
+	task->results_path = psprintf("%s/%s" TASK_RESULT_SUFFIX, directory,
+								  task_result_attempt(task->task));
+	task->results_fd = task_result_begin(task->results_path,
+										 task->task_plan->head.run.run_id);
+	free(directory);
+}
+
+static void
+run_pool(RestoreTask *task)
+{
+	RestorePoolUse use = {.watch = worker_pool_no_watch,.done = job_is_done};
+
+	use.watch.arg = task;
+	use.watch.attend = attend;
+	if (task->plan.queue->n_jobs > 0)
+		restore_pool_run(&task->work, &task->run, &use);
+}
+
+void
+restore_task(const Options *options)
+{
+	RestoreTask *task = pg_malloc0(sizeof(RestoreTask));
+	TaskLine	end = {.kind = TASK_LINE_END};
+
+	toc_context_share();
+	task->task_plan = restore_task_plan_read(options->plan);
+	settle_options(task, options);
+	open_archive(task);
+	choose_jobs(task);
+	connect_first(task);
+	prepare_work(task);
+	skip_done(task);
+	begin_attempt(task);
+	run_pool(task);
+	task_result_write(task->results_fd, task->results_path, &end);
+	task_result_flush(task->results_fd, task->results_path);
+	lose_target(task);
+}

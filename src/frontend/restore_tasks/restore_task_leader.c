@@ -1,0 +1,316 @@
+/*
+ * restore_task_leader.c
+ *		Has the tasks of a restore run until all rows are on the target.
+ */
+#include "base/fe_compat.h"
+
+#include "archive/archive_name.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/retry.h"
+#include "progress/progress.h"
+#include "restore_tasks/restore_task_gather.h"
+#include "restore_tasks/restore_task_leader.h"
+#include "restore_tasks/restore_task_plan.h"
+#include "session/session_loss.h"
+#include "status/progress_rows.h"
+#include "status/run_event.h"
+#include "stream/hex.h"
+#include "tasks/task_address.h"
+#include "tasks/task_leader.h"
+#include "tasks/task_server.h"
+
+/* How often to look whether the leader's session is there. */
+#define LOOK_MS 2000
+
+/* While waiting for the target. */
+#define WAIT_US 100000
+
+typedef struct RestoreLeader
+{
+	const RestoreTaskWork *work;
+	TaskPlace  *place;
+	char	   *run_id;
+	RestoreTaskGather *gather;
+	JobLog		now;			/* the log as it was read last */
+	JobQueue	queue;			/* what is to be done of a wave */
+	int		   *jobs;			/* by job of that: its number in the run's */
+	int64		looked_at;
+	Retry		retry;			/* of what needs the leader's sessions */
+} RestoreLeader;
+
+/* ----------
+ * The plan
+ * ----------
+ */
+
+/* Those of so many that are left out, as an array of a plan. */
+static PlanArray
+list_left_out(const volatile bool *left_out, int n)
+{
+	PlanArray	array = {.size = sizeof(int)};
+
+	for (int i = 0; i < n; i++)
+		if (left_out[i])
+			*(int *) plan_array_grow(&array) = i;
+	return array;
+}
+
+static PlanArray
+list_tables(const RestoreTaskWork *work)
+{
+	PlanArray	array = {.size = sizeof(RestoreTaskTable)};
+
+	for (int i = 0; i < work->run->plan->tables->n_tables; i++)
+	{
+		RestoreTaskTable *table = plan_array_grow(&array);
+
+		table->oid = work->targets[i];
+		table->unlogged = work->kinds[i] == JOB_LOG_UNLOGGED;
+		table->fresh = work->fresh && work->fresh[i];
+	}
+	return array;
+}
+
+static void
+write_plan(const RestoreLeader *leader)
+{
+	const RestoreTaskWork *work = leader->work;
+	const Options *options = work->run->options;
+	const DumpPlan *plan = work->run->plan;
+	RestoreTaskPlan task = {
+		.head.run.version = PARDUMP_VERSION,
+		.head.run.what = TASKS_RESTORE,
+		.head.run.run_id = leader->run_id,
+		.head.run.n_tasks = (int) options->tasks,
+		.head.run.conninfo = task_address_of(work->target->conn,
+											 work->target->address),
+		.head.run.server = task_server_read(work->target->conn),
+		.head.archive = make_absolute_path(options->restore),
+		.head.identity = unconstify(char *, work->identity),
+		.head.attempt = work->log->attempt,
+		.head.history = unconstify(char *, work->target->history),
+		.head.chunk_bytes = options->chunk_bytes,
+		.head.role = unconstify(char *, options->role),
+		.head.data_only = options->data_only,
+		.head.disable_triggers = options->disable_triggers,
+		.head.enable_row_security = options->enable_row_security,
+		.head.toast_compression = unconstify(char *, options->toast_compression),
+		.head.retries = options->retries,
+		.head.n_files = plan->chunks->n_files,
+		.head.n_groups = plan->objects->n_groups,
+		.ids.elements = (char *) unconstify(int *, work->ids),
+		.ids.n = work->n_ids,
+		.tables = list_tables(work),
+		.left_out = list_left_out(work->left_out, plan->chunks->n_files),
+		.objects_left_out = list_left_out(work->objects_left_out,
+										  plan->objects->n_groups),
+	};
+
+	restore_task_plan_write(leader->place->plan_path, &task, plan->chunks,
+							&leader->queue);
+	free(task.tables.elements);
+	free(task.left_out.elements);
+	free(task.objects_left_out.elements);
+}
+
+/* What is to be done of the wave that begins here; returns where it ends. */
+static int
+take_wave(RestoreLeader *leader, int first)
+{
+	const JobQueue *all = leader->work->run->plan->queue;
+	int			i = first;
+
+	leader->queue.n_jobs = 0;
+	for (; i < all->n_jobs && all->jobs[i].wave == all->jobs[first].wave; i++)
+	{
+		if (restore_task_gather_is_done(leader->gather, &all->jobs[i]))
+			continue;
+		leader->jobs[leader->queue.n_jobs] = i;
+		leader->queue.jobs[leader->queue.n_jobs++] = all->jobs[i];
+	}
+	restore_task_gather_begin(leader->gather, leader->jobs,
+							  leader->queue.n_jobs);
+	return i;
+}
+
+/* ----------
+ * The leader's sessions
+ * ----------
+ */
+
+/* What a lost connection has ended is for later, as often as retries say. */
+static bool
+do_in_session(RestoreLeader *leader, void (*work) (void *arg))
+{
+	const Options *options = leader->work->run->options;
+	char	   *cause = session_try(work, leader);
+
+	if (cause == NULL)
+	{
+		memset(&leader->retry, 0, sizeof(Retry));
+		return true;
+	}
+	if (leader->retry.n == (int) options->retries)
+		pg_fatal("the leader lost its connection to the target: %s", cause);
+	(void) retry_later(&leader->retry);
+	pg_log_warning("the leader lost its connection to the target: %s; retry %d of %d",
+				   cause, leader->retry.n, (int) options->retries);
+	free(cause);
+	return false;
+}
+
+/* The session that has the log's lock also has that of the run. */
+static void
+keep_session(void *arg)
+{
+	RestoreLeader *leader = arg;
+	JobLog	   *log = leader->work->log;
+
+	if (job_log_renew(log, leader->work->target))
+		task_server_hold(log->lock, leader->run_id);
+}
+
+static void
+read_log(void *arg)
+{
+	RestoreLeader *leader = arg;
+	const RestoreTaskWork *work = leader->work;
+
+	target_keep(work->target);
+	job_log_check_attempt(work->log, work->target->conn);
+	job_log_read(&leader->now, work->target->conn);
+}
+
+/* ----------
+ * Callbacks of the leader of tasks
+ * ----------
+ */
+static void
+attend(void *arg)
+{
+	RestoreLeader *leader = arg;
+	int64		now = clock_monotonic_ms();
+
+	progress_tick();
+	if (leader->retry.n > 0 ? !retry_is_due(&leader->retry) :
+		now - leader->looked_at < LOOK_MS)
+		return;
+	leader->looked_at = now;
+	(void) do_in_session(leader, keep_session);
+}
+
+static void
+look(void *arg)
+{
+	RestoreLeader *leader = arg;
+
+	restore_task_gather_look(leader->gather);
+}
+
+static void
+command_ended(void *arg)
+{
+	RestoreLeader *leader = arg;
+
+	while (!do_in_session(leader, read_log))
+		while (!retry_is_due(&leader->retry))
+		{
+			interrupt_check();
+			progress_tick();
+			pg_usleep(WAIT_US);
+		}
+	restore_task_gather_settle(leader->gather, &leader->now);
+}
+
+static bool
+is_missing(void *arg, int job)
+{
+	RestoreLeader *leader = arg;
+
+	return !restore_task_gather_is_done(leader->gather,
+										&leader->queue.jobs[job]);
+}
+
+static char *
+describe(void *arg, int job)
+{
+	RestoreLeader *leader = arg;
+
+	return dump_plan_describe_job(leader->work->run->plan, leader->jobs[job],
+								  -1);
+}
+
+/* ----------
+ * All of it
+ * ----------
+ */
+static void
+run_wave(RestoreLeader *leader)
+{
+	TaskLeader	tasks = {
+		.options = leader->work->run->options,
+		.plan_path = leader->place->plan_path,
+		.what = "rows",
+		.n_jobs = leader->queue.n_jobs,
+		.arg = leader,
+		.attend = attend,
+		.look = look,
+		.ended = command_ended,
+		.is_missing = is_missing,
+		.describe = describe,
+	};
+
+	if (leader->queue.n_jobs == 0)
+		return;
+	write_plan(leader);
+	task_leader_run(&tasks);
+}
+
+/* Each wave has a path of its own: tasks may yet be at the one before. */
+static void
+name_plan(RestoreLeader *leader, const char *first_path, int wave)
+{
+	if (wave > 0)
+		leader->place->plan_path = psprintf("%s.%d", first_path, wave + 1);
+}
+
+TaskPlace *
+restore_task_leader_place(const Options *options)
+{
+	char	   *name = psprintf(ARCHIVE_RESTORE_PREFIX "%s", hex_random(8));
+
+	return task_place_make(options->plan, options->restore, name);
+}
+
+void
+restore_task_leader_run(const RestoreTaskWork *work)
+{
+	RestoreLeader *leader = pg_malloc0(sizeof(RestoreLeader));
+	const JobQueue *all = work->run->plan->queue;
+	const char *first_path;
+	int			end = 0;
+
+	leader->work = work;
+	leader->run_id = hex_random(16);
+	leader->place = work->place;
+	first_path = leader->place->plan_path;
+	leader->now = *work->log;
+	leader->now.lines = NULL;
+	leader->now.n_lines = 0;
+	leader->queue.jobs = pg_malloc((all->n_jobs + 1) * sizeof(Job));
+	leader->queue.files = all->files;
+	leader->jobs = pg_malloc((all->n_jobs + 1) * sizeof(int));
+	leader->gather = restore_task_gather_new(work, leader->place->directory,
+											 leader->run_id);
+	task_server_hold(work->log->lock, leader->run_id);
+	progress_rows_begin(work->run);
+	for (int wave = 0; end < all->n_jobs; wave++)
+	{
+		end = take_wave(leader, end);
+		name_plan(leader, first_path, wave);
+		run_wave(leader);
+	}
+	progress_end();
+	task_place_clear(leader->place);
+}

@@ -1,0 +1,285 @@
+# A restore by many hosts: the tasks of pg_parrestore --tasks are run by a
+# command, here a script of the test's on one machine; what they load is there
+# once, however often they run, or the leader says what is missing.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
+  dump_ok listing);
+use Pardump::Command qw(text_file);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(sessions_left);
+use Pardump::Restore qw(run_parrestore errors_ignored stock_archives);
+use Pardump::RestoreTasks qw(restore_runner $side_by_side);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('restore_tasks');
+make_database($node, 'tasks', options => 'TEMPLATE template0');
+sql($node, 'tasks', <<'SQL');
+CREATE TABLE big (id int PRIMARY KEY, t text, "odd ""name" text);
+INSERT INTO big SELECT g, md5(g::text), E'\\x' || g FROM generate_series(1, 30000) g;
+CREATE TABLE child (id int PRIMARY KEY REFERENCES big, above int REFERENCES child);
+INSERT INTO child SELECT g, nullif(g - 1, 0) FROM generate_series(1, 2000) g;
+CREATE UNLOGGED TABLE fleeting AS SELECT g FROM generate_series(1, 1000) g;
+CREATE TABLE small AS SELECT g FROM generate_series(1, 10) g;
+CREATE TABLE nothing (x int);
+CREATE INDEX ON big (t);
+CREATE VIEW seen AS SELECT count(*) FROM big;
+SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
+	FROM generate_series(1, 20) g;
+SQL
+my $data = fingerprint($node, 'tasks');
+my $schema = schema_text($node, 'tasks');
+my $ours = dump_ok($node, 'tasks', 'ours', 'pg_pardump', '--max-table-segment-pages=20');
+my %stock = stock_archives($node, 'tasks');
+my $names = 0;
+
+sub new_database
+{
+	my $db = 'copy' . ++$names;
+	make_database($node, $db, options => 'TEMPLATE template0');
+	return $db;
+}
+
+# What was restored is all there, once, and nothing else is left.
+sub complete_ok
+{
+	my ($db, $what, $archive) = @_;
+	same_database_ok($node, $db, $data, $schema, $what);
+	is(sessions_left($node), 0, "$what: no session left");
+	unlike(listing($archive // $ours), qr/plan|results/, "$what: nothing is left in the archive") if -d ($archive // $ours);
+	sql($node, 'postgres', "DROP DATABASE $db");
+	return;
+}
+
+sub restored_ok
+{
+	my ($what, $words, $archive, @options) = @_;
+	my $db = new_database();
+	my ($rc, $out, $err) = run_parrestore($node, $db, $archive, @options);
+	is("$rc$out", '0', "$what: exit code, and nothing on standard output");
+	like($err, $words // qr/^$/, "$what: what it says");
+	complete_ok($db, $what, $archive);
+	return;
+}
+
+my $all = restore_runner($side_by_side);
+
+# ---- all goes well, with each kind of archive
+
+{
+	my $log = new_path('log');
+	restored_ok('ours', undef, $ours, '--tasks=3', $all, "--log-json=$log");
+	my @ends = grep { /"table": ?"public.big"/ } slurp_file($log) =~ /"chunk_end".*/g;
+	cmp_ok(scalar(@ends), '>', 5, 'ours: an event for each chunk of a table');
+	my %tasks = map { /"worker": ?(\d+)/ ? ($1 => 1) : () } @ends;
+	cmp_ok(scalar(keys %tasks), '>', 1, 'ours: several tasks have loaded chunks of it');
+}
+{
+	my $report = new_path('report.html');
+	restored_ok('with a summary', qr/^restored 5 tables, 33010 rows/m, $ours, '--tasks=2', $all, '--progress', "--report=$report");
+	like(slurp_file($report), qr/<html/, 'a report');
+}
+foreach my $kind (sort keys %stock)
+{
+	my $plan = new_path('plan');
+	# its large table in pieces, by all workers of one task
+	restored_ok("stock, $kind", undef, $stock{$kind}, '--tasks=3', '--chunk-size=64kB', $all, "--plan=$plan/plan.json");
+	ok(!-e $plan, "stock, $kind: the plan is gone");
+	restored_ok("stock, $kind, each task twice", undef, $stock{$kind}, '--tasks=2', '--chunk-size=64kB',
+		restore_runner('set -- "$@" "$@"; ' . $side_by_side), "--plan=$plan/plan.json");
+}
+
+# ---- tasks are run three times at the same time; one was not run at all
+
+restored_ok('each task three times', undef, $ours, '--tasks=3', restore_runner('set -- "$@" "$@" "$@"; ' . $side_by_side));
+
+my $mark = new_path('mark');
+restored_ok('a task that was not run',
+	qr/^pg_parrestore: warning: the command ended with exit code 3; tasks to be run again: 1; retry 1 of 1\n$/,
+	$ours, '--tasks=3', '--retries=1',
+	restore_runner("if [ -e '$mark' ]; then echo \"\$@\" >'$mark'; $side_by_side fi; touch '$mark'; one 0; one 2; exit 3"));
+is(slurp_file($mark), "1\n", 'only that one was run again');
+
+# ---- more tasks than there is to do; one
+
+restored_ok('more tasks than jobs', qr/^\S+ warning: the server has \d+ connections left, and 100 tasks at a time need 200 or more\n.*\n$/, $ours, '--tasks=100', restore_runner('for i in "$@"; do [ $i -gt 40 ] || one $i || exit; done'));
+restored_ok('one task', undef, $ours, '--tasks=1', $all);
+
+# ---- with keys in force what is referenced comes first: another plan for each wave
+
+{
+	my $db = new_database();
+	my $plans = new_path('plans');
+	my ($rc, undef, $err) = run_program('pg_restore', '-d', $node->connstr($db), '-s', $stock{directory});
+	is("$rc$err", '0', 'keys in force: definitions');
+	($rc, undef, $err) = run_parrestore($node, $db, $ours, '-a', '--tasks=3',
+		restore_runner("echo \"\${PLAN##*/}\" >>'$plans'; $side_by_side"));
+	is("$rc$err", '0', 'keys in force: exit code');
+	is(slurp_file($plans), "plan.json\nplan.json.2\n", 'keys in force: two waves');
+	complete_ok($db, 'keys in force');
+}
+
+# ---- rows that cannot be loaded are left out, told, and not tried again
+
+foreach my $how ([], ['-e'])
+{
+	my $what = "bad rows @$how";
+	my $db = new_database();
+	my $runs = new_path('runs');
+	run_program('pg_restore', '-d', $node->connstr($db), '-s', '--section=pre-data', $stock{directory});
+	sql($node, $db, 'ALTER TABLE big ADD CHECK (id <> 15000); ALTER TABLE small ADD CHECK (g <> 3)');
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '-a', @$how, '--tasks=3',
+		restore_runner("echo >>'$runs'; $side_by_side"));
+	is($rc, 1, "$what: exit code");
+	like($err, qr/pg_parrestore: error: a task could not load (?:chunk \d+ of \d+ of )?table public\.(?:big|small): see what it has said/,
+		"$what: the leader tells");
+	is(slurp_file($runs), "\n", "$what: the command was run once");
+	if (@$how)
+	{
+		unlike($err, qr/errors ignored/, "$what: it is the end");
+		next;
+	}
+	like($err, qr/violates check constraint "big_id_check"/, "$what: the task tells why");
+	is(errors_ignored($err), 2, "$what: both are counted");
+	my $rows = value($node, $db, 'SELECT count(*) FROM big');
+	ok($rows > 20000 && $rows < 30000, "$what: all other chunks are there");
+	is(value($node, $db, 'SELECT count(*) = count(DISTINCT id) FROM big'), 't', "$what: once");
+	is(value($node, $db, 'SELECT count(*) FROM child'), 2000, "$what: so are other tables");
+}
+
+# ---- a task fails always: what is missing is named, and --resume has it, by
+# tasks or by workers
+
+foreach my $how ([ 'by tasks', '--tasks=2', $all ], [ 'by workers', '-j2' ])
+{
+	my ($by, @options) = @$how;
+	my $db = new_database();
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--tasks=3', '--retries=1',
+		restore_runner('one 0; one 2; exit 7'));
+	is($rc, 1, "a task that fails always: exit code");
+	like($err, qr/error: not all tasks were done, and the command ended with exit code 7: rows of tasks 1 are missing\n.*Missing: /,
+		'a task that fails always: message');
+	like($err, qr/detail: Tasks were run 2 times\./, 'a task that fails always: how often');
+	unlike(listing($ours), qr/plan/, 'a task that fails always: no plan is left');
+	($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', @options);
+	is("$rc$err", '0', "resumed $by: exit code");
+	complete_ok($db, "resumed $by");
+}
+{
+	my $db = new_database();
+	my ($rc, undef, $err) = run_parrestore($node, $db, $stock{directory}, '-e', '-j2', '--chunk-size=64kB',
+		'--tasks=2', '--retries=0', restore_runner('pg_parrestore --plan="$PLAN" --task=0/$N & sleep 0.2; kill -9 $!; exit 1'));
+	is($rc, 1, 'pieces: a task that is killed: exit code');
+	($rc, undef, $err) = run_parrestore($node, $db, $stock{directory}, '--resume', '--chunk-size=64kB', '--tasks=2', $all);
+	is("$rc$err", '0', 'pieces: resumed: exit code');
+	complete_ok($db, 'pieces: resumed', $stock{directory});
+}
+
+# ---- what is told of rows that are not there is not believed
+
+{
+	my $db = new_database();
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--tasks=2', '--retries=0', restore_runner(<<'SH'));
+umask 077
+line() { echo "{\"is\": \"$1\", $2 \"checksum\": \"\"}" >>"${PLAN%/*}/0.liar.1.results"; }
+line run "$(grep -o '"run": "[0-9a-f]*",' "$PLAN")"
+for i in $(seq 0 $(($(grep -o '"files": [0-9]*' "$PLAN" | cut -c10-) - 1))); do line file "\"number\": $i,"; done
+for i in $(seq 0 19); do line object "\"number\": $i,"; done
+line end
+SH
+	is($rc, 1, 'a liar: exit code');
+	unlike($err, qr/results ".*" are not/, 'a liar: it was understood');
+	like($err, qr/the command ended with exit code 0: rows of tasks 0,1 are missing\n.*Missing: /, 'a liar: all is missing');
+	($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '--tasks=2', $all);
+	is("$rc$err", '0', 'a liar: resumed');
+	complete_ok($db, 'a liar');
+}
+
+# ---- the plan as the tasks have it: no password, nobody else's
+
+{
+	my $seen = new_path('seen');
+	my $db = new_database();
+	my $look = "cp \"\$PLAN\" '$seen'; ls -ld \"\${PLAN%/*}\" \"\$PLAN\" | cut -c1-10 >'$seen.modes'\n";
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr($db) . ' password=geheim',
+		'--tasks=2', restore_runner($look . $side_by_side), $ours);
+	is("$rc$err", '0', 'a plan that is looked at: exit code');
+	unlike(slurp_file($seen), qr/geheim/, 'no password in the plan');
+	is(slurp_file("$seen.modes"), "drwx------\n-rw-------\n", 'nobody else reads or writes it');
+	complete_ok($db, 'a plan that is looked at');
+
+	# a dump's is none, nor is a restore's one of a dump
+	chmod 0600, $seen;
+	($rc, undef, $err) = run_program('pg_pardump', "--plan=$seen", '--task=0/2');
+	is($rc, 1, 'a plan of a restore: exit code');
+	like($err, qr/is not that of a dump/, 'a plan of a restore: message');
+	my $dump = start_dump($node->connstr('tasks'), '--tasks=1', "--run-tasks=cp %p '$seen.dump'; pg_pardump --plan=%p --task=0/1");
+	is(end_dump($dump), 0, 'a dump by tasks');
+	($rc, undef, $err) = run_program('pg_parrestore', "--plan=$seen.dump", '--task=0/1');
+	is($rc, 1, 'a plan of a dump: exit code');
+	like($err, qr/is not that of a restore/, 'a plan of a dump: message');
+}
+
+# ---- what cannot be
+
+sub refused_ok
+{
+	my ($message, $what, @arguments) = @_;
+	my ($rc, undef, $err) = run_program('pg_parrestore', @arguments);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	return;
+}
+{
+	my $db = new_database();
+	my @target = ('-d', $node->connstr($db));
+	my $run = '--run-tasks=true %p';
+	my $task = '--plan=x';
+	refused_ok(qr/option --tasks requires option --run-tasks/, 'no command', @target, '--tasks=2', $ours);
+	refused_ok(qr/option --run-tasks requires option --tasks/, 'no tasks', @target, $run, $ours);
+	refused_ok(qr/option --plan requires option --task or --tasks/, 'a plan alone', @target, '--plan=x', $ours);
+	refused_ok(qr/invalid value "true" for option --run-tasks/, 'a command without the plan', @target, '--tasks=2', '--run-tasks=true', $ours);
+	refused_ok(qr/option --tasks requires option --plan where the archive is no directory/, 'a file', @target, '--tasks=2', $run, $stock{custom});
+	refused_ok(qr/cannot be used where stock pg_restore does the work/, 'a single transaction', @target, '--tasks=2', $run, '-1', $ours);
+	refused_ok(qr/cannot be used without a database to restore into/, 'a script', '--tasks=2', $run, '-f', '-', $ours);
+	refused_ok(qr/option --task requires option --plan/, 'a task without a plan', '--task=0/2');
+	refused_ok(qr/--task and --tasks cannot be used together/, 'a task that leads', $task, '--task=0/2', '--tasks=2');
+	foreach my $option ('--resume', '--clean', '--role=x', '--check', '--verify', '--schema=s', '--chunk-size=1MB', '--log-json=x', '-e')
+	{
+		refused_ok(qr/--task and --\S+ cannot be used together\n.*detail: That is for the leader/, "a task with $option", $task, '--task=0/2', $option);
+	}
+	refused_ok(qr/--task and \S+ cannot be used together\n/, 'a task with an archive', $task, '--task=0/2', $ours);
+	refused_ok(qr/invalid value "\Q$_\E" for option --task/, "--task=$_", $task, "--task=$_") foreach '2/2', '1', '0/0', '';
+	my $there = new_path('there');
+	mkdir $there or die "could not make \"$there\": $!";
+	refused_ok(qr/could not create directory .*File exists\n.*hint: --plan/, 'a directory that is there', @target, '--tasks=2', $run, "--plan=$there/plan.json", $ours);
+	is(value($node, $db, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'}), 0, 'and nothing was made');
+}
+
+# only looked at
+{
+	my $db = new_database();
+	my ($rc, $out, $err) = run_program('pg_parrestore', '-d', $node->connstr($db), '--tasks=4000', '--check', $ours);
+	is($rc, 0, '--check: exit code');
+	like("$out$err", qr/warning: the server has \d+ connections left, and 4000 tasks at a time need 8000 or more/, '--check: connections');
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'big'}), 0, '--check: nothing is made');
+	sql($node, 'postgres', "DROP DATABASE $db");
+}
+
+# a role that can have no log
+{
+	my $db = new_database();
+	sql($node, 'postgres', 'CREATE ROLE guest LOGIN');
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr($db) . ' user=guest', '-n', 'public', '--no-owner', '--tasks=2', $all, $ours);
+	is($rc, 1, 'a role without a log: exit code');
+	like($err, qr/option --tasks requires a role that may create a schema in the target's database/, 'a role without a log: message');
+}
+
+done_testing();
