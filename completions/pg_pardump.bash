@@ -222,7 +222,7 @@ _pg_parbasebackup()
 			_filedir -d
 			return
 			;;
-		--log-json | --report)
+		--log-json | --report | --metrics)
 			_filedir
 			return
 			;;

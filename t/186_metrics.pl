@@ -6,12 +6,14 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql dump_ok);
+use List::Util qw(sum);
+use Pardump::BaseBackup qw(connection manifest_files enable_checksums);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $name = "odd \"name\\ \xc3\xa4\nline";
-my $node = start_cluster('metrics');
+my $node = start_cluster('metrics', allows_streaming => 1);
 sql($node, 'postgres', 'CREATE DATABASE "odd ""name\\ ä' . "\n" . 'line"; CREATE DATABASE copied');
 my $db = "dbname='" . $name =~ s/([\\'])/\\$1/gr . "'";
 my $conninfo = $node->connstr . " $db";
@@ -136,6 +138,58 @@ append_to_file($damaged, 'x');
 ($rc) = run_program('pg_parrestore', "--metrics=$file", '--verify', '-c', '--if-exists', '-d', $node->connstr('copied'), $first);
 is($rc, 1, 'a damaged archive: exit code');
 values_ok('a damaged archive', read_metrics($file), success => 0);
+
+# ---- a base backup
+
+my $cluster = "$dir/cluster.prom";
+
+sub back_up
+{
+	my ($directory, @options) = @_;
+	return run_program('pg_parbasebackup', "--metrics=$cluster", '--no-sync', '-c', 'fast', connection($node),
+		'-D', $directory, @options);
+}
+
+my $backup = new_path('backup');
+($rc, undef, $err) = back_up($backup, '-j2');
+is("$rc$err", '0', 'a base backup');
+my $files = manifest_files($backup);
+my $metrics_of_backup = read_metrics($cluster);
+
+# two files are the leader's: pg_control, and the label
+my @read = grep { $_ ne 'backup_label' && $_ ne 'global/pg_control' } keys %$files;
+my $bytes = sum(map { $files->{$_}{Size} } @read);
+values_ok('a base backup', $metrics_of_backup, success => 1, retries => 0, backup_checksum_failures => 0,
+	backup_files => scalar @read, backup_bytes => $bytes);
+delete $metrics_of_backup->{success}{value};
+is_deeply($metrics_of_backup->{success}, { command => 'basebackup', host => $node->host, port => $node->port },
+	'a base backup: its labels');
+$success = $metrics_of_backup->{last_success_timestamp_seconds}{value};
+($rc) = back_up($backup);
+is($rc, 1, 'a base backup that fails: exit code');
+values_ok('a base backup that fails', read_metrics($cluster), success => 0, backup_bytes => 0,
+	last_success_timestamp_seconds => $success);
+
+# a connection string comes before options, as for libpq
+($rc) = back_up(new_path('x'), '-d', 'port=1');
+is($rc, 1, 'another server: exit code');
+values_ok('another server', read_metrics($cluster), success => 0, last_success_timestamp_seconds => undef);
+is(read_metrics($cluster)->{success}{port}, '1', 'another server: its port');
+
+# a page that is damaged is no success, though all has been read
+enable_checksums($node);
+my $damaged_file = $node->data_dir . '/' . value($node, 'copied', "SELECT pg_relation_filepath('t')");
+$node->stop;
+open my $table, '+<:raw', $damaged_file or die "$damaged_file: $!";
+seek $table, 2000, 0 or die "seek: $!";
+print {$table} 'damage' or die "print: $!";
+close $table or die "close: $!";
+$node->start;
+($rc) = back_up(new_path('damaged'));
+is($rc, 1, 'a damaged page: exit code');
+values_ok('a damaged page', read_metrics($cluster), success => 0, backup_checksum_failures => 1);
+($rc, undef, $err) = run_program('pg_parbasebackup', '--extract=x', '-D', new_path('y'), "--metrics=$cluster");
+like($err, qr/options --extract and --metrics cannot be used together/, 'not for --extract');
 
 # ---- refused
 

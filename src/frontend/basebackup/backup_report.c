@@ -1,14 +1,15 @@
 /*
  * backup_report.c
- *		The page of --report, of a base backup.
+ *		What --report and --metrics tell of a base backup.
  *
- * It is drawn from what would be a dump's manifest: of pieces instead of data
- * files, in which files stand for tables.
+ * The page is drawn from what would be a dump's manifest: of pieces instead
+ * of data files, in which files stand for tables.
  */
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
 #include "basebackup/backup_report.h"
+#include "status/metrics.h"
 #include "status/run_event.h"
 
 /* Blocks are those of the program, as in messages of checksums. */
@@ -24,6 +25,66 @@ backup_report_stage(Backup *backup, const char *stage)
 		stage, clock_wall_us()
 	};
 }
+
+uint64
+backup_report_failures(const Backup *backup)
+{
+	uint64		failures = 0;
+
+	for (int i = 0; i < backup->plan->n_pieces; i++)
+		failures += backup->results.failures[i];
+	return failures;
+}
+
+/* ----------
+ * Metrics
+ * ----------
+ */
+
+/* A MetricsFigures. */
+static void
+append_backup(PQExpBuffer buf, const void *arg)
+{
+	const Backup *backup = arg;
+	const BackupResults *results = &backup->results;
+	bool		has_results = results->bytes_done != NULL;
+
+	metrics_number(buf, "backup_files", "Files that the last base backup was to read.",
+				   backup->plan ? backup->list->n_files : 0);
+	metrics_number(buf, "backup_bytes", "Bytes of files that the last base backup has read.",
+				   has_results ? *results->bytes_done : 0);
+	metrics_number(buf, "backup_checksum_failures",
+				   "Pages whose checksum was wrong in the last base backup.",
+				   has_results ? backup_report_failures(backup) : 0);
+	metrics_number(buf, "retries", "Jobs that the last run has begun anew.",
+				   backup->n_retries);
+}
+
+/*
+ * By the server that it is of, as the database is of no matter: one host may
+ * take the backups of many.
+ */
+void
+backup_report_metrics(const Backup *backup)
+{
+	const Options *options = backup->options;
+	char	   *host = metrics_connection(options, "host",
+										  options->connection.pghost);
+	char	   *port = metrics_connection(options, "port",
+										  options->connection.pgport);
+	const MetricsLabel labels[] = {
+		{"command", "basebackup"}, {"host", host}, {"port", port}, {NULL}
+	};
+
+	metrics_begin(options, labels, append_backup, backup);
+	free(host);
+	free(port);
+}
+
+/* ----------
+ * The page
+ * ----------
+ */
 
 /* What a piece is of: a file, or what is too small for a piece. */
 static char *

@@ -1,6 +1,6 @@
 /*
  * backup_report.h
- *		The page of --report, of a base backup.
+ *		What --report and --metrics tell of a base backup.
  */
 #ifndef BACKUP_REPORT_H
 #define BACKUP_REPORT_H
@@ -8,8 +8,17 @@
 #include "basebackup/backup_state.h"
 #include "report/report.h"
 
+/*
+ * As metrics_begin(): for this backup, which is filled in later and must live
+ * as long as the process.
+ */
+extern void backup_report_metrics(const Backup *backup);
+
 /* A stage begins now: for the event log, and the page. */
 extern void backup_report_stage(Backup *backup, const char *stage);
+
+/* Pages whose checksum is wrong, of all that has been read. */
+extern uint64 backup_report_failures(const Backup *backup);
 
 /*
  * Write the page, when all is done; see report_end().  n_failures is how many

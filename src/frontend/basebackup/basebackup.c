@@ -34,6 +34,7 @@
 #include "port/pg_crc32c.h"
 #include "progress/progress.h"
 #include "session/traffic.h"
+#include "status/metrics.h"
 #include "status/run_event.h"
 
 #define MANIFEST_TEMP "backup_manifest.tmp"
@@ -325,17 +326,6 @@ complete(Backup *backup)
 		publish_manifest(backup);
 }
 
-/* Pages whose checksum is wrong. */
-static uint64
-count_failures(const Backup *backup)
-{
-	uint64		failures = 0;
-
-	for (int i = 0; i < backup->plan->n_pieces; i++)
-		failures += backup->results.failures[i];
-	return failures;
-}
-
 static void
 tell_end(const Backup *backup, uint64 failures)
 {
@@ -369,7 +359,8 @@ basebackup_take(const Options *options, const char *argv0)
 	backup->options = options;
 	backup->form = options->tar_format ? &tar_form : &plain_form;
 	progress_begin(options->progress, options->no_progress);
-	/* first, so that its last event comes when all that failed is undone */
+	/* first, so that their last words come when all that failed is undone */
+	backup_report_metrics(backup);
 	run_event_begin(options);
 	page = report_begin(options->report, options->directory);
 	interrupt_install_leader();
@@ -388,8 +379,9 @@ basebackup_take(const Options *options, const char *argv0)
 	cleanup_forget_all();
 	interrupt_set_connection(NULL);
 	PQfinish(backup->conn);
-	failures = count_failures(backup);
+	failures = backup_report_failures(backup);
 	tell_end(backup, failures);
+	metrics_end(failures == 0);
 	backup_report_end(page, backup, failures);
 	if (failures == 0)
 		return 0;

@@ -25,6 +25,7 @@
 #include "status/metrics.h"
 #include "status/run.h"
 #include "status/run_event.h"
+#include "status/run_metrics.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "target/analyze.h"
@@ -352,7 +353,7 @@ copy_database(const Options *options, const char *argv0)
 
 	progress_begin(options->progress, options->no_progress);
 	/* first, so that their last words come when all that failed is undone */
-	metrics_begin(options, &copy->run);
+	run_metrics_begin(options, &copy->run);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	copy->restore.setup.program =

@@ -27,6 +27,7 @@
 #include "status/metrics.h"
 #include "status/run_event.h"
 #include "status/run_manifest.h"
+#include "status/run_metrics.h"
 #include "status/server_share.h"
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
@@ -317,7 +318,7 @@ dump_database(const Options *options, const char *argv0)
 
 	progress_begin(options->progress, options->no_progress);
 	/* first, so that their last words come when all that failed is undone */
-	metrics_begin(options, &dump->run);
+	run_metrics_begin(options, &dump->run);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
 	/* at once: a plan for a place that cannot be is of no use */

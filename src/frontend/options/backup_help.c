@@ -40,6 +40,8 @@ static const char general_options[] =
 "  --report=FILE                write a page (HTML) that shows how it went\n"
 "  --log-json=FILE              append events as lines of JSON to FILE (-: standard\n"
 "                               output)\n"
+"  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
+"                               format of Prometheus\n"
 "  --manifest-checksums=CRC32C|NONE\n"
 "                               use algorithm for manifest checksums\n"
 "  --no-estimate-size           has no effect: the size is known anyway\n"

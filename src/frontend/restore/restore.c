@@ -25,6 +25,7 @@
 #include "restore_tasks/restore_task_leader.h"
 #include "status/metrics.h"
 #include "status/run_event.h"
+#include "status/run_metrics.h"
 #include "status/summary.h"
 #include "target/analyze.h"
 #include "target/index_builder.h"
@@ -195,7 +196,7 @@ verify_first(const Options *options, const Run *run)
 	Options		verify = {.verify = options->restore,.jobs = options->jobs,
 	.progress = options->progress,.no_progress = options->no_progress};
 
-	metrics_begin(options, run);
+	run_metrics_begin(options, run);
 	/* its end has emptied the exit stack, so that they are begun anew */
 	if (verify_archive(&verify) == 0)
 		return;
@@ -216,7 +217,7 @@ restore_database(const Options *options, const char *argv0)
 		verify_first(options, &restore->run);
 	progress_begin(options->progress, options->no_progress);
 	/* first, so that their last words come when all that failed is undone */
-	metrics_begin(options, &restore->run);
+	run_metrics_begin(options, &restore->run);
 	run_event_begin(options);
 	interrupt_install_leader();
 	restore->stages.setup.program = program;

@@ -10,13 +10,11 @@
 
 #include "libpq-fe.h"
 #include "mb/pg_wchar.h"
-#include "pqexpbuffer.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/run_clock.h"
 #include "status/metrics.h"
-#include "status/summary.h"
 
 /*
  * Others read it: node_exporter runs as a user of its own.  There is nothing
@@ -27,13 +25,19 @@
 /* Of an earlier file no more is read. */
 #define MAX_BYTES (1024 * 1024)
 
-#define LAST_SUCCESS "pg_pardump_last_success_timestamp_seconds"
+/* What all names begin with. */
+#define PREFIX "pg_pardump_"
+
+#define FIRST_WORDS "# HELP " PREFIX
+
+#define LAST_SUCCESS "last_success_timestamp_seconds"
 
 /* There is one run, and one file. */
 typedef struct Metrics
 {
 	const char *path;			/* NULL = none is asked for */
-	const Run  *run;
+	MetricsFigures figures;
+	const void *arg;
 	char	   *labels;			/* "{...}" */
 	char	   *last_success;	/* its value in the earlier file; NULL = there
 								 * was none */
@@ -46,36 +50,36 @@ static Metrics state;
  * ----------
  */
 
-/*
- * The name that the user gave, or that libpq would take: it must be the same
- * whether the server can be reached or not.  Owned.
- */
+/* Its value, owned, or NULL; the options, which may be NULL, are freed. */
 static char *
-database_name(const Options *options)
+take_value(PQconninfoOption *all, const char *keyword)
 {
-	const char *given = options->connection.dbname;
-	PQconninfoOption *all = NULL;
 	char	   *result = NULL;
 
-	if (given && (strchr(given, '=') || strstr(given, "://")))
-		all = PQconninfoParse(given, NULL);
-	else if (given)
-		return pg_strdup(given);
-	for (int pass = 0; pass < 2 && result == NULL; pass++)
-	{
-		for (int i = 0; all && all[i].keyword; i++)
-			if (strcmp(all[i].keyword, "dbname") == 0 && all[i].val)
-				result = pg_strdup(all[i].val);
-		PQconninfoFree(all);
-		all = pass == 0 ? PQconndefaults() : NULL;
-	}
-	return result ? result : pg_strdup("");
+	for (int i = 0; all && all[i].keyword; i++)
+		if (strcmp(all[i].keyword, keyword) == 0 && all[i].val)
+			result = pg_strdup(all[i].val);
+	PQconninfoFree(all);
+	return result;
 }
 
-static const char *
-command_name(const Options *options)
+char *
+metrics_connection(const Options *options, const char *keyword,
+				   const char *given)
 {
-	return options->restore ? "restore" : options->target ? "copy" : "dump";
+	const char *dbname = options->connection.dbname;
+	bool		is_string = dbname &&
+		(strchr(dbname, '=') || strstr(dbname, "://"));
+	char	   *result = NULL;
+
+	/* as libpq: what is in a connection string comes before options */
+	if (is_string)
+		result = take_value(PQconninfoParse(dbname, NULL), keyword);
+	if (result == NULL && given && !(is_string && given == dbname))
+		result = pg_strdup(given);
+	if (result == NULL)
+		result = take_value(PQconndefaults(), keyword);
+	return result ? result : pg_strdup("");
 }
 
 /* Values are UTF-8, in which three characters are escaped. */
@@ -102,18 +106,17 @@ append_label(PQExpBuffer buf, const char *name, const char *value)
 
 /* Owned. */
 static char *
-make_labels(const Options *options)
+make_labels(const MetricsLabel *labels)
 {
-	char	   *database = database_name(options);
 	PQExpBufferData buf;
 
 	initPQExpBuffer(&buf);
-	appendPQExpBufferChar(&buf, '{');
-	append_label(&buf, "command", command_name(options));
-	appendPQExpBufferChar(&buf, ',');
-	append_label(&buf, "database", database);
+	for (const MetricsLabel *label = labels; label->name; label++)
+	{
+		appendPQExpBufferChar(&buf, label == labels ? '{' : ',');
+		append_label(&buf, label->name, label->value);
+	}
 	appendPQExpBufferChar(&buf, '}');
-	free(database);
 	return buf.data;
 }
 
@@ -157,10 +160,10 @@ static void
 read_earlier(void)
 {
 	char	   *text = read_file(state.path);
-	char	   *line = psprintf("\n" LAST_SUCCESS "%s ", state.labels);
+	char	   *line = psprintf("\n" PREFIX LAST_SUCCESS "%s ", state.labels);
 	char	   *found;
 
-	if (text && text[0] && strncmp(text, "# HELP pg_pardump_", 18) != 0)
+	if (text && text[0] && strncmp(text, FIRST_WORDS, strlen(FIRST_WORDS)) != 0)
 		pg_fatal("file \"%s\" of option %s is not one of metrics", state.path,
 				 "--metrics");
 	found = text ? strstr(text, line) : NULL;
@@ -180,14 +183,17 @@ read_earlier(void)
 static void
 append_head(PQExpBuffer buf, const char *name, const char *help)
 {
-	appendPQExpBuffer(buf, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+	appendPQExpBuffer(buf, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s gauge\n",
+					  name, help, name);
+	appendPQExpBuffer(buf, PREFIX "%s%s ", name, state.labels);
 }
 
-static void
-append_number(PQExpBuffer buf, const char *name, const char *help, uint64 value)
+void
+metrics_number(PQExpBuffer buf, const char *name, const char *help,
+			   uint64 value)
 {
 	append_head(buf, name, help);
-	appendPQExpBuffer(buf, "%s%s " UINT64_FORMAT "\n", name, state.labels, value);
+	appendPQExpBuffer(buf, UINT64_FORMAT "\n", value);
 }
 
 static void
@@ -195,38 +201,7 @@ append_seconds(PQExpBuffer buf, const char *name, const char *help,
 			   double value)
 {
 	append_head(buf, name, help);
-	appendPQExpBuffer(buf, "%s%s %.3f\n", name, state.labels, value);
-}
-
-/* What the run has done, or had until it failed. */
-static void
-append_run(PQExpBuffer buf)
-{
-	const Run  *run = state.run;
-	FileTotals	total = {0};
-	ReusedFiles reused = {0};
-
-	if (run->results)
-	{
-		total = file_results_total(run->results);
-		reused = summary_count_reused(run);
-	}
-	append_number(buf, "pg_pardump_tables", "Tables of the last run.",
-				  run->results ? run->plan->tables->n_tables : 0);
-	append_number(buf, "pg_pardump_rows", "Rows that the last run has read.",
-				  total.rows);
-	append_number(buf, "pg_pardump_raw_bytes",
-				  "Bytes of rows and large objects of the last run, uncompressed.",
-				  total.raw_bytes);
-	append_number(buf, "pg_pardump_stored_bytes",
-				  "The same as they are stored, or as they crossed.",
-				  total.stored_bytes);
-	append_number(buf, "pg_pardump_retries",
-				  "Jobs that the last run has begun anew.", run->n_retries);
-	append_number(buf, "pg_pardump_reused_files",
-				  "Files that the last run has used again.", reused.files);
-	append_number(buf, "pg_pardump_reused_bytes", "Bytes of these files.",
-				  reused.stored_bytes);
+	appendPQExpBuffer(buf, "%.3f\n", value);
 }
 
 static void
@@ -234,9 +209,9 @@ append_all(PQExpBuffer buf, bool success)
 {
 	double		now = clock_wall_us() / 1e6;
 
-	append_number(buf, "pg_pardump_success", "Whether the last run has succeeded.",
-				  success ? 1 : 0);
-	append_seconds(buf, "pg_pardump_last_run_timestamp_seconds",
+	metrics_number(buf, "success", "Whether the last run has succeeded.",
+				   success ? 1 : 0);
+	append_seconds(buf, "last_run_timestamp_seconds",
 				   "When the last run has ended.", now);
 	if (success)
 		append_seconds(buf, LAST_SUCCESS, "When the last run that succeeded has ended.",
@@ -244,12 +219,11 @@ append_all(PQExpBuffer buf, bool success)
 	else if (state.last_success)
 	{
 		append_head(buf, LAST_SUCCESS, "When the last run that succeeded has ended.");
-		appendPQExpBuffer(buf, LAST_SUCCESS "%s %s\n", state.labels,
-						  state.last_success);
+		appendPQExpBuffer(buf, "%s\n", state.last_success);
 	}
-	append_seconds(buf, "pg_pardump_duration_seconds", "How long the last run took.",
+	append_seconds(buf, "duration_seconds", "How long the last run took.",
 				   run_clock_seconds());
-	append_run(buf);
+	state.figures(buf, state.arg);
 }
 
 /* Owned. */
@@ -328,7 +302,8 @@ note_failure(void *arg)
 }
 
 void
-metrics_begin(const Options *options, const Run *run)
+metrics_begin(const Options *options, const MetricsLabel *labels,
+			  MetricsFigures figures, const void *arg)
 {
 	char	   *name;
 	int			fd;
@@ -336,8 +311,9 @@ metrics_begin(const Options *options, const Run *run)
 	if (options->metrics == NULL)
 		return;
 	state.path = options->metrics;
-	state.run = run;
-	state.labels = make_labels(options);
+	state.figures = figures;
+	state.arg = arg;
+	state.labels = make_labels(labels);
 	read_earlier();
 	name = temporary_name();
 	fd = open_temporary(name);

@@ -1,0 +1,16 @@
+/*
+ * run_metrics.h
+ *		What --metrics tells of a dump, a copy or a restore.
+ */
+#ifndef RUN_METRICS_H
+#define RUN_METRICS_H
+
+#include "status/run.h"
+
+/*
+ * As metrics_begin(), for such a run, which may be filled in later and must
+ * live as long as the process.
+ */
+extern void run_metrics_begin(const Options *options, const Run *run);
+
+#endif							/* RUN_METRICS_H */
