@@ -37,7 +37,7 @@ package_list()
 		echo "postgresql-$major" "postgresql-server-dev-$major"
 	fi
 	echo libipc-run-perl libio-pty-perl bzip2 zstd lz4 age ca-certificates
-	echo pandoc man-db zsh locales
+	echo pandoc man-db zsh locales fakeroot
 	echo slurmctld slurmd slurm-client munge	# for t/182_slurm.pl
 	echo clang libclang-rt-dev	# for libFuzzer
 	if [ "$with_chroots" = yes ]; then

@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::BaseBackup qw(connection verify_backup_ok start_backup dump_of);
+use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok start_backup dump_of);
 use Pardump::Cluster qw(start_cluster run_program new_path sql);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -19,6 +19,16 @@ sql($node, 'postgres', "CREATE TABLESPACE elsewhere LOCATION '$place'");
 sql($node, 'postgres', q{
 	CREATE TABLE near AS SELECT g AS id, repeat(md5(g::text), 10) AS t FROM generate_series(1, 30000) g;
 	CREATE TABLE far TABLESPACE elsewhere AS SELECT * FROM near});
+# what is not as everything else, in its parts and in its directory
+my $odd = $node->data_dir . '/odd';
+mkdir $odd or die "$odd: $!";
+append_to_file("$odd/read_only", 'x' x (9 * 1024 * 1024));
+append_to_file("$odd/old", 'text');
+utime(1, 978307200, "$odd/old") or die "utime: $!";
+chmod(0400, "$odd/read_only") or die "chmod: $!";
+chmod(0640, "$odd/old") or die "chmod: $!";
+chmod(0700, $odd) or die "chmod: $!";
+utime(1, 978307201, $odd) or die "utime: $!";
 my $dump = dump_of($node);
 
 # A backup by pg_basebackup; the tablespace goes elsewhere when it is extracted.
@@ -50,8 +60,8 @@ is("$rc$output", '0', 'it is extracted');
 my ($oid) = map { /(\d+)\.tar$/ } glob("$plain/*.tar");
 my $by_tar = new_path('by_tar');
 mkdir($_) or die "$_: $!" foreach $by_tar, "$by_tar.far";
-system_or_bail('tar', '-xpf', "$plain/base.tar", '-C', $by_tar);
-system_or_bail('tar', '-xpf', "$plain/$oid.tar", '-C', "$by_tar.far");
+system_or_bail('tar', '--delay-directory-restore', '-xpf', "$plain/base.tar", '-C', $by_tar);
+system_or_bail('tar', '--delay-directory-restore', '-xpf', "$plain/$oid.tar", '-C', "$by_tar.far");
 
 # Every path with its kind, mode and content; of links where they lead.
 sub tree
@@ -65,6 +75,22 @@ sub tree
 my $changed = qr/^(tablespace_map |backup_manifest |pg_tblspc\/$oid -> | 7).*\n/m;
 is(tree($dir) =~ s/$changed//gr, tree($by_tar) =~ s/$changed//gr, 'the same files as by tar');
 is(tree($far) =~ s/^ 7.*\n//mr, tree("$by_tar.far") =~ s/^ 7.*\n//mr, 'in the tablespace, too');
+
+# What lstat() tells of every path, but for the top, which is not in the archive.
+sub attributes
+{
+	my ($root) = @_;
+	open(my $pipe, '-|', 'find', $root, '-mindepth', '1', '-printf', '%P %y %m %T@ %U %G %l', '(', '-type', 'd', '-o',
+		'-printf', ' %s', ')', '-printf', '\n') or die "find: $!";
+	return join('', sort <$pipe>);
+}
+
+# pg_basebackup's archives have no links, and where they are mapped the map is another
+my $written = qr/^(?:tablespace_map|backup_manifest) .*\n/m;
+my $mapped = sub { return attributes($_[0]) =~ s/$written|^pg_tblspc\/$oid l .*\n//mgr };
+is($mapped->($dir), $mapped->($by_tar), 'with the same attributes');
+is(attributes($far), attributes("$by_tar.far"), 'in the tablespace, too');
+like(attributes($dir), qr/^odd d \d+ 978307201\.0/m, 'those of a directory are as they were');
 is(readlink("$dir/pg_tblspc/$oid"), $far, 'which is where it was mapped to');
 is(slurp_file("$dir/tablespace_map"), "$oid $far\n", 'and the server is told so');
 verify_backup_ok($dir, 'what is extracted is what was taken', '--ignore=tablespace_map');
@@ -78,6 +104,19 @@ verify_backup_ok($dir, 'what is extracted is what was taken', '--ignore=tablespa
 	$started->stop;
 }
 
+# What tar makes of an archive's base; undef if it cannot read it.
+sub by_tar_too
+{
+	my ($from) = @_;
+	my ($path) = glob("$from/base.tar*");
+	my $program = { gz => 'gzip', zst => 'zstd', lz4 => 'lz4' }->{ $path =~ s/.*\.//r };
+	return if $program && system("$program --version >/dev/null 2>&1") != 0;
+	my $to = new_path('by_tar');
+	mkdir $to or die "$to: $!";
+	system_or_bail('tar', $program ? "--use-compress-program=$program" : (), '--delay-directory-restore', '-xpf', $path, '-C', $to);
+	return $to;
+}
+
 # --- compressed, by server and client; with WAL in an archive of its own
 
 my @ways = ([ '-Xfetch', '-z' ], ['-Xstream'], [ '-Xstream', '-z' ]);
@@ -88,7 +127,16 @@ foreach my $way (@ways)
 	($rc, $output, $dir, $far) = extract($tar);
 	is("$rc$output", '0', "@$way: extracted");
 	verify_backup_ok($dir, "@$way", '--ignore=tablespace_map');
+	next if grep { /stream/ } @$way;
+	SKIP:
+	{
+		my $too = by_tar_too($tar) or skip 'there is no program to decompress', 1;
+		is($mapped->($dir), $mapped->($too), "@$way: the same attributes as by tar");
+	}
 }
+
+# one of our own, which has links
+my $own = backup_ok($node, 'our own', 'pg_parbasebackup', '-Ft', '-Xfetch');
 
 # --- what is refused
 
@@ -132,5 +180,41 @@ append_to_file("$full/file", 'text');
 like($err, qr/exists but is not empty/, 'a directory that is not empty');
 is(slurp_file("$full/file"), 'text', 'is left as it is');
 
+# --- root: owners, by name where there is such a user, as tar
+
+SKIP:
+{
+	skip 'there is no fakeroot', 2 if system('command -v fakeroot >/dev/null') != 0;
+	my $owned = new_path('owned');
+	mkdir $owned or die "$owned: $!";
+	system_or_bail('tar', '--owner=daemon:4711', '--group=no_such_group:4712', '-cf', "$owned/base.tar", '-C', $by_tar,
+		'PG_VERSION', 'base', 'odd');
+	system_or_bail('tar', '--owner=no_such_user:4713', '-rf', "$owned/base.tar", '-C', $by_tar, 'global');
+	my $ours = new_path('ours');
+	mkdir "$ours.tar" or die "$ours.tar: $!";
+	my ($status, $out, $errors) = run_program('fakeroot', 'sh', '-c', <<~'END', 'sh', "$owned/base.tar", $ours, $owned);
+		tar --delay-directory-restore -xpf "$1" -C "$2.tar" && pg_parbasebackup --extract="$3" -D "$2" -j2 --no-sync || exit
+		for i in "$2.tar" "$2"; do
+			find "$i" -mindepth 1 ! -name tablespace_map -printf '%P %U:%G %m %T@\n' | sort
+		done
+		echo "top $(stat -c %u:%g "$2")"
+		END
+	my @lines = split /\n/, $out;
+	my $top = pop @lines;
+	is_deeply([ @lines[ @lines / 2 .. $#lines ] ], [ @lines[ 0 .. @lines / 2 - 1 ] ], "owners as by tar$errors");
+	is($top, 'top ' . getpwnam('daemon') . ':4712', 'the directory belongs to whom its first file belongs to');
+}
+
+# --- where it was on the server, which is gone
+
 $node->stop;
+rename($place, "$place.away") or die "rename: $!";
+my $again = new_path('again');
+($rc, $output, $err) = run_program('pg_parbasebackup', "--extract=$own", '-D', $again, '--no-sync');
+is("$rc$output$err", '0', 'extracted to the same place');
+my $own_by_tar = by_tar_too($own);
+is(attributes($again) =~ s/^backup_manifest .*\n//mr, attributes($own_by_tar), 'links lead where they led');
+is(readlink("$again/pg_tblspc/$oid"), $place, 'to the tablespace');
+ok(scalar(() = glob("$place/PG_*")), 'which is there');
+
 done_testing();

@@ -94,6 +94,33 @@ check_cuts(void)
 	destroyPQExpBuffer(tar);
 }
 
+/* What else is told of a member. */
+static void
+check_attributes(void)
+{
+	char		header[TAR_BLOCK_SIZE];
+	const char *next = header;
+	size_t		left = sizeof(header);
+	TarReader	reader = {0};
+	TarPart		part;
+	const char *problem;
+
+	tar_archive_header(header, "file", NULL, 0, S_IFREG | 0640, 1234567890);
+	/* the longest names have no zero behind them */
+	memset(header + 265, 'u', 32);
+	memset(header + 297, 'g', 32);
+	print_tar_number(header + 108, 8, 1001);
+	print_tar_number(header + 116, 8, 1002);
+	print_tar_number(header + 148, 8, tarChecksum(header));
+	ok(tar_reader_next(&reader, &next, &left, &part, &problem) == TAR_PART,
+	   "a member");
+	is_number(part.member.mtime, 1234567890, "its time");
+	is_number(part.member.uid, 1001, "its user's number");
+	is_number(part.member.gid, 1002, "its group's number");
+	is_text(part.member.user, "uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu", "its user");
+	is_text(part.member.group, "gggggggggggggggggggggggggggggggg", "its group");
+}
+
 /* Any byte of a header may be another: its checksum tells. */
 static void
 check_damage(void)
@@ -144,6 +171,7 @@ test_tar_reader(void)
 	mode_t		file = S_IFREG | 0600;
 
 	check_cuts();
+	check_attributes();
 	check_damage();
 	check_forged("/etc/passwd", NULL, file, -1, 0, path, "an absolute path");
 	check_forged("../x", NULL, file, -1, 0, path, "a path upward");

@@ -15,6 +15,7 @@
 #include "shared/compress_spec.h"
 
 #include "backup/tablespace_map.h"
+#include "extract/attributes.h"
 #include "extract/extract.h"
 #include "extract/extract_archive.h"
 #include "options/tablespace_mapping.h"
@@ -82,7 +83,7 @@ check_archives(const Options *options, const TablespaceMap *map)
 /* Returns whether it has gone elsewhere than where it was. */
 static bool
 extract_tablespace(const Options *options, ClaimDirectory claim,
-				   MappedTablespace *tablespace)
+				   Attributes *attributes, MappedTablespace *tablespace)
 {
 	const char *location = tablespace_mapping_find(&options->tablespace_mappings,
 												   tablespace->location);
@@ -96,11 +97,15 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
 				 name, options->extract);
 	claim(location, NULL, options->no_clean);
-	(void) extract_archive(archive, method, location, options->jobs);
+	tablespace->location = pg_strdup(location);
+	(void) extract_archive(archive, method, tablespace->location,
+						   options->jobs, attributes);
+	attributes_adopt(attributes, location);
 	if (symlink(location, link) < 0)
 		pg_fatal("could not create symbolic link from \"%s\" to \"%s\": %m",
 				 link, location);
-	tablespace->location = pg_strdup(location);
+	/* a link that is in the archive gets its own one */
+	attributes_adopt(attributes, link);
 	free(name);
 	free(archive);
 	free(link);
@@ -108,7 +113,8 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 }
 
 static void
-extract_tablespaces(const Options *options, ClaimDirectory claim, int n_links)
+extract_tablespaces(const Options *options, ClaimDirectory claim,
+					Attributes *attributes, int n_links)
 {
 	char	   *path = psprintf("%s/tablespace_map", options->directory);
 	TablespaceMap *map = tablespace_map_read(path);
@@ -119,11 +125,14 @@ extract_tablespaces(const Options *options, ClaimDirectory claim, int n_links)
 				 n_links, map->n_tablespaces);
 	check_archives(options, map);
 	for (int i = 0; i < map->n_tablespaces; i++)
-		any_elsewhere |= extract_tablespace(options, claim,
+		any_elsewhere |= extract_tablespace(options, claim, attributes,
 											&map->tablespaces[i]);
 	/* by it the server makes the links anew */
 	if (any_elsewhere)
+	{
 		tablespace_map_write(map, path);
+		attributes_adopt(attributes, path);
+	}
 	free(path);
 }
 
@@ -132,7 +141,7 @@ extract_tablespaces(const Options *options, ClaimDirectory claim, int n_links)
  * ----------
  */
 static void
-copy_manifest(const Options *options)
+copy_manifest(const Options *options, const Attributes *attributes)
 {
 	char	   *from = psprintf("%s/backup_manifest", options->extract);
 	char	   *to = psprintf("%s/backup_manifest.tmp", options->directory);
@@ -153,6 +162,7 @@ copy_manifest(const Options *options)
 		pg_fatal("could not read file \"%s\": %m", from);
 	sink_finish(sink);
 	sink_free(sink);
+	attributes_adopt(attributes, to);
 	close(fd);
 	free(from);
 	free(to);
@@ -179,6 +189,7 @@ complete(const Options *options)
 void
 extract_backup(const Options *options, ClaimDirectory claim)
 {
+	Attributes *attributes = attributes_new();
 	CompressMethod method;
 	char	   *archive = find_archive(options, "base", &method);
 	int			n_links;
@@ -189,19 +200,22 @@ extract_backup(const Options *options, ClaimDirectory claim)
 	umask(PG_MODE_MASK_GROUP);
 	claim(options->directory, NULL, options->no_clean);
 	n_links = extract_archive(archive, method, options->directory,
-							  options->jobs);
+							  options->jobs, attributes);
+	attributes_adopt(attributes, options->directory);
 	free(archive);
 	/* pg_basebackup's own archive of what it has streamed */
 	archive = find_archive(options, "pg_wal", &method);
 	if (archive)
 	{
+		/* the name is needed until all attributes are set */
 		char	   *pg_wal = psprintf("%s/pg_wal", options->directory);
 
-		(void) extract_archive(archive, method, pg_wal, options->jobs);
-		free(pg_wal);
+		(void) extract_archive(archive, method, pg_wal, options->jobs,
+							   attributes);
 		free(archive);
 	}
-	extract_tablespaces(options, claim, n_links);
-	copy_manifest(options);
+	extract_tablespaces(options, claim, attributes, n_links);
+	copy_manifest(options, attributes);
+	attributes_set_noted(attributes);
 	complete(options);
 }

@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/file_perm.h"
-
 #include "base/shared_memory.h"
 #include "extract/extract_archive.h"
 #include "extract/frame_list.h"
@@ -29,10 +27,6 @@
  */
 #define OUT_BYTES ((size_t) 16 * 1024 * 1024)
 
-/* The permissions that there can be in a data directory. */
-#define DIRECTORY_MODES (PG_DIR_MODE_GROUP)
-#define FILE_MODES (PG_FILE_MODE_GROUP)
-
 /* Shared: the reader, and the frame that it is for. */
 typedef struct Turn
 {
@@ -49,6 +43,7 @@ typedef struct Extraction
 	int			fd;
 	FrameList  *frames;
 	Turn	   *turn;
+	Attributes *attributes;
 
 	/* of a worker */
 	Decompressor *decompressor; /* NULL for none */
@@ -145,7 +140,7 @@ make_directory(const Extraction *extraction, const TarMember *member)
 {
 	char	   *path = target_path(extraction, member);
 
-	if (mkdir(path, member->mode & DIRECTORY_MODES) < 0 && errno != EEXIST)
+	if (mkdir(path, attributes_first_mode(member)) < 0 && errno != EEXIST)
 		pg_fatal("could not create directory \"%s\": %m", path);
 	free(path);
 }
@@ -178,6 +173,9 @@ scan(Extraction *extraction, size_t len)
 	while ((result = tar_reader_next(&extraction->turn->reader, &data, &len,
 									 &part, &problem)) == TAR_PART)
 	{
+		if (part.offset == 0)
+			attributes_note(extraction->attributes, extraction->directory,
+							&part.member);
 		switch (part.member.kind)
 		{
 			case TAR_FILE:
@@ -209,12 +207,13 @@ write_part(const Extraction *extraction, const TarPart *part)
 {
 	char	   *path = target_path(extraction, &part->member);
 	int			fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | PG_BINARY,
-						  part->member.mode & FILE_MODES);
+						  attributes_first_mode(&part->member));
 
 	if (fd < 0)
 		pg_fatal("could not create file \"%s\": %m", path);
 	if (!write_at(fd, part->data, part->len, part->offset))
 		pg_fatal("could not write file \"%s\": %m", path);
+	attributes_set(fd, path, &part->member);
 	/* network file systems report a failed write only here */
 	if (close(fd) < 0)
 		pg_fatal("could not close file \"%s\": %m", path);
@@ -287,7 +286,8 @@ describe(void *arg, int job, int step)
 
 int
 extract_archive(const char *path, CompressMethod method,
-				const char *directory, int n_workers)
+				const char *directory, int n_workers,
+				Attributes *attributes)
 {
 	const char *problem;
 	int			n_done = 0;
@@ -296,7 +296,8 @@ extract_archive(const char *path, CompressMethod method,
 		.directory = directory,
 		.method = method,
 		.fd = regular_file_open(AT_FDCWD, path, &problem),
-		.turn = shared_memory_new(1, sizeof(Turn))
+		.turn = shared_memory_new(1, sizeof(Turn)),
+		.attributes = attributes
 	};
 	const WorkerTask task = {
 		.arg = &extraction,

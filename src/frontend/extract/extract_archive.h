@@ -12,17 +12,20 @@
 
 #include "base/fe_compat.h"
 
+#include "extract/attributes.h"
 #include "shared/compress_spec.h"
 
 /*
  * Extract an archive into a directory, which is there and has no links, on so
- * many processes.  Nobody gets more permissions than a data directory's group
- * may have.  Links are not made, since they would lead what follows
+ * many processes; attributes that must wait are noted, with the directory's
+ * name.  Nobody gets more permissions than a data directory's group may have.
+ * Links are not made, but noted, since they would lead what follows
  * elsewhere: who has taken a backup says in tablespace_map, too, which
  * tablespaces there are.  Returns how many there were.  Exits with a message
  * on failure, or if the archive is damaged or cut off.
  */
 extern int	extract_archive(const char *path, CompressMethod method,
-							const char *directory, int n_workers);
+							const char *directory, int n_workers,
+							Attributes *attributes);
 
 #endif							/* EXTRACT_ARCHIVE_H */

@@ -9,9 +9,14 @@
 /* Where the fields of a header are (POSIX, ustar). */
 #define NAME_AT 0
 #define MODE_AT 100
+#define UID_AT 108
+#define GID_AT 116
 #define SIZE_AT 124
+#define MTIME_AT 136
 #define CHECKSUM_AT 148
 #define TYPE_AT 156
+#define USER_AT 265
+#define GROUP_AT 297
 #define PREFIX_AT 345
 
 #define TABLESPACE_DIRECTORY "pg_tblspc/"
@@ -85,6 +90,11 @@ read_header(TarReader *reader)
 	if (header[PREFIX_AT] != '\0' || !read_path(field, member->path))
 		return "a path is not one of a base backup";
 	member->mode = read_tar_number(header + MODE_AT, 8) & 07777;
+	member->mtime = (time_t) read_tar_number(header + MTIME_AT, 12);
+	member->uid = (uid_t) read_tar_number(header + UID_AT, 8);
+	member->gid = (gid_t) read_tar_number(header + GID_AT, 8);
+	strlcpy(member->user, header + USER_AT, sizeof(member->user));
+	strlcpy(member->group, header + GROUP_AT, sizeof(member->group));
 	switch (header[TYPE_AT])
 	{
 		case '0':

@@ -13,11 +13,15 @@
 #include "base/fe_compat.h"
 
 #include <sys/types.h>
+#include <time.h>
 
 #include "pgtar.h"
 
 /* A path of a header, and the zero that it need not end with there. */
 #define TAR_PATH_BYTES 101
+
+/* The same of a user's or a group's name. */
+#define TAR_NAME_BYTES 33
 
 typedef enum TarKind
 {
@@ -32,6 +36,11 @@ typedef struct TarMember
 	char		path[TAR_PATH_BYTES];
 	mode_t		mode;			/* permissions only */
 	uint64		size;
+	time_t		mtime;
+	uid_t		uid;
+	gid_t		gid;
+	char		user[TAR_NAME_BYTES];	/* empty: it has but a number */
+	char		group[TAR_NAME_BYTES];
 } TarMember;
 
 /* All zero is one at an archive's beginning. */

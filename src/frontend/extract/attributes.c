@@ -1,0 +1,221 @@
+/*
+ * attributes.c
+ *		Gives what is extracted the attributes that it had.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file_perm.h"
+
+#include "base/shared_memory.h"
+#include "extract/attributes.h"
+
+/* The permissions that there can be in a data directory. */
+#define DIRECTORY_MODES ((mode_t) PG_DIR_MODE_GROUP)
+#define FILE_MODES ((mode_t) PG_FILE_MODE_GROUP)
+
+/*
+ * Directories, links and files that are read-only.  Memory that is not
+ * written takes none up.
+ */
+#define MAX_NOTED (256 * 1024)
+
+typedef struct Owner
+{
+	uid_t		uid;
+	gid_t		gid;
+} Owner;
+
+typedef struct Noted
+{
+	const char *directory;
+	char		path[TAR_PATH_BYTES];	/* below it */
+	TarKind		kind;
+	mode_t		mode;
+	time_t		mtime;
+	Owner		owner;
+} Noted;
+
+struct Attributes
+{
+	bool		has_first;
+	Owner		first;			/* of the first member */
+	int			n_noted;
+	Noted		noted[MAX_NOTED];
+};
+
+Attributes *
+attributes_new(void)
+{
+	return shared_memory_new(1, sizeof(Attributes));
+}
+
+/* ----------
+ * Owners
+ * ----------
+ */
+static bool
+sets_owners(void)
+{
+	return geteuid() == 0;
+}
+
+/* As tar: by the name, where there is such a user, else by the number. */
+static Owner
+owner_of(const TarMember *member)
+{
+	const struct passwd *user = member->user[0] ? getpwnam(member->user) : NULL;
+	const struct group *group = member->group[0] ? getgrnam(member->group) : NULL;
+
+	return (Owner)
+	{
+		user ? user->pw_uid : member->uid, group ? group->gr_gid : member->gid
+	};
+}
+
+/* The same, of many members of one owner; of no use if we are not root. */
+static Owner
+same_owner_of(const TarMember *member)
+{
+	static bool known = false;
+	static TarMember last;
+	static Owner owner;
+
+	if (!sets_owners())
+		return (Owner)
+	{
+		0
+	};
+	if (known && last.uid == member->uid && last.gid == member->gid &&
+		strcmp(last.user, member->user) == 0 &&
+		strcmp(last.group, member->group) == 0)
+		return owner;
+	known = true;
+	last = *member;
+	owner = owner_of(member);
+	return owner;
+}
+
+pg_noreturn static void
+owner_failed(const char *path)
+{
+	pg_fatal("could not change owner of \"%s\": %m", path);
+}
+
+void
+attributes_adopt(const Attributes *attributes, const char *path)
+{
+	if (sets_owners() && attributes->has_first &&
+		lchown(path, attributes->first.uid, attributes->first.gid) < 0)
+		owner_failed(path);
+}
+
+/* ----------
+ * Times
+ * ----------
+ */
+
+/* That of the last access is left alone, and so are fractions: as tar. */
+static const struct timespec *
+times_of(time_t mtime, struct timespec times[2])
+{
+	times[0] = (struct timespec)
+	{
+		.tv_nsec = UTIME_OMIT
+	};
+	times[1] = (struct timespec)
+	{
+		.tv_sec = mtime
+	};
+	return times;
+}
+
+pg_noreturn static void
+time_failed(const char *path)
+{
+	pg_fatal("could not set modification time of \"%s\": %m", path);
+}
+
+/* ----------
+ * Members
+ * ----------
+ */
+static mode_t
+final_mode(const TarMember *member)
+{
+	return member->mode &
+		(member->kind == TAR_DIRECTORY ? DIRECTORY_MODES : FILE_MODES);
+}
+
+mode_t
+attributes_first_mode(const TarMember *member)
+{
+	return final_mode(member) |
+		(member->kind == TAR_DIRECTORY ? S_IRWXU : S_IWUSR);
+}
+
+void
+attributes_set(int fd, const char *path, const TarMember *member)
+{
+	Owner		owner = same_owner_of(member);
+	struct timespec times[2];
+
+	if (sets_owners() && fchown(fd, owner.uid, owner.gid) < 0)
+		owner_failed(path);
+	if (futimens(fd, times_of(member->mtime, times)) < 0)
+		time_failed(path);
+}
+
+void
+attributes_note(Attributes *attributes, const char *directory,
+				const TarMember *member)
+{
+	Noted	   *noted;
+
+	if (!attributes->has_first)
+		attributes->first = same_owner_of(member);
+	attributes->has_first = true;
+	if (member->kind == TAR_FILE &&
+		attributes_first_mode(member) == final_mode(member))
+		return;
+	if (attributes->n_noted == MAX_NOTED)
+		pg_fatal("there are more than %d directories and read-only files",
+				 MAX_NOTED);
+	noted = &attributes->noted[attributes->n_noted++];
+	noted->directory = directory;
+	strlcpy(noted->path, member->path, sizeof(noted->path));
+	noted->kind = member->kind;
+	noted->mode = final_mode(member);
+	noted->mtime = member->mtime;
+	noted->owner = same_owner_of(member);
+}
+
+static void
+set_noted(const Noted *noted)
+{
+	char	   *path = psprintf("%s/%s", noted->directory, noted->path);
+	struct timespec times[2];
+
+	if (sets_owners() &&
+		lchown(path, noted->owner.uid, noted->owner.gid) < 0)
+		owner_failed(path);
+	if (noted->kind != TAR_LINK && chmod(path, noted->mode) < 0)
+		pg_fatal("could not change permissions of \"%s\": %m", path);
+	if (utimensat(AT_FDCWD, path, times_of(noted->mtime, times),
+				  AT_SYMLINK_NOFOLLOW) < 0)
+		time_failed(path);
+	free(path);
+}
+
+/* What is in a directory before the directory. */
+void
+attributes_set_noted(Attributes *attributes)
+{
+	while (attributes->n_noted > 0)
+		set_noted(&attributes->noted[--attributes->n_noted]);
+}
