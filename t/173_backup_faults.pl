@@ -27,7 +27,7 @@ sql($node, 'postgres', 'VACUUM FREEZE');
 sql($node, 'postgres', 'CHECKPOINT');
 
 # the statements of a piece, by either reader, of the end, of a piece of the log, the
-# first of a piece, and what asks the extension for what came of one
+# first of a worker, and what asks the extension for what came of one
 my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_backup_stop/, qr/pg_wal\/|70675f77616c2f/, qr/pg_ls_dir/,
 	qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/, qr/FROM pardump\.pg_pardump_last_files/);
 my $made = qr/^(backup_label|global\/pg_control)$/;
@@ -168,12 +168,24 @@ sql($node, 'postgres', "CREATE TABLESPACE old LOCATION '$place'");
 	sql($node, 'postgres', 'DROP TABLESPACE later');
 }
 
-# ---- the extension is dropped, or replaced, between two pieces
+# ---- the extension stays while a worker reads by it
+
+{
+	my ($moments, $run) = held_run($node, \@patterns, 'between two pieces', { pattern => 0, n => 3 }, [], '-j1');
+	my (undef, undef, $err) = run_program('psql', '-Xq', '-d', $node->connstr('postgres'), '-c',
+		q{SET lock_timeout = '100ms'; DROP EXTENSION pg_pardump});
+	like($err, qr/canceling statement due to lock timeout/, 'between two pieces the extension cannot be dropped');
+	moment_go_on($moments);
+	is(end_dump($run), 0, 'nor does the run fail') or diag($run->{err});
+	stop_moments($moments);
+}
+
+# ---- it is dropped, or replaced, before a worker begins
 
 foreach my $try ([ 'dropped', qr/pg_pardump_lock/ ], [ 'replaced', qr/extension pg_pardump was replaced during the run/ ])
 {
 	my ($what, $message) = @$try;
-	my ($moments, $run) = held_run($node, \@patterns, $what, { pattern => 4, n => 3 }, [], '-j1');
+	my ($moments, $run) = held_run($node, \@patterns, $what, { pattern => 4, n => 1 }, [], '-j1');
 	sql($node, 'postgres', 'DROP EXTENSION pg_pardump');
 	sql($node, 'postgres', 'CREATE EXTENSION pg_pardump') if $what eq 'replaced';
 	moment_go_on($moments);
@@ -235,6 +247,19 @@ foreach my $try (
 	is(end_dump($run), 0, 'a slot keeps it');
 	verify_backup_ok($run->{dir}, 'a slot keeps it');
 	stop_moments($moments);
+	# but no more than the server is to keep: then it ends the session that has the slot
+	$node->append_conf('postgresql.conf', 'max_slot_wal_keep_size = 1MB');
+	$node->reload;
+	($moments, $run) = held_run($node, \@patterns, 'log', { pattern => 1, n => 1 }, []);
+	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
+	  foreach 1 .. 4;
+	moment_go_on($moments);
+	is(end_dump($run), 1, 'a slot may not keep it: exit code');
+	like($run->{err}, qr/error: .*(the session that holds the backup is lost|terminating connection)/s, 'and a message');
+	nothing_left_ok($run, 'a slot may not keep it');
+	stop_moments($moments);
+	$node->append_conf('postgresql.conf', 'max_slot_wal_keep_size = -1');
+	$node->reload;
 }
 
 # ---- what the file system refuses

@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include "port/pg_bswap.h"
-#include "port/pg_crc32c.h"
 
 #include "backup/frame.h"
 #include "basebackup/backup_call.h"
@@ -13,6 +12,7 @@
 #include "basebackup/page_check.h"
 #include "session/session.h"
 #include "session/table_lock.h"
+#include "shared/crc32c.h"
 #include "stream/decompress.h"
 #include "stream/hex.h"
 
@@ -250,7 +250,7 @@ take_part(PieceCall *call, const char *data, size_t len)
 		return part;
 	}
 	part = Min(len, call->left);
-	COMP_CRC32C(call->crcs[call->range], data, part);
+	call->crcs[call->range] = crc32c_add(call->crcs[call->range], data, part);
 	call->layout->data(call->layout, data, part);
 	call->left -= part;
 	if (call->left == 0)
@@ -452,6 +452,18 @@ read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 	call->layout->end_piece(call->layout);
 }
 
+/*
+ * One transaction for all pieces: it has no snapshot between them, so it
+ * holds nothing up but whoever would drop the extension.
+ */
+void
+backup_call_begin(const Backup *backup, PGconn *conn)
+{
+	session_command(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
+	server_extension_hold_too(conn, backup->extension,
+							  table_lock_wait_ms(conn, backup->options));
+}
+
 void
 backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 				  BackupLayout *layout, const BackupPiece *piece)
@@ -469,16 +481,12 @@ backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 	statement = copy_statement(&call);
 	call.seen = pg_malloc0(piece->n * sizeof(bool));
 	call.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c));
-	session_command(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
-	server_extension_hold_too(conn, backup->extension,
-							  table_lock_wait_ms(conn, backup->options));
 	if (layout->put_piece)
 		read_whole(&call, conn, statement);
 	else
 		read_ranges(&call, conn, statement);
 	res = session_query(conn, "SELECT bytes, crcs, failures FROM "
 						PARDUMP_LAST_FILES "()");
-	session_command(conn, "COMMIT");
 	note_results(&call, res);
 	PQclear(res);
 	if (layout->put_piece)

@@ -13,6 +13,12 @@
 #include "basebackup/backup_layout.h"
 
 /*
+ * A worker's session is to call the extension: keep it from being dropped or
+ * replaced as long as that lasts.
+ */
+extern void backup_call_begin(const Backup *backup, PGconn *conn);
+
+/*
  * Read a piece into the layout, and note its results.  The rules are those of
  * backup_read_piece(); checks_pages: whether pages are verified.  The
  * extension is there.  Ends by session_failed().

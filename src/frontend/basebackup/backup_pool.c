@@ -70,6 +70,8 @@ start_worker(void *arg, int no)
 	pool->worker = no;
 	pool->conn = backup_server_connect(backup);
 	interrupt_set_connection(pool->conn);
+	if (backup->extension->missing == NULL)
+		backup_call_begin(backup, pool->conn);
 	if (checks_pages(backup))
 		pool->check = page_check_new(backup, pool->conn);
 	pool->layout = backup->form->new_layout(backup);

@@ -5,12 +5,12 @@
 #include "base/fe_compat.h"
 
 #include "port/pg_bswap.h"
-#include "port/pg_crc32c.h"
 
 #include "base/printable.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/copy_rows.h"
 #include "session/session.h"
+#include "shared/crc32c.h"
 
 /* Of a row.  A multiple of every size of a page. */
 #define ROW_BYTES ((uint32) 128 * 1024)
@@ -98,7 +98,7 @@ number32(const char *bytes)
 static void
 take_bytes(PieceReader *reader, const char *data, size_t len)
 {
-	COMP_CRC32C(reader->crc, data, len);
+	reader->crc = crc32c_add(reader->crc, data, len);
 	reader->layout->data(reader->layout, data, len);
 }
 

@@ -5,12 +5,11 @@
 #include "base/fe_compat.h"
 
 #include "storage/bufpage.h"
-#include "storage/checksum.h"
-#include "storage/checksum_impl.h"
 
 #include "base/printable.h"
 #include "basebackup/page_check.h"
 #include "session/session.h"
+#include "shared/page_checksum.h"
 
 /* Of a file so many pages are told of. */
 #define MOST_WARNINGS 5
@@ -67,7 +66,7 @@ wrong_checksum(PageCheck *check, const char *data, BlockNumber block,
 	if (PageIsNew((Page) header) ||
 		PageGetLSN((Page) header) >= check->backup->start)
 		return 0;
-	right = pg_checksum_page(check->page.data, block);
+	right = page_checksum(check->page.data, block);
 	*stored = header->pd_checksum;
 	/* the checksum of no page is 0 */
 	return right == *stored ? 0 : right;

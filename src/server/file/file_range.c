@@ -14,12 +14,12 @@
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "port/pg_crc32c.h"
 #include "storage/bufpage.h"
-#include "storage/checksum.h"
 #include "storage/fd.h"
 
 #include "file/file_range.h"
+#include "shared/crc32c.h"
+#include "shared/page_checksum.h"
 
 /*
  * What is read at a time: it stays in the processor's caches while its pages
@@ -155,7 +155,7 @@ page_is_whole(const FileRangeReader *reader, char *page, int64 block,
 	if (PageIsNew((Page) page) || PageGetLSN((Page) page) >= reader->start_lsn)
 		return true;
 	failure->block = block;
-	failure->computed = pg_checksum_page(page, (BlockNumber) block);
+	failure->computed = page_checksum(page, (BlockNumber) block);
 	failure->stored = ((PageHeader) page)->pd_checksum;
 	return failure->computed == failure->stored;
 }
@@ -224,7 +224,7 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 			file_range_close(reader);
 	}
 	memset(to + got, 0, len - got);
-	COMP_CRC32C(reader->crc, to, len);
+	reader->crc = crc32c_add(reader->crc, to, len);
 	reader->done += len;
 	return len;
 }
