@@ -154,6 +154,12 @@ is($rc, 0, 'and no page is damaged') or diag("$out$err");
 	like($html, qr{<h2>Slowest pieces</h2>}, '--report: slowest pieces');
 	is_deeply([ pages_beside($page) ], [], '--report: nothing else is made');
 
+	my ($status, $said, $told) = run_program('pg_parbasebackup', connection($node), '-D', new_path('shown'), '-c', 'fast',
+		'--no-sync', '-j2', '-P', '-T', "$location=" . new_path('place'));
+	is("$status$said", '0', '--progress: exit code');
+	like($told, qr/^files 100%, time [\d:]+, (\S+ [kMG]?B) of \1, [\d.]+ MB\/s$/m, '--progress: how far it is');
+	like($told, qr/^base backup of $n files, \S+ [kMG]B, in [\d:]+\n\z/m, '--progress: a summary');
+
 	my ($rc) = run_program('pg_parbasebackup', connection($node), '-D', new_path('failed'), '-c', 'fast', '-T', '/a=/b', "--log-json=$log");
 	is($rc, 1, '--log-json of a run that fails');
 	@events = map { decode_json($_) } split /\n/, slurp_file($log);

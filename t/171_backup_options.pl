@@ -89,6 +89,14 @@ is("$rc$err", '0', 'parents are made');
 	'--no-estimate-size');
 is("$rc$err", '0', 'an empty one is taken, and all is flushed');
 verify_backup_ok($empty, 'an empty directory');
+foreach my $options ([ '--waldir=' . new_path('wal') ], ['-Ft'])
+{
+	my $synced = new_path('synced');
+	($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $synced, '--sync-method=syncfs',
+		@$options);
+	is("$rc$err", '0', "--sync-method=syncfs $options->[0]");
+	verify_backup_ok($synced, "--sync-method=syncfs $options->[0]") if $options->[0] ne '-Ft';
+}
 
 # ---- the rights that the manual grants are enough, and needed
 
