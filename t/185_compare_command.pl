@@ -52,7 +52,7 @@ DROP TABLE big;
 ALTER TABLE turned RENAME TO big;
 SQL
 
-my $shop = $node->connstr('shop');
+our $shop = $node->connstr('shop');
 my $other = $node->connstr('other');
 my @chunks = qw(-j2 --chunk-size=64kB);
 my %archives = stock_archives($node, 'shop');
@@ -254,6 +254,69 @@ SQL
 same_ok('a table of another role', $archives{ours}, '-t', 'loose', '--no-extension');
 refused_ok(qr/a query of 1 table could run functions of other roles, as "owner"/, 'a condition on a table of another role',
 	$archives{ours}, '-t', 'loose', '--where=loose:a > 0');
+
+# ---- what is chosen by patterns tells of what only one side has, on either side
+
+sql($node, 'postgres', 'CREATE DATABASE thin; CREATE DATABASE full_one');
+sql($node, $_, 'CREATE TABLE both_have (id serial); INSERT INTO both_have SELECT FROM generate_series(1, 10)') foreach qw(thin full_one);
+sql($node, 'full_one', <<'SQL');
+CREATE TABLE gone2 (id serial);
+CREATE SCHEMA s;
+CREATE TABLE s.gone (id int GENERATED ALWAYS AS IDENTITY, x text);
+CREATE UNLOGGED TABLE s.fleeting (a int);
+CREATE SEQUENCE s.counter;
+CREATE TABLE "od.d" ("x y" serial);
+CREATE TABLE s.both_have (a int);
+INSERT INTO s.gone (x) SELECT g FROM generate_series(1, 7) g;
+INSERT INTO s.fleeting VALUES (1);
+SELECT lo_create(0);
+SQL
+$shop = $node->connstr('thin');
+my $full = $node->connstr('full_one');
+my $quoted = new_path('quoted');
+run_program('pg_dump', '-Fc', '--quote-all-identifiers', '-f', $quoted, '-d', $full);
+my %gone = (
+	gone2 => 'table public.gone2', odd => 'table public."od.d"', fleeting => 'table s.fleeting', gone => 'table s.gone', both => 'table s.both_have',
+	gone2_seq => 'sequence public.gone2_id_seq', odd_seq => 'sequence public."od.d_x y_seq"', counter => 'sequence s.counter', gone_seq => 'sequence s.gone_id_seq');
+my $objects = 'large objects differ (0 in the database, 1 in SIDE)';
+foreach my $try (
+	[ 'a table', [ '-t', 's.gone' ], qw(gone gone_seq) ],
+	[ 'a table in the search path', [ '-t', 'gone2' ], qw(gone2 gone2_seq) ],
+	[ 'a table that is found before another', [ '-t', 'both_have', '-t', 's.fleeting' ], 'fleeting' ],
+	[ 'a table out of the search path, and another', [ '-t', 'gone', '-t', '"od.d"' ], qw(odd odd_seq) ],
+	[ 'a schema', [ '-n', 's' ], qw(both fleeting gone counter gone_seq) ],
+	[ 'a schema, less a table', [ '-n', 's', '-T', 's.*g*' ], qw(both counter) ],
+	[ 'a schema, without unlogged tables', [ '-n', 's', '--no-unlogged-table-data' ], qw(both gone counter gone_seq) ],
+	[ 'no schema', [ '-N', 's', '-B' ], qw(odd gone2 gone2_seq odd_seq) ],
+	[ 'a table, whatever its schema', [ '-N', 's', '-t', 's.gone' ], qw(gone gone_seq) ],
+	[ 'no rows of tables', [ '--exclude-table-data=s.*', '--exclude-table-data=gone2', '-B' ], qw(odd gone2_seq odd_seq) ],
+	[ 'all but large objects', ['-B'], qw(odd gone2 both fleeting gone gone2_seq odd_seq counter gone_seq) ],
+	[ 'a schema and large objects', [ '-n', 's', '-b' ], qw(both fleeting gone counter gone_seq objects) ])
+{
+	my ($what, $options, @only) = @$try;
+	my $n = @only == 1 ? '1 difference' : @only . ' differences';
+
+	foreach my $side ([ 'the archive', $quoted ], [ 'the other database', $full ])
+	{
+		my @lines = map { $_ eq 'objects' ? $objects =~ s/SIDE/$side->[0]/r : "$gone{$_} is only in $side->[0]" } @only;
+		# what a sequence whose rows are left out has is pg_dump's to say
+		next if $what eq 'no rows of tables' && $side->[0] ne 'the archive';
+		differs_ok("only in $side->[0]: $what", $side->[1], $options, $n, @lines);
+	}
+}
+{
+	local $shop = $full;
+	differs_ok('only in the database', $node->connstr('thin'), [ '-t', 's.gone' ], '2 differences',
+		map { "$gone{$_} is only in the database" } qw(gone gone_seq));
+	differs_ok('only in the database, a schema', dump_ok($node, 'thin', 'the thin one', 'pg_pardump'), [ '-n', 's', '-T', 's.*_have' ], '4 differences',
+		map { "$gone{$_} is only in the database" } qw(fleeting gone counter gone_seq));
+}
+same_ok('a table that both have', $_, '-t', 'both_have') foreach $quoted, $full;
+foreach my $with ([ 'the archive', $quoted ], [ 'the other database', $full ])
+{
+	refused_ok(qr/error: no table of the database or $with->[0] matches what the options name/, "on no side, $with->[0]", $with->[1], '-t', 'nowhere.*');
+}
+refused_ok(qr/no matching tables were found for pattern "s.gone"/, '--strict-names', $quoted, '--strict-names', '-t', 's.gone');
 
 $node->stop;
 done_testing();

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "compare/compare_command.h"
+#include "compare/compare_selection.h"
 #include "compare/compare_sequence.h"
 #include "compare/compare_tell.h"
 #include "libpq-fe.h"
@@ -49,37 +50,6 @@ other_options(const Options *options)
 	return result;
 }
 
-/* Options of pg_dump's that choose what is dumped. */
-static bool
-is_selection(const char *arg)
-{
-	static const char *const beginnings[] = {
-		"-t", "-T", "-n", "-N", "-e", "-B", "--table", "--schema=", "--exclude-",
-		"--extension", "--filter", "--no-large-objects", "--no-blobs",
-		"--no-unlogged-table-data"
-	};
-
-	for (int i = 0; i < (int) lengthof(beginnings); i++)
-		if (strncmp(arg, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	return false;
-}
-
-/*
- * Which tables an archive is to have by such options, only the database can
- * say: then what only the archive has is left out.
- */
-static bool
-leaves_out(const Options *options, const CompareSide *other)
-{
-	if (!compare_side_is_archive(other))
-		return false;
-	for (int i = 0; i < options->n_pg_dump_args; i++)
-		if (is_selection(options->pg_dump_args[i]))
-			return true;
-	return false;
-}
-
 static void
 open_sides(const Options *options, const char *argv0, CompareSide *sides[2])
 {
@@ -99,7 +69,7 @@ open_sides(const Options *options, const char *argv0, CompareSide *sides[2])
 }
 
 static int
-compare_positions(CompareSide *const sides[2], bool only_first, int *n)
+compare_positions(CompareSide *const sides[2], const bool *chosen, int *n)
 {
 	const Toc  *const tocs[] = {
 		compare_side_plan(sides[0])->pg_dump_toc,
@@ -109,8 +79,18 @@ compare_positions(CompareSide *const sides[2], bool only_first, int *n)
 		compare_side_name(sides[0]), compare_side_name(sides[1])
 	};
 
-	return compare_sequences_of_tocs(tocs, names, only_first, n,
+	return compare_sequences_of_tocs(tocs, names, chosen, n,
 									 compare_tell_line);
+}
+
+/* One side without anything that matches is a difference, two are none. */
+static void
+refuse_nothing(CompareSide *const sides[2], const CompareTables *tables)
+{
+	if (tables->n_tables == 0 && compare_side_matches_nothing(sides[0]) &&
+		(compare_side_is_archive(sides[1]) || compare_side_matches_nothing(sides[1])))
+		pg_fatal("no table of %s or %s matches what the options name",
+				 compare_side_name(sides[0]), compare_side_name(sides[1]));
 }
 
 int
@@ -121,8 +101,8 @@ compare_databases(const Options *options, const char *argv0)
 	CompareTables *tables;
 	CompareRows *rows;
 	ObjectSum	objects[2] = {0};
-	bool		only_first;
-	bool		with_objects;
+	const bool *chosen = NULL;
+	bool		with_objects = true;
 	int			n_sequences;
 	int			n_different = 0;
 
@@ -130,10 +110,14 @@ compare_databases(const Options *options, const char *argv0)
 	run_event_begin(options);
 	run_event_stage("plan");
 	open_sides(options, argv0, sides);
-	only_first = leaves_out(options, sides[1]);
-	with_objects = !only_first ||
-		compare_side_plan(sides[0])->objects->n_objects > 0;
-	tables = compare_tables_match(sides, only_first);
+	if (compare_side_is_archive(sides[1]))
+	{
+		chosen = compare_selection_of_toc(compare_side_conn(sides[0]), options,
+										  compare_side_plan(sides[1])->pg_dump_toc);
+		with_objects = compare_selection_has_objects(options);
+	}
+	tables = compare_tables_match(sides, chosen);
+	refuse_nothing(sides, tables);
 	compare_tell_run(sides, tables, options);
 	rows = compare_rows_run(sides, tables, with_objects, objects);
 	for (int i = 0; i < 2; i++)
@@ -146,7 +130,7 @@ compare_databases(const Options *options, const char *argv0)
 	compare_tell_tables(sides, tables, rows);
 	for (int i = 0; i < tables->n_tables; i++)
 		n_different += tables->tables[i].differs;
-	n_different += compare_positions(sides, only_first, &n_sequences);
+	n_different += compare_positions(sides, chosen, &n_sequences);
 	n_different += compare_tell_objects(sides, objects);
 	compare_tell_sum(tables, n_sequences, objects, n_different);
 	return n_different > 0 ? 1 : 0;

@@ -119,7 +119,7 @@ tell_sequence(const TocEntry *entry, const char *what, const char *side,
 
 int
 compare_sequences_of_tocs(const Toc *const tocs[2], const char *const names[2],
-						  bool only_first, int *n, void (*tell) (const char *what))
+						  const bool *chosen, int *n, void (*tell) (const char *what))
 {
 	int			n_of[2];
 	const TocEntry **of[2] = {sort_sequences(tocs[0], &n_of[0]), sort_sequences(tocs[1], &n_of[1])};
@@ -138,7 +138,7 @@ compare_sequences_of_tocs(const Toc *const tocs[2], const char *const names[2],
 
 		at[0] += order <= 0;
 		at[1] += order >= 0;
-		if (order > 0 && only_first)
+		if (order > 0 && chosen && !chosen[pair[1] - tocs[1]->entries])
 		{
 			--*n;
 			continue;

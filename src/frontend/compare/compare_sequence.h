@@ -20,13 +20,13 @@ extern int	compare_sequences(PGconn *target_conn, const Toc *toc);
 
 /*
  * The same of two tables of contents, with what the sides are called; tell is
- * called for each difference, with a sentence.  If only_first, what only the
- * second has is passed over.  Returns how many there are; *n is the number of
- * sequences that were compared.
+ * called for each difference, with a sentence.  Of what only the second has
+ * entries count that are chosen; all if that is NULL.  Returns how many there
+ * are; *n is the number of sequences that were compared.
  */
 extern int	compare_sequences_of_tocs(const Toc *const tocs[2],
 									  const char *const names[2],
-									  bool only_first, int *n,
+									  const bool *chosen, int *n,
 									  void (*tell) (const char *what));
 
 #endif							/* COMPARE_SEQUENCE_H */

@@ -8,6 +8,7 @@
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "compare/compare_selection.h"
 #include "compare/compare_side.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
@@ -28,6 +29,7 @@ struct CompareSide
 	Source		source;			/* of a database */
 	bool		begun;			/* its leader's session is kept */
 	bool		alike;			/* settings are those of both sides */
+	bool		matches_nothing;	/* that options name by patterns */
 	const Archive *archive;		/* or NULL */
 	const ArchivePlan *archive_plan;
 
@@ -75,6 +77,8 @@ compare_side_open_database(const Options *options, const char *name,
 	side->run.plan = side->plan;
 	pg_dump = stock_pg_dump_find(&side->options, argv0);
 	leader_connect(&side->source);
+	side->matches_nothing = compare_selection_fit(side->source.conn,
+												  &side->options);
 	stock_pg_dump_check(pg_dump, &side->options);
 	leader_open(&side->source, pg_dump, side->plan);
 	leader_plan(&side->source, pg_dump, side->plan);
@@ -149,6 +153,12 @@ bool
 compare_side_is_archive(const CompareSide *side)
 {
 	return side->archive != NULL;
+}
+
+bool
+compare_side_matches_nothing(const CompareSide *side)
+{
+	return side->matches_nothing;
 }
 
 PGconn *

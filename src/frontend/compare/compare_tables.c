@@ -36,9 +36,21 @@ add_tables(CompareTables *result, const CompareSide *side, int which)
 	}
 }
 
+/* Is it on the first side, or chosen of what the second side alone has? */
+static bool
+counts(const CompareTable *table, const CompareSide *second, const bool *chosen)
+{
+	const DumpPlan *plan = compare_side_plan(second);
+
+	if (table->no[0] >= 0 || chosen == NULL)
+		return true;
+	return chosen[plan->tables->tables[table->no[1]].entry - plan->pg_dump_toc->entries];
+}
+
 /* Neighbours of one name become one, and others that do not count go. */
 static void
-join_tables(CompareTables *result, bool only_first)
+join_tables(CompareTables *result, const CompareSide *second,
+			const bool *chosen)
 {
 	int			n = 0;
 
@@ -58,7 +70,7 @@ join_tables(CompareTables *result, bool only_first)
 	result->n_tables = n;
 	n = 0;
 	for (int i = 0; i < result->n_tables; i++)
-		if (!only_first || result->tables[i].no[0] >= 0)
+		if (counts(&result->tables[i], second, chosen))
 			result->tables[n++] = result->tables[i];
 	result->n_tables = n;
 }
@@ -214,7 +226,7 @@ number_tables(CompareTables *result, const CompareSide *side, int which)
 }
 
 CompareTables *
-compare_tables_match(CompareSide *const sides[2], bool only_first)
+compare_tables_match(CompareSide *const sides[2], const bool *chosen)
 {
 	CompareTables *result = pg_malloc0(sizeof(CompareTables));
 	int			n = compare_side_plan(sides[0])->tables->n_tables +
@@ -226,7 +238,7 @@ compare_tables_match(CompareSide *const sides[2], bool only_first)
 	if (result->n_tables > 0)
 		qsort(result->tables, result->n_tables, sizeof(CompareTable),
 			  compare_names);
-	join_tables(result, only_first);
+	join_tables(result, sides[1], chosen);
 	for (int which = 0; which < 2; which++)
 		number_tables(result, sides[which], which);
 	for (int i = 0; i < result->n_tables; i++)

@@ -44,11 +44,11 @@ typedef struct CompareTables
 /*
  * Match the tables of two sides by their names, and their columns, whose
  * order is made the same; find keys in the catalog of the first side, which
- * is a database.  If only_first, tables that the second side alone has are
- * left out.
+ * is a database.  Of tables that the second side alone has those count that
+ * are chosen, by entry of its table of contents; all if that is NULL.
  */
 extern CompareTables *compare_tables_match(CompareSide *const sides[2],
-										   bool only_first);
+										   const bool *chosen);
 
 /* Are the rows of the table to be compared? */
 extern bool compare_table_has_rows(const CompareTable *table);

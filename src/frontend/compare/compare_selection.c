@@ -1,0 +1,417 @@
+/*
+ * compare_selection.c
+ *		Matches patterns as pg_dump does, with names that are no tables of the
+ *		database.
+ *
+ * The rules are pg_dump's (selectDumpableNamespace, selectDumpableTable,
+ * getOwnedSeqs): tables that are asked for by name are chosen whatever their
+ * schema, else those of the schemas that are asked for, else all; less what
+ * is excluded.  A sequence is also chosen with the table that owns it.
+ */
+#include "base/fe_compat.h"
+
+#include "fe_utils/string_utils.h"
+
+#include "compare/compare_selection.h"
+#include "session/session.h"
+#include "session/text_array.h"
+#include "toc/toc_names.h"
+
+typedef enum PatternKind
+{
+	PATTERN_TABLE,				/* is to be dumped */
+	PATTERN_NO_TABLE,
+	PATTERN_NO_DATA,
+	PATTERN_SCHEMA,
+	PATTERN_NO_SCHEMA,
+	PATTERN_EXTENSION,
+	PATTERN_NO_EXTENSION,
+	PATTERN_OBJECTS,			/* these four have no pattern */
+	PATTERN_NO_OBJECTS,
+	PATTERN_NO_UNLOGGED,
+	PATTERN_STRICT,
+	PATTERN_FILE,				/* of patterns, which we do not read */
+	N_PATTERN_KINDS
+} PatternKind;
+
+/* An option that chooses, as options_parse.c passes it on. */
+typedef struct ChoosingOption
+{
+	const char *option;
+	bool		is_long;		/* its value follows a "=" */
+	PatternKind kind;
+} ChoosingOption;
+
+static const ChoosingOption choosing[] = {
+	{"-t", false, PATTERN_TABLE},
+	{"--table-and-children", true, PATTERN_TABLE},
+	{"-T", false, PATTERN_NO_TABLE},
+	{"--exclude-table-and-children", true, PATTERN_NO_TABLE},
+	{"--exclude-table-data", true, PATTERN_NO_DATA},
+	{"--exclude-table-data-and-children", true, PATTERN_NO_DATA},
+	{"-n", false, PATTERN_SCHEMA},
+	{"-N", false, PATTERN_NO_SCHEMA},
+	{"-e", false, PATTERN_EXTENSION},
+	{"--exclude-extension", true, PATTERN_NO_EXTENSION},
+	{"-b", false, PATTERN_OBJECTS},
+	{"-B", false, PATTERN_NO_OBJECTS},
+	{"--no-unlogged-table-data", false, PATTERN_NO_UNLOGGED},
+	{"--strict-names", false, PATTERN_STRICT},
+	{"--filter", true, PATTERN_FILE},
+};
+
+/* What a name is taken from, as columns of a query. */
+typedef struct NameColumns
+{
+	const char *schema;
+	const char *name;
+	const char *visible;
+} NameColumns;
+
+/* ----------
+ * Options
+ * ----------
+ */
+
+/*
+ * Is argument no *i of pg_dump's one that chooses?  *kind and *pattern, which
+ * is NULL if it has none, say what, and *i is set to its last argument.
+ */
+static bool
+take_choice(const Options *options, int *i, PatternKind *kind,
+			const char **pattern)
+{
+	const char *arg = options->pg_dump_args[*i];
+
+	for (int j = 0; j < (int) lengthof(choosing); j++)
+	{
+		size_t		len = strlen(choosing[j].option);
+
+		if (strncmp(arg, choosing[j].option, len) != 0 ||
+			arg[len] != (choosing[j].is_long ? '=' : '\0'))
+			continue;
+		*kind = choosing[j].kind;
+		*pattern = choosing[j].is_long ? arg + len + 1 : NULL;
+		if (!choosing[j].is_long && *kind < PATTERN_OBJECTS)
+			*pattern = options->pg_dump_args[++*i];
+		return true;
+	}
+	/* the value of a short option is not to be taken for an option */
+	if (arg[0] == '-' && arg[1] != '-' && arg[1] != '\0' &&
+		strchr("ES", arg[1]) != NULL && arg[2] == '\0')
+		*i += 1;
+	return false;
+}
+
+/* How many options of each kind there are. */
+static void
+count_choices(const Options *options, int n[N_PATTERN_KINDS])
+{
+	PatternKind kind;
+	const char *pattern;
+
+	memset(n, 0, N_PATTERN_KINDS * sizeof(int));
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+		if (take_choice(options, &i, &kind, &pattern))
+			n[kind]++;
+}
+
+bool
+compare_selection_has_objects(const Options *options)
+{
+	int			n[N_PATTERN_KINDS];
+
+	count_choices(options, n);
+	if (n[PATTERN_NO_OBJECTS] > 0)
+		return false;
+	return n[PATTERN_OBJECTS] > 0 ||
+		n[PATTERN_TABLE] + n[PATTERN_SCHEMA] + n[PATTERN_EXTENSION] == 0;
+}
+
+/* ----------
+ * Conditions
+ * ----------
+ */
+
+/* "(false OR ...)": does one of the patterns of this kind match? */
+static void
+append_matches(PGconn *conn, PQExpBuffer sql, const Options *options,
+			   PatternKind wanted, const NameColumns *columns)
+{
+	bool		is_schema = wanted == PATTERN_SCHEMA || wanted == PATTERN_NO_SCHEMA;
+	PatternKind kind;
+	const char *pattern;
+	PQExpBufferData dbname;
+	int			dots;
+
+	initPQExpBuffer(&dbname);
+	appendPQExpBufferStr(sql, "(false");
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+	{
+		if (!take_choice(options, &i, &kind, &pattern) || kind != wanted)
+			continue;
+		appendPQExpBufferStr(sql, " OR (true ");
+		/* as pg_dump has it; one of another database it refuses itself */
+		processSQLNamePattern(conn, sql, pattern, true, false,
+							  is_schema ? NULL : columns->schema,
+							  is_schema ? columns->schema : columns->name,
+							  NULL, is_schema ? NULL : columns->visible,
+							  &dbname, &dots);
+		appendPQExpBufferChar(sql, ')');
+	}
+	appendPQExpBufferChar(sql, ')');
+	termPQExpBuffer(&dbname);
+}
+
+/* Are rows, or positions, of what has this name chosen? */
+static void
+append_chosen(PGconn *conn, PQExpBuffer sql, const Options *options,
+			  const NameColumns *columns)
+{
+	int			n[N_PATTERN_KINDS];
+
+	count_choices(options, n);
+	if (n[PATTERN_TABLE] > 0)
+		append_matches(conn, sql, options, PATTERN_TABLE, columns);
+	else
+	{
+		if (n[PATTERN_SCHEMA] > 0)
+			append_matches(conn, sql, options, PATTERN_SCHEMA, columns);
+		else
+			appendPQExpBufferStr(sql, "true");
+		appendPQExpBufferStr(sql, " AND NOT ");
+		append_matches(conn, sql, options, PATTERN_NO_SCHEMA, columns);
+	}
+	appendPQExpBufferStr(sql, " AND NOT ");
+	append_matches(conn, sql, options, PATTERN_NO_TABLE, columns);
+	appendPQExpBufferStr(sql, " AND NOT ");
+	append_matches(conn, sql, options, PATTERN_NO_DATA, columns);
+}
+
+/* Visible is what the user's own search path shows, as to pg_dump. */
+static PGresult *
+query_by_path(PGconn *conn, const char *sql, const char *const *params,
+			  int n_params)
+{
+	PGresult   *res;
+
+	session_command(conn, "RESET search_path");
+	res = session_query_params(conn, sql, n_params, params, 0);
+	PQclear(session_query(conn, "SELECT pg_catalog.set_config('search_path', '', false)"));
+	return res;
+}
+
+/* ----------
+ * A database without what is asked for
+ * ----------
+ */
+static bool
+is_there(PGconn *conn, const Options *options, PatternKind kind)
+{
+	const NameColumns columns = {
+		"n.nspname", "c.relname", "pg_catalog.pg_table_is_visible(c.oid)"
+	};
+	PQExpBufferData sql;
+	PGresult   *res;
+	bool		result;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SELECT FROM pg_catalog.pg_namespace n");
+	if (kind == PATTERN_TABLE)
+		appendPQExpBufferStr(&sql, " JOIN pg_catalog.pg_class c"
+							 " ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+							 " AND c.relkind OPERATOR(pg_catalog.=)"
+							 " ANY (ARRAY['r', 'S', 'v', 'm', 'f', 'p'])");
+	appendPQExpBufferStr(&sql, " WHERE ");
+	append_matches(conn, &sql, options, kind, &columns);
+	appendPQExpBufferStr(&sql, " LIMIT 1");
+	res = query_by_path(conn, sql.data, NULL, 0);
+	result = PQntuples(res) > 0;
+	PQclear(res);
+	termPQExpBuffer(&sql);
+	return result;
+}
+
+/* All but the patterns for tables and schemas, and one that excludes all. */
+static void
+choose_nothing(Options *options, bool with_objects)
+{
+	const char **args = pg_malloc((options->n_pg_dump_args + 3) * sizeof(char *));
+	PatternKind kind;
+	const char *pattern;
+	int			n = 0;
+
+	for (int i = 0; i < options->n_pg_dump_args; i++)
+	{
+		int			first = i;
+
+		if (take_choice(options, &i, &kind, &pattern) &&
+			(kind == PATTERN_TABLE || kind == PATTERN_SCHEMA))
+			continue;
+		while (first <= i)
+			args[n++] = options->pg_dump_args[first++];
+	}
+	args[n++] = "--exclude-schema=*";
+	if (!with_objects)
+		args[n++] = "-B";
+	options->pg_dump_args = args;
+	options->n_pg_dump_args = n;
+}
+
+bool
+compare_selection_fit(PGconn *conn, Options *options)
+{
+	int			n[N_PATTERN_KINDS];
+
+	count_choices(options, n);
+	if (n[PATTERN_STRICT] > 0 || n[PATTERN_FILE] > 0)
+		return false;
+	if ((n[PATTERN_TABLE] == 0 || is_there(conn, options, PATTERN_TABLE)) &&
+		(n[PATTERN_SCHEMA] == 0 || is_there(conn, options, PATTERN_SCHEMA)))
+		return false;
+	choose_nothing(options, compare_selection_has_objects(options));
+	return true;
+}
+
+/* ----------
+ * An archive
+ * ----------
+ */
+
+/* Sequences that are owned by tables which are chosen are chosen, too. */
+static void
+add_owned_sequences(const Toc *toc, bool *chosen)
+{
+	TocNames   *tables = toc_names_make(toc, "TABLE DATA");
+	TocNames   *sequences = toc_names_make(toc, "SEQUENCE SET");
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		char	   *owner = toc_names_sequence_owner(entry);
+		int			table = owner ? toc_names_find(tables, owner) : -1;
+		int			sequence = table < 0 || !chosen[table] || !entry->namespace ? -1 :
+			toc_names_find(sequences, fmtQualifiedId(entry->namespace, entry->tag));
+
+		if (sequence >= 0)
+			chosen[sequence] = true;
+		free(owner);
+	}
+	toc_names_free(tables);
+	toc_names_free(sequences);
+}
+
+/*
+ * What only its definition tells: whether it is unlogged, and whether it is
+ * an extension's, which then has it.
+ */
+static void
+leave_out_by_definition(const Toc *toc, const int n[N_PATTERN_KINDS],
+						bool *chosen)
+{
+	TocNames   *tables = toc_names_make(toc, "TABLE");
+	TocNames   *sequences = toc_names_make(toc, "SEQUENCE");
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		bool		is_table = toc_entry_is_table_data(entry);
+		int			definition;
+		const char *defn;
+
+		if (!chosen[i])
+			continue;
+		definition = toc_names_find(is_table ? tables : sequences,
+									fmtQualifiedId(entry->namespace, entry->tag));
+		defn = definition < 0 ? NULL : toc->entries[definition].defn;
+		if (n[PATTERN_NO_UNLOGGED] > 0 && defn &&
+			strncmp(defn, "CREATE UNLOGGED ", 16) == 0)
+			chosen[i] = false;
+		if (n[PATTERN_EXTENSION] + n[PATTERN_NO_EXTENSION] > 0 && definition < 0)
+			chosen[i] = false;
+	}
+	toc_names_free(tables);
+	toc_names_free(sequences);
+}
+
+/*
+ * $1 has the schemas, $2 the names.  One without a schema is meant if no
+ * table of that name is in a schema that comes before.
+ */
+static char *
+chosen_query(PGconn *conn, const Options *options)
+{
+	static const NameColumns columns = {"n.nspname", "n.relname", "n.visible"};
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql,
+						 "WITH path (schemas) AS (SELECT pg_catalog.current_schemas(true)),"
+						 " named (nspname, relname, no) AS (SELECT * FROM ROWS FROM ("
+						 "pg_catalog.unnest($1::pg_catalog.name[]), pg_catalog.unnest($2::pg_catalog.name[]))"
+						 " WITH ORDINALITY),"
+						 " placed AS (SELECT n.*, pg_catalog.array_position(p.schemas, n.nspname) AS place, p.schemas"
+						 " FROM named n CROSS JOIN path p)"
+						 " SELECT n.no OPERATOR(pg_catalog.-) 1 FROM (SELECT p.*,"
+						 " p.place IS NOT NULL AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
+						 " JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace"
+						 " WHERE c.relname OPERATOR(pg_catalog.=) p.relname"
+						 " AND pg_catalog.array_position(p.schemas, s.nspname) OPERATOR(pg_catalog.<) p.place)"
+						 " AND NOT EXISTS (SELECT FROM placed o WHERE o.relname OPERATOR(pg_catalog.=) p.relname"
+						 " AND o.place OPERATOR(pg_catalog.<) p.place) AS visible"
+						 " FROM placed p) n WHERE ");
+	append_chosen(conn, &sql, options, &columns);
+	return sql.data;
+}
+
+bool *
+compare_selection_of_toc(PGconn *conn, const Options *options, const Toc *toc)
+{
+	bool	   *chosen;
+	int			n[N_PATTERN_KINDS];
+	int			n_choices = 0;
+	int			n_names = 0;
+	int		   *entries;
+	char	  **schemas;
+	char	  **names;
+	const char *params[2];
+	char	   *sql;
+	PGresult   *res;
+
+	count_choices(options, n);
+	for (int kind = 0; kind < N_PATTERN_KINDS; kind++)
+		n_choices += n[kind];
+	if (n_choices == 0)
+		return NULL;
+	chosen = pg_malloc0((toc->n_entries + 1) * sizeof(bool));
+	if (n[PATTERN_FILE] > 0)
+		return chosen;
+	entries = pg_malloc((toc->n_entries + 1) * sizeof(int));
+	schemas = pg_malloc((toc->n_entries + 1) * sizeof(char *));
+	names = pg_malloc((toc->n_entries + 1) * sizeof(char *));
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (entry->namespace == NULL || (!toc_entry_is_table_data(entry) &&
+										 !toc_entry_is(entry, "SEQUENCE SET")))
+			continue;
+		schemas[n_names] = entry->namespace;
+		names[n_names] = entry->tag;
+		entries[n_names++] = i;
+	}
+	params[0] = text_array(conn, schemas, n_names);
+	params[1] = text_array(conn, names, n_names);
+	sql = chosen_query(conn, options);
+	res = query_by_path(conn, sql, params, 2);
+	for (int i = 0; i < PQntuples(res); i++)
+		chosen[entries[atoi(PQgetvalue(res, i, 0))]] = true;
+	PQclear(res);
+	add_owned_sequences(toc, chosen);
+	leave_out_by_definition(toc, n, chosen);
+	free(sql);
+	free(schemas);
+	free(names);
+	free(entries);
+	return chosen;
+}
