@@ -248,6 +248,44 @@ SQL
 	sql($node, 'mask', 'DROP VIEW of_family; DROP TABLE derived');
 }
 
+# ---- what a restore checks, and what else shows values: each is named, once, in
+# the warning that it belongs to
+{
+	sql($node, 'mask', <<'SQL');
+CREATE TABLE checked (id int, t text CHECK (t <> 'shown'), n int, free text, d text DEFAULT 'shown',
+	CONSTRAINT of_both CHECK (n > 0 OR t IS NULL), UNIQUE (n));
+CREATE TABLE refers (n int CONSTRAINT to_checked REFERENCES checked (n));
+CREATE INDEX of_some ON checked (id) WHERE t = 'shown';
+CREATE INDEX of_expression ON checked ((t || 'shown'));
+CREATE UNIQUE INDEX of_lower ON checked (lower(d));
+ALTER TABLE checked ADD CONSTRAINT of_overlap EXCLUDE USING btree (id WITH =);
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+CREATE TRIGGER on_shown BEFORE INSERT ON checked FOR EACH ROW WHEN (NEW.t = 'shown') EXECUTE FUNCTION nothing();
+CREATE TRIGGER on_all BEFORE UPDATE OF free ON checked FOR EACH ROW EXECUTE FUNCTION nothing();
+CREATE POLICY see ON checked USING (t <> 'shown');
+CREATE POLICY put ON checked WITH CHECK (d <> 'shown');
+CREATE TABLE listed (t text, x int) PARTITION BY LIST (lower(t));
+CREATE TABLE listed_shown PARTITION OF listed FOR VALUES IN ('shown');
+SQL
+	my (undef, undef, $said) = run_program('pg_pardump', @db, '--dry-run', map { "--mask=$_" } 'checked.*:NULL', 'refers.n:1', 'listed.t:NULL');
+	my ($checks) = $said =~ /what a restore checks\n.*?detail: (.*)\.\n/;
+	my ($definitions) = $said =~ /definitions are dumped as they are.*?\n.*?detail: (.*)\.\n/;
+	is_deeply([ sort grep { /checked|refers|listed/ } split /; /, $checks // '' ], [ sort map { "public.$_" }
+		'checked.t is in CHECK constraint "checked_t_check"', 'checked.t is in CHECK constraint "of_both"', 'checked.n is in CHECK constraint "of_both"',
+		'checked.n is in unique index "checked_n_key"', 'checked.d is in unique index "of_lower"', 'checked.id is in unique index "of_overlap"',
+		'checked.n is referenced by foreign key "to_checked"', 'refers.n is in foreign key "to_checked"', 'listed_shown.t is in the partition key' ],
+		'warnings: what a restore checks');
+	is_deeply([ sort split /; /, $definitions // '' ], [ sort map { "public.$_" }
+		'checked.t is in CHECK constraint "checked_t_check"', 'checked.t is in CHECK constraint "of_both"', 'checked.n is in CHECK constraint "of_both"',
+		'checked.d has a default', 'checked.t is in partial or expression index "of_some"', 'checked.id is in partial or expression index "of_some"',
+		'checked.t is in partial or expression index "of_expression"', 'checked.d is in partial or expression index "of_lower"',
+		'checked.t is in policy "see"', 'checked.d is in policy "put"', 'checked.t is in the condition of trigger "on_shown"',
+		'listed_shown.t is in the bounds of partitions' ],
+		'warnings: definitions that show values');
+	unlike($said, qr/checked\.free/, 'warnings: none of a column that nothing is about');
+	sql($node, 'mask', 'DROP TABLE checked, refers, listed; DROP FUNCTION nothing()');
+}
+
 # ---- errors do not say what is hidden
 
 sql($node, 'mask', <<'SQL');

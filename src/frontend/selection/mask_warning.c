@@ -80,7 +80,7 @@ static const char findings_query[] =
 " UNION ALL SELECT no, true, 'is in the bounds of partitions', NULL FROM key"
 " UNION ALL SELECT m.no, true, 'has a default', NULL FROM masked m JOIN pg_catalog.pg_attrdef f"
 " ON f.adrelid OPERATOR(pg_catalog.=) m.oid AND f.adnum OPERATOR(pg_catalog.=) m.attnum"
-" UNION ALL SELECT d.no, true, 'is in the predicate or an expression of index', x.relname FROM dep d"
+" UNION ALL SELECT d.no, true, 'is in partial or expression index', x.relname FROM dep d"
 " JOIN pg_catalog.pg_index i ON i.indexrelid OPERATOR(pg_catalog.=) d.objid"
 " AND (i.indpred IS NOT NULL OR i.indexprs IS NOT NULL)"
 " JOIN pg_catalog.pg_class x ON x.oid OPERATOR(pg_catalog.=) i.indexrelid"
