@@ -125,14 +125,15 @@ message_log(int level, int part, const char *format,...)
  * PostgreSQL's libraries, connectDatabase() for one, call pg_log_generic():
  * the linker leads them here ("--wrap" in the manual of ld).
  */
-extern void LIBRARY_MESSAGE(__wrap_pg_log_generic) LIBRARY_MESSAGE_ATTRIBUTE;
+extern void __wrap_pg_log_generic(int level, int part, const char *format,...)
+			pg_attribute_printf(3, 4);
 
 void
-LIBRARY_MESSAGE(__wrap_pg_log_generic)
+__wrap_pg_log_generic(int level, int part, const char *format,...)
 {
 	va_list		args;
 
 	va_start(args, format);
-	message_log_v(level, LIBRARY_MESSAGE_PART, format, args);
+	message_log_v(level, part, format, args);
 	va_end(args);
 }

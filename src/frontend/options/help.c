@@ -165,7 +165,7 @@ static const char content_options[] =
 "  --no-security-labels         do not dump security label assignments\n"
 "  --no-statistics              do not dump statistics (pg_dump 18)\n"
 "  --no-subscriptions           do not dump subscriptions\n"
-"  --no-table-access-method     do not dump table access methods (pg_dump 15)\n"
+"  --no-table-access-method     do not dump table access methods\n"
 "  --no-tablespaces             do not dump tablespace assignments\n"
 "  --no-toast-compression       do not dump TOAST compression methods\n"
 "  --no-unlogged-table-data     do not dump unlogged table data\n"

@@ -40,7 +40,7 @@ enum
 
 static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:Pr:RsS:t:T:U:vwWxZ:";
 
-/* The union of pg_dump 14 to 19 (pg_dump.c:main). */
+/* The union of pg_dump 15 to 19 (pg_dump.c:main). */
 static const struct option pg_dump_options[] = {
 	{"attribute-inserts", no_argument, NULL, OPT_INSERTS},
 	{"binary-upgrade", no_argument, NULL, OPT_BINARY_UPGRADE},
@@ -94,7 +94,7 @@ static const struct option pg_dump_options[] = {
 	{"no-subscriptions", no_argument, NULL, OPT_PASS},
 	{"no-sync", no_argument, NULL, OPT_NO_SYNC},
 	{"no-synchronized-snapshots", no_argument, NULL, OPT_PASS},
-	{"no-table-access-method", no_argument, NULL, PASS_SINCE(15)},
+	{"no-table-access-method", no_argument, NULL, OPT_PASS},
 	{"no-tablespaces", no_argument, NULL, OPT_PASS},
 	{"no-toast-compression", no_argument, NULL, OPT_PASS},
 	{"no-unlogged-table-data", no_argument, NULL, OPT_PASS},

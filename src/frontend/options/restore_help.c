@@ -66,7 +66,7 @@ static const char restore_options[] =
 "  --no-security-labels         do not restore security labels\n"
 "  --no-statistics              do not restore statistics (pg_restore 18)\n"
 "  --no-subscriptions           do not restore subscriptions\n"
-"  --no-table-access-method     do not restore table access methods (pg_restore 15)\n"
+"  --no-table-access-method     do not restore table access methods\n"
 "  --no-tablespaces             do not restore tablespace assignments\n"
 "  --restrict-key=RESTRICT_KEY  use provided string as psql \\restrict key\n"
 "  --section=SECTION            restore named section (pre-data, data, or post-data)\n"

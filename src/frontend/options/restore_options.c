@@ -39,7 +39,7 @@ typedef struct RestoreOption
 #define MEMBER(name) offsetof(Options, name)
 
 /*
- * The union of pg_restore 14 to 18 (pg_restore.c:main).  What is not given to
+ * The union of pg_restore 15 to 18 (pg_restore.c:main).  What is not given to
  * its runs as it stands is told to them by stock_pg_restore.c.
  */
 static const RestoreOption restore_options[] = {

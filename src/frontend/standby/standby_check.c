@@ -11,7 +11,7 @@
 #include "standby/standby_check.h"
 
 /* pg_get_wal_replay_pause_state() came with 14. */
-#define MIN_VERSION 140000
+#define MIN_VERSION 150000
 
 /* What must be the same, or true, in this order. */
 enum Column
@@ -49,7 +49,7 @@ ask(const Standby *standby)
 	PGresult   *res;
 
 	if (PQserverVersion(standby->conn) < MIN_VERSION)
-		pg_fatal("server %s is of version %s: %s needs 14 or newer",
+		pg_fatal("server %s is of version %s: %s needs 15 or newer",
 				 standby->name,
 				 PQparameterStatus(standby->conn, "server_version"), "--also-from");
 	res = session_query(standby->conn, check_query);

@@ -18,7 +18,7 @@
 #include "stock/stock_pg_dump.h"
 #include "toc/toc_read.h"
 
-#define MIN_MAJOR 14
+#define MIN_MAJOR 15
 
 /* A signal just before a poll() does not end it: look again so often. */
 #define LOOK_AGAIN_MS 200

@@ -27,7 +27,7 @@ extern StockPgDump *stock_pg_dump_find(const Options *options,
 
 /*
  * Take its answer, before it is used.  Exits with a message if there is none,
- * if it is older than 14 or than one of the options, or if it was not named
+ * if it is older than 15 or than one of the options, or if it was not named
  * and is of another major than this program.
  */
 extern void stock_pg_dump_check(StockPgDump *pg_dump, const Options *options);
