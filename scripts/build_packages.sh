@@ -9,7 +9,9 @@
 # scripts/chroot.sh makes it, lets lintian check them, and in a bare root
 # installs, tries, upgrades and removes them.  The same is done there with the
 # archive for PGXN, of HEAD, and with the packages of two majors side by side if
-# trixie and forky were built.  Run it as root.  The packages are left in
+# trixie and forky were built.  Then rpmbuild makes the RPM packages on the first
+# release, the container's image is built by buildah in a root of trixie, and
+# the manifests are held to Kubernetes' schema.  Run it as root.  The packages are left in
 # ${PG_PARDUMP_PACKAGES:-/var/tmp/pg_pardump-packages}/SUITE.
 
 set -euo pipefail
@@ -68,4 +70,10 @@ if [[ " $* " == *" trixie "* && " $* " == *" forky "* ]]; then
 	log "trying the packages of two majors side by side"
 	enter --bare forky test/packages/two_majors.sh packages/forky trixie packages/trixie
 fi
+log "trying the RPM spec"
+enter --bare "$1" test/packages/rpm.sh "$archive"
+log "trying the container file"
+enter --bare trixie test/packages/container.sh
+log "trying the manifests"
+run_job "$TREE/scripts/validate_manifests.sh"
 log "the packages are in \"$PACKAGES\""

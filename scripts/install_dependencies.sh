@@ -38,6 +38,7 @@ package_list()
 	fi
 	echo libipc-run-perl libio-pty-perl bzip2 zstd lz4 age ca-certificates
 	echo pandoc man-db zsh locales fakeroot
+	echo rpm	# for t/189_packaging.pl
 	echo slurmctld slurmd slurm-client munge	# for t/182_slurm.pl
 	echo clang libclang-rt-dev	# for libFuzzer
 	if [ "$with_chroots" = yes ]; then
@@ -88,7 +89,7 @@ while [ $# -gt 0 ]; do
 done
 
 if [ ! -e /etc/debian_version ] || [ ! -x "$(command -v apt-get)" ]; then
-	die "this is not Debian; install by hand: gcc, make, PostgreSQL 14 or newer with its server headers and PGXS," \
+	die "this is not Debian; install by hand: gcc, make, PostgreSQL 15 or newer with its server headers and PGXS," \
 		"the headers of libpq, OpenSSL, zlib, zstd, lz4, libdeflate and ISA-L, and Perl's IPC::Run"
 fi
 
