@@ -4,7 +4,8 @@
 #   make install                               install both
 #   make installcheck                          pg_regress and TAP tests against
 #                                              the installed files
-#   make man html                              the manual, by pandoc
+#   make man html                              the manual, by pandoc; the front
+#                                              page is doc/index.html
 #   make check-units                           tests in C of what needs no
 #                                              server
 #   make dist                                  the archive for PGXN, of HEAD
@@ -51,7 +52,8 @@ TAP_TESTS = 1
 
 # Made on request only, so that a build does not need pandoc; installed if made.
 MAN_PAGES = $(PROGRAMS:%=doc/%.1)
-HTML_PAGES = $(patsubst %.md,%.html,$(sort $(wildcard doc/*.md)))
+HTML_PAGES = $(patsubst %.md,%.html,$(sort $(wildcard doc/*.md))) \
+	doc/bench.html doc/results.html
 
 EXTRA_CLEAN = $(PROGRAM_FILES) $(FRONTEND_OBJS) $(SHARED_OBJS) $(UNIT_TEST) \
 	$(UNIT_OBJS) $(MAN_PAGES) $(HTML_PAGES)
@@ -136,9 +138,21 @@ html: $(HTML_PAGES)
 		--metadata=header:'pg_pardump Documentation' \
 		--metadata=footer:'pg_pardump $(DIST_VERSION)' $< --output=$@
 
-%.html: %.md doc/manual.lua doc/manual.css
-	$(PANDOC) --to=html5 --toc --toc-depth=2 $(EMBED) \
-		--css=doc/manual.css $< --output=$@
+MAKE_HTML = $(PANDOC) --to=html5 --toc --toc-depth=2 $(EMBED) \
+	--css=doc/manual.css --include-before-body=doc/manual_nav.htm
+HTML_PARTS = doc/manual.lua doc/manual.css doc/manual_nav.htm
+
+%.html: %.md $(HTML_PARTS)
+	$(MAKE_HTML) --resource-path=doc $< --output=$@
+
+doc/index.html: doc/index.md doc/measured.svg $(PROGRAMS:%=doc/%.md) $(HTML_PARTS)
+	$(MAKE_HTML) --resource-path=doc --metadata=index $< --output=$@
+
+doc/bench.html: bench/README.md $(HTML_PARTS)
+	$(MAKE_HTML) $< --output=$@
+
+doc/results.html: bench/RESULTS.md bench/results_17.svg $(HTML_PARTS)
+	$(MAKE_HTML) --resource-path=bench $< --output=$@
 
 install: install-man
 

@@ -52,7 +52,7 @@ is_deeply(\%manual, \%takes, 'the manual has the options of --help');
 # Since when pg_dump has an option, both say alike.
 my %help_since = $help =~ /^  (--[a-z-]+)(?:(?!^  ?-).)*?\(pg_dump (\d+)\)$/msg;
 my %manual_since = $manual =~ /^`(--[a-z-]+)[^`]*`\n:   (?:(?!\n\n).)*?\(pg_dump (\d+)\)/msg;
-cmp_ok(scalar(keys %help_since), '>=', 13, 'some came with a later pg_dump');
+cmp_ok(scalar(keys %help_since), '>=', 12, 'some came with a later pg_dump');
 is_deeply(\%manual_since, \%help_since, 'the manual says the same of when');
 
 # Options that are named anywhere else must exist, or be refused by name.
@@ -121,7 +121,7 @@ my %backup_takes;
 
 # ---- links of one file to another, and to headings, lead somewhere
 
-foreach my $file (glob("$tree/*.md"), glob("$tree/doc/*.md"), glob("$tree/bench/*.md"))
+foreach my $file (map { glob("$tree/$_*.md") } '', qw(doc/ bench/ packaging/ test/))
 {
 	my $text = slurp_file($file);
 	foreach my $link ($text =~ /\]\(([^)\s]+)\)/g)
@@ -140,8 +140,8 @@ foreach my $file (glob("$tree/*.md"), glob("$tree/doc/*.md"), glob("$tree/bench/
 
 SKIP:
 {
-	skip 'pandoc is not installed', 5 if system('pandoc --version >/dev/null 2>&1') != 0;
-	skip 'man is not installed', 5 if system('man --version >/dev/null 2>&1') != 0;
+	skip 'pandoc is not installed', 7 if system('pandoc --version >/dev/null 2>&1') != 0;
+	skip 'man is not installed', 7 if system('man --version >/dev/null 2>&1') != 0;
 	my $log = new_path('make.log');
 	is(system("make -s -C '$tree' man html >'$log' 2>&1"), 0, 'man page and HTML are made')
 	  or diag(slurp_file($log));
@@ -154,7 +154,31 @@ SKIP:
 	my @pages = $text =~ m{/usr/share/doc/pg-pardump/([a-z_]+\.html)}g;
 	my @made = grep { $_ ne 'pg_pardump.html' } map { basename($_) } sort glob "$tree/doc/*.html";
 	is_deeply([ sort @pages[ -@made .. -1 ] ], \@made, 'but the pages that are made');
+
+	# links of the pages lead to pages that are made, and to places in them
+	my %html = map { basename($_) => slurp_file($_) } glob "$tree/doc/*.html";
+	my @astray;
+	foreach my $page (sort keys %html)
+	{
+		foreach my $link ($html{$page} =~ /<a\b[^>]* href="([^"]*)"/g)
+		{
+			my ($target, $place) = $link =~ /^([^#]*)(?:#(.*))?$/;
+			next if $target =~ /^https?:/;
+			my $there = $html{ $target eq '' ? $page : $target };
+			push @astray, "$page: $link"
+			  if !defined $there || defined $place && $there !~ / id="\Q$place\E"/;
+		}
+	}
+	is_deeply(\@astray, [], 'all links of the HTML pages lead somewhere');
+	my %index = map { $_ => 1 } $html{'index.html'} =~ /<a href="([a-z_]+\.html(?:#option-[a-z-]+)?)"/g;
+	my @left_out = grep { !$index{$_} } (grep { $_ ne 'index.html' } keys %html),
+	  map { "pg_pardump.html#option$_" } map { s/^-//r } grep { /^--(?!no-progress$)/ } keys %takes;
+	is_deeply(\@left_out, [], 'the front page leads to all pages and options');
 }
+
+# ---- the picture of the front page and the README tells the figures that were measured
+
+is(`"$^X" '$tree/bench/headline.pl' '$tree/bench/RESULTS.md'`, slurp_file("$tree/doc/measured.svg"), 'the picture is of the figures');
 
 # ---- the completions: what they say of options themselves
 
