@@ -9,6 +9,7 @@ use lib "$FindBin::RealBin/lib";
 use List::Util qw(sum);
 use Pardump::BaseBackup qw(connection manifest_files enable_checksums);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok);
+use Pardump::Prometheus qw(read_samples);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -20,50 +21,10 @@ my $conninfo = $node->connstr . " $db";
 run_program('psql', '-Xq', '-d', $conninfo, '-c',
 	'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g; CREATE TABLE u (a int)');
 
-# The samples of a file by their names, each with its labels and value; dies at
-# whatever the format (exposition_formats.md, version 0.0.4) does not allow.
 sub read_metrics
 {
-	my ($file) = @_;
-	my $text = slurp_file($file);
-	my (%samples, %type, %help);
-	my $metric = qr/[a-zA-Z_:][a-zA-Z0-9_:]*/;
-	my $last = '';
-
-	die 'the last line has no end' if $text !~ /\n\z/;
-	foreach my $line (split /\n/, $text)
-	{
-		if ($line =~ /^# HELP ($metric) ((?:[^\\\n]|\\\\|\\n)*)\z/)
-		{
-			die "two HELP lines: $line" if $help{$1}++;
-		}
-		elsif ($line =~ /^# TYPE ($metric) (counter|gauge|histogram|summary|untyped)\z/)
-		{
-			die "TYPE twice, or after samples: $line" if $type{$1} || $samples{$1};
-			$type{$1} = $2;
-		}
-		elsif ($line =~ /^($metric)(?:\{(.*)\})? ([+-]?(?:[0-9.]+(?:e[+-]?\d+)?|Inf|NaN))(?: -?\d+)?\z/)
-		{
-			my ($sample, $rest, $value, %labels) = ($1, $2 // '', $3);
-
-			while ($rest =~ s/^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^\\"\n]|\\["\\n])*)"(?:,|\z)//)
-			{
-				my ($label, $text) = ($1, $2);
-				die "label twice: $line" if exists $labels{$label};
-				$labels{$label} = $text =~ s/\\(.)/$1 eq 'n' ? "\n" : $1/ger;
-			}
-			die "labels: $line" if $rest ne '';
-			die "no TYPE or HELP: $line" if !$type{$sample} || !$help{$sample};
-			die "samples of one metric apart: $line" if $samples{$sample} && $last ne $sample;
-			$samples{$sample} = { %labels, value => $value };
-			$last = $sample;
-		}
-		else
-		{
-			die "no line of the format: $line";
-		}
-	}
-	return { map { s/^pg_pardump_//r => $samples{$_} } keys %samples };
+	my $samples = read_samples(@_);
+	return { map { s/^pg_pardump_//r => $samples->{$_}[0] } keys %$samples };
 }
 
 # values_ok('what', \%metrics, name => value...)
