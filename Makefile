@@ -1,4 +1,4 @@
-# pg_pardump: a server extension (PGXS) and three frontend programs.
+# pg_pardump: a server extension (PGXS), three frontend programs, and one in Perl.
 #
 #   make PG_CONFIG=/path/to/pg_config          build both
 #   make install                               install both
@@ -51,7 +51,7 @@ REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 TAP_TESTS = 1
 
 # Made on request only, so that a build does not need pandoc; installed if made.
-MAN_PAGES = $(PROGRAMS:%=doc/%.1)
+MAN_PAGES = $(PROGRAMS:%=doc/%.1) doc/pg_pardump_backup.1
 HTML_PAGES = $(patsubst %.md,%.html,$(sort $(wildcard doc/*.md))) \
 	doc/bench.html doc/results.html
 
@@ -107,6 +107,34 @@ install-frontend: $(PROGRAM_FILES)
 	$(MKDIR_P) '$(DESTDIR)$(bindir)'
 	$(INSTALL_PROGRAM) $(PROGRAM_FILES) '$(DESTDIR)$(bindir)/'
 
+# pg_pardump_backup, its modules, the units of systemd and a configuration to
+# begin with.  systemd finds units only where unitdir is one of its directories;
+# packages say so, and NO_BACKUP for all majors but one.
+BACKUP_DIR = $(datadir)/pg_pardump
+unitdir = $(BACKUP_DIR)
+BACKUP_UNITS = pg_pardump_backup@.service pg_pardump_backup@.timer
+BACKUP_FILL = sed -e 's,@LIBDIR@,$(BACKUP_DIR),' -e 's,@BINDIR@,$(bindir),' -e 's,@VERSION@,$(DIST_VERSION),'
+
+ifndef NO_BACKUP
+install: install-backup
+uninstall: uninstall-backup
+endif
+
+install-backup:
+	$(MKDIR_P) '$(DESTDIR)$(bindir)' '$(DESTDIR)$(BACKUP_DIR)/PardumpBackup' '$(DESTDIR)$(unitdir)'
+	$(INSTALL_DATA) $(srcdir)/src/backup/PardumpBackup/*.pm '$(DESTDIR)$(BACKUP_DIR)/PardumpBackup/'
+	$(INSTALL_DATA) $(srcdir)/src/backup/pg_pardump_backup.conf '$(DESTDIR)$(BACKUP_DIR)/'
+	$(BACKUP_FILL) $(srcdir)/src/backup/pg_pardump_backup.pl >'$(DESTDIR)$(bindir)/pg_pardump_backup'
+	chmod 755 '$(DESTDIR)$(bindir)/pg_pardump_backup'
+	for unit in $(BACKUP_UNITS); do \
+		$(BACKUP_FILL) $(srcdir)/src/backup/$$unit >"$(DESTDIR)$(unitdir)/$$unit" && \
+		chmod 644 "$(DESTDIR)$(unitdir)/$$unit" || exit 1; \
+	done
+
+uninstall-backup:
+	rm -rf '$(DESTDIR)$(BACKUP_DIR)'
+	rm -f '$(DESTDIR)$(bindir)/pg_pardump_backup' $(BACKUP_UNITS:%='$(DESTDIR)$(unitdir)/%')
+
 # Where local_preload_libraries and ordinary roles' LOAD look for libraries.
 PLUGIN_DIR = $(DESTDIR)$(pkglibdir)/plugins
 
@@ -122,7 +150,7 @@ uninstall-plugin:
 	rmdir '$(PLUGIN_DIR)' 2>/dev/null || true
 
 uninstall-frontend:
-	rm -f $(PROGRAMS:%='$(DESTDIR)$(bindir)/%') $(PROGRAMS:%='$(DESTDIR)$(mandir)/man1/%.1')
+	rm -f $(PROGRAMS:%='$(DESTDIR)$(bindir)/%') $(MAN_PAGES:doc/%='$(DESTDIR)$(mandir)/man1/%')
 
 PANDOC = pandoc --standalone --from=markdown-smart --lua-filter=doc/manual.lua
 
@@ -181,4 +209,4 @@ coverage:
 indent:
 	pgindent --typedefs=typedefs.list src test/unit
 
-.PHONY: check-units coverage fuzz fuzz-pages simd install-frontend install-man install-plugin uninstall-frontend uninstall-plugin man html dist indent
+.PHONY: check-units coverage fuzz fuzz-pages simd install-backup install-frontend install-man install-plugin uninstall-backup uninstall-frontend uninstall-plugin man html dist indent

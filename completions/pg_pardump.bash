@@ -265,3 +265,16 @@ _pg_parbasebackup()
 	_pg_pardump_options "$1"
 } &&
 	complete -F _pg_parbasebackup pg_parbasebackup
+
+_pg_pardump_backup()
+{
+	local cur prev words cword split
+	_init_completion -s || return
+
+	if [[ $cur == -* ]]; then
+		_pg_pardump_options "$1"
+		return
+	fi
+	_filedir conf
+} &&
+	complete -F _pg_pardump_backup pg_pardump_backup

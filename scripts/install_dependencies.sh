@@ -36,10 +36,14 @@ package_list()
 	if [ -z "${PG_CONFIG:-}" ]; then
 		echo "postgresql-$major" "postgresql-server-dev-$major"
 	fi
-	echo libipc-run-perl libio-pty-perl bzip2 zstd lz4 age ca-certificates
+	echo libipc-run-perl libio-pty-perl bzip2 zstd lz4 age gpg gpg-agent ca-certificates
 	echo pandoc man-db zsh locales fakeroot
 	echo rpm	# for t/189_packaging.pl
 	echo slurmctld slurmd slurm-client munge	# for t/182_slurm.pl
+	# not in every release; for t/189_backup_pipe.pl, which skips what needs it
+	if apt-cache policy rclone 2>/dev/null | grep -q 'Candidate: [^(]'; then
+		echo rclone
+	fi
 	echo clang libclang-rt-dev	# for libFuzzer
 	if [ "$with_chroots" = yes ]; then
 		echo debootstrap debian-archive-keyring

@@ -70,7 +70,7 @@ sub told_options
 {
 	my ($program, $stock) = @_;
 	my (undef, $help) = run_program($program, '--help');
-	my (undef, $theirs) = run_program($stock, '--help');
+	my $theirs = defined $stock ? (run_program($stock, '--help'))[1] : '';
 	my $manual = slurp_file("$tree/doc/$program.md");
 	my (%help, %manual);
 
@@ -118,6 +118,9 @@ my %backup_takes;
 		like($err, qr/option \Q$option\E is not supported: .*\n.*hint: Use pg_basebackup/, "$option is refused");
 	}
 }
+
+my ($nightly_takes) = told_options('pg_pardump_backup');
+is(keys %$nightly_takes, 10, 'pg_pardump_backup has options');
 
 # ---- links of one file to another, and to headings, lead somewhere
 
@@ -194,7 +197,7 @@ foreach my $file ($bash, $zsh)
 
 # bash's own functions are needed only for completing values.
 my %programs = (pg_pardump => \%takes, pg_parrestore => \%restore_takes,
-	pg_parbasebackup => \%backup_takes);
+	pg_parbasebackup => \%backup_takes, pg_pardump_backup => $nightly_takes);
 foreach my $program (sort keys %programs)
 {
 	my ($rc, $words) = run_program('bash', '-c', <<'BASH', 'bash', $bash, $program);

@@ -24,6 +24,8 @@ my (undef, $program) = run_program('pg_pardump', '--version');
 my ($version, $major_minor) = $program =~ /^pg_pardump ((\d+\.\d+)\.\d+) /;
 ok(defined $version, 'the program tells its version');
 
+like((run_program('pg_pardump_backup', '--version'))[1], qr/^pg_pardump_backup \Q$version\E$/, 'pg_pardump_backup: the version');
+
 my $meta = decode_json(slurp_file("$tree/META.json"));
 my $provided = $meta->{provides}{pg_pardump};
 is($meta->{version}, $version, 'META.json: the version');

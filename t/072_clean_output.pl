@@ -258,45 +258,6 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 	cleaned_ok('cannot be removed, but then can', $dir);
 }
 
-# ---- the job of doc/nightly_backup.md, which replaces an archive of the same day
-
-{
-	my $place = new_path('nightly');
-	mkdir $place or die "could not make directory \"$place\": $!";
-	sql($node, 'postgres', 'CREATE ROLE backup SUPERUSER LOGIN');
-	local $ENV{PGHOST} = $node->host;
-	local $ENV{PGPORT} = $node->port;
-	my ($job) = slurp_file("$FindBin::RealBin/../doc/nightly_backup.md") =~ /^(    #!\/bin\/sh\n.*?)^- /ms;
-	$job =~ s/^    //mg;
-	$job =~ s/^database=\K.*/clean/m && $job =~ s/^archives=\K.*/$place/m or die "not the job: $job";
-	my $path = text_file('job', $job);
-
-	my @old = map { "$place/clean.2025-01-0$_" } 1 .. 8;
-	foreach my $old (@old)
-	{
-		mkdir $old or die "could not make directory \"$old\": $!";
-		append_to_file($_, '') foreach "$old/toc.dat", "$old.globals.sql";
-	}
-	my ($rc, undef, $err) = run_program('sh', $path);
-	is("$rc$err", '0', 'nightly job: it works');
-	my ($archive) = map { s/\/toc\.dat$//r } grep { !/\.2025-/ } glob "$place/*/toc.dat";
-	is_deeply([ sort grep { /2025/ } glob "$place/*" ], [ map { ($_, "$_.globals.sql") } @old[ 2 .. 7 ] ],
-		'nightly job: the last seven are kept');
-
-	my $globals = slurp_file("$archive.globals.sql");
-	like($globals, qr/^CREATE ROLE backup;.*^-- PostgreSQL database cluster dump complete$/ms,
-		'nightly job: globals');
-	my $bin = new_path('bin');
-	mkdir $bin or die "could not make directory \"$bin\": $!";
-	append_to_file("$bin/pg_dumpall", "#!/bin/sh\nfor last; do :; done\necho half >\"\$last\"\nexit 1\n");
-	chmod 0755, "$bin/pg_dumpall" or die "could not change mode of \"$bin/pg_dumpall\": $!";
-	local $ENV{PATH} = "$bin:$ENV{PATH}";
-	($rc) = run_program('sh', $path);
-	is($rc, 1, 'nightly job, globals fail: exit code');
-	is(slurp_file("$archive.globals.sql"), $globals, 'nightly job, globals fail: those of before are whole');
-	is((run_program('pg_pardump', '--verify', $archive))[0], 0, 'nightly job, globals fail: the archive too');
-}
-
 # ---- options
 
 foreach my $try ([ '--pipe', '--pipe=cat >%f' ], [ '--target', '--target=dbname=none' ],

@@ -1,0 +1,194 @@
+# The configuration file of pg_pardump_backup: lines of "key = value", of which
+# every one that is not right is told of, by its number.
+
+package PardumpBackup::Config;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Fcntl qw(:mode O_NONBLOCK O_RDONLY);
+use Text::ParseWords qw(shellwords);
+
+our @EXPORT_OK = qw(read_config fill_in);
+
+# Of each key a function that returns its value, or dies with what is wrong.
+# Those of LISTS may be given again.
+my %KEYS = (
+	bindir => \&path,
+	compress => \&text,
+	database => \&text,
+	directory => \&path,
+	exclude_database => \&text,
+	globals => sub { one_of($_[0], qw(yes no no-passwords)) },
+	host => \&text,
+	incremental => sub { one_of($_[0], qw(yes no)) eq 'yes' },
+	jobs => sub { number($_[0], 1, 4096) },
+	keep_days => sub { number($_[0], 1, 36500) },
+	keep_last => sub { number($_[0], 1, 100000) },
+	maintenance_database => \&text,
+	metrics => \&path,
+	options => \&dump_options,
+	pipe => \&pipe_command,
+	port => sub { number($_[0], 1, 65535) },
+	remove => sub { command($_[0]) },
+	service => \&text,
+	username => \&text,
+	verify_command => sub { command($_[0]) });
+my %LISTS = map { $_ => 1 } qw(database exclude_database);
+my %DEFAULTS = (globals => 'yes', jobs => 1, keep_last => 7, maintenance_database => 'postgres');
+
+# What is not for "options" to say, as this program says it, or as there would
+# be no archive, or none where it is looked for.  Some of them may be shortened.
+my @OWN = qw(file format jobs compress version check compare-with dry-run incremental
+  manifest-fingerprints metrics no-sync pipe verify tasks task run-tasks plan target create-slot
+  clean-output dbname host port username no-password password help);
+
+sub text { return $_[0]; }
+
+sub one_of
+{
+	my ($value, @allowed) = @_;
+	return $value if grep { $_ eq $value } @allowed;
+	die 'must be ' . join(' or ', map { "\"$_\"" } @allowed) . "\n";
+}
+
+sub number
+{
+	my ($value, $min, $max) = @_;
+	return int $value if $value =~ /^\d{1,9}\z/ && $value >= $min && $value <= $max;
+	die "must be a number from $min to $max\n";
+}
+
+sub path
+{
+	my ($value) = @_;
+	die "must be an absolute path\n" if $value !~ m{^/};
+	return $value =~ s{(?<=.)/+\z}{}r;
+}
+
+# A text in which only these may follow a percent sign, besides another one.
+sub placeholders
+{
+	my ($value, $letters) = @_;
+	my $wrong = join ', ', grep { !/^%[%$letters]\z/ } $value =~ /(%.?)/gs;
+	die "has $wrong, which stands for nothing\n" if $wrong ne '';
+	return $value;
+}
+
+# The words of a command that no shell sees.
+sub command
+{
+	my ($value) = @_;
+	my @words = shellwords($value);
+	die "has a quote without its end\n" if !@words;
+	return [ map { placeholders($_, 'dtD') } @words ];
+}
+
+sub pipe_command
+{
+	my ($value) = @_;
+	placeholders($value, 'fdtD');
+	my %has = map { $_ => 1 } $value =~ /%(.)/g;
+	die "must have %f, the file's name\n" if !$has{f};
+	die "must have %D, or %d and %t: else a backup would overwrite another\n"
+	  if !$has{D} && !($has{d} && $has{t});
+	return $value;
+}
+
+sub dump_options
+{
+	my ($value) = @_;
+	my @words = shellwords($value);
+	die "has a quote without its end\n" if !@words;
+	foreach my $word (@words)
+	{
+		my ($name) = $word =~ /^--([a-z-]+)/;
+		die "must not have $word, which is not for it to say\n"
+		  if $word =~ /^-[fFjZVdhpUwW?]/
+		  || defined $name && grep { index($_, $name) == 0 } @OWN;
+	}
+	return \@words;
+}
+
+# Puts into a text what its placeholders stand for; those that are not in
+# %$values stay.
+sub fill_in
+{
+	my ($text, $values) = @_;
+	return $text =~ s/%(.)/$values->{$1} \/\/ "%$1"/gser;
+}
+
+# It names commands, so nobody else may write it.
+sub open_config
+{
+	my ($file) = @_;
+	sysopen(my $fh, $file, O_RDONLY | O_NONBLOCK) or die "could not open file \"$file\": $!\n";
+	my ($mode, $owner) = (stat $fh)[ 2, 4 ];
+	die "\"$file\" is not a regular file\n" if !S_ISREG($mode);
+	die "file \"$file\" belongs to user $owner, and must to root or to who runs this\n"
+	  if $owner != 0 && $owner != $>;
+	die "file \"$file\" must not be writable by its group or others\n" if $mode & 022;
+	return $fh;
+}
+
+# What single lines cannot know.  Returns what is wrong, each with the key that
+# it is about.
+sub conflicts
+{
+	my ($config) = @_;
+	my @wrong;
+
+	push @wrong, [ '', 'directory is not set' ] if !defined $config->{directory};
+	push @wrong, [ 'incremental', 'cannot be used with pipe: it takes files from the directory before' ]
+	  if $config->{incremental} && defined $config->{pipe};
+	push @wrong, [ 'exclude_database', 'cannot be used with database' ]
+	  if $config->{exclude_database} && $config->{database};
+	push @wrong, [ 'verify_command', 'is of use only with pipe' ]
+	  if $config->{verify_command} && !defined $config->{pipe};
+	push @wrong, [ 'pipe', 'without %D requires remove, the command that removes an old backup from there' ]
+	  if defined $config->{pipe} && $config->{pipe} !~ /%D/ && !$config->{remove};
+	return @wrong;
+}
+
+# Returns the values by key, "name" for the file's name without directory and
+# suffix, and a list of what is wrong.
+sub read_config
+{
+	my ($file) = @_;
+	my (%config, %line, @wrong);
+	my $fh = eval { open_config($file) };
+
+	return ({}, $@ =~ s/\n\z//r) if !$fh;
+	while (my $text = <$fh>)
+	{
+		next if $text =~ /^\s*(#|$)/;
+		my ($key, $value) = $text =~ /^\s*(\w+)\s*=\s*(.*?)\s*\z/s;
+		my $what =
+		    !defined $key ? 'is not "key = value"'
+		  : !$KEYS{$key} ? "unknown key \"$key\""
+		  : $value eq '' ? "$key has no value"
+		  : $value =~ /\0/ ? "$key has a zero byte"
+		  : $line{$key} && !$LISTS{$key} ? "$key is set again, after line $line{$key}"
+		  : undef;
+
+		if (!defined $what)
+		{
+			$line{$key} = $.;
+			my $result = eval { $KEYS{$key}->($value) };
+			$what = "$key " . $@ =~ s/\n\z//r if !defined $result;
+			$LISTS{$key} ? push(@{ $config{$key} }, $result) : ($config{$key} = $result);
+		}
+		push @wrong, "$file:$.: $what" if defined $what;
+	}
+	push @wrong, "could not read file \"$file\": $!" if $fh->error;
+	if (!@wrong)
+	{
+		push @wrong, map { $_->[0] eq '' ? "$file: $_->[1]" : "$file:$line{$_->[0]}: $_->[0] $_->[1]" }
+		  conflicts(\%config);
+	}
+	($config{name}) = $file =~ m{([^/]+?)(?:\.conf)?\z};
+	return ({ %DEFAULTS, %config }, @wrong);
+}
+
+1;

@@ -1,0 +1,64 @@
+# What pg_pardump_backup tells Prometheus, in a file for the collector "textfile"
+# of node_exporter: what pg_pardump tells of each dump is in files of its own.
+
+package PardumpBackup::Metrics;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+
+use PardumpBackup::Store qw(now backups database_of folders write_file);
+
+our @EXPORT_OK = qw(write_metrics);
+
+my %HELP = (
+	exit_status => 'The exit status of the last run.',
+	last_run_timestamp_seconds => 'When the last run has ended.',
+	success => 'Whether the last run has made a backup of the database.',
+	last_success_timestamp_seconds => 'When the newest backup of the database was complete.',
+	backups => 'How many backups of the database there are.');
+
+sub sample
+{
+	my ($value, %labels) = @_;
+	my $labels = join ',', map {
+		"$_=\"" . $labels{$_} =~ s/([\\"])/\\$1/gr =~ s/\n/\\n/gr . '"'
+	} sort keys %labels;
+	return "{$labels} $value\n";
+}
+
+# $outcome has the folder of each database of this run, and whether it has a
+# backup of it.  Databases of earlier runs are told of, too.
+sub write_metrics
+{
+	my ($config, $exit_status, $outcome) = @_;
+	my %samples = (
+		exit_status => sample($exit_status, config => $config->{name}),
+		last_run_timestamp_seconds => sample(now(), config => $config->{name}));
+	my %folders = map { $_ => 1 } keys %$outcome, folders($config->{directory});
+	my $file = "pg_pardump_backup_$config->{name}.prom";
+	my $text = '';
+
+	foreach my $folder (sort keys %folders)
+	{
+		my %labels = (config => $config->{name}, database => database_of($folder));
+		my ($good) = backups($config->{directory}, $folder);
+
+		$samples{success} .= sample($outcome->{$folder} ? 1 : 0, %labels) if exists $outcome->{$folder};
+		$samples{last_success_timestamp_seconds} .= sample($good->[0]{finished}, %labels) if @$good;
+		$samples{backups} .= sample(scalar(@$good), %labels);
+	}
+	foreach my $metric (sort keys %samples)
+	{
+		$text .= "# HELP pg_pardump_backup_$metric $HELP{$metric}\n# TYPE pg_pardump_backup_$metric gauge\n"
+		  . join '', map { "pg_pardump_backup_$metric$_\n" } split /\n/, $samples{$metric};
+	}
+	# the collector is another user, and reads names with its suffix only
+	write_file("$config->{metrics}/.$file.tmp", $text);
+	(chmod 0644, "$config->{metrics}/.$file.tmp" and rename "$config->{metrics}/.$file.tmp", "$config->{metrics}/$file")
+	  or die "could not write file \"$config->{metrics}/$file\": $!\n";
+	return;
+}
+
+1;

@@ -1,0 +1,195 @@
+# The programs that pg_pardump_backup runs.  None of them is found or given its
+# arguments by a shell; but the command of "pipe" is one of a shell, as that of
+# pg_pardump's option is.
+
+package PardumpBackup::Programs;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use FindBin;
+use POSIX ();
+
+use PardumpBackup::Config qw(fill_in);
+
+our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases dump_globals pipe_file dump_options
+  run_pg_pardump run_command connection_words);
+
+my ($child, $caught);
+
+# A signal goes on to the program that runs, which cleans up, and then we do.
+sub catch_signals
+{
+	foreach my $signal (grep { ($SIG{$_} // '') ne 'IGNORE' } qw(INT TERM HUP))
+	{
+		$SIG{$signal} = sub { $caught = $signal; kill $signal => $child if $child; };
+	}
+	$SIG{PIPE} = 'IGNORE';
+	return;
+}
+
+sub interrupted { return $caught; }
+
+# In the child: never returns.
+sub execute
+{
+	my ($command, $stdin, $stdout) = @_;
+
+	$SIG{$_} = 'DEFAULT' foreach grep { ($SIG{$_} // '') ne 'IGNORE' } qw(INT TERM HUP);
+	$SIG{PIPE} = 'DEFAULT';
+	no warnings 'exec';
+	if (open(STDIN, '<&', $stdin) && open(STDOUT, '>&', $stdout))
+	{
+		exec { $command->[0] } @$command;
+	}
+	print STDERR "pg_pardump_backup: error: could not execute \"$command->[0]\": $!\n";
+	POSIX::_exit(127);
+}
+
+# Runs a program, with "input" on its standard input, to its end.  Its standard
+# output is returned with "capture", dropped with "drop", or else goes to
+# standard error.  Dies if it does not succeed.
+sub run
+{
+	my ($what, $command, %how) = @_;
+	my ($in, $feed, $out, $read);
+	my $output = '';
+
+	die "interrupted by SIG$caught\n" if $caught;
+	open(my $null, '+<', '/dev/null') or die "could not open \"/dev/null\": $!\n";
+	pipe($in, $feed) || die "could not create pipe: $!\n" if defined $how{input};
+	pipe($read, $out) || die "could not create pipe: $!\n" if $how{capture};
+	my $pid = fork // die "could not create process: $!\n";
+	execute($command, $in // $null, $out // ($how{drop} ? $null : \*STDERR)) if $pid == 0;
+	$child = $pid;
+	kill $caught => $child if $caught;
+	close $_ foreach grep { defined } $in, $out;
+	# what it does not take is its failure to tell of
+	print {$feed} $how{input} if $feed;
+	close $feed if $feed;
+	$output = do { local $/; <$read> } // '' if $read;
+	waitpid $child, 0;
+	my $status = $?;
+	$child = undef;
+	die "interrupted by SIG$caught\n" if $caught;
+	die "$what was ended by signal " . ($status & 127) . "\n" if $status & 127;
+	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
+	return $output;
+}
+
+# Where each program is: beside this one, unless bindir says otherwise, or in
+# PATH.
+sub find_programs
+{
+	my ($config) = @_;
+	my @dirs = ($config->{bindir} // $FindBin::RealBin, split(/:/, $ENV{PATH} // ''));
+
+	foreach my $program (qw(pg_pardump pg_dumpall psql))
+	{
+		($config->{program}{$program}) = grep { -f && -x _ } map { "$_/$program" } @dirs;
+		die "could not find a program \"$program\"\n" if !$config->{program}{$program};
+	}
+	return;
+}
+
+# Words, as they are for all three programs.  A name is never a connection
+# string, whatever is in it.
+sub connection_words
+{
+	my ($config, $database) = @_;
+	return ((map { defined $config->{$_} ? ("--$_", $config->{$_}) : () } qw(host port username)),
+		'--no-password', '--dbname', "dbname='" . $database =~ s/([\\'])/\\$1/gr . "'");
+}
+
+# All that allow connections, as pg_dumpall takes them.  Names come as the bytes
+# that they are in the catalog.
+sub list_databases
+{
+	my ($config) = @_;
+	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
+	my $names = run('the query for the names of databases',
+		[ $config->{program}{psql}, '-XAtq0', '-v', 'ON_ERROR_STOP=1',
+			connection_words($config, $config->{maintenance_database}), '-c',
+			'SELECT datname FROM pg_catalog.pg_database WHERE datallowconn'
+			  . ' AND datconnlimit OPERATOR(pg_catalog.<>) -2 ORDER BY datname' ],
+		capture => 1);
+	return split /\0/, $names =~ s/\n\z//r;
+}
+
+sub dump_globals
+{
+	my ($config) = @_;
+	return if $config->{globals} eq 'no';
+	my $text = run('pg_dumpall',
+		[ $config->{program}{pg_dumpall}, '--globals-only',
+			$config->{globals} eq 'no-passwords' ? '--no-role-passwords' : (),
+			connection_words($config, $config->{maintenance_database}) ],
+		capture => 1);
+	die "the output of pg_dumpall is not complete\n"
+	  if $text !~ /^-- PostgreSQL database cluster dump complete$/m;
+	return $text;
+}
+
+# What placeholders of commands stand for, for a backup.
+sub values_of
+{
+	my ($backup) = @_;
+	return { d => $backup->{folder}, t => $backup->{name}, D => dump_of($backup), '%' => '%' };
+}
+
+# The archive's directory.
+sub dump_of { return $_[0]{dump} // "$_[0]{path}/dump"; }
+
+# The command of "pipe" with all filled in but %f and %%, as pg_pardump takes it.
+sub pipe_pattern
+{
+	my ($config, $backup) = @_;
+	my $values = values_of($backup);
+
+	delete $values->{'%'};
+	foreach my $value (values %$values)
+	{
+		$value = q{'} . $value =~ s/'/'\\''/gr . q{'} if $value !~ m{^[A-Za-z0-9_./=-]+\z};
+		$value =~ s/%/%%/g;
+	}
+	return fill_in($config->{pipe}, $values);
+}
+
+# Gives a file of ours to the command of "pipe".
+sub pipe_file
+{
+	my ($config, $backup, $name, $bytes) = @_;
+	my $command = fill_in(pipe_pattern($config, $backup), { f => $name, '%' => '%' });
+	run("the command of pipe for \"$name\"", [ '/bin/sh', '-c', $command ], input => $bytes);
+	return;
+}
+
+# How the database of a backup is dumped; "previous" is the newest that is there.
+sub dump_options
+{
+	my ($config, $backup, $previous) = @_;
+	return (
+		defined $config->{pipe} ? '--pipe=' . pipe_pattern($config, $backup) : '--file=' . dump_of($backup),
+		!$config->{incremental} ? () : $previous ? '--incremental=' . dump_of($previous) : '--manifest-fingerprints',
+		defined $config->{compress} ? "--compress=$config->{compress}" : (),
+		@{ $config->{options} // [] });
+}
+
+sub run_pg_pardump
+{
+	my ($config, $what, @options) = @_;
+	return run($what, [ $config->{program}{pg_pardump}, "--jobs=$config->{jobs}", @options ],
+		drop => !$config->{verbose} && $what !~ /--check/);
+}
+
+# A command of the configuration, without a shell.
+sub run_command
+{
+	my ($config, $key, $backup) = @_;
+	run("the command of $key", [ map { fill_in($_, values_of($backup)) } @{ $config->{$key} } ],
+		drop => !$config->{verbose});
+	return;
+}
+
+1;

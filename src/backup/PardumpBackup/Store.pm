@@ -1,0 +1,256 @@
+# Where backups are kept: a folder for each database, in it a directory for each
+# backup, whose name is the UTC time of its beginning.  Until a backup is
+# complete and verified its name ends in ".partial", and so does it again before
+# it is removed: what has a final name is whole.
+#
+# A backup has a number in "backup.json", which is one more than that of the
+# backup before: names do not tell their order if the clock has been set back.
+
+package PardumpBackup::Store;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Fcntl qw(:DEFAULT :flock F_SETFD);
+use File::Path qw(remove_tree);
+use IO::Handle;
+use JSON::PP;
+use POSIX qw(strftime);
+use Time::Local qw(timegm);
+
+our @EXPORT_OK = qw(now time_name check_store lock_store folder_of database_of folders backups
+  unfinished begin_backup finish_backup remove_backup expired write_file);
+
+my $TIME = qr/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/;
+
+# Tests set the clock, and nobody else should.
+sub now { return int($ENV{PG_PARDUMP_BACKUP_NOW} // time); }
+
+sub time_name { return strftime('%Y%m%dT%H%M%SZ', gmtime $_[0]); }
+
+sub time_of
+{
+	my ($name) = @_;
+	my ($year, $month, @rest) = $name =~ /^$TIME/ or return;
+	return eval { timegm(reverse(@rest), $month - 1, $year) };
+}
+
+# A folder's name needs no quotes in any shell, and is no option.
+sub folder_of
+{
+	my ($database) = @_;
+	return $database =~ s/([^A-Za-z0-9_.-]|^[.-])/sprintf('=%02X', ord $1)/ger;
+}
+
+sub database_of { return $_[0] =~ s/=([0-9A-F]{2})/chr hex $1/ger; }
+
+sub check_store
+{
+	my ($directory) = @_;
+	my ($mode, $owner) = (stat $directory)[ 2, 4 ] or die "could not find directory \"$directory\": $!\n";
+	die "\"$directory\" is not a directory\n" if !-d _;
+	die "directory \"$directory\" belongs to another user\n" if $owner != $>;
+	die "directory \"$directory\" must not be writable by its group or others\n" if $mode & 022;
+	return;
+}
+
+# Returns nothing if another run has the lock, and who that is.  Programs that we
+# run inherit it, so that it is held as long as one of them works: if this
+# process is killed its pg_dump may go on for hours.
+sub lock_store
+{
+	my ($directory, $who) = @_;
+	my $file = "$directory/.lock";
+	sysopen(my $lock, $file, O_RDWR | O_CREAT | O_NOFOLLOW, 0600)
+	  or die "could not open file \"$file\": $!\n";
+	if (!flock $lock, LOCK_EX | LOCK_NB)
+	{
+		die "could not lock file \"$file\": $!\n" if !$!{EWOULDBLOCK};
+		return (undef, join('', <$lock>) =~ tr/ -~//cdr);
+	}
+	fcntl($lock, F_SETFD, 0) or die "could not set up file \"$file\": $!\n";
+	truncate $lock, 0;
+	$lock->autoflush(1);
+	print $lock $who;
+	return $lock;
+}
+
+sub entries
+{
+	my ($directory) = @_;
+	opendir my $dh, $directory or die "could not open directory \"$directory\": $!\n";
+	return sort readdir $dh;
+}
+
+sub is_directory { return lstat $_[0] && -d _; }
+
+sub folders
+{
+	my ($directory) = @_;
+	return grep { /^[A-Za-z0-9_=][A-Za-z0-9_.=-]*\z/ && is_directory("$directory/$_") } entries($directory);
+}
+
+sub read_info
+{
+	my ($path) = @_;
+	open my $fh, '<', "$path/backup.json" or return;
+	return eval { decode_json(join '', <$fh>) };
+}
+
+# The complete ones of a folder, the newest first; and the names of what looks
+# like one and is not, which is nobody's to remove.
+sub backups
+{
+	my ($directory, $folder) = @_;
+	my $dir = "$directory/$folder";
+	my (@good, @strange);
+
+	return ([], []) if !-d $dir;
+	foreach my $name (grep { /^$TIME\z/ } entries($dir))
+	{
+		my $path = "$dir/$name";
+		my $info = is_directory($path) ? read_info($path) : undef;
+		my $good = ref $info eq 'HASH' && ($info->{finished} // '') =~ /^\d+\z/
+		  && ($info->{number} // '') =~ /^\d+\z/ && ($info->{pipe} || -f "$path/dump/toc.dat");
+
+		$good ? push(@good, { %$info, name => $name, path => $path, folder => $folder })
+		  : push(@strange, $path);
+	}
+	return ([ sort { $b->{number} <=> $a->{number} } @good ], \@strange);
+}
+
+# What runs that were killed have left, or removals that failed.
+sub unfinished
+{
+	my ($directory, $folder) = @_;
+	my @found;
+
+	foreach my $entry (entries("$directory/$folder"))
+	{
+		my ($name) = $entry =~ /^($TIME)\.partial\z/ or next;
+		my $path = "$directory/$folder/$entry";
+		push @found, { %{ read_info($path) // {} }, name => $name, path => $path, folder => $folder }
+		  if is_directory($path);
+	}
+	return @found;
+}
+
+# Entries of a directory are on disk only when it is flushed itself.
+sub flush
+{
+	my ($path) = @_;
+	open my $fh, '<', $path or die "could not open \"$path\": $!\n";
+	$fh->sync or die "could not flush \"$path\" to disk: $!\n";
+	return;
+}
+
+sub write_file
+{
+	my ($path, $bytes) = @_;
+	sysopen(my $fh, $path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600)
+	  or die "could not create file \"$path\": $!\n";
+	(print {$fh} $bytes and $fh->flush and $fh->sync and close $fh)
+	  or die "could not write file \"$path\": $!\n";
+	return;
+}
+
+sub write_info
+{
+	my ($backup) = @_;
+	my %info = map { $_ => $backup->{$_} } grep { !/^(name|path|folder)\z/ } keys %$backup;
+	write_file("$backup->{path}/backup.json", JSON::PP->new->canonical->pretty->encode(\%info));
+	return;
+}
+
+# Makes the directory of a new backup: is it written by commands, and elsewhere?
+# Its name is the time, or, if the clock has been set back to one that is there,
+# the next that is not.
+sub begin_backup
+{
+	my ($directory, $folder, %kind) = @_;
+	my $dir = "$directory/$folder";
+	my $time = now();
+
+	if (mkdir $dir, 0700)
+	{
+		flush($directory);
+	}
+	elsif (!$!{EEXIST} || !is_directory($dir))
+	{
+		die "could not create directory \"$dir\": $!\n";
+	}
+	my ($good) = backups($directory, $folder);
+	$time++ while -e "$dir/" . time_name($time) || -e "$dir/" . time_name($time) . '.partial';
+	my %backup = (
+		folder => $folder,
+		name => time_name($time),
+		path => "$dir/" . time_name($time) . '.partial',
+		number => 1 + (@$good ? $good->[0]{number} : 0),
+		started => now(),
+		map { $_ => $kind{$_} ? JSON::PP::true : JSON::PP::false } qw(pipe elsewhere));
+	mkdir $backup{path}, 0700 or die "could not create directory \"$backup{path}\": $!\n";
+	return \%backup if eval { write_info(\%backup); flush($backup{path}); 1 };
+	my $error = $@;
+	remove_tree($backup{path});
+	die $error;
+}
+
+# pg_pardump has flushed its files; what commands have written here is for us to.
+sub flush_files
+{
+	my ($dir) = @_;
+	flush($_) foreach grep { lstat && -f _ } map { "$dir/$_" } entries($dir);
+	flush($dir);
+	return;
+}
+
+sub finish_backup
+{
+	my ($backup) = @_;
+	my $path = $backup->{path} =~ s/\.partial\z//r;
+
+	flush_files("$backup->{path}/dump") if $backup->{pipe} && -d "$backup->{path}/dump";
+	$backup->{finished} = now();
+	write_info($backup);
+	flush($backup->{path});
+	rename $backup->{path}, $path or die "could not rename \"$backup->{path}\": $!\n";
+	$backup->{path} = $path;
+	flush($path =~ s{/[^/]+\z}{}r);
+	return;
+}
+
+# Removes a backup, complete or not.  What is not here but elsewhere is removed
+# before by the function, if it was ever sent there.
+sub remove_backup
+{
+	my ($backup, $remove_elsewhere) = @_;
+	my $path = $backup->{path};
+
+	if ($path !~ /\.partial\z/)
+	{
+		rename $path, "$path.partial" or die "could not rename \"$path\": $!\n";
+		$backup->{path} = $path .= '.partial';
+		flush($path =~ s{/[^/]+\z}{}r);
+	}
+	$remove_elsewhere->($backup) if $backup->{elsewhere};
+	remove_tree($path, { error => \my $errors });
+	my ($first) = map { %$_ } @{ $errors // [] };
+	die "could not remove \"$path\": " . join(': ', grep { $_ ne '' } map { %$_ } $errors->[0]) . "\n"
+	  if defined $first;
+	die "could not remove \"$path\"\n" if -e $path;
+	return;
+}
+
+# Those of one folder, the newest first, that need not be kept: neither are they
+# among the newest nor young.  One from the future is young: it may be the clock
+# that is wrong.
+sub expired
+{
+	my ($backups, $keep_last, $keep_days) = @_;
+	my @old = @$backups[ $keep_last .. $#$backups ];
+
+	return grep { !defined $keep_days || (time_of($_->{name}) // now()) < now() - $keep_days * 86400 } @old;
+}
+
+1;

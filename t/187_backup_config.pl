@@ -1,0 +1,259 @@
+# The configuration of pg_pardump_backup: what is wrong with it is told by file and
+# line; --check, --list, and what a run tells Prometheus.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use JSON::PP qw(decode_json);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Command qw(text_file);
+use Pardump::Nights qw(backup_config run_backup failing_programs next_fault complete_backups time_name);
+use Pardump::Prometheus qw(read_samples);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $tree = "$FindBin::RealBin/..";
+my $now = 1_800_000_000;
+my $node = start_cluster('config');
+make_database($node, $_) foreach 'shop', 'other';
+sql($node, 'shop', 'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g');
+
+sub wrong_ok
+{
+	my ($what, $message, @arguments) = @_;
+	my ($rc, $out, $err) = run_backup($now, @arguments);
+	is("$rc$out", '2', "$what: exit code");
+	like($err, $message, "$what: message");
+	return;
+}
+
+# ---- the command line
+
+wrong_ok('no file', qr/error: exactly one configuration file must be named\n.*hint: Try "pg_pardump_backup --help"\.\n\z/);
+wrong_ok('two files', qr/error: exactly one configuration file/, 'a', 'b');
+wrong_ok('an unknown option', qr/error: Unknown option: nosuch\n/, '--nosuch', 'a');
+wrong_ok('an option of which there is a part', qr/error: Unknown option: che\n/, '--che', 'a');
+wrong_ok('two tasks', qr/error: options --check and --list cannot be used together\n/, '--check', '--list', 'a');
+my ($rc, $out, $err) = run_backup($now, '--version');
+my $version = decode_json(slurp_file("$tree/META.json"))->{version};
+is("$rc$err$out", "0pg_pardump_backup $version\n", 'version');
+
+# ---- lines
+
+# Each a wrong line, and what is said of it after file and number.
+my @wrong = (
+	[ 'directory', qr/is not "key = value"/ ],
+	[ '= value', qr/is not "key = value"/ ],
+	[ 'key with blanks = 1', qr/is not "key = value"/ ],
+	[ 'nosuch = 1', qr/unknown key "nosuch"/ ],
+	[ 'Jobs = 1', qr/unknown key "Jobs"/ ],
+	[ 'jobs =', qr/jobs has no value/ ],
+	[ 'port = 2', qr/port is set again, after line 3/ ],
+	[ 'jobs = 0', qr/jobs must be a number from 1 to 4096/ ],
+	[ 'jobs = four', qr/jobs must be a number/ ],
+	[ 'keep_last = 0', qr/keep_last must be a number from 1 to 100000/ ],
+	[ 'keep_days = -1', qr/keep_days must be a number from 1 to 36500/ ],
+	[ 'incremental = perhaps', qr/incremental must be "yes" or "no"/ ],
+	[ 'globals = some', qr/globals must be "yes" or "no" or "no-passwords"/ ],
+	[ 'metrics = here', qr/metrics must be an absolute path/ ],
+	[ 'bindir = bin', qr/bindir must be an absolute path/ ],
+	[ 'remove = true "a', qr/remove has a quote without its end/ ],
+	[ 'remove = true %f', qr/remove has %f, which stands for nothing/ ],
+	[ 'verify_command = test %x %', qr/verify_command has %x, which/ ],
+	[ 'pipe = cat >%D/%f%', qr/pipe has %, which stands for nothing/ ],
+	[ 'pipe = cat >%D/x', qr/pipe must have %f/ ],
+	[ 'pipe = cat >/x/%d/%f', qr/pipe must have %D, or %d and %t: else a backup would overwrite another/ ],
+	[ 'options = -n "a', qr/options has a quote without its end/ ],
+	map({ [ "options = -n a $_", qr/options must not have \Q$_\E, which is not for it to say/ ] }
+		qw(-fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
+foreach my $try (@wrong)
+{
+	my ($line, $message) = @$try;
+	my ($file) = backup_config($node, $line);
+	wrong_ok($line, qr/^pg_pardump_backup: error: \Q$file\E:4: $message.*\n\z/, $file);
+}
+{
+	my ($file) = backup_config($node, '# a comment', '', "\t # another", map { $_->[0] } grep { $_->[0] !~ /^port/ } @wrong);
+	my (undef, undef, $err) = run_backup($now, $file);
+	my @lines = $err =~ /^pg_pardump_backup: error: \Q$file\E:(\d+): /mg;
+	is_deeply([ grep { $_ > 6 } @lines ], [ 7 .. 6 + grep { $_->[0] !~ /^port/ } @wrong ], 'all of them at once, each by its line');
+}
+
+# ---- what single lines cannot know
+
+foreach my $try (
+	[ [ 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:4: incremental cannot be used with pipe: it takes files from/ ],
+	[ [ 'database = a', 'exclude_database = b' ], qr/:5: exclude_database cannot be used with database/ ],
+	[ ['verify_command = true'], qr/:4: verify_command is of use only with pipe/ ],
+	[ ['pipe = cat >/x/%d/%t/%f'], qr/:4: pipe without %D requires remove, the command/ ])
+{
+	my ($lines, $message) = @$try;
+	my ($file) = backup_config($node, @$lines);
+	wrong_ok("@$lines", qr/^pg_pardump_backup: error: \Q$file\E$message.*\n\z/, $file);
+}
+{
+	my $file = text_file('none.conf', "jobs = 2\n");
+	chmod 0600, $file;
+	wrong_ok('no directory', qr/error: \Q$file\E: directory is not set\n\z/, $file);
+}
+
+# ---- files and directories
+
+wrong_ok('a missing file', qr/error: could not open file "\/nowhere": No such file or directory\n\z/, '/nowhere');
+wrong_ok('a directory', qr/error: "\Q$tree\E" is not a regular file\n\z/, $tree);
+foreach my $mode (0620, 0602, 0666)
+{
+	my ($file) = backup_config($node);
+	chmod $mode, $file;
+	wrong_ok(sprintf('mode %o', $mode), qr/error: file "\Q$file\E" must not be writable by its group or others\n\z/, $file);
+}
+SKIP:
+{
+	# there root has another number
+	my ($rc) = run_program('unshare', '-Ur', 'true');
+	skip 'no namespaces for ordinary users', 2 if $rc != 0;
+	($rc, undef, $err) = run_program('unshare', '-Ur', 'pg_pardump_backup', '/etc/passwd');
+	is($rc, 2, "another user's file: exit code");
+	like($err, qr/error: file "\/etc\/passwd" belongs to user \d+, and must to root or to who runs this\n/, "another user's file: message");
+}
+{
+	my ($file, $dir) = backup_config($node);
+	chmod 0770, $dir;
+	wrong_ok('a directory of others', qr/error: directory "\Q$dir\E" must not be writable by its group or others\n\z/, $file);
+	rmdir $dir;
+	wrong_ok('a missing directory', qr/error: could not find directory "\Q$dir\E": No such file or directory\n\z/, $file);
+	append_to_file($dir, '');
+	wrong_ok('a file for a directory', qr/error: "\Q$dir\E" is not a directory\n\z/, $file);
+}
+
+# ---- the example and the manual have the keys that there are
+
+my %keys = map { $_ => 1 } slurp_file("$tree/src/backup/PardumpBackup/Config.pm") =~ /^my %KEYS = \((.*?)\);$/ms ? $1 =~ /^\t(\w+) =>/mg : ();
+cmp_ok(scalar(keys %keys), '>', 15, 'there are keys');
+my ($section) = slurp_file("$tree/doc/pg_pardump_backup.md") =~ /^## Configuration$(.*?)^## /ms;
+my @told = map { /`(\w+)/g } ($section // '') =~ /^(`.*`)\n:   /mg;
+is_deeply([ sort @told ], [ sort keys %keys ], 'the manual has all keys');
+my $example = slurp_file("$tree/src/backup/pg_pardump_backup.conf");
+is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example has no other keys');
+{
+	my ($file, $dir) = backup_config($node);
+	unlink $file;
+	append_to_file($file, $example =~ s/^directory = \K.*/$dir/mr);
+	($rc, $out, $err) = run_backup($now, '--list', $file);
+	is("$rc$out$err", '0', 'the example is right');
+	unlink $file;
+	append_to_file($file, $example =~ s/^directory = \K.*/$dir/mr =~ s/^#(?=(pipe|remove|host|port|database|metrics) = )//mgr);
+	($rc, $out, $err) = run_backup($now, '--list', $file);
+	is("$rc$out$err", '0', 'and what it has as comments');
+}
+
+# ---- what nightly_backup.md says, from the role to the restore
+
+{
+	my $page = slurp_file("$tree/doc/nightly_backup.md");
+	my ($role) = $page =~ /^    (CREATE ROLE backup .*\n    GRANT .*)$/m;
+	my ($config) = $page =~ /^((?:    \w+ = .*\n)+)/m;
+	my ($file, $dir) = backup_config($node);
+
+	sql($node, 'postgres', $role);
+	append_to_file($file, $config =~ s/^ +//mgr =~ s/^directory = .*\n//mr);
+	foreach my $arguments ([ '--check', $file ], [$file])
+	{
+		($rc, undef, $err) = run_backup($now, @$arguments);
+		is($rc, 0, "nightly_backup.md, @$arguments: exit code") or diag($err);
+	}
+	is($err, '', 'nightly_backup.md: cron is told nothing');
+	is_deeply([ map { s/.*\///r } glob "$dir/*" ], [ 'other', 'postgres', 'shop', 'template1' ], 'nightly_backup.md: all databases');
+	local $ENV{PGOPTIONS} = '-c client_min_messages=error';
+	($rc, undef, $err) = run_program('psql', '-Xq', '-f', "$dir/shop/" . time_name($now) . '/globals.sql', $node->connstr('postgres'));
+	like($err, qr/\A(.*ERROR:  role "\w+" already exists\n)+\z/, 'nightly_backup.md: globals are SQL');
+}
+
+# ---- --check
+
+{
+	my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'database = other');
+	($rc, $out, $err) = run_backup($now, '--check', $file);
+	is("$rc$out", '0', '--check: exit code') or diag($err);
+	like($err, qr/\A(.*0 errors, \d+ warnings?\n|warning: .*\n){2,}\z/, '--check: what pg_pardump says');
+	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], '--check: nothing is made');
+	foreach my $try (
+		[ 'database = missing', qr/error: database "missing": pg_pardump --check failed with exit code 1\n/ ],
+		[ 'options = --trust-owners -n "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
+		[ 'compress = zstd:77', qr/error: database "shop": pg_pardump --check failed/ ],
+		[ 'username = nobody_of_this_name', qr/error: globals: pg_dumpall failed with exit code 1/ ],
+		[ 'metrics = /nowhere', qr/error: metrics: "\/nowhere" is no directory that can be written to/ ])
+	{
+		my ($line, $message) = @$try;
+		my ($file) = backup_config($node, 'database = shop', $line);
+		($rc, undef, $err) = run_backup($now, '--check', $file);
+		is($rc, 1, "--check, $line: exit code");
+		like($err, $message, "--check, $line: message");
+	}
+}
+
+# ---- metrics and --list
+
+{
+	my $metrics = new_path('metrics');
+	mkdir $metrics or die "could not make \"$metrics\": $!";
+	my $bin = failing_programs();
+	my ($file, $dir) = backup_config($node, "bindir = $bin", "metrics = $metrics", 'database = other', 'database = shop', 'keep_last = 2');
+	my ($name) = $file =~ /([^\/]+)\.conf$/;
+	my $own = "$metrics/pg_pardump_backup_$name.prom";
+	my $value = sub {
+		my ($metric, $database) = @_;
+		my ($found) = grep { !defined $database || $_->{database} eq $database } @{ read_samples($own)->{"pg_pardump_backup_$metric"} // [] };
+		return $found ? $found->{value} : undef;
+	};
+	foreach my $night (0 .. 3)
+	{
+		next_fault($bin, $night == 3 ? 'damage shop' : 'none');
+		($rc) = run_backup($now + 86400 * $night, $file);
+		is($rc, $night == 3 ? 1 : 0, "metrics, night $night: exit code");
+	}
+	is_deeply([ map { s/.*\///r } glob "$metrics/* $metrics/.[a-z]*" ],
+		[ sort map { "pg_pardump_$_.prom" } "backup_$name", "${name}_other", "${name}_shop" ], 'metrics: files');
+	is(sprintf('%o', (stat $own)[2] & 07777), '644', 'metrics: others may read them');
+	is_deeply([ map { $value->(@$_) } [ 'success', 'shop' ], [ 'success', 'other' ], ['exit_status'], ['last_run_timestamp_seconds'],
+			[ 'last_success_timestamp_seconds', 'shop' ], [ 'last_success_timestamp_seconds', 'other' ], [ 'backups', 'shop' ] ],
+		[ 0, 1, 1, $now + 3 * 86400, $now + 2 * 86400, $now + 3 * 86400, 2 ], 'metrics: values');
+	is(read_samples("$metrics/pg_pardump_${name}_other.prom")->{pg_pardump_success}[0]{database}, 'other', 'metrics of pg_pardump');
+	is(read_samples($own)->{pg_pardump_backup_success}[0]{config}, $name, 'metrics: the configuration');
+
+	($rc, $out, $err) = run_backup($now, '--list', $file);
+	is("$rc$err", '0', '--list: exit code');
+	my @lines = map { my ($folder, $night) = @$_; my $time = time_name($now + 86400 * $night);
+		qr/$folder\t$time\t\d{4,6} bytes\t0 s\t\Q$dir\/$folder\/$time\E\n/ } [ 'other', 2 ], [ 'other', 3 ], [ 'shop', 1 ], [ 'shop', 2 ];
+	my $lines = join '', @lines;
+	like($out, qr/\A$lines\z/, '--list');
+
+	# no file can be written in the end: the backups are there
+	chmod 0500, $metrics;
+	next_fault($bin, 'none');
+	($rc, undef, $err) = run_backup($now + 86400 * 4, $file);
+	chmod 0700, $metrics;
+	is($rc, 0, 'metrics that cannot be written: exit code');
+	like($err, qr/\Apg_pardump_backup: warning: "\Q$metrics\E" is no directory that can be written to, so there are no metrics\n\z/,
+		'metrics that cannot be written: a warning');
+	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'other', 'shop' ], [ (time_name($now + 86400 * 4)) x 2 ],
+		'metrics that cannot be written: there are backups');
+}
+
+# ---- the units of systemd
+
+SKIP:
+{
+	skip 'systemd-analyze is not installed', 2 if system('systemd-analyze --version >/dev/null 2>&1') != 0;
+	my $share = `pg_config --sharedir` =~ s/\n//r;
+	my @units = map { "$share/pg_pardump/pg_pardump_backup\@.$_" } 'service', 'timer';
+	is_deeply([ grep { !-f } @units ], [], 'units are installed');
+	my ($rc, undef, $err) = run_program('systemd-analyze', 'verify', '--man=no', @units);
+	is("$rc$err", '0', 'and right');
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,254 @@
+# pg_pardump_backup with commands that encrypt and store elsewhere, and with incremental
+# dumps: what comes back is equal, and what is removed is no loss to others.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(wait_until);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok has_extension);
+use Pardump::Command qw(text_file);
+use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Manifest qw(read_manifest);
+use Pardump::Nights qw(backup_config run_backup start_backup end_backup failing_programs complete_backups
+  partial_backups time_name);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant DAY => 86400;
+
+my $now = 1_800_000_000;
+my $node = start_cluster('pipes');
+make_database($node, 'shop');
+sql($node, 'postgres', 'CREATE ROLE owner PASSWORD \'secret\'');
+sql($node, 'shop', <<'SQL');
+CREATE EXTENSION pg_pardump;
+CREATE TABLE kept AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
+CREATE TABLE nights (night int);
+SELECT lo_from_bytea(0, 'a large object');
+SQL
+
+sub new_dir
+{
+	my $dir = new_path($_[0]);
+	mkdir $dir, 0700 or die "could not make directory \"$dir\": $!";
+	return $dir;
+}
+
+# A backup of shop by this configuration's "pipe", which works in silence.  Returns the
+# local directory of it.
+sub backup_ok
+{
+	my ($what, @lines) = @_;
+	my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', @lines);
+	my ($rc, $out, $err) = run_backup($now, $file);
+	is("$rc$out$err", '0', "$what: the backup") or diag($err);
+	return "$dir/shop/" . time_name($now);
+}
+
+# Files of a directory, decrypted by a command, are the archive and globals that they
+# should be.
+my $restored = 0;
+
+sub decrypted_ok
+{
+	my ($what, $from, $suffix, @command) = @_;
+	my $dir = new_dir('decrypted');
+	my @files = map { s/.*\///r } glob "$from/*";
+
+	is_deeply([ grep { !/\.$suffix$/ } @files ], [], "$what: all files have their suffix");
+	is_deeply([ grep { slurp_file("$from/$_") =~ /CREATE|PGDMP|large object|Manifest/ } @files ], [], "$what: none can be read");
+	foreach my $name (map { s/\.$suffix$//r } @files)
+	{
+		my ($rc, undef, $err) = run_program(map { s/IN/$from\/$name.$suffix/r =~ s/OUT/$dir\/$name/r } @command);
+		is("$rc$err", '0', "$what: $name is decrypted");
+	}
+	like(slurp_file("$dir/globals.sql"), qr/^ALTER ROLE owner .*SCRAM.*^-- PostgreSQL database cluster dump complete/ms, "$what: globals");
+	unlink "$dir/globals.sql";
+	is((run_program('pg_pardump', "--verify=$dir"))[0], 0, "$what: the archive is sound");
+	make_database($node, 'restored' . ++$restored);
+	restore_ok($node, $dir, "restored$restored", $what);
+	same_data_ok(fingerprint($node, 'shop'), fingerprint($node, "restored$restored"), $what);
+	return;
+}
+
+# ---- gpg, into the backup's own directory
+
+SKIP:
+{
+	skip 'gpg is not installed', 10 if system('gpg --version >/dev/null 2>&1') != 0;
+	# the path of an agent's socket must be short
+	my $home = PostgreSQL::Test::Utils::tempdir_short();
+	local $ENV{GNUPGHOME} = $home;
+	chmod 0700, $home;
+	my ($rc) = run_program('gpg', '--batch', '--quiet', '--passphrase', '', '--quick-generate-key', 'backup@example.com', 'rsa2048', 'encr', 'never');
+	is($rc, 0, 'gpg: a key');
+	my $backup = backup_ok('gpg', 'pipe = gpg --batch --quiet --no-tty --trust-model always -r backup@example.com -e -o %D/%f.gpg');
+	is_deeply([ map { s/.*\///r } glob "$backup/*" ], [ 'backup.json', 'dump' ], 'gpg: nothing is there beside');
+	is(sprintf('%o', (stat "$backup/dump")[2] & 07777), '700', 'gpg: nobody else may look');
+	decrypted_ok('gpg', "$backup/dump", 'gpg', 'gpg', '--batch', '--quiet', '-d', '-o', 'OUT', 'IN');
+	run_program('gpgconf', '--kill', 'gpg-agent');
+}
+
+# ---- age, to a remote of rclone
+
+sub age_key
+{
+	my $file = new_path('age.key');
+	run_program('age-keygen', '-o', $file);
+	return ($file, slurp_file($file) =~ /public key: (\w+)/);
+}
+
+SKIP:
+{
+	skip 'age is not installed', 10 if system('age --version >/dev/null 2>&1') != 0;
+	my ($key, $public) = age_key();
+	my $backup = backup_ok('age', "pipe = age -r $public -o %D/%f.age");
+	decrypted_ok('age', "$backup/dump", 'age', 'age', '-d', '-i', $key, '-o', 'OUT', 'IN');
+
+	skip 'rclone is not installed', 10 if system('rclone version >/dev/null 2>&1') != 0;
+	my $remote = new_dir('remote');
+	local $ENV{RCLONE_CONFIG} = text_file('rclone.conf', "[away]\ntype = alias\nremote = $remote\n");
+	my $recipients = text_file('keys.txt', "$public\n");
+
+	# as the manual has it
+	my @lines = slurp_file("$FindBin::RealBin/../doc/pg_pardump_backup.md") =~ /^    ((?:pipe|remove) = .*\brclone .*)$/mg;
+	is(scalar(@lines), 2, 'the manual has commands');
+	my ($file, $dir) = backup_config($node, 'database = shop', 'keep_last = 2',
+		map { s/remote:backups\/?/away:/r =~ s/-R \K\S+/$recipients/r } @lines);
+	foreach my $night (0 .. 3)
+	{
+		my ($rc, $out, $err) = run_backup($now + $night * DAY, $file);
+		is("$rc$out$err", '0', "rclone, night $night: the backup") or diag($err);
+	}
+	my @names = map { time_name($now + $_ * DAY) } 2, 3;
+	is_deeply([ complete_backups($dir, 'shop') ], \@names, 'rclone: two are kept');
+	is_deeply([ map { s/.*\///r } glob "$remote/shop/*" ], \@names, 'rclone: also there');
+	decrypted_ok('rclone', "$remote/shop/$names[-1]", 'age', 'age', '-d', '-i', $key, '-o', 'OUT', 'IN');
+}
+
+# ---- elsewhere: what is there is removed with its record here, or tried again
+
+my $away = new_dir('away');
+my $wall = "$away/wall";
+my @away = (
+	"pipe = test ! -e $wall && mkdir -p $away/%d/%t && cat >$away/%d/%t/%f",
+	"remove = sh -c 'test ! -e $wall && rm -rf $away/%d/%t'");
+
+sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
+
+{
+	my ($file, $dir) = backup_config($node, 'database = shop', 'keep_last = 2', @away,
+		"verify_command = test -f $away/%d/%t/toc.dat -a -f $away/%d/%t/globals.sql -a ! -e $away/unwanted");
+	my @names = map { time_name($now + $_ * DAY) } 0 .. 9;
+	is((run_backup($now + $_ * DAY, $file))[0], 0, "elsewhere, night $_: the backup") foreach 0 .. 2;
+	is_deeply([ away() ], [ @names[ 1, 2 ] ], 'elsewhere: two are kept');
+
+	append_to_file("$away/unwanted", '');
+	my ($rc, undef, $err) = run_backup($now + 3 * DAY, $file);
+	unlink "$away/unwanted";
+	is($rc, 1, 'verify_command fails: exit code');
+	like($err, qr/error: no backup of database "shop": the command of verify_command failed with exit code 1\n\z/, 'verify_command fails: message');
+	is_deeply([ away() ], [ @names[ 1, 2 ] ], 'verify_command fails: what was sent is removed');
+
+	append_to_file($wall, '');
+	($rc, undef, $err) = run_backup($now + 4 * DAY, $file);
+	is($rc, 1, 'nothing can be sent: exit code');
+	like($err, qr/error: could not remove shop\/$names[4]: the command of remove failed with exit code 1\n.*no backup of database "shop": the command of pipe for "globals.sql" failed with exit code 1\n\z/,
+		'nothing can be sent: messages');
+	is(scalar(my @partial = partial_backups($dir)), 1, 'nothing can be sent: it is to be removed');
+	unlink $wall;
+	($rc, undef, $err) = run_backup($now + 5 * DAY, $file);
+	is("$rc$err", '0', 'the night after: all is well');
+	is_deeply([ away() ], [ @names[ 2, 5 ] ], 'the night after: what was to be removed is');
+
+	# old backups that cannot be removed
+	my $config = slurp_file($file);
+	append_to_file("$file.2", $config =~ s/^remove = \K.*/false/mr);
+	chmod 0600, "$file.2";
+	($rc, undef, $err) = run_backup($now + 6 * DAY, "$file.2");
+	is($rc, 3, 'nothing can be removed: exit code');
+	like($err, qr/\Apg_pardump_backup: error: could not remove shop\/$names[2]: the command of remove failed with exit code 1\n\z/, 'nothing can be removed: message');
+	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 5, 6 ] ], 'nothing can be removed: what is to be has no final name');
+	is((run_backup($now + 7 * DAY, $file))[0], 0, 'and is removed by the next run');
+	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'there too');
+
+	# directories again: what is elsewhere is not forgotten
+	append_to_file("$file.3", $config =~ s/^(pipe|remove|verify_command) = .*\n//mgr);
+	chmod 0600, "$file.3";
+	is((run_backup($now + 8 * DAY, "$file.3"))[0], 3, 'a configuration without commands: exit code');
+	($rc, undef, $err) = run_backup($now + 9 * DAY, "$file.3");
+	is($rc, 3, 'a configuration without commands: exit code');
+	like($err, qr/error: could not remove shop\/$names[6]: it is elsewhere, and the configuration has no remove\n/, 'a configuration without commands: message');
+	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'a configuration without commands: nothing is removed there');
+	append_to_file("$file.3", $config =~ /^(remove = .*\n)/m ? $1 : die 'no command');
+	is((run_backup($now + 10 * DAY, "$file.3"))[0], 0, 'a configuration with remove only: exit code');
+	is_deeply([ away() ], [], 'a configuration with remove only: all is removed');
+}
+{
+	# killed while it sends
+	my $gate = new_path('gate');
+	my ($file, $dir) = backup_config($node, 'database = shop', @away);
+	my $config = slurp_file($file);
+	append_to_file("$file.2", $config =~ s/ && cat / && { : >$gate; while [ -e $gate ]; do sleep 0.02; done; } && cat /r);
+	chmod 0600, "$file.2";
+	my $run = start_backup($now + 8 * DAY, "$file.2");
+	wait_until('it sends', sub { -e $gate });
+	kill KILL => $run->{pid};
+	is((run_backup($now + 9 * DAY, $file))[0], 4, 'killed while it sends: what it runs has the lock');
+	unlink $gate;
+	is(end_backup($run), 128 + 9, 'killed while it sends');
+	wait_until('the lock is free', sub { (run_program('flock', '-n', "$dir/.lock", 'true'))[0] == 0 });
+	my ($rc, undef, $err) = run_backup($now + 9 * DAY, $file);
+	is("$rc$err", '0', 'killed while it sends: the next run');
+	is_deeply([ grep { $_ eq time_name($now + 8 * DAY) } away() ], [], 'and what was sent is removed');
+}
+{
+	# a path that needs quotes, for two shells
+	my $dir = new_dir("it's 100% \$HOME \"x");
+	my ($file) = backup_config($node, 'database = shop', 'pipe = cat >%D/%f');
+	my $config = slurp_file($file);
+	append_to_file("$file.2", $config =~ s/^directory = \K.*/$dir/mr);
+	chmod 0600, "$file.2";
+	my ($rc, undef, $err) = run_backup($now, "$file.2");
+	is("$rc$err", '0', 'an odd path: the backup');
+	ok(-s "$dir/shop/" . time_name($now) . '/dump/toc.dat' && -s "$dir/shop/" . time_name($now) . '/dump/globals.sql', 'an odd path: files');
+}
+
+# ---- incremental dumps, of which any can be removed
+
+ok(has_extension($node), 'the extension is there');
+{
+	my ($file, $dir) = backup_config($node, 'database = shop', 'keep_last = 2', 'incremental = yes', 'compress = none', 'options = --chunk-size=192kB');
+	my ($last, @dumps);
+	foreach my $night (0 .. 5)
+	{
+		sql($node, 'shop', "INSERT INTO nights VALUES ($night)");
+		my ($rc, $out, $err) = run_backup($now + $night * DAY, $file);
+		is("$rc$out$err", '0', "incremental, night $night: the backup") or diag($err);
+		@dumps = map { "$dir/shop/$_/dump" } complete_backups($dir, 'shop');
+		is(scalar(@dumps), $night == 0 ? 1 : 2, "incremental, night $night: two are kept");
+		is_deeply([ grep { (run_program('pg_pardump', "--verify=$_"))[0] != 0 } @dumps ], [], "incremental, night $night: both are sound");
+		my @reused = grep { $_->{Reused} } @{ read_manifest($dumps[-1])->{Files} };
+		cmp_ok(scalar(@reused), $night == 0 ? '==' : '>', 0, "incremental, night $night: what is used again");
+		my @wrong = grep { !-e || (stat)[3] != 2 } map { "$dumps[-1]/$_->{Path}" } @reused;
+		is_deeply(\@wrong, [], "incremental, night $night: files have as many names as there are backups");
+	}
+	make_database($node, 'incremental');
+	restore_ok($node, $dumps[-1], 'incremental', 'incremental');
+	same_data_ok(fingerprint($node, 'shop'), fingerprint($node, 'incremental'), 'incremental');
+
+	# damage of the last one is not inherited
+	my ($old) = grep { $_->{Reused} } @{ read_manifest($dumps[-1])->{Files} };
+	append_to_file("$dumps[-1]/$old->{Path}", 'x');
+	my ($rc, undef, $err) = run_backup($now + 6 * DAY, $file);
+	is($rc, 0, 'a damaged one before: exit code');
+	like($err, qr/warning: .*\Q$old->{Path}\E/, 'a damaged one before: a warning');
+	@dumps = map { "$dir/shop/$_/dump" } complete_backups($dir, 'shop');
+	is((run_program('pg_pardump', "--verify=$dumps[-1]"))[0], 0, 'a damaged one before: the new one is sound');
+}
+
+$node->stop;
+done_testing();
