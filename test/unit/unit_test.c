@@ -44,6 +44,7 @@ static const UnitTest tests[] = {
 	{"piece_share", test_piece_share},
 	{"previous_table", test_previous_table},
 	{"printable", test_printable},
+	{"refused_jobs", test_refused_jobs},
 	{"restore_order", test_restore_order},
 	{"restore_task_plan", test_restore_task_plan},
 	{"retry", test_retry},

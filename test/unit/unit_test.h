@@ -51,6 +51,7 @@ extern void test_page_checksum(void);
 extern void test_piece_share(void);
 extern void test_previous_table(void);
 extern void test_printable(void);
+extern void test_refused_jobs(void);
 extern void test_restore_order(void);
 extern void test_restore_task_plan(void);
 extern void test_retry(void);

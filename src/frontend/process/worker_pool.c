@@ -16,6 +16,7 @@
 #include "base/retry.h"
 #include "base/shared_memory.h"
 #include "process/child_process.h"
+#include "process/refused_jobs.h"
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
 
@@ -33,14 +34,6 @@ typedef struct Worker
 	Retry		retry;			/* since it last did a job */
 } Worker;
 
-/* A job that was refused. */
-typedef struct Refusal
-{
-	int			job;
-	bool		pending;		/* and is nobody's now */
-	bool	   *by;				/* by worker: has it refused? */
-} Refusal;
-
 typedef struct WorkerPool
 {
 	const WorkerTask *task;
@@ -53,8 +46,7 @@ typedef struct WorkerPool
 	int			n_done;
 	int			next_job;		/* all before it have begun */
 	bool	   *begun;			/* by job */
-	Refusal    *refusals;
-	int			n_refusals;
+	RefusedJobs *refused;
 	volatile int *steps;		/* by worker, set by it: in shared memory */
 	bool		may_fork;		/* attend() has returned true */
 	struct pollfd *fds;			/* two a worker, then the watched one */
@@ -197,39 +189,6 @@ count_done(WorkerPool *pool, int job)
 		pool->task->done(pool->task->arg, job);
 }
 
-/* Others are to be asked, when there is nothing else to do. */
-static void
-note_refusal(WorkerPool *pool, const Worker *worker)
-{
-	Refusal    *refusal = pool->refusals;
-
-	while (refusal < pool->refusals + pool->n_refusals &&
-		   refusal->job != worker->job)
-		refusal++;
-	if (refusal == pool->refusals + pool->n_refusals)
-	{
-		pool->refusals = pg_realloc(pool->refusals,
-									(pool->n_refusals + 1) * sizeof(Refusal));
-		refusal = &pool->refusals[pool->n_refusals++];
-		refusal->job = worker->job;
-		refusal->by = pg_malloc0(pool->n_workers * sizeof(bool));
-	}
-	refusal->by[worker - pool->workers] = true;
-	refusal->pending = true;
-}
-
-/* One that this worker has not refused, or that all have (NULL). */
-static Refusal *
-next_refusal(WorkerPool *pool, const Worker *worker)
-{
-	for (int i = 0; i < pool->n_refusals; i++)
-		if (pool->refusals[i].pending &&
-			(worker == NULL ||
-			 !pool->refusals[i].by[worker - pool->workers]))
-			return &pool->refusals[i];
-	return NULL;
-}
-
 /* The worker is ready, or has done a job: note it. */
 static void
 serve(WorkerPool *pool, Worker *worker)
@@ -245,8 +204,10 @@ serve(WorkerPool *pool, Worker *worker)
 	worker->idle = true;
 	if (job == NO_JOB)
 		return;					/* its place may have a job to do anew */
+	/* others are to be asked, when there is nothing else to do */
 	if (job == REFUSED)
-		note_refusal(pool, worker);
+		refused_jobs_add(pool->refused, worker->job,
+						 (int) (worker - pool->workers));
 	else
 		count_done(pool, worker->job);
 	worker->job = NO_JOB;
@@ -284,15 +245,12 @@ begin_job(WorkerPool *pool)
 static int
 take_job(WorkerPool *pool, const Worker *worker)
 {
-	Refusal    *refusal;
+	int			job;
 
 	if (pool->next_job < pool->n_jobs)
 		return begin_job(pool);
-	refusal = next_refusal(pool, worker);
-	if (refusal == NULL)
-		return NO_JOB;
-	refusal->pending = false;
-	return refusal->job;
+	job = refused_jobs_take(pool->refused, (int) (worker - pool->workers));
+	return job < 0 ? NO_JOB : job;
 }
 
 /*
@@ -314,20 +272,20 @@ hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 static void
 run_refused(WorkerPool *pool)
 {
-	Refusal    *refusal = next_refusal(pool, NULL);
+	int			job = refused_jobs_first(pool->refused);
 
-	if (refusal == NULL || pool->next_job < pool->n_jobs || !nobody_works(pool))
+	if (job < 0 || pool->next_job < pool->n_jobs || !nobody_works(pool))
 		return;
 	for (int i = 0; i < pool->n_workers; i++)
 		if (pool->workers[i].retry.at != 0)
 			return;				/* it will be asked, too */
-	if (!pool->watch->run_refused(pool->watch->arg, pool->task, refusal->job))
+	if (!pool->watch->run_refused(pool->watch->arg, pool->task, job))
 	{
-		pool->task->reset(pool->task->arg, refusal->job);
+		pool->task->reset(pool->task->arg, job);
 		return;
 	}
-	refusal->pending = false;
-	count_done(pool, refusal->job);
+	refused_jobs_take_first(pool->refused);
+	count_done(pool, job);
 }
 
 /* ----------
@@ -350,7 +308,7 @@ retry(WorkerPool *pool, int no)
 	Worker	   *worker = &pool->workers[no];
 
 	if (worker->job == NO_JOB && pool->next_job == pool->n_jobs &&
-		next_refusal(pool, NULL) == NULL)
+		refused_jobs_first(pool->refused) < 0)
 	{
 		worker->retry.at = 0;
 		pool->n_staying--;
@@ -419,6 +377,7 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	pool->watch = watch;
 	pool->n_jobs = n_jobs;
 	pool->begun = pg_malloc0(n_jobs + 1);
+	pool->refused = refused_jobs_new(n_jobs, n_workers);
 	pool->n_workers = pool->n_staying = n_workers;
 	pool->workers = pg_malloc0((n_workers + 1) * sizeof(Worker));
 	pool->processes = worker_processes_new(n_workers);
