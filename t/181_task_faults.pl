@@ -8,14 +8,15 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok wait_until
-  wait_in_run terminate sessions);
+  wait_in_run terminate sessions children);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
-  restore_ok start_psql);
+  restore_ok start_psql listing);
 use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated leader_backend gated_options);
 use Pardump::Proxy qw(start_proxy stop_proxy);
+use Pardump::Tasks qw(side_by_side task_pid);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -23,27 +24,6 @@ my $node = start_cluster('task_faults');
 make_gated($node);
 my $original = fingerprint($node, 'gated');
 my $copies = 0;
-
-# A command that runs tasks side by side, each with one worker; it leaves their
-# process IDs, and runs $first before.
-my $pids = new_path('pids');
-mkdir $pids or die "could not make \"$pids\": $!";
-
-sub runner
-{
-	my ($first) = @_;
-	my $path = text_file('runner', <<"SH");
-#!/bin/sh
-PLAN=\$1; N=\$2; shift 2
-task() { exec pg_pardump --plan="\$PLAN" --task=\$1/\$N; }
-$first
-for i in "\$@"; do (task \$i) & echo \$! >'$pids'/\$i; done
-rc=0; for i in "\$@"; do wait \$(cat '$pids'/\$i) || rc=\$?; done
-exit \$rc
-SH
-	chmod 0755, $path or die "could not make \"$path\" executable: $!";
-	return "--run-tasks=$path %p %n %L";
-}
 
 sub archive_ok
 {
@@ -64,7 +44,7 @@ sub gated_tasks
 {
 	my ($waiting, $first, @options) = @_;
 	close_gate(42);
-	my $dump = start_dump($node->connstr('gated'), '--tasks=2', runner($first), @options, gated_options());
+	my $dump = start_dump($node->connstr('gated'), '--tasks=2', side_by_side($first), @options, gated_options());
 	wait_in_run($dump, 'tasks wait at the gate', sub {
 		return value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity
 			WHERE wait_event = 'advisory'}) == $waiting;
@@ -72,14 +52,12 @@ sub gated_tasks
 	return $dump;
 }
 
-sub pid_of { return slurp_file("$pids/$_[0]") + 0; }
-
 # ---- a task is killed; it is run again, in the snapshot there was
 
 {
 	my $dump = gated_tasks(2, '');
 	sql($node, 'gated', 'UPDATE after_it SET t = t || $$x$$');
-	kill KILL => pid_of(1);
+	kill KILL => task_pid(1);
 	open_gate();
 	archive_ok($dump, 'a task killed',
 		qr/^pg_pardump: warning: the command ended with exit code 137; tasks to be run again: 1; retry 1 of 5\n$/);
@@ -91,7 +69,7 @@ sub pid_of { return slurp_file("$pids/$_[0]") + 0; }
 
 {
 	my $dump = gated_tasks(2, '');
-	my @tasks = map { pid_of($_) } 0, 1;
+	my @tasks = map { task_pid($_) } 0, 1;
 	kill KILL => $dump->{pid};
 	wait_until('the tasks leave', sub { return !grep { kill 0 => $_ } @tasks });
 	nothing_remains_ok($node, $dump->{dir}, 'the leader killed');
@@ -188,6 +166,56 @@ SH
 		'behind the leader\'s lock: the task says so');
 	nothing_remains_ok($node, $dump->{dir}, 'behind the leader\'s lock');
 	sql($node, 'gated', 'DROP TABLE victim, guarded');
+}
+
+# ---- an attempt that the command has left behind: the archive is finished without it,
+# and it leaves nothing there
+
+{
+	my $stray = new_path('stray');
+	close_gate(42);
+	my $dump = start_dump($node->connstr('gated'), '--tasks=2', side_by_side(<<"SH"), gated_options());
+task 1 >/dev/null 2>&1 & echo \$! >'$stray'
+until [ -e "\${PLAN%/*}"/1.*.results ]; do sleep 0.1; done
+kill -STOP \$(cat '$stray')
+SH
+	wait_in_run($dump, 'tasks wait at the gate, and another attempt at one is stopped', sub {
+		return -s $stray && value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity
+			WHERE wait_event = 'advisory'}) >= 2;
+	});
+	my $pid = slurp_file($stray) + 0;
+	my @workers = children($pid);
+	kill STOP => @workers;
+	open_gate();
+	archive_ok($dump, 'an attempt left behind', qr/^$/);
+	my $before = listing($dump->{dir});
+	unlike($before, qr/tmp|results/, 'an attempt left behind: nothing of it in the archive');
+	kill CONT => $pid, @workers;
+	wait_until('it leaves', sub { return !grep { kill 0 => $_ } $pid, @workers });
+	is(listing($dump->{dir}), $before, 'an attempt left behind: nor afterwards');
+	my ($rc, undef, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
+	is("$rc$err", '0', 'an attempt left behind: the archive verifies');
+}
+
+# ---- what an attempt has left in the plan's directory cannot be removed: the archive
+# is finished, and told of
+
+{
+	my $dump = gated_tasks(0, 'mkdir "${PLAN%/*}/stray"');
+	open_gate();
+	archive_ok($dump, 'a stray directory', qr/warning: could not remove directory ".*plan\.tmp": /);
+	ok(-d "$dump->{dir}/plan.tmp/stray", 'a stray directory: is left');
+	is(listing("$dump->{dir}/plan.tmp"), 'stray', 'a stray directory: and nothing else there');
+	my ($rc, undef, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
+	is($rc, 1, 'a stray directory: --verify finds it');
+	is(scalar(() = $err =~ /error: /g), 1, 'a stray directory: and nothing else');
+	like($err, qr/error: file "plan\.tmp" is not in the manifest\n/, 'a stray directory: what it says');
+	my $toc = slurp_file("$dump->{dir}/toc.dat");
+	($rc, undef, $err) = run_program('pg_pardump', '-f', $dump->{dir}, '--clean-output',
+		'-d', $node->connstr('gated'), gated_options());
+	is($rc, 1, 'a stray directory: --clean-output removes nothing that is not ours');
+	like($err, qr/plan\.tmp" was not written by pg_pardump/, 'a stray directory: message');
+	is(slurp_file("$dump->{dir}/toc.dat"), $toc, 'a stray directory: the archive is as it was');
 }
 
 # ---- plans that are not the run's
