@@ -7,7 +7,9 @@
 # Debian 12 or newer, as root or as a user with sudo.  Only packages that are
 # missing are installed, and named before.  PostgreSQL is the major $PG_MAJOR,
 # or the newest that is installed, or the newest that the archive has; when
-# its server package is new, no cluster is created or started by it.
+# its server package is new, no cluster is created or started by it.  Nor does
+# a new SSH server start, now or with the machine: the tests have their own, and
+# to have the system's remove /etc/ssh/sshd_not_to_be_run.
 #
 #   --chroots   also debootstrap, which scripts/chroot.sh needs
 #   --pgcopydb  also pgcopydb, which bench/copy.sh compares with
@@ -44,6 +46,7 @@ package_list()
 	if apt-cache policy rclone 2>/dev/null | grep -q 'Candidate: [^(]'; then
 		echo rclone
 	fi
+	echo parallel openssh-client openssh-server	# for t/182_ssh.pl
 	echo clang libclang-rt-dev	# for libFuzzer
 	if [ "$with_chroots" = yes ]; then
 		echo debootstrap debian-archive-keyring
@@ -78,6 +81,13 @@ forbid_main_cluster()
 allow_main_cluster()
 {
 	as_root rm -f "$CLUSTER_CONF"
+}
+
+# Debian's own means to have the program, and no service that others reach.
+forbid_ssh_service()
+{
+	as_root mkdir -p /etc/ssh
+	as_root touch /etc/ssh/sshd_not_to_be_run
 }
 
 with_chroots=no
@@ -120,6 +130,9 @@ if [ "$updated" = no ]; then
 fi
 case $missing in
 	*postgresql-"$major"*) forbid_main_cluster ;;
+esac
+case $missing in
+	*openssh-server*) forbid_ssh_service ;;
 esac
 # shellcheck disable=SC2086 # one word a package
 quiet_apt_get install $missing

@@ -13,12 +13,13 @@ use Pardump::Cluster qw(start_cluster make_database new_path run_program value r
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated gated_options);
+use Pardump::Tasks qw(recipe);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 $ENV{PATH} = "$ENV{PATH}:/usr/sbin";
-foreach my $program (qw(slurmctld slurmd sbatch squeue munged))
+foreach my $program (qw(slurmctld slurmd sbatch srun squeue munged))
 {
 	plan skip_all => "$program is not installed"
 	  if !grep { -x "$_/$program" } split /:/, $ENV{PATH};
@@ -162,6 +163,21 @@ my $archive;
 	open_gate();
 	$archive = archive_ok($dump, 'a task killed under Slurm',
 		qr/^pg_pardump: warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n$/);
+}
+
+# ---- srun, by the recipe: a job of its own, a process for each task; one is killed
+
+{
+	my $srun = $run;
+	$run = '--run-tasks=' . recipe('srun');
+	my $dump = dump_on_both();
+	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node('n1');
+	cmp_ok(scalar(@first), '>', 0, 'srun has tasks on a node');
+	kill KILL => @first;
+	open_gate();
+	archive_ok($dump, 'a task killed under srun',
+		qr/warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n/);
+	$run = $srun;
 }
 
 # ---- a node is killed, with all that runs there
