@@ -2,7 +2,8 @@
 # snapshot, whose replay is paused for a moment, and goes on whatever becomes of
 # the client; a standby that is lost in the midst of it is done without.
 #
-# PG_PARDUMP_ALSO_ROUNDS: how many dumps to make while others write; 3.
+# PG_PARDUMP_ALSO_ROUNDS: how many dumps to make while others write, each of which
+# compares three standbys; 3.
 
 use strict;
 use warnings;
@@ -26,18 +27,19 @@ make_database($primary, 'db');
 sql($primary, 'db', <<'SQL');
 CREATE ROLE dumper LOGIN;
 CREATE TABLE gated (id int PRIMARY KEY, t text);
-INSERT INTO gated SELECT g, repeat(md5(g::text), 4) FROM generate_series(1, 8000) g;
+INSERT INTO gated SELECT g, repeat(md5(g::text), 4) FROM generate_series(1, 40000) g;
 ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
 CREATE POLICY gate ON gated USING (CASE WHEN id % 100 = 0
 	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
 CREATE TABLE busy (id int, t text);
 INSERT INTO busy SELECT g, md5(g::text) FROM generate_series(1, 5000) g;
 CREATE INDEX ON busy (id);
-GRANT SELECT ON gated, busy TO dumper;
+CREATE TABLE victim AS SELECT g AS id FROM generate_series(1, 5000) g;
+GRANT SELECT ON gated, busy, victim TO dumper;
 SQL
 sql($primary, 'db', 'CREATE EXTENSION pg_pardump') if has_extension($primary);
-my ($a, $b) = map { start_standby($primary, $_) } 'a', 'b';
-my @standbys = ($a, $b);
+my ($a, $b, $c) = map { start_standby($primary, $_) } 'a', 'b', 'c';
+my @standbys = ($a, $b, $c);
 my $copies = 0;
 
 sub replay { $primary->wait_for_catchup($_, 'replay', $primary->lsn('insert')) foreach @standbys; return; }
@@ -55,7 +57,8 @@ sub resumed_ok
 	return;
 }
 
-# A gate on each standby, at which workers wait in the midst of the table.
+# A gate on each standby, at which workers wait in the midst of the table: it has as
+# many chunks, each a job of its own, as there are workers.
 my @holders;
 sub close_gates
 {
@@ -72,12 +75,15 @@ sub at_gate
 		WHERE wait_event = 'advisory' AND usename = 'dumper' AND query !~ '^DO '");
 }
 
-sub from_both { return ('-U', 'dumper', '--enable-row-security', '--also-from', $b->connstr('db')); }
+sub from_all
+{
+	return ('-U', 'dumper', '--enable-row-security', map { ('--also-from', $_->connstr('db')) } $b, $c);
+}
 sub refused_ok
 {
 	my ($what, $message, $node, @options) = @_;
 	my $dir = new_path('refused');
-	my ($rc, $out, $err) = run_program('pg_pardump', '-f', $dir, '-j2', '-d', $node->connstr('db'), @options);
+	my ($rc, $out, $err) = run_program('pg_pardump', '-f', $dir, '-j3', '-d', $node->connstr('db'), @options);
 	is($rc, 1, "$what: exit code");
 	like($err, $message, "$what: message");
 	ok(!-e $dir, "$what: no directory");
@@ -97,26 +103,26 @@ sub rows_in_snapshot
 
 # ---- rights, and what cannot be read as one
 
-like((run_program('pg_pardump', '--check', '-j2', '-d', $a->connstr('db'), from_both()))[1],
+like((run_program('pg_pardump', '--check', '-j3', '-d', $a->connstr('db'), from_all()))[1],
 	qr/error: the user may not pause the replay of standby .*\n(?s:.*)error: the role may not see which timeline standby/, 'without rights');
 sql($primary, 'db', <<'SQL');
 GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() TO dumper;
 GRANT pg_read_all_stats TO dumper;
 SQL
 replay();
-my $names = quotemeta(name($a) . ', ' . name($b));
+my $names = quotemeta(join ', ', map { name($_) } @standbys);
 foreach my $look ('--check', '--dry-run')
 {
-	my ($rc, $out) = run_program('pg_pardump', $look, '-j2', '-d', $a->connstr('db'), from_both());
+	my ($rc, $out) = run_program('pg_pardump', $look, '-j3', '-d', $a->connstr('db'), from_all());
 	is($rc, 0, "$look: exit code");
-	like($out, qr/^Rows are read from 2 servers: $names\.$/m, "$look: which servers");
+	like($out, qr/^Rows are read from 3 servers: $names\.$/m, "$look: which servers");
 }
-refused_ok('a primary first', qr/error: server \S+ is not a standby, as --also-from requires/, $primary, from_both());
+refused_ok('a primary first', qr/error: server \S+ is not a standby, as --also-from requires/, $primary, from_all());
 refused_ok('a primary, too', qr/error: server \S+ is not a standby, as --also-from requires/,
 	$a, '--also-from', $primary->connstr('db'));
 refused_ok('one twice', qr/error: (\S+) and \1 are the same server/, $a, '--also-from', $a->connstr('db'));
 refused_ok('another database', qr/error: the database of standby \S+ is not that of/, $a, '--also-from', $b->connstr('postgres'));
-refused_ok('too few jobs', qr/error: 3 servers need at least as many jobs/, $a, from_both(), '--also-from', 'host=c');
+refused_ok('too few jobs', qr/error: 4 servers need at least as many jobs/, $a, from_all(), '--also-from', 'host=x');
 refused_ok('no connection string', qr/error: invalid connection string for option --also-from/, $a, '--also-from', 'password=x b');
 {
 	my $other = start_cluster('other');
@@ -144,12 +150,12 @@ my ($said, $complained) = ('', '');
 my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', '3', '-R', '500', '-T', '3600', '-f', $script,
 	'-d', $primary->connstr('db') ], '<', \'', '>', \$said, '2>', \$complained);
 
-sub start_both
+sub start_all
 {
 	my (@options) = @_;
 	close_gates();
-	my $dump = start_dump($a->connstr('db'), '-j4', from_both(), '--max-table-segment-pages=20', @options);
-	wait_in_run($dump, 'workers wait at both', sub { return at_gate($a) && at_gate($b); });
+	my $dump = start_dump($a->connstr('db'), '-j6', from_all(), '--max-table-segment-pages=130', @options);
+	wait_in_run($dump, 'workers wait at all', sub { return !grep { !at_gate($_) } @standbys; });
 	return $dump;
 }
 
@@ -169,14 +175,14 @@ foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // 3)
 {
 	my $what = "round $round";
 	my $log = new_path('log');
-	my $dump = start_both("--log-json=$log", '-v');
+	my $dump = start_all("--log-json=$log", '-v');
 	resumed_ok($what);
-	my ($at_a, $at_b) = map { rows_in_snapshot($_, $rows_sql) } @standbys;
-	is($at_b, $at_a, "$what: the same rows at the same places on both standbys");
+	my ($at_a, @at_others) = map { rows_in_snapshot($_, $rows_sql) } @standbys;
+	is_deeply(\@at_others, [ $at_a, $at_a ], "$what: the same rows at the same places on all standbys");
 	my $want = rows_in_snapshot($b, $rows_sql =~ s/ctid \|\| //gr);
 	open_gates();
 	whole_ok($dump, $want, $what);
-	like($dump->{err}, qr/2 standbys have one snapshot, at \S+, after \d+ tr/, "$what: how many tries");
+	like($dump->{err}, qr/3 standbys have one snapshot, at \S+, after \d+ tr/, "$what: how many tries");
 	my %files = slurp_file($log) =~ /"event": ?"server".*?"server": ?"(\S+?)".*?"files": ?(\d+)/mg;
 	ok($files{ name($_) }, "$what: files of " . $_->name) foreach @standbys;
 }
@@ -184,7 +190,7 @@ foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // 3)
 # ---- lost in the midst of it
 
 {
-	my $dump = start_both();
+	my $dump = start_all();
 	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
 	# the leader's session is the oldest
 	my ($first) = backends($b, "usename = 'dumper'");
@@ -195,7 +201,7 @@ foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // 3)
 	like($dump->{err}, qr/the leader's session on standby \S+ is gone/, 'the leader terminated on the second: what was read there does not count');
 }
 {
-	my $dump = start_both();
+	my $dump = start_all();
 	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
 	$b->stop('immediate');
 	open_gates();
@@ -223,15 +229,26 @@ sub start_in_pause
 	my $dump = start_dump($a->connstr('db'), '-j2', '-U', 'dumper', '--enable-row-security',
 		'--also-from', "host=$relay->{host} port=$relay->{port}");
 	wait_in_run($dump, 'the pause', sub { return -e "$flags/reached" });
-	is(state($_), 'paused', "$what: " . $_->name . ' is paused') foreach @standbys;
+	is(state($_), 'paused', "$what: " . $_->name . ' is paused') foreach $a, $b;
 	return $dump;
 }
 {
 	# nobody tells the second's server: it goes on after its five seconds
 	my $what = 'kill -9 in the pause, and the host gone';
+	$b->append_conf('postgresql.conf', 'log_min_duration_statement = 1000');
+	$b->reload;
 	my $dump = start_in_pause($what);
+	my $said_before = -s $b->logfile;
 	kill KILL => -$dump->{pid};
 	resumed_ok($what);
+	is(value($b, 'postgres', q{SELECT count(*) FROM pg_locks l JOIN pg_stat_activity USING (pid)
+		WHERE l.locktype = 'advisory' AND l.granted AND usename = 'dumper'}), 1,
+		"$what: the session whose lock ends a pause has it yet");
+	wait_until('the pause is over', sub {
+		return slurp_file($b->logfile, $said_before) =~ /duration: (\d+)\.\d+ ms  statement: DO LANGUAGE plpgsql/ });
+	my ($lasted) = slurp_file($b->logfile, $said_before) =~ /duration: (\d+)\.\d+ ms  statement: DO LANGUAGE plpgsql/;
+	cmp_ok($lasted, '>=', 4900, "$what: replay waits for five seconds");
+	cmp_ok($lasted, '<', 10000, "$what: and not for more, by the server's account");
 	append_to_file("$flags/cut", '');
 	is(end_dump($dump), 137, "$what: exit code");
 	ok(!-e "$dump->{dir}/toc.dat", "$what: no archive");
@@ -264,29 +281,105 @@ stop_proxy($relay);
 is($complained =~ s/^pgbench.*\n//r, '', 'the writers have no complaint');
 $writers->kill_kill;
 
+# ---- a table is truncated while it is dumped: rows of the snapshot, or an error; without
+# writers, whose pruning replay would wait for first
+
+replay();
+
+sub dump_victim_ok
+{
+	my ($dump, $what) = @_;
+	is(end_dump($dump), 0, "$what: exit code");
+	my $copy = 'copy' . ++$copies;
+	make_database($primary, $copy, options => 'TEMPLATE template0');
+	restore_ok($primary, $dump->{dir}, $copy, $what);
+	is(value($primary, $copy, 'SELECT count(*) FROM victim'), 5000, "$what: rows of the table");
+	sql($primary, 'postgres', "DROP DATABASE $copy");
+	return;
+}
+sub truncated_on { return value($_[0], 'db', 'SELECT count(*) = 0 FROM victim') eq 't'; }
+sub refill
+{
+	sql($primary, 'db', 'INSERT INTO victim SELECT g FROM generate_series(1, 5000) g');
+	replay();
+	return;
+}
+{
+	# whose sessions replay waits for; what others would read there is the table as it was
+	my $what = 'truncated, and replay waits';
+	my $dump = start_all();
+	sql($primary, 'db', 'TRUNCATE victim');
+	foreach my $standby (@standbys)
+	{
+		wait_in_run($dump, 'replay waits', sub {
+			return value($standby, 'postgres', q{SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'}) });
+	}
+	open_gates();
+	dump_victim_ok($dump, $what);
+	refill();
+}
+{
+	# whose replay waits for nobody: the leader's session there is ended
+	my $what = 'truncated, and replayed on the second';
+	$b->append_conf('postgresql.conf', 'max_standby_streaming_delay = 0');
+	$b->reload;
+	my $dump = start_all();
+	sql($primary, 'db', 'TRUNCATE victim');
+	wait_in_run($dump, 'it is truncated', sub { return truncated_on($b) });
+	open_gates();
+	dump_victim_ok($dump, $what);
+	like($dump->{err}, qr/warning: standby \S+ is lost/, "$what: warning");
+	$b->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
+	$b->reload;
+	refill();
+}
+{
+	# between the snapshot and the lock on the second: the snapshot's rows are nowhere
+	my $what = 'truncated before the lock';
+	my $once = new_path('once');
+	my $hold = start_relay($b, sub {
+		my ($bytes) = @_;
+		return 1 if $$bytes !~ /LOCK TABLE/ || -e $once;
+		append_to_file("$once.reached", '');
+		sleep 0.02 while !-e $once;
+		return 1;
+	});
+	my $dump = start_dump($a->connstr('db'), '-j2', '-U', 'dumper', '--enable-row-security',
+		'--also-from', "host=$hold->{host} port=$hold->{port}");
+	wait_in_run($dump, 'the lock', sub { return -e "$once.reached" });
+	sql($primary, 'db', 'TRUNCATE victim');
+	wait_in_run($dump, 'it is truncated', sub { return truncated_on($b) });
+	append_to_file($once, '');
+	is(end_dump($dump), 1, "$what: exit code");
+	like($dump->{err}, qr/error: table public\.victim /, "$what: message");
+	ok(!-e $dump->{dir}, "$what: no archive");
+	stop_proxy($hold);
+	refill();
+}
+
 # ---- paused by somebody else
 
 # nothing more is written, not even by the primary itself
 $primary->stop;
 my (undef, $control) = run_program('pg_controldata', $primary->data_dir);
 my ($checkpoint) = $control =~ /^Latest checkpoint location: +(\S+)$/m or die 'no checkpoint';
-wait_until('both have all', sub {
-	return 2 == grep { value($_, 'postgres', "SELECT pg_last_wal_replay_lsn() > '$checkpoint'") eq 't' } @standbys });
+wait_until('all have all', sub {
+	return 3 == grep { value($_, 'postgres', "SELECT pg_last_wal_replay_lsn() > '$checkpoint'") eq 't' } @standbys });
 sql($b, 'postgres', 'SELECT pg_wal_replay_pause()');
 wait_until('it is paused', sub { return state($b) eq 'paused' });
 {
-	my $dump = start_both();
+	my $dump = start_all();
 	my $want = rows_in_snapshot($b, $rows_sql =~ s/ctid \|\| //gr);
 	open_gates();
 	is(end_dump($dump), 0, 'paused at the same place: exit code');
 	is(state($b), 'paused', 'paused at the same place: it stays so');
-	is(state($a), 'not paused', 'paused at the same place: the other goes on');
+	is(state($_), 'not paused', 'paused at the same place: ' . $_->name . ' goes on') foreach $a, $c;
 }
 $primary->start;
 sql($primary, 'db', 'INSERT INTO busy VALUES (0)');
 $primary->wait_for_catchup($a, 'replay', $primary->lsn('insert'));
 refused_ok('paused elsewhere', qr/error: the replay of standby \S+ is paused, and not by this run.*\n.*detail: Replay is at \S+ on \S+, and at \S+ on/,
-	$a, from_both());
+	$a, from_all());
 is(state($b), 'paused', 'paused elsewhere: it stays so');
 sql($b, 'postgres', 'SELECT pg_wal_replay_resume()');
 
@@ -300,9 +393,9 @@ foreach my $node ($primary, $b)
 wait_until('the settings are there', sub { return value($b, 'postgres', 'SHOW synchronous_commit') eq 'remote_apply' });
 wait_until('b is synchronous', sub {
 	return value($primary, 'postgres', "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") });
-refused_ok('remote_apply', qr/error: commits on the primary may wait for standby \S+ to replay them/, $a, from_both());
+refused_ok('remote_apply', qr/error: commits on the primary may wait for standby \S+ to replay them/, $a, from_all());
 {
-	my $dump = start_both('--pause-synchronous');
+	my $dump = start_all('--pause-synchronous');
 	open_gates();
 	is(end_dump($dump), 0, '--pause-synchronous: exit code');
 	sql($primary, 'db', 'INSERT INTO busy VALUES (0)');
@@ -316,16 +409,16 @@ foreach my $node ($primary, $b)
 
 # ---- another timeline: a standby of the second, which is promoted
 
-$b->backup('backup_c');
-my $c = PostgreSQL::Test::Cluster->new('c');
-$c->init_from_backup($b, 'backup_c', has_streaming => 1);
-$c->start;
+$b->backup('backup_d');
+my $d = PostgreSQL::Test::Cluster->new('d');
+$d->init_from_backup($b, 'backup_d', has_streaming => 1);
+$d->start;
 $b->promote;
 sql($b, 'db', 'INSERT INTO busy VALUES (1)');
-$b->wait_for_catchup($c, 'replay', $b->lsn('insert'));
+$b->wait_for_catchup($d, 'replay', $b->lsn('insert'));
 refused_ok('another timeline', qr/error: standby \S+ follows timeline 2, and \S+ timeline 1/,
-	$a, '-U', 'dumper', '--enable-row-security', '--also-from', $c->connstr('db'));
-is(state($_), 'not paused', 'another timeline: nobody is paused') foreach $a, $c;
+	$a, '-U', 'dumper', '--enable-row-security', '--also-from', $d->connstr('db'));
+is(state($_), 'not paused', 'another timeline: nobody is paused') foreach $a, $d;
 
-$_->stop('immediate') foreach $c, $b, $a, $primary;
+$_->stop('immediate') foreach $d, $c, $b, $a, $primary;
 done_testing();
