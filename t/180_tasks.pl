@@ -144,7 +144,7 @@ my $run = '--run-tasks=true %p';
 refused_ok(qr/option --tasks requires option --run-tasks/, 'no command', @tasks);
 refused_ok(qr/invalid value "true" for option --run-tasks/, 'a command without the plan', @tasks, '--run-tasks=true');
 refused_ok(qr/--tasks and --create-slot cannot be used together\n.*detail/, 'a slot', @tasks, $run, '--create-slot', '--slot=s');
-refused_ok(qr/--tasks and --incremental cannot be used together\n.*detail/, 'an incremental dump', @tasks, $run, '--incremental=x');
+refused_ok(qr/--incremental and --pipe cannot be used together\n.*detail/, 'an incremental dump into commands', @tasks, $run, '--incremental=x', '--pipe=cat >%f', '--plan=x');
 refused_ok(qr/--tasks and -j\/--jobs cannot be used together\n.*detail/, 'jobs of the leader', @tasks, $run, '-j2');
 refused_ok(qr/--task and -f\/--file cannot be used together/, 'a task with a directory', '--plan=x', '--task=0/2');
 foreach my $task ('2/2', '-1/2', '1', '1/', '0/0', '0/2x', '')

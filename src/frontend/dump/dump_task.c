@@ -42,6 +42,7 @@ typedef struct DumpTask
 	const DumpTaskPlan *task_plan;
 	Source		source;
 	Run			run;
+	Reuse	   *reuse;			/* NULL = nothing is used again */
 	int			task;
 	int			n_tasks;
 	int		   *jobs;			/* of the queue, by the pool's number */
@@ -143,7 +144,8 @@ start_worker(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
-	task->worker = dump_worker_start(&task->source, &task->run, NULL, no);
+	task->worker = dump_worker_start(&task->source, &task->run, task->reuse,
+									 no);
 }
 
 static bool
@@ -319,6 +321,7 @@ settle_options(DumpTask *task, const Options *options)
 	task->options.enable_row_security = head->enable_row_security;
 	task->options.retries = head->retries;
 	task->options.pipe_command = head->pipe_command;
+	task->options.incremental_copy_method = head->copy_method;
 	task_options_read(options->task, &task->task, &task->n_tasks);
 	if (task->n_tasks != head->run.n_tasks)
 		pg_fatal("the plan is for %d tasks, not for %d", head->run.n_tasks,
@@ -431,6 +434,7 @@ dump_task(const Options *options)
 	connect_first(task);
 	choose_jobs(task);
 	run_make_results(&task->run, task_plan->plan.checksum_type);
+	task->reuse = reuse_new(&task_plan->plan);
 	begin_attempt(task);
 	cleanup_push(remove_files, task);
 	run_pool(task);

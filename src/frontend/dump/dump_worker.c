@@ -122,6 +122,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 	run_event_chunk_start(run, file, NULL, NULL);
 	if (worker->reuse)
 		new_reason = try_reuse(worker, file, what);
+	run_file_result(run, file)->new_reason = new_reason;
 	if (worker->reuse == NULL || new_reason)
 	{
 		if (sql_reason == NULL)

@@ -14,7 +14,6 @@
 #include "dump/fingerprint_query.h"
 #include "dump/reuse_file.h"
 #include "options/own_options.h"
-#include "previous/changed_blocks.h"
 #include "previous/previous_file.h"
 #include "stream/hex.h"
 
@@ -94,25 +93,6 @@ take_file(const Run *run, const DataFile *file, int64 start_us)
 	return NULL;
 }
 
-/*
- * Do summaries of the write-ahead log prove that no block was written to?
- * The last file has no end, but in the blocks behind those that the table had
- * there was nothing, then and now.
- */
-static bool
-is_untouched(const DumpPlan *plan, const DumpTable *table, const DataFile *file)
-{
-	const ManifestFile *previous = file->previous;
-	BlockNumber end = file->end_block == InvalidBlockNumber ?
-		table->heap_blocks : file->end_block;
-
-	return plan->changes && table->is_logged && table->filenode != 0 &&
-		previous->filenode == table->filenode &&
-		previous->tablespace == table->tablespace &&
-		!changed_blocks_touch(plan->changes, table->tablespace,
-							  table->filenode, file->start_block, end);
-}
-
 static void
 tell_untouched(const DumpPlan *plan, const DataFile *file)
 {
@@ -132,7 +112,7 @@ what_changed(PGconn *conn, const DumpPlan *plan, const DumpTable *table,
 
 	if (!fingerprint_same_definition(conn, table, columns, file))
 		what = "its definition has changed";
-	else if (is_untouched(plan, table, file))
+	else if (file->untouched)
 		tell_untouched(plan, file);
 	else if (!fingerprint_same_rows(conn, table, columns, file,
 									plan->fingerprints))
@@ -155,7 +135,7 @@ reuse_file(Reuse *reuse, PGconn *conn, const Run *run, const DataFile *file)
 		return new_reason;
 	if (file->previous == NULL)
 		return "the previous archive has no file of these blocks";
-	if (*misses >= MAX_MISSES && plan->changes == NULL &&
+	if (*misses >= MAX_MISSES && !plan->knows_changes &&
 		file->chunk_no % TRY_EVERY != 0)
 		return "other chunks of the table have changed";
 	changed = what_changed(conn, plan, table, file);

@@ -9,6 +9,7 @@
 #define HEAD(name, kind, member) {name, kind, offsetof(DumpTaskHead, member)}
 #define TABLE(name, kind, member) {name, kind, offsetof(PlannedTable, member)}
 #define DATA_FILE(name, kind, member) {name, kind, offsetof(DataFile, member)}
+#define PREVIOUS(name, kind, member) {name, kind, offsetof(PlannedPrevious, member)}
 
 const PlanField dump_task_head_fields[] = {
 	HEAD("snapshot", PLAN_TEXT, snapshot),
@@ -31,6 +32,12 @@ const PlanField dump_task_head_fields[] = {
 	HEAD("extension_missing", PLAN_TEXT, extension_missing),
 	HEAD("extension_functions", PLAN_TEXT, extension_functions),
 	HEAD("extension_table", PLAN_TEXT, extension_table),
+	HEAD("fingerprint_algorithm", PLAN_TEXT, fingerprint_algorithm),
+	HEAD("fingerprint_key", PLAN_TEXT, fingerprint_key),
+	HEAD("fingerprint_settings", PLAN_TEXT, fingerprint_settings),
+	HEAD("previous", PLAN_TEXT, previous),
+	HEAD("copy_method", PLAN_TEXT, copy_method),
+	HEAD("knows_changes", PLAN_BOOL, knows_changes),
 	HEAD("objects", PLAN_INT, n_objects),
 	{NULL}
 };
@@ -43,6 +50,7 @@ const PlanField dump_task_table_fields[] = {
 	TABLE("condition", PLAN_TEXT, table.condition),
 	TABLE("filter", PLAN_TEXT, table.filter),
 	TABLE("by_sql", PLAN_TEXT, decided.sql_reason),
+	TABLE("not_reused", PLAN_TEXT, decided.new_reason),
 	{NULL}
 };
 
@@ -55,5 +63,18 @@ const PlanField dump_task_file_fields[] = {
 	DATA_FILE("bytes", PLAN_UINT64, est_bytes),
 	DATA_FILE("seems_empty", PLAN_BOOL, seems_empty),
 	DATA_FILE("id", PLAN_INT, dump_id),
+	DATA_FILE("untouched", PLAN_BOOL, untouched),
+	{NULL}
+};
+
+const PlanField dump_task_previous_fields[] = {
+	PREVIOUS("path", PLAN_TEXT, file.path),
+	PREVIOUS("rows", PLAN_UINT64, file.rows),
+	PREVIOUS("raw_bytes", PLAN_UINT64, file.raw_bytes),
+	PREVIOUS("stored_bytes", PLAN_UINT64, file.stored_bytes),
+	PREVIOUS("checksum", PLAN_TEXT, checksum),
+	PREVIOUS("fingerprint", PLAN_TEXT, file.fingerprint),
+	PREVIOUS("first_fingerprint", PLAN_TEXT, file.first_fingerprint),
+	PREVIOUS("definition", PLAN_TEXT, file.definition),
 	{NULL}
 };

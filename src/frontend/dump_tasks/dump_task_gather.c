@@ -83,7 +83,8 @@ take_rows(DumpTaskGather *gather, const TaskAttempt *attempt, const TaskLine *li
 				   &line->result))
 		return;
 	store(gather, attempt, result, &line->result);
-	run_event_chunk_end(gather->run, file, NULL);
+	result->new_reason = NULL;	/* the line's */
+	run_event_chunk_end(gather->run, file, line->result.new_reason);
 	gather->run->results->worker = 0;
 }
 

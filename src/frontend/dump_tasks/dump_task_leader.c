@@ -79,9 +79,21 @@ write_plan(const DumpLeader *leader, const char *run_id)
 		.extension_missing = unconstify(char *, plan->extension->missing),
 		.extension_functions = plan->extension->functions,
 		.extension_table = plan->extension->lock_table,
+		.knows_changes = plan->knows_changes,
 		.n_objects = plan->objects->n_objects,
 	};
 
+	if (plan->fingerprints)
+	{
+		head.fingerprint_algorithm = unconstify(char *, plan->fingerprints->algorithm);
+		head.fingerprint_key = unconstify(char *, plan->fingerprints->key);
+		head.fingerprint_settings = plan->fingerprints->settings;
+	}
+	if (plan->previous)
+	{
+		head.previous = make_absolute_path(plan->previous->directory);
+		head.copy_method = unconstify(char *, options->incremental_copy_method);
+	}
 	compress_spec_print(&plan->compress, compression, sizeof(compression));
 	dump_task_write(leader->place->plan_path, &head, plan);
 }

@@ -2,8 +2,8 @@
  * dump_task_plan.h
  *		What a worker host is told: the plan of a dump as data in a file.
  *
- * It has names, columns, conditions and blocks, which statements are made of
- * in the same way on both sides.
+ * It has names, columns or their masks, conditions and blocks, which
+ * statements are made of in the same way on both sides.
  */
 #ifndef DUMP_TASK_PLAN_H
 #define DUMP_TASK_PLAN_H
@@ -35,6 +35,13 @@ typedef struct DumpTaskHead
 	char	   *extension_missing;	/* why it is not used */
 	char	   *extension_functions;
 	char	   *extension_table;
+	char	   *fingerprint_algorithm;	/* NULL = none are recorded */
+	char	   *fingerprint_key;
+	char	   *fingerprint_settings;
+	char	   *previous;		/* directory of the archive whose files may be
+								 * used again; NULL = none */
+	char	   *copy_method;	/* how; NULL = the first that does */
+	bool		knows_changes;	/* of blocks since then */
 	int			n_objects;		/* large objects in all groups */
 } DumpTaskHead;
 

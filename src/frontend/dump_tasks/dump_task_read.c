@@ -6,6 +6,7 @@
 
 #include "dump_tasks/dump_task_format.h"
 #include "dump_tasks/dump_task_read.h"
+#include "stream/hex.h"
 #include "tasks/plan_queue.h"
 
 /* While it is being read. */
@@ -58,12 +59,60 @@ read_oids(PlanReader *reader, LargeObjectGroup *group)
 	group->n_oids = oids.n;
 }
 
+static void
+read_masks(PlanReader *reader, PlannedTable *planned)
+{
+	PlanArray	masks = {.size = sizeof(ColumnMask)};
+	bool		first = true;
+
+	json_enter(&reader->json, '[');
+	while (json_more(&reader->json, ']', &first))
+	{
+		ColumnMask *mask = plan_array_grow(&masks);
+
+		mask->sql = plan_field_read_text(&reader->json);
+	}
+	planned->table.masks = (ColumnMask *) masks.elements;
+	planned->n_masks = masks.n;
+}
+
+static void
+read_previous(PlanReader *reader, DataFile *file)
+{
+	PlannedPrevious *previous = pg_malloc0(sizeof(PlannedPrevious));
+	ManifestFile *old = &previous->file;
+	bool		first = true;
+
+	json_enter(&reader->json, '{');
+	while (json_more(&reader->json, '}', &first))
+	{
+		char	   *key = json_key(&reader->json);
+
+		if (key && !plan_field_read(&reader->json, dump_task_previous_fields,
+									previous, key))
+			json_skip(&reader->json);
+		free(key);
+	}
+	if (previous->checksum)
+		old->checksum_len = hex_decode(previous->checksum, old->checksum,
+									   sizeof(old->checksum));
+	if (old->path == NULL || old->fingerprint == NULL ||
+		old->first_fingerprint == NULL || old->definition == NULL ||
+		old->checksum_len <= 0)
+		plan_read_wrong(reader, "a file of the previous archive lacks something");
+	file->previous = old;
+}
+
 /* A member that is no field; names are the format's own. */
 static void
 read_other(PlanReader *reader, const char *key, void *object)
 {
 	if (strcmp(key, "columns") == 0)
 		read_columns(reader, &((PlannedTable *) object)->table);
+	else if (strcmp(key, "masks") == 0)
+		read_masks(reader, object);
+	else if (strcmp(key, "previous") == 0)
+		read_previous(reader, object);
 	else if (strcmp(key, "oids") == 0)
 		read_oids(reader, object);
 	else
@@ -110,6 +159,9 @@ make_tables(DumpReader *reader, DumpTables *tables, ChunkPlan *chunks)
 		chunks->tables[i] = planned->decided;
 		if (planned->table.name == NULL)
 			plan_read_wrong(&reader->reader, "a table has no name");
+		if (planned->n_masks > 0 &&
+			planned->n_masks != planned->table.n_columns)
+			plan_read_wrong(&reader->reader, "not every column has a mask, or none");
 	}
 }
 
@@ -157,6 +209,32 @@ make_settings(DumpReader *reader)
 	plan->server_compress = head->server_compression;
 }
 
+/* What fingerprints are taken by, and the files that have some. */
+static void
+make_previous(DumpReader *reader, ChunkPlan *chunks)
+{
+	const DumpTaskHead *head = &reader->task->head;
+	DumpPlan   *plan = &reader->task->plan;
+	FingerprintSpec *spec;
+
+	if (head->fingerprint_algorithm == NULL)
+		return;
+	spec = pg_malloc0(sizeof(FingerprintSpec));
+	spec->algorithm = head->fingerprint_algorithm;
+	spec->key = head->fingerprint_key;
+	spec->settings = head->fingerprint_settings;
+	if (spec->key == NULL || spec->settings == NULL)
+		plan_read_wrong(&reader->reader, "fingerprints have no key or settings");
+	plan->fingerprints = spec;
+	if (head->previous == NULL)
+		return;
+	plan->knows_changes = head->knows_changes;
+	plan->previous = previous_archive_reach(head->previous, plan->checksum_type);
+	for (int i = 0; plan->previous->dir_fd < 0 && i < reader->tables.n; i++)
+		if (chunks->tables[i].new_reason == NULL)
+			chunks->tables[i].new_reason = "the previous archive is not within reach of its task";
+}
+
 static void
 make_plan(DumpReader *reader)
 {
@@ -166,6 +244,7 @@ make_plan(DumpReader *reader)
 
 	make_settings(reader);
 	make_tables(reader, tables, chunks);
+	make_previous(reader, chunks);
 	chunks->files = (DataFile *) reader->files.elements;
 	chunks->n_files = reader->files.n;
 	for (int i = 0; i < chunks->n_files; i++)

@@ -6,7 +6,21 @@
 
 #include "dump_tasks/dump_task_format.h"
 #include "dump_tasks/dump_task_write.h"
+#include "stream/hex.h"
 #include "tasks/plan_write.h"
+
+/* What is written in place of the columns that are masked. */
+static void
+append_masks(PQExpBuffer buf, const DumpTable *table)
+{
+	appendPQExpBufferStr(buf, ", \"masks\": [");
+	for (int i = 0; i < table->n_columns; i++)
+	{
+		appendPQExpBufferStr(buf, i > 0 ? ", " : "");
+		plan_field_append_text(buf, table->masks[i].sql);
+	}
+	appendPQExpBufferChar(buf, ']');
+}
 
 static void
 write_tables(PlanWriter *writer, const DumpPlan *plan)
@@ -28,10 +42,27 @@ write_tables(PlanWriter *writer, const DumpPlan *plan)
 			appendPQExpBufferStr(buf, j > 0 ? ", " : "");
 			plan_field_append_text(buf, table->columns[j]);
 		}
-		appendPQExpBufferStr(buf, "]}");
+		appendPQExpBufferChar(buf, ']');
+		if (table->masks)
+			append_masks(buf, table);
+		appendPQExpBufferChar(buf, '}');
 		plan_write_end_element(writer);
 	}
 	plan_write_end_array(writer);
+}
+
+static void
+append_previous(PQExpBuffer buf, const ManifestFile *file)
+{
+	PlannedPrevious previous = {
+		.file = *file,
+		.checksum = hex_encode(file->checksum, file->checksum_len),
+	};
+
+	appendPQExpBufferStr(buf, ", \"previous\": {");
+	plan_fields_append(buf, dump_task_previous_fields, &previous);
+	appendPQExpBufferChar(buf, '}');
+	free(previous.checksum);
 }
 
 static void
@@ -39,7 +70,17 @@ write_files(PlanWriter *writer, const ChunkPlan *chunks)
 {
 	plan_write_array(writer, "files");
 	for (int i = 0; i < chunks->n_files; i++)
-		plan_write_object(writer, i, dump_task_file_fields, &chunks->files[i]);
+	{
+		const DataFile *file = &chunks->files[i];
+
+		plan_write_element(writer, i);
+		appendPQExpBufferChar(&writer->buf, '{');
+		plan_fields_append(&writer->buf, dump_task_file_fields, file);
+		if (file->previous)
+			append_previous(&writer->buf, file->previous);
+		appendPQExpBufferChar(&writer->buf, '}');
+		plan_write_end_element(writer);
+	}
 	plan_write_end_array(writer);
 }
 

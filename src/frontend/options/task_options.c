@@ -124,14 +124,6 @@ check_leader(const Options *options)
 			"Dump by tasks into an archive, and restore that by tasks, with pg_parrestore.");
 	exclude(true, "--tasks", options->create_slot, "--create-slot",
 			"If the leader is lost with its session, the slot would be of no dump.");
-	exclude(true, "--tasks", options->incremental != NULL, "--incremental",
-			"The files of the previous archive need not be within reach of other hosts.");
-	exclude(true, "--tasks", options->manifest_fingerprints, "--manifest-fingerprints",
-			"Fingerprints are recorded for incremental dumps, which tasks cannot make.");
-	exclude(true, "--tasks", options->mask.head != NULL, "--mask",
-			"A plan for tasks has no expressions.");
-	exclude(true, "--tasks", options->mask_files.head != NULL, "--mask-file",
-			"A plan for tasks has no expressions.");
 	exclude(true, "--tasks", options->also_from.head != NULL, "--also-from",
 			"A task reads from the leader's server.");
 	exclude(true, "--tasks", options->jobs_given, "-j/--jobs",

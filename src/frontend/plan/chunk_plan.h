@@ -29,6 +29,8 @@ typedef struct DataFile
 	int			dump_id;		/* names the file; set by archive_layout */
 	const ManifestFile *previous;	/* of the same blocks, to be used again if
 									 * its rows are the same; or NULL */
+	bool		untouched;		/* no block was written to since then, as
+								 * summaries of the log prove */
 } DataFile;
 
 /* What was decided about one table.  Reasons are not freed. */

@@ -8,6 +8,7 @@
 
 #include "plan/archive_layout.h"
 #include "plan/dump_plan.h"
+#include "previous/changed_blocks.h"
 #include "session/connection.h"
 
 /*
@@ -134,6 +135,38 @@ dump_plan_make(DumpPlan *plan, PGconn *conn, const Options *options)
 		rules.builds = dump_tables_count_builds(plan->tables, plan->toc);
 	}
 	plan->queue = job_queue_make(chunks, plan->objects, &rules);
+}
+
+/*
+ * Do summaries of the write-ahead log prove that no block was written to?
+ * The last file has no end, but in the blocks behind those that the table had
+ * there was nothing, then and now.
+ */
+static bool
+is_untouched(const ChangedBlocks *changes, const DumpTable *table,
+			 const DataFile *file)
+{
+	const ManifestFile *previous = file->previous;
+	BlockNumber end = file->end_block == InvalidBlockNumber ?
+		table->heap_blocks : file->end_block;
+
+	return previous && table->is_logged && table->filenode != 0 &&
+		previous->filenode == table->filenode &&
+		previous->tablespace == table->tablespace &&
+		!changed_blocks_touch(changes, table->tablespace, table->filenode,
+							  file->start_block, end);
+}
+
+void
+dump_plan_note_changes(DumpPlan *plan, const ChangedBlocks *changes)
+{
+	DataFile   *files = plan->chunks->files;
+
+	plan->knows_changes = true;
+	for (int i = 0; i < plan->chunks->n_files; i++)
+		files[i].untouched = is_untouched(changes,
+										  &plan->tables->tables[files[i].table],
+										  &files[i]);
 }
 
 uint64

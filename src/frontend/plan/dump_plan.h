@@ -43,8 +43,8 @@ typedef struct DumpPlan
 	const PreviousArchive *previous;	/* whose files may be used again; or
 										 * NULL */
 	const WalHistory *history;	/* to be recorded; or NULL */
-	const ChangedBlocks *changes;	/* since the previous archive; or NULL:
-									 * nothing is known of them */
+	bool		knows_changes;	/* of blocks since the previous archive, by
+								 * summaries of the log */
 } DumpPlan;
 
 /*
@@ -56,6 +56,13 @@ typedef struct DumpPlan
  */
 extern void dump_plan_make(DumpPlan *plan, PGconn *conn,
 						   const Options *options);
+
+/*
+ * What has changed since the previous archive is known: note which files of
+ * the plan that leaves as they were.
+ */
+extern void dump_plan_note_changes(DumpPlan *plan,
+								   const ChangedBlocks *changes);
 
 /* Of all tables and large objects, estimated. */
 extern uint64 dump_plan_bytes(const DumpPlan *plan);

@@ -154,3 +154,19 @@ previous_archive_open(const char *directory, const Manifest *head,
 	sort_files(previous);
 	return previous;
 }
+
+PreviousArchive *
+previous_archive_reach(const char *directory, pg_checksum_type checksum_type)
+{
+	PreviousArchive *previous = pg_malloc0(sizeof(PreviousArchive));
+	Manifest   *manifest = pg_malloc0(sizeof(Manifest));
+
+	manifest->checksum_type = checksum_type;
+	previous->directory = directory;
+	previous->manifest = manifest;
+	previous->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (previous->dir_fd < 0)
+		pg_log_warning("nothing of the archive \"%s\" is used again: could not open the directory: %m",
+					   directory);
+	return previous;
+}

@@ -37,6 +37,14 @@ extern PreviousArchive *previous_archive_open(const char *directory,
 											  const Manifest *head,
 											  const char **problem);
 
+/*
+ * The same for a task, whose leader has opened it, and found what of it can
+ * be used: only to take files.  Where its directory is not within reach,
+ * dir_fd is -1, of which a warning tells.
+ */
+extern PreviousArchive *previous_archive_reach(const char *directory,
+											   pg_checksum_type checksum_type);
+
 /* The order of its files, as qsort() compares pointers to them. */
 extern int	previous_archive_compare(const void *a, const void *b);
 

@@ -41,6 +41,9 @@ typedef struct FileResult
 	FileHash	definition;
 	const char *reused;			/* how a previous archive's file came here: a
 								 * constant; NULL if it was made anew */
+	const char *new_reason;		/* why it was, though there is a previous
+								 * archive: a constant, or the plan's; else
+								 * NULL */
 	volatile bool incomplete;	/* when it is done: some, or all, of it could
 								 * not be had, and is left out */
 	volatile bool done;			/* set last: all else is valid */

@@ -336,13 +336,16 @@ read_changes(Source *source, DumpPlan *plan)
 {
 	const WalHistory *history = source->history;
 	const char *problem = history->problem;
+	const ChangedBlocks *changes;
 	PGconn	   *other;
 
 	if (problem == NULL && plan->previous)
 	{
 		other = open_history_session(source);
-		plan->changes = wal_changes_read(other, plan->previous, history, &problem);
+		changes = wal_changes_read(other, plan->previous, history, &problem);
 		close_history_session(source, other);
+		if (changes)
+			dump_plan_note_changes(plan, changes);
 	}
 	if (problem)
 		pg_log_warning("summaries of the write-ahead log are not used: %s",

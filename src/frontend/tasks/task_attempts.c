@@ -68,6 +68,7 @@ take_line(TaskAttempts *attempts, TaskAttempt *attempt, const char *text,
 	else if (line.kind == TASK_LINE_END)
 		attempt->ended = true;
 	free(line.run_id);
+	free(unconstify(char *, line.result.new_reason));
 }
 
 /* A line without an end is yet to be completed, or never will be. */

@@ -9,6 +9,7 @@
 
 #include "mb/pg_wchar.h"
 
+#include "options/own_options.h"
 #include "stream/hex.h"
 #include "tasks/plan_field.h"
 #include "tasks/task_result.h"
@@ -28,7 +29,12 @@ typedef struct LineMembers
 	uint64		start_us;
 	uint64		end_us;
 	bool		incomplete;
-	char	   *checksum;		/* hexadecimal */
+	char	   *checksum;		/* hexadecimal, as those below */
+	char	   *fingerprint;
+	char	   *first_fingerprint;
+	char	   *definition;
+	char	   *reused;
+	char	   *new_reason;
 } LineMembers;
 
 #define MEMBER(name, kind, member) {name, kind, offsetof(LineMembers, member)}
@@ -44,6 +50,11 @@ static const PlanField members[] = {
 	MEMBER("end_us", PLAN_UINT64, end_us),
 	MEMBER("incomplete", PLAN_BOOL, incomplete),
 	MEMBER("checksum", PLAN_TEXT, checksum),
+	MEMBER("fingerprint", PLAN_TEXT, fingerprint),
+	MEMBER("first_fingerprint", PLAN_TEXT, first_fingerprint),
+	MEMBER("definition", PLAN_TEXT, definition),
+	MEMBER("reused", PLAN_TEXT, reused),
+	MEMBER("not_reused", PLAN_TEXT, new_reason),
 	{NULL}
 };
 
@@ -104,6 +115,22 @@ write_all(int fd, const char *path, const char *data, size_t len)
 	}
 }
 
+/* Owned; NULL if there is none. */
+static char *
+hash_text(const FileHash *hash)
+{
+	return hash->len == 0 ? NULL : hex_encode(hash->bytes, hash->len);
+}
+
+static void
+free_texts(LineMembers *values)
+{
+	free(values->checksum);
+	free(values->fingerprint);
+	free(values->first_fingerprint);
+	free(values->definition);
+}
+
 void
 task_result_write(int fd, const char *path, const TaskLine *line)
 {
@@ -119,6 +146,11 @@ task_result_write(int fd, const char *path, const TaskLine *line)
 		.end_us = result->end_us,
 		.incomplete = result->incomplete,
 		.checksum = hex_encode(result->checksum, result->checksum_len),
+		.fingerprint = hash_text(&result->fingerprint),
+		.first_fingerprint = hash_text(&result->first_fingerprint),
+		.definition = hash_text(&result->definition),
+		.reused = unconstify(char *, result->reused),
+		.new_reason = unconstify(char *, result->new_reason),
 	};
 	PQExpBufferData buf;
 
@@ -130,7 +162,7 @@ task_result_write(int fd, const char *path, const TaskLine *line)
 		pg_fatal("out of memory");
 	write_all(fd, path, buf.data, buf.len);
 	termPQExpBuffer(&buf);
-	free(values.checksum);
+	free_texts(&values);
 }
 
 void
@@ -138,6 +170,26 @@ task_result_flush(int fd, const char *path)
 {
 	if (fsync(fd) < 0)
 		pg_fatal("could not flush \"%s\" to disk: %m", path);
+}
+
+/* False if it is none. */
+static bool
+take_hash(const char *text, FileHash *hash)
+{
+	int			len = text ? hex_decode(text, hash->bytes, sizeof(hash->bytes)) : 0;
+
+	hash->len = (uint8) Max(len, 0);
+	return len >= 0;
+}
+
+/* As results have it: a constant. */
+static bool
+take_method(const char *text, FileResult *result)
+{
+	for (CopyMethod method = COPY_METHOD_LINK; text && method <= COPY_METHOD_COPY; method++)
+		if (strcmp(text, own_options_copy_method_name(method)) == 0)
+			result->reused = own_options_copy_method_name(method);
+	return text == NULL || result->reused;
 }
 
 /* Of a line that has been read: false if it cannot be. */
@@ -157,7 +209,12 @@ take_members(const LineMembers *values, TaskLine *line)
 	result->start_us = (int64) values->start_us;
 	result->end_us = (int64) values->end_us;
 	result->incomplete = values->incomplete;
-	if (values->checksum == NULL)
+	result->new_reason = values->new_reason;
+	if (values->checksum == NULL ||
+		!take_hash(values->fingerprint, &result->fingerprint) ||
+		!take_hash(values->first_fingerprint, &result->first_fingerprint) ||
+		!take_hash(values->definition, &result->definition) ||
+		!take_method(values->reused, result))
 		return false;
 	result->checksum_len = hex_decode(values->checksum, result->checksum,
 									  sizeof(result->checksum));
@@ -189,6 +246,7 @@ task_result_read(const char *text, size_t len, TaskLine *line)
 	json_finish(&reader);
 	right = take_members(&values, line) && reader.error == NULL;
 	free(values.is);
-	free(values.checksum);
+	free(values.reused);
+	free_texts(&values);
 	return right;
 }

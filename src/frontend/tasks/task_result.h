@@ -42,7 +42,8 @@ typedef struct TaskLine
 	TaskLineKind kind;
 	char	   *run_id;			/* owned */
 	uint64		number;			/* of the file, object or job */
-	FileResult	result;			/* of the former two */
+	FileResult	result;			/* of the former two; new_reason is owned when
+								 * it was read */
 } TaskLine;
 
 /* The name of this attempt at a task: TASK.HOST.PROCESS.RANDOM; owned. */

@@ -22,12 +22,19 @@ our @EXPORT_OK = qw(make_shop first_archive incremental incremental_ok full_arch
 # files are equal rows; a later option wins.
 our @chunks = ('-j2', '--chunk-size=192kB', '-Z0');
 
-# These, unless one of the options says how chunks are cut.
+# These, without the workers if it is tasks that have them.
+sub chunks_for
+{
+	my $tasks = grep { /^--tasks/ } @_;
+	return grep { !$tasks || !/^-j/ } @chunks;
+}
+
+# The same, unless one of the options says how chunks are cut.
 sub with_chunks
 {
 	my @options = @_;
 	my $cut = grep { /^--(max-table-segment-pages|no-chunks)/ } @options;
-	return ((grep { !$cut || !/^--chunk-size/ } @chunks), @options);
+	return ((grep { !$cut || !/^--chunk-size/ } chunks_for(@options)), @options);
 }
 
 # A database of tables that are appended to, updated, partitioned, kept in TOAST, of
@@ -84,7 +91,7 @@ our @fingerprinted = qw(appended docs parts_new parts_old types updated);
 sub first_archive
 {
 	my ($node, $db, $what, @options) = @_;
-	return dump_ok($node, $db, $what, 'pg_pardump', @chunks, '--manifest-fingerprints', @options);
+	return dump_ok($node, $db, $what, 'pg_pardump', chunks_for(@options), '--manifest-fingerprints', @options);
 }
 
 sub full_archive
