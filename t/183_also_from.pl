@@ -16,6 +16,7 @@ use Pardump::Background qw(start_dump end_dump wait_until wait_in_run backends);
 use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
   run_program new_path start_psql sql value has_extension);
 use Pardump::Proxy qw(start_relay stop_proxy);
+use Pardump::Tasks qw(side_by_side);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
@@ -83,7 +84,8 @@ sub refused_ok
 {
 	my ($what, $message, $node, @options) = @_;
 	my $dir = new_path('refused');
-	my ($rc, $out, $err) = run_program('pg_pardump', '-f', $dir, '-j3', '-d', $node->connstr('db'), @options);
+	my ($rc, $out, $err) = run_program('pg_pardump', '-f', $dir, (grep { /^--tasks/ } @options) ? () : '-j3',
+		'-d', $node->connstr('db'), @options);
 	is($rc, 1, "$what: exit code");
 	like($err, $message, "$what: message");
 	ok(!-e $dir, "$what: no directory");
@@ -123,6 +125,7 @@ refused_ok('a primary, too', qr/error: server \S+ is not a standby, as --also-fr
 refused_ok('one twice', qr/error: (\S+) and \1 are the same server/, $a, '--also-from', $a->connstr('db'));
 refused_ok('another database', qr/error: the database of standby \S+ is not that of/, $a, '--also-from', $b->connstr('postgres'));
 refused_ok('too few jobs', qr/error: 4 servers need at least as many jobs/, $a, from_all(), '--also-from', 'host=x');
+refused_ok('too few tasks', qr/error: 3 servers need at least as many tasks/, $a, from_all(), '--tasks=2', '--run-tasks=true %p');
 refused_ok('no connection string', qr/error: invalid connection string for option --also-from/, $a, '--also-from', 'password=x b');
 {
 	my $other = start_cluster('other');
@@ -185,6 +188,54 @@ foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // 3)
 	like($dump->{err}, qr/3 standbys have one snapshot, at \S+, after \d+ tr/, "$what: how many tries");
 	my %files = slurp_file($log) =~ /"event": ?"server".*?"server": ?"(\S+?)".*?"files": ?(\d+)/mg;
 	ok($files{ name($_) }, "$what: files of " . $_->name) foreach @standbys;
+}
+
+# ---- by tasks, each of which begins at another one
+
+sub start_tasks
+{
+	my (@options) = @_;
+	close_gates();
+	my $dump = start_dump($a->connstr('db'), '--tasks=3', from_all(), '--max-table-segment-pages=130', @options,
+		side_by_side('task() { exec pg_pardump --plan="$PLAN" --task=$1/$N -j2; }'));
+	wait_in_run($dump, 'workers wait at all', sub { return !grep { !at_gate($_) } @standbys; });
+	return $dump;
+}
+{
+	my $what = 'by tasks';
+	my $log = new_path('log');
+	my $dump = start_tasks("--log-json=$log");
+	resumed_ok($what);
+	my $plan = slurp_file("$dump->{dir}/plan.tmp/plan.json");
+	like($plan, qr/"name": "\Q@{[ name($_) ]}\E"/, "$what: the plan has " . $_->name) foreach $b, $c;
+	my $want = rows_in_snapshot($c, $rows_sql =~ s/ctid \|\| //gr);
+	open_gates();
+	whole_ok($dump, $want, $what);
+	is($dump->{err}, '', "$what: nothing is said");
+	my %files = slurp_file($log) =~ /"event": ?"server".*?"server": ?"(\S+?)".*?"files": ?(\d+)/mg;
+	ok($files{ name($_) }, "$what: files of " . $_->name) foreach @standbys;
+}
+{
+	my $what = 'by tasks, the leader terminated on the second';
+	my $dump = start_tasks();
+	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
+	my ($first) = backends($b, "usename = 'dumper'");
+	value($b, 'postgres', "SELECT pg_terminate_backend($first)");
+	wait_in_run($dump, 'the loss is noticed', sub { return $dump->{err} =~ /warning: standby \S+ is lost/ });
+	open_gates();
+	whole_ok($dump, $want, $what);
+	like($dump->{err}, qr/the leader's session on standby \S+ is gone/, "$what: what was read there does not count");
+}
+{
+	my $what = 'by tasks, the second crashed';
+	my $dump = start_tasks();
+	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
+	$b->stop('immediate');
+	open_gates();
+	whole_ok($dump, $want, $what);
+	like($dump->{err}, qr/warning: standby \S+ is lost/, "$what: warning");
+	$b->start;
+	replay();
 }
 
 # ---- lost in the midst of it

@@ -14,27 +14,18 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
+#include "dump/task_servers.h"
 #include "dump_tasks/dump_task_read.h"
 #include "options/task_options.h"
 #include "process/worker_pool.h"
 #include "process/worker_process.h"
-#include "session/session_loss.h"
-#include "session/session_settings.h"
 #include "session/traffic.h"
 #include "source/worker_care.h"
-#include "tasks/task_address.h"
 #include "tasks/task_result.h"
 #include "tasks/task_server.h"
-
-/* How often to look whether the leader is there. */
-#define LOOK_MS 2000
-
-/* How long the server may take to tell what backends do. */
-#define ANSWER_MS 15000
 
 typedef struct DumpTask
 {
@@ -54,9 +45,7 @@ typedef struct DumpTask
 	char	   *results_path;
 	int			results_fd;
 	DumpWorker *worker;			/* in a worker: itself */
-	PGconn	   *conn;			/* to look for the leader and what workers
-								 * wait for; NULL while lost */
-	int64		looked_at;
+	TaskServers *servers;
 	WorkerCare *care;
 } DumpTask;
 
@@ -208,8 +197,8 @@ worker_begins(void *arg, int worker)
 {
 	DumpTask   *task = arg;
 
-	/* that of the plan: a task has no others */
-	snapshot_holder_begin(&task->source.holders[worker], 0);
+	snapshot_holder_begin(&task->source.holders[worker],
+						  task_servers_choose(task->servers));
 }
 
 static void
@@ -226,64 +215,19 @@ watch_fd(void *arg)
 	return -1;
 }
 
-static void
-connect_look(void *arg)
-{
-	DumpTask   *task = arg;
-
-	task->conn = connection_open_peer(task->source.address, "pg_pardump task");
-	session_set_up(task->conn, &task->options, task->run.plan->encoding);
-	task_server_check(task->conn, &task->task_plan->head.run.server);
-	(void) task_server_check_leader(task->conn, task->task_plan->head.run.run_id);
-	/* session_look() wants one */
-	session_command(task->conn, "BEGIN");
-}
-
-static void
-lose_look(DumpTask *task)
-{
-	interrupt_set_connection(NULL);
-	PQfinish(task->conn);
-	task->conn = NULL;
-}
-
-/* A CareLook: at the only server that there is. */
-static PGresult *
-look(void *arg, int server, const char *query, bool silently)
-{
-	DumpTask   *task = arg;
-	bool		lost = false;
-	PGresult   *res = task->conn == NULL ? NULL :
-		session_look(task->conn, query, ANSWER_MS, &lost);
-
-	if (lost)
-		lose_look(task);
-	return res;
-}
-
-/*
- * No worker finds it out by itself that the leader is gone: the snapshot
- * lives on in those that have it.  Workers that lose the server themselves
- * have retries of their own; this session is connected again when it can be.
- */
 static bool
 attend(void *arg, bool all_done)
 {
 	DumpTask   *task = arg;
-	int64		now = clock_monotonic_ms();
 
 	/* they are to leave now, and what is stopped would keep its session */
 	if (all_done)
+	{
 		snapshot_holders_wake(task->source.holders, task->options.jobs);
-	else
-		worker_care_look(task->care);
-	if (all_done || now - task->looked_at < LOOK_MS)
 		return true;
-	task->looked_at = now;
-	if (task->conn == NULL)
-		free(session_try(connect_look, task));
-	else if (!task_server_check_leader(task->conn, task->task_plan->head.run.run_id))
-		lose_look(task);
+	}
+	worker_care_look(task->care);
+	task_servers_attend(task->servers);
 	return true;
 }
 
@@ -336,10 +280,9 @@ connect_first(DumpTask *task)
 
 	interrupt_install_leader();
 	task->source.options = &task->options;
-	task->source.address = task_address(task->task_plan->head.run.conninfo,
-										&task->options.connection);
-	cause = session_try(connect_look, task);
-	task->looked_at = clock_monotonic_ms();
+	task->servers = task_servers_new(&task->options, task->task_plan,
+									 task->task, &task->source);
+	cause = task_servers_connect(task->servers);
 	if (cause == NULL)
 		return;
 	pg_log_error("%s", cause);
@@ -415,7 +358,9 @@ run_pool(DumpTask *task)
 	task->source.snapshot = task->run.plan->snapshot;
 	task->source.holders = snapshot_holders_new(task->options.jobs);
 	task->care = worker_care_new(&task->options, task->source.holders,
-								 task->run.plan->lock_wait_ms, look, task);
+								 task->run.plan->lock_wait_ms, task_servers_look,
+								 task->servers);
+	task->care->n_servers = task_servers_count(task->servers);
 	task->care->leader = task_server_leader_process(task->task_plan->head.run.run_id);
 	worker_pool_run(&pool_task, &watch, task->options.jobs, task->n_jobs);
 }
@@ -441,5 +386,5 @@ dump_task(const Options *options)
 	task_result_write(task->results_fd, task->results_path, &end);
 	task_result_flush(task->results_fd, task->results_path);
 	cleanup_forget_all();
-	lose_look(task);
+	task_servers_close(task->servers);
 }

@@ -8,6 +8,7 @@
 
 #define HEAD(name, kind, member) {name, kind, offsetof(DumpTaskHead, member)}
 #define TABLE(name, kind, member) {name, kind, offsetof(PlannedTable, member)}
+#define STANDBY(name, kind, member) {name, kind, offsetof(PlannedStandby, member)}
 #define DATA_FILE(name, kind, member) {name, kind, offsetof(DataFile, member)}
 #define PREVIOUS(name, kind, member) {name, kind, offsetof(PlannedPrevious, member)}
 
@@ -39,6 +40,15 @@ const PlanField dump_task_head_fields[] = {
 	HEAD("copy_method", PLAN_TEXT, copy_method),
 	HEAD("knows_changes", PLAN_BOOL, knows_changes),
 	HEAD("objects", PLAN_INT, n_objects),
+	{NULL}
+};
+
+const PlanField dump_task_standby_fields[] = {
+	STANDBY("name", PLAN_TEXT, name),
+	STANDBY("conninfo", PLAN_TEXT, conninfo),
+	STANDBY("snapshot", PLAN_TEXT, snapshot),
+	STANDBY("identity", PLAN_TEXT, identity),
+	STANDBY("holder", PLAN_TEXT, holder_query),
 	{NULL}
 };
 

@@ -3,6 +3,7 @@
  *		The form of a dump's plan in its file.
  *
  *	{ head's members,
+ *	"standbys": [ {members}, ...],
  *	"tables": [ {table's members, "columns": [text, ...],
  *				 "masks": [text or null, ...] if there are any}, ...],
  *	"files": [ {members, "previous": {members} if there is one}, ...],
@@ -31,6 +32,7 @@ typedef struct PlannedPrevious
 } PlannedPrevious;
 
 extern const PlanField dump_task_head_fields[]; /* of DumpTaskHead */
+extern const PlanField dump_task_standby_fields[];	/* of PlannedStandby */
 extern const PlanField dump_task_table_fields[];	/* of PlannedTable */
 extern const PlanField dump_task_file_fields[]; /* of DataFile */
 extern const PlanField dump_task_previous_fields[]; /* of PlannedPrevious */

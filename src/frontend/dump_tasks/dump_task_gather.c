@@ -132,8 +132,12 @@ set_at_work(DumpTaskGather *gather, const TaskAttempt *attempt, bool at_work)
 }
 
 static bool
-line_is_possible(const DumpPlan *plan, const TaskLine *line)
+line_is_possible(const Run *run, const TaskLine *line)
 {
+	const DumpPlan *plan = run->plan;
+
+	if (line->result.server >= Max(run->n_servers, 1))
+		return false;
 	switch (line->kind)
 	{
 		case TASK_LINE_FILE:
@@ -153,7 +157,7 @@ take_line(void *arg, const TaskAttempt *attempt, const TaskLine *line)
 {
 	DumpTaskGather *gather = arg;
 
-	if (!line_is_possible(gather->run->plan, line))
+	if (!line_is_possible(gather->run, line))
 		return false;
 	switch (line->kind)
 	{

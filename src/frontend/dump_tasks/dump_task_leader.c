@@ -45,6 +45,28 @@ check_place(const Options *options, const TaskPlace *place)
 				 place->directory);
 }
 
+/* Further standbys, which tasks reach as the leader has; their number. */
+static int
+plan_standbys(const Source *source, const char *run_id,
+			  PlannedStandby **planned)
+{
+	int			n = source->standbys ? source->standbys->n - 1 : 0;
+
+	*planned = pg_malloc0((n + 1) * sizeof(PlannedStandby));
+	for (int i = 0; i < n; i++)
+	{
+		const Standby *standby = &source->standbys->list[i + 1];
+
+		(*planned)[i].name = standby->name;
+		(*planned)[i].conninfo = task_address_of(standby->conn, standby->address);
+		(*planned)[i].snapshot = unconstify(char *, standby->snapshot);
+		(*planned)[i].identity = unconstify(char *, standby->identity);
+		(*planned)[i].holder_query = standby->holder_query;
+		task_server_hold(standby->conn, run_id);
+	}
+	return n;
+}
+
 static void
 write_plan(const DumpLeader *leader, const char *run_id)
 {
@@ -52,6 +74,8 @@ write_plan(const DumpLeader *leader, const char *run_id)
 	const Options *options = source->options;
 	const DumpPlan *plan = leader->run->plan;
 	char		compression[COMPRESS_SPEC_ERROR_BYTES];
+	PlannedStandby *standbys;
+	int			n_standbys;
 	DumpTaskHead head = {
 		.run.version = PARDUMP_VERSION,
 		.run.what = TASKS_DUMP,
@@ -95,7 +119,10 @@ write_plan(const DumpLeader *leader, const char *run_id)
 		head.copy_method = unconstify(char *, options->incremental_copy_method);
 	}
 	compress_spec_print(&plan->compress, compression, sizeof(compression));
-	dump_task_write(leader->place->plan_path, &head, plan);
+	n_standbys = plan_standbys(source, run_id, &standbys);
+	dump_task_write(leader->place->plan_path, &head, standbys, n_standbys,
+					plan);
+	free(standbys);
 }
 
 /*
@@ -131,6 +158,8 @@ attend(void *arg)
 
 	progress_tick();
 	leader_session_keep(session);
+	if (leader->source->standbys)
+		standby_keep(leader->source->standbys);
 	if (leader->source->conn)
 		leader_session_check_age(session);
 }

@@ -45,9 +45,21 @@ typedef struct DumpTaskHead
 	int			n_objects;		/* large objects in all groups */
 } DumpTaskHead;
 
+/* A further standby that has the snapshot: a Standby, as a task needs it. */
+typedef struct PlannedStandby
+{
+	char	   *name;
+	char	   *conninfo;
+	char	   *snapshot;
+	char	   *identity;
+	char	   *holder_query;
+} PlannedStandby;
+
 typedef struct DumpTaskPlan
 {
 	DumpTaskHead head;
+	PlannedStandby *standbys;
+	int			n_standbys;
 	DumpPlan	plan;			/* without tables of contents */
 } DumpTaskPlan;
 

@@ -14,6 +14,7 @@ typedef struct DumpReader
 {
 	PlanReader	reader;			/* first: its callbacks have it */
 	DumpTaskPlan *task;
+	PlanArray	standbys;		/* PlannedStandby */
 	PlanArray	tables;			/* PlannedTable */
 	PlanArray	files;			/* DataFile */
 	PlanArray	groups;			/* LargeObjectGroup */
@@ -129,7 +130,9 @@ read_member(PlanReader *reader, const char *key)
 {
 	DumpReader *dump = (DumpReader *) reader;
 
-	if (strcmp(key, "tables") == 0)
+	if (strcmp(key, "standbys") == 0)
+		plan_read_objects(reader, &dump->standbys, dump_task_standby_fields);
+	else if (strcmp(key, "tables") == 0)
 		plan_read_objects(reader, &dump->tables, dump_task_table_fields);
 	else if (strcmp(key, "files") == 0)
 		plan_read_objects(reader, &dump->files, dump_task_file_fields);
@@ -209,6 +212,24 @@ make_settings(DumpReader *reader)
 	plan->server_compress = head->server_compression;
 }
 
+static void
+make_standbys(DumpReader *reader)
+{
+	DumpTaskPlan *task = reader->task;
+
+	task->standbys = (PlannedStandby *) reader->standbys.elements;
+	task->n_standbys = reader->standbys.n;
+	for (int i = 0; i < task->n_standbys; i++)
+	{
+		const PlannedStandby *standby = &task->standbys[i];
+
+		if (standby->name == NULL || standby->conninfo == NULL ||
+			standby->snapshot == NULL || standby->identity == NULL ||
+			standby->holder_query == NULL)
+			plan_read_wrong(&reader->reader, "a standby lacks something");
+	}
+}
+
 /* What fingerprints are taken by, and the files that have some. */
 static void
 make_previous(DumpReader *reader, ChunkPlan *chunks)
@@ -243,6 +264,7 @@ make_plan(DumpReader *reader)
 	ChunkPlan  *chunks = pg_malloc0(sizeof(ChunkPlan));
 
 	make_settings(reader);
+	make_standbys(reader);
 	make_tables(reader, tables, chunks);
 	make_previous(reader, chunks);
 	chunks->files = (DataFile *) reader->files.elements;
@@ -267,6 +289,7 @@ dump_task_read(const char *path)
 		.reader.read_member = read_member,
 		.reader.read_other = read_other,
 		.task = task,
+		.standbys.size = sizeof(PlannedStandby),
 		.tables.size = sizeof(PlannedTable),
 		.files.size = sizeof(DataFile),
 		.groups.size = sizeof(LargeObjectGroup),

@@ -106,11 +106,16 @@ write_groups(PlanWriter *writer, const LargeObjects *objects)
 
 void
 dump_task_write(const char *path, const DumpTaskHead *head,
+				const PlannedStandby *standbys, int n_standbys,
 				const DumpPlan *plan)
 {
 	PlanWriter	writer;
 
 	plan_write_begin(&writer, path, &head->run, dump_task_head_fields, head);
+	plan_write_array(&writer, "standbys");
+	for (int i = 0; i < n_standbys; i++)
+		plan_write_object(&writer, i, dump_task_standby_fields, &standbys[i]);
+	plan_write_end_array(&writer);
 	write_tables(&writer, plan);
 	write_files(&writer, plan->chunks);
 	plan_write_queue(&writer, plan->queue, plan->chunks->files,

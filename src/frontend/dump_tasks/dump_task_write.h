@@ -9,6 +9,7 @@
 
 /* Write the file at path, as plan_write_begin() has it. */
 extern void dump_task_write(const char *path, const DumpTaskHead *head,
+							const PlannedStandby *standbys, int n_standbys,
 							const DumpPlan *plan);
 
 #endif							/* DUMP_TASK_WRITE_H */

@@ -460,7 +460,9 @@ check_also_from(const Options *options)
 	for (const SimpleStringListCell *cell = options->also_from.head; cell;
 		 cell = cell->next)
 		n++;
-	if (also && options->jobs < n)
+	if (also && options->tasks && options->tasks < n)
+		pg_fatal("%d servers need at least as many tasks (--tasks)", n);
+	if (also && options->tasks == 0 && options->jobs < n)
 		pg_fatal("%d servers need at least as many jobs (--jobs)", n);
 }
 

@@ -124,8 +124,6 @@ check_leader(const Options *options)
 			"Dump by tasks into an archive, and restore that by tasks, with pg_parrestore.");
 	exclude(true, "--tasks", options->create_slot, "--create-slot",
 			"If the leader is lost with its session, the slot would be of no dump.");
-	exclude(true, "--tasks", options->also_from.head != NULL, "--also-from",
-			"A task reads from the leader's server.");
 	exclude(true, "--tasks", options->jobs_given, "-j/--jobs",
 			"Each task has its own: give it in the command of --run-tasks.");
 	exclude(true, "--tasks", options->max_rate != 0, "-r/--max-rate",

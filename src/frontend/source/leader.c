@@ -75,7 +75,7 @@ connect_standbys(Source *source)
 		const Standby *standby = &standbys->list[i];
 
 		server_check_connections(standby->conn, standby->name,
-								 source_share(source));
+								 options->tasks ? 1 : source_share(source));
 		server_check_delays(standby->conn, standby->name);
 	}
 }

@@ -23,6 +23,7 @@ typedef struct LineMembers
 	char	   *is;
 	char	   *run_id;
 	uint64		number;
+	int			server;
 	uint64		rows;
 	uint64		raw_bytes;
 	uint64		stored_bytes;
@@ -43,6 +44,7 @@ static const PlanField members[] = {
 	MEMBER("is", PLAN_TEXT, is),
 	MEMBER("run", PLAN_TEXT, run_id),
 	MEMBER("number", PLAN_UINT64, number),
+	MEMBER("server", PLAN_INT, server),
 	MEMBER("rows", PLAN_UINT64, rows),
 	MEMBER("raw_bytes", PLAN_UINT64, raw_bytes),
 	MEMBER("stored_bytes", PLAN_UINT64, stored_bytes),
@@ -139,6 +141,7 @@ task_result_write(int fd, const char *path, const TaskLine *line)
 		.is = unconstify(char *, kinds[line->kind]),
 		.run_id = line->run_id,
 		.number = line->number,
+		.server = result->server,
 		.rows = result->rows,
 		.raw_bytes = result->raw_bytes,
 		.stored_bytes = result->stored_bytes,
@@ -203,6 +206,7 @@ take_members(const LineMembers *values, TaskLine *line)
 			line->kind = (TaskLineKind) kind;
 	line->run_id = values->run_id;
 	line->number = values->number;
+	result->server = values->server;
 	result->rows = values->rows;
 	result->raw_bytes = values->raw_bytes;
 	result->stored_bytes = values->stored_bytes;
