@@ -147,7 +147,7 @@ _pg_pardump()
 			_known_hosts_real -- "$cur"
 			return
 			;;
-		-d | --dbname)
+		-d | --dbname | --exclude-database)
 			_pg_pardump_query "$_pg_pardump_databases"
 			return
 			;;

@@ -1,39 +1,58 @@
 /*
  * pg_pardump.c
  *		Dumps, copies or compares a PostgreSQL database in parallel, within
- *		every table.
+ *		every table; or all databases of a cluster.
  */
 #include "base/fe_compat.h"
 
 #include "base/findings.h"
+#include "cluster/cluster_copy.h"
+#include "cluster/cluster_dump.h"
+#include "cluster/cluster_verify.h"
 #include "compare/compare_command.h"
 #include "copy/copy.h"
 #include "dump/dump.h"
 #include "dump/dump_task.h"
+#include "globals/role_copy.h"
 #include "options/options_parse.h"
 #include "process/this_program.h"
 #include "verify/verify.h"
 
-int
-main(int argc, char **argv)
+/* Also in the process of each database's run: see cluster_run.h. */
+static int
+run(int argc, char **argv)
 {
 	const Options *options;
 	int			status = 0;
 
 	this_program_begin(argv[0], "pg_pardump");
 	options = options_parse(argc, argv);
-	if (options->check)
+	if (options->check && !options->all_databases)
 		findings_begin_list();
-	if (options->verify)
+	if (options->all_databases)
+		status = options->verify ? cluster_verify(options, argv[0], run) :
+			options->target ? cluster_copy(options, argv[0], run) :
+			cluster_dump(options, argv[0], run);
+	else if (options->verify)
 		status = verify_archive(options);
 	else if (options->compare_with)
 		status = compare_databases(options, argv[0]);
 	else if (options->target)
+	{
+		if (options->roles)
+			role_copy(options, argv[0]);
 		copy_database(options, argv[0]);
+	}
 	else if (options->task)
 		dump_task(options);
 	else
 		dump_database(options, argv[0]);
 	this_program_check_output();
 	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	return run(argc, argv);
 }

@@ -1,30 +1,40 @@
 /*
  * pg_parrestore.c
  *		Restores a PostgreSQL database from an archive in parallel, within
- *		every table.
+ *		every table; or all databases of a cluster.
  */
 #include "base/fe_compat.h"
 
 #include "base/findings.h"
+#include "cluster/cluster_restore.h"
 #include "options/restore_options.h"
 #include "process/this_program.h"
 #include "restore/restore.h"
 #include "restore/restore_task.h"
 
-int
-main(int argc, char **argv)
+/* Also in the process of each database's run: see cluster_run.h. */
+static int
+run(int argc, char **argv)
 {
 	const Options *options;
 	int			status = 0;
 
 	this_program_begin(argv[0], "pg_parrestore");
 	options = restore_options_parse(argc, argv);
-	if (options->check)
+	if (options->check && !options->all_databases)
 		findings_begin_list();
-	if (options->task)
+	if (options->all_databases)
+		status = cluster_restore(options, argv[0], run);
+	else if (options->task)
 		restore_task(options);
 	else
 		status = restore_database(options, argv[0]);
 	this_program_check_output();
 	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	return run(argc, argv);
 }

@@ -68,6 +68,15 @@ cleanup_forget_all(void)
 	depth = 0;
 }
 
+void
+cleanup_begin_process(void)
+{
+	depth = 0;
+	/* what atexit() was told the child has inherited */
+	if (owner != 0)
+		owner = getpid();
+}
+
 bool
 cleanup_is_mine(void)
 {

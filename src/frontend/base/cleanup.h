@@ -26,6 +26,12 @@ extern void cleanup_pop(CleanupCallback callback, void *arg);
 extern void cleanup_forget_all(void);
 
 /*
+ * In a child that is a run of its own: from now on the exit stack is this
+ * process's, and empty.
+ */
+extern void cleanup_begin_process(void);
+
+/*
  * Is the exit stack this process's own?  Not in a worker, whom its leader's
  * does not concern.  Safe in a handler.
  */

@@ -91,6 +91,13 @@ findings_begin_list(void)
 }
 
 void
+findings_begin_process(void)
+{
+	n_errors = n_warnings = 0;
+	listed = line_is_open = false;
+}
+
+void
 findings_settle(void)
 {
 	if (n_errors > 0 && !listed)

@@ -21,6 +21,9 @@
  */
 extern void findings_begin_list(void);
 
+/* In a child that is a run of its own: nothing has been found yet. */
+extern void findings_begin_process(void);
+
 /*
  * For message.c: a printable_message() of this level and part (of
  * common/logging.h) is told.  True if it is in the list, and that is all.

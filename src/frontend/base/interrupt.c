@@ -165,6 +165,22 @@ interrupt_install_worker(pid_t leader, void (*first) (void))
 }
 
 void
+interrupt_begin_process(pid_t parent)
+{
+	interrupt_set_connection(NULL);
+	state.signal_number = 0;
+	state.before_leaving = NULL;
+	install(SIG_DFL);
+	signal(SIGALRM, SIG_DFL);
+#ifdef __linux__
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+	if (getppid() != parent)
+		_exit(1);
+	interrupt_release_signals();
+}
+
+void
 interrupt_reset_signals(void)
 {
 	install(SIG_DFL);

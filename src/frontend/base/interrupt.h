@@ -34,6 +34,13 @@ extern void interrupt_install_leader(void);
  */
 extern void interrupt_install_worker(pid_t leader, void (*first) (void));
 
+/*
+ * In a child that is a run of its own, forked with signals held back: signals
+ * and connections are as when a program begins.  It is asked to end when its
+ * parent ends.
+ */
+extern void interrupt_begin_process(pid_t parent);
+
 /* Back to the defaults, all of them: for a child that will exec. */
 extern void interrupt_reset_signals(void);
 

@@ -14,6 +14,7 @@
 static char next_sqlstate[6];
 static void (*before_output) (void);
 static pid_t before_output_owner;
+static const char *run_database;
 
 void
 message_set_sqlstate(const char *sqlstate)
@@ -35,6 +36,27 @@ message_set_before_output(void (*function) (void))
 	before_output_owner = getpid();
 	/* what libraries tell by themselves */
 	pg_logging_set_pre_callback(message_before_output);
+}
+
+/* Where a program that runs scripts tells the script's line. */
+static void
+tell_database(const char **filename, uint64 *lineno)
+{
+	*filename = printable(run_database);
+	*lineno = 0;
+}
+
+void
+message_set_database(const char *database)
+{
+	run_database = database;
+	pg_logging_set_locus_callback(tell_database);
+}
+
+const char *
+message_database(void)
+{
+	return run_database;
 }
 
 static void tell(int level, int part, const char *format,...)

@@ -33,4 +33,13 @@ extern void message_set_sqlstate(const char *sqlstate);
 extern void message_before_output(void);
 extern void message_set_before_output(void (*function) (void));
 
+/*
+ * One of several runs, in a process of its own: this is its database, which
+ * its messages name, "pg_pardump:shop: error: ...".  Borrowed.
+ */
+extern void message_set_database(const char *database);
+
+/* That database, for what is told in another way; NULL for none. */
+extern const char *message_database(void);
+
 #endif							/* MESSAGE_H */

@@ -453,6 +453,7 @@ compare_contents(Source *source, const Target *target, const Run *run)
 		.doing = "comparing",
 		.max_retries = (int) run->options->retries,
 		.outlives_kill = true,
+		.has_slots = true,
 		.n_done = &n_done,
 		.start = start_worker,
 		.run = run_job,

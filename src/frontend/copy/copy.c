@@ -106,6 +106,7 @@ run_workers(Copy *copy)
 		.doing = "copying",
 		.max_retries = (int) copy->run.options->retries,
 		.outlives_kill = true,
+		.has_slots = true,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,

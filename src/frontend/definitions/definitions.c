@@ -99,6 +99,7 @@ make_pass(const DefinitionWork *work, int first, int n_workers)
 		.doing = "making",
 		.max_retries = (int) stages->setup.options->retries,
 		.outlives_kill = true,
+		.has_slots = true,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,

@@ -98,6 +98,7 @@ run_workers(Dump *dump)
 		.arg = dump,
 		.doing = "dumping",
 		.max_retries = (int) options->retries,
+		.has_slots = true,
 
 		/*
 		 * nobody ends the command of a worker that was killed: see

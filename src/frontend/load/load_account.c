@@ -247,6 +247,8 @@ load_account_print(const LoadAccount *account, FILE *out)
 
 	log_tables(run);
 	message_before_output();
+	if (message_database())
+		fprintf(out, "database \"%s\":\n", printable(message_database()));
 	if (n_missing > 0)
 		fprintf(out, "not all rows are there of %d table%s: %s%s\n",
 				n_missing, units_plural(n_missing), missing.data,

@@ -101,6 +101,16 @@ static const char standby_options[] =
 "  --pause-synchronous          pause the replay, for a moment, of standbys that\n"
 "                               commits on the primary wait for, too\n";
 
+static const char cluster_options[] =
+"\nOptions for all databases of a cluster:\n"
+"  --all-databases              dump each database, and what they share, into the\n"
+"                               directory, or copy them into the cluster of --target\n"
+"  --exclude-database=PATTERN   leave out databases whose name matches PATTERN\n"
+"  -g, --globals-only           only roles, memberships, settings and tablespaces\n"
+"  --no-role-passwords          do not dump passwords for roles\n"
+"  --roles-only                 only roles, no databases or tablespaces\n"
+"  --tablespaces-only           only tablespaces, no databases or roles\n";
+
 static const char copy_options[] =
 "\nOptions for a direct copy, without an archive:\n"
 "  --target=CONNINFO            copy into this database instead of into a directory\n"
@@ -109,6 +119,8 @@ static const char copy_options[] =
 "                               least, the default), raw, binary, or text\n"
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
 "  --no-analyze                 do not run ANALYZE in the end\n"
+"  --roles                      create the roles that the database needs, if they are\n"
+"                               not there\n"
 "  --toast-compression=METHOD   how the target compresses long values of columns that\n"
 "                               have no method of their own: lz4, pglz, or default\n"
 "  --wire-compression={auto|none|lz4|zstd}[:DETAIL]\n"
@@ -215,12 +227,14 @@ help_print(const char *progname)
 		   "archive for pg_restore.\n\n", progname);
 	printf("Usage:\n");
 	printf("  %s [OPTION]... [DBNAME]\n", progname);
+	printf("  %s --all-databases [OPTION]...\n", progname);
 	fputs(general_options, stdout);
 	fputs(chunk_options, stdout);
 	fputs(task_options, stdout);
 	fputs(standby_options, stdout);
 	fputs(slot_options, stdout);
 	fputs(copy_options, stdout);
+	fputs(cluster_options, stdout);
 	fputs(content_options, stdout);
 	fputs(row_options, stdout);
 	fputs(connection_options, stdout);

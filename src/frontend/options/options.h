@@ -75,6 +75,17 @@ typedef struct Options
 								 * archive's directory */
 	const char *task;			/* I/N; NULL = this is no task */
 
+	/* All databases of a cluster */
+	bool		all_databases;
+	SimpleStringList exclude_databases; /* patterns */
+	bool		globals_only;
+	bool		roles_only;
+	bool		tablespaces_only;
+	bool		no_role_passwords;
+	const char **run_args;		/* what the run for each database is given of
+								 * the command line */
+	int			n_run_args;
+
 	/* Which rows, of tables that match a pattern: TABLE:... */
 	SimpleStringList where;
 	SimpleStringList sample;
@@ -110,6 +121,7 @@ typedef struct Options
 	const char *toast_compression;	/* default, lz4 or pglz; NULL = default */
 	uint64		index_jobs;		/* 0 = as many as jobs */
 	bool		no_analyze;
+	bool		roles;			/* those that the database needs, too */
 	bool		compare;		/* source and target in the end */
 	const char *compare_with;	/* of a restore, the source, how to connect to
 								 * it; else that, or an archive, and nothing
@@ -121,6 +133,8 @@ typedef struct Options
 	bool		no_owner;
 	bool		no_privileges;
 	bool		no_tablespaces;
+	bool		no_comments;
+	bool		no_security_labels;
 	bool		no_table_access_method;
 	bool		statistics;
 	bool		use_session_authorization;

@@ -10,6 +10,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "options/cluster_options.h"
 #include "options/help.h"
 #include "options/option_value.h"
 #include "options/mask_file.h"
@@ -38,7 +39,7 @@ enum
 /* Goes to pg_dump as it is, of this major and of later ones. */
 #define PASS_SINCE(major) (OPT_PASS + (major))
 
-static const char short_options[] = "abBcCd:e:E:f:F:h:j:n:N:Op:Pr:RsS:t:T:U:vwWxZ:";
+static const char short_options[] = "abBcCd:e:E:f:F:gh:j:n:N:Op:Pr:RsS:t:T:U:vwWxZ:";
 
 /* The union of pg_dump 15 to 19 (pg_dump.c:main). */
 static const struct option pg_dump_options[] = {
@@ -245,6 +246,9 @@ read_short_option(Options *options, int c, const char *arg)
 		case 'Z':
 			parse_compress(options, arg);
 			return true;
+		case 'g':
+			options->globals_only = true;
+			return true;
 		case 'r':
 			options->max_rate = option_value_rate(arg, "-r/--max-rate");
 			return true;
@@ -358,6 +362,7 @@ check_options(const Options *options)
 		pg_log_error_hint("Name a new one by -f DIRECTORY; or dump into commands by --pipe, or into another database by --target.");
 		exit(1);
 	}
+	cluster_options_check(options);
 	own_options_check(options);
 	task_options_check(options);
 	if (options->extra_float_digits != NULL)
@@ -393,6 +398,8 @@ options_parse(int argc, char **argv)
 		 */
 		own_options_note_flag(options, c,
 							  is_passed(c) ? long_options[index].name : NULL);
+		cluster_options_note(options, c < OPT_PASS ? c : 0,
+							 c < OPT_PASS ? NULL : long_options[index].name, optarg);
 		if (own_option_read(options, c, optarg) ||
 			read_short_option(options, c, optarg))
 			continue;

@@ -82,10 +82,15 @@ static const char restore_options[] =
 
 static const char own_options[] =
 "\nOptions that pg_restore does not have:\n"
+"  --all-databases              restore what pg_pardump --all-databases has dumped\n"
 "  --chunk-size=SIZE            load tables that are whole in the archive in pieces\n"
 "                               of about SIZE bytes (default: 16MB)\n"
 "  --compare-with=CONNINFO      compare with the database that the archive is of, in\n"
 "                               the end\n"
+"  --exclude-database=PATTERN   with --all-databases: leave out databases whose name\n"
+"                               matches PATTERN\n"
+"  --globals-only               with --all-databases: only roles, memberships,\n"
+"                               settings and tablespaces\n"
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
 "  --no-analyze                 do not run ANALYZE in the end\n"
 "  --resume                     go on with a restore that has not come to its end\n"
@@ -127,6 +132,7 @@ restore_help_print(const char *progname)
 		   "in parallel, within every table.\n\n", progname);
 	printf("Usage:\n");
 	printf("  %s [OPTION]... [FILE]\n", progname);
+	printf("  %s --all-databases -d CONNINFO [OPTION]... DIRECTORY\n", progname);
 	fputs(general_options, stdout);
 	fputs(restore_options, stdout);
 	fputs(own_options, stdout);

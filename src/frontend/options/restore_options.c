@@ -9,6 +9,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "options/cluster_options.h"
 #include "options/help.h"
 #include "options/option_table.h"
 #include "options/option_value.h"
@@ -100,9 +101,12 @@ static const RestoreOption restore_options[] = {
 #define N_RESTORE_OPTIONS ((int) lengthof(restore_options))
 
 static const OptionRow own_options[] = {
+	{"all-databases", OPTION_FLAG, MEMBER(all_databases)},
 	{"check", OPTION_FLAG, MEMBER(check)},
 	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
 	{"compare-with", OPTION_TEXT, MEMBER(compare_with)},
+	{"exclude-database", OPTION_LIST, MEMBER(exclude_databases)},
+	{"globals-only", OPTION_FLAG, MEMBER(globals_only)},
 	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
 	{"log-json", OPTION_TEXT, MEMBER(log_json)},
 	{"metrics", OPTION_TEXT, MEMBER(metrics)},
@@ -238,6 +242,7 @@ read_option(CommandLine *line, const RestoreOption *option, const char *arg)
 		line->options->by_stock == NULL)
 		line->options->by_stock = "";
 	add_arg(&line->all, text);
+	cluster_options_note(line->options, 0, option->row.name, arg);
 	if (option->uses & USE_LIST)
 		add_arg(&line->list, text);
 	if (option->uses & USE_MAKE)
@@ -282,6 +287,7 @@ check_options(Options *options, const char *archive)
 {
 	const Options *o = options;
 
+	cluster_options_check_restore(o);
 	/* a task has its database and archive from the plan */
 	if (o->by_stock == NULL && o->connection.dbname == NULL && o->task == NULL)
 		options->by_stock = "";
@@ -332,8 +338,13 @@ restore_options_parse(int argc, char **argv)
 		if (option)
 			read_option(&line, option, optarg);
 		else if (c >= FIRST_OWN_OPTION)
-			option_table_store(options, &own_options[c - FIRST_OWN_OPTION],
-							   optarg);
+		{
+			const OptionRow *row = &own_options[c - FIRST_OWN_OPTION];
+
+			option_table_store(options, row, optarg);
+			cluster_options_note(options, 0, row->name,
+								 option_table_takes_value(row) ? optarg : NULL);
+		}
 		else
 			try_help(progname); /* getopt_long has said what is wrong */
 	}

@@ -7,18 +7,16 @@
  */
 #include "base/fe_compat.h"
 
-#include <poll.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/retry.h"
 #include "base/shared_memory.h"
 #include "process/child_process.h"
-#include "process/refused_jobs.h"
+#include "process/worker_gone.h"
 #include "process/worker_pool.h"
-#include "process/worker_process.h"
+#include "process/worker_slots.h"
 
 /*
  * How long words of a worker are held back; also how soon a signal is seen
@@ -26,31 +24,8 @@
  */
 #define HOLD_BACK_MS 300
 
-typedef struct Worker
-{
-	WorkerProcess *process;
-	bool		idle;			/* waits for a job, or to be told to leave */
-	int			job;			/* being done or to be done, or NO_JOB */
-	Retry		retry;			/* since it last did a job */
-} Worker;
-
-typedef struct WorkerPool
-{
-	const WorkerTask *task;
-	const PoolWatch *watch;
-	Worker	   *workers;
-	WorkerProcess *processes;	/* theirs */
-	int			n_workers;
-	int			n_staying;		/* workers that have not left for good */
-	int			n_jobs;
-	int			n_done;
-	int			next_job;		/* all before it have begun */
-	bool	   *begun;			/* by job */
-	RefusedJobs *refused;
-	volatile int *steps;		/* by worker, set by it: in shared memory */
-	bool		may_fork;		/* attend() has returned true */
-	struct pollfd *fds;			/* two a worker, then the watched one */
-} WorkerPool;
+/* How often to look for a slot. */
+#define SLOT_LOOK_MS 20
 
 /* An exit callback: no worker outlives the leader. */
 static void
@@ -63,116 +38,6 @@ kill_workers(void *arg)
 		pids[i] = pool->processes[i].pid;
 	child_process_end_all(pids, pool->n_workers);
 	free(pids);
-}
-
-/* ----------
- * A worker is gone
- * ----------
- */
-
-/* What the worker is or was doing, for a message; owned. */
-static char *
-describe(WorkerPool *pool, const Worker *worker)
-{
-	return pool->task->describe(pool->task->arg, worker->job,
-								pool->steps[worker - pool->workers]);
-}
-
-/*
- * It lost its connection or was killed; another process will take its place.
- */
-static void
-replace_later(WorkerPool *pool, Worker *worker, bool killed)
-{
-	int			delay_ms = retry_later(&worker->retry);
-
-	worker_process_show_words(worker->process);
-	if (worker->job == NO_JOB)
-		pg_log_warning("a worker %s; retry %d of %d in %.1f s",
-					   killed ? "was killed" : "has no connection",
-					   worker->retry.n, pool->task->max_retries,
-					   delay_ms / 1000.0);
-	else
-	{
-		char	   *what = describe(pool, worker);
-
-		pg_log_warning("a worker %s while %s %s; retry %d of %d in %.1f s",
-					   killed ? "was killed" : "lost its connection", pool->task->doing, what, worker->retry.n, pool->task->max_retries,
-					   delay_ms / 1000.0);
-		free(what);
-		pool->task->reset(pool->task->arg, worker->job);
-	}
-	if (killed)
-		pg_log_warning_detail("It was ended by SIGKILL, as the kernel does when memory runs out.");
-	else
-		pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
-	resetPQExpBuffer(&worker->process->words);
-}
-
-/*
- * A worker cannot start: those who can do its part too, but for the last one.
- */
-static void
-do_without(WorkerPool *pool, Worker *worker)
-{
-	pool->n_staying--;
-	worker_process_show_words(worker->process);
-	pg_log_warning("a worker could not start; the run goes on with %d",
-				   pool->n_staying);
-	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
-}
-
-/* A worker has failed: say what is known, and end the program. */
-static void
-give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
-{
-	const char *cause;
-	bool		explained = worker->process->words.len > 0;
-
-	worker_process_show_words(worker->process);
-	cause = worker_process_lost_cause(worker->process);
-	if (cause)
-		pg_log_error("%s", cause);
-	else if (WIFSIGNALED(status))
-		pg_log_error("worker process %d was terminated by signal %d: %s",
-					 (int) pid, WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else if (!explained)
-		pg_log_error("worker process %d failed with exit code %d",
-					 (int) pid, WEXITSTATUS(status));
-	if (worker->job != NO_JOB)
-		pg_log_error_detail("The worker was %s %s.", pool->task->doing,
-							describe(pool, worker));
-	if (cause && worker->retry.n > 0)
-		pg_log_error_detail("It was tried %d times.", worker->retry.n + 1);
-	exit(cause && pool->task->lost_status ? pool->task->lost_status : 1);
-}
-
-/* The worker's stream has ended: how did it go? */
-static void
-worker_is_gone(WorkerPool *pool, Worker *worker)
-{
-	pid_t		pid = worker->process->pid;
-	int			status = worker_process_reap(worker->process);
-	bool		killed = pool->task->outlives_kill && WIFSIGNALED(status) &&
-		WTERMSIG(status) == SIGKILL;
-	bool		lost = killed ||
-		(WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_RETRY &&
-		 worker_process_lost_cause(worker->process) != NULL);
-
-	worker->idle = false;
-	interrupt_check();
-	pool->watch->is_gone(pool->watch->arg, worker - pool->workers);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && worker->job == NO_JOB)
-	{
-		worker_process_show_words(worker->process);
-		pool->n_staying--;		/* as told */
-	}
-	else if (lost && worker->retry.n < pool->task->max_retries)
-		replace_later(pool, worker, killed);
-	else if (lost && !killed && worker->job == NO_JOB && pool->n_staying > 1)
-		do_without(pool, worker);
-	else
-		give_up(pool, worker, pid, status);
 }
 
 /* ----------
@@ -197,7 +62,7 @@ serve(WorkerPool *pool, Worker *worker)
 
 	if (!worker_process_receive(worker->process, &job))
 	{
-		worker_is_gone(pool, worker);
+		worker_gone_note(pool, worker);
 		return;
 	}
 	worker_process_show_words(worker->process);
@@ -242,11 +107,29 @@ begin_job(WorkerPool *pool)
 	return job;
 }
 
+/* That of a resting worker, which has no slot yet; or NO_JOB. */
+static int
+take_over(WorkerPool *pool)
+{
+	for (int i = 0; i < pool->n_workers; i++)
+	{
+		int			job = pool->workers[i].job;
+
+		if (!pool->workers[i].rests || job == NO_JOB)
+			continue;
+		pool->workers[i].job = NO_JOB;
+		return job;
+	}
+	return NO_JOB;
+}
+
 static int
 take_job(WorkerPool *pool, const Worker *worker)
 {
-	int			job;
+	int			job = pool->has_slots ? take_over(pool) : NO_JOB;
 
+	if (job != NO_JOB)
+		return job;
 	if (pool->next_job < pool->n_jobs)
 		return begin_job(pool);
 	job = refused_jobs_take(pool->refused, (int) (worker - pool->workers));
@@ -263,7 +146,11 @@ hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 	if (worker->job == NO_JOB)
 		worker->job = take_job(pool, worker);
 	if (worker->job == NO_JOB && !all_done)
-		return;
+	{
+		if (!pool->has_slots || !worker_slots_are_wanted())
+			return;
+		worker->leaves_slot = true;
+	}
 	worker->idle = false;
 	worker_process_send(worker->process, worker->job);
 }
@@ -301,6 +188,53 @@ fork_worker(WorkerPool *pool, int no)
 						&pool->steps[no]);
 }
 
+/* Does a worker wait for its next retry with a job? */
+static bool
+any_retries(const WorkerPool *pool)
+{
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->workers[i].retry.at != 0 && pool->workers[i].job != NO_JOB)
+			return true;
+	return false;
+}
+
+/* Has a resting worker a job?  Then there is no slot. */
+static bool
+any_wants_slot(const WorkerPool *pool)
+{
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->workers[i].rests && pool->workers[i].job != NO_JOB)
+			return true;
+	return false;
+}
+
+/*
+ * Fork a resting worker if there is a job and a slot for it.  One at a time
+ * has a job, which whoever is idle takes over before any other.  What is to
+ * be done anew goes first: others may wait in their jobs for it to be.
+ */
+static void
+wake(WorkerPool *pool, int no, bool all_done)
+{
+	Worker	   *worker = &pool->workers[no];
+	int			fd;
+
+	if (worker->job == NO_JOB && !any_wants_slot(pool) && !any_retries(pool))
+		worker->job = take_job(pool, worker);
+	if (worker->job == NO_JOB)
+	{
+		worker->rests = !all_done;
+		pool->n_staying -= all_done ? 1 : 0;
+		return;
+	}
+	fd = worker_slots_take();
+	if (fd < 0)
+		return;
+	worker->rests = false;
+	fork_worker(pool, no);
+	close(fd);
+}
+
 /* Fork the next process for a place whose time has come, if it is needed. */
 static void
 retry(WorkerPool *pool, int no)
@@ -312,6 +246,11 @@ retry(WorkerPool *pool, int no)
 	{
 		worker->retry.at = 0;
 		pool->n_staying--;
+	}
+	else if (retry_is_due(&worker->retry) && pool->has_slots)
+	{
+		worker->retry.at = 0;
+		worker->rests = true;
 	}
 	else if (retry_is_due(&worker->retry))
 		fork_worker(pool, no);
@@ -330,7 +269,7 @@ static int
 wait_ms(const WorkerPool *pool)
 {
 	int64		now = clock_monotonic_ms();
-	int64		result = HOLD_BACK_MS;
+	int64		result = any_wants_slot(pool) ? SLOT_LOOK_MS : HOLD_BACK_MS;
 
 	for (int i = 0; pool->may_fork && i < pool->n_workers; i++)
 		if (pool->workers[i].retry.at != 0)
@@ -388,7 +327,29 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	}
 	pool->steps = shared_memory_new(n_workers, sizeof(int));
 	pool->fds = pg_malloc0((n_workers * 2 + 1) * sizeof(struct pollfd));
+	pool->has_slots = task->has_slots && worker_slots_are_used();
 	return pool;
+}
+
+/* Give each what it is to do. */
+static void
+serve_workers(WorkerPool *pool, bool all_done)
+{
+	for (int i = 0; i < pool->n_workers; i++)
+	{
+		Worker	   *worker = &pool->workers[i];
+
+		if (worker->idle)
+			hand_out(pool, worker, all_done);
+		else if (worker->retry.at != 0)
+			retry(pool, i);
+	}
+	/* last, as those that are idle have slots */
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->workers[i].rests)
+			wake(pool, i, all_done);
+	if (pool->has_slots)
+		worker_slots_want(any_wants_slot(pool));
 }
 
 void
@@ -400,7 +361,14 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 
 	cleanup_push(kill_workers, pool);
 	for (int i = 0; i < pool->n_workers; i++)
-		fork_worker(pool, i);
+	{
+		if (pool->has_slots)
+			pool->workers[i].rests = true;
+		else
+			fork_worker(pool, i);
+	}
+	/* as many as there are slots for */
+	serve_workers(pool, false);
 	while (pool->n_staying > 0)
 	{
 		bool		all_done;
@@ -411,15 +379,11 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		pool->may_fork = watch->attend(watch->arg, all_done);
 		if (!pool->may_fork)
 			continue;
-		for (int i = 0; i < pool->n_workers; i++)
-		{
-			if (pool->workers[i].idle)
-				hand_out(pool, &pool->workers[i], all_done);
-			else if (pool->workers[i].retry.at != 0)
-				retry(pool, i);
-		}
+		serve_workers(pool, all_done);
 		run_refused(pool);
 	}
+	if (pool->has_slots)
+		worker_slots_want(false);
 	cleanup_pop(kill_workers, pool);
 }
 

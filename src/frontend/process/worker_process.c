@@ -13,6 +13,7 @@
 #include "base/interrupt.h"
 #include "process/child_process.h"
 #include "process/worker_process.h"
+#include "process/worker_slots.h"
 
 /* What the leader has open besides, and to spare. */
 #define OTHER_FILES 64
@@ -176,6 +177,7 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 	{
 		interrupt_install_worker(leader, child_process_end_fed);
 		interrupt_release_signals();
+		worker_slots_forget();
 		/* each must see the end of its stream when the leader is gone */
 		for (int i = 0; i < n; i++)
 		{

@@ -18,6 +18,8 @@ typedef struct WorkerTask
 	int			lost_status;	/* the program's exit code when a worker has
 								 * lost its connection for good; 0 = 1 */
 	bool		outlives_kill;	/* SIGKILL of a worker is one more loss */
+	bool		has_slots;		/* each worker needs one of worker_slots.h,
+								 * where there are any */
 	int		   *n_done;			/* the jobs that are done, for whoever looks;
 								 * or NULL */
 

@@ -158,6 +158,7 @@ run_jobs(RestorePool *pool, int first, int n)
 		.max_retries = (int) pool->run->options->retries,
 		.lost_status = pool->use ? WORKER_EXIT_RETRY : 0,
 		.outlives_kill = true,
+		.has_slots = true,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,

@@ -35,14 +35,17 @@ connection_show_notice(void *arg, const char *message)
 	free(text);
 }
 
-PGconn *
-connection_open_params(const ConnParams *params, const char *progname)
+/* For the workers and pg_dump, too, which find it there. */
+static void
+limit_attempt(void)
 {
-	PGconn	   *conn;
-
-	/* the workers and pg_dump find it there, too */
 	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
-	conn = connectDatabase(params, progname, false, false, true);
+}
+
+/* Bring it in the state that all of ours have. */
+static PGconn *
+prepare(PGconn *conn)
+{
 	tcp_setting_apply(conn);
 	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
 	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
@@ -54,6 +57,31 @@ connection_open_params(const ConnParams *params, const char *progname)
 	}
 	interrupt_set_connection(conn);
 	return conn;
+}
+
+PGconn *
+connection_open_params(const ConnParams *params, const char *progname)
+{
+	limit_attempt();
+	return prepare(connectDatabase(params, progname, false, false, true));
+}
+
+/* As connectMaintenanceDatabase() does without a name, but with a string. */
+PGconn *
+connection_open_maintenance(const ConnParams *params, const char *progname)
+{
+	ConnParams	attempt = *params;
+	PGconn	   *conn;
+
+	limit_attempt();
+	attempt.override_dbname = "postgres";
+	conn = connectDatabase(&attempt, progname, false, true, true);
+	if (conn == NULL)
+	{
+		attempt.override_dbname = "template1";
+		conn = connectDatabase(&attempt, progname, false, false, true);
+	}
+	return prepare(conn);
 }
 
 PGconn *

@@ -19,6 +19,13 @@ extern PGconn *connection_open_leader(const Options *options,
 extern PGconn *connection_open_params(const ConnParams *params,
 									  const char *progname);
 
+/*
+ * The same to the database postgres, or else template1, in place of whichever
+ * the parameters name.
+ */
+extern PGconn *connection_open_maintenance(const ConnParams *params,
+										   const char *progname);
+
 /* A PQnoticeProcessor: to standard error, safely. */
 extern void connection_show_notice(void *arg, const char *message);
 

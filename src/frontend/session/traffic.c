@@ -28,7 +28,8 @@ void
 traffic_set_max_rate(uint64 max_rate)
 {
 	state.max_rate = max_rate;
-	if (max_rate != 0)
+	/* runs at a time have one budget, which whoever forked them has made */
+	if (max_rate != 0 && state.free_at == NULL)
 		state.free_at = shared_memory_new(1, sizeof(uint64));
 }
 

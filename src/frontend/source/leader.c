@@ -10,6 +10,7 @@
 #include "options/own_options.h"
 #include "plan/dump_table_read.h"
 #include "process/worker_process.h"
+#include "process/worker_slots.h"
 #include "progress/progress.h"
 #include "replication/publication.h"
 #include "replication/slot_check.h"
@@ -94,9 +95,14 @@ leader_connect(Source *source)
 	session_set_up(conn, options, options->encoding);
 	if (options->tasks)
 		connection_limit_check_tasks(conn, (int) options->tasks);
-	/* how many tasks are at work at a time is for who runs them */
+
+	/*
+	 * How many tasks are at work at a time is for who runs them; and what
+	 * other runs use now they leave to this one.
+	 */
 	server_check_connections(conn, NULL,
-							 options->tasks ? 1 : source_share(source));
+							 options->tasks || worker_slots_are_used() ? 1 :
+							 source_share(source));
 	(void) worker_processes_have_files((int) options->jobs);
 	server_check_age(conn);
 	server_check_snapshots(conn);

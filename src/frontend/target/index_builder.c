@@ -16,6 +16,7 @@
 #include "base/retry.h"
 #include "base/shared_memory.h"
 #include "process/child_process.h"
+#include "process/worker_slots.h"
 #include "progress/progress.h"
 #include "target/index_builder.h"
 #include "target/index_look.h"
@@ -335,6 +336,7 @@ index_builder_start(const IndexPlan *plan)
 	{
 		interrupt_install_worker(leader, NULL);
 		interrupt_release_signals();
+		worker_slots_forget();
 		builder_main(builder);
 	}
 	interrupt_release_signals();

@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "plan/dump_table_read.h"
+#include "process/worker_slots.h"
 #include "session/connection_limit.h"
 #include "session/session.h"
 #include "session/session_settings.h"
@@ -224,7 +225,8 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 				"tablespace", "Create them there, or use --no-tablespaces.");
 	check_names(conn, &needs.extensions, missing_extensions_query,
 				"extension", "Install them on the target's server.");
-	check_connections(conn, Min(options->jobs, n_jobs),
+	/* what other runs use now they leave to this one */
+	check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
 					  Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
 						  n_indexes));
 	toast_compression_check(conn, options->toast_compression);

@@ -1,0 +1,132 @@
+/*
+ * cluster_copy.c
+ *		The main path of a copy of all databases.
+ */
+#include "base/fe_compat.h"
+
+#include "base/cleanup.h"
+#include "base/findings.h"
+#include "base/interrupt.h"
+#include "base/units.h"
+#include "cluster/cluster_copy.h"
+#include "cluster/cluster_session.h"
+#include "globals/globals_apply.h"
+#include "globals/globals_read.h"
+#include "progress/progress.h"
+#include "session/connection.h"
+#include "source/server_check.h"
+#include "stock/stock_pg_dumpall.h"
+
+typedef struct ClusterCopy
+{
+	const Options *options;
+	PeerAddress *source;
+	PeerAddress *target;
+	char	   *database;		/* of the target, that new ones are made from
+								 * a session in */
+	ClusterList *list;
+	GlobalsScript *script;
+	GlobalsApply globals;
+} ClusterCopy;
+
+static void
+add_args(void *arg, int no, SimpleStringList *args)
+{
+	const ClusterCopy *copy = arg;
+	const ClusterDatabase *database = &copy->list->databases[no];
+	bool		is_there = cluster_list_is_initial(database);
+
+	if (!is_there)
+		simple_string_list_append(args, "--create");
+	cluster_session_add_args(args, copy->options,
+							 cluster_list_conninfo(copy->source, database->name));
+	simple_string_list_append(args,
+							  psprintf("--target=%s",
+									   cluster_list_conninfo(copy->target,
+															 is_there ? database->name :
+															 copy->database)));
+}
+
+static void
+read_source(ClusterCopy *copy, const char *argv0)
+{
+	const Options *options = copy->options;
+	const char *part = options->roles_only ? GLOBALS_ROLES :
+		options->tablespaces_only ? GLOBALS_TABLESPACES : GLOBALS_ALL;
+	PGconn	   *conn = cluster_session_open(&options->connection, "pg_pardump");
+	char	   *text;
+
+	interrupt_install_leader();
+	copy->source = peer_address_new(conn, false);
+	if (options->globals_only || options->roles_only || options->tablespaces_only)
+		copy->list = pg_malloc0(sizeof(ClusterList));
+	else
+	{
+		copy->list = cluster_list_read(conn, options);
+		server_check_connections(conn, NULL, options->jobs);
+		findings_settle();
+	}
+	text = globals_read(conn, copy->source, part, options, argv0);
+	copy->script = globals_script_parse(text);
+	free(text);
+	cluster_session_close(conn);
+}
+
+static void
+open_target(ClusterCopy *copy)
+{
+	ConnParams	params = {.dbname = copy->options->target,
+		.prompt_password = copy->options->connection.prompt_password
+	};
+	PGconn	   *conn = cluster_session_open(&params, "pg_pardump");
+
+	copy->target = peer_address_new(conn, true);
+	copy->database = pg_strdup(PQdb(conn));
+	copy->globals.conn = conn;
+	copy->globals.exit_on_error = false;
+}
+
+static int
+run_databases(ClusterCopy *copy, const char *argv0, ClusterProgram program)
+{
+	ClusterRun	run = {
+		.program = program,
+		.argv0 = argv0,
+		.doing = "copying",
+		.jobs = copy->options->jobs,
+		.shows = progress_is_shown(),
+		.list = copy->list,
+		.arg = copy,
+		.add_args = add_args,
+	};
+
+	return cluster_run(&run, copy->options);
+}
+
+int
+cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
+{
+	ClusterCopy *copy = pg_malloc0(sizeof(ClusterCopy));
+	int			n_failed;
+
+	copy->options = options;
+	progress_begin(options->progress, options->no_progress);
+	read_source(copy, argv0);
+	open_target(copy);
+	cluster_list_refuse_existing(copy->list, copy->globals.conn);
+	findings_settle();
+	globals_apply(&copy->globals, copy->script);
+	cluster_session_close(copy->globals.conn);
+	n_failed = run_databases(copy, argv0, program);
+	copy->globals.conn = connection_open_peer(copy->target, "pg_pardump");
+	globals_apply_rest(&copy->globals);
+	cluster_session_close(copy->globals.conn);
+	cleanup_forget_all();
+	if (copy->globals.n_errors > 0)
+		pg_log_error("%d error%s in making roles and tablespaces",
+					 copy->globals.n_errors, units_plural(copy->globals.n_errors));
+	if (n_failed > 0)
+		pg_log_error("%d of %d database%s failed; the others are complete",
+					 n_failed, copy->list->n, units_plural(copy->list->n));
+	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
+}

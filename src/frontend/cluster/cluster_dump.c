@@ -1,0 +1,306 @@
+/*
+ * cluster_dump.c
+ *		The main path of a dump of all databases.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file_utils.h"
+
+#include "archive/archive_dir.h"
+#include "archive/archive_sync.h"
+#include "base/cleanup.h"
+#include "base/findings.h"
+#include "base/interrupt.h"
+#include "base/units.h"
+#include "cluster/cluster_dump.h"
+#include "cluster/cluster_map.h"
+#include "cluster/cluster_session.h"
+#include "globals/globals_read.h"
+#include "progress/progress.h"
+#include "session/connection.h"
+#include "source/server_check.h"
+#include "stock/stock_pg_dumpall.h"
+#include "stream/sink_file.h"
+
+typedef struct ClusterDump
+{
+	const Options *options;
+	const char *argv0;
+	PeerAddress *address;
+	ClusterMap	map;
+	ClusterMap *previous;		/* --incremental; or NULL */
+	char	   *globals;
+	char	   *directory;		/* NULL: nothing is written */
+	char	   *databases;		/* in that, of the archives */
+	bool		made;			/* the directory, by us */
+	Sink	   *map_sink;		/* claims it, until published */
+	bool		whole;
+} ClusterDump;
+
+/* ----------
+ * The directory
+ * ----------
+ */
+static char *
+file_path(const ClusterDump *dump, const char *name)
+{
+	return psprintf("%s/%s", dump->directory, name);
+}
+
+static void
+remove_file(const ClusterDump *dump, const char *name)
+{
+	char	   *path = file_path(dump, name);
+
+	if (unlink(path) < 0 && errno != ENOENT)
+		pg_log_warning("could not remove file \"%s\": %m", path);
+	free(path);
+}
+
+/*
+ * An exit callback: nothing looks like the dump of a cluster.  Archives that
+ * are complete may have taken hours, and stay.
+ */
+static void
+remove_files(void *arg)
+{
+	ClusterDump *dump = arg;
+
+	if (dump->whole)
+		return;
+	remove_file(dump, CLUSTER_MAP_NAME ".tmp");
+	remove_file(dump, CLUSTER_GLOBALS_NAME ".tmp");
+	remove_file(dump, CLUSTER_GLOBALS_NAME);
+	if (rmdir(dump->databases) < 0 && errno != ENOENT)
+	{
+		pg_log_warning("complete archives of single databases are left in \"%s\"",
+					   dump->databases);
+		return;
+	}
+	if (dump->made && rmdir(dump->directory) < 0)
+		pg_log_warning("could not remove directory \"%s\": %m", dump->directory);
+}
+
+/* By a file that one run can create only, as archive_dir_create() does. */
+static void
+create_directory(ClusterDump *dump)
+{
+	char	   *path = pg_strdup(dump->options->directory);
+
+	canonicalize_path(path);
+	dump->directory = path;
+	dump->databases = file_path(dump, CLUSTER_DATABASES_NAME);
+	if (!archive_dir_check(path))
+	{
+		if (mkdir(path, 0700) < 0)
+			pg_fatal("could not create directory \"%s\": %m", path);
+		dump->made = true;
+	}
+	dump->map_sink = sink_file_new(file_path(dump, CLUSTER_MAP_NAME ".tmp"));
+	cleanup_push(remove_files, dump);
+	if (mkdir(dump->databases, 0700) < 0)
+		pg_fatal("could not create directory \"%s\": %m", dump->databases);
+}
+
+static void
+write_text(Sink *sink, const char *text)
+{
+	sink_write(sink, text, strlen(text));
+	sink_finish(sink);
+	sink_free(sink);
+}
+
+/* It is whole under another name: it gets its own. */
+static void
+publish(const ClusterDump *dump, const char *name)
+{
+	char	   *path = file_path(dump, name);
+	char	   *temp_path = psprintf("%s.tmp", path);
+
+	if (dump->options->sync_method != SYNC_NONE &&
+		fsync_fname(temp_path, false) != 0)
+		pg_fatal("could not flush \"%s\" to disk", temp_path);
+	if (rename(temp_path, path) < 0)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);
+	free(temp_path);
+	free(path);
+}
+
+/* All databases have had their turn. */
+static void
+finish_directory(ClusterDump *dump)
+{
+	char	   *text;
+
+	dump->map.globals_checksum = cluster_map_checksum(dump->globals,
+													  strlen(dump->globals));
+	text = cluster_map_text(&dump->map);
+	write_text(sink_file_new(file_path(dump, CLUSTER_GLOBALS_NAME ".tmp")),
+			   dump->globals);
+	write_text(dump->map_sink, text);
+	if (dump->options->sync_method != SYNC_NONE)
+		archive_sync_directory(dump->databases, true);
+	interrupt_check();
+	publish(dump, CLUSTER_GLOBALS_NAME);
+	publish(dump, CLUSTER_MAP_NAME);
+	if (dump->options->sync_method != SYNC_NONE)
+		archive_sync_directory(dump->directory, dump->made);
+	dump->whole = true;
+	free(text);
+}
+
+/* ----------
+ * Databases
+ * ----------
+ */
+
+/* By its name: it may have been made anew, which its archive tells. */
+static const ClusterDatabase *
+previous_of(const ClusterDump *dump, const ClusterDatabase *database)
+{
+	for (int i = 0; i < dump->previous->list.n; i++)
+	{
+		const ClusterDatabase *previous = &dump->previous->list.databases[i];
+
+		if (strcmp(previous->name, database->name) == 0 && !previous->failed)
+			return previous;
+	}
+	return NULL;
+}
+
+/* Whole, if it was not there, with what the next run needs. */
+static void
+add_previous(const ClusterDump *dump, const ClusterDatabase *database,
+			 SimpleStringList *args)
+{
+	const ClusterDatabase *previous = previous_of(dump, database);
+
+	if (previous == NULL)
+	{
+		simple_string_list_append(args, "--manifest-fingerprints");
+		return;
+	}
+	simple_string_list_append(args,
+							  psprintf("--incremental=%s",
+									   cluster_map_archive(dump->options->incremental,
+														   previous)));
+	if (dump->options->incremental_copy_method)
+		simple_string_list_append(args,
+								  psprintf("--incremental-copy-method=%s",
+										   dump->options->incremental_copy_method));
+}
+
+static void
+add_args(void *arg, int no, SimpleStringList *args)
+{
+	const ClusterDump *dump = arg;
+	const ClusterDatabase *database = &dump->map.list.databases[no];
+
+	cluster_session_add_args(args, dump->options,
+							 cluster_list_conninfo(dump->address, database->name));
+	if (dump->previous)
+		add_previous(dump, database, args);
+	if (dump->directory == NULL)
+		return;
+	simple_string_list_append(args, "-f");
+	simple_string_list_append(args, cluster_map_archive(dump->directory, database));
+}
+
+static void
+clean_up(void *arg, int no)
+{
+	const ClusterDump *dump = arg;
+	char	   *path;
+
+	if (dump->directory == NULL)
+		return;
+	path = cluster_map_archive(dump->directory, &dump->map.list.databases[no]);
+	if (access(path, F_OK) == 0)
+		(void) rmtree(path, true);
+	free(path);
+}
+
+static int
+run_databases(ClusterDump *dump, ClusterProgram program)
+{
+	const Options *options = dump->options;
+	bool		only_looks = options->dry_run || options->check;
+	ClusterRun	run = {
+		.program = program,
+		.argv0 = dump->argv0,
+		.doing = only_looks ? "looking at" : "dumping",
+		.jobs = options->jobs,
+		.one_by_one = only_looks,
+		.shows = only_looks || progress_is_shown(),
+		.list = &dump->map.list,
+		.arg = dump,
+		.add_args = add_args,
+		.clean_up = clean_up,
+	};
+
+	return cluster_run(&run, options);
+}
+
+/* ----------
+ * The main path
+ * ----------
+ */
+
+/* Roles may be made after it: pg_dumpall reads them first, too. */
+static void
+read_cluster(ClusterDump *dump)
+{
+	const Options *options = dump->options;
+	const char *part = options->roles_only ? GLOBALS_ROLES :
+		options->tablespaces_only ? GLOBALS_TABLESPACES : GLOBALS_ALL;
+	PGconn	   *conn = cluster_session_open(&options->connection, "pg_pardump");
+
+	interrupt_install_leader();
+	dump->address = peer_address_new(conn, false);
+	dump->map.server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
+	if (!options->globals_only && !options->roles_only && !options->tablespaces_only)
+	{
+		dump->map.list = *cluster_list_read(conn, options);
+		server_check_connections(conn, NULL, options->jobs);
+		findings_settle();
+	}
+	if (!options->dry_run && !options->check)
+	{
+		create_directory(dump);
+		dump->globals = globals_read(conn, dump->address, part, options,
+									 dump->argv0);
+	}
+	cluster_session_close(conn);
+}
+
+int
+cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
+{
+	/* an exit callback uses it until the process ends */
+	ClusterDump *dump = pg_malloc0(sizeof(ClusterDump));
+	int			n_failed;
+
+	dump->options = options;
+	dump->argv0 = argv0;
+	progress_begin(options->progress, options->no_progress);
+	if (options->directory)
+		(void) archive_dir_check(options->directory);
+	/* a directory that is none is told before anything is made */
+	if (options->incremental)
+		dump->previous = cluster_map_read(options->incremental);
+	read_cluster(dump);
+	n_failed = run_databases(dump, program);
+	if (dump->directory)
+		finish_directory(dump);
+	if (n_failed == 0)
+	{
+		cleanup_forget_all();
+		return 0;
+	}
+	pg_log_error("%d of %d database%s failed; the others are complete",
+				 n_failed, dump->map.list.n, units_plural(dump->map.list.n));
+	return 1;
+}

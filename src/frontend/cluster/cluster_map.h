@@ -1,0 +1,63 @@
+/*
+ * cluster_map.h
+ *		What is in the directory of a whole cluster, as a file, map.json.
+ *
+ * The layout is pg_pardump's own: globals.sql, as pg_dumpall writes it, and
+ * an archive for each database, databases/OID.  The map names the databases,
+ * as their names are none for files.  It gets its name last: a directory is
+ * the dump of a cluster if and only if it has a map.json.
+ */
+#ifndef CLUSTER_MAP_H
+#define CLUSTER_MAP_H
+
+#include "cluster/cluster_list.h"
+
+#define CLUSTER_MAP_NAME "map.json"
+#define CLUSTER_GLOBALS_NAME "globals.sql"
+#define CLUSTER_DATABASES_NAME "databases"
+
+typedef struct ClusterMap
+{
+	ClusterList list;
+	char	   *server_version;
+	char	   *globals_checksum;	/* SHA256, in hexadecimal */
+} ClusterMap;
+
+/* The directory of a database's archive, in that of the cluster; owned. */
+extern char *cluster_map_archive(const char *directory,
+								 const ClusterDatabase *database);
+
+/* The map as text; owned. */
+extern char *cluster_map_text(const ClusterMap *map);
+
+/*
+ * The map that is written in a text of len bytes, with a zero after them,
+ * which may be damaged, or made to deceive: NULL, and *problem, if it is not
+ * one that cluster_map_text() could have made, of databases whose names are
+ * possible, each once.
+ */
+extern ClusterMap *cluster_map_parse(const char *text, size_t len,
+									 const char **problem);
+
+/* The one in this directory; exits with a message if it is none. */
+extern ClusterMap *cluster_map_read(const char *directory);
+
+extern void cluster_map_free(ClusterMap *map);
+
+/*
+ * Take those that could not be dumped off the list, with a warning each: the
+ * dump has told of them already.  Returns how many they are.
+ */
+extern int	cluster_map_leave_out_failed(ClusterMap *map);
+
+/*
+ * The globals of this directory; owned.  Exits with a message if they are not
+ * what the map says was written.
+ */
+extern char *cluster_map_read_globals(const char *directory,
+									  const ClusterMap *map);
+
+/* SHA256 of a text, in hexadecimal; owned. */
+extern char *cluster_map_checksum(const char *text, size_t len);
+
+#endif							/* CLUSTER_MAP_H */

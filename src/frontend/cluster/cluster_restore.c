@@ -1,0 +1,131 @@
+/*
+ * cluster_restore.c
+ *		The main path of a restore of all databases.
+ */
+#include "base/fe_compat.h"
+
+#include <unistd.h>
+
+#include "archive/archive_name.h"
+#include "base/cleanup.h"
+#include "base/findings.h"
+#include "base/interrupt.h"
+#include "cluster/cluster_map.h"
+#include "cluster/cluster_restore.h"
+#include "cluster/cluster_session.h"
+#include "globals/globals_apply.h"
+#include "progress/progress.h"
+#include "session/connection.h"
+
+typedef struct ClusterRestore
+{
+	const Options *options;
+	ClusterMap *map;
+	PeerAddress *address;
+	char	   *database;		/* that new ones are made from a session in */
+	GlobalsApply globals;
+	int			n_missing;		/* databases that were not dumped */
+} ClusterRestore;
+
+static void
+add_args(void *arg, int no, SimpleStringList *args)
+{
+	const ClusterRestore *restore = arg;
+	const ClusterDatabase *database = &restore->map->list.databases[no];
+	bool		is_there = cluster_list_is_initial(database);
+
+	if (!is_there)
+		simple_string_list_append(args, "--create");
+	cluster_session_add_args(args, restore->options,
+							 cluster_list_conninfo(restore->address,
+												   is_there ? database->name :
+												   restore->database));
+	simple_string_list_append(args, "--");
+	simple_string_list_append(args,
+							  cluster_map_archive(restore->options->restore,
+												  database));
+}
+
+/* Before anything is made. */
+static void
+check_archives(const ClusterRestore *restore)
+{
+	const ClusterList *list = &restore->map->list;
+
+	for (int i = 0; i < list->n; i++)
+	{
+		char	   *archive = cluster_map_archive(restore->options->restore,
+												  &list->databases[i]);
+		char	   *toc = psprintf("%s/%s", archive, TOC_NAME);
+
+		if (access(toc, R_OK) < 0)
+			pg_fatal("could not open file \"%s\" of database \"%s\": %m", toc,
+					 list->databases[i].name);
+		free(toc);
+		free(archive);
+	}
+}
+
+static int
+run_databases(ClusterRestore *restore, const char *argv0, ClusterProgram program)
+{
+	ClusterRun	run = {
+		.program = program,
+		.argv0 = argv0,
+		.doing = "restoring",
+		.jobs = restore->options->jobs,
+		.shows = progress_is_shown(),
+		.list = &restore->map->list,
+		.arg = restore,
+		.add_args = add_args,
+	};
+
+	return cluster_run(&run, restore->options);
+}
+
+int
+cluster_restore(const Options *options, const char *argv0,
+				ClusterProgram program)
+{
+	ClusterRestore *restore = pg_malloc0(sizeof(ClusterRestore));
+	GlobalsScript *script;
+	char	   *text;
+	PGconn	   *conn;
+	int			n_failed = 0;
+
+	restore->options = options;
+	progress_begin(options->progress, options->no_progress);
+	restore->map = cluster_map_read(options->restore);
+	text = cluster_map_read_globals(options->restore, restore->map);
+	script = globals_script_parse(text);
+	free(text);
+	conn = cluster_session_open(&options->connection, "pg_parrestore");
+	interrupt_install_leader();
+	restore->address = peer_address_new(conn, true);
+	restore->database = pg_strdup(PQdb(conn));
+	cluster_list_exclude(&restore->map->list, conn, options);
+	restore->n_missing = cluster_map_leave_out_failed(restore->map);
+	check_archives(restore);
+	if (!options->globals_only)
+		cluster_list_refuse_existing(&restore->map->list, conn);
+	findings_settle();
+	/* up to here nothing has been made */
+	restore->globals.conn = conn;
+	restore->globals.exit_on_error = options->exit_on_error;
+	globals_apply(&restore->globals, script);
+	cluster_session_close(conn);
+	if (!options->globals_only)
+		n_failed = run_databases(restore, argv0, program);
+	restore->globals.conn = connection_open_peer(restore->address, "pg_parrestore");
+	globals_apply_rest(&restore->globals);
+	cluster_session_close(restore->globals.conn);
+	cleanup_forget_all();
+	if (restore->globals.n_errors > 0)
+		pg_log_warning("errors ignored on restore of roles and tablespaces: %d",
+					   restore->globals.n_errors);
+	if (n_failed + restore->n_missing > 0)
+		pg_log_error("%d of %d databases failed, or were restored with errors",
+					 n_failed + restore->n_missing,
+					 restore->map->list.n + restore->n_missing);
+	return restore->globals.n_errors + n_failed + restore->n_missing > 0 ? 1 : 0;
+}

@@ -1,0 +1,236 @@
+/*
+ * cluster_run.c
+ *		Runs this very program for each database of a cluster.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "getopt_long.h"
+
+#include "base/cleanup.h"
+#include "base/findings.h"
+#include "base/interrupt.h"
+#include "base/printable.h"
+#include "base/units.h"
+#include "cluster/cluster_run.h"
+#include "process/child_process.h"
+#include "process/worker_slots.h"
+#include "session/traffic.h"
+
+/* How often to look for runs that have ended, and for slots. */
+#define LOOK_US 20000
+
+/* Two chunks of the smallest size (chunk_plan.c). */
+#define LARGE_BYTES (64 * 1024 * 1024)
+
+typedef struct RunState
+{
+	const ClusterRun *run;
+	const Options *options;
+	pid_t	   *pids;			/* by database; 0 = it does not run */
+	int			n_begun;
+	int			n_running;
+	int			n_failed;
+} RunState;
+
+/* ----------
+ * In the process of a run
+ * ----------
+ */
+
+/* The command line of the run for this database; NULL terminated. */
+static char **
+make_args(const RunState *state, int no, int *argc)
+{
+	const Options *options = state->options;
+	SimpleStringList more = {0};
+	char	  **args;
+	int			n = 0;
+
+	for (int i = 0; i < options->n_run_args; i++)
+		simple_string_list_append(&more, options->run_args[i]);
+	state->run->add_args(state->run->arg, no, &more);
+	for (const SimpleStringListCell *cell = more.head; cell; cell = cell->next)
+		n++;
+	args = pg_malloc0((n + 2) * sizeof(char *));
+	args[0] = pg_strdup(state->run->argv0);
+	n = 1;
+	for (SimpleStringListCell *cell = more.head; cell; cell = cell->next)
+		args[n++] = cell->val;
+	*argc = n;
+	return args;
+}
+
+/* Let getopt_long() begin with another command line. */
+static void
+reset_getopt(void)
+{
+#ifdef __GLIBC__
+	optind = 0;
+#else
+	optind = 1;
+#endif
+#ifdef HAVE_INT_OPTRESET
+	optreset = 1;
+#endif
+}
+
+pg_noreturn static void
+run_main(const RunState *state, int no, int slot)
+{
+	char	  **argv;
+	int			argc;
+
+	worker_slots_enter(no, slot);
+	argv = make_args(state, no, &argc);
+	reset_getopt();
+	message_set_database(state->run->list->databases[no].name);
+	exit(state->run->program(argc, argv));
+}
+
+/* ----------
+ * In the process that starts them
+ * ----------
+ */
+static void
+show(const RunState *state, const char *what, int no)
+{
+	const ClusterDatabase *database = &state->run->list->databases[no];
+	char		size[UNITS_BYTES];
+
+	if (!state->run->shows)
+		return;
+	message_before_output();
+	fprintf(stderr, "%s database %d of %d, \"%s\", %s: %s\n",
+			state->run->doing, no + 1, state->run->list->n,
+			printable(database->name), units_size(database->bytes, size), what);
+}
+
+static void
+begin(RunState *state, int no, int slot)
+{
+	pid_t		parent = getpid();
+
+	show(state, "begun", no);
+	fflush(NULL);
+	interrupt_hold_signals();
+	state->pids[no] = fork();
+	if (state->pids[no] == 0)
+	{
+		cleanup_begin_process();
+		findings_begin_process();
+		interrupt_begin_process(parent);
+		run_main(state, no, slot);
+	}
+	interrupt_release_signals();
+	if (state->pids[no] < 0)
+	{
+		state->pids[no] = 0;
+		pg_fatal("could not create child process: %m");
+	}
+	close(slot);
+	state->n_begun++;
+	state->n_running++;
+	if (state->n_begun == state->run->list->n)
+		worker_slots_all_begun();
+}
+
+static void
+note_failure(RunState *state, int no, int status)
+{
+	ClusterDatabase *database = &state->run->list->databases[no];
+
+	database->failed = true;
+	state->n_failed++;
+	pg_log_error("%s database \"%s\" failed", state->run->doing, database->name);
+	if (WIFSIGNALED(status))
+		pg_log_error_detail("Its process was terminated by signal %d: %s.",
+							WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (state->run->clean_up)
+		state->run->clean_up(state->run->arg, no);
+}
+
+/* Look at the run for this database, if there is one. */
+static void
+look_at(RunState *state, int no)
+{
+	int			status;
+	pid_t		gone;
+
+	if (state->pids[no] == 0)
+		return;
+	gone = waitpid(state->pids[no], &status, WNOHANG);
+	if (gone < 0 && errno != EINTR)
+		pg_fatal("%s() failed: %m", "waitpid");
+	if (gone <= 0)
+		return;
+	state->pids[no] = 0;
+	state->n_running--;
+	worker_slots_end_run(no);
+	/* whoever ended this process may have ended that one, too */
+	interrupt_check();
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		show(state, "done", no);
+	else
+		note_failure(state, no, status);
+}
+
+/* An exit callback: what is not complete goes. */
+static void
+end_runs(void *arg)
+{
+	RunState   *state = arg;
+	int			n = state->run->list->n;
+	pid_t	   *pids = pg_malloc0((n + 1) * sizeof(pid_t));
+
+	memcpy(pids, state->pids, n * sizeof(pid_t));
+	child_process_end_all(pids, n);
+	for (int i = 0; i < n; i++)
+		if (state->pids[i] != 0 && state->run->clean_up)
+			state->run->clean_up(state->run->arg, i);
+	free(pids);
+}
+
+/*
+ * Is the next one so large that it has work for several workers, as soon as
+ * it has been planned?  Small ones are planned side by side.
+ */
+static bool
+is_large(const RunState *state)
+{
+	return state->run->list->databases[state->n_begun].bytes > LARGE_BYTES;
+}
+
+int
+cluster_run(const ClusterRun *run, const Options *options)
+{
+	/* an exit callback uses it until the process ends */
+	RunState   *state = pg_malloc0(sizeof(RunState));
+	int			n = run->list->n;
+	int			at_most = run->one_by_one ? 1 : run->jobs;
+
+	state->run = run;
+	state->options = options;
+	state->pids = pg_malloc0((n + 1) * sizeof(pid_t));
+	worker_slots_make(run->jobs, n);
+	/* one limit for all of them */
+	traffic_set_max_rate(options->max_rate);
+	cleanup_push(end_runs, state);
+	while (state->n_begun < n || state->n_running > 0)
+	{
+		int			slot;
+
+		interrupt_check();
+		for (int i = 0; i < n; i++)
+			look_at(state, i);
+		while (state->n_begun < n && state->n_running < at_most &&
+			   (slot = worker_slots_begin_run(state->n_begun, is_large(state))) >= 0)
+			begin(state, state->n_begun, slot);
+		pg_usleep(LOOK_US);
+	}
+	cleanup_pop(end_runs, state);
+	worker_slots_end();
+	return state->n_failed;
+}

@@ -1,0 +1,41 @@
+/*
+ * cluster_run.h
+ *		Runs this very program for each database of a cluster.
+ *
+ * Each run is a process of its own, forked, which calls the program's main()
+ * anew with a command line that was made for it, and that nobody else sees:
+ * there are passwords in it.  At most --jobs of them go on at a time, and all
+ * their workers together are not more than that, either (worker_slots.h).
+ */
+#ifndef CLUSTER_RUN_H
+#define CLUSTER_RUN_H
+
+#include "cluster/cluster_list.h"
+
+/* What main() does, whatever the command line is. */
+typedef int (*ClusterProgram) (int argc, char **argv);
+
+typedef struct ClusterRun
+{
+	ClusterProgram program;
+	const char *argv0;
+	const char *doing;			/* for messages: "dumping" */
+	int			jobs;
+	bool		one_by_one;		/* so that what they print does not mix */
+	bool		shows;			/* tell of each run's begin and end */
+	const ClusterList *list;
+	void	   *arg;			/* given to the callbacks */
+
+	/* What the run for this database is to be given, besides all options. */
+	void		(*add_args) (void *arg, int no, SimpleStringList *args);
+	/* It has failed: remove what it may have left.  Or NULL. */
+	void		(*clean_up) (void *arg, int no);
+} ClusterRun;
+
+/*
+ * Run it for all databases of the list, and note which have failed.  Returns
+ * how many have.
+ */
+extern int	cluster_run(const ClusterRun *run, const Options *options);
+
+#endif							/* CLUSTER_RUN_H */

@@ -1,0 +1,116 @@
+# All databases of a cluster: dumped, one of which cannot be, and restored into
+# an empty cluster, which is equal by pg_dumpall and by all rows; and copied.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(sessions);
+use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok start_psql sql value);
+use Pardump::WholeCluster qw(make_cluster odd_names create_database cluster_print
+  same_cluster_ok globals_text read_map archive_of dump_all);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# A tablespace has a directory of its own in each cluster, at the same place:
+# first the one is there, then the other.
+my $space = new_path('space');
+mkdir "$space.$_" or die "could not create \"$space.$_\": $!" foreach qw(source target);
+symlink "$space.source", $space or die "could not link \"$space\": $!";
+
+my $source = start_cluster('all_source');
+my @names = (odd_names(), 'postgres', 'template1');
+make_cluster($source, $space);
+
+# what pg_dumpall leaves out
+create_database($source, $_) foreach qw(closed invalid);
+sql($source, 'postgres', q{
+	ALTER DATABASE closed ALLOW_CONNECTIONS false;
+	UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'invalid'});
+
+# ---- a database that cannot be dumped
+
+create_database($source, 'broken');
+sql($source, 'broken', 'CREATE TABLE busy AS SELECT 1');
+my $holder = start_psql($source, 'broken');
+$holder->('BEGIN; LOCK TABLE busy');
+my ($rc, $err, $dir) = dump_all($source, '-j3', '--lock-wait-timeout=100');
+is($rc, 1, 'one cannot be dumped: exit code');
+like($err, qr/^pg_pardump:broken: error: .*^pg_pardump: error: dumping database "broken" failed\n.*^pg_pardump: error: 1 of 8 databases failed; the others are complete$/ms,
+	'it is named');
+is_deeply(
+	{ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },
+	{ broken => 'failed', map { $_ => 'complete' } @names },
+	'the map says so, and leaves out what pg_dumpall does');
+ok(!-e archive_of($dir, 'broken'), 'nothing of it is left');
+is(scalar(grep { -f archive_of($dir, $_) . '/toc.dat' } @names), @names, 'the others are complete');
+$holder->('ROLLBACK');
+$holder->();
+sql($source, 'postgres', 'DROP DATABASE broken');
+
+# ---- all of them
+
+($rc, $err, $dir) = dump_all($source, '-j3', '--chunk-size=512kB');
+is("$rc $err", '0 ', 'all are dumped, in silence');
+is(sprintf('%o', (stat "$dir/globals.sql")[2] & 07777), '600', 'nobody else may read the passwords');
+like(slurp_file("$dir/globals.sql"), qr/SCRAM-SHA-256/, 'which are there');
+my @sizes = map { $_->{Bytes} } @{ read_map($dir)->{Databases} };
+is_deeply(\@sizes, [ sort { $b <=> $a } @sizes ], 'the largest is the first');
+is(read_map($dir)->{Databases}[0]{Name}, 'shop', 'by its bytes');
+foreach my $name (@names)
+{
+	my $shown = $name =~ s/\n/ /gr;
+	my ($rc) = run_program('pg_pardump', '--verify', archive_of($dir, $name));
+	is($rc, 0, "$shown: verified");
+	($rc) = run_program('pg_restore', '-l', archive_of($dir, $name));
+	is($rc, 0, "$shown: stock pg_restore reads it");
+}
+nothing_left_ok($source, $dir, 'dump');
+
+# ---- into an empty cluster
+
+my $want = cluster_print($source, @names);
+my $globals = globals_text($source);
+$source->stop;
+unlink $space or die "could not remove \"$space\": $!";
+symlink "$space.target", $space or die "could not link \"$space\": $!";
+my $target = start_cluster('all_target');
+($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j3',
+	'-d', 'host=' . $target->host . ' port=' . $target->port, $dir);
+is("$rc $err", '0 ', 'all are restored, in silence');
+is(globals_text($target), $globals, 'roles, memberships, settings, tablespaces');
+same_cluster_ok($want, $target, 'restored');
+nothing_left_ok($target, $dir, 'restore');
+is(value($target, 'in space', q{SELECT spcname FROM pg_tablespace t JOIN pg_database d ON d.dattablespace = t.oid
+	WHERE datname = current_database()}), 'space', 'the tablespace is used');
+
+# once more, all is there
+($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j3',
+	'-d', $target->connstr('postgres'), $dir);
+is($rc, 1, 'into a cluster that has them: exit code');
+is(scalar(() = $err =~ /^pg_parrestore: error: the target has a database ".*?" already$/msg), odd_names(),
+	'each is told');
+($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--globals-only',
+	'-d', $target->connstr('postgres'), $dir);
+is("$rc $err", '0 ', 'roles that are there are no error');
+is(globals_text($target), $globals, 'and are as they were');
+
+# ---- from cluster to cluster
+
+my $copy = start_cluster('all_copy');
+my ($rc2, $out2, $err2) = run_program('pg_pardump', '--all-databases', '-j3', '--no-tablespaces',
+	'-d', $target->connstr('postgres'), '--target', $copy->connstr('template1'), '--compare', '--trust-owners');
+is("$rc2 $err2", '0 ', 'all are copied, in silence');
+like($out2, qr/^database "two\\x0alines":\ncopied 1 table, 300 rows/m, 'each tells what was copied');
+is(scalar(() = $out2 =~ /^copied /mg), @names, 'all of them');
+sql($target, 'postgres', 'ALTER DATABASE "in space" SET TABLESPACE pg_default');
+$want = cluster_print($target, @names);
+$want->{text} =~ s/^(CREATE|ALTER|GRANT|REVOKE)[^\n]* TABLESPACE [^\n]*\n//mg;
+$want->{text} =~ s/^--\n-- Tablespaces\n--\n//mg;
+same_cluster_ok($want, $copy, 'copied');
+is(sessions($target) + sessions($copy), 0, 'copy: no session left');
+
+$_->stop foreach ($target, $copy);
+done_testing();
