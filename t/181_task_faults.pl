@@ -13,6 +13,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql val
   restore_ok start_psql listing);
 use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::ForgedPlan qw(forged_plans_refused_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated leader_backend gated_options);
 use Pardump::Proxy qw(start_proxy stop_proxy);
@@ -223,41 +224,8 @@ SH
 {
 	my $dump = gated_tasks(2, '');
 	my $plan = "$dump->{dir}/plan.tmp/plan.json";
-	my $text = slurp_file($plan);
-	my $forge = sub {
-		my ($change) = @_;
-		my $path = new_path('forged.json');
-		my $forged = $text;
-		$change->() foreach $forged;
-		append_to_file($path, $forged);
-		chmod 0600, $path;
-		return $path;
-	};
-	my $refused = sub {
-		my ($what, $path, $message, @options) = @_;
-		my ($rc, undef, $err) = run_program('pg_pardump', "--plan=$path", '--task=0/2', @options);
-		is($rc, 1, "$what: exit code");
-		like($err, $message, "$what: message");
-	};
-	my $same = $forge->(sub { });
-	symlink $plan, "$plan.link" or die "could not make a link: $!";
-	$refused->('a link', "$plan.link", qr/could not be opened/);
-	chmod 0660, $same;
-	$refused->('a plan that others can write', $same, qr/can be written by other users/);
-	$refused->('a plan of another user', '/etc/passwd', qr/belongs to another user/) if $> != 0;
-	$refused->('no plan', "$plan.x", qr/is missing/);
-	$refused->('half a plan', $forge->(sub { $_ = substr $_, 0, length($_) / 2 }), qr/is damaged/);
-	$refused->('another version', $forge->(sub { s/"version": "/$&9/ }), qr/was written by pg_pardump 9.*, and this is/);
-	$refused->('another run', $forge->(sub { s/"run": "./"run": "0000/ }), qr/the run that this plan is of has ended/);
-	$refused->('another server', $forge->(sub { s/("system_identifier": ")/${1}9/ }), qr/its system identifier is/);
-	$refused->('another timeline', $forge->(sub { s/("timeline": ")/${1}9/ }), qr/its timeline is "1", not "91"/);
-	$refused->('another database', $plan, qr/its database is "postgres", not "gated"/, '-d', 'postgres');
-	$refused->('a job out of range', $forge->(sub { s/("jobs": \[\s*\{"kind": \d+, "first": )/${1}99999/ }), qr/is damaged/);
-	my ($rc, undef, $err) = run_program('pg_pardump', "--plan=$plan", '--task=0/3');
-	is($rc, 1, 'another number of tasks: exit code');
-	like($err, qr/the plan is for 2 tasks, not for 3/, 'another number of tasks: message');
-	($rc, undef, $err) = run_program('pg_pardump', "--plan=$plan", '--task=0/2', '-h', '127.0.0.1', '-p', '1');
-	is($rc, 75, 'a server that cannot be reached: another exit code');
+	forged_plans_refused_ok('pg_pardump', $plan, 2, 'gated',
+		[ 'another timeline', sub { s/("timeline": ")/${1}9/ }, qr/its timeline is "1", not "91"/ ]);
 
 	# results of another run, and those that somebody else could have written
 	append_to_file("$dump->{dir}/plan.tmp/0.other.1.results", qq({"is": "run", "run": "0123"}\n));

@@ -12,6 +12,7 @@ use Pardump::Background qw(end_dump wait_until wait_in_run terminate);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
+use Pardump::ForgedPlan qw(forged_plans_refused_ok);
 use Pardump::Gate qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use Pardump::Restore qw(run_parrestore start_parrestore);
 use Pardump::RestoreTasks qw(restore_runner);
@@ -223,44 +224,12 @@ SH
 	my ($plan) = glob "$archive/plan.restore.*/plan.json";
 	my $text = slurp_file($plan);
 	my $other = dump_ok($node, 'gated', 'other', 'pg_pardump');
-	my $forge = sub {
-		my ($change) = @_;
-		my $path = new_path('forged.json');
-		my $forged = $text;
-		$change->() foreach $forged;
-		append_to_file($path, $forged);
-		chmod 0600, $path;
-		return $path;
-	};
-	my $refused = sub {
-		my ($what, $path, $message, @options) = @_;
-		my ($rc, undef, $err) = run_program('pg_parrestore', "--plan=$path", '--task=0/3', @options);
-		is($rc, 1, "$what: exit code");
-		like($err, $message, "$what: message");
-	};
-	my $same = $forge->(sub { });
-	symlink $plan, "$plan.link" or die "could not make a link: $!";
-	$refused->('a link', "$plan.link", qr/could not be opened/);
-	chmod 0660, $same;
-	$refused->('a plan that others can write', $same, qr/can be written by other users/);
-	$refused->('a plan of another user', '/etc/passwd', qr/belongs to another user/) if $> != 0;
-	$refused->('no plan', "$plan.x", qr/is missing/);
-	$refused->('half a plan', $forge->(sub { $_ = substr $_, 0, length($_) / 2 }), qr/is damaged/);
-	$refused->('another version', $forge->(sub { s/"version": "/$&9/ }), qr/was written by pg_pardump 9.*, and this is/);
-	$refused->('another run', $forge->(sub { s/"run": "./"run": "0000/ }), qr/the run that this plan is of has ended/);
-	$refused->('another server', $forge->(sub { s/("system_identifier": ")/${1}9/ }), qr/its system identifier is/);
-	$refused->('another database', $plan, qr/its database is "postgres", not "$db"/, '-d', 'postgres');
-	$refused->('another attempt', $forge->(sub { s/"attempt": /${&}9/ }), qr/another run of pg_parrestore has taken over/);
-	$refused->('another history', $forge->(sub { s/"history": "/${&}9/ }), qr/the target is another server now/);
-	$refused->('another archive', $forge->(sub { s/("archive": ")[^"]*/$1$other/ }), qr/is another one here than the leader's/);
-	$refused->('a job out of range', $forge->(sub { s/("jobs": \[\s*\{"kind": \d+, "first": )/${1}99999/ }), qr/is damaged: a job has no files/);
-	$refused->('a file out of range', $forge->(sub { s/"left_out": \[/${&}99999/ }), qr/is damaged: there is no such file/);
-	$refused->('fewer tables', $forge->(sub { s/"tables": \[\s*\{[^}]*\},/"tables": [/ }), qr/is damaged: the archive has other tables/);
-	my ($rc, undef, $err) = run_program('pg_parrestore', "--plan=$plan", '--task=0/4');
-	is($rc, 1, 'another number of tasks: exit code');
-	like($err, qr/the plan is for 3 tasks, not for 4/, 'another number of tasks: message');
-	($rc, undef, $err) = run_program('pg_parrestore', "--plan=$plan", '--task=0/3', '-h', '127.0.0.1', '-p', '1');
-	is($rc, 75, 'a target that cannot be reached: another exit code');
+	forged_plans_refused_ok('pg_parrestore', $plan, 3, $db,
+		[ 'another attempt', sub { s/"attempt": /${&}9/ }, qr/another run of pg_parrestore has taken over/ ],
+		[ 'another history', sub { s/"history": "/${&}9/ }, qr/the target is another server now/ ],
+		[ 'another archive', sub { s/("archive": ")[^"]*/$1$other/ }, qr/is another one here than the leader's/ ],
+		[ 'a file out of range', sub { s/"left_out": \[/${&}99999/ }, qr/is damaged: there is no such file/ ],
+		[ 'fewer tables', sub { s/"tables": \[\s*\{[^}]*\},/"tables": [/ }, qr/is damaged: the archive has other tables/ ]);
 
 	# results of another run, those that somebody else could have written, and those
 	# that tell of rows that the target has not

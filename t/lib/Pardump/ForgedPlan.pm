@@ -1,0 +1,71 @@
+
+# Plans that tasks have to refuse: forged ones, and those that are not the user's.
+
+package Pardump::ForgedPlan;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Pardump::Cluster qw(run_program new_path);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(plan_refused_ok forged_plans_refused_ok);
+
+# plan_refused_ok($program, $task, 'what', $path, $message, @options)
+sub plan_refused_ok
+{
+	my ($program, $task, $what, $path, $message, @options) = @_;
+	my ($rc, undef, $err) = run_program($program, "--plan=$path", "--task=$task", @options);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	return;
+}
+
+# A plan that is changed by this code, in $_; its path.
+sub forge
+{
+	my ($plan, $change) = @_;
+	my $path = new_path('forged.json');
+	my $forged = slurp_file($plan);
+	$change->() foreach $forged;
+	append_to_file($path, $forged);
+	chmod 0600, $path;
+	return $path;
+}
+
+# The plan of a run that goes on, of $n tasks in a database, for this program; then
+# more forgeries: what they are, the code, the message.
+sub forged_plans_refused_ok
+{
+	my ($program, $plan, $n, $db, @more) = @_;
+	my $refused = sub { return plan_refused_ok($program, "0/$n", @_) };
+	my $same = forge($plan, sub { });
+	symlink $plan, "$plan.link" or die "could not make a link: $!";
+	$refused->('a link', "$plan.link", qr/could not be opened/);
+	chmod 0660, $same;
+	$refused->('a plan that others can write', $same, qr/can be written by other users/);
+	$refused->('a plan of another user', '/etc/passwd', qr/belongs to another user/) if $> != 0;
+	$refused->('no plan', "$plan.x", qr/is missing/);
+	$refused->('another database', $plan, qr/its database is "postgres", not "$db"/, '-d', 'postgres');
+	foreach my $forgery (
+		[ 'half a plan', sub { $_ = substr $_, 0, length($_) / 2 }, qr/is damaged/ ],
+		[ 'another version', sub { s/"version": "/$&9/ }, qr/was written by pg_pardump 9.*, and this is/ ],
+		[ 'another run', sub { s/"run": "./"run": "0000/ }, qr/the run that this plan is of has ended/ ],
+		[ 'another server', sub { s/("system_identifier": ")/${1}9/ }, qr/its system identifier is/ ],
+		[ 'a job out of range', sub { s/("jobs": \[\s*\{"kind": \d+, "first": )/${1}99999/ },
+			qr/is damaged: a job has no files/ ],
+		@more)
+	{
+		my ($what, $change, $message) = @$forgery;
+		$refused->($what, forge($plan, $change), $message);
+	}
+	plan_refused_ok($program, '0/' . ($n + 1), 'another number of tasks', $plan,
+		qr/the plan is for $n tasks, not for ${\($n + 1)}/);
+	my ($rc) = run_program($program, "--plan=$plan", "--task=0/$n", '-h', '127.0.0.1', '-p', '1');
+	is($rc, 75, 'a server that cannot be reached: another exit code');
+	return;
+}
+
+1;
