@@ -92,19 +92,9 @@ take_rows(DumpTaskGather *gather, const TaskAttempt *attempt, const TaskLine *li
 static Oid
 object_oid(const LargeObjects *objects, int number)
 {
-	int			low = 0;
-	int			high = objects->n_groups - 1;
+	const LargeObjectGroup *group = &objects->groups[large_objects_group_of(objects, number)];
 
-	while (low < high)
-	{
-		int			middle = (low + high + 1) / 2;
-
-		if (objects->groups[middle].first_object <= number)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return objects->groups[low].oids[number - objects->groups[low].first_object];
+	return group->oids[number - group->first_object];
 }
 
 static void

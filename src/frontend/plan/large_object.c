@@ -86,6 +86,24 @@ large_objects_of_lists(LargeObjectList *lists, int n_lists)
 	return objects;
 }
 
+int
+large_objects_group_of(const LargeObjects *objects, int number)
+{
+	int			low = 0;
+	int			high = objects->n_groups - 1;
+
+	while (low < high)
+	{
+		int			middle = (low + high + 1) / 2;
+
+		if (objects->groups[middle].first_object <= number)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
 LargeObjects *
 large_objects_read(PGconn *conn, const Toc *toc)
 {

@@ -53,6 +53,9 @@ extern LargeObjects *large_objects_read(PGconn *conn, const Toc *toc);
 extern LargeObjects *large_objects_of_lists(LargeObjectList *lists,
 											int n_lists);
 
+/* The group of an object by its number among those of all groups. */
+extern int	large_objects_group_of(const LargeObjects *objects, int number);
+
 /* "5 large objects, 1001 to 1005", "1 large object, 1001"; owned. */
 extern char *large_object_group_describe(const LargeObjectGroup *group);
 

@@ -74,25 +74,6 @@ leave_out_group(const RestoreTaskGather *gather, int no)
  * ----------
  */
 
-/* The group of a large object by its number among those of all groups. */
-static int
-group_of(const LargeObjects *objects, int number)
-{
-	int			low = 0;
-	int			high = objects->n_groups - 1;
-
-	while (low < high)
-	{
-		int			middle = (low + high + 1) / 2;
-
-		if (objects->groups[middle].first_object <= number)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
-}
-
 /* The result is whose it is, and what is left out stays so. */
 static void
 store(const RestoreTaskGather *gather, const TaskAttempt *attempt,
@@ -137,7 +118,8 @@ take_object(RestoreTaskGather *gather, const TaskAttempt *attempt,
 {
 	const RestoreTaskWork *work = gather->work;
 	FileResult *result = &work->run->results->objects[line->number];
-	int			group = group_of(work->run->plan->objects, (int) line->number);
+	int			group = large_objects_group_of(work->run->plan->objects,
+											   (int) line->number);
 
 	if (result->done || work->objects_left_out[group])
 		return;
