@@ -20,10 +20,11 @@ my $admin = pg_major($source) >= 16 ? 'WITH ADMIN TRUE, INHERIT FALSE' : 'WITH A
 sql($source, 'postgres', <<"SQL");
 CREATE ROLE "own""er; --" LOGIN PASSWORD 'it''s; \\secret' VALID UNTIL '2099-01-01';
 CREATE ROLE granted; CREATE ROLE "by policy"; CREATE ROLE mapped; CREATE ROLE configured;
-CREATE ROLE by_default; CREATE ROLE "group"; CREATE ROLE "group of\ngroups"; CREATE ROLE grantor SUPERUSER;
+CREATE ROLE by_default; CREATE ROLE "group"; CREATE ROLE "group of\ngroups"; CREATE ROLE grantor;
 CREATE ROLE stranger; CREATE ROLE db_owner; CREATE ROLE there NOLOGIN;
 GRANT "group" TO "own""er; --" $admin;
-SET ROLE grantor; GRANT "group of\ngroups" TO "group"; RESET ROLE;
+GRANT "group of\ngroups" TO grantor WITH ADMIN OPTION;
+GRANT "group of\ngroups" TO "group" GRANTED BY grantor;
 GRANT granted TO stranger; GRANT pg_monitor TO granted;
 ALTER ROLE granted SET work_mem = '7MB';
 COMMENT ON ROLE granted IS 'GRANT x TO y; CREATE ROLE z;';
