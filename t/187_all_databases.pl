@@ -86,6 +86,15 @@ nothing_left_ok($target, $dir, 'restore');
 is(value($target, 'in space', q{SELECT spcname FROM pg_tablespace t JOIN pg_database d ON d.dattablespace = t.oid
 	WHERE datname = current_database()}), 'space', 'the tablespace is used');
 
+# without tablespaces
+my $other = start_cluster('all_other');
+($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j1', '--no-tablespaces', '--exclude-database', '"in space"',
+	'-d', $other->connstr('postgres'), $dir);
+is("$rc $err", '0 ', '--no-tablespaces: all are restored, one after the other');
+is(value($other, 'shop', 'SELECT count(*) FROM pg_tablespace'), 2, '--no-tablespaces: none is made');
+is(value($other, 'shop', 'SELECT count(*) FROM orders'), 30000, '--no-tablespaces: the rows are there');
+$other->stop;
+
 # once more, all is there
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j3',
 	'-d', $target->connstr('postgres'), $dir);

@@ -31,6 +31,22 @@ test_statements(void)
 }
 
 static void
+test_tablespaces(void)
+{
+	GlobalsScript *script =
+		globals_script_parse("CREATE TABLESPACE s OWNER o LOCATION '/x';"
+							 "CREATE ROLE \"TABLESPACE \";"
+							 "REVOKE ALL ON TABLESPACE s FROM o;"
+							 "COMMENT ON ROLE r IS 'TABLESPACE s';"
+							 "ALTER TABLESPACE \"a b\" SET (seq_page_cost=2);");
+
+	globals_script_drop_tablespaces(script);
+	is_number(script->n, 2, "what is about tablespaces goes");
+	is_text(script->statements[0], "CREATE ROLE \"TABLESPACE \"", "a role of that name stays");
+	is_text(script->statements[1], "COMMENT ON ROLE r IS 'TABLESPACE s'", "and a text");
+}
+
+static void
 parse(const void *text)
 {
 	(void) globals_script_parse(text);
@@ -77,6 +93,7 @@ void
 test_globals_script(void)
 {
 	test_statements();
+	test_tablespaces();
 	test_errors();
 	test_names();
 }

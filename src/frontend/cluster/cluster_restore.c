@@ -98,6 +98,8 @@ cluster_restore(const Options *options, const char *argv0,
 	restore->map = cluster_map_read(options->restore);
 	text = cluster_map_read_globals(options->restore, restore->map);
 	script = globals_script_parse(text);
+	if (options->no_tablespaces)
+		globals_script_drop_tablespaces(script);
 	free(text);
 	conn = cluster_session_open(&options->connection, "pg_parrestore");
 	interrupt_install_leader();

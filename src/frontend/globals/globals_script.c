@@ -87,6 +87,30 @@ globals_script_parse(const char *text)
 	return script;
 }
 
+/* The word is in capitals, which no name has that is in no quotes. */
+static bool
+is_about_tablespace(const char *statement)
+{
+	const char *word = strstr(statement, "TABLESPACE ");
+
+	return word && strcspn(statement, "'\"") > (size_t) (word - statement);
+}
+
+void
+globals_script_drop_tablespaces(GlobalsScript *script)
+{
+	int			n = 0;
+
+	for (int i = 0; i < script->n; i++)
+	{
+		if (is_about_tablespace(script->statements[i]))
+			free(script->statements[i]);
+		else
+			script->statements[n++] = script->statements[i];
+	}
+	script->n = n;
+}
+
 const char *
 globals_script_after(const char *statement, const char *words)
 {

@@ -21,6 +21,9 @@ typedef struct GlobalsScript
  */
 extern GlobalsScript *globals_script_parse(const char *text);
 
+/* Take statements about tablespaces out of it, as --no-tablespaces wants. */
+extern void globals_script_drop_tablespaces(GlobalsScript *script);
+
 /*
  * Does the statement begin with these words?  Returns what follows them and a
  * blank, or NULL.
