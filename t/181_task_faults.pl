@@ -228,8 +228,8 @@ SH
 		[ 'another timeline', sub { s/("timeline": ")/${1}9/ }, qr/its timeline is "1", not "91"/ ]);
 
 	# results of another run, and those that somebody else could have written
-	append_to_file("$dump->{dir}/plan.tmp/0.other.1.results", qq({"is": "run", "run": "0123"}\n));
-	append_to_file("$dump->{dir}/plan.tmp/1.other.1.results", qq({"is": "end"}\n));
+	append_to_file("$dump->{dir}/plan.tmp/0.other.1.results", qq({"is": "run", "run": "0123", "checksum": ""}\n));
+	append_to_file("$dump->{dir}/plan.tmp/1.other.1.results", qq({"is": "end", "checksum": ""}\n));
 	chmod 0622, "$dump->{dir}/plan.tmp/1.other.1.results";
 	chmod 0600, "$dump->{dir}/plan.tmp/0.other.1.results";
 	open_gate();
