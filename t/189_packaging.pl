@@ -47,6 +47,7 @@ SKIP:
 		is($out, <<"PACKAGES", "RPM: its packages");
 pg_pardump_$major $version Parallel pg_dump within every table, for PostgreSQL $major
 pg_pardump_$major-server $version Extension of pg_pardump for servers of PostgreSQL $major
+pg_pardump_$major-backup $version Backups every night by pg_pardump
 PACKAGES
 	}
 }

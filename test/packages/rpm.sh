@@ -27,7 +27,9 @@ for file in "/usr/lib/postgresql/$major/bin/pg_"{pardump,parrestore,parbasebacku
 	"/usr/share/postgresql/$major/man/man1/pg_pardump.1.gz" \
 	"/usr/lib/postgresql/$major/lib/pg_pardump.so" \
 	"/usr/lib/postgresql/$major/lib/plugins/pg_pardump.so" \
-	"/usr/share/postgresql/$major/extension/pg_pardump.control"; do
+	"/usr/share/postgresql/$major/extension/pg_pardump.control" \
+	"/usr/lib/postgresql/$major/bin/pg_pardump_backup" \
+	"/usr/lib/systemd/system/pg_pardump_backup@.timer"; do
 	grep -qxF "$file" "$WORK/files" || die "no package has $file"
 done
 [ -e "$(echo "$WORK"/rpm/SRPMS/*.src.rpm)" ] || die "there is no source package"
