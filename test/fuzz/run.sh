@@ -47,7 +47,8 @@ declare -A sources=(
 	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c $f/stream/hex.c"
 	[plan]="$f/restore_tasks/restore_task_plan.c $f/base/json_reader.c
 		$(echo "$f"/tasks/{plan_*,task_plan,task_result}.c)
-		$f/stream/hex.c $f/stream/regular_file.c $f/stream/sink_buffer.c $f/stream/sink_file.c"
+		$f/stream/hex.c $f/stream/regular_file.c $f/stream/sink_buffer.c $f/stream/sink_file.c
+		$f/options/copy_method.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[frame]="$f/backup/frame.c $f/stream/decompress.c $top/src/shared/compress_spec.c"
 	[tar]="$f/extract/tar_reader.c"

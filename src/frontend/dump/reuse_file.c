@@ -66,7 +66,7 @@ set_result(const Run *run, FileResult *result, const ManifestFile *previous,
 	set_hash(&result->fingerprint, previous->fingerprint);
 	set_hash(&result->first_fingerprint, previous->first_fingerprint);
 	set_hash(&result->definition, previous->definition);
-	result->reused = own_options_copy_method_name(method);
+	result->reused = copy_method_name(method);
 	__sync_synchronize();
 	result->done = true;
 }

@@ -19,13 +19,6 @@ typedef enum SyncMethod
 	SYNC_SYNCFS					/* the whole file system at once */
 } SyncMethod;
 
-typedef enum CopyMethod
-{
-	COPY_METHOD_LINK,			/* each where the one before cannot */
-	COPY_METHOD_CLONE,
-	COPY_METHOD_COPY
-} CopyMethod;
-
 typedef enum CompressPlace
 {
 	COMPRESS_WHERE_BEST,		/* see dump_plan.c */

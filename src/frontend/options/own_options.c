@@ -386,25 +386,15 @@ check_manifest_checksums(const Options *options)
 				 options->manifest_checksums);
 }
 
-static const char *const copy_methods[] = {"link", "clone", "copy"};
-
-const char *
-own_options_copy_method_name(CopyMethod method)
-{
-	return copy_methods[method];
-}
-
 CopyMethod
 own_options_copy_method(const Options *options)
 {
-	const char *method = options->incremental_copy_method;
+	const char *name = options->incremental_copy_method;
+	CopyMethod	method = COPY_METHOD_LINK;
 
-	if (method == NULL)
-		return COPY_METHOD_LINK;
-	for (int i = 0; i < (int) lengthof(copy_methods); i++)
-		if (strcmp(method, copy_methods[i]) == 0)
-			return (CopyMethod) i;
-	pg_fatal("unrecognized copy method \"%s\"", method);
+	if (name && !copy_method_find(name, &method))
+		pg_fatal("unrecognized copy method \"%s\"", name);
+	return method;
 }
 
 bool

@@ -7,8 +7,7 @@
 
 #include "getopt_long.h"
 
-#include "getopt_long.h"
-
+#include "options/copy_method.h"
 #include "options/options.h"
 
 /* What getopt_long() returns for the first of them; the others follow. */
@@ -27,9 +26,8 @@ extern bool own_option_read(Options *options, int c, const char *arg);
 extern void own_options_note_flag(Options *options, int letter,
 								  const char *name);
 
-/* By which --incremental-copy-method asks for; and as it is written. */
+/* Which --incremental-copy-method asks for. */
 extern CopyMethod own_options_copy_method(const Options *options);
-extern const char *own_options_copy_method_name(CopyMethod method);
 
 /* Does --incremental-by ask for summaries of the write-ahead log? */
 extern bool own_options_by_wal(const Options *options);

@@ -9,6 +9,7 @@
 #define PREVIOUS_FILE_H
 
 #include "archive/archive_dir.h"
+#include "options/copy_method.h"
 #include "previous/previous_archive.h"
 
 /*

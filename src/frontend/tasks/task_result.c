@@ -9,7 +9,7 @@
 
 #include "mb/pg_wchar.h"
 
-#include "options/own_options.h"
+#include "options/copy_method.h"
 #include "stream/hex.h"
 #include "tasks/plan_field.h"
 #include "tasks/task_result.h"
@@ -189,10 +189,14 @@ take_hash(const char *text, FileHash *hash)
 static bool
 take_method(const char *text, FileResult *result)
 {
-	for (CopyMethod method = COPY_METHOD_LINK; text && method <= COPY_METHOD_COPY; method++)
-		if (strcmp(text, own_options_copy_method_name(method)) == 0)
-			result->reused = own_options_copy_method_name(method);
-	return text == NULL || result->reused;
+	CopyMethod	method;
+
+	if (text == NULL)
+		return true;
+	if (!copy_method_find(text, &method))
+		return false;
+	result->reused = copy_method_name(method);
+	return true;
 }
 
 /* Of a line that has been read: false if it cannot be. */
