@@ -71,6 +71,35 @@ ok(!-e $dir, 'no directory is left then');
 ($rc, $err) = dump_all($node, '-g', '-U', 'reader', '--no-role-passwords');
 is("$rc $err", '0 ', 'it may read the rest');
 
+# pg_dumpall does not notice that it cannot write
+my ($cut, $bin) = (new_path('cut'), new_path('bin'));
+mkdir $bin or die "could not make \"$bin\": $!";
+my ($pg_dump) = grep { -x } map { "$_/pg_dump" } split /:/, $ENV{PATH};
+symlink $pg_dump, "$bin/pg_dump" or die "could not make a link: $!";
+my $whole = $pg_dump =~ s/pg_dump$/pg_dumpall/r;
+append_to_file("$bin/pg_dumpall", qq{#!/bin/sh\ncase \$* in *--version*) exec $whole "\$@";; esac\n$whole "\$@" | head -c 300\n});
+chmod 0755, "$bin/pg_dumpall" or die "could not change a mode: $!";
+($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-g', "--pg-dump=$bin/pg_dump",
+	'-d', $node->connstr('postgres'), '-f', $cut);
+is($rc, 1, 'half of what databases share: exit code');
+like($err, qr/error: the output of pg_dumpall is not complete/, 'half of what databases share');
+ok(!-e $cut, 'half of what databases share: no directory is left');
+
+# a selection that no database has
+($rc, $err, $dir) = dump_all($node, '-t', 'nowhere.at_all');
+is($rc, 1, 'all databases fail: exit code');
+like($err, qr/^pg_pardump: error: all databases failed$/m, 'all databases fail');
+ok(!-e $dir, 'all databases fail: no directory is left');
+
+# what is in a database that is there is not loaded twice
+sql($node, 'postgres', 'CREATE TABLE once AS SELECT g FROM generate_series(1, 10) g');
+($rc, $err, $dir) = dump_all($node, map { "--exclude-database=$_" } 'gate*', 'upper*', '"Upper"');
+is("$rc $err", '0 ', 'a table in postgres');
+($rc) = run_program('pg_parrestore', '--all-databases', '-d', $node->connstr('postgres'), $dir);
+is($rc, 1, 'a table that is there: exit code');
+is(value($node, 'postgres', 'SELECT count(*) FROM once'), 10, 'a table that is there: its rows are there once');
+sql($node, 'postgres', 'DROP TABLE once');
+
 # ---- refusals
 
 foreach my $case (

@@ -125,7 +125,9 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	if (copy->globals.n_errors > 0)
 		pg_log_error("%d error%s in making roles and tablespaces",
 					 copy->globals.n_errors, units_plural(copy->globals.n_errors));
-	if (n_failed > 0)
+	if (n_failed > 0 && n_failed == copy->list->n)
+		pg_log_error("all databases failed");
+	else if (n_failed > 0)
 		pg_log_error("%d of %d database%s failed; the others are complete",
 					 n_failed, copy->list->n, units_plural(copy->list->n));
 	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;

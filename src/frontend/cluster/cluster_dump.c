@@ -293,6 +293,8 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		dump->previous = cluster_map_read(options->incremental);
 	read_cluster(dump);
 	n_failed = run_databases(dump, program);
+	if (n_failed > 0 && n_failed == dump->map.list.n)
+		pg_fatal("all databases failed");
 	if (dump->directory)
 		finish_directory(dump);
 	if (n_failed == 0)

@@ -34,8 +34,9 @@ add_args(void *arg, int no, SimpleStringList *args)
 	const ClusterDatabase *database = &restore->map->list.databases[no];
 	bool		is_there = cluster_list_is_initial(database);
 
-	if (!is_there)
-		simple_string_list_append(args, "--create");
+	/* what is in one that is there is not loaded a second time */
+	simple_string_list_append(args, is_there ? "--no-data-for-failed-tables" :
+							  "--create");
 	cluster_session_add_args(args, restore->options,
 							 cluster_list_conninfo(restore->address,
 												   is_there ? database->name :

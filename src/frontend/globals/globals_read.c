@@ -56,6 +56,16 @@ read_all(int fd)
 	return text;
 }
 
+/* pg_dumpall does not notice that it could not write all. */
+static void
+check_end(const char *text)
+{
+	const char *end = strstr(text, "\n-- PostgreSQL database cluster dump complete\n");
+
+	if (end == NULL)
+		pg_fatal("the output of pg_dumpall is not complete");
+}
+
 /*
  * A file rather than a pipe, so that what it writes need not be taken while
  * what it says is heard.
@@ -71,6 +81,7 @@ globals_read(PGconn *conn, const PeerAddress *address, const char *part,
 	pg_log_info("reading roles and tablespaces with \"%s\"", program);
 	stock_pg_dumpall_run(program, part, options, address, PQdb(conn), fd);
 	text = read_all(fd);
+	check_end(text);
 	close(fd);
 	free(program);
 	return text;
