@@ -195,6 +195,43 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	}
 }
 
+# ---- what would take one configuration's backups for another's, or none for some
+
+{
+	my ($file, $dir) = backup_config($node, 'database = shop', 'keep_last = 1');
+	($rc, undef, $err) = run_backup($now, $file);
+	is("$rc$err", '0', 'the first configuration');
+	my ($second) = backup_config($node, 'database = shop', 'keep_last = 1');
+	my $text = slurp_file($second) =~ s/^directory = \K.*/$dir/mr;
+	unlink $second;
+	append_to_file($second, $text);
+	chmod 0600, $second;
+	foreach my $options ([], ['--check'])
+	{
+		($rc, undef, $err) = run_backup($now + 3600, @$options, $second);
+		is($rc, @$options ? 1 : 2, "another one's directory, @$options: exit code");
+		like($err, qr/has the backups of the configuration "[^"]+", and each needs a directory of its own/, "another one's directory, @$options");
+	}
+	is_deeply([ complete_backups($dir, 'shop') ], [ time_name($now) ], 'and its backup is there');
+
+	# what cannot be looked at keeps no backup from being made
+	SKIP:
+	{
+		skip 'root reads everything', 3 if $> == 0;
+		mkdir "$dir/private", 0 or die "could not make a directory: $!";
+		($rc, undef, $err) = run_backup($now + 7200, $file);
+		is($rc, 3, 'a directory that cannot be read: exit code');
+		like($err, qr/could not open directory "\Q$dir\E\/private"/, 'a directory that cannot be read');
+		is_deeply([ complete_backups($dir, 'shop') ], [ time_name($now + 7200) ], 'and the backup is made');
+		is((run_backup($now, '--check', $file))[0], 1, 'a directory that cannot be read: --check');
+		rmdir "$dir/private";
+	}
+	my ($none) = backup_config($node, map { "exclude_database = $_" } qw(shop other postgres template1));
+	($rc, undef, $err) = run_backup($now, $none);
+	is($rc, 1, 'no database: exit code');
+	like($err, qr/error: there is no database to be backed up$/m, 'no database');
+}
+
 # ---- metrics and --list
 
 {
@@ -216,12 +253,12 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 		is($rc, $night == 3 ? 1 : 0, "metrics, night $night: exit code");
 	}
 	is_deeply([ map { s/.*\///r } glob "$metrics/* $metrics/.[a-z]*" ],
-		[ sort map { "pg_pardump_$_.prom" } "backup_$name", "${name}_other", "${name}_shop" ], 'metrics: files');
+		[ sort map { "pg_pardump_$_.prom" } "backup_$name", "dump_$name:other", "dump_$name:shop" ], 'metrics: files');
 	is(sprintf('%o', (stat $own)[2] & 07777), '644', 'metrics: others may read them');
 	is_deeply([ map { $value->(@$_) } [ 'success', 'shop' ], [ 'success', 'other' ], ['exit_status'], ['last_run_timestamp_seconds'],
 			[ 'last_success_timestamp_seconds', 'shop' ], [ 'last_success_timestamp_seconds', 'other' ], [ 'backups', 'shop' ] ],
 		[ 0, 1, 1, $now + 3 * 86400, $now + 2 * 86400, $now + 3 * 86400, 2 ], 'metrics: values');
-	is(read_samples("$metrics/pg_pardump_${name}_other.prom")->{pg_pardump_success}[0]{database}, 'other', 'metrics of pg_pardump');
+	is(read_samples("$metrics/pg_pardump_dump_$name:other.prom")->{pg_pardump_success}[0]{database}, 'other', 'metrics of pg_pardump');
 	is(read_samples($own)->{pg_pardump_backup_success}[0]{config}, $name, 'metrics: the configuration');
 
 	($rc, $out, $err) = run_backup($now, '--list', $file);
@@ -230,6 +267,17 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 		qr/$folder\t$time\t\d{4,6} bytes\t0 s\t\Q$dir\/$folder\/$time\E\n/ } [ 'other', 2 ], [ 'other', 3 ], [ 'shop', 1 ], [ 'shop', 2 ];
 	my $lines = join '', @lines;
 	like($out, qr/\A$lines\z/, '--list');
+
+	# a file of metrics that is none keeps no backup from being made
+	my $dump = "$metrics/pg_pardump_dump_$name:shop.prom";
+	unlink $dump or die "could not remove \"$dump\": $!";
+	append_to_file($dump, "junk\n");
+	next_fault($bin, 'none');
+	($rc, undef, $err) = run_backup($now + 86400 * 3 + 3600, $file);
+	is($rc, 0, 'metrics that are none: exit code');
+	like($err, qr/\Apg_pardump_backup: warning: "\Q$dump\E" is no file of metrics .* of database "shop"\n\z/, 'metrics that are none: a warning');
+	is(slurp_file($dump), "junk\n", 'metrics that are none: they stay');
+	unlink $dump;
 
 	# no file can be written in the end: the backups are there
 	chmod 0500, $metrics;

@@ -37,6 +37,16 @@ sub new_dir
 	return $dir;
 }
 
+# The configuration of this file, which has been changed to this text.
+sub changed
+{
+	my ($file, $text) = @_;
+	my $path = new_dir('changed') . '/' . $file =~ s/.*\///r;
+	append_to_file($path, $text);
+	chmod 0600, $path;
+	return $path;
+}
+
 # A backup of shop by this configuration's "pipe", which works in silence.  Returns the
 # local directory of it.
 sub backup_ok
@@ -166,9 +176,8 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 
 	# old backups that cannot be removed
 	my $config = slurp_file($file);
-	append_to_file("$file.2", $config =~ s/^remove = \K.*/false/mr);
-	chmod 0600, "$file.2";
-	($rc, undef, $err) = run_backup($now + 6 * DAY, "$file.2");
+	my $second = changed($file, $config =~ s/^remove = \K.*/false/mr);
+	($rc, undef, $err) = run_backup($now + 6 * DAY, $second);
 	is($rc, 3, 'nothing can be removed: exit code');
 	like($err, qr/\Apg_pardump_backup: error: could not remove shop\/$names[2]: the command of remove failed with exit code 1\n\z/, 'nothing can be removed: message');
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 5, 6 ] ], 'nothing can be removed: what is to be has no final name');
@@ -176,15 +185,14 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'there too');
 
 	# directories again: what is elsewhere is not forgotten
-	append_to_file("$file.3", $config =~ s/^(pipe|remove|verify_command) = .*\n//mgr);
-	chmod 0600, "$file.3";
-	is((run_backup($now + 8 * DAY, "$file.3"))[0], 3, 'a configuration without commands: exit code');
-	($rc, undef, $err) = run_backup($now + 9 * DAY, "$file.3");
+	my $third = changed($file, $config =~ s/^(pipe|remove|verify_command) = .*\n//mgr);
+	is((run_backup($now + 8 * DAY, $third))[0], 3, 'a configuration without commands: exit code');
+	($rc, undef, $err) = run_backup($now + 9 * DAY, $third);
 	is($rc, 3, 'a configuration without commands: exit code');
 	like($err, qr/error: could not remove shop\/$names[6]: it is elsewhere, and the configuration has no remove\n/, 'a configuration without commands: message');
 	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'a configuration without commands: nothing is removed there');
-	append_to_file("$file.3", $config =~ /^(remove = .*\n)/m ? $1 : die 'no command');
-	is((run_backup($now + 10 * DAY, "$file.3"))[0], 0, 'a configuration with remove only: exit code');
+	append_to_file($third, $config =~ /^(remove = .*\n)/m ? $1 : die 'no command');
+	is((run_backup($now + 10 * DAY, $third))[0], 0, 'a configuration with remove only: exit code');
 	is_deeply([ away() ], [], 'a configuration with remove only: all is removed');
 }
 {
@@ -192,9 +200,8 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my $gate = new_path('gate');
 	my ($file, $dir) = backup_config($node, 'database = shop', @away);
 	my $config = slurp_file($file);
-	append_to_file("$file.2", $config =~ s/ && cat / && { : >$gate; while [ -e $gate ]; do sleep 0.02; done; } && cat /r);
-	chmod 0600, "$file.2";
-	my $run = start_backup($now + 8 * DAY, "$file.2");
+	my $second = changed($file, $config =~ s/ && cat / && { : >$gate; while [ -e $gate ]; do sleep 0.02; done; } && cat /r);
+	my $run = start_backup($now + 8 * DAY, $second);
 	wait_until('it sends', sub { -e $gate });
 	kill KILL => $run->{pid};
 	is((run_backup($now + 9 * DAY, $file))[0], 4, 'killed while it sends: what it runs has the lock');
@@ -215,6 +222,16 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my ($rc, undef, $err) = run_backup($now, "$file.2");
 	is("$rc$err", '0', 'an odd path: the backup');
 	ok(-s "$dir/shop/" . time_name($now) . '/dump/toc.dat' && -s "$dir/shop/" . time_name($now) . '/dump/globals.sql', 'an odd path: files');
+}
+
+# ---- a command that does not read all
+
+{
+	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = case %f in globals.sql) head -c 10 >%D/%f;; *) cat >%D/%f;; esac');
+	my ($rc, undef, $err) = run_backup($now, $file);
+	is($rc, 1, 'globals that are not taken whole: exit code');
+	like($err, qr/no backup of database "shop": the command of pipe for "globals\.sql" has not read all of it/, 'globals that are not taken whole');
+	is_deeply([ glob "$dir/shop/*" ], [], 'globals that are not taken whole: no backup');
 }
 
 # ---- incremental dumps, of which any can be removed

@@ -14,7 +14,7 @@ use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases dump_globals pipe_file
   dump_options run_pg_pardump run_command connection_words);
-use PardumpBackup::Store qw(now time_name check_store lock_store folder_of folders backups
+use PardumpBackup::Store qw(now time_name check_store claim_store lock_store folder_of folders backups
   unfinished begin_backup finish_backup remove_backup expired write_file);
 
 use constant {
@@ -77,12 +77,29 @@ sub stored_bytes
 	return $bytes;
 }
 
+# pg_pardump goes on from what is in its file, and refuses what is none: then there
+# is a backup without.  No folder's name has a colon.
+sub metrics_option
+{
+	my ($backup) = @_;
+	return if !defined $config->{metrics};
+	my $file = "$config->{metrics}/pg_pardump_dump_$config->{name}:$backup->{folder}.prom";
+	my $begin = '# HELP pg_pardump_';
+
+	my $fh;
+
+	return "--metrics=$file" if !lstat $file && $!{ENOENT};
+	return "--metrics=$file" if -f _ && open($fh, '<', $file) && (<$fh> // '') =~ /^\Q$begin\E/;
+	inform("warning: \"$file\" is no file of metrics that can be read, so there are none of database \"$backup->{folder}\"");
+	return;
+}
+
 # What is in the directory that will become the backup, verified.
 sub fill_backup
 {
 	my ($backup, $database, $previous, $globals) = @_;
 	my $dump = "$backup->{path}/dump";
-	my $metrics = $config->{metrics} // '';
+	my @metrics = metrics_option($backup);
 
 	if (defined $config->{pipe} && $config->{pipe} =~ /%D/)
 	{
@@ -95,7 +112,7 @@ sub fill_backup
 	}
 	run_pg_pardump($config, 'pg_pardump',
 		dump_options($config, $backup, $previous),
-		$metrics ne '' ? "--metrics=$metrics/pg_pardump_$config->{name}_$backup->{folder}.prom" : (),
+		@metrics,
 		connection_words($config, $database));
 	run_pg_pardump($config, 'pg_pardump --verify', "--verify=$dump") if !defined $config->{pipe};
 	run_command($config, 'verify_command', $backup) if $config->{verify_command};
@@ -146,7 +163,9 @@ sub back_up
 
 	foreach my $folder (folders($config->{directory}))
 	{
-		$removed &= remove_any($_) foreach unfinished($config->{directory}, $folder);
+		next if eval { $removed &= remove_any($_) foreach unfinished($config->{directory}, $folder); 1 };
+		complain($@);
+		$removed = 0;
 	}
 	if (!eval { @databases = databases(); $globals = dump_globals($config); 1 })
 	{
@@ -165,10 +184,16 @@ sub back_up
 	# what is old goes only where there is something new
 	foreach my $folder (grep { $outcome{$_} } sort keys %outcome)
 	{
-		my ($good) = backups($config->{directory}, $folder);
-		$removed &= remove_any($_) foreach expired($good, $config->{keep_last}, $config->{keep_days});
+		next if eval {
+			my ($good) = backups($config->{directory}, $folder);
+			$removed &= remove_any($_) foreach expired($good, $config->{keep_last}, $config->{keep_days});
+			1;
+		};
+		complain($@);
+		$removed = 0;
 	}
-	my $status = (grep { !$_ } values %outcome) ? BACKUP_FAILED : $removed ? SUCCESS : REMOVAL_FAILED;
+	complain('there is no database to be backed up') if !%outcome;
+	my $status = !%outcome || (grep { !$_ } values %outcome) ? BACKUP_FAILED : $removed ? SUCCESS : REMOVAL_FAILED;
 	return ($status, \%outcome);
 }
 
@@ -181,6 +206,11 @@ sub run
 	{
 		complain("another run is at work in \"$config->{directory}\": $holder");
 		return LOCKED;
+	}
+	if (!eval { claim_store($config->{directory}, $config->{name}, 1); 1 })
+	{
+		complain($@);
+		return CONFIGURATION_WRONG;
 	}
 	# what would only tell of backups must not keep them from being made
 	if (defined $config->{metrics} && !(-d $config->{metrics} && -w _))
@@ -211,6 +241,8 @@ sub check
 		$failed = 1;
 	};
 	my @databases;
+	$try->('directory', sub { claim_store($config->{directory}, $config->{name}, 0) });
+	$try->('directory', sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
 	$try->('directory', sub { die "\"$config->{directory}\" cannot be written to: $!\n" if !-w $config->{directory} });
 	$try->('metrics', sub { die "\"$config->{metrics}\" is no directory that can be written to\n"
 			if defined $config->{metrics} && !(-d $config->{metrics} && -w _) });

@@ -41,7 +41,7 @@ my %DEFAULTS = (globals => 'yes', jobs => 1, keep_last => 7, maintenance_databas
 # What is not for "options" to say, as this program says it, or as there would
 # be no archive, or none where it is looked for.  Some of them may be shortened.
 my @OWN = qw(file format jobs compress version check compare-with dry-run incremental
-  manifest-fingerprints metrics no-sync pipe verify tasks task run-tasks plan target create-slot
+  all-databases manifest-fingerprints metrics no-sync pipe verify tasks task run-tasks plan target create-slot
   clean-output dbname host port username no-password password help);
 
 sub text { return $_[0]; }

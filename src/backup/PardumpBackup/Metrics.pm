@@ -22,6 +22,8 @@ my %HELP = (
 sub sample
 {
 	my ($value, %labels) = @_;
+	# the format is UTF-8, and a name may be anything
+	utf8::decode(my $copy = $_) or s/[^ -~\n]/?/g foreach values %labels;
 	my $labels = join ',', map {
 		"$_=\"" . $labels{$_} =~ s/([\\"])/\\$1/gr =~ s/\n/\\n/gr . '"'
 	} sort keys %labels;

@@ -9,12 +9,16 @@ use warnings;
 
 use Exporter 'import';
 use FindBin;
+use IO::Handle;
 use POSIX ();
 
 use PardumpBackup::Config qw(fill_in);
 
 our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases dump_globals pipe_file dump_options
   run_pg_pardump run_command connection_words);
+
+# ioctl_list(2)
+use constant FIONREAD => 0x541B;
 
 my ($child, $caught);
 
@@ -47,6 +51,24 @@ sub execute
 	POSIX::_exit(127);
 }
 
+# Gives a text to the pipe, and ends it.  What may be left of it in the pipe, which
+# has room for some, is to be had from what is returned; nothing if not all got in.
+sub feed
+{
+	my ($feed, $text) = @_;
+	my $went = print {$feed} $text and $feed->flush;
+
+	open(my $rest, '<', '/proc/self/fd/' . fileno $feed) or $went = 0;
+	return close($feed) && $went ? $rest : undef;
+}
+
+sub was_taken
+{
+	my ($rest) = @_;
+	my $left = pack 'i', 0;
+	return $rest && ioctl($rest, FIONREAD, $left) && unpack('i', $left) == 0;
+}
+
 # Runs a program, with "input" on its standard input, to its end.  Its standard
 # output is returned with "capture", dropped with "drop", or else goes to
 # standard error.  Dies if it does not succeed.
@@ -65,9 +87,7 @@ sub run
 	$child = $pid;
 	kill $caught => $child if $caught;
 	close $_ foreach grep { defined } $in, $out;
-	# what it does not take is its failure to tell of
-	print {$feed} $how{input} if $feed;
-	close $feed if $feed;
+	my $rest = $feed ? feed($feed, $how{input}) : undef;
 	$output = do { local $/; <$read> } // '' if $read;
 	waitpid $child, 0;
 	my $status = $?;
@@ -75,6 +95,7 @@ sub run
 	die "interrupted by SIG$caught\n" if $caught;
 	die "$what was ended by signal " . ($status & 127) . "\n" if $status & 127;
 	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
+	die "$what has not read all of it\n" if $feed && !was_taken($rest);
 	return $output;
 }
 

@@ -19,7 +19,7 @@ use JSON::PP;
 use POSIX qw(strftime);
 use Time::Local qw(timegm);
 
-our @EXPORT_OK = qw(now time_name check_store lock_store folder_of database_of folders backups
+our @EXPORT_OK = qw(now time_name check_store claim_store lock_store folder_of database_of folders backups
   unfinished begin_backup finish_backup remove_backup expired write_file);
 
 my $TIME = qr/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/;
@@ -52,6 +52,35 @@ sub check_store
 	die "\"$directory\" is not a directory\n" if !-d _;
 	die "directory \"$directory\" belongs to another user\n" if $owner != $>;
 	die "directory \"$directory\" must not be writable by its group or others\n" if $mode & 022;
+	return;
+}
+
+# Of two configurations with one directory, each would take the backups of the other's
+# databases of the same names for its own, and remove them.  With $changes it is
+# noted whose the directory is.
+sub claim_store
+{
+	my ($directory, $name, $changes) = @_;
+	my $file = "$directory/.configuration";
+	my $of = '';
+
+	if (open my $fh, '<', $file)
+	{
+		$of = do { local $/; <$fh> } // '';
+	}
+	elsif (!$!{ENOENT})
+	{
+		die "could not open file \"$file\": $!\n";
+	}
+	elsif ($changes)
+	{
+		write_file($file, "$name\n");
+		flush($directory);
+		return;
+	}
+	die "\"$directory\" has the backups of the configuration \"" . $of =~ tr/ -~//cdr
+	  . "\", and each needs a directory of its own; if it has been renamed, remove \"$file\"\n"
+	  if $of ne '' && $of ne "$name\n";
 	return;
 }
 
