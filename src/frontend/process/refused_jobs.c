@@ -36,10 +36,11 @@ refused_jobs_new(int n_jobs, int n_workers)
 	return refused;
 }
 
-static bool
-has_refused(const RefusedJobs *refused, int job, int worker)
+bool
+refused_jobs_has(const RefusedJobs *refused, int job, int worker)
 {
-	return (refused->by[job][worker / 8] & (1 << worker % 8)) != 0;
+	return refused->by && refused->by[job] &&
+		(refused->by[job][worker / 8] & (1 << worker % 8)) != 0;
 }
 
 void
@@ -68,7 +69,7 @@ refused_jobs_take(RefusedJobs *refused, int worker)
 	{
 		int			job = refused->line[*seen];
 
-		if (job == TAKEN || has_refused(refused, job, worker))
+		if (job == TAKEN || refused_jobs_has(refused, job, worker))
 			continue;
 		refused->line[*seen] = TAKEN;
 		return job;

@@ -14,6 +14,9 @@ typedef struct RefusedJobs RefusedJobs;
 /* Of jobs 0 to n_jobs - 1, and workers 0 to n_workers - 1. */
 extern RefusedJobs *refused_jobs_new(int n_jobs, int n_workers);
 
+/* Has this worker refused it? */
+extern bool refused_jobs_has(const RefusedJobs *refused, int job, int worker);
+
 /* A worker has refused this job, which is nobody's now. */
 extern void refused_jobs_add(RefusedJobs *refused, int job, int worker);
 

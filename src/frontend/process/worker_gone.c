@@ -62,6 +62,30 @@ do_without(WorkerPool *pool, Worker *worker)
 	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
 }
 
+/*
+ * The same where workers need slots: its place has a job, which whoever is
+ * idle takes over; so somebody else must have a process.
+ */
+static bool
+can_rest(const WorkerPool *pool, const Worker *worker)
+{
+	for (int i = 0; pool->has_slots && !worker->started && i < pool->n_workers; i++)
+		if (pool->processes[i].pid != 0)
+			return true;
+	return false;
+}
+
+static void
+rest(Worker *worker)
+{
+	worker_process_show_words(worker->process);
+	pg_log_warning("a worker could not start; others do its part");
+	pg_log_warning_detail("%s", worker_process_lost_cause(worker->process));
+	resetPQExpBuffer(&worker->process->words);
+	memset(&worker->retry, 0, sizeof(Retry));
+	worker->rests = true;
+}
+
 /* A worker has failed: say what is known, and end the program. */
 static void
 give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
@@ -115,6 +139,8 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 		replace_later(pool, worker, killed);
 	else if (lost && !killed && worker->job == NO_JOB && pool->n_staying > 1)
 		do_without(pool, worker);
+	else if (lost && !killed && can_rest(pool, worker))
+		rest(worker);
 	else
 		give_up(pool, worker, pid, status);
 }

@@ -66,7 +66,7 @@ serve(WorkerPool *pool, Worker *worker)
 		return;
 	}
 	worker_process_show_words(worker->process);
-	worker->idle = true;
+	worker->idle = worker->started = true;
 	if (job == NO_JOB)
 		return;					/* its place may have a job to do anew */
 	/* others are to be asked, when there is nothing else to do */
@@ -107,15 +107,26 @@ begin_job(WorkerPool *pool)
 	return job;
 }
 
+/* Has a resting worker a job?  Then there is no slot. */
+static bool
+any_wants_slot(const WorkerPool *pool)
+{
+	for (int i = 0; i < pool->n_workers; i++)
+		if (pool->workers[i].rests && pool->workers[i].job != NO_JOB)
+			return true;
+	return false;
+}
+
 /* That of a resting worker, which has no slot yet; or NO_JOB. */
 static int
-take_over(WorkerPool *pool)
+take_over(WorkerPool *pool, int no)
 {
 	for (int i = 0; i < pool->n_workers; i++)
 	{
 		int			job = pool->workers[i].job;
 
-		if (!pool->workers[i].rests || job == NO_JOB)
+		if (!pool->workers[i].rests || job == NO_JOB ||
+			refused_jobs_has(pool->refused, job, no))
 			continue;
 		pool->workers[i].job = NO_JOB;
 		return job;
@@ -126,7 +137,7 @@ take_over(WorkerPool *pool)
 static int
 take_job(WorkerPool *pool, const Worker *worker)
 {
-	int			job = pool->has_slots ? take_over(pool) : NO_JOB;
+	int			job = pool->has_slots ? take_over(pool, (int) (worker - pool->workers)) : NO_JOB;
 
 	if (job != NO_JOB)
 		return job;
@@ -147,7 +158,8 @@ hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 		worker->job = take_job(pool, worker);
 	if (worker->job == NO_JOB && !all_done)
 	{
-		if (!pool->has_slots || !worker_slots_are_wanted())
+		if (!pool->has_slots ||
+			!(any_wants_slot(pool) || worker_slots_are_wanted()))
 			return;
 		worker->leaves_slot = true;
 	}
@@ -183,6 +195,7 @@ static void
 fork_worker(WorkerPool *pool, int no)
 {
 	pool->workers[no].retry.at = 0;
+	pool->workers[no].started = false;
 	pool->watch->begins(pool->watch->arg, no);
 	worker_process_fork(pool->processes, pool->n_workers, no, pool->task,
 						&pool->steps[no]);
@@ -194,16 +207,6 @@ any_retries(const WorkerPool *pool)
 {
 	for (int i = 0; i < pool->n_workers; i++)
 		if (pool->workers[i].retry.at != 0 && pool->workers[i].job != NO_JOB)
-			return true;
-	return false;
-}
-
-/* Has a resting worker a job?  Then there is no slot. */
-static bool
-any_wants_slot(const WorkerPool *pool)
-{
-	for (int i = 0; i < pool->n_workers; i++)
-		if (pool->workers[i].rests && pool->workers[i].job != NO_JOB)
 			return true;
 	return false;
 }

@@ -16,6 +16,7 @@ typedef struct Worker
 {
 	WorkerProcess *process;
 	bool		idle;			/* waits for a job, or to be told to leave */
+	bool		started;		/* its process has asked for a job */
 	bool		rests;			/* there is no process, nor was one lost: it
 								 * is to be forked for a job, with a slot */
 	bool		leaves_slot;	/* was told to leave, and will rest */
