@@ -75,7 +75,9 @@ tell(RestoreTask *task, TaskLineKind kind, int number, const FileResult *result,
 {
 	TaskLine	line = {.kind = kind,.number = number,.result = *result};
 
-	if (!result->done || told[number])
+	/* of what another attempt has loaded that one tells, and the log */
+	if (!result->done || told[number] ||
+		(!result->incomplete && result->start_us == 0))
 		return;
 	task_result_write(task->results_fd, task->results_path, &line);
 	told[number] = true;

@@ -90,7 +90,7 @@ take_lines(TaskAttempts *attempts, TaskAttempt *attempt, const char *text, size_
 
 /*
  * Opened anew each time: so a network's file system shows what others have
- * written and closed or flushed.
+ * written and closed or flushed; what is asked by name may be old.
  */
 static void
 read_attempt(TaskAttempts *attempts, TaskAttempt *attempt)
@@ -106,17 +106,14 @@ read_attempt(TaskAttempts *attempts, TaskAttempt *attempt)
 		return;
 	path = psprintf("%s/%s" TASK_RESULT_SUFFIX, attempts->directory,
 					attempt->name);
-	if (stat(path, &st) == 0 && st.st_size == attempt->read)
-	{
-		free(path);
-		return;
-	}
 	fd = plan_read_open(path, &problem);
 	if (fd < 0)
 	{
-		pg_log_warning("results \"%s\" are not taken: the file %s", printable(path), problem);
 		attempt->is_wrong = errno != ENOENT;
+		pg_log_warning("results \"%s\" are not taken: the file %s", printable(path), problem);
 	}
+	else if (fstat(fd, &st) == 0 && st.st_size == attempt->read)
+		;						/* nothing is new */
 	else if (lseek(fd, attempt->read, SEEK_SET) < 0)
 		pg_fatal("could not seek in file \"%s\": %m", path);
 	else
