@@ -100,7 +100,6 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 	tablespace->location = pg_strdup(location);
 	(void) extract_archive(archive, method, tablespace->location,
 						   options->jobs, attributes);
-	attributes_adopt(attributes, location);
 	if (symlink(location, link) < 0)
 		pg_fatal("could not create symbolic link from \"%s\" to \"%s\": %m",
 				 link, location);
@@ -112,7 +111,8 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 	return elsewhere;
 }
 
-static void
+/* Returns the map, by where they are now. */
+static TablespaceMap *
 extract_tablespaces(const Options *options, ClaimDirectory claim,
 					Attributes *attributes, int n_links)
 {
@@ -134,6 +134,7 @@ extract_tablespaces(const Options *options, ClaimDirectory claim,
 		attributes_adopt(attributes, path);
 	}
 	free(path);
+	return map;
 }
 
 /* ----------
@@ -168,6 +169,20 @@ copy_manifest(const Options *options, const Attributes *attributes)
 	free(to);
 }
 
+/*
+ * Whom a directory belongs to can put a link in the place of what is in it,
+ * so root has to be done with all that is before it gives it away.
+ */
+static void
+set_attributes(const Options *options, Attributes *attributes,
+			   const TablespaceMap *map)
+{
+	attributes_set_noted(attributes);
+	for (int i = 0; i < map->n_tablespaces; i++)
+		attributes_adopt(attributes, map->tablespaces[i].location);
+	attributes_adopt(attributes, options->directory);
+}
+
 /* All of it, and then its manifest's name, which says that it is complete. */
 static void
 complete(const Options *options)
@@ -192,6 +207,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 	Attributes *attributes = attributes_new();
 	CompressMethod method;
 	char	   *archive = find_archive(options, "base", &method);
+	TablespaceMap *map;
 	int			n_links;
 
 	if (archive == NULL)
@@ -201,7 +217,6 @@ extract_backup(const Options *options, ClaimDirectory claim)
 	claim(options->directory, NULL, options->no_clean);
 	n_links = extract_archive(archive, method, options->directory,
 							  options->jobs, attributes);
-	attributes_adopt(attributes, options->directory);
 	free(archive);
 	/* pg_basebackup's own archive of what it has streamed */
 	archive = find_archive(options, "pg_wal", &method);
@@ -214,8 +229,8 @@ extract_backup(const Options *options, ClaimDirectory claim)
 							   attributes);
 		free(archive);
 	}
-	extract_tablespaces(options, claim, attributes, n_links);
+	map = extract_tablespaces(options, claim, attributes, n_links);
 	copy_manifest(options, attributes);
-	attributes_set_noted(attributes);
+	set_attributes(options, attributes, map);
 	complete(options);
 }
