@@ -122,7 +122,7 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 
 # the extension is used if the role may, and else not; whatever else the role has set
 sql($node, 'postgres', "ALTER ROLE backup SET $_") foreach 'standard_conforming_strings = off', 'backslash_quote = off',
-  'bytea_output = escape', 'client_encoding = latin1', 'default_transaction_read_only = on', 'statement_timeout = 1';
+  'bytea_output = escape', 'client_encoding = latin1', 'default_transaction_read_only = on', 'statement_timeout = 200';
 my ($more) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (GRANT EXECUTE ON FUNCTION pardump\..*?;)\n/ms;
 sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
 foreach my $try ([ 'SELECT 1', qr/^pg_parbasebackup: no permission to use extension pg_pardump: files are read by SQL$/m ],
