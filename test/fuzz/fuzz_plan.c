@@ -47,6 +47,7 @@ try_line(const char *text, size_t size)
 
 	(void) task_result_read(text, size, &line);
 	free(line.run_id);
+	free(unconstify(char *, line.result.new_reason));
 }
 
 int
