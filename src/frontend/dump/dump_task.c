@@ -266,10 +266,8 @@ settle_options(DumpTask *task, const Options *options)
 	task->options.retries = head->retries;
 	task->options.pipe_command = head->pipe_command;
 	task->options.incremental_copy_method = head->copy_method;
-	task_options_read(options->task, &task->task, &task->n_tasks);
-	if (task->n_tasks != head->run.n_tasks)
-		pg_fatal("the plan is for %d tasks, not for %d", head->run.n_tasks,
-				 task->n_tasks);
+	task_options_read_planned(options->task, head->run.n_tasks, &task->task,
+							  &task->n_tasks);
 }
 
 /* The first session; without one a later attempt may have more luck. */

@@ -21,7 +21,8 @@ exclude(bool one, const char *one_name, bool other, const char *other_name,
 	exit(1);
 }
 
-void
+/* Exits with a message if it names none. */
+static void
 task_options_read(const char *text, int *task, int *n_tasks)
 {
 	char	   *end;
@@ -37,6 +38,15 @@ task_options_read(const char *text, int *task, int *n_tasks)
 	}
 	*task = (int) no;
 	*n_tasks = (int) n;
+}
+
+void
+task_options_read_planned(const char *text, int n_planned, int *task,
+						  int *n_tasks)
+{
+	task_options_read(text, task, n_tasks);
+	if (*n_tasks != n_planned)
+		pg_fatal("the plan is for %d tasks, not for %d", n_planned, *n_tasks);
 }
 
 static const char leaders[] = "That is for the leader of the tasks to say.";

@@ -13,7 +13,11 @@ extern void task_options_check(const Options *options);
 /* The same of pg_parrestore's. */
 extern void task_options_check_restore(const Options *options);
 
-/* Which task of how many --task names; exits with a message if it is none. */
-extern void task_options_read(const char *text, int *task, int *n_tasks);
+/*
+ * Which task of how many --task names; exits with a message if it is none, or
+ * of another number than there is a plan for.
+ */
+extern void task_options_read_planned(const char *text, int n_planned,
+									  int *task, int *n_tasks);
 
 #endif							/* TASK_OPTIONS_H */

@@ -194,10 +194,8 @@ settle_options(RestoreTask *task, const Options *options)
 	task->options.enable_row_security = head->enable_row_security;
 	task->options.toast_compression = head->toast_compression;
 	task->options.retries = head->retries;
-	task_options_read(options->task, &task->task, &task->n_tasks);
-	if (task->n_tasks != head->run.n_tasks)
-		pg_fatal("the plan is for %d tasks, not for %d", head->run.n_tasks,
-				 task->n_tasks);
+	task_options_read_planned(options->task, head->run.n_tasks, &task->task,
+							  &task->n_tasks);
 }
 
 static void
