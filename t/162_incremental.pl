@@ -14,7 +14,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql val
 use Pardump::Command qw(refused_ok system_faults);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::DamagedArchive qw(damaged other_manifest);
-use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive
+use Pardump::Incremental qw(make_shop restored_ok first_archive incremental incremental_ok full_archive
   row_files how ranges same_contents_ok contents_equal previous_unused);
 use Pardump::Manifest qw(read_manifest);
 use Pardump::Report qw(harmless_ok);
@@ -23,19 +23,7 @@ use Test::More;
 
 my $node = start_cluster('incremental');
 make_shop($node, 'shop');
-my $copies = 0;
 my @fingerprinted = @Pardump::Incremental::fingerprinted;
-
-sub restored_ok
-{
-	my ($dir, $data, $what) = @_;
-	my $copy = 'copy' . ++$copies;
-	make_database($node, $copy, options => 'TEMPLATE template0');
-	restore_ok($node, $dir, $copy, $what, '-j2');
-	same_data_ok($data, fingerprint($node, $copy), $what);
-	sql($node, 'postgres', "DROP DATABASE $copy");
-	return;
-}
 
 # How a table's files came to be, where all came to be in one way.
 sub all_of { return qr/^\Q$_[0]\E+$/; }
@@ -147,7 +135,7 @@ my $tue;
 	same_contents_ok($tue, $full, $what);
 	Pardump::Incremental::links_right_ok($tue, $mon, $what);
 	Pardump::Incremental::verified_ok($tue, $what);
-	restored_ok($tue, $data, $what);
+	restored_ok($node, $tue, $data, $what);
 
 	# uncompressed files of the same range have the same bytes if and only if they are reused
 	my %old = map { ("$_->{Table} $_->{'Start-Block'}" => $_) } row_files($mon);
@@ -182,7 +170,7 @@ my $tue;
 	system_or_bail('rm', '-rf', $mon, $tue, $unchanged);
 	$mon = $apart;
 	Pardump::Incremental::verified_ok($wed, 'the others are gone');
-	restored_ok($wed, $data, 'the others are gone');
+	restored_ok($node, $wed, $data, 'the others are gone');
 	system_or_bail('rm', '-rf', $wed);
 }
 
