@@ -214,7 +214,8 @@ cluster_run(const ClusterRun *run, const Options *options)
 	state->run = run;
 	state->options = options;
 	state->pids = pg_malloc0((n + 1) * sizeof(pid_t));
-	worker_slots_make(run->jobs, n);
+	worker_slots_make(run->jobs,
+					  options->index_jobs ? (int) options->index_jobs : run->jobs, n);
 	/* one limit for all of them */
 	traffic_set_max_rate(options->max_rate);
 	cleanup_push(end_runs, state);

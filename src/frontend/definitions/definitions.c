@@ -11,6 +11,7 @@
 #include "definitions/leaf_key_sessions.h"
 #include "definitions/object_groups.h"
 #include "process/worker_pool.h"
+#include "process/worker_slots.h"
 #include "progress/progress.h"
 
 typedef struct DefinitionPool
@@ -219,7 +220,11 @@ make_leaf_keys(RestoreStages *stages, const JobLog *log)
 		return pg_malloc0(sizeof(LeafKeys));
 	target_keep(target);
 	keys = leaf_keys_find(target->conn, stages->schedule, log);
-	leaf_key_sessions_run(target, keys, n_sessions);
+	if (keys->n_leaves > 0)
+	{
+		leaf_key_sessions_run(target, keys, worker_slots_begin_builds(n_sessions));
+		worker_slots_end_builds();
+	}
 	target_renew(target);
 	leaf_keys_finish(target->conn, keys, stages->schedule, log);
 	leaf_keys_drop(target->conn, keys, false);

@@ -9,8 +9,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "process/worker_slots.h"
+
+/* How often to look for a slot of a build. */
+#define BUILD_LOOK_US 20000
 
 /* What all the processes see, and set. */
 typedef struct SlotsShared
@@ -23,12 +27,15 @@ typedef struct SlotsShared
 static struct
 {
 	char	   *directory;		/* NULL: there is no limit */
-	int			n_slots;
+	int			n_slots;		/* of workers, whose files are the first */
+	int			n_builds;
 	int			n_runs;
 	SlotsShared *shared;
 	int			run;			/* whose leader this is; -1 = none */
 	int			first;			/* the slot that it began with, until a worker
 								 * has it; -1 */
+	int		   *builds;			/* slots of builds that it has taken */
+	int			n_own_builds;
 }			slots = {.run = -1,.first = -1};
 
 static char *
@@ -41,7 +48,7 @@ slot_path(int slot)
 static void
 remove_files(void *arg)
 {
-	for (int i = 0; i < slots.n_slots; i++)
+	for (int i = 0; i < slots.n_slots + slots.n_builds; i++)
 	{
 		char	   *path = slot_path(i);
 
@@ -53,7 +60,7 @@ remove_files(void *arg)
 }
 
 void
-worker_slots_make(int n_slots, int n_runs)
+worker_slots_make(int n_slots, int n_builds, int n_runs)
 {
 	const char *parent = getenv("TMPDIR");
 
@@ -62,11 +69,12 @@ worker_slots_make(int n_slots, int n_runs)
 	if (mkdtemp(slots.directory) == NULL)
 		pg_fatal("could not create directory \"%s\": %m", slots.directory);
 	slots.n_slots = n_slots;
+	slots.n_builds = n_builds;
 	slots.n_runs = n_runs;
 	slots.shared = shared_memory_new(1, offsetof(SlotsShared, wants) +
 									 n_runs * sizeof(bool));
 	cleanup_push(remove_files, &slots);
-	for (int i = 0; i < n_slots; i++)
+	for (int i = 0; i < n_slots + n_builds; i++)
 	{
 		char	   *path = slot_path(i);
 		int			fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -85,11 +93,11 @@ worker_slots_end(void)
 	remove_files(&slots);
 }
 
-/* The first that nobody has; or -1. */
+/* The first of these that nobody has; or -1. */
 static int
-lock_slot(void)
+lock_slot(int first, int n)
 {
-	for (int i = 0; i < slots.n_slots; i++)
+	for (int i = first; i < first + n; i++)
 	{
 		char	   *path = slot_path(i);
 		int			fd = open(path, O_RDWR | O_CLOEXEC);
@@ -122,7 +130,7 @@ any_wants(int end)
 int
 worker_slots_begin_run(int run, bool will_want)
 {
-	int			fd = any_wants(slots.n_runs) ? -1 : lock_slot();
+	int			fd = any_wants(slots.n_runs) ? -1 : lock_slot(0, slots.n_slots);
 
 	if (fd >= 0)
 		slots.shared->wants[run] = will_want;
@@ -161,8 +169,43 @@ worker_slots_take(void)
 
 	slots.first = -1;
 	if (fd < 0 && !any_wants(slots.run))
-		fd = lock_slot();
+		fd = lock_slot(0, slots.n_slots);
 	return fd;
+}
+
+int
+worker_slots_take_build(void)
+{
+	return lock_slot(slots.n_slots, slots.n_builds);
+}
+
+int
+worker_slots_begin_builds(int n)
+{
+	if (!worker_slots_are_used())
+		return n;
+	slots.builds = pg_malloc(n * sizeof(int));
+	for (;;)
+	{
+		int			fd = worker_slots_take_build();
+
+		if (fd >= 0)
+			slots.builds[slots.n_own_builds++] = fd;
+		if (slots.n_own_builds == n || (fd < 0 && slots.n_own_builds > 0))
+			return slots.n_own_builds;
+		interrupt_check();
+		if (fd < 0)
+			pg_usleep(BUILD_LOOK_US);
+	}
+}
+
+void
+worker_slots_end_builds(void)
+{
+	while (slots.n_own_builds > 0)
+		close(slots.builds[--slots.n_own_builds]);
+	free(slots.builds);
+	slots.builds = NULL;
 }
 
 void

@@ -11,6 +11,9 @@
  * slot, which is its first worker's, so that all come to their end however
  * few there are; of more than that the first that wants one gets it.  Without
  * worker_slots_make() nobody is limited.
+ *
+ * What pg_restore builds on a target beside and after the workers, indexes
+ * and foreign keys, has a budget of its own, which is shared in the same way.
  */
 #ifndef WORKER_SLOTS_H
 #define WORKER_SLOTS_H
@@ -18,10 +21,11 @@
 #include "base/fe_compat.h"
 
 /*
- * In the process that starts the runs: so many slots, for runs 0 to n_runs -
- * 1.  Their files are removed when it ends, at the latest.
+ * In the process that starts the runs: so many slots, and so many of builds,
+ * for runs 0 to n_runs - 1.  Their files are removed when it ends, at the
+ * latest.
  */
-extern void worker_slots_make(int n_slots, int n_runs);
+extern void worker_slots_make(int n_slots, int n_builds, int n_runs);
 
 /* In that process: all runs have ended, the files go. */
 extern void worker_slots_end(void);
@@ -54,6 +58,19 @@ extern int	worker_slots_take(void);
  * first worker: that slot is not to be held by whoever only inherits it.
  */
 extern void worker_slots_forget(void);
+
+/*
+ * In the leader, or a process that it has forked: a slot for one more build,
+ * as a descriptor to be closed when that has ended; -1 if there is none now.
+ */
+extern int	worker_slots_take_build(void);
+
+/*
+ * In the leader: as many of them as are free, up to n, after a wait for the
+ * first; returns how many, which is n if nobody is limited.
+ */
+extern int	worker_slots_begin_builds(int n);
+extern void worker_slots_end_builds(void);
 
 /* In the leader: does it want more slots than it has? */
 extern void worker_slots_want(bool wanted);

@@ -39,11 +39,14 @@
 /* And for the end of a build whose client is gone. */
 #define IN_WORK_MS 200
 
+#define NO_SLOT (-1)
+
 /* A run of pg_restore. */
 typedef struct IndexRun
 {
 	PgRestoreRun run;			/* pid 0: the slot is free, or is retried */
 	IndexBatch	batch;
+	int			build_slot;		/* or NO_SLOT */
 	int64		start_us;
 	Retry		retry;			/* its session was lost */
 } IndexRun;
@@ -160,6 +163,23 @@ begin_run(IndexBuilder *builder, IndexRun *run)
 		builder->small_ms = clock_monotonic_ms();
 }
 
+static bool
+take_slot(IndexRun *run)
+{
+	if (!worker_slots_are_used())
+		return true;
+	run->build_slot = worker_slots_take_build();
+	return run->build_slot >= 0;
+}
+
+static void
+give_slot_back(IndexRun *run)
+{
+	if (run->build_slot >= 0)
+		close(run->build_slot);
+	run->build_slot = NO_SLOT;
+}
+
 /* As long as more rows come, there need not be a run for every few tables. */
 static bool
 take_batch(IndexBuilder *builder, IndexBatch *batch)
@@ -168,6 +188,21 @@ take_batch(IndexBuilder *builder, IndexBatch *batch)
 		clock_monotonic_ms() < builder->small_ms + SMALL_BATCH_MS;
 
 	return index_queue_take(builder->queue, batch, full);
+}
+
+/* False if there is nothing to be built now, or others build too much. */
+static bool
+begin_next(IndexBuilder *builder, IndexRun *run)
+{
+	if (!take_slot(run))
+		return false;
+	if (!take_batch(builder, &run->batch))
+	{
+		give_slot_back(run);
+		return false;
+	}
+	begin_run(builder, run);
+	return true;
 }
 
 /* ----------
@@ -183,6 +218,7 @@ end_run(IndexBuilder *builder, IndexRun *run)
 	memset(&run->retry, 0, sizeof(Retry));
 	index_queue_release(builder->queue, &run->batch);
 	run->batch.n_units = 0;
+	give_slot_back(run);
 }
 
 /* The cause is owned. */
@@ -259,6 +295,8 @@ builder_main(IndexBuilder *builder)
 
 	while (queue->n_taken < queue->n_units || builder->n_running > 0)
 	{
+		bool		may_begin = true;
+
 		look_for_loaded_tables(builder);
 		for (int i = 0; i < builder->n_runs; i++)
 		{
@@ -267,9 +305,8 @@ builder_main(IndexBuilder *builder)
 			look_at_run(builder, run);
 			if (retry_is_due(&run->retry))
 				begin_anew(builder, run);
-			else if (run->batch.n_units == 0 &&
-					 take_batch(builder, &run->batch))
-				begin_run(builder, run);
+			else if (run->batch.n_units == 0 && may_begin)
+				may_begin = begin_next(builder, run);
 		}
 		pg_usleep(wait_us);
 	}
@@ -306,6 +343,8 @@ new_builder(const IndexPlan *plan)
 	builder->n_runs = options->index_jobs != 0 ?
 		(int) options->index_jobs : options->jobs;
 	builder->runs = pg_malloc0(builder->n_runs * sizeof(IndexRun));
+	for (int i = 0; i < builder->n_runs; i++)
+		builder->runs[i].build_slot = NO_SLOT;
 	builder->report = shared_memory_new(1, sizeof(IndexReport));
 	builder->builds = index_log_new(queue->n_entries);
 	builder->is_built = pg_malloc0(queue->n_entries + 1);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "plan/server_extension.h"
 #include "process/child_process.h"
+#include "process/worker_slots.h"
 #include "progress/progress.h"
 #include "target/restore_stage.h"
 #include "target/target_history.h"
@@ -241,25 +242,33 @@ restore_stage_definitions(RestoreStages *restore)
 	make_durable(restore->target);
 }
 
+static bool
+restore_rest(RestoreStages *restore)
+{
+	int			n_jobs = worker_slots_begin_builds(restore->setup.options->jobs);
+	char	   *jobs = psprintf("--jobs=%d", n_jobs);
+	const char *const more[] = {jobs, NULL};
+	bool		ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
+								   "foreign keys and the rest", more);
+
+	worker_slots_end_builds();
+	free(jobs);
+	return ok;
+}
+
 bool
 restore_stage_rest(RestoreStages *restore)
 {
 	Target	   *target = restore->target;
-	char	   *jobs = psprintf("--jobs=%d", restore->setup.options->jobs);
-	const char *const more[] = {jobs, NULL};
 	char	   *before;
 	bool		ok;
 
 	/* a restart until now is of no matter: what was done is on the disk */
 	target_renew(target);
 	if (!restore_schedule_has(restore->schedule, RESTORE_POST_DATA))
-	{
-		free(jobs);
 		return true;
-	}
 	before = target_history_incarnation(target->conn);
-	ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
-					   "foreign keys and the rest", more);
+	ok = restore_rest(restore);
 	progress_end();
 	target_renew(target);
 	target_history_make_durable(target->conn);
@@ -269,6 +278,5 @@ restore_stage_rest(RestoreStages *restore)
 		ok = false;
 	}
 	free(before);
-	free(jobs);
 	return ok;
 }

@@ -227,6 +227,7 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 				"extension", "Install them on the target's server.");
 	/* what other runs use now they leave to this one */
 	check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
+					  worker_slots_are_used() ? Min(1, n_indexes) :
 					  Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
 						  n_indexes));
 	toast_compression_check(conn, options->toast_compression);
