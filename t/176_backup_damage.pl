@@ -128,4 +128,34 @@ foreach my $try (
 	stop_proxy($relay);
 }
 
+# ---- a server that lists nonsense, in the row of the first file of that name
+
+foreach my $try (
+	[ 'a path that leads elsewhere', 1, '../VERSION', qr/invalid file name from the server: "\.\.\/VERSION"/ ],
+	[ 'a path that is absolute', 1, '/G_VERSION', qr/invalid file name from the server: "\/G_VERSION"/ ],
+	[ 'a name that is none', 1, "..\0VERSION", qr/invalid file name from the server: "\.\."/ ],
+	[ 'a directory that it was not asked for', 0, pack('N', 1), qr/unexpected data from the server while reading files/ ],
+	[ 'one that there is not', 0, pack('N', 0x7fffffff), qr/unexpected data from the server while reading files/ ],
+	[ 'one before the first', 0, pack('N', 0xffffffff), qr/unexpected data from the server while reading files/ ],
+	[ 'a negative size', 2, pack('N2', 0xffffffff, 0xffffffff), qr/invalid size of file "PG_VERSION" from the server: \d+/ ],
+	[ 'more pieces than there are numbers', 2, pack('N2', 1 << 29, 0), qr/the cluster is too large: \d+ pieces or more/ ])
+{
+	my ($what, $column, $value, $message) = @$try;
+	my $relay = start_relay($node, sub {
+		my ($bytes, $is_servers) = @_;
+		return 1 if !$is_servers;
+		my $head = pack 'n', 5;
+		$$bytes =~ s/$head\x00\x00\x00\x04(.{4})\0\0\0\x0a(PG_VERSION)\0\0\0\x08(.{8})/
+			my @columns = ($1, $2, $3);
+			$columns[$column] = $value;
+			$head . join '', map { pack('N', length) . $_ } @columns/se;
+		return 1;
+	});
+	my $run = start_run($relay, []);
+	is(end_dump($run), 1, "nonsense: $what");
+	like($run->{err}, qr/^pg_parbasebackup: error: $message$/m, 'and a message');
+	ok(!-e $run->{dir}, 'and nothing is left');
+	stop_proxy($relay);
+}
+
 done_testing();

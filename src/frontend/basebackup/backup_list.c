@@ -10,10 +10,14 @@
 #include "base/printable.h"
 #include "backup/backup_filter.h"
 #include "basebackup/backup_list.h"
+#include "basebackup/copy_rows.h"
 #include "progress/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "stream/hex.h"
+
+/* More than any file system has room for in a file. */
+#define MOST_FILE_BYTES ((uint64) 1 << 62)
 
 /* What the list is made with. */
 typedef struct Lister
@@ -23,6 +27,7 @@ typedef struct Lister
 	int			major;			/* the server's */
 	char	   *version_directory;	/* of tablespaces */
 	int			n_listed;		/* directories, whose entries are known */
+	int			n_asked;		/* those before this one are asked for */
 } Lister;
 
 /* An entry of a directory, as the server tells it. */
@@ -171,11 +176,13 @@ take_tablespace(Lister *lister, const Entry *entry)
  * Entries
  * ----------
  */
-static int64
-get_int64(const PGresult *res, int row, int column)
+int64
+backup_list_int64(const PGresult *res, int row, int column)
 {
 	uint64		value;
 
+	if (PQgetlength(res, row, column) != sizeof(value))
+		copy_rows_unexpected();
 	memcpy(&value, PQgetvalue(res, row, column), sizeof(value));
 	return (int64) pg_ntoh64(value);
 }
@@ -193,8 +200,13 @@ get_entry(const PGresult *res, int row, const BackupFile *directory)
 		pg_fatal("invalid file name from the server: \"%s\"",
 				 printable(entry.name));
 	entry.file.path = path_in(directory->path, entry.name);
-	entry.file.size = (uint64) get_int64(res, row, 2);
-	entry.file.mtime = (time_t) get_int64(res, row, 3);
+	entry.file.size = (uint64) backup_list_int64(res, row, 2);
+	/* ranges of so many bytes are counted without an overflow */
+	if (entry.file.size > MOST_FILE_BYTES)
+		pg_fatal("invalid size of file \"%s\" from the server: " UINT64_FORMAT,
+				 printable(entry.file.path), entry.file.size);
+	entry.file.mtime = (time_t) backup_list_int64(res, row, 3);
+	/* an empty value ends with a zero, too */
 	entry.is_directory = *PQgetvalue(res, row, 4) != 0;
 	return entry;
 }
@@ -295,9 +307,9 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
  * ----------
  */
 
-/* The entries of directories from lister->n_listed on, up to end. */
+/* The entries of directories from lister->n_listed to lister->n_asked. */
 static PGresult *
-query_level(const Lister *lister, int end)
+query_level(const Lister *lister)
 {
 	const BackupList *list = lister->list;
 	PQExpBufferData sql;
@@ -308,7 +320,7 @@ query_level(const Lister *lister, int end)
 	appendPQExpBufferStr(&sql, "SELECT d.n, pg_catalog.textsend(f.name), s.size,"
 						 " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8,"
 						 " s.isdir FROM (VALUES ");
-	for (int i = lister->n_listed; i < end; i++)
+	for (int i = lister->n_listed; i < lister->n_asked; i++)
 	{
 		if (list->directories[i].is_closed)
 			continue;
@@ -329,13 +341,20 @@ query_level(const Lister *lister, int end)
 	return res;
 }
 
+/* The number of its directory: one of those that were asked for. */
 static int
-directory_of(const PGresult *res, int row)
+directory_of(const Lister *lister, const PGresult *res, int row)
 {
 	uint32		n;
 
+	if (PQgetlength(res, row, 0) != sizeof(n))
+		copy_rows_unexpected();
 	memcpy(&n, PQgetvalue(res, row, 0), sizeof(n));
-	return (int) pg_ntoh32(n);
+	n = pg_ntoh32(n);
+	if (n < (uint32) lister->n_listed || n >= (uint32) lister->n_asked ||
+		lister->list->directories[n].is_closed)
+		copy_rows_unexpected();
+	return (int) n;
 }
 
 static void
@@ -345,13 +364,15 @@ take_level(Lister *lister, const PGresult *res)
 	Entry	   *entries = pg_malloc((n_rows + 1) * sizeof(Entry));
 	int			begin = 0;
 
+	if (n_rows > 0 && PQnfields(res) != 5)
+		copy_rows_unexpected();
 	for (int row = 0; row < n_rows; row++)
 	{
-		int			no = directory_of(res, row);
+		int			no = directory_of(lister, res, row);
 		const BackupFile *directory = &lister->list->directories[no];
 
 		entries[row - begin] = get_entry(res, row, directory);
-		if (row + 1 < n_rows && directory_of(res, row + 1) == no)
+		if (row + 1 < n_rows && directory_of(lister, res, row + 1) == no)
 			continue;
 		take_entries(lister, *directory, entries, row + 1 - begin);
 		begin = row + 1;
@@ -370,13 +391,14 @@ backup_list_new(PGconn *conn, int major, const char *catalog_version)
 	add_directory(list, pg_strdup(""), 0, BACKUP_BASE);
 	while (lister.n_listed < list->n_directories)
 	{
-		int			end = list->n_directories;
-		PGresult   *res = query_level(&lister, end);
+		PGresult   *res;
 
+		lister.n_asked = list->n_directories;
+		res = query_level(&lister);
 		if (res)
 			take_level(&lister, res);
 		PQclear(res);
-		lister.n_listed = end;
+		lister.n_listed = lister.n_asked;
 		progress_tick();
 	}
 	list->n_directories--;

@@ -72,4 +72,10 @@ extern void backup_list_remove(BackupList *list, const char *path);
 extern void backup_list_append_path(PQExpBuffer sql, PGconn *conn,
 									const char *path);
 
+/*
+ * A number of a result in binary format, of int8.  The program ends if it is
+ * of another length: a server is not believed to send what it was asked for.
+ */
+extern int64 backup_list_int64(const PGresult *res, int row, int column);
+
 #endif							/* BACKUP_LIST_H */

@@ -94,10 +94,11 @@ backup_plan_new(BackupList *list)
 
 	if (list->n_files > 0)
 		qsort(list->files, list->n_files, sizeof(BackupFile), compare_files);
-	for (int i = 0; i < list->n_files; i++)
+	for (int i = 0; i < list->n_files && n_ranges <= PG_INT32_MAX; i++)
 		n_ranges += ranges_of(&list->files[i]);
 	if (n_ranges > PG_INT32_MAX)
-		pg_fatal("the cluster is too large: " UINT64_FORMAT " pieces", n_ranges);
+		pg_fatal("the cluster is too large: " UINT64_FORMAT " pieces or more",
+				 n_ranges);
 	plan->list = list;
 	plan->ranges = pg_malloc((n_ranges + 1) * sizeof(BackupRange));
 	plan->pieces = pg_malloc0((n_ranges + 1) * sizeof(BackupPiece));
