@@ -16,6 +16,7 @@ static const BackupFile files[] = {
 	{.path = "second",.size = 7,.tablespace = 1},
 	{.path = "first",.size = PIECE_BYTES,.tablespace = 0},
 	{.path = "small2",.size = 100,.tablespace = BACKUP_BASE},
+	{.path = "whole",.size = 500,.tablespace = BACKUP_BASE,.is_whole = true},
 };
 
 static BackupPlan *
@@ -39,7 +40,10 @@ piece_is_sound(const BackupPlan *plan, const BackupPiece *piece)
 	{
 		const BackupRange *range = &plan->ranges[piece->first + i];
 
-		if (plan->list->files[range->file].tablespace != piece->tablespace)
+		const BackupFile *file = &plan->list->files[range->file];
+
+		if (file->tablespace != piece->tablespace ||
+			file->is_whole != piece->is_whole)
 			return false;
 		bytes += range->length;
 	}
@@ -111,9 +115,10 @@ test_backup_plan(void)
 	is_text(plan->list->files[0].path, "first", "tablespaces come first");
 	is_text(plan->list->files[2].path, "large", "then the base, by size");
 	is_text(plan->list->files[6].path, "empty", "the smallest last");
-	/* 1, 1, 4, 2, and the small ones together */
-	is_number(plan->n_pieces, 9, "so many pieces");
-	is_number(plan->pieces[8].no, 6, "counted in their tablespace");
+	is_text(plan->list->files[7].path, "whole", "but for those that are read whole");
+	/* 1, 1, 4, 2, the small ones together, and those that are read whole */
+	is_number(plan->n_pieces, 10, "so many pieces");
+	is_number(plan->pieces[9].no, 7, "counted in their tablespace");
 	is_number(make_plan(files, 0)->n_pieces, 0, "no files, no pieces");
 	check_many_small();
 }

@@ -297,6 +297,8 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
 			entry.file.is_relation = true;
 			entry.file.segment = relation.segment;
 		}
+		entry.file.is_whole = !entry.file.is_relation &&
+			entry.file.size <= WHOLE_FILE_BYTES;
 		take_entry(lister, &directory, &entry);
 	}
 	free(unlogged);

@@ -6,6 +6,8 @@
  * which follows symbolic links: what a link leads to is taken for what it
  * stands for.  Only those of tablespaces, and that of pg_wal, are known as
  * links.  What is made after the list, or grows, is in the write-ahead log.
+ * Small files that are no relation's need not be in that, and may be written
+ * anew: they are read as they are by then.
  */
 #ifndef BACKUP_LIST_H
 #define BACKUP_LIST_H
@@ -31,6 +33,9 @@ typedef struct BackupTablespace
 /* The log, where it is not in the base. */
 #define BACKUP_WAL_FILE (-2)
 
+/* A file that is read whole is not longer than this when it is listed. */
+#define WHOLE_FILE_BYTES ((uint64) 1024 * 1024)
+
 typedef struct BackupFile
 {
 	char	   *path;			/* below the data directory, any bytes */
@@ -41,6 +46,7 @@ typedef struct BackupFile
 	uint32		segment;		/* of those of the relation's fork */
 	bool		is_closed;		/* a directory: what is in it is no matter */
 	bool		is_wal;			/* of the log: not to be shorter */
+	bool		is_whole;		/* read whole, however long it is by then */
 } BackupFile;
 
 typedef struct BackupList

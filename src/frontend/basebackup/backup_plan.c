@@ -6,7 +6,10 @@
 
 #include "basebackup/backup_plan.h"
 
-/* Tablespaces, then the base; in each the largest first. */
+/*
+ * Tablespaces, then the base; in each the largest first, and last those that
+ * are read whole.
+ */
 static int
 compare_files(const void *a, const void *b)
 {
@@ -21,6 +24,8 @@ compare_files(const void *a, const void *b)
 			return -1;
 		return x->tablespace < y->tablespace ? -1 : 1;
 	}
+	if (x->is_whole != y->is_whole)
+		return x->is_whole ? 1 : -1;
 	if (x->size != y->size)
 		return x->size > y->size ? -1 : 1;
 	return strcmp(x->path, y->path);
@@ -55,8 +60,11 @@ static bool
 fits(const BackupPlan *plan, const BackupPiece *piece, uint64 bytes,
 	 const BackupRange *range)
 {
+	const BackupFile *file = &plan->list->files[range->file];
+
 	return piece->n < PIECE_RANGES && bytes + range->length <= PIECE_BYTES &&
-		piece->tablespace == plan->list->files[range->file].tablespace;
+		piece->tablespace == file->tablespace &&
+		piece->is_whole == file->is_whole;
 }
 
 static void
@@ -68,16 +76,17 @@ group_ranges(BackupPlan *plan)
 	for (int i = 0; i < plan->n_ranges; i++)
 	{
 		const BackupRange *range = &plan->ranges[i];
-		int			tablespace = plan->list->files[range->file].tablespace;
+		const BackupFile *file = &plan->list->files[range->file];
 
 		if (piece == NULL || !fits(plan, piece, bytes, range))
 		{
-			int			no = piece && piece->tablespace == tablespace ?
+			int			no = piece && piece->tablespace == file->tablespace ?
 				piece->no + 1 : 0;
 
 			piece = &plan->pieces[plan->n_pieces++];
 			piece->first = i;
-			piece->tablespace = tablespace;
+			piece->tablespace = file->tablespace;
+			piece->is_whole = file->is_whole;
 			piece->no = no;
 			bytes = 0;
 		}

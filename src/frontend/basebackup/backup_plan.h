@@ -6,7 +6,8 @@
  * together at most.  A larger file is in many pieces, read side by side;
  * small ones share a piece.  All of a piece is of one tablespace, or the
  * base, which comes last; the larger files come first, so that no long one is
- * left at the end.
+ * left at the end.  Behind them are those that are read whole, in pieces of
+ * their own, whose lengths are those of the list.
  */
 #ifndef BACKUP_PLAN_H
 #define BACKUP_PLAN_H
@@ -30,6 +31,7 @@ typedef struct BackupPiece
 	int			first;			/* of the ranges */
 	int			n;
 	int			tablespace;		/* as of BackupFile */
+	bool		is_whole;		/* as of BackupFile */
 	int			no;				/* among those of this tablespace */
 } BackupPiece;
 

@@ -43,6 +43,7 @@ backup_pool_make_results(Backup *backup)
 	results->crcs = shared_memory_new(plan->n_ranges, sizeof(uint32));
 	results->failures = shared_memory_new(plan->n_pieces, sizeof(int));
 	results->vanished = shared_memory_new(plan->list->n_files, sizeof(bool));
+	results->whole = shared_memory_new(plan->list->n_files, sizeof(WholeFile));
 	results->times = shared_memory_new(plan->n_pieces, sizeof(PieceTime));
 	results->warned = shared_memory_new(plan->list->n_files, sizeof(uint32));
 	results->bytes_done = shared_memory_new(1, sizeof(uint64));
@@ -97,7 +98,9 @@ run_job(void *arg, int job, volatile int *step)
 
 	time->worker = pool->worker;
 	time->start_us = clock_wall_us();
-	if (backup->extension->missing)
+	if (piece->is_whole)
+		backup_read_whole(backup, pool->conn, pool->layout, piece);
+	else if (backup->extension->missing)
 		backup_read_piece(backup, pool->conn, pool->check, pool->layout, piece);
 	else
 		backup_call_piece(backup, pool->conn, checks_pages(backup),

@@ -18,6 +18,12 @@
 /* None of those that are read whole has so many. */
 #define SMALL_FILE_BYTES 1048576
 
+/*
+ * Nor has one that is one of the list's whole files, and grows until it is
+ * read, more of it in the backup.
+ */
+#define MOST_WHOLE_BYTES 4194304
+
 /* What a piece is read with. */
 typedef struct PieceReader
 {
@@ -204,6 +210,88 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 	backup->results.failures[piece - backup->plan->pieces] =
 		check ? page_check_settle(check) : 0;
 	layout->end_piece(layout);
+	free(statement);
+}
+
+/* ----------
+ * Whole files
+ * ----------
+ */
+
+/* Owned. */
+static char *
+whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
+{
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SELECT CASE WHEN s.size IS NULL OR s.isdir THEN NULL"
+						 " WHEN s.size OPERATOR(pg_catalog.>) 0"
+						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, 0, "
+						 CppAsString2(MOST_WHOLE_BYTES) ", true)"
+						 " ELSE ''::pg_catalog.bytea END,"
+						 " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8"
+						 " FROM (VALUES ");
+	for (int i = 0; i < piece->n; i++)
+	{
+		const BackupRange *range = &backup->plan->ranges[piece->first + i];
+
+		appendPQExpBuffer(&sql, "%s(%d, ", i > 0 ? ", " : "", i);
+		backup_list_append_path(&sql, conn, backup->list->files[range->file].path);
+		appendPQExpBufferChar(&sql, ')');
+	}
+	appendPQExpBufferStr(&sql, ") v (n, path),"
+						 " pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
+						 " ORDER BY v.n");
+	if (PQExpBufferDataBroken(sql))
+		pg_fatal("out of memory");
+	return sql.data;
+}
+
+/* A row of its result.  The header that tar has is of this length, too. */
+static void
+take_whole_file(const Backup *backup, BackupLayout *layout, int no,
+				const PGresult *res, int row)
+{
+	BackupRange range = backup->plan->ranges[no];
+	BackupFile *file = &backup->list->files[range.file];
+	bool		is_gone = PQgetisnull(res, row, 0);
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	backup->results.vanished[range.file] = is_gone;
+	if (!is_gone)
+	{
+		range.length = PQgetlength(res, row, 0);
+		file->size = range.length;
+		file->mtime = (time_t) backup_list_int64(res, row, 1);
+		backup->results.whole[range.file] = (WholeFile)
+		{
+			file->size, file->mtime
+		};
+		layout->begin_range(layout, &range);
+		layout->data(layout, PQgetvalue(res, row, 0), range.length);
+		layout->end_range(layout);
+		crc = crc32c_add(crc, PQgetvalue(res, row, 0), range.length);
+	}
+	FIN_CRC32C(crc);
+	backup->results.crcs[no] = crc;
+}
+
+void
+backup_read_whole(const Backup *backup, PGconn *conn, BackupLayout *layout,
+				  const BackupPiece *piece)
+{
+	char	   *statement = whole_statement(conn, backup, piece);
+	PGresult   *res = session_query_params(conn, statement, 0, NULL, 1);
+
+	if (PQntuples(res) != piece->n || PQnfields(res) != 2)
+		copy_rows_unexpected();
+	layout->begin_piece(layout, piece);
+	for (int i = 0; i < piece->n; i++)
+		take_whole_file(backup, layout, piece->first + i, res, i);
+	layout->end_piece(layout);
+	PQclear(res);
 	free(statement);
 }
 

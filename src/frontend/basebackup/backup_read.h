@@ -25,6 +25,13 @@ extern void backup_read_piece(const Backup *backup, PGconn *conn,
 							  const BackupPiece *piece);
 
 /*
+ * The same of a piece of files that are read whole, by SQL in any case: each
+ * is as long as it is by then, which is noted.
+ */
+extern void backup_read_whole(const Backup *backup, PGconn *conn,
+							  BackupLayout *layout, const BackupPiece *piece);
+
+/*
  * A small file, whole: its bytes in a result, or NULL if it is not there.
  * Owned.
  */

@@ -37,6 +37,13 @@ typedef struct PieceTime
 	int			worker;
 } PieceTime;
 
+/* What a file that is read whole was when it was read. */
+typedef struct WholeFile
+{
+	uint64		size;
+	int64		mtime;
+} WholeFile;
+
 /* As run_event_stage() is told them. */
 #define MAX_BACKUP_STAGES 6
 
@@ -49,6 +56,7 @@ typedef struct BackupResults
 	uint32	   *crcs;			/* by range: finished CRC-32C */
 	int		   *failures;		/* by piece: pages whose checksum is wrong */
 	bool	   *vanished;		/* by file: gone before it was read */
+	WholeFile  *whole;			/* by file, of those that are read whole */
 	PieceTime  *times;			/* by piece */
 	uint32	   *warned;			/* by file: pages that were told of */
 	volatile uint64 *bytes_done;	/* of all pieces that are done */

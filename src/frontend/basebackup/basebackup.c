@@ -141,7 +141,28 @@ begin(Backup *backup, const char *argv0)
  * ----------
  */
 
-/* Of its parts.  Finished; that of no bytes is 0. */
+/* Files that were read whole are in the list as they were then. */
+static void
+note_whole_files(Backup *backup)
+{
+	BackupList *list = backup->list;
+
+	for (int i = 0; i < list->n_files; i++)
+	{
+		const WholeFile *whole = &backup->results.whole[i];
+
+		if (!list->files[i].is_whole || backup->results.vanished[i])
+			continue;
+		list->total_bytes += whole->size - list->files[i].size;
+		list->files[i].size = whole->size;
+		list->files[i].mtime = (time_t) whole->mtime;
+	}
+}
+
+/*
+ * Of its parts.  Finished; that of no bytes is 0.  What is before the only
+ * part of a file is nothing, however long that has become.
+ */
 static uint32
 file_crc(const Backup *backup, int file, int *range)
 {
@@ -373,6 +394,7 @@ basebackup_take(const Options *options, const char *argv0)
 	if (options->wal_method == BACKUP_WAL_STREAM)
 		backup_wal_follow(backup);
 	backup_pool_run(backup, "files", backup->follower ? backup_wal_attend : NULL);
+	note_whole_files(backup);
 	complete(backup);
 
 	/* findings are a result: all has been done, and nothing to be undone */

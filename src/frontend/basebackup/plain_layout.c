@@ -183,9 +183,9 @@ typedef struct PlainLayout
 } PlainLayout;
 
 static int
-open_file(const char *path)
+open_file(const char *path, int flags)
 {
-	int			fd = open(path, O_WRONLY | O_CREAT | PG_BINARY,
+	int			fd = open(path, O_WRONLY | O_CREAT | PG_BINARY | flags,
 						  pg_file_create_mode);
 
 	if (fd < 0)
@@ -217,10 +217,11 @@ static void
 begin_range(BackupLayout *layout, const BackupRange *range)
 {
 	PlainLayout *plain = (PlainLayout *) layout;
+	const BackupFile *file = &plain->backup->list->files[range->file];
 
-	plain->path = path_of(plain->backup,
-						  plain->backup->list->files[range->file].path);
-	plain->fd = open_file(plain->path);
+	plain->path = path_of(plain->backup, file->path);
+	/* a worker that was lost may have read more */
+	plain->fd = open_file(plain->path, file->is_whole ? O_TRUNC : 0);
 	plain->offset = range->offset;
 }
 
@@ -265,7 +266,7 @@ static void
 write_file(const Backup *backup, const char *name, const char *data, size_t len)
 {
 	char	   *path = path_of(backup, name);
-	int			fd = open_file(path);
+	int			fd = open_file(path, 0);
 
 	write_bytes(fd, path, data, len, 0);
 	close_file(fd, path);
