@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_in_run);
 use Pardump::BaseBackup qw(held_run verify_backup_ok start_backup slots_left);
-use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path pg_major sql value);
 use Pardump::Moment qw(moment_go_on stop_moments);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -85,6 +85,20 @@ started_ok($extracted, 'tar', 8);
 	moment_go_on($moments);
 	is(end_dump($run), 0, 'no slot: exit code');
 	verify_backup_ok($run->{dir}, 'no slot');
+	stop_moments($moments);
+}
+
+# one that nothing is asked of is used all the same: else the server may end its session
+SKIP:
+{
+	skip 'slots may be idle', 3 if pg_major() < 18;
+	my ($moments, $run) = held_run($node, [qr/COPY \(SELECT v\.n/], 'idle', { pattern => 0, n => 2 }, [], '-X', 'fetch');
+	my ($restart, $since) = split /\|/, sql($node, 'postgres', 'SELECT restart_lsn, inactive_since FROM pg_replication_slots');
+	ok($node->poll_query_until('postgres', "SELECT inactive_since > '$since' FROM pg_replication_slots"),
+		'a slot that is not moved is used');
+	is(value($node, 'postgres', 'SELECT restart_lsn FROM pg_replication_slots'), $restart, 'and stays where it is');
+	moment_go_on($moments);
+	is(end_dump($run), 0, 'idle: exit code');
 	stop_moments($moments);
 }
 

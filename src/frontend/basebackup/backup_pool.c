@@ -20,6 +20,9 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 
+/* How often the slot is used. */
+#define SLOT_SECONDS 1.0
+
 /* A pool that runs; the last four members are a worker's own. */
 typedef struct BackupPool
 {
@@ -28,6 +31,7 @@ typedef struct BackupPool
 	BackupMeanwhile meanwhile;
 	uint64		bytes;			/* of all pieces */
 	double		begun;			/* as of run_clock_seconds() */
+	double		slot_used;		/* the same */
 	int			worker;
 	PGconn	   *conn;
 	PageCheck  *check;
@@ -162,9 +166,15 @@ watch_leader(void *arg)
 static bool
 attend(void *arg, bool all_done)
 {
-	const BackupPool *pool = arg;
+	BackupPool *pool = arg;
+	double		now = run_clock_seconds();
 
 	backup_server_check(pool->backup);
+	if (now - pool->slot_used >= SLOT_SECONDS)
+	{
+		pool->slot_used = now;
+		backup_server_use_slot(pool->backup);
+	}
 	if (pool->meanwhile)
 		pool->meanwhile(pool->backup);
 	progress_tick();

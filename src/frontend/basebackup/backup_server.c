@@ -21,6 +21,9 @@
 /* pg_start_backup() was renamed pg_backup_start() */
 #define MIN_SERVER_VERSION 150000
 
+/* The server has idle_replication_slot_timeout. */
+#define FIRST_MAJOR_WITH_IDLE_SLOTS 18
+
 /* Names of files may be of any encoding: no text is converted. */
 #define ANY_ENCODING "SQL_ASCII"
 
@@ -216,6 +219,22 @@ backup_server_advance_slot(const Backup *backup, XLogRecPtr position)
 		return;
 	sql = psprintf("SELECT pg_catalog.pg_replication_slot_advance('%s', '%X/%X')",
 				   backup->slot, LSN_FORMAT_ARGS(position));
+	PQclear(session_query(backup->conn, sql));
+	free(sql);
+}
+
+/* It stays where it is. */
+void
+backup_server_use_slot(const Backup *backup)
+{
+	char	   *sql;
+
+	if (backup->slot == NULL ||
+		backup->server.major < FIRST_MAJOR_WITH_IDLE_SLOTS)
+		return;
+	sql = psprintf("SELECT pg_catalog.pg_replication_slot_advance(slot_name, restart_lsn)"
+				   " FROM pg_catalog.pg_replication_slots"
+				   " WHERE slot_name OPERATOR(pg_catalog.=) '%s'", backup->slot);
 	PQclear(session_query(backup->conn, sql));
 	free(sql);
 }

@@ -36,6 +36,12 @@ extern XLogRecPtr backup_server_wal_position(const Backup *backup);
 extern void backup_server_advance_slot(const Backup *backup,
 									   XLogRecPtr position);
 
+/*
+ * The slot is in use, though nothing is asked of it: since 18 the server ends
+ * the session of one that was idle for idle_replication_slot_timeout.
+ */
+extern void backup_server_use_slot(const Backup *backup);
+
 /* Exit with a message if the leader's session is lost. */
 extern void backup_server_check(const Backup *backup);
 
