@@ -37,7 +37,8 @@
 static const char facts_query[] =
 "SELECT " IDENTITY ", s.catalog_version_no,"
 " i.database_block_size, i.blocks_per_segment, i.bytes_per_wal_segment,"
-" i.data_page_checksum_version,"
+/* since 19 pg_control_init() tells what initdb made of it */
+" pg_catalog.current_setting('data_checksums') OPERATOR(pg_catalog.=) 'on',"
 " pg_catalog.current_setting('data_directory_mode')"
 FROM_SYSTEM ", pg_catalog.pg_control_init() i";
 
@@ -108,7 +109,7 @@ ask_facts(Backup *backup)
 	server->block_size = (uint32) get_number(res, 4);
 	server->segment_blocks = (uint32) get_number(res, 5);
 	server->wal_segment_bytes = get_number(res, 6);
-	server->has_checksums = get_number(res, 7) != 0;
+	server->has_checksums = get_bool(res, 7);
 	server->directory_mode = (int) strtol(PQgetvalue(res, 0, 8), NULL, 8);
 	PQclear(res);
 	check_facts(server);
