@@ -284,6 +284,14 @@ foreach my $try ([ 'close', 'backup_manifest.tmp' ], [ 'fsync', 'backup_manifest
 	like($err, qr/error: could not $call file ".*backup_manifest.*: Input\/output error/, "$what: a message");
 	nothing_left_ok({ dir => $dir }, $what);
 }
+# where there is none, the names of all others are flushed
+{
+	my ($dir, $log) = (new_path('flushed'), new_path('log'));
+	my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$faults", "SYSTEM_LOG=$log", 'pg_parbasebackup',
+		connection($node), '-D', $dir, '-c', 'fast', '-j2', '-Ft', '--no-manifest');
+	is("$rc$err", '0', '-Ft --no-manifest');
+	is(join(' ', sort slurp_file($log) =~ /^fsync \Q$dir\E(.*)$/mg), ' /base.tar /pg_wal.tar', 'tar files and their directory are flushed');
+}
 {
 	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=5000000' ], '--no-clean');
 	is(end_dump($run), 1, '--no-clean: exit code');

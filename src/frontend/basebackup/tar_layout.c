@@ -351,11 +351,15 @@ flush(const Backup *backup)
 
 	if (options->sync_method == SYNC_SYNCFS)
 		archive_sync_files(options->directory, SYNC_SYNCFS);
-	else if (options->sync_method == SYNC_FSYNC)
-		for (int i = 0; i < files->n_files; i++)
-			if (files->files[i].path &&
-				fsync_fname(files->files[i].path, false) != 0)
-				exit(1);		/* it has said why */
+	if (options->sync_method != SYNC_FSYNC)
+		return;
+	for (int i = 0; i < files->n_files; i++)
+		if (files->files[i].path &&
+			fsync_fname(files->files[i].path, false) != 0)
+			exit(1);			/* it has said why */
+	/* their names, too: there may be no manifest that comes to them */
+	if (fsync_fname(options->directory, true) != 0)
+		exit(1);
 }
 
 const BackupForm tar_form = {
