@@ -163,6 +163,13 @@ rename("$other/$oid.tar", "$other/12345.tar") or die "rename: $!";
 refused_ok(qr/tablespace_map has no tablespace 12345, whose archive is there/, $other);
 unlink("$other/12345.tar");
 refused_ok(qr/there is no archive of tablespace $oid/, $other);
+# what is kept cannot be started, as it would be without it
+{
+	my ($status, undef, $kept) = extract($other, '--no-clean');
+	is($status, 1, '--no-clean: exit code');
+	ok(-e "$kept/backup_label" && !-e "$kept/global/pg_control" && !-e "$kept/backup_manifest",
+		'a server cannot be started of what is kept');
+}
 
 # a path that leads out of the directory
 my $evil = new_path('evil');

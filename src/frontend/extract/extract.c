@@ -169,6 +169,19 @@ copy_manifest(const Options *options, const Attributes *attributes)
 	free(to);
 }
 
+/* All that it needs is there: a server can be started. */
+static void
+name_last_file(const Options *options)
+{
+	char	   *path = psprintf("%s/%s", options->directory, EXTRACT_LAST_FILE);
+	char	   *temp = psprintf("%s%s", path, EXTRACT_LAST_SUFFIX);
+
+	if (rename(temp, path) < 0 && errno != ENOENT)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
+	free(path);
+	free(temp);
+}
+
 /*
  * Whom a directory belongs to can put a link in the place of what is in it,
  * so root has to be done with all that is before it gives it away.
@@ -231,6 +244,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 	}
 	map = extract_tablespaces(options, claim, attributes, n_links);
 	copy_manifest(options, attributes);
+	name_last_file(options);
 	set_attributes(options, attributes, map);
 	complete(options);
 }

@@ -132,7 +132,10 @@ fill(Extraction *extraction, bool *whole)
 static char *
 target_path(const Extraction *extraction, const TarMember *member)
 {
-	return psprintf("%s/%s", extraction->directory, member->path);
+	const char *suffix = strcmp(member->path, EXTRACT_LAST_FILE) == 0 ?
+		EXTRACT_LAST_SUFFIX : "";
+
+	return psprintf("%s/%s%s", extraction->directory, member->path, suffix);
 }
 
 static void

@@ -16,6 +16,14 @@
 #include "shared/compress_spec.h"
 
 /*
+ * What no server starts without.  It has a suffix at first: as long as there
+ * are no tablespaces, one that was started would take those that are where
+ * the backup's were.
+ */
+#define EXTRACT_LAST_FILE "global/pg_control"
+#define EXTRACT_LAST_SUFFIX ".tmp"
+
+/*
  * Extract an archive into a directory, which is there and has no links, on so
  * many processes; attributes that must wait are noted, with the directory's
  * name.  Nobody gets more permissions than a data directory's group may have.
