@@ -10,6 +10,7 @@
 
 #include "backup/backup_manifest.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "stream/hex.h"
 #include "stream/sink_file.h"
 #include "stream/sink_tap.h"
@@ -96,7 +97,7 @@ backup_manifest_add_file(BackupManifest *manifest, const char *path,
 	if (gmtime_r(&mtime, &gmt) == NULL ||
 		strftime(modified, sizeof(modified), "%Y-%m-%d %H:%M:%S GMT", &gmt) == 0)
 		pg_fatal("could not represent the modification time of file \"%s\"",
-				 path);
+				 printable(path));
 	appendPQExpBufferStr(text, manifest->n_files++ > 0 ? ",\n{ " : "\n{ ");
 	append_path(text, path);
 	appendPQExpBuffer(text, ", \"Size\": " UINT64_FORMAT ", \"Last-Modified\": \"%s\"",

@@ -14,6 +14,7 @@
 #include "shared/block_compress.h"
 
 #include "backup/tar_archive.h"
+#include "base/printable.h"
 #include "base/shared_memory.h"
 #include "stream/piece_ring.h"
 #include "stream/write_at.h"
@@ -174,9 +175,10 @@ tar_archive_header(char header[TAR_BLOCK_SIZE], const char *path,
 		case TAR_OK:
 			break;
 		case TAR_NAME_TOO_LONG:
-			pg_fatal("file name too long for tar format: \"%s\"", path);
+			pg_fatal("file name too long for tar format: \"%s\"",
+					 printable(path));
 		case TAR_SYMLINK_TOO_LONG:
 			pg_fatal("symbolic link target too long for tar format: file name \"%s\", target \"%s\"",
-					 path, link_target);
+					 printable(path), printable(link_target));
 	}
 }
