@@ -3,9 +3,7 @@
  *		Reads pieces of the server's files by the extension.
  *
  * pg_pardump_read_files() reads, checks and compresses a piece in one call,
- * and pg_pardump_last_files() tells what came of it (doc/extension.md).  Each
- * piece has a short transaction of its own, so that no snapshot is held, nor
- * the extension kept from being dropped, for longer than that.
+ * and pg_pardump_last_files() tells what came of it (doc/extension.md).
  */
 #ifndef BACKUP_CALL_H
 #define BACKUP_CALL_H
