@@ -35,7 +35,7 @@ sql($node, 'postgres', q{
 	ALTER TABLE bank ADD PRIMARY KEY (id);
 	CREATE TABLE still AS SELECT g, repeat(md5(g::text), 10) AS t FROM generate_series(1, 30000) g});
 
-# ---- who writes meanwhile
+# ---- who writes meanwhile, also settings, which are not in the log
 
 my $script = new_path('writes.sql');
 append_to_file($script, <<'SQL');
@@ -47,6 +47,9 @@ UPDATE bank SET balance = balance - 1 WHERE id = :b;
 END;
 CREATE TABLE made AS SELECT g FROM generate_series(1, 3000) g;
 DROP TABLE made;
+\set long random(0, 1)
+\set threshold 2 + :long * 2147483645
+ALTER SYSTEM SET geqo_threshold = :threshold;
 SQL
 
 # Until the server ends it, or the round.
