@@ -5,10 +5,9 @@
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "process/worker_slots.h"
@@ -26,8 +25,10 @@ typedef struct SlotsShared
 /* Pools have no argument for it: this is the process's. */
 static struct
 {
-	char	   *directory;		/* NULL: there is no limit */
-	int			n_slots;		/* of workers, whose files are the first */
+	int			file;			/* its bytes, which nobody writes, are the
+								 * slots */
+	int			n_slots;		/* of workers, the first of the bytes; 0: there
+								 * is no limit */
 	int			n_builds;
 	int			n_runs;
 	SlotsShared *shared;
@@ -36,84 +37,51 @@ static struct
 								 * has it; -1 */
 	int		   *builds;			/* slots of builds that it has taken */
 	int			n_own_builds;
-}			slots = {.run = -1,.first = -1};
-
-static char *
-slot_path(int slot)
-{
-	return psprintf("%s/%d", slots.directory, slot);
-}
-
-/* An exit callback. */
-static void
-remove_files(void *arg)
-{
-	for (int i = 0; i < slots.n_slots + slots.n_builds; i++)
-	{
-		char	   *path = slot_path(i);
-
-		(void) unlink(path);
-		free(path);
-	}
-	if (rmdir(slots.directory) < 0)
-		pg_log_warning("could not remove directory \"%s\": %m", slots.directory);
-}
+}			slots = {.file = -1,.run = -1,.first = -1};
 
 void
 worker_slots_make(int n_slots, int n_builds, int n_runs)
 {
-	const char *parent = getenv("TMPDIR");
-
-	slots.directory = psprintf("%s/pg_pardump.XXXXXX",
-							   parent && *parent ? parent : "/tmp");
-	if (mkdtemp(slots.directory) == NULL)
-		pg_fatal("could not create directory \"%s\": %m", slots.directory);
+	slots.file = memfd_create("pg_pardump slots", MFD_CLOEXEC);
+	if (slots.file < 0)
+		pg_fatal("could not create a file in memory: %m");
 	slots.n_slots = n_slots;
 	slots.n_builds = n_builds;
 	slots.n_runs = n_runs;
 	slots.shared = shared_memory_new(1, offsetof(SlotsShared, wants) +
 									 n_runs * sizeof(bool));
-	cleanup_push(remove_files, &slots);
-	for (int i = 0; i < n_slots + n_builds; i++)
-	{
-		char	   *path = slot_path(i);
-		int			fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-
-		if (fd < 0)
-			pg_fatal("could not create file \"%s\": %m", path);
-		close(fd);
-		free(path);
-	}
 }
 
 void
 worker_slots_end(void)
 {
-	cleanup_pop(remove_files, &slots);
-	remove_files(&slots);
+	close(slots.file);
+	slots.file = -1;
+	slots.n_slots = 0;
 }
 
 /* The first of these that nobody has; or -1. */
 static int
 lock_slot(int first, int n)
 {
+	char	   *path = psprintf("/proc/self/fd/%d", slots.file);
+	int			fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		pg_fatal("could not open file \"%s\": %m", path);
+	free(path);
 	for (int i = first; i < first + n; i++)
 	{
-		char	   *path = slot_path(i);
-		int			fd = open(path, O_RDWR | O_CLOEXEC);
+		struct flock lock = {
+			.l_type = F_WRLCK,.l_whence = SEEK_SET,.l_start = i,.l_len = 1
+		};
 
-		if (fd < 0)
-			pg_fatal("could not open file \"%s\": %m", path);
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		{
-			free(path);
+		if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
 			return fd;
-		}
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			pg_fatal("could not lock file \"%s\": %m", path);
-		free(path);
-		close(fd);
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+			pg_fatal("could not lock a file in memory: %m");
 	}
+	close(fd);
 	return -1;
 }
 

@@ -2,10 +2,13 @@
  * worker_slots.h
  *		One budget of workers for several runs at a time.
  *
- * A slot is a file, and who has locked it has the slot.  The lock is the open
- * file's (flock()): the leader of a run takes it, the worker that it forks
- * inherits it, the leader closes its own, and when the worker has ended, in
- * whatever way, the slot is free.  Nobody needs to give it back.
+ * A slot is a byte of a file, and who has locked it has the slot.  The lock
+ * is the open file's (F_OFD_SETLK in fcntl(2)): the leader of a run takes it,
+ * the worker that it forks inherits it, the leader closes its own, and when
+ * the worker has ended, in whatever way, the slot is free.  Nobody needs to
+ * give it back.  The file has no name (memfd_create(2)), so that nobody who
+ * cleans directories while a run takes days can remove it, and nothing is
+ * left of it.
  *
  * Runs are numbered in the order in which they begin.  Each begins with a
  * slot, which is its first worker's, so that all come to their end however
@@ -22,12 +25,11 @@
 
 /*
  * In the process that starts the runs: so many slots, and so many of builds,
- * for runs 0 to n_runs - 1.  Their files are removed when it ends, at the
- * latest.
+ * for runs 0 to n_runs - 1.
  */
 extern void worker_slots_make(int n_slots, int n_builds, int n_runs);
 
-/* In that process: all runs have ended, the files go. */
+/* In that process: all runs have ended, there is no limit any more. */
 extern void worker_slots_end(void);
 
 /*

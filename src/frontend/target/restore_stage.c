@@ -4,6 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +35,20 @@ remove_directory(void *arg)
 		pg_log_warning("could not remove directory \"%s\"", restore->setup.directory);
 }
 
+/*
+ * In a run of days the directory may look as if nobody needed it any more: a
+ * lock keeps systemd-tmpfiles from it (tmpfiles.d(5)), for as long as this
+ * process or a child of it lives.  It is a precaution, so it may fail.
+ */
+static void
+hold_directory(const char *path)
+{
+	int			fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void) flock(fd, LOCK_SH | LOCK_NB);
+}
+
 void
 restore_stage_begin(RestoreStages *restore)
 {
@@ -43,6 +59,7 @@ restore_stage_begin(RestoreStages *restore)
 	if (mkdtemp(path) == NULL)
 		pg_fatal("could not create directory \"%s\": %m", path);
 	restore->setup.directory = path;
+	hold_directory(path);
 	cleanup_push(remove_directory, restore);
 	cleanup_push(end_restore, restore);
 	restore->setup.address = target_restore_address(restore->target, "off");
