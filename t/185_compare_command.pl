@@ -316,6 +316,19 @@ foreach my $with ([ 'the archive', $quoted ], [ 'the other database', $full ])
 {
 	refused_ok(qr/error: no table of the database or $with->[0] matches what the options name/, "on no side, $with->[0]", $with->[1], '-t', 'nowhere.*');
 }
+foreach my $try ([ '-T', '*.*', '-B' ], [ '-N', '*', '-B' ])
+{
+	foreach my $with ([ 'the archive', $archives{ours} ], [ 'the other database', $other ])
+	{
+		refused_ok(qr/error: no table of the database or $with->[0] matches what the options name\n.*detail: No rows, sequences or large objects were compared\./,
+			"all is left out, $with->[0], @$try", $with->[1], @$try);
+	}
+}
+sql($node, 'postgres', "CREATE DATABASE empty$_") foreach 1 .. 2;
+{
+	local $shop = $node->connstr('empty1');
+	same_ok('two that are empty', $node->connstr('empty2'));
+}
 refused_ok(qr/no matching tables were found for pattern "s.gone"/, '--strict-names', $quoted, '--strict-names', '-t', 's.gone');
 
 $node->stop;

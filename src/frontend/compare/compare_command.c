@@ -83,14 +83,24 @@ compare_positions(CompareSide *const sides[2], const bool *chosen, int *n)
 									 compare_tell_line);
 }
 
-/* One side without anything that matches is a difference, two are none. */
+/*
+ * That nothing was compared must not look as if it were equal.  Two databases
+ * that are empty are, if nothing was left out.
+ */
 static void
-refuse_nothing(CompareSide *const sides[2], const CompareTables *tables)
+refuse_nothing(CompareSide *const sides[2], const Options *options,
+			   const CompareTables *tables, int n_sequences,
+			   const ObjectSum objects[2], int n_different)
 {
-	if (tables->n_tables == 0 && compare_side_matches_nothing(sides[0]) &&
-		(compare_side_is_archive(sides[1]) || compare_side_matches_nothing(sides[1])))
-		pg_fatal("no table of %s or %s matches what the options name",
-				 compare_side_name(sides[0]), compare_side_name(sides[1]));
+	if (tables->n_tables + n_sequences + n_different == 0 &&
+		objects[0].objects + objects[1].objects == 0 &&
+		compare_selection_is_given(options))
+	{
+		pg_log_error("no table of %s or %s matches what the options name",
+					 compare_side_name(sides[0]), compare_side_name(sides[1]));
+		pg_log_error_detail("No rows, sequences or large objects were compared.");
+		exit(1);
+	}
 }
 
 int
@@ -117,7 +127,6 @@ compare_databases(const Options *options, const char *argv0)
 		with_objects = compare_selection_has_objects(options);
 	}
 	tables = compare_tables_match(sides, chosen);
-	refuse_nothing(sides, tables);
 	compare_tell_run(sides, tables, options);
 	rows = compare_rows_run(sides, tables, with_objects, objects);
 	for (int i = 0; i < 2; i++)
@@ -132,6 +141,7 @@ compare_databases(const Options *options, const char *argv0)
 		n_different += tables->tables[i].differs;
 	n_different += compare_positions(sides, chosen, &n_sequences);
 	n_different += compare_tell_objects(sides, objects);
+	refuse_nothing(sides, options, tables, n_sequences, objects, n_different);
 	compare_tell_sum(tables, n_sequences, objects, n_different);
 	return n_different > 0 ? 1 : 0;
 }

@@ -128,6 +128,18 @@ compare_selection_has_objects(const Options *options)
 		n[PATTERN_TABLE] + n[PATTERN_SCHEMA] + n[PATTERN_EXTENSION] == 0;
 }
 
+bool
+compare_selection_is_given(const Options *options)
+{
+	int			n[N_PATTERN_KINDS];
+	int			n_all = 0;
+
+	count_choices(options, n);
+	for (int kind = 0; kind < N_PATTERN_KINDS; kind++)
+		n_all += n[kind];
+	return n_all > n[PATTERN_OBJECTS] + n[PATTERN_STRICT];
+}
+
 /* ----------
  * Conditions
  * ----------
@@ -258,19 +270,18 @@ choose_nothing(Options *options, bool with_objects)
 	options->n_pg_dump_args = n;
 }
 
-bool
+void
 compare_selection_fit(PGconn *conn, Options *options)
 {
 	int			n[N_PATTERN_KINDS];
 
 	count_choices(options, n);
 	if (n[PATTERN_STRICT] > 0 || n[PATTERN_FILE] > 0)
-		return false;
+		return;
 	if ((n[PATTERN_TABLE] == 0 || is_there(conn, options, PATTERN_TABLE)) &&
 		(n[PATTERN_SCHEMA] == 0 || is_there(conn, options, PATTERN_SCHEMA)))
-		return false;
+		return;
 	choose_nothing(options, compare_selection_has_objects(options));
-	return true;
 }
 
 /* ----------

@@ -16,9 +16,9 @@
 
 /*
  * If a pattern is to be matched by tables, or schemas, and none here is, have
- * pg_dump choose none, without an error.  Were they?
+ * pg_dump choose none, without an error.
  */
-extern bool compare_selection_fit(PGconn *conn, Options *options);
+extern void compare_selection_fit(PGconn *conn, Options *options);
 
 /*
  * By entry of an archive's table of contents: rows of a table and positions
@@ -30,6 +30,9 @@ extern bool compare_selection_fit(PGconn *conn, Options *options);
  */
 extern bool *compare_selection_of_toc(PGconn *conn, const Options *options,
 									  const Toc *toc);
+
+/* Do the options leave out anything? */
+extern bool compare_selection_is_given(const Options *options);
 
 /* Would large objects be dumped, if there were any? */
 extern bool compare_selection_has_objects(const Options *options);

@@ -29,7 +29,6 @@ struct CompareSide
 	Source		source;			/* of a database */
 	bool		begun;			/* its leader's session is kept */
 	bool		alike;			/* settings are those of both sides */
-	bool		matches_nothing;	/* that options name by patterns */
 	const Archive *archive;		/* or NULL */
 	const ArchivePlan *archive_plan;
 
@@ -77,8 +76,7 @@ compare_side_open_database(const Options *options, const char *name,
 	side->run.plan = side->plan;
 	pg_dump = stock_pg_dump_find(&side->options, argv0);
 	leader_connect(&side->source);
-	side->matches_nothing = compare_selection_fit(side->source.conn,
-												  &side->options);
+	compare_selection_fit(side->source.conn, &side->options);
 	stock_pg_dump_check(pg_dump, &side->options);
 	leader_open(&side->source, pg_dump, side->plan);
 	leader_plan(&side->source, pg_dump, side->plan);
@@ -153,12 +151,6 @@ bool
 compare_side_is_archive(const CompareSide *side)
 {
 	return side->archive != NULL;
-}
-
-bool
-compare_side_matches_nothing(const CompareSide *side)
-{
-	return side->matches_nothing;
 }
 
 PGconn *

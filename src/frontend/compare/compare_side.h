@@ -59,9 +59,6 @@ extern const char *compare_side_name(const CompareSide *side);
 extern const DumpPlan *compare_side_plan(const CompareSide *side);
 extern bool compare_side_is_archive(const CompareSide *side);
 
-/* A database in which nothing matches the patterns of the options. */
-extern bool compare_side_matches_nothing(const CompareSide *side);
-
 /* Of a database: the leader's session. */
 extern PGconn *compare_side_conn(const CompareSide *side);
 
