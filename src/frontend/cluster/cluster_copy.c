@@ -8,13 +8,13 @@
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/units.h"
+#include "cluster/cluster_check.h"
 #include "cluster/cluster_copy.h"
 #include "cluster/cluster_session.h"
 #include "globals/globals_apply.h"
 #include "globals/globals_read.h"
 #include "progress/progress.h"
 #include "session/connection.h"
-#include "source/server_check.h"
 #include "stock/stock_pg_dumpall.h"
 
 typedef struct ClusterCopy
@@ -63,7 +63,7 @@ read_source(ClusterCopy *copy, const char *argv0)
 	else
 	{
 		copy->list = cluster_list_read(conn, options);
-		server_check_connections(conn, NULL, options->jobs);
+		cluster_check_source(conn, options->jobs, copy->list->n);
 		findings_settle();
 	}
 	text = globals_read(conn, copy->source, part, options, argv0);
@@ -114,6 +114,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	read_source(copy, argv0);
 	open_target(copy);
 	cluster_list_refuse_existing(copy->list, copy->globals.conn);
+	cluster_check_target(copy->globals.conn, options->jobs, copy->list->n);
 	findings_settle();
 	globals_apply(&copy->globals, copy->script);
 	cluster_session_close(copy->globals.conn);

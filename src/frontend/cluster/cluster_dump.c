@@ -15,13 +15,13 @@
 #include "base/findings.h"
 #include "base/interrupt.h"
 #include "base/units.h"
+#include "cluster/cluster_check.h"
 #include "cluster/cluster_dump.h"
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_session.h"
 #include "globals/globals_read.h"
 #include "progress/progress.h"
 #include "session/connection.h"
-#include "source/server_check.h"
 #include "stock/stock_pg_dumpall.h"
 #include "stream/sink_file.h"
 
@@ -264,7 +264,7 @@ read_cluster(ClusterDump *dump)
 	if (!options->globals_only && !options->roles_only && !options->tablespaces_only)
 	{
 		dump->map.list = *cluster_list_read(conn, options);
-		server_check_connections(conn, NULL, options->jobs);
+		cluster_check_source(conn, options->jobs, dump->map.list.n);
 		findings_settle();
 	}
 	if (!options->dry_run && !options->check)

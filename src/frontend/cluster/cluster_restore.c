@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/findings.h"
 #include "base/interrupt.h"
+#include "cluster/cluster_check.h"
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_restore.h"
 #include "cluster/cluster_session.h"
@@ -110,7 +111,10 @@ cluster_restore(const Options *options, const char *argv0,
 	restore->n_missing = cluster_map_leave_out_failed(restore->map);
 	check_archives(restore);
 	if (!options->globals_only)
+	{
 		cluster_list_refuse_existing(&restore->map->list, conn);
+		cluster_check_target(conn, options->jobs, restore->map->list.n);
+	}
 	findings_settle();
 	/* up to here nothing has been made */
 	restore->globals.conn = conn;

@@ -12,10 +12,10 @@
 
 /*
  * The smallest number of connections that a limit leaves: max_connections
- * less what is reserved for others (miscinit.c:InitPostgres), the role's, and
- * the database's.  First by the sessions that are surely clients; then also
- * by those of which the role may not see what they are, but which have a user
- * and a database: most are clients.
+ * less what is reserved for others (miscinit.c:InitPostgres), the role's,
+ * and, if $1 is true, the database's.  First by the sessions that are surely
+ * clients; then also by those of which the role may not see what they are,
+ * but which have a user and a database: most are clients.
  */
 static const char left_query[] =
 "WITH reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
@@ -30,7 +30,7 @@ static const char left_query[] =
 " OPERATOR(pg_catalog.-) used.n,"
 " CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
 " THEN r.rolconnlimit OPERATOR(pg_catalog.-) used.of_role END,"
-" CASE WHEN d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" CASE WHEN $1::pg_catalog.bool AND d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
 " THEN d.datconnlimit OPERATOR(pg_catalog.-) used.of_database END)"
 " FROM pg_catalog.pg_roles r, pg_catalog.pg_database d,"
 " (VALUES (false), (true)) hidden (counted), LATERAL (SELECT pg_catalog.count(*) AS n,"
@@ -44,14 +44,15 @@ static const char left_query[] =
 " ORDER BY hidden.counted";
 
 ConnectionsLeft
-connection_limit_left(PGconn *conn)
+connection_limit_left(PGconn *conn, bool of_database)
 {
+	const char *params[] = {of_database ? "true" : "false"};
 	ConnectionsLeft left = {PG_INT32_MAX, PG_INT32_MAX};
 	PGresult   *res;
 
 	if (PQserverVersion(conn) < MIN_VERSION_WITH_BACKEND_TYPE)
 		return left;
-	res = session_query(conn, left_query);
+	res = session_query_params(conn, left_query, 1, params, 0);
 	/* a role that was dropped meanwhile has no limit */
 	if (PQntuples(res) == 2)
 	{
@@ -65,7 +66,7 @@ connection_limit_left(PGconn *conn)
 void
 connection_limit_check_tasks(PGconn *conn, int n_tasks)
 {
-	int			left = connection_limit_left(conn).at_most;
+	int			left = connection_limit_left(conn, true).at_most;
 	int			need = 2 * n_tasks;
 
 	if (left >= need)

@@ -22,11 +22,11 @@ typedef struct ConnectionsLeft
 "Without the privileges of pg_read_all_stats the role does not see which sessions are clients."
 
 /*
- * What the server, the database and the role of this session leave, this
- * session being there already.  PG_INT32_MAX if servers before 10 are asked,
- * which do not tell.
+ * What the server, the role and, if that is asked for, the database of this
+ * session leave, this session being there already.  PG_INT32_MAX if servers
+ * before 10 are asked, which do not tell.
  */
-extern ConnectionsLeft connection_limit_left(PGconn *conn);
+extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 
 /*
  * Warn if so many tasks cannot be at work at a time, each with a session to

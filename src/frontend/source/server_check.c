@@ -41,7 +41,7 @@ void
 server_check_connections(PGconn *conn, const char *name, int n_workers)
 {
 	char	   *server = server_words(name);
-	ConnectionsLeft connections = connection_limit_left(conn);
+	ConnectionsLeft connections = connection_limit_left(conn, true);
 	int			left = connections.at_most;
 
 	if (left >= n_workers && connections.at_least < n_workers)

@@ -157,7 +157,7 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *query,
 static void
 check_connections(PGconn *conn, int n_workers, int n_builds)
 {
-	ConnectionsLeft connections = connection_limit_left(conn);
+	ConnectionsLeft connections = connection_limit_left(conn, true);
 	int			left = connections.at_most;
 	bool		is_hidden = left >= n_workers + n_builds;
 

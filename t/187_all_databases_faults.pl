@@ -1,0 +1,249 @@
+# Faults in the midst of a dump, a restore and a copy of all databases: the process
+# of one of them is killed, files are swept away; and what is refused before, as it
+# would be such a fault.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Fcntl qw(LOCK_EX LOCK_NB);
+use Pardump::Background qw(start_dump end_dump wait_in_run children);
+use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok start_psql sql value);
+use Pardump::Copy qw(start_load temp_dir);
+use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('faults_source');
+my @names = qw(largest middle smallest);
+
+# What reads or loads a row waits as long as a session of the test has that name, in
+# whichever database: one that is yet to be made has no lock that could be held.
+my $rows = 9000;
+foreach my $name (@names)
+{
+	create_database($source, $name);
+	sql($source, $name, <<"SQL");
+CREATE FUNCTION public.pass(id int) RETURNS boolean LANGUAGE plpgsql AS \$\$BEGIN
+	WHILE id = 1 AND EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE application_name = 'gate') LOOP
+		PERFORM pg_catalog.pg_sleep(0.02), pg_catalog.pg_stat_clear_snapshot();
+	END LOOP;
+	RETURN true; END\$\$;
+CREATE TABLE gated (id int CHECK (public.pass(id)), t text);
+INSERT INTO gated SELECT g, repeat(md5(g::text), 4) FROM generate_series(1, $rows) g;
+CREATE INDEX ON gated (id);
+ALTER TABLE gated ENABLE ROW LEVEL SECURITY;
+CREATE POLICY pass ON gated USING (public.pass(id));
+SQL
+	$rows -= 3000;
+}
+sql($source, 'postgres', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper');
+my @dumper = ('-U', 'dumper', '--enable-row-security', '--no-role-passwords', '--no-chunks');
+
+sub close_gate
+{
+	my ($node) = @_;
+	local $ENV{PGAPPNAME} = 'gate';
+	my $session = start_psql($node, 'postgres');
+	$session->('SELECT 1');
+	return $session;
+}
+
+sub wait_at_gates
+{
+	my ($node, $run) = @_;
+	wait_in_run($run, 'each database is at its gate', sub {
+		return value($node, 'postgres', "SELECT count(DISTINCT datname) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == @names;
+	});
+	return;
+}
+
+# They begin one after the other, the largest first.
+sub kill_first
+{
+	my ($run) = @_;
+	my ($first) = sort { $a <=> $b } children($run->{pid});
+	kill KILL => $first;
+	return;
+}
+
+sub gone_ok
+{
+	my ($node, $run) = @_;
+	wait_in_run($run, 'its workers are gone', sub {
+		return value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = 'largest'") == 0;
+	});
+	return;
+}
+
+# One is named, and no other.
+sub told_ok
+{
+	my ($run, $what, $doing, $sum) = @_;
+	is(end_dump($run), 1, "$what: exit code");
+	is_deeply([ $run->{err} =~ /error: $doing database "(.*)" failed$/mg ], ['largest'], "$what: it is named");
+	like($run->{err}, qr/"largest" failed\n.*detail: Its process was terminated by signal 9: /, "$what: and why");
+	like($run->{err}, $sum, "$what: the sum");
+	return;
+}
+
+# All rows and the index.
+sub complete_ok
+{
+	my ($node, $what, @complete) = @_;
+	is(value($node, $_, q{SELECT (SELECT count(*) FROM gated) || ' ' || count(*) FROM pg_indexes WHERE tablename = 'gated'}),
+		value($source, $_, 'SELECT count(*) FROM gated') . ' 1', "$what: $_ is complete") foreach @complete;
+	return;
+}
+
+# ---- what a sweeper removes from TMPDIR while a dump takes days
+
+{
+	local $ENV{TMPDIR} = new_path('tmp');
+	mkdir $ENV{TMPDIR} or die "could not make \"$ENV{TMPDIR}\": $!";
+	my $gate = close_gate($source);
+	my $dump = start_dump($source->connstr('postgres'), '--all-databases', '-j3', @dumper);
+	wait_at_gates($source, $dump);
+	unlink glob "$ENV{TMPDIR}/*/*";
+	rmdir foreach glob "$ENV{TMPDIR}/*";
+	$gate->();
+	is(end_dump($dump), 0, 'a swept TMPDIR: exit code');
+	is($dump->{err}, '', 'a swept TMPDIR: nothing is told');
+	is(scalar(@{ read_map($dump->{dir})->{Databases} }), 5, 'a swept TMPDIR: all are dumped');
+}
+
+# ---- a dump of which a process is killed
+
+{
+	my $gate = close_gate($source);
+	my $dump = start_dump($source->connstr('postgres'), '--all-databases', '-j3', @dumper);
+	wait_at_gates($source, $dump);
+	kill_first($dump);
+	gone_ok($source, $dump);
+	$gate->();
+	told_ok($dump, 'dump', 'dumping', qr/error: 1 of 5 databases failed; the others are complete$/m);
+	is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dump->{dir})->{Databases} } },
+		{ largest => 'failed', map { $_ => 'complete' } qw(middle smallest postgres template1) }, 'dump: what the map says');
+	ok(!-e archive_of($dump->{dir}, 'largest'), 'dump: nothing of it is left');
+	is((run_program('pg_pardump', '--verify', archive_of($dump->{dir}, $_)))[0], 0, "dump: $_ is complete") foreach qw(middle smallest);
+	nothing_left_ok($source, $dump->{dir}, 'dump');
+}
+
+# ---- a restore
+
+my ($rc, $err, $dir) = dump_all($source, '-j2');
+is("$rc$err", '0', 'a dump');
+my $target = start_cluster('faults_target');
+{
+	my $gate = close_gate($target);
+	my $run = start_load('pg_parrestore', '--all-databases', '-j3', '-d', $target->connstr('postgres'), $dir);
+	wait_at_gates($target, $run);
+	kill_first($run);
+	gone_ok($target, $run);
+	$gate->();
+	told_ok($run, 'restore', 'restoring', qr/error: 1 of 5 databases failed, or were restored with errors$/m);
+	complete_ok($target, 'restore', qw(middle smallest));
+	is(value($target, 'largest', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'gated'}), 0, 'restore: the other one is not');
+
+	# which --resume goes on with, for that database alone
+	my ($rc, undef, $err) = run_program('pg_parrestore', '--resume', '-C', '-d', $target->connstr('postgres'), archive_of($dir, 'largest'));
+	is("$rc$err", '0', 'restore: --resume for the database alone');
+	complete_ok($target, 'restore, resumed', 'largest');
+	nothing_left_ok($target, $dir, 'restore');
+}
+
+# ---- a copy; and its definitions are not for sweepers
+
+my $copy = start_cluster('faults_copy');
+{
+	my $gate = close_gate($copy);
+	# what the restore that was killed has left
+	my %before = map { $_ => 1 } glob temp_dir() . '/*';
+	my $run = start_load('pg_pardump', '--all-databases', '-j3', '-d', $source->connstr('postgres'), '--target', $copy->connstr('postgres'));
+	wait_at_gates($copy, $run);
+	my @kept = grep { !$before{$_} } glob temp_dir() . '/*';
+	is(scalar(@kept), @names, 'copy: directories of definitions');
+	foreach my $path (@kept)
+	{
+		open my $fh, '<', $path or die "could not open \"$path\": $!";
+		ok(!flock($fh, LOCK_EX | LOCK_NB), 'copy: each is locked');
+	}
+	kill_first($run);
+	gone_ok($copy, $run);
+	$gate->();
+	told_ok($run, 'copy', 'copying', qr/error: 1 of 5 databases failed; the others are complete$/m);
+	complete_ok($copy, 'copy', qw(middle smallest));
+	is(value($copy, 'largest', q{SELECT count(*) FROM gated}), 0, 'copy: of the other one there are definitions');
+	is(scalar(() = $run->{out} =~ /^copied /mg), 4, 'copy: four tell what was copied');
+	nothing_left_ok($copy, $dir, 'copy');
+	nothing_left_ok($source, $dir, 'copy, source');
+}
+
+# ---- connections: there are 40, and each database takes two besides its workers
+
+$copy->stop;
+$target->stop;
+my $new = start_cluster('faults_new');
+
+sub refused_ok
+{
+	my ($what, $message, $program, @options) = @_;
+	nothing_left_ok($source, $dir, "before $what");
+	my ($rc, undef, $err) = run_program($program, '--all-databases', @options);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, $what);
+	is(value($new, 'postgres', q{SELECT (SELECT count(*) FROM pg_database) || ' ' || count(*) FROM pg_roles WHERE rolname = 'dumper'}), '3 0',
+		"$what: nothing is made");
+	return;
+}
+my $none = new_path('none');
+my @from = ('-d', $source->connstr('postgres'));
+my $message = qr/error: the server has 40 connections left, too few for 36 jobs in up to 5 databases at a time, which may need 46\n.*hint: Use --jobs=30, or raise max_connections/;
+refused_ok('connections of a dump', $message, 'pg_pardump', '-j36', @from, '-f', $none);
+ok(!-e $none, 'connections of a dump: no directory is made');
+refused_ok('connections of a copy', $message, 'pg_pardump', '-j36', @from, '--target', $new->connstr('postgres'));
+my @holders = map { start_psql($new, 'postgres') } 1 .. 5;
+$_->('SELECT 1') foreach @holders;
+$message = qr/error: the target has 35 connections left, too few for 30 jobs in up to 5 databases at a time, which may need 40\n.*hint: Use --jobs=25,/;
+refused_ok('connections of a copy, on the target', $message, 'pg_pardump', '-j30', @from, '--target', $new->connstr('postgres'));
+refused_ok('connections of a restore', $message, 'pg_parrestore', '-j30', '-d', $new->connstr('postgres'), $dir);
+sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 4');
+refused_ok('the limit of a role', qr/the server has 4 connections left, too few for 3 jobs .* which may need 9\n.*hint: Use --jobs=1,/,
+	'pg_pardump', '-j3', @from, @dumper, '-f', $none);
+sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
+refused_ok('no room for one', qr/the server has 1 connection left, .*\n.*hint: End other sessions, or raise/,
+	'pg_pardump', '-j1', @from, @dumper, '-f', $none);
+
+# the limit of the database that is only asked for the list is none of the others'
+sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1; ALTER DATABASE postgres CONNECTION LIMIT 5');
+($rc, $err) = dump_all($source, '-j8', @dumper);
+is("$rc$err", '0', 'the limit of one database');
+
+# sessions that the role cannot see: others may be clients, or not
+nothing_left_ok($source, $dir, 'before the hidden ones');
+my $other = start_psql($source, 'middle');
+$other->('SELECT 1');
+($rc, $err) = dump_all($source, '-j27', '--check', @dumper);
+is($rc, 0, 'sessions that are hidden: exit code');
+like($err, qr/\Apg_pardump: warning: the server may have only 36 connections left for 27 jobs in up to 5 databases at a time, which may need 37\n.*detail: .*pg_read_all_stats/,
+	'sessions that are hidden');
+$other->();
+
+# ---- open files, of which a leader has two for each job
+
+my $limited = 'ulimit -n 60; exec "$@"';
+foreach my $try ([ 'pg_pardump', @from, '-f', $none ], [ 'pg_parrestore', '-d', $new->connstr('postgres'), $dir ])
+{
+	my ($program, @options) = @$try;
+	my ($rc, undef, $err) = run_program('sh', '-c', $limited, 'sh', $program, '--all-databases', '-j20', @options);
+	is($rc, 1, "open files, $program: exit code");
+	like($err, qr/\A$program: error: 20 jobs need \d+ open files, and the limit is 60\n.*hint: .*\n\z/, "open files, $program");
+}
+is(value($new, 'postgres', 'SELECT count(*) FROM pg_database'), 3, 'open files: nothing is made');
+ok(!-e $none, 'open files: no directory is made');
+
+$_->() foreach @holders;
+$_->stop foreach $source, $new;
+done_testing();
