@@ -163,11 +163,32 @@ sub refused_ok
 	return;
 }
 
+# ---- labels of the user's
+
+my @labels = ('--metrics-label=site=north "1"', '--metrics-label=_x2=a=b\\');
+($rc, undef, $err) = run_program('pg_pardump', "--metrics=$dir/labels.prom", @labels, '-f', new_path('labels'), '-d', $conninfo);
+is("$rc$err", '0', 'labels');
+my $labelled = read_metrics("$dir/labels.prom");
+is_deeply({ %{ $labelled->{success} } }, { command => 'dump', database => $name, site => 'north "1"', _x2 => 'a=b\\', value => 1 }, 'labels: all of them');
+$success = $labelled->{last_success_timestamp_seconds}{value};
+($rc) = run_program('pg_pardump', "--metrics=$dir/labels.prom", @labels, '-f', $dir, '-d', $conninfo);
+is($rc, 1, 'labels, a failure: exit code');
+values_ok('labels, a failure', read_metrics("$dir/labels.prom"), success => 0, last_success_timestamp_seconds => $success);
+($rc) = back_up(new_path('x'), '--metrics-label=site=south');
+is(read_metrics($cluster)->{success}{site}, 'south', 'labels of a base backup');
+($rc) = run_program('pg_parrestore', "--metrics=$dir/labels.prom", '--metrics-label=site=west', '-c', '--if-exists', '-d', $node->connstr('copied'), $first);
+is(read_metrics("$dir/labels.prom")->{success}{site}, 'west', 'labels of a restore');
+
 append_to_file("$dir/other", "precious\n");
 refused_ok(qr/file ".*other" of option --metrics is not one of metrics/, 'another file', "--metrics=$dir/other");
 is(slurp_file("$dir/other"), "precious\n", 'another file: as it was');
 refused_ok(qr/could not create file "\/nowhere\/x\.\d+\.tmp"/, 'no directory', '--metrics=/nowhere/x');
 refused_ok(qr/"\Q$dir\E" of option --metrics is not a regular file/, 'a directory', "--metrics=$dir");
+refused_ok(qr/option --metrics-label requires option --metrics/, 'a label without a file', '--metrics-label=a=b');
+refused_ok(qr/invalid value "\Q$_\E" for option --metrics-label\n.*hint: The form is NAME=VALUE/, "label $_", "--metrics=$file", "--metrics-label=$_")
+  foreach 'a', '=b', '1a=b', 'a b=c', '__a=b', 'a-b=c';
+refused_ok(qr/label "a" is given twice/, 'a label twice', "--metrics=$file", '--metrics-label=a=b', '--metrics-label=ab=c', '--metrics-label=a=c');
+refused_ok(qr/metrics have a label "$_" already/, "label $_", "--metrics=$file", "--metrics-label=$_=b") foreach qw(command database host port);
 refused_ok(qr/options --metrics and --check cannot be used together/, '--check', "--metrics=$file", '--check');
 
 $node->stop;

@@ -68,7 +68,7 @@ my @wrong = (
 	[ 'pipe = cat >/x/%d/%f', qr/pipe must have %D, or %d and %t: else a backup would overwrite another/ ],
 	[ 'options = -n "a', qr/options has a quote without its end/ ],
 	map({ [ "options = -n a $_", qr/options must not have \Q$_\E, which is not for it to say/ ] }
-		qw(-fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
+		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
 foreach my $try (@wrong)
 {
 	my ($line, $message) = @$try;
@@ -183,6 +183,8 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	foreach my $try (
 		[ 'database = missing', qr/error: database "missing": pg_pardump --check failed with exit code 1\n/ ],
 		[ 'options = --trust-owners -n "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
+		[ 'options = --trust-owners -Oxvn "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
+		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
 		[ 'compress = zstd:77', qr/error: database "shop": pg_pardump --check failed/ ],
 		[ 'username = nobody_of_this_name', qr/error: globals: pg_dumpall failed with exit code 1/ ],
 		[ 'metrics = /nowhere', qr/error: metrics: "\/nowhere" is no directory that can be written to/ ])
@@ -259,7 +261,8 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 			[ 'last_success_timestamp_seconds', 'shop' ], [ 'last_success_timestamp_seconds', 'other' ], [ 'backups', 'shop' ] ],
 		[ 0, 1, 1, $now + 3 * 86400, $now + 2 * 86400, $now + 3 * 86400, 2 ], 'metrics: values');
 	is(read_samples("$metrics/pg_pardump_dump_$name:other.prom")->{pg_pardump_success}[0]{database}, 'other', 'metrics of pg_pardump');
-	is(read_samples($own)->{pg_pardump_backup_success}[0]{config}, $name, 'metrics: the configuration');
+	is(read_samples($_)->{ $_ eq $own ? 'pg_pardump_backup_success' : 'pg_pardump_success' }[0]{config}, $name, "metrics: the configuration, $_")
+	  foreach glob "$metrics/*";
 
 	($rc, $out, $err) = run_backup($now, '--list', $file);
 	is("$rc$err", '0', '--list: exit code');

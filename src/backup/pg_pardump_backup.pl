@@ -88,8 +88,9 @@ sub metrics_option
 
 	my $fh;
 
-	return "--metrics=$file" if !lstat $file && $!{ENOENT};
-	return "--metrics=$file" if -f _ && open($fh, '<', $file) && (<$fh> // '') =~ /^\Q$begin\E/;
+	my @options = ("--metrics=$file", "--metrics-label=config=$config->{name}");
+	return @options if !lstat $file && $!{ENOENT};
+	return @options if -f _ && open($fh, '<', $file) && (<$fh> // '') =~ /^\Q$begin\E/;
 	inform("warning: \"$file\" is no file of metrics that can be read, so there are none of database \"$backup->{folder}\"");
 	return;
 }

@@ -42,6 +42,7 @@ static const char general_options[] =
 "                               output)\n"
 "  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
 "                               format of Prometheus\n"
+"  --metrics-label=NAME=VALUE   give all of them this label, too\n"
 "  --manifest-checksums=CRC32C|NONE\n"
 "                               use algorithm for manifest checksums\n"
 "  --no-estimate-size           has no effect: the size is known anyway\n"

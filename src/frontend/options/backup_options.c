@@ -71,6 +71,7 @@ static const BackupOption backup_options[] = {
 	{{"extract", OPTION_TEXT, MEMBER(extract)}},
 	{{"log-json", OPTION_TEXT, MEMBER(log_json)}},
 	{{"metrics", OPTION_TEXT, MEMBER(metrics)}},
+	{{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)}},
 	{{"no-extension", OPTION_FLAG, MEMBER(no_extension)}},
 	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}},
 	{{"report", OPTION_TEXT, MEMBER(report)}},
@@ -312,8 +313,7 @@ check_options(Options *options, const char *progname)
 				 "--no-progress");
 	if (options->report && *options->report == '\0')
 		invalid_value("--report", "");
-	if (options->metrics && *options->metrics == '\0')
-		invalid_value("--metrics", "");
+	option_value_check_metrics(options);
 	if (options->no_manifest && options->manifest_checksums)
 		pg_fatal("options %s and %s cannot be used together", "--no-manifest",
 				 "--manifest-checksums");

@@ -46,6 +46,7 @@ static const char general_options[] =
 "  --manifest-fingerprints      record what a later --incremental needs\n"
 "  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
 "                               format of Prometheus\n"
+"  --metrics-label=NAME=VALUE   give all of them this label, too\n"
 "  --no-progress                show no progress, also on a terminal\n"
 "  --no-sync                    do not wait for changes to be written safely to disk\n"
 "  --pipe=COMMAND               write each file to the standard input of COMMAND, in\n"

@@ -103,3 +103,55 @@ option_value_check_toast(const char *method)
 		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
 		pg_fatal("unrecognized compression method \"%s\"", method);
 }
+
+/* Those that metrics have anyway. */
+static bool
+is_own_label(const char *name, size_t len)
+{
+	static const char *const own[] = {"command", "database", "host", "port"};
+
+	for (int i = 0; i < (int) lengthof(own); i++)
+		if (strlen(own[i]) == len && strncmp(own[i], name, len) == 0)
+			return true;
+	return false;
+}
+
+/* Names that begin with two underscores are Prometheus's own. */
+static bool
+is_label(const char *label)
+{
+	const char *end = strchr(label, '=');
+
+	return end && end > label && !isdigit((unsigned char) label[0]) &&
+		strncmp(label, "__", 2) != 0 &&
+		strspn(label, "abcdefghijklmnopqrstuvwxyz"
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == end - label;
+}
+
+void
+option_value_check_metrics(const Options *options)
+{
+	const SimpleStringListCell *first = options->metrics_labels.head;
+
+	if (options->metrics && options->metrics[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", "--metrics");
+	if (first && options->metrics == NULL)
+		pg_fatal("option %s requires option %s", "--metrics-label", "--metrics");
+	for (const SimpleStringListCell *cell = first; cell; cell = cell->next)
+	{
+		size_t		len = strcspn(cell->val, "=");
+
+		if (!is_label(cell->val))
+		{
+			pg_log_error("invalid value \"%s\" for option %s", cell->val,
+						 "--metrics-label");
+			pg_log_error_hint("The form is NAME=VALUE, e.g. \"site=north\", where the name has letters, digits and underscores.");
+			exit(1);
+		}
+		for (const SimpleStringListCell *other = first; other != cell; other = other->next)
+			if (strncmp(other->val, cell->val, len + 1) == 0)
+				pg_fatal("label \"%.*s\" is given twice", (int) len, cell->val);
+		if (is_own_label(cell->val, len))
+			pg_fatal("metrics have a label \"%.*s\" already", (int) len, cell->val);
+	}
+}

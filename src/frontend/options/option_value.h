@@ -8,7 +8,7 @@
 #ifndef OPTION_VALUE_H
 #define OPTION_VALUE_H
 
-#include "base/fe_compat.h"
+#include "options/options.h"
 
 /* A whole number within limits. */
 extern int64 option_value_number(const char *arg, const char *option,
@@ -29,5 +29,11 @@ extern uint64 option_value_rate(const char *arg, const char *option);
 
 /* Of --toast-compression, which may be NULL. */
 extern void option_value_check_toast(const char *method);
+
+/*
+ * Of --metrics and --metrics-label: a label has a name that Prometheus takes,
+ * is no other one's, and needs a file.
+ */
+extern void option_value_check_metrics(const Options *options);
 
 #endif							/* OPTION_VALUE_H */

@@ -91,6 +91,7 @@ typedef struct Options
 	const char *log_json;		/* a file, or "-"; NULL = no events */
 	const char *report;			/* a file; NULL = none is made */
 	const char *metrics;		/* likewise */
+	SimpleStringList metrics_labels;	/* NAME=VALUE, all of them right */
 	bool		check;			/* only look, and tell what is found */
 	bool		dry_run;
 	uint64		expected_rate;	/* bytes a second; 0 = not given */

@@ -42,6 +42,7 @@ static const OptionRow own_options[] = {
 	{"max-table-segment-pages", OPTION_NUMBER, offsetof(Options, segment_pages),
 	1, MaxBlockNumber},
 	{"metrics", OPTION_TEXT, offsetof(Options, metrics)},
+	{"metrics-label", OPTION_LIST, offsetof(Options, metrics_labels)},
 	{"no-analyze", OPTION_FLAG, offsetof(Options, no_analyze)},
 	{"no-chunks", OPTION_FLAG, offsetof(Options, no_chunks)},
 	{"no-extension", OPTION_FLAG, offsetof(Options, no_extension)},
@@ -364,10 +365,9 @@ check_report(const Options *options)
 static void
 check_metrics(const Options *options)
 {
+	option_value_check_metrics(options);
 	if (options->metrics == NULL)
 		return;
-	if (options->metrics[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", "--metrics");
 	exclude(true, "--metrics", options->verify != NULL, "--verify");
 	exclude(true, "--metrics", options->dry_run, "--dry-run");
 	exclude(true, "--metrics", options->check, "--check");

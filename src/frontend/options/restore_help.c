@@ -20,6 +20,7 @@ static const char general_options[] =
 "                               output)\n"
 "  --metrics=FILE               replace FILE by numbers about the run, in the text\n"
 "                               format of Prometheus\n"
+"  --metrics-label=NAME=VALUE   give all of them this label, too\n"
 "  --no-progress                show no progress, also on a terminal\n"
 "  --pg-restore=PATH            use this pg_restore to make definitions (default: the\n"
 "                               one beside pg_parrestore, then the first in PATH)\n"

@@ -110,6 +110,7 @@ static const OptionRow own_options[] = {
 	{"index-jobs", OPTION_NUMBER, MEMBER(index_jobs), 1, 4096},
 	{"log-json", OPTION_TEXT, MEMBER(log_json)},
 	{"metrics", OPTION_TEXT, MEMBER(metrics)},
+	{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)},
 	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
 	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
@@ -301,8 +302,7 @@ check_options(Options *options, const char *archive)
 				 "--no-progress");
 	if (o->metrics && o->check)
 		pg_fatal("options %s and %s cannot be used together", "--metrics", "--check");
-	if (o->metrics && o->metrics[0] == '\0')
-		pg_fatal("invalid value \"%s\" for option %s", "", "--metrics");
+	option_value_check_metrics(o);
 	if (o->report && o->check)
 		pg_fatal("options %s and %s cannot be used together", "--report", "--check");
 	if (o->resume && o->check)

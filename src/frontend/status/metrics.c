@@ -104,9 +104,9 @@ append_label(PQExpBuffer buf, const char *name, const char *value)
 	appendPQExpBufferChar(buf, '"');
 }
 
-/* Owned. */
+/* Those of the run, then the user's; owned. */
 static char *
-make_labels(const MetricsLabel *labels)
+make_labels(const MetricsLabel *labels, const SimpleStringList *more)
 {
 	PQExpBufferData buf;
 
@@ -115,6 +115,15 @@ make_labels(const MetricsLabel *labels)
 	{
 		appendPQExpBufferChar(&buf, label == labels ? '{' : ',');
 		append_label(&buf, label->name, label->value);
+	}
+	for (const SimpleStringListCell *cell = more->head; cell; cell = cell->next)
+	{
+		const char *equals = strchr(cell->val, '=');
+		char	   *name = pnstrdup(cell->val, equals - cell->val);
+
+		appendPQExpBufferChar(&buf, ',');
+		append_label(&buf, name, equals + 1);
+		free(name);
 	}
 	appendPQExpBufferChar(&buf, '}');
 	return buf.data;
@@ -313,7 +322,7 @@ metrics_begin(const Options *options, const MetricsLabel *labels,
 	state.path = options->metrics;
 	state.figures = figures;
 	state.arg = arg;
-	state.labels = make_labels(labels);
+	state.labels = make_labels(labels, &options->metrics_labels);
 	read_earlier();
 	name = temporary_name();
 	fd = open_temporary(name);
