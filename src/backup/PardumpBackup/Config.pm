@@ -44,6 +44,11 @@ my @OWN = qw(file format jobs compress version check compare-with dry-run increm
   all-databases manifest-fingerprints metrics no-sync pipe verify tasks task run-tasks plan target create-slot
   clean-output dbname host port username no-password password help);
 
+# Letters of pg_pardump's options; those of LETTERS_OWN are not for "options"
+# to say, either.
+my $LETTERS_WITH_VALUE = 'dEefhjFnNprSTtUZ';
+my $LETTERS_OWN = 'dfFghjpUVwWZ?';
+
 sub text { return $_[0]; }
 
 sub one_of
@@ -101,12 +106,18 @@ sub dump_options
 	my ($value) = @_;
 	my @words = shellwords($value);
 	die "has a quote without its end\n" if !@words;
-	foreach my $word (@words)
+	my @rest = @words;
+	while (defined(my $word = shift @rest))
 	{
-		my ($name) = $word =~ /^--([a-z-]+)/;
+		my ($name) = $word =~ /^--([a-z-]*)/;
+
+		# letters may stand together, of which the last may have a value: the rest
+		# of the word, or else the next one
+		my ($letters, $last, $rest) = defined $name ? () : $word =~ /^-([^$LETTERS_WITH_VALUE]*)(.?)(.*)\z/s;
 		die "must not have $word, which is not for it to say\n"
-		  if $word =~ /^-[fFjZVdhpUwW?]/
-		  || defined $name && grep { index($_, $name) == 0 } @OWN;
+		  if defined $name && grep { index($_, $name) == 0 } @OWN
+		  or defined $letters && "$letters$last" =~ /[$LETTERS_OWN]/;
+		shift @rest if defined $last && $last ne '' && $rest eq '';
 	}
 	return \@words;
 }
