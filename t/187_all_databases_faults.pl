@@ -209,6 +209,20 @@ $_->('SELECT 1') foreach @holders;
 $message = qr/error: the target has 35 connections left, too few for 30 jobs in up to 5 databases at a time, which may need 40\n.*hint: Use --jobs=25,/;
 refused_ok('connections of a copy, on the target', $message, 'pg_pardump', '-j30', @from, '--target', $new->connstr('postgres'));
 refused_ok('connections of a restore', $message, 'pg_parrestore', '-j30', '-d', $new->connstr('postgres'), $dir);
+
+# room for workers, but not for builds of indexes
+create_database($new, 'middle');
+foreach my $try ([ '-j22', 22 ], [ '-j22', 4, '--index-jobs=4' ], [ '-j22', 0, '--index-jobs=3' ])
+{
+	my ($jobs, $builds, @options) = @$try;
+	my (undef, undef, $err) = run_program('pg_parrestore', '--all-databases', $jobs, @options,
+		'-d', $new->connstr('postgres'), $dir);
+	like($err, qr/error: the target has a database "middle" already/, "@options: it ends before anything is made");
+	my $warning = $builds == 0 ? qr/^(?!.*connections left)/s
+	  : qr/warning: the target has only 35 connections left for 22 jobs and $builds index builds at a time, which may need @{[ 32 + $builds ]}\n/;
+	like($err, $warning, "$jobs @options: builds of indexes");
+}
+sql($new, 'postgres', 'DROP DATABASE middle');
 sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 4');
 refused_ok('the limit of a role', qr/the server has 4 connections left, too few for 3 jobs .* which may need 9\n.*hint: Use --jobs=1,/,
 	'pg_pardump', '-j3', @from, @dumper, '-f', $none);
@@ -234,7 +248,7 @@ $other->();
 # ---- open files, of which a leader has two for each job
 
 my $limited = 'ulimit -n 60; exec "$@"';
-foreach my $try ([ 'pg_pardump', @from, '-f', $none ], [ 'pg_parrestore', '-d', $new->connstr('postgres'), $dir ])
+foreach my $try ([ 'pg_pardump', @from, '-f', $none ], [ 'pg_parrestore', '--index-jobs=1', '-d', $new->connstr('postgres'), $dir ])
 {
 	my ($program, @options) = @$try;
 	my ($rc, undef, $err) = run_program('sh', '-c', $limited, 'sh', $program, '--all-databases', '-j20', @options);

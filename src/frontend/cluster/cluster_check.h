@@ -9,6 +9,7 @@
 #ifndef CLUSTER_CHECK_H
 #define CLUSTER_CHECK_H
 
+#include "options/options.h"
 #include "session/session.h"
 
 /*
@@ -20,7 +21,11 @@
  */
 extern void cluster_check_source(PGconn *conn, int jobs, int n_databases);
 
-/* The same of a target, be it a restore's or a copy's. */
-extern void cluster_check_target(PGconn *conn, int jobs, int n_databases);
+/*
+ * The same of a target, be it a restore's or a copy's; and a warning if there
+ * is no room for the builds of indexes besides.
+ */
+extern void cluster_check_target(PGconn *conn, const Options *options,
+								 int n_databases);
 
 #endif							/* CLUSTER_CHECK_H */

@@ -114,7 +114,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	read_source(copy, argv0);
 	open_target(copy);
 	cluster_list_refuse_existing(copy->list, copy->globals.conn);
-	cluster_check_target(copy->globals.conn, options->jobs, copy->list->n);
+	cluster_check_target(copy->globals.conn, options, copy->list->n);
 	findings_settle();
 	globals_apply(&copy->globals, copy->script);
 	cluster_session_close(copy->globals.conn);

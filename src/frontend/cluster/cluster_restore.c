@@ -113,7 +113,7 @@ cluster_restore(const Options *options, const char *argv0,
 	if (!options->globals_only)
 	{
 		cluster_list_refuse_existing(&restore->map->list, conn);
-		cluster_check_target(conn, options->jobs, restore->map->list.n);
+		cluster_check_target(conn, options, restore->map->list.n);
 	}
 	findings_settle();
 	/* up to here nothing has been made */

@@ -27,8 +27,8 @@ static struct
 {
 	int			file;			/* its bytes, which nobody writes, are the
 								 * slots */
-	int			n_slots;		/* of workers, the first of the bytes; 0: there
-								 * is no limit */
+	int			n_slots;		/* of workers, the first of the bytes; 0:
+								 * there is no limit */
 	int			n_builds;
 	int			n_runs;
 	SlotsShared *shared;
