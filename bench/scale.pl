@@ -13,18 +13,18 @@ use warnings;
 my ($terabytes, $workers, $servers, $cores) = (@ARGV, (1024, 1000, 16, 64)[ scalar(@ARGV) .. 3 ]);
 die "usage: $0 [TERABYTES [WORKERS [SERVERS [CORES]]]]\n" if grep { !/^[1-9]\d*$/ } $terabytes, $workers, $servers, $cores;
 
-# Measured, on the machine of RESULTS.md or by test_scale.c.
+# Measured, on the machine of RESULTS.md, by test_scale.c or by leader.sh.
 my %measured = (
 	core_rate => 0.4 * 2**30,      # bytes a second that a core reads and compresses by zstd:1
 	connects => 73,                # sessions a second with snapshot, 2 cores
 	toc_entry => 199_667_318 / 1e6,    # bytes of toc.dat for a chunk
 	plan_cpu => 2.06e-6,           # seconds of the leader's for a chunk: plan, layout, queue, toc.dat
 	plan_memory => 449 * 2**20 / 1e6,
+	job_cpu => 54e-6,          # seconds of the leader's of 1,000 workers for a job, all that it does meanwhile included
+	progress_cpu => 25e-9,     # and for each file in each line of --progress, one a second on a terminal
 );
 
 # Assumed: more than was seen anywhere.
-my $job_cpu = 0.001;           # seconds of the leader's to hand out a job and note its end
-my $tick_cpu = 0.0002;         # and for each look at all workers, three times a second
 my $spread = 0.2;              # of the time that a chunk takes, either way
 
 # As chunk_plan.c has it.
@@ -66,7 +66,8 @@ foreach my $job (1 .. $jobs)
 	}
 }
 my $files = $jobs + 3 * $workers;
-my $leader = $files * ($measured{plan_cpu} + $job_cpu) + $end * 3 * $tick_cpu;
+my $leader = $files * ($measured{plan_cpu} + $measured{job_cpu});
+my $progress = $end * $files * $measured{progress_cpu};
 
 printf "%d TB, %d workers, %d servers of %d cores: computed\n", $terabytes, $workers, $servers, $cores;
 printf "chunks of %.1f GB, files %d\n", $chunk / 2**30, $files;
@@ -78,4 +79,5 @@ printf "connections a server %d; descriptors of the leader %d\n",
 printf "locks held a server, one table of one index: %d\n", ($per_server + 1) * 4;
 printf "toc.dat %.0f MB; the leader's memory for the plan %.0f MB\n",
 	$files * $measured{toc_entry} / 2**20, $files * $measured{plan_memory} / 2**20;
-printf "the leader's CPU %.0f s, %.2f %% of a core\n", $leader, 100 * $leader / $end;
+printf "the leader's CPU %.0f s, %.2f %% of a core; with --progress on a terminal %.0f s, %.2f %%\n",
+	$leader, 100 * $leader / $end, $leader + $progress, 100 * ($leader + $progress) / $end;

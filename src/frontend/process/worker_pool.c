@@ -259,14 +259,6 @@ retry(WorkerPool *pool, int no)
 		fork_worker(pool, no);
 }
 
-static void
-listen_to(struct pollfd *slot, int fd)
-{
-	slot->fd = fd;
-	slot->events = POLLIN;
-	slot->revents = 0;
-}
-
 /* How long to wait: not beyond the next retry, if there can be one. */
 static int
 wait_ms(const WorkerPool *pool)
@@ -280,33 +272,23 @@ wait_ms(const WorkerPool *pool)
 	return (int) result;
 }
 
+/* Words first: a worker's message is what they are held back for. */
 static void
 wait_and_serve(WorkerPool *pool)
 {
-	int			n_fds = pool->n_workers * 2 + 1;
-	int			ready;
+	int			n = worker_processes_wait(pool->processes, pool->n_workers,
+										  pool->watch->watch_fd(pool->watch->arg),
+										  wait_ms(pool), pool->signs);
 
-	for (int i = 0; i < pool->n_workers; i++)
-	{
-		/* poll() passes over negative descriptors */
-		listen_to(&pool->fds[i * 2], pool->processes[i].socket);
-		listen_to(&pool->fds[i * 2 + 1], pool->processes[i].err_fd);
-	}
-	listen_to(&pool->fds[n_fds - 1], pool->watch->watch_fd(pool->watch->arg));
-
-	ready = poll(pool->fds, n_fds, wait_ms(pool));
-	interrupt_check();
-	if (ready < 0 && errno != EINTR)
-		pg_fatal("%s() failed: %m", "poll");
-	for (int i = 0; ready == 0 && i < pool->n_workers; i++)
-		worker_process_show_words(&pool->processes[i]);
-	for (int i = 0; ready > 0 && i < pool->n_workers; i++)
-	{
-		if (pool->fds[i * 2 + 1].revents && pool->processes[i].err_fd >= 0)
-			worker_process_hear(&pool->processes[i]);
-		if (pool->fds[i * 2].revents)
-			serve(pool, &pool->workers[i]);
-	}
+	if (n < 0)
+		for (int i = 0; i < pool->n_workers; i++)
+			worker_process_show_words(&pool->processes[i]);
+	for (int i = 0; i < n; i++)
+		if (pool->signs[i].has_words)
+			(void) worker_process_hear(&pool->processes[pool->signs[i].no]);
+	for (int i = 0; i < n; i++)
+		if (!pool->signs[i].has_words)
+			serve(pool, &pool->workers[pool->signs[i].no]);
 }
 
 static WorkerPool *
@@ -329,7 +311,7 @@ worker_pool_new(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		pool->workers[i].job = NO_JOB;
 	}
 	pool->steps = shared_memory_new(n_workers, sizeof(int));
-	pool->fds = pg_malloc0((n_workers * 2 + 1) * sizeof(struct pollfd));
+	pool->signs = pg_malloc0((n_workers * 2 + 1) * sizeof(WorkerSign));
 	pool->has_slots = task->has_slots && worker_slots_are_used();
 	return pool;
 }
@@ -388,6 +370,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 	if (pool->has_slots)
 		worker_slots_want(false);
 	cleanup_pop(kill_workers, pool);
+	worker_processes_end(pool->processes);
 }
 
 /* ----------

@@ -5,6 +5,8 @@
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -140,15 +142,28 @@ WorkerProcess *
 worker_processes_new(int n)
 {
 	WorkerProcess *processes = pg_malloc0((n + 1) * sizeof(WorkerProcess));
+	int			listener;
 
 	if (!worker_processes_have_files(n))
 		exit(1);
+	listener = epoll_create1(EPOLL_CLOEXEC);
+	if (listener < 0)
+		pg_fatal("%s() failed: %m", "epoll_create1");
+	/* there is one, even of none */
+	processes[0].listener = listener;
 	for (int i = 0; i < n; i++)
 	{
 		processes[i].socket = processes[i].err_fd = -1;
+		processes[i].listener = listener;
 		initPQExpBuffer(&processes[i].words);
 	}
 	return processes;
+}
+
+void
+worker_processes_end(WorkerProcess *processes)
+{
+	close(processes[0].listener);
 }
 
 static void
@@ -157,6 +172,28 @@ close_fd(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
+}
+
+/* The mark tells whose it is, and which of the two. */
+static void
+listen_to(const WorkerProcess *process, int fd, uint64 mark)
+{
+	struct epoll_event event = {.events = EPOLLIN,.data.u64 = mark};
+
+	if (epoll_ctl(process->listener, EPOLL_CTL_ADD, fd, &event) < 0)
+		pg_fatal("%s() failed: %m", "epoll_ctl");
+}
+
+/*
+ * In the leader.  A process that was forked just now may have it open yet, so
+ * that the listener would go on.
+ */
+static void
+close_heard(const WorkerProcess *process, int *fd)
+{
+	if (*fd >= 0)
+		(void) epoll_ctl(process->listener, EPOLL_CTL_DEL, *fd, NULL);
+	close_fd(fd);
 }
 
 void
@@ -184,6 +221,7 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 			close_fd(&processes[i].socket);
 			close_fd(&processes[i].err_fd);
 		}
+		close(process->listener);
 		close(sockets[0]);
 		close(err[0]);
 		/* nor must a command that the worker runs keep it open */
@@ -202,6 +240,40 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 	close(err[1]);
 	process->socket = sockets[0];
 	process->err_fd = err[0];
+	listen_to(process, process->socket, (uint64) no * 2);
+	listen_to(process, process->err_fd, (uint64) no * 2 + 1);
+}
+
+int
+worker_processes_wait(const WorkerProcess *processes, int n, int watch_fd,
+					  int wait_ms, WorkerSign *signs)
+{
+	struct pollfd fds[] = {
+		{.fd = processes[0].listener,.events = POLLIN},
+		{.fd = watch_fd,.events = POLLIN}	/* poll() passes over -1 */
+	};
+	struct epoll_event *events;
+	int			ready = poll(fds, lengthof(fds), wait_ms);
+	int			n_signs = 0;
+
+	interrupt_check();
+	if (ready < 0 && errno != EINTR)
+		pg_fatal("%s() failed: %m", "poll");
+	if (ready == 0)
+		return -1;
+	if (ready < 0 || fds[0].revents == 0)
+		return 0;
+	events = pg_malloc(n * 2 * sizeof(struct epoll_event));
+	n_signs = epoll_wait(fds[0].fd, events, n * 2, 0);
+	if (n_signs < 0 && errno != EINTR)
+		pg_fatal("%s() failed: %m", "epoll_wait");
+	for (int i = 0; i < n_signs; i++)
+	{
+		signs[i].no = (int) (events[i].data.u64 / 2);
+		signs[i].has_words = events[i].data.u64 % 2 == 1;
+	}
+	free(events);
+	return Max(n_signs, 0);
 }
 
 bool
@@ -209,7 +281,7 @@ worker_process_receive(WorkerProcess *process, int32 *job)
 {
 	if (receive(process->socket, job, sizeof(*job)))
 		return true;
-	close_fd(&process->socket);
+	close_heard(process, &process->socket);
 	return false;
 }
 
@@ -229,7 +301,7 @@ worker_process_hear(WorkerProcess *process)
 		return true;
 	if (len <= 0)
 	{
-		close_fd(&process->err_fd);
+		close_heard(process, &process->err_fd);
 		return false;
 	}
 	appendBinaryPQExpBuffer(&process->words, text, len);

@@ -35,6 +35,8 @@ typedef struct WorkerProcess
 	pid_t		pid;			/* 0 when there is none */
 	int			socket;			/* -1 when closed */
 	int			err_fd;			/* -1 when closed */
+	int			listener;		/* the epoll that both are heard by, which all
+								 * share */
 	PQExpBufferData words;		/* from its standard error, held back */
 } WorkerProcess;
 
@@ -50,12 +52,34 @@ extern bool worker_processes_have_files(int n);
  */
 extern WorkerProcess *worker_processes_new(int n);
 
+/* All of them are gone. */
+extern void worker_processes_end(WorkerProcess *processes);
+
 /*
  * Fork the process number no of n.  In the new process this does not return:
  * it does jobs until it is told to leave.  *step is where it tells its step.
  */
 extern void worker_process_fork(WorkerProcess *processes, int n, int no,
 								const WorkerTask *task, volatile int *step);
+
+/* What the leader is to look at. */
+typedef struct WorkerSign
+{
+	int			no;				/* of the process */
+	bool		has_words;		/* to be heard; else there is a message, or
+								 * the end of its stream */
+} WorkerSign;
+
+/*
+ * Wait for any of n processes, or for a descriptor besides (-1: none), for so
+ * long at most.  Returns how many signs there are, of room for two of each
+ * process, in no order; -1 if nothing has come in time.  What it costs does
+ * not depend on n: poll() would ask each descriptor of a thousand workers
+ * whenever one of them is done.
+ */
+extern int	worker_processes_wait(const WorkerProcess *processes, int n,
+								  int watch_fd, int wait_ms,
+								  WorkerSign *signs);
 
 /* Is this process a worker's? */
 extern bool worker_process_is_this(void);

@@ -5,8 +5,6 @@
 #ifndef WORKER_STATE_H
 #define WORKER_STATE_H
 
-#include <poll.h>
-
 #include "base/retry.h"
 #include "process/pool_watch.h"
 #include "process/refused_jobs.h"
@@ -40,7 +38,7 @@ typedef struct WorkerPool
 	volatile int *steps;		/* by worker, set by it: in shared memory */
 	bool		has_slots;		/* workers need slots */
 	bool		may_fork;		/* attend() has returned true */
-	struct pollfd *fds;			/* two a worker, then the watched one */
+	WorkerSign *signs;			/* two a worker */
 } WorkerPool;
 
 #endif							/* WORKER_STATE_H */
