@@ -47,6 +47,9 @@ typedef struct JobLog
 {
 	PGconn	   *lock;			/* the leader's, for nothing but the lock that
 								 * keeps other runs away (job_log_lock.h) */
+	PGconn	   *next;			/* that is to take its place; or NULL */
+	int			backend;		/* the process of its session */
+	int64		connected_at;	/* clock_monotonic_ms() */
 	bool		is_kept;		/* false if the role may make no schema */
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		has_lost;		/* it is resumed after a crash, which has

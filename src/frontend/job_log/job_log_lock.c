@@ -74,14 +74,24 @@ wait_a_moment(int *waited_ms)
 }
 
 JobLogLock
-job_log_lock(PGconn *conn)
+job_log_lock_wait(PGconn *conn)
 {
 	int			waited_ms = 0;
 	JobLogLock	result;
 
-	while ((result = job_log_lock_try(conn)) == JOB_LOG_HELD)
-		if (!wait_a_moment(&waited_ms))
-			job_log_lock_refuse();
+	do
+		result = job_log_lock_try(conn);
+	while (result == JOB_LOG_HELD && wait_a_moment(&waited_ms));
+	return result;
+}
+
+JobLogLock
+job_log_lock(PGconn *conn)
+{
+	JobLogLock	result = job_log_lock_wait(conn);
+
+	if (result == JOB_LOG_HELD)
+		job_log_lock_refuse();
 	return result;
 }
 
@@ -134,14 +144,23 @@ job_log_lock_warn(PGconn *conn)
 	free(holder);
 }
 
+bool
+job_log_lock_wait_database(PGconn *conn)
+{
+	int			waited_ms = 0;
+	bool		locked;
+
+	do
+		locked = try_database(conn);
+	while (!locked && wait_a_moment(&waited_ms));
+	return locked;
+}
+
 void
 job_log_lock_database(PGconn *conn)
 {
-	int			waited_ms = 0;
-
-	while (!try_database(conn))
-		if (!wait_a_moment(&waited_ms))
-			refuse_database(conn);
+	if (!job_log_lock_wait_database(conn))
+		refuse_database(conn);
 }
 
 void

@@ -35,11 +35,15 @@ extern JobLogLock job_log_lock_try(PGconn *conn);
 
 /*
  * The same, but wait a moment for a run that was killed: it holds its lock
- * until its processes are gone.  Exits with a message while one is at work.
+ * until its processes are gone.
  */
+extern JobLogLock job_log_lock_wait(PGconn *conn);
+
+/* The same; exits with a message while another run is at work. */
 extern JobLogLock job_log_lock(PGconn *conn);
 
-/* The same without a log; the session's end unlocks it. */
+/* Both without a log; the session's end unlocks it.  False if it is held. */
+extern bool job_log_lock_wait_database(PGconn *conn);
 extern void job_log_lock_database(PGconn *conn);
 
 /*

@@ -7,6 +7,7 @@
 
 #include "job_log/job_log_lock.h"
 #include "job_log/job_log_open.h"
+#include "job_log/job_log_session.h"
 #include "session/session_loss.h"
 #include "session/text_array.h"
 
@@ -264,6 +265,7 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	bool		there = is_there(conn);
 
 	log->lock = target_connect(target);
+	job_log_session_note(log);
 	if (there)
 		lock_log(log, conn);
 	if (options->resume && !there)
@@ -301,33 +303,6 @@ job_log_forget(JobLog *log, PGconn *conn, char *const *names, int n_names,
 	job_log_read(log, conn);
 	free(params[0]);
 	free(params[1]);
-}
-
-bool
-job_log_renew(JobLog *log, const Target *target)
-{
-	PGresult   *res = PQexec(log->lock, "SELECT 1");
-	bool		lives = PQresultStatus(res) == PGRES_TUPLES_OK;
-
-	PQclear(res);
-
-	/*
-	 * The connection's own state would not do: libpq takes it for sound after
-	 * a failed write, if all it could read was the server's last words.
-	 */
-	if (lives)
-		return false;
-	PQfinish(log->lock);
-	/* there is none if that fails, and the caller has it tried again */
-	log->lock = NULL;
-	log->lock = target_connect(target);
-	if (!log->is_kept)
-		job_log_lock_database(log->lock);
-	else if (job_log_lock(log->lock) == JOB_LOG_GONE)
-		job_log_refuse_taken_over();
-	else
-		job_log_check_attempt(log, log->lock);
-	return true;
 }
 
 void

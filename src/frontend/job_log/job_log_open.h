@@ -49,14 +49,8 @@ extern void job_log_forget(JobLog *log, PGconn *conn, char *const *names,
 extern void job_log_read(JobLog *log, PGconn *conn);
 
 /*
- * After hours without a word from the leader: if its session is gone, connect
- * again, and keep other runs away again; then true.  Exits with a message if
- * one has come in between.
- */
-extern bool job_log_renew(JobLog *log, const Target *target);
-
-/*
- * All is done: remove the log from the target, and free it.  Renewed before.
+ * All is done: remove the log from the target, and free it.  Kept before
+ * (job_log_session.h).
  */
 extern void job_log_end(JobLog *log);
 

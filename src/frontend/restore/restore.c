@@ -116,8 +116,7 @@ restore_rows_and_indexes(Restore *restore)
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 	if (!index_builder_finish(account->builder) && restore->options.exit_on_error)
 		exit(1);
-	(void) job_log_renew(restore->log, &restore->target);
-	target_renew(&restore->target);
+	restore_state_renew(restore);
 	restore_unlogged_check_rows(restore);
 	if (!job_log_is_done(restore->log, RESTORE_LOG_ROWS))
 		restore_state_note_done(restore, RESTORE_LOG_ROWS);
@@ -138,8 +137,7 @@ complete_target(Restore *restore)
 	load_account_stage(&restore->account, LOAD_STAGE_ANALYZE);
 	if (!options->no_analyze)
 		analyze_target(&restore->target, plan->tables, plan->toc);
-	(void) job_log_renew(restore->log, &restore->target);
-	target_renew(&restore->target);
+	restore_state_renew(restore);
 	/* after all that may take long: what the target lost is lost by now */
 	restore_unlogged_check_all(restore);
 	job_log_end(restore->log);

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "job_log/job_log_session.h"
 #include "restore/restore_state.h"
 
 bool
@@ -26,4 +27,19 @@ restore_state_note_done(Restore *restore, const char *stage)
 	job_log_done(restore->log, restore->target.conn, stage,
 				 n_errors - restore->n_noted);
 	restore->n_noted = n_errors;
+}
+
+static void
+renew(void *arg)
+{
+	Restore    *restore = arg;
+
+	(void) job_log_session_keep(restore->log, &restore->target);
+	target_renew(&restore->target);
+}
+
+void
+restore_state_renew(Restore *restore)
+{
+	job_log_session_insist(renew, restore, &restore->options);
 }

@@ -45,4 +45,10 @@ extern bool restore_state_is_done(Restore *restore, const char *stage);
 /* It is done, with the errors since the stage before it. */
 extern void restore_state_note_done(Restore *restore, const char *stage);
 
+/*
+ * The leader's sessions, which have had nothing to do for hours maybe, are
+ * there again; exits with a message if that cannot be had.
+ */
+extern void restore_state_renew(Restore *restore);
+
 #endif							/* RESTORE_STATE_H */

@@ -6,13 +6,11 @@
 
 #include "archive/archive_name.h"
 #include "base/clock.h"
-#include "base/interrupt.h"
-#include "base/retry.h"
+#include "job_log/job_log_session.h"
 #include "progress/progress.h"
 #include "restore_tasks/restore_task_gather.h"
 #include "restore_tasks/restore_task_leader.h"
 #include "restore_tasks/restore_task_plan.h"
-#include "session/session_loss.h"
 #include "status/progress_rows.h"
 #include "status/run_event.h"
 #include "stream/hex.h"
@@ -22,9 +20,6 @@
 
 /* How often to look whether the leader's session is there. */
 #define LOOK_MS 2000
-
-/* While waiting for the target. */
-#define WAIT_US 100000
 
 typedef struct RestoreLeader
 {
@@ -139,27 +134,6 @@ take_wave(RestoreLeader *leader, int first)
  * ----------
  */
 
-/* What a lost connection has ended is for later, as often as retries say. */
-static bool
-do_in_session(RestoreLeader *leader, void (*work) (void *arg))
-{
-	const Options *options = leader->work->run->options;
-	char	   *cause = session_try(work, leader);
-
-	if (cause == NULL)
-	{
-		memset(&leader->retry, 0, sizeof(Retry));
-		return true;
-	}
-	if (leader->retry.n == (int) options->retries)
-		pg_fatal("the leader lost its connection to the target: %s", cause);
-	(void) retry_later(&leader->retry);
-	pg_log_warning("the leader lost its connection to the target: %s; retry %d of %d",
-				   cause, leader->retry.n, (int) options->retries);
-	free(cause);
-	return false;
-}
-
 /* The session that has the log's lock also has that of the run. */
 static void
 keep_session(void *arg)
@@ -167,7 +141,7 @@ keep_session(void *arg)
 	RestoreLeader *leader = arg;
 	JobLog	   *log = leader->work->log;
 
-	if (job_log_renew(log, leader->work->target))
+	if (job_log_session_keep(log, leader->work->target))
 		task_server_hold(log->lock, leader->run_id);
 }
 
@@ -197,7 +171,8 @@ attend(void *arg)
 		now - leader->looked_at < LOOK_MS)
 		return;
 	leader->looked_at = now;
-	(void) do_in_session(leader, keep_session);
+	(void) job_log_session_try(keep_session, leader, &leader->retry,
+							   leader->work->run->options);
 }
 
 static void
@@ -213,13 +188,7 @@ command_ended(void *arg)
 {
 	RestoreLeader *leader = arg;
 
-	while (!do_in_session(leader, read_log))
-		while (!retry_is_due(&leader->retry))
-		{
-			interrupt_check();
-			progress_tick();
-			pg_usleep(WAIT_US);
-		}
+	job_log_session_insist(read_log, leader, leader->work->run->options);
 	restore_task_gather_settle(leader->gather, &leader->now);
 }
 

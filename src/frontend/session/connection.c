@@ -18,9 +18,6 @@
 /* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
 #define MIN_SERVER_VERSION 90600
 
-/* How long one attempt to connect may take. */
-#define CONNECT_TIMEOUT_S "30"
-
 void
 connection_show_notice(void *arg, const char *message)
 {
@@ -39,7 +36,7 @@ connection_show_notice(void *arg, const char *message)
 static void
 limit_attempt(void)
 {
-	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
+	setenv("PGCONNECT_TIMEOUT", CppAsString2(CONNECTION_ATTEMPT_S), 0);
 }
 
 /* Bring it in the state that all of ours have. */
@@ -106,6 +103,7 @@ try_connect(const PeerAddress *address, const char *replication,
 	replication, progname, NULL};
 	PGconn	   *conn;
 
+	limit_attempt();
 	session_wait_begins();
 	conn = PQconnectdbParams(keywords, values, true);
 	session_wait_ends();

@@ -11,6 +11,12 @@
 #include "session/peer_address.h"
 #include "session/session.h"
 
+/*
+ * How long one attempt to connect may take, unless PGCONNECT_TIMEOUT says
+ * otherwise.
+ */
+#define CONNECTION_ATTEMPT_S 30
+
 /* Connect as the user asked, prompting for a password at most once. */
 extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);

@@ -8,6 +8,9 @@
 #include "session/session_loss.h"
 #include "session/session_wait.h"
 
+/* How long a session that has nothing else to do may take for an answer. */
+#define ANSWER_MS 15000
+
 const char	session_backend_query[] = "SELECT pg_catalog.pg_backend_pid()";
 
 PGresult *
@@ -25,6 +28,20 @@ PGresult *
 session_exec_within(PGconn *conn, const char *sql, int wait_ms)
 {
 	return PQsendQuery(conn, sql) ? session_wait_result(conn, wait_ms) : NULL;
+}
+
+/*
+ * The connection's own state would not do: libpq takes it for sound after a
+ * failed write, if all it could read was the server's last words.
+ */
+bool
+session_answers(PGconn *conn)
+{
+	PGresult   *res = session_exec_within(conn, "SELECT 1", ANSWER_MS);
+	bool		result = PQresultStatus(res) == PGRES_TUPLES_OK;
+
+	PQclear(res);
+	return result;
 }
 
 PGresult *

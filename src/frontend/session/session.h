@@ -38,6 +38,12 @@ extern PGresult *session_exec_within(PGconn *conn, const char *sql,
 									 int wait_ms);
 
 /*
+ * Does it answer in time?  A session that has nothing else to do, and may be
+ * NULL.
+ */
+extern bool session_answers(PGconn *conn);
+
+/*
  * What a short query returns, which may be an error, and does no harm to the
  * transaction.  It runs as the user who connected, since those of --role may
  * not see other sessions.  *lost is set if there is no answer in time, or the

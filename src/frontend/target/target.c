@@ -17,9 +17,6 @@
 #include "target/target_history.h"
 #include "target/toast_compression.h"
 
-/* How long a session that has nothing else to do may take for an answer. */
-#define ANSWER_MS 15000
-
 /* Which cluster and database is this? */
 static const char identity_query[] =
 "SELECT c.system_identifier, d.oid, d.datname"
@@ -351,11 +348,8 @@ target_connect_loader(const Target *target)
 void
 target_keep(Target *target)
 {
-	PGresult   *res = session_exec_within(target->conn, "SELECT 1", ANSWER_MS);
-
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	if (!session_answers(target->conn))
 		target_renew(target);
-	PQclear(res);
 }
 
 void
