@@ -9,99 +9,24 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_until wait_in_run terminate);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok);
-use Pardump::Compare qw(fingerprint schema_text same_database_ok);
-use Pardump::Copy qw(sessions_left);
+use Pardump::Cluster qw(run_program value dump_ok);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok);
-use Pardump::Gate qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
-use Pardump::Restore qw(run_parrestore start_parrestore);
-use Pardump::RestoreTasks qw(restore_runner);
+use Pardump::Gate qw(open_gate at_gate wait_at_gate);
+use Pardump::GatedRestore qw(start_gated gated_archive gated_database gated_runner gated_tasks
+  wait_for_last_task pid_of_task are_gone complete_ok restored_ok);
+use Pardump::Restore qw(run_parrestore);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_cluster('restore_task_faults', leave_stopped => 1);
-$node->append_conf('postgresql.conf', 'restart_after_crash = on');
-$node->start;
-make_database($node, 'gated', options => 'TEMPLATE template0');
-sql($node, 'gated', gate_sql(15000, 42) . <<'SQL');
-CREATE TABLE before_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 10000) g;
-CREATE TABLE gated (id int CHECK (public.pass(id)), t text);
-INSERT INTO gated SELECT g, md5(g::text) FROM generate_series(1, 30000) g;
-CREATE TABLE after_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
-CREATE INDEX ON after_it (t);
-SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
-	FROM generate_series(1, 20) g;
-SQL
-my $data = fingerprint($node, 'gated');
-my $schema = schema_text($node, 'gated');
-my $archive = dump_ok($node, 'gated', 'ours', 'pg_pardump', '--max-table-segment-pages=50');
-my $names = 0;
-
-# A command that runs tasks side by side, each with one worker; it leaves their
-# process IDs.  $first may say otherwise how one runs.
-my $pids = new_path('pids');
-mkdir $pids or die "could not make \"$pids\": $!";
-
-sub runner
-{
-	my ($first) = @_;
-	return restore_runner(<<"SH");
-task() { exec pg_parrestore --plan="\$PLAN" --task=\$1/\$N; }
-$first
-for i in "\$@"; do (task \$i) & echo \$! >'$pids'/\$i; done
-rc=0; for i in "\$@"; do wait \$(cat '$pids'/\$i) || rc=\$?; done
-exit \$rc
-SH
-}
-
-sub pid_of { return slurp_file("$pids/$_[0]") + 0; }
-
-sub gone { return !grep { kill 0 => $_ } @_; }
-
-my $db;
-
-# A restore of which so many sessions wait at the gate, at one chunk.
-sub gated_tasks
-{
-	my ($waiting, $first, @options) = @_;
-	$db = 'copy' . ++$names;
-	make_database($node, $db, options => 'TEMPLATE template0');
-	hold_gates($node, $db);
-	close_gate(42);
-	my $run = start_parrestore($node, $db, $archive, '--tasks=3', runner($first), @options);
-	wait_at_gate($node, $run, $waiting);
-	return $run;
-}
-
-sub complete_ok
-{
-	my ($what) = @_;
-	same_database_ok($node, $db, $data, $schema, $what);
-	is(sessions_left($node), 0, "$what: no session left");
-	is_deeply([ glob "$archive/plan*" ], [], "$what: no plan left");
-	return;
-}
-
-sub restored_ok
-{
-	my ($run, $what, $words) = @_;
-	is(end_dump($run), 0, "$what: exit code");
-	like($run->{err}, $words, "$what: what it says");
-	complete_ok($what);
-	return;
-}
+my $node = start_gated('restore_task_faults');
+my $archive = gated_archive();
 
 # ---- a task is killed; it is run again
 
 {
 	my $run = gated_tasks(1, '');
-	my $task;
-	wait_in_run($run, 'only one task is left', sub {
-		my @alive = grep { -d '/proc/' . pid_of($_) && slurp_file('/proc/' . pid_of($_) . '/stat') !~ /\) Z / } 0 .. 2;
-		$task = $alive[0];
-		return @alive == 1;
-	});
-	kill KILL => pid_of($task);
+	my $task = wait_for_last_task($run);
+	kill KILL => pid_of_task($task);
 	open_gate();
 	restored_ok($run, 'a task killed',
 		qr/^(?:Killed\n)?pg_parrestore: warning: the command ended with exit code 137; tasks to be run again: \d; retry 1 of 5\n$/);
@@ -141,9 +66,9 @@ SH
 
 {
 	my $run = gated_tasks(1, '');
-	my @tasks = map { pid_of($_) } 0 .. 2;
+	my @tasks = map { pid_of_task($_) } 0 .. 2;
 	kill KILL => $run->{pid};
-	wait_until('the tasks leave', sub { return gone(@tasks) });
+	wait_until('the tasks leave', sub { return are_gone(@tasks) });
 	open_gate();
 	eval { end_dump($run) };
 	like($run->{err}, qr/error: the run that this plan is of has ended\n.*detail: Nobody holds its lock on the target/,
@@ -151,10 +76,10 @@ SH
 	my @left = glob "$archive/plan.restore.*";
 	is(scalar(@left), 1, 'the leader killed: the plan is left');
 	my $old = "$left[0]/plan.json";
-	my ($rc, undef, $err) = run_parrestore($node, $db, $archive);
+	my ($rc, undef, $err) = run_parrestore($node, gated_database(), $archive);
 	is($rc, 1, 'the leader killed: it is not begun anew');
 	like($err, qr/a restore into this database has not come to its end/, 'the leader killed: why not');
-	($rc, undef, $err) = run_parrestore($node, $db, $archive, '--resume', '--tasks=2', runner(''));
+	($rc, undef, $err) = run_parrestore($node, gated_database(), $archive, '--resume', '--tasks=2', gated_runner(''));
 	is("$rc$err", '0', 'the leader killed: resumed');
 	# a task of the run that is dead does nothing any more
 	($rc, undef, $err) = run_program('pg_parrestore', "--plan=$old", '--task=0/3');
@@ -173,13 +98,13 @@ SH
 {
 	my $run = gated_tasks(1, '');
 	kill KILL => $run->{pid};
-	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '--resume', '--tasks=2', '--retries=0',
-		"--run-tasks=cp %p '$pids/new'; exit 1");
+	my ($rc, undef, $err) = run_parrestore($node, gated_database(), $archive, '--resume', '--tasks=2', '--retries=0',
+		'--run-tasks=true %p; exit 1');
 	is($rc, 1, 'another run has taken over: it has not done all');
 	open_gate();
-	wait_until('the tasks leave', sub { return gone(map { pid_of($_) } 0 .. 2) });
+	wait_until('the tasks leave', sub { return are_gone(map { pid_of_task($_) } 0 .. 2) });
 	eval { end_dump($run) };
-	($rc, undef, $err) = run_parrestore($node, $db, $archive, '--resume', '-j2');
+	($rc, undef, $err) = run_parrestore($node, gated_database(), $archive, '--resume', '-j2');
 	is("$rc$err", '0', 'another run has taken over: resumed once more');
 	system('rm', '-r', glob "$archive/plan.restore.*");
 	complete_ok('another run has taken over');
@@ -224,7 +149,7 @@ SH
 	my ($plan) = glob "$archive/plan.restore.*/plan.json";
 	my $text = slurp_file($plan);
 	my $other = dump_ok($node, 'gated', 'other', 'pg_pardump');
-	forged_plans_refused_ok('pg_parrestore', $plan, 3, $db,
+	forged_plans_refused_ok('pg_parrestore', $plan, 3, gated_database(),
 		[ 'another attempt', sub { s/"attempt": /${&}9/ }, qr/another run of pg_parrestore has taken over/ ],
 		[ 'another history', sub { s/"history": "/${&}9/ }, qr/the target is another server now/ ],
 		[ 'another archive', sub { s/("archive": ")[^"]*/$1$other/ }, qr/is another one here than the leader's/ ],

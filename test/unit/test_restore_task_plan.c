@@ -48,6 +48,7 @@ make_sample(Sample * sample)
 	head->identity = "abc";
 	head->attempt = 3;
 	head->history = "";
+	head->incarnation = "now";
 	head->chunk_bytes = UINT64CONST(1) << 40;
 	head->data_only = true;
 	head->toast_compression = "lz4";
@@ -120,6 +121,7 @@ check_head(const RestoreTaskHead *found, const RestoreTaskHead *wanted)
 	is_text(found->identity, wanted->identity, "the archive");
 	is_number(found->attempt, 3, "the attempt");
 	is_text(found->history, "", "an empty text");
+	is_text(found->incarnation, "now", "the target's incarnation");
 	ok(found->chunk_bytes == wanted->chunk_bytes, "a large number");
 	is_text(found->role, NULL, "no role");
 	ok(found->data_only && !found->disable_triggers && !found->enable_row_security, "flags");
@@ -197,10 +199,10 @@ check_damaged(void)
 {
 	static const char *const texts[] = {
 		"", "{", "[]", "{}", "{ \"ids\": [1, 2 }", "{ \"tables\": [ {\"oid\": 4294967296} ] }",
-		"{ \"archive\": \"a\", \"identity\": \"b\", \"history\": \"c\", \"jobs\": {} }",
+		"{ \"archive\": \"a\", \"identity\": \"b\", \"history\": \"c\", \"incarnation\": \"d\", \"jobs\": {} }",
 	"{ \"archive\": \"\xff\" }"};
 	static const char more[] =
-		"{ \"archive\": \"a\", \"identity\": \"b\", \"history\": \"\", \"new\": [{}] }";
+		"{ \"archive\": \"a\", \"identity\": \"b\", \"history\": \"\", \"incarnation\": \"\", \"new\": [{}] }";
 	RestoreTaskPlan plan;
 
 	for (int i = 0; i < (int) lengthof(texts); i++)

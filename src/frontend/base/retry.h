@@ -22,6 +22,12 @@ typedef struct Retry
  */
 extern int	retry_later(Retry *retry);
 
+/*
+ * How long a wait for the next one can be at most, of whoever has been
+ * retrying for so many milliseconds by now.
+ */
+extern int	retry_longest_ms(int64 retrying_ms);
+
 /* One is noted, and it is time for it. */
 extern bool retry_is_due(const Retry *retry);
 

@@ -11,37 +11,21 @@
 
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "job_log/job_log_archive.h"
 #include "job_log/job_log_open.h"
 #include "options/task_options.h"
-#include "process/worker_process.h"
 #include "restore/restore_pool.h"
 #include "restore/restore_resume.h"
 #include "restore/restore_task.h"
 #include "restore_tasks/restore_task_plan.h"
+#include "restore_tasks/restore_task_session.h"
 #include "session/session_loss.h"
-#include "session/session_settings.h"
-#include "target/target_history.h"
 #include "tasks/task_address.h"
 #include "tasks/task_result.h"
-#include "tasks/task_server.h"
 #include "toc/index_attach.h"
 #include "toc/toc_context.h"
-
-/* How often to look whether the leader is there. */
-#define LOOK_MS 2000
-
-/*
- * A target that was started again has let the leader's lock go, and the
- * leader needs a while to notice: so long a task goes on without it.
- */
-#define WITHOUT_LEADER_MS 10000
-
-/* While waiting for it. */
-#define WAIT_US 200000
 
 typedef struct RestoreTask
 {
@@ -52,8 +36,8 @@ typedef struct RestoreTask
 	Archive    *archive;
 	ArchivePlan *archive_plan;
 	DumpPlan	plan;			/* the archive's, with this task's jobs */
-	Target		target;			/* its session looks for the leader; NULL
-								 * while that is lost */
+	Target		target;
+	RestoreTaskSession session;
 	JobLog		log;
 	Run			run;
 	RestoreWork work;
@@ -61,8 +45,6 @@ typedef struct RestoreTask
 	bool	   *objects_told;	/* by large object */
 	char	   *results_path;
 	int			results_fd;
-	int64		looked_at;
-	int64		gone_since;		/* the leader; 0 = it is there */
 } RestoreTask;
 
 /* ----------
@@ -111,66 +93,16 @@ job_is_done(void *arg, const Run *run, const Job *job)
 }
 
 /* ----------
- * Is the leader there?
+ * What else is done meanwhile
  * ----------
  */
-static void
-connect_target(void *arg)
-{
-	RestoreTask *task = arg;
-	Target	   *target = &task->target;
-
-	target->conn = connection_open_peer(target->address, "pg_pardump task");
-	task_server_check(target->conn, &task->task_plan->head.run.server);
-	session_set_up(target->conn, &task->options, target->encoding);
-	target_history_expect(target->conn, task->task_plan->head.history);
-}
-
-static void
-lose_target(RestoreTask *task)
-{
-	interrupt_set_connection(NULL);
-	PQfinish(task->target.conn);
-	task->target.conn = NULL;
-}
-
-/* Exits with a message if it has been gone for too long. */
-static void
-look_for_leader(RestoreTask *task)
-{
-	int64		now = clock_monotonic_ms();
-
-	switch (task_server_find_leader(task->target.conn,
-									task->task_plan->head.run.run_id))
-	{
-		case TASK_LEADER_UNKNOWN:
-			lose_target(task);
-			break;
-		case TASK_LEADER_THERE:
-			task->gone_since = 0;
-			break;
-		case TASK_LEADER_GONE:
-			if (task->gone_since == 0)
-				task->gone_since = now;
-			else if (now - task->gone_since > WITHOUT_LEADER_MS)
-				task_server_end_without_leader("Nobody holds its lock on the target.");
-			break;
-	}
-}
-
 static bool
 attend(void *arg, bool all_done)
 {
 	RestoreTask *task = arg;
-	int64		now = clock_monotonic_ms();
 
-	if (all_done || now - task->looked_at < LOOK_MS)
-		return true;
-	task->looked_at = now;
-	if (task->target.conn == NULL)
-		free(session_try(connect_target, task));
-	else
-		look_for_leader(task);
+	if (!all_done)
+		restore_task_session_attend(&task->session);
 	return true;
 }
 
@@ -199,47 +131,18 @@ settle_options(RestoreTask *task, const Options *options)
 }
 
 static void
-end_for_retry(char *cause)
-{
-	pg_log_error("%s", cause);
-	exit(WORKER_EXIT_RETRY);
-}
-
-static void
-begin_target(void *arg)
-{
-	RestoreTask *task = arg;
-
-	connect_target(task);
-	target_begin(&task->target);
-	task->target.history = task->task_plan->head.history;
-}
-
-/* The first session; without one a later attempt may have more luck. */
-static void
 connect_first(RestoreTask *task)
 {
-	char	   *cause;
-
 	interrupt_install_leader();
 	task->target.options = &task->options;
 	task->target.params = task->options.connection;
 	task->target.encoding = task->archive->encoding;
 	task->target.address = task_address(task->task_plan->head.run.conninfo,
 										&task->options.connection);
-	if ((cause = session_try(begin_target, task)) != NULL)
-		end_for_retry(cause);
-	for (;;)
-	{
-		look_for_leader(task);
-		if (task->target.conn == NULL)
-			end_for_retry(pg_strdup("the server does not say who holds a lock"));
-		if (task->gone_since == 0)
-			break;
-		interrupt_check();
-		pg_usleep(WAIT_US);
-	}
-	task->looked_at = clock_monotonic_ms();
+	task->session.plan = task->task_plan;
+	task->session.options = &task->options;
+	task->session.target = &task->target;
+	restore_task_session_begin(&task->session);
 }
 
 /* It must be the leader's: files of this name may be other ones here. */
@@ -365,7 +268,7 @@ skip_done(RestoreTask *task)
 	char	   *cause = session_try(read_log, task);
 
 	if (cause)
-		end_for_retry(cause);
+		restore_task_session_give_up(cause);
 	restore_resume_skip(&task->work);
 	task->told = pg_malloc0((results->n_files + 1) * sizeof(bool));
 	task->objects_told = pg_malloc0((results->n_objects + 1) * sizeof(bool));
@@ -415,7 +318,7 @@ restore_task(const Options *options)
 	skip_done(task);
 	begin_attempt(task);
 	run_pool(task);
+	restore_task_session_end(&task->session);
 	task_result_write(task->results_fd, task->results_path, &end);
 	task_result_flush(task->results_fd, task->results_path);
-	lose_target(task);
 }

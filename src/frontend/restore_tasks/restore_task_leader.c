@@ -85,6 +85,7 @@ write_plan(const RestoreLeader *leader)
 		.head.identity = unconstify(char *, work->identity),
 		.head.attempt = work->log->attempt,
 		.head.history = unconstify(char *, work->target->history),
+		.head.incarnation = unconstify(char *, work->target->incarnation),
 		.head.chunk_bytes = options->chunk_bytes,
 		.head.role = unconstify(char *, options->role),
 		.head.data_only = options->data_only,

@@ -16,6 +16,7 @@ static const PlanField head_fields[] = {
 	HEAD("identity", PLAN_TEXT, identity),
 	HEAD("attempt", PLAN_INT, attempt),
 	HEAD("history", PLAN_TEXT, history),
+	HEAD("incarnation", PLAN_TEXT, incarnation),
 	HEAD("chunk_bytes", PLAN_UINT64, chunk_bytes),
 	HEAD("role", PLAN_TEXT, role),
 	HEAD("data_only", PLAN_BOOL, data_only),
@@ -118,7 +119,8 @@ check_head(RestoreTaskPlan *plan)
 {
 	const RestoreTaskHead *head = &plan->head;
 
-	if (head->archive == NULL || head->identity == NULL || head->history == NULL)
+	if (head->archive == NULL || head->identity == NULL ||
+		head->history == NULL || head->incarnation == NULL)
 		plan_read_wrong(&plan->reader, "something is missing");
 }
 

@@ -29,6 +29,7 @@ typedef struct RestoreTaskHead
 	char	   *identity;		/* see job_log_archive() */
 	int			attempt;		/* of the job log */
 	char	   *history;		/* of the target: see target_history_read() */
+	char	   *incarnation;	/* see TARGET_INCARNATION_SQL */
 	uint64		chunk_bytes;
 	char	   *role;
 	bool		data_only;

@@ -1,0 +1,167 @@
+/*
+ * restore_task_session.c
+ *		A task's own session on the target: it looks for the leader.
+ */
+#include "base/fe_compat.h"
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/retry.h"
+#include "process/worker_process.h"
+#include "restore_tasks/restore_task_session.h"
+#include "session/session_loss.h"
+#include "session/session_settings.h"
+#include "target/target_history.h"
+#include "tasks/task_server.h"
+
+/* How often to look whether the leader is there. */
+#define LOOK_MS 2000
+
+/*
+ * A leader that has lost its session needs a while to notice, and to have its
+ * lock again: so long a task goes on without it at least.
+ */
+#define WITHOUT_LEADER_MS 10000
+
+/* After an outage of this length the leader's waits grow no more. */
+#define LONGEST_OUTAGE_MS (10 * 60 * 1000)
+
+/* While waiting for it. */
+#define WAIT_US 200000
+
+/* ----------
+ * The session
+ * ----------
+ */
+static void
+connect_target(void *arg)
+{
+	const RestoreTaskSession *session = arg;
+	const RestoreTaskHead *head = &session->plan->head;
+	Target	   *target = session->target;
+
+	target->conn = connection_open_peer(target->address, "pg_pardump task");
+	task_server_check(target->conn, &head->run.server);
+	session_set_up(target->conn, session->options, target->encoding);
+	target_history_expect(target->conn, head->history);
+}
+
+static void
+lose_target(RestoreTaskSession *session)
+{
+	interrupt_set_connection(NULL);
+	PQfinish(session->target->conn);
+	session->target->conn = NULL;
+	session->gone_since = 0;
+}
+
+void
+restore_task_session_give_up(char *cause)
+{
+	pg_log_error("%s", cause);
+	exit(WORKER_EXIT_RETRY);
+}
+
+/* ----------
+ * Is the leader there?
+ * ----------
+ */
+
+/*
+ * A target that could not be reached for a while makes the leader wait, too:
+ * it tries again later each time (retry.h), and what it tries when the target
+ * is there again may yet be in vain.  Where the target was there all the time
+ * this is little.
+ */
+static int64
+leader_may_need_ms(const RestoreTaskSession *session)
+{
+	int64		away_ms = session->gone_since - session->seen_at;
+
+	return WITHOUT_LEADER_MS + retry_longest_ms(away_ms) +
+		Min(away_ms, CONNECTION_ATTEMPT_S * 1000);
+}
+
+/* Exits with a message if it has been gone for too long. */
+static void
+look_for_leader(RestoreTaskSession *session)
+{
+	int64		now = clock_monotonic_ms();
+
+	switch (task_server_find_leader(session->target->conn,
+									session->plan->head.run.run_id))
+	{
+		case TASK_LEADER_UNKNOWN:
+			lose_target(session);
+			break;
+		case TASK_LEADER_THERE:
+			session->gone_since = 0;
+			session->seen_at = now;
+			break;
+		case TASK_LEADER_GONE:
+			if (session->gone_since == 0)
+				session->gone_since = now;
+			else if (now - session->gone_since > leader_may_need_ms(session))
+				task_server_end_without_leader("Nobody holds its lock on the target.");
+			break;
+	}
+}
+
+static void
+begin_target(void *arg)
+{
+	RestoreTaskSession *session = arg;
+	const RestoreTaskHead *head = &session->plan->head;
+
+	connect_target(session);
+	target_begin(session->target);
+	session->target->history = head->history;
+
+	/*
+	 * This task has not seen the leader, which wrote the plan before the
+	 * target was started again, and may have been trying ever since.
+	 */
+	session->seen_at = clock_monotonic_ms();
+	if (strcmp(session->target->incarnation, head->incarnation) != 0)
+		session->seen_at -= LONGEST_OUTAGE_MS;
+}
+
+void
+restore_task_session_begin(RestoreTaskSession *session)
+{
+	char	   *cause = session_try(begin_target, session);
+
+	if (cause)
+		restore_task_session_give_up(cause);
+	for (;;)
+	{
+		look_for_leader(session);
+		if (session->target->conn == NULL)
+			restore_task_session_give_up(pg_strdup("the server does not say who holds a lock"));
+		if (session->gone_since == 0)
+			break;
+		interrupt_check();
+		pg_usleep(WAIT_US);
+	}
+	session->looked_at = clock_monotonic_ms();
+}
+
+void
+restore_task_session_attend(RestoreTaskSession *session)
+{
+	int64		now = clock_monotonic_ms();
+
+	if (now - session->looked_at < LOOK_MS)
+		return;
+	session->looked_at = now;
+	if (session->target->conn == NULL)
+		free(session_try(connect_target, session));
+	else
+		look_for_leader(session);
+}
+
+void
+restore_task_session_end(RestoreTaskSession *session)
+{
+	lose_target(session);
+}

@@ -1,0 +1,57 @@
+# Tasks of a restore whose leader, or whose own session, is away for a while, and
+# attempts that are left behind, at gates: nothing is given up, loaded again, or
+# counted as an error for that.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_in_run);
+use Pardump::Cluster qw(new_path value);
+use Pardump::Copy qw(start_load);
+use Pardump::Gate qw(hold_gates close_gate open_gate wait_at_gate);
+use Pardump::GatedRestore qw(start_gated gated_tasks wait_for_last_task begin_gated_restore gated_archive gated_database gated_runner
+  restored_ok);
+use Pardump::RestoreTasks qw(restore_runner);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $node = start_gated('restore_task_outages');
+
+# Process IDs of the sessions by which tasks look for their leader.
+sub looks
+{
+	return split /\n/, value($node, 'postgres',
+		q{SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_pardump task'});
+}
+
+# ---- the target is away for a while, and the leader, which waits longer each time,
+# comes back later than the tasks: they wait for it, and so does one that has not
+# seen it
+
+{
+	my $run = gated_tasks(1, '', '--retries=8');
+	my ($plan) = glob gated_archive() . '/plan.restore.*/plan.json';
+	wait_for_last_task($run);
+	$node->stop('immediate');
+	wait_in_run($run, 'the leader waits for some seconds', sub { return $run->{err} =~ /the leader lost .* retry 5 of 8/s });
+	kill STOP => $run->{pid};
+	$node->start;
+	hold_gates($node, gated_database());
+	close_gate(42);
+	my $new = start_load('pg_parrestore', "--plan=$plan", '--task=0/3');
+	wait_in_run($run, 'the tasks look for the leader', sub { return looks() == 2 });
+	# longer than they wait where the target was there all the time
+	sleep 14;
+	is(scalar(looks()), 2, 'the leader comes late: the tasks are there');
+	kill CONT => $run->{pid};
+	open_gate();
+	is(end_dump($new), 0, 'the leader comes late: exit code of a task that has not seen it');
+	restored_ok($run, 'the leader comes late', qr/\A(?!.*error: )/s);
+}
+
+$node->stop;
+done_testing();

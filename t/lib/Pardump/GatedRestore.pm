@@ -1,0 +1,127 @@
+# Restores by tasks that wait at a gate (Pardump::Gate) until the test opens it: a
+# table of which one row of 30,000 is behind it, and others.  Sessions with the
+# setting gated.fails = yes cannot load any row of that table.
+
+package Pardump::GatedRestore;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Pardump::Background qw(end_dump wait_in_run);
+use Pardump::Cluster qw(start_cluster make_database new_path sql dump_ok);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(sessions_left);
+use Pardump::Gate qw(gate_sql hold_gates close_gate wait_at_gate);
+use Pardump::Restore qw(start_parrestore);
+use Pardump::RestoreTasks qw(restore_runner);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT_OK = qw(start_gated gated_archive gated_database gated_runner gated_tasks begin_gated_restore
+  wait_for_last_task pid_of_task are_gone complete_ok restored_ok);
+
+my ($node, $archive, $data, $schema, $pids, $db);
+my $names = 0;
+
+# A server with the database "gated"; its archive is gated_archive().
+sub start_gated
+{
+	my ($name) = @_;
+	$node = start_cluster($name, leave_stopped => 1);
+	$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+	$node->start;
+	make_database($node, 'gated', options => 'TEMPLATE template0');
+	sql($node, 'gated', gate_sql(15000, 42) . <<'SQL');
+CREATE FUNCTION public.may() RETURNS boolean LANGUAGE sql
+	AS $$SELECT pg_catalog.current_setting('gated.fails', true) IS DISTINCT FROM 'yes'$$;
+CREATE TABLE before_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 10000) g;
+CREATE TABLE gated (id int CHECK (public.pass(id)), t text, CHECK (public.may()));
+INSERT INTO gated SELECT g, md5(g::text) FROM generate_series(1, 30000) g;
+CREATE TABLE after_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
+CREATE INDEX ON after_it (t);
+SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
+	FROM generate_series(1, 20) g;
+SQL
+	$data = fingerprint($node, 'gated');
+	$schema = schema_text($node, 'gated');
+	$archive = dump_ok($node, 'gated', 'ours', 'pg_pardump', '--max-table-segment-pages=50');
+	$pids = new_path('pids');
+	mkdir $pids or die "could not make \"$pids\": $!";
+	return $node;
+}
+
+sub gated_archive { return $archive; }
+
+# That of the restore that was begun last.
+sub gated_database { return $db; }
+
+# A command that runs tasks side by side, each with one worker; it leaves their
+# process IDs.  $first may say otherwise how one runs.
+sub gated_runner
+{
+	my ($first) = @_;
+	return restore_runner(<<"SH");
+task() { exec pg_parrestore --plan="\$PLAN" --task=\$1/\$N; }
+$first
+for i in "\$@"; do (task \$i) & echo \$! >'$pids'/\$i; done
+rc=0; for i in "\$@"; do wait \$(cat '$pids'/\$i) || rc=\$?; done
+exit \$rc
+SH
+}
+
+sub pid_of_task { return slurp_file("$pids/$_[0]") + 0; }
+
+# The one that waits at the gate, when the others have ended.
+sub wait_for_last_task
+{
+	my ($run) = @_;
+	my @alive;
+	wait_in_run($run, 'only one task is left', sub {
+		@alive = grep { -d '/proc/' . pid_of_task($_) && slurp_file('/proc/' . pid_of_task($_) . '/stat') !~ /\) Z / } 0 .. 2;
+		return @alive == 1;
+	});
+	return $alive[0];
+}
+
+sub are_gone { return !grep { kill 0 => $_ } @_; }
+
+# A restore of which so many sessions wait at the gate, at one chunk.
+sub gated_tasks
+{
+	my ($waiting, $first, @options) = @_;
+	my $run = begin_gated_restore($archive, gated_runner($first), '--tasks=3', @options);
+	wait_at_gate($node, $run, $waiting);
+	return $run;
+}
+
+# Any restore into a new database whose gate is closed.
+sub begin_gated_restore
+{
+	my ($of, @options) = @_;
+	$db = 'copy' . ++$names;
+	make_database($node, $db, options => 'TEMPLATE template0');
+	hold_gates($node, $db);
+	close_gate(42);
+	return start_parrestore($node, $db, $of, @options);
+}
+
+sub complete_ok
+{
+	my ($what) = @_;
+	same_database_ok($node, $db, $data, $schema, $what);
+	is(sessions_left($node), 0, "$what: no session left");
+	is_deeply([ glob "$archive/plan*" ], [], "$what: no plan left");
+	return;
+}
+
+sub restored_ok
+{
+	my ($run, $what, $words) = @_;
+	is(end_dump($run), 0, "$what: exit code");
+	like($run->{err}, $words, "$what: what it says");
+	complete_ok($what);
+	return;
+}
+
+1;
