@@ -8,18 +8,20 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_in_run);
+use Pardump::Background qw(end_dump wait_in_run terminate);
 use Pardump::Cluster qw(new_path value);
 use Pardump::Copy qw(start_load);
 use Pardump::Gate qw(hold_gates close_gate open_gate wait_at_gate);
 use Pardump::GatedRestore qw(start_gated gated_tasks wait_for_last_task begin_gated_restore gated_archive gated_database gated_runner
   restored_ok);
+use Pardump::Restore qw(stock_archives);
 use Pardump::RestoreTasks qw(restore_runner);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
 
 my $node = start_gated('restore_task_outages');
+my %stock = stock_archives($node, 'gated');
 
 # Process IDs of the sessions by which tasks look for their leader.
 sub looks
@@ -53,5 +55,15 @@ sub looks
 	restored_ok($run, 'the leader comes late', qr/\A(?!.*error: )/s);
 }
 
+# ---- when the last piece of a file is loaded the session that is to note it is
+# lost: it is noted all the same, and the task not run again
+
+{
+	my $run = begin_gated_restore($stock{directory}, '--tasks=1', gated_runner(''), '--retries=0', '--chunk-size=64kB');
+	wait_at_gate($node, $run, 1);
+	terminate($node, looks());
+	open_gate();
+	restored_ok($run, 'no session for a note', qr/^$/);
+}
 $node->stop;
 done_testing();

@@ -213,11 +213,18 @@ job_log_set_errors(const JobLog *log, PGconn *conn, const char *name,
 	PQclear(target_query(conn, set_errors_query, 2, params));
 }
 
-void
+bool
 job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 {
-	if (log != NULL && log->is_kept)
-		PQclear(send_line(log, conn, name, 0, JOB_LOG_LASTING));
+	PGresult   *res;
+	bool		written;
+
+	if (log == NULL || !log->is_kept)
+		return true;
+	res = send_line(log, conn, name, 0, JOB_LOG_LASTING);
+	written = PQresultStatus(res) == PGRES_COMMAND_OK;
+	PQclear(res);
+	return written;
 }
 
 void

@@ -114,10 +114,10 @@ extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
 pg_noreturn extern void job_log_refuse_taken_over(void);
 
 /*
- * As job_log_done(), if the session still lives, for what other lines tell,
- * too, and this one only sooner.
+ * As job_log_done(), if the session, which may be NULL, still lives; false if
+ * it does not.
  */
-extern void job_log_try_done(const JobLog *log, PGconn *conn,
+extern bool job_log_try_done(const JobLog *log, PGconn *conn,
 							 const char *name);
 
 /*

@@ -68,12 +68,20 @@ reset_job(void *arg, int job)
 	run_event_retry(pool->run, pool->first_job + job);
 }
 
+/*
+ * So that another run need not look for pieces that are left: it does no
+ * harm if that is not noted.
+ */
 static void
-note_file(const RestoreWork *work, const DataFile *file)
+note_file(const RestorePool *pool, const DataFile *file)
 {
+	const RestoreWork *work = pool->work;
 	char	   *name = restore_log_file(file);
 
-	job_log_try_done(work->log, work->target->conn, name);
+	if (pool->use)
+		pool->use->note(pool->use->watch.arg, file);
+	else
+		(void) job_log_try_done(work->log, work->target->conn, name);
 	free(name);
 }
 
@@ -89,13 +97,10 @@ shared_job_is_done(RestorePool *pool, const Job *job)
 		return;
 	restore_pieces_end(pool->work->shared[no]);
 
-	/*
-	 * So that another run need not look for pieces that are left.  Of an
-	 * unlogged table a crash may have taken those before it.
-	 */
+	/* of an unlogged table a crash may have taken pieces before */
 	if (!pool->work->has_failed[no] &&
 		pool->work->kinds[file->table] == JOB_LOG_LASTING)
-		note_file(pool->work, file);
+		note_file(pool, file);
 	run_file_result(pool->run, file)->done = true;
 }
 

@@ -9,13 +9,16 @@
 #include "restore/restore_worker.h"
 
 /*
- * Of a task: what else it does meanwhile, and with a job that is done, whose
- * results are done but for files that are left to all workers for later.  A
- * worker that is lost for good ends the program with WORKER_EXIT_RETRY.
+ * Of a task: what else it does meanwhile; with a file that workers have
+ * shared, of whose pieces the log has lines, and is to have one of all of it;
+ * and with a job that is done, whose results are done but for files that are
+ * left to all workers for later.  A worker that is lost for good ends the
+ * program with WORKER_EXIT_RETRY.
  */
 typedef struct RestorePoolUse
 {
 	PoolWatch	watch;
+	void		(*note) (void *arg, const DataFile *file);
 	void		(*done) (void *arg, const Run *run, const Job *job);
 } RestorePoolUse;
 

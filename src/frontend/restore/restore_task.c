@@ -96,6 +96,14 @@ job_is_done(void *arg, const Run *run, const Job *job)
  * What else is done meanwhile
  * ----------
  */
+static void
+note_file(void *arg, const DataFile *file)
+{
+	RestoreTask *task = arg;
+
+	restore_task_session_note(&task->session, file);
+}
+
 static bool
 attend(void *arg, bool all_done)
 {
@@ -142,6 +150,7 @@ connect_first(RestoreTask *task)
 	task->session.plan = task->task_plan;
 	task->session.options = &task->options;
 	task->session.target = &task->target;
+	task->session.log = &task->log;
 	restore_task_session_begin(&task->session);
 }
 
@@ -294,7 +303,11 @@ begin_attempt(RestoreTask *task)
 static void
 run_pool(RestoreTask *task)
 {
-	RestorePoolUse use = {.watch = worker_pool_no_watch,.done = job_is_done};
+	RestorePoolUse use = {
+		.watch = worker_pool_no_watch,
+		.note = note_file,
+		.done = job_is_done
+	};
 
 	use.watch.arg = task;
 	use.watch.attend = attend;

@@ -1,12 +1,14 @@
 /*
  * restore_task_session.c
- *		A task's own session on the target: it looks for the leader.
+ *		A task's own session on the target: it looks for the leader, and notes
+ *		what is done.
  */
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/retry.h"
+#include "job_log/restore_log.h"
 #include "process/worker_process.h"
 #include "restore_tasks/restore_task_session.h"
 #include "session/session_loss.h"
@@ -131,6 +133,8 @@ restore_task_session_begin(RestoreTaskSession *session)
 {
 	char	   *cause = session_try(begin_target, session);
 
+	session->unnoted = pg_malloc0((session->plan->head.n_files + 1) *
+								  sizeof(DataFile *));
 	if (cause)
 		restore_task_session_give_up(cause);
 	for (;;)
@@ -146,6 +150,34 @@ restore_task_session_begin(RestoreTaskSession *session)
 	session->looked_at = clock_monotonic_ms();
 }
 
+/* ----------
+ * Notes
+ * ----------
+ */
+
+/* As far as the session lives. */
+static void
+write_notes(RestoreTaskSession *session)
+{
+	bool		written = true;
+
+	while (written && session->n_unnoted > 0)
+	{
+		char	   *name = restore_log_file(session->unnoted[session->n_unnoted - 1]);
+
+		written = job_log_try_done(session->log, session->target->conn, name);
+		session->n_unnoted -= written ? 1 : 0;
+		free(name);
+	}
+}
+
+void
+restore_task_session_note(RestoreTaskSession *session, const DataFile *file)
+{
+	session->unnoted[session->n_unnoted++] = file;
+	write_notes(session);
+}
+
 void
 restore_task_session_attend(RestoreTaskSession *session)
 {
@@ -158,10 +190,35 @@ restore_task_session_attend(RestoreTaskSession *session)
 		free(session_try(connect_target, session));
 	else
 		look_for_leader(session);
+	write_notes(session);
 }
 
+/*
+ * Without these lines all would be done again, in vain; and so it is, by
+ * another attempt, if this one cannot write them.
+ */
 void
 restore_task_session_end(RestoreTaskSession *session)
 {
+	int			max_retries = (int) session->options->retries;
+	Retry		retry = {0};
+	int			delay_ms = 0;
+
+	while (write_notes(session), session->n_unnoted > 0)
+	{
+		char	   *cause;
+
+		if (retry.n > max_retries)
+			restore_task_session_give_up(pg_strdup("what is loaded could not be noted on the target"));
+		/* at once, as it may have been lost a moment ago */
+		pg_usleep(delay_ms * 1000L);
+		delay_ms = retry_later(&retry);
+		lose_target(session);
+		cause = session_try(connect_target, session);
+		interrupt_check();
+		if (cause)
+			pg_log_warning("the task lost its connection to the target: %s", cause);
+		free(cause);
+	}
 	lose_target(session);
 }
