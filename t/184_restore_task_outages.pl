@@ -65,5 +65,34 @@ sub looks
 	open_gate();
 	restored_ok($run, 'no session for a note', qr/^$/);
 }
+# ---- attempts could not load a table; others, which the command has left behind,
+# are at it yet when it ends
+
+{
+	my $go = new_path('go');
+	my $run = begin_gated_restore(gated_archive(), '--tasks=3', '--retries=0', restore_runner(<<"SH", 1));
+for i in "\$@"; do PGOPTIONS='-c gated.fails=yes' one \$i; done
+for i in "\$@"; do one \$i >/dev/null 2>&1 & done
+while [ ! -e '$go' ]; do sleep 0.05; done
+SH
+	wait_at_gate($node, $run, 1);
+	append_to_file($go, '');
+	wait_in_run($run, 'the leader waits', sub { return $run->{err} =~ /warning: the command has ended, but tasks are at work yet/ });
+	open_gate();
+	restored_ok($run, 'attempts that are left behind', qr/violates check constraint/);
+	unlike($run->{err}, qr/a task could not load/, 'attempts that are left behind: no error is counted');
+}
+
+# ---- the same, and none is left behind: it is an error
+
+{
+	my $run = begin_gated_restore(gated_archive(), '--tasks=3', '--retries=0',
+		restore_runner(q{for i in "$@"; do PGOPTIONS='-c gated.fails=yes' one $i; done}, 1));
+	is(end_dump($run), 1, 'none is left behind: exit code');
+	like($run->{err}, qr/error: a task could not load /, 'none is left behind: message');
+	unlike($run->{err}, qr/at work yet/, 'none is left behind: nobody is waited for');
+	open_gate();
+}
+
 $node->stop;
 done_testing();

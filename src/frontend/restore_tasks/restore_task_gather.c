@@ -233,6 +233,39 @@ is_noted(const JobLog *now, char *name)
 	return result;
 }
 
+static bool
+file_is_noted(const RestoreTaskGather *gather, const JobLog *now, int no)
+{
+	return is_noted(now, restore_log_file(&gather->work->run->plan->chunks->files[no]));
+}
+
+static bool
+group_is_noted(const RestoreTaskGather *gather, const JobLog *now, int no)
+{
+	const RestoreTaskWork *work = gather->work;
+
+	return is_noted(now, restore_log_group(&work->plan->groups[no],
+										   &work->run->plan->objects->groups[no]));
+}
+
+bool
+restore_task_gather_is_in_doubt(const RestoreTaskGather *gather,
+								const JobLog *now)
+{
+	const RestoreTaskWork *work = gather->work;
+	const DumpPlan *plan = work->run->plan;
+
+	for (int i = 0; i < plan->chunks->n_files; i++)
+		if (gather->failed[i] && !work->left_out[i] &&
+			!file_is_noted(gather, now, i))
+			return true;
+	for (int i = 0; i < plan->objects->n_groups; i++)
+		if (gather->objects_failed[i] && !work->objects_left_out[i] &&
+			!group_is_noted(gather, now, i))
+			return true;
+	return false;
+}
+
 /*
  * A crash takes lines of unlogged tables, and with them the run
  * (restore_unlogged.h).  Of those that were loaded in pieces there is no line
@@ -248,7 +281,7 @@ settle_file(RestoreTaskGather *gather, const JobLog *now, int no)
 
 	if (work->left_out[no])
 		return;
-	noted = is_noted(now, restore_log_file(file));
+	noted = file_is_noted(gather, now, no);
 	if (noted && !result->done)
 		set_done(result, work->plan->rows[no].want);
 	else if (!noted && gather->failed[no])
@@ -267,7 +300,7 @@ settle_group(RestoreTaskGather *gather, const JobLog *now, int no)
 
 	if (work->objects_left_out[no])
 		return;
-	noted = is_noted(now, restore_log_group(&work->plan->groups[no], group));
+	noted = group_is_noted(gather, now, no);
 	if (!noted && gather->objects_failed[no])
 	{
 		leave_out_group(gather, no);

@@ -23,6 +23,13 @@ extern void restore_task_gather_begin(RestoreTaskGather *gather,
 extern void restore_task_gather_look(RestoreTaskGather *gather);
 
 /*
+ * Is there anything by these lines of the log that an attempt could not load,
+ * and another one might, that is at work?
+ */
+extern bool restore_task_gather_is_in_doubt(const RestoreTaskGather *gather,
+											const JobLog *now);
+
+/*
  * The command has ended, and these are the log's lines by now: they decide.
  * What an attempt could not load, and none has loaded, is told, and left out.
  */

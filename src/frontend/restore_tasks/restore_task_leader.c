@@ -6,6 +6,7 @@
 
 #include "archive/archive_name.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "job_log/job_log_session.h"
 #include "progress/progress.h"
 #include "restore_tasks/restore_task_gather.h"
@@ -21,6 +22,10 @@
 /* How often to look whether the leader's session is there. */
 #define LOOK_MS 2000
 
+/* While waiting for tasks; and how often to read the log then. */
+#define WAIT_US 100000
+#define WAITS_FOR_LOG 10
+
 typedef struct RestoreLeader
 {
 	const RestoreTaskWork *work;
@@ -28,6 +33,7 @@ typedef struct RestoreLeader
 	char	   *run_id;
 	RestoreTaskGather *gather;
 	JobLog		now;			/* the log as it was read last */
+	bool		is_alone;		/* no task was at work then */
 	JobQueue	queue;			/* what is to be done of a wave */
 	int		   *jobs;			/* by job of that: its number in the run's */
 	int64		looked_at;
@@ -154,6 +160,8 @@ read_log(void *arg)
 
 	target_keep(work->target);
 	job_log_check_attempt(work->log, work->target->conn);
+	/* first: when they are gone, what they have done is in the log */
+	leader->is_alone = task_server_is_alone(work->target->conn, leader->run_id);
 	job_log_read(&leader->now, work->target->conn);
 }
 
@@ -184,12 +192,33 @@ look(void *arg)
 	restore_task_gather_look(leader->gather);
 }
 
+/* Of what is read of the log then, nothing is in doubt. */
+static void
+wait_for_others(RestoreLeader *leader)
+{
+	pg_log_warning("the command has ended, but tasks are at work yet: waiting for them, as others could not load all");
+	for (int i = 1; !leader->is_alone &&
+		 restore_task_gather_is_in_doubt(leader->gather, &leader->now); i++)
+	{
+		interrupt_check();
+		attend(leader);
+		pg_usleep(WAIT_US);
+		if (i % WAITS_FOR_LOG != 0)
+			continue;
+		job_log_session_insist(read_log, leader, leader->work->run->options);
+		look(leader);
+	}
+}
+
 static void
 command_ended(void *arg)
 {
 	RestoreLeader *leader = arg;
 
 	job_log_session_insist(read_log, leader, leader->work->run->options);
+	if (!leader->is_alone &&
+		restore_task_gather_is_in_doubt(leader->gather, &leader->now))
+		wait_for_others(leader);
 	restore_task_gather_settle(leader->gather, &leader->now);
 }
 

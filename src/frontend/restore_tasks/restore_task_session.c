@@ -46,6 +46,7 @@ connect_target(void *arg)
 	task_server_check(target->conn, &head->run.server);
 	session_set_up(target->conn, session->options, target->encoding);
 	target_history_expect(target->conn, head->history);
+	task_server_join(target->conn, head->run.run_id);
 }
 
 static void

@@ -98,6 +98,40 @@ task_server_hold(PGconn *conn, const char *run_id)
 								 1, params, 0));
 }
 
+/* Another lock than the leader's; owned. */
+static char *
+tasks_number(const char *run_id)
+{
+	return psprintf(UINT64_FORMAT, lock_key(run_id) ^ 1);
+}
+
+void
+task_server_join(PGconn *conn, const char *run_id)
+{
+	char	   *number = tasks_number(run_id);
+	const char *params[] = {number};
+
+	PQclear(session_query_params(conn,
+								 "SELECT pg_catalog.pg_advisory_lock_shared($1::pg_catalog.int8)",
+								 1, params, 0));
+	free(number);
+}
+
+bool
+task_server_is_alone(PGconn *conn, const char *run_id)
+{
+	char	   *number = tasks_number(run_id);
+	const char *params[] = {number};
+	PGresult   *res = session_query_params(conn,
+										   "SELECT pg_catalog.pg_try_advisory_xact_lock($1::pg_catalog.int8)",
+										   1, params, 0);
+	bool		alone = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	free(number);
+	return alone;
+}
+
 TaskLeaderState
 task_server_find_leader(PGconn *conn, const char *run_id)
 {

@@ -6,6 +6,7 @@
  * The leader holds an advisory lock that the run's random name gives the
  * number of.  A server ends a session whose client is gone, and gives up its
  * locks: whoever gets this one knows that the leader has none of it any more.
+ * Tasks of a restore share another one.
  */
 #ifndef TASK_SERVER_H
 #define TASK_SERVER_H
@@ -21,6 +22,13 @@ extern void task_server_check(PGconn *conn, const TaskServer *expected);
 
 /* In the leader's session: hold the run's lock up to its end. */
 extern void task_server_hold(PGconn *conn, const char *run_id);
+
+/*
+ * In a task's session: it is at work up to the session's end.  And in the
+ * leader's: is none at work, wherever it was left behind?
+ */
+extern void task_server_join(PGconn *conn, const char *run_id);
+extern bool task_server_is_alone(PGconn *conn, const char *run_id);
 
 typedef enum TaskLeaderState
 {
