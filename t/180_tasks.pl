@@ -105,6 +105,15 @@ is(slurp_file("$seen.modes"), "drwx------\n-rw-------\n", 'nobody else reads or 
 like(slurp_file("$seen.says"), qr/error: extension pg_pardump was replaced during the run\n.*\n1\n$/s,
 	'a task whose extension is another leaves');
 
+# ---- a task whose workers do not all get a connection; the leader has one
+
+sql($node, 'tasks', q{CREATE ROLE few LOGIN CONNECTION LIMIT 3 IN ROLE pg_read_all_data; DO $$BEGIN FOR oid IN 1001 .. 1020 LOOP
+	EXECUTE format('GRANT SELECT ON LARGE OBJECT %s TO few', oid); END LOOP; END$$});
+archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
+		runner('pg_pardump --plan="$PLAN" --task=0/$N -j3')),
+	'a task with few connections', $original,
+	qr/warning: the server has 1 connection left, and this task has 3 workers\n.*hint: Use fewer --jobs, have fewer tasks run/);
+
 # ---- what is told is told of all tasks
 
 {

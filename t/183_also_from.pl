@@ -113,6 +113,13 @@ GRANT pg_read_all_stats TO dumper;
 SQL
 replay();
 my $names = quotemeta(join ', ', map { name($_) } @standbys);
+# each task looks for the leader on each server, and has a worker on one
+{
+	my (undef, $out) = run_program('pg_pardump', '--check', '--tasks=4000', '-d', $a->connstr('db'), from_all());
+	like($out, qr/^warning: the server has \d+ connections left, and 4000 tasks at a time need 5334 or more/m, 'connections of tasks');
+	like($out, qr/^warning: standby \Q$_\E has \d+ connections left, and 4000 tasks at a time need 5334 or more/m,
+		'connections of tasks on a standby') foreach map { name($_) } $b, $c;
+}
 foreach my $look ('--check', '--dry-run')
 {
 	my ($rc, $out) = run_program('pg_pardump', $look, '-j3', '-d', $a->connstr('db'), from_all());

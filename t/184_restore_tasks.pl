@@ -109,7 +109,9 @@ is(slurp_file($mark), "1\n", 'only that one was run again');
 
 # ---- more tasks than there is to do; one
 
-restored_ok('more tasks than jobs', qr/^\S+ warning: the server has \d+ connections left, and 100 tasks at a time need 200 or more\n.*\n$/, $ours, '--tasks=100', restore_runner('for i in "$@"; do [ $i -gt 40 ] || one $i || exit; done'));
+# the leader's own sessions count: for its lock, and to build an index
+restored_ok('more tasks than jobs', qr/^\S+ warning: the server has \d+ connections left, and 100 tasks at a time need 202 or more\n\S+ detail: 2 of these are the leader's own, for a lock and to build indexes\.\n\S+ hint: .*\n$/,
+	$ours, '--tasks=100', '--index-jobs=1', restore_runner('for i in "$@"; do [ $i -gt 40 ] || one $i || exit; done'));
 restored_ok('one task', undef, $ours, '--tasks=1', $all);
 
 # ---- with keys in force what is referenced comes first: another plan for each wave
@@ -266,10 +268,32 @@ sub refused_ok
 # only looked at
 {
 	my $db = new_database();
-	my ($rc, $out, $err) = run_program('pg_parrestore', '-d', $node->connstr($db), '--tasks=4000', '--check', $ours);
+	my ($rc, $out, $err) = run_program('pg_parrestore', '-d', $node->connstr($db), '--tasks=4000', '--index-jobs=2', '--check', $ours);
 	is($rc, 0, '--check: exit code');
-	like("$out$err", qr/warning: the server has \d+ connections left, and 4000 tasks at a time need 8000 or more/, '--check: connections');
+	like("$out$err", qr/warning: the server has \d+ connections left, and 4000 tasks at a time need 8003 or more  DETAIL: 3 of these are/, '--check: connections');
 	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'big'}), 0, '--check: nothing is made');
+	sql($node, 'postgres', "DROP DATABASE $db");
+}
+
+# a task whose workers do not all get a connection; the leader has two
+{
+	my $db = new_database();
+	sql($node, 'postgres', "CREATE ROLE few LOGIN CONNECTION LIMIT 5; ALTER DATABASE $db OWNER TO few");
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr($db) . ' user=few', '-n', 'public', '--no-owner',
+		'--tasks=1', '--index-jobs=1', restore_runner($side_by_side, 4), $ours);
+	is($rc, 0, 'a task with few connections: exit code');
+	like($err, qr/warning: the server has 2 connections left, and this task has 4 workers\n.*hint: Use fewer --jobs, have fewer tasks run/,
+		'a task with few connections: message');
+	sql($node, 'postgres', "DROP DATABASE $db");
+}
+
+# open files, before anything is made
+{
+	my $db = new_database();
+	my ($rc, undef, $err) = run_program('prlimit', '--nofile=80:100', 'pg_parrestore', '-d', $node->connstr($db), '-j19', $ours);
+	is($rc, 1, 'open files: exit code');
+	like($err, qr/error: 19 jobs need 102 open files, and the limit is 100\n.*hint: Use fewer --jobs/, 'open files: message');
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'big'}), 0, 'open files: nothing is made');
 	sql($node, 'postgres', "DROP DATABASE $db");
 }
 

@@ -280,7 +280,7 @@ connect_first(DumpTask *task)
 	task->source.options = &task->options;
 	task->servers = task_servers_new(&task->options, task->task_plan,
 									 task->task, &task->source);
-	cause = task_servers_connect(task->servers);
+	cause = task_servers_connect(task->servers, Min(task->options.jobs, task->n_jobs));
 	if (cause == NULL)
 		return;
 	pg_log_error("%s", cause);
@@ -374,8 +374,8 @@ dump_task(const Options *options)
 	task->run.plan = &task_plan->plan;
 	task->run.options = &task->options;
 	settle_options(task, options);
-	connect_first(task);
 	choose_jobs(task);
+	connect_first(task);
 	run_make_results(&task->run, task_plan->plan.checksum_type);
 	task->reuse = reuse_new(&task_plan->plan);
 	begin_attempt(task);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "dump/task_servers.h"
+#include "session/connection_limit.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "tasks/task_address.h"
@@ -24,6 +25,7 @@ struct TaskServers
 	const DumpTaskPlan *plan;
 	Source	   *source;
 	int			task;
+	int			n_workers;
 	int			n;
 	PGconn	  **conns;			/* by server; NULL while there is none */
 	int			connecting;		/* to this one */
@@ -121,11 +123,24 @@ connect_to(TaskServers *servers, int no)
 	return cause;
 }
 
-char *
-task_servers_connect(TaskServers *servers)
+/* Some of them are to be on each server. */
+static void
+check_workers(void *arg)
 {
+	const TaskServers *servers = arg;
+
+	connection_limit_check_workers(servers->conns[0],
+								   (servers->n_workers + servers->n - 1) / servers->n);
+}
+
+char *
+task_servers_connect(TaskServers *servers, int n_workers)
+{
+	char	   *cause = connect_to(servers, 0);
+
 	servers->looked_at = clock_monotonic_ms();
-	return connect_to(servers, 0);
+	servers->n_workers = n_workers;
+	return cause ? cause : session_try(check_workers, servers);
 }
 
 PGresult *

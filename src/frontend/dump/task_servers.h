@@ -27,10 +27,11 @@ extern TaskServers *task_servers_new(const Options *options,
 extern int	task_servers_count(const TaskServers *servers);
 
 /*
- * Connect to the leader's server.  NULL, or why that cannot be had just now;
- * owned.  Exits with a message if it is another one, or the leader is gone.
+ * Connect to the leader's server, and warn if so many workers cannot.  NULL,
+ * or why that cannot be had just now; owned.  Exits with a message if it is
+ * another one, or the leader is gone.
  */
-extern char *task_servers_connect(TaskServers *servers);
+extern char *task_servers_connect(TaskServers *servers, int n_workers);
 
 /* Several times a second: exit with a message if the leader is gone. */
 extern void task_servers_attend(TaskServers *servers);

@@ -14,6 +14,7 @@
 #include "restore/restore_resume.h"
 #include "restore/restore_tables.h"
 #include "restore/restore_unlogged.h"
+#include "process/worker_process.h"
 #include "session/connection_limit.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
@@ -28,8 +29,14 @@ restore_prepare_open(Restore *restore)
 	target_open(&restore->target);
 	if (options->compare_with)
 		compare_source_check(&restore->run, &restore->target, restore->new_name);
+	/* the log's lock has a session, too */
 	if (options->tasks)
-		connection_limit_check_tasks(restore->target.conn, (int) options->tasks);
+		connection_limit_check_tasks(restore->target.conn, NULL,
+									 (int) options->tasks, 1,
+									 1 + target_check_builds(restore->stages.schedule,
+															 options));
+	else
+		(void) worker_processes_have_files(options->jobs);
 	restore_stage_leave_out_extension(&restore->stages);
 	if (!options->check && !options->exit_on_error)
 	{

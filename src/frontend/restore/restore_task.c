@@ -151,6 +151,7 @@ connect_first(RestoreTask *task)
 	task->session.options = &task->options;
 	task->session.target = &task->target;
 	task->session.log = &task->log;
+	task->session.n_workers = Min(task->options.jobs, task->plan.queue->n_jobs);
 	restore_task_session_begin(&task->session);
 }
 

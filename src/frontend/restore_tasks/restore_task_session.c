@@ -11,6 +11,7 @@
 #include "job_log/restore_log.h"
 #include "process/worker_process.h"
 #include "restore_tasks/restore_task_session.h"
+#include "session/connection_limit.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "target/target_history.h"
@@ -118,6 +119,7 @@ begin_target(void *arg)
 
 	connect_target(session);
 	target_begin(session->target);
+	connection_limit_check_workers(session->target->conn, session->n_workers);
 	session->target->history = head->history;
 
 	/*

@@ -18,6 +18,7 @@ typedef struct RestoreTaskSession
 	const Options *options;
 	Target	   *target;			/* its connection is NULL while it is lost */
 	const JobLog *log;
+	int			n_workers;		/* that are to connect, too */
 	int64		looked_at;
 	int64		seen_at;		/* the leader, last; or when it must have been
 								 * there at least */

@@ -64,15 +64,32 @@ connection_limit_left(PGconn *conn, bool of_database)
 }
 
 void
-connection_limit_check_tasks(PGconn *conn, int n_tasks)
+connection_limit_check_tasks(PGconn *conn, const char *name, int n_tasks,
+							 int n_servers, int n_own)
 {
 	int			left = connection_limit_left(conn, true).at_most;
-	int			need = 2 * n_tasks;
+	int			need = n_tasks + (n_tasks + n_servers - 1) / n_servers + n_own;
 
 	if (left >= need)
 		return;
-	pg_log_warning("the server has %d connection%s left, and %d task%s at a time need%s %d or more",
+	pg_log_warning("%s%s has %d connection%s left, and %d task%s at a time need%s %d or more",
+				   name ? "standby " : "the server", name ? name : "",
 				   left, units_plural(left), n_tasks, units_plural(n_tasks),
 				   n_tasks == 1 ? "s" : "", need);
+	if (n_own > 0)
+		pg_log_warning_detail("%d of these %s the leader's own, for a lock and to build indexes.",
+							  n_own, n_own == 1 ? "is" : "are");
 	pg_log_warning_hint("A task that gets none ends with exit code 75, to be run again: have fewer run at a time, or raise max_connections or the limit of the role or database.");
+}
+
+void
+connection_limit_check_workers(PGconn *conn, int n_workers)
+{
+	int			left = connection_limit_left(conn, true).at_most;
+
+	if (left >= n_workers)
+		return;
+	pg_log_warning("the server has %d connection%s left, and this task has %d worker%s",
+				   left, units_plural(left), n_workers, units_plural(n_workers));
+	pg_log_warning_hint("Use fewer --jobs, have fewer tasks run at a time, or raise max_connections or the limit of the role or database.");
 }

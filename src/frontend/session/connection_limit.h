@@ -30,9 +30,15 @@ extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 
 /*
  * Warn if so many tasks cannot be at work at a time, each with a session to
- * look for the leader and one worker at least.  Whoever runs them may know
- * better how many are.
+ * look for the leader on each of so many servers, of which this is one, and
+ * one worker at least on any of them, besides the leader's own sessions that
+ * are yet to be.  Whoever runs them may know better how many are.  name is a
+ * standby's, or NULL.
  */
-extern void connection_limit_check_tasks(PGconn *conn, int n_tasks);
+extern void connection_limit_check_tasks(PGconn *conn, const char *name,
+										 int n_tasks, int n_servers, int n_own);
+
+/* In a task, whose own session this is: the same of its workers. */
+extern void connection_limit_check_workers(PGconn *conn, int n_workers);
 
 #endif							/* CONNECTION_LIMIT_H */

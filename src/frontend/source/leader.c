@@ -81,6 +81,20 @@ connect_standbys(Source *source)
 	}
 }
 
+/* What --tasks may need of all servers. */
+static void
+check_tasks(const Source *source)
+{
+	const Standbys *standbys = source->standbys;
+	int			n_tasks = (int) source->options->tasks;
+	int			n = standbys ? standbys->n : 1;
+
+	connection_limit_check_tasks(source->conn, NULL, n_tasks, n, 0);
+	for (int i = 1; i < n; i++)
+		connection_limit_check_tasks(standbys->list[i].conn,
+									 standbys->list[i].name, n_tasks, n, 0);
+}
+
 /* Looks at the servers as they are before the run. */
 void
 leader_connect(Source *source)
@@ -93,8 +107,6 @@ leader_connect(Source *source)
 	source->address = peer_address_new(conn, false);
 	leader_watchdog_watch(conn, source->address, options);
 	session_set_up(conn, options, options->encoding);
-	if (options->tasks)
-		connection_limit_check_tasks(conn, (int) options->tasks);
 
 	/*
 	 * How many tasks are at work at a time is for who runs them; and what
@@ -108,6 +120,8 @@ leader_connect(Source *source)
 	server_check_snapshots(conn);
 	server_check_delays(conn, NULL);
 	connect_standbys(source);
+	if (options->tasks)
+		check_tasks(source);
 	findings_settle();
 }
 

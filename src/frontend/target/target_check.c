@@ -201,21 +201,32 @@ check_new_database(PGconn *conn, const char *new_name)
 	PQclear(res);
 }
 
+int
+target_check_builds(const RestoreSchedule *schedule, const Options *options)
+{
+	int			n_indexes = 0;
+
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+		if (schedule->phases[i] == RESTORE_INDEXES)
+			n_indexes++;
+	/* what other runs build now leaves this one no more for sure */
+	return Min(worker_slots_are_used() ? 1 :
+			   options->index_jobs ? (int) options->index_jobs : options->jobs,
+			   n_indexes);
+}
+
 void
 target_check(PGconn *conn, const RestoreSchedule *schedule,
 			 const Options *options, int n_jobs,
 			 const char *encoding, const char *new_name)
 {
 	TargetNeeds needs = {{NULL}};
-	int			n_indexes = 0;
 
 	session_set_encoding(conn, encoding);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 	{
 		if (schedule->phases[i] != RESTORE_NEVER)
 			add_needs(&needs, &schedule->toc->entries[i], options);
-		if (schedule->phases[i] == RESTORE_INDEXES)
-			n_indexes++;
 	}
 	if (options->role)
 		entry_names_add(&needs.roles, options->role);
@@ -226,10 +237,9 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	check_names(conn, &needs.extensions, missing_extensions_query,
 				"extension", "Install them on the target's server.");
 	/* what other runs use now they leave to this one */
-	check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
-					  worker_slots_are_used() ? Min(1, n_indexes) :
-					  Min(options->index_jobs ? (int) options->index_jobs : options->jobs,
-						  n_indexes));
+	if (options->tasks == 0)
+		check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
+						  target_check_builds(schedule, options));
 	toast_compression_check(conn, options->toast_compression);
 	if (new_name && !options->clean)
 		check_new_database(conn, new_name);
