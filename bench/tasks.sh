@@ -1,0 +1,111 @@
+#!/bin/bash
+#
+# tasks.sh: compare tasks of one worker each with as many workers of one run.
+#
+# usage: bench/tasks.sh [OPTION]...
+#
+# Builds, starts a cluster of its own, fills one data set after the other, dumps it
+# and restores it again and again: by N workers (workers), and by tasks, of which
+# N run at a time, each of one worker: as many as that (tasks), and eight times
+# as many (more). The ways take turns.  Prints each run's seconds, and at the
+# end the medians.  Judges nothing.  Called by root, all runs as the user postgres.
+#
+#   --size=SIZE         text of each data set, as COPY writes it (default 1GB)
+#   --quick             the same as --size=100MB --rounds=3
+#   --rounds=N          runs of each way (default 5)
+#   --jobs=N            workers, or tasks at a time (default 2)
+#   --sets=LIST         of pgbench,logs,mixed,docs,small (default: all)
+#   --output=DIRECTORY  where archives are written (default /dev/shm)
+#   --debian=SUITE      run on that Debian release's PostgreSQL, by
+#                       scripts/chroot.sh; needs root
+#
+# PG_MAJOR is the PostgreSQL major to use, if not the newest installed.
+
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+port=54321
+postmasters=
+
+# Set the array $command to what the program $1 runs by way $2.
+choose_command()
+{
+	local program=$1 n=$jobs
+
+	if [ "$2" = workers ]; then
+		command=("$program" -j "$jobs")
+		return
+	fi
+	if [ "$2" = more ]; then n=$((8 * jobs)); fi
+	command=("$program" --tasks="$n" --run-tasks="echo %L | tr ' ' '\\n' | xargs -P$jobs -I{} $program --plan=%p --task={}/%n -j1")
+}
+
+# measure PROGRAM SET WAY ROUND ARGUMENT...
+measure()
+{
+	local program=$1 set=$2 way=$3 round=$4
+	local -a command
+
+	shift 4
+	choose_command "$program" "$way"
+	run_job "$TREE/bench/measure.pl" "$postmasters" "${command[@]}" "$@" >"$WORK/measured" ||
+		die "this failed: ${command[*]} $*"
+	echo "$program,$set,$way,$round,$(cat "$WORK/measured")" | tee -a "$WORK/runs.csv"
+}
+
+measure_round()
+{
+	local set=$1 way=$2 round=$3
+
+	rm -rf "$OUTPUT/archive"
+	measure pg_pardump "$set" "$way" "$round" -f "$OUTPUT/archive" -d "$set"
+	createdb -T template0 copy
+	measure pg_parrestore "$set" "$way" "$round" -d copy --no-analyze "$OUTPUT/archive"
+	dropdb copy
+}
+
+# The medians of program $1, set $2 and way $3: of seconds, and of CPU seconds of the
+# programs and the server's sessions.
+medians()
+{
+	local middle=$(((rounds + 1) / 2))
+
+	printf '%s s, %s s of CPU' \
+		"$(grep "^$1,$2,$3," "$WORK/runs.csv" | cut -d, -f5 | sort -n | sed -n "${middle}p")" \
+		"$(awk -F, -v run="$1,$2,$3," 'index($0, run) == 1 { print $6 + $7 }' "$WORK/runs.csv" | sort -n | sed -n "${middle}p")"
+}
+
+main()
+{
+	local set round way program
+
+	start_side cluster "$port"
+	export PGPORT=$port
+	echo "program,set,way,round,wall,client_cpu,session_cpu,other_cpu"
+	for set in ${sets//,/ }; do
+		fill_set "$set"
+		for ((round = 1; round <= rounds; round++)); do
+			for way in workers tasks more; do
+				measure_round "$set" "$way" "$round"
+			done
+		done
+		dropdb "$set"
+	done
+	print_heading
+	for program in pg_pardump pg_parrestore; do
+		for set in ${sets//,/ }; do
+			for way in workers tasks more; do
+				printf '%s, %s, %s: %s\n' "$program" "$set" "$way" "$(medians "$program" "$set" "$way")"
+			done
+		done
+	done
+}
+
+for option; do
+	case $option in
+		--results=*) die "unknown option \"$option\"; see --help" ;;
+		*) take_option "$option" ;;
+	esac
+done
+begin
+main
