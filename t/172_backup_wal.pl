@@ -91,7 +91,7 @@ started_ok($extracted, 'tar', 8);
 # one that nothing is asked of is used all the same: else the server may end its session
 SKIP:
 {
-	skip 'slots may be idle', 3 if pg_major() < 18;
+	skip 'slots may be idle', 3 if pg_major($node) < 18;
 	my ($moments, $run) = held_run($node, [qr/COPY \(SELECT v\.n/], 'idle', { pattern => 0, n => 2 }, [], '-X', 'fetch');
 	my ($restart, $since) = split /\|/, sql($node, 'postgres', 'SELECT restart_lsn, inactive_since FROM pg_replication_slots');
 	ok($node->poll_query_until('postgres', "SELECT inactive_since > '$since' FROM pg_replication_slots"),

@@ -290,7 +290,8 @@ foreach my $try ([ 'close', 'backup_manifest.tmp' ], [ 'fsync', 'backup_manifest
 	my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$faults", "SYSTEM_LOG=$log", 'pg_parbasebackup',
 		connection($node), '-D', $dir, '-c', 'fast', '-j2', '-Ft', '--no-manifest');
 	is("$rc$err", '0', '-Ft --no-manifest');
-	is(join(' ', sort slurp_file($log) =~ /^fsync \Q$dir\E(.*)$/mg), ' /base.tar /pg_wal.tar', 'tar files and their directory are flushed');
+	my @flushed = slurp_file($log) =~ /^fsync \Q$dir\E(.*)$/mg;
+	is(join(' ', sort @flushed), ' /base.tar /pg_wal.tar', 'tar files and their directory are flushed');
 }
 {
 	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=5000000' ], '--no-clean');
