@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump);
 use Pardump::BaseBackup qw(held_run verify_backup_ok start_backup manifest_files);
-use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path pg_major sql value);
 use Pardump::Moment qw(moment_go_on stop_moments);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -92,5 +92,33 @@ like($run->{err}, qr/lost its connection while reading .*; retry 1 of 5/, 'which
 is(slurp_file("$run->{dir}/$_"), slurp_file("$pgdata/$_"), "$_ is as it is now") foreach $settings, $origins;
 verify_backup_ok($run->{dir}, 'a worker is lost');
 stop_moments($moments);
+
+# ---- all of a piece of a tar file is gone: it is an empty frame, or nothing
+
+my $place = new_path('place');
+mkdir $place or die "could not make a directory: $!";
+sql($node, 'postgres', "CREATE TABLESPACE place LOCATION '$place'");
+foreach my $try (['none'], [ 'zstd:1', '--no-extension' ], [ 'lz4', '--no-extension' ], ['server-zstd:1'], ['server-lz4'])
+{
+	my ($compress, @options) = @$try;
+	my $what = "a piece is gone, @$try";
+	sql($node, 'postgres', 'CREATE TABLE alone TABLESPACE place AS SELECT 1 AS a; CHECKPOINT');
+	my $path = value($node, 'postgres', q{SELECT pg_relation_filepath('alone')});
+	($moments, $run) = held_run($node, \@patterns, $what, { pattern => 0, n => 1 }, [], '-Ft', '-Z', $compress, @options);
+	sql($node, 'postgres', 'DROP TABLE alone; CHECKPOINT');
+	moment_go_on($moments);
+	is(end_dump($run) . $run->{err}, '0', $what);
+	stop_moments($moments);
+	is(exists manifest_files($run->{dir})->{$path}, '', "$what: it is not in the backup");
+	my ($dir, $elsewhere) = map { new_path($_) } qw(extracted elsewhere);
+	my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '-T', "$place=$elsewhere", '--no-sync');
+	is("$rc$err", '0', "$what: extracted");
+	verify_backup_ok($dir, $what, '--ignore=tablespace_map');
+	SKIP:
+	{
+		skip 'pg_verifybackup reads no tar files', 1 if pg_major($node) < 18;
+		verify_backup_ok($run->{dir}, "$what: tar", '-n');
+	}
+}
 $node->stop;
 done_testing();
