@@ -13,9 +13,9 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "storage/bufpage.h"
 #include "storage/fd.h"
+#include "utils/wait_event.h"
 
 #include "file/file_range.h"
 #include "shared/crc32c.h"
