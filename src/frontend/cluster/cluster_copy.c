@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cluster/cluster_check.h"
 #include "cluster/cluster_copy.h"
+#include "cluster/cluster_filter.h"
 #include "cluster/cluster_session.h"
 #include "globals/globals_apply.h"
 #include "globals/globals_read.h"
@@ -25,6 +26,7 @@ typedef struct ClusterCopy
 	char	   *database;		/* of the target, that new ones are made from
 								 * a session in */
 	ClusterList *list;
+	ClusterFilter *filter;
 	GlobalsScript *script;
 	GlobalsApply globals;
 } ClusterCopy;
@@ -36,6 +38,7 @@ add_args(void *arg, int no, SimpleStringList *args)
 	const ClusterDatabase *database = &copy->list->databases[no];
 	bool		is_there = cluster_list_is_initial(database);
 
+	cluster_filter_add_args(copy->filter, database, args);
 	if (!is_there)
 		simple_string_list_append(args, "--create");
 	cluster_session_add_args(args, copy->options,
@@ -63,6 +66,8 @@ read_source(ClusterCopy *copy, const char *argv0)
 	else
 	{
 		copy->list = cluster_list_read(conn, options);
+		copy->filter = cluster_filter_read(conn, copy->source, copy->list,
+										   options);
 		cluster_check_source(conn, options->jobs, copy->list->n);
 		findings_settle();
 	}

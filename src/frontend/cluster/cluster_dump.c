@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "cluster/cluster_check.h"
 #include "cluster/cluster_dump.h"
+#include "cluster/cluster_filter.h"
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_session.h"
 #include "globals/globals_read.h"
@@ -31,6 +32,7 @@ typedef struct ClusterDump
 	const char *argv0;
 	PeerAddress *address;
 	ClusterMap	map;
+	ClusterFilter *filter;
 	ClusterMap *previous;		/* --incremental; or NULL */
 	char	   *globals;
 	char	   *directory;		/* NULL: nothing is written */
@@ -201,6 +203,7 @@ add_args(void *arg, int no, SimpleStringList *args)
 
 	cluster_session_add_args(args, dump->options,
 							 cluster_list_conninfo(dump->address, database->name));
+	cluster_filter_add_args(dump->filter, database, args);
 	if (dump->previous)
 		add_previous(dump, database, args);
 	if (dump->directory == NULL)
@@ -264,6 +267,8 @@ read_cluster(ClusterDump *dump)
 	if (!options->globals_only && !options->roles_only && !options->tablespaces_only)
 	{
 		dump->map.list = *cluster_list_read(conn, options);
+		dump->filter = cluster_filter_read(conn, dump->address,
+										   &dump->map.list, options);
 		cluster_check_source(conn, options->jobs, dump->map.list.n);
 		findings_settle();
 	}

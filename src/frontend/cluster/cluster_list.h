@@ -17,6 +17,7 @@ typedef struct ClusterDatabase
 	uint64		bytes;			/* pg_database_size(); 0 if the role may not
 								 * ask */
 	bool		failed;			/* its run has */
+	bool	   *matches;		/* which patterns do: see cluster_filter.c */
 } ClusterDatabase;
 
 typedef struct ClusterList

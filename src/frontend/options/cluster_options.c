@@ -10,9 +10,10 @@
 static const char own_letters[] = "dhpUwWfjPg";
 static const char *const own_names[] = {
 	"all-databases", "create", "dbname", "exclude-database", "globals-only",
-	"host", "incremental", "incremental-copy-method", "jobs", "no-password", "no-progress", "no-role-passwords",
-	"password", "port", "progress", "roles-only", "tablespaces-only", "target",
-	"username", "verify"
+	"host", "incremental", "incremental-copy-method", "jobs", "mask",
+	"mask-file", "no-password", "no-progress", "no-role-passwords",
+	"password", "port", "progress", "roles-only", "sample",
+	"tablespaces-only", "target", "username", "verify", "where"
 };
 
 static void
@@ -23,10 +24,26 @@ add_arg(Options *options, const char *arg)
 	options->run_args[options->n_run_args++] = arg;
 }
 
+/* pg_dump's patterns that must match: where, cluster_filter.c finds out. */
+static bool
+note_pattern(Options *options, int letter, const char *name, const char *arg)
+{
+	SimpleStringList *list = letter == 't' ? &options->run_tables :
+		letter == 'n' ? &options->run_schemas :
+		letter == 0 && strcmp(name, "table-and-children") == 0 ?
+		&options->run_tables_and_children : NULL;
+
+	if (list)
+		simple_string_list_append(list, arg);
+	return list != NULL;
+}
+
 void
 cluster_options_note(Options *options, int letter, const char *name,
 					 const char *arg)
 {
+	if (note_pattern(options, letter, name, arg))
+		return;
 	if (letter != 0)
 	{
 		if (strchr(own_letters, letter) != NULL)

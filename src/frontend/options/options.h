@@ -76,8 +76,13 @@ typedef struct Options
 	bool		tablespaces_only;
 	bool		no_role_passwords;
 	const char **run_args;		/* what the run for each database is given of
-								 * the command line */
+								 * the command line, but for the patterns */
 	int			n_run_args;
+	SimpleStringList run_tables;	/* that must match somewhere; also where,
+									 * sample and mask below */
+	SimpleStringList run_tables_and_children;
+	SimpleStringList run_schemas;
+	bool		one_of_all;		/* this is such a run */
 
 	/* Which rows, of tables that match a pattern: TABLE:... */
 	SimpleStringList where;

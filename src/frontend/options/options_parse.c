@@ -10,6 +10,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/message.h"
 #include "options/cluster_options.h"
 #include "options/help.h"
 #include "options/option_value.h"
@@ -387,6 +388,7 @@ options_parse(int argc, char **argv)
 	options->retries = 5;
 	options->stall_timeout = 60;
 	options->connection.prompt_password = TRI_DEFAULT;
+	options->one_of_all = message_database() != NULL;
 
 	while ((c = getopt_long(argc, argv, short_options,
 							long_options, &index)) != -1)

@@ -114,13 +114,21 @@ apply_to_table(PGconn *conn, DumpTable *table, const TablePattern *argument,
 				table->filter);
 }
 
-static void
-apply_argument(PGconn *conn, DumpTables *tables, const char *option,
-			   const char *arg, bool sample)
+static TablePattern
+split(const char *option, const char *arg)
 {
-	const char *form = sample ? "TABLE:PERCENT, e.g. \"orders:10\""
-		: "TABLE:CONDITION, e.g. \"orders:total > 100\"";
-	TablePattern pattern = table_pattern_split(option, form, arg, false);
+	const char *form = strcmp(option, "--sample") == 0 ?
+		"TABLE:PERCENT, e.g. \"orders:10\"" :
+		"TABLE:CONDITION, e.g. \"orders:total > 100\"";
+
+	return table_pattern_split(option, form, arg, false);
+}
+
+static void
+apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
+			   const char *option, const char *arg, bool sample)
+{
+	TablePattern pattern = split(option, arg);
 	PGresult   *oids = table_pattern_query(conn, &pattern, false,
 										   "SELECT oid FROM matching");
 	int			n_matched = 0;
@@ -133,7 +141,8 @@ apply_argument(PGconn *conn, DumpTables *tables, const char *option,
 		n_matched++;
 	}
 	PQclear(oids);
-	if (n_matched == 0)
+	if (n_matched == 0 &&
+		!(options->one_of_all && table_pattern_is_there(conn, &pattern)))
 		pg_fatal("no table whose rows are dumped matches pattern \"%s\" of option %s",
 				 pattern.table, option);
 	table_pattern_free(&pattern);
@@ -147,8 +156,18 @@ row_filters_apply(PGconn *conn, const Options *options, DumpTables *tables)
 				 "--sample", MIN_SERVER_FOR_SAMPLES / 10000);
 	for (const SimpleStringListCell *cell = options->where.head; cell;
 		 cell = cell->next)
-		apply_argument(conn, tables, "--where", cell->val, false);
+		apply_argument(conn, options, tables, "--where", cell->val, false);
 	for (const SimpleStringListCell *cell = options->sample.head; cell;
 		 cell = cell->next)
-		apply_argument(conn, tables, "--sample", cell->val, true);
+		apply_argument(conn, options, tables, "--sample", cell->val, true);
+}
+
+bool
+row_filter_is_there(PGconn *conn, const char *option, const char *arg)
+{
+	TablePattern pattern = split(option, arg);
+	bool		result = table_pattern_is_there(conn, &pattern);
+
+	table_pattern_free(&pattern);
+	return result;
 }

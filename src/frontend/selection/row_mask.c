@@ -227,11 +227,14 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 	PGresult   *columns = table_pattern_query(conn, &pattern, true,
 											  columns_query);
 	int			n_matched = 0;
+	bool		is_dumped = false;
 
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		DumpTable  *table = &tables->tables[i];
 		TableRows	rows = table_pattern_rows(columns, table->oid);
+
+		is_dumped |= rows.n > 0;
 
 		for (int row = rows.first; row < rows.first + rows.n; row++)
 		{
@@ -246,7 +249,8 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 		}
 	}
 	PQclear(columns);
-	if (n_matched == 0)
+	if (n_matched == 0 && (is_dumped || !options->one_of_all ||
+						   !table_pattern_is_there(conn, &pattern)))
 	{
 		pg_log_error("no column that is dumped matches pattern \"%s.%s\" of option %s",
 					 pattern.table, pattern.column, pattern.option);
@@ -315,4 +319,14 @@ row_masks_apply(PGconn *conn, const Options *options, const Toc *toc,
 	for (int i = 0; i < tables->n_tables; i++)
 		if (tables->tables[i].masks)
 			tables->tables[i].mask_hash = hash_masks(&tables->tables[i]);
+}
+
+bool
+row_mask_is_there(PGconn *conn, const char *arg)
+{
+	TablePattern pattern = table_pattern_split("--mask", FORM, arg, true);
+	bool		result = table_pattern_is_there(conn, &pattern);
+
+	table_pattern_free(&pattern);
+	return result;
 }

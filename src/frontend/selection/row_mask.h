@@ -13,10 +13,17 @@
  * server check every expression.  Exits with a message if a pattern matches
  * no column to be dumped, if a column is matched twice, if an expression is
  * none or cannot be assigned to its column, or if the archive that the table
- * of contents describes would have values of masked columns elsewhere.  The
- * tables are locked.
+ * of contents describes would have values of masked columns elsewhere.  In a
+ * run of one of all databases columns will do of tables that are not dumped.
+ * The tables are locked.
  */
 extern void row_masks_apply(PGconn *conn, const Options *options,
 							const Toc *toc, DumpTables *tables);
+
+/*
+ * Does this argument of --mask name a column of the database, dumped or not?
+ * Exits with a message if it is not of the form.
+ */
+extern bool row_mask_is_there(PGconn *conn, const char *arg);
 
 #endif							/* ROW_MASK_H */

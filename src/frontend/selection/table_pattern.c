@@ -65,28 +65,42 @@ append_column(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
 						  "a.attname", NULL, NULL, NULL, &dots);
 }
 
+/* Is the table one of this database, by the pattern? */
+static bool
+append_table(PGconn *conn, PQExpBuffer sql, const TablePattern *pattern)
+{
+	PQExpBufferData dbname;
+	bool		result;
+	int			dots;
+
+	initPQExpBuffer(&dbname);
+	processSQLNamePattern(conn, sql, pattern->table, true, false,
+						  "n.nspname", "c.relname", NULL,
+						  "pg_catalog.pg_table_is_visible(c.oid)",
+						  &dbname, &dots);
+	if (dots > 2)
+		pg_fatal("improper relation name for option %s: %s",
+				 pattern->option, pattern->table);
+	result = dots < 2 || strcmp(dbname.data, PQdb(conn)) == 0;
+	termPQExpBuffer(&dbname);
+	return result;
+}
+
 PGresult *
 table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 					const char *query)
 {
 	PQExpBufferData sql;
-	PQExpBufferData dbname;
 	PGresult   *res;
-	int			dots;
 
 	initPQExpBuffer(&sql);
-	initPQExpBuffer(&dbname);
 	appendPQExpBufferStr(&sql,
 						 "WITH RECURSIVE matching (oid, relkind) AS (("
 						 "SELECT c.oid, c.relkind FROM pg_catalog.pg_class c"
 						 " LEFT JOIN pg_catalog.pg_namespace n"
 						 " ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 						 " WHERE c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'f', 'p'])\n");
-	processSQLNamePattern(conn, &sql, pattern->table, true, false,
-						  "n.nspname", "c.relname", NULL,
-						  "pg_catalog.pg_table_is_visible(c.oid)",
-						  &dbname, &dots);
-	if (dots > 2 || (dots == 2 && strcmp(dbname.data, PQdb(conn)) != 0))
+	if (!append_table(conn, &sql, pattern))
 		pg_fatal("improper relation name for option %s: %s",
 				 pattern->option, pattern->table);
 	appendPQExpBuffer(&sql, ") UNION SELECT c.oid, c.relkind FROM matching m"
@@ -104,8 +118,37 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 	res = session_query(conn, sql.data);
 	PQclear(session_query(conn, "SELECT pg_catalog.set_config('search_path', '', false)"));
 	termPQExpBuffer(&sql);
-	termPQExpBuffer(&dbname);
 	return res;
+}
+
+bool
+table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
+{
+	static const char columns[] =
+		" JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) m.oid"
+		" AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped";
+	static const char format[] =
+		"SELECT m.oid FROM matching m"
+		" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) m.oid"
+		" JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace%s"
+		" WHERE s.nspname OPERATOR(pg_catalog.!~) '^pg_'"
+		" AND s.nspname OPERATOR(pg_catalog.<>) 'information_schema'";
+	char	   *query;
+	PQExpBufferData unused;
+	PGresult   *res;
+	bool		result;
+
+	initPQExpBuffer(&unused);
+	result = append_table(conn, &unused, pattern);
+	termPQExpBuffer(&unused);
+	if (!result)
+		return false;
+	query = psprintf(format, pattern->column ? columns : "");
+	res = table_pattern_query(conn, pattern, true, query);
+	free(query);
+	result = PQntuples(res) > 0;
+	PQclear(res);
+	return result;
 }
 
 static Oid

@@ -47,6 +47,12 @@ extern void table_pattern_free(TablePattern *pattern);
 extern PGresult *table_pattern_query(PGconn *conn, const TablePattern *pattern,
 									 bool children, const char *query);
 
+/*
+ * Does the pattern match a table that is none of the system's, or a column of
+ * one?  It does not if it names another database.
+ */
+extern bool table_pattern_is_there(PGconn *conn, const TablePattern *pattern);
+
 /* Which rows of its result have this OID. */
 extern TableRows table_pattern_rows(const PGresult *res, Oid oid);
 
