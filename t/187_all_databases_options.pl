@@ -105,7 +105,6 @@ sql($node, 'postgres', 'DROP TABLE once');
 foreach my $case (
 	[ [ '--pipe=cat >%f' ], qr/--all-databases and --pipe/ ],
 	[ [ '--snapshot=x' ], qr/--all-databases and --snapshot/ ],
-	[ [ '--report=x' ], qr/--all-databases and --report/ ],
 	[ [ '--create-slot', '--slot=x' ], qr/--all-databases and --create-slot/ ],
 	[ [ '--clean-output' ], qr/--all-databases and --clean-output/ ],
 	[ [ '-g', '--roles-only' ], qr/-g\/--globals-only and --roles-only cannot/ ],

@@ -11,11 +11,13 @@
 #include "cluster/cluster_check.h"
 #include "cluster/cluster_copy.h"
 #include "cluster/cluster_filter.h"
+#include "cluster/cluster_report.h"
 #include "cluster/cluster_session.h"
 #include "globals/globals_apply.h"
 #include "globals/globals_read.h"
 #include "progress/progress.h"
 #include "session/connection.h"
+#include "status/metrics.h"
 #include "stock/stock_pg_dumpall.h"
 
 typedef struct ClusterCopy
@@ -116,6 +118,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 
 	copy->options = options;
 	progress_begin(options->progress, options->no_progress);
+	cluster_report_begin(options);
 	read_source(copy, argv0);
 	open_target(copy);
 	cluster_list_refuse_existing(copy->list, copy->globals.conn);
@@ -128,6 +131,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	globals_apply_rest(&copy->globals);
 	cluster_session_close(copy->globals.conn);
 	cleanup_forget_all();
+	metrics_end(copy->globals.n_errors + n_failed == 0);
 	if (copy->globals.n_errors > 0)
 		pg_log_error("%d error%s in making roles and tablespaces",
 					 copy->globals.n_errors, units_plural(copy->globals.n_errors));

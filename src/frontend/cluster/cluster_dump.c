@@ -10,6 +10,7 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_dir.h"
+#include "archive/archive_name.h"
 #include "archive/archive_sync.h"
 #include "base/cleanup.h"
 #include "base/findings.h"
@@ -19,10 +20,12 @@
 #include "cluster/cluster_dump.h"
 #include "cluster/cluster_filter.h"
 #include "cluster/cluster_map.h"
+#include "cluster/cluster_report.h"
 #include "cluster/cluster_session.h"
 #include "globals/globals_read.h"
 #include "progress/progress.h"
 #include "session/connection.h"
+#include "status/metrics.h"
 #include "stock/stock_pg_dumpall.h"
 #include "stream/sink_file.h"
 
@@ -212,18 +215,34 @@ add_args(void *arg, int no, SimpleStringList *args)
 	simple_string_list_append(args, cluster_map_archive(dump->directory, database));
 }
 
-static void
+/* An archive with a table of contents is one, though its report failed. */
+static bool
 clean_up(void *arg, int no)
 {
 	const ClusterDump *dump = arg;
 	char	   *path;
+	char	   *toc;
+	bool		complete;
 
 	if (dump->directory == NULL)
-		return;
+		return false;
 	path = cluster_map_archive(dump->directory, &dump->map.list.databases[no]);
-	if (access(path, F_OK) == 0)
+	toc = psprintf("%s/%s", path, TOC_NAME);
+	complete = access(toc, F_OK) == 0;
+	if (!complete && access(path, F_OK) == 0)
 		(void) rmtree(path, true);
+	free(toc);
 	free(path);
+	return complete;
+}
+
+static bool
+any_is_complete(const ClusterDump *dump)
+{
+	for (int i = 0; i < dump->map.list.n; i++)
+		if (!dump->map.list.databases[i].failed)
+			return true;
+	return false;
 }
 
 static int
@@ -291,6 +310,7 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	dump->options = options;
 	dump->argv0 = argv0;
 	progress_begin(options->progress, options->no_progress);
+	cluster_report_begin(options);
 	if (options->directory)
 		(void) archive_dir_check(options->directory);
 	/* a directory that is none is told before anything is made */
@@ -298,13 +318,14 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		dump->previous = cluster_map_read(options->incremental);
 	read_cluster(dump);
 	n_failed = run_databases(dump, program);
-	if (n_failed > 0 && n_failed == dump->map.list.n)
+	if (n_failed > 0 && n_failed == dump->map.list.n && !any_is_complete(dump))
 		pg_fatal("all databases failed");
 	if (dump->directory)
 		finish_directory(dump);
 	if (n_failed == 0)
 	{
 		cleanup_forget_all();
+		metrics_end(true);
 		return 0;
 	}
 	pg_log_error("%d of %d database%s failed; the others are complete",

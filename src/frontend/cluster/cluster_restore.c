@@ -12,11 +12,13 @@
 #include "base/interrupt.h"
 #include "cluster/cluster_check.h"
 #include "cluster/cluster_map.h"
+#include "cluster/cluster_report.h"
 #include "cluster/cluster_restore.h"
 #include "cluster/cluster_session.h"
 #include "globals/globals_apply.h"
 #include "progress/progress.h"
 #include "session/connection.h"
+#include "status/metrics.h"
 
 typedef struct ClusterRestore
 {
@@ -94,9 +96,11 @@ cluster_restore(const Options *options, const char *argv0,
 	char	   *text;
 	PGconn	   *conn;
 	int			n_failed = 0;
+	int			n_errors;
 
 	restore->options = options;
 	progress_begin(options->progress, options->no_progress);
+	cluster_report_begin(options);
 	restore->map = cluster_map_read(options->restore);
 	text = cluster_map_read_globals(options->restore, restore->map);
 	script = globals_script_parse(text);
@@ -126,7 +130,9 @@ cluster_restore(const Options *options, const char *argv0,
 	restore->globals.conn = connection_open_peer(restore->address, "pg_parrestore");
 	globals_apply_rest(&restore->globals);
 	cluster_session_close(restore->globals.conn);
+	n_errors = restore->globals.n_errors + n_failed + restore->n_missing;
 	cleanup_forget_all();
+	metrics_end(n_errors == 0);
 	if (restore->globals.n_errors > 0)
 		pg_log_warning("errors ignored on restore of roles and tablespaces: %d",
 					   restore->globals.n_errors);
@@ -134,5 +140,5 @@ cluster_restore(const Options *options, const char *argv0,
 		pg_log_error("%d of %d databases failed, or were restored with errors",
 					 n_failed + restore->n_missing,
 					 restore->map->list.n + restore->n_missing);
-	return restore->globals.n_errors + n_failed + restore->n_missing > 0 ? 1 : 0;
+	return n_errors > 0 ? 1 : 0;
 }

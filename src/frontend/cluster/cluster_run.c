@@ -14,6 +14,7 @@
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "base/units.h"
+#include "cluster/cluster_report.h"
 #include "cluster/cluster_run.h"
 #include "process/child_process.h"
 #include "process/worker_slots.h"
@@ -51,6 +52,7 @@ make_args(const RunState *state, int no, int *argc)
 
 	for (int i = 0; i < options->n_run_args; i++)
 		simple_string_list_append(&more, options->run_args[i]);
+	cluster_report_add_args(options, &state->run->list->databases[no], &more);
 	state->run->add_args(state->run->arg, no, &more);
 	for (const SimpleStringListCell *cell = more.head; cell; cell = cell->next)
 		n++;
@@ -142,14 +144,17 @@ note_failure(RunState *state, int no, int status)
 {
 	ClusterDatabase *database = &state->run->list->databases[no];
 
-	database->failed = true;
+	bool		complete = state->run->clean_up &&
+		state->run->clean_up(state->run->arg, no);
+
+	database->failed = !complete;
 	state->n_failed++;
 	pg_log_error("%s database \"%s\" failed", state->run->doing, database->name);
 	if (WIFSIGNALED(status))
 		pg_log_error_detail("Its process was terminated by signal %d: %s.",
 							WTERMSIG(status), strsignal(WTERMSIG(status)));
-	if (state->run->clean_up)
-		state->run->clean_up(state->run->arg, no);
+	else if (complete)
+		pg_log_error_detail("Its archive is complete.");
 }
 
 /* Look at the run for this database, if there is one. */
@@ -189,7 +194,7 @@ end_runs(void *arg)
 	child_process_end_all(pids, n);
 	for (int i = 0; i < n; i++)
 		if (state->pids[i] != 0 && state->run->clean_up)
-			state->run->clean_up(state->run->arg, i);
+			(void) state->run->clean_up(state->run->arg, i);
 	free(pids);
 }
 
@@ -211,6 +216,7 @@ cluster_run(const ClusterRun *run, const Options *options)
 	int			n = run->list->n;
 	int			at_most = run->one_by_one ? 1 : run->jobs;
 
+	cluster_report_note_list(run->list);
 	state->run = run;
 	state->options = options;
 	state->pids = pg_malloc0((n + 1) * sizeof(pid_t));

@@ -28,8 +28,12 @@ typedef struct ClusterRun
 
 	/* What the run for this database is to be given, besides all options. */
 	void		(*add_args) (void *arg, int no, SimpleStringList *args);
-	/* It has failed: remove what it may have left.  Or NULL. */
-	void		(*clean_up) (void *arg, int no);
+
+	/*
+	 * It has failed: remove what it may have left.  True if that is complete,
+	 * whatever failed, and stays.  Or NULL.
+	 */
+	bool		(*clean_up) (void *arg, int no);
 } ClusterRun;
 
 /*

@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cluster/cluster_map.h"
+#include "cluster/cluster_report.h"
 #include "cluster/cluster_verify.h"
 
 typedef struct ClusterVerify
@@ -47,6 +48,7 @@ cluster_verify(const Options *options, const char *argv0,
 	int			n_missing;
 	int			n_failed;
 
+	cluster_report_begin(options);
 	interrupt_install_leader();
 	verify->options = options;
 	verify->map = cluster_map_read(options->verify);

@@ -11,8 +11,9 @@ static const char own_letters[] = "dhpUwWfjPg";
 static const char *const own_names[] = {
 	"all-databases", "create", "dbname", "exclude-database", "globals-only",
 	"host", "incremental", "incremental-copy-method", "jobs", "mask",
-	"mask-file", "no-password", "no-progress", "no-role-passwords",
-	"password", "port", "progress", "roles-only", "sample",
+	"mask-file", "metrics", "no-password", "no-progress",
+	"no-role-passwords", "password", "port", "progress", "report",
+	"roles-only", "sample",
 	"tablespaces-only", "target", "username", "verify", "where"
 };
 
@@ -131,15 +132,13 @@ cluster_options_check(const Options *options)
 		{options->roles, "--roles", "All roles are copied then."},
 		{options->pipe_command != NULL, "--pipe", "Files of several databases have the same names."},
 		{options->compare_with != NULL, "--compare-with", one},
-		{options->clean_output, "--clean-output", NULL},
+		{options->clean_output, "--clean-output", "Archives of databases that were dropped would stay: name a new directory."},
 		{options->snapshot != NULL, "--snapshot", one},
 		{options->create_slot, "--create-slot", one},
 		{options->create_subscription != NULL, "--create-subscription", one},
 		{options->also_from.head != NULL, "--also-from", NULL},
 		{options->tasks != 0, "--tasks", NULL},
 		{options->task != NULL, "--task", NULL},
-		{options->report != NULL, "--report", one},
-		{options->metrics != NULL, "--metrics", one},
 		{options->target && options->check, "--check", "The roles that databases need are not there yet."},
 		{options->target && options->create, "-C/--create", "Databases that are not there are made anyway."},
 		{options->target && options->clean, "-c/--clean", "Databases are made anew."},
@@ -175,11 +174,9 @@ cluster_options_check_restore(const Options *options)
 	const RefusedOption refused[] = {
 		{options->by_stock != NULL, "-f, -l, -1", one},
 		{options->clean, "-c/--clean", "Databases are made anew; drop those that are there before."},
-		{options->resume, "--resume", "Resume the databases that are not complete one by one."},
+		{options->resume, "--resume", "What is complete, and what has not begun, looks alike on the target: resume the database that is not complete by itself."},
 		{options->compare_with != NULL, "--compare-with", one},
 		{options->check, "--check", "The roles that databases need are not there yet."},
-		{options->report != NULL, "--report", one},
-		{options->metrics != NULL, "--metrics", one},
 	};
 
 	if (!options->all_databases)

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/message.h"
 #include "status/metrics.h"
 #include "status/run_metrics.h"
 #include "status/summary.h"
@@ -38,8 +39,8 @@ append_run(PQExpBuffer buf, const void *arg)
 				   reused.stored_bytes);
 }
 
-static const char *
-command_name(const Options *options)
+const char *
+run_metrics_command(const Options *options)
 {
 	return options->restore ? "restore" : options->target ? "copy" : "dump";
 }
@@ -47,10 +48,11 @@ command_name(const Options *options)
 void
 run_metrics_begin(const Options *options, const Run *run)
 {
-	char	   *database = metrics_connection(options, "dbname",
-											  options->connection.dbname);
+	/* one of several may be made from a session in another one */
+	char	   *database = message_database() ? pg_strdup(message_database()) :
+		metrics_connection(options, "dbname", options->connection.dbname);
 	const MetricsLabel labels[] = {
-		{"command", command_name(options)}, {"database", database}, {NULL}
+		{"command", run_metrics_command(options)}, {"database", database}, {NULL}
 	};
 
 	metrics_begin(options, labels, append_run, run);

@@ -13,4 +13,7 @@
  */
 extern void run_metrics_begin(const Options *options, const Run *run);
 
+/* What the label "command" says of the run that these options ask for. */
+extern const char *run_metrics_command(const Options *options);
+
 #endif							/* RUN_METRICS_H */
