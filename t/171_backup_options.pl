@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use IPC::Run;
 use Pardump::BaseBackup qw(connection verify_backup_ok slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path sql listing);
 use PostgreSQL::Test::Utils;
@@ -97,6 +98,20 @@ foreach my $options ([ '--waldir=' . new_path('wal') ], ['-Ft'])
 	is("$rc$err", '0', "--sync-method=syncfs $options->[0]");
 	verify_backup_ok($synced, "--sync-method=syncfs $options->[0]") if $options->[0] ne '-Ft';
 }
+
+# ---- a terminal shows what it waits for: a checkpoint that writes a page in a tenth
+# of a second, as it has much time
+
+sql($node, 'postgres', 'CREATE TABLE dirty AS SELECT repeat(\'x\', 5000) AS t FROM generate_series(1, 1000)');
+my $spread = new_path('spread');
+my $shown = '';
+my $backup = IPC::Run::start([ 'sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_parbasebackup', connection($node), '--no-sync', '-D', $spread ],
+	'<', \'', '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+$backup->pump until $shown =~ /waiting for the checkpoint, which -c fast hurries, time 0:\d\d/;
+$backup->signal('INT');
+$backup->finish;
+isnt($backup->full_result(0), 0, 'interrupted while it waits for the checkpoint');
+ok(!-e $spread, 'and nothing is left');
 
 # ---- the rights that the manual grants are enough, and needed
 

@@ -33,6 +33,7 @@
 #include "basebackup/tar_layout.h"
 #include "port/pg_crc32c.h"
 #include "progress/progress.h"
+#include "session/session_wait.h"
 #include "session/traffic.h"
 #include "status/metrics.h"
 #include "status/run_event.h"
@@ -100,6 +101,13 @@ check_compression(const Backup *backup)
 	exit(1);
 }
 
+/* The server takes its time for a statement, and says nothing meanwhile. */
+static void
+show_wait(PGconn *conn, bool came, int64 *since)
+{
+	progress_tick();
+}
+
 static void
 begin(Backup *backup, const char *argv0)
 {
@@ -115,8 +123,12 @@ begin(Backup *backup, const char *argv0)
 	plain_layout_claim(backup->options);
 
 	backup_report_stage(backup, "start");
-	progress_stage_if_long("waiting for the checkpoint");
+	progress_stage_if_long(backup->options->fast_checkpoint ?
+						   "waiting for the checkpoint" :
+						   "waiting for the checkpoint, which -c fast hurries");
+	session_wait_set_watch(show_wait);
 	backup_server_start(backup);
+	session_wait_set_watch(NULL);
 	pg_log_info("write-ahead log start point: %X/%X on timeline %u",
 				LSN_FORMAT_ARGS(backup->start), backup->timeline);
 	progress_end();
@@ -306,7 +318,9 @@ end_data(Backup *backup, SpecialFiles *special)
 
 	backup_report_stage(backup, "stop");
 	progress_stage_if_long("waiting for the end of the backup");
+	session_wait_set_watch(show_wait);
 	label = backup_server_stop(backup);
+	session_wait_set_watch(NULL);
 	pg_log_info("write-ahead log end point: %X/%X",
 				LSN_FORMAT_ARGS(backup->stop));
 	progress_end();
