@@ -110,6 +110,7 @@ foreach my $case (
 	[ [ '-g', '--roles-only' ], qr/-g\/--globals-only and --roles-only cannot/ ],
 	[ [ '-g', '--exclude-database=x' ], qr/-g\/--globals-only and --exclude-database cannot/ ],
 	[ [ '--roles', '--target=x' ], qr/--all-databases and --roles/ ],
+	[ ['shop'], qr/cannot dump all databases and a specific one \("shop"\) at the same time\n.*hint: .* -d\./ ],
 	[ ['--dbname=x y=z'], qr/could not|invalid|missing/ ])
 {
 	my ($options, $message) = @$case;

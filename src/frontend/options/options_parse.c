@@ -410,6 +410,13 @@ options_parse(int argc, char **argv)
 		read_long_option(options, c, long_options[index].name, optarg);
 	}
 
+	if (optind < argc && options->all_databases)
+	{
+		pg_log_error("cannot dump all databases and a specific one (\"%s\") at the same time",
+					 argv[optind]);
+		pg_log_error_hint("A database to connect to first is named by -d.");
+		exit(1);
+	}
 	/* the database may be named without -d, but not twice */
 	if (optind < argc && options->connection.dbname == NULL)
 		options->connection.dbname = argv[optind++];
