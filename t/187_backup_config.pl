@@ -8,6 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use JSON::PP qw(decode_json);
+use IPC::Run;
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Command qw(text_file);
 use Pardump::Nights qw(backup_config run_backup failing_programs next_fault complete_backups time_name);
@@ -166,6 +167,18 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 		is($rc, 0, "nightly_backup.md, @$arguments: exit code") or diag($err);
 	}
 	is($err, '', 'nightly_backup.md: cron is told nothing');
+	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 1;
+	foreach my $try ([ [], qr/\A\z/, 'is told nothing' ], [ ['-v'], qr/100%, time/, 'is shown progress with -v' ])
+	{
+		my ($options, $want, $what) = @$try;
+		my $shown = '';
+		my $run = IPC::Run::start([ 'sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump_backup', @$options, $file ], '<', \'', '>pty>', \$shown,
+			IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+		$run->finish;
+		is($run->full_result(0), 0, 'on a terminal: exit code') or diag($shown);
+		like($shown, $want, "nightly_backup.md: a terminal $what");
+		$ENV{PG_PARDUMP_BACKUP_NOW}++;
+	}
 	is_deeply([ map { s/.*\///r } glob "$dir/*" ], [ 'other', 'postgres', 'shop', 'template1' ], 'nightly_backup.md: all databases');
 	local $ENV{PGOPTIONS} = '-c client_min_messages=error';
 	($rc, undef, $err) = run_program('psql', '-Xq', '-f', "$dir/shop/" . time_name($now) . '/globals.sql', $node->connstr('postgres'));
@@ -178,7 +191,8 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'database = other');
 	($rc, $out, $err) = run_backup($now, '--check', $file);
 	is("$rc$out", '0', '--check: exit code') or diag($err);
-	like($err, qr/\A(.*0 errors, \d+ warnings?\n|warning: .*\n){2,}\z/, '--check: what pg_pardump says');
+	like($err, qr/\A(pg_pardump_backup: checking database "(shop|other)"\n(warning: .*\n)*0 errors, \d+ warnings?\n){2}\z/,
+		'--check: what pg_pardump says of each database');
 	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], '--check: nothing is made');
 	foreach my $try (
 		[ 'database = missing', qr/error: database "missing": pg_pardump --check failed with exit code 1\n/ ],

@@ -255,6 +255,8 @@ sub check
 		my ($good) = backups($config->{directory}, $folder);
 		my ($previous) = grep { !$_->{pipe} } @$good;
 
+		# as pg_pardump does not name it
+		inform("checking database \"$folder\"");
 		$try->("database \"$folder\"", sub {
 			run_pg_pardump($config, 'pg_pardump --check', '--check', dump_options($config, $backup, $previous),
 				connection_words($config, $database));

@@ -200,7 +200,9 @@ sub dump_options
 sub run_pg_pardump
 {
 	my ($config, $what, @options) = @_;
-	return run($what, [ $config->{program}{pg_pardump}, "--jobs=$config->{jobs}", @options ],
+	# who looks on from a terminal is told no more than cron, unless it is wanted
+	my $silent = !$config->{verbose} && !grep { /^(--pro|-\w*P)/ } @options;
+	return run($what, [ $config->{program}{pg_pardump}, "--jobs=$config->{jobs}", $silent ? '--no-progress' : (), @options ],
 		drop => !$config->{verbose} && $what !~ /--check/);
 }
 
