@@ -14,7 +14,7 @@ set -euo pipefail
 archive=$(readlink -f "$1")
 make_work_directory
 "$TREE/scripts/install_dependencies.sh"
-apt install rpm unzip
+apt install rpm cpio unzip
 major=$(pg_major)
 mkdir -p "$WORK/rpm/SOURCES"
 cp "$archive" "$WORK/rpm/SOURCES/"
@@ -24,13 +24,17 @@ quietly rpmbuild -ba --nodeps --define 'debug_package %{nil}' --define "_topdir 
 	"$TREE/packaging/rpm/pg_pardump.spec"
 rpm -qlp "$WORK"/rpm/RPMS/*/*.rpm >"$WORK/files"
 for file in "/usr/lib/postgresql/$major/bin/pg_"{pardump,parrestore,parbasebackup} \
-	"/usr/share/postgresql/$major/man/man1/pg_pardump.1.gz" \
 	"/usr/lib/postgresql/$major/lib/pg_pardump.so" \
 	"/usr/lib/postgresql/$major/lib/plugins/pg_pardump.so" \
 	"/usr/share/postgresql/$major/extension/pg_pardump.control" \
 	"/usr/lib/postgresql/$major/bin/pg_pardump_backup" \
 	"/usr/lib/systemd/system/pg_pardump_backup@.timer"; do
 	grep -qxF "$file" "$WORK/files" || die "no package has $file"
+done
+# rpmbuild compresses them only where a distribution has its own.
+for page in pg_{pardump,parrestore,parbasebackup,pardump_backup}; do
+	grep -qE "^/usr/share/postgresql/$major/man/man1/$page\\.1(\\.gz)?\$" "$WORK/files" ||
+		die "no package has the man page of $page"
 done
 [ -e "$(echo "$WORK"/rpm/SRPMS/*.src.rpm)" ] || die "there is no source package"
 
