@@ -10,6 +10,12 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
+# buildah asks for higher limits than a machine may give.
+limit()
+{
+	ulimit "-H$1" | sed 's/^unlimited$/-1/'
+}
+
 engine()
 {
 	buildah --root "$WORK/storage" --runroot "$WORK/run" "$@"
@@ -27,19 +33,21 @@ make_work_directory
 tar --one-file-system -C / --exclude=./tmp --exclude=./var/tmp --exclude=./checkout -cf "$WORK/base.tar" .
 apt update
 apt install buildah netavark postgresql
-base=$(engine from scratch)
+limits=(--ulimit "nofile=$(limit n):$(limit n)" --ulimit "nproc=$(limit u):$(limit u)")
+base=$(engine from "${limits[@]}" scratch)
 engine add --quiet "$base" "$WORK/base.tar" / >/dev/null
 quietly engine run --isolation chroot "$base" -- mkdir -p -m 1777 /tmp /var/tmp
 quietly engine commit "$base" localhost/base
 engine rm "$base" >/dev/null
 
 major=$(basename /usr/lib/postgresql/*)
-quietly engine build --isolation chroot --pull-never --build-arg BASE=localhost/base \
+quietly engine build "${limits[@]}" --isolation chroot --pull-never --build-arg BASE=localhost/base \
 	--build-arg PGDG=no --build-arg MAJORS="$major" \
 	--file "$TREE/packaging/container/Containerfile" --tag localhost/pg_pardump "$TREE"
-name=$(engine from --pull-never localhost/pg_pardump)
+name=$(engine from "${limits[@]}" --pull-never localhost/pg_pardump)
 
-quietly pg_conftool "$major" main set listen_addresses 127.0.0.1
+# pg_conftool takes 127.0.0.1 for a number, and does not quote it
+quietly pg_conftool "$major" main set listen_addresses localhost
 quietly pg_ctlcluster "$major" main start
 port=$(pg_conftool -s "$major" main show port)
 export PGPORT=$port
