@@ -87,8 +87,9 @@ read_options(const Options *options)
  */
 
 /*
- * By pg_dump's rules (expand_table_name_patterns, expand_schema_name_patterns)
- * but that a table of another database is no error.
+ * By pg_dump's rules (expand_table_name_patterns,
+ * expand_schema_name_patterns) but that a table of another database is no
+ * error.
  */
 static bool
 object_is_there(PGconn *conn, const char *pattern, bool is_schema)
