@@ -1,6 +1,6 @@
 /*
  * dump_task_read.c
- *		Reads the plan of a dump for tasks.
+ *		Reads what tasks are to read.
  */
 #include "base/fe_compat.h"
 
@@ -14,6 +14,7 @@ typedef struct DumpReader
 {
 	PlanReader	reader;			/* first: its callbacks have it */
 	DumpTaskPlan *task;
+	const DumpTaskMore *more;	/* or NULL */
 	PlanArray	standbys;		/* PlannedStandby */
 	PlanArray	tables;			/* PlannedTable */
 	PlanArray	files;			/* DataFile */
@@ -138,7 +139,8 @@ read_member(PlanReader *reader, const char *key)
 		plan_read_objects(reader, &dump->files, dump_task_file_fields);
 	else if (strcmp(key, "groups") == 0)
 		plan_read_objects(reader, &dump->groups, group_fields);
-	else
+	else if (dump->more == NULL ||
+			 !dump->more->read(dump->more->arg, reader, key))
 		json_skip(&reader->json);
 }
 
@@ -279,7 +281,7 @@ make_plan(DumpReader *reader)
 }
 
 DumpTaskPlan *
-dump_task_read(const char *path)
+dump_task_read(const char *path, const char *what, const DumpTaskMore *more)
 {
 	DumpTaskPlan *task = pg_malloc0(sizeof(DumpTaskPlan));
 	DumpReader	reader = {
@@ -289,14 +291,17 @@ dump_task_read(const char *path)
 		.reader.read_member = read_member,
 		.reader.read_other = read_other,
 		.task = task,
+		.more = more,
 		.standbys.size = sizeof(PlannedStandby),
 		.tables.size = sizeof(PlannedTable),
 		.files.size = sizeof(DataFile),
 		.groups.size = sizeof(LargeObjectGroup),
 	};
 
-	plan_read(&reader.reader, path, TASKS_DUMP);
+	plan_read(&reader.reader, path, what);
 	make_plan(&reader);
+	if (more)
+		more->finish(more->arg, &reader.reader, task);
 	plan_read_check(&reader.reader, path);
 	return task;
 }

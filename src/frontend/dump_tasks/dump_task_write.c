@@ -1,13 +1,14 @@
 /*
  * dump_task_write.c
- *		Writes the plan of a dump for tasks.
+ *		Writes what tasks are to read.
  */
 #include "base/fe_compat.h"
 
 #include "dump_tasks/dump_task_format.h"
 #include "dump_tasks/dump_task_write.h"
 #include "stream/hex.h"
-#include "tasks/plan_write.h"
+#include "tasks/task_address.h"
+#include "tasks/task_server.h"
 
 /* What is written in place of the columns that are masked. */
 static void
@@ -104,22 +105,100 @@ write_groups(PlanWriter *writer, const LargeObjects *objects)
 	plan_write_end_array(writer);
 }
 
-void
-dump_task_write(const char *path, const DumpTaskHead *head,
-				const PlannedStandby *standbys, int n_standbys,
-				const DumpPlan *plan)
+/* Further standbys, which tasks reach as the leader has. */
+static void
+write_standbys(PlanWriter *writer, const Standbys *standbys,
+			   const char *run_id)
 {
-	PlanWriter	writer;
+	plan_write_array(writer, "standbys");
+	for (int i = 1; standbys && i < standbys->n; i++)
+	{
+		const Standby *standby = &standbys->list[i];
+		PlannedStandby planned = {
+			.name = standby->name,
+			.conninfo = task_address_of(standby->conn, standby->address),
+			.snapshot = unconstify(char *, standby->snapshot),
+			.identity = unconstify(char *, standby->identity),
+			.holder_query = standby->holder_query,
+		};
 
-	plan_write_begin(&writer, path, &head->run, dump_task_head_fields, head);
-	plan_write_array(&writer, "standbys");
-	for (int i = 0; i < n_standbys; i++)
-		plan_write_object(&writer, i, dump_task_standby_fields, &standbys[i]);
-	plan_write_end_array(&writer);
-	write_tables(&writer, plan);
-	write_files(&writer, plan->chunks);
-	plan_write_queue(&writer, plan->queue, plan->chunks->files,
+		plan_write_object(writer, i - 1, dump_task_standby_fields, &planned);
+		free(planned.conninfo);
+		task_server_hold(standby->conn, run_id);
+	}
+	plan_write_end_array(writer);
+}
+
+/* ----------
+ * All of it
+ * ----------
+ */
+static DumpTaskHead
+make_head(const char *what, const Source *source, const DumpPlan *plan,
+		  const char *run_id)
+{
+	const Options *options = source->options;
+	DumpTaskHead head = {
+		.run.version = PARDUMP_VERSION,
+		.run.what = unconstify(char *, what),
+		.run.run_id = unconstify(char *, run_id),
+		.run.n_tasks = (int) options->tasks,
+		.run.conninfo = task_address_of(source->conn, source->address),
+		.run.server = task_server_read(source->conn),
+		.snapshot = unconstify(char *, plan->snapshot),
+		.snapshot_identity = unconstify(char *, plan->snapshot_identity),
+		.encoding = unconstify(char *, plan->encoding),
+		.compression = pg_malloc(COMPRESS_SPEC_ERROR_BYTES),
+		.server_compression = unconstify(char *, plan->server_compress),
+		.checksums = pg_checksum_type_name(plan->checksum_type),
+		.lock_wait_ms = plan->lock_wait_ms,
+		.role = unconstify(char *, options->role),
+		.extra_float_digits = unconstify(char *, options->extra_float_digits),
+		.quote_all_identifiers = options->quote_all_identifiers,
+		.enable_row_security = options->enable_row_security,
+		.no_sync = options->sync_method == SYNC_NONE,
+		.archive = options->directory ? make_absolute_path(options->directory) : NULL,
+		.pipe_command = unconstify(char *, options->pipe_command),
+		.retries = options->retries,
+		.server_version = plan->tables->server_version,
+		.block_bytes = plan->tables->block_bytes,
+		.extension_missing = unconstify(char *, plan->extension->missing),
+		.extension_functions = plan->extension->functions,
+		.extension_table = plan->extension->lock_table,
+		.knows_changes = plan->knows_changes,
+		.n_objects = plan->objects->n_objects,
+	};
+
+	if (plan->fingerprints)
+	{
+		head.fingerprint_algorithm = unconstify(char *, plan->fingerprints->algorithm);
+		head.fingerprint_key = unconstify(char *, plan->fingerprints->key);
+		head.fingerprint_settings = plan->fingerprints->settings;
+	}
+	if (plan->previous)
+	{
+		head.previous = make_absolute_path(plan->previous->directory);
+		head.copy_method = unconstify(char *, options->incremental_copy_method);
+	}
+	compress_spec_print(&plan->compress, head.compression,
+						COMPRESS_SPEC_ERROR_BYTES);
+	return head;
+}
+
+void
+dump_task_write_begin(PlanWriter *writer, const char *path, const char *what,
+					  const Source *source, const DumpPlan *plan,
+					  const char *run_id)
+{
+	DumpTaskHead head = make_head(what, source, plan, run_id);
+
+	plan_write_begin(writer, path, &head.run, dump_task_head_fields, &head);
+	write_standbys(writer, source->standbys, run_id);
+	write_tables(writer, plan);
+	write_files(writer, plan->chunks);
+	plan_write_queue(writer, plan->queue, plan->chunks->files,
 					 plan->chunks->n_files);
-	write_groups(&writer, plan->objects);
-	plan_write_end(&writer);
+	write_groups(writer, plan->objects);
+	free(head.compression);
+	free(head.run.conninfo);
 }

@@ -82,7 +82,7 @@ job_log_is_done(const JobLog *log, const char *name)
 void
 job_log_refuse_taken_over(void)
 {
-	pg_fatal("another run of pg_parrestore has taken over this restore");
+	pg_fatal("another run of pg_parrestore has taken over, or one of pg_pardump");
 }
 
 void

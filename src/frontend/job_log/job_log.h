@@ -1,7 +1,7 @@
 /*
  * job_log.h
- *		What a restore has done, noted on the target in the transaction that
- *		does it.
+ *		What a restore has done, or a copy by tasks, noted on the target in
+ *		the transaction that does it.
  *
  * A table on the target (job_log_open.h) has a line for each thing that is
  * done, whose name is unique.  So nothing is done twice, whoever does it:
@@ -54,7 +54,8 @@ typedef struct JobLog
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		has_lost;		/* it is resumed after a crash, which has
 								 * taken unlogged lines */
-	int			attempt;		/* which run of those that share it; from 1 */
+	int			attempt;		/* which run of those that share it: the first
+								 * one's is random */
 	JobLogLine *lines;			/* of runs before, by name */
 	int			n_lines;
 } JobLog;

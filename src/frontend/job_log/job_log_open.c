@@ -1,7 +1,7 @@
 /*
  * job_log_open.c
- *		Begins the log of a restore, goes on with that of a run before, and
- *		removes it.
+ *		Begins the log of a restore, or of a copy by tasks, goes on with that
+ *		of a run before, and removes it.
  */
 #include "base/fe_compat.h"
 
@@ -52,7 +52,7 @@ static const char *const make_commands[] = {
 
 static const char begin_query[] =
 "INSERT INTO " JOB_LOG_SCHEMA ".run (attempt, archive, selection)"
-" VALUES (1, $1, $2)";
+" VALUES ($3::pg_catalog.int4, $1, $2)";
 
 static const char head_query[] =
 "SELECT r.archive, r.selection, r.attempt"
@@ -74,6 +74,9 @@ static const char forget_query[] =
 " OR (name OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])"
 " AND errors OPERATOR(pg_catalog.>) 0)";
 
+/* The first of those that share a log is one of so many. */
+#define FIRST_ATTEMPTS 1000000
+
 #define DROP_COMMAND "DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE"
 
 #define REMOVE_HINT \
@@ -94,8 +97,8 @@ command(PGconn *conn, const char *sql)
 static void
 refuse_after_other(void)
 {
-	pg_log_error("another pg_parrestore was restoring into this database, and has just ended");
-	pg_log_error_hint("Look at what it has restored; if this one is to be restored as well, begin it again.");
+	pg_log_error("another pg_parrestore was restoring into this database, or pg_pardump was copying into it, and has just ended");
+	pg_log_error_hint("Look at what is there now; if this is to go there as well, begin it again.");
 	exit(1);
 }
 
@@ -150,13 +153,33 @@ make_schema(PGconn *conn)
 	PQclear(res);
 }
 
-static void
-begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
+/*
+ * What is left of another run, on other hosts maybe, is to find in a log that
+ * has been begun anew that it is not the one it knows.
+ */
+static int
+first_attempt(void)
 {
-	const char *params[] = {restore->archive, restore->selection};
+	uint32		random;
 
-	log->attempt = 1;
+	if (!pg_strong_random(&random, sizeof(random)))
+		pg_fatal("could not generate random numbers");
+	return (int) (random % FIRST_ATTEMPTS) + 1;
+}
+
+static void
+begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
+	  const Options *options)
+{
+	char		attempt[16];
+	const char *params[] = {restore->archive, restore->selection, attempt};
+
+	log->attempt = first_attempt();
+	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	log->is_kept = may_make(conn);
+	if (!log->is_kept && options->tasks)
+		pg_fatal("option %s requires a role that may create a schema in the target's database, for the log of what is done",
+				 "--tasks");
 	if (!log->is_kept)
 	{
 		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
@@ -170,7 +193,7 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 	make_schema(conn);
 	for (int i = 0; i < (int) lengthof(make_commands); i++)
 		command(conn, make_commands[i]);
-	PQclear(target_query(conn, begin_query, 2, params));
+	PQclear(target_query(conn, begin_query, 3, params));
 	job_log_mark(log, conn);
 	command(conn, "COMMIT");
 	/* one that has come in between may have changed it since */
@@ -256,6 +279,24 @@ drop_log(const JobLog *log)
 	command(log->lock, "COMMIT");
 }
 
+void
+job_log_refuse(RestoreSchedule *schedule, const char *of_what)
+{
+	restore_schedule_leave_out_schema(schedule, JOB_LOG_SCHEMA);
+	for (int i = 0; i < schedule->toc->n_entries; i++)
+	{
+		const TocEntry *entry = &schedule->toc->entries[i];
+
+		if (entry->namespace == NULL ||
+			strcmp(entry->namespace, JOB_LOG_SCHEMA) != 0)
+			continue;
+		pg_log_error("%s a database into which a restore had not come to its end",
+					 of_what);
+		pg_log_error_hint("-N " JOB_LOG_SCHEMA " leaves out that restore's log; what it had not restored is not there.");
+		exit(1);
+	}
+}
+
 JobLog *
 job_log_open(const Target *target, const JobLogRestore *restore)
 {
@@ -272,8 +313,9 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 		pg_fatal("there is nothing to resume in the target's database");
 	if (there && !options->resume && !options->clean)
 	{
-		pg_log_error("a restore into this database has not come to its end");
-		pg_log_error_hint("--resume goes on with it; " REMOVE_HINT);
+		pg_log_error("a restore into this database has not come to its end, or a copy by tasks");
+		pg_log_error_hint("%s" REMOVE_HINT,
+						  options->restore ? "--resume goes on with a restore; " : "");
 		exit(1);
 	}
 	if (there && !options->resume)
@@ -281,7 +323,7 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	if (options->resume)
 		resume(log, conn, restore);
 	else
-		begin(log, conn, restore);
+		begin(log, conn, restore, options);
 	if (log->is_kept)
 		job_log_lock_warn(conn);
 	return log;

@@ -1,15 +1,19 @@
 /*
  * job_log_open.h
- *		Begins the log of a restore, goes on with that of a run before, and
- *		removes it.
+ *		Begins the log of a restore, or of a copy by tasks, goes on with that
+ *		of a run before, and removes it.
  */
 #ifndef JOB_LOG_OPEN_H
 #define JOB_LOG_OPEN_H
 
 #include "job_log/job_log.h"
+#include "target/restore_schedule.h"
 #include "target/target.h"
 
-/* What must be the same in all runs that share a log; texts for messages. */
+/*
+ * What must be the same in all runs that share a log; texts for messages.  A
+ * copy, which nothing can go on with, says what it is.
+ */
 typedef struct JobLogRestore
 {
 	const char *archive;		/* see job_log_archive() */
@@ -17,12 +21,20 @@ typedef struct JobLogRestore
 } JobLogRestore;
 
 /*
+ * What is read may be of a database into which a restore was under way, which
+ * has that one's log: its schema is left out, and its tables, whose rows
+ * would be taken for this run's, are refused.  of_what begins the message:
+ * "the archive is of".
+ */
+extern void job_log_refuse(RestoreSchedule *schedule, const char *of_what);
+
+/*
  * On the target, in the state of target_begin(), before anything is made
  * there: keep other runs away from the database, as long as this process and
  * those that it forks live, and begin the log.  If there is one of a run that
  * has not come to its end, options->resume goes on with it, and
  * options->clean begins anew.  A role that may make no schema gets a log that
- * is not kept, and a warning.
+ * is not kept, and a warning; with options->tasks that is an error.
  *
  * Exits with a message if another run is at work, or came to its end while
  * this one waited for it to be gone, if there is nothing to

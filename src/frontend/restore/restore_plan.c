@@ -7,6 +7,7 @@
 
 #include "base/shared_memory.h"
 #include "job_log/job_log_archive.h"
+#include "job_log/job_log_open.h"
 #include "options/restore_options.h"
 #include "restore/restore_plan.h"
 #include "restore/restore_resume.h"
@@ -98,7 +99,7 @@ restore_plan_make(Restore *restore)
 	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
 													 restore->options.create);
 	restore_schedule_defer_privileges(restore->stages.schedule);
-	restore_resume_refuse_log(restore->stages.schedule);
+	job_log_refuse(restore->stages.schedule, "the archive is of");
 	restore->new_name = restore_tables_new_database(plan->toc);
 	prepare_work(restore);
 }

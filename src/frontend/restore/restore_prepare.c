@@ -31,8 +31,9 @@ restore_prepare_open(Restore *restore)
 		compare_source_check(&restore->run, &restore->target, restore->new_name);
 	/* the log's lock has a session, too */
 	if (options->tasks)
-		connection_limit_check_tasks(restore->target.conn, NULL,
-									 (int) options->tasks, 1,
+		connection_limit_check_tasks(restore->target.conn, "the server",
+									 (int) options->tasks,
+									 2 * (int) options->tasks,
 									 1 + target_check_builds(restore->stages.schedule,
 															 options));
 	else
@@ -65,9 +66,6 @@ enter_database(Restore *restore)
 		restore_stage_database(&restore->stages, restore->new_name);
 	target_begin(&restore->target);
 	restore->log = job_log_open(&restore->target, &restore->identity);
-	if (restore->options.tasks && !restore->log->is_kept)
-		pg_fatal("option %s requires a role that may create a schema in the target's database, for the log of what is done",
-				 "--tasks");
 	restore->work.log = restore->log;
 	restore->account.can_resume = restore->log->is_kept;
 	if (!restore_state_is_done(restore, RESTORE_LOG_DATABASE))

@@ -35,23 +35,6 @@ restore_resume_selection(const Options *options, const int *ids, int n_ids)
 	return result;
 }
 
-void
-restore_resume_refuse_log(RestoreSchedule *schedule)
-{
-	restore_schedule_leave_out_schema(schedule, JOB_LOG_SCHEMA);
-	for (int i = 0; i < schedule->toc->n_entries; i++)
-	{
-		const TocEntry *entry = &schedule->toc->entries[i];
-
-		if (entry->namespace == NULL ||
-			strcmp(entry->namespace, JOB_LOG_SCHEMA) != 0)
-			continue;
-		pg_log_error("the archive is of a database into which a restore had not come to its end");
-		pg_log_error_hint("-N " JOB_LOG_SCHEMA " leaves out that restore's log; what it had not restored the archive does not have.");
-		exit(1);
-	}
-}
-
 static bool
 is_noted(const JobLog *log, char *name)
 {

@@ -16,13 +16,6 @@ extern char *restore_resume_selection(const Options *options, const int *ids,
 									  int n_ids);
 
 /*
- * An archive of a database into which a restore was under way has that one's
- * log: the schema is left out, and its tables, whose rows would be taken for
- * this restore's, are refused.
- */
-extern void restore_resume_refuse_log(RestoreSchedule *schedule);
-
-/*
  * A run before has done some of it, or left it out: then so does this one.
  * Exits with a message if a file that it has begun in pieces is to be loaded
  * as a whole.

@@ -5,22 +5,18 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
-#include "base/clock.h"
 #include "base/interrupt.h"
-#include "job_log/job_log_session.h"
 #include "progress/progress.h"
 #include "restore_tasks/restore_task_gather.h"
 #include "restore_tasks/restore_task_leader.h"
 #include "restore_tasks/restore_task_plan.h"
+#include "restore_tasks/task_log.h"
 #include "status/progress_rows.h"
 #include "status/run_event.h"
 #include "stream/hex.h"
 #include "tasks/task_address.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_server.h"
-
-/* How often to look whether the leader's session is there. */
-#define LOOK_MS 2000
 
 /* While waiting for tasks; and how often to read the log then. */
 #define WAIT_US 100000
@@ -32,12 +28,9 @@ typedef struct RestoreLeader
 	TaskPlace  *place;
 	char	   *run_id;
 	RestoreTaskGather *gather;
-	JobLog		now;			/* the log as it was read last */
-	bool		is_alone;		/* no task was at work then */
+	TaskLog		log;
 	JobQueue	queue;			/* what is to be done of a wave */
 	int		   *jobs;			/* by job of that: its number in the run's */
-	int64		looked_at;
-	Retry		retry;			/* of what needs the leader's sessions */
 } RestoreLeader;
 
 /* ----------
@@ -137,35 +130,6 @@ take_wave(RestoreLeader *leader, int first)
 }
 
 /* ----------
- * The leader's sessions
- * ----------
- */
-
-/* The session that has the log's lock also has that of the run. */
-static void
-keep_session(void *arg)
-{
-	RestoreLeader *leader = arg;
-	JobLog	   *log = leader->work->log;
-
-	if (job_log_session_keep(log, leader->work->target))
-		task_server_hold(log->lock, leader->run_id);
-}
-
-static void
-read_log(void *arg)
-{
-	RestoreLeader *leader = arg;
-	const RestoreTaskWork *work = leader->work;
-
-	target_keep(work->target);
-	job_log_check_attempt(work->log, work->target->conn);
-	/* first: when they are gone, what they have done is in the log */
-	leader->is_alone = task_server_is_alone(work->target->conn, leader->run_id);
-	job_log_read(&leader->now, work->target->conn);
-}
-
-/* ----------
  * Callbacks of the leader of tasks
  * ----------
  */
@@ -173,15 +137,9 @@ static void
 attend(void *arg)
 {
 	RestoreLeader *leader = arg;
-	int64		now = clock_monotonic_ms();
 
 	progress_tick();
-	if (leader->retry.n > 0 ? !retry_is_due(&leader->retry) :
-		now - leader->looked_at < LOOK_MS)
-		return;
-	leader->looked_at = now;
-	(void) job_log_session_try(keep_session, leader, &leader->retry,
-							   leader->work->run->options);
+	task_log_keep(&leader->log);
 }
 
 static void
@@ -197,15 +155,15 @@ static void
 wait_for_others(RestoreLeader *leader)
 {
 	pg_log_warning("the command has ended, but tasks are at work yet: waiting for them, as others could not load all");
-	for (int i = 1; !leader->is_alone &&
-		 restore_task_gather_is_in_doubt(leader->gather, &leader->now); i++)
+	for (int i = 1; !leader->log.is_alone &&
+		 restore_task_gather_is_in_doubt(leader->gather, &leader->log.now); i++)
 	{
 		interrupt_check();
 		attend(leader);
 		pg_usleep(WAIT_US);
 		if (i % WAITS_FOR_LOG != 0)
 			continue;
-		job_log_session_insist(read_log, leader, leader->work->run->options);
+		task_log_read(&leader->log);
 		look(leader);
 	}
 }
@@ -215,11 +173,11 @@ command_ended(void *arg)
 {
 	RestoreLeader *leader = arg;
 
-	job_log_session_insist(read_log, leader, leader->work->run->options);
-	if (!leader->is_alone &&
-		restore_task_gather_is_in_doubt(leader->gather, &leader->now))
+	task_log_read(&leader->log);
+	if (!leader->log.is_alone &&
+		restore_task_gather_is_in_doubt(leader->gather, &leader->log.now))
 		wait_for_others(leader);
-	restore_task_gather_settle(leader->gather, &leader->now);
+	restore_task_gather_settle(leader->gather, &leader->log.now);
 }
 
 static bool
@@ -294,15 +252,12 @@ restore_task_leader_run(const RestoreTaskWork *work)
 	leader->run_id = hex_random(16);
 	leader->place = work->place;
 	first_path = leader->place->plan_path;
-	leader->now = *work->log;
-	leader->now.lines = NULL;
-	leader->now.n_lines = 0;
 	leader->queue.jobs = pg_malloc((all->n_jobs + 1) * sizeof(Job));
 	leader->queue.files = all->files;
 	leader->jobs = pg_malloc((all->n_jobs + 1) * sizeof(int));
 	leader->gather = restore_task_gather_new(work, leader->place->directory,
 											 leader->run_id);
-	task_server_hold(work->log->lock, leader->run_id);
+	task_log_begin(&leader->log, work->target, work->log, leader->run_id);
 	progress_rows_begin(work->run);
 	for (int wave = 0; end < all->n_jobs; wave++)
 	{

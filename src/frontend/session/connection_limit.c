@@ -64,17 +64,16 @@ connection_limit_left(PGconn *conn, bool of_database)
 }
 
 void
-connection_limit_check_tasks(PGconn *conn, const char *name, int n_tasks,
-							 int n_servers, int n_own)
+connection_limit_check_tasks(PGconn *conn, const char *server, int n_tasks,
+							 int n_sessions, int n_own)
 {
 	int			left = connection_limit_left(conn, true).at_most;
-	int			need = n_tasks + (n_tasks + n_servers - 1) / n_servers + n_own;
+	int			need = n_sessions + n_own;
 
 	if (left >= need)
 		return;
-	pg_log_warning("%s%s has %d connection%s left, and %d task%s at a time need%s %d or more",
-				   name ? "standby " : "the server", name ? name : "",
-				   left, units_plural(left), n_tasks, units_plural(n_tasks),
+	pg_log_warning("%s has %d connection%s left, and %d task%s at a time need%s %d or more",
+				   server, left, units_plural(left), n_tasks, units_plural(n_tasks),
 				   n_tasks == 1 ? "s" : "", need);
 	if (n_own > 0)
 		pg_log_warning_detail("%d of these %s the leader's own, for a lock and to build indexes.",

@@ -88,11 +88,18 @@ check_tasks(const Source *source)
 	const Standbys *standbys = source->standbys;
 	int			n_tasks = (int) source->options->tasks;
 	int			n = standbys ? standbys->n : 1;
+	int			n_sessions = n_tasks + (n_tasks + n - 1) / n;
 
-	connection_limit_check_tasks(source->conn, NULL, n_tasks, n, 0);
+	connection_limit_check_tasks(source->conn, "the server", n_tasks,
+								 n_sessions, 0);
 	for (int i = 1; i < n; i++)
-		connection_limit_check_tasks(standbys->list[i].conn,
-									 standbys->list[i].name, n_tasks, n, 0);
+	{
+		char	   *name = psprintf("standby %s", standbys->list[i].name);
+
+		connection_limit_check_tasks(standbys->list[i].conn, name, n_tasks,
+									 n_sessions, 0);
+		free(name);
+	}
 }
 
 /* Looks at the servers as they are before the run. */
@@ -439,6 +446,34 @@ leader_begin_rows(Source *source, const Run *run)
 	advice_give(source->options, plan);
 	traffic_set_max_rate(source->options->max_rate);
 	leader_session_begin(source, plan);
+}
+
+void
+leader_attend(Source *source)
+{
+	progress_tick();
+	leader_session_keep(source->session);
+	if (source->standbys)
+		standby_keep(source->standbys);
+	if (source->conn)
+		leader_session_check_age(source->session);
+}
+
+void
+leader_do(Source *source, const WorkerTask *task, int job)
+{
+	if (!leader_session_do(source->session, task, job))
+		leader_session_keep(source->session);
+}
+
+void
+leader_finish(Source *source)
+{
+	while (!leader_session_is_finished(source->session))
+	{
+		leader_session_keep(source->session);
+		leader_session_finish(source->session);
+	}
 }
 
 void

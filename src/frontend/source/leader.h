@@ -39,6 +39,16 @@ extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 extern void leader_begin_rows(Source *source, const Run *run);
 
 /*
+ * Where tasks do the work, and not workers of this process: several times a
+ * second; do a job here that none of them can lock the tables of; and when
+ * all is read, end the transaction: its success proves that the session has
+ * had its locks all the time.
+ */
+extern void leader_attend(Source *source);
+extern void leader_do(Source *source, const WorkerTask *task, int job);
+extern void leader_finish(Source *source);
+
+/*
  * Have workers do all jobs of the plan, while the leader's session is kept,
  * or replaced, and progress is shown.  A worker's session is
  * worker_session_open()'s.

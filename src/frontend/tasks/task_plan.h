@@ -27,6 +27,7 @@ typedef struct TaskServer
 } TaskServer;
 
 #define TASKS_DUMP "dump"
+#define TASKS_COPY "copy"
 #define TASKS_RESTORE "restore"
 
 /* The first members of the file; texts are owned. */

@@ -1,7 +1,7 @@
 /*
  * task_servers.h
- *		The servers that a task of a dump reads from: its leader's, and the
- *		further standbys that this one has the snapshot on.
+ *		The servers that a task reads from: its leader's, and the further
+ *		standbys that this one has the snapshot on.
  *
  * The task's first process has a session at each that its workers are at: it
  * asks the first whether the leader is there, and all what workers wait for.

@@ -1,12 +1,12 @@
 /*
  * task_servers.c
- *		The servers that a task of a dump reads from.
+ *		The servers that a task reads from.
  */
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "dump/task_servers.h"
+#include "dump_tasks/task_servers.h"
 #include "session/connection_limit.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
