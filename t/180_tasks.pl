@@ -166,7 +166,7 @@ foreach my $task ('2/2', '-1/2', '1', '1/', '0/0', '0/2x', '')
 	my ($rc, undef, $err) = run_program('pg_pardump', '--tasks=2', $run, '-d', $connstr,
 		'--target=dbname=x');
 	is($rc, 1, '--target: exit code');
-	like($err, qr/--tasks and --target cannot be used together\n.*detail/, '--target: message');
+	like($err, qr/options --tasks and --target require option --plan\n.*hint/, '--target: message');
 }
 
 # ---- a task fails always

@@ -1,5 +1,5 @@
 # A dump by tasks under Slurm: a real controller and two nodes on this machine, run
-# by an ordinary user; a task is killed, and a node. Then a restore by tasks.
+# by an ordinary user; a task is killed, and a node. Then a restore and a copy by tasks.
 
 use strict;
 use warnings;
@@ -203,6 +203,18 @@ my $archive;
 	is("$rc$out$err", '0', 'a restore under Slurm');
 	same_data_ok($original, fingerprint($node, 'restored'), 'a restore under Slurm');
 	is_deeply([ glob "$archive/plan*" ], [], 'a restore under Slurm: no plan is left');
+}
+
+# ---- a copy, into another database
+
+{
+	make_database($node, 'copied', options => 'TEMPLATE template0');
+	my ($rc, $out, $err) = run_program('pg_pardump', '-d', $node->connstr('gated'), '--target', $node->connstr('copied'),
+		'--tasks=4', '--max-table-segment-pages=20', "--plan=$shared/plan/plan.json", $run);
+	is("$rc$err", '0', 'a copy under Slurm');
+	like($out, qr/^copied 4 tables, 11200 rows, /, 'a copy under Slurm: summary');
+	same_data_ok($original, fingerprint($node, 'copied'), 'a copy under Slurm');
+	ok(!-e "$shared/plan", 'a copy under Slurm: no plan is left');
 }
 
 done_testing();

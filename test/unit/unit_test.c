@@ -28,6 +28,7 @@ static const UnitTest tests[] = {
 	{"cleanup", test_cleanup},
 	{"cluster_map", test_cluster_map},
 	{"compress_spec", test_compress_spec},
+	{"copy_log", test_copy_log},
 	{"crc32c", test_crc32c},
 	{"crc32c_combine", test_crc32c_combine},
 	{"definition_jobs", test_definition_jobs},

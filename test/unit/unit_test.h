@@ -35,6 +35,7 @@ extern void test_chunk_plan(void);
 extern void test_cleanup(void);
 extern void test_cluster_map(void);
 extern void test_compress_spec(void);
+extern void test_copy_log(void);
 extern void test_crc32c(void);
 extern void test_crc32c_combine(void);
 extern void test_definition_jobs(void);

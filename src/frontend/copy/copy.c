@@ -13,13 +13,16 @@
 #include "compare/compare.h"
 #include "copy/copy.h"
 #include "copy/copy_account.h"
+#include "copy/copy_task_leader.h"
 #include "copy/copy_worker.h"
 #include "definitions/definitions.h"
+#include "job_log/job_log_open.h"
 #include "load/load_account.h"
 #include "load/load_page.h"
 #include "progress/progress.h"
 #include "replication/subscription.h"
 #include "report/report.h"
+#include "session/connection_limit.h"
 #include "source/leader.h"
 #include "source/source_check.h"
 #include "status/metrics.h"
@@ -51,6 +54,10 @@ typedef struct Copy
 	RestoreStages restore;
 	LoadAccount account;
 	Subscription *subscription; /* NULL if none is to be made */
+	TaskPlace  *place;			/* where tasks have their plan; NULL without
+								 * tasks */
+	JobLog	   *log;			/* of what they have done; NULL while there is
+								 * none */
 } Copy;
 
 /* ----------
@@ -113,9 +120,62 @@ run_workers(Copy *copy)
 		.describe = describe_job,
 		.reset = reset_job,
 	};
+	CopyTasks	tasks = {
+		.source = &copy->source,
+		.target = &copy->target,
+		.run = &copy->run,
+		.formats = copy->work.formats,
+		.log = copy->log,
+		.place = copy->place,
+	};
 
 	copy->source.keep_snapshot = copy->run.options->compare;
-	leader_run_workers(&copy->source, &copy->run, &task);
+	if (copy->run.options->tasks)
+		copy_task_leader_run(&tasks, &task);
+	else
+		leader_run_workers(&copy->source, &copy->run, &task);
+}
+
+/* ----------
+ * The log by which tasks do each job once
+ * ----------
+ */
+
+/* An exit callback. */
+static void
+tell_log(void *arg)
+{
+	const Copy *copy = arg;
+
+	if (copy->log == NULL)
+		return;
+	pg_log_warning("schema " JOB_LOG_SCHEMA " stays on the target, where tasks have noted what they have copied");
+	pg_log_warning_hint("This copy cannot be resumed: copy again by tasks with --clean, which removes it, too, or into another database.");
+}
+
+static void
+open_log(Copy *copy)
+{
+	const DumpPlan *plan = &copy->plan;
+	JobLogRestore identity = {
+		.archive = psprintf("a copy of database \"%s\" in snapshot %s",
+							plan->origin->database, plan->snapshot_identity),
+		.selection = "",
+	};
+
+	copy->log = job_log_open(&copy->target, &identity);
+	copy->work.log = copy->log;
+	cleanup_push(tell_log, copy);
+}
+
+/* All rows are there, and what comes after them, if that could be made. */
+static void
+end_log(Copy *copy)
+{
+	(void) job_log_renew(copy->log, &copy->target);
+	target_renew(&copy->target);
+	job_log_end(copy->log);
+	copy->log = NULL;
 }
 
 /* ----------
@@ -209,6 +269,12 @@ check_target(Copy *copy)
 	restore_stage_leave_out_extension(&copy->restore);
 	target_check(copy->target.conn, copy->restore.schedule, options,
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
+	if (options->tasks)
+	{
+		connection_limit_check_tasks(copy->target.conn, "target",
+									 (int) options->tasks, 1);
+		job_log_refuse(copy->restore.schedule, "the source is");
+	}
 	copy_format_check(copy->source.conn, &copy->target, &copy->plan);
 	if (copy->new_name == NULL)
 		target_check_tables(copy->target.conn, copy->plan.tables,
@@ -231,6 +297,8 @@ prepare_target(Copy *copy)
 	if (copy->new_name)
 		target_check_tables(copy->target.conn, copy->plan.tables, false);
 	findings_settle();
+	if (options->tasks)
+		open_log(copy);
 	/* tried before hours of work: can the target reach the source at all? */
 	if (options->create_subscription)
 		copy->subscription = subscription_try(copy->source.conn,
@@ -319,6 +387,8 @@ complete_target(Copy *copy)
 	load_account_stage(&copy->account, LOAD_STAGE_REST);
 	if (!restore_stage_rest(&copy->restore))
 		copy->account.incomplete = true;
+	if (copy->log)
+		end_log(copy);
 	load_account_stage(&copy->account, LOAD_STAGE_ANALYZE);
 	/* after all that may take long: what the target lost is lost by now */
 	target_history_check_unlogged(copy->target.conn, copy->plan.tables,
@@ -363,6 +433,8 @@ copy_database(const Options *options, const char *argv0)
 	stock_pg_dump_check(pg_dump, options);
 	/* before there is a slot, and pg_dump begins */
 	page = report_begin(options->report, NULL);
+	if (options->tasks && !options->check)
+		copy->place = task_place_make(options->plan, NULL, NULL);
 	leader_open(&copy->source, pg_dump, &copy->plan);
 	/* the two servers have different things to do */
 	open_target(copy);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/printable.h"
 #include "base/units.h"
+#include "copy/copy_log.h"
 #include "copy/copy_worker.h"
 #include "source/read_large_object.h"
 #include "source/worker_session.h"
@@ -219,12 +220,52 @@ copy_files(CopyWorker *worker, const Job *job, volatile int *step)
 	free(later);
 }
 
+/* What has been copied, for those who are not told otherwise. */
 static void
-copy_job(CopyWorker *worker, const Job *job, volatile int *step)
+note_results(CopyWorker *worker, const Job *job)
+{
+	const CopyWork *work = worker->work;
+	const DumpPlan *plan = worker->run->plan;
+	const LargeObjectGroup *group;
+	char	  **names = pg_malloc(job->n * sizeof(char *));
+	uint64		bytes = 0;
+
+	for (int i = 0; i < job->n && job->kind == JOB_DATA_FILES; i++)
+	{
+		const DataFile *file = plan->queue->files[job->first + i];
+
+		names[i] = copy_log_rows((int) (file - plan->chunks->files),
+								 run_file_result(worker->run, file));
+	}
+	if (job->kind == JOB_LARGE_OBJECTS)
+	{
+		group = &plan->objects->groups[job->first];
+		for (int i = 0; i < group->n_oids; i++)
+			bytes += worker->run->results->objects[group->first_object + i].raw_bytes;
+		names[0] = copy_log_objects(group->first_object, bytes);
+	}
+	if (!job_log_claim_all(work->log, worker->target_conn, names, job->n))
+		pg_fatal("the target's log tells of rows of a job that is not done");
+	for (int i = 0; i < job->n; i++)
+		free(names[i]);
+	free(names);
+}
+
+/* In a transaction, of which nothing is left to do if it is done already. */
+static void
+copy_job(CopyWorker *worker, int job_no, volatile int *step)
 {
 	const DumpPlan *plan = worker->run->plan;
+	const Job  *job = &plan->queue->jobs[job_no];
+	const JobLog *log = worker->work->log;
+	char	   *name = copy_log_job(job_no);
+	bool		is_mine;
 
 	PQclear(target_query(worker->target_conn, "BEGIN", 0, NULL));
+	is_mine = job_log_claim(log, worker->target_conn, name, JOB_LOG_LASTING);
+	free(name);
+	if (!is_mine)
+		return;
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
@@ -234,22 +275,25 @@ copy_job(CopyWorker *worker, const Job *job, volatile int *step)
 			copy_large_objects(worker, &plan->objects->groups[job->first]);
 			break;
 	}
+	if (log)
+		note_results(worker, job);
 }
 
 bool
 copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 {
 	const Run  *run = worker->run;
+	const CopyWork *work = worker->work;
 	const Job  *job = &run->plan->queue->jobs[job_no];
-	TargetCommit *end = &worker->work->commits[job_no];
-	bool		done = target_commit_is_done(worker->target_conn,
-											 worker->work->target, end);
+	TargetCommit *end = &work->commits[job_no];
+	bool		done = job_log_is_committed(work->log, worker->target_conn,
+											work->target, end);
 
 	if (!done && worker_session_begin_job(worker->session, job))
 	{
 		file_results_begin_job(run->results, job_no);
-		copy_job(worker, job, step);
-		target_commit(worker->target_conn, end);
+		copy_job(worker, job_no, step);
+		job_log_commit(work->log, worker->target_conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 		done = true;

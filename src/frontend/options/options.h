@@ -60,7 +60,7 @@ typedef struct Options
 	uint64		stall_timeout;	/* seconds, 0 = never */
 	uint64		max_rate;		/* bytes a second, 0 = no limit */
 
-	/* A dump by many hosts */
+	/* By many hosts */
 	uint64		tasks;			/* so many; 0 = this program has workers */
 	const char *run_tasks;		/* the command that runs them */
 	const char *plan;			/* the file that a task has its plan from; or
@@ -198,5 +198,15 @@ typedef struct Options
 	int			needed_major;	/* pg_dump's, at least; 0 if any will do */
 	const char *needed_for;		/* by this option, without its dashes */
 } Options;
+
+/*
+ * How many read, or load, rows at a time, for what is planned: tasks, of
+ * which some may wait for others, or workers of this process.
+ */
+static inline int
+options_readers(const Options *options)
+{
+	return options->tasks ? (int) options->tasks : options->jobs;
+}
 
 #endif							/* OPTIONS_H */

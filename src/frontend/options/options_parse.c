@@ -429,8 +429,8 @@ options_parse(int argc, char **argv)
 	mask_files_read(options);
 	/* only now, as an option may stand before the one that it needs */
 	check_options(options);
-	/* chunks for all of them, and results of each */
-	if (options->tasks)
+	/* in a copy they are for what its leader does itself */
+	if (options->tasks && options->target == NULL)
 	{
 		options->jobs = (int) options->tasks;
 		options->jobs_given = true;

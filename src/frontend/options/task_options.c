@@ -1,6 +1,6 @@
 /*
  * task_options.c
- *		The options of a dump, or a restore, by many hosts.
+ *		The options of a dump, a copy or a restore by many hosts.
  */
 #include "base/fe_compat.h"
 
@@ -101,14 +101,27 @@ check_command(const char *run_tasks)
 	free(command);
 }
 
+/* What is of a copy, but where it goes, which may have another name here. */
+static void
+check_copy_task(const Options *options)
+{
+	exclude(true, "--task", options->compare, "--compare", leaders);
+	exclude(true, "--task", options->copy_format != NULL, "--copy-format", leaders);
+	exclude(true, "--task", options->index_jobs != 0, "--index-jobs", leaders);
+	exclude(true, "--task", options->no_analyze, "--no-analyze", leaders);
+	exclude(true, "--task", options->roles, "--roles", leaders);
+	exclude(true, "--task", options->toast_compression != NULL, "--toast-compression", leaders);
+	exclude(true, "--task", options->wire_compression != NULL, "--wire-compression", leaders);
+}
+
 /* Of one task: all but how to connect, and -j, is the leader's to say. */
 static void
 check_task(const Options *options)
 {
 	check_any_task(options);
+	check_copy_task(options);
 	exclude(true, "--task", options->directory != NULL, "-f/--file", leaders);
 	exclude(true, "--task", options->pipe_command != NULL, "--pipe", leaders);
-	exclude(true, "--task", options->target != NULL, "--target", leaders);
 	exclude(true, "--task", options->verify != NULL, "--verify", NULL);
 	exclude(true, "--task", options->dry_run, "--dry-run", leaders);
 	exclude(true, "--task", options->incremental != NULL, "--incremental", leaders);
@@ -130,18 +143,18 @@ check_leader(const Options *options)
 	if (!check_any_leader(options))
 		return;
 	exclude(true, "--tasks", options->verify != NULL, "--verify", NULL);
-	exclude(true, "--tasks", options->target != NULL, "--target",
-			"Dump by tasks into an archive, and restore that by tasks, with pg_parrestore.");
 	exclude(true, "--tasks", options->create_slot, "--create-slot",
 			"If the leader is lost with its session, the slot would be of no dump.");
-	exclude(true, "--tasks", options->jobs_given, "-j/--jobs",
+	exclude(true, "--tasks", options->jobs_given && options->target == NULL,
+			"-j/--jobs",
 			"Each task has its own: give it in the command of --run-tasks.");
 	exclude(true, "--tasks", options->max_rate != 0, "-r/--max-rate",
 			"Each task has its own: give it in the command of --run-tasks.");
-	if (options->pipe_command && options->plan == NULL && !options->dry_run && !options->check)
+	if ((options->pipe_command || options->target) && options->plan == NULL &&
+		!options->dry_run && !options->check)
 	{
-		pg_log_error("options %s and %s require option %s", "--tasks", "--pipe",
-					 "--plan");
+		pg_log_error("options %s and %s require option %s", "--tasks",
+					 options->target ? "--target" : "--pipe", "--plan");
 		pg_log_error_hint("Name a file in a new directory that all hosts see: the plan and what tasks have done are written there.");
 		exit(1);
 	}

@@ -1,6 +1,7 @@
 /*
  * task_options.h
- *		The options of a dump, or a restore, by many hosts: --tasks, --task.
+ *		The options of a dump, a copy or a restore by many hosts: --tasks,
+ *		--task.
  */
 #ifndef TASK_OPTIONS_H
 #define TASK_OPTIONS_H

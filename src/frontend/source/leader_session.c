@@ -276,7 +276,8 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 	if (cause == NULL)
 		return true;
 	interrupt_check();
-	if (options->pipe_command || session->losses++ == options->retries)
+	if (options->pipe_command || options->tasks ||
+		session->losses++ == options->retries)
 		pg_fatal("the leader has lost a connection: %s", cause);
 	was_lost_by(session, cause);
 	free(cause);

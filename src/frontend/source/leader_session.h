@@ -53,7 +53,8 @@ extern void leader_session_check_age(LeaderSession *session);
  * stop of the task, here.  False if it was lost meanwhile, or the job's other
  * connection was: then the session is replaced, as it may be in the midst of
  * anything.  Exits with a message after so many losses as --retries allows,
- * on a standby, and where commands may have got a part of a file (--pipe).
+ * on a standby, with --tasks, and where commands may have got a part of a
+ * file (--pipe).
  */
 extern bool leader_session_do(LeaderSession *session, const WorkerTask *task,
 							  int job);

@@ -57,7 +57,7 @@ compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
 	char		size[UNITS_BYTES];
 	int			n = 0;
 
-	if (!options->jobs_given && plan->queue->n_jobs > 1 &&
+	if (!options->jobs_given && !options->tasks && plan->queue->n_jobs > 1 &&
 		bytes >= BYTES_WORTH_A_WORD)
 		lines[n++] = psprintf("one worker for about %s: -j NUM lets NUM workers share it",
 							  units_size(bytes, size));

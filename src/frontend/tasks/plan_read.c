@@ -209,6 +209,40 @@ plan_read(PlanReader *reader, const char *path, const char *what)
 	free(text);
 }
 
+bool
+plan_read_is(const char *path, const char *what)
+{
+	const char *problem;
+	int			fd = plan_read_open(path, &problem);
+	JsonReader	json;
+	size_t		len;
+	char	   *text;
+	char	   *found = NULL;
+	bool		first = true;
+	bool		result;
+
+	if (fd < 0)
+		return false;
+	text = plan_read_text(fd, path, &len);
+	close(fd);
+	json_begin(&json, text, len);
+	json_enter(&json, '{');
+	while (found == NULL && json_more(&json, '}', &first))
+	{
+		char	   *key = json_key(&json);
+
+		if (key && strcmp(key, "what") == 0)
+			found = json_string(&json);
+		else if (key)
+			json_skip(&json);
+		free(key);
+	}
+	result = found && strcmp(found, what) == 0;
+	free(found);
+	free(text);
+	return result;
+}
+
 void
 plan_read_check(const PlanReader *reader, const char *path)
 {

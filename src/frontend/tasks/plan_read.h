@@ -58,6 +58,12 @@ extern void plan_read(PlanReader *reader, const char *path, const char *what);
 /* The same of a text, whose version and purpose are not looked at. */
 extern void plan_read_parse(PlanReader *reader, const char *text, size_t len);
 
+/*
+ * Is there a plan, and is it for that?  If not, plan_read() says what is
+ * wrong with it.
+ */
+extern bool plan_read_is(const char *path, const char *what);
+
 /* Afterwards: exit with a message if it is damaged. */
 extern void plan_read_check(const PlanReader *reader, const char *path);
 

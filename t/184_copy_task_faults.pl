@@ -1,0 +1,344 @@
+# Faults while the tasks of a copy are at work, at gates: processes killed, sessions
+# ended, the target crashed, locks that cannot be had, plans that are not the run's.
+# All rows of the snapshot once, or no success.
+
+use strict;
+use warnings;
+
+use File::Path qw(rmtree);
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_until wait_in_run terminate backends);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok);
+use Pardump::Copy qw(temp_dir start_copy run_copy sessions_left no_temp_files_ok);
+use Pardump::ForgedPlan qw(forged_plans_refused_ok plan_refused_ok);
+use Pardump::Gate qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
+use Pardump::Tasks qw(side_by_side task_pid);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('copy_task_faults_source');
+my $target = start_cluster('copy_task_faults_target', leave_stopped => 1);
+$target->append_conf('postgresql.conf', 'restart_after_crash = on');
+$target->start;
+make_database($source, 'gated', options => 'TEMPLATE template0');
+sql($source, 'gated', gate_sql(15000, 42) . <<'SQL');
+CREATE TABLE before_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 10000) g;
+CREATE TABLE gated (id int CHECK (public.pass(id)), t text);
+INSERT INTO gated SELECT g, md5(g::text) FROM generate_series(1, 30000) g;
+CREATE TABLE after_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
+CREATE INDEX ON after_it (t);
+SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
+	FROM generate_series(1, 20) g;
+SQL
+my $data = fingerprint($source, 'gated');
+my $schema = schema_text($source, 'gated');
+my @chunks = ('--max-table-segment-pages=50');
+my $names = 0;
+my ($db, $place);
+
+sub plan_options { $place = new_path('plan'); return (@chunks, "--plan=$place/plan.json"); }
+
+# A copy of which so many sessions wait at the gate, at one chunk.
+sub gated_tasks
+{
+	my ($waiting, $first, @options) = @_;
+	$db = 'copy' . ++$names;
+	make_database($target, $db, options => 'TEMPLATE template0');
+	hold_gates($target, $db);
+	close_gate(42);
+	my $run = start_copy($source, 'gated', $target->connstr($db), '--tasks=3', side_by_side($first), plan_options(), @options);
+	wait_at_gate($target, $run, $waiting);
+	return $run;
+}
+
+sub complete_ok
+{
+	my ($what, $want) = @_;
+	same_database_ok($target, $db, $want // $data, $schema, $what);
+	is(sessions_left($source, $target), 0, "$what: no session left");
+	no_temp_files_ok($what);
+	return;
+}
+
+sub copied_ok
+{
+	my ($run, $what, $words, $want) = @_;
+	is(end_dump($run), 0, "$what: exit code");
+	like($run->{err}, $words, "$what: what it says");
+	like($run->{out}, qr/^copied 3 tables, 60000 rows, /, "$what: summary");
+	ok(!-e $place, "$what: the plan is gone");
+	complete_ok($what, $want);
+	return;
+}
+
+# Until all tasks but one have done what they can do; that one.
+sub last_task
+{
+	my ($run) = @_;
+	my $task;
+	wait_in_run($run, 'only one task is left', sub {
+		my @alive = grep { -d '/proc/' . task_pid($_) && slurp_file('/proc/' . task_pid($_) . '/stat') !~ /\) Z / } 0 .. 2;
+		$task = $alive[0];
+		return @alive == 1;
+	});
+	return $task;
+}
+
+sub gone { return !grep { kill 0 => $_ } @_; }
+
+# ---- a task is killed; it is run again, in the snapshot there was
+
+{
+	my $run = gated_tasks(1, '');
+	my $task = last_task($run);
+	sql($source, 'gated', $_) foreach q{UPDATE gated SET t = t || 'x' WHERE id % 3 = 0}, 'DELETE FROM after_it WHERE id > 100',
+	  'INSERT INTO before_it SELECT g FROM generate_series(1, 1000) g', 'SELECT lo_unlink(1005)';
+	kill KILL => task_pid($task);
+	open_gate();
+	copied_ok($run, 'a task killed',
+		qr/^(?:Killed\n)?pg_pardump: warning: the command ended with exit code 137; tasks to be run again: \d; retry 1 of 5\n$/);
+	sql($source, 'gated', $_) foreach q{UPDATE gated SET t = md5(id::text)}, 'DELETE FROM before_it WHERE t IS NULL',
+	  'INSERT INTO after_it SELECT g, md5(g::text) FROM generate_series(101, 20000) g',
+	  q{SELECT lo_from_bytea(1005, convert_to(repeat(md5('5'), 5), 'UTF8'))}, 'VACUUM FULL';
+	$data = fingerprint($source, 'gated');
+}
+
+# ---- a task runs twice at the same time, both at one chunk: one waits for the other
+
+my $twice = 'for i in "$@"; do pg_pardump --plan="$PLAN" --task=$i/$N & done';
+
+sub one_waits
+{
+	my ($run) = @_;
+	wait_in_run($run, 'an attempt waits for the other', sub {
+		return value($target, 'postgres', q{SELECT count(*) FROM pg_stat_activity
+			WHERE wait_event = 'transactionid' AND query ~ 'pardump_restore.done'}) == 1;
+	});
+	return;
+}
+
+{
+	my $run = gated_tasks(1, $twice);
+	one_waits($run);
+	open_gate();
+	copied_ok($run, 'a task twice at a time', qr/^$/);
+}
+{
+	my $run = gated_tasks(1, $twice, '--retries=7');
+	one_waits($run);
+	terminate($target, at_gate($target));
+	wait_at_gate($target, $run, 1);
+	open_gate();
+	copied_ok($run, 'the first of two attempts lost', qr/warning: a worker lost its connection while copying /);
+}
+
+# ---- the leader is killed: the tasks leave, by themselves; the target is seen not to
+# be complete, and can be made anew
+
+{
+	my $what = 'the leader killed';
+	my $run = gated_tasks(1, '');
+	my @tasks = map { task_pid($_) } 0 .. 2;
+	kill KILL => $run->{pid};
+	wait_until('the tasks leave', sub { return gone(@tasks) });
+	open_gate();
+	eval { end_dump($run) };
+	like($run->{err}, qr/error: the run that this plan is of has ended\n.*detail: Nobody holds its lock on the server/,
+		"$what: the tasks say why");
+	is($run->{out}, '', "$what: no summary");
+	is(sessions_left($source, $target), 0, "$what: no session left");
+	is(value($target, $db, 'SELECT count(*) < 30000 FROM gated'), 't', "$what: not all rows are there");
+	is(value($target, $db, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'}), 1, "$what: the log tells");
+	my $old = "$place/plan.json";
+	ok(-f $old, "$what: the plan is left");
+	rmtree([ glob temp_dir() . '/pg_pardump.*' ]);
+	my ($rc, undef, $err) = run_copy($source, 'gated', $target, $db, '--tasks=2', side_by_side(''), plan_options());
+	is($rc, 1, "$what: it is not taken for empty");
+	($rc, undef, $err) = run_copy($source, 'gated', $target, $db, '--tasks=2', side_by_side(''), plan_options(), '--clean');
+	is("$rc$err", '0', "$what: copied anew");
+	# a task of the run that is dead does nothing any more
+	plan_refused_ok('pg_pardump', '0/3', 'a task of a dead run', $old, qr/error: the run that this plan is of has ended/);
+	complete_ok($what);
+}
+
+# ---- so it is when the leader is interrupted
+
+{
+	my $what = 'Ctrl-C';
+	my $run = gated_tasks(1, '');
+	my @tasks = map { task_pid($_) } 0 .. 2;
+	kill INT => $run->{pid};
+	wait_until('the tasks leave', sub { return gone(@tasks) });
+	open_gate();
+	is(end_dump($run), 1, "$what: exit code");
+	like($run->{err}, qr/error: terminated by user/, "$what: message");
+	like($run->{err}, qr/warning: schema pardump_restore stays on the target/, "$what: what is left");
+	like($run->{err}, qr/warning: all rows of \d of 3 tables were committed on the target, but not of .*public\.gated/, "$what: account");
+	is($run->{out}, '', "$what: no summary");
+	is(sessions_left($source, $target), 0, "$what: no session left");
+	no_temp_files_ok($what);
+	ok(!-e $place, "$what: no plan left");
+}
+
+# ---- a run that another one has taken over does nothing more
+
+{
+	my $what = 'another run has taken over';
+	my $run = gated_tasks(1, '');
+	last_task($run);
+	terminate($target, at_gate($target));
+	sql($target, $db, 'BEGIN; TRUNCATE gated; UPDATE pardump_restore.run SET attempt = attempt + 1; COMMIT');
+	open_gate();
+	is(end_dump($run), 1, "$what: exit code");
+	like($run->{err}, qr/error: another run of pg_parrestore has taken over, or one of pg_pardump/, "$what: message");
+	is($run->{out}, '', "$what: no summary");
+	is(value($target, $db, 'SELECT count(*) FROM gated'), 0, "$what: no rows");
+	is(sessions_left($source, $target), 0, "$what: no session left");
+}
+
+# ---- sessions are ended: those of tasks, and those of the leader
+
+{
+	my $run = gated_tasks(1, '');
+	terminate($target, at_gate($target));
+	terminate($source, split /\n/, value($source, 'postgres', q{SELECT pid FROM pg_stat_activity
+		WHERE application_name = 'pg_pardump task'}));
+	open_gate();
+	copied_ok($run, 'sessions of tasks ended', qr/warning: a worker lost its connection while copying /);
+}
+{
+	my $run = gated_tasks(1, '');
+	my $leader = q{FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND objid <> 42 AND granted};
+	my $old = value($target, 'postgres', "SELECT pid $leader");
+	terminate($target, split /\n/, value($target, 'postgres', q{SELECT pid FROM pg_stat_activity
+		WHERE application_name = 'pg_pardump' AND wait_event IS DISTINCT FROM 'advisory'}));
+	wait_in_run($run, 'the leader has its lock again', sub {
+		my $new = value($target, 'postgres', "SELECT pid $leader");
+		return $new ne '' && $new ne $old;
+	});
+	open_gate();
+	# a worker that was at work may have been among them
+	copied_ok($run, 'sessions of the leader on the target ended', qr/\A(?!.*error: )/s);
+}
+{
+	my $what = 'the leader without the snapshot';
+	my $run = gated_tasks(1, '');
+	my ($leader) = backends($source);
+	terminate($source, $leader);
+	open_gate();
+	is(end_dump($run), 1, "$what: exit code");
+	like($run->{err}, qr/error: the leader's connection to the server was lost: .*\n.*With --tasks no other session can take its place/,
+		"$what: message");
+	like($run->{err}, qr/warning: schema pardump_restore stays on the target/, "$what: what is left");
+	is($run->{out}, '', "$what: no summary");
+	is(sessions_left($source, $target), 0, "$what: no session left");
+	ok(!-e $place, "$what: no plan left");
+}
+
+# ---- the target is started again
+
+foreach my $mode (qw(fast immediate))
+{
+	my $run = gated_tasks(1, '', '--retries=8');
+	$target->stop($mode);
+	$target->start;
+	copied_ok($run, "the target restarted ($mode)", qr/warning: a worker lost its connection while copying /);
+}
+
+# ---- the same, and there is a table that a crash empties: that is told, as of any copy
+
+{
+	my $what = 'the target crashed, with an unlogged table';
+	sql($source, 'gated', 'CREATE UNLOGGED TABLE fleeting AS SELECT g AS id FROM generate_series(1, 1000) g');
+	my $run = gated_tasks(1, '', '--retries=8');
+	last_task($run);
+	$target->stop('immediate');
+	$target->start;
+	is(end_dump($run), 1, "$what: exit code");
+	like($run->{err}, qr/error: the target was restarted, .*unlogged tables may have lost rows .*\n.*These are: public\.fleeting\.\n/, "$what: message");
+	is($run->{out}, '', "$what: no summary");
+	is(value($target, $db, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'}), 0,
+		"$what: all else is done, and the log is gone");
+	is(value($target, $db, 'SELECT count(*) FROM gated'), 30000, "$what: all other rows are there");
+	sql($source, 'gated', 'DROP TABLE fleeting');
+}
+
+# ---- a table that no task can lock is copied by the leader
+
+{
+	$db = 'copy' . ++$names;
+	make_database($target, $db, options => 'TEMPLATE template0');
+	my $psql = "psql -XqAt -d '" . $source->connstr('gated') . "' -c";
+	my $run = start_copy($source, 'gated', $target->connstr($db), '--tasks=2', plan_options(), side_by_side(<<"SH"));
+$psql 'BEGIN; LOCK TABLE after_it IN ACCESS EXCLUSIVE MODE; ROLLBACK' &
+until [ "\$($psql "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'")" = 1 ]; do sleep 0.1; done
+SH
+	copied_ok($run, 'a lock that is waited for',
+		qr/is left to the leader: .*no worker can lock table public\.after_it: it is read in the leader's session/s);
+}
+
+# ---- rows that the target does not take: the task says why, and all else is there
+
+{
+	my $what = 'a row that is refused';
+	$db = 'copy' . ++$names;
+	make_database($target, $db, options => 'TEMPLATE template0');
+	run_copy($source, 'gated', $target, $db, '-s');
+	sql($target, $db, 'ALTER TABLE after_it ADD CHECK (id <> 15000)');
+	my ($rc, $out, $err) = run_copy($source, 'gated', $target, $db, '-a', '--tasks=3', '--retries=1', side_by_side(''), plan_options());
+	is($rc, 1, "$what: exit code");
+	like($err, qr/could not write rows: ERROR: .*violates check constraint "after_it_id_check"/, "$what: the task tells why");
+	like($err, qr/error: not all tasks were done, .* are missing\n.*Missing: chunk \d+ of \d+ of table public\.after_it/, "$what: the leader tells what");
+	is(value($target, $db, 'SELECT count(*) = count(DISTINCT id) AND count(*) < 20000 FROM after_it'), 't', "$what: no row twice");
+	is($out, '', "$what: no summary");
+}
+
+# ---- plans that are not the run's
+
+{
+	my $run = gated_tasks(1, '');
+	my $plan = "$place/plan.json";
+	my $text = slurp_file($plan);
+	# of "target", which has members of the same names
+	my $in_target = sub { my ($change) = @_; my $rest = $_; $rest =~ /"target": \[/ or die; my ($head, $tail) = ($`, "$&$'"); $change->() foreach $tail; $_ = $head . $tail; };
+	forged_plans_refused_ok('pg_pardump', $plan, 3, 'gated',
+		[ 'another attempt', sub { s/"attempt": /${&}9/ }, qr/another run of pg_parrestore has taken over, or one of pg_pardump/ ],
+		[ 'another history', sub { s/"history": "/${&}9/ }, qr/the target is another server now/ ],
+		[ 'another server as the target', sub { $in_target->(sub { s/("system_identifier": ")/${1}9/ }) }, qr/this is another server than the leader's: its system identifier is/ ],
+		[ 'no target', sub { s/"target": \[/"aim": [/ }, qr/is damaged: something of the target is missing/ ],
+		[ 'a format that there is not', sub { s/"format": \d/"format": 7/ }, qr/is damaged: a table of the target lacks something/ ],
+		[ 'no statement', sub { s/"statement": "[^"]*"/"statement": null/ }, qr/is damaged: a table of the target lacks something/ ],
+		[ 'fewer tables', sub { s/"target_tables": \[\s*\{[^}]*\},/"target_tables": [/ }, qr/is damaged: the target has other tables/ ]);
+	plan_refused_ok('pg_pardump', '0/3', 'another database as the target', $plan, qr/its database is "postgres", not "$db"/,
+		'--target=dbname=postgres');
+	my ($rc) = run_program('pg_pardump', "--plan=$plan", '--task=0/3', '--target=host=127.0.0.1 port=1');
+	is($rc, 75, 'a target that cannot be reached: another exit code');
+
+	# another copy into the same database meanwhile
+	{
+		my $other = $place;
+		my (undef, undef, $err) = run_copy($source, 'gated', $target, $db, '-a', '--tasks=1', side_by_side(''), plan_options());
+		$place = $other;
+		like($err, qr/error: another pg_parrestore is restoring into this database, or pg_pardump is copying into it by tasks/,
+			'another copy into the database: message');
+	}
+
+	# results of another run, those that somebody else could have written, and those
+	# that tell of rows that the target has not
+	my ($id) = $text =~ /"run": "(\w+)"/;
+	append_to_file("$place/0.other.1.results", qq({"is": "run", "run": "0123", "checksum": ""}\n));
+	append_to_file("$place/1.other.1.results", qq({"is": "end", "checksum": ""}\n));
+	append_to_file("$place/2.other.1.results", qq({"is": "run", "run": "$id", "checksum": ""}\n{"is": "file", "number": 99999, "checksum": ""}\n));
+	chmod 0622, "$place/1.other.1.results";
+	chmod 0600, "$place/0.other.1.results", "$place/2.other.1.results";
+	open_gate();
+	copied_ok($run, 'results of others',
+		qr/results "0\.other\.1" are not of this run, or damaged.*results "\S+\/1\.other\.1\.results" are not taken: the file can be written by other users.*results "2\.other\.1" are not of this run, or damaged/s);
+}
+
+$source->stop;
+$target->stop;
+done_testing();
