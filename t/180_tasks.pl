@@ -109,6 +109,7 @@ like(slurp_file("$seen.says"), qr/error: extension pg_pardump was replaced durin
 
 sql($node, 'tasks', q{CREATE ROLE few LOGIN CONNECTION LIMIT 3 IN ROLE pg_read_all_data; DO $$BEGIN FOR oid IN 1001 .. 1020 LOOP
 	EXECUTE format('GRANT SELECT ON LARGE OBJECT %s TO few', oid); END LOOP; END$$});
+$original = fingerprint($node, 'tasks');
 archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 		runner('pg_pardump --plan="$PLAN" --task=0/$N -j3')),
 	'a task with few connections', $original,

@@ -18,10 +18,7 @@
 /* None of those that are read whole has so many. */
 #define SMALL_FILE_BYTES 1048576
 
-/*
- * Nor has one that is one of the list's whole files, and grows until it is
- * read, more of it in the backup.
- */
+/* Of one of the list's whole files, which may have grown since, at most. */
 #define MOST_WHOLE_BYTES 4194304
 
 /* What a piece is read with. */

@@ -87,9 +87,8 @@ read_options(const Options *options)
  */
 
 /*
- * By pg_dump's rules (expand_table_name_patterns,
- * expand_schema_name_patterns) but that a table of another database is no
- * error.
+ * By the rules of pg_dump (expand_table_name_patterns and its like for
+ * schemas), but that a table of another database is no error.
  */
 static bool
 object_is_there(PGconn *conn, const char *pattern, bool is_schema)

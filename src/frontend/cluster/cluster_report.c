@@ -35,7 +35,7 @@ append_figures(PQExpBuffer buf, const void *arg)
 				   n_failed);
 }
 
-/* Neither the directory of the pages nor a page is in that of the archives. */
+/* Neither the pages' directory nor a page is in that of the archives. */
 static void
 keep_out(const Options *options, const char *path)
 {

@@ -13,16 +13,16 @@
 #include "cluster/cluster_list.h"
 
 /*
- * Make the directory of --report, if it is not there, and begin the metrics of
- * the whole run (see metrics_begin()).  Exits with a message if they cannot
- * be.  To be called first.
+ * Make the directory of --report, if it is not there, and begin the metrics
+ * of the whole run (see metrics_begin()).  Exits with a message if they
+ * cannot be.  To be called first.
  */
 extern void cluster_report_begin(const Options *options);
 
 /* These are the databases; the list is to live as long as the process. */
 extern void cluster_report_note_list(const ClusterList *list);
 
-/* Where this database's run writes its page and metrics: for its arguments. */
+/* Where this database's run writes page and metrics: for its arguments. */
 extern void cluster_report_add_args(const Options *options,
 									const ClusterDatabase *database,
 									SimpleStringList *args);

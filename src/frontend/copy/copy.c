@@ -17,6 +17,7 @@
 #include "copy/copy_worker.h"
 #include "definitions/definitions.h"
 #include "job_log/job_log_open.h"
+#include "job_log/job_log_session.h"
 #include "load/load_account.h"
 #include "load/load_page.h"
 #include "progress/progress.h"
@@ -168,12 +169,20 @@ open_log(Copy *copy)
 	cleanup_push(tell_log, copy);
 }
 
+static void
+renew_sessions(void *arg)
+{
+	Copy	   *copy = arg;
+
+	(void) job_log_session_keep(copy->log, &copy->target);
+	target_renew(&copy->target);
+}
+
 /* All rows are there, and what comes after them, if that could be made. */
 static void
 end_log(Copy *copy)
 {
-	(void) job_log_renew(copy->log, &copy->target);
-	target_renew(&copy->target);
+	job_log_session_insist(renew_sessions, copy, copy->run.options);
 	job_log_end(copy->log);
 	copy->log = NULL;
 }
@@ -271,8 +280,12 @@ check_target(Copy *copy)
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
 	if (options->tasks)
 	{
-		connection_limit_check_tasks(copy->target.conn, "target",
-									 (int) options->tasks, 1);
+		/* the log's lock has a session, too */
+		connection_limit_check_tasks(copy->target.conn, "the target",
+									 (int) options->tasks,
+									 (int) options->tasks,
+									 1 + target_check_builds(copy->restore.schedule,
+															 options));
 		job_log_refuse(copy->restore.schedule, "the source is");
 	}
 	copy_format_check(copy->source.conn, &copy->target, &copy->plan);
