@@ -16,6 +16,7 @@ WORK=
 JOB=
 CHILDREN=()
 FOLLOWERS=()
+DEPENDENCIES=()	# options of install_dependencies.sh
 ON_EXIT=:	# what else the script has to undo when it ends
 
 # Debian releases whose own PostgreSQL the tests run on, as major:release, or
@@ -156,7 +157,7 @@ clean_up()
 prepare()
 {
 	if [ -z "${PG_PARDUMP_WORK:-}" ]; then
-		"$TREE/scripts/install_dependencies.sh"
+		"$TREE/scripts/install_dependencies.sh" "${DEPENDENCIES[@]}"
 	fi
 	become_ordinary_user "$@"
 	make_work_directory

@@ -221,6 +221,8 @@ for option; do
 done
 [[ $scale =~ ^[1-9][0-9]*$ && $jobs =~ ^[1-9][0-9]*$ ]] ||
 	die "the scale and the number of jobs are whole numbers above 0"
+# shellcheck disable=SC2034 # read by prepare
+DEPENDENCIES=(--build)
 prepare "$@"
 major=$(pg_major)
 export PG_MAJOR=$major

@@ -2,7 +2,7 @@
 #
 # install_dependencies.sh: install what building and testing pg_pardump needs.
 #
-# usage: scripts/install_dependencies.sh [--chroots] [--pgcopydb]
+# usage: scripts/install_dependencies.sh [--build] [--chroots] [--pgcopydb]
 #
 # Debian 12 or newer, as root or as a user with sudo.  Only packages that are
 # missing are installed, and named before.  PostgreSQL is the major $PG_MAJOR,
@@ -11,6 +11,7 @@
 # a new SSH server start, now or with the machine: the tests have their own, and
 # to have the system's remove /etc/ssh/sshd_not_to_be_run.
 #
+#   --build     only what building needs, and a server for scripts/demo.sh
 #   --chroots   also debootstrap, which scripts/chroot.sh needs
 #   --pgcopydb  also pgcopydb, which bench/copy.sh compares with
 
@@ -38,6 +39,19 @@ package_list()
 	if [ -z "${PG_CONFIG:-}" ]; then
 		echo "postgresql-$major" "postgresql-server-dev-$major"
 	fi
+	if [ "$only_build" = no ]; then
+		test_package_list
+	fi
+	if [ "$with_chroots" = yes ]; then
+		echo debootstrap debian-archive-keyring
+	fi
+	if [ "$with_pgcopydb" = yes ]; then
+		echo pgcopydb
+	fi
+}
+
+test_package_list()
+{
 	echo libipc-run-perl libio-pty-perl bzip2 zstd lz4 age gpg gpg-agent ca-certificates
 	echo pandoc man-db zsh locales fakeroot
 	echo rpm	# for t/189_packaging.pl
@@ -48,12 +62,6 @@ package_list()
 	fi
 	echo parallel openssh-client openssh-server	# for t/182_ssh.pl
 	echo clang libclang-rt-dev	# for libFuzzer
-	if [ "$with_chroots" = yes ]; then
-		echo debootstrap debian-archive-keyring
-	fi
-	if [ "$with_pgcopydb" = yes ]; then
-		echo pgcopydb
-	fi
 }
 
 # Run apt-get; what it prints is of interest only when it fails.  It has a
@@ -90,10 +98,12 @@ forbid_ssh_service()
 	as_root touch /etc/ssh/sshd_not_to_be_run
 }
 
+only_build=no
 with_chroots=no
 with_pgcopydb=no
 while [ $# -gt 0 ]; do
 	case $1 in
+		--build) only_build=yes ;;
 		--chroots) with_chroots=yes ;;
 		--pgcopydb) with_pgcopydb=yes ;;
 		--help | -h) print_help; exit 0 ;;
