@@ -8,7 +8,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(children end_dump);
+use POSIX qw(mkfifo);
+use Pardump::Background qw(children end_dump wait_in_run);
 use Pardump::BaseBackup qw(start_run held_run connection backup_ok take_backup verify_backup_ok differences enable_checksums
   slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
@@ -292,6 +293,20 @@ foreach my $try ([ 'close', 'backup_manifest.tmp' ], [ 'fsync', 'backup_manifest
 	is("$rc$err", '0', '-Ft --no-manifest');
 	my @flushed = slurp_file($log) =~ /^fsync \Q$dir\E(.*)$/mg;
 	is(join(' ', sort @flushed), ' /base.tar /pg_wal.tar', 'tar files and their directory are flushed');
+}
+# a signal while files are flushed, which does not come to an end: what is flushed is
+# told to a pipe that nobody reads
+foreach my $options ([], ['-Ft'])
+{
+	my $pipe = new_path('pipe');
+	mkfifo($pipe, 0600) or die "could not make pipe \"$pipe\": $!";
+	my $run = start_run({ host => $node->host, port => $node->port }, [ 'env', "LD_PRELOAD=$faults", "SYSTEM_LOG=$pipe" ],
+		'--sync-method=fsync', @$options);
+	wait_in_run($run, 'all is there but the end', sub { -e "$run->{dir}/backup_manifest.tmp" });
+	kill INT => $run->{pid};
+	is(end_dump($run), 1, "Ctrl-C while files are flushed, @$options: exit code");
+	like($run->{err}, qr/error: terminated by user\n/, "Ctrl-C while files are flushed, @$options: a message");
+	nothing_left_ok($run, "Ctrl-C while files are flushed, @$options");
 }
 {
 	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=5000000' ], '--no-clean');

@@ -6,14 +6,20 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/file_utils.h"
 
 #include "archive/archive_name.h"
 #include "archive/archive_sync.h"
+#include "base/cleanup.h"
 #include "base/interrupt.h"
+#include "process/child_process.h"
 #include "progress/progress.h"
+
+/* How often a child that flushes is looked at. */
+#define LOOK_MS 20
 
 static void
 sync_file_or_dir(const char *path, bool is_dir)
@@ -74,16 +80,15 @@ sync_all_files(const char *path)
 
 #ifdef __linux__
 static void
-sync_file_system(const char *path)
+sync_file_system(const void *path)
 {
 	int			fd = open(path, O_RDONLY);
 
 	if (fd < 0)
-		pg_fatal("could not open directory \"%s\": %m", path);
-	progress_stage_count("flushing files", "", NULL, 0);
+		pg_fatal("could not open directory \"%s\": %m", (const char *) path);
 	if (syncfs(fd) < 0)
-		pg_fatal("could not synchronize file system for file \"%s\": %m", path);
-	progress_end();
+		pg_fatal("could not synchronize file system for file \"%s\": %m",
+				 (const char *) path);
 	close(fd);
 }
 #endif
@@ -100,7 +105,9 @@ archive_sync_files(const char *path, SyncMethod sync_method)
 			break;
 		case SYNC_SYNCFS:
 #ifdef __linux__
-			sync_file_system(path);
+			progress_stage_count("flushing files", "", NULL, 0);
+			archive_sync_apart(sync_file_system, path);
+			progress_end();
 #endif
 			break;
 	}
@@ -113,4 +120,52 @@ archive_sync_directory(const char *path, bool made)
 	/* a directory just made is an entry in its parent */
 	if (made && fsync_parent_path(path) != 0)
 		pg_fatal("could not flush the parent directory of \"%s\" to disk", path);
+}
+
+static void
+end_child(void *arg)
+{
+	child_process_end_all((pid_t *) arg, 1);
+}
+
+void
+archive_sync_apart(void (*flush) (const void *arg), const void *arg)
+{
+	pid_t		leader = getpid();
+	pid_t		pid;
+	pid_t		gone;
+	int			status;
+
+	fflush(NULL);
+	interrupt_hold_signals();
+	pid = fork();
+	if (pid == 0)
+	{
+		interrupt_install_worker(leader, NULL);
+		interrupt_release_signals();
+		flush(arg);
+		_exit(0);
+	}
+	interrupt_release_signals();
+	if (pid < 0)
+		pg_fatal("could not create child process: %m");
+	cleanup_push(end_child, &pid);
+	while ((gone = waitpid(pid, &status, WNOHANG)) == 0 ||
+		   (gone < 0 && errno == EINTR))
+	{
+		interrupt_check();
+		progress_tick();
+		pg_usleep(LOOK_MS * 1000L);
+	}
+	if (gone < 0)
+		pg_fatal("could not wait for child process: %m");
+	pid = 0;
+	cleanup_pop(end_child, &pid);
+	/* the signal that ends this process has ended the child, too */
+	interrupt_check();
+	if (WIFSIGNALED(status))
+		pg_fatal("the process that flushes files was terminated by signal %d: %s",
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (status != 0)
+		exit(1);				/* it has said why */
 }

@@ -19,4 +19,12 @@ extern void archive_sync_files(const char *path, SyncMethod sync_method);
  */
 extern void archive_sync_directory(const char *path, bool made);
 
+/*
+ * Call flush(arg) in a child process, which says what fails and exits, and
+ * wait for its end: for what takes long in one call, in which nobody would
+ * look at signals and show the progress.
+ */
+extern void archive_sync_apart(void (*flush) (const void *arg),
+							   const void *arg);
+
 #endif							/* ARCHIVE_SYNC_H */

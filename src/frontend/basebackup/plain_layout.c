@@ -298,6 +298,15 @@ remove_vanished(const Backup *backup)
  * ----------
  */
 static void
+flush_directory(const void *arg)
+{
+	const Backup *backup = arg;
+
+	sync_data_directory(backup->options->directory,
+						PQserverVersion(backup->conn));
+}
+
+static void
 flush(const Backup *backup)
 {
 	const Options *options = backup->options;
@@ -307,7 +316,7 @@ flush(const Backup *backup)
 		case SYNC_NONE:
 			break;
 		case SYNC_FSYNC:
-			sync_data_directory(options->directory, PQserverVersion(backup->conn));
+			archive_sync_apart(flush_directory, backup);
 			break;
 		case SYNC_SYNCFS:
 			archive_sync_files(options->directory, SYNC_SYNCFS);

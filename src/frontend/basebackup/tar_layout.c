@@ -344,22 +344,29 @@ finish(const Backup *backup)
 }
 
 static void
-flush(const Backup *backup)
+flush_files(const void *arg)
 {
-	const Options *options = backup->options;
+	const Backup *backup = arg;
 	const TarFiles *files = files_of(backup);
 
-	if (options->sync_method == SYNC_SYNCFS)
-		archive_sync_files(options->directory, SYNC_SYNCFS);
-	if (options->sync_method != SYNC_FSYNC)
-		return;
 	for (int i = 0; i < files->n_files; i++)
 		if (files->files[i].path &&
 			fsync_fname(files->files[i].path, false) != 0)
 			exit(1);			/* it has said why */
 	/* their names, too: there may be no manifest that comes to them */
-	if (fsync_fname(options->directory, true) != 0)
+	if (fsync_fname(backup->options->directory, true) != 0)
 		exit(1);
+}
+
+static void
+flush(const Backup *backup)
+{
+	const Options *options = backup->options;
+
+	if (options->sync_method == SYNC_SYNCFS)
+		archive_sync_files(options->directory, SYNC_SYNCFS);
+	else if (options->sync_method == SYNC_FSYNC)
+		archive_sync_apart(flush_files, backup);
 }
 
 const BackupForm tar_form = {

@@ -14,11 +14,13 @@
 
 #include "shared/compress_spec.h"
 
+#include "archive/archive_sync.h"
 #include "backup/tablespace_map.h"
 #include "extract/attributes.h"
 #include "extract/extract.h"
 #include "extract/extract_archive.h"
 #include "options/tablespace_mapping.h"
+#include "progress/progress.h"
 #include "stream/regular_file.h"
 #include "stream/sink_file.h"
 
@@ -196,6 +198,13 @@ set_attributes(const Options *options, Attributes *attributes,
 	attributes_adopt(attributes, options->directory);
 }
 
+/* The program's major: only those before 10 had other directories. */
+static void
+flush_directory(const void *arg)
+{
+	sync_data_directory(arg, PG_VERSION_NUM);
+}
+
 /* All of it, and then its manifest's name, which says that it is complete. */
 static void
 complete(const Options *options)
@@ -203,9 +212,12 @@ complete(const Options *options)
 	char	   *temp = psprintf("%s/backup_manifest.tmp", options->directory);
 	char	   *path = psprintf("%s/backup_manifest", options->directory);
 
-	/* the program's major: only those before 10 had other directories */
 	if (options->sync_method != SYNC_NONE)
-		sync_data_directory(options->directory, PG_VERSION_NUM);
+	{
+		progress_stage_if_long("flushing files");
+		archive_sync_apart(flush_directory, options->directory);
+		progress_end();
+	}
 	if (access(temp, F_OK) == 0 &&
 		(options->sync_method == SYNC_NONE ? rename(temp, path) < 0 :
 		 durable_rename(temp, path) != 0))

@@ -57,7 +57,7 @@ sub start_run
 	my ($relay, $with, @options) = @_;
 	my %run = (out => '', err => '', dir => new_path('run'));
 	my @cmd = ('setsid', @$with, 'pg_parbasebackup', '-h', $relay->{host}, '-p', $relay->{port}, '-U', 'postgres',
-		'-D', $run{dir}, '-c', 'fast', '--no-sync', @options);
+		'-D', $run{dir}, '-c', 'fast', (grep { /^--sync-method/ } @options) ? () : '--no-sync', @options);
 	note("starting: @cmd");
 	# PostgreSQL::Test::Utils names all sessions alike
 	delete local $ENV{PGAPPNAME};
