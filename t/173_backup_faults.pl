@@ -14,7 +14,7 @@ use Pardump::BaseBackup qw(start_run held_run connection backup_ok take_backup v
   slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::Command qw(system_faults);
-use Pardump::Moment qw(moment_go_on stop_moments);
+use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -28,9 +28,9 @@ sql($node, 'postgres', 'VACUUM FREEZE');
 sql($node, 'postgres', 'CHECKPOINT');
 
 # the statements of a piece, by either reader, of the end, of a piece of the log, the
-# first of a worker, and what asks the extension for what came of one
+# first of a worker, what asks the extension for what came of one, and where a tablespace is
 my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_backup_stop/, qr/pg_wal\/|70675f77616c2f/, qr/pg_ls_dir/,
-	qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/, qr/FROM pardump\.pg_pardump_last_files/);
+	qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/, qr/FROM pardump\.pg_pardump_last_files/, qr/pg_tablespace_location/);
 my $made = qr/^(backup_label|global\/pg_control)$/;
 # what the first run looks up in the catalogs gets hints
 my $whole = (map { backup_ok($node, "undisturbed, $_", 'pg_parbasebackup', '-j2') } 1, 2)[1];
@@ -167,6 +167,24 @@ sql($node, 'postgres', "CREATE TABLESPACE old LOCATION '$place'");
 	stop_moments($moments);
 	sql($node, 'postgres', 'DROP TABLE there');
 	sql($node, 'postgres', 'DROP TABLESPACE later');
+}
+
+# One that is dropped when it was listed: the error that comes of that must not cost
+# the leader's session its slot.
+{
+	sql($node, 'postgres', "CREATE TABLESPACE later LOCATION '$later'");
+	my $moments = start_moments($node, \@patterns, { pattern => 6, n => 1 }, { pattern => 0, n => 1 });
+	my $run = start_run($moments, [], '-Ft');
+	my $wait = sub { wait_in_run($run, $_[0], sub { my @said = moment_held($moments); return @said ? \@said : undef }) };
+	$wait->('where a tablespace is');
+	sql($node, 'postgres', 'DROP TABLESPACE later');
+	moment_go_on($moments);
+	$wait->('a piece');
+	is(value($node, 'postgres', 'SELECT count(*) FROM pg_replication_slots'), 1, 'a tablespace is dropped while it is listed: the slot is there');
+	moment_go_on($moments);
+	is(end_dump($run) . $run->{err}, '0', 'a tablespace is dropped while it is listed: exit code');
+	ok(!glob("$run->{dir}/[0-9]*.tar"), 'and it is not in the backup');
+	stop_moments($moments);
 }
 
 # ---- the extension stays while a worker reads by it

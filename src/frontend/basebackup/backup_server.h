@@ -15,7 +15,7 @@
 extern void backup_server_open(Backup *backup, const char *progname);
 
 /*
- * In a worker: a session of its own on the same server.  Ends by
+ * A session of its own on the same server, as each worker has.  Ends by
  * session_lost() if there is none now, and the program if it is another one.
  */
 extern PGconn *backup_server_connect(const Backup *backup);

@@ -108,6 +108,24 @@ show_wait(PGconn *conn, bool came, int64 *since)
 	progress_tick();
 }
 
+/*
+ * In a session of its own: an error, as of a tablespace that is dropped
+ * meanwhile, costs a session its temporary slots (postgres.c:PostgresMain()).
+ */
+static BackupList *
+list_files(const Backup *backup)
+{
+	PGconn	   *conn = backup_server_connect(backup);
+	BackupList *list;
+
+	interrupt_set_connection(conn);
+	list = backup_list_new(conn, backup->server.major,
+						   backup->server.catalog_version);
+	interrupt_set_connection(backup->conn);
+	PQfinish(conn);
+	return list;
+}
+
 static void
 begin(Backup *backup, const char *argv0)
 {
@@ -135,8 +153,7 @@ begin(Backup *backup, const char *argv0)
 
 	backup_report_stage(backup, "list");
 	progress_stage_if_long("listing files");
-	backup->list = backup_list_new(backup->conn, backup->server.major,
-								   backup->server.catalog_version);
+	backup->list = list_files(backup);
 	if (backup->options->tar_format && backup->options->write_recovery_conf)
 	{
 		backup_list_remove(backup->list, AUTO_CONF);
