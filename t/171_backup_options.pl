@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use Pardump::BaseBackup qw(connection verify_backup_ok slots_left);
-use Pardump::Cluster qw(start_cluster run_program new_path sql listing);
+use Pardump::Cluster qw(start_cluster run_program new_path pg_major sql listing);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -136,7 +136,8 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 }
 
 # the extension is used if the role may, and else not; whatever else the role has set
-sql($node, 'postgres', "ALTER ROLE backup SET $_") foreach 'standard_conforming_strings = off', 'backslash_quote = off',
+# (19 knows standard strings only)
+sql($node, 'postgres', "ALTER ROLE backup SET $_") foreach pg_major($node) < 19 ? 'standard_conforming_strings = off' : (), 'backslash_quote = off',
   'bytea_output = escape', 'client_encoding = latin1', 'default_transaction_read_only = on', 'statement_timeout = 200';
 my ($more) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (GRANT EXECUTE ON FUNCTION pardump\..*?;)\n/ms;
 sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
