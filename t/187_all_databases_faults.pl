@@ -215,6 +215,9 @@ create_database($new, 'middle');
 foreach my $try ([ '-j22', 22 ], [ '-j22', 4, '--index-jobs=4' ], [ '-j22', 0, '--index-jobs=3' ])
 {
 	my ($jobs, $builds, @options) = @$try;
+	ok( $new->poll_query_until('postgres', <<'SQL'), 'nobody else is connected');
+SELECT count(*) = 6 FROM pg_stat_activity WHERE backend_type = 'client backend'
+SQL
 	my (undef, undef, $err) = run_program('pg_parrestore', '--all-databases', $jobs, @options,
 		'-d', $new->connstr('postgres'), $dir);
 	like($err, qr/error: the target has a database "middle" already/, "@options: it ends before anything is made");
