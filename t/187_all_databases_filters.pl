@@ -165,7 +165,7 @@ foreach my $look ('--dry-run', '--check')
 	is($rc, 1, "$look, a mask of no column: exit code");
 }
 
-# ---- what does not match any more when the turn has come is not left unmasked
+# ---- what does not match any more when the turn has come, or only then, is not left unmasked
 
 {
 	my $holder = start_psql($node, 'large');
@@ -175,13 +175,17 @@ foreach my $look ('--dry-run', '--check')
 		return value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity WHERE datname = 'large' AND wait_event_type = 'Lock'}) > 0;
 	});
 	sql($node, 'small', 'ALTER TABLE s.customers RENAME TO clients');
+	sql($node, 'middle', q{CREATE TABLE customers AS SELECT 'secret@middle' AS email});
 	$holder->('ROLLBACK');
 	$holder->();
 	is(end_dump($dump), 1, 'a table has another name meanwhile: exit code');
 	like($dump->{err}, qr/^pg_pardump:small: error: no column that is dumped matches pattern "customers\.email"/m, 'a table has another name meanwhile');
 	is_deeply([ map { $_->{Name} } grep { $_->{State} eq 'failed' } @{ read_map($dump->{dir})->{Databases} } ], ['small'],
 		'a table has another name meanwhile: the others are complete');
+	like(rows($dump->{dir}, 'middle'), qr/^masked$/m, 'a table is made meanwhile: masked');
+	unlike(rows($dump->{dir}, 'middle'), qr/secret/, 'a table is made meanwhile: nothing else');
 	sql($node, 'small', 'ALTER TABLE s.clients RENAME TO customers');
+	sql($node, 'middle', 'DROP TABLE customers');
 }
 
 # ---- a database that cannot be asked is that run's to fail

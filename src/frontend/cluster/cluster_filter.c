@@ -11,6 +11,7 @@
 #include "cluster/cluster_filter.h"
 #include "selection/row_filter.h"
 #include "selection/row_mask.h"
+#include "selection/table_pattern.h"
 #include "session/connection.h"
 #include "session/session_settings.h"
 
@@ -284,8 +285,16 @@ cluster_filter_add_args(const ClusterFilter *filter,
 						SimpleStringList *args)
 {
 	for (int i = 0; i < filter->n; i++)
-		if (database->matches[i])
-			simple_string_list_append(args, psprintf("%s=%s",
-													 filter->patterns[i].option,
-													 filter->patterns[i].value));
+	{
+		const ClusterPattern *pattern = &filter->patterns[i];
+		bool		of_data = pattern->kind == OF_ROWS || pattern->kind == OF_COLUMNS;
+
+		if (!database->matches[i] && !of_data)
+			continue;
+		simple_string_list_append(args, psprintf("%s=%s", pattern->option,
+												 pattern->value));
+		/* it may be there by now, and is not to be dumped as it is */
+		if (!database->matches[i])
+			table_pattern_note_missing(pattern->value);
+	}
 }

@@ -5,8 +5,9 @@
  * -t, -n, --where, --sample and --mask are errors where nothing matches.  Of
  * several databases one that matches is enough, but a mask that is none
  * anywhere must not go unnoticed: so all databases are asked before the first
- * one has its turn, and the run of each is given just what matches there.
- * What does not any more when the turn has come is an error of that run.
+ * one has its turn, and the run of each is given the tables and schemas that
+ * match there.  What does not any more when the turn has come is an error of
+ * that run; masks and conditions that match only by then hold all the same.
  */
 #ifndef CLUSTER_FILTER_H
 #define CLUSTER_FILTER_H
@@ -27,7 +28,7 @@ extern ClusterFilter *cluster_filter_read(PGconn *conn,
 										  ClusterList *list,
 										  const Options *options);
 
-/* For add_args() of a ClusterRun: what matches in this database. */
+/* For add_args() of a ClusterRun: what is for this database. */
 extern void cluster_filter_add_args(const ClusterFilter *filter,
 									const ClusterDatabase *database,
 									SimpleStringList *args);

@@ -129,10 +129,16 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 			   const char *option, const char *arg, bool sample)
 {
 	TablePattern pattern = split(option, arg);
-	PGresult   *oids = table_pattern_query(conn, &pattern, false,
-										   "SELECT oid FROM matching");
+	PGresult   *oids;
 	int			n_matched = 0;
 
+	if (options->one_of_all && table_pattern_is_elsewhere(conn, &pattern))
+	{
+		table_pattern_free(&pattern);
+		return;
+	}
+	oids = table_pattern_query(conn, &pattern, false,
+							   "SELECT oid FROM matching");
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		if (table_pattern_rows(oids, tables->tables[i].oid).n == 0)
@@ -142,7 +148,8 @@ apply_argument(PGconn *conn, const Options *options, DumpTables *tables,
 	}
 	PQclear(oids);
 	if (n_matched == 0 &&
-		!(options->one_of_all && table_pattern_is_there(conn, &pattern)))
+		!(options->one_of_all && (table_pattern_was_missing(arg) ||
+								  table_pattern_is_there(conn, &pattern))))
 		pg_fatal("no table whose rows are dumped matches pattern \"%s\" of option %s",
 				 pattern.table, option);
 	table_pattern_free(&pattern);

@@ -224,11 +224,16 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 			   DumpTables *tables)
 {
 	TablePattern pattern = table_pattern_split("--mask", FORM, arg, true);
-	PGresult   *columns = table_pattern_query(conn, &pattern, true,
-											  columns_query);
+	PGresult   *columns;
 	int			n_matched = 0;
 	bool		is_dumped = false;
 
+	if (options->one_of_all && table_pattern_is_elsewhere(conn, &pattern))
+	{
+		table_pattern_free(&pattern);
+		return;
+	}
+	columns = table_pattern_query(conn, &pattern, true, columns_query);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		DumpTable  *table = &tables->tables[i];
@@ -250,7 +255,8 @@ apply_argument(PGconn *conn, const Options *options, const char *arg,
 	}
 	PQclear(columns);
 	if (n_matched == 0 && (is_dumped || !options->one_of_all ||
-						   !table_pattern_is_there(conn, &pattern)))
+						   !(table_pattern_was_missing(arg) ||
+							 table_pattern_is_there(conn, &pattern))))
 	{
 		pg_log_error("no column that is dumped matches pattern \"%s.%s\" of option %s",
 					 pattern.table, pattern.column, pattern.option);

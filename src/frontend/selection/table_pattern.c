@@ -4,11 +4,15 @@
  */
 #include "base/fe_compat.h"
 
+#include "fe_utils/simple_list.h"
 #include "fe_utils/string_utils.h"
 
 #include "base/identifier.h"
 #include "selection/table_pattern.h"
 #include "session/session.h"
+
+/* A run's options have no place for it: this is the process's. */
+static SimpleStringList missing;
 
 /* The last dot of the text that is not quoted, or NULL. */
 static char *
@@ -122,6 +126,18 @@ table_pattern_query(PGconn *conn, const TablePattern *pattern, bool children,
 }
 
 bool
+table_pattern_is_elsewhere(PGconn *conn, const TablePattern *pattern)
+{
+	PQExpBufferData unused;
+	bool		result;
+
+	initPQExpBuffer(&unused);
+	result = !append_table(conn, &unused, pattern);
+	termPQExpBuffer(&unused);
+	return result;
+}
+
+bool
 table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
 {
 	static const char columns[] =
@@ -134,14 +150,10 @@ table_pattern_is_there(PGconn *conn, const TablePattern *pattern)
 		" WHERE s.nspname OPERATOR(pg_catalog.!~) '^pg_'"
 		" AND s.nspname OPERATOR(pg_catalog.<>) 'information_schema'";
 	char	   *query;
-	PQExpBufferData unused;
 	PGresult   *res;
 	bool		result;
 
-	initPQExpBuffer(&unused);
-	result = append_table(conn, &unused, pattern);
-	termPQExpBuffer(&unused);
-	if (!result)
+	if (table_pattern_is_elsewhere(conn, pattern))
 		return false;
 	query = psprintf(format, pattern->column ? columns : "");
 	res = table_pattern_query(conn, pattern, true, query);
@@ -176,4 +188,16 @@ table_pattern_rows(const PGresult *res, Oid oid)
 		   oid_of(res, rows.first + rows.n) == oid)
 		rows.n++;
 	return rows;
+}
+
+void
+table_pattern_note_missing(const char *arg)
+{
+	simple_string_list_append(&missing, arg);
+}
+
+bool
+table_pattern_was_missing(const char *arg)
+{
+	return simple_string_list_member(&missing, arg);
 }

@@ -47,11 +47,23 @@ extern void table_pattern_free(TablePattern *pattern);
 extern PGresult *table_pattern_query(PGconn *conn, const TablePattern *pattern,
 									 bool children, const char *query);
 
+/* Does the pattern name another database than the session's? */
+extern bool table_pattern_is_elsewhere(PGconn *conn,
+									   const TablePattern *pattern);
+
 /*
  * Does the pattern match a table that is none of the system's, or a column of
  * one?  It does not if it names another database.
  */
 extern bool table_pattern_is_there(PGconn *conn, const TablePattern *pattern);
+
+/*
+ * In the run of one of all databases, before its options are used: this
+ * argument matched nothing there when all of them were asked.  It may match
+ * by now, or not.
+ */
+extern void table_pattern_note_missing(const char *arg);
+extern bool table_pattern_was_missing(const char *arg);
 
 /* Which rows of its result have this OID. */
 extern TableRows table_pattern_rows(const PGresult *res, Oid oid);
