@@ -208,11 +208,13 @@ restore_schedule_entries(const RestoreSchedule *schedule, RestorePhase phase,
 	return entries;
 }
 
-bool
-restore_schedule_has(const RestoreSchedule *schedule, RestorePhase phase)
+int
+restore_schedule_count(const RestoreSchedule *schedule, RestorePhase phase)
 {
+	int			result = 0;
+
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 		if (schedule->phases[i] == phase)
-			return true;
-	return false;
+			result++;
+	return result;
 }

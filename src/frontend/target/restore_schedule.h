@@ -62,9 +62,9 @@ extern void restore_schedule_leave_out_schema(RestoreSchedule *schedule,
 extern bool restore_schedule_needs_schema(const RestoreSchedule *schedule,
 										  const char *schema);
 
-/* Has it any entry of this phase? */
-extern bool restore_schedule_has(const RestoreSchedule *schedule,
-								 RestorePhase phase);
+/* How many entries has this phase? */
+extern int	restore_schedule_count(const RestoreSchedule *schedule,
+								   RestorePhase phase);
 
 /*
  * The entries of a phase, and the settings, in the archive's order: an array

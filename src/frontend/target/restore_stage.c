@@ -259,33 +259,32 @@ restore_stage_definitions(RestoreStages *restore)
 	make_durable(restore->target);
 }
 
-static bool
-restore_rest(RestoreStages *restore)
-{
-	int			n_jobs = worker_slots_begin_builds(restore->setup.options->jobs);
-	char	   *jobs = psprintf("--jobs=%d", n_jobs);
-	const char *const more[] = {jobs, NULL};
-	bool		ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
-								   "foreign keys and the rest", more);
-
-	worker_slots_end_builds();
-	free(jobs);
-	return ok;
-}
-
 bool
 restore_stage_rest(RestoreStages *restore)
 {
 	Target	   *target = restore->target;
+	int			n_entries = restore_schedule_count(restore->schedule,
+												   RESTORE_POST_DATA);
+	int			n_jobs;
+	char	   *jobs;
+	const char *more[] = {NULL, NULL};
 	char	   *before;
 	bool		ok;
 
+	if (n_entries == 0)
+	{
+		target_renew(target);
+		return true;
+	}
+	n_jobs = worker_slots_begin_builds(Min(restore->setup.options->jobs,
+										   n_entries));
+	more[0] = jobs = psprintf("--jobs=%d", n_jobs);
 	/* a restart until now is of no matter: what was done is on the disk */
 	target_renew(target);
-	if (!restore_schedule_has(restore->schedule, RESTORE_POST_DATA))
-		return true;
 	before = target_history_incarnation(target->conn);
-	ok = restore_rest(restore);
+	ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
+					   "foreign keys and the rest", more);
+	worker_slots_end_builds();
 	progress_end();
 	target_renew(target);
 	target_history_make_durable(target->conn);
@@ -295,5 +294,6 @@ restore_stage_rest(RestoreStages *restore)
 		ok = false;
 	}
 	free(before);
+	free(jobs);
 	return ok;
 }

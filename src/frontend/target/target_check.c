@@ -204,11 +204,8 @@ check_new_database(PGconn *conn, const char *new_name)
 int
 target_check_builds(const RestoreSchedule *schedule, const Options *options)
 {
-	int			n_indexes = 0;
+	int			n_indexes = restore_schedule_count(schedule, RESTORE_INDEXES);
 
-	for (int i = 0; i < schedule->toc->n_entries; i++)
-		if (schedule->phases[i] == RESTORE_INDEXES)
-			n_indexes++;
 	/* what other runs build now leaves this one no more for sure */
 	return Min(worker_slots_are_used() ? 1 :
 			   options->index_jobs ? (int) options->index_jobs : options->jobs,
