@@ -462,6 +462,7 @@ leader_attend(Source *source)
 void
 leader_do(Source *source, const WorkerTask *task, int job)
 {
+	leader_watchdog_watch_rows();
 	if (!leader_session_do(source->session, task, job))
 		leader_session_keep(source->session);
 }

@@ -16,12 +16,15 @@
  */
 static const char may_query[] =
 "SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')"
-" AND pg_catalog.has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE'),"
+" AND pg_catalog.has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE')"
+" AND pg_catalog.has_function_privilege('pg_catalog.pg_control_recovery()', 'EXECUTE'),"
 " pg_catalog.current_database(), SESSION_USER";
 
+/* Of the two timelines see target_history.c. */
 static const char server_query[] =
-"SELECT s.system_identifier, c.timeline_id"
-" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c";
+"SELECT s.system_identifier, GREATEST(c.timeline_id, r.min_recovery_end_timeline)"
+" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
+" pg_catalog.pg_control_recovery() r";
 
 TaskServer
 task_server_read(PGconn *conn)
