@@ -137,6 +137,36 @@ copied_ok('more tasks than jobs',
 	'--tasks=100', runner('for i in "$@"; do [ $i -gt 40 ] || one $i || exit; done'));
 copied_ok('one task', undef, '--tasks=1', runner($all));
 
+# ---- rows alone, into tables that are there: after a failure nothing adds to them unseen
+
+{
+	my $db = new_database();
+	my ($rc, $out, $err) = run_copy($source, 'tasks', $target, $db, '-s');
+	is("$rc$err", '0', 'rows alone: tables');
+	my @rows = ('-a', '-t', 'small', '-t', 'big');
+	($rc, $out, $err) = copy_by_tasks($db, @rows, '--tasks=2', '--retries=0', runner('one 0; exit 3'));
+	is($rc, 1, 'rows alone, a failure: exit code');
+	like($err, qr/hint: This copy cannot be resumed: empty its tables, and DROP SCHEMA pardump_restore CASCADE, before they are copied again/,
+		'rows alone, a failure: hint');
+	my $n = value($target, $db, 'SELECT count(*) FROM big');
+	cmp_ok($n, '>', 0, 'rows alone, a failure: rows are there');
+	foreach my $again ([ \&copy_by_tasks, $db, '--tasks=2', runner($all) ], [ \&run_copy, $source, 'tasks', $target, $db, '-j2' ])
+	{
+		my ($run, @args) = @$again;
+		($rc, $out, $err) = $run->(@args, @rows);
+		is($rc, 1, 'rows alone, again: exit code');
+		like($err, qr/has not come to its end, or a copy by tasks\n.*hint: Rows that are there would be loaded twice: empty the tables, and then DROP SCHEMA/,
+			'rows alone, again: hint');
+	}
+	is(value($target, $db, 'SELECT count(*) FROM big'), $n, 'rows alone, again: no row is added');
+	sql($target, $db, 'TRUNCATE big, small CASCADE; DROP SCHEMA pardump_restore CASCADE');
+	($rc, $out, $err) = copy_by_tasks($db, @rows, '--tasks=2', runner($all));
+	is("$rc$err", '0', 'rows alone, from the beginning');
+	is(value($target, $db, 'SELECT count(*) || \' \' || (SELECT count(*) FROM small) FROM big'),
+		value($source, 'tasks', 'SELECT count(*) || \' \' || (SELECT count(*) FROM small) FROM big'), 'rows alone, from the beginning: all are there');
+	sql($target, 'postgres', "DROP DATABASE $db");
+}
+
 # ---- what was copied, but told to nobody, is known by the log
 
 {
@@ -198,7 +228,7 @@ SH
 	# neither program goes on with it, nor begins anew beside it
 	($rc, undef, $err) = copy_by_tasks($db, '--tasks=3', '-a', runner($all));
 	is($rc, 1, "$what: another copy: exit code");
-	like($err, qr/error: a restore into this database has not come to its end, or a copy by tasks\n.*hint: --clean, or DROP SCHEMA pardump_restore CASCADE, forgets it/,
+	like($err, qr/error: a restore into this database has not come to its end, or a copy by tasks\n.*hint: Rows that are there would be loaded twice/,
 		"$what: another copy: message");
 	my $archive = start_dump($source->connstr('tasks'));
 	is(end_dump($archive), 0, "$what: an archive");

@@ -151,7 +151,11 @@ tell_log(void *arg)
 	if (copy->log == NULL)
 		return;
 	pg_log_warning("schema " JOB_LOG_SCHEMA " stays on the target, where tasks have noted what they have copied");
-	pg_log_warning_hint("This copy cannot be resumed: copy again by tasks with --clean, which removes it, too, or into another database.");
+	if (copy->run.options->data_only)
+		pg_log_warning_hint("This copy cannot be resumed: empty its tables, and DROP SCHEMA "
+							JOB_LOG_SCHEMA " CASCADE, before they are copied again.");
+	else
+		pg_log_warning_hint("This copy cannot be resumed: copy again by tasks with --clean, which removes it, too, or into another database.");
 }
 
 static void
@@ -183,7 +187,7 @@ static void
 end_log(Copy *copy)
 {
 	job_log_session_insist(renew_sessions, copy, copy->run.options);
-	job_log_end(copy->log);
+	job_log_end(copy->log, copy->target.conn);
 	copy->log = NULL;
 }
 
@@ -288,6 +292,8 @@ check_target(Copy *copy)
 															 options));
 		job_log_refuse(copy->restore.schedule, "the source is");
 	}
+	else if (options->data_only)
+		job_log_refuse_unfinished(copy->target.conn, options);
 	copy_format_check(copy->source.conn, &copy->target, &copy->plan);
 	if (copy->new_name == NULL)
 		target_check_tables(copy->target.conn, copy->plan.tables,

@@ -5,6 +5,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/interrupt.h"
 #include "job_log/job_log_lock.h"
 #include "job_log/job_log_open.h"
 #include "job_log/job_log_session.h"
@@ -271,12 +272,33 @@ lock_log(const JobLog *log, PGconn *conn)
 		refuse_after_other();
 }
 
-/* Remove it, and whatever was noted; others may come then. */
+/*
+ * Remove it, and whatever was noted; others may come then.  Whoever reads it,
+ * as a dump of the target does, may keep this waiting for long: signals are
+ * to end that.
+ */
 static void
-drop_log(const JobLog *log)
+drop_log(const JobLog *log, PGconn *conn)
 {
+	interrupt_set_connection(log->lock);
 	command(log->lock, DROP_COMMAND);
 	command(log->lock, "COMMIT");
+	interrupt_set_connection(conn);
+}
+
+void
+job_log_refuse_unfinished(PGconn *conn, const Options *options)
+{
+	if (!is_there(conn))
+		return;
+	pg_log_error("a restore into this database has not come to its end, or a copy by tasks");
+	if (options->data_only && !options->restore)
+		pg_log_error_hint("Rows that are there would be loaded twice: empty the tables, and then DROP SCHEMA "
+						  JOB_LOG_SCHEMA " CASCADE, which forgets it.");
+	else
+		pg_log_error_hint("%s" REMOVE_HINT,
+						  options->restore ? "--resume goes on with a restore; " : "");
+	exit(1);
 }
 
 void
@@ -311,15 +333,10 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 		lock_log(log, conn);
 	if (options->resume && !there)
 		pg_fatal("there is nothing to resume in the target's database");
-	if (there && !options->resume && !options->clean)
-	{
-		pg_log_error("a restore into this database has not come to its end, or a copy by tasks");
-		pg_log_error_hint("%s" REMOVE_HINT,
-						  options->restore ? "--resume goes on with a restore; " : "");
-		exit(1);
-	}
+	if (!options->resume && !options->clean)
+		job_log_refuse_unfinished(conn, options);
 	if (there && !options->resume)
-		drop_log(log);
+		drop_log(log, conn);
 	if (options->resume)
 		resume(log, conn, restore);
 	else
@@ -348,10 +365,10 @@ job_log_forget(JobLog *log, PGconn *conn, char *const *names, int n_names,
 }
 
 void
-job_log_end(JobLog *log)
+job_log_end(JobLog *log, PGconn *conn)
 {
 	if (log->is_kept)
-		drop_log(log);
+		drop_log(log, conn);
 	PQfinish(log->lock);
 	free_lines(log);
 	free(log);

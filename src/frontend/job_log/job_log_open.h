@@ -45,6 +45,12 @@ extern JobLog *job_log_open(const Target *target,
 							const JobLogRestore *restore);
 
 /*
+ * Refuse a target in whose database something has not come to its end: what
+ * is loaded there without a log would be there twice.
+ */
+extern void job_log_refuse_unfinished(PGconn *conn, const Options *options);
+
+/*
  * In the session, of a log with has_lost: lines of these names tell nothing
  * any more, as what they tell of was made of what is lost, nor do those of
  * the other ones that have failed.  From here on unlogged lines are trusted
@@ -62,8 +68,9 @@ extern void job_log_read(JobLog *log, PGconn *conn);
 
 /*
  * All is done: remove the log from the target, and free it.  Kept before
- * (job_log_session.h).
+ * (job_log_session.h).  conn is the session whose statement signals cancel
+ * afterwards.
  */
-extern void job_log_end(JobLog *log);
+extern void job_log_end(JobLog *log, PGconn *conn);
 
 #endif							/* JOB_LOG_OPEN_H */
