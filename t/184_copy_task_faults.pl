@@ -314,6 +314,31 @@ SH
 		[ 'fewer tables', sub { s/"target_tables": \[\s*\{[^}]*\},/"target_tables": [/ }, qr/is damaged: the target has other tables/ ]);
 	plan_refused_ok('pg_pardump', '0/3', 'another database as the target', $plan, qr/its database is "postgres", not "$db"/,
 		'--target=dbname=postgres');
+
+	# what has the log's name is not believed, nor called: another role may have made it
+	my ($attempt) = $text =~ /"attempt": (\d+)/;
+	sql($target, 'postgres', 'CREATE ROLE mallory');
+	sql($target, 'postgres', 'CREATE DATABASE evil OWNER mallory TEMPLATE template0');
+	sql($target, 'evil', <<"SQL");
+SET ROLE mallory;
+CREATE SCHEMA pardump_restore;
+CREATE SEQUENCE pardump_restore.caught;
+CREATE FUNCTION pardump_restore.catch() RETURNS int LANGUAGE plpgsql AS \$\$BEGIN
+	PERFORM pg_catalog.nextval('pardump_restore.caught');
+	RETURN $attempt; END\$\$;
+CREATE VIEW pardump_restore.run AS SELECT pardump_restore.catch() AS attempt;
+CREATE TABLE pardump_restore.done (name text PRIMARY KEY, attempt int, errors int);
+CREATE TABLE pardump_restore.done_unlogged (name text PRIMARY KEY, attempt int, errors int);
+SQL
+	my $elsewhere = $text;
+	$in_target->(sub { s/("database": ")[^"]*/${1}evil/ }) foreach $elsewhere;
+	my $forged = new_path('evil.json');
+	append_to_file($forged, $elsewhere);
+	chmod 0600, $forged;
+	plan_refused_ok('pg_pardump', '0/3', 'a log of another role', $forged,
+		qr/schema pardump_restore on the target is not the run's any more/, '--target=' . $target->connstr('evil'));
+	is(value($target, 'evil', 'SELECT is_called FROM pardump_restore.caught'), 'f', 'a log of another role: nothing of it is called');
+	sql($target, 'postgres', 'DROP DATABASE evil');
 	my ($rc) = run_program('pg_pardump', "--plan=$plan", '--task=0/3', '--target=host=127.0.0.1 port=1');
 	is($rc, 75, 'a target that cannot be reached: another exit code');
 

@@ -44,6 +44,19 @@ static const char mark_query[] =
 static const char attempt_query[] =
 "SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r";
 
+static const char lock_tables_command[] =
+"LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, "
+JOB_LOG_SCHEMA ".done_unlogged IN ACCESS SHARE MODE";
+
+static const char own_tables_query[] =
+"SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 3"
+" FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
+" ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+" WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'"
+" AND c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])"
+" AND c.relkind OPERATOR(pg_catalog.=) 'r'"
+" AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) CURRENT_USER";
+
 static const char errors_query[] =
 "SELECT d.errors FROM " JOB_LOG_SCHEMA ".done d"
 " WHERE d.name OPERATOR(pg_catalog.=) $1::pg_catalog.text";
@@ -85,14 +98,48 @@ job_log_refuse_taken_over(void)
 	pg_fatal("another run of pg_parrestore has taken over, or one of pg_pardump");
 }
 
-void
-job_log_check_attempt(const JobLog *log, PGconn *conn)
+/*
+ * In a transaction of a task: when the log is gone its name is anybody's who
+ * may make a schema, and what a view or a trigger of his calls would run with
+ * this role's privileges.  Nobody changes what is locked until the end of the
+ * transaction.
+ */
+static void
+refuse_others(const JobLog *log, PGconn *conn)
+{
+	PGresult   *res;
+
+	if (!log->is_shared)
+		return;
+	PQclear(target_query(conn, lock_tables_command, 0, NULL));
+	res = target_query(conn, own_tables_query, 0, NULL);
+	if (PQgetvalue(res, 0, 0)[0] != 't')
+		pg_fatal("schema " JOB_LOG_SCHEMA " on the target is not the run's any more");
+	PQclear(res);
+}
+
+static void
+check_attempt(const JobLog *log, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, attempt_query, 0, NULL);
 
 	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt)
 		job_log_refuse_taken_over();
 	PQclear(res);
+}
+
+void
+job_log_check_attempt(const JobLog *log, PGconn *conn)
+{
+	bool		own_transaction = log->is_shared &&
+		PQtransactionStatus(conn) == PQTRANS_IDLE;
+
+	if (own_transaction)
+		PQclear(target_query(conn, "BEGIN", 0, NULL));
+	refuse_others(log, conn);
+	check_attempt(log, conn);
+	if (own_transaction)
+		PQclear(target_query(conn, "COMMIT", 0, NULL));
 }
 
 /* What an INSERT of a line returns, whatever that is; owned. */
@@ -127,9 +174,12 @@ bool
 job_log_claim(const JobLog *log, PGconn *conn, const char *name,
 			  JobLogKind kind)
 {
-	if (log == NULL || !log->is_kept || write_line(log, conn, name, 0, kind))
+	if (log == NULL || !log->is_kept)
 		return true;
-	job_log_check_attempt(log, conn);
+	refuse_others(log, conn);
+	if (write_line(log, conn, name, 0, kind))
+		return true;
+	check_attempt(log, conn);
 	return false;
 }
 
@@ -145,6 +195,7 @@ job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
 	if (log == NULL || !log->is_kept)
 		return true;
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
+	refuse_others(log, conn);
 	params[0] = array = text_array(conn, names, n);
 	res = PQexecParams(conn, claim_all_query, 2, NULL, params, NULL, NULL, 0);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
@@ -153,7 +204,7 @@ job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
 	PQclear(res);
 	free(array);
 	if (!written)
-		job_log_check_attempt(log, conn);
+		check_attempt(log, conn);
 	return written;
 }
 
@@ -213,6 +264,32 @@ job_log_set_errors(const JobLog *log, PGconn *conn, const char *name,
 	PQclear(target_query(conn, set_errors_query, 2, params));
 }
 
+static bool
+try_command(PGconn *conn, const char *sql)
+{
+	PGresult   *res = PQexec(conn, sql);
+	bool		done = PQresultStatus(res) == PGRES_COMMAND_OK;
+
+	PQclear(res);
+	return done;
+}
+
+/* refuse_others() for what may fail: false if it has. */
+static bool
+try_to_lock(PGconn *conn)
+{
+	PGresult   *res;
+	bool		own;
+
+	if (!try_command(conn, lock_tables_command))
+		return false;
+	res = PQexec(conn, own_tables_query);
+	own = PQresultStatus(res) == PGRES_TUPLES_OK &&
+		PQgetvalue(res, 0, 0)[0] == 't';
+	PQclear(res);
+	return own;
+}
+
 bool
 job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 {
@@ -221,9 +298,17 @@ job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 
 	if (log == NULL || !log->is_kept)
 		return true;
+	if (log->is_shared &&
+		!(try_command(conn, "BEGIN") && try_to_lock(conn)))
+	{
+		(void) try_command(conn, "ROLLBACK");
+		return false;
+	}
 	res = send_line(log, conn, name, 0, JOB_LOG_LASTING);
 	written = PQresultStatus(res) == PGRES_COMMAND_OK;
 	PQclear(res);
+	if (log->is_shared)
+		written = try_command(conn, written ? "COMMIT" : "ROLLBACK") && written;
 	return written;
 }
 

@@ -51,6 +51,8 @@ typedef struct JobLog
 	int			backend;		/* the process of its session */
 	int64		connected_at;	/* clock_monotonic_ms() */
 	bool		is_kept;		/* false if the role may make no schema */
+	bool		is_shared;		/* this process is a task, whose run may have
+								 * ended, and removed it */
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		has_lost;		/* it is resumed after a crash, which has
 								 * taken unlogged lines */

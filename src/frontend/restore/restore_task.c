@@ -264,10 +264,13 @@ read_log(void *arg)
 	RestoreTask *task = arg;
 	JobLog	   *log = &task->log;
 
-	log->is_kept = log->is_resumed = true;
+	log->is_kept = log->is_shared = log->is_resumed = true;
 	log->attempt = task->task_plan->head.attempt;
+	/* what is checked is what is read */
+	PQclear(target_query(task->target.conn, "BEGIN", 0, NULL));
 	job_log_check_attempt(log, task->target.conn);
 	job_log_read(log, task->target.conn);
+	PQclear(target_query(task->target.conn, "COMMIT", 0, NULL));
 }
 
 /* What others have done by now need be neither done nor told. */
