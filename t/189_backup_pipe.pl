@@ -72,7 +72,8 @@ sub decrypted_ok
 	is_deeply([ grep { slurp_file("$from/$_") =~ /CREATE|PGDMP|large object|Manifest/ } @files ], [], "$what: none can be read");
 	foreach my $name (map { s/\.$suffix$//r } @files)
 	{
-		my ($rc, undef, $err) = run_program(map { s/IN/$from\/$name.$suffix/r =~ s/OUT/$dir\/$name/r } @command);
+		my %path = (IN => "$from/$name.$suffix", OUT => "$dir/$name");
+		my ($rc, undef, $err) = run_program(map { $path{$_} // $_ } @command);
 		is("$rc$err", '0', "$what: $name is decrypted");
 	}
 	like(slurp_file("$dir/globals.sql"), qr/^ALTER ROLE owner .*SCRAM.*^-- PostgreSQL database cluster dump complete/ms, "$what: globals");
