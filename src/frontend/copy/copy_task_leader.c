@@ -11,6 +11,7 @@
 #include "restore_tasks/task_log.h"
 #include "source/leader.h"
 #include "stream/hex.h"
+#include "tasks/plan_queue.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_server.h"
 
@@ -79,7 +80,7 @@ run_tasks(CopyLeader *leader)
 		.options = leader->tasks->run->options,
 		.plan_path = leader->tasks->place->plan_path,
 		.what = "rows",
-		.n_jobs = leader->tasks->run->plan->queue->n_jobs,
+		.queue = leader->tasks->run->plan->queue,
 		.arg = leader,
 		.attend = attend,
 		.look = look,
@@ -109,6 +110,7 @@ copy_task_leader_run(const CopyTasks *tasks, const WorkerTask *own)
 
 	task_server_hold(source->conn, run_id);
 	task_log_begin(&leader.log, tasks->target, tasks->log, run_id);
+	plan_queue_deal(tasks->run->plan->queue, (int) source->options->tasks);
 	copy_task_plan_write(tasks->place->plan_path, source, tasks->target,
 						 tasks->run->plan, tasks->formats, tasks->log, run_id);
 	leader.gather = copy_task_gather_new(tasks->run, tasks->place->directory,

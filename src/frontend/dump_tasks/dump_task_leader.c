@@ -14,6 +14,7 @@
 #include "progress/progress.h"
 #include "source/leader.h"
 #include "stream/hex.h"
+#include "tasks/plan_queue.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_place.h"
 #include "tasks/task_server.h"
@@ -117,7 +118,7 @@ run_tasks(DumpLeader *leader)
 		.options = leader->source->options,
 		.plan_path = leader->place->plan_path,
 		.what = "files",
-		.n_jobs = leader->run->plan->queue->n_jobs,
+		.queue = leader->run->plan->queue,
 		.arg = leader,
 		.attend = attend,
 		.look = look,
@@ -154,6 +155,7 @@ dump_task_leader_run(Source *source, Run *run, const WorkerTask *own)
 								   ARCHIVE_TASKS_NAME);
 	check_place(source->options, leader.place);
 	task_server_hold(source->conn, run_id);
+	plan_queue_deal(run->plan->queue, (int) source->options->tasks);
 	dump_task_write_begin(&plan, leader.place->plan_path, TASKS_DUMP, source,
 						  run->plan, run_id);
 	plan_write_end(&plan);

@@ -37,11 +37,12 @@ settle_options(ReadTask *task, const Options *options)
 static void
 choose_jobs(ReadTask *task)
 {
-	int			n = task->run.plan->queue->n_jobs;
+	const JobQueue *queue = task->run.plan->queue;
 
-	task->jobs = pg_malloc0((n + 1) * sizeof(int));
-	for (int i = task->task; i < n; i += task->n_tasks)
-		task->jobs[task->n_jobs++] = i;
+	task->jobs = pg_malloc0((queue->n_jobs + 1) * sizeof(int));
+	for (int i = 0; i < queue->n_jobs; i++)
+		if (queue->jobs[i].task == task->task)
+			task->jobs[task->n_jobs++] = i;
 	task->told = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 }
 

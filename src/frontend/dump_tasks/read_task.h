@@ -2,7 +2,7 @@
  * read_task.h
  *		What a task of a dump and one of a copy have in common: it reads.
  *
- * Jobs I, I+N, I+2N ... of the plan's queue are task I's, for a pool of this
+ * The jobs that the plan's queue has for the task are for a pool of this
  * host's own workers, as the leader's would do them.  What they have done is
  * told to the leader line by line (tasks/task_result.h).
  */

@@ -19,6 +19,7 @@ typedef struct Job
 	JobKind		kind;
 	int			first;			/* in JobQueue.files, or the group's index */
 	int			n;				/* files; 1 for a group */
+	int			task;			/* whose it is, of a run by tasks */
 	int			wave;			/* begun when all jobs of the waves before it
 								 * are done */
 	bool		at_once;		/* the files are all of one table, whose rows

@@ -2,7 +2,7 @@
  * restore_task.c
  *		One task of a restore by many hosts.
  *
- * Jobs I, I+N, I+2N ... of the plan's queue are task I's, for a pool of this
+ * The jobs that the plan's queue has for the task are for a pool of this
  * host's own workers, as the leader's would do them: each writes its line in
  * the log on the target in the transaction that loads.  So what another
  * attempt has done, or is doing, is not done again.
@@ -185,11 +185,13 @@ choose_jobs(RestoreTask *task)
 	JobQueue   *mine = pg_malloc0(sizeof(JobQueue));
 
 	mine->files = all->files;
-	for (int i = task->task; i < all->n_jobs; i += task->n_tasks)
+	for (int i = 0; i < all->n_jobs; i++)
 	{
 		const Job  *job = &all->jobs[i];
 		int			n = job->shared ? task->options.jobs : 1;
 
+		if (job->task != task->task)
+			continue;
 		mine->jobs = pg_realloc(mine->jobs, (mine->n_jobs + n) * sizeof(Job));
 		for (int j = 0; j < n; j++)
 			mine->jobs[mine->n_jobs++] = *job;

@@ -15,6 +15,7 @@
 #include "status/run_event.h"
 #include "stream/hex.h"
 #include "tasks/task_address.h"
+#include "tasks/plan_queue.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_server.h"
 
@@ -126,6 +127,7 @@ take_wave(RestoreLeader *leader, int first)
 	}
 	restore_task_gather_begin(leader->gather, leader->jobs,
 							  leader->queue.n_jobs);
+	plan_queue_deal(&leader->queue, (int) leader->work->run->options->tasks);
 	return i;
 }
 
@@ -209,7 +211,7 @@ run_wave(RestoreLeader *leader)
 		.options = leader->work->run->options,
 		.plan_path = leader->place->plan_path,
 		.what = "rows",
-		.n_jobs = leader->queue.n_jobs,
+		.queue = &leader->queue,
 		.arg = leader,
 		.attend = attend,
 		.look = look,

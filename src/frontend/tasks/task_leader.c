@@ -15,9 +15,13 @@
 #include "process/task_command.h"
 #include "tasks/task_leader.h"
 
-/* How often to look whether the command has ended, and what has come. */
-#define LOOK_US 100000
-#define LOOKS_FOR_RESULTS 10
+/*
+ * How often to look whether the command has ended, in how many of these times
+ * to attend to what goes on beside, and in how many to look what has come.
+ */
+#define LOOK_US 10000
+#define LOOKS_TO_ATTEND 10
+#define LOOKS_FOR_RESULTS 100
 
 /* So many missing files are named. */
 #define MOST_NAMED 10
@@ -30,9 +34,11 @@ static void
 attend(const TaskLeader *leader, int *n_looks)
 {
 	interrupt_check();
-	leader->attend(leader->arg);
-	if ((*n_looks)++ % LOOKS_FOR_RESULTS == 0)
+	if (*n_looks % LOOKS_TO_ATTEND == 0)
+		leader->attend(leader->arg);
+	if (*n_looks % LOOKS_FOR_RESULTS == 0)
 		leader->look(leader->arg);
+	(*n_looks)++;
 	pg_usleep(LOOK_US);
 }
 
@@ -87,7 +93,7 @@ fail(const TaskLeader *leader, const bool *missing, const char *end)
 	pg_log_error("not all tasks were done, and the command %s: %s of tasks %s are missing",
 				 end, leader->what,
 				 task_command_list(missing, (int) options->tasks, ","));
-	for (int i = 0; i < leader->n_jobs; i++)
+	for (int i = 0; i < leader->queue->n_jobs; i++)
 		if (leader->is_missing(leader->arg, i) && n++ < MOST_NAMED)
 			pg_log_error_detail("Missing: %s.",
 								leader->describe(leader->arg, i));
@@ -103,15 +109,14 @@ fail(const TaskLeader *leader, const bool *missing, const char *end)
 static bool
 find_missing(const TaskLeader *leader, bool *missing)
 {
-	int			n_tasks = (int) leader->options->tasks;
 	bool		any = false;
 
-	memset(missing, 0, n_tasks * sizeof(bool));
-	for (int i = 0; i < leader->n_jobs; i++)
+	memset(missing, 0, leader->options->tasks * sizeof(bool));
+	for (int i = 0; i < leader->queue->n_jobs; i++)
 	{
 		if (!leader->is_missing(leader->arg, i))
 			continue;
-		missing[i % n_tasks] = true;
+		missing[leader->queue->jobs[i].task] = true;
 		any = true;
 	}
 	return any;

@@ -7,6 +7,7 @@
 #define TASK_LEADER_H
 
 #include "options/options.h"
+#include "plan/job_queue.h"
 
 /* What whoever leads them does; all are given arg. */
 typedef struct TaskLeader
@@ -14,7 +15,7 @@ typedef struct TaskLeader
 	const Options *options;
 	const char *plan_path;
 	const char *what;			/* that is missing, for messages: "files" */
-	int			n_jobs;			/* of which task I has I, I+N, ... */
+	const JobQueue *queue;		/* dealt out by plan_queue_deal() */
 	void	   *arg;
 
 	/* Several times a second while they run. */
