@@ -30,6 +30,7 @@ struct ArchiveDir
 {
 	char	   *path;			/* NULL with commands */
 	char	   *suffix;			/* of an attempt's files; else NULL */
+	bool		flushes;		/* each file, when it is complete */
 	bool		made;			/* by us, not found empty */
 	bool		whole;			/* published: nothing is removed any more */
 	char	   *temp_path;		/* toc.dat.tmp, which claims the directory */
@@ -204,12 +205,13 @@ archive_dir_create_piped(const char *pattern)
 }
 
 ArchiveDir *
-archive_dir_of_attempt(const char *path, const char *suffix)
+archive_dir_of_attempt(const char *path, const char *suffix, bool flushes)
 {
 	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
 
 	dir->path = pg_strdup(path);
 	dir->suffix = pg_strdup(suffix);
+	dir->flushes = flushes;
 	return dir;
 }
 
@@ -218,7 +220,7 @@ archive_dir_flush_file(const ArchiveDir *dir, const char *name)
 {
 	char	   *path;
 
-	if (dir->command)
+	if (!dir->flushes)
 		return;
 	path = file_path(dir, name);
 	if (fsync_fname(path, false) != 0)
@@ -246,7 +248,7 @@ archive_dir_new_file(const ArchiveDir *dir, const char *name)
 	if (dir->command)
 		return sink_pipe_new(dir->command, name, dir->command_err_fd);
 	path = file_path(dir, name);
-	sink = sink_file_new(path);
+	sink = dir->flushes ? sink_file_new_flushing(path) : sink_file_new(path);
 	free(path);
 	return sink;
 }

@@ -62,9 +62,12 @@ extern ArchiveDir *archive_dir_create_piped(const char *pattern);
  * is removed when the program fails.
  */
 extern ArchiveDir *archive_dir_of_attempt(const char *path,
-										  const char *suffix);
+										  const char *suffix, bool flushes);
 
-/* In a task: see that a file is on disk, or exit with a message. */
+/*
+ * In a task whose files are flushed: see that a complete one is on disk, or
+ * exit with a message.
+ */
 extern void archive_dir_flush_file(const ArchiveDir *dir, const char *name);
 
 /* In the leader: such a file becomes one of the archive's, with this name. */

@@ -122,8 +122,7 @@ run_job(void *arg, int no, volatile int *step)
 		return true;
 	if (!dump_worker_run(task->worker, job, step))
 		return false;
-	if (!task->base.task_plan->head.no_sync)
-		for_each_file(task, job, flush_file);
+	for_each_file(task, job, flush_file);
 	return true;
 }
 
@@ -167,7 +166,8 @@ begin_attempt(DumpTask *task)
 
 	read_task_begin_attempt(&task->base);
 	task->archive = pipe ? archive_dir_create_piped(pipe) :
-		archive_dir_of_attempt(task->base.directory, task->base.attempt);
+		archive_dir_of_attempt(task->base.directory, task->base.attempt,
+							   !task->base.task_plan->head.no_sync);
 	task->base.run.archive = task->archive;
 }
 

@@ -9,12 +9,33 @@
 
 #include "stream/sink_file.h"
 
+/* After so many bytes their way to the disk begins. */
+#define FLUSH_BYTES (1024 * 1024)
+
 typedef struct FileSink
 {
 	Sink		base;
 	char	   *path;
 	int			fd;				/* -1 once closed */
+	bool		flushes;
+	off_t		written;
+	off_t		flushed;
 } FileSink;
+
+/*
+ * A hint, which may fail: whoever needs the file on the disk flushes it, and
+ * hears of errors there.
+ */
+static void
+begin_flush(FileSink *file)
+{
+#ifdef HAVE_SYNC_FILE_RANGE
+	(void) sync_file_range(file->fd, file->flushed,
+						   file->written - file->flushed,
+						   SYNC_FILE_RANGE_WRITE);
+#endif
+	file->flushed = file->written;
+}
 
 static void
 sink_file_write(Sink *sink, const void *data, size_t len)
@@ -37,7 +58,10 @@ sink_file_write(Sink *sink, const void *data, size_t len)
 		}
 		pos += written;
 		len -= written;
+		file->written += written;
 	}
+	if (file->flushes && file->written - file->flushed >= FLUSH_BYTES)
+		begin_flush(file);
 }
 
 static void
@@ -80,4 +104,13 @@ sink_file_new(const char *path)
 	if (file->fd < 0)
 		pg_fatal("could not create file \"%s\": %m", path);
 	return &file->base;
+}
+
+Sink *
+sink_file_new_flushing(const char *path)
+{
+	Sink	   *sink = sink_file_new(path);
+
+	((FileSink *) sink)->flushes = true;
+	return sink;
 }
