@@ -30,7 +30,7 @@ struct ArchiveDir
 {
 	char	   *path;			/* NULL with commands */
 	char	   *suffix;			/* of an attempt's files; else NULL */
-	bool		flushes;		/* each file, when it is complete */
+	bool		flushes;		/* files, when they are complete */
 	bool		made;			/* by us, not found empty */
 	bool		whole;			/* published: nothing is removed any more */
 	char	   *temp_path;		/* toc.dat.tmp, which claims the directory */
@@ -156,10 +156,11 @@ claim_directory(ArchiveDir *dir)
 }
 
 ArchiveDir *
-archive_dir_create(const char *path, bool clean)
+archive_dir_create(const char *path, bool clean, bool flushes)
 {
 	ArchiveDir *dir = pg_malloc0(sizeof(ArchiveDir));
 
+	dir->flushes = flushes;
 	dir->path = pg_strdup(path);
 	canonicalize_path(dir->path);
 	if (clean && pg_check_dir(dir->path) > 1)

@@ -38,9 +38,11 @@ extern void archive_dir_keep_out(const char *directory, const char *what,
  * the directory too if it was made.
  *
  * With clean, a directory that holds what an earlier run left is only locked,
- * and looked at whether it may be emptied (see archive_clean.h).
+ * and looked at whether it may be emptied (see archive_clean.h).  With
+ * flushes, files begin their way to the disk while they are written.
  */
-extern ArchiveDir *archive_dir_create(const char *path, bool clean);
+extern ArchiveDir *archive_dir_create(const char *path, bool clean,
+									  bool flushes);
 
 /*
  * Empty a directory that was left as it is, and claim it; does nothing to

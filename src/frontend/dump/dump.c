@@ -198,7 +198,7 @@ check_directory(const Options *options)
 	const char *path = options->directory;
 
 	if (path && options->clean_output && pg_check_dir(path) > 1)
-		(void) archive_dir_create(path, true);	/* removes nothing yet */
+		(void) archive_dir_create(path, true, false);	/* removes nothing yet */
 	else if (path)
 		(void) archive_dir_check(path);
 }
@@ -280,7 +280,8 @@ make_archive(Dump *dump, StockPgDump *pg_dump)
 	 */
 	dir = options->pipe_command
 		? archive_dir_create_piped(options->pipe_command)
-		: archive_dir_create(options->directory, options->clean_output);
+		: archive_dir_create(options->directory, options->clean_output,
+							 options->sync_method != SYNC_NONE);
 	dump->run.archive = dir;
 
 	leader_plan(&dump->source, pg_dump, &dump->plan);
