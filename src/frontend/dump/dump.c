@@ -198,7 +198,8 @@ check_directory(const Options *options)
 	const char *path = options->directory;
 
 	if (path && options->clean_output && pg_check_dir(path) > 1)
-		(void) archive_dir_create(path, true, false);	/* removes nothing yet */
+		/* removes nothing yet */
+		(void) archive_dir_create(path, true, false);
 	else if (path)
 		(void) archive_dir_check(path);
 }
