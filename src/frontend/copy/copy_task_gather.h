@@ -1,32 +1,23 @@
 /*
  * copy_task_gather.h
- *		In the leader of a copy: what attempts at tasks have told so far, and
+ *		In the leader of a copy: takes what attempts at tasks have told, and
  *		what the log says.
  */
 #ifndef COPY_TASK_GATHER_H
 #define COPY_TASK_GATHER_H
 
 #include "job_log/job_log.h"
-#include "status/run.h"
-
-typedef struct CopyTaskGather CopyTaskGather;
+#include "tasks/task_gather.h"
 
 /* directory is that of the plan of this run. */
-extern CopyTaskGather *copy_task_gather_new(Run *run, const char *directory,
-											const char *run_id);
-
-/* Take what is new. */
-extern void copy_task_gather_look(CopyTaskGather *gather);
+extern TaskGather *copy_task_gather_new(Run *run, const char *directory,
+										const char *run_id);
 
 /*
  * The command has ended, and these are the log's lines by now: they alone
  * decide what is done.
  */
-extern void copy_task_gather_settle(CopyTaskGather *gather, const JobLog *now);
-
-/* Has a job all its rows there?  Could no task lock its tables? */
-extern bool copy_task_gather_job_is_done(const CopyTaskGather *gather, int job);
-extern bool copy_task_gather_job_is_refused(const CopyTaskGather *gather,
-											int job);
+extern void copy_task_gather_settle(const TaskGather *gather,
+									const JobLog *now);
 
 #endif							/* COPY_TASK_GATHER_H */

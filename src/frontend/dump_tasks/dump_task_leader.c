@@ -14,8 +14,6 @@
 #include "progress/progress.h"
 #include "source/leader.h"
 #include "stream/hex.h"
-#include "tasks/plan_queue.h"
-#include "tasks/task_leader.h"
 #include "tasks/task_place.h"
 #include "tasks/task_server.h"
 
@@ -24,7 +22,7 @@ typedef struct DumpLeader
 	Source	   *source;
 	Run		   *run;
 	TaskPlace  *place;
-	DumpTaskGather *gather;
+	TaskGather *gather;
 } DumpLeader;
 
 /* ----------
@@ -50,14 +48,15 @@ check_place(const Options *options, const TaskPlace *place)
  * (sink_pipe.c).
  */
 static void
-check_commands(DumpLeader *leader)
+check_commands(void *arg)
 {
+	DumpLeader *leader = arg;
 	const char *name;
 
 	if (leader->run->options->pipe_command == NULL)
 		return;
-	dump_task_gather_look(leader->gather);
-	name = dump_task_gather_not_ended(leader->gather);
+	task_gather_look(leader->gather);
+	name = task_attempts_not_ended(leader->gather->attempts);
 	if (name == NULL)
 		return;
 	pg_log_error("attempt \"%s\" at a task has not come to its end", printable(name));
@@ -77,76 +76,34 @@ attend(void *arg)
 	leader_attend(leader->source);
 }
 
-static void
-look(void *arg)
-{
-	DumpLeader *leader = arg;
-
-	dump_task_gather_look(leader->gather);
-}
-
-static void
-command_ended(void *arg)
-{
-	DumpLeader *leader = arg;
-
-	dump_task_gather_command_ended(leader->gather);
-	check_commands(leader);
-}
-
-static bool
-is_missing(void *arg, int job)
-{
-	DumpLeader *leader = arg;
-
-	return !dump_task_gather_job_is_done(leader->gather, job) &&
-		!dump_task_gather_job_is_refused(leader->gather, job);
-}
-
-static char *
-describe(void *arg, int job)
-{
-	DumpLeader *leader = arg;
-
-	return dump_plan_describe_job(leader->run->plan, job, -1);
-}
-
-static void
-run_tasks(DumpLeader *leader)
-{
-	TaskLeader	tasks = {
-		.options = leader->source->options,
-		.plan_path = leader->place->plan_path,
-		.what = "files",
-		.queue = leader->run->plan->queue,
-		.arg = leader,
-		.attend = attend,
-		.look = look,
-		.ended = command_ended,
-		.is_missing = is_missing,
-		.describe = describe,
-	};
-
-	task_leader_run(&tasks);
-}
-
 /* ----------
- * After
+ * All of it
  * ----------
  */
-/* Tables that no task could lock: the leader has all locks. */
-static void
-run_refused(DumpLeader *leader, const WorkerTask *own)
+void
+dump_task_leader_read(Source *source, const TaskLeader *tasks,
+					  const WorkerTask *own)
 {
-	for (int i = 0; i < leader->run->plan->queue->n_jobs; i++)
-		if (!dump_task_gather_job_is_done(leader->gather, i))
-			leader_do(leader->source, own, i);
+	Run		   *run = tasks->gather->run;
+
+	leader_begin_rows(source, run);
+	task_leader_run(tasks);
+	/* tables that no task could lock: the leader has all locks */
+	for (int i = 0; i < run->plan->queue->n_jobs; i++)
+		if (!task_gather_job_is_done(tasks->gather, i))
+			leader_do(source, own, i);
 }
 
 void
 dump_task_leader_run(Source *source, Run *run, const WorkerTask *own)
 {
 	DumpLeader	leader = {.source = source,.run = run};
+	TaskLeader	tasks = {
+		.what = "files",
+		.arg = &leader,
+		.attend = attend,
+		.ended = check_commands,
+	};
 	PlanWriter	plan;
 	char	   *run_id = hex_random(16);
 
@@ -155,14 +112,13 @@ dump_task_leader_run(Source *source, Run *run, const WorkerTask *own)
 								   ARCHIVE_TASKS_NAME);
 	check_place(source->options, leader.place);
 	task_server_hold(source->conn, run_id);
-	plan_queue_deal(run->plan->queue, (int) source->options->tasks);
+	leader.gather = dump_task_gather_new(run, leader.place->directory, run_id);
 	dump_task_write_begin(&plan, leader.place->plan_path, TASKS_DUMP, source,
 						  run->plan, run_id);
 	plan_write_end(&plan);
-	leader.gather = dump_task_gather_new(run, leader.place->directory, run_id);
-	leader_begin_rows(source, run);
-	run_tasks(&leader);
-	run_refused(&leader, own);
+	tasks.gather = leader.gather;
+	tasks.plan_path = leader.place->plan_path;
+	dump_task_leader_read(source, &tasks, own);
 	leader_finish(source);
 	check_commands(&leader);
 	progress_end();

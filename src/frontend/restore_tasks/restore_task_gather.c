@@ -7,20 +7,7 @@
 #include "base/clock.h"
 #include "job_log/restore_log.h"
 #include "restore_tasks/restore_task_gather.h"
-#include "status/run_event.h"
-#include "tasks/task_attempts.h"
 #include "toc/toc_context.h"
-
-struct RestoreTaskGather
-{
-	const RestoreTaskWork *work;
-	TaskAttempts *attempts;
-	int			n_tasks;
-	const int  *jobs;			/* that tasks have now */
-	int			n_jobs;
-	bool	   *failed;			/* by data file: by an attempt */
-	bool	   *objects_failed; /* by group of large objects: the same */
-};
 
 /* ----------
  * What cannot be loaded: with --exit-on-error that is the end, at once
@@ -73,109 +60,43 @@ leave_out_group(const RestoreTaskGather *gather, int no)
  * A line
  * ----------
  */
-
-/* The result is whose it is, and what is left out stays so. */
 static void
-store(const RestoreTaskGather *gather, const TaskAttempt *attempt,
-	  FileResult *result, const FileResult *told)
+take_failed_rows(RestoreTaskGather *gather, int file)
 {
-	result->rows = told->rows;
-	result->raw_bytes = told->raw_bytes;
-	result->stored_bytes = told->stored_bytes;
-	result->start_us = told->start_us;
-	result->end_us = told->end_us;
-	result->worker = attempt->task;
-	__sync_synchronize();
-	result->done = true;
+	gather->failed[file] = true;
+	if (gather->work->run->options->exit_on_error)
+		leave_out_file(gather, file);
 }
 
 static void
-take_rows(RestoreTaskGather *gather, const TaskAttempt *attempt,
-		  const TaskLine *line)
+take_failed_objects(RestoreTaskGather *gather, int group)
 {
-	const RestoreTaskWork *work = gather->work;
-	Run		   *run = work->run;
-	FileResult *result = &run->results->files[line->number];
-
-	if (result->done || work->left_out[line->number])
-		return;
-	if (line->result.incomplete)
-	{
-		gather->failed[line->number] = true;
-		if (run->options->exit_on_error)
-			leave_out_file(gather, (int) line->number);
-		return;
-	}
-	store(gather, attempt, result, &line->result);
-	run->results->worker = attempt->task;
-	run_event_chunk_end(run, &run->plan->chunks->files[line->number], NULL);
-	run->results->worker = 0;
-}
-
-static void
-take_object(RestoreTaskGather *gather, const TaskAttempt *attempt,
-			const TaskLine *line)
-{
-	const RestoreTaskWork *work = gather->work;
-	FileResult *result = &work->run->results->objects[line->number];
-	int			group = large_objects_group_of(work->run->plan->objects,
-											   (int) line->number);
-
-	if (result->done || work->objects_left_out[group])
-		return;
-	if (!line->result.incomplete)
-	{
-		store(gather, attempt, result, &line->result);
-		return;
-	}
 	gather->objects_failed[group] = true;
-	if (work->run->options->exit_on_error)
+	if (gather->work->run->options->exit_on_error)
 		leave_out_group(gather, group);
 }
 
-/* Its first job is what it is shown to be at. */
+/* A TaskGather's callback.  What is left out stays so. */
 static void
-set_at_work(RestoreTaskGather *gather, const TaskAttempt *attempt, bool at_work)
+take(TaskGather *base, const TaskAttempt *attempt, const TaskLine *line)
 {
-	gather->work->run->results->workers[attempt->task].job =
-		at_work && attempt->task < gather->n_jobs ?
-		gather->jobs[attempt->task] : -1;
+	RestoreTaskGather *gather = (RestoreTaskGather *) base;
+	const RestoreTaskWork *work = gather->work;
+	bool		is_file = line->kind == TASK_LINE_FILE;
+	int			number = (int) line->number;
+	int			no = is_file ? number :
+		large_objects_group_of(work->run->plan->objects, number);
+
+	if (is_file ? work->left_out[no] : work->objects_left_out[no])
+		return;
+	if (!line->result.incomplete)
+		task_gather_store(base, line, attempt->task);
+	else if (is_file)
+		take_failed_rows(gather, no);
+	else
+		take_failed_objects(gather, no);
 }
 
-/* A TaskLineCallback. */
-static bool
-take_line(void *arg, const TaskAttempt *attempt, const TaskLine *line)
-{
-	RestoreTaskGather *gather = arg;
-	const DumpPlan *plan = gather->work->run->plan;
-
-	switch (line->kind)
-	{
-		case TASK_LINE_RUN:
-			set_at_work(gather, attempt, true);
-			return true;
-		case TASK_LINE_FILE:
-			if (line->number >= (uint64) plan->chunks->n_files)
-				return false;
-			take_rows(gather, attempt, line);
-			return true;
-		case TASK_LINE_OBJECT:
-			if (line->number >= (uint64) plan->objects->n_objects)
-				return false;
-			take_object(gather, attempt, line);
-			return true;
-		case TASK_LINE_END:
-			set_at_work(gather, attempt, false);
-			return true;
-		default:
-			return false;
-	}
-}
-
-/* ----------
- * All of them
- * ----------
- */
 RestoreTaskGather *
 restore_task_gather_new(const RestoreTaskWork *work, const char *directory,
 						const char *run_id)
@@ -184,25 +105,13 @@ restore_task_gather_new(const RestoreTaskWork *work, const char *directory,
 	const DumpPlan *plan = work->run->plan;
 
 	gather->work = work;
-	gather->n_tasks = (int) work->run->options->tasks;
-	gather->attempts = task_attempts_new(directory, run_id, gather->n_tasks,
-										 take_line, gather);
 	gather->failed = pg_malloc0((plan->chunks->n_files + 1) * sizeof(bool));
 	gather->objects_failed = pg_malloc0((plan->objects->n_groups + 1) * sizeof(bool));
+	gather->base.take = take;
+	gather->base.left_out = work->left_out;
+	gather->base.objects_left_out = work->objects_left_out;
+	task_gather_begin(&gather->base, work->run, directory, run_id);
 	return gather;
-}
-
-void
-restore_task_gather_begin(RestoreTaskGather *gather, const int *jobs, int n_jobs)
-{
-	gather->jobs = jobs;
-	gather->n_jobs = n_jobs;
-}
-
-void
-restore_task_gather_look(RestoreTaskGather *gather)
-{
-	task_attempts_look(gather->attempts);
 }
 
 /* ----------
@@ -320,37 +229,8 @@ restore_task_gather_settle(RestoreTaskGather *gather, const JobLog *now)
 {
 	const DumpPlan *plan = gather->work->run->plan;
 
-	for (int i = 0; i < gather->n_tasks; i++)
-		gather->work->run->results->workers[i].job = -1;
 	for (int i = 0; i < plan->chunks->n_files; i++)
 		settle_file(gather, now, i);
 	for (int i = 0; i < plan->objects->n_groups; i++)
 		settle_group(gather, now, i);
-}
-
-bool
-restore_task_gather_is_done(const RestoreTaskGather *gather, const Job *job)
-{
-	const RestoreTaskWork *work = gather->work;
-	const DumpPlan *plan = work->run->plan;
-	const LargeObjectGroup *group;
-
-	if (job->kind == JOB_DATA_FILES)
-	{
-		for (int i = 0; i < job->n; i++)
-		{
-			int			no = plan->queue->files[job->first + i] - plan->chunks->files;
-
-			if (!work->left_out[no] && !work->run->results->files[no].done)
-				return false;
-		}
-		return true;
-	}
-	if (work->objects_left_out[job->first])
-		return true;
-	group = &plan->objects->groups[job->first];
-	for (int i = 0; i < group->n_oids; i++)
-		if (!work->run->results->objects[group->first_object + i].done)
-			return false;
-	return true;
 }

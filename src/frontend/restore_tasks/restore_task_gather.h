@@ -7,20 +7,23 @@
 #define RESTORE_TASK_GATHER_H
 
 #include "restore_tasks/restore_task_work.h"
+#include "tasks/task_gather.h"
 
-typedef struct RestoreTaskGather RestoreTaskGather;
+typedef struct RestoreTaskGather
+{
+	TaskGather	base;			/* first: its callback has it */
+	const RestoreTaskWork *work;
+	bool	   *failed;			/* by data file: by an attempt */
+	bool	   *objects_failed; /* by group of large objects: the same */
+} RestoreTaskGather;
 
-/* directory is that of the plan of this run. */
+/*
+ * directory is that of the plan of this run.  Which jobs tasks have is for
+ * the caller to set.
+ */
 extern RestoreTaskGather *restore_task_gather_new(const RestoreTaskWork *work,
 												  const char *directory,
 												  const char *run_id);
-
-/* These are the jobs of the run's queue that tasks have now. */
-extern void restore_task_gather_begin(RestoreTaskGather *gather,
-									  const int *jobs, int n_jobs);
-
-/* Take what is new. */
-extern void restore_task_gather_look(RestoreTaskGather *gather);
 
 /*
  * Is there anything by these lines of the log that an attempt could not load,
@@ -35,9 +38,5 @@ extern bool restore_task_gather_is_in_doubt(const RestoreTaskGather *gather,
  */
 extern void restore_task_gather_settle(RestoreTaskGather *gather,
 									   const JobLog *now);
-
-/* Is all of a job of the run's queue done, or left out? */
-extern bool restore_task_gather_is_done(const RestoreTaskGather *gather,
-										const Job *job);
 
 #endif							/* RESTORE_TASK_GATHER_H */

@@ -15,7 +15,7 @@
 #include "status/run_event.h"
 #include "stream/hex.h"
 #include "tasks/task_address.h"
-#include "tasks/plan_queue.h"
+#include "tasks/task_deal.h"
 #include "tasks/task_leader.h"
 #include "tasks/task_server.h"
 
@@ -115,20 +115,19 @@ static int
 take_wave(RestoreLeader *leader, int first)
 {
 	const JobQueue *all = leader->work->run->plan->queue;
-	int			i = first;
+	int			end = first;
+	int			n = 0;
 
-	leader->queue.n_jobs = 0;
-	for (; i < all->n_jobs && all->jobs[i].wave == all->jobs[first].wave; i++)
-	{
-		if (restore_task_gather_is_done(leader->gather, &all->jobs[i]))
-			continue;
-		leader->jobs[leader->queue.n_jobs] = i;
-		leader->queue.jobs[leader->queue.n_jobs++] = all->jobs[i];
-	}
-	restore_task_gather_begin(leader->gather, leader->jobs,
-							  leader->queue.n_jobs);
-	plan_queue_deal(&leader->queue, (int) leader->work->run->options->tasks);
-	return i;
+	for (; end < all->n_jobs && all->jobs[end].wave == all->jobs[first].wave; end++)
+		if (!task_gather_job_is_done(&leader->gather->base, end))
+			leader->jobs[n++] = end;
+	task_deal(all, leader->jobs, n, (int) leader->work->run->options->tasks);
+	for (int i = 0; i < n; i++)
+		leader->queue.jobs[i] = all->jobs[leader->jobs[i]];
+	leader->queue.n_jobs = n;
+	leader->gather->base.jobs = leader->jobs;
+	leader->gather->base.n_jobs = n;
+	return end;
 }
 
 /* ----------
@@ -142,14 +141,6 @@ attend(void *arg)
 
 	progress_tick();
 	task_log_keep(&leader->log);
-}
-
-static void
-look(void *arg)
-{
-	RestoreLeader *leader = arg;
-
-	restore_task_gather_look(leader->gather);
 }
 
 /* Of what is read of the log then, nothing is in doubt. */
@@ -166,7 +157,7 @@ wait_for_others(RestoreLeader *leader)
 		if (i % WAITS_FOR_LOG != 0)
 			continue;
 		task_log_read(&leader->log);
-		look(leader);
+		task_gather_look(&leader->gather->base);
 	}
 }
 
@@ -182,24 +173,6 @@ command_ended(void *arg)
 	restore_task_gather_settle(leader->gather, &leader->log.now);
 }
 
-static bool
-is_missing(void *arg, int job)
-{
-	RestoreLeader *leader = arg;
-
-	return !restore_task_gather_is_done(leader->gather,
-										&leader->queue.jobs[job]);
-}
-
-static char *
-describe(void *arg, int job)
-{
-	RestoreLeader *leader = arg;
-
-	return dump_plan_describe_job(leader->work->run->plan, leader->jobs[job],
-								  -1);
-}
-
 /* ----------
  * All of it
  * ----------
@@ -208,16 +181,12 @@ static void
 run_wave(RestoreLeader *leader)
 {
 	TaskLeader	tasks = {
-		.options = leader->work->run->options,
+		.gather = &leader->gather->base,
 		.plan_path = leader->place->plan_path,
 		.what = "rows",
-		.queue = &leader->queue,
 		.arg = leader,
 		.attend = attend,
-		.look = look,
 		.ended = command_ended,
-		.is_missing = is_missing,
-		.describe = describe,
 	};
 
 	if (leader->queue.n_jobs == 0)

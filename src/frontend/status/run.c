@@ -25,30 +25,30 @@ run_file_result(const Run *run, const DataFile *file)
 	return &run->results->files[file - run->plan->chunks->files];
 }
 
-void
-run_job_is_done(const Run *run, const Job *job, const volatile bool *left)
+FileResult *
+run_job_result(const Run *run, const Job *job, int i)
 {
 	const DumpPlan *plan = run->plan;
 	const LargeObjectGroup *group;
 
-	__sync_synchronize();
-	switch (job->kind)
-	{
-		case JOB_DATA_FILES:
-			for (int i = 0; i < job->n; i++)
-			{
-				const DataFile *file = plan->queue->files[job->first + i];
+	if (job->kind == JOB_DATA_FILES)
+		return i == job->n ? NULL :
+			run_file_result(run, plan->queue->files[job->first + i]);
+	group = &plan->objects->groups[job->first];
+	return i == group->n_oids ? NULL :
+		&run->results->objects[group->first_object + i];
+}
 
-				if (left == NULL || !left[file - plan->chunks->files])
-					run_file_result(run, file)->done = true;
-			}
-			break;
-		case JOB_LARGE_OBJECTS:
-			group = &plan->objects->groups[job->first];
-			for (int i = 0; i < group->n_oids; i++)
-				run->results->objects[group->first_object + i].done = true;
-			break;
-	}
+void
+run_job_is_done(const Run *run, const Job *job, const volatile bool *left)
+{
+	FileResult *result;
+
+	__sync_synchronize();
+	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
+		if (job->kind != JOB_DATA_FILES || left == NULL ||
+			!left[result - run->results->files])
+			result->done = true;
 }
 
 bool

@@ -43,6 +43,12 @@ extern void run_make_results(Run *run, pg_checksum_type checksum_type);
 extern FileResult *run_file_result(const Run *run, const DataFile *file);
 
 /*
+ * Of a job's results, which are those of data files or of large objects, the
+ * one with this number, from 0; NULL after the last.
+ */
+extern FileResult *run_job_result(const Run *run, const Job *job, int i);
+
+/*
  * In a worker: a job is on a target, committed; see target_history_expect()
  * and _check_unlogged().  But files that it has left to other jobs are not,
  * by data file; or NULL.

@@ -8,9 +8,6 @@
 #include "plan/job_queue.h"
 #include "tasks/plan_read.h"
 
-/* Deal out the jobs to so many tasks, so that all have the same to do. */
-extern void plan_queue_deal(const JobQueue *queue, int n_tasks);
-
 /*
  * What has been read, as a queue of these files; owned.  Notes what is wrong
  * with it.

@@ -37,7 +37,7 @@ attend(const TaskLeader *leader, int *n_looks)
 	if (*n_looks % LOOKS_TO_ATTEND == 0)
 		leader->attend(leader->arg);
 	if (*n_looks % LOOKS_FOR_RESULTS == 0)
-		leader->look(leader->arg);
+		task_gather_look(leader->gather);
 	(*n_looks)++;
 	pg_usleep(LOOK_US);
 }
@@ -54,7 +54,7 @@ describe_end(int status)
 static char *
 run_command(const TaskLeader *leader, const bool *wanted)
 {
-	const Options *options = leader->options;
+	const Options *options = leader->gather->run->options;
 	char	   *command = task_command(options->run_tasks,
 									   leader->plan_path,
 									   (int) options->tasks, wanted);
@@ -74,8 +74,9 @@ run_command(const TaskLeader *leader, const bool *wanted)
 		attend(leader, &n_looks);
 	/* tasks that it has left behind do no harm, and end when the run does */
 	child_process_set_fed(0);
-	leader->look(leader->arg);
+	task_gather_look(leader->gather);
 	leader->ended(leader->arg);
+	task_gather_command_ended(leader->gather);
 	free(command);
 	return describe_end(status);
 }
@@ -84,19 +85,33 @@ run_command(const TaskLeader *leader, const bool *wanted)
  * What is missing
  * ----------
  */
+
+/* Is one of the tasks' jobs for them to do, and not done? */
+static bool
+is_missing(const TaskLeader *leader, int no)
+{
+	const TaskGather *gather = leader->gather;
+	int			job = gather->jobs[no];
+
+	return !task_gather_job_is_done(gather, job) &&
+		!(gather->refused && gather->refused[job]);
+}
+
 static void
 fail(const TaskLeader *leader, const bool *missing, const char *end)
 {
-	const Options *options = leader->options;
+	const Options *options = leader->gather->run->options;
+	const TaskGather *gather = leader->gather;
 	int			n = 0;
 
 	pg_log_error("not all tasks were done, and the command %s: %s of tasks %s are missing",
 				 end, leader->what,
 				 task_command_list(missing, (int) options->tasks, ","));
-	for (int i = 0; i < leader->queue->n_jobs; i++)
-		if (leader->is_missing(leader->arg, i) && n++ < MOST_NAMED)
+	for (int i = 0; i < gather->n_jobs; i++)
+		if (is_missing(leader, i) && n++ < MOST_NAMED)
 			pg_log_error_detail("Missing: %s.",
-								leader->describe(leader->arg, i));
+								dump_plan_describe_job(gather->run->plan,
+													   gather->jobs[i], -1));
 	if (n > MOST_NAMED)
 		pg_log_error_detail("And %d more.", n - MOST_NAMED);
 	if (options->retries > 0)
@@ -109,14 +124,16 @@ fail(const TaskLeader *leader, const bool *missing, const char *end)
 static bool
 find_missing(const TaskLeader *leader, bool *missing)
 {
+	const TaskGather *gather = leader->gather;
+	const Run  *run = gather->run;
 	bool		any = false;
 
-	memset(missing, 0, leader->options->tasks * sizeof(bool));
-	for (int i = 0; i < leader->queue->n_jobs; i++)
+	memset(missing, 0, run->options->tasks * sizeof(bool));
+	for (int i = 0; i < gather->n_jobs; i++)
 	{
-		if (!leader->is_missing(leader->arg, i))
+		if (!is_missing(leader, i))
 			continue;
-		missing[leader->queue->jobs[i].task] = true;
+		missing[run->plan->queue->jobs[gather->jobs[i]].task] = true;
 		any = true;
 	}
 	return any;
@@ -125,7 +142,7 @@ find_missing(const TaskLeader *leader, bool *missing)
 void
 task_leader_run(const TaskLeader *leader)
 {
-	const Options *options = leader->options;
+	const Options *options = leader->gather->run->options;
 	bool	   *missing = pg_malloc0(options->tasks * sizeof(bool));
 	Retry		retry = {0};
 	int			n_looks = 0;

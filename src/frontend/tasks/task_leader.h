@@ -6,32 +6,21 @@
 #ifndef TASK_LEADER_H
 #define TASK_LEADER_H
 
-#include "options/options.h"
-#include "plan/job_queue.h"
+#include "tasks/task_gather.h"
 
-/* What whoever leads them does; all are given arg. */
+/* What whoever leads them does; both are given arg. */
 typedef struct TaskLeader
 {
-	const Options *options;
+	TaskGather *gather;			/* whose jobs task_deal() has dealt out */
 	const char *plan_path;
 	const char *what;			/* that is missing, for messages: "files" */
-	const JobQueue *queue;		/* dealt out by plan_queue_deal() */
 	void	   *arg;
 
 	/* Several times a second while they run. */
 	void		(*attend) (void *arg);
 
-	/* About once a second, and when the command has ended: what is new? */
-	void		(*look) (void *arg);
-
-	/* After that: the command has ended. */
+	/* The command has ended, and all that was told till then is taken. */
 	void		(*ended) (void *arg);
-
-	/* Is a job for a task to do, and not done? */
-	bool		(*is_missing) (void *arg, int job);
-
-	/* What a job is about; owned by the caller. */
-	char	   *(*describe) (void *arg, int job);
 } TaskLeader;
 
 /*
