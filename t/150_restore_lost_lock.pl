@@ -14,7 +14,7 @@ use Pardump::Cluster qw(start_cluster make_database dump_ok new_path sql value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(start_load sessions_left);
 use Pardump::Proxy qw(start_relay stop_proxy);
-use Pardump::RestoreTasks qw(restore_runner $side_by_side);
+use Pardump::Tasks qw(restore_runner all_tasks);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
@@ -80,7 +80,7 @@ make_database($node, $_, options => 'TEMPLATE template0 OWNER keeper') foreach '
 sql($node, 'by_workers', 'REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC');
 my @relays = map { start_silence($_) } $silence, $other;
 my $tasks = begin_restore('by_tasks', $relays[0], '--tasks=2',
-	restore_runner("while [ ! -e '$go' ]; do sleep 0.05; done; $side_by_side"));
+	restore_runner("while [ ! -e '$go' ]; do sleep 0.05; done; all_tasks()"));
 my $locks = q{SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database
 	WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted AND datname = 'by_tasks'};
 my $old;

@@ -11,9 +11,10 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Background qw(start_dump end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok restore_ok listing);
-use Pardump::Command qw(refused_ok text_file);
+use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Manifest qw(read_manifest);
+use Pardump::Tasks qw(runner all_tasks);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -31,21 +32,7 @@ SQL
 my $connstr = $node->connstr('tasks');
 my $copies = 0;
 
-# A script that runs the tasks; $PLAN, $N and the tasks as $@.
-sub runner
-{
-	my ($body) = @_;
-	my $path = text_file('runner', <<"SH");
-#!/bin/sh
-PLAN=\$1; N=\$2; shift 2
-one() { pg_pardump --plan="\$PLAN" --task=\$1/\$N -j2; }
-$body
-SH
-	chmod 0755, $path or die "could not make \"$path\" executable: $!";
-	return "--run-tasks=$path %p %n %L";
-}
-
-my $all = 'for i in "$@"; do one $i & pids="$pids $!"; done; rc=0; for p in $pids; do wait $p || rc=$?; done; exit $rc';
+my $all = all_tasks();
 my @chunks = ('--max-table-segment-pages=20');
 
 sub archive_ok

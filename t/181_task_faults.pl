@@ -17,7 +17,7 @@ use Pardump::ForgedPlan qw(forged_plans_refused_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated leader_backend gated_options);
 use Pardump::Proxy qw(start_proxy stop_proxy);
-use Pardump::Tasks qw(side_by_side task_pid);
+use Pardump::Tasks qw(side_by_side task_pid are_gone);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -72,7 +72,7 @@ sub gated_tasks
 	my $dump = gated_tasks(2, '');
 	my @tasks = map { task_pid($_) } 0, 1;
 	kill KILL => $dump->{pid};
-	wait_until('the tasks leave', sub { return !grep { kill 0 => $_ } @tasks });
+	wait_until('the tasks leave', sub { return are_gone(@tasks) });
 	nothing_remains_ok($node, $dump->{dir}, 'the leader killed');
 	open_gate();
 	eval { end_dump($dump) };
@@ -192,7 +192,7 @@ SH
 	my $before = listing($dump->{dir});
 	unlike($before, qr/tmp|results/, 'an attempt left behind: nothing of it in the archive');
 	kill CONT => $pid, @workers;
-	wait_until('it leaves', sub { return !grep { kill 0 => $_ } $pid, @workers });
+	wait_until('it leaves', sub { return are_gone($pid, @workers) });
 	is(listing($dump->{dir}), $before, 'an attempt left behind: nor afterwards');
 	my ($rc, undef, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
 	is("$rc$err", '0', 'an attempt left behind: the archive verifies');

@@ -15,7 +15,7 @@ use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_copy run_copy sessions_left no_temp_files_ok);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok plan_refused_ok);
 use Pardump::Gate qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
-use Pardump::Tasks qw(side_by_side task_pid);
+use Pardump::Tasks qw(side_by_side task_pid last_task are_gone wait_for_second_attempt end_leaders_sessions);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -74,21 +74,6 @@ sub copied_ok
 	return;
 }
 
-# Until all tasks but one have done what they can do; that one.
-sub last_task
-{
-	my ($run) = @_;
-	my $task;
-	wait_in_run($run, 'only one task is left', sub {
-		my @alive = grep { -d '/proc/' . task_pid($_) && slurp_file('/proc/' . task_pid($_) . '/stat') !~ /\) Z / } 0 .. 2;
-		$task = $alive[0];
-		return @alive == 1;
-	});
-	return $task;
-}
-
-sub gone { return !grep { kill 0 => $_ } @_; }
-
 # ---- a task is killed; it is run again, in the snapshot there was
 
 {
@@ -110,25 +95,15 @@ sub gone { return !grep { kill 0 => $_ } @_; }
 
 my $twice = 'for i in "$@"; do pg_pardump --plan="$PLAN" --task=$i/$N & done';
 
-sub one_waits
-{
-	my ($run) = @_;
-	wait_in_run($run, 'an attempt waits for the other', sub {
-		return value($target, 'postgres', q{SELECT count(*) FROM pg_stat_activity
-			WHERE wait_event = 'transactionid' AND query ~ 'pardump_restore.done'}) == 1;
-	});
-	return;
-}
-
 {
 	my $run = gated_tasks(1, $twice);
-	one_waits($run);
+	wait_for_second_attempt($target, $run);
 	open_gate();
 	copied_ok($run, 'a task twice at a time', qr/^$/);
 }
 {
 	my $run = gated_tasks(1, $twice, '--retries=7');
-	one_waits($run);
+	wait_for_second_attempt($target, $run);
 	terminate($target, at_gate($target));
 	wait_at_gate($target, $run, 1);
 	open_gate();
@@ -143,7 +118,7 @@ sub one_waits
 	my $run = gated_tasks(1, '');
 	my @tasks = map { task_pid($_) } 0 .. 2;
 	kill KILL => $run->{pid};
-	wait_until('the tasks leave', sub { return gone(@tasks) });
+	wait_until('the tasks leave', sub { return are_gone(@tasks) });
 	open_gate();
 	eval { end_dump($run) };
 	like($run->{err}, qr/error: the run that this plan is of has ended\n.*detail: Nobody holds its lock on the server/,
@@ -171,7 +146,7 @@ sub one_waits
 	my $run = gated_tasks(1, '');
 	my @tasks = map { task_pid($_) } 0 .. 2;
 	kill INT => $run->{pid};
-	wait_until('the tasks leave', sub { return gone(@tasks) });
+	wait_until('the tasks leave', sub { return are_gone(@tasks) });
 	open_gate();
 	is(end_dump($run), 1, "$what: exit code");
 	like($run->{err}, qr/error: terminated by user/, "$what: message");
@@ -211,14 +186,7 @@ sub one_waits
 }
 {
 	my $run = gated_tasks(1, '');
-	my $leader = q{FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND objid <> 42 AND granted};
-	my $old = value($target, 'postgres', "SELECT pid $leader");
-	terminate($target, split /\n/, value($target, 'postgres', q{SELECT pid FROM pg_stat_activity
-		WHERE application_name = 'pg_pardump' AND wait_event IS DISTINCT FROM 'advisory'}));
-	wait_in_run($run, 'the leader has its lock again', sub {
-		my $new = value($target, 'postgres', "SELECT pid $leader");
-		return $new ne '' && $new ne $old;
-	});
+	end_leaders_sessions($target, $run);
 	open_gate();
 	# a worker that was at work may have been among them
 	copied_ok($run, 'sessions of the leader on the target ended', qr/\A(?!.*error: )/s);

@@ -11,10 +11,10 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value has_extension);
-use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok same_data_ok);
 use Pardump::Copy qw(run_copy sessions_left no_temp_files_ok);
 use Pardump::Databases qw(prepare_for_everything make_everything empty_copy);
+use Pardump::Tasks qw(runner all_tasks liar);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -40,21 +40,7 @@ my $summary = qr/^copied 5 tables, 33010 rows, \d+ bytes in [\d.]+ seconds$/m;
 my @chunks = ('--max-table-segment-pages=20');
 my $names = 0;
 
-# A script that runs the tasks; $PLAN, $N and the tasks as $@, and "one I".
-sub runner
-{
-	my ($body) = @_;
-	my $path = text_file('runner', <<"SH");
-#!/bin/sh
-PLAN=\$1; N=\$2; shift 2
-one() { pg_pardump --plan="\$PLAN" --task=\$1/\$N -j2; }
-$body
-SH
-	chmod 0755, $path or die "could not make \"$path\" executable: $!";
-	return "--run-tasks=$path %p %n %L";
-}
-
-my $all = 'for i in "$@"; do one $i & pids="$pids $!"; done; rc=0; for p in $pids; do wait $p || rc=$?; done; exit $rc';
+my $all = all_tasks();
 
 sub new_database
 {
@@ -180,15 +166,7 @@ copied_ok('one task', undef, '--tasks=1', runner($all));
 
 {
 	my $db = new_database();
-	my ($rc, $out, $err) = copy_by_tasks($db, '--tasks=2', '--retries=0', runner(<<'SH'));
-umask 077
-line() { echo "{\"is\": \"$1\", $2 \"checksum\": \"\"}" >>"${PLAN%/*}/0.liar.1.results"; }
-line run "$(grep -o '"run": "[0-9a-f]*",' "$PLAN")"
-n=$(grep -c '"chunk": ' "$PLAN")
-for i in $(seq 0 $((n - 1))); do line file "\"number\": $i,"; done
-for i in $(seq 0 19); do line object "\"number\": $i,"; done
-line end
-SH
+	my ($rc, $out, $err) = copy_by_tasks($db, '--tasks=2', '--retries=0', runner(liar(q{$(grep -c '"chunk": ' "$PLAN")})));
 	is($rc, 1, 'a liar: exit code');
 	unlike($err, qr/results ".*" are not/, 'a liar: it was understood');
 	like($err, qr/the command ended with exit code 0: rows of tasks 0,1 are missing\n.*Missing: /, 'a liar: all is missing');

@@ -8,13 +8,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_until wait_in_run terminate);
-use Pardump::Cluster qw(run_program value dump_ok);
+use Pardump::Background qw(end_dump wait_until terminate);
+use Pardump::Cluster qw(run_program dump_ok);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok);
 use Pardump::Gate qw(open_gate at_gate wait_at_gate);
-use Pardump::GatedRestore qw(start_gated gated_archive gated_database gated_runner gated_tasks
-  wait_for_last_task pid_of_task are_gone complete_ok restored_ok);
+use Pardump::GatedRestore qw(start_gated gated_archive gated_database gated_tasks complete_ok restored_ok);
 use Pardump::Restore qw(run_parrestore);
+use Pardump::Tasks qw(side_by_side task_pid last_task are_gone wait_for_second_attempt end_leaders_sessions);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -25,8 +25,8 @@ my $archive = gated_archive();
 
 {
 	my $run = gated_tasks(1, '');
-	my $task = wait_for_last_task($run);
-	kill KILL => pid_of_task($task);
+	my $task = last_task($run);
+	kill KILL => task_pid($task);
 	open_gate();
 	restored_ok($run, 'a task killed',
 		qr/^(?:Killed\n)?pg_parrestore: warning: the command ended with exit code 137; tasks to be run again: \d; retry 1 of 5\n$/);
@@ -38,10 +38,7 @@ my $archive = gated_archive();
 	my $run = gated_tasks(1, <<'SH');
 for i in "$@"; do pg_parrestore --plan="$PLAN" --task=$i/$N & done
 SH
-	wait_in_run($run, 'an attempt waits for the other', sub {
-		return value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity
-			WHERE wait_event = 'transactionid' AND query ~ 'pardump_restore.done'}) == 1;
-	});
+	wait_for_second_attempt($node, $run);
 	open_gate();
 	restored_ok($run, 'a task twice at a time', qr/^$/);
 }
@@ -52,10 +49,7 @@ SH
 	my $run = gated_tasks(1, <<'SH', '--retries=7');
 for i in "$@"; do pg_parrestore --plan="$PLAN" --task=$i/$N & done
 SH
-	wait_in_run($run, 'an attempt waits for the other', sub {
-		return value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity
-			WHERE wait_event = 'transactionid' AND query ~ 'pardump_restore.done'}) == 1;
-	});
+	wait_for_second_attempt($node, $run);
 	terminate($node, at_gate($node));
 	wait_at_gate($node, $run, 1);
 	open_gate();
@@ -66,7 +60,7 @@ SH
 
 {
 	my $run = gated_tasks(1, '');
-	my @tasks = map { pid_of_task($_) } 0 .. 2;
+	my @tasks = map { task_pid($_) } 0 .. 2;
 	kill KILL => $run->{pid};
 	wait_until('the tasks leave', sub { return are_gone(@tasks) });
 	open_gate();
@@ -79,7 +73,7 @@ SH
 	my ($rc, undef, $err) = run_parrestore($node, gated_database(), $archive);
 	is($rc, 1, 'the leader killed: it is not begun anew');
 	like($err, qr/a restore into this database has not come to its end/, 'the leader killed: why not');
-	($rc, undef, $err) = run_parrestore($node, gated_database(), $archive, '--resume', '--tasks=2', gated_runner(''));
+	($rc, undef, $err) = run_parrestore($node, gated_database(), $archive, '--resume', '--tasks=2', side_by_side('', 'pg_parrestore'));
 	is("$rc$err", '0', 'the leader killed: resumed');
 	# a task of the run that is dead does nothing any more
 	($rc, undef, $err) = run_program('pg_parrestore', "--plan=$old", '--task=0/3');
@@ -102,7 +96,7 @@ SH
 		'--run-tasks=true %p; exit 1');
 	is($rc, 1, 'another run has taken over: it has not done all');
 	open_gate();
-	wait_until('the tasks leave', sub { return are_gone(map { pid_of_task($_) } 0 .. 2) });
+	wait_until('the tasks leave', sub { return are_gone(map { task_pid($_) } 0 .. 2) });
 	eval { end_dump($run) };
 	($rc, undef, $err) = run_parrestore($node, gated_database(), $archive, '--resume', '-j2');
 	is("$rc$err", '0', 'another run has taken over: resumed once more');
@@ -120,14 +114,7 @@ SH
 }
 {
 	my $run = gated_tasks(1, '');
-	my $leader = q{FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND objid <> 42 AND granted};
-	my $old = value($node, 'postgres', "SELECT pid $leader");
-	terminate($node, split /\n/, value($node, 'postgres', q{SELECT pid FROM pg_stat_activity
-		WHERE application_name = 'pg_pardump' AND wait_event IS DISTINCT FROM 'advisory'}));
-	wait_in_run($run, 'the leader has its lock again', sub {
-		my $new = value($node, 'postgres', "SELECT pid $leader");
-		return $new ne '' && $new ne $old;
-	});
+	end_leaders_sessions($node, $run);
 	open_gate();
 	# a worker that was at work may have been among them
 	restored_ok($run, 'sessions of the leader ended', qr/\A(?!.*error: )/s);

@@ -12,10 +12,10 @@ use Pardump::Background qw(end_dump wait_in_run terminate);
 use Pardump::Cluster qw(new_path value);
 use Pardump::Copy qw(start_load);
 use Pardump::Gate qw(hold_gates close_gate open_gate wait_at_gate);
-use Pardump::GatedRestore qw(start_gated gated_tasks wait_for_last_task begin_gated_restore gated_archive gated_database gated_runner
+use Pardump::GatedRestore qw(start_gated gated_tasks begin_gated_restore gated_archive gated_database
   restored_ok);
 use Pardump::Restore qw(stock_archives);
-use Pardump::RestoreTasks qw(restore_runner);
+use Pardump::Tasks qw(restore_runner side_by_side last_task);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
@@ -37,7 +37,7 @@ sub looks
 {
 	my $run = gated_tasks(1, '', '--retries=8');
 	my ($plan) = glob gated_archive() . '/plan.restore.*/plan.json';
-	my $last = wait_for_last_task($run);
+	my $last = last_task($run);
 	my $other = ($last + 1) % 3;
 	$node->stop('immediate');
 	wait_in_run($run, 'the leader waits for some seconds', sub { return $run->{err} =~ /the leader lost .* retry 5 of 8/s });
@@ -60,7 +60,7 @@ sub looks
 # lost: it is noted all the same, and the task not run again
 
 {
-	my $run = begin_gated_restore($stock{directory}, '--tasks=1', gated_runner(''), '--retries=0', '--chunk-size=64kB');
+	my $run = begin_gated_restore($stock{directory}, '--tasks=1', side_by_side('', 'pg_parrestore'), '--retries=0', '--chunk-size=64kB');
 	wait_at_gate($node, $run, 1);
 	terminate($node, looks());
 	open_gate();

@@ -15,7 +15,7 @@ use Pardump::Copy qw(sessions_left);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
 use Pardump::Restore qw(run_parrestore start_parrestore);
-use Pardump::RestoreTasks qw(restore_runner $side_by_side);
+use Pardump::Tasks qw(restore_runner all_tasks);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -48,7 +48,7 @@ my @pieces = ('--chunk-size=64kB');
 sub by_tasks
 {
 	my ($n) = @_;
-	return ("--tasks=$n", restore_runner($side_by_side), '--plan=' . new_path('plan') . '/plan.json', @pieces);
+	return ("--tasks=$n", restore_runner(all_tasks()), '--plan=' . new_path('plan') . '/plan.json', @pieces);
 }
 
 # Until what can be is there, and one session waits at the gate.

@@ -15,7 +15,7 @@ use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::Restore qw(run_parrestore errors_ignored stock_archives);
-use Pardump::RestoreTasks qw(restore_runner $side_by_side);
+use Pardump::Tasks qw(restore_runner all_tasks liar);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -69,6 +69,7 @@ sub restored_ok
 	return;
 }
 
+my $side_by_side = all_tasks();
 my $all = restore_runner($side_by_side);
 
 # ---- all goes well, with each kind of archive
@@ -104,7 +105,7 @@ my $mark = new_path('mark');
 restored_ok('a task that was not run',
 	qr/^pg_parrestore: warning: the command ended with exit code 3; tasks to be run again: 1; retry 1 of 1\n$/,
 	$ours, '--tasks=3', '--retries=1',
-	restore_runner("if [ -e '$mark' ]; then echo \"\$@\" >'$mark'; $side_by_side fi; touch '$mark'; one 0; one 2; exit 3"));
+	restore_runner("if [ -e '$mark' ]; then echo \"\$@\" >'$mark'; $side_by_side; fi; touch '$mark'; one 0; one 2; exit 3"));
 is(slurp_file($mark), "1\n", 'only that one was run again');
 
 # ---- more tasks than there is to do; one
@@ -188,14 +189,7 @@ foreach my $how ([ 'by tasks', '--tasks=2', $all ], [ 'by workers', '-j2' ])
 
 {
 	my $db = new_database();
-	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--tasks=2', '--retries=0', restore_runner(<<'SH'));
-umask 077
-line() { echo "{\"is\": \"$1\", $2 \"checksum\": \"\"}" >>"${PLAN%/*}/0.liar.1.results"; }
-line run "$(grep -o '"run": "[0-9a-f]*",' "$PLAN")"
-for i in $(seq 0 $(($(grep -o '"files": [0-9]*' "$PLAN" | cut -c10-) - 1))); do line file "\"number\": $i,"; done
-for i in $(seq 0 19); do line object "\"number\": $i,"; done
-line end
-SH
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--tasks=2', '--retries=0', restore_runner(liar(q{$(grep -o '"files": [0-9]*' "$PLAN" | cut -c10-)})));
 	is($rc, 1, 'a liar: exit code');
 	unlike($err, qr/results ".*" are not/, 'a liar: it was understood');
 	like($err, qr/the command ended with exit code 0: rows of tasks 0,1 are missing\n.*Missing: /, 'a liar: all is missing');

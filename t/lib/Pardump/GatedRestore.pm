@@ -8,20 +8,20 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Background qw(end_dump wait_in_run);
-use Pardump::Cluster qw(start_cluster make_database new_path sql dump_ok);
+use Pardump::Background qw(end_dump);
+use Pardump::Cluster qw(start_cluster make_database sql dump_ok);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::Gate qw(gate_sql hold_gates close_gate wait_at_gate);
 use Pardump::Restore qw(start_parrestore);
-use Pardump::RestoreTasks qw(restore_runner);
+use Pardump::Tasks qw(side_by_side);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(start_gated gated_archive gated_database gated_runner gated_tasks begin_gated_restore
-  wait_for_last_task pid_of_task are_gone complete_ok restored_ok);
+our @EXPORT_OK = qw(start_gated gated_archive gated_database gated_tasks begin_gated_restore
+  complete_ok restored_ok);
 
-my ($node, $archive, $data, $schema, $pids, $db);
+my ($node, $archive, $data, $schema, $db);
 my $names = 0;
 
 # A server with the database "gated"; its archive is gated_archive().
@@ -46,8 +46,6 @@ SQL
 	$data = fingerprint($node, 'gated');
 	$schema = schema_text($node, 'gated');
 	$archive = dump_ok($node, 'gated', 'ours', 'pg_pardump', '--max-table-segment-pages=50');
-	$pids = new_path('pids');
-	mkdir $pids or die "could not make \"$pids\": $!";
 	return $node;
 }
 
@@ -56,41 +54,11 @@ sub gated_archive { return $archive; }
 # That of the restore that was begun last.
 sub gated_database { return $db; }
 
-# A command that runs tasks side by side, each with one worker; it leaves their
-# process IDs.  $first may say otherwise how one runs.
-sub gated_runner
-{
-	my ($first) = @_;
-	return restore_runner(<<"SH");
-task() { exec pg_parrestore --plan="\$PLAN" --task=\$1/\$N; }
-$first
-for i in "\$@"; do (task \$i) & echo \$! >'$pids'/\$i; done
-rc=0; for i in "\$@"; do wait \$(cat '$pids'/\$i) || rc=\$?; done
-exit \$rc
-SH
-}
-
-sub pid_of_task { return slurp_file("$pids/$_[0]") + 0; }
-
-# The one that waits at the gate, when the others have ended.
-sub wait_for_last_task
-{
-	my ($run) = @_;
-	my @alive;
-	wait_in_run($run, 'only one task is left', sub {
-		@alive = grep { -d '/proc/' . pid_of_task($_) && slurp_file('/proc/' . pid_of_task($_) . '/stat') !~ /\) Z / } 0 .. 2;
-		return @alive == 1;
-	});
-	return $alive[0];
-}
-
-sub are_gone { return !grep { kill 0 => $_ } @_; }
-
 # A restore of which so many sessions wait at the gate, at one chunk.
 sub gated_tasks
 {
 	my ($waiting, $first, @options) = @_;
-	my $run = begin_gated_restore($archive, gated_runner($first), '--tasks=3', @options);
+	my $run = begin_gated_restore($archive, side_by_side($first, 'pg_parrestore'), '--tasks=3', @options);
 	wait_at_gate($node, $run, $waiting);
 	return $run;
 }

@@ -1,6 +1,6 @@
 
-# Commands for --run-tasks: one that runs tasks side by side on this machine, and
-# tells of their processes; and those that the documentation recommends.
+# Commands for --run-tasks: those that run tasks on this machine, and tell of their
+# processes; and those that the documentation recommends.
 
 package Pardump::Tasks;
 
@@ -10,40 +10,117 @@ use warnings;
 use Cwd qw(abs_path);
 use Exporter 'import';
 use File::Basename;
-use Pardump::Cluster qw(new_path);
+use Pardump::Background qw(wait_in_run terminate);
+use Pardump::Cluster qw(new_path value);
 use Pardump::Command qw(text_file);
 use PostgreSQL::Test::Utils;
 
-our @EXPORT_OK = qw(side_by_side task_pid recipe);
+our @EXPORT_OK = qw(runner restore_runner all_tasks liar side_by_side task_pid last_task are_gone
+  wait_for_second_attempt end_leaders_sessions recipe);
 
 my $pids;
 
-# side_by_side($first): the option.  The shell's text comes before the tasks begin;
-# it has the plan as $PLAN, their number as $N, those to be run as $@, and may define
-# task() anew, which becomes a task.
-sub side_by_side
+# runner($body, $jobs, $program): the option for a shell script with this body, in
+# which $PLAN and $N are the plan and the number of tasks, "$@" those to be run, and
+# "one I" runs task I, by task(), which becomes it and may be defined anew.
+sub runner
 {
-	my ($first) = @_;
-	if (!defined $pids)
-	{
-		$pids = new_path('pids');
-		mkdir $pids or die "could not make \"$pids\": $!";
-	}
+	my ($body, $jobs, $program) = @_;
+	$jobs //= 2;
+	$program //= 'pg_pardump';
 	my $path = text_file('runner', <<"SH");
 #!/bin/sh
 PLAN=\$1; N=\$2; shift 2
-task() { exec pg_pardump --plan="\$PLAN" --task=\$1/\$N; }
-$first
-for i in "\$@"; do (task \$i) & echo \$! >'$pids'/\$i; done
-rc=0; for i in "\$@"; do wait \$(cat '$pids'/\$i) || rc=\$?; done
-exit \$rc
+task() { exec $program --plan="\$PLAN" --task=\$1/\$N -j$jobs; }
+one() { (task \$1); }
+$body
 SH
 	chmod 0755, $path or die "could not make \"$path\" executable: $!";
 	return "--run-tasks=$path %p %n %L";
 }
 
+sub restore_runner { my ($body, $jobs) = @_; return runner($body, $jobs, 'pg_parrestore'); }
+
+# A body, or its end: runs all tasks that are to be run side by side, and ends as one
+# of them that failed.
+sub all_tasks
+{
+	if (!defined $pids)
+	{
+		$pids = new_path('pids');
+		mkdir $pids or die "could not make \"$pids\": $!";
+	}
+	return <<"SH" . 'exit $rc';
+pids=; rc=0
+for i in "\$@"; do (task \$i) & echo \$! >'$pids'/\$i; pids="\$pids \$!"; done
+for p in \$pids; do wait \$p || rc=\$?; done
+SH
+}
+
+# A body that tells of rows that are not there; of so many files, by the shell.
+sub liar
+{
+	my ($files) = @_;
+	return <<"SH";
+umask 077
+line() { echo "{\\"is\\": \\"\$1\\", \$2 \\"checksum\\": \\"\\"}" >>"\${PLAN%/*}/0.liar.1.results"; }
+line run "\$(grep -o '"run": "[0-9a-f]*",' "\$PLAN")"
+for i in \$(seq 0 \$(($files - 1))); do line file "\\"number\\": \$i,"; done
+for i in \$(seq 0 19); do line object "\\"number\\": \$i,"; done
+line end
+SH
+}
+
+# The option: all tasks side by side, each with one worker, after this text.
+sub side_by_side
+{
+	my ($first, $program) = @_;
+	return runner("$first\n" . all_tasks(), 1, $program);
+}
+
 # The process of a task that was begun last.
 sub task_pid { return slurp_file("$pids/$_[0]") + 0; }
+
+# Until all tasks of three but one have done what they can do; that one.
+sub last_task
+{
+	my ($run) = @_;
+	my @alive;
+	wait_in_run($run, 'only one task is left', sub {
+		@alive = grep { -d '/proc/' . task_pid($_) && slurp_file('/proc/' . task_pid($_) . '/stat') !~ /\) Z / } 0 .. 2;
+		return @alive == 1;
+	});
+	return $alive[0];
+}
+
+# Of processes.
+sub are_gone { return !grep { kill 0 => $_ } @_; }
+
+# Until one of two attempts at a job waits on the target for the other.
+sub wait_for_second_attempt
+{
+	my ($target, $run) = @_;
+	wait_in_run($run, 'an attempt waits for the other', sub {
+		return value($target, 'postgres', q{SELECT count(*) FROM pg_stat_activity
+			WHERE wait_event = 'transactionid' AND query ~ 'pardump_restore.done'}) == 1;
+	});
+	return;
+}
+
+# End the leader's sessions on the target, and wait until it has its lock again.
+sub end_leaders_sessions
+{
+	my ($target, $run) = @_;
+	my $leader = q{FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND objid <> 42 AND granted};
+	my $old = value($target, 'postgres', "SELECT pid $leader");
+	terminate($target, split /\n/, value($target, 'postgres', q{SELECT pid FROM pg_stat_activity
+		WHERE application_name = 'pg_pardump' AND wait_event IS DISTINCT FROM 'advisory'}));
+	wait_in_run($run, 'the leader has its lock again', sub {
+		my $new = value($target, 'postgres', "SELECT pid $leader");
+		return $new ne '' && $new ne $old;
+	});
+	return;
+}
 
 # The command of doc/many_hosts.md that begins with this program, as it stands there.
 sub recipe
