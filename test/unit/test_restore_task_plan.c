@@ -52,7 +52,7 @@ make_sample(Sample * sample)
 	head->chunk_bytes = UINT64CONST(1) << 40;
 	head->data_only = true;
 	head->toast_compression = "lz4";
-	head->retries = 5;
+	head->run.retries = 5;
 	head->n_files = N_FILES;
 	head->n_groups = 1;
 	sample->tables[0] = (RestoreTaskTable)
@@ -123,10 +123,10 @@ check_head(const RestoreTaskHead *found, const RestoreTaskHead *wanted)
 	is_text(found->history, "", "an empty text");
 	is_text(found->incarnation, "now", "the target's incarnation");
 	ok(found->chunk_bytes == wanted->chunk_bytes, "a large number");
-	is_text(found->role, NULL, "no role");
-	ok(found->data_only && !found->disable_triggers && !found->enable_row_security, "flags");
+	is_text(found->run.role, NULL, "no role");
+	ok(found->data_only && !found->disable_triggers && !found->run.enable_row_security, "flags");
 	is_text(found->toast_compression, "lz4", "TOAST");
-	is_number((int64) found->retries, 5, "retries");
+	is_number((int64) found->run.retries, 5, "retries");
 }
 
 static void

@@ -14,10 +14,10 @@
 #include "copy/copy_task_plan.h"
 #include "copy/copy_worker.h"
 #include "dump_tasks/read_task.h"
-#include "process/worker_process.h"
 #include "session/session_loss.h"
 #include "target/target_history.h"
 #include "tasks/task_address.h"
+#include "tasks/task_run.h"
 #include "tasks/task_server.h"
 
 typedef struct CopyTask
@@ -46,24 +46,14 @@ tell(CopyTask *task, TaskLineKind kind, int number, const FileResult *result)
 static void
 tell_job(CopyTask *task, const Job *job)
 {
-	const DumpPlan *plan = task->base.run.plan;
-	const FileResults *results = task->base.run.results;
-	const LargeObjectGroup *group;
+	const Run  *run = &task->base.run;
+	const FileResult *result;
 
-	if (job->kind == JOB_DATA_FILES)
-	{
-		for (int i = 0; i < job->n; i++)
-		{
-			int			no = plan->queue->files[job->first + i] - plan->chunks->files;
-
-			tell(task, TASK_LINE_FILE, no, &results->files[no]);
-		}
-		return;
-	}
-	group = &plan->objects->groups[job->first];
-	for (int i = 0; i < group->n_oids; i++)
-		tell(task, TASK_LINE_OBJECT, group->first_object + i,
-			 &results->objects[group->first_object + i]);
+	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
+		if (job->kind == JOB_DATA_FILES)
+			tell(task, TASK_LINE_FILE, result - run->results->files, result);
+		else
+			tell(task, TASK_LINE_OBJECT, result - run->results->objects, result);
 }
 
 /* ----------
@@ -103,7 +93,7 @@ job_is_done(void *arg, int no)
 	if (task->base.told[no])
 		return;					/* that it was refused */
 	tell_job(task, &task->base.run.plan->queue->jobs[task->base.jobs[no]]);
-	read_task_flush(&task->base);
+	task_result_flush(&task->base.results);
 	task->base.told[no] = true;
 }
 
@@ -155,10 +145,8 @@ begin_target(CopyTask *task)
 
 	settle_target(task);
 	cause = session_try(check_target, task);
-	if (cause == NULL)
-		return;
-	pg_log_error("%s", cause);
-	exit(WORKER_EXIT_RETRY);
+	if (cause)
+		task_run_give_up(cause);
 }
 
 static void
@@ -195,6 +183,6 @@ copy_task(const Options *options)
 	prepare_work(task);
 	read_task_begin_attempt(&task->base);
 	read_task_run(&task->base, &pool_task);
-	read_task_end(&task->base);
+	task_result_end(&task->base.results);
 	task_servers_close(task->base.servers);
 }

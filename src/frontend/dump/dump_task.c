@@ -151,7 +151,7 @@ job_is_done(void *arg, int no)
 	if (task->base.told[no])
 		return;					/* that it was refused */
 	for_each_file(task, task->base.jobs[no], tell_file);
-	read_task_flush(&task->base);
+	task_result_flush(&task->base.results);
 	task->base.told[no] = true;
 }
 
@@ -166,7 +166,8 @@ begin_attempt(DumpTask *task)
 
 	read_task_begin_attempt(&task->base);
 	task->archive = pipe ? archive_dir_create_piped(pipe) :
-		archive_dir_of_attempt(task->base.directory, task->base.attempt,
+		archive_dir_of_attempt(task->base.results.directory,
+							   task->base.results.attempt,
 							   !task->base.task_plan->head.no_sync);
 	task->base.run.archive = task->archive;
 }
@@ -202,7 +203,7 @@ dump_task(const Options *options)
 	begin_attempt(task);
 	cleanup_push(remove_files, task);
 	read_task_run(&task->base, &pool_task);
-	read_task_end(&task->base);
+	task_result_end(&task->base.results);
 	cleanup_forget_all();
 	task_servers_close(task->base.servers);
 }

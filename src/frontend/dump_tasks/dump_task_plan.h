@@ -22,14 +22,11 @@ typedef struct DumpTaskHead
 	char	   *server_compression; /* NULL = tasks compress */
 	char	   *checksums;
 	int			lock_wait_ms;
-	char	   *role;
 	char	   *extra_float_digits;
 	bool		quote_all_identifiers;
-	bool		enable_row_security;
 	bool		no_sync;
 	char	   *archive;		/* its directory; NULL with a command */
 	char	   *pipe_command;
-	uint64		retries;
 	int			server_version;
 	int			block_bytes;
 	char	   *extension_missing;	/* why it is not used */

@@ -8,6 +8,7 @@
 #include "dump_tasks/dump_task_write.h"
 #include "stream/hex.h"
 #include "tasks/task_address.h"
+#include "tasks/task_run.h"
 #include "tasks/task_server.h"
 
 /* What is written in place of the columns that are masked. */
@@ -139,12 +140,7 @@ make_head(const char *what, const Source *source, const DumpPlan *plan,
 {
 	const Options *options = source->options;
 	DumpTaskHead head = {
-		.run.version = PARDUMP_VERSION,
-		.run.what = unconstify(char *, what),
-		.run.run_id = unconstify(char *, run_id),
-		.run.n_tasks = (int) options->tasks,
-		.run.conninfo = task_address_of(source->conn, source->address),
-		.run.server = task_server_read(source->conn),
+		.run = task_run_make(what, run_id, options, source->conn, source->address),
 		.snapshot = unconstify(char *, plan->snapshot),
 		.snapshot_identity = unconstify(char *, plan->snapshot_identity),
 		.encoding = unconstify(char *, plan->encoding),
@@ -152,14 +148,11 @@ make_head(const char *what, const Source *source, const DumpPlan *plan,
 		.server_compression = unconstify(char *, plan->server_compress),
 		.checksums = pg_checksum_type_name(plan->checksum_type),
 		.lock_wait_ms = plan->lock_wait_ms,
-		.role = unconstify(char *, options->role),
 		.extra_float_digits = unconstify(char *, options->extra_float_digits),
 		.quote_all_identifiers = options->quote_all_identifiers,
-		.enable_row_security = options->enable_row_security,
 		.no_sync = options->sync_method == SYNC_NONE,
 		.archive = options->directory ? make_absolute_path(options->directory) : NULL,
 		.pipe_command = unconstify(char *, options->pipe_command),
-		.retries = options->retries,
 		.server_version = plan->tables->server_version,
 		.block_bytes = plan->tables->block_bytes,
 		.extension_missing = unconstify(char *, plan->extension->missing),

@@ -6,9 +6,9 @@
 
 #include "base/interrupt.h"
 #include "dump_tasks/read_task.h"
-#include "options/task_options.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
+#include "tasks/task_run.h"
 #include "tasks/task_server.h"
 
 /* ----------
@@ -23,15 +23,11 @@ settle_options(ReadTask *task, const Options *options)
 	const DumpTaskHead *head = &task->task_plan->head;
 
 	task->options = *options;
-	task->options.role = head->role;
 	task->options.extra_float_digits = head->extra_float_digits;
 	task->options.quote_all_identifiers = head->quote_all_identifiers;
-	task->options.enable_row_security = head->enable_row_security;
-	task->options.retries = head->retries;
 	task->options.pipe_command = head->pipe_command;
 	task->options.incremental_copy_method = head->copy_method;
-	task_options_read_planned(options->task, head->run.n_tasks, &task->task,
-							  &task->n_tasks);
+	task_run_settle(&head->run, &task->options, &task->task, &task->n_tasks);
 }
 
 static void
@@ -64,23 +60,15 @@ read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
 	cause = task_servers_connect(task->servers,
 								 Min(task->options.jobs, task->n_jobs));
 	if (cause)
-	{
-		pg_log_error("%s", cause);
-		exit(WORKER_EXIT_RETRY);
-	}
+		task_run_give_up(cause);
 	run_make_results(&task->run, task_plan->plan.checksum_type);
 }
 
 void
 read_task_begin_attempt(ReadTask *task)
 {
-	task->directory = make_absolute_path(task->options.plan);
-	get_parent_directory(task->directory);
-	task->attempt = task_result_attempt(task->task);
-	task->results_path = psprintf("%s/%s" TASK_RESULT_SUFFIX, task->directory,
-								  task->attempt);
-	task->results_fd = task_result_begin(task->results_path,
-										 task->task_plan->head.run.run_id);
+	task_result_begin(&task->results, task->options.plan, task->task,
+					  task->task_plan->head.run.run_id);
 }
 
 /* ----------
@@ -97,13 +85,7 @@ read_task_tell(ReadTask *task, TaskLineKind kind, int number)
 		line.result = results->files[number];
 	else if (kind == TASK_LINE_OBJECT)
 		line.result = results->objects[number];
-	task_result_write(task->results_fd, task->results_path, &line);
-}
-
-void
-read_task_flush(ReadTask *task)
-{
-	task_result_flush(task->results_fd, task->results_path);
+	task_result_write(&task->results, &line);
 }
 
 /* ----------
@@ -166,7 +148,7 @@ run_refused(void *arg, const WorkerTask *pool_task, int no)
 
 	pg_log_warning("%s is left to the leader: its lock cannot be had here", what);
 	read_task_tell(task, TASK_LINE_REFUSED, task->jobs[no]);
-	read_task_flush(task);
+	task_result_flush(&task->results);
 	task->told[no] = true;
 	free(what);
 	return true;
@@ -197,15 +179,4 @@ read_task_run(ReadTask *task, WorkerTask *pool_task)
 	task->care->n_servers = task_servers_count(task->servers);
 	task->care->leader = task_server_leader_process(task->task_plan->head.run.run_id);
 	worker_pool_run(pool_task, &watch, task->options.jobs, task->n_jobs);
-}
-
-/* ----------
- * After
- * ----------
- */
-void
-read_task_end(ReadTask *task)
-{
-	read_task_tell(task, TASK_LINE_END, 0);
-	read_task_flush(task);
 }

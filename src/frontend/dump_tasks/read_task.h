@@ -27,10 +27,7 @@ typedef struct ReadTask
 	int		   *jobs;			/* of the queue, by the pool's number */
 	bool	   *told;			/* by the pool's number */
 	int			n_jobs;
-	char	   *directory;		/* the plan's */
-	char	   *attempt;		/* TASK.HOST.PROCESS.RANDOM */
-	char	   *results_path;
-	int			results_fd;
+	TaskResults results;		/* written by its first process alone */
 	TaskServers *servers;
 	WorkerCare *care;
 } ReadTask;
@@ -53,11 +50,7 @@ extern void read_task_begin_attempt(ReadTask *task);
  */
 extern void read_task_run(ReadTask *task, WorkerTask *pool_task);
 
-/* In the task's first process, the only one to write results. */
+/* Tell the result of a file, or object, or that a job was refused. */
 extern void read_task_tell(ReadTask *task, TaskLineKind kind, int number);
-extern void read_task_flush(ReadTask *task);
-
-/* It has done what it could: the last line. */
-extern void read_task_end(ReadTask *task);
 
 #endif							/* READ_TASK_H */

@@ -15,7 +15,6 @@
 #include "base/shared_memory.h"
 #include "job_log/job_log_archive.h"
 #include "job_log/job_log_open.h"
-#include "options/task_options.h"
 #include "restore/restore_pool.h"
 #include "restore/restore_resume.h"
 #include "restore/restore_task.h"
@@ -24,6 +23,7 @@
 #include "session/session_loss.h"
 #include "tasks/task_address.h"
 #include "tasks/task_result.h"
+#include "tasks/task_run.h"
 #include "toc/index_attach.h"
 #include "toc/toc_context.h"
 
@@ -43,8 +43,7 @@ typedef struct RestoreTask
 	RestoreWork work;
 	bool	   *told;			/* by data file */
 	bool	   *objects_told;	/* by large object */
-	char	   *results_path;
-	int			results_fd;
+	TaskResults results;
 } RestoreTask;
 
 /* ----------
@@ -61,7 +60,7 @@ tell(RestoreTask *task, TaskLineKind kind, int number, const FileResult *result,
 	if (!result->done || told[number] ||
 		(!result->incomplete && result->start_us == 0))
 		return;
-	task_result_write(task->results_fd, task->results_path, &line);
+	task_result_write(&task->results, &line);
 	told[number] = true;
 }
 
@@ -70,26 +69,16 @@ static void
 job_is_done(void *arg, const Run *run, const Job *job)
 {
 	RestoreTask *task = arg;
-	const DumpPlan *plan = run->plan;
-	const LargeObjectGroup *group;
+	const FileResult *result;
 
-	if (job->kind == JOB_DATA_FILES)
-		for (int i = 0; i < job->n; i++)
-		{
-			int			no = plan->queue->files[job->first + i] - plan->chunks->files;
-
-			tell(task, TASK_LINE_FILE, no, &run->results->files[no],
+	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
+		if (job->kind == JOB_DATA_FILES)
+			tell(task, TASK_LINE_FILE, result - run->results->files, result,
 				 task->told);
-		}
-	else
-	{
-		group = &plan->objects->groups[job->first];
-		for (int i = 0; i < group->n_oids; i++)
-			tell(task, TASK_LINE_OBJECT, group->first_object + i,
-				 &run->results->objects[group->first_object + i],
+		else
+			tell(task, TASK_LINE_OBJECT, result - run->results->objects, result,
 				 task->objects_told);
-	}
-	task_result_flush(task->results_fd, task->results_path);
+	task_result_flush(&task->results);
 }
 
 /* ----------
@@ -128,14 +117,10 @@ settle_options(RestoreTask *task, const Options *options)
 	task->options = *options;
 	task->options.restore = head->archive;
 	task->options.chunk_bytes = head->chunk_bytes;
-	task->options.role = head->role;
 	task->options.data_only = head->data_only;
 	task->options.disable_triggers = head->disable_triggers;
-	task->options.enable_row_security = head->enable_row_security;
 	task->options.toast_compression = head->toast_compression;
-	task->options.retries = head->retries;
-	task_options_read_planned(options->task, head->run.n_tasks, &task->task,
-							  &task->n_tasks);
+	task_run_settle(&head->run, &task->options, &task->task, &task->n_tasks);
 }
 
 static void
@@ -283,7 +268,7 @@ skip_done(RestoreTask *task)
 	char	   *cause = session_try(read_log, task);
 
 	if (cause)
-		restore_task_session_give_up(cause);
+		task_run_give_up(cause);
 	restore_resume_skip(&task->work);
 	task->told = pg_malloc0((results->n_files + 1) * sizeof(bool));
 	task->objects_told = pg_malloc0((results->n_objects + 1) * sizeof(bool));
@@ -291,19 +276,6 @@ skip_done(RestoreTask *task)
 		task->told[i] = task->work.left_out[i];
 	for (int i = 0; i < results->n_objects; i++)
 		task->objects_told[i] = results->objects[i].done;
-}
-
-static void
-begin_attempt(RestoreTask *task)
-{
-	char	   *directory = make_absolute_path(task->options.plan);
-
-	get_parent_directory(directory);
-	task->results_path = psprintf("%s/%s" TASK_RESULT_SUFFIX, directory,
-								  task_result_attempt(task->task));
-	task->results_fd = task_result_begin(task->results_path,
-										 task->task_plan->head.run.run_id);
-	free(directory);
 }
 
 static void
@@ -325,7 +297,6 @@ void
 restore_task(const Options *options)
 {
 	RestoreTask *task = pg_malloc0(sizeof(RestoreTask));
-	TaskLine	end = {.kind = TASK_LINE_END};
 
 	toc_context_share();
 	task->task_plan = restore_task_plan_read(options->plan);
@@ -335,9 +306,9 @@ restore_task(const Options *options)
 	connect_first(task);
 	prepare_work(task);
 	skip_done(task);
-	begin_attempt(task);
+	task_result_begin(&task->results, task->options.plan, task->task,
+					  task->task_plan->head.run.run_id);
 	run_pool(task);
 	restore_task_session_end(&task->session);
-	task_result_write(task->results_fd, task->results_path, &end);
-	task_result_flush(task->results_fd, task->results_path);
+	task_result_end(&task->results);
 }

@@ -14,10 +14,9 @@
 #include "status/progress_rows.h"
 #include "status/run_event.h"
 #include "stream/hex.h"
-#include "tasks/task_address.h"
 #include "tasks/task_deal.h"
 #include "tasks/task_leader.h"
-#include "tasks/task_server.h"
+#include "tasks/task_run.h"
 
 /* While waiting for tasks; and how often to read the log then. */
 #define WAIT_US 100000
@@ -74,25 +73,17 @@ write_plan(const RestoreLeader *leader)
 	const Options *options = work->run->options;
 	const DumpPlan *plan = work->run->plan;
 	RestoreTaskPlan task = {
-		.head.run.version = PARDUMP_VERSION,
-		.head.run.what = TASKS_RESTORE,
-		.head.run.run_id = leader->run_id,
-		.head.run.n_tasks = (int) options->tasks,
-		.head.run.conninfo = task_address_of(work->target->conn,
-											 work->target->address),
-		.head.run.server = task_server_read(work->target->conn),
+		.head.run = task_run_make(TASKS_RESTORE, leader->run_id, options,
+								  work->target->conn, work->target->address),
 		.head.archive = make_absolute_path(options->restore),
 		.head.identity = unconstify(char *, work->identity),
 		.head.attempt = work->log->attempt,
 		.head.history = unconstify(char *, work->target->history),
 		.head.incarnation = unconstify(char *, work->target->incarnation),
 		.head.chunk_bytes = options->chunk_bytes,
-		.head.role = unconstify(char *, options->role),
 		.head.data_only = options->data_only,
 		.head.disable_triggers = options->disable_triggers,
-		.head.enable_row_security = options->enable_row_security,
 		.head.toast_compression = unconstify(char *, options->toast_compression),
-		.head.retries = options->retries,
 		.head.n_files = plan->chunks->n_files,
 		.head.n_groups = plan->objects->n_groups,
 		.ids.elements = (char *) unconstify(int *, work->ids),

@@ -18,12 +18,9 @@ static const PlanField head_fields[] = {
 	HEAD("history", PLAN_TEXT, history),
 	HEAD("incarnation", PLAN_TEXT, incarnation),
 	HEAD("chunk_bytes", PLAN_UINT64, chunk_bytes),
-	HEAD("role", PLAN_TEXT, role),
 	HEAD("data_only", PLAN_BOOL, data_only),
 	HEAD("disable_triggers", PLAN_BOOL, disable_triggers),
-	HEAD("enable_row_security", PLAN_BOOL, enable_row_security),
 	HEAD("toast_compression", PLAN_TEXT, toast_compression),
-	HEAD("retries", PLAN_UINT64, retries),
 	HEAD("files", PLAN_INT, n_files),
 	HEAD("groups", PLAN_INT, n_groups),
 	{NULL}

@@ -31,12 +31,9 @@ typedef struct RestoreTaskHead
 	char	   *history;		/* of the target: see target_history_read() */
 	char	   *incarnation;	/* see TARGET_INCARNATION_SQL */
 	uint64		chunk_bytes;
-	char	   *role;
 	bool		data_only;
 	bool		disable_triggers;
-	bool		enable_row_security;
 	char	   *toast_compression;
-	uint64		retries;
 	int			n_files;		/* of the plan */
 	int			n_groups;
 } RestoreTaskHead;

@@ -9,12 +9,12 @@
 #include "base/interrupt.h"
 #include "base/retry.h"
 #include "job_log/restore_log.h"
-#include "process/worker_process.h"
 #include "restore_tasks/restore_task_session.h"
 #include "session/connection_limit.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "target/target_history.h"
+#include "tasks/task_run.h"
 #include "tasks/task_server.h"
 
 /* How often to look whether the leader is there. */
@@ -57,13 +57,6 @@ lose_target(RestoreTaskSession *session)
 	PQfinish(session->target->conn);
 	session->target->conn = NULL;
 	session->gone_since = 0;
-}
-
-void
-restore_task_session_give_up(char *cause)
-{
-	pg_log_error("%s", cause);
-	exit(WORKER_EXIT_RETRY);
 }
 
 /* ----------
@@ -139,12 +132,12 @@ restore_task_session_begin(RestoreTaskSession *session)
 	session->unnoted = pg_malloc0((session->plan->head.n_files + 1) *
 								  sizeof(DataFile *));
 	if (cause)
-		restore_task_session_give_up(cause);
+		task_run_give_up(cause);
 	for (;;)
 	{
 		look_for_leader(session);
 		if (session->target->conn == NULL)
-			restore_task_session_give_up(pg_strdup("the server does not say who holds a lock"));
+			task_run_give_up("the server does not say who holds a lock");
 		if (session->gone_since == 0)
 			break;
 		interrupt_check();
@@ -212,7 +205,7 @@ restore_task_session_end(RestoreTaskSession *session)
 		char	   *cause;
 
 		if (retry.n > max_retries)
-			restore_task_session_give_up(pg_strdup("what is loaded could not be noted on the target"));
+			task_run_give_up("what is loaded could not be noted on the target");
 		/* at once, as it may have been lost a moment ago */
 		pg_usleep(delay_ms * 1000L);
 		delay_ms = retry_later(&retry);

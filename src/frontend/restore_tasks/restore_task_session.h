@@ -34,9 +34,6 @@ typedef struct RestoreTaskSession
  */
 extern void restore_task_session_begin(RestoreTaskSession *session);
 
-/* No session at this time: end with WORKER_EXIT_RETRY.  Owns the cause. */
-pg_noreturn extern void restore_task_session_give_up(char *cause);
-
 /*
  * Several times a second.  Exits with a message when the leader has been gone
  * for longer than it can need to connect again.

@@ -18,6 +18,9 @@ const PlanField task_run_fields[] = {
 	RUN("timeline", PLAN_TEXT, server.timeline),
 	RUN("database", PLAN_TEXT, server.database),
 	RUN("user", PLAN_TEXT, server.user),
+	RUN("role", PLAN_TEXT, role),
+	RUN("enable_row_security", PLAN_BOOL, enable_row_security),
+	RUN("retries", PLAN_UINT64, retries),
 	{NULL}
 };
 

@@ -39,6 +39,9 @@ typedef struct TaskRun
 	int			n_tasks;
 	char	   *conninfo;		/* how the leader has reached the server */
 	TaskServer	server;
+	char	   *role;			/* options; NULL if there is none */
+	bool		enable_row_security;
+	uint64		retries;
 } TaskRun;
 
 extern const PlanField task_run_fields[];	/* of TaskRun */

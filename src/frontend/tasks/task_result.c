@@ -78,25 +78,24 @@ host_name(void)
 	return name;
 }
 
-/* Another attempt's may have the same host and process, in a container. */
-char *
-task_result_attempt(int task)
-{
-	return psprintf("%d.%s.%d.%s", task, host_name(), (int) getpid(),
-					hex_random(4));
-}
-
-int
-task_result_begin(const char *path, const char *run_id)
+void
+task_result_begin(TaskResults *results, const char *plan, int task,
+				  const char *run_id)
 {
 	TaskLine	line = {.kind = TASK_LINE_RUN,.run_id = unconstify(char *, run_id)};
-	int			fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
-						  0600);
 
-	if (fd < 0)
-		pg_fatal("could not create file \"%s\": %m", path);
-	task_result_write(fd, path, &line);
-	return fd;
+	results->directory = make_absolute_path(plan);
+	get_parent_directory(results->directory);
+	/* another attempt's may have the same host and process, in a container */
+	results->attempt = psprintf("%d.%s.%d.%s", task, host_name(),
+								(int) getpid(), hex_random(4));
+	results->path = psprintf("%s/%s" TASK_RESULT_SUFFIX, results->directory,
+							 results->attempt);
+	results->fd = open(results->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+					   0600);
+	if (results->fd < 0)
+		pg_fatal("could not create file \"%s\": %m", results->path);
+	task_result_write(results, &line);
 }
 
 static void
@@ -134,7 +133,7 @@ free_texts(LineMembers *values)
 }
 
 void
-task_result_write(int fd, const char *path, const TaskLine *line)
+task_result_write(const TaskResults *results, const TaskLine *line)
 {
 	const FileResult *result = &line->result;
 	LineMembers values = {
@@ -163,16 +162,25 @@ task_result_write(int fd, const char *path, const TaskLine *line)
 	appendPQExpBufferStr(&buf, "}\n");
 	if (PQExpBufferDataBroken(buf))
 		pg_fatal("out of memory");
-	write_all(fd, path, buf.data, buf.len);
+	write_all(results->fd, results->path, buf.data, buf.len);
 	termPQExpBuffer(&buf);
 	free_texts(&values);
 }
 
 void
-task_result_flush(int fd, const char *path)
+task_result_flush(const TaskResults *results)
 {
-	if (fsync(fd) < 0)
-		pg_fatal("could not flush \"%s\" to disk: %m", path);
+	if (fsync(results->fd) < 0)
+		pg_fatal("could not flush \"%s\" to disk: %m", results->path);
+}
+
+void
+task_result_end(const TaskResults *results)
+{
+	TaskLine	line = {.kind = TASK_LINE_END};
+
+	task_result_write(results, &line);
+	task_result_flush(results);
 }
 
 /* False if it is none. */

@@ -46,17 +46,28 @@ typedef struct TaskLine
 								 * it was read */
 } TaskLine;
 
-/* The name of this attempt at a task: TASK.HOST.PROCESS.RANDOM; owned. */
-extern char *task_result_attempt(int task);
+/* In a task: what this attempt at it tells. */
+typedef struct TaskResults
+{
+	char	   *directory;		/* the plan's */
+	char	   *attempt;		/* its name, TASK.HOST.PROCESS.RANDOM */
+	char	   *path;			/* of its file */
+	int			fd;
+} TaskResults;
 
-/* Begin the file of an attempt; returns its descriptor. */
-extern int	task_result_begin(const char *path, const char *run_id);
+/* Begin the file of an attempt, beside the plan at this path. */
+extern void task_result_begin(TaskResults *results, const char *plan,
+							  int task, const char *run_id);
 
-/* Append a line to it.  Exits with a message on failure. */
-extern void task_result_write(int fd, const char *path, const TaskLine *line);
+/* Append a line to it.  Exits with a message on failure, as what follows. */
+extern void task_result_write(const TaskResults *results,
+							  const TaskLine *line);
 
-/* See that all lines are on disk, the directory's entry of it too. */
-extern void task_result_flush(int fd, const char *path);
+/* See that all lines are on disk. */
+extern void task_result_flush(const TaskResults *results);
+
+/* It has done what it could: the last line, on disk. */
+extern void task_result_end(const TaskResults *results);
 
 /* Read a line, without its end; false if it is none. */
 extern bool task_result_read(const char *text, size_t len, TaskLine *line);
