@@ -54,14 +54,12 @@ take_from_log(const TaskGather *gather, const char *name)
 static void
 settle_job(const Run *run, const JobLog *now, int job)
 {
-	char	   *name = copy_log_job(job);
-	bool		done = job_log_is_done(now, name);
+	bool		done = job_log_has(now, copy_log_job(job));
 	FileResult *result;
 
 	for (int i = 0; (result = run_job_result(run, &run->plan->queue->jobs[job],
 											 i)) != NULL; i++)
 		result->done = done;
-	free(name);
 }
 
 void

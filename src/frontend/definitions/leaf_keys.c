@@ -247,11 +247,7 @@ line_of_begin(const TocEntry *entry)
 static bool
 is_begun(const JobLog *log, const TocEntry *entry)
 {
-	char	   *line = line_of_begin(entry);
-	bool		result = job_log_is_done(log, line);
-
-	free(line);
-	return result;
+	return job_log_has(log, line_of_begin(entry));
 }
 
 /* False if the table does not have it. */
@@ -459,15 +455,10 @@ leaf_keys_find(PGconn *conn, const RestoreSchedule *schedule,
 	LeafKeys   *keys = pg_malloc0(sizeof(LeafKeys));
 
 	for (int i = 0; i < toc->n_entries; i++)
-	{
-		char	   *line = job_log_entry(&toc->entries[i]);
-
 		if (schedule->phases[i] == RESTORE_POST_DATA &&
 			toc_entry_is(&toc->entries[i], "FK CONSTRAINT") &&
-			!job_log_is_done(log, line))
+			!job_log_has(log, job_log_entry(&toc->entries[i])))
 			add_key(conn, keys, toc, i, log);
-		free(line);
-	}
 	if (keys->n_leaves > 0)
 		qsort(keys->leaves, keys->n_leaves, sizeof(LeafKey), compare_leaves);
 	/* of the run before: it may not have come to validate them */

@@ -92,6 +92,15 @@ job_log_is_done(const JobLog *log, const char *name)
 	return job_log_find(log, name) != NULL;
 }
 
+bool
+job_log_has(const JobLog *log, char *name)
+{
+	bool		result = job_log_is_done(log, name);
+
+	free(name);
+	return result;
+}
+
 void
 job_log_refuse_taken_over(void)
 {

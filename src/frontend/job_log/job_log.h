@@ -71,8 +71,9 @@ extern char *job_log_entry(const TocEntry *entry);
  */
 extern const JobLogLine *job_log_find(const JobLog *log, const char *name);
 
-/* Is there one? */
+/* Is there one?  The latter frees the name. */
 extern bool job_log_is_done(const JobLog *log, const char *name);
+extern bool job_log_has(const JobLog *log, char *name);
 
 /*
  * In the session's transaction, before it does what has this name: false if

@@ -153,11 +153,8 @@ static bool
 piece_is_done(void *arg, uint64 piece)
 {
 	const PieceRun *run = arg;
-	char	   *name = restore_log_piece(run->file, piece);
-	bool		result = job_log_is_done(run->loader->log, name);
 
-	free(name);
-	return result;
+	return job_log_has(run->loader->log, restore_log_piece(run->file, piece));
 }
 
 /* A use() of PieceWork. */

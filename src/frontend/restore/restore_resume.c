@@ -35,15 +35,6 @@ restore_resume_selection(const Options *options, const int *ids, int n_ids)
 	return result;
 }
 
-static bool
-is_noted(const JobLog *log, char *name)
-{
-	bool		result = job_log_is_done(log, name);
-
-	free(name);
-	return result;
-}
-
 static void
 skip_files(const RestoreWork *work)
 {
@@ -54,9 +45,9 @@ skip_files(const RestoreWork *work)
 	{
 		const DataFile *file = &chunks->files[i];
 
-		if (is_noted(work->log, restore_log_left_out(file)))
+		if (job_log_has(work->log, restore_log_left_out(file)))
 			work->left_out[i] = run_file_result(work->run, file)->incomplete = true;
-		if (!all && !is_noted(work->log, restore_log_file(file)))
+		if (!all && !job_log_has(work->log, restore_log_file(file)))
 			continue;
 		work->left_out[i] = true;
 		run_file_result(work->run, file)->done = true;
@@ -74,7 +65,7 @@ skip_objects(const RestoreWork *work)
 		const LargeObjectGroup *group = &objects->groups[i];
 
 		if (!all &&
-			!is_noted(work->log, restore_log_group(&work->plan->groups[i], group)))
+			!job_log_has(work->log, restore_log_group(&work->plan->groups[i], group)))
 			continue;
 		work->objects_left_out[i] = true;
 		for (int j = 0; j < group->n_oids; j++)

@@ -58,10 +58,9 @@ compare_notes(const Restore *restore, const JobLogKind * kinds)
 
 	for (int i = 0; i < tables->n_tables; i++)
 	{
-		char	   *name = restore_log_unlogged(&tables->tables[i]);
-		bool		noted = job_log_is_done(restore->log, name);
+		bool		noted = job_log_has(restore->log,
+										restore_log_unlogged(&tables->tables[i]));
 
-		free(name);
 		if (noted == (kinds[i] == JOB_LOG_UNLOGGED))
 			continue;
 		pg_log_error("the restore cannot be resumed: table %s was %s when it began",

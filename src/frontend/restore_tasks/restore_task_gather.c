@@ -134,18 +134,9 @@ set_done(FileResult *result, const ManifestFile *want)
 }
 
 static bool
-is_noted(const JobLog *now, char *name)
-{
-	bool		result = job_log_is_done(now, name);
-
-	free(name);
-	return result;
-}
-
-static bool
 file_is_noted(const RestoreTaskGather *gather, const JobLog *now, int no)
 {
-	return is_noted(now, restore_log_file(&gather->work->run->plan->chunks->files[no]));
+	return job_log_has(now, restore_log_file(&gather->work->run->plan->chunks->files[no]));
 }
 
 static bool
@@ -153,8 +144,8 @@ group_is_noted(const RestoreTaskGather *gather, const JobLog *now, int no)
 {
 	const RestoreTaskWork *work = gather->work;
 
-	return is_noted(now, restore_log_group(&work->plan->groups[no],
-										   &work->run->plan->objects->groups[no]));
+	return job_log_has(now, restore_log_group(&work->plan->groups[no],
+											  &work->run->plan->objects->groups[no]));
 }
 
 bool
