@@ -259,13 +259,6 @@ read_special(Options *options, char letter, const char *arg)
 }
 
 static void
-try_help(const char *progname)
-{
-	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
-	exit(1);
-}
-
-static void
 check_checksums(const char *method)
 {
 	if (method == NULL || pg_strcasecmp(method, "crc32c") == 0 ||
@@ -300,7 +293,7 @@ check_options(Options *options, const char *progname)
 	if (options->directory == NULL)
 	{
 		pg_log_error("no target directory specified");
-		try_help(progname);
+		help_try(progname);
 	}
 	if (strcmp(options->directory, "-") == 0)
 	{
@@ -382,7 +375,7 @@ backup_options_parse(int argc, char **argv)
 		const BackupOption *option = find_option(c);
 
 		if (option == NULL)
-			try_help(progname); /* getopt_long has said what is wrong */
+			help_try(progname); /* getopt_long has said what is wrong */
 		if (option->refused)
 			refuse(option);
 		if (!is_for_extract(option->row.name))
@@ -393,12 +386,7 @@ backup_options_parse(int argc, char **argv)
 	if (options->extract && not_for_extract)
 		pg_fatal("options --extract and --%s cannot be used together",
 				 not_for_extract);
-	if (optind < argc)
-	{
-		pg_log_error("too many command-line arguments (first is \"%s\")",
-					 argv[optind]);
-		try_help(progname);
-	}
+	help_refuse_more(argc, argv);
 	check_options(options, progname);
 	choose_database(&options->connection);
 	return options;

@@ -4,6 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "getopt_long.h"
+
 #include "options/help.h"
 
 static const char general_options[] =
@@ -259,4 +261,21 @@ help_if_asked(int argc, char **argv, const char *name,
 		printf("%s " PARDUMP_VERSION " (PostgreSQL " PG_VERSION ")\n", name);
 		exit(0);
 	}
+}
+
+void
+help_try(const char *progname)
+{
+	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
+	exit(1);
+}
+
+void
+help_refuse_more(int argc, char **argv)
+{
+	if (optind >= argc)
+		return;
+	pg_log_error("too many command-line arguments (first is \"%s\")",
+				 argv[optind]);
+	help_try(get_progname(argv[0]));
 }

@@ -127,13 +127,6 @@ static const struct option pg_dump_options[] = {
 	{NULL, 0, NULL, 0}
 };
 
-static void
-try_help(const char *progname)
-{
-	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
-	exit(1);
-}
-
 /*
  * -F: the directory format is the only one that can be written in parallel.
  */
@@ -406,7 +399,7 @@ options_parse(int argc, char **argv)
 			read_short_option(options, c, optarg))
 			continue;
 		if (c < OPT_PASS)
-			try_help(progname); /* getopt_long has said what is wrong */
+			help_try(progname); /* getopt_long has said what is wrong */
 		read_long_option(options, c, long_options[index].name, optarg);
 	}
 
@@ -420,12 +413,7 @@ options_parse(int argc, char **argv)
 	/* the database may be named without -d, but not twice */
 	if (optind < argc && options->connection.dbname == NULL)
 		options->connection.dbname = argv[optind++];
-	if (optind < argc)
-	{
-		pg_log_error("too many command-line arguments (first is \"%s\")",
-					 argv[optind]);
-		try_help(progname);
-	}
+	help_refuse_more(argc, argv);
 	mask_files_read(options);
 	/* only now, as an option may stand before the one that it needs */
 	check_options(options);

@@ -250,13 +250,6 @@ read_option(CommandLine *line, const RestoreOption *option, const char *arg)
 		add_arg(&line->make, text);
 }
 
-static void
-try_help(const char *progname)
-{
-	pg_log_error_hint("Try \"%s --help\" for more information.", progname);
-	exit(1);
-}
-
 void
 restore_options_check_stock(const Options *options, const char *reason)
 {
@@ -346,7 +339,7 @@ restore_options_parse(int argc, char **argv)
 								 option_table_takes_value(row) ? optarg : NULL);
 		}
 		else
-			try_help(progname); /* getopt_long has said what is wrong */
+			help_try(progname); /* getopt_long has said what is wrong */
 	}
 	if (optind < argc)
 	{
@@ -354,12 +347,7 @@ restore_options_parse(int argc, char **argv)
 		add_arg(&line.all, "--");
 		add_arg(&line.all, options->restore);
 	}
-	if (optind < argc)
-	{
-		pg_log_error("too many command-line arguments (first is \"%s\")",
-					 argv[optind]);
-		try_help(progname);
-	}
+	help_refuse_more(argc, argv);
 	options->pg_restore_args = line.all.args;
 	options->list_args = line.list.args;
 	options->make_args = line.make.args;
