@@ -327,25 +327,6 @@ prepare_target(Copy *copy)
 	interrupt_set_connection(copy->source.conn);
 }
 
-/* The stage of the rows begins with it. */
-static void
-start_index_builder(Copy *copy)
-{
-	IndexPlan	plan = {
-		.schedule = copy->restore.schedule,
-		.tables = copy->plan.tables,
-		.setup = copy->restore.setup,
-		.target_address = copy->target.address,
-		.is_loaded = run_table_is_done,
-		.arg = &copy->run,
-	};
-
-	/* if the target crashes, workers go on, and nothing built may be lost */
-	plan.setup.address = target_restore_address(&copy->target, "local");
-	load_account_stage(&copy->account, LOAD_STAGE_ROWS);
-	copy->account.builder = index_builder_start(&plan);
-}
-
 static void
 copy_rows_and_indexes(Copy *copy)
 {
@@ -358,10 +339,7 @@ copy_rows_and_indexes(Copy *copy)
 											 &copy->target, plan);
 	account->formats = copy_account_formats(&copy->run, copy->work.formats);
 	run_event_run(options, plan, copy->target.address);
-	start_index_builder(copy);
-	copy->run.beside.what = "indexes ";
-	copy->run.beside.done = index_builder_counter(account->builder);
-	copy->run.beside.total = index_builder_entries(account->builder);
+	load_account_begin_rows(account, &copy->run, &copy->restore);
 	run_workers(copy);
 
 	/* at once: the snapshot holds up vacuum, and the rest may take hours */

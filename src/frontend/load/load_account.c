@@ -157,6 +157,28 @@ load_account_stage(LoadAccount *account, LoadStage stage)
 	run_event_stage(stage_names[stage]);
 }
 
+void
+load_account_begin_rows(LoadAccount *account, Run *run,
+						const RestoreStages *restore)
+{
+	IndexPlan	plan = {
+		.schedule = restore->schedule,
+		.tables = run->plan->tables,
+		.setup = restore->setup,
+		.target_address = restore->target->address,
+		.is_loaded = run_table_is_done,
+		.arg = run,
+	};
+
+	/* if the target crashes, workers go on, and nothing built may be lost */
+	plan.setup.address = target_restore_address(restore->target, "local");
+	load_account_stage(account, LOAD_STAGE_ROWS);
+	account->builder = index_builder_start(&plan);
+	run->beside.what = "indexes ";
+	run->beside.done = index_builder_counter(account->builder);
+	run->beside.total = index_builder_entries(account->builder);
+}
+
 /* ----------
  * After all
  * ----------

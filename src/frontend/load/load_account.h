@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "status/run.h"
 #include "target/index_builder.h"
+#include "target/restore_stage.h"
 
 typedef enum LoadStage
 {
@@ -43,6 +44,13 @@ extern void load_account_begin(LoadAccount *account, const Run *run);
 
 /* A stage begins now: for the account, the event log, and the page. */
 extern void load_account_stage(LoadAccount *account, LoadStage stage);
+
+/*
+ * The stage of the rows begins: the builder of indexes does, too, which is
+ * shown with them.
+ */
+extern void load_account_begin_rows(LoadAccount *account, Run *run,
+									const RestoreStages *restore);
 
 /*
  * The stages that there were, all but the end, in the order of time: fills in

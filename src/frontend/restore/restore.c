@@ -92,26 +92,12 @@ static void
 restore_rows_and_indexes(Restore *restore)
 {
 	LoadAccount *account = &restore->account;
-	const DumpPlan *plan = restore->run.plan;
-	IndexPlan	indexes = {
-		.schedule = restore->stages.schedule,
-		.tables = plan->tables,
-		.setup = restore->stages.setup,
-		.target_address = restore->target.address,
-		.is_loaded = run_table_is_done,
-		.arg = &restore->run,
-	};
 
-	/* if the target crashes, workers go on, and nothing built may be lost */
-	indexes.setup.address = target_restore_address(&restore->target, "local");
-	run_event_run(&restore->options, plan, restore->target.address);
+	run_event_run(&restore->options, restore->run.plan,
+				  restore->target.address);
 	if (restore->options.resume)
 		run_event_resumed(&restore->run);
-	load_account_stage(account, LOAD_STAGE_ROWS);
-	account->builder = index_builder_start(&indexes);
-	restore->run.beside.what = "indexes ";
-	restore->run.beside.done = index_builder_counter(account->builder);
-	restore->run.beside.total = index_builder_entries(account->builder);
+	load_account_begin_rows(account, &restore->run, &restore->stages);
 	load_rows(restore);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 	if (!index_builder_finish(account->builder) && restore->options.exit_on_error)
