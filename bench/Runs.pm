@@ -25,6 +25,14 @@ sub median
 	return @sorted % 2 ? $sorted[$half] : ($sorted[ $half - 1 ] + $sorted[$half]) / 2;
 }
 
+# A ratio, or a dash where one of the two was not measured.
+sub ratio
+{
+	my ($a, $b) = @_;
+
+	return defined $a && defined $b && $b > 0 ? sprintf('%.2fx', $a / $b) : '-';
+}
+
 sub geometric_mean
 {
 	my $sum = 0;

@@ -75,7 +75,7 @@ measure_way()
 	choose_command "$way"
 	run_job "$TREE/bench/measure.pl" "$postmaster" "${command[@]}" >"$WORK/measured" ||
 		die "this failed: ${command[*]}"
-	bytes=$(find "$OUTPUT/backup" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
+	bytes=$(bytes_below "$OUTPUT/backup")
 	echo "$major,$data_bytes,$way,$round,$(cat "$WORK/measured"),$bytes" | tee -a "$WORK/runs.csv" >&8
 	if [ "$round" -eq 1 ] && [[ $way =~ ^(sql-plain|plain|extract)$ ]]; then
 		run_job pg_verifybackup "$OUTPUT/backup" >"$WORK/verify.log" || die "$way: not verified"

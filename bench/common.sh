@@ -98,6 +98,12 @@ fill_set()
 	run_job psql -Xqc CHECKPOINT
 }
 
+# Of all files in the directory $1.
+bytes_below()
+{
+	find "$1" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }'
+}
+
 print_heading()
 {
 	printf '\nPostgreSQL %s, %s jobs on %s processors, medians of %s runs\n' \

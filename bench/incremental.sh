@@ -115,7 +115,7 @@ measure_way()
 	choose_command "$way"
 	run_job "$TREE/bench/measure.pl" "$postmaster" "${command[@]}" -f "$OUTPUT/archive" "$set" \
 		>"$WORK/measured" || die "this failed: ${command[*]} $set"
-	bytes=$(find "$OUTPUT/archive" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
+	bytes=$(bytes_below "$OUTPUT/archive")
 	echo "$major,$set,$data_bytes,$way,$round,$(cat "$WORK/measured"),$bytes,$(count_files "$OUTPUT/archive")" |
 		tee -a "$WORK/runs.csv" >&8
 	if [ "$round" -eq 1 ] && [ "$way" = same ]; then
@@ -198,7 +198,7 @@ measure_nights()
 		run_job "$TREE/bench/measure.pl" "$postmaster" pg_pardump -j "$jobs" "${options[@]}" \
 			--incremental="$OUTPUT/nights/$previous" -f "$OUTPUT/nights/$night" nights >"$WORK/measured" ||
 			die "night $night of $set failed"
-		bytes=$(find "$OUTPUT/nights/$night" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
+		bytes=$(bytes_below "$OUTPUT/nights/$night")
 		echo "$major,$set,$kind,$chunk,$night,$(cat "$WORK/measured"),$bytes,$(bytes_of_nights),$(count_files \
 			"$OUTPUT/nights/$night")" | tee -a "$WORK/nights.csv" >&9
 	done

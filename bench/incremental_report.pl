@@ -25,14 +25,6 @@ my %NAME = (
 	late => 'incremental, all changed late');
 my @MEASURES = qw(wall client_cpu session_cpu other_cpu cpu bytes files reused);
 
-# A ratio, or a dash where one of the two was not measured.
-sub ratio
-{
-	my ($other, $own) = @_;
-
-	return defined $other && $own > 0 ? sprintf('%.2fx', $other / $own) : '-';
-}
-
 sub print_set
 {
 	my ($set, @runs) = @_;
@@ -63,7 +55,7 @@ sub print_set
 		my $full = $median{full};
 
 		printf "%-29s %8.2f %10s %8s %9s %8.2f %8.2f %8.2f %8.2f %8.1f %10s\n", $NAME{$way}, $run->{wall},
-		  ratio($median{stock}{wall}, $run->{wall}), ratio($full->{wall}, $run->{wall}),
+		  Runs::ratio($median{stock}{wall}, $run->{wall}), Runs::ratio($full->{wall}, $run->{wall}),
 		  $full ? sprintf('%.0f %%', 100 * $run->{cpu} / $full->{cpu}) : '-',
 		  (map { $run->{$_} / $gb } qw(client_cpu session_cpu other_cpu cpu)), $run->{bytes} / 1e6,
 		  $run->{files} ? "$run->{reused}/$run->{files}" : '-';

@@ -13,23 +13,15 @@ use Runs;
 my ($path, $processors) = @ARGV;
 my ($medians, $text) = Runs::read_medians($path);
 
-# A ratio, or a dash where one of the two was not measured.
-sub ratio
-{
-	my ($a, $b) = @_;
-
-	return defined $a && defined $b && $b > 0 ? sprintf('%.2fx', $a / $b) : '-';
-}
-
 sub print_row
 {
 	my ($codec, $program, $run, $stock, $floor) = @_;
 
 	printf "%-8s %-22s %8.2f %7s %7.2f %7.2f %7s %9.1f %6s %8s %7s\n",
-	  $codec, $Runs::NAME{$program}, $run->{wall}, ratio($stock->{wall}, $run->{wall}),
-	  $run->{client_cpu}, $run->{server_cpu}, ratio($stock->{cpu}, $run->{cpu}),
-	  $run->{bytes} / 1e6, ratio($run->{bytes}, $stock->{bytes}),
-	  defined $floor ? sprintf('%.2f', $floor) : '-', ratio($run->{wall}, $floor);
+	  $codec, $Runs::NAME{$program}, $run->{wall}, Runs::ratio($stock->{wall}, $run->{wall}),
+	  $run->{client_cpu}, $run->{server_cpu}, Runs::ratio($stock->{cpu}, $run->{cpu}),
+	  $run->{bytes} / 1e6, Runs::ratio($run->{bytes}, $stock->{bytes}),
+	  defined $floor ? sprintf('%.2f', $floor) : '-', Runs::ratio($run->{wall}, $floor);
 }
 
 sub print_set

@@ -132,7 +132,7 @@ measure_dump()
 	choose_command "$program" "$codec" || return 0
 	run_job "$TREE/bench/measure.pl" "$postmaster" "${command[@]}" -j "$jobs" -f "$OUTPUT/archive" "$set" \
 		>"$WORK/measured" || die "this failed: ${command[*]} $set"
-	size=$(find "$OUTPUT/archive" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
+	size=$(bytes_below "$OUTPUT/archive")
 	record "$set" "$codec" "$program" "$round" "$(cat "$WORK/measured"),$size"
 	rm -rf "$OUTPUT/archive"
 }

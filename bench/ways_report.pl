@@ -82,14 +82,6 @@ sub name
 	return join ', ', $NAME{$way}, @additions;
 }
 
-# A ratio, or a dash where one of the two was not measured.
-sub ratio
-{
-	my ($other, $own) = @_;
-
-	return defined $other && $own > 0 ? sprintf('%.2fx', $other / $own) : '-';
-}
-
 # How much of the time with indexes is not there without.
 sub index_share
 {
@@ -124,8 +116,8 @@ sub print_kind
 		my $run = $ways->{$way};
 
 		printf "%-31s %8.2f%s %8s", name($way), $run->{wall},
-		  join('', map { sprintf ' %11s', ratio($ways->{$_}{wall}, $run->{wall}) } @references),
-		  ratio($ways->{ $references[0] }{cpu}, $run->{cpu});
+		  join('', map { sprintf ' %11s', Runs::ratio($ways->{$_}{wall}, $run->{wall}) } @references),
+		  Runs::ratio($ways->{ $references[0] }{cpu}, $run->{cpu});
 		printf " %8.2f", $run->{$_} / $gb foreach @cpu;
 		printf " %8.2f %8.1f %8.1f %8.1f %8s\n", $run->{cpu} / $gb,
 		  (map { $run->{$_} / 1e6 } qw(wal_bytes table_bytes index_bytes)), index_share($set, $kind, $way);
