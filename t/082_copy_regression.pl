@@ -7,22 +7,17 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program new_path sql);
+use Pardump::Cluster qw(sql);
 use Pardump::Compare qw(same_database_ok schema_text);
 use Pardump::Copy qw(copy_ok stock_copy);
-use Pardump::Databases qw(start_regression regress_dir empty_copy);
+use Pardump::Databases qw(start_regression start_beside regress_dir empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 plan skip_all => 'PG_PARDUMP_REGRESS is not set' if !defined regress_dir();
 
 my $source = start_regression('copy_source');
-my $target = start_cluster('copy_target');
-
-my $globals = new_path('globals.sql');
-run_program('pg_dumpall', '--roles-only', '-f', $globals, '-d',
-	$source->connstr('postgres'));
-run_program('psql', '-Xq', '-d', $target->connstr('postgres'), '-f', $globals);
+my $target = start_beside($source, 'copy_target');
 
 my $stock = stock_copy($source, 'regression', $target);
 is($stock->{errors}, '', 'stock restores without a message');

@@ -7,10 +7,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program dump_ok new_path);
+use Pardump::Cluster qw(run_program dump_ok new_path);
 use Pardump::Compare qw(same_database_ok);
 use Pardump::Copy qw(stock_copy);
-use Pardump::Databases qw(start_regression regress_dir empty_copy);
+use Pardump::Databases qw(start_regression start_beside regress_dir empty_copy);
 use Pardump::Restore qw(parrestore_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -18,12 +18,7 @@ use Test::More;
 plan skip_all => 'PG_PARDUMP_REGRESS is not set' if !defined regress_dir();
 
 my $source = start_regression('restore_source');
-my $target = start_cluster('restore_target');
-
-my $globals = new_path('globals.sql');
-run_program('pg_dumpall', '--roles-only', '-f', $globals, '-d',
-	$source->connstr('postgres'));
-run_program('psql', '-Xq', '-d', $target->connstr('postgres'), '-f', $globals);
+my $target = start_beside($source, 'restore_target');
 
 my $stock = stock_copy($source, 'regression', $target);
 is($stock->{errors}, '', 'stock restores without a message');

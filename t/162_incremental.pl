@@ -12,9 +12,9 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   dump_ok restore_ok codecs nothing_left_ok);
 use Pardump::Command qw(refused_ok system_faults);
-use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Compare qw(fingerprint same_data_ok same_when_restored_ok);
 use Pardump::DamagedArchive qw(damaged other_manifest);
-use Pardump::Incremental qw(make_shop restored_ok first_archive incremental incremental_ok full_archive
+use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive
   row_files how ranges same_contents_ok contents_equal previous_unused);
 use Pardump::Manifest qw(read_manifest);
 use Pardump::Report qw(harmless_ok);
@@ -135,7 +135,7 @@ my $tue;
 	same_contents_ok($tue, $full, $what);
 	Pardump::Incremental::links_right_ok($tue, $mon, $what);
 	Pardump::Incremental::verified_ok($tue, $what);
-	restored_ok($node, $tue, $data, $what);
+	same_when_restored_ok($node, $tue, $data, $what);
 
 	# uncompressed files of the same range have the same bytes if and only if they are reused
 	my %old = map { ("$_->{Table} $_->{'Start-Block'}" => $_) } row_files($mon);
@@ -170,7 +170,7 @@ my $tue;
 	system_or_bail('rm', '-rf', $mon, $tue, $unchanged);
 	$mon = $apart;
 	Pardump::Incremental::verified_ok($wed, 'the others are gone');
-	restored_ok($node, $wed, $data, 'the others are gone');
+	same_when_restored_ok($node, $wed, $data, 'the others are gone');
 	system_or_bail('rm', '-rf', $wed);
 }
 

@@ -10,11 +10,11 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  value dump_ok restore_ok listing);
+  value listing);
 use Pardump::Command qw(refused_ok);
-use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Compare qw(fingerprint same_when_restored_ok);
 use Pardump::Manifest qw(read_manifest);
-use Pardump::Tasks qw(runner all_tasks);
+use Pardump::Tasks qw(runner all_tasks archive_made_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -30,7 +30,6 @@ SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
 CREATE EXTENSION pg_pardump;
 SQL
 my $connstr = $node->connstr('tasks');
-my $copies = 0;
 
 my $all = all_tasks();
 my @chunks = ('--max-table-segment-pages=20');
@@ -38,17 +37,10 @@ my @chunks = ('--max-table-segment-pages=20');
 sub archive_ok
 {
 	my ($dump, $what, $original, $words) = @_;
-	is(end_dump($dump), 0, "$what: exit code");
-	like($dump->{err}, $words // qr/^$/, "$what: what it says");
-	ok(-f "$dump->{dir}/toc.dat", "$what: an archive") or return;
+	archive_made_ok($node, $dump, $original, $what, $words);
 	unlike(listing($dump->{dir}), qr/plan|tmp|results/, "$what: nothing else in it");
 	my ($rc, $out, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
 	is($rc, 0, "$what: it verifies") or diag($err);
-	my $copy = 'copy' . ++$copies;
-	make_database($node, $copy, options => 'TEMPLATE template0');
-	restore_ok($node, $dump->{dir}, $copy, $what, '-j2');
-	same_data_ok($original, fingerprint($node, $copy), $what);
-	sql($node, 'postgres', "DROP DATABASE $copy");
 	return;
 }
 
@@ -128,10 +120,7 @@ archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 		"--plan=$plan/plan.json", "--pipe=cat >$dir/%f", runner($all));
 	is("$rc$err", '0', 'into commands: exit code');
 	ok(!-e $plan, 'into commands: the plan is gone');
-	my $copy = 'copy' . ++$copies;
-	make_database($node, $copy, options => 'TEMPLATE template0');
-	restore_ok($node, $dir, $copy, 'into commands');
-	same_data_ok($original, fingerprint($node, $copy), 'into commands');
+	same_when_restored_ok($node, $dir, $original, 'into commands');
 }
 
 # ---- what cannot be

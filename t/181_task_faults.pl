@@ -10,33 +10,25 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok wait_until
   wait_in_run terminate sessions children);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
-  restore_ok start_psql listing);
+  listing);
 use Pardump::Command qw(text_file);
-use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Compare qw(fingerprint);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated leader_backend gated_options);
 use Pardump::Proxy qw(start_proxy stop_proxy);
-use Pardump::Tasks qw(side_by_side task_pid are_gone);
+use Pardump::Tasks qw(side_by_side task_pid archive_made_ok are_gone);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_cluster('task_faults');
 make_gated($node);
 my $original = fingerprint($node, 'gated');
-my $copies = 0;
 
 sub archive_ok
 {
 	my ($dump, $what, $words) = @_;
-	is(end_dump($dump), 0, "$what: exit code");
-	like($dump->{err}, $words, "$what: what it says");
-	ok(-f "$dump->{dir}/toc.dat", "$what: an archive") or return;
-	my $copy = 'copy' . ++$copies;
-	make_database($node, $copy, options => 'TEMPLATE template0');
-	restore_ok($node, $dump->{dir}, $copy, $what, '-j2');
-	same_data_ok($original, fingerprint($node, $copy), $what);
-	sql($node, 'postgres', "DROP DATABASE $copy");
+	archive_made_ok($node, $dump, $original, $what, $words);
 	return;
 }
 

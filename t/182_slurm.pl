@@ -9,11 +9,11 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use Pardump::Background qw(start_dump end_dump wait_in_run wait_until);
-use Pardump::Cluster qw(start_cluster make_database new_path run_program value restore_ok);
+use Pardump::Cluster qw(start_cluster make_database new_path run_program value);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated gated_options);
-use Pardump::Tasks qw(recipe);
+use Pardump::Tasks qw(archive_made_ok recipe);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -106,7 +106,6 @@ wait_until('the nodes are there', sub {
 my $node = start_cluster('slurm');
 make_gated($node);
 my $original = fingerprint($node, 'gated');
-my $copies = 0;
 my $run = "--run-tasks=sbatch --quiet --wait --no-requeue --array=%l -o $shared/task.%%a"
   . ' --wrap "pg_pardump --plan=%p --task=\$SLURM_ARRAY_TASK_ID/%n"';
 
@@ -125,13 +124,7 @@ sub dump_on_both
 sub archive_ok
 {
 	my ($dump, $what, $words) = @_;
-	is(end_dump($dump), 0, "$what: exit code");
-	like($dump->{err}, $words, "$what: what it says");
-	ok(-f "$dump->{dir}/toc.dat", "$what: an archive") or return;
-	my $copy = 'copy' . ++$copies;
-	make_database($node, $copy, options => 'TEMPLATE template0');
-	restore_ok($node, $dump->{dir}, $copy, $what, '-j2');
-	same_data_ok($original, fingerprint($node, $copy), $what);
+	archive_made_ok($node, $dump, $original, $what, $words);
 	return $dump->{dir};
 }
 

@@ -14,7 +14,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql val
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_copy run_copy sessions_left no_temp_files_ok);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok plan_refused_ok);
-use Pardump::Gate qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
+use Pardump::Gate qw(gated_rows_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use Pardump::Tasks qw(side_by_side task_pid last_task are_gone wait_for_second_attempt end_leaders_sessions);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -24,15 +24,7 @@ my $target = start_cluster('copy_task_faults_target', leave_stopped => 1);
 $target->append_conf('postgresql.conf', 'restart_after_crash = on');
 $target->start;
 make_database($source, 'gated', options => 'TEMPLATE template0');
-sql($source, 'gated', gate_sql(15000, 42) . <<'SQL');
-CREATE TABLE before_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 10000) g;
-CREATE TABLE gated (id int CHECK (public.pass(id)), t text);
-INSERT INTO gated SELECT g, md5(g::text) FROM generate_series(1, 30000) g;
-CREATE TABLE after_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
-CREATE INDEX ON after_it (t);
-SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
-	FROM generate_series(1, 20) g;
-SQL
+sql($source, 'gated', gated_rows_sql());
 my $data = fingerprint($source, 'gated');
 my $schema = schema_text($source, 'gated');
 my @chunks = ('--max-table-segment-pages=50');

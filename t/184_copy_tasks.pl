@@ -14,26 +14,13 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql val
 use Pardump::Compare qw(fingerprint schema_text same_database_ok same_data_ok);
 use Pardump::Copy qw(run_copy sessions_left no_temp_files_ok);
 use Pardump::Databases qw(prepare_for_everything make_everything empty_copy);
-use Pardump::Tasks qw(runner all_tasks liar);
+use Pardump::Tasks qw(make_tasks runner all_tasks liar);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $source = start_cluster('copy_tasks_source');
 my $target = start_cluster('copy_tasks_target');
-make_database($source, 'tasks', options => 'TEMPLATE template0');
-sql($source, 'tasks', <<'SQL');
-CREATE TABLE big (id int PRIMARY KEY, t text, "odd ""name" text);
-INSERT INTO big SELECT g, md5(g::text), E'\\x' || g FROM generate_series(1, 30000) g;
-CREATE TABLE child (id int PRIMARY KEY REFERENCES big, above int REFERENCES child);
-INSERT INTO child SELECT g, nullif(g - 1, 0) FROM generate_series(1, 2000) g;
-CREATE UNLOGGED TABLE fleeting AS SELECT g FROM generate_series(1, 1000) g;
-CREATE TABLE small AS SELECT g FROM generate_series(1, 10) g;
-CREATE TABLE nothing (x int);
-CREATE INDEX ON big (t);
-CREATE VIEW seen AS SELECT count(*) FROM big;
-SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
-	FROM generate_series(1, 20) g;
-SQL
+make_tasks($source);
 my $data = fingerprint($source, 'tasks');
 my $schema = schema_text($source, 'tasks');
 my $summary = qr/^copied 5 tables, 33010 rows, \d+ bytes in [\d.]+ seconds$/m;

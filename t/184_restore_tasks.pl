@@ -15,25 +15,12 @@ use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::Restore qw(run_parrestore errors_ignored stock_archives);
-use Pardump::Tasks qw(restore_runner all_tasks liar);
+use Pardump::Tasks qw(make_tasks restore_runner all_tasks liar);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_cluster('restore_tasks');
-make_database($node, 'tasks', options => 'TEMPLATE template0');
-sql($node, 'tasks', <<'SQL');
-CREATE TABLE big (id int PRIMARY KEY, t text, "odd ""name" text);
-INSERT INTO big SELECT g, md5(g::text), E'\\x' || g FROM generate_series(1, 30000) g;
-CREATE TABLE child (id int PRIMARY KEY REFERENCES big, above int REFERENCES child);
-INSERT INTO child SELECT g, nullif(g - 1, 0) FROM generate_series(1, 2000) g;
-CREATE UNLOGGED TABLE fleeting AS SELECT g FROM generate_series(1, 1000) g;
-CREATE TABLE small AS SELECT g FROM generate_series(1, 10) g;
-CREATE TABLE nothing (x int);
-CREATE INDEX ON big (t);
-CREATE VIEW seen AS SELECT count(*) FROM big;
-SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
-	FROM generate_series(1, 20) g;
-SQL
+make_tasks($node);
 my $data = fingerprint($node, 'tasks');
 my $schema = schema_text($node, 'tasks');
 my $ours = dump_ok($node, 'tasks', 'ours', 'pg_pardump', '--max-table-segment-pages=20');

@@ -13,10 +13,10 @@ use Pardump::Background qw(start_dump end_dump wait_in_run);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   restore_ok pg_major);
 use Pardump::Command qw(refused_ok text_file);
-use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Compare qw(fingerprint same_data_ok same_when_restored_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated gated_options);
-use Pardump::Incremental qw(make_shop restored_ok first_archive incremental incremental_ok full_archive
+use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive
   row_files how);
 use Pardump::Summaries qw(first_by_summaries by_summaries_ok);
 use Pardump::Tasks qw(side_by_side task_pid);
@@ -75,7 +75,7 @@ my $tue;
 	$tue = $new->{dir};
 	Pardump::Incremental::links_right_ok($tue, $mon, $what);
 	Pardump::Incremental::verified_ok($tue, $what);
-	restored_ok($node, $tue, $data, $what);
+	same_when_restored_ok($node, $tue, $data, $what);
 	like(how($tue, 'appended'), qr/^l+\.+$/, "$what: a table that is appended to");
 	like(how($tue, 'updated'), qr/^l+\..*l.*\.$/, "$what: a stretch that is updated");
 	like(how($tue, 'types'), qr/^l+$/, "$what: changed after the snapshot");
@@ -115,7 +115,7 @@ my $tue;
 	like($new->{err}, qr/^pg_pardump: warning: file "\Q$tue\/$file\E" has another checksum than its manifest says: its rows are dumped again\n$/,
 		"$what: warning");
 	like(how($new->{dir}, 'docs'), qr/^(?=.*l)(?=.*\.)/, "$what: only that one is dumped");
-	restored_ok($node, $new->{dir}, fingerprint($node, 'shop'), $what);
+	same_when_restored_ok($node, $new->{dir}, fingerprint($node, 'shop'), $what);
 }
 
 # ---- a task is killed, having taken files, and run again
@@ -144,7 +144,7 @@ sql($node, 'gated', $_) foreach 'CREATE EXTENSION pg_pardump',
 		"$what: warning");
 	like(how($dump->{dir}, 'kept'), qr/^l{3,}$/, "$what: files are the first archive's");
 	Pardump::Incremental::links_right_ok($dump->{dir}, $first->{dir}, $what);
-	restored_ok($node, $dump->{dir}, $original, $what);
+	same_when_restored_ok($node, $dump->{dir}, $original, $what);
 }
 
 # ---- by summaries of the log: the plan says which files are as they were

@@ -12,11 +12,11 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Cluster qw(run_program new_path);
+use Pardump::Cluster qw(run_program new_path make_database restore_ok sql);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(fingerprint differences same_data_ok schema_text
+our @EXPORT_OK = qw(fingerprint differences same_data_ok same_when_restored_ok schema_text
   same_schema_ok same_database_ok);
 
 # One plpgsql loop over the catalog, so that thousands of tables cost one
@@ -118,6 +118,21 @@ sub same_data_ok
 	ok(@found == 0 && keys %$want > 0,
 		"$what: all " . keys(%$want) . ' relations equal')
 	  or diag(scalar(@found) . ' differ', map { "\n  $_" } @found[ 0 .. $shown ]);
+	return;
+}
+
+# The archive, restored by stock pg_restore into a database of its own, has the rows
+# of which these are the fingerprints.
+my $restored = 0;
+
+sub same_when_restored_ok
+{
+	my ($node, $dir, $want, $what) = @_;
+	my $copy = 'restored' . ++$restored;
+	make_database($node, $copy, options => 'TEMPLATE template0');
+	restore_ok($node, $dir, $copy, $what, '-j2');
+	same_data_ok($want, fingerprint($node, $copy), $what);
+	sql($node, 'postgres', "DROP DATABASE $copy");
 	return;
 }
 

@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(prepare_for_everything make_everything make_latin1 make_sql_ascii
-  start_regression regress_dir empty_copy);
+  start_regression start_beside regress_dir empty_copy);
 
 # What each database, and an empty one to restore it into, is created with.
 my %options = (
@@ -143,6 +143,17 @@ sub start_regression
 	$node->init_from_backup($root, 'regression');
 	$node->start;
 	return $node;
+}
+
+# Another cluster, with the roles of this one.
+sub start_beside
+{
+	my ($node, $name) = @_;
+	my $other = start_cluster($name);
+	my $globals = new_path('globals.sql');
+	run_program('pg_dumpall', '--roles-only', '-f', $globals, '-d', $node->connstr('postgres'));
+	run_program('psql', '-Xq', '-d', $other->connstr('postgres'), '-f', $globals);
+	return $other;
 }
 
 1;

@@ -12,7 +12,7 @@ use Pardump::Background qw(end_dump);
 use Pardump::Cluster qw(start_cluster make_database sql dump_ok);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
-use Pardump::Gate qw(gate_sql hold_gates close_gate wait_at_gate);
+use Pardump::Gate qw(gated_rows_sql hold_gates close_gate wait_at_gate);
 use Pardump::Restore qw(start_parrestore);
 use Pardump::Tasks qw(side_by_side);
 use PostgreSQL::Test::Utils;
@@ -32,17 +32,9 @@ sub start_gated
 	$node->append_conf('postgresql.conf', 'restart_after_crash = on');
 	$node->start;
 	make_database($node, 'gated', options => 'TEMPLATE template0');
-	sql($node, 'gated', gate_sql(15000, 42) . <<'SQL');
-CREATE FUNCTION public.may() RETURNS boolean LANGUAGE sql
-	AS $$SELECT pg_catalog.current_setting('gated.fails', true) IS DISTINCT FROM 'yes'$$;
-CREATE TABLE before_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 10000) g;
-CREATE TABLE gated (id int CHECK (public.pass(id)), t text, CHECK (public.may()));
-INSERT INTO gated SELECT g, md5(g::text) FROM generate_series(1, 30000) g;
-CREATE TABLE after_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
-CREATE INDEX ON after_it (t);
-SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
-	FROM generate_series(1, 20) g;
-SQL
+	sql($node, 'gated', q{CREATE FUNCTION public.may() RETURNS boolean LANGUAGE sql
+		AS $$SELECT pg_catalog.current_setting('gated.fails', true) IS DISTINCT FROM 'yes'$$;}
+		. gated_rows_sql('CHECK (public.may())'));
 	$data = fingerprint($node, 'gated');
 	$schema = schema_text($node, 'gated');
 	$archive = dump_ok($node, 'gated', 'ours', 'pg_pardump', '--max-table-segment-pages=50');

@@ -10,12 +10,12 @@ use warnings;
 use Digest::MD5;
 use Exporter 'import';
 use Pardump::Cluster qw(make_database run_program new_path start_psql sql dump_ok restore_ok);
-use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Compare qw(fingerprint same_data_ok same_when_restored_ok);
 use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(make_shop restored_ok first_archive incremental incremental_ok full_archive under_snapshot
+our @EXPORT_OK = qw(make_shop first_archive incremental incremental_ok full_archive under_snapshot
   row_files how ranges contents contents_equal same_contents_ok links_right_ok verified_ok
   previous_unused);
 
@@ -36,20 +36,6 @@ sub with_chunks
 	my @options = @_;
 	my $cut = grep { /^--(max-table-segment-pages|no-chunks)/ } @options;
 	return ((grep { !$cut || !/^--chunk-size/ } chunks_for(@options)), @options);
-}
-
-# An archive is restored with the rows of which these are the fingerprints.
-my $restored = 0;
-
-sub restored_ok
-{
-	my ($node, $dir, $data, $what) = @_;
-	my $copy = 'restored' . ++$restored;
-	make_database($node, $copy, options => 'TEMPLATE template0');
-	restore_ok($node, $dir, $copy, $what, '-j2');
-	same_data_ok($data, fingerprint($node, $copy), $what);
-	sql($node, 'postgres', "DROP DATABASE $copy");
-	return;
 }
 
 # A database of tables that are appended to, updated, partitioned, kept in TOAST, of

@@ -10,15 +10,38 @@ use warnings;
 use Cwd qw(abs_path);
 use Exporter 'import';
 use File::Basename;
-use Pardump::Background qw(wait_in_run terminate);
-use Pardump::Cluster qw(new_path value);
+use Pardump::Background qw(end_dump wait_in_run terminate);
+use Pardump::Cluster qw(make_database new_path sql value);
 use Pardump::Command qw(text_file);
+use Pardump::Compare qw(same_when_restored_ok);
 use PostgreSQL::Test::Utils;
+use Test::More;
 
-our @EXPORT_OK = qw(runner restore_runner all_tasks liar side_by_side task_pid last_task are_gone
-  wait_for_second_attempt end_leaders_sessions recipe);
+our @EXPORT_OK = qw(make_tasks runner restore_runner all_tasks liar side_by_side task_pid last_task
+  archive_made_ok are_gone wait_for_second_attempt end_leaders_sessions recipe);
 
 my $pids;
+
+# The database "tasks": chunks, keys, an unlogged table, large objects.
+sub make_tasks
+{
+	my ($node) = @_;
+	make_database($node, 'tasks', options => 'TEMPLATE template0');
+	sql($node, 'tasks', <<'SQL');
+CREATE TABLE big (id int PRIMARY KEY, t text, "odd ""name" text);
+INSERT INTO big SELECT g, md5(g::text), E'\\x' || g FROM generate_series(1, 30000) g;
+CREATE TABLE child (id int PRIMARY KEY REFERENCES big, above int REFERENCES child);
+INSERT INTO child SELECT g, nullif(g - 1, 0) FROM generate_series(1, 2000) g;
+CREATE UNLOGGED TABLE fleeting AS SELECT g FROM generate_series(1, 1000) g;
+CREATE TABLE small AS SELECT g FROM generate_series(1, 10) g;
+CREATE TABLE nothing (x int);
+CREATE INDEX ON big (t);
+CREATE VIEW seen AS SELECT count(*) FROM big;
+SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
+	FROM generate_series(1, 20) g;
+SQL
+	return;
+}
 
 # runner($body, $jobs, $program): the option for a shell script with this body, in
 # which $PLAN and $N are the plan and the number of tasks, "$@" those to be run, and
@@ -91,6 +114,17 @@ sub last_task
 		return @alive == 1;
 	});
 	return $alive[0];
+}
+
+# A dump by tasks works, says this or nothing, and has made the archive of those rows.
+sub archive_made_ok
+{
+	my ($node, $dump, $want, $what, $words) = @_;
+	is(end_dump($dump), 0, "$what: exit code");
+	like($dump->{err}, $words // qr/^$/, "$what: what it says");
+	ok(-f "$dump->{dir}/toc.dat", "$what: an archive")
+	  and same_when_restored_ok($node, $dump->{dir}, $want, $what);
+	return;
 }
 
 # Of processes.
