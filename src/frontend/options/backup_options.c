@@ -16,13 +16,6 @@
 #include "options/option_value.h"
 #include "options/tablespace_mapping.h"
 
-typedef struct BackupOption
-{
-	OptionRow	row;
-	char		letter;			/* 0 if it has no short name */
-	const char *refused;		/* why; NULL = it is ours to do */
-} BackupOption;
-
 /* The rows begin with this number for getopt_long(). */
 #define FIRST_OPTION 1000
 
@@ -33,18 +26,18 @@ typedef struct BackupOption
 #define NEEDS_WALSENDER "it needs a replication connection"
 
 /* The union of pg_basebackup 15 to 18, and at the end those of our own. */
-static const BackupOption backup_options[] = {
+static const StockOption backup_options[] = {
 	{{"checkpoint", OPTION_WITH_VALUE}, 'c'},
 	{{"compress", OPTION_WITH_VALUE}, 'Z'},
-	{{"create-slot", OPTION_BARE}, 'C', NEEDS_WALSENDER},
+	{{"create-slot", OPTION_BARE}, 'C', 0, NEEDS_WALSENDER},
 	{{"dbname", OPTION_TEXT, MEMBER(connection.dbname)}, 'd'},
 	{{"format", OPTION_WITH_VALUE}, 'F'},
-	{{"gzip", OPTION_BARE}, 'z', NO_GZIP},
+	{{"gzip", OPTION_BARE}, 'z', 0, NO_GZIP},
 	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h'},
-	{{"incremental", OPTION_WITH_VALUE}, 'i', NEEDS_WALSENDER},
+	{{"incremental", OPTION_WITH_VALUE}, 'i', 0, NEEDS_WALSENDER},
 	{{"label", OPTION_TEXT, MEMBER(label)}, 'l'},
 	{{"manifest-checksums", OPTION_TEXT, MEMBER(manifest_checksums)}},
-	{{"manifest-force-encode", OPTION_BARE}, 0, "names are encoded if they must be"},
+	{{"manifest-force-encode", OPTION_BARE}, 0, 0, "names are encoded if they must be"},
 	{{"max-rate", OPTION_WITH_VALUE}, 'r'},
 	{{"no-clean", OPTION_FLAG, MEMBER(no_clean)}, 'n'},
 	{{"no-estimate-size", OPTION_BARE}},
@@ -57,11 +50,11 @@ static const BackupOption backup_options[] = {
 	{{"pgdata", OPTION_TEXT, MEMBER(directory)}, 'D'},
 	{{"port", OPTION_TEXT, MEMBER(connection.pgport)}, 'p'},
 	{{"progress", OPTION_FLAG, MEMBER(progress)}, 'P'},
-	{{"slot", OPTION_WITH_VALUE}, 'S', NEEDS_WALSENDER},
+	{{"slot", OPTION_WITH_VALUE}, 'S', 0, NEEDS_WALSENDER},
 	{{"status-interval", OPTION_WITH_VALUE}, 's'},
 	{{"sync-method", OPTION_WITH_VALUE}, 1},
 	{{"tablespace-mapping", OPTION_LIST, MEMBER(tablespace_mappings)}, 'T'},
-	{{"target", OPTION_WITH_VALUE}, 't', NEEDS_WALSENDER},
+	{{"target", OPTION_WITH_VALUE}, 't', 0, NEEDS_WALSENDER},
 	{{"username", OPTION_TEXT, MEMBER(connection.pguser)}, 'U'},
 	{{"verbose", OPTION_FLAG, MEMBER(verbose)}, 'v'},
 	{{"waldir", OPTION_TEXT, MEMBER(wal_directory)}},
@@ -80,48 +73,8 @@ static const BackupOption backup_options[] = {
 
 #define N_OPTIONS ((int) lengthof(backup_options))
 
-/* Letters, each with a colon if it takes a value; owned. */
-static char *
-short_options(void)
-{
-	char	   *result = pg_malloc0(2 * N_OPTIONS + 1);
-	char	   *pos = result;
-
-	for (int i = 0; i < N_OPTIONS; i++)
-	{
-		if (backup_options[i].letter < ' ')
-			continue;
-		*pos++ = backup_options[i].letter;
-		if (option_table_takes_value(&backup_options[i].row))
-			*pos++ = ':';
-	}
-	return result;
-}
-
-static struct option *
-long_options(void)
-{
-	OptionRow	rows[lengthof(backup_options)];
-
-	for (int i = 0; i < N_OPTIONS; i++)
-		rows[i] = backup_options[i].row;
-	return option_table_append(NULL, rows, N_OPTIONS, FIRST_OPTION);
-}
-
-/* What getopt_long() has returned; NULL for none. */
-static const BackupOption *
-find_option(int c)
-{
-	if (c >= FIRST_OPTION && c < FIRST_OPTION + N_OPTIONS)
-		return &backup_options[c - FIRST_OPTION];
-	for (int i = 0; i < N_OPTIONS; i++)
-		if (c >= ' ' && backup_options[i].letter == c)
-			return &backup_options[i];
-	return NULL;
-}
-
 static void
-refuse(const BackupOption *option)
+refuse(const StockOption *option)
 {
 	pg_log_error("option --%s is not supported: %s", option->row.name,
 				 option->refused);
@@ -356,8 +309,9 @@ backup_options_parse(int argc, char **argv)
 {
 	const char *progname = get_progname(argv[0]);
 	Options    *options = pg_malloc0(sizeof(Options));
-	const char *letters = short_options();
-	const struct option *names = long_options();
+	const char *letters = option_table_letters(backup_options, N_OPTIONS);
+	const struct option *names = option_table_names(backup_options, N_OPTIONS,
+													FIRST_OPTION);
 	const char *not_for_extract = NULL;
 	int			c;
 
@@ -372,7 +326,8 @@ backup_options_parse(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
 	{
-		const BackupOption *option = find_option(c);
+		const StockOption *option = option_table_find(backup_options, N_OPTIONS,
+													  FIRST_OPTION, c);
 
 		if (option == NULL)
 			help_try(progname); /* getopt_long has said what is wrong */

@@ -36,6 +36,47 @@ option_table_append(const struct option *before, const OptionRow *rows,
 	return all;
 }
 
+struct option *
+option_table_names(const StockOption *options, int n, int first)
+{
+	OptionRow  *rows = pg_malloc(n * sizeof(OptionRow));
+	struct option *names;
+
+	for (int i = 0; i < n; i++)
+		rows[i] = options[i].row;
+	names = option_table_append(NULL, rows, n, first);
+	free(rows);
+	return names;
+}
+
+char *
+option_table_letters(const StockOption *options, int n)
+{
+	char	   *result = pg_malloc0(2 * n + 1);
+	char	   *pos = result;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (options[i].letter < ' ')
+			continue;
+		*pos++ = options[i].letter;
+		if (option_table_takes_value(&options[i].row))
+			*pos++ = ':';
+	}
+	return result;
+}
+
+const StockOption *
+option_table_find(const StockOption *options, int n, int first, int c)
+{
+	if (c >= first && c < first + n)
+		return &options[c - first];
+	for (int i = 0; i < n; i++)
+		if (c >= ' ' && options[i].letter == c)
+			return &options[i];
+	return NULL;
+}
+
 void
 option_table_store(Options *options, const OptionRow *row, const char *arg)
 {

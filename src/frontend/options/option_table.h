@@ -33,6 +33,15 @@ typedef struct OptionRow
 /* Has it an argument? */
 extern bool option_table_takes_value(const OptionRow *row);
 
+/* An option of a stock program's, which may have a letter, too. */
+typedef struct StockOption
+{
+	OptionRow	row;
+	char		letter;			/* below ' ' if it has no short name */
+	int			uses;			/* bits that the program defines */
+	const char *refused;		/* why; NULL = it is ours to do */
+} StockOption;
+
 /*
  * getopt_long()'s table: those of another one, which may be NULL, then these
  * rows, for which it returns first and the numbers after it; owned.
@@ -40,6 +49,18 @@ extern bool option_table_takes_value(const OptionRow *row);
 extern struct option *option_table_append(const struct option *before,
 										  const OptionRow *rows, int n_rows,
 										  int first);
+
+/*
+ * The same of these, none before them; and getopt_long()'s letters of them,
+ * each with a colon if it takes a value.  Owned.
+ */
+extern struct option *option_table_names(const StockOption *options, int n,
+										 int first);
+extern char *option_table_letters(const StockOption *options, int n);
+
+/* What getopt_long() has returned; NULL if it is none of them. */
+extern const StockOption *option_table_find(const StockOption *options, int n,
+											int first, int c);
 
 /* The option is given, with this argument. */
 extern void option_table_store(Options *options, const OptionRow *row,

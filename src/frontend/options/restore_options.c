@@ -25,13 +25,6 @@ typedef enum RestoreOptionUse
 	USE_MAKE = 2				/* so do runs that make definitions */
 } RestoreOptionUse;
 
-typedef struct RestoreOption
-{
-	OptionRow	row;
-	char		letter;			/* 0 if it has no short name */
-	int			uses;			/* of RestoreOptionUse */
-} RestoreOption;
-
 /* The rows begin with this number for getopt_long(). */
 #define FIRST_RESTORE_OPTION 1000
 #define FIRST_OWN_OPTION 2000
@@ -43,7 +36,7 @@ typedef struct RestoreOption
  * The union of pg_restore 15 to 18 (pg_restore.c:main).  What is not given to
  * its runs as it stands is told to them by stock_pg_restore.c.
  */
-static const RestoreOption restore_options[] = {
+static const StockOption restore_options[] = {
 	{{"clean", OPTION_FLAG, MEMBER(clean)}, 'c', USE_LIST},
 	{{"create", OPTION_FLAG, MEMBER(create)}, 'C', USE_LIST},
 	{{"data-only", OPTION_FLAG, MEMBER(data_only)}, 'a', USE_LIST},
@@ -150,48 +143,15 @@ add_arg(ArgList *list, const char *arg)
 	list->args[list->n] = NULL;
 }
 
-/* Letters, each with a colon if it takes a value; owned. */
-static char *
-short_options(void)
-{
-	char	   *result = pg_malloc0(2 * N_RESTORE_OPTIONS + 1);
-	char	   *pos = result;
-
-	for (int i = 0; i < N_RESTORE_OPTIONS; i++)
-	{
-		if (restore_options[i].letter == 0)
-			continue;
-		*pos++ = restore_options[i].letter;
-		if (option_table_takes_value(&restore_options[i].row))
-			*pos++ = ':';
-	}
-	return result;
-}
-
+/* pg_restore's, and our own. */
 static struct option *
 long_options(void)
 {
-	OptionRow	rows[lengthof(restore_options)];
-	struct option *theirs;
-
-	for (int i = 0; i < N_RESTORE_OPTIONS; i++)
-		rows[i] = restore_options[i].row;
-	theirs = option_table_append(NULL, rows, N_RESTORE_OPTIONS,
-								 FIRST_RESTORE_OPTION);
-	return option_table_append(theirs, own_options, lengthof(own_options),
+	return option_table_append(option_table_names(restore_options,
+												  N_RESTORE_OPTIONS,
+												  FIRST_RESTORE_OPTION),
+							   own_options, lengthof(own_options),
 							   FIRST_OWN_OPTION);
-}
-
-/* What getopt_long() has returned; NULL for none of pg_restore's. */
-static const RestoreOption *
-find_option(int c)
-{
-	if (c >= FIRST_RESTORE_OPTION && c < FIRST_RESTORE_OPTION + N_RESTORE_OPTIONS)
-		return &restore_options[c - FIRST_RESTORE_OPTION];
-	for (int i = 0; i < N_RESTORE_OPTIONS; i++)
-		if (c != 0 && restore_options[i].letter == c)
-			return &restore_options[i];
-	return NULL;
 }
 
 /* The options that mean more than that a member of Options is set. */
@@ -228,7 +188,7 @@ read_special(Options *options, char letter, const char *arg)
 }
 
 static void
-read_option(CommandLine *line, const RestoreOption *option, const char *arg)
+read_option(CommandLine *line, const StockOption *option, const char *arg)
 {
 	const char *text = arg ? psprintf("--%s=%s", option->row.name, arg)
 		: psprintf("--%s", option->row.name);
@@ -315,7 +275,8 @@ restore_options_parse(int argc, char **argv)
 	const char *progname = get_progname(argv[0]);
 	Options    *options = pg_malloc0(sizeof(Options));
 	CommandLine line = {.options = options};
-	const char *letters = short_options();
+	const char *letters = option_table_letters(restore_options,
+											   N_RESTORE_OPTIONS);
 	const struct option *names = long_options();
 	int			c;
 
@@ -326,7 +287,9 @@ restore_options_parse(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)
 	{
-		const RestoreOption *option = find_option(c);
+		const StockOption *option = option_table_find(restore_options,
+													  N_RESTORE_OPTIONS,
+													  FIRST_RESTORE_OPTION, c);
 
 		if (option)
 			read_option(&line, option, optarg);
