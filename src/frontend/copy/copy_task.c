@@ -31,32 +31,6 @@ typedef struct CopyTask
 } CopyTask;
 
 /* ----------
- * What is told
- * ----------
- */
-
-/* Of what another attempt has copied that one tells, and the log. */
-static void
-tell(CopyTask *task, TaskLineKind kind, int number, const FileResult *result)
-{
-	if (result->done && result->start_us != 0)
-		read_task_tell(&task->base, kind, number);
-}
-
-static void
-tell_job(CopyTask *task, const Job *job)
-{
-	const Run  *run = &task->base.run;
-	const FileResult *result;
-
-	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
-		if (job->kind == JOB_DATA_FILES)
-			tell(task, TASK_LINE_FILE, result - run->results->files, result);
-		else
-			tell(task, TASK_LINE_OBJECT, result - run->results->objects, result);
-}
-
-/* ----------
  * Callbacks of the worker pool
  * ----------
  */
@@ -82,19 +56,6 @@ stop_worker(void *arg)
 	CopyTask   *task = arg;
 
 	copy_worker_stop(task->worker);
-}
-
-/* In the task's first process. */
-static void
-job_is_done(void *arg, int no)
-{
-	CopyTask   *task = arg;
-
-	if (task->base.told[no])
-		return;					/* that it was refused */
-	tell_job(task, &task->base.run.plan->queue->jobs[task->base.jobs[no]]);
-	task_result_flush(&task->base.results);
-	task->base.told[no] = true;
 }
 
 /* ----------
@@ -174,7 +135,6 @@ copy_task(const Options *options)
 		.run = run_job,
 		.stop = stop_worker,
 		.reset = worker_pool_no_reset,
-		.done = job_is_done,
 	};
 
 	task->plan = copy_task_plan_read(options->plan);

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "archive/archive_dir.h"
-#include "archive/archive_name.h"
 #include "base/cleanup.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
@@ -21,7 +20,6 @@ typedef struct DumpTask
 {
 	ReadTask	base;			/* first: its callbacks have it */
 	Reuse	   *reuse;			/* NULL = nothing is used again */
-	bool		all_there;		/* of the files that were looked for */
 	ArchiveDir *archive;
 	DumpWorker *worker;			/* in a worker: itself */
 } DumpTask;
@@ -30,73 +28,36 @@ typedef struct DumpTask
  * The files of a job
  * ----------
  */
-typedef void (*FileCallback) (DumpTask *task, TaskLineKind kind, int number,
-							  char *name);
-
 static void
-for_each_file(DumpTask *task, int job_no, FileCallback callback)
+flush_files(const DumpTask *task, const Job *job)
 {
-	const DumpPlan *plan = task->base.run.plan;
-	const Job  *job = &plan->queue->jobs[job_no];
-	const LargeObjectGroup *group;
+	char	   *name;
 
-	if (job->kind == JOB_DATA_FILES)
+	for (int i = 0; (name = dump_worker_file_name(&task->base.run, job, i)) != NULL; i++)
 	{
-		for (int i = 0; i < job->n; i++)
-		{
-			const DataFile *file = plan->queue->files[job->first + i];
-
-			callback(task, TASK_LINE_FILE, (int) (file - plan->chunks->files),
-					 archive_name_rows(file->dump_id, plan->compress.method));
-		}
-		return;
+		archive_dir_flush_file(task->archive, name);
+		free(name);
 	}
-	group = &plan->objects->groups[job->first];
-	for (int i = 0; i < group->n_oids; i++)
-		callback(task, TASK_LINE_OBJECT, group->first_object + i,
-				 archive_name_large_object(group->oids[i], plan->compress.method));
-}
-
-/* In a worker. */
-static void
-flush_file(DumpTask *task, TaskLineKind kind, int number, char *name)
-{
-	archive_dir_flush_file(task->archive, name);
-	free(name);
-}
-
-/* Unless it has been left out, as the archive has it. */
-static void
-tell_file(DumpTask *task, TaskLineKind kind, int number, char *name)
-{
-	const FileResults *results = task->base.run.results;
-
-	if (kind == TASK_LINE_FILE ? results->files[number].done :
-		results->objects[number].done)
-		read_task_tell(&task->base, kind, number);
-	free(name);
-}
-
-static void
-look_for_file(DumpTask *task, TaskLineKind kind, int number, char *name)
-{
-	char	   *path = psprintf("%s/%s", task->base.task_plan->head.archive, name);
-
-	if (access(path, F_OK) != 0)
-		task->all_there = false;
-	free(path);
-	free(name);
 }
 
 /* Has another attempt made all of it, and the leader taken it? */
 static bool
-is_there(DumpTask *task, int job)
+is_there(const DumpTask *task, const Job *job)
 {
-	if (task->base.task_plan->head.archive == NULL)
-		return false;
-	task->all_there = true;
-	for_each_file(task, job, look_for_file);
-	return task->all_there;
+	const char *archive = task->base.task_plan->head.archive;
+	bool		there = archive != NULL;
+	char	   *name;
+
+	for (int i = 0; there &&
+		 (name = dump_worker_file_name(&task->base.run, job, i)) != NULL; i++)
+	{
+		char	   *path = psprintf("%s/%s", archive, name);
+
+		there = access(path, F_OK) == 0;
+		free(path);
+		free(name);
+	}
+	return there;
 }
 
 /* ----------
@@ -116,13 +77,14 @@ static bool
 run_job(void *arg, int no, volatile int *step)
 {
 	DumpTask   *task = arg;
-	int			job = task->base.jobs[no];
+	int			job_no = task->base.jobs[no];
+	const Job  *job = &task->base.run.plan->queue->jobs[job_no];
 
 	if (is_there(task, job))
 		return true;
-	if (!dump_worker_run(task->worker, job, step))
+	if (!dump_worker_run(task->worker, job_no, step))
 		return false;
-	for_each_file(task, job, flush_file);
+	flush_files(task, job);
 	return true;
 }
 
@@ -140,19 +102,6 @@ reset_job(void *arg, int no)
 	DumpTask   *task = arg;
 
 	dump_worker_reset(&task->base.run, task->base.jobs[no]);
-}
-
-/* In the task's first process. */
-static void
-job_is_done(void *arg, int no)
-{
-	DumpTask   *task = arg;
-
-	if (task->base.told[no])
-		return;					/* that it was refused */
-	for_each_file(task, task->base.jobs[no], tell_file);
-	task_result_flush(&task->base.results);
-	task->base.told[no] = true;
 }
 
 /* ----------
@@ -195,7 +144,6 @@ dump_task(const Options *options)
 		.run = run_job,
 		.stop = stop_worker,
 		.reset = reset_job,
-		.done = job_is_done,
 	};
 
 	read_task_begin(&task->base, task_plan, options);

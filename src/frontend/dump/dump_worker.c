@@ -181,40 +181,31 @@ dump_worker_run(DumpWorker *worker, int job_no, volatile int *step)
 	return begun;
 }
 
-/* Frees the name. */
-static void
-remove_file(const Run *run, char *name, FileResult *result)
+char *
+dump_worker_file_name(const Run *run, const Job *job, int i)
 {
-	archive_dir_remove_file(run->archive, name);
-	result->done = false;
-	free(name);
+	const DumpPlan *plan = run->plan;
+	const LargeObjectGroup *group;
+
+	if (job->kind == JOB_DATA_FILES)
+		return i == job->n ? NULL :
+			data_file_name(run, plan->queue->files[job->first + i]);
+	group = &plan->objects->groups[job->first];
+	return i == group->n_oids ? NULL :
+		archive_name_large_object(group->oids[i], plan->compress.method);
 }
 
 void
 dump_worker_reset(const Run *run, int job_no)
 {
-	const DumpPlan *plan = run->plan;
-	const Job  *job = &plan->queue->jobs[job_no];
-	const LargeObjectGroup *group;
+	const Job  *job = &run->plan->queue->jobs[job_no];
+	char	   *name;
 
-	switch (job->kind)
+	for (int i = 0; (name = dump_worker_file_name(run, job, i)) != NULL; i++)
 	{
-		case JOB_DATA_FILES:
-			for (int i = 0; i < job->n; i++)
-			{
-				const DataFile *file = plan->queue->files[job->first + i];
-
-				remove_file(run, data_file_name(run, file),
-							run_file_result(run, file));
-			}
-			break;
-		case JOB_LARGE_OBJECTS:
-			group = &plan->objects->groups[job->first];
-			for (int i = 0; i < group->n_oids; i++)
-				remove_file(run, archive_name_large_object(group->oids[i],
-														   plan->compress.method),
-							&run->results->objects[group->first_object + i]);
-			break;
+		archive_dir_remove_file(run->archive, name);
+		run_job_result(run, job, i)->done = false;
+		free(name);
 	}
 }
 

@@ -29,6 +29,12 @@ extern bool dump_worker_run(DumpWorker *worker, int job_no,
 							volatile int *step);
 
 /*
+ * Of a job's files the name in the archive of the one with this number, from
+ * 0, as run_job_result() has its result; owned.  NULL after the last.
+ */
+extern char *dump_worker_file_name(const Run *run, const Job *job, int i);
+
+/*
  * In the leader: a worker that did this job is gone.  Remove the files that
  * it made, so that another one can do it.
  */

@@ -75,17 +75,25 @@ read_task_begin_attempt(ReadTask *task)
  * What is told
  * ----------
  */
-void
-read_task_tell(ReadTask *task, TaskLineKind kind, int number)
+/*
+ * In the task's first process.  Of what another attempt has done that one
+ * tells.
+ */
+static void
+job_is_done(void *arg, int no)
 {
-	const FileResults *results = task->run.results;
-	TaskLine	line = {.kind = kind,.number = number};
+	ReadTask   *task = arg;
+	const Run  *run = &task->run;
+	const Job  *job = &run->plan->queue->jobs[task->jobs[no]];
+	const FileResult *result;
 
-	if (kind == TASK_LINE_FILE)
-		line.result = results->files[number];
-	else if (kind == TASK_LINE_OBJECT)
-		line.result = results->objects[number];
-	task_result_write(&task->results, &line);
+	if (task->told[no])
+		return;					/* that it was refused */
+	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
+		if (result->done && result->start_us != 0)
+			task_result_tell(&task->results, run->results, job, result);
+	task_result_flush(&task->results);
+	task->told[no] = true;
 }
 
 /* ----------
@@ -145,9 +153,10 @@ run_refused(void *arg, const WorkerTask *pool_task, int no)
 {
 	ReadTask   *task = arg;
 	char	   *what = describe_job(task, no, -1);
+	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->jobs[no]};
 
 	pg_log_warning("%s is left to the leader: its lock cannot be had here", what);
-	read_task_tell(task, TASK_LINE_REFUSED, task->jobs[no]);
+	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
 	task->told[no] = true;
 	free(what);
@@ -170,6 +179,7 @@ read_task_run(ReadTask *task, WorkerTask *pool_task)
 	pool_task->max_retries = (int) task->options.retries;
 	pool_task->lost_status = WORKER_EXIT_RETRY;
 	pool_task->describe = describe_job;
+	pool_task->done = job_is_done;
 	traffic_set_max_rate(task->options.max_rate);
 	task->source.snapshot = task->run.plan->snapshot;
 	task->source.holders = snapshot_holders_new(task->options.jobs);

@@ -44,13 +44,10 @@ extern void read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
 extern void read_task_begin_attempt(ReadTask *task);
 
 /*
- * Have a pool of --jobs workers do all of them, while they are looked after.
- * pool_task says what a worker does, without arg, which is the task, and
- * what is the same for all that read.
+ * Have a pool of --jobs workers do all of them, while they are looked after,
+ * and tell of what is done.  pool_task says what a worker does, without arg,
+ * which is the task, and what is the same for all that read.
  */
 extern void read_task_run(ReadTask *task, WorkerTask *pool_task);
-
-/* Tell the result of a file, or object, or that a job was refused. */
-extern void read_task_tell(ReadTask *task, TaskLineKind kind, int number);
 
 #endif							/* READ_TASK_H */

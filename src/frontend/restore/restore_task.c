@@ -50,34 +50,29 @@ typedef struct RestoreTask
  * What is told
  * ----------
  */
-static void
-tell(RestoreTask *task, TaskLineKind kind, int number, const FileResult *result,
-	 bool *told)
-{
-	TaskLine	line = {.kind = kind,.number = number,.result = *result};
-
-	/* of what another attempt has loaded that one tells, and the log */
-	if (!result->done || told[number] ||
-		(!result->incomplete && result->start_us == 0))
-		return;
-	task_result_write(&task->results, &line);
-	told[number] = true;
-}
-
-/* In the task's first process, the only one to write results. */
+/*
+ * In the task's first process, the only one to write results.  Of what
+ * another attempt has loaded that one tells, and the log.
+ */
 static void
 job_is_done(void *arg, const Run *run, const Job *job)
 {
 	RestoreTask *task = arg;
+	const FileResults *results = run->results;
 	const FileResult *result;
 
 	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
-		if (job->kind == JOB_DATA_FILES)
-			tell(task, TASK_LINE_FILE, result - run->results->files, result,
-				 task->told);
-		else
-			tell(task, TASK_LINE_OBJECT, result - run->results->objects, result,
-				 task->objects_told);
+	{
+		bool	   *told = job->kind == JOB_DATA_FILES ?
+			&task->told[result - results->files] :
+			&task->objects_told[result - results->objects];
+
+		if (!result->done || *told ||
+			(!result->incomplete && result->start_us == 0))
+			continue;
+		task_result_tell(&task->results, results, job, result);
+		*told = true;
+	}
 	task_result_flush(&task->results);
 }
 

@@ -168,6 +168,20 @@ task_result_write(const TaskResults *results, const TaskLine *line)
 }
 
 void
+task_result_tell(const TaskResults *to, const FileResults *results,
+				 const Job *job, const FileResult *result)
+{
+	bool		is_file = job->kind == JOB_DATA_FILES;
+	TaskLine	line = {
+		.kind = is_file ? TASK_LINE_FILE : TASK_LINE_OBJECT,
+		.number = result - (is_file ? results->files : results->objects),
+		.result = *result,
+	};
+
+	task_result_write(to, &line);
+}
+
+void
 task_result_flush(const TaskResults *results)
 {
 	if (fsync(results->fd) < 0)

@@ -23,6 +23,7 @@
 #ifndef TASK_RESULT_H
 #define TASK_RESULT_H
 
+#include "plan/job_queue.h"
 #include "progress/file_result.h"
 
 #define TASK_RESULT_SUFFIX ".results"
@@ -62,6 +63,10 @@ extern void task_result_begin(TaskResults *results, const char *plan,
 /* Append a line to it.  Exits with a message on failure, as what follows. */
 extern void task_result_write(const TaskResults *results,
 							  const TaskLine *line);
+
+/* The same of a result of this job's. */
+extern void task_result_tell(const TaskResults *to, const FileResults *results,
+							 const Job *job, const FileResult *result);
 
 /* See that all lines are on disk. */
 extern void task_result_flush(const TaskResults *results);
