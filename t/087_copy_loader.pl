@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program sql value);
+use Pardump::Cluster qw(start_cluster make_database run_program sql);
 use Pardump::Copy qw(run_copy copy_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use JSON::PP;
-use Pardump::Cluster qw(start_cluster make_database run_program sql value new_path);
+use Pardump::Cluster qw(start_cluster make_database run_program sql value);
 use Pardump::Copy qw(run_copy copy_ok copy_refused_ok sessions_left);
 use Pardump::Load qw(prepare_load same_tuples_ok);
 use Pardump::Proxy qw(start_relay stop_proxy);

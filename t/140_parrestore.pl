@@ -7,8 +7,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster has_extension dump_ok codecs sql);
-use Pardump::Compare qw(schema_text same_database_ok);
+use Pardump::Cluster qw(start_cluster has_extension dump_ok codecs);
+use Pardump::Compare qw(same_database_ok);
 use Pardump::Copy qw(stock_copy sessions_left);
 use Pardump::Databases qw(prepare_for_everything make_everything make_latin1
   make_sql_ascii empty_copy);

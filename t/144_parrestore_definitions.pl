@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::Databases qw(empty_copy);

@@ -11,7 +11,7 @@ use Pardump::Background qw(end_dump wait_in_run children);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok);
 use Pardump::Copy qw(sessions_left start_load);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Restore qw(run_parrestore errors_ignored stock_archives);
+use Pardump::Restore qw(run_parrestore stock_archives);
 use Pardump::Stopper qw(start_stopper stop_stopper cut);
 use PostgreSQL::Test::Utils;
 use Test::More;

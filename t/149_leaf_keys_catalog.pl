@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster sql value new_path run_program make_database pg_major);
 use Pardump::Databases qw(empty_copy);
-use Pardump::Restore qw(run_parrestore errors_ignored);
+use Pardump::Restore qw(run_parrestore);
 use PostgreSQL::Test::Utils;
 use Test::More;
 

@@ -10,9 +10,9 @@ use JSON::PP;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
-  dump_ok restore_ok codecs nothing_left_ok);
+  codecs nothing_left_ok);
 use Pardump::Command qw(refused_ok system_faults);
-use Pardump::Compare qw(fingerprint same_data_ok same_when_restored_ok);
+use Pardump::Compare qw(fingerprint same_when_restored_ok);
 use Pardump::DamagedArchive qw(damaged other_manifest);
 use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive
   row_files how ranges same_contents_ok contents_equal previous_unused);

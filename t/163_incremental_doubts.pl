@@ -8,14 +8,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_in_run wait_until children sessions);
+use Pardump::Background qw(start_dump end_dump wait_in_run);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value start_psql pg_major);
-use Pardump::Command qw(refused_ok);
 use Pardump::DamagedArchive qw(damaged flipped cut gone written other_manifest);
-use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive under_snapshot
-  row_files how same_contents_ok contents_equal verified_ok previous_unused);
-use Pardump::Manifest qw($manifest_name read_manifest change_manifest);
-use Pardump::Moment qw(start_moments moment_held moment_go_on moments_seen stop_moments);
+use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive row_files
+  how contents_equal verified_ok previous_unused);
+use Pardump::Manifest qw($manifest_name read_manifest);
+use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;

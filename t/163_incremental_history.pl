@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(start_cluster start_standby make_database new_path sql value start_psql);
-use Pardump::Incremental qw(make_shop first_archive incremental_ok row_files how full_archive);
+use Pardump::Incremental qw(make_shop first_archive incremental_ok how);
 use PostgreSQL::Test::Utils;
 use Test::More;
 

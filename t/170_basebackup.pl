@@ -12,7 +12,7 @@ use lib "$FindBin::RealBin/lib";
 use JSON::PP;
 use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok manifest_files differences
   start_backup dump_of enable_checksums slots_left);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path pg_major sql
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value start_psql listing);
 use Pardump::Report qw(shown harmless_ok pages_beside);
 use PostgreSQL::Test::Utils;

@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use POSIX qw(mkfifo);
 use Pardump::Background qw(children end_dump wait_in_run);
-use Pardump::BaseBackup qw(start_run held_run connection backup_ok take_backup verify_backup_ok differences enable_checksums
+use Pardump::BaseBackup qw(start_run held_run connection backup_ok verify_backup_ok differences enable_checksums
   slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::Command qw(system_faults);

@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::BaseBackup qw(connection backup_ok take_backup verify_backup_ok manifest_files differences start_backup
+use Pardump::BaseBackup qw(backup_ok take_backup verify_backup_ok differences start_backup
   dump_of enable_checksums slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path pg_major sql value listing);
 use PostgreSQL::Test::Utils;

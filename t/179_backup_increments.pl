@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::BaseBackup qw(backup_ok verify_backup_ok start_backup dump_of enable_checksums);
-use Pardump::Cluster qw(start_cluster run_program new_path pg_major sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path pg_major sql);
 use PostgreSQL::Test::Utils;
 use Test::More;
 

@@ -7,11 +7,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump dump_failed_ok nothing_remains_ok wait_until
+use Pardump::Background qw(start_dump end_dump nothing_remains_ok wait_until
   wait_in_run terminate sessions children);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
-  listing);
-use Pardump::Command qw(text_file);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value listing);
 use Pardump::Compare qw(fingerprint);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok);
 use Pardump::Gate qw(open_gate close_gate);

@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump wait_in_run wait_until);
+use Pardump::Background qw(start_dump wait_in_run wait_until);
 use Pardump::Cluster qw(start_cluster make_database new_path run_program value);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Gate qw(open_gate close_gate);

@@ -9,12 +9,12 @@ use File::Path qw(rmtree);
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_until wait_in_run terminate backends);
+use Pardump::Background qw(end_dump wait_until terminate backends);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_copy run_copy sessions_left no_temp_files_ok);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok plan_refused_ok);
-use Pardump::Gate qw(gated_rows_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
+use Pardump::Gate qw(gated_rows_sql hold_gates close_gate open_gate at_gate wait_at_gate);
 use Pardump::Tasks qw(side_by_side task_pid last_task are_gone wait_for_second_attempt end_leaders_sessions);
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value has_extension);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok same_data_ok);
 use Pardump::Copy qw(run_copy sessions_left no_temp_files_ok);
 use Pardump::Databases qw(prepare_for_everything make_everything empty_copy);

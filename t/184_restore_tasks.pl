@@ -11,7 +11,6 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Background qw(start_dump end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   dump_ok listing);
-use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::Restore qw(run_parrestore errors_ignored stock_archives);

@@ -8,7 +8,7 @@ use lib "$FindBin::RealBin/lib";
 
 use List::Util qw(sum);
 use Pardump::BaseBackup qw(connection manifest_files enable_checksums);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::Prometheus qw(read_samples);
 use PostgreSQL::Test::Utils;
 use Test::More;

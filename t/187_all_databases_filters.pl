@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_in_run);
-use Pardump::Cluster qw(start_cluster run_program new_path start_psql sql value);
+use Pardump::Cluster qw(start_cluster run_program start_psql sql value);
 use Pardump::Command qw(text_file);
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;

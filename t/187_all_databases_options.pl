@@ -7,11 +7,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_in_run wait_until children sessions
-  nothing_remains_ok);
+use Pardump::Background qw(start_dump end_dump wait_in_run wait_until children sessions);
 use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok start_psql sql value
   listing);
-use Pardump::WholeCluster qw(create_database read_map archive_of dump_all globals_text);
+use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
 

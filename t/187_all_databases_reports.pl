@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Background qw(start_dump end_dump wait_in_run);
 use Pardump::Cluster qw(start_cluster run_program new_path start_psql sql value listing);
 use Pardump::Prometheus qw(read_samples);
-use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
+use Pardump::WholeCluster qw(create_database read_map dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
 

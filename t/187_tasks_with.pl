@@ -10,10 +10,9 @@ use JSON::PP;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_in_run);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
-  restore_ok pg_major);
-use Pardump::Command qw(refused_ok text_file);
-use Pardump::Compare qw(fingerprint same_data_ok same_when_restored_ok);
+use Pardump::Cluster qw(start_cluster make_database new_path sql value restore_ok pg_major);
+use Pardump::Command qw(text_file);
+use Pardump::Compare qw(fingerprint same_when_restored_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated gated_options);
 use Pardump::Incremental qw(make_shop first_archive incremental incremental_ok full_archive

@@ -12,7 +12,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql res
 use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Manifest qw(read_manifest);
-use Pardump::Nights qw(backup_config run_backup start_backup end_backup failing_programs complete_backups
+use Pardump::Nights qw(backup_config run_backup start_backup end_backup complete_backups
   partial_backups time_name);
 use PostgreSQL::Test::Utils;
 use Test::More;

@@ -11,7 +11,7 @@ use Exporter 'import';
 use IPC::Run;
 use JSON::PP;
 use Pardump::Background qw(wait_in_run);
-use Pardump::Cluster qw(run_program new_path pg_major sql value);
+use Pardump::Cluster qw(run_program new_path value);
 use Pardump::Moment qw(start_moments moment_held);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -9,8 +9,7 @@ use warnings;
 
 use Digest::MD5;
 use Exporter 'import';
-use Pardump::Cluster qw(make_database run_program new_path start_psql sql dump_ok restore_ok);
-use Pardump::Compare qw(fingerprint same_data_ok same_when_restored_ok);
+use Pardump::Cluster qw(make_database run_program new_path start_psql sql dump_ok);
 use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Utils;
 use Test::More;

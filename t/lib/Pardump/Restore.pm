@@ -8,7 +8,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Cluster qw(run_program new_path value);
+use Pardump::Cluster qw(run_program new_path);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
 use Pardump::Databases qw(empty_copy);
