@@ -26,9 +26,6 @@
 
 #include <sys/types.h>
 
-/* The length of a range by default. */
-#define TEXT_PIECES_RANGE_BYTES ((uint64) 16 * 1024 * 1024)
-
 /* One range is all of the text. */
 #define TEXT_PIECES_WHOLE PG_UINT64_MAX
 

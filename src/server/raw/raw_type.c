@@ -149,8 +149,12 @@ is_portable(Oid type_id)
 		is_document(type_id) || is_geometric(type_id) || is_range(type_id);
 }
 
-const char *
-raw_type_reason(Oid type_id)
+/*
+ * Why values of the type cannot be taken as they are stored: half a sentence,
+ * not to be freed; NULL if they can.
+ */
+static const char *
+type_reason(Oid type_id)
 {
 	Oid			element;
 
@@ -174,7 +178,7 @@ raw_columns_reason(TupleDesc columns)
 
 		if (column->attisdropped)
 			continue;
-		reason = raw_type_reason(column->atttypid);
+		reason = type_reason(column->atttypid);
 		if (reason != NULL)
 			return reason;
 	}

@@ -13,12 +13,9 @@
 #include "access/tupdesc.h"
 
 /*
- * Why values of the type cannot be taken as they are stored: half a sentence,
- * not to be freed; NULL if they can.
+ * The first column whose values cannot be taken as they are stored, and why:
+ * half a sentence; NULL if there is none.
  */
-extern const char *raw_type_reason(Oid type_id);
-
-/* The first column that has such a type, and why: NULL if there is none. */
 extern const char *raw_columns_reason(TupleDesc columns);
 
 #endif							/* PARDUMP_RAW_TYPE_H */
