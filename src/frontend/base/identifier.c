@@ -20,6 +20,17 @@ identifier_skip(const char *text, char stop)
 	return text;
 }
 
+char *
+identifier_last(char *text, char wanted)
+{
+	char	   *result = NULL;
+
+	for (const char *at = identifier_skip(text, wanted); *at;
+		 at = identifier_skip(at + 1, wanted))
+		result = text + (at - text);
+	return result;
+}
+
 char	  **
 identifier_split(const char *list, size_t len, int *n)
 {

@@ -16,6 +16,9 @@
  */
 extern const char *identifier_skip(const char *text, char stop);
 
+/* The last such character that is in no quotes; NULL if there is none. */
+extern char *identifier_last(char *text, char wanted);
+
 /*
  * The identifiers of a list, with commas between them, in len bytes of text.
  * *n is their number, 0 if there is nothing.  Owned, and so are they.

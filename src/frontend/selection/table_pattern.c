@@ -14,18 +14,6 @@
 /* A run's options have no place for it: this is the process's. */
 static SimpleStringList missing;
 
-/* The last dot of the text that is not quoted, or NULL. */
-static char *
-last_dot(char *text)
-{
-	char	   *result = NULL;
-
-	for (const char *pos = identifier_skip(text, '.'); *pos;
-		 pos = identifier_skip(pos + 1, '.'))
-		result = text + (pos - text);
-	return result;
-}
-
 TablePattern
 table_pattern_split(const char *option, const char *form, const char *arg,
 					bool has_column)
@@ -36,7 +24,7 @@ table_pattern_split(const char *option, const char *form, const char *arg,
 
 	result.table = pnstrdup(arg, pos - arg);
 	if (has_column)
-		dot = last_dot(result.table);
+		dot = identifier_last(result.table, '.');
 	if (*pos == '\0' || pos == arg || pos[1] == '\0' ||
 		(has_column && (dot == NULL || dot == result.table || dot[1] == '\0')))
 	{

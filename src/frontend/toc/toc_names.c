@@ -86,11 +86,8 @@ word_of(const char *statement, int n)
 static char *
 cut_last_part(char *name)
 {
-	char	   *dot = NULL;
+	char	   *dot = identifier_last(name, '.');
 
-	for (const char *at = identifier_skip(name, '.'); *at;
-		 at = identifier_skip(at + 1, '.'))
-		dot = name + (at - name);
 	if (dot == NULL)
 		return name + strlen(name);
 	*dot = '\0';
