@@ -110,6 +110,28 @@ archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 	like(slurp_file($report), qr/<html/, 'a report');
 }
 
+# ---- a task's settings are the leader's, whatever its host's environment has
+
+make_database($node, 'moments');
+sql($node, 'moments', q{CREATE TABLE moments AS SELECT timestamptz '2024-01-01 00:00+00' + g * interval '1 min' AS at,
+	repeat('x', 200) FROM generate_series(1, 20000) g});
+{
+	my $condition = q{at >= '01.08.2024 00:00'};
+	my $host = q{export PGTZ=Asia/Tokyo PGDATESTYLE=German PGOPTIONS='-c TimeZone=Asia/Tokyo'; };
+	foreach my $of_leader ({}, { PGTZ => 'America/St_Johns' }, { PGOPTIONS => '-c TimeZone=America/St_Johns' })
+	{
+		local %ENV = (%ENV, %$of_leader);
+		my $what = join ' ', 'settings of the leader:', %$of_leader;
+		my $want = value($node, 'moments', "SELECT count(*) FROM moments WHERE $condition");
+		my $dump = start_dump($node->connstr('moments'), '--tasks=2', @chunks, "--where=moments:$condition", runner($host . $all));
+		is(end_dump($dump) . $dump->{err}, '0', "$what: exit code");
+		my $copy = 'copy' . ++$copies;
+		make_database($node, $copy, options => 'TEMPLATE template0');
+		restore_ok($node, $dump->{dir}, $copy, $what);
+		is(value($node, $copy, 'SELECT count(*) FROM moments'), $want, "$what: the rows that its condition finds");
+	}
+}
+
 # ---- into commands: the plan is where it was asked for, and goes in the end
 
 {

@@ -72,7 +72,7 @@ sub looks
 {
 	my $go = new_path('go');
 	my $run = begin_gated_restore(gated_archive(), '--tasks=3', '--retries=0', restore_runner(<<"SH", 1));
-for i in "\$@"; do PGOPTIONS='-c gated.fails=yes' one \$i; done
+for i in "\$@"; do one \$i -d "options='-c gated.fails=yes'"; done
 for i in "\$@"; do one \$i >/dev/null 2>&1 & done
 while [ ! -e '$go' ]; do sleep 0.05; done
 SH
@@ -88,7 +88,7 @@ SH
 
 {
 	my $run = begin_gated_restore(gated_archive(), '--tasks=3', '--retries=0',
-		restore_runner(q{for i in "$@"; do PGOPTIONS='-c gated.fails=yes' one $i; done}, 1));
+		restore_runner(q{for i in "$@"; do one $i -d "options='-c gated.fails=yes'"; done}, 1));
 	is(end_dump($run), 1, 'none is left behind: exit code');
 	like($run->{err}, qr/error: a task could not load /, 'none is left behind: message');
 	unlike($run->{err}, qr/at work yet/, 'none is left behind: nobody is waited for');

@@ -83,6 +83,11 @@ foreach my $kind (sort keys %stock)
 		restore_runner('set -- "$@" "$@"; ' . $side_by_side), "--plan=$plan/plan.json");
 }
 
+# ---- settings that its host's environment has are not a task's
+
+restored_ok('settings of a host', undef, $ours, '--tasks=2',
+	restore_runner("PGOPTIONS='-c no_such_setting=1'; export PGOPTIONS; $side_by_side"));
+
 # ---- tasks are run three times at the same time; one was not run at all
 
 restored_ok('each task three times', undef, $ours, '--tasks=3', restore_runner('set -- "$@" "$@" "$@"; ' . $side_by_side));

@@ -8,6 +8,10 @@
 
 #include "tasks/task_address.h"
 
+/* As libpq has them (fe-connect.c, EnvironmentOptions). */
+#define TIME_ZONE "PGTZ"
+#define DATE_STYLE "PGDATESTYLE"
+
 /* How long one attempt to connect may take. */
 #define CONNECT_TIMEOUT_S "30"
 
@@ -107,6 +111,9 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 	PQExpBufferData text;
 
 	initPQExpBuffer(&text);
+
+	/* first: if the leader has none, another host's are not to count either */
+	appendPQExpBufferStr(&text, "options='' ");
 	appendPQExpBuffer(&text, "%s%s", address->conninfo, address->tcp_settings);
 	for (PQconninfoOption *option = options; option && option->keyword; option++)
 		for (int i = 0; option->val && option->val[0] && i < (int) lengthof(keywords); i++)
@@ -119,4 +126,25 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 	if (PQExpBufferDataBroken(text))
 		pg_fatal("out of memory");
 	return text.data;
+}
+
+void
+task_address_note_environment(TaskRun *run)
+{
+	run->time_zone = getenv(TIME_ZONE);
+	run->date_style = getenv(DATE_STYLE);
+}
+
+static void
+set_variable(const char *name, const char *value)
+{
+	if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
+		pg_fatal("could not set environment: %m");
+}
+
+void
+task_address_set_environment(const TaskRun *run)
+{
+	set_variable(TIME_ZONE, run->time_zone);
+	set_variable(DATE_STYLE, run->date_style);
 }

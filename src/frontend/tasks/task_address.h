@@ -7,6 +7,7 @@
 
 #include "session/peer_address.h"
 #include "options/options.h"
+#include "tasks/task_plan.h"
 
 /*
  * As the leader has, but for what this host's command line says: the server
@@ -23,5 +24,13 @@ extern PeerAddress *task_address(const char *conninfo,
  * that from.  The last of a keyword counts.
  */
 extern char *task_address_of(PGconn *conn, const PeerAddress *address);
+
+/*
+ * Settings that libpq takes from its environment alone: note in a plan what
+ * this process has, and have in this process what a plan says, before it
+ * connects.
+ */
+extern void task_address_note_environment(TaskRun *run);
+extern void task_address_set_environment(const TaskRun *run);
 
 #endif							/* TASK_ADDRESS_H */

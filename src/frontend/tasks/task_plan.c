@@ -14,6 +14,8 @@ const PlanField task_run_fields[] = {
 	RUN("run", PLAN_TEXT, run_id),
 	RUN("tasks", PLAN_INT, n_tasks),
 	RUN("conninfo", PLAN_TEXT, conninfo),
+	RUN("time_zone", PLAN_TEXT, time_zone),
+	RUN("date_style", PLAN_TEXT, date_style),
 	RUN("system_identifier", PLAN_TEXT, server.system_identifier),
 	RUN("timeline", PLAN_TEXT, server.timeline),
 	RUN("database", PLAN_TEXT, server.database),

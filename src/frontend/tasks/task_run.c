@@ -26,6 +26,7 @@ task_run_make(const char *what, const char *run_id, const Options *options,
 		.retries = options->retries,
 	};
 
+	task_address_note_environment(&run);
 	return run;
 }
 
@@ -35,6 +36,7 @@ task_run_settle(const TaskRun *run, Options *options, int *task, int *n_tasks)
 	options->role = run->role;
 	options->enable_row_security = run->enable_row_security;
 	options->retries = run->retries;
+	task_address_set_environment(run);
 	task_options_read_planned(options->task, run->n_tasks, task, n_tasks);
 }
 

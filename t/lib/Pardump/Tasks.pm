@@ -45,7 +45,8 @@ SQL
 
 # runner($body, $jobs, $program): the option for a shell script with this body, in
 # which $PLAN and $N are the plan and the number of tasks, "$@" those to be run, and
-# "one I" runs task I, by task(), which becomes it and may be defined anew.
+# "one I" runs task I, with further options, by task(), which becomes it and may be defined
+# anew.
 sub runner
 {
 	my ($body, $jobs, $program) = @_;
@@ -54,8 +55,8 @@ sub runner
 	my $path = text_file('runner', <<"SH");
 #!/bin/sh
 PLAN=\$1; N=\$2; shift 2
-task() { exec $program --plan="\$PLAN" --task=\$1/\$N -j$jobs; }
-one() { (task \$1); }
+task() { no=\$1; shift; exec $program --plan="\$PLAN" --task=\$no/\$N -j$jobs "\$@"; }
+one() { (task "\$@"); }
 $body
 SH
 	chmod 0755, $path or die "could not make \"$path\" executable: $!";
