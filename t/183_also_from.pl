@@ -12,7 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump wait_until wait_in_run backends);
+use Pardump::Background qw(start_dump end_dump wait_until wait_in_run backends terminate);
 use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
   run_program new_path start_psql sql value has_extension);
 use Pardump::Proxy qw(start_relay stop_proxy);
@@ -246,7 +246,6 @@ sub start_tasks
 }
 
 # ---- lost in the midst of it
-
 {
 	my $dump = start_all();
 	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
@@ -322,20 +321,39 @@ foreach my $end ([ 'Ctrl-C in the pause', sub { kill INT => -$_[0]{pid} }, qr/te
 	append_to_file("$flags/cut", '');
 	resumed_ok($what);
 }
+my $pausing = q{application_name = 'pg_pardump pause'};	# whoever ends these sessions leaves the servers paused
+foreach my $ended ([ 'the pausing session ended', $pausing, $b ], [ 'both ended', $pausing, $a, $b ], [ 'all ended', q{usename = 'dumper'}, $a, $b ])
 {
-	# whoever ends this session leaves the server paused
-	my $what = 'the pausing session ended';
+	my ($what, $which, @nodes) = @$ended;
 	my $dump = start_in_pause($what);
-	value($b, 'postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pg_pardump pause'");
-	wait_until('it is gone', sub {
-		return value($b, 'postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_pardump pause'") eq 't' });
-	is(state($b), 'paused', "$what: and the standby paused");
+	# first the pausing ones, which else go on when the others are gone
+	foreach my $node (@nodes) { terminate($node, backends($node, $_)) foreach $pausing, $which }
+	is(state($_), 'paused', "$what: and " . $_->name . ' paused') foreach @nodes;
 	append_to_file("$flags/open", '');
 	is(end_dump($dump), 1, "$what: exit code");
-	like($dump->{err}, qr/error: the replay of standby \S+ could not be paused: .*\n.*detail: It was resumed/s, "$what: message");
+	is(scalar(() = $dump->{err} =~ /error: the replay of standby \S+ could not be paused: (?:.*\n)+?.*detail: It was resumed/g),
+		scalar(@nodes), "$what: messages");
 	resumed_ok($what);
 }
 stop_proxy($relay);
+{
+	my $what = 'a lock that somebody else has';	# whose number all know when the leader is connected
+	my $hold = start_relay($b, sub {
+		append_to_file("$flags/asks", '') if ${ $_[0] } =~ /advisory_lock\(1885811312/;
+		sleep 0.02 while -e "$flags/asks" && !-e "$flags/held";
+		return 1;
+	});
+	my $dump = start_dump($a->connstr('db'), '-j2', '-U', 'dumper', '--also-from', "host=$hold->{host} port=$hold->{port}");
+	wait_in_run($dump, 'it asks for the lock', sub { return -e "$flags/asks" });
+	my $other = start_psql($b, 'db');
+	$other->("SELECT pg_advisory_lock(1885811312, $_)") foreach backends($b, "usename = 'dumper'");
+	append_to_file("$flags/held", '');
+	wait_in_run($dump, 'it is refused', sub { return $dump->{err} =~ /error: another session on standby \S+ has the advisory lock/ });
+	is(end_dump($dump), 1, "$what: exit code");
+	resumed_ok($what);
+	$other->();
+	stop_proxy($hold);
+}
 is($complained =~ s/^pgbench.*\n//r, '', 'the writers have no complaint');
 $writers->kill_kill;
 

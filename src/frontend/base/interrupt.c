@@ -31,6 +31,7 @@ typedef struct InterruptState
 	volatile int socket;		/* of the same connection, or -1 */
 	void		(*before_leaving) (void);	/* in a worker; or NULL */
 	volatile sig_atomic_t signal_number;
+	bool		exiting;		/* the exit stack runs */
 	sigset_t	mask;			/* as it was before signals were held back */
 } InterruptState;
 
@@ -169,6 +170,7 @@ interrupt_begin_process(pid_t parent)
 {
 	interrupt_set_connection(NULL);
 	state.signal_number = 0;
+	state.exiting = false;
 	state.before_leaving = NULL;
 	install(SIG_DFL);
 	signal(SIGALRM, SIG_DFL);
@@ -219,7 +221,7 @@ interrupt_set_connection(PGconn *conn)
 void
 interrupt_check(void)
 {
-	if (state.signal_number == 0)
+	if (state.signal_number == 0 || state.exiting)
 		return;
 	pg_log_error("terminated by user");
 	pg_log_error_detail("Signal %d was received: %s.",
@@ -232,4 +234,5 @@ void
 interrupt_begin_exit(void)
 {
 	state.socket = -1;
+	state.exiting = true;
 }

@@ -61,7 +61,7 @@ extern void interrupt_check(void);
 
 /*
  * For the exit stack, which is about to run: connections are of use yet, so
- * none is shut down any more.
+ * none is shut down any more, and interrupt_check() does not end what ends.
  */
 extern void interrupt_begin_exit(void);
 

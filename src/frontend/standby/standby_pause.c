@@ -4,6 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
 #include "standby/standby_pause.h"
@@ -16,6 +18,9 @@
 
 /* How long a session may take to answer, beyond the pause. */
 #define ANSWER_MS (STANDBY_PAUSE_MS + 15000)
+
+/* The same of a run that has failed: this is not to keep it from its end. */
+#define EXIT_MS 2000
 
 /* 55006 object_in_use is ours, below. */
 #define SQLSTATE_BY_OTHER "55006"
@@ -61,48 +66,10 @@ const char	standby_pause_by_other[] =
 " AND l.classid OPERATOR(pg_catalog.=) " LOCK_CLASS "::pg_catalog.oid"
 " AND l.objid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()::pg_catalog.oid)";
 
-StandbyPause *
-standby_pause_new(const Standby *standby)
-{
-	StandbyPause *pause = pg_malloc0(sizeof(StandbyPause));
-	PGresult   *res = session_query(standby->conn, session_backend_query);
-
-	pause->standby = standby;
-	pause->lock_key = psprintf(LOCK_CLASS ", %s", PQgetvalue(res, 0, 0));
-	PQclear(res);
-	pause->block = psprintf(block_format, pause->lock_key);
-	pause->conn = connection_try_peer(standby->address, "pg_pardump pause");
-	/* what cancels the leader's statements is not for this one */
-	if (PQstatus(pause->conn) != CONNECTION_OK)
-		pg_fatal("could not connect once more to pause the replay of standby %s: %s",
-				 standby->name, PQerrorMessage(pause->conn));
-	PQclear(session_query(pause->conn, settings_query));
-	return pause;
-}
-
-void
-standby_pause_free(StandbyPause *pause)
-{
-	PQfinish(pause->conn);
-	free(pause->block);
-	free(pause->lock_key);
-	free(pause);
-}
-
-void
-standby_pause_begin(StandbyPause *pause)
-{
-	char	   *sql = psprintf("SELECT pg_catalog.pg_advisory_lock(%s)",
-							   pause->lock_key);
-
-	PQclear(session_query(pause->standby->conn, sql));
-	free(sql);
-	pause->begun = true;
-	/* its result is waited for when it is to end */
-	if (!PQsendQuery(pause->conn, pause->block))
-		pg_fatal("could not pause the replay of standby %s: %s",
-				 pause->standby->name, PQerrorMessage(pause->conn));
-}
+/* ----------
+ * When it has not done its work
+ * ----------
+ */
 
 /*
  * Whoever ends the block's session from outside leaves the standby paused: so
@@ -123,9 +90,18 @@ resume_after_failure(const StandbyPause *pause)
 	return result;
 }
 
-/* The block has not done its work. */
+/* Of its result, or NULL if there is none yet, which is no failure. */
+static bool
+is_failure(const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return res && PQresultStatus(res) != PGRES_COMMAND_OK &&
+		(sqlstate == NULL || strcmp(sqlstate, SQLSTATE_BY_OTHER) != 0);
+}
+
 static void
-pause_failed(const StandbyPause *pause)
+resume(const StandbyPause *pause)
 {
 	bool		resumed = resume_after_failure(pause);
 
@@ -135,7 +111,104 @@ pause_failed(const StandbyPause *pause)
 		pg_log_error_detail("It was resumed.");
 	else
 		pg_log_error_hint("Look whether it is paused, and resume it there: SELECT pg_wal_replay_resume().");
-	exit(1);
+}
+
+/* The lock; what the first session was in the midst of may have failed. */
+static void
+give_up_lock(const StandbyPause *pause, int wait_ms)
+{
+	PGconn	   *conn = pause->standby->conn;
+	char	   *sql = psprintf("SELECT pg_catalog.pg_advisory_unlock(%s)",
+							   pause->lock_key);
+
+	if (PQtransactionStatus(conn) == PQTRANS_ACTIVE)
+		PQclear(session_wait_result(conn, wait_ms));
+	if (PQtransactionStatus(conn) == PQTRANS_INERROR)
+		PQclear(session_exec_within(conn, "ROLLBACK", wait_ms));
+	PQclear(session_exec_within(conn, sql, wait_ms));
+	free(sql);
+}
+
+/*
+ * An exit callback: the run fails while others are paused.  Their blocks end
+ * by themselves, unless somebody has ended those sessions, too, as one does
+ * who ends all that this program has there.
+ */
+static void
+end_at_exit(void *arg)
+{
+	StandbyPause *pause = arg;
+	PGresult   *res;
+
+	if (!pause->begun)
+		return;
+	pause->begun = false;
+	interrupt_set_connection(NULL);
+	give_up_lock(pause, EXIT_MS);
+	res = session_wait_result(pause->conn, EXIT_MS);
+	if (is_failure(res))
+		resume(pause);
+	PQclear(res);
+}
+
+StandbyPause *
+standby_pause_new(const Standby *standby)
+{
+	StandbyPause *pause = pg_malloc0(sizeof(StandbyPause));
+	PGresult   *res = session_query(standby->conn, session_backend_query);
+
+	pause->standby = standby;
+	pause->lock_key = psprintf(LOCK_CLASS ", %s", PQgetvalue(res, 0, 0));
+	PQclear(res);
+	pause->block = psprintf(block_format, pause->lock_key);
+	pause->conn = connection_try_peer(standby->address, "pg_pardump pause");
+	/* what cancels the leader's statements is not for this one */
+	if (PQstatus(pause->conn) != CONNECTION_OK)
+		pg_fatal("could not connect once more to pause the replay of standby %s: %s",
+				 standby->name, PQerrorMessage(pause->conn));
+	PQclear(session_query(pause->conn, settings_query));
+	cleanup_push(end_at_exit, pause);
+	return pause;
+}
+
+void
+standby_pause_free(StandbyPause *pause)
+{
+	cleanup_pop(end_at_exit, pause);
+	PQfinish(pause->conn);
+	free(pause->block);
+	free(pause->lock_key);
+	free(pause);
+}
+
+/* Others may know its number, and have it: they are not waited for. */
+static void
+take_lock(const StandbyPause *pause)
+{
+	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_lock(%s)",
+							   pause->lock_key);
+	PGresult   *res = session_query(pause->standby->conn, sql);
+
+	if (PQgetvalue(res, 0, 0)[0] != 't')
+	{
+		pg_log_error("another session on standby %s has the advisory lock that is to end a pause of its replay",
+					 pause->standby->name);
+		pg_log_error_detail("Its numbers are %s.", pause->lock_key);
+		exit(1);
+	}
+	PQclear(res);
+	free(sql);
+}
+
+void
+standby_pause_begin(StandbyPause *pause)
+{
+	take_lock(pause);
+	pause->begun = true;
+	/* its result is waited for when it is to end */
+	if (!PQsendQuery(pause->conn, pause->block))
+		pg_fatal("could not pause the replay of standby %s: %s",
+				 pause->standby->name, PQerrorMessage(pause->conn));
 }
 
 void
@@ -143,18 +216,18 @@ standby_pause_end(StandbyPause *pause)
 {
 	char	   *sql;
 	PGresult   *res;
-	const char *sqlstate;
 
 	if (!pause->begun)
 		return;
-	pause->begun = false;
 	sql = psprintf("SELECT pg_catalog.pg_advisory_unlock(%s)", pause->lock_key);
 	PQclear(session_query(pause->standby->conn, sql));
 	free(sql);
 	res = session_wait_result(pause->conn, ANSWER_MS);
-	sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
-		(sqlstate == NULL || strcmp(sqlstate, SQLSTATE_BY_OTHER) != 0))
-		pause_failed(pause);
+	pause->begun = false;
+	if (res == NULL || is_failure(res))
+	{
+		resume(pause);
+		exit(1);
+	}
 	PQclear(res);
 }

@@ -19,7 +19,10 @@
 
 typedef struct StandbyPause StandbyPause;
 
-/* Connect for it. */
+/*
+ * Connect for it.  From now on the end of a run that fails is that of its
+ * pause, too.  Whoever is new last is freed first.
+ */
 extern StandbyPause *standby_pause_new(const Standby *standby);
 extern void standby_pause_free(StandbyPause *pause);
 

@@ -336,7 +336,8 @@ standby_snapshot_take(Standbys *standbys)
 	for (int i = 0; i < n; i++)
 		moment.pauses[i] = standby_pause_new(&standbys->list[i]);
 	take(&moment);
-	for (int i = 0; i < n; i++)
+	/* the exit stack has them in this order */
+	for (int i = n - 1; i >= 0; i--)
 		standby_pause_free(moment.pauses[i]);
 	free(moment.pauses);
 	free(moment.states);
