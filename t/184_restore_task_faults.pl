@@ -8,11 +8,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_until terminate);
-use Pardump::Cluster qw(run_program dump_ok);
+use Pardump::Background qw(end_dump wait_until wait_in_run terminate);
+use Pardump::Cluster qw(run_program new_path value dump_ok);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok);
-use Pardump::Gate qw(open_gate at_gate wait_at_gate);
-use Pardump::GatedRestore qw(start_gated gated_archive gated_database gated_tasks complete_ok restored_ok);
+use Pardump::Gate qw(hold open_gate at_gate wait_at_gate);
+use Pardump::GatedRestore qw(start_gated gated_archive gated_database gated_tasks begin_gated_restore complete_ok restored_ok);
 use Pardump::Restore qw(run_parrestore);
 use Pardump::Tasks qw(side_by_side task_pid last_task are_gone wait_for_second_attempt end_leaders_sessions);
 use PostgreSQL::Test::Utils;
@@ -54,6 +54,29 @@ SH
 	wait_at_gate($node, $run, 1);
 	open_gate();
 	restored_ok($run, 'the first of two attempts lost', qr/warning: a worker lost its connection while restoring /);
+}
+
+# ---- somebody else has the lock that all tasks share, whose number all can see: it is
+# not waited for for ever
+
+{
+	my $what = 'a lock that somebody else has';
+	my $go = new_path('go');
+	my $run = begin_gated_restore($archive, '--tasks=1', '--retries=0', side_by_side("while [ ! -e '$go' ]; do sleep 0.05; done\n", 'pg_parrestore'));
+	my $number;
+	wait_in_run($run, 'the leader has its lock', sub {
+		$number = value($node, gated_database(), q{SELECT ((classid::int8 << 32) | objid::int8) # 1 FROM pg_locks
+			WHERE locktype = 'advisory' AND objsubid = 1 AND classid <> 0});
+	});
+	hold("SELECT pg_advisory_lock($number)");
+	append_to_file($go, '');
+	is(end_dump($run), 1, "$what: exit code");
+	like($run->{err}, qr/error: Another session holds the lock by which tasks .*\n.*error: not all tasks were done, and the command ended with exit code 75/,
+		"$what: message");
+	open_gate();
+	my ($rc, undef, $err) = run_parrestore($node, gated_database(), $archive, '--resume', '-j2');
+	is("$rc$err", '0', "$what: resumed");
+	complete_ok($what);
 }
 
 # ---- the leader is killed: the tasks leave, by themselves; --resume has the rest

@@ -4,11 +4,17 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/interrupt.h"
 #include "base/printable.h"
+#include "session/session_loss.h"
 #include "tasks/task_server.h"
 
 /* How long the server may take to say who holds a lock. */
 #define ANSWER_MS 15000
+
+/* So long a task tries to join, and so long it waits between attempts. */
+#define JOIN_FOR_MS 5000
+#define JOIN_MS 100
 
 /*
  * A hosting service may have revoked these: to call one without privilege,
@@ -108,15 +114,37 @@ tasks_number(const char *run_id)
 	return psprintf(UINT64_FORMAT, lock_key(run_id) ^ 1);
 }
 
+static bool
+try_to_join(PGconn *conn, const char *number)
+{
+	const char *params[] = {number};
+	PGresult   *res = session_query_params(conn,
+										   "SELECT pg_catalog.pg_try_advisory_lock_shared($1::pg_catalog.int8)",
+										   1, params, 0);
+	bool		joined = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return joined;
+}
+
+/*
+ * The leader has it for a moment when it asks whether it is alone.  Whoever
+ * has it for longer is none of the run's: pg_locks shows its number to all.
+ */
 void
 task_server_join(PGconn *conn, const char *run_id)
 {
 	char	   *number = tasks_number(run_id);
-	const char *params[] = {number};
+	int			waited_ms = 0;
 
-	PQclear(session_query_params(conn,
-								 "SELECT pg_catalog.pg_advisory_lock_shared($1::pg_catalog.int8)",
-								 1, params, 0));
+	while (!try_to_join(conn, number))
+	{
+		interrupt_check();
+		if (waited_ms >= JOIN_FOR_MS)
+			session_lost("Another session holds the lock by which tasks tell that they are at work.");
+		pg_usleep(JOIN_MS * 1000L);
+		waited_ms += JOIN_MS;
+	}
 	free(number);
 }
 

@@ -24,8 +24,9 @@ extern void task_server_check(PGconn *conn, const TaskServer *expected);
 extern void task_server_hold(PGconn *conn, const char *run_id);
 
 /*
- * In a task's session: it is at work up to the session's end.  And in the
- * leader's: is none at work, wherever it was left behind?
+ * In a task's session: it is at work up to the session's end; ends by
+ * session_lost() if others do not let it say so.  And in the leader's: is
+ * none at work, wherever it was left behind?
  */
 extern void task_server_join(PGconn *conn, const char *run_id);
 extern bool task_server_is_alone(PGconn *conn, const char *run_id);
