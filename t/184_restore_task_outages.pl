@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_in_run terminate);
-use Pardump::Cluster qw(new_path value);
+use Pardump::Cluster qw(new_path value sql start_psql);
 use Pardump::Copy qw(start_load);
 use Pardump::Gate qw(hold_gates close_gate open_gate wait_at_gate);
 use Pardump::GatedRestore qw(start_gated gated_tasks begin_gated_restore gated_archive gated_database
@@ -84,11 +84,24 @@ SH
 	unlike($run->{err}, qr/a task could not load/, 'attempts that are left behind: no error is counted');
 }
 
-# ---- the same, and none is left behind: it is an error
+# ---- the same, and none is left behind: it is an error, even if somebody else has the
+# lock that all tasks share
 
 {
+	my $go = new_path('go');
 	my $run = begin_gated_restore(gated_archive(), '--tasks=3', '--retries=0',
-		restore_runner(q{for i in "$@"; do one $i -d "options='-c gated.fails=yes'"; done}, 1));
+		restore_runner("while [ ! -e '$go' ]; do sleep 0.05; done;" . q{for i in "$@"; do one $i -d "options='-c gated.fails=yes'"; done}, 1));
+	my $number;
+	wait_in_run($run, 'the leader has its lock', sub {
+		$number = value($node, gated_database(), q{SELECT ((classid::int8 << 32) | objid::int8) # 1 FROM pg_locks
+			WHERE locktype = 'advisory' AND objsubid = 1 AND classid <> 0});
+	});
+	sql($node, 'postgres', 'CREATE ROLE other LOGIN');
+	local $ENV{PGUSER} = 'other';
+	my $other = start_psql($node, gated_database());
+	delete local $ENV{PGUSER};
+	$other->("SELECT pg_advisory_lock_shared($number)");
+	append_to_file($go, '');
 	is(end_dump($run), 1, 'none is left behind: exit code');
 	like($run->{err}, qr/error: a task could not load /, 'none is left behind: message');
 	unlike($run->{err}, qr/at work yet/, 'none is left behind: nobody is waited for');

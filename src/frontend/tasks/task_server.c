@@ -127,10 +127,7 @@ try_to_join(PGconn *conn, const char *number)
 	return joined;
 }
 
-/*
- * The leader has it for a moment when it asks whether it is alone.  Whoever
- * has it for longer is none of the run's: pg_locks shows its number to all.
- */
+/* Whoever does not let it is none of the run's: all see the number. */
 void
 task_server_join(PGconn *conn, const char *run_id)
 {
@@ -148,18 +145,38 @@ task_server_join(PGconn *conn, const char *run_id)
 	free(number);
 }
 
+/* Of this number in the database; its two halves are apart (lockfuncs.c). */
+static char *
+lock_condition(uint64 key)
+{
+	return psprintf("l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted"
+					" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+					" AND l.classid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
+					" AND l.objid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
+					" AND l.objsubid OPERATOR(pg_catalog.=) 1",
+					(uint32) (key >> 32), (uint32) key);
+}
+
+#define LOCKS \
+"pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
+
+/* Sessions of other roles are none of the tasks (task_server_check()). */
 bool
 task_server_is_alone(PGconn *conn, const char *run_id)
 {
-	char	   *number = tasks_number(run_id);
-	const char *params[] = {number};
-	PGresult   *res = session_query_params(conn,
-										   "SELECT pg_catalog.pg_try_advisory_xact_lock($1::pg_catalog.int8)",
-										   1, params, 0);
+	char	   *condition = lock_condition(lock_key(run_id) ^ 1);
+	char	   *sql = psprintf("SELECT NOT EXISTS (SELECT FROM " LOCKS
+							   " JOIN pg_catalog.pg_stat_get_activity(NULL) a"
+							   " ON a.pid OPERATOR(pg_catalog.=) l.pid"
+							   " JOIN pg_catalog.pg_roles u ON u.oid OPERATOR(pg_catalog.=) a.usesysid"
+							   " WHERE u.rolname OPERATOR(pg_catalog.=) SESSION_USER AND %s)",
+							   condition);
+	PGresult   *res = session_query(conn, sql);
 	bool		alone = PQgetvalue(res, 0, 0)[0] == 't';
 
 	PQclear(res);
-	free(number);
+	free(sql);
+	free(condition);
 	return alone;
 }
 
@@ -199,19 +216,14 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 	return state == TASK_LEADER_THERE;
 }
 
-/* The lock's number is in two halves there (lockfuncs.c). */
 char *
 task_server_leader_process(const char *run_id)
 {
-	uint64		key = lock_key(run_id);
+	char	   *condition = lock_condition(lock_key(run_id));
+	char	   *sql = psprintf("(SELECT l.pid FROM " LOCKS
+							   " WHERE l.mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND %s LIMIT 1)",
+							   condition);
 
-	return psprintf("(SELECT l.pid FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d"
-					" ON d.oid OPERATOR(pg_catalog.=) l.database"
-					" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-					" WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted"
-					" AND l.mode OPERATOR(pg_catalog.=) 'ExclusiveLock'"
-					" AND l.classid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
-					" AND l.objid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
-					" AND l.objsubid OPERATOR(pg_catalog.=) 1 LIMIT 1)",
-					(uint32) (key >> 32), (uint32) key);
+	free(condition);
+	return sql;
 }
