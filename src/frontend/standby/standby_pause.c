@@ -48,15 +48,16 @@ static const char settings_query[] =
 " WHERE s.name OPERATOR(pg_catalog.=) v.name)";
 
 /*
- * A request to cancel it, and the end of the time for the lock, are errors in
- * the inner block; after it replay is resumed in any case.
+ * A request to cancel it, a conflict with what is replayed until the pause is
+ * there, and the end of the time for the lock, are errors in the inner block;
+ * after it replay is resumed in any case.
  */
 static const char block_format[] =
 "DO LANGUAGE plpgsql $pause$ BEGIN"
 " IF pg_catalog.pg_get_wal_replay_pause_state() OPERATOR(pg_catalog.<>) 'not paused' THEN"
 " RAISE EXCEPTION USING ERRCODE = '" SQLSTATE_BY_OTHER "', MESSAGE = 'replay is paused already'; END IF;"
-" PERFORM pg_catalog.pg_wal_replay_pause();"
-" BEGIN PERFORM pg_catalog.pg_advisory_xact_lock_shared(%s);"
+" BEGIN PERFORM pg_catalog.pg_wal_replay_pause();"
+" PERFORM pg_catalog.pg_advisory_xact_lock_shared(%s);"
 " EXCEPTION WHEN query_canceled OR OTHERS THEN NULL; END;"
 " PERFORM pg_catalog.pg_wal_replay_resume(); END $pause$";
 
