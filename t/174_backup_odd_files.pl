@@ -127,6 +127,26 @@ foreach my $reader (@readers)
 	}
 }
 
+# ---- a link that leads to a directory that it is in
+
+foreach my $to ('..', '.', '../more')
+{
+	foreach (1 .. 2) { symlink $to, "$pgdata/more/back$_" or die "could not make a link: $!"; }
+	my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', '-X', 'none', '--no-slot');
+	is($rc, 1, "a link to $to: exit code");
+	like($err, qr/error: a symbolic link in the data directory leads to a directory that it is in: "more\/back.*"\n.*hint: Remove the link, or use pg_basebackup/,
+		"a link to $to: message");
+	ok(!-e $dir, "a link to $to: nothing is left");
+	foreach (1 .. 2) { unlink "$pgdata/more/back$_" or die "could not remove a link: $!"; }
+}
+# directories may have names that those above have, too
+foreach (0 .. 2) { mkdir "$pgdata/more/same" . ('/same' x $_), 0700 or die "could not make a directory: $!"; }
+append_to_file("$pgdata/more/same/same/same/file", 'deep');
+{
+	my $dir = backup_ok($node, 'names that come again', 'pg_parbasebackup', '-T', "$pgdata/inside=" . new_path('place'));
+	is(slurp_file("$dir/more/same/same/same/file"), 'deep', 'names that come again: a file');
+}
+
 # ---- too long for tar
 
 append_to_file("$pgdata/${longest}y", 'longer');

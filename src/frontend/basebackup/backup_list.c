@@ -14,10 +14,17 @@
 #include "progress/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
+#include "shared/crc32c.h"
 #include "stream/hex.h"
 
 /* More than any file system has room for in a file. */
 #define MOST_FILE_BYTES ((uint64) 1 << 62)
+
+/* Of the data directory itself. */
+#define NO_PARENT (-1)
+
+/* So many directories, each in the one before, do not have the same names. */
+#define MOST_ALIKE 3
 
 /* What the list is made with. */
 typedef struct Lister
@@ -28,6 +35,7 @@ typedef struct Lister
 	char	   *version_directory;	/* of tablespaces */
 	int			n_listed;		/* directories, whose entries are known */
 	int			n_asked;		/* those before this one are asked for */
+	int			parent;			/* whose entries are taken */
 } Lister;
 
 /* An entry of a directory, as the server tells it. */
@@ -93,8 +101,9 @@ add_file(BackupList *list, const BackupFile *file)
 }
 
 static BackupFile *
-add_directory(BackupList *list, char *path, time_t mtime, int tablespace)
+add_directory(Lister *lister, char *path, time_t mtime, int tablespace)
 {
+	BackupList *list = lister->list;
 	BackupFile *directory;
 
 	if ((list->n_directories & (list->n_directories - 1)) == 0)
@@ -106,6 +115,7 @@ add_directory(BackupList *list, char *path, time_t mtime, int tablespace)
 	directory->path = path;
 	directory->mtime = mtime;
 	directory->tablespace = tablespace;
+	directory->parent = lister->parent;
 	return directory;
 }
 
@@ -165,8 +175,8 @@ take_tablespace(Lister *lister, const Entry *entry)
 	tablespace->oid = pg_strdup(entry->name);
 	tablespace->location = location;
 	tablespace->path = pg_strdup(entry->file.path);
-	add_directory(list, psprintf("%s/%s", entry->file.path,
-								 lister->version_directory),
+	add_directory(lister, psprintf("%s/%s", entry->file.path,
+								   lister->version_directory),
 				  entry->file.mtime, list->n_tablespaces);
 	list->n_tablespaces++;
 	return true;
@@ -215,22 +225,21 @@ static void
 take_directory(Lister *lister, const BackupFile *parent, const Entry *entry,
 			   BackupFilter filter)
 {
-	BackupList *list = lister->list;
 	bool		is_wal = strcmp(entry->file.path, "pg_wal") == 0;
 
 	/* a tablespace whose place is in the data directory is listed as such */
-	add_directory(list, entry->file.path, entry->file.mtime,
+	add_directory(lister, entry->file.path, entry->file.mtime,
 				  parent->tablespace)->is_closed =
 		filter == FILTER_TAKE_EMPTY ||
 		(strcmp(entry->name, lister->version_directory) == 0 &&
 		 strncmp(parent->path, "pg_tblspc/", 10) != 0);
 	if (!is_wal)
 		return;
-	add_directory(list, pg_strdup("pg_wal/archive_status"), entry->file.mtime,
-				  BACKUP_BASE)->is_closed = true;
+	add_directory(lister, pg_strdup("pg_wal/archive_status"),
+				  entry->file.mtime, BACKUP_BASE)->is_closed = true;
 	if (lister->major >= 17)
-		add_directory(list, pg_strdup("pg_wal/summaries"), entry->file.mtime,
-					  BACKUP_BASE)->is_closed = true;
+		add_directory(lister, pg_strdup("pg_wal/summaries"),
+					  entry->file.mtime, BACKUP_BASE)->is_closed = true;
 }
 
 static void
@@ -359,6 +368,33 @@ directory_of(const Lister *lister, const PGresult *res, int row)
 	return (int) n;
 }
 
+/*
+ * Links are followed, and one may lead to a directory that it is in: below it
+ * all comes again, and once more for each such link that is there.  SQL does
+ * not tell which directory it is, but it has the names of that other one.
+ */
+static void
+refuse_circle(Lister *lister, int no, const Entry *entries, int n)
+{
+	BackupFile *directories = lister->list->directories;
+	pg_crc32c	crc;
+	int			n_alike = 0;
+
+	INIT_CRC32C(crc);
+	for (int i = 0; i < n; i++)
+		crc = crc32c_add(crc, entries[i].name, strlen(entries[i].name) + 1);
+	directories[no].names = (uint64) n << 32 | crc;
+	for (int up = directories[no].parent; up != NO_PARENT;
+		 up = directories[up].parent)
+		n_alike += directories[up].names == directories[no].names;
+	if (n_alike < MOST_ALIKE)
+		return;
+	pg_log_error("a symbolic link in the data directory leads to a directory that it is in: \"%s\"",
+				 printable(directories[no].path));
+	pg_log_error_hint("Remove the link, or use pg_basebackup, which skips links.");
+	exit(1);
+}
+
 static void
 take_level(Lister *lister, const PGresult *res)
 {
@@ -376,6 +412,8 @@ take_level(Lister *lister, const PGresult *res)
 		entries[row - begin] = get_entry(res, row, directory);
 		if (row + 1 < n_rows && directory_of(lister, res, row + 1) == no)
 			continue;
+		refuse_circle(lister, no, entries, row + 1 - begin);
+		lister->parent = no;
 		take_entries(lister, *directory, entries, row + 1 - begin);
 		begin = row + 1;
 	}
@@ -386,11 +424,16 @@ BackupList *
 backup_list_new(PGconn *conn, int major, const char *catalog_version)
 {
 	BackupList *list = pg_malloc0(sizeof(BackupList));
-	Lister		lister = {.conn = conn,.list = list,.major = major};
+	Lister		lister = {
+		.conn = conn,
+		.list = list,
+		.major = major,
+		.parent = NO_PARENT
+	};
 
 	lister.version_directory = psprintf("PG_%d_%s", major, catalog_version);
 	/* the data directory itself, which is taken off again in the end */
-	add_directory(list, pg_strdup(""), 0, BACKUP_BASE);
+	add_directory(&lister, pg_strdup(""), 0, BACKUP_BASE);
 	while (lister.n_listed < list->n_directories)
 	{
 		PGresult   *res;

@@ -47,6 +47,10 @@ typedef struct BackupFile
 	bool		is_closed;		/* a directory: what is in it is no matter */
 	bool		is_wal;			/* of the log: not to be shorter */
 	bool		is_whole;		/* read whole, however long it is by then */
+
+	/* of a directory */
+	int			parent;			/* its number */
+	uint64		names;			/* a sum of the names in it; 0: not known */
 } BackupFile;
 
 typedef struct BackupList
