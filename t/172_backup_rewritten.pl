@@ -1,6 +1,7 @@
 # Files that are written anew between the list and the moment when they are read: what
 # is not in the log, as settings and what is known of replication origins, is in the
-# backup as it is then, whole, and not cut to the length that was listed.
+# backup as it is then, whole, and not cut to the length that was listed.  Large files
+# are, too.
 
 use strict;
 use warnings;
@@ -21,6 +22,17 @@ my $pgdata = $node->data_dir;
 my ($settings, $origins) = qw(postgresql.auto.conf pg_logical/replorigin_checkpoint);
 mkdir "$pgdata/more" or die "could not make a directory: $!";
 
+# A file of its own, under the name of the one before, as pg_prewarm's; it takes many
+# pieces to read, and no two of them are alike.
+sub replace_file
+{
+	my ($path, $bytes, $text) = @_;
+	my $content = join "\n", map { "$text $_" } 1 .. $bytes / 16;
+	append_to_file("$path.tmp", $content);
+	rename "$path.tmp", $path or die "could not rename a file: $!";
+	return;
+}
+
 # Both longer, or both shorter, and one that is there or not, as is a checkpoint's work.
 sub write_anew
 {
@@ -32,6 +44,8 @@ sub write_anew
 		  foreach 1 .. 3;
 		append_to_file("$pgdata/more/there", 'text');
 		append_to_file("$pgdata/more/empty", 'not any more');
+		replace_file("$pgdata/more/large", 18 * 1024 * 1024, 'longer');
+		replace_file("$pgdata/more/large_there", 4 * 1024 * 1024, 'there');
 	}
 	else
 	{
@@ -39,6 +53,8 @@ sub write_anew
 		sql($node, 'postgres', 'SELECT pg_replication_origin_drop(roname) FROM pg_replication_origin');
 		unlink "$pgdata/more/there", "$pgdata/more/empty";
 		append_to_file("$pgdata/more/empty", '');
+		replace_file("$pgdata/more/large", 10 * 1024 * 1024, 'shorter');
+		unlink "$pgdata/more/large_there";
 	}
 	sql($node, 'postgres', 'CHECKPOINT');
 	return;
@@ -58,7 +74,7 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 		my ($moments, $run) = held_run($node, \@patterns, $what, { pattern => 0, n => 1 }, [], '-j1', @$try);
 		write_anew($longer);
 		cmp_ok((-s "$pgdata/$origins") <=> $before, '==', $longer ? 1 : -1, "$what: a file is");
-		my %want = map { ($_ => slurp_file("$pgdata/$_")) } $settings, $origins, 'more/empty';
+		my %want = map { ($_ => slurp_file("$pgdata/$_")) } $settings, $origins, 'more/empty', 'more/large';
 		moment_go_on($moments);
 		is(end_dump($run) . $run->{err}, '0', "$what: the backup");
 		stop_moments($moments);
@@ -69,10 +85,11 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 			my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync');
 			is("$rc$err", '0', "$what: extracted");
 		}
-		is(slurp_file("$dir/$_"), $want{$_}, "$what: $_ is as it is now") foreach sort keys %want;
+		ok(slurp_file("$dir/$_") eq $want{$_}, "$what: $_ is as it is now") foreach sort keys %want;
 		my $files = manifest_files($dir);
 		is($files->{'more/empty'}{Size}, $longer ? 12 : 0, "$what: the manifest has that size");
-		is(exists $files->{'more/there'}, '', "$what: there is none that was not listed, or is gone");
+		is(join(' ', grep { exists $files->{$_} || -e "$dir/$_" } 'more/there', 'more/large_there'), '',
+			"$what: there is none that was not listed, or is gone");
 		verify_backup_ok($dir, $what);
 		my $started = start_backup($dir, 'started' . $n);
 		is(value($started, 'postgres', 'SELECT count(*) FROM pg_show_replication_origin_status()'), $longer ? 3 : 0,

@@ -106,6 +106,31 @@ check_many_small(void)
 	is_number(make_plan(many, MANY)->n_pieces, 3, "empty files share pieces");
 }
 
+static void
+check_others(void)
+{
+	static const BackupFile mixed[] = {
+		{.path = "blocks",.size = 7 * PIECE_BYTES},
+		{.path = "relation",.size = 5 * PIECE_BYTES,.is_relation = true},
+		{.path = "settings",.size = 100,.is_whole = true},
+		{.path = "messages",.size = 2 * PIECE_BYTES},
+	};
+	BackupList	list = {.n_files = lengthof(mixed)};
+	BackupList *others;
+
+	list.files = pg_malloc(sizeof(mixed));
+	memcpy(list.files, mixed, sizeof(mixed));
+	list.total_bytes = 14 * PIECE_BYTES + 100;
+	others = backup_plan_part_others(&list);
+	is_number(list.n_files, 2, "what is not read last stays on the list");
+	is_text(list.files[0].path, "relation", "as relations");
+	is_text(list.files[1].path, "settings", "and small files");
+	is_number(list.total_bytes, 5 * PIECE_BYTES + 100, "and their bytes");
+	is_number(others->n_files, 2, "large files that are no relation's are read last");
+	is_text(others->files[1].path, "messages", "all of them");
+	is_number(others->total_bytes, 9 * PIECE_BYTES, "with their bytes");
+}
+
 void
 test_backup_plan(void)
 {
@@ -121,4 +146,5 @@ test_backup_plan(void)
 	is_number(plan->pieces[9].no, 7, "counted in their tablespace");
 	is_number(make_plan(files, 0)->n_pieces, 0, "no files, no pieces");
 	check_many_small();
+	check_others();
 }

@@ -197,6 +197,29 @@ backup_list_int64(const PGresult *res, int row, int column)
 	return (int64) pg_ntoh64(value);
 }
 
+uint64
+backup_list_size(const PGresult *res, int row, int column, const char *path)
+{
+	uint64		size = (uint64) backup_list_int64(res, row, column);
+
+	/* ranges of so many bytes are counted without an overflow */
+	if (size > MOST_FILE_BYTES)
+		pg_fatal("invalid size of file \"%s\" from the server: " UINT64_FORMAT,
+				 printable(path), size);
+	return size;
+}
+
+uint32
+backup_list_number(const PGresult *res, int row)
+{
+	uint32		n;
+
+	if (PQgetlength(res, row, 0) != sizeof(n))
+		copy_rows_unexpected();
+	memcpy(&n, PQgetvalue(res, row, 0), sizeof(n));
+	return pg_ntoh32(n);
+}
+
 static Entry
 get_entry(const PGresult *res, int row, const BackupFile *directory)
 {
@@ -210,11 +233,7 @@ get_entry(const PGresult *res, int row, const BackupFile *directory)
 		pg_fatal("invalid file name from the server: \"%s\"",
 				 printable(entry.name));
 	entry.file.path = path_in(directory->path, entry.name);
-	entry.file.size = (uint64) backup_list_int64(res, row, 2);
-	/* ranges of so many bytes are counted without an overflow */
-	if (entry.file.size > MOST_FILE_BYTES)
-		pg_fatal("invalid size of file \"%s\" from the server: " UINT64_FORMAT,
-				 printable(entry.file.path), entry.file.size);
+	entry.file.size = backup_list_size(res, row, 2, entry.file.path);
 	entry.file.mtime = (time_t) backup_list_int64(res, row, 3);
 	/* an empty value ends with a zero, too */
 	entry.is_directory = *PQgetvalue(res, row, 4) != 0;
@@ -356,12 +375,8 @@ query_level(const Lister *lister)
 static int
 directory_of(const Lister *lister, const PGresult *res, int row)
 {
-	uint32		n;
+	uint32		n = backup_list_number(res, row);
 
-	if (PQgetlength(res, row, 0) != sizeof(n))
-		copy_rows_unexpected();
-	memcpy(&n, PQgetvalue(res, row, 0), sizeof(n));
-	n = pg_ntoh32(n);
 	if (n < (uint32) lister->n_listed || n >= (uint32) lister->n_asked ||
 		lister->list->directories[n].is_closed)
 		copy_rows_unexpected();

@@ -6,8 +6,9 @@
  * which follows symbolic links: what a link leads to is taken for what it
  * stands for.  Only those of tablespaces, and that of pg_wal, are known as
  * links.  What is made after the list, or grows, is in the write-ahead log.
- * Small files that are no relation's need not be in that, and may be written
- * anew: they are read as they are by then.
+ * Files that are no relation's need not be in that, and may be written anew:
+ * small ones are read as they are by then, and large ones come last, and as
+ * long as they are by then.
  */
 #ifndef BACKUP_LIST_H
 #define BACKUP_LIST_H
@@ -87,5 +88,12 @@ extern void backup_list_append_path(PQExpBuffer sql, PGconn *conn,
  * of another length: a server is not believed to send what it was asked for.
  */
 extern int64 backup_list_int64(const PGresult *res, int row, int column);
+
+/* The same of an int4, a row's first value: what it is of. */
+extern uint32 backup_list_number(const PGresult *res, int row);
+
+/* The same of a file's size, which is one that a file can have. */
+extern uint64 backup_list_size(const PGresult *res, int row, int column,
+							   const char *path);
 
 #endif							/* BACKUP_LIST_H */

@@ -95,6 +95,32 @@ group_ranges(BackupPlan *plan)
 	}
 }
 
+BackupList *
+backup_plan_part_others(BackupList *list)
+{
+	BackupList *others = pg_malloc0(sizeof(BackupList));
+	int			n = 0;
+
+	others->tablespaces = list->tablespaces;
+	others->n_tablespaces = list->n_tablespaces;
+	others->files = pg_malloc((list->n_files + 1) * sizeof(BackupFile));
+	for (int i = 0; i < list->n_files; i++)
+	{
+		BackupFile	file = list->files[i];
+
+		if (file.is_relation || file.is_whole)
+			list->files[n++] = file;
+		else
+		{
+			others->files[others->n_files++] = file;
+			others->total_bytes += file.size;
+		}
+	}
+	list->n_files = n;
+	list->total_bytes -= others->total_bytes;
+	return others;
+}
+
 BackupPlan *
 backup_plan_new(BackupList *list)
 {

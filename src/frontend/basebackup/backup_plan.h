@@ -44,6 +44,12 @@ typedef struct BackupPlan
 	int			n_pieces;
 } BackupPlan;
 
+/*
+ * Take the large files that are no relation's off the list, for a list of
+ * their own, which is to be read last; owned.
+ */
+extern BackupList *backup_plan_part_others(BackupList *list);
+
 /* Sorts the list's files, and cuts them.  Owned. */
 extern BackupPlan *backup_plan_new(BackupList *list);
 

@@ -18,8 +18,12 @@
 /* None of those that are read whole has so many. */
 #define SMALL_FILE_BYTES 1048576
 
-/* Of one of the list's whole files, which may have grown since, at most. */
-#define MOST_WHOLE_BYTES 4194304
+/*
+ * Of one of the list's whole files, which may have grown since, at most; and
+ * beyond the length that it is found to have.
+ */
+#define MOST_WHOLE_BYTES 16777216
+#define WHOLE_SPARE_BYTES 65536
 
 /* What a piece is read with. */
 typedef struct PieceReader
@@ -224,8 +228,9 @@ whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT CASE WHEN s.size IS NULL OR s.isdir THEN NULL"
 						 " WHEN s.size OPERATOR(pg_catalog.>) 0"
-						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, 0, "
-						 CppAsString2(MOST_WHOLE_BYTES) ", true)"
+						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, 0,"
+						 " LEAST(s.size OPERATOR(pg_catalog.+) " CppAsString2(WHOLE_SPARE_BYTES)
+						 "::pg_catalog.int8, " CppAsString2(MOST_WHOLE_BYTES) "::pg_catalog.int8), true)"
 						 " ELSE ''::pg_catalog.bytea END,"
 						 " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8"
 						 " FROM (VALUES ");
@@ -290,6 +295,66 @@ backup_read_whole(const Backup *backup, PGconn *conn, BackupLayout *layout,
 	layout->end_piece(layout);
 	PQclear(res);
 	free(statement);
+}
+
+/* ----------
+ * Files whose length may be another by now
+ * ----------
+ */
+
+/* The size and the time of each that is still there, by its number. */
+static PGresult *
+query_again(PGconn *conn, const BackupList *list)
+{
+	PQExpBufferData sql;
+	PGresult   *res;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "SELECT v.n, s.size,"
+						 " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8"
+						 " FROM (VALUES ");
+	for (int i = 0; i < list->n_files; i++)
+	{
+		appendPQExpBuffer(&sql, "%s(%d, ", i > 0 ? ", " : "", i);
+		backup_list_append_path(&sql, conn, list->files[i].path);
+		appendPQExpBufferChar(&sql, ')');
+	}
+	appendPQExpBufferStr(&sql, ") v (n, path),"
+						 " pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
+						 " WHERE s.size IS NOT NULL AND NOT s.isdir ORDER BY v.n");
+	if (PQExpBufferDataBroken(sql))
+		pg_fatal("out of memory");
+	res = session_query_params(conn, sql.data, 0, NULL, 1);
+	termPQExpBuffer(&sql);
+	return res;
+}
+
+void
+backup_read_sizes(PGconn *conn, BackupList *list)
+{
+	PGresult   *res = query_again(conn, list);
+	uint32		n_before = list->n_files;
+	uint32		least = 0;
+
+	if (PQntuples(res) > 0 && PQnfields(res) != 3)
+		copy_rows_unexpected();
+	list->n_files = 0;
+	list->total_bytes = 0;
+	for (int row = 0; row < PQntuples(res); row++)
+	{
+		uint32		no = backup_list_number(res, row);
+		BackupFile	file;
+
+		if (no < least || no >= n_before)
+			copy_rows_unexpected();
+		least = no + 1;
+		file = list->files[no];
+		file.size = backup_list_size(res, row, 1, file.path);
+		file.mtime = (time_t) backup_list_int64(res, row, 2);
+		list->files[list->n_files++] = file;
+		list->total_bytes += file.size;
+	}
+	PQclear(res);
 }
 
 PGresult *

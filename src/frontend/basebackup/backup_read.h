@@ -32,6 +32,12 @@ extern void backup_read_whole(const Backup *backup, PGconn *conn,
 							  BackupLayout *layout, const BackupPiece *piece);
 
 /*
+ * Ask for the sizes of the list's files anew; those that are gone by now are
+ * taken off.
+ */
+extern void backup_read_sizes(PGconn *conn, BackupList *list);
+
+/*
  * A small file, whole: its bytes in a result, or NULL if it is not there.
  * Owned.
  */

@@ -36,6 +36,18 @@ backup_report_failures(const Backup *backup)
 	return failures;
 }
 
+int
+backup_report_files(const Backup *backup)
+{
+	return backup->list->n_files + backup->others->list->n_files;
+}
+
+uint64
+backup_report_bytes(const Backup *backup)
+{
+	return backup->list->total_bytes + backup->others->list->total_bytes;
+}
+
 /* ----------
  * Metrics
  * ----------
@@ -50,7 +62,7 @@ append_backup(PQExpBuffer buf, const void *arg)
 	bool		has_results = results->bytes_done != NULL;
 
 	metrics_number(buf, "backup_files", "Files that the last base backup was to read.",
-				   backup->plan ? backup->list->n_files : 0);
+				   backup->plan ? backup_report_files(backup) : 0);
 	metrics_number(buf, "backup_bytes", "Bytes of files that the last base backup has read.",
 				   has_results ? *results->bytes_done : 0);
 	metrics_number(buf, "backup_checksum_failures",
@@ -130,6 +142,17 @@ describe_piece(const Backup *backup, int no, ManifestFile *file)
 	file->worker = backup->results.times[no].worker;
 }
 
+/* The pieces of a plan, which is NULL if there is none; returns how many. */
+static int
+describe_pieces(const Backup *backup, ManifestFile *files)
+{
+	int			n = backup->plan ? backup->plan->n_pieces : 0;
+
+	for (int i = 0; files && i < n; i++)
+		describe_piece(backup, i, &files[i]);
+	return n;
+}
+
 void
 backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 {
@@ -146,7 +169,8 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 		.end_us = clock_wall_us(),
 		.jobs = options->jobs,
 		.retries = backup->n_retries,
-		.n_files = backup->plan->n_pieces,
+		.n_files = describe_pieces(backup, NULL) +
+		describe_pieces(backup->others, NULL),
 	};
 	ReportCopy	copy = {
 		.archive = options->directory,
@@ -160,7 +184,7 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 	if (page == NULL)
 		return;
 	manifest.files = pg_malloc0((manifest.n_files + 1) * sizeof(ManifestFile));
-	for (int i = 0; i < manifest.n_files; i++)
-		describe_piece(backup, i, &manifest.files[i]);
+	describe_pieces(backup->others,
+					manifest.files + describe_pieces(backup, manifest.files));
 	report_end(page, &manifest, NULL, &copy);
 }

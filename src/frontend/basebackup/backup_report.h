@@ -17,6 +17,10 @@ extern void backup_report_metrics(const Backup *backup);
 /* A stage begins now: for the event log, and the page. */
 extern void backup_report_stage(Backup *backup, const char *stage);
 
+/* Files, and their bytes, as far as they are known. */
+extern int	backup_report_files(const Backup *backup);
+extern uint64 backup_report_bytes(const Backup *backup);
+
 /* Pages whose checksum is wrong, of all that has been read. */
 extern uint64 backup_report_failures(const Backup *backup);
 

@@ -78,6 +78,9 @@ typedef struct Backup
 	BackupList *list;
 	BackupPlan *plan;
 	BackupResults results;
+	struct Backup *others;		/* the same, of large files that are no
+								 * relation's: its list, and, once they are
+								 * read, plan and results */
 	struct WalFollower *follower;	/* backup_wal.h; NULL unless asked for */
 	int			n_retries;
 	ReportStage stages[MAX_BACKUP_STAGES];	/* that have begun */

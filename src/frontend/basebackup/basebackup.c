@@ -78,10 +78,10 @@ event_run(const Backup *backup)
 	event_add_text(event, "version", PARDUMP_VERSION);
 	event_add_text(event, "directory", backup->options->directory);
 	event_add_number(event, "jobs", backup->options->jobs);
-	event_add_number(event, "files", backup->list->n_files);
+	event_add_number(event, "files", backup_report_files(backup));
 	event_add_number(event, "tablespaces", backup->list->n_tablespaces);
 	event_add_number(event, "pieces", backup->plan->n_pieces);
-	event_add_number(event, "expected_bytes", backup->list->total_bytes);
+	event_add_number(event, "expected_bytes", backup_report_bytes(backup));
 	event_write(event);
 }
 
@@ -160,9 +160,46 @@ begin(Backup *backup, const char *argv0)
 		/* a standby's own: it is written anew, and must not be there twice */
 		backup_list_remove(backup->list, "standby.signal");
 	}
+	backup->others = pg_malloc0(sizeof(Backup));
+	backup->others->list = backup_plan_part_others(backup->list);
 	backup->plan = backup_plan_new(backup->list);
 	progress_end();
 	event_run(backup);
+}
+
+/* ----------
+ * Read
+ * ----------
+ */
+static void
+run_plan(Backup *backup, const char *what)
+{
+	backup_pool_make_results(backup);
+	backup_pool_run(backup, what, backup->follower ? backup_wal_attend : NULL);
+}
+
+/*
+ * What is in no relation's file is in no log either, and may be written anew:
+ * such a file is measured only now, and then read at once, so that it is not
+ * cut to the length that another one had.
+ */
+static void
+read_others(Backup *backup)
+{
+	Backup	   *others = backup->others;
+	BackupList *list = others->list;
+
+	if (list->n_files > 0)
+		backup_read_sizes(backup->conn, list);
+	if (list->n_files == 0)
+		return;
+	*others = *backup;
+	others->others = NULL;
+	others->list = list;
+	others->plan = backup_plan_new(list);
+	run_plan(others, "large files");
+	backup->n_retries = others->n_retries;
+	*backup->results.bytes_done += *others->results.bytes_done;
 }
 
 /* ----------
@@ -216,13 +253,8 @@ bytes_crc(const char *data, size_t len)
 }
 
 static void
-write_manifest(const Backup *backup, const SpecialFiles *special)
+add_files(BackupManifest *manifest, const Backup *backup, bool with_crc)
 {
-	const char *method = backup->options->manifest_checksums;
-	bool		with_crc = method == NULL || pg_strcasecmp(method, "none") != 0;
-	char	   *path = path_of(backup, MANIFEST_TEMP);
-	BackupManifest *manifest = backup_manifest_begin(path, backup->server.major,
-													 backup->server.system_identifier);
 	int			range = 0;
 
 	for (int i = 0; i < backup->list->n_files; i++)
@@ -234,6 +266,19 @@ write_manifest(const Backup *backup, const SpecialFiles *special)
 			backup_manifest_add_file(manifest, file->path, file->size,
 									 file->mtime, with_crc ? &crc : NULL);
 	}
+}
+
+static void
+write_manifest(const Backup *backup, const SpecialFiles *special)
+{
+	const char *method = backup->options->manifest_checksums;
+	bool		with_crc = method == NULL || pg_strcasecmp(method, "none") != 0;
+	char	   *path = path_of(backup, MANIFEST_TEMP);
+	BackupManifest *manifest = backup_manifest_begin(path, backup->server.major,
+													 backup->server.system_identifier);
+
+	add_files(manifest, backup, with_crc);
+	add_files(manifest, backup->others, with_crc);
 	for (int i = 0; i < special->n; i++)
 	{
 		const SpecialFile *file = &special->files[i];
@@ -385,8 +430,8 @@ tell_end(const Backup *backup, uint64 failures)
 	char		size[UNITS_BYTES];
 	char		time_text[UNITS_BYTES];
 
-	event_add_number(event, "files", backup->list->n_files);
-	event_add_number(event, "bytes", backup->list->total_bytes);
+	event_add_number(event, "files", backup_report_files(backup));
+	event_add_number(event, "bytes", backup_report_bytes(backup));
 	event_add_number(event, "checksum_failures", failures);
 	event_add_number(event, "retries", backup->n_retries);
 	event_add_seconds(event, "seconds", run_clock_seconds());
@@ -395,8 +440,9 @@ tell_end(const Backup *backup, uint64 failures)
 		return;
 	message_before_output();
 	fprintf(stderr, "base backup of %d file%s, %s, in %s\n",
-			backup->list->n_files, units_plural(backup->list->n_files),
-			units_size(backup->list->total_bytes, size),
+			backup_report_files(backup),
+			units_plural(backup_report_files(backup)),
+			units_size(backup_report_bytes(backup), size),
 			units_duration(run_clock_seconds(), time_text));
 }
 
@@ -421,11 +467,11 @@ basebackup_take(const Options *options, const char *argv0)
 
 	backup->form->make_directories(backup);
 	backup_report_stage(backup, "files");
-	backup_pool_make_results(backup);
 	if (options->wal_method == BACKUP_WAL_STREAM)
 		backup_wal_follow(backup);
-	backup_pool_run(backup, "files", backup->follower ? backup_wal_attend : NULL);
+	run_plan(backup, "files");
 	note_whole_files(backup);
+	read_others(backup);
 	complete(backup);
 
 	/* findings are a result: all has been done, and nothing to be undone */
