@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_in_run);
-use Pardump::BaseBackup qw(held_run verify_backup_ok start_backup slots_left);
+use Pardump::BaseBackup qw(held_run take_backup verify_backup_ok start_backup slots_left);
 use Pardump::Cluster qw(start_cluster run_program new_path pg_major sql value);
 use Pardump::Moment qw(moment_go_on stop_moments);
 use PostgreSQL::Test::Utils;
@@ -91,7 +91,9 @@ started_ok($extracted, 'tar', 8);
 # one that nothing is asked of is used all the same: else the server may end its session
 SKIP:
 {
-	skip 'slots may be idle', 3 if pg_major($node) < 18;
+	skip 'slots may be idle', 4 if pg_major($node) < 18;
+	$node->append_conf('postgresql.conf', "idle_replication_slot_timeout = 1s\ncheckpoint_timeout = 30s");
+	$node->reload;
 	my ($moments, $run) = held_run($node, [qr/COPY \(SELECT v\.n/], 'idle', { pattern => 0, n => 2 }, [], '-X', 'fetch');
 	my ($restart, $since) = split /\|/, sql($node, 'postgres', 'SELECT restart_lsn, inactive_since FROM pg_replication_slots');
 	ok($node->poll_query_until('postgres', "SELECT inactive_since > '$since' FROM pg_replication_slots"),
@@ -100,6 +102,11 @@ SKIP:
 	moment_go_on($moments);
 	is(end_dump($run), 0, 'idle: exit code');
 	stop_moments($moments);
+
+	# also while the backup's own checkpoint takes longer, which waits for a tenth of a second after each block
+	sql($node, 'postgres', 'CREATE TABLE dirty AS SELECT g, repeat($$x$$, 2000) AS t FROM generate_series(1, 160) g');
+	my ($rc, $err) = take_backup($node, 'pg_parbasebackup', '-c', 'spread');
+	is("$rc$err", '0', 'a slot is used while the checkpoint lasts');
 }
 
 done_testing();

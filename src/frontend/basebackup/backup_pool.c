@@ -4,8 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/event_log.h"
 #include "base/interrupt.h"
@@ -20,9 +18,6 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 
-/* How often the slot is used. */
-#define SLOT_SECONDS 1.0
-
 /* A pool that runs; the last four members are a worker's own. */
 typedef struct BackupPool
 {
@@ -31,7 +26,6 @@ typedef struct BackupPool
 	BackupMeanwhile meanwhile;
 	uint64		bytes;			/* of all pieces */
 	double		begun;			/* as of run_clock_seconds() */
-	double		slot_used;		/* the same */
 	int			worker;
 	PGconn	   *conn;
 	PageCheck  *check;
@@ -70,8 +64,7 @@ start_worker(void *arg, int no)
 	BackupPool *pool = arg;
 	const Backup *backup = pool->backup;
 
-	/* the leader's connection is the leader's alone, and ends with it */
-	close(PQsocket(backup->conn));
+	backup_server_close_sockets(backup);
 	pool->worker = no;
 	pool->conn = backup_server_connect(backup);
 	interrupt_set_connection(pool->conn);
@@ -167,14 +160,9 @@ static bool
 attend(void *arg, bool all_done)
 {
 	BackupPool *pool = arg;
-	double		now = run_clock_seconds();
 
 	backup_server_check(pool->backup);
-	if (now - pool->slot_used >= SLOT_SECONDS)
-	{
-		pool->slot_used = now;
-		backup_server_use_slot(pool->backup);
-	}
+	backup_server_use_slot(pool->backup);
 	if (pool->meanwhile)
 		pool->meanwhile(pool->backup);
 	progress_tick();

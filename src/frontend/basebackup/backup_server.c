@@ -5,11 +5,14 @@
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
 #include "access/xlog_internal.h"
 #include "port/pg_crc32c.h"
 
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "base/run_clock.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"
 #include "process/this_program.h"
@@ -21,8 +24,8 @@
 /* pg_start_backup() was renamed pg_backup_start() */
 #define MIN_SERVER_VERSION 150000
 
-/* The server has idle_replication_slot_timeout. */
-#define FIRST_MAJOR_WITH_IDLE_SLOTS 18
+/* How often a slot is used that may not be idle. */
+#define SLOT_SECONDS 1.0
 
 /* Names of files may be of any encoding: no text is converted. */
 #define ANY_ENCODING "SQL_ASCII"
@@ -198,17 +201,40 @@ backup_server_check(const Backup *backup)
  * ----------
  */
 
-/* The log from here on stays as long as the session. */
+/*
+ * Since 18 the server ends the session of a slot that was idle for long, at
+ * the end of a checkpoint: that of the leader waits for one when the backup
+ * begins.
+ */
+static bool
+slots_may_not_idle(PGconn *conn)
+{
+	PGresult   *res = query_row(conn,
+								"SELECT pg_catalog.current_setting('idle_replication_slot_timeout', true)"
+								" OPERATOR(pg_catalog.<>) '0'");
+	bool		result = get_bool(res, 0);
+
+	PQclear(res);
+	return result;
+}
+
+/* The log from here on stays as long as the slot's session. */
 static void
 make_slot(Backup *backup)
 {
+	char	   *name = psprintf("pg_parbasebackup_%s", hex_random(8));
 	char	   *sql;
 
-	backup->slot = psprintf("pg_parbasebackup_%s", hex_random(8));
+	backup->slot_conn = slots_may_not_idle(backup->conn) ?
+		backup_server_connect(backup) : backup->conn;
+	/* what a signal cancels is the leader's statement */
+	interrupt_set_connection(backup->conn);
 	sql = psprintf("SELECT pg_catalog.pg_create_physical_replication_slot('%s', true, true)",
-				   backup->slot);
-	PQclear(session_query(backup->conn, sql));
+				   name);
+	PQclear(session_query(backup->slot_conn, sql));
 	free(sql);
+	backup->slot = name;
+	backup->slot_used = run_clock_seconds();
 }
 
 void
@@ -220,23 +246,25 @@ backup_server_advance_slot(const Backup *backup, XLogRecPtr position)
 		return;
 	sql = psprintf("SELECT pg_catalog.pg_replication_slot_advance('%s', '%X/%X')",
 				   backup->slot, LSN_FORMAT_ARGS(position));
-	PQclear(session_query(backup->conn, sql));
+	PQclear(session_query(backup->slot_conn, sql));
 	free(sql);
 }
 
 /* It stays where it is. */
 void
-backup_server_use_slot(const Backup *backup)
+backup_server_use_slot(Backup *backup)
 {
+	double		now = run_clock_seconds();
 	char	   *sql;
 
-	if (backup->slot == NULL ||
-		backup->server.major < FIRST_MAJOR_WITH_IDLE_SLOTS)
+	if (backup->slot == NULL || backup->slot_conn == backup->conn ||
+		now - backup->slot_used < SLOT_SECONDS)
 		return;
+	backup->slot_used = now;
 	sql = psprintf("SELECT pg_catalog.pg_replication_slot_advance(slot_name, restart_lsn)"
 				   " FROM pg_catalog.pg_replication_slots"
 				   " WHERE slot_name OPERATOR(pg_catalog.=) '%s'", backup->slot);
-	PQclear(session_query(backup->conn, sql));
+	PQclear(session_query(backup->slot_conn, sql));
 	free(sql);
 }
 
@@ -355,6 +383,14 @@ check_label(const Backup *backup, const char *label)
 	if (timeline != backup->timeline)
 		pg_fatal("the server went from timeline %u to %u while the backup began",
 				 timeline, backup->timeline);
+}
+
+void
+backup_server_close_sockets(const Backup *backup)
+{
+	close(PQsocket(backup->conn));
+	if (backup->slot && backup->slot_conn != backup->conn)
+		close(PQsocket(backup->slot_conn));
 }
 
 char *

@@ -37,10 +37,15 @@ extern void backup_server_advance_slot(const Backup *backup,
 									   XLogRecPtr position);
 
 /*
- * The slot is in use, though nothing is asked of it: since 18 the server ends
- * the session of one that was idle for idle_replication_slot_timeout.
+ * To be called again and again: the slot is in use, though nothing is asked
+ * of it.  Since 18 the server ends the session of one that was idle for
+ * idle_replication_slot_timeout; where that is set the slot has a session of
+ * its own, in which it is used while the leader's waits.
  */
-extern void backup_server_use_slot(const Backup *backup);
+extern void backup_server_use_slot(Backup *backup);
+
+/* In a worker: the leader's connections are the leader's, and end with it. */
+extern void backup_server_close_sockets(const Backup *backup);
 
 /* Exit with a message if the leader's session is lost. */
 extern void backup_server_check(const Backup *backup);

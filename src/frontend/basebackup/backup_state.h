@@ -70,6 +70,8 @@ typedef struct Backup
 	BackupServer server;
 	PGconn	   *conn;			/* the leader's, who holds the backup */
 	char	   *slot;			/* that keeps the log, or NULL */
+	PGconn	   *slot_conn;		/* whose it is: the leader's, or another */
+	double		slot_used;		/* when, as of run_clock_seconds() */
 	const PeerAddress *address;
 	const ServerExtension *extension;	/* that reads files, unless missing */
 	TimeLineID	timeline;

@@ -101,11 +101,28 @@ check_compression(const Backup *backup)
 	exit(1);
 }
 
+/* That waits for its server: whoever watches is told of the session only. */
+static Backup *waiting;
+
 /* The server takes its time for a statement, and says nothing meanwhile. */
 static void
-show_wait(PGconn *conn, bool came, int64 *since)
+watch_wait(PGconn *conn, bool came, int64 *since)
 {
 	progress_tick();
+	backup_server_use_slot(waiting);
+}
+
+static void
+begin_wait(Backup *backup)
+{
+	waiting = backup;
+	session_wait_set_watch(watch_wait);
+}
+
+static void
+end_wait(void)
+{
+	session_wait_set_watch(NULL);
 }
 
 /*
@@ -144,9 +161,8 @@ begin(Backup *backup, const char *argv0)
 	progress_stage_if_long(backup->options->fast_checkpoint ?
 						   "waiting for the checkpoint" :
 						   "waiting for the checkpoint, which -c fast hurries");
-	session_wait_set_watch(show_wait);
+	begin_wait(backup);
 	backup_server_start(backup);
-	session_wait_set_watch(NULL);
 	pg_log_info("write-ahead log start point: %X/%X on timeline %u",
 				LSN_FORMAT_ARGS(backup->start), backup->timeline);
 	progress_end();
@@ -154,6 +170,7 @@ begin(Backup *backup, const char *argv0)
 	backup_report_stage(backup, "list");
 	progress_stage_if_long("listing files");
 	backup->list = list_files(backup);
+	end_wait();
 	if (backup->options->tar_format && backup->options->write_recovery_conf)
 	{
 		backup_list_remove(backup->list, AUTO_CONF);
@@ -380,9 +397,9 @@ end_data(Backup *backup, SpecialFiles *special)
 
 	backup_report_stage(backup, "stop");
 	progress_stage_if_long("waiting for the end of the backup");
-	session_wait_set_watch(show_wait);
+	begin_wait(backup);
 	label = backup_server_stop(backup);
-	session_wait_set_watch(NULL);
+	end_wait();
 	pg_log_info("write-ahead log end point: %X/%X",
 				LSN_FORMAT_ARGS(backup->stop));
 	progress_end();
@@ -477,6 +494,8 @@ basebackup_take(const Options *options, const char *argv0)
 	/* findings are a result: all has been done, and nothing to be undone */
 	cleanup_forget_all();
 	interrupt_set_connection(NULL);
+	if (backup->slot && backup->slot_conn != backup->conn)
+		PQfinish(backup->slot_conn);
 	PQfinish(backup->conn);
 	failures = backup_report_failures(backup);
 	tell_end(backup, failures);
