@@ -178,6 +178,14 @@ append_to_file("$evil/victim", 'text');
 system_or_bail('tar', '-cPf', "$evil/base.tar", '--transform', 's,^.*victim,../victim,', "$evil/victim");
 refused_ok(qr/a path is not one of a base backup/, $evil);
 
+# where a tablespace goes to is the archive's own word: no directory is of use but to PostgreSQL
+{
+	my $forged = take_tar('-Xfetch');
+	append_to_file("$evil/cron", 'text');
+	system_or_bail('tar', '-cf', "$forged/$oid.tar", '-C', $evil, 'cron');
+	refused_ok(qr/a path is not one of a tablespace/, $forged);
+}
+
 # --- where something is there already
 
 my $full = new_path('full');

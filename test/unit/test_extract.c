@@ -129,7 +129,7 @@ check_archive(CompressMethod method, size_t piece_bytes, int n_workers,
 {
 	make_archive("base.tar", method, piece_bytes);
 	mkdir("to", 0700);
-	is_number(extract_archive("base.tar", method, "to", n_workers,
+	is_number(extract_archive("base.tar", method, "to", "", n_workers,
 							  attributes_new()), 0, "no links");
 	is_number(take_files("to"), N_FILES, what);
 	rmdir("to");
@@ -143,19 +143,19 @@ check_archive(CompressMethod method, size_t piece_bytes, int n_workers,
 static void
 extract_zstd(const void *arg)
 {
-	extract_archive("base.tar", COMPRESS_ZSTD, "to", 2, attributes_new());
+	extract_archive("base.tar", COMPRESS_ZSTD, "to", "", 2, attributes_new());
 }
 
 static void
 extract_lz4(const void *arg)
 {
-	extract_archive("base.tar", COMPRESS_LZ4, "to", 2, attributes_new());
+	extract_archive("base.tar", COMPRESS_LZ4, "to", "", 2, attributes_new());
 }
 
 static void
 extract_none(const void *arg)
 {
-	extract_archive("base.tar", COMPRESS_NONE, "to", 2, attributes_new());
+	extract_archive("base.tar", COMPRESS_NONE, "to", "", 2, attributes_new());
 }
 
 static void

@@ -101,7 +101,8 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 	claim(location, NULL, options->no_clean);
 	tablespace->location = pg_strdup(location);
 	(void) extract_archive(archive, method, tablespace->location,
-						   options->jobs, attributes);
+						   EXTRACT_TABLESPACE_PREFIX, options->jobs,
+						   attributes);
 	if (symlink(location, link) < 0)
 		pg_fatal("could not create symbolic link from \"%s\" to \"%s\": %m",
 				 link, location);
@@ -240,7 +241,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 	/* what the archive lets the group do is so, whatever the umask */
 	umask(PG_MODE_MASK_GROUP);
 	claim(options->directory, NULL, options->no_clean);
-	n_links = extract_archive(archive, method, options->directory,
+	n_links = extract_archive(archive, method, options->directory, "",
 							  options->jobs, attributes);
 	free(archive);
 	/* pg_basebackup's own archive of what it has streamed */
@@ -250,7 +251,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 		/* the name is needed until all attributes are set */
 		char	   *pg_wal = psprintf("%s/pg_wal", options->directory);
 
-		(void) extract_archive(archive, method, pg_wal, options->jobs,
+		(void) extract_archive(archive, method, pg_wal, "", options->jobs,
 							   attributes);
 		free(archive);
 	}

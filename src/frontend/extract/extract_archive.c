@@ -39,6 +39,7 @@ typedef struct Extraction
 {
 	const char *path;
 	const char *directory;
+	const char *prefix;
 	CompressMethod method;
 	int			fd;
 	FrameList  *frames;
@@ -160,6 +161,15 @@ note_file(Extraction *extraction, const TarPart *part)
 	extraction->parts[extraction->n_parts++] = *part;
 }
 
+static void
+check_path(const Extraction *extraction, const char *path)
+{
+	if (strcmp(path, ".") != 0 &&
+		strncmp(path, extraction->prefix, strlen(extraction->prefix)) != 0)
+		pg_fatal("file \"%s\" is damaged: a path is not one of a tablespace",
+				 extraction->path);
+}
+
 /*
  * Go through the buffer.  Directories are made at once: others may be about
  * to write files in them.
@@ -176,6 +186,7 @@ scan(Extraction *extraction, size_t len)
 	while ((result = tar_reader_next(&extraction->turn->reader, &data, &len,
 									 &part, &problem)) == TAR_PART)
 	{
+		check_path(extraction, part.member.path);
 		if (part.offset == 0)
 			attributes_note(extraction->attributes, extraction->directory,
 							&part.member);
@@ -289,7 +300,7 @@ describe(void *arg, int job, int step)
 
 int
 extract_archive(const char *path, CompressMethod method,
-				const char *directory, int n_workers,
+				const char *directory, const char *prefix, int n_workers,
 				Attributes *attributes)
 {
 	const char *problem;
@@ -297,6 +308,7 @@ extract_archive(const char *path, CompressMethod method,
 	Extraction	extraction = {
 		.path = path,
 		.directory = directory,
+		.prefix = prefix,
 		.method = method,
 		.fd = regular_file_open(AT_FDCWD, path, &problem),
 		.turn = shared_memory_new(1, sizeof(Turn)),

@@ -23,17 +23,23 @@
 #define EXTRACT_LAST_FILE "global/pg_control"
 #define EXTRACT_LAST_SUFFIX ".tmp"
 
+/* What the paths of a tablespace's archive begin with. */
+#define EXTRACT_TABLESPACE_PREFIX "PG_"
+
 /*
  * Extract an archive into a directory, which is there and has no links, on so
- * many processes; attributes that must wait are noted, with the directory's
- * name.  Nobody gets more permissions than a data directory's group may have.
- * Links are not made, but noted, since they would lead what follows
- * elsewhere: who has taken a backup says in tablespace_map, too, which
- * tablespaces there are.  Returns how many there were.  Exits with a message
- * on failure, or if the archive is damaged or cut off.
+ * many processes.  prefix is what all of its paths begin with, or "": where a
+ * tablespace goes to is the archive's own word, which must not be of use for
+ * putting files into any directory of the system.  Attributes that must wait
+ * are noted, with the directory's name.  Nobody gets more permissions than a
+ * data directory's group may have.  Links are not made, but noted, since they
+ * would lead what follows elsewhere: who has taken a backup says in
+ * tablespace_map, too, which tablespaces there are.  Returns how many there
+ * were.  Exits with a message on failure, or if the archive is damaged or cut
+ * off.
  */
 extern int	extract_archive(const char *path, CompressMethod method,
-							const char *directory, int n_workers,
-							Attributes *attributes);
+							const char *directory, const char *prefix,
+							int n_workers, Attributes *attributes);
 
 #endif							/* EXTRACT_ARCHIVE_H */
