@@ -138,6 +138,7 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 # the extension is used if the role may, and else not; whatever else the role has set
 # (19 knows standard strings only)
 sql($node, 'postgres', "ALTER ROLE backup SET $_") foreach pg_major($node) < 19 ? 'standard_conforming_strings = off' : (), 'backslash_quote = off',
+  'array_nulls = off',
   'bytea_output = escape', 'client_encoding = latin1', 'default_transaction_read_only = on', 'statement_timeout = 200';
 my ($more) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (GRANT EXECUTE ON FUNCTION pardump\..*?;)\n/ms;
 sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');

@@ -121,13 +121,14 @@ ask_facts(Backup *backup)
 /*
  * Paths are sent as literals, in which a backslash must be one whatever the
  * role or the database has set: the extension would look for other names, and
- * take their files for gone.
+ * take their files for gone.  Arrays have NULLs in them.
  */
 static void
 set_up(PGconn *conn, const Options *options)
 {
 	session_set_up(conn, options, ANY_ENCODING);
 	session_command(conn, "SET standard_conforming_strings = on");
+	session_command(conn, "SET array_nulls = on");
 }
 
 void
