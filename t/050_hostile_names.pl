@@ -167,5 +167,25 @@ dump_failed_cleanly('rows that cannot be read',
 }
 ok(!-e 'owned', 'no name was run');
 
+# ---- what a server says before the connection is there: a setting that is of no use,
+# which the owner of a database may make
+
+{
+	my ($said, $shown) = (q{E'x\x1b[31m\npg_pardump: error: forged'}, q{"x\x1b[31m} . "\n\tpg_pardump: error: forged\"");
+	sql($node, 'postgres', 'CREATE DATABASE settings');
+	sql($node, 'settings', "CREATE TABLE t (a int); SET client_min_messages = warning; ALTER DATABASE settings SET default_tablespace = $said");
+	my $archive = new_path('settings');
+	foreach my $run (
+		[ 'pg_pardump', '--no-sync', '-d', $node->connstr('settings'), '-f', $archive ],
+		[ 'pg_parrestore', '--check', '-d', $node->connstr('settings'), $archive ],
+		[ 'pg_pardump', '--check', '-d', $node->connstr('postgres'), '--target', $node->connstr('settings') ],
+		[ 'pg_parbasebackup', '-c', 'fast', '--no-sync', '-X', 'none', '--no-slot', '-d', $node->connstr('settings'), '-D', new_path('settings') ])
+	{
+		my (undef, undef, $err) = run_program(@$run);
+		like($err, qr/^WARNING:  invalid value for parameter "default_tablespace": \Q$shown\E$/m, "$run->[0]: what the server says at first");
+		unlike($err, qr/\x1b|^pg_pardump: error: forged/m, "$run->[0]: commands no terminal, and is no message of ours");
+	}
+}
+
 $node->stop;
 done_testing();

@@ -59,6 +59,79 @@ message_database(void)
 	return run_database;
 }
 
+/* ----------
+ * What libraries write
+ * ----------
+ */
+#ifdef __GLIBC__
+
+/* Of what a server says at a time, as much as is shown as one message. */
+#define GUARD_BYTES 65536
+
+/* Standard error, while something else has its name; else NULL. */
+static FILE *guarded;
+
+static ssize_t
+show_guarded(void *cookie, const char *data, size_t size)
+{
+	char	   *text = pnstrdup(data, size);
+	char	   *shown;
+
+	if (size > 0 && data[size - 1] == '\n')
+		text[size - 1] = '\0';
+	shown = printable_message(text);
+	message_before_output();
+	fprintf(guarded, "%s\n", shown);
+	free(shown);
+	free(text);
+	return size;
+}
+
+/* What libc calls stderr is a variable, of libraries, too. */
+void
+message_guard_begin(void)
+{
+	static const cookie_io_functions_t functions = {.write = show_guarded};
+	FILE	   *stream = fopencookie(NULL, "w", functions);
+
+	Assert(guarded == NULL);
+	if (stream == NULL)
+		pg_fatal("out of memory");
+	setvbuf(stream, NULL, _IOFBF, GUARD_BYTES);
+	guarded = stderr;
+	stderr = stream;
+}
+
+void
+message_guard_end(void)
+{
+	FILE	   *stream = stderr;
+
+	if (guarded == NULL)
+		return;
+	stderr = guarded;
+	fclose(stream);
+	guarded = NULL;
+}
+
+#else							/* stderr need not be a variable */
+
+void
+message_guard_begin(void)
+{
+}
+
+void
+message_guard_end(void)
+{
+}
+
+#endif							/* __GLIBC__ */
+
+/* ----------
+ * Messages
+ * ----------
+ */
 static void tell(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);
 
@@ -122,6 +195,7 @@ message_log_v(int level, int part, const char *format, va_list args)
 
 	if (level < (int) __pg_log_level)
 		return;
+	message_guard_end();
 	text = formatted(format, args);
 	shown = printable_message(text);
 	if (!findings_take(level, part, shown))

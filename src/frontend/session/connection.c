@@ -44,7 +44,6 @@ static PGconn *
 prepare(PGconn *conn)
 {
 	tcp_setting_apply(conn);
-	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
 	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
 	{
 		pg_log_error("the server is of version %s, which is too old",
@@ -57,10 +56,35 @@ prepare(PGconn *conn)
 }
 
 PGconn *
+connection_ask(const ConnParams *params, const char *progname, bool fail_ok)
+{
+	PGconn	   *conn;
+
+	message_guard_begin();
+	conn = connectDatabase(params, progname, false, fail_ok, true);
+	message_guard_end();
+	if (conn)
+		PQsetNoticeProcessor(conn, connection_show_notice, NULL);
+	return conn;
+}
+
+PGconn *
+connection_try(const char *const *keywords, const char *const *values)
+{
+	PGconn	   *conn;
+
+	message_guard_begin();
+	conn = PQconnectdbParams(keywords, values, true);
+	message_guard_end();
+	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
+	return conn;
+}
+
+PGconn *
 connection_open_params(const ConnParams *params, const char *progname)
 {
 	limit_attempt();
-	return prepare(connectDatabase(params, progname, false, false, true));
+	return prepare(connection_ask(params, progname, false));
 }
 
 /* As connectMaintenanceDatabase() does without a name, but with a string. */
@@ -72,11 +96,11 @@ connection_open_maintenance(const ConnParams *params, const char *progname)
 
 	limit_attempt();
 	attempt.override_dbname = "postgres";
-	conn = connectDatabase(&attempt, progname, false, true, true);
+	conn = connection_ask(&attempt, progname, true);
 	if (conn == NULL)
 	{
 		attempt.override_dbname = "template1";
-		conn = connectDatabase(&attempt, progname, false, false, true);
+		conn = connection_ask(&attempt, progname, false);
 	}
 	return prepare(conn);
 }
@@ -105,9 +129,8 @@ try_connect(const PeerAddress *address, const char *replication,
 
 	limit_attempt();
 	session_wait_begins();
-	conn = PQconnectdbParams(keywords, values, true);
+	conn = connection_try(keywords, values);
 	session_wait_ends();
-	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
 	return conn;
 }
 

@@ -17,6 +17,16 @@
  */
 #define CONNECTION_ATTEMPT_S 30
 
+/*
+ * connectDatabase(), and PQconnectdbParams() with a name that may be a
+ * connection string: what the server says before there is a connection
+ * commands no terminal, nor what it says later.
+ */
+extern PGconn *connection_ask(const ConnParams *params, const char *progname,
+							  bool fail_ok);
+extern PGconn *connection_try(const char *const *keywords,
+							  const char *const *values);
+
 /* Connect as the user asked, prompting for a password at most once. */
 extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);

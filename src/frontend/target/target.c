@@ -85,7 +85,7 @@ database_exists(const ConnParams *params, const char *name)
 
 	other.override_dbname = everywhere;
 	other.prompt_password = TRI_NO;
-	conn = connectDatabase(&other, "pg_pardump", false, true, true);
+	conn = connection_ask(&other, "pg_pardump", true);
 	if (conn == NULL)
 		return true;			/* it may be */
 	res = session_query_params(conn, "SELECT 1 FROM pg_catalog.pg_database"
@@ -133,8 +133,8 @@ connect_first(const Target *target)
 	PGconn	   *conn;
 
 	if (params->prompt_password == TRI_YES)
-		return connectDatabase(params, "pg_pardump", false, false, true);
-	conn = PQconnectdbParams(keywords, values, true);
+		return connection_ask(params, "pg_pardump", false);
+	conn = connection_try(keywords, values);
 	if (PQstatus(conn) == CONNECTION_OK)
 	{
 		PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
