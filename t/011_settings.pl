@@ -67,6 +67,19 @@ foreach my $setting ("jit') = 'off", "enable_tidscan') = 'on")
 	like((run_program('pg_restore', '-f', '-', $dir))[1], qr/^a row$/m, "what costs time: $setting");
 }
 
+# the target's first session, too, has as much time as it needs, before it asks for much
+{
+	my $copy = empty_copy($node, 'everything', 'no_time');
+	sql($node, 'postgres', "ALTER DATABASE $copy SET log_statement = 'all'");
+	my $offset = -s $node->logfile;
+	is((run_program('pg_pardump', '-d', $node->connstr('everything'), '--target', $node->connstr($copy), '--check'))[0], 0,
+		'a copy is checked');
+	my $log = slurp_file($node->logfile, $offset);
+	my ($pid) = $log =~ /\[(\d+)\] .*pg_available_extensions/;
+	my ($asked) = grep { !/set_config\('search_path'/ } $log =~ /\[$pid\] .*(?:statement|execute <unnamed>): (.*)/g;
+	is($asked, 'SET statement_timeout = 0', 'the first statement on the target');
+}
+
 archive_right_ok('by SQL', '--no-extension');
 copy_right_ok('by SQL', '--copy-format=text');
 copy_right_ok('by SQL');

@@ -143,13 +143,21 @@ connect_first(const Target *target)
 	if (!PQconnectionNeedsPassword(conn) || params->prompt_password == TRI_NO)
 		failed_to_connect(target, conn);
 	PQfinish(conn);
-	return connectDatabase(params, "pg_pardump", false, false, true);
+	return connection_ask(params, "pg_pardump", false);
+}
+
+/* It may be too short for what is asked before the session is set up. */
+static void
+forget_timeout(PGconn *conn)
+{
+	session_command(conn, "SET statement_timeout = 0");
 }
 
 void
 target_open(Target *target)
 {
 	target->conn = connect_first(target);
+	forget_timeout(target->conn);
 	refuse_standby(target->conn);
 	target->address = peer_address_new(target->conn, true);
 }
@@ -207,6 +215,7 @@ target_enter(Target *target, const char *dbname)
 	PQfinish(target->conn);
 	target->address = address_of_database(target->address, dbname);
 	target->conn = connection_open_peer(target->address, "pg_pardump");
+	forget_timeout(target->conn);
 }
 
 /* The options that the connection was made with; owned. */
