@@ -190,4 +190,19 @@ foreach my $try (
 		ALTER FUNCTION pg_catalog.pg_control_true() RENAME TO pg_control_$function});
 }
 
+# of the log as much as this would be named, and read, for days
+foreach my $end ('FFFFFFFF/FFFFFFFE', '0/1')
+{
+	sql($node, 'postgres', qq{
+		SET allow_system_table_mods = on;
+		ALTER FUNCTION pg_catalog.pg_backup_stop(boolean) RENAME TO pg_backup_stop_true;
+		CREATE FUNCTION pg_catalog.pg_backup_stop(boolean, OUT lsn pg_lsn, OUT labelfile text, OUT spcmapfile text)
+		LANGUAGE sql AS 'SELECT ''$end''::pg_lsn, labelfile, spcmapfile FROM pg_catalog.pg_backup_stop_true(\$1)'});
+	refused_ok(qr/error: invalid end of the backup from the server: $end\n\z/, '-c', 'fast');
+	sql($node, 'postgres', q{
+		SET allow_system_table_mods = on;
+		DROP FUNCTION pg_catalog.pg_backup_stop(boolean);
+		ALTER FUNCTION pg_catalog.pg_backup_stop_true(boolean) RENAME TO pg_backup_stop});
+}
+
 done_testing();

@@ -24,6 +24,9 @@
 /* pg_start_backup() was renamed pg_backup_start() */
 #define MIN_SERVER_VERSION 150000
 
+/* No backup has more log than this, all of which is named, and read. */
+#define MOST_LOG_BYTES ((uint64) 1 << 46)
+
 /* How often a slot is used that may not be idle. */
 #define SLOT_SECONDS 1.0
 
@@ -394,6 +397,15 @@ backup_server_close_sockets(const Backup *backup)
 		close(PQsocket(backup->slot_conn));
 }
 
+static void
+check_stop(const Backup *backup)
+{
+	if (backup->stop < backup->start ||
+		backup->stop - backup->start > MOST_LOG_BYTES)
+		pg_fatal("invalid end of the backup from the server: %X/%X",
+				 LSN_FORMAT_ARGS(backup->stop));
+}
+
 char *
 backup_server_stop(Backup *backup)
 {
@@ -409,6 +421,7 @@ backup_server_stop(Backup *backup)
 	backup->stop = get_lsn(res, 0);
 	label = pg_strdup(PQgetvalue(res, 0, 1));
 	PQclear(res);
+	check_stop(backup);
 	check_label(backup, label);
 	check_timeline(backup);
 	return label;
