@@ -93,6 +93,19 @@ my $twice = 'for i in "$@"; do pg_pardump --plan="$PLAN" --task=$i/$N & done';
 	open_gate();
 	copied_ok($run, 'a task twice at a time', qr/^$/);
 }
+
+# so long that it tells of that; --stall-timeout is no matter, which is about the source
+
+{
+	my $run = gated_tasks(1, 'task() { exec pg_pardump --plan="$PLAN" --task=$1/$N --stall-timeout=1; }' . "\n" .
+		'for i in "$@"; do (task $i) & done');
+	my ($first) = at_gate($target);
+	wait_in_run($run, 'the attempt tells', sub {
+		return $run->{err} =~ /warning: waiting for \d+ s by now to do "job \d+", which another session has begun, and not committed\n.*detail: Process $first of role /;
+	});
+	open_gate();
+	copied_ok($run, 'an attempt that waits for long', qr/\A(?!.*(?:error: |lost its connection))/s);
+}
 {
 	my $run = gated_tasks(1, $twice, '--retries=7');
 	wait_for_second_attempt($target, $run);

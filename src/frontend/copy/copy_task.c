@@ -80,6 +80,7 @@ settle_target(CopyTask *task)
 	target->address = task_address(planned->conninfo, &here);
 	target->history = planned->history;
 	target->fast_copy = planned->fast_copy;
+	task->log.target = target;
 	task->log.is_kept = task->log.is_shared = true;
 	task->log.attempt = planned->attempt;
 }

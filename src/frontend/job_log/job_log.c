@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "job_log/job_log.h"
+#include "job_log/job_log_wait.h"
 #include "session/session_loss.h"
 #include "session/text_array.h"
 #include "target/target.h"
@@ -44,18 +45,24 @@ static const char mark_query[] =
 static const char attempt_query[] =
 "SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r";
 
-static const char lock_tables_command[] =
-"LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, "
-JOB_LOG_SCHEMA ".done_unlogged IN ACCESS SHARE MODE";
+/*
+ * In a transaction: are the log's tables this role's?  Nobody changes what is
+ * locked until its end.
+ */
+#define LOCK_TABLES \
+"LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, " \
+JOB_LOG_SCHEMA ".done_unlogged IN ACCESS SHARE MODE"
 
-static const char own_tables_query[] =
-"SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 3"
-" FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
-" ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
-" WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'"
-" AND c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])"
-" AND c.relkind OPERATOR(pg_catalog.=) 'r'"
-" AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) CURRENT_USER";
+#define OWN_TABLES_QUERY \
+"SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 3" \
+" FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n" \
+" ON n.oid OPERATOR(pg_catalog.=) c.relnamespace" \
+" WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'" \
+" AND c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])" \
+" AND c.relkind OPERATOR(pg_catalog.=) 'r'" \
+" AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) CURRENT_USER"
+
+static const char own_query[] = LOCK_TABLES "; " OWN_TABLES_QUERY;
 
 static const char errors_query[] =
 "SELECT d.errors FROM " JOB_LOG_SCHEMA ".done d"
@@ -108,23 +115,38 @@ job_log_refuse_taken_over(void)
 }
 
 /*
- * In a transaction of a task: when the log is gone its name is anybody's who
- * may make a schema, and what a view or a trigger of his calls would run with
- * this role's privileges.  Nobody changes what is locked until the end of the
- * transaction.
+ * In a transaction: when the log is gone its name is anybody's who may make a
+ * schema, and what a view or a trigger of his calls would run with this
+ * role's privileges.
+ */
+static PGresult *
+look_at_owner(const JobLog *log, PGconn *conn)
+{
+	return job_log_wait_exec(log->target, conn, &job_log_wait_look_at,
+							 JOB_LOG_SCHEMA, own_query, 0, NULL);
+}
+
+static void
+check_owner(const JobLog *log, PGconn *conn)
+{
+	PGresult   *res = look_at_owner(log, conn);
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "query failed", own_query);
+	if (PQgetvalue(res, 0, 0)[0] != 't')
+		pg_fatal("schema " JOB_LOG_SCHEMA " on the target is not the run's any more");
+	PQclear(res);
+}
+
+/*
+ * The same of whoever comes without the leader, whose lock keeps others from
+ * the log.
  */
 static void
 refuse_others(const JobLog *log, PGconn *conn)
 {
-	PGresult   *res;
-
-	if (!log->is_shared)
-		return;
-	PQclear(target_query(conn, lock_tables_command, 0, NULL));
-	res = target_query(conn, own_tables_query, 0, NULL);
-	if (PQgetvalue(res, 0, 0)[0] != 't')
-		pg_fatal("schema " JOB_LOG_SCHEMA " on the target is not the run's any more");
-	PQclear(res);
+	if (log->is_shared)
+		check_owner(log, conn);
 }
 
 static void
@@ -162,7 +184,8 @@ send_line(const JobLog *log, PGconn *conn, const char *name, int errors,
 
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	snprintf(number, sizeof(number), "%d", errors);
-	return PQexecParams(conn, claim_queries[kind], 3, NULL, params, NULL, NULL, 0);
+	return job_log_wait_exec(log->target, conn, &job_log_wait_claim, name,
+							 claim_queries[kind], 3, params);
 }
 
 static bool
@@ -206,7 +229,8 @@ job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	refuse_others(log, conn);
 	params[0] = array = text_array(conn, names, n);
-	res = PQexecParams(conn, claim_all_query, 2, NULL, params, NULL, NULL, 0);
+	res = job_log_wait_exec(log->target, conn, &job_log_wait_claim,
+							n > 0 ? names[0] : "", claim_all_query, 2, params);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(conn, res, "query failed", claim_all_query);
 	written = atoi(PQcmdTuples(res)) == n;
@@ -283,18 +307,14 @@ try_command(PGconn *conn, const char *sql)
 	return done;
 }
 
-/* refuse_others() for what may fail: false if it has. */
+/* check_owner() for what may fail: false if it has. */
 static bool
-try_to_lock(PGconn *conn)
+try_owner(const JobLog *log, PGconn *conn)
 {
-	PGresult   *res;
-	bool		own;
-
-	if (!try_command(conn, lock_tables_command))
-		return false;
-	res = PQexec(conn, own_tables_query);
-	own = PQresultStatus(res) == PGRES_TUPLES_OK &&
+	PGresult   *res = look_at_owner(log, conn);
+	bool		own = PQresultStatus(res) == PGRES_TUPLES_OK &&
 		PQgetvalue(res, 0, 0)[0] == 't';
+
 	PQclear(res);
 	return own;
 }
@@ -308,7 +328,7 @@ job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 	if (log == NULL || !log->is_kept)
 		return true;
 	if (log->is_shared &&
-		!(try_command(conn, "BEGIN") && try_to_lock(conn)))
+		!(try_command(conn, "BEGIN") && try_owner(log, conn)))
 	{
 		(void) try_command(conn, "ROLLBACK");
 		return false;

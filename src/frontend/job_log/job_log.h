@@ -22,11 +22,9 @@
 
 #include "libpq-fe.h"
 
+#include "job_log/job_log_schema.h"
 #include "target/target_commit.h"
 #include "toc/toc.h"
-
-/* In which everything is. */
-#define JOB_LOG_SCHEMA "pardump_restore"
 
 /* How long a line is there. */
 typedef enum JobLogKind
@@ -45,6 +43,7 @@ typedef struct JobLogLine
 /* The leader's; processes that are forked inherit it. */
 typedef struct JobLog
 {
+	const Target *target;		/* where it is: for another session there */
 	PGconn	   *lock;			/* the leader's, for nothing but the lock that
 								 * keeps other runs away (job_log_lock.h) */
 	PGconn	   *next;			/* that is to take its place; or NULL */
@@ -78,8 +77,8 @@ extern bool job_log_has(const JobLog *log, char *name);
 /*
  * In the session's transaction, before it does what has this name: false if
  * it is done already; what the transaction has done by then stays.  Waits
- * while another transaction is at it.  Exits with a message if another run
- * has taken over.
+ * while another transaction is at it, and tells of that (job_log_wait.h).
+ * Exits with a message if another run has taken over.
  */
 extern bool job_log_claim(const JobLog *log, PGconn *conn, const char *name,
 						  JobLogKind kind);

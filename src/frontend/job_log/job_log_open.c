@@ -327,6 +327,7 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	JobLog	   *log = pg_malloc0(sizeof(JobLog));
 	bool		there = is_there(conn);
 
+	log->target = target;
 	log->lock = target_connect(target);
 	job_log_session_note(log);
 	if (there)

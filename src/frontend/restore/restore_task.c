@@ -246,6 +246,7 @@ read_log(void *arg)
 	RestoreTask *task = arg;
 	JobLog	   *log = &task->log;
 
+	log->target = &task->target;
 	log->is_kept = log->is_shared = log->is_resumed = true;
 	log->attempt = task->task_plan->head.attempt;
 	/* what is checked is what is read */

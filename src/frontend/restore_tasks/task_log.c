@@ -6,11 +6,21 @@
 
 #include "base/clock.h"
 #include "job_log/job_log_session.h"
+#include "job_log/job_log_wait.h"
 #include "restore_tasks/task_log.h"
 #include "tasks/task_server.h"
 
 /* How often to look whether the leader's session is there. */
 #define LOOK_MS 2000
+
+/*
+ * How often to look whether tasks wait for other sessions, and which looks in
+ * a row that find some are told: not the first, as waits of a moment are
+ * none.
+ */
+#define LOOK_FOR_WAITS_MS 10000
+#define FIRST_WAIT_TOLD 2
+#define WAITS_TOLD_AGAIN 6
 
 void
 task_log_begin(TaskLog *tasks, Target *target, JobLog *log,
@@ -23,16 +33,34 @@ task_log_begin(TaskLog *tasks, Target *target, JobLog *log,
 	tasks->now = *log;
 	tasks->now.lines = NULL;
 	tasks->now.n_lines = 0;
+	tasks->waits_looked_at = clock_monotonic_ms();
 	task_server_hold(log->lock, run_id);
 }
 
+/* What tasks say may be seen by nobody, where they are run. */
 static void
-keep_session(void *arg)
+look_for_waits(TaskLog *tasks)
+{
+	bool		tell;
+
+	if (tasks->looked_at - tasks->waits_looked_at < LOOK_FOR_WAITS_MS)
+		return;
+	tasks->waits_looked_at = tasks->looked_at;
+	target_keep(tasks->target);
+	tell = ++tasks->n_waits == FIRST_WAIT_TOLD ||
+		tasks->n_waits % WAITS_TOLD_AGAIN == 0;
+	if (!job_log_wait_find(tasks->target->conn, tell))
+		tasks->n_waits = 0;
+}
+
+static void
+keep_sessions(void *arg)
 {
 	TaskLog    *tasks = arg;
 
 	if (job_log_session_keep(tasks->log, tasks->target))
 		task_server_hold(tasks->log->lock, tasks->run_id);
+	look_for_waits(tasks);
 }
 
 static void
@@ -56,7 +84,7 @@ task_log_keep(TaskLog *tasks)
 		now - tasks->looked_at < LOOK_MS)
 		return;
 	tasks->looked_at = now;
-	(void) job_log_session_try(keep_session, tasks, &tasks->retry,
+	(void) job_log_session_try(keep_sessions, tasks, &tasks->retry,
 							   tasks->target->options);
 }
 

@@ -20,6 +20,8 @@ typedef struct TaskLog
 	JobLog		now;			/* the log as it was read last */
 	bool		is_alone;		/* no task was at work then */
 	int64		looked_at;
+	int64		waits_looked_at;
+	int			n_waits;		/* looks in a row that found tasks waiting */
 	Retry		retry;			/* of what needs the leader's sessions */
 } TaskLog;
 
@@ -28,9 +30,9 @@ extern void task_log_begin(TaskLog *tasks, Target *target, JobLog *log,
 						   const char *run_id);
 
 /*
- * Several times a second: if the sessions are gone, connect again.  Exits
- * with a message when that was tried as often as --retries allow, or another
- * run has taken over.
+ * Several times a second: if the sessions are gone, connect again; and tell
+ * of tasks that wait for other sessions.  Exits with a message when that was
+ * tried as often as --retries allow, or another run has taken over.
  */
 extern void task_log_keep(TaskLog *tasks);
 

@@ -1,0 +1,64 @@
+# Attempts at tasks of a restore that have to wait for others, which are stopped, and
+# runs that wait for whoever reads their log: they tell for whom, can be ended, and
+# load no row twice. Attempts that were ended by somebody else say that another one
+# may succeed.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(end_dump wait_in_run wait_until terminate children);
+use Pardump::Cluster qw(new_path start_psql sql value);
+use Pardump::Copy qw(start_load sessions_left);
+use Pardump::Gate qw(open_gate at_gate);
+use Pardump::GatedRestore qw(start_gated gated_tasks begin_gated_restore gated_archive gated_database
+  pid_of_task wait_for_last_task restored_ok);
+use Pardump::RestoreTasks qw(restore_runner);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_gated('restore_task_waits');
+
+# Process IDs of sessions of which this is true.
+sub sessions_that
+{
+	my ($condition) = @_;
+	return split /\n/, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE $condition");
+}
+
+# ---- an attempt is stopped in the midst of its rows: another one tells of it, and so
+# does the leader; it can be ended; and when the session is ended that both name, the
+# next attempt loads what was undone
+
+{
+	my $run = gated_tasks(1, '');
+	my ($plan) = glob gated_archive() . '/plan.restore.*/plan.json';
+	my $task = wait_for_last_task($run);
+	my ($held) = at_gate($node);
+	my @stopped = (children(pid_of_task($task)), pid_of_task($task));
+	kill STOP => @stopped;
+	open_gate();
+	my @again = ('pg_parrestore', "--plan=$plan", "--task=$task/3");
+	my $who = qr/\n.*detail: Process $held of role "[^"]*", application "pg_par[^"]*", from the server's own host: \S.* for \d+ s\.\n.*hint: If that one is stopped/;
+	my $new = start_load(@again);
+	wait_in_run($new, 'the attempt tells', sub {
+		return $new->{err} =~ /warning: waiting for \d+ s by now to do "rows \d+", which another session has begun, and not committed$who/;
+	});
+	kill INT => $new->{pid};
+	is(end_dump($new), 75, 'an attempt that waits is interrupted: exit code');
+	like($new->{err}, qr/error: terminated by user/, 'an attempt that waits is interrupted: message');
+	wait_until('its session is gone', sub { return !sessions_that(q{wait_event = 'transactionid'}) });
+	$new = start_load(@again);
+	wait_in_run($run, 'the leader tells', sub {
+		return $run->{err} =~ /warning: tasks wait for other sessions on the target, which have begun the same work and not committed it$who/;
+	});
+	terminate($node, $held);
+	is(end_dump($new), 0, 'the session of the stopped attempt ended: the other one has done all');
+	kill CONT => @stopped;
+	restored_ok($run, 'the stopped attempt goes on', qr/\A(?!.*error: )/s);
+}
+
+$node->stop;
+done_testing();
