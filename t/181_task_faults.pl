@@ -55,6 +55,23 @@ sub gated_tasks
 	$original = fingerprint($node, 'gated');
 }
 
+# ---- a task is ended by somebody else, or its worker is: another attempt may succeed
+
+foreach my $fault (
+	[ 'a task gets SIGTERM', sub { kill TERM => $_[0] }, qr/error: terminated by user/ ],
+	[ 'a worker is killed as often as can be', sub { kill KILL => children($_[0]) },
+		qr/error: worker process \d+ was terminated by signal 9/ ])
+{
+	my ($what, $do, $words) = @$fault;
+	my $dump = gated_tasks(2, '', '--retries=0');
+	$do->(task_pid(1));
+	wait_until('the task leaves', sub { return !-d '/proc/' . task_pid(1) || slurp_file('/proc/' . task_pid(1) . '/stat') =~ /\) Z / });
+	open_gate();
+	is(end_dump($dump), 1, "$what: exit code of the leader");
+	like($dump->{err}, $words, "$what: the task's words");
+	like($dump->{err}, qr/and the command ended with exit code 75: files of tasks 1 are missing/, "$what: exit code of the task");
+}
+
 # ---- the leader is killed: the tasks leave, by themselves, and there is no archive;
 # what is left can be cleared
 

@@ -60,5 +60,22 @@ sub sessions_that
 	restored_ok($run, 'the stopped attempt goes on', qr/\A(?!.*error: )/s);
 }
 
+# ---- what ends an attempt from outside is no reason not to try again
+
+foreach my $fault (
+	[ 'a task gets SIGTERM', sub { kill TERM => $_[0] }, qr/error: terminated by user/ ],
+	[ 'a worker gets SIGTERM', sub { kill TERM => children($_[0]) }, qr/error: worker process \d+ was ended by signal 15/ ],
+	[ 'a worker is killed as often as can be', sub { kill KILL => children($_[0]) },
+		qr/error: worker process \d+ was terminated by signal 9/ ])
+{
+	my ($what, $do, $words) = @$fault;
+	my $run = gated_tasks(1, '', '--retries=0');
+	$do->(pid_of_task(wait_for_last_task($run)));
+	is(end_dump($run), 1, "$what: exit code of the leader");
+	open_gate();
+	like($run->{err}, $words, "$what: the task's words");
+	like($run->{err}, qr/and the command ended with exit code 75: rows of tasks \d are missing/, "$what: exit code of the task");
+}
+
 $node->stop;
 done_testing();

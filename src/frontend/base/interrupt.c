@@ -33,16 +33,24 @@ typedef struct InterruptState
 	volatile sig_atomic_t signal_number;
 	bool		exiting;		/* the exit stack runs */
 	sigset_t	mask;			/* as it was before signals were held back */
+	int			exit_code;
 } InterruptState;
 
-static InterruptState state = {.socket = -1};
+static InterruptState state = {.socket = -1,.exit_code = 1};
 
 static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+/* As a shell tells of a process that a signal has ended. */
+pg_noreturn static void
+leave_by_signal(void)
+{
+	_exit(INTERRUPT_EXIT_BASE + state.signal_number);
+}
 
 static void
 leave(int signo)
 {
-	_exit(1);
+	leave_by_signal();
 }
 
 /*
@@ -109,10 +117,11 @@ handle_leader_signal(int signo)
 static void
 handle_worker_signal(int signo)
 {
+	state.signal_number = signo;
 	if (state.before_leaving)
 		state.before_leaving();
 	(void) last_cancel();
-	_exit(1);
+	leave_by_signal();
 }
 
 static void
@@ -148,6 +157,12 @@ interrupt_install_leader(void)
 {
 	signal(SIGALRM, end_wait);
 	install(handle_leader_signal);
+}
+
+void
+interrupt_set_exit_code(int code)
+{
+	state.exit_code = code;
 }
 
 void
@@ -227,7 +242,7 @@ interrupt_check(void)
 	pg_log_error_detail("Signal %d was received: %s.",
 						(int) state.signal_number,
 						strsignal(state.signal_number));
-	exit(1);
+	exit(state.exit_code);
 }
 
 void

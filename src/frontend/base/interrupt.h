@@ -25,11 +25,17 @@ extern void interrupt_set_process_signals(void);
  */
 extern void interrupt_install_leader(void);
 
+/* That of interrupt_check(), which is 1 else. */
+extern void interrupt_set_exit_code(int code);
+
+#define INTERRUPT_EXIT_BASE 128
+
 /*
  * In a worker the same signals cancel the statement, if the server can be
  * reached within seconds, and end the process in silence: the leader speaks.
  * The process also ends when its leader does.  The leader's process id is
- * given, as it may be gone already.  first, unless it is NULL, is called
+ * given, as it may be gone already.  The exit code is the signal's number and
+ * INTERRUPT_EXIT_BASE.  first, unless it is NULL, is called
  * before all that, in the handler; it must be safe there.
  */
 extern void interrupt_install_worker(pid_t leader, void (*first) (void));

@@ -54,6 +54,7 @@ read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
 	settle_options(task, options);
 	choose_jobs(task);
 	interrupt_install_leader();
+	interrupt_set_exit_code(WORKER_EXIT_RETRY);
 	task->source.options = &task->options;
 	task->servers = task_servers_new(&task->options, task_plan, task->task,
 									 &task->source);

@@ -86,12 +86,21 @@ rest(Worker *worker)
 	worker->rests = true;
 }
 
+/* Has somebody ended it?  That is no fault of what it was doing. */
+static bool
+was_ended(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) > INTERRUPT_EXIT_BASE;
+}
+
 /* A worker has failed: say what is known, and end the program. */
 static void
-give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
+give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
+		bool killed)
 {
 	const char *cause;
 	bool		explained = worker->process->words.len > 0;
+	bool		again;
 
 	worker_process_show_words(worker->process);
 	cause = worker_process_lost_cause(worker->process);
@@ -100,15 +109,20 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status)
 	else if (WIFSIGNALED(status))
 		pg_log_error("worker process %d was terminated by signal %d: %s",
 					 (int) pid, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (was_ended(status))
+		pg_log_error("worker process %d was ended by signal %d: %s",
+					 (int) pid, WEXITSTATUS(status) - INTERRUPT_EXIT_BASE,
+					 strsignal(WEXITSTATUS(status) - INTERRUPT_EXIT_BASE));
 	else if (!explained)
 		pg_log_error("worker process %d failed with exit code %d",
 					 (int) pid, WEXITSTATUS(status));
 	if (worker->job != NO_JOB)
 		pg_log_error_detail("The worker was %s %s.", pool->task->doing,
 							describe(pool, worker));
-	if (cause && worker->retry.n > 0)
+	if ((cause || killed) && worker->retry.n > 0)
 		pg_log_error_detail("It was tried %d times.", worker->retry.n + 1);
-	exit(cause && pool->task->lost_status ? pool->task->lost_status : 1);
+	again = cause || killed || was_ended(status);
+	exit(again && pool->task->lost_status ? pool->task->lost_status : 1);
 }
 
 void
@@ -142,5 +156,5 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 	else if (lost && !killed && can_rest(pool, worker))
 		rest(worker);
 	else
-		give_up(pool, worker, pid, status);
+		give_up(pool, worker, pid, status, killed);
 }

@@ -16,7 +16,9 @@ typedef struct WorkerTask
 	const char *doing;			/* what a job is, for messages: "dumping" */
 	int			max_retries;	/* of one job, or of one worker's start */
 	int			lost_status;	/* the program's exit code when a worker has
-								 * lost its connection for good; 0 = 1 */
+								 * lost its connection for good, or was ended
+								 * by somebody else, which another run of the
+								 * program may not be; 0 = 1 */
 	bool		outlives_kill;	/* SIGKILL of a worker is one more loss */
 	bool		has_slots;		/* each worker needs one of worker_slots.h,
 								 * where there are any */

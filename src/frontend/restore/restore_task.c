@@ -15,6 +15,7 @@
 #include "base/shared_memory.h"
 #include "job_log/job_log_archive.h"
 #include "job_log/job_log_open.h"
+#include "process/worker_process.h"
 #include "restore/restore_pool.h"
 #include "restore/restore_resume.h"
 #include "restore/restore_task.h"
@@ -122,6 +123,7 @@ static void
 connect_first(RestoreTask *task)
 {
 	interrupt_install_leader();
+	interrupt_set_exit_code(WORKER_EXIT_RETRY);
 	task->target.options = &task->options;
 	task->target.params = task->options.connection;
 	task->target.encoding = task->archive->encoding;
