@@ -9,8 +9,8 @@ use File::Path qw(rmtree);
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_until terminate backends);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
+use Pardump::Background qw(end_dump wait_until wait_in_run terminate backends);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path start_psql sql value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_copy run_copy sessions_left no_temp_files_ok);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok plan_refused_ok);
@@ -195,6 +195,24 @@ my $twice = 'for i in "$@"; do pg_pardump --plan="$PLAN" --task=$i/$N & done';
 	open_gate();
 	# a worker that was at work may have been among them
 	copied_ok($run, 'sessions of the leader on the target ended', qr/\A(?!.*error: )/s);
+}
+
+# ---- the log is read when it is to be removed, and the connection lost meanwhile
+
+{
+	my $run = gated_tasks(1, '');
+	my $reader = start_psql($target, $db);
+	my $removes = q{SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ '^DROP SCHEMA'};
+	$reader->('BEGIN; LOCK TABLE pardump_restore.done IN ACCESS SHARE MODE');
+	open_gate();
+	wait_in_run($run, 'the log is to be removed', sub { return value($target, 'postgres', $removes) ne '' });
+	terminate($target, value($target, 'postgres', $removes));
+	wait_in_run($run, 'it is tried again', sub {
+		return $run->{err} =~ /the leader lost its connection to the target: .*; retry 1 of 5/s && value($target, 'postgres', $removes) ne '';
+	});
+	$reader->('COMMIT');
+	$reader->();
+	copied_ok($run, 'the connection lost when the log is removed', qr/\A(?!.*error: )/s);
 }
 {
 	my $what = 'the leader without the snapshot';

@@ -60,6 +60,46 @@ sub sessions_that
 	restored_ok($run, 'the stopped attempt goes on', qr/\A(?!.*error: )/s);
 }
 
+# ---- the log is read when it is to be removed, and the connection lost meanwhile
+
+sub reader
+{
+	my $reader = start_psql($node, gated_database());
+	my $pid = $reader->('SELECT pg_backend_pid()');
+	$reader->('BEGIN; LOCK TABLE pardump_restore.done IN ACCESS SHARE MODE');
+	return ($reader, $pid);
+}
+
+my $removes = q{wait_event_type = 'Lock' AND query ~ '^DROP SCHEMA'};
+
+{
+	my $run = gated_tasks(1, '');
+	my ($reader, $pid) = reader();
+	open_gate();
+	wait_in_run($run, 'the leader tells who reads', sub {
+		return $run->{err} =~ /warning: waiting for \d+ s by now to remove schema "pardump_restore", which another session reads\n.*detail: Process $pid of role /;
+	});
+	terminate($node, sessions_that($removes));
+	wait_in_run($run, 'it is tried again', sub {
+		return $run->{err} =~ /warning: the leader lost its connection to the target: .*; retry 1 of 5/s && sessions_that($removes);
+	});
+	$reader->('COMMIT');
+	$reader->();
+	restored_ok($run, 'the log is removed', qr/\A(?!.*error: )/s);
+	is(value($node, gated_database(), q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'}), 0, 'the log is gone');
+}
+{
+	my $run = gated_tasks(1, '');
+	my ($reader) = reader();
+	open_gate();
+	wait_in_run($run, 'the log is to be removed', sub { return sessions_that($removes) });
+	kill INT => $run->{pid};
+	is(end_dump($run), 1, 'interrupted before the log is removed: exit code');
+	like($run->{err}, qr/error: terminated by user/, 'interrupted before the log is removed: message');
+	$reader->();
+	is(sessions_left($node), 0, 'interrupted before the log is removed: no session left');
+}
+
 # ---- what ends an attempt from outside is no reason not to try again
 
 foreach my $fault (

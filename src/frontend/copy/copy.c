@@ -17,7 +17,6 @@
 #include "copy/copy_worker.h"
 #include "definitions/definitions.h"
 #include "job_log/job_log_open.h"
-#include "job_log/job_log_session.h"
 #include "load/load_account.h"
 #include "load/load_page.h"
 #include "progress/progress.h"
@@ -59,6 +58,7 @@ typedef struct Copy
 								 * tasks */
 	JobLog	   *log;			/* of what they have done; NULL while there is
 								 * none */
+	bool		is_copied;		/* all rows, and what comes after them */
 } Copy;
 
 /* ----------
@@ -151,7 +151,10 @@ tell_log(void *arg)
 	if (copy->log == NULL)
 		return;
 	pg_log_warning("schema " JOB_LOG_SCHEMA " stays on the target, where tasks have noted what they have copied");
-	if (copy->run.options->data_only)
+	if (copy->is_copied)
+		pg_log_warning_hint("All rows are copied, and it is of no use any more: DROP SCHEMA "
+							JOB_LOG_SCHEMA " CASCADE removes it.");
+	else if (copy->run.options->data_only)
 		pg_log_warning_hint("This copy cannot be resumed: empty its tables, and DROP SCHEMA "
 							JOB_LOG_SCHEMA " CASCADE, before they are copied again.");
 	else
@@ -173,21 +176,12 @@ open_log(Copy *copy)
 	cleanup_push(tell_log, copy);
 }
 
-static void
-renew_sessions(void *arg)
-{
-	Copy	   *copy = arg;
-
-	(void) job_log_session_keep(copy->log, &copy->target);
-	target_renew(&copy->target);
-}
-
 /* All rows are there, and what comes after them, if that could be made. */
 static void
 end_log(Copy *copy)
 {
-	job_log_session_insist(renew_sessions, copy, copy->run.options);
-	job_log_end(copy->log, copy->target.conn);
+	copy->is_copied = true;
+	job_log_end(copy->log, &copy->target);
 	copy->log = NULL;
 }
 

@@ -53,6 +53,8 @@ typedef struct JobLog
 	bool		is_shared;		/* this process is a task, whose run may have
 								 * ended, and removed it */
 	bool		is_resumed;		/* an earlier run has begun it */
+	bool		is_ending;		/* its removal was begun: it may be done */
+	bool		is_gone;		/* it is done */
 	bool		has_lost;		/* it is resumed after a crash, which has
 								 * taken unlogged lines */
 	int			attempt;		/* which run of those that share it: the first

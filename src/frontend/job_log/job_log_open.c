@@ -9,6 +9,7 @@
 #include "job_log/job_log_lock.h"
 #include "job_log/job_log_open.h"
 #include "job_log/job_log_session.h"
+#include "job_log/job_log_wait.h"
 #include "session/session_loss.h"
 #include "session/text_array.h"
 
@@ -278,12 +279,19 @@ lock_log(const JobLog *log, PGconn *conn)
  * to end that.
  */
 static void
-drop_log(const JobLog *log, PGconn *conn)
+drop_log(JobLog *log)
 {
+	PGresult   *res;
+
 	interrupt_set_connection(log->lock);
-	command(log->lock, DROP_COMMAND);
+	res = job_log_wait_exec(log->target, log->lock, &job_log_wait_removal,
+							JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(log->lock, res, "query failed", DROP_COMMAND);
+	PQclear(res);
+	log->is_ending = true;
 	command(log->lock, "COMMIT");
-	interrupt_set_connection(conn);
+	log->is_ending = false;
 }
 
 void
@@ -337,7 +345,8 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	if (!options->resume && !options->clean)
 		job_log_refuse_unfinished(conn, options);
 	if (there && !options->resume)
-		drop_log(log, conn);
+		drop_log(log);
+	interrupt_set_connection(conn);
 	if (options->resume)
 		resume(log, conn, restore);
 	else
@@ -365,11 +374,35 @@ job_log_forget(JobLog *log, PGconn *conn, char *const *names, int n_names,
 	free(params[1]);
 }
 
-void
-job_log_end(JobLog *log, PGconn *conn)
+/* ----------
+ * Its end
+ * ----------
+ */
+typedef struct LogEnd
 {
+	JobLog	   *log;
+	Target	   *target;
+} LogEnd;
+
+static void
+remove_log(void *arg)
+{
+	LogEnd	   *end = arg;
+
+	(void) job_log_session_keep(end->log, end->target);
+	target_keep(end->target);
+	if (!end->log->is_gone)
+		drop_log(end->log);
+}
+
+void
+job_log_end(JobLog *log, Target *target)
+{
+	LogEnd		end = {log, target};
+
 	if (log->is_kept)
-		drop_log(log, conn);
+		job_log_session_insist(remove_log, &end, target->options);
+	interrupt_set_connection(target->conn);
 	PQfinish(log->lock);
 	free_lines(log);
 	free(log);

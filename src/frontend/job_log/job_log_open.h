@@ -67,10 +67,11 @@ extern void job_log_forget(JobLog *log, PGconn *conn, char *const *names,
 extern void job_log_read(JobLog *log, PGconn *conn);
 
 /*
- * All is done: remove the log from the target, and free it.  Kept before
- * (job_log_session.h).  conn is the session whose statement signals cancel
- * afterwards.
+ * All is done: remove the log from the target, and free it.  If a session is
+ * lost meanwhile that is tried again, as often as --retries allow.  Whoever
+ * reads the log is waited for, and told.  The statement that signals cancel
+ * is the target's own session's afterwards.
  */
-extern void job_log_end(JobLog *log, PGconn *conn);
+extern void job_log_end(JobLog *log, Target *target);
 
 #endif							/* JOB_LOG_OPEN_H */

@@ -47,16 +47,23 @@ end_lost_session(const JobLog *log, PGconn *conn)
 	free(sql);
 }
 
+/* If it is gone when its removal was begun, it was this run that did it. */
 static void
-lock_again(const JobLog *log, PGconn *conn)
+lock_again(JobLog *log, PGconn *conn)
 {
 	JobLogLock	state;
 
 	if (log->is_kept)
 	{
 		state = job_log_lock_wait(conn);
+		if (state == JOB_LOG_GONE && log->is_ending)
+		{
+			log->is_gone = true;
+			return;
+		}
 		if (state == JOB_LOG_GONE)
 			job_log_refuse_taken_over();
+		log->is_ending = false;
 		job_log_check_attempt(log, conn);
 	}
 	else
