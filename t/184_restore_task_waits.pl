@@ -117,5 +117,40 @@ foreach my $fault (
 	like($run->{err}, qr/and the command ended with exit code 75: rows of tasks \d are missing/, "$what: exit code of the task");
 }
 
+# ---- the leader's lock is lost, and another role has put a schema of its own in the
+# place of the log: nothing of it is called
+
+{
+	my ($begun, $go) = (new_path('begun'), new_path('go'));
+	my $run = begin_gated_restore(gated_archive(), '--tasks=3',
+		restore_runner("touch '$begun'; until [ -e '$go' ]; do sleep 0.05; done; exit 1"));
+	wait_in_run($run, 'the command is at work', sub { return -e $begun });
+	my $db = gated_database();
+	my $attempt = value($node, $db, 'SELECT attempt FROM pardump_restore.run');
+	kill STOP => $run->{pid};
+	terminate($node, sessions_that("datname = '$db' AND application_name LIKE 'pg_par%'"));
+	sql($node, $db, <<"SQL");
+DROP SCHEMA pardump_restore CASCADE;
+CREATE ROLE mallory;
+GRANT CREATE ON DATABASE $db TO mallory;
+SET ROLE mallory;
+CREATE SCHEMA pardump_restore;
+CREATE SEQUENCE pardump_restore.caught;
+CREATE FUNCTION pardump_restore.catch() RETURNS int LANGUAGE plpgsql AS \$\$BEGIN
+	PERFORM pg_catalog.nextval('pardump_restore.caught');
+	RETURN $attempt; END\$\$;
+CREATE VIEW pardump_restore.running AS SELECT;
+CREATE VIEW pardump_restore.run AS SELECT pardump_restore.catch() AS attempt;
+CREATE TABLE pardump_restore.done (name text PRIMARY KEY, attempt int, errors int);
+CREATE TABLE pardump_restore.done_unlogged (name text PRIMARY KEY, attempt int, errors int);
+SQL
+	kill CONT => $run->{pid};
+	is(end_dump($run), 1, 'a log of another role: exit code');
+	like($run->{err}, qr/error: schema pardump_restore on the target is not the run's any more/, 'a log of another role: message');
+	is(value($node, $db, 'SELECT is_called FROM pardump_restore.caught'), 'f', 'a log of another role: nothing of it is called');
+	append_to_file($go, '');
+	open_gate();
+}
+
 $node->stop;
 done_testing();

@@ -139,8 +139,8 @@ check_owner(const JobLog *log, PGconn *conn)
 }
 
 /*
- * The same of whoever comes without the leader, whose lock keeps others from
- * the log.
+ * Of whoever has not looked whose it is since the leader has locked it, after
+ * which it is nobody else's.
  */
 static void
 refuse_others(const JobLog *log, PGconn *conn)
@@ -162,12 +162,11 @@ check_attempt(const JobLog *log, PGconn *conn)
 void
 job_log_check_attempt(const JobLog *log, PGconn *conn)
 {
-	bool		own_transaction = log->is_shared &&
-		PQtransactionStatus(conn) == PQTRANS_IDLE;
+	bool		own_transaction = PQtransactionStatus(conn) == PQTRANS_IDLE;
 
 	if (own_transaction)
 		PQclear(target_query(conn, "BEGIN", 0, NULL));
-	refuse_others(log, conn);
+	check_owner(log, conn);
 	check_attempt(log, conn);
 	if (own_transaction)
 		PQclear(target_query(conn, "COMMIT", 0, NULL));

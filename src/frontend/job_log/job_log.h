@@ -114,7 +114,11 @@ extern int	job_log_errors(const JobLog *log, PGconn *conn, const char *name);
 extern void job_log_set_errors(const JobLog *log, PGconn *conn,
 							   const char *name, int errors);
 
-/* Exits with a message if another run has taken over; or says that it has. */
+/*
+ * Exits with a message if another run has taken over, or if what has the
+ * log's name is not this role's; in the session's transaction, if it has one,
+ * nobody makes it another one's then.  The other says that one has.
+ */
 extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
 pg_noreturn extern void job_log_refuse_taken_over(void);
 
