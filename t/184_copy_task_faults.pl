@@ -303,8 +303,9 @@ SH
 		[ 'a format that there is not', sub { s/"format": \d/"format": 7/ }, qr/is damaged: a table of the target lacks something/ ],
 		[ 'no statement', sub { s/"statement": "[^"]*"/"statement": null/ }, qr/is damaged: a table of the target lacks something/ ],
 		[ 'fewer tables', sub { s/"target_tables": \[\s*\{[^}]*\},/"target_tables": [/ }, qr/is damaged: the target has other tables/ ]);
-	plan_refused_ok('pg_pardump', '0/3', 'another database as the target', $plan, qr/its database is "postgres", not "$db"/,
+	plan_refused_ok('pg_pardump', '0/3', 'another database as the target', $plan, qr/its database is "postgres", not "$db"\n.*hint: Name the leader's by --target/,
 		'--target=dbname=postgres');
+	plan_refused_ok('pg_pardump', '0/3', 'no connection string', $plan, qr/invalid connection string for option --target/, '--target=x=1');
 
 	# what has the log's name is not believed, nor called: another role may have made it
 	my ($attempt) = $text =~ /"attempt": (\d+)/;

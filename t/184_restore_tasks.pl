@@ -289,6 +289,23 @@ sub refused_ok
 	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr($db) . ' user=guest', '-n', 'public', '--no-owner', '--tasks=2', $all, $ours);
 	is($rc, 1, 'a role without a log: exit code');
 	like($err, qr/option --tasks requires a role that may create a schema in the target's database/, 'a role without a log: message');
+	my $out;
+	($rc, $out, $err) = run_program('pg_parrestore', '-d', $node->connstr($db) . ' user=guest', '-n', 'public', '--no-owner', '--tasks=2',
+		'--check', $ours);
+	is($rc, 1, 'a role without a log, with --check: exit code');
+	like("$out$err", qr/option --tasks requires a role that may create a schema in the target's database/, 'a role without a log, with --check: message');
+}
+
+# a role that may not ask which server it is, of a login that may
+{
+	my $db = new_database();
+	sql($node, 'postgres', 'CREATE ROLE loader');
+	sql($node, 'postgres', "ALTER DATABASE $db OWNER TO loader");
+	sql($node, $db, "REVOKE EXECUTE ON FUNCTION $_() FROM PUBLIC")
+	  foreach qw(pg_control_system pg_control_checkpoint pg_control_recovery);
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '-n', 'public', '--no-owner', '--role=loader', '--tasks=2', $all);
+	is($rc, 0, 'a role that may not ask for the server: exit code');
+	like($err, qr/^(?:pg_parrestore: warning: the role may not execute pg_control_system\(\), [^\n]*\n)+$/, 'a role that may not ask for the server: words');
 }
 
 done_testing();

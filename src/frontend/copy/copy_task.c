@@ -77,7 +77,7 @@ settle_target(CopyTask *task)
 	options->toast_compression = planned->toast_compression;
 	target->options = options;
 	target->encoding = task->base.run.plan->encoding;
-	target->address = task_address(planned->conninfo, &here);
+	target->address = task_address(planned->conninfo, &here, TASK_TARGET_OPTION);
 	target->history = planned->history;
 	target->fast_copy = planned->fast_copy;
 	task->log.target = target;
@@ -92,7 +92,7 @@ check_target(void *arg)
 	CopyTask   *task = arg;
 	PGconn	   *conn = target_connect(&task->target);
 
-	task_server_check(conn, &task->plan->target.server);
+	task_server_check(conn, &task->plan->target.server, TASK_TARGET_OPTION);
 	target_history_expect(conn, task->target.history);
 	job_log_check_attempt(&task->log, conn);
 	interrupt_set_connection(NULL);

@@ -46,7 +46,7 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 	servers->n = plan->n_standbys + 1;
 	servers->conns = pg_malloc0(servers->n * sizeof(PGconn *));
 	source->address = task_address(plan->head.run.conninfo,
-								   &options->connection);
+								   &options->connection, TASK_DATABASE_OPTION);
 	if (plan->n_standbys > 0)
 	{
 		static const ConnParams as_leader;
@@ -65,7 +65,8 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 			standby->snapshot = planned->snapshot;
 			standby->identity = planned->identity;
 			standby->holder_query = planned->holder_query;
-			standby->address = task_address(planned->conninfo, &as_leader);
+			standby->address = task_address(planned->conninfo, &as_leader,
+											TASK_DATABASE_OPTION);
 		}
 		source->standbys = standbys;
 	}
@@ -96,7 +97,7 @@ connect_look(void *arg)
 	session_set_up(*conn, servers->options, servers->plan->plan.encoding);
 	if (no == 0)
 	{
-		task_server_check(*conn, &run->server);
+		task_server_check(*conn, &run->server, TASK_DATABASE_OPTION);
 		(void) task_server_check_leader(*conn, run->run_id);
 	}
 	/* session_look() wants one */

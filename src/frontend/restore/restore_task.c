@@ -128,7 +128,8 @@ connect_first(RestoreTask *task)
 	task->target.params = task->options.connection;
 	task->target.encoding = task->archive->encoding;
 	task->target.address = task_address(task->task_plan->head.run.conninfo,
-										&task->options.connection);
+										&task->options.connection,
+										TASK_DATABASE_OPTION);
 	task->session.plan = task->task_plan;
 	task->session.options = &task->options;
 	task->session.target = &task->target;

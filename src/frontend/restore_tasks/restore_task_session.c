@@ -14,6 +14,7 @@
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "target/target_history.h"
+#include "tasks/task_address.h"
 #include "tasks/task_run.h"
 #include "tasks/task_server.h"
 
@@ -44,8 +45,9 @@ connect_target(void *arg)
 	Target	   *target = session->target;
 
 	target->conn = connection_open_peer(target->address, "pg_pardump task");
-	task_server_check(target->conn, &head->run.server);
+	/* first, as the leader has asked with the rights of its --role */
 	session_set_up(target->conn, session->options, target->encoding);
+	task_server_check(target->conn, &head->run.server, TASK_DATABASE_OPTION);
 	target_history_expect(target->conn, head->history);
 	task_server_join(target->conn, head->run.run_id);
 }

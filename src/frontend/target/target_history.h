@@ -43,8 +43,8 @@ extern void target_history_make_durable(PGconn *conn);
 extern char *target_history_read(PGconn *conn);
 
 /*
- * Exit with a message unless it is the one expected.  Commits do not wait for
- * standbys, so one that was promoted may lack some.
+ * Exit with a message unless it is the one expected, if that is known.
+ * Commits do not wait for standbys, so one that was promoted may lack some.
  */
 extern void target_history_expect(PGconn *conn, const char *expected);
 

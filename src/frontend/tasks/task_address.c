@@ -16,13 +16,13 @@
 #define CONNECT_TIMEOUT_S "30"
 
 static PQconninfoOption *
-parse(const char *conninfo, const char *what)
+parse(const char *conninfo, const char *what, const char *name)
 {
 	PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
 
 	/* libpq's words would quote it, and there may be a password in it */
 	if (options == NULL)
-		pg_fatal("invalid connection string %s", what);
+		pg_fatal("invalid connection string %s%s", what, name);
 	return options;
 }
 
@@ -47,9 +47,10 @@ set(PQconninfoOption *options, const char *keyword, const char *value)
 		find(options, "hostaddr")->val = NULL;
 }
 
-/* -d may be a connection string, as recognized by libpq. */
+/* It may be a connection string, as recognized by libpq. */
 static void
-set_database(PQconninfoOption *options, const char *dbname)
+set_database(PQconninfoOption *options, const char *dbname,
+			 const char *option_name)
 {
 	PQconninfoOption *given;
 
@@ -60,7 +61,7 @@ set_database(PQconninfoOption *options, const char *dbname)
 		set(options, "dbname", dbname);
 		return;
 	}
-	given = parse(dbname, "for option -d/--dbname");
+	given = parse(dbname, "for option ", option_name);
 	/* a host first, which would else take away its address */
 	for (PQconninfoOption *option = given; option->keyword; option++)
 		if (strcmp(option->keyword, "hostaddr") != 0)
@@ -70,17 +71,18 @@ set_database(PQconninfoOption *options, const char *dbname)
 }
 
 PeerAddress *
-task_address(const char *conninfo, const ConnParams *params)
+task_address(const char *conninfo, const ConnParams *params,
+			 const char *option)
 {
 	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
-	PQconninfoOption *options = parse(conninfo, "in the plan");
+	PQconninfoOption *options = parse(conninfo, "in the plan", "");
 	PQExpBufferData buf;
 
 	/* the leader's is of its own host, if it was not given there */
 	if (getenv("PGPASSFILE"))
 		find(options, "passfile")->val = NULL;
 	if (params->dbname)
-		set_database(options, params->dbname);
+		set_database(options, params->dbname, option);
 	set(options, "host", params->pghost);
 	set(options, "port", params->pgport);
 	set(options, "user", params->pguser);

@@ -55,29 +55,47 @@ task_server_read(PGconn *conn)
 }
 
 static void
-check(const char *what, const char *is, const char *expected)
+check(const char *what, const char *is, const char *expected,
+	  const char *option)
 {
 	if (strcmp(is, expected) == 0)
 		return;
 	pg_log_error("this is another server than the leader's: its %s is \"%s\", not \"%s\"",
 				 what, printable(is), printable(expected));
-	pg_log_error_hint("Name the leader's by -d/--dbname.");
+	pg_log_error_hint("Name the leader's by %s.", option);
+	exit(1);
+}
+
+/* Only one of the two may ask which server it is. */
+static void
+refuse_other_rights(PGconn *conn, bool may_ask)
+{
+	PGresult   *res = session_query(conn, "SELECT CURRENT_USER");
+
+	pg_log_error("it cannot be told whether this is the leader's server");
+	pg_log_error_detail("Role \"%s\" may%s execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, and the leader's could%s.",
+						printable(PQgetvalue(res, 0, 0)), may_ask ? "" : " not",
+						may_ask ? " not" : "");
+	pg_log_error_hint("Let the role execute them in both places, or in none.");
 	exit(1);
 }
 
 void
-task_server_check(PGconn *conn, const TaskServer *expected)
+task_server_check(PGconn *conn, const TaskServer *expected, const char *option)
 {
 	TaskServer	server = task_server_read(conn);
+	bool		may_ask = server.system_identifier[0] != '\0';
 
 	/* first: another role may not be allowed to ask for the others */
 	if (strcmp(server.user, expected->user) != 0)
 		pg_fatal("role \"%s\" may see other rows than the leader's, \"%s\": connect as that",
 				 printable(server.user), printable(expected->user));
+	if (may_ask != (expected->system_identifier[0] != '\0'))
+		refuse_other_rights(conn, may_ask);
 	check("system identifier", server.system_identifier,
-		  expected->system_identifier);
-	check("timeline", server.timeline, expected->timeline);
-	check("database", server.database, expected->database);
+		  expected->system_identifier, option);
+	check("timeline", server.timeline, expected->timeline, option);
+	check("database", server.database, expected->database, option);
 }
 
 /* One that nobody else comes upon, of a bigint's range. */

@@ -17,8 +17,12 @@
 /* Ask the server of a connection which one it is. */
 extern TaskServer task_server_read(PGconn *conn);
 
-/* Exit with a message unless it is that one. */
-extern void task_server_check(PGconn *conn, const TaskServer *expected);
+/*
+ * Exit with a message unless it is that one, as far as the session's role may
+ * ask for it.  option is the one that names it, for a hint.
+ */
+extern void task_server_check(PGconn *conn, const TaskServer *expected,
+							  const char *option);
 
 /* In the leader's session: hold the run's lock up to its end. */
 extern void task_server_hold(PGconn *conn, const char *run_id);
