@@ -316,9 +316,13 @@ sub refused_ok
 	is($rc, 1, 'a role without a log: exit code');
 	like($err, qr/error: option --tasks requires a role that may create a schema in the target's database/, 'a role without a log: message');
 	is(value($target, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'small'}), 0, 'a role without a log: nothing is made');
+	my $out;
+	($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('tasks'), '--target',
+		$target->connstr($db) . ' user=guest', '-O', '-x', '-t', 'small', '--tasks=2', '--check');
+	is($rc, 1, 'a role without a log, with --check: exit code');
+	like("$out$err", qr/option --tasks requires a role that may create a schema in the target's database/, 'a role without a log, with --check: message');
 
 	# only looked at
-	my $out;
 	($rc, $out, $err) = run_program('pg_pardump', @copy, '--check', '--tasks=4000');
 	is($rc, 0, '--check: exit code');
 	like("$out$err", qr/the target has \d+ connections left, and 4000 tasks at a time need 4002 or more/, '--check: connections');

@@ -285,6 +285,7 @@ check_target(Copy *copy)
 									 1 + target_check_builds(copy->restore.schedule,
 															 options));
 		job_log_refuse(copy->restore.schedule, "the source is");
+		job_log_check_tasks(copy->target.conn, options, copy->new_name);
 	}
 	else if (options->data_only)
 		job_log_refuse_unfinished(copy->target.conn, options);

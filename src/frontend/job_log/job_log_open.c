@@ -32,6 +32,17 @@ static const char look_query[] =
 static const char may_make_query[] =
 "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
 
+/*
+ * The same of the role that is going to be this session's, and whether the
+ * log is there.  A role that there is not is told of elsewhere.
+ */
+static const char will_make_query[] =
+"SELECT pg_catalog.has_database_privilege(r.oid, pg_catalog.current_database(), 'CREATE'),"
+" EXISTS (SELECT FROM pg_catalog.pg_namespace n"
+" WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "')"
+" FROM pg_catalog.pg_roles r WHERE r.rolname::pg_catalog.text"
+" OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.text, CURRENT_USER::pg_catalog.text)";
+
 #define LINES \
 "(name pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY," \
 " attempt pg_catalog.int4 NOT NULL," \
@@ -135,6 +146,31 @@ may_make(PGconn *conn)
 	return may;
 }
 
+static void
+tell_of_right(void)
+{
+	pg_log_error("option %s requires a role that may create a schema in the target's database, for the log of what is done",
+				 "--tasks");
+	pg_log_error_hint("GRANT CREATE ON DATABASE allows it.");
+}
+
+/* Whoever makes a database owns it. */
+void
+job_log_check_tasks(PGconn *conn, const Options *options,
+					const char *new_name)
+{
+	const char *params[] = {options->role};
+	PGresult   *res;
+
+	if (options->tasks == 0 || new_name)
+		return;
+	res = target_query(conn, will_make_query, 1, params);
+	if (PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] != 't' &&
+		!(options->resume && PQgetvalue(res, 0, 1)[0] == 't'))
+		tell_of_right();
+	PQclear(res);
+}
+
 /* ----------
  * A log
  * ----------
@@ -180,8 +216,10 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	log->is_kept = may_make(conn);
 	if (!log->is_kept && options->tasks)
-		pg_fatal("option %s requires a role that may create a schema in the target's database, for the log of what is done",
-				 "--tasks");
+	{
+		tell_of_right();
+		exit(1);
+	}
 	if (!log->is_kept)
 	{
 		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");

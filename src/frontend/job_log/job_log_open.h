@@ -45,6 +45,14 @@ extern JobLog *job_log_open(const Target *target,
 							const JobLogRestore *restore);
 
 /*
+ * Before anything is made, with options->tasks: tell of an error if the role
+ * may not make a log in the session's database, or in the one of new_name,
+ * which is to be made unless it is NULL.  For findings_settle().
+ */
+extern void job_log_check_tasks(PGconn *conn, const Options *options,
+								const char *new_name);
+
+/*
  * Refuse a target in whose database something has not come to its end: what
  * is loaded there without a log would be there twice.
  */

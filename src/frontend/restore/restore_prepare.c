@@ -50,6 +50,7 @@ restore_prepare_open(Restore *restore)
 	target_check(restore->target.conn, restore->stages.schedule, options,
 				 plan->queue->n_jobs, plan->encoding,
 				 options->resume ? NULL : restore->new_name);
+	job_log_check_tasks(restore->target.conn, options, restore->new_name);
 	if (restore->new_name == NULL && !options->resume)
 		target_check_tables(restore->target.conn, plan->tables, options->clean);
 	findings_settle();
