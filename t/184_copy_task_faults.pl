@@ -296,7 +296,7 @@ SH
 	# of "target", which has members of the same names
 	my $in_target = sub { my ($change) = @_; my $rest = $_; $rest =~ /"target": \[/ or die; my ($head, $tail) = ($`, "$&$'"); $change->() foreach $tail; $_ = $head . $tail; };
 	forged_plans_refused_ok('pg_pardump', $plan, 3, 'gated',
-		[ 'another attempt', sub { s/"attempt": /${&}9/ }, qr/another run of pg_parrestore has taken over, or one of pg_pardump/ ],
+		[ 'another attempt', sub { s/("attempt": )(\d+)/$1 . ($2 ^ 1)/e }, qr/another run of pg_parrestore has taken over, or one of pg_pardump/ ],
 		[ 'another history', sub { s/"history": "/${&}9/ }, qr/the target is another server now/ ],
 		[ 'another server as the target', sub { $in_target->(sub { s/("system_identifier": ")/${1}9/ }) }, qr/this is another server than the leader's: its system identifier is/ ],
 		[ 'no target', sub { s/"target": \[/"aim": [/ }, qr/is damaged: something of the target is missing/ ],

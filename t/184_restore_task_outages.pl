@@ -56,6 +56,30 @@ sub looks
 	restored_ok($run, 'the leader comes late', qr/\A(?!.*error: )/s);
 }
 
+# ---- the leader alone has lost its connection, for longer than tasks wait for one that
+# has no retries: those wait that know that it has some
+
+{
+	my $run = gated_tasks(1, '', '--retries=8');
+	my ($plan) = glob gated_archive() . '/plan.restore.*/plan.json';
+	my $last = wait_for_last_task($run);
+	my $text = slurp_file($plan);
+	my $impatient = new_path('plan.json');
+	append_to_file($impatient, $text =~ s/("retries": )\d+/${1}0/r);
+	chmod 0600, $impatient;
+	cmp_ok(($text =~ /"attempt": (\d+)/)[0], '>', 1_000_000, 'the number of a run is one of very many');
+	kill STOP => $run->{pid};
+	terminate($node, split /\n/, value($node, 'postgres',
+		q{SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND objid <> 42 AND granted}));
+	my $new = start_load('pg_parrestore', "--plan=$impatient", "--task=$last/3");
+	is(end_dump($new), 75, 'the leader away, without retries: exit code');
+	like($new->{err}, qr/error: the leader of this run has been away for \d+ s\n/, 'the leader away, without retries: message');
+	is(scalar(looks()), 1, 'the leader away: the task that knows of retries is there');
+	kill CONT => $run->{pid};
+	open_gate();
+	restored_ok($run, 'the leader is there again', qr/\A(?!.*error: )/s);
+}
+
 # ---- when the last piece of a file is loaded the session that is to note it is
 # lost: it is noted all the same, and the task not run again
 

@@ -43,6 +43,20 @@ retry_longest_ms(int64 retrying_ms)
 	return delay_ms;
 }
 
+int64
+retry_all_ms(int n)
+{
+	int			delay_ms = FIRST_DELAY_MS;
+	int64		all_ms = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		all_ms += delay_ms;
+		delay_ms = delay_after(delay_ms);
+	}
+	return all_ms;
+}
+
 bool
 retry_is_due(const Retry *retry)
 {

@@ -28,6 +28,9 @@ extern int	retry_later(Retry *retry);
  */
 extern int	retry_longest_ms(int64 retrying_ms);
 
+/* How long the waits for so many of them are together. */
+extern int64 retry_all_ms(int n);
+
 /* One is noted, and it is time for it. */
 extern bool retry_is_due(const Retry *retry);
 

@@ -10,6 +10,9 @@
 #include "session/text_array.h"
 #include "target/target.h"
 
+/* How long the server may take to say what there is. */
+#define ANSWER_MS 15000
+
 /*
  * A run that was taken for dead, and is not, finds that another one has taken
  * over.  Should it look just before, the other one's line waits for its end.
@@ -63,6 +66,7 @@ JOB_LOG_SCHEMA ".done_unlogged IN ACCESS SHARE MODE"
 " AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) CURRENT_USER"
 
 static const char own_query[] = LOCK_TABLES "; " OWN_TABLES_QUERY;
+static const char own_now_query[] = LOCK_TABLES " NOWAIT; " OWN_TABLES_QUERY;
 
 static const char errors_query[] =
 "SELECT d.errors FROM " JOB_LOG_SCHEMA ".done d"
@@ -157,6 +161,40 @@ check_attempt(const JobLog *log, PGconn *conn)
 	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt)
 		job_log_refuse_taken_over();
 	PQclear(res);
+}
+
+/* In a transaction of a session: is it surely not this attempt's? */
+static bool
+is_taken_over(const JobLog *log, PGconn *conn)
+{
+	PGresult   *res = session_exec_within(conn, own_now_query, ANSWER_MS);
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	/* ERRCODE_UNDEFINED_TABLE, _UNDEFINED_SCHEMA */
+	bool		is_gone = state &&
+		(strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0);
+	bool		is_known = PQresultStatus(res) == PGRES_TUPLES_OK;
+	bool		is_others = is_known && PQgetvalue(res, 0, 0)[0] != 't';
+
+	PQclear(res);
+	if (is_gone || is_others || !is_known)
+		return is_gone || is_others;
+	res = session_exec_within(conn, attempt_query, ANSWER_MS);
+	is_others = PQresultStatus(res) == PGRES_TUPLES_OK &&
+		(PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt);
+	PQclear(res);
+	return is_others;
+}
+
+bool
+job_log_is_taken_over(const JobLog *log, PGconn *conn)
+{
+	bool		result;
+
+	PQclear(session_exec_within(conn, "BEGIN", ANSWER_MS));
+	result = is_taken_over(log, conn);
+	PQclear(session_exec_within(conn, "ROLLBACK", ANSWER_MS));
+	return result;
 }
 
 void

@@ -123,6 +123,12 @@ extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
 pg_noreturn extern void job_log_refuse_taken_over(void);
 
 /*
+ * In a session without a transaction: is it another run's log by now, or
+ * gone?  False also if that cannot be told at once, or the session is lost.
+ */
+extern bool job_log_is_taken_over(const JobLog *log, PGconn *conn);
+
+/*
  * As job_log_done(), if the session, which may be NULL, still lives; false if
  * it does not.
  */

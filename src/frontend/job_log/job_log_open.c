@@ -87,8 +87,11 @@ static const char forget_query[] =
 " OR (name OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])"
 " AND errors OPERATOR(pg_catalog.>) 0)";
 
-/* The first of those that share a log is one of so many. */
-#define FIRST_ATTEMPTS 1000000
+/*
+ * The first of those that share a log is one of so many, which leaves room
+ * for those that follow in an int4.
+ */
+#define FIRST_ATTEMPTS 2000000000
 
 #define DROP_COMMAND "DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE"
 

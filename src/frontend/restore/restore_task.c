@@ -130,6 +130,9 @@ connect_first(RestoreTask *task)
 	task->target.address = task_address(task->task_plan->head.run.conninfo,
 										&task->options.connection,
 										TASK_DATABASE_OPTION);
+	task->log.target = &task->target;
+	task->log.is_kept = task->log.is_shared = task->log.is_resumed = true;
+	task->log.attempt = task->task_plan->head.attempt;
 	task->session.plan = task->task_plan;
 	task->session.options = &task->options;
 	task->session.target = &task->target;
@@ -249,9 +252,6 @@ read_log(void *arg)
 	RestoreTask *task = arg;
 	JobLog	   *log = &task->log;
 
-	log->target = &task->target;
-	log->is_kept = log->is_shared = log->is_resumed = true;
-	log->attempt = task->task_plan->head.attempt;
 	/* what is checked is what is read */
 	PQclear(target_query(task->target.conn, "BEGIN", 0, NULL));
 	job_log_check_attempt(log, task->target.conn);

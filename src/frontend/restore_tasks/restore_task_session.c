@@ -5,10 +5,13 @@
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/retry.h"
 #include "job_log/restore_log.h"
+#include "process/worker_process.h"
 #include "restore_tasks/restore_task_session.h"
 #include "session/connection_limit.h"
 #include "session/session_loss.h"
@@ -29,6 +32,9 @@
 
 /* After an outage of this length the leader's waits grow no more. */
 #define LONGEST_OUTAGE_MS (10 * 60 * 1000)
+
+/* And so long at most where only the leader's own connection was lost. */
+#define LONGEST_WITHOUT_LEADER_MS (2 * 60 * 1000)
 
 /* While waiting for it. */
 #define WAIT_US 200000
@@ -70,18 +76,42 @@ lose_target(RestoreTaskSession *session)
  * A target that could not be reached for a while makes the leader wait, too:
  * it tries again later each time (retry.h), and what it tries when the target
  * is there again may yet be in vain.  Where the target was there all the time
- * this is little.
+ * it may be the leader's own network that is not, for all of its retries.
  */
 static int64
 leader_may_need_ms(const RestoreTaskSession *session)
 {
 	int64		away_ms = session->gone_since - session->seen_at;
-
-	return WITHOUT_LEADER_MS + retry_longest_ms(away_ms) +
+	int64		of_outage_ms = retry_longest_ms(away_ms) +
 		Min(away_ms, CONNECTION_ATTEMPT_S * 1000);
+	int64		of_retries_ms = retry_all_ms((int) session->plan->head.run.retries);
+
+	return WITHOUT_LEADER_MS +
+		Max(of_outage_ms, Min(of_retries_ms, LONGEST_WITHOUT_LEADER_MS));
 }
 
-/* Exits with a message if it has been gone for too long. */
+/*
+ * It has held no lock since this time.  Exits with a message if it has come
+ * to its end, or been gone for too long; that is no end of the run.
+ */
+static void
+go_on_without_leader(const RestoreTaskSession *session, int64 now)
+{
+	int64		gone_ms = now - session->gone_since;
+
+	if (job_log_is_taken_over(session->log, session->target->conn))
+		task_server_end_without_leader("Nobody holds its lock on the target, and the log is another run's, or gone.");
+	if (access(session->options->plan, F_OK) < 0 && errno == ENOENT)
+		task_server_end_without_leader("Nobody holds its lock on the target, and the plan is gone.");
+	if (gone_ms <= leader_may_need_ms(session))
+		return;
+	pg_log_error("the leader of this run has been away for %d s",
+				 (int) (gone_ms / 1000));
+	pg_log_error_detail("Nobody holds its lock on the target.");
+	pg_log_error_hint("If it is there again, another attempt goes on; if it has failed, --resume does.");
+	exit(WORKER_EXIT_RETRY);
+}
+
 static void
 look_for_leader(RestoreTaskSession *session)
 {
@@ -100,8 +130,7 @@ look_for_leader(RestoreTaskSession *session)
 		case TASK_LEADER_GONE:
 			if (session->gone_since == 0)
 				session->gone_since = now;
-			else if (now - session->gone_since > leader_may_need_ms(session))
-				task_server_end_without_leader("Nobody holds its lock on the target.");
+			go_on_without_leader(session, now);
 			break;
 	}
 }

@@ -35,8 +35,10 @@ typedef struct RestoreTaskSession
 extern void restore_task_session_begin(RestoreTaskSession *session);
 
 /*
- * Several times a second.  Exits with a message when the leader has been gone
- * for longer than it can need to connect again.
+ * Several times a second.  Exits with a message when another run has taken
+ * over, or all has come to its end; and with WORKER_EXIT_RETRY when the
+ * leader has been gone for as long as its retries take, or the longest of
+ * these waits: it may be there again for another attempt.
  */
 extern void restore_task_session_attend(RestoreTaskSession *session);
 
