@@ -80,7 +80,7 @@ make_database($node, $_, options => 'TEMPLATE template0 OWNER keeper') foreach '
 sql($node, 'by_workers', 'REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC');
 my @relays = map { start_silence($_) } $silence, $other;
 my $tasks = begin_restore('by_tasks', $relays[0], '--tasks=2',
-	restore_runner("while [ ! -e '$go' ]; do sleep 0.05; done; all_tasks()"));
+	restore_runner("while [ ! -e '$go' ]; do sleep 0.05; done\n" . all_tasks()));
 my $locks = q{SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database
 	WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted AND datname = 'by_tasks'};
 my $old;

@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok
   value listing);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_when_restored_ok);
@@ -116,6 +116,7 @@ make_database($node, 'moments');
 sql($node, 'moments', q{CREATE TABLE moments AS SELECT timestamptz '2024-01-01 00:00+00' + g * interval '1 min' AS at,
 	repeat('x', 200) FROM generate_series(1, 20000) g});
 {
+	my $copies = 0;
 	my $condition = q{at >= '01.08.2024 00:00'};
 	my $host = q{export PGTZ=Asia/Tokyo PGDATESTYLE=German PGOPTIONS='-c TimeZone=Asia/Tokyo'; };
 	foreach my $of_leader ({}, { PGTZ => 'America/St_Johns' }, { PGOPTIONS => '-c TimeZone=America/St_Johns' })
@@ -125,7 +126,7 @@ sql($node, 'moments', q{CREATE TABLE moments AS SELECT timestamptz '2024-01-01 0
 		my $want = value($node, 'moments', "SELECT count(*) FROM moments WHERE $condition");
 		my $dump = start_dump($node->connstr('moments'), '--tasks=2', @chunks, "--where=moments:$condition", runner($host . $all));
 		is(end_dump($dump) . $dump->{err}, '0', "$what: exit code");
-		my $copy = 'copy' . ++$copies;
+		my $copy = 'moments' . ++$copies;
 		make_database($node, $copy, options => 'TEMPLATE template0');
 		restore_ok($node, $dump->{dir}, $copy, $what);
 		is(value($node, $copy, 'SELECT count(*) FROM moments'), $want, "$what: the rows that its condition finds");

@@ -13,9 +13,8 @@ use Pardump::Background qw(end_dump wait_in_run wait_until terminate children);
 use Pardump::Cluster qw(new_path start_psql sql value);
 use Pardump::Copy qw(start_load sessions_left);
 use Pardump::Gate qw(open_gate at_gate);
-use Pardump::GatedRestore qw(start_gated gated_tasks begin_gated_restore gated_archive gated_database
-  pid_of_task wait_for_last_task restored_ok);
-use Pardump::RestoreTasks qw(restore_runner);
+use Pardump::GatedRestore qw(start_gated gated_tasks begin_gated_restore gated_archive gated_database restored_ok);
+use Pardump::Tasks qw(restore_runner last_task task_pid);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -35,9 +34,9 @@ sub sessions_that
 {
 	my $run = gated_tasks(1, '');
 	my ($plan) = glob gated_archive() . '/plan.restore.*/plan.json';
-	my $task = wait_for_last_task($run);
+	my $task = last_task($run);
 	my ($held) = at_gate($node);
-	my @stopped = (children(pid_of_task($task)), pid_of_task($task));
+	my @stopped = (children(task_pid($task)), task_pid($task));
 	kill STOP => @stopped;
 	open_gate();
 	my @again = ('pg_parrestore', "--plan=$plan", "--task=$task/3");
@@ -110,7 +109,7 @@ foreach my $fault (
 {
 	my ($what, $do, $words) = @$fault;
 	my $run = gated_tasks(1, '', '--retries=0');
-	$do->(pid_of_task(wait_for_last_task($run)));
+	$do->(task_pid(last_task($run)));
 	is(end_dump($run), 1, "$what: exit code of the leader");
 	open_gate();
 	like($run->{err}, $words, "$what: the task's words");

@@ -114,7 +114,7 @@ task_address_of(PGconn *conn, const PeerAddress *address)
 
 	initPQExpBuffer(&text);
 
-	/* first: if the leader has none, another host's are not to count either */
+	/* first: without any of the leader's, another host's are not to count */
 	appendPQExpBufferStr(&text, "options='' ");
 	appendPQExpBuffer(&text, "%s%s", address->conninfo, address->tcp_settings);
 	for (PQconninfoOption *option = options; option && option->keyword; option++)

@@ -38,8 +38,8 @@ typedef struct TaskRun
 	char	   *run_id;			/* random, of this run only */
 	int			n_tasks;
 	char	   *conninfo;		/* how the leader has reached the server */
-	char	   *time_zone;		/* the leader's PGTZ and PGDATESTYLE, or NULL: */
-	char	   *date_style;		/* of its environment, and every task's */
+	char	   *time_zone;		/* PGTZ and PGDATESTYLE of the leader, or NULL: */
+	char	   *date_style;		/* the tasks' too */
 	TaskServer	server;
 	char	   *role;			/* options; NULL if there is none */
 	bool		enable_row_security;
