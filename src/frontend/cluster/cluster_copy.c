@@ -17,6 +17,7 @@
 #include "globals/globals_read.h"
 #include "progress/progress.h"
 #include "session/connection.h"
+#include "source/server_check.h"
 #include "status/metrics.h"
 #include "stock/stock_pg_dumpall.h"
 
@@ -43,6 +44,7 @@ add_args(void *arg, int no, SimpleStringList *args)
 	cluster_filter_add_args(copy->filter, database, args);
 	if (!is_there)
 		simple_string_list_append(args, "--create");
+	server_expect_database(database->oid);
 	cluster_session_add_args(args, copy->options,
 							 cluster_list_conninfo(copy->source, database->name));
 	simple_string_list_append(args,

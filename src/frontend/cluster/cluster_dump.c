@@ -25,6 +25,7 @@
 #include "globals/globals_read.h"
 #include "progress/progress.h"
 #include "session/connection.h"
+#include "source/server_check.h"
 #include "status/metrics.h"
 #include "stock/stock_pg_dumpall.h"
 #include "stream/sink_file.h"
@@ -204,6 +205,7 @@ add_args(void *arg, int no, SimpleStringList *args)
 	const ClusterDump *dump = arg;
 	const ClusterDatabase *database = &dump->map.list.databases[no];
 
+	server_expect_database(database->oid);
 	cluster_session_add_args(args, dump->options,
 							 cluster_list_conninfo(dump->address, database->name));
 	cluster_filter_add_args(dump->filter, database, args);

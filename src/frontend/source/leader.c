@@ -114,6 +114,7 @@ leader_connect(Source *source)
 	source->address = peer_address_new(conn, false);
 	leader_watchdog_watch(conn, source->address, options);
 	session_set_up(conn, options, options->encoding);
+	server_check_database(conn);
 
 	/*
 	 * How many tasks are at work at a time is for who runs them; and what

@@ -30,6 +30,13 @@ static const char threshold_query[] =
 " WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
 " AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()";
 
+static const char database_query[] =
+"SELECT d.oid FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+/* Of the database that is meant; none if any of the name is. */
+static Oid	expected_database = InvalidOid;
+
 /* How messages call the server; owned. */
 static char *
 server_words(const char *name)
@@ -115,6 +122,30 @@ server_check_delays(PGconn *conn, const char *name)
 						   PQgetvalue(res, 0, 0));
 		pg_log_warning_detail("It waits no longer for rows that the snapshot sees, which hot_standby_feedback makes the primary keep, nor for locks on tables that are altered, dropped, or truncated by VACUUM there, which nothing but these settings helps.");
 		pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
+	}
+	PQclear(res);
+}
+
+void
+server_expect_database(Oid oid)
+{
+	expected_database = oid;
+}
+
+void
+server_check_database(PGconn *conn)
+{
+	PGresult   *res;
+
+	if (expected_database == InvalidOid)
+		return;
+	res = session_query(conn, database_query);
+	if (PQntuples(res) != 1 ||
+		(Oid) strtoul(PQgetvalue(res, 0, 0), NULL, 10) != expected_database)
+	{
+		pg_log_error("database \"%s\" is not the one that had this name when the run began",
+					 PQdb(conn));
+		pg_log_error_detail("Databases were renamed, or this one was dropped and made anew, meanwhile.");
 	}
 	PQclear(res);
 }

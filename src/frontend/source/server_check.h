@@ -33,6 +33,14 @@ extern void server_check_delays(PGconn *conn, const char *name);
  */
 extern void server_check_snapshots(PGconn *conn);
 
+/*
+ * One of several runs: the database of this OID is meant by its name.  While
+ * others had their turn it may have got another's name, which then would be
+ * read twice, and the other one not at all: that is an error.
+ */
+extern void server_expect_database(Oid oid);
+extern void server_check_database(PGconn *conn);
+
 /* Warn if the database's oldest transaction ID is alarmingly old. */
 extern void server_check_age(PGconn *conn);
 

@@ -1,0 +1,52 @@
+# Databases that change their names while others have their turn.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use File::Basename qw(dirname);
+use Pardump::Cluster qw(start_cluster new_path sql value);
+use Pardump::Command qw(fake_pg_dump);
+use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('renamed');
+my $rows = 60000;
+foreach my $name (qw(first second third))
+{
+	create_database($node, $name);
+	sql($node, $name, "CREATE TABLE t AS SELECT g, '$name' FROM generate_series(1, $rows) g");
+	$rows -= 25000;
+}
+
+# ---- the first one gets the name of the third while the second is dumped
+
+my $turns = new_path('turns');
+my $connection = join ' ', '-h', $node->host, '-p', $node->port;
+my $pg_dump = fake_pg_dump('renaming', <<"SH");
+echo turn >>'$turns'
+if [ "\$(wc -l <'$turns')" -eq 2 ]; then
+	psql -Xq $connection -c 'ALTER DATABASE first RENAME TO aside' -c 'ALTER DATABASE third RENAME TO first' \\
+		-c 'ALTER DATABASE aside RENAME TO third' postgres >&2
+fi
+exec "\$PG_DUMP" "\$@"
+SH
+my ($programs) = grep { -x "$_/pg_dumpall" } split /:/, $ENV{PATH};
+symlink "$programs/pg_dumpall", dirname($pg_dump) . '/pg_dumpall' or die "could not link: $!";
+
+my ($rc, $err, $dir) = dump_all($node, '-j1', "--pg-dump=$pg_dump");
+is(value($node, 'third', 'SELECT count(*) FROM t'), 60000, 'the first has the name of the third');
+is($rc, 1, 'renamed: exit code');
+like($err, qr/^pg_pardump:third: error: database "third" is not the one that had this name when the run began\n.*^pg_pardump: error: 1 of 5 databases failed/ms,
+	'renamed: the one that is not what it was is named');
+is_deeply(
+	{ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },
+	{ third => 'failed', map { $_ => 'complete' } qw(first second postgres template1) },
+	'renamed: it is not in the dump, which nobody takes for complete');
+ok(!-e archive_of($dir, 'third'), 'renamed: nothing is dumped twice');
+
+$node->stop;
+done_testing();
