@@ -1,4 +1,5 @@
-# Databases that change their names while others have their turn.
+# Databases that change their names while others have their turn, and the timeouts of
+# the role that dumps them all.
 
 use strict;
 use warnings;
@@ -47,6 +48,15 @@ is_deeply(
 	{ third => 'failed', map { $_ => 'complete' } qw(first second postgres template1) },
 	'renamed: it is not in the dump, which nobody takes for complete');
 ok(!-e archive_of($dir, 'third'), 'renamed: nothing is dumped twice');
+
+# ---- the role's timeouts are not for what is asked of all databases
+
+sql($node, 'postgres', q{
+	CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET statement_timeout = '1min'; ALTER ROLE hasty SET log_statement = 'all'});
+($rc, $err) = dump_all($node, '-j2', '-U', 'hasty');
+is("$rc$err", '0', 'timeouts: all are dumped');
+like(slurp_file($node->logfile), qr/statement: SET statement_timeout = 0\n(?:(?!statement: SELECT d\.oid).*\n)*.*pg_database_size/,
+	'timeouts: none holds when the sizes are asked for');
 
 $node->stop;
 done_testing();
