@@ -97,6 +97,22 @@ like($err, qr/permission denied for table pg_authid.*--no-role-passwords/s, 'and
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--check', '-d', $source->connstr('shop'), '--target', 'x');
 is($rc, 1, '--check: exit code');
 like($err, qr/options --roles and --check cannot be used together/, '--check is refused');
+
+# On a managed server nobody is a superuser.  Roles come all the same, and whoever
+# makes them is who grants memberships.
+sql($source, 'postgres', 'CREATE ROLE managed LOGIN; CREATE ROLE club; GRANT club TO managed; CREATE DATABASE small OWNER managed');
+sql($target, 'postgres', 'CREATE ROLE lesser LOGIN CREATEROLE CREATEDB');
+($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
+	'--target', $target->connstr('postgres') . ' user=lesser');
+is("$rc $err", '0 ', 'by a role that is no superuser');
+is(value($target, 'postgres', q{SELECT rolcanlogin AND pg_has_role('managed', 'club', 'MEMBER') FROM pg_roles WHERE rolname = 'managed'}),
+	't', 'attributes and memberships are there');
+sql($source, 'postgres', 'ALTER ROLE club REPLICATION');
+sql($target, 'postgres', 'DROP DATABASE small; DROP ROLE managed; DROP ROLE club');
+($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
+	'--target', $target->connstr('postgres') . ' user=lesser');
+is($rc, 1, 'what only superusers can give: exit code');
+like($err, qr/error: could not make roles and tablespaces as they were: .*\n.*statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'and it is told');
 is(sessions($source) + sessions($target), 0, 'no session left');
 
 $_->stop foreach ($source, $target);

@@ -12,8 +12,9 @@
 /* Of a statement, so much is shown. */
 #define MOST_SHOWN 120
 
-/* Its SQLSTATE: duplicate_object. */
+/* SQLSTATEs: duplicate_object and insufficient_privilege. */
 #define EXISTS_ALREADY "42710"
+#define NOT_ALLOWED "42501"
 
 /* A statement without the password that may be in it; owned. */
 static char *
@@ -60,13 +61,79 @@ note_error(GlobalsApply *apply, const char *statement, const PGresult *res)
 	apply->n_errors++;
 }
 
+/* ALTER ROLE without what a role that was just made is anyway; or NULL. */
+static char *
+without_denials(const char *statement)
+{
+	static const char *const denials[] = {
+		" NOSUPERUSER", " NOREPLICATION", " NOBYPASSRLS"
+	};
+	const char *pos = globals_script_after(statement, "ALTER ROLE");
+	char	   *result;
+
+	if (pos == NULL)
+		return NULL;
+	free(globals_script_name(&pos));
+	if (globals_script_after(pos, " WITH") == NULL)
+		return NULL;
+	result = pg_strdup(statement);
+	for (int i = 0; i < (int) lengthof(denials); i++)
+	{
+		char	   *found = strstr(result + (pos - statement), denials[i]);
+		size_t		len = strlen(denials[i]);
+
+		if (found)
+			memmove(found, found + len, strlen(found + len) + 1);
+	}
+	return result;
+}
+
+/* A membership, granted by the one that connects; or NULL. */
+static char *
+without_grantor(const char *statement)
+{
+	const char *pos = globals_script_after(statement, "GRANT");
+	const char *grantor;
+
+	if (pos == NULL)
+		return NULL;
+	free(globals_script_name(&pos));
+	pos = globals_script_after(pos, " TO");
+	if (pos == NULL)
+		return NULL;
+	free(globals_script_name(&pos));
+	grantor = strstr(pos, " GRANTED BY ");
+	return grantor ? pnstrdup(statement, grantor - statement) : NULL;
+}
+
+/*
+ * Who is no superuser, as nobody is on a managed server, may deny no role
+ * what only superusers have, and grant nothing in another's name.
+ */
+static PGresult *
+execute(GlobalsApply *apply, const char *statement)
+{
+	PGresult   *res = PQexec(apply->conn, statement);
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	char	   *less;
+
+	if (sqlstate == NULL || strcmp(sqlstate, NOT_ALLOWED) != 0 ||
+		((less = without_denials(statement)) == NULL &&
+		 (less = without_grantor(statement)) == NULL))
+		return res;
+	PQclear(res);
+	res = PQexec(apply->conn, less);
+	free(less);
+	return res;
+}
+
 static void
 run_statement(GlobalsApply *apply, const char *statement)
 {
 	PGresult   *res;
 
 	interrupt_check();
-	res = PQexec(apply->conn, statement);
+	res = execute(apply, statement);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
 		PQresultStatus(res) != PGRES_TUPLES_OK)
 	{
