@@ -67,6 +67,8 @@ my @wrong = (
 	[ 'pipe = cat >%D/%f%', qr/pipe has %, which stands for nothing/ ],
 	[ 'pipe = cat >%D/x', qr/pipe must have %f/ ],
 	[ 'pipe = cat >/x/%d/%f', qr/pipe must have %D, or %d and %t: else a backup would overwrite another/ ],
+	[ 'pipe = cat | cat >%D/%f', qr/pipe is a pipeline of sh, .* use bash -o pipefail/ ],
+	[ 'pipe = cat "|" && gpg -e|rclone rcat r:%d/%t/%f', qr/pipe is a pipeline of sh/ ],
 	[ 'options = -n "a', qr/options has a quote without its end/ ],
 	map({ [ "options = -n a $_", qr/options must not have \Q$_\E, which is not for it to say/ ] }
 		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
@@ -87,6 +89,10 @@ foreach my $try (@wrong)
 
 foreach my $try (
 	[ [ 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:4: incremental cannot be used with pipe: it takes files from/ ],
+	[ [ 'pipe = cat >%D/%f || sed "s|a|b|" \|', 'database = a', 'exclude_database = b' ], qr/:6: exclude_database cannot/ ],
+	[ [ 'pipe = bash -o pipefail -c "cat | cat >%D/%f"', 'incremental = yes' ], qr/:5: incremental cannot/ ],
+	[ [ 'pipe = set -o pipefail; cat | cat >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
+	[ [ 'options = --create --clean', 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:5: incremental cannot/ ],
 	[ [ 'database = a', 'exclude_database = b' ], qr/:5: exclude_database cannot be used with database/ ],
 	[ ['verify_command = true'], qr/:4: verify_command is of use only with pipe/ ],
 	[ ['pipe = cat >/x/%d/%t/%f'], qr/:4: pipe without %D requires remove, the command/ ])
@@ -102,6 +108,14 @@ foreach my $try (
 }
 
 # ---- files and directories
+
+{
+	# other programs may be in PATH, of another major
+	my $bin = new_path('empty');
+	mkdir $bin or die "could not make directory \"$bin\": $!";
+	my ($file) = backup_config($node, "bindir = $bin");
+	wrong_ok('a bindir without the programs', qr/error: could not find a program "pg_pardump" in "\Q$bin\E"\n\z/, $file);
+}
 
 wrong_ok('a missing file', qr/error: could not open file "\/nowhere": No such file or directory\n\z/, '/nowhere');
 wrong_ok('a directory', qr/error: "\Q$tree\E" is not a regular file\n\z/, $tree);

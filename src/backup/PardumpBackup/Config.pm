@@ -39,10 +39,12 @@ my %LISTS = map { $_ => 1 } qw(database exclude_database);
 my %DEFAULTS = (globals => 'yes', jobs => 1, keep_last => 7, maintenance_database => 'postgres');
 
 # What is not for "options" to say, as this program says it, or as there would
-# be no archive, or none where it is looked for.  Some of them may be shortened.
+# be no archive, or none where it is looked for.  They may be shortened, but not to
+# what is an option of its own.
 my @OWN = qw(file format jobs compress version check compare-with dry-run incremental
   all-databases manifest-fingerprints metrics no-sync pipe verify tasks task run-tasks plan target create-slot
   clean-output dbname host port username no-password password help);
+my %NOT_SHORTENED = map { $_ => 1 } qw(clean create);
 
 # Letters of pg_pardump's options; those of LETTERS_OWN are not for "options"
 # to say, either.
@@ -98,7 +100,20 @@ sub pipe_command
 	die "must have %f, the file's name\n" if !$has{f};
 	die "must have %D, or %d and %t: else a backup would overwrite another\n"
 	  if !$has{D} && !($has{d} && $has{t});
+	# a shell takes a pipeline for successful if its last command is, which stores
+	# nothing, and says so, when the first has failed
+	die "is a pipeline of sh, which does not tell that all but its last command failed:"
+	  . " use bash -o pipefail -c '...'\n"
+	  if is_pipeline($value) && $value !~ /pipefail/;
 	return $value;
+}
+
+# Is there a bar that a shell would see?
+sub is_pipeline
+{
+	my ($text) = @_;
+	$text =~ s/\\.|'[^']*'|"(?:[^"\\]|\\.)*"//gs;
+	return $text =~ /(?<![|>])\|(?!\|)/;
 }
 
 sub dump_options
@@ -115,7 +130,7 @@ sub dump_options
 		# of the word, or else the next one
 		my ($letters, $last, $rest) = defined $name ? () : $word =~ /^-([^$LETTERS_WITH_VALUE]*)(.?)(.*)\z/s;
 		die "must not have $word, which is not for it to say\n"
-		  if defined $name && grep { index($_, $name) == 0 } @OWN
+		  if defined $name && !$NOT_SHORTENED{$name} && grep { index($_, $name) == 0 } @OWN
 		  or defined $letters && "$letters$last" =~ /[$LETTERS_OWN]/;
 		shift @rest if defined $last && $last ne '' && $rest eq '';
 	}

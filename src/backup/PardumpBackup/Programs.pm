@@ -99,17 +99,18 @@ sub run
 	return $output;
 }
 
-# Where each program is: beside this one, unless bindir says otherwise, or in
-# PATH.
+# Where each program is: in bindir and nowhere else if that is set, as those of
+# another major may be in PATH; else beside this one, or in PATH.
 sub find_programs
 {
 	my ($config) = @_;
-	my @dirs = ($config->{bindir} // $FindBin::RealBin, split(/:/, $ENV{PATH} // ''));
+	my @dirs = defined $config->{bindir} ? $config->{bindir} : ($FindBin::RealBin, split(/:/, $ENV{PATH} // ''));
 
 	foreach my $program (qw(pg_pardump pg_dumpall psql))
 	{
 		($config->{program}{$program}) = grep { -f && -x _ } map { "$_/$program" } @dirs;
-		die "could not find a program \"$program\"\n" if !$config->{program}{$program};
+		die "could not find a program \"$program\"" . (defined $config->{bindir} ? " in \"$config->{bindir}\"\n" : "\n")
+		  if !$config->{program}{$program};
 	}
 	return;
 }

@@ -70,10 +70,11 @@ sub failing_programs
 {
 	my $bin = new_path('bin');
 	mkdir $bin or die "could not make directory \"$bin\": $!";
-	my ($real, $real_dumpall) = map {
+	my ($real, $real_dumpall, $psql) = map {
 		my $program = $_;
 		(grep { -x } map { "$_/$program" } split /:/, $ENV{PATH})[0];
-	} qw(pg_pardump pg_dumpall);
+	} qw(pg_pardump pg_dumpall psql);
+	symlink $psql, "$bin/psql" or die "could not link \"$psql\": $!";
 	append_to_file("$bin/pg_pardump", <<"SH");
 #!/bin/sh
 real=$real
