@@ -45,7 +45,7 @@ sub sound_ok
 	is($rc, 0, "$what: exit code");
 	is($err, '', "$what: no finding");
 	like($out,
-		$without ? qr/^archive verified without a manifest: \d+ files?, $rows rows?, /
+		$without ? qr/^archive verified without a manifest: \d+ files?, $rows rows?, \S+ (?:bytes|kB|MB) stored as \S+ (?:bytes|kB|MB)$/m
 		: qr/^archive verified: \d+ files?, $rows rows?, /, "$what: summary");
 	return;
 }

@@ -114,7 +114,7 @@ foreach my $text (
 		"$text->[0] is copied as text");
 }
 like($err, qr/chunk 2 of \d+ of table public\.plain in binary/, 'plain is split');
-like($err, qr/table public\.plain: 20000 rows, \d+ bytes/, '-v: rows of each table');
+like($err, qr/table public\.plain: 20000 rows, \S+ [kM]B/, '-v: rows of each table');
 like($out, qr/^copied 11 tables, 23110 rows, /m, 'summary counts all rows');
 is( value($target, 'formats',
 		'SELECT count(*) FROM pg_stats WHERE tablename = $$plain$$ AND attname = $$id$$'),

@@ -94,8 +94,9 @@ foreach my $options ([ '--waldir=' . new_path('wal') ], ['-Ft'])
 {
 	my $synced = new_path('synced');
 	($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $synced, '--sync-method=syncfs',
-		@$options);
-	is("$rc$err", '0', "--sync-method=syncfs $options->[0]");
+		'-P', @$options);
+	is($rc, 0, "--sync-method=syncfs $options->[0]");
+	is(scalar(() = $err =~ /^flushing files, /mg), 1, "--sync-method=syncfs $options->[0]: a stage of its own");
 	verify_backup_ok($synced, "--sync-method=syncfs $options->[0]") if $options->[0] ne '-Ft';
 }
 

@@ -23,7 +23,7 @@ my $target = start_cluster('copy_tasks_target');
 make_tasks($source);
 my $data = fingerprint($source, 'tasks');
 my $schema = schema_text($source, 'tasks');
-my $summary = qr/^copied 5 tables, 33010 rows, \d+ bytes in [\d.]+ seconds$/m;
+my $summary = qr/^copied 5 tables, 33010 rows, \S+ [kM]B in [\d.]+ seconds$/m;
 my @chunks = ('--max-table-segment-pages=20');
 my $names = 0;
 

@@ -80,7 +80,7 @@ sync_all_files(const char *path)
 
 #ifdef __linux__
 static void
-sync_file_system(const void *path)
+flush_file_system(const void *path)
 {
 	int			fd = open(path, O_RDONLY);
 
@@ -94,6 +94,14 @@ sync_file_system(const void *path)
 #endif
 
 void
+archive_sync_file_system(const char *path)
+{
+#ifdef __linux__
+	archive_sync_apart(flush_file_system, path);
+#endif
+}
+
+void
 archive_sync_files(const char *path, SyncMethod sync_method)
 {
 	switch (sync_method)
@@ -104,11 +112,9 @@ archive_sync_files(const char *path, SyncMethod sync_method)
 			sync_all_files(path);
 			break;
 		case SYNC_SYNCFS:
-#ifdef __linux__
 			progress_stage_count("flushing files", "", NULL, 0);
-			archive_sync_apart(sync_file_system, path);
+			archive_sync_file_system(path);
 			progress_end();
-#endif
 			break;
 	}
 }

@@ -13,6 +13,9 @@
  */
 extern void archive_sync_files(const char *path, SyncMethod sync_method);
 
+/* The same of the file system that it is in, in the stage of the caller. */
+extern void archive_sync_file_system(const char *path);
+
 /*
  * A file got its name: flush the directory, and, if that was made, what its
  * own name is in.

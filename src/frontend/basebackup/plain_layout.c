@@ -319,15 +319,15 @@ flush(const Backup *backup)
 			archive_sync_apart(flush_directory, backup);
 			break;
 		case SYNC_SYNCFS:
-			archive_sync_files(options->directory, SYNC_SYNCFS);
+			archive_sync_file_system(options->directory);
 			if (options->wal_directory)
-				archive_sync_files(options->wal_directory, SYNC_SYNCFS);
+				archive_sync_file_system(options->wal_directory);
 			for (int i = 0; i < backup->list->n_tablespaces; i++)
 			{
 				char	   *path = path_of(backup,
 										   backup->list->tablespaces[i].path);
 
-				archive_sync_files(path, SYNC_SYNCFS);
+				archive_sync_file_system(path);
 				free(path);
 			}
 			break;

@@ -364,7 +364,7 @@ flush(const Backup *backup)
 	const Options *options = backup->options;
 
 	if (options->sync_method == SYNC_SYNCFS)
-		archive_sync_files(options->directory, SYNC_SYNCFS);
+		archive_sync_file_system(options->directory);
 	else if (options->sync_method == SYNC_FSYNC)
 		archive_sync_apart(flush_files, backup);
 }

@@ -163,6 +163,8 @@ finish_archive(const Run *run, ArchiveDir *dir)
 {
 	const DumpPlan *plan = run->plan;
 	FileTotals	total = file_results_total(run->results);
+	char		raw[UNITS_BYTES];
+	char		stored[UNITS_BYTES];
 	ArchiveFile *toc_file;
 	Manifest   *manifest;
 
@@ -180,13 +182,12 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	/* for the report, with the flushing */
 	manifest->end_us = clock_wall_us();
 	run_event_stage("end");
-	pg_log_info("dumped " UINT64_FORMAT " row%s of %d table%s, " UINT64_FORMAT
-				" byte%s, stored as " UINT64_FORMAT " byte%s",
+	pg_log_info("dumped " UINT64_FORMAT " row%s of %d table%s, %s stored as %s",
 				total.rows, units_plural(total.rows),
 				plan->tables->n_tables,
 				units_plural(plan->tables->n_tables),
-				total.raw_bytes, units_plural(total.raw_bytes),
-				total.stored_bytes, units_plural(total.stored_bytes));
+				units_size(total.raw_bytes, raw),
+				units_size(total.stored_bytes, stored));
 	summary_tell(run, progress_is_shown());
 	return manifest;
 }

@@ -193,14 +193,16 @@ log_tables(const Run *run)
 		const TablePlan *table = &plan->chunks->tables[i];
 		uint64		rows = 0;
 		uint64		bytes = 0;
+		char		size[UNITS_BYTES];
 
 		for (int j = 0; j < table->n_files; j++)
 		{
 			rows += run->results->files[table->first_file + j].rows;
 			bytes += run->results->files[table->first_file + j].raw_bytes;
 		}
-		pg_log_info("table %s: " UINT64_FORMAT " rows, " UINT64_FORMAT " bytes",
-					printable(plan->tables->tables[i].name), rows, bytes);
+		pg_log_info("table %s: " UINT64_FORMAT " rows, %s",
+					printable(plan->tables->tables[i].name), rows,
+					units_size(bytes, size));
 	}
 }
 
@@ -266,6 +268,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	FileTotals	total = file_results_total(run->results);
 	PQExpBufferData missing;
 	int			n_missing = find_missing(run, &missing);
+	char		size[UNITS_BYTES];
 
 	log_tables(run);
 	message_before_output();
@@ -276,10 +279,10 @@ load_account_print(const LoadAccount *account, FILE *out)
 				n_missing, units_plural(n_missing), missing.data,
 				n_missing > TABLES_SHOWN ? " and others" : "");
 	termPQExpBuffer(&missing);
-	fprintf(out, "%s %d table%s, " UINT64_FORMAT " row%s, " UINT64_FORMAT " byte%s in %.2f seconds\n",
+	fprintf(out, "%s %d table%s, " UINT64_FORMAT " row%s, %s in %.2f seconds\n",
 			what_was_done(run), n_tables, units_plural(n_tables),
 			total.rows, units_plural(total.rows),
-			total.raw_bytes, units_plural(total.raw_bytes), run_clock_seconds());
+			units_size(total.raw_bytes, size), run_clock_seconds());
 	if (account->run->options->resume)
 		fprintf(out, "before: %s\n", load_account_before(account));
 	if (account->formats)

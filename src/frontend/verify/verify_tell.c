@@ -89,6 +89,8 @@ verify_tell_sum(const VerifyRun *run)
 {
 	const VerifyCounts *found = &run->found;
 	int			n_files = run->list->n_files;
+	char		raw[UNITS_BYTES];
+	char		stored[UNITS_BYTES];
 
 	note_summary(run);
 	if (found->findings > 0)
@@ -99,13 +101,12 @@ verify_tell_sum(const VerifyRun *run)
 	}
 	else
 		fprintf(event_log_text_output(),
-				"archive verified%s: %d file%s, " UINT64_FORMAT " row%s, "
-				UINT64_FORMAT " byte%s, stored as " UINT64_FORMAT " byte%s\n",
+				"archive verified%s: %d file%s, " UINT64_FORMAT " row%s, %s stored as %s\n",
 				run->manifest ? "" : " without a manifest",
 				run->n_jobs, units_plural(run->n_jobs),
 				found->rows, units_plural(found->rows),
-				found->raw_bytes, units_plural(found->raw_bytes),
-				found->stored_bytes, units_plural(found->stored_bytes));
+				units_size(found->raw_bytes, raw),
+				units_size(found->stored_bytes, stored));
 }
 
 void
