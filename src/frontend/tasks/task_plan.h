@@ -38,8 +38,8 @@ typedef struct TaskRun
 	char	   *run_id;			/* random, of this run only */
 	int			n_tasks;
 	char	   *conninfo;		/* how the leader has reached the server */
-	char	   *time_zone;		/* PGTZ and PGDATESTYLE of the leader, or NULL: */
-	char	   *date_style;		/* the tasks' too */
+	char	   *time_zone;		/* the leader's PGTZ, or NULL */
+	char	   *date_style;		/* its PGDATESTYLE, or NULL */
 	TaskServer	server;
 	char	   *role;			/* options; NULL if there is none */
 	bool		enable_row_security;
