@@ -1,5 +1,6 @@
 # A dump by tasks under Slurm: a real controller and two nodes on this machine, run
-# by an ordinary user; a task is killed, and a node. Then a restore and a copy by tasks.
+# by an ordinary user, while rows are changed: a task is killed, a node, and the leader;
+# tasks run twice at a time; a disk is full. Then a restore and a copy by tasks.
 
 use strict;
 use warnings;
@@ -8,8 +9,8 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump wait_in_run wait_until);
-use Pardump::Cluster qw(start_cluster make_database new_path run_program value);
+use Pardump::Background qw(start_dump end_dump nothing_remains_ok wait_in_run wait_until);
+use Pardump::Cluster qw(start_cluster make_database new_path run_program sql value);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated gated_options);
@@ -105,20 +106,32 @@ wait_until('the nodes are there', sub {
 
 my $node = start_cluster('slurm');
 make_gated($node);
-my $original = fingerprint($node, 'gated');
+my $original;
 my $run = "--run-tasks=sbatch --quiet --wait --no-requeue --array=%l -o $shared/task.%%a"
   . ' --wrap "pg_pardump --plan=%p --task=\$SLURM_ARRAY_TASK_ID/%n"';
 
-# A dump whose tasks wait on both nodes.
+# A dump of which so many attempts at tasks wait on both nodes, and what is dumped is
+# no more what there is.
 sub dump_on_both
 {
+	my ($waiting, $command) = @_;
+	$original = fingerprint($node, 'gated');
 	close_gate(42);
-	my $dump = start_dump($node->connstr('gated'), '--tasks=2', $run, gated_options());
+	my $dump = start_dump($node->connstr('gated'), '--tasks=2', $command, gated_options());
 	wait_in_run($dump, 'tasks wait at the gate', sub {
 		return value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity
-			WHERE wait_event = 'advisory'}) == 2;
+			WHERE wait_event = 'advisory'}) == $waiting;
 	});
+	sql($node, 'gated', 'UPDATE after_it SET t = t || $$x$$');
 	return $dump;
+}
+
+# The option, where each task's command is that which is made of it.
+sub run_as
+{
+	my ($make) = @_;
+	my ($first, $task) = $run =~ /^(.*--wrap )"(.*)"$/;
+	return "$first\"" . $make->($task) =~ s/(?<!\\)\$/\\\$/gr . '"';
 }
 
 sub archive_ok
@@ -145,38 +158,44 @@ sub processes
 
 sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); }
 
-my $archive;
+my ($archive, $archived);
 
 # ---- a task is killed
 
 {
-	my $dump = dump_on_both();
+	my $dump = dump_on_both(2, $run);
 	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node('n1');
 	kill KILL => @first;
 	open_gate();
 	$archive = archive_ok($dump, 'a task killed under Slurm',
 		qr/^pg_pardump: warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n$/);
+	$archived = $original;
+}
+
+# ---- each task runs twice at a time
+
+{
+	my $dump = dump_on_both(4, run_as(sub { return "$_[0] & $_[0]; rc=\$?; wait \$! && exit \$rc" }));
+	open_gate();
+	archive_ok($dump, 'tasks twice at a time under Slurm', qr/^$/);
 }
 
 # ---- srun, by the recipe: a job of its own, a process for each task; one is killed
 
 {
-	my $srun = $run;
-	$run = '--run-tasks=' . recipe('srun');
-	my $dump = dump_on_both();
+	my $dump = dump_on_both(2, '--run-tasks=' . recipe('srun'));
 	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node('n1');
 	cmp_ok(scalar(@first), '>', 0, 'srun has tasks on a node');
 	kill KILL => @first;
 	open_gate();
 	archive_ok($dump, 'a task killed under srun',
 		qr/warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n/);
-	$run = $srun;
 }
 
 # ---- a node is killed, with all that runs there
 
 {
-	my $dump = dump_on_both();
+	my $dump = dump_on_both(2, $run);
 	my (undef, $job) = run_program('squeue', '-h', '-w', 'n2', '-o', '%A');
 	chomp $job;
 	kill KILL => -$daemons{n2}{KIDS}[0]{PID};
@@ -186,15 +205,40 @@ my $archive;
 		qr/^pg_pardump: warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n$/);
 }
 
-# ---- a restore; the node that was killed is there again
+# ---- the leader is killed: the tasks leave their nodes, and there is no archive
 
 {
 	start_daemon('n2', 'slurmd', '-D', '-N', 'n2', '-f', $ENV{SLURM_CONF});
+	my $dump = dump_on_both(2, $run);
+	kill KILL => $dump->{pid};
+	wait_until('the tasks leave', sub { return !grep { on_node($_) } @nodes });
+	nothing_remains_ok($node, $dump->{dir}, 'the leader killed under Slurm');
+	open_gate();
+	eval { end_dump($dump) };
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', $dump->{dir}, '--clean-output', '-d', $node->connstr('gated'), gated_options());
+	is("$rc$err", '0', 'the leader killed under Slurm: the directory is used again');
+}
+
+# ---- a disk is full, on one node, once
+
+{
+	my $once = new_path('once');
+	my $dump = start_dump($node->connstr('gated'), '--tasks=8', '-Z0', gated_options(), run_as(sub {
+		return "if [ \$SLURMD_NODENAME = n2 ] && [ ! -e $once ]; then touch $once; ulimit -f 16; fi; $_[0]";
+	}));
+	$original = fingerprint($node, 'gated');
+	archive_ok($dump, 'a disk full on a node', qr/warning: the command ended with exit code 1; tasks to be run again: [\d,]+; retry 1 of 5\n$/);
+	ok(-e $once, 'a disk full on a node: it was');
+}
+
+# ---- a restore
+
+{
 	make_database($node, 'restored', options => 'TEMPLATE template0');
 	my ($rc, $out, $err) = run_program('pg_parrestore', '-d', $node->connstr('restored'), '--tasks=4',
 		$run =~ s/pg_pardump --plan/pg_parrestore --plan/r, $archive);
 	is("$rc$out$err", '0', 'a restore under Slurm');
-	same_data_ok($original, fingerprint($node, 'restored'), 'a restore under Slurm');
+	same_data_ok($archived, fingerprint($node, 'restored'), 'a restore under Slurm');
 	is_deeply([ glob "$archive/plan*" ], [], 'a restore under Slurm: no plan is left');
 }
 
@@ -206,7 +250,7 @@ my $archive;
 		'--tasks=4', '--max-table-segment-pages=20', "--plan=$shared/plan/plan.json", $run);
 	is("$rc$err", '0', 'a copy under Slurm');
 	like($out, qr/^copied 4 tables, 11200 rows, /, 'a copy under Slurm: summary');
-	same_data_ok($original, fingerprint($node, 'copied'), 'a copy under Slurm');
+	same_data_ok(fingerprint($node, 'gated'), fingerprint($node, 'copied'), 'a copy under Slurm');
 	ok(!-e "$shared/plan", 'a copy under Slurm: no plan is left');
 }
 
