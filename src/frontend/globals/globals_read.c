@@ -4,28 +4,24 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "globals/globals_read.h"
 #include "stock/stock_pg_dumpall.h"
 
-/* A file that only this process, and what it starts, can have. */
+/*
+ * A file that only this process, and what it starts, can have, and that is on
+ * no disk: hashes of passwords are in it.
+ */
 static int
 new_nameless_file(void)
 {
-	const char *parent = getenv("TMPDIR");
-	char	   *path = psprintf("%s/pg_pardump.XXXXXX",
-								parent && *parent ? parent : "/tmp");
-	int			fd = mkstemp(path);
+	int			fd = memfd_create("pg_pardump globals", MFD_CLOEXEC);
 
 	if (fd < 0)
-		pg_fatal("could not create file \"%s\": %m", path);
-	if (unlink(path) < 0)
-		pg_fatal("could not remove file \"%s\": %m", path);
-	(void) fcntl(fd, F_SETFD, FD_CLOEXEC);
-	free(path);
+		pg_fatal("%s() failed: %m", "memfd_create");
 	return fd;
 }
 
