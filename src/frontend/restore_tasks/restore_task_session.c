@@ -67,6 +67,20 @@ lose_target(RestoreTaskSession *session)
 	session->gone_since = 0;
 }
 
+/*
+ * NULL if there is one again; else why not, owned.  One that the leader
+ * cannot see at work is none.
+ */
+static char *
+connect_again(RestoreTaskSession *session)
+{
+	char	   *cause = session_try(connect_target, session);
+
+	if (cause && session->target->conn)
+		lose_target(session);
+	return cause;
+}
+
 /* ----------
  * Is the leader there?
  * ----------
@@ -214,7 +228,7 @@ restore_task_session_attend(RestoreTaskSession *session)
 		return;
 	session->looked_at = now;
 	if (session->target->conn == NULL)
-		free(session_try(connect_target, session));
+		free(connect_again(session));
 	else
 		look_for_leader(session);
 	write_notes(session);
@@ -241,7 +255,7 @@ restore_task_session_end(RestoreTaskSession *session)
 		pg_usleep(delay_ms * 1000L);
 		delay_ms = retry_later(&retry);
 		lose_target(session);
-		cause = session_try(connect_target, session);
+		cause = connect_again(session);
 		interrupt_check();
 		if (cause)
 			pg_log_warning("the task lost its connection to the target: %s", cause);
