@@ -84,6 +84,7 @@ add_job(JobQueue *queue, JobKind kind, int first)
 	job->kind = kind;
 	job->first = first;
 	job->n = 0;
+	job->task = 0;
 	job->wave = 0;
 	job->at_once = false;
 	job->shared = false;
