@@ -43,8 +43,10 @@ end_lost_session(const JobLog *log, PGconn *conn)
 
 	session_command(conn, "BEGIN");
 	PQclear(session_look(conn, sql, ANSWER_MS, &lost));
-	session_command(conn, "ROLLBACK");
 	free(sql);
+	if (lost)
+		session_lost("The server did not end the session that was lost in time.");
+	session_command(conn, "ROLLBACK");
 }
 
 /* If it is gone when its removal was begun, it was this run that did it. */

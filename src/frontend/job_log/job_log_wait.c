@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "job_log/job_log_schema.h"
 #include "job_log/job_log_wait.h"
+#include "session/session_loss.h"
 #include "session/session_wait.h"
 
 /* When a wait is told first; then after twice as long, each time, up to: */
@@ -170,6 +171,8 @@ job_log_wait_find(PGconn *conn, bool tell_it)
 
 	session_command(conn, "BEGIN");
 	sessions = session_look(conn, all_blocking_query, ANSWER_MS, &lost);
+	if (lost)
+		session_lost("The server did not say in time who waits for whom.");
 	session_command(conn, "ROLLBACK");
 	any = PQresultStatus(sessions) == PGRES_TUPLES_OK && PQntuples(sessions) > 0;
 	if (any && tell_it)
