@@ -39,6 +39,13 @@ sub sessions_that
 	my @stopped = (children(task_pid($task)), task_pid($task));
 	kill STOP => @stopped;
 	open_gate();
+	# who waits for somebody that has nothing to do with the log is not told to end that
+	my $other = start_psql($node, gated_database());
+	my $stranger = $other->('SELECT pg_backend_pid()');
+	$other->('BEGIN; CREATE SCHEMA other');
+	my $waits = start_load('psql', '-Xqd', $node->connstr(gated_database()), '-c',
+		'LOCK TABLE pardump_restore.done IN ROW EXCLUSIVE MODE; CREATE SCHEMA other; DROP SCHEMA other');
+	wait_until('it waits', sub { return sessions_that(qq{$stranger = ANY (pg_blocking_pids(pid))}) });
 	my @again = ('pg_parrestore', "--plan=$plan", "--task=$task/3");
 	my $who = qr/\n.*detail: Process $held of role "[^"]*", application "pg_par[^"]*", from the server's own host: \S.* for \d+ s\.\n.*hint: If that one is stopped/;
 	my $new = start_load(@again);
@@ -48,11 +55,15 @@ sub sessions_that
 	kill INT => $new->{pid};
 	is(end_dump($new), 75, 'an attempt that waits is interrupted: exit code');
 	like($new->{err}, qr/error: terminated by user/, 'an attempt that waits is interrupted: message');
-	wait_until('its session is gone', sub { return !sessions_that(q{wait_event = 'transactionid'}) });
+	wait_until('its session is gone', sub { return !sessions_that(q{wait_event = 'transactionid' AND application_name LIKE 'pg_par%'}) });
 	$new = start_load(@again);
 	wait_in_run($run, 'the leader tells', sub {
 		return $run->{err} =~ /warning: tasks wait for other sessions on the target, which have begun the same work and not committed it$who/;
 	});
+	unlike($run->{err}, qr/Process $stranger /, 'the leader tells of nobody else');
+	$other->('ROLLBACK');
+	$other->();
+	is(end_dump($waits), 0, 'nobody else is waited for any more');
 	terminate($node, $held);
 	is(end_dump($new), 0, 'the session of the stopped attempt ended: the other one has done all');
 	kill CONT => @stopped;

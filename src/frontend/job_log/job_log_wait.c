@@ -40,20 +40,24 @@ static const char blocking_query[] =
 SESSIONS_QUERY("SELECT DISTINCT pg_catalog.unnest(pg_catalog.pg_blocking_pids(%d)) AS pid");
 
 /*
- * Who keeps anybody waiting that has a lock on a table of the log.  What is
- * waited for is no relation: it is the other one's transaction.
+ * Who keeps anybody waiting, both with a lock on a table of the log.  What is
+ * waited for is no relation: it is the other one's transaction.  A session
+ * that has no line of the log may be somebody's whose work nobody does again.
  */
 static const char all_blocking_query[] =
-SESSIONS_QUERY("SELECT DISTINCT pg_catalog.unnest(pg_catalog.pg_blocking_pids(h.pid)) AS pid"
+SESSIONS_QUERY("WITH user_of_log AS (SELECT h.pid"
 			   " FROM pg_catalog.pg_locks h JOIN pg_catalog.pg_class c"
 			   " ON c.oid OPERATOR(pg_catalog.=) h.relation JOIN pg_catalog.pg_namespace n"
 			   " ON n.oid OPERATOR(pg_catalog.=) c.relnamespace JOIN pg_catalog.pg_database d"
-			   " ON d.oid OPERATOR(pg_catalog.=) h.database JOIN pg_catalog.pg_locks w"
-			   " ON w.pid OPERATOR(pg_catalog.=) h.pid"
+			   " ON d.oid OPERATOR(pg_catalog.=) h.database"
 			   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-			   " AND n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'"
-			   " AND h.granted AND NOT w.granted AND w.relation IS NULL"
-			   " AND w.locktype OPERATOR(pg_catalog.<>) 'advisory'");
+			   " AND n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "' AND h.granted)"
+			   " SELECT DISTINCT o.pid FROM pg_catalog.pg_locks w,"
+			   " LATERAL pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) o (pid)"
+			   " WHERE NOT w.granted AND w.relation IS NULL"
+			   " AND w.locktype OPERATOR(pg_catalog.<>) 'advisory'"
+			   " AND w.pid OPERATOR(pg_catalog.=) ANY (SELECT u.pid FROM user_of_log u)"
+			   " AND o.pid OPERATOR(pg_catalog.=) ANY (SELECT u.pid FROM user_of_log u)");
 
 #define END_HINT \
 "If that one is stopped, or its host hangs, end it there, or by pg_terminate_backend() with its number: what it has not committed is undone, and done by others."
