@@ -80,6 +80,31 @@ sub looks
 	restored_ok($run, 'the leader is there again', qr/\A(?!.*error: )/s);
 }
 
+# ---- the same, and somebody else has the leader's lock then, whose number all see: it is
+# waited for, and tried again
+
+{
+	my $run = gated_tasks(1, '');
+	last_task($run);
+	my ($pid, $number) = split /\|/, value($node, 'postgres', q{SELECT pid, (classid::int8 << 32) | objid::int8 FROM pg_locks
+		WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND objid <> 42 AND granted});
+	my $other = start_psql($node, gated_database());
+	kill STOP => $run->{pid};
+	terminate($node, $pid);
+	$other->("SELECT pg_advisory_lock($number)");
+	kill CONT => $run->{pid};
+	wait_in_run($run, 'the leader tells', sub {
+		return $run->{err} =~ /warning: the leader lost its connection to the target: Another session holds the lock by which tasks see that the leader is there\.; retry 1 of 5/;
+	});
+	$other->('SELECT pg_advisory_unlock_all()');
+	$other->();
+	wait_in_run($run, 'it has its lock again', sub {
+		return value($node, 'postgres', "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND objid <> 42 AND granted") == 1;
+	});
+	open_gate();
+	restored_ok($run, 'the lock was taken away', qr/\A(?!.*error: )/s);
+}
+
 # ---- when the last piece of a file is loaded the session that is to note it is
 # lost: it is noted all the same, and the task not run again
 

@@ -35,6 +35,7 @@ task_log_begin(TaskLog *tasks, Target *target, JobLog *log,
 	tasks->now.n_lines = 0;
 	tasks->waits_looked_at = clock_monotonic_ms();
 	task_server_hold(log->lock, run_id);
+	tasks->is_held = true;
 }
 
 /* What tasks say may be seen by nobody, where they are run. */
@@ -59,7 +60,10 @@ keep_sessions(void *arg)
 	TaskLog    *tasks = arg;
 
 	if (job_log_session_keep(tasks->log, tasks->target))
+		tasks->is_held = false;
+	if (!tasks->is_held)
 		task_server_hold(tasks->log->lock, tasks->run_id);
+	tasks->is_held = true;
 	look_for_waits(tasks);
 }
 

@@ -17,6 +17,7 @@ typedef struct TaskLog
 	Target	   *target;
 	JobLog	   *log;
 	const char *run_id;
+	bool		is_held;		/* the run's lock, by the log's session */
 	JobLog		now;			/* the log as it was read last */
 	bool		is_alone;		/* no task was at work then */
 	int64		looked_at;

@@ -12,9 +12,9 @@
 /* How long the server may take to say who holds a lock. */
 #define ANSWER_MS 15000
 
-/* So long a task tries to join, and so long it waits between attempts. */
-#define JOIN_FOR_MS 5000
-#define JOIN_MS 100
+/* So long a lock is tried, and so long it is waited between attempts. */
+#define LOCK_FOR_MS 5000
+#define LOCK_MS 100
 
 /*
  * A hosting service may have revoked these: to call one without privilege,
@@ -115,16 +115,6 @@ lock_number(const char *run_id)
 	return psprintf(UINT64_FORMAT, lock_key(run_id));
 }
 
-void
-task_server_hold(PGconn *conn, const char *run_id)
-{
-	const char *params[] = {lock_number(run_id)};
-
-	PQclear(session_query_params(conn,
-								 "SELECT pg_catalog.pg_advisory_lock($1::pg_catalog.int8)",
-								 1, params, 0));
-}
-
 /* Another lock than the leader's; owned. */
 static char *
 tasks_number(const char *run_id)
@@ -132,35 +122,46 @@ tasks_number(const char *run_id)
 	return psprintf(UINT64_FORMAT, lock_key(run_id) ^ 1);
 }
 
-static bool
-try_to_join(PGconn *conn, const char *number)
+/*
+ * Whoever has a lock of the run's for long is none of it: all see the number.
+ * Frees that.
+ */
+static void
+take_lock(PGconn *conn, const char *try_query, char *number, const char *held)
 {
 	const char *params[] = {number};
-	PGresult   *res = session_query_params(conn,
-										   "SELECT pg_catalog.pg_try_advisory_lock_shared($1::pg_catalog.int8)",
-										   1, params, 0);
-	bool		joined = PQgetvalue(res, 0, 0)[0] == 't';
+	bool		taken = false;
 
-	PQclear(res);
-	return joined;
+	for (int waited_ms = 0; !taken; waited_ms += LOCK_MS)
+	{
+		PGresult   *res = session_query_params(conn, try_query, 1, params, 0);
+
+		taken = PQgetvalue(res, 0, 0)[0] == 't';
+		PQclear(res);
+		interrupt_check();
+		if (!taken && waited_ms >= LOCK_FOR_MS)
+			session_lost(held);
+		pg_usleep(taken ? 0 : LOCK_MS * 1000L);
+	}
+	free(number);
 }
 
-/* Whoever does not let it is none of the run's: all see the number. */
+void
+task_server_hold(PGconn *conn, const char *run_id)
+{
+	take_lock(conn,
+			  "SELECT pg_catalog.pg_try_advisory_lock($1::pg_catalog.int8)",
+			  lock_number(run_id),
+			  "Another session holds the lock by which tasks see that the leader is there.");
+}
+
 void
 task_server_join(PGconn *conn, const char *run_id)
 {
-	char	   *number = tasks_number(run_id);
-	int			waited_ms = 0;
-
-	while (!try_to_join(conn, number))
-	{
-		interrupt_check();
-		if (waited_ms >= JOIN_FOR_MS)
-			session_lost("Another session holds the lock by which tasks tell that they are at work.");
-		pg_usleep(JOIN_MS * 1000L);
-		waited_ms += JOIN_MS;
-	}
-	free(number);
+	take_lock(conn,
+			  "SELECT pg_catalog.pg_try_advisory_lock_shared($1::pg_catalog.int8)",
+			  tasks_number(run_id),
+			  "Another session holds the lock by which tasks tell that they are at work.");
 }
 
 /* Of this number in the database; its two halves are apart (lockfuncs.c). */

@@ -24,7 +24,10 @@ extern TaskServer task_server_read(PGconn *conn);
 extern void task_server_check(PGconn *conn, const TaskServer *expected,
 							  const char *option);
 
-/* In the leader's session: hold the run's lock up to its end. */
+/*
+ * In the leader's session: hold the run's lock up to its end; ends by
+ * session_lost() if others do not let it.
+ */
 extern void task_server_hold(PGconn *conn, const char *run_id);
 
 /*
