@@ -4,8 +4,49 @@
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
 #include "base/printable.h"
 #include "unit_test.h"
+
+#ifdef __GLIBC__
+
+/* As much as libpq writes at a time. */
+#define PIECE_BYTES 1024
+
+/* What is asked is there before it is answered. */
+static void
+say_and_ask(const void *arg)
+{
+	message_guard_begin();
+	fprintf(stderr, "%s", (const char *) arg);
+	fprintf(stderr, "one\n\033[2J");
+	fprintf(stderr, "Password: ");
+	_exit(0);
+}
+
+static void
+test_guard(void)
+{
+	char		text[PIECE_BYTES + 16];
+	char	   *shown;
+
+	memset(text, 'x', sizeof(text));
+	strcpy(text + PIECE_BYTES - 1, "\nforged\n");
+	shown = psprintf("%.*s\n\tforged\none\n\t\\x1b[2JPassword: ",
+					 PIECE_BYTES - 1, text);
+	child_ends(say_and_ask, text, 0, shown, "what libraries write");
+	free(shown);
+}
+
+#else
+
+static void
+test_guard(void)
+{
+}
+
+#endif
 
 void
 test_printable(void)
@@ -22,4 +63,5 @@ test_printable(void)
 	is_text(printable_message("one\ntwo\n\tthree\r"), "one\n\ttwo\n\tthree\\x0d",
 			"lines after the first begin with one tab");
 	is_text(printable_message("a\tb"), "a\tb", "a tab stays in a message");
+	test_guard();
 }

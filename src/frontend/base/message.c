@@ -65,23 +65,33 @@ message_database(void)
  */
 #ifdef __GLIBC__
 
-/* Of what a server says at a time, as much as is shown as one message. */
-#define GUARD_BYTES 65536
+/* What libpq writes at a time; longer texts come in pieces (snprintf.c). */
+#define GUARD_PIECE_BYTES 1024
 
 /* Standard error, while something else has its name; else NULL. */
 static FILE *guarded;
 
+/* What was written last: does more of it follow, and in a line of its own? */
+static bool guard_goes_on;
+static bool guard_line_ended;
+
+/* At once: it may be what somebody is to do before there is a connection. */
 static ssize_t
 show_guarded(void *cookie, const char *data, size_t size)
 {
-	char	   *text = pnstrdup(data, size);
+	bool		ends = size > 0 && data[size - 1] == '\n';
+	bool		continues = guard_goes_on && guard_line_ended;
+	char	   *text = pg_malloc0(size + 1);
 	char	   *shown;
 
-	if (size > 0 && data[size - 1] == '\n')
-		text[size - 1] = '\0';
+	memcpy(text, data, ends ? size - 1 : size);
 	shown = printable_message(text);
-	message_before_output();
-	fprintf(guarded, "%s\n", shown);
+	if (!guard_goes_on)
+		message_before_output();
+	fprintf(guarded, "%s%s%s", continues && *shown != '\t' ? "\t" : "", shown,
+			ends ? "\n" : "");
+	guard_goes_on = !ends || size >= GUARD_PIECE_BYTES;
+	guard_line_ended = ends;
 	free(shown);
 	free(text);
 	return size;
@@ -97,7 +107,8 @@ message_guard_begin(void)
 	Assert(guarded == NULL);
 	if (stream == NULL)
 		pg_fatal("out of memory");
-	setvbuf(stream, NULL, _IOFBF, GUARD_BYTES);
+	setvbuf(stream, NULL, _IONBF, 0);
+	guard_goes_on = false;
 	guarded = stderr;
 	stderr = stream;
 }
