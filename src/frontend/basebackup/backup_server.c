@@ -254,7 +254,10 @@ backup_server_advance_slot(const Backup *backup, XLogRecPtr position)
 	free(sql);
 }
 
-/* It stays where it is. */
+/*
+ * It stays where it is.  This is called also while it waits here itself, of a
+ * server that takes its time.
+ */
 void
 backup_server_use_slot(Backup *backup)
 {
@@ -262,7 +265,8 @@ backup_server_use_slot(Backup *backup)
 	char	   *sql;
 
 	if (backup->slot == NULL || backup->slot_conn == backup->conn ||
-		now - backup->slot_used < SLOT_SECONDS)
+		now - backup->slot_used < SLOT_SECONDS ||
+		PQtransactionStatus(backup->slot_conn) == PQTRANS_ACTIVE)
 		return;
 	backup->slot_used = now;
 	sql = psprintf("SELECT pg_catalog.pg_replication_slot_advance(slot_name, restart_lsn)"
