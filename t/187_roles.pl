@@ -107,12 +107,20 @@ sql($target, 'postgres', 'CREATE ROLE lesser LOGIN CREATEROLE CREATEDB');
 is("$rc $err", '0 ', 'by a role that is no superuser');
 is(value($target, 'postgres', q{SELECT rolcanlogin AND pg_has_role('managed', 'club', 'MEMBER') FROM pg_roles WHERE rolname = 'managed'}),
 	't', 'attributes and memberships are there');
-sql($source, 'postgres', 'ALTER ROLE club REPLICATION');
+sql($source, 'postgres', 'ALTER ROLE club REPLICATION CONNECTION LIMIT 7');
 sql($target, 'postgres', 'DROP DATABASE small; DROP ROLE managed; DROP ROLE club');
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
 	'--target', $target->connstr('postgres') . ' user=lesser');
 is($rc, 1, 'what only superusers can give: exit code');
 like($err, qr/error: could not make roles and tablespaces as they were: .*\n.*statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'and it is told');
+is(value($target, 'postgres', q{SELECT rolconnlimit FROM pg_roles WHERE rolname = 'club'}), 7, 'the role has the rest');
+
+# since 16 nobody who has no CREATEDB may say NOCREATEDB
+sql($source, 'postgres', 'ALTER ROLE club NOREPLICATION');
+sql($target, 'postgres', 'DROP ROLE club; CREATE ROLE least LOGIN CREATEROLE; CREATE DATABASE small OWNER least');
+($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-d', $source->connstr('small'),
+	'--target', $target->connstr('small') . ' user=least');
+is("$rc $err", '0 ', 'by a role that may not create databases');
 is(sessions($source) + sessions($target), 0, 'no session left');
 
 $_->stop foreach ($source, $target);

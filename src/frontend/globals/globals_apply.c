@@ -61,13 +61,20 @@ note_error(GlobalsApply *apply, const char *statement, const PGresult *res)
 	apply->n_errors++;
 }
 
-/* ALTER ROLE without what a role that was just made is anyway; or NULL. */
+/* What a role that was just made is anyway. */
+static const char *const denials[] = {
+	" NOSUPERUSER", " NOCREATEDB", " NOREPLICATION", " NOBYPASSRLS", NULL
+};
+
+/* What only a superuser can give, or, since 16, somebody who has it. */
+static const char *const gifts[] = {
+	" SUPERUSER", " CREATEDB", " REPLICATION", " BYPASSRLS", NULL
+};
+
+/* ALTER ROLE without these attributes, owned; or NULL if it is another. */
 static char *
-without_denials(const char *statement)
+without_attributes(const char *statement, const char *const *attributes)
 {
-	static const char *const denials[] = {
-		" NOSUPERUSER", " NOREPLICATION", " NOBYPASSRLS"
-	};
 	const char *pos = globals_script_after(statement, "ALTER ROLE");
 	char	   *result;
 
@@ -77,10 +84,10 @@ without_denials(const char *statement)
 	if (globals_script_after(pos, " WITH") == NULL)
 		return NULL;
 	result = pg_strdup(statement);
-	for (int i = 0; i < (int) lengthof(denials); i++)
+	for (; *attributes; attributes++)
 	{
-		char	   *found = strstr(result + (pos - statement), denials[i]);
-		size_t		len = strlen(denials[i]);
+		char	   *found = strstr(result + (pos - statement), *attributes);
+		size_t		len = strlen(*attributes);
 
 		if (found)
 			memmove(found, found + len, strlen(found + len) + 1);
@@ -106,23 +113,36 @@ without_grantor(const char *statement)
 	return grantor ? pnstrdup(statement, grantor - statement) : NULL;
 }
 
+static bool
+is_refused(const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return sqlstate && strcmp(sqlstate, NOT_ALLOWED) == 0;
+}
+
 /*
  * Who is no superuser, as nobody is on a managed server, may deny no role
- * what only superusers have, and grant nothing in another's name.
+ * what only superusers have, and grant nothing in another's name.  What
+ * cannot be given either is an error, but the role gets the rest.
  */
 static PGresult *
 execute(GlobalsApply *apply, const char *statement)
 {
 	PGresult   *res = PQexec(apply->conn, statement);
-	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 	char	   *less;
+	char	   *least;
 
-	if (sqlstate == NULL || strcmp(sqlstate, NOT_ALLOWED) != 0 ||
-		((less = without_denials(statement)) == NULL &&
+	if (!is_refused(res) ||
+		((less = without_attributes(statement, denials)) == NULL &&
 		 (less = without_grantor(statement)) == NULL))
 		return res;
 	PQclear(res);
 	res = PQexec(apply->conn, less);
+	least = is_refused(res) ? without_attributes(less, gifts) : NULL;
+	if (least && strcmp(least, less) != 0)
+		PQclear(PQexec(apply->conn, least));
+	free(least);
 	free(less);
 	return res;
 }
