@@ -69,6 +69,7 @@ my @wrong = (
 	[ 'pipe = cat >/x/%d/%f', qr/pipe must have %D, or %d and %t: else a backup would overwrite another/ ],
 	[ 'pipe = cat | cat >%D/%f', qr/pipe is a pipeline of sh, .* use bash -o pipefail/ ],
 	[ 'pipe = cat "|" && gpg -e|rclone rcat r:%d/%t/%f', qr/pipe is a pipeline of sh/ ],
+	[ 'pipe = case %f in a|b) cat;; *) gpg -e | cat;; esac >%D/%f', qr/pipe is a pipeline of sh/ ],
 	[ 'options = -n "a', qr/options has a quote without its end/ ],
 	map({ [ "options = -n a $_", qr/options must not have \Q$_\E, which is not for it to say/ ] }
 		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
@@ -92,6 +93,8 @@ foreach my $try (
 	[ [ 'pipe = cat >%D/%f || sed "s|a|b|" \|', 'database = a', 'exclude_database = b' ], qr/:6: exclude_database cannot/ ],
 	[ [ 'pipe = bash -o pipefail -c "cat | cat >%D/%f"', 'incremental = yes' ], qr/:5: incremental cannot/ ],
 	[ [ 'pipe = set -o pipefail; cat | cat >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
+	[ [ 'pipe = cat >%D/$(hostname | cut -d. -f1).%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
+	[ [ 'pipe = case %f in *.zst|*.lz4) cat;; *) gzip;; esac >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
 	[ [ 'options = --create --clean', 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:5: incremental cannot/ ],
 	[ [ 'database = a', 'exclude_database = b' ], qr/:5: exclude_database cannot be used with database/ ],
 	[ ['verify_command = true'], qr/:4: verify_command is of use only with pipe/ ],

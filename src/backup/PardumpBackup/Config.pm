@@ -108,11 +108,14 @@ sub pipe_command
 	return $value;
 }
 
-# Is there a bar that a shell would see?
+# Is there a bar that a shell would see?  Those within $(...) make words, and
+# those of case are no pipelines.
 sub is_pipeline
 {
 	my ($text) = @_;
-	$text =~ s/\\.|'[^']*'|"(?:[^"\\]|\\.)*"//gs;
+	$text =~ s/\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`[^`]*`//gs;
+	1 while $text =~ s/\$\([^()]*\)//;
+	$text =~ s/(?:[^\s();|]+\s*\|\s*)+[^\s();|]+\s*\)//g if $text =~ /\bcase\s.*\sin\s.*\besac\b/;
 	return $text =~ /(?<![|>])\|(?!\|)/;
 }
 
