@@ -119,6 +119,11 @@ run(const char *path, const char **args, const ChildSecrets *secrets,
 		setsid();
 		dup2(in_fd, STDIN_FILENO);
 	}
+	else
+	{
+		/* what it says is told apart by its own words, not translated ones */
+		setenv("LC_ALL", "C", 1);
+	}
 	if (out_fd >= 0)
 		dup2(out_fd, STDOUT_FILENO);
 	if (err_fd >= 0)

@@ -37,10 +37,10 @@ extern void child_program_pipe(int fds[2]);
 
 /*
  * Start path with args (NULL terminated), with signals as they are by
- * default.  out_fd and err_fd become its standard output and error; negative:
- * ours.  The secrets, NULL for none, are handed over out of sight.  The child
- * ends with its parent.  Returns its process ID; exits with a message if
- * there can be none.
+ * default, and messages in its own language.  out_fd and err_fd become its
+ * standard output and error; negative: ours.  The secrets, NULL for none, are
+ * handed over out of sight.  The child ends with its parent.  Returns its
+ * process ID; exits with a message if there can be none.
  */
 extern pid_t child_program_start(const char *path, const char **args,
 								 const ChildSecrets *secrets,

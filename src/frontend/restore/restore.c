@@ -210,8 +210,6 @@ restore_database(const Options *options, const char *argv0)
 	page = report_begin(options->report, options->restore);
 	if (options->tasks && !options->check)
 		restore->place = restore_task_leader_place(options);
-	/* errors are counted by what it says, in its own language */
-	setenv("LC_ALL", "C", 1);
 	restore_prepare_open(restore);
 	/* up to here nothing has been made */
 	if (options->check)
