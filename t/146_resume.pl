@@ -173,14 +173,15 @@ foreach my $kind (sort keys %archives)
 	my $count_pieces = sub { return value($node, $db, q{SELECT count(*) FROM pardump_restore.done p
 		WHERE name ~ '^rows [0-9]+ piece [0-9]+$'
 		AND NOT EXISTS (SELECT FROM pardump_restore.done f WHERE f.name = regexp_replace(p.name, ' piece .*', ''))}) };
-	my $run = start_until_gate($db, $custom, '-j3', '--chunk-size=64kB');
+	my $run = start_until_gate($db, $custom, '-j3', '--chunk-size=1MB');
+	# the only table of more than one piece is at the gate
 	wait_in_run($run, 'a piece is there', sub { return $count_pieces->() > 0 });
 	kill_leader($run);
 	open_gate();
 	wait_until('no backend is left', sub { sessions_left($node) == 0 });
 	my $files = value($node, $db, q{SELECT count(*) FROM pardump_restore.done WHERE name ~ '^rows [0-9]+$'});
 	my $pieces = $count_pieces->();
-	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=64kB', '--progress', "--log-json=$log");
+	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=1MB', '--progress', "--log-json=$log");
 	is($rc, 0, 'pieces: resumed');
 	my $text = $pieces > 1 ? "$pieces pieces" : '1 piece';
 	like($err, qr/^before: $files of \d+ chunks and $text of others, /m, 'pieces: on the screen');
