@@ -175,14 +175,17 @@ foreach my $try (
 	[ 'one that there is not', 0, pack('N', 0x7fffffff), qr/unexpected data from the server while reading files/ ],
 	[ 'one before the first', 0, pack('N', 0xffffffff), qr/unexpected data from the server while reading files/ ],
 	[ 'a negative size', 2, pack('N2', 0xffffffff, 0xffffffff), qr/invalid size of file "PG_VERSION" from the server: \d+/ ],
-	[ 'more pieces than there are numbers', 2, pack('N2', 1 << 29, 0), qr/the cluster is too large: \d+ pieces or more/ ])
+	# of a relation: others are measured again when they are read
+	[ 'more pieces than there are numbers', 2, pack('N2', 1 << 29, 0), qr/the cluster is too large: \d+ pieces or more/, '1255' ])
 {
-	my ($what, $column, $value, $message) = @$try;
+	my ($what, $column, $value, $message, $name) = @$try;
+	$name //= 'PG_VERSION';
 	my $relay = start_relay($node, sub {
 		my ($bytes, $is_servers) = @_;
 		return 1 if !$is_servers;
 		my $head = pack 'n', 5;
-		$$bytes =~ s/$head\x00\x00\x00\x04(.{4})\0\0\0\x0a(PG_VERSION)\0\0\0\x08(.{8})/
+		my $len = pack 'N', length $name;
+		$$bytes =~ s/$head\x00\x00\x00\x04(.{4})\Q$len\E($name)\0\0\0\x08(.{8})/
 			my @columns = ($1, $2, $3);
 			$columns[$column] = $value;
 			$head . join '', map { pack('N', length) . $_ } @columns/se;
