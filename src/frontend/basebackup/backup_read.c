@@ -219,6 +219,20 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
  * ----------
  */
 
+/* Files that a query is about, with what the server says of each. */
+#define MODIFICATION " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8"
+#define FROM_FILES " FROM (VALUES "
+#define FILES_END ") v (n, path), pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
+
+/* A file of a query, in the order of their numbers from 0. */
+static void
+append_file(PQExpBuffer sql, PGconn *conn, int no, const char *path)
+{
+	appendPQExpBuffer(sql, "%s(%d, ", no > 0 ? ", " : "", no);
+	backup_list_append_path(sql, conn, path);
+	appendPQExpBufferChar(sql, ')');
+}
+
 /* Owned. */
 static char *
 whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
@@ -232,19 +246,14 @@ whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 						 " LEAST(s.size OPERATOR(pg_catalog.+) " CppAsString2(WHOLE_SPARE_BYTES)
 						 "::pg_catalog.int8, " CppAsString2(MOST_WHOLE_BYTES) "::pg_catalog.int8), true)"
 						 " ELSE ''::pg_catalog.bytea END,"
-						 " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8"
-						 " FROM (VALUES ");
+						 MODIFICATION FROM_FILES);
 	for (int i = 0; i < piece->n; i++)
 	{
 		const BackupRange *range = &backup->plan->ranges[piece->first + i];
 
-		appendPQExpBuffer(&sql, "%s(%d, ", i > 0 ? ", " : "", i);
-		backup_list_append_path(&sql, conn, backup->list->files[range->file].path);
-		appendPQExpBufferChar(&sql, ')');
+		append_file(&sql, conn, i, backup->list->files[range->file].path);
 	}
-	appendPQExpBufferStr(&sql, ") v (n, path),"
-						 " pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
-						 " ORDER BY v.n");
+	appendPQExpBufferStr(&sql, FILES_END " ORDER BY v.n");
 	if (PQExpBufferDataBroken(sql))
 		pg_fatal("out of memory");
 	return sql.data;
@@ -311,17 +320,10 @@ query_again(PGconn *conn, const BackupList *list)
 
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT v.n, s.size,"
-						 " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8"
-						 " FROM (VALUES ");
+						 MODIFICATION FROM_FILES);
 	for (int i = 0; i < list->n_files; i++)
-	{
-		appendPQExpBuffer(&sql, "%s(%d, ", i > 0 ? ", " : "", i);
-		backup_list_append_path(&sql, conn, list->files[i].path);
-		appendPQExpBufferChar(&sql, ')');
-	}
-	appendPQExpBufferStr(&sql, ") v (n, path),"
-						 " pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
-						 " WHERE s.size IS NOT NULL AND NOT s.isdir ORDER BY v.n");
+		append_file(&sql, conn, i, list->files[i].path);
+	appendPQExpBufferStr(&sql, FILES_END " WHERE s.size IS NOT NULL AND NOT s.isdir ORDER BY v.n");
 	if (PQExpBufferDataBroken(sql))
 		pg_fatal("out of memory");
 	res = session_query_params(conn, sql.data, 0, NULL, 1);

@@ -22,8 +22,8 @@ extern TaskRun task_run_make(const char *what, const char *run_id,
 /*
  * In a task: the options of this host's command line, and its environment's
  * settings of sessions, are those of the run, as far as the leader says them.
- * Which task of how many it is; exits with a
- * message if it is none of the run.
+ * Which task of how many it is; exits with a message if it is none of the
+ * run.
  */
 extern void task_run_settle(const TaskRun *run, Options *options, int *task,
 							int *n_tasks);
