@@ -19,6 +19,9 @@ program_help_ok('pg_pardump');
 program_version_ok('pg_pardump');
 program_options_handling_ok('pg_pardump');
 
+# What "-E auto" means; where nothing is set there is nothing to get wrong.
+$ENV{LC_ALL} = 'C.UTF-8';
+
 my $node = start_cluster('options');
 my $major = pg_major($node);
 

@@ -416,7 +416,7 @@ refused_ok(qr/a mask of column t of table public\.of_enum could run functions of
 	make_database($node, 'signs', options => "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'");
 	sql($node, 'signs', "CREATE TABLE signs AS SELECT U&'\\20AC' AS t");
 	my ($file, $words) = map { new_path($_) } qw(output words);
-	my $pg_dump = fake_pg_dump('first', "[ \"\$LC_ALL\" = C ] || exit 1\n\"\$PG_DUMP\" \"\$@\" >'$file' 2>'$words'\n"
+	my $pg_dump = fake_pg_dump('first', "[ \"\$LC_ALL\$LC_MESSAGES\" = C ] || exit 1\n\"\$PG_DUMP\" \"\$@\" >'$file' 2>'$words'\n"
 		  . "kill -STOP \$PPID\ncat '$file'\ncat '$words' >&2\nkill -CONT \$PPID\nsleep 60");
 	my ($rc, $out, $err) = run_program('pg_pardump', '-f', new_path('signs'), '--no-sync', '-E', 'LATIN1', "--pg-dump=$pg_dump",
 		'--mask=signs.t:NULL', '-d', $node->connstr('signs'));

@@ -108,6 +108,25 @@ export_secrets(const ChildSecrets *secrets)
 	setenv("PGSERVICE", CHILD_SERVICE, 1);
 }
 
+/*
+ * What it says is told apart by its own words, not translated ones.  Its
+ * locale's encoding is what "auto" means for that of a client: LC_ALL, which
+ * is for both, gives way to what stands behind it.
+ */
+static void
+set_own_language(void)
+{
+	const char *all = getenv("LC_ALL");
+
+	if (all && all[0] != '\0')
+	{
+		setenv("LANG", all, 1);
+		setenv("LC_CTYPE", all, 1);
+	}
+	unsetenv("LC_ALL");
+	setenv("LC_MESSAGES", "C", 1);
+}
+
 /* In the child: become the program. */
 static void
 run(const char *path, const char **args, const ChildSecrets *secrets,
@@ -120,10 +139,7 @@ run(const char *path, const char **args, const ChildSecrets *secrets,
 		dup2(in_fd, STDIN_FILENO);
 	}
 	else
-	{
-		/* what it says is told apart by its own words, not translated ones */
-		setenv("LC_ALL", "C", 1);
-	}
+		set_own_language();
 	if (out_fd >= 0)
 		dup2(out_fd, STDOUT_FILENO);
 	if (err_fd >= 0)
