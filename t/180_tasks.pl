@@ -8,11 +8,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump);
+use Pardump::Background qw(start_dump end_dump wait_in_run);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok
   value listing);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_when_restored_ok);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate);
 use Pardump::Manifest qw(read_manifest);
 use Pardump::Tasks qw(runner all_tasks archive_made_ok);
 use PostgreSQL::Test::Utils;
@@ -106,8 +107,31 @@ archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 	my @ends = slurp_file($log) =~ /"chunk_end".*/g;
 	is(scalar(@ends), $rows, 'an event for each file');
 	my %tasks = map { /"worker": ?(\d+)/ ? ($1 => 1) : () } @ends;
-	is(join(' ', sort keys %tasks), '0 1 2', 'of all tasks');
+	like(join(' ', sort keys %tasks), qr/^[0-2]( [0-2])*$/, 'of a task');
 	like(slurp_file($report), qr/<html/, 'a report');
+}
+
+# ---- a task that has done its own does what nobody has begun of those that have begun
+
+make_database($node, 'shares');
+sql($node, 'shares', join '', map { "CREATE TABLE $_ (t text); ALTER TABLE $_ ALTER t SET STORAGE EXTERNAL;" .
+	  "INSERT INTO $_ VALUES (repeat('x', " . (/held/ ? 3000000 : 600000) . "));" } 'held_0', 'held_1', map { "of_both_$_" } 1 .. 8);
+foreach my $begun (1, 0)
+{
+	my $what = $begun ? 'a task beside one that is held' : 'a task before another has begun';
+	my $log = new_path('log');
+	hold_gates($node, 'shares');
+	close_gate(42) if $begun;
+	my $dump = start_dump($node->connstr('shares'), '--tasks=2', '-Z0', "--log-json=$log", '--where=held_0:pg_advisory_lock_shared(42) IS NOT NULL',
+		runner($begun ? 'one 0 & until ls "${PLAN%/*}" | grep -q "^0[.].*results"; do sleep 0.1; done; one 1; wait' : 'one 1; one 0', 1));
+	wait_in_run($dump, 'all but what is held is in the archive', sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == 9; }) if $begun;
+	open_gate();
+	is(end_dump($dump) . $dump->{err}, '0', "$what: exit code");
+	my %rows = (0 => 0, 1 => 0);
+	$rows{$_}++ foreach map { /"worker": ?(\d+)/ } slurp_file($log) =~ /"chunk_end".*/g;
+	is("$rows{0} $rows{1}", $begun ? '1 9' : '5 5', "$what: who has done how many");
+	same_when_restored_ok($node, $dump->{dir}, fingerprint($node, 'shares'), $what);
+	hold();
 }
 
 # ---- a task's settings are the leader's, whatever its host's environment has

@@ -55,7 +55,8 @@ sub gated_tasks
 	$original = fingerprint($node, 'gated');
 }
 
-# ---- a task is ended by somebody else, or its worker is: another attempt may succeed
+# ---- a task is ended by somebody else, or its worker is: another attempt may succeed;
+# there is no other task to do its jobs
 
 foreach my $fault (
 	[ 'a task gets SIGTERM', sub { kill TERM => $_[0] }, qr/error: terminated by user/ ],
@@ -63,13 +64,13 @@ foreach my $fault (
 		qr/error: worker process \d+ was terminated by signal 9/ ])
 {
 	my ($what, $do, $words) = @$fault;
-	my $dump = gated_tasks(2, '', '--retries=0');
-	$do->(task_pid(1));
-	wait_until('the task leaves', sub { return !-d '/proc/' . task_pid(1) || slurp_file('/proc/' . task_pid(1) . '/stat') =~ /\) Z / });
+	my $dump = gated_tasks(1, '', '--retries=0', '--tasks=1');
+	$do->(task_pid(0));
+	wait_until('the task leaves', sub { return !-d '/proc/' . task_pid(0) || slurp_file('/proc/' . task_pid(0) . '/stat') =~ /\) Z / });
 	open_gate();
 	is(end_dump($dump), 1, "$what: exit code of the leader");
 	like($dump->{err}, $words, "$what: the task's words");
-	like($dump->{err}, qr/and the command ended with exit code 75: files of tasks 1 are missing/, "$what: exit code of the task");
+	like($dump->{err}, qr/and the command ended with exit code 75: files of tasks 0 are missing/, "$what: exit code of the task");
 }
 
 # ---- the leader is killed: the tasks leave, by themselves, and there is no archive;
@@ -114,16 +115,16 @@ foreach my $fault (
 		qr/warning: a worker lost its connection while dumping /);
 }
 
-# ---- a disk is full, for one of the tasks, once
+# ---- a disk is full, for the only task, once
 
 {
 	my $once = new_path('once');
-	my $dump = gated_tasks(0, <<"SH", '-Z0');
+	my $dump = gated_tasks(0, <<"SH", '-Z0', '--tasks=1');
 [ -e '$once' ] || FULL=1; touch '$once'
-task() { [ "\$FULL\$1" != 11 ] || ulimit -f 16; exec pg_pardump --plan="\$PLAN" --task=\$1/\$N; }
+task() { [ "\$FULL" != 1 ] || ulimit -f 16; exec pg_pardump --plan="\$PLAN" --task=\$1/\$N; }
 SH
 	open_gate();
-	archive_ok($dump, 'a disk full', qr/could not write file ".*": File too large.*tasks to be run again: 1; /s);
+	archive_ok($dump, 'a disk full', qr/could not write file ".*": File too large.*tasks to be run again: 0; /s);
 }
 
 # ---- a table that no task can lock is read by the leader

@@ -219,7 +219,7 @@ my ($archive, $archived);
 	is("$rc$err", '0', 'the leader killed under Slurm: the directory is used again');
 }
 
-# ---- a disk is full, on one node, once
+# ---- a disk is full, on one node, once: other tasks do its jobs, or it is run again
 
 {
 	my $once = new_path('once');
@@ -227,7 +227,7 @@ my ($archive, $archived);
 		return "if [ \$SLURMD_NODENAME = n2 ] && [ ! -e $once ]; then touch $once; ulimit -f 16; fi; $_[0]";
 	}));
 	$original = fingerprint($node, 'gated');
-	archive_ok($dump, 'a disk full on a node', qr/warning: the command ended with exit code 1; tasks to be run again: [\d,]+; retry 1 of 5\n$/);
+	archive_ok($dump, 'a disk full on a node', qr/^(pg_pardump: warning: the command ended with exit code 1; tasks to be run again: [\d,]+; retry 1 of 5\n)?$/);
 	ok(-e $once, 'a disk full on a node: it was');
 }
 

@@ -15,12 +15,14 @@
 #include "dump/dump_worker.h"
 #include "dump_tasks/dump_task_read.h"
 #include "dump_tasks/read_task.h"
+#include "dump_tasks/task_help.h"
 
 typedef struct DumpTask
 {
 	ReadTask	base;			/* first: its callbacks have it */
 	Reuse	   *reuse;			/* NULL = nothing is used again */
 	ArchiveDir *archive;
+	TaskHelp   *help;			/* asked if can_help() */
 	DumpWorker *worker;			/* in a worker: itself */
 } DumpTask;
 
@@ -60,6 +62,26 @@ is_there(const DumpTask *task, const Job *job)
 	return there;
 }
 
+/*
+ * Only where a job that is begun is a file at once: not by --pipe, nor while
+ * it is found out whether a previous archive's file can be used again.
+ */
+static bool
+can_help(const DumpTaskPlan *plan)
+{
+	return plan->head.archive != NULL && plan->plan.previous == NULL;
+}
+
+static bool
+is_wanted(const DumpTask *task, const Job *job)
+{
+	char	   *name = dump_worker_file_name(&task->base.run, job, 0);
+	bool		wanted = task_help_is_wanted(task->help, job->task, name);
+
+	free(name);
+	return wanted;
+}
+
 /* ----------
  * Callbacks of the worker pool
  * ----------
@@ -80,7 +102,7 @@ run_job(void *arg, int no, volatile int *step)
 	int			job_no = task->base.jobs[no];
 	const Job  *job = &task->base.run.plan->queue->jobs[job_no];
 
-	if (is_there(task, job))
+	if (no < task->base.n_own ? is_there(task, job) : !is_wanted(task, job))
 		return true;
 	if (!dump_worker_run(task->worker, job_no, step))
 		return false;
@@ -146,9 +168,11 @@ dump_task(const Options *options)
 		.reset = reset_job,
 	};
 
-	read_task_begin(&task->base, task_plan, options);
+	read_task_begin(&task->base, task_plan, options, can_help(task_plan));
 	task->reuse = reuse_new(&task_plan->plan);
 	begin_attempt(task);
+	task->help = task_help_new(task->base.results.directory,
+							   task_plan->head.archive);
 	cleanup_push(remove_files, task);
 	read_task_run(&task->base, &pool_task);
 	task_result_end(&task->base.results);

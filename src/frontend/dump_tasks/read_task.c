@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "dump_tasks/read_task.h"
+#include "dump_tasks/task_help.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
 #include "tasks/task_run.h"
@@ -30,21 +31,27 @@ settle_options(ReadTask *task, const Options *options)
 	task_run_settle(&head->run, &task->options, &task->task, &task->n_tasks);
 }
 
+/* Others begin theirs from the other end. */
 static void
-choose_jobs(ReadTask *task)
+choose_jobs(ReadTask *task, bool helps)
 {
 	const JobQueue *queue = task->run.plan->queue;
 
 	task->jobs = pg_malloc0((queue->n_jobs + 1) * sizeof(int));
 	for (int i = 0; i < queue->n_jobs; i++)
 		if (queue->jobs[i].task == task->task)
+			task->jobs[task->n_own++] = i;
+	task->n_jobs = task->n_own;
+	for (int i = queue->n_jobs - 1; helps && task->n_own > 0 && i >= 0 &&
+		 task->n_jobs - task->n_own < MOST_HELPED; i--)
+		if (queue->jobs[i].task != task->task)
 			task->jobs[task->n_jobs++] = i;
 	task->told = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 }
 
 void
 read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
-				const Options *options)
+				const Options *options, bool helps)
 {
 	char	   *cause;
 
@@ -52,14 +59,14 @@ read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
 	task->run.plan = &task_plan->plan;
 	task->run.options = &task->options;
 	settle_options(task, options);
-	choose_jobs(task);
+	choose_jobs(task, helps);
 	interrupt_install_leader();
 	interrupt_set_exit_code(WORKER_EXIT_RETRY);
 	task->source.options = &task->options;
 	task->servers = task_servers_new(&task->options, task_plan, task->task,
 									 &task->source);
 	cause = task_servers_connect(task->servers,
-								 Min(task->options.jobs, task->n_jobs));
+								 Min(task->options.jobs, task->n_own));
 	if (cause)
 		task_run_give_up(cause);
 	run_make_results(&task->run, task_plan->plan.checksum_type);
@@ -87,13 +94,18 @@ job_is_done(void *arg, int no)
 	const Run  *run = &task->run;
 	const Job  *job = &run->plan->queue->jobs[task->jobs[no]];
 	const FileResult *result;
+	bool		any = false;
 
 	if (task->told[no])
 		return;					/* that it was refused */
 	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
 		if (result->done && result->start_us != 0)
+		{
 			task_result_tell(&task->results, run->results, job, result);
-	task_result_flush(&task->results);
+			any = true;
+		}
+	if (any)
+		task_result_flush(&task->results);
 	task->told[no] = true;
 }
 
@@ -153,13 +165,16 @@ static bool
 run_refused(void *arg, const WorkerTask *pool_task, int no)
 {
 	ReadTask   *task = arg;
-	char	   *what = describe_job(task, no, -1);
+	char	   *what;
 	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->jobs[no]};
 
+	task->told[no] = true;
+	if (no >= task->n_own)
+		return true;			/* nor was it asked to */
+	what = describe_job(task, no, -1);
 	pg_log_warning("%s is left to the leader: its lock cannot be had here", what);
 	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
-	task->told[no] = true;
 	free(what);
 	return true;
 }
@@ -189,5 +204,6 @@ read_task_run(ReadTask *task, WorkerTask *pool_task)
 								 task->servers);
 	task->care->n_servers = task_servers_count(task->servers);
 	task->care->leader = task_server_leader_process(task->task_plan->head.run.run_id);
-	worker_pool_run(pool_task, &watch, task->options.jobs, task->n_jobs);
+	worker_pool_run(pool_task, &watch, Min(task->options.jobs, task->n_own),
+					task->n_jobs);
 }

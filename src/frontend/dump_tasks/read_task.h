@@ -24,8 +24,11 @@ typedef struct ReadTask
 	Run			run;
 	int			task;
 	int			n_tasks;
-	int		   *jobs;			/* of the queue, by the pool's number */
+	int		   *jobs;			/* of the queue, by the pool's number: its own
+								 * ones, and then those of others that it may
+								 * help with (task_help.h) */
 	bool	   *told;			/* by the pool's number */
+	int			n_own;
 	int			n_jobs;
 	TaskResults results;		/* written by its first process alone */
 	TaskServers *servers;
@@ -33,12 +36,13 @@ typedef struct ReadTask
 } ReadTask;
 
 /*
- * By this plan: settle options and jobs, and connect to the server that the
+ * By this plan: settle options and jobs, helps saying whether others' are
+ * among those, and connect to the server that the
  * leader reads from.  Exits with WORKER_EXIT_RETRY if that cannot be had just
  * now: a later attempt may have more luck.
  */
 extern void read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
-							const Options *options);
+							const Options *options, bool helps);
 
 /* This attempt has its name, and tells its results, from now on. */
 extern void read_task_begin_attempt(ReadTask *task);
