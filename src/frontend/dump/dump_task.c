@@ -73,13 +73,44 @@ can_help(const DumpTaskPlan *plan)
 }
 
 static bool
-is_wanted(const DumpTask *task, const Job *job)
+is_begun(const DumpTask *task, const Job *job)
 {
 	char	   *name = dump_worker_file_name(&task->base.run, job, 0);
-	bool		wanted = task_help_is_wanted(task->help, job->task, name);
+	bool		begun = task_help_is_begun(task->help, name);
 
 	free(name);
-	return wanted;
+	return begun;
+}
+
+/*
+ * Neither this job nor, before it, as many others of its task as that is
+ * doing now?
+ */
+static bool
+seems_wanted(const DumpTask *task, int job_no)
+{
+	const Job  *jobs = task->base.run.plan->queue->jobs;
+	int			at_work = task_help_at_work(task->help, jobs[job_no].task);
+	int			left = Max(at_work, 1) + 1;
+
+	for (int i = job_no; at_work >= 0 && left > 0 && i >= 0; i--)
+		if (jobs[i].task == jobs[job_no].task)
+		{
+			if (is_begun(task, &jobs[i]))
+				return false;
+			left--;
+		}
+	return at_work >= 0 && left == 0;
+}
+
+static bool
+is_wanted(const DumpTask *task, int job_no)
+{
+	task_help_look(task->help, true);
+	if (!seems_wanted(task, job_no))
+		return false;
+	task_help_look(task->help, false);
+	return seems_wanted(task, job_no);
 }
 
 /* ----------
@@ -102,7 +133,7 @@ run_job(void *arg, int no, volatile int *step)
 	int			job_no = task->base.jobs[no];
 	const Job  *job = &task->base.run.plan->queue->jobs[job_no];
 
-	if (no < task->base.n_own ? is_there(task, job) : !is_wanted(task, job))
+	if (no < task->base.n_own ? is_there(task, job) : !is_wanted(task, job_no))
 		return true;
 	if (!dump_worker_run(task->worker, job_no, step))
 		return false;

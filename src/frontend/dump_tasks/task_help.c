@@ -64,6 +64,13 @@ read_listing(TaskHelp *help)
 	help->read_at = clock_monotonic_ms();
 }
 
+void
+task_help_look(TaskHelp *help, bool may_be_old)
+{
+	if (!may_be_old || clock_monotonic_ms() - help->read_at > LISTING_MS)
+		read_listing(help);
+}
+
 /* The first name that is not less. */
 static int
 find_name(const TaskHelp *help, const char *name)
@@ -83,49 +90,63 @@ find_name(const TaskHelp *help, const char *name)
 	return low;
 }
 
-/* Is there a name that begins, and ends, like this? */
 static bool
-is_listed(const TaskHelp *help, const char *begin, const char *end)
+begins_with(const char *name, const char *begin)
 {
+	return strncmp(name, begin, strlen(begin)) == 0;
+}
+
+static bool
+ends_with(const char *name, const char *end, size_t len)
+{
+	size_t		name_len = strlen(name);
+
+	return name_len >= len && strncmp(name + name_len - len, end, len) == 0;
+}
+
+/* Files of the attempt of this name, each of which has it as its suffix. */
+static int
+count_files(const TaskHelp *help, const char *attempt, size_t len)
+{
+	int			n = 0;
+
+	for (int i = 0; i < help->n; i++)
+		if (strlen(help->names[i]) > len && ends_with(help->names[i], attempt, len))
+			n++;
+	return n;
+}
+
+int
+task_help_at_work(const TaskHelp *help, int task)
+{
+	char	   *begin = psprintf("%d.", task);
+	int			n = -1;
+
 	for (int i = find_name(help, begin);
-		 i < help->n && strncmp(help->names[i], begin, strlen(begin)) == 0; i++)
+		 i < help->n && begins_with(help->names[i], begin); i++)
 	{
-		size_t		len = strlen(help->names[i]);
+		const char *name = help->names[i];
+		size_t		suffix_len = strlen(TASK_RESULT_SUFFIX);
 
-		if (len >= strlen(end) &&
-			strcmp(help->names[i] + len - strlen(end), end) == 0)
-			return true;
+		if (ends_with(name, TASK_RESULT_SUFFIX, suffix_len))
+			n = Max(n, 0) + count_files(help, name, strlen(name) - suffix_len);
 	}
-	return false;
+	free(begin);
+	return n;
 }
 
-static bool
-seems_wanted(const TaskHelp *help, int task, const char *name)
-{
-	char	   *attempt = psprintf("%d.", task);
-	char	   *file = psprintf("%s.", name);
-	bool		wanted = is_listed(help, attempt, TASK_RESULT_SUFFIX) &&
-		!is_listed(help, file, "");
-
-	free(attempt);
-	free(file);
-	return wanted;
-}
-
-/* The archive is asked last: that is where a file goes from the directory. */
+/* The archive is asked last: that is where files go from the directory. */
 bool
-task_help_is_wanted(TaskHelp *help, int task, const char *name)
+task_help_is_begun(const TaskHelp *help, const char *name)
 {
-	char	   *path;
-	bool		wanted;
+	char	   *begin = psprintf("%s.", name);
+	char	   *path = psprintf("%s/%s", help->archive, name);
+	int			place = find_name(help, begin);
+	bool		begun = (place < help->n &&
+						 begins_with(help->names[place], begin)) ||
+		access(path, F_OK) == 0;
 
-	if (clock_monotonic_ms() - help->read_at > LISTING_MS)
-		read_listing(help);
-	if (!seems_wanted(help, task, name))
-		return false;
-	read_listing(help);
-	path = psprintf("%s/%s", help->archive, name);
-	wanted = seems_wanted(help, task, name) && access(path, F_OK) != 0;
+	free(begin);
 	free(path);
-	return wanted;
+	return begun;
 }
