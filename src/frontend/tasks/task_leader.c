@@ -17,11 +17,15 @@
 
 /*
  * How often to look whether the command has ended, in how many of these times
- * to attend to what goes on beside, and in how many to look what has come.
+ * to attend to what goes on beside, and in how many to look what has come: in
+ * so many at least, in at most ten times as many, and in between in one for
+ * so many tasks.  That costs more with more of them, and tasks that help each
+ * other (dump_tasks/task_help.h) see what has come.
  */
 #define LOOK_US 10000
 #define LOOKS_TO_ATTEND 10
-#define LOOKS_FOR_RESULTS 100
+#define LOOKS_FOR_RESULTS 10
+#define TASKS_FOR_LOOK 10
 
 /* So many missing files are named. */
 #define MOST_NAMED 10
@@ -30,13 +34,21 @@
  * The command
  * ----------
  */
+static int
+looks_for_results(const TaskLeader *leader)
+{
+	int			looks = (int) leader->gather->run->options->tasks / TASKS_FOR_LOOK;
+
+	return Min(Max(looks, LOOKS_FOR_RESULTS), 10 * LOOKS_FOR_RESULTS);
+}
+
 static void
 attend(const TaskLeader *leader, int *n_looks)
 {
 	interrupt_check();
 	if (*n_looks % LOOKS_TO_ATTEND == 0)
 		leader->attend(leader->arg);
-	if (*n_looks % LOOKS_FOR_RESULTS == 0)
+	if (*n_looks % looks_for_results(leader) == 0)
 		task_gather_look(leader->gather);
 	(*n_looks)++;
 	pg_usleep(LOOK_US);
