@@ -31,13 +31,16 @@ postmasters=
 choose_command()
 {
 	local program=$1 n=$jobs
+	local -a builds=()
 
 	if [ "$2" = workers ]; then
 		command=("$program" -j "$jobs")
 		return
 	fi
 	if [ "$2" = more ]; then n=$((8 * jobs)); fi
-	command=("$program" --tasks="$n" --run-tasks="echo %L | tr ' ' '\\n' | xargs -P$jobs -I{} $program --plan=%p --task={}/%n -j1")
+	# tasks load rows; the leader builds the indexes
+	if [ "$program" = pg_parrestore ]; then builds=("--index-jobs=$jobs"); fi
+	command=("$program" "${builds[@]}" --tasks="$n" --run-tasks="echo %L | tr ' ' '\\n' | xargs -P$jobs -I{} $program --plan=%p --task={}/%n -j1")
 }
 
 # measure PROGRAM SET WAY ROUND ARGUMENT...
