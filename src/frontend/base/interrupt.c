@@ -245,6 +245,12 @@ interrupt_check(void)
 	exit(state.exit_code);
 }
 
+bool
+interrupt_came(void)
+{
+	return state.signal_number != 0;
+}
+
 void
 interrupt_begin_exit(void)
 {

@@ -11,18 +11,20 @@
 
 #include "archive/archive_dir.h"
 #include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
+#include "dump/task_help.h"
 #include "dump_tasks/dump_task_read.h"
 #include "dump_tasks/read_task.h"
-#include "dump_tasks/task_help.h"
 
 typedef struct DumpTask
 {
 	ReadTask	base;			/* first: its callbacks have it */
 	Reuse	   *reuse;			/* NULL = nothing is used again */
 	ArchiveDir *archive;
-	TaskHelp   *help;			/* asked if can_help() */
+	TaskHelp   *help;			/* NULL = each task does its own only */
+	bool	   *begun;			/* by the pool's number: by a worker */
 	DumpWorker *worker;			/* in a worker: itself */
 } DumpTask;
 
@@ -72,47 +74,6 @@ can_help(const DumpTaskPlan *plan)
 	return plan->head.archive != NULL && plan->plan.previous == NULL;
 }
 
-static bool
-is_begun(const DumpTask *task, const Job *job)
-{
-	char	   *name = dump_worker_file_name(&task->base.run, job, 0);
-	bool		begun = task_help_is_begun(task->help, name);
-
-	free(name);
-	return begun;
-}
-
-/*
- * Neither this job nor, before it, as many others of its task as that is
- * doing now?
- */
-static bool
-seems_wanted(const DumpTask *task, int job_no)
-{
-	const Job  *jobs = task->base.run.plan->queue->jobs;
-	int			at_work = task_help_at_work(task->help, jobs[job_no].task);
-	int			left = Max(at_work, 1) + 1;
-
-	for (int i = job_no; at_work >= 0 && left > 0 && i >= 0; i--)
-		if (jobs[i].task == jobs[job_no].task)
-		{
-			if (is_begun(task, &jobs[i]))
-				return false;
-			left--;
-		}
-	return at_work >= 0 && left == 0;
-}
-
-static bool
-is_wanted(const DumpTask *task, int job_no)
-{
-	task_help_look(task->help, true);
-	if (!seems_wanted(task, job_no))
-		return false;
-	task_help_look(task->help, false);
-	return seems_wanted(task, job_no);
-}
-
 /* ----------
  * Callbacks of the worker pool
  * ----------
@@ -127,17 +88,46 @@ start_worker(void *arg, int no)
 }
 
 static bool
+begin_job(void *arg, int no)
+{
+	DumpTask   *task = arg;
+
+	task->begun[no] = true;
+	return true;
+}
+
+static bool
+do_job(DumpTask *task, int job_no, volatile int *step)
+{
+	if (!dump_worker_run(task->worker, job_no, step))
+		return false;
+	flush_files(task, &task->base.run.plan->queue->jobs[job_no]);
+	return true;
+}
+
+/* What is chosen already is that of a worker which was lost. */
+static bool
 run_job(void *arg, int no, volatile int *step)
 {
 	DumpTask   *task = arg;
-	int			job_no = task->base.jobs[no];
-	const Job  *job = &task->base.run.plan->queue->jobs[job_no];
+	volatile int *job = &task->base.jobs[no];
 
-	if (no < task->base.n_own ? is_there(task, job) : !is_wanted(task, job_no))
+	if (*job == NO_TASK_JOB)
+		*job = task_help_choose(task->help);
+	if (*job == NO_TASK_JOB ||
+		is_there(task, &task->base.run.plan->queue->jobs[*job]))
 		return true;
-	if (!dump_worker_run(task->worker, job_no, step))
-		return false;
-	flush_files(task, job);
+	if (no < task->base.n_own)
+		return (task->help && task_help_comes(task->help, *job)) ||
+			do_job(task, *job, step);
+	if (do_job(task, *job, step))
+		task_help_made(task->help, *job);
+	else
+	{
+		/* its own task, or the leader, will have the lock */
+		task_help_leave(task->help, *job, false);
+		*job = NO_TASK_JOB;
+	}
 	return true;
 }
 
@@ -154,7 +144,8 @@ reset_job(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
-	dump_worker_reset(&task->base.run, task->base.jobs[no]);
+	if (task->base.jobs[no] != NO_TASK_JOB)
+		dump_worker_reset(&task->base.run, task->base.jobs[no]);
 }
 
 /* ----------
@@ -174,15 +165,21 @@ begin_attempt(DumpTask *task)
 	task->base.run.archive = task->archive;
 }
 
-/* An exit callback: what nobody was told of. */
+/* An exit callback: what workers were at. */
 static void
 remove_files(void *arg)
 {
 	DumpTask   *task = arg;
 
 	for (int i = 0; i < task->base.n_jobs; i++)
-		if (!task->base.told[i])
-			dump_worker_reset(&task->base.run, task->base.jobs[i]);
+	{
+		if (!task->begun[i] || task->base.told[i])
+			continue;
+		reset_job(task, i);
+		if (task->help && task->base.jobs[i] != NO_TASK_JOB)
+			task_help_leave(task->help, task->base.jobs[i],
+							!interrupt_came());
+	}
 }
 
 void
@@ -194,16 +191,21 @@ dump_task(const Options *options)
 		.doing = "dumping",
 		.outlives_kill = task_plan->head.pipe_command == NULL,
 		.start = start_worker,
+		.begin = begin_job,
 		.run = run_job,
 		.stop = stop_worker,
 		.reset = reset_job,
 	};
 
-	read_task_begin(&task->base, task_plan, options, can_help(task_plan));
+	read_task_begin(&task->base, task_plan, options,
+					can_help(task_plan) ? MOST_HELPED : 0);
+	task->begun = pg_malloc0((task->base.n_jobs + 1) * sizeof(bool));
 	task->reuse = reuse_new(&task_plan->plan);
 	begin_attempt(task);
-	task->help = task_help_new(task->base.results.directory,
-							   task_plan->head.archive);
+	if (can_help(task_plan))
+		task->help = task_help_new(&task->base.run, task->base.task,
+								   task->base.results.directory,
+								   task_plan->head.archive);
 	cleanup_push(remove_files, task);
 	read_task_run(&task->base, &pool_task);
 	task_result_end(&task->base.results);

@@ -5,8 +5,8 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
+#include "base/shared_memory.h"
 #include "dump_tasks/read_task.h"
-#include "dump_tasks/task_help.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
 #include "tasks/task_run.h"
@@ -31,27 +31,31 @@ settle_options(ReadTask *task, const Options *options)
 	task_run_settle(&head->run, &task->options, &task->task, &task->n_tasks);
 }
 
-/* Others begin theirs from the other end. */
+/* Without any of its own it has no worker that could help. */
 static void
-choose_jobs(ReadTask *task, bool helps)
+choose_jobs(ReadTask *task, int most_helped)
 {
 	const JobQueue *queue = task->run.plan->queue;
+	int			n = 0;
 
-	task->jobs = pg_malloc0((queue->n_jobs + 1) * sizeof(int));
 	for (int i = 0; i < queue->n_jobs; i++)
 		if (queue->jobs[i].task == task->task)
-			task->jobs[task->n_own++] = i;
+			task->n_own++;
 	task->n_jobs = task->n_own;
-	for (int i = queue->n_jobs - 1; helps && task->n_own > 0 && i >= 0 &&
-		 task->n_jobs - task->n_own < MOST_HELPED; i--)
-		if (queue->jobs[i].task != task->task)
-			task->jobs[task->n_jobs++] = i;
+	if (task->n_own > 0)
+		task->n_jobs += Min(queue->n_jobs - task->n_own, most_helped);
+	task->jobs = shared_memory_new(task->n_jobs, sizeof(int));
+	for (int i = 0; i < queue->n_jobs; i++)
+		if (queue->jobs[i].task == task->task)
+			task->jobs[n++] = i;
+	while (n < task->n_jobs)
+		task->jobs[n++] = NO_TASK_JOB;
 	task->told = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 }
 
 void
 read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
-				const Options *options, bool helps)
+				const Options *options, int most_helped)
 {
 	char	   *cause;
 
@@ -59,7 +63,7 @@ read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
 	task->run.plan = &task_plan->plan;
 	task->run.options = &task->options;
 	settle_options(task, options);
-	choose_jobs(task, helps);
+	choose_jobs(task, most_helped);
 	interrupt_install_leader();
 	interrupt_set_exit_code(WORKER_EXIT_RETRY);
 	task->source.options = &task->options;
@@ -92,12 +96,16 @@ job_is_done(void *arg, int no)
 {
 	ReadTask   *task = arg;
 	const Run  *run = &task->run;
-	const Job  *job = &run->plan->queue->jobs[task->jobs[no]];
+	const Job  *job;
 	const FileResult *result;
 	bool		any = false;
 
 	if (task->told[no])
 		return;					/* that it was refused */
+	task->told[no] = true;
+	if (task->jobs[no] == NO_TASK_JOB)
+		return;
+	job = &run->plan->queue->jobs[task->jobs[no]];
 	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
 		if (result->done && result->start_us != 0)
 		{
@@ -106,7 +114,6 @@ job_is_done(void *arg, int no)
 		}
 	if (any)
 		task_result_flush(&task->results);
-	task->told[no] = true;
 }
 
 /* ----------
@@ -118,6 +125,9 @@ describe_job(void *arg, int no, int step)
 {
 	ReadTask   *task = arg;
 
+	/* a worker may be lost before it has chosen */
+	if (task->jobs[no] == NO_TASK_JOB)
+		return pg_strdup("a job of another task");
 	return dump_plan_describe_job(task->run.plan, task->jobs[no], step);
 }
 
@@ -165,16 +175,13 @@ static bool
 run_refused(void *arg, const WorkerTask *pool_task, int no)
 {
 	ReadTask   *task = arg;
-	char	   *what;
+	char	   *what = describe_job(task, no, -1);
 	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->jobs[no]};
 
-	task->told[no] = true;
-	if (no >= task->n_own)
-		return true;			/* nor was it asked to */
-	what = describe_job(task, no, -1);
 	pg_log_warning("%s is left to the leader: its lock cannot be had here", what);
 	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
+	task->told[no] = true;
 	free(what);
 	return true;
 }

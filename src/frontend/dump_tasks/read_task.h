@@ -15,6 +15,9 @@
 #include "status/run.h"
 #include "tasks/task_result.h"
 
+/* None is chosen, or there is none. */
+#define NO_TASK_JOB (-1)
+
 /* The first member of what callbacks of its pool are given. */
 typedef struct ReadTask
 {
@@ -24,9 +27,9 @@ typedef struct ReadTask
 	Run			run;
 	int			task;
 	int			n_tasks;
-	int		   *jobs;			/* of the queue, by the pool's number: its own
-								 * ones, and then those of others that it may
-								 * help with (task_help.h) */
+	volatile int *jobs;			/* of the queue, by the pool's number: its own
+								 * ones, and then room for those of others,
+								 * which workers choose: shared memory */
 	bool	   *told;			/* by the pool's number */
 	int			n_own;
 	int			n_jobs;
@@ -36,13 +39,13 @@ typedef struct ReadTask
 } ReadTask;
 
 /*
- * By this plan: settle options and jobs, helps saying whether others' are
- * among those, and connect to the server that the
- * leader reads from.  Exits with WORKER_EXIT_RETRY if that cannot be had just
- * now: a later attempt may have more luck.
+ * By this plan: settle options and jobs, with room for at most so many of
+ * others, and connect to the server that the leader reads from.  Exits with
+ * WORKER_EXIT_RETRY if that cannot be had just now: a later attempt may have
+ * more luck.
  */
 extern void read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
-							const Options *options, bool helps);
+							const Options *options, int most_helped);
 
 /* This attempt has its name, and tells its results, from now on. */
 extern void read_task_begin_attempt(ReadTask *task);

@@ -1,0 +1,411 @@
+/*
+ * task_help.c
+ *		Which jobs of others a task does that has done its own.
+ */
+#include "base/fe_compat.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/shared_memory.h"
+#include "dump/dump_worker.h"
+#include "dump/task_help.h"
+#include "tasks/task_result.h"
+
+/* A directory of many is not read for each job that is done. */
+#define LISTING_MS 100
+
+/*
+ * How often to look what comes, in how many of these times whether it goes
+ * on, and for how long if it does not.
+ */
+#define LOOK_MS 50
+#define LOOKS_FOR_BYTES 20
+#define PATIENCE_MS 10000
+
+/* Beside the plan, after the name of a job's first file: */
+#define CLAIM_SUFFIX ".helped"	/* another task does it */
+#define MADE_SUFFIX ".made"		/* and has all its files */
+#define FAILED_SUFFIX ".failed" /* an attempt has failed at it */
+
+typedef struct TaskListing
+{
+	const char *directory;
+	char	  **names;			/* sorted */
+	int			n;
+	int			space;			/* names there is room for */
+	int64		read_at;		/* clock_monotonic_ms(); 0 = never */
+} TaskListing;
+
+struct TaskHelp
+{
+	const Run  *run;
+	int			task;
+	TaskListing before;			/* the plan's, when this attempt began */
+	TaskListing plan;
+	TaskListing archive;		/* as it was when this worker began to help */
+	int		   *next;			/* shared: all jobs before it are to be looked
+								 * at */
+};
+
+/* ----------
+ * A directory
+ * ----------
+ */
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Without a directory the run is over, and nothing is in it. */
+static void
+read_listing(TaskListing *listing)
+{
+	DIR		   *dir = opendir(listing->directory);
+	struct dirent *entry;
+
+	while (listing->n > 0)
+		free(listing->names[--listing->n]);
+	while (dir && (entry = readdir(dir)) != NULL)
+	{
+		if (listing->n == listing->space)
+		{
+			listing->space = Max(64, listing->space * 2);
+			listing->names = pg_realloc(listing->names,
+										listing->space * sizeof(char *));
+		}
+		listing->names[listing->n++] = pg_strdup(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (listing->n > 0)
+		qsort(listing->names, listing->n, sizeof(char *), compare_names);
+	listing->read_at = clock_monotonic_ms();
+}
+
+/* The first name that is not less. */
+static int
+find_name(const TaskListing *listing, const char *name)
+{
+	int			low = 0;
+	int			high = listing->n;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (strcmp(listing->names[middle], name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Is this name there? */
+static bool
+has_name(const TaskListing *listing, const char *name)
+{
+	int			i = find_name(listing, name);
+
+	return i < listing->n && strcmp(listing->names[i], name) == 0;
+}
+
+static bool
+begins_with(const char *name, const char *begin)
+{
+	return strncmp(name, begin, strlen(begin)) == 0;
+}
+
+static bool
+ends_with(const char *name, const char *end, size_t len)
+{
+	size_t		name_len = strlen(name);
+
+	return name_len >= len && strncmp(name + name_len - len, end, len) == 0;
+}
+
+/* Files of the attempt of this name, each of which has it as its suffix. */
+static int
+count_files(const TaskListing *listing, const char *attempt, size_t len)
+{
+	int			n = 0;
+
+	for (int i = 0; i < listing->n; i++)
+		if (strlen(listing->names[i]) > len &&
+			ends_with(listing->names[i], attempt, len))
+			n++;
+	return n;
+}
+
+/*
+ * On a network's file system, what is asked by name afterwards is not older
+ * than this (close-to-open consistency, nfs(5)).
+ */
+static void
+look_anew(const TaskListing *listing)
+{
+	DIR		   *dir = opendir(listing->directory);
+
+	if (dir)
+		closedir(dir);
+}
+
+static bool
+is_in(const TaskListing *listing, const char *name, const char *suffix)
+{
+	char	   *path = psprintf("%s/%s%s", listing->directory, name, suffix);
+	bool		result = access(path, F_OK) == 0;
+
+	free(path);
+	return result;
+}
+
+/* False if it is there already, or cannot be. */
+static bool
+make_mark(const TaskHelp *help, const char *name, const char *suffix)
+{
+	char	   *path = psprintf("%s/%s%s", help->plan.directory, name, suffix);
+	int			fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return fd >= 0;
+}
+
+/* ----------
+ * Jobs of others
+ * ----------
+ */
+TaskHelp *
+task_help_new(const Run *run, int task, const char *directory,
+			  const char *archive)
+{
+	TaskHelp   *help = pg_malloc0(sizeof(TaskHelp));
+
+	help->run = run;
+	help->task = task;
+	help->before.directory = help->plan.directory = directory;
+	help->archive.directory = archive;
+	help->next = shared_memory_new(1, sizeof(int));
+	*help->next = run->plan->queue->n_jobs;
+	read_listing(&help->before);
+	return help;
+}
+
+static char *
+first_name(const TaskHelp *help, int job)
+{
+	return dump_worker_file_name(help->run,
+								 &help->run->plan->queue->jobs[job], 0);
+}
+
+/* With how many files attempts at a task are; -1 if there is none. */
+static int
+count_at_work(const TaskHelp *help, int task)
+{
+	const TaskListing *plan = &help->plan;
+	char	   *begin = psprintf("%d.", task);
+	int			n = -1;
+
+	for (int i = find_name(plan, begin);
+		 i < plan->n && begins_with(plan->names[i], begin); i++)
+	{
+		const char *name = plan->names[i];
+		size_t		suffix_len = strlen(TASK_RESULT_SUFFIX);
+
+		if (ends_with(name, TASK_RESULT_SUFFIX, suffix_len))
+			n = Max(n, 0) + count_files(plan, name, strlen(name) - suffix_len);
+	}
+	free(begin);
+	return n;
+}
+
+/* The archive is asked last: that is where a file goes from the plan's. */
+static bool
+is_begun(const TaskHelp *help, int job, bool as_listed)
+{
+	char	   *name = first_name(help, job);
+	char	   *begin = psprintf("%s.", name);
+	int			place = find_name(&help->plan, begin);
+	bool		begun = (place < help->plan.n &&
+						 begins_with(help->plan.names[place], begin)) ||
+		has_name(&help->archive, name) ||
+		(!as_listed && is_in(&help->archive, name, ""));
+
+	free(begin);
+	free(name);
+	return begun;
+}
+
+/*
+ * Neither this job nor, before it, as many others of its task as that is
+ * doing now?
+ */
+static bool
+is_wanted(const TaskHelp *help, int job, bool as_listed)
+{
+	const Job  *jobs = help->run->plan->queue->jobs;
+	int			at_work;
+	int			left;
+
+	if (is_begun(help, job, as_listed))
+		return false;
+	at_work = count_at_work(help, jobs[job].task);
+	left = Max(at_work, 1);
+	for (int i = job - 1; at_work >= 0 && left > 0 && i >= 0; i--)
+		if (jobs[i].task == jobs[job].task)
+		{
+			if (is_begun(help, i, as_listed))
+				return false;
+			left--;
+		}
+	return at_work >= 0 && left == 0;
+}
+
+/* What listings say is cheap to ask, and may be old. */
+static bool
+claim(TaskHelp *help, int job)
+{
+	char	   *name;
+	bool		claimed;
+
+	if (help->archive.read_at == 0)
+		read_listing(&help->archive);
+	if (clock_monotonic_ms() - help->plan.read_at > LISTING_MS)
+		read_listing(&help->plan);
+	if (!is_wanted(help, job, true))
+		return false;
+	read_listing(&help->plan);
+	look_anew(&help->archive);
+	if (!is_wanted(help, job, false))
+		return false;
+	name = first_name(help, job);
+	claimed = make_mark(help, name, CLAIM_SUFFIX);
+	free(name);
+	return claimed;
+}
+
+int
+task_help_choose(TaskHelp *help)
+{
+	const JobQueue *queue = help->run->plan->queue;
+	int			job;
+
+	while ((job = __sync_sub_and_fetch(help->next, 1)) >= 0)
+		if (queue->jobs[job].task != help->task && claim(help, job))
+			return job;
+	return -1;
+}
+
+void
+task_help_made(const TaskHelp *help, int job)
+{
+	char	   *name = first_name(help, job);
+
+	(void) make_mark(help, name, MADE_SUFFIX);
+	free(name);
+}
+
+void
+task_help_leave(const TaskHelp *help, int job, bool failed)
+{
+	char	   *name = first_name(help, job);
+	char	   *path = psprintf("%s/%s" CLAIM_SUFFIX, help->plan.directory, name);
+
+	if (failed)
+		(void) make_mark(help, name, FAILED_SUFFIX);
+	if (help->run->plan->queue->jobs[job].task != help->task)
+		(void) unlink(path);
+	free(path);
+	free(name);
+}
+
+/* ----------
+ * Jobs of its own
+ * ----------
+ */
+
+/* Of all files of an attempt. */
+static uint64
+attempt_bytes(const TaskListing *plan, const char *attempt)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < plan->n; i++)
+	{
+		char	   *path;
+		struct stat st;
+
+		if (!ends_with(plan->names[i], attempt, strlen(attempt)))
+			continue;
+		path = psprintf("%s/%s", plan->directory, plan->names[i]);
+		if (lstat(path, &st) == 0)
+			bytes += st.st_size;
+		free(path);
+	}
+	return bytes;
+}
+
+/* Of those attempts that have a file of this name. */
+static uint64
+bytes_beside(const TaskListing *plan, const char *name)
+{
+	char	   *begin = psprintf("%s.", name);
+	uint64		bytes = 0;
+
+	for (int i = find_name(plan, begin);
+		 i < plan->n && begins_with(plan->names[i], begin); i++)
+		bytes += attempt_bytes(plan, plan->names[i] + strlen(begin));
+	free(begin);
+	return bytes;
+}
+
+/*
+ * Has whoever helps made it?  What an attempt before this one found made and
+ * is not in the archive by now, nobody was told of.
+ */
+static bool
+is_made(const TaskHelp *help, const char *name)
+{
+	char	   *mark = psprintf("%s" MADE_SUFFIX, name);
+	bool		made = is_in(&help->plan, mark, "") &&
+		!has_name(&help->before, mark);
+
+	free(mark);
+	return made || is_in(&help->archive, name, "");
+}
+
+bool
+task_help_comes(TaskHelp *help, int job)
+{
+	char	   *name = first_name(help, job);
+	uint64		bytes = 0;
+	int64		changed_at = clock_monotonic_ms();
+	bool		made = false;
+
+	for (int n_looks = 0; is_in(&help->plan, name, CLAIM_SUFFIX) &&
+		 !(made = is_made(help, name)) &&
+		 clock_monotonic_ms() - changed_at < PATIENCE_MS; n_looks++)
+	{
+		if (n_looks % LOOKS_FOR_BYTES == 0)
+		{
+			uint64		bytes_before = bytes;
+
+			read_listing(&help->plan);
+			bytes = bytes_beside(&help->plan, name);
+			if (bytes != bytes_before)
+				changed_at = clock_monotonic_ms();
+		}
+		pg_usleep(LOOK_MS * 1000L);
+		look_anew(&help->plan);
+		look_anew(&help->archive);
+	}
+	free(name);
+	return made;
+}
