@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use JSON::PP qw(decode_json);
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump nothing_remains_ok wait_until
@@ -127,14 +128,34 @@ SH
 	archive_ok($dump, 'a disk full', qr/could not write file ".*": File too large.*tasks to be run again: 0; /s);
 }
 
-# ---- a table that no task can lock is read by the leader
+# ---- a table that no task can lock is read by the leader, though an attempt has told of
+# another one that is read with it
 
+# An attempt that tells of this table, without its rows.
+sub forge_file
 {
+	my ($directory, $name) = @_;
+	my $plan = decode_json(slurp_file("$directory/plan.json"));
+	my ($no) = grep { $plan->{tables}[ $plan->{files}[$_]{table} ]{name} eq $name } 0 .. $#{ $plan->{files} };
+	my @files = map { "$directory/$_" } "$plan->{files}[$no]{id}.dat.1.other.1.0", '1.other.1.0.results';
+	append_to_file($files[0], 'x');
+	append_to_file($files[1], qq({"is": "run", "run": "$plan->{run}", "checksum": ""}\n{"is": "file", "number": $no, "stored_bytes": 1, "checksum": ""}\n));
+	chmod 0600, @files;
+	return;
+}
+
+foreach my $told (0, 1)
+{
+	my ($begun, $go) = (new_path('begun'), new_path('go'));
 	my $psql = "psql -XqAt -d '" . $node->connstr('gated') =~ s/'/'\\''/gr . "' -c";
-	my $dump = gated_tasks(0, <<"SH");
+	my $dump = gated_tasks(0, <<"SH", '-Z0');
 $psql 'BEGIN; LOCK TABLE after_it IN ACCESS EXCLUSIVE MODE; ROLLBACK' &
 until [ "\$($psql "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'")" = 1 ]; do sleep 0.1; done
+touch '$begun'; until [ -e '$go' ]; do sleep 0.1; done
 SH
+	wait_in_run($dump, 'somebody waits for a lock', sub { return -e $begun });
+	forge_file("$dump->{dir}/plan.tmp", 'public.before_it') if $told;
+	append_to_file($go, '');
 	open_gate();
 	archive_ok($dump, 'a lock that is waited for',
 		qr/is left to the leader: .*no worker can lock table public\.after_it: it is read in the leader's session/s);

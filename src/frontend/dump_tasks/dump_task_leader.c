@@ -80,6 +80,19 @@ attend(void *arg)
  * All of it
  * ----------
  */
+
+/* Has an attempt told of a part of it? */
+static bool
+is_partly_done(const Run *run, const Job *job)
+{
+	const FileResult *result;
+
+	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
+		if (result->done)
+			return true;
+	return false;
+}
+
 void
 dump_task_leader_read(Source *source, const TaskLeader *tasks,
 					  const WorkerTask *own)
@@ -90,8 +103,13 @@ dump_task_leader_read(Source *source, const TaskLeader *tasks,
 	task_leader_run(tasks);
 	/* tables that no task could lock: the leader has all locks */
 	for (int i = 0; i < run->plan->queue->n_jobs; i++)
-		if (!task_gather_job_is_done(tasks->gather, i))
-			leader_do(source, own, i);
+	{
+		if (task_gather_job_is_done(tasks->gather, i))
+			continue;
+		if (is_partly_done(run, &run->plan->queue->jobs[i]))
+			own->reset(own->arg, i);
+		leader_do(source, own, i);
+	}
 }
 
 void
