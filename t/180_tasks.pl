@@ -8,12 +8,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_in_run);
+use Pardump::Background qw(start_dump end_dump wait_in_run children);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok
   value listing);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_when_restored_ok);
-use Pardump::Gate qw(hold_gates hold close_gate open_gate);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use Pardump::Manifest qw(read_manifest);
 use Pardump::Tasks qw(runner all_tasks archive_made_ok);
 use PostgreSQL::Test::Utils;
@@ -135,6 +135,53 @@ foreach my $begun (1, 0)
 	hold();
 }
 
+# ---- a task that comes to a job which another one does waits for it; if that has died,
+# it does the job itself; a job at which its own task has failed nobody else tries
+
+foreach my $dies (0, 1)
+{
+	my $what = $dies ? 'a helper that is killed' : 'a helper that is waited for';
+	my ($log, $seen, $helper) = map { new_path($_) } 'log', 'seen', 'helper';
+	hold_gates($node, 'shares');
+	close_gate($_) foreach 42, 43;
+	my $dump = start_dump($node->connstr('shares'), '--tasks=2', '-Z0', "--log-json=$log", '--where=held_0:pg_advisory_lock_shared(42) IS NOT NULL',
+		'--where=of_both_7:pg_advisory_lock_shared(43) IS NOT NULL',
+		runner(<<"SH", 1));
+one 0 & until ls "\${PLAN%/*}" | grep -q "^0[.].*results"; do sleep 0.1; done
+(task 1) & echo \$! >'$helper'; wait \$!; rc=\$?; wait; ls "\${PLAN%/*}" "\${PLAN%/*}/.." >'$seen'; exit \$rc
+SH
+	wait_at_gate($node, $dump, 2);
+	hold('SELECT pg_advisory_unlock(42)');
+	wait_in_run($dump, "$what: all but one is in the archive", sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == 9; });
+	if ($dies)
+	{
+		my $pid = slurp_file($helper) + 0;
+		my ($backend) = at_gate($node);
+		kill KILL => $pid, children($pid);
+		wait_in_run($dump, "$what: its own task is at it", sub { return grep { $_ != $backend } at_gate($node) });
+	}
+	open_gate();
+	is(end_dump($dump), 0, "$what: exit code");
+	like($dump->{err}, $dies ? qr/^(?:Killed\n)?pg_pardump: warning: the command ended with exit code 137, but no files are missing\n$/ : qr/^$/, "$what: what it says");
+	my %names;
+	$names{$_}++ foreach slurp_file($seen) =~ /^(\d+)[.]dat(?![^\n]*[.](?:helped|made)$)/mg;
+	is(join(' ', sort values %names), $dies ? '1 1 1 1 1 1 1 1 1 2' : '1 1 1 1 1 1 1 1 1 1', "$what: how often each file was begun");
+	same_when_restored_ok($node, $dump->{dir}, fingerprint($node, 'shares'), $what);
+	hold();
+}
+{
+	my $what = 'a job that fails';
+	hold_gates($node, 'shares');
+	close_gate(42);
+	my $dump = start_dump($node->connstr('shares'), '--tasks=2', '-Z0', '--retries=0', '--where=held_0:pg_advisory_lock_shared(42) IS NOT NULL',
+		'--where=of_both_1:length(t) / 0 > 0', runner('one 0 -j2; one 1 -j2', 1));
+	is(end_dump($dump), 1, "$what: exit code");
+	is(scalar(() = $dump->{err} =~ /division by zero/g), 1, "$what: once");
+	like($dump->{err}, qr/and the command ended with exit code 0: files of tasks 0 are missing\n.*Missing: table public\.held_0.*Missing: table public\.of_both_1/s, "$what: what is missing");
+	open_gate();
+	hold();
+}
+
 # ---- a task's settings are the leader's, whatever its host's environment has
 
 make_database($node, 'moments');
@@ -203,6 +250,18 @@ foreach my $task ('2/2', '-1/2', '1', '1/', '0/0', '0/2x', '')
 	like($dump->{err}, qr/error: not all tasks were done, and the command ended with exit code 7: files of tasks 1 are missing\n.*Missing: chunk \d+ of \d+ of table public\.big/,
 		'a task that fails always: message');
 	ok(!-e $dump->{dir}, 'a task that fails always: nothing is left');
+}
+
+# ---- many fail: a message names some, and how many
+
+make_database($node, 'many');
+sql($node, 'many', join '', map { "CREATE TABLE t$_ (t text); ALTER TABLE t$_ ALTER t SET STORAGE EXTERNAL; INSERT INTO t$_ VALUES (repeat('x', 600000));" } 1 .. 24);
+foreach my $many ([ 'exit 7', qr/files of tasks 0-23 are missing/ ],
+	[ 'for i in $(seq 0 2 23); do one $i || exit; done', qr/files of tasks 1,3,5,7,9,11,13,15,17,19 and 2 more are missing/ ])
+{
+	my $dump = start_dump($node->connstr('many'), '--tasks=24', '--retries=0', '-Z0', runner($many->[0]));
+	is(end_dump($dump), 1, 'many that fail: exit code');
+	like($dump->{err}, $many->[1], 'many that fail: message');
 }
 
 done_testing();

@@ -8,8 +8,11 @@
 
 #include "process/task_command.h"
 
-char *
-task_command_list(const bool *wanted, int n_tasks, const char *separator)
+/* So many a message names. */
+#define MOST_RANGES 10
+
+static char *
+list_tasks(const bool *wanted, int n_tasks, const char *separator)
 {
 	PQExpBufferData list;
 
@@ -22,11 +25,43 @@ task_command_list(const bool *wanted, int n_tasks, const char *separator)
 	return list.data;
 }
 
+char *
+task_command_ranges(const bool *wanted, int n_tasks)
+{
+	PQExpBufferData list;
+	int			n_ranges = 0;
+	int			n_rest = 0;
+
+	initPQExpBuffer(&list);
+	for (int i = 0; i < n_tasks; i++)
+	{
+		int			first = i;
+
+		if (!wanted[i])
+			continue;
+		while (i + 1 < n_tasks && wanted[i + 1])
+			i++;
+		if (n_ranges++ >= MOST_RANGES)
+		{
+			n_rest += i + 1 - first;
+			continue;
+		}
+		appendPQExpBuffer(&list, "%s%d", list.len > 0 ? "," : "", first);
+		if (i > first)
+			appendPQExpBuffer(&list, "%c%d", i == first + 1 ? ',' : '-', i);
+	}
+	if (n_rest > 0)
+		appendPQExpBuffer(&list, " and %d more", n_rest);
+	if (PQExpBufferDataBroken(list))
+		pg_fatal("out of memory");
+	return list.data;
+}
+
 static void
 append_list(PQExpBuffer command, const bool *wanted, int n_tasks,
 			const char *separator)
 {
-	char	   *list = task_command_list(wanted, n_tasks, separator);
+	char	   *list = list_tasks(wanted, n_tasks, separator);
 
 	appendPQExpBufferStr(command, list);
 	free(list);

@@ -16,8 +16,10 @@
 extern char *task_command(const char *pattern, const char *plan_path,
 						  int n_tasks, const bool *wanted);
 
-/* The numbers of these tasks; owned. */
-extern char *task_command_list(const bool *wanted, int n_tasks,
-							   const char *separator);
+/*
+ * The numbers of these tasks for a message, neighbours as "0-4095"; of many
+ * ranges the first, and how many tasks there are more.  Owned.
+ */
+extern char *task_command_ranges(const bool *wanted, int n_tasks);
 
 #endif							/* TASK_COMMAND_H */

@@ -62,8 +62,8 @@ describe_end(int status)
 	return psprintf("ended with exit code %d", WEXITSTATUS(status));
 }
 
-/* Run the command for these tasks; returns how it ended, owned. */
-static char *
+/* Run the command for these tasks; how it ended, as waitpid() has it. */
+static int
 run_command(const TaskLeader *leader, const bool *wanted)
 {
 	const Options *options = leader->gather->run->options;
@@ -90,7 +90,7 @@ run_command(const TaskLeader *leader, const bool *wanted)
 	leader->ended(leader->arg);
 	task_gather_command_ended(leader->gather);
 	free(command);
-	return describe_end(status);
+	return status;
 }
 
 /* ----------
@@ -118,7 +118,7 @@ fail(const TaskLeader *leader, const bool *missing, const char *end)
 
 	pg_log_error("not all tasks were done, and the command %s: %s of tasks %s are missing",
 				 end, leader->what,
-				 task_command_list(missing, (int) options->tasks, ","));
+				 task_command_ranges(missing, (int) options->tasks));
 	for (int i = 0; i < gather->n_jobs; i++)
 		if (is_missing(leader, i) && n++ < MOST_NAMED)
 			pg_log_error_detail("Missing: %s.",
@@ -161,18 +161,27 @@ task_leader_run(const TaskLeader *leader)
 
 	while (find_missing(leader, missing))
 	{
+		int			status;
 		char	   *end;
 
 		while (retry.n > 0 && !retry_is_due(&retry))
 			attend(leader, &n_looks);
-		end = run_command(leader, missing);
+		status = run_command(leader, missing);
+		end = describe_end(status);
 		if (!find_missing(leader, missing))
+		{
+			/* what the command runs, or where, wants to be looked at */
+			if (status != 0)
+				pg_log_warning("the command %s, but no %s are missing",
+							   end, leader->what);
+			free(end);
 			break;
+		}
 		if (retry.n == (int) options->retries)
 			fail(leader, missing, end);
 		(void) retry_later(&retry);
 		pg_log_warning("the command %s; tasks to be run again: %s; retry %d of %d",
-					   end, task_command_list(missing, (int) options->tasks, ","),
+					   end, task_command_ranges(missing, (int) options->tasks),
 					   retry.n, (int) options->retries);
 		free(end);
 	}
