@@ -15,7 +15,7 @@ use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_copy run_copy sessions_left no_temp_files_ok);
 use Pardump::ForgedPlan qw(forged_plans_refused_ok plan_refused_ok);
 use Pardump::Gate qw(gated_rows_sql hold_gates close_gate open_gate at_gate wait_at_gate);
-use Pardump::Tasks qw(side_by_side task_pid last_task are_gone wait_for_second_attempt end_leaders_sessions);
+use Pardump::Tasks qw(side_by_side task_pid last_task forge_log forged_log_not_called_ok are_gone wait_for_second_attempt end_leaders_sessions);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -309,19 +309,8 @@ SH
 
 	# what has the log's name is not believed, nor called: another role may have made it
 	my ($attempt) = $text =~ /"attempt": (\d+)/;
-	sql($target, 'postgres', 'CREATE ROLE mallory');
-	sql($target, 'postgres', 'CREATE DATABASE evil OWNER mallory TEMPLATE template0');
-	sql($target, 'evil', <<"SQL");
-SET ROLE mallory;
-CREATE SCHEMA pardump_restore;
-CREATE SEQUENCE pardump_restore.caught;
-CREATE FUNCTION pardump_restore.catch() RETURNS int LANGUAGE plpgsql AS \$\$BEGIN
-	PERFORM pg_catalog.nextval('pardump_restore.caught');
-	RETURN $attempt; END\$\$;
-CREATE VIEW pardump_restore.run AS SELECT pardump_restore.catch() AS attempt;
-CREATE TABLE pardump_restore.done (name text PRIMARY KEY, attempt int, errors int);
-CREATE TABLE pardump_restore.done_unlogged (name text PRIMARY KEY, attempt int, errors int);
-SQL
+	sql($target, 'postgres', 'CREATE DATABASE evil TEMPLATE template0');
+	forge_log($target, 'evil', $attempt);
 	my $elsewhere = $text;
 	$in_target->(sub { s/("database": ")[^"]*/${1}evil/ }) foreach $elsewhere;
 	my $forged = new_path('evil.json');
@@ -329,7 +318,7 @@ SQL
 	chmod 0600, $forged;
 	plan_refused_ok('pg_pardump', '0/3', 'a log of another role', $forged,
 		qr/schema pardump_restore on the target is not the run's any more/, '--target=' . $target->connstr('evil'));
-	is(value($target, 'evil', 'SELECT is_called FROM pardump_restore.caught'), 'f', 'a log of another role: nothing of it is called');
+	forged_log_not_called_ok($target, 'evil');
 	sql($target, 'postgres', 'DROP DATABASE evil');
 	my ($rc) = run_program('pg_pardump', "--plan=$plan", '--task=0/3', '--target=host=127.0.0.1 port=1');
 	is($rc, 75, 'a target that cannot be reached: another exit code');

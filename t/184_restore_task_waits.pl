@@ -10,11 +10,11 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_in_run wait_until terminate children);
-use Pardump::Cluster qw(new_path start_psql sql value);
+use Pardump::Cluster qw(new_path start_psql value);
 use Pardump::Copy qw(start_load sessions_left);
 use Pardump::Gate qw(open_gate at_gate);
 use Pardump::GatedRestore qw(start_gated gated_tasks begin_gated_restore gated_archive gated_database restored_ok);
-use Pardump::Tasks qw(restore_runner last_task task_pid);
+use Pardump::Tasks qw(restore_runner last_task task_pid forge_log forged_log_not_called_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -139,25 +139,11 @@ foreach my $fault (
 	my $attempt = value($node, $db, 'SELECT attempt FROM pardump_restore.run');
 	kill STOP => $run->{pid};
 	terminate($node, sessions_that("datname = '$db' AND application_name LIKE 'pg_par%'"));
-	sql($node, $db, <<"SQL");
-DROP SCHEMA pardump_restore CASCADE;
-CREATE ROLE mallory;
-GRANT CREATE ON DATABASE $db TO mallory;
-SET ROLE mallory;
-CREATE SCHEMA pardump_restore;
-CREATE SEQUENCE pardump_restore.caught;
-CREATE FUNCTION pardump_restore.catch() RETURNS int LANGUAGE plpgsql AS \$\$BEGIN
-	PERFORM pg_catalog.nextval('pardump_restore.caught');
-	RETURN $attempt; END\$\$;
-CREATE VIEW pardump_restore.running AS SELECT;
-CREATE VIEW pardump_restore.run AS SELECT pardump_restore.catch() AS attempt;
-CREATE TABLE pardump_restore.done (name text PRIMARY KEY, attempt int, errors int);
-CREATE TABLE pardump_restore.done_unlogged (name text PRIMARY KEY, attempt int, errors int);
-SQL
+	forge_log($node, $db, $attempt);
 	kill CONT => $run->{pid};
 	is(end_dump($run), 1, 'a log of another role: exit code');
 	like($run->{err}, qr/error: schema pardump_restore on the target is not the run's any more/, 'a log of another role: message');
-	is(value($node, $db, 'SELECT is_called FROM pardump_restore.caught'), 'f', 'a log of another role: nothing of it is called');
+	forged_log_not_called_ok($node, $db);
 	append_to_file($go, '');
 	open_gate();
 }

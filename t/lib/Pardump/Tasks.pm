@@ -18,7 +18,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(make_tasks runner restore_runner all_tasks liar side_by_side task_pid last_task
-  archive_made_ok are_gone wait_for_second_attempt end_leaders_sessions recipe);
+  archive_made_ok forge_log forged_log_not_called_ok are_gone wait_for_second_attempt end_leaders_sessions recipe);
 
 my $pids;
 
@@ -125,6 +125,36 @@ sub archive_made_ok
 	like($dump->{err}, $words // qr/^$/, "$what: what it says");
 	ok(-f "$dump->{dir}/toc.dat", "$what: an archive")
 	  and same_when_restored_ok($node, $dump->{dir}, $want, $what);
+	return;
+}
+
+# In the place of a run's log, with this attempt, another role puts a schema of its own,
+# which tells whether anything of it is called.
+sub forge_log
+{
+	my ($target, $db, $attempt) = @_;
+	sql($target, $db, <<"SQL");
+DROP SCHEMA IF EXISTS pardump_restore CASCADE;
+CREATE ROLE mallory;
+GRANT CREATE ON DATABASE $db TO mallory;
+SET ROLE mallory;
+CREATE SCHEMA pardump_restore;
+CREATE SEQUENCE pardump_restore.caught;
+CREATE FUNCTION pardump_restore.catch() RETURNS int LANGUAGE plpgsql AS \$\$BEGIN
+	PERFORM pg_catalog.nextval('pardump_restore.caught');
+	RETURN $attempt; END\$\$;
+CREATE VIEW pardump_restore.running AS SELECT;
+CREATE VIEW pardump_restore.run AS SELECT pardump_restore.catch() AS attempt;
+CREATE TABLE pardump_restore.done (name text PRIMARY KEY, attempt int, errors int);
+CREATE TABLE pardump_restore.done_unlogged (name text PRIMARY KEY, attempt int, errors int);
+SQL
+	return;
+}
+
+sub forged_log_not_called_ok
+{
+	my ($target, $db) = @_;
+	is(value($target, $db, 'SELECT is_called FROM pardump_restore.caught'), 'f', 'a log of another role: nothing of it is called');
 	return;
 }
 
