@@ -117,21 +117,26 @@ archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 make_database($node, 'shares');
 sql($node, 'shares', join '', map { "CREATE TABLE $_ (t text); ALTER TABLE $_ ALTER t SET STORAGE EXTERNAL;" .
 	  "INSERT INTO $_ VALUES (repeat('x', " . (/held/ ? 3000000 : 600000) . "));" } 'held_0', 'held_1', map { "of_both_$_" } 1 .. 8);
-foreach my $begun (1, 0)
+make_database($node, 'batches');
+sql($node, 'batches', join '', map { sprintf "CREATE TABLE b_%1\$02d (t text); ALTER TABLE b_%1\$02d ALTER t SET STORAGE EXTERNAL;" .
+	  "INSERT INTO b_%1\$02d VALUES (repeat('x', 300000));", $_ } 1 .. 24);
+foreach my $how ([ 'a task beside one that is held', 'shares', 'held_0', '2 8' ], [ 'a task beside one that is held at a job of three files', 'batches', 'b_03', '6 18' ],
+	[ 'a task before another has begun', 'shares', 'held_0', '5 5' ])
 {
-	my $what = $begun ? 'a task beside one that is held' : 'a task before another has begun';
+	my ($what, $db, $table, $shares) = @$how;
+	my $begun = $what =~ /beside/;
 	my $log = new_path('log');
-	hold_gates($node, 'shares');
+	hold_gates($node, $db);
 	close_gate(42) if $begun;
-	my $dump = start_dump($node->connstr('shares'), '--tasks=2', '-Z0', "--log-json=$log", '--where=held_0:pg_advisory_lock_shared(42) IS NOT NULL',
+	my $dump = start_dump($node->connstr($db), '--tasks=2', '-Z0', "--log-json=$log", "--where=$table:pg_advisory_lock_shared(42) IS NOT NULL",
 		runner($begun ? 'one 0 & until ls "${PLAN%/*}" | grep -q "^0[.].*results"; do sleep 0.1; done; one 1; wait' : 'one 1; one 0', 1));
-	wait_in_run($dump, 'all but what is held, and the next, is in the archive', sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == 8; }) if $begun;
+	wait_in_run($dump, 'all but what is held, and the next, is in the archive', sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == $shares =~ s/.* //r; }) if $begun;
 	open_gate();
 	is(end_dump($dump) . $dump->{err}, '0', "$what: exit code");
 	my %rows = (0 => 0, 1 => 0);
 	$rows{$_}++ foreach map { /"worker": ?(\d+)/ } slurp_file($log) =~ /"chunk_end".*/g;
-	is("$rows{0} $rows{1}", $begun ? '2 8' : '5 5', "$what: who has done how many");
-	same_when_restored_ok($node, $dump->{dir}, fingerprint($node, 'shares'), $what);
+	is("$rows{0} $rows{1}", $shares, "$what: who has done how many");
+	same_when_restored_ok($node, $dump->{dir}, fingerprint($node, $db), $what);
 	hold();
 }
 

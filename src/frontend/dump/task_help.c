@@ -129,17 +129,12 @@ ends_with(const char *name, const char *end, size_t len)
 	return name_len >= len && strncmp(name + name_len - len, end, len) == 0;
 }
 
-/* Files of the attempt of this name, each of which has it as its suffix. */
-static int
-count_files(const TaskListing *listing, const char *attempt, size_t len)
+static bool
+has_beginning(const TaskListing *listing, const char *begin)
 {
-	int			n = 0;
+	int			i = find_name(listing, begin);
 
-	for (int i = 0; i < listing->n; i++)
-		if (strlen(listing->names[i]) > len &&
-			ends_with(listing->names[i], attempt, len))
-			n++;
-	return n;
+	return i < listing->n && begins_with(listing->names[i], begin);
 }
 
 /*
@@ -205,24 +200,38 @@ first_name(const TaskHelp *help, int job)
 								 &help->run->plan->queue->jobs[job], 0);
 }
 
-/* With how many files attempts at a task are; -1 if there is none. */
-static int
-count_at_work(const TaskHelp *help, int task)
+static bool
+is_at_work(const TaskHelp *help, int task)
 {
 	const TaskListing *plan = &help->plan;
 	char	   *begin = psprintf("%d.", task);
-	int			n = -1;
+	bool		found = false;
 
 	for (int i = find_name(plan, begin);
-		 i < plan->n && begins_with(plan->names[i], begin); i++)
-	{
-		const char *name = plan->names[i];
-		size_t		suffix_len = strlen(TASK_RESULT_SUFFIX);
-
-		if (ends_with(name, TASK_RESULT_SUFFIX, suffix_len))
-			n = Max(n, 0) + count_files(plan, name, strlen(name) - suffix_len);
-	}
+		 !found && i < plan->n && begins_with(plan->names[i], begin); i++)
+		found = ends_with(plan->names[i], TASK_RESULT_SUFFIX,
+						  strlen(TASK_RESULT_SUFFIX));
 	free(begin);
+	return found;
+}
+
+/* How many jobs of its own are attempts at a task doing now? */
+static int
+count_at_work(const TaskHelp *help, int task)
+{
+	const JobQueue *queue = help->run->plan->queue;
+	int			n = 0;
+
+	for (int i = 0; i < queue->n_jobs; i++)
+		if (queue->jobs[i].task == task)
+		{
+			char	   *name = first_name(help, i);
+			char	   *begin = psprintf("%s.%d.", name, task);
+
+			n += has_beginning(&help->plan, begin);
+			free(begin);
+			free(name);
+		}
 	return n;
 }
 
@@ -232,9 +241,7 @@ is_begun(const TaskHelp *help, int job, bool as_listed)
 {
 	char	   *name = first_name(help, job);
 	char	   *begin = psprintf("%s.", name);
-	int			place = find_name(&help->plan, begin);
-	bool		begun = (place < help->plan.n &&
-						 begins_with(help->plan.names[place], begin)) ||
+	bool		begun = has_beginning(&help->plan, begin) ||
 		has_name(&help->archive, name) ||
 		(!as_listed && is_in(&help->archive, name, ""));
 
@@ -251,21 +258,20 @@ static bool
 is_wanted(const TaskHelp *help, int job, bool as_listed)
 {
 	const Job  *jobs = help->run->plan->queue->jobs;
-	int			at_work;
 	int			left;
 
-	if (is_begun(help, job, as_listed))
+	if (is_begun(help, job, as_listed) ||
+		!is_at_work(help, jobs[job].task))
 		return false;
-	at_work = count_at_work(help, jobs[job].task);
-	left = Max(at_work, 1);
-	for (int i = job - 1; at_work >= 0 && left > 0 && i >= 0; i--)
+	left = Max(count_at_work(help, jobs[job].task), 1);
+	for (int i = job - 1; left > 0 && i >= 0; i--)
 		if (jobs[i].task == jobs[job].task)
 		{
 			if (is_begun(help, i, as_listed))
 				return false;
 			left--;
 		}
-	return at_work >= 0 && left == 0;
+	return left == 0;
 }
 
 /* What listings say is cheap to ask, and may be old. */
