@@ -15,8 +15,18 @@
 #include "basebackup/backup_pool.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/backup_server.h"
+#include "process/this_program.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
+#include "session/connection.h"
+#include "session/session.h"
+#include "source/worker_care.h"
+
+/* How long the answer to a question about workers may take. */
+#define ANSWER_MS 15000
+
+/* Nobody waits in the server for a lock (table_lock.c:try_lock()). */
+#define NO_LOCK_WAIT PG_INT32_MAX
 
 /* A pool that runs; the last four members are a worker's own. */
 typedef struct BackupPool
@@ -26,6 +36,9 @@ typedef struct BackupPool
 	BackupMeanwhile meanwhile;
 	uint64		bytes;			/* of all pieces */
 	double		begun;			/* as of run_clock_seconds() */
+	SnapshotHolder *holders;	/* by worker; they have no snapshots */
+	WorkerCare *care;
+	int			n_unanswered;	/* questions about workers, in a row */
 	int			worker;
 	PGconn	   *conn;
 	PageCheck  *check;
@@ -65,9 +78,11 @@ start_worker(void *arg, int no)
 	const Backup *backup = pool->backup;
 
 	backup_server_close_sockets(backup);
+	snapshot_holder_start(&pool->holders[no]);
 	pool->worker = no;
 	pool->conn = backup_server_connect(backup);
 	interrupt_set_connection(pool->conn);
+	snapshot_holder_connected(&pool->holders[no], pool->conn);
 	if (backup->extension->missing == NULL)
 		backup_call_begin(backup, pool->conn);
 	if (checks_pages(backup))
@@ -148,6 +163,54 @@ reset_job(void *arg, int job)
 	free(what);
 }
 
+/* A PQnoticeProcessor. */
+static void
+ignore_notice(void *arg, const char *message)
+{
+}
+
+/*
+ * A CareLook, in a session of its own: an error would cost the leader's its
+ * slot.  A server that cannot be asked is waited for as often as a connection
+ * is retried.
+ */
+static PGresult *
+look(void *arg, int server, const char *query, bool silently)
+{
+	BackupPool *pool = arg;
+	PGconn	   *conn = connection_try_peer(pool->backup->address,
+										   this_program_name());
+	PGresult   *res = NULL;
+
+	if (silently)
+		PQsetNoticeProcessor(conn, ignore_notice, NULL);
+	if (PQstatus(conn) == CONNECTION_OK)
+		res = session_exec_within(conn, query, ANSWER_MS);
+	PQfinish(conn);
+	interrupt_check();
+	if (res)
+		pool->n_unanswered = 0;
+	else if (pool->n_unanswered++ >= (int) pool->backup->options->retries)
+		pg_fatal("the server has sent a worker nothing for --stall-timeout, and cannot be asked what its session does");
+	return res;
+}
+
+static void
+worker_begins(void *arg, int worker)
+{
+	const BackupPool *pool = arg;
+
+	snapshot_holder_begin(&pool->holders[worker], 0);
+}
+
+static void
+worker_is_gone(void *arg, int worker)
+{
+	const BackupPool *pool = arg;
+
+	pool->holders[worker].running = false;
+}
+
 static int
 watch_leader(void *arg)
 {
@@ -166,6 +229,10 @@ attend(void *arg, bool all_done)
 	if (pool->meanwhile)
 		pool->meanwhile(pool->backup);
 	progress_tick();
+	/* they are to leave now, one that is stopped, too */
+	if (all_done)
+		snapshot_holders_wake(pool->holders, pool->backup->options->jobs);
+	worker_care_look(pool->care);
 	return true;
 }
 
@@ -203,6 +270,7 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.meanwhile = meanwhile,
 		.bytes = backup->list->total_bytes,
 		.begun = run_clock_seconds(),
+		.holders = snapshot_holders_new(backup->options->jobs),
 	};
 	PoolWatch	watch = worker_pool_no_watch;
 	WorkerTask	task = {
@@ -217,7 +285,11 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 		.reset = reset_job,
 	};
 
+	pool.care = worker_care_new(backup->options, pool.holders, NO_LOCK_WAIT,
+								look, &pool);
 	watch.arg = &pool;
+	watch.begins = worker_begins;
+	watch.is_gone = worker_is_gone;
 	watch.watch_fd = watch_leader;
 	watch.attend = attend;
 	progress_stage(compose, &pool);

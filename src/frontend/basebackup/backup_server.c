@@ -19,6 +19,7 @@
 #include "session/connection.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
+#include "source/leader_watchdog.h"
 #include "stream/hex.h"
 
 /* pg_start_backup() was renamed pg_backup_start() */
@@ -150,9 +151,10 @@ backup_server_open(Backup *backup, const char *progname)
 	backup->server.version =
 		pg_strdup(PQparameterStatus(backup->conn, "server_version"));
 	backup->server.major = PQserverVersion(backup->conn) / 10000;
+	backup->address = peer_address_new(backup->conn, false);
+	leader_watchdog_watch(backup->conn, backup->address, options);
 	set_up(backup->conn, options);
 	session_command(backup->conn, "SET client_min_messages = warning");
-	backup->address = peer_address_new(backup->conn, false);
 	ask_facts(backup);
 	if (backup->server.has_checksums && !options->no_verify_checksums &&
 		backup->server.block_size != BLCKSZ)
@@ -171,12 +173,11 @@ check_standby(const Backup *backup, bool is_standby)
 		pg_fatal("the standby was promoted during the backup");
 }
 
-PGconn *
-backup_server_connect(const Backup *backup)
+/* On the same server as the first one. */
+static void
+begin_session(const Backup *backup, PGconn *conn)
 {
 	const BackupServer *server = &backup->server;
-	PGconn	   *conn = connection_open_peer(backup->address,
-											this_program_name());
 	PGresult   *res;
 
 	set_up(conn, backup->options);
@@ -186,6 +187,26 @@ backup_server_connect(const Backup *backup)
 		pg_fatal("a connection leads to another server than the first one, or it was restarted");
 	check_standby(backup, get_bool(res, 2));
 	PQclear(res);
+}
+
+PGconn *
+backup_server_connect(const Backup *backup)
+{
+	PGconn	   *conn = connection_open_peer(backup->address,
+											this_program_name());
+
+	begin_session(backup, conn);
+	return conn;
+}
+
+PGconn *
+backup_server_connect_too(const Backup *backup)
+{
+	PGconn	   *conn = connection_open_peer(backup->address,
+											this_program_name());
+
+	leader_watchdog_watch(conn, backup->address, backup->options);
+	begin_session(backup, conn);
 	return conn;
 }
 
@@ -230,7 +251,7 @@ make_slot(Backup *backup)
 	char	   *sql;
 
 	backup->slot_conn = slots_may_not_idle(backup->conn) ?
-		backup_server_connect(backup) : backup->conn;
+		backup_server_connect_too(backup) : backup->conn;
 	/* what a signal cancels is the leader's statement */
 	interrupt_set_connection(backup->conn);
 	sql = psprintf("SELECT pg_catalog.pg_create_physical_replication_slot('%s', true, true)",

@@ -20,6 +20,9 @@ extern void backup_server_open(Backup *backup, const char *progname);
  */
 extern PGconn *backup_server_connect(const Backup *backup);
 
+/* The same for the leader, whose waits are watched there, too. */
+extern PGconn *backup_server_connect_too(const Backup *backup);
+
 /*
  * Begin the backup, for which the server waits for a checkpoint; but first
  * make the slot that keeps its log.  Both end with the session.

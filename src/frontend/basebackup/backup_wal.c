@@ -12,6 +12,7 @@
 #include "basebackup/backup_server.h"
 #include "basebackup/backup_wal.h"
 #include "session/session.h"
+#include "source/leader_watchdog.h"
 
 #define ASK_SECONDS 1.0
 
@@ -126,6 +127,7 @@ read_piece(WalFollower *follower)
 {
 	const Backup *one = &follower->one;
 
+	leader_watchdog_watch_rows();
 	backup_read_piece(one, one->conn, NULL, follower->layout,
 					  &one->plan->pieces[follower->piece++]);
 	if (follower->piece < one->plan->n_pieces)

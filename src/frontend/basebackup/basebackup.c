@@ -103,6 +103,7 @@ check_compression(const Backup *backup)
 
 /* That waits for its server: whoever watches is told of the session only. */
 static Backup *waiting;
+static SessionWaitWatch other_watch;
 
 /* The server takes its time for a statement, and says nothing meanwhile. */
 static void
@@ -110,19 +111,21 @@ watch_wait(PGconn *conn, bool came, int64 *since)
 {
 	progress_tick();
 	backup_server_use_slot(waiting);
+	if (other_watch)
+		other_watch(conn, came, since);
 }
 
 static void
 begin_wait(Backup *backup)
 {
 	waiting = backup;
-	session_wait_set_watch(watch_wait);
+	other_watch = session_wait_set_watch(watch_wait);
 }
 
 static void
 end_wait(void)
 {
-	session_wait_set_watch(NULL);
+	(void) session_wait_set_watch(other_watch);
 }
 
 /*
@@ -132,7 +135,7 @@ end_wait(void)
 static BackupList *
 list_files(const Backup *backup)
 {
-	PGconn	   *conn = backup_server_connect(backup);
+	PGconn	   *conn = backup_server_connect_too(backup);
 	BackupList *list;
 
 	interrupt_set_connection(conn);

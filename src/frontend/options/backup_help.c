@@ -53,6 +53,8 @@ static const char general_options[] =
 "  --no-verify-checksums        do not verify checksums\n"
 "  --retries=NUM                read anew so often what a lost connection\n"
 "                               interrupted (default: 5)\n"
+"  --stall-timeout=SECONDS      replace a connection after so long a silence of a\n"
+"                               server (default: 60, 0: never)\n"
 "  --sync-method=METHOD         set method for syncing files to disk: fsync or syncfs\n"
 "  -?, --help                   show this help, then exit\n";
 

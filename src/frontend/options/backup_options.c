@@ -69,6 +69,7 @@ static const StockOption backup_options[] = {
 	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}},
 	{{"report", OPTION_TEXT, MEMBER(report)}},
 	{{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}},
+	{{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400}},
 };
 
 #define N_OPTIONS ((int) lengthof(backup_options))
@@ -319,6 +320,7 @@ backup_options_parse(int argc, char **argv)
 	options->backup = true;
 	options->jobs = 1;
 	options->retries = 5;
+	options->stall_timeout = 60;
 	options->wal_method = BACKUP_WAL_STREAM;
 	options->sync_method = SYNC_FSYNC;
 	options->label = "pg_parbasebackup base backup";

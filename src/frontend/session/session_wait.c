@@ -48,10 +48,13 @@ session_wait_begin_worker(WaitCount *count)
 	signal(SIGUSR1, handle_stall);
 }
 
-void
+SessionWaitWatch
 session_wait_set_watch(SessionWaitWatch watch)
 {
+	SessionWaitWatch before = state.watch;
+
 	state.watch = watch;
+	return before;
 }
 
 void

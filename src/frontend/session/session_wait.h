@@ -31,8 +31,8 @@ extern void session_wait_begin_worker(WaitCount *count);
  */
 typedef void (*SessionWaitWatch) (PGconn *conn, bool came, int64 *since);
 
-/* From now on it is called so; NULL: no more. */
-extern void session_wait_set_watch(SessionWaitWatch watch);
+/* From now on it is called so; NULL: no more.  Returns what was before. */
+extern SessionWaitWatch session_wait_set_watch(SessionWaitWatch watch);
 
 /*
  * The same for rows of COPY, but that workers begin without it, and it keeps

@@ -119,7 +119,7 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 		!PQsetInstanceData(conn, ignore_event, session) ||
 		PQsetnonblocking(conn, true) != 0)
 		pg_fatal("out of memory");
-	session_wait_set_watch(check_silence);
+	(void) session_wait_set_watch(check_silence);
 }
 
 static void

@@ -36,14 +36,21 @@ snapshot_holder_start(SnapshotHolder *holder)
 }
 
 void
-snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,
-					 const char *snapshot, const char *identity)
+snapshot_holder_connected(SnapshotHolder *holder, PGconn *conn)
 {
 	PGresult   *res = session_query(conn, session_backend_query);
-	char	   *name;
 
 	holder->backend = atoi(PQgetvalue(res, 0, 0));
 	PQclear(res);
+}
+
+void
+snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,
+					 const char *snapshot, const char *identity)
+{
+	char	   *name;
+
+	snapshot_holder_connected(holder, conn);
 	snapshot_begin_worker(conn, snapshot, identity);
 	name = snapshot_export(conn);
 	strlcpy(holder->name, name, sizeof(holder->name));

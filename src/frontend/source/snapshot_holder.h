@@ -36,8 +36,11 @@ extern void snapshot_holder_begin(SnapshotHolder *holder, int server);
 /* In that process, at first: let the leader see its waits for the server. */
 extern void snapshot_holder_start(SnapshotHolder *holder);
 
+/* In a worker, once it has a session: let the leader know its backend. */
+extern void snapshot_holder_connected(SnapshotHolder *holder, PGconn *conn);
+
 /*
- * In a worker, once it has a session: begin its transaction in the snapshot
+ * The same, and begin its transaction in the snapshot
  * (see snapshot_begin_worker()), and offer that to others.
  */
 extern void snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,

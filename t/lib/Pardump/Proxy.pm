@@ -25,9 +25,9 @@ my @relays;
 my $owner = $$;
 END { kill KILL => map { -$_ } @relays if $$ == $owner; }
 
-# start_proxy($node, [session, bytes, action], ...): sessions of pg_pardump are
-# counted from 0, the leader's, in the order in which they connect; pg_dump's
-# and those that only cancel are not counted.  Actions: 'cut' closes both sides,
+# start_proxy($node, [session, bytes, action], ...): sessions of pg_pardump, or of
+# pg_parbasebackup, are counted from 0, the leader's, in the order in which they connect;
+# pg_dump's and those that only cancel are not counted.  Actions: 'cut' closes both sides,
 # 'reset' the client's with a reset, 'stall' passes nothing on any more, in
 # neither direction, 'slow' passes on 1 MB a second.  Returns a handle with the
 # "port" on 127.0.0.1.
@@ -194,7 +194,7 @@ sub forward
 			{
 				# the startup packet is the first
 				$end->{peer}{session} = $sessions++
-				  if !$end->{seen}++ && $data =~ /application_name\0pg_pardump\0/;
+				  if !$end->{seen}++ && $data =~ /application_name\0pg_par(?:dump|basebackup)\0/;
 				next;
 			}
 			$end->{got} += $got;
