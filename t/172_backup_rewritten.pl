@@ -1,7 +1,7 @@
 # Files that are written anew between the list and the moment when they are read: what
 # is not in the log, as settings and what is known of replication origins, is in the
 # backup as it is then, whole, and not cut to the length that was listed.  Large files
-# are, too.
+# are, too, also one that is replaced while it is read.
 
 use strict;
 use warnings;
@@ -9,10 +9,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump);
-use Pardump::BaseBackup qw(held_run verify_backup_ok start_backup manifest_files);
+use Pardump::Background qw(end_dump wait_in_run);
+use Pardump::BaseBackup qw(start_run held_run verify_backup_ok start_backup manifest_files);
 use Pardump::Cluster qw(start_cluster run_program new_path pg_major sql value);
-use Pardump::Moment qw(moment_go_on stop_moments);
+use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -60,6 +60,17 @@ sub write_anew
 	return;
 }
 
+# The directory of a run, or what is extracted of its tar files.
+sub extracted
+{
+	my ($run, $what, @options) = @_;
+	return $run->{dir} if $options[0] ne '-Ft';
+	my $dir = new_path('extracted');
+	my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync');
+	is("$rc$err", '0', "$what: extracted");
+	return $dir;
+}
+
 # a worker's first statement; those of files that are read whole
 my @patterns = (qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/, qr/SELECT CASE WHEN s\.size IS NULL/);
 my $n = 0;
@@ -78,13 +89,7 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 		moment_go_on($moments);
 		is(end_dump($run) . $run->{err}, '0', "$what: the backup");
 		stop_moments($moments);
-		my $dir = $run->{dir};
-		if ($try->[0] eq '-Ft')
-		{
-			$dir = new_path('extracted');
-			my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync');
-			is("$rc$err", '0', "$what: extracted");
-		}
+		my $dir = extracted($run, $what, @$try);
 		ok(slurp_file("$dir/$_") eq $want{$_}, "$what: $_ is as it is now") foreach sort keys %want;
 		my $files = manifest_files($dir);
 		is($files->{'more/empty'}{Size}, $longer ? 12 : 0, "$what: the manifest has that size");
@@ -109,6 +114,94 @@ like($run->{err}, qr/lost its connection while reading .*; retry 1 of 5/, 'which
 is(slurp_file("$run->{dir}/$_"), slurp_file("$pgdata/$_"), "$_ is as it is now") foreach $settings, $origins;
 verify_backup_ok($run->{dir}, 'a worker is lost');
 stop_moments($moments);
+
+# ---- a file that is small when it is listed, and has become too long to be read at once
+
+foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', '--no-extension' ], [ '-Ft', '-Z', 'server-lz4' ])
+{
+	my $what = "grown, @$try";
+	append_to_file("$pgdata/more/grows", 'text');
+	($moments, $run) = held_run($node, \@patterns, $what, { pattern => 0, n => 1 }, [], '-j1', '-P', "--report=" . new_path('page'), @$try);
+	replace_file("$pgdata/more/grows", 20 * 1024 * 1024, 'grown');
+	my $size = -s "$pgdata/more/grows";
+	cmp_ok($size, '>', 16 * 1024 * 1024, "$what: it is long");
+	moment_go_on($moments);
+	is(end_dump($run), 0, "$what: exit code");
+	stop_moments($moments);
+	my $dir = extracted($run, $what, @$try);
+	ok(slurp_file("$dir/more/grows") eq slurp_file("$pgdata/more/grows"), "$what: all of it is there");
+	my $files = manifest_files($run->{dir});
+	is($files->{'more/grows'}{Size}, $size, "$what: the manifest has its size");
+	verify_backup_ok($dir, $what);
+	# but for the label, and pg_control
+	my ($told) = $run->{err} =~ /^base backup of (\d+) files/m;
+	is($told, keys(%$files) - 2 - exists $files->{tablespace_map}, "$what: it counts once");
+	unlink "$pgdata/more/grows";
+}
+
+# ---- a large file that is replaced, or goes on, while it is read: the second of its
+# three pieces is asked for
+
+# as long as each other, if the words are
+sub large_file { replace_file("$pgdata/more/large", 10 * 1024 * 1024, $_[0]); return; }
+
+my @large = (qr/COPY.*(?:more\/large'|6d6f72652f6c61726765")/s);
+my $warning = qr/^pg_parbasebackup: warning: file "more\/large" was replaced or removed while it was read: .*\n\z/;
+foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', '--no-extension' ], [ '-Ft', '-Z', 'server-lz4' ])
+{
+	foreach my $change (
+		[ 'replaced', 1, sub { large_file('number') } ],
+		[ 'replaced by a short one', 1, sub { replace_file("$pgdata/more/large", 1600, 'text') } ],
+		[ 'replaced by a long one', 1, sub { replace_file("$pgdata/more/large", 20 * 1024 * 1024, 'figure') } ],
+		[ 'removed', 1, sub { unlink "$pgdata/more/large" } ],
+		[ 'continued', 0, sub { append_to_file("$pgdata/more/large", "more\n" x 1000) } ])
+	{
+		my ($how, $is_other, $do) = @$change;
+		my $what = "$how while it is read, @$try";
+		large_file('letter');
+		# times are told in seconds
+		utime 1, 1, "$pgdata/more/large";
+		my $before = slurp_file("$pgdata/more/large");
+		($moments, $run) = held_run($node, \@large, $what, { pattern => 0, n => 2 }, [], '-j1', @$try);
+		$do->();
+		my $want = !$is_other ? $before : -e "$pgdata/more/large" ? slurp_file("$pgdata/more/large") : undef;
+		moment_go_on($moments);
+		is(end_dump($run), 0, "$what: exit code");
+		stop_moments($moments);
+		my $dir = extracted($run, $what, @$try);
+		if ($is_other && $try->[0] eq '-Ft')
+		{
+			like($run->{err}, $warning, "$what: a warning");
+		}
+		else
+		{
+			is($run->{err}, '', "$what: no warning");
+			my $got = -e "$dir/more/large" ? slurp_file("$dir/more/large") : undef;
+			ok(($got // 'none') eq ($want // 'none'), "$what: one of them is there");
+			is(exists manifest_files($run->{dir})->{'more/large'}, defined $want ? 1 : '', "$what: so says the manifest");
+		}
+		verify_backup_ok($dir, $what);
+	}
+}
+# again and again
+{
+	large_file('number 0');
+	utime 1, 1, "$pgdata/more/large";
+	my $moments = start_moments($node, \@large, map { { pattern => 0, n => $_ } } 2, 5, 8);
+	my $run = start_run($moments, [], '-j1');
+	foreach my $n (1 .. 3)
+	{
+		wait_in_run($run, "the file is read, $n", sub { scalar(my @said = moment_held($moments)) });
+		large_file("number $n");
+		utime $n + 1, $n + 1, "$pgdata/more/large";
+		moment_go_on($moments);
+	}
+	is(end_dump($run), 0, 'replaced again and again: exit code');
+	like($run->{err}, $warning, 'replaced again and again: a warning');
+	verify_backup_ok($run->{dir}, 'replaced again and again');
+	stop_moments($moments);
+}
+unlink "$pgdata/more/large";
 
 # ---- all of a piece of a tar file is gone: it is an empty frame, or nothing
 

@@ -57,6 +57,8 @@ typedef struct BackupForm
 	void		(*sync) (const Backup *backup);
 
 	bool		has_map;		/* of tablespaces: it has no links yet */
+	bool		can_rewrite;	/* a file that another plan has, once
+								 * end_plan() has taken that for vanished */
 } BackupForm;
 
 #endif							/* BACKUP_LAYOUT_H */

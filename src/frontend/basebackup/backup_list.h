@@ -8,7 +8,7 @@
  * links.  What is made after the list, or grows, is in the write-ahead log.
  * Files that are no relation's need not be in that, and may be written anew:
  * small ones are read as they are by then, and large ones come last, and as
- * long as they are by then.
+ * long as they are by then; what is replaced meanwhile is read again.
  */
 #ifndef BACKUP_LIST_H
 #define BACKUP_LIST_H
@@ -62,6 +62,7 @@ typedef struct BackupList
 	int			n_directories;
 	BackupFile *files;
 	int			n_files;
+	int			n_moved;		/* of them, to another list */
 	uint64		total_bytes;
 } BackupList;
 

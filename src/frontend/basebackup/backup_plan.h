@@ -46,7 +46,7 @@ typedef struct BackupPlan
 
 /*
  * Take the large files that are no relation's off the list, for a list of
- * their own, which is to be read last; owned.
+ * their own, which is to be read last, and has room for all others; owned.
  */
 extern BackupList *backup_plan_part_others(BackupList *list);
 

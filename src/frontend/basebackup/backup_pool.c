@@ -28,6 +28,9 @@
 /* Nobody waits in the server for a lock (table_lock.c:try_lock()). */
 #define NO_LOCK_WAIT PG_INT32_MAX
 
+/* How often a file is read again that was replaced while it was read. */
+#define TIMES_AGAIN 2
+
 /* A pool that runs; the last four members are a worker's own. */
 typedef struct BackupPool
 {
@@ -297,4 +300,135 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 					backup->plan->n_pieces);
 	progress_end();
 	backup->form->end_plan(backup);
+}
+
+/* ----------
+ * All of a backup
+ * ----------
+ */
+static void
+run_plan(Backup *backup, const char *what, BackupMeanwhile meanwhile)
+{
+	backup_pool_make_results(backup);
+	backup_pool_run(backup, what, meanwhile);
+}
+
+/* This file of the list is read with those of another list. */
+static void
+move_file(BackupList *list, int no, BackupList *other)
+{
+	BackupFile *file = &other->files[other->n_files++];
+
+	*file = list->files[no];
+	file->is_whole = false;
+	list->n_moved++;
+	list->total_bytes -= file->size;
+}
+
+/*
+ * Files that were read whole are in the list as they were then; those that
+ * had become large are read with others.
+ */
+static void
+note_whole_files(Backup *backup)
+{
+	BackupList *list = backup->list;
+
+	for (int i = 0; i < list->n_files; i++)
+	{
+		const WholeFile *whole = &backup->results.whole[i];
+
+		if (!list->files[i].is_whole)
+			continue;
+		if (whole->is_large)
+			move_file(list, i, backup->others->list);
+		if (backup->results.vanished[i])
+			continue;
+		list->total_bytes += whole->size - list->files[i].size;
+		list->files[i].size = whole->size;
+		list->files[i].mtime = (time_t) whole->mtime;
+	}
+}
+
+static void
+warn_of_replaced(const BackupList *list, const bool *replaced)
+{
+	for (int i = 0; i < list->n_files; i++)
+		if (replaced[i])
+			pg_log_warning("file \"%s\" was replaced or removed while it was read: what the backup has of it may be parts of both",
+						   printable(list->files[i].path));
+}
+
+/* They get a list of their own; what was read before counts as vanished. */
+static void
+part_replaced(Backup *backup, const bool *replaced, int n)
+{
+	BackupList *list = backup->list;
+	BackupList *others = pg_malloc0(sizeof(BackupList));
+
+	others->tablespaces = list->tablespaces;
+	others->n_tablespaces = list->n_tablespaces;
+	others->files = pg_malloc(n * sizeof(BackupFile));
+	for (int i = 0; i < list->n_files; i++)
+	{
+		if (!replaced[i])
+			continue;
+		move_file(list, i, others);
+		backup->results.vanished[i] = true;
+	}
+	backup->form->end_plan(backup);
+	backup->others = pg_malloc0(sizeof(Backup));
+	backup->others->list = others;
+}
+
+/*
+ * A file that is replaced while it is read has parts of both.  It is read
+ * again where that can be.
+ */
+static void
+check_replaced(Backup *backup, int times_left)
+{
+	bool	   *replaced = pg_malloc0(backup->list->n_files * sizeof(bool));
+	int			n = backup_read_replaced(backup, replaced);
+
+	if (n > 0 && backup->form->can_rewrite && times_left > 0)
+		part_replaced(backup, replaced, n);
+	else if (n > 0)
+		warn_of_replaced(backup->list, replaced);
+	free(replaced);
+}
+
+/*
+ * What is in no relation's file is in no log either, and may be written anew:
+ * such a file is measured only now, and then read at once, so that it is not
+ * cut to the length that another one had.
+ */
+static void
+read_others(Backup *backup, BackupMeanwhile meanwhile, int times_left)
+{
+	Backup	   *others = backup->others;
+	BackupList *list = others->list;
+
+	if (list->n_files > 0)
+		backup_read_sizes(backup->conn, list);
+	if (list->n_files == 0)
+		return;
+	*others = *backup;
+	others->others = NULL;
+	others->list = list;
+	others->plan = backup_plan_new(list);
+	run_plan(others, "large files", meanwhile);
+	check_replaced(others, times_left);
+	if (others->others)
+		read_others(others, meanwhile, times_left - 1);
+	backup->n_retries = others->n_retries;
+	*backup->results.bytes_done += *others->results.bytes_done;
+}
+
+void
+backup_pool_read(Backup *backup, BackupMeanwhile meanwhile)
+{
+	run_plan(backup, "files", meanwhile);
+	note_whole_files(backup);
+	read_others(backup, meanwhile, TIMES_AGAIN);
 }

@@ -21,4 +21,10 @@ typedef void (*BackupMeanwhile) (Backup *backup);
 extern void backup_pool_run(Backup *backup, const char *what,
 							BackupMeanwhile meanwhile);
 
+/*
+ * Read all of a backup so, but for what its leader reads: the plan, and then
+ * the others, whose plan is made now.
+ */
+extern void backup_pool_read(Backup *backup, BackupMeanwhile meanwhile);
+
 #endif							/* BACKUP_POOL_H */

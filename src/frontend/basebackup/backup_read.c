@@ -19,8 +19,8 @@
 #define SMALL_FILE_BYTES 1048576
 
 /*
- * Of one of the list's whole files, which may have grown since, at most; and
- * beyond the length that it is found to have.
+ * Of one of the list's whole files, which may have grown since: a longer one
+ * is for another list.  And beyond the length that it is found to have.
  */
 #define MOST_WHOLE_BYTES 16777216
 #define WHOLE_SPARE_BYTES 65536
@@ -221,6 +221,7 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 
 /* Files that a query is about, with what the server says of each. */
 #define MODIFICATION " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8"
+#define IS_LARGE " s.size OPERATOR(pg_catalog.>) " CppAsString2(MOST_WHOLE_BYTES) "::pg_catalog.int8"
 #define FROM_FILES " FROM (VALUES "
 #define FILES_END ") v (n, path), pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
 
@@ -240,13 +241,14 @@ whole_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 	PQExpBufferData sql;
 
 	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SELECT CASE WHEN s.size IS NULL OR s.isdir THEN NULL"
+	appendPQExpBufferStr(&sql, "SELECT CASE WHEN s.size IS NULL OR s.isdir OR" IS_LARGE " THEN NULL"
 						 " WHEN s.size OPERATOR(pg_catalog.>) 0"
 						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, 0,"
-						 " LEAST(s.size OPERATOR(pg_catalog.+) " CppAsString2(WHOLE_SPARE_BYTES)
-						 "::pg_catalog.int8, " CppAsString2(MOST_WHOLE_BYTES) "::pg_catalog.int8), true)"
+						 " s.size OPERATOR(pg_catalog.+) " CppAsString2(WHOLE_SPARE_BYTES)
+						 "::pg_catalog.int8, true)"
 						 " ELSE ''::pg_catalog.bytea END,"
-						 MODIFICATION FROM_FILES);
+						 MODIFICATION ", COALESCE(NOT s.isdir AND" IS_LARGE ", false)"
+						 FROM_FILES);
 	for (int i = 0; i < piece->n; i++)
 	{
 		const BackupRange *range = &backup->plan->ranges[piece->first + i];
@@ -271,6 +273,10 @@ take_whole_file(const Backup *backup, BackupLayout *layout, int no,
 
 	INIT_CRC32C(crc);
 	backup->results.vanished[range.file] = is_gone;
+	backup->results.whole[range.file] = (WholeFile)
+	{
+		.is_large = *PQgetvalue(res, row, 2) != 0
+	};
 	if (!is_gone)
 	{
 		range.length = PQgetlength(res, row, 0);
@@ -296,7 +302,7 @@ backup_read_whole(const Backup *backup, PGconn *conn, BackupLayout *layout,
 	char	   *statement = whole_statement(conn, backup, piece);
 	PGresult   *res = session_query_params(conn, statement, 0, NULL, 1);
 
-	if (PQntuples(res) != piece->n || PQnfields(res) != 2)
+	if (PQntuples(res) != piece->n || PQnfields(res) != 3)
 		copy_rows_unexpected();
 	layout->begin_piece(layout, piece);
 	for (int i = 0; i < piece->n; i++)
@@ -331,36 +337,62 @@ query_again(PGconn *conn, const BackupList *list)
 	return res;
 }
 
-void
-backup_read_sizes(PGconn *conn, BackupList *list)
+/* What the server says of a file of a list. */
+typedef struct FileNow
+{
+	bool		is_there;
+	uint64		size;
+	int64		mtime;
+} FileNow;
+
+/* By number; owned. */
+static FileNow *
+files_now(PGconn *conn, const BackupList *list)
 {
 	PGresult   *res = query_again(conn, list);
-	uint32		n_before = list->n_files;
-	uint32		least = 0;
+	FileNow    *now = pg_malloc0((list->n_files + 1) * sizeof(FileNow));
 
 	if (PQntuples(res) > 0 && PQnfields(res) != 3)
 		copy_rows_unexpected();
-	list->n_files = 0;
-	list->total_bytes = 0;
 	for (int row = 0; row < PQntuples(res); row++)
 	{
 		uint32		no = backup_list_number(res, row);
-		BackupFile	file;
 
-		if (no < least || no >= n_before)
+		if (no >= (uint32) list->n_files || now[no].is_there)
 			copy_rows_unexpected();
-		least = no + 1;
-		file = list->files[no];
-		file.size = backup_list_size(res, row, 1, file.path);
-		file.mtime = (time_t) backup_list_int64(res, row, 2);
-		list->files[list->n_files++] = file;
-		list->total_bytes += file.size;
+		now[no].is_there = true;
+		now[no].size = backup_list_size(res, row, 1, list->files[no].path);
+		now[no].mtime = backup_list_int64(res, row, 2);
 	}
 	PQclear(res);
+	return now;
 }
 
-PGresult *
-backup_read_file(PGconn *conn, const char *path)
+void
+backup_read_sizes(PGconn *conn, BackupList *list)
+{
+	FileNow    *now = files_now(conn, list);
+	int			n = 0;
+
+	list->total_bytes = 0;
+	for (int i = 0; i < list->n_files; i++)
+	{
+		BackupFile	file = list->files[i];
+
+		if (!now[i].is_there)
+			continue;
+		file.size = now[i].size;
+		file.mtime = (time_t) now[i].mtime;
+		list->files[n++] = file;
+		list->total_bytes += file.size;
+	}
+	list->n_files = n;
+	free(now);
+}
+
+/* The first bytes of a file, or NULL in a row if it is not there; owned. */
+static PGresult *
+read_beginning(PGconn *conn, const char *path, uint32 len)
 {
 	PQExpBufferData sql;
 	PGresult   *res;
@@ -368,9 +400,61 @@ backup_read_file(PGconn *conn, const char *path)
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
 	backup_list_append_path(&sql, conn, path);
-	appendPQExpBufferStr(&sql, ", 0, " CppAsString2(SMALL_FILE_BYTES) ", true)");
+	appendPQExpBuffer(&sql, ", 0, %u, true)", len);
 	res = session_query_params(conn, sql.data, 0, NULL, 1);
+	if (PQntuples(res) != 1 || PQnfields(res) != 1)
+		copy_rows_unexpected();
 	termPQExpBuffer(&sql);
+	return res;
+}
+
+/* Is the first range of a file yet what was read of it? */
+static bool
+begins_as_read(const Backup *backup, int no)
+{
+	const BackupRange *range = &backup->plan->ranges[no];
+	PGresult   *res = read_beginning(backup->conn,
+									 backup->list->files[range->file].path,
+									 range->length);
+	uint32		len = PQgetlength(res, 0, 0);
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	crc = crc32c_add(crc, PQgetvalue(res, 0, 0), len);
+	FIN_CRC32C(crc);
+	PQclear(res);
+	return len == range->length && crc == backup->results.crcs[no];
+}
+
+int
+backup_read_replaced(const Backup *backup, bool *replaced)
+{
+	const BackupList *list = backup->list;
+	FileNow    *now = files_now(backup->conn, list);
+	int			n = 0;
+
+	for (int no = 0; no < backup->plan->n_ranges; no++)
+	{
+		const BackupRange *range = &backup->plan->ranges[no];
+		int			i = range->file;
+
+		if (range->offset > 0)
+			continue;
+		replaced[i] = !backup->results.vanished[i] &&
+			(!now[i].is_there || now[i].size != list->files[i].size ||
+			 now[i].mtime != (int64) list->files[i].mtime) &&
+			!begins_as_read(backup, no);
+		n += replaced[i];
+	}
+	free(now);
+	return n;
+}
+
+PGresult *
+backup_read_file(PGconn *conn, const char *path)
+{
+	PGresult   *res = read_beginning(conn, path, SMALL_FILE_BYTES);
+
 	if (PQgetlength(res, 0, 0) >= SMALL_FILE_BYTES)
 		pg_fatal("file \"%s\" is too large", printable(path));
 	if (!PQgetisnull(res, 0, 0))

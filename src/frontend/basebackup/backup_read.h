@@ -26,7 +26,8 @@ extern void backup_read_piece(const Backup *backup, PGconn *conn,
 
 /*
  * The same of a piece of files that are read whole, by SQL in any case: each
- * is as long as it is by then, which is noted.
+ * is as long as it is by then, which is noted.  One that has become too long
+ * for that is not read, which is noted, too.
  */
 extern void backup_read_whole(const Backup *backup, PGconn *conn,
 							  BackupLayout *layout, const BackupPiece *piece);
@@ -36,6 +37,14 @@ extern void backup_read_whole(const Backup *backup, PGconn *conn,
  * taken off.
  */
 extern void backup_read_sizes(PGconn *conn, BackupList *list);
+
+/*
+ * Which files of a plan that has been read are other ones by now, or gone?
+ * What has only become longer, as a log does, still begins as it did.  Of
+ * those whose size or time has changed, which the server tells in seconds,
+ * the beginning is read again.  Returns how many; by file.
+ */
+extern int	backup_read_replaced(const Backup *backup, bool *replaced);
 
 /*
  * A small file, whole: its bytes in a result, or NULL if it is not there.

@@ -39,13 +39,21 @@ backup_report_failures(const Backup *backup)
 int
 backup_report_files(const Backup *backup)
 {
-	return backup->list->n_files + backup->others->list->n_files;
+	int			n = 0;
+
+	for (const Backup *part = backup; part; part = part->others)
+		n += part->list->n_files - part->list->n_moved;
+	return n;
 }
 
 uint64
 backup_report_bytes(const Backup *backup)
 {
-	return backup->list->total_bytes + backup->others->list->total_bytes;
+	uint64		bytes = 0;
+
+	for (const Backup *part = backup; part; part = part->others)
+		bytes += part->list->total_bytes;
+	return bytes;
 }
 
 /* ----------
@@ -142,14 +150,16 @@ describe_piece(const Backup *backup, int no, ManifestFile *file)
 	file->worker = backup->results.times[no].worker;
 }
 
-/* The pieces of a plan, which is NULL if there is none; returns how many. */
+/* The pieces of all plans, unless files is NULL; returns how many. */
 static int
 describe_pieces(const Backup *backup, ManifestFile *files)
 {
-	int			n = backup->plan ? backup->plan->n_pieces : 0;
+	int			n = 0;
 
-	for (int i = 0; files && i < n; i++)
-		describe_piece(backup, i, &files[i]);
+	for (const Backup *part = backup; part; part = part->others)
+		for (int i = 0; part->plan && i < part->plan->n_pieces; i++, n++)
+			if (files)
+				describe_piece(part, i, &files[n]);
 	return n;
 }
 
@@ -169,8 +179,7 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 		.end_us = clock_wall_us(),
 		.jobs = options->jobs,
 		.retries = backup->n_retries,
-		.n_files = describe_pieces(backup, NULL) +
-		describe_pieces(backup->others, NULL),
+		.n_files = describe_pieces(backup, NULL),
 	};
 	ReportCopy	copy = {
 		.archive = options->directory,
@@ -184,7 +193,6 @@ backup_report_end(Report *page, const Backup *backup, uint64 n_failures)
 	if (page == NULL)
 		return;
 	manifest.files = pg_malloc0((manifest.n_files + 1) * sizeof(ManifestFile));
-	describe_pieces(backup->others,
-					manifest.files + describe_pieces(backup, manifest.files));
+	(void) describe_pieces(backup, manifest.files);
 	report_end(page, &manifest, NULL, &copy);
 }

@@ -42,6 +42,7 @@ typedef struct WholeFile
 {
 	uint64		size;
 	int64		mtime;
+	bool		is_large;		/* by now: it was not read */
 } WholeFile;
 
 /* As run_event_stage() is told them. */
@@ -82,7 +83,8 @@ typedef struct Backup
 	BackupResults results;
 	struct Backup *others;		/* the same, of large files that are no
 								 * relation's: its list, and, once they are
-								 * read, plan and results */
+								 * read, plan and results; and so of them, of
+								 * those that were replaced meanwhile */
 	struct WalFollower *follower;	/* backup_wal.h; NULL unless asked for */
 	int			n_retries;
 	ReportStage stages[MAX_BACKUP_STAGES];	/* that have begun */

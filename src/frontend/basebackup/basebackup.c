@@ -188,62 +188,9 @@ begin(Backup *backup, const char *argv0)
 }
 
 /* ----------
- * Read
- * ----------
- */
-static void
-run_plan(Backup *backup, const char *what)
-{
-	backup_pool_make_results(backup);
-	backup_pool_run(backup, what, backup->follower ? backup_wal_attend : NULL);
-}
-
-/*
- * What is in no relation's file is in no log either, and may be written anew:
- * such a file is measured only now, and then read at once, so that it is not
- * cut to the length that another one had.
- */
-static void
-read_others(Backup *backup)
-{
-	Backup	   *others = backup->others;
-	BackupList *list = others->list;
-
-	if (list->n_files > 0)
-		backup_read_sizes(backup->conn, list);
-	if (list->n_files == 0)
-		return;
-	*others = *backup;
-	others->others = NULL;
-	others->list = list;
-	others->plan = backup_plan_new(list);
-	run_plan(others, "large files");
-	backup->n_retries = others->n_retries;
-	*backup->results.bytes_done += *others->results.bytes_done;
-}
-
-/* ----------
  * Complete
  * ----------
  */
-
-/* Files that were read whole are in the list as they were then. */
-static void
-note_whole_files(Backup *backup)
-{
-	BackupList *list = backup->list;
-
-	for (int i = 0; i < list->n_files; i++)
-	{
-		const WholeFile *whole = &backup->results.whole[i];
-
-		if (!list->files[i].is_whole || backup->results.vanished[i])
-			continue;
-		list->total_bytes += whole->size - list->files[i].size;
-		list->files[i].size = whole->size;
-		list->files[i].mtime = (time_t) whole->mtime;
-	}
-}
 
 /*
  * Of its parts.  Finished; that of no bytes is 0.  What is before the only
@@ -297,8 +244,8 @@ write_manifest(const Backup *backup, const SpecialFiles *special)
 	BackupManifest *manifest = backup_manifest_begin(path, backup->server.major,
 													 backup->server.system_identifier);
 
-	add_files(manifest, backup, with_crc);
-	add_files(manifest, backup->others, with_crc);
+	for (const Backup *part = backup; part; part = part->others)
+		add_files(manifest, part, with_crc);
 	for (int i = 0; i < special->n; i++)
 	{
 		const SpecialFile *file = &special->files[i];
@@ -489,9 +436,7 @@ basebackup_take(const Options *options, const char *argv0)
 	backup_report_stage(backup, "files");
 	if (options->wal_method == BACKUP_WAL_STREAM)
 		backup_wal_follow(backup);
-	run_plan(backup, "files");
-	note_whole_files(backup);
-	read_others(backup);
+	backup_pool_read(backup, backup->follower ? backup_wal_attend : NULL);
 	complete(backup);
 
 	/* findings are a result: all has been done, and nothing to be undone */

@@ -346,4 +346,5 @@ const BackupForm plain_form = {
 	.write_file = write_file,
 	.finish = nothing_to_do,
 	.sync = flush,
+	.can_rewrite = true,
 };

@@ -15,7 +15,7 @@
  * - Elsewhere nobody can: the cause is an error, which ends the program.
  *
  * Who waits in vain for a server that is silent is found by those who look
- * after others: source/worker_watch.c and source/leader_watchdog.c.  The
+ * after others: source/worker_care.c and source/leader_watchdog.c.  The
  * leader's session is looked at by source/leader_session.c while it is idle,
  * and replaced there.
  *
