@@ -247,6 +247,17 @@ refused_ok(qr/options --compare-with and --sample cannot be used together/, '--s
 	truncate $file, (-s $file) - 20;
 	refused_ok(qr/the data do not end as rows do/, 'a damaged archive', $damaged, '-t', 'loose');
 }
+# a row without an end, which takes up a megabyte in the archive, and 1088 in memory
+{
+	my ($archive, $member) = map { new_path($_) } qw(endless member);
+	run_program('pg_dump', '-Fd', '-Z1', '-f', $archive, '-t', 'loose', '-d', $shop);
+	my ($file) = glob("$archive/*.dat.gz");
+	system_or_bail('sh', '-c', "head -c 64M /dev/zero | tr '\\0' x | gzip -1 > '$member'");
+	unlink $file;
+	append_to_file($file, slurp_file($member) x 17);
+	cmp_ok(-s $file, '<', 8 * 1024 * 1024, 'an endless row is short');
+	refused_ok(qr/error: a row is longer than 1 GB/, 'an endless row', $archive, '-t', 'loose');
+}
 # who owns a table cannot have us run functions, and so need not be trusted
 sql($node, 'shop', <<'SQL');
 ALTER TABLE loose OWNER TO owner;

@@ -10,6 +10,12 @@
 
 #include "compare/sink_rows.h"
 
+/*
+ * No server sends or takes a longer row (memutils.h: MaxAllocSize); a file
+ * that was made to fill memory has one without an end.
+ */
+#define MOST_ROW_BYTES ((size_t) 0x3fffffff)
+
 typedef struct RowsSink
 {
 	Sink		base;
@@ -21,6 +27,8 @@ typedef struct RowsSink
 static void
 keep_begun(RowsSink *rows, const char *data, size_t len)
 {
+	if (rows->begun.len + len > MOST_ROW_BYTES)
+		pg_fatal("a row is longer than 1 GB");
 	appendBinaryPQExpBuffer(&rows->begun, data, len);
 	if (PQExpBufferDataBroken(rows->begun))
 		pg_fatal("out of memory");

@@ -11,8 +11,9 @@
 typedef void (*RowCallback) (void *arg, const char *row, size_t len);
 
 /*
- * Calls row for each line.  Memory: that of the longest line.  What is left
- * without an end when it is finished is an error, with which it exits.
+ * Calls row for each line.  Memory: that of the longest line.  One that is
+ * longer than a server's can be, and what is left without an end when it is
+ * finished, is an error, with which it exits.
  */
 extern Sink *sink_rows_new(RowCallback row, void *arg);
 
