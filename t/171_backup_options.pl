@@ -191,15 +191,23 @@ foreach my $try (
 		ALTER FUNCTION pg_catalog.pg_control_true() RENAME TO pg_control_$function});
 }
 
-# of the log as much as this would be named, and read, for days
-foreach my $end ('FFFFFFFF/FFFFFFFE', '0/1')
+# of the log as much as this would be named, and read, for days; and a label that would
+# have a server recover from somewhere else
+my ($lsn, $label) = qw(lsn labelfile);
+foreach my $try (
+	(map { [ "''$_''::pg_lsn", $label, "invalid end of the backup from the server: $_" ] } 'FFFFFFFF/FFFFFFFE', '0/1'),
+	(map { [ $lsn, $_, "the server's backup label is not of this backup" ] } q{''x''}, q{substr(labelfile, 2)},
+		q{replace(labelfile, ''START WAL LOCATION: 0'', ''START WAL LOCATION: 1'')}),
+	[ $lsn, q{replace(labelfile, ''START TIMELINE: 1'', ''START TIMELINE: 7'')},
+		'the server went from timeline 7 to 1 while the backup began' ])
 {
+	my ($end, $labelfile, $message) = @$try;
 	sql($node, 'postgres', qq{
 		SET allow_system_table_mods = on;
 		ALTER FUNCTION pg_catalog.pg_backup_stop(boolean) RENAME TO pg_backup_stop_true;
 		CREATE FUNCTION pg_catalog.pg_backup_stop(boolean, OUT lsn pg_lsn, OUT labelfile text, OUT spcmapfile text)
-		LANGUAGE sql AS 'SELECT ''$end''::pg_lsn, labelfile, spcmapfile FROM pg_catalog.pg_backup_stop_true(\$1)'});
-	refused_ok(qr/error: invalid end of the backup from the server: $end\n\z/, '-c', 'fast');
+		LANGUAGE sql AS 'SELECT $end, $labelfile, spcmapfile FROM pg_catalog.pg_backup_stop_true(\$1)'});
+	refused_ok(qr/error: \Q$message\E\n\z/, '-c', 'fast');
 	sql($node, 'postgres', q{
 		SET allow_system_table_mods = on;
 		DROP FUNCTION pg_catalog.pg_backup_stop(boolean);

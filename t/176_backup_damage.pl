@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use Fcntl qw(SEEK_SET);
 use Pardump::Background qw(end_dump);
 use Pardump::BaseBackup qw(held_run start_run take_backup verify_backup_ok manifest_files enable_checksums);
-use Pardump::Cluster qw(start_cluster new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::Command qw(preloaded);
 use Pardump::Moment qw(moment_go_on stop_moments);
 use Pardump::Proxy qw(start_relay stop_proxy);
@@ -163,6 +163,53 @@ foreach my $try (
 	like($run->{err}, qr/^pg_parbasebackup: error: unexpected data from the server while reading files$/m, 'and a message');
 	ok(!-e "$run->{dir}/backup_manifest", 'and nothing looks whole');
 	stop_proxy($relay);
+}
+
+# ---- connections that lead to two servers, as a pooler's may: all but the leader's, which
+# asks for more, tell of another system
+
+{
+	my $system = value($node, 'postgres', 'SELECT system_identifier FROM pg_control_system()');
+	my $is_leader;
+	my $relay = start_relay($node, sub {
+		my ($bytes, $is_servers) = @_;
+		$is_leader ||= !$is_servers && $$bytes =~ /catalog_version_no/;
+		$$bytes =~ s/\Q$system\E/reverse($system) . ""/e if $is_servers && !$is_leader;
+		return 1;
+	});
+	my $run = start_run($relay, []);
+	is(end_dump($run), 1, 'another server: exit code');
+	like($run->{err}, qr/^pg_parbasebackup: error: a connection leads to another server than the first one, or it was restarted$/m,
+		'another server: a message');
+	ok(!-e $run->{dir}, 'another server: nothing is left');
+	stop_proxy($relay);
+}
+
+# ---- pg_control, which may be read while it is written: it is read again, if not for ever
+
+foreach my $times (1, 1000)
+{
+	my ($n, $asked) = (0, 0);
+	my $relay = start_relay($node, sub {
+		my ($bytes, $is_servers) = @_;
+		$asked = $$bytes =~ /pg_read_binary_file\(.*global\/pg_control/s if !$is_servers;
+		# a byte of the system identifier, the first of the file
+		$$bytes =~ s/(\x00\x01\x00\x00\x20\x00)(.)/$1 . chr(ord($2) ^ 1)/se if $is_servers && $asked && $n++ < $times;
+		return 1;
+	});
+	my $run = start_run($relay, [], '--no-verify-checksums');
+	is(end_dump($run), $times == 1 ? 0 : 1, "pg_control is torn, $times: exit code");
+	stop_proxy($relay);
+	if ($times == 1)
+	{
+		is($run->{err}, '', "pg_control is torn, $times: nothing is said");
+		my ($rc) = run_program('pg_controldata', $run->{dir});
+		is($rc, 0, "pg_control is torn, $times: a whole one is in the backup");
+		verify_backup_ok($run->{dir}, "pg_control is torn, $times");
+		next;
+	}
+	like($run->{err}, qr/^pg_parbasebackup: error: file "global\/pg_control" is damaged$/m, "pg_control is torn, $times: a message");
+	ok(!-e $run->{dir}, "pg_control is torn, $times: nothing is left");
 }
 
 # ---- a server that lists nonsense, in the row of the first file of that name
