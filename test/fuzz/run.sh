@@ -55,24 +55,30 @@ declare -A sources=(
 	[lines]="$s/load/line_splitter.c $s/load/field.c"
 	[raw]="$s/load/raw_rows.c $s/heap/tuple_deform.c"
 	[decode]="$(echo "$s"/decode/{decode_*,json_parse}.c) $s/bytes/escape.c")
+compile=("$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+	-D_GNU_SOURCE -I"$($pg_config --includedir-server)")
+frontend=(-DFRONTEND -I"$($pg_config --includedir)" -I"$($pg_config --pkgincludedir)/internal"
+	-I"$f" -I"$top/src")
+mkdir "$work/base"
 for target in $targets
 do
 	# shellcheck disable=SC2086
 	if [[ ${sources[$target]} = "$s"/* ]]; then
 		# of the server's side, with what it needs of the server in the target
-		"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-			-D_GNU_SOURCE -I"$($pg_config --includedir-server)" -I"$s" -I"$top/src" \
+		"${compile[@]}" -I"$s" -I"$top/src" \
 			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
 			-L"$($pg_config --pkglibdir)" -lpgport
 	else
-		"$clang" -w -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-			-D_GNU_SOURCE -DFRONTEND -I"$($pg_config --includedir)" \
-			-I"$($pg_config --includedir-server)" \
-			-I"$($pg_config --pkgincludedir)/internal" -I"$f" -I"$top/src" \
-			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} -o "$work/$target" \
+		# what all of the frontend stand on is compiled once
+		if [ ! -e "$work/base/sink.o" ]; then
+			(cd "$work/base" && "${compile[@]}" "${frontend[@]}" -c \
+				"$f"/base/{message,clock,findings,cleanup,interrupt,units,printable,event_log,json_text}.c \
+				"$f/stream/sink.c")
+		fi
+		"${compile[@]}" "${frontend[@]}" \
+			"$top/test/fuzz/fuzz_$target.c" ${sources[$target]} "$work"/base/*.o -o "$work/$target" \
 			-L"$($pg_config --pkglibdir)" -L"$($pg_config --libdir)" \
-			"$f"/base/{message,clock,findings,cleanup,interrupt,units,printable,event_log,json_text}.c \
-			"$f/stream/sink.c" -lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
+			-lpgfeutils -lpgcommon -lpgport -lpq -lzstd -llz4 -lz -lcrypto -lm
 	fi
 	mkdir "$work/new" "$work/merged"
 	corpus=$top/test/fuzz/corpus/$target
