@@ -109,7 +109,8 @@ sub new_path
 	my $stem = basename($0) =~ s/\.pl$//r;
 	my $path = File::Spec->rel2abs(
 		"${PostgreSQL::Test::Utils::tmp_check}/${stem}_" . (@paths + 1) . "_$name");
-	system_or_bail('rm', '-rf', $path);
+	# as after a run of this file by hand
+	system_or_bail('rm', '-rf', $path) if -e $path || -l $path;
 	push @paths, $path;
 	return $path;
 }
