@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "fe_utils/string_utils.h"
+#include "mb/pg_wchar.h"
 
 #include "cluster/cluster_list.h"
 #include "session/session.h"
@@ -43,6 +44,26 @@ cluster_list_read(PGconn *conn, const Options *options)
 	return list;
 }
 
+/*
+ * A name as the server takes it, owned: one of a database with another
+ * encoding may have bytes that are no characters there, which become "?".
+ */
+static char *
+name_for(PGconn *conn, const char *name)
+{
+	const char *server_encoding = PQparameterStatus(conn, "server_encoding");
+	int			encoding = server_encoding ? pg_char_to_encoding(server_encoding) : -1;
+	int			len = (int) strlen(name);
+	char	   *result = pg_strdup(name);
+
+	if (encoding < 0 || pg_encoding_verifymbstr(encoding, name, len) == len)
+		return result;
+	for (char *c = result; *c; c++)
+		if (IS_HIGHBIT_SET(*c))
+			*c = '?';
+	return result;
+}
+
 /* Those of the list that the pattern matches, by their places in it. */
 static PGresult *
 match(const ClusterList *list, PGconn *conn, const char *pattern)
@@ -54,7 +75,7 @@ match(const ClusterList *list, PGconn *conn, const char *pattern)
 	int			dots;
 
 	for (int i = 0; i < list->n; i++)
-		names[i] = list->databases[i].name;
+		names[i] = name_for(conn, list->databases[i].name);
 	params[0] = text_array(conn, names, list->n);
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql,
@@ -68,6 +89,8 @@ match(const ClusterList *list, PGconn *conn, const char *pattern)
 	res = session_query_params(conn, sql.data, 1, params, 0);
 	termPQExpBuffer(&sql);
 	free(unconstify(char *, params[0]));
+	for (int i = 0; i < list->n; i++)
+		free(names[i]);
 	free(names);
 	return res;
 }

@@ -142,6 +142,6 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 		return;
 	pg_log_error("pg_dumpall failed with exit code %d", WEXITSTATUS(status));
 	if (!options->no_role_passwords)
-		pg_log_error_hint("If the role may not read pg_authid, as on managed servers, use --no-role-passwords.");
+		pg_log_error_hint("If the role may not read pg_authid, as on managed servers, use --no-role-passwords.  If names of roles are no text in the database, connect to one of another encoding by -d.");
 	exit(1);
 }
