@@ -19,6 +19,8 @@
 #include "progress/progress.h"
 #include "session/connection.h"
 #include "status/metrics.h"
+#include "target/restore_stage.h"
+#include "toc/toc_database.h"
 
 typedef struct ClusterRestore
 {
@@ -37,6 +39,7 @@ add_args(void *arg, int no, SimpleStringList *args)
 	const ClusterDatabase *database = &restore->map->list.databases[no];
 	bool		is_there = cluster_list_is_initial(database);
 
+	toc_database_expect(database->oid, database->name);
 	/* what is in one that is there is not loaded a second time */
 	simple_string_list_append(args, is_there ? "--no-data-for-failed-tables" :
 							  "--create");

@@ -10,6 +10,7 @@
 #include "cluster/cluster_map.h"
 #include "cluster/cluster_report.h"
 #include "cluster/cluster_verify.h"
+#include "toc/toc_database.h"
 
 typedef struct ClusterVerify
 {
@@ -21,9 +22,10 @@ static void
 add_args(void *arg, int no, SimpleStringList *args)
 {
 	const ClusterVerify *verify = arg;
-	char	   *archive = cluster_map_archive(verify->options->verify,
-											  &verify->map->list.databases[no]);
+	const ClusterDatabase *database = &verify->map->list.databases[no];
+	char	   *archive = cluster_map_archive(verify->options->verify, database);
 
+	toc_database_expect(database->oid, database->name);
 	simple_string_list_append(args, psprintf("--verify=%s", archive));
 	simple_string_list_append(args, psprintf("--jobs=%d", verify->options->jobs));
 	simple_string_list_append(args, "--no-progress");

@@ -14,6 +14,7 @@
 #include "restore/restore_tables.h"
 #include "stock/stock_list.h"
 #include "toc/index_attach.h"
+#include "toc/toc_database.h"
 
 void
 restore_plan_leave_to_stock(const char *program, const Options *options,
@@ -24,6 +25,16 @@ restore_plan_leave_to_stock(const char *program, const Options *options,
 		pg_log_warning("stock pg_restore does the work, without workers of ours: %s",
 					   reason);
 	stock_list_become(program, options);
+}
+
+/* Of several databases each has its own. */
+static void
+check_database(const Archive *archive)
+{
+	char	   *problem = toc_database_problem(archive->toc);
+
+	if (problem)
+		pg_fatal("archive \"%s\" %s", archive->path, problem);
 }
 
 /*
@@ -72,6 +83,7 @@ restore_plan_make(Restore *restore)
 	if (archive_open_kind(restore->options.restore) == ARCHIVE_TAR)
 		restore_plan_leave_to_stock(program, &restore->options, STOCK_READS_TAR);
 	restore->archive = archive_open(restore->options.restore);
+	check_database(restore->archive);
 	if (restore->options.tasks && restore->options.plan == NULL &&
 		!restore->options.check && restore->archive->kind != ARCHIVE_DIRECTORY)
 		pg_fatal("option %s requires option %s where the archive is no directory",

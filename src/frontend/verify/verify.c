@@ -18,6 +18,7 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "status/run_event.h"
+#include "toc/toc_database.h"
 #include "toc/toc_read.h"
 #include "verify/verify.h"
 #include "verify/verify_file.h"
@@ -74,6 +75,16 @@ read_manifest(VerifyRun *run)
 	return exists;
 }
 
+/* Of several databases each has its own. */
+static void
+check_database(VerifyRun *run, const Toc *toc)
+{
+	char	   *problem = toc_database_problem(toc);
+
+	if (problem)
+		verify_finding(&run->found, TOC_NAME, "%s", problem);
+}
+
 /*
  * Match the files that are there with those that the manifest and the table
  * of contents name.  True if these are all names that there should be.
@@ -88,6 +99,8 @@ match_names(VerifyRun *run)
 	if (run->manifest)
 		verify_list_mark_manifest(run->list, run->manifest, &run->found);
 	toc = read_toc(run);
+	if (toc)
+		check_database(run, toc);
 	/* stock pg_dump's archives have none */
 	if (!has_manifest && toc && toc_has_mark(toc))
 		verify_finding(&run->found, MANIFEST_NAME, "is missing");

@@ -1,0 +1,148 @@
+# Archives of all databases that somebody has moved to where others were, and names
+# of databases and roles that are no UTF-8.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = start_cluster('moved_source');
+my $target = start_cluster('moved_target');
+foreach my $name (qw(first second))
+{
+	create_database($source, $name);
+	sql($source, $name, "CREATE TABLE of_$name AS SELECT g FROM generate_series(1, 1000) g");
+}
+my ($rc, $err, $dir) = dump_all($source, '-j2');
+is("$rc$err", '0', 'a dump');
+my %oid = map { $_->{Name} => $_->{Oid} } @{ read_map($dir)->{Databases} };
+
+sub swap
+{
+	my ($left, $right) = @_;
+	foreach my $move ([ $left, "$left.aside" ], [ $right, $left ], [ "$left.aside", $right ])
+	{
+		rename $move->[0], $move->[1] or die "could not rename \"$move->[0]\": $!";
+	}
+	return;
+}
+
+# In the archive of $place is that of $name with this OID.
+sub is_of
+{
+	my ($name, $oid, $place) = @_;
+	return qr/is of database "$name" with OID $oid, not of "$place" with OID $oid{$place}\n/;
+}
+
+sub verified
+{
+	my ($rc, $out, $err) = run_program('pg_pardump', '--all-databases', "--verify=$dir");
+	return ($rc, "$out$err");
+}
+
+sub restored
+{
+	my ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j1', '-d', $target->connstr('postgres'), $dir);
+	return ($rc, $err);
+}
+
+sub databases_of_target
+{
+	return value($target, 'postgres', q{SELECT string_agg(datname, ' ' ORDER BY datname) FROM pg_database WHERE NOT datistemplate});
+}
+
+# ---- two archives of one dump
+
+is((verified())[0], 0, 'as it was made: it is verified');
+swap(map { archive_of($dir, $_) } qw(first second));
+($rc, my $said) = verified();
+is($rc, 1, 'swapped, verify: exit code');
+like($said, qr/"toc\.dat" @{[ is_of('second', $oid{second}, 'first') ]}/, 'swapped, verify: the one');
+like($said, qr/"toc\.dat" @{[ is_of('first', $oid{first}, 'second') ]}/, 'swapped, verify: the other');
+like($said, qr/error: 2 of 4 databases failed/, 'swapped, verify: both, and no others');
+($rc, $err) = restored();
+is($rc, 1, 'swapped, restore: exit code');
+like($err, qr/^pg_parrestore:first: error: archive "\Q@{[ archive_of($dir, 'first') ]}\E" @{[ is_of('second', $oid{second}, 'first') ]}/m,
+	'swapped, restore: the one');
+like($err, qr/^pg_parrestore:second: error: archive .* @{[ is_of('first', $oid{first}, 'second') ]}/m, 'swapped, restore: the other');
+like($err, qr/error: 2 of 4 databases failed/, 'swapped, restore: both, and no others');
+is(databases_of_target(), 'postgres', 'swapped, restore: nothing is made');
+swap(map { archive_of($dir, $_) } qw(first second));
+
+# which would go into one that is there
+swap(map { archive_of($dir, $_) } qw(first postgres));
+($rc, $err) = restored();
+is($rc, 1, 'in place of postgres: exit code');
+like($err, qr/^pg_parrestore:postgres: error: archive .* @{[ is_of('first', $oid{first}, 'postgres') ]}/m, 'in place of postgres: it is told');
+is(value($target, 'postgres', q{SELECT to_regclass('of_first') IS NULL}), 't', 'in place of postgres: nothing goes there');
+is(databases_of_target(), 'postgres second', 'in place of postgres: the other one is restored');
+sql($target, 'postgres', 'DROP DATABASE second');
+swap(map { archive_of($dir, $_) } qw(first postgres));
+
+# ---- the archive of a database that had the same name
+
+sql($source, 'postgres', 'DROP DATABASE first');
+create_database($source, 'first');
+($rc, $err, my $later) = dump_all($source);
+is("$rc$err", '0', 'a later dump');
+my ($new_oid) = map { $_->{Oid} } grep { $_->{Name} eq 'first' } @{ read_map($later)->{Databases} };
+swap(archive_of($dir, 'first'), archive_of($later, 'first'));
+($rc, $said) = verified();
+is($rc, 1, 'of the same name, verify: exit code');
+like($said, is_of('first', $new_oid, 'first'), 'of the same name, verify');
+($rc, $err) = restored();
+is($rc, 1, 'of the same name, restore: exit code');
+like($err, is_of('first', $new_oid, 'first'), 'of the same name, restore');
+sql($target, 'postgres', 'DROP DATABASE second');
+swap(archive_of($dir, 'first'), archive_of($later, 'first'));
+($rc, $err) = restored();
+is("$rc$err", '0', 'back in its place it is restored');
+sql($target, 'postgres', 'DROP DATABASE first; DROP DATABASE second');
+
+# ---- names that are no characters in the database that is connected to
+
+create_database($source, 'latin', q{TEMPLATE template0 ENCODING 'LATIN1'});
+create_database($source, 'ascii', q{TEMPLATE template0 ENCODING 'SQL_ASCII'});
+sql($source, 'latin', q{SET client_encoding = 'LATIN1'; CREATE DATABASE "caf} . "\xe9" . q{" TEMPLATE template0 ENCODING 'LATIN1'});
+sql($source, 'ascii', qq{SET client_encoding = 'SQL_ASCII'; CREATE DATABASE "raw\xff"; CREATE ROLE "role\xff"});
+($rc, $err, $dir) = dump_all($source, '-j2');
+is($rc, 1, 'such names, of a database that cannot have them: exit code');
+like($err, qr/^pg_dumpall: error: .*invalid byte sequence.*^pg_pardump: error: pg_dumpall failed with exit code 1\n.*hint: .*connect to one of another encoding by -d\.$/ms,
+	'such names, of a database that cannot have them: what helps');
+ok(!-e $dir, 'such names, of a database that cannot have them: nothing is left');
+($rc, $err, $dir) = dump_all($source, '-j2', '--exclude-database=first', '-d', 'ascii');
+is("$rc$err", '0', 'such names: all are dumped');
+is_deeply([ sort map { $_->{Name} // pack 'H*', $_->{'Encoded-Name'} } @{ read_map($dir)->{Databases} } ],
+	[ sort qw(second postgres template1 latin ascii), "caf\xe9", "raw\xff" ], 'such names: they are in the map');
+is((verified())[0], 0, 'such names: they are verified');
+($rc, $err) = restored();
+is($rc, 1, 'such names: exit code of the restore');
+like($err, qr/^pg_parrestore: error: could not make roles and tablespaces as they were: invalid byte sequence for encoding "UTF8": 0xff\n.*The statement was: CREATE ROLE "?role/m,
+	'such names: the role is told');
+is_deeply([ sort $err =~ /^pg_parrestore: error: restoring database "(.*)" failed$/mg ], [ "caf\xe9", "raw\xff" ],
+	'such names: the databases are named, and no others');
+is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname IN ('second', 'latin', 'ascii')}), 3,
+	'such names: the others are there');
+is(value($target, 'second', 'SELECT count(*) FROM of_second'), 1000, 'such names: with their rows');
+
+# by a pattern they can be left out, of a dump and of a restore
+sql($target, 'postgres', "DROP DATABASE $_") foreach qw(second latin ascii);
+($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-d', $target->connstr('postgres'),
+	'--exclude-database=caf?', '--exclude-database=raw?', $dir);
+unlike($err, qr/restoring database/, 'left out of a restore: no database fails');
+is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname IN ('second', 'latin', 'ascii')}), 3,
+	'left out of a restore: the others are there');
+sql($source, 'ascii', qq{SET client_encoding = 'SQL_ASCII'; DROP ROLE "role\xff"});
+($rc, $err, $dir) = dump_all($source, '--exclude-database=caf*', '--exclude-database=raw?', '--exclude-database=first');
+is("$rc$err", '0', 'left out of a dump: exit code');
+is_deeply([ sort map { $_->{Name} } @{ read_map($dir)->{Databases} } ], [ sort qw(second postgres template1 latin ascii) ],
+	'left out of a dump');
+
+$_->stop foreach $source, $target;
+done_testing();
