@@ -1,5 +1,5 @@
 # Databases that change their names while others have their turn, and the timeouts of
-# the role that dumps them all.
+# the role that dumps them all, also where stock programs connect.
 
 use strict;
 use warnings;
@@ -57,6 +57,31 @@ sql($node, 'postgres', q{
 is("$rc$err", '0', 'timeouts: all are dumped');
 like(slurp_file($node->logfile), qr/statement: SET statement_timeout = 0\n(?:(?!statement: SELECT d\.oid).*\n)*.*pg_database_size/,
 	'timeouts: none holds when the sizes are asked for');
+
+# nor when stock pg_dumpall reads the roles, but where it could not matter, as there are
+# poolers that refuse options
+my ($shown, $bin) = (new_path('shown'), new_path('bin'));
+mkdir $bin or die "could not make \"$bin\": $!";
+symlink "$programs/pg_dump", "$bin/pg_dump" or die "could not link: $!";
+append_to_file("$bin/pg_dumpall", <<"SH");
+#!/bin/sh
+case \$* in *--version*) ;; *) psql -XAtq -d "\$6" -c 'SHOW statement_timeout' -c 'SHOW lock_timeout' -c 'SHOW work_mem' >'$shown' || exit ;; esac
+exec "$programs/pg_dumpall" "\$@"
+SH
+chmod 0755, "$bin/pg_dumpall" or die "could not change a mode: $!";
+foreach my $try ([ '50s', '2s', '0 0' ], [ '0', '59999ms', '0 0' ], [ '1h', '1min', '1h 1min' ], [ '1h', '2s', '1h 0' ])
+{
+	my ($statement, $lock, $want) = @$try;
+	sql($node, 'postgres', "ALTER ROLE hasty SET statement_timeout = '$statement'; ALTER ROLE hasty SET lock_timeout = '$lock'");
+	local $ENV{PGOPTIONS} = '-c work_mem=6MB';
+	foreach my $set ([ 'user=hasty', '6MB' ], [ q{user=hasty options='-c work_mem=7MB'}, '7MB' ])
+	{
+		my ($connection, $work_mem) = @$set;
+		($rc, $err) = dump_all($node, '-g', "--pg-dump=$bin/pg_dump", '-d', $connection);
+		is("$rc$err", '0', "$statement, $lock, $connection: roles are read");
+		is(slurp_file($shown) =~ s/\n(?!\z)/ /gr, "$want $work_mem\n", "$statement, $lock, $connection: what holds for pg_dumpall");
+	}
+}
 
 $node->stop;
 done_testing();

@@ -217,7 +217,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 		[ 'options = --trust-owners -Oxvn "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
 		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop": pg_pardump --check failed/ ],
 		[ 'compress = zstd:77', qr/error: database "shop": pg_pardump --check failed/ ],
-		[ 'username = nobody_of_this_name', qr/error: globals: pg_dumpall failed with exit code 1/ ],
+		[ 'username = nobody_of_this_name', qr/error: globals: the query for timeouts failed with exit code 2/ ],
 		[ 'metrics = /nowhere', qr/error: metrics: "\/nowhere" is no directory that can be written to/ ])
 	{
 		my ($line, $message) = @$try;
@@ -226,6 +226,30 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 		is($rc, 1, "--check, $line: exit code");
 		like($err, $message, "--check, $line: message");
 	}
+}
+
+# ---- the role's timeouts are not for what is asked before the first backup
+
+{
+	my ($bin, $shown) = (failing_programs(), new_path('shown'));
+	my ($real) = grep { -x } map { "$_/pg_dumpall" } split /:/, $ENV{PATH};
+	unlink "$bin/pg_dumpall";
+	append_to_file("$bin/pg_dumpall", <<"SH");
+#!/bin/sh
+(shift; psql -XAtq "\$@" -c 'SHOW statement_timeout' -c 'SHOW lock_timeout' -c 'SHOW work_mem' >'$shown') || exit
+exec "$real" "\$@"
+SH
+	chmod 0755, "$bin/pg_dumpall" or die "could not change a mode: $!";
+	sql($node, 'postgres', q{CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET log_statement = 'all';
+		ALTER ROLE hasty SET statement_timeout = '50s'; ALTER ROLE hasty SET lock_timeout = '1h'});
+	local $ENV{PGOPTIONS} = '-c work_mem=7MB';
+	my ($file) = backup_config($node, "bindir = $bin", 'username = hasty', map { "exclude_database = $_" } qw(shop postgres template1));
+	($rc, undef, $err) = run_backup($now, $file);
+	is("$rc$err", '0', 'timeouts: a backup');
+	is(slurp_file($shown), "0\n1h\n7MB\n", 'timeouts: those that are short do not hold for pg_dumpall');
+	like(slurp_file($node->logfile), qr/statement: SET statement_timeout = 0\n(?:.*\n)?.*statement: SET lock_timeout = 0\n(?:.*\n)?.*statement: SELECT datname /,
+		'timeouts: nor any for the names of databases');
+	sql($node, 'postgres', 'DROP ROLE hasty');
 }
 
 # ---- what would take one configuration's backups for another's, or none for some

@@ -124,25 +124,45 @@ sub connection_words
 		'--no-password', '--dbname', "dbname='" . $database =~ s/([\\'])/\\$1/gr . "'");
 }
 
-# All that allow connections, as pg_dumpall takes them.  Names come as the bytes
-# that they are in the catalog.
+# Rows of the maintenance database, whatever timeouts the role has there.  Names
+# come as the bytes that they are in the catalog.
+sub query
+{
+	my ($config, $what, $sql) = @_;
+	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
+	my $rows = run("the query for $what",
+		[ $config->{program}{psql}, '-XAtq0', '-v', 'ON_ERROR_STOP=1',
+			connection_words($config, $config->{maintenance_database}),
+			map { ('-c', $_) } 'SET statement_timeout = 0', 'SET lock_timeout = 0', $sql ],
+		capture => 1);
+	return split /\0/, $rows =~ s/\n\z//r;
+}
+
+# All that allow connections, as pg_dumpall takes them.
 sub list_databases
 {
 	my ($config) = @_;
-	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
-	my $names = run('the query for the names of databases',
-		[ $config->{program}{psql}, '-XAtq0', '-v', 'ON_ERROR_STOP=1',
-			connection_words($config, $config->{maintenance_database}), '-c',
-			'SELECT datname FROM pg_catalog.pg_database WHERE datallowconn'
-			  . ' AND datconnlimit OPERATOR(pg_catalog.<>) -2 ORDER BY datname' ],
-		capture => 1);
-	return split /\0/, $names =~ s/\n\z//r;
+	return query($config, 'the names of databases', 'SELECT datname FROM pg_catalog.pg_database WHERE datallowconn'
+		  . ' AND datconnlimit OPERATOR(pg_catalog.<>) -2 ORDER BY datname');
+}
+
+# pg_dumpall does not end the timeouts of its role, as pg_dump does.  Options that
+# do, of those that might be too short for one of its statements: poolers refuse
+# such options.
+sub without_timeouts
+{
+	my ($config) = @_;
+	my @rows = query($config, 'timeouts', 'SELECT name, reset_val FROM pg_catalog.pg_settings'
+		  . q{ WHERE name OPERATOR(pg_catalog.=) ANY (ARRAY['statement_timeout', 'lock_timeout']::pg_catalog.text[])});
+	return map { /^(\w+)\|(\d+)\z/ && $2 > 0 && $2 < 60_000 ? "-c $1=0" : () } @rows;
 }
 
 sub dump_globals
 {
 	my ($config) = @_;
 	return if $config->{globals} eq 'no';
+	my @options = without_timeouts($config);
+	local $ENV{PGOPTIONS} = join ' ', grep { defined } $ENV{PGOPTIONS}, @options;
 	my $text = run('pg_dumpall',
 		[ $config->{program}{pg_dumpall}, '--globals-only',
 			$config->{globals} eq 'no-passwords' ? '--no-role-passwords' : (),

@@ -32,17 +32,6 @@ names_database(const char *text)
 	return result;
 }
 
-/*
- * It asks for the size of every database, waits while each is asked, and
- * makes what they share: none of the role's timeouts is meant for that.
- * Servers have not had all of them always.
- */
-static const char timeouts_query[] =
-"SELECT pg_catalog.set_config(s.name, '0', false) FROM pg_catalog.pg_settings s"
-" WHERE s.name OPERATOR(pg_catalog.=) ANY (ARRAY['lock_timeout',"
-" 'idle_in_transaction_session_timeout', 'idle_session_timeout',"
-" 'transaction_timeout']::pg_catalog.text[])";
-
 PGconn *
 cluster_session_open(const ConnParams *connection, const char *progname)
 {
@@ -56,9 +45,7 @@ cluster_session_open(const ConnParams *connection, const char *progname)
 	else
 		conn = connection_open_maintenance(&params, progname);
 	session_set_encoding(conn, "SQL_ASCII");
-	/* alone: it may be too short even for what follows */
-	session_command(conn, "SET statement_timeout = 0");
-	PQclear(session_query(conn, timeouts_query));
+	session_end_timeouts(conn);
 	return conn;
 }
 

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "globals/globals_apply.h"
 #include "session/session.h"
+#include "session/session_settings.h"
 
 /* Of a statement, so much is shown. */
 #define MOST_SHOWN 120
@@ -198,6 +199,8 @@ globals_apply(GlobalsApply *apply, const GlobalsScript *script)
 void
 globals_apply_rest(GlobalsApply *apply)
 {
+	/* which may have come with the first statements */
+	session_end_timeouts(apply->conn);
 	for (int i = 0; i < apply->n_kept; i++)
 		run_statement(apply, apply->kept[i]);
 	apply->n_kept = 0;

@@ -57,6 +57,7 @@ read_names(PGconn *conn, const char *query)
 {
 	RoleNames	names;
 
+	session_end_timeouts(conn);
 	/* their bytes are the same everywhere, whatever they mean */
 	session_set_encoding(conn, "SQL_ASCII");
 	names.rows = session_query(conn, query);

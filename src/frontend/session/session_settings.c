@@ -90,6 +90,21 @@ session_set_encoding(PGconn *conn, const char *encoding)
 	PQfreemem(literal);
 }
 
+/* Servers have not had all of them always. */
+static const char timeouts_query[] =
+"SELECT pg_catalog.set_config(s.name, '0', false) FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) ANY (ARRAY['lock_timeout',"
+" 'idle_in_transaction_session_timeout', 'idle_session_timeout',"
+" 'transaction_timeout']::pg_catalog.text[])";
+
+void
+session_end_timeouts(PGconn *conn)
+{
+	/* alone: it may be too short even for what follows */
+	session_command(conn, "SET statement_timeout = 0");
+	PQclear(session_query(conn, timeouts_query));
+}
+
 void
 session_set_up(PGconn *conn, const Options *options, const char *encoding)
 {

@@ -117,10 +117,11 @@ database_string(const char *database)
 
 void
 stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
-					 const PeerAddress *address, const char *database, int fd)
+					 const PeerAddress *address, const char *database,
+					 const char *more, int fd)
 {
 	const char *args[20] = {path, part, "-w", "-l", database_string(database),
-		"-d", psprintf("%s%s", address->conninfo, address->tcp_settings)
+		"-d", psprintf("%s%s%s", address->conninfo, address->tcp_settings, more)
 	};
 	ProgramWords words;
 	pid_t		pid;

@@ -26,11 +26,13 @@ extern char *stock_pg_dumpall_find(const Options *options, const char *argv0);
 /*
  * Have it write this part of the cluster at the address, whose database is to
  * be connected to, into the file that fd is open on, with the user's options
- * that concern it.  Its words are shown.  Exits with a message if it fails.
+ * that concern it.  more is what else its connection string has, after a
+ * blank, or empty.  Its words are shown.  Exits with a message if it fails.
  */
 extern void stock_pg_dumpall_run(const char *path, const char *part,
 								 const Options *options,
 								 const PeerAddress *address,
-								 const char *database, int fd);
+								 const char *database, const char *more,
+								 int fd);
 
 #endif							/* STOCK_PG_DUMPALL_H */
