@@ -107,8 +107,14 @@ sql($target, 'postgres', 'CREATE ROLE lesser LOGIN CREATEROLE CREATEDB');
 is("$rc $err", '0 ', 'by a role that is no superuser');
 is(value($target, 'postgres', q{SELECT rolcanlogin AND pg_has_role('managed', 'club', 'MEMBER') FROM pg_roles WHERE rolname = 'managed'}),
 	't', 'attributes and memberships are there');
+sql($target, 'postgres', 'DROP DATABASE small');
+($rc, undef, $err) = run_program('pg_pardump', '-C', '-d', $source->connstr('small'), '--target', $target->connstr('postgres') . ' user=lesser');
+is($rc, 1, 'what is to be given to others: exit code');
+like($err, qr/error: pg_restore could not create the database on the target\n.*hint: .*use --no-owner\.\n/, 'what is to be given to others: a hint');
+($rc, undef, $err) = run_program('pg_pardump', '-C', '-d', $source->connstr('small'), '--target', $target->connstr('nowhere') . ' user=lesser');
+unlike($err, qr/--no-owner/, 'another error has no such hint');
 sql($source, 'postgres', 'ALTER ROLE club REPLICATION CONNECTION LIMIT 7');
-sql($target, 'postgres', 'DROP DATABASE small; DROP ROLE managed; DROP ROLE club');
+sql($target, 'postgres', 'DROP DATABASE IF EXISTS small; DROP ROLE managed; DROP ROLE club');
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
 	'--target', $target->connstr('postgres') . ' user=lesser');
 is($rc, 1, 'what only superusers can give: exit code');

@@ -132,7 +132,6 @@ cluster_restore(const Options *options, const char *argv0,
 		n_failed = run_databases(restore, argv0, program);
 	restore->globals.conn = connection_open_peer(restore->address, "pg_parrestore");
 	globals_apply_rest(&restore->globals);
-	cluster_session_close(restore->globals.conn);
 	n_errors = restore->globals.n_errors + n_failed + restore->n_missing;
 	cleanup_forget_all();
 	metrics_end(n_errors == 0);
@@ -143,5 +142,8 @@ cluster_restore(const Options *options, const char *argv0,
 		pg_log_error("%d of %d databases failed, or were restored with errors",
 					 n_failed + restore->n_missing,
 					 restore->map->list.n + restore->n_missing);
+	if (n_failed > 0)
+		restore_stage_give_hint(options, restore->globals.conn);
+	cluster_session_close(restore->globals.conn);
 	return n_errors > 0 ? 1 : 0;
 }

@@ -236,6 +236,24 @@ may_go_on(const RestoreStages *restore, bool ok)
 	return ok || (restore->as_pg_restore && !restore->setup.options->exit_on_error);
 }
 
+/* It has said what, in whatever language the server speaks. */
+pg_noreturn static void
+end_by(const RestoreStages *restore, const char *message)
+{
+	pg_log_error("%s", message);
+	restore_stage_give_hint(restore->setup.options, restore->target->conn);
+	exit(1);
+}
+
+void
+restore_stage_give_hint(const Options *options, PGconn *conn)
+{
+	const char *is_superuser = PQparameterStatus(conn, "is_superuser");
+
+	if (!options->no_owner && is_superuser && strcmp(is_superuser, "off") == 0)
+		pg_log_error_hint("If the role may not give objects to their owners, as it is no member of these, use --no-owner.");
+}
+
 void
 restore_stage_database(RestoreStages *restore, const char *name)
 {
@@ -244,7 +262,7 @@ restore_stage_database(RestoreStages *restore, const char *name)
 								   run_args(restore, true, options->clean));
 
 	if (!may_go_on(restore, ok))
-		pg_fatal("pg_restore could not create the database on the target");
+		end_by(restore, "pg_restore could not create the database on the target");
 	target_enter(restore->target, name);
 	restore->setup.address = target_restore_address(restore->target, "off");
 }
@@ -254,7 +272,7 @@ restore_stage_definitions(RestoreStages *restore)
 {
 	if (!restore_phase(restore, RESTORE_PRE_DATA, "pre-data", "definitions",
 					   run_args(restore, false, false)))
-		pg_fatal("pg_restore could not make the definitions on the target");
+		end_by(restore, "pg_restore could not make the definitions on the target");
 	progress_end();
 	make_durable(restore->target);
 }

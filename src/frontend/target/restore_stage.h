@@ -50,6 +50,12 @@ extern void restore_stage_end(RestoreStages *restore);
 extern void restore_stage_database(RestoreStages *restore, const char *name);
 
 /*
+ * The hint of an error that a target's role may have met because it is no
+ * superuser.
+ */
+extern void restore_stage_give_hint(const Options *options, PGconn *conn);
+
+/*
  * --clean, unless the database is new: drop what is going to be made, on the
  * target's disk.  Errors are shown, and end a restore with --exit-on-error;
  * else what could not be dropped cannot be made either.
