@@ -70,6 +70,10 @@ my @wrong = (
 	[ 'pipe = cat | cat >%D/%f', qr/pipe is a pipeline of sh, .* use bash -o pipefail/ ],
 	[ 'pipe = cat "|" && gpg -e|rclone rcat r:%d/%t/%f', qr/pipe is a pipeline of sh/ ],
 	[ 'pipe = case %f in a|b) cat;; *) gpg -e | cat;; esac >%D/%f', qr/pipe is a pipeline of sh/ ],
+	[ 'pipe = case %f in *.sql) (gpg -e | cat) ;; esac >%D/%f', qr/pipe is a pipeline of sh/ ],
+	[ 'pipe = sh -c "gpg -e | cat >%D/%f"', qr/pipe is a pipeline of sh/ ],
+	[ q{pipe = /bin/bash -e -uc 'gpg -e "\$x" | cat >%D/%f'}, qr/pipe is a pipeline of sh/ ],
+	[ q{pipe = sh -c 'sh -c "gpg -e | cat >%D/%f"'}, qr/pipe is a pipeline of sh/ ],
 	[ 'options = -n "a', qr/options has a quote without its end/ ],
 	map({ [ "options = -n a $_", qr/options must not have \Q$_\E, which is not for it to say/ ] }
 		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x)));
@@ -95,6 +99,8 @@ foreach my $try (
 	[ [ 'pipe = set -o pipefail; cat | cat >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
 	[ [ 'pipe = cat >%D/$(hostname | cut -d. -f1).%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
 	[ [ 'pipe = case %f in *.zst|*.lz4) cat;; *) gzip;; esac >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
+	[ [ 'pipe = case %f in (*.zst|*.lz4) cat;; a|b) sed s/a/b/;; *) gzip;; esac >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
+	[ [ q{pipe = sh -c 'grep -e "a|b" >%D/%f' sh "x | y"}, 'incremental = yes' ], qr/:5: incremental cannot/ ],
 	[ [ 'options = --create --clean', 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:5: incremental cannot/ ],
 	[ [ 'database = a', 'exclude_database = b' ], qr/:5: exclude_database cannot be used with database/ ],
 	[ ['verify_command = true'], qr/:4: verify_command is of use only with pipe/ ],

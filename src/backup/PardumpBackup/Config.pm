@@ -108,14 +108,23 @@ sub pipe_command
 	return $value;
 }
 
+# The commands that shells within a command are given as one word.
+sub commands_of_shells
+{
+	my ($text) = @_;
+	my @words = $text =~ /(?<![\w.-])(?:ba|da|k|z)?sh\s+(?:-\w+\s+)*-\w*c\s+('[^']*'|"(?:[^"\\]|\\.)*")/gs;
+	return map { /^'(.*)'\z/s ? $1 : s/^"|"\z//gr =~ s/\\(["\\`\$])/$1/gr } @words;
+}
+
 # Is there a bar that a shell would see?  Those within $(...) make words, and
 # those of case are no pipelines.
 sub is_pipeline
 {
 	my ($text) = @_;
+	return 1 if grep { is_pipeline($_) } commands_of_shells($text);
 	$text =~ s/\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`[^`]*`//gs;
 	1 while $text =~ s/\$\([^()]*\)//;
-	$text =~ s/(?:[^\s();|]+\s*\|\s*)+[^\s();|]+\s*\)//g if $text =~ /\bcase\s.*\sin\s.*\besac\b/;
+	$text =~ s/(\bin|;;)\s*\(?\s*(?:[^\s();|]+\s*\|\s*)+[^\s();|]+\s*\)/$1/g if $text =~ /\bcase\s.*\sin\s.*\besac\b/;
 	return $text =~ /(?<![|>])\|(?!\|)/;
 }
 
