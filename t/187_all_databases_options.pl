@@ -67,6 +67,9 @@ unlike($globals{'--no-role-passwords'}, qr/PASSWORD/, 'no passwords: none');
 is($rc, 1, 'passwords that may not be read: exit code');
 like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords/s, 'and what helps');
 ok(!-e $dir, 'no directory is left then');
+($rc, $err) = dump_all($node, '--check', '-U', 'reader');
+is($rc, 1, '--check finds that they may not be read: exit code');
+like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords/s, '--check finds that they may not be read');
 ($rc, $err) = dump_all($node, '-g', '-U', 'reader', '--no-role-passwords');
 is("$rc $err", '0 ', 'it may read the rest');
 

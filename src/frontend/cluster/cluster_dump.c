@@ -294,11 +294,11 @@ read_cluster(ClusterDump *dump)
 		findings_settle();
 	}
 	if (!options->dry_run && !options->check)
-	{
 		create_directory(dump);
+	/* --check is to find out whether the role may read passwords, too */
+	if (!options->dry_run)
 		dump->globals = globals_read(conn, dump->address, part, options,
 									 dump->argv0);
-	}
 	cluster_session_close(conn);
 }
 
