@@ -12,41 +12,14 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use IPC::Run;
-use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
 use Pardump::Compare qw(fingerprint);
 use Pardump::Copy qw(copy_refused_ok temp_dir sessions_left no_temp_files_ok);
+use Pardump::SmallDisk qw(small_disk_problem start_on_small_disk);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Mount a file system of $1 at $2 with the files of $2 in it, and go on with the
-# rest as the user who we were: a server does not run as root, as who alone
-# mounts.
-my $mount = <<'SH';
-set -e
-mkdir -m 700 "$2.new"
-mount -n -t tmpfs -o "size=$1,mode=700" tmpfs "$2.new"
-cp -a "$2/." "$2.new/"
-mount -n --move "$2.new" "$2"
-rmdir "$2.new"
-shift 2
-exec unshare --user --map-user="$UID_OUTSIDE" "$@"
-SH
-$ENV{UID_OUTSIDE} = $<;
-
-sub on_small_disk
-{
-	my ($size, $dir, @command) = @_;
-	return ('unshare', '--map-root-user', '--mount', 'sh', '-c', $mount, 'sh', $size, $dir, @command);
-}
-
-{
-	my $dir = new_path('tried');
-	mkdir $dir or die "could not create \"$dir\": $!";
-	my ($rc, undef, $err) = run_program(on_small_disk('1m', $dir, 'true'));
-	plan skip_all => 'an ordinary user may not mount here: ' . $err =~ s/\n.*//sr if $rc != 0;
-}
+plan skip_all => $_ foreach small_disk_problem();
 
 my $source = start_cluster('source');
 my $target = start_cluster('target');
@@ -79,17 +52,6 @@ make_database($target, 'disk');
 $target->append_conf('postgresql.conf', 'wal_recycle = off');
 $target->stop;
 
-# The target's server runs with the directory $dir on a disk of $size.
-sub start_target
-{
-	my ($size, $dir) = @_;
-	my $server = IPC::Run::start([ on_small_disk($size, $dir, 'postgres', '-D', $target->data_dir) ],
-		'>>', $target->logfile, '2>&1');
-	wait_until('the server', sub {
-		$server->pumpable && (run_program('pg_isready', '-d', $target->connstr('postgres')))[0] == 0 });
-	return $server;
-}
-
 # The copy fails, and says of which tables all rows are there.  One worker, so
 # that the one table comes first.
 sub copy_fails_ok
@@ -113,7 +75,7 @@ sub copy_fails_ok
 }
 
 {
-	my $server = start_target('12m', $space{small});
+	my $server = start_on_small_disk($target, '12m', $space{small});
 	make_tablespaces($target, @space{qw(small roomy)});
 	copy_fails_ok('a full tablespace', qr/could not write rows: ERROR:  could not extend file .*No space left on device/,
 		qr/warning: all rows of 1 of 2 tables were committed on the target, but not of public\.large\n/);
@@ -132,7 +94,7 @@ sub copy_fails_ok
 {
 	my $data = $target->data_dir;
 	my $size = (split ' ', `du -sm $data`)[0] + 10;
-	my $server = start_target("${size}m", $data);
+	my $server = start_on_small_disk($target, "${size}m", $data);
 	make_tablespaces($target, @space{qw(small roomy)});
 	copy_fails_ok('a disk full of WAL', qr/retry 1 of 1.*error: connection to server .* failed/s,
 		qr/warning: all rows of [01] of 2 tables were committed on the target, but not of .*public\.large\n/);

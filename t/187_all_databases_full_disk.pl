@@ -1,0 +1,116 @@
+# All databases where a disk is full: one that does not fit fails, and is named; nothing
+# that is not complete looks as if it was.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok sql value listing);
+use Pardump::Command qw(system_faults);
+use Pardump::SmallDisk qw(small_disk_problem start_on_small_disk);
+use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $space = new_path('space');
+mkdir $space or die "could not create \"$space\": $!";
+my $source = start_cluster('disk_source');
+sql($source, 'postgres', "CREATE TABLESPACE small LOCATION '$space'; CREATE ROLE commented");
+create_database($source, 'large', 'TABLESPACE small');
+create_database($source, 'fits');
+sql($source, 'large', 'CREATE TABLE t AS SELECT g, repeat(md5(g::text), 15) AS t FROM generate_series(1, 20000) g');
+sql($source, 'fits', 'CREATE TABLE t AS SELECT g FROM generate_series(1, 100) g');
+my $connstr = $source->connstr('postgres');
+
+# No file may be larger than some 100 kB; shells differ in the unit.
+my @small_files = ('sh', '-c', 'ulimit -f 100; exec "$@"', 'sh');
+
+# ---- a dump of which one database does not fit
+
+my $dir = new_path('cluster');
+my ($rc, undef, $err) = run_program(@small_files, 'pg_pardump', '--all-databases', '-j2', '-Z0', '-d', $connstr, '-f', $dir);
+is($rc, 1, 'one does not fit: exit code');
+like($err, qr/^pg_pardump:large: error: could not write file ".*\.dat": File too large$/m, 'one does not fit: why');
+is_deeply([ $err =~ /^pg_pardump: error: dumping database "(.*)" failed$/mg ], ['large'], 'one does not fit: it is named');
+is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },
+	{ large => 'failed', map { $_ => 'complete' } qw(fits postgres template1) }, 'one does not fit: what the map says');
+ok(!-e archive_of($dir, 'large'), 'one does not fit: nothing of it is left');
+($rc) = run_program('pg_pardump', '--verify', archive_of($dir, 'fits'));
+is($rc, 0, 'one does not fit: another one is complete');
+($rc) = run_program('pg_pardump', '--all-databases', "--verify=$dir");
+is($rc, 1, 'one does not fit: --verify tells');
+nothing_left_ok($source, $dir, 'one does not fit');
+
+# ---- a dump of what databases share does not fit, before or after all archives
+
+sub no_cluster_ok
+{
+	my ($what, $dir) = @_;
+	ok(!-e "$dir/$_", "$what: no $_") foreach qw(map.json map.json.tmp globals.sql globals.sql.tmp);
+	my ($rc) = run_program('pg_parrestore', '--all-databases', '-d', $connstr, $dir);
+	is($rc, 1, "$what: it is not restored");
+	return;
+}
+
+sql($source, 'postgres', q{DO $$ BEGIN EXECUTE format('COMMENT ON ROLE commented IS %L', repeat('x', 600000)); END $$});
+$dir = new_path('globals');
+($rc, undef, $err) = run_program(@small_files, 'pg_pardump', '--all-databases', '-d', $connstr, '-f', $dir);
+is($rc, 1, 'roles cannot be read: exit code');
+like($err, qr/^pg_pardump: error: (the output of pg_dumpall is not complete|pg_dumpall (was terminated|failed))/m, 'roles cannot be read');
+ok(!-e $dir, 'roles cannot be read: no directory is left');
+SKIP:
+{
+	my ($rc) = run_program('unshare', '-Urm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
+	skip 'no namespaces for ordinary users', 3 if $rc != 0;
+	my $mount = new_path('mount');
+	mkdir $mount or die "could not create \"$mount\": $!";
+	my $user = value($source, 'postgres', 'SELECT current_user');
+	($rc, my $out, my $err) = run_program('unshare', '-Urm', 'sh', '-c',
+		'mount -t tmpfs -o size=400k none "$0" && "$@"; rc=$?; ls -A "$0/new" "$0/new/databases"/*; exit $rc', $mount,
+		'pg_pardump', '--all-databases', '--exclude-database=large', '-d', $connstr, '-U', $user, '-f', "$mount/new");
+	is($rc, 1, 'roles cannot be written: exit code');
+	like($err, qr/error: could not (write|close) file "\Q$mount\E\/new\/globals\.sql\.tmp": No space left on device\n.*warning: complete archives of single databases are left in /,
+		'roles cannot be written');
+	is_deeply([ scalar(() = $out =~ /^toc\.dat$/mg), grep { /json|globals/ && !/manifest/ } split /\n/, $out ], [3],
+		'roles cannot be written: there are archives, and nothing else');
+}
+my $library = system_faults();
+foreach my $fault ('fsync globals.sql.tmp', 'rename globals.sql', 'fsync map.json.tmp', 'rename map.json', 'close map.json.tmp')
+{
+	my $dir = new_path('fault');
+	my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=$fault", 'pg_pardump', '--all-databases',
+		'--exclude-database=large', '-d', $connstr, '-f', $dir);
+	is($rc, 1, "$fault: exit code");
+	like($err, qr/^pg_pardump: error: could not .*$/m, "$fault: it is told");
+	like($err, qr/warning: complete archives of single databases are left in "\Q$dir\E\/databases"/, "$fault: what is left");
+	no_cluster_ok($fault, $dir);
+}
+
+# ---- a restore into a server whose disk has no room for one database
+
+sql($source, 'postgres', 'COMMENT ON ROLE commented IS NULL');
+($rc, $err, $dir) = dump_all($source, '-j2');
+is("$rc$err", '0', 'a dump');
+$source->stop;
+SKIP:
+{
+	my ($problem) = small_disk_problem();
+	skip $problem, 6 if defined $problem;
+	rename $space, "$space.source" or die "could not rename \"$space\": $!";
+	mkdir $space, 0700 or die "could not create \"$space\": $!";
+	my $target = start_cluster('disk_target', leave_stopped => 1);
+	my $server = start_on_small_disk($target, '12m', $space);
+	my ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j2', '-d', $target->connstr('postgres'), $dir);
+	is($rc, 1, 'restore: exit code');
+	like($err, qr/^pg_parrestore:large: error: .*No space left on device/m, 'restore: why');
+	is_deeply([ $err =~ /^pg_parrestore: error: restoring database "(.*)" failed$/mg ], ['large'], 'restore: it is named');
+	like($err, qr/^pg_parrestore: error: 1 of 4 databases failed, or were restored with errors$/m, 'restore: the sum');
+	is(value($target, 'fits', 'SELECT count(*) FROM t'), 100, 'restore: another one is complete');
+	is(value($target, 'large', 'SELECT count(*) - count(DISTINCT g) FROM t'), 0, 'restore: no row is there twice');
+	$server->signal('INT');
+	$server->finish;
+}
+
+done_testing();
