@@ -10,6 +10,7 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
+use Socket qw(AF_UNIX SOCK_SEQPACKET);
 use Test::More;
 
 my $source = start_cluster('moved_source');
@@ -52,6 +53,24 @@ sub restored
 	return ($rc, $err);
 }
 
+# What a program tells on standard error, write by write.
+sub writes
+{
+	my (@command) = @_;
+	my @written;
+	socketpair(my $ours, my $theirs, AF_UNIX, SOCK_SEQPACKET, 0) or die "could not create sockets: $!";
+	my $pid = fork // die "could not create process: $!";
+	if ($pid == 0)
+	{
+		open STDERR, '>&', $theirs or die "could not redirect: $!";
+		exec @command or die "could not execute: $!";
+	}
+	close $theirs;
+	push @written, $_ while defined recv($ours, $_ = '', 65536, 0) && $_ ne '';
+	waitpid $pid, 0;
+	return @written;
+}
+
 sub databases_of_target
 {
 	return value($target, 'postgres', q{SELECT string_agg(datname, ' ' ORDER BY datname) FROM pg_database WHERE NOT datistemplate});
@@ -73,6 +92,11 @@ like($err, qr/^pg_parrestore:first: error: archive "\Q@{[ archive_of($dir, 'firs
 like($err, qr/^pg_parrestore:second: error: archive .* @{[ is_of('first', $oid{first}, 'second') ]}/m, 'swapped, restore: the other');
 like($err, qr/error: 2 of 4 databases failed/, 'swapped, restore: both, and no others');
 is(databases_of_target(), 'postgres', 'swapped, restore: nothing is made');
+
+# those of two databases that fail at a time do not mix
+my @written = writes('pg_parrestore', '--all-databases', '-j2', '-d', $target->connstr('postgres'), $dir);
+is(scalar(grep { /^pg_parrestore:(first|second): error: archive/ } @written), 2, 'swapped, at a time: both tell');
+is_deeply([ grep { !/\A[^\n]*\n\z/ } @written ], [], 'swapped, at a time: each message is written at once');
 swap(map { archive_of($dir, $_) } qw(first second));
 
 # which would go into one that is there

@@ -146,6 +146,56 @@ message_guard_end(void)
 static void tell(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);
 
+static void tell_v(int level, int part, const char *format, va_list args)
+			pg_attribute_printf(3, 0);
+
+#ifdef __GLIBC__
+
+/* Standard error, while a message is put together; else NULL. */
+static FILE *direct;
+
+/*
+ * PostgreSQL's library writes a message in pieces, between which those of
+ * other processes would come: of databases that have their turn at a time,
+ * and of workers.
+ */
+static void
+tell_v(int level, int part, const char *format, va_list args)
+{
+	char	   *text = NULL;
+	size_t		len = 0;
+	FILE	   *stream = direct ? NULL : open_memstream(&text, &len);
+
+	if (stream == NULL)
+	{
+		/* a signal has come between */
+		if (direct)
+			stderr = direct;
+		direct = NULL;
+		log_generic_v(level, part, format, args);
+		return;
+	}
+	direct = stderr;
+	stderr = stream;
+	log_generic_v(level, part, format, args);
+	if (direct)
+		stderr = direct;
+	direct = NULL;
+	fclose(stream);
+	fwrite(text, 1, len, stderr);
+	free(text);
+}
+
+#else
+
+static void
+tell_v(int level, int part, const char *format, va_list args)
+{
+	log_generic_v(level, part, format, args);
+}
+
+#endif							/* __GLIBC__ */
+
 /* What the macros of common/logging.h would call. */
 static void
 tell(int level, int part, const char *format,...)
@@ -153,7 +203,7 @@ tell(int level, int part, const char *format,...)
 	va_list		args;
 
 	va_start(args, format);
-	log_generic_v(level, part, format, args);
+	tell_v(level, part, format, args);
 	va_end(args);
 }
 
