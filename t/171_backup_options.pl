@@ -131,10 +131,21 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', $dir);
 	my ($name) = $function =~ /^(\w+)/;
 	is($rc, 1, "not without $function");
-	like($err, qr/permission denied for function $name/, 'which is said');
+	like($err, qr/the role "backup" may not take a base backup\n.*detail: It may not execute \Q$function\E\.\n.*hint: .*"postgres": (GRANT .*;)\n\z/,
+		'which is said before anything is done');
 	ok(!-e $dir, 'and nothing is left');
-	sql($node, 'postgres', "GRANT EXECUTE ON FUNCTION $function TO backup");
+	my ($grant) = $err =~ /(GRANT .*;)/;
+	sql($node, 'postgres', $grant // '');
 }
+sql($node, 'postgres', 'ALTER ROLE backup NOREPLICATION');
+($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', new_path('role'));
+is($rc, 1, 'not without REPLICATION');
+like($err, qr/detail: .* attribute REPLICATION, .*\n.*hint: .*ALTER ROLE backup REPLICATION; or use --no-slot.*\n\z/, 'which is said');
+$dir = new_path('role');
+($rc, undef, $err) = run_program('pg_parbasebackup', @role, '--no-slot', '-D', $dir);
+is("$rc$err", '0', 'but with --no-slot');
+verify_backup_ok($dir, 'without a slot');
+sql($node, 'postgres', 'ALTER ROLE backup REPLICATION');
 
 # the extension is used if the role may, and else not; whatever else the role has set
 # (19 knows standard strings only)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "access/xlog_internal.h"
+#include "fe_utils/string_utils.h"
 #include "port/pg_crc32c.h"
 
 #include "base/interrupt.h"
@@ -135,6 +136,72 @@ set_up(PGconn *conn, const Options *options)
 	session_command(conn, "SET array_nulls = on");
 }
 
+/* All that the leader and the workers call, as the manual grants it. */
+#define FUNCTIONS \
+"'pg_backup_start(text, boolean)', 'pg_backup_stop(boolean)'," \
+" 'pg_ls_dir(text, boolean, boolean)', 'pg_ls_dir(text)'," \
+" 'pg_stat_file(text, boolean)'," \
+" 'pg_read_binary_file(text, bigint, bigint, boolean)'"
+
+/*
+ * The role, the functions that it may not execute, or NULL, and whether it
+ * may have a slot (slot.c: CheckSlotPermissions), as a superuser may all.  A
+ * function that a server does not have is for its call to tell.
+ */
+static const char rights_query[] =
+"SELECT r.rolname,"
+" (SELECT pg_catalog.string_agg(f.signature, ', ' ORDER BY f.no)"
+" FROM pg_catalog.unnest(ARRAY[" FUNCTIONS "])"
+" WITH ORDINALITY AS f (signature, no)"
+" WHERE NOT pg_catalog.has_function_privilege(r.oid,"
+" pg_catalog.to_regprocedure('pg_catalog.' OPERATOR(pg_catalog.||) f.signature),"
+" 'EXECUTE')),"
+" r.rolsuper OR r.rolreplication"
+" FROM pg_catalog.pg_roles r WHERE r.rolname OPERATOR(pg_catalog.=) CURRENT_USER";
+
+static bool
+needs_slot(const Options *options)
+{
+	return options->wal_method != BACKUP_WAL_NONE && !options->no_slot;
+}
+
+/*
+ * The server would tell one thing at a time, and of pg_backup_stop() only
+ * when all files have been read.
+ */
+static void
+check_rights(const Backup *backup)
+{
+	PGresult   *res = query_row(backup->conn, rights_query);
+	bool		lacks_functions = !PQgetisnull(res, 0, 1);
+	bool		lacks_slot = needs_slot(backup->options) && !get_bool(res, 2);
+	char	   *role;
+
+	if (!lacks_functions && !lacks_slot)
+	{
+		PQclear(res);
+		return;
+	}
+
+	role = pg_strdup(fmtId(PQgetvalue(res, 0, 0)));
+	pg_log_error("the role \"%s\" may not take a base backup",
+				 printable(PQgetvalue(res, 0, 0)));
+	if (lacks_slot)
+	{
+		pg_log_error_detail("It has not got the attribute REPLICATION, which the temporary slot needs that keeps the log.");
+		pg_log_error_hint("As a superuser: ALTER ROLE %s REPLICATION; or use --no-slot, where the server keeps its log by wal_keep_size.",
+						  printable(role));
+	}
+	if (lacks_functions)
+	{
+		pg_log_error_detail("It may not execute %s.", PQgetvalue(res, 0, 1));
+		pg_log_error_hint("As a superuser, in the database that is connected to, \"%s\": GRANT EXECUTE ON FUNCTION %s TO %s;",
+						  printable(PQdb(backup->conn)), PQgetvalue(res, 0, 1),
+						  printable(role));
+	}
+	exit(1);
+}
+
 void
 backup_server_open(Backup *backup, const char *progname)
 {
@@ -156,6 +223,7 @@ backup_server_open(Backup *backup, const char *progname)
 	set_up(backup->conn, options);
 	session_command(backup->conn, "SET client_min_messages = warning");
 	ask_facts(backup);
+	check_rights(backup);
 	if (backup->server.has_checksums && !options->no_verify_checksums &&
 		backup->server.block_size != BLCKSZ)
 	{
@@ -319,7 +387,7 @@ backup_server_start(Backup *backup)
 	options->fast_checkpoint ? "true" : "false"};
 	PGresult   *res;
 
-	if (options->wal_method != BACKUP_WAL_NONE && !options->no_slot)
+	if (needs_slot(options))
 		make_slot(backup);
 	res = session_query_params(backup->conn,
 							   "SELECT pg_catalog.pg_backup_start($1, $2)",
