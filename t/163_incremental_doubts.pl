@@ -164,6 +164,14 @@ SQL
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '--manifest-fingerprints', '-f', $first, '-d', $node->connstr('shop'));
 	is($rc, 0, 'no extension, the first: exit code');
 	like($err, qr/\Apg_pardump: warning: no fingerprints are recorded: .*extension.*\n\z/, 'no extension, the first: warning');
+	# where no table is large enough for it there is nothing to tell, every night
+	sql($node, 'postgres', 'CREATE TABLE small AS SELECT 1 AS i');
+	foreach my $options ([ '--manifest-fingerprints' ], [ "--incremental=$first" ])
+	{
+		($rc, undef, $err) = run_program('pg_pardump', '--no-sync', @$options, '-f', new_path('small'), '-d', $node->connstr('postgres'));
+		is("$rc$err", '0', "no extension, small tables: nothing is said with @$options");
+	}
+	sql($node, 'postgres', 'DROP TABLE small');
 	sql($node, 'shop', 'CREATE EXTENSION pg_pardump');
 }
 

@@ -88,6 +88,12 @@ chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 	return reason;
 }
 
+bool
+chunk_reason_is_small(const DumpTable *table)
+{
+	return table->total_bytes < SMALL_TABLE_BYTES;
+}
+
 const char *
 chunk_reason_sql(const ChunkRules *rules, const DumpTable *table, int n_files)
 {
@@ -99,7 +105,7 @@ chunk_reason_sql(const ChunkRules *rules, const DumpTable *table, int n_files)
 	/* only the extension reads raw tuples */
 	if (format && strcmp(format, "raw") == 0)
 		return NULL;
-	if (n_files == 1 && table->total_bytes < SMALL_TABLE_BYTES)
+	if (n_files == 1 && chunk_reason_is_small(table))
 		return "it is small";
 	return NULL;
 }

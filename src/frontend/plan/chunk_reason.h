@@ -34,6 +34,9 @@ extern const char *chunk_reason_no_split(const ChunkRules *rules,
 extern const char *chunk_reason_whole(const ChunkRules *rules,
 									  const DumpTable *table);
 
+/* Is it so small that SQL reads it anyway, if it is one file? */
+extern bool chunk_reason_is_small(const DumpTable *table);
+
 /* Why SQL reads a table of so many files; NULL if the extension does. */
 extern const char *chunk_reason_sql(const ChunkRules *rules,
 									const DumpTable *table, int n_files);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "plan/archive_layout.h"
+#include "plan/chunk_reason.h"
 #include "plan/dump_plan.h"
 #include "previous/changed_blocks.h"
 #include "session/connection.h"
@@ -76,6 +77,37 @@ head_of(const DumpPlan *plan)
 	return head;
 }
 
+/* Is there a table of which files could have fingerprints? */
+static bool
+has_tables_to_compare(const DumpPlan *plan)
+{
+	for (int i = 0; i < plan->tables->n_tables; i++)
+		if (!chunk_reason_is_small(&plan->tables->tables[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Without the extension there are none.  Where no table is large enough for
+ * any, as in the databases postgres and template1, that is no news for who
+ * dumps all of them every night.
+ */
+static void
+tell_missing(const DumpPlan *plan, const Options *options)
+{
+	const char *missing = plan->extension->missing;
+
+	if (!has_tables_to_compare(plan))
+	{
+		pg_log_info("no fingerprints are recorded: %s", missing);
+		return;
+	}
+	pg_log_warning("no fingerprints are recorded: %s", missing);
+	if (options->incremental)
+		pg_log_warning("nothing of the archive \"%s\" is used again: %s",
+					   options->incremental, missing);
+}
+
 /*
  * The key is inherited, so that fingerprints can be compared over a row of
  * archives.
@@ -83,30 +115,28 @@ head_of(const DumpPlan *plan)
 static void
 plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
 {
-	const char *missing = plan->extension->missing;
-	const char *problem = missing;
+	const char *problem;
 	FingerprintSpec *spec;
+	Manifest	head;
 
 	plan->checksum_type = manifest_checksum_type(options);
 	if (!options->manifest_fingerprints && options->incremental == NULL)
 		return;
-	if (missing)
-		pg_log_warning("no fingerprints are recorded: %s", missing);
-	else
+	if (plan->extension->missing)
 	{
-		spec = fingerprint_spec_new(conn, plan->checksum_type);
-		plan->fingerprints = spec;
-		if (options->incremental)
-		{
-			Manifest	head = head_of(plan);
-
-			plan->previous = previous_archive_open(options->incremental, &head,
-												   &problem);
-		}
-		if (plan->previous)
-			spec->key = plan->previous->manifest->fingerprint_key;
+		tell_missing(plan, options);
+		return;
 	}
-	if (options->incremental && plan->previous == NULL)
+	spec = fingerprint_spec_new(conn, plan->checksum_type);
+	plan->fingerprints = spec;
+	if (options->incremental == NULL)
+		return;
+	head = head_of(plan);
+	plan->previous = previous_archive_open(options->incremental, &head,
+										   &problem);
+	if (plan->previous)
+		spec->key = plan->previous->manifest->fingerprint_key;
+	else
 		pg_log_warning("nothing of the archive \"%s\" is used again: %s",
 					   options->incremental, problem);
 }
