@@ -208,6 +208,13 @@ sub verify
 ($rc, $err) = verify($dir);
 is($rc, 0, '--verify: exit code');
 is(scalar(() = $err =~ /^verifying database \d of 2, ".*", .*: done$/mg), 2, '--verify: each database');
+# who takes it for an archive is told what it is
+foreach my $command ([ 'pg_pardump', '--verify', $dir ], [ 'pg_parrestore', '-d', $node->connstr('postgres'), $dir ])
+{
+	($rc, undef, $err) = run_program(@$command);
+	is($rc, 1, "$command->[0] without --all-databases: exit code");
+	like($err, qr/error: .*"toc.dat" is missing\n.*hint: .*below "\Q$dir\E\/databases"; --all-databases is for all/, 'and hint');
+}
 my $damaged = new_path('damaged');
 system_or_bail('cp', '-a', $dir, $damaged);
 append_to_file(archive_of($damaged, 'postgres') . '/toc.dat', 'x');

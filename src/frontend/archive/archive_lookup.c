@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "archive/archive_lookup.h"
 #include "archive/archive_name.h"
@@ -70,4 +71,15 @@ archive_lookup_bytes(int dir, const char *name)
 			return st.st_size;
 	}
 	return 0;
+}
+
+void
+archive_lookup_hint(const char *directory)
+{
+	char	   *map = psprintf("%s/%s", directory, CLUSTER_MAP_NAME);
+
+	if (access(map, F_OK) == 0)
+		pg_log_error_hint("It has the archives of all databases of a cluster, each in a directory below \"%s/databases\"; --all-databases is for all of them.",
+						  directory);
+	free(map);
 }

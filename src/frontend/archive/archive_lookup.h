@@ -19,6 +19,12 @@
 extern int	archive_lookup_open(int dir, const char *name,
 								CompressMethod *method, const char **problem);
 
+/*
+ * The directory has no table of contents, which has been told: if that is
+ * because it has the archives of all databases of a cluster, hint at it.
+ */
+extern void archive_lookup_hint(const char *directory);
+
 /* The size of that file; 0 if there is none. */
 extern uint64 archive_lookup_bytes(int dir, const char *name);
 

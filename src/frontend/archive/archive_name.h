@@ -22,6 +22,9 @@
 
 #define MANIFEST_NAME "pg_pardump_manifest.json"
 
+/* In a directory that has archives of all databases (cluster_map.h). */
+#define CLUSTER_MAP_NAME "map.json"
+
 /*
  * Of the rows of a table or a chunk, by the dump ID of its entry, and of a
  * large object; with the suffix of the compression, which the table of

@@ -174,8 +174,12 @@ read_directory(Archive *archive)
 										 &problem);
 
 	if (fd < 0)
-		pg_fatal("directory \"%s\" is not an archive: file \"%s\" %s",
-				 archive->path, TOC_NAME, problem);
+	{
+		pg_log_error("directory \"%s\" is not an archive: file \"%s\" %s",
+					 archive->path, TOC_NAME, problem);
+		archive_lookup_hint(archive->path);
+		exit(1);
+	}
 	input.reader = data_reader_new_file(fd, method);
 	archive->toc = toc_read_directory(read_toc_input, &input, &problem);
 	if (archive->toc && read_toc_input(&input, &byte, 1) == 1)

@@ -10,9 +10,9 @@
 #ifndef CLUSTER_MAP_H
 #define CLUSTER_MAP_H
 
+#include "archive/archive_name.h"
 #include "cluster/cluster_list.h"
 
-#define CLUSTER_MAP_NAME "map.json"
 #define CLUSTER_GLOBALS_NAME "globals.sql"
 #define CLUSTER_DATABASES_NAME "databases"
 

@@ -9,6 +9,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_lookup.h"
 #include "archive/archive_name.h"
 #include "archive/manifest_load.h"
 #include "base/cleanup.h"
@@ -45,7 +46,10 @@ read_toc(VerifyRun *run)
 	Toc		   *toc;
 
 	if (stream == NULL)
+	{
+		archive_lookup_hint(run->directory);
 		return NULL;
+	}
 	toc = toc_read_directory(read_stream, stream, &problem);
 	if (toc && getc(stream) != EOF)
 	{
