@@ -143,7 +143,7 @@ hint_at_grant(PGconn *conn, const char *role)
 	appendStringLiteralConn(&sql, role, conn);
 	appendPQExpBufferStr(&sql, ") FROM pg_largeobject_metadata \\gexec");
 	/* at the end, so that it can be pasted */
-	pg_log_error_hint("Dump none, by --no-large-objects; or grant it in psql, as a superuser: %s",
+	pg_log_error_hint("Dump none, by --no-large-objects; or grant it in this database, in psql, as a superuser: %s",
 					  sql.data);
 	termPQExpBuffer(&sql);
 }
