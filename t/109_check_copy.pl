@@ -91,7 +91,7 @@ sub findings
 sub missing
 {
 	my ($kind, @findings) = @_;
-	my ($list) = map { /^error: the target lacks \d+ ${kind}s? that are needed  DETAIL: (?:These are|It is): (.*)\.  HINT: / } @findings;
+	my ($list) = map { /^error: the target lacks \d+ ${kind}s? that (?:are|is) needed  DETAIL: (?:These are|It is): (.*)\.  HINT: / } @findings;
 	return [] if !defined $list;
 	return [ sort grep { $_ ne '' } split /(?:^|, )"|"(?=, "|$)/, $list ];
 }

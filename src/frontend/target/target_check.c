@@ -138,8 +138,8 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *query,
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, 0)));
-		pg_log_error("the target lacks %d %s%s that are needed", n, kind,
-					 units_plural(n));
+		pg_log_error("the target lacks %d %s%s that %s needed", n, kind,
+					 units_plural(n), n > 1 ? "are" : "is");
 		pg_log_error_detail("%s: %s%s.", n > 1 ? "These are" : "It is", list.data,
 							n > NAMES_SHOWN ? ", ..." : "");
 		pg_log_error_hint("%s", hint);
