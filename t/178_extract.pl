@@ -194,6 +194,11 @@ append_to_file("$full/file", 'text');
 ($rc, undef, my $err) = run_program('pg_parbasebackup', "--extract=$plain", '-D', $full);
 like($err, qr/exists but is not empty/, 'a directory that is not empty');
 is(slurp_file("$full/file"), 'text', 'is left as it is');
+my $beside = new_path('beside');
+($rc, undef, $err) = run_program('pg_parbasebackup', '--extract=' . take_tar('-Xfetch'), '-D', $beside);
+like($err, qr/"\Q$place\E" exists but is not empty\n.*hint: .*tablespace's place on the server; name another one by -T\.\n\z/,
+	"a tablespace's place that the server still has");
+ok(!-e $beside, 'and nothing is left');
 
 # --- root: owners, by name where there is such a user, as tar
 

@@ -98,7 +98,9 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 	if (archive == NULL)
 		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
 				 name, options->extract);
-	claim(location, NULL, options->no_clean);
+	claim(location, elsewhere ? NULL :
+		  "This was the tablespace's place on the server; name another one by -T.",
+		  options->no_clean);
 	tablespace->location = pg_strdup(location);
 	(void) extract_archive(archive, method, tablespace->location,
 						   EXTRACT_TABLESPACE_PREFIX, options->jobs,
