@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use File::Basename;
-use Pardump::Cluster qw(start_cluster make_database make_loop_server run_program value sql);
+use Pardump::Cluster qw(start_cluster make_database make_loop_server new_path run_program value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(run_copy copy_ok copy_refused_ok stock_copy sessions_left);
 use PostgreSQL::Test::Utils;
@@ -246,6 +246,22 @@ is($rc, 0, 'the target\'s role may not make the extension: exit code') or diag($
 is(value($target, 'extended4', 'TABLE t'), 1, 'the target\'s role may not make the extension: rows');
 is(value($target, 'extended4', q{SELECT count(*) FROM pg_extension, pg_namespace
 	WHERE extname = 'pg_pardump' OR nspname = 'pardump'}), 0, 'the target\'s role may not make the extension: left out');
+
+# a database that is created has none, whatever the one has that is connected to first
+sql($target, 'postgres', 'CREATE EXTENSION pg_pardump');
+my $archive = new_path('extended3');
+is((run_program('pg_pardump', '--no-sync', '-d', $source->connstr('extended3'), '-f', $archive))[0], 0, 'an archive with the extension');
+foreach my $command (
+	[ 'pg_pardump', '-d', $source->connstr('extended3'), '--target', $target->connstr('postgres'), '--create' ],
+	[ 'pg_parrestore', '-d', $target->connstr('postgres'), '--create', '--exit-on-error', $archive ])
+{
+	sql($target, 'postgres', 'DROP DATABASE extended3');
+	($rc, $out, $err) = run_program(@$command);
+	is($rc, 0, "$command->[0] --create, the extension is in the database connected to: exit code") or diag($err);
+	is(value($target, 'extended3', q{SELECT count(*) FROM t, pg_extension WHERE extname = 'pg_pardump'}), 1,
+		"$command->[0] --create: rows and extension");
+}
+sql($target, 'postgres', 'DROP EXTENSION pg_pardump; DROP SCHEMA pardump');
 
 # other columns there
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');

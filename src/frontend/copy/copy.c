@@ -273,7 +273,7 @@ check_target(Copy *copy)
 	copy->new_name = database_to_create(options, toc);
 	target_refuse_source(&copy->target, copy->source.conn,
 						 toc->pg_dump_version, copy->new_name);
-	restore_stage_leave_out_extension(&copy->restore);
+	restore_stage_leave_out_extension(&copy->restore, copy->new_name);
 	target_check(copy->target.conn, copy->restore.schedule, options,
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
 	if (options->tasks)

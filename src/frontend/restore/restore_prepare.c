@@ -38,7 +38,7 @@ restore_prepare_open(Restore *restore)
 															 options));
 	else
 		(void) worker_processes_have_files(options->jobs);
-	restore_stage_leave_out_extension(&restore->stages);
+	restore_stage_leave_out_extension(&restore->stages, restore->new_name);
 	if (!options->check && !options->exit_on_error)
 	{
 		/* no worker could begin: this is not passed over */

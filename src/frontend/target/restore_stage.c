@@ -68,22 +68,26 @@ restore_stage_begin(RestoreStages *restore)
 /*
  * That the source has our extension must not keep a target from getting the
  * rest that cannot have it, or has it already; its schema is no part of it to
- * pg_dump.  Only a superuser can make it.
+ * pg_dump.  Only a superuser can make it.  A database that is to be created
+ * comes of template0, and has none, whatever the one has that we are in.
  */
 void
-restore_stage_leave_out_extension(RestoreStages *restore)
+restore_stage_leave_out_extension(RestoreStages *restore,
+								  const char *new_name)
 {
 	RestoreSchedule *schedule = restore->schedule;
-	const char *params[] = {restore->setup.options->role};
+	const char *params[] = {restore->setup.options->role,
+	new_name ? "false" : "true"};
 	PGresult   *res = session_query_params(restore->target->conn,
-										   "SELECT a.installed_version IS NOT NULL"
-										   " FROM pg_catalog.pg_available_extensions a"
-										   " WHERE a.name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name"
-										   " AND (a.installed_version IS NOT NULL"
+										   "SELECT a.installed"
+										   " FROM (SELECT installed_version IS NOT NULL AND $2::pg_catalog.bool AS installed"
+										   " FROM pg_catalog.pg_available_extensions"
+										   " WHERE name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name) a"
+										   " WHERE a.installed"
 										   " OR EXISTS (SELECT FROM pg_catalog.pg_roles r"
 										   " WHERE r.rolname OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.name, session_user)"
-										   " AND r.rolsuper))",
-										   1, params, 0);
+										   " AND r.rolsuper)",
+										   2, params, 0);
 
 	if (PQntuples(res) == 0)
 	{

@@ -30,9 +30,11 @@ typedef struct RestoreStages
 
 /*
  * Leave our own extension out of the schedule, and its schema, unless the
- * target can have it, or what of it is there already.
+ * target can have it, or what of it is there already.  new_name: of the
+ * database that is to be created, where it was not yet; or NULL.
  */
-extern void restore_stage_leave_out_extension(RestoreStages *restore);
+extern void restore_stage_leave_out_extension(RestoreStages *restore,
+											  const char *new_name);
 
 /*
  * Make a private directory for pg_restore's archives, which hold the schema.
