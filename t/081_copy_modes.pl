@@ -263,6 +263,22 @@ foreach my $command (
 }
 sql($target, 'postgres', 'DROP EXTENSION pg_pardump; DROP SCHEMA pardump');
 
+# the schema public, of which -n has a statement, is in every new database
+make_database($source, 'publicly');
+sql($source, 'publicly', q{ALTER SCHEMA public OWNER TO owner; COMMENT ON SCHEMA public IS 'ours';
+	CREATE TABLE t AS SELECT 1 AS a});
+my $of_public = q{SELECT nspowner::regrole, obj_description(oid, 'pg_namespace'), (SELECT a FROM public.t)
+	FROM pg_namespace WHERE nspname = 'public'};
+make_database($target, 'publicly');
+copy_ok($source, 'publicly', $target, 'publicly', '-n public', '-n', 'public');
+is(value($target, 'publicly', $of_public), 'owner|ours|1', '-n public: as it was');
+sql($target, 'publicly', 'DROP SCHEMA public CASCADE');
+copy_ok($source, 'publicly', $target, 'publicly', '-n public, which is not there', '-n', 'public');
+is(value($target, 'publicly', $of_public), 'owner|ours|1', '-n public, which is not there: made');
+sql($target, 'postgres', 'DROP DATABASE publicly');
+copy_ok($source, 'publicly', $target, 'postgres', '-C -n public', '-C', '-n', 'public');
+is(value($target, 'publicly', $of_public), 'owner|ours|1', '-C -n public: as it was');
+
 # other columns there
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-v', '-a', '-t', 'made');

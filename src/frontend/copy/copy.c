@@ -307,6 +307,9 @@ prepare_target(Copy *copy)
 	if (copy->new_name)
 		restore_stage_database(&copy->restore, copy->new_name);
 	target_begin(&copy->target);
+	/* what --clean drops is created again */
+	if (!options->clean)
+		restore_stage_keep_public(&copy->restore);
 	/* its template may have brought some */
 	if (copy->new_name)
 		target_check_tables(copy->target.conn, copy->plan.tables, false);

@@ -190,6 +190,10 @@ restore_schedule_leave_out_schema(RestoreSchedule *schedule, const char *schema)
 	free(about);
 }
 
+/* As pg_dump has it in a dump of all schemas (pg_dump.c: dumpNamespace). */
+static const char *const not_creating =
+"-- *not* creating schema, since initdb creates it\n";
+
 TocEntry *
 restore_schedule_entries(const RestoreSchedule *schedule, RestorePhase phase,
 						 int *n_entries, int *n_own)
@@ -202,7 +206,11 @@ restore_schedule_entries(const RestoreSchedule *schedule, RestorePhase phase,
 	{
 		if (schedule->phases[i] != phase && schedule->phases[i] != RESTORE_ALWAYS)
 			continue;
-		entries[(*n_entries)++] = toc->entries[i];
+		entries[*n_entries] = toc->entries[i];
+		if (schedule->has_public && toc_entry_is(&toc->entries[i], "SCHEMA") &&
+			strcmp(toc->entries[i].tag, "public") == 0)
+			entries[*n_entries].defn = unconstify(char *, not_creating);
+		(*n_entries)++;
 		*n_own += schedule->phases[i] == phase;
 	}
 	return entries;

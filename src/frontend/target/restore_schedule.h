@@ -29,6 +29,8 @@ typedef enum RestorePhase
 typedef struct RestoreSchedule
 {
 	const Toc  *toc;			/* borrowed */
+	bool		has_public;		/* the schema public is there, and is given
+								 * its owner, but not created */
 	RestorePhase *phases;		/* by the entry's number in the TOC */
 	int		   *tables;			/* of RESTORE_INDEXES: which of DumpTables */
 } RestoreSchedule;

@@ -100,6 +100,17 @@ restore_stage_leave_out_extension(RestoreStages *restore,
 	PQclear(res);
 }
 
+void
+restore_stage_keep_public(RestoreStages *restore)
+{
+	PGresult   *res = session_query(restore->target->conn,
+									"SELECT FROM pg_catalog.pg_namespace"
+									" WHERE nspname OPERATOR(pg_catalog.=) 'public'::pg_catalog.name");
+
+	restore->schedule->has_public = PQntuples(res) > 0;
+	PQclear(res);
+}
+
 /* Run pg_restore on the entries; false if it met errors. */
 static bool
 restore_entries(RestoreStages *restore, const char *name, const TocEntry *entries,
