@@ -29,7 +29,7 @@ sql($node, 'postgres', 'CHECKPOINT');
 
 # the statements of a piece, by either reader, of the end, of a piece of the log, the
 # first of a worker, what asks the extension for what came of one, and where a tablespace is
-my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_backup_stop/, qr/pg_wal\/|70675f77616c2f/, qr/pg_ls_dir/,
+my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_catalog[.]pg_backup_stop/, qr/pg_wal\/|70675f77616c2f/, qr/pg_catalog[.]pg_ls_dir/,
 	qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/, qr/FROM pardump\.pg_pardump_last_files/, qr/pg_tablespace_location/);
 my $made = qr/^(backup_label|global\/pg_control)$/;
 # what the first run looks up in the catalogs gets hints

@@ -69,8 +69,8 @@ my @patterns = (
 	[ 'what came of a piece' => qr/FROM pardump\.pg_pardump_last_files/, 6 ],
 	[ 'a piece of the log' => qr/pg_wal\/|70675f77616c2f/, 2 ],
 	[ 'the slot' => qr/pg_create_physical_replication_slot/, 1 ],
-	[ 'the start' => qr/pg_backup_start/, 1 ],
-	[ 'the end' => qr/pg_backup_stop/, 1 ]);
+	[ 'the start' => qr/pg_catalog[.]pg_backup_start/, 1 ],
+	[ 'the end' => qr/pg_catalog[.]pg_backup_stop/, 1 ]);
 
 my %own_faults = ('the log removed' => sub {
 		sql($node, 'postgres', 'SELECT pg_switch_wal(); CHECKPOINT') foreach 1 .. 4 });

@@ -30,7 +30,7 @@ sql($node, 'postgres', 'CHECKPOINT');
 
 # the statements of a piece, by either reader, of the start, of the end, and of a piece of
 # the log
-my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_backup_start/, qr/pg_backup_stop/,
+my @patterns = (qr/COPY \(SELECT (?:v\.n|pardump\.pg_pardump_read_files)/, qr/pg_catalog[.]pg_backup_start/, qr/pg_catalog[.]pg_backup_stop/,
 	qr/pg_wal\/|70675f77616c2f/);
 my $silence = qr/the server has sent nothing for --stall-timeout/;
 my $leader_silence = qr/^pg_parbasebackup: error: the server has sent the leader nothing for --stall-timeout, .*\n\z/;
