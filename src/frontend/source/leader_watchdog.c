@@ -112,6 +112,9 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 	session->address = address;
 	session->backend = atoi(PQgetvalue(res, 0, 0));
 	PQclear(res);
+	/* whoever watches besides calls what was set first */
+	if (state.timeout_ms == 0)
+		(void) session_wait_set_watch(check_silence);
 	state.timeout_ms = (int64) options->stall_timeout * 1000;
 	state.max_unanswered = (int) options->retries;
 	/* nor may sending wait without end; PQexec() does not care */
@@ -119,7 +122,6 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 		!PQsetInstanceData(conn, ignore_event, session) ||
 		PQsetnonblocking(conn, true) != 0)
 		pg_fatal("out of memory");
-	(void) session_wait_set_watch(check_silence);
 }
 
 static void
