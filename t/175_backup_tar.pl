@@ -117,7 +117,9 @@ foreach my $try ([ 'server-zstd:1', 'zst' ], [ 'zstd:1', 'zst', '--no-extension'
 	close $file or die "could not write: $!";
 	my @readers = ([ 'pg_parbasebackup', "--extract=$dir", '--no-sync', '-D', new_path('none') ]);
 	push @readers, [ 'pg_verifybackup', '-n', $dir ] if pg_major($node) >= 18;
-	push @readers, [ 'tar', "--use-compress-program=$program", '-tf', $path ], [ $program, '-qt', $path ]
+	# without -i, tar would stop at what damage made of a header, if that
+	# looks like the end, and not hear of the checksum
+	push @readers, [ 'tar', "--use-compress-program=$program", '-itf', $path ], [ $program, '-qt', $path ]
 	  if system("$program --version >/dev/null 2>&1") == 0;
 	foreach my $reader (@readers)
 	{
