@@ -15,6 +15,7 @@
 #   --rounds=N          runs of each way (default 5)
 #   --jobs=N            workers, or tasks at a time (default 2)
 #   --sets=LIST         of pgbench,logs,mixed,docs,small (default: all)
+#   --ways=LIST         of workers,tasks,more (default: all)
 #   --output=DIRECTORY  where archives are written (default /dev/shm)
 #   --debian=SUITE      run on that Debian release's PostgreSQL, by
 #                       scripts/chroot.sh; needs root
@@ -26,6 +27,7 @@ set -euo pipefail
 
 port=54321
 postmasters=
+ways=workers,tasks,more
 
 # Set the array $command to what the program $1 runs by way $2.
 choose_command()
@@ -88,7 +90,7 @@ main()
 	for set in ${sets//,/ }; do
 		fill_set "$set"
 		for ((round = 1; round <= rounds; round++)); do
-			for way in workers tasks more; do
+			for way in ${ways//,/ }; do
 				measure_round "$set" "$way" "$round"
 			done
 		done
@@ -97,7 +99,7 @@ main()
 	print_heading
 	for program in pg_pardump pg_parrestore; do
 		for set in ${sets//,/ }; do
-			for way in workers tasks more; do
+			for way in ${ways//,/ }; do
 				printf '%s, %s, %s: %s\n' "$program" "$set" "$way" "$(medians "$program" "$set" "$way")"
 			done
 		done
@@ -106,6 +108,7 @@ main()
 
 for option; do
 	case $option in
+		--ways=*) ways=${option#*=} ;;
 		--results=*) die "unknown option \"$option\"; see --help" ;;
 		*) take_option "$option" ;;
 	esac

@@ -45,6 +45,25 @@ child_process_is_gone(pid_t *pid)
 	return reap(pid, WNOHANG);
 }
 
+/* While SIGCHLD is blocked none is lost between the look and the wait. */
+bool
+child_process_wait(pid_t pid, int *status, int wait_ms)
+{
+	struct timespec wait = {.tv_sec = wait_ms / 1000,.tv_nsec = wait_ms % 1000 * 1000000L};
+	sigset_t	child;
+	sigset_t	before;
+	bool		ended;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	ended = waitpid(pid, status, WNOHANG) == pid;
+	if (!ended && sigtimedwait(&child, NULL, &wait) == SIGCHLD)
+		ended = waitpid(pid, status, WNOHANG) == pid;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ended;
+}
+
 void
 child_process_end_all(pid_t *pids, int n_pids)
 {

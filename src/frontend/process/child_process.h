@@ -11,6 +11,13 @@
 extern bool child_process_is_gone(pid_t *pid);
 
 /*
+ * Wait for the end of a child, for so long at most: how it has ended is in
+ * *status then, as waitpid() has it, and it is reaped.  Else, or if a signal
+ * came, false.
+ */
+extern bool child_process_wait(pid_t pid, int *status, int wait_ms);
+
+/*
  * End child processes: ask them by SIGTERM, and kill those that are not gone
  * after five seconds, be they stopped, deaf, or waiting for a server that
  * does not answer.  All are reaped.  A pid of 0 is passed over; all are 0

@@ -16,16 +16,14 @@
 #include "tasks/task_leader.h"
 
 /*
- * How often to look whether the command has ended, in how many of these times
- * to attend to what goes on beside, and in how many to look what has come: in
- * so many at least, in at most ten times as many, and in between in one for
- * so many tasks.  That costs more with more of them, and tasks that help each
- * other (dump_tasks/task_help.h) see what has come.
+ * How often to attend to what goes on beside the command, and in how many of
+ * these times to look what has come: in one for so many tasks, and at most in
+ * so many.  That costs more with more of them, and tasks that help each other
+ * (dump/task_help.h) see what has come.
  */
-#define LOOK_US 10000
-#define LOOKS_TO_ATTEND 10
-#define LOOKS_FOR_RESULTS 10
-#define TASKS_FOR_LOOK 10
+#define LOOK_MS 100
+#define TASKS_FOR_LOOK 100
+#define MOST_LOOKS_FOR_RESULTS 10
 
 /* So many missing files are named. */
 #define MOST_NAMED 10
@@ -34,24 +32,17 @@
  * The command
  * ----------
  */
-static int
-looks_for_results(const TaskLeader *leader)
-{
-	int			looks = (int) leader->gather->run->options->tasks / TASKS_FOR_LOOK;
-
-	return Min(Max(looks, LOOKS_FOR_RESULTS), 10 * LOOKS_FOR_RESULTS);
-}
-
 static void
 attend(const TaskLeader *leader, int *n_looks)
 {
+	int			looks = (int) leader->gather->run->options->tasks / TASKS_FOR_LOOK;
+
+	looks = Min(Max(looks, 1), MOST_LOOKS_FOR_RESULTS);
 	interrupt_check();
-	if (*n_looks % LOOKS_TO_ATTEND == 0)
-		leader->attend(leader->arg);
-	if (*n_looks % looks_for_results(leader) == 0)
+	leader->attend(leader->arg);
+	if (*n_looks % looks == 0)
 		task_gather_look(leader->gather);
 	(*n_looks)++;
-	pg_usleep(LOOK_US);
 }
 
 static char *
@@ -82,7 +73,7 @@ run_command(const TaskLeader *leader, const bool *wanted)
 	pid = child_program_start_reading("/bin/sh", args, nothing,
 									  STDERR_FILENO, -1);
 	close(nothing);
-	while (waitpid(pid, &status, WNOHANG) != pid)
+	while (!child_process_wait(pid, &status, LOOK_MS))
 		attend(leader, &n_looks);
 	/* tasks that it has left behind do no harm, and end when the run does */
 	child_process_set_fed(0);
@@ -165,7 +156,10 @@ task_leader_run(const TaskLeader *leader)
 		char	   *end;
 
 		while (retry.n > 0 && !retry_is_due(&retry))
+		{
 			attend(leader, &n_looks);
+			pg_usleep(LOOK_MS * 1000L);
+		}
 		status = run_command(leader, missing);
 		end = describe_end(status);
 		if (!find_missing(leader, missing))
