@@ -19,16 +19,12 @@
 #include "mb/pg_wchar.h"
 #include "pqexpbuffer.h"
 
-#include "base/printable.h"
 #include "base/shared_memory.h"
 #include "compare/compare_rows.h"
 #include "compare/sink_rows.h"
 #include "status/run_event.h"
 
 #define MAX_SKETCH_BYTES ((uint64) 256 * 1024 * 1024)
-
-/* Of a table without a key so many columns are shown. */
-#define SHOWN_COLUMNS 4
 
 /* How far a data file's sketch is added to the table's. */
 typedef enum MergeState
@@ -134,113 +130,12 @@ count_row(void *arg, const char *row, size_t len)
 		difference_sketch_add(part->keys, part->n_hashes, key, key, times);
 }
 
-/* ----------
- * Rows that are shown
- * ----------
- */
-
-/* Whole characters, as many as there is room for. */
-static void
-append_cut(CompareRows *rows, PQExpBuffer buf, const char *text, size_t len)
-{
-	size_t		room = SHOWN_BYTES / 4;
-	size_t		used = 0;
-
-	while (used < len && text[used])
-	{
-		int			more = pg_encoding_mblen(rows->encoding, text + used);
-
-		if (used + more > Min(len, room))
-			break;
-		used += more;
-	}
-	appendBinaryPQExpBuffer(buf, text, used);
-	if (used < len)
-		appendPQExpBufferStr(buf, "...");
-}
-
-/* "id=1, b=x" of the key, or of the first columns. */
-static void
-describe_row(CompareRows *rows, const char *row, size_t row_len,
-			 char text[SHOWN_BYTES])
-{
-	const CompareTable *table = rows->table;
-	const DumpTables *tables = compare_side_plan(rows->sides[0])->tables;
-	const DumpTable *first = &tables->tables[table->no[0]];
-	int			n = table->n_key > 0 ? table->n_key :
-		Min(first->n_columns, SHOWN_COLUMNS);
-	PQExpBufferData buf;
-
-	initPQExpBuffer(&buf);
-	for (int i = 0; i < n; i++)
-	{
-		size_t		len;
-		const char *field = sink_rows_field(row, row_len, table->n_key > 0 ?
-											table->key_columns[i] : i, &len);
-		size_t		before = buf.len;
-
-		appendPQExpBuffer(&buf, "%s%s=", i > 0 ? ", " : "",
-						  table->n_key > 0 ? table->key[i] : first->columns[i]);
-		if (len == 2 && memcmp(field, "\\N", 2) == 0)
-			appendPQExpBufferStr(&buf, "NULL");
-		else
-			append_cut(rows, &buf, field, len);
-		if (buf.len >= SHOWN_BYTES - 4)
-		{
-			buf.len = before;
-			buf.data[before] = '\0';
-			appendPQExpBufferStr(&buf, ", ...");
-			break;
-		}
-	}
-	strlcpy(text, buf.data, SHOWN_BYTES);
-	termPQExpBuffer(&buf);
-}
-
-/* Numbers by their size: shorter ones are less, as all begin alike. */
-static int
-compare_texts(const char *a, const char *b)
-{
-	size_t		same = 0;
-	size_t		digits_a;
-	size_t		digits_b;
-
-	while (a[same] && a[same] == b[same])
-		same++;
-	while (same > 0 && a[same - 1] >= '0' && a[same - 1] <= '9')
-		same--;
-	digits_a = strspn(a + same, "0123456789");
-	digits_b = strspn(b + same, "0123456789");
-	if (digits_a > 0 && digits_b > 0 && digits_a != digits_b)
-		return digits_a < digits_b ? -1 : 1;
-	return strcmp(a, b);
-}
-
-/* Keep it if it is one of the first; once only. */
-static void
-keep_text(ShownRows *shown, RowKind kind, const char *text)
-{
-	int			n = shown->n[kind];
-	int			place = n;
-
-	while (place > 0 && compare_texts(text, shown->text[kind][place - 1]) < 0)
-		place--;
-	if (place > 0 && strcmp(text, shown->text[kind][place - 1]) == 0)
-		return;
-	if (place == SHOWN_ROWS)
-		return;
-	n = Min(n, SHOWN_ROWS - 1);
-	memmove(shown->text[kind][place + 1], shown->text[kind][place],
-			(n - place) * SHOWN_BYTES);
-	strlcpy(shown->text[kind][place], text, SHOWN_BYTES);
-	shown->n[kind] = n + 1;
-}
-
 static void
 show_row(void *arg, const char *row, size_t len)
 {
 	CompareRows *rows = arg;
 	const CompareTable *table = rows->table;
+	const DumpTables *tables = compare_side_plan(rows->sides[0])->tables;
 	bool		first = rows->side == 0;
 	RowKind		kind = first ? ROW_ONLY_FIRST : ROW_ONLY_SECOND;
 	char		text[SHOWN_BYTES];
@@ -259,8 +154,9 @@ show_row(void *arg, const char *row, size_t len)
 	/* both sides have it, with the same key */
 	if (kind == ROW_CHANGED && !first)
 		return;
-	describe_row(rows, row, len, text);
-	keep_text(&rows->found, kind, text);
+	shown_rows_describe(table, &tables->tables[table->no[0]], rows->encoding,
+						row, len, text);
+	shown_rows_keep(&rows->found, kind, text);
 }
 
 /* ----------
@@ -538,7 +434,7 @@ compare_rows_shown(const CompareRows *rows, const CompareTable *table)
 
 			for (int kind = 0; kind < N_ROW_KINDS; kind++)
 				for (int j = 0; j < shown->n[kind]; j++)
-					keep_text(result, kind, shown->text[kind][j]);
+					shown_rows_keep(result, kind, shown->text[kind][j]);
 		}
 	}
 	return result;

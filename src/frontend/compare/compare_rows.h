@@ -6,25 +6,7 @@
 #define COMPARE_ROWS_H
 
 #include "compare/compare_tables.h"
-
-/* So many rows of a kind are shown, each in so many bytes. */
-#define SHOWN_ROWS 5
-#define SHOWN_BYTES 120
-
-/* What is shown of a row that differs. */
-typedef enum RowKind
-{
-	ROW_CHANGED,				/* both sides have its key */
-	ROW_ONLY_FIRST,
-	ROW_ONLY_SECOND,
-	N_ROW_KINDS
-} RowKind;
-
-typedef struct ShownRows
-{
-	int			n[N_ROW_KINDS];
-	char		text[N_ROW_KINDS][SHOWN_ROWS][SHOWN_BYTES];
-} ShownRows;
+#include "compare/shown_rows.h"
 
 typedef struct CompareRows CompareRows;
 
