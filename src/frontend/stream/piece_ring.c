@@ -23,9 +23,8 @@
  */
 #include "base/fe_compat.h"
 
-#include <pthread.h>
-
 #include "base/shared_memory.h"
+#include "process/robust_mutex.h"
 #include "stream/piece_ring.h"
 
 #define WAIT_US 1000
@@ -73,52 +72,6 @@ struct PieceRing
 
 #define get(member) __atomic_load_n(&(member), __ATOMIC_ACQUIRE)
 #define set(member, value) __atomic_store_n(&(member), value, __ATOMIC_RELEASE)
-
-/* ----------
- * Who lives
- * ----------
- */
-static void
-mutex_init(pthread_mutex_t * mutex)
-{
-	pthread_mutexattr_t attr;
-	int			rc;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	rc = pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-	if (rc != 0)
-		pg_fatal("could not create a lock in shared memory: %s", strerror(rc));
-}
-
-/* Lock it, for this process's life; false if another one has it. */
-static bool
-mutex_hold(pthread_mutex_t * mutex, bool wait)
-{
-	int			rc = wait ? pthread_mutex_lock(mutex) :
-		pthread_mutex_trylock(mutex);
-
-	if (rc == EOWNERDEAD)
-		rc = pthread_mutex_consistent(mutex);
-	if (rc != 0 && rc != EBUSY)
-		pg_fatal("could not lock in shared memory: %s", strerror(rc));
-	return rc == 0;
-}
-
-/*
- * Does a living process have it?  This one, too; and for a moment who asks
- * the same.
- */
-static bool
-mutex_is_held(pthread_mutex_t * mutex)
-{
-	if (!mutex_hold(mutex, false))
-		return true;
-	pthread_mutex_unlock(mutex);
-	return false;
-}
 
 /* ----------
  * Slots
@@ -188,7 +141,7 @@ taker_is_dead(PieceRing *ring, uint64 word)
 
 	return state == SLOT_ORPHAN ||
 		((state == SLOT_TAKEN || state == SLOT_ALONE) &&
-		 !mutex_is_held(&ring->lanes[word_lane(word)]));
+		 !robust_mutex_is_held(&ring->lanes[word_lane(word)]));
 }
 
 /* Give others what a dead taker had, unless the reader still writes it. */
@@ -223,16 +176,16 @@ piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes)
 	ring->slots = shared_memory_new(n_slots, sizeof(Slot));
 	ring->data = shared_memory_new(n_slots, slot_bytes);
 	ring->lanes = shared_memory_new(n_lanes, sizeof(pthread_mutex_t));
-	mutex_init(&ring->reader);
+	robust_mutex_init(&ring->reader);
 	for (int i = 0; i < n_lanes; i++)
-		mutex_init(&ring->lanes[i]);
+		robust_mutex_init(&ring->lanes[i]);
 	return ring;
 }
 
 void
 piece_ring_join(PieceRing *ring, int lane)
 {
-	(void) mutex_hold(&ring->lanes[lane], true);
+	(void) robust_mutex_hold(&ring->lanes[lane], true);
 
 	/* what one that died had as this lane would look as if it were taken */
 	for (int i = 0; i < ring->n_slots; i++)
@@ -346,7 +299,7 @@ take_over(PieceRing *ring)
 bool
 piece_ring_lead(PieceRing *ring, uint64 *next)
 {
-	if (get(ring->closed) || !mutex_hold(&ring->reader, false))
+	if (get(ring->closed) || !robust_mutex_hold(&ring->reader, false))
 		return false;
 	if (get(ring->closed))
 	{
@@ -370,7 +323,7 @@ bool
 piece_ring_has_others(PieceRing *ring, int lane)
 {
 	for (int i = 0; i < ring->n_lanes; i++)
-		if (i != lane && mutex_is_held(&ring->lanes[i]))
+		if (i != lane && robust_mutex_is_held(&ring->lanes[i]))
 			return true;
 	return false;
 }
@@ -556,7 +509,7 @@ piece_ring_read(PieceRing *ring, TakenPiece *taken, const char **data)
 		/* asked first: a reader that is gone now may have ended it before */
 		bool		gone = get(ring->failed) ||
 			get(slot->epoch) != get(ring->epoch) ||
-			!mutex_is_held(&ring->reader);
+			!robust_mutex_is_held(&ring->reader);
 
 		if (get(slot->ended))
 		{
