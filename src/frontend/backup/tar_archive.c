@@ -14,10 +14,10 @@
 #include "shared/block_compress.h"
 
 #include "backup/tar_archive.h"
+#include "backup/write_at.h"
 #include "base/printable.h"
 #include "base/shared_memory.h"
 #include "stream/piece_ring.h"
-#include "stream/write_at.h"
 
 /* A piece's word: its end, and below that what has come of it. */
 #define PIECE_PLACED UINT64CONST(1) /* where it ends is known */

@@ -12,12 +12,12 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_sync.h"
+#include "backup/write_at.h"
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "basebackup/plain_layout.h"
 #include "options/tablespace_mapping.h"
-#include "stream/write_at.h"
 
 /* ----------
  * Directories

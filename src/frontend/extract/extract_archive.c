@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backup/write_at.h"
 #include "base/shared_memory.h"
 #include "extract/extract_archive.h"
 #include "extract/frame_list.h"
@@ -17,7 +18,6 @@
 #include "stream/decompress.h"
 #include "stream/piece_ring.h"
 #include "stream/regular_file.h"
-#include "stream/write_at.h"
 
 #define IN_BYTES ((size_t) 256 * 1024)
 
