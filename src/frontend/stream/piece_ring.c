@@ -2,56 +2,21 @@
  * piece_ring.c
  *		Pieces of a text on their way from process to process.
  *
- * A slot's state, who has it, whether somebody had it before, and how often
- * that changed are one word, which changes by an atomic compare and exchange
- * of what was seen: of several that find a taker dead only one acts, and none
- * on what has changed since.
- *
- *		FREE -> OFFERED			the reader begins a piece
- *		OFFERED -> TAKEN		a lane takes it, and reads
- *		TAKEN -> FREE			and has used it up
- *		TAKEN -> ORPHAN			its taker is known to be dead, the reader may
- *								be writing
- *		TAKEN, ORPHAN -> OFFERED	the taker is dead, and all is in the slot
- *		TAKEN, ORPHAN, OFFERED -> LOST	it is not, or there is no writer
- *		LOST -> ALONE -> FREE	a lane takes it, reads the text itself
- *		OFFERED -> FREE			a new reader begins anew what its predecessor
- *								could not end
- *
- * Only the reader writes into a slot, and only it makes a slot that is being
- * written OFFERED again, so that it knows what it may write over.
+ * Only the reader writes into a slot (piece_slot.h), and only it makes a slot
+ * that is being written OFFERED again, so that it knows what it may write
+ * over.
  */
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
 #include "process/robust_mutex.h"
 #include "stream/piece_ring.h"
+#include "stream/piece_slot.h"
 
 #define WAIT_US 1000
 
 /* At most so much is lent at a time, so that room is made as it is used. */
 #define LEND_BYTES ((size_t) 256 * 1024)
-
-typedef enum SlotState
-{
-	SLOT_FREE,
-	SLOT_OFFERED,
-	SLOT_TAKEN,
-	SLOT_ORPHAN,
-	SLOT_LOST,
-	SLOT_ALONE
-} SlotState;
-
-typedef struct Slot
-{
-	uint64		word;			/* state, again, lane and count of changes */
-	uint64		piece;
-	uint32		epoch;			/* the reader that writes it */
-	int			wrapped;		/* its begin has been written over */
-	int			ended;			/* all of it is written */
-	uint64		written;		/* bytes */
-	uint64		used;			/* by the taker */
-} Slot;
 
 struct PieceRing
 {
@@ -64,7 +29,7 @@ struct PieceRing
 	int			closed;
 	int			failed;
 	uint64		next;			/* the first piece not yet offered */
-	Slot	   *slots;
+	PieceSlot  *slots;
 	char	   *data;
 	pthread_mutex_t reader;		/* held by it, as long as it lives */
 	pthread_mutex_t *lanes;		/* by each */
@@ -74,89 +39,50 @@ struct PieceRing
 #define set(member, value) __atomic_store_n(&(member), value, __ATOMIC_RELEASE)
 
 /* ----------
- * Slots
+ * Slots of the dead
  * ----------
  */
-#define WORD_AGAIN 0x80
-
-static SlotState
-word_state(uint64 word)
-{
-	return (SlotState) (word & 0x7F);
-}
-
-/* Has somebody had the piece who may have used it up before he died? */
-static bool
-word_again(uint64 word)
-{
-	return (word & WORD_AGAIN) != 0;
-}
-
-static int
-word_lane(uint64 word)
-{
-	return (int) ((word >> 8) & 0xFFFFFF);
-}
-
-/*
- * Is the state still what was seen?  Then it is this one now.  A piece that
- * somebody has had is had again by whoever has it next, in whichever way it
- * got there.
- */
-static bool
-slot_change(Slot *slot, uint64 seen, SlotState state, int lane)
-{
-	uint64		word = (((seen >> 32) + 1) << 32) | ((uint64) lane << 8) | state;
-	SlotState	before = word_state(seen);
-
-	if (state != SLOT_FREE &&
-		(word_again(seen) || before == SLOT_TAKEN || before == SLOT_ORPHAN ||
-		 before == SLOT_ALONE))
-		word |= WORD_AGAIN;
-	return __atomic_compare_exchange_n(&slot->word, &seen, word, false,
-									   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
 
 /* Will nobody write into it any more? */
 static bool
-slot_is_still(PieceRing *ring, Slot *slot)
+slot_is_still(PieceRing *ring, PieceSlot *slot)
 {
 	return get(slot->ended) || get(slot->epoch) != get(ring->epoch);
 }
 
 /* Nobody has what was taken: who could still use it?  The caller has seen. */
 static bool
-slot_recover(Slot *slot, uint64 seen)
+slot_recover(PieceSlot *slot, uint64 seen)
 {
 	bool		whole = !get(slot->wrapped) && get(slot->ended);
 
-	return slot_change(slot, seen, whole ? SLOT_OFFERED : SLOT_LOST, 0);
+	return piece_slot_change(slot, seen, whole ? SLOT_OFFERED : SLOT_LOST, 0);
 }
 
 /* Is there a taker, and is it dead? */
 static bool
 taker_is_dead(PieceRing *ring, uint64 word)
 {
-	SlotState	state = word_state(word);
+	PieceSlotState state = piece_slot_state(word);
 
 	return state == SLOT_ORPHAN ||
 		((state == SLOT_TAKEN || state == SLOT_ALONE) &&
-		 !robust_mutex_is_held(&ring->lanes[word_lane(word)]));
+		 !robust_mutex_is_held(&ring->lanes[piece_slot_lane(word)]));
 }
 
 /* Give others what a dead taker had, unless the reader still writes it. */
 static void
-recover_dead(PieceRing *ring, Slot *slot, int lane)
+recover_dead(PieceRing *ring, PieceSlot *slot, int lane)
 {
 	uint64		word = get(slot->word);
-	SlotState	state = word_state(word);
+	PieceSlotState state = piece_slot_state(word);
 
 	if (state == SLOT_FREE || state == SLOT_OFFERED || state == SLOT_LOST ||
-		(state != SLOT_ORPHAN && word_lane(word) == lane) ||
+		(state != SLOT_ORPHAN && piece_slot_lane(word) == lane) ||
 		!taker_is_dead(ring, word))
 		return;
 	if (state == SLOT_ALONE)
-		(void) slot_change(slot, word, SLOT_LOST, 0);
+		(void) piece_slot_change(slot, word, SLOT_LOST, 0);
 	else if (slot_is_still(ring, slot))
 		(void) slot_recover(slot, word);
 }
@@ -173,7 +99,7 @@ piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes)
 	ring->n_lanes = n_lanes;
 	ring->n_slots = n_slots;
 	ring->slot_bytes = slot_bytes;
-	ring->slots = shared_memory_new(n_slots, sizeof(Slot));
+	ring->slots = shared_memory_new(n_slots, sizeof(PieceSlot));
 	ring->data = shared_memory_new(n_slots, slot_bytes);
 	ring->lanes = shared_memory_new(n_lanes, sizeof(pthread_mutex_t));
 	robust_mutex_init(&ring->reader);
@@ -190,16 +116,16 @@ piece_ring_join(PieceRing *ring, int lane)
 	/* what one that died had as this lane would look as if it were taken */
 	for (int i = 0; i < ring->n_slots; i++)
 	{
-		Slot	   *slot = &ring->slots[i];
+		PieceSlot  *slot = &ring->slots[i];
 		uint64		word = get(slot->word);
-		SlotState	state = word_state(word);
+		PieceSlotState state = piece_slot_state(word);
 
-		if (word_lane(word) != lane)
+		if (piece_slot_lane(word) != lane)
 			continue;
 		if (state == SLOT_ALONE)
-			(void) slot_change(slot, word, SLOT_LOST, 0);
+			(void) piece_slot_change(slot, word, SLOT_LOST, 0);
 		else if (state == SLOT_TAKEN)
-			(void) slot_change(slot, word, SLOT_ORPHAN, 0);
+			(void) piece_slot_change(slot, word, SLOT_ORPHAN, 0);
 	}
 }
 
@@ -271,17 +197,17 @@ take_over(PieceRing *ring)
 {
 	for (int i = 0; i < ring->n_slots; i++)
 	{
-		Slot	   *slot = &ring->slots[i];
+		PieceSlot  *slot = &ring->slots[i];
 		uint64		word = get(slot->word);
 
-		switch (word_state(word))
+		switch (piece_slot_state(word))
 		{
 			case SLOT_FREE:
 				break;
 			case SLOT_OFFERED:
 				if (get(slot->ended))
 					advance(ring, slot->piece);
-				else if (slot_change(slot, word, SLOT_FREE, 0))
+				else if (piece_slot_change(slot, word, SLOT_FREE, 0))
 					set(ring->next, slot->piece);
 				else
 					advance(ring, slot->piece);
@@ -333,10 +259,10 @@ piece_ring_offer(PieceRing *ring, uint64 piece)
 {
 	for (int i = 0; i < ring->n_slots; i++)
 	{
-		Slot	   *slot = &ring->slots[i];
+		PieceSlot  *slot = &ring->slots[i];
 		uint64		word = get(slot->word);
 
-		if (word_state(word) != SLOT_FREE)
+		if (piece_slot_state(word) != SLOT_FREE)
 			continue;
 		slot->piece = piece;
 		set(slot->wrapped, 0);
@@ -345,7 +271,7 @@ piece_ring_offer(PieceRing *ring, uint64 piece)
 		set(slot->used, 0);
 		set(slot->epoch, ring->epoch);
 		ring->current = i;
-		(void) slot_change(slot, word, SLOT_OFFERED, 0);
+		(void) piece_slot_change(slot, word, SLOT_OFFERED, 0);
 		advance(ring, piece);
 		return true;
 	}
@@ -375,11 +301,11 @@ piece_ring_was_kept(const PieceRing *ring, uint64 piece)
  * after a while?
  */
 static bool
-worth_waiting(PieceRing *ring, Slot *slot, int lane)
+worth_waiting(PieceRing *ring, PieceSlot *slot, int lane)
 {
 	uint64		word = get(slot->word);
 
-	switch (word_state(word))
+	switch (piece_slot_state(word))
 	{
 		case SLOT_FREE:
 		case SLOT_LOST:
@@ -388,7 +314,7 @@ worth_waiting(PieceRing *ring, Slot *slot, int lane)
 		case SLOT_OFFERED:
 			/* nobody is there who could take it: the reader itself, alone */
 			return piece_ring_has_others(ring, lane) ||
-				!slot_change(slot, word, SLOT_LOST, 0);
+				!piece_slot_change(slot, word, SLOT_LOST, 0);
 		case SLOT_TAKEN:
 		case SLOT_ORPHAN:
 			if (!taker_is_dead(ring, word))
@@ -396,7 +322,7 @@ worth_waiting(PieceRing *ring, Slot *slot, int lane)
 			if (get(slot->wrapped))
 				return !slot_recover(slot, word);
 			set(slot->used, 0);
-			(void) slot_change(slot, word, SLOT_OFFERED, 0);
+			(void) piece_slot_change(slot, word, SLOT_OFFERED, 0);
 			return true;
 	}
 	return false;
@@ -405,7 +331,7 @@ worth_waiting(PieceRing *ring, Slot *slot, int lane)
 void
 piece_ring_write(PieceRing *ring, int lane, const char *data, size_t len)
 {
-	Slot	   *slot = &ring->slots[ring->current];
+	PieceSlot  *slot = &ring->slots[ring->current];
 	char	   *memory = ring->data + ring->slot_bytes * ring->current;
 
 	while (len > 0)
@@ -443,24 +369,25 @@ piece_ring_end(PieceRing *ring)
  * ----------
  */
 static bool
-can_be_taken(Slot *slot, uint64 word, bool ended_only)
+can_be_taken(PieceSlot *slot, uint64 word, bool ended_only)
 {
-	return word_state(word) == SLOT_LOST ||
-		(word_state(word) == SLOT_OFFERED && (!ended_only || get(slot->ended)));
+	return piece_slot_state(word) == SLOT_LOST ||
+		(piece_slot_state(word) == SLOT_OFFERED &&
+		 (!ended_only || get(slot->ended)));
 }
 
 /* Take it, unless somebody else has done something with it. */
 static bool
 take_slot(PieceRing *ring, int lane, int i, uint64 seen, TakenPiece *taken)
 {
-	Slot	   *slot = &ring->slots[i];
-	bool		alone = word_state(seen) == SLOT_LOST;
+	PieceSlot  *slot = &ring->slots[i];
+	bool		alone = piece_slot_state(seen) == SLOT_LOST;
 
-	if (!slot_change(slot, seen, alone ? SLOT_ALONE : SLOT_TAKEN, lane))
+	if (!piece_slot_change(slot, seen, alone ? SLOT_ALONE : SLOT_TAKEN, lane))
 		return false;
 	memset(taken, 0, sizeof(TakenPiece));
 	taken->piece = slot->piece;
-	taken->again = word_again(seen);
+	taken->again = piece_slot_again(seen);
 	taken->alone = alone;
 	taken->slot = i;
 	advance(ring, slot->piece);
@@ -479,7 +406,7 @@ piece_ring_take(PieceRing *ring, int lane, bool ended_only, TakenPiece *taken)
 		best = -1;
 		for (int i = 0; i < ring->n_slots; i++)
 		{
-			Slot	   *slot = &ring->slots[i];
+			PieceSlot  *slot = &ring->slots[i];
 			uint64		word;
 
 			recover_dead(ring, slot, lane);
@@ -498,7 +425,7 @@ piece_ring_take(PieceRing *ring, int lane, bool ended_only, TakenPiece *taken)
 ssize_t
 piece_ring_read(PieceRing *ring, TakenPiece *taken, const char **data)
 {
-	Slot	   *slot = &ring->slots[taken->slot];
+	PieceSlot  *slot = &ring->slots[taken->slot];
 	size_t		at;
 
 	taken->position += taken->lent;
@@ -531,15 +458,15 @@ piece_ring_read(PieceRing *ring, TakenPiece *taken, const char **data)
 void
 piece_ring_release(PieceRing *ring, const TakenPiece *taken)
 {
-	Slot	   *slot = &ring->slots[taken->slot];
+	PieceSlot  *slot = &ring->slots[taken->slot];
 
-	(void) slot_change(slot, get(slot->word), SLOT_FREE, 0);
+	(void) piece_slot_change(slot, get(slot->word), SLOT_FREE, 0);
 }
 
 void
 piece_ring_give_back(PieceRing *ring, const TakenPiece *taken)
 {
-	Slot	   *slot = &ring->slots[taken->slot];
+	PieceSlot  *slot = &ring->slots[taken->slot];
 
-	(void) slot_change(slot, get(slot->word), SLOT_LOST, 0);
+	(void) piece_slot_change(slot, get(slot->word), SLOT_LOST, 0);
 }
