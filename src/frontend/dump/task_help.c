@@ -4,7 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "base/shared_memory.h"
 #include "dump/dump_worker.h"
 #include "dump/task_help.h"
+#include "tasks/dir_listing.h"
 #include "tasks/task_result.h"
 
 /* A directory of many is not read for each job that is done. */
@@ -31,95 +31,16 @@
 #define MADE_SUFFIX ".made"		/* and has all its files */
 #define FAILED_SUFFIX ".failed" /* an attempt has failed at it */
 
-typedef struct TaskListing
-{
-	const char *directory;
-	char	  **names;			/* sorted */
-	int			n;
-	int			space;			/* names there is room for */
-	int64		read_at;		/* clock_monotonic_ms(); 0 = never */
-} TaskListing;
-
 struct TaskHelp
 {
 	const Run  *run;
 	int			task;
-	TaskListing before;			/* the plan's, when this attempt began */
-	TaskListing plan;
-	TaskListing archive;		/* as it was when this worker began to help */
+	DirListing	before;			/* the plan's, when this attempt began */
+	DirListing	plan;
+	DirListing	archive;		/* as it was when this worker began to help */
 	int		   *next;			/* shared: all jobs before it are to be looked
 								 * at */
 };
-
-/* ----------
- * A directory
- * ----------
- */
-static int
-compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
-/* Without a directory the run is over, and nothing is in it. */
-static void
-read_listing(TaskListing *listing)
-{
-	DIR		   *dir = opendir(listing->directory);
-	struct dirent *entry;
-
-	while (listing->n > 0)
-		free(listing->names[--listing->n]);
-	while (dir && (entry = readdir(dir)) != NULL)
-	{
-		if (listing->n == listing->space)
-		{
-			listing->space = Max(64, listing->space * 2);
-			listing->names = pg_realloc(listing->names,
-										listing->space * sizeof(char *));
-		}
-		listing->names[listing->n++] = pg_strdup(entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	if (listing->n > 0)
-		qsort(listing->names, listing->n, sizeof(char *), compare_names);
-	listing->read_at = clock_monotonic_ms();
-}
-
-/* The first name that is not less. */
-static int
-find_name(const TaskListing *listing, const char *name)
-{
-	int			low = 0;
-	int			high = listing->n;
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (strcmp(listing->names[middle], name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Is this name there? */
-static bool
-has_name(const TaskListing *listing, const char *name)
-{
-	int			i = find_name(listing, name);
-
-	return i < listing->n && strcmp(listing->names[i], name) == 0;
-}
-
-static bool
-begins_with(const char *name, const char *begin)
-{
-	return strncmp(name, begin, strlen(begin)) == 0;
-}
 
 static bool
 ends_with(const char *name, const char *end, size_t len)
@@ -127,37 +48,6 @@ ends_with(const char *name, const char *end, size_t len)
 	size_t		name_len = strlen(name);
 
 	return name_len >= len && strncmp(name + name_len - len, end, len) == 0;
-}
-
-static bool
-has_beginning(const TaskListing *listing, const char *begin)
-{
-	int			i = find_name(listing, begin);
-
-	return i < listing->n && begins_with(listing->names[i], begin);
-}
-
-/*
- * On a network's file system, what is asked by name afterwards is not older
- * than this (close-to-open consistency, nfs(5)).
- */
-static void
-look_anew(const TaskListing *listing)
-{
-	DIR		   *dir = opendir(listing->directory);
-
-	if (dir)
-		closedir(dir);
-}
-
-static bool
-is_in(const TaskListing *listing, const char *name, const char *suffix)
-{
-	char	   *path = psprintf("%s/%s%s", listing->directory, name, suffix);
-	bool		result = access(path, F_OK) == 0;
-
-	free(path);
-	return result;
 }
 
 /* False if it is there already, or cannot be. */
@@ -189,7 +79,7 @@ task_help_new(const Run *run, int task, const char *directory,
 	help->archive.directory = archive;
 	help->next = shared_memory_new(1, sizeof(int));
 	*help->next = run->plan->queue->n_jobs;
-	read_listing(&help->before);
+	dir_listing_read(&help->before);
 	return help;
 }
 
@@ -203,12 +93,12 @@ first_name(const TaskHelp *help, int job)
 static bool
 is_at_work(const TaskHelp *help, int task)
 {
-	const TaskListing *plan = &help->plan;
+	const DirListing *plan = &help->plan;
 	char	   *begin = psprintf("%d.", task);
 	bool		found = false;
 
-	for (int i = find_name(plan, begin);
-		 !found && i < plan->n && begins_with(plan->names[i], begin); i++)
+	for (int i = dir_listing_find(plan, begin);
+		 !found && dir_listing_begins(plan, i, begin); i++)
 		found = ends_with(plan->names[i], TASK_RESULT_SUFFIX,
 						  strlen(TASK_RESULT_SUFFIX));
 	free(begin);
@@ -228,7 +118,7 @@ count_at_work(const TaskHelp *help, int task)
 			char	   *name = first_name(help, i);
 			char	   *begin = psprintf("%s.%d.", name, task);
 
-			n += has_beginning(&help->plan, begin);
+			n += dir_listing_has_beginning(&help->plan, begin);
 			free(begin);
 			free(name);
 		}
@@ -241,9 +131,9 @@ is_begun(const TaskHelp *help, int job, bool as_listed)
 {
 	char	   *name = first_name(help, job);
 	char	   *begin = psprintf("%s.", name);
-	bool		begun = has_beginning(&help->plan, begin) ||
-		has_name(&help->archive, name) ||
-		(!as_listed && is_in(&help->archive, name, ""));
+	bool		begun = dir_listing_has_beginning(&help->plan, begin) ||
+		dir_listing_has(&help->archive, name) ||
+		(!as_listed && dir_listing_is_in(&help->archive, name, ""));
 
 	free(begin);
 	free(name);
@@ -282,13 +172,13 @@ claim(TaskHelp *help, int job)
 	bool		claimed;
 
 	if (help->archive.read_at == 0)
-		read_listing(&help->archive);
+		dir_listing_read(&help->archive);
 	if (clock_monotonic_ms() - help->plan.read_at > LISTING_MS)
-		read_listing(&help->plan);
+		dir_listing_read(&help->plan);
 	if (!is_wanted(help, job, true))
 		return false;
-	read_listing(&help->plan);
-	look_anew(&help->archive);
+	dir_listing_read(&help->plan);
+	dir_listing_look_anew(&help->archive);
 	if (!is_wanted(help, job, false))
 		return false;
 	name = first_name(help, job);
@@ -339,7 +229,7 @@ task_help_leave(const TaskHelp *help, int job, bool failed)
 
 /* Of all files of an attempt. */
 static uint64
-attempt_bytes(const TaskListing *plan, const char *attempt)
+attempt_bytes(const DirListing *plan, const char *attempt)
 {
 	uint64		bytes = 0;
 
@@ -360,13 +250,13 @@ attempt_bytes(const TaskListing *plan, const char *attempt)
 
 /* Of those attempts that have a file of this name. */
 static uint64
-bytes_beside(const TaskListing *plan, const char *name)
+bytes_beside(const DirListing *plan, const char *name)
 {
 	char	   *begin = psprintf("%s.", name);
 	uint64		bytes = 0;
 
-	for (int i = find_name(plan, begin);
-		 i < plan->n && begins_with(plan->names[i], begin); i++)
+	for (int i = dir_listing_find(plan, begin);
+		 dir_listing_begins(plan, i, begin); i++)
 		bytes += attempt_bytes(plan, plan->names[i] + strlen(begin));
 	free(begin);
 	return bytes;
@@ -380,11 +270,11 @@ static bool
 is_made(const TaskHelp *help, const char *name)
 {
 	char	   *mark = psprintf("%s" MADE_SUFFIX, name);
-	bool		made = is_in(&help->plan, mark, "") &&
-		!has_name(&help->before, mark);
+	bool		made = dir_listing_is_in(&help->plan, mark, "") &&
+		!dir_listing_has(&help->before, mark);
 
 	free(mark);
-	return made || is_in(&help->archive, name, "");
+	return made || dir_listing_is_in(&help->archive, name, "");
 }
 
 bool
@@ -395,7 +285,7 @@ task_help_comes(TaskHelp *help, int job)
 	int64		changed_at = clock_monotonic_ms();
 	bool		made = false;
 
-	for (int n_looks = 0; is_in(&help->plan, name, CLAIM_SUFFIX) &&
+	for (int n_looks = 0; dir_listing_is_in(&help->plan, name, CLAIM_SUFFIX) &&
 		 !(made = is_made(help, name)) &&
 		 clock_monotonic_ms() - changed_at < PATIENCE_MS; n_looks++)
 	{
@@ -403,14 +293,14 @@ task_help_comes(TaskHelp *help, int job)
 		{
 			uint64		bytes_before = bytes;
 
-			read_listing(&help->plan);
+			dir_listing_read(&help->plan);
 			bytes = bytes_beside(&help->plan, name);
 			if (bytes != bytes_before)
 				changed_at = clock_monotonic_ms();
 		}
 		pg_usleep(LOOK_MS * 1000L);
-		look_anew(&help->plan);
-		look_anew(&help->archive);
+		dir_listing_look_anew(&help->plan);
+		dir_listing_look_anew(&help->archive);
 	}
 	free(name);
 	return made;
