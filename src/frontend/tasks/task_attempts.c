@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/printable.h"
+#include "previous/lower_bound.h"
 #include "tasks/plan_read.h"
 #include "tasks/task_attempts.h"
 
@@ -127,23 +128,11 @@ read_attempt(TaskAttempts *attempts, TaskAttempt *attempt)
 	free(path);
 }
 
-/* The place of the attempt's name, or where it would be. */
 static int
-find_attempt(const TaskAttempts *attempts, const char *name)
+compare_attempts(const void *a, const void *b)
 {
-	int			low = 0;
-	int			high = attempts->n;
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (strcmp(attempts->list[middle].name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return strcmp(((const TaskAttempt *) a)->name,
+				  ((const TaskAttempt *) b)->name);
 }
 
 static void
@@ -176,7 +165,8 @@ note_attempt(TaskAttempts *attempts, const char *file_name)
 		return;
 	attempt.name = pnstrdup(file_name, len - strlen(TASK_RESULT_SUFFIX));
 	attempt.task = (int) task;
-	place = find_attempt(attempts, attempt.name);
+	place = lower_bound(&attempt, attempts->list, attempts->n,
+						sizeof(TaskAttempt), compare_attempts);
 	if (place < attempts->n &&
 		strcmp(attempts->list[place].name, attempt.name) == 0)
 		free(attempt.name);
