@@ -1,10 +1,14 @@
 /*
  * option_value.c
- *		Numbers, sizes, rates and methods on the command line.
+ *		Values on the command line: what they say, and what they may be.
  */
 #include "base/fe_compat.h"
 
+#include "common/checksum_helper.h"
+#include "libpq-fe.h"
+
 #include "options/option_value.h"
+#include "stream/sink_pipe.h"
 
 /*
  * A worker takes 16 kB at once (traffic.c); and nothing is faster than that.
@@ -102,6 +106,60 @@ option_value_check_toast(const char *method)
 	if (method && strcmp(method, "default") != 0 &&
 		strcmp(method, "lz4") != 0 && strcmp(method, "pglz") != 0)
 		pg_fatal("unrecognized compression method \"%s\"", method);
+}
+
+void
+option_value_check_checksums(const char *algorithm)
+{
+	pg_checksum_type type;
+
+	if (algorithm &&
+		!pg_checksum_parse_type(unconstify(char *, algorithm), &type))
+		pg_fatal("unrecognized checksum algorithm: \"%s\"", algorithm);
+}
+
+void
+option_value_check_slot(const char *name)
+{
+	if (name[0] != '\0' && strlen(name) < NAMEDATALEN &&
+		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name))
+		return;
+	pg_log_error("invalid replication slot name \"%s\"", name);
+	pg_log_error_hint("A name has 1 to %d lower case letters, digits and underscores.",
+					  NAMEDATALEN - 1);
+	exit(1);
+}
+
+/* What libpq has to say would quote the string, which may have a password. */
+void
+option_value_check_conninfo(const char *conninfo)
+{
+	PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
+
+	if (parsed == NULL)
+	{
+		pg_log_error("invalid connection string for option %s",
+					 "--subscription-conninfo");
+		pg_log_error_hint("psql says what is wrong with it.");
+		exit(1);
+	}
+	PQconninfoFree(parsed);
+}
+
+void
+option_value_check_pipe(const char *pattern)
+{
+	char	   *one = sink_pipe_command(pattern, "1.dat");
+	char	   *other = sink_pipe_command(pattern, "2.dat");
+
+	if (one == NULL || strcmp(one, other) == 0)
+	{
+		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
+		pg_log_error_hint("%%f stands for the name of the file, and must be there; %%%% for a percent sign.");
+		exit(1);
+	}
+	free(one);
+	free(other);
 }
 
 /* Those that metrics have anyway. */

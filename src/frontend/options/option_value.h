@@ -1,9 +1,9 @@
 /*
  * option_value.h
- *		Numbers, sizes, rates and methods on the command line.
+ *		Values on the command line: what they say, and what they may be.
  *
  * What is wrong with one ends the program with a message; option is the
- * option's name in it.
+ * option's name in it, where several have such values.
  */
 #ifndef OPTION_VALUE_H
 #define OPTION_VALUE_H
@@ -27,8 +27,21 @@ extern uint64 option_value_size(const char *arg, const char *option);
  */
 extern uint64 option_value_rate(const char *arg, const char *option);
 
-/* Of --toast-compression, which may be NULL. */
+/* Of --toast-compression, and of --manifest-checksums; either may be NULL. */
 extern void option_value_check_toast(const char *method);
+extern void option_value_check_checksums(const char *algorithm);
+
+/*
+ * Of --slot: the names that the server takes (slot.c:
+ * ReplicationSlotValidateName), so that statements need no quotes.
+ */
+extern void option_value_check_slot(const char *name);
+
+/* Of --subscription-conninfo. */
+extern void option_value_check_conninfo(const char *conninfo);
+
+/* Of --pipe: every file must have a name of its own. */
+extern void option_value_check_pipe(const char *pattern);
 
 /*
  * Of --metrics and --metrics-label: a label has a name that Prometheus takes,

@@ -4,13 +4,9 @@
  */
 #include "base/fe_compat.h"
 
-#include "common/checksum_helper.h"
-#include "libpq-fe.h"
-
 #include "options/option_table.h"
 #include "options/option_value.h"
 #include "options/own_options.h"
-#include "stream/sink_pipe.h"
 
 static const OptionRow own_options[] = {
 	{"all-databases", OPTION_FLAG, offsetof(Options, all_databases)},
@@ -147,22 +143,6 @@ need(bool one, const char *one_name, bool other, const char *other_name)
 		pg_fatal("option %s requires option %s", one_name, other_name);
 }
 
-/*
- * The names that the server takes (slot.c:ReplicationSlotValidateName), so
- * that statements need no quotes.
- */
-static void
-check_slot_name(const char *name)
-{
-	if (name[0] != '\0' && strlen(name) < NAMEDATALEN &&
-		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name))
-		return;
-	pg_log_error("invalid replication slot name \"%s\"", name);
-	pg_log_error_hint("A name has 1 to %d lower case letters, digits and underscores.",
-					  NAMEDATALEN - 1);
-	exit(1);
-}
-
 static void
 check_slot(const Options *options)
 {
@@ -180,23 +160,7 @@ check_slot(const Options *options)
 	exclude(options->create_slot, "--create-slot",
 			options->serializable_deferrable, "--serializable-deferrable");
 	if (options->slot)
-		check_slot_name(options->slot);
-}
-
-/* What libpq has to say would quote the string, which may have a password. */
-static void
-check_subscription_conninfo(const char *conninfo)
-{
-	PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
-
-	if (parsed == NULL)
-	{
-		pg_log_error("invalid connection string for option %s",
-					 "--subscription-conninfo");
-		pg_log_error_hint("psql says what is wrong with it.");
-		exit(1);
-	}
-	PQconninfoFree(parsed);
+		option_value_check_slot(options->slot);
 }
 
 static void
@@ -217,7 +181,7 @@ check_subscription(const Options *options)
 		pg_fatal("invalid value \"%s\" for option %s", "",
 				 "--create-subscription");
 	if (options->subscription_conninfo)
-		check_subscription_conninfo(options->subscription_conninfo);
+		option_value_check_conninfo(options->subscription_conninfo);
 	exclude(true, "--create-subscription",
 			options->slot_plugin != NULL, "--slot-plugin");
 	/* changes of rows that were left out would be lost */
@@ -374,18 +338,6 @@ check_metrics(const Options *options)
 	exclude(true, "--metrics", options->compare_with != NULL, "--compare-with");
 }
 
-static void
-check_manifest_checksums(const Options *options)
-{
-	pg_checksum_type type;
-
-	if (options->manifest_checksums &&
-		!pg_checksum_parse_type(unconstify(char *, options->manifest_checksums),
-								&type))
-		pg_fatal("unrecognized checksum algorithm: \"%s\"",
-				 options->manifest_checksums);
-}
-
 CopyMethod
 own_options_copy_method(const Options *options)
 {
@@ -465,27 +417,10 @@ check_also_from(const Options *options)
 		pg_fatal("%d servers need at least as many jobs (--jobs)", n);
 }
 
-/* Every file must have a name of its own. */
-static void
-check_pipe_command(const char *pattern)
-{
-	char	   *one = sink_pipe_command(pattern, "1.dat");
-	char	   *other = sink_pipe_command(pattern, "2.dat");
-
-	if (one == NULL || strcmp(one, other) == 0)
-	{
-		pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
-		pg_log_error_hint("%%f stands for the name of the file, and must be there; %%%% for a percent sign.");
-		exit(1);
-	}
-	free(one);
-	free(other);
-}
-
 void
 own_options_check(const Options *options)
 {
-	check_manifest_checksums(options);
+	option_value_check_checksums(options->manifest_checksums);
 	exclude(options->verify != NULL, "--verify",
 			options->directory != NULL, "-f/--file");
 	exclude(options->verify != NULL, "--verify",
@@ -526,7 +461,7 @@ own_options_check(const Options *options)
 	exclude(options->pipe_command != NULL, "--pipe",
 			options->target != NULL, "--target");
 	if (options->pipe_command)
-		check_pipe_command(options->pipe_command);
+		option_value_check_pipe(options->pipe_command);
 	if (options->expected_rate != 0 && !options->dry_run)
 		pg_fatal("option %s requires option %s", "--expected-rate", "--dry-run");
 	check_slot(options);
