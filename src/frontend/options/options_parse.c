@@ -364,24 +364,27 @@ check_options(const Options *options)
 								   "--extra-float-digits", -15, 3);
 }
 
-const Options *
-options_parse(int argc, char **argv)
+/* What is not 0 unless it is given. */
+static Options *
+new_options(void)
 {
-	const char *progname = get_progname(argv[0]);
 	Options    *options = pg_malloc0(sizeof(Options));
-	struct option *long_options = own_options_append(pg_dump_options);
-	int			c;
-	int			index = -1;
 
-	help_if_asked(argc, argv, "pg_pardump", help_print);
-
-	/* what is not 0 unless it is given; jobs as in pg_dump */
-	options->jobs = 1;
+	options->jobs = 1;			/* as in pg_dump */
 	options->sync_method = SYNC_FSYNC;
 	options->retries = 5;
 	options->stall_timeout = 60;
 	options->connection.prompt_password = TRI_DEFAULT;
 	options->one_of_all = message_database() != NULL;
+	return options;
+}
+
+static void
+read_options(Options *options, int argc, char **argv)
+{
+	struct option *long_options = own_options_append(pg_dump_options);
+	int			c;
+	int			index = -1;
 
 	while ((c = getopt_long(argc, argv, short_options,
 							long_options, &index)) != -1)
@@ -399,10 +402,18 @@ options_parse(int argc, char **argv)
 			read_short_option(options, c, optarg))
 			continue;
 		if (c < OPT_PASS)
-			help_try(progname); /* getopt_long has said what is wrong */
+		{
+			/* getopt_long has said what is wrong */
+			help_try(get_progname(argv[0]));
+		}
 		read_long_option(options, c, long_options[index].name, optarg);
 	}
+}
 
+/* The database may be named without -d, but not twice. */
+static void
+read_database(Options *options, int argc, char **argv)
+{
 	if (optind < argc && options->all_databases)
 	{
 		pg_log_error("cannot dump all databases and a specific one (\"%s\") at the same time",
@@ -410,10 +421,20 @@ options_parse(int argc, char **argv)
 		pg_log_error_hint("A database to connect to first is named by -d.");
 		exit(1);
 	}
-	/* the database may be named without -d, but not twice */
 	if (optind < argc && options->connection.dbname == NULL)
 		options->connection.dbname = argv[optind++];
 	help_refuse_more(argc, argv);
+}
+
+const Options *
+options_parse(int argc, char **argv)
+{
+	Options    *options;
+
+	help_if_asked(argc, argv, "pg_pardump", help_print);
+	options = new_options();
+	read_options(options, argc, argv);
+	read_database(options, argc, argv);
 	mask_files_read(options);
 	/* only now, as an option may stand before the one that it needs */
 	check_options(options);
