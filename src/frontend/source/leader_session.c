@@ -12,8 +12,8 @@
 #include "session/snapshot.h"
 #include "source/leader_session.h"
 #include "source/leader_watchdog.h"
-#include "source/snapshot_age.h"
 #include "source/table_check.h"
+#include "status/snapshot_age.h"
 
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000

@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "source/snapshot_age.h"
+#include "status/snapshot_age.h"
 
 /* How often to look. */
 #define LOOK_MS 10000
