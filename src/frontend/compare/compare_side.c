@@ -14,6 +14,7 @@
 #include "progress/progress.h"
 #include "session/traffic.h"
 #include "source/leader.h"
+#include "source/leader_plan.h"
 #include "source/leader_session.h"
 #include "source/source_check.h"
 #include "source/worker_session.h"

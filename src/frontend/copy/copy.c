@@ -24,6 +24,7 @@
 #include "report/report.h"
 #include "session/connection_limit.h"
 #include "source/leader.h"
+#include "source/leader_plan.h"
 #include "source/source_check.h"
 #include "status/metrics.h"
 #include "status/run.h"

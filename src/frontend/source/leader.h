@@ -1,7 +1,8 @@
 /*
  * leader.h
  *		The leader of a dump, or of a direct copy, on the server that rows are
- *		read from: its session, the plan, and what it does while workers work.
+ *		read from: its session, and what it does while workers work.  Between
+ *		the two leader_plan.h has the plan made.
  */
 #ifndef LEADER_H
 #define LEADER_H
@@ -24,13 +25,6 @@ extern void leader_connect(Source *source);
  * it has.
  */
 extern void leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
-
-/*
- * Learn from it what to dump, lock it all, and make the plan.  Exits with a
- * message if a table is not what it is in the snapshot (see
- * table_check_snapshot()).
- */
-extern void leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan);
 
 /*
  * The plan is carried out from now on: the leader's session is kept by
