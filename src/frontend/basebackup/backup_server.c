@@ -9,8 +9,9 @@
 
 #include "access/xlog_internal.h"
 #include "fe_utils/string_utils.h"
-#include "port/pg_crc32c.h"
 
+#include "backup/backup_label.h"
+#include "backup/control_file.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "base/run_clock.h"
@@ -401,28 +402,6 @@ backup_server_start(Backup *backup)
 	PQclear(res);
 }
 
-/*
- * Where its CRC is depends on the major, which need not be ours: behind what
- * it is of, in the first sector.
- */
-static bool
-is_whole_control_file(const char *data, int len)
-{
-	pg_crc32c	crc;
-	pg_crc32c	stored;
-
-	for (int pos = 128; pos + (int) sizeof(stored) <= Min(len, 512); pos += 4)
-	{
-		INIT_CRC32C(crc);
-		COMP_CRC32C(crc, data, pos);
-		FIN_CRC32C(crc);
-		memcpy(&stored, data + pos, sizeof(stored));
-		if (EQ_CRC32C(crc, stored))
-			return true;
-	}
-	return false;
-}
-
 PGresult *
 backup_server_control_file(const Backup *backup)
 {
@@ -431,7 +410,7 @@ backup_server_control_file(const Backup *backup)
 		PGresult   *res = backup_read_file(backup->conn, "global/pg_control");
 
 		/* it may have been read while it was written */
-		if (res && is_whole_control_file(PQgetvalue(res, 0, 0),
+		if (res && control_file_is_whole(PQgetvalue(res, 0, 0),
 										 PQgetlength(res, 0, 0)))
 			return res;
 		PQclear(res);
@@ -464,22 +443,15 @@ check_timeline(const Backup *backup)
  * after that one may have been of a later one already.
  */
 static void
-check_label(const Backup *backup, const char *label)
+check_label(const Backup *backup, const char *text)
 {
-	const char *start = strstr(label, "START WAL LOCATION: ");
-	const char *line = strstr(label, "\nSTART TIMELINE: ");
-	uint32		high;
-	uint32		low;
-	TimeLineID	timeline;
+	BackupLabel label;
 
-	if (start != label || line == NULL ||
-		sscanf(start, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
-		((uint64) high << 32 | low) != backup->start ||
-		sscanf(line, "\nSTART TIMELINE: %u", &timeline) != 1)
+	if (!backup_label_read(text, &label) || label.start != backup->start)
 		pg_fatal("the server's backup label is not of this backup");
-	if (timeline != backup->timeline)
+	if (label.timeline != backup->timeline)
 		pg_fatal("the server went from timeline %u to %u while the backup began",
-				 timeline, backup->timeline);
+				 label.timeline, backup->timeline);
 }
 
 void
