@@ -18,15 +18,16 @@ use Time::HiRes qw(sleep time);
 # must not depend on how they were started.
 $SIG{HUP} = 'DEFAULT';
 
-our @EXPORT_OK = qw(start_dump end_dump dump_failed_ok nothing_remains_ok
+our @EXPORT_OK = qw(start_dump new_timer end_dump dump_failed_ok nothing_remains_ok
   wait_until wait_in_run children sessions backends terminate);
 
-# How long anything may take that a test waits for, in seconds.
-my $patience = 60;
+# How long anything may take that a test waits for, in seconds: what is at work has an
+# end, and a machine that has much to do may be slow.
+my $patience = $PostgreSQL::Test::Utils::timeout_default;
 
 # How long after its end a run may still be seen on the server: its backends
 # look for their client once a second.
-my $grace = 10;
+my $grace = 30;
 
 # start_dump($db_connstr, options...) runs pg_pardump in a process group of its
 # own, as a shell runs a command.  Returns a hash with its directory and its
@@ -50,16 +51,20 @@ sub start_dump
 	# PostgreSQL::Test::Utils names all sessions alike
 	delete local $ENV{PGAPPNAME};
 	$dump{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$dump{out},
-		'2>', \$dump{err}, $dump{timer} = IPC::Run::timer($patience));
+		'2>', \$dump{err}, $dump{timer} = new_timer());
 	$dump{pid} = $dump{h}{KIDS}[0]{PID};
 	return \%dump;
 }
 
+# What bounds how long a run may take.
+sub new_timer { return IPC::Run::timer($patience); }
+
 # Its exit code, 128 + signal if it was killed, or undef when it does not end:
-# it is then killed.
+# it is then killed.  What the test has done meanwhile is not counted.
 sub end_dump
 {
 	my ($dump) = @_;
+	$dump->{timer}->start;
 	while ($dump->{h}->pumpable && !$dump->{timer}->is_expired)
 	{
 		$dump->{h}->pump_nb;

@@ -10,7 +10,7 @@ use warnings;
 use Exporter 'import';
 use IPC::Run;
 use JSON::PP;
-use Pardump::Background qw(wait_in_run);
+use Pardump::Background qw(new_timer wait_in_run);
 use Pardump::Cluster qw(run_program new_path value);
 use Pardump::Moment qw(start_moments moment_held);
 use PostgreSQL::Test::Cluster;
@@ -61,7 +61,7 @@ sub start_run
 	note("starting: @cmd");
 	# PostgreSQL::Test::Utils names all sessions alike
 	delete local $ENV{PGAPPNAME};
-	$run{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$run{out}, '2>', \$run{err}, $run{timer} = IPC::Run::timer(60));
+	$run{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$run{out}, '2>', \$run{err}, $run{timer} = new_timer());
 	$run{pid} = $run{h}{KIDS}[0]{PID};
 	return \%run;
 }

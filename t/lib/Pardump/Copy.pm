@@ -8,6 +8,7 @@ use warnings;
 
 use Exporter 'import';
 use IPC::Run;
+use Pardump::Background qw(new_timer);
 use Pardump::Cluster qw(run_program new_path value);
 use Pardump::Compare qw(fingerprint schema_text);
 use Pardump::Databases qw(empty_copy);
@@ -54,7 +55,7 @@ sub start_load
 	delete local $ENV{PGAPPNAME};
 	note("starting: @cmd");
 	$copy{h} = IPC::Run::start(\@cmd, '<', \'', '>', \$copy{out}, '2>', \$copy{err},
-		$copy{timer} = IPC::Run::timer(60));
+		$copy{timer} = new_timer());
 	$copy{pid} = $copy{h}{KIDS}[0]{PID};
 	return \%copy;
 }
