@@ -299,17 +299,19 @@ sub nothing_left_ok
 }
 
 # A psql session that stays: returns a function that runs one statement and
-# returns its output, and ends the session when called without one.
+# returns its output, and ends the session when called without one.  What bounds
+# the time is for each statement: some hold a gate as long as a test file lasts.
 sub start_psql
 {
 	my ($node, $db) = @_;
 	my ($in, $out) = ('', '');
+	my $timer = IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default);
 	my $h = IPC::Run::start(
 		[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db) ],
-		'<', \$in, '>', \$out,
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+		'<', \$in, '>', \$out, $timer);
 	return sub {
 		my ($statement) = @_;
+		$timer->start;
 		return $h->finish if !defined $statement;
 		$out = '';
 		$in .= "$statement;\n\\echo -done-\n";
