@@ -7,6 +7,7 @@ package Pardump::Wire;
 use strict;
 use warnings;
 
+use Errno;
 use IO::Socket::UNIX;
 use Socket qw(SOL_SOCKET SO_RCVTIMEO);
 
@@ -43,6 +44,7 @@ sub send_bytes
 	while (length $bytes)
 	{
 		my $n = syswrite($self->{socket}, $bytes);
+		next if !defined $n && $!{EINTR};
 		return 0 unless defined $n;
 		substr($bytes, 0, $n, '');
 	}
@@ -62,6 +64,7 @@ sub read_bytes
 	while (length $bytes < $len)
 	{
 		my $n = sysread($self->{socket}, $bytes, $len - length $bytes, length $bytes);
+		next if !defined $n && $!{EINTR};
 		return undef unless $n;
 	}
 	return $bytes;
