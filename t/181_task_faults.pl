@@ -16,7 +16,7 @@ use Pardump::ForgedPlan qw(forged_plans_refused_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated leader_backend gated_options);
 use Pardump::Proxy qw(start_proxy stop_proxy);
-use Pardump::Tasks qw(side_by_side task_pid archive_made_ok are_gone);
+use Pardump::Tasks qw(side_by_side task_pid task_is_alive archive_made_ok are_gone);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -67,7 +67,7 @@ foreach my $fault (
 	my ($what, $do, $words) = @$fault;
 	my $dump = gated_tasks(1, '', '--retries=0', '--tasks=1');
 	$do->(task_pid(0));
-	wait_until('the task leaves', sub { return !-d '/proc/' . task_pid(0) || slurp_file('/proc/' . task_pid(0) . '/stat') =~ /\) Z / });
+	wait_until('the task leaves', sub { return !task_is_alive(0) });
 	open_gate();
 	is(end_dump($dump), 1, "$what: exit code of the leader");
 	like($dump->{err}, $words, "$what: the task's words");

@@ -10,14 +10,14 @@ use warnings;
 use Cwd qw(abs_path);
 use Exporter 'import';
 use File::Basename;
-use Pardump::Background qw(end_dump wait_in_run terminate);
+use Pardump::Background qw(end_dump wait_until wait_in_run terminate);
 use Pardump::Cluster qw(make_database new_path sql value);
 use Pardump::Command qw(text_file);
 use Pardump::Compare qw(same_when_restored_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(make_tasks runner restore_runner all_tasks liar side_by_side task_pid last_task
+our @EXPORT_OK = qw(make_tasks runner restore_runner all_tasks liar side_by_side task_pid task_is_alive last_task
   archive_made_ok forge_log forged_log_not_called_ok are_gone wait_for_second_attempt end_leaders_sessions recipe);
 
 my $pids;
@@ -76,7 +76,8 @@ sub all_tasks
 	}
 	return <<"SH" . 'exit $rc';
 pids=; rc=0
-for i in "\$@"; do (task \$i) & echo \$! >'$pids'/\$i; pids="\$pids \$!"; done
+for i in "\$@"; do rm -f '$pids'/\$i; done
+for i in "\$@"; do (task \$i) & echo \$! >'$pids'/new; mv '$pids'/new '$pids'/\$i; pids="\$pids \$!"; done
 for p in \$pids; do wait \$p || rc=\$?; done
 SH
 }
@@ -102,8 +103,21 @@ sub side_by_side
 	return runner("$first\n" . all_tasks(), 1, $program);
 }
 
-# The process of a task that was begun last.
-sub task_pid { return slurp_file("$pids/$_[0]") + 0; }
+# The process of a task that was begun last; the runner may be slower than the
+# tasks before it.
+sub task_pid
+{
+	my ($task) = @_;
+	wait_until("task $task has begun", sub { return -e "$pids/$task" });
+	return slurp_file("$pids/$task") + 0;
+}
+
+sub task_is_alive
+{
+	my ($task) = @_;
+	open my $fh, '<', '/proc/' . task_pid($task) . '/stat' or return 0;
+	return (<$fh> // ') Z ') !~ /\) Z /;
+}
 
 # Until all tasks of three but one have done what they can do; that one.
 sub last_task
@@ -111,7 +125,7 @@ sub last_task
 	my ($run) = @_;
 	my @alive;
 	wait_in_run($run, 'only one task is left', sub {
-		@alive = grep { -d '/proc/' . task_pid($_) && slurp_file('/proc/' . task_pid($_) . '/stat') !~ /\) Z / } 0 .. 2;
+		@alive = grep { task_is_alive($_) } 0 .. 2;
 		return @alive == 1;
 	});
 	return $alive[0];
