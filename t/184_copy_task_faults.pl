@@ -9,7 +9,7 @@ use File::Path qw(rmtree);
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(end_dump wait_until wait_in_run terminate backends);
+use Pardump::Background qw(end_dump wait_until wait_in_run terminate backends children);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path start_psql sql value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_copy run_copy sessions_left no_temp_files_ok);
@@ -168,9 +168,13 @@ my $twice = 'for i in "$@"; do pg_pardump --plan="$PLAN" --task=$i/$N & done';
 {
 	my $what = 'another run has taken over';
 	my $run = gated_tasks(1, '');
-	last_task($run);
+	my $task = last_task($run);
+	# its next attempt would have the table before it is emptied, and wait at the gate
+	my @stopped = (children(task_pid($task)), task_pid($task));
+	kill STOP => @stopped;
 	terminate($target, at_gate($target));
 	sql($target, $db, 'BEGIN; TRUNCATE gated; UPDATE pardump_restore.run SET attempt = attempt + 1; COMMIT');
+	kill CONT => @stopped;
 	open_gate();
 	is(end_dump($run), 1, "$what: exit code");
 	like($run->{err}, qr/error: another run of pg_parrestore has taken over, or one of pg_pardump/, "$what: message");
