@@ -74,6 +74,8 @@ sub looks
 	my $new = start_load('pg_parrestore', "--plan=$impatient", "--task=$last/3");
 	is(end_dump($new), 75, 'the leader away, without retries: exit code');
 	like($new->{err}, qr/error: the leader of this run has been away for \d+ s\n/, 'the leader away, without retries: message');
+	# the session of the one that has ended may be there for a moment
+	wait_in_run($run, 'the one that has ended is gone', sub { return looks() < 2 });
 	is(scalar(looks()), 1, 'the leader away: the task that knows of retries is there');
 	kill CONT => $run->{pid};
 	open_gate();
