@@ -103,7 +103,7 @@ foreach my $options ([ '--waldir=' . new_path('wal') ], ['-Ft'])
 # ---- a terminal shows what it waits for: a checkpoint that writes a page in a tenth
 # of a second, as it has much time
 
-sql($node, 'postgres', 'CREATE TABLE dirty AS SELECT repeat(\'x\', 5000) AS t FROM generate_series(1, 1000)');
+sql($node, 'postgres', 'CREATE TABLE dirty AS SELECT repeat(\'x\', 1900) AS t FROM generate_series(1, 4000)');
 my $spread = new_path('spread');
 my $shown = '';
 my $backup = IPC::Run::start([ 'sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_parbasebackup', connection($node), '--no-sync', '-D', $spread ],
@@ -147,20 +147,23 @@ is("$rc$err", '0', 'but with --no-slot');
 verify_backup_ok($dir, 'without a slot');
 sql($node, 'postgres', 'ALTER ROLE backup REPLICATION');
 
-# the extension is used if the role may, and else not; whatever else the role has set
+# the extension is used if the role may, and else not; whatever else the role has set:
+# the checkpoint takes longer than its timeout, at a tenth of a second for each page
 # (19 knows standard strings only)
 sql($node, 'postgres', "ALTER ROLE backup SET $_") foreach pg_major($node) < 19 ? 'standard_conforming_strings = off' : (), 'backslash_quote = off',
   'array_nulls = off',
-  'bytea_output = escape', 'client_encoding = latin1', 'default_transaction_read_only = on', 'statement_timeout = 200';
+  'bytea_output = escape', 'client_encoding = latin1', 'default_transaction_read_only = on', 'statement_timeout = 1000';
 my ($more) = slurp_file("$FindBin::RealBin/../doc/pg_parbasebackup.md") =~ /^    (GRANT EXECUTE ON FUNCTION pardump\..*?;)\n/ms;
 sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
+sql($node, 'postgres', 'CREATE TABLE pages AS SELECT repeat(\'x\', 1900) AS t FROM generate_series(1, 80); CHECKPOINT');
 foreach my $try ([ 'SELECT 1', qr/^pg_parbasebackup: no permission to use extension pg_pardump: files are read by SQL$/m ],
 	[ $more, qr/^pg_parbasebackup: files are read by extension pg_pardump$/m ])
 {
 	my ($grant, $said) = @$try;
 	sql($node, 'postgres', $grant);
+	sql($node, 'postgres', 'UPDATE pages SET t = t');
 	$dir = new_path('role');
-	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-v', '-D', $dir);
+	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-v', '-c', 'spread', '-D', $dir);
 	is($rc, 0, "$grant: exit code");
 	unlike($err, qr/warning/i, "$grant: without a warning");
 	like($err, $said, "$grant: what reads");
