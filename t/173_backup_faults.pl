@@ -270,6 +270,7 @@ foreach my $try (
 	($moments, $run) = held_run($node, \@patterns, 'log', { pattern => 1, n => 1 }, []);
 	$node->append_conf('postgresql.conf', 'max_slot_wal_keep_size = 1MB');
 	$node->reload;
+	$node->poll_query_until('postgres', 'SHOW max_slot_wal_keep_size', '1MB') or die 'no limit';
 	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
 	  foreach 1 .. 4;
 	moment_go_on($moments);

@@ -52,9 +52,12 @@ DROP TABLE made;
 ALTER SYSTEM SET geqo_threshold = :threshold;
 SQL
 
-# Until the server ends it, or the round.
+# Until the server ends it, or the round.  What the one before was at is over: it would
+# make the table that is there for this one already.
 sub start_writer
 {
+	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'})
+	  or die 'somebody writes yet';
 	sql($node, 'postgres', 'DROP TABLE IF EXISTS made');
 	my $pid = start_pgbench($node, '/dev/null', '-c1', '-f', $script);
 	wait_until('somebody writes', sub { value($node, 'postgres',
