@@ -49,13 +49,24 @@ sub last_is_dumped_ok
 	return;
 }
 
+# What the last dump's sessions see is not kept for them any more by VACUUM.
+sub wait_for_sessions
+{
+	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()}) or die 'the dump is there yet';
+	return;
+}
+
 # Before a writer of the log that was stopped can do its duty.
 sub stop_writer_and_server
 {
 	my ($writer) = @_;
 	kill KILL => $writer;
 	$node->stop('immediate', fail_ok => 1);
-	wait_until('the server is gone', sub { !-e $node->data_dir . '/postmaster.pid' || !kill 0, (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0] });
+	wait_until('the server is gone', sub {
+		my ($pid) = split /\n/, eval { slurp_file($node->data_dir . '/postmaster.pid') } // '';
+		return !$pid || !kill 0, $pid;
+	});
 	unlink $node->data_dir . '/postmaster.pid';
 	$node->{_pid} = undef;
 	return;
@@ -117,6 +128,7 @@ sub stop_writer_and_server
 	my $blocks = q{SELECT pg_relation_size('t') / 8192};
 	my $before = value($node, 'past', $blocks);
 	my $old = first_archive($node, 'past', $what);
+	wait_for_sessions();
 	sql($node, 'past', 'DELETE FROM t WHERE id > 3000');
 	sql($node, 'past', 'VACUUM (FREEZE, TRUNCATE) t');
 	cmp_ok(value($node, 'past', $blocks), '<', $before, "$what: given back");
@@ -154,6 +166,7 @@ SQL
 		$old = first_archive($node, 'past', $what);
 		my $toast = value($node, 'past', q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 't'::regclass});
 		my $oid = value($node, 'past', "SELECT max(chunk_id) FROM $toast");
+		wait_for_sessions();
 		sql($node, 'past', 'DELETE FROM t WHERE id = 4001');
 		sql($node, 'past', 'VACUUM (FREEZE, TRUNCATE off) t');
 		$node->stop;
