@@ -13,6 +13,7 @@ use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok start
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(sleep);
 
 my $node = start_cluster('all_options');
 create_database($node, $_) foreach qw(gate1 gate2 gate3 Upper upper_two);
@@ -288,12 +289,20 @@ sub workers
 		"SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'pg_pardump: %' AND ($condition)");
 }
 
-# Their processes, which are there before and after their sessions.
+# Their processes, which are there before and after their sessions.  One that is to
+# become pg_dump has our name for a moment.
 sub worker_processes
 {
 	my ($dump) = @_;
-	return scalar grep { (eval { slurp_file("/proc/$_/comm") } // '') eq "pg_pardump\n" }
-	  map { children($_) } children($dump->{pid});
+	my @found = map { children($_) } children($dump->{pid});
+	my $ours = sub { (eval { slurp_file("/proc/$_/comm") } // '') eq "pg_pardump\n" };
+	@found = grep { $ours->() } @found;
+	for (my $i = 0; @found > 3 && $i < 50; $i++)
+	{
+		sleep 0.1;
+		@found = grep { $ours->() } @found;
+	}
+	return scalar @found;
 }
 my $at_gate = q{wait_event = 'advisory'};
 
