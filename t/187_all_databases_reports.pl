@@ -67,7 +67,7 @@ is(sprintf('%o', (stat "$files/pages")[2] & 07777), '700', 'a dump: nobody else 
 
 my $holder = start_psql($node, 'broken');
 $holder->('BEGIN; LOCK TABLE t');
-($rc, $err) = dump_all($node, '-j2', @told, '--lock-wait-timeout=100');
+($rc, $err) = dump_all($node, '-j2', @told, '--lock-wait-timeout=3000');
 is($rc, 1, 'one fails: exit code');
 $values = collected();
 is_deeply($values->{success}, { '' => 0, map { $_ => $_ eq 'broken' ? 0 : 1 } @names }, 'one fails: success');
