@@ -90,8 +90,10 @@ like(slurp_file("$seen.says"), qr/error: extension pg_pardump was replaced durin
 sql($node, 'tasks', q{CREATE ROLE few LOGIN CONNECTION LIMIT 3 IN ROLE pg_read_all_data; DO $$BEGIN FOR oid IN 1001 .. 1020 LOOP
 	EXECUTE format('GRANT SELECT ON LARGE OBJECT %s TO few', oid); END LOOP; END$$});
 $original = fingerprint($node, 'tasks');
+# pg_dump's may be there for a moment
+my $few = "psql -XqAt -d '$connstr' -c \"SELECT count(*) FROM pg_stat_activity WHERE usename = 'few'\"";
 archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
-		runner('pg_pardump --plan="$PLAN" --task=0/$N -j3')),
+		runner("until [ \"\$($few)\" = 1 ]; do sleep 0.1; done; pg_pardump --plan=\"\$PLAN\" --task=0/\$N -j3")),
 	'a task with few connections', $original,
 	qr/warning: the server has 1 connection left, and this task has 3 workers\n.*hint: Use fewer --jobs, have fewer tasks run/);
 
@@ -125,12 +127,17 @@ foreach my $how ([ 'a task beside one that is held', 'shares', 'held_0', '2 8' ]
 {
 	my ($what, $db, $table, $shares) = @$how;
 	my $begun = $what =~ /beside/;
-	my $log = new_path('log');
+	my ($log, $go) = map { new_path($_) } 'log', 'go';
 	hold_gates($node, $db);
 	close_gate(42) if $begun;
 	my $dump = start_dump($node->connstr($db), '--tasks=2', '-Z0', "--log-json=$log", "--where=$table:pg_advisory_lock_shared(42) IS NOT NULL",
-		runner($begun ? 'one 0 & until ls "${PLAN%/*}" | grep -q "^0[.].*results"; do sleep 0.1; done; one 1; wait' : 'one 1; one 0', 1));
-	wait_in_run($dump, 'all but what is held, and the next, is in the archive', sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == $shares =~ s/.* //r; }) if $begun;
+		runner($begun ? "one 0 & until [ -e '$go' ]; do sleep 0.1; done; one 1; wait" : 'one 1; one 0', 1));
+	if ($begun)
+	{
+		wait_at_gate($node, $dump, 1);
+		append_to_file($go, '');
+		wait_in_run($dump, 'all but what is held, and the next, is in the archive', sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == $shares =~ s/.* //r; });
+	}
 	open_gate();
 	is(end_dump($dump) . $dump->{err}, '0', "$what: exit code");
 	my %rows = (0 => 0, 1 => 0);
@@ -146,15 +153,17 @@ foreach my $how ([ 'a task beside one that is held', 'shares', 'held_0', '2 8' ]
 foreach my $dies (0, 1)
 {
 	my $what = $dies ? 'a helper that is killed' : 'a helper that is waited for';
-	my ($log, $seen, $helper) = map { new_path($_) } 'log', 'seen', 'helper';
+	my ($log, $seen, $helper, $go) = map { new_path($_) } 'log', 'seen', 'helper', 'go';
 	hold_gates($node, 'shares');
 	close_gate($_) foreach 42, 43;
 	my $dump = start_dump($node->connstr('shares'), '--tasks=2', '-Z0', "--log-json=$log", '--where=held_0:pg_advisory_lock_shared(42) IS NOT NULL',
 		'--where=of_both_7:pg_advisory_lock_shared(43) IS NOT NULL',
 		runner(<<"SH", 1));
-one 0 & until ls "\${PLAN%/*}" | grep -q "^0[.].*results"; do sleep 0.1; done
+one 0 & until [ -e '$go' ]; do sleep 0.1; done
 (task 1) & echo \$! >'$helper'; wait \$!; rc=\$?; wait; ls "\${PLAN%/*}" "\${PLAN%/*}/.." >'$seen'; exit \$rc
 SH
+	wait_at_gate($node, $dump, 1);
+	append_to_file($go, '');
 	wait_at_gate($node, $dump, 2);
 	hold('SELECT pg_advisory_unlock(42)');
 	wait_in_run($dump, "$what: all but one is in the archive", sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == 9; });
