@@ -26,7 +26,8 @@ foreach my $program (qw(slurmctld slurmd sbatch srun squeue munged))
 	  if !grep { -x "$_/$program" } split /:/, $ENV{PATH};
 }
 
-my @nodes = ('n1', 'n2');
+# Processes are told by their node's name, and more than this test may run here.
+my @nodes = map { "n${_}of$$" } 1, 2;
 my $user = getpwuid($>);
 my $host = `hostname -s`;
 chomp $host;
@@ -85,12 +86,12 @@ AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
-SlurmdTimeout=5
+SlurmdTimeout=15
 KillWait=1
 ReturnToService=2
 NodeName=$nodes[0] NodeHostname=$host NodeAddr=127.0.0.1 Port=$ports[1] CPUs=1
 NodeName=$nodes[1] NodeHostname=$host NodeAddr=127.0.0.1 Port=$ports[2] CPUs=1
-PartitionName=all Nodes=n1,n2 Default=YES State=UP
+PartitionName=all Nodes=$nodes[0],$nodes[1] Default=YES State=UP
 CONF
 # An ordinary user has no control groups, which Slurm wants since 23.11.
 my ($slurm) = `slurmd -V` =~ /(\d+)/;
@@ -156,6 +157,13 @@ sub processes
 	return @found;
 }
 
+# Other controllers have jobs of the same number.
+sub is_ours
+{
+	my ($pid) = @_;
+	return grep { index(readlink($_) // '', "$shared/") == 0 } "/proc/$pid/cwd", glob "/proc/$pid/fd/*";
+}
+
 sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); }
 
 my ($archive, $archived);
@@ -164,7 +172,7 @@ my ($archive, $archived);
 
 {
 	my $dump = dump_on_both(2, $run);
-	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node('n1');
+	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node($nodes[0]);
 	kill KILL => @first;
 	open_gate();
 	$archive = archive_ok($dump, 'a task killed under Slurm',
@@ -184,7 +192,7 @@ my ($archive, $archived);
 
 {
 	my $dump = dump_on_both(2, '--run-tasks=' . recipe('srun'));
-	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node('n1');
+	my @first = grep { my $pid = $_; grep { $_ == $pid } processes('cmdline', qr/^pg_pardump\0/) } on_node($nodes[0]);
 	cmp_ok(scalar(@first), '>', 0, 'srun has tasks on a node');
 	kill KILL => @first;
 	open_gate();
@@ -196,10 +204,12 @@ my ($archive, $archived);
 
 {
 	my $dump = dump_on_both(2, $run);
-	my (undef, $job) = run_program('squeue', '-h', '-w', 'n2', '-o', '%A');
+	my (undef, $job) = run_program('squeue', '-h', '-w', $nodes[1], '-o', '%A');
 	chomp $job;
-	kill KILL => -$daemons{n2}{KIDS}[0]{PID};
-	kill KILL => processes('cmdline', qr/^slurmstepd: \[$job\./), on_node('n2');
+	kill KILL => -$daemons{ $nodes[1] }{KIDS}[0]{PID};
+	my @steps = grep { is_ours($_) } processes('cmdline', qr/^slurmstepd: \[$job\./);
+	cmp_ok(scalar(@steps), '>', 0, 'a node has a process for its step');
+	kill KILL => @steps, on_node($nodes[1]);
 	open_gate();
 	archive_ok($dump, 'a node killed',
 		qr/^pg_pardump: warning: the command ended with exit code \d+; tasks to be run again: \d; retry 1 of 5\n$/);
@@ -208,7 +218,7 @@ my ($archive, $archived);
 # ---- the leader is killed: the tasks leave their nodes, and there is no archive
 
 {
-	start_daemon('n2', 'slurmd', '-D', '-N', 'n2', '-f', $ENV{SLURM_CONF});
+	start_daemon($nodes[1], 'slurmd', '-D', '-N', $nodes[1], '-f', $ENV{SLURM_CONF});
 	my $dump = dump_on_both(2, $run);
 	kill KILL => $dump->{pid};
 	wait_until('the tasks leave', sub { return !grep { on_node($_) } @nodes });
@@ -224,7 +234,7 @@ my ($archive, $archived);
 {
 	my $once = new_path('once');
 	my $dump = start_dump($node->connstr('gated'), '--tasks=8', '-Z0', gated_options(), run_as(sub {
-		return "if [ \$SLURMD_NODENAME = n2 ] && [ ! -e $once ]; then touch $once; ulimit -f 16; fi; $_[0]";
+		return "if [ \$SLURMD_NODENAME = $nodes[1] ] && [ ! -e $once ]; then touch $once; ulimit -f 16; fi; $_[0]";
 	}));
 	$original = fingerprint($node, 'gated');
 	archive_ok($dump, 'a disk full on a node', qr/^pg_pardump: warning: the command ended with exit code 1(; tasks to be run again: [\d,-]+; retry 1 of 5|, but no files are missing)\n$/);
