@@ -59,7 +59,8 @@ sub builder_of
 	my ($run) = @_;
 	foreach my $builder (children($run->{pid}))
 	{
-		my ($pid) = grep { slurp_file("/proc/$_/cmdline") =~ /pg_restore\0/ } children($builder);
+		# one may have ended meanwhile
+		my ($pid) = grep { (eval { slurp_file("/proc/$_/cmdline") } // '') =~ /pg_restore\0/ } children($builder);
 		return ($builder, $pid) if defined $pid;
 	}
 	die 'no pg_restore';
