@@ -103,8 +103,9 @@ SKIP:
 	is(end_dump($run), 0, 'idle: exit code');
 	stop_moments($moments);
 
-	# also while the backup's own checkpoint takes longer, which waits for a tenth of a second after each block:
-	# at its end the slot was used within a second or so, and not only when it was made
+	# also while the backup's own checkpoint takes longer, which waits for a tenth of a
+	# second after each block: at its end the slot was used within a second or so, and
+	# not only when it was made
 	sql($node, 'postgres', 'CREATE TABLE dirty AS SELECT g, repeat($$x$$, 1900) AS t FROM generate_series(1, 400) g');
 	my ($rc, $err) = take_backup($node, 'pg_parbasebackup', '-c', 'spread');
 	is("$rc$err", '0', 'a slot is used while the checkpoint lasts');

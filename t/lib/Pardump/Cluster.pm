@@ -25,6 +25,9 @@ our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   new_path value sql data_file start_psql start_standby make_loop_server listing
   slots);
 
+# A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
+$ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
+
 # Archives and other files of one test file, numbered so that the log of a
 # failed run says which is which.  If all went well none of them is kept: those of
 # all test files would be some gigabytes, mostly of memory.
