@@ -315,7 +315,14 @@ sub start_psql
 	return sub {
 		my ($statement) = @_;
 		$timer->start;
-		return $h->finish if !defined $statement;
+		if (!defined $statement)
+		{
+			# a server that was started meanwhile has the pipe, too, which so has no
+			# end; a session that was lost may have ended psql
+			local $SIG{PIPE} = 'IGNORE';
+			$in .= "\\q\n";
+			return eval { $h->finish } // do { $h->kill_kill; 0 };
+		}
 		$out = '';
 		$in .= "$statement;\n\\echo -done-\n";
 		$h->pump until $out =~ /^-done-$/m;
