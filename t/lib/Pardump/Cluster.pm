@@ -28,6 +28,10 @@ our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
 # A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
 $ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
 
+# PostgreSQL::Test::Utils sees to messages alone: whose locale has a decimal comma, or
+# another order, would fail tests of what programs say.
+delete @ENV{qw(LANG LC_COLLATE LC_CTYPE LC_MONETARY LC_NUMERIC LC_TIME)};
+
 # Archives and other files of one test file, numbered so that the log of a
 # failed run says which is which.  If all went well none of them is kept: those of
 # all test files would be some gigabytes, mostly of memory.
