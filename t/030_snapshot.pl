@@ -13,6 +13,8 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use Pardump::Cluster qw(start_cluster make_database dump_ok restore_ok
   nothing_left_ok start_psql data_file value sql new_path start_standby);
+use Pardump::Background qw(end_writers);
+use Pardump::Command qw(changing_pg_dump);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Layout qw(layout_problems chunks_of);
 use Pardump::Manifest qw(read_manifest);
@@ -80,13 +82,20 @@ sub restored_ok
 	return transfers($node, $db);
 }
 
+# What pg_dump waits for, which begins when the snapshot is there: it must not be a
+# matter of luck that there is something in the way.
+my $more_transfers = <<'SQL';
+DO $$ DECLARE before bigint := (SELECT count(*) FROM journal); BEGIN
+	WHILE (SELECT count(*) FROM journal) <= before + 50 LOOP PERFORM pg_sleep(0.02); END LOOP; END $$;
+SQL
+
 # Dumps while the writers write, and proves that they did.
 sub dump_under_load
 {
 	my ($server, $what, @options) = @_;
 	my $before = transfers($node, 'bank');
 	my $dir = dump_ok($server, 'bank', $what, 'pg_pardump', @small_chunks,
-		@options);
+		'--pg-dump', changing_pg_dump($node->connstr('bank'), 'before', $more_transfers), @options);
 	my $after = transfers($node, 'bank');
 	nothing_left_ok($server, $dir, $what, 'writer', 'holder');
 	cmp_ok($after - $before, '>', 50,
@@ -178,8 +187,7 @@ is($manifest->{'System-Identifier'},
 is(value($standby, 'bank', 'SELECT pg_is_in_recovery()'),
 	't', 'standby: still one');
 
-$writers->signal('TERM');
-$writers->finish;
+end_writers($node, $writers);
 is(value($node, 'bank', $invariant_sql), $invariant, 'the source itself is sound');
 
 $standby->stop;

@@ -10,12 +10,11 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(wait_until);
+use Pardump::Background qw(wait_until end_writers cpu_seconds cpu_of_ended);
 use Pardump::Cluster qw(start_cluster new_path start_psql value sql start_standby);
 use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed);
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
 
 my $node = start_cluster('access', allows_streaming => 1);
 note('PG_PARDUMP_SEED=' . random_seed());
@@ -107,7 +106,8 @@ foreach my $late (0, 1)
 	cmp_ok(skewed($read_skew, $late), '>=', 1, "$what: reader");
 }
 
-# --- calls that are stopped
+# --- calls that are stopped: how soon is told by what they cost from then on, as
+# the machine may do something else
 
 sql($node, 'access', q{
 	CREATE TABLE noise AS
@@ -126,10 +126,12 @@ foreach my $function (qw(pg_cancel_backend pg_terminate_backend))
 			SELECT pid FROM pg_stat_activity JOIN pg_locks USING (pid)
 			WHERE query LIKE '%zstd:19%' AND pid <> pg_backend_pid()
 				AND relation = 'noise'::regclass}) });
-	my $start = time;
+	my $before = cpu_of_ended($node);
 	value($node, 'access', "SELECT $function($pid)");
+	my $at_stop = cpu_seconds($pid);
 	$h->finish;
-	my $seconds = time - $start;
+	wait_until('the backend has ended', sub { !-e "/proc/$pid" });
+	my $seconds = defined $at_stop ? cpu_of_ended($node) - $before - $at_stop : 0;
 	like($err, $function eq 'pg_cancel_backend'
 		? qr/canceling statement due to user request/
 		: qr/terminating connection due to administrator command/,
@@ -144,13 +146,15 @@ like($err, qr/canceling statement due to statement timeout/, 'statement_timeout'
 sql($node, 'access', q{
 	CREATE TABLE huge AS SELECT string_agg(md5(i::text), '') AS t
 		FROM generate_series(1, 1000000) i});
-my $start = time;
-(undef, undef, $err) = $node->psql('access', q{
+my $before = cpu_of_ended($node);
+(undef, my $pid, $err) = $node->psql('access', q{
+	SELECT pg_backend_pid();
 	SET statement_timeout = '200ms';
 	SELECT count(*) FROM (SELECT pardump.pg_pardump_read('huge', '{t}', 0, NULL, 'zstd:22')) s});
 like($err, qr/canceling statement due to statement timeout/,
 	'statement_timeout within a value');
-cmp_ok(time - $start, '<', 5, 'statement_timeout within a value: at once');
+wait_until('the backend has ended', sub { !-e "/proc/$pid" });
+cmp_ok(cpu_of_ended($node) - $before, '<', 5, 'statement_timeout within a value: at once');
 sql($node, 'access', 'DROP TABLE huge');
 
 # --- a value that COPY's text cannot hold
@@ -262,12 +266,16 @@ sub disturbances
 	my $snapshot = $old->('SELECT pg_export_snapshot()');
 	my $before = $old->($checksum);
 
-	my $writers = IPC::Run::start(
-		[
-			'pgbench', '-n', '-c', '3', '-R', '1500', '-T', '1000',
-			(map { ('-f', $_) } @scripts), $node->connstr('access')
-		],
-		'>', new_path('pgbench.log'), '2>&1');
+	my $writers = do
+	{
+		local $ENV{PGAPPNAME} = 'writer';
+		IPC::Run::start(
+			[
+				'pgbench', '-n', '-c', '3', '-R', '1500', '-T', '1000',
+				(map { ('-f', $_) } @scripts), $node->connstr('access')
+			],
+			'>', new_path('pgbench.log'), '2>&1');
+	};
 	wait_until('the writers have written', \&disturbances);
 	foreach my $round (1 .. 3)
 	{
@@ -290,8 +298,7 @@ sub disturbances
 		errors => 1)
 	  foreach 1 .. 2;
 
-	$writers->signal('TERM');
-	$writers->finish;
+	end_writers($node, $writers);
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 	is(value($standby, 'access', $checksum), value($node, 'access', $checksum),
 		'standby: as its primary');

@@ -11,8 +11,9 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(end_dump wait_until);
+use Pardump::Background qw(end_dump wait_until end_writers);
 use Pardump::Cluster qw(start_cluster make_database new_path sql value data_file slots);
+use Pardump::Command qw(changing_pg_dump);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Copy qw(run_copy start_copy);
 use PostgreSQL::Test::Cluster;
@@ -90,8 +91,12 @@ sub drop_subscription
 	my $transfers = sub { value($_[0], $_[1], 'SELECT count(*) FROM journal') };
 	wait_until('transfers', sub { $transfers->($source, 'bank') > 100 });
 	my $before = $transfers->($source, 'bank');
+	# pg_dump begins when there are some: that must not be a matter of luck
 	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options,
-		'--publication=everything');
+		'--publication=everything', '--pg-dump', changing_pg_dump($source->connstr('bank'), 'before', <<'SQL'));
+DO $$ DECLARE before bigint := (SELECT count(*) FROM journal); BEGIN
+	WHILE (SELECT count(*) FROM journal) <= before + 100 LOOP PERFORM pg_sleep(0.02); END LOOP; END $$;
+SQL
 	my $after = $transfers->($source, 'bank');
 	is($rc, 0, 'under load: exit code');
 	unlike($err, qr{warning: (?!positions of sequences)|error: }, 'under load: no other warning than of sequences');
@@ -112,7 +117,7 @@ UPDATE bystander SET id = 2;
 SQL
 	my $middle = $transfers->($source, 'bank');
 	wait_until('more transfers', sub { $transfers->($source, 'bank') > $middle + 100 });
-	$writers->kill_kill;
+	end_writers($source, $writers);
 	$source->wait_for_catchup('moving');
 	same_tables_ok($db, 'under load: both sides, after the writers have stopped');
 	is(value($target, $db, <<'SQL'), '20000|20000|20000000|20000000', 'under load: every transfer came once');

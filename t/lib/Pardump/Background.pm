@@ -10,6 +10,7 @@ use warnings;
 use Exporter 'import';
 use IPC::Run;
 use Pardump::Cluster qw(new_path run_program value);
+use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
@@ -19,7 +20,7 @@ use Time::HiRes qw(sleep time);
 $SIG{HUP} = 'DEFAULT';
 
 our @EXPORT_OK = qw(start_dump new_timer end_dump dump_failed_ok nothing_remains_ok
-  wait_until wait_in_run children sessions backends terminate);
+  wait_until wait_in_run children sessions backends terminate end_writers cpu_seconds cpu_of_ended);
 
 # How long anything may take that a test waits for, in seconds: what is at work has an
 # end, and a machine that has much to do may be slow.
@@ -152,6 +153,38 @@ sub terminate
 			"SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = ANY ('{$pids}')") eq 't';
 	});
 	return;
+}
+
+# A pgbench whose sessions are called "writer" ends, and what these are in the midst
+# of, which their servers do to its end without it.
+sub end_writers
+{
+	my ($node, $writers) = @_;
+	$writers->signal('TERM');
+	$writers->finish;
+	wait_until('no writer is left', sub {
+		value($node, 'postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'writer'") eq 't' });
+	return;
+}
+
+# What a process has used of the processors, in seconds, or undef if it has ended;
+# and those of its children that have.  Unlike time it is what the work costs,
+# whatever else the machine does.
+sub cpu_seconds
+{
+	my ($pid) = @_;
+	open my $fh, '<', "/proc/$pid/stat" or return undef;
+	my @fields = split ' ', (<$fh> // return undef) =~ s/.*\) //sr;
+	my ($own, $childrens) = map { ($fields[$_] + $fields[ $_ + 1 ]) / POSIX::sysconf(POSIX::_SC_CLK_TCK()) } 11, 13;
+	return wantarray ? ($own, $childrens) : $own;
+}
+
+# That of all sessions of a server which have ended.
+sub cpu_of_ended
+{
+	my ($node) = @_;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	return (cpu_seconds($postmaster))[1];
 }
 
 # Command lines of live processes that name the directory.
