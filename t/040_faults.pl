@@ -180,16 +180,18 @@ foreach my $fault (
 # ---- settings of the server
 
 sql($node, 'postgres', <<'SQL');
-ALTER ROLE dumper SET statement_timeout = '500ms';
-ALTER ROLE dumper SET lock_timeout = '300ms';
-ALTER ROLE dumper SET idle_in_transaction_session_timeout = '300ms';
-ALTER ROLE dumper SET idle_session_timeout = '300ms';
+ALTER ROLE dumper SET statement_timeout = '4s';
+ALTER ROLE dumper SET lock_timeout = '4s';
+ALTER ROLE dumper SET idle_in_transaction_session_timeout = '4s';
+ALTER ROLE dumper SET idle_session_timeout = '4s';
 SQL
 {
+	# they apply until a session has set its own: that must not be a matter of luck
 	my $dump = two_stuck();
-	value($node, 'postgres', 'SELECT pg_sleep(1)');
+	value($node, 'postgres', 'SELECT pg_sleep(5)');
 	open_gate();
 	is(end_dump($dump), 0, 'no timeout of the role applies') or diag($dump->{err});
+	nothing_left($dump, 'no timeout of the role applies');
 }
 sql($node, 'postgres', 'ALTER ROLE dumper RESET ALL; ALTER ROLE dumper CONNECTION LIMIT 2');
 {

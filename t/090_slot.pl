@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump wait_until);
+use Pardump::Background qw(start_dump end_dump wait_until end_writers);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value data_file restore_ok start_psql nothing_left_ok pg_major slots);
 use Pardump::Command qw(refused_ok);
@@ -77,14 +77,15 @@ SQL
 }
 
 # A transaction that has written but not committed: the slot waits for it, and
-# tells so, whatever timeouts the role has; then its row is in the archive.
+# tells so after five seconds, whatever timeouts the role has; then its row is in the
+# archive.
 {
 	sql($node, 'shop', <<'SQL');
 CREATE ROLE mover LOGIN SUPERUSER;
-ALTER ROLE mover SET statement_timeout = '500ms';
-ALTER ROLE mover SET lock_timeout = '300ms';
-ALTER ROLE mover SET idle_in_transaction_session_timeout = '300ms';
-ALTER ROLE mover SET idle_session_timeout = '300ms';
+ALTER ROLE mover SET statement_timeout = '4s';
+ALTER ROLE mover SET lock_timeout = '4s';
+ALTER ROLE mover SET idle_in_transaction_session_timeout = '4s';
+ALTER ROLE mover SET idle_session_timeout = '4s';
 SQL
 	my $writer = start_psql($node, 'shop');
 	$writer->(q{BEGIN; INSERT INTO item VALUES (2000, 'in between')});
@@ -134,8 +135,9 @@ SQL
 CREATE SUBSCRIPTION moving CONNECTION '$source' PUBLICATION everything
 	WITH (create_slot = false, slot_name = 'moving', copy_data = false)
 SQL
-	cmp_ok($transfers->($node), '>', $archived + 100, 'under load: there are changes to catch up with');
-	$writers->kill_kill;
+	ok(wait_until('transfers after the archive', sub { $transfers->($node) > $archived + 100 }),
+		'under load: there are changes to catch up with');
+	end_writers($node, $writers);
 	$node->wait_for_catchup('moving');
 	# sequences are not replicated
 	my ($want, $got) = (fingerprint($node, 'bank'), fingerprint($target, 'bank'));
