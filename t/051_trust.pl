@@ -175,7 +175,7 @@ foreach my $who ('worker', 'leader')
 		ALTER EXTENSION pg_pardump ADD FUNCTION pardump.pg_pardump_last_read()});
 	value($node, 'postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE application_name LIKE 'pg_pardump%'
-			AND (wait_event = 'advisory') = ('$who' = 'worker')");
+			AND (wait_event IS NOT DISTINCT FROM 'advisory') = ('$who' = 'worker')");
 	dump_failed_ok($node, $dump, $what, qr/error: extension pg_pardump was replaced during the run/);
 	$dump->{open}->();
 }
