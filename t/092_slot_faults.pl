@@ -60,7 +60,8 @@ my $user = qr/terminated by user\n.*detail: Signal/;
 
 {
 	my $dump = stuck_with_slot();
-	is(sessions($node, "backend_type = 'walsender'"), 0,
+	# it ends a moment after its client has closed it
+	ok(wait_until('the replication connection ends', sub { sessions($node, "backend_type = 'walsender'") == 0 }),
 		'no replication connection is kept while the dump runs');
 	open_gate();
 	is(end_dump($dump), 0, 'a good dump: exit code');

@@ -8,7 +8,7 @@ use FindBin;
 use JSON::PP;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(sessions);
+use Pardump::Background qw(sessions wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   make_loop_server);
 use Pardump::Command qw(refused_ok);
@@ -47,7 +47,8 @@ sub dry_run
 	my ($rc, $out, $err) = run_program('pg_pardump', '--dry-run', @options);
 	ok($rc == 0 && $err eq '', "$what: --dry-run works in silence")
 	  or diag("exit code $rc: $err");
-	is(sessions($node), 0, "$what: no session left");
+	# they end a moment after their client
+	ok(wait_until("$what: no session", sub { sessions($node) == 0 }), "$what: no session left");
 	return split /\n/, $out;
 }
 

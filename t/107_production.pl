@@ -24,12 +24,21 @@ make_database($node, 'production');
 sql($node, 'production', 'CREATE ROLE dumper LOGIN; CREATE TABLE t AS SELECT 1 AS a; GRANT SELECT ON t TO dumper');
 my @db = ('-d', $node->connstr('production'));
 
-# ---- connections; the leader has one of them.  A session of the run before may
-# take a moment to end.
+# ---- connections; the leader has one of them.  A session of the run before, and that
+# of whoever looks for it, may take a moment to end.
 
 sub no_session_left
 {
-	wait_until('all sessions have ended', sub { sessions($node) == 0 });
+	my ($others) = @_;
+	$others //= 0;
+	my $psql = start_psql($node, 'postgres');
+	my $pid = $psql->('SELECT pg_backend_pid()');
+	wait_until('all other sessions have ended', sub {
+		$psql->("SELECT count(*) FROM pg_stat_activity
+			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()") == $others;
+	});
+	$psql->();
+	wait_until('this one, too', sub { !-e "/proc/$pid" });
 	return;
 }
 
@@ -77,6 +86,7 @@ SQL
 	my @others = map { start_psql($node, 'production') } 1 .. 4;
 	$_->('SELECT 1') foreach @others;
 	$others[0]->('SELECT pg_advisory_lock(42)');
+	no_session_left(4);
 	my $dump = start_dump($node->connstr('production'), '-U', 'dumper', '--enable-row-security',
 		'-j6', '--retries=0', '-t', 'gated', '--max-table-segment-pages=250');
 	wait_until('workers have given up', sub { $dump->{h}->pump_nb; return $dump->{err} =~ /goes on with 4\n/ || !$dump->{h}->pumpable });
@@ -87,7 +97,7 @@ SQL
 	like($dump->{err}, qr/a worker could not start; the run goes on with 5\npg_pardump: detail: .*remaining connection slots.*goes on with 4\n/s,
 		'fewer connections than jobs: fewer workers');
 	sql($node, 'postgres', 'GRANT pg_read_all_stats TO dumper');
-	no_session_left();
+	no_session_left(4);
 	refused_ok(qr/the server has 4 connections left, too few for 6 jobs\n.*hint: Use --jobs=3,/,
 		'sessions of others that the role sees', @db, '-U', 'dumper', '-j6');
 	sql($node, 'postgres', 'REVOKE pg_read_all_stats FROM dumper');
@@ -135,6 +145,8 @@ SQL
 	is($rc, 0, 'a database with old transaction IDs: exit code');
 	like($err, qr/^pg_pardump: warning: the oldest transaction ID in the database is 2\d{5} transactions old\npg_pardump: detail: autovacuum_freeze_max_age is 100000\./,
 		'a database with old transaction IDs: warning');
+	# what it keeps is kept until its transaction has ended
+	$keeper->('COMMIT');
 	$keeper->();
 }
 sql($node, 'production', 'VACUUM FREEZE');
@@ -152,6 +164,7 @@ my $old = qr/warning: the snapshot of this run is \d{6} transactions old\npg_par
 	my ($rc, undef, $err) = run_program('pg_pardump', @db, "--snapshot=$snapshot", '--no-sync', '-f', new_path('given'));
 	is($rc, 0, 'an old snapshot that was given: exit code');
 	like($err, $old, 'an old snapshot that was given: warning');
+	$holder->('COMMIT');
 	$holder->();
 }
 sql($node, 'production', 'VACUUM FREEZE');

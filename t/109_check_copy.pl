@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   nothing_left_ok);
-use Pardump::Copy qw(run_copy copy_ok copy_refused_ok);
+use Pardump::Copy qw(run_copy copy_ok copy_refused_ok sessions_left);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -131,6 +131,7 @@ sql($target, 'postgres', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_stats CONNEC
 sub connections
 {
 	my ($what, @options) = @_;
+	is(sessions_left($target), 0, "connections, $what: none is in use");
 	my ($rc, $out) = run_program('pg_pardump', '-d', $source->connstr('shop'), '--target',
 		$target->connstr('shop') . ' user=few', '--check', '-t', 'indexed', '-O', @options);
 	return "$rc $out";
