@@ -37,11 +37,11 @@ my $original = fingerprint($source, 'faults');
 make_database($target, 'faults');
 sql($target, 'faults', $tables . q{;
 	CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS
-		'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN NEW; END';
+		'BEGIN PERFORM pg_advisory_xact_lock_shared(TG_ARGV[0]::int); RETURN NEW; END';
 	CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW WHEN (NEW.id = 5000)
-		EXECUTE FUNCTION gate();
+		EXECUTE FUNCTION gate(42);
 	CREATE TRIGGER gate BEFORE INSERT ON small2 FOR EACH ROW WHEN (NEW.id = 50)
-		EXECUTE FUNCTION gate()});
+		EXECUTE FUNCTION gate(43)});
 hold_gates($target, 'faults');
 
 # Starts a copy of the rows, into $connstr or the target.
@@ -157,10 +157,10 @@ sub request_lock_of_source
 # a lock that others ask for, so that no worker gets it; and the leader's
 # session on the target, which then copies in place of workers
 {
+	close_gate(43);
 	my $copy = rows_at_gate('--no-chunks', '-j1');
 	my $request = request_lock_of_source();
-	open_gate();
-	close_gate(42);
+	hold('SELECT pg_advisory_unlock(42)');
 	wait_until('the leader copies', sub {
 		$copy->{h}->pump_nb;
 		return $copy->{err} =~ /no worker can lock/ && at_gate($target);
@@ -231,7 +231,7 @@ sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 	stop_proxy($relay);
 }
 sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
-	WHEN (NEW.id = 5000) EXECUTE FUNCTION gate()});
+	WHEN (NEW.id = 5000) EXECUTE FUNCTION gate(42)});
 
 # ---- raw tuples: in the middle of a block, whose rows wait in a constraint
 
