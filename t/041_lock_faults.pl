@@ -40,16 +40,14 @@ my $connstr = $node->connstr('locks');
 my @options = ('-U', 'dumper', '--enable-row-security');
 hold_gates($node, 'locks');
 
-# A session that asks for the victim's ACCESS EXCLUSIVE lock and waits for it,
-# for ever or as long as $lock_timeout says.
+# A session that asks for the victim's ACCESS EXCLUSIVE lock and waits for it.
 sub request_lock
 {
-	my ($lock_timeout, $table) = @_;
+	my ($table) = @_;
 	$table //= 'victim';
 	my $request = {};
 	$request->{h} = IPC::Run::start(
-		[ 'psql', '-XqAt', '-d', $connstr, '-c', "SET lock_timeout = '$lock_timeout'",
-			'-c', 'BEGIN', '-c', "LOCK TABLE $table", '-c', 'COMMIT' ],
+		[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $connstr, '-c', 'BEGIN', '-c', "LOCK TABLE $table", '-c', 'COMMIT' ],
 		'<', \'', '>', \$request->{out}, '2>', \$request->{err},
 		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	wait_until('the lock is requested', sub {
@@ -103,12 +101,13 @@ foreach my $forever (1, 0)
 	my $what = 'a lock requested ' . ($forever ? 'for ever' : 'for a while') . ' before pg_dump ends';
 	my $gate = new_path('gate');
 	my $dump = start_dump($connstr, @options, '--pg-dump', pg_dump_with_gate($gate),
-		$forever ? '--lock-wait-timeout=500' : ());
+		$forever ? '--lock-wait-timeout=500' : '--lock-wait-timeout=3min');
 	wait_until('pg_dump copies', sub {
 		$dump->{h}->pump_nb;
 		return sessions($node, "application_name = 'pg_dump' AND query LIKE 'COPY%'");
 	});
-	my $request = request_lock($forever ? 0 : '1s');
+	my $request = request_lock();
+	my $log = -s $node->logfile;
 	append_to_file($gate, '');
 	if ($forever)
 	{
@@ -117,9 +116,16 @@ foreach my $forever (1, 0)
 	}
 	else
 	{
-		is(end_dump($dump), 0, "$what: exit code") or diag($dump->{err});
-		like(end_request($request), qr/canceling statement due to lock timeout/,
+		# once the dump has tried to get its own
+		wait_until('the leader has asked', sub {
+			$dump->{h}->pump_nb;
+			return slurp_file($node->logfile, $log) =~ /could not obtain lock on relation "(public\.)?victim"/;
+		});
+		value($node, 'locks', q{SELECT pg_cancel_backend(pid) FROM pg_locks
+			WHERE NOT granted AND relation = 'victim'::regclass});
+		like(end_request($request), qr/canceling statement due to user request/,
 			"$what: who asked gave up");
+		is(end_dump($dump), 0, "$what: exit code") or diag($dump->{err});
 	}
 }
 
@@ -165,7 +171,7 @@ pg_pardump: detail: Process \d+ waits for an exclusive lock on it, until this ru
 
 {
 	my $dump = dump_at_gate(1, '--no-chunks');
-	my $request = request_lock(0);
+	my $request = request_lock();
 	open_gate();
 	goes_on_ok($dump, $request, 'a whole table', read_by_leader('public\.victim'));
 }
@@ -173,7 +179,7 @@ pg_pardump: detail: Process \d+ waits for an exclusive lock on it, until this ru
 # all workers have the lock of what is in chunks, before they have read of it
 {
 	my $dump = dump_at_gate(2, '-j2', '--max-table-segment-pages=100');
-	my $request = request_lock(0);
+	my $request = request_lock();
 	open_gate();
 	goes_on_ok($dump, $request, 'many chunks', qr/^$/);
 }
@@ -181,7 +187,7 @@ pg_pardump: detail: Process \d+ waits for an exclusive lock on it, until this ru
 # but one that comes later, which the others make good
 {
 	my $dump = dump_at_gate(2, '-j2', '--max-table-segment-pages=100');
-	my $request = request_lock(0);
+	my $request = request_lock();
 	my $pid = value($node, 'postgres', <<'SQL');
 SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' ORDER BY backend_start LIMIT 1
 SQL
@@ -205,7 +211,7 @@ DO $$ BEGIN FOR i IN 1..100 LOOP
 END LOOP; END $$;
 SQL
 	my $dump = dump_at_gate(2, '-j2', '--max-table-segment-pages=300');
-	my $request = request_lock(0, 'small_50');
+	my $request = request_lock('small_50');
 	open_gate();
 	goes_on_ok($dump, $request, 'many tables', read_by_leader('public\.small_50'));
 }
@@ -216,7 +222,7 @@ sub leader_reads
 {
 	my (@more) = @_;
 	my $dump = dump_at_gate(1, '--no-chunks', @more);
-	my $request = request_lock(0, 'late');
+	my $request = request_lock('late');
 	hold('SELECT pg_advisory_lock(43); SELECT pg_advisory_unlock(42)');
 	wait_until('the leader waits', sub {
 		$dump->{h}->pump_nb;
@@ -341,7 +347,7 @@ SQL
 		$dump->{h}->pump_nb;
 		return sessions($node, "wait_event = 'advisory'");
 	});
-	my $request = request_lock(0);
+	my $request = request_lock();
 	open_gate();
 	dump_failed_ok($node, $dump, 'a policy waits for the leader\'s lock',
 		qr/error: a worker waits for a lock on (public\.)?victim behind process \d+, which waits for this run\n.*hint: /);
