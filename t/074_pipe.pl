@@ -13,6 +13,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok restore_ok);
 use Pardump::Command qw(data_files);
 use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
 use Pardump::Proxy qw(start_proxy stop_proxy);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -27,7 +28,7 @@ CREATE TABLE data.small AS SELECT g AS id FROM generate_series(1, 100) g;
 SELECT lo_from_bytea(0, repeat('x', g * 1000)::bytea) FROM generate_series(1, 5) g;
 CREATE SCHEMA slow;
 CREATE FUNCTION slow.wait(id int) RETURNS bool LANGUAGE plpgsql AS $$
-	BEGIN IF id >= 1000 THEN PERFORM pg_sleep(0.02); END IF; RETURN true; END $$;
+	BEGIN IF id = 1000 THEN PERFORM pg_advisory_xact_lock_shared(42); END IF; RETURN true; END $$;
 CREATE TABLE slow.guarded AS SELECT g AS id, repeat('x', 5000) AS t FROM generate_series(1, 1150) g;
 ALTER TABLE slow.guarded ENABLE ROW LEVEL SECURITY;
 CREATE POLICY wait ON slow.guarded FOR SELECT USING (slow.wait(id));
@@ -160,15 +161,19 @@ like($err, qr/options --pipe and -f\/--file cannot be used together/, 'with -f')
 
 # ---- ends in the midst of a file: its command must not come to its own end
 
-# Starts a slow dump whose command makes a ".done" when it has had a file; waits until the
-# file has begun.  Returns the dump.
+hold_gates($node, 'pipe');
+
+# Starts a dump whose command makes a ".done" when it has had a file; waits until the
+# file has begun, and its rows wait at the gate.  Returns the dump.
 sub start_piped
 {
 	my ($dir) = @_;
+	close_gate(42);
 	# start_dump() names the directory itself
 	my $dump = start_dump($node->connstr('pipe'),
 		with => [ 'sh', '-c', 'shift 3; exec pg_pardump "$@" "--pipe=cat >$0/%f; : >$0/%f.done"', $dir ],
 		@slow, '--retries=3');
+	wait_at_gate($node, $dump, 1);
 	wait_until('a file begins', sub { grep { -s } glob "$dir/*.dat" });
 	return $dump;
 }
@@ -178,6 +183,7 @@ kill TERM => $dump->{pid};
 is(end_dump($dump), 1, 'a signal: exit code');
 nothing_remains_ok($node, $dir, 'a signal');
 is_deeply([ glob "$dir/*.done" ], [], 'a signal: no command came to its end');
+open_gate();
 
 $dir = new_dir();
 $dump = start_piped($dir);
@@ -185,6 +191,7 @@ kill KILL => $dump->{pid};
 is(end_dump($dump), 137, 'the leader is killed: exit code');
 nothing_remains_ok($node, $dir, 'the leader is killed');
 is_deeply([ glob "$dir/*.done" ], [], 'the leader is killed: no command came to its end');
+open_gate();
 
 # a worker that is killed cannot prevent that: there must be no archive then
 $dir = new_dir();
@@ -195,6 +202,7 @@ like($dump->{err}, qr/^pg_pardump: error: worker process \d+ was terminated by s
 pg_pardump: detail: The worker was dumping table slow\.guarded\.\n$/, 'a worker is killed: message');
 ok(!-e "$dir/toc.dat", 'a worker is killed: no toc.dat');
 nothing_remains_ok($node, $dir, 'a worker is killed');
+open_gate();
 
 # a worker that is replaced
 $dir = new_dir();
@@ -203,6 +211,7 @@ is(value($node, 'postgres', <<'SQL'), 't', 'a worker loses its connection');
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY%'
 	AND application_name LIKE 'pg_pardump%'
 SQL
+open_gate();
 is(end_dump($dump), 0, 'a lost connection: exit code');
 like($dump->{err}, qr/warning: a worker lost its connection while dumping table slow\.guarded/,
 	'a lost connection: a retry');
@@ -210,6 +219,7 @@ unlink glob "$dir/*.done";
 my ($data) = glob "$dir/*.dat";
 is_deeply([ scalar(() = slurp_file((grep { !/toc\.dat/ } glob "$dir/*.dat")[0]) =~ /\n/g) ], [1153],
 	'a lost connection: all rows');
+hold();
 
 # A command of several processes, deaf to SIGTERM: each that saw the end of its input
 # would publish what it has.
