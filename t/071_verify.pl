@@ -117,6 +117,8 @@ my $bad_manifest = qr/file "\Q$manifest_name\E" is damaged:/;
 	$n--;	# all but the manifest
 	my ($rc, $out, $err) = verify($ours, '-P');
 	is($rc, 0, '-P: exit code');
+	# a slow machine has time for a line in ten seconds
+	$err =~ s/^(?: *\d\d?%,.*\n)+//;
 	like($err, qr{^100%, time \d+:\d\d, files $n/$n, \d+ kB, \d+\.\d MB/s\n\z}, '-P: progress');
 	like($out, qr/^archive verified: $n files, 20010 rows, /, '-P: sum');
 	($rc, $out, $err) = verify(damaged($ours, flipped($file, 0)), '-P');

@@ -1,6 +1,7 @@
 # --progress: what it shows, where it shows it, and the names of sessions.  A
 # row takes as long as a row security policy wants, so that there is something to
-# watch; chunks are larger than those that go together in one job.
+# watch, and waits at a gate, but not for pg_dump, which reads some; chunks are larger
+# than those that go together in one job.
 
 use strict;
 use warnings;
@@ -10,11 +11,12 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump wait_until);
+use Pardump::Background qw(start_dump end_dump wait_until wait_in_run);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok);
-use Pardump::Manifest qw(read_manifest);
 use Pardump::Command qw(refused_ok fake_pg_dump);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
+use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -29,7 +31,9 @@ CREATE TABLE fast.empty (a int);
 SELECT lo_from_bytea(0, repeat('x', 5000)::bytea) FROM generate_series(1, 5);
 CREATE SCHEMA slow;
 CREATE FUNCTION slow.wait() RETURNS bool LANGUAGE plpgsql AS
-	'BEGIN PERFORM pg_sleep(0.01); RETURN true; END';
+	'BEGIN PERFORM pg_sleep(0.01);
+	IF current_setting(''application_name'') <> ''pg_dump'' THEN PERFORM pg_advisory_xact_lock_shared(42); END IF;
+	RETURN true; END';
 CREATE TABLE slow.one (id int, t text);
 ALTER TABLE slow.one ALTER t SET STORAGE PLAIN;	-- a row a page
 INSERT INTO slow.one SELECT g, repeat('x', 7000) FROM generate_series(1, 280) g;
@@ -54,13 +58,22 @@ my $line = qr{\ *(\d+)%(?:,\ (?:ETA|time)\ \d+:\d\d)?,\ $size\ of\ ~$size,
 	\ \d+/\d+\ workers,\ chunks\ (\d+)/(\d+)(?:,\ objects\ \d+/\d+)?
 	(?:,\ \d+\.\d\ MB/s)?,\ stored\ \d+\.\d\ MB/s,\ (\d+)\ rows/s}x;
 
+# The lines without those that a slow machine has time for, one in ten seconds.
+sub last_lines
+{
+	my ($text) = @_;
+	my @lines = grep { !/^plan, time/ } split /\n/, $text;
+	shift @lines while @lines && $lines[0] =~ /^$line$/ && $lines[0] !~ /^100%/;
+	return @lines;
+}
+
 # ---- not a terminal
 
 dump_ok($node, 'progress', 'silent by itself', 'pg_pardump', '-n', 'fast');
 my ($rc, $out, $err) = run_program('pg_pardump', @db, '-P', '-n', 'fast', '-j2', '-b',
 	'--chunk-size=128kB', '--no-sync', '-f', new_path('plain'));
 is("$rc$out", '0', '-P: exit code');
-my @lines = split /\n/, $err;
+my @lines = last_lines($err);
 is(scalar(@lines), 3, '-P: three lines of a short run') or diag($err);
 like($lines[0], qr/^$line$/, '-P: the last line of progress');
 like($lines[0], qr/^100%, time \d+:\d\d, .* 0\/2 workers, .*, objects 5\/5, /, '-P: all is done');
@@ -78,7 +91,7 @@ my $dir = new_path('flushed');
 ($rc, $out, $err) = run_program('pg_pardump', @db, '-P', '-n', 'fast', '-f', $dir, '--log-json=-',
 	"--pg-dump=$slow_pg_dump");
 is($rc, 0, 'a slow pg_dump: exit code') or diag($err);
-@lines = split /\n/, $err;
+@lines = last_lines($err);
 like($lines[0], qr/^100%, time (?!0:0[01])\d+:\d\d, /, 'time is that of the run, not of the rows only');
 like($lines[1], qr/^flushing files (\d+)\/\1, time \d+:\d\d$/, 'flushing is seen');
 my $n_files = () = glob "$dir/*";
@@ -108,7 +121,7 @@ sub on_terminal
 	my ($in, $shown) = ('', '');
 	my $h = IPC::Run::start([ 'sh', '-c', 'stty cols $0 0<&1; exec "$@" 2>&1', $columns, 'pg_pardump', @db,
 			'--no-sync', '-f', new_path('terminal'), @options ],
-		'<', \$in, '>pty>', \$shown, IPC::Run::timeout(60));
+		'<', \$in, '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	$h->finish;
 	my $rc = $h->full_result(0) >> 8;
 	note($shown =~ s/\r/\n/gr);
@@ -128,7 +141,9 @@ my $field = qr{\ *\d+%|(?:ETA|time)\ \d+:\d\d|$size\ of\ ~$size|\d/2(?:\ workers
 is_deeply([ grep { !/^$field(?:, $field)+ *$/ || length >= 80 } @shown ], [],
 	'terminal: all are progress, fit, and no number is cut');
 is_deeply([ grep { !/MB\/s.*rows\/s *$/ } @shown ], [], 'terminal: speed is not what is left out');
-is(scalar(grep { /ETA/ } @shown), @shown - 1, 'terminal: the time left is seen') or diag(explain(\@shown));
+# but when no row has come yet
+is(scalar(grep { /ETA|^ *0%/ } @shown), @shown - 1, 'terminal: the time left is seen') or diag(explain(\@shown));
+cmp_ok(scalar(grep { /ETA/ } @shown), '>=', 1, 'terminal: when there is something to tell it by');
 my @percents = map { /(\d+)%/ } @shown;
 is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages do not fall');
 is($percents[-1], 100, 'terminal: the last is 100');
@@ -140,6 +155,8 @@ like($summary, qr/^2 tables, 560 rows,.*\nslowest table: slow\..*\n$/, 'terminal
 ($rc, $out) = on_terminal(150, '-n', 'many', '-j2', '--max-table-segment-pages=140', '-r', '6M');
 is($rc, 0, 'many chunks: exit code');
 my @busy = map { m{ (\d)/2 workers} } split /\r/, $out;
+# which have to connect first
+shift @busy while @busy && $busy[0] < 2;
 cmp_ok(scalar(@busy), '>=', 3, 'many chunks: lines');
 is_deeply([ grep { $_ != 2 } @busy[ 0 .. $#busy - 1 ] ], [], 'many chunks: both workers are busy')
   or diag($out);
@@ -162,7 +179,7 @@ my @messages = grep { /pg_pardump: / } split /[\r\n]+/, $out;
 cmp_ok(scalar(@messages), '>=', 3, 'messages on a terminal');
 is_deeply([ grep { !/^pg_pardump: / } @messages ], [], 'messages on a terminal: each on its line');
 @shown = grep { /^ *\d+%/ } split /[\r\n]+/, $out;
-is_deeply([ grep { !/^$line *$/ || $4 == 0 } @shown ], [], 'a wide terminal: the whole line, and rows as they come');
+is_deeply([ grep { !/^$line *$/ || $4 == 0 && $1 > 0 } @shown ], [], 'a wide terminal: the whole line, and rows as they come');
 ($rc, $out) = on_terminal(80, '-n', 'fast', '--no-progress');
 is("$rc$out", '0', 'terminal: --no-progress');
 ($rc, $out) = on_terminal(80, '-n', 'fast', '-t', 'nowhere');
@@ -170,28 +187,34 @@ unlike($out, qr/%|tables,/, 'terminal: no progress of what fails at once');
 
 # ---- sessions
 
-my $dump = start_dump($node->connstr('progress'), @slow, '-P');
-my %seen;
-wait_until(
-	'both names of sessions',
-	sub {
-		$seen{$_} = 1 foreach split /\n/, value($node, 'postgres',
-			"SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'pg_pardump:%'");
-		return (grep { /slow\.one/ } keys %seen) && (grep { /xxx/ } keys %seen);
-	});
-# which chunks are seen is a matter of time
-my @names = sort keys %seen;
-is_deeply([ grep { !/^pg_pardump: slow\.(one|"\?\?x{35,45}) \d\/\d$/ } @names ], [],
-	'names of sessions') or diag(explain(\@names));
+hold_gates($node, 'progress');
+
+# The names of workers' sessions, of which so many wait at their next row.
+sub names_at_gate
+{
+	my ($dump, $n) = @_;
+	wait_at_gate($node, $dump, $n);
+	return split /\n/, value($node, 'postgres',
+		"SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'pg_pardump:%' ORDER BY 1");
+}
+
+close_gate(42);
+my $dump = start_dump($node->connstr('progress'), @slow, '-P', '-j4');
+my @names = names_at_gate($dump, 4);
+is(scalar(grep { /^pg_pardump: slow\.one [12]\/2$/ } @names), 2, 'names of sessions: a table')
+  or diag(explain(\@names));
+is(scalar(grep { /^pg_pardump: slow\."\?\?x{35,45} [12]\/2$/ } @names), 2, 'names of sessions: one of a long name')
+  or diag(explain(\@names));
 is_deeply([ grep { length > 63 } @names ], [], 'names of sessions: at most 63 bytes');
 like(value($node, 'postgres', 'SELECT count(*) FROM pg_stat_progress_copy'), qr/^[1-9]/,
 	'pg_stat_progress_copy shows what is read');
+open_gate();
 is(end_dump($dump), 0, 'the dump that was watched');
+close_gate(42);
 $dump = start_dump($node->connstr('progress'), '-n', 'slow', '-U', 'reader',
 	'--enable-row-security', '--max-table-segment-pages=50');
-wait_until('the name of a batch', sub {
-	value($node, 'postgres', "SELECT application_name FROM pg_stat_activity
-		WHERE application_name LIKE 'pg_pardump:%'") =~ /^pg_pardump: slow\.\S+ and 1 more$/ });
+like(join(', ', names_at_gate($dump, 1)), qr/^pg_pardump: slow\.\S+ and 1 more$/, 'the name of a batch');
+open_gate();
 is(end_dump($dump), 0, 'the dump of a batch');
 unlike($dump->{err}, qr/truncated/, 'no name is too long for the server');
 
@@ -200,7 +223,7 @@ unlike($dump->{err}, qr/truncated/, 'no name is too long for the server');
 	local $ENV{PGAPPNAME} = 'mine';
 	my $dir = new_path('named');
 	my $h = IPC::Run::start([ 'pg_pardump', @db, @slow, '--no-sync', '-f', $dir ],
-		'<', \'', IPC::Run::timeout(60));
+		'<', \'', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	wait_until('workers of the name', sub {
 		value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity
 			WHERE application_name = 'mine' AND query LIKE 'COPY%'") > 0 });
@@ -209,6 +232,7 @@ unlike($dump->{err}, qr/truncated/, 'no name is too long for the server');
 	$h->finish;
 	is($h->result(0), 0, 'and the dump works');
 }
+hold();
 
 $node->stop;
 done_testing();
