@@ -248,8 +248,11 @@ sql($node, 'sessions', 'CHECKPOINT');
 	$other->copy('COPY shared FROM STDIN', [ lines(40001, 41000) ]);
 	$other->close;
 }
+# before it has noticed it lets in sessions that it ends then
+my $offset = -s $node->logfile;
 kill 'KILL', $ours->{pid};
 $ours->result;
+$node->wait_for_log(qr/all server processes terminated; reinitializing/, $offset);
 wait_until('the server is back', sub
 {
 	my ($rc) = run_program('psql', '-XAtc', 'SELECT 1', '-d', $node->connstr('postgres'));

@@ -205,8 +205,11 @@ $ours->query('COMMIT; BEGIN');
 load($ours, 't', $_) foreach @blocks[ 4 .. 9 ];
 sql($node, 'sessions', 'CHECKPOINT');
 load($ours, 't', $_) foreach @blocks[ 10 .. 12 ];
+# before it has noticed it lets in sessions that it ends then
+my $offset = -s $node->logfile;
 kill 'KILL', $ours->{pid};
 $ours->result;
+$node->wait_for_log(qr/all server processes terminated; reinitializing/, $offset);
 wait_until('the server is back', sub
 {
 	my ($rc) = run_program('psql', '-XAtc', 'SELECT 1', '-d', $node->connstr('postgres'));
