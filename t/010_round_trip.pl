@@ -37,8 +37,9 @@ sub stock_round_trip
 	  or die 'temporary tables stay';
 	my $dir = dump_ok($node, $db, $db, 'pg_dump', '-j2');
 	my $copy = empty_copy($node, $db, "${db}_stock");
-	my ($rc, undef, $err) = run_program('pg_restore', '-j4', '-d',
-		$node->connstr($copy), $dir);
+	# with -j two branches of a tree of partitions may come to be attached at the same
+	# moment, which leaves the index above invalid (021)
+	my ($rc, undef, $err) = run_program('pg_restore', '-d', $node->connstr($copy), $dir);
 	my %stock = (
 		dir => $dir,
 		copy => $copy,
