@@ -269,7 +269,7 @@ foreach my $when (@moments)
 		qr/error: could not connect once more to look for changed tables: .*not permitted to log in/);
 	sql($node, 'postgres', 'ALTER ROLE dumper LOGIN');
 	my $log = -s $node->logfile;
-	$dump = start_dump($connstr, '-U', 'dumper', '-t', 'filler', '--pg-dump', $refuse);
+	$dump = start_dump($connstr, '-U', 'dumper', '-t', 'filler', '--retries=9', '--pg-dump', $refuse);
 	wait_until('it was refused once', sub {
 		$dump->{h}->pump_nb;
 		return slurp_file($node->logfile, $log) =~ /role "dumper" is not permitted to log in/;

@@ -222,7 +222,7 @@ foreach my $others (0, 1)
 {
 	my $what = ($others ? 'all sessions' : 'the idle sessions') . ' at once';
 	my $dump = stuck_dump(42, 2, '-j3');
-	my $idle = "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '1 s'"
+	my $idle = "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '3 s'"
 	  . ' AND pid <> ' . leader_backend();
 	wait_in_run($dump, 'the third has no job', sub { sessions($node, $idle) });
 	terminate($node, split(/\n/, value($node, 'postgres', <<'SQL')), $others ? worker_backends() : ());
@@ -327,7 +327,8 @@ sub export_again
 }
 
 {
-	my $dump = stuck_dump(42, 2);
+	# with time for all that is done until there is a way back
+	my $dump = stuck_dump(42, 2, '--retries=9');
 	my @workers = children($dump->{pid});
 	my @names = map { s/.*\///r } glob $node->data_dir . '/pg_snapshots/*';
 	sql($node, 'postgres', 'ALTER ROLE dumper NOLOGIN');

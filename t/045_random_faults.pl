@@ -145,7 +145,7 @@ sub export_snapshot
 sub verdict
 {
 	my ($dump, $rc, $before, $round) = @_;
-	my $end = time + 15;
+	my $end = time + $PostgreSQL::Test::Utils::timeout_default;
 	sleep 0.1 while sessions($node) && time < $end;
 	diag('sessions are left') if sessions($node);
 	return 'wrong' if !defined $rc || sessions($node);

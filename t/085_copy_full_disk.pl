@@ -58,7 +58,7 @@ sub copy_fails_ok
 {
 	my ($what, $message, $account) = @_;
 	local $ENV{TMPDIR} = temp_dir();
-	my ($rc, $out, $err) = run_program('timeout', '60', 'pg_pardump', '-d',
+	my ($rc, $out, $err) = run_program('timeout', $PostgreSQL::Test::Utils::timeout_default, 'pg_pardump', '-d',
 		$source->connstr('disk'), '--target', $target->connstr('disk'), '-j1',
 		'--max-table-segment-pages=400', '--retries=1');
 	is($rc, 1, "$what: exit code");

@@ -85,7 +85,7 @@ foreach my $columns (80, 120)
 	my $h = IPC::Run::start([ 'sh', '-c', 'stty cols $0 0<&1; exec "$@" 2>&1', $columns,
 			'pg_pardump', '-d', $source->connstr('staged'), '--target', $target->connstr($db),
 			'-j2', '--compare', '--retries=0' ],
-		'<', \$in, '>pty>', \$shown, IPC::Run::timeout(60));
+		'<', \$in, '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	wait_until("an index of $db", sub {
 		$h->pump_nb;
 		$shown =~ /indexes 2\/3, $time, public\."\\x1b\[31m\S+, (?:scanning table )?\d\d?%/

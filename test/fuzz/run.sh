@@ -85,7 +85,7 @@ do
 	echo "fuzzing $target for $seconds s"
 	# a claimed size must not be believed: no single allocation beyond what
 	# zstd's largest window needs
-	"$work/$target" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
+	"$work/$target" -max_total_time="$seconds" -max_len=65536 -timeout=60 \
 		-malloc_limit_mb=256 -rss_limit_mb=2048 -print_final_stats=1 \
 		"$work/new" "$corpus" 2>"$work/log" ||
 		{ tail -40 "$work/log" >&2; exit 1; }

@@ -17,7 +17,7 @@
 #include "stream/text_pieces.h"
 
 #define READ_BYTES 5000
-#define HANG_SECONDS 20
+#define HANG_SECONDS 120
 
 /* ----------
  * Read
