@@ -114,7 +114,8 @@ foreach my $limit (1, 2)
 	sleep 0.2;
 	is(scalar(at_gate($target)), $limit, "--index-jobs=$limit: sessions at a time");
 	# all sessions on the target have the same
-	my @addresses = grep { /pg_restore.*keepalives_idle=30 / } map { eval { slurp_file($_) } // '' }
+	my $port = $target->port;
+	my @addresses = grep { /pg_restore.*keepalives_idle=30 / && /\b$port\b/ } map { eval { slurp_file($_) } // '' }
 		glob '/proc/[0-9]*/cmdline';
 	ok(@addresses > 0 && !grep({ /tcp_user_timeout/ } @addresses),
 		"--index-jobs=$limit: a target that waits is not given up");
