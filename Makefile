@@ -91,8 +91,9 @@ PROGRAM_LIBS = -L$(pkglibdir) -lpgfeutils -lpgcommon -lpgport $(libpq) \
 $(SERVER_OBJS) $(SERVER_OBJS:.o=.bc): override CPPFLAGS += -I$(srcdir)/src/server
 $(FRONTEND_OBJS) $(UNIT_OBJS): override CPPFLAGS := -DFRONTEND -I$(srcdir)/src/frontend -I$(shell $(PG_CONFIG) --includedir) $(CPPFLAGS)
 
-# What these libraries tell goes through message.c.
-PROGRAM_LDFLAGS = -Wl,--wrap=pg_log_generic
+# What these libraries tell goes through message.c, and what a server answers
+# through session.c.
+PROGRAM_LDFLAGS = -Wl,--wrap=pg_log_generic,--wrap=PQgetvalue
 
 $(PROGRAM_FILES): %: %.o $(COMMON_OBJS) $(SHARED_OBJS)
 	$(CC) $(CFLAGS) $< $(COMMON_OBJS) $(SHARED_OBJS) $(PROGRAM_LDFLAGS) $(LDFLAGS) $(LDFLAGS_EX) $(PROGRAM_LIBS) -o $@

@@ -416,7 +416,7 @@ compare_selection_of_toc(PGconn *conn, const Options *options, const Toc *toc)
 	sql = chosen_query(conn, options);
 	res = query_by_path(conn, sql, params, 2);
 	for (int i = 0; i < PQntuples(res); i++)
-		chosen[entries[atoi(PQgetvalue(res, i, 0))]] = true;
+		chosen[entries[session_number(res, i, 0, 0, n_names - 1)]] = true;
 	PQclear(res);
 	add_owned_sequences(toc, chosen);
 	leave_out_by_definition(toc, n, chosen);

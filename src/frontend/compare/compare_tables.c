@@ -197,7 +197,7 @@ find_keys(CompareTables *result, CompareSide *first)
 
 	for (int i = 0; i < PQntuples(res); i++)
 	{
-		int			no = atoi(PQgetvalue(res, i, 0));
+		int			no = session_number(res, i, 0, 0, tables->n_tables - 1);
 
 		add_key_column(&result->tables[result->of[0][no]], &tables->tables[no],
 					   PQgetvalue(res, i, 1));

@@ -115,16 +115,16 @@ restore_order_waves(RestoreKey *keys, int n_keys, int n_tables)
 	return walk.wave;
 }
 
-/* The answer as such keys; owned. */
+/* The answer as such keys, of so many tables; owned. */
 static RestoreKey *
-read_keys(const PGresult *answer)
+read_keys(const PGresult *answer, int n_tables)
 {
 	RestoreKey *keys = pg_malloc((PQntuples(answer) + 1) * sizeof(RestoreKey));
 
 	for (int i = 0; i < PQntuples(answer); i++)
 	{
-		keys[i].from = atoi(PQgetvalue(answer, i, 0)) - 1;
-		keys[i].to = atoi(PQgetvalue(answer, i, 1)) - 1;
+		keys[i].from = session_number(answer, i, 0, 1, n_tables) - 1;
+		keys[i].to = session_number(answer, i, 1, 1, n_tables) - 1;
 	}
 	return keys;
 }
@@ -158,7 +158,7 @@ restore_order_make(PGconn *conn, const ArchivePlan *archive,
 	char	   *oids = oid_array(targets, plan->tables->n_tables);
 	const char *params[] = {oids};
 	PGresult   *answer = session_query_params(conn, keys_query, 1, params, 0);
-	RestoreKey *keys = read_keys(answer);
+	RestoreKey *keys = read_keys(answer, plan->tables->n_tables);
 	const JobQueue *queue = plan->queue;
 
 	if (PQntuples(answer) > 0)

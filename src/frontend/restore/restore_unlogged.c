@@ -146,7 +146,7 @@ restore_unlogged_look(Restore *restore)
 
 	for (int i = 0; i < PQntuples(res); i++)
 	{
-		int			no = atoi(PQgetvalue(res, i, 0)) - 1;
+		int			no = session_number(res, i, 0, 1, tables->n_tables) - 1;
 
 		if (PQgetvalue(res, i, 1)[0] == 't')
 			kinds[no] = JOB_LOG_UNLOGGED;

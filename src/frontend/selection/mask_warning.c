@@ -144,14 +144,15 @@ list_masks(const DumpTables *tables, char **oids, char **attnums)
 
 /* What is found of one kind, a sentence each; the number of all. */
 static int
-collect(const PGresult *res, const MaskedColumn *masks, bool definitions,
-		PQExpBuffer text)
+collect(const PGresult *res, const MaskedColumn *masks, int n_masks,
+		bool definitions, PQExpBuffer text)
 {
 	int			n = 0;
 
 	for (int i = 0; i < PQntuples(res); i++)
 	{
-		const MaskedColumn *mask = &masks[atoi(PQgetvalue(res, i, RESULT_NO)) - 1];
+		const MaskedColumn *mask =
+			&masks[session_number(res, i, RESULT_NO, 1, n_masks) - 1];
 
 		if ((PQgetvalue(res, i, RESULT_IS_DEFINITION)[0] == 't') != definitions ||
 			n++ >= FINDINGS_SHOWN)
@@ -174,19 +175,20 @@ warn_of_columns(PGconn *conn, const DumpTables *tables)
 {
 	char	   *params[2];
 	MaskedColumn *masks = list_masks(tables, &params[0], &params[1]);
+	int			n_masks = dump_tables_count_masks(tables);
 	PGresult   *res = session_query_params(conn, findings_query, 2,
 										   (const char *const *) params, 0);
 	PQExpBufferData text;
 
 	initPQExpBuffer(&text);
-	if (collect(res, masks, false, &text) > 0)
+	if (collect(res, masks, n_masks, false, &text) > 0)
 	{
 		pg_log_warning("what takes the place of masked values must suit what a restore checks");
 		pg_log_warning_detail("%s.", text.data);
 		pg_log_warning_hint("It fails where an expression gives NULL, a value twice, one that refers to no row, or one that belongs to another partition.");
 	}
 	resetPQExpBuffer(&text);
-	if (collect(res, masks, true, &text) > 0)
+	if (collect(res, masks, n_masks, true, &text) > 0)
 	{
 		pg_log_warning("definitions are dumped as they are, with the values of masked columns that they may show");
 		pg_log_warning_detail("%s.", text.data);

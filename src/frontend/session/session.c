@@ -11,7 +11,39 @@
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000
 
+/* PQgetvalue(), and what the linker makes of calls of it. */
+extern char *__real_PQgetvalue(const PGresult *res, int row, int column);
+extern char *__wrap_PQgetvalue(const PGresult *res, int row, int column);
+
 const char	session_backend_query[] = "SELECT pg_catalog.pg_backend_pid()";
+
+/*
+ * Whoever asks for a value relies on the rows and columns that the statement
+ * has.  Of a server that sends others libpq would give NULL: so the linker
+ * leads all calls here ("--wrap" in the manual of ld).
+ */
+char *
+__wrap_PQgetvalue(const PGresult *res, int row, int column)
+{
+	if (row < 0 || row >= PQntuples(res) || column < 0 ||
+		column >= PQnfields(res))
+		pg_fatal("unexpected answer from the server: %d rows of %d columns",
+				 PQntuples(res), PQnfields(res));
+	return __real_PQgetvalue(res, row, column);
+}
+
+int
+session_number(const PGresult *res, int row, int column, int least, int most)
+{
+	const char *text = PQgetvalue(res, row, column);
+	char	   *end;
+	long		number = strtol(text, &end, 10);
+
+	if (end == text || *end != '\0' || number < least || number > most)
+		pg_fatal("unexpected answer from the server: \"%s\" is no number from %d to %d",
+				 text, least, most);
+	return (int) number;
+}
 
 PGresult *
 session_exec(PGconn *conn, const char *sql)

@@ -24,6 +24,13 @@ extern PGresult *session_query_params(PGconn *conn, const char *sql,
 									  int result_format);
 extern void session_command(PGconn *conn, const char *sql);
 
+/*
+ * A number of a result, which stands for one of an array.  Exits with a
+ * message unless it is within these limits.
+ */
+extern int	session_number(const PGresult *res, int row, int column, int least,
+						   int most);
+
 /* For the backend's process; a pooler tells PQbackendPID() another number. */
 extern const char session_backend_query[];
 

@@ -5,6 +5,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/printable.h"
 #include "session/table_name.h"
 #include "target/index_look.h"
 
@@ -69,7 +70,7 @@ index_look_add(void *arg, ProgressLine *line, bool at_end)
 
 	if (res && PQntuples(res) == 1)
 	{
-		const char *phase = PQgetvalue(res, 0, 1);
+		const char *phase = printable(PQgetvalue(res, 0, 1));
 		int			percent = percent_done(res);
 
 		if (strncmp(phase, PHASE_PREFIX, strlen(PHASE_PREFIX)) == 0)

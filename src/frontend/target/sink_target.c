@@ -6,6 +6,7 @@
 
 #include "port/pg_bswap.h"
 
+#include "session/session.h"
 #include "session/session_loss.h"
 #include "session/text_array.h"
 #include "target/sink_target.h"
@@ -77,7 +78,7 @@ find_not_locked(PGconn *conn, const Oid *tables, char *const *names, int n,
 	char	   *name_text = text_array(conn, names, n);
 	const char *params[] = {oid_text, name_text, mode};
 	PGresult   *res = target_query(conn, query, 3, params);
-	int			result = PQntuples(res) > 0 ? atoi(PQgetvalue(res, 0, 0)) - 1 : -1;
+	int			result = PQntuples(res) > 0 ? session_number(res, 0, 0, 1, n) - 1 : -1;
 
 	PQclear(res);
 	free(name_text);
