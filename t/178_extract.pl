@@ -178,6 +178,17 @@ append_to_file("$evil/victim", 'text');
 system_or_bail('tar', '-cPf', "$evil/base.tar", '--transform', 's,^.*victim,../victim,', "$evil/victim");
 refused_ok(qr/a path is not one of a base backup/, $evil);
 
+# root would give a directory away by its last member, and then go on with what is in it
+foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ ],
+	[ '.', qr/base\.tar" is damaged: its top comes behind what is in it/ ])
+{
+	my $late = new_path('late');
+	mkdir($late) or die "$late: $!";
+	system_or_bail('tar', '-cf', "$late/base.tar", '-C', $by_tar, 'PG_VERSION', 'odd');
+	system_or_bail('tar', '--no-recursion', '-rf', "$late/base.tar", '-C', $by_tar, $again->[0]);
+	refused_ok($again->[1], $late);
+}
+
 # where a tablespace goes to is the archive's own word: no directory is of use but to PostgreSQL
 {
 	my $forged = take_tar('-Xfetch');

@@ -212,10 +212,11 @@ set_noted(const Noted *noted)
 	free(path);
 }
 
-/* What is in a directory before the directory. */
 void
-attributes_set_noted(Attributes *attributes)
+attributes_set_noted(Attributes *attributes, const char *directory)
 {
-	while (attributes->n_noted > 0)
+	while (attributes->n_noted > 0 &&
+		   (directory == NULL ||
+			attributes->noted[attributes->n_noted - 1].directory == directory))
 		set_noted(&attributes->noted[--attributes->n_noted]);
 }

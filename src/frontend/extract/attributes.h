@@ -37,12 +37,16 @@ extern void attributes_note(Attributes *attributes, const char *directory,
 
 /*
  * If we are root: what is not in an archive, a file or a directory, belongs
- * to whom the archive's first member belongs to.  Before
- * attributes_set_noted().
+ * to whom the archive's first member belongs to.  Before what it is in was
+ * given away by attributes_set_noted().
  */
 extern void attributes_adopt(const Attributes *attributes, const char *path);
 
-/* All is there: set what was noted.  Exits with a message on failure. */
-extern void attributes_set_noted(Attributes *attributes);
+/*
+ * All is there: set what was noted last, as far as it is below this
+ * directory, or all that is left if that is NULL; what is in a directory
+ * before the directory.  Exits with a message on failure.
+ */
+extern void attributes_set_noted(Attributes *attributes, const char *directory);
 
 #endif							/* ATTRIBUTES_H */

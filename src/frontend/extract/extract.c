@@ -189,15 +189,19 @@ name_last_file(const Options *options)
 
 /*
  * Whom a directory belongs to can put a link in the place of what is in it,
- * so root has to be done with all that is before it gives it away.
+ * so root has to be done with all that is before it gives it away.  A
+ * tablespace can be within one before it.
  */
 static void
 set_attributes(const Options *options, Attributes *attributes,
 			   const TablespaceMap *map)
 {
-	attributes_set_noted(attributes);
-	for (int i = 0; i < map->n_tablespaces; i++)
+	for (int i = map->n_tablespaces - 1; i >= 0; i--)
+	{
+		attributes_set_noted(attributes, map->tablespaces[i].location);
 		attributes_adopt(attributes, map->tablespaces[i].location);
+	}
+	attributes_set_noted(attributes, NULL);
 	attributes_adopt(attributes, options->directory);
 }
 

@@ -32,7 +32,8 @@ typedef struct Turn
 {
 	int			frame;
 	TarReader	reader;
-	int			n_links;		/* so far */
+	int			n_members;		/* so far, as the next one */
+	int			n_links;
 } Turn;
 
 typedef struct Extraction
@@ -139,12 +140,22 @@ target_path(const Extraction *extraction, const TarMember *member)
 	return psprintf("%s/%s%s", extraction->directory, member->path, suffix);
 }
 
+/*
+ * Whom a directory is given to can put a link in the place of what is in it.
+ * In the end that is given away last which came first, so each comes but
+ * once, before what is in it (attributes_set_noted()).
+ */
 static void
 make_directory(const Extraction *extraction, const TarMember *member)
 {
 	char	   *path = target_path(extraction, member);
+	bool		is_top = strcmp(member->path, ".") == 0;
 
-	if (mkdir(path, attributes_first_mode(member)) < 0 && errno != EEXIST)
+	if (is_top && extraction->turn->n_members > 1)
+		pg_fatal("file \"%s\" is damaged: its top comes behind what is in it",
+				 extraction->path);
+	if (mkdir(path, attributes_first_mode(member)) < 0 &&
+		(errno != EEXIST || !is_top))
 		pg_fatal("could not create directory \"%s\": %m", path);
 	free(path);
 }
@@ -188,8 +199,11 @@ scan(Extraction *extraction, size_t len)
 	{
 		check_path(extraction, part.member.path);
 		if (part.offset == 0)
+		{
+			extraction->turn->n_members++;
 			attributes_note(extraction->attributes, extraction->directory,
 							&part.member);
+		}
 		switch (part.member.kind)
 		{
 			case TAR_FILE:
