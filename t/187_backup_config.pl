@@ -7,12 +7,14 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Fcntl qw(O_RDWR);
 use JSON::PP qw(decode_json);
 use IPC::Run;
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Command qw(text_file);
 use Pardump::Nights qw(backup_config run_backup failing_programs next_fault complete_backups time_name);
 use Pardump::Prometheus qw(read_samples);
+use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -342,6 +344,15 @@ SH
 	like($err, qr/\Apg_pardump_backup: warning: "\Q$dump\E" is no file of metrics .* of database "shop"\n\z/, 'metrics that are none: a warning');
 	is(slurp_file($dump), "junk\n", 'metrics that are none: they stay');
 	unlink $dump;
+
+	# in a directory of several users: what one has put in the way keeps nobody waiting
+	my $fifo = "$metrics/.pg_pardump_backup_$name.prom.tmp";
+	mkfifo($fifo, 0600) or die "could not make \"$fifo\": $!";
+	sysopen(my $other, $fifo, O_RDWR) or die "could not open \"$fifo\": $!";
+	next_fault($bin, 'none');
+	($rc, undef, $err) = run_backup($now + 86400 * 3 + 7200, $file);
+	is("$rc$err", '0', 'a FIFO in the way of metrics: exit code');
+	is($value->('last_run_timestamp_seconds'), $now + 86400 * 3 + 7200, 'a FIFO in the way of metrics: they are written');
 
 	# no file can be written in the end: the backups are there
 	chmod 0500, $metrics;

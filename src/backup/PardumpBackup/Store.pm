@@ -174,10 +174,13 @@ sub flush
 	return;
 }
 
+# With $new it is made anew: in a directory in which others write, too, what is
+# there may be theirs, and a FIFO, which keeps whoever opens it waiting.
 sub write_file
 {
-	my ($path, $bytes) = @_;
-	sysopen(my $fh, $path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600)
+	my ($path, $bytes, $new) = @_;
+	unlink $path if $new;
+	sysopen(my $fh, $path, O_WRONLY | O_CREAT | ($new ? O_EXCL : O_TRUNC) | O_NOFOLLOW, 0600)
 	  or die "could not create file \"$path\": $!\n";
 	(print {$fh} $bytes and $fh->flush and $fh->sync and close $fh)
 	  or die "could not write file \"$path\": $!\n";
