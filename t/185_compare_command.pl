@@ -12,6 +12,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql val
 use Pardump::Copy qw(start_load);
 use Pardump::Restore qw(stock_archives);
 use Pardump::Stopper qw(start_stopper stop_stopper cut);
+use Pardump::Toc qw(read_toc write_toc copy_archive);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -247,6 +248,17 @@ refused_ok(qr/options --compare-with and --sample cannot be used together/, '--s
 	truncate $file, (-s $file) - 20;
 	refused_ok(qr/the data do not end as rows do/, 'a damaged archive', $damaged, '-t', 'loose');
 }
+# a sequence of no schema, which no archive has but one that is made to deceive
+{
+	my $archive = copy_archive($archives{ours}, new_path('no_schema'));
+	my $toc = read_toc($archive);
+	$_->{namespace} = undef foreach grep { $_->{desc} eq 'SEQUENCE SET' } @{ $toc->{entries} };
+	write_toc($toc, $archive);
+	my ($rc, $out) = run_program('pg_pardump', "--compare-with=$archive", '-d', $shop);
+	is($rc, 1, 'a sequence of no schema: exit code');
+	like($out, qr/^sequence \w+ is only in the archive$/m, 'a sequence of no schema: it is another one');
+}
+
 # a row without an end, which takes up a megabyte in the archive, and 1088 in memory
 {
 	my ($archive, $member) = map { new_path($_) } qw(endless member);

@@ -68,12 +68,20 @@ compare_sequences(PGconn *target_conn, const Toc *toc)
  * Two tables of contents
  * ----------
  */
+
+/* Of an archive that is made to deceive it may be missing. */
+static const char *
+schema_of(const TocEntry *entry)
+{
+	return entry->namespace ? entry->namespace : "";
+}
+
 static int
 compare_entries(const void *a, const void *b)
 {
 	const TocEntry *e1 = *(const TocEntry *const *) a;
 	const TocEntry *e2 = *(const TocEntry *const *) b;
-	int			by_schema = strcmp(e1->namespace, e2->namespace);
+	int			by_schema = strcmp(schema_of(e1), schema_of(e2));
 
 	return by_schema != 0 ? by_schema : strcmp(e1->tag, e2->tag);
 }
