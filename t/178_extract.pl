@@ -215,7 +215,8 @@ ok(!-e $beside, 'and nothing is left');
 
 SKIP:
 {
-	skip 'there is no fakeroot', 2 if system('command -v fakeroot >/dev/null') != 0;
+	my $plain_too = take_tar('-Xfetch');
+	skip 'there is no fakeroot', 5 if system('command -v fakeroot >/dev/null') != 0;
 	my $owned = new_path('owned');
 	mkdir $owned or die "$owned: $!";
 	system_or_bail('tar', '--owner=daemon:4711', '--group=no_such_group:4712', '-cf', "$owned/base.tar", '-C', $by_tar,
@@ -234,6 +235,11 @@ SKIP:
 	my $top = pop @lines;
 	is_deeply([ @lines[ @lines / 2 .. $#lines ] ], [ @lines[ 0 .. @lines / 2 - 1 ] ], "owners as by tar$errors");
 	is($top, 'top ' . getpwnam('daemon') . ':4712', 'the directory belongs to whom its first file belongs to');
+	my $by_root = new_path('by_root');
+	($status, $out, $errors) = run_program('fakeroot', 'pg_parbasebackup', "--extract=$plain_too", '-D', $by_root, '--no-sync');
+	is($status, 1, 'root, to where the archive says: exit code');
+	like($errors, qr/root extracts tablespace $oid only to a place that is named by -T/, 'and the message');
+	ok(!-e $by_root, 'and nothing is left');
 }
 
 # --- where it was on the server, which is gone
