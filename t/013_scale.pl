@@ -14,6 +14,10 @@ use Pardump::Layout qw(layout_problems chunks_of);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# PostgreSQL::Test::Utils names all sessions alike; sessions() knows ours by their own
+# names.
+delete $ENV{PGAPPNAME};
+
 my $node = start_cluster('scale');
 make_database($node, $_) foreach qw(wide wide_copy many many_copy);
 

@@ -16,6 +16,10 @@ use Pardump::Layout qw(chunks_of);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# PostgreSQL::Test::Utils names all sessions alike; sessions() knows ours by their own
+# names.
+delete $ENV{PGAPPNAME};
+
 my $node = start_cluster('dry_run');
 make_database($node, 'shop');
 make_loop_server($node, 'shop');
