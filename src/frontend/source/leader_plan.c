@@ -28,6 +28,18 @@ begin_second_session(const Source *source, PGconn *conn)
 	session_set_up(conn, source->options, source->options->encoding);
 }
 
+/* One more for a moment, which may fail: a status of CONNECTION_BAD. */
+static PGconn *
+try_session(const Source *source, const char *name)
+{
+	PGconn	   *conn = connection_try_peer(source->address, name);
+
+	interrupt_set_connection(conn);
+	if (PQstatus(conn) == CONNECTION_OK)
+		begin_second_session(source, conn);
+	return conn;
+}
+
 /*
  * Another session for a moment, which takes the place of pg_dump's: so there
  * is room for it as soon as the server has noticed that pg_dump is gone.
@@ -39,15 +51,10 @@ open_second_session(const Source *source)
 
 	for (;;)
 	{
-		PGconn	   *conn = connection_try_peer(source->address,
-											   "pg_pardump check");
+		PGconn	   *conn = try_session(source, "pg_pardump check");
 
-		interrupt_set_connection(conn);
 		if (PQstatus(conn) == CONNECTION_OK)
-		{
-			begin_second_session(source, conn);
 			return conn;
-		}
 		interrupt_check();
 		if (retry.n == (int) source->options->retries)
 			pg_fatal("could not connect once more to look for changed tables: %s",
@@ -163,26 +170,6 @@ end_pg_dump(const Source *source, StockPgDump *pg_dump)
 		stock_pg_dump_stop(pg_dump);
 }
 
-/* One more for a moment, which may fail: a status of CONNECTION_BAD. */
-static PGconn *
-open_history_session(const Source *source)
-{
-	PGconn	   *conn = connection_try_peer(source->address,
-										   "pg_pardump history");
-
-	interrupt_set_connection(conn);
-	if (PQstatus(conn) == CONNECTION_OK)
-		begin_second_session(source, conn);
-	return conn;
-}
-
-static void
-close_history_session(const Source *source, PGconn *conn)
-{
-	interrupt_set_connection(source->conn);
-	PQfinish(conn);
-}
-
 /*
  * What has changed since the previous archive, and whether the next run can
  * ask that.  Fingerprints tell it, too.
@@ -197,9 +184,10 @@ read_changes(Source *source, DumpPlan *plan)
 
 	if (problem == NULL && plan->previous)
 	{
-		other = open_history_session(source);
+		other = try_session(source, "pg_pardump history");
 		changes = wal_changes_read(other, plan->previous, history, &problem);
-		close_history_session(source, other);
+		interrupt_set_connection(source->conn);
+		PQfinish(other);
 		if (changes)
 			dump_plan_note_changes(plan, changes);
 	}
