@@ -189,6 +189,20 @@ foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ 
 	refused_ok($again->[1], $late);
 }
 
+# but a directory of base.tar's may be in an archive of pg_wal that tar has made anew
+{
+	my $packed = take_tar('-Xstream');
+	my $wal = new_path('wal');
+	mkdir($wal) or die "$wal: $!";
+	system_or_bail('tar', '-xf', "$packed/pg_wal.tar", '-C', $wal);
+	mkdir("$wal/archive_status");
+	append_to_file("$wal/archive_status/000000010000000000000001.done", '');
+	system_or_bail('tar', '-cf', "$packed/pg_wal.tar", '-C', $wal, '.');
+	($rc, $output, $dir) = extract($packed);
+	is("$rc$output", '0', 'pg_wal.tar packed anew: extracted');
+	ok(-e "$dir/pg_wal/archive_status/000000010000000000000001.done", 'all of it');
+}
+
 # where a tablespace goes to is the archive's own word: no directory is of use but to PostgreSQL
 {
 	my $forged = take_tar('-Xfetch');

@@ -195,6 +195,24 @@ attributes_note(Attributes *attributes, const char *directory,
 	noted->owner = same_owner_of(member);
 }
 
+bool
+attributes_is_of_other(const Attributes *attributes, const char *directory,
+					   const char *path)
+{
+	bool		found = false;
+
+	for (int i = 0; i < attributes->n_noted && !found; i++)
+	{
+		const Noted *noted = &attributes->noted[i];
+		char	   *its_path = psprintf("%s/%s", noted->directory, noted->path);
+
+		found = noted->kind == TAR_DIRECTORY &&
+			noted->directory != directory && strcmp(its_path, path) == 0;
+		free(its_path);
+	}
+	return found;
+}
+
 static void
 set_noted(const Noted *noted)
 {

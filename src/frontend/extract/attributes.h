@@ -36,6 +36,13 @@ extern void attributes_note(Attributes *attributes, const char *directory,
 							const TarMember *member);
 
 /*
+ * Is this path a directory that was noted of another archive than the one
+ * which is extracted to this directory?
+ */
+extern bool attributes_is_of_other(const Attributes *attributes,
+								   const char *directory, const char *path);
+
+/*
  * If we are root: what is not in an archive, a file or a directory, belongs
  * to whom the archive's first member belongs to.  Before what it is in was
  * given away by attributes_set_noted().

@@ -143,7 +143,9 @@ target_path(const Extraction *extraction, const TarMember *member)
 /*
  * Whom a directory is given to can put a link in the place of what is in it.
  * In the end that is given away last which came first, so each comes but
- * once, before what is in it (attributes_set_noted()).
+ * once, before what is in it (attributes_set_noted()).  An archive of pg_wal
+ * may have what base.tar has had: that is below a directory which is kept to
+ * the last.
  */
 static void
 make_directory(const Extraction *extraction, const TarMember *member)
@@ -155,7 +157,9 @@ make_directory(const Extraction *extraction, const TarMember *member)
 		pg_fatal("file \"%s\" is damaged: its top comes behind what is in it",
 				 extraction->path);
 	if (mkdir(path, attributes_first_mode(member)) < 0 &&
-		(errno != EEXIST || !is_top))
+		!(errno == EEXIST &&
+		  (is_top || attributes_is_of_other(extraction->attributes,
+											extraction->directory, path))))
 		pg_fatal("could not create directory \"%s\": %m", path);
 	free(path);
 }
