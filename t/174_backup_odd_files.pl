@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use IO::Socket::UNIX;
 use Pardump::BaseBackup qw(take_backup backup_ok verify_backup_ok manifest_files differences start_backup
   slots_left);
-use Pardump::Cluster qw(start_cluster new_path sql);
+use Pardump::Cluster qw(start_cluster new_path run_program sql);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -96,6 +96,12 @@ foreach my $reader (@readers)
 	my $tar = backup_ok($node, "tar, $what", 'pg_parbasebackup', '-j2', '-Ft', @options);
 	same_ok($stock, $tar, "tar, $what");
 	like(scalar(`tar -tf '$tar/base.tar'`), qr/^\Q$longest\E$/m, "tar, $what: the longest path");
+	is(join(' ', scalar(`tar -tf '$tar/base.tar'`) =~ m{^(inside\b.*)}mg), 'inside/', "tar, $what: of the tablespace within there is its place");
+	my $out = new_path('out');
+	my ($rc, undef, $err) = run_program('pg_parbasebackup', "--extract=$tar", '-D', $out, '-T', "$pgdata/inside=$out/inside");
+	is("$rc$err", '0', "tar, $what: extracted, to within the new directory");
+	# which is listed below pg_tblspc
+	verify_backup_ok($out, "tar, $what: extracted", '--ignore=tablespace_map', '--ignore=inside');
 }
 
 # ---- more workers than there ever were, a file that is a hole, and a limit

@@ -246,12 +246,12 @@ take_directory(Lister *lister, const BackupFile *parent, const Entry *entry,
 {
 	bool		is_wal = strcmp(entry->file.path, "pg_wal") == 0;
 
-	/* a tablespace whose place is in the data directory is listed as such */
+	/* of a tablespace in the data directory: listed as that one's */
+	if (strcmp(entry->name, lister->version_directory) == 0 &&
+		strncmp(parent->path, "pg_tblspc/", 10) != 0)
+		return;
 	add_directory(lister, entry->file.path, entry->file.mtime,
-				  parent->tablespace)->is_closed =
-		filter == FILTER_TAKE_EMPTY ||
-		(strcmp(entry->name, lister->version_directory) == 0 &&
-		 strncmp(parent->path, "pg_tblspc/", 10) != 0);
+				  parent->tablespace)->is_closed = filter == FILTER_TAKE_EMPTY;
 	if (!is_wal)
 		return;
 	add_directory(lister, pg_strdup("pg_wal/archive_status"),
