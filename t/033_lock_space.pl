@@ -9,7 +9,7 @@ use FindBin;
 use List::Util qw(sum);
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_until sessions);
+use Pardump::Background qw(start_dump pump_run end_dump wait_until sessions);
 use Pardump::Cluster qw(start_cluster make_database sql value start_psql);
 use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Utils;
@@ -46,9 +46,8 @@ $holder->('SELECT pg_advisory_lock(42)');
 my $dump = start_dump($node->connstr('space'), '-j12', '-U', 'dumper', '--enable-row-security',
 	'--max-table-segment-pages=1');
 wait_until('all but one have done their part', sub {
-	$dump->{h}->pump_nb;
 	my $idle = "state = 'idle in transaction' AND query ~";
-	return !$dump->{h}->pumpable || sessions($node, "wait_event = 'advisory'") == 1
+	return !pump_run($dump->{h}) || sessions($node, "wait_event = 'advisory'") == 1
 	  && sessions($node, "$idle '^((ROLLBACK TO )?SAVEPOINT job|ROLLBACK TO SAVEPOINT read_rows)'") == 11
 	  && sessions($node, "$idle '^ROLLBACK TO'") > 5;
 });

@@ -12,7 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump children sessions backends);
+use Pardump::Background qw(start_dump pump_run end_dump children sessions backends);
 use Pardump::Cluster qw(start_cluster make_database run_program sql value);
 use Pardump::Compare qw(fingerprint differences);
 use Pardump::Faults qw(one_of);
@@ -101,11 +101,7 @@ foreach my $round (1 .. $rounds)
 		'--stall-timeout=1', "--snapshot=$snapshot", @options);
 	# most come when rows are read: before, hardly a run survives
 	my $begin = time + one_of(0, 10, 10, 10);
-	while (time < $begin && $dump->{h}->pumpable && !(my @files = glob "$dump->{dir}/[0-9]*.dat*"))
-	{
-		$dump->{h}->pump_nb;
-		sleep 0.02;
-	}
+	sleep 0.02 while time < $begin && pump_run($dump->{h}) && !(my @files = glob "$dump->{dir}/[0-9]*.dat*");
 	my @what;
 	foreach (1 .. 1 + int(rand(3)))
 	{
@@ -113,7 +109,7 @@ foreach my $round (1 .. $rounds)
 		my $pause = rand(1.2);
 		push @what, sprintf('%.1f s, %s', $pause, $fault);
 		sleep $pause;
-		$dump->{h}->pump_nb if $dump->{h}->pumpable;
+		pump_run($dump->{h});
 		$faults{$fault}->($dump) if $dump->{h}->pumpable;
 	}
 	my $rc = end_dump($dump);

@@ -7,7 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until sessions
+use Pardump::Background qw(start_dump pump_run end_dump dump_failed_ok wait_until sessions
   backends terminate);
 use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
   run_program sql value);
@@ -153,7 +153,7 @@ sub make_empty_end
 	impatient();
 	# the primary may have an older snapshot's feedback yet
 	wait_until('VACUUM cuts the table', sub {
-		$dump->{h}->pump_nb if $dump->{h}->pumpable;
+		pump_run($dump->{h});
 		sql($primary, 'replayed', 'VACUUM emptied');
 		return value($primary, 'replayed', "SELECT pg_relation_size('emptied') = 0") eq 't';
 	});

@@ -7,7 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until sessions);
+use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_in_run sessions);
 use Pardump::Cluster qw(start_cluster make_database new_path run_program
   restore_ok sql value start_psql);
 use PostgreSQL::Test::Utils;
@@ -55,16 +55,6 @@ CREATE FUNCTION pardump.pg_pardump_read(regclass, name[], bigint, bigint, text, 
 CREATE FUNCTION pardump.pg_pardump_last_read(OUT rows bigint, OUT bytes bigint) $attack
 SQL
 
-sub wait_in
-{
-	my ($dump, $what, $condition) = @_;
-	return wait_until($what, sub {
-		die "the dump ended: $dump->{err}" if !$dump->{h}->pumpable;
-		$dump->{h}->pump_nb;
-		return $condition->();
-	});
-}
-
 # A dump whose only worker waits in the first table, by the user's own condition.
 sub held_dump
 {
@@ -73,7 +63,7 @@ sub held_dump
 	$holder->('SELECT pg_advisory_lock(42)');
 	my $dump = start_dump($node->connstr($db), '-n', 'data', '-v', '--trust-owners', @options,
 		'--where=data.gate:id <> 50 OR pg_catalog.pg_advisory_xact_lock_shared(42)::pg_catalog.text IS NOT NULL');
-	wait_in($dump, 'the worker waits at the gate',
+	wait_in_run($dump, 'the worker waits at the gate',
 		sub { return sessions($node, "wait_event = 'advisory'"); });
 	$dump->{open} = sub { $holder->('SELECT pg_advisory_unlock_all()'); $holder->(); };
 	return $dump;
@@ -135,7 +125,7 @@ sub safe_ok
 	my $db = database('CREATE EXTENSION pg_pardump');
 	my $dump = held_dump($db);
 	my $drop = IPC::Run::start([ 'psql', '-Xq', '-d', $node->connstr($db), '-c', 'DROP EXTENSION pg_pardump' ]);
-	wait_in($dump, 'DROP EXTENSION waits', sub {
+	wait_in_run($dump, 'DROP EXTENSION waits', sub {
 		return value($node, $db, q{SELECT count(*) FROM pg_locks WHERE NOT granted
 			AND mode = 'AccessExclusiveLock' AND relation = 'pardump.pg_pardump_lock'::regclass}); });
 	safe_ok($dump, $what);
@@ -152,7 +142,7 @@ sub safe_ok
 	my $writer = start_psql($node, $db);
 	$writer->('BEGIN ISOLATION LEVEL SERIALIZABLE; INSERT INTO written VALUES (1)');
 	my $dump = start_dump($node->connstr($db), '-n', 'data', '-v', '--serializable-deferrable');
-	wait_in($dump, 'the leader waits for its snapshot',
+	wait_in_run($dump, 'the leader waits for its snapshot',
 		sub { return sessions($node, "wait_event = 'SafeSnapshot'"); });
 	sql($node, $db, "DROP EXTENSION pg_pardump; DROP SCHEMA pardump;
 		SET SESSION AUTHORIZATION app; CREATE SCHEMA pardump; $fakes");

@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump wait_until end_writers);
+use Pardump::Background qw(start_dump pump_run end_dump wait_until end_writers);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value data_file restore_ok start_psql nothing_left_ok pg_major slots);
 use Pardump::Command qw(refused_ok);
@@ -224,8 +224,7 @@ else
 		'--slot-plugin=test_decoding', '-j2');
 	wait_until('the dump from the standby', sub {
 		sql($node, 'postgres', 'SELECT pg_log_standby_snapshot()');
-		$dump->{h}->pump_nb;
-		return !$dump->{h}->pumpable;
+		return !pump_run($dump->{h});
 	});
 	is(end_dump($dump), 0, 'a standby: dumped');
 	sql($node, 'shop', q{INSERT INTO item VALUES (3000, 'later')});

@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
 use JSON::PP;
-use Pardump::Background qw(wait_until);
+use Pardump::Background qw(pump_run wait_until);
 use Pardump::Cluster qw(start_cluster make_database sql start_psql);
 use Pardump::Copy qw(run_copy sessions_left);
 use PostgreSQL::Test::Utils;
@@ -87,9 +87,7 @@ foreach my $columns (80, 120)
 			'-j2', '--compare', '--retries=0' ],
 		'<', \$in, '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	wait_until("an index of $db", sub {
-		$h->pump_nb;
-		$shown =~ /indexes 2\/3, $time, public\."\\x1b\[31m\S+, (?:scanning table )?\d\d?%/
-		  || !$h->pumpable });
+		!pump_run($h) || $shown =~ /indexes 2\/3, $time, public\."\\x1b\[31m\S+, (?:scanning table )?\d\d?%/ });
 	like($shown, qr/indexes 2\/3, $time, public\."\\x1b\[31m(?:\xc3\xa4)+\.\.\., (?:scanning table )?(\d\d?)%/,
 		"$columns columns: the index that is being built") or diag($shown);
 	$holder->('SELECT pg_advisory_unlock_all()');

@@ -6,7 +6,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_until sessions);
+use Pardump::Background qw(start_dump pump_run end_dump wait_until sessions);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   start_psql pg_major);
 use Pardump::Command qw(refused_ok accepted_ok);
@@ -89,7 +89,7 @@ SQL
 	no_session_left(4);
 	my $dump = start_dump($node->connstr('production'), '-U', 'dumper', '--enable-row-security',
 		'-j6', '--retries=0', '-t', 'gated', '--max-table-segment-pages=250');
-	wait_until('workers have given up', sub { $dump->{h}->pump_nb; return $dump->{err} =~ /goes on with 4\n/ || !$dump->{h}->pumpable });
+	wait_until('workers have given up', sub { !pump_run($dump->{h}) || $dump->{err} =~ /goes on with 4\n/ });
 	$others[0]->('SELECT pg_advisory_unlock_all()');
 	is(end_dump($dump), 0, 'fewer connections than jobs: exit code');
 	like($dump->{err}, qr/^pg_pardump: warning: the server may have only 4 connections left for 6 jobs\npg_pardump: detail: .*pg_read_all_stats/,

@@ -19,7 +19,7 @@ use Time::HiRes qw(sleep time);
 # must not depend on how they were started.
 $SIG{HUP} = 'DEFAULT';
 
-our @EXPORT_OK = qw(start_dump new_timer end_dump dump_failed_ok nothing_remains_ok
+our @EXPORT_OK = qw(start_dump new_timer pump_run end_dump dump_failed_ok nothing_remains_ok
   wait_until wait_in_run children sessions backends terminate end_writers cpu_seconds cpu_of_ended);
 
 # How long anything may take that a test waits for, in seconds: what is at work has an
@@ -60,17 +60,24 @@ sub start_dump
 # What bounds how long a run may take.
 sub new_timer { return IPC::Run::timer($patience); }
 
+# Takes what a run has said, without waiting for more; false once it has ended.
+# IPC::Run dies if that is between its two looks for it.
+sub pump_run
+{
+	my ($h) = @_;
+	return 1 if $h->pumpable && eval { $h->pump_nb; 1 };
+	my $error = $@;
+	die $error if $h->pumpable;
+	return 0;
+}
+
 # Its exit code, 128 + signal if it was killed, or undef when it does not end:
 # it is then killed.  What the test has done meanwhile is not counted.
 sub end_dump
 {
 	my ($dump) = @_;
 	$dump->{timer}->start;
-	while ($dump->{h}->pumpable && !$dump->{timer}->is_expired)
-	{
-		$dump->{h}->pump_nb;
-		sleep 0.01;
-	}
+	sleep 0.01 while pump_run($dump->{h}) && !$dump->{timer}->is_expired;
 	my $hangs = $dump->{h}->pumpable;
 	kill KILL => -$dump->{pid} if $hangs;
 	eval { $dump->{h}->finish; 1 } or note("finish: $@");
@@ -236,8 +243,7 @@ sub wait_in_run
 {
 	my ($run, $what, $condition) = @_;
 	return wait_until($what, sub {
-		die "the run ended: $run->{err}" if !$run->{h}->pumpable;
-		eval { $run->{h}->pump_nb; 1 } or die "the run ended: $run->{err}";
+		die "the run ended: $run->{err}" if !pump_run($run->{h});
 		return $condition->();
 	});
 }

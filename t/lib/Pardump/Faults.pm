@@ -7,7 +7,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Background qw(backends end_dump wait_until terminate);
+use Pardump::Background qw(backends pump_run end_dump wait_until terminate);
 use Pardump::Cluster qw(run_program);
 use Pardump::Moment qw(moment_held moment_go_on moments_seen stop_moments);
 use Test::More;
@@ -57,9 +57,8 @@ sub suffer
 {
 	my ($node, $run, $moments, @moments) = @_;
 	my @done;
-	while ($run->{h}->pumpable && !$run->{timer}->is_expired)
+	while (pump_run($run->{h}) && !$run->{timer}->is_expired)
 	{
-		$run->{h}->pump_nb;
 		if (my ($no, $client, $backend) = moment_held($moments))
 		{
 			my $fault = $moments[$no]{fault};
