@@ -119,8 +119,9 @@ print_failure_logs()
 	grep -hE '[.]{3} FAILED|^not ok' "$WORK"/{units,regress}.log 2>/dev/null || true
 	for name in $names; do
 		# [time](seconds) not ok, then # and its diagnostics; a test that has
-		# none of these has died
-		awk -v name="$name" '
+		# none of these has died, and its servers were stopped then
+		grep -vE '^#+ (No postmaster PID for node|Postmaster PID for node|Stopping node) ' \
+			"$source/tmp_check/log/regress_log_$name" | awk -v name="$name" '
 			{ last[NR % 10] = $0 }
 			/^\[[0-9:.]+\]\([0-9.]+s\) / {
 				show = /s\) not ok / || (show && /s\) (#|$)/)
@@ -130,7 +131,7 @@ print_failure_logs()
 			END {
 				for (i = NR + 1; !shown && i <= NR + 10; i++)
 					print name ": " last[i % 10]
-			}' "$source/tmp_check/log/regress_log_$name" | head -n 100 || true
+			}' | head -n 100 || true
 	done
 }
 
