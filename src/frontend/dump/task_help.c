@@ -19,9 +19,11 @@
 #define LISTING_MS 100
 
 /*
- * How often to look what comes, in how many of these times whether it goes
- * on, and for how long if it does not.
+ * How often to look what comes: so much later each time, and at last in such
+ * times, as the most are short; in how many of these whether it goes on, and
+ * for how long if it does not.
  */
+#define LATER_MS 2
 #define LOOK_MS 50
 #define LOOKS_FOR_BYTES 20
 #define PATIENCE_MS 10000
@@ -105,26 +107,6 @@ is_at_work(const TaskHelp *help, int task)
 	return found;
 }
 
-/* How many jobs of its own are attempts at a task doing now? */
-static int
-count_at_work(const TaskHelp *help, int task)
-{
-	const JobQueue *queue = help->run->plan->queue;
-	int			n = 0;
-
-	for (int i = 0; i < queue->n_jobs; i++)
-		if (queue->jobs[i].task == task)
-		{
-			char	   *name = first_name(help, i);
-			char	   *begin = psprintf("%s.%d.", name, task);
-
-			n += dir_listing_has_beginning(&help->plan, begin);
-			free(begin);
-			free(name);
-		}
-	return n;
-}
-
 /* The archive is asked last: that is where a file goes from the plan's. */
 static bool
 is_begun(const TaskHelp *help, int job, bool as_listed)
@@ -140,28 +122,19 @@ is_begun(const TaskHelp *help, int job, bool as_listed)
 	return begun;
 }
 
-/*
- * Neither this job nor, before it, as many others of its task as that is
- * doing now?
- */
+/* Nobody has begun this job, nor one before it, which is left to its task. */
 static bool
 is_wanted(const TaskHelp *help, int job, bool as_listed)
 {
 	const Job  *jobs = help->run->plan->queue->jobs;
-	int			left;
+	int			before = job - 1;
 
 	if (is_begun(help, job, as_listed) ||
 		!is_at_work(help, jobs[job].task))
 		return false;
-	left = Max(count_at_work(help, jobs[job].task), 1);
-	for (int i = job - 1; left > 0 && i >= 0; i--)
-		if (jobs[i].task == jobs[job].task)
-		{
-			if (is_begun(help, i, as_listed))
-				return false;
-			left--;
-		}
-	return left == 0;
+	while (before >= 0 && jobs[before].task != jobs[job].task)
+		before--;
+	return before >= 0 && !is_begun(help, before, as_listed);
 }
 
 /* What listings say is cheap to ask, and may be old. */
@@ -298,7 +271,7 @@ task_help_comes(TaskHelp *help, int job)
 			if (bytes != bytes_before)
 				changed_at = clock_monotonic_ms();
 		}
-		pg_usleep(LOOK_MS * 1000L);
+		pg_usleep(Min((n_looks + 1) * LATER_MS, LOOK_MS) * 1000L);
 		dir_listing_look_anew(&help->plan);
 		dir_listing_look_anew(&help->archive);
 	}
