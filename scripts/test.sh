@@ -120,7 +120,7 @@ print_failure_logs()
 	for name in $names; do
 		# [time](seconds) not ok, then # and its diagnostics; a test that has
 		# none of these has died, and its servers were stopped then
-		grep -vE '^#+ (No postmaster PID for node|Postmaster PID for node|Stopping node) ' \
+		grep -vE '^#+ (No postmaster PID for node|Postmaster PID for node|Stopping node|Running: pg_ctl .* stop$)|^waiting for server to shut down|^server stopped$' \
 			"$source/tmp_check/log/regress_log_$name" | awk -v name="$name" '
 			{ last[NR % 10] = $0 }
 			/^\[[0-9:.]+\]\([0-9.]+s\) / {
