@@ -100,16 +100,23 @@ $ENV{SLURM_CONF} = "$shared/slurm.conf";
 mkdir "$shared/$_" or die "could not make \"$_\": $!" foreach 'state', map { "spool.$_" } @nodes;
 start_daemon('slurmctld', 'slurmctld', '-D', '-f', $ENV{SLURM_CONF});
 start_daemon($_, 'slurmd', '-D', '-N', $_, '-f', $ENV{SLURM_CONF}) foreach @nodes;
-wait_until('the nodes are there', sub {
-	my ($rc, $out) = run_program('sinfo', '-h', '-N', '-o', '%T');
-	return $rc == 0 && (() = $out =~ /^idle$/mg) == 2;
-});
+nodes_are_idle();
 
 my $node = start_cluster('slurm');
 make_gated($node);
 my $original;
 my $run = "--run-tasks=sbatch --quiet --wait --no-requeue --array=%l -o $shared/task.%%a"
   . ' --wrap "pg_pardump --plan=%p --task=\$SLURM_ARRAY_TASK_ID/%n"';
+
+# Until each of them gets one of the next two tasks.
+sub nodes_are_idle
+{
+	wait_until('both nodes are idle', sub {
+		my ($rc, $out) = run_program('sinfo', '-h', '-N', '-o', '%T');
+		return $rc == 0 && (() = $out =~ /^idle$/mg) == 2;
+	});
+	return;
+}
 
 # A dump of which so many attempts at tasks wait on both nodes, and what is dumped is
 # no more what there is.
@@ -229,9 +236,11 @@ my ($archive, $archived);
 	is("$rc$err", '0', 'the leader killed under Slurm: the directory is used again');
 }
 
-# ---- a disk is full, on one node, once: other tasks do its jobs, or it is run again
+# ---- a disk is full, on one node, once: other tasks do its jobs, or it is run again;
+# only the first tasks have anything to write
 
 {
+	nodes_are_idle();
 	my $once = new_path('once');
 	my $dump = start_dump($node->connstr('gated'), '--tasks=8', '-Z0', gated_options(), run_as(sub {
 		return "if [ \$SLURMD_NODENAME = $nodes[1] ] && [ ! -e $once ]; then touch $once; ulimit -f 16; fi; $_[0]";
