@@ -165,9 +165,8 @@ SH
 # for the leader
 
 {
-	# that of the task itself, which looks after it, is not counted; in the first job,
-	# as others may do the rest
-	my $proxy = start_proxy($node, [ 0, 40_000, 'stall' ]);
+	# that of the task itself, which looks after it, is not counted
+	my $proxy = start_proxy($node, [ 0, 100_000, 'stall' ]);
 	my $dump = gated_tasks(0, <<"SH", '-Z0');
 task() {
 	[ \$1 = 0 ] || exec pg_pardump --plan="\$PLAN" --task=\$1/\$N

@@ -107,6 +107,26 @@ is_at_work(const TaskHelp *help, int task)
 	return found;
 }
 
+/* How many jobs of its own are attempts at a task doing now? */
+static int
+count_at_work(const TaskHelp *help, int task)
+{
+	const JobQueue *queue = help->run->plan->queue;
+	int			n = 0;
+
+	for (int i = 0; i < queue->n_jobs; i++)
+		if (queue->jobs[i].task == task)
+		{
+			char	   *name = first_name(help, i);
+			char	   *begin = psprintf("%s.%d.", name, task);
+
+			n += dir_listing_has_beginning(&help->plan, begin);
+			free(begin);
+			free(name);
+		}
+	return n;
+}
+
 /* The archive is asked last: that is where a file goes from the plan's. */
 static bool
 is_begun(const TaskHelp *help, int job, bool as_listed)
@@ -122,19 +142,28 @@ is_begun(const TaskHelp *help, int job, bool as_listed)
 	return begun;
 }
 
-/* Nobody has begun this job, nor one before it, which is left to its task. */
+/*
+ * Neither this job nor, before it, as many others of its task as that is
+ * doing now?
+ */
 static bool
 is_wanted(const TaskHelp *help, int job, bool as_listed)
 {
 	const Job  *jobs = help->run->plan->queue->jobs;
-	int			before = job - 1;
+	int			left;
 
 	if (is_begun(help, job, as_listed) ||
 		!is_at_work(help, jobs[job].task))
 		return false;
-	while (before >= 0 && jobs[before].task != jobs[job].task)
-		before--;
-	return before >= 0 && !is_begun(help, before, as_listed);
+	left = Max(count_at_work(help, jobs[job].task), 1);
+	for (int i = job - 1; left > 0 && i >= 0; i--)
+		if (jobs[i].task == jobs[job].task)
+		{
+			if (is_begun(help, i, as_listed))
+				return false;
+			left--;
+		}
+	return left == 0;
 }
 
 /* What listings say is cheap to ask, and may be old. */

@@ -6,8 +6,8 @@
  * task goes on with jobs that no attempt has begun, of tasks that have: tasks
  * that a scheduler has yet to place may be meant to be short.  What has begun
  * is seen by the files that attempts have made so far, beside the plan.  It
- * takes jobs from the end, and leaves the other task one more, which that is
- * about to begin.
+ * takes jobs from the end, and leaves each worker of the other task one more,
+ * which would come to the last one before that is done.
  *
  * Whoever helps claims the job first by a file that only one can create, as
  * many may be done with their own at the same time.  Its own task, should it

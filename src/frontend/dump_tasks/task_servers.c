@@ -142,7 +142,7 @@ task_servers_connect(TaskServers *servers, int n_workers)
 	servers->looked_at = clock_monotonic_ms();
 	servers->n_workers = n_workers;
 	/* one that gets no connection says so itself */
-	if (cause || n_workers == 1)
+	if (cause || n_workers <= 1)
 		return cause;
 	return session_try(check_workers, servers);
 }

@@ -18,12 +18,13 @@
 /*
  * How often to attend to what goes on beside the command, and in how many of
  * these times to look what has come: in one for so many tasks, and at most in
- * so many.  That costs more with more of them, and tasks that help each other
- * (dump/task_help.h) see what has come.
+ * so many.  That costs more with more of them.  Until a file is taken, tasks
+ * that help each other (dump/task_help.c) count it with those in the making,
+ * and leave more to whoever made it.
  */
-#define LOOK_MS 100
-#define TASKS_FOR_LOOK 100
-#define MOST_LOOKS_FOR_RESULTS 10
+#define LOOK_MS 20
+#define TASKS_FOR_LOOK 20
+#define MOST_LOOKS_FOR_RESULTS 50
 
 /* So many missing files are named. */
 #define MOST_NAMED 10
