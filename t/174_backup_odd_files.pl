@@ -95,8 +95,9 @@ foreach my $reader (@readers)
 	}
 	my $tar = backup_ok($node, "tar, $what", 'pg_parbasebackup', '-j2', '-Ft', @options);
 	same_ok($stock, $tar, "tar, $what");
-	like(scalar(`tar -tf '$tar/base.tar'`), qr/^\Q$longest\E$/m, "tar, $what: the longest path");
-	is(join(' ', scalar(`tar -tf '$tar/base.tar'`) =~ m{^(inside\b.*)}mg), 'inside/', "tar, $what: of the tablespace within there is its place");
+	my $members = `tar -tf '$tar/base.tar'`;
+	like($members, qr/^\Q$longest\E$/m, "tar, $what: the longest path");
+	is(join(' ', $members =~ m{^(inside\b.*)}mg), 'inside/', "tar, $what: of the tablespace within there is its place");
 	my $out = new_path('out');
 	my ($rc, undef, $err) = run_program('pg_parbasebackup', "--extract=$tar", '-D', $out, '-T', "$pgdata/inside=$out/inside");
 	is("$rc$err", '0', "tar, $what: extracted, to within the new directory");
