@@ -134,33 +134,44 @@ attend(void *arg)
 	task_log_keep(&leader->log);
 }
 
-/* Of what is read of the log then, nothing is in doubt. */
-static void
-wait_for_others(RestoreLeader *leader)
+/* Has the command left tasks behind that may load what others could not? */
+static bool
+is_in_doubt(const RestoreLeader *leader)
 {
-	pg_log_warning("the command has ended, but tasks are at work yet: waiting for them, as others could not load all");
-	for (int i = 1; !leader->log.is_alone &&
-		 restore_task_gather_is_in_doubt(leader->gather, &leader->log.now); i++)
+	return !leader->log.is_alone &&
+		restore_task_gather_is_in_doubt(leader->gather, &leader->log.now);
+}
+
+static void
+wait_and_read_log(RestoreLeader *leader)
+{
+	for (int i = 0; i < WAITS_FOR_LOG; i++)
 	{
 		interrupt_check();
 		attend(leader);
 		pg_usleep(WAIT_US);
-		if (i % WAITS_FOR_LOG != 0)
-			continue;
-		task_log_read(&leader->log);
-		task_gather_look(&leader->gather->base);
 	}
+	task_log_read(&leader->log);
+	task_gather_look(&leader->gather->base);
 }
 
+/*
+ * Of what is read of the log in the end, nothing is in doubt.  A task's
+ * session may be there for a moment when the task has ended, so the first
+ * wait is not told.
+ */
 static void
 command_ended(void *arg)
 {
 	RestoreLeader *leader = arg;
 
 	task_log_read(&leader->log);
-	if (!leader->log.is_alone &&
-		restore_task_gather_is_in_doubt(leader->gather, &leader->log.now))
-		wait_for_others(leader);
+	for (int n = 0; is_in_doubt(leader); n++)
+	{
+		if (n == 1)
+			pg_log_warning("the command has ended, but tasks are at work yet: waiting for them, as others could not load all");
+		wait_and_read_log(leader);
+	}
 	restore_task_gather_settle(leader->gather, &leader->log.now);
 }
 
