@@ -8,7 +8,8 @@
 # and restores it again and again: by N workers (workers), and by tasks, of which
 # N run at a time, each of one worker: as many as that (tasks), and eight times
 # as many (more). The ways take turns.  Prints each run's seconds, and at the
-# end the medians.  Judges nothing.  Called by root, all runs as the user postgres.
+# end the medians, and those of how many times as long as by the first of the ways
+# it took, round by round.  Judges nothing.  Called by root, all runs as the user postgres.
 #
 #   --size=SIZE         text of each data set, as COPY writes it (default 1GB)
 #   --quick             the same as --size=100MB --rounds=3
@@ -16,6 +17,7 @@
 #   --jobs=N            workers, or tasks at a time (default 2)
 #   --sets=LIST         of pgbench,logs,mixed,docs,small (default: all)
 #   --ways=LIST         of workers,tasks,more (default: all)
+#   --programs=LIST     of pg_pardump,pg_parrestore (default: both)
 #   --output=DIRECTORY  where archives are written (default /dev/shm)
 #   --debian=SUITE      run on that Debian release's PostgreSQL, by
 #                       scripts/chroot.sh; needs root
@@ -28,6 +30,7 @@ set -euo pipefail
 port=54321
 postmasters=
 ways=workers,tasks,more
+programs=pg_pardump,pg_parrestore
 
 # Set the array $command to what the program $1 runs by way $2.
 choose_command()
@@ -58,15 +61,38 @@ measure()
 	echo "$program,$set,$way,$round,$(cat "$WORK/measured")" | tee -a "$WORK/runs.csv"
 }
 
+# The ways change places from round to round: whatever comes after another thing
+# is not always the same.
+order_of_round()
+{
+	local -a list
+	local way order=
+
+	IFS=, read -ra list <<<"$ways"
+	for way in "${list[@]}"; do
+		if [ $(($1 % 2)) -eq 1 ]; then order="$order $way"; else order="$way $order"; fi
+	done
+	echo "$order"
+}
+
+# All dump before one restores, for what a restore leaves behind costs the next run.
 measure_round()
 {
-	local set=$1 way=$2 round=$3
+	local set=$1 round=$2 order way
 
-	rm -rf "$OUTPUT/archive"
-	measure pg_pardump "$set" "$way" "$round" -f "$OUTPUT/archive" -d "$set"
-	createdb -T template0 copy
-	measure pg_parrestore "$set" "$way" "$round" -d copy --no-analyze "$OUTPUT/archive"
-	dropdb copy
+	order=$(order_of_round "$round")
+	if has "$programs" pg_pardump || [ "$round" -eq 1 ]; then
+		for way in $order; do
+			rm -rf "$OUTPUT/archive"
+			measure pg_pardump "$set" "$way" "$round" -f "$OUTPUT/archive" -d "$set"
+		done
+	fi
+	has "$programs" pg_parrestore || return 0
+	for way in $order; do
+		createdb -T template0 copy
+		measure pg_parrestore "$set" "$way" "$round" -d copy --no-analyze "$OUTPUT/archive"
+		dropdb copy
+	done
 }
 
 # The medians of program $1, set $2 and way $3: of seconds, and of CPU seconds of the
@@ -80,6 +106,18 @@ medians()
 		"$(awk -F, -v run="$1,$2,$3," 'index($0, run) == 1 { print $6 + $7 }' "$WORK/runs.csv" | sort -n | sed -n "${middle}p")"
 }
 
+# By what program $1 took longer for set $2 by way $3 than by the first, round by round:
+# the median, and between which half of the rounds are.
+ratios()
+{
+	awk -F, -v run="$1,$2," -v first="${ways%%,*}" -v way="$3" '
+		index($0, run) == 1 { seconds[$3, $4] = $5; rounds[$4] }
+		END { for (round in rounds) print seconds[way, round] / seconds[first, round] }' "$WORK/runs.csv" |
+		sort -n | awk '
+		{ ratio[NR] = $1 }
+		END { printf "%.3f (%.3f to %.3f)", ratio[int((NR + 1) / 2)], ratio[int((NR + 3) / 4)], ratio[int((3 * NR + 3) / 4)] }'
+}
+
 main()
 {
 	local set round way program
@@ -90,17 +128,16 @@ main()
 	for set in ${sets//,/ }; do
 		fill_set "$set"
 		for ((round = 1; round <= rounds; round++)); do
-			for way in ${ways//,/ }; do
-				measure_round "$set" "$way" "$round"
-			done
+			measure_round "$set" "$round"
 		done
 		dropdb "$set"
 	done
 	print_heading
-	for program in pg_pardump pg_parrestore; do
+	for program in ${programs//,/ }; do
 		for set in ${sets//,/ }; do
 			for way in ${ways//,/ }; do
-				printf '%s, %s, %s: %s\n' "$program" "$set" "$way" "$(medians "$program" "$set" "$way")"
+				printf '%s, %s, %s: %s, %s times the first\n' "$program" "$set" "$way" \
+					"$(medians "$program" "$set" "$way")" "$(ratios "$program" "$set" "$way")"
 			done
 		done
 	done
@@ -109,6 +146,7 @@ main()
 for option; do
 	case $option in
 		--ways=*) ways=${option#*=} ;;
+		--programs=*) programs=${option#*=} ;;
 		--results=*) die "unknown option \"$option\"; see --help" ;;
 		*) take_option "$option" ;;
 	esac
