@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use Pardump::Background qw(start_dump pump_run end_dump wait_until end_writers);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  value data_file restore_ok start_psql nothing_left_ok pg_major slots);
+  value data_file restore_ok start_psql nothing_left_ok pg_major keep_wal slots);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Manifest qw(read_manifest);
@@ -202,6 +202,7 @@ sql($node, 'postgres', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_repli
 
 # ---- a standby
 
+keep_wal($node);
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);

@@ -10,13 +10,14 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_until);
 use Pardump::BaseBackup qw(connection held_run backup_ok take_backup verify_backup_ok start_backup enable_checksums slots_left);
-use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path keep_wal sql value);
 use Pardump::Moment qw(moment_go_on stop_moments);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $primary = start_cluster('primary', allows_streaming => 1, has_archiving => 1);
 enable_checksums($primary);
+keep_wal($primary);
 sql($primary, 'postgres', 'CREATE EXTENSION pg_pardump; CREATE TABLE said (what text);
 	CREATE TABLE large AS SELECT g, repeat(md5(g::text), 10) AS t FROM generate_series(1, 50000) g');
 

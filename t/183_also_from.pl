@@ -22,8 +22,6 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $primary = start_cluster('primary', allows_streaming => 1);
-# for the standby that crashes, and connects again
-sql($primary, 'postgres', $_) foreach q{ALTER SYSTEM SET wal_keep_size = '1GB'}, 'SELECT pg_reload_conf()';
 make_database($primary, 'db');
 sql($primary, 'db', <<'SQL');
 CREATE ROLE dumper LOGIN;

@@ -22,8 +22,8 @@ use Test::More;
 
 our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
-  new_path value sql data_file start_psql start_standby make_loop_server listing
-  slots);
+  new_path value sql data_file start_psql keep_wal start_standby make_loop_server
+  listing slots);
 
 # A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
 $ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
@@ -184,12 +184,21 @@ sub make_database
 	return;
 }
 
+# From now on no checkpoint removes what a standby has not had yet.
+sub keep_wal
+{
+	my ($node) = @_;
+	sql($node, 'postgres', $_) foreach q{ALTER SYSTEM SET wal_keep_size = '1GB'}, 'SELECT pg_reload_conf()';
+	return;
+}
+
 # A hot standby of a node that was started with allows_streaming => 1.  Its
 # queries are never cancelled; replay waits for them.  Several have names.
 sub start_standby
 {
 	my ($node, $name) = @_;
 	$name //= 'standby';
+	keep_wal($node);
 	$node->backup("backup_$name");
 	my $standby = PostgreSQL::Test::Cluster->new($name);
 	$standby->init_from_backup($node, "backup_$name", has_streaming => 1);
