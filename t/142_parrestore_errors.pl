@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path value sql);
 use Pardump::Compare qw(fingerprint differences same_data_ok);
 use Pardump::Copy qw(no_temp_files_ok sessions_left);
-use Pardump::DamagedArchive qw(damaged flipped cut gone other_manifest);
+use Pardump::DamagedArchive qw(damaged flipped cut gone other_manifest other_toc);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Restore qw(run_parrestore parrestore_ok same_as_stock_ok errors_ignored);
 use PostgreSQL::Test::Utils;
@@ -116,6 +116,17 @@ my $small = dump_ok($node, 'modes', 'small', 'pg_pardump', '-Zgzip');
 $manifest = decode_json(slurp_file("$small/pg_pardump_manifest.json"));
 one_error_ok(damaged($small, cut(files_of('small_2'), 5)),
 	'small', qr/COPY failed for table public\.small_2: /, ['public.small_2']);
+
+# ---- a forged archive, whose COPY has others behind it
+
+foreach my $more ('DELETE FROM public.small_2', 'COPY public.small_2 (a) FROM stdin')
+{
+	my $db = new_copy();
+	my ($rc, $out, $err) = run_parrestore($node, $db, damaged($small,
+			other_toc(sub { $_->{copy} =~ s/;\n/; $more;\n/ foreach grep { ($_->{copy} // '') =~ /small_2/ } @_ })), '-j2');
+	is("$rc $out", '1 ', "$more: exit code");
+	like($err, qr/error: unexpected answer from the server: more than one result of a statement/, "$more: message");
+}
 
 # ---- the first error is the end
 

@@ -26,6 +26,7 @@
 #include "plan/dump_table_read.h"
 #include "process/worker_pool.h"
 #include "progress/progress.h"
+#include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
 #include "source/worker_session.h"
@@ -341,8 +342,7 @@ take_sum(PGconn *conn, char *sql, SideSum *sum)
 	sum->rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
 	strlcpy(sum->sum, PQgetvalue(res, 0, 1), SUM_BYTES);
 	PQclear(res);
-	while ((res = PQgetResult(conn)) != NULL)
-		PQclear(res);
+	session_end_results(conn);
 	free(sql);
 }
 

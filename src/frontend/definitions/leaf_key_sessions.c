@@ -118,14 +118,12 @@ end_step(LeafSessions *all, LeafSession *session)
 {
 	const TableKey *key = &all->keys->keys[session->leaf->key];
 	bool		lost;
-	PGresult   *res;
+	PGresult   *res = PQgetResult(session->conn);
 
-	while ((res = PQgetResult(session->conn)) != NULL)
-	{
-		if (PQresultStatus(res) != PGRES_COMMAND_OK)
-			leaf_failed(all, session, PQresultErrorMessage(res));
-		PQclear(res);
-	}
+	if (res && PQresultStatus(res) != PGRES_COMMAND_OK)
+		leaf_failed(all, session, PQresultErrorMessage(res));
+	PQclear(res);
+	session_end_results(session->conn);
 	lost = PQstatus(session->conn) != CONNECTION_OK;
 	if (lost && !key->failed)
 		leaf_failed(all, session, PQerrorMessage(session->conn));

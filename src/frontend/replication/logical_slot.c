@@ -28,6 +28,7 @@
 #include "base/interrupt.h"
 #include "replication/logical_slot.h"
 #include "replication/slot_check.h"
+#include "session/session.h"
 
 /* How long to wait for transactions before saying so. */
 #define EXPLAIN_WAIT_MS 5000
@@ -311,8 +312,7 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 	maker->slot.snapshot = pg_strdup(PQgetvalue(res, 0, 2));
 	PQclear(res);
 	/* the end of the answer; a command would end the snapshot */
-	while ((res = PQgetResult(maker->conn)) != NULL)
-		PQclear(res);
+	session_end_results(maker->conn);
 	interrupt_set_connection(conn);
 	pg_log_info("created replication slot \"%s\" with plugin \"%s\" at LSN %s",
 				maker->slot.name, maker->slot.plugin, maker->slot.lsn);

@@ -62,6 +62,20 @@ session_exec_within(PGconn *conn, const char *sql, int wait_ms)
 	return PQsendQuery(conn, sql) ? session_wait_result(conn, wait_ms) : NULL;
 }
 
+void
+session_end_results(PGconn *conn)
+{
+	PGresult   *res;
+
+	while ((res = PQgetResult(conn)) != NULL)
+	{
+		/* a connection that breaks says so */
+		if (PQresultStatus(res) != PGRES_FATAL_ERROR)
+			pg_fatal("unexpected answer from the server: more than one result of a statement");
+		PQclear(res);
+	}
+}
+
 /*
  * The connection's own state would not do: libpq takes it for sound after a
  * failed write, if all it could read was the server's last words.

@@ -45,6 +45,13 @@ extern PGresult *session_exec_within(PGconn *conn, const char *sql,
 									 int wait_ms);
 
 /*
+ * Takes what follows the only result of a statement, which is nothing.  Exits
+ * with a message if there is more: a COPY that no statement of ours has begun
+ * would give the same result again and again.
+ */
+extern void session_end_results(PGconn *conn);
+
+/*
  * Does it answer in time?  A session that has nothing else to do, and may be
  * NULL.
  */

@@ -62,6 +62,16 @@ conflict_hint(const char *detail)
 	return "For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby: replay then waits for queries.";
 }
 
+/* libpq's, which has none for a COPY that nobody has asked for. */
+static const char *
+libpq_words(const PGconn *conn, const PGresult *res)
+{
+	const char *words = PQerrorMessage(conn);
+
+	return *words ? words : psprintf("unexpected answer from the server: %s",
+									 PQresStatus(PQresultStatus(res)));
+}
+
 /*
  * Without the server's own hint, which is to connect again.
  */
@@ -72,7 +82,7 @@ session_error_words(const PGconn *conn, const PGresult *res)
 
 	if (!is_recovery_conflict(conn, res))
 		return pg_strdup(PQresultErrorField(res, PG_DIAG_SQLSTATE) ?
-						 PQresultErrorMessage(res) : PQerrorMessage(conn));
+						 PQresultErrorMessage(res) : libpq_words(conn, res));
 	if (detail == NULL)
 		detail = "";
 	return psprintf("%s:  %s\nDETAIL:  %s\nHINT:  %s\n",
@@ -147,7 +157,7 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 		session_lost(psprintf("%s: %s", problem,
 							  session_error_words(conn, res)));
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
-	pg_log_error("%s: %s", problem, PQerrorMessage(conn));
+	pg_log_error("%s: %s", problem, libpq_words(conn, res));
 	pg_log_error_detail("Command was: %s", sql);
 	exit(1);
 }

@@ -132,9 +132,16 @@ session_wait_result(PGconn *conn, int wait_ms)
 		PQclear(res);
 		res = next;
 		/* else the same would come again and again */
-		if (PQresultStatus(res) == PGRES_COPY_OUT ||
-			PQstatus(conn) == CONNECTION_BAD)
-			return res;
+		switch (PQresultStatus(res))
+		{
+			case PGRES_COPY_OUT:
+			case PGRES_COPY_IN:
+			case PGRES_COPY_BOTH:
+				return res;
+			default:
+				if (PQstatus(conn) == CONNECTION_BAD)
+					return res;
+		}
 	}
 }
 

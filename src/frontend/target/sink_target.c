@@ -184,16 +184,6 @@ sink_target_truncate(PGconn *conn, const char *name, Oid table)
 	free(sql);
 }
 
-/* The command has its result: nothing else may follow. */
-static void
-take_rest(PGconn *conn)
-{
-	PGresult   *res;
-
-	while ((res = PQgetResult(conn)) != NULL)
-		PQclear(res);
-}
-
 static bool
 has_failed(const TargetRowsSink *sink)
 {
@@ -219,7 +209,7 @@ sink_target_rows_write(Sink *sink, const void *data, size_t len)
 			res = PQgetResult(rows->conn);
 			copy_failed(rows, res);
 			PQclear(res);
-			take_rest(rows->conn);
+			session_end_results(rows->conn);
 		}
 		pos += part;
 		len -= part;
@@ -246,7 +236,7 @@ end_copy(TargetRowsSink *rows, const char *reason)
 			rows->n_rows = strtoull(PQcmdTuples(res), NULL, 10);
 	}
 	PQclear(res);
-	take_rest(rows->conn);
+	session_end_results(rows->conn);
 }
 
 static void
