@@ -105,11 +105,59 @@ test_damaged(char *text)
 	ok(!outside, "no name is read that cannot be");
 }
 
+/* More than are compared each with each. */
+#define MANY 500000
+
+static void
+test_many(void)
+{
+	ClusterDatabase *many = pg_malloc0(MANY * sizeof(ClusterDatabase));
+	ClusterMap	all = {.list = {.databases = many,.n = MANY},
+	.globals_checksum = "00ff"};
+	const char *problem;
+
+	for (int twice = 0; twice < 3; twice++)
+	{
+		char	   *text;
+		ClusterMap *found;
+
+		for (int i = 0; i < MANY; i++)
+		{
+			many[i].name = psprintf("%d", twice == 1 && i == MANY - 1 ? 0 : i);
+			many[i].oid = twice == 2 && i == MANY - 1 ? 1 : i + 1;
+		}
+		all.server_version = "15";
+		text = cluster_map_text(&all);
+		found = cluster_map_parse(text, strlen(text), &problem);
+		ok((found != NULL) == (twice == 0), "of very many, none is named twice");
+		if (found)
+			cluster_map_free(found);
+		else
+			is_text(problem, "a database is named twice", "which is told");
+		free(text);
+		for (int i = 0; i < MANY; i++)
+			free(many[i].name);
+	}
+	free(many);
+}
+
+static void
+test_without_databases(void)
+{
+	static const char text[] = "{ \"PgPardump-Cluster-Map\": 1, \"Globals-SHA256\": \"00\" }";
+	const char *problem;
+
+	ok(cluster_map_parse(text, strlen(text), &problem) == NULL,
+	   "a map of no list of databases is none");
+}
+
 void
 test_cluster_map(void)
 {
 	char	   *text = cluster_map_text(&map);
 
+	test_many();
+	test_without_databases();
 	test_round_trip(text);
 	test_truncated(text);
 	test_damaged(text);

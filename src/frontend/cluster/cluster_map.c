@@ -214,15 +214,47 @@ read_database(JsonReader *reader, ClusterDatabase *database)
 	free(directory);
 }
 
+static int
+compare_oids(const void *a, const void *b)
+{
+	Oid			left = (*(const ClusterDatabase *const *) a)->oid;
+	Oid			right = (*(const ClusterDatabase *const *) b)->oid;
+
+	return left < right ? -1 : left > right;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp((*(const ClusterDatabase *const *) a)->name,
+				  (*(const ClusterDatabase *const *) b)->name);
+}
+
+static bool
+repeats(const ClusterDatabase **sorted, int n,
+		int (*compare) (const void *a, const void *b))
+{
+	qsort(sorted, n, sizeof(ClusterDatabase *), compare);
+	for (int i = 1; i < n; i++)
+		if (compare(&sorted[i - 1], &sorted[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Sorted, as a map that was forged may name very many. */
 static void
 check_repeats(JsonReader *reader, const ClusterList *list)
 {
-	const ClusterDatabase *last = &list->databases[list->n - 1];
+	const ClusterDatabase **sorted =
+		pg_malloc((list->n + 1) * sizeof(ClusterDatabase *));
 
-	for (int i = 0; i < list->n - 1 && reader->error == NULL; i++)
-		if (list->databases[i].oid == last->oid ||
-			strcmp(list->databases[i].name, last->name) == 0)
-			fail(reader, "a database is named twice");
+	for (int i = 0; i < list->n; i++)
+		sorted[i] = &list->databases[i];
+	if (reader->error == NULL &&
+		(repeats(sorted, list->n, compare_oids) ||
+		 repeats(sorted, list->n, compare_names)))
+		fail(reader, "a database is named twice");
+	free(sorted);
 }
 
 static void
@@ -242,14 +274,15 @@ read_databases(JsonReader *reader, ClusterList *list)
 		}
 		memset(&list->databases[list->n], 0, sizeof(ClusterDatabase));
 		read_database(reader, &list->databases[list->n++]);
-		check_repeats(reader, list);
 	}
+	check_repeats(reader, list);
 }
 
 static void
 read_map(JsonReader *reader, ClusterMap *map)
 {
 	bool		has_version = false;
+	bool		has_databases = false;
 	bool		first = true;
 	char	   *key;
 
@@ -268,8 +301,11 @@ read_map(JsonReader *reader, ClusterMap *map)
 			read_fixed(reader, CLUSTER_GLOBALS_NAME, "unknown name of the globals");
 		else if (strcmp(key, "Globals-SHA256") == 0)
 			replace(&map->globals_checksum, json_string(reader));
-		else if (strcmp(key, "Databases") == 0 && map->list.databases == NULL)
+		else if (strcmp(key, "Databases") == 0 && !has_databases)
+		{
+			has_databases = true;
 			read_databases(reader, &map->list);
+		}
 		else
 			json_skip(reader);
 		free(key);
@@ -277,6 +313,8 @@ read_map(JsonReader *reader, ClusterMap *map)
 	json_finish(reader);
 	if (!has_version || map->globals_checksum == NULL)
 		fail(reader, "it does not say that it is one");
+	else if (!has_databases)
+		fail(reader, "it does not say which databases there are");
 }
 
 /*
