@@ -16,7 +16,7 @@ use Pardump::ForgedPlan qw(forged_plans_refused_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated leader_backend gated_options);
 use Pardump::Proxy qw(start_proxy stop_proxy);
-use Pardump::Tasks qw(side_by_side task_pid task_is_alive archive_made_ok are_gone);
+use Pardump::Tasks qw(runner side_by_side task_pid task_is_alive archive_made_ok are_gone);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -264,6 +264,19 @@ SH
 	open_gate();
 	archive_ok($dump, 'results of others',
 		qr/results "0\.other\.1" are not of this run, or damaged.*|results "1\.other\.1" are not taken: the file can be written by other users/s);
+}
+
+# ---- somebody else has put a link in the place of the tasks' directory
+
+{
+	my ($others, $aside) = map { new_path($_) } 'others', 'aside';
+	mkdir $others or die "could not make \"$others\": $!";
+	append_to_file("$others/kept", 'x');
+	my $dump = start_dump($node->connstr('gated'), '--tasks=2', '--retries=0', gated_options(),
+		runner("D=\${PLAN%/*}; mv \"\$D\" '$aside'; ln -s '$others' \"\$D\"; exit 1"));
+	is(end_dump($dump), 1, 'a link: exit code');
+	ok(-e "$others/kept", 'a link: what is behind it stays');
+	is(scalar(() = glob "$aside/*"), 0, 'a link: what the run has made goes');
 }
 
 done_testing();

@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use File::Basename qw(dirname);
-use Pardump::Cluster qw(start_cluster new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::Command qw(fake_pg_dump);
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
@@ -48,6 +48,23 @@ is_deeply(
 	{ third => 'failed', map { $_ => 'complete' } qw(first second postgres template1) },
 	'renamed: it is not in the dump, which nobody takes for complete');
 ok(!-e archive_of($dir, 'third'), 'renamed: nothing is dumped twice');
+
+# ---- somebody else has put a link in the place of the archives: what it leads to stays
+
+my $others = new_path('others');
+my @oids = split /\n/, value($node, 'postgres', q{SELECT oid FROM pg_database WHERE datname <> 'template0'});
+mkdir $_ or die "could not make \"$_\": $!" foreach $others, map { ("$others/$_", "$others/$_/below") } @oids;
+append_to_file("$others/$_/below/kept", 'x') foreach @oids;
+my $shared = new_path('shared');
+$pg_dump = fake_pg_dump('linking', <<"SH");
+[ -L '$shared/databases' ] || { mv '$shared/databases' '$shared/aside'; ln -s '$others' '$shared/databases'; }
+exit 1
+SH
+($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-f', $shared, '-j1', "--pg-dump=$pg_dump",
+	'-h', $node->host, '-p', $node->port);
+is($rc, 1, 'a link: exit code');
+like($err, qr/error: directory "\Q$shared\E\/databases\/\d+" exists but is not empty\n/, 'a link: it was followed');
+is(scalar(() = glob "$others/*/below/kept"), scalar(@oids), 'a link: what is behind it is there');
 
 # ---- the role's timeouts are not for what is asked of all databases
 

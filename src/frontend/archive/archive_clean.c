@@ -126,7 +126,7 @@ remove_file(const Cleaning *cleaning, const char *name)
 	{
 		char	   *path = psprintf("%s/%s", cleaning->path, name);
 
-		archive_clean_tasks(path);
+		archive_clean_directory_at(dirfd(cleaning->listing), name, path);
 		free(path);
 	}
 	else if (unlinkat(dirfd(cleaning->listing), name, 0) < 0 && errno != ENOENT)
@@ -210,15 +210,17 @@ archive_clean(const char *path, DIR *listing)
 }
 
 static void
-remove_files(const char *path)
+remove_files(int fd, const char *path)
 {
-	DIR		   *listing = opendir(path);
+	/* a listing of its own each time, from its beginning */
+	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR		   *listing = again < 0 ? NULL : fdopendir(again);
 	struct dirent *entry;
 
 	while (listing && (entry = readdir(listing)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 &&
 			strcmp(entry->d_name, "..") != 0 &&
-			unlinkat(dirfd(listing), entry->d_name, 0) < 0 && errno != ENOENT)
+			unlinkat(fd, entry->d_name, 0) < 0 && errno != ENOENT)
 			pg_log_warning("could not remove file \"%s/%s\": %m", path,
 						   printable(entry->d_name));
 	if (listing)
@@ -227,19 +229,35 @@ remove_files(const char *path)
 
 /*
  * An attempt that is at work yet may make another file meanwhile, some of
- * them several: but none once the directory is gone.
+ * them several: but none once the directory is gone.  What has its path by
+ * now goes only if it is empty.
  */
 void
-archive_clean_tasks(const char *path)
+archive_clean_directory(int fd, const char *path)
 {
 	int			removed;
 	int			n_tries = 0;
 
 	do
 	{
-		remove_files(path);
+		remove_files(fd, path);
 		removed = rmdir(path);
 	} while (removed < 0 && errno == ENOTEMPTY && ++n_tries < MOST_TRIES);
 	if (removed < 0)
+		pg_log_warning("could not remove directory \"%s\": %m", path);
+}
+
+void
+archive_clean_directory_at(int parent, const char *name, const char *path)
+{
+	int			fd = openat(parent, name,
+							O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0)
+	{
+		archive_clean_directory(fd, path);
+		close(fd);
+	}
+	else if (errno != ENOENT)
 		pg_log_warning("could not remove directory \"%s\": %m", path);
 }

@@ -28,9 +28,13 @@ extern void archive_clean_check(const char *path, DIR *listing);
 extern void archive_clean(const char *path, DIR *listing);
 
 /*
- * Remove the directory in which tasks have worked, with its files.  What
- * cannot be removed is left, with a warning.
+ * Remove a directory of files, which is open, as that in which tasks have
+ * worked; or the one that has this name in another, if there is one.  Others
+ * may have given its path to another directory: nothing is removed from that.
+ * What cannot be removed is left, with a warning.
  */
-extern void archive_clean_tasks(const char *path);
+extern void archive_clean_directory(int fd, const char *path);
+extern void archive_clean_directory_at(int parent, const char *name,
+									   const char *path);
 
 #endif							/* ARCHIVE_CLEAN_H */

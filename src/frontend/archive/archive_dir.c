@@ -54,6 +54,14 @@ file_path(const ArchiveDir *dir, const char *name)
 	return psprintf("%s/%s", dir->path, name);
 }
 
+/* Of this directory, whatever has its path by now. */
+static void
+remove_file(const ArchiveDir *dir, const char *name)
+{
+	if (unlinkat(dirfd(dir->listing), name, 0) < 0 && errno != ENOENT)
+		pg_log_warning("could not remove file \"%s/%s\": %m", dir->path, name);
+}
+
 /*
  * An exit callback: leave nothing that looks like part of an archive.
  * toc.dat, should it be there already, goes first, as all else is but parts.
@@ -62,27 +70,15 @@ static void
 remove_files(void *arg)
 {
 	ArchiveDir *dir = arg;
-	char	   *toc;
 	struct dirent *entry;
 
 	if (dir->whole)
 		return;
-	toc = file_path(dir, TOC_NAME);
-	if (unlink(toc) < 0 && errno != ENOENT)
-		pg_log_warning("could not remove file \"%s\": %m", toc);
-	free(toc);
+	remove_file(dir, TOC_NAME);
 	rewinddir(dir->listing);
 	while ((entry = readdir(dir->listing)) != NULL)
-	{
-		char	   *path;
-
-		if (!archive_name_is_part(entry->d_name))
-			continue;
-		path = file_path(dir, entry->d_name);
-		if (unlink(path) < 0)
-			pg_log_warning("could not remove file \"%s\": %m", path);
-		free(path);
-	}
+		if (archive_name_is_part(entry->d_name))
+			remove_file(dir, entry->d_name);
 	if (dir->made && rmdir(dir->path) < 0)
 		pg_log_warning("could not remove directory \"%s\": %m", dir->path);
 }

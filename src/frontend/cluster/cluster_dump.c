@@ -4,11 +4,13 @@
  */
 #include "base/fe_compat.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/file_utils.h"
 
+#include "archive/archive_clean.h"
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "archive/archive_sync.h"
@@ -41,6 +43,7 @@ typedef struct ClusterDump
 	char	   *globals;
 	char	   *directory;		/* NULL: nothing is written */
 	char	   *databases;		/* in that, of the archives */
+	int			databases_fd;	/* open on it, as others may take its path */
 	bool		made;			/* the directory, by us */
 	Sink	   *map_sink;		/* claims it, until published */
 	bool		whole;
@@ -109,6 +112,10 @@ create_directory(ClusterDump *dump)
 	cleanup_push(remove_files, dump);
 	if (mkdir(dump->databases, 0700) < 0)
 		pg_fatal("could not create directory \"%s\": %m", dump->databases);
+	dump->databases_fd = open(dump->databases,
+							  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dump->databases_fd < 0)
+		pg_fatal("could not open directory \"%s\": %m", dump->databases);
 }
 
 static void
@@ -231,8 +238,9 @@ clean_up(void *arg, int no)
 	path = cluster_map_archive(dump->directory, &dump->map.list.databases[no]);
 	toc = psprintf("%s/%s", path, TOC_NAME);
 	complete = access(toc, F_OK) == 0;
-	if (!complete && access(path, F_OK) == 0)
-		(void) rmtree(path, true);
+	if (!complete)
+		archive_clean_directory_at(dump->databases_fd, last_dir_separator(path) + 1,
+								   path);
 	free(toc);
 	free(path);
 	return complete;

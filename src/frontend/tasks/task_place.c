@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "archive/archive_clean.h"
@@ -17,7 +18,7 @@ remove_place(void *arg)
 	const TaskPlace *place = arg;
 
 	if (!place->cleared)
-		archive_clean_tasks(place->directory);
+		archive_clean_directory(place->fd, place->directory);
 }
 
 TaskPlace *
@@ -45,6 +46,10 @@ task_place_make(const char *plan, const char *archive, const char *name)
 		pg_log_error_hint("--plan=FILE names a file in a new directory, for the plan.");
 		exit(1);
 	}
+	place->fd = open(place->directory,
+					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (place->fd < 0)
+		pg_fatal("could not open directory \"%s\": %m", place->directory);
 	cleanup_push(remove_place, place);
 	return place;
 }

@@ -11,6 +11,7 @@
 typedef struct TaskPlace
 {
 	char	   *directory;
+	int			fd;				/* open on it, as others may take its path */
 	char	   *plan_path;		/* of the plan in it */
 	bool		cleared;
 } TaskPlace;
