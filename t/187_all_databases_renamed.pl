@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use File::Basename qw(dirname);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
-use Pardump::Command qw(fake_pg_dump);
+use Pardump::Command qw(fake_pg_dump text_file);
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -65,6 +65,25 @@ SH
 is($rc, 1, 'a link: exit code');
 like($err, qr/error: directory "\Q$shared\E\/databases\/\d+" exists but is not empty\n/, 'a link: it was followed');
 is(scalar(() = glob "$others/*/below/kept"), scalar(@oids), 'a link: what is behind it is there');
+
+# ---- a database is made on the target, by a role that may, just before it is restored
+
+my $new = start_cluster('renamed_new');
+my $at_new = join ' ', '-h', $new->host, '-p', $new->port;
+sql($new, 'postgres', 'CREATE ROLE maker LOGIN CREATEDB');
+my $pg_restore = text_file('making', <<"SH");
+#!/bin/sh
+case "\$*" in *--create*) psql -Xq $at_new -U maker -c 'CREATE DATABASE second' postgres >&2
+	psql -Xq $at_new -U maker -c 'CREATE TABLE public.theirs ()' second >&2;; esac
+exec '$programs/pg_restore' "\$@"
+SH
+chmod 0755, $pg_restore or die "could not make \"$pg_restore\" executable: $!";
+($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', "--pg-restore=$pg_restore", '-d', $new->connstr('postgres'),
+	'--exclude-database=first', '--exclude-database=third', (dump_all($node))[2]);
+is($rc, 1, 'made by another: exit code');
+like($err, qr/^pg_parrestore:second: error: database "second" on the target has been made by somebody else meanwhile\n/m,
+	'made by another: message');
+is(value($new, 'second', q{SELECT to_regclass('t') IS NULL}), 't', 'made by another: nothing is restored there');
 
 # ---- the role's timeouts are not for what is asked of all databases
 

@@ -16,6 +16,7 @@
 #include "progress/progress.h"
 #include "target/restore_stage.h"
 #include "target/target_history.h"
+#include "toc/toc_database.h"
 
 /* Exit callbacks. */
 static void
@@ -269,16 +270,68 @@ restore_stage_give_hint(const Options *options, PGconn *conn)
 		pg_log_error_hint("If the role may not give objects to their owners, as it is no member of these, use --no-owner.");
 }
 
+/*
+ * There was none of this name when the run of all databases began.  In one
+ * that somebody else has made since, his triggers and functions would run.
+ */
+pg_noreturn static void
+refuse_others_database(const char *name)
+{
+	pg_fatal("database \"%s\" on the target has been made by somebody else meanwhile",
+			 name);
+}
+
+/* What depends on roles, in the database of the name that follows. */
+#define OBJECTS_OF \
+"pg_catalog.pg_shdepend s JOIN pg_catalog.pg_database d" \
+" ON d.oid OPERATOR(pg_catalog.=) s.dbid WHERE d.datname OPERATOR(pg_catalog.=) "
+
+static void
+refuse_existing_database(const RestoreStages *restore, const char *name)
+{
+	const char *params[] = {name};
+	PGresult   *res = session_query_params(restore->target->conn,
+										   "SELECT FROM pg_catalog.pg_database"
+										   " WHERE datname OPERATOR(pg_catalog.=) $1::pg_catalog.name",
+										   1, params, 0);
+
+	if (PQntuples(res) > 0)
+		refuse_others_database(name);
+	PQclear(res);
+}
+
+/*
+ * Something of it failed.  It was made from template0, and nothing that
+ * somebody owns is in it but what is there, too.
+ */
+static void
+refuse_filled_database(const RestoreStages *restore, const char *name)
+{
+	PGresult   *res = session_query(restore->target->conn,
+									"SELECT s.classid, s.objid, s.refclassid, s.refobjid FROM " OBJECTS_OF "pg_catalog.current_database()"
+									" EXCEPT SELECT s.classid, s.objid, s.refclassid, s.refobjid FROM " OBJECTS_OF "'template0' LIMIT 1");
+
+	if (PQntuples(res) > 0)
+		refuse_others_database(name);
+	PQclear(res);
+}
+
 void
 restore_stage_database(RestoreStages *restore, const char *name)
 {
 	const Options *options = restore->setup.options;
-	bool		ok = restore_phase(restore, RESTORE_DATABASE, "database", NULL,
-								   run_args(restore, true, options->clean));
+	bool		one_of_all = toc_database_is_expected();
+	bool		ok;
 
+	if (one_of_all)
+		refuse_existing_database(restore, name);
+	ok = restore_phase(restore, RESTORE_DATABASE, "database", NULL,
+					   run_args(restore, true, options->clean));
 	if (!may_go_on(restore, ok))
 		end_by(restore, "pg_restore could not create the database on the target");
 	target_enter(restore->target, name);
+	if (!ok && one_of_all)
+		refuse_filled_database(restore, name);
 	restore->setup.address = target_restore_address(restore->target, "off");
 }
 

@@ -17,6 +17,12 @@ toc_database_expect(Oid oid, const char *name)
 	expected_name = name;
 }
 
+bool
+toc_database_is_expected(void)
+{
+	return expected_oid != InvalidOid;
+}
+
 /* pg_dump writes it whatever is chosen from the database. */
 static Oid
 database_oid(const Toc *toc)

@@ -13,6 +13,7 @@
  * archives in it: what is in one would go elsewhere, or be taken for whole.
  */
 extern void toc_database_expect(Oid oid, const char *name);
+extern bool toc_database_is_expected(void);
 
 /*
  * What the archive is of, and what it should be of, to follow its name in a
