@@ -229,6 +229,7 @@ static bool
 clean_up(void *arg, int no)
 {
 	const ClusterDump *dump = arg;
+	const char *name;
 	char	   *path;
 	char	   *toc;
 	bool		complete;
@@ -236,11 +237,11 @@ clean_up(void *arg, int no)
 	if (dump->directory == NULL)
 		return false;
 	path = cluster_map_archive(dump->directory, &dump->map.list.databases[no]);
-	toc = psprintf("%s/%s", path, TOC_NAME);
-	complete = access(toc, F_OK) == 0;
+	name = last_dir_separator(path) + 1;
+	toc = psprintf("%s/%s", name, TOC_NAME);
+	complete = faccessat(dump->databases_fd, toc, F_OK, 0) == 0;
 	if (!complete)
-		archive_clean_directory_at(dump->databases_fd, last_dir_separator(path) + 1,
-								   path);
+		archive_clean_directory_at(dump->databases_fd, name, path);
 	free(toc);
 	free(path);
 	return complete;
