@@ -56,7 +56,7 @@ HTML_PAGES = $(patsubst %.md,%.html,$(sort $(wildcard doc/*.md))) \
 	doc/bench.html doc/results.html
 
 EXTRA_CLEAN = $(PROGRAM_FILES) $(FRONTEND_OBJS) $(SHARED_OBJS) $(UNIT_TEST) \
-	$(UNIT_OBJS) $(MAN_PAGES) $(HTML_PAGES)
+	$(UNIT_OBJS) $(DEPENDENCY_FILES) $(MAN_PAGES) $(HTML_PAGES)
 
 all: $(PROGRAM_FILES)
 install: install-frontend
@@ -75,11 +75,12 @@ endif
 # A missing include is only a warning to C, and a load error to the server.
 override CFLAGS += -Werror=implicit-function-declaration
 
-# PGXS keeps no header dependencies on Debian.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/server/*/*.h src/shared/*.h)
-$(FRONTEND_OBJS) $(UNIT_OBJS): $(wildcard src/frontend/*/*.h src/shared/*.h)
-$(UNIT_OBJS): $(wildcard test/unit/*.h)
-$(SHARED_OBJS): $(wildcard src/shared/*.h)
+# PGXS keeps no header dependencies on Debian: the compiler writes them beside
+# each object.  Bitcode has none, as clang has other options there.
+override CFLAGS += -MMD -MP
+$(OBJS:.o=.bc): $(wildcard src/server/*/*.h src/shared/*.h)
+DEPENDENCY_FILES = $(patsubst %.o,%.d,$(OBJS) $(FRONTEND_OBJS) $(UNIT_OBJS))
+-include $(wildcard $(DEPENDENCY_FILES))
 
 # The frontend: PGXS builds a module or a program, not both, so the program
 # has plain rules.  $(LIBS) of a packaged server names libraries that

@@ -86,7 +86,7 @@ pg_major()
 copy_tree()
 {
 	mkdir -p "$1"
-	tar -C "$TREE" -cf - --exclude=./.git --exclude='*.o' --exclude='*.so' \
+	tar -C "$TREE" -cf - --exclude=./.git --exclude='*.o' --exclude='*.d' --exclude='*.so' \
 		--exclude='*.bc' --exclude=./src/frontend/pg_pardump --exclude=./test/unit/unit_test --exclude='./doc/*.1' \
 		--exclude='./doc/*.html' --exclude=./results \
 		--exclude=./packages --exclude='./pg_pardump-*.zip' \
