@@ -24,6 +24,7 @@
 # PG_PARDUMP_RELEASES what --all runs on instead, e.g. "15:bookworm 19:experimental"
 # PROVE_TESTS         TAP files to run instead of all tests, e.g.
 #                     t/010_round_trip.pl
+# PROVE_JOBS          TAP files to run at a time, 1 if not set
 
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -240,7 +241,7 @@ test_one()
 		start_cluster "$bindir" "fsync = off" "autovacuum = on"
 		run_tests regress installcheck TAP_TESTS=
 	fi
-	run_tests tap installcheck REGRESS= PROVE_FLAGS=--verbose
+	run_tests tap installcheck REGRESS= PROVE_FLAGS="--verbose --jobs=${PROVE_JOBS:-1}"
 	if [ "$FAILED" -gt 0 ]; then
 		print_failure_logs
 	fi
@@ -269,7 +270,7 @@ start_release()
 	start_script "$output" "$major" "${sudo[@]}" \
 		env PG_PARDUMP_CHROOTS="${PG_PARDUMP_CHROOTS:-}" MIRROR="${MIRROR:-}" \
 		"$TREE/scripts/chroot.sh" "$suite" \
-		env PG_MAJOR="$major" PROVE_TESTS="${PROVE_TESTS:-}" scripts/test.sh
+		env PG_MAJOR="$major" PROVE_TESTS="${PROVE_TESTS:-}" PROVE_JOBS="${PROVE_JOBS:-}" scripts/test.sh
 }
 
 # Add what the major $1 printed to the file $2 to the counts; it ended with the

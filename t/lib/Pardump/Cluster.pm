@@ -13,6 +13,7 @@ use warnings;
 
 use Digest::MD5 qw(md5_hex);
 use Exporter 'import';
+use Fcntl ':flock';
 use File::Basename;
 use File::Path;
 use IPC::Run;
@@ -23,7 +24,7 @@ use Test::More;
 our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
   new_path value sql data_file start_psql keep_wal start_standby make_loop_server
-  listing slots);
+  listing make_once slots);
 
 # A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
 $ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
@@ -38,6 +39,21 @@ delete @ENV{qw(LANG LC_COLLATE LC_CTYPE LC_MONETARY LC_NUMERIC LC_TIME)};
 my @paths;
 my $owner = $$;
 END { remove_paths() if $$ == $owner; }
+
+# Make a directory that all test files share, unless it exists: $make gets a
+# path to make it at, and the directory gets its name when it is complete.  Files
+# that run side by side wait for the one that makes it.  Returns whether this
+# call made it.
+sub make_once
+{
+	my ($dir, $make) = @_;
+	open(my $lock, '>', "$dir.lock") or die "could not open \"$dir.lock\": $!";
+	flock($lock, LOCK_EX) or die "could not lock \"$dir.lock\": $!";
+	return 0 if -d $dir;
+	$make->("$dir.new");
+	rename("$dir.new", $dir) or die "could not rename \"$dir.new\": $!";
+	return 1;
+}
 
 # The node's init(), whose initdb is run once for the first clusters of all test
 # files: they begin as copies of what it made then.  Those after the first have
@@ -54,12 +70,8 @@ sub init_cluster
 		my $dir = $node->data_dir;
 		my $template = "${PostgreSQL::Test::Utils::tmp_check}/initdb_"
 		  . md5_hex(join "\n", grep { $_ ne $dir } @command);
-		if (!-d $template)
-		{
-			$run->(@command);
-			$run->('cp', '-a', $dir, "$template.new");
-			return rename("$template.new", $template) || die "could not rename \"$template.new\": $!";
-		}
+		make_once($template, sub { $run->(@command); $run->('cp', '-a', $dir, $_[0]); })
+		  and return 1;
 		return $run->('cp', '-a', $template, $dir);
 	};
 	no warnings 'redefine';

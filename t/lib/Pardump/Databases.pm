@@ -9,7 +9,7 @@ use warnings;
 
 use Exporter 'import';
 use File::Basename;
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Cluster qw(start_cluster make_database make_once run_program new_path sql);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -129,13 +129,11 @@ sub start_regression
 	my ($name) = @_;
 	return start_cluster($name) if !defined regress_dir();
 	my $kept = "${PostgreSQL::Test::Utils::tmp_check}/regression_backups";
-	if (!-d $kept)
-	{
+	make_once($kept, sub {
 		my $data = make_regression();
-		mkdir "$kept.new" or die "could not create \"$kept.new\": $!";
-		system_or_bail('cp', '-a', $data, "$kept.new/regression");
-		rename "$kept.new", $kept or die "could not rename \"$kept.new\": $!";
-	}
+		mkdir $_[0] or die "could not create \"$_[0]\": $!";
+		system_or_bail('cp', '-a', $data, "$_[0]/regression");
+	});
 	# a node that never runs, whose backups these seem to be
 	my $root = PostgreSQL::Test::Cluster->new("${name}_root");
 	symlink $kept, $root->backup_dir or die "could not link \"$kept\": $!";
