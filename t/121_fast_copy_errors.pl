@@ -44,8 +44,9 @@ foreach my $session ($core, $ours)
 sub stored_rows
 {
 	my ($session, $table) = @_;
+	my $schema = $session == $ours ? 'ours' : 'core';
 	return $session->first_value("SELECT count(*) || coalesce(md5(string_agg(x::text, '|' ORDER BY x::text)), '')
-		FROM $table x");
+		FROM $schema.$table x");
 }
 
 # One COPY in each session, which is undone: same answer, and same rows.
@@ -181,6 +182,52 @@ same_ok('a row longer than a page', 'COPY wide FROM STDIN',
 	[ join '', map { "$_\t" . ($_ == 5 ? 'x' x 9000 : 'x') . "\n" } 1 .. 10 ]);
 same_ok('a row longer than a page far behind', 'COPY wide FROM STDIN',
 	[ join '', map { "$_\t" . ($_ == 1500 ? 'x' x 9000 : 'x') . "\n" } 1 .. 2000 ]);
+
+# --- settings that change while rows are loaded
+
+# A domain's constraint whose function is declared IMMUTABLE, and is not, changes
+# the setting before the other value of the row is read.  These are all the
+# settings that input functions read, and those that only output functions read.
+my @changing = (
+	[ 'array_nulls', '{on,off}', 'text[]', '{a,NULL,"NULL",null}' ],
+	[ 'array_nulls', '{on,off}', 'int[]', '{1,NULL}' ],
+	[ 'array_nulls', '{off,on}', 'interval[]', '{NULL,"1 day"}' ],
+	[ 'IntervalStyle', '{postgres,sql_standard,iso_8601}', 'interval', '-1 days 02:00:00' ],
+	[ 'IntervalStyle', '{sql_standard,postgres}', 'interval[]', '{"-1 days 02:00:00"}' ],
+	[ 'DateStyle', '{"ISO, MDY","SQL, DMY",German,"Postgres, YMD"}', 'date', '2020-01-02' ],
+	[ 'DateStyle', '{"ISO, MDY","ISO, DMY","ISO, YMD"}', 'date', '01/02/03' ],
+	[ 'DateStyle', '{"ISO, MDY","SQL, DMY"}', 'timestamp', '2020-01-02 03:04:05' ],
+	[ 'DateStyle', '{"ISO, MDY","SQL, DMY"}', 'timestamptz[]', '{"2020-01-02 03:04:05+02"}' ],
+	[ 'TimeZone', '{UTC,America/New_York,Asia/Kolkata}', 'timestamptz', '2020-07-01 10:00:00' ],
+	[ 'TimeZone', '{UTC,America/New_York,Asia/Kolkata}', 'timestamptz', '2020-07-01 10:00:00+02' ],
+	[ 'TimeZone', '{UTC,Asia/Kolkata}', 'timetz', '10:00:00' ],
+	[ 'timezone_abbreviations', '{Default,India}', 'timestamptz', '2020-07-01 10:00:00 IST' ],
+	[ 'xmloption', '{content,document}', 'xml', 'x' ],
+	[ 'lc_monetary', '{C,POSIX}', 'money', '$1,000.50' ],
+	[ 'search_path', '{core,ours}', 'regclass', 'plain' ],
+	[ 'extra_float_digits', '{1,0,-5}', 'float8', '0.1234567890123456' ],
+	[ 'bytea_output', '{hex,escape}', 'bytea', '\\\\x00ff' ],
+	[ 'standard_conforming_strings', '{on,off}', 'text', 'a\\\\b' ],
+	[ 'backslash_quote', '{on,off}', 'text', 'a\'\\\\b' ],
+	[ 'default_transaction_read_only', '{on,off}', 'int', '1' ],
+	[ 'max_stack_depth', '{100kB,2MB}', 'jsonb', '[' x 30 . ']' x 30 ],
+	[ 'max_stack_depth', '{100kB,2MB}', 'json', '[' x 3000 . ']' x 3000 ]);
+$core->query(q{CREATE FUNCTION public.change(name text, choices text[], i int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+	BEGIN
+		PERFORM set_config(name, choices[1 + i % array_length(choices, 1)], false);
+		RETURN true;
+	END $$});
+foreach my $case (@changing)
+{
+	my ($name, $choices, $type, $text) = @$case;
+	foreach my $session ($core, $ours)
+	{
+		$session->query("CREATE DOMAIN changing AS int CHECK (public.change('$name', '$choices', VALUE));
+			CREATE TABLE changed (i changing, v $type)");
+	}
+	same_ok("$name changes, $type", 'COPY changed FROM STDIN', [ join '', map { "$_\t$text\n" } 0 .. 6 ]);
+	$_->query('DROP TABLE changed; DROP DOMAIN changing') foreach $core, $ours;
+}
 
 # --- the protocol
 

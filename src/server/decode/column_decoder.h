@@ -49,6 +49,20 @@ typedef struct ColumnDecoder ColumnDecoder;
  * applied: a varlena is neither short nor compressed nor out of line, and is
  * below MaxAllocSize.
  *
+ * Functions of defaults, constraints and indexes run between two values, and
+ * may change any setting with set_config().  So a decoder looks at a setting
+ * for each value, and keeps nothing that depends on one:
+ *
+ * array_nulls			looked at by decode_array()
+ * IntervalStyle		looked at by decode_interval()
+ * DateStyle			does not matter: dates have the year first, in 4 digits
+ * TimeZone				does not matter: zones are offsets
+ * max_stack_depth		does not matter: MAX_JSON_DEPTH fits the least of them
+ *
+ * xmloption, lc_monetary, search_path (reg*), timezone_abbreviations and the
+ * text search configuration are of types without a decoder.  The settings for
+ * output (extra_float_digits, bytea_output) are not read by any input function.
+ *
  * Must decline a value that the input function raises an error, a warning or
  * a notice for, and must not raise any itself (but for lack of memory).
  * Declining costs little, so that there need not be a decoder for what is
@@ -94,9 +108,7 @@ value_alloc(ColumnDecoder *decoder, Size size)
 
 /*
  * A family of decoders: looks a type's input function up in its table and
- * returns the decoder, or NULL if it has none for it, or none that is exact
- * under the session's settings (e.g. a DateStyle that has days before
- * months), which are asked once for a whole COPY.  May set up
+ * returns the decoder, or NULL if it has none for it.  May set up
  * decoder->state by palloc() in CurrentMemoryContext, which outlives the
  * decoder; all else of it is set.
  */

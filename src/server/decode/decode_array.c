@@ -153,7 +153,9 @@ read_unquoted(const char **p, const char *end, char delimiter,
 	element->is_null = element->len == 4 && (*start | 0x20) == 'n' &&
 		pg_strncasecmp(start, "NULL", 4) == 0;
 	*p = from;
-	return from > start && (from == end || *from == delimiter);
+	/* with array_nulls off, array_in() reads the word as a text */
+	return from > start && (from == end || *from == delimiter) &&
+		(Array_nulls || !element->is_null);
 }
 
 /*
@@ -293,7 +295,7 @@ array_decoder(Oid input_function, ColumnDecoder *decoder,
 	Oid			typioparam;
 	Oid			element_function;
 
-	if (input_function != F_ARRAY_IN || !Array_nulls ||
+	if (input_function != F_ARRAY_IN ||
 		!OidIsValid(get_element_type(decoder->type_id)))
 		return NULL;
 	array = palloc0(sizeof(ArrayDecoder));

@@ -308,6 +308,9 @@ decode_interval(ColumnDecoder *decoder, const char *text, Size len,
 	int64		usecs = 0;
 	Interval   *interval;
 
+	/* there a sign counts for the fields behind it, too */
+	if (IntervalStyle == INTSTYLE_SQL_STANDARD)
+		return false;
 	if (len == 0 ||
 		!read_interval_field(&text, end, "year", 4, &years) ||
 		!read_interval_field(&text, end, "mon", 3, &months) ||
@@ -338,9 +341,6 @@ datetime_decoder(Oid input_function, ColumnDecoder *decoder)
 		case F_TIMESTAMPTZ_IN:
 			return decode_timestamptz;
 		case F_INTERVAL_IN:
-			/* there a sign counts for the fields behind it, too */
-			if (IntervalStyle == INTSTYLE_SQL_STANDARD)
-				return NULL;
 			return decoder->typmod < 0 ? decode_interval : NULL;
 		default:
 			return NULL;
