@@ -168,6 +168,40 @@ like($err, qr/ERROR:  a value is too long for COPY\n(?s:.*)ctid \(0,2\) of table
 	'a text beyond 1 GB: an error that says where');
 sql($node, 'access', 'DROP TABLE giant');
 
+# --- settings that change between two FETCH of one cursor
+
+# The rows that are read afterwards are those that COPY writes under the new setting.
+sql($node, 'access', q{CREATE TABLE styles AS SELECT i, now() AS z, now()::timestamp AS ts, now()::date AS d,
+	i * interval '1 day -1 second' AS iv, i / 3.0::float8 AS f8, i / 3.0::float4 AS f4,
+	decode(md5(i::text), 'hex') AS b, ARRAY[now()::date] AS a FROM generate_series(1, 20000) i});
+my $read_styles =
+  q{SELECT encode(pardump.pg_pardump_read('styles', '{i,z,ts,d,iv,f8,f4,b,a}', 0, NULL, 'none'), 'hex')};
+sub text { return join '', map { pack 'H*', $_ } split /\n/, $_[0]; }
+foreach my $case ([ 'DateStyle', 'ISO', 'German' ], [ 'IntervalStyle', 'postgres', 'iso_8601' ],
+	[ 'extra_float_digits', 1, 0 ], [ 'bytea_output', 'hex', 'escape' ], [ 'TimeZone', 'UTC', 'Asia/Kolkata' ])
+{
+	my ($name, @values) = @$case;
+	foreach my $turn ([@values], [ reverse @values ])
+	{
+		my $reader = session();
+		my @copies = map { $reader->("SET $name = '$_'"); [ split /\n/, $reader->('COPY styles TO STDOUT') ] } @$turn;
+		$reader->("SET $name = '$turn->[0]'; BEGIN");
+		$reader->("DECLARE c CURSOR FOR $read_styles");
+		my $before = text($reader->('FETCH 1 FROM c'));
+		$reader->("SET $name = '$turn->[1]'");
+		my $after = text($reader->('FETCH ALL FROM c'));
+		$reader->();
+		my $n = () = $before =~ /[^\n]+/g;
+		my @expected = (@{ $copies[0] }[ 0 .. $n - 1 ], @{ $copies[1] }[ $n .. $#{ $copies[1] } ]);
+		my @got = split /\n/, "$before$after";
+		# the first piece may end between two values of a row
+		$got[ $n - 1 ] = $expected[ $n - 1 ] = '';
+		ok($n > 0 && length $after > 1000 && "@got" eq "@expected",
+			"$name changes from $turn->[0] to $turn->[1]: the rows are COPY's")
+		  or diag("$n rows, then", map { "\n$_" } @got[ $n - 1 .. $n + 1 ], @expected[ $n - 1 .. $n + 1 ]);
+	}
+}
+
 # --- what may happen to a table that is being read
 
 sql($node, 'access', q{

@@ -41,6 +41,13 @@ typedef struct ColumnEncoder ColumnEncoder;
  * value is as it stands in the tuple: varlena values may be short, compressed
  * or out of line.  May allocate in CurrentMemoryContext, which is reset after
  * some rows.  Errors are those of the type's own function.
+ *
+ * Settings may change between two values, as a cursor may be read by several
+ * FETCH with SET between them.  So an encoder looks at a setting for each
+ * value, and leaves the value to the type's function if it is not exact under
+ * it: DateStyle and IntervalStyle (encode_datetime.c), extra_float_digits
+ * (encode_number.c), bytea_output (encode_hex.c), TimeZone (zone_offset.c).
+ * The client's encoding is that at the begin of the read, as in COPY.
  */
 typedef char *(*EncodeFunction) (ColumnEncoder *encoder, Datum value,
 								 ByteBuffer *out, char *to);
@@ -48,8 +55,7 @@ typedef char *(*EncodeFunction) (ColumnEncoder *encoder, Datum value,
 /*
  * What each family of encoders, one file, offers to choose_encoder(): the
  * encoder for a built-in output or send function, or NULL if the family has
- * none, or none that is exact under the session's settings (e.g. a DateStyle
- * other than ISO).
+ * none.
  */
 typedef EncodeFunction (*EncoderFamily) (Oid type_function);
 

@@ -140,12 +140,13 @@ encode_date(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 	bool		bc;
 
 	/* infinity among them */
-	if (unlikely(!IS_VALID_DATE(date)))
+	if (unlikely(DateStyle != USE_ISO_DATES || !IS_VALID_DATE(date)))
 		return encode_by_type_function(encoder, value, out, to);
 	to = put_julian_day(to, (uint32) date + POSTGRES_EPOCH_JDATE, &bc);
 	return put_bc(to, bc);
 }
 
+/* The text of a time without a date does not depend on DateStyle. */
 static char *
 encode_time(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
@@ -179,7 +180,7 @@ encode_timestamp(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	bool		bc;
 
 	/* infinity among them */
-	if (unlikely(!IS_VALID_TIMESTAMP(timestamp)))
+	if (unlikely(DateStyle != USE_ISO_DATES || !IS_VALID_TIMESTAMP(timestamp)))
 		return encode_by_type_function(encoder, value, out, to);
 	to = put_timestamp(to, timestamp, &bc);
 	return put_bc(to, bc);
@@ -194,7 +195,7 @@ encode_timestamptz(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	Timestamp	local = 0;
 	bool		bc;
 
-	if (likely(IS_VALID_TIMESTAMP(timestamp)))
+	if (likely(DateStyle == USE_ISO_DATES && IS_VALID_TIMESTAMP(timestamp)))
 		offset = zone_offset_at(timestamp);
 	if (likely(offset != NULL))
 		local = timestamp + offset->seconds * USECS_PER_SEC;
@@ -268,7 +269,8 @@ encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 	bool		after_negative = false;
 
 	/* Infinite since 17, a number of months before. */
-	if (unlikely(interval->month == PG_INT32_MIN ||
+	if (unlikely(IntervalStyle != INTSTYLE_POSTGRES ||
+				 interval->month == PG_INT32_MIN ||
 				 interval->month == PG_INT32_MAX))
 		return encode_by_type_function(encoder, value, out, to);
 
@@ -290,10 +292,6 @@ encode_interval(ColumnEncoder *encoder, Datum value, ByteBuffer *out,
 EncodeFunction
 datetime_encoder(Oid type_function)
 {
-	/* The text of a time without date depends on no style but XSD's. */
-	if (DateStyle != USE_ISO_DATES && type_function != F_INTERVAL_OUT)
-		return NULL;
-
 	switch (type_function)
 	{
 		case F_DATE_OUT:
@@ -307,7 +305,7 @@ datetime_encoder(Oid type_function)
 		case F_TIMESTAMPTZ_OUT:
 			return encode_timestamptz;
 		case F_INTERVAL_OUT:
-			return IntervalStyle == INTSTYLE_POSTGRES ? encode_interval : NULL;
+			return encode_interval;
 		default:
 			return NULL;
 	}

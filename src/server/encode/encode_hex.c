@@ -51,10 +51,15 @@ encode_uuid(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 static char *
 encode_bytea(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
-	struct varlena *packed = packed_varlena(value);
-	const uint8 *bytes = (const uint8 *) VARDATA_ANY(packed);
-	Size		len = VARSIZE_ANY_EXHDR(packed);
+	struct varlena *packed;
+	const uint8 *bytes;
+	Size		len;
 
+	if (unlikely(bytea_output != BYTEA_OUTPUT_HEX))
+		return encode_by_type_function(encoder, value, out, to);
+	packed = packed_varlena(value);
+	bytes = (const uint8 *) VARDATA_ANY(packed);
+	len = VARSIZE_ANY_EXHDR(packed);
 	to = byte_buffer_reserve(out, to, 2 * len + 3);
 	memcpy(to, "\\\\x", 3);
 	to += 3;
@@ -110,7 +115,7 @@ hex_encoder(Oid type_function)
 		case F_UUID_OUT:
 			return encode_uuid;
 		case F_BYTEAOUT:
-			return bytea_output == BYTEA_OUTPUT_HEX ? encode_bytea : NULL;
+			return encode_bytea;
 		case F_MACADDR_OUT:
 			return encode_macaddr;
 		case F_MACADDR8_OUT:

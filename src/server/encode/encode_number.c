@@ -168,8 +168,11 @@ static char *
 encode_float8(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	double		num = DatumGetFloat8(value);
-	char	   *end = put_short_double(to, num);
+	char	   *end;
 
+	if (unlikely(extra_float_digits <= 0))
+		return encode_by_type_function(encoder, value, out, to);
+	end = put_short_double(to, num);
 	return end != NULL ? end : to + double_to_shortest_decimal_bufn(num, to);
 }
 
@@ -177,8 +180,11 @@ static char *
 encode_float4(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	float		num = DatumGetFloat4(value);
-	char	   *end = put_short_float(to, num);
+	char	   *end;
 
+	if (unlikely(extra_float_digits <= 0))
+		return encode_by_type_function(encoder, value, out, to);
+	end = put_short_float(to, num);
 	return end != NULL ? end : to + float_to_shortest_decimal_bufn(num, to);
 }
 
@@ -202,9 +208,9 @@ number_encoder(Oid type_function)
 		case F_XID8OUT:
 			return encode_xid8;
 		case F_FLOAT4OUT:
-			return extra_float_digits > 0 ? encode_float4 : NULL;
+			return encode_float4;
 		case F_FLOAT8OUT:
-			return extra_float_digits > 0 ? encode_float8 : NULL;
+			return encode_float8;
 		default:
 			return NULL;
 	}
