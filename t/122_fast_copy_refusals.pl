@@ -69,8 +69,21 @@ who_ok('us', 'with dropped columns', "CREATE TABLE t (x int, i int, y text, t te
 who_ok('us', 'with an index', "$t; CREATE INDEX ON t (i); CREATE UNIQUE INDEX ON t (lower(t)) WHERE i > 1", $copy);
 who_ok('us', 'an identity', 'CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY, i int, t text)', 'COPY t (i, t) FROM STDIN');
 who_ok('us', 'the referenced table', "CREATE TABLE t (i int PRIMARY KEY, t text); CREATE TABLE f (i int REFERENCES t)", $copy);
-who_ok('us', 'a trigger that is switched off', "$t; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION nothing();
-	ALTER TABLE t DISABLE TRIGGER ALL", $copy);
+# COPY inserts row by row if there is a row trigger BEFORE INSERT, even a disabled one
+my $row_before = 'it has a row trigger before INSERT';
+foreach my $case ([ 'us', 'AFTER INSERT ON t FOR EACH ROW' ], [ 'us', 'AFTER INSERT ON t' ],
+	[ 'us', 'BEFORE INSERT ON t' ], [ 'us', 'BEFORE UPDATE OR DELETE ON t FOR EACH ROW' ],
+	[ $row_before, 'BEFORE INSERT ON t FOR EACH ROW' ], [ $row_before, 'BEFORE UPDATE OR INSERT ON t FOR EACH ROW' ])
+{
+	my ($who, $kind) = @$case;
+	who_ok($who, "a trigger $kind that is switched off", "$t; CREATE TRIGGER x $kind EXECUTE FUNCTION nothing();
+		ALTER TABLE t DISABLE TRIGGER ALL", $copy);
+}
+who_ok('us', 'a foreign key that is switched off', 'CREATE TABLE t (i int REFERENCES keys, t text);
+	ALTER TABLE t DISABLE TRIGGER ALL', $copy, data => "11\ta\n");
+who_ok($row_before, 'a key twice and an error behind it, with a disabled trigger', 'CREATE TABLE t (i int PRIMARY KEY, t int[]);
+	CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION nothing();
+	ALTER TABLE t DISABLE TRIGGER ALL', $copy, data => "1\t{}\n1\t{}\n2\t{\n");
 who_ok('us', 'a trigger on UPDATE', "$t; CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION nothing()", $copy);
 who_ok('us', 'a stable default', "CREATE TABLE t (i int, t text, d text DEFAULT current_user, n int DEFAULT 3)", 'COPY t (i, t) FROM STDIN');
 foreach my $kind ('BEFORE INSERT ON t FOR EACH ROW', 'AFTER INSERT ON t FOR EACH ROW',
@@ -79,7 +92,6 @@ foreach my $kind ('BEFORE INSERT ON t FOR EACH ROW', 'AFTER INSERT ON t FOR EACH
 {
 	who_ok('it has triggers', "a trigger $kind", "$t; CREATE TRIGGER x $kind EXECUTE FUNCTION nothing()", $copy);
 }
-my $trigger = "$t; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION nothing()";
 my @by_role = (
 	[ '', 'us', 'it has triggers' ],
 	[ 'REPLICA', 'it has triggers', 'us' ],
@@ -87,12 +99,17 @@ my @by_role = (
 foreach my $case (@by_role)
 {
 	my ($enable, $in_replica, $else) = @$case;
-	my @setup = ($trigger, "ALTER TABLE t ENABLE $enable TRIGGER x");
-	who_ok($else, "a trigger ENABLE $enable", \@setup, $copy);
-	who_ok($in_replica, "a trigger ENABLE $enable in a replica",
-		[ @setup, 'SET LOCAL session_replication_role = replica' ], $copy);
-	who_ok($else, "a trigger ENABLE $enable in a local session",
-		[ @setup, 'SET LOCAL session_replication_role = local' ], $copy);
+	foreach my $kind ('AFTER INSERT', 'BEFORE INSERT')
+	{
+		my @setup = ("$t; CREATE TRIGGER x $kind ON t FOR EACH ROW EXECUTE FUNCTION nothing()",
+			"ALTER TABLE t ENABLE $enable TRIGGER x");
+		my ($replica, $other) = map { $kind eq 'BEFORE INSERT' && $_ eq 'us' ? $row_before : $_ } $in_replica, $else;
+		who_ok($other, "a trigger $kind, ENABLE $enable", \@setup, $copy);
+		who_ok($replica, "a trigger $kind, ENABLE $enable, in a replica",
+			[ @setup, 'SET LOCAL session_replication_role = replica' ], $copy);
+		who_ok($other, "a trigger $kind, ENABLE $enable, in a local session",
+			[ @setup, 'SET LOCAL session_replication_role = local' ], $copy);
+	}
 }
 who_ok('it has triggers', 'a foreign key', 'CREATE TABLE t (i int REFERENCES keys, t text)', $copy);
 who_ok('it has triggers', 'a deferrable key', 'CREATE TABLE t (i int PRIMARY KEY DEFERRABLE, t text)', $copy);
@@ -187,6 +204,31 @@ foreach my $session ($core, $ours)
 	}
 	is($session->first_value("SELECT string_agg(i || coalesce(t, ''), ' ') FROM t"), '1a 2 3c', 'all rows are there');
 	$session->query('DROP TABLE t');
+}
+
+# --- triggers that begin to fire while rows are loaded
+
+# A function that is declared IMMUTABLE, and is not, lets them fire: the server
+# calls them for rows that are inserted afterwards, and the library refuses.
+$ours->query(q{CREATE FUNCTION fire(i int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+	BEGIN
+		IF i = 3 THEN
+			PERFORM set_config('session_replication_role', 'origin', false);
+		END IF;
+		RETURN true;
+	END $$});
+foreach my $case ([ 'CHECK (fire(i))', '' ], [ '', 'CREATE INDEX ON t (fire(i))' ])
+{
+	my ($check, $index) = @$case;
+	$ours->query("CREATE TABLE t (i int REFERENCES keys $check); $index; SET session_replication_role = replica");
+	my $answer = $ours->copy('COPY t FROM STDIN', ["1\n2\n"]);
+	is_deeply([ who_copied($answer), $answer->{tag} ], [ 'us', 'COPY 2' ], 'triggers that do not fire');
+	$answer = $ours->copy('COPY t FROM STDIN', ["11\n3\n"]);
+	is(who_copied($answer), 'us', 'triggers that begin to fire');
+	is_deeply([ @{ $answer->{error} }{qw(sqlstate message)} ],
+		[ '0A000', 'cannot fire triggers of table "t" for rows that pg_pardump loads' ], 'are refused');
+	is($ours->first_value('SELECT count(*) FROM t'), 2, 'and no row is there');
+	$ours->query('RESET session_replication_role; DROP TABLE t');
 }
 $_->close foreach $core, $ours;
 

@@ -102,6 +102,29 @@ has_insert_triggers(const TriggerDesc *triggers)
 	return false;
 }
 
+void
+load_check_triggers_off(Relation rel, const TriggerDesc *triggers)
+{
+	if (has_insert_triggers(triggers))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot fire triggers of table \"%s\" for rows that pg_pardump loads",
+						RelationGetRelationName(rel)),
+				 errdetail("A function changed session_replication_role after the command had begun to load rows.")));
+}
+
+/*
+ * CopyFrom() inserts the rows of a table with such a trigger one by one, even
+ * if the trigger is disabled: then it depends on that which of two errors is
+ * met first.
+ */
+static bool
+has_row_triggers_before(const TriggerDesc *triggers)
+{
+	return triggers != NULL && (triggers->trig_insert_before_row ||
+								triggers->trig_insert_instead_row);
+}
+
 const char *
 load_check_kind(Relation rel)
 {
@@ -187,6 +210,8 @@ load_check_relation(Relation rel, const CopyStmt *statement)
 {
 	const char *reason = load_check_kind(rel);
 
+	if (reason == NULL && has_row_triggers_before(rel->trigdesc))
+		reason = "it has a row trigger before INSERT";
 	if (reason == NULL && rel->rd_rel->relrowsecurity)
 		reason = "it has row security";
 	if (reason == NULL)

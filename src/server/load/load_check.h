@@ -15,6 +15,7 @@
 
 #include "nodes/parsenodes.h"
 #include "utils/relcache.h"
+#include "utils/reltrigger.h"
 
 /*
  * Is it COPY table [(columns)] FROM STDIN, with no options but FORMAT text
@@ -42,6 +43,14 @@ extern const char *load_check_relation(Relation rel, const CopyStmt *statement);
  */
 extern const char *load_check_kind(Relation rel);
 extern const char *load_check_constraints(Relation rel);
+
+/*
+ * Raise an error if any of the triggers fires on INSERT now.  None did when
+ * the table was checked, but a function that runs between two rows may change
+ * session_replication_role.  The triggers are those of when loading began, as
+ * with the server's commands.
+ */
+extern void load_check_triggers_off(Relation rel, const TriggerDesc *triggers);
 
 /*
  * Tell, at DEBUG1, who does a COPY, for those who wonder why it is not

@@ -27,6 +27,7 @@
 
 #include "base/server_compat.h"
 #include "load/bulk_space.h"
+#include "load/load_check.h"
 #include "load/tuple_batch.h"
 #include "load/tuple_former.h"
 
@@ -146,6 +147,8 @@ insert_batch(TupleBatch *batch)
 	MemoryContextSwitchTo(old_context);
 	if (batch->target->ri_NumIndices > 0)
 		insert_into_indexes(batch);
+	load_check_triggers_off(batch->target->ri_RelationDesc,
+							batch->target->ri_TrigDesc);
 	for (int i = 0; i < batch->n_tuples; i++)
 		ExecClearTuple(batch->slots[i]);
 	MemoryContextReset(batch->tuple_context);
@@ -220,6 +223,9 @@ tuple_batch_end(TupleBatch *batch)
 {
 	if (batch->n_tuples > 0)
 		insert_rows(batch);
+	/* those of the statement fire without any row, too */
+	load_check_triggers_off(batch->target->ri_RelationDesc,
+							batch->target->ri_TrigDesc);
 	if (batch->cstate == NULL)
 		bulk_space_keep(batch->target->ri_RelationDesc, batch->bulk);
 	FreeBulkInsertState(batch->bulk);
