@@ -14,6 +14,8 @@
 #                                              bytes for a minute (clang)
 #   make fuzz-pages [TABLES=n] [SEED=n]        let planner and reader meet 10000
 #                                              tables of damaged pages
+#   make fuzz-copy [TIME=s] [SEED=n] [CASES=n] load random tables by the server and
+#                                              by the extension for five minutes
 #   make simd                                  test the scanning of bytes in its
 #                                              variants, also for other processors
 #   make coverage                              run all tests and print which
@@ -202,6 +204,9 @@ fuzz:
 fuzz-pages:
 	scripts/fuzz_pages.sh $(or $(TABLES),10000) $(SEED)
 
+fuzz-copy:
+	scripts/fuzz_copy.sh $(or $(TIME),300) '$(SEED)' $(CASES)
+
 simd:
 	PG_CONFIG='$(PG_CONFIG)' test/simd/run.sh
 
@@ -211,4 +216,4 @@ coverage:
 indent:
 	pgindent --typedefs=typedefs.list src test/unit
 
-.PHONY: check-units coverage fuzz fuzz-pages simd install-backup install-frontend install-man install-plugin uninstall-backup uninstall-frontend uninstall-plugin man html dist indent
+.PHONY: check-units coverage fuzz fuzz-copy fuzz-pages simd install-backup install-frontend install-man install-plugin uninstall-backup uninstall-frontend uninstall-plugin man html dist indent
