@@ -53,15 +53,16 @@ typedef struct ColumnDecoder ColumnDecoder;
  * may change any setting with set_config().  So a decoder looks at a setting
  * for each value, and keeps nothing that depends on one:
  *
- * array_nulls			looked at by decode_array()
- * IntervalStyle		looked at by decode_interval()
- * DateStyle			does not matter: dates have the year first, in 4 digits
- * TimeZone				does not matter: zones are offsets
- * max_stack_depth		does not matter: MAX_JSON_DEPTH fits the least of them
+ * array_nulls: looked at by decode_array()
+ * IntervalStyle: looked at by decode_interval()
+ * DateStyle: does not matter, as the year is first and has 4 digits
+ * TimeZone: does not matter, as zones are offsets
+ * max_stack_depth: does not matter, as the least allows MAX_JSON_DEPTH
  *
  * xmloption, lc_monetary, search_path (reg*), timezone_abbreviations and the
- * text search configuration are of types without a decoder.  The settings for
- * output (extra_float_digits, bytea_output) are not read by any input function.
+ * text search configuration are of types without a decoder.  The settings
+ * for output (extra_float_digits, bytea_output) are not read by any input
+ * function.
  *
  * Must decline a value that the input function raises an error, a warning or
  * a notice for, and must not raise any itself (but for lack of memory).
