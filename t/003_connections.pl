@@ -185,7 +185,7 @@ $by_key{sslpassword} = $pass_phrase;
 		[ 'pg_pardump', '-W', '-j2', '-f', $dir, '-U', 'simple', @server, 'options' ],
 		'<pty<', \$in, '>pty>', \$out,
 		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	$h->pump until $out =~ /Password: /;
+	$h->pump until $out =~ /Password for user simple .*: /;
 	$in .= "$password\n";
 	$h->finish;
 	is($?, 0, '-W: exit code');

@@ -11,6 +11,7 @@
  */
 #include "base/fe_compat.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -24,6 +25,8 @@
 /* How long a request to cancel may take, and then the statement to end. */
 #define CANCEL_S 2
 
+static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
 /* Signal handlers have no argument: this is theirs. */
 typedef struct InterruptState
 {
@@ -33,12 +36,12 @@ typedef struct InterruptState
 	volatile sig_atomic_t signal_number;
 	bool		exiting;		/* the exit stack runs */
 	sigset_t	mask;			/* as it was before signals were held back */
+	sigset_t	prompt_mask;	/* the same for a prompt */
+	struct sigaction prompt_actions[lengthof(handled_signals)];
 	int			exit_code;
 } InterruptState;
 
 static InterruptState state = {.socket = -1,.exit_code = 1};
-
-static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /* As a shell tells of a process that a signal has ended. */
 pg_noreturn static void
@@ -218,6 +221,48 @@ void
 interrupt_release_signals(void)
 {
 	sigprocmask(SIG_SETMASK, &state.mask, NULL);
+}
+
+static void
+note_signal(int signo)
+{
+	state.signal_number = signo;
+}
+
+void
+interrupt_begin_prompt(void)
+{
+	sigset_t	held;
+
+	interrupt_check();
+	sigemptyset(&held);
+	for (int i = 0; i < (int) lengthof(handled_signals); i++)
+		sigaddset(&held, handled_signals[i]);
+	sigprocmask(SIG_BLOCK, &held, &state.prompt_mask);
+	for (int i = 0; i < (int) lengthof(handled_signals); i++)
+		sigaction(handled_signals[i], NULL, &state.prompt_actions[i]);
+	install(note_signal);
+}
+
+void
+interrupt_end_prompt(void)
+{
+	sigprocmask(SIG_SETMASK, &state.prompt_mask, NULL);
+	for (int i = 0; i < (int) lengthof(handled_signals); i++)
+		sigaction(handled_signals[i], &state.prompt_actions[i], NULL);
+	interrupt_check();
+}
+
+bool
+interrupt_wait_input(int fd)
+{
+	struct pollfd input = {.fd = fd,.events = POLLIN};
+
+	while (!interrupt_came())
+		/* signals come in here, and nowhere between check and wait */
+		if (ppoll(&input, 1, NULL, &state.prompt_mask) >= 0 || errno != EINTR)
+			return !interrupt_came();
+	return false;
 }
 
 void

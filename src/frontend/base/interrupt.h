@@ -59,6 +59,21 @@ extern void interrupt_reset_signals(void);
 extern void interrupt_hold_signals(void);
 extern void interrupt_release_signals(void);
 
+/*
+ * Around a question to the user: the signals of interrupt_install_leader()
+ * are held back, and noted only within interrupt_wait_input().
+ * interrupt_end_prompt() brings back what they did before, and ends the
+ * program as interrupt_check() does if one was noted.
+ */
+extern void interrupt_begin_prompt(void);
+extern void interrupt_end_prompt(void);
+
+/*
+ * Wait until the descriptor can be read, or is at its end; returns false if a
+ * signal was noted.
+ */
+extern bool interrupt_wait_input(int fd);
+
 /* Name the connection whose statement a signal cancels; NULL for none. */
 extern void interrupt_set_connection(PGconn *conn);
 

@@ -279,8 +279,8 @@ message_log(int level, int part, const char *format,...)
 }
 
 /*
- * PostgreSQL's libraries, connectDatabase() for one, call pg_log_generic():
- * the linker leads them here ("--wrap" in the manual of ld).
+ * PostgreSQL's libraries call pg_log_generic(): the linker leads them here
+ * ("--wrap" in the manual of ld).
  */
 extern void __wrap_pg_log_generic(int level, int part, const char *format,...)
 			pg_attribute_printf(3, 4);

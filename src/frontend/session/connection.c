@@ -9,6 +9,7 @@
 
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "password/typed_password.h"
 #include "process/this_program.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
@@ -56,19 +57,6 @@ prepare(PGconn *conn)
 }
 
 PGconn *
-connection_ask(const ConnParams *params, const char *progname, bool fail_ok)
-{
-	PGconn	   *conn;
-
-	message_guard_begin();
-	conn = connectDatabase(params, progname, false, fail_ok, true);
-	message_guard_end();
-	if (conn)
-		PQsetNoticeProcessor(conn, connection_show_notice, NULL);
-	return conn;
-}
-
-PGconn *
 connection_try(const char *const *keywords, const char *const *values)
 {
 	PGconn	   *conn;
@@ -80,40 +68,100 @@ connection_try(const char *const *keywords, const char *const *values)
 	return conn;
 }
 
+/* Keywords and their order are connectDatabase()'s. */
+static PGconn *
+connect_as(const ConnParams *params, const char *progname,
+		   const char *password)
+{
+	/* libpq ignores what is NULL, and the last of two values counts */
+	const char *keywords[] = {"host", "port", "user", "password", "dbname",
+	"dbname", "fallback_application_name", NULL};
+	const char *values[] = {params->pghost, params->pgport, params->pguser,
+	password, params->dbname, params->override_dbname, progname, NULL};
+
+	limit_attempt();
+	return connection_try(keywords, values);
+}
+
+/*
+ * Unlike connectDatabase(), which asks again as long as the answer is empty,
+ * and so for ever where nobody can answer.
+ */
+PGconn *
+connection_ask(const ConnParams *params, const char *progname)
+{
+	const char *password = typed_password_find(params);
+	PGconn	   *conn;
+
+	if (password == NULL && params->prompt_password == TRI_YES)
+		password = typed_password_ask(params);
+	conn = connect_as(params, progname, password);
+	if (PQstatus(conn) != CONNECTION_OK && PQconnectionNeedsPassword(conn) &&
+		password == NULL && params->prompt_password == TRI_DEFAULT)
+	{
+		password = typed_password_ask(params);
+		if (password && password[0] != '\0')
+		{
+			PQfinish(conn);
+			conn = connect_as(params, progname, password);
+		}
+	}
+	if (PQstatus(conn) == CONNECTION_OK)
+		PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
+	else
+		interrupt_check();
+	return conn;
+}
+
+void
+connection_report_failure(const PGconn *conn)
+{
+	pg_log_error("%s", PQerrorMessage(conn));
+	if (PQconnectionNeedsPassword(conn))
+		pg_log_error_hint("Put the password into a password file (~/.pgpass, or the file that PGPASSFILE names), or use -W to type it.");
+}
+
+static PGconn *
+require(PGconn *conn)
+{
+	if (PQstatus(conn) == CONNECTION_OK)
+		return conn;
+	connection_report_failure(conn);
+	PQfinish(conn);
+	exit(1);
+}
+
 PGconn *
 connection_open_params(const ConnParams *params, const char *progname)
 {
-	limit_attempt();
-	return prepare(connection_ask(params, progname, false));
+	return prepare(require(connection_ask(params, progname)));
 }
 
-/* As connectMaintenanceDatabase() does without a name, but with a string. */
+/*
+ * As connectMaintenanceDatabase() does without a name, but with a string.
+ * Another database does not help if there is no password.
+ */
 PGconn *
 connection_open_maintenance(const ConnParams *params, const char *progname)
 {
 	ConnParams	attempt = *params;
 	PGconn	   *conn;
 
-	limit_attempt();
 	attempt.override_dbname = "postgres";
-	conn = connection_ask(&attempt, progname, true);
-	if (conn == NULL)
+	conn = connection_ask(&attempt, progname);
+	if (PQstatus(conn) != CONNECTION_OK && !PQconnectionNeedsPassword(conn))
 	{
+		PQfinish(conn);
 		attempt.override_dbname = "template1";
-		conn = connection_ask(&attempt, progname, false);
+		conn = connection_ask(&attempt, progname);
 	}
-	return prepare(conn);
+	return prepare(require(conn));
 }
 
 PGconn *
 connection_open_leader(const Options *options, const char *progname)
 {
-	ConnParams	params = options->connection;
-
-	/* connectDatabase() wants a name; an empty one means libpq's default */
-	if (params.dbname == NULL)
-		params.dbname = "";
-	return connection_open_params(&params, progname);
+	return connection_open_params(&options->connection, progname);
 }
 
 /* replication may be NULL */

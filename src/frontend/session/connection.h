@@ -18,20 +18,31 @@
 #define CONNECTION_ATTEMPT_S 30
 
 /*
- * connectDatabase(), and PQconnectdbParams() with a name that may be a
- * connection string: what the server says before there is a connection
- * commands no terminal, nor what it says later.
+ * Connect with these parameters, or keywords of which the database's name may
+ * be a connection string.  The connection is returned even if it could not be
+ * made.  What the server says before and after it has let us in commands no
+ * terminal.
+ *
+ * connection_ask() asks the user for a password if the server wants one and
+ * there is none, or with -W, unless one was typed before for this server and
+ * role (typed_password.h); the search_path is secure in its sessions.  After
+ * an empty answer there is no second attempt.
  */
-extern PGconn *connection_ask(const ConnParams *params, const char *progname,
-							  bool fail_ok);
+extern PGconn *connection_ask(const ConnParams *params, const char *progname);
 extern PGconn *connection_try(const char *const *keywords,
 							  const char *const *values);
 
-/* Connect as the user asked, prompting for a password at most once. */
+/* Report that connection_ask() failed, in libpq's words. */
+extern void connection_report_failure(const PGconn *conn);
+
+/*
+ * Connect as the user asked, by connection_ask(); exits with a message on
+ * failure.
+ */
 extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);
 
-/* The same to any server, as connectDatabase() takes it. */
+/* The same to any server. */
 extern PGconn *connection_open_params(const ConnParams *params,
 									  const char *progname);
 

@@ -9,6 +9,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/interrupt.h"
+#include "password/typed_password.h"
 #include "stock/stock_list.h"
 #include "stock/stock_output.h"
 
@@ -82,12 +83,17 @@ void
 stock_list_become(const char *program, const Options *options)
 {
 	int			n = count_args(options->pg_restore_args);
-	const char **args = pg_malloc((n + 2) * sizeof(char *));
+	const char **args = pg_malloc((n + 3) * sizeof(char *));
+	int			first = 0;
 
-	args[0] = program;
+	args[first++] = program;
+	/* it would ask even where nobody can answer */
+	if (options->connection.prompt_password == TRI_DEFAULT &&
+		!typed_password_has_terminal())
+		args[first++] = "-w";
 	if (n > 0)
-		memcpy(args + 1, options->pg_restore_args, n * sizeof(char *));
-	args[n + 1] = NULL;
+		memcpy(args + first, options->pg_restore_args, n * sizeof(char *));
+	args[first + n] = NULL;
 	interrupt_reset_signals();
 	execv(program, (char *const *) args);
 	pg_fatal("could not execute \"%s\": %m", program);

@@ -5,7 +5,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "common/connect.h"
 #include "fe_utils/string_utils.h"
 
 #include "base/printable.h"
@@ -85,9 +84,12 @@ database_exists(const ConnParams *params, const char *name)
 
 	other.override_dbname = everywhere;
 	other.prompt_password = TRI_NO;
-	conn = connection_ask(&other, "pg_pardump", true);
-	if (conn == NULL)
+	conn = connection_ask(&other, "pg_pardump");
+	if (PQstatus(conn) != CONNECTION_OK)
+	{
+		PQfinish(conn);
 		return true;			/* it may be */
+	}
 	res = session_query_params(conn, "SELECT 1 FROM pg_catalog.pg_database"
 							   " WHERE datname OPERATOR(pg_catalog.=) $1",
 							   1, values, 0);
@@ -101,7 +103,7 @@ database_exists(const ConnParams *params, const char *name)
  * libpq does not tell the SQLSTATE of a connection that was refused, but it
  * has the server's words, which name the database if that is what is wrong.
  */
-static void
+pg_noreturn static void
 failed_to_connect(const Target *target, PGconn *conn)
 {
 	/* what is no connection string at all names none */
@@ -109,41 +111,12 @@ failed_to_connect(const Target *target, PGconn *conn)
 	char	   *quoted = psprintf("\"%s\"", name);
 	bool		names_it = strstr(PQerrorMessage(conn), quoted) != NULL;
 
-	pg_log_error("%s", PQerrorMessage(conn));
+	connection_report_failure(conn);
 	PQfinish(conn);
 	if (names_it && !database_exists(&target->params, name))
 		pg_log_error_hint("Make the database by createdb; or let --create make one of the source's name, and %s name another to connect to first, e.g. dbname=postgres.",
 						  target->options->restore ? "-d" : "--target");
 	exit(1);
-}
-
-/*
- * connectDatabase() asks for passwords, but tells no more than libpq's words.
- */
-static PGconn *
-connect_first(const Target *target)
-{
-	const ConnParams *params = &target->params;
-
-	/* as connectDatabase() has them: dbname may be a connection string */
-	const char *keywords[] = {"host", "port", "user", "dbname",
-	"fallback_application_name", NULL};
-	const char *values[] = {params->pghost, params->pgport, params->pguser,
-	params->dbname, "pg_pardump", NULL};
-	PGconn	   *conn;
-
-	if (params->prompt_password == TRI_YES)
-		return connection_ask(params, "pg_pardump", false);
-	conn = connection_try(keywords, values);
-	if (PQstatus(conn) == CONNECTION_OK)
-	{
-		PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
-		return conn;
-	}
-	if (!PQconnectionNeedsPassword(conn) || params->prompt_password == TRI_NO)
-		failed_to_connect(target, conn);
-	PQfinish(conn);
-	return connection_ask(params, "pg_pardump", false);
 }
 
 /* It may be too short for what is asked before the session is set up. */
@@ -156,7 +129,9 @@ forget_timeout(PGconn *conn)
 void
 target_open(Target *target)
 {
-	target->conn = connect_first(target);
+	target->conn = connection_ask(&target->params, "pg_pardump");
+	if (PQstatus(target->conn) != CONNECTION_OK)
+		failed_to_connect(target, target->conn);
 	forget_timeout(target->conn);
 	refuse_standby(target->conn);
 	target->address = peer_address_new(target->conn, true);
