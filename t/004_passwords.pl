@@ -251,11 +251,18 @@ foreach my $program (grep { $_->[0] ne 'a restore by pg_restore' } programs(),
 	is(value($node, 'copy', 'SELECT count(*) FROM t'), 1000, 'a copy: all rows');
 	sql($node, 'copy', 'DROP TABLE t');
 
-	($rc, $out, $prompts) = run_on_terminal([ "first secret\n", "wrong\n", "\n" ],
+	my $transactions = 'nothing';
+	my $look = sub {
+		$transactions = value($node, 'postgres',
+			q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'one' AND xact_start IS NOT NULL});
+		return "wrong\n";
+	};
+	($rc, $out, $prompts) = run_on_terminal([ "first secret\n", $look, "\n" ],
 		'pg_pardump', @as_one, '-d', 'shop', "--target=$as_two");
 	is($rc, 1, 'a copy, a wrong password of the target: exit code');
 	like($out, qr/password authentication failed for user "two"/, 'a copy, a wrong password of the target: message');
 	is($prompts, 2, 'a copy, a wrong password of the target: no third prompt');
+	is($transactions, 0, 'a copy: no snapshot on the source while the target\'s password is typed');
 
 	foreach my $options ([], ['-W'])
 	{

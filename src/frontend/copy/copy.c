@@ -431,9 +431,9 @@ copy_database(const Options *options, const char *argv0)
 	page = report_begin(options->report, NULL);
 	if (options->tasks && !options->check)
 		copy->place = task_place_make(options->plan, NULL, NULL);
-	leader_open(&copy->source, pg_dump, &copy->plan);
-	/* the two servers have different things to do */
+	/* a prompt for its password must not hold a snapshot or a slot */
 	open_target(copy);
+	leader_open(&copy->source, pg_dump, &copy->plan);
 	load_account_begin(&copy->account, &copy->run);
 
 	make_plan(copy, pg_dump);
