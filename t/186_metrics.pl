@@ -10,6 +10,7 @@ use List::Util qw(sum);
 use Pardump::BaseBackup qw(connection manifest_files enable_checksums);
 use Pardump::Cluster qw(start_cluster run_program new_path sql value);
 use Pardump::Prometheus qw(read_samples);
+use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -152,8 +153,6 @@ values_ok('a damaged page', read_metrics($cluster), success => 0, backup_checksu
 ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract=x', '-D', new_path('y'), "--metrics=$cluster");
 like($err, qr/options --extract and --metrics cannot be used together/, 'not for --extract');
 
-# ---- refused
-
 sub refused_ok
 {
 	my ($message, $what, @options) = @_;
@@ -179,17 +178,37 @@ is(read_metrics($cluster)->{success}{site}, 'south', 'labels of a base backup');
 ($rc) = run_program('pg_parrestore', "--metrics=$dir/labels.prom", '--metrics-label=site=west', '-c', '--if-exists', '-d', $node->connstr('copied'), $first);
 is(read_metrics("$dir/labels.prom")->{success}{site}, 'west', 'labels of a restore');
 
-append_to_file("$dir/other", "precious\n");
-refused_ok(qr/file ".*other" of option --metrics is not one of metrics/, 'another file', "--metrics=$dir/other");
-is(slurp_file("$dir/other"), "precious\n", 'another file: as it was');
-refused_ok(qr/could not create file "\/nowhere\/x\.\d+\.tmp"/, 'no directory', '--metrics=/nowhere/x');
-refused_ok(qr/"\Q$dir\E" of option --metrics is not a regular file/, 'a directory', "--metrics=$dir");
 refused_ok(qr/option --metrics-label requires option --metrics/, 'a label without a file', '--metrics-label=a=b');
 refused_ok(qr/invalid value "\Q$_\E" for option --metrics-label\n.*hint: The form is NAME=VALUE/, "label $_", "--metrics=$file", "--metrics-label=$_")
   foreach 'a', '=b', '1a=b', 'a b=c', '__a=b', 'a-b=c';
 refused_ok(qr/label "a" is given twice/, 'a label twice', "--metrics=$file", '--metrics-label=a=b', '--metrics-label=ab=c', '--metrics-label=a=c');
 refused_ok(qr/metrics have a label "$_" already/, "label $_", "--metrics=$file", "--metrics-label=$_=b") foreach qw(command database host port);
 refused_ok(qr/options --metrics and --check cannot be used together/, '--check', "--metrics=$file", '--check');
+
+# ---- what only reports does not prevent a dump
+
+sub dumped_ok
+{
+	my ($message, $what, $metrics) = @_;
+	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '-f', new_path('none'), '-d', $conninfo, "--metrics=$metrics");
+	is($rc, 0, "$what: exit code");
+	like($err, qr/\A(?:pg_pardump: )?warning: $message\n.*detail: The run continues, and writes no metrics\.\n\z/, "$what: a warning");
+	return;
+}
+
+append_to_file("$dir/other", "precious\n");
+dumped_ok(qr/file ".*other" of option --metrics is not one of metrics/, 'another file', "$dir/other");
+is(slurp_file("$dir/other"), "precious\n", 'another file: as it was');
+dumped_ok(qr/could not create file "\/nowhere\/x\.\d+\.tmp": No such file or directory/, 'no directory', '/nowhere/x');
+dumped_ok(qr/"\Q$dir\E" of option --metrics is not a regular file/, 'a directory', $dir);
+append_to_file("$dir/large", '# HELP pg_pardump_' . 'x' x 1048576);
+dumped_ok(qr/file ".*large" of option --metrics is not one of metrics/, 'a file over 1 MB', "$dir/large");
+dumped_ok(qr/could not create file ".*x\.\d+\.tmp": File name too long/, 'a long name', "$dir/" . 'x' x 250);
+mkfifo("$dir/fifo", 0600) or die "could not make a FIFO: $!";
+dumped_ok(qr/"\Q$dir\E\/fifo" of option --metrics is not a regular file/, 'a FIFO', "$dir/fifo");
+symlink "$dir/shop.prom", "$dir/link" or die "could not make a link: $!";
+dumped_ok(qr/could not open file ".*link": Too many levels of symbolic links/, 'a symbolic link', "$dir/link");
+ok(-l "$dir/link", 'a symbolic link: as it was');
 
 $node->stop;
 done_testing();

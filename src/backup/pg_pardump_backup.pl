@@ -77,22 +77,14 @@ sub stored_bytes
 	return $bytes;
 }
 
-# pg_pardump goes on from what is in its file, and refuses what is none: then there
-# is a backup without.  No folder's name has a colon.
-sub metrics_option
+# If it cannot write the file pg_pardump warns, and makes the dump.  No folder's
+# name has a colon.
+sub metrics_options
 {
 	my ($backup) = @_;
 	return if !defined $config->{metrics};
-	my $file = "$config->{metrics}/pg_pardump_dump_$config->{name}:$backup->{folder}.prom";
-	my $begin = '# HELP pg_pardump_';
-
-	my $fh;
-
-	my @options = ("--metrics=$file", "--metrics-label=config=$config->{name}");
-	return @options if !lstat $file && $!{ENOENT};
-	return @options if -f _ && open($fh, '<', $file) && (<$fh> // '') =~ /^\Q$begin\E/;
-	inform("warning: \"$file\" is no file of metrics that can be read, so there are none of database \"$backup->{folder}\"");
-	return;
+	return ("--metrics=$config->{metrics}/pg_pardump_dump_$config->{name}:$backup->{folder}.prom",
+		"--metrics-label=config=$config->{name}");
 }
 
 # What is in the directory that will become the backup, verified.
@@ -100,7 +92,6 @@ sub fill_backup
 {
 	my ($backup, $database, $previous, $globals) = @_;
 	my $dump = "$backup->{path}/dump";
-	my @metrics = metrics_option($backup);
 
 	if (defined $config->{pipe} && $config->{pipe} =~ /%D/)
 	{
@@ -113,7 +104,7 @@ sub fill_backup
 	}
 	run_pg_pardump($config, 'pg_pardump',
 		dump_options($config, $backup, $previous),
-		@metrics,
+		metrics_options($backup),
 		connection_words($config, $database));
 	run_pg_pardump($config, 'pg_pardump --verify', "--verify=$dump") if !defined $config->{pipe};
 	run_command($config, 'verify_command', $backup) if $config->{verify_command};

@@ -134,48 +134,83 @@ make_labels(const MetricsLabel *labels, const SimpleStringList *more)
  * ----------
  */
 
-/* Its text; NULL if there is none.  Owned. */
+/* Its text, owned; NULL if it cannot be read, after a warning. */
 static char *
-read_file(const char *path)
+read_text(int fd, const char *path)
 {
-	int			fd = open(path, O_RDONLY | O_NONBLOCK | PG_BINARY, 0);
 	struct stat st;
 	char	   *text;
 	ssize_t		len;
 
-	if (fd < 0 && errno == ENOENT)
-		return NULL;
-	if (fd < 0)
-		pg_fatal("could not open file \"%s\": %m", path);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		pg_fatal("\"%s\" of option %s is not a regular file", path, "--metrics");
+	{
+		pg_log_warning("\"%s\" of option %s is not a regular file", path,
+					   "--metrics");
+		return NULL;
+	}
 	if (st.st_size > MAX_BYTES)
-		pg_fatal("file \"%s\" of option %s is not one of metrics", path,
-				 "--metrics");
+	{
+		pg_log_warning("file \"%s\" of option %s is not one of metrics", path,
+					   "--metrics");
+		return NULL;
+	}
 	text = pg_malloc(st.st_size + 1);
 	len = read(fd, text, st.st_size);
 	if (len < 0)
-		pg_fatal("could not read file \"%s\": %m", path);
+	{
+		pg_log_warning("could not read file \"%s\": %m", path);
+		free(text);
+		return NULL;
+	}
 	text[len] = '\0';
+	return text;
+}
+
+/*
+ * The text of the earlier file, owned and empty if there is no file; NULL if
+ * the file cannot be read.  Other users may write to the directory: neither a
+ * FIFO nor a symbolic link to a device may keep the run waiting.
+ */
+static char *
+read_file(const char *path)
+{
+	int			fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | PG_BINARY, 0);
+	char	   *text;
+
+	if (fd < 0 && errno == ENOENT)
+		return pg_strdup("");
+	if (fd < 0)
+	{
+		pg_log_warning("could not open file \"%s\": %m", path);
+		return NULL;
+	}
+	text = read_text(fd, path);
 	close(fd);
 	return text;
 }
 
 /*
- * A file of ours begins with a comment.  Others are not to be replaced: the
- * name may be a slip.
+ * False if the file must not be replaced, after a warning.  A file of ours
+ * begins with a comment.  The name of another file may be a slip.
  */
-static void
+static bool
 read_earlier(void)
 {
 	char	   *text = read_file(state.path);
-	char	   *line = psprintf("\n" PREFIX LAST_SUCCESS "%s ", state.labels);
+	char	   *line;
 	char	   *found;
 
-	if (text && text[0] && strncmp(text, FIRST_WORDS, strlen(FIRST_WORDS)) != 0)
-		pg_fatal("file \"%s\" of option %s is not one of metrics", state.path,
-				 "--metrics");
-	found = text ? strstr(text, line) : NULL;
+	if (text == NULL)
+		return false;
+	if (text[0] && strncmp(text, FIRST_WORDS, strlen(FIRST_WORDS)) != 0)
+	{
+		pg_log_warning("file \"%s\" of option %s is not one of metrics",
+					   state.path, "--metrics");
+		free(text);
+		return false;
+	}
+	line = psprintf("\n" PREFIX LAST_SUCCESS "%s ", state.labels);
+	found = strstr(text, line);
 	if (found)
 	{
 		found += strlen(line);
@@ -183,6 +218,7 @@ read_earlier(void)
 	}
 	free(line);
 	free(text);
+	return true;
 }
 
 /* ----------
@@ -310,26 +346,39 @@ note_failure(void *arg)
 	metrics_end(false);
 }
 
+/* Can the file be written at the end?  If not, a warning says so now. */
+static bool
+try_directory(void)
+{
+	char	   *name = temporary_name();
+	int			fd = open_temporary(name);
+
+	if (fd < 0)
+		pg_log_warning("could not create file \"%s\": %m", name);
+	else
+	{
+		close(fd);
+		(void) unlink(name);
+	}
+	free(name);
+	return fd >= 0;
+}
+
 void
 metrics_begin(const Options *options, const MetricsLabel *labels,
 			  MetricsFigures figures, const void *arg)
 {
-	char	   *name;
-	int			fd;
-
 	if (options->metrics == NULL)
 		return;
 	state.path = options->metrics;
 	state.figures = figures;
 	state.arg = arg;
 	state.labels = make_labels(labels, &options->metrics_labels);
-	read_earlier();
-	name = temporary_name();
-	fd = open_temporary(name);
-	if (fd < 0)
-		pg_fatal("could not create file \"%s\": %m", name);
-	close(fd);
-	(void) unlink(name);
-	free(name);
+	if (!read_earlier() || !try_directory())
+	{
+		pg_log_warning_detail("The run continues, and writes no metrics.");
+		state.path = NULL;
+		return;
+	}
 	cleanup_push(note_failure, NULL);
 }

@@ -37,7 +37,8 @@ typedef void (*MetricsFigures) (PQExpBuffer buf, const void *arg);
  * it should this one fail.  To be called before whatever else registers with
  * the exit stack, so that all is undone by then.  Labels end with one of no
  * name.  arg, which may be filled in later, must live as long as the process.
- * Exits with a message if the file could not be made.
+ * If the file could not be written, a warning says why, and the run has no
+ * metrics: what only reports must not prevent a dump.
  */
 extern void metrics_begin(const Options *options, const MetricsLabel *labels,
 						  MetricsFigures figures, const void *arg);
