@@ -61,6 +61,9 @@ my @wrong = (
 	[ 'keep_days = -1', qr/keep_days must be a number from 1 to 36500/ ],
 	[ 'incremental = perhaps', qr/incremental must be "yes" or "no"/ ],
 	[ 'globals = some', qr/globals must be "yes" or "no" or "no-passwords"/ ],
+	[ 'remove = rclone purge remote:backups', qr/remove must have %D, or %d and %t: otherwise it would remove other backups, too/ ],
+	[ 'remove = rclone purge remote:backups/%d', qr/remove must have %D, or %d and %t/ ],
+	[ 'remove = rclone purge remote:backups/%t/%%d', qr/remove must have %D, or %d and %t/ ],
 	[ 'metrics = here', qr/metrics must be an absolute path/ ],
 	[ 'bindir = bin', qr/bindir must be an absolute path/ ],
 	[ 'remove = true "a', qr/remove has a quote without its end/ ],
@@ -105,6 +108,7 @@ foreach my $try (
 	[ [ q{pipe = sh -c 'grep -e "a|b" >%D/%f' sh "x | y"}, 'incremental = yes' ], qr/:5: incremental cannot/ ],
 	[ [ 'options = --create --clean', 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:5: incremental cannot/ ],
 	[ [ 'database = a', 'exclude_database = b' ], qr/:5: exclude_database cannot be used with database/ ],
+	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r %D' ], qr/:5: remove must have %d and %t, as pipe has/ ],
 	[ ['verify_command = true'], qr/:4: verify_command is of use only with pipe/ ],
 	[ ['pipe = cat >/x/%d/%t/%f'], qr/:4: pipe without %D requires remove, the command/ ])
 {

@@ -177,7 +177,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 
 	# old backups that cannot be removed
 	my $config = slurp_file($file);
-	my $second = changed($file, $config =~ s/^remove = \K.*/false/mr);
+	my $second = changed($file, $config =~ s/^remove = \K.*/false %d %t/mr);
 	($rc, undef, $err) = run_backup($now + 6 * DAY, $second);
 	is($rc, 3, 'nothing can be removed: exit code');
 	like($err, qr/\Apg_pardump_backup: error: could not remove shop\/$names[2]: the command of remove failed with exit code 1\n\z/, 'nothing can be removed: message');

@@ -31,7 +31,7 @@ my %KEYS = (
 	options => \&dump_options,
 	pipe => \&pipe_command,
 	port => sub { number($_[0], 1, 65535) },
-	remove => sub { command($_[0]) },
+	remove => \&remove_command,
 	service => \&text,
 	username => \&text,
 	verify_command => sub { command($_[0]) });
@@ -92,14 +92,32 @@ sub command
 	return [ map { placeholders($_, 'dtD') } @words ];
 }
 
+# A command that names less would remove other backups, or all of them.
+sub remove_command
+{
+	my ($value) = @_;
+	my $words = command($value);
+	die "must have %D, or %d and %t: otherwise it would remove other backups, too\n"
+	  if !names_backup(join ' ', @$words);
+	return $words;
+}
+
+# Which placeholders a text has: those of "%%d" are none.
+sub placeholders_of { return map { $_ => 1 } $_[0] =~ /%(.)/g; }
+
+sub names_backup
+{
+	my %has = placeholders_of($_[0]);
+	return $has{D} || $has{d} && $has{t};
+}
+
 sub pipe_command
 {
 	my ($value) = @_;
 	placeholders($value, 'fdtD');
-	my %has = map { $_ => 1 } $value =~ /%(.)/g;
+	my %has = placeholders_of($value);
 	die "must have %f, the file's name\n" if !$has{f};
-	die "must have %D, or %d and %t: else a backup would overwrite another\n"
-	  if !$has{D} && !($has{d} && $has{t});
+	die "must have %D, or %d and %t: else a backup would overwrite another\n" if !names_backup($value);
 	# a shell takes a pipeline for successful if its last command is, which stores
 	# nothing, and says so, when the first has failed
 	die "is a pipeline of sh, which does not tell that all but its last command failed:"
@@ -186,6 +204,11 @@ sub conflicts
 	  if $config->{verify_command} && !defined $config->{pipe};
 	push @wrong, [ 'pipe', 'without %D requires remove, the command that removes an old backup from there' ]
 	  if defined $config->{pipe} && $config->{pipe} !~ /%D/ && !$config->{remove};
+	if ($config->{remove} && defined $config->{pipe} && $config->{pipe} !~ /%D/)
+	{
+		my %has = placeholders_of(join ' ', @{ $config->{remove} });
+		push @wrong, [ 'remove', 'must have %d and %t, as pipe has' ] if !$has{d} || !$has{t};
+	}
 	return @wrong;
 }
 
