@@ -57,9 +57,9 @@ sub write_metrics
 		  . join '', map { "pg_pardump_backup_$metric$_\n" } split /\n/, $samples{$metric};
 	}
 	# the collector is another user, and reads names with its suffix only
-	write_file("$config->{metrics}/.$file.tmp", $text, 1);
-	(chmod 0644, "$config->{metrics}/.$file.tmp" and rename "$config->{metrics}/.$file.tmp", "$config->{metrics}/$file")
-	  or die "could not write file \"$config->{metrics}/$file\": $!\n";
+	my ($temporary, $final) = ("$config->{metrics}/.$file.tmp", "$config->{metrics}/$file");
+	write_file($temporary, $text, 1);
+	rename $temporary, $final or die "could not rename file \"$temporary\": $!\n";
 	return;
 }
 

@@ -174,15 +174,17 @@ sub flush
 	return;
 }
 
-# With $new it is made anew: in a directory in which others write, too, what is
-# there may be theirs, and a FIFO, which keeps whoever opens it waiting.
+# With $public the file is made new, and everybody may read it: in a directory of
+# other users the existing file may be theirs, or a FIFO, which would keep this
+# program waiting.  The mode is set on the open file, as another user may replace
+# the name with a link meanwhile.
 sub write_file
 {
-	my ($path, $bytes, $new) = @_;
-	unlink $path if $new;
-	sysopen(my $fh, $path, O_WRONLY | O_CREAT | ($new ? O_EXCL : O_TRUNC) | O_NOFOLLOW, 0600)
+	my ($path, $bytes, $public) = @_;
+	unlink $path if $public;
+	sysopen(my $fh, $path, O_WRONLY | O_CREAT | ($public ? O_EXCL : O_TRUNC) | O_NOFOLLOW, 0600)
 	  or die "could not create file \"$path\": $!\n";
-	(print {$fh} $bytes and $fh->flush and $fh->sync and close $fh)
+	(print {$fh} $bytes and $fh->flush and (!$public || chmod 0644, $fh) and $fh->sync and close $fh)
 	  or die "could not write file \"$path\": $!\n";
 	return;
 }
