@@ -61,6 +61,11 @@ my @wrong = (
 	[ 'keep_days = -1', qr/keep_days must be a number from 1 to 36500/ ],
 	[ 'incremental = perhaps', qr/incremental must be "yes" or "no"/ ],
 	[ 'globals = some', qr/globals must be "yes" or "no" or "no-passwords"/ ],
+	[ 'lock_wait_timeout = 15', qr/lock_wait_timeout must be a time with a unit, from "1ms" to "24d", such as "15min"/ ],
+	[ 'lock_wait_timeout = 0s', qr/lock_wait_timeout must be a time/ ],
+	[ 'lock_wait_timeout = 25d', qr/lock_wait_timeout must be a time/ ],
+	[ 'options = -n a --lock-wait-timeout=1s', qr/options must not have --lock-wait-timeout=1s: use the key lock_wait_timeout/ ],
+	[ 'options = --lock 1s', qr/options must not have --lock: use the key/ ],
 	[ 'remove = rclone purge remote:backups', qr/remove must have %D, or %d and %t: otherwise it would remove other backups, too/ ],
 	[ 'remove = rclone purge remote:backups/%d', qr/remove must have %D, or %d and %t/ ],
 	[ 'remove = rclone purge remote:backups/%t/%%d', qr/remove must have %D, or %d and %t/ ],
@@ -259,7 +264,7 @@ SH
 	($rc, undef, $err) = run_backup($now, $file);
 	is("$rc$err", '0', 'timeouts: a backup');
 	is(slurp_file($shown), "0\n1h\n7MB\n", 'timeouts: those that are short do not hold for pg_dumpall');
-	like(slurp_file($node->logfile), qr/statement: SET statement_timeout = 0\n(?:.*\n)?.*statement: SET lock_timeout = 0\n(?:.*\n)?.*statement: SELECT datname /,
+	like(slurp_file($node->logfile), qr/statement: SET statement_timeout = 0\n(?:.*\n)?.*statement: SET lock_timeout = 0\n(?:.*\n)?.*statement: SELECT .* FROM pg_catalog\.pg_database /,
 		'timeouts: nor any for the names of databases');
 	sql($node, 'postgres', 'DROP ROLE hasty');
 }

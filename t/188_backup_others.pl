@@ -64,6 +64,25 @@ sub night_ok
 
 my $silent = qr/\A\z/;
 
+# ---- an owner who locks a table, or what else pg_dump reads, for ever
+
+my $bin = failing_programs();
+my ($file, $dir) = backup_config($one, 'database = attic', 'database = shop', 'lock_wait_timeout = 1s', "bindir = $bin");
+make_database($one, 'attic');
+sql($one, 'attic', 'CREATE TABLE t (id serial); CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT * FROM v');
+my $waited = qr/waited for locks longer than lock_wait_timeout \(1s\), now for process \d+ of the server/;
+foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1/ ], [ 'ALTER SEQUENCE t_id_seq OWNER TO CURRENT_USER', $waited ],
+	[ 'DROP VIEW w', $waited ])
+{
+	my ($command, $reason) = @$try;
+	sql($one, 'attic', "BEGIN; $command; PREPARE TRANSACTION 'owner'");
+	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
+	is($rc, 1, "$command: exit code");
+	like($err, qr/error: no backup of database "attic": pg_pardump (?:$reason)\n\z/, "$command: message");
+	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
+	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
+	sql($one, 'attic', "ROLLBACK PREPARED 'owner'");
+}
 # ---- who owns the directory of metrics puts a link in the place of the file
 
 {

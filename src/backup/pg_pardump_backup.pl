@@ -13,7 +13,7 @@ use Getopt::Long qw(GetOptionsFromArray);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases dump_globals pipe_file
-  dump_options run_pg_pardump run_command connection_words);
+  dump_options dump_with_pg_pardump run_pg_pardump run_command);
 use PardumpBackup::Store qw(now time_name check_store claim_store lock_store folder_of folders backups
   unfinished begin_backup finish_backup remove_backup expired write_file);
 
@@ -102,11 +102,9 @@ sub fill_backup
 		defined $config->{pipe} ? pipe_file($config, $backup, 'globals.sql', $globals)
 		  : write_file("$backup->{path}/globals.sql", $globals);
 	}
-	run_pg_pardump($config, 'pg_pardump',
-		dump_options($config, $backup, $previous),
-		metrics_options($backup),
-		connection_words($config, $database));
-	run_pg_pardump($config, 'pg_pardump --verify', "--verify=$dump") if !defined $config->{pipe};
+	dump_with_pg_pardump($config, 'pg_pardump', $database,
+		dump_options($config, $backup, $previous), metrics_options($backup));
+	run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$dump") if !defined $config->{pipe};
 	run_command($config, 'verify_command', $backup) if $config->{verify_command};
 	return;
 }
@@ -249,8 +247,8 @@ sub check
 		# as pg_pardump does not name it
 		inform("checking database \"$folder\"");
 		$try->("database \"$folder\"", sub {
-			run_pg_pardump($config, 'pg_pardump --check', '--check', dump_options($config, $backup, $previous),
-				connection_words($config, $database));
+			dump_with_pg_pardump($config, 'pg_pardump --check', $database, '--check',
+				dump_options($config, $backup, $previous));
 		});
 	}
 	return $failed ? BACKUP_FAILED : SUCCESS;

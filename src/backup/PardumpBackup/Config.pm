@@ -10,7 +10,7 @@ use Exporter 'import';
 use Fcntl qw(:mode O_NONBLOCK O_RDONLY);
 use Text::ParseWords qw(shellwords);
 
-our @EXPORT_OK = qw(read_config fill_in);
+our @EXPORT_OK = qw(read_config fill_in seconds_of);
 
 # Of each key a function that returns its value, or dies with what is wrong.
 # Those of LISTS may be given again.
@@ -26,6 +26,7 @@ my %KEYS = (
 	jobs => sub { number($_[0], 1, 4096) },
 	keep_days => sub { number($_[0], 1, 36500) },
 	keep_last => sub { number($_[0], 1, 100000) },
+	lock_wait_timeout => \&timeout,
 	maintenance_database => \&text,
 	metrics => \&path,
 	options => \&dump_options,
@@ -36,7 +37,8 @@ my %KEYS = (
 	username => \&text,
 	verify_command => sub { command($_[0]) });
 my %LISTS = map { $_ => 1 } qw(database exclude_database);
-my %DEFAULTS = (globals => 'yes', jobs => 1, keep_last => 7, maintenance_database => 'postgres');
+my %DEFAULTS = (globals => 'yes', jobs => 1, keep_last => 7, lock_wait_timeout => '15min',
+	maintenance_database => 'postgres');
 
 # What is not for "options" to say, as this program says it, or as there would
 # be no archive, or none where it is looked for.  They may be shortened, but not to
@@ -65,6 +67,23 @@ sub number
 	my ($value, $min, $max) = @_;
 	return int $value if $value =~ /^\d{1,9}\z/ && $value >= $min && $value <= $max;
 	die "must be a number from $min to $max\n";
+}
+
+# As PostgreSQL takes it, but never without a unit: "15" would be milliseconds.
+sub timeout
+{
+	my ($value) = @_;
+	my $seconds = seconds_of($value);
+	return $value =~ s/ //r if $seconds && $seconds < 2**31 / 1000;
+	die "must be a time with a unit, from \"1ms\" to \"24d\", such as \"15min\"\n";
+}
+
+# Nothing if it is no time.
+sub seconds_of
+{
+	my ($value) = @_;
+	my %seconds = (ms => 0.001, s => 1, min => 60, h => 3600, d => 86400);
+	return $value =~ /^(\d{1,9}) ?(ms|s|min|h|d)\z/ ? $1 * $seconds{$2} : undef;
 }
 
 sub path
@@ -159,6 +178,8 @@ sub dump_options
 		# letters may stand together, of which the last may have a value: the rest
 		# of the word, or else the next one
 		my ($letters, $last, $rest) = defined $name ? () : $word =~ /^-([^$LETTERS_WITH_VALUE]*)(.?)(.*)\z/s;
+		die "must not have $word: use the key lock_wait_timeout\n"
+		  if defined $name && length $name > 2 && index('lock-wait-timeout', $name) == 0;
 		die "must not have $word, which is not for it to say\n"
 		  if defined $name && !$NOT_SHORTENED{$name} && grep { index($_, $name) == 0 } @OWN
 		  or defined $letters && "$letters$last" =~ /[$LETTERS_OWN]/;

@@ -10,12 +10,13 @@ use warnings;
 use Exporter 'import';
 use FindBin;
 use IO::Handle;
-use POSIX ();
+use POSIX qw(WNOHANG);
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-use PardumpBackup::Config qw(fill_in);
+use PardumpBackup::Config qw(fill_in seconds_of);
 
-our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases dump_globals pipe_file dump_options
-  run_pg_pardump run_command connection_words);
+our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases dump_globals pipe_file
+  dump_options dump_with_pg_pardump run_pg_pardump run_command);
 
 # ioctl_list(2)
 use constant FIONREAD => 0x541B;
@@ -38,10 +39,11 @@ sub interrupted { return $caught; }
 # In the child: never returns.
 sub execute
 {
-	my ($command, $stdin, $stdout) = @_;
+	my ($command, $stdin, $stdout, $quiet) = @_;
 
 	$SIG{$_} = 'DEFAULT' foreach grep { ($SIG{$_} // '') ne 'IGNORE' } qw(INT TERM HUP);
 	$SIG{PIPE} = 'DEFAULT';
+	open(STDERR, '>', '/dev/null') if $quiet;
 	no warnings 'exec';
 	if (open(STDIN, '<&', $stdin) && open(STDOUT, '>&', $stdout))
 	{
@@ -69,9 +71,34 @@ sub was_taken
 	return $rest && ioctl($rest, FIONREAD, $left) && unpack('i', $left) == 0;
 }
 
+# Waits for the end of a program, which "watch" may end: it is called about every
+# second, and returns the reason.
+sub wait_for
+{
+	my ($pid, $watch) = @_;
+	my $reason;
+
+	# wakes select()
+	local $SIG{CHLD} = sub { };
+	while (!defined $reason && $watch && waitpid($pid, WNOHANG) == 0)
+	{
+		select undef, undef, undef, 1;
+		next if $caught;
+		$reason = $watch->();
+		# the watch may have run another program, which then got the signal
+		$child = $pid;
+		kill $caught => $pid if $caught;
+		kill TERM => $pid if defined $reason;
+	}
+	# with a watch it may have been waited for above
+	waitpid $pid, 0 if !$watch || defined $reason;
+	return $reason;
+}
+
 # Runs a program, with "input" on its standard input, to its end.  Its standard
 # output is returned with "capture", dropped with "drop", or else goes to
-# standard error.  Dies if it does not succeed.
+# standard error, which is dropped with "quiet".  For "watch" see above.  Dies if
+# it does not succeed.
 sub run
 {
 	my ($what, $command, %how) = @_;
@@ -83,16 +110,17 @@ sub run
 	pipe($in, $feed) || die "could not create pipe: $!\n" if defined $how{input};
 	pipe($read, $out) || die "could not create pipe: $!\n" if $how{capture};
 	my $pid = fork // die "could not create process: $!\n";
-	execute($command, $in // $null, $out // ($how{drop} ? $null : \*STDERR)) if $pid == 0;
+	execute($command, $in // $null, $out // ($how{drop} ? $null : \*STDERR), $how{quiet}) if $pid == 0;
 	$child = $pid;
 	kill $caught => $child if $caught;
 	close $_ foreach grep { defined } $in, $out;
 	my $rest = $feed ? feed($feed, $how{input}) : undef;
 	$output = do { local $/; <$read> } // '' if $read;
-	waitpid $child, 0;
+	my $reason = wait_for($pid, $how{watch});
 	my $status = $?;
 	$child = undef;
 	die "interrupted by SIG$caught\n" if $caught;
+	die "$what $reason\n" if defined $reason;
 	die "$what was ended by signal " . ($status & 127) . "\n" if $status & 127;
 	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
 	die "$what has not read all of it\n" if $feed && !was_taken($rest);
@@ -124,17 +152,23 @@ sub connection_words
 		'--no-password', '--dbname', "dbname='" . $database =~ s/([\\'])/\\$1/gr . "'");
 }
 
+# Output of psql's commands in the maintenance database.
+sub psql
+{
+	my ($config, $what, $commands, %how) = @_;
+	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
+	return run("the query for $what",
+		[ $config->{program}{psql}, '-XAtq0', '-v', 'ON_ERROR_STOP=1',
+			connection_words($config, $config->{maintenance_database}), map { ('-c', $_) } @$commands ],
+		capture => 1, %how);
+}
+
 # Rows of the maintenance database, whatever timeouts the role has there.  Names
 # come as the bytes that they are in the catalog.
 sub query
 {
-	my ($config, $what, $sql) = @_;
-	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
-	my $rows = run("the query for $what",
-		[ $config->{program}{psql}, '-XAtq0', '-v', 'ON_ERROR_STOP=1',
-			connection_words($config, $config->{maintenance_database}),
-			map { ('-c', $_) } 'SET statement_timeout = 0', 'SET lock_timeout = 0', $sql ],
-		capture => 1);
+	my ($config, $what, $sql, %how) = @_;
+	my $rows = psql($config, $what, [ 'SET statement_timeout = 0', 'SET lock_timeout = 0', $sql ], %how);
 	return split /\0/, $rows =~ s/\n\z//r;
 }
 
@@ -215,16 +249,55 @@ sub dump_options
 		defined $config->{pipe} ? '--pipe=' . pipe_pattern($config, $backup) : '--file=' . dump_of($backup),
 		!$config->{incremental} ? () : $previous ? '--incremental=' . dump_of($previous) : '--manifest-fingerprints',
 		defined $config->{compress} ? "--compress=$config->{compress}" : (),
+		"--lock-wait-timeout=$config->{lock_wait_timeout}",
 		@{ $config->{options} // [] });
+}
+
+# For --lock-wait-timeout pg_dump limits each LOCK TABLE.  But it also waits without
+# a limit where it reads a sequence or the definition of a view, and an owner may
+# lock one object after the other.  So this limits how long it waits in all, as far
+# as regular looks at the server show.
+sub lock_watch
+{
+	my ($config, $database) = @_;
+	my $limit = seconds_of($config->{lock_wait_timeout});
+	my $interval = $limit / 10 < 0.5 ? 0.5 : $limit / 10 > 30 ? 30 : $limit / 10;
+	my ($last, $waited) = (clock_gettime(CLOCK_MONOTONIC), 0);
+
+	# The name that psql has as well comes from a service or the environment.
+	my $sql = q{SELECT pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(pid), ', '), datname}
+	  . q{ FROM pg_catalog.pg_stat_activity WHERE wait_event_type OPERATOR(pg_catalog.=) 'Lock'}
+	  . q{ AND usename OPERATOR(pg_catalog.=) SESSION_USER AND application_name OPERATOR(pg_catalog.=)}
+	  . q{ CASE WHEN pg_catalog.current_setting('application_name') OPERATOR(pg_catalog.=) 'psql' THEN 'pg_dump'}
+	  . q{ ELSE pg_catalog.current_setting('application_name') END};
+
+	return sub {
+		my $now = clock_gettime(CLOCK_MONOTONIC);
+		return if $now < $last + $interval;
+		# a look that fails, as there are too many connections, is not the dump's fault
+		my ($by) = map { /^([0-9, ]*)\|\Q$database\E\z/s ? $1 : () } eval { query($config, 'lock waits', $sql, quiet => 1) };
+		$waited += $now - $last if defined $by;
+		$last = $now;
+		return if $waited < $limit;
+		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout}), now for process $by of the server";
+	};
+}
+
+# How a database is dumped, or checked with --check.
+sub dump_with_pg_pardump
+{
+	my ($config, $what, $database, @options) = @_;
+	return run_pg_pardump($config, $what, { watch => lock_watch($config, $database) }, @options,
+		connection_words($config, $database));
 }
 
 sub run_pg_pardump
 {
-	my ($config, $what, @options) = @_;
+	my ($config, $what, $how, @options) = @_;
 	# who looks on from a terminal is told no more than cron, unless it is wanted
 	my $silent = !$config->{verbose} && !grep { /^(--pro|-\w*P)/ } @options;
 	return run($what, [ $config->{program}{pg_pardump}, "--jobs=$config->{jobs}", $silent ? '--no-progress' : (), @options ],
-		drop => !$config->{verbose} && $what !~ /--check/);
+		drop => !$config->{verbose} && $what !~ /--check/, %$how);
 }
 
 # A command of the configuration, without a shell.
