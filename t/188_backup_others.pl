@@ -62,7 +62,91 @@ sub night_ok
 	return;
 }
 
+sub adopted_ok
+{
+	my ($what, $file) = @_;
+	my ($rc, $out, $err) = run_backup(1_800_000_000, '--adopt', $file);
+	is("$rc$out", '0', "$what: --adopt");
+	like($err, qr/\Apg_pardump_backup: adopted \d+ backups of ".*" for the server with system identifier \d+ at address ".*"\n\z/, "$what: --adopt says so");
+	return;
+}
+
+my $another = qr/\Apg_pardump_backup: warning: no old backup was removed: directory ".*" contains backups of another server \(.*\); this server has .*\n.*hint: .*--adopt.*\n\z/;
 my $silent = qr/\A\z/;
+
+# ---- two servers, whose configurations have one name and one directory
+
+{
+	my $metrics = new_path('metrics');
+	mkdir $metrics or die "could not make \"$metrics\": $!";
+	my ($file, $dir) = backup_config($one, 'database = shop', 'keep_last = 1', "metrics = $metrics");
+	my $second = moved($file, host => $two->host, port => $two->port);
+
+	night_ok('the first server', $file, $dir, 0, $silent, 1);
+	night_ok('the first server, again', $file, $dir, 0, $silent, 2);
+	my $info = decode_json(slurp_file("$dir/shop/" . time_name(1_800_000_000 + DAY * 2) . '/backup.json'));
+	is($info->{system_identifier}, value($one, 'postgres', 'SELECT system_identifier FROM pg_control_system()'), 'the identifier is kept');
+	like($info->{address}, qr/^\S+:\Q@{[ $one->host ]}\E:@{[ $one->port ]}$/, 'so is the address, with the machine of a socket');
+	night_ok('the second server', $second, $dir, 5, $another, 2, 3);
+	my $count = (read_samples((glob "$metrics/pg_pardump_backup_*")[0])->{pg_pardump_backup_backups})->[0]{value};
+	is($count, 1, 'metrics count the backups of one server');
+	is((run_backup(1_800_000_000, '--check', $second))[0], 1, '--check finds it');
+	night_ok('the second server, again', $second, $dir, 5, $another, 2, 3, 4);
+	night_ok('the first server, after that', $file, $dir, 5, $another, 2, 3, 4, 5);
+
+	# what a killed run has left may be the other one's
+	my $partial = "$dir/shop/20200101T000000Z.partial";
+	mkdir $partial or die "could not make \"$partial\": $!";
+	append_to_file("$partial/backup.json", encode_json({ %$info, system_identifier => '1' }));
+	adopted_ok('the second server', $second);
+	night_ok('the second server, to which all belongs', $second, $dir, 0, $silent, 6);
+	ok(!-e $partial, 'the second server, to which all belongs: what was left half done');
+	night_ok('the first server, to which nothing belongs', $file, $dir, 5, $another, 6, 7);
+	mkdir $partial or die "could not make \"$partial\": $!";
+	append_to_file("$partial/backup.json", encode_json({ %$info, system_identifier => '1' }));
+	night_ok('half a backup of another server', $file, $dir, 5, $another, 6, 7, 8);
+	ok(-e $partial, 'half a backup of another server: it stays');
+	my ($rc, undef, $err) = run_backup(0, '--adopt', '--list', $file);
+	is($rc, 2, '--adopt with --list: exit code');
+	like($err, qr/error: options --adopt and --list cannot be used together\n/, '--adopt with --list');
+}
+
+# ---- the same identifier at another address, as a server that was copied has
+
+{
+	$night = 0;
+	my ($file, $dir) = backup_config($one, 'database = shop', 'keep_last = 1');
+	my $second = moved($file, host => $second_socket);
+	night_ok('an address', $file, $dir, 0, $silent, 1);
+	night_ok('another address', $second, $dir, 5, $another, 1, 2);
+	adopted_ok('another address', $second);
+	night_ok('another address, adopted', $second, $dir, 0, $silent, 3);
+}
+
+# ---- backups from before there were identifiers
+
+{
+	$night = 0;
+	my ($file, $dir) = backup_config($one, 'database = shop', 'keep_last = 1', 'globals = no');
+	night_ok('an old backup', $file, $dir, 0, $silent, 1);
+	my $json = "$dir/shop/" . time_name(1_800_000_000 + DAY) . '/backup.json';
+	my $info = decode_json(slurp_file($json));
+	delete @$info{qw(system_identifier address)};
+	unlink $json, "$dir/.configuration";
+	append_to_file($json, encode_json($info));
+	append_to_file("$dir/.configuration", $file =~ s/.*\/|\.conf$//gr . "\n");
+	night_ok('an old backup, of an unknown server', $file, $dir, 5, qr/system identifier unknown at address "unknown"/, 1, 2);
+	adopted_ok('an old backup', $file);
+	night_ok('an old backup, adopted', $file, $dir, 0, $silent, 3);
+
+	# a role that may not ask
+	sql($one, 'postgres', 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; CREATE ROLE poor LOGIN; GRANT pg_read_all_data TO poor');
+	append_to_file($file, "username = poor\n");
+	night_ok('a server that cannot be identified', $file, $dir, 5,
+		qr/warning: no old backup was removed: the role may not execute pg_control_system\(\).*\n.*hint: Grant EXECUTE/, 3, 4);
+	is((run_backup(1_800_000_000, '--adopt', $file))[0], 1, 'a server that cannot be identified: --adopt');
+	sql($one, 'postgres', 'GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
+}
 
 # ---- an owner who locks a table, or what else pg_dump reads, for ever
 
@@ -78,11 +162,26 @@ foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1/ ], [ 'ALT
 	sql($one, 'attic', "BEGIN; $command; PREPARE TRANSACTION 'owner'");
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$command: exit code");
+	like($err, qr/warning: could not back up database "attic", which is tried again after the others: pg_pardump (?:$reason)\n/, "$command: another try");
 	like($err, qr/error: no backup of database "attic": pg_pardump (?:$reason)\n\z/, "$command: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
 	sql($one, 'attic', "ROLLBACK PREPARED 'owner'");
 }
+{
+	# it ends before the second try
+	sql($one, 'attic', "BEGIN; LOCK TABLE t; PREPARE TRANSACTION 'owner'");
+	next_fault($bin, 'waits shop');
+	my $run = start_backup(1_800_000_000 + DAY * ++$night, $file);
+	wait_until('the other database is backed up', sub { -e "$bin/waits" });
+	sql($one, 'attic', "ROLLBACK PREPARED 'owner'");
+	next_fault($bin, 'none');
+	unlink "$bin/waits";
+	is(end_backup($run), 0, 'a lock that ends: exit code');
+	like($run->{err}, qr/\A(.*\n)*.*which is tried again after the others.*\n\z/, 'a lock that ends: a warning');
+	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'attic', 'shop' ], [ (time_name(1_800_000_000 + DAY * $night)) x 2 ], 'a lock that ends: both are backed up');
+}
+
 # ---- who owns the directory of metrics puts a link in the place of the file
 
 {

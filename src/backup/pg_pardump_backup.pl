@@ -12,17 +12,19 @@ use File::Find;
 use Getopt::Long qw(GetOptionsFromArray);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Metrics qw(write_metrics);
-use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases dump_globals pipe_file
-  dump_options dump_with_pg_pardump run_pg_pardump run_command);
-use PardumpBackup::Store qw(now time_name check_store claim_store lock_store folder_of folders backups
-  unfinished begin_backup finish_backup remove_backup expired write_file);
+use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
+  pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
+use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of folders backups
+  unfinished belongs_to adopt_backup same_server begin_backup finish_backup remove_backup expired
+  write_file);
 
 use constant {
 	SUCCESS => 0,
 	BACKUP_FAILED => 1,
 	CONFIGURATION_WRONG => 2,
 	REMOVAL_FAILED => 3,
-	LOCKED => 4
+	LOCKED => 4,
+	OTHER_SERVER => 5
 };
 
 my $HELP = <<'END';
@@ -32,6 +34,8 @@ Usage:
   pg_pardump_backup [OPTION]... CONFIGURATION
 
 Options:
+  --adopt                      let all backups of the directory belong to the present
+                               server, and make no backup
   -c, --check                  look for what would make a backup fail, and make none
   -l, --list                   list the backups that there are, and end
   -v, --verbose                tell what is done
@@ -39,7 +43,9 @@ Options:
   -?, --help                   show this help, and end
 
 Exit status: 0 success; 1 a backup failed; 2 the configuration is wrong; 3 all
-backups are made, but old ones could not be removed; 4 another run is at work.
+backups are made, but old ones could not be removed; 4 another run is at work;
+5 all backups are made, but the directory has backups of another server, and no
+backup was removed.
 END
 
 my $config;
@@ -109,10 +115,10 @@ sub fill_backup
 	return;
 }
 
-# Dies if it fails, and leaves nothing of it.
+# Returns the backup.  Dies if it fails, and leaves nothing of it.
 sub back_up_database
 {
-	my ($database, $globals) = @_;
+	my ($database, $server, $globals) = @_;
 	my $folder = folder_of($database);
 	my ($good, $strange) = backups($config->{directory}, $folder);
 
@@ -122,10 +128,10 @@ sub back_up_database
 	inform("warning: backup $folder/$future is from the future: the clock was set back, or has been wrong")
 	  if defined $future;
 
-	my $backup = begin_backup($config->{directory}, $folder,
+	my $backup = begin_backup($config->{directory}, $folder, $server,
 		pipe => defined $config->{pipe}, elsewhere => defined $config->{pipe} && $config->{remove});
-	my ($previous) = grep { !$_->{pipe} } @$good;
-	return if eval {
+	my ($previous) = grep { !$_->{pipe} && belongs_to($_, $server) } @$good;
+	return $backup if eval {
 		fill_backup($backup, $database, $previous, $globals);
 		$backup->{bytes} = stored_bytes($backup->{path});
 		finish_backup($backup);
@@ -144,51 +150,149 @@ sub databases
 	return grep { !$left_out{$_}++ } $config->{database} ? @{ $config->{database} } : list_databases($config);
 }
 
-# All but the lock, which the caller has.  Returns the exit status, and of each
-# database whether there is a backup of it now.
-sub back_up
+# What unfinished runs have left, and all backups of other servers, those among it;
+# and whether every folder could be looked at.
+sub survey
 {
-	my ($removed, %outcome) = (1);
-	my (@databases, $globals);
+	my ($server) = @_;
+	my (@unfinished, @others);
+	my $complete = 1;
 
 	foreach my $folder (folders($config->{directory}))
 	{
-		next if eval { $removed &= remove_any($_) foreach unfinished($config->{directory}, $folder); 1 };
+		next if eval {
+			my ($good) = backups($config->{directory}, $folder);
+			my @left = unfinished($config->{directory}, $folder);
+			push @unfinished, @left;
+			push @others, grep { !belongs_to($_, $server) } @$good, grep { defined $_->{started} } @left;
+			1;
+		};
 		complain($@);
-		$removed = 0;
+		$complete = 0;
 	}
-	if (!eval { @databases = databases(); $globals = dump_globals($config); 1 })
-	{
-		complain($@);
-		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @{ $config->{database} // [] } });
-	}
-	foreach my $database (@databases)
-	{
-		my $folder = folder_of($database);
+	return (\@unfinished, \@others, $complete);
+}
 
-		$outcome{$folder} = eval { back_up_database($database, $globals); 1 } ? 1 : 0;
-		complain("no backup of database \"$folder\": $@") if !$outcome{$folder};
-		return (BACKUP_FAILED, \%outcome) if interrupted();
-	}
+sub described
+{
+	my ($server) = @_;
+	return sprintf 'system identifier %s at address "%s"',
+	  map { ($_ // '') eq '' ? 'unknown' : tr/ -~//cdr } @$server{qw(system_identifier address)};
+}
 
-	# what is old goes only where there is something new
-	foreach my $folder (grep { $outcome{$_} } sort keys %outcome)
+# Why nothing may be removed, and a hint; nothing if there is no such reason.
+sub other_server
+{
+	my ($claim, $server, $others) = @_;
+
+	return ('the role may not execute pg_control_system(), so the server cannot be identified',
+		"Grant EXECUTE on this function to the role, in database \"$config->{maintenance_database}\".")
+	  if $server->{system_identifier} eq '';
+	my %seen = map { described($_->{adopted} // $_) => 1 } @$others;
+	$seen{ described($claim) } = 1 if defined $claim->{system_identifier} && !same_server($claim, $server);
+	return if !%seen;
+	return (sprintf('directory "%s" contains backups of another server (%s); this server has %s',
+			$config->{directory}, join('; ', sort keys %seen), described($server)),
+		'After pg_upgrade or a change of address, run pg_pardump_backup with --adopt.'
+		  . ' Otherwise give each server a directory of its own.');
+}
+
+# Each database, and those that failed once more after the others: whoever keeps
+# one waiting for a lock may have ended by then.  Returns the backups by folder,
+# undef where there is none.
+sub back_up_all
+{
+	my ($databases, $server, $globals) = @_;
+	my (%made, @failed);
+
+	foreach my $try ([ $databases, 0 ], [ \@failed, 1 ])
+	{
+		my ($names, $is_last) = @$try;
+
+		foreach my $database (@$names)
+		{
+			my $folder = folder_of($database);
+
+			$made{$folder} = eval { back_up_database($database, $server, $globals) };
+			next if $made{$folder};
+			my $error = $@ =~ s/\n\z//r;
+			complain("no backup of database \"$folder\": $error") if $is_last || interrupted();
+			return \%made if interrupted();
+			next if $is_last;
+			inform("warning: could not back up database \"$folder\", which is tried again after the others: $error");
+			push @failed, $database;
+		}
+	}
+	return \%made;
+}
+
+# What is old goes only where there is something new.
+sub remove_expired
+{
+	my ($server, @folders) = @_;
+	my $removed = 1;
+
+	foreach my $folder (@folders)
 	{
 		next if eval {
 			my ($good) = backups($config->{directory}, $folder);
-			$removed &= remove_any($_) foreach expired($good, $config->{keep_last}, $config->{keep_days});
+			my @own = grep { belongs_to($_, $server) } @$good;
+			$removed &= remove_any($_) foreach expired(\@own, $config->{keep_last}, $config->{keep_days});
 			1;
 		};
 		complain($@);
 		$removed = 0;
 	}
-	complain('there is no database to be backed up') if !%outcome;
-	my $status = !%outcome || (grep { !$_ } values %outcome) ? BACKUP_FAILED : $removed ? SUCCESS : REMOVAL_FAILED;
-	return ($status, \%outcome);
+	return $removed;
 }
 
-sub run
+# All but the lock, which the caller has.  Returns the exit status, of each
+# database whether there is a backup of it now, and the server.
+sub back_up
 {
+	my ($claim) = @_;
+	my (@databases, $server, $globals);
+
+	if (!eval { @databases = databases(); $server = read_server($config); $globals = dump_globals($config); 1 })
+	{
+		complain($@);
+		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @{ $config->{database} // [] } }, $server // $claim);
+	}
+	my ($unfinished, $others, $removed) = survey($server);
+	my ($other, $hint) = other_server($claim, $server, $others);
+	if (!defined $other)
+	{
+		note_server($config->{directory}, $config->{name}, $server) if !same_server($claim, $server);
+		$removed &= remove_any($_) foreach @$unfinished;
+	}
+	my $made = back_up_all(\@databases, $server, $globals);
+	my %outcome = map { $_ => $made->{$_} ? 1 : 0 } keys %$made;
+	return (BACKUP_FAILED, \%outcome, $server) if interrupted();
+
+	my $failed = !%outcome || grep { !$_ } values %outcome;
+	complain('there is no database to be backed up') if !%outcome;
+	if (!eval {
+			die "the server has changed during the run\n" if !defined $other && !same_server(read_server($config), $server);
+			1;
+		})
+	{
+		complain($@);
+		return (BACKUP_FAILED, \%outcome, $server);
+	}
+	$removed &= remove_expired($server, grep { $outcome{$_} } sort keys %outcome) if !defined $other;
+	if (defined $other)
+	{
+		inform("warning: no old backup was removed: $other");
+		inform("hint: $hint");
+	}
+	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
+}
+
+# Calls a function with what is noted of the directory's server, as long as no other
+# run has the directory.  Returns the exit status.
+sub with_store
+{
+	my ($function) = @_;
 	my $who = sprintf 'process %d, since %s', $$, time_name(now());
 	my ($lock, $holder) = lock_store($config->{directory}, $who);
 
@@ -197,23 +301,41 @@ sub run
 		complain("another run is at work in \"$config->{directory}\": $holder");
 		return LOCKED;
 	}
-	if (!eval { claim_store($config->{directory}, $config->{name}, 1); 1 })
-	{
-		complain($@);
-		return CONFIGURATION_WRONG;
-	}
-	# what would only tell of backups must not keep them from being made
+	my $claim = eval { claim_store($config->{directory}, $config->{name}, 1) };
+	return $function->($claim) if $claim;
+	complain($@);
+	return CONFIGURATION_WRONG;
+}
+
+sub run
+{
+	my ($claim) = @_;
+
+	# what only reports must not keep backups from being made
 	if (defined $config->{metrics} && !(-d $config->{metrics} && -w _))
 	{
 		inform("warning: \"$config->{metrics}\" is no directory that can be written to, so there are no metrics");
 		delete $config->{metrics};
 	}
-	my ($status, $outcome) = back_up();
-	if (defined $config->{metrics} && !eval { write_metrics($config, $status, $outcome); 1 })
+	my ($status, $outcome, $server) = back_up($claim);
+	if (defined $config->{metrics} && !eval { write_metrics($config, $status, $outcome, $server); 1 })
 	{
 		inform('warning: ' . $@ =~ s/\n\z//r);
 	}
 	return $status;
+}
+
+# All that is in the directory belongs to the present server from now on.
+sub adopt
+{
+	my $server = read_server($config);
+
+	die "the role may not execute pg_control_system(), so the server is not known\n" if $server->{system_identifier} eq '';
+	my (undef, $others, $complete) = survey($server);
+	adopt_backup($_, $server) foreach @$others;
+	note_server($config->{directory}, $config->{name}, $server);
+	inform(sprintf 'adopted %d backups of "%s" for the server with %s', scalar @$others, $config->{directory}, described($server));
+	return $complete ? SUCCESS : REMOVAL_FAILED;
 }
 
 # ---- what changes nothing
@@ -230,19 +352,24 @@ sub check
 		complain("$what: $@");
 		$failed = 1;
 	};
-	my @databases;
-	$try->('directory', sub { claim_store($config->{directory}, $config->{name}, 0) });
+	my (@databases, $claim, $server);
+	$try->('directory', sub { $claim = claim_store($config->{directory}, $config->{name}, 0) });
 	$try->('directory', sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
 	$try->('directory', sub { die "\"$config->{directory}\" cannot be written to: $!\n" if !-w $config->{directory} });
 	$try->('metrics', sub { die "\"$config->{metrics}\" is no directory that can be written to\n"
 			if defined $config->{metrics} && !(-d $config->{metrics} && -w _) });
 	$try->('databases', sub { @databases = databases(); die "there is none\n" if !@databases });
 	$try->('globals', sub { dump_globals($config) });
+	$try->('server', sub { $server = read_server($config) });
+	$try->('directory', sub {
+		my ($other, $hint) = other_server($claim, $server, (survey($server))[1]);
+		die "no old backup would be removed: $other\nhint: $hint\n" if defined $other;
+	}) if $claim && $server;
 	foreach my $database (@databases)
 	{
 		my $folder = folder_of($database);
 		my ($good) = backups($config->{directory}, $folder);
-		my ($previous) = grep { !$_->{pipe} } @$good;
+		my ($previous) = grep { !$_->{pipe} && $server && belongs_to($_, $server) } @$good;
 
 		# as pg_pardump does not name it
 		inform("checking database \"$folder\"");
@@ -277,10 +404,11 @@ sub main
 
 	Getopt::Long::Configure(qw(bundling no_auto_abbrev no_ignore_case));
 	local $SIG{__WARN__} = sub { push @wrong, @_ };
-	GetOptionsFromArray(\@_, \%option, 'check|c', 'list|l', 'verbose|v', 'version|V', 'help|?');
+	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'list|l', 'verbose|v', 'version|V', 'help|?');
 	delete $SIG{__WARN__};
 	push @wrong, 'exactly one configuration file must be named' if !@wrong && @_ != 1 && !grep { $option{$_} } qw(help version);
-	push @wrong, 'options --check and --list cannot be used together' if $option{check} && $option{list};
+	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list);
+	push @wrong, "options $tasks[0] and $tasks[1] cannot be used together" if @tasks > 1;
 	if (@wrong)
 	{
 		complain($_) foreach @wrong;
@@ -305,7 +433,7 @@ sub main
 	umask 077;
 	catch_signals();
 	return list() if $option{list};
-	my $status = eval { $option{check} ? check() : run() };
+	my $status = eval { $option{check} ? check() : with_store($option{adopt} ? \&adopt : \&run) };
 	return $status if defined $status;
 	complain($@);
 	return BACKUP_FAILED;

@@ -8,7 +8,7 @@ use warnings;
 
 use Exporter 'import';
 
-use PardumpBackup::Store qw(now backups database_of folders write_file);
+use PardumpBackup::Store qw(now backups belongs_to database_of folders write_file);
 
 our @EXPORT_OK = qw(write_metrics);
 
@@ -31,10 +31,11 @@ sub sample
 }
 
 # $outcome has the folder of each database of this run, and whether it has a
-# backup of it.  Databases of earlier runs are told of, too.
+# backup of it.  Databases of earlier runs are told of, too.  Backups of other
+# servers than $server do not count.
 sub write_metrics
 {
-	my ($config, $exit_status, $outcome) = @_;
+	my ($config, $exit_status, $outcome, $server) = @_;
 	my %samples = (
 		exit_status => sample($exit_status, config => $config->{name}),
 		last_run_timestamp_seconds => sample(now(), config => $config->{name}));
@@ -46,10 +47,11 @@ sub write_metrics
 	{
 		my %labels = (config => $config->{name}, database => database_of($folder));
 		my ($good) = backups($config->{directory}, $folder);
+		my @own = grep { belongs_to($_, $server) } @$good;
 
 		$samples{success} .= sample($outcome->{$folder} ? 1 : 0, %labels) if exists $outcome->{$folder};
-		$samples{last_success_timestamp_seconds} .= sample($good->[0]{finished}, %labels) if @$good;
-		$samples{backups} .= sample(scalar(@$good), %labels);
+		$samples{last_success_timestamp_seconds} .= sample($own[0]{finished}, %labels) if @own;
+		$samples{backups} .= sample(scalar(@own), %labels);
 	}
 	foreach my $metric (sort keys %samples)
 	{

@@ -11,12 +11,13 @@ use Exporter 'import';
 use FindBin;
 use IO::Handle;
 use POSIX qw(WNOHANG);
+use Sys::Hostname qw(hostname);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Config qw(fill_in seconds_of);
 
-our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases dump_globals pipe_file
-  dump_options dump_with_pg_pardump run_pg_pardump run_command);
+our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases read_server dump_globals
+  pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
 
 # ioctl_list(2)
 use constant FIONREAD => 0x541B;
@@ -178,6 +179,27 @@ sub list_databases
 	my ($config) = @_;
 	return query($config, 'the names of databases', 'SELECT datname FROM pg_catalog.pg_database WHERE datallowconn'
 		  . ' AND datconnlimit OPERATOR(pg_catalog.<>) -2 ORDER BY datname');
+}
+
+# An address that leads to another server from another machine.
+sub is_local { return $_[0] =~ m{^([/@]|localhost\z|127\.|::1\z)}; }
+
+# The server, as Store.pm knows it.  The identifier is empty if the role may not
+# ask for it.  The address is what the configuration says, or else what libpq
+# takes from the service, the environment or its defaults.
+sub read_server
+{
+	my ($config) = @_;
+	my $what = 'the system identifier';
+	my ($host, $port, $allowed) = psql($config, $what, [ '\echo :HOST', '\echo :PORT',
+			q{SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')} ]) =~ /^(.*)\n(.*)\n(.*)\0$/s
+	  or die "could not read $what\n";
+	my ($identifier) = $allowed eq 't'
+	  ? query($config, $what, 'SELECT system_identifier FROM pg_catalog.pg_control_system()') : '';
+
+	$host = $config->{host} // $host;
+	my $address = join ':', (grep({ is_local($_) } split /,/, $host) ? hostname() : ()), $host, $config->{port} // $port;
+	return { system_identifier => $identifier, address => $address =~ s/([^ -~]|=)/sprintf('=%02X', ord $1)/ger };
 }
 
 # pg_dumpall does not end the timeouts of its role, as pg_dump does.  Options that

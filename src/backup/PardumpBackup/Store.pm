@@ -5,6 +5,12 @@
 #
 # A backup has a number in "backup.json", which is one more than that of the
 # backup before: names do not tell their order if the clock has been set back.
+#
+# "backup.json" also has the server: its system identifier and the address with
+# which it was reached.  Neither is enough alone.  A server that was copied has
+# the identifier of the original, and another server can get an address.  A backup
+# belongs to the server in "adopted" if there is one, otherwise to the server that
+# it was made from, and to no server if either of the two values is missing.
 
 package PardumpBackup::Store;
 
@@ -19,8 +25,11 @@ use JSON::PP;
 use POSIX qw(strftime);
 use Time::Local qw(timegm);
 
-our @EXPORT_OK = qw(now time_name check_store claim_store lock_store folder_of database_of folders backups
-  unfinished begin_backup finish_backup remove_backup expired write_file);
+our @EXPORT_OK = qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders
+  backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup remove_backup
+  expired write_file);
+
+my @SERVER = qw(system_identifier address);
 
 my $TIME = qr/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/;
 
@@ -55,33 +64,68 @@ sub check_store
 	return;
 }
 
+# The configuration and the server that the directory belongs to: a line for the
+# name, then lines "key=value".  Nothing if there is no such file.
+sub read_claim
+{
+	my ($file) = @_;
+	my $fh;
+
+	if (!open $fh, '<', $file)
+	{
+		return if $!{ENOENT};
+		die "could not open file \"$file\": $!\n";
+	}
+	chomp(my ($name, @lines) = <$fh>);
+	my %values = map { /^(\w+)=(.*)\z/s } @lines;
+	return { name => $name // '', map { $_ => $values{$_} } @SERVER };
+}
+
+sub write_claim
+{
+	my ($directory, $claim) = @_;
+	replace_file("$directory/.configuration",
+		join '', map { "$_\n" } $claim->{name}, map { "$_=$claim->{$_}" } grep { defined $claim->{$_} } @SERVER);
+	return;
+}
+
 # Of two configurations with one directory, each would take the backups of the other's
 # databases of the same names for its own, and remove them.  With $changes it is
-# noted whose the directory is.
+# noted whose the directory is.  Returns the server that is noted.
 sub claim_store
 {
 	my ($directory, $name, $changes) = @_;
 	my $file = "$directory/.configuration";
-	my $of = '';
+	my $claim = read_claim($file);
 
-	if (open my $fh, '<', $file)
+	if (!$claim || $claim->{name} eq '')
 	{
-		$of = do { local $/; <$fh> } // '';
+		$claim = { name => $name };
+		write_claim($directory, $claim) if $changes;
 	}
-	elsif (!$!{ENOENT})
-	{
-		die "could not open file \"$file\": $!\n";
-	}
-	elsif ($changes)
-	{
-		write_file($file, "$name\n");
-		flush($directory);
-		return;
-	}
-	die "\"$directory\" has the backups of the configuration \"" . $of =~ tr/ -~//cdr
+	die "\"$directory\" has the backups of the configuration \"" . $claim->{name} =~ tr/ -~//cdr
 	  . "\", and each needs a directory of its own; if it has been renamed, remove \"$file\"\n"
-	  if $of ne '' && $of ne "$name\n";
-	return;
+	  if $claim->{name} ne $name;
+	return $claim;
+}
+
+sub note_server
+{
+	my ($directory, $name, $server) = @_;
+	return write_claim($directory, { %$server, name => $name });
+}
+
+# A server of which something is not known is never the same as another.
+sub same_server
+{
+	my ($one, $other) = @_;
+	return !grep { ($one->{$_} // '') eq '' || $one->{$_} ne ($other->{$_} // '') } @SERVER;
+}
+
+sub belongs_to
+{
+	my ($backup, $server) = @_;
+	return same_server($backup->{adopted} // $backup, $server);
 }
 
 # Returns nothing if another run has the lock, and who that is.  Programs that we
@@ -124,7 +168,10 @@ sub read_info
 {
 	my ($path) = @_;
 	open my $fh, '<', "$path/backup.json" or return;
-	return eval { decode_json(join '', <$fh>) };
+	my $info = eval { decode_json(join '', <$fh>) };
+	return if ref $info ne 'HASH';
+	delete $info->{adopted} if ref $info->{adopted} ne 'HASH';
+	return $info;
 }
 
 # The complete ones of a folder, the newest first; and the names of what looks
@@ -140,7 +187,7 @@ sub backups
 	{
 		my $path = "$dir/$name";
 		my $info = is_directory($path) ? read_info($path) : undef;
-		my $good = ref $info eq 'HASH' && ($info->{finished} // '') =~ /^\d+\z/
+		my $good = $info && ($info->{finished} // '') =~ /^\d+\z/
 		  && ($info->{number} // '') =~ /^\d+\z/ && ($info->{pipe} || -f "$path/dump/toc.dat");
 
 		$good ? push(@good, { %$info, name => $name, path => $path, folder => $folder })
@@ -149,7 +196,8 @@ sub backups
 	return ([ sort { $b->{number} <=> $a->{number} } @good ], \@strange);
 }
 
-# What runs that were killed have left, or removals that failed.
+# What runs that were killed have left, or removals that failed.  One without
+# "started" has no "backup.json": the run was killed before it wrote anything.
 sub unfinished
 {
 	my ($directory, $folder) = @_;
@@ -189,20 +237,39 @@ sub write_file
 	return;
 }
 
+# In a directory of this program's: a reader, or a run after a crash, finds the old
+# file or the new one.
+sub replace_file
+{
+	my ($path, $bytes) = @_;
+	write_file("$path.tmp", $bytes);
+	rename "$path.tmp", $path or die "could not rename \"$path.tmp\": $!\n";
+	flush($path =~ s{/[^/]+\z}{}r);
+	return;
+}
+
 sub write_info
 {
 	my ($backup) = @_;
 	my %info = map { $_ => $backup->{$_} } grep { !/^(name|path|folder)\z/ } keys %$backup;
-	write_file("$backup->{path}/backup.json", JSON::PP->new->canonical->pretty->encode(\%info));
+	replace_file("$backup->{path}/backup.json", JSON::PP->new->canonical->pretty->encode(\%info));
 	return;
 }
 
-# Makes the directory of a new backup: is it written by commands, and elsewhere?
+# From now on a backup belongs to this server.  It still says which one it was made
+# from.
+sub adopt_backup
+{
+	my ($backup, $server) = @_;
+	return write_info({ %$backup, adopted => { map { $_ => $server->{$_} } @SERVER } });
+}
+
+# Makes the directory of a new backup, of this server: is it written by commands, and elsewhere?
 # Its name is the time, or, if the clock has been set back to one that is there,
 # the next that is not.
 sub begin_backup
 {
-	my ($directory, $folder, %kind) = @_;
+	my ($directory, $folder, $server, %kind) = @_;
 	my $dir = "$directory/$folder";
 	my $time = now();
 
@@ -222,6 +289,7 @@ sub begin_backup
 		path => "$dir/" . time_name($time) . '.partial',
 		number => 1 + (@$good ? $good->[0]{number} : 0),
 		started => now(),
+		(map { $_ => $server->{$_} } @SERVER),
 		map { $_ => $kind{$_} ? JSON::PP::true : JSON::PP::false } qw(pipe elsewhere));
 	mkdir $backup{path}, 0700 or die "could not create directory \"$backup{path}\": $!\n";
 	return \%backup if eval { write_info(\%backup); flush($backup{path}); 1 };
