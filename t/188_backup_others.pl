@@ -182,6 +182,17 @@ foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1/ ], [ 'ALT
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'attic', 'shop' ], [ (time_name(1_800_000_000 + DAY * $night)) x 2 ], 'a lock that ends: both are backed up');
 }
 
+# ---- databases that are left out are reported
+
+sql($one, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false');
+{
+	$night = 0;
+	my ($file, $dir) = backup_config($one, map { "exclude_database = $_" } qw(attic postgres template1));
+	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: database "closed" allows no connections, and is not backed up\n\z/, 1);
+	append_to_file($file, "exclude_database = closed\n");
+	night_ok('a closed database that is excluded', $file, $dir, 0, $silent, 1, 2);
+}
+
 # ---- who owns the directory of metrics puts a link in the place of the file
 
 {

@@ -147,7 +147,12 @@ sub back_up_database
 sub databases
 {
 	my %left_out = map { $_ => 1 } @{ $config->{exclude_database} // [] };
-	return grep { !$left_out{$_}++ } $config->{database} ? @{ $config->{database} } : list_databases($config);
+	return grep { !$left_out{$_}++ } @{ $config->{database} } if $config->{database};
+	my ($open, $closed) = list_databases($config);
+
+	inform(sprintf 'warning: database "%s" %s, and is not backed up', folder_of($_->[0]), $_->[1])
+	  foreach grep { !$left_out{ $_->[0] } } @$closed;
+	return grep { !$left_out{$_} } @$open;
 }
 
 # What unfinished runs have left, and all backups of other servers, those among it;

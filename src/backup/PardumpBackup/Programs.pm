@@ -173,12 +173,23 @@ sub query
 	return split /\0/, $rows =~ s/\n\z//r;
 }
 
-# All that allow connections, as pg_dumpall takes them.
+# The databases that pg_dumpall would dump; and those that it would leave out
+# without a word, each with the reason.  Whoever owns a database can close it.
 sub list_databases
 {
 	my ($config) = @_;
-	return query($config, 'the names of databases', 'SELECT datname FROM pg_catalog.pg_database WHERE datallowconn'
-		  . ' AND datconnlimit OPERATOR(pg_catalog.<>) -2 ORDER BY datname');
+	my @rows = query($config, 'the names of databases', q{SELECT CASE WHEN datconnlimit OPERATOR(pg_catalog.=) -2}
+		  . q{ THEN 'is not valid' WHEN datallowconn THEN '' ELSE 'allows no connections' END, datname}
+		  . q{ FROM pg_catalog.pg_database WHERE datallowconn OR datname OPERATOR(pg_catalog.<>) 'template0'}
+		  . q{ ORDER BY datname});
+	my (@open, @closed);
+
+	foreach my $row (@rows)
+	{
+		my ($reason, $name) = $row =~ /^([a-z ]*)\|(.*)\z/s;
+		$reason eq '' ? push(@open, $name) : push(@closed, [ $name, $reason ]);
+	}
+	return (\@open, \@closed);
 }
 
 # An address that leads to another server from another machine.
