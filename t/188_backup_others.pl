@@ -193,6 +193,37 @@ sql($one, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false');
 	night_ok('a closed database that is excluded', $file, $dir, 0, $silent, 1, 2);
 }
 
+# ---- roles that are made while databases are dumped
+
+foreach my $pipe (0, 1)
+{
+	$night = 0;
+	my ($file, $dir) = backup_config($one, 'database = attic', 'database = shop', "bindir = $bin",
+		$pipe ? 'pipe = set -C; cat >%D/%f' : ());
+	my $globals = $pipe ? 'dump/globals.sql' : 'globals.sql';
+	my $later = $pipe ? 'dump/globals_later.sql' : 'globals.sql';
+	night_ok("globals, $pipe", $file, $dir, 0, $silent, 1);
+	is(scalar(my @files = glob "$dir/*/*/globals*"), $pipe ? 0 : 2, "globals, $pipe: none more if nothing has changed");
+	my $hook = "$bin/pg_dumpall";
+	my $script = slurp_file($hook);
+	my $psql = "$bin/psql -Xq -d '" . $one->connstr('postgres') . "' -c 'CREATE ROLE late$pipe'";
+	unlink $hook;
+	append_to_file($hook, $script =~ s/^exec (.*)$/if [ -e "$bin\/second" ]; then $psql; fi; touch "$bin\/second"; $1/mr);
+	chmod 0755, $hook;
+	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * 2, $file);
+	is("$rc$err", '0', "globals that change, $pipe: the run");
+	unlink $hook, "$bin/second";
+	append_to_file($hook, $script);
+	chmod 0755, $hook;
+	foreach my $database ('attic', 'shop')
+	{
+		my $path = "$dir/$database/" . time_name(1_800_000_000 + DAY * 2);
+		like(slurp_file("$path/$later"), qr/CREATE ROLE late$pipe;/, "globals that change, $pipe: $database has the later ones");
+		unlike(slurp_file("$path/$globals"), qr/CREATE ROLE late/, "globals that change, $pipe: $database has the first ones, too") if $pipe;
+	}
+	sql($one, 'postgres', "DROP ROLE late$pipe");
+}
+
 # ---- who owns the directory of metrics puts a link in the place of the file
 
 {

@@ -13,9 +13,9 @@ use Getopt::Long qw(GetOptionsFromArray);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
-  pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
+  same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of folders backups
-  unfinished belongs_to adopt_backup same_server begin_backup finish_backup remove_backup expired
+  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals remove_backup expired
   write_file);
 
 use constant {
@@ -231,6 +231,22 @@ sub back_up_all
 	return \%made;
 }
 
+# Roles that were made meanwhile may own what is in a dump.  Elsewhere a file may not
+# be written again, so there the later globals have a name of their own.
+sub store_later_globals
+{
+	my ($globals, @backups) = @_;
+	my $later = dump_globals($config);
+
+	return if !defined $globals || same_globals($globals, $later);
+	foreach my $backup (@backups)
+	{
+		defined $config->{pipe} ? pipe_file($config, $backup, 'globals_later.sql', $later)
+		  : replace_globals($backup, $later);
+	}
+	return;
+}
+
 # What is old goes only where there is something new.
 sub remove_expired
 {
@@ -277,6 +293,7 @@ sub back_up
 	my $failed = !%outcome || grep { !$_ } values %outcome;
 	complain('there is no database to be backed up') if !%outcome;
 	if (!eval {
+			store_later_globals($globals, grep { defined } values %$made);
 			die "the server has changed during the run\n" if !defined $other && !same_server(read_server($config), $server);
 			1;
 		})

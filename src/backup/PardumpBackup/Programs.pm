@@ -16,7 +16,7 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Config qw(fill_in seconds_of);
 
-our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases read_server dump_globals
+our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases read_server dump_globals same_globals
   pipe_file dump_options dump_with_pg_pardump run_pg_pardump run_command);
 
 # ioctl_list(2)
@@ -238,6 +238,13 @@ sub dump_globals
 	die "the output of pg_dumpall is not complete\n"
 	  if $text !~ /^-- PostgreSQL database cluster dump complete$/m;
 	return $text;
+}
+
+# Newer minor releases give each script a random key.
+sub same_globals
+{
+	my ($one, $other) = map { s/^\\(?:un)?restrict .*$//mgr } @_;
+	return $one eq $other;
 }
 
 # What placeholders of commands stand for, for a backup.

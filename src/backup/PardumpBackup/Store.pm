@@ -26,7 +26,7 @@ use POSIX qw(strftime);
 use Time::Local qw(timegm);
 
 our @EXPORT_OK = qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders
-  backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup remove_backup
+  backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals remove_backup
   expired write_file);
 
 my @SERVER = qw(system_identifier address);
@@ -262,6 +262,17 @@ sub adopt_backup
 {
 	my ($backup, $server) = @_;
 	return write_info({ %$backup, adopted => { map { $_ => $server->{$_} } @SERVER } });
+}
+
+# Of a complete backup.
+sub replace_globals
+{
+	my ($backup, $text) = @_;
+	my $path = "$backup->{path}/globals.sql";
+
+	$backup->{bytes} += length($text) - (-s $path // 0);
+	replace_file($path, $text);
+	return write_info($backup);
 }
 
 # Makes the directory of a new backup, of this server: is it written by commands, and elsewhere?
