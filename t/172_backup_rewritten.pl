@@ -201,6 +201,29 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 	verify_backup_ok($run->{dir}, 'replaced again and again');
 	stop_moments($moments);
 }
+# in the middle of a piece: the server waits within it, as nobody reads its answer, of
+# which no socket has room for all
+foreach my $form ('-Fp', '-Ft')
+{
+	my $what = "replaced within a piece, $form";
+	large_file('letter');
+	utime 1, 1, "$pgdata/more/large";
+	my ($moments, $run) = held_run($node, \@large, $what, { pattern => 0, n => 2, answer => 1 }, [], '-j1', '-v', $form);
+	large_file('number');
+	moment_go_on($moments);
+	is(end_dump($run), 0, "$what: exit code");
+	stop_moments($moments);
+	like($run->{err}, qr/^pg_parbasebackup: reading again: file "more\/large" was replaced or removed while it was read$/m, "$what: it is read again");
+	# of tar, the first piece is already written
+	my $dir = extracted($run, $what, $form);
+	my $got = slurp_file("$dir/more/large");
+	my $length = 4 * 1024 * 1024;
+	my ($want) = map { slurp_file("$pgdata/$_") } 'more/large';
+	ok(substr($got, $length) eq substr($want, $length), "$what: from there on it is the new file");
+	is($got eq $want, $form eq '-Fp' ? 1 : '', "$what: and before that, too, or there is a warning");
+	like($run->{err}, qr/warning: file "more\/large" was replaced or removed/, "$what: warning") if $form eq '-Ft';
+	verify_backup_ok($dir, $what);
+}
 unlink "$pgdata/more/large";
 
 # ---- all of a piece of a tar file is gone: it is an empty frame, or nothing

@@ -135,6 +135,92 @@ is("@failed", join(' ', 1 .. 99), 'every page but the one that is in its place')
 	$psql->();
 }
 
+# A file that is removed, or replaced, after the first of its rows: what the next
+# rows have, or the error, and what is told of the file.
+sub change_within
+{
+	my ($first_block, $compression, $change) = @_;
+	unlink "$data/base/changes";
+	append_to_file("$data/base/changes", 'a' x 400_000);
+	my $psql = start_psql($node, 'postgres');
+	$psql->("SELECT 1;\n\\set ON_ERROR_STOP 0\n\\set VERBOSITY sqlstate\nSELECT 1");
+	$psql->('BEGIN');
+	$psql->(q{DECLARE c CURSOR FOR SELECT rtrim(encode(b, 'escape'), '\\0') ~ '^a*$', strpos(encode(b, 'escape'), '\\000') FROM (SELECT }
+		. read_call('0/0', [ 'base/changes', 0, 300_000, $first_block ]) . ' b OFFSET 0) s');
+	is($psql->('FETCH 1 FROM c'), 't|0', 'the first row');
+	$change->("$data/base/changes");
+	my $rest = $psql->("FETCH ALL FROM c;\n\\echo state :SQLSTATE\nSELECT 1");
+	my $bytes = $psql->('SELECT bytes FROM pardump.pg_pardump_last_files()');
+	$psql->('ROLLBACK');
+	$psql->();
+	return $rest =~ s/\nstate 00000\n1$//r =~ s/\n1$//r =~ tr/\n/ /r . " $bytes";
+}
+my %changes = (
+	removed => sub { unlink $_[0] or die "$_[0]: $!" },
+	replaced => sub {
+		append_to_file("$_[0].tmp", 'b' x 400_000);
+		rename "$_[0].tmp", $_[0] or die "$_[0]: $!";
+	});
+foreach my $how (sort keys %changes)
+{
+	is(change_within('0', 'none', $changes{$how}), 't|1 t|1 {131072}', "a file of pages is $how: zeros from there on, as if it had been cut");
+	is(change_within('NULL', 'none', $changes{$how}), 'state 55006 ', "another file is $how: an error of its own");
+}
+is(change_within('NULL', 'none', sub { rename $_[0], "$_[0].real"; symlink "$_[0].real", $_[0] or die "$_[0]: $!" }),
+	'state 42501 ', 'replaced by a link to itself: the error for links');
+unlink map { "$data/base/changes$_" } '', '.real';
+
+# --- cursors whose rows are fetched in subtransactions: the file is that of the call
+
+# Runs a script as a role that may only call the function, and has a table.
+sub as_reader
+{
+	my ($script) = @_;
+	my (undef, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0, extra_params => [ '-U', 'reader' ]);
+	return ($out, $err);
+}
+sql($node, 'postgres', q{
+	CREATE ROLE reader LOGIN;
+	GRANT USAGE ON SCHEMA pardump TO reader;
+	GRANT EXECUTE ON FUNCTION pardump.pg_pardump_read_files TO reader;
+	CREATE TABLE big AS SELECT g, repeat(md5(g::text), 30) x FROM generate_series(1, 20000) g;
+	CREATE TABLE secret AS SELECT g AS id, 'SECRET of ' || g AS x FROM generate_series(1, 5000) g;
+	CREATE TABLE victim AS SELECT g, repeat('VICTIM', 150) x FROM generate_series(1, 20000) g;
+	GRANT SELECT ON victim TO reader;
+	CREATE TABLE own (id int, x text);
+	INSERT INTO own VALUES (0, 'own row');
+	ALTER TABLE own OWNER TO reader;
+	CHECKPOINT});
+my $big = value($node, 'postgres', q{SELECT pg_relation_filepath('big')});
+my $secret = value($node, 'postgres', q{SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM secret t});
+my $declare = 'DECLARE c CURSOR FOR SELECT md5(b) FROM (SELECT ' . read_call('0/0', [ $big, 0, 20_000_000, 'NULL' ]) . ' b OFFSET 0) s';
+my @rows = split /\n/, value($node, 'postgres', "BEGIN; $declare; FETCH 4 FROM c");
+{
+	my ($out, $err) = as_reader(qq{
+		BEGIN; $declare; SAVEPOINT s; FETCH 1 FROM c; ROLLBACK TO s;
+		SELECT count(*) FROM victim;
+		FETCH 2 FROM c;
+		SAVEPOINT s; FETCH 1 FROM c; ROLLBACK TO s;
+		CLOSE c;
+		SELECT count(*), min(length(x)) FROM victim;
+		COMMIT});
+	is($out, join("\n", $rows[0], 20000, @rows[ 1 .. 3 ], '20000|900'), 'rows of the file that was named');
+	is($err, '', 'without a message');
+	($out, $err) = as_reader(qq{
+		BEGIN; $declare; SAVEPOINT s; FETCH 1 FROM c; ROLLBACK TO s;
+		SELECT count(*) FROM own;
+		CLOSE c;
+		SAVEPOINT s2; SELECT * FROM secret; ROLLBACK TO s2;
+		SELECT count(*), min(x) FROM own;
+		INSERT INTO own SELECT g, 'ATTACKER' FROM generate_series(1, 20000) g;
+		COMMIT;
+		SELECT count(*) FROM own WHERE x LIKE '%SECRET%'});
+	is($out, join("\n", $rows[0], 1, '1|own row', 0), 'the table of the role has its own rows');
+	like($err, qr/\A\S+ ERROR:  permission denied for table secret\z/, 'one message');
+	sql($node, 'postgres', 'CHECKPOINT');
+	is(value($node, 'postgres', q{SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM secret t}), $secret, 'and the other one, too');
+}
+
 # --- names and kinds of files
 
 append_to_file("$data/base/\xe4\\'", 'content');
@@ -144,6 +230,25 @@ is((read_files('0/0', [ q{decode('626173652fe45c27', 'hex')}, 0, 7, 'NULL' ]))[1
 mkfifo("$data/base/fifo", 0600) or die "mkfifo: $!";
 my ($rc, undef, $err) = $node->psql('postgres', 'SELECT ' . read_call('0/0', [ 'base/fifo', 0, 1, 'NULL' ]));
 like($err, qr/"base\/fifo" is not a regular file/, 'a FIFO is not waited for');
+
+mkdir "$data/base/real" or die "base/real: $!";
+append_to_file("$data/base/real/file", 'linked');
+symlink 'file', "$data/base/real/link" or die "link: $!";
+symlink 'real', "$data/base/directory" or die "link: $!";
+foreach my $path ('base/real/link', 'base/directory/file', 'base/real/../directory/file')
+{
+	foreach my $length (6, 0)
+	{
+		($rc, undef, $err) = $node->psql('postgres', '\set VERBOSITY verbose' . "\nSELECT " . read_call('0/0', [ $path, 0, $length, 'NULL' ]));
+		like($err, qr/ERROR:  42501: symbolic link in path ".*" not allowed\nDETAIL:  Only pg_wal and the links in pg_tblspc are followed\./,
+			"$path, $length bytes: a symbolic link is not followed");
+	}
+}
+symlink $data, "$data/pg_tblspc/x1" or die "link: $!";
+($rc, undef, $err) = $node->psql('postgres', 'SELECT ' . read_call('0/0', [ 'pg_tblspc/x1/PG_VERSION', 0, 1, 'NULL' ]));
+like($err, qr/symbolic link in path "pg_tblspc\/x1\/PG_VERSION" not allowed/, 'nor one in pg_tblspc that is not of a tablespace');
+unlink map { "$data/$_" } 'base/real/link', 'base/real/file', 'base/directory', 'pg_tblspc/x1';
+rmdir "$data/base/real";
 
 my $place = PostgreSQL::Test::Utils::tempdir();
 sql($node, 'postgres', "CREATE TABLESPACE elsewhere LOCATION '$place'");
@@ -183,7 +288,7 @@ foreach my $items ([ [ 'base/huge', 0, 1 << 42, 'NULL' ] ],
 # --- without checksums
 
 $node->stop;
-unlike(slurp_file($node->logfile), qr/leak|PANIC|TRAP/, 'nothing is forgotten');
+unlike(slurp_file($node->logfile), qr/leak|PANIC|TRAP|WARNING/, 'nothing is forgotten');
 unlink(map { "$data/base/$_" } qw(fifo huge many), "\xe4\\'");
 overwrite($pages, 0, $original);
 truncate("$data/$pages", $length) or die "truncate: $!";

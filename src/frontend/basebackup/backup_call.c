@@ -10,11 +10,12 @@
 #include "basebackup/backup_call.h"
 #include "basebackup/copy_rows.h"
 #include "basebackup/page_check.h"
+#include "basebackup/piece_statement.h"
 #include "session/session.h"
+#include "session/session_loss.h"
 #include "session/table_lock.h"
 #include "shared/crc32c.h"
 #include "stream/decompress.h"
-#include "stream/hex.h"
 
 /* Decompressed at a time. */
 #define DECOMPRESS_BYTES 65536
@@ -26,10 +27,13 @@
 #define MOST_PIECE_BYTES (2 * PIECE_BYTES + PIECE_RANGES * 4096)
 
 /*
- * Before the bytes of a range, if they are for the layout: its number in the
- * piece, as a range whose file is gone is not there at all.
+ * The SQLSTATE of pg_pardump_read_files() for a file without pages that was
+ * replaced while it was read (doc/extension.md).
  */
-typedef uint32 RangeMark;
+#define FILE_REPLACED "55006"
+
+/* How many times a piece is read while its files are being replaced. */
+#define MOST_READS 10
 
 /* A piece that is read. */
 typedef struct PieceCall
@@ -38,6 +42,7 @@ typedef struct PieceCall
 	BackupLayout *layout;
 	const BackupPiece *piece;
 	bool		checks_pages;
+	PGresult   *error;			/* FILE_REPLACED, or NULL */
 
 	/* for put_piece() */
 	PQExpBufferData whole;
@@ -63,129 +68,6 @@ static const BackupFile *
 file_of(const Backup *backup, const BackupRange *range)
 {
 	return &backup->list->files[range->file];
-}
-
-/* Others may have a part of the file already. */
-static bool
-is_required(const Backup *backup, const BackupRange *range)
-{
-	return range->length != file_of(backup, range)->size;
-}
-
-/* That are to be verified? */
-static bool
-has_pages(const PieceCall *call, const BackupFile *file)
-{
-	return call->checks_pages && file->is_relation;
-}
-
-/* ----------
- * The statement
- * ----------
- */
-
-/* An array's text as a literal: "{...}" of a type. */
-static void
-append_array(PQExpBuffer sql, const PQExpBufferData *elements, const char *type)
-{
-	appendPQExpBuffer(sql, "'{%s}'::pg_catalog.%s[], ", elements->data, type);
-}
-
-static void
-append_bytes(PQExpBuffer elements, const void *bytes, size_t len)
-{
-	char	   *digits = hex_encode(bytes, len);
-
-	/* of letters, digits and \x: no quotes are needed but for that */
-	appendPQExpBuffer(elements, "\"\\\\x%s\"", digits);
-	free(digits);
-}
-
-/* The arrays of a call, by argument. */
-enum
-{
-	ARRAY_PATHS, ARRAY_OFFSETS, ARRAY_LENGTHS, ARRAY_HEADERS, ARRAY_PADDINGS,
-	ARRAY_REQUIRED, ARRAY_FIRST_BLOCKS, N_ARRAYS
-};
-
-static const char *const array_types[N_ARRAYS] = {
-	"bytea", "int8", "int8", "bytea", "int4", "bool", "int8"
-};
-
-static void
-append_range(PQExpBufferData arrays[N_ARRAYS], PieceCall *call, int i)
-{
-	const Backup *backup = call->backup;
-	const BackupRange *range = range_of(backup, call->piece, i);
-	const BackupFile *file = file_of(backup, range);
-	RangeMark	mark = pg_hton32((uint32) i);
-	PQExpBufferData header;
-	size_t		padding = 0;
-
-	for (int no = 0; i > 0 && no < N_ARRAYS; no++)
-		appendPQExpBufferChar(&arrays[no], ',');
-	initPQExpBuffer(&header);
-	if (call->layout->put_piece)
-		padding = call->layout->around(call->layout, range, &header);
-	else
-		appendBinaryPQExpBuffer(&header, (char *) &mark, sizeof(mark));
-
-	call->around[i] = header.len + padding;
-	append_bytes(&arrays[ARRAY_PATHS], file->path, strlen(file->path));
-	appendPQExpBuffer(&arrays[ARRAY_OFFSETS], UINT64_FORMAT, range->offset);
-	appendPQExpBuffer(&arrays[ARRAY_LENGTHS], "%u", range->length);
-	append_bytes(&arrays[ARRAY_HEADERS], header.data, header.len);
-	appendPQExpBuffer(&arrays[ARRAY_PADDINGS], "%zu", padding);
-	appendPQExpBufferStr(&arrays[ARRAY_REQUIRED],
-						 is_required(backup, range) ? "t" : "f");
-	if (has_pages(call, file))
-		appendPQExpBuffer(&arrays[ARRAY_FIRST_BLOCKS], "%u",
-						  page_check_block(backup, range->file, 0));
-	else
-		appendPQExpBufferStr(&arrays[ARRAY_FIRST_BLOCKS], "NULL");
-	termPQExpBuffer(&header);
-}
-
-/* What the server is to compress with: by another place nothing is. */
-static const CompressSpec *
-wire_compression(const PieceCall *call)
-{
-	static const CompressSpec none = {.method = COMPRESS_NONE};
-	const Options *options = call->backup->options;
-
-	return options->compress_place == COMPRESS_ON_SERVER ?
-		&options->compress : &none;
-}
-
-/* Owned. */
-static char *
-copy_statement(PieceCall *call)
-{
-	const Backup *backup = call->backup;
-	PQExpBufferData arrays[N_ARRAYS];
-	PQExpBufferData sql;
-	char		compression[COMPRESS_SPEC_ERROR_BYTES];
-
-	for (int no = 0; no < N_ARRAYS; no++)
-		initPQExpBuffer(&arrays[no]);
-	for (int i = 0; i < call->piece->n; i++)
-		append_range(arrays, call, i);
-	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "COPY (SELECT " PARDUMP_READ_FILES "(");
-	for (int no = 0; no < N_ARRAYS; no++)
-	{
-		if (PQExpBufferDataBroken(arrays[no]))
-			pg_fatal("out of memory");
-		append_array(&sql, &arrays[no], array_types[no]);
-		termPQExpBuffer(&arrays[no]);
-	}
-	compress_spec_print(wire_compression(call), compression,
-						sizeof(compression));
-	appendPQExpBuffer(&sql, "'%X/%X'::pg_catalog.pg_lsn, '%s'::pg_catalog.text)) TO STDOUT (FORMAT binary)",
-					  LSN_FORMAT_ARGS(backup->start), compression);
-	if (PQExpBufferDataBroken(sql))
-		pg_fatal("out of memory");
-	return sql.data;
 }
 
 /* ----------
@@ -328,7 +210,7 @@ note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
 	const Backup *backup = call->backup;
 	const BackupRange *range = range_of(backup, call->piece, i);
 	const BackupFile *file = file_of(backup, range);
-	bool		gone = bytes == -1 && !is_required(backup, range);
+	bool		gone = bytes == -1 && !piece_statement_requires(backup, range);
 
 	if (bytes < -1 || bytes > range->length || crc < 0 || crc > PG_UINT32_MAX)
 		copy_rows_unexpected();
@@ -338,7 +220,7 @@ note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
 	if (call->layout->put_piece == NULL &&
 		(call->seen[i] == gone || (!gone && (int64) call->crcs[i] != crc)))
 		copy_rows_unexpected();
-	if (has_pages(call, file) && bytes > 0 && bytes % BLCKSZ != 0)
+	if (call->checks_pages && file->is_relation && bytes > 0 && bytes % BLCKSZ != 0)
 		page_check_warn_cut(backup, range->file, range->offset + bytes);
 	backup->results.vanished[range->file] = gone;
 	backup->results.crcs[call->piece->first + i] = gone ? 0 : (uint32) crc;
@@ -399,7 +281,7 @@ static void
 check_whole(const PieceCall *call)
 {
 	const Backup *backup = call->backup;
-	CompressMethod method = wire_compression(call)->method;
+	CompressMethod method = piece_statement_compression(backup)->method;
 	uint64		want = 0;
 
 	if (method != COMPRESS_NONE)
@@ -431,25 +313,51 @@ static void
 read_whole(PieceCall *call, PGconn *conn, const char *statement)
 {
 	initPQExpBuffer(&call->whole);
-	copy_rows_read(conn, statement, 1, take_whole, call);
+	call->error = copy_rows_try(conn, statement, 1, FILE_REPLACED, take_whole,
+								call);
+	if (call->error)
+		termPQExpBuffer(&call->whole);
 }
 
 static void
 read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 {
-	CompressMethod method = wire_compression(call)->method;
+	CompressMethod method = piece_statement_compression(call->backup)->method;
 
 	if (method != COMPRESS_NONE)
 		call->decompressor = decompressor_new(method, DECOMPRESS_FILE);
 	call->layout->begin_piece(call->layout, call->piece);
-	copy_rows_read(conn, statement, 1, take_ranges, call);
+	call->error = copy_rows_try(conn, statement, 1, FILE_REPLACED, take_ranges,
+								call);
 	/* within a mark, a range or a frame */
-	if (call->mark_len != 0 ||
-		(call->decompressor && !decompressor_complete(call->decompressor)))
+	if (call->error == NULL &&
+		(call->mark_len != 0 ||
+		 (call->decompressor && !decompressor_complete(call->decompressor))))
 		copy_rows_unexpected();
 	if (call->decompressor)
 		decompressor_free(call->decompressor);
-	call->layout->end_piece(call->layout);
+	if (call->error == NULL)
+		call->layout->end_piece(call->layout);
+}
+
+/* Read and store the piece, and note its results, unless call->error is set. */
+static void
+run_statement(PieceCall *call, PGconn *conn, const char *statement)
+{
+	PGresult   *res;
+
+	if (call->layout->put_piece)
+		read_whole(call, conn, statement);
+	else
+		read_ranges(call, conn, statement);
+	if (call->error)
+		return;
+	res = session_query(conn, "SELECT bytes, crcs, failures FROM "
+						PARDUMP_LAST_FILES "()");
+	note_results(call, res);
+	PQclear(res);
+	if (call->layout->put_piece)
+		put_whole(call);
 }
 
 /*
@@ -464,9 +372,10 @@ backup_call_begin(const Backup *backup, PGconn *conn)
 							  table_lock_wait_ms(conn, backup->options));
 }
 
-void
-backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
-				  BackupLayout *layout, const BackupPiece *piece)
+/* NULL on success, or FILE_REPLACED; owned. */
+static PGresult *
+call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
+		   BackupLayout *layout, const BackupPiece *piece)
 {
 	PieceCall	call = {
 		.backup = backup,
@@ -475,24 +384,37 @@ backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 		.checks_pages = checks_pages,
 	};
 	char	   *statement;
-	PGresult   *res;
 
 	call.around = pg_malloc(piece->n * sizeof(size_t));
-	statement = copy_statement(&call);
+	statement = piece_statement(backup, layout, piece, checks_pages,
+								call.around);
 	call.seen = pg_malloc0(piece->n * sizeof(bool));
 	call.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c));
-	if (layout->put_piece)
-		read_whole(&call, conn, statement);
-	else
-		read_ranges(&call, conn, statement);
-	res = session_query(conn, "SELECT bytes, crcs, failures FROM "
-						PARDUMP_LAST_FILES "()");
-	note_results(&call, res);
-	PQclear(res);
-	if (layout->put_piece)
-		put_whole(&call);
+	run_statement(&call, conn, statement);
 	free(call.around);
 	free(call.seen);
 	free(call.crcs);
 	free(statement);
+	return call.error;
+}
+
+void
+backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
+				  BackupLayout *layout, const BackupPiece *piece)
+{
+	PGresult   *error;
+
+	for (int n_reads = 1;
+		 (error = call_piece(backup, conn, checks_pages, layout, piece)) != NULL;
+		 n_reads++)
+	{
+		if (n_reads == MOST_READS)
+			session_failed(conn, error, "could not read files",
+						   PARDUMP_READ_FILES "()");
+		pg_log_info("reading again: %s",
+					PQresultErrorField(error, PG_DIAG_MESSAGE_PRIMARY));
+		PQclear(error);
+		session_command(conn, "ROLLBACK");
+		backup_call_begin(backup, conn);
+	}
 }

@@ -60,9 +60,17 @@ take_row(const char *row, size_t len, int n_values, CopyRowTake take, void *arg)
 	take(arg, values);
 }
 
-void
-copy_rows_read(PGconn *conn, const char *statement, int n_values,
-			   CopyRowTake take, void *arg)
+static bool
+has_sqlstate(const PGresult *res, const char *sqlstate)
+{
+	const char *has = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return has && sqlstate && strcmp(has, sqlstate) == 0;
+}
+
+PGresult *
+copy_rows_try(PGconn *conn, const char *statement, int n_values,
+			  const char *sqlstate, CopyRowTake take, void *arg)
 {
 	PGresult   *res = session_exec(conn, statement);
 	size_t		head = HEAD_BYTES;
@@ -87,7 +95,19 @@ copy_rows_read(PGconn *conn, const char *statement, int n_values,
 	if (received == -2)
 		session_failed(conn, NULL, problem, statement);
 	res = session_wait_result(conn, -1);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	if (PQresultStatus(res) == PGRES_COMMAND_OK)
+	{
+		PQclear(res);
+		return NULL;
+	}
+	if (!has_sqlstate(res, sqlstate))
 		session_failed(conn, res, problem, statement);
-	PQclear(res);
+	return res;
+}
+
+void
+copy_rows_read(PGconn *conn, const char *statement, int n_values,
+			   CopyRowTake take, void *arg)
+{
+	(void) copy_rows_try(conn, statement, n_values, NULL, take, arg);
 }

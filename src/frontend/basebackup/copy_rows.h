@@ -29,6 +29,14 @@ typedef void (*CopyRowTake) (void *arg, const CopyValue *values);
 extern void copy_rows_read(PGconn *conn, const char *statement, int n_values,
 						   CopyRowTake take, void *arg);
 
+/*
+ * The same, but an error with this SQLSTATE is returned; owned.  NULL on
+ * success.  Some rows may have been handed over before the error.
+ */
+extern PGresult *copy_rows_try(PGconn *conn, const char *statement,
+							   int n_values, const char *sqlstate,
+							   CopyRowTake take, void *arg);
+
 /* Says that the server has sent something odd, and exits. */
 pg_noreturn extern void copy_rows_unexpected(void);
 

@@ -209,8 +209,23 @@ write_bytes(int fd, const char *path, const char *data, size_t len,
 }
 
 static void
+end_range(BackupLayout *layout)
+{
+	PlainLayout *plain = (PlainLayout *) layout;
+
+	close_file(plain->fd, plain->path);
+	free(plain->path);
+	plain->path = NULL;
+}
+
+/* A piece that is read again may have ended within a range. */
+static void
 begin_piece(BackupLayout *layout, const BackupPiece *piece)
 {
+	PlainLayout *plain = (PlainLayout *) layout;
+
+	if (plain->path)
+		end_range(layout);
 }
 
 static void
@@ -232,15 +247,6 @@ take_data(BackupLayout *layout, const char *data, size_t len)
 
 	write_bytes(plain->fd, plain->path, data, len, plain->offset);
 	plain->offset += len;
-}
-
-static void
-end_range(BackupLayout *layout)
-{
-	PlainLayout *plain = (PlainLayout *) layout;
-
-	close_file(plain->fd, plain->path);
-	free(plain->path);
 }
 
 static void

@@ -3,6 +3,26 @@
  * file_range.c
  *	  Reads a range of a file of the cluster, as a base backup does.
  *
+ * A range takes many calls of a set-returning function, between which a
+ * subtransaction may end.  The descriptor is therefore closed at the end of
+ * each call and opened again in the next one:
+ *
+ * resource held	| owner
+ * -----------------+--------------------------------------------------------
+ * file descriptor	| the subtransaction of the call (fd.c), which closes it if
+ *					| the call fails; otherwise file_range_suspend() does
+ * the rest			| memory of the call's FuncCallContext
+ *
+ * So nothing outlives a call but memory, whether a subtransaction aborts, the
+ * cursor is WITH HOLD, or the portal is dropped in an aborted transaction;
+ * and 1,000 open cursors have no file open.  Not PathNameOpenFile(): fd.c
+ * opens such a file again by name when descriptors run short.
+ *
+ * The file that is opened again must be the same one: the same device and the
+ * same inode.  A new file may have the inode of one that was removed before;
+ * the client of a base backup therefore compares the beginnings of files
+ * whose size or time has changed.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -12,6 +32,7 @@
 #include <unistd.h>
 
 #include "access/xlog.h"
+#include "access/xlog_internal.h"
 #include "miscadmin.h"
 #include "storage/bufpage.h"
 #include "storage/fd.h"
@@ -29,13 +50,18 @@
 
 #define NOT_OPEN (-1)
 
+#define TABLESPACES_DIRECTORY "pg_tblspc/"
+
 struct FileRangeReader
 {
 	XLogRecPtr	start_lsn;
 	PageFailureCallback failed;
 	void	   *failed_arg;
 	const FileRange *range;
-	int			fd;				/* NOT_OPEN: no file, or at its end */
+	int			fd;				/* NOT_OPEN between calls */
+	bool		at_end;			/* of the file: the rest is zeros */
+	dev_t		device;			/* of the file that was opened first */
+	ino_t		inode;
 	int64		done;			/* bytes of the range that were handed out */
 	int64		bytes;			/* that the file had */
 	pg_crc32c	crc;
@@ -55,39 +81,209 @@ file_range_reader_new(XLogRecPtr start_lsn, PageFailureCallback failed,
 	return reader;
 }
 
-/* Nothing but regular files: a FIFO would wait for its other end. */
-static int
-open_file(const char *path)
+/* ----------
+ * Opening a file
+ * ----------
+ */
+
+/*
+ * May the first "len" bytes of a path be a symbolic link?  initdb makes
+ * pg_wal one if it is told to, and CREATE TABLESPACE those in pg_tblspc.
+ */
+static bool
+may_be_link(const char *path, size_t len)
 {
-	int			fd = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | PG_BINARY);
+	const size_t prefix = strlen(TABLESPACES_DIRECTORY);
+
+	if (len == strlen(XLOGDIR) && strncmp(path, XLOGDIR, len) == 0)
+		return true;
+	return len > prefix &&
+		strncmp(path, TABLESPACES_DIRECTORY, prefix) == 0 &&
+		strspn(path + prefix, "0123456789") == len - prefix;
+}
+
+/*
+ * Open a directory in another one, which is closed.  Sets errno to ELOOP if
+ * it is a symbolic link that must not be followed.
+ */
+static int
+open_directory(int parent, const char *name, bool follow)
+{
+	int			flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	int			fd = openat(parent, name, follow ? flags : flags | O_NOFOLLOW);
+	int			error = errno;
 	struct stat st;
 
-	if (fd < 0 && errno == ENOENT)
-		return NOT_OPEN;
-	if (fd < 0 || fstat(fd, &st) < 0)
+	/* the error for a link depends on the operating system */
+	if (fd < 0 && !follow &&
+		fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISLNK(st.st_mode))
+		error = ELOOP;
+	if (parent != AT_FDCWD)
+		close(parent);
+	errno = error;
+	return fd;
+}
+
+/*
+ * Open the directory that a path leads to, and cut the path into components,
+ * the last of which is *name.  AT_FDCWD if the path has one component, -1,
+ * with errno set, if a directory cannot be opened.
+ */
+static int
+open_parent(char *path, const char **name)
+{
+	char	   *component = path;
+	char	   *slash;
+	int			directory = AT_FDCWD;
+
+	while ((slash = strchr(component, '/')) != NULL)
+	{
+		bool		follow = may_be_link(path, slash - path);
+
+		*slash = '\0';
+		directory = open_directory(directory, component, follow);
+		if (directory < 0)
+			return -1;
+		*slash = '/';
+		component = slash + 1;
+	}
+	*name = component;
+	return directory;
+}
+
+/*
+ * Look at the file that a path names, component by component, so that nobody
+ * can replace a directory by a link meanwhile.  False, with errno set, if that
+ * fails; ELOOP means a link.  No error may be raised while a directory is
+ * open: fd.c does not know of it (but has left room, NUM_RESERVED_FDS).
+ */
+static bool
+stat_without_links(const char *path, struct stat *st)
+{
+	char	   *copy = pstrdup(path);
+	const char *name;
+	int			directory = open_parent(copy, &name);
+	bool		found = directory != -1 &&
+		fstatat(directory, name, st, AT_SYMLINK_NOFOLLOW) == 0;
+	bool		is_link = found && S_ISLNK(st->st_mode);
+	int			error = errno;
+
+	if (directory >= 0)
+		close(directory);
+	pfree(copy);
+	errno = is_link ? ELOOP : error;
+	return found && !is_link;
+}
+
+/* The same; false if there is no such file, and an error if it is a link. */
+static bool
+find_file(const char *path, struct stat *st)
+{
+	if (stat_without_links(path, st))
+		return true;
+	if (errno == ENOENT)
+		return false;
+	if (errno == ELOOP)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("symbolic link in path \"%s\" not allowed", path),
+				 errdetail("Only pg_wal and the links in pg_tblspc are followed.")));
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not open file \"%s\": %m", path)));
+}
+
+static bool
+same_file(const FileRangeReader *reader, const struct stat *st)
+{
+	return st->st_dev == reader->device && st->st_ino == reader->inode;
+}
+
+/* The SQLSTATE tells the client that it can ask for the range again. */
+static void
+replaced_meanwhile(const char *path)
+{
+	ereport(ERROR,
+			(errcode(FILE_RANGE_REPLACED),
+			 errmsg("file \"%s\" was replaced or removed while it was read",
+					path)));
+}
+
+/*
+ * Open the file that was found, for this call.  False if it is not there any
+ * more: fd.c opens by name only, so what it has opened is compared.
+ */
+static bool
+open_found(FileRangeReader *reader)
+{
+	const char *path = reader->range->path;
+	struct stat st;
+
+	reader->fd = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
+								   PG_BINARY);
+	if (reader->fd < 0 && (errno == ENOENT || errno == ELOOP))
+		return false;
+	if (reader->fd < 0 || fstat(reader->fd, &st) < 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not open file \"%s\": %m", path)));
+	if (same_file(reader, &st))
+		return true;
+	file_range_suspend(reader);
+	return false;
+}
+
+/* False if there is no such file.  Only regular files: a FIFO would wait. */
+static bool
+open_first(FileRangeReader *reader)
+{
+	const char *path = reader->range->path;
+	struct stat st;
+
+	if (!find_file(path, &st))
+		return false;
 	if (!S_ISREG(st.st_mode))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a regular file", path)));
-	return fd;
+	reader->device = st.st_dev;
+	reader->inode = st.st_ino;
+	if (!open_found(reader))
+		replaced_meanwhile(path);
+	return true;
 }
 
-static bool
-file_exists(const char *path)
+/*
+ * Open the file again for the next call.  A file of pages that is gone, or
+ * another one by now, ends here, as if it had been truncated: WAL has what
+ * replay needs of it.
+ */
+static void
+open_again(FileRangeReader *reader)
 {
 	struct stat st;
 
-	if (stat(path, &st) == 0)
-		return true;
-	if (errno != ENOENT)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not stat file \"%s\": %m", path)));
-	return false;
+	if (find_file(reader->range->path, &st) && same_file(reader, &st) &&
+		open_found(reader))
+		return;
+	if (reader->range->first_block == FILE_RANGE_NO_PAGES)
+		replaced_meanwhile(reader->range->path);
+	reader->at_end = true;
 }
+
+void
+file_range_suspend(FileRangeReader *reader)
+{
+	if (reader->fd != NOT_OPEN)
+		CloseTransientFile(reader->fd);
+	reader->fd = NOT_OPEN;
+}
+
+/* ----------
+ * Reading
+ * ----------
+ */
 
 /*
  * Of what is no file, as a FIFO, nothing can be read; so a backup, which sees
@@ -96,24 +292,18 @@ file_exists(const char *path)
 bool
 file_range_begin(FileRangeReader *reader, const FileRange *range)
 {
+	struct stat st;
 	bool		exists;
 
 	Assert(reader->fd == NOT_OPEN);
 	reader->range = range;
 	reader->done = 0;
-	reader->fd = range->length > 0 ? open_file(range->path) : NOT_OPEN;
-	exists = range->length > 0 ? reader->fd != NOT_OPEN : file_exists(range->path);
+	exists = range->length > 0 ? open_first(reader) :
+		find_file(range->path, &st);
+	reader->at_end = !exists;
 	reader->bytes = exists ? 0 : -1;
 	INIT_CRC32C(reader->crc);
 	return exists;
-}
-
-void
-file_range_close(FileRangeReader *reader)
-{
-	if (reader->fd != NOT_OPEN)
-		CloseTransientFile(reader->fd);
-	reader->fd = NOT_OPEN;
 }
 
 /* Read at an offset of the range; at the file's end less than len. */
@@ -212,7 +402,9 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 	if (len > room)
 		len = room - room % BLCKSZ;
 	CHECK_FOR_INTERRUPTS();
-	if (reader->fd != NOT_OPEN)
+	if (reader->fd == NOT_OPEN && !reader->at_end)
+		open_again(reader);
+	if (!reader->at_end)
 	{
 		got = read_at(reader, reader->done, to, len);
 		if (reader->range->first_block != FILE_RANGE_NO_PAGES &&
@@ -220,8 +412,7 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 			check_pages(reader, to, got);
 		reader->bytes += got;
 		/* nothing more is to be read of it, whatever it may become */
-		if (got < len)
-			file_range_close(reader);
+		reader->at_end = got < len;
 	}
 	memset(to + got, 0, len - got);
 	reader->crc = crc32c_add(reader->crc, to, len);

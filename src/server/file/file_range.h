@@ -18,12 +18,18 @@
 
 #include "access/xlogdefs.h"
 
-/* Its pages are none whose checksums could be checked. */
+/* The file does not consist of pages. */
 #define FILE_RANGE_NO_PAGES (-1)
+
+/*
+ * The SQLSTATE of the error for a file without pages that is gone, or another
+ * one, in the middle of a range.
+ */
+#define FILE_RANGE_REPLACED ERRCODE_OBJECT_IN_USE
 
 typedef struct FileRange
 {
-	const char *path;			/* below the data directory */
+	const char *path;			/* below the data directory, canonical */
 	int64		offset;			/* that of a page, if they are checked */
 	int64		length;
 	int64		first_block;	/* of the file's first page within its fork;
@@ -51,7 +57,8 @@ typedef struct FileRangeReader FileRangeReader;
 
 /*
  * A reader for one range after the other, in CurrentMemoryContext.  Pages
- * that were written since start_lsn may be torn, and are not checked.
+ * that were written since start_lsn may be torn, and are not checked; so none
+ * is if start_lsn is 0.
  */
 extern FileRangeReader *file_range_reader_new(XLogRecPtr start_lsn,
 											  PageFailureCallback failed,
@@ -59,7 +66,8 @@ extern FileRangeReader *file_range_reader_new(XLogRecPtr start_lsn,
 
 /*
  * Begin a range, which is borrowed.  False if there is no such file: it can
- * be read, as zeros, all the same.
+ * be read, as zeros, all the same.  Symbolic links are an error, except
+ * pg_wal and those of tablespaces.
  */
 extern bool file_range_begin(FileRangeReader *reader, const FileRange *range);
 
@@ -77,7 +85,10 @@ extern size_t file_range_next(FileRangeReader *reader, char *to, size_t room);
 extern void file_range_result(const FileRangeReader *reader,
 							  FileRangeResult *result);
 
-/* Close what is open, wherever the range is. */
-extern void file_range_close(FileRangeReader *reader);
+/*
+ * The SQL function is about to return: close the file.  The next call opens
+ * it again, wherever in the range it is.
+ */
+extern void file_range_suspend(FileRangeReader *reader);
 
 #endif							/* PARDUMP_FILE_RANGE_H */

@@ -8,6 +8,10 @@
  * has to lie in one place: zstd takes a fifth less CPU time for a buffer than
  * for a stream (shared/block_compress.c).
  *
+ * Between calls a stream holds memory only: palloc()ed, and the compressor's,
+ * which is malloc()ed and freed by a callback of the memory context
+ * (bytes/context_compressor.c).  file_range.c says who owns the file.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -153,7 +157,7 @@ fill_range(FileStream *stream, const FileStreamItem *item, char *to,
 	if (file_range_left(stream->reader) > 0)
 		return false;
 	file_range_result(stream->reader, &stream->result.ranges[stream->item]);
-	file_range_close(stream->reader);
+	file_range_suspend(stream->reader);
 	return true;
 }
 
@@ -246,6 +250,7 @@ file_stream_next(FileStream *stream)
 	size_t		len = stream->compressor ? fill_compressed(stream) :
 		fill(stream, VARDATA(stream->row), ROW_BYTES);
 
+	file_range_suspend(stream->reader);
 	SET_VARSIZE(stream->row, VARHDRSZ + len);
 	return len > 0 ? stream->row : NULL;
 }
@@ -254,10 +259,4 @@ const FileStreamResult *
 file_stream_result(const FileStream *stream)
 {
 	return &stream->result;
-}
-
-void
-file_stream_free(FileStream *stream)
-{
-	file_range_close(stream->reader);
 }

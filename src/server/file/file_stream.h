@@ -48,8 +48,8 @@ typedef struct FileStream FileStream;
 
 /*
  * The items, borrowed, one after the other.  Allocates in
- * CurrentMemoryContext, which must live as long as the stream.  It is an
- * error if they are to be compressed and FILE_STREAM_COMPRESSED_BYTES are
+ * CurrentMemoryContext, which must live as long as the stream, and frees it.
+ * It is an error if they are to be compressed and FILE_STREAM_COMPRESSED_BYTES are
  * less than they can be.
  */
 extern FileStream *file_stream_new(const FileStreamItem *items, int n_items,
@@ -64,11 +64,5 @@ extern bytea *file_stream_next(FileStream *stream);
 
 /* What came of it, once it has ended; borrowed. */
 extern const FileStreamResult *file_stream_result(const FileStream *stream);
-
-/*
- * Close what is open.  The stream's memory goes with its context, and the
- * compressor's with that.
- */
-extern void file_stream_free(FileStream *stream);
 
 #endif							/* PARDUMP_FILE_STREAM_H */

@@ -126,7 +126,8 @@ number_at(const ArgumentArray *arrays, FileArgument no, int i, int64 max)
 /*
  * Nothing outside of the data directory, whoever asks, and whatever server
  * files he may read otherwise: a path is relative to it, and leads nowhere
- * upward.  Links within it, as those of tablespaces, are followed.
+ * upward.  The only links that are followed are those of the server itself
+ * (file/file_range.c).
  */
 static char *
 path_of(bytea *value)
@@ -275,6 +276,8 @@ keep_last_files(const FilesCall *call)
 	values[0] = int64_array(bytes, call->n_items);
 	values[1] = int64_array(crcs, call->n_items);
 	values[2] = int64_array(failures, 4 * result->n_failures);
+	/* another cursor may have ended since this one began */
+	forget_last_files();
 	old_context = MemoryContextSwitchTo(TopMemoryContext);
 	last_files = heap_form_tuple(desc, values, nulls);
 	MemoryContextSwitchTo(old_context);
@@ -295,27 +298,18 @@ begin_files_call(FunctionCallInfo fcinfo)
 	return call;
 }
 
-/* Close what is open: also when a query stops early. */
-static void
-end_files_call(Datum arg)
-{
-	FilesCall  *call = (FilesCall *) DatumGetPointer(arg);
-
-	file_stream_free(call->stream);
-}
-
 /*
  * pg_pardump_read_files(paths bytea[], offsets bigint[], lengths bigint[],
  *						 headers bytea[], paddings integer[],
  *						 required boolean[], first_blocks bigint[],
  *						 start_lsn pg_lsn, compression text)
  *
- * One value a call: nothing is gathered.
+ * One value a call: nothing is gathered.  Between calls there is only memory of
+ * the FuncCallContext (file/file_range.c).
  */
 Datum
 pg_pardump_read_files(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	FuncCallContext *funcctx;
 	FilesCall  *call;
 	bytea	   *value;
@@ -329,8 +323,6 @@ pg_pardump_read_files(PG_FUNCTION_ARGS)
 		kept_memory_begin();
 		call = begin_files_call(fcinfo);
 		funcctx->user_fctx = call;
-		RegisterExprContextCallback(rsinfo->econtext, end_files_call,
-									PointerGetDatum(call));
 		MemoryContextSwitchTo(old_context);
 	}
 
@@ -341,9 +333,6 @@ pg_pardump_read_files(PG_FUNCTION_ARGS)
 		SRF_RETURN_NEXT(funcctx, PointerGetDatum(value));
 
 	keep_last_files(call);
-	UnregisterExprContextCallback(rsinfo->econtext, end_files_call,
-								  PointerGetDatum(call));
-	end_files_call(PointerGetDatum(call));
 	SRF_RETURN_DONE(funcctx);
 }
 
