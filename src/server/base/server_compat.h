@@ -258,6 +258,28 @@ relation_is_of_subtransaction(Relation rel)
 	return rel->rd_createSubid == current || file_made == current;
 }
 
+/*
+ * Would the end of a subtransaction that is open now remove the relation's
+ * file, if it is rolled back?  The subtransaction of the last file may be
+ * forgotten (utils/rel.h), so in doubt it would.
+ */
+static inline bool
+relation_may_be_rolled_back(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	SubTransactionId first = rel->rd_firstRelfilelocatorSubid;
+	SubTransactionId last = rel->rd_newRelfilelocatorSubid;
+#else
+	SubTransactionId first = rel->rd_firstRelfilenodeSubid;
+	SubTransactionId last = rel->rd_newRelfilenodeSubid;
+#endif
+
+	if (GetCurrentTransactionNestLevel() == 1)
+		return false;
+	return rel->rd_createSubid > TopSubTransactionId ||
+		(first != InvalidSubTransactionId && last != TopSubTransactionId);
+}
+
 /* A descriptor that was put together is complete: 19 asks to be told. */
 static inline void
 finish_tuple_desc(TupleDesc tupdesc)

@@ -4,6 +4,10 @@
  *	  The SQL function pg_pardump_chunks(): the block ranges that a table is
  *	  best dumped in, a row each.
  *
+ * The function does all its work in one call.  The server then holds a
+ * tuplestore, which is the portal's, with its temporary file, and the ACCESS
+ * SHARE lock, which lasts as long as that of a query would.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

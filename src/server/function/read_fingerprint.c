@@ -104,6 +104,8 @@ read_fingerprint_keep(ReadFingerprint *fingerprint, const RangeArgument *range)
 	if (definition == NULL || !same_bytes(definition, fingerprint->definition))
 		return;
 	rows = range_fingerprint_end(fingerprint->rows, &first);
+	/* another cursor may have ended since this one began */
+	read_fingerprint_forget();
 	last.definition = keep(definition);
 	last.first_fingerprint = keep(first);
 	last.fingerprint = keep(rows);

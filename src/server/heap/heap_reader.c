@@ -56,6 +56,17 @@ heap_reader_new(Relation rel, Snapshot snapshot, BlockNumber start,
 	return reader;
 }
 
+void
+heap_check_lasts(Relation rel)
+{
+	if (relation_may_be_rolled_back(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read \"%s\", whose file was created in a subtransaction",
+						RelationGetRelationName(rel)),
+				 errhint("Release the savepoint, or read the table by COPY.")));
+}
+
 static void
 point_to(HeapReader *reader, Page page, OffsetNumber offset)
 {

@@ -130,6 +130,8 @@ open_toast_table(ToastReader *reader)
 										  TOAST_COLUMNS);
 	valid = toast_open_indexes(reader->toast_rel, AccessShareLock,
 							   &reader->indexes, &reader->n_indexes);
+	/* REINDEX checks for open scans, but this one begins only now */
+	heap_check_lasts(reader->indexes[valid]);
 	reader->snapshot = toast_snapshot(&reader->snapshot_space);
 	reader->scan = begin_index_scan(reader->toast_rel, reader->indexes[valid],
 									reader->snapshot, 1);

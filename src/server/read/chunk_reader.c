@@ -77,6 +77,7 @@ chunk_reader_new(Relation rel, Snapshot snapshot, const AttrNumber *attnums,
 {
 	ChunkReader *reader = palloc0(sizeof(ChunkReader));
 
+	heap_check_lasts(rel);
 	reader->rel = rel;
 	reader->compression = compress->method;
 	if (compress->method != COMPRESS_NONE)
