@@ -10,12 +10,12 @@
 #include "basebackup/backup_call.h"
 #include "basebackup/copy_rows.h"
 #include "basebackup/page_check.h"
-#include "basebackup/piece_statement.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/table_lock.h"
 #include "shared/crc32c.h"
 #include "stream/decompress.h"
+#include "stream/hex.h"
 
 /* Decompressed at a time. */
 #define DECOMPRESS_BYTES 65536
@@ -32,8 +32,11 @@
  */
 #define FILE_REPLACED "55006"
 
-/* How many times a piece is read while its files are being replaced. */
-#define MOST_READS 10
+/*
+ * Before the bytes of a range, if they are for the layout: its number in the
+ * piece, as a range whose file is gone is not there at all.
+ */
+typedef uint32 RangeMark;
 
 /* A piece that is read. */
 typedef struct PieceCall
@@ -68,6 +71,124 @@ static const BackupFile *
 file_of(const Backup *backup, const BackupRange *range)
 {
 	return &backup->list->files[range->file];
+}
+
+/* Others may have a part of the file already. */
+static bool
+is_required(const Backup *backup, const BackupRange *range)
+{
+	return range->length != file_of(backup, range)->size;
+}
+
+/* ----------
+ * The statement
+ * ----------
+ */
+/* An array's text as a literal: "{...}" of a type. */
+static void
+append_array(PQExpBuffer sql, const PQExpBufferData *elements, const char *type)
+{
+	appendPQExpBuffer(sql, "'{%s}'::pg_catalog.%s[], ", elements->data, type);
+}
+
+static void
+append_bytes(PQExpBuffer elements, const void *bytes, size_t len)
+{
+	char	   *digits = hex_encode(bytes, len);
+
+	/* of letters, digits and \x: no quotes are needed but for that */
+	appendPQExpBuffer(elements, "\"\\\\x%s\"", digits);
+	free(digits);
+}
+
+/* The arrays of a call, by argument. */
+enum
+{
+	ARRAY_PATHS, ARRAY_OFFSETS, ARRAY_LENGTHS, ARRAY_HEADERS, ARRAY_PADDINGS,
+	ARRAY_REQUIRED, ARRAY_FIRST_BLOCKS, N_ARRAYS
+};
+
+static const char *const array_types[N_ARRAYS] = {
+	"bytea", "int8", "int8", "bytea", "int4", "bool", "int8"
+};
+
+static void
+append_range(PQExpBufferData arrays[N_ARRAYS], const Backup *backup,
+			 BackupLayout *layout, const BackupRange *range, int i,
+			 size_t *around)
+{
+	const BackupFile *file = &backup->list->files[range->file];
+	RangeMark	mark = pg_hton32((uint32) i);
+	PQExpBufferData header;
+	size_t		padding = 0;
+
+	for (int no = 0; i > 0 && no < N_ARRAYS; no++)
+		appendPQExpBufferChar(&arrays[no], ',');
+	initPQExpBuffer(&header);
+	if (layout->put_piece)
+		padding = layout->around(layout, range, &header);
+	else
+		appendBinaryPQExpBuffer(&header, (char *) &mark, sizeof(mark));
+
+	*around = header.len + padding;
+	append_bytes(&arrays[ARRAY_PATHS], file->path, strlen(file->path));
+	appendPQExpBuffer(&arrays[ARRAY_OFFSETS], UINT64_FORMAT, range->offset);
+	appendPQExpBuffer(&arrays[ARRAY_LENGTHS], "%u", range->length);
+	append_bytes(&arrays[ARRAY_HEADERS], header.data, header.len);
+	appendPQExpBuffer(&arrays[ARRAY_PADDINGS], "%zu", padding);
+	appendPQExpBufferStr(&arrays[ARRAY_REQUIRED],
+						 is_required(backup, range) ? "t" : "f");
+	if (file->is_relation)
+		appendPQExpBuffer(&arrays[ARRAY_FIRST_BLOCKS], "%u",
+						  page_check_block(backup, range->file, 0));
+	else
+		appendPQExpBufferStr(&arrays[ARRAY_FIRST_BLOCKS], "NULL");
+	termPQExpBuffer(&header);
+}
+
+/* What the server is to compress with: by another place nothing is. */
+static const CompressSpec *
+wire_compression(const Backup *backup)
+{
+	static const CompressSpec none = {.method = COMPRESS_NONE};
+	const Options *options = backup->options;
+
+	return options->compress_place == COMPRESS_ON_SERVER ?
+		&options->compress : &none;
+}
+
+/* Owned; around: by range, how many bytes precede and follow it. */
+static char *
+copy_statement(const Backup *backup, BackupLayout *layout,
+			   const BackupPiece *piece, bool checks_pages, size_t *around)
+{
+	/* no page is older than 0/0, and only older ones are checked */
+	XLogRecPtr	start = checks_pages ? backup->start : 0;
+	PQExpBufferData arrays[N_ARRAYS];
+	PQExpBufferData sql;
+	char		compression[COMPRESS_SPEC_ERROR_BYTES];
+
+	for (int no = 0; no < N_ARRAYS; no++)
+		initPQExpBuffer(&arrays[no]);
+	for (int i = 0; i < piece->n; i++)
+		append_range(arrays, backup, layout,
+					 &backup->plan->ranges[piece->first + i], i, &around[i]);
+	initPQExpBuffer(&sql);
+	appendPQExpBufferStr(&sql, "COPY (SELECT " PARDUMP_READ_FILES "(");
+	for (int no = 0; no < N_ARRAYS; no++)
+	{
+		if (PQExpBufferDataBroken(arrays[no]))
+			pg_fatal("out of memory");
+		append_array(&sql, &arrays[no], array_types[no]);
+		termPQExpBuffer(&arrays[no]);
+	}
+	compress_spec_print(wire_compression(backup), compression,
+						sizeof(compression));
+	appendPQExpBuffer(&sql, "'%X/%X'::pg_catalog.pg_lsn, '%s'::pg_catalog.text)) TO STDOUT (FORMAT binary)",
+					  LSN_FORMAT_ARGS(start), compression);
+	if (PQExpBufferDataBroken(sql))
+		pg_fatal("out of memory");
+	return sql.data;
 }
 
 /* ----------
@@ -181,28 +302,6 @@ take_ranges(void *arg, const CopyValue *values)
  * ----------
  */
 
-/* The numbers of an array, and how many; owned. */
-static int64 *
-read_array(const PGresult *res, int column, int *n)
-{
-	const char *pos = PQgetvalue(res, 0, column);
-	int64	   *numbers = pg_malloc((strlen(pos) + 1) * sizeof(int64));
-
-	*n = 0;
-	if (*pos++ != '{')
-		copy_rows_unexpected();
-	while (*pos != '}')
-	{
-		char	   *end;
-
-		numbers[(*n)++] = strtoll(pos, &end, 10);
-		if (end == pos || (*end != ',' && *end != '}'))
-			copy_rows_unexpected();
-		pos = *end == ',' ? end + 1 : end;
-	}
-	return numbers;
-}
-
 /* The server's account of a range must be what has come. */
 static void
 note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
@@ -210,7 +309,7 @@ note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
 	const Backup *backup = call->backup;
 	const BackupRange *range = range_of(backup, call->piece, i);
 	const BackupFile *file = file_of(backup, range);
-	bool		gone = bytes == -1 && !piece_statement_requires(backup, range);
+	bool		gone = bytes == -1 && !is_required(backup, range);
 
 	if (bytes < -1 || bytes > range->length || crc < 0 || crc > PG_UINT32_MAX)
 		copy_rows_unexpected();
@@ -252,10 +351,11 @@ note_results(const PieceCall *call, const PGresult *res)
 
 	if (PQntuples(res) != 1 || PQnfields(res) != 3)
 		copy_rows_unexpected();
-	bytes = read_array(res, 0, &n_bytes);
-	crcs = read_array(res, 1, &n_crcs);
-	failures = read_array(res, 2, &n_failures);
-	if (n_bytes != call->piece->n || n_crcs != n_bytes || n_failures % 4 != 0)
+	bytes = session_numbers(res, 0, &n_bytes);
+	crcs = session_numbers(res, 1, &n_crcs);
+	failures = session_numbers(res, 2, &n_failures);
+	if (bytes == NULL || crcs == NULL || failures == NULL ||
+		n_bytes != call->piece->n || n_crcs != n_bytes || n_failures % 4 != 0)
 		copy_rows_unexpected();
 	for (int i = 0; i < n_bytes; i++)
 		note_range(call, i, bytes[i], crcs[i]);
@@ -281,7 +381,7 @@ static void
 check_whole(const PieceCall *call)
 {
 	const Backup *backup = call->backup;
-	CompressMethod method = piece_statement_compression(backup)->method;
+	CompressMethod method = wire_compression(backup)->method;
 	uint64		want = 0;
 
 	if (method != COMPRESS_NONE)
@@ -322,7 +422,7 @@ read_whole(PieceCall *call, PGconn *conn, const char *statement)
 static void
 read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 {
-	CompressMethod method = piece_statement_compression(call->backup)->method;
+	CompressMethod method = wire_compression(call->backup)->method;
 
 	if (method != COMPRESS_NONE)
 		call->decompressor = decompressor_new(method, DECOMPRESS_FILE);
@@ -340,7 +440,7 @@ read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 		call->layout->end_piece(call->layout);
 }
 
-/* Read and store the piece, and note its results, unless call->error is set. */
+/* Store the piece and note its results, unless call->error is set. */
 static void
 run_statement(PieceCall *call, PGconn *conn, const char *statement)
 {
@@ -372,10 +472,9 @@ backup_call_begin(const Backup *backup, PGconn *conn)
 							  table_lock_wait_ms(conn, backup->options));
 }
 
-/* NULL on success, or FILE_REPLACED; owned. */
-static PGresult *
-call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
-		   BackupLayout *layout, const BackupPiece *piece)
+PGresult *
+backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
+				  BackupLayout *layout, const BackupPiece *piece)
 {
 	PieceCall	call = {
 		.backup = backup,
@@ -386,8 +485,8 @@ call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 	char	   *statement;
 
 	call.around = pg_malloc(piece->n * sizeof(size_t));
-	statement = piece_statement(backup, layout, piece, checks_pages,
-								call.around);
+	statement = copy_statement(backup, layout, piece, checks_pages,
+							   call.around);
 	call.seen = pg_malloc0(piece->n * sizeof(bool));
 	call.crcs = pg_malloc0(piece->n * sizeof(pg_crc32c));
 	run_statement(&call, conn, statement);
@@ -396,25 +495,4 @@ call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
 	free(call.crcs);
 	free(statement);
 	return call.error;
-}
-
-void
-backup_call_piece(const Backup *backup, PGconn *conn, bool checks_pages,
-				  BackupLayout *layout, const BackupPiece *piece)
-{
-	PGresult   *error;
-
-	for (int n_reads = 1;
-		 (error = call_piece(backup, conn, checks_pages, layout, piece)) != NULL;
-		 n_reads++)
-	{
-		if (n_reads == MOST_READS)
-			session_failed(conn, error, "could not read files",
-						   PARDUMP_READ_FILES "()");
-		pg_log_info("reading again: %s",
-					PQresultErrorField(error, PG_DIAG_MESSAGE_PRIMARY));
-		PQclear(error);
-		session_command(conn, "ROLLBACK");
-		backup_call_begin(backup, conn);
-	}
 }

@@ -19,11 +19,12 @@ extern void backup_call_begin(const Backup *backup, PGconn *conn);
 /*
  * Read a piece into the layout, and note its results.  The rules are those of
  * backup_read_piece(); checks_pages: whether pages are verified.  If a file
- * without pages is replaced while the server reads it, the piece is read
- * again, several times.  The extension is there.  Ends by session_failed().
+ * without pages was replaced while the server read it, its error is returned
+ * (owned), and the piece is to be read again, in another transaction;
+ * otherwise NULL.  The extension is there.  Ends by session_failed().
  */
-extern void backup_call_piece(const Backup *backup, PGconn *conn,
-							  bool checks_pages, BackupLayout *layout,
-							  const BackupPiece *piece);
+extern PGresult *backup_call_piece(const Backup *backup, PGconn *conn,
+								   bool checks_pages, BackupLayout *layout,
+								   const BackupPiece *piece);
 
 #endif							/* BACKUP_CALL_H */

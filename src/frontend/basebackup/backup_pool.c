@@ -19,7 +19,9 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "session/connection.h"
+#include "session/extension_name.h"
 #include "session/session.h"
+#include "session/session_loss.h"
 #include "source/worker_care.h"
 
 /* How long the answer to a question about workers may take. */
@@ -30,6 +32,9 @@
 
 /* How often a file is read again that was replaced while it was read. */
 #define TIMES_AGAIN 2
+
+/* How many times a piece is read while the server finds a file replaced. */
+#define MOST_READS 10
 
 /* A pool that runs; the last four members are a worker's own. */
 typedef struct BackupPool
@@ -103,6 +108,29 @@ piece_bytes(const BackupPlan *plan, const BackupPiece *piece)
 	return bytes;
 }
 
+/* Again if a file was replaced meanwhile; not for ever. */
+static void
+call_piece(BackupPool *pool, const BackupPiece *piece)
+{
+	const Backup *backup = pool->backup;
+	PGresult   *error;
+
+	for (int n_reads = 1;
+		 (error = backup_call_piece(backup, pool->conn, checks_pages(backup),
+									pool->layout, piece)) != NULL; n_reads++)
+	{
+		if (n_reads == MOST_READS)
+			session_failed(pool->conn, error, "could not read files",
+						   PARDUMP_READ_FILES "()");
+		pg_log_info("reading again: %s",
+					printable(PQresultErrorField(error,
+												 PG_DIAG_MESSAGE_PRIMARY)));
+		PQclear(error);
+		session_command(pool->conn, "ROLLBACK");
+		backup_call_begin(backup, pool->conn);
+	}
+}
+
 static bool
 run_job(void *arg, int job, volatile int *step)
 {
@@ -118,8 +146,7 @@ run_job(void *arg, int job, volatile int *step)
 	else if (backup->extension->missing)
 		backup_read_piece(backup, pool->conn, pool->check, pool->layout, piece);
 	else
-		backup_call_piece(backup, pool->conn, checks_pages(backup),
-						  pool->layout, piece);
+		call_piece(pool, piece);
 	time->end_us = clock_wall_us();
 	(void) __sync_fetch_and_add(backup->results.bytes_done,
 								piece_bytes(backup->plan, piece));

@@ -135,6 +135,27 @@ session_query_params(PGconn *conn, const char *sql, int n_params,
 	return res;
 }
 
+int64 *
+session_numbers(const PGresult *res, int column, int *n)
+{
+	const char *pos = PQgetvalue(res, 0, column);
+	int64	   *numbers = pg_malloc((strlen(pos) + 1) * sizeof(int64));
+
+	*n = 0;
+	if (*pos++ != '{')
+		return NULL;
+	while (*pos != '}')
+	{
+		char	   *end;
+
+		numbers[(*n)++] = strtoll(pos, &end, 10);
+		if (end == pos || (*end != ',' && *end != '}'))
+			return NULL;
+		pos = *end == ',' ? end + 1 : end;
+	}
+	return numbers;
+}
+
 void
 session_command(PGconn *conn, const char *sql)
 {

@@ -31,6 +31,12 @@ extern void session_command(PGconn *conn, const char *sql);
 extern int	session_number(const PGresult *res, int row, int column, int least,
 						   int most);
 
+/*
+ * The numbers of an array in the first row of a result, and how many; owned.
+ * NULL if the value is not an array of numbers.
+ */
+extern int64 *session_numbers(const PGresult *res, int column, int *n);
+
 /* For the backend's process; a pooler tells PQbackendPID() another number. */
 extern const char session_backend_query[];
 

@@ -9,8 +9,8 @@
  *
  * resource held	| owner
  * -----------------+--------------------------------------------------------
- * file descriptor	| the subtransaction of the call (fd.c), which closes it if
- *					| the call fails; otherwise file_range_suspend() does
+ * file descriptor	| the subtransaction of the call (fd.c), which closes it
+ *					| if the call fails; otherwise file_range_suspend() does
  * the rest			| memory of the call's FuncCallContext
  *
  * So nothing outlives a call but memory, whether a subtransaction aborts, the
