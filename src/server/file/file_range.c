@@ -154,9 +154,9 @@ open_parent(char *path, const char **name)
 
 /*
  * Look at the file that a path names, component by component, so that nobody
- * can replace a directory by a link meanwhile.  False, with errno set, if that
- * fails; ELOOP means a link.  No error may be raised while a directory is
- * open: fd.c does not know of it (but has left room, NUM_RESERVED_FDS).
+ * can replace a directory by a link meanwhile.  False, with errno set, if
+ * that fails; ELOOP means a link.  No error may be raised while a directory
+ * is open: fd.c does not know of it (but has left room, NUM_RESERVED_FDS).
  */
 static bool
 stat_without_links(const char *path, struct stat *st)

@@ -49,8 +49,8 @@ typedef struct FileStream FileStream;
 /*
  * The items, borrowed, one after the other.  Allocates in
  * CurrentMemoryContext, which must live as long as the stream, and frees it.
- * It is an error if they are to be compressed and FILE_STREAM_COMPRESSED_BYTES are
- * less than they can be.
+ * It is an error if they are to be compressed and can be longer than
+ * FILE_STREAM_COMPRESSED_BYTES.
  */
 extern FileStream *file_stream_new(const FileStreamItem *items, int n_items,
 								   XLogRecPtr start_lsn,

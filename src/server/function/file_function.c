@@ -304,8 +304,8 @@ begin_files_call(FunctionCallInfo fcinfo)
  *						 required boolean[], first_blocks bigint[],
  *						 start_lsn pg_lsn, compression text)
  *
- * One value a call: nothing is gathered.  Between calls there is only memory of
- * the FuncCallContext (file/file_range.c).
+ * One value a call: nothing is gathered.  Between calls there is only memory
+ * of the FuncCallContext (file/file_range.c).
  */
 Datum
 pg_pardump_read_files(PG_FUNCTION_ARGS)

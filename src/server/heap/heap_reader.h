@@ -70,10 +70,11 @@ heap_row_errcontext(Relation rel, const ItemPointerData *place,
 extern void heap_reader_free(HeapReader *reader);
 
 /*
- * Raise an error if the relation's file would be removed when a subtransaction
- * that is open now is rolled back.  For readers that keep pages pinned between
- * calls of an SQL function: a portal, which owns the pins, may be older than
- * the subtransaction, and the server cannot remove a file with pinned pages.
+ * Raise an error if the relation's file would be removed when a
+ * subtransaction that is open now is rolled back.  For readers that keep
+ * pages pinned between calls of an SQL function: a portal, which owns the
+ * pins, may be older than the subtransaction, and the server cannot remove a
+ * file with pinned pages.
  */
 extern void heap_check_lasts(Relation rel);
 
