@@ -102,7 +102,7 @@ foreach my $reader (@readers)
 	my ($rc, undef, $err) = run_program('pg_parbasebackup', "--extract=$tar", '-D', $out, '-T', "$pgdata/inside=$out/inside");
 	is("$rc$err", '0', "tar, $what: extracted, to within the new directory");
 	# which is listed below pg_tblspc
-	verify_backup_ok($out, "tar, $what: extracted", '--ignore=tablespace_map', '--ignore=inside');
+	verify_backup_ok($out, "tar, $what: extracted", '--ignore=inside');
 }
 
 # ---- more workers than there ever were, a file that is a hole, and a limit

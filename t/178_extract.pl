@@ -8,8 +8,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Digest::SHA qw(sha256_hex);
+use JSON::PP;
 use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok start_backup dump_of);
 use Pardump::Cluster qw(start_cluster run_program new_path sql);
+use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -93,7 +96,7 @@ is(attributes($far), attributes("$by_tar.far"), 'in the tablespace, too');
 like(attributes($dir), qr/^odd d \d+ 978307201\.0/m, 'those of a directory are as they were');
 is(readlink("$dir/pg_tblspc/$oid"), $far, 'which is where it was mapped to');
 is(slurp_file("$dir/tablespace_map"), "$oid $far\n", 'and the server is told so');
-verify_backup_ok($dir, 'what is extracted is what was taken', '--ignore=tablespace_map');
+verify_backup_ok($dir, 'what is extracted is what was taken');
 
 # --- and it can be started
 
@@ -126,7 +129,7 @@ foreach my $way (@ways)
 	my $tar = take_tar(@$way);
 	($rc, $output, $dir, $far) = extract($tar);
 	is("$rc$output", '0', "@$way: extracted");
-	verify_backup_ok($dir, "@$way", '--ignore=tablespace_map');
+	verify_backup_ok($dir, "@$way");
 	next if grep { /stream/ } @$way;
 	SKIP:
 	{
@@ -137,6 +140,25 @@ foreach my $way (@ways)
 
 # one of our own, which has links
 my $own = backup_ok($node, 'our own', 'pg_parbasebackup', '-Ft', '-Xfetch');
+
+# --- the manifest has the new map, and all else as it was
+
+foreach my $way ([], [ '--manifest-checksums=sha256', '--manifest-force-encode' ], ['--manifest-checksums=none'], undef)
+{
+	my $what = $way ? "manifest of pg_basebackup @$way" : 'our own manifest';
+	my $tar = $way ? take_tar('-Xfetch', @$way) : $own;
+	($rc, $output, $dir, $far) = extract($tar);
+	is("$rc$output", '0', "$what: extracted");
+	verify_backup_ok($dir, $what);
+	my ($was, $is) = map { slurp_file("$_/backup_manifest") } $tar, $dir;
+	my @differ = grep { (split /\n/, $was)[$_] ne (split /\n/, $is)[$_] } 0 .. ($was =~ tr/\n//) - 1;
+	is(scalar(@differ), 2, "$what: two lines are others") or diag("@differ");
+	is($was =~ tr/\n//, $is =~ tr/\n//, "$what: there are as many lines");
+	my ($entry) = grep { ($_->{Path} // pack('H*', $_->{'Encoded-Path'})) eq 'tablespace_map' } @{ decode_json($is)->{Files} };
+	is($entry->{Size}, -s "$dir/tablespace_map", "$what: size");
+	is($entry->{'Last-Modified'}, POSIX::strftime('%Y-%m-%d %H:%M:%S GMT', gmtime((stat "$dir/tablespace_map")[9])),
+		"$what: modification time");
+}
 
 # --- what is refused
 
@@ -154,6 +176,30 @@ refused_ok(qr/there is no base\.tar in directory/, $place);
 refused_ok(qr/options --extract and --$_ cannot be used together/, $plain,
 	$_ eq 'host' ? '--host=x' : "--$_")
   foreach qw(host no-slot write-recovery-conf);
+# a damaged manifest is not made a good one
+foreach my $damage (
+	[ qr/("Manifest-Checksum": "..)./s, '', qr/damaged: it does not have the checksum that it contains/ ],
+	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', qr/damaged: it does not have the checksum that it contains/ ],
+	[ qr/()"Manifest-Checksum".*/s, '', qr/damaged: it has no checksum/ ],
+	[ qr/("Manifest-Checksum".*)/s, "\n", qr/damaged: its checksum is not in the last line/ ],
+	[ qr/("Path": "tablespace_map", "Size": )\d+/s, '7777', qr/tablespace_map" of the backup has \d+ bytes, but 7777 in file/ ],
+	[ qr/("Path": "tablespace_map".*?"Checksum": ")......../s, '00000000', qr/tablespace_map" of the backup does not have the checksum/ ],
+	[ qr/("Path": "tablespace_)map/s, 'mop', qr/has no entry of file "tablespace_map"/ ],
+	[ qr/(\{ "Path": "tablespace_map"[^\n]*\n)/s, '{ "Path": "tablespace_map", "Size": 0 },' . "\n", qr/damaged: it has two entries of a file/ ],
+	[ qr/(^)/s, '{' x 100_000, qr/damaged: a line is too long/ ],
+	[ qr/(^)/s, "\0", qr/damaged: it contains a zero byte/ ])
+{
+	my ($pattern, $with, $message) = @$damage;
+	my $manifest = slurp_file("$plain/backup_manifest");
+	my $bad = $manifest =~ s/$pattern/$1$with/r;
+	# who forges a manifest can make its checksum, too
+	$bad =~ s/(.*\n)"Manifest-Checksum.*/$1 . '"Manifest-Checksum": "' . sha256_hex($1) . "\"}\n"/es if $pattern =~ /tablespace/;
+	unlink "$plain/backup_manifest";
+	append_to_file("$plain/backup_manifest", $bad);
+	refused_ok($message, $plain);
+	unlink "$plain/backup_manifest";
+	append_to_file("$plain/backup_manifest", $manifest);
+}
 truncate("$plain/base.tar", (-s "$plain/base.tar") - 5000) or die "truncate: $!";
 refused_ok(qr/file ".*base\.tar" is cut off/, $plain);
 

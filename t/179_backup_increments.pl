@@ -44,4 +44,21 @@ my $restored = start_backup($combined, 'restored', 'summarize_wal = off');
 is(dump_of($restored) =~ s/\Q$places[3]\E/PLACE/gr, $want =~ s/\Q$location\E/PLACE/gr, 'all is as it was at the second increment');
 $restored->stop;
 
+# A backup in tar format that was extracted with another place of its tablespace is
+# as good, by itself and as what an increment stands on.
+my $tar = backup_ok($node, 'tar', 'pg_parbasebackup', '-j2', '-Ft');
+my ($extracted, @far) = map { new_path($_) } qw(extracted far0 far1 far2 far3);
+($rc, $out, $err) = run_program('pg_parbasebackup', "--extract=$tar", '-D', $extracted, '--no-sync', '-T', "$location=$far[0]");
+is("$rc$out$err", '0', 'extracted');
+my $alone = new_path('alone');
+($rc, $out, $err) = run_program('pg_combinebackup', '--no-sync', '-o', $alone, '-T', "$far[0]=$far[1]", $extracted);
+is("$rc$err", '0', 'extracted: pg_combinebackup');
+verify_backup_ok($alone, 'extracted and combined alone');
+sql($node, 'postgres', 'INSERT INTO far SELECT g FROM generate_series(1, 100) g');
+my $third = backup_ok($node, 'third increment', 'pg_basebackup', "--incremental=$extracted/backup_manifest", '-T', "$location=$far[2]");
+$combined = new_path('combined');
+($rc, $out, $err) = run_program('pg_combinebackup', '--no-sync', '-o', $combined, '-T', "$far[2]=$far[3]", $extracted, $third);
+is("$rc$err", '0', 'extracted, with an increment: pg_combinebackup');
+verify_backup_ok($combined, 'extracted and combined with an increment');
+
 done_testing();

@@ -32,6 +32,7 @@ tablespace_map_read(const char *path)
 	PQExpBuffer line;
 	int			c;
 
+	map->text = createPQExpBuffer();
 	if (file == NULL && errno == ENOENT)
 		return map;
 	if (file == NULL)
@@ -39,6 +40,7 @@ tablespace_map_read(const char *path)
 	line = createPQExpBuffer();
 	while ((c = getc(file)) != EOF)
 	{
+		appendPQExpBufferChar(map->text, (char) c);
 		if (c == '\n')
 		{
 			add_tablespace(map, path, line->data);
@@ -46,13 +48,20 @@ tablespace_map_read(const char *path)
 			continue;
 		}
 		if (c == '\\')
+		{
 			c = getc(file);
-		appendPQExpBufferChar(line, c);
+			if (c == EOF)
+				pg_fatal("file \"%s\" is damaged", path);
+			appendPQExpBufferChar(map->text, (char) c);
+		}
+		appendPQExpBufferChar(line, (char) c);
 	}
 	if (ferror(file))
 		pg_fatal("could not read file \"%s\": %m", path);
 	if (line->len > 0)
 		pg_fatal("file \"%s\" is damaged", path);
+	if (PQExpBufferBroken(line) || PQExpBufferBroken(map->text))
+		pg_fatal("out of memory");
 	destroyPQExpBuffer(line);
 	fclose(file);
 	return map;
@@ -74,18 +83,17 @@ tablespace_map_append(PQExpBuffer text, Oid oid, const char *location)
 }
 
 void
-tablespace_map_write(const TablespaceMap *map, const char *path)
+tablespace_map_write(TablespaceMap *map, const char *path)
 {
-	PQExpBuffer text = createPQExpBuffer();
 	FILE	   *file = fopen(path, "w");
 
 	if (file == NULL)
 		pg_fatal("could not create file \"%s\": %m", path);
+	resetPQExpBuffer(map->text);
 	for (int i = 0; i < map->n_tablespaces; i++)
-		tablespace_map_append(text, map->tablespaces[i].oid,
+		tablespace_map_append(map->text, map->tablespaces[i].oid,
 							  map->tablespaces[i].location);
-	if (fwrite(text->data, 1, text->len, file) != text->len ||
+	if (fwrite(map->text->data, 1, map->text->len, file) != map->text->len ||
 		fclose(file) != 0)
 		pg_fatal("could not write file \"%s\": %m", path);
-	destroyPQExpBuffer(text);
 }

@@ -20,16 +20,20 @@ typedef struct TablespaceMap
 {
 	int			n_tablespaces;
 	MappedTablespace *tablespaces;
+	PQExpBuffer text;			/* the bytes of the file; owned */
 } TablespaceMap;
 
-/* Read the file; none if it is not there.  Exits with a message otherwise. */
+/*
+ * Read the file; without tablespaces and text if it is not there.  Exits with
+ * a message on any other failure.
+ */
 extern TablespaceMap *tablespace_map_read(const char *path);
 
 /* Append the line of a tablespace. */
 extern void tablespace_map_append(PQExpBuffer text, Oid oid,
 								  const char *location);
 
-/* Write it anew. */
-extern void tablespace_map_write(const TablespaceMap *map, const char *path);
+/* Write the file again, with the locations that the tablespaces have now. */
+extern void tablespace_map_write(TablespaceMap *map, const char *path);
 
 #endif							/* TABLESPACE_MAP_H */

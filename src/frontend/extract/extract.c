@@ -15,6 +15,7 @@
 #include "shared/compress_spec.h"
 
 #include "archive/archive_sync.h"
+#include "backup/manifest_rewrite.h"
 #include "backup/tablespace_map.h"
 #include "extract/attributes.h"
 #include "extract/extract.h"
@@ -134,10 +135,13 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 	return elsewhere;
 }
 
-/* Returns the map, by where they are now. */
+/*
+ * Returns the map, with the locations that tablespaces have now.  *was is the
+ * text of the map in the backup if the program has written another one; owned.
+ */
 static TablespaceMap *
 extract_tablespaces(const Options *options, ClaimDirectory claim,
-					Attributes *attributes, int n_links)
+					Attributes *attributes, int n_links, PQExpBuffer *was)
 {
 	char	   *path = psprintf("%s/tablespace_map", options->directory);
 	TablespaceMap *map = tablespace_map_read(path);
@@ -150,9 +154,14 @@ extract_tablespaces(const Options *options, ClaimDirectory claim,
 	for (int i = 0; i < map->n_tablespaces; i++)
 		any_elsewhere |= extract_tablespace(options, claim, attributes,
 											&map->tablespaces[i]);
-	/* by it the server makes the links anew */
+	/* the server makes its links from the map */
+	*was = NULL;
 	if (any_elsewhere)
 	{
+		*was = createPQExpBuffer();
+		appendBinaryPQExpBuffer(*was, map->text->data, map->text->len);
+		if (PQExpBufferBroken(*was))
+			pg_fatal("out of memory");
 		tablespace_map_write(map, path);
 		attributes_adopt(attributes, path);
 	}
@@ -164,30 +173,64 @@ extract_tablespaces(const Options *options, ClaimDirectory claim,
  * The rest
  * ----------
  */
+/* Copy what is open as it is.  The descriptor is taken over. */
 static void
-copy_manifest(const Options *options, const Attributes *attributes)
+copy_file(int fd, const char *from, const char *to)
 {
-	char	   *from = psprintf("%s/backup_manifest", options->extract);
-	char	   *to = psprintf("%s/backup_manifest.tmp", options->directory);
-	const char *problem;
-	int			fd = regular_file_open(AT_FDCWD, from, &problem);
 	char		buffer[65536];
 	ssize_t		got;
-	Sink	   *sink;
+	Sink	   *sink = sink_file_new(to);
 
-	if (fd < 0 && errno == ENOENT)
-		return;
-	if (fd < 0)
-		pg_fatal("file \"%s\" %s", from, problem);
-	sink = sink_file_new(to);
 	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
 		sink_write(sink, buffer, got);
 	if (got < 0)
 		pg_fatal("could not read file \"%s\": %m", from);
 	sink_finish(sink);
 	sink_free(sink);
-	attributes_adopt(attributes, to);
 	close(fd);
+}
+
+/* was is the backup's tablespace_map if the program has written another. */
+static void
+rewrite_manifest(const Options *options, int fd, const char *from,
+				 const char *to, const PQExpBufferData *was,
+				 const TablespaceMap *map)
+{
+	char	   *path = psprintf("%s/tablespace_map", options->directory);
+	struct stat st;
+	ManifestChange change = {
+		.path = "tablespace_map",
+		.old_data = was->data,
+		.old_len = was->len,
+		.new_data = map->text->data,
+		.new_len = map->text->len
+	};
+
+	if (stat(path, &st) < 0)
+		pg_fatal("could not stat file \"%s\": %m", path);
+	change.mtime = st.st_mtime;
+	manifest_rewrite(fd, from, to, &change);
+	free(path);
+}
+
+static void
+extract_manifest(const Options *options, const Attributes *attributes,
+				 const PQExpBufferData *was, const TablespaceMap *map)
+{
+	char	   *from = psprintf("%s/backup_manifest", options->extract);
+	char	   *to = psprintf("%s/backup_manifest.tmp", options->directory);
+	const char *problem;
+	int			fd = regular_file_open(AT_FDCWD, from, &problem);
+
+	if (fd < 0 && errno == ENOENT)
+		return;
+	if (fd < 0)
+		pg_fatal("file \"%s\" %s", from, problem);
+	if (was)
+		rewrite_manifest(options, fd, from, to, was, map);
+	else
+		copy_file(fd, from, to);
+	attributes_adopt(attributes, to);
 	free(from);
 	free(to);
 }
@@ -258,6 +301,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 	CompressMethod method;
 	char	   *archive = find_archive(options, "base", &method);
 	TablespaceMap *map;
+	PQExpBuffer was;
 	int			n_links;
 
 	if (archive == NULL)
@@ -279,8 +323,8 @@ extract_backup(const Options *options, ClaimDirectory claim)
 							   attributes);
 		free(archive);
 	}
-	map = extract_tablespaces(options, claim, attributes, n_links);
-	copy_manifest(options, attributes);
+	map = extract_tablespaces(options, claim, attributes, n_links, &was);
+	extract_manifest(options, attributes, was, map);
 	name_last_file(options);
 	set_attributes(options, attributes, map);
 	complete(options);

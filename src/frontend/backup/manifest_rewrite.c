@@ -1,0 +1,361 @@
+/*
+ * manifest_rewrite.c
+ *		Copies a backup_manifest and corrects the entry of one file.
+ *
+ * Servers, pg_basebackup, pg_combinebackup and pg_parbasebackup write an
+ * entry of "Files" in a line of its own, and the Manifest-Checksum in the last
+ * line.  So the manifest is read line by line, and only one line at a time is
+ * in memory, although a manifest may have hundreds of megabytes.
+ */
+#include "base/fe_compat.h"
+
+#include "common/checksum_helper.h"
+#include "mb/pg_wchar.h"
+#include "pqexpbuffer.h"
+
+#include "backup/manifest_rewrite.h"
+#include "base/json_reader.h"
+#include "stream/hex.h"
+#include "stream/sink_file.h"
+#include "stream/sink_tap.h"
+
+/*
+ * A longer line is damage.  A path has at most MAXPGPATH bytes, and JSON
+ * needs at most six characters for a byte.
+ */
+#define MAX_LINE_BYTES (64 * 1024)
+
+#define WRITE_BYTES 65536
+
+#define CHECKSUM_KEY "\"Manifest-Checksum\": \""
+
+typedef struct Rewriting
+{
+	const char *from;
+	FILE	   *in;
+	PQExpBuffer line;			/* with its end, unless the file ends */
+	pg_checksum_context read_checksum;	/* of the lines so far */
+
+	Sink	   *file;
+	Sink	   *checksummed;	/* a tap before it */
+	pg_checksum_context written_checksum;
+	uint64		bytes;			/* checksummed */
+	PQExpBuffer text;			/* not written yet */
+
+	const ManifestChange *change;
+	int			n_entries;		/* of the file */
+} Rewriting;
+
+/* An entry of "Files", as far as it matters here. */
+typedef struct Entry
+{
+	char	   *path;			/* all three are owned, or NULL */
+	char	   *algorithm;
+	char	   *checksum;
+	uint64		size;
+	bool		is_encoded;		/* the path, in hexadecimal digits */
+} Entry;
+
+pg_noreturn static void
+damaged(const Rewriting *rewriting, const char *problem)
+{
+	pg_fatal("file \"%s\" is damaged: %s", rewriting->from, problem);
+}
+
+/* ----------
+ * Checksums
+ * ----------
+ */
+static void
+checksum_begin(pg_checksum_context *context, pg_checksum_type type)
+{
+	if (pg_checksum_init(context, type) < 0)
+		pg_fatal("could not initialize checksum of backup manifest");
+}
+
+static void
+checksum_add(pg_checksum_context *context, const char *data, size_t len)
+{
+	if (pg_checksum_update(context, (const uint8 *) data, len) < 0)
+		pg_fatal("could not update checksum of backup manifest");
+}
+
+/* In hexadecimal digits; owned. */
+static char *
+checksum_end(pg_checksum_context *context)
+{
+	uint8		checksum[PG_CHECKSUM_MAX_LENGTH];
+	int			len = pg_checksum_final(context, checksum);
+
+	if (len < 0)
+		pg_fatal("could not finalize checksum of backup manifest");
+	return hex_encode(checksum, len);
+}
+
+static char *
+checksum_of(pg_checksum_type type, const char *data, size_t len)
+{
+	pg_checksum_context context;
+
+	checksum_begin(&context, type);
+	checksum_add(&context, data, len);
+	return checksum_end(&context);
+}
+
+/* ----------
+ * Lines
+ * ----------
+ */
+
+/* The next line; false at the end of the file. */
+static bool
+read_line(Rewriting *rewriting)
+{
+	int			c;
+
+	resetPQExpBuffer(rewriting->line);
+	while ((c = getc(rewriting->in)) != EOF)
+	{
+		if (c == '\0')
+			damaged(rewriting, "it contains a zero byte");
+		if (rewriting->line->len == MAX_LINE_BYTES)
+			damaged(rewriting, "a line is too long");
+		appendPQExpBufferChar(rewriting->line, (char) c);
+		if (c == '\n')
+			break;
+	}
+	if (ferror(rewriting->in))
+		pg_fatal("could not read file \"%s\": %m", rewriting->from);
+	if (PQExpBufferBroken(rewriting->line))
+		pg_fatal("out of memory");
+	return rewriting->line->len > 0;
+}
+
+static void
+write_text(Rewriting *rewriting, size_t least)
+{
+	if (PQExpBufferBroken(rewriting->text))
+		pg_fatal("out of memory");
+	if (rewriting->text->len >= least)
+		sink_write_buffer(rewriting->checksummed, rewriting->text);
+}
+
+/* ----------
+ * The entry
+ * ----------
+ */
+static void
+read_member(JsonReader *reader, Entry *entry)
+{
+	char	   *key = json_key(reader);
+	char	  **value = NULL;
+
+	if (key == NULL)
+		return;
+	if (strcmp(key, "Path") == 0 || strcmp(key, "Encoded-Path") == 0)
+	{
+		value = &entry->path;
+		entry->is_encoded = strcmp(key, "Encoded-Path") == 0;
+	}
+	else if (strcmp(key, "Checksum-Algorithm") == 0)
+		value = &entry->algorithm;
+	else if (strcmp(key, "Checksum") == 0)
+		value = &entry->checksum;
+	if (value)
+	{
+		free(*value);
+		*value = json_string(reader);
+	}
+	else if (strcmp(key, "Size") == 0)
+		entry->size = json_number(reader);
+	else
+		json_skip(reader);
+	free(key);
+}
+
+static void
+free_entry(Entry *entry)
+{
+	free(entry->path);
+	free(entry->algorithm);
+	free(entry->checksum);
+}
+
+/*
+ * Is the line an entry of the file?  What is not an entry is no matter: the
+ * lines before and after all entries, and lines that are damaged, which
+ * remain as they are.
+ */
+static bool
+read_entry(const Rewriting *rewriting, Entry *entry)
+{
+	const char *line = rewriting->line->data;
+	size_t		len = rewriting->line->len;
+	const char *path = rewriting->change->path;
+	char	   *digits = hex_encode(path, strlen(path));
+	JsonReader	reader;
+	bool		first = true;
+	bool		result;
+
+	memset(entry, 0, sizeof(*entry));
+	while (len > 0 && strchr(",\r\n", line[len - 1]) != NULL)
+		len--;
+	if (line[0] != '{' ||
+		pg_encoding_verifymbstr(PG_UTF8, line, (int) len) != (int) len)
+	{
+		free(digits);
+		return false;
+	}
+	json_begin(&reader, line, len);
+	json_enter(&reader, '{');
+	while (json_more(&reader, '}', &first))
+		read_member(&reader, entry);
+	json_finish(&reader);
+	result = reader.error == NULL && entry->path != NULL &&
+		(entry->is_encoded ? pg_strcasecmp(entry->path, digits) == 0 :
+		 strcmp(entry->path, path) == 0);
+	free(digits);
+	if (!result)
+		free_entry(entry);
+	return result;
+}
+
+/* Append the entry's checksum, if it has one; the old one must be right. */
+static void
+append_checksum(Rewriting *rewriting, const Entry *entry)
+{
+	const ManifestChange *change = rewriting->change;
+	pg_checksum_type type = CHECKSUM_TYPE_NONE;
+	char	   *was;
+	char	   *is;
+
+	if (entry->size != change->old_len)
+		pg_fatal("file \"%s\" of the backup has %zu bytes, but " UINT64_FORMAT " in file \"%s\"",
+				 change->path, change->old_len, entry->size, rewriting->from);
+	if (entry->algorithm == NULL && entry->checksum == NULL)
+		return;
+	if (entry->algorithm == NULL || entry->checksum == NULL ||
+		!pg_checksum_parse_type(entry->algorithm, &type) ||
+		type == CHECKSUM_TYPE_NONE)
+		damaged(rewriting, "the checksum of a file is invalid");
+	was = checksum_of(type, change->old_data, change->old_len);
+	if (pg_strcasecmp(was, entry->checksum) != 0)
+		pg_fatal("file \"%s\" of the backup does not have the checksum that file \"%s\" contains",
+				 change->path, rewriting->from);
+	is = checksum_of(type, change->new_data, change->new_len);
+	appendPQExpBuffer(rewriting->text,
+					  ", \"Checksum-Algorithm\": \"%s\", \"Checksum\": \"%s\"",
+					  pg_checksum_type_name(type), is);
+	free(was);
+	free(is);
+}
+
+static void
+write_entry(Rewriting *rewriting, const Entry *entry)
+{
+	const ManifestChange *change = rewriting->change;
+	PQExpBuffer text = rewriting->text;
+	const char *line = rewriting->line->data;
+	struct tm	gmt;
+	char		modified[64];
+
+	if (++rewriting->n_entries > 1)
+		damaged(rewriting, "it has two entries of a file");
+	if (gmtime_r(&change->mtime, &gmt) == NULL ||
+		strftime(modified, sizeof(modified), "%Y-%m-%d %H:%M:%S GMT", &gmt) == 0)
+		pg_fatal("could not represent the modification time of file \"%s\"",
+				 change->path);
+	appendPQExpBuffer(text, "{ \"%s\": \"%s\", \"Size\": %zu, \"Last-Modified\": \"%s\"",
+					  entry->is_encoded ? "Encoded-Path" : "Path", entry->path,
+					  change->new_len, modified);
+	append_checksum(rewriting, entry);
+	appendPQExpBuffer(text, " }%s", strrchr(line, '}') + 1);
+}
+
+/* ----------
+ * The manifest
+ * ----------
+ */
+
+/* The last line: the checksum of all lines before it, which must be right. */
+static void
+rewrite_checksum(Rewriting *rewriting)
+{
+	char	   *was = checksum_end(&rewriting->read_checksum);
+	char	   *line = psprintf(CHECKSUM_KEY "%s\"}\n", was);
+	char	   *is;
+
+	if (pg_strcasecmp(rewriting->line->data, line) != 0)
+		damaged(rewriting, "it does not have the checksum that it contains");
+	if (read_line(rewriting))
+		damaged(rewriting, "its checksum is not in the last line");
+	if (rewriting->n_entries == 0)
+		pg_fatal("file \"%s\" has no entry of file \"%s\"", rewriting->from,
+				 rewriting->change->path);
+	write_text(rewriting, 0);
+	is = checksum_end(&rewriting->written_checksum);
+	appendPQExpBuffer(rewriting->text, CHECKSUM_KEY "%s\"}\n", is);
+	sink_write_buffer(rewriting->file, rewriting->text);
+	free(was);
+	free(line);
+	free(is);
+}
+
+/* Any other line. */
+static void
+rewrite_line(Rewriting *rewriting)
+{
+	const PQExpBuffer line = rewriting->line;
+	Entry		entry;
+
+	checksum_add(&rewriting->read_checksum, line->data, line->len);
+	if (read_entry(rewriting, &entry))
+	{
+		write_entry(rewriting, &entry);
+		free_entry(&entry);
+	}
+	else
+		appendBinaryPQExpBuffer(rewriting->text, line->data, line->len);
+	write_text(rewriting, WRITE_BYTES);
+}
+
+static void
+open_files(Rewriting *rewriting, int fd, const char *to)
+{
+	rewriting->in = fdopen(fd, "r");
+	if (rewriting->in == NULL)
+		pg_fatal("could not open file \"%s\": %m", rewriting->from);
+	rewriting->line = createPQExpBuffer();
+	rewriting->text = createPQExpBuffer();
+	checksum_begin(&rewriting->read_checksum, CHECKSUM_TYPE_SHA256);
+	checksum_begin(&rewriting->written_checksum, CHECKSUM_TYPE_SHA256);
+	rewriting->file = sink_file_new(to);
+	rewriting->checksummed = sink_tap_new(rewriting->file, &rewriting->bytes,
+										  &rewriting->written_checksum);
+}
+
+void
+manifest_rewrite(int fd, const char *from, const char *to,
+				 const ManifestChange *change)
+{
+	Rewriting	rewriting = {.from = from, .change = change};
+	bool		at_end = false;
+
+	open_files(&rewriting, fd, to);
+	while (!at_end)
+	{
+		if (!read_line(&rewriting))
+			damaged(&rewriting, "it has no checksum");
+		at_end = strncmp(rewriting.line->data, CHECKSUM_KEY,
+						 strlen(CHECKSUM_KEY)) == 0;
+		if (at_end)
+			rewrite_checksum(&rewriting);
+		else
+			rewrite_line(&rewriting);
+	}
+	sink_finish(rewriting.checksummed);
+	sink_free(rewriting.checksummed);
+	destroyPQExpBuffer(rewriting.line);
+	destroyPQExpBuffer(rewriting.text);
+	fclose(rewriting.in);
+}
