@@ -83,6 +83,21 @@ is(listing($full), 'mine', 'and left as it is');
 ($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $empty, '--waldir', $full);
 is($rc, 1, 'so is one for the log');
 ok(-d $empty && listing($empty) eq '', 'one that was found empty is empty again');
+# with the mode that it had, which others may need to reach what is beside it
+my $mode_of = sub { return sprintf '%o', (stat $_[0])[2] & 07777 };
+my ($empty_wal, $kept) = map { new_path($_) } qw(empty_wal kept);
+foreach ($empty, $empty_wal, $kept)
+{
+	mkdir $_;
+	chmod 01755, $_ or die "could not change mode: $!";
+}
+my @fails = (connection($node), '-c', 'fast', '-N', '-X', 'none', '-D');
+($rc, undef, $err) = run_program('prlimit', '--fsize=10000', 'pg_parbasebackup', @fails, $empty, '--waldir', $empty_wal);
+is($rc, 1, 'a run that fails when it writes');
+like($err, qr/error: could not write to file/, 'with a message');
+is(join(' ', map { listing($_) . $mode_of->($_) } $empty, $empty_wal), '1755 1755', 'both directories are empty, and have their modes');
+($rc, undef, $err) = run_program('prlimit', '--fsize=10000', 'pg_parbasebackup', @fails, $kept, '--no-clean');
+is("$rc " . $mode_of->($kept), '1 700', 'what is kept is as private as a backup');
 my $parents = new_path('parent') . '/child';
 ($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-N', '-D', $parents, '--sync-method=fsync');
 is("$rc$err", '0', 'parents are made');

@@ -359,6 +359,45 @@ foreach my $options ([], ['--no-extension'])
 	sql($node, 'postgres', 'DROP TABLE cut');
 }
 
+# ---- somebody has put another directory, with a link in it, where a tablespace goes
+
+foreach my $options ([], ['--no-extension'])
+{
+	sql($node, 'postgres', "CREATE TABLESPACE led LOCATION '$place'");
+	sql($node, 'postgres', 'CREATE TABLE led TABLESPACE led AS SELECT 1 AS a; CHECKPOINT');
+	my $led = value($node, 'postgres', q{SELECT pg_relation_filepath('led')});
+	my ($version, $database) = $led =~ m{(PG_\w+)/(\d+)/} or die "odd path \"$led\"";
+	my ($goes, $victim) = map { new_path($_) } qw(goes victim);
+	mkdir $victim or die "could not make \"$victim\": $!";
+	my ($moments, $run) = held_run($node, \@patterns, 'directories are made', { pattern => 0, n => 1 }, [], '-T', "$place=$goes", @$options);
+	ok(-d "$goes/$version/$database", "led elsewhere, @$options: the directories are there");
+	rename $goes, "$goes.moved" or die "could not rename \"$goes\": $!";
+	foreach ($goes, "$goes/$version") { mkdir $_ or die "could not make \"$_\": $!"; }
+	symlink $victim, "$goes/$version/$database" or die "could not make a link: $!";
+	moment_go_on($moments);
+	is(end_dump($run) . $run->{err}, '0', "led elsewhere, @$options: exit code");
+	is(join(' ', glob("$victim/*")), '', "led elsewhere, @$options: nothing is behind the link");
+	ok(-s "$goes.moved/" . ($led =~ s{^pg_tblspc/\d+/}{}r), "led elsewhere, @$options: files are where the directory is");
+	stop_moments($moments);
+
+	# nor is anything removed behind it
+	($goes, $victim) = map { new_path($_) } qw(goes victim);
+	foreach ($victim, $goes) { mkdir $_ or die "could not make \"$_\": $!"; }
+	append_to_file("$victim/precious", 'x');
+	chmod 0711, $goes or die "could not change mode: $!";
+	($moments, $run) = held_run($node, \@patterns, 'directories are made', { pattern => 0, n => 1 }, [], '-T', "$place=$goes", @$options);
+	rename $goes, "$goes.moved" or die "could not rename \"$goes\": $!";
+	symlink $victim, $goes or die "could not make a link: $!";
+	kill 'TERM', $run->{pid};
+	isnt(end_dump($run), 0, "ended, @$options: exit code");
+	ok(-e "$victim/precious", "ended, @$options: what is behind the link is there");
+	is(join(' ', glob("$goes.moved/*"), sprintf('%o', (stat "$goes.moved")[2] & 07777)), '711', "ended, @$options: the directory is empty, and has its mode");
+	stop_moments($moments);
+	nothing_left_ok($run, "ended, @$options");
+	sql($node, 'postgres', 'DROP TABLE led');
+	sql($node, 'postgres', 'DROP TABLESPACE led');
+}
+
 # ---- no space for the log, whose segments are larger than all other files now
 
 sql($node, 'postgres', 'DROP TABLE large; CHECKPOINT');

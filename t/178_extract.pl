@@ -276,7 +276,7 @@ ok(!-e $beside, 'and nothing is left');
 SKIP:
 {
 	my $plain_too = take_tar('-Xfetch');
-	skip 'there is no fakeroot', 5 if system('command -v fakeroot >/dev/null') != 0;
+	skip 'there is no fakeroot', 10 if system('command -v fakeroot >/dev/null') != 0;
 	my $owned = new_path('owned');
 	mkdir $owned or die "$owned: $!";
 	system_or_bail('tar', '--owner=daemon:4711', '--group=no_such_group:4712', '-cf', "$owned/base.tar", '-C', $by_tar,
@@ -298,8 +298,19 @@ SKIP:
 	my $by_root = new_path('by_root');
 	($status, $out, $errors) = run_program('fakeroot', 'pg_parbasebackup', "--extract=$plain_too", '-D', $by_root, '--no-sync');
 	is($status, 1, 'root, to where the archive says: exit code');
-	like($errors, qr/root extracts tablespace $oid only to a place that is named by -T/, 'and the message');
+	my $refusal = qr/error: root must name the directory of tablespace $oid with -T\n.*detail: Its location on the server is "\Q$place\E"\.\n.*hint: To use the same directory: -T \Q$place=$place\E\./;
+	like($errors, $refusal, 'and the message');
 	ok(!-e $by_root, 'and nothing is left');
+	# nor to where a server says
+	my @plain_format = ('fakeroot', 'pg_parbasebackup', connection($node), '-c', 'fast', '-D', $by_root, '--no-sync');
+	($status, $out, $errors) = run_program(@plain_format);
+	is($status, 1, 'root, plain format, to where the server says: exit code');
+	like($errors, $refusal, 'and the message');
+	ok(!-e $by_root, 'and nothing is left');
+	my $named = new_path('named');
+	($status, $out, $errors) = run_program(@plain_format, '-T', "$place=$named");
+	is("$status$errors", '0', 'root, plain format, to where -T says');
+	is(readlink("$by_root/pg_tblspc/$oid"), $named, 'which is where the link leads');
 }
 
 # --- where it was on the server, which is gone

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,67 +25,121 @@
  * ----------
  */
 
-/* A directory to be removed if the program fails. */
-typedef struct MadeDirectory
+/*
+ * A directory to be emptied, or removed, if the program fails.  It is held
+ * open, and all that is made or removed in it is named relative to that: the
+ * owner of a directory in its path can put another directory, or a link, in
+ * its place at any time.  Below it there are no directories of others.
+ */
+typedef struct ClaimedDirectory
 {
 	char	   *path;
-	bool		found;			/* empty: only what is in it is removed */
+	int			fd;
+	bool		found;			/* it was there, and empty */
+	mode_t		found_mode;
 	bool		is_kept;		/* --no-clean */
-} MadeDirectory;
+} ClaimedDirectory;
 
 /*
- * The backup's own, which has the manifest.  It is claimed first, and so is
- * the last to be removed.
+ * Those of this run.  The backup's own, which has the manifest, is claimed
+ * first, and so is the last to be removed.
  */
-static const char *first_claimed;
+static const ClaimedDirectory *base;
+static const ClaimedDirectory *wal; /* --waldir, or NULL */
+static const ClaimedDirectory **tablespaces;	/* by number */
+
+/* Remove all that is in an open directory; false if something is left. */
+static bool
+remove_contents(int fd)
+{
+	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR		   *listing = again < 0 ? NULL : fdopendir(again);
+	struct dirent *entry;
+	bool		done = listing != NULL;
+
+	while (listing && (entry = readdir(listing)) != NULL)
+	{
+		const char *name = entry->d_name;
+		int			below;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+			unlinkat(fd, name, 0) == 0 || errno == ENOENT)
+			continue;
+		below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		done &= below >= 0 && remove_contents(below) &&
+			unlinkat(fd, name, AT_REMOVEDIR) == 0;
+		if (below >= 0)
+			close(below);
+	}
+	if (listing)
+		closedir(listing);
+	else if (again >= 0)
+		close(again);
+	return done;
+}
 
 /* An exit callback. */
 static void
 remove_directory(void *arg)
 {
-	const MadeDirectory *made = arg;
-	char	   *manifest = psprintf("%s/backup_manifest", first_claimed);
+	const ClaimedDirectory *claimed = arg;
 
 	/* first: what is left if we are killed now is no backup */
-	(void) unlink(manifest);
-	free(manifest);
-	if (made->is_kept)
+	(void) unlinkat(base->fd, "backup_manifest", 0);
+	if (claimed->is_kept)
 	{
 		pg_log_info("directory \"%s\" not removed at user's request",
-					printable(made->path));
+					printable(claimed->path));
 		return;
 	}
-	pg_log_info("removing %sdirectory \"%s\"", made->found ? "contents of " : "",
-				printable(made->path));
-	if (!rmtree(made->path, !made->found))
+	pg_log_info("removing %sdirectory \"%s\"",
+				claimed->found ? "contents of " : "", printable(claimed->path));
+	if (!remove_contents(claimed->fd) ||
+		(claimed->found ? fchmod(claimed->fd, claimed->found_mode) :
+		 rmdir(claimed->path)) < 0)
 		pg_log_error("failed to remove directory \"%s\"",
-					 printable(made->path));
+					 printable(claimed->path));
 }
 
 /*
- * Make a directory, whose parents need not be there, unless it is there and
- * empty.  hint is for one that is not, or NULL.
+ * Open a directory that was made a moment ago (which must still be ours), or
+ * that was found.  A link in a place that somebody has named is followed, as
+ * pg_basebackup does.
  */
-void
-plain_layout_claim_directory(const char *path, const char *hint, bool keep)
+static void
+open_directory(ClaimedDirectory *claimed)
 {
-	MadeDirectory *made = pg_malloc0(sizeof(MadeDirectory));
+	struct stat st;
 
-	made->path = pg_strdup(path);
-	canonicalize_path(made->path);
-	made->is_kept = keep;
-	switch (pg_check_dir(made->path))
+	claimed->fd = open(claimed->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+					   (claimed->found ? 0 : O_NOFOLLOW));
+	if (claimed->fd < 0 || fstat(claimed->fd, &st) < 0)
+		pg_fatal("could not open directory \"%s\": %m",
+				 printable(claimed->path));
+	if (!claimed->found && st.st_uid != geteuid())
+		pg_fatal("directory \"%s\" was replaced by another user",
+				 printable(claimed->path));
+	claimed->found_mode = st.st_mode & 07777;
+}
+
+/* See plain_layout_claim_directory(). */
+static const ClaimedDirectory *
+claim(const char *path, const char *hint, bool keep)
+{
+	ClaimedDirectory *claimed = pg_malloc0(sizeof(ClaimedDirectory));
+
+	claimed->path = pg_strdup(path);
+	canonicalize_path(claimed->path);
+	claimed->is_kept = keep;
+	switch (pg_check_dir(claimed->path))
 	{
 		case 0:
-			if (pg_mkdir_p(made->path, pg_dir_create_mode) < 0)
+			if (pg_mkdir_p(claimed->path, pg_dir_create_mode) < 0)
 				pg_fatal("could not create directory \"%s\": %m",
 						 printable(path));
 			break;
 		case 1:
-			made->found = true;
-			if (chmod(made->path, pg_dir_create_mode) < 0)
-				pg_fatal("could not change permissions of directory \"%s\": %m",
-						 printable(path));
+			claimed->found = true;
 			break;
 		case -1:
 			pg_fatal("could not access directory \"%s\": %m", printable(path));
@@ -95,9 +150,28 @@ plain_layout_claim_directory(const char *path, const char *hint, bool keep)
 				pg_log_error_hint("%s", hint);
 			exit(1);
 	}
-	if (first_claimed == NULL)
-		first_claimed = made->path;
-	cleanup_push(remove_directory, made);
+	open_directory(claimed);
+	if (base == NULL)
+		base = claimed;
+	cleanup_push(remove_directory, claimed);
+	if (claimed->found && fchmod(claimed->fd, pg_dir_create_mode) < 0)
+		pg_fatal("could not change permissions of directory \"%s\": %m",
+				 printable(path));
+	return claimed;
+}
+
+void
+plain_layout_claim_directory(const char *path, const char *hint, bool keep)
+{
+	(void) claim(path, hint, keep);
+}
+
+void
+plain_layout_claim(const Options *options)
+{
+	(void) claim(options->directory, NULL, options->no_clean);
+	if (options->wal_directory)
+		wal = claim(options->wal_directory, NULL, options->no_clean);
 }
 
 static char *
@@ -106,45 +180,58 @@ path_of(const Backup *backup, const char *path)
 	return psprintf("%s/%s", backup->options->directory, path);
 }
 
+/*
+ * The open directory that has a file or directory of the list, and *below, its
+ * path from there.
+ */
+static int
+place_of(const BackupFile *file, const char **below)
+{
+	*below = file->path;
+	if (file->tablespace >= 0)
+	{
+		/* behind "pg_tblspc/OID/" */
+		*below = strchr(strchr(file->path, '/') + 1, '/') + 1;
+		return tablespaces[file->tablespace]->fd;
+	}
+	if (wal == NULL || strncmp(file->path, "pg_wal/", 7) != 0)
+		return base->fd;
+	*below += 7;
+	return wal->fd;
+}
+
 static void
 make_link(const Backup *backup, const char *target, const char *path)
 {
-	char	   *link = path_of(backup, path);
-
-	if (symlink(target, link) < 0)
-		pg_fatal("could not create symbolic link \"%s\": %m", printable(link));
-	free(link);
-}
-
-void
-plain_layout_claim(const Options *options)
-{
-	plain_layout_claim_directory(options->directory, NULL, options->no_clean);
-	if (options->wal_directory)
-		plain_layout_claim_directory(options->wal_directory, NULL, options->no_clean);
+	if (symlinkat(target, base->fd, path) < 0)
+		pg_fatal("could not create symbolic link \"%s\": %m",
+				 printable(path_of(backup, path)));
 }
 
 static void
-make_directory(const Backup *backup, const char *path)
+make_directory(const Backup *backup, const BackupFile *directory)
 {
-	char	   *full = path_of(backup, path);
+	const char *below;
+	int			fd = place_of(directory, &below);
 
-	if (mkdir(full, pg_dir_create_mode) < 0)
-		pg_fatal("could not create directory \"%s\": %m", printable(full));
-	free(full);
+	if (mkdirat(fd, below, pg_dir_create_mode) < 0)
+		pg_fatal("could not create directory \"%s\": %m",
+				 printable(path_of(backup, directory->path)));
 }
 
 /* Where the server has it, unless it is relocated. */
 static void
-make_tablespace(const Backup *backup, const BackupTablespace *tablespace)
+make_tablespace(const Backup *backup, int no)
 {
 	const Options *options = backup->options;
-	const char *location = tablespace_mapping_find(&options->tablespace_mappings,
-												   tablespace->location);
+	const BackupTablespace *tablespace = &backup->list->tablespaces[no];
+	const char *location = tablespace_mapping_place(&options->tablespace_mappings,
+													tablespace->oid,
+													tablespace->location);
 
-	plain_layout_claim_directory(location, location != tablespace->location ? NULL :
-								 "This is the tablespace's place on the server; name another one by -T.",
-								 options->no_clean);
+	tablespaces[no] = claim(location, location != tablespace->location ? NULL :
+							"This is the tablespace's place on the server; name another one by -T.",
+							options->no_clean);
 	make_link(backup, location, tablespace->path);
 }
 
@@ -152,20 +239,21 @@ static void
 make_directories(Backup *backup)
 {
 	const BackupList *list = backup->list;
-	const char *wal = backup->options->wal_directory;
+	const char *wal_directory = backup->options->wal_directory;
 	int			n_made = 0;
 
+	tablespaces = pg_malloc0((list->n_tablespaces + 1) * sizeof(*tablespaces));
 	for (int i = 0; i < list->n_directories; i++)
 	{
 		const BackupFile *directory = &list->directories[i];
 
 		/* the link comes before the first directory that is below it */
 		if (directory->tablespace == n_made)
-			make_tablespace(backup, &list->tablespaces[n_made++]);
-		if (wal && strcmp(directory->path, "pg_wal") == 0)
-			make_link(backup, wal, directory->path);
+			make_tablespace(backup, n_made++);
+		if (wal_directory && strcmp(directory->path, "pg_wal") == 0)
+			make_link(backup, wal_directory, directory->path);
 		else
-			make_directory(backup, directory->path);
+			make_directory(backup, directory);
 	}
 }
 
@@ -182,11 +270,13 @@ typedef struct PlainLayout
 	uint64		offset;			/* where the next bytes go */
 } PlainLayout;
 
+/* path is for the message. */
 static int
-open_file(const char *path, int flags)
+open_file(int directory, const char *below, int flags, const char *path)
 {
-	int			fd = open(path, O_WRONLY | O_CREAT | PG_BINARY | flags,
-						  pg_file_create_mode);
+	int			fd = openat(directory, below,
+							O_WRONLY | O_CREAT | O_NOFOLLOW | PG_BINARY | flags,
+							pg_file_create_mode);
 
 	if (fd < 0)
 		pg_fatal("could not create file \"%s\": %m", printable(path));
@@ -233,10 +323,13 @@ begin_range(BackupLayout *layout, const BackupRange *range)
 {
 	PlainLayout *plain = (PlainLayout *) layout;
 	const BackupFile *file = &plain->backup->list->files[range->file];
+	const char *below;
+	int			directory = place_of(file, &below);
 
 	plain->path = path_of(plain->backup, file->path);
 	/* a worker that was lost may have read more */
-	plain->fd = open_file(plain->path, file->is_whole ? O_TRUNC : 0);
+	plain->fd = open_file(directory, below, file->is_whole ? O_TRUNC : 0,
+						  plain->path);
 	plain->offset = range->offset;
 }
 
@@ -272,7 +365,7 @@ static void
 write_file(const Backup *backup, const char *name, const char *data, size_t len)
 {
 	char	   *path = path_of(backup, name);
-	int			fd = open_file(path, 0);
+	int			fd = open_file(base->fd, name, 0, path);
 
 	write_bytes(fd, path, data, len, 0);
 	close_file(fd, path);
@@ -288,14 +381,16 @@ remove_vanished(const Backup *backup)
 {
 	for (int i = 0; i < backup->list->n_files; i++)
 	{
-		char	   *path;
+		const BackupFile *file = &backup->list->files[i];
+		const char *below;
+		int			directory;
 
 		if (!backup->results.vanished[i])
 			continue;
-		path = path_of(backup, backup->list->files[i].path);
-		if (unlink(path) < 0 && errno != ENOENT)
-			pg_fatal("could not remove file \"%s\": %m", printable(path));
-		free(path);
+		directory = place_of(file, &below);
+		if (unlinkat(directory, below, 0) < 0 && errno != ENOENT)
+			pg_fatal("could not remove file \"%s\": %m",
+					 printable(path_of(backup, file->path)));
 	}
 }
 

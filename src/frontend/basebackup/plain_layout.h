@@ -12,8 +12,9 @@
 /*
  * In the leader, before anything is asked of the server that takes long:
  * make the backup's directory, of whatever form, and that of its log.  They
- * must be missing or empty; what was made is removed if the program fails,
- * unless --no-clean.
+ * must be missing or empty.  If the program fails, what was made is removed,
+ * and an empty directory that was found gets its former mode back, unless
+ * --no-clean: then what is left stays as private as the backup.
  */
 extern void plain_layout_claim(const Options *options);
 

@@ -83,40 +83,22 @@ check_archives(const Options *options, const TablespaceMap *map)
  * ----------
  */
 
-/*
- * Where the archive alone says so, root would make and give away files: whom
- * a directory on the way belongs to could lead it anywhere by a link.
- */
-static void
-refuse_unnamed(const MappedTablespace *tablespace)
-{
-	if (geteuid() != 0)
-		return;
-	pg_log_error("root extracts tablespace %u only to a place that is named by -T",
-				 tablespace->oid);
-	pg_log_error_hint("To where it was on the server: -T %s=%s.  The user that is to own the cluster can do without.",
-					  tablespace->location, tablespace->location);
-	exit(1);
-}
-
 /* Returns whether it has gone elsewhere than where it was. */
 static bool
 extract_tablespace(const Options *options, ClaimDirectory claim,
 				   Attributes *attributes, MappedTablespace *tablespace)
 {
-	const char *location = tablespace_mapping_find(&options->tablespace_mappings,
-												   tablespace->location);
+	char	   *name = psprintf("%u", tablespace->oid);
+	const char *location = tablespace_mapping_place(&options->tablespace_mappings,
+													name, tablespace->location);
 	bool		elsewhere = strcmp(location, tablespace->location) != 0;
 	CompressMethod method;
-	char	   *name = psprintf("%u", tablespace->oid);
 	char	   *archive = find_archive(options, name, &method);
 	char	   *link = psprintf("%s/pg_tblspc/%s", options->directory, name);
 
 	if (archive == NULL)
 		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
 				 name, options->extract);
-	if (location == tablespace->location)
-		refuse_unnamed(tablespace);
 	claim(location, elsewhere ? NULL :
 		  "This was the tablespace's place on the server; name another one by -T.",
 		  options->no_clean);

@@ -4,6 +4,9 @@
  */
 #include "base/fe_compat.h"
 
+#include <unistd.h>
+
+#include "base/printable.h"
 #include "options/tablespace_mapping.h"
 
 typedef struct Mapping
@@ -83,4 +86,20 @@ tablespace_mapping_find(const SimpleStringList *mappings, const char *location)
 	}
 	free(canonical);
 	return result;
+}
+
+const char *
+tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
+						 const char *location)
+{
+	const char *place = tablespace_mapping_find(mappings, location);
+
+	if (place != location || geteuid() != 0)
+		return place;
+	pg_log_error("root must name the directory of tablespace %s with -T", oid);
+	pg_log_error_detail("Its location on the server is \"%s\".",
+						printable(location));
+	pg_log_error_hint("To use the same directory: -T %s=%s.  The user who will own the cluster does not need -T.",
+					  printable(location), printable(location));
+	exit(1);
 }

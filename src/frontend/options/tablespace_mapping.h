@@ -22,4 +22,13 @@ extern void tablespace_mapping_check(const SimpleStringList *mappings);
 extern const char *tablespace_mapping_find(const SimpleStringList *mappings,
 										   const char *location);
 
+/*
+ * The same of a tablespace whose location a server or an archive has named.
+ * Exits with a message if root would use that location without -T: the user
+ * who owns a directory in the path could lead root elsewhere with a link.
+ */
+extern const char *tablespace_mapping_place(const SimpleStringList *mappings,
+											const char *oid,
+											const char *location);
+
 #endif							/* TABLESPACE_MAPPING_H */
