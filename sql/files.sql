@@ -108,7 +108,20 @@ COMMIT;
 SELECT length(pardump.pg_pardump_read_files('{global/pg_control}', '{0}', '{10000000}', '{NULL}', '{0}', '{f}', '{NULL}', '0/0', 'none')) LIMIT 1;
 SELECT * FROM pardump.pg_pardump_last_files();
 
-SELECT obj_description(oid, 'pg_proc') FROM pg_proc WHERE proname IN ('pg_pardump_read_files', 'pg_pardump_last_files') ORDER BY 1;
+-- The type of a file, which is not for everybody either.
+SELECT path, coalesce(pardump.pg_pardump_file_type(path)::text, 'none') FROM unnest('{PG_VERSION,base,./base/1,none}'::text[]) path;
+SELECT pardump.pg_pardump_file_type('/etc/passwd');
+SELECT pardump.pg_pardump_file_type('base/../../x');
+SELECT pardump.pg_pardump_file_type('');
+SET ROLE regress_pardump_files;
+SELECT pardump.pg_pardump_file_type('PG_VERSION');
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION pardump.pg_pardump_file_type TO regress_pardump_files;
+SET ROLE regress_pardump_files;
+SELECT pardump.pg_pardump_file_type('PG_VERSION');
+RESET ROLE;
+
+SELECT obj_description(oid, 'pg_proc') FROM pg_proc WHERE proname IN ('pg_pardump_read_files', 'pg_pardump_last_files', 'pg_pardump_file_type') ORDER BY 1;
 \t off
 DROP FUNCTION read_file, try_file;
 DROP EXTENSION pg_pardump;

@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use IO::Socket::UNIX;
 use Pardump::BaseBackup qw(take_backup backup_ok verify_backup_ok manifest_files differences start_backup
   slots_left);
-use Pardump::Cluster qw(start_cluster new_path run_program sql);
+use Pardump::Cluster qw(start_cluster new_path run_program sql value);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -46,6 +46,13 @@ my $cwd = POSIX::getcwd();
 chdir "$pgdata/more" or die "could not change directory: $!";
 my $socket = IO::Socket::UNIX->new(Local => 'socket', Listen => 1) or die "could not make a socket: $!";
 chdir $cwd or die "could not change directory: $!";
+# links: to a directory, to a file, to nothing, and in the tablespace
+symlink '../global', "$pgdata/more/to_directory" or die "could not make a link: $!";
+symlink '../PG_VERSION', "$pgdata/more/to_file" or die "could not make a link: $!";
+symlink 'nothing', "$pgdata/more/to_nothing" or die "could not make a link: $!";
+my ($oid) = map { m{/(\d+)$} } glob("$pgdata/pg_tblspc/*");
+my ($in_tablespace) = map { s{.*/}{pg_tblspc/$oid/}r } glob("$pgdata/inside/PG_*");
+symlink 'nothing', "$pgdata/$in_tablespace/to_nothing" or die "could not make a link: $!";
 
 # a path of 99 bytes, the most that tar has room for
 my $longest = 'more/' . 'x' x 94;
@@ -54,6 +61,9 @@ append_to_file("$pgdata/$longest", 'long');
 my @readers = ([ 'by SQL', '--no-extension' ], ['by the extension']);
 my $made = qr/^(backup_label|tablespace_map|global\/pg_control)$/;
 
+my $dangling = "./more/to_nothing ./$in_tablespace/to_nothing";
+my $special = "./more/fifo ./more/socket ./more/to_directory ./more/to_file $dangling";
+
 # pg_basebackup's, which tells what it skips, and does so twice where it has looked
 # for the size before.
 sub stock_backup
@@ -61,28 +71,40 @@ sub stock_backup
 	my ($what) = @_;
 	my ($rc, $err, $dir) = take_backup($node, 'pg_basebackup', '-T', "$pgdata/inside=" . new_path('place'));
 	is($rc, 0, "$what: pg_basebackup") or diag($err);
-	my %skipped = map { ($_ => 1) } $err =~ /skipping special file "(.*)"/g;
-	is(join(' ', sort keys %skipped), './more/fifo ./more/socket', "$what: pg_basebackup skips what is no file");
+	my %skipped = map { (s{^\Q$pgdata\E/inside/[^/]*}{./$in_tablespace}r => 1) } $err =~ /skipping special file "(.*)"/g;
+	is(join(' ', sort keys %skipped), $special, "$what: pg_basebackup skips what is no file");
 	return $dir;
 }
 
-# What is no file is an empty one, as SQL does not tell.
+# SQL does not tell what is a FIFO or a socket, and follows links.
 sub same_ok
 {
 	my ($stock, $dir, $what) = @_;
-	my @differ = map { s/ \d\d\d\d-.*//r } differences($stock, $dir, $made);
-	is(join("\n", @differ), "more/fifo: none, 0 CRC32C 00000000\nmore/socket: none, 0 CRC32C 00000000",
-		"$what: the manifest tells the same as pg_basebackup's, but for what is no file");
+	my @differ = map { s/: .*//r } grep { !m{^more/to_directory/} } differences($stock, $dir, $made);
+	is(join(' ', @differ), $what =~ /SQL/ ? 'more/fifo more/socket more/to_file' : '', "$what: the manifest tells the same as pg_basebackup's");
+	is(-e "$dir/more/to_directory/pg_filenode.map" ? 1 : 0, $what =~ /plain, by SQL/ ? 1 : 0, "$what: what a link leads to");
 	return;
 }
 
+# A backup that succeeds, and warns once of each file that is skipped.
+sub odd_backup
+{
+	my ($what, @options) = @_;
+	my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', @options);
+	is($rc, 0, "$what: exit code");
+	my $warning = qr/^pg_parbasebackup: warning: skipping special file "(.*)"\n/m;
+	is(join(' ', sort $err =~ /$warning/g), (grep { $_ eq '--no-extension' } @options) ? $dangling : $special, "$what: what is skipped is said once");
+	is($err =~ s/$warning//gr, '', "$what: and nothing else");
+	return $dir;
+}
+
 # what the first runs look up in the catalogs gets hints
-backup_ok($node, 'first', 'pg_parbasebackup', '-Ft', @$_[ 1 .. $#$_ ]) foreach @readers;
+odd_backup('first', '-Ft', @$_[ 1 .. $#$_ ]) foreach @readers;
 my $stock = stock_backup('plain');
 foreach my $reader (@readers)
 {
 	my ($what, @options) = @$reader;
-	my $dir = backup_ok($node, "plain, $what", 'pg_parbasebackup', '-j2', @options, '-T', "$pgdata/inside=" . new_path('place'));
+	my $dir = odd_backup("plain, $what", '-j2', @options, '-T', "$pgdata/inside=" . new_path('place'));
 	same_ok($stock, $dir, "plain, $what");
 	ok(-d "$dir/pg_wal" && !-l "$dir/pg_wal", "plain, $what: the log is in a directory");
 	is(slurp_file("$dir/$longest"), 'long', "plain, $what: the longest path");
@@ -93,7 +115,7 @@ foreach my $reader (@readers)
 		is(sql($started, 'postgres', $content), $rows, 'all rows are there');
 		$started->stop;
 	}
-	my $tar = backup_ok($node, "tar, $what", 'pg_parbasebackup', '-j2', '-Ft', @options);
+	my $tar = odd_backup("tar, $what", '-j2', '-Ft', @options);
 	same_ok($stock, $tar, "tar, $what");
 	my $members = `tar -tf '$tar/base.tar'`;
 	like($members, qr/^\Q$longest\E$/m, "tar, $what: the longest path");
@@ -111,7 +133,7 @@ foreach my $reader (@readers)
 	my $hole = 256 * 1024 * 1024;
 	append_to_file("$pgdata/more/hole", '');
 	truncate "$pgdata/more/hole", $hole or die "could not make a hole: $!";
-	my $dir = backup_ok($node, '64 workers', 'pg_parbasebackup', '-j64', '-Ft', '-Z', 'server-zstd:1');
+	my $dir = odd_backup('64 workers', '-j64', '-Ft', '-Z', 'server-zstd:1');
 	my $file = manifest_files($dir)->{'more/hole'};
 	# the CRC-32C of so many zeros
 	is("$file->{Size} $file->{Checksum}", "$hole 783bf602", '64 workers: a file that is a hole');
@@ -124,7 +146,7 @@ foreach my $reader (@readers)
 	{
 		my ($rate, $name, @options) = @$try;
 		my $begin = time;
-		$dir = backup_ok($node, "--max-rate=$rate", 'pg_parbasebackup', '-j2', '-X', 'none', '--no-slot', '-r', $rate, @options);
+		$dir = odd_backup("--max-rate=$rate", '-j2', '-X', 'none', '--no-slot', '-r', $rate, @options);
 		my $took = time - $begin;
 		my $bytes = $name ? -s "$dir/$name" : 0;
 		$bytes += $_->{Size} foreach $name ? () : values %{ manifest_files($dir) };
@@ -139,7 +161,7 @@ foreach my $reader (@readers)
 foreach my $to ('..', '.', '../more')
 {
 	foreach (1 .. 2) { symlink $to, "$pgdata/more/back$_" or die "could not make a link: $!"; }
-	my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', '-X', 'none', '--no-slot');
+	my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', '-X', 'none', '--no-slot', '--no-extension');
 	is($rc, 1, "a link to $to: exit code");
 	like($err, qr/error: a symbolic link in the data directory leads to a directory that it is in: "more\/back.*"\n.*hint: Remove the link, or use pg_basebackup/,
 		"a link to $to: message");
@@ -150,8 +172,27 @@ foreach my $to ('..', '.', '../more')
 foreach (0 .. 2) { mkdir "$pgdata/more/same" . ('/same' x $_), 0700 or die "could not make a directory: $!"; }
 append_to_file("$pgdata/more/same/same/same/file", 'deep');
 {
-	my $dir = backup_ok($node, 'names that come again', 'pg_parbasebackup', '-T', "$pgdata/inside=" . new_path('place'));
+	my $dir = odd_backup('names that come again', '-T', "$pgdata/inside=" . new_path('place'));
 	is(slurp_file("$dir/more/same/same/same/file"), 'deep', 'names that come again: a file');
+}
+
+# ---- a file that the server may not read, though there is nothing to be read
+
+foreach my $path ("$in_tablespace/" . (split m{/}, value($node, 'postgres', q{SELECT pg_relation_filepath('rows')}))[3] . '/99999', 'more/unreadable')
+{
+	append_to_file("$pgdata/$path", '');
+	chmod 0, "$pgdata/$path" or die "could not change mode: $!";
+	foreach my $program (['pg_basebackup'], ['pg_parbasebackup'], [ 'pg_parbasebackup', '--no-extension' ])
+	{
+		my ($name, @options) = @$program;
+		# what is no relation's may be a FIFO, as far as SQL tells
+		next if @options && $path =~ /^more/;
+		my ($rc, $err, $dir) = take_backup($node, $name, '-T', "$pgdata/inside=" . new_path('place'), @options);
+		is($rc, 1, "@$program: $path cannot be read: exit code");
+		like($err, qr/could not open file ".*\/?(?:99999|more\/unreadable)"(?: for reading)?: Permission denied/, "@$program: $path cannot be read: message");
+		ok(!-e "$dir/backup_manifest", "@$program: $path cannot be read: no backup");
+	}
+	unlink "$pgdata/$path" or die "could not remove a file: $!";
 }
 
 # ---- too long for tar
@@ -166,7 +207,7 @@ foreach my $program (['pg_basebackup'], map { my ($what, @options) = @$_; [ 'pg_
 	ok(!-e "$dir/backup_manifest", "@$program: a path too long for tar: no backup");
 }
 # pg_basebackup's plain format comes as tar, too; ours does not
-my $dir = backup_ok($node, 'a path too long for tar, plain', 'pg_parbasebackup', '-T', "$pgdata/inside=" . new_path('place'));
+my $dir = odd_backup('a path too long for tar, plain', '-T', "$pgdata/inside=" . new_path('place'));
 verify_backup_ok($dir, 'a path too long for tar, plain');
 is(slurp_file("$dir/${longest}y"), 'longer', 'a path too long for tar, plain: is there');
 

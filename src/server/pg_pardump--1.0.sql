@@ -184,4 +184,15 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_pardump_last_files() IS
 'what came of the files of the session''s last pg_pardump_read_files()';
 
+CREATE FUNCTION pg_pardump_file_type(path pg_catalog.text)
+RETURNS pg_catalog."char"
+AS 'MODULE_PATHNAME', 'pg_pardump_file_type'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_pardump_file_type(pg_catalog.text) IS
+'whether a path of the cluster is a file, a directory, a link or something else';
+
+-- Tells which files there are, as pg_stat_file() does.
+REVOKE EXECUTE ON FUNCTION pg_pardump_file_type(pg_catalog.text) FROM PUBLIC;
+
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;

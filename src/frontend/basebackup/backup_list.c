@@ -4,21 +4,16 @@
  */
 #include "base/fe_compat.h"
 
-#include "fe_utils/string_utils.h"
-#include "port/pg_bswap.h"
 
 #include "base/printable.h"
 #include "backup/backup_filter.h"
 #include "basebackup/backup_list.h"
 #include "basebackup/copy_rows.h"
+#include "basebackup/file_query.h"
 #include "progress/progress.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "shared/crc32c.h"
-#include "stream/hex.h"
-
-/* More than any file system has room for in a file. */
-#define MOST_FILE_BYTES ((uint64) 1 << 62)
 
 /* Of the data directory itself. */
 #define NO_PARENT (-1)
@@ -30,6 +25,8 @@
 typedef struct Lister
 {
 	PGconn	   *conn;
+	const ServerExtension *extension;
+	int			wait_ms;		/* for the lock that holds it */
 	BackupList *list;
 	int			major;			/* the server's */
 	char	   *version_directory;	/* of tablespaces */
@@ -43,41 +40,12 @@ typedef struct Entry
 {
 	char	   *name;			/* owned */
 	BackupFile	file;
-	bool		is_directory;
+	bool		is_directory;	/* a link to one, too */
+	char		type;			/* as of find -type; TYPE_UNKNOWN: no link that
+								 * leads nowhere, and SQL tells no more */
 } Entry;
 
-/* ----------
- * Paths
- * ----------
- */
-void
-backup_list_append_path(PQExpBuffer sql, PGconn *conn, const char *path)
-{
-	const char *name = strrchr(path, '/');
-	bool		plain = true;
-	char	   *parent;
-	char	   *digits;
-
-	for (const char *pos = path; *pos; pos++)
-		plain &= !IS_HIGHBIT_SET(*pos);
-	if (plain)
-	{
-		appendStringLiteralConn(sql, path, conn);
-		return;
-	}
-	/* pg_ls_dir() returns any bytes, so the path is made of its results */
-	parent = name ? pnstrdup(path, name - path) : pg_strdup(".");
-	name = name ? name + 1 : path;
-	digits = hex_encode(name, strlen(name));
-	appendPQExpBufferStr(sql, "pg_catalog.concat(");
-	backup_list_append_path(sql, conn, parent);
-	appendPQExpBufferStr(sql, ", '/', (SELECT x FROM pg_catalog.pg_ls_dir(");
-	backup_list_append_path(sql, conn, parent);
-	appendPQExpBuffer(sql, ", true, false) x WHERE pg_catalog.textsend(x)"
-					  " OPERATOR(pg_catalog.=) '\\x%s'::pg_catalog.bytea))", digits);
-	free(digits);
-	free(parent);
-}
+#define TYPE_UNKNOWN '\0'
 
 static char *
 path_in(const char *directory, const char *name)
@@ -186,40 +154,6 @@ take_tablespace(Lister *lister, const Entry *entry)
  * Entries
  * ----------
  */
-int64
-backup_list_int64(const PGresult *res, int row, int column)
-{
-	uint64		value;
-
-	if (PQgetlength(res, row, column) != sizeof(value))
-		copy_rows_unexpected();
-	memcpy(&value, PQgetvalue(res, row, column), sizeof(value));
-	return (int64) pg_ntoh64(value);
-}
-
-uint64
-backup_list_size(const PGresult *res, int row, int column, const char *path)
-{
-	uint64		size = (uint64) backup_list_int64(res, row, column);
-
-	/* ranges of so many bytes are counted without an overflow */
-	if (size > MOST_FILE_BYTES)
-		pg_fatal("invalid size of file \"%s\" from the server: " UINT64_FORMAT,
-				 printable(path), size);
-	return size;
-}
-
-uint32
-backup_list_number(const PGresult *res, int row)
-{
-	uint32		n;
-
-	if (PQgetlength(res, row, 0) != sizeof(n))
-		copy_rows_unexpected();
-	memcpy(&n, PQgetvalue(res, row, 0), sizeof(n));
-	return pg_ntoh32(n);
-}
-
 static Entry
 get_entry(const PGresult *res, int row, const BackupFile *directory)
 {
@@ -233,10 +167,12 @@ get_entry(const PGresult *res, int row, const BackupFile *directory)
 		pg_fatal("invalid file name from the server: \"%s\"",
 				 printable(entry.name));
 	entry.file.path = path_in(directory->path, entry.name);
-	entry.file.size = backup_list_size(res, row, 2, entry.file.path);
-	entry.file.mtime = (time_t) backup_list_int64(res, row, 3);
+	entry.file.size = file_query_size(res, row, 2, entry.file.path);
+	entry.file.mtime = (time_t) file_query_int64(res, row, 3);
 	/* an empty value ends with a zero, too */
 	entry.is_directory = *PQgetvalue(res, row, 4) != 0;
+	entry.type = PQgetisnull(res, row, 5) ? TYPE_UNKNOWN :
+		*PQgetvalue(res, row, 5);
 	return entry;
 }
 
@@ -261,6 +197,29 @@ take_directory(Lister *lister, const BackupFile *parent, const Entry *entry,
 					  entry->file.mtime, BACKUP_BASE)->is_closed = true;
 }
 
+/*
+ * Does pg_basebackup skip it?  A link may stand for a directory that is taken
+ * empty, and for pg_wal.
+ */
+static bool
+is_special(const Entry *entry, BackupFilter filter)
+{
+	switch (entry->type)
+	{
+		case 'f':
+		case 'd':
+			return false;
+		case 'l':
+			return filter != FILTER_TAKE_EMPTY || !entry->is_directory;
+		case TYPE_UNKNOWN:
+			return !entry->is_directory &&
+				strncmp(entry->name, ".s.PGSQL.", 9) == 0 &&
+				strstr(entry->name, ".lock") == NULL;
+		default:
+			return true;
+	}
+}
+
 static void
 take_entry(Lister *lister, const BackupFile *directory, const Entry *entry)
 {
@@ -271,12 +230,12 @@ take_entry(Lister *lister, const BackupFile *directory, const Entry *entry)
 	if (strcmp(directory->path, "pg_tblspc") == 0 &&
 		take_tablespace(lister, entry))
 		return;
-	if (entry->is_directory)
-		take_directory(lister, directory, entry, filter);
-	else if (strncmp(entry->name, ".s.PGSQL.", 9) == 0 &&
-			 strstr(entry->name, ".lock") == NULL)
-		pg_log_warning("skipping special file \"%s\"",
+	/* in the words of basebackup.c:sendDir() */
+	if (is_special(entry, filter))
+		pg_log_warning("skipping special file \"./%s\"",
 					   printable(entry->file.path));
+	else if (entry->is_directory)
+		take_directory(lister, directory, entry, filter);
 	else
 		add_file(lister->list, &entry->file);
 }
@@ -337,36 +296,78 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
  * ----------
  */
 
-/* The entries of directories from lister->n_listed to lister->n_asked. */
-static PGresult *
-query_level(const Lister *lister)
+#define PATH_OF_ENTRY "pg_catalog.concat(d.path, '/', f.name)"
+
+/*
+ * The type of an entry.  SQL follows links, and does not tell FIFOs and sockets
+ * from empty files.  But a name that is there before and after its file is not
+ * is that of a link that leads nowhere.
+ */
+#define TYPE_BY_EXTENSION PARDUMP_FILE_TYPE "(" PATH_OF_ENTRY ")"
+#define TYPE_BY_SQL \
+"CASE WHEN s.size IS NULL THEN (SELECT 'l'::pg_catalog.\"char\"" \
+" FROM pg_catalog.pg_ls_dir(d.path::pg_catalog.text, true, false) x" \
+" WHERE pg_catalog.textsend(x) OPERATOR(pg_catalog.=) pg_catalog.textsend(f.name)" \
+" AND (pg_catalog.pg_stat_file(" PATH_OF_ENTRY ", true)).size IS NULL) END"
+
+/* Append a row for each directory of the level; returns how many. */
+static int
+append_directories(const Lister *lister, PQExpBuffer sql)
 {
 	const BackupList *list = lister->list;
-	PQExpBufferData sql;
-	PGresult   *res;
 	int			n = 0;
 
-	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SELECT d.n, pg_catalog.textsend(f.name), s.size,"
-						 " pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8,"
-						 " s.isdir FROM (VALUES ");
 	for (int i = lister->n_listed; i < lister->n_asked; i++)
 	{
 		if (list->directories[i].is_closed)
 			continue;
-		appendPQExpBuffer(&sql, "%s(%d, ", n++ ? ", " : "", i);
-		backup_list_append_path(&sql, lister->conn, *list->directories[i].path ?
-								list->directories[i].path : ".");
-		appendPQExpBufferChar(&sql, ')');
+		appendPQExpBuffer(sql, "%s(%d, ", n++ ? ", " : "", i);
+		file_query_append_path(sql, lister->conn, *list->directories[i].path ?
+							   list->directories[i].path : ".");
+		appendPQExpBufferChar(sql, ')');
 	}
-	/* what is gone by now has no size */
-	appendPQExpBufferStr(&sql, ") d (n, path),"
-						 " pg_catalog.pg_ls_dir(d.path::pg_catalog.text, true, false) f (name),"
-						 " pg_catalog.pg_stat_file(pg_catalog.concat(d.path, '/', f.name), true) s"
-						 " WHERE s.size IS NOT NULL ORDER BY 1, 2");
-	if (n == 0)
-		return NULL;
-	res = session_query_params(lister->conn, sql.data, 0, NULL, 1);
+	return n;
+}
+
+/*
+ * The entries of directories from lister->n_listed to lister->n_asked; NULL
+ * if none of them has any.  The extension is held as long as it is called: an
+ * error in another statement of the list must not end a transaction.
+ */
+static PGresult *
+query_level(const Lister *lister)
+{
+	bool		by_extension = lister->extension->missing == NULL;
+	PQExpBufferData sql;
+	PGresult   *res = NULL;
+
+	initPQExpBuffer(&sql);
+	appendPQExpBuffer(&sql, "SELECT e.n, e.name, e.size, e.time, e.isdir, e.type"
+					  " FROM (SELECT d.n, pg_catalog.textsend(f.name) AS name,"
+					  " COALESCE(s.size, 0) AS size,"
+					  " COALESCE(pg_catalog.date_part('epoch', s.modification)::pg_catalog.int8, 0) AS time,"
+					  " COALESCE(s.isdir, false) AS isdir, s.size IS NULL AS is_gone,"
+					  " %s AS type FROM (VALUES ",
+					  by_extension ? TYPE_BY_EXTENSION : TYPE_BY_SQL);
+	if (append_directories(lister, &sql) > 0)
+	{
+		/* what is gone by now has no size */
+		appendPQExpBufferStr(&sql, ") d (n, path),"
+							 " pg_catalog.pg_ls_dir(d.path::pg_catalog.text, true, false) f (name),"
+							 " pg_catalog.pg_stat_file(" PATH_OF_ENTRY ", true) s OFFSET 0) e"
+							 " WHERE NOT e.is_gone OR e.type OPERATOR(pg_catalog.=) 'l'::pg_catalog.\"char\""
+							 " ORDER BY 1, 2");
+		if (by_extension)
+		{
+			session_command(lister->conn,
+							"START TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY");
+			server_extension_hold_too(lister->conn, lister->extension,
+									  lister->wait_ms);
+		}
+		res = session_query_params(lister->conn, sql.data, 0, NULL, 1);
+		if (by_extension)
+			session_command(lister->conn, "COMMIT");
+	}
 	termPQExpBuffer(&sql);
 	return res;
 }
@@ -375,7 +376,7 @@ query_level(const Lister *lister)
 static int
 directory_of(const Lister *lister, const PGresult *res, int row)
 {
-	uint32		n = backup_list_number(res, row);
+	uint32		n = file_query_number(res, row);
 
 	if (n < (uint32) lister->n_listed || n >= (uint32) lister->n_asked ||
 		lister->list->directories[n].is_closed)
@@ -384,7 +385,7 @@ directory_of(const Lister *lister, const PGresult *res, int row)
 }
 
 /*
- * Links are followed, and one may lead to a directory that it is in: below it
+ * SQL follows links, and one may lead to a directory that it is in: below it
  * all comes again, and once more for each such link that is there.  SQL does
  * not tell which directory it is, but it has the names of that other one.
  */
@@ -417,7 +418,7 @@ take_level(Lister *lister, const PGresult *res)
 	Entry	   *entries = pg_malloc((n_rows + 1) * sizeof(Entry));
 	int			begin = 0;
 
-	if (n_rows > 0 && PQnfields(res) != 5)
+	if (n_rows > 0 && PQnfields(res) != 6)
 		copy_rows_unexpected();
 	for (int row = 0; row < n_rows; row++)
 	{
@@ -436,11 +437,14 @@ take_level(Lister *lister, const PGresult *res)
 }
 
 BackupList *
-backup_list_new(PGconn *conn, int major, const char *catalog_version)
+backup_list_new(PGconn *conn, const ServerExtension *extension, int wait_ms,
+				int major, const char *catalog_version)
 {
 	BackupList *list = pg_malloc0(sizeof(BackupList));
 	Lister		lister = {
 		.conn = conn,
+		.extension = extension,
+		.wait_ms = wait_ms,
 		.list = list,
 		.major = major,
 		.parent = NO_PARENT

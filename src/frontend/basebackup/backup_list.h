@@ -2,10 +2,12 @@
  * backup_list.h
  *		The files of a cluster that go into its base backup.
  *
- * They are asked for by SQL, level by level (pg_ls_dir(), pg_stat_file()),
- * which follows symbolic links: what a link leads to is taken for what it
- * stands for.  Only those of tablespaces, and that of pg_wal, are known as
- * links.  What is made after the list, or grows, is in the write-ahead log.
+ * They are asked for by SQL, level by level (pg_ls_dir(), pg_stat_file()).
+ * If the extension is there, it tells what is neither a file nor a directory:
+ * that is skipped with a warning, as by pg_basebackup.  SQL alone follows
+ * symbolic links: what a link leads to is taken for what it stands for.  Only
+ * those of tablespaces, that of pg_wal, and those that lead nowhere are known
+ * as links.  What is made after the list, or grows, is in the write-ahead log.
  * Files that are no relation's need not be in that, and may be written anew:
  * small ones are read as they are by then, and large ones come last, and as
  * long as they are by then; what is replaced meanwhile is read again.
@@ -17,8 +19,7 @@
 
 #include <time.h>
 
-#include "libpq-fe.h"
-#include "pqexpbuffer.h"
+#include "plan/server_extension.h"
 
 /* One with a directory of its own; those in pg_tblspc are of the base. */
 typedef struct BackupTablespace
@@ -67,34 +68,17 @@ typedef struct BackupList
 } BackupList;
 
 /*
- * The list, by a session whose client_encoding is SQL_ASCII.  catalog_version
- * is the server's: it is in the names of tablespaces' directories.  Owned.
+ * The list, by a session whose client_encoding is SQL_ASCII.  It waits so long
+ * for the lock that holds the extension, as table_lock_take() does.
+ * catalog_version is the server's: it is in the names of tablespaces'
+ * directories.  Owned.
  */
-extern BackupList *backup_list_new(PGconn *conn, int major,
+extern BackupList *backup_list_new(PGconn *conn,
+								   const ServerExtension *extension,
+								   int wait_ms, int major,
 								   const char *catalog_version);
 
 /* Leave this file out, which is written in another way. */
 extern void backup_list_remove(BackupList *list, const char *path);
-
-/*
- * Append an SQL expression for a path that came from the server, whatever its
- * bytes: a literal must be valid in the server's encoding, and a file's name
- * need not be.
- */
-extern void backup_list_append_path(PQExpBuffer sql, PGconn *conn,
-									const char *path);
-
-/*
- * A number of a result in binary format, of int8.  The program ends if it is
- * of another length: a server is not believed to send what it was asked for.
- */
-extern int64 backup_list_int64(const PGresult *res, int row, int column);
-
-/* The same of an int4, a row's first value: what it is of. */
-extern uint32 backup_list_number(const PGresult *res, int row);
-
-/* The same of a file's size, which is one that a file can have. */
-extern uint64 backup_list_size(const PGresult *res, int row, int column,
-							   const char *path);
 
 #endif							/* BACKUP_LIST_H */

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "basebackup/backup_read.h"
 #include "basebackup/copy_rows.h"
+#include "basebackup/file_query.h"
 #include "session/session.h"
 #include "shared/crc32c.h"
 
@@ -47,7 +48,7 @@ static void
 append_rows(PQExpBuffer sql, PGconn *conn, const Backup *backup,
 			const BackupRange *range, uint32 *row)
 {
-	const char *path = backup->list->files[range->file].path;
+	const BackupFile *file = &backup->list->files[range->file];
 	uint32		pos = 0;
 
 	do
@@ -55,9 +56,10 @@ append_rows(PQExpBuffer sql, PGconn *conn, const Backup *backup,
 		uint32		length = Min(range->length - pos, ROW_BYTES);
 
 		appendPQExpBuffer(sql, "%s(%u, ", *row > 0 ? ", " : "", *row);
-		backup_list_append_path(sql, conn, path);
-		appendPQExpBuffer(sql, ", " INT64_FORMAT "::pg_catalog.int8, %u::pg_catalog.int8)",
-						  (int64) (range->offset + pos), length);
+		file_query_append_path(sql, conn, file->path);
+		appendPQExpBuffer(sql, ", " INT64_FORMAT "::pg_catalog.int8, %u::pg_catalog.int8, %s)",
+						  (int64) (range->offset + pos), length,
+						  length > 0 || file->is_relation ? "true" : "false");
 		pos += length;
 		++*row;
 	} while (pos < range->length);
@@ -71,11 +73,12 @@ copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 	uint32		row = 0;
 
 	/*
-	 * What was empty is looked for, but not opened: it may be a FIFO, where
-	 * the server would wait for ever, or a socket.
+	 * An empty file may be a FIFO, where the server would wait for ever: so
+	 * it is not opened, unless it is a relation's, which the server itself
+	 * opens.
 	 */
 	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "COPY (SELECT v.n, CASE WHEN v.len > 0"
+	appendPQExpBufferStr(&sql, "COPY (SELECT v.n, CASE WHEN v.is_opened"
 						 " THEN pg_catalog.pg_read_binary_file(v.path::pg_catalog.text, v.pos, v.len, true)"
 						 " ELSE (SELECT ''::pg_catalog.bytea"
 						 " FROM pg_catalog.pg_stat_file(v.path::pg_catalog.text, true) s"
@@ -83,7 +86,7 @@ copy_statement(PGconn *conn, const Backup *backup, const BackupPiece *piece)
 	for (int i = 0; i < piece->n; i++)
 		append_rows(&sql, conn, backup, &backup->plan->ranges[piece->first + i],
 					&row);
-	appendPQExpBufferStr(&sql, ") v (n, path, pos, len)) TO STDOUT (FORMAT binary)");
+	appendPQExpBufferStr(&sql, ") v (n, path, pos, len, is_opened)) TO STDOUT (FORMAT binary)");
 	if (PQExpBufferDataBroken(sql))
 		pg_fatal("out of memory");
 	return sql.data;
@@ -230,7 +233,7 @@ static void
 append_file(PQExpBuffer sql, PGconn *conn, int no, const char *path)
 {
 	appendPQExpBuffer(sql, "%s(%d, ", no > 0 ? ", " : "", no);
-	backup_list_append_path(sql, conn, path);
+	file_query_append_path(sql, conn, path);
 	appendPQExpBufferChar(sql, ')');
 }
 
@@ -281,7 +284,7 @@ take_whole_file(const Backup *backup, BackupLayout *layout, int no,
 	{
 		range.length = PQgetlength(res, row, 0);
 		file->size = range.length;
-		file->mtime = (time_t) backup_list_int64(res, row, 1);
+		file->mtime = (time_t) file_query_int64(res, row, 1);
 		backup->results.whole[range.file] = (WholeFile)
 		{
 			file->size, file->mtime
@@ -356,13 +359,13 @@ files_now(PGconn *conn, const BackupList *list)
 		copy_rows_unexpected();
 	for (int row = 0; row < PQntuples(res); row++)
 	{
-		uint32		no = backup_list_number(res, row);
+		uint32		no = file_query_number(res, row);
 
 		if (no >= (uint32) list->n_files || now[no].is_there)
 			copy_rows_unexpected();
 		now[no].is_there = true;
-		now[no].size = backup_list_size(res, row, 1, list->files[no].path);
-		now[no].mtime = backup_list_int64(res, row, 2);
+		now[no].size = file_query_size(res, row, 1, list->files[no].path);
+		now[no].mtime = file_query_int64(res, row, 2);
 	}
 	PQclear(res);
 	return now;
@@ -399,7 +402,7 @@ read_beginning(PGconn *conn, const char *path, uint32 len)
 
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
-	backup_list_append_path(&sql, conn, path);
+	file_query_append_path(&sql, conn, path);
 	appendPQExpBuffer(&sql, ", 0, %u, true)", len);
 	res = session_query_params(conn, sql.data, 0, NULL, 1);
 	if (PQntuples(res) != 1 || PQnfields(res) != 1)

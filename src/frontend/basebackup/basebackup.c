@@ -34,6 +34,7 @@
 #include "port/pg_crc32c.h"
 #include "progress/progress.h"
 #include "session/session_wait.h"
+#include "session/table_lock.h"
 #include "session/traffic.h"
 #include "status/metrics.h"
 #include "status/run_event.h"
@@ -139,7 +140,9 @@ list_files(const Backup *backup)
 	BackupList *list;
 
 	interrupt_set_connection(conn);
-	list = backup_list_new(conn, backup->server.major,
+	list = backup_list_new(conn, backup->extension,
+						   table_lock_wait_ms(conn, backup->options),
+						   backup->server.major,
 						   backup->server.catalog_version);
 	interrupt_set_connection(backup->conn);
 	PQfinish(conn);

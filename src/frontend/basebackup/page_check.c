@@ -7,6 +7,7 @@
 #include "storage/bufpage.h"
 
 #include "base/printable.h"
+#include "basebackup/file_query.h"
 #include "basebackup/page_check.h"
 #include "session/session.h"
 #include "shared/page_checksum.h"
@@ -108,7 +109,7 @@ read_again(PageCheck *check, const WrongPage *wrong)
 
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
-	backup_list_append_path(&sql, check->conn,
+	file_query_append_path(&sql, check->conn,
 							check->backup->list->files[wrong->file].path);
 	appendPQExpBuffer(&sql, ", " UINT64_FORMAT ", %d, true)", wrong->offset,
 					  BLCKSZ);

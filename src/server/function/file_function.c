@@ -2,18 +2,22 @@
  *
  * file_function.c
  *	  The SQL function pg_pardump_read_files(): a piece of a base backup as a
- *	  set of bytea values, and pg_pardump_last_files(), which tells what came
- *	  of the files.
+ *	  set of bytea values; pg_pardump_last_files(), which tells what came of
+ *	  the files; and pg_pardump_file_type().
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "storage/block.h"
+#include "storage/fd.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -27,6 +31,7 @@
 
 PG_FUNCTION_INFO_V1(pg_pardump_read_files);
 PG_FUNCTION_INFO_V1(pg_pardump_last_files);
+PG_FUNCTION_INFO_V1(pg_pardump_file_type);
 
 /* The arguments that are arrays, in their order. */
 typedef enum FileArgument
@@ -352,4 +357,69 @@ pg_pardump_last_files(PG_FUNCTION_ARGS)
 	if (last_files)
 		heap_deform_tuple(last_files, tupdesc, values, nulls);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+}
+
+/* The letter that find -type has for it. */
+static char
+type_letter(mode_t mode)
+{
+	switch (mode & S_IFMT)
+	{
+		case S_IFREG:
+			return 'f';
+		case S_IFDIR:
+			return 'd';
+		case S_IFLNK:
+			return 'l';
+		case S_IFIFO:
+			return 'p';
+		case S_IFSOCK:
+			return 's';
+		case S_IFBLK:
+			return 'b';
+		default:
+			return 'c';
+	}
+}
+
+/* Can the server read a file?  False if it is gone. */
+static bool
+check_readable(const char *path)
+{
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW |
+									   O_NONBLOCK | PG_BINARY);
+
+	if (fd < 0 && errno == ENOENT)
+		return false;
+	if (fd < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m", path)));
+	CloseTransientFile(fd);
+	return true;
+}
+
+/*
+ * pg_pardump_file_type(path text)
+ *
+ * NULL if there is no such file.  An empty file is opened, because a base
+ * backup reads nothing of it, and is to fail if the server may not read it.
+ */
+Datum
+pg_pardump_file_type(PG_FUNCTION_ARGS)
+{
+	const char *path = path_of(PG_GETARG_BYTEA_PP(0));
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+	{
+		if (errno == ENOENT)
+			PG_RETURN_NULL();
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not stat file \"%s\": %m", path)));
+	}
+	if (S_ISREG(st.st_mode) && st.st_size == 0 && !check_readable(path))
+		PG_RETURN_NULL();
+	PG_RETURN_CHAR(type_letter(st.st_mode));
 }
