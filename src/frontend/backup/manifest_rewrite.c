@@ -2,10 +2,10 @@
  * manifest_rewrite.c
  *		Copies a backup_manifest and corrects the entry of one file.
  *
- * Servers, pg_basebackup, pg_combinebackup and pg_parbasebackup write an
- * entry of "Files" in a line of its own, and the Manifest-Checksum in the last
- * line.  So the manifest is read line by line, and only one line at a time is
- * in memory, although a manifest may have hundreds of megabytes.
+ * Servers, pg_combinebackup and pg_parbasebackup write each entry of "Files"
+ * in a line of its own, and the Manifest-Checksum in the last line.  So the
+ * manifest is read line by line, and only one line at a time is in memory,
+ * although a manifest may have hundreds of megabytes.
  */
 #include "base/fe_compat.h"
 

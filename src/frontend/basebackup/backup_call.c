@@ -8,7 +8,7 @@
 
 #include "backup/frame.h"
 #include "basebackup/backup_call.h"
-#include "basebackup/copy_rows.h"
+#include "basebackup/file_query.h"
 #include "basebackup/page_check.h"
 #include "session/session.h"
 #include "session/session_loss.h"
@@ -204,7 +204,7 @@ take_whole(void *arg, const CopyValue *values)
 
 	if (values[0].len < 0 ||
 		call->whole.len + values[0].len > MOST_PIECE_BYTES)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	appendBinaryPQExpBuffer(&call->whole, values[0].data, values[0].len);
 	if (PQExpBufferDataBroken(call->whole))
 		pg_fatal("out of memory");
@@ -226,7 +226,7 @@ begin_range(PieceCall *call)
 	uint32		no = pg_ntoh32(call->mark);
 
 	if (no < (uint32) call->range || no >= (uint32) call->piece->n)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	call->range = (int) no;
 	call->seen[no] = true;
 	call->left = range_of(call->backup, call->piece, call->range)->length;
@@ -283,7 +283,7 @@ take_ranges(void *arg, const CopyValue *values)
 	ssize_t		len;
 
 	if (values[0].len < 0)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	if (call->decompressor == NULL)
 	{
 		take_parts(call, values[0].data, values[0].len);
@@ -312,14 +312,15 @@ note_range(const PieceCall *call, int i, int64 bytes, int64 crc)
 	bool		gone = bytes == -1 && !is_required(backup, range);
 
 	if (bytes < -1 || bytes > range->length || crc < 0 || crc > PG_UINT32_MAX)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	if (file->is_wal && bytes < range->length)
 		pg_fatal("requested WAL segment \"%s\" has already been removed",
 				 file->path);
 	if (call->layout->put_piece == NULL &&
 		(call->seen[i] == gone || (!gone && (int64) call->crcs[i] != crc)))
-		copy_rows_unexpected();
-	if (call->checks_pages && file->is_relation && bytes > 0 && bytes % BLCKSZ != 0)
+		file_query_unexpected();
+	if (call->checks_pages && file->is_relation && bytes > 0 &&
+		bytes % BLCKSZ != 0)
 		page_check_warn_cut(backup, range->file, range->offset + bytes);
 	backup->results.vanished[range->file] = gone;
 	backup->results.crcs[call->piece->first + i] = gone ? 0 : (uint32) crc;
@@ -333,7 +334,7 @@ warn_of_page(const PieceCall *call, const int64 *failure)
 	const BackupRange *range;
 
 	if (failure[0] < 1 || failure[0] > call->piece->n)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	range = range_of(backup, call->piece, (int) failure[0] - 1);
 	page_check_warn(backup, range->file, (BlockNumber) failure[1],
 					(uint16) failure[2], (uint16) failure[3]);
@@ -350,13 +351,13 @@ note_results(const PieceCall *call, const PGresult *res)
 	int64	   *failures;
 
 	if (PQntuples(res) != 1 || PQnfields(res) != 3)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	bytes = session_numbers(res, 0, &n_bytes);
 	crcs = session_numbers(res, 1, &n_crcs);
 	failures = session_numbers(res, 2, &n_failures);
 	if (bytes == NULL || crcs == NULL || failures == NULL ||
 		n_bytes != call->piece->n || n_crcs != n_bytes || n_failures % 4 != 0)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	for (int i = 0; i < n_bytes; i++)
 		note_range(call, i, bytes[i], crcs[i]);
 	for (int i = 0; i < n_failures; i += 4)
@@ -394,7 +395,7 @@ check_whole(const PieceCall *call)
 			want += call->around[i] + range->length;
 	}
 	if (call->whole.len != want || (want == 0 && method != COMPRESS_NONE))
-		copy_rows_unexpected();
+		file_query_unexpected();
 }
 
 /*
@@ -413,8 +414,8 @@ static void
 read_whole(PieceCall *call, PGconn *conn, const char *statement)
 {
 	initPQExpBuffer(&call->whole);
-	call->error = copy_rows_try(conn, statement, 1, FILE_REPLACED, take_whole,
-								call);
+	call->error = file_query_try(conn, statement, 1, FILE_REPLACED, take_whole,
+								 call);
 	if (call->error)
 		termPQExpBuffer(&call->whole);
 }
@@ -427,13 +428,13 @@ read_ranges(PieceCall *call, PGconn *conn, const char *statement)
 	if (method != COMPRESS_NONE)
 		call->decompressor = decompressor_new(method, DECOMPRESS_FILE);
 	call->layout->begin_piece(call->layout, call->piece);
-	call->error = copy_rows_try(conn, statement, 1, FILE_REPLACED, take_ranges,
-								call);
+	call->error = file_query_try(conn, statement, 1, FILE_REPLACED, take_ranges,
+								 call);
 	/* within a mark, a range or a frame */
 	if (call->error == NULL &&
 		(call->mark_len != 0 ||
 		 (call->decompressor && !decompressor_complete(call->decompressor))))
-		copy_rows_unexpected();
+		file_query_unexpected();
 	if (call->decompressor)
 		decompressor_free(call->decompressor);
 	if (call->error == NULL)

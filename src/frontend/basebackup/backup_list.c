@@ -8,7 +8,6 @@
 #include "base/printable.h"
 #include "backup/backup_filter.h"
 #include "basebackup/backup_list.h"
-#include "basebackup/copy_rows.h"
 #include "basebackup/file_query.h"
 #include "progress/progress.h"
 #include "session/session.h"
@@ -380,7 +379,7 @@ directory_of(const Lister *lister, const PGresult *res, int row)
 
 	if (n < (uint32) lister->n_listed || n >= (uint32) lister->n_asked ||
 		lister->list->directories[n].is_closed)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	return (int) n;
 }
 
@@ -419,7 +418,7 @@ take_level(Lister *lister, const PGresult *res)
 	int			begin = 0;
 
 	if (n_rows > 0 && PQnfields(res) != 6)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	for (int row = 0; row < n_rows; row++)
 	{
 		int			no = directory_of(lister, res, row);

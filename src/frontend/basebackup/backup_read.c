@@ -8,7 +8,6 @@
 
 #include "base/printable.h"
 #include "basebackup/backup_read.h"
-#include "basebackup/copy_rows.h"
 #include "basebackup/file_query.h"
 #include "session/session.h"
 #include "shared/crc32c.h"
@@ -158,7 +157,7 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 	uint32		want = Min(range->length - reader->pos, ROW_BYTES);
 
 	if (len > want)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	if (file->is_wal && len < want)
 		pg_fatal("requested WAL segment \"%s\" has already been removed",
 				 file->path);
@@ -186,7 +185,7 @@ take_row(void *arg, const CopyValue *values)
 	if (values[0].len != sizeof(uint32) ||
 		number32(values[0].data) != reader->row++ ||
 		reader->range == reader->piece->first + reader->piece->n)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	take_value(reader, values[1].len == -1 ? NULL : values[1].data,
 			   Max(values[1].len, 0));
 }
@@ -207,9 +206,9 @@ backup_read_piece(const Backup *backup, PGconn *conn, PageCheck *check,
 	layout->begin_piece(layout, piece);
 	if (check)
 		page_check_begin(check);
-	copy_rows_read(conn, statement, 2, take_row, &reader);
+	file_query_copy(conn, statement, 2, take_row, &reader);
 	if (reader.range != piece->first + piece->n)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	/* this asks the server, whose loss must not find the piece stored */
 	backup->results.failures[piece - backup->plan->pieces] =
 		check ? page_check_settle(check) : 0;
@@ -306,7 +305,7 @@ backup_read_whole(const Backup *backup, PGconn *conn, BackupLayout *layout,
 	PGresult   *res = session_query_params(conn, statement, 0, NULL, 1);
 
 	if (PQntuples(res) != piece->n || PQnfields(res) != 3)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	layout->begin_piece(layout, piece);
 	for (int i = 0; i < piece->n; i++)
 		take_whole_file(backup, layout, piece->first + i, res, i);
@@ -356,13 +355,13 @@ files_now(PGconn *conn, const BackupList *list)
 	FileNow    *now = pg_malloc0((list->n_files + 1) * sizeof(FileNow));
 
 	if (PQntuples(res) > 0 && PQnfields(res) != 3)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	for (int row = 0; row < PQntuples(res); row++)
 	{
 		uint32		no = file_query_number(res, row);
 
 		if (no >= (uint32) list->n_files || now[no].is_there)
-			copy_rows_unexpected();
+			file_query_unexpected();
 		now[no].is_there = true;
 		now[no].size = file_query_size(res, row, 1, list->files[no].path);
 		now[no].mtime = file_query_int64(res, row, 2);
@@ -406,7 +405,7 @@ read_beginning(PGconn *conn, const char *path, uint32 len)
 	appendPQExpBuffer(&sql, ", 0, %u, true)", len);
 	res = session_query_params(conn, sql.data, 0, NULL, 1);
 	if (PQntuples(res) != 1 || PQnfields(res) != 1)
-		copy_rows_unexpected();
+		file_query_unexpected();
 	termPQExpBuffer(&sql);
 	return res;
 }

@@ -1,6 +1,7 @@
 /*
  * file_query.c
- *		Paths in queries about the server's files, and numbers in the results.
+ *		Queries about the server's files: paths in them, and what the server
+ *		answers.
  */
 #include "base/fe_compat.h"
 
@@ -8,13 +9,24 @@
 #include "port/pg_bswap.h"
 
 #include "base/printable.h"
-#include "basebackup/copy_rows.h"
 #include "basebackup/file_query.h"
+#include "session/session.h"
+#include "session/session_loss.h"
+#include "session/session_wait.h"
 #include "stream/hex.h"
 
 /* More than any file system has room for in a file. */
 #define MOST_FILE_BYTES ((uint64) 1 << 62)
 
+/* Signature, flags, extension. */
+#define HEAD_BYTES 19
+
+static const char problem[] = "could not read files";
+
+/* ----------
+ * Paths and numbers
+ * ----------
+ */
 void
 file_query_append_path(PQExpBuffer sql, PGconn *conn, const char *path)
 {
@@ -50,7 +62,7 @@ file_query_int64(const PGresult *res, int row, int column)
 	uint64		value;
 
 	if (PQgetlength(res, row, column) != sizeof(value))
-		copy_rows_unexpected();
+		file_query_unexpected();
 	memcpy(&value, PQgetvalue(res, row, column), sizeof(value));
 	return (int64) pg_ntoh64(value);
 }
@@ -73,7 +85,107 @@ file_query_number(const PGresult *res, int row)
 	uint32		n;
 
 	if (PQgetlength(res, row, 0) != sizeof(n))
-		copy_rows_unexpected();
+		file_query_unexpected();
 	memcpy(&n, PQgetvalue(res, row, 0), sizeof(n));
 	return pg_ntoh32(n);
+}
+
+/* ----------
+ * Rows of a COPY ... TO STDOUT in binary format
+ * ----------
+ */
+void
+file_query_unexpected(void)
+{
+	pg_fatal("unexpected data from the server while reading files");
+}
+
+/* The next bytes of a message, which must have them. */
+static const char *
+take_bytes(const char **pos, size_t *len, size_t n)
+{
+	const char *data = *pos;
+
+	if (*len < n)
+		file_query_unexpected();
+	*pos += n;
+	*len -= n;
+	return data;
+}
+
+static void
+take_row(const char *row, size_t len, int n_values, CopyRowTake take, void *arg)
+{
+	CopyValue	values[MAX_COPY_VALUES];
+	uint16		n;
+
+	memcpy(&n, take_bytes(&row, &len, sizeof(n)), sizeof(n));
+	if (pg_ntoh16(n) != n_values)
+		file_query_unexpected();
+	for (int i = 0; i < n_values; i++)
+	{
+		uint32		length;
+
+		memcpy(&length, take_bytes(&row, &len, sizeof(length)),
+			   sizeof(length));
+		values[i].len = (int32) pg_ntoh32(length);
+		if (values[i].len < -1)
+			file_query_unexpected();
+		values[i].data = take_bytes(&row, &len, Max(values[i].len, 0));
+	}
+	if (len != 0)
+		file_query_unexpected();
+	take(arg, values);
+}
+
+static bool
+has_sqlstate(const PGresult *res, const char *sqlstate)
+{
+	const char *has = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return has && sqlstate && strcmp(has, sqlstate) == 0;
+}
+
+PGresult *
+file_query_try(PGconn *conn, const char *statement, int n_values,
+			   const char *sqlstate, CopyRowTake take, void *arg)
+{
+	PGresult   *res = session_exec(conn, statement);
+	size_t		head = HEAD_BYTES;
+	char	   *message;
+	int			received;
+
+	if (PQresultStatus(res) != PGRES_COPY_OUT)
+		session_failed(conn, res, problem, statement);
+	PQclear(res);
+	while ((received = session_wait_copy_data(conn, &message)) > 0)
+	{
+		const char *pos = message;
+		size_t		len = received;
+
+		/* the server sends it with the first row, or with the end */
+		(void) take_bytes(&pos, &len, head);
+		head = 0;
+		if (len != 2 || memcmp(pos, "\377\377", 2) != 0)
+			take_row(pos, len, n_values, take, arg);
+		PQfreemem(message);
+	}
+	if (received == -2)
+		session_failed(conn, NULL, problem, statement);
+	res = session_wait_result(conn, -1);
+	if (PQresultStatus(res) == PGRES_COMMAND_OK)
+	{
+		PQclear(res);
+		return NULL;
+	}
+	if (!has_sqlstate(res, sqlstate))
+		session_failed(conn, res, problem, statement);
+	return res;
+}
+
+void
+file_query_copy(PGconn *conn, const char *statement, int n_values,
+				CopyRowTake take, void *arg)
+{
+	(void) file_query_try(conn, statement, n_values, NULL, take, arg);
 }

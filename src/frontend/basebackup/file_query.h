@@ -1,6 +1,7 @@
 /*
  * file_query.h
- *		Paths in queries about the server's files, and numbers in the results.
+ *		Queries about the server's files: paths in them, and what the server
+ *		answers.
  */
 #ifndef FILE_QUERY_H
 #define FILE_QUERY_H
@@ -30,5 +31,36 @@ extern uint32 file_query_number(const PGresult *res, int row);
 /* The same of a file's size, which is one that a file can have. */
 extern uint64 file_query_size(const PGresult *res, int row, int column,
 							   const char *path);
+
+/* A value: its bytes, which go with the row; none if len is -1, NULL. */
+typedef struct CopyValue
+{
+	const char *data;
+	int32		len;
+} CopyValue;
+
+/* Of a row, as many as it was said to have. */
+#define MAX_COPY_VALUES 2
+
+typedef void (*CopyRowTake) (void *arg, const CopyValue *values);
+
+/*
+ * Run the statement, and hand over its rows of n_values each.  If the server
+ * fails, session_failed(); if it sends something else than rows of that form
+ * ("Binary Format" in the manual of COPY), file_query_unexpected().
+ */
+extern void file_query_copy(PGconn *conn, const char *statement, int n_values,
+							CopyRowTake take, void *arg);
+
+/*
+ * The same, but an error with this SQLSTATE is returned; owned.  NULL on
+ * success.  Some rows may have been handed over before the error.
+ */
+extern PGresult *file_query_try(PGconn *conn, const char *statement,
+								int n_values, const char *sqlstate,
+								CopyRowTake take, void *arg);
+
+/* Says that the server has sent something odd, and exits. */
+pg_noreturn extern void file_query_unexpected(void);
 
 #endif							/* FILE_QUERY_H */
