@@ -338,9 +338,11 @@ void
 manifest_rewrite(int fd, const char *from, const char *to,
 				 const ManifestChange *change)
 {
-	Rewriting	rewriting = {.from = from, .change = change};
+	Rewriting	rewriting = {0};
 	bool		at_end = false;
 
+	rewriting.from = from;
+	rewriting.change = change;
 	open_files(&rewriting, fd, to);
 	while (!at_end)
 	{

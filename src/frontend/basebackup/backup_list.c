@@ -40,10 +40,10 @@ typedef struct Entry
 	char	   *name;			/* owned */
 	BackupFile	file;
 	bool		is_directory;	/* a link to one, too */
-	char		type;			/* as of find -type; TYPE_UNKNOWN: no link that
-								 * leads nowhere, and SQL tells no more */
+	char		type;			/* as of find -type, or TYPE_UNKNOWN */
 } Entry;
 
+/* By SQL: anything but a link that leads nowhere. */
 #define TYPE_UNKNOWN '\0'
 
 static char *
@@ -298,9 +298,9 @@ take_entries(Lister *lister, BackupFile directory, const Entry *entries, int n)
 #define PATH_OF_ENTRY "pg_catalog.concat(d.path, '/', f.name)"
 
 /*
- * The type of an entry.  SQL follows links, and does not tell FIFOs and sockets
- * from empty files.  But a name that is there before and after its file is not
- * is that of a link that leads nowhere.
+ * The type of an entry.  SQL follows links, and does not tell FIFOs and
+ * sockets from empty files.  But a name that is listed twice, while there is
+ * no such file, is that of a link that leads nowhere.
  */
 #define TYPE_BY_EXTENSION PARDUMP_FILE_TYPE "(" PATH_OF_ENTRY ")"
 #define TYPE_BY_SQL \

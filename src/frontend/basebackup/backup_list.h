@@ -7,7 +7,7 @@
  * that is skipped with a warning, as by pg_basebackup.  SQL alone follows
  * symbolic links: what a link leads to is taken for what it stands for.  Only
  * those of tablespaces, that of pg_wal, and those that lead nowhere are known
- * as links.  What is made after the list, or grows, is in the write-ahead log.
+ * as links.  What is made after the list, or grows, is in the log.
  * Files that are no relation's need not be in that, and may be written anew:
  * small ones are read as they are by then, and large ones come last, and as
  * long as they are by then; what is replaced meanwhile is read again.
@@ -68,8 +68,8 @@ typedef struct BackupList
 } BackupList;
 
 /*
- * The list, by a session whose client_encoding is SQL_ASCII.  It waits so long
- * for the lock that holds the extension, as table_lock_take() does.
+ * The list, by a session whose client_encoding is SQL_ASCII.  wait_ms is for
+ * the lock that holds the extension (table_lock_take()).
  * catalog_version is the server's: it is in the names of tablespaces'
  * directories.  Owned.
  */

@@ -17,7 +17,7 @@
  * need not be.
  */
 extern void file_query_append_path(PQExpBuffer sql, PGconn *conn,
-									const char *path);
+								   const char *path);
 
 /*
  * A number of a result in binary format, of int8.  The program ends if it is
@@ -30,7 +30,7 @@ extern uint32 file_query_number(const PGresult *res, int row);
 
 /* The same of a file's size, which is one that a file can have. */
 extern uint64 file_query_size(const PGresult *res, int row, int column,
-							   const char *path);
+							  const char *path);
 
 /* A value: its bytes, which go with the row; none if len is -1, NULL. */
 typedef struct CopyValue

@@ -110,7 +110,7 @@ read_again(PageCheck *check, const WrongPage *wrong)
 	initPQExpBuffer(&sql);
 	appendPQExpBufferStr(&sql, "SELECT pg_catalog.pg_read_binary_file(");
 	file_query_append_path(&sql, check->conn,
-							check->backup->list->files[wrong->file].path);
+						   check->backup->list->files[wrong->file].path);
 	appendPQExpBuffer(&sql, ", " UINT64_FORMAT ", %d, true)", wrong->offset,
 					  BLCKSZ);
 	res = session_query_params(check->conn, sql.data, 0, NULL, 1);
