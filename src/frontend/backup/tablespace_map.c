@@ -89,6 +89,9 @@ tablespace_map_write(TablespaceMap *map, const char *path)
 
 	if (file == NULL)
 		pg_fatal("could not create file \"%s\": %m", path);
+	/* a map that was not read has no text yet */
+	if (map->text == NULL)
+		map->text = createPQExpBuffer();
 	resetPQExpBuffer(map->text);
 	for (int i = 0; i < map->n_tablespaces; i++)
 		tablespace_map_append(map->text, map->tablespaces[i].oid,

@@ -181,8 +181,8 @@ path_of(const Backup *backup, const char *path)
 }
 
 /*
- * The open directory that has a file or directory of the list, and *below, its
- * path from there.
+ * The open directory that has a file or directory of the list, and *below,
+ * the path from there.
  */
 static int
 place_of(const BackupFile *file, const char **below)

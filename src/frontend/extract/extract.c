@@ -119,7 +119,7 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 
 /*
  * Returns the map, with the locations that tablespaces have now.  *was is the
- * text of the map in the backup if the program has written another one; owned.
+ * map in the backup, if the program has written another one; owned.
  */
 static TablespaceMap *
 extract_tablespaces(const Options *options, ClaimDirectory claim,
