@@ -9,11 +9,12 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump pump_run end_dump wait_until end_writers);
+use Pardump::Background qw(start_dump pump_run end_dump dump_failed_ok wait_until wait_in_run end_writers terminate);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value data_file restore_ok start_psql nothing_left_ok pg_major keep_wal slots);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate);
 use Pardump::Manifest qw(read_manifest);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -238,6 +239,25 @@ else
 	restore_ok($node, $dump->{dir}, 'far', 'a standby');
 	is(value($node, 'far', 'SELECT count(*) FROM item WHERE id = 3000'), 0,
 		'a standby: the archive does not');
+
+	# The replication connection exported the snapshot: without it replay may
+	# remove rows from sessions that have imported the snapshot.
+	hold_gates($standby, 'shop');
+	close_gate(42);
+	$dump = start_dump($standby->connstr('shop'), '--create-slot', '--slot=alone',
+		'--where=public.item:id <> 10 OR pg_advisory_xact_lock_shared(42) IS NOT NULL');
+	wait_in_run($dump, 'a worker waits at the gate', sub {
+		sql($node, 'postgres', 'SELECT pg_log_standby_snapshot()');
+		return at_gate($standby) == 1;
+	});
+	my $exporters = value($standby, 'postgres', "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE backend_type = 'walsender'");
+	like($exporters, qr/^\d+$/, 'a standby, the exporter ends: the connection is open');
+	terminate($standby, split / /, $exporters);
+	open_gate();
+	dump_failed_ok($standby, $dump, 'a standby, the exporter ends',
+		qr/error: the transaction that exported snapshot "[0-9A-F-]+" has ended before all rows were read/);
+	unlike(slots($standby), qr/alone/, 'a standby, the exporter ends: the slot is dropped');
+	hold();
 }
 $standby->stop;
 

@@ -6,7 +6,9 @@
  * made the slot, or its end.  So the leader imports it at once, and exports
  * it again from its own transaction, as it does with a snapshot that the user
  * named; then the replication connection is closed, and cannot be lost, or
- * keep rows from vacuum longer than the leader does.
+ * keep rows from vacuum longer than the leader does.  On a standby the
+ * replication connection stays open until all rows were read: there a session
+ * that imports a snapshot is not always protected (snapshot.h).
  *
  * The slot is not the connection's: it outlives all of us, and keeps the
  * server from removing WAL.  Therefore a run that fails drops it in a new
@@ -19,6 +21,7 @@
 #include "base/fe_compat.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include "common/connect.h"
 #include "fe_utils/string_utils.h"
@@ -326,6 +329,15 @@ logical_slot_snapshot_taken(const LogicalSlot *slot)
 
 	PQfinish(maker->conn);
 	maker->conn = NULL;
+}
+
+void
+logical_slot_close_inherited(const LogicalSlot *slot)
+{
+	const SlotMaker *maker = (const SlotMaker *) slot;
+
+	if (maker->conn)
+		close(PQsocket(maker->conn));
 }
 
 /* ----------

@@ -36,10 +36,13 @@ extern const LogicalSlot *logical_slot_create(PGconn *conn,
 											  const Options *options);
 
 /*
- * Another session holds the snapshot: end the replication connection, which
- * need not live as long as the dump does.
+ * The exporter of the snapshot is no longer needed, as another session holds
+ * the snapshot, or all rows were read: end the replication connection.
  */
 extern void logical_slot_snapshot_taken(const LogicalSlot *slot);
+
+/* In a worker: close the leader's connection, if there is one. */
+extern void logical_slot_close_inherited(const LogicalSlot *slot);
 
 /*
  * Warn if the slot is of no use any more, and return false: dropped by

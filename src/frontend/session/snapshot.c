@@ -124,3 +124,28 @@ snapshot_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
 	if (!snapshot_try_import(conn, snapshot, identity))
 		session_lost("the session that exported the snapshot is gone");
 }
+
+/*
+ * The name begins with the virtual transaction ID of the exporter, in
+ * hexadecimal (snapmgr.c:ExportSnapshot(); before 10 no standby could
+ * export).  All roles may read pg_locks.  The server does not use the same ID
+ * again before it is restarted, which ends the leader's session, too.
+ */
+char *
+snapshot_exporter_query(PGconn *conn, const char *snapshot)
+{
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
+	bool		in_recovery = PQgetvalue(res, 0, 0)[0] == 't';
+	unsigned int backend;
+	unsigned int xid;
+
+	PQclear(res);
+	/* other names are refused by the import */
+	if (!in_recovery || sscanf(snapshot, "%8X-%8X-", &backend, &xid) != 2)
+		return NULL;
+	return psprintf("SELECT 1 FROM pg_catalog.pg_locks"
+					" WHERE locktype OPERATOR(pg_catalog.=) 'virtualxid'"
+					" AND granted AND virtualxid OPERATOR(pg_catalog.=) '%u/%u'"
+					" AND virtualtransaction OPERATOR(pg_catalog.=) virtualxid",
+					backend, xid);
+}

@@ -42,4 +42,24 @@ extern bool snapshot_try_import(PGconn *conn, const char *snapshot,
 /* The name of the transaction's snapshot for others, to its end; owned. */
 extern char *snapshot_export(PGconn *conn);
 
+/*
+ * Call it before the transaction that imports the snapshot.  If the server is
+ * in recovery then: a query that returns a row while the transaction that
+ * exported the snapshot runs; owned.  Else NULL.
+ *
+ * On a standby a session that imported a snapshot is not always protected.
+ * When replay has to remove rows it lists, once for each WAL record, the
+ * transactions whose xmin is old enough to see them, and waits for these or
+ * cancels them (standby.c:ResolveRecoveryConflictWithSnapshot(),
+ * procarray.c:GetConflictingVirtualXIDs()).  A session that imports the
+ * snapshot while replay waits is not on that list, although it has the same
+ * xmin: as soon as the exporter ends, replay removes the rows, and the
+ * session reads on without them and without an error.  The exporter is on
+ * every such list if it took the snapshot itself.  So if it still runs
+ * after the last row was read, nothing was removed.  An exporter that has
+ * itself imported the snapshot proves nothing; the name of a snapshot does
+ * not show that.
+ */
+extern char *snapshot_exporter_query(PGconn *conn, const char *snapshot);
+
 #endif							/* SNAPSHOT_H */

@@ -133,11 +133,13 @@ static const char *
 begin_snapshot(Source *source)
 {
 	const Options *options = source->options;
+	const char *import = source->slot ? source->slot->snapshot :
+		options->snapshot;
 
+	if (import)
+		source->exporter_query = snapshot_exporter_query(source->conn, import);
 	if (source->standbys == NULL || options->check || options->dry_run)
-		return snapshot_begin_leader(source->conn, options,
-									 source->slot ? source->slot->snapshot :
-									 options->snapshot);
+		return snapshot_begin_leader(source->conn, options, import);
 	standby_snapshot_take(source->standbys);
 	return source->standbys->list[0].snapshot;
 }
@@ -162,7 +164,8 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	plan->snapshot_identity = snapshot_identity(source->conn);
 	if (source->history)
 		wal_history_snapshot_taken(source->conn, source->history);
-	if (source->slot)
+	/* on a standby the leader's session does not replace the exporter */
+	if (source->slot && source->exporter_query == NULL)
 		logical_slot_snapshot_taken(source->slot);
 	if (pg_dump)
 		stock_pg_dump_start(pg_dump, options, source->address, plan->snapshot);
@@ -259,6 +262,8 @@ leader_close(Source *source)
 	interrupt_set_connection(NULL);
 	if (source->standbys)
 		standby_close(source->standbys);
+	if (source->slot)
+		logical_slot_snapshot_taken(source->slot);
 	PQfinish(source->conn);
 	source->conn = NULL;
 }

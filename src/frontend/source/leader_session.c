@@ -4,7 +4,9 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "base/retry.h"
 #include "plan/dump_table_read.h"
 #include "session/session_loss.h"
@@ -24,6 +26,11 @@
  */
 #define STANDBY_ANSWER_MS 120000
 
+/*
+ * How often to look whether the exporter of an imported snapshot still lives.
+ */
+#define EXPORTER_LOOK_MS 10000
+
 struct LeaderSession
 {
 	Source	   *source;			/* its conn is NULL while it is lost */
@@ -33,6 +40,7 @@ struct LeaderSession
 	bool		on_standby;		/* that the server is, or was at first */
 	bool		finished;		/* all jobs are done, transaction ended */
 	bool		is_silent;		/* shows no messages of the server's */
+	int64		exporter_seen;	/* when the exporter was looked for */
 	SnapshotAge age;
 	Retry		retry;			/* since it was lost */
 	int			losses;			/* in jobs of its own */
@@ -246,6 +254,36 @@ ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 	return NULL;
 }
 
+/*
+ * Exit with a message if the snapshot was imported on a standby, and the
+ * transaction that exported it has ended.  False if the session was lost.
+ */
+static bool
+check_exporter(LeaderSession *session)
+{
+	const Source *source = session->source;
+	const char *name = source->slot ? source->slot->snapshot :
+		source->options->snapshot;
+	PGresult   *res;
+
+	if (source->exporter_query == NULL)
+		return true;
+	res = ask(session, source->exporter_query, PGRES_TUPLES_OK);
+	if (res == NULL)
+		return false;
+	if (PQntuples(res) == 0)
+	{
+		pg_log_error("the transaction that exported snapshot \"%s\" has ended before all rows were read",
+					 printable(name));
+		pg_log_error_detail("On a standby, replay may have removed rows that the snapshot sees.");
+		if (source->slot == NULL)
+			pg_log_error_hint("Export a new snapshot, and keep the transaction that exports it open until pg_pardump has finished.");
+		exit(1);
+	}
+	PQclear(res);
+	return true;
+}
+
 typedef struct LeaderJob
 {
 	const WorkerTask *task;
@@ -295,6 +333,13 @@ leader_session_keep(LeaderSession *session)
 
 	if (source->conn && is_lost(session))
 		was_lost(session);
+	/* early, as hours of reading would be in vain */
+	if (source->conn &&
+		clock_monotonic_ms() >= session->exporter_seen + EXPORTER_LOOK_MS)
+	{
+		(void) check_exporter(session);
+		session->exporter_seen = clock_monotonic_ms();
+	}
 	if (source->conn == NULL)
 	{
 		snapshot_holders_check(source->holders, source->options->jobs);
@@ -346,10 +391,14 @@ leader_session_check_age(LeaderSession *session)
 void
 leader_session_finish(LeaderSession *session)
 {
-	char	   *sql = table_check_names_query(session->source->conn,
-											  session->plan->tables);
-	PGresult   *res = ask(session, sql, PGRES_TUPLES_OK);
+	char	   *sql;
+	PGresult   *res;
 
+	if (!check_exporter(session))
+		return;
+	sql = table_check_names_query(session->source->conn,
+								  session->plan->tables);
+	res = ask(session, sql, PGRES_TUPLES_OK);
 	free(sql);
 	if (res == NULL)
 		return;

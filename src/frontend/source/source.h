@@ -40,6 +40,8 @@ typedef struct Source
 	LeaderSession *session;		/* keeps it, once workers are to start */
 	const char *snapshot;		/* as this connection has exported it, for
 								 * workers */
+	char	   *exporter_query; /* of the snapshot that was imported on a
+								 * standby (snapshot.h); NULL = none was */
 	WalHistory *history;		/* for the next incremental dump; or NULL */
 	SnapshotHolder *holders;	/* who has it, by worker: --jobs of them, in
 								 * shared memory */

@@ -101,6 +101,8 @@ close_leaders(const Source *source)
 {
 	if (source->conn)
 		close(PQsocket(source->conn));
+	if (source->slot)
+		logical_slot_close_inherited(source->slot);
 	for (int i = 1; source->standbys && i < source->standbys->n; i++)
 		if (standby_is_there(&source->standbys->list[i]))
 			close(PQsocket(source->standbys->list[i].conn));

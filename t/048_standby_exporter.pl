@@ -1,0 +1,166 @@
+
+# --snapshot on a hot standby: a session that imports the snapshot while replay waits
+# to remove rows is not protected from replay, its exporter is.  A run whose exporter
+# ends before all rows are read fails, and leaves no archive.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until nothing_remains_ok);
+use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
+  start_psql run_program sql value);
+use Pardump::Copy qw(start_copy);
+use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
+use Pardump::Tasks qw(runner all_tasks);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $primary = start_cluster('primary', allows_streaming => 1);
+$primary->append_conf('postgresql.conf', 'autovacuum = off');
+$primary->restart;
+make_database($primary, 'replayed');
+sql($primary, 'replayed', <<'SQL');
+CREATE TABLE gated (id int, t text);
+INSERT INTO gated SELECT g, repeat(md5(g::text), 4) FROM generate_series(1, 10000) g;
+-- no lock of VACUUM's, which replay would wait for, too
+CREATE TABLE removed (id int) WITH (vacuum_truncate = off);
+SQL
+make_database($primary, 'target', options => 'TEMPLATE template0');
+my $standby = start_standby($primary);
+hold_gates($standby, 'replayed');
+my $connstr = $standby->connstr('replayed');
+my @gated = ('-j2', '--where=public.gated:id NOT IN (5000, 9000) OR pg_advisory_xact_lock_shared(42) IS NOT NULL');
+my $copies = 0;
+
+sub replay { $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert')); return; }
+
+# A session of the standby that has exported a snapshot, and the name of that.
+sub exporter
+{
+	my (@import) = @_;
+	my $psql = start_psql($standby, 'replayed');
+	$psql->(join('; ', 'BEGIN ISOLATION LEVEL REPEATABLE READ', map { "SET TRANSACTION SNAPSHOT '$_'" } @import));
+	return ($psql, $psql->('SELECT pg_export_snapshot()'));
+}
+
+# Rows which the next snapshot sees; then VACUUM removes them, for which replay
+# waits for that snapshot's sessions.
+sub make_rows
+{
+	sql($primary, 'replayed', 'TRUNCATE removed; INSERT INTO removed SELECT generate_series(1, 200)');
+	replay();
+	return;
+}
+
+sub remove_rows
+{
+	sql($primary, 'replayed', $_) foreach 'DELETE FROM removed', 'VACUUM removed';
+	wait_until('replay waits for the exporter', sub {
+		return value($standby, 'postgres',
+			q{SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup'}) eq 'RecoveryConflictSnapshot';
+	});
+	return;
+}
+
+my $message = sub {
+	my ($snapshot) = @_;
+	return qr/error: the transaction that exported snapshot "$snapshot" has ended before all rows were read\n.*detail: On a standby, replay may have removed rows that the snapshot sees\.\n.*hint: Export a new snapshot, and keep the transaction that exports it open until pg_pardump has finished\.\n/;
+};
+
+# ---- the exporter stays
+
+{
+	make_rows();
+	my ($exporter, $snapshot) = exporter();
+	remove_rows();
+	close_gate(42);
+	my $dump = start_dump($connstr, @gated, "--snapshot=$snapshot");
+	wait_at_gate($standby, $dump, 1);
+	open_gate();
+	is(end_dump($dump), 0, 'the exporter stays: exit code');
+	$exporter->('COMMIT');
+	$exporter->();
+	replay();
+	sql($primary, 'postgres', 'CREATE DATABASE copy TEMPLATE template0');
+	restore_ok($primary, $dump->{dir}, 'copy', 'the exporter stays');
+	is(value($primary, 'copy', 'SELECT count(*) FROM removed'), 200, 'the exporter stays: all rows are in the archive');
+}
+
+# ---- the exporter ends while rows are read
+
+sub ends_early
+{
+	my ($start, $failed, @import) = @_;
+	make_rows();
+	my ($exporter, $snapshot) = exporter();
+	remove_rows();
+	close_gate(42);
+	my $run = $start->("--snapshot=$snapshot");
+	wait_at_gate($standby, $run, 1);
+	$exporter->('COMMIT');
+	$exporter->();
+	# the workers wait in a table that it does not touch
+	replay();
+	open_gate();
+	$failed->($run, $message->($snapshot));
+	return;
+}
+
+ends_early(sub { return start_dump($connstr, @gated, @_); },
+	sub { my ($run, $words) = @_; dump_failed_ok($standby, $run, 'the exporter ends', $words); return; });
+ends_early(sub { return start_dump($connstr, $gated[1], '--tasks=2', @_, runner(all_tasks())); },
+	sub { my ($run, $words) = @_; dump_failed_ok($standby, $run, 'the exporter ends, tasks read', $words); return; });
+ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('target'), @gated, @_); },
+	sub {
+		my ($run, $words) = @_;
+		is(end_dump($run), 1, 'the exporter ends, a copy: exit code');
+		like($run->{err}, $words, 'the exporter ends, a copy: message');
+	});
+
+# ---- before the run
+
+{
+	my ($exporter, $snapshot) = exporter();
+	$exporter->();
+	my ($rc, undef, $err) = run_program('pg_pardump', '-f', "$primary->{_basedir}/gone", '-d', $connstr, "--snapshot=$snapshot");
+	is($rc, 1, 'the exporter had ended: exit code');
+	like($err, qr/error: query failed: ERROR:  (invalid snapshot identifier|snapshot "$snapshot" does not exist)/, 'the exporter had ended: message');
+}
+
+# ---- a primary: whoever has imported the snapshot keeps its rows
+
+{
+	my $psql = start_psql($primary, 'replayed');
+	$psql->('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	my $snapshot = $psql->('SELECT pg_export_snapshot()');
+	my $holder = start_psql($primary, 'replayed');
+	$holder->('SELECT pg_advisory_lock(42)');
+	my $dump = start_dump($primary->connstr('replayed'), @gated, "--snapshot=$snapshot");
+	wait_at_gate($primary, $dump, 1);
+	$psql->('COMMIT');
+	$psql->();
+	$holder->();
+	is(end_dump($dump), 0, 'a primary: the exporter may end');
+}
+
+# ---- a standby that is promoted meanwhile
+
+{
+	make_rows();
+	my ($exporter, $snapshot) = exporter();
+	close_gate(42);
+	my $dump = start_dump($connstr, @gated, "--snapshot=$snapshot");
+	wait_at_gate($standby, $dump, 1);
+	$standby->promote;
+	open_gate();
+	is(end_dump($dump), 0, 'promotion, and the exporter stays: exit code');
+	$exporter->();
+}
+
+hold();
+$standby->stop;
+$primary->stop;
+done_testing();
