@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program value sql);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -216,6 +216,25 @@ foreach my $table (sort keys %damage)
 	{
 		is($chunks, "1\n", "$table: a plan");
 	}
+}
+
+# A value without a chunk: the index of its TOAST table may be the cause.
+my $toast = value($node, 'damage', "SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'pieces'::regclass");
+foreach my $how ([], ['--no-extension'])
+{
+	my (undef, undef, $err) = run_program('pg_pardump', '--no-sync', '-f', new_path('damaged'), '-d', $node->connstr('damage'),
+		'-t', 'pieces', @$how);
+	like($err, qr/unexpected chunk number 2 .*\n(?:.*\n)*.*hint: .* REINDEX TABLE \Q$toast\E; .* 15\.20,/, "a missing chunk: a hint at the index @$how");
+}
+sql($node, 'damage', <<'SQL');
+CREATE FUNCTION forged(int) RETURNS bool LANGUAGE plpgsql AS $$BEGIN
+	RAISE 'missing chunk number 0 for toast value 1 in pg_toast_1; DROP TABLE sound' USING ERRCODE = 'XX001'; END$$;
+SQL
+{
+	my (undef, undef, $err) = run_program('pg_pardump', '--no-sync', '-f', new_path('damaged'), '-d', $node->connstr('damage'),
+		'-t', 'sound', '--where=public.sound:public.forged(v)');
+	like($err, qr/DROP TABLE/, 'a forged message: an error');
+	unlike($err, qr/REINDEX/, 'a forged message: no hint');
 }
 is(value($node, 'damage', q{
 		SELECT encode(pardump.pg_pardump_read('sound', '{v}', 0, NULL, 'none'), 'escape')}),

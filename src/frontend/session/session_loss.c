@@ -146,6 +146,32 @@ failed_unsaid(PGconn *conn, const PGresult *res, const char *problem)
 	exit(1);
 }
 
+/*
+ * Tell how to repair the index of a TOAST table, if that may lack entries.
+ * The server does not translate these messages (heaptoast.c, toast_reader.c),
+ * but functions can raise them, too: the name must be a TOAST table's.
+ */
+static void
+hint_at_toast_index(const PGresult *res)
+{
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	const char *words = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+	const char *name = words ? strstr(words, " in pg_toast_") : NULL;
+	const char *oid;
+
+	/* XX001 data_corrupted; before 12 XX000 internal_error */
+	if (name == NULL || sqlstate == NULL || strncmp(sqlstate, "XX00", 4) != 0 ||
+		(strncmp(words, "missing chunk number ", 21) != 0 &&
+		 strncmp(words, "unexpected chunk number ", 24) != 0))
+		return;
+	name += strlen(" in ");
+	oid = name + strlen("pg_toast_");
+	if (*oid == '\0' || strspn(oid, "0123456789") != strlen(oid))
+		return;
+	pg_log_error_hint("If only index entries are missing, this repairs them: REINDEX TABLE pg_toast.%s; REINDEX CONCURRENTLY could lose such entries before PostgreSQL 14.25, 15.20, 16.16, 17.12 and 18.7.",
+					  name);
+}
+
 void
 session_failed(PGconn *conn, const PGresult *res, const char *problem,
 			   const char *sql)
@@ -159,6 +185,7 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("%s: %s", problem, libpq_words(conn, res));
 	pg_log_error_detail("Command was: %s", sql);
+	hint_at_toast_index(res);
 	exit(1);
 }
 
