@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use Pardump::Background qw(start_dump pump_run end_dump dump_failed_ok wait_until wait_in_run end_writers terminate);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
-  value data_file restore_ok start_psql nothing_left_ok pg_major keep_wal slots);
+  value data_file restore_ok start_psql nothing_left_ok pg_major keep_wal slots without_slot_warning);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate);
@@ -39,6 +39,7 @@ sub dump_with_slot_ok
 	my $dir = new_path('dump');
 	my ($rc, $out, $err) = run_program('pg_pardump', '-f', $dir, '--no-sync', '-j2',
 		'--create-slot', "--slot=$slot", @options, '-d', $server->connstr($db));
+	$err = without_slot_warning($server, $err);
 	ok($rc == 0 && $err eq '' && -f "$dir/toc.dat", "$what: dumped in silence")
 	  or diag("exit code $rc: $err");
 	my ($lsn) = $out =~ /\Acreated logical replication slot "$slot" at LSN ([0-9A-F]+\/[0-9A-F]+)\n\z/;
@@ -95,9 +96,9 @@ SQL
 		'--slot-plugin=test_decoding');
 	wait_until('the dump tells whom it waits for', sub {
 		$dump->{h}->pump_nb;
-		return $dump->{err} =~ /detail/;
+		return $dump->{err} =~ /detail: The oldest/;
 	});
-	like($dump->{err}, qr/\Apg_pardump: warning: replication slot "waiting" waits for all transactions.*\n.*detail: The oldest is that of process $pid, of user ".+" on database "shop", since 2/,
+	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: replication slot "waiting" waits for all transactions.*\n.*detail: The oldest is that of process $pid, of user ".+" on database "shop", since 2/,
 		'a transaction in progress: is waited for');
 	$writer->(q{COMMIT});
 	is(end_dump($dump), 0, 'a transaction in progress: dumped');
@@ -156,6 +157,18 @@ SQL
 # ---- refused before anything is made
 
 my @db = ('-d', $connstr);
+
+# minors that have the setting look for no plugin that is not in its list
+my $has_list = value($node, 'postgres', "SELECT count(*) FROM pg_settings WHERE name = 'output_plugin_libraries'");
+sub allow_plugins
+{
+	my ($list) = @_;
+	$node->append_conf('postgresql.conf', "output_plugin_libraries = '$list'");
+	$node->reload;
+	wait_until('the list of plugins', sub { value($node, 'postgres', 'SHOW output_plugin_libraries') eq $list });
+	return;
+}
+allow_plugins('pgoutput, test_decoding, no_such_plugin, "odd""name"') if $has_list;
 foreach my $bad (
 	[ qr/--create-slot requires option --slot/, '--create-slot' ],
 	[ qr/--slot requires option --create-slot\n.*detail: A slot has a snapshot only when it is made/, '--slot=s' ],
@@ -171,6 +184,7 @@ foreach my $bad (
 	my ($message, @options) = @$bad;
 	refused_ok($message, "@options", @db, @options);
 }
+allow_plugins('pgoutput, test_decoding') if $has_list;
 is(slots($node), '', 'refused options made no slot');
 
 sql($node, 'shop', 'CREATE ROLE plain LOGIN; GRANT pg_read_all_data TO plain');
@@ -196,9 +210,34 @@ sql($node, 'postgres', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_repli
 
 {
 	my ($rc, $out, $err) = run_program('pg_pardump', @db, '--create-slot', '--slot=s', '--dry-run');
-	is("$rc $err", '0 ', '--dry-run with --create-slot');
+	is("$rc " . without_slot_warning($node, $err), '0 ', '--dry-run with --create-slot');
 	unlike($out, qr/created/, '--dry-run with --create-slot: does not say that it made one');
 	is(slots($node), '', '--dry-run with --create-slot: made none');
+}
+
+# ---- plugins that the server does not allow: from 15.19 and so on
+
+if ($has_list)
+{
+	my $words = qr/error: the server does not allow output plugin/;
+	my $hint = refused_ok($words, 'a plugin not allowed', @db, '--create-slot', '--slot=s', '--slot-plugin=wal2json');
+	like($hint, qr/detail: .*"pgoutput, test_decoding"\.\n.*hint: .*add it to output_plugin_libraries/, 'a plugin not allowed: hint');
+	my ($rc, $out) = run_program('pg_pardump', @db, '--create-slot', '--slot=s', '--slot-plugin=wal2json', '--check');
+	is($rc, 1, 'a plugin not allowed, --check: exit code');
+	like($out, qr/^error: the server does not allow output plugin "wal2json"  DETAIL: /m, 'a plugin not allowed, --check: told');
+
+	# as the server reads the list
+	allow_plugins(' pgoutput,"Foo" , Bar, "a""b, c" ');
+	foreach my $plugin ('pgoutput', 'Foo', 'foo', 'Bar', 'bar', 'a"b, c', 'a"b', 'c', 'test_decoding')
+	{
+		IPC::Run::run([ 'psql', '-XqAt', '-d', $node->connstr('shop'), '-c',
+			"SELECT pg_create_logical_replication_slot('listed', '$plugin', true)" ], '<', \'', '>', \my $made, '2>', \my $err);
+		my $allowed = $err =~ /may not be used as an output plugin/ ? 0 : 1;
+		(undef, $out) = run_program('pg_pardump', @db, '--create-slot', '--slot=s', "--slot-plugin=$plugin", '--check');
+		is($out =~ /^$words/m ? 0 : 1, $allowed, "output_plugin_libraries: $plugin");
+	}
+	allow_plugins('pgoutput, test_decoding');
+	is(slots($node), '', 'plugins not allowed: no slot was made');
 }
 
 # ---- a standby

@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
-  nothing_left_ok listing);
+  nothing_left_ok listing has_slot_bug);
 use Pardump::Command qw(refused_ok accepted_ok system_faults);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -171,16 +171,17 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 
 {
 	my @slot = (@db, '--create-slot', '--slot=moving');
-	check_ok('a slot', [ 'error: a logical replication slot needs the server\'s setting wal_level ',
+	my @release = has_slot_bug($node) ? 'warning: PostgreSQL [0-9.]+ has a bug that can give a new replication slot a wrong snapshot  DETAIL: .*  HINT: ' : ();
+	check_ok('a slot', [ @release, 'error: a logical replication slot needs the server\'s setting wal_level ',
 		'error: could not open a replication connection: .*max_wal_senders.*  HINT: .*max_wal_senders' ], @slot);
 	$node->append_conf('postgresql.conf', "wal_level = logical\nmax_wal_senders = 4\nmax_replication_slots = 2");
 	$node->restart;
-	check_ok('a slot, wal_level', [], @slot);
+	check_ok('a slot, wal_level', [@release], @slot);
 	sql($node, 'shop', 'CREATE ROLE plain LOGIN IN ROLE pg_read_all_data');
-	check_ok('a slot, REPLICATION', ['error: could not open a replication connection: .*  HINT: The role needs the attribute REPLICATION'],
+	check_ok('a slot, REPLICATION', [ @release, 'error: could not open a replication connection: .*  HINT: The role needs the attribute REPLICATION' ],
 		@slot, '-U', 'plain');
 	sql($node, 'shop', "SELECT pg_create_logical_replication_slot(name, 'pgoutput') FROM unnest('{moving,other}'::text[]) name");
-	check_ok('a slot, none free', [ 'error: replication slot "moving" already exists  HINT: ', 'error: all 2 replication slots of the server are in use  HINT: ' ], @slot);
+	check_ok('a slot, none free', [ @release, 'error: replication slot "moving" already exists  HINT: ', 'error: all 2 replication slots of the server are in use  HINT: ' ], @slot);
 	is(value($node, 'shop', 'SELECT count(*) FROM pg_replication_slots'), 2, 'a slot: none was made');
 	sql($node, 'shop', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
 }

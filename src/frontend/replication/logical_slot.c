@@ -300,7 +300,7 @@ logical_slot_create(PGconn *conn, const PeerAddress *address,
 	PGresult   *res;
 
 	maker->slot.name = options->slot;
-	maker->slot.plugin = options->slot_plugin ? options->slot_plugin : "pgoutput";
+	maker->slot.plugin = slot_check_plugin(options);
 	maker->address = address;
 	open_replication(maker, conn);
 	cleanup_push(drop_slot, maker);

@@ -7,6 +7,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "replication/slot_check.h"
 
 /* CREATE_REPLICATION_SLOT exports a snapshot by an option since 10. */
@@ -53,6 +54,95 @@ check_feedback(PGconn *conn)
 	PQclear(res);
 }
 
+/*
+ * Warn if the server's minor release builds initial snapshots with a race
+ * condition: "Avoid race condition when building an initial decoding
+ * snapshot" in the release notes of 2026-11-12.
+ */
+static void
+check_minor(PGconn *conn)
+{
+	static const int fixed[] = {140025, 150020, 160016, 170012, 180007};
+	int			version = PQserverVersion(conn);
+	int			major = version / 10000;
+
+	if (major > 18 || (major >= 14 && version >= fixed[major - 14]))
+		return;
+	pg_log_warning("PostgreSQL %d.%d has a bug that can give a new replication slot a wrong snapshot",
+				   major, version % 10000);
+	if (major >= 14)
+		pg_log_warning_detail("There is a small risk that rows are read wrongly if transactions commit while the slot is created; PostgreSQL %d.%d fixes this.",
+							  major, fixed[major - 14] % 10000);
+	else
+		pg_log_warning_detail("There is a small risk that rows are read wrongly if transactions commit while the slot is created; no release of PostgreSQL %d fixes this.",
+							  major);
+	pg_log_warning_hint("Update the server first, or compare the copy with the source before it is used.");
+}
+
+/*
+ * Take the next word of a list that PostgreSQL reads with SplitGUCList()
+ * (varlena.c): words end at a comma or white space, or are in double quotes.
+ * NULL at its end; owned.
+ */
+static char *
+next_word(const char **list)
+{
+	const char *c = *list + strspn(*list, ", \t\n\r\f\v");
+	char	   *word = pg_malloc(strlen(c) + 1);
+	size_t		len = 0;
+
+	if (*c == '\0')
+	{
+		free(word);
+		return NULL;
+	}
+	if (*c != '"')
+		while (*c && strchr(", \t\n\r\f\v", *c) == NULL)
+			word[len++] = *c++;
+	else
+		for (c++; *c && (*c != '"' || *++c == '"'); c++)
+			word[len++] = *c;
+	word[len] = '\0';
+	*list = c;
+	return word;
+}
+
+/* From 15.19, 17.11 and so on; there is no such setting before. */
+static const char libraries_query[] =
+"SELECT s.setting FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'output_plugin_libraries'";
+
+/* Does the server allow the plugin, which must be in the list as it is? */
+static void
+check_plugin(PGconn *conn, const char *plugin)
+{
+	PGresult   *res = session_query(conn, libraries_query);
+	bool		allowed = PQntuples(res) == 0;
+	const char *list = allowed ? "" : PQgetvalue(res, 0, 0);
+	char	   *word;
+
+	while (!allowed && (word = next_word(&list)) != NULL)
+	{
+		allowed = strcmp(word, plugin) == 0;
+		free(word);
+	}
+	if (!allowed)
+	{
+		pg_log_error("the server does not allow output plugin \"%s\"",
+					 printable(plugin));
+		pg_log_error_detail("Its setting output_plugin_libraries is \"%s\".",
+							printable(PQgetvalue(res, 0, 0)));
+		pg_log_error_hint("If all roles with REPLICATION may use the plugin, add it to output_plugin_libraries and reload the server's configuration.");
+	}
+	PQclear(res);
+}
+
+const char *
+slot_check_plugin(const Options *options)
+{
+	return options->slot_plugin ? options->slot_plugin : "pgoutput";
+}
+
 void
 slot_check(PGconn *conn, const Options *options)
 {
@@ -62,6 +152,8 @@ slot_check(PGconn *conn, const Options *options)
 	if (PQserverVersion(conn) < MIN_SLOT_VERSION)
 		pg_fatal("option %s needs a server of PostgreSQL 10 or newer",
 				 "--create-slot");
+	check_minor(conn);
+	check_plugin(conn, slot_check_plugin(options));
 	res = session_query_params(conn, check_query, 1, params, 0);
 	if (PQgetvalue(res, 0, 1)[0] == 't' && PQserverVersion(conn) < 160000)
 	{

@@ -7,6 +7,9 @@
 
 #include "session/connection.h"
 
+/* The output plugin of the slot that the options ask for; borrowed. */
+extern const char *slot_check_plugin(const Options *options);
+
 /*
  * Tell of errors, and mostly a hint, if the server cannot make the slot that
  * the options ask for.  conn is the leader's session, outside of a
