@@ -30,6 +30,7 @@ ALTER TABLE guarded.t ENABLE ROW LEVEL SECURITY;
 CREATE POLICY guard ON guarded.t USING (EXISTS (SELECT FROM public.other));
 GRANT USAGE ON SCHEMA guarded TO dumper;
 GRANT SELECT ON gated, other, guarded.t TO dumper;
+GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO dumper;
 SQL
 my $standby = start_standby($primary);
 $standby->append_conf('postgresql.conf',

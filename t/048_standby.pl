@@ -27,6 +27,7 @@ CREATE POLICY gate ON gated USING (CASE WHEN id IN (5000, 9000)
 	THEN pg_advisory_xact_lock_shared(42)::text IS NOT NULL ELSE true END);
 CREATE TABLE other AS SELECT g AS id FROM generate_series(1, 1000) g;
 GRANT SELECT ON gated, other TO dumper;
+GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO dumper;
 SQL
 my $standby = start_standby($primary);
 hold_gates($standby, 'replayed');

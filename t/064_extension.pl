@@ -309,6 +309,9 @@ CREATE FUNCTION standin.pg_pardump_read(regclass, name[], bigint, bigint, text, 
 RETURNS SETOF bytea LANGUAGE sql AS 'SELECT NULL::bytea WHERE false';
 CREATE FUNCTION standin.pg_pardump_last_read(OUT rows bigint, OUT bytes bigint)
 LANGUAGE sql AS 'SELECT 0::bigint, 0::bigint';
+CREATE FUNCTION standin.pg_pardump_exported_snapshot(text,
+	OUT in_recovery boolean, OUT overflowed boolean, OUT has_subtransactions boolean)
+LANGUAGE sql AS 'SELECT * FROM pardump.pg_pardump_exported_snapshot($1)';
 CREATE TABLE data.hollow AS SELECT g AS id, repeat('x', 100) AS t FROM generate_series(1, 20000) g;
 DELETE FROM data.hollow WHERE id < 10000;
 CREATE TABLE data.emptied AS TABLE data.plain;

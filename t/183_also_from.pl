@@ -272,7 +272,10 @@ my $flags = new_path('flags');
 mkdir $flags;
 my $relay = start_relay($b, sub {
 	my ($bytes) = @_;
-	return 1 if $$bytes !~ /pg_export_snapshot/ || -e "$flags/open";
+	# before a pause a snapshot is taken, too, after another look at the server
+	append_to_file("$flags/pausing", '') if $$bytes =~ /PERFORM pg_catalog\.pg_wal_replay_pause/;
+	unlink "$flags/pausing" if $$bytes =~ /pg_is_in_recovery/;
+	return 1 if $$bytes !~ /pg_export_snapshot/ || -e "$flags/open" || !-e "$flags/pausing";
 	append_to_file("$flags/reached", '');
 	sleep 0.02 while !-e "$flags/cut" && !-e "$flags/open";
 	return -e "$flags/open";
@@ -413,7 +416,7 @@ sub refill
 	my $once = new_path('once');
 	my $hold = start_relay($b, sub {
 		my ($bytes) = @_;
-		return 1 if $$bytes !~ /LOCK TABLE/ || -e $once;
+		return 1 if $$bytes !~ /LOCK TABLE (?!ONLY pardump\.)/ || -e $once;
 		append_to_file("$once.reached", '');
 		sleep 0.02 while !-e $once;
 		return 1;

@@ -195,4 +195,15 @@ COMMENT ON FUNCTION pg_pardump_file_type(pg_catalog.text) IS
 -- Tells which files there are, as pg_stat_file() does.
 REVOKE EXECUTE ON FUNCTION pg_pardump_file_type(pg_catalog.text) FROM PUBLIC;
 
+CREATE FUNCTION pg_pardump_exported_snapshot(
+	identifier pg_catalog.text,
+	OUT in_recovery boolean,
+	OUT overflowed boolean,
+	OUT has_subtransactions boolean)
+AS 'MODULE_PATHNAME', 'pg_pardump_exported_snapshot'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_pardump_exported_snapshot(pg_catalog.text) IS
+'what an exported snapshot has, to be asked before it is imported';
+
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;

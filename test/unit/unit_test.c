@@ -54,6 +54,7 @@ static const UnitTest tests[] = {
 	{"scale", test_scale},
 	{"script", test_script},
 	{"sink", test_sink},
+	{"snapshot_text", test_snapshot_text},
 	{"tar_archive", test_tar_archive},
 	{"tar_reader", test_tar_reader},
 	{"text_pieces", test_text_pieces},

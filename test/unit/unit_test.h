@@ -61,6 +61,7 @@ extern void test_retry(void);
 extern void test_scale(void);
 extern void test_script(void);
 extern void test_sink(void);
+extern void test_snapshot_text(void);
 extern void test_tar_archive(void);
 extern void test_tar_reader(void);
 extern void test_text_pieces(void);

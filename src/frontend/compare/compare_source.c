@@ -33,6 +33,8 @@ source_options(const Options *options)
 	result->jobs = options->jobs;
 	result->retries = options->retries;
 	result->stall_timeout = STALL_TIMEOUT_S;
+	result->standby_snapshot_timeout = options->standby_snapshot_timeout;
+	result->allow_affected_standby = options->allow_affected_standby;
 	result->trust_owners = options->trust_owners;
 	result->no_extension = true;
 	result->compare = true;

@@ -98,11 +98,16 @@ static const char slot_options[] =
 "                               how the target's server connects to the source\n";
 
 static const char standby_options[] =
-"\nOptions for several hot standbys of one primary:\n"
+"\nOptions for hot standbys:\n"
 "  --also-from=CONNINFO         read from this one, too, the same snapshot; may be\n"
 "                               given again\n"
+"  --allow-affected-standby     read a standby whose snapshots may be incomplete and\n"
+"                               cannot be checked: rows may be wrong\n"
 "  --pause-synchronous          pause the replay, for a moment, of standbys that\n"
-"                               commits on the primary wait for, too\n";
+"                               commits on the primary wait for, too\n"
+"  --standby-snapshot-timeout=SECONDS\n"
+"                               retry for SECONDS while a standby exports incomplete\n"
+"                               snapshots (default: 30)\n";
 
 static const char cluster_options[] =
 "\nOptions for all databases of a cluster:\n"

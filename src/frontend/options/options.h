@@ -58,6 +58,9 @@ typedef struct Options
 	bool		pause_synchronous;	/* also those that commits wait for */
 	uint64		retries;		/* of what a lost connection interrupted */
 	uint64		stall_timeout;	/* seconds, 0 = never */
+	uint64		standby_snapshot_timeout;	/* seconds, see
+											 * standby/standby_overflow.h */
+	bool		allow_affected_standby; /* that cannot be checked for it */
 	uint64		max_rate;		/* bytes a second, 0 = no limit */
 
 	/* By many hosts */

@@ -374,6 +374,7 @@ new_options(void)
 	options->sync_method = SYNC_FSYNC;
 	options->retries = 5;
 	options->stall_timeout = 60;
+	options->standby_snapshot_timeout = 30;
 	options->connection.prompt_password = TRI_DEFAULT;
 	options->one_of_all = message_database() != NULL;
 	return options;

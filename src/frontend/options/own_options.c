@@ -10,6 +10,8 @@
 
 static const OptionRow own_options[] = {
 	{"all-databases", OPTION_FLAG, offsetof(Options, all_databases)},
+	{"allow-affected-standby", OPTION_FLAG,
+	offsetof(Options, allow_affected_standby)},
 	{"allow-rewritten", OPTION_FLAG, offsetof(Options, allow_rewritten)},
 	{"also-from", OPTION_LIST, offsetof(Options, also_from)},
 	{"check", OPTION_FLAG, offsetof(Options, check)},
@@ -56,6 +58,8 @@ static const OptionRow own_options[] = {
 	{"roles-only", OPTION_FLAG, offsetof(Options, roles_only)},
 	{"run-tasks", OPTION_TEXT, offsetof(Options, run_tasks)},
 	{"stall-timeout", OPTION_NUMBER, offsetof(Options, stall_timeout), 0, 86400},
+	{"standby-snapshot-timeout", OPTION_NUMBER,
+	offsetof(Options, standby_snapshot_timeout), 0, 86400},
 	{"sample", OPTION_LIST, offsetof(Options, sample)},
 	{"verify", OPTION_TEXT, offsetof(Options, verify)},
 	{"where", OPTION_LIST, offsetof(Options, where)},

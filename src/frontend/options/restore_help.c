@@ -83,6 +83,8 @@ static const char restore_options[] =
 
 static const char own_options[] =
 "\nOptions that pg_restore does not have:\n"
+"  --allow-affected-standby     with --compare-with: read a standby whose snapshots\n"
+"                               may be incomplete and cannot be checked\n"
 "  --all-databases              restore what pg_pardump --all-databases has dumped\n"
 "  --chunk-size=SIZE            load tables that are whole in the archive in pieces\n"
 "                               of about SIZE bytes (default: 16MB)\n"
@@ -95,6 +97,9 @@ static const char own_options[] =
 "  --index-jobs=NUM             build so many indexes at a time (default: as jobs)\n"
 "  --no-analyze                 do not run ANALYZE in the end\n"
 "  --resume                     go on with a restore that has not come to its end\n"
+"  --standby-snapshot-timeout=SECONDS\n"
+"                               with --compare-with: retry for SECONDS while a standby\n"
+"                               exports incomplete snapshots (default: 30)\n"
 "  --toast-compression={default|lz4|pglz}\n"
 "                               how the target compresses long values\n"
 "  --trust-owners               with --compare-with: query tables of any role\n"

@@ -94,6 +94,7 @@ static const StockOption restore_options[] = {
 #define N_RESTORE_OPTIONS ((int) lengthof(restore_options))
 
 static const OptionRow own_options[] = {
+	{"allow-affected-standby", OPTION_FLAG, MEMBER(allow_affected_standby)},
 	{"all-databases", OPTION_FLAG, MEMBER(all_databases)},
 	{"check", OPTION_FLAG, MEMBER(check)},
 	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
@@ -113,6 +114,8 @@ static const OptionRow own_options[] = {
 	{"resume", OPTION_FLAG, MEMBER(resume)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
 	{"run-tasks", OPTION_TEXT, MEMBER(run_tasks)},
+	{"standby-snapshot-timeout", OPTION_NUMBER,
+	MEMBER(standby_snapshot_timeout), 0, 86400},
 	{"task", OPTION_TEXT, MEMBER(task)},
 	{"tasks", OPTION_NUMBER, MEMBER(tasks), 1, 4096},
 	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)},
@@ -213,7 +216,10 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 void
 restore_options_check_stock(const Options *options, const char *reason)
 {
-	const Options none = {.retries = options->retries};
+	const Options none = {
+		.retries = options->retries,
+		.standby_snapshot_timeout = options->standby_snapshot_timeout,
+	};
 	const char *given = NULL;
 
 	for (int i = 0; i < (int) lengthof(own_options); i++)
@@ -262,6 +268,8 @@ check_options(Options *options, const char *archive)
 		pg_fatal("options %s and %s cannot be used together", "--resume", "--check");
 	if (o->report && o->report[0] == '\0')
 		pg_fatal("invalid value \"%s\" for option %s", "", "--report");
+	if (o->allow_affected_standby && o->compare_with == NULL)
+		pg_fatal("option %s requires option %s", "--allow-affected-standby", "--compare-with");
 	if (o->trust_owners && o->compare_with == NULL)
 		pg_fatal("option %s requires option %s", "--trust-owners", "--compare-with");
 	option_value_check_toast(o->toast_compression);
@@ -283,6 +291,7 @@ restore_options_parse(int argc, char **argv)
 	help_if_asked(argc, argv, "pg_parrestore", restore_help_print);
 	options->jobs = 1;
 	options->retries = 5;
+	options->standby_snapshot_timeout = 30;
 	options->connection.prompt_password = TRI_DEFAULT;
 
 	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1)

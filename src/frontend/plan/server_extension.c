@@ -82,12 +82,14 @@ static const char find_query[] =
 " pg_catalog.bytea[], pg_catalog.int4[], pg_catalog.bool[], pg_catalog.int8[]," \
 " pg_catalog.pg_lsn, pg_catalog.text)', 'pg_pardump_read_files', 4)," \
 " (11, '" PARDUMP_LAST_FILES "()', 'pg_pardump_last_files', 4)," \
-" (12, '" PARDUMP_FILE_TYPE "(pg_catalog.text)', 'pg_pardump_file_type', 4))" \
+" (12, '" PARDUMP_FILE_TYPE "(pg_catalog.text)', 'pg_pardump_file_type', 4)," \
+" (13, '" PARDUMP_EXPORTED_SNAPSHOT "(pg_catalog.text)'," \
+" 'pg_pardump_exported_snapshot', 1))" \
 " f (no, signature, name, uses)"
-#define N_FUNCTIONS 12
+#define N_FUNCTIONS 13
 
 /* Of these how many are called, by ServerExtensionUse. */
-static const int n_called[] = {8, 2, 3};
+static const int n_called[] = {9, 2, 3};
 
 /* Its bit, as a parameter. */
 static const char *const use_bits[] = {"1", "2", "4"};
@@ -112,7 +114,7 @@ static const char parts_query[] =
 " JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang"
 " WHERE (f.uses OPERATOR(pg_catalog.&) $1::pg_catalog.int4) OPERATOR(pg_catalog.<>) 0"
 " UNION ALL"
-" SELECT 13, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
+" SELECT 14, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
 " c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog.\"char\","
 " pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
 " FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=)"

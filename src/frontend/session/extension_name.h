@@ -19,6 +19,7 @@
 #define PARDUMP_READ_FILES PARDUMP_SCHEMA ".pg_pardump_read_files"
 #define PARDUMP_LAST_FILES PARDUMP_SCHEMA ".pg_pardump_last_files"
 #define PARDUMP_FILE_TYPE PARDUMP_SCHEMA ".pg_pardump_file_type"
+#define PARDUMP_EXPORTED_SNAPSHOT PARDUMP_SCHEMA ".pg_pardump_exported_snapshot"
 #define PARDUMP_NOTE_DUMP PARDUMP_SCHEMA ".pg_pardump_note_dump"
 
 /* A table of it. */

@@ -24,6 +24,7 @@
 #include "source/server_check.h"
 #include "source/worker_watch.h"
 #include "standby/standby_check.h"
+#include "standby/standby_overflow.h"
 #include "standby/standby_snapshot.h"
 #include "status/advice.h"
 #include "status/progress_rows.h"
@@ -130,18 +131,33 @@ leader_connect(Source *source)
  * anybody's replay.
  */
 static const char *
-begin_snapshot(Source *source)
+begin_snapshot(Source *source, ServerExtension *extension)
 {
 	const Options *options = source->options;
+	const Standbys *standbys = source->standbys;
 	const char *import = source->slot ? source->slot->snapshot :
 		options->snapshot;
+	OverflowLook look = standby_overflow_look(source->conn,
+											  standbys ? &standbys->list[0] : NULL,
+											  options, extension);
 
 	if (import)
 		source->exporter_query = snapshot_exporter_query(source->conn, import);
-	if (source->standbys == NULL || options->check || options->dry_run)
-		return snapshot_begin_leader(source->conn, options, import);
-	standby_snapshot_take(source->standbys);
-	return source->standbys->list[0].snapshot;
+	if (standbys && !options->check && !options->dry_run)
+	{
+		standby_snapshot_take(source->standbys, extension);
+		return standbys->list[0].snapshot;
+	}
+	for (int i = 1; standbys && i < standbys->n; i++)
+	{
+		OverflowLook other = standby_overflow_look(standbys->list[i].conn,
+												   &standbys->list[i],
+												   options, extension);
+
+		(void) standby_overflow_wait(&other, 1);
+	}
+	interrupt_set_connection(source->conn);
+	return standby_overflow_begin(&look, import);
 }
 
 void
@@ -160,7 +176,7 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	source->slot = make_slot(source);
 	if (source->standbys)
 		standby_check_extension(source->standbys, extension);
-	plan->snapshot = begin_snapshot(source);
+	plan->snapshot = begin_snapshot(source, extension);
 	plan->snapshot_identity = snapshot_identity(source->conn);
 	if (source->history)
 		wal_history_snapshot_taken(source->conn, source->history);

@@ -15,6 +15,7 @@
 #include "source/leader_session.h"
 #include "source/leader_watchdog.h"
 #include "source/table_check.h"
+#include "standby/standby_overflow.h"
 #include "status/snapshot_age.h"
 
 /* How long a session that has nothing else to do may take for an answer. */
@@ -193,6 +194,7 @@ take_over(void *arg)
 	Source	   *source = session->source;
 	const DumpPlan *plan = session->plan;
 	PGconn	   *conn;
+	char	   *snapshot;
 
 	session->other = connection_open_peer(source->address, "pg_pardump");
 	session->next = conn = connection_open_peer(source->address, "pg_pardump");
@@ -203,10 +205,12 @@ take_over(void *arg)
 	if (!snapshot_holders_import(source->holders, source->options->jobs, conn,
 								 plan->snapshot_identity))
 		session_lost("No worker's session has the snapshot at this time.");
-	source->snapshot = snapshot_export(conn);
 	dump_tables_lock(conn, plan->tables, plan->lock_wait_ms);
 	table_check_unchanged(conn, session->other, plan->tables);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
+	snapshot = snapshot_export(conn);
+	standby_overflow_check(conn, plan->extension, snapshot);
+	source->snapshot = snapshot;
 	PQsetNoticeReceiver(conn, receive_notice, session);
 }
 

@@ -13,6 +13,7 @@
 #include "session/session_wait.h"
 #include "session/snapshot.h"
 #include "source/snapshot_holder.h"
+#include "standby/standby_overflow.h"
 
 SnapshotHolder *
 snapshot_holders_new(int n)
@@ -48,11 +49,17 @@ void
 snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,
 					 const char *snapshot, const char *identity)
 {
-	char	   *name;
-
 	snapshot_holder_connected(holder, conn);
 	snapshot_begin_worker(conn, snapshot, identity);
-	name = snapshot_export(conn);
+}
+
+void
+snapshot_holder_offer(SnapshotHolder *holder, PGconn *conn,
+					  const ServerExtension *extension)
+{
+	char	   *name = snapshot_export(conn);
+
+	standby_overflow_check(conn, extension, name);
 	strlcpy(holder->name, name, sizeof(holder->name));
 	free(name);
 }

@@ -5,6 +5,7 @@
 #ifndef SNAPSHOT_HOLDER_H
 #define SNAPSHOT_HOLDER_H
 
+#include "plan/server_extension.h"
 #include "session/session.h"
 #include "session/session_wait.h"
 
@@ -41,10 +42,17 @@ extern void snapshot_holder_connected(SnapshotHolder *holder, PGconn *conn);
 
 /*
  * The same, and begin its transaction in the snapshot
- * (see snapshot_begin_worker()), and offer that to others.
+ * (see snapshot_begin_worker()).
  */
 extern void snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,
 								 const char *snapshot, const char *identity);
+
+/*
+ * Then, when the transaction holds the extension, unless that is missing:
+ * offer the snapshot to others.
+ */
+extern void snapshot_holder_offer(SnapshotHolder *holder, PGconn *conn,
+								  const ServerExtension *extension);
 
 /*
  * Exit with a message if none of them can have the snapshot, or get it soon.

@@ -131,6 +131,7 @@ begin_worker(WorkerSession *session, int no)
 						 standby ? standby->snapshot : source->snapshot,
 						 standby ? standby->identity : plan->snapshot_identity);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
+	snapshot_holder_offer(holder, conn, plan->extension);
 	lock_chunked_tables(session);
 }
 

@@ -195,8 +195,8 @@ standby_check_extension(const Standbys *standbys,
 static const char library_query[] =
 "SELECT " PARDUMP_RAW_REASON "('pg_catalog.pg_class'::pg_catalog.regclass, false)";
 
-static void
-check_library(const Standby *standby)
+void
+standby_check_library(const Standby *standby)
 {
 	PGresult   *res = session_exec(standby->conn, library_query);
 
@@ -220,7 +220,7 @@ standby_hold_extension(const Standbys *standbys,
 	{
 		interrupt_set_connection(standbys->list[i].conn);
 		server_extension_hold_too(standbys->list[i].conn, extension, wait_ms);
-		check_library(&standbys->list[i]);
+		standby_check_library(&standbys->list[i]);
 	}
 	interrupt_set_connection(standbys->list[0].conn);
 }

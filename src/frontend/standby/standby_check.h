@@ -34,4 +34,10 @@ extern void standby_hold_extension(const Standbys *standbys,
 								   const ServerExtension *extension,
 								   int wait_ms);
 
+/*
+ * The last part of that, by itself: the transaction of the standby's session
+ * holds the extension.
+ */
+extern void standby_check_library(const Standby *standby);
+
 #endif							/* STANDBY_CHECK_H */

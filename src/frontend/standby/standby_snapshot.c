@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "session/snapshot.h"
+#include "standby/standby_overflow.h"
 #include "standby/standby_pause.h"
 #include "standby/standby_snapshot.h"
 
@@ -23,6 +24,9 @@
 
 /* Looks for standbys at the same place by themselves, before each try. */
 #define LOOKS 30
+
+/* How many pauses may give snapshots that lack running transactions. */
+#define MAX_INCOMPLETE 5
 
 /* Where replay is, and whether it stands still. */
 typedef struct ReplayState
@@ -41,6 +45,8 @@ typedef struct Moment
 	StandbyPause **pauses;		/* by standby */
 	ReplayState *states;		/* by standby, as seen last */
 	bool	   *was_paused;		/* by standby, by somebody */
+	OverflowLook *looks;		/* by standby */
+	int			n_incomplete;	/* pauses that gave such snapshots */
 } Moment;
 
 /*
@@ -234,6 +240,23 @@ end_snapshots(const Moment *moment)
 	}
 }
 
+/* The pause is over: may all of the snapshots be imported? */
+static bool
+are_complete(Moment *moment)
+{
+	for (int i = 0; i < moment->standbys->n; i++)
+	{
+		if (standby_overflow_is_complete(&moment->looks[i],
+										 moment->standbys->list[i].snapshot))
+			continue;
+		if (++moment->n_incomplete == MAX_INCOMPLETE)
+			standby_overflow_give_up(&moment->looks[i]);
+		end_snapshots(moment);
+		return false;
+	}
+	return true;
+}
+
 static bool
 try_once(Moment *moment)
 {
@@ -256,7 +279,7 @@ try_once(Moment *moment)
 	}
 	for (int i = 0; i < standbys->n; i++)
 		standby_pause_end(moment->pauses[i]);
-	return result;
+	return result && are_complete(moment);
 }
 
 /* ----------
@@ -309,8 +332,12 @@ take(Moment *moment)
 	int64		end = clock_monotonic_ms() + TRY_FOR_MS;
 	int			n_tries = 1;
 
-	while (!try_once(moment))
+	for (;;)
 	{
+		/* has a limit of its own */
+		end += standby_overflow_wait(moment->looks, moment->standbys->n);
+		if (try_once(moment))
+			break;
 		if (clock_monotonic_ms() > end)
 			give_up(moment, n_tries);
 		/* lets them catch up */
@@ -323,7 +350,7 @@ take(Moment *moment)
 }
 
 void
-standby_snapshot_take(Standbys *standbys)
+standby_snapshot_take(Standbys *standbys, ServerExtension *extension)
 {
 	int			n = standbys->n;
 	Moment		moment = {
@@ -331,10 +358,17 @@ standby_snapshot_take(Standbys *standbys)
 		.pauses = pg_malloc(n * sizeof(StandbyPause *)),
 		.states = pg_malloc0(n * sizeof(ReplayState)),
 		.was_paused = pg_malloc0(n * sizeof(bool)),
+		.looks = pg_malloc(n * sizeof(OverflowLook)),
 	};
 
 	for (int i = 0; i < n; i++)
-		moment.pauses[i] = standby_pause_new(&standbys->list[i]);
+	{
+		const Standby *standby = &standbys->list[i];
+
+		moment.pauses[i] = standby_pause_new(standby);
+		moment.looks[i] = standby_overflow_look(standby->conn, standby,
+												standbys->options, extension);
+	}
 	take(&moment);
 	/* the exit stack has them in this order */
 	for (int i = n - 1; i >= 0; i--)
@@ -342,5 +376,6 @@ standby_snapshot_take(Standbys *standbys)
 	free(moment.pauses);
 	free(moment.states);
 	free(moment.was_paused);
+	free(moment.looks);
 	check_snapshots(standbys);
 }

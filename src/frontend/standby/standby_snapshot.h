@@ -13,6 +13,12 @@
  * Places are the same most of the time where the standbys have caught up, and
  * the primary writes in bursts, as it does when transactions commit.
  *
+ * Snapshots that lack running transactions (standby_overflow.h) are of no
+ * use.  Before each pause snapshots are taken without one, until none of them
+ * lacks any; those of the pause are checked when it is over.  So nobody waits
+ * while replay is paused, and if transactions overflow just then there is
+ * another pause, but not more than a few.
+ *
  * Replay that somebody else has paused stays so: a standby that is paused at
  * the place of the others, or with them, is as good as one that was paused
  * here.
@@ -20,6 +26,7 @@
 #ifndef STANDBY_SNAPSHOT_H
 #define STANDBY_SNAPSHOT_H
 
+#include "plan/server_extension.h"
 #include "standby/standby.h"
 
 /*
@@ -27,6 +34,7 @@
  * export it.  Exits with a message if the timelines differ, if a standby that
  * someone has paused is elsewhere, or if there is no such moment.
  */
-extern void standby_snapshot_take(Standbys *standbys);
+extern void standby_snapshot_take(Standbys *standbys,
+								  ServerExtension *extension);
 
 #endif							/* STANDBY_SNAPSHOT_H */

@@ -1,0 +1,280 @@
+/*
+ * standby_overflow.c
+ *		Takes snapshots of hot standbys that lack no running transaction.
+ */
+#include "base/fe_compat.h"
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "session/snapshot.h"
+#include "standby/snapshot_check.h"
+#include "standby/standby_check.h"
+#include "standby/standby_overflow.h"
+
+/* Between two tries, which cost a standby some short queries each. */
+#define WAIT_MS 100
+
+OverflowLook
+standby_overflow_look(PGconn *conn, const Standby *standby,
+					  const Options *options, ServerExtension *extension)
+{
+	OverflowLook look = {
+		.conn = conn,
+		.standby = standby,
+		.options = options,
+		.extension = extension,
+		.left_ms = (int64) options->standby_snapshot_timeout * 1000,
+	};
+
+	return look;
+}
+
+/* How messages call the server; owned. */
+static char *
+server_words(const OverflowLook *look)
+{
+	return look->standby ? psprintf("standby %s", look->standby->name) :
+		pg_strdup("this standby");
+}
+
+/* The last sentence of a detail; owned. */
+static char *
+fixed_words(PGconn *conn)
+{
+	int			version = PQserverVersion(conn);
+	char	   *release = snapshot_check_is_fixed(version) ? NULL :
+		snapshot_check_fixed_release(version);
+
+	if (release)
+		return psprintf("The server has version %s; PostgreSQL %s fixes this bug.",
+						PQparameterStatus(conn, "server_version"), release);
+	return psprintf("The server has version %s; PostgreSQL 14.25, 15.20, 16.16, 17.12, 18.7 and later majors have no such bug.",
+					PQparameterStatus(conn, "server_version"));
+}
+
+/* ----------
+ * Servers that cannot be checked
+ * ----------
+ */
+
+/*
+ * The role cannot read the file, so the version of the server decides.  Says
+ * so once for each server.
+ */
+static void
+judge_version(OverflowLook *look)
+{
+	char	   *server;
+	char	   *fixed;
+
+	if (look->told || snapshot_check_is_fixed(PQserverVersion(look->conn)))
+		return;
+	look->told = true;
+	server = server_words(look);
+	fixed = fixed_words(look->conn);
+	if (look->options->allow_affected_standby)
+	{
+		pg_log_warning("cannot check whether snapshots of %s are complete: the dump may have wrong rows, and the standby may be damaged",
+					   server);
+		pg_log_warning_detail("The server may export a snapshot without the running transactions, and the role may not read the file of the snapshot.  %s",
+							  fixed);
+		free(server);
+		free(fixed);
+		return;
+	}
+	pg_log_error("cannot check whether snapshots of %s are complete", server);
+	pg_log_error_detail("The server may export a snapshot without the running transactions; then the dump has wrong rows, and the standby may be damaged.  The role may not read the file of the snapshot.  %s",
+						fixed);
+	pg_log_error_hint("Update the standby; or, on the primary, CREATE EXTENSION pg_pardump, or GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO the role; or dump the primary.  --allow-affected-standby dumps this standby anyway.");
+	exit(1);
+}
+
+/* ----------
+ * One snapshot
+ * ----------
+ */
+static bool
+is_in_recovery(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
+	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return result;
+}
+
+static SnapshotState
+state_of(OverflowLook *look, const char *snapshot)
+{
+	server_extension_hold(look->conn, look->extension);
+	if (look->standby && look->extension->missing == NULL)
+		standby_check_library(look->standby);
+	return snapshot_check(look->conn, snapshot,
+						  look->extension->missing == NULL);
+}
+
+bool
+standby_overflow_is_complete(OverflowLook *look, const char *snapshot)
+{
+	SnapshotState state = state_of(look, snapshot);
+
+	if (state == SNAPSHOT_UNREADABLE)
+		judge_version(look);
+	return state != SNAPSHOT_INCOMPLETE;
+}
+
+void
+standby_overflow_check(PGconn *conn, const ServerExtension *extension,
+					   const char *snapshot)
+{
+	if (snapshot_check(conn, snapshot, extension->missing == NULL) ==
+		SNAPSHOT_INCOMPLETE)
+		pg_fatal("snapshot \"%s\" was exported again without the running transactions",
+				 snapshot);
+}
+
+/* ----------
+ * A snapshot that was given
+ * ----------
+ */
+pg_noreturn static void
+refuse_given(const OverflowLook *look, const char *given)
+{
+	pg_log_error("snapshot \"%s\" lacks the transactions that were running when it was taken",
+				 given);
+	pg_log_error_detail("To import it would damage the standby.  %s",
+						fixed_words(look->conn));
+	pg_log_error_hint("Export another snapshot when the transactions with many subtransactions have ended, or leave out --snapshot.");
+	exit(1);
+}
+
+/*
+ * Before it is imported.  Whoever has taken it may have done that before the
+ * server was promoted: so its file is looked at, if that can be read, on
+ * servers that are not in recovery, too.
+ */
+static void
+check_given(OverflowLook *look, const char *given)
+{
+	bool		in_recovery = is_in_recovery(look->conn);
+	SnapshotState state;
+
+	/* by itself, as the extension is to be held, and an import comes first */
+	session_command(look->conn, "BEGIN TRANSACTION READ ONLY");
+	state = state_of(look, given);
+	session_command(look->conn, "ROLLBACK");
+	if (state == SNAPSHOT_INCOMPLETE)
+		refuse_given(look, given);
+	if (state == SNAPSHOT_UNREADABLE && in_recovery)
+		judge_version(look);
+}
+
+static char *
+begin_given(OverflowLook *look, const char *given)
+{
+	char	   *snapshot;
+
+	check_given(look, given);
+	snapshot = snapshot_begin_leader(look->conn, look->options, given);
+	if (state_of(look, snapshot) == SNAPSHOT_INCOMPLETE)
+		refuse_given(look, given);
+	return snapshot;
+}
+
+/* ----------
+ * Trying again
+ * ----------
+ */
+void
+standby_overflow_give_up(const OverflowLook *look)
+{
+	pg_log_error("no complete snapshot could be taken on %s in " UINT64_FORMAT " s (%s)",
+				 server_words(look), look->options->standby_snapshot_timeout,
+				 "--standby-snapshot-timeout");
+	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended the server exports snapshots without the running transactions; to import one would damage the standby.  %s",
+						fixed_words(look->conn));
+	pg_log_error_hint("Update the standby; or run it again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start), or with a longer --standby-snapshot-timeout; or dump the primary.");
+	exit(1);
+}
+
+/*
+ * A transaction with a snapshot of its own: NULL, without a transaction, if
+ * that is incomplete.  A session that is not in recovery before its
+ * transaction begins takes no snapshot of recovery, so there is nothing to
+ * check; in the other case the file tells whether a promotion came first.
+ */
+static char *
+begin_once(OverflowLook *look)
+{
+	bool		in_recovery = is_in_recovery(look->conn);
+	char	   *snapshot = snapshot_begin_leader(look->conn, look->options, NULL);
+
+	if (!in_recovery || standby_overflow_is_complete(look, snapshot))
+		return snapshot;
+	session_command(look->conn, "ROLLBACK");
+	free(snapshot);
+	return NULL;
+}
+
+/* In no transaction: let the primary's transactions end, and this arrive. */
+static void
+wait_a_moment(OverflowLook *look)
+{
+	int64		begin = clock_monotonic_ms();
+
+	if (look->left_ms <= 0)
+		standby_overflow_give_up(look);
+	interrupt_check();
+	pg_usleep(1000L * Min(look->left_ms, WAIT_MS));
+	interrupt_check();
+	look->left_ms -= Max(clock_monotonic_ms() - begin, 1);
+}
+
+char *
+standby_overflow_begin(OverflowLook *look, const char *given)
+{
+	char	   *snapshot;
+	bool		told = false;
+
+	if (given)
+		return begin_given(look, given);
+	while ((snapshot = begin_once(look)) == NULL)
+	{
+		if (!told)
+			pg_log_info("the snapshot of %s lacks running transactions; trying again for up to " INT64_FORMAT " s",
+						server_words(look), look->left_ms / 1000);
+		told = true;
+		wait_a_moment(look);
+	}
+	return snapshot;
+}
+
+/* Returns for how long this server made us wait. */
+static int64
+wait_for_one(OverflowLook *look)
+{
+	int64		left_ms = look->left_ms;
+
+	interrupt_set_connection(look->conn);
+	free(standby_overflow_begin(look, NULL));
+	session_command(look->conn, "ROLLBACK");
+	return left_ms - look->left_ms;
+}
+
+int64
+standby_overflow_wait(OverflowLook *looks, int n)
+{
+	int64		all_ms = 0;
+	int64		ms;
+
+	/* after a wait the ones before may have overflowed again */
+	do
+	{
+		ms = 0;
+		for (int i = 0; i < n; i++)
+			ms += wait_for_one(&looks[i]);
+		all_ms += ms;
+	} while (ms > 0);
+	interrupt_set_connection(looks[0].conn);
+	return all_ms;
+}

@@ -1,0 +1,126 @@
+/*
+ * test_snapshot_text.c
+ *		Files of exported snapshots, and which servers write them whole.
+ */
+#include "base/fe_compat.h"
+
+#include "shared/snapshot_text.h"
+#include "standby/snapshot_check.h"
+#include "unit_test.h"
+
+#define HEAD "vxid:5/12\npid:4711\ndbid:16384\niso:2\nro:1\nxmin:750\nxmax:4294967295\n"
+
+/* As 18.6 and 17.12 have written them on a standby, and 18.6 on a primary. */
+static const char affected[] = HEAD "xcnt:0\nsof:1\nrec:1\n";
+static const char fixed[] = HEAD "xcnt:0\nsof:1\nsxcnt:2\nsxp:750\nsxp:752\nrec:1\n";
+static const char primary[] = HEAD "xcnt:2\nxip:750\nxip:4294967290\nsof:1\nrec:0\n";
+static const char simple[] = HEAD "xcnt:0\nsof:0\nsxcnt:0\nrec:1\n";
+
+typedef struct WrongSnapshot
+{
+	const char *text;
+	const char *problem;
+} WrongSnapshot;
+
+static const WrongSnapshot wrong[] = {
+	{"", "vxid:"},
+	{"vxid:", "vxid:"},
+	{"vxid:5\npid:1\n", "vxid:"},
+	{"vxid:5/\n", "vxid:"},
+	{"vxid:-5/1\n", "vxid:"},
+	{"vxid:5/4294967296\n", "vxid:"},
+	{"vxid:5/1\ndbid:1\n", "pid:"},
+	{HEAD "xcnt:0\nsof:0\nrec:1\n", "sxcnt:"},
+	{HEAD "xcnt:0\nsof:1\nsxcnt:1\nrec:1\n", "sxp:"},
+	{HEAD "xcnt:0\nsof:1\nsxcnt:99999999999999999999\nrec:1\n", "sxcnt:"},
+	{HEAD "xcnt:0\nsof:1\nsxcnt:2147483647\nsxp:1\nrec:1\n", "sxp:"},
+	{HEAD "xcnt:1\nsof:1\nrec:1\n", "xip:"},
+	{HEAD "xcnt:0\nsof:2\nrec:1\n", "sof:"},
+	{HEAD "xcnt:0\nsof:1\nrec:2\n", "rec:"},
+	{HEAD "xcnt:0\nsof:1\nrec:\n", "rec:"},
+	{HEAD "xcnt:0\nsof:1\nrec:1", "rec:"},
+	{HEAD "xcnt:0\nsof:1\n", "rec:"},
+	{HEAD "xcnt:0\nsof:1\nrec:1\nx", "end"},
+	{"vxid:5/12\r\npid:1\n", "vxid:"},
+};
+
+static bool
+is_incomplete(const char *text)
+{
+	SnapshotText snapshot;
+
+	is_text(snapshot_text_read(&snapshot, text, strlen(text)), NULL, "it is read");
+	return snapshot_text_is_incomplete(&snapshot);
+}
+
+static void
+test_values(void)
+{
+	SnapshotText snapshot;
+	uint32_t	xids[2];
+
+	is_text(snapshot_text_read(&snapshot, fixed, strlen(fixed)), NULL, "a whole one");
+	is_number(snapshot.vxid_process, 5, "the process of the virtual transaction");
+	is_number(snapshot.vxid_local, 12, "its number");
+	is_number(snapshot.pid, 4711, "the process ID");
+	is_number(snapshot.database, 16384, "the database");
+	is_number(snapshot.isolation, 2, "the isolation level");
+	ok(snapshot.read_only, "read only");
+	is_number(snapshot.xmin, 750, "xmin");
+	is_number(snapshot.xmax, INT64CONST(4294967295), "xmax");
+	is_number(snapshot.xids.n, 0, "no top-level transaction");
+	is_number(snapshot.subxids.n, 2, "two in the other list");
+	snapshot_text_xids(&snapshot.subxids, xids);
+	is_number(xids[0], 750, "the first");
+	is_number(xids[1], 752, "the second");
+	is_text(snapshot_text_read(&snapshot, primary, strlen(primary)), NULL, "a primary's");
+	is_number(snapshot.xids.n, 2, "two top-level transactions");
+	snapshot_text_xids(&snapshot.xids, xids);
+	is_number(xids[1], INT64CONST(4294967290), "the last");
+	ok(!snapshot.has_subxids && !snapshot.in_recovery, "no other list, no recovery");
+}
+
+static void
+test_versions(void)
+{
+	static const int old[] = {90624, 130023, 140024, 150019, 160015, 170011, 180006};
+	static const int new[] = {140025, 150020, 160016, 170012, 170013, 180007, 190000, 200001};
+
+	for (int i = 0; i < (int) lengthof(old); i++)
+		ok(!snapshot_check_is_fixed(old[i]), psprintf("%d is not fixed", old[i]));
+	for (int i = 0; i < (int) lengthof(new); i++)
+		ok(snapshot_check_is_fixed(new[i]), psprintf("%d is fixed", new[i]));
+	is_text(snapshot_check_fixed_release(140003), "14.25", "the release of 14");
+	is_text(snapshot_check_fixed_release(180006), "18.7", "the release of 18");
+	is_text(snapshot_check_fixed_release(130023), NULL, "13 has none");
+}
+
+void
+test_snapshot_text(void)
+{
+	ok(is_incomplete(affected), "an overflowed one of a standby without a list");
+	ok(!is_incomplete(fixed), "with a list");
+	ok(!is_incomplete(primary), "of a primary");
+	ok(!is_incomplete(simple), "one that has not overflowed");
+	test_values();
+	for (int i = 0; i < (int) lengthof(wrong); i++)
+	{
+		SnapshotText snapshot;
+
+		is_text(snapshot_text_read(&snapshot, wrong[i].text, strlen(wrong[i].text)),
+				wrong[i].problem, psprintf("wrong text %d", i + 1));
+	}
+	for (size_t i = 0; i < strlen(fixed); i++)
+	{
+		SnapshotText snapshot;
+
+		ok(snapshot_text_read(&snapshot, fixed, i) != NULL, "one that was cut");
+	}
+	ok(snapshot_text_is_id("00000003-0000001B-1"), "an identifier");
+	ok(!snapshot_text_is_id(""), "nothing is none");
+	ok(!snapshot_text_is_id("../pg_hba.conf"), "nor is a path");
+	ok(!snapshot_text_is_id("0000000a-1"), "nor lower case");
+	ok(!snapshot_text_is_id("0000000000000000000000000000000000000000000000000000000000000000"),
+	   "nor one that is too long");
+	test_versions();
+}
