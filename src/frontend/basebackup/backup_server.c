@@ -219,7 +219,9 @@ backup_server_open(Backup *backup, const char *progname)
 	backup->server.version =
 		pg_strdup(PQparameterStatus(backup->conn, "server_version"));
 	backup->server.major = PQserverVersion(backup->conn) / 10000;
-	backup->address = peer_address_new(backup->conn, false);
+	backup->address = peer_address_new(backup->conn, false,
+									   options->connection.dbname,
+									   options->password_command);
 	leader_watchdog_watch(backup->conn, backup->address, options);
 	set_up(backup->conn, options);
 	session_command(backup->conn, "SET client_min_messages = warning");

@@ -60,11 +60,14 @@ read_source(ClusterCopy *copy, const char *argv0)
 	const Options *options = copy->options;
 	const char *part = options->roles_only ? GLOBALS_ROLES :
 		options->tablespaces_only ? GLOBALS_TABLESPACES : GLOBALS_ALL;
-	PGconn	   *conn = cluster_session_open(&options->connection, "pg_pardump");
+	PGconn	   *conn = cluster_session_open(&options->connection,
+											options->password_command,
+											"pg_pardump");
 	char	   *text;
 
 	interrupt_install_leader();
-	copy->source = peer_address_new(conn, false);
+	copy->source = peer_address_new(conn, false, options->connection.dbname,
+									options->password_command);
 	if (options->globals_only || options->roles_only || options->tablespaces_only)
 		copy->list = pg_malloc0(sizeof(ClusterList));
 	else
@@ -87,9 +90,10 @@ open_target(ClusterCopy *copy)
 	ConnParams	params = {.dbname = copy->options->target,
 		.prompt_password = copy->options->connection.prompt_password
 	};
-	PGconn	   *conn = cluster_session_open(&params, "pg_pardump");
+	const char *command = copy->options->target_password_command;
+	PGconn	   *conn = cluster_session_open(&params, command, "pg_pardump");
 
-	copy->target = peer_address_new(conn, true);
+	copy->target = peer_address_new(conn, true, params.dbname, command);
 	copy->database = pg_strdup(PQdb(conn));
 	copy->globals.conn = conn;
 	copy->globals.exit_on_error = false;

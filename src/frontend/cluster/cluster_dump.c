@@ -289,10 +289,13 @@ read_cluster(ClusterDump *dump)
 	const Options *options = dump->options;
 	const char *part = options->roles_only ? GLOBALS_ROLES :
 		options->tablespaces_only ? GLOBALS_TABLESPACES : GLOBALS_ALL;
-	PGconn	   *conn = cluster_session_open(&options->connection, "pg_pardump");
+	PGconn	   *conn = cluster_session_open(&options->connection,
+											options->password_command,
+											"pg_pardump");
 
 	interrupt_install_leader();
-	dump->address = peer_address_new(conn, false);
+	dump->address = peer_address_new(conn, false, options->connection.dbname,
+									 options->password_command);
 	dump->map.server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
 	if (!options->globals_only && !options->roles_only && !options->tablespaces_only)
 	{

@@ -161,10 +161,10 @@ cluster_list_conninfo(const PeerAddress *address, const char *database)
 	/* the last of a keyword counts */
 	appendPQExpBuffer(&text, "%s dbname=", address->private_conninfo);
 	appendConnStrVal(&text, database);
-	if (address->secrets.password)
+	if (address->password)
 	{
 		appendPQExpBufferStr(&text, " password=");
-		appendConnStrVal(&text, address->secrets.password);
+		appendConnStrVal(&text, address->password);
 	}
 	if (PQExpBufferDataBroken(text))
 		pg_fatal("out of memory");

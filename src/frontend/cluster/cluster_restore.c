@@ -110,9 +110,11 @@ cluster_restore(const Options *options, const char *argv0,
 	if (options->no_tablespaces)
 		globals_script_drop_tablespaces(script);
 	free(text);
-	conn = cluster_session_open(&options->connection, "pg_parrestore");
+	conn = cluster_session_open(&options->connection,
+								options->password_command, "pg_parrestore");
 	interrupt_install_leader();
-	restore->address = peer_address_new(conn, true);
+	restore->address = peer_address_new(conn, true, options->connection.dbname,
+										options->password_command);
 	restore->database = pg_strdup(PQdb(conn));
 	cluster_list_exclude(&restore->map->list, conn, options);
 	restore->n_missing = cluster_map_leave_out_failed(restore->map);

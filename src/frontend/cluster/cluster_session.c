@@ -33,7 +33,8 @@ names_database(const char *text)
 }
 
 PGconn *
-cluster_session_open(const ConnParams *connection, const char *progname)
+cluster_session_open(const ConnParams *connection,
+					 const char *password_command, const char *progname)
 {
 	ConnParams	params = *connection;
 	PGconn	   *conn;
@@ -41,9 +42,9 @@ cluster_session_open(const ConnParams *connection, const char *progname)
 	if (params.dbname == NULL)
 		params.dbname = "";
 	if (names_database(params.dbname))
-		conn = connection_open_params(&params, progname);
+		conn = connection_open_params(&params, password_command, progname);
 	else
-		conn = connection_open_maintenance(&params, progname);
+		conn = connection_open_maintenance(&params, password_command, progname);
 	session_set_encoding(conn, "SQL_ASCII");
 	session_end_timeouts(conn);
 	return conn;

@@ -15,6 +15,7 @@
  * as the bytes that they are.
  */
 extern PGconn *cluster_session_open(const ConnParams *connection,
+									const char *password_command,
 									const char *progname);
 
 /* None is open while databases have their turn, which may be for hours. */

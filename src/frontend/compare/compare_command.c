@@ -46,6 +46,7 @@ other_options(const Options *options)
 	memset(&result->connection, 0, sizeof(result->connection));
 	result->connection.dbname = pg_strdup(options->compare_with);
 	result->connection.prompt_password = options->connection.prompt_password;
+	result->password_command = options->target_password_command;
 	result->snapshot = NULL;
 	return result;
 }

@@ -77,7 +77,8 @@ settle_target(CopyTask *task)
 	options->toast_compression = planned->toast_compression;
 	target->options = options;
 	target->encoding = task->base.run.plan->encoding;
-	target->address = task_address(planned->conninfo, &here, TASK_TARGET_OPTION);
+	target->address = task_address(planned->conninfo, &here, TASK_TARGET_OPTION,
+								   options->target_password_command);
 	target->history = planned->history;
 	target->fast_copy = planned->fast_copy;
 	task->log.target = target;

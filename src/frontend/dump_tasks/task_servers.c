@@ -46,7 +46,8 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 	servers->n = plan->n_standbys + 1;
 	servers->conns = pg_malloc0(servers->n * sizeof(PGconn *));
 	source->address = task_address(plan->head.run.conninfo,
-								   &options->connection, TASK_DATABASE_OPTION);
+								   &options->connection, TASK_DATABASE_OPTION,
+								   options->password_command);
 	if (plan->n_standbys > 0)
 	{
 		static const ConnParams as_leader;
@@ -66,7 +67,8 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 			standby->identity = planned->identity;
 			standby->holder_query = planned->holder_query;
 			standby->address = task_address(planned->conninfo, &as_leader,
-											TASK_DATABASE_OPTION);
+											TASK_DATABASE_OPTION,
+											options->password_command);
 		}
 		source->standbys = standbys;
 	}

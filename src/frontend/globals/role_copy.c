@@ -175,14 +175,17 @@ role_copy(const Options *options, const char *argv0)
 
 	interrupt_install_leader();
 	needed = read_names(source, needed_query);
-	text = globals_read(source, peer_address_new(source, false), GLOBALS_ROLES,
-						options, argv0);
+	text = globals_read(source, peer_address_new(source, false,
+												 options->connection.dbname,
+												 options->password_command),
+						GLOBALS_ROLES, options, argv0);
 	script = globals_script_parse(text);
 	free(text);
 	interrupt_set_connection(NULL);
 	PQfinish(source);
 
-	apply.conn = connection_open_params(&params, "pg_pardump");
+	apply.conn = connection_open_params(&params, options->target_password_command,
+										"pg_pardump");
 	there = read_names(apply.conn, target_query);
 	select_statements(script, &needed, &there);
 	globals_apply(&apply, script);

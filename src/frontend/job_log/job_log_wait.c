@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "job_log/job_log_schema.h"
 #include "job_log/job_log_wait.h"
+#include "session/connection.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
 
@@ -121,7 +122,7 @@ tell(const Target *target, int backend, const JobLogWait *wait, const char *name
 			tell_sessions(sessions);
 		else
 			pg_log_warning_detail("Who it is could not be asked: %s",
-								  PQerrorMessage(conn));
+								  connection_words(conn));
 		pg_log_warning_hint("%s", wait->hint);
 	}
 	PQclear(sessions);

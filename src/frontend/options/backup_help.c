@@ -69,6 +69,8 @@ static const char connection_options[] =
 "  -U, --username=NAME          connect as specified database user\n"
 "  -w, --no-password            never prompt for password\n"
 "  -W, --password               force password prompt (should happen automatically)\n"
+"  --password-command=COMMAND   run COMMAND for the password of each new\n"
+"                               connection\n"
 "\n"
 "What it cannot do, pg_basebackup can: -C, -S, -i, -t, -z,\n"
 "gzip, and -D -.\n";

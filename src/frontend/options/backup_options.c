@@ -67,6 +67,7 @@ static const StockOption backup_options[] = {
 	{{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)}},
 	{{"no-extension", OPTION_FLAG, MEMBER(no_extension)}},
 	{{"no-progress", OPTION_FLAG, MEMBER(no_progress)}},
+	{{"password-command", OPTION_TEXT, MEMBER(password_command)}},
 	{{"report", OPTION_TEXT, MEMBER(report)}},
 	{{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}},
 	{{"stall-timeout", OPTION_NUMBER, MEMBER(stall_timeout), 0, 86400}},
@@ -261,6 +262,8 @@ check_options(Options *options, const char *progname)
 	if (options->report && *options->report == '\0')
 		invalid_value("--report", "");
 	option_value_check_metrics(options);
+	option_value_check_password_command(options, options->password_command,
+										"--password-command");
 	if (options->no_manifest && options->manifest_checksums)
 		pg_fatal("options %s and %s cannot be used together", "--no-manifest",
 				 "--manifest-checksums");

@@ -213,3 +213,16 @@ option_value_check_metrics(const Options *options)
 			pg_fatal("metrics have a label \"%.*s\" already", (int) len, cell->val);
 	}
 }
+
+void
+option_value_check_password_command(const Options *options,
+									const char *command, const char *option)
+{
+	if (command == NULL)
+		return;
+	if (command[0] == '\0')
+		pg_fatal("invalid value \"%s\" for option %s", "", option);
+	if (options->connection.prompt_password == TRI_YES)
+		pg_fatal("options %s and %s cannot be used together", option,
+				 "-W/--password");
+}

@@ -49,4 +49,9 @@ extern void option_value_check_pipe(const char *pattern);
  */
 extern void option_value_check_metrics(const Options *options);
 
+/* Of --password-command or the like; command may be NULL. */
+extern void option_value_check_password_command(const Options *options,
+												const char *command,
+												const char *option);
+
 #endif							/* OPTION_VALUE_H */

@@ -179,6 +179,9 @@ typedef struct Options
 
 	/* The session, as pg_dump's setup_connection() has it */
 	ConnParams	connection;
+	const char *password_command;	/* prints the password; or NULL */
+	const char *target_password_command;	/* the same for target, or for the
+											 * other side of a comparison */
 	const char *role;
 	const char *encoding;
 	const char *snapshot;

@@ -46,6 +46,7 @@ static const OptionRow own_options[] = {
 	{"no-extension", OPTION_FLAG, offsetof(Options, no_extension)},
 	{"no-progress", OPTION_FLAG, offsetof(Options, no_progress)},
 	{"no-role-passwords", OPTION_FLAG, offsetof(Options, no_role_passwords)},
+	{"password-command", OPTION_TEXT, offsetof(Options, password_command)},
 	{"pause-synchronous", OPTION_FLAG, offsetof(Options, pause_synchronous)},
 	{"pg-dump", OPTION_TEXT, offsetof(Options, pg_dump_path)},
 	{"pipe", OPTION_TEXT, offsetof(Options, pipe_command)},
@@ -70,6 +71,8 @@ static const OptionRow own_options[] = {
 	offsetof(Options, subscription_conninfo)},
 	{"tablespaces-only", OPTION_FLAG, offsetof(Options, tablespaces_only)},
 	{"target", OPTION_TEXT, offsetof(Options, target)},
+	{"target-password-command", OPTION_TEXT,
+	offsetof(Options, target_password_command)},
 	{"task", OPTION_TEXT, offsetof(Options, task)},
 	{"tasks", OPTION_NUMBER, offsetof(Options, tasks), 1, 4096},
 	{"toast-compression", OPTION_TEXT, offsetof(Options, toast_compression)},
@@ -421,9 +424,24 @@ check_also_from(const Options *options)
 		pg_fatal("%d servers need at least as many jobs (--jobs)", n);
 }
 
+/* A task has its target from the plan. */
+static void
+check_target_password(const Options *options)
+{
+	if (options->target_password_command && options->target == NULL &&
+		options->compare_with == NULL && options->task == NULL)
+		pg_fatal("option %s requires option %s", "--target-password-command",
+				 "--target or --compare-with");
+	option_value_check_password_command(options, options->target_password_command,
+										"--target-password-command");
+}
+
 void
 own_options_check(const Options *options)
 {
+	option_value_check_password_command(options, options->password_command,
+										"--password-command");
+	check_target_password(options);
 	option_value_check_checksums(options->manifest_checksums);
 	exclude(options->verify != NULL, "--verify",
 			options->directory != NULL, "-f/--file");

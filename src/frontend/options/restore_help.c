@@ -121,6 +121,8 @@ static const char connection_options[] =
 "  -U, --username=NAME      connect as specified database user\n"
 "  -w, --no-password        never prompt for password\n"
 "  -W, --password           force password prompt (should happen automatically)\n"
+"  --password-command=COMMAND\n"
+"                           run COMMAND for the password of each new connection\n"
 "  --role=ROLENAME          do SET ROLE before restore\n"
 "\n"
 "The options -I, -n, -N, -P, -t, -T, and --section can be combined and specified\n"

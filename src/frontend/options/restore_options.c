@@ -107,6 +107,7 @@ static const OptionRow own_options[] = {
 	{"metrics-label", OPTION_LIST, MEMBER(metrics_labels)},
 	{"no-analyze", OPTION_FLAG, MEMBER(no_analyze)},
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
+	{"password-command", OPTION_TEXT, MEMBER(password_command)},
 	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
 	{"plan", OPTION_TEXT, MEMBER(plan)},
 	{"progress", OPTION_FLAG, MEMBER(progress)},
@@ -262,6 +263,8 @@ check_options(Options *options, const char *archive)
 	if (o->metrics && o->check)
 		pg_fatal("options %s and %s cannot be used together", "--metrics", "--check");
 	option_value_check_metrics(o);
+	option_value_check_password_command(o, o->password_command,
+										"--password-command");
 	if (o->report && o->check)
 		pg_fatal("options %s and %s cannot be used together", "--report", "--check");
 	if (o->resume && o->check)

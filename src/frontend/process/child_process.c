@@ -20,7 +20,8 @@
 
 /* Signal handlers and exit callbacks have no argument: this is theirs. */
 static volatile pid_t fed_child;
-static pid_t fed_by;			/* the process whose child it is */
+static volatile pid_t asked_child;
+static pid_t fed_by;			/* the process whose children they are */
 
 /* Is it gone?  Without WNOHANG it is, in the end. */
 static bool
@@ -110,7 +111,15 @@ child_process_end_fed(void)
 	pid_t		gone;
 	ssize_t		written pg_attribute_unused();
 
-	if (pid == 0 || fed_by != getpid())
+	if (fed_by != getpid())
+		return;
+	if (asked_child != 0)
+	{
+		/* it may not be its group's leader yet */
+		kill(asked_child, SIGKILL);
+		kill(-asked_child, SIGKILL);
+	}
+	if (pid == 0)
 		return;
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);			/* should it not be a group's leader yet */
@@ -134,18 +143,31 @@ child_process_end_fed(void)
 		_exit(1);				/* a worker must not be replaced now */
 }
 
+/* The first of this process, whose parent may have had others? */
+static void
+begin_process(void)
+{
+	if (fed_by == getpid())
+		return;
+	atexit(child_process_end_fed);
+#ifdef __linux__
+	/* what a command leaves behind becomes this process's to reap */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+	fed_child = asked_child = 0;
+	fed_by = getpid();
+}
+
 void
 child_process_set_fed(pid_t pid)
 {
-	if (fed_by != getpid())
-	{
-		/* the first of this process, whose parent may have had others */
-		atexit(child_process_end_fed);
-#ifdef __linux__
-		/* what a command leaves behind becomes this process's to reap */
-		prctl(PR_SET_CHILD_SUBREAPER, 1);
-#endif
-	}
-	fed_by = getpid();
+	begin_process();
 	fed_child = pid;
+}
+
+void
+child_process_set_asked(pid_t pid)
+{
+	begin_process();
+	asked_child = pid;
 }

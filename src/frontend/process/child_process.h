@@ -33,9 +33,15 @@ extern void child_process_end_all(pid_t *pids, int n_pids);
 extern void child_process_set_fed(pid_t pid);
 
 /*
- * Kill that process group, if there is one, and see it gone.  A worker that
- * cannot exits with 1, so that nobody begins its job anew.  Safe in a
- * handler.
+ * Likewise of a child whose output this process waits for, 0 for none.  The
+ * group is killed at the same moments, but nobody waits for its end.
+ */
+extern void child_process_set_asked(pid_t pid);
+
+/*
+ * Kill both process groups, if there are any, and see the first one gone.  A
+ * worker that cannot exits with 1, so that nobody begins its job anew.  Safe
+ * in a handler.
  */
 extern void child_process_end_fed(void);
 

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -81,30 +82,51 @@ child_program_pipe(int fds[2])
 }
 
 /*
- * In the child: hand over what argv would show to all.  The password goes by
- * the environment; for the other secrets there is none, but libpq reads a
- * service file, which a pipe can be.  It is far smaller than a pipe's buffer.
+ * In the child: let the program inherit a file in memory, and name the file
+ * in its environment.  libpq opens the file for each connection, each time
+ * from the beginning (proc(5), /proc/PID/fd).
+ */
+static void
+export_file(const char *variable, int fd)
+{
+	char		path[32];
+
+	if (fcntl(fd, F_SETFD, 0) < 0)
+	{
+		fprintf(stderr, "could not pass on a file in memory: %s\n",
+				strerror(errno));
+		_exit(1);
+	}
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	setenv(variable, path, 1);
+}
+
+/*
+ * In the child: hand over what argv would show to all.  The password is in a
+ * file, not in PGPASSWORD, as it may change while the program runs.
  */
 static void
 export_secrets(const ChildSecrets *secrets)
 {
-	int			fds[2];
-	char		path[32];
+	int			fd;
 
-	if (secrets->password)
-		setenv("PGPASSWORD", secrets->password, 1);
+	if (secrets->password_file)
+	{
+		export_file("PGPASSFILE", secrets->password_file);
+		unsetenv("PGPASSWORD"); /* it would come first */
+	}
 	if (secrets->service == NULL)
 		return;
-	if (pipe(fds) < 0 ||
-		write(fds[1], secrets->service, strlen(secrets->service)) !=
+	fd = memfd_create("pg_pardump service", MFD_CLOEXEC);
+	if (fd < 0 ||
+		write(fd, secrets->service, strlen(secrets->service)) !=
 		(ssize_t) strlen(secrets->service))
 	{
-		fprintf(stderr, "could not write to pipe: %s\n", strerror(errno));
+		fprintf(stderr, "could not write a file in memory: %s\n",
+				strerror(errno));
 		_exit(1);
 	}
-	close(fds[1]);
-	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
-	setenv("PGSERVICEFILE", path, 1);
+	export_file("PGSERVICEFILE", fd);
 	setenv("PGSERVICE", CHILD_SERVICE, 1);
 }
 
@@ -158,9 +180,10 @@ run(const char *path, const char **args, const ChildSecrets *secrets,
 	_exit(127);
 }
 
+/* note, unless it is NULL, is told the process before a signal can come. */
 static pid_t
 start(const char *path, const char **args, const ChildSecrets *secrets,
-	  int in_fd, int out_fd, int err_fd)
+	  int in_fd, int out_fd, int err_fd, void (*note) (pid_t pid))
 {
 	pid_t		pid;
 #ifdef __linux__
@@ -182,8 +205,8 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 		run(path, args, secrets, in_fd, out_fd, err_fd);
 	}
 	/* a handler may end this process as soon as it is let */
-	if (pid > 0 && in_fd >= 0)
-		child_process_set_fed(pid);
+	if (pid > 0 && note)
+		note(pid);
 	interrupt_release_signals();
 	if (pid < 0)
 		pg_fatal("could not create child process: %m");
@@ -194,12 +217,21 @@ pid_t
 child_program_start(const char *path, const char **args,
 					const ChildSecrets *secrets, int out_fd, int err_fd)
 {
-	return start(path, args, secrets, -1, out_fd, err_fd);
+	return start(path, args, secrets, -1, out_fd, err_fd, NULL);
 }
 
 pid_t
 child_program_start_reading(const char *path, const char **args, int in_fd,
 							int out_fd, int err_fd)
 {
-	return start(path, args, NULL, in_fd, out_fd, err_fd);
+	return start(path, args, NULL, in_fd, out_fd, err_fd,
+				 child_process_set_fed);
+}
+
+pid_t
+child_program_start_asked(const char *path, const char **args, int in_fd,
+						  int out_fd, int err_fd)
+{
+	return start(path, args, NULL, in_fd, out_fd, err_fd,
+				 child_process_set_asked);
 }

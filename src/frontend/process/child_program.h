@@ -13,9 +13,10 @@
  */
 typedef struct ChildSecrets
 {
-	char	   *password;
-	char	   *service;		/* the text of a service file with all others,
-								 * its service named CHILD_SERVICE */
+	int			password_file;	/* a descriptor: see password_file_new(); 0 =
+								 * libpq finds the password by itself */
+	char	   *service;		/* the text of a service file with all other
+								 * secrets, its service named CHILD_SERVICE */
 } ChildSecrets;
 
 #define CHILD_SERVICE "pg_pardump"
@@ -53,5 +54,12 @@ extern pid_t child_program_start(const char *path, const char **args,
  */
 extern pid_t child_program_start_reading(const char *path, const char **args,
 										 int in_fd, int out_fd, int err_fd);
+
+/*
+ * The same for a program whose output this process waits for: it is what
+ * child_process_set_asked() is told.
+ */
+extern pid_t child_program_start_asked(const char *path, const char **args,
+									   int in_fd, int out_fd, int err_fd);
 
 #endif							/* CHILD_PROGRAM_H */

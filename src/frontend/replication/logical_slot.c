@@ -31,6 +31,7 @@
 #include "base/interrupt.h"
 #include "replication/logical_slot.h"
 #include "replication/slot_check.h"
+#include "session/connection.h"
 #include "session/session.h"
 
 /* How long to wait for transactions before saying so. */
@@ -173,7 +174,7 @@ try_to_drop(SlotMaker *maker, char **problem)
 		(maker->state == SLOT_MADE || PQntuples(res) == 0);
 	free(*problem);
 	*problem = PQresultStatus(res) == PGRES_TUPLES_OK ?
-		pg_strdup("it exists\n") : pg_strdup(PQerrorMessage(conn));
+		pg_strdup("it exists\n") : pg_strdup(connection_words(conn));
 	PQclear(res);
 	PQfinish(conn);
 	return gone;
@@ -385,7 +386,7 @@ logical_slot_recheck(const LogicalSlot *slot)
 					   slot->name);
 	else if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		pg_log_warning("could not look for replication slot \"%s\": %s",
-					   slot->name, PQerrorMessage(conn));
+					   slot->name, connection_words(conn));
 	else if (PQntuples(res) == 0)
 	{
 		pg_log_warning("replication slot \"%s\" has been dropped by someone else",

@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "replication/slot_check.h"
+#include "session/connection.h"
 
 /* CREATE_REPLICATION_SLOT exports a snapshot by an option since 10. */
 #define MIN_SLOT_VERSION 100000
@@ -202,7 +203,7 @@ slot_check_opened(PGconn *replication_conn, PGconn *leader_conn)
 		return true;
 	interrupt_check();
 	pg_log_error("could not open a replication connection: %s",
-				 PQerrorMessage(replication_conn));
+				 connection_words(replication_conn));
 	if (!has_replication_attribute(leader_conn))
 		pg_log_error_hint("The role needs the attribute REPLICATION: ALTER ROLE %s REPLICATION;",
 						  fmtId(PQuser(leader_conn)));

@@ -34,6 +34,7 @@
 #include "replication/publication.h"
 #include "replication/subscription.h"
 #include "replication/subscription_conninfo.h"
+#include "session/connection.h"
 #include "session/session_loss.h"
 
 /* How long to wait for the subscription to stream, and how often to look. */
@@ -313,7 +314,7 @@ drop_subscription(void *arg)
 		const char *name = fmtId(subscription->name);
 
 		pg_log_error("could not drop subscription \"%s\", which was made by this run: %s",
-					 subscription->name, PQerrorMessage(conn));
+					 subscription->name, connection_words(conn));
 		pg_log_error_hint("Drop it on the target, if it is there: ALTER SUBSCRIPTION %s DISABLE; ALTER SUBSCRIPTION %s SET (slot_name = NONE); DROP SUBSCRIPTION %s;",
 						  name, name, name);
 	}

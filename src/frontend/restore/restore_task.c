@@ -129,7 +129,8 @@ connect_first(RestoreTask *task)
 	task->target.encoding = task->archive->encoding;
 	task->target.address = task_address(task->task_plan->head.run.conninfo,
 										&task->options.connection,
-										TASK_DATABASE_OPTION);
+										TASK_DATABASE_OPTION,
+										task->options.password_command);
 	task->log.target = &task->target;
 	task->log.is_kept = task->log.is_shared = task->log.is_resumed = true;
 	task->log.attempt = task->task_plan->head.attempt;

@@ -10,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "password/typed_password.h"
+#include "password/password_command.h"
 #include "process/this_program.h"
 #include "session/connection.h"
 #include "session/session_loss.h"
@@ -68,16 +69,20 @@ connection_try(const char *const *keywords, const char *const *values)
 	return conn;
 }
 
-/* Keywords and their order are connectDatabase()'s. */
+/*
+ * Keywords and their order are connectDatabase()'s.  The password of a command
+ * comes after dbname, which may be a connection string with another password.
+ */
 static PGconn *
-connect_as(const ConnParams *params, const char *progname,
-		   const char *password)
+connect_as(const ConnParams *params, const char *typed, const char *printed,
+		   const char *progname)
 {
 	/* libpq ignores what is NULL, and the last of two values counts */
 	const char *keywords[] = {"host", "port", "user", "password", "dbname",
-	"dbname", "fallback_application_name", NULL};
+	"password", "dbname", "fallback_application_name", NULL};
 	const char *values[] = {params->pghost, params->pgport, params->pguser,
-	password, params->dbname, params->override_dbname, progname, NULL};
+		typed, params->dbname, printed, params->override_dbname, progname,
+	NULL};
 
 	limit_attempt();
 	return connection_try(keywords, values);
@@ -88,22 +93,26 @@ connect_as(const ConnParams *params, const char *progname,
  * and so for ever where nobody can answer.
  */
 PGconn *
-connection_ask(const ConnParams *params, const char *progname)
+connection_ask(const ConnParams *params, const char *password_command,
+			   const char *progname)
 {
-	const char *password = typed_password_find(params);
+	const char *printed = password_command_first(password_command);
+	const char *typed = printed ? NULL : typed_password_find(params);
 	PGconn	   *conn;
 
-	if (password == NULL && params->prompt_password == TRI_YES)
-		password = typed_password_ask(params);
-	conn = connect_as(params, progname, password);
+	if (printed == NULL && typed == NULL &&
+		params->prompt_password == TRI_YES)
+		typed = typed_password_ask(params);
+	conn = connect_as(params, typed, printed, progname);
 	if (PQstatus(conn) != CONNECTION_OK && PQconnectionNeedsPassword(conn) &&
-		password == NULL && params->prompt_password == TRI_DEFAULT)
+		printed == NULL && typed == NULL &&
+		params->prompt_password == TRI_DEFAULT)
 	{
-		password = typed_password_ask(params);
-		if (password && password[0] != '\0')
+		typed = typed_password_ask(params);
+		if (typed && typed[0] != '\0')
 		{
 			PQfinish(conn);
-			conn = connect_as(params, progname, password);
+			conn = connect_as(params, typed, NULL, progname);
 		}
 	}
 	if (PQstatus(conn) == CONNECTION_OK)
@@ -132,9 +141,11 @@ require(PGconn *conn)
 }
 
 PGconn *
-connection_open_params(const ConnParams *params, const char *progname)
+connection_open_params(const ConnParams *params, const char *password_command,
+					   const char *progname)
 {
-	return prepare(require(connection_ask(params, progname)));
+	return prepare(require(connection_ask(params, password_command,
+										  progname)));
 }
 
 /*
@@ -142,18 +153,20 @@ connection_open_params(const ConnParams *params, const char *progname)
  * Another database does not help if there is no password.
  */
 PGconn *
-connection_open_maintenance(const ConnParams *params, const char *progname)
+connection_open_maintenance(const ConnParams *params,
+							const char *password_command,
+							const char *progname)
 {
 	ConnParams	attempt = *params;
 	PGconn	   *conn;
 
 	attempt.override_dbname = "postgres";
-	conn = connection_ask(&attempt, progname);
+	conn = connection_ask(&attempt, password_command, progname);
 	if (PQstatus(conn) != CONNECTION_OK && !PQconnectionNeedsPassword(conn))
 	{
 		PQfinish(conn);
 		attempt.override_dbname = "template1";
-		conn = connection_ask(&attempt, progname);
+		conn = connection_ask(&attempt, password_command, progname);
 	}
 	return prepare(require(conn));
 }
@@ -161,7 +174,35 @@ connection_open_maintenance(const ConnParams *params, const char *progname)
 PGconn *
 connection_open_leader(const Options *options, const char *progname)
 {
-	return connection_open_params(&options->connection, progname);
+	return connection_open_params(&options->connection,
+								  options->password_command, progname);
+}
+
+/*
+ * The last connection that was not tried, as the password command failed, and
+ * why.
+ */
+static const PGconn *untried;
+static char *untried_words;
+
+/* libpq makes no connection to this port. */
+static PGconn *
+leave_untried(const char *failure)
+{
+	PGconn	   *conn = PQconnectStart("port=0");
+
+	if (conn == NULL)
+		pg_fatal("out of memory");
+	free(untried_words);
+	untried_words = psprintf("%s\n", failure);
+	untried = conn;
+	return conn;
+}
+
+const char *
+connection_words(const PGconn *conn)
+{
+	return conn == untried ? untried_words : PQerrorMessage(conn);
 }
 
 /* replication may be NULL */
@@ -169,12 +210,18 @@ static PGconn *
 try_connect(const PeerAddress *address, const char *replication,
 			const char *progname)
 {
+	const char *failure;
+	const char *password = address->command ?
+		password_command_run(address->command, &failure) : address->password;
 	const char *keywords[] = {"password", "dbname", "replication",
 	"fallback_application_name", NULL};
-	const char *values[] = {address->secrets.password, address->private_conninfo,
+	const char *values[] = {password, address->private_conninfo,
 	replication, progname, NULL};
 	PGconn	   *conn;
 
+	if (address->command && password == NULL)
+		return leave_untried(failure);
+	untried = NULL;
 	limit_attempt();
 	session_wait_begins();
 	conn = connection_try(keywords, values);
@@ -203,7 +250,7 @@ connection_open_peer(const PeerAddress *address, const char *progname)
 	if (PQstatus(conn) != CONNECTION_OK)
 	{
 		interrupt_check();
-		session_lost(PQerrorMessage(conn));
+		session_lost(connection_words(conn));
 	}
 	interrupt_set_connection(conn);
 	return conn;

@@ -26,9 +26,12 @@
  * connection_ask() asks the user for a password if the server wants one and
  * there is none, or with -W, unless one was typed before for this server and
  * role (typed_password.h); the search_path is secure in its sessions.  After
- * an empty answer there is no second attempt.
+ * an empty answer there is no second attempt.  Unless password_command is
+ * NULL, the password is what it prints, and nobody is asked.
  */
-extern PGconn *connection_ask(const ConnParams *params, const char *progname);
+extern PGconn *connection_ask(const ConnParams *params,
+							  const char *password_command,
+							  const char *progname);
 extern PGconn *connection_try(const char *const *keywords,
 							  const char *const *values);
 
@@ -42,8 +45,9 @@ extern void connection_report_failure(const PGconn *conn);
 extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);
 
-/* The same to any server. */
+/* The same to any server.  password_command may be NULL. */
 extern PGconn *connection_open_params(const ConnParams *params,
+									  const char *password_command,
 									  const char *progname);
 
 /*
@@ -51,6 +55,7 @@ extern PGconn *connection_open_params(const ConnParams *params,
  * the parameters name.
  */
 extern PGconn *connection_open_maintenance(const ConnParams *params,
+										   const char *password_command,
 										   const char *progname);
 
 /* A PQnoticeProcessor: to standard error, safely. */
@@ -63,13 +68,23 @@ extern void connection_show_notice(void *arg, const char *message);
 extern PGconn *connection_open_peer(const PeerAddress *address,
 									const char *progname);
 
-/* The same, but returns the connection even if it could not be made. */
+/*
+ * The same, but returns the connection even if it could not be made:
+ * connection_words() has the reason.
+ */
 extern PGconn *connection_try_peer(const PeerAddress *address,
 								   const char *progname);
 
 /* The same for replication (of the database), by a walsender. */
 extern PGconn *connection_try_replication(const PeerAddress *address,
 										  const char *progname);
+
+/*
+ * Why a connection to a peer could not be made: libpq's message, or, if there
+ * was no password to connect with, what the command has said.  Of the last
+ * one that could not be made; borrowed.
+ */
+extern const char *connection_words(const PGconn *conn);
 
 /* Is it by a Unix-domain socket? */
 extern bool connection_is_unix_socket(const PGconn *conn);

@@ -104,7 +104,8 @@ leader_connect(Source *source)
 
 	source->conn = conn;
 	interrupt_install_leader();
-	source->address = peer_address_new(conn, false);
+	source->address = peer_address_new(conn, false, options->connection.dbname,
+									   options->password_command);
 	leader_watchdog_watch(conn, source->address, options);
 	session_set_up(conn, options, options->encoding);
 	server_check_database(conn);

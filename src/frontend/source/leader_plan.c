@@ -12,6 +12,7 @@
 #include "selection/mask_warning.h"
 #include "selection/row_filter.h"
 #include "selection/row_mask.h"
+#include "session/connection.h"
 #include "session/session_settings.h"
 #include "source/leader_plan.h"
 #include "source/leader_watchdog.h"
@@ -58,7 +59,7 @@ open_second_session(const Source *source)
 		interrupt_check();
 		if (retry.n == (int) source->options->retries)
 			pg_fatal("could not connect once more to look for changed tables: %s",
-					 PQerrorMessage(conn));
+					 connection_words(conn));
 		interrupt_set_connection(NULL);
 		PQfinish(conn);
 		pg_usleep(retry_later(&retry) * 1000L);

@@ -48,7 +48,7 @@ connect_to(const Options *options, const char *conninfo, PGconn *first)
 	if (!has_option(parsed, "dbname") && !has_option(parsed, "service"))
 		params.override_dbname = PQdb(first);
 	PQconninfoFree(parsed);
-	return connection_open_params(&params, "pg_pardump");
+	return connection_open_params(&params, options->password_command, "pg_pardump");
 }
 
 static void
@@ -80,7 +80,8 @@ standby_open(const Options *options, PGconn *first,
 		PGconn	   *conn = connect_to(options, cell->val, first);
 
 		set_up_standby(&standbys->list[standbys->n++], conn,
-					   peer_address_new(conn, false));
+					   peer_address_new(conn, false, cell->val,
+										options->password_command));
 		session_set_up(conn, options, options->encoding);
 	}
 	interrupt_set_connection(first);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/interrupt.h"
+#include "session/connection.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
 #include "standby/standby_pause.h"
@@ -107,7 +108,7 @@ resume(const StandbyPause *pause)
 	bool		resumed = resume_after_failure(pause);
 
 	pg_log_error("the replay of standby %s could not be paused: %s",
-				 pause->standby->name, PQerrorMessage(pause->conn));
+				 pause->standby->name, connection_words(pause->conn));
 	if (resumed)
 		pg_log_error_detail("It was resumed.");
 	else
@@ -166,7 +167,7 @@ standby_pause_new(const Standby *standby)
 	/* what cancels the leader's statements is not for this one */
 	if (PQstatus(pause->conn) != CONNECTION_OK)
 		pg_fatal("could not connect once more to pause the replay of standby %s: %s",
-				 standby->name, PQerrorMessage(pause->conn));
+				 standby->name, connection_words(pause->conn));
 	PQclear(session_query(pause->conn, settings_query));
 	cleanup_push(end_at_exit, pause);
 	return pause;

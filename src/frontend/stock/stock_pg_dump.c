@@ -315,11 +315,11 @@ stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 	for (int i = 0; i < options->n_pg_dump_args; i++)
 		args[n++] = options->pg_dump_args[i];
 	args[n++] = "-d";
-	args[n++] = psprintf("%s%s", address->conninfo, address->tcp_settings);
+	args[n++] = peer_address_for_program(address);
 	args[n] = NULL;
 
 	pg_log_info("reading the schema with \"%s\"", pg_dump->path);
-	spawn(pg_dump, args, &address->secrets);
+	spawn(pg_dump, args, peer_address_secrets(address));
 	free(args);
 }
 

@@ -121,7 +121,7 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 					 const char *more, int fd)
 {
 	const char *args[20] = {path, part, "-w", "-l", database_string(database),
-		"-d", psprintf("%s%s%s", address->conninfo, address->tcp_settings, more)
+		"-d", psprintf("%s%s", peer_address_for_program(address), more)
 	};
 	ProgramWords words;
 	pid_t		pid;
@@ -130,7 +130,8 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 
 	add_args(args, 7, options);
 	child_program_pipe(err);
-	pid = child_program_start(path, args, &address->secrets, fd, err[1]);
+	pid = child_program_start(path, args, peer_address_secrets(address), fd,
+							  err[1]);
 	close(err[1]);
 	cleanup_push(end_program, &pid);
 	program_words_open(&words, err[0], "pg_dumpall: ");

@@ -257,8 +257,7 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 {
 	const char *args[MAX_ARGS];
 	int			err[2];
-	char	   *conninfo = psprintf("%s%s", setup->address->conninfo,
-									setup->address->tcp_settings);
+	char	   *conninfo = peer_address_for_program(setup->address);
 	int			n = 0;
 
 	run->archive = psprintf("%s/%s", setup->directory, name);
@@ -277,7 +276,9 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	args[n] = NULL;
 	child_program_pipe(err);
 	run->pid = child_program_start(setup->program, args,
-								   &setup->address->secrets, -1, err[1]);
+								   peer_address_secrets(setup->address), -1,
+								   err[1]);
+	run->command = setup->address->command;
 	close(err[1]);
 	program_words_open(&run->words, err[0], "pg_restore: ");
 	run->n_errors = setup->n_errors;
@@ -309,6 +310,7 @@ stock_pg_restore_ended(PgRestoreRun *run, bool *ok)
 	int			status;
 	pid_t		gone;
 
+	password_command_tick(run->command);
 	program_words_hear(&run->words, 0, true);
 	gone = waitpid(run->pid, &status, WNOHANG);
 	if (gone == 0 || (gone < 0 && errno == EINTR))

@@ -42,6 +42,7 @@ typedef struct PgRestoreRun
 								 * or it itself, which has not been told, nor
 								 * counted; NULL if not; the caller's */
 	volatile int *n_errors;		/* the setup's */
+	PasswordCommand *command;	/* of the address, or NULL */
 	ProgramWords words;			/* on its standard error */
 } PgRestoreRun;
 

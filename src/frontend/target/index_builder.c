@@ -18,6 +18,7 @@
 #include "process/child_process.h"
 #include "process/worker_slots.h"
 #include "progress/progress.h"
+#include "session/connection.h"
 #include "target/index_builder.h"
 #include "target/index_look.h"
 #include "target/index_queue.h"
@@ -258,7 +259,7 @@ begin_anew(IndexBuilder *builder, IndexRun *run)
 	else if (PQstatus(conn) == CONNECTION_OK)
 		run->retry.at = clock_monotonic_ms() + IN_WORK_MS;
 	else
-		retry_run(builder, run, pg_strdup(PQerrorMessage(conn)));
+		retry_run(builder, run, pg_strdup(connection_words(conn)));
 	PQfinish(conn);
 }
 

@@ -72,11 +72,19 @@ refuse_older_major(PGconn *conn, const char *pg_dump_version)
 	exit(1);
 }
 
+/* A restore has one server, and its options are of that one. */
+static const char *
+password_command(const Target *target)
+{
+	return target->options->restore ? target->options->password_command :
+		target->options->target_password_command;
+}
+
 static bool
-database_exists(const ConnParams *params, const char *name)
+database_exists(const Target *target, const char *name)
 {
 	static char everywhere[] = "template1";
-	ConnParams	other = *params;
+	ConnParams	other = target->params;
 	const char *values[] = {name};
 	PGconn	   *conn;
 	PGresult   *res;
@@ -84,7 +92,7 @@ database_exists(const ConnParams *params, const char *name)
 
 	other.override_dbname = everywhere;
 	other.prompt_password = TRI_NO;
-	conn = connection_ask(&other, "pg_pardump");
+	conn = connection_ask(&other, password_command(target), "pg_pardump");
 	if (PQstatus(conn) != CONNECTION_OK)
 	{
 		PQfinish(conn);
@@ -113,7 +121,7 @@ failed_to_connect(const Target *target, PGconn *conn)
 
 	connection_report_failure(conn);
 	PQfinish(conn);
-	if (names_it && !database_exists(&target->params, name))
+	if (names_it && !database_exists(target, name))
 		pg_log_error_hint("Make the database by createdb; or let --create make one of the source's name, and %s name another to connect to first, e.g. dbname=postgres.",
 						  target->options->restore ? "-d" : "--target");
 	exit(1);
@@ -129,12 +137,14 @@ forget_timeout(PGconn *conn)
 void
 target_open(Target *target)
 {
-	target->conn = connection_ask(&target->params, "pg_pardump");
+	target->conn = connection_ask(&target->params, password_command(target),
+								  "pg_pardump");
 	if (PQstatus(target->conn) != CONNECTION_OK)
 		failed_to_connect(target, target->conn);
 	forget_timeout(target->conn);
 	refuse_standby(target->conn);
-	target->address = peer_address_new(target->conn, true);
+	target->address = peer_address_new(target->conn, true, target->params.dbname,
+									   password_command(target));
 }
 
 void

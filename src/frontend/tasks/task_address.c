@@ -72,14 +72,14 @@ set_database(PQconninfoOption *options, const char *dbname,
 
 PeerAddress *
 task_address(const char *conninfo, const ConnParams *params,
-			 const char *option)
+			 const char *option, const char *password_command)
 {
 	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
 	PQconninfoOption *options = parse(conninfo, "in the plan", "");
 	PQExpBufferData buf;
 
 	/* the leader's is of its own host, if it was not given there */
-	if (getenv("PGPASSFILE"))
+	if (getenv("PGPASSFILE") || password_command)
 		find(options, "passfile")->val = NULL;
 	if (params->dbname)
 		set_database(options, params->dbname, option);
@@ -98,6 +98,9 @@ task_address(const char *conninfo, const ConnParams *params,
 	if (PQExpBufferDataBroken(buf))
 		pg_fatal("out of memory");
 	setenv("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT_S, 0);
+	address->command = password_command_get(password_command);
+	if (address->command)
+		address->secrets.password_file = password_command_file(address->command);
 	address->conninfo = address->private_conninfo = buf.data;
 	return address;
 }

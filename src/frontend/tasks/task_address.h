@@ -12,12 +12,14 @@
 /*
  * As the leader has, but for what this host's command line says: the server
  * may have another name here.  Passwords are found as libpq finds them
- * (PGPASSFILE).  Owned.  option is where the database's name in params comes
+ * (PGPASSFILE), or printed by this host's command, which may be NULL.  Owned.
+ * option is where the database's name in params comes
  * from, for a message.
  */
 extern PeerAddress *task_address(const char *conninfo,
 								 const ConnParams *params,
-								 const char *option);
+								 const char *option,
+								 const char *password_command);
 
 /* Of the two servers that there are. */
 #define TASK_DATABASE_OPTION "-d/--dbname"

@@ -1,0 +1,406 @@
+/*
+ * password_command.c
+ *		Passwords for connections: from a command, or handed to programs.
+ */
+#include "base/fe_compat.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pqexpbuffer.h"
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/printable.h"
+#include "base/shared_memory.h"
+#include "process/child_process.h"
+#include "process/child_program.h"
+#include "password/password_command.h"
+#include "process/robust_mutex.h"
+
+/* Tokens have some thousand bytes. */
+#define PASSWORD_BYTES 32768
+
+/* Of what the command has said on its standard error. */
+#define WORDS_BYTES 2000
+
+/* Run it at most this often; and for a program that runs, this often. */
+#define RUN_AGAIN_MS 1000
+#define TICK_MS (60 * 1000)
+
+/* How often to look whether it has ended, or another process has run it. */
+#define LOOK_MS 10
+
+/* How long what was killed is waited for. */
+#define END_MS 5000
+
+/* How long it may take, unless PGCONNECT_TIMEOUT says otherwise. */
+#define TIMEOUT_S 30
+
+/* In shared memory; all but the lock belongs to the process that has it. */
+typedef struct LastRun
+{
+	pthread_mutex_t lock;
+	int64		ended_at;		/* clock_monotonic_ms(); 0 = it has not run */
+	bool		failed;
+	char		failure[WORDS_BYTES + 200];
+	char		password[PASSWORD_BYTES];	/* the last output */
+} LastRun;
+
+struct PasswordCommand
+{
+	PasswordCommand *next;
+	char	   *text;
+	int			file;
+	LastRun    *last;
+	char	   *password;		/* what this process was given last */
+	char	   *failure;
+};
+
+/* A run of the command. */
+typedef struct CommandRun
+{
+	pid_t		pid;
+	int			out_fd;			/* -1 once closed */
+	int			err_fd;
+	PQExpBufferData out;		/* of its first line, and no more */
+	PQExpBufferData err;		/* its first bytes */
+} CommandRun;
+
+static PasswordCommand *commands;
+
+/* ----------
+ * Files for programs
+ * ----------
+ */
+
+/*
+ * libpq matches "*" with any host, so that it need not be known how it has
+ * the server's name: with addresses, several hosts and sockets there are
+ * several ways (fe-connect.c:passwordFromFile).  One write, and none that
+ * makes the file shorter: a program may be reading.  libpq passes over the
+ * empty lines at the end.
+ */
+static void
+write_file(int fd, const char *password)
+{
+	PQExpBufferData text;
+	off_t		size = lseek(fd, 0, SEEK_END);
+
+	initPQExpBuffer(&text);
+	appendPQExpBufferStr(&text, "*:*:*:*:");
+	for (const char *p = password; *p; p++)
+	{
+		if (*p == '\\' || *p == ':')
+			appendPQExpBufferChar(&text, '\\');
+		appendPQExpBufferChar(&text, *p);
+	}
+	do
+		appendPQExpBufferChar(&text, '\n');
+	while ((off_t) text.len < size);
+	if (PQExpBufferDataBroken(text))
+		pg_fatal("out of memory");
+	if (pwrite(fd, text.data, text.len, 0) != (ssize_t) text.len)
+		pg_fatal("could not write a file in memory: %m");
+	termPQExpBuffer(&text);
+}
+
+/* libpq reads only regular files that others may not read. */
+static int
+new_file(void)
+{
+	int			fd = memfd_create("pg_pardump passfile", MFD_CLOEXEC);
+
+	if (fd < 0)
+		pg_fatal("could not create a file in memory: %m");
+	if (fchmod(fd, S_IRUSR | S_IWUSR) < 0)
+		pg_fatal("could not set permissions of a file in memory: %m");
+	return fd;
+}
+
+int
+password_file_new(const char *password)
+{
+	int			fd = new_file();
+
+	/* a line of a passfile ends there */
+	if (strpbrk(password, "\r\n") != NULL)
+		pg_fatal("the password contains a newline or carriage return");
+	write_file(fd, password);
+	return fd;
+}
+
+/* ----------
+ * The command's process
+ * ----------
+ */
+
+/* As libpq has it, but no command may take for ever. */
+static int
+timeout_s(void)
+{
+	const char *given = getenv("PGCONNECT_TIMEOUT");
+	int			result = given ? atoi(given) : 0;
+
+	return result > 0 ? result : TIMEOUT_S;
+}
+
+static void
+start(CommandRun *run, const char *text)
+{
+	const char *args[] = {"sh", "-c", text, NULL};
+	int			nothing = open(DEVNULL, O_RDONLY | O_CLOEXEC);
+	int			out[2];
+	int			err[2];
+
+	if (nothing < 0)
+		pg_fatal("could not open file \"%s\": %m", DEVNULL);
+	child_program_pipe(out);
+	child_program_pipe(err);
+	run->pid = child_program_start_asked("/bin/sh", args, nothing, out[1],
+										 err[1]);
+	close(nothing);
+	close(out[1]);
+	close(err[1]);
+	run->out_fd = out[0];
+	run->err_fd = err[0];
+	initPQExpBuffer(&run->out);
+	initPQExpBuffer(&run->err);
+}
+
+/* The rest, beyond so many bytes, is read and forgotten. */
+static void
+read_some(int *fd, PQExpBuffer buf, size_t limit)
+{
+	char		bytes[4096];
+	ssize_t		got = read(*fd, bytes, sizeof(bytes));
+
+	if (got < 0 && errno == EINTR)
+		return;
+	if (got <= 0)
+	{
+		close(*fd);
+		*fd = -1;
+		return;
+	}
+	appendBinaryPQExpBuffer(buf, bytes, Min((size_t) got, limit - buf->len));
+	memset(bytes, 0, sizeof(bytes));
+}
+
+/* Take what comes; false if nothing has for wait_ms. */
+static bool
+hear(CommandRun *run, int wait_ms)
+{
+	struct pollfd fds[2] = {
+		{.fd = run->out_fd,.events = POLLIN},
+		{.fd = run->err_fd,.events = POLLIN}
+	};
+
+	if (poll(fds, 2, wait_ms) <= 0)
+		return false;
+	if (fds[0].revents)
+		read_some(&run->out_fd, &run->out, PASSWORD_BYTES);
+	if (fds[1].revents)
+		read_some(&run->err_fd, &run->err, WORDS_BYTES);
+	return true;
+}
+
+/*
+ * Until the shell has ended: what it has left behind may have its output
+ * open still.  Returns NULL, or what went wrong (owned).
+ */
+static char *
+wait_for_end(CommandRun *run)
+{
+	int64		until = clock_monotonic_ms() + timeout_s() * 1000L;
+	int			status = 0;
+	pid_t		gone = 0;
+
+	while (gone == 0)
+	{
+		interrupt_check();
+		(void) hear(run, LOOK_MS);
+		gone = waitpid(run->pid, &status, WNOHANG);
+		if (gone < 0 && errno == EINTR)
+			gone = 0;
+		if (gone < 0)
+			pg_fatal("%s() failed: %m", "waitpid");
+		if (gone == 0 && clock_monotonic_ms() > until)
+			return psprintf("it was killed after %d s", timeout_s());
+	}
+	while ((run->out_fd >= 0 || run->err_fd >= 0) && hear(run, 0))
+		;
+	return status == 0 ? NULL : wait_result_to_str(status);
+}
+
+/* It, and whatever it has left behind. */
+static void
+end(CommandRun *run)
+{
+	kill(-run->pid, SIGKILL);
+	/* until nobody is left of the group */
+	for (int waited_ms = 0; waited_ms < END_MS; waited_ms += LOOK_MS)
+	{
+		if (waitpid(-run->pid, NULL, WNOHANG) < 0 && errno != EINTR)
+			break;
+		pg_usleep(LOOK_MS * 1000L);
+	}
+	child_process_set_asked(0);
+	if (run->out_fd >= 0)
+		close(run->out_fd);
+	if (run->err_fd >= 0)
+		close(run->err_fd);
+}
+
+/* The first line, without its end; returns NULL, or what is wrong with it. */
+static char *
+check_output(PQExpBuffer out)
+{
+	char	   *newline = memchr(out->data, '\n', out->len);
+
+	if (PQExpBufferBroken(out))
+		pg_fatal("out of memory");
+	if (newline)
+		out->len = newline - out->data;
+	else if (out->len >= PASSWORD_BYTES)
+		return psprintf("its output is longer than %d bytes", PASSWORD_BYTES - 1);
+	if (out->len > 0 && out->data[out->len - 1] == '\r')
+		out->len--;
+	out->data[out->len] = '\0';
+	if (strlen(out->data) != out->len)
+		return pg_strdup("its output contains a null byte");
+	return out->len == 0 ? pg_strdup("it printed no password") : NULL;
+}
+
+/* What went wrong, with what the command itself says. */
+static void
+note_failure(LastRun *last, const char *problem, PQExpBuffer err)
+{
+	char	   *words;
+
+	while (err->len > 0 && strchr("\r\n", err->data[err->len - 1]))
+		err->data[--err->len] = '\0';
+	words = printable_message(err->data);
+	snprintf(last->failure, sizeof(last->failure), "%s%s%s", problem,
+			 *words ? ": " : "", words);
+	free(words);
+}
+
+/* Its output is wiped from memory, but for the one place it is kept at. */
+static void
+run_command(PasswordCommand *command)
+{
+	LastRun    *last = command->last;
+	CommandRun	run;
+	char	   *problem;
+
+	last->ended_at = 0;
+	start(&run, command->text);
+	problem = wait_for_end(&run);
+	end(&run);
+	if (problem == NULL)
+		problem = check_output(&run.out);
+	if (problem)
+		note_failure(last, problem, &run.err);
+	else if (strcmp(last->password, run.out.data) != 0)
+	{
+		strlcpy(last->password, run.out.data, PASSWORD_BYTES);
+		write_file(command->file, last->password);
+	}
+	last->failed = problem != NULL;
+	last->ended_at = clock_monotonic_ms();
+	memset(run.out.data, 0, run.out.maxlen);
+	termPQExpBuffer(&run.out);
+	termPQExpBuffer(&run.err);
+	free(problem);
+}
+
+/* ----------
+ * Whoever needs its output
+ * ----------
+ */
+PasswordCommand *
+password_command_get(const char *text)
+{
+	PasswordCommand *command = commands;
+
+	while (command && text && strcmp(command->text, text) != 0)
+		command = command->next;
+	if (command || text == NULL)
+		return text ? command : NULL;
+	command = pg_malloc0(sizeof(PasswordCommand));
+	command->text = pg_strdup(text);
+	command->file = new_file();
+	command->last = shared_memory_new(1, sizeof(LastRun));
+	robust_mutex_init(&command->last->lock);
+	command->next = commands;
+	commands = command;
+	return command;
+}
+
+static bool
+is_older(const LastRun *last, int64 ms)
+{
+	return last->ended_at == 0 || clock_monotonic_ms() - last->ended_at >= ms;
+}
+
+const char *
+password_command_run(PasswordCommand *command, const char **failure)
+{
+	LastRun    *last = command->last;
+	bool		failed;
+
+	/* its owner may take its time; a signal must be heeded meanwhile */
+	while (!robust_mutex_hold(&last->lock, false))
+	{
+		interrupt_check();
+		pg_usleep(LOOK_MS * 1000L);
+	}
+	if (is_older(last, RUN_AGAIN_MS))
+		run_command(command);
+	free(command->password);
+	free(command->failure);
+	command->password = pg_strdup(last->password);
+	command->failure = psprintf("password command failed: %s", last->failure);
+	failed = last->failed;
+	pthread_mutex_unlock(&last->lock);
+	*failure = failed ? command->failure : NULL;
+	return failed ? NULL : command->password;
+}
+
+const char *
+password_command_first(const char *text)
+{
+	const char *failure;
+	const char *password;
+
+	if (text == NULL)
+		return NULL;
+	password = password_command_run(password_command_get(text), &failure);
+	if (password == NULL)
+		pg_fatal("%s", failure);
+	return password;
+}
+
+int
+password_command_file(const PasswordCommand *command)
+{
+	return command->file;
+}
+
+void
+password_command_tick(PasswordCommand *command)
+{
+	const char *failure;
+
+	/* a look without the lock: at worst it is a moment too late */
+	if (command && is_older(command->last, TICK_MS) &&
+		password_command_run(command, &failure) == NULL)
+		pg_log_warning("%s", failure);
+}
