@@ -4,8 +4,8 @@
  */
 #include "base/fe_compat.h"
 
+#include "session/snapshot.h"
 #include "shared/snapshot_text.h"
-#include "standby/snapshot_check.h"
 #include "unit_test.h"
 
 #define HEAD "vxid:5/12\npid:4711\ndbid:16384\niso:2\nro:1\nxmin:750\nxmax:4294967295\n"
@@ -87,12 +87,12 @@ test_versions(void)
 	static const int new[] = {140025, 150020, 160016, 170012, 170013, 180007, 190000, 200001};
 
 	for (int i = 0; i < (int) lengthof(old); i++)
-		ok(!snapshot_check_is_fixed(old[i]), psprintf("%d is not fixed", old[i]));
+		ok(!snapshot_is_fixed(old[i]), psprintf("%d is not fixed", old[i]));
 	for (int i = 0; i < (int) lengthof(new); i++)
-		ok(snapshot_check_is_fixed(new[i]), psprintf("%d is fixed", new[i]));
-	is_text(snapshot_check_fixed_release(140003), "14.25", "the release of 14");
-	is_text(snapshot_check_fixed_release(180006), "18.7", "the release of 18");
-	is_text(snapshot_check_fixed_release(130023), NULL, "13 has none");
+		ok(snapshot_is_fixed(new[i]), psprintf("%d is fixed", new[i]));
+	is_text(snapshot_fixed_release(140003), "14.25", "the release of 14");
+	is_text(snapshot_fixed_release(180006), "18.7", "the release of 18");
+	is_text(snapshot_fixed_release(130023), NULL, "13 has none");
 }
 
 void

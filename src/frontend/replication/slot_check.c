@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "replication/slot_check.h"
 #include "session/connection.h"
+#include "session/snapshot.h"
 
 /* CREATE_REPLICATION_SLOT exports a snapshot by an option since 10. */
 #define MIN_SLOT_VERSION 100000
@@ -63,20 +64,21 @@ check_feedback(PGconn *conn)
 static void
 check_minor(PGconn *conn)
 {
-	static const int fixed[] = {140025, 150020, 160016, 170012, 180007};
 	int			version = PQserverVersion(conn);
-	int			major = version / 10000;
+	char	   *release;
 
-	if (major > 18 || (major >= 14 && version >= fixed[major - 14]))
+	if (snapshot_is_fixed(version))
 		return;
+	release = snapshot_fixed_release(version);
 	pg_log_warning("PostgreSQL %d.%d has a bug that can give a new replication slot a wrong snapshot",
-				   major, version % 10000);
-	if (major >= 14)
-		pg_log_warning_detail("There is a small risk that rows are read wrongly if transactions commit while the slot is created; PostgreSQL %d.%d fixes this.",
-							  major, fixed[major - 14] % 10000);
+				   version / 10000, version % 10000);
+	if (release)
+		pg_log_warning_detail("There is a small risk that rows are read wrongly if transactions commit while the slot is created; PostgreSQL %s fixes this.",
+							  release);
 	else
 		pg_log_warning_detail("There is a small risk that rows are read wrongly if transactions commit while the slot is created; no release of PostgreSQL %d fixes this.",
-							  major);
+							  version / 10000);
+	free(release);
 	pg_log_warning_hint("Update the server first, or compare the copy with the source before it is used.");
 }
 

@@ -70,8 +70,9 @@ connection_try(const char *const *keywords, const char *const *values)
 }
 
 /*
- * Keywords and their order are connectDatabase()'s.  The password of a command
- * comes after dbname, which may be a connection string with another password.
+ * Keywords and their order are connectDatabase()'s.  The password that a
+ * command printed comes after dbname, which may be a connection string with
+ * another password.
  */
 static PGconn *
 connect_as(const ConnParams *params, const char *typed, const char *printed,

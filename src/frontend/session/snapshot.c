@@ -10,6 +10,16 @@
 #include "session/session_loss.h"
 #include "session/snapshot.h"
 
+/*
+ * The first releases that export snapshots as they should, during recovery
+ * and when a slot is created.  15.20 and 17.12 were tried; the others are
+ * those of the release notes.  Later majors were released with the fix,
+ * earlier ones have no such release.
+ */
+static const int fixed_versions[] = {140025, 150020, 160016, 170012, 180007};
+
+#define FIRST_FIXED_MAJOR 19
+
 static const char begin_repeatable_read[] =
 "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
@@ -148,4 +158,25 @@ snapshot_exporter_query(PGconn *conn, const char *snapshot)
 					" AND granted AND virtualxid OPERATOR(pg_catalog.=) '%u/%u'"
 					" AND virtualtransaction OPERATOR(pg_catalog.=) virtualxid",
 					backend, xid);
+}
+
+bool
+snapshot_is_fixed(int version)
+{
+	if (version / 10000 >= FIRST_FIXED_MAJOR)
+		return true;
+	for (int i = 0; i < (int) lengthof(fixed_versions); i++)
+		if (version / 10000 == fixed_versions[i] / 10000)
+			return version >= fixed_versions[i];
+	return false;
+}
+
+char *
+snapshot_fixed_release(int version)
+{
+	for (int i = 0; i < (int) lengthof(fixed_versions); i++)
+		if (version / 10000 == fixed_versions[i] / 10000)
+			return psprintf("%d.%d", fixed_versions[i] / 10000,
+							fixed_versions[i] % 10000);
+	return NULL;
 }

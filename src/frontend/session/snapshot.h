@@ -62,4 +62,17 @@ extern char *snapshot_export(PGconn *conn);
  */
 extern char *snapshot_exporter_query(PGconn *conn, const char *snapshot);
 
+/*
+ * Does a server of this version, as PQserverVersion() has it, have the fixes
+ * of 12 November 2026 for snapshots that are exported during recovery, and
+ * for those of new replication slots?
+ */
+extern bool snapshot_is_fixed(int version);
+
+/*
+ * Which release of its major is the first that does: "18.7"; NULL if none is.
+ * The version is of a server that is not fixed; owned.
+ */
+extern char *snapshot_fixed_release(int version);
+
 #endif							/* SNAPSHOT_H */

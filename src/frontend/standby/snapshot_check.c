@@ -10,15 +10,6 @@
 #include "shared/snapshot_text.h"
 #include "standby/snapshot_check.h"
 
-/*
- * The first releases that are fixed.  15.20 and 17.12 were tried; the others
- * are those of the release notes.  Later majors were released with the fix,
- * earlier ones have no such release.
- */
-static const int fixed_versions[] = {140025, 150020, 160016, 170012, 180007};
-
-#define FIRST_FIXED_MAJOR 19
-
 static const char extension_query[] =
 "SELECT s.in_recovery, s.overflowed, s.has_subtransactions"
 " FROM " PARDUMP_EXPORTED_SNAPSHOT "($1::pg_catalog.text) s";
@@ -35,27 +26,6 @@ static const char may_read_query[] =
 static const char file_query[] =
 "SELECT f.text FROM pg_catalog.pg_read_file('pg_snapshots/' OPERATOR(pg_catalog.||)"
 " $1::pg_catalog.text, 0, " MOST_BYTES ", true) f (text) WHERE f.text IS NOT NULL";
-
-bool
-snapshot_check_is_fixed(int version)
-{
-	if (version / 10000 >= FIRST_FIXED_MAJOR)
-		return true;
-	for (int i = 0; i < (int) lengthof(fixed_versions); i++)
-		if (version / 10000 == fixed_versions[i] / 10000)
-			return version >= fixed_versions[i];
-	return false;
-}
-
-char *
-snapshot_check_fixed_release(int version)
-{
-	for (int i = 0; i < (int) lengthof(fixed_versions); i++)
-		if (version / 10000 == fixed_versions[i] / 10000)
-			return psprintf("%d.%d", fixed_versions[i] / 10000,
-							fixed_versions[i] % 10000);
-	return NULL;
-}
 
 static SnapshotState
 check_by_extension(PGconn *conn, const char *snapshot)

@@ -36,16 +36,4 @@ typedef enum SnapshotState
 extern SnapshotState snapshot_check(PGconn *conn, const char *snapshot,
 									bool has_extension);
 
-/*
- * Does a server of this version, as PQserverVersion() has it, export
- * snapshots during recovery as it should?
- */
-extern bool snapshot_check_is_fixed(int version);
-
-/*
- * Which release of its major is the first that does: "18.7"; NULL if none is.
- * The version is of a server that is not fixed; owned.
- */
-extern char *snapshot_check_fixed_release(int version);
-
 #endif							/* SNAPSHOT_CHECK_H */

@@ -42,8 +42,8 @@ static char *
 fixed_words(PGconn *conn)
 {
 	int			version = PQserverVersion(conn);
-	char	   *release = snapshot_check_is_fixed(version) ? NULL :
-		snapshot_check_fixed_release(version);
+	char	   *release = snapshot_is_fixed(version) ? NULL :
+		snapshot_fixed_release(version);
 
 	if (release)
 		return psprintf("The server has version %s; PostgreSQL %s fixes this bug.",
@@ -67,7 +67,7 @@ judge_version(OverflowLook *look)
 	char	   *server;
 	char	   *fixed;
 
-	if (look->told || snapshot_check_is_fixed(PQserverVersion(look->conn)))
+	if (look->told || snapshot_is_fixed(PQserverVersion(look->conn)))
 		return;
 	look->told = true;
 	server = server_words(look);
