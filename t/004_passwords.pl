@@ -274,8 +274,8 @@ foreach my $program (grep { $_->[0] ne 'a restore by pg_restore' } programs(),
 	}
 }
 
-# The target's role gets the source's password last, when nobody has to connect
-# any more.
+# The target's role gets the source's password last, when no more connections are
+# needed.
 {
 	my $other = start_cluster('passwords_other');
 	sql($other, 'postgres', q{CREATE ROLE one SUPERUSER LOGIN PASSWORD 'third secret'});

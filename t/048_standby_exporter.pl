@@ -130,7 +130,7 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	like($err, qr/error: query failed: ERROR:  (invalid snapshot identifier|snapshot "$snapshot" does not exist)/, 'the exporter had ended: message');
 }
 
-# ---- a primary: whoever has imported the snapshot keeps its rows
+# ---- a primary: a session that has imported the snapshot keeps its rows
 
 {
 	my $psql = start_psql($primary, 'replayed');

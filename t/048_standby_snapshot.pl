@@ -237,9 +237,9 @@ refused_ok('--all-databases', 'pg_pardump', '--no-sync', '--all-databases', '-d'
 {
 	my @blind = ('pg_pardump', '--no-sync', @as_dumper, '-d', $db, '--no-extension');
 	my ($rc, undef, $err) = run_program(@blind, '-f', new_path('blind'));
-	is($rc, $affected ? 1 : 0, 'nobody may look: exit code');
+	is($rc, $affected ? 1 : 0, 'no role may read the file: exit code');
 	like($err, qr/^pg_pardump: error: cannot check whether snapshots of this standby are complete\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby;.*--allow-affected-standby/m,
-		'nobody may look: message') if $affected;
+		'no role may read the file: message') if $affected;
 	sql($primary, 'db', 'GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO dumper');
 	replay();
 	dump_refused_ok('who may read files', @blind[2 .. $#blind]);
@@ -257,7 +257,7 @@ foreach my $run ([ 'a wait', '-d', $db, '-j2' ], [ 'a wait for several', @from_a
 		wait_in_run($dump, 'the dump waits', sub { $dump->{err} =~ /lacks running transactions; trying again for up to 600 s/ });
 		is(value($standby, 'db', q{SELECT count(*) FROM pg_locks WHERE relation = 't'::regclass}), 0, "$what: no lock");
 		unlike($dump->{err}, qr/reading the schema/, "$what: no pg_dump");
-		is(value($standby, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay goes on");
+		is(value($standby, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay continues");
 		unharmed_ok($what);
 		undef $overflow;
 	}

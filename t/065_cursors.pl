@@ -44,7 +44,7 @@ my %calls = (
 # The rows' hashes.
 sub query { return "SELECT md5(f::text) FROM (SELECT $_[0] AS f OFFSET 0) s"; }
 
-# What a session prints that goes on after errors.
+# The output of a session that continues after errors.
 sub output
 {
 	my ($script) = @_;

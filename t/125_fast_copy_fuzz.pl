@@ -27,7 +27,7 @@ my $seconds = $ENV{PG_PARDUMP_FUZZ_SECONDS};
 my $n_cases = $ENV{PG_PARDUMP_FUZZ_CASES} // 60;
 note(defined $seconds ? "$seconds s" : "$n_cases cases", ", PG_PARDUMP_SEED=$seed");
 
-# A run that finds so many differences ends; more would be of the same kinds.
+# A run ends after this many differences; more would be of the same kinds.
 my $most_failures = 25;
 
 my $node = start_cluster('fast_copy_fuzz');

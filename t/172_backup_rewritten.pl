@@ -201,8 +201,8 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 	verify_backup_ok($run->{dir}, 'replaced again and again');
 	stop_moments($moments);
 }
-# in the middle of a piece: the server waits within it, as nobody reads its answer, of
-# which no socket has room for all
+# in the middle of a piece: the server waits within it, because the answer is not read
+# and is larger than a socket's buffers
 foreach my $form ('-Fp', '-Ft')
 {
 	my $what = "replaced within a piece, $form";

@@ -359,7 +359,7 @@ foreach my $options ([], ['--no-extension'])
 	sql($node, 'postgres', 'DROP TABLE cut');
 }
 
-# ---- somebody has put another directory, with a link in it, where a tablespace goes
+# ---- another user has put a directory, with a link in it, where a tablespace goes
 
 foreach my $options ([], ['--no-extension'])
 {

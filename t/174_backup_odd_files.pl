@@ -72,7 +72,7 @@ sub stock_backup
 	my ($rc, $err, $dir) = take_backup($node, 'pg_basebackup', '-T', "$pgdata/inside=" . new_path('place'));
 	is($rc, 0, "$what: pg_basebackup") or diag($err);
 	my %skipped = map { (s{^\Q$pgdata\E/inside/[^/]*}{./$in_tablespace}r => 1) } $err =~ /skipping special file "(.*)"/g;
-	is(join(' ', sort keys %skipped), $special, "$what: pg_basebackup skips what is no file");
+	is(join(' ', sort keys %skipped), $special, "$what: pg_basebackup skips all but files");
 	return $dir;
 }
 
@@ -185,7 +185,7 @@ foreach my $path ("$in_tablespace/" . (split m{/}, value($node, 'postgres', q{SE
 	foreach my $program (['pg_basebackup'], ['pg_parbasebackup'], [ 'pg_parbasebackup', '--no-extension' ])
 	{
 		my ($name, @options) = @$program;
-		# what is no relation's may be a FIFO, as far as SQL tells
+		# SQL cannot tell an empty file that is not a relation's from a FIFO
 		next if @options && $path =~ /^more/;
 		my ($rc, $err, $dir) = take_backup($node, $name, '-T', "$pgdata/inside=" . new_path('place'), @options);
 		is($rc, 1, "@$program: $path cannot be read: exit code");

@@ -1,5 +1,5 @@
 # What other servers, other users and owners of databases do to pg_pardump_backup: no
-# backup of another server is removed, and nobody keeps the others from being made.
+# backup of another server is removed, and no user can prevent backups of the others.
 
 use strict;
 use warnings;
@@ -234,7 +234,7 @@ foreach my $pipe (0, 1)
 	append_to_file($secret, 'secret');
 	chmod 0600, $secret;
 
-	# between the moment when the file is made and whatever is done by its name
+	# after the file is created, and before any operation by its name
 	append_to_file("$modules/Swap.pm", <<'PERL');
 package Swap;
 use IO::Handle;
@@ -252,7 +252,7 @@ PERL
 	local $ENV{PERL5OPT} = "-I$modules -MSwap";
 	local $ENV{SECRET} = $secret;
 	night_ok('a link in the place of metrics', $file, $dir, 0, $silent, 1);
-	is(sprintf('%o', (stat $secret)[2] & 07777), '600', 'a link in the place of metrics: nobody else may read the secret');
+	is(sprintf('%o', (stat $secret)[2] & 07777), '600', 'a link in the place of metrics: other users cannot read the secret');
 	ok(-e (glob "$metrics/.*.old")[0], 'a link in the place of metrics: it was there');
 }
 

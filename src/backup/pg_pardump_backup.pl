@@ -202,8 +202,8 @@ sub other_server
 		  . ' Otherwise give each server a directory of its own.');
 }
 
-# Each database, and those that failed once more after the others: whoever keeps
-# one waiting for a lock may have ended by then.  Returns the backups by folder,
+# Each database, and those that failed once more after the others: a session that
+# kept one waiting for a lock may have ended by then.  Returns the backups by folder,
 # undef where there is none.
 sub back_up_all
 {

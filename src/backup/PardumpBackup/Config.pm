@@ -78,7 +78,7 @@ sub timeout
 	die "must be a time with a unit, from \"1ms\" to \"24d\", such as \"15min\"\n";
 }
 
-# Nothing if it is no time.
+# Returns nothing if the value is not a time.
 sub seconds_of
 {
 	my ($value) = @_;

@@ -174,7 +174,7 @@ sub query
 }
 
 # The databases that pg_dumpall would dump; and those that it would leave out
-# without a word, each with the reason.  Whoever owns a database can close it.
+# without a message, each with the reason.  The owner of a database can close it.
 sub list_databases
 {
 	my ($config) = @_;

@@ -182,9 +182,8 @@ free_entry(Entry *entry)
 }
 
 /*
- * Is the line an entry of the file?  What is not an entry is no matter: the
- * lines before and after all entries, and lines that are damaged, which
- * remain as they are.
+ * Is the line an entry of the file?  Other lines remain as they are: those
+ * before and after all entries, and damaged ones.
  */
 static bool
 read_entry(const Rewriting *rewriting, Entry *entry)

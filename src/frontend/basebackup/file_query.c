@@ -72,7 +72,7 @@ file_query_size(const PGresult *res, int row, int column, const char *path)
 {
 	uint64		size = (uint64) file_query_int64(res, row, column);
 
-	/* ranges of so many bytes are counted without an overflow */
+	/* ranges of at most this many bytes are counted without an overflow */
 	if (size > MOST_FILE_BYTES)
 		pg_fatal("invalid size of file \"%s\" from the server: " UINT64_FORMAT,
 				 printable(path), size);

@@ -12,9 +12,9 @@
 #include "pqexpbuffer.h"
 
 /*
- * Append an SQL expression for a path that came from the server, whatever its
- * bytes: a literal must be valid in the server's encoding, and a file's name
- * need not be.
+ * Append an SQL expression for a path that came from the server and may have
+ * any bytes: a literal must be valid in the server's encoding, and a file's
+ * name need not be.
  */
 extern void file_query_append_path(PQExpBuffer sql, PGconn *conn,
 								   const char *path);

@@ -103,7 +103,7 @@ remove_directory(void *arg)
 
 /*
  * Open a directory that was made a moment ago (which must still be ours), or
- * that was found.  A link in a place that somebody has named is followed, as
+ * that was found.  A link in a place that the user has named is followed, as
  * pg_basebackup does.
  */
 static void

@@ -174,7 +174,7 @@ start(CommandRun *run, const char *text)
 	initPQExpBuffer(&run->err);
 }
 
-/* The rest, beyond so many bytes, is read and forgotten. */
+/* Bytes beyond the limit are read and dropped. */
 static void
 read_some(int *fd, PQExpBuffer buf, size_t limit)
 {
@@ -239,12 +239,12 @@ wait_for_end(CommandRun *run)
 	return status == 0 ? NULL : wait_result_to_str(status);
 }
 
-/* It, and whatever it has left behind. */
+/* End the command and all processes of its group. */
 static void
 end(CommandRun *run)
 {
 	kill(-run->pid, SIGKILL);
-	/* until nobody is left of the group */
+	/* until the group has no process */
 	for (int waited_ms = 0; waited_ms < END_MS; waited_ms += LOOK_MS)
 	{
 		if (waitpid(-run->pid, NULL, WNOHANG) < 0 && errno != EINTR)
@@ -322,7 +322,7 @@ run_command(PasswordCommand *command)
 }
 
 /* ----------
- * Whoever needs its output
+ * The command's output, for connections and programs
  * ----------
  */
 PasswordCommand *

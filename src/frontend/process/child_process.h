@@ -34,13 +34,13 @@ extern void child_process_set_fed(pid_t pid);
 
 /*
  * Likewise of a child whose output this process waits for, 0 for none.  The
- * group is killed at the same moments, but nobody waits for its end.
+ * group is killed at the same moments, but its end is not waited for.
  */
 extern void child_process_set_asked(pid_t pid);
 
 /*
  * Kill both process groups, if there are any, and see the first one gone.  A
- * worker that cannot exits with 1, so that nobody begins its job anew.  Safe
+ * worker that cannot exits with 1, so that its job is not retried.  Safe
  * in a handler.
  */
 extern void child_process_end_fed(void);

@@ -91,7 +91,7 @@ connect_as(const ConnParams *params, const char *typed, const char *printed,
 
 /*
  * Unlike connectDatabase(), which asks again as long as the answer is empty,
- * and so for ever where nobody can answer.
+ * and so for ever where no user can answer.
  */
 PGconn *
 connection_ask(const ConnParams *params, const char *password_command,

@@ -27,7 +27,7 @@
  * there is none, or with -W, unless one was typed before for this server and
  * role (typed_password.h); the search_path is secure in its sessions.  After
  * an empty answer there is no second attempt.  Unless password_command is
- * NULL, the password is what it prints, and nobody is asked.
+ * NULL, the password is what it prints, and the user is not asked.
  */
 extern PGconn *connection_ask(const ConnParams *params,
 							  const char *password_command,

@@ -146,7 +146,7 @@ service_conninfo(const char *service, const char *file)
 static char *
 find_service(const char *given, const char *password)
 {
-	/* what is no connection string is a database's name */
+	/* otherwise it is the name of a database */
 	PQconninfoOption *options = given && (strchr(given, '=') || strstr(given, "://")) ?
 		PQconninfoParse(given, NULL) : NULL;
 	const char *service = options ? value_of(options, "service") : NULL;

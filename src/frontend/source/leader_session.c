@@ -337,7 +337,7 @@ leader_session_keep(LeaderSession *session)
 
 	if (source->conn && is_lost(session))
 		was_lost(session);
-	/* early, as hours of reading would be in vain */
+	/* early: the run fails without it, perhaps after hours of reading */
 	if (source->conn &&
 		clock_monotonic_ms() >= session->exporter_seen + EXPORTER_LOOK_MS)
 	{

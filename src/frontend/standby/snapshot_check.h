@@ -10,7 +10,7 @@
  * sessions, for good.
  *
  * The file of the exported snapshot shows that (shared/snapshot_text.h).  So
- * the file decides, whatever the version of the server: packages may have the
+ * the file decides, not the version of the server: packages may have the
  * fix earlier, and what matters is the time when the snapshot was taken, and
  * not whether the server is in recovery now.
  */

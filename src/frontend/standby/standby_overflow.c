@@ -149,9 +149,9 @@ refuse_given(const OverflowLook *look, const char *given)
 }
 
 /*
- * Before it is imported.  Whoever has taken it may have done that before the
- * server was promoted: so its file is looked at, if that can be read, on
- * servers that are not in recovery, too.
+ * Check a snapshot that the user names, before it is imported.  It may have
+ * been exported before the server was promoted, so its file is read, if that
+ * is possible, on servers that are not in recovery, too.
  */
 static void
 check_given(OverflowLook *look, const char *given)

@@ -87,7 +87,7 @@ stock_list_become(const char *program, const Options *options)
 	int			first = 0;
 
 	args[first++] = program;
-	/* it would ask even where nobody can answer */
+	/* it would prompt even without a terminal */
 	if (options->connection.prompt_password == TRI_DEFAULT &&
 		!typed_password_has_terminal())
 		args[first++] = "-w";

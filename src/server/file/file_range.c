@@ -153,8 +153,8 @@ open_parent(char *path, const char **name)
 }
 
 /*
- * Look at the file that a path names, component by component, so that nobody
- * can replace a directory by a link meanwhile.  False, with errno set, if
+ * Look at the file that a path names, component by component, so that no
+ * directory can be replaced by a link meanwhile.  False, with errno set, if
  * that fails; ELOOP means a link.  No error may be raised while a directory
  * is open: fd.c does not know of it (but has left room, NUM_RESERVED_FDS).
  */

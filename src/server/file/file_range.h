@@ -66,7 +66,7 @@ extern FileRangeReader *file_range_reader_new(XLogRecPtr start_lsn,
 
 /*
  * Begin a range, which is borrowed.  False if there is no such file: it can
- * be read, as zeros, all the same.  Symbolic links are an error, except
+ * still be read, as zeros.  Symbolic links are an error, except
  * pg_wal and those of tablespaces.
  */
 extern bool file_range_begin(FileRangeReader *reader, const FileRange *range);
