@@ -15,6 +15,9 @@ use Pardump::Nights qw(backup_config);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# The programs ignore a signal that the caller of these tests ignores, as nohup does.
+$SIG{$_} = 'DEFAULT' foreach qw(INT TERM QUIT HUP);
+
 my $node = start_cluster('passwords', allows_streaming => 1);
 make_database($node, $_) foreach qw(shop copy restored);
 sql($node, 'shop', 'CREATE TABLE t AS SELECT generate_series(1, 1000) AS id');

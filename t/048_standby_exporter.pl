@@ -127,7 +127,7 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	$exporter->();
 	my ($rc, undef, $err) = run_program('pg_pardump', '-f', "$primary->{_basedir}/gone", '-d', $connstr, "--snapshot=$snapshot");
 	is($rc, 1, 'the exporter had ended: exit code');
-	like($err, qr/error: query failed: ERROR:  (invalid snapshot identifier|snapshot "$snapshot" does not exist)/, 'the exporter had ended: message');
+	like($err, qr/error: snapshot "$snapshot" does not exist/, 'the exporter had ended: message');
 }
 
 # ---- a primary: a session that has imported the snapshot keeps its rows
