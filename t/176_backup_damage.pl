@@ -230,7 +230,7 @@ foreach my $try (
 	my $relay = start_relay($node, sub {
 		my ($bytes, $is_servers) = @_;
 		return 1 if !$is_servers;
-		my $head = pack 'n', 5;
+		my $head = pack 'n', 6;
 		my $len = pack 'N', length $name;
 		$$bytes =~ s/$head\x00\x00\x00\x04(.{4})\Q$len\E($name)\0\0\0\x08(.{8})/
 			my @columns = ($1, $2, $3);
