@@ -15,9 +15,9 @@
  *
  * Snapshots that lack running transactions (standby_overflow.h) are of no
  * use.  Before each pause snapshots are taken without one, until none of them
- * lacks any; those of the pause are checked when it is over.  So the run never
- * waits while replay is paused.  If transactions overflow just then there is
- * another pause, at most a few of them.
+ * lacks any; those of the pause are checked when it is over.  So the run
+ * never waits while replay is paused.  If transactions overflow just then
+ * there is another pause, at most a few of them.
  *
  * Replay that somebody else has paused stays so: a standby that is paused at
  * the place of the others, or with them, is as good as one that was paused
