@@ -271,7 +271,18 @@ refused_ok(qr/invalid value "" for option --password-command/, 'no command', '--
 	my $long = 3000 + int rand 1e6;
 	refused_ok(qr/password command failed: it was killed after 1 s/, 'a command that hangs', '-d', as_app('shop'),
 		"--password-command=sleep $long & sleep $long; true");
-	unlike(command_lines(), qr/\0$long\0/, 'its processes are killed');
+	unlike(command_lines(), qr/\x{0}$long\x{0}/, 'its processes are killed');
+}
+# A signal while the first command runs, before there is a connection.
+foreach my $signal (qw(INT TERM QUIT))
+{
+	my $long = 3000 + int rand 1e6;
+	my $run = start_dump(as_app('shop'), "--password-command=sleep $long & sleep $long; true");
+	wait_until('the command runs', sub { return command_lines() =~ /\x{0}$long\x{0}/; });
+	$run->{h}->signal($signal);
+	isnt(end_dump($run), 0, "SIG$signal while the first command runs: exit code");
+	like($run->{err}, qr/terminated by user/, "SIG$signal: message");
+	wait_until("SIG$signal: the processes of the command are killed", sub { return command_lines() !~ /\x{0}$long\x{0}/; });
 }
 foreach my $program ('pg_parrestore', 'pg_parbasebackup')
 {

@@ -37,7 +37,7 @@ typedef struct InterruptState
 	bool		exiting;		/* the exit stack runs */
 	sigset_t	mask;			/* as it was before signals were held back */
 	sigset_t	prompt_mask;	/* the same for a prompt */
-	struct sigaction prompt_actions[lengthof(handled_signals)];
+	struct sigaction noted_actions[lengthof(handled_signals)];
 	int			exit_code;
 } InterruptState;
 
@@ -230,27 +230,39 @@ note_signal(int signo)
 }
 
 void
+interrupt_begin_notes(void)
+{
+	interrupt_check();
+	for (int i = 0; i < (int) lengthof(handled_signals); i++)
+		sigaction(handled_signals[i], NULL, &state.noted_actions[i]);
+	install(note_signal);
+}
+
+void
+interrupt_end_notes(void)
+{
+	for (int i = 0; i < (int) lengthof(handled_signals); i++)
+		sigaction(handled_signals[i], &state.noted_actions[i], NULL);
+	interrupt_check();
+}
+
+void
 interrupt_begin_prompt(void)
 {
 	sigset_t	held;
 
-	interrupt_check();
 	sigemptyset(&held);
 	for (int i = 0; i < (int) lengthof(handled_signals); i++)
 		sigaddset(&held, handled_signals[i]);
 	sigprocmask(SIG_BLOCK, &held, &state.prompt_mask);
-	for (int i = 0; i < (int) lengthof(handled_signals); i++)
-		sigaction(handled_signals[i], NULL, &state.prompt_actions[i]);
-	install(note_signal);
+	interrupt_begin_notes();
 }
 
 void
 interrupt_end_prompt(void)
 {
 	sigprocmask(SIG_SETMASK, &state.prompt_mask, NULL);
-	for (int i = 0; i < (int) lengthof(handled_signals); i++)
-		sigaction(handled_signals[i], &state.prompt_actions[i], NULL);
-	interrupt_check();
+	interrupt_end_notes();
 }
 
 bool

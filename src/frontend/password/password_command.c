@@ -382,7 +382,15 @@ password_command_first(const char *text)
 
 	if (text == NULL)
 		return NULL;
+
+	/*
+	 * A signal that kills this process would leave the processes of the
+	 * command behind, and a terminal sends them none: they have a session of
+	 * their own.
+	 */
+	interrupt_begin_notes();
 	password = password_command_run(password_command_get(text), &failure);
+	interrupt_end_notes();
 	if (password == NULL)
 		pg_fatal("%s", failure);
 	return password;
