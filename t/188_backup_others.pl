@@ -156,17 +156,17 @@ make_database($one, 'attic');
 sql($one, 'attic', 'CREATE TABLE t (id serial); CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT * FROM v');
 my $waited = qr/waited for locks longer than lock_wait_timeout \(1s\), now for process \d+ of the server/;
 foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1/ ], [ 'ALTER SEQUENCE t_id_seq OWNER TO CURRENT_USER', $waited ],
-	[ 'DROP VIEW w', $waited ])
+	[ 'DROP VIEW w', $waited ], [ 'ALTER DATABASE attic RENAME TO loft', $waited, 'postgres' ])
 {
-	my ($command, $reason) = @$try;
-	sql($one, 'attic', "BEGIN; $command; PREPARE TRANSACTION 'owner'");
+	my ($command, $reason, $from) = @$try;
+	sql($one, $from // 'attic', "BEGIN; $command; PREPARE TRANSACTION 'owner'");
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$command: exit code");
 	like($err, qr/warning: could not back up database "attic", which is tried again after the others: pg_pardump (?:$reason)\n/, "$command: another try");
 	like($err, qr/error: no backup of database "attic": pg_pardump (?:$reason)\n\z/, "$command: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
-	sql($one, 'attic', "ROLLBACK PREPARED 'owner'");
+	sql($one, $from // 'attic', "ROLLBACK PREPARED 'owner'");
 }
 {
 	# it ends before the second try

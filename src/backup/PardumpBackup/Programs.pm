@@ -297,6 +297,11 @@ sub dump_options
 # a limit where it reads a sequence or the definition of a view, and an owner may
 # lock one object after the other.  So this limits how long it waits in all, as far
 # as regular looks at the server show.
+#
+# A database's owner can rename it in a transaction that stays open.  The server
+# then keeps new connections waiting before they appear in pg_stat_activity, so a
+# lock on the database that a connection waits for counts as well.  Such a lock
+# cannot be held for long while the dump is connected.
 sub lock_watch
 {
 	my ($config, $database) = @_;
@@ -309,7 +314,12 @@ sub lock_watch
 	  . q{ FROM pg_catalog.pg_stat_activity WHERE wait_event_type OPERATOR(pg_catalog.=) 'Lock'}
 	  . q{ AND usename OPERATOR(pg_catalog.=) SESSION_USER AND application_name OPERATOR(pg_catalog.=)}
 	  . q{ CASE WHEN pg_catalog.current_setting('application_name') OPERATOR(pg_catalog.=) 'psql' THEN 'pg_dump'}
-	  . q{ ELSE pg_catalog.current_setting('application_name') END};
+	  . q{ ELSE pg_catalog.current_setting('application_name') END}
+	  . q{ UNION ALL SELECT pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(l.pid), ', '), d.datname}
+	  . q{ FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.objid}
+	  . q{ WHERE l.locktype OPERATOR(pg_catalog.=) 'object' AND NOT l.granted}
+	  . q{ AND l.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_database'::pg_catalog.regclass}
+	  . q{ AND l.mode OPERATOR(pg_catalog.=) 'RowExclusiveLock'};
 
 	return sub {
 		my $now = clock_gettime(CLOCK_MONOTONIC);
