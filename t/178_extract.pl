@@ -311,6 +311,32 @@ SKIP:
 	($status, $out, $errors) = run_program(@plain_format, '-T', "$place=$named");
 	is("$status$errors", '0', 'root, plain format, to where -T says');
 	is(readlink("$by_root/pg_tblspc/$oid"), $named, 'which is where the link leads');
+
+	# nor to where another user could put a link: that user's directory, one above it, one
+	# that others may write to, or behind the user's link
+	my $others = new_path('others');
+	mkdir $_ or die "$_: $!" foreach $others, "$others/owned", "$others/open";
+	symlink 'root', "$others/link" or die "symlink: $!";
+	foreach my $try ([ 'the directory', 'owned', 'owned' ], [ 'the directory above', 'owned', 'owned/new' ],
+		[ 'a directory for all', 'open', 'open/new' ], [ 'a link', 'link', 'link/new' ])
+	{
+		my ($what, $part, $dir) = @$try;
+		my $found = -d "$others/$dir";
+		foreach my $form ([ '--extract', "--extract=$own" ], [ 'plain', connection($node), '-c', 'fast', '-T', "$place=$named.2" ])
+		{
+			my ($name, @words) = @$form;
+			($status, $out, $errors) = run_program('fakeroot', 'sh', '-c',
+				'chown -h daemon "$1/owned" "$1/link" && chmod 777 "$1/open" && shift && exec pg_parbasebackup "$@"',
+				'sh', $others, @words, '-D', "$others/$dir", '--no-sync');
+			is($status, 1, "root, $name, $what: exit code");
+			like($errors, qr/error: directory "\Q$others\E\/\Q$dir\E" is not safe for root\n.*detail: .*"\Q$others\E\/$part"/,
+				"root, $name, $what: message");
+			ok($found ? !glob("$others/$dir/*") : !-e "$others/$dir", "root, $name, $what: nothing is left");
+		}
+	}
+	($status, $out, $errors) = run_program('fakeroot', 'sh', '-c', 'mkdir "$1/sticky" && chmod 1777 "$1/sticky" && shift && exec pg_parbasebackup "$@"',
+		'sh', $others, "--extract=$plain_too", '-T', "$place=$named.3", '-D', "$others/sticky/new", '--no-sync');
+	is("$status$errors", '0', 'root, a directory of its own in a sticky one');
 }
 
 # --- where it was on the server, which is gone

@@ -13,6 +13,7 @@
 #include "common/file_utils.h"
 
 #include "archive/archive_sync.h"
+#include "backup/safe_directory.h"
 #include "backup/write_at.h"
 #include "base/cleanup.h"
 #include "base/interrupt.h"
@@ -29,7 +30,8 @@
  * A directory to be emptied, or removed, if the program fails.  It is held
  * open, and all that is made or removed in it is named relative to that: the
  * owner of a directory in its path can put another directory, or a link, in
- * its place at any time.  Below it there are no directories of others.
+ * its place at any time.  Below it there are no directories of others, as
+ * root uses only directories of its own (safe_directory.h).
  */
 typedef struct ClaimedDirectory
 {
@@ -122,15 +124,21 @@ open_directory(ClaimedDirectory *claimed)
 	claimed->found_mode = st.st_mode & 07777;
 }
 
-/* See plain_layout_claim_directory(). */
+/*
+ * See plain_layout_claim_directory().  Root looks twice at the directory, as
+ * another user may have made a part of its path in a sticky directory
+ * meanwhile.
+ */
 static const ClaimedDirectory *
-claim(const char *path, const char *hint, bool keep)
+claim(const char *path, const char *hint, bool keep, bool is_plain)
 {
 	ClaimedDirectory *claimed = pg_malloc0(sizeof(ClaimedDirectory));
 
 	claimed->path = pg_strdup(path);
 	canonicalize_path(claimed->path);
 	claimed->is_kept = keep;
+	if (is_plain)
+		safe_directory_check(claimed->path);
 	switch (pg_check_dir(claimed->path))
 	{
 		case 0:
@@ -154,6 +162,8 @@ claim(const char *path, const char *hint, bool keep)
 	if (base == NULL)
 		base = claimed;
 	cleanup_push(remove_directory, claimed);
+	if (is_plain)
+		safe_directory_check(claimed->path);
 	if (claimed->found && fchmod(claimed->fd, pg_dir_create_mode) < 0)
 		pg_fatal("could not change permissions of directory \"%s\": %m",
 				 printable(path));
@@ -163,15 +173,16 @@ claim(const char *path, const char *hint, bool keep)
 void
 plain_layout_claim_directory(const char *path, const char *hint, bool keep)
 {
-	(void) claim(path, hint, keep);
+	(void) claim(path, hint, keep, true);
 }
 
 void
 plain_layout_claim(const Options *options)
 {
-	(void) claim(options->directory, NULL, options->no_clean);
+	(void) claim(options->directory, NULL, options->no_clean,
+				 !options->tar_format);
 	if (options->wal_directory)
-		wal = claim(options->wal_directory, NULL, options->no_clean);
+		wal = claim(options->wal_directory, NULL, options->no_clean, true);
 }
 
 static char *
@@ -231,7 +242,7 @@ make_tablespace(const Backup *backup, int no)
 
 	tablespaces[no] = claim(location, location != tablespace->location ? NULL :
 							"This is the tablespace's place on the server; name another one by -T.",
-							options->no_clean);
+							options->no_clean, true);
 	make_link(backup, location, tablespace->path);
 }
 
