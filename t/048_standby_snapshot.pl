@@ -295,6 +295,11 @@ dump_refused_ok('wal_level = logical, --also-from', @from_all);
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '-d', $db, '-f', new_path('promoted'), "--snapshot=$snapshot");
 	is($rc, $affected ? 1 : 0, 'a promotion: exit code');
 	like($err, qr/error: snapshot "\Q$snapshot\E" lacks the transactions/, 'a promotion: message') if $affected;
+	($rc, undef, $err) = run_program('pg_pardump', '--no-sync', @as_dumper, '-d', $db, '--no-extension', '-f', new_path('promoted'),
+		"--snapshot=$snapshot");
+	is($rc, $affected ? 1 : 0, 'a promotion, no role may read the file: exit code');
+	like($err, qr/error: cannot check whether snapshots of this server are complete/, 'a promotion, no role may read the file: message')
+	  if $affected;
 	$psql->();
 	is(rows_of($standby), "$now: $rows", 'a promotion: rows');
 	my $dir = new_path('primary');

@@ -29,12 +29,23 @@ standby_overflow_look(PGconn *conn, const Standby *standby,
 	return look;
 }
 
+static bool
+is_in_recovery(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
+	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return result;
+}
+
 /* How messages call the server; owned. */
 static char *
 server_words(const OverflowLook *look)
 {
-	return look->standby ? psprintf("standby %s", look->standby->name) :
-		pg_strdup("this standby");
+	if (look->standby)
+		return psprintf("standby %s", look->standby->name);
+	return pg_strdup(is_in_recovery(look->conn) ? "this standby" : "this server");
 }
 
 /* The last sentence of a detail; owned. */
@@ -93,16 +104,6 @@ judge_version(OverflowLook *look)
  * One snapshot
  * ----------
  */
-static bool
-is_in_recovery(PGconn *conn)
-{
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
-	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
-
-	PQclear(res);
-	return result;
-}
-
 static SnapshotState
 state_of(OverflowLook *look, const char *snapshot)
 {
@@ -149,9 +150,24 @@ refuse_given(const OverflowLook *look, const char *given)
 }
 
 /*
- * Check a snapshot that the user names, before it is imported.  It may have
- * been exported before the server was promoted, so its file is read, if that
- * is possible, on servers that are not in recovery, too.
+ * Has the server replayed transactions since it was started?  That is so on a
+ * standby that was promoted, and on a primary after a crash.
+ */
+static bool
+has_replayed(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_last_xact_replay_timestamp()");
+	bool		result = !PQgetisnull(res, 0, 0);
+
+	PQclear(res);
+	return result;
+}
+
+/*
+ * Check a snapshot that is given by name, before it is imported.  That of
+ * --snapshot may have been exported before the server was promoted, so its
+ * file is read, if that is possible, on servers that are not in recovery, too;
+ * otherwise the version decides where there may have been a promotion.
  */
 static void
 check_given(OverflowLook *look, const char *given)
@@ -165,7 +181,9 @@ check_given(OverflowLook *look, const char *given)
 	session_command(look->conn, "ROLLBACK");
 	if (state == SNAPSHOT_INCOMPLETE)
 		refuse_given(look, given);
-	if (state == SNAPSHOT_UNREADABLE && in_recovery)
+	if (state == SNAPSHOT_UNREADABLE &&
+		(in_recovery ||
+		 (look->options->snapshot && has_replayed(look->conn))))
 		judge_version(look);
 }
 
