@@ -60,10 +60,10 @@ extern void interrupt_hold_signals(void);
 extern void interrupt_release_signals(void);
 
 /*
- * Between these calls the signals of interrupt_install_leader() are only noted
- * for interrupt_check(), also before interrupt_install_leader() was called.
- * interrupt_end_notes() brings back what they did before, and ends the program
- * as interrupt_check() does if one was noted.
+ * Between these calls the signals of interrupt_install_leader() are only
+ * noted for interrupt_check(), also before interrupt_install_leader() was
+ * called.  interrupt_end_notes() brings back what they did before, and ends
+ * the program as interrupt_check() does if one was noted.
  */
 extern void interrupt_begin_notes(void);
 extern void interrupt_end_notes(void);
