@@ -264,9 +264,16 @@ open_again(FileRangeReader *reader)
 {
 	struct stat st;
 
-	if (find_file(reader->range->path, &st) && same_file(reader, &st) &&
-		open_found(reader))
-		return;
+	if (stat_without_links(reader->range->path, &st))
+	{
+		if (same_file(reader, &st) && open_found(reader))
+			return;
+	}
+	else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m",
+						reader->range->path)));
 	if (reader->range->first_block == FILE_RANGE_NO_PAGES)
 		replaced_meanwhile(reader->range->path);
 	reader->at_end = true;
