@@ -166,8 +166,8 @@ has_replayed(PGconn *conn)
 /*
  * Check a snapshot that is given by name, before it is imported.  That of
  * --snapshot may have been exported before the server was promoted, so its
- * file is read, if that is possible, on servers that are not in recovery, too;
- * otherwise the version decides where there may have been a promotion.
+ * file is read, if that is possible, on servers that are not in recovery,
+ * too; otherwise the version decides where there may have been a promotion.
  */
 static void
 check_given(OverflowLook *look, const char *given)
