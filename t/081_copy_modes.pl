@@ -7,15 +7,16 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use File::Basename;
-use Pardump::Cluster qw(start_cluster make_database make_loop_server new_path run_program value sql);
+use Pardump::Cluster qw(start_cluster make_database make_loop_server new_path own_installation installed_at
+  run_program value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(run_copy copy_ok copy_refused_ok stock_copy sessions_left);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $source = start_cluster('modes_source');
-my $target = start_cluster('modes_target');
+my $installation = own_installation();
+my $target = start_cluster('modes_target', install_path => $installation);
 
 sql($_, 'postgres', 'CREATE ROLE owner; CREATE ROLE reader') foreach ($source, $target);
 make_database($source, 'modes');
@@ -206,9 +207,8 @@ like($err, qr/warning: could not collect the statistics of table (ONLY )?public\
 # our extension, which the target's server lacks
 SKIP:
 {
-	chomp(my $control = (run_program('pg_config', '--sharedir'))[1]);
-	$control .= '/extension/pg_pardump.control';
-	skip 'the installation is not the tests\' own' if !-w dirname($control);
+	skip 'the installation is not the tests\' own' if !defined $installation;
+	my $control = installed_at($installation, '--sharedir') . '/extension/pg_pardump.control';
 	make_database($_, 'extended') foreach ($source, $target);
 	sql($source, 'extended', 'CREATE EXTENSION pg_pardump; CREATE TABLE t AS SELECT 1 AS a;
 		REVOKE ALL ON FUNCTION pardump.pg_pardump_last_read FROM PUBLIC;

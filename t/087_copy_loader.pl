@@ -8,13 +8,15 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program sql);
+use Pardump::Cluster qw(start_cluster make_database own_installation installed_at run_program
+  sql);
 use Pardump::Copy qw(run_copy copy_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $source = start_cluster('loader_source');
-my $target = start_cluster('loader_target');
+my $installation = own_installation();
+my $target = start_cluster('loader_target', install_path => $installation);
 $target->append_conf('postgresql.conf', "log_min_messages = debug1\nlog_statement = all");
 $target->reload;
 
@@ -83,9 +85,8 @@ is_deeply([ counts($offset) ], [ 2, 1, 2 ], 'a role without privileges: who load
 # a server that has no such library
 SKIP:
 {
-	chomp(my $library = (run_program('pg_config', '--pkglibdir'))[1]);
-	$library .= '/plugins/pg_pardump.so';
-	skip 'the installation is not the tests\' own' if !-w $library;
+	skip 'the installation is not the tests\' own' if !defined $installation;
+	my $library = installed_at($installation, '--pkglibdir') . '/plugins/pg_pardump.so';
 	rename $library, "$library.away" or die "could not rename \"$library\": $!";
 	loaded_ok('no library', [ 0, 0, 1 ],
 		['could not access file "$libdir/plugins/pg_pardump": No such file or directory'],

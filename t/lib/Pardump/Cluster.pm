@@ -24,7 +24,7 @@ use Test::More;
 our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
   new_path value sql data_file start_psql keep_wal start_standby make_loop_server
-  listing make_once slots has_slot_bug without_slot_warning);
+  listing make_once own_installation installed_at slots has_slot_bug without_slot_warning);
 
 # A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
 $ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
@@ -53,6 +53,28 @@ sub make_once
 	$make->("$dir.new");
 	rename("$dir.new", $dir) or die "could not rename \"$dir.new\": $!";
 	return 1;
+}
+
+# A copy of the installation under test, for start_cluster()'s install_path: a test
+# that removes files of the extension must not take them from the servers of test
+# files that run side by side.  Returns undef if the installation is a packaged
+# server's.
+sub own_installation
+{
+	chomp(my $bin = `pg_config --bindir`);
+	return undef if !-w $bin;
+	my $root = $bin =~ s{(/lib/postgresql/\d+)?/bin$}{}r;
+	my $copy = new_path('installation');
+	system_or_bail('cp', '-al', $root, $copy);
+	return $copy . substr(dirname($bin), length $root);
+}
+
+# Run pg_config of that copy.
+sub installed_at
+{
+	my ($installation, $option) = @_;
+	chomp(my $dir = (run_program("$installation/bin/pg_config", $option))[1]);
+	return $dir;
 }
 
 # The node's init(), whose initdb is run once for the first clusters of all test
@@ -95,7 +117,9 @@ sub start_cluster
 		  dirname(dirname($pgxs)) . '/test/regress/pg_regress';
 	}
 
-	my $node = PostgreSQL::Test::Cluster->new($name);
+	my $installation = delete $params{install_path};
+	my $node = PostgreSQL::Test::Cluster->new($name,
+		defined $installation ? (install_path => $installation) : ());
 	init_cluster($node, %params,
 		extra => [ '--encoding=UTF8', '--locale=C', '--no-sync' ]);
 
