@@ -4,6 +4,9 @@
 #   make install                               install both
 #   make installcheck                          pg_regress and TAP tests against
 #                                              the installed files
+#   make quick                                 build what changed, then the unit
+#                                              tests, pg_regress and the checks of
+#                                              the source tree
 #   make man html                              the manual, by pandoc; the front
 #                                              page is doc/index.html
 #   make check-units                           tests in C of what needs no
@@ -106,6 +109,11 @@ $(UNIT_TEST): $(UNIT_OBJS) $(UNIT_TESTED_OBJS)
 
 check-units: $(UNIT_TEST)
 	./$(UNIT_TEST)
+
+# Without bitcode, as scripts/temp_install.sh builds.
+quick:
+	$(MAKE) -s --no-print-directory all $(UNIT_TEST) COPT='$(or $(COPT),-Werror)' with_llvm=no
+	PG_CONFIG="$$(command -v '$(PG_CONFIG)')" scripts/test.sh --tree
 
 install-frontend: $(PROGRAM_FILES)
 	$(MKDIR_P) '$(DESTDIR)$(bindir)'
@@ -216,4 +224,4 @@ coverage:
 indent:
 	pgindent --typedefs=typedefs.list src test/unit
 
-.PHONY: check-units coverage fuzz fuzz-copy fuzz-pages simd install-backup install-frontend install-man install-plugin uninstall-backup uninstall-frontend uninstall-plugin man html dist indent
+.PHONY: check-units coverage fuzz fuzz-copy fuzz-pages quick simd install-backup install-frontend install-man install-plugin uninstall-backup uninstall-frontend uninstall-plugin man html dist indent

@@ -23,6 +23,23 @@ ON_EXIT=:	# what else the script has to undo when it ends
 # those that PG_PARDUMP_RELEASES names in the same form.
 # shellcheck disable=SC2034 # read by the scripts that source this file
 RELEASES=${PG_PARDUMP_RELEASES:-"15:bookworm 17:trixie 18:forky"}
+# The next major, in the same form, which is not released yet.
+# shellcheck disable=SC2034
+NEXT_RELEASE=19:experimental
+
+# What make passes to the makes that it runs is not for those of the scripts.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# The PG_CONFIG of a packaged server is another way to name its major.
+if [ -n "${PG_CONFIG:-}" ]; then
+	case $("$PG_CONFIG" --sharedir) in
+		/usr/share/*)
+			PG_MAJOR=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+			export PG_MAJOR
+			unset PG_CONFIG
+			;;
+	esac
+fi
 
 log()
 {
@@ -82,12 +99,19 @@ pg_major()
 
 # Copy the checkout's files to the directory $1, without what a build or
 # build_packages.sh made and without .git, so that a copy can belong to another
-# user or to another major.
+# user or to another major.  With PG_PARDUMP_OBJECTS=keep the copy has the object
+# files, too, for the same major.
 copy_tree()
 {
+	local objects=()
+
+	if [ "${PG_PARDUMP_OBJECTS:-}" != keep ]; then
+		objects=(--exclude='*.o' --exclude='*.d' --exclude='*.so' --exclude='*.bc' \
+			--exclude=./src/frontend/pg_pardump \
+			--exclude=./src/frontend/pg_parrestore --exclude=./src/frontend/pg_parbasebackup --exclude=./test/unit/unit_test)
+	fi
 	mkdir -p "$1"
-	tar -C "$TREE" -cf - --exclude=./.git --exclude='*.o' --exclude='*.d' --exclude='*.so' \
-		--exclude='*.bc' --exclude=./src/frontend/pg_pardump --exclude=./test/unit/unit_test --exclude='./doc/*.1' \
+	tar -C "$TREE" -cf - --exclude=./.git "${objects[@]}" --exclude='./doc/*.1' \
 		--exclude='./doc/*.html' --exclude=./results \
 		--exclude=./packages --exclude='./pg_pardump-*.zip' \
 		--exclude=./tmp_check . | tar -C "$1" -xf - --no-same-owner

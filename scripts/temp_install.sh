@@ -42,7 +42,6 @@ copy_own_server()
 
 	prefix=$(dirname "$("$PG_CONFIG" --bindir)")
 	case $("$PG_CONFIG" --sharedir) in
-		/usr/share/*) die "PG_CONFIG is a packaged server's; name that by PG_MAJOR" ;;
 		"$prefix"/*) ;;
 		*) die "the server of PG_CONFIG is not below one prefix" ;;
 	esac

@@ -1,40 +1,79 @@
 #!/bin/bash
 #
-# test.sh: run all of pg_pardump's tests on throwaway clusters.
+# test.sh: run pg_pardump's tests on throwaway clusters.
 #
-# usage: scripts/test.sh [--all | --coverage]
+# usage: scripts/test.sh [--tree | --quick | --change | --all [--long] | --coverage]
 #
-# Installs what is missing, builds with -Werror into a temporary installation,
-# and runs the tests that need no server, pg_regress and the TAP tests there.  Root or sudo is needed only to
-# install; called by root, the tests run as the user postgres.  At the end it
-# lists what was skipped, and why.  The last line is "N passed, N failed"; the
-# exit code is 0 if nothing failed.
+# Without an option it runs the whole suite on one major: it installs missing
+# packages, builds with -Werror into a temporary installation, and runs the unit
+# tests, pg_regress and the TAP tests.  Root or sudo is needed only to install;
+# when root calls it, the tests run as the user postgres.  At the end it lists
+# the skipped tests with the reasons.  The last line is "N passed, N failed"; the
+# exit code is 0 if no test failed.
 #
-#   --all   run on PostgreSQL 15, 17 and 18 side by side, each on the Debian
-#           release that packages it, in roots that scripts/chroot.sh keeps
-#           (root or sudo)
+#   --tree  run only the unit tests, pg_regress and the checks of the source tree,
+#           with the object files of the checkout; "make quick" builds these
+#   --quick run about 30 TAP files, one or two of each decade, and the unit tests
+#           and pg_regress
+#   --change
+#           check a change: the whole suite on one major, --quick on the others,
+#           and the TAP files that cover the changed folders on all of them; see
+#           scripts/change.sh
+#   --all   run the whole suite with all its settings on PostgreSQL 15, 17 and 18,
+#           each on the Debian release that packages it, in roots that
+#           scripts/chroot.sh keeps (root or sudo)
+#   --long  with --all, also run fuzzers and random faults for long, and run on
+#           the next major, if the archives have it
 #   --coverage
-#           print too which share of each file's lines the tests have run, and
-#           every message that none of them has seen (gcov; unoptimized)
+#           report which lines each part of the suite runs (gcov; unoptimized), and
+#           every message that no test has seen.  It is an error if --quick runs
+#           less than 80 % of the lines that the whole suite runs, or if the
+#           functions that only the whole suite runs are not those in
+#           t/data/whole_suite_only.txt.
 #
 # PG_MAJOR            the major to test on, if not the newest installed
 # PG_CONFIG           that of a server built from source to test on instead; see
 #                     scripts/temp_install.sh
-# PG_PARDUMP_REGRESS  what scripts/regress_source.sh has made, if it is there
-# PG_PARDUMP_RELEASES what --all runs on instead, e.g. "15:bookworm 19:experimental"
+# PG_PARDUMP_REGRESS  a directory that scripts/regress_source.sh made, to use it again
+# PG_PARDUMP_RELEASES the releases that --all and --change run on, e.g.
+#                     "15:bookworm 19:experimental"
+# PG_PARDUMP_TURN     a number that selects the major of the whole suite in
+#                     --change, modulo the number of majors
+# PG_PARDUMP_BASE     the commit that --change compares with
 # PROVE_TESTS         TAP files to run instead of all tests, e.g.
-#                     t/010_round_trip.pl
-# PROVE_JOBS          TAP files to run at a time, 1 if not set
+#                     t/010_round_trip.pl; with --quick, to run in addition
+# PROVE_JOBS          TAP files to run at a time; the default is one more than the
+#                     machine has cores, at most 8
 
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/cluster.sh"
+. "$(dirname "$0")/change.sh"
 
 PASSED=0
 FAILED=0
 SKIPPED=0
-MEMORY_MB=11000	# that must be free: three majors at a time took 8,700
+JOB_MB=3500	# memory for the files of a test file: the largest need 3,000
 SKIP_NOTE=	# what the tests cannot know of why they are skipped
+
+# The checks of the source tree, which need no build.
+TREE_TESTS="t/005_manual.pl t/006_release.pl t/007_indent.pl t/008_house.pl"
+
+# What --quick runs: one or two files of each decade.
+QUICK_TESTS="$TREE_TESTS
+	t/001_options.pl t/002_refusals.pl t/010_round_trip.pl t/020_restore_modes.pl
+	t/030_snapshot.pl t/031_definitions.pl t/043_lost_connections.pl t/060_reader.pl
+	t/064_extension.pl t/071_verify.pl t/074_pipe.pl t/080_copy.pl t/081_copy_modes.pl
+	t/090_slot.pl t/100_dry_run.pl t/120_fast_copy.pl t/130_raw_tuples.pl
+	t/140_parrestore.pl t/146_resume.pl t/162_incremental.pl t/170_basebackup.pl
+	t/175_backup_tar.pl t/180_tasks.pl t/185_compare_command.pl
+	t/187_all_databases.pl t/188_backup.pl"
+
+# What --long gives the fuzzers and the random faults to do.
+LONG="PG_PARDUMP_FUZZ_TABLES=10000 PG_PARDUMP_FUZZ_SECONDS=300
+	PG_PARDUMP_DECODER_ROUNDS=300000 PG_PARDUMP_FAULT_ROUNDS=100
+	PG_PARDUMP_FINGERPRINT_ROUNDS=100 PG_PARDUMP_RAW_ROUNDS=20000
+	PG_PARDUMP_ALSO_ROUNDS=30"
 
 # The lines that tell how far the tests are: pg_regress's result for each
 # test, prove's file names, its verdicts, and whatever failed or was skipped.
@@ -106,7 +145,7 @@ print_failure_logs()
 		echo "=== regression.diffs"
 		head -n 200 "$source/regression.diffs"
 	fi
-	names=$(sed -nE 's,^t/(.*/)?([^ ]*)[.]pl +[(]Wstat:.*,\2,p' "$WORK/tap.log" | sort -u)
+	names=$(sed -nE 's,^t/(.*/)?([^ ]*)[.]pl +[(]Wstat:.*,\2,p' "$WORK"/{quick,tap}.log 2>/dev/null | sort -u)
 	for name in $names; do
 		echo "=== end of regress_log_$name"
 		tail -n 60 "$source/tmp_check/log/regress_log_$name" || true
@@ -157,23 +196,43 @@ print_skipped()
 	fi
 }
 
-# By gcov, which reads what the programs and the server have left beside the
-# object files.
-print_coverage()
+# Have gcov read the counters that programs and server have left next to the
+# object files, and write one line for each line of code and each function:
+#     line|function <TAB> file <TAB> number|name <TAB> times <TAB> source text
+count_runs()
 {
 	cd "$WORK/build/src"
-	gcov --preserve-paths --relative-only src/*/*.gcno src/*/*/*.gcno >"$WORK/gcov.log" 2>&1 ||
+	gcov --preserve-paths --relative-only --branch-probabilities src/*/*.gcno src/*/*/*.gcno >"$WORK/gcov.log" 2>&1 ||
 		{ tail "$WORK/gcov.log"; die "gcov failed"; }
-	awk -F: '
-		function share(file) { return 100 * ran[file] / lines[file] }
+	awk -v OFS='\t' '
 		FNR == 1 { file = FILENAME; gsub("#", "/", file); gsub("^[.]/|[.]gcov$", "", file) }
-		$1 ~ /^ *-$/ { next }
-		{ lines[file]++; lines["total"]++ }
-		$1 !~ /^ *[#=]/ { ran[file]++; ran["total"]++; next }
-		/(pg_fatal|pg_log_[a-z_]+|verify_finding|ereport|elog|errmsg) ?[(]/ {
+		/^function / { print "function", file, $2, $4, ""; next }
+		/^(branch|call|unconditional) / { next }
+		{
+			split($0, field, ":")
+			times = field[1]
+			gsub(/[ *]/, "", times)
+			if (times == "-" || field[2] + 0 == 0)
+				next
 			text = $0
 			sub("^[^:]*:[^:]*:[ \t]*", "", text)
-			unseen[n++] = sprintf("%s:%d: %s", file, $2, text)
+			print "line", file, field[2] + 0, times ~ /^[#=]/ ? 0 : times, text
+		}' ./*.gcov
+}
+
+# What the whole suite has run ($2), as count_runs prints it, and how much of
+# that --quick has ($1).
+print_coverage()
+{
+	local quick=$1 whole=$2 expected=$TREE/t/data/whole_suite_only.txt
+
+	awk -F '\t' '
+		function share(file) { return 100 * ran[file] / lines[file] }
+		$1 != "line" { next }
+		{ lines[$2]++; lines["total"]++ }
+		$4 != "0" { ran[$2]++; ran["total"]++; next }
+		$5 ~ /(pg_fatal|pg_log_[a-z_]+|verify_finding|ereport|elog|errmsg) ?[(]/ {
+			unseen[n++] = sprintf("%s:%d: %s", $2, $3, $5)
 		}
 		END {
 			for (file in lines)
@@ -183,7 +242,25 @@ print_coverage()
 			printf "%5.1f %% of %5d lines  in total\n", share("total"), lines["total"]
 			for (i = 0; i < n; i++)
 				print "not seen: " unseen[i]
-		}' ./*.gcov
+		}' "$whole"
+	awk -F '\t' '
+		$1 == "function" && $4 != "0" {
+			if (FILENAME == ARGV[1])
+				quick[$2 " " $3]
+			else if (!($2 " " $3 in quick))
+				print $2, $3
+		}' "$quick" "$whole" | sort -u >"$WORK/whole_suite_only.txt"
+	if ! diff -u --label a/t/data/whole_suite_only.txt --label b/t/data/whole_suite_only.txt \
+		"$expected" "$WORK/whole_suite_only.txt"; then
+		log "other functions than those in t/data/whole_suite_only.txt are run only by the whole suite; \"git apply\" accepts this change of the file"
+		FAILED=$((FAILED + 1))
+	fi
+	awk -F '\t' '
+		$1 == "line" && $4 != "0" { if (FILENAME == ARGV[1]) quick++; else whole++ }
+		END {
+			printf "--quick runs %.1f %% of the %d lines that the whole suite runs\n", 100 * quick / whole, whole
+			exit quick < 0.8 * whole
+		}' "$quick" "$whole" || FAILED=$((FAILED + 1))
 }
 
 # Work in memory where there is enough of it: the tests make and remove files by
@@ -192,85 +269,127 @@ print_coverage()
 use_memory()
 {
 	local dir=/dev/shm
-	local free
+	local free need=$((PROVE_JOBS * JOB_MB * 1024))
 
 	if [ -n "${TMPDIR:-}" ] || [ "$(stat -f -c %T "$dir" 2>/dev/null)" != tmpfs ]; then
 		return
 	fi
 	free=$(df --output=avail -k "$dir" | tail -n 1)
-	if [ "$free" -ge $((MEMORY_MB * 1024)) ] &&
-		[ "$(sed -nE 's/^MemAvailable: +([0-9]+) kB/\1/p' /proc/meminfo)" -ge $((MEMORY_MB * 1024)) ] &&
+	if [ "$free" -ge "$need" ] &&
+		[ "$(sed -nE 's/^MemAvailable: +([0-9]+) kB/\1/p' /proc/meminfo)" -ge "$need" ] &&
 		! findmnt -n -o OPTIONS "$dir" | grep -qw noexec; then
 		export TMPDIR=$dir
 	fi
 }
 
-# Do the tests that are run use the database of PostgreSQL's regression tests?
-# Its sources take longer to unpack than most test files run.
+# Do the TAP files $1 use the database of PostgreSQL's regression tests?  To
+# unpack its sources takes longer than most test files run.
 uses_regression()
 {
-	# shellcheck disable=SC2086 # file names with blanks between them
-	[ -z "${PROVE_TESTS:-}" ] || (cd "$TREE" && grep -qE 'regress(ion|_dir)\b' $PROVE_TESTS)
+	# shellcheck disable=SC2086 # file names separated by blanks
+	(cd "$TREE" && grep -qE 'regress(ion|_dir)\b' $1)
+}
+
+# Run the TAP files $2, separated by blanks, with the log's name $1.
+run_tap()
+{
+	if [ -z "${PG_PARDUMP_REGRESS:-}" ] && uses_regression "$2"; then
+		fetch_regression
+	fi
+	run_tests "$1" installcheck REGRESS= PROVE_TESTS="$2" \
+		PROVE_FLAGS="--verbose --jobs=$PROVE_JOBS"
+}
+
+fetch_regression()
+{
+	local status=0
+
+	run_job "$TREE/scripts/regress_source.sh" "$major" "$WORK/regress" || status=$?
+	case $status in
+		0) export PG_PARDUMP_REGRESS=$WORK/regress ;;
+		77) SKIP_NOTE="PG_PARDUMP_REGRESS is not set: no sources of PostgreSQL $major, which is not released" ;;
+		*) exit "$status" ;;
+	esac
+}
+
+# The TAP files that a run with the option $1 runs.
+tap_files()
+{
+	local files
+
+	case $1 in
+		--tree) files=$TREE_TESTS ;;
+		--quick) files="$QUICK_TESTS ${PROVE_TESTS:-}" ;;
+		*) files=${PROVE_TESTS:-$(cd "$TREE" && echo t/*.pl)} ;;
+	esac
+	# shellcheck disable=SC2086 # file names separated by blanks
+	printf '%s\n' $files | sort -u | tr '\n' ' '
 }
 
 test_one()
 {
-	local major bindir
-	local status=0
+	local major bindir files
 
 	major=$(pg_major)
 	export PG_MAJOR=$major
+	files=$(tap_files "$mode")
 	# What a test leaves behind when it is killed goes with the rest.
 	export TMPDIR=$WORK/tmp
 	mkdir "$TMPDIR"
-	if [ "$coverage" = yes ]; then
+	if [ "$mode" = --coverage ]; then
 		export COPT="--coverage -O0 -U_FORTIFY_SOURCE -include $TREE/test/coverage.h"
 	fi
 	run_job "$TREE/scripts/temp_install.sh" "$WORK/build" >"$WORK/bindir"
 	bindir=$(cat "$WORK/bindir")
-	if [ -z "${PG_PARDUMP_REGRESS:-}" ] && uses_regression; then
-		run_job "$TREE/scripts/regress_source.sh" "$major" "$WORK/regress" || status=$?
-		case $status in
-			0) export PG_PARDUMP_REGRESS=$WORK/regress ;;
-			77) SKIP_NOTE="PG_PARDUMP_REGRESS is not set: no sources of PostgreSQL $major, which is not released" ;;
-			*) exit "$status" ;;
-		esac
-	fi
-	if [ -z "${PROVE_TESTS:-}" ]; then
+	if [ -z "${PROVE_TESTS:-}" ] || [ "$mode" = --quick ]; then
 		run_tests units check-units
 		start_cluster "$bindir" "fsync = off" "autovacuum = on"
 		run_tests regress installcheck TAP_TESTS=
 	fi
-	run_tests tap installcheck REGRESS= PROVE_FLAGS="--verbose --jobs=${PROVE_JOBS:-1}"
+	if [ "$mode" = --coverage ]; then
+		PG_PARDUMP_TIER=1 run_tap quick "$(tap_files --quick)"
+		count_runs >"$WORK/quick.runs"
+	fi
+	run_tap tap "$files"
 	if [ "$FAILED" -gt 0 ]; then
 		print_failure_logs
 	fi
-	if [ "$coverage" = yes ]; then
-		print_coverage
+	if [ "$mode" = --coverage ]; then
+		count_runs >"$WORK/whole.runs"
+		print_coverage "$WORK/quick.runs" "$WORK/whole.runs"
 	fi
 	print_skipped
 	echo "PostgreSQL $("$bindir/pg_config" --version | sed 's/^PostgreSQL //'):" \
 		"$PASSED passed, $FAILED failed, $SKIPPED skipped, in $SECONDS s"
 }
 
-# Start this script for the major $1 of the Debian release $2: here if this is
-# that release, else in a root.  Its output goes to the file $3 too.
-start_release()
+# Run this script with the option $3 for the major $1 of the Debian release $2:
+# here if this is that release, else in a root.  Its output goes to the file $4
+# too.
+run_release()
 {
-	local major=$1 suite=$2 output=$3
+	local major=$1 suite=$2 option=$3 output=$4
+	local status=0
 	local sudo=()
+	# shellcheck disable=SC2206 # none, or several words
+	local variables=(PG_MAJOR="$major" PG_PARDUMP_TIER="${PG_PARDUMP_TIER:-}"
+		PROVE_TESTS="${PROVE_TESTS:-}" PROVE_JOBS="$PROVE_JOBS" ${long:+$LONG})
+	local command=(env "${variables[@]}" scripts/test.sh $option)
 
-	if [ "$suite" = "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" ]; then
-		start_script "$output" "$major" env PG_MAJOR="$major" "$TREE/scripts/test.sh"
-		return
-	fi
 	if [ "$EUID" -ne 0 ]; then
 		sudo=(sudo --)
 	fi
-	start_script "$output" "$major" "${sudo[@]}" \
-		env PG_PARDUMP_CHROOTS="${PG_PARDUMP_CHROOTS:-}" MIRROR="${MIRROR:-}" \
-		"$TREE/scripts/chroot.sh" "$suite" \
-		env PG_MAJOR="$major" PROVE_TESTS="${PROVE_TESTS:-}" PROVE_JOBS="${PROVE_JOBS:-}" scripts/test.sh
+	if [ "$suite" != "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" ]; then
+		command=("${sudo[@]}" env PG_PARDUMP_CHROOTS="${PG_PARDUMP_CHROOTS:-}" MIRROR="${MIRROR:-}"
+			scripts/chroot.sh "$suite" "${command[@]}")
+	fi
+	cd "$TREE"
+	start_script "$output" "$major" "${command[@]}"
+	wait "${CHILDREN[0]}" || status=$?
+	wait "${FOLLOWERS[0]}" || true
+	CHILDREN=()
+	FOLLOWERS=()
+	count_release "$major" "$output" "$status"
 }
 
 # Add what the major $1 printed to the file $2 to the counts; it ended with the
@@ -294,46 +413,91 @@ count_release()
 	FAILED=$((FAILED + ${counts#* }))
 }
 
-# Every major, side by side: a test waits more than it works.
+# Every major of $RELEASES, one after the other: each fills the machine.
 test_all()
 {
-	local releases release i status
+	local release
 
 	"$TREE/scripts/install_dependencies.sh" --chroots
 	as_root true	# asks for a password while nothing else runs
 	make_work_directory
-	read -ra releases <<<"$RELEASES"
-	for release in "${releases[@]}"; do
-		start_release "${release%:*}" "${release#*:}" "$WORK/$release.out"
+	for release in $RELEASES; do
+		run_release "${release%:*}" "${release#*:}" "" "$WORK/$release.out"
 	done
-	for i in "${!releases[@]}"; do
-		status=0
-		wait "${CHILDREN[i]}" || status=$?
-		wait "${FOLLOWERS[i]}" || true
-		unset "CHILDREN[i]" "FOLLOWERS[i]"
-		release=${releases[i]}
-		count_release "${release%:*}" "$WORK/$release.out" "$status"
+	print_releases
+}
+
+# The whole suite where plan_change says so, elsewhere --quick.
+test_change()
+{
+	local release option
+
+	plan_change
+	"$TREE/scripts/install_dependencies.sh" --chroots
+	as_root true
+	make_work_directory
+	for release in $RELEASES; do
+		option=--quick
+		PROVE_TESTS=$CHANGE_TESTS
+		if [ "${release%:*}" = "$CHANGE_WHOLE" ]; then
+			option=
+			PROVE_TESTS=
+		fi
+		run_release "${release%:*}" "${release#*:}" "$option" "$WORK/$release.out"
 	done
+	print_releases
+	print_change
+}
+
+print_releases()
+{
 	grep -h '^PostgreSQL .* passed, ' "$WORK"/*.out || true
 }
 
-all=no
-coverage=no
+mode=
+long=
 for option; do
 	case $option in
-		--all) all=yes ;;
-		--coverage) coverage=yes ;;
+		--tree | --quick | --change | --all | --coverage)
+			[ -z "$mode" ] || die "$mode and $option exclude each other"
+			mode=$option
+			;;
+		--long) long=yes ;;
 		--help | -h) print_help; exit 0 ;;
 		*) die "unknown option \"$option\"; see --help" ;;
 	esac
 done
-if [ "$all" = yes ]; then
-	unset PG_CONFIG
-	test_all
-else
-	use_memory
-	prepare "$@"
-	test_one
+[ -z "$long" ] || [ "$mode" = --all ] || die "--long needs --all"
+if [ -z "${PROVE_JOBS:-}" ]; then
+	PROVE_JOBS=$(($(nproc) + 1))
+	[ "$PROVE_JOBS" -le 8 ] || PROVE_JOBS=8
 fi
+case $mode in
+	--all)
+		unset PG_CONFIG
+		export PG_PARDUMP_TIER=3
+		[ -z "$long" ] || RELEASES+=" $NEXT_RELEASE"
+		test_all
+		;;
+	--change)
+		unset PG_CONFIG
+		test_change
+		;;
+	*)
+		if [ "$mode" = --quick ]; then
+			export PG_PARDUMP_TIER=1
+		elif [ "$mode" = --coverage ]; then
+			export PG_PARDUMP_TIER=3
+		elif [ -z "${PG_PARDUMP_TIER:-}" ]; then
+			export PG_PARDUMP_TIER=2
+		fi
+		if [ "$mode" = --tree ]; then
+			export PG_PARDUMP_OBJECTS=keep
+		fi
+		use_memory
+		prepare "$@"
+		test_one
+		;;
+esac
 echo "$PASSED passed, $FAILED failed"
 [ "$FAILED" -eq 0 ]

@@ -1,6 +1,7 @@
 # The house of CONTRIBUTING.md: a file of src includes only files of its own
 # folder and of folders on lower floors, no files include each other in a
-# circle, and no folder has more rooms than one can look over.
+# circle, and no folder has more rooms than one can look over.  Every folder has
+# test files in the table that scripts/change.sh reads.
 
 use strict;
 use warnings;
@@ -165,6 +166,37 @@ sub wide_comments
 	return @wide;
 }
 
+# The folders without a line in the table of test files, the folders in the table
+# without a file, and the patterns that match no test file.
+sub untested
+{
+	my ($text, $files, $tests) = @_;
+	my ($table) = $text =~ /^\| folders +\| test files +\|\n\|[-|]+\|\n((?:\|.*\n)+)/m;
+	my (@folders, @wrong);
+
+	foreach my $line (split /\n/, $table // '')
+	{
+		my (undef, $folders, $patterns) = split /\|/, $line;
+
+		push @folders, $folders =~ /`([^`]+)`/g;
+		foreach my $pattern ($patterns =~ /`([^`]+)`/g)
+		{
+			my $regexp = join '', map { $_ eq '*' ? '.*' : $_ eq '?' ? '.' : quotemeta } split //, $pattern;
+
+			push @wrong, $pattern if !grep { /^$regexp\.pl$/ } @$tests;
+		}
+	}
+	foreach my $folder (@folders)
+	{
+		push @wrong, $folder if !grep { /^\Q$folder\E/ } @$files;
+	}
+	foreach my $file (@$files)
+	{
+		push @wrong, $file if !grep { $file =~ /^\Q$_\E/ } @folders;
+	}
+	return @wrong;
+}
+
 # ---- the sides as they are
 
 my $text = slurp_file("$tree/CONTRIBUTING.md");
@@ -192,6 +224,10 @@ is_deeply(
 	],
 	[],
 	'what both sides have includes nothing of them');
+
+my @sources;
+find({ no_chdir => 1, wanted => sub { push @sources, $1 if /^\Q$tree\E\/(src\/.*\.(?:c|h|sql|pl|pm))$/ } }, "$tree/src");
+is_deeply([ untested($text, \@sources, [ map { s/.*\///r } glob "$tree/t/*.pl" ]) ], [], 'every folder has test files');
 
 foreach my $dir (qw(src test))
 {
@@ -261,6 +297,14 @@ is_deeply(
 	[ crowded({ map { $_ => [] } 'attic/0.h', map { ("loft/$_.c", "loft/$_.h") } 0 .. 15 }) ],
 	['loft has 16 rooms'],
 	'a crowd is seen, and a header counts with its file');
+
+is_deeply(
+	[
+		untested("| folders | test files |\n|---|---|\n| `src/a/` `src/b/` | `01?_*` `02_x` `03_*` |\n\n| `src/c/` | `04` |\n",
+			[ 'src/a/a.c', 'src/c/c.c' ], [ '010_y.pl', '02_x.pl' ])
+	],
+	[ '03_*', 'src/b/', 'src/c/c.c' ],
+	'folders without test files are seen, and names that are not there');
 
 my $long = 'x' x 72;
 is_deeply(
