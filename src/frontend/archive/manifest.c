@@ -13,6 +13,7 @@ const ManifestText manifest_head_texts[] = {
 	{"System-Identifier", offsetof(Manifest, system_identifier)},
 	{"Database", offsetof(Manifest, database)},
 	{"Encoding", offsetof(Manifest, encoding)},
+	{"Left-Out", offsetof(Manifest, left_out)},
 	{"Snapshot", offsetof(Manifest, snapshot)},
 	{"LSN", offsetof(Manifest, lsn)},
 	{"Slot", offsetof(Manifest, slot)},

@@ -19,6 +19,9 @@
 
 #define MANIFEST_VERSION 1
 
+/* The entry that dumps leave out. */
+#define MANIFEST_OWN_EXTENSION "EXTENSION pg_pardump"
+
 /* The end block of a table that is not split. */
 #define MANIFEST_NO_END (-1)
 
@@ -76,6 +79,8 @@ typedef struct Manifest
 	char	   *system_identifier;
 	char	   *database;
 	char	   *encoding;		/* of the archive, its names too */
+	char	   *left_out;		/* what pg_dump would have put in the archive;
+								 * NULL = nothing */
 	char	   *snapshot;
 	char	   *lsn;			/* write-ahead log up to here holds all that
 								 * the snapshot sees */

@@ -249,6 +249,7 @@ make_plan(Copy *copy, StockPgDump *pg_dump)
 	copy->target.encoding = plan->encoding;
 	stock_pg_restore_set_toc(&copy->restore.setup, plan->toc);
 	copy->restore.archive = plan->toc;
+	copy->restore.makes_extension = plan->leaves_out_extension;
 	copy->restore.schedule = restore_schedule_make(plan->toc, plan->tables,
 												   options->create);
 	source_check(copy->source.conn, options, plan);

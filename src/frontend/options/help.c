@@ -74,7 +74,8 @@ static const char chunk_options[] =
 "  --pg-dump=PATH               use this pg_dump to read the schema (default: the\n"
 "                               one beside pg_pardump, then the first in PATH)\n"
 "  --trust-owners               query tables of other roles, too, which may run their\n"
-"                               functions\n";
+"                               functions\n"
+"  --with-pardump-extension     keep the extension pg_pardump in the archive\n";
 
 static const char task_options[] =
 "\nOptions for a dump or a copy by many hosts:\n"

@@ -111,6 +111,9 @@ typedef struct Options
 	bool		trust_owners;	/* whatever a query of a table may run */
 	bool		no_chunks;
 	bool		no_extension;
+	bool		with_pardump_extension; /* keep its entry in the archive */
+	bool		chooses_extensions; /* by -e */
+	bool		selects_entries;	/* a restore: not of all definitions */
 	uint64		chunk_bytes;	/* 0 = by rule, see chunk_plan.h */
 	uint64		segment_pages;	/* 0 = not asked for */
 

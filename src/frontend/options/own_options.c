@@ -77,6 +77,8 @@ static const OptionRow own_options[] = {
 	{"tasks", OPTION_NUMBER, offsetof(Options, tasks), 1, 4096},
 	{"toast-compression", OPTION_TEXT, offsetof(Options, toast_compression)},
 	{"trust-owners", OPTION_FLAG, offsetof(Options, trust_owners)},
+	{"with-pardump-extension", OPTION_FLAG,
+	offsetof(Options, with_pardump_extension)},
 };
 
 /* pg_dump's flags that a direct copy needs to know. */
@@ -92,6 +94,7 @@ static const NotedFlag noted_flags[] = {
 	{"create", 'C', offsetof(Options, create)},
 	{"data-only", 'a', offsetof(Options, data_only)},
 	{"disable-triggers", 0, offsetof(Options, disable_triggers)},
+	{"extension", 'e', offsetof(Options, chooses_extensions)},
 	{"no-owner", 'O', offsetof(Options, no_owner)},
 	{"no-privileges", 'x', offsetof(Options, no_privileges)},
 	{"no-acl", 'x', offsetof(Options, no_privileges)},

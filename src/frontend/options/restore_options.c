@@ -22,7 +22,9 @@ typedef enum RestoreOptionUse
 {
 	USE_HERE = 0,				/* it is ours to do, or of the connection */
 	USE_LIST = 1,				/* pg_restore -l knows what it means */
-	USE_MAKE = 2				/* so do runs that make definitions */
+	USE_MAKE = 2,				/* so do runs that make definitions */
+	USE_SELECT = 4				/* leaves out definitions, extensions among
+								 * them */
 } RestoreOptionUse;
 
 /* The rows begin with this number for getopt_long(). */
@@ -39,19 +41,19 @@ typedef enum RestoreOptionUse
 static const StockOption restore_options[] = {
 	{{"clean", OPTION_FLAG, MEMBER(clean)}, 'c', USE_LIST},
 	{{"create", OPTION_FLAG, MEMBER(create)}, 'C', USE_LIST},
-	{{"data-only", OPTION_FLAG, MEMBER(data_only)}, 'a', USE_LIST},
+	{{"data-only", OPTION_FLAG, MEMBER(data_only)}, 'a', USE_LIST | USE_SELECT},
 	{{"dbname", OPTION_TEXT, MEMBER(connection.dbname)}, 'd', USE_HERE},
 	{{"disable-triggers", OPTION_FLAG, MEMBER(disable_triggers)}, 0, USE_LIST},
 	{{"enable-row-security", OPTION_FLAG, MEMBER(enable_row_security)}, 0, USE_LIST | USE_MAKE},
 	{{"exclude-schema", OPTION_WITH_VALUE}, 'N', USE_LIST},
 	{{"exit-on-error", OPTION_FLAG, MEMBER(exit_on_error)}, 'e', USE_MAKE},
 	{{"file", OPTION_WITH_VALUE}, 'f', USE_HERE},
-	{{"filter", OPTION_WITH_VALUE}, 0, USE_LIST},
+	{{"filter", OPTION_WITH_VALUE}, 0, USE_LIST | USE_SELECT},
 	{{"format", OPTION_WITH_VALUE}, 'F', USE_LIST},
-	{{"function", OPTION_WITH_VALUE}, 'P', USE_LIST},
+	{{"function", OPTION_WITH_VALUE}, 'P', USE_LIST | USE_SELECT},
 	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h', USE_HERE},
 	{{"if-exists", OPTION_FLAG, MEMBER(if_exists)}, 0, USE_LIST},
-	{{"index", OPTION_WITH_VALUE}, 'I', USE_LIST},
+	{{"index", OPTION_WITH_VALUE}, 'I', USE_LIST | USE_SELECT},
 	{{"jobs", OPTION_WITH_VALUE}, 'j', USE_HERE},
 	{{"list", OPTION_BARE}, 'l', USE_HERE},
 	{{"no-acl", OPTION_FLAG, MEMBER(no_privileges)}, 0, USE_LIST},
@@ -64,7 +66,7 @@ static const StockOption restore_options[] = {
 	{{"no-privileges", OPTION_FLAG, MEMBER(no_privileges)}, 'x', USE_LIST},
 	{{"no-publications", OPTION_BARE}, 0, USE_LIST},
 	{{"no-reconnect", OPTION_BARE}, 'R', USE_LIST},
-	{{"no-schema", OPTION_BARE}, 0, USE_LIST},
+	{{"no-schema", OPTION_BARE}, 0, USE_LIST | USE_SELECT},
 	{{"no-security-labels", OPTION_BARE}, 0, USE_LIST},
 	{{"no-statistics", OPTION_BARE}, 0, USE_LIST},
 	{{"no-subscriptions", OPTION_BARE}, 0, USE_LIST},
@@ -74,18 +76,18 @@ static const StockOption restore_options[] = {
 	{{"port", OPTION_TEXT, MEMBER(connection.pgport)}, 'p', USE_HERE},
 	{{"restrict-key", OPTION_WITH_VALUE}, 0, USE_LIST},
 	{{"role", OPTION_TEXT, MEMBER(role)}, 0, USE_HERE},
-	{{"schema", OPTION_WITH_VALUE}, 'n', USE_LIST},
+	{{"schema", OPTION_WITH_VALUE}, 'n', USE_LIST | USE_SELECT},
 	{{"schema-only", OPTION_BARE}, 's', USE_LIST},
-	{{"section", OPTION_WITH_VALUE}, 0, USE_LIST},
+	{{"section", OPTION_WITH_VALUE}, 0, USE_LIST | USE_SELECT},
 	{{"single-transaction", OPTION_BARE}, '1', USE_HERE},
 	{{"statistics", OPTION_BARE}, 0, USE_LIST},
-	{{"statistics-only", OPTION_BARE}, 0, USE_LIST},
+	{{"statistics-only", OPTION_BARE}, 0, USE_LIST | USE_SELECT},
 	{{"strict-names", OPTION_BARE}, 0, USE_LIST},
 	{{"superuser", OPTION_TEXT, MEMBER(superuser)}, 'S', USE_HERE},
-	{{"table", OPTION_WITH_VALUE}, 't', USE_LIST},
+	{{"table", OPTION_WITH_VALUE}, 't', USE_LIST | USE_SELECT},
 	{{"transaction-size", OPTION_WITH_VALUE}, 0, USE_LIST | USE_MAKE},
-	{{"trigger", OPTION_WITH_VALUE}, 'T', USE_LIST},
-	{{"use-list", OPTION_WITH_VALUE}, 'L', USE_LIST},
+	{{"trigger", OPTION_WITH_VALUE}, 'T', USE_LIST | USE_SELECT},
+	{{"use-list", OPTION_WITH_VALUE}, 'L', USE_LIST | USE_SELECT},
 	{{"use-set-session-authorization", OPTION_FLAG, MEMBER(use_session_authorization)}, 0, USE_LIST},
 	{{"username", OPTION_TEXT, MEMBER(connection.pguser)}, 'U', USE_HERE},
 	{{"verbose", OPTION_FLAG, MEMBER(verbose)}, 'v', USE_HERE},
@@ -208,6 +210,8 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 		line->options->by_stock = "";
 	add_arg(&line->all, text);
 	cluster_options_note(line->options, 0, option->row.name, arg);
+	if (option->uses & USE_SELECT)
+		line->options->selects_entries = true;
 	if (option->uses & USE_LIST)
 		add_arg(&line->list, text);
 	if (option->uses & USE_MAKE)

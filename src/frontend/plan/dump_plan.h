@@ -26,6 +26,7 @@ typedef struct DumpPlan
 	/* What */
 	const Toc  *pg_dump_toc;	/* which the tables' entries are of */
 	const Toc  *toc;			/* of the archive to be; in a copy the same */
+	bool		leaves_out_extension;	/* pg_pardump, unlike pg_dump */
 	const char *encoding;		/* of all names, statements and rows */
 	const DumpTables *tables;
 	const LargeObjects *objects;

@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/manifest_load.h"
 #include "base/findings.h"
 #include "compare/compare_source.h"
 #include "definitions/definitions.h"
@@ -19,6 +20,28 @@
 #include "target/target_check.h"
 #include "target/target_history.h"
 #include "target/toast_compression.h"
+
+/*
+ * Would pg_dump have put the extension in this archive, and pg_restore have
+ * created it?  That a manifest is damaged is --verify's matter.
+ */
+static bool
+leaves_out_extension(const Options *options)
+{
+	bool		exists;
+	const char *problem;
+	Manifest   *manifest;
+	bool		result;
+
+	if (options->selects_entries)
+		return false;
+	manifest = manifest_load(options->restore, &exists, &problem);
+	result = manifest && manifest->left_out &&
+		strcmp(manifest->left_out, MANIFEST_OWN_EXTENSION) == 0;
+	if (manifest)
+		manifest_free(manifest);
+	return result;
+}
 
 void
 restore_prepare_open(Restore *restore)
@@ -39,6 +62,7 @@ restore_prepare_open(Restore *restore)
 	else
 		(void) worker_processes_have_files(options->jobs);
 	restore_stage_leave_out_extension(&restore->stages, restore->new_name);
+	restore->stages.makes_extension = leaves_out_extension(options);
 	if (!options->check && !options->exit_on_error)
 	{
 		/* no worker could begin: this is not passed over */
@@ -112,6 +136,7 @@ make_tables(Restore *restore)
 	bool	   *after;
 
 	definitions_make(&restore->stages, restore->log);
+	restore_stage_make_extension(&restore->stages);
 	/* a restart until now is of no matter: what was done is on the disk */
 	restore->target.incarnation = target_history_incarnation(restore->target.conn);
 	after = restore_tables_look(restore->target.conn, plan->tables);

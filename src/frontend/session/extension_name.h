@@ -5,6 +5,8 @@
 #ifndef EXTENSION_NAME_H
 #define EXTENSION_NAME_H
 
+#define PARDUMP_EXTENSION "pg_pardump"
+
 /* Its schema, which is always the same, needs no quoting. */
 #define PARDUMP_SCHEMA "pardump"
 #define PARDUMP_CHUNKS PARDUMP_SCHEMA ".pg_pardump_chunks"

@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "base/retry.h"
 #include "plan/dump_table_read.h"
+#include "plan/own_extension.h"
 #include "progress/progress.h"
 #include "replication/subscription_check.h"
 #include "selection/mask_warning.h"
@@ -209,11 +210,13 @@ leader_plan(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	const Options *options = source->options;
 	PGconn	   *conn = source->conn;
 	DumpTables *tables;
+	Toc		   *toc;
 
 	progress_stage_if_long("plan");
-	plan->pg_dump_toc = read_toc(source, pg_dump);
-	plan->encoding = toc_encoding(plan->pg_dump_toc);
+	plan->pg_dump_toc = toc = read_toc(source, pg_dump);
+	plan->encoding = toc_encoding(toc);
 	session_set_encoding(conn, plan->encoding);
+	plan->leaves_out_extension = own_extension_leave_out(conn, options, toc);
 	plan->tables = tables = dump_tables_read(conn, plan->pg_dump_toc, options,
 											 plan->lock_wait_ms);
 	end_pg_dump(source, pg_dump);

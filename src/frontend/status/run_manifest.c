@@ -176,6 +176,7 @@ run_manifest_new(const Run *run)
 		.system_identifier = origin->system_identifier,
 		.database = origin->database,
 		.encoding = unconstify(char *, plan->encoding),
+		.left_out = plan->leaves_out_extension ? MANIFEST_OWN_EXTENSION : NULL,
 		.snapshot = unconstify(char *, plan->snapshot),
 		.lsn = origin->lsn,
 		.servers = server_share_text(run),

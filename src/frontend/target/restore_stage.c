@@ -102,6 +102,34 @@ restore_stage_leave_out_extension(RestoreStages *restore,
 }
 
 void
+restore_stage_make_extension(RestoreStages *restore)
+{
+	PGconn	   *conn = restore->target->conn;
+	PGresult   *res;
+	bool		can;
+
+	if (!restore->makes_extension)
+		return;
+	res = target_query(conn,
+					   "SELECT FROM pg_catalog.pg_available_extensions x, pg_catalog.pg_roles r"
+					   " WHERE x.name OPERATOR(pg_catalog.=) '" PARDUMP_EXTENSION "'::pg_catalog.name"
+					   " AND x.installed_version IS NULL"
+					   " AND r.rolname OPERATOR(pg_catalog.=) current_user AND r.rolsuper",
+					   0, NULL);
+	can = PQntuples(res) > 0;
+	PQclear(res);
+	if (!can)
+		return;
+	/* on the disk, as the other definitions are by now */
+	res = PQexec(conn, "SET LOCAL synchronous_commit = on;"
+				 " CREATE EXTENSION " PARDUMP_EXTENSION);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		pg_log_warning("could not create extension " PARDUMP_EXTENSION " on the target: %s",
+					   PQresultErrorMessage(res));
+	PQclear(res);
+}
+
+void
 restore_stage_keep_public(RestoreStages *restore)
 {
 	PGresult   *res = session_query(restore->target->conn,
@@ -342,6 +370,12 @@ restore_stage_definitions(RestoreStages *restore)
 					   run_args(restore, false, false)))
 		end_by(restore, "pg_restore could not make the definitions on the target");
 	progress_end();
+	if (restore->makes_extension)
+	{
+		/* pg_restore may have taken hours */
+		target_keep(restore->target);
+		restore_stage_make_extension(restore);
+	}
 	make_durable(restore->target);
 }
 
