@@ -114,6 +114,10 @@ typedef struct Options
 	bool		with_pardump_extension; /* keep its entry in the archive */
 	bool		chooses_extensions; /* by -e */
 	bool		selects_entries;	/* a restore: not of all definitions */
+	SimpleStringList name_filters;	/* of a restore: each pg_restore's letter
+									 * and the name */
+	bool		strict_names;
+	bool		allow_existing; /* restore into tables that have rows */
 	uint64		chunk_bytes;	/* 0 = by rule, see chunk_plan.h */
 	uint64		segment_pages;	/* 0 = not asked for */
 

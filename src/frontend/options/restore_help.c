@@ -85,6 +85,8 @@ static const char own_options[] =
 "\nOptions that pg_restore does not have:\n"
 "  --allow-affected-standby     with --compare-with: read a standby whose snapshots\n"
 "                               may be incomplete and cannot be checked\n"
+"  --allow-existing             restore also if tables to be restored exist and\n"
+"                               contain rows\n"
 "  --all-databases              restore what pg_pardump --all-databases has dumped\n"
 "  --chunk-size=SIZE            load tables that are whole in the archive in pieces\n"
 "                               of about SIZE bytes (default: 16MB)\n"

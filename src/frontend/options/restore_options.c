@@ -23,8 +23,9 @@ typedef enum RestoreOptionUse
 	USE_HERE = 0,				/* it is ours to do, or of the connection */
 	USE_LIST = 1,				/* pg_restore -l knows what it means */
 	USE_MAKE = 2,				/* so do runs that make definitions */
-	USE_SELECT = 4				/* leaves out definitions, extensions among
+	USE_SELECT = 4,				/* leaves out definitions, extensions among
 								 * them */
+	USE_NAME = 8				/* selects by a name */
 } RestoreOptionUse;
 
 /* The rows begin with this number for getopt_long(). */
@@ -45,15 +46,15 @@ static const StockOption restore_options[] = {
 	{{"dbname", OPTION_TEXT, MEMBER(connection.dbname)}, 'd', USE_HERE},
 	{{"disable-triggers", OPTION_FLAG, MEMBER(disable_triggers)}, 0, USE_LIST},
 	{{"enable-row-security", OPTION_FLAG, MEMBER(enable_row_security)}, 0, USE_LIST | USE_MAKE},
-	{{"exclude-schema", OPTION_WITH_VALUE}, 'N', USE_LIST},
+	{{"exclude-schema", OPTION_WITH_VALUE}, 'N', USE_LIST | USE_NAME},
 	{{"exit-on-error", OPTION_FLAG, MEMBER(exit_on_error)}, 'e', USE_MAKE},
 	{{"file", OPTION_WITH_VALUE}, 'f', USE_HERE},
 	{{"filter", OPTION_WITH_VALUE}, 0, USE_LIST | USE_SELECT},
 	{{"format", OPTION_WITH_VALUE}, 'F', USE_LIST},
-	{{"function", OPTION_WITH_VALUE}, 'P', USE_LIST | USE_SELECT},
+	{{"function", OPTION_WITH_VALUE}, 'P', USE_LIST | USE_SELECT | USE_NAME},
 	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h', USE_HERE},
 	{{"if-exists", OPTION_FLAG, MEMBER(if_exists)}, 0, USE_LIST},
-	{{"index", OPTION_WITH_VALUE}, 'I', USE_LIST | USE_SELECT},
+	{{"index", OPTION_WITH_VALUE}, 'I', USE_LIST | USE_SELECT | USE_NAME},
 	{{"jobs", OPTION_WITH_VALUE}, 'j', USE_HERE},
 	{{"list", OPTION_BARE}, 'l', USE_HERE},
 	{{"no-acl", OPTION_FLAG, MEMBER(no_privileges)}, 0, USE_LIST},
@@ -76,17 +77,17 @@ static const StockOption restore_options[] = {
 	{{"port", OPTION_TEXT, MEMBER(connection.pgport)}, 'p', USE_HERE},
 	{{"restrict-key", OPTION_WITH_VALUE}, 0, USE_LIST},
 	{{"role", OPTION_TEXT, MEMBER(role)}, 0, USE_HERE},
-	{{"schema", OPTION_WITH_VALUE}, 'n', USE_LIST | USE_SELECT},
+	{{"schema", OPTION_WITH_VALUE}, 'n', USE_LIST | USE_SELECT | USE_NAME},
 	{{"schema-only", OPTION_BARE}, 's', USE_LIST},
 	{{"section", OPTION_WITH_VALUE}, 0, USE_LIST | USE_SELECT},
 	{{"single-transaction", OPTION_BARE}, '1', USE_HERE},
 	{{"statistics", OPTION_BARE}, 0, USE_LIST},
 	{{"statistics-only", OPTION_BARE}, 0, USE_LIST | USE_SELECT},
-	{{"strict-names", OPTION_BARE}, 0, USE_LIST},
+	{{"strict-names", OPTION_FLAG, MEMBER(strict_names)}, 0, USE_LIST},
 	{{"superuser", OPTION_TEXT, MEMBER(superuser)}, 'S', USE_HERE},
-	{{"table", OPTION_WITH_VALUE}, 't', USE_LIST | USE_SELECT},
+	{{"table", OPTION_WITH_VALUE}, 't', USE_LIST | USE_SELECT | USE_NAME},
 	{{"transaction-size", OPTION_WITH_VALUE}, 0, USE_LIST | USE_MAKE},
-	{{"trigger", OPTION_WITH_VALUE}, 'T', USE_LIST | USE_SELECT},
+	{{"trigger", OPTION_WITH_VALUE}, 'T', USE_LIST | USE_SELECT | USE_NAME},
 	{{"use-list", OPTION_WITH_VALUE}, 'L', USE_LIST | USE_SELECT},
 	{{"use-set-session-authorization", OPTION_FLAG, MEMBER(use_session_authorization)}, 0, USE_LIST},
 	{{"username", OPTION_TEXT, MEMBER(connection.pguser)}, 'U', USE_HERE},
@@ -97,6 +98,7 @@ static const StockOption restore_options[] = {
 
 static const OptionRow own_options[] = {
 	{"allow-affected-standby", OPTION_FLAG, MEMBER(allow_affected_standby)},
+	{"allow-existing", OPTION_FLAG, MEMBER(allow_existing)},
 	{"all-databases", OPTION_FLAG, MEMBER(all_databases)},
 	{"check", OPTION_FLAG, MEMBER(check)},
 	{"chunk-size", OPTION_SIZE, MEMBER(chunk_bytes)},
@@ -212,6 +214,9 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 	cluster_options_note(line->options, 0, option->row.name, arg);
 	if (option->uses & USE_SELECT)
 		line->options->selects_entries = true;
+	if (option->uses & USE_NAME)
+		simple_string_list_append(&line->options->name_filters,
+								  psprintf("%c%s", option->letter, arg));
 	if (option->uses & USE_LIST)
 		add_arg(&line->list, text);
 	if (option->uses & USE_MAKE)

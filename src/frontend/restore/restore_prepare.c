@@ -17,6 +17,7 @@
 #include "restore/restore_unlogged.h"
 #include "process/worker_process.h"
 #include "session/connection_limit.h"
+#include "session/session_settings.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
 #include "target/toast_compression.h"
@@ -43,6 +44,32 @@ leaves_out_extension(const Options *options)
 	return result;
 }
 
+/*
+ * Refuse to add the rows to those of an earlier restore, or of the
+ * application, unless the options say that this is wanted.  With --create
+ * the database that is looked at is the one that is restored into, if it
+ * exists.
+ */
+static void
+refuse_existing(Restore *restore)
+{
+	const Options *options = &restore->options;
+	PGconn	   *conn = restore->target.conn;
+
+	if (options->clean || options->data_only || options->resume ||
+		options->no_data_for_failed_tables || options->allow_existing)
+		return;
+	if (restore->new_name)
+		conn = target_try_database(&restore->target, restore->new_name);
+	if (PQstatus(conn) == CONNECTION_OK)
+	{
+		session_set_encoding(conn, restore->run.plan->encoding);
+		restore_tables_refuse_existing(conn, restore->run.plan);
+	}
+	if (conn != restore->target.conn)
+		PQfinish(conn);
+}
+
 void
 restore_prepare_open(Restore *restore)
 {
@@ -63,6 +90,7 @@ restore_prepare_open(Restore *restore)
 		(void) worker_processes_have_files(options->jobs);
 	restore_stage_leave_out_extension(&restore->stages, restore->new_name);
 	restore->stages.makes_extension = leaves_out_extension(options);
+	refuse_existing(restore);
 	if (!options->check && !options->exit_on_error)
 	{
 		/* no worker could begin: this is not passed over */

@@ -118,6 +118,112 @@ restore_tables_look(PGconn *conn, const DumpTables *tables)
 	return there;
 }
 
+/*
+ * The numbers of the tables that have blocks, or partitions that have.  No
+ * rows are read, as that might run functions of others.
+ */
+static const char filled_query[] =
+"SELECT t.no"
+" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
+" pg_catalog.unnest($2::pg_catalog.text[]))"
+" WITH ORDINALITY t (schema, name, no)"
+" JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
+" JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
+" WHERE pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8"
+" OR EXISTS (SELECT FROM pg_catalog.pg_partition_tree(c.oid) p"
+" WHERE pg_catalog.pg_relation_size(p.relid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8)"
+" ORDER BY t.no";
+
+static void
+refuse_filled_tables(PGconn *conn, const DumpTables *tables)
+{
+	const int	most_shown = 3;
+	int			n = 0;
+	const DumpTable **created = pg_malloc((tables->n_tables + 1) * sizeof(DumpTable *));
+	char	  **schemas = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	char	  **names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
+	char	   *params[2];
+	PGresult   *res;
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const TocEntry *entry = tables->tables[i].entry;
+
+		if (!tables->tables[i].has_definition || entry->namespace == NULL)
+			continue;
+		created[n] = &tables->tables[i];
+		schemas[n] = entry->namespace;
+		names[n++] = entry->tag;
+	}
+	params[0] = text_array(conn, schemas, n);
+	params[1] = text_array(conn, names, n);
+	res = session_query_params(conn, filled_query, 2,
+							   (const char *const *) params, 0);
+	if (PQntuples(res) > 0)
+	{
+		PQExpBufferData shown;
+
+		initPQExpBuffer(&shown);
+		for (int i = 0; i < PQntuples(res) && i < most_shown; i++)
+			appendPQExpBuffer(&shown, "%s%s", i > 0 ? ", " : "",
+							  printable(created[session_number(res, i, 0, 1, n) - 1]->name));
+		pg_log_error("%d of the tables to be restored exist%s on the target and contain%s rows",
+					 PQntuples(res), PQntuples(res) == 1 ? "s" : "",
+					 PQntuples(res) == 1 ? "s" : "");
+		pg_log_error_detail(PQntuples(res) > most_shown ? "Among them: %s." :
+							PQntuples(res) > 1 ? "These are: %s." : "It is %s.", shown.data);
+		pg_log_error_hint("--clean drops existing objects first; --data-only and --allow-existing add the rows of the archive; --resume continues an interrupted restore.");
+		termPQExpBuffer(&shown);
+	}
+	PQclear(res);
+	free(params[0]);
+	free(params[1]);
+	free(created);
+	free(schemas);
+	free(names);
+}
+
+/* Only objects that the archive creates: it may have the contents alone. */
+static void
+refuse_existing_objects(PGconn *conn, const DumpPlan *plan)
+{
+	const LargeObjects *objects = plan->objects;
+	bool		creates = false;
+	int			n = 0;
+
+	for (int i = 0; i < plan->toc->n_entries && !creates; i++)
+		creates = toc_entry_makes_large_objects(&plan->toc->entries[i]);
+	for (int i = 0; i < objects->n_groups && creates; i++)
+	{
+		const LargeObjectGroup *group = &objects->groups[i];
+		char	   *oids = oid_array(group->oids, group->n_oids);
+		const char *params[] = {oids};
+		PGresult   *res = session_query_params(conn,
+											   "SELECT pg_catalog.count(*)::pg_catalog.int4"
+											   " FROM pg_catalog.pg_largeobject_metadata m"
+											   " WHERE m.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])",
+											   1, params, 0);
+
+		n += session_number(res, 0, 0, 0, group->n_oids);
+		PQclear(res);
+		free(oids);
+	}
+	if (n == 0)
+		return;
+	pg_log_error("%d of the large objects to be restored exist%s on the target",
+				 n, n == 1 ? "s" : "");
+	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a restore would overwrite these.");
+	pg_log_error_hint("--clean drops them first; --allow-existing overwrites their contents, as pg_restore does.");
+}
+
+void
+restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
+{
+	refuse_filled_tables(conn, plan->tables);
+	refuse_existing_objects(conn, plan);
+}
+
 void
 restore_tables_leave_out(const RestoreWork *work, const bool *look, bool there)
 {

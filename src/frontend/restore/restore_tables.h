@@ -26,6 +26,13 @@ extern const char *restore_tables_new_database(const Toc *toc);
 extern bool *restore_tables_look(PGconn *conn, const DumpTables *tables);
 
 /*
+ * Tell as an error which tables are to be created and filled, and exist there
+ * with rows, and how many of the large objects exist: a restore would add the
+ * rows to these, and write into the objects.
+ */
+extern void restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan);
+
+/*
  * --no-data-for-failed-tables: leave out the rows of tables that the archive
  * creates, of those that are there, or of those that are not.
  */

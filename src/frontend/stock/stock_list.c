@@ -9,6 +9,7 @@
 #include "pqexpbuffer.h"
 
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "password/typed_password.h"
 #include "stock/stock_list.h"
 #include "stock/stock_output.h"
@@ -77,6 +78,114 @@ stock_list_read(const char *program, const Options *options, int *n_ids)
 	termPQExpBuffer(&text);
 	free(args);
 	return ids;
+}
+
+/*
+ * Does a name given with this letter match (pg_backup_archiver.c:
+ * _tocEntryRequired)?
+ */
+static bool
+matches(const TocEntry *entry, char letter, const char *name)
+{
+	static const char *const tables[] = {
+		"TABLE", "TABLE DATA", "VIEW", "FOREIGN TABLE", "MATERIALIZED VIEW",
+		"MATERIALIZED VIEW DATA", "SEQUENCE", "SEQUENCE SET", "STATISTICS DATA", NULL
+	};
+	static const char *const functions[] = {"FUNCTION", "AGGREGATE", "PROCEDURE", NULL};
+
+	switch (letter)
+	{
+		case 'n':
+		case 'N':
+			return entry->namespace && strcmp(entry->namespace, name) == 0;
+		case 't':
+			return toc_entry_is_one_of(entry, tables) && strcmp(entry->tag, name) == 0;
+		case 'P':
+			return toc_entry_is_one_of(entry, functions) && strcmp(entry->tag, name) == 0;
+		case 'I':
+			return toc_entry_is(entry, "INDEX") && strcmp(entry->tag, name) == 0;
+		case 'T':
+			return toc_entry_is(entry, "TRIGGER") && strcmp(entry->tag, name) == 0;
+	}
+	return false;
+}
+
+/* Do all names together select the entry? */
+static bool
+is_selected(const TocEntry *entry, const SimpleStringList *names)
+{
+	bool		by_schema = false;
+	bool		in_schema = false;
+	bool		by_name = false;
+	bool		has_name = false;
+
+	for (const SimpleStringListCell *cell = names->head; cell; cell = cell->next)
+	{
+		bool		found = matches(entry, cell->val[0], cell->val + 1);
+
+		if (cell->val[0] == 'N' && found)
+			return false;
+		if (cell->val[0] == 'n')
+		{
+			by_schema = true;
+			in_schema |= found;
+		}
+		else if (cell->val[0] != 'N')
+		{
+			by_name = true;
+			has_name |= found;
+		}
+	}
+	return (in_schema || !by_schema) && (has_name || !by_name);
+}
+
+/* "-t shop.orders" is the table "shop.orders" of any schema to pg_restore. */
+static void
+hint_at_schema(const SimpleStringList *names)
+{
+	for (const SimpleStringListCell *cell = names->head; cell; cell = cell->next)
+	{
+		const char *name = cell->val + 1;
+		const char *dot = strchr(name, '.');
+
+		if (cell->val[0] != 't' || dot == NULL)
+			continue;
+		pg_log_error_hint("Give the schema with an option of its own: -n %.*s -t %s.",
+						  (int) (dot - name), name, dot + 1);
+		return;
+	}
+}
+
+void
+stock_list_check_names(const Toc *toc, const Options *options)
+{
+	const SimpleStringList *names = &options->name_filters;
+	PQExpBufferData given;
+	bool		selected = names->head == NULL;
+
+	initPQExpBuffer(&given);
+	for (const SimpleStringListCell *cell = names->head; cell; cell = cell->next)
+		appendPQExpBuffer(&given, " -%c %s", cell->val[0], printable(cell->val + 1));
+	for (int i = 0; i < toc->n_entries && !selected; i++)
+		selected = is_selected(&toc->entries[i], names);
+	if (!selected)
+	{
+		pg_log_error("no entry of the archive matches%s", given.data);
+		hint_at_schema(names);
+		exit(1);
+	}
+	termPQExpBuffer(&given);
+	for (const SimpleStringListCell *cell = names->head;
+		 cell && !options->strict_names; cell = cell->next)
+	{
+		bool		found = false;
+
+		for (int i = 0; i < toc->n_entries && !found; i++)
+			found = matches(&toc->entries[i], cell->val[0], cell->val + 1);
+		if (!found)
+			pg_log_warning("no entry of the archive matches -%c %s", cell->val[0],
+						   printable(cell->val + 1));
+	}
 }
 
 void

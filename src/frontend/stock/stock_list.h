@@ -8,6 +8,7 @@
 #include "base/fe_compat.h"
 
 #include "options/options.h"
+#include "toc/toc.h"
 
 /*
  * Ask `pg_restore -l` which entries the user's options select, by the code
@@ -17,6 +18,14 @@
  */
 extern int *stock_list_read(const char *program, const Options *options,
 							int *n_ids);
+
+/*
+ * Look whether the names that -n, -N, -t, -I, -P and -T give are in the
+ * archive (toc: all of it).  If no entry matches them, which pg_restore
+ * would call a success, exit with a message; if one of them matches none,
+ * give a warning: --strict-names makes pg_restore -l refuse that.
+ */
+extern void stock_list_check_names(const Toc *toc, const Options *options);
 
 /*
  * Become pg_restore, with the options that the user gave; exits with a

@@ -23,7 +23,7 @@ typedef struct RestoreStages
 	Target	   *target;
 	const Toc  *archive;		/* with all of its entries, whether they are
 								 * wanted or not */
-	bool		makes_extension;	/* pg_pardump, which the archive leaves out */
+	bool		makes_extension;	/* pg_pardump; the archive lacks it */
 	bool		as_pg_restore;	/* drop what --clean drops, and go on after
 								 * errors unless setup.args say otherwise */
 	PgRestoreRun run;
@@ -38,10 +38,10 @@ extern void restore_stage_leave_out_extension(RestoreStages *restore,
 											  const char *new_name);
 
 /*
- * If the archive leaves the extension out, create it, where the server has its
- * files and the role is a superuser: as a restore of pg_dump's archive would.
- * A failure is a warning.  After the other definitions, among which its schema
- * may be.
+ * If the archive leaves the extension out, create it, where the server has
+ * its files and the role is a superuser: as a restore of pg_dump's archive
+ * would.  A failure is a warning.  After the other definitions, among which
+ * its schema may be.
  */
 extern void restore_stage_make_extension(RestoreStages *restore);
 

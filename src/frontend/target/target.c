@@ -203,6 +203,13 @@ target_enter(Target *target, const char *dbname)
 	forget_timeout(target->conn);
 }
 
+PGconn *
+target_try_database(const Target *target, const char *dbname)
+{
+	return connection_try_peer(address_of_database(target->address, dbname),
+							   "pg_pardump");
+}
+
 /* The options that the connection was made with; owned. */
 static char *
 startup_options(PGconn *conn)

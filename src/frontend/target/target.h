@@ -54,6 +54,12 @@ extern void target_refuse_same_database(const Target *target,
 extern void target_enter(Target *target, const char *dbname);
 
 /*
+ * A session for a moment in another database of the same server, to look at
+ * it; of status CONNECTION_BAD if there is none.
+ */
+extern PGconn *target_try_database(const Target *target, const char *dbname);
+
+/*
  * Bring the leader's session in the state that loading needs, and note what
  * the server is.
  */

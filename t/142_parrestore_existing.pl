@@ -1,0 +1,145 @@
+# What pg_parrestore does where the database already has tables or large objects of
+# the archive, and with names that the archive does not have.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Cluster qw(start_cluster make_database dump_ok run_program new_path sql value);
+use Pardump::Databases qw(empty_copy);
+use Pardump::Restore qw(run_parrestore errors_ignored);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('existing');
+make_database($node, 'shop');
+sql($node, 'shop', <<'SQL');
+CREATE SCHEMA s;
+CREATE TABLE a AS SELECT g FROM generate_series(1, 100) g;
+CREATE TABLE "b ü" AS SELECT 1 AS x;
+CREATE TABLE s.c AS SELECT 1 AS x;
+CREATE TABLE s.d AS SELECT 1 AS x;
+CREATE TABLE empty (x int);
+CREATE TABLE parts (x int) PARTITION BY RANGE (x);
+CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (10);
+INSERT INTO parts VALUES (1);
+CREATE INDEX an_index ON a (g);
+CREATE FUNCTION f(int) RETURNS int LANGUAGE sql AS 'SELECT $1';
+SQL
+my $dir = dump_ok($node, 'shop', 'an archive', 'pg_pardump', '--max-table-segment-pages=1');
+my $copies = 0;
+
+sub new_copy { return empty_copy($node, 'shop', 'copy' . ++$copies); }
+sub rows { my ($db) = @_; return value($node, $db, 'SELECT count(*) FROM a') }
+
+sub refused_ok
+{
+	my ($what, $db, $message, @options) = @_;
+	my $before = value($node, $db, 'SELECT pg_snapshot_xmax(pg_current_snapshot())');
+	my ($rc, $out, $err) = run_parrestore($node, $db, $dir, @options);
+	is("$rc$out", '1', "$what: exit code");
+	like($err, $message, "$what: message");
+	is(value($node, $db, 'SELECT pg_snapshot_xmax(pg_current_snapshot())'), $before, "$what: no transaction has written");
+	return;
+}
+
+# ---- tables with rows
+
+my $db = new_copy();
+is((run_parrestore($node, $db, $dir))[0], 0, 'restored');
+my $hint = qr/pg_parrestore: hint: --clean drops .*--allow-existing .*--resume .*\n/;
+my $five = qr/\Apg_parrestore: error: 5 of the tables to be restored exist on the target and contain rows\npg_parrestore: detail: Among them: public\.a, public\."b ü", public\.part\.\n$hint\z/;
+refused_ok('a second restore', $db, $five);
+refused_ok('a second restore, -j4', $db, $five, '-j4');
+refused_ok('-e', $db, qr/^pg_parrestore: error: 5 of the tables to be restored exist/m, '-e');
+refused_ok('one table', $db,
+	qr/\Apg_parrestore: error: 1 of the tables to be restored exists on the target and contains rows\npg_parrestore: detail: It is s\.c\.\n$hint\z/, '-t', 'c');
+refused_ok('two schemas', $db, qr/error: 2 of the .*\npg_parrestore: detail: These are: s\.c, s\.d\.\n/, '-n', 's');
+is(rows($db), 100, 'a second restore: no row is added');
+my ($rc, $out, $err) = run_parrestore($node, $db, $dir, '--check');
+is($rc, 1, '--check: exit code');
+like($out, qr/^error: 5 of the tables to be restored exist on the target and contain rows /m, '--check: finding');
+
+# a partitioned table, whose partition alone has blocks; that of another name does not matter
+$db = new_copy();
+sql($node, $db, 'CREATE SCHEMA s; CREATE TABLE s.part AS SELECT 1 AS x; CREATE TABLE parts (x int) PARTITION BY RANGE (x);
+	CREATE TABLE other PARTITION OF parts FOR VALUES FROM (0) TO (10)');
+is((run_parrestore($node, $db, $dir))[0], 1, 'empty tables: errors, as of pg_restore');
+is(rows($db), 100, 'empty tables: the others are restored');
+
+# ---- the options that permit it
+
+$db = new_copy();
+run_parrestore($node, $db, $dir);
+($rc, undef, $err) = run_parrestore($node, $db, $dir, '--allow-existing');
+my $stock = new_copy();
+run_program('pg_restore', '-d', $node->connstr($stock), $dir);
+my ($stock_rc, undef, $stock_err) = run_program('pg_restore', '-d', $node->connstr($stock), $dir);
+is("$rc " . errors_ignored($err), "$stock_rc " . errors_ignored($stock_err), '--allow-existing: exit code and errors of pg_restore');
+is(rows($db) . ' ' . rows($stock), '200 200', '--allow-existing: rows of pg_restore');
+is((run_parrestore($node, $db, $dir, '--clean'))[0], 0, '--clean: exit code');
+is(rows($db), 100, '--clean: rows');
+is((run_parrestore($node, $db, $dir, '--data-only'))[0], 0, '--data-only: exit code');
+is(rows($db), 200, '--data-only: rows');
+is((run_parrestore($node, $db, $dir, '--section=data'))[0], 0, '--section=data: exit code');
+is(rows($db), 300, '--section=data: rows');
+is((run_parrestore($node, $db, $dir, '--no-data-for-failed-tables'))[0], 1, '--no-data-for-failed-tables: exit code');
+is(rows($db), 300, '--no-data-for-failed-tables: rows');
+my $list = new_path('list');
+my (undef, $entries) = run_program('pg_restore', '-l', $dir);
+append_to_file($list, join '', map { "$_\n" } grep { / TABLE DATA public a / } split /\n/, $entries);
+is((run_parrestore($node, $db, $dir, '-L', $list))[0], 0, '-L without definitions: exit code');
+is(rows($db), 400, '-L without definitions: rows');
+is((run_parrestore($node, $db, $dir, '--schema-only'))[0], 1, '--schema-only: errors, as of pg_restore');
+is(rows($db), 400, '--schema-only: rows');
+
+# ---- -C
+
+refused_ok('-C', 'postgres', $five, '-C');
+is(rows('shop'), 100, '-C: no row is added');
+is((run_parrestore($node, 'postgres', $dir, '-C', '--clean'))[0], 0, '-C --clean: exit code');
+is(rows('shop'), 100, '-C --clean: rows');
+sql($node, 'postgres', 'DROP DATABASE shop');
+is((run_parrestore($node, 'postgres', $dir, '-C'))[0], 0, '-C, no such database: exit code');
+is(rows('shop'), 100, '-C, no such database: rows');
+
+# ---- large objects
+
+sql($node, 'shop', q{SELECT lo_from_bytea(4711, 'archive'), lo_from_bytea(4712, 'archive')});
+$dir = dump_ok($node, 'shop', 'large objects', 'pg_pardump');
+$db = new_copy();
+sql($node, $db, q{SELECT lo_from_bytea(4711, 'application')});
+refused_ok('a large object', $db, qr/\Apg_parrestore: error: 1 of the large objects to be restored exists on the target\n.*detail: .*\n.*hint: .*--clean.*--allow-existing.*\n\z/);
+is(value($node, $db, q{SELECT convert_from(lo_get(4711), 'UTF8')}), 'application', 'a large object: it stays');
+is((run_parrestore($node, $db, $dir, '-t', 'a'))[0], 0, 'tables alone: large objects do not matter');
+is((run_parrestore($node, new_copy(), $dir))[0], 0, 'no large object: restored');
+
+# ---- names
+
+$db = new_copy();
+foreach my $try (
+	[ '-t nope' ], [ '-n nope' ], [ '-I nope' ], [ '-P nope' ], [ '-T nope' ], [ '-n s -t a' ], [ '-N public -t a' ],
+	[ '-t s.c', 'Give the schema with an option of its own: -n s -t c.' ])
+{
+	my ($options, $hint) = @$try;
+	my $expected = "pg_parrestore: error: no entry of the archive matches $options\n" . ($hint ? "pg_parrestore: hint: $hint\n" : '');
+	my ($rc, undef, $err) = run_parrestore($node, $db, $dir, split / /, $options);
+	is("$rc $err", "1 $expected", "$options: an error");
+}
+($rc, undef, $err) = run_parrestore($node, $db, $dir, '-t', 'a', '-t', 'nope', '-N', 'nowhere');
+is("$rc $err", "0 pg_parrestore: warning: no entry of the archive matches -t nope\npg_parrestore: warning: no entry of the archive matches -N nowhere\n",
+	'one of several names: a warning');
+is(rows($db), 100, 'one of several names: the others are restored');
+($rc, undef, $err) = run_parrestore($node, $db, $dir, '-t', 'a', '-t', 'nope', '--strict-names');
+is($rc, 1, '--strict-names: exit code');
+like($err, qr/table "nope" not found/, '--strict-names: message of pg_restore');
+foreach my $names ([ '-P', 'f(integer)', '-t', 'empty' ], [ '-I', 'an_index', '-t', 'empty' ])
+{
+	(undef, undef, $err) = run_parrestore($node, $db, $dir, @$names);
+	unlike($err, qr/no entry of the archive/, "@$names: found");
+}
+
+$node->stop;
+done_testing();
