@@ -24,7 +24,7 @@ use Test::More;
 our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
   new_path value sql data_file start_psql keep_wal start_standby make_loop_server
-  listing make_once own_installation installed_at slots has_slot_bug without_slot_warning);
+  listing make_once own_installation installed_at slots has_slot_bug without_slot_warning tier);
 
 # A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
 $ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
@@ -39,6 +39,15 @@ delete @ENV{qw(LANG LC_COLLATE LC_CTYPE LC_MONETARY LC_NUMERIC LC_TIME)};
 my @paths;
 my $owner = $$;
 END { remove_paths() if $$ == $owner; }
+
+# How much is asked of the tests: 1 by scripts/test.sh --quick, 2 by the whole
+# suite on one major, 3 by scripts/test.sh --all.
+sub tier
+{
+	my $tier = $ENV{PG_PARDUMP_TIER} // 2;
+	die "PG_PARDUMP_TIER is \"$tier\", and must be 1, 2 or 3" if $tier !~ /^[123]\z/;
+	return $tier;
+}
 
 # Make a directory that all test files share, unless it exists: $make gets a
 # path to make it at, and the directory gets its name when it is complete.  Files

@@ -21,7 +21,7 @@ my @as_pg_dump = (
 
 # Every value of every setting that the text of a value depends on, in
 # combinations by which none hides another: [name, SET ...], the first as
-# pg_dump has them.
+# pg_dump has them.  All but the first three change dates, times and intervals alone.
 my @text_settings = (
 	[ 'as pg_dump', @as_pg_dump ],
 	[
@@ -32,16 +32,14 @@ my @text_settings = (
 	[
 		'ISO, St_Johns', "SET DateStyle = 'ISO, YMD'",
 		'SET IntervalStyle = postgres_verbose', 'SET extra_float_digits = 0',
-		"SET TimeZone = 'America/St_Johns'", "SET search_path = ''"
+		"SET TimeZone = 'America/St_Johns'", "SET search_path = ''",
+		'SET quote_all_identifiers = on', 'SET xmlbinary = hex'
 	],
 	[
 		'ISO, Dublin', 'SET IntervalStyle = iso_8601',
 		'SET extra_float_digits = 1', "SET TimeZone = 'Europe/Dublin'"
 	],
-	[
-		'ISO, POSIX zone', "SET TimeZone = 'FOO+03:30BAR,M3.2.0,M11.1.0/1:30'",
-		'SET quote_all_identifiers = on', 'SET xmlbinary = hex'
-	],
+	[ 'ISO, POSIX zone', "SET TimeZone = 'FOO+03:30BAR,M3.2.0,M11.1.0/1:30'" ],
 	[ 'ISO, Monrovia', "SET TimeZone = 'Africa/Monrovia'" ],
 	[ 'ISO, numeric zone', 'SET TimeZone = -7.5' ],
 	[
