@@ -22,10 +22,11 @@ my $node = start_cluster('resume');
 my $copies = 0;
 
 # A row in the middle of a table waits at the gate, wherever it is loaded.
+my $rows = 20000;
 make_database($node, 'gated', options => 'TEMPLATE template0');
-sql($node, 'gated', gate_sql(30000, 7) . q{
+sql($node, 'gated', gate_sql($rows / 2, 7) . qq{
 	CREATE TABLE big (id int CHECK (public.pass(id)), note text);
-	INSERT INTO big SELECT i, repeat(md5(i::text), 3) FROM generate_series(1, 60000) i;
+	INSERT INTO big SELECT i, repeat(md5(i::text), 3) FROM generate_series(1, $rows) i;
 	ALTER TABLE big ADD PRIMARY KEY (id);
 	CREATE TABLE small (id int PRIMARY KEY, big int REFERENCES big);
 	INSERT INTO small SELECT i, i FROM generate_series(1, 100) i;
@@ -139,12 +140,12 @@ foreach my $kind (sort keys %archives)
 	open_gate();
 	wait_until('no backend is left', sub { sessions_left($node) == 0 });
 	my ($n, $others) = map { value($node, $db, "SELECT count(*) FROM $_") } qw(big other);
-	cmp_ok($n, '<', 60000, 'some rows are missing');
+	cmp_ok($n, '<', $rows, 'some rows are missing');
 	sql($node, $db, q{UPDATE big SET note = 'seen'; UPDATE other SET b = 'seen'});
 	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=64kB');
 	is("$rc $err", '0 ', 'seen: resumed');
 	is(value($node, $db, q{SELECT count(*), count(*) FILTER (WHERE note = 'seen') FROM big}),
-		"60000|$n", 'seen: pieces are not loaded again');
+		"$rows|$n", 'seen: pieces are not loaded again');
 	is(value($node, $db, q{SELECT count(*) FILTER (WHERE b = 'seen') FROM other}), $others,
 		'seen: nor are tables');
 }
@@ -173,7 +174,7 @@ foreach my $kind (sort keys %archives)
 	my $count_pieces = sub { return value($node, $db, q{SELECT count(*) FROM pardump_restore.done p
 		WHERE name ~ '^rows [0-9]+ piece [0-9]+$'
 		AND NOT EXISTS (SELECT FROM pardump_restore.done f WHERE f.name = regexp_replace(p.name, ' piece .*', ''))}) };
-	my $run = start_until_gate($db, $custom, '-j3', '--chunk-size=1MB');
+	my $run = start_until_gate($db, $custom, '-j3', '--chunk-size=340kB');
 	# the only table of more than one piece is at the gate
 	wait_in_run($run, 'a piece is there', sub { return $count_pieces->() > 0 });
 	kill_leader($run);
@@ -181,7 +182,7 @@ foreach my $kind (sort keys %archives)
 	wait_until('no backend is left', sub { sessions_left($node) == 0 });
 	my $files = value($node, $db, q{SELECT count(*) FROM pardump_restore.done WHERE name ~ '^rows [0-9]+$'});
 	my $pieces = $count_pieces->();
-	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=1MB', '--progress', "--log-json=$log");
+	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=340kB', '--progress', "--log-json=$log");
 	is($rc, 0, 'pieces: resumed');
 	my $text = $pieces > 1 ? "$pieces pieces" : '1 piece';
 	like($err, qr/^before: $files of \d+ chunks and $text of others, /m, 'pieces: on the screen');
@@ -335,7 +336,7 @@ foreach my $kind (sort keys %archives)
 	kill_leader($run);
 	open_gate();
 	refused_ok($db, $ours, 'errors', qr/errors ignored on restore: 1\n\z/, '--resume', '-j2');
-	is(value($node, $db, 'SELECT (SELECT count(*) FROM big), (SELECT count(*) FROM small)'), '60000|100',
+	is(value($node, $db, 'SELECT (SELECT count(*) FROM big), (SELECT count(*) FROM small)'), "$rows|100",
 		'errors: rows');
 }
 
