@@ -87,26 +87,28 @@ sub installed_at
 }
 
 # The node's init(), whose initdb is run once for the first clusters of all test
-# files: they begin as copies of what it made then.  Those after the first have
-# identifiers of their own, by which servers are told apart.
+# files, once for the second ones, and so on: they begin as copies of what it made
+# then.  So those of one file have identifiers of their own, by which servers are told
+# apart.
 my $clusters = 0;
 
 sub init_cluster
 {
 	my ($node, %params) = @_;
+	my $which = ++$clusters;
 	my $run = \&PostgreSQL::Test::Utils::system_or_bail;
 	my $from_template = sub {
 		my @command = @_;
 		return $run->(@command) if $command[0] ne 'initdb';
 		my $dir = $node->data_dir;
-		my $template = "${PostgreSQL::Test::Utils::tmp_check}/initdb_"
+		my $template = "${PostgreSQL::Test::Utils::tmp_check}/initdb_${which}_"
 		  . md5_hex(join "\n", grep { $_ ne $dir } @command);
 		make_once($template, sub { $run->(@command); $run->('cp', '-a', $dir, $_[0]); })
 		  and return 1;
 		return $run->('cp', '-a', $template, $dir);
 	};
 	no warnings 'redefine';
-	local *PostgreSQL::Test::Utils::system_or_bail = $clusters++ == 0 ? $from_template : $run;
+	local *PostgreSQL::Test::Utils::system_or_bail = $from_template;
 	$node->init(%params);
 	return;
 }
