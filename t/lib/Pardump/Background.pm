@@ -9,6 +9,7 @@ use warnings;
 
 use Exporter 'import';
 use IPC::Run;
+use List::Util qw(min);
 use Pardump::Cluster qw(new_path run_program value);
 use POSIX ();
 use PostgreSQL::Test::Utils;
@@ -224,16 +225,17 @@ sub children
 }
 
 # wait_until('what', sub): until it returns true, else the test file dies.
-# Returns what it returned.
+# Returns what it returned.  Most subs run a program, so they are called less often
+# the longer it takes.
 sub wait_until
 {
 	my ($what, $condition) = @_;
 	my $end = time + $patience;
-	while (time < $end)
+	for (my $pause = 0.02; time < $end; $pause = min($pause * 1.5, 0.1))
 	{
 		my $result = $condition->();
 		return $result if $result;
-		sleep 0.02;
+		sleep $pause;
 	}
 	die "waited in vain: $what";
 }

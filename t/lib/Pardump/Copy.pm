@@ -128,8 +128,8 @@ sub sessions_left
 	my $left = 0;
 	foreach my $node (@nodes)
 	{
-		$node->poll_query_until('postgres', "SELECT ($query) = 0");
-		$left += value($node, 'postgres', $query);
+		$node->poll_query_until('postgres', "SELECT ($query) = 0")
+		  or $left += value($node, 'postgres', $query);
 	}
 	return $left;
 }
