@@ -8,14 +8,14 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Pardump::Cluster qw(run_program new_path);
+use Pardump::Cluster qw(run_program new_path make_database);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
 use Pardump::Databases qw(empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(run_parrestore start_parrestore parrestore_ok same_as_stock_ok errors_ignored
+our @EXPORT_OK = qw(run_parrestore start_parrestore parrestore_ok by_stock same_as_stock_ok errors_ignored
   restored_as_stock_ok stock_archives);
 
 # run_parrestore($node, $db, $archive, options...) returns what run_program
@@ -63,32 +63,52 @@ sub restored_as_stock_ok
 	return;
 }
 
-# same_as_stock_ok($node, $archive, 'what', options => [...], prepare => sub,
-# source => 'name'): in two empty databases, which prepare has changed, both
-# programs do the same, and tell of as many errors.  Stock's has no -j: with that
-# it counts some errors more than once.  Returns what ours has said.
-my $pairs = 0;
+# by_stock($node, $archive, options => [...], template => 'name', prepare => sub,
+# source => 'name'): what stock pg_restore makes of an archive in a new database, which
+# is empty, or a copy of the template, and which prepare has changed.  It has no -j: with
+# that it counts some errors more than once.
+sub by_stock
+{
+	my ($node, $archive, %params) = @_;
+	my $db = new_pair_database($node, 'theirs', %params);
+	my ($rc, undef, $err) = run_program('pg_restore', '-d', $node->connstr($db),
+		(grep { !/^-j/ } @{ $params{options} // [] }), $archive);
+	return { rc => $rc, errors => errors_ignored($err), data => fingerprint($node, $db), schema => schema_text($node, $db) };
+}
 
+# same_as_stock_ok($node, $archive, 'what', stock => what by_stock() has returned,
+# and what that takes): pg_parrestore does the same in such a database, and tells of as
+# many errors.  Without stock, that is asked for here.  Returns what ours has said.
 sub same_as_stock_ok
 {
 	my ($node, $archive, $what, %params) = @_;
-	my @options = @{ $params{options} // [] };
-	my ($theirs, $ours) = map { "pair_" . ++$pairs . "_$_" } qw(theirs ours);
+	my $stock = $params{stock} // by_stock($node, $archive, %params);
+	my $db = new_pair_database($node, 'ours', %params);
+	my ($rc, $out, $err) = run_parrestore($node, $db, $archive, @{ $params{options} // [] });
+	is($rc, $stock->{rc}, "$what: exit code $stock->{rc}");
+	is(errors_ignored($err), $stock->{errors}, "$what: $stock->{errors} errors");
+	is($out, '', "$what: nothing on standard output");
+	same_database_ok($node, $db, $stock->{data}, $stock->{schema}, $what);
+	no_temp_files_ok($what);
+	return $err;
+}
 
-	foreach my $db ($theirs, $ours)
+my $pairs = 0;
+
+sub new_pair_database
+{
+	my ($node, $whose, %params) = @_;
+	my $db = 'pair_' . ++$pairs . "_$whose";
+	if (defined $params{template})
+	{
+		make_database($node, $db, options => "TEMPLATE $params{template}");
+	}
+	else
 	{
 		empty_copy($node, $params{source} // 'modes', $db);
-		$params{prepare}->($db) if $params{prepare};
 	}
-	my ($rc1, undef, $err1) =
-	  run_program('pg_restore', '-d', $node->connstr($theirs), (grep { !/^-j/ } @options), $archive);
-	my ($rc2, $out2, $err2) = run_parrestore($node, $ours, $archive, @options);
-	is($rc2, $rc1, "$what: exit code $rc1");
-	is(errors_ignored($err2), errors_ignored($err1), "$what: " . errors_ignored($err1) . ' errors');
-	is($out2, '', "$what: nothing on standard output");
-	same_database_ok($node, $ours, fingerprint($node, $theirs), schema_text($node, $theirs), $what);
-	no_temp_files_ok($what);
-	return $err2;
+	$params{prepare}->($db) if $params{prepare};
+	return $db;
 }
 
 # Archives of stock pg_dump: of each kind, and one in the custom format that
