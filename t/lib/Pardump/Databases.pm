@@ -21,8 +21,7 @@ our @EXPORT_OK = qw(prepare_for_everything make_everything make_latin1 make_sql_
 my %options = (
 	everything => 'TEMPLATE extension_template',
 	latin1 => "TEMPLATE template0 ENCODING 'LATIN1'",
-	sql_ascii => "TEMPLATE template0 ENCODING 'SQL_ASCII'",
-	regression => 'TEMPLATE template0');
+	sql_ascii => "TEMPLATE template0 ENCODING 'SQL_ASCII'");
 
 # What a cluster needs to hold the database of everything, or a copy of it.
 sub prepare_for_everything
@@ -74,12 +73,13 @@ sub make_sql_ascii
 	return;
 }
 
-# An empty database named $name to restore $source into.
+# An empty database named $name to restore $source into.  Some files make a hundred
+# of them, and to copy files takes less than to write all pages to the WAL.
 sub empty_copy
 {
 	my ($node, $source, $name) = @_;
 	make_database($node, $name,
-		options => $options{$source} // 'TEMPLATE template0');
+		options => ($options{$source} // 'TEMPLATE template0') . ' STRATEGY file_copy');
 	return $name;
 }
 

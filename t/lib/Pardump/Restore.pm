@@ -101,7 +101,7 @@ sub new_pair_database
 	my $db = 'pair_' . ++$pairs . "_$whose";
 	if (defined $params{template})
 	{
-		make_database($node, $db, options => "TEMPLATE $params{template}");
+		make_database($node, $db, options => "TEMPLATE $params{template} STRATEGY file_copy");
 	}
 	else
 	{
