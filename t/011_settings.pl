@@ -7,18 +7,17 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program dump_ok restore_ok sql value);
+use Pardump::Cluster qw(run_program dump_ok restore_ok sql value);
 use Pardump::Compare qw(fingerprint same_data_ok);
-use Pardump::Databases qw(make_everything empty_copy);
+use Pardump::Databases qw(start_everything archives_of_everything empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_cluster('settings');
+my $node = start_everything('settings');
 my $copies = 0;
 
-make_everything($node);
 my $stock = empty_copy($node, 'everything', 'stock');
-restore_ok($node, dump_ok($node, 'everything', 'stock', 'pg_dump'), $stock, 'stock');
+restore_ok($node, { archives_of_everything() }->{directory}, $stock, 'stock');
 my $want = fingerprint($node, $stock);
 
 sql($node, 'postgres', "ALTER DATABASE everything SET $_")

@@ -10,15 +10,15 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path codecs value
+use Pardump::Cluster qw(make_database run_program new_path codecs value
   sql tier);
-use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii);
+use Pardump::Databases qw(start_everything make_latin1 make_sql_ascii);
 use Pardump::Reader qw(prepare_comparison same_rows_ok random_seed text_settings);
 use POSIX qw(ceil);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_cluster('reader');
+my $node = start_everything('reader');
 note('PG_PARDUMP_SEED=' . random_seed());
 
 my @settings = text_settings();
@@ -125,7 +125,6 @@ same_text_ok($db, 10, 10_000_000, 5, qw(UTF8 SJIS BIG5 GB18030));
 
 # --- the databases of everything, with the system's catalogs
 
-make_everything($node);
 make_latin1($node);
 make_sql_ascii($node);
 foreach my $everything (qw(everything latin1 sql_ascii))

@@ -11,12 +11,12 @@ use lib "$FindBin::RealBin/lib";
 use Pardump::Cluster qw(start_cluster has_extension sql);
 use Pardump::Compare qw(schema_text same_database_ok);
 use Pardump::Copy qw(copy_ok stock_copy sessions_left);
-use Pardump::Databases qw(prepare_for_everything make_everything make_latin1
-  make_sql_ascii empty_copy);
+use Pardump::Databases qw(prepare_for_everything start_everything archives_of_everything
+  make_latin1 make_sql_ascii empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $source = start_cluster('copy_source');
+my $source = start_everything('copy_source');
 my $target = start_cluster('copy_target');
 my $copies = 0;
 
@@ -35,9 +35,8 @@ is(has_extension($source), 1, 'the extension is installed');
 
 # --- the database of everything
 
-make_everything($source);
 prepare_for_everything($target);
-my $stock = stock_copy($source, 'everything', $target);
+my $stock = stock_copy($source, 'everything', $target, { archives_of_everything() }->{custom});
 is($stock->{errors}, '', 'everything: stock restores without a message');
 
 copied_ok('everything', $stock, 'default', '-j4');

@@ -13,12 +13,12 @@ use Pardump::Background qw(start_dump end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok same_data_ok);
 use Pardump::Copy qw(run_copy sessions_left no_temp_files_ok);
-use Pardump::Databases qw(prepare_for_everything make_everything empty_copy);
+use Pardump::Databases qw(prepare_for_everything start_everything empty_copy);
 use Pardump::Tasks qw(make_tasks runner all_tasks liar);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $source = start_cluster('copy_tasks_source');
+my $source = start_everything('copy_tasks_source');
 my $target = start_cluster('copy_tasks_target');
 make_tasks($source);
 my $data = fingerprint($source, 'tasks');
@@ -239,7 +239,6 @@ copied_ok('one task', undef, '--tasks=1', runner($all));
 
 # ---- everything that a database can hold, as one host copies it
 
-make_everything($source);
 prepare_for_everything($target);
 {
 	my ($one, $many) = map { empty_copy($target, 'everything', $_) } qw(by_one by_many);

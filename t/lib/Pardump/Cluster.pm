@@ -87,15 +87,15 @@ sub installed_at
 }
 
 # The node's init(), whose initdb is run once for the first clusters of all test
-# files, once for the second ones, and so on: they begin as copies of what it made
-# then.  So those of one file have identifiers of their own, by which servers are told
-# apart.
+# files, once for the second ones, and so on, and once for those of each "own": they
+# begin as copies of what it made then.  So those of one file have identifiers of their
+# own, by which servers are told apart.
 my $clusters = 0;
 
 sub init_cluster
 {
 	my ($node, %params) = @_;
-	my $which = ++$clusters;
+	my $which = $params{own} // ++$clusters;
 	my $run = \&PostgreSQL::Test::Utils::system_or_bail;
 	my $from_template = sub {
 		my @command = @_;

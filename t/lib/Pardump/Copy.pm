@@ -96,24 +96,25 @@ sub no_temp_files_ok
 }
 
 # What stock makes of a database on the target, the measure of all others: its
-# name there, its fingerprint, and what pg_restore had to say.
+# name there, its fingerprint, and what pg_restore had to say.  An archive of pg_dump
+# may be given.
 sub stock_restore
 {
-	my ($source, $db, $target, $name) = @_;
-	my $archive = new_path('stock');
-	run_program('pg_dump', '-Fc', '-Z0', '-f', $archive, '-d', $source->connstr($db));
+	my ($source, $db, $target, $name, $archive) = @_;
+	my $made = new_path('stock');
+	run_program('pg_dump', '-Fc', '-Z0', '-f', $made, '-d', $source->connstr($db)) if !defined $archive;
 	my $copy = empty_copy($target, $db, $name);
 	my ($rc, undef, $err) =
-	  run_program('pg_restore', '-d', $target->connstr($copy), $archive);
-	unlink $archive;
+	  run_program('pg_restore', '-d', $target->connstr($copy), $archive // $made);
+	unlink $made;
 	return { copy => $copy, errors => $err, data => fingerprint($target, $copy) };
 }
 
 # The same, and its schema.
 sub stock_copy
 {
-	my ($source, $db, $target) = @_;
-	my $stock = stock_restore($source, $db, $target, "${db}_stock");
+	my ($source, $db, $target, $archive) = @_;
+	my $stock = stock_restore($source, $db, $target, "${db}_stock", $archive);
 	$stock->{schema} = schema_text($target, $stock->{copy});
 	return $stock;
 }

@@ -15,7 +15,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(prepare_for_everything make_everything make_latin1 make_sql_ascii
-  start_regression start_beside regress_dir empty_copy);
+  start_everything archives_of_everything dump_by_stock start_regression start_beside
+  regress_dir empty_copy);
 
 # What each database, and an empty one to restore it into, is created with.
 my %options = (
@@ -53,6 +54,64 @@ sub make_everything
 			  qw(types toast tables names objects extension)
 		]);
 	return;
+}
+
+# Makes archives of stock pg_dump: of each kind, and one in the custom format that
+# could not be written but in one go.
+sub dump_by_stock
+{
+	my ($node, $db, %archives) = @_;
+	my $connstr = $node->connstr($db);
+	run_program('pg_dump', '-Fd', '-f', $archives{directory}, '-d', $connstr);
+	run_program('pg_dump', '-Fc', '-f', $archives{custom}, '-d', $connstr);
+	run_program('bash', '-c', 'pg_dump -Fc -d "$0" | cat >"$1"', $connstr, $archives{piped});
+	return;
+}
+
+sub kept_everything { return "${PostgreSQL::Test::Utils::tmp_check}/everything_backups"; }
+
+# A running cluster with the database of everything, which the first test file that
+# asks makes, with its archives, and keeps for the others.
+sub start_everything
+{
+	my ($name) = @_;
+	make_once(kept_everything(), sub {
+		my ($dir) = @_;
+		my $maker = start_cluster('everything_maker', own => 'everything');
+		make_everything($maker);
+		mkdir $dir or die "could not create \"$dir\": $!";
+		dump_by_stock($maker, 'everything', map { $_ => "$dir/stock_$_" } qw(directory custom piped));
+		$maker->stop;
+		# with its tablespaces in the place of the links that lead to them
+		system_or_bail('cp', '-aL', $maker->data_dir, "$dir/everything");
+	});
+	my $node = new_from_kept(kept_everything(), 'everything', $name);
+	foreach my $space (glob $node->data_dir . '/pg_tblspc/*')
+	{
+		my $place = new_path('space');
+		rename($space, $place) && symlink($place, $space) or die "could not move \"$space\": $!";
+	}
+	$node->start;
+	return $node;
+}
+
+# Archives of that database by stock pg_dump, not to be changed: directory, custom, and
+# one in the custom format that was written to a pipe.
+sub archives_of_everything
+{
+	return map { $_ => kept_everything() . "/stock_$_" } qw(directory custom piped);
+}
+
+# A node that is a copy of a kept data directory.
+sub new_from_kept
+{
+	my ($kept, $data, $name) = @_;
+	# a node that never runs, whose backups these seem to be
+	my $root = PostgreSQL::Test::Cluster->new("${name}_root");
+	symlink $kept, $root->backup_dir or die "could not link \"$kept\": $!";
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init_from_backup($root, $data);
+	return $node;
 }
 
 sub make_latin1
@@ -102,7 +161,7 @@ sub regress_dir
 # to its end.  Returns its data directory.
 sub make_regression
 {
-	my $node = start_cluster('regression_maker');
+	my $node = start_cluster('regression_maker', own => 'regression');
 	my $dir = regress_dir();
 	my $outputdir = new_path('regress');
 	mkdir $outputdir or die "could not create \"$outputdir\": $!";
@@ -134,11 +193,7 @@ sub start_regression
 		mkdir $_[0] or die "could not create \"$_[0]\": $!";
 		system_or_bail('cp', '-a', $data, "$_[0]/regression");
 	});
-	# a node that never runs, whose backups these seem to be
-	my $root = PostgreSQL::Test::Cluster->new("${name}_root");
-	symlink $kept, $root->backup_dir or die "could not link \"$kept\": $!";
-	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init_from_backup($root, 'regression');
+	my $node = new_from_kept($kept, 'regression', $name);
 	$node->start;
 	return $node;
 }

@@ -11,7 +11,7 @@ use Exporter 'import';
 use Pardump::Cluster qw(run_program new_path make_database);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
-use Pardump::Databases qw(empty_copy);
+use Pardump::Databases qw(dump_by_stock empty_copy);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -111,17 +111,12 @@ sub new_pair_database
 	return $db;
 }
 
-# Archives of stock pg_dump: of each kind, and one in the custom format that
-# could not be written but in one go.
+# Archives of stock pg_dump, by the kinds of dump_by_stock().
 sub stock_archives
 {
 	my ($node, $db) = @_;
 	my %archives = map { $_ => new_path("stock_$_") } qw(directory custom piped);
-	my $connstr = $node->connstr($db);
-
-	run_program('pg_dump', '-Fd', '-f', $archives{directory}, '-d', $connstr);
-	run_program('pg_dump', '-Fc', '-f', $archives{custom}, '-d', $connstr);
-	run_program('bash', '-c', 'pg_dump -Fc -d "$0" | cat >"$1"', $connstr, $archives{piped});
+	dump_by_stock($node, $db, %archives);
 	return %archives;
 }
 
