@@ -11,7 +11,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use List::Util qw(max first);
+use List::Util qw(max uniq);
 use Pardump::Toc qw(read_toc data_path is_table_data is_barrier is_completion
   chunked_tables table_key);
 use PostgreSQL::Test::Utils;
@@ -23,7 +23,7 @@ my %suffix_of = (0 => '', 1 => '.gz', 2 => '.lz4', 3 => '.zst');
 sub layout_problems
 {
 	my ($dir) = @_;
-	my $toc = read_toc($dir);
+	my $toc = index_toc(read_toc($dir));
 	my @chunked = chunked_tables($toc);
 	return (
 		id_problems($toc, \@chunked),
@@ -34,14 +34,29 @@ sub layout_problems
 		  @chunked);
 }
 
+# What is looked for once a table, found once an archive: of each id the entry's
+# position, and the post-data entries that depend on it; and whether there are any.
+sub index_toc
+{
+	my ($toc) = @_;
+	my @entries = @{ $toc->{entries} };
+	$toc->{position} = { map { $entries[$_]{id} => $_ } reverse 0 .. $#entries };
+	$toc->{max_id} = max(keys %{ $toc->{position} });
+	foreach my $te (grep { $_->{section} == 4 } @entries)
+	{
+		$toc->{has_post} = 1;
+		push @{ $toc->{needed_by}{$_} }, $te foreach uniq(@{ $te->{deps} });
+	}
+	return $toc;
+}
+
 # Chunks wait for each other where the archive does not create the table
 # (--data-only, tables of extensions): there pg_restore may disable triggers
 # around each of them, which side by side loses rows.
 sub must_be_chained
 {
 	my ($toc, $table) = @_;
-	my $table_id = $table->{barrier}{deps}[0];
-	return !grep { $_->{id} == $table_id } @{ $toc->{entries} };
+	return !exists $toc->{position}{ $table->{barrier}{deps}[0] };
 }
 
 # Chunks of the whole archive, or of one table by its name.
@@ -174,8 +189,7 @@ sub chunk_problems
 	$complain->('barrier does not wait for exactly its chunks')
 	  if join(' ', sort @waits) ne join(' ', sort map { $_->{id} } @chunks);
 
-	my $at = first { $toc->{entries}[$_]{id} == $barrier->{id} }
-	  0 .. $#{ $toc->{entries} };
+	my $at = $toc->{position}{ $barrier->{id} };
 	my $chained = must_be_chained($toc, $table);
 	my $previous;
 	foreach my $i (0 .. $#chunks)
@@ -217,29 +231,25 @@ sub priority_problems
 	my @problems;
 	my $reserved = $marked[0]{deps}[0];
 	push @problems, "$name: the reserved id $reserved is an entry's"
-	  if grep { $_->{id} == $reserved } @{ $toc->{entries} };
+	  if exists $toc->{position}{$reserved};
 	push @problems, "$name: the reserved id $reserved is too large"
-	  if $reserved > max(map { $_->{id} } @{ $toc->{entries} });
-	my @post = grep { $_->{section} == 4 } @{ $toc->{entries} };
+	  if $reserved > $toc->{max_id};
 	push @problems, map { "$name: " . entry_name($_) . ' waits for the table or its barrier' }
-	  grep { has_dep($_, $table_id) || has_dep($_, $table->{barrier}{id}) } @post;
-	return (@problems, completion_problems($table, $reserved, @post));
+	  map { needed_by($toc, $_) } $table_id, $table->{barrier}{id};
+	return (@problems, completion_problems($toc, $table, $reserved));
 }
 
-sub has_dep
-{
-	my ($te, $id) = @_;
-	return grep { $_ == $id } @{ $te->{deps} };
-}
+sub needed_by { my ($toc, $id) = @_; return @{ $toc->{needed_by}{$id} // [] }; }
 
 # The completion waits for exactly the chunks, of the one that has the reserved id
 # by that id, and has nothing to restore; what depends on either depends on both.
 sub completion_problems
 {
-	my ($table, $reserved, @post) = @_;
+	my ($toc, $table, $reserved) = @_;
 	my $name = entry_name($table->{barrier});
-	my @found = grep { is_completion($_) && has_dep($_, $reserved) } @post;
-	return @post ? "$name: " . @found . ' completions' : () if @found != 1;
+	my @reserved = needed_by($toc, $reserved);
+	my @found = grep { is_completion($_) } @reserved;
+	return $toc->{has_post} ? "$name: " . @found . ' completions' : () if @found != 1;
 
 	my @problems;
 	my $completion = $found[0];
@@ -251,11 +261,10 @@ sub completion_problems
 	  || defined $completion->{copy}
 	  || defined $completion->{defn}
 	  || ($completion->{filename} // '') ne '';
-	foreach my $te (grep { $_ != $completion } @post)
-	{
-		push @problems, "$name: " . entry_name($te) . ' has only one of completion and reserved id'
-		  if has_dep($te, $reserved) != has_dep($te, $completion->{id});
-	}
+	my %count;
+	$count{ entry_name($_) }++ foreach grep { $_ != $completion } @reserved, needed_by($toc, $completion->{id});
+	push @problems, map { "$name: $_ has only one of completion and reserved id" }
+	  grep { $count{$_} != 2 } sort keys %count;
 	return @problems;
 }
 
@@ -264,7 +273,7 @@ sub completion_problems
 sub toc_problems
 {
 	my ($stock_dir, $dir) = @_;
-	my ($stock, $ours) = (read_toc($stock_dir), read_toc($dir));
+	my ($stock, $ours) = (read_toc($stock_dir), index_toc(read_toc($dir)));
 	my %chunk = map { $_->{id} => 1 } map { @{ $_->{chunks} } } chunked_tables($ours);
 	my @ours = grep { !$chunk{ $_->{id} } && !is_completion($_) } @{ $ours->{entries} };
 	my %is_split = map { $_->{barrier}{deps}[0] => 1 } grep { !must_be_chained($ours, $_) } chunked_tables($ours);
