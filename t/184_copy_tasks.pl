@@ -29,12 +29,7 @@ my $names = 0;
 
 my $all = all_tasks();
 
-sub new_database
-{
-	my $db = 'copy' . ++$names;
-	make_database($target, $db, options => 'TEMPLATE template0');
-	return $db;
-}
+sub new_database { return empty_copy($target, 'tasks', 'copy' . ++$names); }
 
 # A copy by tasks into this database; what run_program() returns, and the
 # directory of the plan.

@@ -9,10 +9,11 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
+use Pardump::Cluster qw(start_cluster run_program new_path sql value
   dump_ok listing);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
+use Pardump::Databases qw(empty_copy);
 use Pardump::Restore qw(run_parrestore errors_ignored stock_archives);
 use Pardump::Tasks qw(make_tasks restore_runner all_tasks liar);
 use PostgreSQL::Test::Utils;
@@ -26,12 +27,7 @@ my $ours = dump_ok($node, 'tasks', 'ours', 'pg_pardump', '--max-table-segment-pa
 my %stock = stock_archives($node, 'tasks');
 my $names = 0;
 
-sub new_database
-{
-	my $db = 'copy' . ++$names;
-	make_database($node, $db, options => 'TEMPLATE template0');
-	return $db;
-}
+sub new_database { return empty_copy($node, 'tasks', 'copy' . ++$names); }
 
 # What was restored is all there, once, and nothing else is left.
 sub complete_ok

@@ -129,7 +129,7 @@ sub same_when_restored_ok
 {
 	my ($node, $dir, $want, $what) = @_;
 	my $copy = 'restored' . ++$restored;
-	make_database($node, $copy, options => 'TEMPLATE template0');
+	make_database($node, $copy, options => 'TEMPLATE template0 STRATEGY file_copy');
 	restore_ok($node, $dir, $copy, $what, '-j2');
 	same_data_ok($want, fingerprint($node, $copy), $what);
 	sql($node, 'postgres', "DROP DATABASE $copy");
