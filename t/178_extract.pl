@@ -12,6 +12,7 @@ use Digest::SHA qw(sha256_hex);
 use JSON::PP;
 use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok start_backup dump_of);
 use Pardump::Cluster qw(start_cluster run_program new_path sql);
+use Pardump::Command qw(system_faults);
 use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -33,6 +34,7 @@ chmod(0640, "$odd/old") or die "chmod: $!";
 chmod(0700, $odd) or die "chmod: $!";
 utime(1, 978307201, $odd) or die "utime: $!";
 my $dump = dump_of($node);
+my $faults = system_faults();
 
 # A backup by pg_basebackup; the tablespace goes elsewhere when it is extracted.
 sub take_tar
@@ -337,6 +339,42 @@ SKIP:
 	($status, $out, $errors) = run_program('fakeroot', 'sh', '-c', 'mkdir "$1/sticky" && chmod 1777 "$1/sticky" && shift && exec pg_parbasebackup "$@"',
 		'sh', $others, "--extract=$plain_too", '-T', "$place=$named.3", '-D', "$others/sticky/new", '--no-sync');
 	is("$status$errors", '0', 'root, a directory of its own in a sticky one');
+
+	# nor where a link was while the directory was opened, and is gone when its path is
+	# looked at again
+	my ($victim, $lead) = ("$others/victim", "$others/sticky/lead");
+	mkdir $_ or die "$_: $!" foreach $victim, "$victim/data";
+	my $gone = qq{case \$moment in
+		before*) ln -sfn '$victim' '$lead' ;;
+		"after open") rm -f '$lead' ;;
+	esac};
+	foreach my $form ([ '--extract', "--extract=$plain_too" ], [ 'plain', connection($node), '-c', 'fast' ])
+	{
+		my ($name, @words) = @$form;
+		($status, $out, $errors) = run_program('fakeroot', 'sh', '-c',
+			'export LD_PRELOAD="$LD_PRELOAD:$1" SYSTEM_MOMENT=/lead/data SYSTEM_COMMAND="$2"; shift 2; exec pg_parbasebackup "$@"',
+			'sh', $faults, $gone, @words, '-D', "$lead/data", '-T', "$place=$named.4", '--no-sync');
+		is($status, 1, "root, $name, a link for a moment: exit code");
+		like($errors, qr/error: directory "\Q$lead\E\/data" was replaced/, "root, $name, a link for a moment: message");
+		is(join(' ', glob("$victim/data/*")), '', "root, $name, a link for a moment: nothing is behind it");
+	}
+}
+
+# --- a directory that another user replaces with one of ours that has files
+
+foreach my $form ([ '--extract', "--extract=$own" ], [ 'plain', connection($node), '-c', 'fast' ],
+	[ 'tar', connection($node), '-c', 'fast', '-Ft' ])
+{
+	my ($name, @words) = @$form;
+	my ($above, $victim) = (new_path('above'), new_path('victim'));
+	mkdir $_ or die "$_: $!" foreach $above, $victim, "$victim/data";
+	append_to_file("$victim/data/precious", 'text');
+	my ($status, $out, $errors) = run_program('env', "LD_PRELOAD=$faults", 'SYSTEM_MOMENT=/data',
+		qq{SYSTEM_COMMAND=case \$moment in "after mkdir") mv '$above' '$above.moved' && ln -s '$victim' '$above' ;; esac},
+		'pg_parbasebackup', @words, '-D', "$above/data", '--no-sync');
+	is($status, 1, "replaced, $name: exit code");
+	like($errors, qr/error: directory "\Q$above\E\/data" was replaced/, "replaced, $name: message");
+	is(join(' ', glob("$victim/data/*")), "$victim/data/precious", "replaced, $name: nothing is removed or written");
 }
 
 # --- where it was on the server, which is gone

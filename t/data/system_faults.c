@@ -8,33 +8,43 @@
  *		a link is made by a file's name, and one whose path ends as said gets
  *		what has taken that name meanwhile.
  *
+ *		Before and after each call of mkdir, open and opendir whose path ends with
+ *		$SYSTEM_MOMENT, the shell runs $SYSTEM_COMMAND, with "before mkdir" etc.
+ *		in $moment.
+ *
  * What is flushed and renamed is appended to $SYSTEM_LOG.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #define REAL(type, call) ((type) dlsym(RTLD_NEXT, call))
 
 static int
+ends_with(const char *path, const char *end)
+{
+	return strlen(path) >= strlen(end) &&
+		strcmp(path + strlen(path) - strlen(end), end) == 0;
+}
+
+static int
 fails(const char *call, const char *path)
 {
 	const char *fault = getenv("SYSTEM_FAULT");
 	size_t		len = strlen(call);
-	const char *end;
 
-	if (!fault || strncmp(fault, call, len) != 0 || fault[len] != ' ')
-		return 0;
-	end = fault + len + 1;
-	if (strlen(path) < strlen(end) ||
-		strcmp(path + strlen(path) - strlen(end), end) != 0)
+	if (!fault || strncmp(fault, call, len) != 0 || fault[len] != ' ' ||
+		!ends_with(path, fault + len + 1))
 		return 0;
 	errno = EIO;
 	return 1;
@@ -202,6 +212,81 @@ mmap(void *address, size_t len, int protection, int flags, int fd, off_t offset)
 		return MAP_FAILED;
 	return REAL(void *(*) (void *, size_t, int, int, int, off_t), "mmap")
 		(address, len, protection, flags, fd, offset);
+}
+
+/* Run the command, in whose processes there are no moments. */
+static void
+moment(const char *when, const char *call, const char *path)
+{
+	const char *end = getenv("SYSTEM_MOMENT");
+	char	   *name;
+	char		text[64];
+	int			error = errno;
+
+	if (end == NULL || !ends_with(path, end))
+		return;
+	name = strdup(end);
+	unsetenv("SYSTEM_MOMENT");
+	snprintf(text, sizeof(text), "%s %s", when, call);
+	setenv("moment", text, 1);
+	if (system(getenv("SYSTEM_COMMAND")) != 0)
+		abort();
+	setenv("SYSTEM_MOMENT", name, 1);
+	free(name);
+	errno = error;
+}
+
+int
+mkdir(const char *path, mode_t mode)
+{
+	int			rc;
+
+	moment("before", "mkdir", path);
+	rc = REAL(int (*) (const char *, mode_t), "mkdir") (path, mode);
+	moment("after", "mkdir", path);
+	return rc;
+}
+
+static int
+open_with(const char *path, int flags, mode_t mode)
+{
+	int			fd;
+
+	moment("before", "open", path);
+	fd = REAL(int (*) (const char *, int, ...), "open") (path, flags, mode);
+	moment("after", "open", path);
+	return fd;
+}
+
+int
+open(const char *path, int flags, ...)
+{
+	mode_t		mode = 0;
+	va_list		args;
+
+	va_start(args, flags);
+	if (flags & (O_CREAT | O_TMPFILE))
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	return open_with(path, flags, mode);
+}
+
+/* What open() is with _FORTIFY_SOURCE. */
+int
+__open_2(const char *path, int flags)
+{
+	return open_with(path, flags, 0);
+}
+
+DIR *
+opendir(const char *path)
+{
+	DIR		   *directory;
+
+	moment("before", "opendir", path);
+	directory = REAL(DIR *(*) (const char *), "opendir") (path);
+	moment("after", "opendir", path);
+	return directory;
 }
 
 int

@@ -33,81 +33,102 @@ refuse(const char *path, const char *part, const struct stat *st)
 
 /* Where a link leads, with the rest of the path behind it; owned. */
 static char *
-follow(const char *path, size_t len, const char *rest)
+follow(const char *link, const char *rest)
 {
-	char	   *link = pnstrdup(path, len);
 	char		target[MAXPGPATH];
-	ssize_t		n = readlink(link, target, sizeof(target) - 1);
-	char	   *result;
+	ssize_t		n = readlink(link, target, sizeof(target));
 
 	if (n < 0)
 		pg_fatal("could not read symbolic link \"%s\": %m", printable(link));
+	if (n >= sizeof(target))
+		pg_fatal("symbolic link \"%s\" target is too long", printable(link));
 	target[n] = '\0';
 	if (target[0] == '/')
-		result = psprintf("%s%s", target, rest);
-	else
-	{
-		while (len > 0 && path[len - 1] != '/')
-			len--;
-		result = psprintf("%.*s%s%s", (int) len, path, target, rest);
-	}
-	free(link);
-	return result;
+		return psprintf("%s/%s", target, rest);
+	return psprintf("%.*s/%s/%s", (int) (strrchr(link, '/') - link), link,
+					target, rest);
 }
 
 /*
  * Each part of an absolute path must be root's.  Other users may write to a
  * directory on the way only if it is sticky, as /tmp is: they cannot rename
- * what root has there.
+ * what root has there.  Returns whether the whole path exists; then *last is
+ * what it leads to.
  */
-static void
-check_parts(const char *given, const char *path, int n_links)
+static bool
+check_parts(const char *given, const char *path, int n_links,
+			struct stat *last)
 {
-	const char *end = path;
+	const char *end = path + strspn(path, "/");
 
 	if (n_links > MOST_LINKS)
 		pg_fatal("too many symbolic links in path \"%s\"", printable(given));
+	if (lstat("/", last) < 0)
+		pg_fatal("could not stat file \"%s\": %m", "/");
 	while (*end)
 	{
-		struct stat st;
 		char	   *part;
+		bool		is_found;
 
-		end += strspn(end, "/");
 		end += strcspn(end, "/");
 		part = pnstrdup(path, end - path);
-		if (lstat(part, &st) < 0)
+		end += strspn(end, "/");
+		is_found = lstat(part, last) == 0;
+		if (!is_found && errno != ENOENT)
+			pg_fatal("could not stat file \"%s\": %m", printable(part));
+		if (is_found && (last->st_uid != 0 ||
+						 (S_ISDIR(last->st_mode) &&
+						  (last->st_mode & (S_IWGRP | S_IWOTH)) &&
+						  (*end == '\0' || !(last->st_mode & S_ISVTX)))))
+			refuse(given, part, last);
+		if (is_found && S_ISLNK(last->st_mode))
 		{
-			if (errno != ENOENT)
-				pg_fatal("could not stat file \"%s\": %m", printable(part));
-			free(part);
-			return;
-		}
-		if (st.st_uid != 0 ||
-			(S_ISDIR(st.st_mode) && (st.st_mode & (S_IWGRP | S_IWOTH)) &&
-			 (*end == '\0' || !(st.st_mode & S_ISVTX))))
-			refuse(given, part, &st);
-		free(part);
-		if (S_ISLNK(st.st_mode))
-		{
-			char	   *followed = follow(path, end - path, end);
+			char	   *followed = follow(part, end);
 
-			check_parts(given, followed, n_links + 1);
+			is_found = check_parts(given, followed, n_links + 1, last);
 			free(followed);
-			return;
+			free(part);
+			return is_found;
 		}
+		free(part);
+		if (!is_found)
+			return false;
 	}
+	return true;
+}
+
+static bool
+check(const char *path, struct stat *last)
+{
+	char	   *absolute = make_absolute_path(path);
+	bool		result;
+
+	if (absolute == NULL)
+		exit(1);
+	result = check_parts(path, absolute, 0, last);
+	free(absolute);
+	return result;
 }
 
 void
 safe_directory_check(const char *path)
 {
-	char	   *absolute;
+	struct stat last;
+
+	if (geteuid() == 0)
+		(void) check(path, &last);
+}
+
+bool
+safe_directory_is(const char *path, int fd)
+{
+	struct stat last;
+	struct stat opened;
 
 	if (geteuid() != 0)
-		return;
-	absolute = make_absolute_path(path);
-	if (absolute == NULL)
-		exit(1);
-	check_parts(path, absolute, 0);
-	free(absolute);
+		return true;
+	if (fstat(fd, &opened) < 0)
+		pg_fatal("could not stat file \"%s\": %m", printable(path));
+	return check(path, &last) &&
+		last.st_dev == opened.st_dev && last.st_ino == opened.st_ino;
 }

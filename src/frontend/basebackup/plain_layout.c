@@ -50,22 +50,43 @@ static const ClaimedDirectory *base;
 static const ClaimedDirectory *wal; /* --waldir, or NULL */
 static const ClaimedDirectory **tablespaces;	/* by number */
 
+/* From the beginning, whoever has read the directory; NULL if that fails. */
+static DIR *
+open_listing(int fd)
+{
+	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR		   *listing = again < 0 ? NULL : fdopendir(again);
+
+	if (listing == NULL && again >= 0)
+		close(again);
+	return listing;
+}
+
+/* The next name in a directory; NULL at the end. */
+static const char *
+next_name(DIR *listing)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(listing)) != NULL &&
+		   (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
+		;
+	return entry ? entry->d_name : NULL;
+}
+
 /* Remove all that is in an open directory; false if something is left. */
 static bool
 remove_contents(int fd)
 {
-	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR		   *listing = again < 0 ? NULL : fdopendir(again);
-	struct dirent *entry;
+	DIR		   *listing = open_listing(fd);
+	const char *name;
 	bool		done = listing != NULL;
 
-	while (listing && (entry = readdir(listing)) != NULL)
+	while (listing && (name = next_name(listing)) != NULL)
 	{
-		const char *name = entry->d_name;
 		int			below;
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-			unlinkat(fd, name, 0) == 0 || errno == ENOENT)
+		if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
 			continue;
 		below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		done &= below >= 0 && remove_contents(below) &&
@@ -75,8 +96,21 @@ remove_contents(int fd)
 	}
 	if (listing)
 		closedir(listing);
-	else if (again >= 0)
-		close(again);
+	return done;
+}
+
+/*
+ * Remove an open directory by its name in the directory that it is in, which
+ * need not be the one that its path leads to now.
+ */
+static bool
+remove_empty(const ClaimedDirectory *claimed)
+{
+	const char *slash = strrchr(claimed->path, '/');
+	char	   *name = psprintf("../%s", slash ? slash + 1 : claimed->path);
+	bool		done = unlinkat(claimed->fd, name, AT_REMOVEDIR) == 0;
+
+	free(name);
 	return done;
 }
 
@@ -97,37 +131,79 @@ remove_directory(void *arg)
 	pg_log_info("removing %sdirectory \"%s\"",
 				claimed->found ? "contents of " : "", printable(claimed->path));
 	if (!remove_contents(claimed->fd) ||
-		(claimed->found ? fchmod(claimed->fd, claimed->found_mode) :
-		 rmdir(claimed->path)) < 0)
+		!(claimed->found ? fchmod(claimed->fd, claimed->found_mode) == 0 :
+		  remove_empty(claimed)))
 		pg_log_error("failed to remove directory \"%s\"",
 					 printable(claimed->path));
 }
 
+pg_noreturn static void
+was_replaced(const ClaimedDirectory *claimed)
+{
+	pg_fatal("directory \"%s\" was replaced by another user",
+			 printable(claimed->path));
+}
+
 /*
- * Open a directory that was made a moment ago (which must still be ours), or
- * that was found.  A link in a place that the user has named is followed, as
- * pg_basebackup does.
+ * Open the directory, or make it if there is none.  A link in a place that the
+ * user has named is followed, as pg_basebackup does, but not one in the place
+ * of a directory that was made a moment ago.
  */
 static void
 open_directory(ClaimedDirectory *claimed)
 {
+	const int	flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	struct stat st;
 
-	claimed->fd = open(claimed->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
-					   (claimed->found ? 0 : O_NOFOLLOW));
+	claimed->fd = open(claimed->path, flags);
+	claimed->found = claimed->fd >= 0;
+	if (!claimed->found && errno == ENOENT)
+	{
+		if (pg_mkdir_p(claimed->path, pg_dir_create_mode) < 0)
+			pg_fatal("could not create directory \"%s\": %m",
+					 printable(claimed->path));
+		claimed->fd = open(claimed->path, flags | O_NOFOLLOW);
+	}
 	if (claimed->fd < 0 || fstat(claimed->fd, &st) < 0)
-		pg_fatal("could not open directory \"%s\": %m",
+		pg_fatal("could not access directory \"%s\": %m",
 				 printable(claimed->path));
 	if (!claimed->found && st.st_uid != geteuid())
-		pg_fatal("directory \"%s\" was replaced by another user",
-				 printable(claimed->path));
+		was_replaced(claimed);
 	claimed->found_mode = st.st_mode & 07777;
 }
 
 /*
- * See plain_layout_claim_directory().  Root looks twice at the directory, as
- * another user may have made a part of its path in a sticky directory
- * meanwhile.
+ * The directory must be empty.  One that was made may not be the one that is
+ * open now: another user who owns a directory in its path may have put a link
+ * there, to a directory with the same name.
+ */
+static void
+check_empty(const ClaimedDirectory *claimed, const char *hint)
+{
+	DIR		   *listing = open_listing(claimed->fd);
+	const char *name;
+
+	errno = 0;
+	name = listing ? next_name(listing) : NULL;
+	if (listing == NULL || (name == NULL && errno != 0))
+		pg_fatal("could not read directory \"%s\": %m",
+				 printable(claimed->path));
+	if (name && !claimed->found)
+		was_replaced(claimed);
+	if (name)
+	{
+		pg_log_error("directory \"%s\" exists but is not empty",
+					 printable(claimed->path));
+		if (hint)
+			pg_log_error_hint("%s", hint);
+		exit(1);
+	}
+	closedir(listing);
+}
+
+/*
+ * See plain_layout_claim_directory().  Nothing is changed in the directory,
+ * or removed from it, before it is known to be the right one.
  */
 static const ClaimedDirectory *
 claim(const char *path, const char *hint, bool keep, bool is_plain)
@@ -139,31 +215,13 @@ claim(const char *path, const char *hint, bool keep, bool is_plain)
 	claimed->is_kept = keep;
 	if (is_plain)
 		safe_directory_check(claimed->path);
-	switch (pg_check_dir(claimed->path))
-	{
-		case 0:
-			if (pg_mkdir_p(claimed->path, pg_dir_create_mode) < 0)
-				pg_fatal("could not create directory \"%s\": %m",
-						 printable(path));
-			break;
-		case 1:
-			claimed->found = true;
-			break;
-		case -1:
-			pg_fatal("could not access directory \"%s\": %m", printable(path));
-		default:
-			pg_log_error("directory \"%s\" exists but is not empty",
-						 printable(path));
-			if (hint)
-				pg_log_error_hint("%s", hint);
-			exit(1);
-	}
 	open_directory(claimed);
+	check_empty(claimed, hint);
+	if (is_plain && !safe_directory_is(claimed->path, claimed->fd))
+		was_replaced(claimed);
 	if (base == NULL)
 		base = claimed;
 	cleanup_push(remove_directory, claimed);
-	if (is_plain)
-		safe_directory_check(claimed->path);
 	if (claimed->found && fchmod(claimed->fd, pg_dir_create_mode) < 0)
 		pg_fatal("could not change permissions of directory \"%s\": %m",
 				 printable(path));
