@@ -358,6 +358,15 @@ SKIP:
 		like($errors, qr/error: directory "\Q$lead\E\/data" was replaced/, "root, $name, a link for a moment: message");
 		is(join(' ', glob("$victim/data/*")), '', "root, $name, a link for a moment: nothing is behind it");
 	}
+
+	# nor by way of a link and "..", whatever may be above the directory that it leads to
+	mkdir $_ or die "$_: $!" foreach "$others/far", "$others/far/deep", "$others/near", "$others/far/new";
+	symlink '../far/deep', "$others/near/link" or die "symlink: $!";
+	($status, $out, $errors) = run_program('fakeroot', 'pg_parbasebackup', "--extract=$plain_too", '-T', "$place=$named.5",
+		'-D', "$others/near/link/../new", '--no-sync');
+	is("$status$errors", '0', 'root, a link and ".."');
+	is(join(' ', glob("$others/far/new/*")), '', 'nothing is above the directory that the link leads to');
+	ok(-e "$others/near/new/PG_VERSION", 'all is in the directory that was looked at');
 }
 
 # --- a directory that another user replaces with one of ours that has files

@@ -241,11 +241,24 @@ is_for_extract(const char *name)
 	return false;
 }
 
+/*
+ * As pg_basebackup has it: ".." is what is left of it in the path, wherever a
+ * link before it leads, and all parts of the program use the same path.
+ */
+static const char *
+canonical(const char *path)
+{
+	char	   *result = pg_strdup(path);
+
+	canonicalize_path(result);
+	return result;
+}
+
 /* What must hold between options. */
 static void
 check_options(Options *options, const char *progname)
 {
-	if (options->directory == NULL)
+	if (options->directory == NULL || *options->directory == '\0')
 	{
 		pg_log_error("no target directory specified");
 		help_try(progname);
@@ -276,6 +289,9 @@ check_options(Options *options, const char *progname)
 		pg_fatal("tablespaces can only be relocated in plain mode");
 	if (options->wal_directory && !is_absolute_path(options->wal_directory))
 		pg_fatal("WAL directory location must be an absolute path");
+	options->directory = canonical(options->directory);
+	if (options->wal_directory)
+		options->wal_directory = canonical(options->wal_directory);
 	tablespace_mapping_check(&options->tablespace_mappings);
 	check_checksums(options->manifest_checksums);
 	if (options->no_sync)
