@@ -41,8 +41,9 @@ my $db = $standby->connstr('db');
 
 sub replay
 {
+	my ($flush) = @_;
 	# what an open transaction has written is flushed with another one's end
-	sql($primary, 'db', 'INSERT INTO sub VALUES (0)');
+	sql($primary, 'db', $flush // 'INSERT INTO sub VALUES (0)');
 	my $lsn = value($primary, 'db', 'SELECT pg_current_wal_flush_lsn()');
 	foreach my $node ($standby, $cascaded)
 	{
@@ -290,7 +291,16 @@ dump_refused_ok('wal_level = logical, --also-from', @from_all);
 # ---- a promotion between the snapshot and its check: the file's "rec:" counts
 
 {
-	my ($psql, $snapshot) = export($standby);
+	# the standby has not replayed the end of any transaction since it was started
+	replay('CHECKPOINT');
+	sql($standby, 'db', 'CHECKPOINT');
+	$standby->restart;
+	my $again = start_psql($primary, 'db');
+	$again->("BEGIN; $overflow{'a savepoint first'}");
+	replay('CHECKPOINT');
+	my ($psql, $snapshot, $text) = export($standby);
+	like($text, qr/^sof:1$/m, 'a promotion: the snapshot has overflowed');
+	is(value($standby, 'db', 'SELECT pg_last_xact_replay_timestamp() IS NULL'), 't', 'a promotion: no transaction has ended');
 	$standby->promote;
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '-d', $db, '-f', new_path('promoted'), "--snapshot=$snapshot");
 	is($rc, $affected ? 1 : 0, 'a promotion: exit code');
@@ -305,6 +315,7 @@ dump_refused_ok('wal_level = logical, --also-from', @from_all);
 	my $dir = new_path('primary');
 	is((run_program('pg_pardump', '--no-sync', '-d', $db, '-f', $dir))[0], 0, 'a server that was promoted: exit code');
 	is(rows_in($dir), "$now: $rows", 'a server that was promoted: rows');
+	$again->();
 }
 $_->() foreach $change, $overflow;
 

@@ -150,13 +150,14 @@ refuse_given(const OverflowLook *look, const char *given)
 }
 
 /*
- * Has the server replayed transactions since it was started?  That is so on a
- * standby that was promoted, and on a primary after a crash.
+ * Has the server replayed WAL since it was started?  That is so on a standby
+ * that was promoted, and on a primary after a crash.  Not
+ * pg_last_xact_replay_timestamp(): no transaction need have ended meanwhile.
  */
 static bool
 has_replayed(PGconn *conn)
 {
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_last_xact_replay_timestamp()");
+	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_last_wal_replay_lsn()");
 	bool		result = !PQgetisnull(res, 0, 0);
 
 	PQclear(res);
