@@ -56,6 +56,34 @@ sub sqlstate
 	$other->();
 }
 
+# --- what came of a call, which only its role may know: a SECURITY DEFINER function
+# or SET ROLE may follow or have been before it
+
+{
+	sql($node, 'access', q{CREATE ROLE stranger; CREATE TABLE secrets AS SELECT g AS a FROM generate_series(1, 20000) g});
+	my $psql = session();
+	$psql->(q{SELECT pardump.pg_pardump_fingerprint_reads(sha256('key'))});
+	my $read = q{pardump.pg_pardump_read('secrets', '{a}', 0, NULL, 'none')};
+	my $files = q{pardump.pg_pardump_read_files('{PG_VERSION}', '{0}', '{3}', '{NULL}', '{NULL}', '{t}', '{NULL}', '0/0', 'none')};
+	my $told = q{SELECT concat_ws(' ', r.rows, r.bytes > 0, length(p.fingerprint), length(p.first_fingerprint), length(p.definition), f.bytes,
+		cardinality(f.crcs)) FROM pardump.pg_pardump_last_read() r, pardump.pg_pardump_last_fingerprint() p, pardump.pg_pardump_last_files() f};
+	$psql->("SELECT count(*) FROM (SELECT $_ OFFSET 0) s") foreach $read, $files;
+	like($psql->($told), qr/^20000 t \d+ \d+ \d+ \{3\} 1$/, 'a role is told what came of its calls');
+	$psql->('SET ROLE stranger');
+	is($psql->($told), '', 'another role is not');
+	$psql->('RESET ROLE');
+
+	# a cursor that began before another role's call, and ends after it
+	$psql->('GRANT SELECT ON secrets TO stranger');
+	$psql->("BEGIN; DECLARE c CURSOR FOR SELECT $read; FETCH 1 FROM c");
+	$psql->("SET ROLE stranger; SELECT count(*) FROM (SELECT $read OFFSET 0) s; MOVE ALL FROM c");
+	is($psql->($told), '', 'another role is not told of a cursor that is not its own');
+	$psql->('COMMIT; RESET ROLE');
+	like($psql->($told), qr/^20000 t /, 'the role of the cursor is');
+	$psql->();
+	sql($node, 'access', 'DROP TABLE secrets; DROP ROLE stranger');
+}
+
 # --- serialization failures
 
 sql($node, 'access', q{

@@ -16,6 +16,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "storage/block.h"
 #include "storage/fd.h"
 #include "utils/array.h"
@@ -61,6 +62,7 @@ typedef struct ArgumentArray
 /* One call's state, in the function's multi-call context. */
 typedef struct FilesCall
 {
+	Oid			role;			/* that may execute the function */
 	FileStreamItem *items;
 	int			n_items;
 	FileStream *stream;
@@ -68,9 +70,11 @@ typedef struct FilesCall
 
 /*
  * Of the session: what its last call of pg_pardump_read_files() came to, as
- * what pg_pardump_last_files() returns; NULL if that did not end well.
+ * what pg_pardump_last_files() returns; NULL if that did not end well.  Only
+ * the role of that call is told: a CRC can tell what is in a file.
  */
 static HeapTuple last_files;
+static Oid	last_files_role;
 
 static int
 read_array(FunctionCallInfo fcinfo, int no, ArgumentArray *array)
@@ -285,6 +289,7 @@ keep_last_files(const FilesCall *call)
 	forget_last_files();
 	old_context = MemoryContextSwitchTo(TopMemoryContext);
 	last_files = heap_form_tuple(desc, values, nulls);
+	last_files_role = call->role;
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -297,6 +302,7 @@ begin_files_call(FunctionCallInfo fcinfo)
 	check_not_null(fcinfo, N_FILE_ARGUMENTS, "start_lsn");
 	check_not_null(fcinfo, N_FILE_ARGUMENTS + 1, "compression");
 	compress = read_compression(PG_GETARG_TEXT_PP(N_FILE_ARGUMENTS + 1));
+	call->role = GetUserId();
 	call->items = read_items(fcinfo, &call->n_items);
 	call->stream = file_stream_new(call->items, call->n_items,
 								   PG_GETARG_LSN(N_FILE_ARGUMENTS), &compress);
@@ -354,7 +360,7 @@ pg_pardump_last_files(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	if (last_files)
+	if (last_files && last_files_role == GetUserId())
 		heap_deform_tuple(last_files, tupdesc, values, nulls);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }

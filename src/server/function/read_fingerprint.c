@@ -15,6 +15,7 @@
 #include "access/htup_details.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "fingerprint/definition.h"
@@ -40,9 +41,13 @@ static struct
 	unsigned char bytes[KEYED_HASH_KEY_BYTES];
 }			key;
 
-/* Of the last read; all or none of them, in memory of the session. */
+/*
+ * Of the last read; all or none of them, in memory of the session, for the
+ * role that has read.
+ */
 static struct
 {
+	Oid			role;
 	bytea	   *fingerprint;
 	bytea	   *first_fingerprint;
 	bytea	   *definition;
@@ -93,7 +98,8 @@ keep(const bytea *bytes)
 }
 
 void
-read_fingerprint_keep(ReadFingerprint *fingerprint, const RangeArgument *range)
+read_fingerprint_keep(ReadFingerprint *fingerprint, const RangeArgument *range,
+					  Oid role)
 {
 	const char *reason;
 	bytea	   *definition = table_definition(range->rel, range->attnums,
@@ -106,6 +112,7 @@ read_fingerprint_keep(ReadFingerprint *fingerprint, const RangeArgument *range)
 	rows = range_fingerprint_end(fingerprint->rows, &first);
 	/* another cursor may have ended since this one began */
 	read_fingerprint_forget();
+	last.role = role;
 	last.definition = keep(definition);
 	last.first_fingerprint = keep(first);
 	last.fingerprint = keep(rows);
@@ -147,6 +154,7 @@ pg_pardump_last_fingerprint(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	nulls[0] = nulls[1] = nulls[2] = last.fingerprint == NULL;
+	nulls[0] = nulls[1] = nulls[2] = last.fingerprint == NULL ||
+		last.role != GetUserId();
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }

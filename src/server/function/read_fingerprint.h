@@ -32,11 +32,11 @@ extern void read_fingerprint_watch(ReadFingerprint *fingerprint,
 								   ChunkReader *reader);
 
 /*
- * All rows were read: keep the fingerprint for pg_pardump_last_fingerprint(),
- * unless the definition has changed since they began, as types may, which
- * nobody locks.
+ * All rows were read: keep the fingerprint for pg_pardump_last_fingerprint()
+ * and this role, unless the definition has changed since they began, as types
+ * may, which nobody locks.
  */
 extern void read_fingerprint_keep(ReadFingerprint *fingerprint,
-								  const RangeArgument *range);
+								  const RangeArgument *range, Oid role);
 
 #endif							/* PARDUMP_READ_FINGERPRINT_H */

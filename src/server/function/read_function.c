@@ -44,6 +44,7 @@
 #include "access/relation.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -57,10 +58,14 @@
 PG_FUNCTION_INFO_V1(pg_pardump_read);
 PG_FUNCTION_INFO_V1(pg_pardump_last_read);
 
-/* Of the session: what its last call of pg_pardump_read() came to. */
+/*
+ * Of the session: what its last call of pg_pardump_read() came to.  Only the
+ * role of that call is told: another one may not be allowed to read the table.
+ */
 static struct
 {
 	bool		complete;
+	Oid			role;
 	uint64		rows;
 	uint64		bytes;
 }			last_read;
@@ -68,6 +73,7 @@ static struct
 /* One call's state, in the function's multi-call context. */
 typedef struct ReadCall
 {
+	Oid			role;			/* that may read the table */
 	RangeArgument range;
 	Snapshot	snapshot;
 	ChunkReader *reader;
@@ -138,6 +144,7 @@ begin_read_call(FunctionCallInfo fcinfo)
 	format = read_format(PG_GETARG_TEXT_PP(5));
 	compress = read_compression(PG_GETARG_TEXT_PP(4), format, &chooses_blocks);
 
+	call->role = GetUserId();
 	range_argument_open(fcinfo, range);
 	/* a row of the binary format has their number in 16 bits */
 	if (format == ROW_BINARY && range->n_attnums > PG_INT16_MAX)
@@ -202,8 +209,9 @@ pg_pardump_read(PG_FUNCTION_ARGS)
 
 	chunk_reader_count(call->reader, &last_read.rows, &last_read.bytes);
 	if (call->fingerprint)
-		read_fingerprint_keep(call->fingerprint, &call->range);
+		read_fingerprint_keep(call->fingerprint, &call->range, call->role);
 	last_read.complete = true;
+	last_read.role = call->role;
 	UnregisterExprContextCallback(rsinfo->econtext, end_read_call,
 								  PointerGetDatum(call));
 	end_read_call(PointerGetDatum(call));
@@ -226,6 +234,7 @@ pg_pardump_last_read(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	values[0] = Int64GetDatum((int64) last_read.rows);
 	values[1] = Int64GetDatum((int64) last_read.bytes);
-	nulls[0] = nulls[1] = !last_read.complete;
+	nulls[0] = nulls[1] = !last_read.complete ||
+		last_read.role != GetUserId();
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }
