@@ -102,6 +102,30 @@ foreach my $name (sort keys %calls)
 	is($out, join("\n", $want =~ /^(.*\n.*)\n/, $want, ($first) x 3), "$name: in an aborted transaction, closed, left open");
 }
 
+# --- labels of enums that a subtransaction renames: as with a cursor over the values
+
+{
+	sql($node, 'postgres', q{
+		CREATE TYPE mood AS ENUM ('first', 'other');
+		CREATE TABLE moods AS SELECT 'other'::mood AS m, repeat('x', 1000) AS pad FROM generate_series(1, 8000)});
+	my $rename = q{ALTER TYPE mood RENAME VALUE 'other' TO 'renamed'};
+	my %label = map { ($_ => q{SELECT substring(encode(f, 'escape') from 'other|renamed') FROM (SELECT }
+		  . (read_call('moods', 'none', $_) =~ s/id,x,y/m,pad/r) . ' AS f OFFSET 0) s') } qw(text binary);
+	# the first row of the binary format is its header
+	foreach my $try ([ 'SELECT m FROM moods', '' ], [ $label{text}, '' ], [ $label{binary}, 'MOVE 1 FROM c;' ])
+	{
+		my ($query, $begin) = @$try;
+		my ($out, $err) = output(qq{
+			BEGIN; DECLARE c CURSOR FOR $query; $begin
+			SAVEPOINT s; $rename; FETCH 1 FROM c; ROLLBACK TO s;
+			FETCH 1 FROM c;
+			$rename; FETCH 1 FROM c;
+			ROLLBACK});
+		is($out, "renamed\nother\nrenamed", "labels that a subtransaction renames: $query");
+		is($err, '', 'without a message');
+	}
+}
+
 # --- many cursors at a time
 
 # Descriptors, and megabytes, of the session.

@@ -9,7 +9,9 @@
 
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "bytes/escape.h"
 #include "bytes/packed_varlena.h"
@@ -71,9 +73,10 @@ encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 }
 
 /*
- * The texts of an enum's values, each kept after its first look-up.  A
- * value's slot follows from its OID; two that share one push each other out,
- * which bounds the memory.
+ * The texts of an enum's values, each kept after its first look-up, until a
+ * label of any enum changes, also by the end of a subtransaction that renamed
+ * it.  A value's slot follows from its OID; two that share one push each other
+ * out, which bounds the memory.
  */
 #define ENUM_CACHE_SLOTS	128
 
@@ -83,6 +86,45 @@ typedef struct EnumText
 	uint32		len;
 	char	   *label;			/* owned; as COPY writes it */
 } EnumText;
+
+typedef struct EnumCache
+{
+	uint64		version;		/* enum_version when it was filled */
+	EnumText	slots[ENUM_CACHE_SLOTS];
+} EnumCache;
+
+/* Of the session: how often labels may have changed. */
+static uint64 enum_version = 0;
+
+/* A syscache callback. */
+static void
+enum_changed(Datum arg, int cache, uint32 hash)
+{
+	enum_version++;
+}
+
+static EnumCache *
+enum_cache_new(MemoryContext context)
+{
+	static bool is_registered = false;
+	EnumCache  *cache = MemoryContextAllocZero(context, sizeof(EnumCache));
+
+	if (!is_registered)
+		CacheRegisterSyscacheCallback(ENUMOID, enum_changed, (Datum) 0);
+	is_registered = true;
+	cache->version = enum_version;
+	return cache;
+}
+
+static pg_noinline void
+enum_cache_clear(EnumCache *cache)
+{
+	for (int i = 0; i < ENUM_CACHE_SLOTS; i++)
+		if (cache->slots[i].label)
+			pfree(cache->slots[i].label);
+	memset(cache->slots, 0, sizeof(cache->slots));
+	cache->version = enum_version;
+}
 
 /* Look a value's text up and put it in the slot. */
 static pg_noinline void
@@ -111,15 +153,17 @@ static char *
 encode_enum(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 {
 	Oid			oid = DatumGetObjectId(value);
+	EnumCache  *cache;
 	EnumText   *slot;
 
 	if (unlikely(encoder->state == NULL))
-		encoder->state =
-			MemoryContextAllocZero(encoder->type_function.fn_mcxt,
-								   ENUM_CACHE_SLOTS * sizeof(EnumText));
+		encoder->state = enum_cache_new(encoder->type_function.fn_mcxt);
+	cache = encoder->state;
+	if (unlikely(cache->version != enum_version))
+		enum_cache_clear(cache);
 
 	/* CREATE TYPE gives its values even OIDs (pg_enum.c) */
-	slot = (EnumText *) encoder->state + oid / 2 % ENUM_CACHE_SLOTS;
+	slot = &cache->slots[oid / 2 % ENUM_CACHE_SLOTS];
 	if (unlikely(slot->value != oid || slot->label == NULL))
 		enum_cache_fill(encoder, slot, oid);
 	return byte_buffer_append(out, to, slot->label, slot->len);
