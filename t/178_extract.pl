@@ -205,6 +205,22 @@ foreach my $damage (
 truncate("$plain/base.tar", (-s "$plain/base.tar") - 5000) or die "truncate: $!";
 refused_ok(qr/file ".*base\.tar" is cut off/, $plain);
 
+# an error of the manifest comes before hours of work: before base.tar is read or, if it
+# is one of the tablespace_map that this has, before the tablespaces' archives are
+foreach my $damage (
+	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', 0, qr/damaged: it does not have the checksum that it contains/, 'base.tar' ],
+	[ qr/("Path": "tablespace_)map/s, 'mop', 1, qr/has no entry of file "tablespace_map"/, "$oid.tar" ])
+{
+	my ($pattern, $with, $is_forged, $message, $archive) = @$damage;
+	my $early = take_tar('-Xfetch');
+	my $bad = slurp_file("$early/backup_manifest") =~ s/$pattern/$1$with/r;
+	$bad =~ s/(.*\n)"Manifest-Checksum.*/$1 . '"Manifest-Checksum": "' . sha256_hex($1) . "\"}\n"/es if $is_forged;
+	unlink "$early/backup_manifest";
+	append_to_file("$early/backup_manifest", $bad);
+	truncate("$early/$archive", (-s "$early/$archive") - 5000) or die "truncate: $!";
+	refused_ok($message, $early);
+}
+
 # what is there must be of this backup
 my $other = take_tar('-Xfetch');
 rename("$other/$oid.tar", "$other/12345.tar") or die "rename: $!";

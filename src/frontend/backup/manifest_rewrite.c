@@ -278,16 +278,25 @@ write_entry(Rewriting *rewriting, const Entry *entry)
 
 /* The last line: the checksum of all lines before it, which must be right. */
 static void
-rewrite_checksum(Rewriting *rewriting)
+check_checksum(Rewriting *rewriting)
 {
 	char	   *was = checksum_end(&rewriting->read_checksum);
 	char	   *line = psprintf(CHECKSUM_KEY "%s\"}\n", was);
-	char	   *is;
 
 	if (pg_strcasecmp(rewriting->line->data, line) != 0)
 		damaged(rewriting, "it does not have the checksum that it contains");
 	if (read_line(rewriting))
 		damaged(rewriting, "its checksum is not in the last line");
+	free(was);
+	free(line);
+}
+
+static void
+rewrite_checksum(Rewriting *rewriting)
+{
+	char	   *is;
+
+	check_checksum(rewriting);
 	if (rewriting->n_entries == 0)
 		pg_fatal("file \"%s\" has no entry of file \"%s\"", rewriting->from,
 				 rewriting->change->path);
@@ -295,8 +304,6 @@ rewrite_checksum(Rewriting *rewriting)
 	is = checksum_end(&rewriting->written_checksum);
 	appendPQExpBuffer(rewriting->text, CHECKSUM_KEY "%s\"}\n", is);
 	sink_write_buffer(rewriting->file, rewriting->text);
-	free(was);
-	free(line);
 	free(is);
 }
 
@@ -318,15 +325,38 @@ rewrite_line(Rewriting *rewriting)
 	write_text(rewriting, WRITE_BYTES);
 }
 
-static void
-open_files(Rewriting *rewriting, int fd, const char *to)
+/* The next line; true if it is the one with the checksum. */
+static bool
+read_until_checksum(Rewriting *rewriting)
 {
+	if (!read_line(rewriting))
+		damaged(rewriting, "it has no checksum");
+	return strncmp(rewriting->line->data, CHECKSUM_KEY,
+				   strlen(CHECKSUM_KEY)) == 0;
+}
+
+static void
+open_source(Rewriting *rewriting, int fd, const char *from)
+{
+	rewriting->from = from;
 	rewriting->in = fdopen(fd, "r");
 	if (rewriting->in == NULL)
-		pg_fatal("could not open file \"%s\": %m", rewriting->from);
+		pg_fatal("could not open file \"%s\": %m", from);
 	rewriting->line = createPQExpBuffer();
-	rewriting->text = createPQExpBuffer();
 	checksum_begin(&rewriting->read_checksum, CHECKSUM_TYPE_SHA256);
+}
+
+static void
+close_source(Rewriting *rewriting)
+{
+	destroyPQExpBuffer(rewriting->line);
+	fclose(rewriting->in);
+}
+
+static void
+open_target(Rewriting *rewriting, const char *to)
+{
+	rewriting->text = createPQExpBuffer();
 	checksum_begin(&rewriting->written_checksum, CHECKSUM_TYPE_SHA256);
 	rewriting->file = sink_file_new(to);
 	rewriting->checksummed = sink_tap_new(rewriting->file, &rewriting->bytes,
@@ -334,29 +364,32 @@ open_files(Rewriting *rewriting, int fd, const char *to)
 }
 
 void
+manifest_rewrite_check(int fd, const char *from)
+{
+	Rewriting	rewriting = {0};
+
+	open_source(&rewriting, fd, from);
+	while (!read_until_checksum(&rewriting))
+		checksum_add(&rewriting.read_checksum, rewriting.line->data,
+					 rewriting.line->len);
+	check_checksum(&rewriting);
+	close_source(&rewriting);
+}
+
+void
 manifest_rewrite(int fd, const char *from, const char *to,
 				 const ManifestChange *change)
 {
 	Rewriting	rewriting = {0};
-	bool		at_end = false;
 
-	rewriting.from = from;
 	rewriting.change = change;
-	open_files(&rewriting, fd, to);
-	while (!at_end)
-	{
-		if (!read_line(&rewriting))
-			damaged(&rewriting, "it has no checksum");
-		at_end = strncmp(rewriting.line->data, CHECKSUM_KEY,
-						 strlen(CHECKSUM_KEY)) == 0;
-		if (at_end)
-			rewrite_checksum(&rewriting);
-		else
-			rewrite_line(&rewriting);
-	}
+	open_source(&rewriting, fd, from);
+	open_target(&rewriting, to);
+	while (!read_until_checksum(&rewriting))
+		rewrite_line(&rewriting);
+	rewrite_checksum(&rewriting);
 	sink_finish(rewriting.checksummed);
 	sink_free(rewriting.checksummed);
-	destroyPQExpBuffer(rewriting.line);
 	destroyPQExpBuffer(rewriting.text);
-	fclose(rewriting.in);
+	close_source(&rewriting);
 }

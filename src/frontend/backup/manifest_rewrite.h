@@ -35,4 +35,10 @@ typedef struct ManifestChange
 extern void manifest_rewrite(int fd, const char *from, const char *to,
 							 const ManifestChange *change);
 
+/*
+ * Exit with a message if the manifest that is open as "from" could not be
+ * rewritten as its own checksum is wrong.  The descriptor is taken over.
+ */
+extern void manifest_rewrite_check(int fd, const char *from);
+
 #endif							/* MANIFEST_REWRITE_H */

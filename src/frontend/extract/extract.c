@@ -83,10 +83,10 @@ check_archives(const Options *options, const TablespaceMap *map)
  * ----------
  */
 
-/* Returns whether it has gone elsewhere than where it was. */
+/* Returns whether it goes elsewhere than where it was. */
 static bool
-extract_tablespace(const Options *options, ClaimDirectory claim,
-				   Attributes *attributes, MappedTablespace *tablespace)
+claim_tablespace(const Options *options, ClaimDirectory claim,
+				 MappedTablespace *tablespace)
 {
 	char	   *name = psprintf("%u", tablespace->oid);
 	const char *location = tablespace_mapping_place(&options->tablespace_mappings,
@@ -94,7 +94,6 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 	bool		elsewhere = strcmp(location, tablespace->location) != 0;
 	CompressMethod method;
 	char	   *archive = find_archive(options, name, &method);
-	char	   *link = psprintf("%s/pg_tblspc/%s", options->directory, name);
 
 	if (archive == NULL)
 		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
@@ -103,17 +102,8 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
 		  "This was the tablespace's place on the server; name another one by -T.",
 		  options->no_clean);
 	tablespace->location = pg_strdup(location);
-	(void) extract_archive(archive, method, tablespace->location,
-						   EXTRACT_TABLESPACE_PREFIX, options->jobs,
-						   attributes);
-	if (symlink(location, link) < 0)
-		pg_fatal("could not create symbolic link from \"%s\" to \"%s\": %m",
-				 link, location);
-	/* a link that is in the archive gets its own one */
-	attributes_adopt(attributes, link);
 	free(name);
 	free(archive);
-	free(link);
 	return elsewhere;
 }
 
@@ -122,8 +112,8 @@ extract_tablespace(const Options *options, ClaimDirectory claim,
  * map in the backup, if the program has written another one; owned.
  */
 static TablespaceMap *
-extract_tablespaces(const Options *options, ClaimDirectory claim,
-					Attributes *attributes, int n_links, PQExpBuffer *was)
+claim_tablespaces(const Options *options, ClaimDirectory claim,
+				  Attributes *attributes, int n_links, PQExpBuffer *was)
 {
 	char	   *path = psprintf("%s/tablespace_map", options->directory);
 	TablespaceMap *map = tablespace_map_read(path);
@@ -134,8 +124,8 @@ extract_tablespaces(const Options *options, ClaimDirectory claim,
 				 n_links, map->n_tablespaces);
 	check_archives(options, map);
 	for (int i = 0; i < map->n_tablespaces; i++)
-		any_elsewhere |= extract_tablespace(options, claim, attributes,
-											&map->tablespaces[i]);
+		any_elsewhere |= claim_tablespace(options, claim,
+										  &map->tablespaces[i]);
 	/* the server makes its links from the map */
 	*was = NULL;
 	if (any_elsewhere)
@@ -149,6 +139,31 @@ extract_tablespaces(const Options *options, ClaimDirectory claim,
 	}
 	free(path);
 	return map;
+}
+
+static void
+extract_tablespace(const Options *options, Attributes *attributes,
+				   const MappedTablespace *tablespace)
+{
+	char	   *name = psprintf("%u", tablespace->oid);
+	CompressMethod method;
+	char	   *archive = find_archive(options, name, &method);
+	char	   *link = psprintf("%s/pg_tblspc/%s", options->directory, name);
+
+	if (archive == NULL)
+		pg_fatal("there is no archive of tablespace %s in directory \"%s\"",
+				 name, options->extract);
+	(void) extract_archive(archive, method, tablespace->location,
+						   EXTRACT_TABLESPACE_PREFIX, options->jobs,
+						   attributes);
+	if (symlink(tablespace->location, link) < 0)
+		pg_fatal("could not create symbolic link from \"%s\" to \"%s\": %m",
+				 link, tablespace->location);
+	/* a link that is in the archive gets its own one */
+	attributes_adopt(attributes, link);
+	free(name);
+	free(archive);
+	free(link);
 }
 
 /* ----------
@@ -170,6 +185,37 @@ copy_file(int fd, const char *from, const char *to)
 	sink_finish(sink);
 	sink_free(sink);
 	close(fd);
+}
+
+/* -1 if there is none; *from is owned. */
+static int
+open_manifest(const Options *options, char **from)
+{
+	const char *problem;
+	int			fd;
+
+	*from = psprintf("%s/backup_manifest", options->extract);
+	fd = regular_file_open(AT_FDCWD, *from, &problem);
+	if (fd < 0 && errno != ENOENT)
+		pg_fatal("file \"%s\" %s", *from, problem);
+	return fd;
+}
+
+/*
+ * If the manifest may have to be written again: damage is found before hours
+ * are spent.
+ */
+static void
+check_manifest(const Options *options)
+{
+	char	   *from;
+	int			fd = open_manifest(options, &from);
+
+	if (fd >= 0 && options->tablespace_mappings.head)
+		manifest_rewrite_check(fd, from);
+	else if (fd >= 0)
+		close(fd);
+	free(from);
 }
 
 /* was is the backup's tablespace_map if the program has written another. */
@@ -199,15 +245,12 @@ static void
 extract_manifest(const Options *options, const Attributes *attributes,
 				 const PQExpBufferData *was, const TablespaceMap *map)
 {
-	char	   *from = psprintf("%s/backup_manifest", options->extract);
+	char	   *from;
 	char	   *to = psprintf("%s/backup_manifest.tmp", options->directory);
-	const char *problem;
-	int			fd = regular_file_open(AT_FDCWD, from, &problem);
+	int			fd = open_manifest(options, &from);
 
-	if (fd < 0 && errno == ENOENT)
-		return;
 	if (fd < 0)
-		pg_fatal("file \"%s\" %s", from, problem);
+		return;
 	if (was)
 		rewrite_manifest(options, fd, from, to, was, map);
 	else
@@ -291,6 +334,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 	/* what the archive lets the group do is so, whatever the umask */
 	umask(PG_MODE_MASK_GROUP);
 	claim(options->directory, NULL, options->no_clean);
+	check_manifest(options);
 	n_links = extract_archive(archive, method, options->directory, "",
 							  options->jobs, attributes);
 	free(archive);
@@ -305,8 +349,11 @@ extract_backup(const Options *options, ClaimDirectory claim)
 							   attributes);
 		free(archive);
 	}
-	map = extract_tablespaces(options, claim, attributes, n_links, &was);
+	map = claim_tablespaces(options, claim, attributes, n_links, &was);
+	/* its errors come before the tablespaces, which take long */
 	extract_manifest(options, attributes, was, map);
+	for (int i = 0; i < map->n_tablespaces; i++)
+		extract_tablespace(options, attributes, &map->tablespaces[i]);
 	name_last_file(options);
 	set_attributes(options, attributes, map);
 	complete(options);
