@@ -37,6 +37,12 @@
 /* How often to look whether it has ended, or another process has run it. */
 #define LOOK_MS 10
 
+/*
+ * Reads after its end, of up to 4 kB: more than a pipe has room for.  A
+ * process that it has left behind may write without an end.
+ */
+#define LAST_READS 256
+
 /* How long what was killed is waited for. */
 #define END_MS 5000
 
@@ -234,7 +240,8 @@ wait_for_end(CommandRun *run)
 		if (gone == 0 && clock_monotonic_ms() > until)
 			return psprintf("it was killed after %d s", timeout_s());
 	}
-	while ((run->out_fd >= 0 || run->err_fd >= 0) && hear(run, 0))
+	for (int i = 0; i < LAST_READS && (run->out_fd >= 0 || run->err_fd >= 0) &&
+		 hear(run, 0); i++)
 		;
 	return status == 0 ? NULL : wait_result_to_str(status);
 }
