@@ -116,6 +116,43 @@ SKIP: {
 	}
 }
 
+# Another user, who may write to the directory above, replaces the archive's directory, or
+# the one above, with a link to another archive right after it was made.
+{
+	my $library = system_faults();
+	my ($above, $victim) = (new_path('above'), new_path('victim'));
+	foreach my $options ([ '-d', $connstr ], [ '--all-databases', '-d', $connstr ])
+	{
+		mkdir $_ or die "could not create \"$_\": $!" foreach $above, $victim;
+		my ($rc, undef, $err) = run_program('pg_pardump', @$options, '-f', "$victim/data", '--no-sync');
+		is("$rc$err", '0', "another archive: @$options");
+		my $files = sub { return scalar `cd '$victim/data' && find . -type f -exec cksum {} + | sort`; };
+		my $before = $files->();
+		foreach my $swap ("mv '$above' '$above.moved' && ln -s '$victim' '$above'", "rmdir '$above/data' && ln -s '$victim/data' '$above/data'")
+		{
+			($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library", 'SYSTEM_MOMENT=above/data',
+				"SYSTEM_COMMAND=case \$moment in 'after mkdir') $swap ;; esac",
+				'pg_pardump', @$options, '-f', "$above/data", '--no-sync');
+			is($rc, 1, "a directory that is replaced, $swap: exit code");
+			like($err, qr/error: directory "\Q$above\E\/data" was replaced by another user/, "a directory that is replaced, $swap: message");
+			is($files->(), $before, "a directory that is replaced, $swap: the other archive is the same");
+			system_or_bail('rm', '-rf', $above, "$above.moved");
+			mkdir $above or die "could not create \"$above\": $!";
+		}
+		system_or_bail('rm', '-rf', $above, $victim);
+	}
+
+	# the same of the directory of a plan
+	mkdir $_ or die "could not create \"$_\": $!" foreach $above, $victim;
+	is((run_program('pg_pardump', '-d', $connstr, '-f', "$victim/data", '--no-sync'))[0], 0, 'another archive');
+	my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library", 'SYSTEM_MOMENT=above/data',
+		"SYSTEM_COMMAND=case \$moment in 'after mkdir') mv '$above' '$above.moved' && ln -s '$victim' '$above' ;; esac",
+		'pg_pardump', '-d', $connstr, '-f', new_path('by_tasks'), '--tasks=1', '--run-tasks=false %p', "--plan=$above/data/plan.json", '--no-sync');
+	is($rc, 1, 'a directory of a plan that is replaced: exit code');
+	like($err, qr/error: directory "\Q$above\E\/data" was replaced by another user/, 'a directory of a plan that is replaced: message');
+	ok(-e "$victim/data/toc.dat", 'a directory of a plan that is replaced: the other archive is there');
+}
+
 # A system that has no more processes, pipes or memory to give: at whichever
 # call it says so, the run ends, and leaves nothing.
 foreach my $call ('fork', 'pipe', 'mmap')

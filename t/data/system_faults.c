@@ -183,6 +183,20 @@ rename(const char *from, const char *to)
 	return REAL(int (*) (const char *, const char *), "rename") (from, to);
 }
 
+/* A name in an open directory. */
+int
+renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	char		path[8192];
+
+	snprintf(path, sizeof(path), "%s/%s", path_of(to_dir), to);
+	if (fails("rename", path))
+		return -1;
+	tell("rename", path);
+	return REAL(int (*) (int, const char *, int, const char *), "renameat")
+		(from_dir, from, to_dir, to);
+}
+
 pid_t
 fork(void)
 {

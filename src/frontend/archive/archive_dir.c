@@ -121,13 +121,64 @@ archive_dir_keep_out(const char *directory, const char *what, const char *path)
 	free(parent);
 }
 
+/* ----------
+ * The right directory
+ * ----------
+ */
+pg_noreturn static void
+was_replaced(const char *path)
+{
+	pg_fatal("directory \"%s\" was replaced by another user", path);
+}
+
+static bool
+is_empty(DIR *listing)
+{
+	struct dirent *entry;
+
+	errno = 0;
+	while ((entry = readdir(listing)) != NULL &&
+		   (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
+		;
+	if (entry == NULL && errno != 0)
+		return false;
+	rewinddir(listing);
+	return entry == NULL;
+}
+
+DIR *
+archive_dir_open_empty(const char *path, bool made)
+{
+	int			fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+						  (made ? O_NOFOLLOW : 0));
+	DIR		   *listing = fd < 0 ? NULL : fdopendir(fd);
+	struct stat st;
+
+	if (made && fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		was_replaced(path);
+	if (listing == NULL || fstat(fd, &st) < 0)
+		pg_fatal("could not open directory \"%s\": %m", path);
+	if (made && (st.st_uid != geteuid() || !is_empty(listing)))
+		was_replaced(path);
+	if (!is_empty(listing))
+		pg_fatal("directory \"%s\" is not empty any more", path);
+	return listing;
+}
+
+DIR *
+archive_dir_open_new(const char *path, bool *made)
+{
+	*made = !archive_dir_check(path);
+	/* as pg_dump: the parent must be there */
+	if (*made && mkdir(path, 0700) < 0)
+		pg_fatal("could not create directory \"%s\": %m", path);
+	return archive_dir_open_empty(path, *made);
+}
+
 /* As long as we, or a worker, live, no other run may clean the directory. */
 static void
 lock_directory(ArchiveDir *dir, bool must)
 {
-	dir->listing = opendir(dir->path);
-	if (dir->listing == NULL)
-		pg_fatal("could not open directory \"%s\": %m", dir->path);
 	if (flock(dirfd(dir->listing), LOCK_EX | LOCK_NB) == 0)
 		return;
 	if (errno == EWOULDBLOCK)
@@ -148,6 +199,8 @@ claim_directory(ArchiveDir *dir)
 {
 	dir->temp_path = file_path(dir, TOC_TEMP_NAME);
 	dir->toc = sink_file_new(dir->temp_path);
+	if (faccessat(dirfd(dir->listing), TOC_TEMP_NAME, F_OK, 0) < 0)
+		was_replaced(dir->path);
 	cleanup_push(remove_files, dir);
 }
 
@@ -161,17 +214,14 @@ archive_dir_create(const char *path, bool clean, bool flushes)
 	canonicalize_path(dir->path);
 	if (clean && pg_check_dir(dir->path) > 1)
 	{
+		dir->listing = opendir(dir->path);
+		if (dir->listing == NULL)
+			pg_fatal("could not open directory \"%s\": %m", dir->path);
 		lock_directory(dir, true);
 		archive_clean_check(dir->path, dir->listing);
 		return dir;
 	}
-	if (!archive_dir_check(dir->path))
-	{
-		/* as pg_dump: the parent must be there */
-		if (mkdir(dir->path, 0700) < 0)
-			pg_fatal("could not create directory \"%s\": %m", dir->path);
-		dir->made = true;
-	}
+	dir->listing = archive_dir_open_new(dir->path, &dir->made);
 	lock_directory(dir, false);
 	claim_directory(dir);
 	return dir;
@@ -355,7 +405,8 @@ archive_dir_publish(ArchiveDir *dir, SyncMethod sync_method)
 
 	final = file_path(dir, TOC_NAME);
 	interrupt_check();
-	if (rename(dir->temp_path, final) < 0)
+	if (renameat(dirfd(dir->listing), TOC_TEMP_NAME, dirfd(dir->listing),
+				 TOC_NAME) < 0)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m",
 				 dir->temp_path, final);
 	if (sync_method != SYNC_NONE)

@@ -12,6 +12,8 @@
 
 #include "base/fe_compat.h"
 
+#include <dirent.h>
+
 #include "options/options.h"
 #include "stream/sink.h"
 
@@ -22,6 +24,18 @@ typedef struct ArchiveDir ArchiveDir;
  * written into it, as it is not empty.
  */
 extern bool archive_dir_check(const char *path);
+
+/*
+ * Open a directory that the program has made a moment ago, or that it has
+ * found empty.  Another user may be able to replace it, or a directory above,
+ * with a link to a directory that has files of the user who runs the program:
+ * so it must be empty when it is open, and what is removed later must be
+ * removed by this open directory.  Owned; exits with a message on failure.
+ */
+extern DIR *archive_dir_open_empty(const char *path, bool made);
+
+/* Make the directory, or take an empty one, and open it as above. */
+extern DIR *archive_dir_open_new(const char *path, bool *made);
 
 /*
  * Exits with a message if the file at path, what being its kind, would be in

@@ -42,8 +42,9 @@ typedef struct ClusterDump
 	ClusterMap *previous;		/* --incremental; or NULL */
 	char	   *globals;
 	char	   *directory;		/* NULL: nothing is written */
+	int			directory_fd;	/* open on it, as others may take its path */
 	char	   *databases;		/* in that, of the archives */
-	int			databases_fd;	/* open on it, as others may take its path */
+	int			databases_fd;	/* the same of that */
 	bool		made;			/* the directory, by us */
 	Sink	   *map_sink;		/* claims it, until published */
 	bool		whole;
@@ -62,11 +63,9 @@ file_path(const ClusterDump *dump, const char *name)
 static void
 remove_file(const ClusterDump *dump, const char *name)
 {
-	char	   *path = file_path(dump, name);
-
-	if (unlink(path) < 0 && errno != ENOENT)
-		pg_log_warning("could not remove file \"%s\": %m", path);
-	free(path);
+	if (unlinkat(dump->directory_fd, name, 0) < 0 && errno != ENOENT)
+		pg_log_warning("could not remove file \"%s/%s\": %m",
+					   dump->directory, name);
 }
 
 /*
@@ -83,7 +82,8 @@ remove_files(void *arg)
 	remove_file(dump, CLUSTER_MAP_NAME ".tmp");
 	remove_file(dump, CLUSTER_GLOBALS_NAME ".tmp");
 	remove_file(dump, CLUSTER_GLOBALS_NAME);
-	if (rmdir(dump->databases) < 0 && errno != ENOENT)
+	if (unlinkat(dump->directory_fd, CLUSTER_DATABASES_NAME, AT_REMOVEDIR) < 0 &&
+		errno != ENOENT)
 	{
 		pg_log_warning("complete archives of single databases are left in \"%s\"",
 					   dump->databases);
@@ -102,18 +102,13 @@ create_directory(ClusterDump *dump)
 	canonicalize_path(path);
 	dump->directory = path;
 	dump->databases = file_path(dump, CLUSTER_DATABASES_NAME);
-	if (!archive_dir_check(path))
-	{
-		if (mkdir(path, 0700) < 0)
-			pg_fatal("could not create directory \"%s\": %m", path);
-		dump->made = true;
-	}
+	dump->directory_fd = dirfd(archive_dir_open_new(path, &dump->made));
 	dump->map_sink = sink_file_new(file_path(dump, CLUSTER_MAP_NAME ".tmp"));
 	cleanup_push(remove_files, dump);
-	if (mkdir(dump->databases, 0700) < 0)
+	if (mkdirat(dump->directory_fd, CLUSTER_DATABASES_NAME, 0700) < 0)
 		pg_fatal("could not create directory \"%s\": %m", dump->databases);
-	dump->databases_fd = open(dump->databases,
-							  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dump->databases_fd = openat(dump->directory_fd, CLUSTER_DATABASES_NAME,
+								O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dump->databases_fd < 0)
 		pg_fatal("could not open directory \"%s\": %m", dump->databases);
 }
@@ -136,7 +131,8 @@ publish(const ClusterDump *dump, const char *name)
 	if (dump->options->sync_method != SYNC_NONE &&
 		fsync_fname(temp_path, false) != 0)
 		pg_fatal("could not flush \"%s\" to disk", temp_path);
-	if (rename(temp_path, path) < 0)
+	if (renameat(dump->directory_fd, temp_path + strlen(dump->directory) + 1,
+				 dump->directory_fd, name) < 0)
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);
 	free(temp_path);
 	free(path);

@@ -4,10 +4,11 @@
  */
 #include "base/fe_compat.h"
 
-#include <fcntl.h>
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include "archive/archive_clean.h"
+#include "archive/archive_dir.h"
 #include "base/cleanup.h"
 #include "tasks/task_place.h"
 
@@ -46,10 +47,7 @@ task_place_make(const char *plan, const char *archive, const char *name)
 		pg_log_error_hint("--plan=FILE names a file in a new directory, for the plan.");
 		exit(1);
 	}
-	place->fd = open(place->directory,
-					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (place->fd < 0)
-		pg_fatal("could not open directory \"%s\": %m", place->directory);
+	place->fd = dirfd(archive_dir_open_empty(place->directory, true));
 	cleanup_push(remove_place, place);
 	return place;
 }
