@@ -230,6 +230,24 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 	kept_ok('other files', $dir, qr/was not written by pg_pardump/);
 }
 
+# ---- a link to an archive in the place of the directory
+
+{
+	my ($dir, $link) = (archive('behind a link'), new_path('link'));
+	symlink $dir, $link or die "could not make a link: $!";
+	cleaned_ok('a link', $link);
+	SKIP:
+	{
+		skip 'there is no fakeroot', 3 if system('command -v fakeroot >/dev/null') != 0;
+		my $before = listing($dir);
+		my ($rc, undef, $err) = run_program('fakeroot', 'sh', '-c', 'chown -h daemon "$1" && shift && exec pg_pardump "$@"', 'sh', $link,
+			'-U', 'postgres', '-f', $link, '--clean-output', @db);
+		is($rc, 1, 'a link of another user: exit code');
+		like($err, qr/error: symbolic link "\Q$link\E" belongs to another user/, 'a link of another user: message');
+		is(listing($dir), $before, 'a link of another user: nothing is removed behind it');
+	}
+}
+
 # ---- another run is at work
 
 {

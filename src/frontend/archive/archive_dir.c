@@ -175,6 +175,30 @@ archive_dir_open_new(const char *path, bool *made)
 	return archive_dir_open_empty(path, *made);
 }
 
+/*
+ * Open a directory that may be emptied.  A link to it is followed, but not one
+ * that another user has put there: it may lead to another archive.
+ */
+static DIR *
+open_left(const char *path)
+{
+	struct stat st;
+	int			fd;
+	DIR		   *listing;
+
+	if (lstat(path, &st) < 0)
+		pg_fatal("could not stat file \"%s\": %m", path);
+	if (S_ISLNK(st.st_mode) && st.st_uid != 0 && st.st_uid != geteuid())
+		pg_fatal("symbolic link \"%s\" belongs to another user, and is not followed to remove an archive",
+				 path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+			  (S_ISLNK(st.st_mode) ? 0 : O_NOFOLLOW));
+	listing = fd < 0 ? NULL : fdopendir(fd);
+	if (listing == NULL)
+		pg_fatal("could not open directory \"%s\": %m", path);
+	return listing;
+}
+
 /* As long as we, or a worker, live, no other run may clean the directory. */
 static void
 lock_directory(ArchiveDir *dir, bool must)
@@ -214,9 +238,7 @@ archive_dir_create(const char *path, bool clean, bool flushes)
 	canonicalize_path(dir->path);
 	if (clean && pg_check_dir(dir->path) > 1)
 	{
-		dir->listing = opendir(dir->path);
-		if (dir->listing == NULL)
-			pg_fatal("could not open directory \"%s\": %m", dir->path);
+		dir->listing = open_left(dir->path);
 		lock_directory(dir, true);
 		archive_clean_check(dir->path, dir->listing);
 		return dir;
