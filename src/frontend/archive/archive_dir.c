@@ -176,8 +176,8 @@ archive_dir_open_new(const char *path, bool *made)
 }
 
 /*
- * Open a directory that may be emptied.  A link to it is followed, but not one
- * that another user has put there: it may lead to another archive.
+ * Open a directory that may be emptied.  A link to it is followed, but not
+ * one that another user has put there: it may lead to another archive.
  */
 static DIR *
 open_left(const char *path)

@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 
 #include "common/file_perm.h"
-#include "common/file_utils.h"
 #include "fe_utils/recovery_gen.h"
 
 #include "backup/backup_manifest.h"
+#include "backup/claimed_directory.h"
 #include "backup/crc32c_combine.h"
 #include "backup/tablespace_map.h"
 #include "base/cleanup.h"
@@ -267,14 +267,8 @@ write_manifest(const Backup *backup, const SpecialFiles *special)
 static void
 publish_manifest(const Backup *backup)
 {
-	char	   *temp = path_of(backup, MANIFEST_TEMP);
-	char	   *path = path_of(backup, "backup_manifest");
-
-	if (backup->options->sync_method == SYNC_NONE ? rename(temp, path) < 0 :
-		durable_rename(temp, path) != 0)
-		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
-	free(temp);
-	free(path);
+	claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
+							 backup->options->sync_method != SYNC_NONE);
 }
 
 static void

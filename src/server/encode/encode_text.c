@@ -75,8 +75,8 @@ encode_char(ColumnEncoder *encoder, Datum value, ByteBuffer *out, char *to)
 /*
  * The texts of an enum's values, each kept after its first look-up, until a
  * label of any enum changes, also by the end of a subtransaction that renamed
- * it.  A value's slot follows from its OID; two that share one push each other
- * out, which bounds the memory.
+ * it.  A value's slot follows from its OID; two that share one push each
+ * other out, which bounds the memory.
  */
 #define ENUM_CACHE_SLOTS	128
 

@@ -60,7 +60,7 @@ PG_FUNCTION_INFO_V1(pg_pardump_last_read);
 
 /*
  * Of the session: what its last call of pg_pardump_read() came to.  Only the
- * role of that call is told: another one may not be allowed to read the table.
+ * role of that call is told: another may not be allowed to read the table.
  */
 static struct
 {

@@ -1,0 +1,35 @@
+/*
+ * claimed_directory.h
+ *		Directories that a base backup goes to.
+ *
+ * A claimed directory is emptied, or removed, if the program fails.  It is
+ * held open, and all that is made or removed in it is named relative to that:
+ * the owner of a directory in its path can put another directory, or a link,
+ * in its place at any time.  Below it there are no directories of others, as
+ * root uses only directories of its own (safe_directory.h).
+ */
+#ifndef CLAIMED_DIRECTORY_H
+#define CLAIMED_DIRECTORY_H
+
+#include "base/fe_compat.h"
+
+typedef struct ClaimedDirectory ClaimedDirectory;
+
+/*
+ * Make the directory, or take an empty one; that of the manifest comes first.
+ * With keep nothing is removed.  In plain format, root uses only directories
+ * that nobody else can replace.  hint may be NULL.  Exits with a message on
+ * failure; lives until the program ends.
+ */
+extern const ClaimedDirectory *claimed_directory_new(const char *path,
+													 const char *hint,
+													 bool keep, bool is_plain);
+
+/* Borrowed. */
+extern int	claimed_directory_fd(const ClaimedDirectory *claimed);
+
+/* In the first directory, as durable_rename() does if flush is true. */
+extern void claimed_directory_rename(const char *from, const char *to,
+									 bool flush);
+
+#endif							/* CLAIMED_DIRECTORY_H */
