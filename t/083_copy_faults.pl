@@ -233,19 +233,22 @@ sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
 	WHEN (NEW.id = 5000) EXECUTE FUNCTION gate(42)});
 
-# ---- raw tuples: in the middle of a block, whose rows wait in a constraint
+# ---- raw tuples: in the middle of a block, whose rows wait in a constraint.
+# Both workers wait there, each with a table of its own: none is within a COMMIT,
+# of which a restarted target could not tell whether it was done.
 
 foreach my $node ($source, $target)
 {
 	make_database($node, 'raw');
 	sql($node, 'raw', 'CREATE EXTENSION pg_pardump; CREATE TABLE gated (id int, t text);
-		CREATE TABLE free (id int, t text)');
+		CREATE TABLE other (id int, t text)');
 }
 sql($source, 'raw', 'INSERT INTO gated SELECT g, md5(g::text) FROM generate_series(1, 10000) g;
-	INSERT INTO free SELECT * FROM gated');
+	INSERT INTO other SELECT * FROM gated');
 sql($target, 'raw', q{CREATE FUNCTION wait(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS
 	'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN true; END';
-	ALTER TABLE gated ADD CHECK (id <> 5000 OR wait(id))});
+	ALTER TABLE gated ADD CHECK (id <> 5000 OR wait(id));
+	ALTER TABLE other ADD CHECK (id <> 5000 OR wait(id))});
 my $raw_rows = fingerprint($source, 'raw');
 hold_gates($target, 'raw');
 foreach my $case (
@@ -254,11 +257,11 @@ foreach my $case (
 	[ 'SIGKILL for the workers', \&kill_workers, $killed ])
 {
 	my ($what, $fault, $warning) = @$case;
-	sql($target, 'raw', 'TRUNCATE gated, free');
+	sql($target, 'raw', 'TRUNCATE gated, other');
 	close_gate(42);
 	my $copy = start_copy($source, 'raw', $target->connstr('raw'), '-a', '-j2', '--copy-format=raw',
 		'--max-table-segment-pages=30');
-	wait_at_gate($target, $copy);
+	wait_at_gate($target, $copy, 2);
 	$fault->($copy);
 	open_gate();
 	is(end_dump($copy), 0, "raw tuples, $what: exit code") or diag($copy->{err});
@@ -271,11 +274,11 @@ foreach my $case (
 # the whole server, which the test's session at the gate does not outlive
 foreach my $mode (qw(fast immediate))
 {
-	sql($target, 'raw', 'TRUNCATE gated, free');
+	sql($target, 'raw', 'TRUNCATE gated, other');
 	close_gate(42);
 	my $copy = start_copy($source, 'raw', $target->connstr('raw'), '-a', '-j2', '--copy-format=raw',
 		'--max-table-segment-pages=30', '--retries=20');
-	wait_at_gate($target, $copy);
+	wait_at_gate($target, $copy, 2);
 	$target->stop($mode);
 	$target->start;
 	is(end_dump($copy), 0, "raw tuples, restart ($mode): exit code") or diag($copy->{err});
@@ -288,7 +291,7 @@ foreach my $mode (qw(fast immediate))
 
 # a row that the target does not take
 {
-	sql($target, 'raw', 'TRUNCATE gated, free; ALTER TABLE gated ADD CONSTRAINT refuses CHECK (id <> 7777)');
+	sql($target, 'raw', 'TRUNCATE gated, other; ALTER TABLE gated ADD CONSTRAINT refuses CHECK (id <> 7777)');
 	my ($rc, $out, $err) = run_copy($source, 'raw', $target, 'raw', '-a', '-t', 'gated', '--copy-format=raw', '--no-chunks');
 	is($rc, 1, 'raw tuples, a constraint fails: exit code');
 	like($err, qr/could not write rows: ERROR:  new row for relation "gated" violates check constraint "refuses"/,
