@@ -9,11 +9,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until nothing_remains_ok);
-use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
-  start_psql run_program sql value);
+use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until pump_run backends terminate);
+use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok new_path
+  start_psql run_program sql value has_extension);
 use Pardump::Copy qw(start_copy);
 use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
+use Pardump::Proxy qw(start_relay stop_proxy);
 use Pardump::Tasks qw(runner all_tasks);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -128,6 +129,59 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	my ($rc, undef, $err) = run_program('pg_pardump', '-f', "$primary->{_basedir}/gone", '-d', $connstr, "--snapshot=$snapshot");
 	is($rc, 1, 'the exporter had ended: exit code');
 	like($err, qr/error: snapshot "$snapshot" does not exist/, 'the exporter had ended: message');
+}
+
+# ---- a snapshot that is exported again: it is checked again, before others may import it
+
+{
+	my $lies = new_path('lies');
+	my $imports = 0;
+	# In sessions that have imported a snapshot, the file of the one that they export shows
+	# an overflow: as the extension reports it, and its text, of the same length.
+	my @relays = map { start_relay($_, sub {
+		my ($bytes, $is_servers) = @_;
+		$imports ||= !$is_servers && $$bytes =~ /SET TRANSACTION SNAPSHOT/;
+		return 1 if !$imports || !$is_servers || !-e $lies;
+		$$bytes =~ s/(\0\0\0\x01)[ft](\0\0\0\x01)f(\0\0\0\x01)t/$1t$2t$3f/;
+		$$bytes =~ s/xmin:(.*)sof:0\nsxcnt:0\nrec:[01]\n/xmin:00000000$1sof:1\nrec:1\n/s;
+		return 1;
+	}) } $standby, $primary;
+	my $start = sub {
+		my ($relay, @options) = @_;
+		return start_dump("host=$relay->{host} port=$relay->{port} dbname=replayed", @gated, @options);
+	};
+	my $refused_ok = sub {
+		my ($what, $dump) = @_;
+		is(end_dump($dump), 1, "$what: exit code");
+		like($dump->{err}, qr/error: snapshot "[0-9A-F-]+" was exported again without the running transactions\n/, "$what: message");
+		ok(!-e $dump->{dir}, "$what: no archive");
+		return;
+	};
+	sql($primary, 'replayed', 'CREATE EXTENSION pg_pardump') if has_extension($primary);
+	replay();
+
+	append_to_file($lies, '');
+	$refused_ok->("an incomplete snapshot of a worker, @$_", $start->($relays[0], @$_))
+	  foreach has_extension($primary) ? [] : (), ['--no-extension'];
+	unlink $lies;
+
+	# another session takes the place of the leader's, which is so on a primary only
+	hold_gates($primary, 'replayed');
+	foreach my $is_lie (0, 1)
+	{
+		close_gate(42);
+		my $dump = $start->($relays[1], '-v');
+		wait_at_gate($primary, $dump, 1);
+		append_to_file($lies, '') if $is_lie;
+		terminate($primary, (backends($primary))[0]);
+		wait_until('the leader has another session, or none',
+			sub { return !pump_run($dump->{h}) || $dump->{err} =~ /the leader has another session/ });
+		open_gate();
+		$is_lie ? $refused_ok->('an incomplete snapshot of the leader', $dump) : is(end_dump($dump), 0, 'another session of the leader');
+	}
+	hold();
+	hold_gates($standby, 'replayed');
+	stop_proxy($_) foreach @relays;
 }
 
 # ---- a primary: a session that has imported the snapshot keeps its rows

@@ -9,12 +9,15 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_until wait_in_run nothing_remains_ok);
+use Pardump::Background qw(start_dump end_dump wait_until wait_in_run pump_run);
 use Pardump::Cluster qw(start_cluster start_standby make_database run_program new_path start_psql
   sql value has_extension);
+use Pardump::Nights qw(backup_config run_backup complete_backups partial_backups time_name);
+use Pardump::Proxy qw(start_relay stop_proxy);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(sleep);
 
 my $rows = 2000;
 my $primary = start_cluster('primary', allows_streaming => 1);
@@ -196,6 +199,32 @@ SKIP:
 		qr/ERROR:  identifier must not be null/, 'NULL');
 }
 
+# ---- backups from before the overflow
+
+my $previous = new_path('previous');
+is((run_program('pg_pardump', '--no-sync', '-d', $db, '-f', $previous, $has_extension ? '--manifest-fingerprints' : ()))[0], 0,
+	'an archive from before the overflow');
+my ($config, $backups) = backup_config($standby, 'database = db', 'keep_last = 1', $has_extension ? 'incremental = yes' : (),
+	'options = --standby-snapshot-timeout=0');
+my $night = 0;
+my $last_backup;
+
+# Whether a night of pg_pardump_backup has made a backup, which replaces the one before.
+sub night_ok
+{
+	my ($what, $makes_backup) = @_;
+	my $time = 1_800_000_000 + 86400 * ++$night;
+	my ($rc, undef, $err) = run_backup($time, $config);
+	is($rc, $makes_backup ? 0 : 1, "$what: exit code") or diag($err);
+	like($err, qr/$incomplete(?:.*\n)+pg_pardump_backup: error: no backup of database "db"/m, "$what: message") if !$makes_backup;
+	$last_backup = time_name($time) if $makes_backup;
+	is_deeply([ complete_backups($backups, 'db') ], [$last_backup], "$what: backups");
+	is_deeply([ partial_backups($backups) ], [], "$what: nothing else is left");
+	is(rows_in("$backups/db/$last_backup/dump"), "$now: $rows", "$what: rows");
+	return;
+}
+night_ok('pg_pardump_backup, no overflow', 1);
+
 # ---- 64 subtransactions
 
 overflow('64 subtransactions');
@@ -207,6 +236,9 @@ dump_refused_ok('a standby of a standby', '-d', $cascaded->connstr('db'), '-j2')
 dump_refused_ok('by the extension alone', @as_dumper, '-d', $db) if $has_extension;
 dump_refused_ok('--also-from', @from_all);
 dump_refused_ok('--manifest-fingerprints', '-d', $db, '--manifest-fingerprints') if $has_extension;
+dump_refused_ok('--incremental', '-d', $db, "--incremental=$previous") if $has_extension;
+night_ok('pg_pardump_backup', !$affected);
+is((run_backup(1_800_000_000, '--check', $config))[0], $affected ? 1 : 0, 'pg_pardump_backup --check: exit code');
 refused_ok('--check', 'pg_pardump', '--check', '-d', $db);
 refused_ok('--check of several', 'pg_pardump', '--check', @from_all);
 refused_ok('--dry-run', 'pg_pardump', '--dry-run', '-d', $db);
@@ -276,6 +308,94 @@ unharmed_ok('64 subtransactions') if $overflow;
 	is($err, '', 'a server that is not affected: no warning') if !$affected;
 	is(scalar(() = $err =~ /^pg_pardump: warning: cannot check whether snapshots of this standby are complete: .*the standby may be damaged$/mg), 1,
 		'--allow-affected-standby: one warning') if $affected;
+}
+
+night_ok('pg_pardump_backup, after the overflow', 1);
+
+# ---- an overflow between the check before a pause and the snapshots of the pause
+
+{
+	my $flags = new_path('flags');
+	mkdir $flags or die "could not make directory \"$flags\": $!";
+	my $checked;
+	my $relay = start_relay($cascaded, sub {
+		my ($bytes, $is_servers) = @_;
+		return 1 if $is_servers;
+		# the end of the check, and the first look for a place to pause at
+		$checked = 1 if $$bytes =~ /ROLLBACK/;
+		return 1 if !$checked || $$bytes !~ /pg_get_wal_replay_pause_state/;
+		$checked = 0;
+		append_to_file("$flags/held", '');
+		sleep 0.02 while !-e "$flags/go";
+		unlink "$flags/go";
+		return 1;
+	});
+	my $start = sub {
+		return start_dump($db, '-j2', '-v', '--standby-snapshot-timeout=600',
+			'--also-from', "host=$relay->{host} port=$relay->{port}");
+	};
+	my $is_held = sub { return -e "$flags/held" };
+	my $continue = sub {
+		unlink "$flags/held";
+		append_to_file("$flags/go", '');
+		return;
+	};
+	# whether it waits again, and has not ended
+	my $waits_again = sub {
+		my ($dump, $n) = @_;
+		wait_until('the dump waits again or has ended',
+			sub { return $n < (() = $dump->{err} =~ /lacks running transactions; trying again/g) || !pump_run($dump->{h}) });
+		return $n < (() = $dump->{err} =~ /lacks running transactions; trying again/g);
+	};
+	my $paused_again = qr/the snapshot of standby \S+ lacks running transactions; replay is paused again/;
+
+	my $what = 'an overflow in the first pause';
+	my $dump = $start->();
+	wait_in_run($dump, 'the first pause', $is_held);
+	overflow('64 subtransactions');
+	$continue->();
+	if ($affected)
+	{
+		ok($waits_again->($dump, 0), "$what: the dump waits");
+		like($dump->{err}, $paused_again, "$what: the snapshots are checked again");
+		unharmed_ok($what);
+		undef $overflow;
+		# places may differ, and each try begins with a check
+		wait_until('the second pause', sub { $continue->() if $is_held->(); return !pump_run($dump->{h}) });
+	}
+	is(end_dump($dump), 0, "$what: exit code");
+	is(rows_in($dump->{dir}), "$now: $rows", "$what: rows");
+	unharmed_ok($what) if $overflow;
+
+  SKIP:
+	{
+		$what = 'an overflow in each pause';
+		skip 'the server exports complete snapshots', 1 if !$affected;
+		unlink glob "$flags/*";
+		$dump = $start->();
+		# more than five if places differ
+		foreach my $try (0 .. 30)
+		{
+			wait_in_run($dump, 'a pause', $is_held);
+			overflow('64 subtransactions');
+			$continue->();
+			my $ended = !$waits_again->($dump, $try);
+			commit();
+			$now++;
+			replay();
+			last if $ended;
+		}
+		is(end_dump($dump), 1, "$what: exit code");
+		is(scalar(() = $dump->{err} =~ /$paused_again \(pause [2-5] of 5\)/g), 4, "$what: five pauses");
+		like($dump->{err}, qr/^pg_pardump: error: no complete snapshot could be taken on standby \S+ in 5 pauses of replay\n.*detail: A transaction on the primary has 64 or more subtransactions.*\n.*hint: Update the standby; or run it again when those transactions have ended \(.*\); or dump the primary\.$/m,
+			"$what: message");
+		ok(!-e $dump->{dir}, "$what: no directory");
+		is(value($_, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay of " . $_->name . ' continues')
+		  foreach $standby, $cascaded;
+		is(rows_of($_), "$now: $rows", "$what: rows of " . $_->name) foreach $primary, $standby, $cascaded;
+		undef $overflow;
+	}
+	stop_proxy($relay);
 }
 
 # ---- one subtransaction

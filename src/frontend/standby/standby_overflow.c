@@ -204,16 +204,22 @@ begin_given(OverflowLook *look, const char *given)
  * Trying again
  * ----------
  */
-void
-standby_overflow_give_up(const OverflowLook *look)
+pg_noreturn static void
+give_up(const OverflowLook *look, const char *tried, const char *longer)
 {
-	pg_log_error("no complete snapshot could be taken on %s in " UINT64_FORMAT " s (%s)",
-				 server_words(look), look->options->standby_snapshot_timeout,
-				 "--standby-snapshot-timeout");
+	pg_log_error("no complete snapshot could be taken on %s in %s",
+				 server_words(look), tried);
 	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended the server exports snapshots without the running transactions; to import one would damage the standby.  %s",
 						fixed_words(look->conn));
-	pg_log_error_hint("Update the standby; or run it again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start), or with a longer --standby-snapshot-timeout; or dump the primary.");
+	pg_log_error_hint("Update the standby; or run it again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
+					  longer);
 	exit(1);
+}
+
+void
+standby_overflow_give_up_pauses(const OverflowLook *look, int n_pauses)
+{
+	give_up(look, psprintf("%d pauses of replay", n_pauses), "");
 }
 
 /*
@@ -242,7 +248,10 @@ wait_a_moment(OverflowLook *look)
 	int64		begin = clock_monotonic_ms();
 
 	if (look->left_ms <= 0)
-		standby_overflow_give_up(look);
+		give_up(look, psprintf(UINT64_FORMAT " s (%s)",
+							   look->options->standby_snapshot_timeout,
+							   "--standby-snapshot-timeout"),
+				", or with a longer --standby-snapshot-timeout");
 	interrupt_check();
 	pg_usleep(1000L * Min(look->left_ms, WAIT_MS));
 	interrupt_check();

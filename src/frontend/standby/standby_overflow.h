@@ -54,8 +54,12 @@ extern int64 standby_overflow_wait(OverflowLook *looks, int n);
 extern bool standby_overflow_is_complete(OverflowLook *look,
 										 const char *snapshot);
 
-/* All tries are used up: exit with a message about this server. */
-pg_noreturn extern void standby_overflow_give_up(const OverflowLook *look);
+/*
+ * This many pauses of replay gave no complete snapshot: exit with a message
+ * about this server.
+ */
+pg_noreturn extern void standby_overflow_give_up_pauses(const OverflowLook *look,
+														int n_pauses);
 
 /*
  * In another session, which has imported a snapshot that was checked, and has

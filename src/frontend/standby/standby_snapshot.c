@@ -250,7 +250,10 @@ are_complete(Moment *moment)
 										 moment->standbys->list[i].snapshot))
 			continue;
 		if (++moment->n_incomplete == MAX_INCOMPLETE)
-			standby_overflow_give_up(&moment->looks[i]);
+			standby_overflow_give_up_pauses(&moment->looks[i], MAX_INCOMPLETE);
+		pg_log_info("the snapshot of standby %s lacks running transactions; replay is paused again (pause %d of %d)",
+					moment->standbys->list[i].name,
+					moment->n_incomplete + 1, MAX_INCOMPLETE);
 		end_snapshots(moment);
 		return false;
 	}
