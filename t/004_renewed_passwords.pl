@@ -96,16 +96,17 @@ sub with_place
 }
 
 # The run waits at the gate; the password changes; the worker that waits is
-# killed; the worker in its place waits again.
+# killed; the worker in its place waits again.  Then the function is called.
 sub change_at_gate
 {
-	my ($run, $what) = @_;
+	my ($run, $what, $then) = @_;
 	wait_at_gate($node, $run, 1);
 	my ($before) = at_gate($node);
 	renew_password();
 	terminate($node, $before);
 	wait_in_run($run, 'another worker waits at the gate', sub { return grep { $_ != $before } at_gate($node); });
 	unlike(command_lines(), qr/$log_seed/, "$what: no command line has the password");
+	$then->() if $then;
 	open_gate();
 	return;
 }
@@ -201,6 +202,47 @@ foreach my $place ('a passfile of the environment', 'a command')
 		sql($node, $db, 'DROP EVENT TRIGGER gate; DROP FUNCTION gate()');
 		same_database_ok($node, $db, $data, $schema, $what);
 	});
+}
+
+# This pg_restore, which builds the first index while rows of another table are loaded,
+# waits before it connects.  The password changes meanwhile, and a worker that connects
+# runs the command: the passfile that pg_restore was given has the new one then.
+{
+	my ($bin, $noted, $waits) = map { new_path($_) } qw(bin noted waits);
+	mkdir $bin or die "could not make directory \"$bin\": $!";
+	my %real = map { my $program = $_; ($program => (grep { -x } map { "$_/$program" } split /:/, $ENV{PATH})[0]) } qw(pg_dump pg_restore);
+	symlink $real{pg_dump}, "$bin/pg_dump" or die "could not link \"$real{pg_dump}\": $!";
+	append_to_file("$bin/pg_restore", <<"SH");
+#!/bin/sh
+note() { { env | grep ^PGPASS; stat -L -c %a "\$PGPASSFILE"; cat "\$PGPASSFILE"; } >>'$noted'; }
+case "\$*" in */indexes.0)
+	note
+	: >'$waits'
+	while [ -e '$waits' ]; do sleep 0.02; done
+	note ;;
+esac
+exec '$real{pg_restore}' "\$@"
+SH
+	chmod 0755, "$bin/pg_restore";
+	# as libpq reads it, without the empty lines at its end
+	my $line = sub { return '*:*:*:*:' . ($password =~ s/([\\:])/\\$1/gr); };
+	foreach my $program ('pg_pardump', 'pg_parrestore')
+	{
+		my $what = "pg_restore of $program waits";
+		my $db = gated_copy();
+		local $ENV{PGPASSWORD} = 'wrong';
+		unlink $noted;
+		my $run = start_load($program, '-j2', '--retries=3',
+			$program eq 'pg_pardump'
+			? ('-d', $node->connstr('shop'), '--target', as_app($db), "--target-password-command=$command", "--pg-dump=$bin/pg_dump")
+			: ('-d', as_app($db), "--password-command=$command", "--pg-restore=$bin/pg_restore", $archive));
+		my $before = $line->();
+		wait_in_run($run, 'pg_restore waits', sub { return -e $waits });
+		change_at_gate($run, $what, sub { unlink $waits });
+		loaded_ok($run, $db, $what);
+		like(slurp_file($noted), qr{\APGPASSFILE=/dev/fd/(\d+)\n600\n\Q$before\E\n+PGPASSFILE=/dev/fd/\g1\n600\n\Q@{[ $line->() ]}\E\n+\z},
+			"$what: it has a passfile, whose password is renewed, and no PGPASSWORD");
+	}
 }
 
 # ---- what programs are given
