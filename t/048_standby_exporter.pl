@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump dump_failed_ok wait_until pump_run backends terminate);
 use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok new_path
-  start_psql run_program sql value has_extension);
+  start_psql run_program sql value has_extension has_slot_bug);
 use Pardump::Copy qw(start_copy);
 use Pardump::Gate qw(hold_gates hold close_gate open_gate wait_at_gate);
 use Pardump::Proxy qw(start_relay stop_proxy);
@@ -140,7 +140,7 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	# an overflow: as the extension reports it, and its text, of the same length.
 	my @relays = map { start_relay($_, sub {
 		my ($bytes, $is_servers) = @_;
-		$imports ||= !$is_servers && $$bytes =~ /SET TRANSACTION SNAPSHOT/;
+		$imports ||= -e "$lies.all" || !$is_servers && $$bytes =~ /SET TRANSACTION SNAPSHOT/;
 		return 1 if !$imports || !$is_servers || !-e $lies;
 		$$bytes =~ s/(\0\0\0\x01)[ft](\0\0\0\x01)f(\0\0\0\x01)t/$1t$2t$3f/;
 		$$bytes =~ s/xmin:(.*)sof:0\nsxcnt:0\nrec:[01]\n/xmin:00000000$1sof:1\nrec:1\n/s;
@@ -164,6 +164,16 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	$refused_ok->("an incomplete snapshot of a worker, @$_", $start->($relays[0], @$_))
 	  foreach has_extension($primary) ? [] : (), ['--no-extension'];
 	unlink $lies;
+
+	# the file decides, whatever the version
+	append_to_file($_, '') foreach $lies, "$lies.all";
+	my $dump = $start->($relays[0], '--standby-snapshot-timeout=0');
+	is(end_dump($dump), 1, 'a snapshot without running transactions: exit code');
+	like($dump->{err}, has_slot_bug($primary)
+		? qr/detail: .*  The server has version \S+.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby; or run/
+		: qr/detail: .*  The server has version \S+.*, which should have the fix of this bug, but the file of its snapshot shows the bug\.\n.*hint: Run it again/,
+		'a snapshot without running transactions: message');
+	unlink $lies, "$lies.all";
 
 	# another session takes the place of the leader's, which is so on a primary only
 	hold_gates($primary, 'replayed');

@@ -6,14 +6,110 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
+#include "session/extension_name.h"
+#include "session/session.h"
 #include "session/snapshot.h"
-#include "standby/snapshot_check.h"
+#include "shared/snapshot_text.h"
 #include "standby/standby_check.h"
 #include "standby/standby_overflow.h"
 
 /* Between two tries, which cost a standby some short queries each. */
 #define WAIT_MS 100
 
+typedef enum SnapshotState
+{
+	SNAPSHOT_COMPLETE,
+	SNAPSHOT_INCOMPLETE,		/* must not be imported */
+	SNAPSHOT_UNREADABLE			/* the role cannot read the file */
+} SnapshotState;
+
+/* ----------
+ * The file of a snapshot
+ * ----------
+ */
+static const char extension_query[] =
+"SELECT s.in_recovery, s.overflowed, s.has_subtransactions"
+" FROM " PARDUMP_EXPORTED_SNAPSHOT "($1::pg_catalog.text) s";
+
+/* Without the privilege even a query that does not call it would fail. */
+static const char may_read_query[] =
+"SELECT pg_catalog.has_function_privilege('pg_catalog.pg_read_file(pg_catalog.text,"
+" pg_catalog.int8, pg_catalog.int8, pg_catalog.bool)', 'EXECUTE')";
+
+/* The server allocates them; a line has 15 bytes, a session 65 lines. */
+#define MOST_BYTES "33554432"
+
+/* No row if there is no such file. */
+static const char file_query[] =
+"SELECT f.text FROM pg_catalog.pg_read_file('pg_snapshots/' OPERATOR(pg_catalog.||)"
+" $1::pg_catalog.text, 0, " MOST_BYTES ", true) f (text) WHERE f.text IS NOT NULL";
+
+static SnapshotState
+check_by_extension(PGconn *conn, const char *snapshot)
+{
+	PGresult   *res = session_query_params(conn, extension_query, 1, &snapshot, 0);
+	bool		incomplete = PQgetvalue(res, 0, 0)[0] == 't' &&
+		PQgetvalue(res, 0, 1)[0] == 't' && PQgetvalue(res, 0, 2)[0] != 't';
+
+	PQclear(res);
+	return incomplete ? SNAPSHOT_INCOMPLETE : SNAPSHOT_COMPLETE;
+}
+
+static SnapshotState
+check_file(PGconn *conn, const char *snapshot)
+{
+	PGresult   *res = session_query_params(conn, file_query, 1, &snapshot, 0);
+	SnapshotText text;
+	const char *problem;
+
+	if (PQntuples(res) != 1)
+		pg_fatal("snapshot \"%s\" does not exist", snapshot);
+	problem = snapshot_text_read(&text, PQgetvalue(res, 0, 0),
+								 PQgetlength(res, 0, 0));
+	if (problem)
+	{
+		pg_log_error("invalid file of exported snapshot \"%s\"", snapshot);
+		pg_log_error_detail("The line \"%s\" is missing or invalid.", problem);
+		exit(1);
+	}
+	PQclear(res);
+	return snapshot_text_is_incomplete(&text) ? SNAPSHOT_INCOMPLETE :
+		SNAPSHOT_COMPLETE;
+}
+
+static bool
+may_read_file(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, may_read_query);
+	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	return result;
+}
+
+/*
+ * Look at a snapshot that is still exported; with has_extension by the
+ * extension, which the transaction of conn keeps from being dropped.  Exits
+ * with a message if there is no such snapshot.
+ */
+static SnapshotState
+snapshot_state(PGconn *conn, const char *snapshot, bool has_extension)
+{
+	/* else it would be another file's path */
+	if (!snapshot_text_is_id(snapshot))
+		pg_fatal("invalid snapshot identifier: \"%s\"",
+				 printable(pg_strdup(snapshot)));
+	if (has_extension)
+		return check_by_extension(conn, snapshot);
+	return may_read_file(conn) ? check_file(conn, snapshot) :
+		SNAPSHOT_UNREADABLE;
+}
+
+/* ----------
+ * A server
+ * ----------
+ */
 OverflowLook
 standby_overflow_look(PGconn *conn, const Standby *standby,
 					  const Options *options, ServerExtension *extension)
@@ -48,19 +144,25 @@ server_words(const OverflowLook *look)
 	return pg_strdup(is_in_recovery(look->conn) ? "this standby" : "this server");
 }
 
-/* The last sentence of a detail; owned. */
+/*
+ * The last sentence of a detail; owned.  The file decides, so a server whose
+ * version has the fix may be refused as well.
+ */
 static char *
 fixed_words(PGconn *conn)
 {
 	int			version = PQserverVersion(conn);
-	char	   *release = snapshot_is_fixed(version) ? NULL :
-		snapshot_fixed_release(version);
+	const char *name = PQparameterStatus(conn, "server_version");
+	char	   *release = snapshot_fixed_release(version);
 
+	if (snapshot_is_fixed(version))
+		return psprintf("The server has version %s, which should have the fix of this bug, but the file of its snapshot shows the bug.",
+						name);
 	if (release)
 		return psprintf("The server has version %s; PostgreSQL %s fixes this bug.",
-						PQparameterStatus(conn, "server_version"), release);
-	return psprintf("The server has version %s; PostgreSQL 14.25, 15.20, 16.16, 17.12, 18.7 and later majors have no such bug.",
-					PQparameterStatus(conn, "server_version"));
+						name, release);
+	return psprintf("The server has version %s, and no release of this major version fixes this bug; PostgreSQL 14.25, 15.20, 16.16, 17.12, 18.7 and later major versions fix it.",
+					name);
 }
 
 /* ----------
@@ -110,7 +212,7 @@ state_of(OverflowLook *look, const char *snapshot)
 	server_extension_hold(look->conn, look->extension);
 	if (look->standby && look->extension->missing == NULL)
 		standby_check_library(look->standby);
-	return snapshot_check(look->conn, snapshot,
+	return snapshot_state(look->conn, snapshot,
 						  look->extension->missing == NULL);
 }
 
@@ -128,7 +230,7 @@ void
 standby_overflow_check(PGconn *conn, const ServerExtension *extension,
 					   const char *snapshot)
 {
-	if (snapshot_check(conn, snapshot, extension->missing == NULL) ==
+	if (snapshot_state(conn, snapshot, extension->missing == NULL) ==
 		SNAPSHOT_INCOMPLETE)
 		pg_fatal("snapshot \"%s\" was exported again without the running transactions",
 				 snapshot);
@@ -211,8 +313,9 @@ give_up(const OverflowLook *look, const char *tried, const char *longer)
 				 server_words(look), tried);
 	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended the server exports snapshots without the running transactions; to import one would damage the standby.  %s",
 						fixed_words(look->conn));
-	pg_log_error_hint("Update the standby; or run it again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
-					  longer);
+	pg_log_error_hint("%s it again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
+					  snapshot_is_fixed(PQserverVersion(look->conn)) ? "Run" :
+					  "Update the standby; or run", longer);
 	exit(1);
 }
 

@@ -2,11 +2,23 @@
  * standby_overflow.h
  *		Takes snapshots of hot standbys that lack no running transaction.
  *
- * standby/snapshot_check.h describes the bug.  A snapshot overflows when a
- * transaction on the primary gets its 64th subtransaction, or, with wal_level
- * = logical, when it writes in a subtransaction before it has written outside
- * one; and snapshots stay overflowed until all transactions have ended that
- * are not newer.  So it helps to wait, and to take another snapshot.
+ * Before the minor releases of 12 November 2026 a snapshot that was taken
+ * during recovery, and whose list of subtransactions has overflowed, is
+ * exported without the transactions that were running.  A session that
+ * imports such a snapshot takes them for ended ones.  It reads wrong rows,
+ * and it may set hint bits that make the standby show wrong rows to all
+ * sessions, for good.
+ *
+ * The file of the exported snapshot shows that (shared/snapshot_text.h).  So
+ * the file decides, not the version of the server: packages may have the
+ * fix earlier, and what matters is the time when the snapshot was taken, and
+ * not whether the server is in recovery now.
+ *
+ * A snapshot overflows when a transaction on the primary gets its 64th
+ * subtransaction, or, with wal_level = logical, when it writes in a
+ * subtransaction before it has written outside one; and snapshots stay
+ * overflowed until all transactions have ended that are not newer.  So it
+ * helps to wait, and to take another snapshot.
  *
  * No session, pg_dump's included, may import a snapshot before it was checked
  * here, or with standby_overflow_check().
