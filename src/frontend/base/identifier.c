@@ -79,3 +79,12 @@ identifier_unquote(const char *identifier)
 	*to = '\0';
 	return result;
 }
+
+/* fe-connect.c:recognized_connection_string() */
+bool
+identifier_is_conninfo(const char *text)
+{
+	return text && (strncmp(text, "postgresql://", strlen("postgresql://")) == 0 ||
+					strncmp(text, "postgres://", strlen("postgres://")) == 0 ||
+					strchr(text, '=') != NULL);
+}

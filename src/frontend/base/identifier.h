@@ -1,6 +1,6 @@
 /*
  * identifier.h
- *		Identifiers in SQL text, and lists of them.
+ *		Identifiers in SQL text, lists of them, and names of databases.
  *
  * Whoever wrote an identifier knew the encoding, and the key words of its
  * version: it is kept as it is, quotes and all.
@@ -30,5 +30,11 @@ extern char *identifier_join(char *const *identifiers, int n);
 
 /* The name that an identifier stands for: without quotes; owned. */
 extern char *identifier_unquote(const char *identifier);
+
+/*
+ * Where the name of a database may be given: does libpq take this text for a
+ * connection string?  Not if it is NULL.
+ */
+extern bool identifier_is_conninfo(const char *text);
 
 #endif							/* IDENTIFIER_H */

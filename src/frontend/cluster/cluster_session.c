@@ -4,6 +4,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/identifier.h"
 #include "base/interrupt.h"
 #include "cluster/cluster_session.h"
 #include "session/connection.h"
@@ -18,16 +19,13 @@ names_database(const char *text)
 
 	if (text == NULL || text[0] == '\0')
 		return false;
-	/* as libpq tells one from the other (recognized_connection_string) */
-	if (strchr(text, '=') == NULL &&
-		strncmp(text, "postgres://", strlen("postgres://")) != 0 &&
-		strncmp(text, "postgresql://", strlen("postgresql://")) != 0)
+	if (!identifier_is_conninfo(text))
 		return true;
+	/* if it is wrong the connection fails, too */
 	options = PQconninfoParse(text, NULL);
 	for (PQconninfoOption *option = options; option && option->keyword; option++)
 		if (strcmp(option->keyword, "dbname") == 0 && option->val && option->val[0])
 			result = true;
-	/* what is wrong with it connecting will tell */
 	PQconninfoFree(options);
 	return result;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/identifier.h"
 #include "base/interrupt.h"
 #include "compare/compare_command.h"
 #include "compare/compare_selection.h"
@@ -21,17 +22,14 @@
 
 /*
  * A path that exists is an archive; what libpq takes for a connection string
- * cannot be one (fe-connect.c:recognized_connection_string), nor a
- * name without a slash that is no file.
+ * cannot be one, nor a name without a slash that is no file.
  */
 static bool
 is_archive(const char *compare_with)
 {
 	struct stat st;
 
-	if (strchr(compare_with, '=') != NULL ||
-		strncmp(compare_with, "postgresql://", 13) == 0 ||
-		strncmp(compare_with, "postgres://", 11) == 0)
+	if (identifier_is_conninfo(compare_with))
 		return false;
 	return stat(compare_with, &st) == 0 || strchr(compare_with, '/') != NULL;
 }

@@ -9,6 +9,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/identifier.h"
 #include "options/backup_help.h"
 #include "options/backup_options.h"
 #include "options/help.h"
@@ -309,8 +310,7 @@ choose_database(ConnParams *params)
 	char	   *error = NULL;
 	bool		named = false;
 
-	if (params->dbname && strchr(params->dbname, '=') == NULL &&
-		strstr(params->dbname, "://") == NULL)
+	if (params->dbname && !identifier_is_conninfo(params->dbname))
 		return;
 	options = PQconninfoParse(params->dbname ? params->dbname : "", &error);
 	if (options == NULL)

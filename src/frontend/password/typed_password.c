@@ -18,6 +18,7 @@
 #include "libpq-fe.h"
 #include "pqexpbuffer.h"
 
+#include "base/identifier.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
 #include "password/typed_password.h"
@@ -76,8 +77,7 @@ all_options(const ConnParams *params)
 	set_option(result, "host", params->pghost);
 	set_option(result, "port", params->pgport);
 	set_option(result, "user", params->pguser);
-	/* a plain name cannot be parsed, and has no options */
-	if (params->dbname)
+	if (identifier_is_conninfo(params->dbname))
 		given = PQconninfoParse(params->dbname, NULL);
 	for (PQconninfoOption *option = given; option && option->keyword; option++)
 		set_option(result, option->keyword, option->val);

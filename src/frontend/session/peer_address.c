@@ -6,6 +6,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/identifier.h"
 #include "session/peer_address.h"
 #include "session/tcp_setting.h"
 
@@ -147,7 +148,7 @@ static char *
 find_service(const char *given, const char *password)
 {
 	/* otherwise it is the name of a database */
-	PQconninfoOption *options = given && (strchr(given, '=') || strstr(given, "://")) ?
+	PQconninfoOption *options = identifier_is_conninfo(given) ?
 		PQconninfoParse(given, NULL) : NULL;
 	const char *service = options ? value_of(options, "service") : NULL;
 	const char *file = options ? value_of(options, "servicefile") : NULL;

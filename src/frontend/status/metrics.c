@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/identifier.h"
 #include "base/run_clock.h"
 #include "status/metrics.h"
 
@@ -68,8 +69,7 @@ metrics_connection(const Options *options, const char *keyword,
 				   const char *given)
 {
 	const char *dbname = options->connection.dbname;
-	bool		is_string = dbname &&
-		(strchr(dbname, '=') || strstr(dbname, "://"));
+	bool		is_string = identifier_is_conninfo(dbname);
 	char	   *result = NULL;
 
 	/* as libpq: what is in a connection string comes before options */

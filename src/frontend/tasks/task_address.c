@@ -6,6 +6,7 @@
 
 #include "fe_utils/string_utils.h"
 
+#include "base/identifier.h"
 #include "tasks/task_address.h"
 
 /* As libpq has them (fe-connect.c, EnvironmentOptions). */
@@ -47,16 +48,14 @@ set(PQconninfoOption *options, const char *keyword, const char *value)
 		find(options, "hostaddr")->val = NULL;
 }
 
-/* It may be a connection string, as recognized by libpq. */
+/* It may be a connection string. */
 static void
 set_database(PQconninfoOption *options, const char *dbname,
 			 const char *option_name)
 {
 	PQconninfoOption *given;
 
-	if (strchr(dbname, '=') == NULL &&
-		strncmp(dbname, "postgresql://", strlen("postgresql://")) != 0 &&
-		strncmp(dbname, "postgres://", strlen("postgres://")) != 0)
+	if (!identifier_is_conninfo(dbname))
 	{
 		set(options, "dbname", dbname);
 		return;
