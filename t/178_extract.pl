@@ -57,6 +57,22 @@ sub extract
 	return ($rc, "$out$err", $dir, $far);
 }
 
+# --- the directory vanishes while it is flushed
+
+foreach my $manifest ([], ['--no-manifest'])
+{
+	my $from = take_tar('-Xfetch', @$manifest);
+	my ($dir, $far) = map { new_path($_) } 'vanished', 'far';
+	local $ENV{LD_PRELOAD} = system_faults();
+	local $ENV{SYSTEM_FAULT} = 'vanish vanished/PG_VERSION';
+	my ($rc, undef, $err) = run_program('pg_parbasebackup', "--extract=$from", '-D', $dir, '-T', "$place=$far");
+	is($rc, 1, "the directory vanishes, @$manifest: exit code");
+	like($err, @$manifest ? qr/error: could not access directory "\Q$dir\E"/ : qr/error: could not rename file "\Q$dir\E\/backup_manifest.tmp"/,
+		"the directory vanishes, @$manifest: message");
+	ok(-d "$dir.gone", "the directory vanishes, @$manifest: it has another name");
+	system_or_bail('rm', '-rf', "$dir.gone");
+}
+
 # --- as tar does it
 
 my $plain = take_tar('-Xfetch');

@@ -6,7 +6,8 @@
  *		memory), which one it is ("fork 3").  statvfs does not fail, but finds a
  *		file system with one free block.  "noproc": there is no /proc/self/fd, so
  *		a link is made by a file's name, and one whose path ends as said gets
- *		what has taken that name meanwhile.
+ *		what has taken that name meanwhile.  "vanish": the directory of the
+ *		file that is flushed gets another name, with ".gone" at its end.
  *
  *		Before and after each call of mkdir, open and opendir whose path ends with
  *		$SYSTEM_MOMENT, the shell runs $SYSTEM_COMMAND, with "before mkdir" etc.
@@ -83,9 +84,25 @@ tell(const char *call, const char *path)
 	fclose(log);
 }
 
+static void
+vanish(const char *path)
+{
+	char		directory[4096];
+	char		gone[4200];
+
+	if (!fails("vanish", path))
+		return;
+	snprintf(directory, sizeof(directory), "%s", path);
+	*strrchr(directory, '/') = '\0';
+	snprintf(gone, sizeof(gone), "%s.gone", directory);
+	if (rename(directory, gone) != 0)
+		perror("rename");
+}
+
 int
 fsync(int fd)
 {
+	vanish(path_of(fd));
 	if (fails("fsync", path_of(fd)))
 		return -1;
 	tell("fsync", path_of(fd));

@@ -304,6 +304,7 @@ complete(const Options *options)
 {
 	char	   *temp = psprintf("%s/backup_manifest.tmp", options->directory);
 	char	   *path = psprintf("%s/backup_manifest", options->directory);
+	bool		has_manifest = access(temp, F_OK) == 0;
 
 	if (options->sync_method != SYNC_NONE)
 	{
@@ -311,7 +312,10 @@ complete(const Options *options)
 		archive_sync_apart(flush_directory, options->directory);
 		progress_end();
 	}
-	if (access(temp, F_OK) == 0 &&
+	/* what flushes files only warns of a directory that it cannot open */
+	if (!has_manifest && access(options->directory, F_OK) < 0)
+		pg_fatal("could not access directory \"%s\": %m", options->directory);
+	if (has_manifest &&
 		(options->sync_method == SYNC_NONE ? rename(temp, path) < 0 :
 		 durable_rename(temp, path) != 0))
 		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
