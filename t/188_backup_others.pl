@@ -7,9 +7,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use IPC::Run;
 use JSON::PP qw(decode_json encode_json);
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path start_psql sql value);
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup failing_programs next_fault
   complete_backups time_name);
 use Pardump::Prometheus qw(read_samples);
@@ -167,6 +168,91 @@ foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1/ ], [ 'ALT
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
 	sql($one, $from // 'attic', "ROLLBACK PREPARED 'owner'");
+}
+
+# Settings by which pg_dump, and each query outside of a transaction, waits for the end
+# of other serializable transactions; the role that the owner sets shows no other
+# role's waits.
+my @deferrable = map { "default_transaction_$_" } 'isolation = serializable', 'read_only = on', 'deferrable = on';
+
+sub set_deferrable
+{
+	my ($database) = @_;
+	sql($one, 'postgres', join '; ', map { "ALTER DATABASE $database SET $_" } @deferrable);
+	return;
+}
+
+# A serializable transaction that stays open.
+sub start_serializable
+{
+	my $psql = start_psql($one, 'postgres');
+	$psql->('BEGIN ISOLATION LEVEL SERIALIZABLE');
+	$psql->('SELECT count(*) FROM pg_class');
+	return $psql;
+}
+{
+	my $what = 'a serializable transaction';
+	set_deferrable('attic');
+	my $psql = start_serializable();
+	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
+	is($rc, 1, "$what: exit code");
+	like($err, qr/error: no backup of database "attic": pg_pardump $waited\n\z/, "$what: message");
+	is_deeply([ complete_backups($dir, 'attic') ], [], "$what: no backup of this database");
+	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$what: a backup of the other one");
+	$psql->();
+	sql($one, 'postgres', 'ALTER DATABASE attic RESET ALL');
+}
+
+# What the owner of the maintenance database can do there.
+sql($one, 'postgres', 'CREATE ROLE owner LOGIN CREATEDB');
+sql($one, 'postgres', 'CREATE DATABASE hall OWNER owner');
+{
+	my ($file, $dir) = backup_config($one, 'database = shop', 'lock_wait_timeout = 1s', 'maintenance_database = hall', "bindir = $bin");
+	my $night_ok = sub {
+		my ($what, $rc, $message) = @_;
+		my ($status, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
+		is($status, $rc, "$what: exit code");
+		like($err, $message, "$what: messages");
+		is(((complete_backups($dir, 'shop'))[-1] // '') eq time_name(1_800_000_000 + DAY * $night), $rc == 0, "$what: a backup, or none");
+		return;
+	};
+	$night_ok->('a maintenance database', 0, $silent);
+	set_deferrable('hall');
+	my $psql = start_serializable();
+	$night_ok->('deferrable transactions in the maintenance database', 0, $silent);
+	$psql->();
+	sql($one, 'postgres', 'ALTER DATABASE hall RESET ALL');
+
+	# that role does not see that the backup's role waits
+	append_to_file($file, "globals = no\n");
+	sql($one, 'postgres', 'ALTER DATABASE hall SET role = owner');
+	sql($one, 'shop', "CREATE SEQUENCE q; BEGIN; ALTER SEQUENCE q OWNER TO CURRENT_USER; PREPARE TRANSACTION 'owner'");
+	$night_ok->('another role in the maintenance database', 1, qr/error: no backup of database "shop": pg_pardump $waited\n\z/);
+	sql($one, 'shop', "ROLLBACK PREPARED 'owner'");
+	sql($one, 'postgres', 'ALTER DATABASE hall RESET role');
+
+	# One is locked itself.  In the other one VACUUM FULL waits for a reader, and all who
+	# come after it wait for both.
+	sql($one, 'postgres', 'CREATE DATABASE yard OWNER owner');
+	my ($other) = backup_config($one, 'database = shop', 'lock_wait_timeout = 1s', 'maintenance_database = yard', "bindir = $bin");
+	sql($one, 'postgres', "BEGIN; ALTER DATABASE hall RENAME TO cellar; PREPARE TRANSACTION 'owner'");
+	my $reader = start_psql($one, 'yard');
+	$reader->('BEGIN');
+	$reader->('SELECT count(*) FROM pg_proc');
+	my $vacuum = IPC::Run::start([ 'psql', '-Xq', '-d', $one->connstr('yard') . ' user=owner', '-c', 'VACUUM FULL pg_proc' ]);
+	wait_until('VACUUM FULL waits', sub {
+		value($one, 'postgres', q{SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'pg_proc'::regclass}) });
+	my @runs = map { start_backup(1_800_000_000 + DAY * ++$night, $_) } $file, $other;
+	foreach my $what ('a maintenance database that is locked', 'a maintenance database with a locked catalog')
+	{
+		my $run = shift @runs;
+		is(end_backup($run), 1, "$what: exit code");
+		is($run->{err}, "pg_pardump_backup: error: the query for the system identifier did not end within 15 s; a session may have locked the database or its catalogs\n",
+			"$what: message");
+	}
+	sql($one, 'postgres', "ROLLBACK PREPARED 'owner'");
+	$reader->();
+	$vacuum->finish;
 }
 {
 	# it ends before the second try

@@ -22,6 +22,15 @@ our @EXPORT_OK = qw(catch_signals interrupted find_programs list_databases read_
 # ioctl_list(2)
 use constant FIONREAD => 0x541B;
 
+# How many seconds a query, pg_dumpall and a look at the locks may take if
+# lock_wait_timeout is shorter; and a look at most.
+use constant {
+	MIN_QUERY_LIMIT => 15,
+	MIN_DUMPALL_LIMIT => 60,
+	MIN_LOOK_LIMIT => 5,
+	MAX_LOOK_LIMIT => 15
+};
+
 my ($child, $caught);
 
 # A signal goes on to the program that runs, which cleans up, and then we do.
@@ -98,8 +107,8 @@ sub wait_for
 
 # Runs a program, with "input" on its standard input, to its end.  Its standard
 # output is returned with "capture", dropped with "drop", or else goes to
-# standard error, which is dropped with "quiet".  For "watch" see above.  Dies if
-# it does not succeed.
+# standard error, which is dropped with "quiet".  For "watch" see above; with
+# "limit" it is ended after that many seconds.  Dies if it does not succeed.
 sub run
 {
 	my ($what, $command, %how) = @_;
@@ -112,6 +121,9 @@ sub run
 	pipe($read, $out) || die "could not create pipe: $!\n" if $how{capture};
 	my $pid = fork // die "could not create process: $!\n";
 	execute($command, $in // $null, $out // ($how{drop} ? $null : \*STDERR), $how{quiet}) if $pid == 0;
+	my $late;
+	local $SIG{ALRM} = sub { $late = 1; kill TERM => $pid };
+	alarm $how{limit} if $how{limit};
 	$child = $pid;
 	kill $caught => $child if $caught;
 	close $_ foreach grep { defined } $in, $out;
@@ -119,8 +131,10 @@ sub run
 	$output = do { local $/; <$read> } // '' if $read;
 	my $reason = wait_for($pid, $how{watch});
 	my $status = $?;
+	alarm 0 if $how{limit};
 	$child = undef;
 	die "interrupted by SIG$caught\n" if $caught;
+	die "$what did not end within $how{limit} s; a session may have locked the database or its catalogs\n" if $late;
 	die "$what $reason\n" if defined $reason;
 	die "$what was ended by signal " . ($status & 127) . "\n" if $status & 127;
 	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
@@ -153,23 +167,36 @@ sub connection_words
 		'--no-password', '--dbname', "dbname='" . $database =~ s/([\\'])/\\$1/gr . "'");
 }
 
-# Output of psql's commands in the maintenance database.
+# How many seconds a program may take whose work takes a moment.  A database's owner
+# can keep all sessions waiting there, before they have connected, too, where no
+# setting of the session can limit it.
+sub limit_of
+{
+	my ($config, $min) = @_;
+	my $seconds = int seconds_of($config->{lock_wait_timeout});
+	return $seconds > $min ? $seconds : $min;
+}
+
+# Output of psql's commands in the maintenance database, or in another one.
 sub psql
 {
 	my ($config, $what, $commands, %how) = @_;
 	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
 	return run("the query for $what",
 		[ $config->{program}{psql}, '-XAtq0', '-v', 'ON_ERROR_STOP=1',
-			connection_words($config, $config->{maintenance_database}), map { ('-c', $_) } @$commands ],
-		capture => 1, %how);
+			connection_words($config, $how{database} // $config->{maintenance_database}), map { ('-c', $_) } @$commands ],
+		capture => 1, limit => limit_of($config, MIN_QUERY_LIMIT), %how);
 }
 
-# Rows of the maintenance database, whatever timeouts the role has there.  Names
-# come as the bytes that they are in the catalog.
+# Rows of such a database, whatever timeouts the role has there.  Names come as the
+# bytes that they are in the catalog.  A serializable transaction of somebody else
+# would keep a deferrable one waiting.
 sub query
 {
 	my ($config, $what, $sql, %how) = @_;
-	my $rows = psql($config, $what, [ 'SET statement_timeout = 0', 'SET lock_timeout = 0', $sql ], %how);
+	my $rows = psql($config, $what,
+		[ (map { "SET $_" } 'default_transaction_deferrable = off', 'statement_timeout = 0', 'lock_timeout = 0', @{ $how{set} // [] }), $sql ],
+		%how);
 	return split /\0/, $rows =~ s/\n\z//r;
 }
 
@@ -203,7 +230,7 @@ sub read_server
 	my ($config) = @_;
 	my $what = 'the system identifier';
 	my ($host, $port, $allowed) = psql($config, $what, [ '\echo :HOST', '\echo :PORT',
-			q{SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')} ]) =~ /^(.*)\n(.*)\n(.*)\0$/s
+			'SET default_transaction_deferrable = off', q{SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')} ]) =~ /^(.*)\n(.*)\n(.*)\0$/s
 	  or die "could not read $what\n";
 	my ($identifier) = $allowed eq 't'
 	  ? query($config, $what, 'SELECT system_identifier FROM pg_catalog.pg_control_system()') : '';
@@ -213,15 +240,17 @@ sub read_server
 	return { system_identifier => $identifier, address => $address =~ s/([^ -~]|=)/sprintf('=%02X', ord $1)/ger };
 }
 
-# pg_dumpall does not end the timeouts of its role, as pg_dump does.  Options that
-# do, of those that might be too short for one of its statements: poolers refuse
-# such options.
+# pg_dumpall does not end the timeouts of its role, as pg_dump does, and its
+# transactions are deferrable if that is the default.  Options that change that, for
+# timeouts that might be too short for one of its statements: poolers refuse such
+# options.
 sub without_timeouts
 {
 	my ($config) = @_;
 	my @rows = query($config, 'timeouts', 'SELECT name, reset_val FROM pg_catalog.pg_settings'
-		  . q{ WHERE name OPERATOR(pg_catalog.=) ANY (ARRAY['statement_timeout', 'lock_timeout']::pg_catalog.text[])});
-	return map { /^(\w+)\|(\d+)\z/ && $2 > 0 && $2 < 60_000 ? "-c $1=0" : () } @rows;
+		  . q{ WHERE name OPERATOR(pg_catalog.=) ANY (ARRAY['statement_timeout', 'lock_timeout', 'transaction_timeout',}
+		  . q{ 'default_transaction_deferrable']::pg_catalog.text[])});
+	return map { /^(\w+)\|(?:on|(\d+))\z/ && (!defined $2 || ($2 > 0 && $2 < 60_000)) ? "-c $1=0" : () } @rows;
 }
 
 sub dump_globals
@@ -229,12 +258,14 @@ sub dump_globals
 	my ($config) = @_;
 	return if $config->{globals} eq 'no';
 	my @options = without_timeouts($config);
+	# pg_dumpall ignores the name of a database in --dbname
+	my @connection = connection_words($config, $config->{maintenance_database});
 	local $ENV{PGOPTIONS} = join ' ', grep { defined } $ENV{PGOPTIONS}, @options;
 	my $text = run('pg_dumpall',
 		[ $config->{program}{pg_dumpall}, '--globals-only',
 			$config->{globals} eq 'no-passwords' ? '--no-role-passwords' : (),
-			connection_words($config, $config->{maintenance_database}) ],
-		capture => 1);
+			@connection, "--database=$connection[-1]" ],
+		capture => 1, limit => limit_of($config, MIN_DUMPALL_LIMIT));
 	die "the output of pg_dumpall is not complete\n"
 	  if $text !~ /^-- PostgreSQL database cluster dump complete$/m;
 	return $text;
@@ -293,43 +324,68 @@ sub dump_options
 		@{ $config->{options} // [] });
 }
 
+# Sessions of a dump of the database that wait, and for which processes.
+#
+# The name that psql has as well comes from a service or the environment.  A setting
+# of the database makes transactions serializable and deferrable; pg_dump then waits
+# for the end of other serializable transactions.
+#
+# A session that connects may wait before pg_stat_activity shows whose it is: for the
+# database, which its owner can rename in a transaction that stays open, or for a
+# catalog, which its owner can keep locked by VACUUM FULL.  So all sessions count that
+# connect to the database and wait.
+sub lock_waits
+{
+	my ($config, $database, $where, $limit) = @_;
+	my $sql = q{SELECT pg_catalog.array_to_string(CASE WHEN wait_event OPERATOR(pg_catalog.=) 'SafeSnapshot'}
+	  . q{ THEN pg_catalog.pg_safe_snapshot_blocking_pids(pid) ELSE pg_catalog.pg_blocking_pids(pid) END, ', '), datname}
+	  . q{ FROM pg_catalog.pg_stat_activity WHERE (wait_event_type OPERATOR(pg_catalog.=) 'Lock'}
+	  . q{ OR wait_event OPERATOR(pg_catalog.=) 'SafeSnapshot')}
+	  . q{ AND usename OPERATOR(pg_catalog.=) SESSION_USER AND application_name OPERATOR(pg_catalog.=)}
+	  . q{ CASE WHEN pg_catalog.current_setting('application_name') OPERATOR(pg_catalog.=) 'psql' THEN 'pg_dump'}
+	  . q{ ELSE pg_catalog.current_setting('application_name') END}
+	  . q{ UNION ALL SELECT pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(l.pid), ', '), d.datname}
+	  . q{ FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=)}
+	  . q{ CASE WHEN l.locktype OPERATOR(pg_catalog.=) 'object'}
+	  . q{ AND l.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_database'::pg_catalog.regclass THEN l.objid ELSE l.database END}
+	  . q{ WHERE NOT l.granted AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_activity a WHERE a.pid OPERATOR(pg_catalog.=) l.pid}
+	  . q{ AND (a.usename IS NOT NULL OR a.backend_type OPERATOR(pg_catalog.<>) 'client backend'))};
+	# a setting of the database may have changed the role, which then sees no waits
+	my @rows = query($config, 'lock waits', $sql, database => $where, limit => $limit, set => ['ROLE NONE'], quiet => 1);
+	my ($by) = map { /^([0-9, ]*)\|\Q$database\E\z/s ? $1 : () } @rows;
+	return $by;
+}
+
 # For --lock-wait-timeout pg_dump limits each LOCK TABLE.  But it also waits without
 # a limit where it reads a sequence or the definition of a view, and an owner may
 # lock one object after the other.  So this limits how long it waits in all, as far
 # as regular looks at the server show.
 #
-# A database's owner can rename it in a transaction that stays open.  The server
-# then keeps new connections waiting before they appear in pg_stat_activity, so a
-# lock on the database that a connection waits for counts as well.  Such a lock
-# cannot be held for long while the dump is connected.
+# The maintenance database has an owner, too.  If it cannot be used, the database of
+# the dump shows the same; and if nobody can connect to either, the dump waits.
 sub lock_watch
 {
 	my ($config, $database) = @_;
 	my $limit = seconds_of($config->{lock_wait_timeout});
 	my $interval = $limit / 10 < 0.5 ? 0.5 : $limit / 10 > 30 ? 30 : $limit / 10;
+	my $look = int($limit / 10) < MIN_LOOK_LIMIT ? MIN_LOOK_LIMIT : $limit / 10 > MAX_LOOK_LIMIT ? MAX_LOOK_LIMIT : int($limit / 10);
 	my ($last, $waited) = (clock_gettime(CLOCK_MONOTONIC), 0);
-
-	# The name that psql has as well comes from a service or the environment.
-	my $sql = q{SELECT pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(pid), ', '), datname}
-	  . q{ FROM pg_catalog.pg_stat_activity WHERE wait_event_type OPERATOR(pg_catalog.=) 'Lock'}
-	  . q{ AND usename OPERATOR(pg_catalog.=) SESSION_USER AND application_name OPERATOR(pg_catalog.=)}
-	  . q{ CASE WHEN pg_catalog.current_setting('application_name') OPERATOR(pg_catalog.=) 'psql' THEN 'pg_dump'}
-	  . q{ ELSE pg_catalog.current_setting('application_name') END}
-	  . q{ UNION ALL SELECT pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(l.pid), ', '), d.datname}
-	  . q{ FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.objid}
-	  . q{ WHERE l.locktype OPERATOR(pg_catalog.=) 'object' AND NOT l.granted}
-	  . q{ AND l.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_database'::pg_catalog.regclass}
-	  . q{ AND l.mode OPERATOR(pg_catalog.=) 'RowExclusiveLock'};
 
 	return sub {
 		my $now = clock_gettime(CLOCK_MONOTONIC);
 		return if $now < $last + $interval;
-		# a look that fails, as there are too many connections, is not the dump's fault
-		my ($by) = map { /^([0-9, ]*)\|\Q$database\E\z/s ? $1 : () } eval { query($config, 'lock waits', $sql, quiet => 1) };
+		my $by;
+		foreach my $where ($config->{maintenance_database}, $database)
+		{
+			last if eval { $by = lock_waits($config, $database, $where, $look); 1 };
+			# a look that fails, as there are too many connections, is not the dump's fault
+			$by = $@ =~ /did not end/ ? '' : undef;
+		}
 		$waited += $now - $last if defined $by;
 		$last = $now;
 		return if $waited < $limit;
-		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout}), now for process $by of the server";
+		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout}), "
+		  . ($by eq '' ? 'and the server does not tell for which process' : "now for process $by of the server");
 	};
 }
 
