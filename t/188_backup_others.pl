@@ -136,6 +136,8 @@ my $silent = qr/\A\z/;
 	unlink $json, "$dir/.configuration";
 	append_to_file($json, encode_json($info));
 	append_to_file("$dir/.configuration", $file =~ s/.*\/|\.conf$//gr . "\n");
+	append_to_file("$json.odd", encode_json({ %$info, system_identifier => ['1'], address => {}, adopted => { address => [] } }));
+	rename "$json.odd", $json or die "could not rename \"$json.odd\": $!";
 	night_ok('an old backup, of an unknown server', $file, $dir, 5, qr/system identifier unknown at address "unknown"/, 1, 2);
 	adopted_ok('an old backup', $file);
 	night_ok('an old backup, adopted', $file, $dir, 0, $silent, 3);

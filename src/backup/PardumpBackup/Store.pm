@@ -171,6 +171,10 @@ sub read_info
 	my $info = eval { decode_json(join '', <$fh>) };
 	return if ref $info ne 'HASH';
 	delete $info->{adopted} if ref $info->{adopted} ne 'HASH';
+	foreach my $server ($info, $info->{adopted} // ())
+	{
+		delete @$server{ grep { ref $server->{$_} } @SERVER };
+	}
 	return $info;
 }
 
