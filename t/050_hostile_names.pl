@@ -80,7 +80,7 @@ foreach my $reader ('--no-extension', '-v')
 {
 	my ($dir, $log) = (new_path('dump'), new_path('log'));
 	my ($rc, $out, $err) = run_program('pg_pardump', @db, '-f', $dir, '--no-sync', '-j2', '-P',
-		'--max-table-segment-pages=10', "--log-json=$log", $reader);
+		'--max-table-segment-pages=10', "--log-json=$log", '--with-pardump-extension', $reader);
 	is($rc, 0, "$reader: a dump");
 	# with -v pg_dump speaks too
 	clean_ok($reader, $err, 'pg_pardump: |pg_dump: |\d+%|\d+ tables?, |slowest table: ');

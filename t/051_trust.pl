@@ -176,7 +176,7 @@ foreach my $who ('worker', 'leader')
 	my $what = 'the extension in an archive';
 	my $db = database('CREATE EXTENSION pg_pardump');
 	my $dir = new_path('archive');
-	my ($rc) = run_program('pg_pardump', '--no-sync', '-f', $dir, '-d', $node->connstr($db));
+	my ($rc) = run_program('pg_pardump', '--no-sync', '--with-pardump-extension', '-f', $dir, '-d', $node->connstr($db));
 	is($rc, 0, "$what: exit code");
 	my (undef, $list) = run_program('pg_restore', '-l', $dir);
 	unlike($list, qr/pg_pardump_lock/, "$what: no table of it");

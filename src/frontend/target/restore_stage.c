@@ -120,12 +120,12 @@ restore_stage_make_extension(RestoreStages *restore)
 	PQclear(res);
 	if (!can)
 		return;
-	/* on the disk, as the other definitions are by now */
-	res = PQexec(conn, "SET LOCAL synchronous_commit = on;"
-				 " CREATE EXTENSION " PARDUMP_EXTENSION);
+	res = PQexec(conn, "CREATE EXTENSION " PARDUMP_EXTENSION);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		pg_log_warning("could not create extension " PARDUMP_EXTENSION " on the target: %s",
 					   PQresultErrorMessage(res));
+	else
+		target_history_make_durable(conn);
 	PQclear(res);
 }
 
