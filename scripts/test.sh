@@ -250,7 +250,7 @@ print_coverage()
 			else if (!($2 " " $3 in quick))
 				print $2, $3
 		}' "$quick" "$whole" | sort -u >"$WORK/whole_suite_only.txt"
-	if ! diff -u --label a/t/data/whole_suite_only.txt --label b/t/data/whole_suite_only.txt \
+	if ! diff -uN --label a/t/data/whole_suite_only.txt --label b/t/data/whole_suite_only.txt \
 		"$expected" "$WORK/whole_suite_only.txt"; then
 		log "other functions than those in t/data/whole_suite_only.txt are run only by the whole suite; \"git apply\" accepts this change of the file"
 		FAILED=$((FAILED + 1))
@@ -374,7 +374,7 @@ run_release()
 	# shellcheck disable=SC2206 # none, or several words
 	local variables=(PG_MAJOR="$major" PG_PARDUMP_TIER="${PG_PARDUMP_TIER:-}"
 		PROVE_TESTS="${PROVE_TESTS:-}" PROVE_JOBS="$PROVE_JOBS" ${long:+$LONG})
-	local command=(env "${variables[@]}" scripts/test.sh $option)
+	local command=(env "${variables[@]}" scripts/test.sh ${option:+"$option"})
 
 	if [ "$EUID" -ne 0 ]; then
 		sudo=(sudo --)
