@@ -44,6 +44,7 @@ foreach my $try (
 	[ qr/files cannot be compressed on the server: the database has no extension pg_pardump\n.*hint: Use --compress=client-METHOD/, '-Ft', '-Z', 'server-zstd' ],
 	[ qr/files cannot be compressed on the server: the extension is not wanted/, '-Z', 'server-lz4', '--no-extension' ],
 	[ qr/invalid value "x" for option -c/, '-c', 'x' ],
+	[ qr/database "odd:\/\/name" does not exist/, '-d', 'odd://name' ],
 	[ qr/invalid value "x" for option -F/, '-F', 'x' ],
 	[ qr/invalid value "x" for option --manifest-checksums/, '--manifest-checksums=x' ],
 	[ qr/invalid value "x" for option --sync-method/, '--sync-method=x' ],
