@@ -155,7 +155,7 @@ SKIP:
 
 # --- what is there already
 
-option_ok('a table that is there', options => ['-j2'], prepare => sub {
+option_ok('a table that is there', options => ['-j2'], ours => ['--allow-existing'], prepare => sub {
 	sql($node, $_[0], q{CREATE SCHEMA other; CREATE TABLE other.accounts (id int, v text);
 		INSERT INTO other.accounts VALUES (0, 'was there')});
 });
@@ -209,7 +209,7 @@ option_ok('exit on error', options => ['-e'], template => 'with_all');
 		[ ['--no-subscriptions'] ],
 		[ [ '--no-table-access-method', '-Fc', '-R' ] ],
 		[ [ '-a', '--disable-triggers', '-S', $superuser ], '' ],
-		[ [ '-T', 'passes' ], 'DROP TRIGGER passes ON guarded' ],
+		[ [ '-T', 'guarded passes' ], 'DROP TRIGGER passes ON guarded' ],
 		[ [ '-a', '--role=limited' ], 'ALTER TABLE guarded ENABLE ROW LEVEL SECURITY' ],
 		[ [ '-a', '--role=limited', '--enable-row-security' ], 'ALTER TABLE guarded ENABLE ROW LEVEL SECURITY' ])
 	{
@@ -254,7 +254,7 @@ option_ok('exit on error', options => ['-e'], template => 'with_all');
 	my $settings = q{SELECT setconfig FROM pg_db_role_setting s JOIN pg_database d ON d.oid = setdatabase
 		WHERE datname = 'modes'};
 	my $want = value($node, 'postgres', $settings);
-	my ($rc, undef, $err) = run_parrestore($node, 'postgres', $ours, '-C', '-j2');
+	my ($rc, undef, $err) = run_parrestore($node, 'postgres', $ours, '-C', '-j2', '--allow-existing');
 	is($rc, 1, '--create: it is there');
 	like($err, qr/database "modes" already exists/, '--create: it is told');
 	sql($node, 'postgres', 'DROP DATABASE modes');

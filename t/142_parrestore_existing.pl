@@ -132,6 +132,12 @@ foreach my $try (
 is("$rc $err", "0 pg_parrestore: warning: no entry of the archive matches -t nope\npg_parrestore: warning: no entry of the archive matches -N nowhere\n",
 	'one of several names: a warning');
 is(rows($db), 100, 'one of several names: the others are restored');
+sql($node, 'shop', 'CREATE TRIGGER fires BEFORE UPDATE ON a FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()');
+my $triggers = dump_ok($node, 'shop', 'a trigger', 'pg_pardump');
+($rc, undef, $err) = run_parrestore($node, $db, $triggers, '-T', 'fires');
+is("$rc $err", "1 pg_parrestore: error: no entry of the archive matches -T fires\n"
+	. "pg_parrestore: hint: Give the table before the name of the trigger: -T \"a fires\".\n", '-T fires: an error');
+is((run_parrestore($node, $db, $triggers, '-T', 'a fires'))[0], 0, '-T "a fires": restored');
 ($rc, undef, $err) = run_parrestore($node, $db, $dir, '-t', 'a', '-t', 'nope', '--strict-names');
 is($rc, 1, '--strict-names: exit code');
 like($err, qr/table "nope" not found/, '--strict-names: message of pg_restore');

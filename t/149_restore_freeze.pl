@@ -88,7 +88,7 @@ foreach my $case (@cases)
 my $db = empty_copy($node, 'source', 'there');
 sql($node, $db, q{CREATE TABLE alone (id int, t text); INSERT INTO alone VALUES (-1, 'precious');
 	CREATE TABLE leaf (id int, t text)});
-my ($rc, undef, $err) = run_parrestore($node, $db, $archives{directory}, '-j1');
+my ($rc, undef, $err) = run_parrestore($node, $db, $archives{directory}, '-j1', '--allow-existing');
 is($rc, 1, 'tables that are there: errors');
 is(value($node, $db, q{SELECT count(*) || ' ' || min(id) FROM alone}), '10001 -1', 'what was there stays');
 like(pages($db), qr/^0 1, 0 1, 0 1, 1 0$/, 'only the one that was made is frozen');

@@ -127,7 +127,7 @@ foreach my $name (sort keys %archives)
 		next if $name =~ /ours|custom/ && "@options" !~ /^(?:|--clean --if-exists)$/;
 		my $may_log = sub { $prepare->(@_); sql($node, $_[0], "GRANT CREATE ON DATABASE $_[0] TO keeper; GRANT ALL ON SCHEMA public TO keeper"); };
 		same_as_stock_ok($node, $archive, "$name @options", source => 'origin', prepare => $may_log,
-			options => [ @options, '-j2' ]);
+			options => [ @options, '-j2' ], ours => $prepare == $some && !@options ? ['--allow-existing'] : []);
 	}
 }
 
@@ -215,7 +215,7 @@ foreach my $name (grep { /stock|older/ } sort keys %archives)
 	my $stopper = start_stopper($node, qr/lo_create\('7150'\);\n?\0/, 'said');
 	# what is there is an error; it is one of the first hundred
 	sql($node, $db, q{SELECT lo_create(7101)});
-	my $run = start_stopped($stopper, $db, '-j2', $archive);
+	my $run = start_stopped($stopper, $db, '-j2', '--allow-existing', $archive);
 	disturb('killed', $node, $run, $stopper);
 	stop_stopper($stopper);
 	wait_until('no backend is left', sub { sessions_left($node) == 0 });
@@ -225,7 +225,7 @@ foreach my $name (grep { /stock|older/ } sort keys %archives)
 
 	$db = new_copy();
 	sql($node, $db, q{SELECT lo_create(7150)});
-	foreach my $again ([], ['--resume'])
+	foreach my $again (['--allow-existing'], ['--resume'])
 	{
 		($rc, undef, $err) = run_parrestore($node, $db, $archive, '-e', '-j2', @$again);
 		is($rc, 1, "$name, -e @$again: exit code");

@@ -121,8 +121,8 @@ refuse_after_other(void)
 /*
  * Is there a log?  What is somebody else's may be made to deceive this role.
  */
-static bool
-is_there(PGconn *conn)
+bool
+job_log_is_there(PGconn *conn)
 {
 	PGresult   *res = target_query(conn, look_query, 0, NULL);
 	bool		found = PQntuples(res) > 0;
@@ -228,7 +228,7 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
 		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
 		job_log_lock_database(log->lock);
 		/* a run that keeps one sees that lock, and may have come before it */
-		if (is_there(conn))
+		if (job_log_is_there(conn))
 			job_log_lock_refuse();
 		return;
 	}
@@ -310,7 +310,7 @@ static void
 lock_log(const JobLog *log, PGconn *conn)
 {
 	/* what is there by now may be somebody else's */
-	if (job_log_lock(log->lock) == JOB_LOG_GONE || !is_there(conn))
+	if (job_log_lock(log->lock) == JOB_LOG_GONE || !job_log_is_there(conn))
 		refuse_after_other();
 }
 
@@ -338,7 +338,7 @@ drop_log(JobLog *log)
 void
 job_log_refuse_unfinished(PGconn *conn, const Options *options)
 {
-	if (!is_there(conn))
+	if (!job_log_is_there(conn))
 		return;
 	pg_log_error("a restore into this database has not come to its end, or a copy by tasks");
 	if (options->data_only && !options->restore)
@@ -374,7 +374,7 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	const Options *options = target->options;
 	PGconn	   *conn = target->conn;
 	JobLog	   *log = pg_malloc0(sizeof(JobLog));
-	bool		there = is_there(conn);
+	bool		there = job_log_is_there(conn);
 
 	log->target = target;
 	log->lock = target_connect(target);

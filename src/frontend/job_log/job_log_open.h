@@ -52,6 +52,9 @@ extern JobLog *job_log_open(const Target *target,
 extern void job_log_check_tasks(PGconn *conn, const Options *options,
 								const char *new_name);
 
+/* Does the database of the session have a log? */
+extern bool job_log_is_there(PGconn *conn);
+
 /*
  * Refuse a target in whose database something has not come to its end: what
  * is loaded there without a log would be there twice.

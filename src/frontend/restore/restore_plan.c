@@ -90,8 +90,8 @@ restore_plan_make(Restore *restore)
 				 "--tasks", "--plan");
 	/* stock's own archives would let indexes be attached side by side */
 	index_attach_chain(restore->archive->toc);
-	stock_list_check_names(restore->archive->toc, &restore->options);
 	restore->ids = stock_list_read(program, &restore->options, &restore->n_ids);
+	stock_list_check_names(restore->archive->toc, &restore->options);
 	if (restore_tables_has_inserts(restore->archive->toc, restore->ids, restore->n_ids))
 		restore_plan_leave_to_stock(program, &restore->options,
 									"the archive has rows as INSERT commands");

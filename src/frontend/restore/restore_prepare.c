@@ -61,7 +61,8 @@ refuse_existing(Restore *restore)
 		return;
 	if (restore->new_name)
 		conn = target_try_database(&restore->target, restore->new_name);
-	if (PQstatus(conn) == CONNECTION_OK)
+	/* a restore that was interrupted has filled some: that is told instead */
+	if (PQstatus(conn) == CONNECTION_OK && !job_log_is_there(conn))
 	{
 		session_set_encoding(conn, restore->run.plan->encoding);
 		restore_tables_refuse_existing(conn, restore->run.plan);

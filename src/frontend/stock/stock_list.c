@@ -139,20 +139,32 @@ is_selected(const TocEntry *entry, const SimpleStringList *names)
 	return (in_schema || !by_schema) && (has_name || !by_name);
 }
 
-/* "-t shop.orders" is the table "shop.orders" of any schema to pg_restore. */
+/*
+ * "-t shop.orders" is the table "shop.orders" of any schema to pg_restore,
+ * and a trigger has the name of its table before its own.
+ */
 static void
-hint_at_schema(const SimpleStringList *names)
+hint_at_spelling(const Toc *toc, const SimpleStringList *names)
 {
 	for (const SimpleStringListCell *cell = names->head; cell; cell = cell->next)
 	{
 		const char *name = cell->val + 1;
 		const char *dot = strchr(name, '.');
 
-		if (cell->val[0] != 't' || dot == NULL)
-			continue;
-		pg_log_error_hint("Give the schema with an option of its own: -n %.*s -t %s.",
-						  (int) (dot - name), name, dot + 1);
-		return;
+		if (cell->val[0] == 't' && dot)
+			pg_log_error_hint("Give the schema with an option of its own: -n %.*s -t %s.",
+							  (int) (dot - name), name, dot + 1);
+		for (int i = 0; i < toc->n_entries && cell->val[0] == 'T'; i++)
+		{
+			const TocEntry *entry = &toc->entries[i];
+			size_t		length = strlen(entry->tag);
+
+			if (toc_entry_is(entry, "TRIGGER") && length > strlen(name) &&
+				entry->tag[length - strlen(name) - 1] == ' ' &&
+				strcmp(entry->tag + length - strlen(name), name) == 0)
+				pg_log_error_hint("Give the table before the name of the trigger: -T \"%s\".",
+								  printable(entry->tag));
+		}
 	}
 }
 
@@ -171,7 +183,7 @@ stock_list_check_names(const Toc *toc, const Options *options)
 	if (!selected)
 	{
 		pg_log_error("no entry of the archive matches%s", given.data);
-		hint_at_schema(names);
+		hint_at_spelling(toc, names);
 		exit(1);
 	}
 	termPQExpBuffer(&given);

@@ -84,7 +84,7 @@ sub same_as_stock_ok
 	my ($node, $archive, $what, %params) = @_;
 	my $stock = $params{stock} // by_stock($node, $archive, %params);
 	my $db = new_pair_database($node, 'ours', %params);
-	my ($rc, $out, $err) = run_parrestore($node, $db, $archive, @{ $params{options} // [] });
+	my ($rc, $out, $err) = run_parrestore($node, $db, $archive, @{ $params{options} // [] }, @{ $params{ours} // [] });
 	is($rc, $stock->{rc}, "$what: exit code $stock->{rc}");
 	is(errors_ignored($err), $stock->{errors}, "$what: $stock->{errors} errors");
 	is($out, '', "$what: nothing on standard output");
