@@ -145,7 +145,9 @@ print_failure_logs()
 		echo "=== regression.diffs"
 		head -n 200 "$source/regression.diffs"
 	fi
-	names=$(sed -nE 's,^t/(.*/)?([^ ]*)[.]pl +[(]Wstat:.*,\2,p' "$WORK"/{quick,tap}.log 2>/dev/null | sort -u)
+	# a run with --coverage has two logs
+	names=$(cat "$WORK/quick.log" "$WORK/tap.log" 2>/dev/null |
+		sed -nE 's,^t/(.*/)?([^ ]*)[.]pl +[(]Wstat:.*,\2,p' | sort -u || true)
 	for name in $names; do
 		echo "=== end of regress_log_$name"
 		tail -n 60 "$source/tmp_check/log/regress_log_$name" || true

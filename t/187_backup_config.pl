@@ -253,7 +253,9 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	unlink "$bin/pg_dumpall";
 	append_to_file("$bin/pg_dumpall", <<"SH");
 #!/bin/sh
-(shift; psql -XAtq "\$@" -c 'SHOW statement_timeout' -c 'SHOW lock_timeout' -c 'SHOW work_mem' >'$shown') || exit
+(shift; n=\$#
+for arg; do case \$arg in --database=*) ;; *) set -- "\$@" "\$arg" ;; esac; done; shift \$n
+psql -XAtq "\$@" -c 'SHOW statement_timeout' -c 'SHOW lock_timeout' -c 'SHOW work_mem' >'$shown') || exit
 exec "$real" "\$@"
 SH
 	chmod 0755, "$bin/pg_dumpall" or die "could not change a mode: $!";
