@@ -37,7 +37,7 @@ sub check_ok
 	my $errors = grep { /^error: / } @$lines;
 	my $warnings = @$lines - $errors;
 	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @options);
-	my @found = split /\n/, $out;
+	my @found = split /\n(?!  (?:DETAIL|HINT): )/, $out;
 	my $sum = pop @found;
 	is($rc, $errors ? 1 : 0, "$what, --check: exit code");
 	is($sum, "$errors error" . ($errors == 1 ? '' : 's') . ", $warnings warning" . ($warnings == 1 ? '' : 's'),
@@ -86,8 +86,8 @@ sub stopped_ok
 	mkdir $dir;
 	check_ok('an empty directory', [], @db, '-f', $dir);
 	append_to_file("$dir/file", 'mine');
-	check_ok('not empty', ['error: directory ".*" exists but is not empty  HINT: .*'], @db, '-f', $dir);
-	check_ok('not ours', ['error: .*was not written by pg_pardump  DETAIL: '], @db, '-f', $dir, '--clean-output');
+	check_ok('not empty', ['error: directory ".*" exists but is not empty\n  HINT: .*'], @db, '-f', $dir);
+	check_ok('not ours', ['error: .*was not written by pg_pardump\n  DETAIL: '], @db, '-f', $dir, '--clean-output');
 	is(slurp_file("$dir/file"), 'mine', 'not ours: is as it was');
 }
 
@@ -110,8 +110,8 @@ sub stopped_ok
 	local $ENV{LD_PRELOAD} = $library;
 	local $ENV{SYSTEM_FAULT} = 'statvfs _full';
 	sql($node, 'shop', 'CREATE TABLE more AS SELECT g AS id FROM generate_series(1, 10000) g');
-	check_ok('room', ["$found  DETAIL: Compressed, rows mostly have "], @db, '-f', "$parent/new");
-	check_ok('room, uncompressed', ["$found  DETAIL: They are not to be compressed"], @db, '-f', "$parent/new", '-Z0');
+	check_ok('room', ["$found\n  DETAIL: Compressed, rows mostly have "], @db, '-f', "$parent/new");
+	check_ok('room, uncompressed', ["$found\n  DETAIL: They are not to be compressed"], @db, '-f', "$parent/new", '-Z0');
 	check_ok('room for a little', [], @db, '-f', "$parent/new", '-t', 'none_but', '-t', 'orders', '-s');
 	# a run has made it by then
 	$ENV{SYSTEM_FAULT} = 'statvfs /new';
@@ -141,7 +141,7 @@ CREATE TABLE closed.t (a serial);
 GRANT SELECT ON closed.t, closed.t_a_seq, orders TO nobody;
 SQL
 	my $list = 'may not read 4 of all tables and sequences of the database: closed\.t, closed\.t_a_seq, public\."hid\\\\x0aden", public\.hidden\.';
-	check_ok('tables', ["error: pg_dump failed with exit code 1  DETAIL: The role \"nobody\" $list  HINT: GRANT pg_read_all_data TO nobody "],
+	check_ok('tables', ["error: pg_dump failed with exit code 1\n  DETAIL: The role \"nobody\" $list\n  HINT: GRANT pg_read_all_data TO nobody "],
 		@db, '-U', 'nobody');
 	stopped_ok('tables', qr/pg_dump: error: .*permission denied.*pg_pardump: error: pg_dump failed with exit code 1\npg_pardump: detail: .*$list/s,
 		@db, '-U', 'nobody');
@@ -152,17 +152,24 @@ SQL
 # ---- connections
 
 sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_data, pg_read_all_stats CONNECTION LIMIT 3');
-check_ok('connections', ['error: the server has 2 connections left, too few for 3 jobs  HINT: Use --jobs=1,'],
+check_ok('connections', ['error: the server has 2 connections left, too few for 3 jobs\n  HINT: Use --jobs=1,'],
 	@db, '-U', 'few', '-j3');
-check_ok('connections, just enough', ['warning: the server has only 2 connections left for 2 jobs  DETAIL: '],
+{
+	# pg_dump has no connection, and writes to standard error
+	sql($node, 'shop', 'CREATE ROLE one LOGIN CONNECTION LIMIT 1; GRANT pg_read_all_data TO one');
+	my ($rc, $out) = run_program('sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump', '--check', @db, '-U', 'one');
+	like($out, qr/\Aerror: the server has 0 connections left, .*\n  HINT: End .*\npg_dump: error: .*too many connections .*\nerror: pg_dump failed /,
+		'a message of pg_dump: on a line of its own');
+}
+check_ok('connections, just enough', ['warning: the server has only 2 connections left for 2 jobs\n  DETAIL: '],
 	@db, '-U', 'few', '-j2');
 
-check_ok('connections of tasks', ['warning: the server has 2 connections left, and 3 tasks at a time need 6 or more  HINT: A task that gets none '],
+check_ok('connections of tasks', ['warning: the server has 2 connections left, and 3 tasks at a time need 6 or more\n  HINT: A task that gets none '],
 	@db, '-U', 'few', '--tasks=3');
 check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {
 	my ($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j19');
-	like($out, qr/^error: 19 jobs need 102 open files, and the limit is 100  HINT: Use fewer --jobs/m, 'open files');
+	like($out, qr/^error: 19 jobs need 102 open files, and the limit is 100\n  HINT: Use fewer --jobs/m, 'open files');
 	($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j18');
 	unlike("$out$err", qr/open files/, 'open files: the soft limit is raised');
 }
@@ -171,17 +178,17 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 
 {
 	my @slot = (@db, '--create-slot', '--slot=moving');
-	my @release = has_slot_bug($node) ? 'warning: PostgreSQL [0-9.]+ has a bug that can give a new replication slot a wrong snapshot  DETAIL: .*  HINT: ' : ();
+	my @release = has_slot_bug($node) ? 'warning: PostgreSQL [0-9.]+ has a bug that can give a new replication slot a wrong snapshot\n  DETAIL: .*\n  HINT: ' : ();
 	check_ok('a slot', [ @release, 'error: a logical replication slot needs the server\'s setting wal_level ',
-		'error: could not open a replication connection: .*max_wal_senders.*  HINT: .*max_wal_senders' ], @slot);
+		'error: could not open a replication connection: .*max_wal_senders.*\n  HINT: .*max_wal_senders' ], @slot);
 	$node->append_conf('postgresql.conf', "wal_level = logical\nmax_wal_senders = 4\nmax_replication_slots = 2");
 	$node->restart;
 	check_ok('a slot, wal_level', [@release], @slot);
 	sql($node, 'shop', 'CREATE ROLE plain LOGIN IN ROLE pg_read_all_data');
-	check_ok('a slot, REPLICATION', [ @release, 'error: could not open a replication connection: .*  HINT: The role needs the attribute REPLICATION' ],
+	check_ok('a slot, REPLICATION', [ @release, 'error: could not open a replication connection: .*\n  HINT: The role needs the attribute REPLICATION' ],
 		@slot, '-U', 'plain');
 	sql($node, 'shop', "SELECT pg_create_logical_replication_slot(name, 'pgoutput') FROM unnest('{moving,other}'::text[]) name");
-	check_ok('a slot, none free', [ @release, 'error: replication slot "moving" already exists  HINT: ', 'error: all 2 replication slots of the server are in use  HINT: ' ], @slot);
+	check_ok('a slot, none free', [ @release, 'error: replication slot "moving" already exists\n  HINT: ', 'error: all 2 replication slots of the server are in use\n  HINT: ' ], @slot);
 	is(value($node, 'shop', 'SELECT count(*) FROM pg_replication_slots'), 2, 'a slot: none was made');
 	sql($node, 'shop', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
 }
@@ -194,7 +201,7 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 	append_to_file("$dir/file", 'mine');
 	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, '-f', $dir, '--log-json=-');
 	is($rc, 1, 'events: exit code');
-	like($err, qr{^error: directory ".*" exists but is not empty  HINT: .*\n1 error, 0 warnings\n$}, 'events: the list is elsewhere');
+	like($err, qr{^error: directory ".*" exists but is not empty\n  HINT: .*\n1 error, 0 warnings\n$}, 'events: the list is elsewhere');
 	like($out, qr/"event":"error","message":"directory .*"event":"error","hint":.*"event":"failed".*"event":"check","errors":1,"warnings":0}\n$/s, 'events');
 }
 
@@ -277,8 +284,8 @@ accepted_ok('row security, --enable-row-security', @backup, '--enable-row-securi
 sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[0] FROM backup, PUBLIC");
 refused_ok(qr/of 2 tables\n.*may not read 1 of the 7 large objects\n/s, 'two errors', @backup);
 check_ok('two errors', [
-	'error: row security keeps .* of 2 tables  DETAIL: These are: public\."hid\\\\x0aden", public\.hidden\.  HINT: ',
-	"error: the role \"backup\" may not read 1 of the 7 large objects  DETAIL: It is: $oids[0]\\.  HINT: Dump none, .*\\\\gexec\$" ], @backup);
+	'error: row security keeps .* of 2 tables\n  DETAIL: These are: public\."hid\\\\x0aden", public\.hidden\.\n  HINT: ',
+	"error: the role \"backup\" may not read 1 of the 7 large objects\n  DETAIL: It is: $oids[0]\\.\n  HINT: Dump none, .*\\\\gexec\$" ], @backup);
 check_ok('two errors, but not of what is dumped', [], @backup, '-t', 'orders');
 sql($node, 'shop', 'ALTER ROLE backup SUPERUSER');
 accepted_ok('a superuser', @backup);
@@ -294,7 +301,7 @@ sql($node, 'shop', 'ALTER ROLE backup NOSUPERUSER');
 SELECT format('CREATE TABLE t%s (id int PRIMARY KEY)', n) FROM generate_series(1, 220) n \gexec
 SQL
 	my @many = ('-d', $node->connstr('many'), '--no-sync');
-	check_ok('locks', [ 'warning: the server\'s lock table may be too small for this run  DETAIL: It is made for 200 tables and indexes; 2\d\d are locked, and the jobs lock about 8 more at a time\.' ],
+	check_ok('locks', [ 'warning: the server\'s lock table may be too small for this run\n  DETAIL: It is made for 200 tables and indexes; 2\d\d are locked, and the jobs lock about 8 more at a time\.' ],
 		@many, '-j8');
 	check_ok('locks, of one table', [], @many, '-j8', '-t', 't1');
 }

@@ -77,7 +77,7 @@ sub findings
 {
 	my ($what, @options) = @_;
 	my ($rc, $out, $err) = run_copy($source, 'shop', $target, 'shop', '--check', @options);
-	my @found = split /\n/, $out;
+	my @found = split /\n(?!  (?:DETAIL|HINT): )/, $out;
 	my $sum = pop @found;
 	my $errors = grep { /^error: / } @found;
 	is($rc, $errors > 0 ? 1 : 0, "$what: exit code");
@@ -92,7 +92,7 @@ sub findings
 sub missing
 {
 	my ($kind, @findings) = @_;
-	my ($list) = map { /^error: the target lacks \d+ ${kind}s? that (?:are|is) needed  DETAIL: (?:These are|It is): (.*)\.  HINT: / } @findings;
+	my ($list) = map { /^error: the target lacks \d+ ${kind}s? that (?:are|is) needed\n  DETAIL: (?:These are|It is): (.*)\.\n  HINT: / } @findings;
 	return [] if !defined $list;
 	return [ sort grep { $_ ne '' } split /(?:^|, )"|"(?=, "|$)/, $list ];
 }
@@ -107,7 +107,7 @@ is_deeply(missing('tablespace', @found), ['fast "disk'], 'all that a copy needs:
 is_deeply(missing('role', @found), \@all, 'with --create: roles');
 is_deeply(missing('tablespace', @found), [ 'base', 'fast "disk' ], 'with --create: tablespaces');
 @found = findings('--create of what is there', '--create', '-O', '-x', '--no-tablespaces', '-t', 'indexed');
-is(scalar(grep { /^error: the target has a database "shop" already  HINT: / } @found), 1,
+is(scalar(grep { /^error: the target has a database "shop" already\n  HINT: / } @found), 1,
 	'--create of what is there: found');
 
 # what is left out is not needed
@@ -141,11 +141,11 @@ is(connections('enough', '-j4', '--index-jobs=2'), "0 0 errors, 0 warnings\n", '
 is(connections('more jobs than work', '-j20'), "0 0 errors, 0 warnings\n", 'connections: more jobs than work');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 2');
 like(connections('none for an index', '-j4'),
-	qr/^0 warning: the target has only 1 connection left for 1 worker and 1 index build at a time  HINT: .*\n0 errors, 1 warning\n$/,
+	qr/^0 warning: the target has only 1 connection left for 1 worker and 1 index build at a time\n  HINT: .*\n0 errors, 1 warning\n$/,
 	'connections: none for an index');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 1');
 like(connections('too few', '-j4'),
-	qr/^1 error: the target has 0 connections left, too few for 1 worker  HINT: .*\n1 error, 0 warnings\n$/,
+	qr/^1 error: the target has 0 connections left, too few for 1 worker\n  HINT: .*\n1 error, 0 warnings\n$/,
 	'connections: too few');
 
 # extensions

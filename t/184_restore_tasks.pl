@@ -251,7 +251,7 @@ sub refused_ok
 	my $db = new_database();
 	my ($rc, $out, $err) = run_program('pg_parrestore', '-d', $node->connstr($db), '--tasks=4000', '--index-jobs=2', '--check', $ours);
 	is($rc, 0, '--check: exit code');
-	like("$out$err", qr/warning: the server has \d+ connections left, and 4000 tasks at a time need 8003 or more  DETAIL: 3 of these are/, '--check: connections');
+	like("$out$err", qr/warning: the server has \d+ connections left, and 4000 tasks at a time need 8003 or more\n  DETAIL: 3 of these are/, '--check: connections');
 	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'big'}), 0, '--check: nothing is made');
 	sql($node, 'postgres', "DROP DATABASE $db");
 }

@@ -13,16 +13,6 @@
 static int	n_errors;
 static int	n_warnings;
 static bool listed;				/* by --check */
-static bool line_is_open;
-
-/* Every finding's line is still open when the next one, or the end, comes. */
-static void
-end_line(FILE *out)
-{
-	if (line_is_open)
-		fputc('\n', out);
-	line_is_open = false;
-}
 
 static void
 put(FILE *out, int level, int part, const char *text)
@@ -30,17 +20,14 @@ put(FILE *out, int level, int part, const char *text)
 	static const char *const heads[] = {NULL, "  DETAIL: ", "  HINT: "};
 
 	if (part == MESSAGE_PRIMARY)
-	{
-		end_line(out);
 		fputs(level >= PG_LOG_ERROR ? "error: " : "warning: ", out);
-	}
 	else
 		fputs(heads[part], out);
 	/* the later lines of a printable_message() begin with a tab */
 	for (; *text; text++)
 		if (*text != '\n')
 			fputc(*text == '\t' ? ' ' : *text, out);
-	line_is_open = true;
+	fputc('\n', out);
 	fflush(out);				/* before a child has it, too */
 }
 
@@ -65,7 +52,6 @@ findings_note(const char *text)
 
 	if (!listed)
 		return;
-	end_line(out);
 	fprintf(out, "%s\n", text);
 }
 
@@ -75,7 +61,6 @@ put_sum(void *arg)
 	FILE	   *out = event_log_text_output();
 	Event	   *event = event_new("check");
 
-	end_line(out);
 	fprintf(out, "%d error%s, %d warning%s\n", n_errors, units_plural(n_errors),
 			n_warnings, units_plural(n_warnings));
 	event_add_number(event, "errors", n_errors);
@@ -94,7 +79,7 @@ void
 findings_begin_process(void)
 {
 	n_errors = n_warnings = 0;
-	listed = line_is_open = false;
+	listed = false;
 }
 
 void

@@ -15,9 +15,9 @@
 #include "base/fe_compat.h"
 
 /*
- * --check: from now on errors and warnings, with their details and hints, are
- * one line each of event_log_text_output().  Their sum is the last one, when
- * the process ends, also if something else ends it.
+ * --check: from now on errors and warnings, and each detail and hint, are a
+ * line of event_log_text_output().  Their sum is the last one, when the
+ * process ends, also if something else ends it.
  */
 extern void findings_begin_list(void);
 
