@@ -188,9 +188,9 @@ sub psql
 		capture => 1, limit => limit_of($config, MIN_QUERY_LIMIT), %how);
 }
 
-# Rows of such a database, whatever timeouts the role has there.  Names come as the
-# bytes that they are in the catalog.  A serializable transaction of somebody else
-# would keep a deferrable one waiting.
+# Rows of such a database, read without the timeouts that the role may have there.
+# Names come as the bytes that they are in the catalog.  A serializable transaction of
+# another role would keep a deferrable one waiting.
 sub query
 {
 	my ($config, $what, $sql, %how) = @_;
@@ -362,7 +362,7 @@ sub lock_waits
 # as regular looks at the server show.
 #
 # The maintenance database has an owner, too.  If it cannot be used, the database of
-# the dump shows the same; and if nobody can connect to either, the dump waits.
+# the dump shows the same; and if no session can connect to either, the dump waits.
 sub lock_watch
 {
 	my ($config, $database) = @_;

@@ -32,7 +32,7 @@ struct ClaimedDirectory
  */
 static const ClaimedDirectory *base;
 
-/* From the beginning, whoever has read the directory; NULL if that fails. */
+/* From the beginning, even if it was read before; NULL if that fails. */
 static DIR *
 open_listing(int fd)
 {
@@ -102,7 +102,7 @@ remove_directory(void *arg)
 {
 	const ClaimedDirectory *claimed = arg;
 
-	/* first: what is left if we are killed now is no backup */
+	/* first: what is left if we are killed now is not a backup */
 	(void) unlinkat(base->fd, "backup_manifest", 0);
 	if (claimed->is_kept)
 	{

@@ -18,7 +18,7 @@ typedef struct ClaimedDirectory ClaimedDirectory;
 /*
  * Make the directory, or take an empty one; that of the manifest comes first.
  * With keep nothing is removed.  In plain format, root uses only directories
- * that nobody else can replace.  hint may be NULL.  Exits with a message on
+ * that no other user can replace.  hint may be NULL.  Exits with a message on
  * failure; lives until the program ends.
  */
 extern const ClaimedDirectory *claimed_directory_new(const char *path,

@@ -20,7 +20,7 @@ extern void safe_directory_check(const char *path);
  * The same of a directory that is open: does its path lead to it, still?  In
  * a sticky directory another user may have put a link where there was nothing
  * at the first check, and removed it when the directory was open.  Once this
- * is true nobody but root can change where the path leads.  Always true if
+ * is true only root can change where the path leads.  Always true if
  * root does not run the program.
  */
 extern bool safe_directory_is(const char *path, int fd);

@@ -34,7 +34,7 @@ extern void read_fingerprint_watch(ReadFingerprint *fingerprint,
 /*
  * All rows were read: keep the fingerprint for pg_pardump_last_fingerprint()
  * and this role, unless the definition has changed since they began, as types
- * may, which nobody locks.
+ * may, which are not locked.
  */
 extern void read_fingerprint_keep(ReadFingerprint *fingerprint,
 								  const RangeArgument *range, Oid role);
