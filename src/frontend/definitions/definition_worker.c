@@ -8,6 +8,7 @@
 #include "definitions/definition_log.h"
 #include "definitions/definition_session.h"
 #include "definitions/definition_worker.h"
+#include "definitions/object_groups.h"
 
 /*
  * A transaction that has lasted so long is ended after the next entry, as a
@@ -34,7 +35,7 @@ struct DefinitionWorker
 static void
 begin(DefinitionWorker *worker)
 {
-	worker->note->n_errors = 0;
+	worker->note->n_errors = worker->note->n_existing = 0;
 	definition_session_begin(worker->session);
 }
 
@@ -47,6 +48,7 @@ note_done(const DefinitionWork *work, DefinitionNote *note)
 	note->next = note->reach;
 	note->commit.state = TARGET_COMMIT_PENDING;
 	(void) __sync_fetch_and_add(work->n_made, n);
+	(void) __sync_fetch_and_add(work->n_existing, note->n_existing);
 	if (work->stages->setup.n_errors)
 		(void) __sync_fetch_and_add(work->stages->setup.n_errors, note->n_errors);
 }
@@ -101,6 +103,9 @@ static const char *const cannot_be_in_a_block[] = {"25001", NULL};
 
 /* ERRCODE_DUPLICATE_*: database, schema, table, object, function */
 static const char *const is_there[] = {"42P04", "42P06", "42P07", "42710", "42723", NULL};
+
+/* ERRCODE_UNIQUE_VIOLATION: a large object */
+static const char *const object_is_there[] = {"23505", NULL};
 
 /* What is checked late is checked now, as an error of this transaction. */
 static const char *const end_statement[] = {"SET CONSTRAINTS ALL IMMEDIATE", NULL};
@@ -235,8 +240,13 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 	/* what comes now would be another role's; -O does without */
 	if (definition_session_sets_user(worker->session, statement))
 		pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
-	definition_session_tell_error(res, statement, worker->entry);
 	worker->note->n_errors++;
+	/* there may be a million of them: the leader reports how many */
+	if (object_groups_creates(statement) && has_state(res, object_is_there) &&
+		!worker->session->options->exit_on_error)
+		worker->note->n_existing++;
+	else
+		definition_session_tell_error(res, statement, worker->entry);
 }
 
 /*

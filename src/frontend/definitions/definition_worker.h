@@ -25,6 +25,7 @@ typedef struct DefinitionNote
 	volatile int next;			/* from this one on */
 	volatile int reach;			/* up to, and without, this one */
 	volatile int n_errors;		/* told in this transaction */
+	volatile int n_existing;	/* of these: objects that exist, not told */
 	volatile bool one_by_one;	/* something has failed */
 	char		incarnation[128];	/* of the server it is on */
 } DefinitionNote;
@@ -41,6 +42,8 @@ typedef struct DefinitionWork
 	const DefinitionJobs *jobs;
 	DefinitionNote *notes;		/* by job */
 	volatile int *n_made;		/* entries; shared */
+	volatile int *n_existing;	/* large objects that could not be created, as
+								 * they exist; shared */
 	volatile bool *head_told;	/* errors of the head were counted; shared */
 } DefinitionWork;
 

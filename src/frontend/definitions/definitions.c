@@ -154,11 +154,18 @@ make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
 		object_groups_divide(script, stages->archive);
 		work.script = script;
 		work.n_made = shared_memory_new(1, sizeof(int));
+		work.n_existing = shared_memory_new(1, sizeof(int));
 		work.head_told = head_told();
 		progress_stage_count(stage, "", work.n_made, work.script->n_entries);
 		for (int i = 0; i < work.script->n_entries;)
 			i = make_pass(&work, i, n_workers);
 		progress_end();
+		if (*work.n_existing > 0)
+		{
+			pg_log_error("%d of the large objects to be restored exist%s on the target",
+						 *work.n_existing, *work.n_existing == 1 ? "s" : "");
+			pg_log_error_detail("Their contents are overwritten, as by pg_restore.");
+		}
 		target_renew(stages->target);
 	}
 	free(entries);

@@ -9,6 +9,8 @@
 
 #define DIGITS "0123456789"
 
+#define CREATE_OBJECT "SELECT pg_catalog.lo_create('"
+
 /* What an ACL's statement has before an OID. */
 static const char object_words[] = "LARGE OBJECT ";
 
@@ -248,7 +250,7 @@ object_groups_write(const ScriptEntry *entry, const Options *options,
 			n += write_drops(text, oids, n_oids, options->if_exists);
 		if (entry->oids)
 		{
-			n += write_around(text, oids, n_oids, "SELECT pg_catalog.lo_create('", "');");
+			n += write_around(text, oids, n_oids, CREATE_OBJECT, "');");
 			n += write_owners(text, entry);
 		}
 	}
@@ -267,4 +269,10 @@ object_groups_has(const ScriptEntry *entry)
 	return toc_entry_makes_large_objects(entry->entry) ||
 		(toc_entry_is_one_of(entry->entry, added) &&
 		 strncmp(entry->entry->tag, "LARGE OBJECT", 12) == 0);
+}
+
+bool
+object_groups_creates(const char *statement)
+{
+	return strncmp(statement, CREATE_OBJECT, strlen(CREATE_OBJECT)) == 0;
 }

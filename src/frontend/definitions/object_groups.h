@@ -37,6 +37,9 @@ extern void object_groups_divide(Script *script, const Toc *toc);
 extern int	object_groups_write(const ScriptEntry *entry,
 								const Options *options, PQExpBuffer text);
 
+/* Does this statement create a large object? */
+extern bool object_groups_creates(const char *statement);
+
 /* Does it concern large objects alone? */
 extern bool object_groups_has(const ScriptEntry *entry);
 
