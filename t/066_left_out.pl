@@ -70,6 +70,8 @@ my ($dir, $err) = dumped('-j2');
 is($err, '', 'the extension: no message');
 is_deeply(entries($dir), [], 'the extension, its privileges and its schema are left out');
 is(manifest($dir)->{'Left-Out'}, 'EXTENSION pg_pardump', 'the manifest records it');
+(undef, $err) = dumped('-P');
+like($err, qr/^left out: extension pg_pardump, which pg_parrestore creates where it can$/m, 'the summary reports it');
 (undef, $err) = dumped('-v');
 like($err, qr/^pg_pardump: extension pg_pardump is left out, with \d+ entries for its comment, privileges and schema$/m,
 	'-v reports it');
@@ -137,6 +139,10 @@ my $clean = restored_ok('pg_parrestore again', $node, $all, 'pg_parrestore', $di
 my ($rc, undef, $said) = run_program('pg_parrestore', '--clean', '--if-exists', '-d', $node->connstr($clean), $dir);
 is("$rc$said", '0', '--clean: restored without a message');
 is_deeply([ extensions($node, $clean), schemas($node, $clean) ], $all, '--clean: the extension stays');
+
+make_database($node, 'definitions', options => 'TEMPLATE template0');
+run_program('pg_parrestore', '--section=pre-data', '-d', $node->connstr('definitions'), $dir);
+is_deeply([ extensions($node, 'definitions'), schemas($node, 'definitions') ], $all, '--section=pre-data creates it');
 
 # parts of an archive that pg_restore would restore without it
 make_database($node, 'parts', options => 'TEMPLATE template0');

@@ -79,7 +79,7 @@ static const StockOption restore_options[] = {
 	{{"role", OPTION_TEXT, MEMBER(role)}, 0, USE_HERE},
 	{{"schema", OPTION_WITH_VALUE}, 'n', USE_LIST | USE_SELECT | USE_NAME},
 	{{"schema-only", OPTION_BARE}, 's', USE_LIST},
-	{{"section", OPTION_WITH_VALUE}, 0, USE_LIST | USE_SELECT},
+	{{"section", OPTION_WITH_VALUE}, 0, USE_LIST},
 	{{"single-transaction", OPTION_BARE}, '1', USE_HERE},
 	{{"statistics", OPTION_BARE}, 0, USE_LIST},
 	{{"statistics-only", OPTION_BARE}, 0, USE_LIST | USE_SELECT},
@@ -135,12 +135,16 @@ typedef struct ArgList
 	int			n;
 } ArgList;
 
+#define SECTION_PRE_DATA 1
+#define SECTION_OTHER 2
+
 typedef struct CommandLine
 {
 	Options    *options;
 	ArgList		all;
 	ArgList		list;
 	ArgList		make;
+	int			sections;		/* that --section has named */
 } CommandLine;
 
 static void
@@ -212,6 +216,8 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 		line->options->by_stock = "";
 	add_arg(&line->all, text);
 	cluster_options_note(line->options, 0, option->row.name, arg);
+	if (strcmp(option->row.name, "section") == 0)
+		line->sections |= strcmp(arg, "pre-data") == 0 ? SECTION_PRE_DATA : SECTION_OTHER;
 	if (option->uses & USE_SELECT)
 		line->options->selects_entries = true;
 	if (option->uses & USE_NAME)
@@ -332,6 +338,9 @@ restore_options_parse(int argc, char **argv)
 		add_arg(&line.all, options->restore);
 	}
 	help_refuse_more(argc, argv);
+	/* without pre-data there are no definitions that others are made with */
+	if (line.sections == SECTION_OTHER)
+		options->selects_entries = true;
 	options->pg_restore_args = line.all.args;
 	options->list_args = line.list.args;
 	options->make_args = line.make.args;

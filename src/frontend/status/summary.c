@@ -145,6 +145,8 @@ show_summary(const Run *run, const FileTotals *total,
 		fprintf(stderr, "read from %s\n", text);
 		free(text);
 	}
+	if (run->plan->leaves_out_extension)
+		fprintf(stderr, "left out: extension pg_pardump, which pg_parrestore creates where it can\n");
 	advice_print(run->options, run->plan, stderr);
 }
 
