@@ -340,6 +340,36 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	same_data_ok($data, fingerprint($node, $db), 'progress');
 }
 
+# ---- names that the target's encoding does not have
+
+foreach my $try (
+	[ 'SQL_ASCII', 'UTF8', q{'CREATE TABLE "n' || convert_from('\xe9', 'SQL_ASCII') || '" (a int)'} ],
+	[ 'UTF8', 'LATIN1', q{'CREATE TABLE "n' || chr(8364) || '" (a int)'} ])
+{
+	my ($from, $to, $create) = @$try;
+	my $what = "$from to $to";
+	my ($db, $copy) = (lc "from_$from", lc "to_$to");
+	make_database($node, $db, options => "TEMPLATE template0 ENCODING '$from' LOCALE 'C'");
+	make_database($node, $copy, options => "TEMPLATE template0 ENCODING '$to' LOCALE 'C'");
+	sql($node, $db, q{CREATE TABLE fine AS SELECT g FROM generate_series(1, 10) g});
+	sql($node, $db, qq{DO \$\$BEGIN EXECUTE $create; END\$\$});
+	sql($node, $db, q{CREATE TABLE bytes AS SELECT convert_from('\xe9e8', 'SQL_ASCII') AS v}) if $from eq 'SQL_ASCII';
+	my $archive = dump_ok($node, $db, $what, 'pg_pardump');
+	my $named = qr/error: the names of 1 table cannot be converted to the target's encoding, $to\n/;
+	my ($rc, $out, $err) = run_parrestore($node, $copy, $archive, '--check');
+	is($rc, 1, "$what, --check: exit code");
+	like($out, $named, "$what, --check: finding");
+	($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr($db), '--target', $node->connstr($copy));
+	is($rc, 1, "$what, a copy: exit code");
+	like($err, $named, "$what, a copy: message");
+	($rc, undef, $err) = run_parrestore($node, $copy, $archive, '--compare-with', $node->connstr($db));
+	is($rc, 1, "$what: exit code");
+	is(scalar(() = $err =~ /error: COPY failed for table public\."n/g), 1, "$what: an error of the table");
+	is(value($node, $copy, 'SELECT count(*) FROM fine'), 10, "$what: the other table is restored");
+	like($err, qr/error: table public\."n.*" is not compared: its name or rows cannot be converted to the target's encoding\n/, "$what: it is not compared");
+	like($err, qr/error: source and target differ in 1 place\n/, "$what: all other tables are equal");
+}
+
 # ---- no archive
 
 foreach my $case (

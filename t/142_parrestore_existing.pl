@@ -27,6 +27,7 @@ CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (10);
 INSERT INTO parts VALUES (1);
 CREATE INDEX an_index ON a (g);
 CREATE FUNCTION f(int) RETURNS int LANGUAGE sql AS 'SELECT $1';
+CREATE DOMAIN amount AS numeric(10, 2);
 SQL
 my $dir = dump_ok($node, 'shop', 'an archive', 'pg_pardump', '--max-table-segment-pages=1');
 my $copies = 0;
@@ -60,7 +61,7 @@ refused_ok('two schemas', $db, qr/error: 2 of the .*\npg_parrestore: detail: The
 is(rows($db), 100, 'a second restore: no row is added');
 my ($rc, $out, $err) = run_parrestore($node, $db, $dir, '--check');
 is($rc, 1, '--check: exit code');
-like($out, qr/^error: 5 of the tables to be restored exist on the target and contain rows /m, '--check: finding');
+like($out, qr/^error: 5 of the tables to be restored exist on the target and contain rows$/m, '--check: finding');
 
 # a partitioned table, whose partition alone has blocks; that of another name does not matter
 $db = new_copy();
@@ -115,6 +116,56 @@ refused_ok('a large object', $db, qr/\Apg_parrestore: error: 1 of the large obje
 is(value($node, $db, q{SELECT convert_from(lo_get(4711), 'UTF8')}), 'application', 'a large object: it stays');
 is((run_parrestore($node, $db, $dir, '-t', 'a'))[0], 0, 'tables alone: large objects do not matter');
 is((run_parrestore($node, new_copy(), $dir))[0], 0, 'no large object: restored');
+
+# one error for all, and the rest as by pg_restore
+($db, $stock) = (new_copy(), new_copy());
+sql($node, $_, q{SELECT lo_from_bytea(4711, 'application'), lo_from_bytea(4712, 'application')}) foreach $db, $stock;
+($stock_rc, undef, $stock_err) = run_program('pg_restore', '-d', $node->connstr($stock), $dir);
+($rc, undef, $err) = run_parrestore($node, $db, $dir, '--allow-existing');
+is("$rc " . errors_ignored($err), "$stock_rc " . errors_ignored($stock_err), 'large objects, --allow-existing: exit code and errors of pg_restore');
+like($err, qr/\Apg_parrestore: error: 2 of the large objects to be restored exist on the target\npg_parrestore: detail: .*\npg_parrestore: warning: errors ignored on restore: 2\n\z/,
+	'large objects, --allow-existing: one error with the number');
+my $contents = q{SELECT string_agg(convert_from(lo_get(oid), 'UTF8'), ' ' ORDER BY oid) FROM pg_largeobject_metadata};
+is(value($node, $db, $contents), value($node, $stock, $contents), 'large objects, --allow-existing: contents of pg_restore');
+$db = new_copy();
+sql($node, $db, 'SELECT lo_create(4711)');
+($rc, undef, $err) = run_parrestore($node, $db, $dir, '--allow-existing', '-e');
+is($rc, 1, 'large objects, --allow-existing -e: exit code');
+like($err, qr/ERROR:  duplicate key value/, 'large objects, --allow-existing -e: the first error');
+
+# ---- --resume
+
+my $nothing = qr/error: there is nothing to resume in the target's database\npg_parrestore: hint: A completed restore leaves nothing to resume; .*\n\z/;
+$db = new_copy();
+sql($node, $db, 'CREATE SCHEMA s; CREATE TABLE another (a int)');
+($rc, undef, $err) = run_parrestore($node, $db, $dir, '--resume');
+is("$rc $err", "1 pg_parrestore: error: could not execute query: ERROR:  schema \"s\" already exists\n\tCommand was: CREATE SCHEMA s;\n"
+	. "pg_parrestore: warning: errors ignored on restore: 1\n", '--resume where nothing of the archive exists: it restores');
+is(rows($db), 100, '--resume where nothing of the archive exists: rows');
+refused_ok('--resume of a completed restore', $db, $nothing, '--resume');
+foreach my $exists (
+	'CREATE TABLE empty ()', 'CREATE VIEW a AS SELECT 1', 'CREATE DOMAIN amount AS int', 'CREATE SCHEMA s; CREATE SEQUENCE s.d',
+	'CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$SELECT 1$$', 'SELECT lo_create(4712)')
+{
+	$db = new_copy();
+	sql($node, $db, $exists);
+	refused_ok("--resume, $exists", $db, $nothing, '--resume');
+}
+sql($node, 'postgres', 'ALTER DATABASE shop RENAME TO other_shop');
+is((run_parrestore($node, 'postgres', $dir, '-C', '--resume'))[0], 0, '-C --resume, no such database: exit code');
+is(rows('shop'), 100, '-C --resume, no such database: rows');
+($rc, undef, $err) = run_parrestore($node, 'postgres', $dir, '-C', '--resume');
+is($rc, 1, '-C --resume again: exit code');
+like($err, $nothing, '-C --resume again: message');
+sql($node, 'postgres', 'DROP DATABASE shop');
+sql($node, 'postgres', 'CREATE DATABASE shop');
+($rc, undef, $err) = run_parrestore($node, 'postgres', $dir, '-C', '--resume');
+is($rc, 0, '-C --resume, an empty database: exit code');
+like($err, qr/\Apg_parrestore: warning: database "shop" exists and contains nothing of the archive: .*\npg_parrestore: detail: .*\n\z/,
+	'-C --resume, an empty database: a warning');
+is(rows('shop'), 100, '-C --resume, an empty database: rows');
+sql($node, 'postgres', 'DROP DATABASE shop');
+sql($node, 'postgres', 'ALTER DATABASE other_shop RENAME TO shop');
 
 # ---- names
 

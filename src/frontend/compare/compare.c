@@ -54,6 +54,7 @@ typedef struct CompareResult
 {
 	SideSum		source_sum;
 	SideSum		target_sum;
+	bool		is_unconvertible;	/* for the target's encoding */
 } CompareResult;
 
 /* Two queries with one row of two columns each. */
@@ -87,7 +88,12 @@ typedef struct Comparison
  * ----------
  */
 
-/* The same hash on both sides, whatever their majors and encodings. */
+/*
+ * The same hash on both sides, of any majors and encodings.  Both sessions
+ * have the same client encoding, in which textsend() writes.  Unlike
+ * convert_to() it does not check bytes that are not converted, as those from
+ * SQL_ASCII.
+ */
 static void
 choose_hash(Comparison *comparison)
 {
@@ -110,9 +116,9 @@ choose_hash(Comparison *comparison)
 	}
 	comparison->hash_head = same ?
 		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(" :
-		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(pg_catalog.convert_to(";
+		"('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.md5(pg_catalog.textsend(";
 	comparison->hash_tail = same ? "), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8" :
-		", 'UTF8')), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8";
+		")), 1, 16))::pg_catalog.bit(64)::pg_catalog.int8";
 }
 
 static int
@@ -331,16 +337,34 @@ ask_sum(PGconn *conn, const PQExpBufferData *rows)
 	return sql;
 }
 
-/* Both servers are at work; now wait for the answer of one. */
+/* Did the server fail to convert the query, which has names, or rows? */
+static bool
+is_unconvertible(const PGresult *res)
+{
+	/* ERRCODE_CHARACTER_NOT_IN_REPERTOIRE and _UNTRANSLATABLE_CHARACTER */
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return state && (strcmp(state, "22021") == 0 || strcmp(state, "22P05") == 0);
+}
+
+/*
+ * Both servers are at work; now wait for the answer of one.  That the names or
+ * rows cannot be converted is an error if unconvertible is NULL.
+ */
 static void
-take_sum(PGconn *conn, char *sql, SideSum *sum)
+take_sum(PGconn *conn, char *sql, SideSum *sum, bool *unconvertible)
 {
 	PGresult   *res = PQgetResult(conn);
 
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_failed(conn, res, "could not compare rows", sql);
-	sum->rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
-	strlcpy(sum->sum, PQgetvalue(res, 0, 1), SUM_BYTES);
+	if (unconvertible && is_unconvertible(res))
+		*unconvertible = true;
+	else
+	{
+		if (PQresultStatus(res) != PGRES_TUPLES_OK)
+			session_failed(conn, res, "could not compare rows", sql);
+		sum->rows = strtoull(PQgetvalue(res, 0, 0), NULL, 10);
+		strlcpy(sum->sum, PQgetvalue(res, 0, 1), SUM_BYTES);
+	}
 	PQclear(res);
 	session_end_results(conn);
 	free(sql);
@@ -360,10 +384,11 @@ run_job(void *arg, int no, volatile int *step)
 	target_sql = ask_sum(comparison->target_conn, &job->target_sql);
 	/* for a lock, say, of one who waits for this run: the leader ends that */
 	session_wait_begins();
-	take_sum(source_conn, source_sql, &comparison->results[no].source_sum);
+	take_sum(source_conn, source_sql, &comparison->results[no].source_sum, NULL);
 	session_wait_ends();
 	take_sum(comparison->target_conn, target_sql,
-			 &comparison->results[no].target_sum);
+			 &comparison->results[no].target_sum,
+			 &comparison->results[no].is_unconvertible);
 	return true;
 }
 
@@ -391,7 +416,10 @@ report_difference(const CompareJob *job, const CompareResult *result)
 	uint64		target_rows = result->target_sum.rows;
 	bool		same_number = source_rows == target_rows;
 
-	if (job->group && same_number)
+	if (result->is_unconvertible)
+		pg_log_error("table %s is not compared: its name or rows cannot be converted to the target's encoding",
+					 printable(job->name));
+	else if (job->group && same_number)
 		pg_log_error("in the target, contents are not the same of %s",
 					 describe(job));
 	else if (job->group)
@@ -415,7 +443,8 @@ report(const Comparison *comparison)
 	{
 		const CompareResult *result = &comparison->results[i];
 
-		if (result->source_sum.rows == result->target_sum.rows &&
+		if (!result->is_unconvertible &&
+			result->source_sum.rows == result->target_sum.rows &&
 			strcmp(result->source_sum.sum, result->target_sum.sum) == 0)
 			continue;
 		n_different++;

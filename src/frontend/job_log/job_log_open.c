@@ -382,7 +382,11 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	if (there)
 		lock_log(log, conn);
 	if (options->resume && !there)
-		pg_fatal("there is nothing to resume in the target's database");
+	{
+		pg_log_error("there is nothing to resume in the target's database");
+		pg_log_error_hint("A completed restore leaves nothing to resume; to restore again, use --clean, or an empty database.");
+		exit(1);
+	}
 	if (!options->resume && !options->clean)
 		job_log_refuse_unfinished(conn, options);
 	if (there && !options->resume)

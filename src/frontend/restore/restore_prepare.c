@@ -71,6 +71,43 @@ refuse_existing(Restore *restore)
 		PQfinish(conn);
 }
 
+/*
+ * --resume where nothing of the archive exists begins the restore, so that a
+ * scheduler can repeat one command.  With --create a run before may have been
+ * interrupted right after it had created the database.
+ */
+static void
+begin_where_nothing_exists(Restore *restore)
+{
+	PGconn	   *conn = restore->target.conn;
+
+	if (!restore->options.resume)
+		return;
+	if (restore->new_name && !target_has_database(conn, restore->new_name))
+	{
+		restore->options.resume = false;
+		return;
+	}
+	if (restore->new_name)
+		conn = target_try_database(&restore->target, restore->new_name);
+	if (PQstatus(conn) == CONNECTION_OK && !job_log_is_there(conn))
+	{
+		session_set_encoding(conn, restore->run.plan->encoding);
+		restore->options.resume = restore_tables_exist(conn, restore->archive->toc,
+													   restore->run.plan);
+	}
+	if (conn == restore->target.conn)
+		return;
+	PQfinish(conn);
+	if (restore->options.resume)
+		return;
+	pg_log_warning("database \"%s\" exists and contains nothing of the archive: the restore begins in it",
+				   restore->new_name);
+	pg_log_warning_detail("Settings, comment and privileges of the database itself are not restored.");
+	target_enter(&restore->target, restore->new_name);
+	restore->new_name = NULL;
+}
+
 void
 restore_prepare_open(Restore *restore)
 {
@@ -78,6 +115,7 @@ restore_prepare_open(Restore *restore)
 	const DumpPlan *plan = restore->run.plan;
 
 	target_open(&restore->target);
+	begin_where_nothing_exists(restore);
 	if (options->compare_with)
 		compare_source_check(&restore->run, &restore->target, restore->new_name);
 	/* the log's lock has a session, too */

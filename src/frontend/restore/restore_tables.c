@@ -184,9 +184,12 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 	free(names);
 }
 
-/* Only objects that the archive creates: it may have the contents alone. */
-static void
-refuse_existing_objects(PGconn *conn, const DumpPlan *plan)
+/*
+ * How many of the large objects exist.  Only objects that the archive creates
+ * count: it may have the contents alone.
+ */
+static int
+count_existing_objects(PGconn *conn, const DumpPlan *plan)
 {
 	const LargeObjects *objects = plan->objects;
 	bool		creates = false;
@@ -209,19 +212,101 @@ refuse_existing_objects(PGconn *conn, const DumpPlan *plan)
 		PQclear(res);
 		free(oids);
 	}
+	return n;
+}
+
+/*
+ * Of relations, types and functions, by the catalog that has them.  A
+ * function's arguments do not matter.
+ */
+static const char exist_query[] =
+"SELECT FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
+" pg_catalog.unnest($2::pg_catalog.text[]),"
+" pg_catalog.unnest($3::pg_catalog.text[])) t (kind, schema, name)"
+" JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
+" WHERE CASE t.kind WHEN 'relation' THEN EXISTS (SELECT FROM pg_catalog.pg_class c"
+" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name)"
+" WHEN 'type' THEN EXISTS (SELECT FROM pg_catalog.pg_type y"
+" WHERE y.typnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND y.typname OPERATOR(pg_catalog.=) t.name::pg_catalog.name)"
+" ELSE EXISTS (SELECT FROM pg_catalog.pg_proc p"
+" WHERE p.pronamespace OPERATOR(pg_catalog.=) n.oid"
+" AND pg_catalog.strpos(t.name, p.proname OPERATOR(pg_catalog.||) '('::pg_catalog.text) OPERATOR(pg_catalog.=) 1) END"
+" LIMIT 1";
+
+/* By what a catalog calls them; NULL for other entries. */
+static const char *
+catalog_kind(const TocEntry *entry)
+{
+	static const char *const relations[] = {
+		"TABLE", "TABLE DATA", "FOREIGN TABLE", "VIEW", "MATERIALIZED VIEW",
+		"SEQUENCE", NULL
+	};
+	static const char *const types[] = {"TYPE", "DOMAIN", "SHELL TYPE", NULL};
+	static const char *const functions[] = {
+		"FUNCTION", "PROCEDURE", "AGGREGATE", NULL
+	};
+
+	if (entry->namespace == NULL)
+		return NULL;
+	return toc_entry_is_one_of(entry, relations) ? "relation" :
+		toc_entry_is_one_of(entry, types) ? "type" :
+		toc_entry_is_one_of(entry, functions) ? "function" : NULL;
+}
+
+bool
+restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
+{
+	char	  **columns[3];
+	char	   *params[3];
+	int			n = 0;
+	PGresult   *res;
+	bool		found;
+
+	for (int i = 0; i < 3; i++)
+		columns[i] = pg_malloc((toc->n_entries + 1) * sizeof(char *));
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		const char *kind = catalog_kind(entry);
+
+		/* chunks of a table follow each other */
+		if (kind == NULL ||
+			(n > 0 && strcmp(columns[2][n - 1], entry->tag) == 0 &&
+			 strcmp(columns[1][n - 1], entry->namespace) == 0))
+			continue;
+		columns[0][n] = unconstify(char *, kind);
+		columns[1][n] = entry->namespace;
+		columns[2][n++] = entry->tag;
+	}
+	for (int i = 0; i < 3; i++)
+		params[i] = text_array(conn, columns[i], n);
+	res = session_query_params(conn, exist_query, 3,
+							   (const char *const *) params, 0);
+	found = PQntuples(res) > 0;
+	PQclear(res);
+	for (int i = 0; i < 3; i++)
+	{
+		free(params[i]);
+		free(columns[i]);
+	}
+	return found || count_existing_objects(conn, plan) > 0;
+}
+
+void
+restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
+{
+	int			n;
+
+	refuse_filled_tables(conn, plan->tables);
+	n = count_existing_objects(conn, plan);
 	if (n == 0)
 		return;
 	pg_log_error("%d of the large objects to be restored exist%s on the target",
 				 n, n == 1 ? "s" : "");
 	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a restore would overwrite these.");
 	pg_log_error_hint("--clean drops them first; --allow-existing overwrites their contents, as pg_restore does.");
-}
-
-void
-restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
-{
-	refuse_filled_tables(conn, plan->tables);
-	refuse_existing_objects(conn, plan);
 }
 
 void

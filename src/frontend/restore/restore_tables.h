@@ -33,6 +33,13 @@ extern bool *restore_tables_look(PGconn *conn, const DumpTables *tables);
 extern void restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan);
 
 /*
+ * Does the target have any relation, type or function of the table of
+ * contents, or any large object of the plan?
+ */
+extern bool restore_tables_exist(PGconn *conn, const Toc *toc,
+								 const DumpPlan *plan);
+
+/*
  * --no-data-for-failed-tables: leave out the rows of tables that the archive
  * creates, of those that are there, or of those that are not.
  */

@@ -9,10 +9,18 @@
 
 #include "libpq-fe.h"
 
-/* An array literal of them, in the session's client encoding; owned. */
+/*
+ * An array literal of them, in the session's client encoding; owned.  A text
+ * that the server's encoding does not have, as a name of a database in
+ * SQL_ASCII, is replaced by one that no object has, so that it does not make
+ * the whole query fail.  (PQescapeLiteral() and mb/pg_wchar.h.)
+ */
 extern char *text_array(PGconn *conn, char *const *texts, int n);
 
 /* The same of OIDs. */
 extern char *oid_array(const Oid *oids, int n);
+
+/* Can the server's encoding have this text, which is in the client's? */
+extern bool text_is_convertible(PGconn *conn, const char *text);
 
 #endif							/* TEXT_ARRAY_H */

@@ -317,15 +317,8 @@ refuse_others_database(const char *name)
 static void
 refuse_existing_database(const RestoreStages *restore, const char *name)
 {
-	const char *params[] = {name};
-	PGresult   *res = session_query_params(restore->target->conn,
-										   "SELECT FROM pg_catalog.pg_database"
-										   " WHERE datname OPERATOR(pg_catalog.=) $1::pg_catalog.name",
-										   1, params, 0);
-
-	if (PQntuples(res) > 0)
+	if (target_has_database(restore->target->conn, name))
 		refuse_others_database(name);
-	PQclear(res);
 }
 
 /*

@@ -85,10 +85,8 @@ database_exists(const Target *target, const char *name)
 {
 	static char everywhere[] = "template1";
 	ConnParams	other = target->params;
-	const char *values[] = {name};
 	PGconn	   *conn;
-	PGresult   *res;
-	bool		exists = true;
+	bool		exists;
 
 	other.override_dbname = everywhere;
 	other.prompt_password = TRI_NO;
@@ -98,11 +96,7 @@ database_exists(const Target *target, const char *name)
 		PQfinish(conn);
 		return true;			/* it may be */
 	}
-	res = session_query_params(conn, "SELECT 1 FROM pg_catalog.pg_database"
-							   " WHERE datname OPERATOR(pg_catalog.=) $1",
-							   1, values, 0);
-	exists = PQntuples(res) > 0;
-	PQclear(res);
+	exists = target_has_database(conn, name);
 	PQfinish(conn);
 	return exists;
 }
@@ -201,6 +195,20 @@ target_enter(Target *target, const char *dbname)
 	target->address = address_of_database(target->address, dbname);
 	target->conn = connection_open_peer(target->address, "pg_pardump");
 	forget_timeout(target->conn);
+}
+
+bool
+target_has_database(PGconn *conn, const char *name)
+{
+	const char *params[] = {name};
+	PGresult   *res = session_query_params(conn,
+										   "SELECT FROM pg_catalog.pg_database d"
+										   " WHERE d.datname::pg_catalog.text OPERATOR(pg_catalog.=) $1",
+										   1, params, 0);
+	bool		found = PQntuples(res) > 0;
+
+	PQclear(res);
+	return found;
 }
 
 PGconn *

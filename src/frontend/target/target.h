@@ -53,6 +53,9 @@ extern void target_refuse_same_database(const Target *target,
 /* Go to another database of the same server. */
 extern void target_enter(Target *target, const char *dbname);
 
+/* Is there a database of this name on the server? */
+extern bool target_has_database(PGconn *conn, const char *name);
+
 /*
  * A session for a moment in another database of the same server, to look at
  * it; of status CONNECTION_BAD if there is none.

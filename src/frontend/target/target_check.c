@@ -16,6 +16,7 @@
 #include "session/session_settings.h"
 #include "session/table_name.h"
 #include "session/text_array.h"
+#include "target/target.h"
 #include "target/target_check.h"
 #include "target/toast_compression.h"
 #include "toc/entry_names.h"
@@ -186,19 +187,11 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 static void
 check_new_database(PGconn *conn, const char *new_name)
 {
-	const char *params[] = {new_name};
-	PGresult   *res = session_query_params(conn,
-										   "SELECT FROM pg_catalog.pg_database d"
-										   " WHERE d.datname::pg_catalog.text OPERATOR(pg_catalog.=) $1",
-										   1, params, 0);
-
-	if (PQntuples(res) > 0)
-	{
-		pg_log_error("the target has a database \"%s\" already",
-					 printable(new_name));
-		pg_log_error_hint("--create makes a new one; --clean drops that of before first. Without it the one that is there is used.");
-	}
-	PQclear(res);
+	if (!target_has_database(conn, new_name))
+		return;
+	pg_log_error("the target has a database \"%s\" already",
+				 printable(new_name));
+	pg_log_error_hint("--create makes a new one; --clean drops that of before first. Without it the one that is there is used.");
 }
 
 int
@@ -267,6 +260,35 @@ find_tables(PGconn *conn, const DumpTables *tables, bool copy_names)
 	return oids;
 }
 
+static void
+check_table_names(PGconn *conn, const DumpTables *tables)
+{
+	PQExpBufferData found;
+	int			n_found = 0;
+
+	initPQExpBuffer(&found);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const DumpTable *table = &tables->tables[i];
+
+		if (text_is_convertible(conn, table->name))
+			continue;
+		if (n_found++ < TABLES_SHOWN)
+			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
+							  printable(table->name));
+	}
+	if (n_found > 0)
+	{
+		pg_log_error("the names of %d table%s cannot be converted to the target's encoding, %s",
+					 n_found, units_plural(n_found),
+					 PQparameterStatus(conn, "server_encoding"));
+		pg_log_error_detail(n_found > TABLES_SHOWN ? "Among them: %s." :
+							n_found > 1 ? "These are: %s." : "It is %s.", found.data);
+		pg_log_error_hint("Rename the tables, leave them out by -T, or restore into a database with another encoding.");
+	}
+	termPQExpBuffer(&found);
+}
+
 void
 target_check_tables(PGconn *conn, const DumpTables *tables,
 					bool may_exist)
@@ -275,6 +297,7 @@ target_check_tables(PGconn *conn, const DumpTables *tables,
 	int			n_found = 0;
 	Oid		   *oids;
 
+	check_table_names(conn, tables);
 	if (may_exist)
 		return;
 	oids = find_tables(conn, tables, false);
@@ -341,4 +364,32 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 	}
 	PQclear(res);
 	free(oids);
+}
+
+/* TRIGGER_TYPE_ROW and TRIGGER_TYPE_BEFORE (pg_trigger.h) */
+static const char skip_query[] =
+"SELECT FROM pg_catalog.pg_trigger g"
+" WHERE " INSERT_TRIGGER_SQL
+" AND (g.tgtype OPERATOR(pg_catalog.&) 3::pg_catalog.int2) OPERATOR(pg_catalog.=) 3"
+" AND g.tgenabled OPERATOR(pg_catalog.=) ANY ("
+"CASE pg_catalog.current_setting('session_replication_role')"
+" WHEN 'replica' THEN '{A,R}'::\"char\"[] ELSE '{A,O}'::\"char\"[] END)"
+" AND (g.tgrelid OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+" OR EXISTS (SELECT FROM pg_catalog.pg_partition_ancestors(g.tgrelid) a"
+" WHERE a.relid OPERATOR(pg_catalog.=) $1::pg_catalog.oid))"
+" LIMIT 1";
+
+bool
+target_may_skip_rows(PGconn *conn, Oid table)
+{
+	char		oid[16];
+	const char *params[] = {oid};
+	PGresult   *res;
+	bool		result;
+
+	snprintf(oid, sizeof(oid), "%u", table);
+	res = session_query_params(conn, skip_query, 1, params, 0);
+	result = PQntuples(res) > 0;
+	PQclear(res);
+	return result;
 }

@@ -56,4 +56,11 @@ extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables);
 extern void target_check_triggers(PGconn *conn, const Options *options,
 								  const Oid *tables, int n);
 
+/*
+ * May the target have taken fewer rows of a table than COPY sent?  Only a
+ * BEFORE INSERT trigger for each row, of it or of a partition, can leave rows
+ * out or insert them elsewhere, where it fires in this session.
+ */
+extern bool target_may_skip_rows(PGconn *conn, Oid table);
+
 #endif							/* TARGET_CHECK_H */
