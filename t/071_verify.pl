@@ -429,6 +429,10 @@ foreach my $name ('toc.dat', $manifest_name, $file)
 my ($rc, $out, $err) = run_program('pg_pardump', '--verify', new_path('nothing'));
 is($rc, 1, 'no directory: exit code');
 like($err, qr/could not open directory ".*": No such file or directory/, 'no directory: message');
+($rc, $out, $err) = run_program('pg_pardump', '--verify', '/etc');
+is("$rc$out", '1', 'another directory: exit code');
+is($err, "pg_pardump: error: \"/etc\" is not an archive\npg_pardump: detail: It contains neither \"toc.dat\" nor \"$manifest_name\".\n",
+	'another directory: message');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '-f', new_path('other'));
 like($err, qr/options --verify and -f\/--file cannot be used together/, 'not with -f');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, 'verify');

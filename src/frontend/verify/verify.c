@@ -9,6 +9,9 @@
  */
 #include "base/fe_compat.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "archive/archive_lookup.h"
 #include "archive/archive_name.h"
 #include "archive/manifest_load.h"
@@ -36,6 +39,23 @@ read_stream(void *arg, void *buf, size_t len)
 	return fread(buf, 1, len, (FILE *) arg);
 }
 
+/* Files of another directory are not findings. */
+static void
+refuse_other_directory(const VerifyRun *run)
+{
+	const char *toc = psprintf("%s/%s", run->directory, TOC_NAME);
+	const char *manifest = psprintf("%s/%s", run->directory, MANIFEST_NAME);
+
+	if (faccessat(AT_FDCWD, toc, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+		faccessat(AT_FDCWD, manifest, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return;
+	pg_log_error("\"%s\" is not an archive", run->directory);
+	pg_log_error_detail("It contains neither \"%s\" nor \"%s\".", TOC_NAME,
+						MANIFEST_NAME);
+	archive_lookup_hint(run->directory);
+	exit(1);
+}
+
 /* The table of contents, or NULL and a finding. */
 static Toc *
 read_toc(VerifyRun *run)
@@ -46,10 +66,7 @@ read_toc(VerifyRun *run)
 	Toc		   *toc;
 
 	if (stream == NULL)
-	{
-		archive_lookup_hint(run->directory);
 		return NULL;
-	}
 	toc = toc_read_directory(read_stream, stream, &problem);
 	if (toc && getc(stream) != EOF)
 	{
@@ -237,6 +254,7 @@ verify_archive(const Options *options)
 	page = report_begin(options->report, run->directory);
 
 	run->list = verify_list_new(run->directory);
+	refuse_other_directory(run);
 	names_known = match_names(run);
 	choose_files(run, names_known);
 	verify_tell_run(run);
