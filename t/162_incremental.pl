@@ -243,12 +243,12 @@ foreach my $try ([ 'Server-Version', qr/.*version.*/ ], [ 'Tool-Version', qr/.*v
 }
 
 # the role's settings
-foreach my $setting (q{TimeZone = 'Asia/Kathmandu'}, 'bytea_output = escape')
+foreach my $setting (q{TimeZone = 'Asia/Kathmandu'}, q{bytea_output = 'escape'})
 {
-	my ($name) = $setting =~ /^(\w+)/;
+	my ($name, $value) = $setting =~ /^(\w+) = '(.*)'/;
 	sql($node, 'postgres', "ALTER ROLE CURRENT_USER SET $setting");
 	incremental_ok($node, 'shop', $setting, $base, options => [ '-t', 'appended' ],
-		warning => previous_unused($base, qr/.*settings.*/));
+		warning => previous_unused($base, qr/its $name was [^; ]+, and is \Q$value\E now/));
 	sql($node, 'postgres', "ALTER ROLE CURRENT_USER RESET $name");
 }
 

@@ -84,9 +84,7 @@ foreach my $try (
 	[ 'manifest without a key', other_manifest(sub { s/"Fingerprint-Key": "\w+"/"Fingerprint-Key": null/ }), qr/.*fingerprint.*/ ],
 	[ 'manifest with a short key', other_manifest(sub { s/("Fingerprint-Key": ")\w\w/$1/ }), qr/.*/ ],
 	[ 'manifest with an unknown algorithm', other_manifest(sub { s/"poly1305"/"crc32"/ }), qr/.*/ ],
-	[ 'no toc.dat', gone('toc.dat'), qr/.*toc\.dat.*/ ],
-	[ 'no directory', sub { system_or_bail('rm', '-rf', $_[0]) }, qr/.*/ ],
-	[ 'a file', sub { system_or_bail('rm', '-rf', $_[0]); append_to_file($_[0], 'x') }, qr/.*/ ])
+	[ 'no toc.dat', gone('toc.dat'), qr/.*toc\.dat.*/ ])
 {
 	my ($what, $damage, $reason) = @$try;
 	my $old = damaged($mon, $damage);
@@ -95,6 +93,17 @@ foreach my $try (
 	like($new->{err}, previous_unused($old, $reason), "$what: warning");
 	all_dumped_ok($new->{dir}, $what);
 	ok(contents_equal($new->{dir}, $full), "$what: as a full dump");
+}
+# a full dump in its place might not fit on the disk
+foreach my $try (
+	[ 'no directory', sub { system_or_bail('rm', '-rf', $_[0]) }, qr/could not open directory "(.*)" of the previous archive: No such file or directory\n/ ],
+	[ 'a file', sub { system_or_bail('rm', '-rf', $_[0]); append_to_file($_[0], 'x') }, qr/".*" is not a directory\n/ ])
+{
+	my ($what, $damage, $message) = @$try;
+	my $new = incremental($node, 'shop', damaged($mon, $damage));
+	is($new->{rc}, 1, "$what: exit code");
+	like($new->{err}, qr/\Apg_pardump: error: $message\z/, "$what: message");
+	ok(!-e $new->{dir}, "$what: nothing is made");
 }
 foreach my $try ([ 'without checksums', '--manifest-checksums=NONE', qr/.*checksum.*/ ], [ 'without fingerprints', undef, qr/.*fingerprint.*/ ])
 {

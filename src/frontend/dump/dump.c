@@ -328,7 +328,7 @@ dump_database(const Options *options, const char *argv0)
 	pg_dump = stock_pg_dump_find(options, argv0);
 	/* at once: a plan for a place that cannot be is of no use */
 	if (options->incremental)
-		previous_archive_keep_apart(options->incremental, options->directory);
+		previous_archive_check(options->incremental, options->directory);
 	if (options->dry_run)
 		check_directory(options);
 	/* before the directory is made, for which no wrong password is to do */

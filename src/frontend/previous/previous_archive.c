@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pqexpbuffer.h"
+
 #include "archive/archive_name.h"
 #include "archive/manifest_load.h"
 #include "base/printable.h"
@@ -36,12 +38,17 @@ static const HeadText head_texts[] = {
 };
 
 void
-previous_archive_keep_apart(const char *previous, const char *directory)
+previous_archive_check(const char *previous, const char *directory)
 {
 	struct stat st;
 	struct stat dir_st;
 
-	if (directory == NULL || stat(previous, &st) < 0 ||
+	if (stat(previous, &st) == 0 && !S_ISDIR(st.st_mode))
+		pg_fatal("\"%s\" is not a directory", previous);
+	if (access(previous, R_OK | X_OK) < 0)
+		pg_fatal("could not open directory \"%s\" of the previous archive: %m",
+				 previous);
+	if (directory == NULL ||
 		stat(directory, &dir_st) < 0 || st.st_dev != dir_st.st_dev ||
 		st.st_ino != dir_st.st_ino)
 		return;
@@ -55,6 +62,37 @@ static const char *
 text_of(const Manifest *manifest, size_t offset)
 {
 	return *(char *const *) ((const char *) manifest + offset);
+}
+
+/*
+ * How the settings differ, which fingerprint_settings() has written: "name =
+ * value" of each, in the same order, separated by "; ".  NULL if not only
+ * values differ.
+ */
+static const char *
+describe_settings(const char *before, const char *now)
+{
+	PQExpBufferData text;
+
+	initPQExpBuffer(&text);
+	while (*before && *now)
+	{
+		int			len_before = strcspn(before, ";");
+		int			len_now = strcspn(now, ";");
+		int			name_len = strcspn(before, " ;");
+
+		if (strncmp(before, now, name_len + 3) != 0 ||
+			strncmp(before + name_len, " = ", 3) != 0)
+			return NULL;
+		if (len_before != len_now || strncmp(before, now, len_now) != 0)
+			appendPQExpBuffer(&text, "%sits %.*s was %.*s, and is %.*s now",
+							  text.len > 0 ? ", and " : "", name_len, before,
+							  len_before - name_len - 3, before + name_len + 3,
+							  len_now - name_len - 3, now + name_len + 3);
+		before += len_before + strspn(before + len_before, "; ");
+		now += len_now + strspn(now + len_now, "; ");
+	}
+	return *before || *now || text.len == 0 ? NULL : printable(text.data);
 }
 
 /* Why nothing of it can be used; NULL if its files can be. */
@@ -74,10 +112,17 @@ why_not_head(const Manifest *before, const Manifest *now)
 		const char *its = text_of(before, head_texts[i].offset);
 		const char *ours = text_of(now, head_texts[i].offset);
 
-		if (its == NULL || ours == NULL || strcmp(its, ours) != 0)
-			return psprintf("its %s was %s, and is %s now",
-							head_texts[i].what, its ? printable(its) : "not known",
-							ours ? printable(ours) : "not known");
+		const char *settings = NULL;
+
+		if (its && ours && strcmp(its, ours) == 0)
+			continue;
+		if (its && ours && head_texts[i].offset == offsetof(Manifest, settings))
+			settings = describe_settings(its, ours);
+		if (settings)
+			return settings;
+		return psprintf("its %s was %s, and is %s now",
+						head_texts[i].what, its ? printable(its) : "not known",
+						ours ? printable(ours) : "not known");
 	}
 	return NULL;
 }
@@ -134,10 +179,8 @@ previous_archive_open(const char *directory, const Manifest *head,
 	previous->directory = directory;
 	previous->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (previous->dir_fd < 0)
-	{
-		*problem = psprintf("could not open the directory: %s", strerror(errno));
-		return NULL;
-	}
+		pg_fatal("could not open directory \"%s\" of the previous archive: %m",
+				 directory);
 	previous->manifest = manifest_load(directory, &exists, problem);
 	if (previous->manifest == NULL)
 		*problem = exists ? psprintf("its manifest: %s", *problem) :

@@ -23,11 +23,11 @@ typedef struct PreviousArchive
 } PreviousArchive;
 
 /*
- * Exits with a message if the archive to be made would be in the same
- * directory.  directory may be NULL.
+ * Exits with a message if the previous archive's directory does not exist: a
+ * full dump in its place might not fit on the disk.  The same if the archive
+ * to be made would be in it; directory may be NULL.
  */
-extern void previous_archive_keep_apart(const char *previous,
-										const char *directory);
+extern void previous_archive_check(const char *previous, const char *directory);
 
 /*
  * Open it for a dump whose manifest is going to have this head.  NULL, and
