@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(wait_until sessions cpu_of_ended);
-use Pardump::Cluster qw(start_cluster make_database sql dump_ok restore_ok value);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql dump_ok restore_ok value);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Layout qw(layout_problems chunks_of);
 use PostgreSQL::Test::Utils;
@@ -90,6 +90,47 @@ cmp_ok($ours, '<', 10 * $stock + 10, 'many: no dearer than pg_dump by a multiple
 is_deeply([ layout_problems($dir) ], [], 'many: layout');
 restore_ok($node, $dir, 'many_copy', 'many', '-j2');
 same_data_ok($want, fingerprint($node, 'many_copy'), 'many');
+
+# ---- chunks in pg_stat_statements: their statements are equal
+
+SKIP:
+{
+	skip 'pg_stat_statements is not installed', 1
+	  if !value($node, 'postgres', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'});
+	make_database($node, 'statements');
+	sql($node, 'statements', <<'SQL');
+CREATE EXTENSION pg_stat_statements;
+CREATE TABLE t AS SELECT g AS id, repeat('x', 100) AS v FROM generate_series(1, 60000) g;
+VACUUM t;
+SQL
+	$node->append_conf('postgresql.conf', q{shared_preload_libraries = 'pg_stat_statements'});
+	$node->restart;
+
+	# How many entries a run adds.
+	my $entries = sub {
+		my ($what, @command) = @_;
+		sql($node, 'statements', 'SELECT pg_stat_statements_reset()');
+		my ($rc, undef, $err) = run_program(@command);
+		is($rc, 0, "$what: exit code") or diag($err);
+		return value($node, 'statements', 'SELECT count(*) FROM pg_stat_statements');
+	};
+	my $chunks = sub { return '--max-table-segment-pages=' . (shift() ? 1 : 100); };
+	my @db = ('-d', $node->connstr('statements'));
+	my $stock = $entries->('pg_dump', 'pg_dump', '-Fd', '-j2', '-f', new_path('stock'), @db);
+	foreach my $extension ('no extension', 'the extension')
+	{
+		sql($node, 'statements', 'CREATE EXTENSION pg_pardump') if $extension eq 'the extension';
+		my @ours = map { $entries->("$extension, a dump", 'pg_pardump', '--no-sync', '-j2', '-f', new_path('archive'), $chunks->($_), @db) } 0, 1;
+		cmp_ok($ours[1], '<=', $ours[0] + 5, "$extension: 1,000 chunks add no more entries than 10");
+		cmp_ok($ours[1], '<=', $stock + 60, "$extension: few entries more than pg_dump's");
+		my @copies = map {
+			make_database($node, "statements_$_");
+			my $n = $entries->("$extension, a copy", 'pg_pardump', '-j2', '--target', $node->connstr("statements_$_"), $chunks->($_), @db);
+			sql($node, 'postgres', "DROP DATABASE statements_$_");
+			$n } 0, 1;
+		cmp_ok($copies[1], '<=', $copies[0] + 5, "$extension: 1,000 chunks of a copy add no more entries than 10");
+	}
+}
 
 $node->stop;
 done_testing();

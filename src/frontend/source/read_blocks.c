@@ -181,7 +181,6 @@ take(BlockReader *reader, const char **data, size_t *len)
  */
 static char *
 read_statement(PGconn *conn, const DumpTable *table,
-			   const DataFile *file,
 			   const char *compression, const char *format)
 {
 	PQExpBufferData sql;
@@ -197,13 +196,8 @@ read_statement(PGconn *conn, const DumpTable *table,
 		appendStringLiteralConn(&sql, name, conn);
 		free(name);
 	}
-	appendPQExpBuffer(&sql, "]::pg_catalog.name[], %u::pg_catalog.int8, ",
-					  file->start_block);
-	if (file->end_block != InvalidBlockNumber)
-		appendPQExpBuffer(&sql, "%u", file->end_block);
-	else
-		appendPQExpBufferStr(&sql, "NULL");
-	appendPQExpBuffer(&sql, "::pg_catalog.int8, '%s'::pg_catalog.text, '%s'::pg_catalog.text))"
+	appendPQExpBuffer(&sql, "]::pg_catalog.name[], " READ_COPY_START "::pg_catalog.int8,"
+					  " " READ_COPY_END "::pg_catalog.int8, '%s'::pg_catalog.text, '%s'::pg_catalog.text))"
 					  " TO STDOUT (FORMAT binary)", compression, format);
 	return sql.data;
 }
@@ -213,7 +207,7 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 			const char *compression, const char *format, Sink *sink,
 			volatile uint64 *rows_so_far)
 {
-	char	   *statement = read_statement(conn, table, file, compression, format);
+	char	   *statement = read_statement(conn, table, compression, format);
 	BlockReader reader = {
 		.sink = sink,
 		.counts_lines = rows_so_far != NULL,
@@ -228,6 +222,7 @@ read_blocks(PGconn *conn, const DumpTable *table, const DataFile *file,
 		pg_fatal("columns of table %s are masked, and not for the extension to read",
 				 printable(table->name));
 	initPQExpBuffer(&reader.block);
+	read_copy_set_blocks(conn, file);
 	read_copy_begin(conn, statement);
 	while ((message_len = session_wait_copy_data(conn, &message)) > 0)
 	{

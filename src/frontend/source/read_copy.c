@@ -7,6 +7,7 @@
 #include "catalog/pg_class_d.h"
 #include "pqexpbuffer.h"
 
+#include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
 #include "source/read_copy.h"
@@ -20,15 +21,27 @@
 
 static const char problem[] = "could not read rows";
 
-/* WHERE, and the blocks of a chunk. */
-static void
-append_range(PQExpBuffer sql, const DataFile *file)
+/* WHERE, and the blocks of a chunk, set by read_copy_set_blocks(). */
+static const char range_condition[] =
+" WHERE ctid OPERATOR(pg_catalog.>=) ('(' OPERATOR(pg_catalog.||)"
+" " READ_COPY_START " OPERATOR(pg_catalog.||) ',0)')::pg_catalog.tid"
+" AND ctid OPERATOR(pg_catalog.<) ('(' OPERATOR(pg_catalog.||)"
+" " READ_COPY_END " OPERATOR(pg_catalog.||) ',0)')::pg_catalog.tid";
+
+void
+read_copy_set_blocks(PGconn *conn, const DataFile *file)
 {
-	appendPQExpBuffer(sql, " WHERE ctid OPERATOR(pg_catalog.>=) '(%u,0)'::pg_catalog.tid",
-					  file->start_block);
-	if (file->end_block != InvalidBlockNumber)
-		appendPQExpBuffer(sql, " AND ctid OPERATOR(pg_catalog.<) '(%u,0)'::pg_catalog.tid",
-						  file->end_block);
+	char		start[16];
+	char		end[16];
+	const char *params[] = {start, end};
+
+	/* InvalidBlockNumber is behind all blocks */
+	snprintf(start, sizeof(start), "%u", file->start_block);
+	snprintf(end, sizeof(end), "%u", file->end_block);
+	PQclear(session_query_params(conn,
+								 "SELECT pg_catalog.set_config('pardump.start_block', $1, true),"
+								 " pg_catalog.set_config('pardump.end_block', $2, true)",
+								 2, params, 0));
 }
 
 /*
@@ -46,7 +59,7 @@ copy_statement(const DumpTable *table, const DataFile *file)
 	{
 		appendPQExpBuffer(&sql, "COPY (SELECT %s FROM ONLY %s",
 						  columns, table->name);
-		append_range(&sql, file);
+		appendPQExpBufferStr(&sql, range_condition);
 		if (table->filter)
 			appendPQExpBuffer(&sql, " AND %s", table->filter);
 		appendPQExpBufferStr(&sql, ") TO STDOUT");
@@ -102,7 +115,10 @@ read_copy_has_rows(PGconn *conn, const DumpTable *table, const DataFile *file)
 	initPQExpBuffer(&sql);
 	appendPQExpBuffer(&sql, "SELECT FROM ONLY %s", table->name);
 	if (file->n_chunks > 1)
-		append_range(&sql, file);
+	{
+		read_copy_set_blocks(conn, file);
+		appendPQExpBufferStr(&sql, range_condition);
+	}
 	appendPQExpBufferStr(&sql, " LIMIT 1");
 	res = session_query(conn, sql.data);
 	result = PQntuples(res) > 0;
@@ -201,6 +217,8 @@ read_copy(PGconn *conn, const DumpTable *table, const DataFile *file,
 		psprintf("%s (FORMAT %s)", text, format);
 	uint64		rows;
 
+	if (file->n_chunks > 1)
+		read_copy_set_blocks(conn, file);
 	if (is_foreign)
 		allow_foreign_tables(conn, true);
 	if (table->masks)

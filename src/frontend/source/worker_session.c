@@ -188,17 +188,15 @@ name_session(WorkerSession *session, const Job *job)
 {
 	const DumpPlan *plan = session->run->plan;
 	char		label[JOB_LABEL_BYTES + 1];
-	PQExpBufferData sql;
+	const char *params[] = {label};
 
 	if (!session->may_be_named)
 		return;
-	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SET application_name TO ");
-	appendStringLiteralConn(&sql, job_label(plan->queue, job,
-											plan->tables, label),
-							session->conn);
-	session_command(session->conn, sql.data);
-	termPQExpBuffer(&sql);
+	(void) job_label(plan->queue, job, plan->tables, label);
+	/* one statement for all jobs in pg_stat_statements, unlike SET */
+	PQclear(session_query_params(session->conn,
+								 "SELECT pg_catalog.set_config('application_name', $1, false)",
+								 1, params, 0));
 }
 
 static bool
