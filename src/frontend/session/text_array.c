@@ -10,7 +10,7 @@
 #include "session/session.h"
 #include "session/text_array.h"
 
-/* Stands for a text that the server cannot have: an identifier, in any case. */
+/* Stands for a text that the server cannot have: an identifier, too. */
 #define UNCONVERTIBLE "pg_pardump_unconvertible_name"
 
 /* Ask the server to convert the text.  No transaction is ended by that. */
