@@ -172,11 +172,11 @@ foreach my $state (qw(ALWAYS REPLICA))
 }
 sql($target, 'triggers', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer');
-is($rc, 1, 'a trigger leaves out a row: exit code');
-like($err, qr/of 1000 rows read from table public\.referrer the target took 999/,
-	'a trigger leaves out a row: it is noticed');
-is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0,
-	'a trigger leaves out a row: nothing is committed');
+is($rc, 0, 'a trigger leaves out a row: exit code');
+like($err, qr/warning: of 1000 rows read from table public\.referrer the target took 999\n.*detail: A BEFORE INSERT trigger/,
+	'a trigger leaves out a row: a warning');
+is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 999,
+	'a trigger leaves out a row: the others are committed');
 
 # a trigger that reads a view
 sql($target, 'triggers', q{TRUNCATE referrer; CREATE VIEW one AS SELECT 1 AS one;

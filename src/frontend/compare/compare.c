@@ -348,7 +348,7 @@ is_unconvertible(const PGresult *res)
 }
 
 /*
- * Both servers are at work; now wait for the answer of one.  That the names or
+ * Both servers are at work; now wait for the answer of one.  That names or
  * rows cannot be converted is an error if unconvertible is NULL.
  */
 static void

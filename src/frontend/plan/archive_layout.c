@@ -43,6 +43,11 @@
  * happen side by side for one table.  So each chunk depends on the one
  * before, and one table's chunks are loaded one after the other.
  *
+ * Extensions' tables.  Their keys and triggers are made by CREATE EXTENSION,
+ * before any row, so that rows of such a table depend, after the TABLE, on
+ * those of the tables that its keys reference: on entries with the original
+ * dump IDs, which of split tables are the barriers.
+ *
  * IDs are dense, as they size arrays in pg_restore.
  */
 #include "base/fe_compat.h"
@@ -53,6 +58,7 @@
 typedef struct Layout
 {
 	const Toc  *in;
+	const DumpTables *tables;
 	Toc		   *out;
 	ChunkPlan  *chunks;
 	int			next_id;
@@ -108,6 +114,23 @@ biggest_chunk(const DataFile *files, int n_files)
 	return result;
 }
 
+/* Dependencies on the rows of tables that keys of this one reference. */
+static void
+append_referenced(const Layout *layout, TocEntry *entry, int table)
+{
+	const DumpTable *dumped = &layout->tables->tables[table];
+	int		   *deps;
+
+	if (dumped->n_referenced == 0)
+		return;
+	deps = pg_malloc((entry->n_deps + dumped->n_referenced) * sizeof(int));
+	memcpy(deps, entry->deps, entry->n_deps * sizeof(int));
+	for (int i = 0; i < dumped->n_referenced; i++)
+		deps[entry->n_deps++] =
+			layout->tables->tables[dumped->referenced[i]].entry->dump_id;
+	entry->deps = deps;
+}
+
 static void
 append_chunk(Layout *layout, const TocEntry *data_entry, DataFile *file,
 			 const int *deps, int n_deps)
@@ -119,6 +142,7 @@ append_chunk(Layout *layout, const TocEntry *data_entry, DataFile *file,
 	chunk->deps = int_list(n_deps, deps);
 	chunk->n_deps = n_deps;
 	chunk->filename = file_name(layout->out, chunk);
+	append_referenced(layout, chunk, file->table);
 }
 
 static void
@@ -262,7 +286,7 @@ Toc *
 archive_layout_make(const Toc *toc, const DumpTables *tables,
 					ChunkPlan *chunks)
 {
-	Layout		layout = {.in = toc,.chunks = chunks};
+	Layout		layout = {.in = toc,.tables = tables,.chunks = chunks};
 	DataFile   *file = chunks->files;
 
 	/* pg_dump's own IDs stay, as others depend on them; new ones follow */
@@ -298,9 +322,11 @@ archive_layout_make(const Toc *toc, const DumpTables *tables,
 				append_split_table(&layout, entry, file, n_files);
 			else
 			{
+				TocEntry   *whole = append_entry(&layout, entry);
+
 				file->dump_id = entry->dump_id;
-				append_entry(&layout, entry)->filename =
-					file_name(toc, entry);
+				whole->filename = file_name(toc, entry);
+				append_referenced(&layout, whole, file->table);
 			}
 			file += n_files;
 		}

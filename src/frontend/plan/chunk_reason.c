@@ -58,6 +58,8 @@ chunk_reason_no_split(const ChunkRules *rules, const DumpTable *table)
 	/* one COPY checks the key at its end, chunk by chunk it would fail */
 	if (table->references_itself && !table->has_definition)
 		return "it has a foreign key to itself and the dump does not create it";
+	if (table->in_cycle)
+		return "it is an extension's table whose foreign keys form a cycle with others";
 	if (table->stranger && chunk_reason_no_extension(rules, table))
 		return psprintf("a query could run functions of role \"%s\", which owns it, its parent or its schema (--trust-owners)",
 						printable(table->stranger));

@@ -34,6 +34,11 @@ typedef struct DumpTable
 	char	   *root_table;
 	bool		references_itself;	/* by a foreign key, or the partitioned
 									 * table it is part of */
+	int		   *referenced;		/* of an extension's table, whose keys exist
+								 * before rows are loaded: the numbers of the
+								 * other tables that they reference */
+	int			n_referenced;
+	bool		in_cycle;		/* these reference it in turn */
 	bool		has_definition; /* the archive creates the table */
 	char	   *stranger;		/* a role that is not trusted, and owns the
 								 * table, one above it or its schema; NULL =

@@ -55,7 +55,16 @@ static const char describe_query[] =
 " SELECT p.relowner FROM up"
 " JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) up.oid)) o (oid)"
 " WHERE o.oid NOT IN (SELECT w.oid FROM trusted w) LIMIT 1),"
-" pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
+" pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text),"
+" CASE WHEN e.oid IS NOT NULL THEN (WITH RECURSIVE down (oid) AS ("
+"SELECT k.confrelid FROM pg_catalog.pg_constraint k"
+" WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid"
+" AND k.contype OPERATOR(pg_catalog.=) 'f' UNION"
+" SELECT i.inhrelid FROM down"
+" JOIN pg_catalog.pg_inherits i ON i.inhparent OPERATOR(pg_catalog.=) down.oid)"
+" SELECT pg_catalog.string_agg(o.no::pg_catalog.text, ',') FROM down"
+" JOIN pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY o (oid, no)"
+" ON o.oid OPERATOR(pg_catalog.=) down.oid AND o.oid OPERATOR(pg_catalog.<>) c.oid) END"
 " FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
 " LEFT JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace"
@@ -74,6 +83,87 @@ static const char describe_query[] =
 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.relnamespace"
 " WHERE up.level OPERATOR(pg_catalog.>) 0 ORDER BY up.level DESC LIMIT 1) r ON true"
 " ORDER BY t.no";
+
+/* The numbers of tables, from 1, in a list with commas. */
+static void
+read_referenced(DumpTables *tables, DumpTable *table, const char *list)
+{
+	table->referenced = pg_malloc((strlen(list) + 1) * sizeof(int));
+	for (const char *c = list; *c; c += *c == ',')
+	{
+		char	   *end;
+		long		no = strtol(c, &end, 10);
+
+		if (end == c || no < 1 || no > tables->n_tables)
+			pg_fatal("unexpected answer from the server: \"%s\" are not numbers of tables",
+					 printable(list));
+		table->referenced[table->n_referenced++] = (int) no - 1;
+		c = end;
+	}
+}
+
+/*
+ * Is the table "to" among those that "from" references, or these do?  The
+ * arrays have room for all tables.
+ */
+static bool
+reaches(const DumpTables *tables, int from, int to, int *queue, bool *seen)
+{
+	int			n = 0;
+
+	memset(seen, 0, tables->n_tables * sizeof(bool));
+	queue[n++] = from;
+	seen[from] = true;
+	for (int i = 0; i < n; i++)
+	{
+		const DumpTable *table = &tables->tables[queue[i]];
+
+		for (int j = 0; j < table->n_referenced; j++)
+		{
+			int			next = table->referenced[j];
+
+			if (next == to)
+				return true;
+			if (!seen[next])
+				queue[n++] = next;
+			seen[next] = true;
+		}
+	}
+	return false;
+}
+
+/* Drop references within a cycle: the order of the archive decides there. */
+static void
+drop_cycles(DumpTables *tables)
+{
+	bool	   *seen = pg_malloc((tables->n_tables + 1) * sizeof(bool));
+	int		   *queue = pg_malloc((tables->n_tables + 1) * sizeof(int));
+	int		   *n_kept = pg_malloc0((tables->n_tables + 1) * sizeof(int));
+
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		DumpTable  *table = &tables->tables[i];
+
+		for (int j = 0; j < table->n_referenced; j++)
+		{
+			int			other = table->referenced[j];
+
+			if (reaches(tables, other, i, queue, seen))
+			{
+				table->in_cycle = true;
+				continue;
+			}
+			/* those that are kept come first; none is removed yet */
+			table->referenced[j] = table->referenced[n_kept[i]];
+			table->referenced[n_kept[i]++] = other;
+		}
+	}
+	for (int i = 0; i < tables->n_tables; i++)
+		tables->tables[i].n_referenced = n_kept[i];
+	free(seen);
+	free(queue);
+	free(n_kept);
+}
 
 static void
 describe(PGconn *conn, DumpTables *tables, const char *oids,
@@ -100,12 +190,15 @@ describe(PGconn *conn, DumpTables *tables, const char *oids,
 			table->condition = pg_strdup(PQgetvalue(res, i, 2));
 		if (!PQgetisnull(res, i, 7) && !trust_owners)
 			table->stranger = pg_strdup(PQgetvalue(res, i, 7));
+		if (!PQgetisnull(res, i, 9))
+			read_referenced(tables, table, PQgetvalue(res, i, 9));
 		if (PQgetisnull(res, i, 5))
 			continue;
 		table->root_schema = pg_strdup(PQgetvalue(res, i, 5));
 		table->root_table = pg_strdup(PQgetvalue(res, i, 6));
 	}
 	PQclear(res);
+	drop_cycles(tables);
 }
 
 void

@@ -24,6 +24,7 @@
 #include "status/run_event.h"
 #include "stream/sink_tap.h"
 #include "target/sink_target.h"
+#include "target/target_check.h"
 #include "target/target_history.h"
 #include "toc/toc_context.h"
 
@@ -79,21 +80,19 @@ rows_of(const RestoreWork *work, const DataFile *file)
 	return &work->plan->rows[file - work->run->plan->chunks->files];
 }
 
-/*
- * Are these the rows that the manifest tells of?  If not, why; owned.
- * A trigger may have left out some where tables were there before.
- */
+/* Are these the rows that the manifest lists?  If not, why; owned. */
 static char *
-check_rows(const RestoreWork *work, uint64 want, uint64 rows, const char *what)
+check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows,
+		   const char *what)
 {
 	if (rows == want)
 		return NULL;
-	if (!work->run->options->data_only)
+	if (!target_may_skip_rows(worker->conn, table))
 		return psprintf("of " UINT64_FORMAT " row%s that the manifest tells of the target took " UINT64_FORMAT,
 						want, units_plural(want), rows);
 	pg_log_warning("of " UINT64_FORMAT " row%s of %s the target took " UINT64_FORMAT,
 				   want, units_plural(want), what, rows);
-	pg_log_warning_hint("A trigger on the target may have left out rows; see --disable-triggers.");
+	pg_log_warning_detail("A BEFORE INSERT trigger of the table can leave out rows, or insert them elsewhere.");
 	return NULL;
 }
 
@@ -152,7 +151,8 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 							&file_results_progress(run->results)->raw_bytes);
 	free(copy);
 	if (rows.error == NULL && restore_rows_wanted(sources, n, &want))
-		rows.error = check_rows(work, want, rows.rows, what);
+		rows.error = check_rows(worker, work->targets[files[0]->table], want,
+								rows.rows, what);
 	if (rows.error == NULL)
 		rows.error = restore_rows_settle(worker->conn, run->options);
 	/* of several only the sum is known */

@@ -205,8 +205,11 @@ sub chunk_problems
 		}
 		$complain->("chunk $chunk->{id} has no COPY command")
 		  unless ($chunk->{copy} // '') =~ /^COPY /;
-		$complain->("chunk $chunk->{id} depends on @deps")
-		  if $deps[-1] != $table_id || @deps > 2;
+		# of an extension's table, the rows of tables that its keys reference follow
+		my @referenced = $chained ? splice(@deps, defined $previous ? 2 : 1) : ();
+		$complain->("chunk $chunk->{id} depends on @{ $chunk->{deps} }")
+		  if $deps[-1] != $table_id || @deps > 2
+		  || grep { !defined $toc->{position}{$_} || !is_table_data($toc->{entries}[ $toc->{position}{$_} ]) } @referenced;
 		$complain->("chunk $chunk->{id} is not chained")
 		  if $chained && defined $previous && $deps[0] != $previous;
 		$previous = $chunk->{id};
