@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(sessions_left);
 use Pardump::Databases qw(empty_copy);
@@ -111,6 +111,22 @@ sub until_rows
 	is($ours[0], 'while PROCESSING TOC:', 'which entry: what it is at');
 	like($ours[1], qr/^from TOC entry \d+; 2615 \d+ SCHEMA s; poor$/, 'which entry: a schema');
 	cmp_ok(scalar(grep { /; 0 \d+ TABLE DATA t7 / } @ours), '==', 1, 'which entry: rows');
+}
+
+# ---- settings of the sessions
+
+{
+	my $db = empty_copy($node, 'hostile', 'settings');
+	sql($node, $db, q{CREATE SCHEMA watching; CREATE TABLE watching.seen (what text);
+		CREATE FUNCTION watching.note() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+			INSERT INTO watching.seen SELECT current_setting('maintenance_work_mem') || ' '
+				|| current_setting('synchronous_commit') || ' ' || current_setting('tcp_keepalives_idle'); END $$;
+		CREATE EVENT TRIGGER note ON ddl_command_end WHEN TAG IN ('CREATE FUNCTION', 'CREATE INDEX', 'CREATE TRIGGER')
+			EXECUTE FUNCTION watching.note()});
+	run_parrestore($node, $db, $archive, '-j2');
+	# of a local socket the server does not know the last one
+	is(value($node, $db, 'SELECT string_agg(DISTINCT what, $$;$$) FROM watching.seen'), '256MB local 0',
+		'settings before, while and after rows are loaded');
 }
 
 # ---- sessions are lost, in the middle of definitions and of keys

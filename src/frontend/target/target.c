@@ -265,9 +265,12 @@ target_restore_address(const Target *target, const char *synchronous_commit)
 	ours = psprintf("%s -c synchronous_commit=%s %s", given,
 					synchronous_commit, PQgetvalue(res, 0, 0));
 	initPQExpBuffer(&buf);
-	appendPQExpBuffer(&buf, "%s options=", result->conninfo);
+	appendPQExpBufferStr(&buf, " options=");
 	appendConnStrVal(&buf, ours);
-	result->conninfo = buf.data;
+	result->conninfo = psprintf("%s%s", result->conninfo, buf.data);
+	result->private_conninfo = psprintf("%s%s", result->private_conninfo,
+										buf.data);
+	termPQExpBuffer(&buf);
 	PQclear(res);
 	free(ours);
 	free(given);

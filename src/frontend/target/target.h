@@ -96,9 +96,9 @@ extern PGresult *target_query(PGconn *conn, const char *sql, int n_params,
 							  const char *const *params);
 
 /*
- * Where pg_restore is to connect, with settings for its sessions: more memory
- * for index builds, and commits that wait for the disk or, if the caller
- * makes up for it, do not.  Owned.
+ * The address for sessions that make definitions, ours and pg_restore's, with
+ * settings: more memory for index builds, and commits that wait for the disk
+ * or, if the caller makes up for it, do not.  Owned.
  */
 extern PeerAddress *target_restore_address(const Target *target,
 										   const char *synchronous_commit);
