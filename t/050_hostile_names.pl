@@ -143,9 +143,9 @@ foreach my $try ([ 'a copy' ], [ 'a copy into what is there', $names[0] ])
 		'-N', 'public');
 	is($rc, $schema_there ? 1 : 0, "$what: exit code");
 	clean_ok($what, $err, 'pg_pardump: |pg_dump: |pg_restore: |\d+%|\d+ tables?, |slowest table: ');
-	like($err, qr/^pg_restore: .*line\n\tpg_pardump: error: forged/m, "$what: pg_restore is heard");
-	like($err, qr/^pg_restore: error: .*schema "line\n\tpg_pardump: error: forged" already exists/m,
-		"$what: pg_restore's error") if $schema_there;
+	like($err, qr/^pg_pardump: creating .*line\n\tpg_pardump: error: forged/m, "$what: what is made");
+	like($err, qr/^pg_pardump: error: .*schema "line\n\tpg_pardump: error: forged" already exists/m,
+		"$what: the server's error") if $schema_there;
 }
 
 # ---- failures that name something

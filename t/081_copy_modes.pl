@@ -360,7 +360,7 @@ like($err, qr/connection to server on socket .* failed/, 'no such server: messag
 make_database($target, 'failing');
 sql($target, 'failing', 'CREATE TYPE mood AS ENUM ()');
 $err = copy_refused_ok(
-	qr/type "mood" already exists.*pg_restore could not make the definitions on the target/s,
+	qr/type "mood" already exists.*The worker was making TYPE public\.mood/s,
 	'a type is there', $source, 'modes', $target, 'failing');
 like($err, qr/the target has some of the definitions and no rows/, 'a type is there: account');
 

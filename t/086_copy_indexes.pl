@@ -1,6 +1,7 @@
-# What pg_restore does in a direct copy: sessions that build indexes while rows
-# are copied, their number and settings; what becomes of the copy if pg_restore
-# fails or loses its connection; and WAL, which tables need that it has not made.
+# Definitions in a direct copy: sessions that build indexes while rows are copied,
+# their number and settings; what becomes of the copy if a definition fails or a
+# connection is lost, also with retries; and WAL, which tables need that it has not
+# made.
 
 use strict;
 use warnings;
@@ -122,7 +123,7 @@ foreach my $limit (1, 2)
 	open_gate();
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
-		'256MB 2 local 0 30 10 6 off;256MB 2 off 0 30 10 6 off|4', "--index-jobs=$limit: settings");
+		'256MB 2 local 0 30 10 6 off|4', "--index-jobs=$limit: settings");
 	is(value($target, $db, 'SELECT DISTINCT transaction_timeout FROM watching.logins'), 0,
 		"--index-jobs=$limit: no transaction_timeout") if pg_major($target) >= 17;
 	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10 read committed', "--index-jobs=$limit: settings of workers");
@@ -133,23 +134,24 @@ foreach my $limit (1, 2)
 {
 	my $db = gated_database(43, 'CREATE TABLE');
 	my $copy = copy_at_gate($db, undef, '-j2');
-	# the leader's, while pg_restore makes the definitions
+	# while another session makes the definitions
 	is(value($target, 'postgres', q{SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-		WHERE application_name = 'pg_pardump'}), 1, 'the leader\'s session is ended');
+		WHERE application_name = 'pg_pardump' AND wait_event IS DISTINCT FROM 'advisory'}), 1,
+		'the leader\'s session is ended');
 	open_gate();
 	is(end_dump($copy), 0, 'the leader\'s session, meanwhile: exit code') or diag($copy->{err});
 	is($copy->{err}, '', 'the leader\'s session, meanwhile: no message');
 }
 
-# ---- connections that pg_restore loses
+# ---- connections that are lost
 
 my $account = qr/warning: all rows of all 4 tables were committed on the target/;
 foreach my $fault (
-	[ 'definitions', 43, 'CREATE TABLE', qr/Command was: CREATE TABLE .*pg_restore could not make the definitions on the target/s,
+	[ 'definitions', 43, 'CREATE TABLE', qr/error: query failed: FATAL: .*The worker was making TABLE public\.small\./s,
 		qr/warning: the target has some of the definitions and no rows/ ],
 	[ 'an index', 42, undef, qr/error: pg_restore lost its connection while building indexes: could not execute query: FATAL: /,
 		qr/$account.*indexes and constraints that were built while rows were copied: 2 of 3/s ],
-	[ 'the rest', 43, 'CREATE TRIGGER', qr/Command was: CREATE TRIGGER/,
+	[ 'the rest', 43, 'CREATE TRIGGER', qr/error: query failed: FATAL: .*The worker was making TRIGGER public\.small keep\./s,
 		qr/$account.*indexes and .*: 3 of 3\n.*what comes after the rows is not complete.*positions of sequences/s ])
 {
 	my ($what, $gate, $tag, $message, $expected) = @$fault;
@@ -157,15 +159,32 @@ foreach my $fault (
 	my ($pid) = at_gate($target);
 	terminate($target, $pid);
 	open_gate();
-	is(end_dump($copy), 1, "pg_restore loses its connection, $what: exit code");
-	like($copy->{err}, $message, "pg_restore loses its connection, $what: named");
-	like($copy->{err}, $expected, "pg_restore loses its connection, $what: account");
-	is($copy->{out}, '', "pg_restore loses its connection, $what: no summary");
-	is(sessions_left($source, $target), 0, "pg_restore loses its connection, $what: no session left");
-	no_temp_files_ok("pg_restore loses its connection, $what");
+	is(end_dump($copy), 1, "a connection is lost, $what: exit code");
+	like($copy->{err}, $message, "a connection is lost, $what: named");
+	like($copy->{err}, $expected, "a connection is lost, $what: account");
+	is($copy->{out}, '', "a connection is lost, $what: no summary");
+	is(sessions_left($source, $target), 0, "a connection is lost, $what: no session left");
+	no_temp_files_ok("a connection is lost, $what");
+}
+my $lost = "built$databases";
+
+# with retries, before and after the rows
+foreach my $fault ([ 'CREATE TABLE', 'TABLE public\.small' ], [ 'CREATE TRIGGER', 'TRIGGER public\.small keep' ])
+{
+	my ($tag, $what) = @$fault;
+	my $db = gated_database(43, $tag);
+	my $copy = copy_at_gate($db, 1, '-j2', '--index-jobs=1');
+	terminate($target, at_gate($target));
+	open_gate();
+	is(end_dump($copy), 0, "a connection is lost, $tag, with retries: exit code");
+	like($copy->{err}, qr/warning: a worker lost its connection while making $what; retry 1 of 5/,
+		"a connection is lost, $tag, with retries: retry");
+	unlike($copy->{err}, qr/error: /, "a connection is lost, $tag, with retries: no error");
+	is(value($target, $db, 'SELECT count(*), (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal) FROM small'), '1|1',
+		"a connection is lost, $tag, with retries: all is there");
 }
 {
-	my $db = "built$databases";
+	my $db = $lost;
 	is(value($target, $db, 'SELECT count(*) FROM wide1'), 1200, 'the rest: all rows');
 	# what the hint and the manual say
 	sql($target, 'postgres', "ALTER DATABASE $db RESET ALL");

@@ -41,10 +41,10 @@ SQL
 my $size = qr/\d+(?:\.\d+)? (?:bytes|[kMGT]B)/;
 my $time = qr/time \d+:\d\d/;
 my @stages = (
-	qr/^definitions \d+, $time$/,
+	qr{^definitions (\d+)/\g1, $time$},
 	qr{^rows 100%, $time, $size of ~$size(?:, [\w/ ]+)*, indexes \d/3},
 	qr{^indexes 3/3, $time$},
-	qr/^foreign keys and the rest \d+, $time$/,
+	qr{^foreign keys and the rest 1/1, $time$},
 	qr{^ANALYZE 3/3, $time$},
 	qr{^compare 4/4 tables and groups of large objects, $time$});
 

@@ -327,6 +327,16 @@ prepare_target(Copy *copy)
 	interrupt_set_connection(copy->source.conn);
 }
 
+/* What the rows need; the first error ends the copy. */
+static void
+make_definitions(Copy *copy)
+{
+	definitions_make(&copy->restore, NULL);
+	restore_stage_make_extension(&copy->restore);
+	/* a restart until now does not matter: all definitions are on the disk */
+	copy->target.incarnation = target_history_incarnation(copy->target.conn);
+}
+
 static void
 copy_rows_and_indexes(Copy *copy)
 {
@@ -376,14 +386,26 @@ end_check(Copy *copy)
 	findings_end();
 }
 
+/* The rows are there: an error is counted, and the rest is made. */
+static void
+make_rest(Copy *copy)
+{
+	volatile int *n_errors = shared_memory_new(1, sizeof(int));
+
+	copy->options.exit_on_error = false;
+	copy->restore.setup.n_errors = n_errors;
+	definitions_make_rest(&copy->restore, NULL);
+	if (*n_errors > 0)
+		copy->account.incomplete = true;
+}
+
 static void
 complete_target(Copy *copy)
 {
 	const Options *options = copy->run.options;
 
 	load_account_stage(&copy->account, LOAD_STAGE_REST);
-	if (!restore_stage_rest(&copy->restore))
-		copy->account.incomplete = true;
+	make_rest(copy);
 	if (copy->log)
 		end_log(copy);
 	load_account_stage(&copy->account, LOAD_STAGE_ANALYZE);
@@ -454,8 +476,7 @@ copy_database(const Options *options, const char *argv0)
 	prepare_target(copy);
 	load_account_stage(&copy->account, LOAD_STAGE_DEFINITIONS);
 	restore_stage_drop(&copy->restore);
-	restore_stage_definitions(&copy->restore);
-	definitions_make_objects(&copy->restore, NULL);
+	make_definitions(copy);
 	copy_rows_and_indexes(copy);
 	/* foreign keys and triggers only now: they are not for a copy's rows */
 	complete_target(copy);

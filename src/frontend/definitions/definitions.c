@@ -87,9 +87,12 @@ job_is_done(void *arg, int job)
  * ----------
  */
 
-/* Entries up to where the next pass begins, which is returned. */
+/*
+ * Make entries up to where the next pass begins, which is returned.  builds:
+ * workers of several runs share the slots of builds.
+ */
 static int
-make_pass(const DefinitionWork *work, int first, int n_workers)
+make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 {
 	/* workers use it until they end */
 	DefinitionPool *pool = pg_malloc0(sizeof(DefinitionPool));
@@ -101,6 +104,7 @@ make_pass(const DefinitionWork *work, int first, int n_workers)
 		.max_retries = (int) stages->setup.options->retries,
 		.outlives_kill = true,
 		.has_slots = true,
+		.builds = builds,
 		.start = start_worker,
 		.run = run_job,
 		.stop = stop_worker,
@@ -158,7 +162,7 @@ make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
 		work.head_told = head_told();
 		progress_stage_count(stage, "", work.n_made, work.script->n_entries);
 		for (int i = 0; i < work.script->n_entries;)
-			i = make_pass(&work, i, n_workers);
+			i = make_pass(&work, i, n_workers, phase == RESTORE_POST_DATA);
 		progress_end();
 		if (*work.n_existing > 0)
 		{
@@ -175,12 +179,6 @@ void
 definitions_make(RestoreStages *stages, const JobLog *log)
 {
 	make_phase(stages, log, RESTORE_PRE_DATA, "pre-data", 1, "definitions");
-	definitions_make_objects(stages, log);
-}
-
-void
-definitions_make_objects(RestoreStages *stages, const JobLog *log)
-{
 	make_phase(stages, log, RESTORE_LARGE_OBJECTS, "large-objects", 1,
 			   "large objects");
 }

@@ -20,12 +20,6 @@
 extern void definitions_make(RestoreStages *stages, const JobLog *log);
 
 /*
- * Large objects alone, for a copy; as --clean --if-exists and --exit-on-error
- * of setup.options say.
- */
-extern void definitions_make_objects(RestoreStages *stages, const JobLog *log);
-
-/*
  * The same with foreign keys, triggers, privileges, and all else that comes
  * after them and is not built beside them (index_builder.h), side by side.
  */

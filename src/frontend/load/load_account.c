@@ -133,8 +133,7 @@ give_account(void *arg)
 		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
 	else if (account->incomplete || account->stage == LOAD_STAGE_REST)
 	{
-		pg_log_warning("what comes after the rows is not complete: see %s errors",
-					   account->run->options->restore ? "the" : "pg_restore's");
+		pg_log_warning("what comes after the rows is not complete: see the errors");
 		if (account->run->options->restore == NULL)
 			pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
 	}

@@ -117,6 +117,22 @@ any_wants_slot(const WorkerPool *pool)
 	return false;
 }
 
+/* Other runs do not say whether they want a slot of a build. */
+static bool
+is_slot_wanted(const WorkerPool *pool)
+{
+	return pool->task->builds || any_wants_slot(pool) ||
+		worker_slots_are_wanted();
+}
+
+/* Tell other runs whether this one wants more slots of workers. */
+static void
+want_slots(const WorkerPool *pool, bool wanted)
+{
+	if (pool->has_slots && !pool->task->builds)
+		worker_slots_want(wanted);
+}
+
 /* That of a resting worker, which has no slot yet; or NO_JOB. */
 static int
 take_over(WorkerPool *pool, int no)
@@ -158,8 +174,7 @@ hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 		worker->job = take_job(pool, worker);
 	if (worker->job == NO_JOB && !all_done)
 	{
-		if (!pool->has_slots ||
-			!(any_wants_slot(pool) || worker_slots_are_wanted()))
+		if (!pool->has_slots || !is_slot_wanted(pool))
 			return;
 		worker->leaves_slot = true;
 	}
@@ -230,7 +245,7 @@ wake(WorkerPool *pool, int no, bool all_done)
 		pool->n_staying -= all_done ? 1 : 0;
 		return;
 	}
-	fd = worker_slots_take();
+	fd = pool->task->builds ? worker_slots_take_build() : worker_slots_take();
 	if (fd < 0)
 		return;
 	worker->rests = false;
@@ -333,8 +348,7 @@ serve_workers(WorkerPool *pool, bool all_done)
 	for (int i = 0; i < pool->n_workers; i++)
 		if (pool->workers[i].rests)
 			wake(pool, i, all_done);
-	if (pool->has_slots)
-		worker_slots_want(any_wants_slot(pool));
+	want_slots(pool, any_wants_slot(pool));
 }
 
 void
@@ -367,8 +381,7 @@ worker_pool_run(const WorkerTask *task, const PoolWatch *watch, int n_workers,
 		serve_workers(pool, all_done);
 		run_refused(pool);
 	}
-	if (pool->has_slots)
-		worker_slots_want(false);
+	want_slots(pool, false);
 	cleanup_pop(kill_workers, pool);
 	worker_processes_end(pool->processes);
 }

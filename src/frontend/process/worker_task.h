@@ -22,6 +22,7 @@ typedef struct WorkerTask
 	bool		outlives_kill;	/* SIGKILL of a worker is one more loss */
 	bool		has_slots;		/* each worker needs one of worker_slots.h,
 								 * where there are any */
+	bool		builds;			/* and they are those of builds */
 	int		   *n_done;			/* the jobs that are done, for whoever looks;
 								 * or NULL */
 

@@ -111,7 +111,6 @@ restore_plan_make(Restore *restore)
 	restore->stages.archive = restore->archive->toc;
 	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
 													 restore->options.create);
-	restore_schedule_defer_privileges(restore->stages.schedule);
 	job_log_refuse(restore->stages.schedule, "the archive is of");
 	restore->new_name = restore_tables_new_database(plan->toc);
 	prepare_work(restore);

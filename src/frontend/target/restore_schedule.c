@@ -5,13 +5,11 @@
  * The order is that of pg_restore: the main definitions before the data, then
  * the data, then all the rest, privileges after that, event triggers and
  * materialized views last (pg_backup_archiver.c:_tocEntryRestorePass).  The
- * last three are one run of pg_restore, which orders them itself.
+ * last three are one phase, which is made in the order of pg_restore's script.
  *
  * Large objects are made before, empty, with their owners; their comments and
  * privileges come with the rest, so that no owner is shut out of them while
- * they are filled.  But the privileges on a group of them (17 on) go with it
- * where pg_restore makes them, which looks up there which ones it has
- * (pg_backup_db.c:IssueACLPerBlob).
+ * they are filled.
  */
 #include "base/fe_compat.h"
 
@@ -84,8 +82,7 @@ phase_of(const TocEntry *entry, TocSection section, bool create)
 		return create ? RESTORE_DATABASE : RESTORE_NEVER;
 	if (entry->had_dumper)
 		return RESTORE_NEVER;
-	if (toc_entry_makes_large_objects(entry) ||
-		toc_entry_is_group_privilege(entry))
+	if (toc_entry_makes_large_objects(entry))
 		return RESTORE_LARGE_OBJECTS;
 	if (section == TOC_SECTION_PRE_DATA && !toc_entry_is_privilege(entry) &&
 		!is_added_to_large_object(entry))
@@ -126,15 +123,6 @@ restore_schedule_make(const Toc *toc, const DumpTables *tables, bool create)
 	free(table_by_id);
 	free(by_id);
 	return schedule;
-}
-
-void
-restore_schedule_defer_privileges(RestoreSchedule *schedule)
-{
-	for (int i = 0; i < schedule->toc->n_entries; i++)
-		if (schedule->phases[i] == RESTORE_LARGE_OBJECTS &&
-			toc_entry_is_group_privilege(&schedule->toc->entries[i]))
-			schedule->phases[i] = RESTORE_POST_DATA;
 }
 
 void

@@ -2,8 +2,8 @@
  * restore_schedule.h
  *		When every entry of the table of contents is made on a target.
  *
- * Deciding only: an array, by which pg_restore is run before, beside and
- * after the workers that load rows.
+ * Deciding only: an array, by which definitions are made before, while and
+ * after workers load rows.
  */
 #ifndef RESTORE_SCHEDULE_H
 #define RESTORE_SCHEDULE_H
@@ -39,13 +39,6 @@ typedef struct RestoreSchedule
 extern RestoreSchedule *restore_schedule_make(const Toc *toc,
 											  const DumpTables *tables,
 											  bool create);
-
-/*
- * For whoever makes groups of large objects without pg_restore: privileges on
- * them come with the others, so that no owner is shut out while they are
- * filled.
- */
-extern void restore_schedule_defer_privileges(RestoreSchedule *schedule);
 
 /*
  * The target cannot have this extension: leave it out, with its comment and

@@ -1,6 +1,7 @@
 /*
  * restore_stage.c
- *		What stock pg_restore makes on a target, before and after the rows.
+ *		What stock pg_restore does on a target: creates the database, and drops
+ *		what --clean drops.
  */
 #include "base/fe_compat.h"
 
@@ -12,8 +13,6 @@
 #include "base/cleanup.h"
 #include "plan/server_extension.h"
 #include "process/child_process.h"
-#include "process/worker_slots.h"
-#include "progress/progress.h"
 #include "target/restore_stage.h"
 #include "target/target_history.h"
 #include "toc/toc_database.h"
@@ -151,28 +150,6 @@ restore_entries(RestoreStages *restore, const char *name, const TocEntry *entrie
 }
 
 /*
- * The same with a phase, which is a stage of the progress if that is named;
- * true if there is nothing in it.
- */
-static bool
-restore_phase(RestoreStages *restore, RestorePhase phase, const char *name,
-			  const char *stage, const char *const *more)
-{
-	int			n_entries;
-	int			n_own;
-	TocEntry   *entries = restore_schedule_entries(restore->schedule, phase,
-												   &n_entries, &n_own);
-	bool		ok;
-
-	if (n_own > 0 && stage)
-		progress_stage_count(stage, "", NULL, n_own);
-	ok = n_own == 0 ||
-		restore_entries(restore, name, entries, n_entries, more);
-	free(entries);
-	return ok;
-}
-
-/*
  * Is the entry one whose object is to be dropped by itself?  Indexes and
  * constraints that have one go with their tables, and those of partitions
  * only so; pg_restore tries all the same.
@@ -255,20 +232,20 @@ restore_stage_end(RestoreStages *restore)
 	remove_directory(restore);
 }
 
-/* The options of a run that may drop first; NULL terminated, never freed. */
+/* The options that create the database; NULL terminated, never freed. */
 static const char *const *
-run_args(const RestoreStages *restore, bool create, bool clean)
+create_args(const RestoreStages *restore)
 {
+	const Options *options = restore->setup.options;
 	const char **args = pg_malloc0(5 * sizeof(char *));
 	int			n = 0;
 
 	if (!restore->as_pg_restore)
 		args[n++] = "--exit-on-error";
-	if (create)
-		args[n++] = "--create";
-	if (clean)
+	args[n++] = "--create";
+	if (options->clean)
 		args[n++] = "--clean";
-	if (clean && restore->setup.options->if_exists)
+	if (options->clean && options->if_exists)
 		args[n++] = "--if-exists";
 	return args;
 }
@@ -278,15 +255,6 @@ static bool
 may_go_on(const RestoreStages *restore, bool ok)
 {
 	return ok || (restore->as_pg_restore && !restore->setup.options->exit_on_error);
-}
-
-/* It has said what, in whatever language the server speaks. */
-pg_noreturn static void
-end_by(const RestoreStages *restore, const char *message)
-{
-	pg_log_error("%s", message);
-	restore_stage_give_hint(restore->setup.options, restore->target->conn);
-	exit(1);
 }
 
 void
@@ -340,73 +308,27 @@ refuse_filled_database(const RestoreStages *restore, const char *name)
 void
 restore_stage_database(RestoreStages *restore, const char *name)
 {
-	const Options *options = restore->setup.options;
 	bool		one_of_all = toc_database_is_expected();
+	int			n_entries;
+	int			n_own;
+	TocEntry   *entries = restore_schedule_entries(restore->schedule,
+												   RESTORE_DATABASE,
+												   &n_entries, &n_own);
 	bool		ok;
 
 	if (one_of_all)
 		refuse_existing_database(restore, name);
-	ok = restore_phase(restore, RESTORE_DATABASE, "database", NULL,
-					   run_args(restore, true, options->clean));
+	ok = n_own == 0 || restore_entries(restore, "database", entries, n_entries,
+									   create_args(restore));
+	free(entries);
 	if (!may_go_on(restore, ok))
-		end_by(restore, "pg_restore could not create the database on the target");
+	{
+		pg_log_error("pg_restore could not create the database on the target");
+		restore_stage_give_hint(restore->setup.options, restore->target->conn);
+		exit(1);
+	}
 	target_enter(restore->target, name);
 	if (!ok && one_of_all)
 		refuse_filled_database(restore, name);
 	restore->setup.address = target_restore_address(restore->target, "off");
-}
-
-void
-restore_stage_definitions(RestoreStages *restore)
-{
-	if (!restore_phase(restore, RESTORE_PRE_DATA, "pre-data", "definitions",
-					   run_args(restore, false, false)))
-		end_by(restore, "pg_restore could not make the definitions on the target");
-	progress_end();
-	if (restore->makes_extension)
-	{
-		/* pg_restore may have taken hours */
-		target_keep(restore->target);
-		restore_stage_make_extension(restore);
-	}
-	make_durable(restore->target);
-}
-
-bool
-restore_stage_rest(RestoreStages *restore)
-{
-	Target	   *target = restore->target;
-	int			n_entries = restore_schedule_count(restore->schedule,
-												   RESTORE_POST_DATA);
-	int			n_jobs;
-	char	   *jobs;
-	const char *more[] = {NULL, NULL};
-	char	   *before;
-	bool		ok;
-
-	if (n_entries == 0)
-	{
-		target_renew(target);
-		return true;
-	}
-	n_jobs = worker_slots_begin_builds(Min(restore->setup.options->jobs,
-										   n_entries));
-	more[0] = jobs = psprintf("--jobs=%d", n_jobs);
-	/* a restart until now is of no matter: what was done is on the disk */
-	target_renew(target);
-	before = target_history_incarnation(target->conn);
-	ok = restore_phase(restore, RESTORE_POST_DATA, "post-data",
-					   "foreign keys and the rest", more);
-	worker_slots_end_builds();
-	progress_end();
-	target_renew(target);
-	target_history_make_durable(target->conn);
-	if (ok && target_history_was_restarted(target->conn, before))
-	{
-		pg_log_error("the target was restarted, and may have lost what pg_restore had just made");
-		ok = false;
-	}
-	free(before);
-	free(jobs);
-	return ok;
 }

@@ -1,9 +1,9 @@
 /*
  * restore_stage.h
- *		What stock pg_restore makes on a target, before and after the rows.
+ *		What stock pg_restore does on a target: creates the database, and drops
+ *		what --clean drops.
  *
- * A stage is one run of pg_restore, on the entries of one phase of the
- * schedule (restore_schedule.h).
+ * All other definitions are made by definitions/definitions.h.
  */
 #ifndef RESTORE_STAGE_H
 #define RESTORE_STAGE_H
@@ -78,19 +78,5 @@ extern void restore_stage_give_hint(const Options *options, PGconn *conn);
  * else what could not be dropped cannot be made either.
  */
 extern void restore_stage_drop(RestoreStages *restore);
-
-/*
- * Everything that must be there before the first row, but large objects, on
- * the target's disk; fatal if it fails.  For a copy.
- */
-extern void restore_stage_definitions(RestoreStages *restore);
-
-/*
- * Foreign keys, triggers, privileges, sequences' positions, materialized
- * views and all else, side by side where pg_restore can; for a copy.  It does
- * not stop at an error: the rows are there, and what is missing can be made
- * by hand.  Did all go well, and is it on the target's disk?
- */
-extern bool restore_stage_rest(RestoreStages *restore);
 
 #endif							/* RESTORE_STAGE_H */
