@@ -157,7 +157,7 @@ foreach my $place (sort keys %PLACES)
 	with_place($place, sub { dump_changes("a dump, $place", @_); });
 }
 
-# Both sides are asked: workers, index builds by pg_restore, and the comparison.
+# Both sides are asked: workers, index builds, and the comparison.
 foreach my $place ('a passfile of the environment', 'a service file', 'a command')
 {
 	with_place($place, sub {
@@ -181,8 +181,8 @@ foreach my $place ('a passfile of the connection string', 'a command')
 	});
 }
 
-# pg_restore is killed at an index that waits, after the password has changed: the
-# pg_restore in its place has the new one.
+# The session of an index that waits is ended, after the password has changed: the
+# worker in its place has the new one.
 foreach my $place ('a passfile of the environment', 'a command')
 {
 	with_place($place, sub {
@@ -204,44 +204,33 @@ foreach my $place ('a passfile of the environment', 'a command')
 	});
 }
 
-# This pg_restore, which builds the first index while rows of another table are loaded,
-# waits before it connects.  The password changes meanwhile, and a worker that connects
-# runs the command: the passfile that pg_restore was given has the new one then.
+# This pg_restore, which drops what --clean drops, notes how it is told the password.
 {
-	my ($bin, $noted, $waits) = map { new_path($_) } qw(bin noted waits);
+	my ($bin, $noted) = map { new_path($_) } qw(bin noted);
 	mkdir $bin or die "could not make directory \"$bin\": $!";
 	my %real = map { my $program = $_; ($program => (grep { -x } map { "$_/$program" } split /:/, $ENV{PATH})[0]) } qw(pg_dump pg_restore);
 	symlink $real{pg_dump}, "$bin/pg_dump" or die "could not link \"$real{pg_dump}\": $!";
 	append_to_file("$bin/pg_restore", <<"SH");
 #!/bin/sh
-note() { { env | grep ^PGPASS; stat -L -c %a "\$PGPASSFILE"; cat "\$PGPASSFILE"; } >>'$noted'; }
-case "\$*" in */indexes.0)
-	note
-	: >'$waits'
-	while [ -e '$waits' ]; do sleep 0.02; done
-	note ;;
-esac
+case "\$*" in */drop) { env | grep ^PGPASS; stat -L -c %a "\$PGPASSFILE"; cat "\$PGPASSFILE"; } >>'$noted' ;; esac
 exec '$real{pg_restore}' "\$@"
 SH
 	chmod 0755, "$bin/pg_restore";
 	# as libpq reads it, without the empty lines at its end
-	my $line = sub { return '*:*:*:*:' . ($password =~ s/([\\:])/\\$1/gr); };
+	my $line = '*:*:*:*:' . ($password =~ s/([\\:])/\\$1/gr);
 	foreach my $program ('pg_pardump', 'pg_parrestore')
 	{
-		my $what = "pg_restore of $program waits";
+		my $what = "pg_restore of $program";
 		my $db = gated_copy();
+		open_gate();
 		local $ENV{PGPASSWORD} = 'wrong';
 		unlink $noted;
-		my $run = start_load($program, '-j2', '--retries=3',
+		my $run = start_load($program, '-j2', '--clean',
 			$program eq 'pg_pardump'
 			? ('-d', $node->connstr('shop'), '--target', as_app($db), "--target-password-command=$command", "--pg-dump=$bin/pg_dump")
-			: ('-d', as_app($db), "--password-command=$command", "--pg-restore=$bin/pg_restore", $archive));
-		my $before = $line->();
-		wait_in_run($run, 'pg_restore waits', sub { return -e $waits });
-		change_at_gate($run, $what, sub { unlink $waits });
+			: ('--if-exists', '-d', as_app($db), "--password-command=$command", "--pg-restore=$bin/pg_restore", $archive));
 		loaded_ok($run, $db, $what);
-		like(slurp_file($noted), qr{\APGPASSFILE=/dev/fd/(\d+)\n600\n\Q$before\E\n+PGPASSFILE=/dev/fd/\g1\n600\n\Q@{[ $line->() ]}\E\n+\z},
-			"$what: it has a passfile, whose password is renewed, and no PGPASSWORD");
+		like(slurp_file($noted), qr{\APGPASSFILE=/dev/fd/\d+\n600\n\Q$line\E\n+\z}, "$what: it has a passfile, and no PGPASSWORD");
 	}
 }
 

@@ -1,6 +1,6 @@
-# Indexes whose builds lose their session, or their pg_restore, in a restore and
-# in a copy: each is there once, nothing is an error, and what the server goes on
-# with although its client is gone is waited for.
+# Indexes whose builds lose their session, or their worker, in a restore and in a
+# copy: each is there once, nothing is an error, and a build whose client is gone is
+# waited for.
 
 use strict;
 use warnings;
@@ -53,20 +53,19 @@ sub start_until_gate
 	return ($db, $run);
 }
 
-# The index builder, and its child, the process of pg_restore that builds.
+# The index builder, and its child, the worker that builds.
 sub builder_of
 {
 	my ($run) = @_;
 	foreach my $builder (children($run->{pid}))
 	{
-		# one may have ended meanwhile
-		my ($pid) = grep { (eval { slurp_file("/proc/$_/cmdline") } // '') =~ /pg_restore\0/ } children($builder);
+		my ($pid) = children($builder);
 		return ($builder, $pid) if defined $pid;
 	}
-	die 'no pg_restore';
+	die 'no worker that builds indexes';
 }
 
-sub pg_restore_of { return (builder_of(@_))[1]; }
+sub worker_of { return (builder_of(@_))[1]; }
 
 sub complete_ok
 {
@@ -79,12 +78,11 @@ sub complete_ok
 	return;
 }
 
-my $retry = qr/warning: pg_restore lost its connection while building indexes; retry 1 of 5 in 0\.5 s\n\S+ detail: /;
-
 sub wait_for_retry
 {
-	my ($run) = @_;
-	wait_in_run($run, 'a retry', sub { $run->{err} =~ $retry });
+	my ($run, $how) = @_;
+	wait_in_run($run, 'a retry',
+		sub { $run->{err} =~ /warning: a worker $how while building \w+ public\.waits\S*(?: \w+)?; retry 1 of 5 in 0\.5 s\n\S+ detail: / });
 	return;
 }
 
@@ -94,21 +92,21 @@ foreach my $is_copy (0, 1)
 	{
 		my ($db, $run) = start_until_gate($is_copy, '-j2');
 		terminate($node, at_gate($node));
-		wait_for_retry($run);
+		wait_for_retry($run, 'lost its connection');
 		wait_at_gate($node, $run, 1);
 		open_gate();
 		complete_ok($db, $run, "$what, a session");
 	}
 	{
-		my ($db, $run) = start_until_gate($is_copy, '-j2');
-		kill KILL => pg_restore_of($run);
-		wait_for_retry($run);
-		like($run->{err}, qr/detail: pg_restore was terminated by signal 9/, "$what, pg_restore: why");
-		# when it is looked for, in half a second, it is found at work
-		sleep 1;
-		is(scalar(at_gate($node)), 1, "$what, pg_restore: no other one builds the index");
+		my ($db, $run) = start_until_gate($is_copy, '-j2', '--index-jobs=1');
+		kill KILL => worker_of($run);
+		wait_for_retry($run, 'was killed');
+		wait_in_run($run, 'the next worker waits for the build of the one before', sub {
+			value($node, $db, q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_pardump'
+				AND wait_event_type = 'Lock' AND wait_event <> 'advisory'}) });
+		is(scalar(at_gate($node)), 1, "$what, a worker: no other one builds the index");
 		open_gate();
-		complete_ok($db, $run, "$what, pg_restore");
+		complete_ok($db, $run, "$what, a worker");
 	}
 }
 
@@ -117,7 +115,7 @@ foreach my $is_copy (0, 1)
 	my ($db, $run) = start_until_gate(0, '--retries=0');
 	terminate($node, at_gate($node));
 	is(end_dump($run), 1, 'no retry: exit code');
-	like($run->{err}, qr/error: pg_restore lost its connection while building indexes: could not execute query: FATAL:  terminating/,
+	like($run->{err}, qr/error: query failed: FATAL:  terminating/,
 		'no retry: message');
 	unlike($run->{err}, qr/errors ignored/, 'no retry: nothing is passed over');
 	open_gate();
@@ -139,14 +137,14 @@ foreach my $is_copy (0, 1)
 
 # the server goes on with an index of a run that was killed
 {
-	my ($db, $run) = start_until_gate(0);
-	my @all = (pg_restore_of($run), children($run->{pid}), $run->{pid});
+	my ($db, $run) = start_until_gate(0, '--index-jobs=1');
+	my @all = (worker_of($run), children($run->{pid}), $run->{pid});
 	kill KILL => @all;
 	end_dump($run);
 	my $next = start_parrestore($node, $db, $archive, '--resume');
 	wait_until('it waits for that', sub { $next->{h}->pump_nb;
-		value($node, 'postgres', q{SELECT count(*) FROM pg_stat_activity
-			WHERE application_name LIKE 'pg_pardump%' AND query ~ 'pg_locks'}) });
+		value($node, $db, q{SELECT count(*) FROM pg_stat_activity
+			WHERE application_name LIKE 'pg_pardump%' AND wait_event_type = 'Lock' AND wait_event <> 'advisory'}) });
 	is(scalar(at_gate($node)), 1, 'killed: one builds the index');
 	open_gate();
 	complete_ok($db, $next, 'killed, resumed');

@@ -16,6 +16,7 @@
 #include "copy/copy_task_leader.h"
 #include "copy/copy_worker.h"
 #include "definitions/definitions.h"
+#include "definitions/index_builder.h"
 #include "job_log/job_log_open.h"
 #include "load/load_account.h"
 #include "load/load_page.h"
@@ -33,7 +34,6 @@
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "target/analyze.h"
-#include "target/index_builder.h"
 #include "target/restore_schedule.h"
 #include "target/restore_stage.h"
 #include "target/target.h"
@@ -53,6 +53,7 @@ typedef struct Copy
 	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
+	volatile int *n_errors;		/* after the definitions; shared */
 	LoadAccount account;
 	Subscription *subscription; /* NULL if none is to be made */
 	TaskPlace  *place;			/* where tasks have their plan; NULL without
@@ -323,11 +324,12 @@ prepare_target(Copy *copy)
 		copy->subscription = subscription_try(copy->source.conn,
 											  copy->target.address,
 											  copy->source.slot, options);
-	/* signals cancel what the leader waits for on the source */
-	interrupt_set_connection(copy->source.conn);
 }
 
-/* What the rows need; the first error ends the copy. */
+/*
+ * What the rows need; the first error ends the copy.  Later errors are
+ * counted, and what is left is made.
+ */
 static void
 make_definitions(Copy *copy)
 {
@@ -335,6 +337,11 @@ make_definitions(Copy *copy)
 	restore_stage_make_extension(&copy->restore);
 	/* a restart until now does not matter: all definitions are on the disk */
 	copy->target.incarnation = target_history_incarnation(copy->target.conn);
+	/* signals cancel what the leader waits for on the source */
+	interrupt_set_connection(copy->source.conn);
+	copy->options.exit_on_error = false;
+	copy->n_errors = shared_memory_new(1, sizeof(int));
+	copy->restore.setup.n_errors = copy->n_errors;
 }
 
 static void
@@ -343,13 +350,22 @@ copy_rows_and_indexes(Copy *copy)
 	LoadAccount *account = &copy->account;
 	const Options *options = copy->run.options;
 	const DumpPlan *plan = &copy->plan;
+	IndexPlan	indexes = {
+		.stages = &copy->restore,
+		.tables = plan->tables,
+		.is_loaded = run_table_is_done,
+		.arg = &copy->run,
+	};
+	IndexBuilder *builder;
 
 	/* the target has the tables now, and can be asked for their types */
 	copy->work.formats = copy_formats_decide(copy->source.conn,
 											 &copy->target, plan);
 	account->formats = copy_account_formats(&copy->run, copy->work.formats);
 	run_event_run(options, plan, copy->target.address);
-	load_account_begin_rows(account, &copy->run, &copy->restore);
+	load_account_stage(account, LOAD_STAGE_ROWS);
+	builder = index_builder_start(&indexes);
+	load_account_indexes(account, &copy->run, index_builder_builds(builder));
 	run_workers(copy);
 
 	/* at once: the snapshot holds up vacuum, and the rest may take hours */
@@ -357,7 +373,7 @@ copy_rows_and_indexes(Copy *copy)
 	if (!options->compare)
 		leader_close(&copy->source);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
-	if (!index_builder_finish(account->builder))
+	if (!index_builder_finish(builder))
 		account->incomplete = true;
 }
 
@@ -386,26 +402,15 @@ end_check(Copy *copy)
 	findings_end();
 }
 
-/* The rows are there: an error is counted, and the rest is made. */
-static void
-make_rest(Copy *copy)
-{
-	volatile int *n_errors = shared_memory_new(1, sizeof(int));
-
-	copy->options.exit_on_error = false;
-	copy->restore.setup.n_errors = n_errors;
-	definitions_make_rest(&copy->restore, NULL);
-	if (*n_errors > 0)
-		copy->account.incomplete = true;
-}
-
 static void
 complete_target(Copy *copy)
 {
 	const Options *options = copy->run.options;
 
 	load_account_stage(&copy->account, LOAD_STAGE_REST);
-	make_rest(copy);
+	definitions_make_rest(&copy->restore, NULL);
+	if (*copy->n_errors > 0)
+		copy->account.incomplete = true;
 	if (copy->log)
 		end_log(copy);
 	load_account_stage(&copy->account, LOAD_STAGE_ANALYZE);
@@ -471,7 +476,7 @@ copy_database(const Options *options, const char *argv0)
 		return;
 	}
 
-	/* first, as the database is made by pg_restore, too */
+	/* first, as pg_restore creates the database */
 	restore_stage_begin(&copy->restore);
 	prepare_target(copy);
 	load_account_stage(&copy->account, LOAD_STAGE_DEFINITIONS);

@@ -210,3 +210,14 @@ definition_jobs_end(DefinitionJobs *jobs, int job)
 	count_tables(jobs, &jobs->jobs[job], -1);
 	jobs->done[job] = true;
 }
+
+char *
+definition_jobs_describe(const DefinitionJobs *jobs, int job, int step)
+{
+	int			no = jobs->jobs[job].first + Max(0, step);
+	const TocEntry *entry = jobs->script->entries[no].entry;
+
+	return entry->namespace ? psprintf("%s %s.%s", entry->desc, entry->namespace,
+									   entry->tag)
+		: psprintf("%s %s", entry->desc, entry->tag);
+}

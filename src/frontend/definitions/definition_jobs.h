@@ -57,4 +57,8 @@ extern bool definition_jobs_may_begin(const DefinitionJobs *jobs, int job);
 extern void definition_jobs_begin(DefinitionJobs *jobs, int job);
 extern void definition_jobs_end(DefinitionJobs *jobs, int job);
 
+/* For messages: the entry of a step; of the first one, if it is -1; owned. */
+extern char *definition_jobs_describe(const DefinitionJobs *jobs, int job,
+									  int step);
+
 #endif							/* DEFINITION_JOBS_H */

@@ -11,6 +11,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/interrupt.h"
+#include "base/shared_memory.h"
 #include "definitions/definition_session.h"
 #include "definitions/object_groups.h"
 #include "session/connection.h"
@@ -212,11 +213,35 @@ set_up(DefinitionSession *session, const Script *script,
 	*head_told = true;
 }
 
+volatile bool *
+definition_session_head_told(void)
+{
+	static bool *told = NULL;
+
+	if (told == NULL)
+		told = shared_memory_new(1, sizeof(bool));
+	return told;
+}
+
 /* A PQnoticeProcessor, as pg_restore's. */
 static void
 tell_notice(void *arg, const char *message)
 {
 	pg_log_info("%s", message);
+}
+
+/*
+ * The leader's connection is the leader's alone, and ends with it.  Once: a
+ * worker may open another session later, and the descriptor be another one's.
+ */
+static void
+leave_leaders_connection(const Target *target)
+{
+	static bool left = false;
+
+	if (!left)
+		close(PQsocket(target->conn));
+	left = true;
 }
 
 DefinitionSession *
@@ -229,8 +254,7 @@ definition_session_open(const RestoreStages *stages,
 
 	session->options = stages->setup.options;
 	initPQExpBuffer(&session->texts);
-	/* the leader's connection is the leader's alone, and ends with it */
-	close(PQsocket(target->conn));
+	leave_leaders_connection(target);
 	session->conn = connection_open_peer(address, "pg_pardump");
 	interrupt_set_connection(session->conn);
 	PQsetNoticeProcessor(session->conn, tell_notice, NULL);

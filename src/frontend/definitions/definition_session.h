@@ -38,6 +38,12 @@ extern DefinitionSession *definition_session_open(const RestoreStages *stages,
 												  const Script *script,
 												  volatile bool *head_told);
 
+/*
+ * In the leader, before the workers are forked: memory for *head_told, the
+ * same in all phases of a run.
+ */
+extern volatile bool *definition_session_head_told(void);
+
 /* Close the connection, and free it. */
 extern void definition_session_close(DefinitionSession *session);
 

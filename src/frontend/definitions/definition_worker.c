@@ -46,6 +46,7 @@ note_done(const DefinitionWork *work, DefinitionNote *note)
 	int			n = note->reach - note->next;
 
 	note->next = note->reach;
+	note->n_failed += note->n_errors > 0 ? 1 : 0;
 	note->commit.state = TARGET_COMMIT_PENDING;
 	(void) __sync_fetch_and_add(work->n_made, n);
 	(void) __sync_fetch_and_add(work->n_existing, note->n_existing);

@@ -26,6 +26,7 @@ typedef struct DefinitionNote
 	volatile int reach;			/* up to, and without, this one */
 	volatile int n_errors;		/* told in this transaction */
 	volatile int n_existing;	/* of these: objects that exist, not told */
+	volatile int n_failed;		/* transactions with errors */
 	volatile bool one_by_one;	/* something has failed */
 	char		incarnation[128];	/* of the server it is on */
 } DefinitionNote;

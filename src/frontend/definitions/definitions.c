@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/shared_memory.h"
 #include "definitions/definition_worker.h"
+#include "definitions/definition_session.h"
 #include "definitions/definitions.h"
 #include "definitions/leaf_key_sessions.h"
 #include "definitions/object_groups.h"
@@ -54,13 +55,8 @@ static char *
 describe_job(void *arg, int job, int step)
 {
 	DefinitionPool *pool = arg;
-	const DefinitionJob *its = &pool->jobs->jobs[job];
-	const TocEntry *entry =
-		pool->work.script->entries[its->first + Max(0, step)].entry;
 
-	return entry->namespace ? psprintf("%s %s.%s", entry->desc, entry->namespace,
-									   entry->tag)
-		: psprintf("%s %s", entry->desc, entry->tag);
+	return definition_jobs_describe(pool->jobs, job, step);
 }
 
 static bool
@@ -127,17 +123,6 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 	return next;
 }
 
-/* So that errors of the head of scripts are told once in a run. */
-static volatile bool *
-head_told(void)
-{
-	static bool *told = NULL;
-
-	if (told == NULL)
-		told = shared_memory_new(1, sizeof(bool));
-	return told;
-}
-
 static void
 make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
 		   const char *name, int n_workers, const char *stage)
@@ -159,7 +144,7 @@ make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
 		work.script = script;
 		work.n_made = shared_memory_new(1, sizeof(int));
 		work.n_existing = shared_memory_new(1, sizeof(int));
-		work.head_told = head_told();
+		work.head_told = definition_session_head_told();
 		progress_stage_count(stage, "", work.n_made, work.script->n_entries);
 		for (int i = 0; i < work.script->n_entries;)
 			i = make_pass(&work, i, n_workers, phase == RESTORE_POST_DATA);

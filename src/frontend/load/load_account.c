@@ -124,11 +124,10 @@ give_account(void *arg)
 			account_for_rows(account->run);
 			break;
 	}
-	if (account->builder && index_builder_entries(account->builder) > 0)
+	if (account->indexes && account->indexes->n > 0)
 		pg_log_warning("indexes and constraints that were built while rows were %s: %d of %d",
 					   what_was_done(account->run),
-					   index_builder_built(account->builder),
-					   index_builder_entries(account->builder));
+					   index_log_built(account->indexes), account->indexes->n);
 	if (account->stage < LOAD_STAGE_REST)
 		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
 	else if (account->incomplete || account->stage == LOAD_STAGE_REST)
@@ -157,25 +156,13 @@ load_account_stage(LoadAccount *account, LoadStage stage)
 }
 
 void
-load_account_begin_rows(LoadAccount *account, Run *run,
-						const RestoreStages *restore)
+load_account_indexes(LoadAccount *account, Run *run,
+					 const IndexBuilds *indexes)
 {
-	IndexPlan	plan = {
-		.schedule = restore->schedule,
-		.tables = run->plan->tables,
-		.setup = restore->setup,
-		.target_address = restore->target->address,
-		.is_loaded = run_table_is_done,
-		.arg = run,
-	};
-
-	/* if the target crashes, workers go on, and nothing built may be lost */
-	plan.setup.address = target_restore_address(restore->target, "local");
-	load_account_stage(account, LOAD_STAGE_ROWS);
-	account->builder = index_builder_start(&plan);
+	account->indexes = indexes;
 	run->beside.what = "indexes ";
-	run->beside.done = index_builder_counter(account->builder);
-	run->beside.total = index_builder_entries(account->builder);
+	run->beside.done = &indexes->totals->made;
+	run->beside.total = indexes->n;
 }
 
 /* ----------
@@ -224,7 +211,7 @@ load_account_stages(const LoadAccount *account, ReportStage *stages)
 char *
 load_account_times(const LoadAccount *account)
 {
-	int			n_indexes = index_builder_entries(account->builder);
+	int			n_indexes = account->indexes->n;
 	bool		compared = account->run->options->compare;
 	PQExpBufferData text;
 
@@ -234,7 +221,7 @@ load_account_times(const LoadAccount *account)
 					  seconds_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),
 					  n_indexes, n_indexes == 1 ? "index" : "indexes",
 					  seconds_between(account, LOAD_STAGE_INDEXES, LOAD_STAGE_REST),
-					  index_builder_seconds(account->builder),
+					  account->indexes->totals->busy_us / 1e6,
 					  seconds_between(account, LOAD_STAGE_REST, LOAD_STAGE_ANALYZE),
 					  seconds_between(account, LOAD_STAGE_ANALYZE,
 									  compared ? LOAD_STAGE_COMPARE : LOAD_STAGE_END));

@@ -8,8 +8,7 @@
 
 #include "report/report.h"
 #include "status/run.h"
-#include "target/index_builder.h"
-#include "target/restore_stage.h"
+#include "target/index_log.h"
 
 typedef enum LoadStage
 {
@@ -28,9 +27,9 @@ typedef struct LoadAccount
 	const Run  *run;
 	const char *formats;		/* in which a copy's tables crossed, and why;
 								 * NULL if there is nothing to say */
-	IndexBuilder *builder;		/* NULL before LOAD_STAGE_ROWS */
-	bool		incomplete;		/* pg_restore met errors after the rows, and
-								 * the run fails by them */
+	const IndexBuilds *indexes; /* NULL before LOAD_STAGE_ROWS */
+	bool		incomplete;		/* there were errors after the rows, and the
+								 * run fails by them */
 	bool		can_resume;		/* a restore's --resume goes on from here */
 	LoadStage	stage;
 	int64		began_us[LOAD_STAGE_END + 1];	/* by stage, microseconds
@@ -45,12 +44,9 @@ extern void load_account_begin(LoadAccount *account, const Run *run);
 /* A stage begins now: for the account, the event log, and the page. */
 extern void load_account_stage(LoadAccount *account, LoadStage stage);
 
-/*
- * The stage of the rows begins: the builder of indexes does, too, which is
- * shown with them.
- */
-extern void load_account_begin_rows(LoadAccount *account, Run *run,
-									const RestoreStages *restore);
+/* Indexes are built while rows are loaded, and shown with them; borrowed. */
+extern void load_account_indexes(LoadAccount *account, Run *run,
+								 const IndexBuilds *indexes);
 
 /*
  * The stages that there were, all but the end, in the order of time: fills in

@@ -20,10 +20,10 @@ compare_builds(const void *a, const void *b)
 
 /* What was not built, as a restore may go on after an error, is not shown. */
 static ReportBuild *
-collect_builds(const IndexBuilder *builder, int *n_builds)
+collect_builds(const IndexBuilds *indexes, int *n_builds)
 {
-	const IndexBuild *builds = index_builder_builds(builder);
-	int			n = index_builder_entries(builder);
+	const IndexBuild *builds = indexes->builds;
+	int			n = indexes->n;
 	ReportBuild *result = pg_malloc0((n + 1) * sizeof(ReportBuild));
 
 	*n_builds = 0;
@@ -68,7 +68,7 @@ load_page_end(Report *page, const LoadAccount *account, int n_errors,
 
 	if (page == NULL)
 		return;
-	copy.builds = collect_builds(account->builder, &copy.n_builds);
+	copy.builds = collect_builds(account->indexes, &copy.n_builds);
 	manifest = run_manifest_new(account->run);
 	report_end(page, manifest, NULL, &copy);
 }

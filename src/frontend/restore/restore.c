@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "compare/compare_source.h"
 #include "definitions/definitions.h"
+#include "definitions/index_builder.h"
 #include "job_log/job_log_open.h"
 #include "load/load_account.h"
 #include "load/load_page.h"
@@ -28,7 +29,6 @@
 #include "status/run_metrics.h"
 #include "status/summary.h"
 #include "target/analyze.h"
-#include "target/index_builder.h"
 #include "target/target.h"
 #include "target/target_check.h"
 #include "toc/toc_context.h"
@@ -92,15 +92,26 @@ static void
 restore_rows_and_indexes(Restore *restore)
 {
 	LoadAccount *account = &restore->account;
+	IndexPlan	indexes = {
+		.stages = &restore->stages,
+		.log = restore->log,
+		.tables = restore->run.plan->tables,
+		.is_loaded = run_table_is_done,
+		.arg = &restore->run,
+	};
+	IndexBuilder *builder;
 
 	run_event_run(&restore->options, restore->run.plan,
 				  restore->target.address);
 	if (restore->options.resume)
 		run_event_resumed(&restore->run);
-	load_account_begin_rows(account, &restore->run, &restore->stages);
+	load_account_stage(account, LOAD_STAGE_ROWS);
+	builder = index_builder_start(&indexes);
+	load_account_indexes(account, &restore->run, index_builder_builds(builder));
 	load_rows(restore);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
-	if (!index_builder_finish(account->builder) && restore->options.exit_on_error)
+	/* what can be resumed is not passed over */
+	if (!index_builder_finish(builder))
 		exit(1);
 	restore_state_renew(restore);
 	restore_unlogged_check_rows(restore);

@@ -5,14 +5,9 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_member.h"
-#include "base/interrupt.h"
 #include "job_log/job_log_archive.h"
 #include "job_log/restore_log.h"
 #include "restore/restore_resume.h"
-#include "target/index_look.h"
-
-/* How often to look whether an index has been built. */
-#define LOOK_AGAIN_US 100000
 
 /* Of rows, to see how far they are compressed: blocks of any method. */
 #define SAMPLE_BYTES (4 * 1024 * 1024)
@@ -187,23 +182,15 @@ restore_resume_skip(const RestoreWork *work)
  * ----------
  */
 
-/* Has the table that index?  A run that was killed may be building it yet. */
+/* Is it built?  The worker that claims a line with errors counts them. */
 static bool
-has_index(const RestoreWork *work, const TocEntry *entry, int table)
+is_built(const JobLog *log, const TocEntry *entry)
 {
-	IndexBuild	build = {.entry = entry,
-	.table = &work->run->plan->tables->tables[table]};
-	IndexState	state;
+	char	   *name = job_log_entry(entry);
+	const JobLogLine *line = job_log_find(log, name);
 
-	while ((state = index_look_at(work->target->conn, &build)) == INDEX_IN_WORK)
-	{
-		interrupt_check();
-		pg_usleep(LOOK_AGAIN_US);
-	}
-	if (state == INDEX_NOT_KNOWN)
-		pg_fatal("could not look for indexes on the target: %s",
-				 PQerrorMessage(work->target->conn));
-	return state == INDEX_BUILT;
+	free(name);
+	return line && line->errors == 0;
 }
 
 void
@@ -215,8 +202,7 @@ restore_resume_skip_indexes(const RestoreWork *work, RestoreSchedule *schedule)
 		return;
 	for (int i = 0; i < schedule->toc->n_entries; i++)
 		if (schedule->phases[i] == RESTORE_INDEXES &&
-			(all || has_index(work, &schedule->toc->entries[i],
-							  schedule->tables[i])))
+			(all || is_built(work->log, &schedule->toc->entries[i])))
 			schedule->phases[i] = RESTORE_NEVER;
 }
 

@@ -24,8 +24,7 @@ extern void restore_resume_skip(const RestoreWork *work);
 
 /*
  * Indexes, and constraints that have one, which runs before have built: they
- * are left out of the schedule.  Each was built in a transaction of its own,
- * so those that the tables have are whole.
+ * are left out of the schedule.
  */
 extern void restore_resume_skip_indexes(const RestoreWork *work,
 										RestoreSchedule *schedule);

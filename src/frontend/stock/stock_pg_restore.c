@@ -30,29 +30,6 @@
 #define ERROR_WORDS "pg_restore: error: "
 #define IGNORED_WORDS "pg_restore: warning: errors ignored on restore: "
 
-/*
- * Does this error tell that the session is lost?  Those of a statement are of
- * the server.  Its own words are in any language, but not libpq's.
- */
-static bool
-tells_loss(const char *line)
-{
-	static const char *const words[] = {
-		": FATAL:  ", ": PANIC:  ", "connection to server ",
-		"server closed the connection unexpectedly",
-		"no connection to the server", "could not receive data from server",
-		"could not send data to server", "SSL SYSCALL error", "SSL error:",
-		"SSL connection has been closed unexpectedly"
-	};
-
-	if (strstr(line, ": ERROR:  "))
-		return false;
-	for (int i = 0; i < (int) lengthof(words); i++)
-		if (strstr(line, words[i]))
-			return true;
-	return false;
-}
-
 char *
 stock_pg_restore_find(const char *pg_dump_path)
 {
@@ -282,30 +259,20 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	close(err[1]);
 	program_words_open(&run->words, err[0], "pg_restore: ");
 	run->n_errors = setup->n_errors;
-	if (run->n_errors || run->is_repeated)
-		run->words.counted = ERROR_WORDS;
 	if (run->n_errors)
+	{
+		run->words.counted = ERROR_WORDS;
 		run->words.left_out = IGNORED_WORDS;
-	if (run->is_repeated)
-		run->words.is_end = tells_loss;
+	}
 	free(conninfo);
 }
 
-static void
-tell_signal(PgRestoreRun *run, int signo)
-{
-	char	   *words = psprintf("pg_restore was terminated by signal %d: %s",
-								 signo, strsignal(signo));
-
-	if (!run->is_repeated)
-		pg_log_error("%s", words);
-	else if (run->loss == NULL)
-		run->loss = pg_strdup(words);
-	free(words);
-}
-
-bool
-stock_pg_restore_ended(PgRestoreRun *run, bool *ok)
+/*
+ * Has it ended?  Then *ok tells whether all went well, and the archive is
+ * gone.
+ */
+static bool
+has_ended(PgRestoreRun *run, bool *ok)
 {
 	int			status;
 	pid_t		gone;
@@ -321,13 +288,12 @@ stock_pg_restore_ended(PgRestoreRun *run, bool *ok)
 	program_words_hear(&run->words, 0, true);
 	program_words_close(&run->words);
 	*ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	run->loss = run->words.end;
 	if (WIFSIGNALED(status))
-		tell_signal(run, WTERMSIG(status));
+		pg_log_error("pg_restore was terminated by signal %d: %s",
+					 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	/* one that was killed says nothing */
 	if (run->n_errors && !*ok)
-		(void) __sync_fetch_and_add(run->n_errors, run->loss ?
-									run->words.n_counted :
+		(void) __sync_fetch_and_add(run->n_errors,
 									Max(run->words.n_counted, 1));
 	if (!rmtree(run->archive, true))
 		pg_log_warning("could not remove directory \"%s\"", run->archive);
@@ -341,7 +307,7 @@ stock_pg_restore_wait(PgRestoreRun *run)
 {
 	bool		ok;
 
-	while (!stock_pg_restore_ended(run, &ok))
+	while (!has_ended(run, &ok))
 	{
 		interrupt_check();
 		progress_tick();

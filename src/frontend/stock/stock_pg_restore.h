@@ -36,11 +36,6 @@ typedef struct PgRestoreRun
 {
 	pid_t		pid;			/* 0 when it is gone */
 	char	   *archive;		/* its directory; owned */
-	bool		is_repeated;	/* set by the caller: it begins anew what a
-								 * lost session has not done */
-	char	   *loss;			/* then, at the end: why its session is lost,
-								 * or it itself, which has not been told, nor
-								 * counted; NULL if not; the caller's */
 	volatile int *n_errors;		/* the setup's */
 	PasswordCommand *command;	/* of the address, or NULL */
 	ProgramWords words;			/* on its standard error */
@@ -76,12 +71,6 @@ extern void stock_pg_restore_script(const PgRestoreSetup *setup,
 extern void stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 								   const char *name, const TocEntry *entries,
 								   int n_entries, const char *const *more);
-
-/*
- * Has it ended?  Then *ok tells whether all went well, and the archive is
- * gone.
- */
-extern bool stock_pg_restore_ended(PgRestoreRun *run, bool *ok);
 
 /* Wait for its end, while progress is shown; did all go well? */
 extern bool stock_pg_restore_wait(PgRestoreRun *run);

@@ -10,10 +10,20 @@
 #include "base/shared_memory.h"
 #include "target/index_log.h"
 
-IndexBuild *
+IndexBuilds
 index_log_new(int n)
 {
-	return shared_memory_new(n, sizeof(IndexBuild));
+	IndexBuilds builds = {.n = n};
+
+	builds.builds = shared_memory_new(n, sizeof(IndexBuild));
+	builds.totals = shared_memory_new(1, sizeof(IndexTotals));
+	return builds;
+}
+
+int
+index_log_built(const IndexBuilds *builds)
+{
+	return builds->totals->made - builds->totals->failed;
 }
 
 /* A constraint's tag begins with its table's (pg_dump's dumpConstraint()). */

@@ -14,14 +14,34 @@ typedef struct IndexBuild
 	const TocEntry *entry;		/* an index, or a constraint that has one */
 	const DumpTable *table;
 	int			index_job;		/* of --index-jobs, from 0 */
-	int			together;		/* as many had one run of pg_restore, and have
-								 * its times */
+	int			together;		/* as many are built by one job, and have its
+								 * times */
 	volatile int64 start_us;	/* microseconds since 1970; 0 = not begun */
 	volatile int64 end_us;		/* 0 = not ended, or with errors */
 } IndexBuild;
 
-/* In shared memory, all zero, never freed. */
-extern IndexBuild *index_log_new(int n);
+/* What has come of all builds so far; in shared memory. */
+typedef struct IndexTotals
+{
+	volatile int made;			/* entries, with those that have failed */
+	volatile int failed;
+	volatile int64 busy_us;		/* the time of all jobs, added up */
+	volatile bool came_to_end;	/* all of them were made */
+} IndexTotals;
+
+/* All that are to be built. */
+typedef struct IndexBuilds
+{
+	IndexBuild *builds;
+	int			n;
+	IndexTotals *totals;
+} IndexBuilds;
+
+/* Room for n builds, all zero, never freed. */
+extern IndexBuilds index_log_new(int n);
+
+/* How many were built so far. */
+extern int	index_log_built(const IndexBuilds *builds);
 
 /*
  * Entry, table, index_job and together are set: its build begins or has ended

@@ -1,12 +1,10 @@
 /*
  * index_look.c
- *		What the target says of an index that is being built, for the screen,
- *		or of one that may have been.
+ *		What the target says of an index that is being built, for the screen.
  */
 #include "base/fe_compat.h"
 
 #include "base/printable.h"
-#include "session/table_name.h"
 #include "target/index_look.h"
 
 #define LOOK_WAIT_MS 500
@@ -90,76 +88,4 @@ index_look_end(IndexLook *look)
 {
 	PQfinish(look->conn);
 	look->conn = NULL;
-}
-
-/* ----------
- * Is it there?
- * ----------
- */
-
-/* A build locks its table so, and no session of pg_restore else. */
-static const char in_work_query[] =
-"SELECT FROM pg_catalog.pg_locks l"
-" JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) l.pid"
-" WHERE l.relation OPERATOR(pg_catalog.=) " TABLE_OID_OF("$1::pg_catalog.text")
-" AND a.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-" AND a.application_name OPERATOR(pg_catalog.=) 'pg_restore'"
-" AND l.granted AND l.mode OPERATOR(pg_catalog.=)"
-" ANY ('{ShareLock,AccessExclusiveLock}'::pg_catalog.text[])";
-
-static const char built_query[] =
-"SELECT FROM pg_catalog.pg_index x"
-" WHERE x.indrelid OPERATOR(pg_catalog.=) " TABLE_OID_OF("$1::pg_catalog.text")
-" AND x.indexrelid OPERATOR(pg_catalog.=) " TABLE_OID_OF("$2::pg_catalog.text");
-
-/* Is there a row?  Else, or if there is no answer, the other state. */
-static IndexState
-ask(PGconn *conn, const char *sql, int n, const char *const *params,
-	IndexState if_so, IndexState if_not)
-{
-	PGresult   *res = PQexecParams(conn, sql, n, NULL, params, NULL, NULL, 0);
-	IndexState	result = PQntuples(res) > 0 ? if_so : if_not;
-
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		result = INDEX_NOT_KNOWN;
-	PQclear(res);
-	return result;
-}
-
-IndexState
-index_look_at(PGconn *conn, const IndexBuild *build)
-{
-	char	   *name = index_log_name(build);
-	const char *params[] = {build->table->name, name};
-	IndexState	result;
-
-	/* most are: to look through all locks takes longer */
-	result = ask(conn, built_query, 2, params, INDEX_BUILT, INDEX_MISSING);
-	if (result == INDEX_MISSING)
-		result = ask(conn, in_work_query, 1, params, INDEX_IN_WORK, result);
-	/* it may have ended in between */
-	if (result == INDEX_MISSING)
-		result = ask(conn, built_query, 2, params, INDEX_BUILT, result);
-	free(name);
-	return result;
-}
-
-bool
-index_look_at_batch(PGconn *conn, const IndexBatch *batch,
-					const IndexBuild *builds, bool *is_built)
-{
-	for (int i = 0; i < batch->n_units; i++)
-	{
-		const IndexUnit *unit = batch->units[i];
-
-		for (int j = unit->first; j < unit->first + unit->n; j++)
-		{
-			IndexState	state = index_look_at(conn, &builds[j]);
-
-			if (state == INDEX_IN_WORK || state == INDEX_NOT_KNOWN)
-				return false;
-			is_built[j] = state == INDEX_BUILT;
-		}
-	}
-	return true;
 }

@@ -1,15 +1,12 @@
 /*
  * index_look.h
- *		What the target says of an index that is being built, for the screen,
- *		or of one that may have been.
+ *		What the target says of an index that is being built, for the screen.
  */
 #ifndef INDEX_LOOK_H
 #define INDEX_LOOK_H
 
 #include "progress/progress_line.h"
 #include "session/connection.h"
-#include "target/index_log.h"
-#include "target/index_queue.h"
 
 #define INDEX_LOOK_PHASE_BYTES 64
 
@@ -32,27 +29,5 @@ extern void index_look_add(void *look, ProgressLine *line, bool at_end);
 
 /* No more looks. */
 extern void index_look_end(IndexLook *look);
-
-typedef enum IndexState
-{
-	INDEX_MISSING,
-	INDEX_IN_WORK,				/* by a session whose client may be gone: it
-								 * may yet come to be there */
-	INDEX_BUILT,				/* with all that its entry says of it */
-	INDEX_NOT_KNOWN,			/* the session does not tell */
-} IndexState;
-
-/*
- * An index, or a constraint that has one, which a pg_restore that was lost
- * may have built.  Its statements are one transaction each entry.
- */
-extern IndexState index_look_at(PGconn *conn, const IndexBuild *build);
-
-/*
- * The same for all of a batch: is_built, as builds by entry of the queue, is
- * set.  False if one is in work, or not known.
- */
-extern bool index_look_at_batch(PGconn *conn, const IndexBatch *batch,
-								const IndexBuild *builds, bool *is_built);
 
 #endif							/* INDEX_LOOK_H */

@@ -5,7 +5,7 @@
  * The order is that of pg_restore: the main definitions before the data, then
  * the data, then all the rest, privileges after that, event triggers and
  * materialized views last (pg_backup_archiver.c:_tocEntryRestorePass).  The
- * last three are one phase, which is made in the order of pg_restore's script.
+ * last three are one phase, made in the order of pg_restore's script.
  *
  * Large objects are made before, empty, with their owners; their comments and
  * privileges come with the rest, so that no owner is shut out of them while

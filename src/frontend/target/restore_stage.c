@@ -1,7 +1,7 @@
 /*
  * restore_stage.c
- *		What stock pg_restore does on a target: creates the database, and drops
- *		what --clean drops.
+ *		Stock pg_restore on a target: creates the database, and drops what
+ *		--clean drops.
  */
 #include "base/fe_compat.h"
 

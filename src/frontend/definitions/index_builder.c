@@ -1,0 +1,392 @@
+/*
+ * index_builder.c
+ *		The process that builds indexes, and its workers.
+ */
+#include "base/fe_compat.h"
+
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/shared_memory.h"
+#include "definitions/definition_session.h"
+#include "definitions/definition_worker.h"
+#include "definitions/index_builder.h"
+#include "definitions/index_queue.h"
+#include "process/child_process.h"
+#include "process/worker_pool.h"
+#include "process/worker_slots.h"
+#include "progress/progress.h"
+#include "target/index_look.h"
+
+/*
+ * How often to look for tables that are ready: so that the looks themselves
+ * take no time to speak of.
+ */
+#define LOOK_AGAIN_US 5000
+#define LOOK_AGAIN_TABLE_US 0.5
+
+/* A session that has had nothing to do for so long may be lost. */
+#define IDLE_MS 60000
+
+struct IndexBuilder
+{
+	IndexPlan	plan;
+	pid_t		pid;			/* 0: gone, or there is nothing to build */
+	IndexQueue *queue;
+	IndexBuilds builds;			/* by entry of the script */
+	DefinitionWork work;
+	int			n_workers;
+	int		   *waiting;		/* tables that do not have all rows yet */
+	int			n_waiting;
+	int			timer;			/* in the builder's process: when to look */
+	int			worker_no;		/* in a worker: its own */
+	DefinitionWorker *worker;	/* NULL without a session */
+	int64		worked_ms;		/* when it has done its last job */
+};
+
+/* ----------
+ * In a worker
+ * ----------
+ */
+static void
+start_worker(void *arg, int no)
+{
+	IndexBuilder *builder = arg;
+
+	builder->worker_no = no;
+	builder->worker = NULL;
+}
+
+static void
+stop_worker(void *arg)
+{
+	IndexBuilder *builder = arg;
+
+	if (builder->worker)
+		definition_worker_stop(builder->worker);
+	builder->worker = NULL;
+}
+
+/* A session is opened for the first job, which may come after hours. */
+static void
+open_session(IndexBuilder *builder)
+{
+	if (builder->worker && clock_monotonic_ms() > builder->worked_ms + IDLE_MS)
+		stop_worker(builder);
+	if (builder->worker == NULL)
+		builder->worker = definition_worker_start(&builder->work);
+}
+
+/* All entries of the job begin, unless a worker that was lost has begun. */
+static void
+note_begin(IndexBuilder *builder, const DefinitionJob *job)
+{
+	int64		now = clock_wall_us();
+
+	for (int i = job->first; i < job->first + job->n; i++)
+	{
+		IndexBuild *build = &builder->builds.builds[i];
+
+		build->index_job = builder->worker_no;
+		if (build->start_us == 0)
+			index_log_begin(build, now);
+	}
+}
+
+/* They have ended, with errors or not. */
+static void
+note_end(IndexBuilder *builder, const DefinitionJob *job, int n_failed)
+{
+	IndexBuild *builds = builder->builds.builds;
+	IndexTotals *totals = builder->builds.totals;
+	int64		now = clock_wall_us();
+
+	for (int i = job->first; n_failed == 0 && i < job->first + job->n; i++)
+		index_log_end(&builds[i], now);
+	(void) __sync_fetch_and_add(&totals->failed, n_failed);
+	(void) __sync_fetch_and_add(&totals->busy_us, now - builds[job->first].start_us);
+}
+
+static bool
+run_job(void *arg, int no, volatile int *step)
+{
+	IndexBuilder *builder = arg;
+	const DefinitionJob *job = &builder->queue->jobs.jobs[no];
+
+	open_session(builder);
+	note_begin(builder, job);
+	definition_worker_run(builder->worker, no, step);
+	note_end(builder, job, builder->work.notes[no].n_failed);
+	builder->worked_ms = clock_monotonic_ms();
+	return true;
+}
+
+/* ----------
+ * In the builder's process
+ * ----------
+ */
+static char *
+describe_job(void *arg, int job, int step)
+{
+	IndexBuilder *builder = arg;
+
+	return definition_jobs_describe(&builder->queue->jobs, job, step);
+}
+
+static bool
+begin_job(void *arg, int job)
+{
+	IndexBuilder *builder = arg;
+
+	return index_queue_take(builder->queue, job);
+}
+
+static void
+job_is_done(void *arg, int job)
+{
+	IndexBuilder *builder = arg;
+
+	index_queue_release(builder->queue, job);
+}
+
+static int
+watched_timer(void *arg)
+{
+	IndexBuilder *builder = arg;
+
+	return builder->timer;
+}
+
+static bool
+look_for_loaded_tables(void *arg, bool all_done)
+{
+	IndexBuilder *builder = arg;
+	const IndexPlan *plan = &builder->plan;
+	uint64		n_expired;
+	int			n = 0;
+
+	/* it does not block, and what it says does not matter */
+	if (read(builder->timer, &n_expired, sizeof(n_expired)) < 0)
+		n_expired = 0;
+	for (int i = 0; i < builder->n_waiting; i++)
+	{
+		int			table = builder->waiting[i];
+
+		if (plan->is_loaded(plan->arg, table))
+			builder->queue->loaded[table] = true;
+		else
+			builder->waiting[n++] = table;
+	}
+	builder->n_waiting = n;
+	return true;
+}
+
+static void
+start_timer(IndexBuilder *builder)
+{
+	long		us = LOOK_AGAIN_US +
+		(long) (builder->plan.tables->n_tables * LOOK_AGAIN_TABLE_US);
+	struct itimerspec spec = {
+		.it_interval = {us / 1000000, us % 1000000 * 1000},
+		.it_value = {0, 1}
+	};
+
+	builder->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (builder->timer < 0 || timerfd_settime(builder->timer, 0, &spec, NULL) < 0)
+		pg_fatal("could not create a timer: %m");
+}
+
+static void
+builder_main(IndexBuilder *builder)
+{
+	PoolWatch	watch = worker_pool_no_watch;
+	WorkerTask	task = {
+		.arg = builder,
+		.doing = "building",
+		.max_retries = (int) builder->plan.stages->setup.options->retries,
+		.outlives_kill = true,
+		.has_slots = true,
+		.builds = true,
+		.start = start_worker,
+		.run = run_job,
+		.stop = stop_worker,
+		.describe = describe_job,
+		.reset = worker_pool_no_reset,
+		.begin = begin_job,
+		.done = job_is_done,
+	};
+
+	watch.arg = builder;
+	watch.watch_fd = watched_timer;
+	watch.attend = look_for_loaded_tables;
+	start_timer(builder);
+	worker_pool_run(&task, &watch, builder->n_workers,
+					builder->queue->jobs.n_jobs);
+	builder->builds.totals->came_to_end = true;
+	exit(0);
+}
+
+/* ----------
+ * In the leader
+ * ----------
+ */
+
+/* An exit callback. */
+static void
+end_builder(void *arg)
+{
+	IndexBuilder *builder = arg;
+
+	child_process_end_all(&builder->pid, 1);
+}
+
+/* What is built, by which entries of the script. */
+static void
+describe_builds(IndexBuilder *builder)
+{
+	const IndexQueue *queue = builder->queue;
+	const DumpTables *tables = builder->plan.tables;
+
+	builder->builds = index_log_new(queue->jobs.script->n_entries);
+	for (int i = 0; i < queue->jobs.n_jobs; i++)
+	{
+		const DefinitionJob *job = &queue->jobs.jobs[i];
+
+		for (int j = job->first; j < job->first + job->n; j++)
+		{
+			IndexBuild *build = &builder->builds.builds[j];
+
+			build->entry = queue->jobs.script->entries[j].entry;
+			build->table = &tables->tables[queue->tables[j]];
+			build->together = job->n;
+		}
+	}
+}
+
+static IndexBuilder *
+new_builder(const IndexPlan *plan)
+{
+	IndexBuilder *builder = pg_malloc0(sizeof(IndexBuilder));
+	RestoreStages *stages = plan->stages;
+	const Options *options = stages->setup.options;
+	int			n_entries;
+	int			n_own;
+	TocEntry   *entries = restore_schedule_entries(stages->schedule,
+												   RESTORE_INDEXES,
+												   &n_entries, &n_own);
+	Script	   *script = n_own == 0 ? pg_malloc0(sizeof(Script)) :
+		script_read(&stages->setup, "indexes", entries, n_entries);
+
+	builder->plan = *plan;
+	builder->queue = index_queue_make(script, stages->schedule, plan->tables);
+	describe_builds(builder);
+	builder->n_workers = options->index_jobs != 0 ?
+		(int) options->index_jobs : options->jobs;
+	builder->waiting = pg_malloc((plan->tables->n_tables + 1) * sizeof(int));
+	for (int i = 0; i < plan->tables->n_tables; i++)
+		builder->waiting[builder->n_waiting++] = i;
+	builder->work.stages = stages;
+	builder->work.log = plan->log;
+	builder->work.script = script;
+	builder->work.jobs = &builder->queue->jobs;
+	builder->work.notes = shared_memory_new(builder->queue->jobs.n_jobs,
+											sizeof(DefinitionNote));
+	builder->work.n_made = &builder->builds.totals->made;
+	builder->work.n_existing = shared_memory_new(1, sizeof(int));
+	builder->work.head_told = definition_session_head_told();
+	/* if the target crashes, workers go on, and nothing built may be lost */
+	builder->work.address = target_restore_address(stages->target, "local");
+	return builder;
+}
+
+IndexBuilder *
+index_builder_start(const IndexPlan *plan)
+{
+	IndexBuilder *builder = new_builder(plan);
+	pid_t		leader = getpid();
+
+	if (builder->builds.n == 0)
+	{
+		builder->builds.totals->came_to_end = true;
+		return builder;
+	}
+	cleanup_push(end_builder, builder);
+	/* what is buffered would be written by both */
+	fflush(NULL);
+	/* no signal may find the child with the leader's handlers */
+	interrupt_hold_signals();
+	builder->pid = fork();
+	if (builder->pid == 0)
+	{
+		interrupt_install_worker(leader, NULL);
+		interrupt_release_signals();
+		worker_slots_forget();
+		/* it has workers of its own to end, and nothing else to undo */
+		cleanup_begin_process();
+		builder_main(builder);
+	}
+	interrupt_release_signals();
+	if (builder->pid < 0)
+	{
+		builder->pid = 0;		/* end_builder() has nothing to end */
+		pg_fatal("could not create child process: %m");
+	}
+	return builder;
+}
+
+/* Returns its exit status, as waitpid() has it. */
+static int
+wait_for_builder(IndexBuilder *builder)
+{
+	int			status = 0;
+	pid_t		gone;
+
+	while (builder->pid > 0)
+	{
+		interrupt_check();
+		gone = waitpid(builder->pid, &status, WNOHANG);
+		if (gone < 0 && errno != EINTR)
+			pg_fatal("%s() failed: %m", "waitpid");
+		if (gone > 0)
+			builder->pid = 0;
+		else
+		{
+			progress_tick();
+			pg_usleep(LOOK_AGAIN_US);
+		}
+	}
+	return status;
+}
+
+bool
+index_builder_finish(IndexBuilder *builder)
+{
+	const IndexBuilds *builds = &builder->builds;
+	IndexLook	look = {.target_address = builder->plan.stages->target->address};
+	int			status;
+
+	if (builds->n > 0)
+		progress_stage_count("indexes", "", &builds->totals->made, builds->n);
+	progress_set_detail(index_look_add, &look);
+	status = wait_for_builder(builder);
+	progress_end();
+	index_look_end(&look);
+	if (builds->totals->came_to_end)
+		return true;
+	if (WIFSIGNALED(status))
+		pg_log_error("the process that builds indexes was terminated by signal %d: %s",
+					 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	pg_log_error("%d of %d indexes and constraints were not built",
+				 builds->n - index_log_built(builds), builds->n);
+	return false;
+}
+
+const IndexBuilds *
+index_builder_builds(const IndexBuilder *builder)
+{
+	return &builder->builds;
+}
