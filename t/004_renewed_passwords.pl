@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_until wait_in_run terminate);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
-use Pardump::Command qw(text_file fake_pg_dump refused_ok accepted_ok);
+use Pardump::Command qw(text_file fake_pg_dump refused_ok accepted_ok system_faults);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(start_load);
 use Pardump::Gate qw(hold_gates close_gate open_gate at_gate wait_at_gate gate_sql);
@@ -303,6 +303,17 @@ refused_ok(qr/invalid value "" for option --password-command/, 'no command', '--
 	refused_ok(qr/password command failed: it was killed after 1 s/, 'a command that hangs', '-d', as_app('shop'),
 		"--password-command=sleep $long & sleep $long; true");
 	wait_until('the processes of a command that hangs are killed', sub { return command_lines() !~ /\x{0}$long\x{0}/; });
+}
+# A process that the command leaves behind, in a session of its own, writes without end,
+# and always before the program reads again.
+{
+	my $writes = new_path('writes');
+	local $ENV{LD_PRELOAD} = system_faults();
+	local $ENV{SYSTEM_FAULT} = 'outrun ]';
+	my $run = start_dump(as_app('shop'),
+		"--password-command=setsid sh -c \": >'$writes'; exec yes\" & until [ -e '$writes' ]; do sleep 0.02; done; exit 3");
+	is(end_dump($run), 1, 'a command that leaves a process behind: exit code');
+	like($run->{err}, qr/password command failed: .*exit code 3/, 'a command that leaves a process behind: message');
 }
 # A signal while the first command runs, before there is a connection.
 foreach my $signal (qw(INT TERM QUIT))

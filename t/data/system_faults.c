@@ -8,6 +8,8 @@
  *		a link is made by a file's name, and one whose path ends as said gets
  *		what has taken that name meanwhile.  "vanish": the directory of the
  *		file that is flushed gets another name, with ".gone" at its end.
+ *		"outrun": a read returns only when there is more to read; the path of
+ *		a pipe ends with "]".
  *
  *		Before and after each call of mkdir, open and opendir whose path ends with
  *		$SYSTEM_MOMENT, the shell runs $SYSTEM_COMMAND, with "before mkdir" etc.
@@ -20,6 +22,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,9 +135,14 @@ close(int fd)
 ssize_t
 read(int fd, void *buf, size_t len)
 {
+	ssize_t		rc;
+
 	if (fails("read", path_of(fd)))
 		return -1;
-	return REAL(ssize_t (*) (int, void *, size_t), "read") (fd, buf, len);
+	rc = REAL(ssize_t (*) (int, void *, size_t), "read") (fd, buf, len);
+	if (rc > 0 && fails("outrun", path_of(fd)))
+		poll(&(struct pollfd) {.fd = fd,.events = POLLIN}, 1, -1);
+	return rc;
 }
 
 int
