@@ -208,6 +208,7 @@ sub start_serializable
 # What the owner of the maintenance database can do there.
 sql($one, 'postgres', 'CREATE ROLE owner LOGIN CREATEDB');
 sql($one, 'postgres', 'CREATE DATABASE hall OWNER owner');
+my ($reader, $vacuum, @late);
 {
 	my ($file, $dir) = backup_config($one, 'database = shop', 'lock_wait_timeout = 1s', 'maintenance_database = hall', "bindir = $bin");
 	my $night_ok = sub {
@@ -234,27 +235,17 @@ sql($one, 'postgres', 'CREATE DATABASE hall OWNER owner');
 	sql($one, 'postgres', 'ALTER DATABASE hall RESET role');
 
 	# One is locked itself.  In the other one VACUUM FULL waits for a reader, and all who
-	# come after it wait for both.
+	# come after it wait for both.  These runs end below, as their limit is long.
 	sql($one, 'postgres', 'CREATE DATABASE yard OWNER owner');
 	my ($other) = backup_config($one, 'database = shop', 'lock_wait_timeout = 1s', 'maintenance_database = yard', "bindir = $bin");
-	sql($one, 'postgres', "BEGIN; ALTER DATABASE hall RENAME TO cellar; PREPARE TRANSACTION 'owner'");
-	my $reader = start_psql($one, 'yard');
+	sql($one, 'postgres', "BEGIN; ALTER DATABASE hall RENAME TO cellar; PREPARE TRANSACTION 'renamed'");
+	$reader = start_psql($one, 'yard');
 	$reader->('BEGIN');
 	$reader->('SELECT count(*) FROM pg_proc');
-	my $vacuum = IPC::Run::start([ 'psql', '-Xq', '-d', $one->connstr('yard') . ' user=owner', '-c', 'VACUUM FULL pg_proc' ]);
+	$vacuum = IPC::Run::start([ 'psql', '-Xq', '-d', $one->connstr('yard') . ' user=owner', '-c', 'VACUUM FULL pg_proc' ]);
 	wait_until('VACUUM FULL waits', sub {
 		value($one, 'postgres', q{SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'pg_proc'::regclass}) });
-	my @runs = map { start_backup(1_800_000_000 + DAY * ++$night, $_) } $file, $other;
-	foreach my $what ('a maintenance database that is locked', 'a maintenance database with a locked catalog')
-	{
-		my $run = shift @runs;
-		is(end_backup($run), 1, "$what: exit code");
-		is($run->{err}, "pg_pardump_backup: error: the query for the system identifier did not end within 15 s; a session may have locked the database or its catalogs\n",
-			"$what: message");
-	}
-	sql($one, 'postgres', "ROLLBACK PREPARED 'owner'");
-	$reader->();
-	$vacuum->finish;
+	@late = map { start_backup(1_800_000_000 + DAY * ++$night, $_) } $file, $other;
 }
 {
 	# it ends before the second try
@@ -268,17 +259,6 @@ sql($one, 'postgres', 'CREATE DATABASE hall OWNER owner');
 	is(end_backup($run), 0, 'a lock that ends: exit code');
 	like($run->{err}, qr/\A(.*\n)*.*which is tried again after the others.*\n\z/, 'a lock that ends: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'attic', 'shop' ], [ (time_name(1_800_000_000 + DAY * $night)) x 2 ], 'a lock that ends: both are backed up');
-}
-
-# ---- databases that are left out are reported
-
-sql($one, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false');
-{
-	$night = 0;
-	my ($file, $dir) = backup_config($one, map { "exclude_database = $_" } qw(attic postgres template1));
-	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: database "closed" allows no connections, and is not backed up\n\z/, 1);
-	append_to_file($file, "exclude_database = closed\n");
-	night_ok('a closed database that is excluded', $file, $dir, 0, $silent, 1, 2);
 }
 
 # ---- roles that are made while databases are dumped
@@ -342,6 +322,30 @@ PERL
 	night_ok('a link in the place of metrics', $file, $dir, 0, $silent, 1);
 	is(sprintf('%o', (stat $secret)[2] & 07777), '600', 'a link in the place of metrics: other users cannot read the secret');
 	ok(-e (glob "$metrics/.*.old")[0], 'a link in the place of metrics: it was there');
+}
+
+# ---- the runs that the owner of the maintenance database keeps waiting
+
+foreach my $what ('a maintenance database that is locked', 'a maintenance database with a locked catalog')
+{
+	my $run = shift @late;
+	is(end_backup($run), 1, "$what: exit code");
+	is($run->{err}, "pg_pardump_backup: error: the query for the system identifier did not end within 15 s; a session may have locked the database or its catalogs\n",
+		"$what: message");
+}
+sql($one, 'postgres', "ROLLBACK PREPARED 'renamed'");
+$reader->();
+$vacuum->finish;
+
+# ---- databases that are left out are reported
+
+sql($one, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false');
+{
+	$night = 0;
+	my ($file, $dir) = backup_config($one, map { "exclude_database = $_" } qw(attic postgres template1));
+	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: database "closed" allows no connections, and is not backed up\n\z/, 1);
+	append_to_file($file, "exclude_database = closed\n");
+	night_ok('a closed database that is excluded', $file, $dir, 0, $silent, 1, 2);
 }
 
 $one->stop;
