@@ -67,8 +67,7 @@ foreach my $manifest ([], ['--no-manifest'])
 	local $ENV{SYSTEM_FAULT} = 'vanish vanished/PG_VERSION';
 	my ($rc, undef, $err) = run_program('pg_parbasebackup', "--extract=$from", '-D', $dir, '-T', "$place=$far");
 	is($rc, 1, "the directory vanishes, @$manifest: exit code");
-	like($err, @$manifest ? qr/error: could not access directory "\Q$dir\E"/ : qr/error: could not rename file "\Q$dir\E\/backup_manifest.tmp"/,
-		"the directory vanishes, @$manifest: message");
+	like($err, qr/error: could not access directory "\Q$dir\E"/, "the directory vanishes, @$manifest: message");
 	ok(-d "$dir.gone", "the directory vanishes, @$manifest: it has another name");
 	system_or_bail('rm', '-rf', "$dir.gone");
 }
@@ -416,6 +415,40 @@ foreach my $form ([ '--extract', "--extract=$own" ], [ 'plain', connection($node
 	is($status, 1, "replaced, $name: exit code");
 	like($errors, qr/error: directory "\Q$above\E\/data" was replaced/, "replaced, $name: message");
 	is(join(' ', glob("$victim/data/*")), "$victim/data/precious", "replaced, $name: nothing is removed or written");
+}
+
+# --- a directory that another user replaces with one of another backup, whose manifest
+# has no name yet: while files are flushed, or right before the manifest gets its name
+
+foreach my $form ([ 'plain', connection($node), '-c', 'fast', '-T' ], [ 'plain, no sync', connection($node), '-c', 'fast', '--no-sync', '-T' ],
+	[ 'tar, no sync', connection($node), '-c', 'fast', '--no-sync', '-Ft' ], [ '--extract', "--extract=$own", '-T' ])
+{
+	my ($name, @words) = @$form;
+	foreach my $moment ($name eq '--extract' ? 'after opendir' : 'after open', 'after stat')
+	{
+		my $what = "replaced by another backup, $name, $moment";
+		my ($above, $victim) = (new_path('above'), new_path('victim'));
+		mkdir $_ or die "$_: $!" foreach $above, $victim, "$victim/data";
+		append_to_file("$victim/data/backup_manifest.tmp", 'text');
+		my ($status, $out, $errors) = run_program('env', "LD_PRELOAD=$faults",
+			'SYSTEM_MOMENT=/data' . ($moment eq 'after open' ? '/backup_manifest.tmp' : ''),
+			qq{SYSTEM_COMMAND=if [ "\$moment" = '$moment' ] && [ -e '$above/data/backup_manifest.tmp' ] && [ ! -h '$above' ]; then
+				mv '$above' '$above.moved' && ln -s '$victim' '$above'; fi},
+			'pg_parbasebackup', @words, $words[-1] eq '-T' ? "$place=" . new_path('far') : (), '-D', "$above/data");
+		ok(-l $above, "$what: it was");
+		is(join(' ', glob("$victim/data/*")), "$victim/data/backup_manifest.tmp", "$what: the other backup is the same");
+		if ($moment eq 'after stat')
+		{
+			is("$status$errors", '0', "$what: the run");
+			ok(-e "$above.moved/data/backup_manifest", "$what: the manifest has its name");
+		}
+		else
+		{
+			is($status, 1, "$what: exit code");
+			like($errors, qr/error: directory "\Q$above\E\/data" was replaced by another user/, "$what: message");
+			ok(!-e "$above.moved/data", "$what: the backup is removed");
+		}
+	}
 }
 
 # --- where it was on the server, which is gone

@@ -11,9 +11,9 @@
  *		"outrun": a read returns only when there is more to read; the path of
  *		a pipe ends with "]".
  *
- *		Before and after each call of mkdir, open and opendir whose path ends with
- *		$SYSTEM_MOMENT, the shell runs $SYSTEM_COMMAND, with "before mkdir" etc.
- *		in $moment.
+ *		Before and after each call of mkdir, open, opendir and stat whose path
+ *		ends with $SYSTEM_MOMENT, the shell runs $SYSTEM_COMMAND, with
+ *		"before mkdir" etc. in $moment.
  *
  * What is flushed and renamed is appended to $SYSTEM_LOG.
  */
@@ -283,6 +283,17 @@ mkdir(const char *path, mode_t mode)
 	moment("before", "mkdir", path);
 	rc = REAL(int (*) (const char *, mode_t), "mkdir") (path, mode);
 	moment("after", "mkdir", path);
+	return rc;
+}
+
+int
+stat(const char *path, struct stat *st)
+{
+	int			rc;
+
+	moment("before", "stat", path);
+	rc = REAL(int (*) (const char *, struct stat *), "stat") (path, st);
+	moment("after", "stat", path);
 	return rc;
 }
 

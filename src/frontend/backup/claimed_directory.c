@@ -19,6 +19,7 @@
 
 struct ClaimedDirectory
 {
+	const ClaimedDirectory *next;	/* that was claimed before it */
 	char	   *path;
 	int			fd;
 	bool		found;			/* it was there, and empty */
@@ -31,6 +32,9 @@ struct ClaimedDirectory
  * and so is the last to be removed.
  */
 static const ClaimedDirectory *base;
+
+/* All claimed directories, the last one first. */
+static const ClaimedDirectory *newest;
 
 /* From the beginning, even if it was read before; NULL if that fails. */
 static DIR *
@@ -202,6 +206,8 @@ claimed_directory_new(const char *path, const char *hint, bool keep,
 	check_empty(claimed, hint);
 	if (is_plain && !safe_directory_is(claimed->path, claimed->fd))
 		was_replaced(claimed);
+	claimed->next = newest;
+	newest = claimed;
 	if (base == NULL)
 		base = claimed;
 	cleanup_push(remove_directory, claimed);
@@ -215,6 +221,23 @@ int
 claimed_directory_fd(const ClaimedDirectory *claimed)
 {
 	return claimed->fd;
+}
+
+void
+claimed_directory_check(void)
+{
+	struct stat st;
+	struct stat opened;
+
+	for (const ClaimedDirectory *claimed = newest; claimed;
+		 claimed = claimed->next)
+	{
+		if (stat(claimed->path, &st) < 0 || fstat(claimed->fd, &opened) < 0)
+			pg_fatal("could not access directory \"%s\": %m",
+					 printable(claimed->path));
+		if (st.st_dev != opened.st_dev || st.st_ino != opened.st_ino)
+			was_replaced(claimed);
+	}
 }
 
 static void

@@ -28,6 +28,13 @@ extern const ClaimedDirectory *claimed_directory_new(const char *path,
 /* Borrowed. */
 extern int	claimed_directory_fd(const ClaimedDirectory *claimed);
 
+/*
+ * Exit with a message if the path of a claimed directory does not lead to it
+ * any more.  Files are flushed by their paths, and what flushes them only
+ * warns of a file that it cannot open: call this afterwards.
+ */
+extern void claimed_directory_check(void);
+
 /* In the first directory, as durable_rename() does if flush is true. */
 extern void claimed_directory_rename(const char *from, const char *to,
 									 bool flush);

@@ -382,6 +382,7 @@ complete(Backup *backup)
 	backup_report_stage(backup, "sync");
 	progress_stage_count("flushing files", "", NULL, 0);
 	backup->form->sync(backup);
+	claimed_directory_check();
 	progress_end();
 	if (!backup->options->no_manifest)
 		publish_manifest(backup);

@@ -15,6 +15,7 @@
 #include "shared/compress_spec.h"
 
 #include "archive/archive_sync.h"
+#include "backup/claimed_directory.h"
 #include "backup/manifest_rewrite.h"
 #include "backup/tablespace_map.h"
 #include "extract/attributes.h"
@@ -24,6 +25,8 @@
 #include "progress/progress.h"
 #include "stream/regular_file.h"
 #include "stream/sink_file.h"
+
+#define MANIFEST_TEMP "backup_manifest.tmp"
 
 /* ----------
  * Which archives there are
@@ -246,7 +249,7 @@ extract_manifest(const Options *options, const Attributes *attributes,
 				 const PQExpBufferData *was, const TablespaceMap *map)
 {
 	char	   *from;
-	char	   *to = psprintf("%s/backup_manifest.tmp", options->directory);
+	char	   *to = psprintf("%s/" MANIFEST_TEMP, options->directory);
 	int			fd = open_manifest(options, &from);
 
 	if (fd < 0)
@@ -302,8 +305,7 @@ flush_directory(const void *arg)
 static void
 complete(const Options *options)
 {
-	char	   *temp = psprintf("%s/backup_manifest.tmp", options->directory);
-	char	   *path = psprintf("%s/backup_manifest", options->directory);
+	char	   *temp = psprintf("%s/" MANIFEST_TEMP, options->directory);
 	bool		has_manifest = access(temp, F_OK) == 0;
 
 	if (options->sync_method != SYNC_NONE)
@@ -312,15 +314,11 @@ complete(const Options *options)
 		archive_sync_apart(flush_directory, options->directory);
 		progress_end();
 	}
-	/* what flushes files only warns of a directory that it cannot open */
-	if (!has_manifest && access(options->directory, F_OK) < 0)
-		pg_fatal("could not access directory \"%s\": %m", options->directory);
-	if (has_manifest &&
-		(options->sync_method == SYNC_NONE ? rename(temp, path) < 0 :
-		 durable_rename(temp, path) != 0))
-		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp, path);
+	claimed_directory_check();
+	if (has_manifest)
+		claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
+								 options->sync_method != SYNC_NONE);
 	free(temp);
-	free(path);
 }
 
 void
