@@ -267,7 +267,7 @@ copy_job(CopyWorker *worker, int job_no, volatile int *step)
 	char	   *name = copy_log_job(job_no);
 	bool		is_mine;
 
-	PQclear(target_query(worker->target_conn, "BEGIN", 0, NULL));
+	target_begin_load(worker->work->target, worker->target_conn);
 	is_mine = job_log_claim(log, worker->target_conn, name, JOB_LOG_LASTING);
 	free(name);
 	if (!is_mine)

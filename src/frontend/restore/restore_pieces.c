@@ -178,7 +178,7 @@ load_piece(void *arg, SharedPiece *piece)
 	note->commit.state = TARGET_COMMIT_PENDING;
 	__sync_synchronize();
 	note->piece = number;
-	PQclear(target_query(loader->conn, "BEGIN", 0, NULL));
+	target_begin_load(loader->target, loader->conn);
 	if (!claim_piece(run, piece_share_number(piece)))
 	{
 		PQclear(target_query(loader->conn, "ROLLBACK", 0, NULL));

@@ -445,7 +445,7 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group)
 static bool
 restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 {
-	PQclear(target_query(worker->conn, "BEGIN", 0, NULL));
+	target_begin_load(worker->work->target, worker->conn);
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:

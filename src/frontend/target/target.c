@@ -303,14 +303,29 @@ static const char load_settings_query[] =
 " WHERE s.context OPERATOR(pg_catalog.<>) 'superuser'"
 " OR pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'";
 
+/* What --disable-triggers does with ALTER TABLE, for a transaction alone. */
+#define SET_TRIGGERS_OFF "SET LOCAL session_replication_role = replica"
+
 static void
 set_up(const Target *target, PGconn *conn)
 {
 	session_set_up(conn, target->options, target->encoding);
 	PQclear(session_query(conn, load_settings_query));
-	/* what --disable-triggers does by ALTER TABLE, for this session alone */
+	/* not to find out after the definitions that the role may not */
 	if (target->options->disable_triggers)
-		session_command(conn, "SET session_replication_role = replica");
+		session_command(conn, "BEGIN; " SET_TRIGGERS_OFF "; ROLLBACK");
+}
+
+void
+target_begin_load(const Target *target, PGconn *conn)
+{
+	const char *sql = target->options->disable_triggers ?
+		"BEGIN; " SET_TRIGGERS_OFF : "BEGIN";
+	PGresult   *res = PQexec(conn, sql);
+
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+		session_failed(conn, res, "query failed", sql);
+	PQclear(res);
 }
 
 /* In the leader's session, as those that load are going to do it. */

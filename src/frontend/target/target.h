@@ -88,6 +88,12 @@ extern PGconn *target_connect(const Target *target);
 extern PGconn *target_connect_loader(const Target *target);
 
 /*
+ * Begin a transaction that loads rows: no trigger fires in it if the options
+ * say so.
+ */
+extern void target_begin_load(const Target *target, PGconn *conn);
+
+/*
  * Run a statement in a session of the target's.  Unlike session_query() this
  * is not watched: --stall-timeout is about the source, and the target may
  * take its time.  Ends by session_failed() when it fails.
