@@ -8,8 +8,9 @@
 # missing are installed, and named before.  PostgreSQL is the major $PG_MAJOR,
 # or the newest that is installed, or the newest that the archive has; when
 # its server package is new, no cluster is created or started by it.  Nor does
-# a new SSH server start, now or with the machine: the tests have their own, and
-# to have the system's remove /etc/ssh/sshd_not_to_be_run.
+# a new SSH server or PgBouncer start, now or with the machine: the tests have their
+# own, and to have the system's remove /etc/ssh/sshd_not_to_be_run, or run
+# "systemctl unmask pgbouncer".
 #
 #   --build     only what building needs, and a server for scripts/demo.sh
 #   --chroots   also debootstrap, which scripts/chroot.sh needs
@@ -61,6 +62,7 @@ test_package_list()
 		echo rclone
 	fi
 	echo parallel openssh-client openssh-server	# for t/182_ssh.pl
+	echo pgbouncer	# for t/003_poolers.pl
 	echo clang libclang-rt-dev	# for libFuzzer
 }
 
@@ -96,6 +98,13 @@ forbid_ssh_service()
 {
 	as_root mkdir -p /etc/ssh
 	as_root touch /etc/ssh/sshd_not_to_be_run
+}
+
+# The same for the pooler's, by a unit of systemd's that leads nowhere.
+forbid_pgbouncer_service()
+{
+	as_root mkdir -p /etc/systemd/system
+	as_root ln -sf /dev/null /etc/systemd/system/pgbouncer.service
 }
 
 only_build=no
@@ -143,6 +152,9 @@ case $missing in
 esac
 case $missing in
 	*openssh-server*) forbid_ssh_service ;;
+esac
+case $missing in
+	*pgbouncer*) forbid_pgbouncer_service ;;
 esac
 # shellcheck disable=SC2086 # one word a package
 quiet_apt_get install $missing

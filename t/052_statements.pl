@@ -29,7 +29,7 @@ sub unqualified
 	$sql =~ s/"(?:[^"]|"")*"/quoted/g;
 	# whose options are no expressions
 	$sql =~ s/^(CREATE_REPLICATION_SLOT .*) \([^()]*\)$/$1/;
-	$sql =~ s/^(SET \w+) = /$1 TO /;
+	$sql =~ s/^((?:SAVEPOINT \w+; )?SET \w+) = /$1 TO /;
 	push @found, $1 while $sql =~ /(::(?!pg_catalog\.)\S*)/g;
 	my $without = $sql =~ s/OPERATOR\(pg_catalog\.[^)]+\)/ OP /gr;
 	$without =~ s/\bCTE //g;

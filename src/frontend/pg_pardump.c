@@ -17,6 +17,7 @@
 #include "globals/role_copy.h"
 #include "options/options_parse.h"
 #include "process/this_program.h"
+#include "session/connection.h"
 #include "tasks/plan_read.h"
 #include "verify/verify.h"
 
@@ -29,6 +30,8 @@ run(int argc, char **argv)
 
 	this_program_begin(argv[0], "pg_pardump");
 	options = options_parse(argc, argv);
+	if (options->check)
+		connection_set_probes(CONNECTION_CHECK_PROBES);
 	if (options->check && !options->all_databases)
 		findings_begin_list();
 	if (options->all_databases)

@@ -9,6 +9,7 @@
 #include "cluster/cluster_restore.h"
 #include "options/restore_options.h"
 #include "process/this_program.h"
+#include "session/connection.h"
 #include "restore/restore.h"
 #include "restore/restore_task.h"
 
@@ -21,6 +22,8 @@ run(int argc, char **argv)
 
 	this_program_begin(argv[0], "pg_parrestore");
 	options = restore_options_parse(argc, argv);
+	if (options->check)
+		connection_set_probes(CONNECTION_CHECK_PROBES);
 	if (options->check && !options->all_databases)
 		findings_begin_list();
 	if (options->all_databases)

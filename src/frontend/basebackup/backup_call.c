@@ -468,7 +468,7 @@ run_statement(PieceCall *call, PGconn *conn, const char *statement)
 void
 backup_call_begin(const Backup *backup, PGconn *conn)
 {
-	session_command(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
+	session_begin(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
 	server_extension_hold_too(conn, backup->extension,
 							  table_lock_wait_ms(conn, backup->options));
 }

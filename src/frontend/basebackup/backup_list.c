@@ -358,8 +358,8 @@ query_level(const Lister *lister)
 							 " ORDER BY 1, 2");
 		if (by_extension)
 		{
-			session_command(lister->conn,
-							"START TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY");
+			session_begin(lister->conn,
+						  "START TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY");
 			server_extension_hold_too(lister->conn, lister->extension,
 									  lister->wait_ms);
 		}

@@ -159,7 +159,7 @@ stop_worker(void *arg)
 	BackupPool *pool = arg;
 
 	interrupt_set_connection(NULL);
-	PQfinish(pool->conn);
+	session_close(pool->conn);
 }
 
 /* ----------

@@ -132,9 +132,12 @@ ask_facts(Backup *backup)
 static void
 set_up(PGconn *conn, const Options *options)
 {
+	bool		begun = session_begin_settings(conn);
+
 	session_set_up(conn, options, ANY_ENCODING);
 	session_command(conn, "SET standard_conforming_strings = on");
 	session_command(conn, "SET array_nulls = on");
+	session_end_settings(conn, begun);
 }
 
 /* All that the leader and the workers call, as the manual grants it. */
@@ -224,7 +227,7 @@ backup_server_open(Backup *backup, const char *progname)
 									   options->password_command);
 	leader_watchdog_watch(backup->conn, backup->address, options);
 	set_up(backup->conn, options);
-	session_command(backup->conn, "SET client_min_messages = warning");
+	session_command_settings(backup->conn, "SET client_min_messages = warning");
 	ask_facts(backup);
 	check_rights(backup);
 	if (backup->server.has_checksums && !options->no_verify_checksums &&

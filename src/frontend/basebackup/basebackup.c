@@ -145,7 +145,7 @@ list_files(const Backup *backup)
 						   backup->server.major,
 						   backup->server.catalog_version);
 	interrupt_set_connection(backup->conn);
-	PQfinish(conn);
+	session_close(conn);
 	return list;
 }
 
@@ -441,8 +441,8 @@ basebackup_take(const Options *options, const char *argv0)
 	cleanup_forget_all();
 	interrupt_set_connection(NULL);
 	if (backup->slot && backup->slot_conn != backup->conn)
-		PQfinish(backup->slot_conn);
-	PQfinish(backup->conn);
+		session_close(backup->slot_conn);
+	session_close(backup->conn);
 	failures = backup_report_failures(backup);
 	tell_end(backup, failures);
 	metrics_end(failures == 0);

@@ -167,7 +167,7 @@ ask_database(const ClusterFilter *filter, const PeerAddress *address,
 		database->matches[i] = PQstatus(conn) != CONNECTION_OK ||
 			pattern_is_there(conn, &filter->patterns[i]);
 	interrupt_set_connection(NULL);
-	PQfinish(conn);
+	session_close(conn);
 	free(there.private_conninfo);
 }
 

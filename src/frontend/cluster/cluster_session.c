@@ -52,7 +52,7 @@ void
 cluster_session_close(PGconn *conn)
 {
 	interrupt_set_connection(NULL);
-	PQfinish(conn);
+	session_close(conn);
 }
 
 void

@@ -308,10 +308,13 @@ start_worker(void *arg, int no)
 	Comparison *comparison = arg;
 	const Run  *run = comparison->run;
 	PGconn	   *target_conn = target_connect(comparison->target);
+	bool		begun;
 
 	comparison->target_conn = target_conn;
 	comparison->session = worker_session_open(comparison->source, run, no);
+	begun = session_begin_settings(target_conn);
 	PQclear(session_query(target_conn, text_settings_query));
+	session_end_settings(target_conn, begun);
 	PQclear(session_query(worker_session_conn(comparison->session),
 						  text_settings_query));
 }
@@ -398,7 +401,7 @@ stop_worker(void *arg)
 	Comparison *comparison = arg;
 
 	worker_session_close(comparison->session);
-	PQfinish(comparison->target_conn);
+	session_close(comparison->target_conn);
 }
 
 static char *

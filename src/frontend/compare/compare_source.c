@@ -104,10 +104,10 @@ compare_source_check(const Run *run, const Target *target,
 
 	target_refuse_same_database(target, conn, new_name);
 	session_set_up(conn, options, options->encoding);
-	session_command(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
+	session_begin(conn, "BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY");
 	plan_source(conn, options, &plan);
 	interrupt_set_connection(NULL);
-	PQfinish(conn);
+	session_close(conn);
 }
 
 int

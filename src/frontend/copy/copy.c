@@ -398,7 +398,7 @@ static void
 end_check(Copy *copy)
 {
 	leader_close(&copy->source);
-	PQfinish(copy->target.conn);
+	session_close(copy->target.conn);
 	findings_end();
 }
 
@@ -430,7 +430,7 @@ end_copy(Copy *copy, Report *page)
 	load_account_print(&copy->account, event_log_text_output());
 	summary_tell(&copy->run, false);
 	interrupt_set_connection(NULL);
-	PQfinish(copy->target.conn);
+	session_close(copy->target.conn);
 	/* not before: until now a failure was to be accounted for, and undone */
 	cleanup_forget_all();
 	restore_stage_end(&copy->restore);

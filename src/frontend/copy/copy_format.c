@@ -155,7 +155,7 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 		reason = raw_check_loader(loader);
 	if (reason)
 		return reason;
-	PQclear(target_query(target_conn, "BEGIN", 0, NULL));
+	session_begin_unwatched(target_conn, "BEGIN");
 	server_extension_hold(target_conn, loader);
 	if (loader->missing == NULL)
 	{

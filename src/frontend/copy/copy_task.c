@@ -97,7 +97,7 @@ check_target(void *arg)
 	target_history_expect(conn, task->target.history);
 	job_log_check_attempt(&task->log, conn);
 	interrupt_set_connection(NULL);
-	PQfinish(conn);
+	session_close(conn);
 }
 
 /* Without a target a later attempt may have more luck. */

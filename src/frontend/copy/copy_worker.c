@@ -314,6 +314,6 @@ void
 copy_worker_stop(CopyWorker *worker)
 {
 	worker_session_close(worker->session);
-	PQfinish(worker->target_conn);
+	session_close(worker->target_conn);
 	free(worker);
 }

@@ -76,7 +76,8 @@ void
 definition_session_begin(DefinitionSession *session)
 {
 	memcpy(session->settings_before, session->settings, sizeof(session->settings));
-	definition_session_command(session, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+	session_begin_unwatched(session->conn,
+							"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
 }
 
 void
@@ -193,11 +194,14 @@ set_up(DefinitionSession *session, const Script *script,
 {
 	bool		told = *head_told;
 
+	session_begin_unwatched(session->conn, SESSION_BEGIN_SETTINGS);
 	definition_session_command(session, ALWAYS_SECURE_SEARCH_PATH_SQL);
 	for (int i = 0; i < script->n_head; i++)
 	{
-		PGresult   *res = definition_session_run(session, script->head[i]);
+		char	   *sql = psprintf("SAVEPOINT head; %s", script->head[i]);
+		PGresult   *res = definition_session_run(session, sql);
 
+		free(sql);
 		if (res == NULL)
 			continue;
 		if (!told)
@@ -209,7 +213,9 @@ set_up(DefinitionSession *session, const Script *script,
 		PQclear(res);
 		if (!told && session->options->exit_on_error)
 			exit(1);
+		definition_session_command(session, "ROLLBACK TO SAVEPOINT head");
 	}
+	definition_session_command(session, "END");
 	*head_told = true;
 }
 
@@ -268,7 +274,7 @@ void
 definition_session_close(DefinitionSession *session)
 {
 	interrupt_set_connection(NULL);
-	PQfinish(session->conn);
+	session_close(session->conn);
 	free(session->incarnation);
 	free(session->statements);
 	termPQExpBuffer(&session->texts);

@@ -175,8 +175,12 @@ leaf_key_sessions_run(const Target *target, LeafKeys *keys, int n_sessions)
 	all.n_busy = all.n_sessions;
 	for (int i = 0; i < all.n_sessions; i++)
 	{
-		all.sessions[i].conn = target_connect(target);
-		PQclear(session_query(all.sessions[i].conn, memory_query));
+		PGconn	   *conn = target_connect(target);
+		bool		begun = session_begin_settings(conn);
+
+		PQclear(session_query(conn, memory_query));
+		session_end_settings(conn, begun);
+		all.sessions[i].conn = conn;
 	}
 	for (int i = 0; i < all.n_sessions; i++)
 		begin_next(&all, &all.sessions[i]);
@@ -184,6 +188,6 @@ leaf_key_sessions_run(const Target *target, LeafKeys *keys, int n_sessions)
 		wait_for_any(&all);
 	interrupt_set_connection(target->conn);
 	for (int i = 0; i < all.n_sessions; i++)
-		PQfinish(all.sessions[i].conn);
+		session_close(all.sessions[i].conn);
 	free(all.sessions);
 }

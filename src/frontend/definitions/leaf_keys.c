@@ -222,7 +222,7 @@ run_with_line(PGconn *conn, const JobLog *log, const char *line, char *sql)
 	PGresult   *res;
 	bool		ok;
 
-	PQclear(session_exec(conn, "BEGIN"));
+	(void) session_try_begin(conn, "BEGIN", -1);
 	res = session_exec(conn, sql);
 	ok = PQresultStatus(res) == PGRES_COMMAND_OK;
 	if (!ok)

@@ -103,14 +103,14 @@ connect_look(void *arg)
 		(void) task_server_check_leader(*conn, run->run_id);
 	}
 	/* session_look() wants one */
-	session_command(*conn, "BEGIN");
+	session_begin(*conn, "BEGIN");
 }
 
 static void
 lose_look(TaskServers *servers, int no)
 {
 	interrupt_set_connection(NULL);
-	PQfinish(servers->conns[no]);
+	session_close(servers->conns[no]);
 	servers->conns[no] = NULL;
 }
 

@@ -182,7 +182,7 @@ role_copy(const Options *options, const char *argv0)
 	script = globals_script_parse(text);
 	free(text);
 	interrupt_set_connection(NULL);
-	PQfinish(source);
+	session_close(source);
 
 	apply.conn = connection_open_params(&params, options->target_password_command,
 										"pg_pardump");
@@ -190,7 +190,7 @@ role_copy(const Options *options, const char *argv0)
 	select_statements(script, &needed, &there);
 	globals_apply(&apply, script);
 	interrupt_set_connection(NULL);
-	PQfinish(apply.conn);
+	session_close(apply.conn);
 	PQclear(needed.rows);
 	PQclear(there.rows);
 }

@@ -191,7 +191,7 @@ job_log_is_taken_over(const JobLog *log, PGconn *conn)
 {
 	bool		result;
 
-	PQclear(session_exec_within(conn, "BEGIN", ANSWER_MS));
+	(void) session_try_begin(conn, "BEGIN", ANSWER_MS);
 	result = is_taken_over(log, conn);
 	PQclear(session_exec_within(conn, "ROLLBACK", ANSWER_MS));
 	return result;
@@ -203,7 +203,7 @@ job_log_check_attempt(const JobLog *log, PGconn *conn)
 	bool		own_transaction = PQtransactionStatus(conn) == PQTRANS_IDLE;
 
 	if (own_transaction)
-		PQclear(target_query(conn, "BEGIN", 0, NULL));
+		session_begin_unwatched(conn, "BEGIN");
 	check_owner(log, conn);
 	check_attempt(log, conn);
 	if (own_transaction)
@@ -365,7 +365,7 @@ job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 	if (log == NULL || !log->is_kept)
 		return true;
 	if (log->is_shared &&
-		!(try_command(conn, "BEGIN") && try_owner(log, conn)))
+		!(session_try_begin(conn, "BEGIN", ANSWER_MS) && try_owner(log, conn)))
 	{
 		(void) try_command(conn, "ROLLBACK");
 		return false;

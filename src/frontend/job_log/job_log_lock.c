@@ -42,7 +42,7 @@ job_log_lock_try(PGconn *conn)
 	JobLogLock	result = JOB_LOG_LOCKED;
 	PGresult   *res;
 
-	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	session_begin_unwatched(conn, "BEGIN");
 	res = PQexec(conn, lock_command);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{

@@ -232,7 +232,7 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
 			job_log_lock_refuse();
 		return;
 	}
-	command(conn, "BEGIN");
+	session_begin_unwatched(conn, "BEGIN");
 	make_schema(conn);
 	for (int i = 0; i < (int) lengthof(make_commands); i++)
 		command(conn, make_commands[i]);
@@ -287,7 +287,7 @@ resume(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 {
 	PGresult   *res;
 
-	command(conn, "BEGIN");
+	session_begin_unwatched(conn, "BEGIN");
 	res = target_query(conn, head_query, 0, NULL);
 	if (PQntuples(res) != 1)
 		pg_fatal("schema " JOB_LOG_SCHEMA " on the target has not been made by pg_parrestore");
@@ -408,7 +408,7 @@ job_log_forget(JobLog *log, PGconn *conn, char *const *names, int n_names,
 	char	   *params[] = {text_array(conn, names, n_names),
 	text_array(conn, failed, n_failed)};
 
-	command(conn, "BEGIN");
+	session_begin_unwatched(conn, "BEGIN");
 	PQclear(target_query(conn, forget_query, 2,
 						 (const char *const *) params));
 	job_log_mark(log, conn);
@@ -448,7 +448,7 @@ job_log_end(JobLog *log, Target *target)
 	if (log->is_kept)
 		job_log_session_insist(remove_log, &end, target->options);
 	interrupt_set_connection(target->conn);
-	PQfinish(log->lock);
+	session_close(log->lock);
 	free_lines(log);
 	free(log);
 }

@@ -41,7 +41,7 @@ end_lost_session(const JobLog *log, PGconn *conn)
 	char	   *sql = backend_query_terminate(log->backend, (int) (age_ms / 1000));
 	bool		lost;
 
-	session_command(conn, "BEGIN");
+	session_begin(conn, "BEGIN");
 	PQclear(session_look(conn, sql, ANSWER_MS, &lost));
 	free(sql);
 	if (lost)

@@ -174,7 +174,7 @@ job_log_wait_find(PGconn *conn, bool tell_it)
 	bool		lost;
 	bool		any;
 
-	session_command(conn, "BEGIN");
+	session_begin(conn, "BEGIN");
 	sessions = session_look(conn, all_blocking_query, ANSWER_MS, &lost);
 	if (lost)
 		session_lost("The server did not say in time who waits for whom.");

@@ -94,10 +94,13 @@ open_session(Subscription *subscription)
 {
 	PGconn	   *conn = connection_open_peer(subscription->target_address,
 											"pg_pardump");
+	bool		begun;
 
 	subscription->conn = conn;
+	begun = session_begin_settings(conn);
 	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	PQclear(session_query(conn, quiet_query));
+	session_end_settings(conn, begun);
 	setFmtEncoding(PQclientEncoding(conn));
 }
 
@@ -106,7 +109,7 @@ static void
 close_session(Subscription *subscription)
 {
 	interrupt_set_connection(NULL);
-	PQfinish(subscription->conn);
+	session_close(subscription->conn);
 	subscription->conn = NULL;
 }
 
@@ -238,7 +241,7 @@ subscription_try(PGconn *source_conn, const PeerAddress *target_address,
 	check_settings(subscription->conn);
 
 	sql = create_statement(subscription);
-	session_command(subscription->conn, "BEGIN");
+	session_begin(subscription->conn, "BEGIN");
 	res = PQexec(subscription->conn, sql);
 	if (PQresultStatus(res) == PGRES_COMMAND_OK)
 		check_server(subscription);
@@ -355,7 +358,7 @@ begin_create(Subscription *subscription, bool last_try)
 
 	open_session(subscription);
 	sql = create_statement(subscription);
-	session_command(subscription->conn, "BEGIN");
+	session_begin(subscription->conn, "BEGIN");
 	res = PQexec(subscription->conn, sql);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{

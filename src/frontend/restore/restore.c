@@ -58,7 +58,7 @@ new_restore(const Options *options)
 static void
 end_check(Restore *restore)
 {
-	PQfinish(restore->target.conn);
+	session_close(restore->target.conn);
 	findings_end();
 }
 
@@ -172,7 +172,7 @@ end_restore(Restore *restore, Report *page)
 		load_account_print(&restore->account, stderr);
 	summary_tell(&restore->run, false);
 	interrupt_set_connection(NULL);
-	PQfinish(restore->target.conn);
+	session_close(restore->target.conn);
 	/* not before: until now a failure was to be accounted for, and undone */
 	cleanup_forget_all();
 	restore_stage_end(&restore->stages);

@@ -68,7 +68,7 @@ refuse_existing(Restore *restore)
 		restore_tables_refuse_existing(conn, restore->run.plan);
 	}
 	if (conn != restore->target.conn)
-		PQfinish(conn);
+		session_close(conn);
 }
 
 /*
@@ -183,7 +183,7 @@ drop(Restore *restore)
 	/* tables that are there now cannot be created */
 	if (restore->options.no_data_for_failed_tables)
 		restore_tables_leave_out(work, before, true);
-	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	session_begin_unwatched(conn, "BEGIN");
 	restore_resume_note_left_out(work, conn);
 	restore_state_note_done(restore, RESTORE_LOG_DROP);
 	PQclear(target_query(conn, "COMMIT", 0, NULL));
@@ -229,7 +229,7 @@ make_definitions(Restore *restore)
 	drop(restore);
 	make_tables(restore);
 	conn = restore->target.conn;
-	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	session_begin_unwatched(conn, "BEGIN");
 	restore_resume_note_left_out(&restore->work, conn);
 	restore_state_note_done(restore, RESTORE_LOG_DEFINITIONS);
 	/* a crash until now has lost no rows */

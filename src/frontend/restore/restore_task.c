@@ -254,7 +254,7 @@ read_log(void *arg)
 	JobLog	   *log = &task->log;
 
 	/* what is checked is what is read */
-	PQclear(target_query(task->target.conn, "BEGIN", 0, NULL));
+	session_begin_unwatched(task->target.conn, "BEGIN");
 	job_log_check_attempt(log, task->target.conn);
 	job_log_read(log, task->target.conn);
 	PQclear(target_query(task->target.conn, "COMMIT", 0, NULL));

@@ -77,7 +77,7 @@ note_unlogged(Restore *restore, const JobLogKind * kinds)
 	const DumpTables *tables = restore->run.plan->tables;
 	PGconn	   *conn = restore->target.conn;
 
-	PQclear(target_query(conn, "BEGIN", 0, NULL));
+	session_begin_unwatched(conn, "BEGIN");
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		char	   *name;

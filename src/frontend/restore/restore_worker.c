@@ -490,6 +490,6 @@ void
 restore_worker_stop(RestoreWorker *worker)
 {
 	interrupt_set_connection(NULL);
-	PQfinish(worker->conn);
+	session_close(worker->conn);
 	free(worker);
 }

@@ -62,7 +62,7 @@ static void
 lose_target(RestoreTaskSession *session)
 {
 	interrupt_set_connection(NULL);
-	PQfinish(session->target->conn);
+	session_close(session->target->conn);
 	session->target->conn = NULL;
 	session->gone_since = 0;
 }

@@ -76,7 +76,7 @@ read_log(void *arg)
 	/* first: when they are gone, what they have done is in the log */
 	tasks->is_alone = task_server_is_alone(tasks->target->conn, tasks->run_id);
 	/* what is checked is what is read, should its lock be lost */
-	PQclear(target_query(tasks->target->conn, "BEGIN", 0, NULL));
+	session_begin_unwatched(tasks->target->conn, "BEGIN");
 	job_log_check_attempt(tasks->log, tasks->target->conn);
 	job_log_read(&tasks->now, tasks->target->conn);
 	PQclear(target_query(tasks->target->conn, "COMMIT", 0, NULL));

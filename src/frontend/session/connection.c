@@ -20,6 +20,13 @@
 /* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
 #define MIN_SERVER_VERSION 90600
 
+/* How long a session may be seen on the server after its end. */
+#define END_WAIT_MS 2000
+#define END_LOOK_MS 10
+
+/* How often to look for a pooler (session_probe); the process's. */
+static int	n_probes = 3;
+
 void
 connection_show_notice(void *arg, const char *message)
 {
@@ -89,6 +96,98 @@ connect_as(const ConnParams *params, const char *typed, const char *printed,
 	return connection_try(keywords, values);
 }
 
+void
+connection_set_probes(int n)
+{
+	n_probes = n;
+}
+
+/*
+ * Another connection to the server that was reached, which may be one of
+ * several of the name.  The password is the same.
+ */
+static PGconn *
+connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
+{
+	const char *hostaddr = PQhostaddr(conn);
+	char	   *name = psprintf("%s probe", progname);
+	const char *keywords[] = {"dbname", "user", "password", "dbname", "host",
+	"hostaddr", "port", "fallback_application_name", NULL};
+	const char *values[] = {params->dbname, PQuser(conn), PQpass(conn), PQdb(conn),
+		PQhost(conn), hostaddr && *hostaddr ? hostaddr : NULL, PQport(conn),
+	name, NULL};
+	PGconn	   *result = connection_try(keywords, values);
+
+	free(name);
+	return result;
+}
+
+/*
+ * Wait until the server has no session of this process any more: the run's
+ * other sessions may need its place.
+ */
+static void
+await_end(PGconn *conn, int backend)
+{
+	char	   *sql = psprintf("SELECT FROM pg_catalog.pg_stat_get_activity(%d)",
+							   backend);
+	bool		is_there = true;
+
+	for (int ms = 0; is_there && ms < END_WAIT_MS; ms += END_LOOK_MS)
+	{
+		PGresult   *res = session_query(conn, sql);
+
+		is_there = PQntuples(res) > 0;
+		PQclear(res);
+		if (is_there)
+			pg_usleep(END_LOOK_MS * 1000L);
+	}
+	free(sql);
+}
+
+/*
+ * Look for a pooler before anything is set in a session, and before programs
+ * are run whose sessions have no marker.  Without a second connection
+ * nothing is known; the run, which needs more than one, tells why.
+ */
+static void
+probe(PGconn *conn, const ConnParams *params, const char *progname)
+{
+	PGconn	   *other = connect_once_more(conn, params, progname);
+	PGresult   *res;
+	bool		is_direct;
+	int			backend;
+
+	if (PQstatus(other) != CONNECTION_OK)
+	{
+		pg_log_info("a second connection failed: %s", PQerrorMessage(other));
+		PQfinish(other);
+		return;
+	}
+	if (!session_probe(conn, other, n_probes))
+	{
+		pg_log_warning("a second connection to the server was not answered in time");
+		pg_log_warning_hint("If a pooler is in between, its pool may have too few sessions.");
+	}
+	backend = PQbackendPID(other);
+	session_close(other);
+	res = session_query(conn, session_backend_query);
+	/* a pooler keeps the backend, and has a number of its own */
+	is_direct = atoi(PQgetvalue(res, 0, 0)) == PQbackendPID(conn);
+	PQclear(res);
+	if (is_direct)
+		await_end(conn, backend);
+}
+
+static void
+set_search_path(PGconn *conn)
+{
+	bool		begun = session_begin_settings(conn);
+
+	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
+	session_end_settings(conn, begun);
+}
+
 /*
  * Unlike connectDatabase(), which asks again as long as the answer is empty,
  * and so for ever where no user can answer.
@@ -116,10 +215,13 @@ connection_ask(const ConnParams *params, const char *password_command,
 			conn = connect_as(params, typed, NULL, progname);
 		}
 	}
-	if (PQstatus(conn) == CONNECTION_OK)
-		PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
-	else
+	if (PQstatus(conn) != CONNECTION_OK)
 		interrupt_check();
+	else if (PQserverVersion(conn) >= MIN_SERVER_VERSION)
+	{
+		probe(conn, params, progname);
+		set_search_path(conn);
+	}
 	return conn;
 }
 

@@ -18,6 +18,14 @@
 #define CONNECTION_ATTEMPT_S 30
 
 /*
+ * How many times connection_ask() looks for a pooler that does not keep a
+ * server session for each client, unless it is a few; and how many for
+ * --check.
+ */
+#define CONNECTION_CHECK_PROBES 20
+extern void connection_set_probes(int n);
+
+/*
  * Connect with these parameters, or keywords of which the database's name may
  * be a connection string.  The connection is returned even if it could not be
  * made.  What the server says before and after it has let us in commands no
@@ -25,9 +33,11 @@
  *
  * connection_ask() asks the user for a password if the server wants one and
  * there is none, or with -W, unless one was typed before for this server and
- * role (typed_password.h); the search_path is secure in its sessions.  After
- * an empty answer there is no second attempt.  Unless password_command is
- * NULL, the password is what it prints, and the user is not asked.
+ * role (typed_password.h).  After an empty answer there is no second attempt.
+ * Unless password_command is NULL, the password is what it prints, and the
+ * user is not asked.  It exits with a message if a pooler gives transactions
+ * to other backends, for which it has one more session for a moment; the
+ * search_path is secure in its sessions.
  */
 extern PGconn *connection_ask(const ConnParams *params,
 							  const char *password_command,

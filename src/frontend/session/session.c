@@ -1,15 +1,25 @@
 /*
  * session.c
- *		Runs statements in a session.
+ *		Runs statements in a session, and begins its transactions.
  */
 #include "base/fe_compat.h"
 
+#include "libpq-events.h"
+
+#include "base/printable.h"
 #include "session/session.h"
 #include "session/session_loss.h"
 #include "session/session_wait.h"
 
 /* How long a session that has nothing else to do may take for an answer. */
 #define ANSWER_MS 15000
+
+/* The same of one that is to end. */
+#define CLOSE_MS 5000
+
+/* A wait without a limit, watched or not. */
+#define WATCHED (-1)
+#define UNWATCHED (-2)
 
 /* PQgetvalue(), and what the linker makes of calls of it. */
 extern char *__real_PQgetvalue(const PGresult *res, int row, int column);
@@ -164,4 +174,276 @@ session_command(PGconn *conn, const char *sql)
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		session_failed(conn, res, "query failed", sql);
 	PQclear(res);
+}
+
+/* ----------
+ * The marker
+ * ----------
+ */
+#define MARKER "pardump.session"
+#define MARKER_BYTES 16
+
+/* A PGEventProc: it keeps the marker's value with the connection. */
+static int
+keep_marker(PGEventId event, void *info, void *arg)
+{
+	if (event == PGEVT_CONNDESTROY)
+		free(PQinstanceData(((PGEventConnDestroy *) info)->conn, keep_marker));
+	return true;
+}
+
+static const char *
+marker_of(const PGconn *conn)
+{
+	return PQinstanceData(conn, keep_marker);
+}
+
+/* No other session can guess it; owned. */
+static char *
+new_marker(void)
+{
+	uint8		bytes[MARKER_BYTES];
+	char	   *result = pg_malloc(2 * MARKER_BYTES + 1);
+
+	if (!pg_strong_random(bytes, MARKER_BYTES))
+		pg_fatal("could not generate random numbers");
+	for (int i = 0; i < MARKER_BYTES; i++)
+		snprintf(result + 2 * i, 3, "%02x", bytes[i]);
+	return result;
+}
+
+pg_noreturn static void
+refuse_pooler(const PGconn *conn, const char *detail)
+{
+	pg_log_error("the connection pooler at \"%s\", port %s, does not keep one server session for each client",
+				 printable(PQhost(conn)), PQport(conn));
+	pg_log_error_detail("%s", detail);
+	pg_log_error_hint("Connect to the server directly, or through a session pool (PgBouncer: pool_mode = session).");
+	exit(1);
+}
+
+/* PgBouncer's words in statement mode, which are not translated. */
+static bool
+refuses_transactions(const PGconn *conn)
+{
+	return strstr(PQerrorMessage(conn), "in statement pooling mode") != NULL;
+}
+
+/* What SHOW has returned, or the error of it or of the statement before. */
+static void
+check_marker(const PGconn *conn, const PGresult *res)
+{
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	/* ERRCODE_UNDEFINED_OBJECT: "unrecognized configuration parameter" */
+	if (state && strcmp(state, "42704") == 0)
+		refuse_pooler(conn, "The setting " MARKER " of a session was missing in its next transaction.");
+	if (PQresultStatus(res) == PGRES_TUPLES_OK &&
+		strcmp(PQgetvalue(res, 0, 0), marker_of(conn)) != 0)
+		refuse_pooler(conn, "A transaction found the setting " MARKER " of another session.");
+	if (PQresultStatus(res) != PGRES_TUPLES_OK && refuses_transactions(conn))
+		refuse_pooler(conn, "It does not allow transactions.");
+}
+
+static PGresult *
+run(PGconn *conn, const char *sql, int wait_ms)
+{
+	if (wait_ms == UNWATCHED)
+		return PQexec(conn, sql);
+	return wait_ms == WATCHED ? session_exec(conn, sql) :
+		session_exec_within(conn, sql, wait_ms);
+}
+
+/* Unless it has one.  NULL if it has, else what is wrong. */
+static PGresult *
+set_marker(PGconn *conn, int wait_ms)
+{
+	char	   *value;
+	char	   *sql;
+	PGresult   *res;
+
+	if (marker_of(conn))
+		return NULL;
+	value = new_marker();
+	sql = psprintf("SELECT pg_catalog.set_config('" MARKER "', '%s', false)", value);
+	res = run(conn, sql, wait_ms);
+	free(sql);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	{
+		free(value);
+		return res ? res : PQmakeEmptyPGresult(conn, PGRES_FATAL_ERROR);
+	}
+	PQclear(res);
+	/* only now: what was not set is not missed */
+	if (!PQregisterEventProc(conn, keep_marker, "pg_pardump marker", NULL) ||
+		!PQsetInstanceData(conn, keep_marker, value))
+		pg_fatal("out of memory");
+	return NULL;
+}
+
+/* ----------
+ * Transactions
+ * ----------
+ */
+static PGresult *
+begin(PGconn *conn, const char *sql, int wait_ms)
+{
+	PGresult   *res = set_marker(conn, wait_ms);
+	char	   *text;
+
+	if (res)
+		return res;
+	text = psprintf("%s; SHOW " MARKER, sql);
+	res = run(conn, text, wait_ms);
+	free(text);
+	check_marker(conn, res);
+	return res;
+}
+
+static void
+insist_to_begin(PGconn *conn, const char *sql, int wait_ms)
+{
+	PGresult   *res = begin(conn, sql, wait_ms);
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "query failed", sql);
+	PQclear(res);
+}
+
+void
+session_begin(PGconn *conn, const char *sql)
+{
+	insist_to_begin(conn, sql, WATCHED);
+}
+
+void
+session_begin_unwatched(PGconn *conn, const char *sql)
+{
+	insist_to_begin(conn, sql, UNWATCHED);
+}
+
+bool
+session_try_begin(PGconn *conn, const char *sql, int wait_ms)
+{
+	PGresult   *res = begin(conn, sql, wait_ms);
+	bool		result = PQresultStatus(res) == PGRES_TUPLES_OK;
+
+	PQclear(res);
+	return result;
+}
+
+bool
+session_begin_settings(PGconn *conn)
+{
+	if (PQtransactionStatus(conn) == PQTRANS_INTRANS)
+		return false;
+	session_begin(conn, SESSION_BEGIN_SETTINGS);
+	return true;
+}
+
+void
+session_end_settings(PGconn *conn, bool begun)
+{
+	if (begun)
+		session_command(conn, "END");
+}
+
+void
+session_command_settings(PGconn *conn, const char *sql)
+{
+	bool		begun = session_begin_settings(conn);
+
+	session_command(conn, sql);
+	session_end_settings(conn, begun);
+}
+
+void
+session_close(PGconn *conn)
+{
+	/* one that waits for an answer does not take another statement */
+	if (conn && marker_of(conn) && PQstatus(conn) == CONNECTION_OK)
+	{
+		PGTransactionStatusType status = PQtransactionStatus(conn);
+
+		if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)
+			PQclear(session_exec_within(conn, "ROLLBACK", CLOSE_MS));
+		/* RESET ALL would leave the role of SET ROLE */
+		if (PQtransactionStatus(conn) == PQTRANS_IDLE)
+			PQclear(session_exec_within(conn, "DISCARD ALL", CLOSE_MS));
+	}
+	PQfinish(conn);
+}
+
+/* ----------
+ * The probe
+ * ----------
+ */
+
+/* Two servers may have the same process numbers, e.g. in containers. */
+static const char probe_query[] =
+"SELECT pg_catalog.current_setting('" MARKER "'), pg_catalog.concat_ws(' ',"
+" pg_catalog.pg_backend_pid(), pg_catalog.pg_postmaster_start_time())";
+
+/* The session whose transactions are looked at, and another one. */
+typedef struct ProbedSession
+{
+	PGconn	   *conn;
+	int			wait_ms;
+} ProbedSession;
+
+/*
+ * Which backend has the session outside a transaction?  Owned; NULL if there
+ * is no answer in time.
+ */
+static char *
+ask_backend(const ProbedSession *session)
+{
+	PGresult   *res = run(session->conn, probe_query, session->wait_ms);
+	char	   *result = NULL;
+
+	check_marker(session->conn, res);
+	if (PQresultStatus(res) == PGRES_TUPLES_OK)
+		result = pg_strdup(PQgetvalue(res, 0, 1));
+	else if (session->wait_ms == WATCHED)
+		session_failed(session->conn, res, "query failed", probe_query);
+	PQclear(res);
+	return result;
+}
+
+/* The first is in a transaction for a while.  False without an answer. */
+static bool
+probe_once(const ProbedSession *first, const ProbedSession *second)
+{
+	char	   *backends[] = {ask_backend(first), ask_backend(second)};
+	bool		answered = backends[0] && backends[1];
+
+	if (answered && strcmp(backends[0], backends[1]) == 0)
+		refuse_pooler(first->conn, "Two open connections use the same server process.");
+	free(backends[0]);
+	free(backends[1]);
+	if (!answered || !session_try_begin(first->conn, SESSION_BEGIN_SETTINGS,
+										first->wait_ms))
+		return false;
+	backends[1] = ask_backend(second);
+	answered = backends[1] != NULL;
+	free(backends[1]);
+	PQclear(run(first->conn, "END", first->wait_ms));
+	return answered;
+}
+
+bool
+session_probe(PGconn *conn, PGconn *other, int n_tries)
+{
+	const ProbedSession sessions[] = {{conn, WATCHED}, {other, ANSWER_MS}};
+	PGresult   *res = set_marker(conn, WATCHED);
+	bool		answered;
+
+	if (res)
+		session_failed(conn, res, "query failed", "SET " MARKER);
+	res = set_marker(other, ANSWER_MS);
+	answered = res == NULL;
+	PQclear(res);
+	for (int i = 0; answered && i < n_tries; i++)
+		answered = probe_once(&sessions[i % 2], &sessions[(i + 1) % 2]);
+	return answered;
 }

@@ -37,6 +37,75 @@ extern int	session_number(const PGresult *res, int row, int column, int least,
  */
 extern int64 *session_numbers(const PGresult *res, int column, int *n);
 
+/* ----------
+ * Transactions, and what a pooler makes of them
+ *
+ * A pooler may give each transaction of a client to another backend
+ * (PgBouncer's pool_mode = transaction).  Then our settings are missing where
+ * rows are read or loaded, so that rows are silently wrong, and another
+ * client of the pooler has our settings.  So each session has a marker: the
+ * setting pardump.session, whose value no other session has.  session_begin()
+ * asks for it in the query string of BEGIN, which reaches one backend, and
+ * without a round trip more.  SHOW takes no snapshot; after a SELECT there
+ * SET TRANSACTION SNAPSHOT would fail.
+ *
+ * Settings are made within session_begin_settings() and
+ * session_end_settings(): in a transaction that has found the marker.  So
+ * a backend with the marker has our settings, too, and no other backend has
+ * them.  A setting that belongs to one transaction is SET LOCAL.
+ *
+ * If the marker is missing, or has another value, the program ends with a
+ * message.  The statements are the same in every session for
+ * pg_stat_statements: the value is a constant of a SELECT, which that leaves
+ * out, and SHOW has none.
+ * ----------
+ */
+
+/* Begins a transaction for settings, which waits for no safe snapshot. */
+#define SESSION_BEGIN_SETTINGS \
+"BEGIN READ ONLY, ISOLATION LEVEL READ COMMITTED"
+
+/*
+ * Begin a transaction with this statement, or with more that take no
+ * snapshot; after it the session has a marker.  Ends by session_failed() when
+ * it fails.  The second is not watched (see session_wait.h), for sessions on
+ * the target.
+ */
+extern void session_begin(PGconn *conn, const char *sql);
+extern void session_begin_unwatched(PGconn *conn, const char *sql);
+
+/*
+ * The same, but false if it fails, or there is no answer in time; -1 is no
+ * limit, and watched.
+ */
+extern bool session_try_begin(PGconn *conn, const char *sql, int wait_ms);
+
+/*
+ * Around statements that make settings of the session.  Returns whether it
+ * has begun a transaction, which is for the other one: within a transaction
+ * of the caller's both do nothing.
+ */
+extern bool session_begin_settings(PGconn *conn);
+extern void session_end_settings(PGconn *conn, bool begun);
+
+/* The same around one. */
+extern void session_command_settings(PGconn *conn, const char *sql);
+
+/*
+ * Look so many times, with another session on the same server that was opened
+ * in the same way, whether a pooler gives transactions to other backends:
+ * exits with a message if so.  Neither has any setting of ours yet.  False if
+ * the other one does not answer in time.
+ */
+extern bool session_probe(PGconn *conn, PGconn *other, int n_tries);
+
+/*
+ * End a session that is not lost: its settings with it, as a pooler gives the
+ * backend to other clients.  What is not committed is rolled back.  conn may
+ * be NULL.
+ */
+extern void session_close(PGconn *conn);
+
 /* For the backend's process; a pooler tells PQbackendPID() another number. */
 extern const char session_backend_query[];
 

@@ -60,7 +60,7 @@ static const char settings_query[] =
  * (14 on).  Not every platform of a server can, and it is a comfort only.
  */
 static const char connection_check_query[] =
-"SELECT pg_catalog.set_config(name, '1s', false)"
+"SAVEPOINT connection_check; SELECT pg_catalog.set_config(name, '1s', false)"
 " FROM pg_catalog.pg_settings"
 " WHERE name OPERATOR(pg_catalog.=) 'client_connection_check_interval'";
 
@@ -68,6 +68,7 @@ static const char connection_check_query[] =
 void
 session_set_encoding(PGconn *conn, const char *encoding)
 {
+	bool		begun = session_begin_settings(conn);
 	char	   *literal;
 	char	   *sql;
 	PGresult   *res;
@@ -85,6 +86,7 @@ session_set_encoding(PGconn *conn, const char *encoding)
 		pg_fatal("invalid client encoding \"%s\" specified", encoding);
 	}
 	PQclear(res);
+	session_end_settings(conn, begun);
 	setFmtEncoding(PQclientEncoding(conn));
 	free(sql);
 	PQfreemem(literal);
@@ -100,16 +102,32 @@ static const char timeouts_query[] =
 void
 session_end_timeouts(PGconn *conn)
 {
+	bool		begun = session_begin_settings(conn);
+
 	/* alone: it may be too short even for what follows */
 	session_command(conn, "SET statement_timeout = 0");
 	PQclear(session_query(conn, timeouts_query));
+	session_end_settings(conn, begun);
+}
+
+/* It may fail, but not because the session is lost. */
+static void
+set_connection_check(PGconn *conn)
+{
+	PGresult   *res = session_exec(conn, connection_check_query);
+
+	if (session_is_lost(conn, res))
+		session_failed(conn, res, "query failed", connection_check_query);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_command(conn, "ROLLBACK TO SAVEPOINT connection_check");
+	PQclear(res);
 }
 
 void
 session_set_up(PGconn *conn, const Options *options, const char *encoding)
 {
 	const char *params[3];
-	PGresult   *res;
+	bool		begun = session_begin_settings(conn);
 
 	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
 	if (encoding)
@@ -133,9 +151,6 @@ session_set_up(PGconn *conn, const Options *options, const char *encoding)
 	params[1] = options->quote_all_identifiers ? "on" : "off";
 	params[2] = options->enable_row_security ? "on" : "off";
 	PQclear(session_query_params(conn, settings_query, 3, params, 0));
-	/* this may fail, but not because the session is lost */
-	res = session_exec(conn, connection_check_query);
-	if (session_is_lost(conn, res))
-		session_failed(conn, res, "query failed", connection_check_query);
-	PQclear(res);
+	set_connection_check(conn);
+	session_end_settings(conn, begun);
 }

@@ -71,9 +71,9 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 {
 	/* an imported snapshot cannot be made safe any more; pg_dump has it so */
 	if (options->serializable_deferrable && import == NULL)
-		session_command(conn, "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
+		session_begin(conn, "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
 	else
-		session_command(conn, begin_repeatable_read);
+		session_begin(conn, begin_repeatable_read);
 	if (import)
 	{
 		char	   *sql;
@@ -116,7 +116,7 @@ snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 	char	   *sql;
 	PGresult   *res;
 
-	session_command(conn, begin_repeatable_read);
+	session_begin(conn, begin_repeatable_read);
 	res = import_snapshot(conn, snapshot, &sql);
 	if (res && !exporter_is_gone(res))
 		session_failed(conn, res, "query failed", sql);

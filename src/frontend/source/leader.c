@@ -281,6 +281,6 @@ leader_close(Source *source)
 		standby_close(source->standbys);
 	if (source->slot)
 		logical_slot_snapshot_taken(source->slot);
-	PQfinish(source->conn);
+	session_close(source->conn);
 	source->conn = NULL;
 }

@@ -107,7 +107,7 @@ check_tables(Source *source, const DumpPlan *plan)
 							 source->options);
 		interrupt_set_connection(source->conn);
 	}
-	PQfinish(other);
+	session_close(other);
 }
 
 /*
@@ -137,7 +137,7 @@ lock_on_standbys(const Source *source, const DumpPlan *plan)
 			table_check_snapshot(standby->conn, other, plan->tables,
 								 source->options);
 		interrupt_set_connection(source->conn);
-		PQfinish(other);
+		session_close(other);
 	}
 	if (standbys->list[0].snapshot)
 		standby_hold_extension(standbys, plan->extension, plan->lock_wait_ms);
@@ -189,7 +189,7 @@ read_changes(Source *source, DumpPlan *plan)
 		other = try_session(source, "pg_pardump history");
 		changes = wal_changes_read(other, plan->previous, history, &problem);
 		interrupt_set_connection(source->conn);
-		PQfinish(other);
+		session_close(other);
 		if (changes)
 			dump_plan_note_changes(plan, changes);
 	}

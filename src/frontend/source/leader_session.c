@@ -231,7 +231,7 @@ replace(LeaderSession *session)
 		try_later(session, cause);
 		free(cause);
 	}
-	PQfinish(session->other);
+	session_close(session->other);
 	session->next = session->other = NULL;
 }
 

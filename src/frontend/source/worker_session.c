@@ -171,7 +171,7 @@ worker_session_close(WorkerSession *session)
 	else
 	{
 		interrupt_set_connection(NULL);
-		PQfinish(session->conn);
+		session_close(session->conn);
 	}
 	free(session->locked);
 	free(session);

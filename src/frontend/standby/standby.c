@@ -224,7 +224,7 @@ standby_close(Standbys *standbys)
 {
 	for (int i = 1; i < standbys->n; i++)
 	{
-		PQfinish(standbys->list[i].conn);
+		session_close(standbys->list[i].conn);
 		standbys->list[i].conn = NULL;
 	}
 }

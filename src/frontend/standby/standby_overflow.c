@@ -279,7 +279,7 @@ check_given(OverflowLook *look, const char *given)
 	SnapshotState state;
 
 	/* by itself, as the extension is to be held, and an import comes first */
-	session_command(look->conn, "BEGIN TRANSACTION READ ONLY");
+	session_begin(look->conn, "BEGIN TRANSACTION READ ONLY");
 	state = state_of(look, given);
 	session_command(look->conn, "ROLLBACK");
 	if (state == SNAPSHOT_INCOMPLETE)

@@ -158,6 +158,7 @@ standby_pause_new(const Standby *standby)
 {
 	StandbyPause *pause = pg_malloc0(sizeof(StandbyPause));
 	PGresult   *res = session_query(standby->conn, session_backend_query);
+	bool		begun;
 
 	pause->standby = standby;
 	pause->lock_key = psprintf(LOCK_CLASS ", %s", PQgetvalue(res, 0, 0));
@@ -168,7 +169,9 @@ standby_pause_new(const Standby *standby)
 	if (PQstatus(pause->conn) != CONNECTION_OK)
 		pg_fatal("could not connect once more to pause the replay of standby %s: %s",
 				 standby->name, connection_words(pause->conn));
+	begun = session_begin_settings(pause->conn);
 	PQclear(session_query(pause->conn, settings_query));
+	session_end_settings(pause->conn, begun);
 	cleanup_push(end_at_exit, pause);
 	return pause;
 }
@@ -177,7 +180,7 @@ void
 standby_pause_free(StandbyPause *pause)
 {
 	cleanup_pop(end_at_exit, pause);
-	PQfinish(pause->conn);
+	session_close(pause->conn);
 	free(pause->block);
 	free(pause->lock_key);
 	free(pause);

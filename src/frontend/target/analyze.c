@@ -120,7 +120,7 @@ stop_worker(void *arg)
 	AnalyzeRun *run = arg;
 
 	interrupt_set_connection(NULL);
-	PQfinish(run->conn);
+	session_close(run->conn);
 }
 
 static char *

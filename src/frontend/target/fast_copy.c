@@ -49,10 +49,13 @@ fast_copy_begin(PGconn *conn)
 {
 	char	   *reason = load_library(conn);
 	PGresult   *res;
+	bool		begun;
 
 	if (reason)
 		return reason;
+	begun = session_begin_settings(conn);
 	res = session_query(conn, switch_query);
+	session_end_settings(conn, begun);
 	if (PQntuples(res) == 0)
 		reason = pg_strdup("the library there has no fast_copy");
 	else if (strcmp(PQgetvalue(res, 0, 0), "on") != 0)

@@ -97,7 +97,7 @@ database_exists(const Target *target, const char *name)
 		return true;			/* it may be */
 	}
 	exists = target_has_database(conn, name);
-	PQfinish(conn);
+	session_close(conn);
 	return exists;
 }
 
@@ -125,7 +125,7 @@ failed_to_connect(const Target *target, PGconn *conn)
 static void
 forget_timeout(PGconn *conn)
 {
-	session_command(conn, "SET statement_timeout = 0");
+	session_command_settings(conn, "SET statement_timeout = 0");
 }
 
 void
@@ -191,7 +191,7 @@ address_of_database(const PeerAddress *address, const char *dbname)
 void
 target_enter(Target *target, const char *dbname)
 {
-	PQfinish(target->conn);
+	session_close(target->conn);
 	target->address = address_of_database(target->address, dbname);
 	target->conn = connection_open_peer(target->address, "pg_pardump");
 	forget_timeout(target->conn);
@@ -309,23 +309,21 @@ static const char load_settings_query[] =
 static void
 set_up(const Target *target, PGconn *conn)
 {
+	bool		begun = session_begin_settings(conn);
+
 	session_set_up(conn, target->options, target->encoding);
 	PQclear(session_query(conn, load_settings_query));
 	/* not to find out after the definitions that the role may not */
 	if (target->options->disable_triggers)
-		session_command(conn, "BEGIN; " SET_TRIGGERS_OFF "; ROLLBACK");
+		session_command(conn, SET_TRIGGERS_OFF);
+	session_end_settings(conn, begun);
 }
 
 void
 target_begin_load(const Target *target, PGconn *conn)
 {
-	const char *sql = target->options->disable_triggers ?
-		"BEGIN; " SET_TRIGGERS_OFF : "BEGIN";
-	PGresult   *res = PQexec(conn, sql);
-
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(conn, res, "query failed", sql);
-	PQclear(res);
+	session_begin_unwatched(conn, target->options->disable_triggers ?
+							"BEGIN; " SET_TRIGGERS_OFF : "BEGIN");
 }
 
 /* In the leader's session, as those that load are going to do it. */
@@ -382,7 +380,7 @@ target_keep(Target *target)
 void
 target_renew(Target *target)
 {
-	PQfinish(target->conn);
+	session_close(target->conn);
 	/* there is none if that fails, within session_try() */
 	target->conn = NULL;
 	target->conn = target_connect(target);

@@ -47,6 +47,11 @@ toast_compression_check(PGconn *conn, const char *method)
 void
 toast_compression_set(PGconn *conn, const char *method)
 {
-	if (is_wanted(method))
-		PQclear(session_query_params(conn, set_query, 1, &method, 0));
+	bool		begun;
+
+	if (!is_wanted(method))
+		return;
+	begun = session_begin_settings(conn);
+	PQclear(session_query_params(conn, set_query, 1, &method, 0));
+	session_end_settings(conn, begun);
 }
