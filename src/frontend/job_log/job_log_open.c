@@ -13,6 +13,10 @@
 #include "session/session_loss.h"
 #include "session/text_array.h"
 
+static const char exists_query[] =
+"SELECT FROM pg_catalog.pg_namespace"
+" WHERE nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'";
+
 /* Whose it is, and whether all of it is there. */
 static const char look_query[] =
 "SELECT u.oid OPERATOR(pg_catalog.=) n.nspowner"
@@ -116,6 +120,16 @@ refuse_after_other(void)
 	pg_log_error("another pg_parrestore was restoring into this database, or pg_pardump was copying into it, and has just ended");
 	pg_log_error_hint("Look at what is there now; if this is to go there as well, begin it again.");
 	exit(1);
+}
+
+bool
+job_log_exists(PGconn *conn)
+{
+	PGresult   *res = target_query(conn, exists_query, 0, NULL);
+	bool		found = PQntuples(res) > 0;
+
+	PQclear(res);
+	return found;
 }
 
 /*

@@ -52,8 +52,14 @@ extern JobLog *job_log_open(const Target *target,
 extern void job_log_check_tasks(PGconn *conn, const Options *options,
 								const char *new_name);
 
-/* Does the database of the session have a log? */
+/*
+ * Does the database of the session have a log?  The session must have the
+ * role of --role: exits with a message if the log is another role's.
+ */
 extern bool job_log_is_there(PGconn *conn);
+
+/* The same, of any role's; for a session that does not have the role yet. */
+extern bool job_log_exists(PGconn *conn);
 
 /*
  * Refuse a target in whose database something has not come to its end: what

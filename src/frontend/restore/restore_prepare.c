@@ -62,7 +62,7 @@ refuse_existing(Restore *restore)
 	if (restore->new_name)
 		conn = target_try_database(&restore->target, restore->new_name);
 	/* a restore that was interrupted has filled some: that is told instead */
-	if (PQstatus(conn) == CONNECTION_OK && !job_log_is_there(conn))
+	if (PQstatus(conn) == CONNECTION_OK && !job_log_exists(conn))
 	{
 		session_set_encoding(conn, restore->run.plan->encoding);
 		restore_tables_refuse_existing(conn, restore->run.plan);
@@ -90,7 +90,7 @@ begin_where_nothing_exists(Restore *restore)
 	}
 	if (restore->new_name)
 		conn = target_try_database(&restore->target, restore->new_name);
-	if (PQstatus(conn) == CONNECTION_OK && !job_log_is_there(conn))
+	if (PQstatus(conn) == CONNECTION_OK && !job_log_exists(conn))
 	{
 		session_set_encoding(conn, restore->run.plan->encoding);
 		restore->options.resume = restore_tables_exist(conn, restore->archive->toc,
