@@ -17,6 +17,7 @@
 #include "restore/restore_unlogged.h"
 #include "process/worker_process.h"
 #include "session/connection_limit.h"
+#include "session/session.h"
 #include "session/session_settings.h"
 #include "target/target_check.h"
 #include "target/target_history.h"
@@ -98,7 +99,7 @@ begin_where_nothing_exists(Restore *restore)
 	}
 	if (conn == restore->target.conn)
 		return;
-	PQfinish(conn);
+	session_close(conn);
 	if (restore->options.resume)
 		return;
 	pg_log_warning("database \"%s\" exists and contains nothing of the archive: the restore begins in it",

@@ -5,6 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/printable.h"
+#include "session/session.h"
 #include "target/index_look.h"
 
 #define LOOK_WAIT_MS 500
@@ -86,6 +87,6 @@ index_look_add(void *arg, ProgressLine *line, bool at_end)
 void
 index_look_end(IndexLook *look)
 {
-	PQfinish(look->conn);
+	session_close(look->conn);
 	look->conn = NULL;
 }
