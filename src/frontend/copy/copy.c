@@ -183,7 +183,7 @@ static void
 end_log(Copy *copy)
 {
 	copy->is_copied = true;
-	job_log_end(copy->log, &copy->target);
+	job_log_end(copy->log, &copy->target, NULL, NULL);
 	copy->log = NULL;
 }
 
@@ -409,6 +409,7 @@ complete_target(Copy *copy)
 
 	load_account_stage(&copy->account, LOAD_STAGE_REST);
 	definitions_make_rest(&copy->restore, NULL);
+	definitions_make_event_triggers(&copy->restore, NULL);
 	if (*copy->n_errors > 0)
 		copy->account.incomplete = true;
 	if (copy->log)

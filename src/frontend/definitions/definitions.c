@@ -5,15 +5,19 @@
 #include "base/fe_compat.h"
 
 #include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "base/shared_memory.h"
-#include "definitions/definition_worker.h"
 #include "definitions/definition_session.h"
+#include "definitions/definition_worker.h"
 #include "definitions/definitions.h"
 #include "definitions/leaf_key_sessions.h"
 #include "definitions/object_groups.h"
+#include "job_log/job_log_open.h"
 #include "process/worker_pool.h"
 #include "process/worker_slots.h"
 #include "progress/progress.h"
+#include "session/session.h"
+#include "session/session_loss.h"
 
 typedef struct DefinitionPool
 {
@@ -234,4 +238,94 @@ definitions_make_rest(RestoreStages *stages, const JobLog *log)
 	cleanup_pop(drop_leaf_keys, partitions);
 	drop_leaf_keys(partitions);
 	free(partitions);
+}
+
+/* ----------
+ * Event triggers
+ * ----------
+ */
+
+/* An argument of job_log_end(). */
+typedef struct EventTriggers
+{
+	const RestoreStages *stages;
+	const Script *script;
+	int			n_errors;		/* in this transaction */
+} EventTriggers;
+
+/* A statement of the archive, whose error does not end the transaction. */
+static void
+run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
+				 const TocEntry *entry)
+{
+	char	   *sql = psprintf("SAVEPOINT definition; %s", statement);
+	PGresult   *res = session_exec(conn, sql);
+	bool		ok = PQresultStatus(res) == PGRES_COMMAND_OK ||
+		PQresultStatus(res) == PGRES_TUPLES_OK;
+
+	free(sql);
+	if (!ok)
+	{
+		interrupt_check();
+		if (session_is_lost(conn, res))
+			session_failed(conn, res, "query failed", statement);
+		/* those of the head have been told */
+		if (entry)
+			definition_session_tell_error(res, statement, entry);
+		if (entry && triggers->stages->setup.options->exit_on_error)
+			exit(1);
+		triggers->n_errors += entry != NULL;
+		session_command(conn, "ROLLBACK TO SAVEPOINT definition");
+	}
+	PQclear(res);
+}
+
+static void
+run_event_triggers(void *arg, PGconn *conn)
+{
+	EventTriggers *triggers = arg;
+	const Script *script = triggers->script;
+
+	triggers->n_errors = 0;
+	for (int i = 0; i < script->n_head; i++)
+		run_in_savepoint(triggers, conn, script->head[i], NULL);
+	for (int i = 0; i < script->n_entries; i++)
+	{
+		const ScriptEntry *entry = &script->entries[i];
+
+		for (int j = 0; j < SCRIPT_N_SETTINGS; j++)
+			if (entry->settings[j])
+				run_in_savepoint(triggers, conn, entry->settings[j], entry->entry);
+		run_in_savepoint(triggers, conn, entry->entry->defn, entry->entry);
+		for (int j = 0; j < entry->n_after; j++)
+			run_in_savepoint(triggers, conn, entry->after[j], entry->entry);
+	}
+}
+
+void
+definitions_make_event_triggers(RestoreStages *stages, JobLog *log)
+{
+	EventTriggers triggers = {.stages = stages};
+	int			n_entries;
+	int			n_own;
+	TocEntry   *entries;
+
+	if (log == NULL || !log->is_kept)
+	{
+		make_phase(stages, log, RESTORE_EVENT_TRIGGERS, "event-triggers", 1,
+				   "event triggers");
+		if (log)
+			job_log_end(log, stages->target, NULL, NULL);
+		return;
+	}
+	entries = restore_schedule_entries(stages->schedule, RESTORE_EVENT_TRIGGERS,
+									   &n_entries, &n_own);
+	if (n_own > 0)
+		triggers.script = script_read(&stages->setup, "event-triggers", entries,
+									  n_entries);
+	job_log_end(log, stages->target, n_own > 0 ? run_event_triggers : NULL,
+				&triggers);
+	if (stages->setup.n_errors)
+		(void) __sync_fetch_and_add(stages->setup.n_errors, triggers.n_errors);
+	free(entries);
 }

@@ -25,4 +25,14 @@ extern void definitions_make(RestoreStages *stages, const JobLog *log);
  */
 extern void definitions_make_rest(RestoreStages *stages, const JobLog *log);
 
+/*
+ * Make event triggers, with their comments and labels, after all else; and
+ * remove the log, and free it, in the same transaction: an event trigger must
+ * not see that, and what is left after a kill is either the log or a complete
+ * database.  An error undoes only its own statement, as in pg_restore, and
+ * with --exit-on-error all.  Without a log, which is NULL or not kept, they
+ * are made as all else.
+ */
+extern void definitions_make_event_triggers(RestoreStages *stages, JobLog *log);
+
 #endif							/* DEFINITIONS_H */

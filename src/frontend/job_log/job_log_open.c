@@ -193,19 +193,39 @@ job_log_check_tasks(PGconn *conn, const Options *options,
  * ----------
  */
 
-/* Another run may be about to make it, too. */
-static void
+/*
+ * Another run may be about to make it, too.  NULL, or what is wrong: an event
+ * trigger of the target may forbid it.  Owned.
+ */
+static char *
 make_schema(PGconn *conn)
 {
 	PGresult   *res = PQexec(conn, make_schema_command);
 	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	char	   *error = NULL;
 
 	/* ERRCODE_DUPLICATE_SCHEMA, ERRCODE_UNIQUE_VIOLATION */
 	if (state && (strcmp(state, "42P06") == 0 || strcmp(state, "23505") == 0))
 		job_log_lock_refuse();
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(conn, res, "query failed", make_schema_command);
+	{
+		if (session_is_lost(conn, res))
+			session_failed(conn, res, "query failed", make_schema_command);
+		error = pg_strdup(PQresultErrorMessage(res));
+	}
 	PQclear(res);
+	return error;
+}
+
+/* Such a restore cannot be resumed, and keeps others away by another lock. */
+static void
+begin_without_log(JobLog *log, PGconn *conn)
+{
+	log->is_kept = false;
+	job_log_lock_database(log->lock);
+	/* a run that keeps one sees that lock, and may have come before it */
+	if (job_log_is_there(conn))
+		job_log_lock_refuse();
 }
 
 /*
@@ -228,6 +248,7 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
 {
 	char		attempt[16];
 	const char *params[] = {restore->archive, restore->selection, attempt};
+	char	   *error;
 
 	log->attempt = first_attempt();
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
@@ -240,14 +261,23 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
 	if (!log->is_kept)
 	{
 		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
-		job_log_lock_database(log->lock);
-		/* a run that keeps one sees that lock, and may have come before it */
-		if (job_log_is_there(conn))
-			job_log_lock_refuse();
+		begin_without_log(log, conn);
 		return;
 	}
 	session_begin_unwatched(conn, "BEGIN");
-	make_schema(conn);
+	error = make_schema(conn);
+	if (error)
+	{
+		command(conn, "ROLLBACK");
+		if (options->tasks)
+			pg_fatal("could not create the log of the restore on the target: %s",
+					 error);
+		pg_log_warning("could not create the log of the restore on the target, so that the restore cannot be resumed if it fails: %s",
+					   error);
+		free(error);
+		begin_without_log(log, conn);
+		return;
+	}
 	for (int i = 0; i < (int) lengthof(make_commands); i++)
 		command(conn, make_commands[i]);
 	PQclear(target_query(conn, begin_query, 3, params));
@@ -328,22 +358,40 @@ lock_log(const JobLog *log, PGconn *conn)
 		refuse_after_other();
 }
 
+/* By an event trigger of the target, which is not the restore's fault. */
+static void
+warn_of_rest(const PGresult *res)
+{
+	pg_log_warning("could not remove the log of the restore, schema " JOB_LOG_SCHEMA ", from the target: %s",
+				   PQresultErrorMessage(res));
+	pg_log_warning_hint("DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE removes it.");
+}
+
 /*
- * Remove it, and whatever was noted; others may come then.  Whoever reads it,
- * as a dump of the target does, may keep this waiting for long: signals are
- * to end that.
+ * Remove it, with all lines; other runs may come then.  Another session that
+ * reads it, as a dump of the target does, may keep this waiting for long:
+ * signals are to end that.
  */
 static void
-drop_log(JobLog *log)
+drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 {
 	PGresult   *res;
 
 	interrupt_set_connection(log->lock);
+	command(log->lock, "SAVEPOINT drop_log");
 	res = job_log_wait_exec(log->target, log->lock, &job_log_wait_removal,
 							JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-		session_failed(log->lock, res, "query failed", DROP_COMMAND);
+	{
+		interrupt_check();
+		if (session_is_lost(log->lock, res))
+			session_failed(log->lock, res, "query failed", DROP_COMMAND);
+		warn_of_rest(res);
+		command(log->lock, "ROLLBACK TO SAVEPOINT drop_log");
+	}
 	PQclear(res);
+	if (then)
+		then(arg, log->lock);
 	log->is_ending = true;
 	command(log->lock, "COMMIT");
 	log->is_ending = false;
@@ -404,7 +452,7 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	if (!options->resume && !options->clean)
 		job_log_refuse_unfinished(conn, options);
 	if (there && !options->resume)
-		drop_log(log);
+		drop_log(log, NULL, NULL);
 	interrupt_set_connection(conn);
 	if (options->resume)
 		resume(log, conn, restore);
@@ -441,6 +489,8 @@ typedef struct LogEnd
 {
 	JobLog	   *log;
 	Target	   *target;
+	void		(*then) (void *arg, PGconn *conn);
+	void	   *arg;
 } LogEnd;
 
 static void
@@ -451,13 +501,14 @@ remove_log(void *arg)
 	(void) job_log_session_keep(end->log, end->target);
 	target_keep(end->target);
 	if (!end->log->is_gone)
-		drop_log(end->log);
+		drop_log(end->log, end->then, end->arg);
 }
 
 void
-job_log_end(JobLog *log, Target *target)
+job_log_end(JobLog *log, Target *target,
+			void (*then) (void *arg, PGconn *conn), void *arg)
 {
-	LogEnd		end = {log, target};
+	LogEnd		end = {log, target, then, arg};
 
 	if (log->is_kept)
 		job_log_session_insist(remove_log, &end, target->options);

@@ -84,11 +84,16 @@ extern void job_log_forget(JobLog *log, PGconn *conn, char *const *names,
 extern void job_log_read(JobLog *log, PGconn *conn);
 
 /*
- * All is done: remove the log from the target, and free it.  If a session is
- * lost meanwhile that is tried again, as often as --retries allow.  Whoever
- * reads the log is waited for, and told.  The statement that signals cancel
- * is the target's own session's afterwards.
+ * All is done: remove the log from the target, and free it.  In the same
+ * transaction, after the log is dropped, then() runs what is to be seen only
+ * with all else; it may be NULL, and is not called if the log is not kept.
+ * If a session is lost meanwhile that is tried again, as often as --retries
+ * allow.  Other sessions that read the log are waited for, and reported.  If
+ * the log cannot be dropped, as by an event trigger of the target, that is a
+ * warning.  The statement that signals cancel is the target's own session's
+ * afterwards.
  */
-extern void job_log_end(JobLog *log, Target *target);
+extern void job_log_end(JobLog *log, Target *target,
+						void (*then) (void *arg, PGconn *conn), void *arg);
 
 #endif							/* JOB_LOG_OPEN_H */

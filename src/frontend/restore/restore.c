@@ -137,7 +137,7 @@ complete_target(Restore *restore)
 	restore_state_renew(restore);
 	/* after all that may take long: what the target lost is lost by now */
 	restore_unlogged_check_all(restore);
-	job_log_end(restore->log, &restore->target);
+	definitions_make_event_triggers(&restore->stages, restore->log);
 	restore->account.can_resume = false;
 }
 

@@ -4,8 +4,9 @@
  *
  * The order is that of pg_restore: the main definitions before the data, then
  * the data, then all the rest, privileges after that, event triggers and
- * materialized views last (pg_backup_archiver.c:_tocEntryRestorePass).  The
- * last three are one phase, made in the order of pg_restore's script.
+ * materialized views last (pg_backup_archiver.c:_tocEntryRestorePass).  All
+ * but event triggers is one phase, made in the order of pg_restore's script.
+ * Event triggers come after it, so that none fires for anything that we do.
  *
  * Large objects are made before, empty, with their owners; their comments and
  * privileges come with the rest, so that no owner is shut out of them while
@@ -34,6 +35,16 @@ is_added_to_large_object(const TocEntry *entry)
 	return strncmp(entry->tag, "LARGE OBJECT", 12) == 0 &&
 		(toc_entry_is(entry, "COMMENT") ||
 		 toc_entry_is(entry, "SECURITY LABEL"));
+}
+
+static bool
+is_of_event_trigger(const TocEntry *entry)
+{
+	static const char *const added[] = {"COMMENT", "SECURITY LABEL", NULL};
+
+	return toc_entry_is(entry, "EVENT TRIGGER") ||
+		(toc_entry_is_one_of(entry, added) &&
+		 strncmp(entry->tag, "EVENT TRIGGER ", 14) == 0);
 }
 
 /*
@@ -82,6 +93,8 @@ phase_of(const TocEntry *entry, TocSection section, bool create)
 		return create ? RESTORE_DATABASE : RESTORE_NEVER;
 	if (entry->had_dumper)
 		return RESTORE_NEVER;
+	if (is_of_event_trigger(entry))
+		return RESTORE_EVENT_TRIGGERS;
 	if (toc_entry_makes_large_objects(entry))
 		return RESTORE_LARGE_OBJECTS;
 	if (section == TOC_SECTION_PRE_DATA && !toc_entry_is_privilege(entry) &&

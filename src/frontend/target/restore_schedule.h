@@ -23,7 +23,8 @@ typedef enum RestorePhase
 	RESTORE_PRE_DATA,			/* definitions, without privileges */
 	RESTORE_LARGE_OBJECTS,		/* large objects, still empty */
 	RESTORE_INDEXES,			/* as soon as one table has all its rows */
-	RESTORE_POST_DATA			/* all else, after all rows */
+	RESTORE_POST_DATA,			/* all else, after all rows */
+	RESTORE_EVENT_TRIGGERS		/* last, as they fire for what is made */
 } RestorePhase;
 
 typedef struct RestoreSchedule
