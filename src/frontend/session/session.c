@@ -265,11 +265,16 @@ set_marker(PGconn *conn, int wait_ms)
 	if (marker_of(conn))
 		return NULL;
 	value = new_marker();
-	sql = psprintf("SELECT pg_catalog.set_config('" MARKER "', '%s', false)", value);
+	/* the role's timeouts may be too short even for this */
+	sql = psprintf(SESSION_BEGIN_SETTINGS ";"
+				   " SELECT pg_catalog.set_config('" MARKER "', '%s', false); COMMIT",
+				   value);
 	res = run(conn, sql, wait_ms);
 	free(sql);
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
+		if (refuses_transactions(conn))
+			refuse_pooler(conn, "It does not allow transactions.");
 		free(value);
 		return res ? res : PQmakeEmptyPGresult(conn, PGRES_FATAL_ERROR);
 	}

@@ -61,9 +61,14 @@ extern int64 *session_numbers(const PGresult *res, int column, int *n);
  * ----------
  */
 
-/* Begins a transaction for settings, which waits for no safe snapshot. */
+/*
+ * Begins a transaction for settings.  It waits for no safe snapshot, and the
+ * role's timeouts, which may be very short, do not end it.
+ */
 #define SESSION_BEGIN_SETTINGS \
-"BEGIN READ ONLY, ISOLATION LEVEL READ COMMITTED"
+"BEGIN READ ONLY, ISOLATION LEVEL READ COMMITTED;" \
+" SET LOCAL statement_timeout TO 0;" \
+" SET LOCAL idle_in_transaction_session_timeout TO 0"
 
 /*
  * Begin a transaction with this statement, or with more that take no
