@@ -1,19 +1,19 @@
 /*
- * test_restore_order.c
+ * test_load_order.c
  *		What is referenced comes first; circles have an end, and soon.
  */
 #include "base/fe_compat.h"
 
-#include "restore/restore_order.h"
+#include "target/load_order.h"
 #include "unit_test.h"
 
 #define MANY 200000
 
 static void
-check_waves(RestoreKey *keys, int n_keys, const int *expected, int n_tables,
+check_waves(LoadKey *keys, int n_keys, const int *expected, int n_tables,
 			const char *what)
 {
-	int		   *waves = restore_order_waves(keys, n_keys, n_tables);
+	int		   *waves = load_order_waves(keys, n_keys, n_tables);
 	bool		same = true;
 
 	for (int i = 0; i < n_tables; i++)
@@ -26,7 +26,7 @@ check_waves(RestoreKey *keys, int n_keys, const int *expected, int n_tables,
 static void
 check_many(bool circle, const char *what)
 {
-	RestoreKey *keys = pg_malloc(MANY * sizeof(RestoreKey));
+	LoadKey *keys = pg_malloc(MANY * sizeof(LoadKey));
 	int		   *expected = pg_malloc(MANY * sizeof(int));
 
 	for (int i = 0; i < MANY; i++)
@@ -41,11 +41,11 @@ check_many(bool circle, const char *what)
 }
 
 void
-test_restore_order(void)
+test_load_order(void)
 {
-	RestoreKey	itself[] = {{0, 0}, {1, 0}};
-	RestoreKey	diamond[] = {{0, 1}, {0, 2}, {1, 3}, {2, 1}};
-	RestoreKey	circle[] = {{1, 2}, {2, 1}, {0, 1}, {2, 3}};
+	LoadKey	itself[] = {{0, 0}, {1, 0}};
+	LoadKey	diamond[] = {{0, 1}, {0, 2}, {1, 3}, {2, 1}};
+	LoadKey	circle[] = {{1, 2}, {2, 1}, {0, 1}, {2, 3}};
 	const int	of_none[] = {0, 0};
 	const int	of_itself[] = {0, 1, 0};
 	const int	of_diamond[] = {3, 1, 2, 0};

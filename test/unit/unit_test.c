@@ -48,7 +48,7 @@ static const UnitTest tests[] = {
 	{"previous_table", test_previous_table},
 	{"printable", test_printable},
 	{"refused_jobs", test_refused_jobs},
-	{"restore_order", test_restore_order},
+	{"load_order", test_load_order},
 	{"restore_task_plan", test_restore_task_plan},
 	{"retry", test_retry},
 	{"scale", test_scale},

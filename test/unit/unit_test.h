@@ -55,7 +55,7 @@ extern void test_piece_share(void);
 extern void test_previous_table(void);
 extern void test_printable(void);
 extern void test_refused_jobs(void);
-extern void test_restore_order(void);
+extern void test_load_order(void);
 extern void test_restore_task_plan(void);
 extern void test_retry(void);
 extern void test_scale(void);

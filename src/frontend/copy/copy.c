@@ -34,6 +34,7 @@
 #include "status/summary.h"
 #include "stock/stock_pg_dump.h"
 #include "target/analyze.h"
+#include "target/load_order.h"
 #include "target/restore_schedule.h"
 #include "target/restore_stage.h"
 #include "target/target.h"
@@ -54,6 +55,8 @@ typedef struct Copy
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
 	volatile int *n_errors;		/* after the definitions; shared */
+	int			n_done;			/* jobs of the queue */
+	int		   *wave_begins;	/* by wave: its first job */
 	LoadAccount account;
 	Subscription *subscription; /* NULL if none is to be made */
 	TaskPlace  *place;			/* where tasks have their plan; NULL without
@@ -99,6 +102,21 @@ describe_job(void *arg, int job, int step)
 	return dump_plan_describe_job(&copy->plan, job, step);
 }
 
+/* Jobs are sorted by their waves: all before this one's are done first. */
+static bool
+begin_job(void *arg, int job)
+{
+	const Copy *copy = arg;
+
+	return copy->n_done >= copy->wave_begins[copy->plan.queue->jobs[job].wave];
+}
+
+static void
+job_is_done(void *arg, int job)
+{
+	((Copy *) arg)->n_done++;
+}
+
 /* A worker is lost: what it was doing, its transaction's end has undone. */
 static void
 reset_job(void *arg, int job)
@@ -122,6 +140,8 @@ run_workers(Copy *copy)
 		.stop = stop_worker,
 		.describe = describe_job,
 		.reset = reset_job,
+		.begin = begin_job,
+		.done = job_is_done,
 	};
 	CopyTasks	tasks = {
 		.source = &copy->source,
@@ -230,15 +250,6 @@ database_to_create(const Options *options, const Toc *toc)
 	pg_fatal("pg_dump describes no database to create");
 }
 
-/* In shared memory, for what the plan has. */
-static void
-make_results(Copy *copy)
-{
-	run_make_results(&copy->run, CHECKSUM_TYPE_NONE);
-	copy->work.commits = shared_memory_new(copy->plan.queue->n_jobs,
-										   sizeof(TargetCommit));
-}
-
 /* What is read, in which pieces; and what is made on the target, when. */
 static void
 make_plan(Copy *copy, StockPgDump *pg_dump)
@@ -344,6 +355,29 @@ make_definitions(Copy *copy)
 	copy->restore.setup.n_errors = copy->n_errors;
 }
 
+/*
+ * Tables that this copy has not made may have foreign keys already, as those
+ * of extensions and with --data-only.  Tasks begin their jobs in any order.
+ */
+static void
+order_rows(Copy *copy)
+{
+	int			n = copy->plan.tables->n_tables;
+	Oid		   *targets = pg_malloc((n + 1) * sizeof(Oid));
+	const JobQueue *queue = copy->plan.queue;
+
+	for (int i = 0; i < n; i++)
+		targets[i] = copy->work.formats->tables[i].target;
+	if (!copy->run.options->disable_triggers && !copy->run.options->tasks)
+		queue = load_order_make(copy->target.conn, &copy->plan, NULL, targets);
+	free(targets);
+	copy->plan.queue = queue;
+	copy->work.commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
+	copy->wave_begins = pg_malloc0((n + 1) * sizeof(int));
+	for (int i = queue->n_jobs - 1; i >= 0; i--)
+		copy->wave_begins[queue->jobs[i].wave] = i;
+}
+
 static void
 copy_rows_and_indexes(Copy *copy)
 {
@@ -361,6 +395,7 @@ copy_rows_and_indexes(Copy *copy)
 	/* the target has the tables now, and can be asked for their types */
 	copy->work.formats = copy_formats_decide(copy->source.conn,
 											 &copy->target, plan);
+	order_rows(copy);
 	account->formats = copy_account_formats(&copy->run, copy->work.formats);
 	run_event_run(options, plan, copy->target.address);
 	load_account_stage(account, LOAD_STAGE_ROWS);
@@ -467,7 +502,7 @@ copy_database(const Options *options, const char *argv0)
 
 	make_plan(copy, pg_dump);
 	/* before workers are forked; and an account of a failure counts them */
-	make_results(copy);
+	run_make_results(&copy->run, CHECKSUM_TYPE_NONE);
 	/* after the plan, which says what the target must have, and must not */
 	check_target(copy);
 	/* up to here only a slot has been made, and none if we only look */

@@ -10,7 +10,7 @@
 #include "definitions/definitions.h"
 #include "restore/restore_freeze.h"
 #include "job_log/restore_log.h"
-#include "restore/restore_order.h"
+#include "target/load_order.h"
 #include "restore/restore_prepare.h"
 #include "restore/restore_resume.h"
 #include "restore/restore_tables.h"
@@ -252,9 +252,10 @@ restore_prepare_target(Restore *restore)
 	restore_unlogged_look(restore);
 	/* tables that this run has not made may have keys */
 	if (!restore->options.disable_triggers)
-		restore->plan->plan.queue = restore_order_make(restore->target.conn,
-													   restore->plan,
-													   restore->work.targets);
+		restore->plan->plan.queue = load_order_make(restore->target.conn,
+													&restore->plan->plan,
+													restore->plan->shares,
+													restore->work.targets);
 	restore_resume_skip(&restore->work);
 	restore_unlogged_check_triggers(restore);
 	restore_resume_skip_indexes(&restore->work, restore->stages.schedule);

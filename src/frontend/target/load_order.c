@@ -1,17 +1,17 @@
 /*
- * restore_order.c
+ * load_order.c
  *		In which order rows come where foreign keys are there already.
  *
- * Rows go into tables that the restore did not make with their foreign keys
- * in force: with --data-only, and where definitions fail as all is there.
- * pg_dump orders the data of an archive without definitions by these
- * (pg_dump.c:getTableDataFKConstraints), but of one with definitions it does
- * not, and workers go side by side.  So the target is asked.  It checks a key
- * at the end of the COPY (ri_triggers.c).
+ * Rows go into tables that a restore or copy did not make with their foreign
+ * keys in force: with --data-only, where definitions fail as all exists, and
+ * into tables of extensions.  pg_dump orders the data of an archive without
+ * definitions by these (pg_dump.c:getTableDataFKConstraints), but of one with
+ * definitions it does not, and workers go side by side.  So the target is
+ * asked.  It checks a key at the end of the COPY (ri_triggers.c).
  */
 #include "base/fe_compat.h"
 
-#include "restore/restore_order.h"
+#include "target/load_order.h"
 #include "session/session.h"
 #include "session/text_array.h"
 
@@ -35,7 +35,7 @@ static const char keys_query[] =
 /* A walk from each table to all that it references, and back. */
 typedef struct Walk
 {
-	const RestoreKey *keys;
+	const LoadKey *keys;
 	int		   *first_key;		/* by table, and one more for the end */
 	int		   *next_key;		/* by table: that is not gone along yet */
 	int		   *wave;			/* by table; -1 = not come back to yet */
@@ -47,8 +47,8 @@ typedef struct Walk
 static int
 compare_keys(const void *a, const void *b)
 {
-	const RestoreKey *k1 = a;
-	const RestoreKey *k2 = b;
+	const LoadKey *k1 = a;
+	const LoadKey *k2 = b;
 
 	return k1->from != k2->from ? k1->from - k2->from : k1->to - k2->to;
 }
@@ -77,11 +77,11 @@ come_back(Walk *walk, int table)
 }
 
 int *
-restore_order_waves(RestoreKey *keys, int n_keys, int n_tables)
+load_order_waves(LoadKey *keys, int n_keys, int n_tables)
 {
 	Walk		walk = {.keys = keys};
 
-	qsort(keys, n_keys, sizeof(RestoreKey), compare_keys);
+	qsort(keys, n_keys, sizeof(LoadKey), compare_keys);
 	walk.first_key = pg_malloc0((n_tables + 1) * sizeof(int));
 	walk.next_key = pg_malloc((n_tables + 1) * sizeof(int));
 	walk.wave = pg_malloc((n_tables + 1) * sizeof(int));
@@ -116,10 +116,10 @@ restore_order_waves(RestoreKey *keys, int n_keys, int n_tables)
 }
 
 /* The answer as such keys, of so many tables; owned. */
-static RestoreKey *
+static LoadKey *
 read_keys(const PGresult *answer, int n_tables)
 {
-	RestoreKey *keys = pg_malloc((PQntuples(answer) + 1) * sizeof(RestoreKey));
+	LoadKey *keys = pg_malloc((PQntuples(answer) + 1) * sizeof(LoadKey));
 
 	for (int i = 0; i < PQntuples(answer); i++)
 	{
@@ -131,14 +131,14 @@ read_keys(const PGresult *answer, int n_tables)
 
 /* In waves, by such keys. */
 static const JobQueue *
-order_by_keys(const ArchivePlan *archive, RestoreKey *keys, int n_keys)
+order_by_keys(const DumpPlan *plan, const int *shares, LoadKey *keys,
+			  int n_keys)
 {
-	const DumpPlan *plan = &archive->plan;
 	int			n_tables = plan->tables->n_tables;
 	bool	   *at_once = pg_malloc0((n_tables + 1) * sizeof(bool));
-	int		   *waves = restore_order_waves(keys, n_keys, n_tables);
+	int		   *waves = load_order_waves(keys, n_keys, n_tables);
 	JobRules	rules = {.waves = waves,.at_once = at_once,
-	.shares = archive->shares,.targets = plan->tables};
+	.shares = shares,.targets = plan->tables};
 	const JobQueue *queue;
 
 	for (int i = 0; i < n_keys; i++)
@@ -151,18 +151,17 @@ order_by_keys(const ArchivePlan *archive, RestoreKey *keys, int n_keys)
 }
 
 const JobQueue *
-restore_order_make(PGconn *conn, const ArchivePlan *archive,
-				   const Oid *targets)
+load_order_make(PGconn *conn, const DumpPlan *plan, const int *shares,
+				const Oid *targets)
 {
-	const DumpPlan *plan = &archive->plan;
 	char	   *oids = oid_array(targets, plan->tables->n_tables);
 	const char *params[] = {oids};
 	PGresult   *answer = session_query_params(conn, keys_query, 1, params, 0);
-	RestoreKey *keys = read_keys(answer, plan->tables->n_tables);
+	LoadKey *keys = read_keys(answer, plan->tables->n_tables);
 	const JobQueue *queue = plan->queue;
 
 	if (PQntuples(answer) > 0)
-		queue = order_by_keys(archive, keys, PQntuples(answer));
+		queue = order_by_keys(plan, shares, keys, PQntuples(answer));
 	PQclear(answer);
 	free(keys);
 	free(oids);
