@@ -113,6 +113,16 @@ foreach my $reader ('--no-extension', '-v')
 	like($out, qr/^ "line\\x0apg_pardump: error: forged"\./m, 'dry run: a name as it is shown');
 }
 
+# From the environment libpq does not take a name for a connection string, as in -d.
+{
+	my $name = 'sslmode=forged';
+	sql($node, 'postgres', qq(CREATE DATABASE "$name"));
+	local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, $name);
+	my ($rc, undef, $err) = run_program('pg_pardump', '-v', '-f', new_path('string'), '--no-sync');
+	is($rc, 0, 'the name of a database is a connection string: exit code');
+	unlike($err, qr/a second connection failed/, 'the name of a database is a connection string: all sessions');
+}
+
 # ---- what others say: the server, pg_dump, pg_restore
 
 sql($node, $db, <<'SQL');

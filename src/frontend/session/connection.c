@@ -104,7 +104,9 @@ connection_set_probes(int n)
 
 /*
  * Another connection to the server that was reached, which may be one of
- * several of the name.  The password is the same.
+ * several of the name.  The password is the same.  libpq takes the first
+ * dbname for a connection string if it looks like one: the name of a database
+ * from the environment, which does not, must not be the first.
  */
 static PGconn *
 connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
@@ -113,9 +115,9 @@ connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
 	char	   *name = psprintf("%s probe", progname);
 	const char *keywords[] = {"dbname", "user", "password", "dbname", "host",
 	"hostaddr", "port", "fallback_application_name", NULL};
-	const char *values[] = {params->dbname, PQuser(conn), PQpass(conn), PQdb(conn),
-		PQhost(conn), hostaddr && *hostaddr ? hostaddr : NULL, PQport(conn),
-	name, NULL};
+	const char *values[] = {params->dbname ? params->dbname : "dbname=''",
+		PQuser(conn), PQpass(conn), PQdb(conn), PQhost(conn),
+	hostaddr && *hostaddr ? hostaddr : NULL, PQport(conn), name, NULL};
 	PGconn	   *result = connection_try(keywords, values);
 
 	free(name);
