@@ -96,6 +96,46 @@ foreach my $exit (0, 1)
 	complete_ok($db, $what, '');
 }
 
+# The name of the owner cannot be converted to the target's encoding.
+{
+	my $what = 'an owner that cannot be converted';
+	sql($node, 'postgres', "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+	sql($node, 'ascii', <<"SQL");
+CREATE FUNCTION quiet() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END';
+CREATE ROLE "r\xe9" SUPERUSER;
+CREATE EVENT TRIGGER first ON sql_drop EXECUTE FUNCTION quiet();
+CREATE EVENT TRIGGER second ON sql_drop EXECUTE FUNCTION quiet();
+ALTER EVENT TRIGGER first OWNER TO "r\xe9";
+SQL
+	my $ascii = dump_ok($node, 'ascii', $what, 'pg_pardump');
+	my $db = new_database();
+	sql($node, 'postgres', "DROP DATABASE $db");
+	sql($node, 'postgres', "CREATE DATABASE $db ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+	my ($rc, undef, $err) = run_parrestore($node, $db, $ascii);
+	is($rc, 1, "$what: exit code");
+	like($err, qr/ERROR:  invalid byte sequence.*ALTER EVENT TRIGGER first OWNER.*errors ignored on restore: 1$/s, "$what: message");
+	is(value($node, $db, $triggers), 'first O, second O', "$what: event triggers");
+}
+
+# The session user that an event trigger needs does not exist.
+{
+	my $what = 'an owner that does not exist';
+	sql($node, 'postgres', $_) foreach 'CREATE ROLE absent SUPERUSER', 'CREATE DATABASE owned TEMPLATE template0';
+	sql($node, 'owned', <<'SQL');
+CREATE FUNCTION quiet() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END';
+CREATE EVENT TRIGGER theirs ON sql_drop EXECUTE FUNCTION quiet();
+ALTER EVENT TRIGGER theirs OWNER TO absent;
+SQL
+	my $owned = dump_ok($node, 'owned', $what, 'pg_pardump');
+	sql($node, 'postgres', 'DROP DATABASE owned');
+	sql($node, 'postgres', 'DROP ROLE absent');
+	my $db = new_database();
+	my ($rc, undef, $err) = run_parrestore($node, $db, $owned, '--use-set-session-authorization');
+	is($rc, 1, "$what: exit code");
+	like($err, qr/error: could not set session user: ERROR:  role "absent" does not exist/, "$what: message");
+	is(value($node, $db, $triggers), '', "$what: no event trigger of another role");
+}
+
 # ---- event triggers of the target
 
 my $guard = sub {

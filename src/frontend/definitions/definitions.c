@@ -253,22 +253,29 @@ typedef struct EventTriggers
 	int			n_errors;		/* in this transaction */
 } EventTriggers;
 
-/* A statement of the archive, whose error does not end the transaction. */
+/*
+ * A statement of the archive, whose error does not end the transaction.  The
+ * savepoint is a message of its own: a text that cannot be converted or
+ * parsed is refused with all of its message, and the savepoint to return to
+ * would be that of the statement before.
+ */
 static void
 run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 				 const TocEntry *entry)
 {
-	char	   *sql = psprintf("SAVEPOINT definition; %s", statement);
-	PGresult   *res = session_exec(conn, sql);
-	bool		ok = PQresultStatus(res) == PGRES_COMMAND_OK ||
-		PQresultStatus(res) == PGRES_TUPLES_OK;
+	PGresult   *res;
 
-	free(sql);
-	if (!ok)
+	session_command(conn, "SAVEPOINT definition");
+	res = session_exec(conn, statement);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
+		PQresultStatus(res) != PGRES_TUPLES_OK)
 	{
 		interrupt_check();
 		if (session_is_lost(conn, res))
 			session_failed(conn, res, "query failed", statement);
+		/* what comes now would be another role's, as in a worker's session */
+		if (entry && strncmp(statement, "SET SESSION AUTHORIZATION ", 26) == 0)
+			pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
 		/* those of the head have been told */
 		if (entry)
 			definition_session_tell_error(res, statement, entry);
@@ -277,6 +284,7 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 		triggers->n_errors += entry != NULL;
 		session_command(conn, "ROLLBACK TO SAVEPOINT definition");
 	}
+	session_command(conn, "RELEASE SAVEPOINT definition");
 	PQclear(res);
 }
 
