@@ -151,6 +151,9 @@ my $guard = sub {
 		"$what: a warning that names what is left");
 	is(log_is_there($db), 1, "$what: it is left");
 	complete_ok($db, $what, "dropped O what is dropped, guard O, made A, refuse O");
+	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean');
+	is($rc, 1, "$what, --clean: exit code");
+	like($err, qr/^pg_parrestore: error: the log of another restore must be removed first\n\z/m, "$what, --clean: message");
 }
 {
 	my ($db, $what) = (new_database($guard->('ddl_command_start', 'CREATE SCHEMA')), 'a guard against schemas');

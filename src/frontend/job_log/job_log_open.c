@@ -370,18 +370,20 @@ warn_of_rest(const PGresult *res)
 /*
  * Remove it, with all lines; other runs may come then.  Another session that
  * reads it, as a dump of the target does, may keep this waiting for long:
- * signals are to end that.
+ * signals are to end that.  False if it cannot be removed.
  */
-static void
+static bool
 drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 {
 	PGresult   *res;
+	bool		dropped;
 
 	interrupt_set_connection(log->lock);
 	command(log->lock, "SAVEPOINT drop_log");
 	res = job_log_wait_exec(log->target, log->lock, &job_log_wait_removal,
 							JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
+	dropped = PQresultStatus(res) == PGRES_COMMAND_OK;
+	if (!dropped)
 	{
 		interrupt_check();
 		if (session_is_lost(log->lock, res))
@@ -395,6 +397,7 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 	log->is_ending = true;
 	command(log->lock, "COMMIT");
 	log->is_ending = false;
+	return dropped;
 }
 
 void
@@ -451,8 +454,8 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	}
 	if (!options->resume && !options->clean)
 		job_log_refuse_unfinished(conn, options);
-	if (there && !options->resume)
-		drop_log(log, NULL, NULL);
+	if (there && !options->resume && !drop_log(log, NULL, NULL))
+		pg_fatal("the log of another restore must be removed first");
 	interrupt_set_connection(conn);
 	if (options->resume)
 		resume(log, conn, restore);
@@ -501,7 +504,7 @@ remove_log(void *arg)
 	(void) job_log_session_keep(end->log, end->target);
 	target_keep(end->target);
 	if (!end->log->is_gone)
-		drop_log(end->log, end->then, end->arg);
+		(void) drop_log(end->log, end->then, end->arg);
 }
 
 void
