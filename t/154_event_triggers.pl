@@ -74,6 +74,20 @@ foreach my $options ([], ['-j4'], ['-e'], ['--use-set-session-authorization'], [
 	complete_ok($db, 'copied', $expected);
 }
 
+# What is there is dropped before it is made again.
+foreach my $program ('pg_parrestore', 'pg_pardump')
+{
+	my ($db, $what) = (new_database(), "$program --clean");
+	my @again = $program eq 'pg_parrestore' ? ('-d', $node->connstr($db), $dir) :
+	  ('-d', $node->connstr('source'), '--target', $node->connstr($db));
+	is((run_program($program, @again))[0], 0, "$what: exit code of the first run");
+	sql($node, $db, 'DROP EVENT TRIGGER refuse; DROP EVENT TRIGGER dropped; DROP EVENT TRIGGER made');
+	sql($node, $db, "CREATE EVENT TRIGGER $_ ON ddl_command_end WHEN TAG IN ('CREATE ROUTINE') EXECUTE FUNCTION $_()") foreach qw(refuse dropped made);
+	my ($rc, undef, $err) = run_program($program, '--clean', @again);
+	is($rc, 0, "$what: exit code") or diag($err);
+	complete_ok($db, $what, $expected);
+}
+
 # ---- errors
 
 sql($node, 'postgres', 'CREATE ROLE plain LOGIN CREATEDB');

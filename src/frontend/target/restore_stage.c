@@ -161,7 +161,8 @@ is_dropped(const TocEntry *entry, RestorePhase phase, bool as_pg_restore)
 		return false;
 	if (as_pg_restore && phase == RESTORE_INDEXES)
 		return true;
-	return (phase == RESTORE_PRE_DATA || phase == RESTORE_POST_DATA) &&
+	return (phase == RESTORE_PRE_DATA || phase == RESTORE_POST_DATA ||
+			phase == RESTORE_EVENT_TRIGGERS) &&
 		(as_pg_restore ||
 		 (!toc_entry_is(entry, "INDEX") && !toc_entry_is(entry, "INDEX ATTACH") &&
 		  !toc_entry_is(entry, "CONSTRAINT")));
