@@ -26,7 +26,7 @@ check_waves(LoadKey *keys, int n_keys, const int *expected, int n_tables,
 static void
 check_many(bool circle, const char *what)
 {
-	LoadKey *keys = pg_malloc(MANY * sizeof(LoadKey));
+	LoadKey    *keys = pg_malloc(MANY * sizeof(LoadKey));
 	int		   *expected = pg_malloc(MANY * sizeof(int));
 
 	for (int i = 0; i < MANY; i++)
@@ -43,9 +43,9 @@ check_many(bool circle, const char *what)
 void
 test_load_order(void)
 {
-	LoadKey	itself[] = {{0, 0}, {1, 0}};
-	LoadKey	diamond[] = {{0, 1}, {0, 2}, {1, 3}, {2, 1}};
-	LoadKey	circle[] = {{1, 2}, {2, 1}, {0, 1}, {2, 3}};
+	LoadKey		itself[] = {{0, 0}, {1, 0}};
+	LoadKey		diamond[] = {{0, 1}, {0, 2}, {1, 3}, {2, 1}};
+	LoadKey		circle[] = {{1, 2}, {2, 1}, {0, 1}, {2, 3}};
 	const int	of_none[] = {0, 0};
 	const int	of_itself[] = {0, 1, 0};
 	const int	of_diamond[] = {3, 1, 2, 0};
