@@ -238,6 +238,9 @@ my $twice = 'for i in "$@"; do pg_pardump --plan="$PLAN" --task=$i/$N & done';
 foreach my $mode (qw(fast immediate))
 {
 	my $run = gated_tasks(1, '', '--retries=8');
+	# of its COMMIT a restarted server could not tell whether it was done
+	wait_in_run($run, 'the index is built', sub {
+		value($target, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'after_it_t_idx'}) });
 	$target->stop($mode);
 	$target->start;
 	copied_ok($run, "the target restarted ($mode)", qr/warning: a worker lost its connection while copying /);

@@ -119,7 +119,7 @@ load_order_waves(LoadKey *keys, int n_keys, int n_tables)
 static LoadKey *
 read_keys(const PGresult *answer, int n_tables)
 {
-	LoadKey *keys = pg_malloc((PQntuples(answer) + 1) * sizeof(LoadKey));
+	LoadKey    *keys = pg_malloc((PQntuples(answer) + 1) * sizeof(LoadKey));
 
 	for (int i = 0; i < PQntuples(answer); i++)
 	{
@@ -157,7 +157,7 @@ load_order_make(PGconn *conn, const DumpPlan *plan, const int *shares,
 	char	   *oids = oid_array(targets, plan->tables->n_tables);
 	const char *params[] = {oids};
 	PGresult   *answer = session_query_params(conn, keys_query, 1, params, 0);
-	LoadKey *keys = read_keys(answer, plan->tables->n_tables);
+	LoadKey    *keys = read_keys(answer, plan->tables->n_tables);
 	const JobQueue *queue = plan->queue;
 
 	if (PQntuples(answer) > 0)
