@@ -54,7 +54,6 @@ typedef struct Copy
 	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
-	volatile int *n_errors;		/* after the definitions; shared */
 	int			n_done;			/* jobs of the queue */
 	int		   *wave_begins;	/* by wave: its first job */
 	LoadAccount account;
@@ -351,8 +350,7 @@ make_definitions(Copy *copy)
 	/* signals cancel what the leader waits for on the source */
 	interrupt_set_connection(copy->source.conn);
 	copy->options.exit_on_error = false;
-	copy->n_errors = shared_memory_new(1, sizeof(int));
-	copy->restore.setup.n_errors = copy->n_errors;
+	copy->restore.setup.n_errors = shared_memory_new(1, sizeof(int));
 }
 
 /*
@@ -445,7 +443,7 @@ complete_target(Copy *copy)
 	load_account_stage(&copy->account, LOAD_STAGE_REST);
 	definitions_make_rest(&copy->restore, NULL);
 	definitions_make_event_triggers(&copy->restore, NULL);
-	if (*copy->n_errors > 0)
+	if (*copy->restore.setup.n_errors > 0)
 		copy->account.incomplete = true;
 	if (copy->log)
 		end_log(copy);

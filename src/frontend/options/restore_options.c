@@ -338,7 +338,7 @@ restore_options_parse(int argc, char **argv)
 		add_arg(&line.all, options->restore);
 	}
 	help_refuse_more(argc, argv);
-	/* without pre-data there are no definitions that others are made with */
+	/* extensions belong to pre-data */
 	if (line.sections == SECTION_OTHER)
 		options->selects_entries = true;
 	options->pg_restore_args = line.all.args;

@@ -97,7 +97,7 @@ extern void session_end_settings(PGconn *conn, bool begun);
 extern void session_command_settings(PGconn *conn, const char *sql);
 
 /*
- * Look so many times, with another session on the same server that was opened
+ * Look n_tries times, with another session on the same server that was opened
  * in the same way, whether a pooler gives transactions to other backends:
  * exits with a message if so.  Neither has any setting of ours yet.  False if
  * the other one does not answer in time.

@@ -60,6 +60,21 @@ text_is_convertible(PGconn *conn, const char *text)
 	return is_converted(conn, text);
 }
 
+/* Of all of them at once, which may take a query. */
+static bool
+all_are_convertible(PGconn *conn, char *const *texts, int n)
+{
+	PQExpBufferData all;
+	bool		result;
+
+	initPQExpBuffer(&all);
+	for (int i = 0; i < n; i++)
+		appendPQExpBuffer(&all, "%s\n", texts[i]);
+	result = !PQExpBufferDataBroken(all) && text_is_convertible(conn, all.data);
+	termPQExpBuffer(&all);
+	return result;
+}
+
 /*
  * In some client encodings (SJIS, BIG5, GBK, ...) a backslash may be the
  * second byte of a character, which must not be escaped.
@@ -68,12 +83,13 @@ char *
 text_array(PGconn *conn, char *const *texts, int n)
 {
 	PQExpBufferData buf;
+	bool		all = all_are_convertible(conn, texts, n);
 
 	initPQExpBuffer(&buf);
 	appendPQExpBufferChar(&buf, '{');
 	for (int i = 0; i < n; i++)
 	{
-		const char *text = text_is_convertible(conn, texts[i]) ? texts[i] : UNCONVERTIBLE;
+		const char *text = all || text_is_convertible(conn, texts[i]) ? texts[i] : UNCONVERTIBLE;
 
 		appendPQExpBufferStr(&buf, i > 0 ? ",\"" : "\"");
 		for (const char *c = text; *c;)

@@ -11,9 +11,9 @@
  */
 #include "base/fe_compat.h"
 
-#include "target/load_order.h"
 #include "session/session.h"
 #include "session/text_array.h"
+#include "target/load_order.h"
 
 /*
  * Keys between the tables, by their numbers from 1: partitions have those of
