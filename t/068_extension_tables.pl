@@ -8,6 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database own_installation installed_at dump_ok run_program new_path sql value);
+use Pardump::Databases qw(empty_copy);
 use Pardump::Layout qw(layout_problems);
 use Pardump::Toc qw(read_toc);
 use PostgreSQL::Test::Utils;
@@ -59,8 +60,7 @@ my $n = 0;
 sub new_database
 {
 	my ($sql) = @_;
-	my $db = 'restored' . ++$n;
-	make_database($node, $db);
+	my $db = empty_copy($node, 'keyed', 'restored' . ++$n);
 	sql($node, $db, $sql) if $sql;
 	return $db;
 }

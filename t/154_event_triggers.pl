@@ -8,6 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database dump_ok run_program sql value);
+use Pardump::Databases qw(empty_copy);
 use Pardump::Restore qw(run_parrestore errors_ignored);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -41,8 +42,7 @@ my $n = 0;
 sub new_database
 {
 	my ($sql) = @_;
-	my $db = 'restored' . ++$n;
-	make_database($node, $db);
+	my $db = empty_copy($node, 'source', 'restored' . ++$n);
 	sql($node, $db, $sql) if $sql;
 	return $db;
 }
