@@ -153,8 +153,9 @@ SQL
 # ---- event triggers of the target
 
 my $guard = sub {
-	my ($event, $tag) = @_;
-	return q{CREATE FUNCTION guard() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'guarded'; END$$;}
+	my ($event, $tag, $state) = @_;
+	$state //= 'P0001';
+	return "CREATE FUNCTION guard() RETURNS event_trigger LANGUAGE plpgsql AS \$\$BEGIN RAISE 'guarded' USING ERRCODE = '$state'; END\$\$;"
 	  . " CREATE EVENT TRIGGER guard ON $event" . ($tag ? " WHEN TAG IN ('$tag')" : '') . ' EXECUTE FUNCTION guard()';
 };
 {
@@ -165,6 +166,10 @@ my $guard = sub {
 		"$what: a warning that names what is left");
 	is(log_is_there($db), 1, "$what: it is left");
 	complete_ok($db, $what, "dropped O what is dropped, guard O, made A, refuse O");
+	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--resume');
+	is($rc, 0, "$what, --resume: exit code");
+	unlike($err, qr/error: /, "$what, --resume: no event trigger is made again");
+	complete_ok($db, "$what, --resume", "dropped O what is dropped, guard O, made A, refuse O");
 	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean');
 	is($rc, 1, "$what, --clean: exit code");
 	like($err, qr/^pg_parrestore: error: the log of another restore must be removed first\n\z/m, "$what, --clean: message");
@@ -176,6 +181,20 @@ my $guard = sub {
 	like($err, qr/\Apg_parrestore: warning: could not create the log of the restore on the target, so that the restore cannot be resumed if it fails: ERROR:  guarded\n[^\n]*\n\z/,
 		"$what: a warning");
 	complete_ok($db, $what, "dropped O what is dropped, guard O, made A, refuse O");
+}
+# what is no guard: the server is short of memory
+foreach my $event ([ 'sql_drop', undef, 'could not remove' ], [ 'ddl_command_start', 'CREATE SCHEMA', 'could not create' ])
+{
+	my ($name, $tag, $unwanted) = @$event;
+	my ($db, $what) = (new_database($guard->($name, $tag, '53200')), "no memory, $name");
+	my ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--retries=0');
+	is($rc, 1, "$what: exit code");
+	like($err, qr/error: .*guarded/, "$what: an error");
+	unlike($err, qr/warning: $unwanted/, "$what: no warning");
+	next if $name ne 'sql_drop';
+	sql($node, $db, 'DROP EVENT TRIGGER guard');
+	is((run_parrestore($node, $db, $dir, '--resume'))[0], 0, "$what, --resume: exit code");
+	complete_ok($db, "$what, --resume", "dropped O what is dropped, made A, refuse O");
 }
 
 $node->stop;

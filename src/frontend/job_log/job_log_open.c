@@ -97,10 +97,30 @@ static const char forget_query[] =
  */
 #define FIRST_ATTEMPTS 2000000000
 
+/* The line of a log that is left: what comes with its removal is done. */
+#define LINE_OF_END "end"
+
 #define DROP_COMMAND "DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE"
 
 #define REMOVE_HINT \
 	"--clean, or DROP SCHEMA " JOB_LOG_SCHEMA " CASCADE, forgets it."
+
+/*
+ * Is the error one of the server's state, not of a trigger that forbids the
+ * statement?  ERRCODE_INSUFFICIENT_RESOURCES, _OPERATOR_INTERVENTION,
+ * _SYSTEM_ERROR and _INTERNAL_ERROR, by their classes.
+ */
+static bool
+is_of_server(const PGresult *res)
+{
+	static const char *const classes[] = {"53", "57", "58", "XX"};
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	for (int i = 0; state && i < (int) lengthof(classes); i++)
+		if (strncmp(state, classes[i], 2) == 0)
+			return true;
+	return false;
+}
 
 static void
 command(PGconn *conn, const char *sql)
@@ -209,7 +229,7 @@ make_schema(PGconn *conn)
 		job_log_lock_refuse();
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
-		if (session_is_lost(conn, res))
+		if (session_is_lost(conn, res) || is_of_server(res))
 			session_failed(conn, res, "query failed", make_schema_command);
 		error = pg_strdup(PQresultErrorMessage(res));
 	}
@@ -386,10 +406,13 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 	if (!dropped)
 	{
 		interrupt_check();
-		if (session_is_lost(log->lock, res))
+		if (session_is_lost(log->lock, res) || is_of_server(res))
 			session_failed(log->lock, res, "query failed", DROP_COMMAND);
 		warn_of_rest(res);
 		command(log->lock, "ROLLBACK TO SAVEPOINT drop_log");
+		/* --resume is not to make again what comes now */
+		if (!job_log_claim(log, log->lock, LINE_OF_END, JOB_LOG_LASTING))
+			then = NULL;
 	}
 	PQclear(res);
 	if (then)
