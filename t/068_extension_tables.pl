@@ -150,5 +150,50 @@ foreach my $command (@commands)
 	is(value($node, $db, 'SELECT count(*) FROM ONLY mine'), 5000, "$program, a disabled trigger: rows");
 }
 
+# ---- an extension that the target's database cannot have (pg_cron)
+
+append_to_file("$share/homely.control", "default_version = '1.0'\nrelocatable = false\nschema = public\n");
+append_to_file("$share/homely--1.0.sql", <<'SQL');
+DO $$ BEGIN
+	IF current_database() <> 'home' THEN RAISE EXCEPTION 'can only create extension in database home'; END IF;
+END $$;
+CREATE TABLE job (id int PRIMARY KEY);
+SELECT pg_catalog.pg_extension_config_dump('job', '');
+SQL
+make_database($node, 'home');
+sql($node, 'home', <<'SQL');
+CREATE EXTENSION homely;
+INSERT INTO job VALUES (1);
+CREATE TABLE mine (g int PRIMARY KEY);
+INSERT INTO mine SELECT generate_series(1, 5000);
+CREATE TABLE other (g int REFERENCES mine);
+INSERT INTO other VALUES (7);
+SQL
+my $homely = dump_ok($node, 'home', 'homely', 'pg_pardump');
+my $rows = 'SELECT (SELECT count(*) FROM mine), (SELECT count(*) FROM other), to_regclass($$job$$),'
+  . ' (SELECT count(*) FROM pg_constraint WHERE connamespace = $$public$$::regnamespace)';
+my $stock = new_database();
+is((run_program('pg_restore', '-d', $node->connstr($stock), $homely))[0], 1, 'an extension cannot be created, pg_restore: exit code');
+foreach my $command ([ 'pg_parrestore', $homely ], [ 'pg_pardump', '--compare', '-d', $node->connstr('home') ], [ 'pg_pardump', '-j2', '-d', $node->connstr('home') ])
+{
+	my ($program, @options) = @$command;
+	my $what = "an extension cannot be created, $program @options[0 .. $#options - 1]";
+	my $db = new_database();
+	my @to = $program eq 'pg_pardump' ? ('--target', $node->connstr($db)) : ('-d', $node->connstr($db));
+	my ($rc, $out, $err) = run_program($program, @options, @to);
+	is($rc, 1, "$what: exit code");
+	like($err, qr/error: could not execute query: ERROR:  can only create extension in database home/, "$what: message");
+	is(value($node, $db, $rows), value($node, $stock, $rows), "$what: all else is there");
+	next if $program ne 'pg_pardump';
+	like($err, qr/\Q$_/, "$what: $_") foreach (
+		'warning: rows of table public.job are not copied: it could not be created',
+		'warning: errors ignored on copy: 1',
+		'warning: all rows of 2 of 3 tables were committed on the target, but not of public.job',
+		'warning: some definitions could not be made: see the errors');
+	is($out, '', "$what: no summary");
+	like($err, qr/error: table public\.job is not compared: it does not exist on the target\n.*differ in 1 place/s, "$what: not compared")
+	  if grep { $_ eq '--compare' } @options;
+}
+
 $node->stop;
 done_testing();

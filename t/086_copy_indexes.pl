@@ -208,11 +208,13 @@ SH
 	sql($target, 'failing', 'CREATE FUNCTION same(int) RETURNS text LANGUAGE sql AS $$SELECT NULL::text$$');
 	my ($rc, $out, $err) = run_copy($source, 'built', $target, 'failing');
 	is($rc, 1, 'an error before the rows: exit code');
+	like($err, qr/warning: errors ignored on copy: 1\n/, 'an error before the rows: counted');
 	like($err, qr/ERROR:  function "same" already exists with same argument types\n\tCommand was: CREATE FUNCTION public\.same\(integer\)/,
 		'an error before the rows: the object is named');
-	is(value($target, 'failing', q{SELECT coalesce(sum(pg_relation_size(oid)), 0) FROM pg_class
-			WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace}), 0,
-		'an error before the rows: no rows');
+	is(value($target, 'failing', 'SELECT (SELECT count(*) FROM wide1), (SELECT count(*) FROM wide2), (SELECT count(*) FROM wide3)'),
+		'1200|1200|1200', 'an error before the rows: rows are copied');
+	is(value($target, 'failing', q{SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal}), 1,
+		'an error before the rows: definitions after them are made');
 }
 
 hold();

@@ -312,6 +312,25 @@ SQL
 	is(slots($source) . subscriptions(), '0', 'the last step fails: neither slot nor subscription left');
 }
 
+# A definition fails, and rows are missing that the subscription would rely on.
+{
+	my $db = new_database();
+	sql($target, $db, <<'SQL');
+CREATE FUNCTION fail() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+	IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.parted_2') THEN
+		RAISE EXCEPTION 'not here';
+	END IF;
+END $$;
+CREATE EVENT TRIGGER fail ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION fail();
+SQL
+	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options, @pub);
+	is($rc, 1, 'a definition fails: exit code');
+	like($err, qr/ERROR:  not here/, 'a definition fails: message');
+	like($err, qr/warning: rows of table public\.parted_2 are not copied: it could not be created\n/, 'a definition fails: table');
+	is(value($target, $db, 'SELECT count(*) > 0 FROM journal'), 't', 'a definition fails: other tables are copied');
+	is(slots($source) . subscriptions(), '0', 'a definition fails: neither slot nor subscription left');
+}
+
 # Source or target are out of reach for a moment when the last step comes.
 my $done = new_path('done');
 foreach my $fault (

@@ -54,7 +54,7 @@ typedef struct CompareResult
 {
 	SideSum		source_sum;
 	SideSum		target_sum;
-	bool		is_unconvertible;	/* for the target's encoding */
+	const char *not_compared;	/* why; a constant, or NULL */
 } CompareResult;
 
 /* Two queries with one row of two columns each. */
@@ -340,27 +340,40 @@ ask_sum(PGconn *conn, const PQExpBufferData *rows)
 	return sql;
 }
 
-/* Did the server fail to convert the query, which has names, or rows? */
-static bool
-is_unconvertible(const PGresult *res)
+/*
+ * Why the target has no such rows, or cannot tell; NULL if the error is
+ * another one, or none.  Names in the query may be what is not converted.
+ */
+static const char *
+why_not_compared(const PGresult *res)
 {
-	/* ERRCODE_CHARACTER_NOT_IN_REPERTOIRE and _UNTRANSLATABLE_CHARACTER */
 	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
-	return state && (strcmp(state, "22021") == 0 || strcmp(state, "22P05") == 0);
+	if (state == NULL)
+		return NULL;
+	/* ERRCODE_CHARACTER_NOT_IN_REPERTOIRE and _UNTRANSLATABLE_CHARACTER */
+	if (strcmp(state, "22021") == 0 || strcmp(state, "22P05") == 0)
+		return "its name or rows cannot be converted to the target's encoding";
+	/* ERRCODE_UNDEFINED_TABLE and _UNDEFINED_COLUMN */
+	if (strcmp(state, "42P01") == 0)
+		return "it does not exist on the target";
+	if (strcmp(state, "42703") == 0)
+		return "it has other columns on the target";
+	return NULL;
 }
 
 /*
- * Both servers are at work; now wait for the answer of one.  That names or
- * rows cannot be converted is an error if unconvertible is NULL.
+ * Both servers are at work; now wait for the answer of one.  An error ends
+ * the run unless it can be taken as the reason why a table is not compared.
  */
 static void
-take_sum(PGconn *conn, char *sql, SideSum *sum, bool *unconvertible)
+take_sum(PGconn *conn, char *sql, SideSum *sum, const char **not_compared)
 {
 	PGresult   *res = PQgetResult(conn);
+	const char *reason = not_compared ? why_not_compared(res) : NULL;
 
-	if (unconvertible && is_unconvertible(res))
-		*unconvertible = true;
+	if (reason)
+		*not_compared = reason;
 	else
 	{
 		if (PQresultStatus(res) != PGRES_TUPLES_OK)
@@ -391,7 +404,7 @@ run_job(void *arg, int no, volatile int *step)
 	session_wait_ends();
 	take_sum(comparison->target_conn, target_sql,
 			 &comparison->results[no].target_sum,
-			 &comparison->results[no].is_unconvertible);
+			 &comparison->results[no].not_compared);
 	return true;
 }
 
@@ -419,9 +432,9 @@ report_difference(const CompareJob *job, const CompareResult *result)
 	uint64		target_rows = result->target_sum.rows;
 	bool		same_number = source_rows == target_rows;
 
-	if (result->is_unconvertible)
-		pg_log_error("table %s is not compared: its name or rows cannot be converted to the target's encoding",
-					 printable(job->name));
+	if (result->not_compared)
+		pg_log_error("table %s is not compared: %s", printable(job->name),
+					 result->not_compared);
 	else if (job->group && same_number)
 		pg_log_error("in the target, contents are not the same of %s",
 					 describe(job));
@@ -446,7 +459,7 @@ report(const Comparison *comparison)
 	{
 		const CompareResult *result = &comparison->results[i];
 
-		if (!result->is_unconvertible &&
+		if (result->not_compared == NULL &&
 			result->source_sum.rows == result->target_sum.rows &&
 			strcmp(result->source_sum.sum, result->target_sum.sum) == 0)
 			continue;

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "compare/compare_sequence.h"
 #include "session/session.h"
+#include "session/session_loss.h"
 
 /*
  * What pg_dump has read, in the statement that sets it (dumpSequenceData):
@@ -27,6 +28,15 @@ read_position(const char *statement, int64 *position, bool *is_called)
 	*position = strtoll(before + 1, NULL, 10);
 	*is_called = strncmp(last, ", true", 6) == 0;
 	return true;
+}
+
+/* ERRCODE_UNDEFINED_TABLE */
+static bool
+is_missing(const PGresult *res)
+{
+	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	return state && strcmp(state, "42P01") == 0;
 }
 
 int
@@ -50,9 +60,17 @@ compare_sequences(PGconn *target_conn, const Toc *toc)
 			pg_fatal("pg_dump describes no position of sequence %s",
 					 printable(name));
 		sql = psprintf("SELECT last_value, is_called FROM %s", name);
-		res = session_query(target_conn, sql);
-		if (strtoll(PQgetvalue(res, 0, 0), NULL, 10) != position ||
-			(PQgetvalue(res, 0, 1)[0] == 't') != is_called)
+		res = session_exec(target_conn, sql);
+		if (is_missing(res))
+		{
+			n_different++;
+			pg_log_error("sequence %s does not exist on the target",
+						 printable(name));
+		}
+		else if (PQresultStatus(res) != PGRES_TUPLES_OK)
+			session_failed(target_conn, res, "query failed", sql);
+		else if (strtoll(PQgetvalue(res, 0, 0), NULL, 10) != position ||
+				 (PQgetvalue(res, 0, 1)[0] == 't') != is_called)
 		{
 			n_different++;
 			pg_log_error("sequence %s is at another position in the target",

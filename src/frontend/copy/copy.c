@@ -8,6 +8,7 @@
 #include "base/event_log.h"
 #include "base/findings.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "compare/compare.h"
@@ -54,6 +55,8 @@ typedef struct Copy
 	CopyWorker *worker;			/* in a worker: itself */
 	const char *new_name;		/* of the database to create, or NULL */
 	RestoreStages restore;
+	int		   *n_errors;		/* of definitions; shared */
+	Oid		   *targets;		/* by table: where its rows go */
 	int			n_done;			/* jobs of the queue */
 	int		   *wave_begins;	/* by wave: its first job */
 	LoadAccount account;
@@ -218,8 +221,7 @@ new_copy(const Options *options)
 	Copy	   *copy = pg_malloc0(sizeof(Copy));
 
 	copy->options = *options;
-	/* how the target's definitions are made; pg_dump has no such options */
-	copy->options.exit_on_error = true;
+	/* how the target's definitions are made; pg_dump has no such option */
 	copy->options.if_exists = true;
 	copy->source.options = &copy->options;
 	copy->target.options = &copy->options;
@@ -230,6 +232,7 @@ new_copy(const Options *options)
 	copy->work.run = &copy->run;
 	copy->restore.target = &copy->target;
 	copy->restore.setup.options = &copy->options;
+	copy->n_errors = shared_memory_new(1, sizeof(int));
 	toc_context_share();
 	return copy;
 }
@@ -306,6 +309,8 @@ check_target(Copy *copy)
 	if (copy->new_name == NULL)
 		target_check_tables(copy->target.conn, copy->plan.tables,
 							options->clean);
+	if (copy->new_name == NULL && !options->clean)
+		target_check_objects(copy->target.conn, &copy->plan);
 	findings_settle();
 }
 
@@ -337,20 +342,56 @@ prepare_target(Copy *copy)
 }
 
 /*
- * What the rows need; the first error ends the copy.  Later errors are
- * counted, and what is left is made.
+ * Where the rows go.  A table that was there before could not be made, and
+ * its rows are another one's: it gets none, like one that is not there.
+ */
+static void
+find_targets(Copy *copy, const Oid *before)
+{
+	PGconn	   *conn = copy->target.conn;
+	const DumpTables *tables = copy->plan.tables;
+	Oid		   *own = target_find_own_tables(conn, tables);
+
+	copy->targets = target_find_tables(conn, tables);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		const DumpTable *table = &tables->tables[i];
+
+		if (OidIsValid(copy->targets[i]) &&
+			(!table->has_definition ||
+			 (OidIsValid(own[i]) && !OidIsValid(before[i]))))
+			continue;
+		/* what no error explains would be found only after other rows */
+		if (*copy->n_errors == 0)
+			pg_fatal("the target has no table %s", printable(table->copy_name));
+		pg_log_warning("rows of table %s are not copied: it could not be created",
+					   printable(table->name));
+		copy->targets[i] = InvalidOid;
+	}
+	free(own);
+}
+
+/*
+ * What the rows need.  As in pg_restore an error is told and counted, and
+ * what is left is made.
  */
 static void
 make_definitions(Copy *copy)
 {
+	Oid		   *before = target_find_own_tables(copy->target.conn,
+												copy->plan.tables);
+
+	copy->restore.setup.n_errors = copy->n_errors;
 	definitions_make(&copy->restore, NULL);
+	if (*copy->n_errors > 0)
+		restore_stage_give_hint(&copy->options, copy->target.conn);
 	restore_stage_make_extension(&copy->restore);
+	find_targets(copy, before);
+	free(before);
 	/* a restart until now does not matter: all definitions are on the disk */
 	copy->target.incarnation = target_history_incarnation(copy->target.conn);
 	/* signals cancel what the leader waits for on the source */
 	interrupt_set_connection(copy->source.conn);
-	copy->options.exit_on_error = false;
-	copy->restore.setup.n_errors = shared_memory_new(1, sizeof(int));
 }
 
 /*
@@ -361,19 +402,25 @@ static void
 order_rows(Copy *copy)
 {
 	int			n = copy->plan.tables->n_tables;
-	Oid		   *targets = pg_malloc((n + 1) * sizeof(Oid));
 	const JobQueue *queue = copy->plan.queue;
 
-	for (int i = 0; i < n; i++)
-		targets[i] = copy->work.formats->tables[i].target;
 	if (!copy->run.options->disable_triggers && !copy->run.options->tasks)
-		queue = load_order_make(copy->target.conn, &copy->plan, NULL, targets);
-	free(targets);
+		queue = load_order_make(copy->target.conn, &copy->plan, NULL,
+								copy->targets);
 	copy->plan.queue = queue;
 	copy->work.commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
 	copy->wave_begins = pg_malloc0((n + 1) * sizeof(int));
 	for (int i = queue->n_jobs - 1; i >= 0; i--)
 		copy->wave_begins[queue->jobs[i].wave] = i;
+}
+
+/* The account of a failure, and what else asks, is to know of these tables. */
+static void
+note_left_out(Copy *copy)
+{
+	for (int i = 0; i < copy->plan.chunks->n_files; i++)
+		if (!OidIsValid(copy->targets[copy->plan.chunks->files[i].table]))
+			copy->run.results->files[i].incomplete = true;
 }
 
 static void
@@ -392,14 +439,17 @@ copy_rows_and_indexes(Copy *copy)
 
 	/* the target has the tables now, and can be asked for their types */
 	copy->work.formats = copy_formats_decide(copy->source.conn,
-											 &copy->target, plan);
+											 &copy->target, plan, copy->targets);
 	order_rows(copy);
+	note_left_out(copy);
 	account->formats = copy_account_formats(&copy->run, copy->work.formats);
 	run_event_run(options, plan, copy->target.address);
 	load_account_stage(account, LOAD_STAGE_ROWS);
 	builder = index_builder_start(&indexes);
 	load_account_indexes(account, &copy->run, index_builder_builds(builder));
 	run_workers(copy);
+	/* tasks tell of each file */
+	note_left_out(copy);
 
 	/* at once: the snapshot holds up vacuum, and the rest may take hours */
 	interrupt_set_connection(NULL);
@@ -443,8 +493,11 @@ complete_target(Copy *copy)
 	load_account_stage(&copy->account, LOAD_STAGE_REST);
 	definitions_make_rest(&copy->restore, NULL);
 	definitions_make_event_triggers(&copy->restore, NULL);
-	if (*copy->restore.setup.n_errors > 0)
+	if (*copy->n_errors > 0)
+	{
+		pg_log_warning("errors ignored on copy: %d", *copy->n_errors);
 		copy->account.incomplete = true;
+	}
 	if (copy->log)
 		end_log(copy);
 	load_account_stage(&copy->account, LOAD_STAGE_ANALYZE);

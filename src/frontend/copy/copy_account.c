@@ -24,7 +24,7 @@ count_tables(const Run *run, const CopyFormats *formats,
 	{
 		const CopyFormat *format = &formats->tables[i];
 
-		n += format->kind == kind &&
+		n += OidIsValid(format->target) && format->kind == kind &&
 			(reason == NULL || strcmp(format->reason, reason) == 0);
 	}
 	return n;

@@ -80,16 +80,6 @@ target_statement(const DumpTable *table, CopyFormatKind kind, bool freeze)
 	return result;
 }
 
-/* Rows for a table that is not there would be refused only after others. */
-static void
-check_existence(const Oid *targets, const DumpTables *tables)
-{
-	for (int i = 0; i < tables->n_tables; i++)
-		if (targets[i] == InvalidOid)
-			pg_fatal("the target has no table %s",
-					 printable(tables->tables[i].copy_name));
-}
-
 static bool
 has_minimal_wal(PGconn *conn)
 {
@@ -324,7 +314,7 @@ choose_wire_compression(CopyFormats *formats, const Options *options,
 
 const CopyFormats *
 copy_formats_decide(PGconn *source_conn, const Target *target,
-					const DumpPlan *plan)
+					const DumpPlan *plan, const Oid *targets)
 {
 	const Options *options = target->options;
 	const DumpTables *tables = plan->tables;
@@ -335,12 +325,10 @@ copy_formats_decide(PGconn *source_conn, const Target *target,
 		.options = options,
 		.target = target,
 		.plan = plan,
-		.targets = target_find_tables(target->conn, tables),
+		.targets = targets,
 	};
 
-	check_existence(decision.targets, tables);
-	target_check_triggers(target->conn, options, decision.targets,
-						  tables->n_tables);
+	target_check_triggers(target->conn, options, targets, tables->n_tables);
 	ask(&decision, source_conn, loader);
 	formats->loader = loader;
 	formats->tables = pg_malloc0((tables->n_tables + 1) * sizeof(CopyFormat));
@@ -349,10 +337,11 @@ copy_formats_decide(PGconn *source_conn, const Target *target,
 		const DumpTable *table = &tables->tables[i];
 		CopyFormat *format = &formats->tables[i];
 
-		format->target = decision.targets[i];
+		format->target = targets[i];
 		format->truncate = decision.minimal_wal &&
 			may_truncate(options, table, plan->chunks->tables[i].n_files);
-		choose(&decision, i, format);
+		if (OidIsValid(targets[i]))
+			choose(&decision, i, format);
 		if (format->kind != COPY_FORMAT_RAW)
 			format->statement = target_statement(table, format->kind,
 												 format->truncate);

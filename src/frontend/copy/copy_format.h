@@ -21,7 +21,9 @@ typedef enum CopyFormatKind
 /* What was decided about one table. */
 typedef struct CopyFormat
 {
-	Oid			target;			/* the table that its rows go to */
+	Oid			target;			/* the table that its rows go to; InvalidOid
+								 * if they are not copied, as it could not be
+								 * made */
 	CopyFormatKind kind;
 	const char *reason;			/* why it is none of those that take less
 								 * work; NULL for raw tuples */
@@ -54,11 +56,12 @@ extern void copy_format_check(PGconn *source_conn, const Target *target,
  * then COPY's binary format, then text.  Binary is safe if no type of a
  * column has an object identifier in its binary form that means something
  * else on the target, and if both sides have the same types; when raw tuples
- * are, raw_check.c says.  The target must have the tables by now.  Exits with
- * a message where --copy-format asks for what cannot be.
+ * are, raw_check.c says.  targets: CopyFormat.target of each table.  Exits
+ * with a message where --copy-format asks for what cannot be.
  */
 extern const CopyFormats *copy_formats_decide(PGconn *source_conn,
 											  const Target *target,
-											  const DumpPlan *plan);
+											  const DumpPlan *plan,
+											  const Oid *targets);
 
 #endif							/* COPY_FORMAT_H */

@@ -214,6 +214,8 @@ copy_files(CopyWorker *worker, const Job *job, volatile int *step)
 	for (int i = 0; i < job->n; i++)
 	{
 		*step = i;
+		if (!OidIsValid(worker->work->formats->tables[files[i]->table].target))
+			continue;
 		copy_file(worker, files[i], later ? &later[i] : NULL);
 	}
 	if (later)

@@ -376,11 +376,8 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	}
 	/* what it had made before the error stays, as pg_restore leaves it */
 	commit(worker, i + 1);
-	if (go_on)
-		return;
-	if (!worker->work->stages->as_pg_restore)
-		restore_stage_give_hint(worker->session->options, worker->session->conn);
-	exit(1);
+	if (!go_on)
+		exit(1);
 }
 
 static void

@@ -157,6 +157,9 @@ make_phase(RestoreStages *stages, const JobLog *log, RestorePhase phase,
 		{
 			pg_log_error("%d of the large objects to be restored exist%s on the target",
 						 *work.n_existing, *work.n_existing == 1 ? "s" : "");
+			/* in a copy they may have come since they were looked for */
+			if (!stages->as_pg_restore)
+				exit(1);
 			pg_log_error_detail("Their contents are overwritten, as by pg_restore.");
 		}
 		target_renew(stages->target);

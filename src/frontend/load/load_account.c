@@ -115,7 +115,7 @@ give_account(void *arg)
 			/*
 			 * as far as we know: that all rows are there might be the error
 			 */
-			if (account->run->options->restore)
+			if (account->run->options->restore || account->incomplete)
 				account_for_rows(account->run);
 			else
 				pg_log_warning("all rows were copied before source and target were compared");
@@ -132,7 +132,9 @@ give_account(void *arg)
 		pg_log_warning("foreign keys, triggers, privileges, positions of sequences and what else comes after the rows were not made");
 	else if (account->incomplete || account->stage == LOAD_STAGE_REST)
 	{
-		pg_log_warning("what comes after the rows is not complete: see the errors");
+		pg_log_warning(account->stage == LOAD_STAGE_REST ?
+					   "what comes after the rows is not complete: see the errors" :
+					   "some definitions could not be made: see the errors");
 		if (account->run->options->restore == NULL)
 			pg_log_warning_hint("pg_dump --section=pre-data --section=post-data makes what is missing, but for the positions of sequences; what is there is an error.");
 	}

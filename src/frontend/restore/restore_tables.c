@@ -8,6 +8,7 @@
 #include "restore/restore_tables.h"
 #include "session/session.h"
 #include "session/text_array.h"
+#include "target/target_check.h"
 
 /* As pg_backup_archiver.c:_tocEntryRequired tells data from definitions. */
 static bool
@@ -185,37 +186,6 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 }
 
 /*
- * How many of the large objects exist.  Only objects that the archive creates
- * count: it may have the contents alone.
- */
-static int
-count_existing_objects(PGconn *conn, const DumpPlan *plan)
-{
-	const LargeObjects *objects = plan->objects;
-	bool		creates = false;
-	int			n = 0;
-
-	for (int i = 0; i < plan->toc->n_entries && !creates; i++)
-		creates = toc_entry_makes_large_objects(&plan->toc->entries[i]);
-	for (int i = 0; i < objects->n_groups && creates; i++)
-	{
-		const LargeObjectGroup *group = &objects->groups[i];
-		char	   *oids = oid_array(group->oids, group->n_oids);
-		const char *params[] = {oids};
-		PGresult   *res = session_query_params(conn,
-											   "SELECT pg_catalog.count(*)::pg_catalog.int4"
-											   " FROM pg_catalog.pg_largeobject_metadata m"
-											   " WHERE m.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])",
-											   1, params, 0);
-
-		n += session_number(res, 0, 0, 0, group->n_oids);
-		PQclear(res);
-		free(oids);
-	}
-	return n;
-}
-
-/*
  * Of relations, types and functions, by the catalog that has them.  A
  * function's arguments do not matter.
  */
@@ -291,7 +261,7 @@ restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
 		free(params[i]);
 		free(columns[i]);
 	}
-	return found || count_existing_objects(conn, plan) > 0;
+	return found || target_count_objects(conn, plan) > 0;
 }
 
 void
@@ -300,7 +270,7 @@ restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
 	int			n;
 
 	refuse_filled_tables(conn, plan->tables);
-	n = count_existing_objects(conn, plan);
+	n = target_count_objects(conn, plan);
 	if (n == 0)
 		return;
 	pg_log_error("%d of the large objects to be restored exist%s on the target",

@@ -329,6 +329,52 @@ target_find_tables(PGconn *conn, const DumpTables *tables)
 	return find_tables(conn, tables, true);
 }
 
+Oid *
+target_find_own_tables(PGconn *conn, const DumpTables *tables)
+{
+	return find_tables(conn, tables, false);
+}
+
+int
+target_count_objects(PGconn *conn, const DumpPlan *plan)
+{
+	const LargeObjects *objects = plan->objects;
+	bool		creates = false;
+	int			n = 0;
+
+	for (int i = 0; i < plan->toc->n_entries && !creates; i++)
+		creates = toc_entry_makes_large_objects(&plan->toc->entries[i]);
+	for (int i = 0; i < objects->n_groups && creates; i++)
+	{
+		const LargeObjectGroup *group = &objects->groups[i];
+		char	   *oids = oid_array(group->oids, group->n_oids);
+		const char *params[] = {oids};
+		PGresult   *res = session_query_params(conn,
+											   "SELECT pg_catalog.count(*)::pg_catalog.int4"
+											   " FROM pg_catalog.pg_largeobject_metadata m"
+											   " WHERE m.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])",
+											   1, params, 0);
+
+		n += session_number(res, 0, 0, 0, group->n_oids);
+		PQclear(res);
+		free(oids);
+	}
+	return n;
+}
+
+void
+target_check_objects(PGconn *conn, const DumpPlan *plan)
+{
+	int			n = target_count_objects(conn, plan);
+
+	if (n == 0)
+		return;
+	pg_log_error("%d of the large objects to be copied exist%s on the target",
+				 n, n == 1 ? "s" : "");
+	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a copy would overwrite these.");
+	pg_log_error_hint("--clean drops them first.");
+}
+
 /*
  * Those that fire all the same where session_replication_role is replica, on
  * the tables or on partitions of theirs.

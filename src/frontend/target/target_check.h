@@ -11,6 +11,7 @@
 #include "libpq-fe.h"
 
 #include "options/options.h"
+#include "plan/dump_plan.h"
 #include "target/restore_schedule.h"
 
 /* How many indexes and constraints may be built at a time. */
@@ -37,11 +38,22 @@ extern void target_check_tables(PGconn *conn, const DumpTables *tables,
 								bool may_exist);
 
 /*
+ * How many of the large objects exist on the target, of those that the plan's
+ * archive creates: it may have the contents alone.  And an error of a copy if
+ * there are any, for findings_settle().
+ */
+extern int	target_count_objects(PGconn *conn, const DumpPlan *plan);
+extern void target_check_objects(PGconn *conn, const DumpPlan *plan);
+
+/*
  * Which tables the rows go to: the OID that each copy_name has now, in the
  * order of the tables, InvalidOid where there is none; owned.  It is looked
  * up once, as names can be given to other tables while rows are loaded.
  */
 extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables);
+
+/* The same of the tables' own names, which a root does not stand for. */
+extern Oid *target_find_own_tables(PGconn *conn, const DumpTables *tables);
 
 /* Is g of pg_trigger a user's that an INSERT sets off (pg_trigger.h)? */
 #define INSERT_TRIGGER_SQL \
