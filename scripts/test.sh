@@ -415,45 +415,29 @@ count_release()
 	FAILED=$((FAILED + ${counts#* }))
 }
 
-# Every major of $RELEASES, one after the other: each fills the machine.
-test_all()
+# The majors of $RELEASES, one after the other, as each fills the machine: the
+# whole suite, or with --change --quick where plan_change says so.
+test_releases()
 {
-	local release
+	local release option
 
+	[ "$mode" = --all ] || plan_change
 	"$TREE/scripts/install_dependencies.sh" --chroots
 	as_root true	# asks for a password while nothing else runs
 	make_work_directory
 	for release in $RELEASES; do
-		run_release "${release%:*}" "${release#*:}" "" "$WORK/$release.out"
-	done
-	print_releases
-}
-
-# The whole suite where plan_change says so, elsewhere --quick.
-test_change()
-{
-	local release option
-
-	plan_change
-	"$TREE/scripts/install_dependencies.sh" --chroots
-	as_root true
-	make_work_directory
-	for release in $RELEASES; do
-		option=--quick
-		PROVE_TESTS=$CHANGE_TESTS
-		if [ "${release%:*}" = "$CHANGE_WHOLE" ]; then
-			option=
+		option=
+		if [ "$mode" = --change ]; then
 			PROVE_TESTS=
+			if [ "${release%:*}" != "$CHANGE_WHOLE" ]; then
+				option=--quick
+				PROVE_TESTS=$CHANGE_TESTS
+			fi
 		fi
 		run_release "${release%:*}" "${release#*:}" "$option" "$WORK/$release.out"
 	done
-	print_releases
-	print_change
-}
-
-print_releases()
-{
 	grep -h '^PostgreSQL .* passed, ' "$WORK"/*.out || true
+	[ "$mode" = --all ] || print_change
 }
 
 mode=
@@ -475,15 +459,13 @@ if [ -z "${PROVE_JOBS:-}" ]; then
 	[ "$PROVE_JOBS" -le 8 ] || PROVE_JOBS=8
 fi
 case $mode in
-	--all)
+	--all | --change)
 		unset PG_CONFIG
-		export PG_PARDUMP_TIER=3
-		[ -z "$long" ] || RELEASES+=" $NEXT_RELEASE"
-		test_all
-		;;
-	--change)
-		unset PG_CONFIG
-		test_change
+		if [ "$mode" = --all ]; then
+			export PG_PARDUMP_TIER=3
+			[ -z "$long" ] || RELEASES+=" $NEXT_RELEASE"
+		fi
+		test_releases
 		;;
 	*)
 		if [ "$mode" = --quick ]; then
