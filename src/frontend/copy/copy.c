@@ -303,14 +303,14 @@ check_target(Copy *copy)
 		job_log_refuse(copy->restore.schedule, "the source is");
 		job_log_check_tasks(copy->target.conn, options, copy->new_name);
 	}
-	else if (options->data_only)
+	if (options->data_only)
 		job_log_refuse_unfinished(copy->target.conn, options);
 	copy_format_check(copy->source.conn, &copy->target, &copy->plan);
 	if (copy->new_name == NULL)
 		target_check_tables(copy->target.conn, copy->plan.tables,
 							options->clean);
 	if (copy->new_name == NULL && !options->clean)
-		target_check_objects(copy->target.conn, &copy->plan);
+		target_check_objects(copy->target.conn, &copy->plan, options);
 	findings_settle();
 }
 

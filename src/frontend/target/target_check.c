@@ -363,7 +363,8 @@ target_count_objects(PGconn *conn, const DumpPlan *plan)
 }
 
 void
-target_check_objects(PGconn *conn, const DumpPlan *plan)
+target_check_objects(PGconn *conn, const DumpPlan *plan,
+					 const Options *options)
 {
 	int			n = target_count_objects(conn, plan);
 
@@ -372,7 +373,10 @@ target_check_objects(PGconn *conn, const DumpPlan *plan)
 	pg_log_error("%d of the large objects to be copied exist%s on the target",
 				 n, n == 1 ? "s" : "");
 	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a copy would overwrite these.");
-	pg_log_error_hint("--clean drops them first.");
+	if (options->data_only)
+		pg_log_error_hint("Remove them there, or use --no-large-objects.");
+	else
+		pg_log_error_hint("--clean drops them first.");
 }
 
 /*

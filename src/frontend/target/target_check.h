@@ -43,7 +43,8 @@ extern void target_check_tables(PGconn *conn, const DumpTables *tables,
  * there are any, for findings_settle().
  */
 extern int	target_count_objects(PGconn *conn, const DumpPlan *plan);
-extern void target_check_objects(PGconn *conn, const DumpPlan *plan);
+extern void target_check_objects(PGconn *conn, const DumpPlan *plan,
+								 const Options *options);
 
 /*
  * Which tables the rows go to: the OID that each copy_name has now, in the
