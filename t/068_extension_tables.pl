@@ -160,8 +160,13 @@ END $$;
 CREATE TABLE job (id int PRIMARY KEY);
 SELECT pg_catalog.pg_extension_config_dump('job', '');
 SQL
+# It cannot be created twice in one session, even if the first time is rolled back
+# (TimescaleDB).
+append_to_file("$share/aware.control", "default_version = '1.0'\nrelocatable = false\nschema = public\n");
+append_to_file("$share/aware--1.0.sql", 'PREPARE remembered AS SELECT 1');
 make_database($node, 'home');
 sql($node, 'home', <<'SQL');
+CREATE EXTENSION aware;
 CREATE EXTENSION homely;
 INSERT INTO job VALUES (1);
 CREATE TABLE mine (g int PRIMARY KEY);
@@ -171,9 +176,11 @@ INSERT INTO other VALUES (7);
 SQL
 my $homely = dump_ok($node, 'home', 'homely', 'pg_pardump');
 my $rows = 'SELECT (SELECT count(*) FROM mine), (SELECT count(*) FROM other), to_regclass($$job$$),'
+  . ' (SELECT count(*) FROM pg_extension WHERE extname = $$aware$$),'
   . ' (SELECT count(*) FROM pg_constraint WHERE connamespace = $$public$$::regnamespace)';
 my $stock = new_database();
 is((run_program('pg_restore', '-d', $node->connstr($stock), $homely))[0], 1, 'an extension cannot be created, pg_restore: exit code');
+is(value($node, $stock, $rows), '5000|1||1|2', 'an extension cannot be created, pg_restore: all else is there');
 foreach my $command ([ 'pg_parrestore', $homely ], [ 'pg_pardump', '--compare', '-d', $node->connstr('home') ], [ 'pg_pardump', '-j2', '-d', $node->connstr('home') ])
 {
 	my ($program, @options) = @$command;

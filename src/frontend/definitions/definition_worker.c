@@ -381,6 +381,26 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 }
 
 static void
+open_session(DefinitionWorker *worker)
+{
+	const DefinitionWork *work = worker->work;
+
+	worker->session = definition_session_open(work->stages, work->address,
+											  work->script, work->head_told);
+}
+
+/*
+ * An extension may remember that it was created, though that was rolled back:
+ * TimescaleDB is then refused for the rest of the session.
+ */
+static void
+renew_session(DefinitionWorker *worker)
+{
+	definition_session_close(worker->session);
+	open_session(worker);
+}
+
+static void
 tell_entries(const DefinitionWork *work, const DefinitionJob *job)
 {
 	for (int i = 0; i < job->n; i++)
@@ -409,7 +429,10 @@ definition_worker_run(DefinitionWorker *worker, int job_no,
 	if (!note->one_by_one && note->next < job->n &&
 		!(job->of_objects && run_at_once(worker, job, step)) &&
 		!run_together(worker, job, step))
+	{
 		note->one_by_one = true;
+		renew_session(worker);
+	}
 	while (note->next < job->n)
 	{
 		*step = note->next;
@@ -423,8 +446,7 @@ definition_worker_start(const DefinitionWork *work)
 	DefinitionWorker *worker = pg_malloc0(sizeof(DefinitionWorker));
 
 	worker->work = work;
-	worker->session = definition_session_open(work->stages, work->address,
-											  work->script, work->head_told);
+	open_session(worker);
 	return worker;
 }
 
