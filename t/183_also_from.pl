@@ -270,8 +270,18 @@ sub start_tasks
 
 my $flags = new_path('flags');
 mkdir $flags;
+
+# The test may take longer than a pause lasts.  The text is as long as before.
+sub lengthen
+{
+	my ($bytes) = @_;
+	$$bytes =~ s/\('lock_timeout', '5000'\)/('lock_timeout', '9min')/ if -e "$flags/long";
+	return 1;
+}
+my $relay_a = start_relay($a, \&lengthen);
 my $relay = start_relay($b, sub {
 	my ($bytes) = @_;
+	lengthen($bytes);
 	# before a pause a snapshot is taken, too, after another look at the server
 	append_to_file("$flags/pausing", '') if $$bytes =~ /PERFORM pg_catalog\.pg_wal_replay_pause/;
 	unlink "$flags/pausing" if $$bytes =~ /pg_is_in_recovery/;
@@ -282,9 +292,10 @@ my $relay = start_relay($b, sub {
 });
 sub start_in_pause
 {
-	my ($what) = @_;
+	my ($what, $long) = @_;
 	unlink glob "$flags/*";
-	my $dump = start_dump($a->connstr('db'), '-j2', '-U', 'dumper', '--enable-row-security',
+	append_to_file("$flags/long", '') if $long;
+	my $dump = start_dump("host=$relay_a->{host} port=$relay_a->{port} dbname=db", '-j2', '-U', 'dumper', '--enable-row-security',
 		'--also-from', "host=$relay->{host} port=$relay->{port}");
 	wait_in_run($dump, 'the pause', sub { return -e "$flags/reached" });
 	is(state($_), 'paused', "$what: " . $_->name . ' is paused') foreach $a, $b;
@@ -326,7 +337,7 @@ my $pausing = q{application_name = 'pg_pardump pause'};	# whoever ends these ses
 foreach my $ended ([ 'the pausing session ended', $pausing, $b ], [ 'both ended', $pausing, $a, $b ], [ 'all ended', q{usename = 'dumper'}, $a, $b ])
 {
 	my ($what, $which, @nodes) = @$ended;
-	my $dump = start_in_pause($what);
+	my $dump = start_in_pause($what, 1);
 	# first the pausing ones, which else go on when the others are gone
 	foreach my $node (@nodes) { terminate($node, backends($node, $_)) foreach $pausing, $which }
 	is(state($_), 'paused', "$what: and " . $_->name . ' paused') foreach @nodes;
@@ -336,7 +347,7 @@ foreach my $ended ([ 'the pausing session ended', $pausing, $b ], [ 'both ended'
 		scalar(@nodes), "$what: messages");
 	resumed_ok($what);
 }
-stop_proxy($relay);
+stop_proxy($_) foreach $relay, $relay_a;
 {
 	my $what = 'a lock that somebody else has';	# whose number all know when the leader is connected
 	my $hold = start_relay($b, sub {

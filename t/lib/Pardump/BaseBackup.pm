@@ -72,7 +72,8 @@ sub held_run
 {
 	my ($node, $patterns, $what, $moment, $with, @options) = @_;
 	my $moments = start_moments($node, $patterns, $moment);
-	my $run = start_run($moments, $with, @options);
+	# however long the test holds it
+	my $run = start_run($moments, $with, '--stall-timeout=0', @options);
 	my @held = wait_in_run($run, "$what: the moment", sub {
 		my @said = moment_held($moments);
 		return @said ? \@said : undef;
