@@ -114,6 +114,8 @@ sub left_in_pool
 		$left{$_} = 1 foreach split /\n/, $client->(<<'SQL');
 BEGIN; SELECT name FROM pg_settings WHERE source = 'session' AND name NOT IN
 ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'IntervalStyle', 'standard_conforming_strings')
+-- SET TRANSACTION leaves its name as the source, but each transaction begins with the default
+AND NOT (name IN ('transaction_isolation', 'transaction_read_only') AND setting = current_setting('default_' || name))
 UNION ALL SELECT 'role' WHERE CURRENT_USER <> SESSION_USER
 UNION ALL SELECT 'lock' FROM pg_locks WHERE locktype = 'advisory'
 SQL

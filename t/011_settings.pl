@@ -76,7 +76,7 @@ foreach my $setting ("jit') = 'off", "enable_tidscan') = 'on")
 	my $log = slurp_file($node->logfile, $offset);
 	my ($pid) = $log =~ /\[(\d+)\] .*pg_available_extensions/;
 	my ($asked) = $log =~ /\[$pid\] .*(?:statement|execute <unnamed>): (.*)/g;
-	like($asked, qr/^BEGIN READ ONLY, ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout TO 0; /, 'the first statement on the target');
+	like($asked, qr/^BEGIN; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT pg_catalog\.set_config\('statement_timeout', '0', true\); /, 'the first statement on the target');
 }
 
 archive_right_ok('by SQL', '--no-extension');

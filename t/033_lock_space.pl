@@ -48,13 +48,13 @@ my $dump = start_dump($node->connstr('space'), '-j12', '-U', 'dumper', '--enable
 wait_until('all but one have done their part', sub {
 	my $idle = "state = 'idle in transaction' AND query ~";
 	return !pump_run($dump->{h}) || sessions($node, "wait_event = 'advisory'") == 1
-	  && sessions($node, "$idle '^((ROLLBACK TO )?SAVEPOINT job|ROLLBACK TO SAVEPOINT read_rows)'") == 11
-	  && sessions($node, "$idle '^ROLLBACK TO'") > 5;
+	  && sessions($node, "$idle '^(ROLLBACK TO )?SAVEPOINT pardump\$'") == 11
+	  && sessions($node, "$idle '^ROLLBACK TO SAVEPOINT pardump\$'") > 5;
 });
 # some more are the extension's own
 cmp_ok(value($node, 'postgres', <<'SQL'), '<=', 22, 'an idle worker keeps no more than its share');
 SELECT max(count) FROM (SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
-	WHERE locktype = 'relation' AND query ~ '^ROLLBACK TO SAVEPOINT (job|read_rows)' GROUP BY pid) c
+	WHERE locktype = 'relation' AND query = 'ROLLBACK TO SAVEPOINT pardump' GROUP BY pid) c
 SQL
 $holder->('SELECT pg_advisory_unlock_all()');
 is(end_dump($dump), 0, 'many tables and few locks: exit code');

@@ -62,7 +62,7 @@ sub stop_process
 	my $log = new_path('log');
 	my $dump = stuck_dump(43, 1, "--log-json=$log");
 	wait_in_run($dump, 'all else is done', sub {
-		sessions($node, "query = 'ROLLBACK TO SAVEPOINT job' AND state = 'idle in transaction'"
+		sessions($node, "query = 'ROLLBACK TO SAVEPOINT pardump' AND state = 'idle in transaction'"
 			  . " AND state_change < clock_timestamp() - interval '4 s'") == 1 });
 	my ($busy) = slurp_file($log) =~ /"pid":\s*(\d+),[^\n]*"chunk_start"[^\n]*"public\.in_batch"/;
 	stop_process(grep { $_ != $busy } children($dump->{pid}));

@@ -298,9 +298,8 @@ compare_jobs(const void *a, const void *b)
 
 /* What, beside session_set_up()'s, decides how a value is written. */
 static const char text_settings_query[] =
-"SELECT pg_catalog.set_config('timezone', 'UTC', false),"
-" pg_catalog.set_config('bytea_output', 'hex', false),"
-" pg_catalog.set_config('lc_monetary', 'C', false)";
+SESSION_SET("timezone", "UTC") "; " SESSION_SET("bytea_output", "hex") "; "
+SESSION_SET("lc_monetary", "C");
 
 static void
 start_worker(void *arg, int no)

@@ -76,8 +76,7 @@ void
 definition_session_begin(DefinitionSession *session)
 {
 	memcpy(session->settings_before, session->settings, sizeof(session->settings));
-	session_begin_unwatched(session->conn,
-							"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+	session_begin_unwatched(session->conn, "BEGIN");
 }
 
 void
@@ -196,9 +195,12 @@ set_up(DefinitionSession *session, const Script *script,
 
 	session_begin_unwatched(session->conn, SESSION_BEGIN_SETTINGS);
 	definition_session_command(session, ALWAYS_SECURE_SEARCH_PATH_SQL);
+	/* the role's may be another one */
+	definition_session_command(session, SESSION_SET("default_transaction_isolation",
+													"read committed"));
 	for (int i = 0; i < script->n_head; i++)
 	{
-		char	   *sql = psprintf("SAVEPOINT head; %s", script->head[i]);
+		char	   *sql = psprintf(SESSION_SAVEPOINT "; %s", script->head[i]);
 		PGresult   *res = definition_session_run(session, sql);
 
 		free(sql);
@@ -213,9 +215,9 @@ set_up(DefinitionSession *session, const Script *script,
 		PQclear(res);
 		if (!told && session->options->exit_on_error)
 			exit(1);
-		definition_session_command(session, "ROLLBACK TO SAVEPOINT head");
+		definition_session_command(session, SESSION_ROLLBACK_TO);
 	}
-	definition_session_command(session, "END");
+	definition_session_command(session, "COMMIT");
 	*head_told = true;
 }
 

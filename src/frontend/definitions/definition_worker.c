@@ -264,11 +264,11 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 	{
 		PGresult   *res;
 
-		definition_session_command(session, "SAVEPOINT statement");
+		definition_session_command(session, SESSION_SAVEPOINT);
 		res = run_of_entry(worker, *statements);
 		if (res == NULL)
 		{
-			definition_session_command(session, "RELEASE SAVEPOINT statement");
+			definition_session_command(session, SESSION_RELEASE);
 			continue;
 		}
 		worker->outside = has_state(res, cannot_be_in_a_block);
@@ -277,8 +277,8 @@ run_with_savepoints(DefinitionWorker *worker, const char *const *statements)
 		PQclear(res);
 		if (worker->outside)
 			return false;
-		definition_session_command(session, "ROLLBACK TO SAVEPOINT statement");
-		definition_session_command(session, "RELEASE SAVEPOINT statement");
+		definition_session_command(session, SESSION_ROLLBACK_TO);
+		definition_session_command(session, SESSION_RELEASE);
 		if (to_end)
 			return false;
 	}

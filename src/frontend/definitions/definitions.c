@@ -268,7 +268,7 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 {
 	PGresult   *res;
 
-	session_command(conn, "SAVEPOINT definition");
+	session_command(conn, SESSION_SAVEPOINT);
 	res = session_exec(conn, statement);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
 		PQresultStatus(res) != PGRES_TUPLES_OK)
@@ -285,9 +285,9 @@ run_in_savepoint(EventTriggers *triggers, PGconn *conn, const char *statement,
 		if (entry && triggers->stages->setup.options->exit_on_error)
 			exit(1);
 		triggers->n_errors += entry != NULL;
-		session_command(conn, "ROLLBACK TO SAVEPOINT definition");
+		session_command(conn, SESSION_ROLLBACK_TO);
 	}
-	session_command(conn, "RELEASE SAVEPOINT definition");
+	session_command(conn, SESSION_RELEASE);
 	PQclear(res);
 }
 

@@ -399,7 +399,7 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 	bool		dropped;
 
 	interrupt_set_connection(log->lock);
-	command(log->lock, "SAVEPOINT drop_log");
+	command(log->lock, SESSION_SAVEPOINT);
 	res = job_log_wait_exec(log->target, log->lock, &job_log_wait_removal,
 							JOB_LOG_SCHEMA, DROP_COMMAND, 0, NULL);
 	dropped = PQresultStatus(res) == PGRES_COMMAND_OK;
@@ -409,7 +409,7 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 		if (session_is_lost(log->lock, res) || is_of_server(res))
 			session_failed(log->lock, res, "query failed", DROP_COMMAND);
 		warn_of_rest(res);
-		command(log->lock, "ROLLBACK TO SAVEPOINT drop_log");
+		command(log->lock, SESSION_ROLLBACK_TO);
 		/* --resume is not to make again what comes now */
 		if (!job_log_claim(log, log->lock, LINE_OF_END, JOB_LOG_LASTING))
 			then = NULL;

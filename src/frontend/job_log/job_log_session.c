@@ -22,11 +22,8 @@
 void
 job_log_session_note(JobLog *log)
 {
-	PGresult   *res = session_query(log->lock, session_backend_query);
-
-	log->backend = atoi(PQgetvalue(res, 0, 0));
+	log->backend = session_backend(log->lock);
 	log->connected_at = clock_monotonic_ms();
-	PQclear(res);
 }
 
 /*

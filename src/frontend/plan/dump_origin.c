@@ -12,49 +12,50 @@
  * has not got (9.6 those of the log): to call one without privilege, even in
  * a branch not taken, would end the transaction.
  */
-static const char may_query[] =
-"SELECT pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'),"
-" pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_current_wal_insert_lsn()'), 'EXECUTE')"
-" AND pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('pg_catalog.pg_last_wal_replay_lsn()'), 'EXECUTE')";
-
-static const char identifier_query[] =
-"SELECT system_identifier FROM pg_catalog.pg_control_system()";
+#define IDENTIFIER_SQL \
+"(SELECT c.system_identifier FROM pg_catalog.pg_control_system() c)"
 
 /*
  * Not up to where the log is written: with synchronous_commit = off a commit
  * is seen before.
  */
-static const char lsn_query[] =
-"SELECT CASE WHEN pg_catalog.pg_is_in_recovery()"
-" THEN pg_catalog.pg_last_wal_replay_lsn()"
-" ELSE pg_catalog.pg_current_wal_insert_lsn() END";
+#define LSN_SQL \
+"CASE WHEN pg_catalog.pg_is_in_recovery()" \
+" THEN pg_catalog.pg_last_wal_replay_lsn()" \
+" ELSE pg_catalog.pg_current_wal_insert_lsn() END"
 
-static char *
-one_value(PGconn *conn, const char *sql)
+static bool
+may_ask_lsn(PGconn *conn)
 {
-	PGresult   *res = session_query(conn, sql);
-	char	   *value = NULL;
+	return session_may_execute(conn, "pg_catalog.pg_current_wal_insert_lsn()") &&
+		session_may_execute(conn, "pg_catalog.pg_last_wal_replay_lsn()");
+}
 
-	if (PQntuples(res) == 1 && !PQgetisnull(res, 0, 0))
-		value = pg_strdup(PQgetvalue(res, 0, 0));
-	PQclear(res);
-	return value;
+/* Owned; NULL if it is NULL. */
+static char *
+value(const PGresult *res, int column)
+{
+	return PQgetisnull(res, 0, column) ? NULL :
+		pg_strdup(PQgetvalue(res, 0, column));
 }
 
 DumpOrigin *
 dump_origin_read(PGconn *conn, const Options *options)
 {
 	DumpOrigin *origin = pg_malloc0(sizeof(DumpOrigin));
-	PGresult   *res = session_query(conn, may_query);
+	/* whoever gave the snapshot knows where the log was then */
+	bool		lsn = options->snapshot == NULL && may_ask_lsn(conn);
+	bool		identifier = session_may_execute(conn, "pg_catalog.pg_control_system()");
+	char	   *sql = psprintf("SELECT %s, %s", lsn ? LSN_SQL : "NULL",
+							   identifier ? IDENTIFIER_SQL : "NULL");
+	PGresult   *res = session_query(conn, sql);
 
 	origin->start_us = run_clock_start_us();
-	origin->server_version = one_value(conn, "SELECT pg_catalog.current_setting('server_version')");
+	origin->server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
 	origin->database = pg_strdup(PQdb(conn));
-	/* whoever gave the snapshot knows where the log was then */
-	if (PQgetvalue(res, 0, 1)[0] == 't' && options->snapshot == NULL)
-		origin->lsn = one_value(conn, lsn_query);
-	if (PQgetvalue(res, 0, 0)[0] == 't')
-		origin->system_identifier = one_value(conn, identifier_query);
+	origin->lsn = value(res, 0);
+	origin->system_identifier = value(res, 1);
 	PQclear(res);
+	free(sql);
 	return origin;
 }

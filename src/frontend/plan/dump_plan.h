@@ -22,6 +22,8 @@ typedef struct DumpPlan
 	const DumpOrigin *origin;
 	const char *snapshot;		/* as the leader has exported it first */
 	const char *snapshot_identity;	/* by whatever name, see snapshot.h */
+	bool		snapshot_is_sound;	/* see standby_overflow.h: no session need
+									 * check it, under any name */
 
 	/* What */
 	const Toc  *pg_dump_toc;	/* which the tables' entries are of */

@@ -232,6 +232,11 @@ dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
 /*
  * to_regclass() looks at the catalogs as they are now, not at the snapshot's,
  * and so do the sizes and pg_relation_filenode().
+ *
+ * Last, of how many indexes and TOAST tables a table has; and the same in
+ * each row: the block size, the locks that a session may have, how many
+ * objects the lock table is said to have room for (there is some more: lock.c:
+ * NLOCKENTS), and how many are locked.
  */
 static const char measure_query[] =
 "SELECT pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid,"
@@ -242,12 +247,67 @@ static const char measure_query[] =
 " CASE WHEN c.reltablespace OPERATOR(pg_catalog.<>) 0 THEN c.reltablespace"
 " ELSE (SELECT d.dattablespace FROM pg_catalog.pg_database d"
 " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) END,"
-" c.relpersistence OPERATOR(pg_catalog.=) 'p'"
+" c.relpersistence OPERATOR(pg_catalog.=) 'p',"
+" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i"
+" WHERE i.indrelid OPERATOR(pg_catalog.=) t.oid) OPERATOR(pg_catalog.+)"
+" CASE WHEN c.reltoastrelid OPERATOR(pg_catalog.<>) 0 THEN 2 ELSE 0 END,"
+" pg_catalog.current_setting('block_size'),"
+" pg_catalog.current_setting('max_locks_per_transaction'),"
+" pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
+" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
+" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8),"
+" (SELECT pg_catalog.count(*) FROM (SELECT DISTINCT l.locktype, l.database, l.relation,"
+" l.page, l.tuple, l.virtualxid, l.transactionid, l.classid, l.objid, l.objsubid"
+" FROM pg_catalog.pg_locks l WHERE NOT l.fastpath) o)"
 " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
 " pg_catalog.unnest($2::pg_catalog.text[]))"
 " WITH ORDINALITY t (oid, name, no)"
 " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
 " ORDER BY t.no";
+
+enum
+{
+	NAME_IS_SAME,
+	HEAP_BYTES,
+	TOAST_BYTES,
+	FILENODE,
+	TABLESPACE,
+	IS_LOGGED,
+	N_LOCKS_MORE,
+	BLOCK_BYTES,
+	LOCKS_PER_SESSION,
+	LOCK_ROOM,
+	LOCKS_USED
+};
+
+/*
+ * Sizes are divided by it, and the server's word is all that there is for it.
+ */
+static int
+block_bytes(const char *text)
+{
+	char	   *end;
+	long		result = strtol(text, &end, 10);
+
+	/* what configure allows: --with-blocksize */
+	if (*end != '\0' || result < 1024 || result > 32768 || (result & (result - 1)) != 0)
+		pg_fatal("the server says that its block size is \"%s\", which no PostgreSQL has",
+				 printable(text));
+	return (int) result;
+}
+
+/* What is the same in all rows, if there are any. */
+static void
+note_server(DumpTables *tables, const PGresult *res)
+{
+	tables->block_bytes = BLCKSZ;
+	if (PQntuples(res) == 0)
+		return;
+	tables->block_bytes = block_bytes(PQgetvalue(res, 0, BLOCK_BYTES));
+	tables->locks_per_session = atoi(PQgetvalue(res, 0, LOCKS_PER_SESSION));
+	tables->lock_room = atoll(PQgetvalue(res, 0, LOCK_ROOM));
+	tables->locks_used = atoll(PQgetvalue(res, 0, LOCKS_USED));
+}
 
 static void
 measure(PGconn *conn, DumpTables *tables, const char *oids)
@@ -259,49 +319,31 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 	if (PQntuples(res) != tables->n_tables)
 		pg_fatal("the server describes %d tables where %d were expected",
 				 PQntuples(res), tables->n_tables);
+	note_server(tables, res);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		DumpTable  *table = &tables->tables[i];
 
-		if (PQgetisnull(res, i, 0) || PQgetvalue(res, i, 0)[0] != 't')
+		if (PQgetisnull(res, i, NAME_IS_SAME) || PQgetvalue(res, i, NAME_IS_SAME)[0] != 't')
 		{
 			pg_log_error("table %s was dropped or replaced while the dump began",
 						 printable(table->name));
 			pg_log_error_hint("Run the dump again.");
 			exit(1);
 		}
-		table->filenode = (Oid) strtoul(PQgetvalue(res, i, 3), NULL, 10);
-		table->tablespace = (Oid) strtoul(PQgetvalue(res, i, 4), NULL, 10);
-		table->is_logged = PQgetvalue(res, i, 5)[0] == 't';
-		table->heap_bytes = strtoull(PQgetvalue(res, i, 1), NULL, 10);
+		table->filenode = (Oid) strtoul(PQgetvalue(res, i, FILENODE), NULL, 10);
+		table->tablespace = (Oid) strtoul(PQgetvalue(res, i, TABLESPACE), NULL, 10);
+		table->is_logged = PQgetvalue(res, i, IS_LOGGED)[0] == 't';
+		table->heap_bytes = strtoull(PQgetvalue(res, i, HEAP_BYTES), NULL, 10);
 		/* without TOAST, or with one replaced since the snapshot: "" */
 		table->total_bytes = table->heap_bytes +
-			strtoull(PQgetvalue(res, i, 2), NULL, 10);
+			strtoull(PQgetvalue(res, i, TOAST_BYTES), NULL, 10);
 		table->heap_blocks = (BlockNumber) (table->heap_bytes /
 											tables->block_bytes);
+		tables->locks_more += atoll(PQgetvalue(res, i, N_LOCKS_MORE));
 	}
 	PQclear(res);
 	free(names);
-}
-
-/*
- * Sizes are divided by it, and the server's word is all that there is for it.
- */
-static int
-read_block_bytes(PGconn *conn)
-{
-	PGresult   *res = session_query(conn,
-									"SELECT pg_catalog.current_setting('block_size')");
-	const char *text = PQntuples(res) == 1 ? PQgetvalue(res, 0, 0) : "";
-	char	   *end;
-	long		result = strtol(text, &end, 10);
-
-	/* what configure allows: --with-blocksize */
-	if (*end != '\0' || result < 1024 || result > 32768 || (result & (result - 1)) != 0)
-		pg_fatal("the server says that its block size is \"%s\", which no PostgreSQL has",
-				 printable(text));
-	PQclear(res);
-	return (int) result;
 }
 
 DumpTables *
@@ -312,7 +354,6 @@ dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
 	char	   *oids = dump_tables_oids(tables);
 
 	tables->server_version = PQserverVersion(conn);
-	tables->block_bytes = read_block_bytes(conn);
 	describe(conn, tables, oids, options->trust_owners);
 	dump_tables_lock(conn, tables, lock_wait_ms);
 	measure(conn, tables, oids);

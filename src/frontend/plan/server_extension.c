@@ -304,17 +304,17 @@ server_extension_hold(PGconn *conn, ServerExtension *extension)
 
 	if (extension->missing)
 		return;
-	session_command(conn, "SAVEPOINT hold_extension");
+	session_command(conn, SESSION_SAVEPOINT);
 	res = session_exec(conn, lock);
 	if (session_is_lost(conn, res))
 		session_failed(conn, res, "query failed", lock);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
 		extension->missing = "extension pg_pardump is being dropped, or changed";
-		session_command(conn, "ROLLBACK TO SAVEPOINT hold_extension");
+		session_command(conn, SESSION_ROLLBACK_TO);
 	}
 	PQclear(res);
-	session_command(conn, "RELEASE SAVEPOINT hold_extension");
+	session_command(conn, SESSION_RELEASE);
 	if (extension->missing == NULL && !is_held(conn, extension))
 		extension->missing = "extension pg_pardump was replaced while the run began";
 	tell_missing(extension);

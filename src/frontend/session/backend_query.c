@@ -5,12 +5,13 @@
 #include "base/fe_compat.h"
 
 #include "session/backend_query.h"
+#include "session/session.h"
 
 /* With track_activities = off the state is disabled, but waits are known. */
 char *
 backend_query_at_work(int backend)
 {
-	return psprintf("SELECT FROM pg_catalog.pg_stat_activity"
+	return psprintf(SESSION_FRESH_ACTIVITY "SELECT FROM pg_catalog.pg_stat_activity"
 					" WHERE pid OPERATOR(pg_catalog.=) %d"
 					" AND state OPERATOR(pg_catalog.=) ANY ('{active,disabled}')"
 					" AND COALESCE(wait_event_type, '') OPERATOR(pg_catalog.<>) 'Client'",
@@ -20,7 +21,7 @@ backend_query_at_work(int backend)
 char *
 backend_query_terminate(int backend, int min_age_s)
 {
-	return psprintf("SELECT pg_catalog.pg_terminate_backend(pid)"
+	return psprintf(SESSION_FRESH_ACTIVITY "SELECT pg_catalog.pg_terminate_backend(pid)"
 					" FROM pg_catalog.pg_stat_activity"
 					" WHERE pid OPERATOR(pg_catalog.=) %d"
 					" AND usename OPERATOR(pg_catalog.=) SESSION_USER"
@@ -36,7 +37,7 @@ backend_query_terminate(int backend, int min_age_s)
  * who has a lock is in the way of ACCESS EXCLUSIVE, whatever lock it is.
  */
 static const char deadlock_query[] =
-"WITH RECURSIVE chain (waiter, first, blocker) AS ("
+SESSION_FRESH_ACTIVITY "WITH RECURSIVE chain (waiter, first, blocker) AS ("
 "SELECT w.pid, b.pid, b.pid FROM pg_catalog.unnest('{%s}'::pg_catalog.int4[]) w (pid),"
 " pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b (pid)"
 " UNION SELECT c.waiter, c.first, b.pid FROM chain c,"

@@ -20,10 +20,6 @@
 /* to_regclass(text) came with 9.6, lo_get() and ROWS FROM with 9.4. */
 #define MIN_SERVER_VERSION 90600
 
-/* How long a session may be seen on the server after its end. */
-#define END_WAIT_MS 2000
-#define END_LOOK_MS 10
-
 /* How often to look for a pooler (session_probe); the process's. */
 static int	n_probes = 3;
 
@@ -125,29 +121,6 @@ connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
 }
 
 /*
- * Wait until the server has no session of this process any more: the run's
- * other sessions may need its place.
- */
-static void
-await_end(PGconn *conn, int backend)
-{
-	char	   *sql = psprintf("SELECT FROM pg_catalog.pg_stat_get_activity(%d)",
-							   backend);
-	bool		is_there = true;
-
-	for (int ms = 0; is_there && ms < END_WAIT_MS; ms += END_LOOK_MS)
-	{
-		PGresult   *res = session_query(conn, sql);
-
-		is_there = PQntuples(res) > 0;
-		PQclear(res);
-		if (is_there)
-			pg_usleep(END_LOOK_MS * 1000L);
-	}
-	free(sql);
-}
-
-/*
  * Look for a pooler before anything is set in a session, and before programs
  * are run whose sessions have no marker.  Without a second connection
  * nothing is known; the run, which needs more than one, tells why.
@@ -156,9 +129,6 @@ static void
 probe(PGconn *conn, const ConnParams *params, const char *progname)
 {
 	PGconn	   *other = connect_once_more(conn, params, progname);
-	PGresult   *res;
-	bool		is_direct;
-	int			backend;
 
 	if (PQstatus(other) != CONNECTION_OK)
 	{
@@ -171,14 +141,8 @@ probe(PGconn *conn, const ConnParams *params, const char *progname)
 		pg_log_warning("a second connection to the server was not answered in time");
 		pg_log_warning_hint("If a pooler is in between, its pool may have too few sessions.");
 	}
-	backend = PQbackendPID(other);
-	session_close(other);
-	res = session_query(conn, session_backend_query);
-	/* a pooler keeps the backend, and has a number of its own */
-	is_direct = atoi(PQgetvalue(res, 0, 0)) == PQbackendPID(conn);
-	PQclear(res);
-	if (is_direct)
-		await_end(conn, backend);
+	/* the run's other sessions may need its place */
+	session_close_and_wait(other);
 }
 
 static void

@@ -4,8 +4,14 @@
  */
 #include "base/fe_compat.h"
 
-#include "libpq-events.h"
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "libpq-events.h"
+#include "fe_utils/string_utils.h"
+
+#include "base/clock.h"
 #include "base/printable.h"
 #include "session/session.h"
 #include "session/session_loss.h"
@@ -17,15 +23,27 @@
 /* The same of one that is to end. */
 #define CLOSE_MS 5000
 
+/* How long the server may take to end one, where that is waited for. */
+#define END_WAIT_MS 2000
+
 /* A wait without a limit, watched or not. */
 #define WATCHED (-1)
 #define UNWATCHED (-2)
+
+const char	session_recovery_query[] = "SELECT pg_catalog.pg_is_in_recovery()";
 
 /* PQgetvalue(), and what the linker makes of calls of it. */
 extern char *__real_PQgetvalue(const PGresult *res, int row, int column);
 extern char *__wrap_PQgetvalue(const PGresult *res, int row, int column);
 
-const char	session_backend_query[] = "SELECT pg_catalog.pg_backend_pid()";
+/* The name of the session's marker. */
+#define MARKER "pardump.session"
+#define MARKER_BYTES 16
+
+const char	session_self_query[] =
+"SELECT pg_catalog.pg_backend_pid(),"
+" pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),"
+" pg_catalog.txid_current_snapshot(), pg_catalog.current_setting('" MARKER "', true)";
 
 /*
  * Whoever asks for a value relies on the rows and columns that the statement
@@ -93,7 +111,8 @@ session_end_results(PGconn *conn)
 bool
 session_answers(PGconn *conn)
 {
-	PGresult   *res = session_exec_within(conn, "SELECT 1", ANSWER_MS);
+	PGresult   *res = session_exec_within(conn, session_recovery_query,
+										  ANSWER_MS);
 	bool		result = PQresultStatus(res) == PGRES_TUPLES_OK;
 
 	PQclear(res);
@@ -103,8 +122,8 @@ session_answers(PGconn *conn)
 PGresult *
 session_look(PGconn *conn, const char *query, int wait_ms, bool *lost)
 {
-	char	   *sql = psprintf("SAVEPOINT look; SET LOCAL ROLE NONE;"
-							   " SELECT pg_catalog.pg_stat_clear_snapshot(); %s",
+	char	   *sql = psprintf(SESSION_SAVEPOINT "; "
+							   SESSION_SET_LOCAL("role", "none") "; %s",
 							   query);
 	PGresult   *res = session_exec_within(conn, sql, wait_ms);
 	PGresult   *end = NULL;
@@ -112,7 +131,7 @@ session_look(PGconn *conn, const char *query, int wait_ms, bool *lost)
 	free(sql);
 	if (res && !session_is_lost(conn, res))
 		end = session_exec_within(conn,
-								  "ROLLBACK TO SAVEPOINT look; RELEASE SAVEPOINT look",
+								  SESSION_ROLLBACK_TO "; " SESSION_RELEASE,
 								  wait_ms);
 	*lost = PQresultStatus(end) != PGRES_COMMAND_OK;
 	PQclear(end);
@@ -176,12 +195,57 @@ session_command(PGconn *conn, const char *sql)
 	PQclear(res);
 }
 
+int
+session_backend(PGconn *conn)
+{
+	PGresult   *res = session_query(conn, session_self_query);
+	int			result = atoi(PQgetvalue(res, 0, SELF_BACKEND));
+
+	PQclear(res);
+	return result;
+}
+
+bool
+session_may_execute(PGconn *conn, const char *function)
+{
+	char	   *sql = psprintf(SESSION_MAY_EXECUTE("%s"), function);
+	PGresult   *res = session_query(conn, sql);
+	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
+
+	PQclear(res);
+	free(sql);
+	return result;
+}
+
+/* ----------
+ * Settings
+ * ----------
+ */
+void
+session_append_set(PQExpBuffer sql, PGconn *conn, const char *name,
+				   const char *value, bool is_local)
+{
+	appendPQExpBuffer(sql, "%sSELECT pg_catalog.set_config('%s', ",
+					  sql->len > 0 ? "; " : "", name);
+	appendStringLiteralConn(sql, value, conn);
+	appendPQExpBuffer(sql, ", %s)", is_local ? "true" : "false");
+}
+
+void
+session_set(PGconn *conn, const char *name, const char *value, bool is_local)
+{
+	PQExpBufferData sql;
+
+	initPQExpBuffer(&sql);
+	session_append_set(&sql, conn, name, value, is_local);
+	PQclear(session_query(conn, sql.data));
+	termPQExpBuffer(&sql);
+}
+
 /* ----------
  * The marker
  * ----------
  */
-#define MARKER "pardump.session"
-#define MARKER_BYTES 16
 
 /* A PGEventProc: it keeps the marker's value with the connection. */
 static int
@@ -229,19 +293,23 @@ refuses_transactions(const PGconn *conn)
 	return strstr(PQerrorMessage(conn), "in statement pooling mode") != NULL;
 }
 
-/* What SHOW has returned, or the error of it or of the statement before. */
+/*
+ * What a column has of the marker, or the error of SHOW or of the statement
+ * before.
+ */
 static void
-check_marker(const PGconn *conn, const PGresult *res)
+check_marker(const PGconn *conn, const PGresult *res, int column)
 {
 	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	bool		has_rows = PQresultStatus(res) == PGRES_TUPLES_OK;
 
 	/* ERRCODE_UNDEFINED_OBJECT: "unrecognized configuration parameter" */
-	if (state && strcmp(state, "42704") == 0)
+	if ((state && strcmp(state, "42704") == 0) ||
+		(has_rows && PQgetisnull(res, 0, column)))
 		refuse_pooler(conn, "The setting " MARKER " of a session was missing in its next transaction.");
-	if (PQresultStatus(res) == PGRES_TUPLES_OK &&
-		strcmp(PQgetvalue(res, 0, 0), marker_of(conn)) != 0)
+	if (has_rows && strcmp(PQgetvalue(res, 0, column), marker_of(conn)) != 0)
 		refuse_pooler(conn, "A transaction found the setting " MARKER " of another session.");
-	if (PQresultStatus(res) != PGRES_TUPLES_OK && refuses_transactions(conn))
+	if (!has_rows && refuses_transactions(conn))
 		refuse_pooler(conn, "It does not allow transactions.");
 }
 
@@ -266,8 +334,7 @@ set_marker(PGconn *conn, int wait_ms)
 		return NULL;
 	value = new_marker();
 	/* the role's timeouts may be too short even for this */
-	sql = psprintf(SESSION_BEGIN_SETTINGS ";"
-				   " SELECT pg_catalog.set_config('" MARKER "', '%s', false); COMMIT",
+	sql = psprintf(SESSION_BEGIN_SETTINGS "; " SESSION_SET(MARKER, "%s") "; COMMIT",
 				   value);
 	res = run(conn, sql, wait_ms);
 	free(sql);
@@ -301,7 +368,7 @@ begin(PGconn *conn, const char *sql, int wait_ms)
 	text = psprintf("%s; SHOW " MARKER, sql);
 	res = run(conn, text, wait_ms);
 	free(text);
-	check_marker(conn, res);
+	check_marker(conn, res, 0);
 	return res;
 }
 
@@ -350,7 +417,7 @@ void
 session_end_settings(PGconn *conn, bool begun)
 {
 	if (begun)
-		session_command(conn, "END");
+		session_command(conn, "COMMIT");
 }
 
 void
@@ -362,8 +429,9 @@ session_command_settings(PGconn *conn, const char *sql)
 	session_end_settings(conn, begun);
 }
 
-void
-session_close(PGconn *conn)
+/* Undo what would be left to a pooler's next client. */
+static void
+leave_nothing(PGconn *conn)
 {
 	/* one that waits for an answer does not take another statement */
 	if (conn && marker_of(conn) && PQstatus(conn) == CONNECTION_OK)
@@ -376,6 +444,32 @@ session_close(PGconn *conn)
 		if (PQtransactionStatus(conn) == PQTRANS_IDLE)
 			PQclear(session_exec_within(conn, "DISCARD ALL", CLOSE_MS));
 	}
+}
+
+void
+session_close(PGconn *conn)
+{
+	leave_nothing(conn);
+	PQfinish(conn);
+}
+
+/*
+ * A backend that reads the end of its input ends, and its socket is closed
+ * when it has left its place to others (pqcomm.c:socket_close).
+ */
+void
+session_close_and_wait(PGconn *conn)
+{
+	struct pollfd fd = {.events = POLLIN};
+	int64		end = clock_monotonic_ms() + END_WAIT_MS;
+	char		rest[64];
+
+	leave_nothing(conn);
+	fd.fd = PQsocket(conn);
+	if (fd.fd >= 0 && shutdown(fd.fd, SHUT_WR) == 0)
+		while (poll(&fd, 1, (int) Max(end - clock_monotonic_ms(), 0)) > 0 &&
+			   read(fd.fd, rest, sizeof(rest)) > 0)
+			continue;
 	PQfinish(conn);
 }
 
@@ -383,11 +477,6 @@ session_close(PGconn *conn)
  * The probe
  * ----------
  */
-
-/* Two servers may have the same process numbers, e.g. in containers. */
-static const char probe_query[] =
-"SELECT pg_catalog.current_setting('" MARKER "'), pg_catalog.concat_ws(' ',"
-" pg_catalog.pg_backend_pid(), pg_catalog.pg_postmaster_start_time())";
 
 /* The session whose transactions are looked at, and another one. */
 typedef struct ProbedSession
@@ -403,14 +492,15 @@ typedef struct ProbedSession
 static char *
 ask_backend(const ProbedSession *session)
 {
-	PGresult   *res = run(session->conn, probe_query, session->wait_ms);
+	PGresult   *res = run(session->conn, session_self_query, session->wait_ms);
 	char	   *result = NULL;
 
-	check_marker(session->conn, res);
+	check_marker(session->conn, res, SELF_MARKER);
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
-		result = pg_strdup(PQgetvalue(res, 0, 1));
+		result = psprintf("%s %s", PQgetvalue(res, 0, SELF_BACKEND),
+						  PQgetvalue(res, 0, SELF_SERVER_START));
 	else if (session->wait_ms == WATCHED)
-		session_failed(session->conn, res, "query failed", probe_query);
+		session_failed(session->conn, res, "query failed", session_self_query);
 	PQclear(res);
 	return result;
 }
@@ -432,7 +522,7 @@ probe_once(const ProbedSession *first, const ProbedSession *second)
 	backends[1] = ask_backend(second);
 	answered = backends[1] != NULL;
 	free(backends[1]);
-	PQclear(run(first->conn, "END", first->wait_ms));
+	PQclear(run(first->conn, "COMMIT", first->wait_ms));
 	return answered;
 }
 

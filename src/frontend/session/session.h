@@ -13,6 +13,7 @@
 #include "base/fe_compat.h"
 
 #include "libpq-fe.h"
+#include "pqexpbuffer.h"
 
 /*
  * Run a statement that returns rows (query) or none (command).  Ends by
@@ -38,6 +39,71 @@ extern int	session_number(const PGresult *res, int row, int column, int least,
 extern int64 *session_numbers(const PGresult *res, int column, int *n);
 
 /* ----------
+ * Statements that all sessions have in common
+ *
+ * An entry of pg_stat_statements is a statement without its constants if it
+ * is a query, but before PostgreSQL 18 with them if it is a utility
+ * statement.  So that a run adds few, one thing has one text: here, or as
+ * pg_dump and pg_restore write it.
+ * ----------
+ */
+
+/* A setting of the session, or of the transaction: a query, unlike SET. */
+#define SESSION_SET(name, value) \
+"SELECT pg_catalog.set_config('" name "', '" value "', false)"
+#define SESSION_SET_LOCAL(name, value) \
+"SELECT pg_catalog.set_config('" name "', '" value "', true)"
+
+/* The same if the server knows the setting; as pg_dump asks. */
+#define SESSION_SET_IF_KNOWN(name, value) \
+"SELECT pg_catalog.set_config(name, '" value "', false) FROM pg_catalog.pg_settings" \
+" WHERE name OPERATOR(pg_catalog.=) '" name "'"
+
+/* The same with a value that is no constant; appended after what is there. */
+extern void session_append_set(PQExpBuffer sql, PGconn *conn, const char *name,
+							   const char *value, bool is_local);
+extern void session_set(PGconn *conn, const char *name, const char *value,
+						bool is_local);
+
+/*
+ * All savepoints have one name.  What is within two of them belongs to the
+ * inner one, so each is released before the outer one is used again.
+ */
+#define SESSION_SAVEPOINT "SAVEPOINT pardump"
+#define SESSION_ROLLBACK_TO "ROLLBACK TO SAVEPOINT pardump"
+#define SESSION_RELEASE "RELEASE SAVEPOINT pardump"
+
+/* A transaction that only reads, as pg_dump begins it. */
+#define SESSION_BEGIN_READ_ONLY \
+"BEGIN; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+/* May the role call a function of this server?  False if it has none. */
+#define SESSION_MAY_EXECUTE(function) \
+"SELECT pg_catalog.has_function_privilege(" \
+"pg_catalog.to_regprocedure('" function "'), 'EXECUTE')"
+extern bool session_may_execute(PGconn *conn, const char *function);
+
+/*
+ * Which session is this: its backend's process (a pooler tells PQbackendPID()
+ * another number), when the server was started (two servers may have the same
+ * process numbers, e.g. in containers), the transactions that its snapshot
+ * sees as running, and its marker.
+ */
+extern const char session_self_query[];
+enum
+{
+	SELF_BACKEND,
+	SELF_SERVER_START,
+	SELF_SNAPSHOT,
+	SELF_MARKER
+};
+
+/* The first of these. */
+extern int	session_backend(PGconn *conn);
+
+extern const char session_recovery_query[];
+
+/* ----------
  * Transactions, and what a pooler makes of them
  *
  * A pooler may give each transaction of a client to another backend
@@ -55,20 +121,17 @@ extern int64 *session_numbers(const PGresult *res, int column, int *n);
  * them.  A setting that belongs to one transaction is SET LOCAL.
  *
  * If the marker is missing, or has another value, the program ends with a
- * message.  The statements are the same in every session for
- * pg_stat_statements: the value is a constant of a SELECT, which that leaves
- * out, and SHOW has none.
+ * message.
  * ----------
  */
 
 /*
  * Begins a transaction for settings.  It waits for no safe snapshot, and the
- * role's timeouts, which may be very short, do not end it.
+ * role's timeouts, which may be short, do not end it.
  */
 #define SESSION_BEGIN_SETTINGS \
-"BEGIN READ ONLY, ISOLATION LEVEL READ COMMITTED;" \
-" SET LOCAL statement_timeout TO 0;" \
-" SET LOCAL idle_in_transaction_session_timeout TO 0"
+SESSION_BEGIN_READ_ONLY "; " SESSION_SET_LOCAL("statement_timeout", "0") "; " \
+SESSION_SET_LOCAL("idle_in_transaction_session_timeout", "0")
 
 /*
  * Begin a transaction with this statement, or with more that take no
@@ -111,8 +174,8 @@ extern bool session_probe(PGconn *conn, PGconn *other, int n_tries);
  */
 extern void session_close(PGconn *conn);
 
-/* For the backend's process; a pooler tells PQbackendPID() another number. */
-extern const char session_backend_query[];
+/* The same, and wait a moment until others can have its place. */
+extern void session_close_and_wait(PGconn *conn);
 
 /* PQexec(), watched (see session_wait.h). */
 extern PGresult *session_exec(PGconn *conn, const char *sql);
@@ -139,10 +202,12 @@ extern bool session_answers(PGconn *conn);
 
 /*
  * What a short query returns, which may be an error, and does no harm to the
- * transaction.  It runs as the user who connected, since those of --role may
+ * transaction.  The query begins with SESSION_FRESH_ACTIVITY if it reads what
+ * other sessions do, of which a transaction keeps what it has read once.  It runs as the user who connected, since those of --role may
  * not see other sessions.  *lost is set if there is no answer in time, or the
  * session has ended.
  */
+#define SESSION_FRESH_ACTIVITY "SELECT pg_catalog.pg_stat_clear_snapshot(); "
 extern PGresult *session_look(PGconn *conn, const char *query, int wait_ms,
 							  bool *lost);
 

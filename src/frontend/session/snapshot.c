@@ -20,9 +20,6 @@ static const int fixed_versions[] = {140025, 150020, 160016, 170012, 180007};
 
 #define FIRST_FIXED_MAJOR 19
 
-static const char begin_repeatable_read[] =
-"BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-
 /*
  * 22023 invalid_parameter_value (42704 undefined_object from 17 on), 55000
  * object_not_in_prerequisite_state: there is no such export (any more),
@@ -71,9 +68,9 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 {
 	/* an imported snapshot cannot be made safe any more; pg_dump has it so */
 	if (options->serializable_deferrable && import == NULL)
-		session_begin(conn, "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
+		session_begin(conn, "BEGIN; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE");
 	else
-		session_begin(conn, begin_repeatable_read);
+		session_begin(conn, SESSION_BEGIN_READ_ONLY);
 	if (import)
 	{
 		char	   *sql;
@@ -90,11 +87,9 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 char *
 snapshot_identity(PGconn *conn)
 {
-	PGresult   *res = session_query(conn,
-									"SELECT pg_catalog.concat_ws(' ',"
-									" pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),"
-									" pg_catalog.txid_current_snapshot())");
-	char	   *identity = pg_strdup(PQgetvalue(res, 0, 0));
+	PGresult   *res = session_query(conn, session_self_query);
+	char	   *identity = psprintf("%s %s", PQgetvalue(res, 0, SELF_SERVER_START),
+									PQgetvalue(res, 0, SELF_SNAPSHOT));
 
 	PQclear(res);
 	return identity;
@@ -116,7 +111,7 @@ snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 	char	   *sql;
 	PGresult   *res;
 
-	session_begin(conn, begin_repeatable_read);
+	session_begin(conn, SESSION_BEGIN_READ_ONLY);
 	res = import_snapshot(conn, snapshot, &sql);
 	if (res && !exporter_is_gone(res))
 		session_failed(conn, res, "query failed", sql);
@@ -144,7 +139,7 @@ snapshot_begin_worker(PGconn *conn, const char *snapshot, const char *identity)
 char *
 snapshot_exporter_query(PGconn *conn, const char *snapshot)
 {
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
+	PGresult   *res = session_query(conn, session_recovery_query);
 	bool		in_recovery = PQgetvalue(res, 0, 0)[0] == 't';
 	unsigned int backend;
 	unsigned int xid;

@@ -50,10 +50,10 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 	char	   *message = NULL;
 
 	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SAVEPOINT lock_tables; LOCK TABLE");
+	appendPQExpBufferStr(&sql, SESSION_SAVEPOINT "; LOCK TABLE");
 	for (int i = 0; i < n_names; i++)
 		appendPQExpBuffer(&sql, "%s ONLY %s", i > 0 ? "," : "", names[i]);
-	appendPQExpBufferStr(&sql, " IN ACCESS SHARE MODE NOWAIT; RELEASE SAVEPOINT lock_tables");
+	appendPQExpBufferStr(&sql, " IN ACCESS SHARE MODE NOWAIT; " SESSION_RELEASE);
 	res = session_exec(conn, sql.data);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
@@ -63,7 +63,7 @@ try_lock(PGconn *conn, char *const *names, int n_names)
 			session_failed(conn, res, "query failed", sql.data);
 		message = pg_strdup(PQresultErrorMessage(res));
 		/* both: a savepoint rolled back to stays, and they would nest */
-		session_command(conn, "ROLLBACK TO SAVEPOINT lock_tables; RELEASE SAVEPOINT lock_tables");
+		session_command(conn, SESSION_ROLLBACK_TO "; " SESSION_RELEASE);
 	}
 	PQclear(res);
 	termPQExpBuffer(&sql);

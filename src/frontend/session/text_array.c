@@ -27,13 +27,13 @@ is_converted(PGconn *conn, const char *text)
 	if (literal == NULL)
 		return false;
 	if (in_block)
-		PQclear(session_exec(conn, "SAVEPOINT text"));
+		PQclear(session_exec(conn, SESSION_SAVEPOINT));
 	sql = psprintf("SELECT %s", literal);
 	res = session_exec(conn, sql);
 	result = PQresultStatus(res) == PGRES_TUPLES_OK;
 	PQclear(res);
 	if (in_block)
-		PQclear(session_exec(conn, "ROLLBACK TO SAVEPOINT text; RELEASE SAVEPOINT text"));
+		PQclear(session_exec(conn, SESSION_ROLLBACK_TO "; " SESSION_RELEASE));
 	free(sql);
 	PQfreemem(literal);
 	return result;

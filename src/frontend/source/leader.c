@@ -70,7 +70,7 @@ connect_standbys(Source *source)
 
 		server_check_connections(standby->conn, standby->name,
 								 options->tasks ? 1 : source_share(source));
-		server_check_delays(standby->conn, standby->name);
+		server_check(standby->conn, standby->name);
 	}
 }
 
@@ -118,9 +118,7 @@ leader_connect(Source *source)
 							 options->tasks || worker_slots_are_used() ? 1 :
 							 source_share(source));
 	(void) worker_processes_have_files((int) options->jobs);
-	server_check_age(conn);
-	server_check_snapshots(conn);
-	server_check_delays(conn, NULL);
+	server_check(conn, NULL);
 	connect_standbys(source);
 	if (options->tasks)
 		check_tasks(source);
@@ -132,7 +130,7 @@ leader_connect(Source *source)
  * anybody's replay.
  */
 static const char *
-begin_snapshot(Source *source, ServerExtension *extension)
+begin_snapshot(Source *source, ServerExtension *extension, bool *is_sound)
 {
 	const Options *options = source->options;
 	const Standbys *standbys = source->standbys;
@@ -141,6 +139,7 @@ begin_snapshot(Source *source, ServerExtension *extension)
 	OverflowLook look = standby_overflow_look(source->conn,
 											  standbys ? &standbys->list[0] : NULL,
 											  options, extension);
+	char	   *snapshot;
 
 	if (import)
 		source->exporter_query = snapshot_exporter_query(source->conn, import);
@@ -158,7 +157,9 @@ begin_snapshot(Source *source, ServerExtension *extension)
 		(void) standby_overflow_wait(&other, 1);
 	}
 	interrupt_set_connection(source->conn);
-	return standby_overflow_begin(&look, import);
+	snapshot = standby_overflow_begin(&look, import);
+	*is_sound = look.needs_no_check;
+	return snapshot;
 }
 
 void
@@ -177,7 +178,7 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	source->slot = make_slot(source);
 	if (source->standbys)
 		standby_check_extension(source->standbys, extension);
-	plan->snapshot = begin_snapshot(source, extension);
+	plan->snapshot = begin_snapshot(source, extension, &plan->snapshot_is_sound);
 	plan->snapshot_identity = snapshot_identity(source->conn);
 	if (source->history)
 		wal_history_snapshot_taken(source->conn, source->history);

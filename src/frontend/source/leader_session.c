@@ -76,19 +76,34 @@ receive_notice(void *arg, const PGresult *res)
 }
 
 /* Looks are by the user who connected (session_look), whatever the role. */
-static const char begin_query[] =
-"SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.has_function_privilege(session_user,"
-" pg_catalog.to_regprocedure('pg_catalog.pg_control_checkpoint()'), 'EXECUTE')";
+static bool
+may_ask_age(PGconn *conn)
+{
+	static const char query[] =
+		SESSION_MAY_EXECUTE("pg_catalog.pg_control_checkpoint()");
+	bool		lost;
+	PGresult   *res = session_look(conn, query, ANSWER_MS, &lost);
+	bool		result;
+
+	if (lost || PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "query failed", query);
+	result = PQgetvalue(res, 0, 0)[0] == 't';
+	PQclear(res);
+	return result;
+}
 
 void
 leader_session_begin(Source *source, const DumpPlan *plan)
 {
 	LeaderSession *session = pg_malloc0(sizeof(LeaderSession));
-	PGresult   *res = session_query(source->conn, begin_query);
+	PGresult   *res = session_query(source->conn, session_recovery_query);
 
 	session->on_standby = PQgetvalue(res, 0, 0)[0] == 't';
-	session->age.may_ask = PQgetvalue(res, 0, 1)[0] == 't';
 	PQclear(res);
+	session->age.may_ask = may_ask_age(source->conn);
+	/* that of the run itself is young at first */
+	if (source->options->snapshot == NULL)
+		session->age.looked_at = clock_monotonic_ms();
 	if (!session->age.may_ask)
 		pg_log_info("will not warn of an old snapshot: the role may not execute %s",
 					"pg_control_checkpoint()");
@@ -209,7 +224,8 @@ take_over(void *arg)
 	table_check_unchanged(conn, session->other, plan->tables);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 	snapshot = snapshot_export(conn);
-	standby_overflow_check(conn, plan->extension, snapshot);
+	if (!plan->snapshot_is_sound)
+		standby_overflow_check(conn, plan->extension, snapshot);
 	source->snapshot = snapshot;
 	PQsetNoticeReceiver(conn, receive_notice, session);
 }

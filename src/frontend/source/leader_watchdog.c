@@ -103,14 +103,14 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 
 	if (options->stall_timeout == 0)
 		return;
-	res = session_exec_within(conn, session_backend_query, ANSWER_MS);
+	res = session_exec_within(conn, session_self_query, ANSWER_MS);
 	if (res == NULL)
 		session_lost("the server does not answer");
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		session_failed(conn, res, "query failed", session_backend_query);
+		session_failed(conn, res, "query failed", session_self_query);
 	session = pg_malloc(sizeof(WatchedSession));
 	session->address = address;
-	session->backend = atoi(PQgetvalue(res, 0, 0));
+	session->backend = atoi(PQgetvalue(res, 0, SELF_BACKEND));
 	PQclear(res);
 	/* whoever watches besides calls what was set first */
 	if (state.timeout_ms == 0)

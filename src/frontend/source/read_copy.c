@@ -33,15 +33,16 @@ read_copy_set_blocks(PGconn *conn, const DataFile *file)
 {
 	char		start[16];
 	char		end[16];
-	const char *params[] = {start, end};
+	PQExpBufferData sql;
 
 	/* InvalidBlockNumber is behind all blocks */
 	snprintf(start, sizeof(start), "%u", file->start_block);
 	snprintf(end, sizeof(end), "%u", file->end_block);
-	PQclear(session_query_params(conn,
-								 "SELECT pg_catalog.set_config('pardump.start_block', $1, true),"
-								 " pg_catalog.set_config('pardump.end_block', $2, true)",
-								 2, params, 0));
+	initPQExpBuffer(&sql);
+	session_append_set(&sql, conn, "pardump.start_block", start, true);
+	session_append_set(&sql, conn, "pardump.end_block", end, true);
+	PQclear(session_query(conn, sql.data));
+	termPQExpBuffer(&sql);
 }
 
 /*

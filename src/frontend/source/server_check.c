@@ -9,26 +9,47 @@
 #include "source/server_check.h"
 
 /*
- * Autovacuum keeps the age about at autovacuum_freeze_max_age; twice that, or
- * half of what there is, means that something keeps it from its work.
+ * What may be wrong with a server, each NULL if it is not.
+ *
+ * The age: autovacuum keeps it about at autovacuum_freeze_max_age; twice
+ * that, or half of what there is, means that something keeps it from its
+ * work.
+ *
+ * The threshold (until 16): a server notices what was removed since a
+ * snapshot was imported, not since it was taken (snapmgr.c:
+ * SetTransactionSnapshot).  A standby never removes by its own threshold, and
+ * waits or cancels for its primary's.
+ *
+ * The delays, on a standby: which setting of those that replay goes by is
+ * finite.  What comes from an archive has one of its own.
  */
-static const char age_query[] =
-"SELECT pg_catalog.age(d.datfrozenxid),"
-" pg_catalog.current_setting('autovacuum_freeze_max_age')"
-" FROM pg_catalog.pg_database d"
-" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-" AND pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000,"
-" 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)";
-
-/*
- * Until 16.  A server notices what was removed since a snapshot was imported,
- * not since it was taken (snapmgr.c:SetTransactionSnapshot).  A standby never
- * removes by its own threshold, and waits or cancels for its primary's.
- */
-static const char threshold_query[] =
-"SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s"
+static const char wrongs_query[] =
+"SELECT CASE WHEN pg_catalog.age(d.datfrozenxid) OPERATOR(pg_catalog.>) LEAST(1000000000,"
+" 2 OPERATOR(pg_catalog.*) pg_catalog.current_setting('autovacuum_freeze_max_age')::pg_catalog.int8)"
+" THEN pg_catalog.age(d.datfrozenxid) END,"
+" pg_catalog.current_setting('autovacuum_freeze_max_age'),"
+" (SELECT pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) 'old_snapshot_threshold'"
-" AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()";
+" AND s.setting OPERATOR(pg_catalog.<>) '-1' AND NOT pg_catalog.pg_is_in_recovery()),"
+" (SELECT pg_catalog.string_agg(s.name OPERATOR(pg_catalog.||) ' = '"
+" OPERATOR(pg_catalog.||) pg_catalog.current_setting(s.name), ' and ' ORDER BY s.name DESC)"
+" FROM pg_catalog.pg_settings s"
+" WHERE pg_catalog.pg_is_in_recovery() AND s.setting OPERATOR(pg_catalog.<>) '-1'"
+" AND (s.name OPERATOR(pg_catalog.=) 'max_standby_streaming_delay'"
+" OR s.name OPERATOR(pg_catalog.=) 'max_standby_archive_delay'"
+" AND EXISTS (SELECT FROM pg_catalog.pg_settings r"
+" WHERE r.name OPERATOR(pg_catalog.=) 'restore_command'"
+" AND r.setting OPERATOR(pg_catalog.<>) '')))"
+" FROM pg_catalog.pg_database d"
+" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
+
+enum
+{
+	WRONG_AGE,
+	FREEZE_MAX_AGE,
+	WRONG_THRESHOLD,
+	WRONG_DELAYS
+};
 
 static const char database_query[] =
 "SELECT d.oid FROM pg_catalog.pg_database d"
@@ -77,51 +98,57 @@ server_check_connections(PGconn *conn, const char *name, int n_workers)
 		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role or database.");
 }
 
-void
-server_check_snapshots(PGconn *conn)
+static void
+check_age(const PGresult *res)
 {
-	PGresult   *res = session_query(conn, threshold_query);
-
-	if (PQntuples(res) == 1)
-	{
-		pg_log_error("the server may remove rows that the dump's snapshot sees, by old_snapshot_threshold = %s",
-					 PQgetvalue(res, 0, 0));
-		pg_log_error_detail("It would not notice for sessions that import the snapshot later.");
-		pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
-	}
-	PQclear(res);
+	if (PQgetisnull(res, 0, WRONG_AGE))
+		return;
+	pg_log_warning("the oldest transaction ID in the database is %s transactions old",
+				   PQgetvalue(res, 0, WRONG_AGE));
+	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  A dump keeps vacuum from removing what its snapshot sees, for as long as it runs.",
+						  PQgetvalue(res, 0, FREEZE_MAX_AGE));
 }
 
-/*
- * On a standby: which setting of those that replay goes by is finite.  What
- * comes from an archive has one of its own.
- */
-static const char delays_query[] =
-"SELECT pg_catalog.string_agg(s.name OPERATOR(pg_catalog.||) ' = '"
-" OPERATOR(pg_catalog.||) pg_catalog.current_setting(s.name), ' and ' ORDER BY s.name DESC)"
-" FROM pg_catalog.pg_settings s"
-" WHERE pg_catalog.pg_is_in_recovery() AND s.setting OPERATOR(pg_catalog.<>) '-1'"
-" AND (s.name OPERATOR(pg_catalog.=) 'max_standby_streaming_delay'"
-" OR s.name OPERATOR(pg_catalog.=) 'max_standby_archive_delay'"
-" AND EXISTS (SELECT FROM pg_catalog.pg_settings r"
-" WHERE r.name OPERATOR(pg_catalog.=) 'restore_command'"
-" AND r.setting OPERATOR(pg_catalog.<>) ''))";
+static void
+check_threshold(const PGresult *res)
+{
+	if (PQgetisnull(res, 0, WRONG_THRESHOLD))
+		return;
+	pg_log_error("the server may remove rows that the dump's snapshot sees, by old_snapshot_threshold = %s",
+				 PQgetvalue(res, 0, WRONG_THRESHOLD));
+	pg_log_error_detail("It would not notice for sessions that import the snapshot later.");
+	pg_log_error_hint("Set old_snapshot_threshold to -1 and restart the server, or use a standby, or pg_dump without --jobs.");
+}
+
+static void
+check_delays(const PGresult *res, const char *name)
+{
+	if (PQgetisnull(res, 0, WRONG_DELAYS))
+		return;
+	if (name)
+		pg_log_warning("replay on standby %s may end what is read there, by %s",
+					   name, PQgetvalue(res, 0, WRONG_DELAYS));
+	else
+		pg_log_warning("replay on this standby may end the run, by %s",
+					   PQgetvalue(res, 0, WRONG_DELAYS));
+	pg_log_warning_detail("It waits no longer for rows that the snapshot sees, which hot_standby_feedback makes the primary keep, nor for locks on tables that are altered, dropped, or truncated by VACUUM there, which nothing but these settings helps.");
+	pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
+}
 
 void
-server_check_delays(PGconn *conn, const char *name)
+server_check(PGconn *conn, const char *name)
 {
-	PGresult   *res = session_query(conn, delays_query);
+	PGresult   *res = session_query(conn, wrongs_query);
 
-	if (!PQgetisnull(res, 0, 0))
+	/* none if the database has just got another name */
+	if (PQntuples(res) == 1)
 	{
-		if (name)
-			pg_log_warning("replay on standby %s may end what is read there, by %s",
-						   name, PQgetvalue(res, 0, 0));
-		else
-			pg_log_warning("replay on this standby may end the run, by %s",
-						   PQgetvalue(res, 0, 0));
-		pg_log_warning_detail("It waits no longer for rows that the snapshot sees, which hot_standby_feedback makes the primary keep, nor for locks on tables that are altered, dropped, or truncated by VACUUM there, which nothing but these settings helps.");
-		pg_log_warning_hint("Set both max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby for the run; vacuum_truncate = off, of a table on the primary, keeps VACUUM from truncating it.");
+		if (name == NULL)
+		{
+			check_age(res);
+			check_threshold(res);
+		}
+		check_delays(res, name);
 	}
 	PQclear(res);
 }
@@ -146,21 +173,6 @@ server_check_database(PGconn *conn)
 		pg_log_error("database \"%s\" is not the one that had this name when the run began",
 					 PQdb(conn));
 		pg_log_error_detail("Databases were renamed, or this one was dropped and made anew, meanwhile.");
-	}
-	PQclear(res);
-}
-
-void
-server_check_age(PGconn *conn)
-{
-	PGresult   *res = session_query(conn, age_query);
-
-	if (PQntuples(res) == 1)
-	{
-		pg_log_warning("the oldest transaction ID in the database is %s transactions old",
-					   PQgetvalue(res, 0, 0));
-		pg_log_warning_detail("autovacuum_freeze_max_age is %s.  A dump keeps vacuum from removing what its snapshot sees, for as long as it runs.",
-							  PQgetvalue(res, 0, 1));
 	}
 	PQclear(res);
 }

@@ -23,15 +23,12 @@ extern void server_check_connections(PGconn *conn, const char *name,
 
 /*
  * Warn if this is a standby whose replay does not wait for the run as long as
- * it takes, whatever it does.
+ * it takes, whatever it does.  Of the only server also warn if the database's
+ * oldest transaction ID is alarmingly old, and tell of an error if
+ * old_snapshot_threshold lets it remove rows that the run's snapshot is going
+ * to see.
  */
-extern void server_check_delays(PGconn *conn, const char *name);
-
-/*
- * Tell of an error if old_snapshot_threshold lets the server remove rows that
- * the run's snapshot is going to see.
- */
-extern void server_check_snapshots(PGconn *conn);
+extern void server_check(PGconn *conn, const char *name);
 
 /*
  * One of several runs: the database of this OID is meant by its name.  While
@@ -40,8 +37,5 @@ extern void server_check_snapshots(PGconn *conn);
  */
 extern void server_expect_database(Oid oid);
 extern void server_check_database(PGconn *conn);
-
-/* Warn if the database's oldest transaction ID is alarmingly old. */
-extern void server_check_age(PGconn *conn);
 
 #endif							/* SERVER_CHECK_H */

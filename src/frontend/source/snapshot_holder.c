@@ -39,10 +39,7 @@ snapshot_holder_start(SnapshotHolder *holder)
 void
 snapshot_holder_connected(SnapshotHolder *holder, PGconn *conn)
 {
-	PGresult   *res = session_query(conn, session_backend_query);
-
-	holder->backend = atoi(PQgetvalue(res, 0, 0));
-	PQclear(res);
+	holder->backend = session_backend(conn);
 }
 
 void
@@ -59,7 +56,8 @@ snapshot_holder_offer(SnapshotHolder *holder, PGconn *conn,
 {
 	char	   *name = snapshot_export(conn);
 
-	standby_overflow_check(conn, extension, name);
+	if (extension)
+		standby_overflow_check(conn, extension, name);
 	strlcpy(holder->name, name, sizeof(holder->name));
 	free(name);
 }

@@ -49,7 +49,8 @@ extern void snapshot_holder_join(SnapshotHolder *holder, PGconn *conn,
 
 /*
  * Then, when the transaction holds the extension, unless that is missing:
- * offer the snapshot to others.
+ * offer the snapshot to others.  extension is NULL if it need not be checked
+ * (plan/dump_plan.h).
  */
 extern void snapshot_holder_offer(SnapshotHolder *holder, PGconn *conn,
 								  const ServerExtension *extension);

@@ -49,13 +49,18 @@ struct WorkerSession
 
 /* How many locks a session may have, if all have as many. */
 static int
-fair_share(PGconn *conn)
+fair_share(PGconn *conn, const DumpTables *tables)
 {
-	PGresult   *res = session_query(conn,
-									"SELECT pg_catalog.current_setting('max_locks_per_transaction')");
-	int			result = atoi(PQgetvalue(res, 0, 0));
+	PGresult   *res;
+	int			result = tables->locks_per_session;
 
-	PQclear(res);
+	/* a task does not know the leader's tables so well */
+	if (result == 0)
+	{
+		res = session_query(conn, "SELECT pg_catalog.current_setting('max_locks_per_transaction')");
+		result = atoi(PQgetvalue(res, 0, 0));
+		PQclear(res);
+	}
 	return result;
 }
 
@@ -69,7 +74,7 @@ lock_chunked_tables(WorkerSession *session)
 	const DumpPlan *plan = session->run->plan;
 	char	  **names = pg_malloc((plan->chunks->n_files + 1) * sizeof(char *));
 	int		   *tables = pg_malloc((plan->chunks->n_files + 1) * sizeof(int));
-	int			room = fair_share(session->conn);
+	int			room = fair_share(session->conn, plan->tables);
 	int			n = 0;
 
 	for (int i = 0; i < plan->chunks->n_files && n < room; i++)
@@ -131,7 +136,8 @@ begin_worker(WorkerSession *session, int no)
 						 standby ? standby->snapshot : source->snapshot,
 						 standby ? standby->identity : plan->snapshot_identity);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
-	snapshot_holder_offer(holder, conn, plan->extension);
+	snapshot_holder_offer(holder, conn,
+						  plan->snapshot_is_sound ? NULL : plan->extension);
 	lock_chunked_tables(session);
 }
 
@@ -153,7 +159,7 @@ worker_session_open(const Source *source, const Run *run, int no)
 	name = PQparameterStatus(session->conn, "application_name");
 	session->may_be_named = name != NULL && strcmp(name, APPLICATION_NAME) == 0;
 	/* what is to stay to the end is done before this */
-	session_command(session->conn, "SAVEPOINT job");
+	session_command(session->conn, SESSION_SAVEPOINT);
 	return session;
 }
 
@@ -167,9 +173,10 @@ void
 worker_session_close(WorkerSession *session)
 {
 	if (session->is_leaders)
-		session_command(session->conn, "RELEASE SAVEPOINT job");
+		session_command(session->conn, SESSION_RELEASE);
 	else
 	{
+		session_command(session->conn, "COMMIT");
 		interrupt_set_connection(NULL);
 		session_close(session->conn);
 	}
@@ -188,15 +195,11 @@ name_session(WorkerSession *session, const Job *job)
 {
 	const DumpPlan *plan = session->run->plan;
 	char		label[JOB_LABEL_BYTES + 1];
-	const char *params[] = {label};
 
 	if (!session->may_be_named)
 		return;
 	(void) job_label(plan->queue, job, plan->tables, label);
-	/* one statement for all jobs in pg_stat_statements, unlike SET */
-	PQclear(session_query_params(session->conn,
-								 "SELECT pg_catalog.set_config('application_name', $1, false)",
-								 1, params, 0));
+	session_set(session->conn, "application_name", label, false);
 }
 
 static bool
@@ -335,7 +338,7 @@ void
 worker_session_end_job(WorkerSession *session)
 {
 	/* the savepoint stays, for the next job */
-	session_command(session->conn, "ROLLBACK TO SAVEPOINT job");
+	session_command(session->conn, SESSION_ROLLBACK_TO);
 	if (session->standby && session->job)
 		check_standby(session);
 }

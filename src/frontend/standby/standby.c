@@ -121,7 +121,7 @@ receive_notice(void *arg, const PGresult *res)
 
 /* The number that a backend has may be another one's later. */
 static const char holder_format[] =
-"SELECT 1 FROM pg_catalog.pg_stat_get_activity(%s) a"
+SESSION_FRESH_ACTIVITY "SELECT 1 FROM pg_catalog.pg_stat_get_activity(%s) a"
 " WHERE a.backend_xmin IS NOT NULL"
 " AND pg_catalog.date_part('epoch', a.backend_start)::pg_catalog.text"
 " OPERATOR(pg_catalog.=) '%s'";

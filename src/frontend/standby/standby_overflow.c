@@ -33,9 +33,8 @@ static const char extension_query[] =
 " FROM " PARDUMP_EXPORTED_SNAPSHOT "($1::pg_catalog.text) s";
 
 /* Without the privilege even a query that does not call it would fail. */
-static const char may_read_query[] =
-"SELECT pg_catalog.has_function_privilege('pg_catalog.pg_read_file(pg_catalog.text,"
-" pg_catalog.int8, pg_catalog.int8, pg_catalog.bool)', 'EXECUTE')";
+#define READ_FUNCTION "pg_catalog.pg_read_file(pg_catalog.text," \
+	" pg_catalog.int8, pg_catalog.int8, pg_catalog.bool)"
 
 /* The server allocates them; a line has 15 bytes, a session 65 lines. */
 #define MOST_BYTES "33554432"
@@ -78,16 +77,6 @@ check_file(PGconn *conn, const char *snapshot)
 		SNAPSHOT_COMPLETE;
 }
 
-static bool
-may_read_file(PGconn *conn)
-{
-	PGresult   *res = session_query(conn, may_read_query);
-	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
-
-	PQclear(res);
-	return result;
-}
-
 /*
  * Look at a snapshot that is still exported; with has_extension by the
  * extension, which the transaction of conn keeps from being dropped.  Exits
@@ -102,8 +91,8 @@ snapshot_state(PGconn *conn, const char *snapshot, bool has_extension)
 				 printable(pg_strdup(snapshot)));
 	if (has_extension)
 		return check_by_extension(conn, snapshot);
-	return may_read_file(conn) ? check_file(conn, snapshot) :
-		SNAPSHOT_UNREADABLE;
+	return session_may_execute(conn, READ_FUNCTION) ?
+		check_file(conn, snapshot) : SNAPSHOT_UNREADABLE;
 }
 
 /* ----------
@@ -128,7 +117,7 @@ standby_overflow_look(PGconn *conn, const Standby *standby,
 static bool
 is_in_recovery(PGconn *conn)
 {
-	PGresult   *res = session_query(conn, "SELECT pg_catalog.pg_is_in_recovery()");
+	PGresult   *res = session_query(conn, session_recovery_query);
 	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
 
 	PQclear(res);
@@ -337,6 +326,7 @@ begin_once(OverflowLook *look)
 	bool		in_recovery = is_in_recovery(look->conn);
 	char	   *snapshot = snapshot_begin_leader(look->conn, look->options, NULL);
 
+	look->needs_no_check = !in_recovery;
 	if (!in_recovery || standby_overflow_is_complete(look, snapshot))
 		return snapshot;
 	session_command(look->conn, "ROLLBACK");

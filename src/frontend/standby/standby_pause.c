@@ -157,12 +157,10 @@ StandbyPause *
 standby_pause_new(const Standby *standby)
 {
 	StandbyPause *pause = pg_malloc0(sizeof(StandbyPause));
-	PGresult   *res = session_query(standby->conn, session_backend_query);
 	bool		begun;
 
 	pause->standby = standby;
-	pause->lock_key = psprintf(LOCK_CLASS ", %s", PQgetvalue(res, 0, 0));
-	PQclear(res);
+	pause->lock_key = psprintf(LOCK_CLASS ", %d", session_backend(standby->conn));
 	pause->block = psprintf(block_format, pause->lock_key);
 	pause->conn = connection_try_peer(standby->address, "pg_pardump pause");
 	/* what cancels the leader's statements is not for this one */

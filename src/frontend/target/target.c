@@ -287,21 +287,18 @@ target_restore_address(const Target *target, const char *synchronous_commit)
  * there, and can be too long to be made; it is a superuser's to leave it out.
  */
 static const char load_settings_query[] =
-"SELECT pg_catalog.set_config(s.name, v.setting, false)"
-" FROM pg_catalog.pg_settings s JOIN (VALUES"
-" ('synchronous_commit', 'local'),"
-" ('default_transaction_read_only', 'off'),"
-" ('default_transaction_isolation', 'read committed'),"
-" ('restrict_nonsystem_relation_kind', ''),"
-" ('array_nulls', 'on'),"
-" ('xmloption', 'content'),"
-" ('log_parameter_max_length', '0'),"
-" ('log_parameter_max_length_on_error', '0'),"
-" ('auto_explain.log_parameter_max_length', '0'),"
-" ('client_min_messages', 'warning')"
-") v (name, setting) ON v.name OPERATOR(pg_catalog.=) s.name"
-" WHERE s.context OPERATOR(pg_catalog.<>) 'superuser'"
-" OR pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'";
+SESSION_SET("synchronous_commit", "local") "; "
+SESSION_SET("default_transaction_read_only", "off") "; "
+SESSION_SET("default_transaction_isolation", "read committed") "; "
+SESSION_SET("array_nulls", "on") "; "
+SESSION_SET("xmloption", "content") "; "
+SESSION_SET("client_min_messages", "warning") "; "
+SESSION_SET_IF_KNOWN("restrict_nonsystem_relation_kind", "") "; "
+SESSION_SET_IF_KNOWN("log_parameter_max_length_on_error", "0");
+
+static const char superuser_settings_query[] =
+SESSION_SET_IF_KNOWN("log_parameter_max_length", "0") "; "
+SESSION_SET_IF_KNOWN("auto_explain.log_parameter_max_length", "0");
 
 /* What --disable-triggers does with ALTER TABLE, for a transaction alone. */
 #define SET_TRIGGERS_OFF "SET LOCAL session_replication_role = replica"
@@ -310,9 +307,13 @@ static void
 set_up(const Target *target, PGconn *conn)
 {
 	bool		begun = session_begin_settings(conn);
+	const char *superuser;
 
 	session_set_up(conn, target->options, target->encoding);
 	PQclear(session_query(conn, load_settings_query));
+	superuser = PQparameterStatus(conn, "is_superuser");
+	if (superuser && strcmp(superuser, "on") == 0)
+		PQclear(session_query(conn, superuser_settings_query));
 	/* not to find out after the definitions that the role may not */
 	if (target->options->disable_triggers)
 		session_command(conn, SET_TRIGGERS_OFF);

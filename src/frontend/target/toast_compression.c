@@ -13,9 +13,6 @@ static const char known_query[] =
 " FROM pg_catalog.pg_settings s"
 " WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'";
 
-static const char set_query[] =
-"SELECT pg_catalog.set_config('default_toast_compression', $1, false)";
-
 static bool
 is_wanted(const char *method)
 {
@@ -52,6 +49,6 @@ toast_compression_set(PGconn *conn, const char *method)
 	if (!is_wanted(method))
 		return;
 	begun = session_begin_settings(conn);
-	PQclear(session_query_params(conn, set_query, 1, &method, 0));
+	session_set(conn, "default_toast_compression", method, false);
 	session_end_settings(conn, begun);
 }
