@@ -389,7 +389,7 @@ make_definitions(Copy *copy)
 	find_targets(copy, before);
 	free(before);
 	/* a restart until now does not matter: all definitions are on the disk */
-	copy->target.incarnation = target_history_incarnation(copy->target.conn);
+	copy->target.incarnation = target_state(copy->target.conn).incarnation;
 	/* signals cancel what the leader waits for on the source */
 	interrupt_set_connection(copy->source.conn);
 }

@@ -80,17 +80,6 @@ target_statement(const DumpTable *table, CopyFormatKind kind, bool freeze)
 	return result;
 }
 
-static bool
-has_minimal_wal(PGconn *conn)
-{
-	PGresult   *res = session_query(conn,
-									"SELECT pg_catalog.current_setting('wal_level')");
-	bool		result = strcmp(PQgetvalue(res, 0, 0), "minimal") == 0;
-
-	PQclear(res);
-	return result;
-}
-
 /*
  * With wal_level = minimal, rows that come in the transaction that truncated
  * their table are flushed instead of logged.  That is for tables that come in
@@ -262,7 +251,7 @@ ask(CopyDecision *decision, PGconn *source_conn, ServerExtension *loader)
 	const Options *options = decision->options;
 	const DumpTables *tables = decision->plan->tables;
 
-	decision->minimal_wal = has_minimal_wal(target_conn);
+	decision->minimal_wal = strcmp(decision->target->wal_level, "minimal") == 0;
 	decision->same_encoding =
 		strcmp(PQparameterStatus(target_conn, "server_encoding"),
 			   PQparameterStatus(target_conn, "client_encoding")) == 0;

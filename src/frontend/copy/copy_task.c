@@ -94,7 +94,7 @@ check_target(void *arg)
 	PGconn	   *conn = target_connect(&task->target);
 
 	task_server_check(conn, &task->plan->target.server, TASK_TARGET_OPTION);
-	target_history_expect(conn, task->target.history);
+	(void) target_history_expect(conn, task->target.history);
 	job_log_check_attempt(&task->log, conn);
 	interrupt_set_connection(NULL);
 	session_close(conn);

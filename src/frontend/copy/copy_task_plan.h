@@ -20,7 +20,7 @@ typedef struct CopyTaskTarget
 {
 	char	   *conninfo;		/* how the leader has reached it */
 	TaskServer	server;
-	char	   *history;		/* see target_history_read() */
+	char	   *history;		/* see TargetState */
 	int			attempt;		/* of the job log */
 	bool		fast_copy;
 	bool		data_only;

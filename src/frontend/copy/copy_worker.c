@@ -42,7 +42,7 @@ copy_worker_start(const CopyWork *work, int no)
 	if (no != WORKER_IS_LEADER)
 		close(PQsocket(work->target->conn));
 	worker->target_conn = target_connect_loader(work->target);
-	target_history_expect(worker->target_conn, work->target->history);
+	(void) target_history_expect(worker->target_conn, work->target->history);
 	worker->session = worker_session_open(work->source, work->run, no);
 	return worker;
 }

@@ -21,23 +21,19 @@ static const int known_majors[] = {15, 17, 18};
 
 /*
  * Hashes of strings depend on the byte order (hashfn.c:hash_bytes).  What is
- * passed by value is 64 bits wide where float8 is.
+ * passed by value is 64 bits wide where float8 is.  Last, whether values can
+ * be compressed by lz4.
  */
 static const char layout_query[] =
 "SELECT pg_catalog.hashtext('byte order'), t.typbyval,"
 " pg_catalog.current_setting('max_identifier_length'),"
-" pg_catalog.current_setting('block_size')"
+" pg_catalog.current_setting('block_size'),"
+" EXISTS (SELECT FROM pg_catalog.pg_settings s"
+" WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'"
+" AND 'lz4' OPERATOR(pg_catalog.=) ANY (s.enumvals))"
 " FROM pg_catalog.pg_type t WHERE t.oid OPERATOR(pg_catalog.=) 701::pg_catalog.oid";
 
-static const char superuser_query[] =
-"SELECT r.rolsuper FROM pg_catalog.pg_roles r"
-" WHERE r.rolname OPERATOR(pg_catalog.=) current_user";
-
-/* Servers that know lz4 can have values that are compressed by it. */
-static const char lz4_query[] =
-"SELECT EXISTS (SELECT FROM pg_catalog.pg_settings s"
-" WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'"
-" AND 'lz4' OPERATOR(pg_catalog.=) ANY (s.enumvals))";
+#define N_LAYOUT_COLUMNS 4
 
 static const char reasons_query[] =
 "SELECT CASE WHEN t.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid THEN"
@@ -54,31 +50,31 @@ is_known_major(PGconn *conn)
 	return false;
 }
 
-/* Does the query say true? */
+/* Has a parameter that libpq knows this value? */
 static bool
-is_true(PGconn *conn, const char *query)
+has_parameter(PGconn *conn, const char *name, const char *value)
 {
-	PGresult   *res = session_query(conn, query);
-	bool		result = PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] == 't';
+	const char *its = PQparameterStatus(conn, name);
 
-	PQclear(res);
-	return result;
+	return its && value && strcmp(its, value) == 0;
 }
 
-/* Do both answer the same? */
-static bool
-same_answer(PGconn *source_conn, PGconn *target_conn, const char *query)
+static const char *
+check_layout(PGconn *source_conn, PGconn *target_conn)
 {
-	PGresult   *s = session_query(source_conn, query);
-	PGresult   *t = session_query(target_conn, query);
-	bool		result = true;
+	PGresult   *s = session_query(source_conn, layout_query);
+	PGresult   *t = session_query(target_conn, layout_query);
+	const char *reason = NULL;
 
-	for (int i = 0; i < PQnfields(s); i++)
+	if (PQgetvalue(s, 0, N_LAYOUT_COLUMNS)[0] == 't' &&
+		PQgetvalue(t, 0, N_LAYOUT_COLUMNS)[0] != 't')
+		reason = "the target's server was built without lz4";
+	for (int i = 0; i < N_LAYOUT_COLUMNS; i++)
 		if (strcmp(PQgetvalue(s, 0, i), PQgetvalue(t, 0, i)) != 0)
-			result = false;
+			reason = "source and target store rows in different ways";
 	PQclear(s);
 	PQclear(t);
-	return result;
+	return reason;
 }
 
 const char *
@@ -89,20 +85,16 @@ raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 		return plan->extension->missing;
 	if (!is_known_major(source_conn) || !is_known_major(target_conn))
 		return "of one of the servers' majors it is not known how it stores rows";
-	if (!is_true(target_conn, superuser_query))
+	if (!has_parameter(target_conn, "is_superuser", "on"))
 		return "the role is no superuser on the target";
-	if (!same_answer(source_conn, target_conn, layout_query))
-		return "source and target store rows in different ways";
-	if (is_true(source_conn, lz4_query) && !is_true(target_conn, lz4_query))
-		return "the target's server was built without lz4";
-	return NULL;
+	return check_layout(source_conn, target_conn);
 }
 
 const char *
 raw_check_encoding(PGconn *source_conn, PGconn *target_conn)
 {
-	if (!same_answer(source_conn, target_conn,
-					 "SELECT pg_catalog.current_setting('server_encoding')"))
+	if (!has_parameter(source_conn, "server_encoding",
+					   PQparameterStatus(target_conn, "server_encoding")))
 		return "source and target have different encodings";
 	return NULL;
 }

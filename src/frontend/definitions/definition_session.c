@@ -266,8 +266,8 @@ definition_session_open(const RestoreStages *stages,
 	session->conn = connection_open_peer(address, "pg_pardump");
 	interrupt_set_connection(session->conn);
 	PQsetNoticeProcessor(session->conn, tell_notice, NULL);
-	target_history_expect(session->conn, target->history);
-	session->incarnation = target_history_incarnation(session->conn);
+	session->incarnation = target_history_expect(session->conn,
+												 target->history).incarnation;
 	set_up(session, script, head_told, stages->setup.n_errors);
 	return session;
 }

@@ -41,12 +41,11 @@ static const char claim_all_query[] =
 /* Of the line that a crash takes with it. */
 #define MARK "no crash"
 
-static const char mark_query[] =
-"SELECT 1 FROM " JOB_LOG_SCHEMA ".done_unlogged d"
-" WHERE d.name OPERATOR(pg_catalog.=) '" MARK "'";
-
+/* Which attempt the log is of, and whether it has that line. */
 static const char attempt_query[] =
-"SELECT r.attempt FROM " JOB_LOG_SCHEMA ".run r";
+"SELECT r.attempt, EXISTS (SELECT FROM " JOB_LOG_SCHEMA ".done_unlogged d"
+" WHERE d.name OPERATOR(pg_catalog.=) '" MARK "')"
+" FROM " JOB_LOG_SCHEMA ".run r";
 
 /*
  * In a transaction: are the log's tables this role's?  Nobody changes what is
@@ -56,17 +55,8 @@ static const char attempt_query[] =
 "LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, " \
 JOB_LOG_SCHEMA ".done_unlogged IN ACCESS SHARE MODE"
 
-#define OWN_TABLES_QUERY \
-"SELECT pg_catalog.count(*) OPERATOR(pg_catalog.=) 3" \
-" FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n" \
-" ON n.oid OPERATOR(pg_catalog.=) c.relnamespace" \
-" WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'" \
-" AND c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])" \
-" AND c.relkind OPERATOR(pg_catalog.=) 'r'" \
-" AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) CURRENT_USER"
-
-static const char own_query[] = LOCK_TABLES "; " OWN_TABLES_QUERY;
-static const char own_now_query[] = LOCK_TABLES " NOWAIT; " OWN_TABLES_QUERY;
+static const char own_query[] = LOCK_TABLES "; " JOB_LOG_LOOK_QUERY;
+static const char own_now_query[] = LOCK_TABLES " NOWAIT; " JOB_LOG_LOOK_QUERY;
 
 static const char errors_query[] =
 "SELECT d.errors FROM " JOB_LOG_SCHEMA ".done d"
@@ -130,6 +120,15 @@ look_at_owner(const JobLog *log, PGconn *conn)
 							 JOB_LOG_SCHEMA, own_query, 0, NULL);
 }
 
+/* By a look at the log, which has succeeded. */
+static bool
+is_own(const PGresult *res)
+{
+	return PQntuples(res) == 1 &&
+		PQgetvalue(res, 0, JOB_LOG_IS_OWN)[0] == 't' &&
+		PQgetvalue(res, 0, JOB_LOG_IS_COMPLETE)[0] == 't';
+}
+
 static void
 check_owner(const JobLog *log, PGconn *conn)
 {
@@ -137,7 +136,7 @@ check_owner(const JobLog *log, PGconn *conn)
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", own_query);
-	if (PQgetvalue(res, 0, 0)[0] != 't')
+	if (!is_own(res))
 		pg_fatal("schema " JOB_LOG_SCHEMA " on the target is not the run's any more");
 	PQclear(res);
 }
@@ -174,7 +173,7 @@ is_taken_over(const JobLog *log, PGconn *conn)
 	bool		is_gone = state &&
 		(strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0);
 	bool		is_known = PQresultStatus(res) == PGRES_TUPLES_OK;
-	bool		is_others = is_known && PQgetvalue(res, 0, 0)[0] != 't';
+	bool		is_others = is_known && !is_own(res);
 
 	PQclear(res);
 	if (is_gone || is_others || !is_known)
@@ -292,8 +291,8 @@ job_log_has_lost(const JobLog *log, PGconn *conn)
 
 	if (log == NULL || !log->is_kept)
 		return false;
-	res = target_query(conn, mark_query, 0, NULL);
-	result = PQntuples(res) == 0;
+	res = target_query(conn, attempt_query, 0, NULL);
+	result = PQntuples(res) != 1 || PQgetvalue(res, 0, 1)[0] != 't';
 	PQclear(res);
 	return result;
 }
@@ -349,8 +348,7 @@ static bool
 try_owner(const JobLog *log, PGconn *conn)
 {
 	PGresult   *res = look_at_owner(log, conn);
-	bool		own = PQresultStatus(res) == PGRES_TUPLES_OK &&
-		PQgetvalue(res, 0, 0)[0] == 't';
+	bool		own = PQresultStatus(res) == PGRES_TUPLES_OK && is_own(res);
 
 	PQclear(res);
 	return own;

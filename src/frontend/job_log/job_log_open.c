@@ -13,32 +13,9 @@
 #include "session/session_loss.h"
 #include "session/text_array.h"
 
-static const char exists_query[] =
-"SELECT FROM pg_catalog.pg_namespace"
-" WHERE nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'";
-
-/* Whose it is, and whether all of it is there. */
-static const char look_query[] =
-"SELECT u.oid OPERATOR(pg_catalog.=) n.nspowner"
-" AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c"
-" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
-" AND c.relowner OPERATOR(pg_catalog.<>) u.oid),"
-" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c"
-" WHERE c.relnamespace OPERATOR(pg_catalog.=) n.oid"
-" AND ((c.relname OPERATOR(pg_catalog.=) ANY ('{run,done,done_unlogged}'::pg_catalog.name[])"
-" AND c.relkind OPERATOR(pg_catalog.=) 'r')"
-" OR (c.relname OPERATOR(pg_catalog.=) 'running'"
-" AND c.relkind OPERATOR(pg_catalog.=) 'v'))) OPERATOR(pg_catalog.=) 4"
-" FROM pg_catalog.pg_namespace n, pg_catalog.pg_roles u"
-" WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "'"
-" AND u.rolname OPERATOR(pg_catalog.=) CURRENT_USER";
-
-static const char may_make_query[] =
-"SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
-
 /*
- * The same of the role that is going to be this session's, and whether the
- * log is there.  A role that there is not is told of elsewhere.
+ * May the role that is going to be this session's make a log, and is there
+ * one?  A role that there is not is told of elsewhere.
  */
 static const char will_make_query[] =
 "SELECT pg_catalog.has_database_privilege(r.oid, pg_catalog.current_database(), 'CREATE'),"
@@ -53,19 +30,20 @@ static const char will_make_query[] =
 " errors pg_catalog.int4 NOT NULL," \
 " at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())"
 
-static const char make_schema_command[] = "CREATE SCHEMA " JOB_LOG_SCHEMA;
-
-/* Each has a key: publications FOR ALL TABLES let no other be changed. */
-static const char *const make_commands[] = {
-	"CREATE VIEW " JOB_LOG_LOCK_VIEW " AS SELECT",
-	"CREATE TABLE " JOB_LOG_SCHEMA ".run ("
-	"attempt pg_catalog.int4 PRIMARY KEY,"
-	" archive pg_catalog.text NOT NULL,"
-	" selection pg_catalog.text NOT NULL,"
-	" begun pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())",
-	"CREATE TABLE " JOB_LOG_SCHEMA ".done " LINES,
-	"CREATE UNLOGGED TABLE " JOB_LOG_SCHEMA ".done_unlogged " LINES
-};
+/*
+ * In one command.  Each table has a key: publications FOR ALL TABLES let no
+ * other be changed.
+ */
+static const char make_command[] =
+"CREATE SCHEMA " JOB_LOG_SCHEMA
+" CREATE TABLE run ("
+"attempt pg_catalog.int4 PRIMARY KEY,"
+" archive pg_catalog.text NOT NULL,"
+" selection pg_catalog.text NOT NULL,"
+" begun pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now())"
+" CREATE TABLE done " LINES
+" CREATE UNLOGGED TABLE done_unlogged " LINES
+" CREATE VIEW running AS SELECT";
 
 static const char begin_query[] =
 "INSERT INTO " JOB_LOG_SCHEMA ".run (attempt, archive, selection)"
@@ -142,11 +120,21 @@ refuse_after_other(void)
 	exit(1);
 }
 
+static PGresult *
+look(PGconn *conn)
+{
+	PGresult   *res = target_query(conn, JOB_LOG_LOOK_QUERY, 0, NULL);
+
+	if (PQntuples(res) != 1)
+		pg_fatal("the role was dropped meanwhile");
+	return res;
+}
+
 bool
 job_log_exists(PGconn *conn)
 {
-	PGresult   *res = target_query(conn, exists_query, 0, NULL);
-	bool		found = PQntuples(res) > 0;
+	PGresult   *res = look(conn);
+	bool		found = PQgetvalue(res, 0, JOB_LOG_EXISTS)[0] == 't';
 
 	PQclear(res);
 	return found;
@@ -158,16 +146,16 @@ job_log_exists(PGconn *conn)
 bool
 job_log_is_there(PGconn *conn)
 {
-	PGresult   *res = target_query(conn, look_query, 0, NULL);
-	bool		found = PQntuples(res) > 0;
+	PGresult   *res = look(conn);
+	bool		found = PQgetvalue(res, 0, JOB_LOG_EXISTS)[0] == 't';
 
-	if (found && PQgetvalue(res, 0, 0)[0] != 't')
+	if (found && PQgetvalue(res, 0, JOB_LOG_IS_OWN)[0] != 't')
 	{
 		pg_log_error("schema " JOB_LOG_SCHEMA " on the target belongs to another role");
 		pg_log_error_hint("A restore is resumed by the role that has begun it; --role is part of that.");
 		exit(1);
 	}
-	if (found && PQgetvalue(res, 0, 1)[0] != 't')
+	if (found && PQgetvalue(res, 0, JOB_LOG_IS_COMPLETE)[0] != 't')
 		pg_fatal("schema " JOB_LOG_SCHEMA " on the target has not been made by pg_parrestore");
 	PQclear(res);
 	return found;
@@ -176,8 +164,8 @@ job_log_is_there(PGconn *conn)
 static bool
 may_make(PGconn *conn)
 {
-	PGresult   *res = target_query(conn, may_make_query, 0, NULL);
-	bool		may = PQgetvalue(res, 0, 0)[0] == 't';
+	PGresult   *res = look(conn);
+	bool		may = PQgetvalue(res, 0, JOB_LOG_MAY_MAKE)[0] == 't';
 
 	PQclear(res);
 	return may;
@@ -220,7 +208,7 @@ job_log_check_tasks(PGconn *conn, const Options *options,
 static char *
 make_schema(PGconn *conn)
 {
-	PGresult   *res = PQexec(conn, make_schema_command);
+	PGresult   *res = PQexec(conn, make_command);
 	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 	char	   *error = NULL;
 
@@ -230,7 +218,7 @@ make_schema(PGconn *conn)
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 	{
 		if (session_is_lost(conn, res) || is_of_server(res))
-			session_failed(conn, res, "query failed", make_schema_command);
+			session_failed(conn, res, "query failed", make_command);
 		error = pg_strdup(PQresultErrorMessage(res));
 	}
 	PQclear(res);
@@ -298,8 +286,6 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
 		begin_without_log(log, conn);
 		return;
 	}
-	for (int i = 0; i < (int) lengthof(make_commands); i++)
-		command(conn, make_commands[i]);
 	PQclear(target_query(conn, begin_query, 3, params));
 	job_log_mark(log, conn);
 	command(conn, "COMMIT");

@@ -68,12 +68,7 @@ typedef struct DumpTables
 	int			n_tables;
 	int			server_version; /* as PQserverVersion() has it */
 	int			block_bytes;	/* the server's block size */
-
-	/* With tables, and not in a task: */
-	int			locks_per_session;	/* max_locks_per_transaction */
-	int64		lock_room;		/* objects that the lock table is made for */
-	int64		locks_used;		/* objects that are locked, with the tables */
-	int64		locks_more;		/* indexes, and TOAST tables with theirs */
+	int			locks_per_session;	/* max_locks_per_transaction; 0 in a task */
 } DumpTables;
 
 /*

@@ -10,6 +10,7 @@
 #include "base/fe_compat.h"
 
 #include "catalog/pg_class_d.h"
+#include "fe_utils/string_utils.h"
 
 #include "base/printable.h"
 #include "plan/dump_table_read.h"
@@ -231,12 +232,8 @@ dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
 
 /*
  * to_regclass() looks at the catalogs as they are now, not at the snapshot's,
- * and so do the sizes and pg_relation_filenode().
- *
- * Last, of how many indexes and TOAST tables a table has; and the same in
- * each row: the block size, the locks that a session may have, how many
- * objects the lock table is said to have room for (there is some more: lock.c:
- * NLOCKENTS), and how many are locked.
+ * and so do the sizes and pg_relation_filenode().  The last two columns are the
+ * server's, and the same in each row.
  */
 static const char measure_query[] =
 "SELECT pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid,"
@@ -248,19 +245,10 @@ static const char measure_query[] =
 " ELSE (SELECT d.dattablespace FROM pg_catalog.pg_database d"
 " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()) END,"
 " c.relpersistence OPERATOR(pg_catalog.=) 'p',"
-" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i"
-" WHERE i.indrelid OPERATOR(pg_catalog.=) t.oid) OPERATOR(pg_catalog.+)"
-" CASE WHEN c.reltoastrelid OPERATOR(pg_catalog.<>) 0 THEN 2 ELSE 0 END,"
 " pg_catalog.current_setting('block_size'),"
-" pg_catalog.current_setting('max_locks_per_transaction'),"
-" pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
-" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
-" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8),"
-" (SELECT pg_catalog.count(*) FROM (SELECT DISTINCT l.locktype, l.database, l.relation,"
-" l.page, l.tuple, l.virtualxid, l.transactionid, l.classid, l.objid, l.objsubid"
-" FROM pg_catalog.pg_locks l WHERE NOT l.fastpath) o)"
-" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]),"
-" pg_catalog.unnest($2::pg_catalog.text[]))"
+" pg_catalog.current_setting('max_locks_per_transaction')"
+" FROM ROWS FROM (pg_catalog.unnest(%s::pg_catalog.oid[]),"
+" pg_catalog.unnest(%s::pg_catalog.text[]))"
 " WITH ORDINALITY t (oid, name, no)"
 " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
 " ORDER BY t.no";
@@ -273,12 +261,45 @@ enum
 	FILENODE,
 	TABLESPACE,
 	IS_LOGGED,
-	N_LOCKS_MORE,
 	BLOCK_BYTES,
-	LOCKS_PER_SESSION,
-	LOCK_ROOM,
-	LOCKS_USED
+	LOCKS_PER_SESSION
 };
+
+/* Owned. */
+static char *
+literal(PGconn *conn, const char *text)
+{
+	PQExpBufferData buf;
+
+	initPQExpBuffer(&buf);
+	appendStringLiteralConn(&buf, text, conn);
+	return buf.data;
+}
+
+char *
+dump_tables_query(PGconn *conn, const DumpTables *tables)
+{
+	char	   *oids = dump_tables_oids(tables);
+	char	   *names = dump_tables_name_array(conn, tables, false);
+	char	   *literals[] = {literal(conn, oids), literal(conn, names)};
+	char	   *result = psprintf(measure_query, literals[0], literals[1]);
+
+	free(literals[0]);
+	free(literals[1]);
+	free(names);
+	free(oids);
+	return result;
+}
+
+const char *
+dump_tables_replaced(const PGresult *res, const DumpTables *tables)
+{
+	for (int i = 0; i < PQntuples(res) && i < tables->n_tables; i++)
+		if (!PQgetisnull(res, i, NAME_IS_SAME) &&
+			PQgetvalue(res, i, NAME_IS_SAME)[0] != 't')
+			return tables->tables[i].name;
+	return NULL;
+}
 
 /*
  * Sizes are divided by it, and the server's word is all that there is for it.
@@ -305,16 +326,13 @@ note_server(DumpTables *tables, const PGresult *res)
 		return;
 	tables->block_bytes = block_bytes(PQgetvalue(res, 0, BLOCK_BYTES));
 	tables->locks_per_session = atoi(PQgetvalue(res, 0, LOCKS_PER_SESSION));
-	tables->lock_room = atoll(PQgetvalue(res, 0, LOCK_ROOM));
-	tables->locks_used = atoll(PQgetvalue(res, 0, LOCKS_USED));
 }
 
 static void
-measure(PGconn *conn, DumpTables *tables, const char *oids)
+measure(PGconn *conn, DumpTables *tables)
 {
-	char	   *names = dump_tables_name_array(conn, tables, false);
-	const char *params[] = {oids, names};
-	PGresult   *res = session_query_params(conn, measure_query, 2, params, 0);
+	char	   *sql = dump_tables_query(conn, tables);
+	PGresult   *res = session_query(conn, sql);
 
 	if (PQntuples(res) != tables->n_tables)
 		pg_fatal("the server describes %d tables where %d were expected",
@@ -340,10 +358,9 @@ measure(PGconn *conn, DumpTables *tables, const char *oids)
 			strtoull(PQgetvalue(res, i, TOAST_BYTES), NULL, 10);
 		table->heap_blocks = (BlockNumber) (table->heap_bytes /
 											tables->block_bytes);
-		tables->locks_more += atoll(PQgetvalue(res, i, N_LOCKS_MORE));
 	}
 	PQclear(res);
-	free(names);
+	free(sql);
 }
 
 DumpTables *
@@ -356,7 +373,7 @@ dump_tables_read(PGconn *conn, const Toc *toc, const Options *options,
 	tables->server_version = PQserverVersion(conn);
 	describe(conn, tables, oids, options->trust_owners);
 	dump_tables_lock(conn, tables, lock_wait_ms);
-	measure(conn, tables, oids);
+	measure(conn, tables);
 	free(oids);
 	return tables;
 }

@@ -19,6 +19,17 @@
 extern DumpTables *dump_tables_read(PGconn *conn, const Toc *toc,
 									const Options *options, int lock_wait_ms);
 
+/*
+ * A query for their sizes, and for whether each name still leads to its table
+ * (owned); and the name of the first one that leads to another table by now,
+ * of its result, borrowed, or NULL.  What was read by name, and not by the
+ * extension, may be of that: locks on tables do not keep their schemas from
+ * being renamed.
+ */
+extern char *dump_tables_query(PGconn *conn, const DumpTables *tables);
+extern const char *dump_tables_replaced(const PGresult *res,
+										const DumpTables *tables);
+
 /* Lock them in another session, too. */
 extern void dump_tables_lock(PGconn *conn, const DumpTables *tables,
 							 int wait_ms);

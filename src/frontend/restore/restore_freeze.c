@@ -20,16 +20,13 @@ is_candidate(const DumpTable *table)
 }
 
 bool *
-restore_freeze_choose(PGconn *conn, const DumpPlan *plan, const bool *before,
-					  const bool *after)
+restore_freeze_choose(const Target *target, const DumpPlan *plan,
+					  const bool *before, const bool *after)
 {
-	PGresult   *res = session_query(conn, "SHOW wal_level");
-	bool		logical = strcmp(PQgetvalue(res, 0, 0), "logical") == 0;
 	int			n_tables = plan->tables->n_tables;
 	bool	   *chosen;
 
-	PQclear(res);
-	if (logical)
+	if (strcmp(target->wal_level, "logical") == 0)
 		return NULL;
 	chosen = pg_malloc0((n_tables + 1) * sizeof(bool));
 	for (int i = 0; i < n_tables; i++)

@@ -16,6 +16,7 @@
 #include "libpq-fe.h"
 
 #include "plan/dump_plan.h"
+#include "target/target.h"
 
 /*
  * Which tables of the plan these are, by their number, as far as it can be
@@ -23,7 +24,7 @@
  * false and after is true.  Whoever follows the target by logical decoding
  * would empty tables, too: with that there are none.  Owned; NULL if none.
  */
-extern bool *restore_freeze_choose(PGconn *conn, const DumpPlan *plan,
+extern bool *restore_freeze_choose(const Target *target, const DumpPlan *plan,
 								   const bool *before, const bool *after);
 
 /*

@@ -206,11 +206,11 @@ make_tables(Restore *restore)
 	definitions_make(&restore->stages, restore->log);
 	restore_stage_make_extension(&restore->stages);
 	/* a restart until now is of no matter: what was done is on the disk */
-	restore->target.incarnation = target_history_incarnation(restore->target.conn);
+	restore->target.incarnation = target_state(restore->target.conn).incarnation;
 	after = restore_tables_look(restore->target.conn, plan->tables);
 	if (restore->options.no_data_for_failed_tables)
 		restore_tables_leave_out(work, after, false);
-	work->fresh = restore_freeze_choose(restore->target.conn, plan, before,
+	work->fresh = restore_freeze_choose(&restore->target, plan, before,
 										after);
 	free(before);
 	free(after);

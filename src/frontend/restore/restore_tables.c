@@ -9,6 +9,7 @@
 #include "session/session.h"
 #include "session/text_array.h"
 #include "target/target_check.h"
+#include "target/target_check.h"
 
 /* As pg_backup_archiver.c:_tocEntryRequired tells data from definitions. */
 static bool
@@ -73,49 +74,15 @@ restore_tables_new_database(const Toc *toc)
 	return NULL;
 }
 
-/*
- * Whether it has each of the tables.  Unlike to_regclass() it is no error if
- * the role may not look into a schema.
- */
-static const char look_query[] =
-"SELECT EXISTS (SELECT FROM pg_catalog.pg_class c"
-" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
-" WHERE c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
-" AND n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name)"
-" FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
-" pg_catalog.unnest($2::pg_catalog.text[]))"
-" WITH ORDINALITY t (schema, name, no)"
-" ORDER BY t.no";
-
 bool *
 restore_tables_look(PGconn *conn, const DumpTables *tables)
 {
-	static char none[] = "";
-	int			n = tables->n_tables;
-	char	  **schemas = pg_malloc((n + 1) * sizeof(char *));
-	char	  **names = pg_malloc((n + 1) * sizeof(char *));
-	bool	   *there = pg_malloc((n + 1) * sizeof(bool));
-	char	   *params[2];
-	PGresult   *res;
+	Oid		   *oids = target_find_own_tables(conn, tables);
+	bool	   *there = pg_malloc((tables->n_tables + 1) * sizeof(bool));
 
-	for (int i = 0; i < n; i++)
-	{
-		const TocEntry *entry = tables->tables[i].entry;
-
-		schemas[i] = entry->namespace ? entry->namespace : none;
-		names[i] = entry->tag;
-	}
-	params[0] = text_array(conn, schemas, n);
-	params[1] = text_array(conn, names, n);
-	res = session_query_params(conn, look_query, 2,
-							   (const char *const *) params, 0);
-	for (int i = 0; i < n; i++)
-		there[i] = PQgetvalue(res, i, 0)[0] == 't';
-	PQclear(res);
-	free(params[0]);
-	free(params[1]);
-	free(schemas);
-	free(names);
+	for (int i = 0; i < tables->n_tables; i++)
+		there[i] = OidIsValid(oids[i]);
+	free(oids);
 	return there;
 }
 

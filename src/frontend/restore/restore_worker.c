@@ -48,7 +48,7 @@ restore_worker_start(const RestoreWork *work, int no)
 	close(PQsocket(work->target->conn));
 	worker->conn = target_connect_loader(work->target);
 	interrupt_set_connection(worker->conn);
-	target_history_expect(worker->conn, work->target->history);
+	(void) target_history_expect(worker->conn, work->target->history);
 	file_results_begin_worker(work->run->results, no);
 	return worker;
 }

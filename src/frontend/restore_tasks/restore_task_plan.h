@@ -28,7 +28,7 @@ typedef struct RestoreTaskHead
 	char	   *archive;		/* its path */
 	char	   *identity;		/* see job_log_archive() */
 	int			attempt;		/* of the job log */
-	char	   *history;		/* of the target: see target_history_read() */
+	char	   *history;		/* of the target: see TargetState */
 	char	   *incarnation;	/* see TARGET_INCARNATION_SQL */
 	uint64		chunk_bytes;
 	bool		data_only;

@@ -54,7 +54,7 @@ connect_target(void *arg)
 	/* first, as the leader has asked with the rights of its --role */
 	session_set_up(target->conn, session->options, target->encoding);
 	task_server_check(target->conn, &head->run.server, TASK_DATABASE_OPTION);
-	target_history_expect(target->conn, head->history);
+	(void) target_history_expect(target->conn, head->history);
 	task_server_join(target->conn, head->run.run_id);
 }
 

@@ -416,13 +416,12 @@ leader_session_finish(LeaderSession *session)
 
 	if (!check_exporter(session))
 		return;
-	sql = table_check_names_query(session->source->conn,
-								  session->plan->tables);
+	sql = dump_tables_query(session->source->conn, session->plan->tables);
 	res = ask(session, sql, PGRES_TUPLES_OK);
 	free(sql);
 	if (res == NULL)
 		return;
-	table_check_names(res);
+	table_check_names(res, session->plan->tables);
 	PQclear(res);
 	res = ask(session, "COMMIT", PGRES_COMMAND_OK);
 	session->finished = res != NULL;

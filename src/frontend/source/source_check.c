@@ -226,23 +226,49 @@ source_check_privileges(PGconn *conn)
  */
 
 /*
+ * How many objects the lock table is said to have room for (there is some
+ * more: lock.c:NLOCKENTS), how many are locked, and how many indexes and
+ * TOAST tables with theirs the tables in $1 have.
+ */
+static const char lock_query[] =
+"SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
+" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
+" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8),"
+" (SELECT pg_catalog.count(*) FROM (SELECT DISTINCT l.locktype, l.database, l.relation,"
+" l.page, l.tuple, l.virtualxid, l.transactionid, l.classid, l.objid, l.objsubid"
+" FROM pg_catalog.pg_locks l WHERE NOT l.fastpath) o),"
+" (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index i"
+" WHERE i.indrelid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[]))"
+" OPERATOR(pg_catalog.+) (SELECT 2 OPERATOR(pg_catalog.*) pg_catalog.count(*)"
+" FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])"
+" AND c.reltoastrelid OPERATOR(pg_catalog.<>) 0)";
+
+/*
  * The leader has the lock of every table by now; a worker locks what belongs
  * to the table that it reads, too (worker_session.c).
  */
 static void
-check_locks(const Options *options, const DumpTables *tables)
+check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 {
 	int			n_tables = tables->n_tables;
 	int			at_a_time = Min(options_readers(options), n_tables);
-	int64		more = tables->locks_more * at_a_time / Max(n_tables, 1);
+	char	   *oids = dump_tables_oids(tables);
+	const char *params[] = {oids};
+	PGresult   *res = session_query_params(conn, lock_query, 1, params, 0);
+	int64		room = atoll(PQgetvalue(res, 0, 0));
+	int64		used = atoll(PQgetvalue(res, 0, 1));
+	int64		more = atoll(PQgetvalue(res, 0, 2)) * at_a_time / Max(n_tables, 1);
 
-	if (tables->locks_used + more <= tables->lock_room)
-		return;
-	pg_log_warning("the server's lock table may be too small for this run");
-	pg_log_warning_detail("It is made for " INT64_FORMAT " tables and indexes; " INT64_FORMAT
-						  " are locked, and the jobs lock about " INT64_FORMAT " more at a time.",
-						  tables->lock_room, tables->locks_used, more);
-	pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use fewer --jobs.");
+	if (used + more > room)
+	{
+		pg_log_warning("the server's lock table may be too small for this run");
+		pg_log_warning_detail("It is made for " INT64_FORMAT " tables and indexes; " INT64_FORMAT
+							  " are locked, and the jobs lock about " INT64_FORMAT " more at a time.",
+							  room, used, more);
+		pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use fewer --jobs.");
+	}
+	PQclear(res);
+	free(oids);
 }
 
 void
@@ -251,5 +277,5 @@ source_check(PGconn *conn, const Options *options, const DumpPlan *plan)
 	check_row_security(options, plan->tables);
 	check_owners(options, plan->tables);
 	check_large_objects(conn, plan->objects);
-	check_locks(options, plan->tables);
+	check_locks(conn, options, plan->tables);
 }

@@ -219,33 +219,15 @@ table_check_unchanged(PGconn *conn, PGconn *other, const DumpTables *tables)
 	PQclear(now);
 }
 
-char *
-table_check_names_query(PGconn *conn, const DumpTables *tables)
-{
-	char	   *oids = dump_tables_oids(tables);
-	char	   *names = dump_tables_name_array(conn, tables, false);
-	PQExpBufferData sql;
-
-	initPQExpBuffer(&sql);
-	appendPQExpBufferStr(&sql, "SELECT t.name FROM ROWS FROM (pg_catalog.unnest(");
-	appendStringLiteralConn(&sql, oids, conn);
-	appendPQExpBufferStr(&sql, "::pg_catalog.oid[]), pg_catalog.unnest(");
-	appendStringLiteralConn(&sql, names, conn);
-	appendPQExpBufferStr(&sql, "::pg_catalog.text[])) t (oid, name)"
-						 " WHERE pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.<>) t.oid"
-						 " LIMIT 1");
-	free(names);
-	free(oids);
-	return sql.data;
-}
-
 void
-table_check_names(const PGresult *res)
+table_check_names(const PGresult *res, const DumpTables *tables)
 {
-	if (PQntuples(res) == 0)
+	const char *name = dump_tables_replaced(res, tables);
+
+	if (name == NULL)
 		return;
 	pg_log_error("table %s was replaced by another of its name during the run",
-				 printable(PQgetvalue(res, 0, 0)));
+				 printable(name));
 	pg_log_error_hint("Run the dump again, and rename schemas before or after it.");
 	exit(1);
 }

@@ -39,13 +39,9 @@ extern void table_check_unchanged(PGconn *conn, PGconn *other,
 								  const DumpTables *tables);
 
 /*
- * A query for the first table whose name leads to another by now: what was
- * read by name, and not by the extension, may be of that.  Locks on tables do
- * not keep their schemas from being renamed.  Owned.
+ * Exit with a message if the result of dump_tables_query() has a table whose
+ * name leads to another one by now.
  */
-extern char *table_check_names_query(PGconn *conn, const DumpTables *tables);
-
-/* Exit with a message if that query has found one. */
-extern void table_check_names(const PGresult *res);
+extern void table_check_names(const PGresult *res, const DumpTables *tables);
 
 #endif							/* TABLE_CHECK_H */

@@ -24,6 +24,7 @@
 
 #include "base/interrupt.h"
 #include "base/printable.h"
+#include "plan/dump_table_read.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/table_lock.h"
@@ -33,6 +34,9 @@
 #include "source/worker_session.h"
 
 #define APPLICATION_NAME "pg_pardump"
+
+/* How long the server may take to end a transaction. */
+#define END_MS 5000
 
 struct WorkerSession
 {
@@ -176,7 +180,8 @@ worker_session_close(WorkerSession *session)
 		session_command(session->conn, SESSION_RELEASE);
 	else
 	{
-		session_command(session->conn, "COMMIT");
+		/* it has read all that it was to read, and may be lost by now */
+		PQclear(session_exec_within(session->conn, "COMMIT", END_MS));
 		interrupt_set_connection(NULL);
 		session_close(session->conn);
 	}
@@ -311,9 +316,9 @@ check_names(WorkerSession *session)
 	for (int i = 0; i < job->n; i++)
 		tables.tables[i] =
 			plan->tables->tables[plan->queue->files[job->first + i]->table];
-	sql = table_check_names_query(session->conn, &tables);
+	sql = dump_tables_query(session->conn, &tables);
 	res = session_query(session->conn, sql);
-	table_check_names(res);
+	table_check_names(res, &tables);
 	PQclear(res);
 	free(sql);
 	free(tables.tables);

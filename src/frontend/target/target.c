@@ -345,10 +345,15 @@ try_fast_copy(Target *target)
 void
 target_begin(Target *target)
 {
+	TargetState state;
+
 	set_up(target, target->conn);
 	try_fast_copy(target);
-	target->incarnation = target_history_incarnation(target->conn);
-	target->history = target_history_read(target->conn);
+	state = target_state(target->conn);
+	target_history_tell(&state);
+	target->incarnation = state.incarnation;
+	target->history = state.history;
+	target->wal_level = state.wal_level;
 }
 
 PGconn *
@@ -385,5 +390,5 @@ target_renew(Target *target)
 	/* there is none if that fails, within session_try() */
 	target->conn = NULL;
 	target->conn = target_connect(target);
-	target_history_expect(target->conn, target->history);
+	(void) target_history_expect(target->conn, target->history);
 }

@@ -21,8 +21,9 @@ typedef struct Target
 	const char *encoding;		/* of all names and rows; borrowed */
 	PGconn	   *conn;
 	const PeerAddress *address;
-	const char *incarnation;	/* see TARGET_INCARNATION_SQL */
-	const char *history;		/* see target_history_read() */
+	const char *incarnation;	/* see TargetState */
+	const char *history;
+	const char *wal_level;
 	bool		fast_copy;		/* rows are loaded by the extension's library,
 								 * where it can */
 } Target;

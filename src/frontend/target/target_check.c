@@ -84,28 +84,20 @@ add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
  * ----------
  */
 
-/* Each finds those of the names in $1 which the target does not have. */
-static const char missing_roles_query[] =
+/* Those of the names in $1 which the target does not have, of a kind ($2). */
+static const char missing_query[] =
 "SELECT t.name FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
-" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles r"
-" WHERE r.rolname::pg_catalog.text OPERATOR(pg_catalog.=) t.name) ORDER BY t.no";
-
-static const char missing_tablespaces_query[] =
-"SELECT t.name FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
-" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_tablespace s"
-" WHERE s.spcname::pg_catalog.text OPERATOR(pg_catalog.=) t.name) ORDER BY t.no";
-
-static const char missing_extensions_query[] =
-"SELECT t.name FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
-" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_available_extensions a"
-" WHERE a.name::pg_catalog.text OPERATOR(pg_catalog.=) t.name)"
-" AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension x"
-" WHERE x.extname::pg_catalog.text OPERATOR(pg_catalog.=) t.name) ORDER BY t.no";
+" WHERE t.name OPERATOR(pg_catalog.<>) ALL (CASE $2"
+" WHEN 'role' THEN ARRAY(SELECT r.rolname::pg_catalog.text FROM pg_catalog.pg_roles r)"
+" WHEN 'tablespace' THEN ARRAY(SELECT s.spcname::pg_catalog.text FROM pg_catalog.pg_tablespace s)"
+" ELSE ARRAY(SELECT a.name::pg_catalog.text FROM pg_catalog.pg_available_extensions a"
+" UNION ALL SELECT x.extname::pg_catalog.text FROM pg_catalog.pg_extension x) END)"
+" ORDER BY t.no";
 
 static PGresult *
-find_missing(PGconn *conn, const SimpleStringList *names, const char *query)
+find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
 {
-	const char *params[1];
+	const char *params[] = {NULL, kind};
 	char	  **texts;
 	char	   *array;
 	PGresult   *res;
@@ -118,7 +110,7 @@ find_missing(PGconn *conn, const SimpleStringList *names, const char *query)
 	for (SimpleStringListCell *cell = names->head; cell; cell = cell->next)
 		texts[n++] = cell->val;
 	params[0] = array = text_array(conn, texts, n);
-	res = session_query_params(conn, query, 1, params, 0);
+	res = session_query_params(conn, missing_query, 2, params, 0);
 	free(array);
 	free(texts);
 	return res;
@@ -126,10 +118,10 @@ find_missing(PGconn *conn, const SimpleStringList *names, const char *query)
 
 /* kind: "role"; hint: what to do about it */
 static void
-check_names(PGconn *conn, const SimpleStringList *names, const char *query,
-			const char *kind, const char *hint)
+check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
+			const char *hint)
 {
-	PGresult   *res = find_missing(conn, names, query);
+	PGresult   *res = find_missing(conn, names, kind);
 	int			n = PQntuples(res);
 	PQExpBufferData list;
 
@@ -220,12 +212,12 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	}
 	if (options->role)
 		entry_names_add(&needs.roles, options->role);
-	check_names(conn, &needs.roles, missing_roles_query, "role",
+	check_names(conn, &needs.roles, "role",
 				"Create them there (pg_dumpall --roles-only writes those of the source); or do without, by --no-owner and --no-privileges.");
-	check_names(conn, &needs.tablespaces, missing_tablespaces_query,
-				"tablespace", "Create them there, or use --no-tablespaces.");
-	check_names(conn, &needs.extensions, missing_extensions_query,
-				"extension", "Install them on the target's server.");
+	check_names(conn, &needs.tablespaces, "tablespace",
+				"Create them there, or use --no-tablespaces.");
+	check_names(conn, &needs.extensions, "extension",
+				"Install them on the target's server.");
 	/* what other runs use now they leave to this one */
 	if (options->tasks == 0)
 		check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),

@@ -10,26 +10,6 @@
 #include "session/table_name.h"
 #include "target/target_history.h"
 
-char *
-target_history_incarnation(PGconn *conn)
-{
-	PGresult   *res = session_query(conn, "SELECT " TARGET_INCARNATION_SQL);
-	char	   *result = pg_strdup(PQgetvalue(res, 0, 0));
-
-	PQclear(res);
-	return result;
-}
-
-bool
-target_history_was_restarted(PGconn *conn, const char *incarnation)
-{
-	char	   *now = target_history_incarnation(conn);
-	bool		result = strcmp(now, incarnation) != 0;
-
-	free(now);
-	return result;
-}
-
 void
 target_history_make_durable(PGconn *conn)
 {
@@ -41,66 +21,77 @@ target_history_make_durable(PGconn *conn)
  * A promotion's timeline is noted in the one place first, and by the next
  * checkpoint in the other (xlog.c:CreateEndOfRecoveryRecord).
  */
-static const char history_query[] =
-"SELECT pg_catalog.concat_ws(' ', s.system_identifier,"
-" GREATEST(c.timeline_id, r.min_recovery_end_timeline))"
-" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c,"
-" pg_catalog.pg_control_recovery() r";
+#define HISTORY_SQL \
+"(SELECT pg_catalog.concat_ws(' ', s.system_identifier," \
+" GREATEST(c.timeline_id, r.min_recovery_end_timeline))" \
+" FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c," \
+" pg_catalog.pg_control_recovery() r)"
 
 static const char may_read_history_query[] =
 "SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(name, 'EXECUTE'))"
 " FROM pg_catalog.unnest('{pg_catalog.pg_control_system(),"
 "pg_catalog.pg_control_checkpoint(),pg_catalog.pg_control_recovery()}'::pg_catalog.text[]) name";
 
-/* Empty if the role may not know it; owned. */
-static char *
-read_history(PGconn *conn)
+TargetState
+target_state(PGconn *conn)
 {
-	PGresult   *res = session_query(conn, may_read_history_query);
-	bool		may = PQgetvalue(res, 0, 0)[0] == 't';
-	char	   *result;
+	PGresult   *may = session_query(conn, may_read_history_query);
+	char	   *sql = psprintf("SELECT " TARGET_INCARNATION_SQL ", %s,"
+							   " pg_catalog.current_setting('wal_level')",
+							   PQgetvalue(may, 0, 0)[0] == 't' ? HISTORY_SQL : "NULL");
+	PGresult   *res = session_query(conn, sql);
+	TargetState state = {
+		.incarnation = pg_strdup(PQgetvalue(res, 0, 0)),
+		.history = pg_strdup(PQgetvalue(res, 0, 1)),
+		.wal_level = pg_strdup(PQgetvalue(res, 0, 2)),
+	};
 
+	PQclear(may);
 	PQclear(res);
-	if (!may)
-		return pg_strdup("");
-	res = session_query(conn, history_query);
-	result = pg_strdup(PQgetvalue(res, 0, 0));
-	PQclear(res);
-	return result;
+	free(sql);
+	return state;
 }
 
-char *
-target_history_read(PGconn *conn)
+bool
+target_history_was_restarted(PGconn *conn, const char *incarnation)
 {
-	char	   *history = read_history(conn);
+	return strcmp(target_state(conn).incarnation, incarnation) != 0;
+}
 
-	if (*history == '\0')
+void
+target_history_tell(const TargetState *state)
+{
+	if (*state->history == '\0')
 		pg_log_warning("the role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target: a failover of the target will not be noticed");
-	return history;
 }
 
 /* Another session may have other rights than the one that has read it. */
-void
-target_history_expect(PGconn *conn, const char *expected)
+static void
+expect(const TargetState *state, const char *expected)
 {
-	char	   *history;
-
 	if (*expected == '\0')
 		return;
-	history = read_history(conn);
-	if (*history == '\0')
+	if (*state->history == '\0')
 	{
 		pg_log_error("it cannot be told whether the target is the server that it was");
 		pg_log_error_detail("The session's role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() there.");
 		exit(1);
 	}
-	if (strcmp(history, expected) != 0)
+	if (strcmp(state->history, expected) != 0)
 	{
 		pg_log_error("the target is another server now, after a failover or a restore, and may lack rows that were committed before");
 		pg_log_error_hint("Copy again, into an empty database or with --clean.");
 		exit(1);
 	}
-	free(history);
+}
+
+TargetState
+target_history_expect(PGconn *conn, const char *expected)
+{
+	TargetState state = target_state(conn);
+
+	expect(&state, expected);
+	return state;
 }
 
 static const char unlogged_query[] =

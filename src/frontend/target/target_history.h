@@ -22,10 +22,20 @@
 "pg_catalog.concat_ws(' ', pg_catalog.pg_postmaster_start_time()," \
 " pg_catalog.pg_stat_get_bgwriter_stat_reset_time())"
 
-/* Its value; owned. */
-extern char *target_history_incarnation(PGconn *conn);
+/* What a server is now; owned. */
+typedef struct TargetState
+{
+	char	   *incarnation;	/* the value of that */
+	char	   *history;		/* which server's writes the target goes on
+								 * from: another value after a failover or a
+								 * restore, the same after a crash; empty if
+								 * the role may not know it */
+	char	   *wal_level;
+} TargetState;
 
-/* Has it another value than before? */
+extern TargetState target_state(PGconn *conn);
+
+/* Has the expression another value than before? */
 extern bool target_history_was_restarted(PGconn *conn,
 										 const char *incarnation);
 
@@ -35,18 +45,15 @@ extern bool target_history_was_restarted(PGconn *conn,
  */
 extern void target_history_make_durable(PGconn *conn);
 
-/*
- * Tells which server's writes the target goes on from: another value after a
- * failover or a restore, the same after a crash.  Empty, with a warning, if
- * the role may not know it.  Owned.
- */
-extern char *target_history_read(PGconn *conn);
+/* Warn if the role may not know the history. */
+extern void target_history_tell(const TargetState *state);
 
 /*
- * Exit with a message unless it is the one expected, if that is known.
- * Commits do not wait for standbys, so one that was promoted may lack some.
+ * Ask for the state; exit with a message unless the history is the one
+ * expected, if that is known (not empty).  Commits do not wait for standbys,
+ * so one that was promoted may lack some.
  */
-extern void target_history_expect(PGconn *conn, const char *expected);
+extern TargetState target_history_expect(PGconn *conn, const char *expected);
 
 /*
  * A server that recovers from a crash empties its unlogged tables: exit with
