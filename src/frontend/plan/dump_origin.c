@@ -24,13 +24,6 @@
 " THEN pg_catalog.pg_last_wal_replay_lsn()" \
 " ELSE pg_catalog.pg_current_wal_insert_lsn() END"
 
-static bool
-may_ask_lsn(PGconn *conn)
-{
-	return session_may_execute(conn, "pg_catalog.pg_current_wal_insert_lsn()") &&
-		session_may_execute(conn, "pg_catalog.pg_last_wal_replay_lsn()");
-}
-
 /* Owned; NULL if it is NULL. */
 static char *
 value(const PGresult *res, int column)
@@ -44,7 +37,9 @@ dump_origin_read(PGconn *conn, const Options *options)
 {
 	DumpOrigin *origin = pg_malloc0(sizeof(DumpOrigin));
 	/* whoever gave the snapshot knows where the log was then */
-	bool		lsn = options->snapshot == NULL && may_ask_lsn(conn);
+	bool		lsn = options->snapshot == NULL &&
+		session_may_execute(conn, "pg_catalog.pg_current_wal_insert_lsn();"
+							"pg_catalog.pg_last_wal_replay_lsn()");
 	bool		identifier = session_may_execute(conn, "pg_catalog.pg_control_system()");
 	char	   *sql = psprintf("SELECT %s, %s", lsn ? LSN_SQL : "NULL",
 							   identifier ? IDENTIFIER_SQL : "NULL");

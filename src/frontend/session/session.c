@@ -206,9 +206,9 @@ session_backend(PGconn *conn)
 }
 
 bool
-session_may_execute(PGconn *conn, const char *function)
+session_may_execute(PGconn *conn, const char *functions)
 {
-	char	   *sql = psprintf(SESSION_MAY_EXECUTE("%s"), function);
+	char	   *sql = psprintf(SESSION_MAY_EXECUTE("%s"), functions);
 	PGresult   *res = session_query(conn, sql);
 	bool		result = PQgetvalue(res, 0, 0)[0] == 't';
 

@@ -77,11 +77,15 @@ extern void session_set(PGconn *conn, const char *name, const char *value,
 #define SESSION_BEGIN_READ_ONLY \
 "BEGIN; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
-/* May the role call a function of this server?  False if it has none. */
-#define SESSION_MAY_EXECUTE(function) \
-"SELECT pg_catalog.has_function_privilege(" \
-"pg_catalog.to_regprocedure('" function "'), 'EXECUTE')"
-extern bool session_may_execute(PGconn *conn, const char *function);
+/*
+ * May the role call all of these functions, with semicolons between them?
+ * False if the server does not have one.
+ */
+#define SESSION_MAY_EXECUTE(functions) \
+"SELECT pg_catalog.bool_and(COALESCE(pg_catalog.has_function_privilege(" \
+"pg_catalog.to_regprocedure(name), 'EXECUTE'), false))" \
+" FROM pg_catalog.unnest(pg_catalog.string_to_array('" functions "', ';')) name"
+extern bool session_may_execute(PGconn *conn, const char *functions);
 
 /*
  * Which session is this: its backend's process (a pooler tells PQbackendPID()

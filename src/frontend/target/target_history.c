@@ -27,18 +27,15 @@ target_history_make_durable(PGconn *conn)
 " FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c," \
 " pg_catalog.pg_control_recovery() r)"
 
-static const char may_read_history_query[] =
-"SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(name, 'EXECUTE'))"
-" FROM pg_catalog.unnest('{pg_catalog.pg_control_system(),"
-"pg_catalog.pg_control_checkpoint(),pg_catalog.pg_control_recovery()}'::pg_catalog.text[]) name";
-
 TargetState
 target_state(PGconn *conn)
 {
-	PGresult   *may = session_query(conn, may_read_history_query);
+	bool		may = session_may_execute(conn, "pg_catalog.pg_control_system();"
+										  "pg_catalog.pg_control_checkpoint();"
+										  "pg_catalog.pg_control_recovery()");
 	char	   *sql = psprintf("SELECT " TARGET_INCARNATION_SQL ", %s,"
 							   " pg_catalog.current_setting('wal_level')",
-							   PQgetvalue(may, 0, 0)[0] == 't' ? HISTORY_SQL : "NULL");
+							   may ? HISTORY_SQL : "NULL");
 	PGresult   *res = session_query(conn, sql);
 	TargetState state = {
 		.incarnation = pg_strdup(PQgetvalue(res, 0, 0)),
@@ -46,7 +43,6 @@ target_state(PGconn *conn)
 		.wal_level = pg_strdup(PQgetvalue(res, 0, 2)),
 	};
 
-	PQclear(may);
 	PQclear(res);
 	free(sql);
 	return state;
