@@ -134,19 +134,19 @@ SQL
 		cmp_ok($n, '<=', $stock + $more, "$what: at most $more entries more than the stock program's");
 		note("$what: $n, stock $stock");
 	};
-	my $archive = new_path('stock');
-	my ($pg_dump) = $entries->('pg_dump', [ 'pg_dump', '-Fd', '-j2', '-f', $archive, '-d', $from ], 'statements');
-	my ($pg_restore) = $entries->('pg_restore', [ 'pg_restore', '-j2', '-d', $to, $archive ], 'statements_new');
 	foreach my $extension ('no extension', 'the extension')
 	{
 		sql($node, 'statements', 'CREATE EXTENSION pg_pardump') if $extension eq 'the extension';
+		my $archive = new_path('stock');
+		my ($pg_dump) = $entries->("$extension, pg_dump", [ 'pg_dump', '-Fd', '-j2', '-f', $archive, '-d', $from ], 'statements');
+		my ($pg_restore) = $entries->("$extension, pg_restore", [ 'pg_restore', '-j2', '-d', $to, $archive ], 'statements_new');
 		foreach my $pages (100, 1)
 		{
 			my $what = "$extension, " . 1000 / $pages . ' chunks';
 			my @chunks = ("--max-table-segment-pages=$pages");
 			$archive = new_path('archive');
 			my ($dump) = $entries->("$what, a dump", [ 'pg_pardump', '--no-sync', '-j2', '-f', $archive, @chunks, '-d', $from ], 'statements');
-			cmp_ok(chunks_of($archive, 't'), '>=', 900 / $pages, "$what: so many there are");
+			cmp_ok(chunks_of($archive, 't'), '>=', 900 / $pages, "$what: the number of chunks");
 			$few_ok->("$what, a dump", $dump, $pg_dump, MORE_IN_DUMP);
 			my ($same) = $entries->("$what, pg_restore", [ 'pg_restore', '-j2', '-d', $to, $archive ], 'statements_new');
 			my ($restore) = $entries->("$what, a restore", [ 'pg_parrestore', '-j2', '-d', $to, $archive ], 'statements_new');

@@ -41,7 +41,9 @@ dump_origin_read(PGconn *conn, const Options *options)
 		session_may_execute(conn, "pg_catalog.pg_current_wal_insert_lsn();"
 							"pg_catalog.pg_last_wal_replay_lsn()");
 	bool		identifier = session_may_execute(conn, "pg_catalog.pg_control_system()");
-	char	   *sql = psprintf("SELECT %s, %s", lsn ? LSN_SQL : "NULL",
+	char	   *sql = psprintf("SELECT %s, %s, d.oid FROM pg_catalog.pg_database d"
+							   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
+							   lsn ? LSN_SQL : "NULL",
 							   identifier ? IDENTIFIER_SQL : "NULL");
 	PGresult   *res = session_query(conn, sql);
 
@@ -50,6 +52,7 @@ dump_origin_read(PGconn *conn, const Options *options)
 	origin->database = pg_strdup(PQdb(conn));
 	origin->lsn = value(res, 0);
 	origin->system_identifier = value(res, 1);
+	origin->database_oid = (Oid) strtoul(PQgetvalue(res, 0, 2), NULL, 10);
 	PQclear(res);
 	free(sql);
 	return origin;

@@ -15,7 +15,8 @@ typedef struct DumpOrigin
 {
 	char	   *server_version;
 	char	   *system_identifier;
-	char	   *database;
+	char	   *database;		/* as it is named now */
+	Oid			database_oid;
 	char	   *lsn;			/* NULL too if the snapshot was given */
 	const char *slot;			/* whose snapshot it is; NULL = none */
 	const char *slot_lsn;		/* its consistent point, or NULL */

@@ -66,28 +66,41 @@ restore_stage_begin(RestoreStages *restore)
 }
 
 /*
+ * Whether the extension is there; no row if it can neither be used nor made,
+ * for which it takes a superuser.  A database that is to be created comes of
+ * template0, and has none, whatever the one has that we are in.
+ */
+static const char extension_query[] =
+"SELECT a.installed"
+" FROM (SELECT installed_version IS NOT NULL AND $2::pg_catalog.bool AS installed"
+" FROM pg_catalog.pg_available_extensions"
+" WHERE name OPERATOR(pg_catalog.=) '" PARDUMP_EXTENSION "'::pg_catalog.name) a"
+" WHERE a.installed"
+" OR EXISTS (SELECT FROM pg_catalog.pg_roles r"
+" WHERE r.rolname OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.name, session_user)"
+" AND r.rolsuper)";
+
+static PGresult *
+ask_extension(const RestoreStages *restore, bool is_in_database)
+{
+	const char *params[] = {restore->setup.options->role,
+	is_in_database ? "true" : "false"};
+
+	return session_query_params(restore->target->conn, extension_query, 2,
+								params, 0);
+}
+
+/*
  * That the source has our extension must not keep a target from getting the
  * rest that cannot have it, or has it already; its schema is no part of it to
- * pg_dump.  Only a superuser can make it.  A database that is to be created
- * comes of template0, and has none, whatever the one has that we are in.
+ * pg_dump.
  */
 void
 restore_stage_leave_out_extension(RestoreStages *restore,
 								  const char *new_name)
 {
 	RestoreSchedule *schedule = restore->schedule;
-	const char *params[] = {restore->setup.options->role,
-	new_name ? "false" : "true"};
-	PGresult   *res = session_query_params(restore->target->conn,
-										   "SELECT a.installed"
-										   " FROM (SELECT installed_version IS NOT NULL AND $2::pg_catalog.bool AS installed"
-										   " FROM pg_catalog.pg_available_extensions"
-										   " WHERE name OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name) a"
-										   " WHERE a.installed"
-										   " OR EXISTS (SELECT FROM pg_catalog.pg_roles r"
-										   " WHERE r.rolname OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.name, session_user)"
-										   " AND r.rolsuper)",
-										   2, params, 0);
+	PGresult   *res = ask_extension(restore, new_name == NULL);
 
 	if (PQntuples(res) == 0)
 	{
@@ -109,22 +122,16 @@ restore_stage_make_extension(RestoreStages *restore)
 
 	if (!restore->makes_extension)
 		return;
-	res = target_query(conn,
-					   "SELECT FROM pg_catalog.pg_available_extensions x, pg_catalog.pg_roles r"
-					   " WHERE x.name OPERATOR(pg_catalog.=) '" PARDUMP_EXTENSION "'::pg_catalog.name"
-					   " AND x.installed_version IS NULL"
-					   " AND r.rolname OPERATOR(pg_catalog.=) current_user AND r.rolsuper",
-					   0, NULL);
-	can = PQntuples(res) > 0;
+	res = ask_extension(restore, true);
+	can = PQntuples(res) > 0 && PQgetvalue(res, 0, 0)[0] != 't';
 	PQclear(res);
 	if (!can)
 		return;
+	/* a commit of this session waits for the disk */
 	res = PQexec(conn, "CREATE EXTENSION " PARDUMP_EXTENSION);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK)
 		pg_log_warning("could not create extension " PARDUMP_EXTENSION " on the target: %s",
 					   PQresultErrorMessage(res));
-	else
-		target_history_make_durable(conn);
 	PQclear(res);
 }
 

@@ -8,6 +8,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/printable.h"
+#include "plan/dump_origin.h"
 #include "session/session_loss.h"
 #include "session/session_settings.h"
 #include "session/tcp_setting.h"
@@ -15,12 +16,6 @@
 #include "target/target.h"
 #include "target/target_history.h"
 #include "target/toast_compression.h"
-
-/* Which cluster and database is this? */
-static const char identity_query[] =
-"SELECT c.system_identifier, d.oid, d.datname"
-" FROM pg_catalog.pg_control_system() c, pg_catalog.pg_database d"
-" WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()";
 
 /*
  * A clone of the source's cluster has its identifier too.  It is refused: it
@@ -30,21 +25,21 @@ void
 target_refuse_same_database(const Target *target, PGconn *source_conn,
 							const char *new_name)
 {
-	PGresult   *s = session_query(source_conn, identity_query);
-	PGresult   *t = session_query(target->conn, identity_query);
+	const DumpOrigin *s = dump_origin_read(source_conn, target->options);
+	const DumpOrigin *t = dump_origin_read(target->conn, target->options);
 
-	if (strcmp(PQgetvalue(s, 0, 0), PQgetvalue(t, 0, 0)) == 0 &&
-		(new_name ? strcmp(PQgetvalue(s, 0, 2), new_name) == 0
-		 : strcmp(PQgetvalue(s, 0, 1), PQgetvalue(t, 0, 1)) == 0))
+	if (s->system_identifier == NULL || t->system_identifier == NULL)
+		pg_fatal("could not tell whether source and target are the same database: a role may not execute pg_control_system()");
+	if (strcmp(s->system_identifier, t->system_identifier) == 0 &&
+		(new_name ? strcmp(s->database, new_name) == 0
+		 : s->database_oid == t->database_oid))
 	{
 		pg_log_error("source and target are the same database, \"%s\"",
-					 printable(PQgetvalue(s, 0, 2)));
+					 printable(s->database));
 		pg_log_error_detail("Both clusters have the system identifier %s.",
-							PQgetvalue(s, 0, 0));
+							s->system_identifier);
 		exit(1);
 	}
-	PQclear(s);
-	PQclear(t);
 }
 
 static void
