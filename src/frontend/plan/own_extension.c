@@ -144,11 +144,32 @@ update_max_dump_id(Toc *toc)
 	}
 }
 
+/*
+ * Is there anything that may be about a member?  The definition is as pg_dump
+ * writes it (pg_dump.c: dumpExtension); the schema may have another name.
+ */
+static bool
+may_have_members(const Toc *toc, const TocEntry *extension)
+{
+	if (strstr(extension->defn, " WITH SCHEMA " PARDUMP_SCHEMA ";") == NULL)
+		return true;
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		if (toc_entry_is(entry, "ACL") && entry->namespace &&
+			strcmp(entry->namespace, PARDUMP_SCHEMA) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool
 own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 {
 	const TocEntry *extension = find_entry(toc, "EXTENSION", PARDUMP_EXTENSION);
-	PGresult   *members;
+	const char *schema = PARDUMP_SCHEMA;
+	PGresult   *members = NULL;
 	bool	   *leaves;
 	bool		result;
 	int			n = 0;
@@ -156,7 +177,11 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 	if (extension == NULL || options->with_pardump_extension ||
 		options->chooses_extensions)
 		return false;
-	members = session_query(conn, members_query);
+	if (may_have_members(toc, extension))
+	{
+		members = session_query(conn, members_query);
+		schema = PQntuples(members) > 0 ? PQgetvalue(members, 0, 0) : NULL;
+	}
 	leaves = pg_malloc0(toc->n_entries * sizeof(bool));
 	for (int i = 0; i < toc->n_entries; i++)
 		leaves[i] = &toc->entries[i] == extension ||
@@ -165,8 +190,8 @@ own_extension_leave_out(PGconn *conn, const Options *options, Toc *toc)
 	result = !is_needed(toc, extension, leaves);
 	if (result)
 	{
-		if (PQntuples(members) > 0)
-			leave_out_schema(toc, PQgetvalue(members, 0, 0), leaves);
+		if (schema)
+			leave_out_schema(toc, schema, leaves);
 		for (int i = 0; i < toc->n_entries; i++)
 			if (!leaves[i])
 				toc->entries[n++] = toc->entries[i];

@@ -33,30 +33,6 @@
 #define LOCK_TABLE PARDUMP_SCHEMA ".pg_pardump_lock"
 
 /*
- * Its version and schema, and which roles that are not trusted own the one or
- * the other, or may create in the schema ("public", which no role can be
- * called, is PUBLIC).
- */
-static const char find_query[] =
-"WITH " TRUSTED_SQL
-" SELECT x.extversion, n.nspname,"
-" (SELECT pg_catalog.pg_get_userbyid(x.extowner)"
-" WHERE x.extowner NOT IN (SELECT t.oid FROM trusted t)),"
-" (SELECT pg_catalog.pg_get_userbyid(n.nspowner)"
-" WHERE n.nspowner NOT IN (SELECT t.oid FROM trusted t)),"
-" (SELECT CASE WHEN a.grantee OPERATOR(pg_catalog.<>) 0::pg_catalog.oid"
-" THEN pg_catalog.pg_get_userbyid(a.grantee) ELSE 'public'::pg_catalog.name END"
-" FROM pg_catalog.aclexplode(COALESCE(n.nspacl,"
-" pg_catalog.acldefault('n'::pg_catalog.\"char\", n.nspowner))) a"
-" WHERE a.privilege_type OPERATOR(pg_catalog.=) 'CREATE'::pg_catalog.text"
-" AND a.grantee NOT IN (SELECT t.oid FROM trusted t)"
-" ORDER BY a.grantee LIMIT 1),"
-" pg_catalog.has_schema_privilege(n.oid, 'USAGE'::pg_catalog.text)"
-" FROM pg_catalog.pg_extension x"
-" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace"
-" WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name";
-
-/*
  * What is called, as to_regprocedure() takes it; pg_proc.proname; and for
  * what: a bit for each ServerExtensionUse.
  */
@@ -95,41 +71,88 @@ static const int n_called[] = {9, 2, 3};
 static const char *const use_bits[] = {"1", "2", "4"};
 
 /*
- * The functions that are called for a use ($1), and then the table, as far as
- * names lead to any: name, OID, whether it is part of the extension, and as
- * that made it, an owner that is not trusted, whether we may use it, and the
- * function's number.
+ * The extension: its version and schema, which roles that are not trusted own
+ * the one or the other, or may create in the schema ("public", which no role
+ * can be called, is PUBLIC), and whether we may use the schema.
  */
-static const char parts_query[] =
-"WITH " TRUSTED_SQL
+#define EXTENSION_SQL \
+"extension (oid, version, schema, owner, schema_owner, creator, is_usable) AS" \
+" (SELECT x.oid, x.extversion, n.nspname," \
+" (SELECT pg_catalog.pg_get_userbyid(x.extowner)" \
+" WHERE x.extowner NOT IN (SELECT t.oid FROM trusted t))," \
+" (SELECT pg_catalog.pg_get_userbyid(n.nspowner)" \
+" WHERE n.nspowner NOT IN (SELECT t.oid FROM trusted t))," \
+" (SELECT CASE WHEN a.grantee OPERATOR(pg_catalog.<>) 0::pg_catalog.oid" \
+" THEN pg_catalog.pg_get_userbyid(a.grantee) ELSE 'public'::pg_catalog.name END" \
+" FROM pg_catalog.aclexplode(COALESCE(n.nspacl," \
+" pg_catalog.acldefault('n'::pg_catalog.\"char\", n.nspowner))) a" \
+" WHERE a.privilege_type OPERATOR(pg_catalog.=) 'CREATE'::pg_catalog.text" \
+" AND a.grantee NOT IN (SELECT t.oid FROM trusted t)" \
+" ORDER BY a.grantee LIMIT 1)," \
+" pg_catalog.has_schema_privilege(n.oid, 'USAGE'::pg_catalog.text)" \
+" FROM pg_catalog.pg_extension x" \
+" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace" \
+" WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name)"
+
+/* Names are looked up in the schema only where that is no error. */
+#define IF_IN_SCHEMA(name) \
+"CASE WHEN x.is_usable AND x.schema OPERATOR(pg_catalog.=)" \
+" '" PARDUMP_SCHEMA "'::pg_catalog.name THEN " name " END"
+
+/*
+ * The extension in each row, and then the functions that are called for a use
+ * ($1), and the table, as far as names lead to any: name, OID, whether it is
+ * part of the extension, and as that made it, an owner that is not trusted,
+ * whether we may use it, and the function's number.  No row without the
+ * extension.
+ */
+static const char find_query[] =
+"WITH " TRUSTED_SQL ", " EXTENSION_SQL
 ", part (no, name, class, oid, owner, is_as_made, is_usable) AS"
 " (SELECT f.no, f.name, 'pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, p.proowner,"
 " l.lanname OPERATOR(pg_catalog.=) 'c'::pg_catalog.name"
 " AND p.prosrc OPERATOR(pg_catalog.=) f.name::pg_catalog.text"
 " AND p.probin OPERATOR(pg_catalog.=) '$libdir/pg_pardump',"
 " pg_catalog.has_function_privilege(p.oid, 'EXECUTE'::pg_catalog.text)"
-" FROM " FUNCTIONS_SQL
-" JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=)"
-" pg_catalog.to_regprocedure(f.signature)"
-" JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang"
-" WHERE (f.uses OPERATOR(pg_catalog.&) $1::pg_catalog.int4) OPERATOR(pg_catalog.<>) 0"
+" FROM extension x, " FUNCTIONS_SQL ", pg_catalog.pg_proc p, pg_catalog.pg_language l"
+" WHERE p.oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure("
+IF_IN_SCHEMA("f.signature") ")"
+" AND l.oid OPERATOR(pg_catalog.=) p.prolang"
+" AND (f.uses OPERATOR(pg_catalog.&) $1::pg_catalog.int4) OPERATOR(pg_catalog.<>) 0"
 " UNION ALL"
 " SELECT 14, c.relname, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner,"
 " c.relkind OPERATOR(pg_catalog.=) 'r'::pg_catalog.\"char\","
 " pg_catalog.has_table_privilege(c.oid, 'SELECT'::pg_catalog.text)"
-" FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=)"
-" pg_catalog.to_regclass('" LOCK_TABLE "'::pg_catalog.text))"
-" SELECT p.name, p.oid, p.is_as_made IS TRUE AND EXISTS"
-" (SELECT FROM pg_catalog.pg_depend d, pg_catalog.pg_extension x"
+" FROM extension x, pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=)"
+" pg_catalog.to_regclass(" IF_IN_SCHEMA("'" LOCK_TABLE "'::pg_catalog.text") "))"
+" SELECT x.version, x.schema, x.owner, x.schema_owner, x.creator, x.is_usable,"
+" p.name, p.oid, p.is_as_made IS TRUE AND EXISTS"
+" (SELECT FROM pg_catalog.pg_depend d"
 " WHERE d.classid OPERATOR(pg_catalog.=) p.class"
 " AND d.objid OPERATOR(pg_catalog.=) p.oid"
 " AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass"
 " AND d.refobjid OPERATOR(pg_catalog.=) x.oid"
-" AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\""
-" AND x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name),"
+" AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\"),"
 " (SELECT pg_catalog.pg_get_userbyid(p.owner)"
 " WHERE p.owner NOT IN (SELECT t.oid FROM trusted t)), p.is_usable, p.no"
-" FROM part p ORDER BY p.no";
+" FROM extension x LEFT JOIN part p ON true ORDER BY p.no";
+
+/* Its columns. */
+enum
+{
+	EXTENSION_VERSION,
+	EXTENSION_SCHEMA,
+	EXTENSION_OWNER,
+	SCHEMA_OWNER,
+	SCHEMA_CREATOR,
+	SCHEMA_IS_USABLE,
+	PART_NAME,
+	PART_OID,
+	PART_IS_EXTENSIONS,
+	PART_OWNER,
+	PART_IS_USABLE,
+	PART_NO
+};
 
 /*
  * How many of the functions' names lead to these OIDs, if the session has a
@@ -161,46 +184,48 @@ role_name(const PGresult *res, int row, int column)
 	return psprintf("role \"%s\"", printable(name));
 }
 
-/* Why it cannot be used, by find_query's result; NULL if nothing is known. */
+/* Why it cannot be used as a whole; NULL if nothing is known. */
 static const char *
 why_missing(const PGresult *res)
 {
 	if (PQntuples(res) == 0)
 		return "the database has no extension pg_pardump";
-	if (strcmp(PQgetvalue(res, 0, 0), PARDUMP_EXTENSION_VERSION) != 0)
+	if (strcmp(PQgetvalue(res, 0, EXTENSION_VERSION), PARDUMP_EXTENSION_VERSION) != 0)
 		return psprintf("extension pg_pardump is of version %s, not %s",
-						printable(PQgetvalue(res, 0, 0)),
+						printable(PQgetvalue(res, 0, EXTENSION_VERSION)),
 						PARDUMP_EXTENSION_VERSION);
-	if (strcmp(PQgetvalue(res, 0, 1), PARDUMP_SCHEMA) != 0)
+	if (strcmp(PQgetvalue(res, 0, EXTENSION_SCHEMA), PARDUMP_SCHEMA) != 0)
 		return "extension pg_pardump is not in the schema " PARDUMP_SCHEMA;
-	if (!PQgetisnull(res, 0, 2))
+	if (!PQgetisnull(res, 0, EXTENSION_OWNER))
 		return psprintf("extension pg_pardump belongs to %s",
-						role_name(res, 0, 2));
-	if (!PQgetisnull(res, 0, 3))
+						role_name(res, 0, EXTENSION_OWNER));
+	if (!PQgetisnull(res, 0, SCHEMA_OWNER))
 		return psprintf("the schema of extension pg_pardump belongs to %s",
-						role_name(res, 0, 3));
-	if (!PQgetisnull(res, 0, 4))
+						role_name(res, 0, SCHEMA_OWNER));
+	if (!PQgetisnull(res, 0, SCHEMA_CREATOR))
 		return psprintf("%s may create objects in the schema of extension pg_pardump",
-						role_name(res, 0, 4));
-	if (PQgetvalue(res, 0, 5)[0] != 't')
+						role_name(res, 0, SCHEMA_CREATOR));
+	if (PQgetvalue(res, 0, SCHEMA_IS_USABLE)[0] != 't')
 		return "no permission to use extension pg_pardump";
 	return NULL;
 }
 
-/* The same by parts_query's. */
+/* The same by its parts, of which there may be none. */
 static const char *
 why_not_used(const ServerExtension *extension, const PGresult *res)
 {
 	for (int i = 0; i < PQntuples(res); i++)
 	{
-		const char *name = PQgetvalue(res, i, 0);
+		const char *name = PQgetvalue(res, i, PART_NAME);
 
-		if (PQgetvalue(res, i, 2)[0] != 't')
+		if (PQgetisnull(res, i, PART_NAME))
+			continue;
+		if (PQgetvalue(res, i, PART_IS_EXTENSIONS)[0] != 't')
 			return psprintf("%s is not that of extension pg_pardump", name);
-		if (!PQgetisnull(res, i, 3))
+		if (!PQgetisnull(res, i, PART_OWNER))
 			return psprintf("%s of extension pg_pardump belongs to %s", name,
-							role_name(res, i, 3));
-		if (PQgetvalue(res, i, 4)[0] != 't')
+							role_name(res, i, PART_OWNER));
+		if (PQgetvalue(res, i, PART_IS_USABLE)[0] != 't')
 			return "no permission to use extension pg_pardump";
 	}
 	if (PQntuples(res) != n_called[extension->use] + 1)
@@ -218,28 +243,15 @@ note_parts(ServerExtension *extension, const PGresult *res)
 	initPQExpBuffer(&oids);
 	for (int no = 1; no <= N_FUNCTIONS; no++)
 	{
-		bool		is_called = atoi(PQgetvalue(res, row, 5)) == no;
+		bool		is_called = atoi(PQgetvalue(res, row, PART_NO)) == no;
 
 		appendPQExpBuffer(&oids, "%c%s", no == 1 ? '{' : ',',
-						  is_called ? PQgetvalue(res, row, 1) : "0");
+						  is_called ? PQgetvalue(res, row, PART_OID) : "0");
 		row += is_called ? 1 : 0;
 	}
 	appendPQExpBufferChar(&oids, '}');
 	extension->functions = oids.data;
-	extension->lock_table = pg_strdup(PQgetvalue(res, row, 1));
-}
-
-/* Its functions and its table, if all of them can be used. */
-static void
-find_parts(PGconn *conn, ServerExtension *extension)
-{
-	PGresult   *res = session_query_params(conn, parts_query, 1,
-										   &use_bits[extension->use], 0);
-
-	extension->missing = why_not_used(extension, res);
-	if (extension->missing == NULL)
-		note_parts(extension, res);
-	PQclear(res);
+	extension->lock_table = pg_strdup(PQgetvalue(res, row, PART_OID));
 }
 
 /* What comes of it on a target is told table by table. */
@@ -268,12 +280,14 @@ server_extension_find(PGconn *conn, const Options *options,
 		extension->missing = "the extension is not wanted";
 		return extension;
 	}
-	res = session_query(conn, find_query);
+	res = session_query_params(conn, find_query, 1, &use_bits[use], 0);
 	extension->is_there = PQntuples(res) > 0;
 	extension->missing = why_missing(res);
-	PQclear(res);
 	if (extension->missing == NULL)
-		find_parts(conn, extension);
+		extension->missing = why_not_used(extension, res);
+	if (extension->missing == NULL)
+		note_parts(extension, res);
+	PQclear(res);
 	tell_missing(extension);
 	return extension;
 }
