@@ -19,22 +19,6 @@
  */
 static const int known_majors[] = {15, 17, 18};
 
-/*
- * Hashes of strings depend on the byte order (hashfn.c:hash_bytes).  What is
- * passed by value is 64 bits wide where float8 is.  Last, whether values can
- * be compressed by lz4.
- */
-static const char layout_query[] =
-"SELECT pg_catalog.hashtext('byte order'), t.typbyval,"
-" pg_catalog.current_setting('max_identifier_length'),"
-" pg_catalog.current_setting('block_size'),"
-" EXISTS (SELECT FROM pg_catalog.pg_settings s"
-" WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'"
-" AND 'lz4' OPERATOR(pg_catalog.=) ANY (s.enumvals))"
-" FROM pg_catalog.pg_type t WHERE t.oid OPERATOR(pg_catalog.=) 701::pg_catalog.oid";
-
-#define N_LAYOUT_COLUMNS 4
-
 static const char reasons_query[] =
 "SELECT CASE WHEN t.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid THEN"
 " " PARDUMP_RAW_REASON "(t.oid::pg_catalog.regclass, $2::pg_catalog.bool) END"
@@ -60,21 +44,13 @@ has_parameter(PGconn *conn, const char *name, const char *value)
 }
 
 static const char *
-check_layout(PGconn *source_conn, PGconn *target_conn)
+check_layout(const DumpOrigin *source, const DumpOrigin *target)
 {
-	PGresult   *s = session_query(source_conn, layout_query);
-	PGresult   *t = session_query(target_conn, layout_query);
-	const char *reason = NULL;
-
-	if (PQgetvalue(s, 0, N_LAYOUT_COLUMNS)[0] == 't' &&
-		PQgetvalue(t, 0, N_LAYOUT_COLUMNS)[0] != 't')
-		reason = "the target's server was built without lz4";
-	for (int i = 0; i < N_LAYOUT_COLUMNS; i++)
-		if (strcmp(PQgetvalue(s, 0, i), PQgetvalue(t, 0, i)) != 0)
-			reason = "source and target store rows in different ways";
-	PQclear(s);
-	PQclear(t);
-	return reason;
+	if (strcmp(source->layout, target->layout) != 0)
+		return "source and target store rows in different ways";
+	if (source->has_lz4 && !target->has_lz4)
+		return "the target's server was built without lz4";
+	return NULL;
 }
 
 const char *
@@ -87,7 +63,8 @@ raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 		return "of one of the servers' majors it is not known how it stores rows";
 	if (!has_parameter(target_conn, "is_superuser", "on"))
 		return "the role is no superuser on the target";
-	return check_layout(source_conn, target_conn);
+	return check_layout(plan->origin,
+						dump_origin_read(target_conn, true));
 }
 
 const char *

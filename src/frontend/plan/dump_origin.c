@@ -24,6 +24,19 @@
 " THEN pg_catalog.pg_last_wal_replay_lsn()" \
 " ELSE pg_catalog.pg_current_wal_insert_lsn() END"
 
+/*
+ * Hashes of strings depend on the byte order (hashfn.c:hash_bytes).  What is
+ * passed by value is 64 bits wide where float8 is.
+ */
+#define LAYOUT_SQL \
+"pg_catalog.concat_ws(' ', pg_catalog.hashtext('byte order')," \
+" (SELECT t.typbyval FROM pg_catalog.pg_type t WHERE t.oid OPERATOR(pg_catalog.=) 701::pg_catalog.oid)," \
+" pg_catalog.current_setting('max_identifier_length')," \
+" pg_catalog.current_setting('block_size'))," \
+" EXISTS (SELECT FROM pg_catalog.pg_settings s" \
+" WHERE s.name OPERATOR(pg_catalog.=) 'default_toast_compression'" \
+" AND 'lz4' OPERATOR(pg_catalog.=) ANY (s.enumvals))"
+
 /* Owned; NULL if it is NULL. */
 static char *
 value(const PGresult *res, int column)
@@ -33,15 +46,14 @@ value(const PGresult *res, int column)
 }
 
 DumpOrigin *
-dump_origin_read(PGconn *conn, const Options *options)
+dump_origin_read(PGconn *conn, bool has_lsn)
 {
 	DumpOrigin *origin = pg_malloc0(sizeof(DumpOrigin));
-	/* whoever gave the snapshot knows where the log was then */
-	bool		lsn = options->snapshot == NULL &&
+	bool		lsn = has_lsn &&
 		session_may_execute(conn, "pg_catalog.pg_current_wal_insert_lsn();"
 							"pg_catalog.pg_last_wal_replay_lsn()");
 	bool		identifier = session_may_execute(conn, "pg_catalog.pg_control_system()");
-	char	   *sql = psprintf("SELECT %s, %s, d.oid FROM pg_catalog.pg_database d"
+	char	   *sql = psprintf("SELECT %s, %s, d.oid, " LAYOUT_SQL " FROM pg_catalog.pg_database d"
 							   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
 							   lsn ? LSN_SQL : "NULL",
 							   identifier ? IDENTIFIER_SQL : "NULL");
@@ -53,6 +65,8 @@ dump_origin_read(PGconn *conn, const Options *options)
 	origin->lsn = value(res, 0);
 	origin->system_identifier = value(res, 1);
 	origin->database_oid = (Oid) strtoul(PQgetvalue(res, 0, 2), NULL, 10);
+	origin->layout = value(res, 3);
+	origin->has_lz4 = PQgetvalue(res, 0, 4)[0] == 't';
 	PQclear(res);
 	free(sql);
 	return origin;

@@ -7,7 +7,6 @@
 
 #include "base/fe_compat.h"
 
-#include "options/options.h"
 #include "session/session.h"
 
 /* Strings are NULL for what the server does not tell this user. */
@@ -17,17 +16,21 @@ typedef struct DumpOrigin
 	char	   *system_identifier;
 	char	   *database;		/* as it is named now */
 	Oid			database_oid;
-	char	   *lsn;			/* NULL too if the snapshot was given */
+	char	   *lsn;			/* NULL too if it was not asked */
 	const char *slot;			/* whose snapshot it is; NULL = none */
 	const char *slot_lsn;		/* its consistent point, or NULL */
 	int64		start_us;		/* microseconds since 1970 */
+	char	   *layout;			/* of tuples: the same where they are stored in
+								 * the same way by servers of a major */
+	bool		has_lz4;		/* values can be compressed by it */
 } DumpOrigin;
 
 /*
  * Ask the leader's session, directly after it has taken its snapshot.  The
  * position in the write-ahead log is that of this moment: what the snapshot
- * sees was logged before it.
+ * sees was logged before it.  has_lsn: not to be asked if the snapshot was
+ * given, by somebody who knows where the log was then.
  */
-extern DumpOrigin *dump_origin_read(PGconn *conn, const Options *options);
+extern DumpOrigin *dump_origin_read(PGconn *conn, bool has_lsn);
 
 #endif							/* DUMP_ORIGIN_H */

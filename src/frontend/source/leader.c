@@ -189,7 +189,8 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 		stock_pg_dump_start(pg_dump, options, source->address, plan->snapshot);
 	server_extension_hold(source->conn, extension);
 	/* soon after the snapshot, so that the position in the log is near its */
-	plan->origin = origin = dump_origin_read(source->conn, options);
+	plan->origin = origin = dump_origin_read(source->conn,
+											  options->snapshot == NULL);
 	if (source->slot)
 	{
 		origin->slot = source->slot->name;

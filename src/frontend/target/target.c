@@ -25,8 +25,8 @@ void
 target_refuse_same_database(const Target *target, PGconn *source_conn,
 							const char *new_name)
 {
-	const DumpOrigin *s = dump_origin_read(source_conn, target->options);
-	const DumpOrigin *t = dump_origin_read(target->conn, target->options);
+	const DumpOrigin *s = dump_origin_read(source_conn, true);
+	const DumpOrigin *t = dump_origin_read(target->conn, true);
 
 	if (s->system_identifier == NULL || t->system_identifier == NULL)
 		pg_fatal("could not tell whether source and target are the same database: a role may not execute pg_control_system()");
