@@ -4,7 +4,6 @@
  */
 #include "base/fe_compat.h"
 
-#include "common/connect.h"
 #include "common/string.h"
 
 #include "base/interrupt.h"
@@ -145,15 +144,6 @@ probe(PGconn *conn, const ConnParams *params, const char *progname)
 	session_close_and_wait(other);
 }
 
-static void
-set_search_path(PGconn *conn)
-{
-	bool		begun = session_begin_settings(conn);
-
-	PQclear(session_query(conn, ALWAYS_SECURE_SEARCH_PATH_SQL));
-	session_end_settings(conn, begun);
-}
-
 /*
  * Unlike connectDatabase(), which asks again as long as the answer is empty,
  * and so for ever where no user can answer.
@@ -186,7 +176,7 @@ connection_ask(const ConnParams *params, const char *password_command,
 	else if (PQserverVersion(conn) >= MIN_SERVER_VERSION)
 	{
 		probe(conn, params, progname);
-		set_search_path(conn);
+		session_command_settings(conn, SESSION_SET("search_path", ""));
 	}
 	return conn;
 }

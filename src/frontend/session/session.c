@@ -424,9 +424,14 @@ void
 session_command_settings(PGconn *conn, const char *sql)
 {
 	bool		begun = session_begin_settings(conn);
+	char	   *text = psprintf("%s%s", sql, begun ? "; COMMIT" : "");
+	PGresult   *res = session_exec(conn, text);
 
-	session_command(conn, sql);
-	session_end_settings(conn, begun);
+	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
+		PQresultStatus(res) != PGRES_TUPLES_OK)
+		session_failed(conn, res, "query failed", sql);
+	PQclear(res);
+	free(text);
 }
 
 /* Undo what would be left to a pooler's next client. */

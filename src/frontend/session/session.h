@@ -160,7 +160,7 @@ extern bool session_try_begin(PGconn *conn, const char *sql, int wait_ms);
 extern bool session_begin_settings(PGconn *conn);
 extern void session_end_settings(PGconn *conn, bool begun);
 
-/* The same around one. */
+/* The same around one, or several, in one round trip less. */
 extern void session_command_settings(PGconn *conn, const char *sql);
 
 /*

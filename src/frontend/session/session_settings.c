@@ -114,7 +114,7 @@ set_connection_check(PGconn *conn)
 	PQclear(res);
 }
 
-/* All that does not fail, in one round trip. */
+/* All but what may fail, in one round trip. */
 static void
 make_settings(PGconn *conn, const Options *options)
 {
