@@ -20,8 +20,8 @@ typedef struct DumpOrigin
 	const char *slot;			/* whose snapshot it is; NULL = none */
 	const char *slot_lsn;		/* its consistent point, or NULL */
 	int64		start_us;		/* microseconds since 1970 */
-	char	   *layout;			/* of tuples: the same where they are stored in
-								 * the same way by servers of a major */
+	char	   *layout;			/* of tuples: the same where they are stored
+								 * in the same way by servers of a major */
 	bool		has_lz4;		/* values can be compressed by it */
 } DumpOrigin;
 

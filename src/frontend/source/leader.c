@@ -190,7 +190,7 @@ leader_open(Source *source, StockPgDump *pg_dump, DumpPlan *plan)
 	server_extension_hold(source->conn, extension);
 	/* soon after the snapshot, so that the position in the log is near its */
 	plan->origin = origin = dump_origin_read(source->conn,
-											  options->snapshot == NULL);
+											 options->snapshot == NULL);
 	if (source->slot)
 	{
 		origin->slot = source->slot->name;
