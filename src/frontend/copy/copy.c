@@ -414,7 +414,7 @@ order_rows(Copy *copy)
 		copy->wave_begins[queue->jobs[i].wave] = i;
 }
 
-/* The account of a failure, and what else asks, is to know of these tables. */
+/* So that the account of a failure names their tables. */
 static void
 note_left_out(Copy *copy)
 {
