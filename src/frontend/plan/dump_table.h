@@ -68,7 +68,7 @@ typedef struct DumpTables
 	int			n_tables;
 	int			server_version; /* as PQserverVersion() has it */
 	int			block_bytes;	/* the server's block size */
-	int			locks_per_session;	/* max_locks_per_transaction; 0 in a task */
+	int			locks_per_session;	/* 0 in tasks */
 } DumpTables;
 
 /*
