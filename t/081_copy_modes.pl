@@ -7,10 +7,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Pardump::Background qw(end_dump terminate wait_in_run);
 use Pardump::Cluster qw(start_cluster make_database make_loop_server new_path own_installation installed_at
-  run_program value sql);
+  run_program start_psql value sql);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
-use Pardump::Copy qw(run_copy copy_ok copy_refused_ok stock_copy sessions_left);
+use Pardump::Copy qw(run_copy start_copy copy_ok copy_refused_ok stock_copy sessions_left);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -426,6 +427,183 @@ is(value($target, 'given', 'SELECT convert_from(lo_get(7120), $$UTF8$$)'), 'own'
 sql($target, 'given', 'DROP EVENT TRIGGER late; DROP FUNCTION late()');
 copy_ok($source, 'given', $target, 'given', 'given by others', '-j2', '--clean');
 same_database_ok($target, 'given', fingerprint($source, 'given'), schema_text($source, 'given'), 'given by others');
+
+# ---- --clean of a database that has grown: other objects depend on what it drops
+
+make_database($source, 'grown');
+sql($source, 'grown', <<'SQL');
+CREATE SCHEMA app;
+CREATE TYPE app.state AS ENUM ('new', 'done');
+CREATE DOMAIN app.amount AS numeric CHECK (VALUE > 0);
+CREATE TYPE app.pair AS (a int, s app.state);
+CREATE TYPE app.span AS RANGE (subtype = int8);
+CREATE SEQUENCE app.numbers;
+CREATE FUNCTION app.twice(a int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 2 * a';
+CREATE FUNCTION app.twice(s app.state, text[]) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE PROCEDURE app.proc(INOUT p app.pair) LANGUAGE plpgsql AS 'BEGIN END';
+CREATE AGGREGATE app.twices(int) (SFUNC = int4pl, STYPE = int);
+CREATE FUNCTION app.same(app.pair, app.pair) RETURNS bool LANGUAGE sql AS 'SELECT $1.a = $2.a';
+CREATE OPERATOR app.=== (LEFTARG = app.pair, RIGHTARG = app.pair, FUNCTION = app.same);
+CREATE FUNCTION app.from_pair(app.pair) RETURNS int LANGUAGE sql AS 'SELECT $1.a';
+CREATE CAST (app.pair AS int) WITH FUNCTION app.from_pair(app.pair);
+CREATE TABLE app.orders (id int PRIMARY KEY, s app.state DEFAULT 'new', no bigint DEFAULT nextval('app.numbers'),
+	p app.pair, d app.amount DEFAULT app.twice(1), twice int GENERATED ALWAYS AS (app.twice(id)) STORED);
+INSERT INTO app.orders (id, p) SELECT g, ROW(g, 'new')::app.pair FROM generate_series(1, 100) g;
+CREATE INDEX ON app.orders (app.twice(id));
+CREATE TABLE app.items (id serial, orders int REFERENCES app.orders);
+INSERT INTO app.items (orders) VALUES (1), (2);
+CREATE TABLE app.heir (more app.span) INHERITS (app.orders);
+CREATE TABLE app.parts (id int PRIMARY KEY, orders int REFERENCES app.orders) PARTITION BY RANGE (id);
+CREATE TABLE app.part PARTITION OF app.parts FOR VALUES FROM (0) TO (10);
+INSERT INTO app.parts VALUES (1, 1);
+CREATE VIEW app.open AS SELECT *, app.twice(id) AS two FROM app.orders WHERE p OPERATOR(app.===) p;
+CREATE MATERIALIZED VIEW app.counted AS SELECT count(*) FROM app.open;
+CREATE FUNCTION app.body() RETURNS SETOF app.open LANGUAGE sql BEGIN ATOMIC SELECT * FROM app.open; END;
+CREATE FUNCTION app.fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TRIGGER fires BEFORE UPDATE ON app.parts FOR EACH ROW EXECUTE FUNCTION app.fires();
+CREATE POLICY positive ON app.orders USING (app.twice(id) > 0);
+CREATE RULE nothing AS ON DELETE TO app.items DO INSTEAD NOTHING;
+CREATE STATISTICS app.together ON id, no FROM app.orders;
+CREATE TEXT SEARCH DICTIONARY app.dict (TEMPLATE = simple);
+CREATE TEXT SEARCH CONFIGURATION app.conf (COPY = simple);
+ALTER TEXT SEARCH CONFIGURATION app.conf ALTER MAPPING FOR word WITH app.dict;
+CREATE OPERATOR FAMILY app.family USING btree;
+CREATE FOREIGN DATA WRAPPER wrapper;
+CREATE SERVER server FOREIGN DATA WRAPPER wrapper;
+CREATE USER MAPPING FOR owner SERVER server;
+CREATE FOREIGN TABLE app.far (s app.state) SERVER server;
+CREATE FUNCTION app.notes() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END';
+CREATE EVENT TRIGGER notes ON ddl_command_end WHEN TAG IN ('CREATE RULE') EXECUTE FUNCTION app.notes();
+SELECT lo_from_bytea(4711, 'one');
+SQL
+my @without = ('--no-analyze', '-j2');
+my $archive_of_grown = new_path('grown');
+run_program('pg_dump', '-Fc', '-f', $archive_of_grown, '-d', $source->connstr('grown'));
+my $grown = stock_copy($source, 'grown', $target, $archive_of_grown);
+is($grown->{errors}, '', 'grown: stock restores without a message');
+make_database($target, 'grown');
+copy_ok($source, 'grown', $target, 'grown', 'grown', @without);
+same_database_ok($target, 'grown', $grown->{data}, $grown->{schema}, 'grown');
+sub clean_grown_ok
+{
+	my ($what) = @_;
+	copy_ok($source, 'grown', $target, 'grown', $what, '--clean', @without);
+	same_database_ok($target, 'grown', $grown->{data}, $grown->{schema}, $what);
+	return;
+}
+clean_grown_ok('grown, --clean');
+
+sub state_of_grown { return { %{ fingerprint($target, 'grown') }, schema => schema_text($target, 'grown') }; }
+
+# pg_restore in one transaction fails, too, and so shows that nothing less is refused.
+sub fails_by_stock_ok
+{
+	my ($what) = @_;
+	my ($rc) = run_program('pg_restore', '-1', '--clean', '--if-exists', '-d', $target->connstr('grown'), $archive_of_grown);
+	is($rc, 1, "$what: pg_restore -1 fails, too");
+	return;
+}
+
+my $mine = 'CREATE TABLE mine';
+my %others = (
+	'a view' => [ 'CREATE VIEW mine AS SELECT id FROM app.orders', 'view public.mine (depends on table app.orders)' ],
+	'a view on a view' => [ 'CREATE VIEW mine AS SELECT id FROM app.open', 'view public.mine (depends on view app.open)' ],
+	'a materialized view' => [ 'CREATE MATERIALIZED VIEW mine AS SELECT id FROM app.part', 'materialized view public.mine (depends on table app.part)' ],
+	'a foreign key' => [ "$mine (o int REFERENCES app.orders)", 'constraint mine_o_fkey on table public.mine (depends on index app.orders_pkey)' ],
+	'a SQL-body function' => [ 'CREATE FUNCTION mine() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM app.items; END', 'function public.mine() (depends on table app.items)' ],
+	'an argument of a row type' => [ q{CREATE FUNCTION mine(app.items) RETURNS int LANGUAGE sql AS 'SELECT 1'}, 'function public.mine(app.items) (depends on type app.items)' ],
+	'a default on a sequence' => [ "$mine (a bigint DEFAULT nextval('app.numbers'))", 'default value for column a of table public.mine (depends on sequence app.numbers)' ],
+	'a default on the sequence of a column' => [ "$mine (a bigint DEFAULT nextval('app.items_id_seq'))", 'default value for column a of table public.mine (depends on sequence app.items_id_seq)' ],
+	'a column of a type' => [ "$mine (s app.state)", 'column s of table public.mine (depends on type app.state)' ],
+	'a column of an array' => [ "$mine (s app.state[])", 'column s of table public.mine (depends on type app.state[])' ],
+	'a composite type' => [ 'CREATE TYPE mine AS (s app.amount)', 'type public.mine (depends on type app.amount)' ],
+	'an index on a function' => [ "$mine (a int); CREATE INDEX mine_index ON mine (app.twice(a))", 'index public.mine_index (depends on function app.twice(integer))' ],
+	'a trigger' => [ "$mine (a int); CREATE TRIGGER t AFTER DELETE ON mine FOR EACH ROW EXECUTE FUNCTION app.fires()", 'trigger t on table public.mine (depends on function app.fires())' ],
+	'an heir' => [ "$mine () INHERITS (app.items)", 'table public.mine (depends on table app.items)' ],
+	'a table in the schema' => [ 'CREATE TABLE app."mi,ne" ()', 'table app."mi,ne" (depends on schema app)' ],
+	'a server' => [ 'CREATE SERVER mine FOREIGN DATA WRAPPER wrapper', 'server mine (depends on foreign-data wrapper wrapper)' ]);
+my $before_grown = state_of_grown();
+foreach my $what (sort keys %others)
+{
+	my ($sql, $found) = @{ $others{$what} };
+	sql($target, 'grown', $sql);
+	my $before = state_of_grown();
+	fails_by_stock_ok($what);
+	copy_refused_ok(
+		qr/\Apg_pardump: error: --clean cannot drop objects that (1 other object of the target depends|2 other objects of the target depend) on\npg_pardump: detail: [^\n]*\Q$found\E[^\n]*\.\npg_pardump: hint: [^\n]*\n\z/,
+		$what, $source, 'grown', $target, 'grown', '--clean');
+	is_deeply(state_of_grown(), $before, "$what: nothing was changed");
+	sql($target, 'grown', $sql =~ /^CREATE (MATERIALIZED VIEW|\w+) (mine\b(?:\([\w.]*\))?|app\."mi,ne")/ ? "DROP $1 $2" : die);
+}
+is_deeply(state_of_grown(), $before_grown, 'the others are gone');
+
+# --check finds it, however many there are
+sql($target, 'grown', join ';', map { "CREATE VIEW mine$_ AS SELECT id FROM app.orders" } 1 .. 11);
+my (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check');
+like($list, qr/\Aerror: --clean cannot drop objects that 11 other objects of the target depend on\n  DETAIL: Among them: view public\.mine1 \(.*\), view public\.mine8 \(depends on table app\.orders\)\.\n  HINT: .*\n1 error, 0 warnings\n\z/,
+	'--check: found');
+(undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check', '-t', 'app.items');
+is($list, "0 errors, 0 warnings\n", '--check of another table: nothing is found');
+sql($target, 'grown', join ';', map { "DROP VIEW mine$_" } 1 .. 11);
+
+# Partitions that the source does not have go with their table; what depends on
+# nothing stays.
+sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM (10) TO (20)');
+clean_grown_ok('a partition');
+sql($target, 'grown', 'CREATE TABLE app2 (a int); CREATE VIEW mine AS SELECT * FROM app2');
+copy_ok($source, 'grown', $target, 'grown', 'other objects', '--clean', @without);
+is(value($target, 'grown', 'SELECT count(*) FROM mine'), 0, 'other objects stay');
+sql($target, 'grown', 'DROP TABLE app2 CASCADE');
+
+# ---- --clean that fails at its end: all of it is rolled back
+
+sql($target, 'grown', q{CREATE FUNCTION guard() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'guarded'; END$$;
+	CREATE EVENT TRIGGER guard ON ddl_command_start WHEN TAG IN ('DROP SCHEMA') EXECUTE FUNCTION guard()});
+$before_grown = state_of_grown();
+fails_by_stock_ok('a guard');
+$err = copy_refused_ok(
+	qr/\Apg_restore: error: could not execute query: ERROR:  guarded\n.*\tCommand was: DROP SCHEMA IF EXISTS app;\n.*pg_pardump: error: --clean could not drop the objects that are to be copied\npg_pardump: detail: The transaction that drops them was rolled back\.\n\z/s,
+	'a guard', $source, 'grown', $target, 'grown', '--clean');
+is_deeply(state_of_grown(), $before_grown, 'a guard: nothing was changed');
+
+# A lost session does the same.
+sql($target, 'grown', 'DROP EVENT TRIGGER guard');
+$before_grown = state_of_grown();
+{
+	my $holder = start_psql($target, 'grown');
+	$holder->($_) foreach 'BEGIN', 'LOCK TABLE app.orders IN ACCESS SHARE MODE';
+	my $copy = start_copy($source, 'grown', $target->connstr('grown'), '--clean', @without);
+	my $blocked = q{SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_restore' AND wait_event_type = 'Lock'};
+	terminate($target, wait_in_run($copy, 'pg_restore waits', sub { value($target, 'postgres', $blocked) }));
+	is(end_dump($copy), 1, 'a lost session: exit code');
+	like($copy->{err}, qr/terminating connection.*error: --clean could not drop the objects that are to be copied\n.*was rolled back\.\n\z/s,
+		'a lost session: message');
+	$holder->();
+}
+is_deeply(state_of_grown(), $before_grown, 'a lost session: nothing was changed');
+
+# A subscription with a slot cannot be dropped in a transaction, and here not at all.
+sql($_, 'grown', q{CREATE SUBSCRIPTION idle CONNECTION 'host=/nowhere' PUBLICATION p WITH (connect = false, slot_name = 'idle')}) foreach $source, $target;
+$before_grown = state_of_grown();
+copy_refused_ok(qr/could not connect to (?:the )?publisher .*pg_pardump: error: --clean could not drop the subscriptions, and has dropped nothing else\n\z/s,
+	'a subscription', $source, 'grown', $target, 'grown', '--clean');
+is_deeply(state_of_grown(), $before_grown, 'a subscription: nothing was changed');
+sql($target, 'grown', q{ALTER SUBSCRIPTION idle SET (slot_name = NONE);
+	CREATE EVENT TRIGGER guard ON ddl_command_start WHEN TAG IN ('DROP SCHEMA') EXECUTE FUNCTION guard()});
+copy_refused_ok(qr/detail: The transaction that drops them was rolled back\. Subscriptions were dropped before it\.\n\z/,
+	'a subscription and a guard', $source, 'grown', $target, 'grown', '--clean');
+is(value($target, 'grown', 'SELECT count(*) FROM app.orders'), 100, 'a subscription and a guard: rows');
+sql($target, 'grown', 'DROP EVENT TRIGGER guard; DROP FUNCTION guard()');
+sql($source, 'grown', 'ALTER SUBSCRIPTION idle SET (slot_name = NONE); DROP SUBSCRIPTION idle');
+
+# Too little room for the locks of one transaction
+$target->append_conf('postgresql.conf', "max_locks_per_transaction = 10\nmax_connections = 12");
+$target->restart;
+($rc, $out, $err) = run_copy($source, 'grown', $target, 'grown', '--clean', @without);
+is($rc, 0, 'a small lock table: exit code');
+like($err, qr/\Apg_pardump: warning: the lock table of the target has too little room to drop \d+ objects in one transaction\n.*detail: .*\n.*hint: Increase max_locks_per_transaction.*\n\z/,
+	'a small lock table: a warning');
+same_database_ok($target, 'grown', $grown->{data}, $grown->{schema}, 'a small lock table');
 
 is(sessions_left($source, $target), 0, 'no session left');
 

@@ -34,6 +34,8 @@ sub regression_copied_ok
 }
 
 regression_copied_ok('default');
+copy_ok($source, 'regression', $target, 'regression_1', '--clean', '-j4', '--no-analyze', '--clean');
+same_database_ok($target, 'regression_1', $stock->{data}, $stock->{schema}, '--clean');
 regression_copied_ok('text', '--copy-format=text', '--max-table-segment-pages=2');
 sql($_->[0], $_->[1], 'CREATE EXTENSION pg_pardump')
   foreach ([ $source, 'regression' ], [ $target, $stock->{copy} ]);

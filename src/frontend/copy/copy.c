@@ -16,6 +16,8 @@
 #include "copy/copy_account.h"
 #include "copy/copy_task_leader.h"
 #include "copy/copy_worker.h"
+#include "definitions/clean.h"
+#include "definitions/clean_objects.h"
 #include "definitions/definitions.h"
 #include "definitions/index_builder.h"
 #include "job_log/job_log_open.h"
@@ -233,6 +235,7 @@ new_copy(const Options *options)
 	copy->restore.target = &copy->target;
 	copy->restore.setup.options = &copy->options;
 	copy->n_errors = shared_memory_new(1, sizeof(int));
+	copy->restore.setup.n_errors = copy->n_errors;
 	toc_context_share();
 	return copy;
 }
@@ -311,6 +314,7 @@ check_target(Copy *copy)
 							options->clean);
 	if (copy->new_name == NULL && !options->clean)
 		target_check_objects(copy->target.conn, &copy->plan, options);
+	clean_objects_check_copy(&copy->restore);
 	findings_settle();
 }
 
@@ -381,7 +385,6 @@ make_definitions(Copy *copy)
 	Oid		   *before = target_find_own_tables(copy->target.conn,
 												copy->plan.tables);
 
-	copy->restore.setup.n_errors = copy->n_errors;
 	definitions_make(&copy->restore, NULL);
 	if (*copy->n_errors > 0)
 		restore_stage_give_hint(&copy->options, copy->target.conn);
@@ -566,8 +569,8 @@ copy_database(const Options *options, const char *argv0)
 	/* first, as pg_restore creates the database */
 	restore_stage_begin(&copy->restore);
 	prepare_target(copy);
+	clean_drop(&copy->restore);
 	load_account_stage(&copy->account, LOAD_STAGE_DEFINITIONS);
-	restore_stage_drop(&copy->restore);
 	make_definitions(copy);
 	copy_rows_and_indexes(copy);
 	/* foreign keys and triggers only now: they are not for a copy's rows */

@@ -7,6 +7,7 @@
 #include "archive/manifest_load.h"
 #include "base/findings.h"
 #include "compare/compare_source.h"
+#include "definitions/clean.h"
 #include "definitions/definitions.h"
 #include "restore/restore_freeze.h"
 #include "job_log/restore_log.h"
@@ -178,7 +179,7 @@ drop(Restore *restore)
 
 	if (restore_state_is_done(restore, RESTORE_LOG_DROP))
 		return;
-	restore_stage_drop(&restore->stages);
+	clean_drop(&restore->stages);
 	conn = restore->target.conn;
 	before = restore_tables_look(conn, restore->run.plan->tables);
 	/* tables that are there now cannot be created */

@@ -1,7 +1,6 @@
 /*
  * restore_stage.c
- *		Stock pg_restore on a target: creates the database, and drops what
- *		--clean drops.
+ *		Stock pg_restore on a target: creates the database.
  */
 #include "base/fe_compat.h"
 
@@ -154,84 +153,6 @@ restore_entries(RestoreStages *restore, const char *name, const TocEntry *entrie
 	stock_pg_restore_start(&restore->run, &restore->setup, name, entries, n_entries,
 						   more);
 	return stock_pg_restore_wait(&restore->run);
-}
-
-/*
- * Is the entry one whose object is to be dropped by itself?  Indexes and
- * constraints that have one go with their tables, and those of partitions
- * only so; pg_restore tries all the same.
- */
-static bool
-is_dropped(const TocEntry *entry, RestorePhase phase, bool as_pg_restore)
-{
-	if (entry->drop_stmt == NULL)
-		return false;
-	if (as_pg_restore && phase == RESTORE_INDEXES)
-		return true;
-	return (phase == RESTORE_PRE_DATA || phase == RESTORE_POST_DATA ||
-			phase == RESTORE_EVENT_TRIGGERS) &&
-		(as_pg_restore ||
-		 (!toc_entry_is(entry, "INDEX") && !toc_entry_is(entry, "INDEX ATTACH") &&
-		  !toc_entry_is(entry, "CONSTRAINT")));
-}
-
-/*
- * What pg_restore has made is on the disk.  It had ended by the time, and so
- * did not see a crash.
- */
-static void
-make_durable(Target *target)
-{
-	target_keep(target);
-	target_history_make_durable(target->conn);
-	if (target_history_was_restarted(target->conn, target->incarnation))
-		pg_fatal("the target was restarted, and may have lost what pg_restore had just made");
-}
-
-/*
- * In the opposite order.  pg_restore drops what it then creates; here it
- * creates nothing, so that all is dropped, what comes after the data first,
- * before anything is made.
- */
-void
-restore_stage_drop(RestoreStages *restore)
-{
-	static const char *const clean[] = {"--clean", NULL};
-	static const char *const if_exists[] = {"--clean", "--if-exists", NULL};
-	const Options *options = restore->setup.options;
-	const Toc  *toc = restore->schedule->toc;
-	TocEntry   *entries;
-	int			n = 0;
-	bool		ok;
-
-	if (!options->clean || options->create)
-		return;
-	entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
-	for (int i = 0; i < toc->n_entries; i++)
-	{
-		RestorePhase phase = restore->schedule->phases[i];
-		TocEntry   *entry = &entries[n];
-
-		if (phase != RESTORE_ALWAYS &&
-			!is_dropped(&toc->entries[i], phase, restore->as_pg_restore))
-			continue;
-		n++;
-		*entry = toc->entries[i];
-		if (phase == RESTORE_ALWAYS)
-			continue;
-		/* a definition there must be, or nothing is dropped */
-		entry->defn = "--";
-		entry->owner = NULL;
-		entry->tablespace = NULL;
-		entry->tableam = NULL;
-	}
-	ok = restore_entries(restore, "drop", entries, n,
-						 options->if_exists ? if_exists : clean);
-	free(entries);
-	/* told by now; a copy makes what it can, and tells what it cannot */
-	if (!ok && restore->as_pg_restore && options->exit_on_error)
-		exit(1);
-	make_durable(restore->target);
 }
 
 void

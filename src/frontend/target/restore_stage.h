@@ -1,9 +1,9 @@
 /*
  * restore_stage.h
- *		Stock pg_restore on a target: creates the database, and drops what
- *		--clean drops.
+ *		Stock pg_restore on a target: creates the database.
  *
- * All other definitions are made by definitions/definitions.h.
+ * All other definitions are made by definitions/definitions.h, after
+ * definitions/clean.h has dropped what --clean drops.
  */
 #ifndef RESTORE_STAGE_H
 #define RESTORE_STAGE_H
@@ -71,12 +71,5 @@ extern void restore_stage_database(RestoreStages *restore, const char *name);
  * superuser.
  */
 extern void restore_stage_give_hint(const Options *options, PGconn *conn);
-
-/*
- * --clean, unless the database is new: drop what is going to be made, on the
- * target's disk.  Errors are shown, and end a restore with --exit-on-error;
- * else what could not be dropped cannot be made either.
- */
-extern void restore_stage_drop(RestoreStages *restore);
 
 #endif							/* RESTORE_STAGE_H */

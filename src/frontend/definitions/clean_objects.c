@@ -1,0 +1,273 @@
+/*
+ * clean_objects.c
+ *		What --clean drops, and what depends on it.
+ */
+#include "base/fe_compat.h"
+
+#include <limits.h>
+
+#include "pqexpbuffer.h"
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "definitions/clean_objects.h"
+#include "definitions/clean_query.h"
+#include "session/session.h"
+#include "session/text_array.h"
+
+/* More objects than that are only counted. */
+#define OBJECTS_SHOWN 10
+
+/* Other sessions need locks, too, while objects are dropped. */
+#define LOCKS_KEPT 100
+
+/* ----------
+ * Which entries
+ * ----------
+ */
+
+/*
+ * Indexes, and constraints that have one, go with their tables, and those of
+ * partitions only so; pg_restore tries anyway.
+ */
+bool
+clean_objects_has(const RestoreStages *stages, int number)
+{
+	static const char *const with_tables[] = {
+		"INDEX", "INDEX ATTACH", "CONSTRAINT", NULL
+	};
+
+	const TocEntry *entry = &stages->schedule->toc->entries[number];
+	RestorePhase phase = stages->schedule->phases[number];
+
+	if (entry->drop_stmt == NULL)
+		return false;
+	if (phase == RESTORE_INDEXES)
+		return stages->as_pg_restore;
+	return (phase == RESTORE_PRE_DATA || phase == RESTORE_POST_DATA ||
+			phase == RESTORE_EVENT_TRIGGERS) &&
+		(stages->as_pg_restore || !toc_entry_is_one_of(entry, with_tables));
+}
+
+/* The catalog that has an entry's object, and its schema, if it has one. */
+static const struct
+{
+	const char *desc;
+	const char *catalog;
+	bool		has_schema;
+}			catalogs[] = {
+	{"ACCESS METHOD", "pg_am", false},
+	{"AGGREGATE", "pg_proc", true},
+	{"CAST", "pg_cast", false},
+	{"CHECK CONSTRAINT", "pg_constraint", true},
+	{"COLLATION", "pg_collation", true},
+	{"CONSTRAINT", "pg_constraint", true},
+	{"CONVERSION", "pg_conversion", true},
+	{"DEFAULT", "pg_attrdef", true},
+	{"DOMAIN", "pg_type", true},
+	{"EVENT TRIGGER", "pg_event_trigger", false},
+	{"EXTENSION", "pg_extension", false},
+	{"FK CONSTRAINT", "pg_constraint", true},
+	{"FOREIGN DATA WRAPPER", "pg_foreign_data_wrapper", false},
+	{"FOREIGN TABLE", "pg_class", true},
+	{"FUNCTION", "pg_proc", true},
+	{"INDEX", "pg_class", true},
+	{"MATERIALIZED VIEW", "pg_class", true},
+	{"OPERATOR", "pg_operator", true},
+	{"OPERATOR CLASS", "pg_opclass", true},
+	{"OPERATOR FAMILY", "pg_opfamily", true},
+	{"POLICY", "pg_policy", true},
+	{"PROCEDURAL LANGUAGE", "pg_language", false},
+	{"PROCEDURE", "pg_proc", true},
+	{"RULE", "pg_rewrite", true},
+	{"SCHEMA", "pg_namespace", false},
+	{"SEQUENCE", "pg_class", true},
+	{"SERVER", "pg_foreign_server", false},
+	{"SHELL TYPE", "pg_type", true},
+	{"TABLE", "pg_class", true},
+	{"TEXT SEARCH CONFIGURATION", "pg_ts_config", true},
+	{"TEXT SEARCH DICTIONARY", "pg_ts_dict", true},
+	{"TEXT SEARCH PARSER", "pg_ts_parser", true},
+	{"TEXT SEARCH TEMPLATE", "pg_ts_template", true},
+	{"TRANSFORM", "pg_transform", false},
+	{"TRIGGER", "pg_trigger", true},
+	{"TYPE", "pg_type", true},
+	{"USER MAPPING", "pg_user_mapping", false},
+	{"VIEW", "pg_class", true}
+};
+
+/* Its number in catalogs, or -1. */
+static int
+catalog_of(const TocEntry *entry)
+{
+	/* a comment stands for a statement, as of the schema "public" */
+	if (strncmp(entry->drop_stmt, "--", 2) == 0)
+		return -1;
+	for (int i = 0; i < (int) lengthof(catalogs); i++)
+		if (toc_entry_is(entry, catalogs[i].desc))
+			return catalogs[i].has_schema && entry->namespace == NULL ? -1 : i;
+	return -1;
+}
+
+/* ----------
+ * Which objects
+ * ----------
+ */
+
+/*
+ * The objects that keep others.  Of an object that belongs to another one, as
+ * a view's rule does, the other one is named.  Each row has their number.
+ */
+static const char keepers_query[] =
+KEEPERS
+") SELECT k.name, pg_catalog.min(k.depends_on), pg_catalog.count(*) OVER () FROM ("
+"SELECT COALESCE(pg_catalog.pg_describe_object(i.refclassid, i.refobjid, 0),"
+" pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)),"
+" pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)"
+" FROM keepers d LEFT JOIN pg_catalog.pg_depend i"
+" ON " IS_SAME("i", "d") " AND i.deptype OPERATOR(pg_catalog.=) 'i'::\"char\""
+") k (name, depends_on) WHERE k.name IS NOT NULL"
+" GROUP BY k.name ORDER BY k.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN);
+
+/*
+ * How many objects are dropped, and whether the lock table has room: a DROP
+ * locks each object that it drops until the transaction ends.  The server has
+ * more room than this, for its own processes.
+ */
+static const char locks_query[] =
+DROPPED
+"), locks (needed) AS (SELECT pg_catalog.count(*) FROM dropped"
+") SELECT needed, (needed OPERATOR(pg_catalog.+) " CppAsString2(LOCKS_KEPT) "::pg_catalog.int8"
+" OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks))"
+" OPERATOR(pg_catalog.<=) (pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8"
+" OPERATOR(pg_catalog.*) (pg_catalog.current_setting('max_connections')::pg_catalog.int8"
+" OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8))"
+" FROM locks";
+
+/*
+ * The planner expects few rows of a recursive query, and would compare each
+ * with each by nested loops, which takes minutes if there are thousands.
+ */
+static PGresult *
+ask(PGconn *conn, const char *query, int n_params, char *const *params)
+{
+	PGresult   *res;
+
+	session_begin_unwatched(conn, "BEGIN READ ONLY; SET LOCAL enable_nestloop TO off");
+	res = session_query_params(conn, query, n_params,
+							   (const char *const *) params, 0);
+	session_command(conn, "COMMIT");
+	return res;
+}
+
+/* $1 to $3 of all queries; owned. */
+static void
+make_params(const RestoreStages *stages, PGconn *conn, char **params)
+{
+	static char none[] = "";
+	const Toc  *toc = stages->schedule->toc;
+	char	  **columns[3];
+	int			n = 0;
+
+	for (int i = 0; i < 3; i++)
+		columns[i] = pg_malloc((toc->n_entries + 1) * sizeof(char *));
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+		int			catalog;
+
+		if (!clean_objects_has(stages, i))
+			continue;
+		catalog = catalog_of(entry);
+		if (catalog < 0)
+			continue;
+		columns[0][n] = unconstify(char *, catalogs[catalog].catalog);
+		columns[1][n] = catalogs[catalog].has_schema ? entry->namespace : none;
+		columns[2][n++] = entry->tag;
+	}
+	for (int i = 0; i < 3; i++)
+	{
+		params[i] = text_array(conn, columns[i], n);
+		free(columns[i]);
+	}
+}
+
+/* ----------
+ * Before anything is changed
+ * ----------
+ */
+
+/* Before a list of n names, of which OBJECTS_SHOWN follow at most. */
+static const char *
+introduction(int n)
+{
+	return n > OBJECTS_SHOWN ? "Among them: " : n > 1 ? "These are: " : "It is ";
+}
+
+/* The objects that stay, appended as a list; returns how many there are. */
+static int
+list_keepers(PGconn *conn, char *const *params, PQExpBuffer list)
+{
+	PGresult   *res = ask(conn, keepers_query, 3, params);
+	int			n_shown = PQntuples(res);
+	int			n = n_shown == 0 ? 0 : session_number(res, 0, 2, 1, INT_MAX);
+
+	appendPQExpBufferStr(list, introduction(n));
+	for (int i = 0; i < n_shown; i++)
+		appendPQExpBuffer(list, "%s%s (depends on %s)", i > 0 ? ", " : "",
+						  printable(PQgetvalue(res, i, 0)),
+						  printable(PQgetvalue(res, i, 1)));
+	appendPQExpBufferChar(list, '.');
+	PQclear(res);
+	return n;
+}
+
+bool
+clean_objects_fit(const RestoreStages *stages, int *n)
+{
+	PGconn	   *conn = stages->target->conn;
+	char	   *params[3];
+	PGresult   *res;
+	bool		result;
+
+	make_params(stages, conn, params);
+	res = ask(conn, locks_query, 3, params);
+	*n = session_number(res, 0, 0, 0, INT_MAX);
+	result = PQgetvalue(res, 0, 1)[0] == 't';
+	PQclear(res);
+	for (int i = 0; i < 3; i++)
+		free(params[i]);
+	return result;
+}
+
+void
+clean_objects_check_copy(const RestoreStages *stages)
+{
+	const Options *options = stages->setup.options;
+	PGconn	   *conn = stages->target->conn;
+	char	   *params[3];
+	PQExpBufferData list;
+	int			n;
+
+	if (!options->clean || options->create)
+		return;
+	make_params(stages, conn, params);
+	initPQExpBuffer(&list);
+	n = list_keepers(conn, params, &list);
+	if (n > 0)
+	{
+		pg_log_error("--clean cannot drop objects that %d other object%s of the target depend%s on",
+					 n, units_plural(n), n == 1 ? "s" : "");
+		pg_log_error_detail("%s", list.data);
+		pg_log_error_hint("Drop the other objects first, or copy into another database.");
+	}
+	termPQExpBuffer(&list);
+	for (int i = 0; i < 3; i++)
+		free(params[i]);
+	if (!clean_objects_fit(stages, &n))
+	{
+		pg_log_warning("the lock table of the target has too little room to drop %d objects in one transaction", n);
+		pg_log_warning_detail("--clean drops them one by one, so that an error leaves some of them dropped.");
+		pg_log_warning_hint("Increase max_locks_per_transaction of the target.");
+	}
+}
