@@ -198,5 +198,91 @@ foreach my $names ([ '-P', 'f(integer)', '-t', 'empty' ], [ '-I', 'an_index', '-
 	unlike($err, qr/no entry of the archive/, "@$names: found");
 }
 
+# ---- --clean where other objects keep tables from being dropped
+
+sql($node, 'shop', <<'SQL');
+CREATE TYPE state AS ENUM ('new', 'done');
+CREATE TABLE referenced AS SELECT 1 AS id;
+ALTER TABLE referenced ADD PRIMARY KEY (id);
+CREATE TABLE referring (id int REFERENCES referenced, n serial);
+INSERT INTO referring VALUES (1);
+CREATE TABLE of_type AS SELECT 'new'::state AS s;
+CREATE VIEW seen AS SELECT id FROM referring;
+CREATE FUNCTION body() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM a; END;
+SQL
+$dir = dump_ok($node, 'shop', 'other objects', 'pg_pardump');
+my $keeps = sub { my ($list) = @_; return qr/\Apg_parrestore: error: --clean cannot drop [0-9]+ of the tables that have rows in the archive, because other objects of the target depend on them\npg_parrestore: detail: $list\npg_parrestore: hint: .*--allow-existing .*--no-data-for-failed-tables .*\n\z/ };
+my $counts = q{SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM s.c), (SELECT count(*) FROM part),
+	(SELECT count(*) FROM referenced), (SELECT count(*) FROM referring), (SELECT count(*) FROM of_type)};
+
+# What keeps which tables: those whose rows stock pg_restore then doubles, unless a
+# key that they have by now refuses them.
+foreach my $case (
+	[ 'a view', 'CREATE VIEW mine AS SELECT g FROM a', 'public.a', 'view public.mine (depends on table public.a)', '200|1|1|1|1|1' ],
+	[ 'a function', 'CREATE FUNCTION mine() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM s.c; END',
+		's.c', 'function public.mine() (depends on table s.c)', '100|2|1|1|1|1' ],
+	[ 'a foreign key', 'CREATE TABLE mine (o int REFERENCES referenced)', 'public.referenced',
+		'constraint mine_o_fkey on table public.mine (depends on index public.referenced_pkey)', '100|1|1|1|1|1' ],
+	[ 'a view on a view', 'CREATE VIEW mine AS SELECT id FROM seen', 'public.referring', 'view public.mine (depends on view public.seen)', '100|1|1|1|2|1' ],
+	[ 'a default on a sequence', q{CREATE TABLE mine (a int DEFAULT nextval('referring_n_seq'))}, 'public.referring',
+		'default value for column a of table public.mine (depends on sequence public.referring_n_seq)', '100|1|1|1|2|1' ],
+	[ 'a view of a partition', 'CREATE VIEW mine AS SELECT x FROM part', 'public.part', 'view public.mine (depends on table public.part)', '100|1|2|1|1|1' ])
+{
+	my ($what, $sql, $tables, $other, $expected) = @$case;
+	($db, $stock) = (new_copy(), new_copy());
+	foreach ($db, $stock)
+	{
+		run_program('pg_restore', '-d', $node->connstr($_), $dir);
+		sql($node, $_, $sql);
+	}
+	refused_ok("--clean, $what", $db, $keeps->(qr/It is \Q$tables\E\. The other objects: It is \Q$other\E\./), '--clean');
+	($stock_rc, undef, $stock_err) = run_program('pg_restore', '--clean', '-d', $node->connstr($stock), $dir);
+	is(value($node, $stock, $counts), $expected, "--clean, $what: rows by pg_restore");
+	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean', '--allow-existing');
+	is("$rc " . errors_ignored($err) . ' ' . value($node, $db, $counts),
+		"$stock_rc " . errors_ignored($stock_err) . " $expected", "--clean --allow-existing, $what: as pg_restore");
+	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean', '--no-data-for-failed-tables');
+	is($rc, 1, "--clean --no-data-for-failed-tables, $what: exit code");
+	is(value($node, $db, $counts), value($node, $stock, $counts), "--clean --no-data-for-failed-tables, $what: no row is added");
+	like($err, qr/^pg_parrestore: error: .*ERROR:  relation "\w+" already exists$/m, "--clean --no-data-for-failed-tables, $what: an error");
+}
+
+# all of them, by --check, and with options that do not matter
+$db = new_copy();
+run_program('pg_restore', '-d', $node->connstr($db), $dir);
+sql($node, $db, 'CREATE TABLE mine (s state); CREATE TABLE s.more (a int); CREATE FUNCTION f(text) RETURNS int LANGUAGE sql AS $$SELECT 1$$;
+	CREATE VIEW mine2 AS SELECT f(id) FROM referenced');
+($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
+is($rc, 1, '--clean --check: exit code');
+like($out, qr/\Aerror: --clean cannot drop 1 of the tables that have rows in the archive, .*\n  DETAIL: It is public\.referenced\. The other objects: These are: column s of table public\.mine \(depends on type public\.state\), table s\.more \(depends on schema s\), view public\.mine2 \(depends on function public\.f\(integer\)\)\.\n/,
+	'--clean --check: found');
+refused_ok('--clean -e', $db, qr/--clean cannot drop 1 of the tables/, '--clean', '-e');
+refused_ok('--clean --if-exists -j2', $db, qr/--clean cannot drop 1 of the tables/, '--clean', '--if-exists', '-j2');
+sql($node, $db, 'DROP VIEW mine2');
+($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean');
+is("$rc " . errors_ignored($err), '1 4', '--clean, other objects that keep no table: errors');
+is(value($node, $db, $counts), '100|1|1|1|1|1', '--clean, other objects that keep no table: rows');
+($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean', '-e');
+is($rc, 1, '--clean -e, other objects that keep no table: exit code');
+like($err, qr/\Apg_restore: error: could not execute query: ERROR:  cannot drop /, '--clean -e, other objects that keep no table: the first error');
+is((run_parrestore($node, 'postgres', $dir, '-C', '--clean'))[0], 0, '-C --clean again: exit code');
+$db = new_copy();
+run_program('pg_restore', '-d', $node->connstr($db), $dir);
+sql($node, $db, 'CREATE TABLE mine (o int REFERENCES referenced); TRUNCATE referenced CASCADE');
+(undef, undef, $err) = run_parrestore($node, $db, $dir, '--clean', '--section=data', '--section=post-data');
+unlike($err, qr/--clean cannot drop/, '--clean without tables: not refused');
+like($err, qr/ERROR:  cannot drop constraint referenced_pkey /, '--clean without tables: an error');
+is(value($node, $db, 'SELECT count(*) FROM referenced'), 1, '--clean without tables: rows');
+
+# names that the target's encoding does not have
+sql($node, 'postgres', "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+sql($node, 'ascii', "CREATE TABLE \"t\xe9\" AS SELECT 1 AS g; CREATE TABLE a AS SELECT 1 AS g");
+$dir = dump_ok($node, 'ascii', 'names in no encoding', 'pg_pardump');
+$db = new_copy();
+sql($node, $db, 'CREATE TABLE a AS SELECT 1 AS g; CREATE VIEW mine AS SELECT g FROM a');
+refused_ok('--clean, a name that cannot be converted', $db,
+	$keeps->(qr/It is public\.a\. The other objects: It is view public\.mine \(depends on table public\.a\)\./), '--clean');
+
+
 $node->stop;
 done_testing();

@@ -130,6 +130,39 @@ KEEPERS
 " GROUP BY k.name ORDER BY k.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN);
 
 /*
+ * The numbers of the tables in $4 and $5 that stay.  What these objects
+ * depend on stays, and so on; and with it what belongs to it and has no DROP
+ * statement of its own.
+ */
+static const char kept_tables_query[] =
+KEEPERS
+"), parts (classid, objid) AS ("
+"SELECT a.classid, a.objid FROM (SELECT classid, objid, false FROM dropped"
+" UNION ALL SELECT classid, objid, true FROM planned_objects"
+") a (classid, objid, is_planned) GROUP BY a.classid, a.objid"
+" HAVING NOT pg_catalog.bool_or(a.is_planned)"
+"), edges (classid, objid, kept_classid, kept_objid) AS ("
+"SELECT d.classid, d.objid, d.refclassid, d.refobjid FROM dropped s"
+" JOIN pg_catalog.pg_depend d ON " IS_SAME("d", "s")
+" UNION ALL SELECT d.refclassid, d.refobjid, d.classid, d.objid FROM parts s"
+" JOIN pg_catalog.pg_depend d ON " IS_SAME("d", "s") " AND " GOES_ALONG("d")
+"), kept (classid, objid) AS ("
+"SELECT refclassid, refobjid FROM keepers"
+" UNION SELECT e.kept_classid, e.kept_objid FROM kept k JOIN edges e ON " IS_SAME("e", "k")
+") SELECT pg_catalog.max(a.no) FROM ("
+"SELECT c.oid, t.no FROM ROWS FROM (pg_catalog.unnest($4::pg_catalog.text[]),"
+" pg_catalog.unnest($5::pg_catalog.text[]))"
+" WITH ORDINALITY t (schema, name, no)"
+" JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) t.schema::pg_catalog.name"
+" JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid"
+" AND c.relname OPERATOR(pg_catalog.=) t.name::pg_catalog.name"
+" UNION ALL SELECT objid, NULL FROM kept"
+" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+") a (oid, no) GROUP BY a.oid"
+" HAVING pg_catalog.max(a.no) IS NOT NULL AND pg_catalog.bool_or(a.no IS NULL)"
+" ORDER BY 1";
+
+/*
  * How many objects are dropped, and whether the lock table has room: a DROP
  * locks each object that it drops until the transaction ends.  The server has
  * more room than this, for its own processes.
@@ -270,4 +303,60 @@ clean_objects_check_copy(const RestoreStages *stages)
 		pg_log_warning_detail("--clean drops them one by one, so that an error leaves some of them dropped.");
 		pg_log_warning_hint("Increase max_locks_per_transaction of the target.");
 	}
+}
+
+static void
+refuse_kept_tables(PGconn *conn, char *const *params, const DumpTables *tables)
+{
+	PGresult   *res = ask(conn, kept_tables_query, 5, params);
+	int			n = PQntuples(res);
+	PQExpBufferData list;
+	PQExpBufferData keepers;
+
+	if (n > 0)
+	{
+		initPQExpBuffer(&list);
+		initPQExpBuffer(&keepers);
+		for (int i = 0; i < Min(n, OBJECTS_SHOWN); i++)
+			appendPQExpBuffer(&list, "%s%s", i > 0 ? ", " : "",
+							  printable(tables->tables[session_number(res, i, 0, 1, tables->n_tables) - 1].name));
+		(void) list_keepers(conn, params, &keepers);
+		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
+					 n);
+		pg_log_error_detail("%s%s. The other objects: %s",
+							introduction(n), list.data, keepers.data);
+		pg_log_error_hint("Drop the other objects first; --allow-existing adds the rows of the archive, as pg_restore does; --no-data-for-failed-tables leaves them out.");
+		termPQExpBuffer(&list);
+		termPQExpBuffer(&keepers);
+	}
+	PQclear(res);
+}
+
+void
+clean_objects_check_restore(const RestoreStages *stages, PGconn *conn,
+							const DumpTables *tables)
+{
+	static char none[] = "";
+	int			n = tables->n_tables;
+	char	  **schemas = pg_malloc((n + 1) * sizeof(char *));
+	char	  **names = pg_malloc((n + 1) * sizeof(char *));
+	char	   *params[5];
+
+	for (int i = 0; i < n; i++)
+	{
+		const TocEntry *entry = tables->tables[i].entry;
+
+		/* without a definition in the archive the rows are added */
+		schemas[i] = tables->tables[i].has_definition && entry->namespace ?
+			entry->namespace : none;
+		names[i] = entry->tag;
+	}
+	make_params(stages, conn, params);
+	params[3] = text_array(conn, schemas, n);
+	params[4] = text_array(conn, names, n);
+	refuse_kept_tables(conn, params, tables);
+	for (int i = 0; i < 5; i++)
+		free(params[i]);
+	free(schemas);
+	free(names);
 }

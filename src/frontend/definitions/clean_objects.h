@@ -29,6 +29,15 @@ extern bool clean_objects_has(const RestoreStages *stages, int number);
 extern void clean_objects_check_copy(const RestoreStages *stages);
 
 /*
+ * A restore, with a session on the database that is restored into: report as
+ * an error which of the tables with rows in the archive cannot be dropped,
+ * because other objects depend on them.
+ */
+extern void clean_objects_check_restore(const RestoreStages *stages,
+										PGconn *conn,
+										const DumpTables *tables);
+
+/*
  * Does the target's lock table have room to drop all in one transaction?  *n:
  * how many objects it has of those that are dropped.
  */

@@ -8,6 +8,7 @@
 #include "base/findings.h"
 #include "compare/compare_source.h"
 #include "definitions/clean.h"
+#include "definitions/clean_objects.h"
 #include "definitions/definitions.h"
 #include "restore/restore_freeze.h"
 #include "job_log/restore_log.h"
@@ -48,9 +49,9 @@ leaves_out_extension(const Options *options)
 
 /*
  * Refuse to add the rows to those of an earlier restore, or of the
- * application, unless the options say that this is wanted.  With --create
- * the database that is looked at is the one that is restored into, if it
- * exists.
+ * application, unless the options say that this is wanted.  With --clean
+ * these are the tables that cannot be dropped.  With --create the database
+ * that is looked at is the one that is restored into, if it exists.
  */
 static void
 refuse_existing(Restore *restore)
@@ -58,16 +59,20 @@ refuse_existing(Restore *restore)
 	const Options *options = &restore->options;
 	PGconn	   *conn = restore->target.conn;
 
-	if (options->clean || options->data_only || options->resume ||
-		options->no_data_for_failed_tables || options->allow_existing)
+	if (options->data_only || options->resume ||
+		options->no_data_for_failed_tables || options->allow_existing ||
+		(options->clean && restore->new_name))
 		return;
 	if (restore->new_name)
 		conn = target_try_database(&restore->target, restore->new_name);
 	/* a restore that was interrupted has filled some: that is told instead */
-	if (PQstatus(conn) == CONNECTION_OK && !job_log_exists(conn))
+	if (PQstatus(conn) == CONNECTION_OK && (options->clean || !job_log_exists(conn)))
 	{
 		session_set_encoding(conn, restore->run.plan->encoding);
-		restore_tables_refuse_existing(conn, restore->run.plan);
+		if (options->clean)
+			clean_objects_check_restore(&restore->stages, conn, restore->run.plan->tables);
+		else
+			restore_tables_refuse_existing(conn, restore->run.plan);
 	}
 	if (conn != restore->target.conn)
 		session_close(conn);
