@@ -232,8 +232,8 @@ dump_tables_name_array(PGconn *conn, const DumpTables *tables, bool copy_names)
 
 /*
  * to_regclass() looks at the catalogs as they are now, not at the snapshot's,
- * and so do the sizes and pg_relation_filenode().  The last two columns are the
- * server's, and the same in each row.
+ * and so do the sizes and pg_relation_filenode().  The last two columns are
+ * the server's, and the same in each row.
  */
 static const char measure_query[] =
 "SELECT pg_catalog.to_regclass(t.name) OPERATOR(pg_catalog.=) t.oid,"

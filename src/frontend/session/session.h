@@ -207,9 +207,10 @@ extern bool session_answers(PGconn *conn);
 /*
  * What a short query returns, which may be an error, and does no harm to the
  * transaction.  The query begins with SESSION_FRESH_ACTIVITY if it reads what
- * other sessions do, of which a transaction keeps what it has read once.  It runs as the user who connected, since those of --role may
- * not see other sessions.  *lost is set if there is no answer in time, or the
- * session has ended.
+ * other sessions do, of which a transaction keeps what it has read once.  It
+ * runs as the user who connected, since those of --role may not see other
+ * sessions.  *lost is set if there is no answer in time, or the session has
+ * ended.
  */
 #define SESSION_FRESH_ACTIVITY "SELECT pg_catalog.pg_stat_clear_snapshot(); "
 extern PGresult *session_look(PGconn *conn, const char *query, int wait_ms,
