@@ -224,8 +224,7 @@ take_over(void *arg)
 	table_check_unchanged(conn, session->other, plan->tables);
 	server_extension_hold_too(conn, plan->extension, plan->lock_wait_ms);
 	snapshot = snapshot_export(conn);
-	if (!plan->snapshot_is_sound)
-		standby_overflow_check(conn, plan->extension, snapshot);
+	standby_overflow_check(conn, plan->extension, snapshot);
 	source->snapshot = snapshot;
 	PQsetNoticeReceiver(conn, receive_notice, session);
 }
