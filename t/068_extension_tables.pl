@@ -177,7 +177,7 @@ SQL
 my $homely = dump_ok($node, 'home', 'homely', 'pg_pardump');
 my $rows = 'SELECT (SELECT count(*) FROM mine), (SELECT count(*) FROM other), to_regclass($$job$$),'
   . ' (SELECT count(*) FROM pg_extension WHERE extname = $$aware$$),'
-  . ' (SELECT count(*) FROM pg_constraint WHERE connamespace = $$public$$::regnamespace)';
+  . ' (SELECT count(*) FROM pg_constraint WHERE connamespace = $$public$$::regnamespace AND contype IN ($$p$$, $$f$$))';
 my $stock = new_database();
 is((run_program('pg_restore', '-d', $node->connstr($stock), $homely))[0], 1, 'an extension cannot be created, pg_restore: exit code');
 is(value($node, $stock, $rows), '5000|1||1|2', 'an extension cannot be created, pg_restore: all else is there');
