@@ -8,12 +8,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Background qw(start_dump end_dump wait_in_run children);
+use Pardump::Background qw(start_dump end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok
   value listing);
 use Pardump::Command qw(refused_ok);
 use Pardump::Compare qw(fingerprint same_when_restored_ok);
-use Pardump::Gate qw(hold_gates hold close_gate open_gate at_gate wait_at_gate);
 use Pardump::Manifest qw(read_manifest);
 use Pardump::Tasks qw(runner all_tasks archive_made_ok);
 use PostgreSQL::Test::Utils;
@@ -111,89 +110,6 @@ archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 	my %tasks = map { /"worker": ?(\d+)/ ? ($1 => 1) : () } @ends;
 	like(join(' ', sort keys %tasks), qr/^[0-2]( [0-2])*$/, 'of a task');
 	like(slurp_file($report), qr/<html/, 'a report');
-}
-
-# ---- a task that has done its own does what nobody has begun of those that have begun,
-# but for one that is next there
-
-make_database($node, 'shares');
-sql($node, 'shares', join '', map { "CREATE TABLE $_ (t text); ALTER TABLE $_ ALTER t SET STORAGE EXTERNAL;" .
-	  "INSERT INTO $_ VALUES (repeat('x', " . (/held/ ? 3000000 : 600000) . "));" } 'held_0', 'held_1', map { "of_both_$_" } 1 .. 8);
-make_database($node, 'batches');
-sql($node, 'batches', join '', map { sprintf "CREATE TABLE b_%1\$02d (t text); ALTER TABLE b_%1\$02d ALTER t SET STORAGE EXTERNAL;" .
-	  "INSERT INTO b_%1\$02d VALUES (repeat('x', 300000));", $_ } 1 .. 24);
-foreach my $how ([ 'a task beside one that is held', 'shares', 'held_0', '2 8' ], [ 'a task beside one that is held at a job of three files', 'batches', 'b_03', '6 18' ],
-	[ 'a task before another has begun', 'shares', 'held_0', '5 5' ])
-{
-	my ($what, $db, $table, $shares) = @$how;
-	my $begun = $what =~ /beside/;
-	my ($log, $go) = map { new_path($_) } 'log', 'go';
-	hold_gates($node, $db);
-	close_gate(42) if $begun;
-	my $dump = start_dump($node->connstr($db), '--tasks=2', '-Z0', "--log-json=$log", "--where=$table:pg_advisory_lock_shared(42) IS NOT NULL",
-		runner($begun ? "one 0 & until [ -e '$go' ]; do sleep 0.1; done; one 1; wait" : 'one 1; one 0', 1));
-	if ($begun)
-	{
-		wait_at_gate($node, $dump, 1);
-		append_to_file($go, '');
-		wait_in_run($dump, 'all but what is held, and the next, is in the archive', sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == $shares =~ s/.* //r; });
-	}
-	open_gate();
-	is(end_dump($dump) . $dump->{err}, '0', "$what: exit code");
-	my %rows = (0 => 0, 1 => 0);
-	$rows{$_}++ foreach map { /"worker": ?(\d+)/ } slurp_file($log) =~ /"chunk_end".*/g;
-	is("$rows{0} $rows{1}", $shares, "$what: who has done how many");
-	same_when_restored_ok($node, $dump->{dir}, fingerprint($node, $db), $what);
-	hold();
-}
-
-# ---- a task that comes to a job which another one does waits for it; if that has died,
-# it does the job itself; a job at which its own task has failed nobody else tries
-
-foreach my $dies (0, 1)
-{
-	my $what = $dies ? 'a helper that is killed' : 'a helper that is waited for';
-	my ($log, $seen, $helper, $go) = map { new_path($_) } 'log', 'seen', 'helper', 'go';
-	hold_gates($node, 'shares');
-	close_gate($_) foreach 42, 43;
-	my $dump = start_dump($node->connstr('shares'), '--tasks=2', '-Z0', "--log-json=$log", '--where=held_0:pg_advisory_lock_shared(42) IS NOT NULL',
-		'--where=of_both_7:pg_advisory_lock_shared(43) IS NOT NULL',
-		runner(<<"SH", 1));
-one 0 & until [ -e '$go' ]; do sleep 0.1; done
-(task 1) & echo \$! >'$helper'; wait \$!; rc=\$?; wait; ls "\${PLAN%/*}" "\${PLAN%/*}/.." >'$seen'; exit \$rc
-SH
-	wait_at_gate($node, $dump, 1);
-	append_to_file($go, '');
-	wait_at_gate($node, $dump, 2);
-	hold('SELECT pg_advisory_unlock(42)');
-	wait_in_run($dump, "$what: all but one is in the archive", sub { return grep({ m{/\d+[.]dat$} } glob "$dump->{dir}/*") == 9; });
-	if ($dies)
-	{
-		my $pid = slurp_file($helper) + 0;
-		my ($backend) = at_gate($node);
-		kill KILL => $pid, children($pid);
-		wait_in_run($dump, "$what: its own task is at it", sub { return grep { $_ != $backend } at_gate($node) });
-	}
-	open_gate();
-	is(end_dump($dump), 0, "$what: exit code");
-	like($dump->{err}, $dies ? qr/^(?:Killed\n)?pg_pardump: warning: the command ended with exit code 137, but no files are missing\n$/ : qr/^$/, "$what: what it says");
-	my %names;
-	$names{$_}++ foreach slurp_file($seen) =~ /^(\d+)[.]dat(?![^\n]*[.](?:helped|made)$)/mg;
-	is(join(' ', sort values %names), $dies ? '1 1 1 1 1 1 1 1 1 2' : '1 1 1 1 1 1 1 1 1 1', "$what: how often each file was begun");
-	same_when_restored_ok($node, $dump->{dir}, fingerprint($node, 'shares'), $what);
-	hold();
-}
-{
-	my $what = 'a job that fails';
-	hold_gates($node, 'shares');
-	close_gate(42);
-	my $dump = start_dump($node->connstr('shares'), '--tasks=2', '-Z0', '--retries=0', '--where=held_0:pg_advisory_lock_shared(42) IS NOT NULL',
-		'--where=of_both_1:length(t) / 0 > 0', runner('one 0 -j2; one 1 -j2', 1));
-	is(end_dump($dump), 1, "$what: exit code");
-	is(scalar(() = $dump->{err} =~ /division by zero/g), 1, "$what: once");
-	like($dump->{err}, qr/and the command ended with exit code 0: files of tasks 0 are missing\n.*Missing: table public\.held_0.*Missing: table public\.of_both_1/s, "$what: what is missing");
-	open_gate();
-	hold();
 }
 
 # ---- a task's settings are the leader's, whatever its host's environment has

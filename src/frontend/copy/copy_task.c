@@ -140,7 +140,7 @@ copy_task(const Options *options)
 	};
 
 	task->plan = copy_task_plan_read(options->plan);
-	read_task_begin(&task->base, task->plan->read, options, 0);
+	read_task_begin(&task->base, task->plan->read, options);
 	begin_target(task);
 	prepare_work(task);
 	read_task_begin_attempt(&task->base);

@@ -11,10 +11,8 @@
 
 #include "archive/archive_dir.h"
 #include "base/cleanup.h"
-#include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
-#include "dump/task_help.h"
 #include "dump_tasks/dump_task_read.h"
 #include "dump_tasks/read_task.h"
 
@@ -23,7 +21,6 @@ typedef struct DumpTask
 	ReadTask	base;			/* first: its callbacks have it */
 	Reuse	   *reuse;			/* NULL = nothing is used again */
 	ArchiveDir *archive;
-	TaskHelp   *help;			/* NULL = each task does its own only */
 	bool	   *begun;			/* by the pool's number: by a worker */
 	DumpWorker *worker;			/* in a worker: itself */
 } DumpTask;
@@ -64,16 +61,6 @@ is_there(const DumpTask *task, const Job *job)
 	return there;
 }
 
-/*
- * Only where a job that is begun is a file at once: not by --pipe, nor while
- * it is found out whether a previous archive's file can be used again.
- */
-static bool
-can_help(const DumpTaskPlan *plan)
-{
-	return plan->head.archive != NULL && plan->plan.previous == NULL;
-}
-
 /* ----------
  * Callbacks of the worker pool
  * ----------
@@ -97,37 +84,17 @@ begin_job(void *arg, int no)
 }
 
 static bool
-do_job(DumpTask *task, int job_no, volatile int *step)
-{
-	if (!dump_worker_run(task->worker, job_no, step))
-		return false;
-	flush_files(task, &task->base.run.plan->queue->jobs[job_no]);
-	return true;
-}
-
-/* What is chosen already is that of a worker which was lost. */
-static bool
 run_job(void *arg, int no, volatile int *step)
 {
 	DumpTask   *task = arg;
-	volatile int *job = &task->base.jobs[no];
+	int			job_no = task->base.jobs[no];
+	const Job  *job = &task->base.run.plan->queue->jobs[job_no];
 
-	if (*job == NO_TASK_JOB)
-		*job = task_help_choose(task->help);
-	if (*job == NO_TASK_JOB ||
-		is_there(task, &task->base.run.plan->queue->jobs[*job]))
+	if (is_there(task, job))
 		return true;
-	if (no < task->base.n_own)
-		return (task->help && task_help_comes(task->help, *job)) ||
-			do_job(task, *job, step);
-	if (do_job(task, *job, step))
-		task_help_made(task->help, *job);
-	else
-	{
-		/* its own task, or the leader, will have the lock */
-		task_help_leave(task->help, *job, false);
-		*job = NO_TASK_JOB;
-	}
+	if (!dump_worker_run(task->worker, job_no, step))
+		return false;
+	flush_files(task, job);
 	return true;
 }
 
@@ -144,8 +111,7 @@ reset_job(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
-	if (task->base.jobs[no] != NO_TASK_JOB)
-		dump_worker_reset(&task->base.run, task->base.jobs[no]);
+	dump_worker_reset(&task->base.run, task->base.jobs[no]);
 }
 
 /* ----------
@@ -172,14 +138,8 @@ remove_files(void *arg)
 	DumpTask   *task = arg;
 
 	for (int i = 0; i < task->base.n_jobs; i++)
-	{
-		if (!task->begun[i] || task->base.told[i])
-			continue;
-		reset_job(task, i);
-		if (task->help && task->base.jobs[i] != NO_TASK_JOB)
-			task_help_leave(task->help, task->base.jobs[i],
-							!interrupt_came());
-	}
+		if (task->begun[i] && !task->base.told[i])
+			reset_job(task, i);
 }
 
 void
@@ -197,15 +157,10 @@ dump_task(const Options *options)
 		.reset = reset_job,
 	};
 
-	read_task_begin(&task->base, task_plan, options,
-					can_help(task_plan) ? MOST_HELPED : 0);
+	read_task_begin(&task->base, task_plan, options);
 	task->begun = pg_malloc0((task->base.n_jobs + 1) * sizeof(bool));
 	task->reuse = reuse_new(&task_plan->plan);
 	begin_attempt(task);
-	if (can_help(task_plan))
-		task->help = task_help_new(&task->base.run, task->base.task,
-								   task->base.results.directory,
-								   task_plan->head.archive);
 	cleanup_push(remove_files, task);
 	read_task_run(&task->base, &pool_task);
 	task_result_end(&task->base.results);

@@ -5,7 +5,6 @@
 #include "base/fe_compat.h"
 
 #include "base/interrupt.h"
-#include "base/shared_memory.h"
 #include "dump_tasks/read_task.h"
 #include "process/worker_process.h"
 #include "session/traffic.h"
@@ -31,31 +30,25 @@ settle_options(ReadTask *task, const Options *options)
 	task_run_settle(&head->run, &task->options, &task->task, &task->n_tasks);
 }
 
-/* Without any of its own it has no worker that could help. */
 static void
-choose_jobs(ReadTask *task, int most_helped)
+choose_jobs(ReadTask *task)
 {
 	const JobQueue *queue = task->run.plan->queue;
 	int			n = 0;
 
 	for (int i = 0; i < queue->n_jobs; i++)
 		if (queue->jobs[i].task == task->task)
-			task->n_own++;
-	task->n_jobs = task->n_own;
-	if (task->n_own > 0)
-		task->n_jobs += Min(queue->n_jobs - task->n_own, most_helped);
-	task->jobs = shared_memory_new(task->n_jobs, sizeof(int));
+			task->n_jobs++;
+	task->jobs = pg_malloc((task->n_jobs + 1) * sizeof(int));
 	for (int i = 0; i < queue->n_jobs; i++)
 		if (queue->jobs[i].task == task->task)
 			task->jobs[n++] = i;
-	while (n < task->n_jobs)
-		task->jobs[n++] = NO_TASK_JOB;
 	task->told = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
 }
 
 void
 read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
-				const Options *options, int most_helped)
+				const Options *options)
 {
 	char	   *cause;
 
@@ -63,14 +56,14 @@ read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
 	task->run.plan = &task_plan->plan;
 	task->run.options = &task->options;
 	settle_options(task, options);
-	choose_jobs(task, most_helped);
+	choose_jobs(task);
 	interrupt_install_leader();
 	interrupt_set_exit_code(WORKER_EXIT_RETRY);
 	task->source.options = &task->options;
 	task->servers = task_servers_new(&task->options, task_plan, task->task,
 									 &task->source);
 	cause = task_servers_connect(task->servers,
-								 Min(task->options.jobs, task->n_own));
+								 Min(task->options.jobs, task->n_jobs));
 	if (cause)
 		task_run_give_up(cause);
 	run_make_results(&task->run, task_plan->plan.checksum_type);
@@ -103,8 +96,6 @@ job_is_done(void *arg, int no)
 	if (task->told[no])
 		return;					/* that it was refused */
 	task->told[no] = true;
-	if (task->jobs[no] == NO_TASK_JOB)
-		return;
 	job = &run->plan->queue->jobs[task->jobs[no]];
 	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
 		if (result->done && result->start_us != 0)
@@ -125,9 +116,6 @@ describe_job(void *arg, int no, int step)
 {
 	ReadTask   *task = arg;
 
-	/* a worker may be lost before it has chosen */
-	if (task->jobs[no] == NO_TASK_JOB)
-		return pg_strdup("a job of another task");
 	return dump_plan_describe_job(task->run.plan, task->jobs[no], step);
 }
 
@@ -211,6 +199,6 @@ read_task_run(ReadTask *task, WorkerTask *pool_task)
 								 task->servers);
 	task->care->n_servers = task_servers_count(task->servers);
 	task->care->leader = task_server_leader_process(task->task_plan->head.run.run_id);
-	worker_pool_run(pool_task, &watch, Min(task->options.jobs, task->n_own),
+	worker_pool_run(pool_task, &watch, Min(task->options.jobs, task->n_jobs),
 					task->n_jobs);
 }

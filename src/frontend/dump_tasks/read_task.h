@@ -15,9 +15,6 @@
 #include "status/run.h"
 #include "tasks/task_result.h"
 
-/* None is chosen, or there is none. */
-#define NO_TASK_JOB (-1)
-
 /* The first member of what callbacks of its pool are given. */
 typedef struct ReadTask
 {
@@ -27,11 +24,8 @@ typedef struct ReadTask
 	Run			run;
 	int			task;
 	int			n_tasks;
-	volatile int *jobs;			/* of the queue, by the pool's number: its own
-								 * ones, and then room for those of others,
-								 * which workers choose: shared memory */
+	int		   *jobs;			/* of the queue, by the pool's number */
 	bool	   *told;			/* by the pool's number */
-	int			n_own;
 	int			n_jobs;
 	TaskResults results;		/* written by its first process alone */
 	TaskServers *servers;
@@ -39,13 +33,12 @@ typedef struct ReadTask
 } ReadTask;
 
 /*
- * By this plan: settle options and jobs, with room for at most so many of
- * others, and connect to the server that the leader reads from.  Exits with
+ * By this plan: settle options and jobs, and connect to the server that the leader reads from.  Exits with
  * WORKER_EXIT_RETRY if that cannot be had just now: a later attempt may have
  * more luck.
  */
 extern void read_task_begin(ReadTask *task, const DumpTaskPlan *task_plan,
-							const Options *options, int most_helped);
+							const Options *options);
 
 /* This attempt has its name, and tells its results, from now on. */
 extern void read_task_begin_attempt(ReadTask *task);

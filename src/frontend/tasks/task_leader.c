@@ -18,9 +18,7 @@
 /*
  * How often to attend to what goes on beside the command, and in how many of
  * these times to look what has come: in one for so many tasks, and at most in
- * so many.  That costs more with more of them.  Until a file is taken, tasks
- * that help each other (dump/task_help.c) count it with those in the making,
- * and leave more to whoever made it.
+ * so many.  That costs more with more of them.
  */
 #define LOOK_MS 20
 #define TASKS_FOR_LOOK 20
