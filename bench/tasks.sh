@@ -4,8 +4,8 @@
 #
 # usage: bench/tasks.sh [OPTION]...
 #
-# Builds, starts a cluster of its own, fills one data set after the other, dumps it
-# and restores it again and again: by N workers (workers), and by tasks, of which
+# Builds, starts a cluster of its own, fills one data set after the other and dumps it
+# again and again: by N workers (workers), and by tasks, of which
 # N run at a time, each of one worker: as many as that (tasks), and eight times
 # as many (more). The ways take turns.  Prints each run's seconds, and at the
 # end the medians, and those of how many times as long as by the first of the ways
@@ -17,7 +17,6 @@
 #   --jobs=N            workers, or tasks at a time (default 2)
 #   --sets=LIST         of pgbench,logs,mixed,docs,small (default: all)
 #   --ways=LIST         of workers,tasks,more (default: all)
-#   --programs=LIST     of pg_pardump,pg_parrestore (default: both)
 #   --output=DIRECTORY  where archives are written (default /dev/shm)
 #   --debian=SUITE      run on that Debian release's PostgreSQL, by
 #                       scripts/chroot.sh; needs root
@@ -30,35 +29,31 @@ set -euo pipefail
 port=54321
 postmasters=
 ways=workers,tasks,more
-programs=pg_pardump,pg_parrestore
 
-# Set the array $command to what the program $1 runs by way $2.
+# Set the array $command to what is run by way $1.
 choose_command()
 {
-	local program=$1 n=$jobs
-	local -a builds=()
+	local n=$jobs
 
-	if [ "$2" = workers ]; then
-		command=("$program" -j "$jobs")
+	if [ "$1" = workers ]; then
+		command=(pg_pardump -j "$jobs")
 		return
 	fi
-	if [ "$2" = more ]; then n=$((8 * jobs)); fi
-	# tasks load rows; the leader builds the indexes
-	if [ "$program" = pg_parrestore ]; then builds=("--index-jobs=$jobs"); fi
-	command=("$program" "${builds[@]}" --tasks="$n" --run-tasks="echo %L | tr ' ' '\\n' | xargs -P$jobs -I{} $program --plan=%p --task={}/%n -j1")
+	if [ "$1" = more ]; then n=$((8 * jobs)); fi
+	command=(pg_pardump --tasks="$n" --run-tasks="echo %L | tr ' ' '\\n' | xargs -P$jobs -I{} pg_pardump --plan=%p --task={}/%n -j1")
 }
 
-# measure PROGRAM SET WAY ROUND ARGUMENT...
+# measure SET WAY ROUND ARGUMENT...
 measure()
 {
-	local program=$1 set=$2 way=$3 round=$4
+	local set=$1 way=$2 round=$3
 	local -a command
 
-	shift 4
-	choose_command "$program" "$way"
+	shift 3
+	choose_command "$way"
 	run_job "$TREE/bench/measure.pl" "$postmasters" "${command[@]}" "$@" >"$WORK/measured" ||
 		die "this failed: ${command[*]} $*"
-	echo "$program,$set,$way,$round,$(cat "$WORK/measured")" | tee -a "$WORK/runs.csv"
+	echo "$set,$way,$round,$(cat "$WORK/measured")" | tee -a "$WORK/runs.csv"
 }
 
 # The ways change places from round to round: whatever comes after another thing
@@ -75,43 +70,33 @@ order_of_round()
 	echo "$order"
 }
 
-# All dump before one restores, for what a restore leaves behind costs the next run.
 measure_round()
 {
-	local set=$1 round=$2 order way
+	local set=$1 round=$2 way
 
-	order=$(order_of_round "$round")
-	if has "$programs" pg_pardump || [ "$round" -eq 1 ]; then
-		for way in $order; do
-			rm -rf "$OUTPUT/archive"
-			measure pg_pardump "$set" "$way" "$round" -f "$OUTPUT/archive" -d "$set"
-		done
-	fi
-	has "$programs" pg_parrestore || return 0
-	for way in $order; do
-		createdb -T template0 copy
-		measure pg_parrestore "$set" "$way" "$round" -d copy --no-analyze "$OUTPUT/archive"
-		dropdb copy
+	for way in $(order_of_round "$round"); do
+		rm -rf "$OUTPUT/archive"
+		measure "$set" "$way" "$round" -f "$OUTPUT/archive" -d "$set"
 	done
 }
 
-# The medians of program $1, set $2 and way $3: of seconds, and of CPU seconds of the
+# The medians of set $1 and way $2: of seconds, and of CPU seconds of the
 # programs and the server's sessions.
 medians()
 {
 	local middle=$(((rounds + 1) / 2))
 
 	printf '%s s, %s s of CPU' \
-		"$(grep "^$1,$2,$3," "$WORK/runs.csv" | cut -d, -f5 | sort -n | sed -n "${middle}p")" \
-		"$(awk -F, -v run="$1,$2,$3," 'index($0, run) == 1 { print $6 + $7 }' "$WORK/runs.csv" | sort -n | sed -n "${middle}p")"
+		"$(grep "^$1,$2," "$WORK/runs.csv" | cut -d, -f4 | sort -n | sed -n "${middle}p")" \
+		"$(awk -F, -v run="$1,$2," 'index($0, run) == 1 { print $5 + $6 }' "$WORK/runs.csv" | sort -n | sed -n "${middle}p")"
 }
 
-# By what program $1 took longer for set $2 by way $3 than by the first, round by round:
+# By what set $1 took longer by way $2 than by the first, round by round:
 # the median, and between which half of the rounds are.
 ratios()
 {
-	awk -F, -v run="$1,$2," -v first="${ways%%,*}" -v way="$3" '
-		index($0, run) == 1 { seconds[$3, $4] = $5; rounds[$4] }
+	awk -F, -v run="$1," -v first="${ways%%,*}" -v way="$2" '
+		index($0, run) == 1 { seconds[$2, $3] = $4; rounds[$3] }
 		END { for (round in rounds) print seconds[way, round] / seconds[first, round] }' "$WORK/runs.csv" |
 		sort -n | awk '
 		{ ratio[NR] = $1 }
@@ -120,11 +105,11 @@ ratios()
 
 main()
 {
-	local set round way program
+	local set round way
 
 	start_side cluster "$port"
 	export PGPORT=$port
-	echo "program,set,way,round,wall,client_cpu,session_cpu,other_cpu"
+	echo "set,way,round,wall,client_cpu,session_cpu,other_cpu"
 	for set in ${sets//,/ }; do
 		fill_set "$set"
 		for ((round = 1; round <= rounds; round++)); do
@@ -133,12 +118,10 @@ main()
 		dropdb "$set"
 	done
 	print_heading
-	for program in ${programs//,/ }; do
-		for set in ${sets//,/ }; do
-			for way in ${ways//,/ }; do
-				printf '%s, %s, %s: %s, %s times the first\n' "$program" "$set" "$way" \
-					"$(medians "$program" "$set" "$way")" "$(ratios "$program" "$set" "$way")"
-			done
+	for set in ${sets//,/ }; do
+		for way in ${ways//,/ }; do
+			printf '%s, %s: %s, %s times the first\n' "$set" "$way" \
+				"$(medians "$set" "$way")" "$(ratios "$set" "$way")"
 		done
 	done
 }
@@ -146,7 +129,6 @@ main()
 for option; do
 	case $option in
 		--ways=*) ways=${option#*=} ;;
-		--programs=*) programs=${option#*=} ;;
 		--results=*) die "unknown option \"$option\"; see --help" ;;
 		*) take_option "$option" ;;
 	esac

@@ -171,7 +171,7 @@ _pg_parrestore()
 	_init_completion -s || return
 
 	case $prev in
-		-f | --file | --filter | -L | --use-list | --pg-restore | --plan | --log-json | --report | --metrics)
+		-f | --file | --filter | -L | --use-list | --pg-restore | --log-json | --report | --metrics)
 			_filedir
 			return
 			;;

@@ -105,7 +105,10 @@ foreach my $kind (sort keys %archives)
 	if ($kind eq 'ours')
 	{
 		refused_ok($db, $archive, 'without --resume',
-			qr/a restore into this database has not come to its end.*--resume/s);
+			qr/error: an unfinished restore was found in this database.*--resume/s);
+		my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('gated'), '--target', $node->connstr($db), '-a', '-t', 'big');
+		is($rc, 1, 'a copy of rows alone into it: exit code');
+		like($err, qr/error: an unfinished restore was found in this database\n.*hint: Rows that are there would be loaded twice/, 'a copy of rows alone into it: message');
 		refused_ok($db, $stocks, 'another archive', qr/the archive is another one now/, '--resume');
 		refused_ok($db, damaged($ours, other_manifest(sub { s/"Jobs": \d+/"Jobs": 77/ })),
 			'a changed manifest', qr/the archive is another one now/, '--resume');
@@ -118,8 +121,9 @@ foreach my $kind (sort keys %archives)
 		utime 1, 1, (glob "$stocks/*.dat.gz")[0];
 		refused_ok($db, $archive, 'a file has another time', qr/the archive is another one now/,
 			'--resume', '--chunk-size=64kB');
-		sql($node, $db, q{UPDATE pardump_restore.run SET archive = 'x'});
-		refused_ok($db, $archive, 'then and now', qr/Then: x\.  Now: [0-9a-f]{64}/,
+		# as a copy by tasks of an earlier version noted it
+		sql($node, $db, q{UPDATE pardump_restore.run SET archive = 'a copy of database "d" in snapshot 1'});
+		refused_ok($db, $archive, 'then and now', qr/Then: a copy of database "d" in snapshot 1\.  Now: [0-9a-f]{64}/,
 			'--resume', '--chunk-size=64kB');
 		# --clean begins anew
 		my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '--clean', '--if-exists', '-j2');
@@ -223,6 +227,32 @@ foreach my $kind (sort keys %archives)
 	is(end_dump($run), 1, 'taken over: exit code');
 	like($run->{err}, qr/another run of pg_parrestore has taken over/, 'taken over: message');
 	resumed_ok($db, $ours, 'taken over');
+}
+
+# ---- another session has begun the same rows, and not committed them: the run names it,
+# and loads them when it is gone
+
+{
+	my $db = new_copy();
+	my $run = start_until_gate($db, $ours, '-j2');
+	kill_leader($run);
+	open_gate();
+	wait_until('no backend is left', sub { sessions_left($node) == 0 });
+	my (undef, $list) = run_program('pg_restore', '-l', $ours);
+	my %done = map { $_ => 1 } split /\n/, value($node, $db, 'SELECT name FROM pardump_restore.done');
+	my ($missing) = grep { !$done{$_} } map { "rows $_" } $list =~ /^(\d+);.* TABLE DATA public big /mg;
+	my $other = start_psql($node, $db);
+	my $pid = $other->('SELECT pg_backend_pid()');
+	$other->("BEGIN; INSERT INTO pardump_restore.done (name, attempt, errors) VALUES ('$missing', 1, 0)");
+	$run = start_parrestore($node, $db, $ours, '--resume', '-j2');
+	wait_in_run($run, 'it tells', sub {
+		return $run->{err} =~ /warning: waiting for \d+ s by now to do "$missing", which another session has begun, and not committed
+.*detail: Process $pid of role "[^"]*", application "[^"]*", from the server's own host: \S.* for \d+ s\.
+.*hint: If that one is stopped/;
+	});
+	terminate($node, $pid);
+	is(end_dump($run), 0, 'rows that another session has begun: exit code');
+	complete_ok($db, 'rows that another session has begun');
 }
 
 # ---- Ctrl-C, and the first error with -e

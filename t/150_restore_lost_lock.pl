@@ -1,6 +1,7 @@
 # The session that has a restore's lock is lost in silence: nothing comes any more
 # from the server, which has not noticed, and holds the lock.  The leader has it
 # again, from a session that the server ends at its word, or when it ends by itself.
+# Then sessions that read the log, and a log that is another role's.
 
 use strict;
 use warnings;
@@ -9,12 +10,11 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Fcntl qw(O_CREAT O_EXCL);
-use Pardump::Background qw(end_dump wait_in_run);
-use Pardump::Cluster qw(start_cluster make_database dump_ok new_path sql value);
+use Pardump::Background qw(end_dump wait_in_run terminate);
+use Pardump::Cluster qw(start_cluster start_psql make_database dump_ok new_path sql value);
 use Pardump::Compare qw(fingerprint schema_text same_database_ok);
 use Pardump::Copy qw(start_load sessions_left);
 use Pardump::Proxy qw(start_relay stop_proxy);
-use Pardump::Tasks qw(restore_runner all_tasks);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
@@ -42,7 +42,7 @@ sub start_silence
 	return start_relay($node, sub {
 		my ($bytes, $is_server) = @_;
 		return 1 if $is_server;
-		if ($has_lock && $$bytes =~ /SELECT 1\0/ && sysopen my $mark, "$silence.was", O_CREAT | O_EXCL)
+		if ($has_lock && $$bytes =~ /SELECT pg_catalog\.pg_is_in_recovery\(\)\0/ && sysopen my $mark, "$silence.was", O_CREAT | O_EXCL)
 		{
 			sleep 0.05 while -e $silence;
 		}
@@ -68,38 +68,124 @@ sub restored_ok
 	return;
 }
 
-# Both at the same time: what they wait for are quarters of a minute.  The tasks
-# are at work until the leader has its lock again.  Workers have done all when it
-# looks; there it may not end its session, which ends when its client is heard to
-# be gone.
+# Both at the same time: what they wait for are quarters of a minute.  The workers
+# have done all when the leader looks.  In one of the databases it may not end its
+# session, which ends when its client is heard to be gone.
 
 my $silence = new_path('silence');
 my $other = new_path('other');
-my $go = new_path('go');
-make_database($node, $_, options => 'TEMPLATE template0 OWNER keeper') foreach 'by_tasks', 'by_workers';
-sql($node, 'by_workers', 'REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC');
+make_database($node, $_, options => 'TEMPLATE template0 OWNER keeper') foreach 'by_word', 'by_itself';
+sql($node, 'by_itself', 'REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC');
 my @relays = map { start_silence($_) } $silence, $other;
-my $tasks = begin_restore('by_tasks', $relays[0], '--tasks=2',
-	restore_runner("while [ ! -e '$go' ]; do sleep 0.05; done\n" . all_tasks()));
-my $locks = q{SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database
-	WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted AND datname = 'by_tasks'};
-my $old;
-wait_in_run($tasks, 'the leader has its lock', sub { return $old = value($node, 'postgres', $locks) });
-my $workers = begin_restore('by_workers', $relays[1], '-j2');
+my $by_word = begin_restore('by_word', $relays[0], '-j2');
+my $by_itself = begin_restore('by_itself', $relays[1], '-j2');
 
-wait_in_run($tasks, 'the leader has its lock again', sub {
-	my $new = value($node, 'postgres', $locks);
-	return $new ne '' && $new ne $old;
-});
-append_to_file($go, '');
-restored_ok($tasks, 'by_tasks', 'tasks', qr/^$/);
-wait_in_run($workers, 'the leader tries again', sub { return $workers->{err} =~ /retry 1 of 5/ });
+restored_ok($by_word, 'by_word', 'ended by word', qr/^$/);
+ok(-e "$silence.was", 'ended by word: the session was lost in silence');
+wait_in_run($by_itself, 'the leader tries again', sub { return $by_itself->{err} =~ /retry 1 of 5/ });
 unlink $other, $silence;
 # as it was
-sql($node, 'by_workers', 'GRANT EXECUTE ON FUNCTION pg_terminate_backend TO PUBLIC');
-restored_ok($workers, 'by_workers', 'workers',
+sql($node, 'by_itself', 'GRANT EXECUTE ON FUNCTION pg_terminate_backend TO PUBLIC');
+restored_ok($by_itself, 'by_itself', 'ended by itself',
 	qr/\A(?:\S+ warning: the leader lost its connection to the target: The lock of the session that was lost is held yet, by that or by another run\.; retry [12] of 5\n)+\z/);
 stop_proxy($_) foreach @relays;
+
+# ---- the log is read when it is to be removed: the leader names the reader, waits
+# again if its connection is lost meanwhile, and can be interrupted
+
+sub sessions_that
+{
+	my ($condition) = @_;
+	return split /\n/, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE $condition");
+}
+
+# A restore that waits, with its last index, until the session gives up lock 7.
+sub restore_until_index
+{
+	my ($db) = @_;
+	make_database($node, $db, options => 'TEMPLATE template0');
+	sql($node, $db, q{CREATE FUNCTION public.gate() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN
+			PERFORM pg_catalog.pg_advisory_xact_lock_shared(7); END$$;
+		CREATE EVENT TRIGGER gate ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION public.gate()});
+	my $session = start_psql($node, $db);
+	$session->('SELECT pg_advisory_lock(7), pg_advisory_lock(8)');
+	my $run = start_load('pg_parrestore', '-d', $node->connstr($db), '-j2', $archive);
+	wait_in_run($run, 'the index is being built', sub { return sessions_that("datname = '$db' AND wait_event = 'advisory'") });
+	return ($run, $session);
+}
+
+my $removes = q{wait_event_type = 'Lock' AND query ~ '^DROP SCHEMA'};
+
+# The same, and all else is done: it waits for a session that reads the log.
+sub restore_until_reader
+{
+	my ($db) = @_;
+	my ($run, $session) = restore_until_index($db);
+	my $pid = $session->('SELECT pg_backend_pid()');
+	$session->('BEGIN; LOCK TABLE pardump_restore.done IN ACCESS SHARE MODE; SELECT pg_advisory_unlock(7)');
+	wait_in_run($run, 'the log is to be removed', sub { return sessions_that($removes) });
+	return ($run, $session, $pid);
+}
+
+{
+	my ($run, $session, $pid) = restore_until_reader('read');
+	wait_in_run($run, 'the leader tells who reads', sub {
+		return $run->{err} =~ /warning: waiting for \d+ s by now to remove schema "pardump_restore", which another session reads\n.*detail: Process $pid of role /;
+	});
+	terminate($node, sessions_that($removes));
+	wait_in_run($run, 'it is tried again', sub {
+		return $run->{err} =~ /warning: the leader lost its connection to the target: .*; retry 1 of 5/s && sessions_that($removes);
+	});
+	$session->('COMMIT; DROP FUNCTION public.gate CASCADE');
+	$session->();
+	restored_ok($run, 'read', 'a log that is read', qr/\A(?!.*error: )/s);
+	is(value($node, 'read', q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump_restore'}), 0, 'a log that is read: it is gone');
+}
+{
+	my ($run, $session) = restore_until_reader('interrupted');
+	kill INT => $run->{pid};
+	is(end_dump($run), 1, 'interrupted before the log is removed: exit code');
+	like($run->{err}, qr/error: terminated by user/, 'interrupted before the log is removed: message');
+	$session->();
+}
+
+# ---- the leader's lock is lost, and another role has put a schema of its own in the
+# place of the log: nothing of it is called
+
+{
+	my $db = 'forged';
+	my ($run, $session) = restore_until_index($db);
+	# ANALYZE waits behind this one, and so the leader for it, when all else is done
+	my $holder = start_load('psql', '-Xqd', $node->connstr($db), '-c',
+		'BEGIN; LOCK TABLE s.t IN SHARE UPDATE EXCLUSIVE MODE; SELECT pg_advisory_lock(8)');
+	wait_in_run($holder, 'it waits for the index', sub { return sessions_that(q{wait_event = 'relation' AND query ~ '^BEGIN; LOCK TABLE'}) });
+	$session->('SELECT pg_advisory_unlock(7)');
+	wait_in_run($run, 'only ANALYZE is left', sub { return sessions_that(q{wait_event = 'relation' AND query ~ 'ANALYZE'}) });
+	my $attempt = value($node, $db, 'SELECT attempt FROM pardump_restore.run');
+	terminate($node, value($node, $db, q{SELECT pid FROM pg_locks WHERE relation = 'pardump_restore.running'::regclass}));
+	sql($node, $db, <<"SQL");
+SET client_min_messages = error;
+DROP SCHEMA pardump_restore CASCADE;
+CREATE ROLE mallory;
+GRANT CREATE ON DATABASE $db TO mallory;
+SET ROLE mallory;
+CREATE SCHEMA pardump_restore;
+CREATE SEQUENCE pardump_restore.caught;
+CREATE FUNCTION pardump_restore.catch() RETURNS int LANGUAGE plpgsql AS \$\$BEGIN
+	PERFORM pg_catalog.nextval('pardump_restore.caught');
+	RETURN $attempt; END\$\$;
+CREATE VIEW pardump_restore.running AS SELECT;
+CREATE VIEW pardump_restore.run AS SELECT pardump_restore.catch() AS attempt;
+CREATE TABLE pardump_restore.done (name text PRIMARY KEY, attempt int, errors int);
+CREATE TABLE pardump_restore.done_unlogged (name text PRIMARY KEY, attempt int, errors int);
+SQL
+	$session->('SELECT pg_advisory_unlock(8)');
+	end_dump($holder);
+	is(end_dump($run), 1, 'a log of another role: exit code');
+	like($run->{err}, qr/error: schema pardump_restore on the target is not the run's any more/, 'a log of another role: message');
+	is(value($node, $db, 'SELECT is_called FROM pardump_restore.caught'), 'f', 'a log of another role: nothing of it is called');
+	$session->();
+}
 is(sessions_left($node), 0, 'no session left');
 
 done_testing();

@@ -12,7 +12,7 @@ use Pardump::Background qw(start_dump end_dump);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok
   value listing);
 use Pardump::Command qw(refused_ok);
-use Pardump::Compare qw(fingerprint same_when_restored_ok);
+use Pardump::Compare qw(fingerprint schema_text same_database_ok same_when_restored_ok);
 use Pardump::Manifest qw(read_manifest);
 use Pardump::Tasks qw(runner all_tasks archive_made_ok);
 use PostgreSQL::Test::Utils;
@@ -150,6 +150,16 @@ sql($node, 'moments', q{CREATE TABLE moments AS SELECT timestamptz '2024-01-01 0
 
 # ---- what cannot be
 
+# Without a directory.
+sub bare_refused_ok
+{
+	my ($message, $what, @arguments) = @_;
+	my ($rc, undef, $err) = run_program('pg_pardump', @arguments);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	return;
+}
+
 my @tasks = ('-d', $connstr, '--tasks=2');
 my $run = '--run-tasks=true %p';
 refused_ok(qr/option --tasks requires option --run-tasks/, 'no command', @tasks);
@@ -164,11 +174,41 @@ foreach my $task ('2/2', '-1/2', '1', '1/', '0/0', '0/2x', '')
 	is($rc, 1, "--task=$task: exit code");
 	like($err, qr/invalid value "\Q$task\E" for option --task/, "--task=$task: message");
 }
+bare_refused_ok(qr/--tasks and --target cannot be used together\n.*detail: Tasks dump only/, 'a copy', @tasks, $run, '--target=dbname=x', '--plan=x');
+bare_refused_ok(qr/--task and --target cannot be used together\n.*detail: Tasks dump only/, 'a task with a target', '--plan=x', '--task=0/2', '--target=dbname=x');
+bare_refused_ok(qr/options --tasks and --pipe require option --plan\n.*hint/, 'commands without a plan', '-d', $connstr, '--tasks=2', $run, '--pipe=cat >%f');
+refused_ok(qr/option --run-tasks requires option --tasks/, 'no tasks', '-d', $connstr, $run);
+refused_ok(qr/option --plan requires option --task or --tasks/, 'a plan alone', '-d', $connstr, '--plan=x');
+refused_ok(qr/option --task requires option --plan/, 'a task without a plan', '--task=0/2');
+refused_ok(qr/--task and --tasks cannot be used together/, 'a task that leads', '--plan=x', '--task=0/2', '--tasks=2');
+refused_ok(qr/--tasks and -r\/--max-rate cannot be used together\n.*detail/, 'a rate of the leader', @tasks, $run, '-r', '1M');
+refused_ok(qr/--task and \S+ cannot be used together\n.*detail: That is for the leader/, "a task with $_", '--plan=x', '--task=0/2', $_)
+  foreach '--role=x', '--check', '--log-json=x', '--schema=s', '--snapshot=x';
+foreach my $option ('--tasks=2', '--run-tasks=true %p', '--plan=x', '--task=0/2')
 {
-	my ($rc, undef, $err) = run_program('pg_pardump', '--tasks=2', $run, '-d', $connstr,
-		'--target=dbname=x');
-	is($rc, 1, '--target: exit code');
-	like($err, qr/options --tasks and --target require option --plan\n.*hint/, '--target: message');
+	my ($name) = $option =~ /^([^=]*)/;
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $connstr, $option, 'x');
+	is($rc, 1, "pg_parrestore $name: exit code");
+	like($err, qr/unrecognized option '$name/, "pg_parrestore $name: message");
+}
+
+# ---- what the documentation says to do instead of tasks of a restore
+
+{
+	my ($recipe) = slurp_file("$FindBin::RealBin/../doc/many_hosts.md") =~ /^(    cd \/shared\n(?:    .*\n)+)/m or die 'there is no recipe';
+	my $shared = new_path('shared');
+	mkdir $shared or die "could not make \"$shared\": $!";
+	make_database($node, 'by_lists', options => 'TEMPLATE template0');
+	my $target = $node->connstr('by_lists');
+	$recipe =~ s/\/shared/$shared/;
+	$recipe =~ s/'host=db2 dbname=shop'/"$target"/g;
+	$recipe =~ s/^ *(pg_restore --section=data -j .*)rows[.]aa(.*)$/for l in rows.*; do $1\$l$2 & pids="\$pids \$!"; done; for p in \$pids; do wait \$p; done/m;
+	my $dump = start_dump("$connstr", '-j2', @chunks);
+	is(end_dump($dump), 0, 'restored by lists: an archive');
+	symlink $dump->{dir}, "$shared/shop" or die "could not make a link: $!";
+	my ($rc, undef, $err) = run_program('bash', '-ec', $recipe);
+	is("$rc$err", '0', 'restored by lists: exit code');
+	same_database_ok($node, 'by_lists', fingerprint($node, 'tasks'), schema_text($node, 'tasks'), 'restored by lists');
 }
 
 # ---- a task fails always

@@ -61,6 +61,7 @@ sub gated_tasks
 
 foreach my $fault (
 	[ 'a task gets SIGTERM', sub { kill TERM => $_[0] }, qr/error: terminated by user/ ],
+	[ 'a worker gets SIGTERM', sub { kill TERM => children($_[0]) }, qr/error: worker process \d+ was ended by signal 15/ ],
 	[ 'a worker is killed as often as can be', sub { kill KILL => children($_[0]) },
 		qr/error: worker process \d+ was terminated by signal 9/ ])
 {
@@ -253,7 +254,7 @@ SH
 {
 	my $dump = gated_tasks(2, '');
 	my $plan = "$dump->{dir}/plan.tmp/plan.json";
-	forged_plans_refused_ok('pg_pardump', $plan, 2, 'gated',
+	forged_plans_refused_ok($plan, 2, 'gated',
 		[ 'another timeline', sub { s/("timeline": ")/${1}9/ }, qr/its timeline is "1", not "91"/ ]);
 
 	# results of another run, and those that somebody else could have written

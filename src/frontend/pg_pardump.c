@@ -11,14 +11,12 @@
 #include "cluster/cluster_verify.h"
 #include "compare/compare_command.h"
 #include "copy/copy.h"
-#include "copy/copy_task.h"
 #include "dump/dump.h"
 #include "dump/dump_task.h"
 #include "globals/role_copy.h"
 #include "options/options_parse.h"
 #include "process/this_program.h"
 #include "session/connection.h"
-#include "tasks/plan_read.h"
 #include "verify/verify.h"
 
 /* Also in the process of each database's run: see cluster_run.h. */
@@ -42,8 +40,6 @@ run(int argc, char **argv)
 		status = verify_archive(options);
 	else if (options->compare_with)
 		status = compare_databases(options, argv[0]);
-	else if (options->task && (options->target || plan_read_is(options->plan, TASKS_COPY)))
-		copy_task(options);
 	else if (options->task)
 		dump_task(options);
 	else if (options->target)

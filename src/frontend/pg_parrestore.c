@@ -11,7 +11,6 @@
 #include "process/this_program.h"
 #include "session/connection.h"
 #include "restore/restore.h"
-#include "restore/restore_task.h"
 
 /* Also in the process of each database's run: see cluster_run.h. */
 static int
@@ -28,8 +27,6 @@ run(int argc, char **argv)
 		findings_begin_list();
 	if (options->all_databases)
 		status = cluster_restore(options, argv[0], run);
-	else if (options->task)
-		restore_task(options);
 	else
 		status = restore_database(options, argv[0]);
 	this_program_check_output();

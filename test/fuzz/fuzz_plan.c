@@ -1,11 +1,11 @@
 /*
  * fuzz_plan.c
- *		The plan of a restore for tasks, its jobs with an archive of some
- *		files, and a line of what an attempt tells, on any bytes.
+ *		The head of a dump's plan for tasks, its jobs with some files, and a
+ *		line of what an attempt tells, on any bytes.
  */
 #include "base/fe_compat.h"
 
-#include "restore_tasks/restore_task_plan.h"
+#include "dump_tasks/dump_task_format.h"
 #include "tasks/plan_queue.h"
 #include "tasks/task_result.h"
 
@@ -16,13 +16,13 @@ extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Every job has files that there are, or something is wrong. */
 static void
-try_jobs(RestoreTaskPlan *plan)
+try_jobs(PlanReader *reader)
 {
 	DataFile	files[N_FILES] = {{0}};
 	ChunkPlan	chunks = {.files = files,.n_files = N_FILES};
-	JobQueue   *queue = plan_queue_make(&plan->reader, &chunks, N_GROUPS);
+	JobQueue   *queue = plan_queue_make(reader, &chunks, N_GROUPS);
 
-	for (int i = 0; plan->reader.json.error == NULL && i < queue->n_jobs; i++)
+	for (int i = 0; reader->json.error == NULL && i < queue->n_jobs; i++)
 	{
 		const Job  *job = &queue->jobs[i];
 
@@ -41,6 +41,39 @@ try_jobs(RestoreTaskPlan *plan)
 }
 
 static void
+skip_member(PlanReader *reader, const char *key)
+{
+	json_skip(&reader->json);
+}
+
+static void
+skip_other(PlanReader *reader, const char *key, void *object)
+{
+	json_skip(&reader->json);
+}
+
+static void
+try_plan(const char *text, size_t size)
+{
+	DumpTaskHead head = {{NULL}};
+	PlanReader	reader = {
+		.run = &head.run,
+		.fields = dump_task_head_fields,
+		.head = &head,
+		.read_member = skip_member,
+		.read_other = skip_other,
+	};
+
+	plan_read_parse(&reader, text, size);
+	if (reader.json.error == NULL)
+		try_jobs(&reader);
+	plan_fields_free(task_run_fields, &head.run);
+	plan_fields_free(dump_task_head_fields, &head);
+	free(reader.queue.elements);
+	free(reader.jobs.elements);
+}
+
+static void
 try_line(const char *text, size_t size)
 {
 	TaskLine	line;
@@ -53,14 +86,11 @@ try_line(const char *text, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	RestoreTaskPlan plan;
 	char	   *text = pg_malloc(size + 1);
 
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (restore_task_plan_parse(&plan, text, size) == NULL)
-		try_jobs(&plan);
-	restore_task_plan_free(&plan);
+	try_plan(text, size);
 	try_line(text, size);
 	free(text);
 	return 0;

@@ -45,7 +45,7 @@ declare -A sources=(
 		$f/stream/custom_block.c $f/stream/data_reader.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress_spec.c"
 	[manifest]="$f/archive/manifest_read.c $f/archive/manifest.c $f/base/json_reader.c $f/stream/hex.c"
-	[plan]="$f/restore_tasks/restore_task_plan.c $f/base/json_reader.c
+	[plan]="$f/dump_tasks/dump_task_format.c $f/base/json_reader.c
 		$(echo "$f"/tasks/{plan_*,task_plan,task_result}.c)
 		$f/stream/hex.c $f/stream/regular_file.c $f/stream/sink_buffer.c $f/stream/sink_file.c
 		$f/options/copy_method.c"

@@ -81,7 +81,7 @@ is_proof(const char *name)
 static bool
 is_tasks(const char *name)
 {
-	return strcmp(name, ARCHIVE_TASKS_NAME) == 0 || archive_name_is_restore(name);
+	return strcmp(name, ARCHIVE_TASKS_NAME) == 0;
 }
 
 static bool
@@ -92,8 +92,7 @@ is_ours(const Cleaning *cleaning, const char *name)
 	if (fstatat(dirfd(cleaning->listing), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	if (is_tasks(name) && S_ISDIR(st.st_mode))
-		return cleaning->manifest == NULL || archive_name_is_restore(name) ||
-			exists(cleaning, TOC_TEMP_NAME);
+		return cleaning->manifest == NULL || exists(cleaning, TOC_TEMP_NAME);
 	if (!S_ISREG(st.st_mode))
 		return false;
 	if (!archive_name_is_part(name))

@@ -109,13 +109,6 @@ is_list_name(const char *name)
 }
 
 bool
-archive_name_is_restore(const char *name)
-{
-	return strncmp(name, ARCHIVE_RESTORE_PREFIX,
-				   strlen(ARCHIVE_RESTORE_PREFIX)) == 0;
-}
-
-bool
 archive_name_is_part(const char *name)
 {
 	const char *object = skip_prefix(name, LARGE_OBJECT_PREFIX);

@@ -17,9 +17,6 @@
 /* A directory in that of an archive that tasks are writing (task_place.h). */
 #define ARCHIVE_TASKS_NAME "plan.tmp"
 
-/* And in that of one that tasks restore: this and random digits. */
-#define ARCHIVE_RESTORE_PREFIX "plan.restore."
-
 #define MANIFEST_NAME "pg_pardump_manifest.json"
 
 /* In a directory that has archives of all databases (cluster_map.h). */
@@ -49,9 +46,6 @@ extern char *archive_name_compressed(const char *name, CompressMethod method);
  */
 extern char *archive_name_list_line(Oid oid);
 extern char *archive_name_of_list_line(char *line);
-
-/* Is it that of such a directory of a restore? */
-extern bool archive_name_is_restore(const char *name);
 
 /* Does the name belong to a file that archives consist of? */
 extern bool archive_name_is_part(const char *name);

@@ -265,15 +265,21 @@ interrupt_end_prompt(void)
 	interrupt_end_notes();
 }
 
+static bool
+signal_came(void)
+{
+	return state.signal_number != 0;
+}
+
 bool
 interrupt_wait_input(int fd)
 {
 	struct pollfd input = {.fd = fd,.events = POLLIN};
 
-	while (!interrupt_came())
+	while (!signal_came())
 		/* signals come in here, and nowhere between check and wait */
 		if (ppoll(&input, 1, NULL, &state.prompt_mask) >= 0 || errno != EINTR)
-			return !interrupt_came();
+			return !signal_came();
 	return false;
 }
 
@@ -300,12 +306,6 @@ interrupt_check(void)
 						(int) state.signal_number,
 						strsignal(state.signal_number));
 	exit(state.exit_code);
-}
-
-bool
-interrupt_came(void)
-{
-	return state.signal_number != 0;
 }
 
 void

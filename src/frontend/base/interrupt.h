@@ -89,9 +89,6 @@ extern void interrupt_set_connection(PGconn *conn);
 /* Exit with a message if a signal came. */
 extern void interrupt_check(void);
 
-/* Has one come? */
-extern bool interrupt_came(void);
-
 /*
  * For the exit stack, which is about to run: connections are of use yet, so
  * none is shut down any more, and interrupt_check() does not end what ends.

@@ -14,7 +14,6 @@
 #include "compare/compare.h"
 #include "copy/copy.h"
 #include "copy/copy_account.h"
-#include "copy/copy_task_leader.h"
 #include "copy/copy_worker.h"
 #include "definitions/clean.h"
 #include "definitions/clean_objects.h"
@@ -26,7 +25,6 @@
 #include "progress/progress.h"
 #include "replication/subscription.h"
 #include "report/report.h"
-#include "session/connection_limit.h"
 #include "source/leader.h"
 #include "source/leader_plan.h"
 #include "source/source_check.h"
@@ -63,11 +61,6 @@ typedef struct Copy
 	int		   *wave_begins;	/* by wave: its first job */
 	LoadAccount account;
 	Subscription *subscription; /* NULL if none is to be made */
-	TaskPlace  *place;			/* where tasks have their plan; NULL without
-								 * tasks */
-	JobLog	   *log;			/* of what they have done; NULL while there is
-								 * none */
-	bool		is_copied;		/* all rows, and what comes after them */
 } Copy;
 
 /* ----------
@@ -147,68 +140,9 @@ run_workers(Copy *copy)
 		.begin = begin_job,
 		.done = job_is_done,
 	};
-	CopyTasks	tasks = {
-		.source = &copy->source,
-		.target = &copy->target,
-		.run = &copy->run,
-		.formats = copy->work.formats,
-		.log = copy->log,
-		.place = copy->place,
-	};
 
 	copy->source.keep_snapshot = copy->run.options->compare;
-	if (copy->run.options->tasks)
-		copy_task_leader_run(&tasks, &task);
-	else
-		leader_run_workers(&copy->source, &copy->run, &task);
-}
-
-/* ----------
- * The log by which tasks do each job once
- * ----------
- */
-
-/* An exit callback. */
-static void
-tell_log(void *arg)
-{
-	const Copy *copy = arg;
-
-	if (copy->log == NULL)
-		return;
-	pg_log_warning("schema " JOB_LOG_SCHEMA " stays on the target, where tasks have noted what they have copied");
-	if (copy->is_copied)
-		pg_log_warning_hint("All rows are copied, and it is of no use any more: DROP SCHEMA "
-							JOB_LOG_SCHEMA " CASCADE removes it.");
-	else if (copy->run.options->data_only)
-		pg_log_warning_hint("This copy cannot be resumed: empty its tables, and DROP SCHEMA "
-							JOB_LOG_SCHEMA " CASCADE, before they are copied again.");
-	else
-		pg_log_warning_hint("This copy cannot be resumed: copy again by tasks with --clean, which removes it, too, or into another database.");
-}
-
-static void
-open_log(Copy *copy)
-{
-	const DumpPlan *plan = &copy->plan;
-	JobLogRestore identity = {
-		.archive = psprintf("a copy of database \"%s\" in snapshot %s",
-							plan->origin->database, plan->snapshot_identity),
-		.selection = "",
-	};
-
-	copy->log = job_log_open(&copy->target, &identity);
-	copy->work.log = copy->log;
-	cleanup_push(tell_log, copy);
-}
-
-/* All rows are there, and what comes after them, if that could be made. */
-static void
-end_log(Copy *copy)
-{
-	copy->is_copied = true;
-	job_log_end(copy->log, &copy->target, NULL, NULL);
-	copy->log = NULL;
+	leader_run_workers(&copy->source, &copy->run, &task);
 }
 
 /* ----------
@@ -295,17 +229,6 @@ check_target(Copy *copy)
 	restore_stage_leave_out_extension(&copy->restore, copy->new_name);
 	target_check(copy->target.conn, copy->restore.schedule, options,
 				 copy->plan.queue->n_jobs, copy->plan.encoding, copy->new_name);
-	if (options->tasks)
-	{
-		/* the log's lock has a session, too */
-		connection_limit_check_tasks(copy->target.conn, "the target",
-									 (int) options->tasks,
-									 (int) options->tasks,
-									 1 + target_check_builds(copy->restore.schedule,
-															 options));
-		job_log_refuse(copy->restore.schedule, "the source is");
-		job_log_check_tasks(copy->target.conn, options, copy->new_name);
-	}
 	if (options->data_only)
 		job_log_refuse_unfinished(copy->target.conn, options);
 	copy_format_check(copy->source.conn, &copy->target, &copy->plan);
@@ -336,8 +259,6 @@ prepare_target(Copy *copy)
 	if (copy->new_name)
 		target_check_tables(copy->target.conn, copy->plan.tables, false);
 	findings_settle();
-	if (options->tasks)
-		open_log(copy);
 	/* tried before hours of work: can the target reach the source at all? */
 	if (options->create_subscription)
 		copy->subscription = subscription_try(copy->source.conn,
@@ -399,7 +320,7 @@ make_definitions(Copy *copy)
 
 /*
  * Tables that this copy has not made may have foreign keys already, as those
- * of extensions and with --data-only.  Tasks begin their jobs in any order.
+ * of extensions and with --data-only.
  */
 static void
 order_rows(Copy *copy)
@@ -407,7 +328,7 @@ order_rows(Copy *copy)
 	int			n = copy->plan.tables->n_tables;
 	const JobQueue *queue = copy->plan.queue;
 
-	if (!copy->run.options->disable_triggers && !copy->run.options->tasks)
+	if (!copy->run.options->disable_triggers)
 		queue = load_order_make(copy->target.conn, &copy->plan, NULL,
 								copy->targets);
 	copy->plan.queue = queue;
@@ -451,8 +372,6 @@ copy_rows_and_indexes(Copy *copy)
 	builder = index_builder_start(&indexes);
 	load_account_indexes(account, &copy->run, index_builder_builds(builder));
 	run_workers(copy);
-	/* tasks tell of each file */
-	note_left_out(copy);
 
 	/* at once: the snapshot holds up vacuum, and the rest may take hours */
 	interrupt_set_connection(NULL);
@@ -501,8 +420,6 @@ complete_target(Copy *copy)
 		pg_log_warning("errors ignored on copy: %d", *copy->n_errors);
 		copy->account.incomplete = true;
 	}
-	if (copy->log)
-		end_log(copy);
 	load_account_stage(&copy->account, LOAD_STAGE_ANALYZE);
 	/* after all that may take long: what the target lost is lost by now */
 	target_history_check_unlogged(copy->target.conn, copy->plan.tables,
@@ -547,8 +464,6 @@ copy_database(const Options *options, const char *argv0)
 	stock_pg_dump_check(pg_dump, options);
 	/* before there is a slot, and pg_dump begins */
 	page = report_begin(options->report, NULL);
-	if (options->tasks && !options->check)
-		copy->place = task_place_make(options->plan, NULL, NULL);
 	/* a prompt for its password must not hold a snapshot or a slot */
 	open_target(copy);
 	leader_open(&copy->source, pg_dump, &copy->plan);

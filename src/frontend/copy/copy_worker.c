@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/printable.h"
 #include "base/units.h"
-#include "copy/copy_log.h"
 #include "copy/copy_worker.h"
 #include "source/read_large_object.h"
 #include "source/worker_session.h"
@@ -228,52 +227,14 @@ copy_files(CopyWorker *worker, const Job *job, volatile int *step)
 	free(later);
 }
 
-/* What has been copied, for those who are not told otherwise. */
-static void
-note_results(CopyWorker *worker, const Job *job)
-{
-	const CopyWork *work = worker->work;
-	const DumpPlan *plan = worker->run->plan;
-	const LargeObjectGroup *group;
-	char	  **names = pg_malloc(job->n * sizeof(char *));
-	uint64		bytes = 0;
-
-	for (int i = 0; i < job->n && job->kind == JOB_DATA_FILES; i++)
-	{
-		const DataFile *file = plan->queue->files[job->first + i];
-
-		names[i] = copy_log_rows((int) (file - plan->chunks->files),
-								 run_file_result(worker->run, file));
-	}
-	if (job->kind == JOB_LARGE_OBJECTS)
-	{
-		group = &plan->objects->groups[job->first];
-		for (int i = 0; i < group->n_oids; i++)
-			bytes += worker->run->results->objects[group->first_object + i].raw_bytes;
-		names[0] = copy_log_objects(group->first_object, bytes);
-	}
-	if (!job_log_claim_all(work->log, worker->target_conn, names, job->n))
-		pg_fatal("the target's log tells of rows of a job that is not done");
-	for (int i = 0; i < job->n; i++)
-		free(names[i]);
-	free(names);
-}
-
-/* In a transaction, of which nothing is left to do if it is done already. */
+/* In a transaction. */
 static void
 copy_job(CopyWorker *worker, int job_no, volatile int *step)
 {
 	const DumpPlan *plan = worker->run->plan;
 	const Job  *job = &plan->queue->jobs[job_no];
-	const JobLog *log = worker->work->log;
-	char	   *name = copy_log_job(job_no);
-	bool		is_mine;
 
 	target_begin_load(worker->work->target, worker->target_conn);
-	is_mine = job_log_claim(log, worker->target_conn, name, JOB_LOG_LASTING);
-	free(name);
-	if (!is_mine)
-		return;
 	switch (job->kind)
 	{
 		case JOB_DATA_FILES:
@@ -283,8 +244,6 @@ copy_job(CopyWorker *worker, int job_no, volatile int *step)
 			copy_large_objects(worker, &plan->objects->groups[job->first]);
 			break;
 	}
-	if (log)
-		note_results(worker, job);
 }
 
 bool
@@ -294,14 +253,14 @@ copy_worker_run(CopyWorker *worker, int job_no, volatile int *step)
 	const CopyWork *work = worker->work;
 	const Job  *job = &run->plan->queue->jobs[job_no];
 	TargetCommit *end = &work->commits[job_no];
-	bool		done = job_log_is_committed(work->log, worker->target_conn,
-											work->target, end);
+	bool		done = target_commit_is_done(worker->target_conn, work->target,
+											 end);
 
 	if (!done && worker_session_begin_job(worker->session, job))
 	{
 		file_results_begin_job(run->results, job_no);
 		copy_job(worker, job_no, step);
-		job_log_commit(work->log, worker->target_conn, end);
+		target_commit(worker->target_conn, end);
 		/* the job's bytes now count as those of its files */
 		file_results_begin_job(run->results, -1);
 		done = true;

@@ -6,7 +6,6 @@
 #define COPY_WORKER_H
 
 #include "copy/copy_format.h"
-#include "job_log/job_log.h"
 #include "source/source.h"
 #include "status/run.h"
 #include "target/target.h"
@@ -24,9 +23,6 @@ typedef struct CopyWork
 	const Run  *run;
 	const CopyFormats *formats;
 	TargetCommit *commits;		/* by job */
-	const JobLog *log;			/* by which jobs are done once, whoever does
-								 * them; NULL = all who do are this process's
-								 * workers */
 } CopyWork;
 
 typedef struct CopyWorker CopyWorker;
@@ -39,10 +35,9 @@ extern CopyWorker *copy_worker_start(const CopyWork *work, int no);
 
 /*
  * Do a job in one transaction of the target, unless a worker that was lost
- * has done it, or, with a log, anybody else has.  Exits with a message if
- * anything fails; then the target has nothing of it.  *step: see
- * worker_task.h.  False if nothing was done, as its tables could not be
- * locked on the source.
+ * has done it.  Exits with a message if anything fails; then the target has
+ * nothing of it.  *step: see worker_task.h.  False if nothing was done, as
+ * its tables could not be locked on the source.
  */
 extern bool copy_worker_run(CopyWorker *worker, int job, volatile int *step);
 

@@ -2,8 +2,10 @@
  * dump_task.c
  *		One task of a dump by many hosts.
  *
- * What its workers make has names of this attempt's own, which the leader
- * changes into those of the archive when it is told of them.
+ * The jobs that the plan's queue has for the task are for a pool of this
+ * host's own workers, as the leader's would do them.  What they make has
+ * names of this attempt's own, which the leader changes into those of the
+ * archive when it is told of them, line by line (tasks/task_result.h).
  */
 #include "base/fe_compat.h"
 
@@ -11,17 +13,36 @@
 
 #include "archive/archive_dir.h"
 #include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "dump/dump_task.h"
 #include "dump/dump_worker.h"
 #include "dump_tasks/dump_task_read.h"
-#include "dump_tasks/read_task.h"
+#include "dump_tasks/task_servers.h"
+#include "process/worker_pool.h"
+#include "process/worker_process.h"
+#include "session/traffic.h"
+#include "source/worker_care.h"
+#include "tasks/task_result.h"
+#include "tasks/task_run.h"
+#include "tasks/task_server.h"
 
 typedef struct DumpTask
 {
-	ReadTask	base;			/* first: its callbacks have it */
+	Options		options;		/* as the plan and this host have them */
+	const DumpTaskPlan *task_plan;
+	Source		source;
+	Run			run;
+	int			task;
+	int			n_tasks;
+	int		   *jobs;			/* of the queue, by the pool's number */
+	int			n_jobs;
+	bool	   *begun;			/* by the pool's number: by a worker */
+	bool	   *told;			/* the same: the leader was */
+	TaskResults results;		/* written by its first process alone */
+	TaskServers *servers;
+	WorkerCare *care;
 	Reuse	   *reuse;			/* NULL = nothing is used again */
 	ArchiveDir *archive;
-	bool	   *begun;			/* by the pool's number: by a worker */
 	DumpWorker *worker;			/* in a worker: itself */
 } DumpTask;
 
@@ -34,7 +55,7 @@ flush_files(const DumpTask *task, const Job *job)
 {
 	char	   *name;
 
-	for (int i = 0; (name = dump_worker_file_name(&task->base.run, job, i)) != NULL; i++)
+	for (int i = 0; (name = dump_worker_file_name(&task->run, job, i)) != NULL; i++)
 	{
 		archive_dir_flush_file(task->archive, name);
 		free(name);
@@ -45,12 +66,12 @@ flush_files(const DumpTask *task, const Job *job)
 static bool
 is_there(const DumpTask *task, const Job *job)
 {
-	const char *archive = task->base.task_plan->head.archive;
+	const char *archive = task->task_plan->head.archive;
 	bool		there = archive != NULL;
 	char	   *name;
 
 	for (int i = 0; there &&
-		 (name = dump_worker_file_name(&task->base.run, job, i)) != NULL; i++)
+		 (name = dump_worker_file_name(&task->run, job, i)) != NULL; i++)
 	{
 		char	   *path = psprintf("%s/%s", archive, name);
 
@@ -70,7 +91,7 @@ start_worker(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
-	task->worker = dump_worker_start(&task->base.source, &task->base.run,
+	task->worker = dump_worker_start(&task->source, &task->run,
 									 task->reuse, no);
 }
 
@@ -87,8 +108,8 @@ static bool
 run_job(void *arg, int no, volatile int *step)
 {
 	DumpTask   *task = arg;
-	int			job_no = task->base.jobs[no];
-	const Job  *job = &task->base.run.plan->queue->jobs[job_no];
+	int			job_no = task->jobs[no];
+	const Job  *job = &task->run.plan->queue->jobs[job_no];
 
 	if (is_there(task, job))
 		return true;
@@ -96,6 +117,33 @@ run_job(void *arg, int no, volatile int *step)
 		return false;
 	flush_files(task, job);
 	return true;
+}
+
+/*
+ * In the task's first process.  Of what another attempt has done that one
+ * tells.
+ */
+static void
+job_is_done(void *arg, int no)
+{
+	DumpTask   *task = arg;
+	const Run  *run = &task->run;
+	const Job  *job;
+	const FileResult *result;
+	bool		any = false;
+
+	if (task->told[no])
+		return;					/* that it was refused */
+	task->told[no] = true;
+	job = &run->plan->queue->jobs[task->jobs[no]];
+	for (int i = 0; (result = run_job_result(run, job, i)) != NULL; i++)
+		if (result->done && result->start_us != 0)
+		{
+			task_result_tell(&task->results, run->results, job, result);
+			any = true;
+		}
+	if (any)
+		task_result_flush(&task->results);
 }
 
 static void
@@ -111,24 +159,144 @@ reset_job(void *arg, int no)
 {
 	DumpTask   *task = arg;
 
-	dump_worker_reset(&task->base.run, task->base.jobs[no]);
+	dump_worker_reset(&task->run, task->jobs[no]);
+}
+
+/* ----------
+ * While workers work
+ * ----------
+ */
+static char *
+describe_job(void *arg, int no, int step)
+{
+	DumpTask   *task = arg;
+
+	return dump_plan_describe_job(task->run.plan, task->jobs[no], step);
+}
+
+static void
+worker_begins(void *arg, int worker)
+{
+	DumpTask   *task = arg;
+
+	snapshot_holder_begin(&task->source.holders[worker],
+						  task_servers_choose(task->servers));
+}
+
+static void
+worker_is_gone(void *arg, int worker)
+{
+	DumpTask   *task = arg;
+
+	task->source.holders[worker].running = false;
+}
+
+static int
+watch_fd(void *arg)
+{
+	return -1;
+}
+
+static bool
+attend(void *arg, bool all_done)
+{
+	DumpTask   *task = arg;
+
+	/* they are to leave now, and what is stopped would keep its session */
+	if (all_done)
+	{
+		snapshot_holders_wake(task->source.holders, task->options.jobs);
+		return true;
+	}
+	worker_care_look(task->care);
+	task_servers_attend(task->servers);
+	return true;
+}
+
+/* The leader, which has all locks, reads the table. */
+static bool
+run_refused(void *arg, const WorkerTask *pool_task, int no)
+{
+	DumpTask   *task = arg;
+	char	   *what = describe_job(task, no, -1);
+	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->jobs[no]};
+
+	pg_log_warning("%s is left to the leader: its lock cannot be had here", what);
+	task_result_write(&task->results, &line);
+	task_result_flush(&task->results);
+	task->told[no] = true;
+	free(what);
+	return true;
 }
 
 /* ----------
  * Steps
  * ----------
  */
+/* What the leader was told, and this host's -j, -r and way to the server. */
+static void
+settle_options(DumpTask *task, const Options *options)
+{
+	const DumpTaskHead *head = &task->task_plan->head;
+
+	task->options = *options;
+	task->options.extra_float_digits = head->extra_float_digits;
+	task->options.quote_all_identifiers = head->quote_all_identifiers;
+	task->options.pipe_command = head->pipe_command;
+	task->options.incremental_copy_method = head->copy_method;
+	task_run_settle(&head->run, &task->options, &task->task, &task->n_tasks);
+}
+
+static void
+choose_jobs(DumpTask *task)
+{
+	const JobQueue *queue = task->run.plan->queue;
+	int			n = 0;
+
+	for (int i = 0; i < queue->n_jobs; i++)
+		if (queue->jobs[i].task == task->task)
+			task->n_jobs++;
+	task->jobs = pg_malloc((task->n_jobs + 1) * sizeof(int));
+	for (int i = 0; i < queue->n_jobs; i++)
+		if (queue->jobs[i].task == task->task)
+			task->jobs[n++] = i;
+	task->begun = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
+	task->told = pg_malloc0((task->n_jobs + 1) * sizeof(bool));
+}
+
+/*
+ * Connect to the server that the leader reads from.  Without a session at
+ * this time a later attempt may have more luck.
+ */
+static void
+connect_first(DumpTask *task)
+{
+	char	   *cause;
+
+	interrupt_install_leader();
+	interrupt_set_exit_code(WORKER_EXIT_RETRY);
+	task->source.options = &task->options;
+	task->servers = task_servers_new(&task->options, task->task_plan,
+									 task->task, &task->source);
+	cause = task_servers_connect(task->servers,
+								 Min(task->options.jobs, task->n_jobs));
+	if (cause)
+		task_run_give_up(cause);
+}
+
+/* This attempt has its name, and tells its results, from now on. */
 static void
 begin_attempt(DumpTask *task)
 {
-	const char *pipe = task->base.task_plan->head.pipe_command;
+	const DumpTaskHead *head = &task->task_plan->head;
+	const char *pipe = head->pipe_command;
 
-	read_task_begin_attempt(&task->base);
+	task_result_begin(&task->results, task->options.plan, task->task,
+					  head->run.run_id);
 	task->archive = pipe ? archive_dir_create_piped(pipe) :
-		archive_dir_of_attempt(task->base.results.directory,
-							   task->base.results.attempt,
-							   !task->base.task_plan->head.no_sync);
-	task->base.run.archive = task->archive;
+		archive_dir_of_attempt(task->results.directory, task->results.attempt,
+							   !head->no_sync);
+	task->run.archive = task->archive;
 }
 
 /* An exit callback: what workers were at. */
@@ -137,33 +305,68 @@ remove_files(void *arg)
 {
 	DumpTask   *task = arg;
 
-	for (int i = 0; i < task->base.n_jobs; i++)
-		if (task->begun[i] && !task->base.told[i])
+	for (int i = 0; i < task->n_jobs; i++)
+		if (task->begun[i] && !task->told[i])
 			reset_job(task, i);
+}
+
+/* A pool of --jobs workers does all jobs, and they are looked after. */
+static void
+run_pool(DumpTask *task)
+{
+	const DumpTaskHead *head = &task->task_plan->head;
+	WorkerTask	pool_task = {
+		.arg = task,
+		.doing = "dumping",
+		.max_retries = (int) task->options.retries,
+		.lost_status = WORKER_EXIT_RETRY,
+		.outlives_kill = head->pipe_command == NULL,
+		.start = start_worker,
+		.begin = begin_job,
+		.run = run_job,
+		.stop = stop_worker,
+		.reset = reset_job,
+		.describe = describe_job,
+		.done = job_is_done,
+	};
+	PoolWatch	watch = {
+		.arg = task,
+		.begins = worker_begins,
+		.is_gone = worker_is_gone,
+		.watch_fd = watch_fd,
+		.attend = attend,
+		.run_refused = run_refused,
+	};
+
+	traffic_set_max_rate(task->options.max_rate);
+	task->source.snapshot = task->run.plan->snapshot;
+	task->source.holders = snapshot_holders_new(task->options.jobs);
+	task->care = worker_care_new(&task->options, task->source.holders,
+								 task->run.plan->lock_wait_ms, task_servers_look,
+								 task->servers);
+	task->care->n_servers = task_servers_count(task->servers);
+	task->care->leader = task_server_leader_process(head->run.run_id);
+	worker_pool_run(&pool_task, &watch, Min(task->options.jobs, task->n_jobs),
+					task->n_jobs);
 }
 
 void
 dump_task(const Options *options)
 {
 	DumpTask   *task = pg_malloc0(sizeof(DumpTask));
-	DumpTaskPlan *task_plan = dump_task_read(options->plan, TASKS_DUMP, NULL);
-	WorkerTask	pool_task = {
-		.doing = "dumping",
-		.outlives_kill = task_plan->head.pipe_command == NULL,
-		.start = start_worker,
-		.begin = begin_job,
-		.run = run_job,
-		.stop = stop_worker,
-		.reset = reset_job,
-	};
 
-	read_task_begin(&task->base, task_plan, options);
-	task->begun = pg_malloc0((task->base.n_jobs + 1) * sizeof(bool));
-	task->reuse = reuse_new(&task_plan->plan);
+	task->task_plan = dump_task_read(options->plan);
+	task->run.plan = &task->task_plan->plan;
+	task->run.options = &task->options;
+	settle_options(task, options);
+	choose_jobs(task);
+	connect_first(task);
+	run_make_results(&task->run, task->run.plan->checksum_type);
+	task->reuse = reuse_new(task->run.plan);
 	begin_attempt(task);
 	cleanup_push(remove_files, task);
-	read_task_run(&task->base, &pool_task);
-	task_result_end(&task->base.results);
+	run_pool(task);
+	task_result_end(&task->results);
 	cleanup_forget_all();
-	task_servers_close(task->base.servers);
+	task_servers_close(task->servers);
 }

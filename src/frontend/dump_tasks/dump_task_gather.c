@@ -105,6 +105,6 @@ dump_task_gather_new(Run *run, const char *directory, const char *run_id)
 	TaskGather *gather = pg_malloc0(sizeof(TaskGather));
 
 	gather->take = take;
-	task_gather_begin_all(gather, run, directory, run_id);
+	task_gather_begin(gather, run, directory, run_id);
 	return gather;
 }

@@ -14,6 +14,7 @@
 #include "progress/progress.h"
 #include "source/leader.h"
 #include "stream/hex.h"
+#include "tasks/task_leader.h"
 #include "tasks/task_place.h"
 #include "tasks/task_server.h"
 
@@ -93,22 +94,19 @@ is_partly_done(const Run *run, const Job *job)
 	return false;
 }
 
-void
-dump_task_leader_read(Source *source, const TaskLeader *tasks,
-					  const WorkerTask *own)
+/* Tables that no task could lock: the leader has all locks. */
+static void
+read_missing(const DumpLeader *leader, const WorkerTask *own)
 {
-	Run		   *run = tasks->gather->run;
+	const Run  *run = leader->run;
 
-	leader_begin_rows(source, run);
-	task_leader_run(tasks);
-	/* tables that no task could lock: the leader has all locks */
 	for (int i = 0; i < run->plan->queue->n_jobs; i++)
 	{
-		if (task_gather_job_is_done(tasks->gather, i))
+		if (task_gather_job_is_done(leader->gather, i))
 			continue;
 		if (is_partly_done(run, &run->plan->queue->jobs[i]))
 			own->reset(own->arg, i);
-		leader_do(source, own, i);
+		leader_do(leader->source, own, i);
 	}
 }
 
@@ -117,12 +115,10 @@ dump_task_leader_run(Source *source, Run *run, const WorkerTask *own)
 {
 	DumpLeader	leader = {.source = source,.run = run};
 	TaskLeader	tasks = {
-		.what = "files",
 		.arg = &leader,
 		.attend = attend,
 		.ended = check_commands,
 	};
-	PlanWriter	plan;
 	char	   *run_id = hex_random(16);
 
 	leader.place = task_place_make(source->options->plan,
@@ -131,12 +127,12 @@ dump_task_leader_run(Source *source, Run *run, const WorkerTask *own)
 	check_place(source->options, leader.place);
 	task_server_hold(source->conn, run_id);
 	leader.gather = dump_task_gather_new(run, leader.place->directory, run_id);
-	dump_task_write_begin(&plan, leader.place->plan_path, TASKS_DUMP, source,
-						  run->plan, run_id);
-	plan_write_end(&plan);
+	dump_task_write(leader.place->plan_path, source, run->plan, run_id);
 	tasks.gather = leader.gather;
 	tasks.plan_path = leader.place->plan_path;
-	dump_task_leader_read(source, &tasks, own);
+	leader_begin_rows(source, run);
+	task_leader_run(&tasks);
+	read_missing(&leader, own);
 	leader_finish(source);
 	check_commands(&leader);
 	progress_end();

@@ -8,7 +8,7 @@
 
 #include "process/worker_task.h"
 #include "source/source.h"
-#include "tasks/task_leader.h"
+#include "status/run.h"
 
 /*
  * Have all jobs of the plan done by --tasks, as --run-tasks starts them, in
@@ -19,12 +19,5 @@
  * what is missing else.
  */
 extern void dump_task_leader_run(Source *source, Run *run, const WorkerTask *own);
-
-/*
- * What this and the leader of a copy have in common: begin the rows, and have
- * all jobs done, by the tasks or by own.
- */
-extern void dump_task_leader_read(Source *source, const TaskLeader *tasks,
-								  const WorkerTask *own);
 
 #endif							/* DUMP_TASK_LEADER_H */

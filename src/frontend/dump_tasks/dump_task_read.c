@@ -14,7 +14,6 @@ typedef struct DumpReader
 {
 	PlanReader	reader;			/* first: its callbacks have it */
 	DumpTaskPlan *task;
-	const DumpTaskMore *more;	/* or NULL */
 	PlanArray	standbys;		/* PlannedStandby */
 	PlanArray	tables;			/* PlannedTable */
 	PlanArray	files;			/* DataFile */
@@ -139,8 +138,7 @@ read_member(PlanReader *reader, const char *key)
 		plan_read_objects(reader, &dump->files, dump_task_file_fields);
 	else if (strcmp(key, "groups") == 0)
 		plan_read_objects(reader, &dump->groups, group_fields);
-	else if (dump->more == NULL ||
-			 !dump->more->read(dump->more->arg, reader, key))
+	else
 		json_skip(&reader->json);
 }
 
@@ -281,7 +279,7 @@ make_plan(DumpReader *reader)
 }
 
 DumpTaskPlan *
-dump_task_read(const char *path, const char *what, const DumpTaskMore *more)
+dump_task_read(const char *path)
 {
 	DumpTaskPlan *task = pg_malloc0(sizeof(DumpTaskPlan));
 	DumpReader	reader = {
@@ -291,17 +289,14 @@ dump_task_read(const char *path, const char *what, const DumpTaskMore *more)
 		.reader.read_member = read_member,
 		.reader.read_other = read_other,
 		.task = task,
-		.more = more,
 		.standbys.size = sizeof(PlannedStandby),
 		.tables.size = sizeof(PlannedTable),
 		.files.size = sizeof(DataFile),
 		.groups.size = sizeof(LargeObjectGroup),
 	};
 
-	plan_read(&reader.reader, path, what);
+	plan_read(&reader.reader, path);
 	make_plan(&reader);
-	if (more)
-		more->finish(more->arg, &reader.reader, task);
 	plan_read_check(&reader.reader, path);
 	return task;
 }

@@ -7,6 +7,7 @@
 #include "dump_tasks/dump_task_format.h"
 #include "dump_tasks/dump_task_write.h"
 #include "stream/hex.h"
+#include "tasks/plan_write.h"
 #include "tasks/task_address.h"
 #include "tasks/task_run.h"
 #include "tasks/task_server.h"
@@ -135,12 +136,11 @@ write_standbys(PlanWriter *writer, const Standbys *standbys,
  * ----------
  */
 static DumpTaskHead
-make_head(const char *what, const Source *source, const DumpPlan *plan,
-		  const char *run_id)
+make_head(const Source *source, const DumpPlan *plan, const char *run_id)
 {
 	const Options *options = source->options;
 	DumpTaskHead head = {
-		.run = task_run_make(what, run_id, options, source->conn, source->address),
+		.run = task_run_make(run_id, options, source->conn, source->address),
 		.snapshot = unconstify(char *, plan->snapshot),
 		.snapshot_identity = unconstify(char *, plan->snapshot_identity),
 		.encoding = unconstify(char *, plan->encoding),
@@ -179,19 +179,20 @@ make_head(const char *what, const Source *source, const DumpPlan *plan,
 }
 
 void
-dump_task_write_begin(PlanWriter *writer, const char *path, const char *what,
-					  const Source *source, const DumpPlan *plan,
-					  const char *run_id)
+dump_task_write(const char *path, const Source *source, const DumpPlan *plan,
+				const char *run_id)
 {
-	DumpTaskHead head = make_head(what, source, plan, run_id);
+	DumpTaskHead head = make_head(source, plan, run_id);
+	PlanWriter	writer;
 
-	plan_write_begin(writer, path, &head.run, dump_task_head_fields, &head);
-	write_standbys(writer, source->standbys, run_id);
-	write_tables(writer, plan);
-	write_files(writer, plan->chunks);
-	plan_write_queue(writer, plan->queue, plan->chunks->files,
+	plan_write_begin(&writer, path, &head.run, dump_task_head_fields, &head);
+	write_standbys(&writer, source->standbys, run_id);
+	write_tables(&writer, plan);
+	write_files(&writer, plan->chunks);
+	plan_write_queue(&writer, plan->queue, plan->chunks->files,
 					 plan->chunks->n_files);
-	write_groups(writer, plan->objects);
+	write_groups(&writer, plan->objects);
+	plan_write_end(&writer);
 	free(head.compression);
 	free(head.run.conninfo);
 }

@@ -46,7 +46,7 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 	servers->n = plan->n_standbys + 1;
 	servers->conns = pg_malloc0(servers->n * sizeof(PGconn *));
 	source->address = task_address(plan->head.run.conninfo,
-								   &options->connection, TASK_DATABASE_OPTION,
+								   &options->connection,
 								   options->password_command);
 	if (plan->n_standbys > 0)
 	{
@@ -67,7 +67,6 @@ task_servers_new(const Options *options, const DumpTaskPlan *plan, int task,
 			standby->identity = planned->identity;
 			standby->holder_query = planned->holder_query;
 			standby->address = task_address(planned->conninfo, &as_leader,
-											TASK_DATABASE_OPTION,
 											options->password_command);
 		}
 		source->standbys = standbys;
@@ -99,7 +98,7 @@ connect_look(void *arg)
 	session_set_up(*conn, servers->options, servers->plan->plan.encoding);
 	if (no == 0)
 	{
-		task_server_check(*conn, &run->server, TASK_DATABASE_OPTION);
+		task_server_check(*conn, &run->server);
 		(void) task_server_check_leader(*conn, run->run_id);
 	}
 	/* session_look() wants one */

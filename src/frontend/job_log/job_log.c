@@ -10,9 +10,6 @@
 #include "session/text_array.h"
 #include "target/target.h"
 
-/* How long the server may take to say what there is. */
-#define ANSWER_MS 15000
-
 /*
  * A run that was taken for dead, and is not, finds that another one has taken
  * over.  Should it look just before, the other one's line waits for its end.
@@ -51,12 +48,9 @@ static const char attempt_query[] =
  * In a transaction: are the log's tables this role's?  Nobody changes what is
  * locked until its end.
  */
-#define LOCK_TABLES \
-"LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, " \
-JOB_LOG_SCHEMA ".done_unlogged IN ACCESS SHARE MODE"
-
-static const char own_query[] = LOCK_TABLES "; " JOB_LOG_LOOK_QUERY;
-static const char own_now_query[] = LOCK_TABLES " NOWAIT; " JOB_LOG_LOOK_QUERY;
+static const char own_query[] =
+"LOCK TABLE " JOB_LOG_SCHEMA ".run, " JOB_LOG_SCHEMA ".done, "
+JOB_LOG_SCHEMA ".done_unlogged IN ACCESS SHARE MODE; " JOB_LOG_LOOK_QUERY;
 
 static const char errors_query[] =
 "SELECT d.errors FROM " JOB_LOG_SCHEMA ".done d"
@@ -105,19 +99,7 @@ job_log_has(const JobLog *log, char *name)
 void
 job_log_refuse_taken_over(void)
 {
-	pg_fatal("another run of pg_parrestore has taken over, or one of pg_pardump");
-}
-
-/*
- * In a transaction: when the log is gone its name is anybody's who may make a
- * schema, and what a view or a trigger of his calls would run with this
- * role's privileges.
- */
-static PGresult *
-look_at_owner(const JobLog *log, PGconn *conn)
-{
-	return job_log_wait_exec(log->target, conn, &job_log_wait_look_at,
-							 JOB_LOG_SCHEMA, own_query, 0, NULL);
+	pg_fatal("another run of pg_parrestore has taken over");
 }
 
 /* By a look at the log, which has succeeded. */
@@ -129,27 +111,23 @@ is_own(const PGresult *res)
 		PQgetvalue(res, 0, JOB_LOG_IS_COMPLETE)[0] == 't';
 }
 
+/*
+ * In a transaction: when the log is gone its name is anybody's who may make a
+ * schema, and what a view or a trigger of his calls would run with this
+ * role's privileges.
+ */
 static void
 check_owner(const JobLog *log, PGconn *conn)
 {
-	PGresult   *res = look_at_owner(log, conn);
+	PGresult   *res = job_log_wait_exec(log->target, conn,
+										&job_log_wait_look_at, JOB_LOG_SCHEMA,
+										own_query, 0, NULL);
 
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", own_query);
 	if (!is_own(res))
 		pg_fatal("schema " JOB_LOG_SCHEMA " on the target is not the run's any more");
 	PQclear(res);
-}
-
-/*
- * Of whoever has not looked whose it is since the leader has locked it, after
- * which it is nobody else's.
- */
-static void
-refuse_others(const JobLog *log, PGconn *conn)
-{
-	if (log->is_shared)
-		check_owner(log, conn);
 }
 
 static void
@@ -160,40 +138,6 @@ check_attempt(const JobLog *log, PGconn *conn)
 	if (PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt)
 		job_log_refuse_taken_over();
 	PQclear(res);
-}
-
-/* In a transaction of a session: is it surely not this attempt's? */
-static bool
-is_taken_over(const JobLog *log, PGconn *conn)
-{
-	PGresult   *res = session_exec_within(conn, own_now_query, ANSWER_MS);
-	const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	/* ERRCODE_UNDEFINED_TABLE, _UNDEFINED_SCHEMA */
-	bool		is_gone = state &&
-		(strcmp(state, "42P01") == 0 || strcmp(state, "3F000") == 0);
-	bool		is_known = PQresultStatus(res) == PGRES_TUPLES_OK;
-	bool		is_others = is_known && !is_own(res);
-
-	PQclear(res);
-	if (is_gone || is_others || !is_known)
-		return is_gone || is_others;
-	res = session_exec_within(conn, attempt_query, ANSWER_MS);
-	is_others = PQresultStatus(res) == PGRES_TUPLES_OK &&
-		(PQntuples(res) != 1 || atoi(PQgetvalue(res, 0, 0)) != log->attempt);
-	PQclear(res);
-	return is_others;
-}
-
-bool
-job_log_is_taken_over(const JobLog *log, PGconn *conn)
-{
-	bool		result;
-
-	(void) session_try_begin(conn, "BEGIN", ANSWER_MS);
-	result = is_taken_over(log, conn);
-	PQclear(session_exec_within(conn, "ROLLBACK", ANSWER_MS));
-	return result;
 }
 
 void
@@ -244,7 +188,6 @@ job_log_claim(const JobLog *log, PGconn *conn, const char *name,
 {
 	if (log == NULL || !log->is_kept)
 		return true;
-	refuse_others(log, conn);
 	if (write_line(log, conn, name, 0, kind))
 		return true;
 	check_attempt(log, conn);
@@ -263,7 +206,6 @@ job_log_claim_all(const JobLog *log, PGconn *conn, char *const *names, int n)
 	if (log == NULL || !log->is_kept)
 		return true;
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
-	refuse_others(log, conn);
 	params[0] = array = text_array(conn, names, n);
 	res = job_log_wait_exec(log->target, conn, &job_log_wait_claim,
 							n > 0 ? names[0] : "", claim_all_query, 2, params);
@@ -333,27 +275,6 @@ job_log_set_errors(const JobLog *log, PGconn *conn, const char *name,
 	PQclear(target_query(conn, set_errors_query, 2, params));
 }
 
-static bool
-try_command(PGconn *conn, const char *sql)
-{
-	PGresult   *res = PQexec(conn, sql);
-	bool		done = PQresultStatus(res) == PGRES_COMMAND_OK;
-
-	PQclear(res);
-	return done;
-}
-
-/* check_owner() for what may fail: false if it has. */
-static bool
-try_owner(const JobLog *log, PGconn *conn)
-{
-	PGresult   *res = look_at_owner(log, conn);
-	bool		own = PQresultStatus(res) == PGRES_TUPLES_OK && is_own(res);
-
-	PQclear(res);
-	return own;
-}
-
 bool
 job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 {
@@ -362,17 +283,9 @@ job_log_try_done(const JobLog *log, PGconn *conn, const char *name)
 
 	if (log == NULL || !log->is_kept)
 		return true;
-	if (log->is_shared &&
-		!(session_try_begin(conn, "BEGIN", ANSWER_MS) && try_owner(log, conn)))
-	{
-		(void) try_command(conn, "ROLLBACK");
-		return false;
-	}
 	res = send_line(log, conn, name, 0, JOB_LOG_LASTING);
 	written = PQresultStatus(res) == PGRES_COMMAND_OK;
 	PQclear(res);
-	if (log->is_shared)
-		written = try_command(conn, written ? "COMMIT" : "ROLLBACK") && written;
 	return written;
 }
 

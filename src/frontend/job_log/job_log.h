@@ -1,7 +1,7 @@
 /*
  * job_log.h
- *		What a restore has done, or a copy by tasks, noted on the target in
- *		the transaction that does it.
+ *		What a restore has done, noted on the target in the transaction that
+ *		does it.
  *
  * A table on the target (job_log_open.h) has a line for each thing that is
  * done, whose name is unique.  So nothing is done twice, whoever does it:
@@ -50,8 +50,6 @@ typedef struct JobLog
 	int			backend;		/* the process of its session */
 	int64		connected_at;	/* clock_monotonic_ms() */
 	bool		is_kept;		/* false if the role may make no schema */
-	bool		is_shared;		/* this process is a task, whose run may have
-								 * ended, and removed it */
 	bool		is_resumed;		/* an earlier run has begun it */
 	bool		is_ending;		/* its removal was begun: it may be done */
 	bool		is_gone;		/* it is done */
@@ -121,12 +119,6 @@ extern void job_log_set_errors(const JobLog *log, PGconn *conn,
  */
 extern void job_log_check_attempt(const JobLog *log, PGconn *conn);
 pg_noreturn extern void job_log_refuse_taken_over(void);
-
-/*
- * In a session without a transaction: is it another run's log by now, or
- * gone?  False also if that cannot be told at once, or the session is lost.
- */
-extern bool job_log_is_taken_over(const JobLog *log, PGconn *conn);
 
 /*
  * As job_log_done(), if the session, which may be NULL, still lives; false if

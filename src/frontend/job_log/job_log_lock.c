@@ -166,5 +166,5 @@ job_log_lock_database(PGconn *conn)
 void
 job_log_lock_refuse(void)
 {
-	pg_fatal("another pg_parrestore is restoring into this database, or pg_pardump is copying into it by tasks");
+	pg_fatal("another pg_parrestore is restoring into this database");
 }

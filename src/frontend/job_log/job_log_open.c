@@ -1,7 +1,7 @@
 /*
  * job_log_open.c
- *		Begins the log of a restore, or of a copy by tasks, goes on with that
- *		of a run before, and removes it.
+ *		Begins the log of a restore, continues that of an earlier run, and
+ *		removes it.
  */
 #include "base/fe_compat.h"
 
@@ -12,17 +12,6 @@
 #include "job_log/job_log_wait.h"
 #include "session/session_loss.h"
 #include "session/text_array.h"
-
-/*
- * May the role that is going to be this session's make a log, and is there
- * one?  A role that there is not is told of elsewhere.
- */
-static const char will_make_query[] =
-"SELECT pg_catalog.has_database_privilege(r.oid, pg_catalog.current_database(), 'CREATE'),"
-" EXISTS (SELECT FROM pg_catalog.pg_namespace n"
-" WHERE n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "')"
-" FROM pg_catalog.pg_roles r WHERE r.rolname::pg_catalog.text"
-" OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.text, CURRENT_USER::pg_catalog.text)";
 
 #define LINES \
 "(name pg_catalog.text COLLATE pg_catalog.\"C\" PRIMARY KEY," \
@@ -115,7 +104,7 @@ command(PGconn *conn, const char *sql)
 static void
 refuse_after_other(void)
 {
-	pg_log_error("another pg_parrestore was restoring into this database, or pg_pardump was copying into it, and has just ended");
+	pg_log_error("another pg_parrestore was restoring into this database, and has just ended");
 	pg_log_error_hint("Look at what is there now; if this is to go there as well, begin it again.");
 	exit(1);
 }
@@ -141,10 +130,11 @@ job_log_exists(PGconn *conn)
 }
 
 /*
- * Is there a log?  What is somebody else's may be made to deceive this role.
+ * Is there a log?  The session has the role of --role: what is another role's
+ * may be made to deceive this one.
  */
-bool
-job_log_is_there(PGconn *conn)
+static bool
+is_there(PGconn *conn)
 {
 	PGresult   *res = look(conn);
 	bool		found = PQgetvalue(res, 0, JOB_LOG_EXISTS)[0] == 't';
@@ -169,31 +159,6 @@ may_make(PGconn *conn)
 
 	PQclear(res);
 	return may;
-}
-
-static void
-tell_of_right(void)
-{
-	pg_log_error("option %s requires a role that may create a schema in the target's database, for the log of what is done",
-				 "--tasks");
-	pg_log_error_hint("GRANT CREATE ON DATABASE allows it.");
-}
-
-/* Whoever makes a database owns it. */
-void
-job_log_check_tasks(PGconn *conn, const Options *options,
-					const char *new_name)
-{
-	const char *params[] = {options->role};
-	PGresult   *res;
-
-	if (options->tasks == 0 || new_name)
-		return;
-	res = target_query(conn, will_make_query, 1, params);
-	if (PQntuples(res) == 1 && PQgetvalue(res, 0, 0)[0] != 't' &&
-		!(options->resume && PQgetvalue(res, 0, 1)[0] == 't'))
-		tell_of_right();
-	PQclear(res);
 }
 
 /* ----------
@@ -232,13 +197,13 @@ begin_without_log(JobLog *log, PGconn *conn)
 	log->is_kept = false;
 	job_log_lock_database(log->lock);
 	/* a run that keeps one sees that lock, and may have come before it */
-	if (job_log_is_there(conn))
+	if (is_there(conn))
 		job_log_lock_refuse();
 }
 
 /*
- * What is left of another run, on other hosts maybe, is to find in a log that
- * has been begun anew that it is not the one it knows.
+ * Workers that another run has left behind are to find in a new log that it
+ * is not the one they know.
  */
 static int
 first_attempt(void)
@@ -251,8 +216,7 @@ first_attempt(void)
 }
 
 static void
-begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
-	  const Options *options)
+begin(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 {
 	char		attempt[16];
 	const char *params[] = {restore->archive, restore->selection, attempt};
@@ -261,11 +225,6 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
 	log->attempt = first_attempt();
 	snprintf(attempt, sizeof(attempt), "%d", log->attempt);
 	log->is_kept = may_make(conn);
-	if (!log->is_kept && options->tasks)
-	{
-		tell_of_right();
-		exit(1);
-	}
 	if (!log->is_kept)
 	{
 		pg_log_warning("the role may not create a schema in the target's database: should it not come to its end, the restore cannot be resumed");
@@ -277,9 +236,6 @@ begin(JobLog *log, PGconn *conn, const JobLogRestore *restore,
 	if (error)
 	{
 		command(conn, "ROLLBACK");
-		if (options->tasks)
-			pg_fatal("could not create the log of the restore on the target: %s",
-					 error);
 		pg_log_warning("could not create the log of the restore on the target, so that the restore cannot be resumed if it fails: %s",
 					   error);
 		free(error);
@@ -316,8 +272,9 @@ free_lines(JobLog *log)
 	log->n_lines = 0;
 }
 
-void
-job_log_read(JobLog *log, PGconn *conn)
+/* Its lines, as they are by now, by a session that has no transaction. */
+static void
+read_lines(JobLog *log, PGconn *conn)
 {
 	PGresult   *res = target_query(conn, lines_query, 0, NULL);
 
@@ -352,7 +309,7 @@ resume(JobLog *log, PGconn *conn, const JobLogRestore *restore)
 	command(conn, resume_query);
 	log->has_lost = job_log_has_lost(log, conn);
 	command(conn, "COMMIT");
-	job_log_read(log, conn);
+	read_lines(log, conn);
 }
 
 /* Lock the log that is there; it is ours to go on with, or to remove. */
@@ -360,7 +317,7 @@ static void
 lock_log(const JobLog *log, PGconn *conn)
 {
 	/* what is there by now may be somebody else's */
-	if (job_log_lock(log->lock) == JOB_LOG_GONE || !job_log_is_there(conn))
+	if (job_log_lock(log->lock) == JOB_LOG_GONE || !is_there(conn))
 		refuse_after_other();
 }
 
@@ -412,9 +369,9 @@ drop_log(JobLog *log, void (*then) (void *arg, PGconn *conn), void *arg)
 void
 job_log_refuse_unfinished(PGconn *conn, const Options *options)
 {
-	if (!job_log_is_there(conn))
+	if (!is_there(conn))
 		return;
-	pg_log_error("a restore into this database has not come to its end, or a copy by tasks");
+	pg_log_error("an unfinished restore was found in this database");
 	if (options->data_only && !options->restore)
 		pg_log_error_hint("Rows that are there would be loaded twice: empty the tables, and then DROP SCHEMA "
 						  JOB_LOG_SCHEMA " CASCADE, which forgets it.");
@@ -425,7 +382,7 @@ job_log_refuse_unfinished(PGconn *conn, const Options *options)
 }
 
 void
-job_log_refuse(RestoreSchedule *schedule, const char *of_what)
+job_log_refuse(RestoreSchedule *schedule)
 {
 	restore_schedule_leave_out_schema(schedule, JOB_LOG_SCHEMA);
 	for (int i = 0; i < schedule->toc->n_entries; i++)
@@ -435,8 +392,7 @@ job_log_refuse(RestoreSchedule *schedule, const char *of_what)
 		if (entry->namespace == NULL ||
 			strcmp(entry->namespace, JOB_LOG_SCHEMA) != 0)
 			continue;
-		pg_log_error("%s a database into which a restore had not come to its end",
-					 of_what);
+		pg_log_error("the archive is of a database that contains an unfinished restore");
 		pg_log_error_hint("-N " JOB_LOG_SCHEMA " leaves out that restore's log; what it had not restored is not there.");
 		exit(1);
 	}
@@ -448,7 +404,7 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	const Options *options = target->options;
 	PGconn	   *conn = target->conn;
 	JobLog	   *log = pg_malloc0(sizeof(JobLog));
-	bool		there = job_log_is_there(conn);
+	bool		there = is_there(conn);
 
 	log->target = target;
 	log->lock = target_connect(target);
@@ -469,7 +425,7 @@ job_log_open(const Target *target, const JobLogRestore *restore)
 	if (options->resume)
 		resume(log, conn, restore);
 	else
-		begin(log, conn, restore, options);
+		begin(log, conn, restore);
 	if (log->is_kept)
 		job_log_lock_warn(conn);
 	return log;
@@ -488,7 +444,7 @@ job_log_forget(JobLog *log, PGconn *conn, char *const *names, int n_names,
 	job_log_mark(log, conn);
 	command(conn, "COMMIT");
 	/* the server may have crashed once more */
-	job_log_read(log, conn);
+	read_lines(log, conn);
 	free(params[0]);
 	free(params[1]);
 }

@@ -1,7 +1,7 @@
 /*
  * job_log_open.h
- *		Begins the log of a restore, or of a copy by tasks, goes on with that
- *		of a run before, and removes it.
+ *		Begins the log of a restore, continues that of an earlier run, and
+ *		removes it.
  */
 #ifndef JOB_LOG_OPEN_H
 #define JOB_LOG_OPEN_H
@@ -11,8 +11,7 @@
 #include "target/target.h"
 
 /*
- * What must be the same in all runs that share a log; texts for messages.  A
- * copy, which nothing can go on with, says what it is.
+ * What must be the same in all runs that share a log; texts for messages.
  */
 typedef struct JobLogRestore
 {
@@ -21,12 +20,11 @@ typedef struct JobLogRestore
 } JobLogRestore;
 
 /*
- * What is read may be of a database into which a restore was under way, which
+ * The archive may be of a database into which a restore was under way, which
  * has that one's log: its schema is left out, and its tables, whose rows
- * would be taken for this run's, are refused.  of_what begins the message:
- * "the archive is of".
+ * would be taken for this run's, are refused.
  */
-extern void job_log_refuse(RestoreSchedule *schedule, const char *of_what);
+extern void job_log_refuse(RestoreSchedule *schedule);
 
 /*
  * On the target, in the state of target_begin(), before anything is made
@@ -34,7 +32,7 @@ extern void job_log_refuse(RestoreSchedule *schedule, const char *of_what);
  * those that it forks live, and begin the log.  If there is one of a run that
  * has not come to its end, options->resume goes on with it, and
  * options->clean begins anew.  A role that may make no schema gets a log that
- * is not kept, and a warning; with options->tasks that is an error.
+ * is not kept, and a warning.
  *
  * Exits with a message if another run is at work, or came to its end while
  * this one waited for it to be gone, if there is nothing to
@@ -45,20 +43,9 @@ extern JobLog *job_log_open(const Target *target,
 							const JobLogRestore *restore);
 
 /*
- * Before anything is made, with options->tasks: tell of an error if the role
- * may not make a log in the session's database, or in the one of new_name,
- * which is to be made unless it is NULL.  For findings_settle().
+ * Does the database of the session have a log, of any role's?  For a session
+ * that may not have the role of --role yet.
  */
-extern void job_log_check_tasks(PGconn *conn, const Options *options,
-								const char *new_name);
-
-/*
- * Does the database of the session have a log?  The session must have the
- * role of --role: exits with a message if the log is another role's.
- */
-extern bool job_log_is_there(PGconn *conn);
-
-/* The same, of any role's; for a session that does not have the role yet. */
 extern bool job_log_exists(PGconn *conn);
 
 /*
@@ -75,13 +62,6 @@ extern void job_log_refuse_unfinished(PGconn *conn, const Options *options);
  */
 extern void job_log_forget(JobLog *log, PGconn *conn, char *const *names,
 						   int n_names, char *const *failed, int n_failed);
-
-/*
- * Read its lines, as they are by now, by a session that has no transaction.
- * A process that is none of the run's leader, with its number of attempt,
- * looks so at what others have done.
- */
-extern void job_log_read(JobLog *log, PGconn *conn);
 
 /*
  * All is done: remove the log from the target, and free it.  In the same

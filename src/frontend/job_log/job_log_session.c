@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/retry.h"
 #include "job_log/job_log_lock.h"
 #include "job_log/job_log_session.h"
 #include "progress/progress.h"
@@ -90,9 +91,13 @@ job_log_session_keep(JobLog *log, const Target *target)
 	return true;
 }
 
-bool
-job_log_session_try(void (*work) (void *arg), void *arg, Retry *retry,
-					const Options *options)
+/*
+ * Do some work within session_try().  False if a session was lost, which is
+ * told; when it is to be done again is noted.
+ */
+static bool
+try_work(void (*work) (void *arg), void *arg, Retry *retry,
+		 const Options *options)
 {
 	int			max_retries = (int) options->retries;
 	char	   *cause = session_try(work, arg);
@@ -118,7 +123,7 @@ job_log_session_insist(void (*work) (void *arg), void *arg,
 {
 	Retry		retry = {0};
 
-	while (!job_log_session_try(work, arg, &retry, options))
+	while (!try_work(work, arg, &retry, options))
 		while (!retry_is_due(&retry))
 		{
 			interrupt_check();

@@ -6,7 +6,6 @@
 #ifndef JOB_LOG_SESSION_H
 #define JOB_LOG_SESSION_H
 
-#include "base/retry.h"
 #include "job_log/job_log.h"
 #include "target/target.h"
 
@@ -22,14 +21,10 @@ extern void job_log_session_note(JobLog *log);
 extern bool job_log_session_keep(JobLog *log, const Target *target);
 
 /*
- * Do some work within session_try().  False if a session was lost, which is
- * told; when it is to be done again is noted.  Exits with a message if that
- * has been so --retries times in a row.
+ * Do some work within session_try() until it is done, with the waits between
+ * retries.  Exits with a message if a session was lost --retries times in a
+ * row.
  */
-extern bool job_log_session_try(void (*work) (void *arg), void *arg,
-								Retry *retry, const Options *options);
-
-/* The same until it is done, with the waits in between. */
 extern void job_log_session_insist(void (*work) (void *arg), void *arg,
 								   const Options *options);
 

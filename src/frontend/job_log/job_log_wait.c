@@ -23,50 +23,24 @@
 #define ANSWER_MS 15000
 
 /*
- * Of these processes ("SELECT ... AS pid"), as far as the role may know.  One
- * that is given up by its client, but not by the server, is there yet.
+ * Who keeps this process waiting, as far as the role may know.  A session
+ * that its client has given up, but not the server, still exists.
  */
-#define SESSIONS_QUERY(pids) \
-"SELECT b.pid, COALESCE(a.usename, '?'), COALESCE(a.application_name, '?')," \
-" COALESCE(pg_catalog.host(a.client_addr), CASE WHEN a.state IS NULL" \
-" THEN 'an unknown host' ELSE 'the server''s own host' END)," \
-" COALESCE(a.state, 'unknown')," \
-" COALESCE(EXTRACT(epoch FROM pg_catalog.clock_timestamp()" \
-" OPERATOR(pg_catalog.-) a.state_change)::pg_catalog.int8, 0)" \
-" FROM (" pids ") b LEFT JOIN pg_catalog.pg_stat_activity a" \
-" ON a.pid OPERATOR(pg_catalog.=) b.pid ORDER BY b.pid"
-
-/* Who keeps this process waiting. */
 static const char blocking_query[] =
-SESSIONS_QUERY("SELECT DISTINCT pg_catalog.unnest(pg_catalog.pg_blocking_pids(%d)) AS pid");
-
-/*
- * Who keeps anybody waiting, both with a lock on a table of the log.  What is
- * waited for is no relation: it is the other one's transaction.  A session
- * that has no line of the log may be somebody's whose work nobody does again.
- */
-static const char all_blocking_query[] =
-SESSIONS_QUERY("WITH user_of_log AS (SELECT h.pid"
-			   " FROM pg_catalog.pg_locks h JOIN pg_catalog.pg_class c"
-			   " ON c.oid OPERATOR(pg_catalog.=) h.relation JOIN pg_catalog.pg_namespace n"
-			   " ON n.oid OPERATOR(pg_catalog.=) c.relnamespace JOIN pg_catalog.pg_database d"
-			   " ON d.oid OPERATOR(pg_catalog.=) h.database"
-			   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-			   " AND n.nspname OPERATOR(pg_catalog.=) '" JOB_LOG_SCHEMA "' AND h.granted)"
-			   " SELECT DISTINCT o.pid FROM pg_catalog.pg_locks w,"
-			   " LATERAL pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) o (pid)"
-			   " WHERE NOT w.granted AND w.relation IS NULL"
-			   " AND w.locktype OPERATOR(pg_catalog.<>) 'advisory'"
-			   " AND w.pid OPERATOR(pg_catalog.=) ANY (SELECT u.pid FROM user_of_log u)"
-			   " AND o.pid OPERATOR(pg_catalog.=) ANY (SELECT u.pid FROM user_of_log u)");
-
-#define END_HINT \
-"If that one is stopped, or its host hangs, end it there, or by pg_terminate_backend() with its number: what it has not committed is undone, and done by others."
+"SELECT b.pid, COALESCE(a.usename, '?'), COALESCE(a.application_name, '?'),"
+" COALESCE(pg_catalog.host(a.client_addr), CASE WHEN a.state IS NULL"
+" THEN 'an unknown host' ELSE 'the server''s own host' END),"
+" COALESCE(a.state, 'unknown'),"
+" COALESCE(EXTRACT(epoch FROM pg_catalog.clock_timestamp()"
+" OPERATOR(pg_catalog.-) a.state_change)::pg_catalog.int8, 0)"
+" FROM (SELECT DISTINCT pg_catalog.unnest(pg_catalog.pg_blocking_pids(%d)) AS pid) b"
+" LEFT JOIN pg_catalog.pg_stat_activity a"
+" ON a.pid OPERATOR(pg_catalog.=) b.pid ORDER BY b.pid";
 
 const JobLogWait job_log_wait_claim = {
 	.doing = "to do",
 	.why = "which another session has begun, and not committed",
-	.hint = END_HINT
+	.hint = "If that one is stopped, or its host hangs, end it there, or by pg_terminate_backend() with its number: what it has not committed is undone, and done by others."
 };
 
 const JobLogWait job_log_wait_look_at = {
@@ -165,27 +139,4 @@ job_log_wait_exec(const Target *target, PGconn *conn, const JobLogWait *wait,
 		tell_after_ms += Min(tell_after_ms, TOLD_AGAIN_MS);
 	}
 	return res;
-}
-
-bool
-job_log_wait_find(PGconn *conn, bool tell_it)
-{
-	PGresult   *sessions;
-	bool		lost;
-	bool		any;
-
-	session_begin(conn, "BEGIN");
-	sessions = session_look(conn, all_blocking_query, ANSWER_MS, &lost);
-	if (lost)
-		session_lost("The server did not say in time who waits for whom.");
-	session_command(conn, "ROLLBACK");
-	any = PQresultStatus(sessions) == PGRES_TUPLES_OK && PQntuples(sessions) > 0;
-	if (any && tell_it)
-	{
-		pg_log_warning("tasks wait for other sessions on the target, which have begun the same work and not committed it");
-		tell_sessions(sessions);
-		pg_log_warning_hint(END_HINT);
-	}
-	PQclear(sessions);
-	return any;
 }

@@ -43,11 +43,4 @@ extern PGresult *job_log_wait_exec(const Target *target, PGconn *conn,
 								   const char *sql, int n_params,
 								   const char *const *params);
 
-/*
- * In the leader of tasks, whose session has no transaction: does anybody wait
- * so to write a line, on whatever host?  If it is to be told, that is a
- * warning.  Ends by session_lost() if the session is lost.
- */
-extern bool job_log_wait_find(PGconn *conn, bool tell);
-
 #endif							/* JOB_LOG_WAIT_H */

@@ -78,8 +78,8 @@ static const char chunk_options[] =
 "  --with-pardump-extension     keep the extension pg_pardump in the archive\n";
 
 static const char task_options[] =
-"\nOptions for a dump or a copy by many hosts:\n"
-"  --tasks=NUM                  cut the dump or copy in NUM tasks, which others do\n"
+"\nOptions for a dump by many hosts:\n"
+"  --tasks=NUM                  split the dump into NUM tasks to be run on other hosts\n"
 "  --run-tasks=COMMAND          what runs them, e.g. by a scheduler: %p is the plan, %n\n"
 "                               how many, %l or %L which (with commas or blanks)\n"
 "  --plan=FILE                  the plan, in a directory that all hosts see (default:\n"

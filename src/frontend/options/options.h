@@ -212,14 +212,4 @@ typedef struct Options
 	const char *needed_for;		/* by this option, without its dashes */
 } Options;
 
-/*
- * How many read, or load, rows at a time, for what is planned: tasks, of
- * which some may wait for others, or workers of this process.
- */
-static inline int
-options_readers(const Options *options)
-{
-	return options->tasks ? (int) options->tasks : options->jobs;
-}
-
 #endif							/* OPTIONS_H */

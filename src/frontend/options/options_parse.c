@@ -439,8 +439,8 @@ options_parse(int argc, char **argv)
 	mask_files_read(options);
 	/* only now, as an option may stand before the one that it needs */
 	check_options(options);
-	/* in a copy they are for what its leader does itself */
-	if (options->tasks && options->target == NULL)
+	/* as many read at a time */
+	if (options->tasks)
 	{
 		options->jobs = (int) options->tasks;
 		options->jobs_given = true;

@@ -427,12 +427,11 @@ check_also_from(const Options *options)
 		pg_fatal("%d servers need at least as many jobs (--jobs)", n);
 }
 
-/* A task has its target from the plan. */
 static void
 check_target_password(const Options *options)
 {
 	if (options->target_password_command && options->target == NULL &&
-		options->compare_with == NULL && options->task == NULL)
+		options->compare_with == NULL)
 		pg_fatal("option %s requires option %s", "--target-password-command",
 				 "--target or --compare-with");
 	option_value_check_password_command(options, options->target_password_command,

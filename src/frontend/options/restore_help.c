@@ -107,15 +107,6 @@ static const char own_options[] =
 "  --trust-owners               with --compare-with: query tables of any role\n"
 "  --verify                     verify the archive, a directory, first\n";
 
-static const char task_options[] =
-"\nOptions for a restore by many hosts:\n"
-"  --tasks=NUM                  load the rows in NUM tasks, which others do\n"
-"  --run-tasks=COMMAND          what runs them, e.g. by a scheduler: %p is the plan, %n\n"
-"                               how many, %l or %L which (with commas or blanks)\n"
-"  --plan=FILE                  the plan, in a directory that all hosts see (default:\n"
-"                               in the archive's)\n"
-"  --task=I/NUM                 on any host: do task I, from 0, of that plan\n";
-
 static const char connection_options[] =
 "\nConnection options:\n"
 "  -h, --host=HOSTNAME      database server host or socket directory\n"
@@ -146,7 +137,6 @@ restore_help_print(const char *progname)
 	fputs(general_options, stdout);
 	fputs(restore_options, stdout);
 	fputs(own_options, stdout);
-	fputs(task_options, stdout);
 	fputs(connection_options, stdout);
 	printf("\nReport bugs to the pg_pardump developers, with the output of --version;\n"
 		   "it is not part of PostgreSQL.\n");

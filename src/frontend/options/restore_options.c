@@ -15,7 +15,6 @@
 #include "options/option_value.h"
 #include "options/restore_help.h"
 #include "options/restore_options.h"
-#include "options/task_options.h"
 
 /* What becomes of an option of pg_restore's. */
 typedef enum RestoreOptionUse
@@ -113,16 +112,12 @@ static const OptionRow own_options[] = {
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)},
 	{"password-command", OPTION_TEXT, MEMBER(password_command)},
 	{"pg-restore", OPTION_TEXT, MEMBER(pg_restore_path)},
-	{"plan", OPTION_TEXT, MEMBER(plan)},
 	{"progress", OPTION_FLAG, MEMBER(progress)},
 	{"report", OPTION_TEXT, MEMBER(report)},
 	{"resume", OPTION_FLAG, MEMBER(resume)},
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000},
-	{"run-tasks", OPTION_TEXT, MEMBER(run_tasks)},
 	{"standby-snapshot-timeout", OPTION_NUMBER,
 	MEMBER(standby_snapshot_timeout), 0, 86400},
-	{"task", OPTION_TEXT, MEMBER(task)},
-	{"tasks", OPTION_NUMBER, MEMBER(tasks), 1, 4096},
 	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)},
 	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)},
 	{"verify", OPTION_FLAG, MEMBER(verify_first)},
@@ -264,14 +259,12 @@ check_options(Options *options, const char *archive)
 	const Options *o = options;
 
 	cluster_options_check_restore(o);
-	/* a task has its database and archive from the plan */
-	if (o->by_stock == NULL && o->connection.dbname == NULL && o->task == NULL)
+	if (o->by_stock == NULL && o->connection.dbname == NULL)
 		options->by_stock = "";
-	if (o->by_stock == NULL && archive == NULL && o->task == NULL)
+	if (o->by_stock == NULL && archive == NULL)
 		options->by_stock = "the archive comes from standard input";
 	if (o->by_stock)
 		restore_options_check_stock(o, o->by_stock);
-	task_options_check_restore(o);
 	if (o->progress && o->no_progress)
 		pg_fatal("options %s and %s cannot be used together", "--progress",
 				 "--no-progress");

@@ -1,7 +1,6 @@
 /*
  * task_options.h
- *		The options of a dump, a copy or a restore by many hosts: --tasks,
- *		--task.
+ *		The options of a dump by many hosts: --tasks, --task.
  */
 #ifndef TASK_OPTIONS_H
 #define TASK_OPTIONS_H
@@ -10,9 +9,6 @@
 
 /* Exits with a message if they exclude each other, or others. */
 extern void task_options_check(const Options *options);
-
-/* The same of pg_parrestore's. */
-extern void task_options_check_restore(const Options *options);
 
 /*
  * Which task of how many --task names; exits with a message if it is none, or

@@ -163,14 +163,13 @@ archive_plan_piece_bytes(const Options *options)
  * How many jobs each file is shared by, 0 if it is not.  Of a file with a
  * manifest the dump has decided into what it was worth to cut it.  Which are
  * shared must not depend on the number of workers, as a run that is resumed
- * may have had another one.  Of tasks one has it, whose workers share it.
+ * may have had another one.
  */
 static int *
 plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
 			const Options *options)
 {
 	uint64		piece = archive_plan_piece_bytes(options);
-	int			n_shares = options->tasks ? 1 : options->jobs;
 	uint64	   *sizes = pg_malloc0((chunks->n_files + ARCHIVE_SHARED_TABLES) *
 								   sizeof(uint64));
 	int		   *shares = pg_malloc((chunks->n_files + 1) * sizeof(int));
@@ -180,7 +179,7 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
 		if (rows[i].want == NULL && chunks->files[i].n_chunks == 1)
 			sizes[i] = chunks->files[i].est_bytes;
 	for (int i = 0; i < chunks->n_files; i++)
-		shares[i] = sizes[i] > piece ? n_shares : 0;
+		shares[i] = sizes[i] > piece ? options->jobs : 0;
 	qsort(sizes, chunks->n_files, sizeof(uint64), compare_sizes);
 	least = sizes[ARCHIVE_SHARED_TABLES - 1];
 	for (int i = 0; i < chunks->n_files; i++)

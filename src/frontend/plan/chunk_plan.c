@@ -112,7 +112,7 @@ static void
 cut_tail(Planner *planner, int first_file)
 {
 	ChunkPlan  *plan = planner->plan;
-	int			jobs = options_readers(planner->rules.options);
+	int			jobs = planner->rules.options->jobs;
 	int			n = Min(plan->n_files - first_file, jobs * TAIL_CHUNKS_PER_JOB);
 	DataFile   *tail = pg_malloc(n * sizeof(DataFile));
 
@@ -375,7 +375,7 @@ static uint64
 choose_chunk_bytes(const Options *options, const PreviousArchive *previous,
 				   uint64 total_bytes)
 {
-	uint64		bytes = total_bytes / ((uint64) options_readers(options) * CHUNKS_PER_JOB);
+	uint64		bytes = total_bytes / ((uint64) options->jobs * CHUNKS_PER_JOB);
 	uint64		least = options->target ? MIN_COPIED_CHUNK_BYTES : MIN_CHUNK_BYTES;
 
 	if (options->chunk_bytes != 0)

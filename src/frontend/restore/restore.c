@@ -23,7 +23,6 @@
 #include "restore/restore_pool.h"
 #include "restore/restore_prepare.h"
 #include "restore/restore_unlogged.h"
-#include "restore_tasks/restore_task_leader.h"
 #include "status/metrics.h"
 #include "status/run_event.h"
 #include "status/run_metrics.h"
@@ -63,32 +62,6 @@ end_check(Restore *restore)
 }
 
 static void
-load_rows(Restore *restore)
-{
-	RestoreTaskWork work = {
-		.place = restore->place,
-		.run = &restore->run,
-		.plan = restore->plan,
-		.target = &restore->target,
-		.log = restore->log,
-		.identity = restore->identity.archive,
-		.ids = restore->ids,
-		.n_ids = restore->n_ids,
-		.targets = restore->work.targets,
-		.kinds = restore->work.kinds,
-		.fresh = restore->work.fresh,
-		.left_out = restore->work.left_out,
-		.objects_left_out = restore->work.objects_left_out,
-		.n_errors = restore->n_errors,
-	};
-
-	if (restore->options.tasks)
-		restore_task_leader_run(&work);
-	else
-		restore_pool_run(&restore->work, &restore->run, NULL);
-}
-
-static void
 restore_rows_and_indexes(Restore *restore)
 {
 	LoadAccount *account = &restore->account;
@@ -108,7 +81,7 @@ restore_rows_and_indexes(Restore *restore)
 	load_account_stage(account, LOAD_STAGE_ROWS);
 	builder = index_builder_start(&indexes);
 	load_account_indexes(account, &restore->run, index_builder_builds(builder));
-	load_rows(restore);
+	restore_pool_run(&restore->work, &restore->run);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 	/* what can be resumed is not passed over */
 	if (!index_builder_finish(builder))
@@ -219,8 +192,6 @@ restore_database(const Options *options, const char *argv0)
 	load_account_begin(&restore->account, &restore->run);
 	restore_plan_make(restore);
 	page = report_begin(options->report, options->restore);
-	if (options->tasks && !options->check)
-		restore->place = restore_task_leader_place(options);
 	restore_prepare_open(restore);
 	/* up to here nothing has been made */
 	if (options->check)

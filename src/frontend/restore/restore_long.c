@@ -44,7 +44,7 @@ restore_long_look(const LongFiles *files, const DataFile *file,
 	if (files->is_long[no])
 		return true;
 	/* where there is a manifest the dump has decided how long files are */
-	if (files->settled || rows->want || file->n_chunks > 1)
+	if (rows->want || file->n_chunks > 1)
 		return false;
 	*text = archive_member_open(files->archive, rows->entry, &problem);
 	if (*text == NULL)

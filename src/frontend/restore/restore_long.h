@@ -23,8 +23,6 @@ typedef struct LongFiles
 	volatile bool *is_long;		/* by data file: it is left to all; in shared
 								 * memory */
 	volatile int *n_long;		/* so many have proved to be; the same */
-	bool		settled;		/* none is looked at: several hosts may be at
-								 * one, and must find the same */
 } LongFiles;
 
 /* Before workers are forked; never freed. */

@@ -84,10 +84,6 @@ restore_plan_make(Restore *restore)
 		restore_plan_leave_to_stock(program, &restore->options, STOCK_READS_TAR);
 	restore->archive = archive_open(restore->options.restore);
 	check_database(restore->archive);
-	if (restore->options.tasks && restore->options.plan == NULL &&
-		!restore->options.check && restore->archive->kind != ARCHIVE_DIRECTORY)
-		pg_fatal("option %s requires option %s where the archive is no directory",
-				 "--tasks", "--plan");
 	/* stock's own archives would let indexes be attached side by side */
 	index_attach_chain(restore->archive->toc);
 	restore->ids = stock_list_read(program, &restore->options, &restore->n_ids);
@@ -111,7 +107,7 @@ restore_plan_make(Restore *restore)
 	restore->stages.archive = restore->archive->toc;
 	restore->stages.schedule = restore_schedule_make(plan->toc, plan->tables,
 													 restore->options.create);
-	job_log_refuse(restore->stages.schedule, "the archive is of");
+	job_log_refuse(restore->stages.schedule);
 	restore->new_name = restore_tables_new_database(plan->toc);
 	prepare_work(restore);
 }

@@ -5,7 +5,7 @@
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
-#include "process/worker_process.h"
+#include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "job_log/restore_log.h"
 #include "restore/restore_pool.h"
@@ -16,7 +16,6 @@ typedef struct RestorePool
 {
 	RestoreWork *work;
 	Run		   *run;
-	const RestorePoolUse *use;
 	RestoreWorker *worker;		/* in a worker: itself */
 	int			first_job;		/* of those that the pool has at the time */
 	int		   *jobs_left;		/* by data file that jobs share */
@@ -78,10 +77,7 @@ note_file(const RestorePool *pool, const DataFile *file)
 	const RestoreWork *work = pool->work;
 	char	   *name = restore_log_file(file);
 
-	if (pool->use)
-		pool->use->note(pool->use->watch.arg, file);
-	else
-		(void) job_log_try_done(work->log, work->target->conn, name);
+	(void) job_log_try_done(work->log, work->target->conn, name);
 	free(name);
 }
 
@@ -112,8 +108,6 @@ job_is_done(void *arg, int job_no)
 
 	if (job->shared)
 		shared_job_is_done(pool, job);
-	if (pool->use)
-		pool->use->done(pool->use->watch.arg, pool->run, job);
 }
 
 /* The jobs of a wave, which are neighbours; returns how many. */
@@ -156,12 +150,11 @@ prepare_shares(RestorePool *pool)
 static void
 run_jobs(RestorePool *pool, int first, int n)
 {
-	PoolWatch	watch = pool->use ? pool->use->watch : progress_watch();
+	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = pool,
 		.doing = "restoring",
 		.max_retries = (int) pool->run->options->retries,
-		.lost_status = pool->use ? WORKER_EXIT_RETRY : 0,
 		.outlives_kill = true,
 		.has_slots = true,
 		.start = start_worker,
@@ -194,7 +187,7 @@ run_long(RestorePool *pool, int first, int n)
 }
 
 void
-restore_pool_run(RestoreWork *work, Run *run, const RestorePoolUse *use)
+restore_pool_run(RestoreWork *work, Run *run)
 {
 	/* callbacks use it until the process ends */
 	RestorePool *pool = pg_malloc0(sizeof(RestorePool));
@@ -203,7 +196,6 @@ restore_pool_run(RestoreWork *work, Run *run, const RestorePoolUse *use)
 
 	pool->work = work;
 	pool->run = run;
-	pool->use = use;
 	pool->jobs_left = pg_malloc0((n_files + 1) * sizeof(int));
 	work->commits = shared_memory_new(queue->n_jobs, sizeof(TargetCommit));
 	work->shared = pg_malloc0((n_files + 1) * sizeof(SharedRows *));

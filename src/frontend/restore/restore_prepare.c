@@ -18,7 +18,6 @@
 #include "restore/restore_tables.h"
 #include "restore/restore_unlogged.h"
 #include "process/worker_process.h"
-#include "session/connection_limit.h"
 #include "session/session.h"
 #include "session/session_settings.h"
 #include "target/target_check.h"
@@ -125,15 +124,7 @@ restore_prepare_open(Restore *restore)
 	begin_where_nothing_exists(restore);
 	if (options->compare_with)
 		compare_source_check(&restore->run, &restore->target, restore->new_name);
-	/* the log's lock has a session, too */
-	if (options->tasks)
-		connection_limit_check_tasks(restore->target.conn, "the server",
-									 (int) options->tasks,
-									 2 * (int) options->tasks,
-									 1 + target_check_builds(restore->stages.schedule,
-															 options));
-	else
-		(void) worker_processes_have_files(options->jobs);
+	(void) worker_processes_have_files(options->jobs);
 	restore_stage_leave_out_extension(&restore->stages, restore->new_name);
 	restore->stages.makes_extension = leaves_out_extension(options);
 	refuse_existing(restore);
@@ -148,7 +139,6 @@ restore_prepare_open(Restore *restore)
 	target_check(restore->target.conn, restore->stages.schedule, options,
 				 plan->queue->n_jobs, plan->encoding,
 				 options->resume ? NULL : restore->new_name);
-	job_log_check_tasks(restore->target.conn, options, restore->new_name);
 	if (restore->new_name == NULL && !options->resume)
 		target_check_tables(restore->target.conn, plan->tables, options->clean);
 	findings_settle();

@@ -11,7 +11,6 @@
 #include "load/load_account.h"
 #include "restore/restore_worker.h"
 #include "target/restore_stage.h"
-#include "tasks/task_place.h"
 
 /* Exit callbacks and workers use it until the process ends. */
 typedef struct Restore
@@ -33,7 +32,6 @@ typedef struct Restore
 	JobLog	   *log;			/* NULL until it is open */
 	int			n_noted;		/* errors that are in the log */
 	bool		has_lost_rows;	/* that runs before have loaded */
-	TaskPlace  *place;			/* of the tasks' plan, or NULL */
 } Restore;
 
 /*

@@ -65,19 +65,15 @@ connection_limit_left(PGconn *conn, bool of_database)
 
 void
 connection_limit_check_tasks(PGconn *conn, const char *server, int n_tasks,
-							 int n_sessions, int n_own)
+							 int n_sessions)
 {
 	int			left = connection_limit_left(conn, true).at_most;
-	int			need = n_sessions + n_own;
 
-	if (left >= need)
+	if (left >= n_sessions)
 		return;
 	pg_log_warning("%s has %d connection%s left, and %d task%s at a time need%s %d or more",
 				   server, left, units_plural(left), n_tasks, units_plural(n_tasks),
-				   n_tasks == 1 ? "s" : "", need);
-	if (n_own > 0)
-		pg_log_warning_detail("%d of these %s the leader's own, for a lock and to build indexes.",
-							  n_own, n_own == 1 ? "is" : "are");
+				   n_tasks == 1 ? "s" : "", n_sessions);
 	pg_log_warning_hint("A task that gets none ends with exit code 75, to be run again: have fewer run at a time, or raise max_connections or the limit of the role or database.");
 }
 

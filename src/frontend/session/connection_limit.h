@@ -30,14 +30,13 @@ extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 
 /*
  * Warn if so many tasks cannot be at work at a time, which have so many
- * sessions at least here, besides the leader's own that are yet to be: each
- * has one worker's, on any of the servers that it reads, and on each where it
- * looks for the leader one for that.  Whoever runs them may know better how
- * many are.  server is what it is called in the message.
+ * sessions at least here: each has one worker's, on any of the servers that
+ * it reads, and on each where it looks for the leader one for that.  Who runs
+ * them may know better how many are.  server is what it is called in the
+ * message.
  */
 extern void connection_limit_check_tasks(PGconn *conn, const char *server,
-										 int n_tasks, int n_sessions,
-										 int n_own);
+										 int n_tasks, int n_sessions);
 
 /* In a task, whose own session this is: the same of its workers. */
 extern void connection_limit_check_workers(PGconn *conn, int n_workers);

@@ -84,13 +84,13 @@ check_tasks(const Source *source)
 	int			n_sessions = n_tasks + (n_tasks + n - 1) / n;
 
 	connection_limit_check_tasks(source->conn, "the server", n_tasks,
-								 n_sessions, 0);
+								 n_sessions);
 	for (int i = 1; i < n; i++)
 	{
 		char	   *name = psprintf("standby %s", standbys->list[i].name);
 
 		connection_limit_check_tasks(standbys->list[i].conn, name, n_tasks,
-									 n_sessions, 0);
+									 n_sessions);
 		free(name);
 	}
 }

@@ -251,7 +251,7 @@ static void
 check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 {
 	int			n_tables = tables->n_tables;
-	int			at_a_time = Min(options_readers(options), n_tables);
+	int			at_a_time = Min(options->jobs, n_tables);
 	char	   *oids = dump_tables_oids(tables);
 	const char *params[] = {oids};
 	PGresult   *res = session_query_params(conn, lock_query, 1, params, 0);

@@ -15,7 +15,7 @@ run_make_results(Run *run, pg_checksum_type checksum_type)
 									plan->objects->n_objects,
 									run->archive ? plan->objects->n_lists : 0,
 									Max(run->options->jobs,
-										options_readers(run->options)),
+										run->options->jobs),
 									checksum_type);
 }
 

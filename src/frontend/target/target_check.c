@@ -186,8 +186,9 @@ check_new_database(PGconn *conn, const char *new_name)
 	pg_log_error_hint("--create makes a new one; --clean drops that of before first. Without it the one that is there is used.");
 }
 
-int
-target_check_builds(const RestoreSchedule *schedule, const Options *options)
+/* How many indexes are built at a time. */
+static int
+count_builds(const RestoreSchedule *schedule, const Options *options)
 {
 	int			n_indexes = restore_schedule_count(schedule, RESTORE_INDEXES);
 
@@ -219,9 +220,8 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	check_names(conn, &needs.extensions, "extension",
 				"Install them on the target's server.");
 	/* what other runs use now they leave to this one */
-	if (options->tasks == 0)
-		check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
-						  target_check_builds(schedule, options));
+	check_connections(conn, worker_slots_are_used() ? 1 : Min(options->jobs, n_jobs),
+					  count_builds(schedule, options));
 	toast_compression_check(conn, options->toast_compression);
 	if (new_name && !options->clean)
 		check_new_database(conn, new_name);

@@ -14,17 +14,13 @@
 #include "plan/dump_plan.h"
 #include "target/restore_schedule.h"
 
-/* How many indexes and constraints may be built at a time. */
-extern int	target_check_builds(const RestoreSchedule *schedule,
-								const Options *options);
-
 /*
  * Tell of errors: roles, tablespaces and extensions that the entries to be
  * restored name and the target does not have, each kind in one list, too few
- * connections for n_jobs, all that there is to do (but for --tasks), and what
- * options ask for that its server cannot do.  The session is as it
- * was opened, on the database of --target; new_name is that of the database
- * to create, or NULL.  Its client encoding is that of the entries afterwards.
+ * connections for n_jobs, all that there is to do, and what options ask for
+ * that its server cannot do.  The session is as it was opened, on the
+ * database of --target; new_name is that of the database to create, or NULL.
+ * Its client encoding is that of the entries afterwards.
  */
 extern void target_check(PGconn *conn, const RestoreSchedule *schedule,
 						 const Options *options, int n_jobs,

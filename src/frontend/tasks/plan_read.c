@@ -106,8 +106,9 @@ plan_read_objects(PlanReader *reader, PlanArray *array, const PlanField *fields)
 	}
 }
 
-void
-plan_read_numbers(PlanReader *reader, PlanArray *array)
+/* int, at most PG_INT32_MAX */
+static void
+read_numbers(PlanReader *reader, PlanArray *array)
 {
 	bool		first = true;
 
@@ -128,7 +129,7 @@ static void
 read_member(PlanReader *reader, const char *key)
 {
 	if (strcmp(key, "queue") == 0)
-		plan_read_numbers(reader, &reader->queue);
+		read_numbers(reader, &reader->queue);
 	else if (strcmp(key, "jobs") == 0)
 		plan_read_objects(reader, &reader->jobs, task_job_fields);
 	else if (!plan_field_read(&reader->json, task_run_fields, reader->run, key) &&
@@ -141,7 +142,7 @@ read_member(PlanReader *reader, const char *key)
  * understood.
  */
 static void
-check_version(const char *path, const TaskRun *run, const char *what)
+check_version(const char *path, const TaskRun *run)
 {
 	if (run->version == NULL || strcmp(run->version, PARDUMP_VERSION) != 0)
 	{
@@ -151,8 +152,8 @@ check_version(const char *path, const TaskRun *run, const char *what)
 		pg_log_error_hint("All hosts of a run need the same version.");
 		exit(1);
 	}
-	if (run->what == NULL || strcmp(run->what, what) != 0)
-		pg_fatal("plan \"%s\" is not that of a %s", path, what);
+	if (run->what == NULL || strcmp(run->what, TASKS_DUMP) != 0)
+		pg_fatal("plan \"%s\" is not that of a dump", path);
 }
 
 static void
@@ -190,7 +191,7 @@ plan_read_parse(PlanReader *reader, const char *text, size_t len)
 }
 
 void
-plan_read(PlanReader *reader, const char *path, const char *what)
+plan_read(PlanReader *reader, const char *path)
 {
 	const char *problem;
 	size_t		len;
@@ -204,43 +205,9 @@ plan_read(PlanReader *reader, const char *path, const char *what)
 	plan_read_parse(reader, text, len);
 	if (reader->json.error == NULL ||
 		(reader->run->version && reader->run->what))
-		check_version(path, reader->run, what);
+		check_version(path, reader->run);
 	check_run(reader);
 	free(text);
-}
-
-bool
-plan_read_is(const char *path, const char *what)
-{
-	const char *problem;
-	int			fd = plan_read_open(path, &problem);
-	JsonReader	json;
-	size_t		len;
-	char	   *text;
-	char	   *found = NULL;
-	bool		first = true;
-	bool		result;
-
-	if (fd < 0)
-		return false;
-	text = plan_read_text(fd, path, &len);
-	close(fd);
-	json_begin(&json, text, len);
-	json_enter(&json, '{');
-	while (found == NULL && json_more(&json, '}', &first))
-	{
-		char	   *key = json_key(&json);
-
-		if (key && strcmp(key, "what") == 0)
-			found = json_string(&json);
-		else if (key)
-			json_skip(&json);
-		free(key);
-	}
-	result = found && strcmp(found, what) == 0;
-	free(found);
-	free(text);
-	return result;
 }
 
 void

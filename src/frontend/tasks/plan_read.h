@@ -50,19 +50,13 @@ struct PlanReader
 
 /*
  * Read all of the file.  Exits with a message if it is not the user's own, or
- * was written by another version of the program, or for something else than
- * what is to be done.
+ * was written by another version of the program, or for something else than a
+ * dump.
  */
-extern void plan_read(PlanReader *reader, const char *path, const char *what);
+extern void plan_read(PlanReader *reader, const char *path);
 
 /* The same of a text, whose version and purpose are not looked at. */
 extern void plan_read_parse(PlanReader *reader, const char *text, size_t len);
-
-/*
- * Is there a plan, and is it for that?  If not, plan_read() says what is
- * wrong with it.
- */
-extern bool plan_read_is(const char *path, const char *what);
 
 /* Afterwards: exit with a message if it is damaged. */
 extern void plan_read_check(const PlanReader *reader, const char *path);
@@ -73,9 +67,8 @@ extern void plan_read_wrong(PlanReader *reader, const char *problem);
 /* Room for one more element, all zero. */
 extern void *plan_array_grow(PlanArray *array);
 
-/* An array of objects, or of numbers (int, at most PG_INT32_MAX). */
+/* An array of objects. */
 extern void plan_read_objects(PlanReader *reader, PlanArray *array,
 							  const PlanField *fields);
-extern void plan_read_numbers(PlanReader *reader, PlanArray *array);
 
 #endif							/* PLAN_READ_H */

@@ -17,13 +17,13 @@
 #define CONNECT_TIMEOUT_S "30"
 
 static PQconninfoOption *
-parse(const char *conninfo, const char *what, const char *name)
+parse(const char *conninfo, const char *where)
 {
 	PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
 
 	/* libpq's words would quote it, and there may be a password in it */
 	if (options == NULL)
-		pg_fatal("invalid connection string %s%s", what, name);
+		pg_fatal("invalid connection string %s", where);
 	return options;
 }
 
@@ -50,8 +50,7 @@ set(PQconninfoOption *options, const char *keyword, const char *value)
 
 /* It may be a connection string. */
 static void
-set_database(PQconninfoOption *options, const char *dbname,
-			 const char *option_name)
+set_database(PQconninfoOption *options, const char *dbname)
 {
 	PQconninfoOption *given;
 
@@ -60,7 +59,7 @@ set_database(PQconninfoOption *options, const char *dbname,
 		set(options, "dbname", dbname);
 		return;
 	}
-	given = parse(dbname, "for option ", option_name);
+	given = parse(dbname, "for option -d/--dbname");
 	/* a host first, which would else take away its address */
 	for (PQconninfoOption *option = given; option->keyword; option++)
 		if (strcmp(option->keyword, "hostaddr") != 0)
@@ -71,17 +70,17 @@ set_database(PQconninfoOption *options, const char *dbname,
 
 PeerAddress *
 task_address(const char *conninfo, const ConnParams *params,
-			 const char *option, const char *password_command)
+			 const char *password_command)
 {
 	PeerAddress *address = pg_malloc0(sizeof(PeerAddress));
-	PQconninfoOption *options = parse(conninfo, "in the plan", "");
+	PQconninfoOption *options = parse(conninfo, "in the plan");
 	PQExpBufferData buf;
 
 	/* the leader's is of its own host, if it was not given there */
 	if (getenv("PGPASSFILE") || password_command)
 		find(options, "passfile")->val = NULL;
 	if (params->dbname)
-		set_database(options, params->dbname, option);
+		set_database(options, params->dbname);
 	set(options, "host", params->pghost);
 	set(options, "port", params->pgport);
 	set(options, "user", params->pguser);

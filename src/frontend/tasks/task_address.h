@@ -13,17 +13,10 @@
  * As the leader has, but for what this host's command line says: the server
  * may have another name here.  Passwords are found as libpq finds them
  * (PGPASSFILE), or printed by this host's command, which may be NULL.  Owned.
- * option is where the database's name in params comes
- * from, for a message.
  */
 extern PeerAddress *task_address(const char *conninfo,
 								 const ConnParams *params,
-								 const char *option,
 								 const char *password_command);
-
-/* Of the two servers that there are. */
-#define TASK_DATABASE_OPTION "-d/--dbname"
-#define TASK_TARGET_OPTION "--target"
 
 /*
  * In the leader: how it has reached the server, of which this is a session,

@@ -50,15 +50,15 @@ sift_down(TaskLoad *loads, int n)
 }
 
 void
-task_deal(const JobQueue *queue, const int *numbers, int n, int n_tasks)
+task_deal(const JobQueue *queue, int n_tasks)
 {
 	TaskLoad   *loads = pg_malloc0(n_tasks * sizeof(TaskLoad));
 
 	for (int i = 0; i < n_tasks; i++)
 		loads[i].task = i;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < queue->n_jobs; i++)
 	{
-		Job		   *job = &queue->jobs[numbers[i]];
+		Job		   *job = &queue->jobs[i];
 
 		job->task = loads[0].task;
 		loads[0].bytes += job->est_bytes + (uint64) job->n * FILE_BYTES;

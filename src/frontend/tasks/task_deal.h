@@ -8,10 +8,9 @@
 #include "plan/job_queue.h"
 
 /*
- * Deal out the queue's jobs of these numbers to so many tasks, so that all
- * have the same to do.
+ * Deal out the queue's jobs to so many tasks, so that all have the same to
+ * do.
  */
-extern void task_deal(const JobQueue *queue, const int *numbers, int n,
-					  int n_tasks);
+extern void task_deal(const JobQueue *queue, int n_tasks);
 
 #endif							/* TASK_DEAL_H */

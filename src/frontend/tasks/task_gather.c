@@ -37,27 +37,6 @@ task_gather_tell_rows(const TaskGather *gather, const TaskLine *line, int task)
 	run->results->worker = 0;
 }
 
-void
-task_gather_store(const TaskGather *gather, const TaskLine *line, int task)
-{
-	FileResult *result = find_result(gather, line);
-	const FileResult *told = &line->result;
-
-	if (result == NULL || result->done)
-		return;
-	result->rows = told->rows;
-	result->raw_bytes = told->raw_bytes;
-	result->stored_bytes = told->stored_bytes;
-	result->start_us = told->start_us;
-	result->end_us = told->end_us;
-	result->worker = task;
-	/* the builder of indexes looks from another process */
-	__sync_synchronize();
-	result->done = true;
-	if (line->kind == TASK_LINE_FILE)
-		task_gather_tell_rows(gather, line, task);
-}
-
 static bool
 take_result(TaskGather *gather, const TaskAttempt *attempt, const TaskLine *line)
 {
@@ -73,19 +52,18 @@ take_result(TaskGather *gather, const TaskAttempt *attempt, const TaskLine *line
 static bool
 take_refused(TaskGather *gather, uint64 job)
 {
-	if (gather->refused == NULL ||
-		job >= (uint64) gather->run->plan->queue->n_jobs)
+	if (job >= (uint64) gather->run->plan->queue->n_jobs)
 		return false;
 	gather->refused[job] = true;
 	return true;
 }
 
-/* Its first job is what it is shown to be at. */
+/* Its first job, by task_deal(), is what it is shown to be at. */
 static void
 set_at_work(TaskGather *gather, int task, bool at_work)
 {
 	gather->run->results->workers[task].job =
-		at_work && task < gather->n_jobs ? gather->jobs[task] : -1;
+		at_work && task < gather->run->plan->queue->n_jobs ? task : -1;
 }
 
 /* A TaskLineCallback. */
@@ -119,27 +97,13 @@ void
 task_gather_begin(TaskGather *gather, Run *run, const char *directory,
 				  const char *run_id)
 {
+	task_deal(run->plan->queue, (int) run->options->tasks);
 	gather->run = run;
 	gather->directory = directory;
+	gather->refused = pg_malloc0((run->plan->queue->n_jobs + 1) * sizeof(bool));
 	gather->attempts = task_attempts_new(directory, run_id,
 										 (int) run->options->tasks,
 										 take_line, gather);
-}
-
-void
-task_gather_begin_all(TaskGather *gather, Run *run, const char *directory,
-					  const char *run_id)
-{
-	int			n = run->plan->queue->n_jobs;
-	int		   *jobs = pg_malloc((n + 1) * sizeof(int));
-
-	for (int i = 0; i < n; i++)
-		jobs[i] = i;
-	gather->jobs = jobs;
-	gather->n_jobs = n;
-	task_deal(run->plan->queue, jobs, n, (int) run->options->tasks);
-	gather->refused = pg_malloc0((n + 1) * sizeof(bool));
-	task_gather_begin(gather, run, directory, run_id);
 }
 
 void
@@ -155,17 +119,6 @@ task_gather_command_ended(TaskGather *gather)
 		gather->run->results->workers[i].job = -1;
 }
 
-/* A result of a job of the run. */
-static bool
-is_left_out(const TaskGather *gather, const Job *job, const FileResult *result)
-{
-	if (gather->left_out == NULL)
-		return false;
-	return job->kind == JOB_DATA_FILES ?
-		gather->left_out[result - gather->run->results->files] :
-		gather->objects_left_out[job->first];
-}
-
 bool
 task_gather_job_is_done(const TaskGather *gather, int job_no)
 {
@@ -173,7 +126,7 @@ task_gather_job_is_done(const TaskGather *gather, int job_no)
 	const FileResult *result;
 
 	for (int i = 0; (result = run_job_result(gather->run, job, i)) != NULL; i++)
-		if (!result->done && !is_left_out(gather, job, result))
+		if (!result->done)
 			return false;
 	return true;
 }

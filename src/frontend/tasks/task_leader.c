@@ -90,30 +90,26 @@ run_command(const TaskLeader *leader, const bool *wanted)
 
 /* Is one of the tasks' jobs for them to do, and not done? */
 static bool
-is_missing(const TaskLeader *leader, int no)
+is_missing(const TaskLeader *leader, int job)
 {
 	const TaskGather *gather = leader->gather;
-	int			job = gather->jobs[no];
 
-	return !task_gather_job_is_done(gather, job) &&
-		!(gather->refused && gather->refused[job]);
+	return !task_gather_job_is_done(gather, job) && !gather->refused[job];
 }
 
 static void
 fail(const TaskLeader *leader, const bool *missing, const char *end)
 {
 	const Options *options = leader->gather->run->options;
-	const TaskGather *gather = leader->gather;
+	const DumpPlan *plan = leader->gather->run->plan;
 	int			n = 0;
 
-	pg_log_error("not all tasks were done, and the command %s: %s of tasks %s are missing",
-				 end, leader->what,
-				 task_command_ranges(missing, (int) options->tasks));
-	for (int i = 0; i < gather->n_jobs; i++)
+	pg_log_error("not all tasks were done, and the command %s: files of tasks %s are missing",
+				 end, task_command_ranges(missing, (int) options->tasks));
+	for (int i = 0; i < plan->queue->n_jobs; i++)
 		if (is_missing(leader, i) && n++ < MOST_NAMED)
 			pg_log_error_detail("Missing: %s.",
-								dump_plan_describe_job(gather->run->plan,
-													   gather->jobs[i], -1));
+								dump_plan_describe_job(plan, i, -1));
 	if (n > MOST_NAMED)
 		pg_log_error_detail("And %d more.", n - MOST_NAMED);
 	if (options->retries > 0)
@@ -126,16 +122,15 @@ fail(const TaskLeader *leader, const bool *missing, const char *end)
 static bool
 find_missing(const TaskLeader *leader, bool *missing)
 {
-	const TaskGather *gather = leader->gather;
-	const Run  *run = gather->run;
+	const Run  *run = leader->gather->run;
 	bool		any = false;
 
 	memset(missing, 0, run->options->tasks * sizeof(bool));
-	for (int i = 0; i < gather->n_jobs; i++)
+	for (int i = 0; i < run->plan->queue->n_jobs; i++)
 	{
 		if (!is_missing(leader, i))
 			continue;
-		missing[run->plan->queue->jobs[gather->jobs[i]].task] = true;
+		missing[run->plan->queue->jobs[i].task] = true;
 		any = true;
 	}
 	return any;
@@ -165,8 +160,8 @@ task_leader_run(const TaskLeader *leader)
 		{
 			/* what the command runs, or where, wants to be looked at */
 			if (status != 0)
-				pg_log_warning("the command %s, but no %s are missing",
-							   end, leader->what);
+				pg_log_warning("the command %s, but no files are missing",
+							   end);
 			free(end);
 			break;
 		}

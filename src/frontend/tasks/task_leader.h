@@ -11,9 +11,8 @@
 /* What whoever leads them does; both are given arg. */
 typedef struct TaskLeader
 {
-	TaskGather *gather;			/* whose jobs task_deal() has dealt out */
+	TaskGather *gather;
 	const char *plan_path;
-	const char *what;			/* that is missing, for messages: "files" */
 	void	   *arg;
 
 	/* Several times a second while they run. */

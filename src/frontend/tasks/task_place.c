@@ -18,8 +18,7 @@ remove_place(void *arg)
 {
 	const TaskPlace *place = arg;
 
-	if (!place->cleared)
-		archive_clean_directory(place->fd, place->directory);
+	archive_clean_directory(place->fd, place->directory);
 }
 
 TaskPlace *
@@ -57,11 +56,4 @@ task_place_remove(TaskPlace *place)
 {
 	cleanup_pop(remove_place, place);
 	remove_place(place);
-}
-
-void
-task_place_clear(TaskPlace *place)
-{
-	remove_place(place);
-	place->cleared = true;
 }

@@ -13,7 +13,6 @@ typedef struct TaskPlace
 	char	   *directory;
 	int			fd;				/* open on it, as others may take its path */
 	char	   *plan_path;		/* of the plan in it */
-	bool		cleared;
 } TaskPlace;
 
 /*
@@ -25,8 +24,5 @@ typedef struct TaskPlace
 extern TaskPlace *task_place_make(const char *plan, const char *archive,
 								  const char *name);
 extern void task_place_remove(TaskPlace *place);
-
-/* The same, but what was made since may be undone before it yet. */
-extern void task_place_clear(TaskPlace *place);
 
 #endif							/* TASK_PLACE_H */

@@ -34,7 +34,5 @@ const PlanField task_job_fields[] = {
 	JOB("n", PLAN_INT, n),
 	JOB("task", PLAN_INT, task),
 	JOB("bytes", PLAN_UINT64, est_bytes),
-	JOB("at_once", PLAN_BOOL, at_once),
-	JOB("shared", PLAN_BOOL, shared),
 	{NULL}
 };

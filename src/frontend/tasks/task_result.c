@@ -29,7 +29,6 @@ typedef struct LineMembers
 	uint64		stored_bytes;
 	uint64		start_us;
 	uint64		end_us;
-	bool		incomplete;
 	char	   *checksum;		/* hexadecimal, as those below */
 	char	   *fingerprint;
 	char	   *first_fingerprint;
@@ -50,7 +49,6 @@ static const PlanField members[] = {
 	MEMBER("stored_bytes", PLAN_UINT64, stored_bytes),
 	MEMBER("start_us", PLAN_UINT64, start_us),
 	MEMBER("end_us", PLAN_UINT64, end_us),
-	MEMBER("incomplete", PLAN_BOOL, incomplete),
 	MEMBER("checksum", PLAN_TEXT, checksum),
 	MEMBER("fingerprint", PLAN_TEXT, fingerprint),
 	MEMBER("first_fingerprint", PLAN_TEXT, first_fingerprint),
@@ -146,7 +144,6 @@ task_result_write(const TaskResults *results, const TaskLine *line)
 		.stored_bytes = result->stored_bytes,
 		.start_us = result->start_us,
 		.end_us = result->end_us,
-		.incomplete = result->incomplete,
 		.checksum = hex_encode(result->checksum, result->checksum_len),
 		.fingerprint = hash_text(&result->fingerprint),
 		.first_fingerprint = hash_text(&result->first_fingerprint),
@@ -238,7 +235,6 @@ take_members(const LineMembers *values, TaskLine *line)
 	result->stored_bytes = values->stored_bytes;
 	result->start_us = (int64) values->start_us;
 	result->end_us = (int64) values->end_us;
-	result->incomplete = values->incomplete;
 	result->new_reason = values->new_reason;
 	if (values->checksum == NULL ||
 		!take_hash(values->fingerprint, &result->fingerprint) ||

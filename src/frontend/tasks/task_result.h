@@ -15,10 +15,8 @@
  *											the job's table
  *	{ "is": "end" }							it has done what it could
  *
- * Of a dump, the leader gives the files their names in the archive, from the
- * first of the attempts that has told of them; what others make of them goes.
- * A restore's tell of what is committed on the target, or, as incomplete, of
- * what cannot be loaded.
+ * The leader gives the files their names in the archive, from the first of
+ * the attempts that has told of them; what others make of them goes.
  */
 #ifndef TASK_RESULT_H
 #define TASK_RESULT_H

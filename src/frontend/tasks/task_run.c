@@ -11,12 +11,12 @@
 #include "tasks/task_server.h"
 
 TaskRun
-task_run_make(const char *what, const char *run_id, const Options *options,
-			  PGconn *conn, const PeerAddress *address)
+task_run_make(const char *run_id, const Options *options, PGconn *conn,
+			  const PeerAddress *address)
 {
 	TaskRun		run = {
 		.version = PARDUMP_VERSION,
-		.what = unconstify(char *, what),
+		.what = TASKS_DUMP,
 		.run_id = unconstify(char *, run_id),
 		.n_tasks = (int) options->tasks,
 		.conninfo = task_address_of(conn, address),

@@ -12,12 +12,10 @@
 
 /*
  * In the leader: of a run with this name, which is borrowed, as are all
- * options.  what is TASKS_DUMP, ...; conn is a session on the server that
- * tasks are to find.
+ * options.  conn is a session on the server that tasks are to find.
  */
-extern TaskRun task_run_make(const char *what, const char *run_id,
-							 const Options *options, PGconn *conn,
-							 const PeerAddress *address);
+extern TaskRun task_run_make(const char *run_id, const Options *options,
+							 PGconn *conn, const PeerAddress *address);
 
 /*
  * In a task: the options of this host's command line, and its environment's

@@ -55,14 +55,13 @@ task_server_read(PGconn *conn)
 }
 
 static void
-check(const char *what, const char *is, const char *expected,
-	  const char *option)
+check(const char *what, const char *is, const char *expected)
 {
 	if (strcmp(is, expected) == 0)
 		return;
 	pg_log_error("this is another server than the leader's: its %s is \"%s\", not \"%s\"",
 				 what, printable(is), printable(expected));
-	pg_log_error_hint("Name the leader's by %s.", option);
+	pg_log_error_hint("Name the leader's by -d/--dbname.");
 	exit(1);
 }
 
@@ -81,7 +80,7 @@ refuse_other_rights(PGconn *conn, bool may_ask)
 }
 
 void
-task_server_check(PGconn *conn, const TaskServer *expected, const char *option)
+task_server_check(PGconn *conn, const TaskServer *expected)
 {
 	TaskServer	server = task_server_read(conn);
 	bool		may_ask = server.system_identifier[0] != '\0';
@@ -93,9 +92,9 @@ task_server_check(PGconn *conn, const TaskServer *expected, const char *option)
 	if (may_ask != (expected->system_identifier[0] != '\0'))
 		refuse_other_rights(conn, may_ask);
 	check("system identifier", server.system_identifier,
-		  expected->system_identifier, option);
-	check("timeline", server.timeline, expected->timeline, option);
-	check("database", server.database, expected->database, option);
+		  expected->system_identifier);
+	check("timeline", server.timeline, expected->timeline);
+	check("database", server.database, expected->database);
 }
 
 /* One that nobody else comes upon, of a bigint's range. */
@@ -115,134 +114,69 @@ lock_number(const char *run_id)
 	return psprintf(UINT64_FORMAT, lock_key(run_id));
 }
 
-/* Another lock than the leader's; owned. */
-static char *
-tasks_number(const char *run_id)
+/* Who has the lock for long is not part of the run: all see the number. */
+void
+task_server_hold(PGconn *conn, const char *run_id)
 {
-	return psprintf(UINT64_FORMAT, lock_key(run_id) ^ 1);
-}
-
-/*
- * Whoever has a lock of the run's for long is none of it: all see the number.
- * Frees that.
- */
-static void
-take_lock(PGconn *conn, const char *try_query, char *number, const char *held)
-{
+	char	   *number = lock_number(run_id);
 	const char *params[] = {number};
 	bool		taken = false;
 
 	for (int waited_ms = 0; !taken; waited_ms += LOCK_MS)
 	{
-		PGresult   *res = session_query_params(conn, try_query, 1, params, 0);
+		PGresult   *res = session_query_params(conn,
+											   "SELECT pg_catalog.pg_try_advisory_lock($1::pg_catalog.int8)",
+											   1, params, 0);
 
 		taken = PQgetvalue(res, 0, 0)[0] == 't';
 		PQclear(res);
 		interrupt_check();
 		if (!taken && waited_ms >= LOCK_FOR_MS)
-			session_lost(held);
+			session_lost("Another session holds the lock by which tasks see that the leader is there.");
 		pg_usleep(taken ? 0 : LOCK_MS * 1000L);
 	}
 	free(number);
 }
 
-void
-task_server_hold(PGconn *conn, const char *run_id)
-{
-	take_lock(conn,
-			  "SELECT pg_catalog.pg_try_advisory_lock($1::pg_catalog.int8)",
-			  lock_number(run_id),
-			  "Another session holds the lock by which tasks see that the leader is there.");
-}
-
-void
-task_server_join(PGconn *conn, const char *run_id)
-{
-	take_lock(conn,
-			  "SELECT pg_catalog.pg_try_advisory_lock_shared($1::pg_catalog.int8)",
-			  tasks_number(run_id),
-			  "Another session holds the lock by which tasks tell that they are at work.");
-}
-
-/* Of this number in the database; its two halves are apart (lockfuncs.c). */
-static char *
-lock_condition(uint64 key)
-{
-	return psprintf("l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted"
-					" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
-					" AND l.classid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
-					" AND l.objid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
-					" AND l.objsubid OPERATOR(pg_catalog.=) 1",
-					(uint32) (key >> 32), (uint32) key);
-}
-
-#define LOCKS \
-"pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
-
-/* Sessions of other roles are none of the tasks (task_server_check()). */
+/*
+ * Does the leader hold it?  False if the server did not say; then the session
+ * is lost, or of no use.  Never waits for long.
+ */
 bool
-task_server_is_alone(PGconn *conn, const char *run_id)
-{
-	char	   *condition = lock_condition(lock_key(run_id) ^ 1);
-	char	   *sql = psprintf("SELECT NOT EXISTS (SELECT FROM " LOCKS
-							   " JOIN pg_catalog.pg_stat_get_activity(NULL) a"
-							   " ON a.pid OPERATOR(pg_catalog.=) l.pid"
-							   " JOIN pg_catalog.pg_roles u ON u.oid OPERATOR(pg_catalog.=) a.usesysid"
-							   " WHERE u.rolname OPERATOR(pg_catalog.=) SESSION_USER AND %s)",
-							   condition);
-	PGresult   *res = session_query(conn, sql);
-	bool		alone = PQgetvalue(res, 0, 0)[0] == 't';
-
-	PQclear(res);
-	free(sql);
-	free(condition);
-	return alone;
-}
-
-TaskLeaderState
-task_server_find_leader(PGconn *conn, const char *run_id)
+task_server_check_leader(PGconn *conn, const char *run_id)
 {
 	char	   *number = lock_number(run_id);
 	char	   *sql = psprintf("SELECT pg_catalog.pg_try_advisory_xact_lock_shared('%s'::pg_catalog.int8)",
 							   number);
 	PGresult   *res = session_exec_within(conn, sql, ANSWER_MS);
-	TaskLeaderState state = TASK_LEADER_UNKNOWN;
+	bool		known = PQresultStatus(res) == PGRES_TUPLES_OK;
+	bool		is_gone = known && PQgetvalue(res, 0, 0)[0] == 't';
 
-	if (PQresultStatus(res) == PGRES_TUPLES_OK)
-		state = PQgetvalue(res, 0, 0)[0] == 't' ? TASK_LEADER_GONE :
-			TASK_LEADER_THERE;
 	PQclear(res);
 	free(sql);
 	free(number);
-	return state;
+	if (is_gone)
+	{
+		pg_log_error("the run that this plan is of has ended");
+		pg_log_error_detail("Nobody holds its lock on the server, and so its snapshot.");
+		exit(1);
+	}
+	return known;
 }
 
-void
-task_server_end_without_leader(const char *detail)
-{
-	pg_log_error("the run that this plan is of has ended");
-	pg_log_error_detail("%s", detail);
-	exit(1);
-}
-
-bool
-task_server_check_leader(PGconn *conn, const char *run_id)
-{
-	TaskLeaderState state = task_server_find_leader(conn, run_id);
-
-	if (state == TASK_LEADER_GONE)
-		task_server_end_without_leader("Nobody holds its lock on the server, and so its snapshot.");
-	return state == TASK_LEADER_THERE;
-}
-
+/* The two halves of the lock's number are apart (lockfuncs.c). */
 char *
 task_server_leader_process(const char *run_id)
 {
-	char	   *condition = lock_condition(lock_key(run_id));
-	char	   *sql = psprintf("(SELECT l.pid FROM " LOCKS
-							   " WHERE l.mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND %s LIMIT 1)",
-							   condition);
+	uint64		key = lock_key(run_id);
 
-	free(condition);
-	return sql;
+	return psprintf("(SELECT l.pid FROM pg_catalog.pg_locks l"
+					" JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
+					" WHERE l.mode OPERATOR(pg_catalog.=) 'ExclusiveLock'"
+					" AND l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted"
+					" AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+					" AND l.classid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
+					" AND l.objid OPERATOR(pg_catalog.=) '%u'::pg_catalog.oid"
+					" AND l.objsubid OPERATOR(pg_catalog.=) 1 LIMIT 1)",
+					(uint32) (key >> 32), (uint32) key);
 }

@@ -6,7 +6,6 @@
  * The leader holds an advisory lock that the run's random name gives the
  * number of.  A server ends a session whose client is gone, and gives up its
  * locks: whoever gets this one knows that the leader has none of it any more.
- * Tasks of a restore share another one.
  */
 #ifndef TASK_SERVER_H
 #define TASK_SERVER_H
@@ -19,38 +18,15 @@ extern TaskServer task_server_read(PGconn *conn);
 
 /*
  * Exit with a message unless it is that one, as far as the session's role may
- * ask for it.  option is the one that names it, for a hint.
+ * ask for it.
  */
-extern void task_server_check(PGconn *conn, const TaskServer *expected,
-							  const char *option);
+extern void task_server_check(PGconn *conn, const TaskServer *expected);
 
 /*
  * In the leader's session: hold the run's lock up to its end; ends by
  * session_lost() if others do not let it.
  */
 extern void task_server_hold(PGconn *conn, const char *run_id);
-
-/*
- * In a task's session: it is at work up to the session's end; ends by
- * session_lost() if others do not let it say so.  And in the leader's: is
- * none at work, wherever it was left behind?
- */
-extern void task_server_join(PGconn *conn, const char *run_id);
-extern bool task_server_is_alone(PGconn *conn, const char *run_id);
-
-typedef enum TaskLeaderState
-{
-	TASK_LEADER_UNKNOWN,		/* the server did not say */
-	TASK_LEADER_THERE,
-	TASK_LEADER_GONE
-} TaskLeaderState;
-
-/* In a task: does anybody hold it?  Never waits for long. */
-extern TaskLeaderState task_server_find_leader(PGconn *conn,
-											   const char *run_id);
-
-/* Nobody does: exit with a message. */
-pg_noreturn extern void task_server_end_without_leader(const char *detail);
 
 /*
  * In a task: exit with a message if nobody holds it, and so the snapshot.

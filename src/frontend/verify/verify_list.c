@@ -48,9 +48,6 @@ verify_list_new(const char *directory)
 			continue;
 		memset(&st, 0, sizeof(st));
 		(void) fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW);
-		/* it is no part of the archive, and does no harm */
-		if (S_ISDIR(st.st_mode) && archive_name_is_restore(entry->d_name))
-			continue;
 		if (list->n_files == space)
 		{
 			space = Max(256, space * 2);
