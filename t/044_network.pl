@@ -107,7 +107,7 @@ sub leader_failed_ok
 }
 
 {
-	my $proxy = start_proxy($node, [ 0, 2000, 'stall' ]);
+	my $proxy = start_proxy($node, [ 0, 4000, 'stall' ]);
 	leader_failed_ok(my $dump = dump_by_proxy($proxy, '--stall-timeout=1'), $proxy,
 		'the leader stalls');
 	nothing_remains_ok($node, $dump->{dir}, 'the leader stalls');
