@@ -117,10 +117,11 @@ foreach my $try (
 # pg_restore ends the text of an error with an empty line
 sql($node, 'words', 'CREATE SCHEMA there');
 sql($node, 'postgres', 'CREATE DATABASE taken');
-sql($node, 'taken', 'CREATE SCHEMA there CREATE TABLE other ()');
+sql($node, 'taken', q{CREATE SCHEMA there; CREATE FUNCTION guard() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'guarded'; END$$;
+	CREATE EVENT TRIGGER guard ON ddl_command_start WHEN TAG IN ('DROP SCHEMA') EXECUTE FUNCTION guard()});
 ($rc, undef, $err) = run_program('pg_pardump', @db, '-n', 'there', '--clean', '--target=' . $node->connstr('taken'));
 is($rc, 1, 'pg_restore fails: exit code');
-like($err, qr/^pg_restore: error: .*depend on it\n(?:\t.*\n)+\tCommand was: DROP SCHEMA IF EXISTS there;\n(?=pg_)/m, 'pg_restore fails: its words');
+like($err, qr/^pg_restore: error: .*guarded\n(?:\t.*\n)+\tCommand was: DROP SCHEMA IF EXISTS there;\n(?=pg_)/m, 'pg_restore fails: its words');
 
 # ---- a target that is not there
 
