@@ -381,6 +381,21 @@ like($err, qr/all rows of all 2 tables were committed on the target/, 'an index 
 is($out, '', 'an index fails: no summary');
 is(value($target, 'duplicates', 'SELECT count(*) FROM root'), 1000, 'an index fails: all rows are there');
 
+# objects of the application with the names of ours
+make_database($source, 'named');
+sql($source, 'named', 'CREATE TABLE a1 AS SELECT 1 AS a; CREATE TABLE a2 AS SELECT 1 AS a; CREATE SEQUENCE s START 5');
+make_database($target, 'named');
+sql($target, 'named', 'CREATE SEQUENCE s START 1000');
+copy_refused_ok(qr/error: the target has 1 of the sequences to be made already\n.*detail: Among them: public\.s\.\n/,
+	'a sequence is there', $source, 'named', $target, 'named');
+sql($target, 'named', q{DROP SEQUENCE s; CREATE FUNCTION late() RETURNS event_trigger LANGUAGE plpgsql AS
+	$$BEGIN IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.a1') THEN
+		CREATE TABLE public.a2 AS SELECT 2 AS a; END IF; END$$;
+	CREATE EVENT TRIGGER late ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION late()});
+$err = copy_refused_ok(qr/relation "a2" already exists.*warning: rows of table public\.a2 are not copied: it could not be created\n/s,
+	'a table comes meanwhile', $source, 'named', $target, 'named');
+is(value($target, 'named', 'SELECT (SELECT count(*) FROM a1), (SELECT string_agg(a::text, $$,$$) FROM a2)'), '1|2', 'a table comes meanwhile: it gets no rows');
+
 # a role that may not ask which server the target is
 make_database($target, 'hardened');
 sql($target, 'hardened', q{ALTER DATABASE hardened OWNER TO owner;
@@ -456,6 +471,9 @@ CREATE TABLE app.heir (more app.span) INHERITS (app.orders);
 CREATE TABLE app.parts (id int PRIMARY KEY, orders int REFERENCES app.orders) PARTITION BY RANGE (id);
 CREATE TABLE app.part PARTITION OF app.parts FOR VALUES FROM (0) TO (10);
 INSERT INTO app.parts VALUES (1, 1);
+CREATE FUNCTION app.total(app.items) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1.id + $1.orders';
+CREATE INDEX ON app.items (app.total(items));
+CREATE VIEW app.grouped AS SELECT id, s, count(*) FROM app.orders GROUP BY id;
 CREATE VIEW app.open AS SELECT *, app.twice(id) AS two FROM app.orders WHERE p OPERATOR(app.===) p;
 CREATE MATERIALIZED VIEW app.counted AS SELECT count(*) FROM app.open;
 CREATE FUNCTION app.body() RETURNS SETOF app.open LANGUAGE sql BEGIN ATOMIC SELECT * FROM app.open; END;
@@ -492,6 +510,24 @@ sub clean_grown_ok
 	return;
 }
 clean_grown_ok('grown, --clean');
+make_database($target, 'ungrown');
+copy_ok($source, 'grown', $target, 'ungrown', '--clean of an empty database', '--clean', @without);
+sql($target, 'grown', 'DROP VIEW app.grouped; CREATE VIEW app.grouped AS SELECT id, id AS other FROM app.orders GROUP BY id');
+clean_grown_ok('--clean of a view that has other columns');
+sql($target, 'postgres', 'ALTER DATABASE grown SET quote_all_identifiers = on');
+copy_ok($source, 'grown', $target, 'grown', '--clean, quote_all_identifiers', '--clean', @without);
+sql($target, 'postgres', 'ALTER DATABASE grown RESET quote_all_identifiers');
+{
+	# a read-only serializable transaction that is deferrable would wait for this one
+	my $writer = start_psql($target, 'grown');
+	$writer->('BEGIN ISOLATION LEVEL SERIALIZABLE; CREATE TEMPORARY TABLE t (a int)');
+	sql($target, 'postgres', "ALTER DATABASE grown SET default_transaction_$_") foreach "isolation = 'serializable'", 'deferrable = on';
+	my (undef, $checked) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check');
+	is($checked, "0 errors, 0 warnings\n", '--clean, deferrable transactions: nothing is waited for');
+	sql($target, 'postgres', "ALTER DATABASE grown RESET default_transaction_$_") foreach 'isolation', 'deferrable';
+	$writer->('ROLLBACK');
+	undef $writer;
+}
 
 sub state_of_grown { return { %{ fingerprint($target, 'grown') }, schema => schema_text($target, 'grown') }; }
 
@@ -542,7 +578,7 @@ sql($target, 'grown', join ';', map { "CREATE VIEW mine$_ AS SELECT id FROM app.
 my (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check');
 like($list, qr/\Aerror: --clean cannot drop objects that 11 other objects of the target depend on\n  DETAIL: Among them: view public\.mine1 \(.*\), view public\.mine8 \(depends on table app\.orders\)\.\n  HINT: .*\n1 error, 0 warnings\n\z/,
 	'--check: found');
-(undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check', '-t', 'app.items');
+(undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check', '-t', 'app.heir');
 is($list, "0 errors, 0 warnings\n", '--check of another table: nothing is found');
 sql($target, 'grown', join ';', map { "DROP VIEW mine$_" } 1 .. 11);
 
@@ -550,6 +586,12 @@ sql($target, 'grown', join ';', map { "DROP VIEW mine$_" } 1 .. 11);
 # nothing stays.
 sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM (10) TO (20)');
 clean_grown_ok('a partition');
+sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM (10) TO (20); INSERT INTO more VALUES (11)');
+copy_refused_ok(qr/depends on\n.*detail: It is table public\.more \(depends on table app\.parts\)\./, 'a partition with rows', $source, 'grown', $target, 'grown', '--clean');
+is(value($target, 'grown', 'SELECT count(*) FROM more'), 1, 'a partition with rows: it stays');
+sql($target, 'grown', 'DROP TABLE more; CREATE FUNCTION app.twice(bigint) RETURNS app.state LANGUAGE sql AS $$SELECT NULL::app.state$$');
+copy_refused_ok(qr/detail: It is function app\.twice\(bigint\) /, 'a function of the same name', $source, 'grown', $target, 'grown', '--clean');
+sql($target, 'grown', 'DROP FUNCTION app.twice(bigint)');
 sql($target, 'grown', 'CREATE TABLE app2 (a int); CREATE VIEW mine AS SELECT * FROM app2');
 copy_ok($source, 'grown', $target, 'grown', 'other objects', '--clean', @without);
 is(value($target, 'grown', 'SELECT count(*) FROM mine'), 0, 'other objects stay');

@@ -4,8 +4,12 @@
  */
 #include "base/fe_compat.h"
 
+#include "fe_utils/string_utils.h"
+
 #include "definitions/clean.h"
 #include "definitions/clean_objects.h"
+#include "session/text_array.h"
+#include "stream/hex.h"
 #include "target/target_history.h"
 
 /*
@@ -29,6 +33,36 @@ run_pg_restore(RestoreStages *stages, const char *name, const TocEntry *entries,
 }
 
 /*
+ * A statement that ends no transaction if it fails.  A view that cannot be
+ * replaced by one without dependencies is dropped.  Owned.
+ */
+static char *
+tried(const TocEntry *entry)
+{
+	static const char rule[] = " _RETURN";
+	int			length = strlen(entry->tag) - strlen(rule);
+	char	   *quote = hex_random(8);
+	char	   *otherwise = pg_strdup("NULL");
+	char	   *result;
+
+	if (toc_entry_is(entry, "RULE") && length > 0 &&
+		strcmp(entry->tag + length, rule) == 0)
+	{
+		char	   *view = pnstrdup(entry->tag, length);
+
+		free(otherwise);
+		otherwise = psprintf("BEGIN DROP VIEW IF EXISTS %s; EXCEPTION WHEN OTHERS THEN NULL; END",
+							 fmtQualifiedId(entry->namespace, view));
+		free(view);
+	}
+	result = psprintf("DO LANGUAGE plpgsql $q%s$BEGIN %s EXCEPTION WHEN OTHERS THEN %s; END$q%s$;",
+					  quote, entry->drop_stmt, otherwise, quote);
+	free(otherwise);
+	free(quote);
+	return result;
+}
+
+/*
  * Those of one kind: subscriptions, or all else, with the settings that every
  * run needs; returns how many there are.
  */
@@ -36,7 +70,9 @@ static int
 choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 			   TocEntry *entries)
 {
+	static char any_statement[] = "DEFAULT";
 	const RestoreSchedule *schedule = stages->schedule;
+	PGconn	   *conn = stages->target->conn;
 	int			n = 0;
 	int			n_own = 0;
 
@@ -53,6 +89,16 @@ choose_entries(const RestoreStages *stages, bool subscriptions, bool all,
 		if (!clean_objects_has(stages, i) ||
 			(!all && toc_entry_is(entry, "SUBSCRIPTION") != subscriptions))
 			continue;
+		/* what has such a name is not on the target */
+		if (!stages->as_pg_restore &&
+			!text_is_convertible(conn, entry->drop_stmt))
+			continue;
+		if (!stages->as_pg_restore && clean_objects_may_fail(entry))
+		{
+			entry->drop_stmt = tried(entry);
+			/* the statements of which pg_restore leaves as they are */
+			entry->desc = any_statement;
+		}
 		/* a definition there must be, or nothing is dropped */
 		entry->defn = "--";
 		entry->owner = NULL;

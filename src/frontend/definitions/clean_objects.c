@@ -18,6 +18,9 @@
 /* More objects than that are only counted. */
 #define OBJECTS_SHOWN 10
 
+/* How pg_dump "drops" a view that other objects need as well as it them. */
+#define CREATE_VIEW "CREATE OR REPLACE VIEW "
+
 /* Other sessions need locks, too, while objects are dropped. */
 #define LOCKS_KEPT 100
 
@@ -27,26 +30,62 @@
  */
 
 /*
+ * An index, or a constraint that has one, may use a function, say, that is
+ * dropped before their table, because it depends on the table.
+ */
+static bool
+needs_more_than_tables(const RestoreStages *stages, const TocEntry *entry)
+{
+	static const char *const tables[] = {
+		"TABLE", "MATERIALIZED VIEW", "INDEX", "CONSTRAINT", "TABLE ATTACH", NULL
+	};
+
+	for (int i = 0; i < entry->n_deps; i++)
+	{
+		int			id = entry->deps[i];
+		const TocEntry *needed = id > 0 && id <= stages->setup.toc->max_dump_id ?
+			stages->setup.by_id[id] : NULL;
+
+		if (needed && !toc_entry_is_one_of(needed, tables))
+			return true;
+	}
+	return false;
+}
+
+static bool
+goes_with_table(const TocEntry *entry)
+{
+	static const char *const kinds[] = {
+		"INDEX", "INDEX ATTACH", "CONSTRAINT", NULL
+	};
+
+	return toc_entry_is_one_of(entry, kinds);
+}
+
+bool
+clean_objects_may_fail(const TocEntry *entry)
+{
+	return goes_with_table(entry) ||
+		strncmp(entry->drop_stmt, CREATE_VIEW, strlen(CREATE_VIEW)) == 0;
+}
+
+/*
  * Indexes, and constraints that have one, go with their tables, and those of
  * partitions only so; pg_restore tries anyway.
  */
 bool
 clean_objects_has(const RestoreStages *stages, int number)
 {
-	static const char *const with_tables[] = {
-		"INDEX", "INDEX ATTACH", "CONSTRAINT", NULL
-	};
-
 	const TocEntry *entry = &stages->schedule->toc->entries[number];
 	RestorePhase phase = stages->schedule->phases[number];
 
 	if (entry->drop_stmt == NULL)
 		return false;
-	if (phase == RESTORE_INDEXES)
-		return stages->as_pg_restore;
-	return (phase == RESTORE_PRE_DATA || phase == RESTORE_POST_DATA ||
-			phase == RESTORE_EVENT_TRIGGERS) &&
-		(stages->as_pg_restore || !toc_entry_is_one_of(entry, with_tables));
+	if (phase != RESTORE_PRE_DATA && phase != RESTORE_POST_DATA &&
+		phase != RESTORE_INDEXES && phase != RESTORE_EVENT_TRIGGERS)
+		return false;
+	return stages->as_pg_restore || !goes_with_table(entry) ||
+		needs_more_than_tables(stages, entry);
 }
 
 /* The catalog that has an entry's object, and its schema, if it has one. */
@@ -118,16 +157,18 @@ catalog_of(const TocEntry *entry)
  * The objects that keep others.  Of an object that belongs to another one, as
  * a view's rule does, the other one is named.  Each row has their number.
  */
-static const char keepers_query[] =
-KEEPERS
-") SELECT k.name, pg_catalog.min(k.depends_on), pg_catalog.count(*) OVER () FROM ("
-"SELECT COALESCE(pg_catalog.pg_describe_object(i.refclassid, i.refobjid, 0),"
-" pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)),"
-" pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)"
-" FROM keepers d LEFT JOIN pg_catalog.pg_depend i"
-" ON " IS_SAME("i", "d") " AND i.deptype OPERATOR(pg_catalog.=) 'i'::\"char\""
-") k (name, depends_on) WHERE k.name IS NOT NULL"
-" GROUP BY k.name ORDER BY k.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN);
+#define KEEPERS_QUERY(more) KEEPERS more \
+") SELECT k.name, pg_catalog.min(k.depends_on), pg_catalog.count(*) OVER () FROM (" \
+"SELECT COALESCE(pg_catalog.pg_describe_object(i.refclassid, i.refobjid, 0)," \
+" pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid))," \
+" pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)" \
+" FROM keepers d LEFT JOIN pg_catalog.pg_depend i" \
+" ON " IS_SAME("i", "d") " AND i.deptype OPERATOR(pg_catalog.=) 'i'::\"char\"" \
+") k (name, depends_on) WHERE k.name IS NOT NULL" \
+" GROUP BY k.name ORDER BY k.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN)
+
+static const char keepers_query[] = KEEPERS_QUERY("");
+static const char copy_keepers_query[] = KEEPERS_QUERY(FILLED_PARTITIONS);
 
 /*
  * The numbers of the tables in $4 and $5 that stay.  What these objects
@@ -182,11 +223,17 @@ DROPPED
  * with each by nested loops, which takes minutes if there are thousands.
  */
 static PGresult *
-ask(PGconn *conn, const char *query, int n_params, char *const *params)
+ask(PGconn *conn, const Options *options, const char *query, int n_params,
+	char *const *params)
 {
 	PGresult   *res;
 
-	session_begin_unwatched(conn, "BEGIN READ ONLY; SET LOCAL enable_nestloop TO off");
+	session_begin_unwatched(conn, SESSION_BEGIN_READ_ONLY "; "
+							SESSION_SET_LOCAL("enable_nestloop", "off"));
+	/* as in the names that pg_dump has written */
+	PQclear(session_query(conn, options->quote_all_identifiers ?
+						  SESSION_SET_LOCAL("quote_all_identifiers", "on") :
+						  SESSION_SET_LOCAL("quote_all_identifiers", "off")));
 	res = session_query_params(conn, query, n_params,
 							   (const char *const *) params, 0);
 	session_command(conn, "COMMIT");
@@ -239,9 +286,10 @@ introduction(int n)
 
 /* The objects that stay, appended as a list; returns how many there are. */
 static int
-list_keepers(PGconn *conn, char *const *params, PQExpBuffer list)
+list_keepers(PGconn *conn, const Options *options, const char *query,
+			 char *const *params, PQExpBuffer list)
 {
-	PGresult   *res = ask(conn, keepers_query, 3, params);
+	PGresult   *res = ask(conn, options, query, 3, params);
 	int			n_shown = PQntuples(res);
 	int			n = n_shown == 0 ? 0 : session_number(res, 0, 2, 1, INT_MAX);
 
@@ -264,7 +312,7 @@ clean_objects_fit(const RestoreStages *stages, int *n)
 	bool		result;
 
 	make_params(stages, conn, params);
-	res = ask(conn, locks_query, 3, params);
+	res = ask(conn, stages->setup.options, locks_query, 3, params);
 	*n = session_number(res, 0, 0, 0, INT_MAX);
 	result = PQgetvalue(res, 0, 1)[0] == 't';
 	PQclear(res);
@@ -286,13 +334,13 @@ clean_objects_check_copy(const RestoreStages *stages)
 		return;
 	make_params(stages, conn, params);
 	initPQExpBuffer(&list);
-	n = list_keepers(conn, params, &list);
+	n = list_keepers(conn, options, copy_keepers_query, params, &list);
 	if (n > 0)
 	{
 		pg_log_error("--clean cannot drop objects that %d other object%s of the target depend%s on",
 					 n, units_plural(n), n == 1 ? "s" : "");
 		pg_log_error_detail("%s", list.data);
-		pg_log_error_hint("Drop the other objects first, or copy into another database.");
+		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");
 	}
 	termPQExpBuffer(&list);
 	for (int i = 0; i < 3; i++)
@@ -306,9 +354,10 @@ clean_objects_check_copy(const RestoreStages *stages)
 }
 
 static void
-refuse_kept_tables(PGconn *conn, char *const *params, const DumpTables *tables)
+refuse_kept_tables(PGconn *conn, const Options *options, char *const *params,
+				   const DumpTables *tables)
 {
-	PGresult   *res = ask(conn, kept_tables_query, 5, params);
+	PGresult   *res = ask(conn, options, kept_tables_query, 5, params);
 	int			n = PQntuples(res);
 	PQExpBufferData list;
 	PQExpBufferData keepers;
@@ -320,7 +369,7 @@ refuse_kept_tables(PGconn *conn, char *const *params, const DumpTables *tables)
 		for (int i = 0; i < Min(n, OBJECTS_SHOWN); i++)
 			appendPQExpBuffer(&list, "%s%s", i > 0 ? ", " : "",
 							  printable(tables->tables[session_number(res, i, 0, 1, tables->n_tables) - 1].name));
-		(void) list_keepers(conn, params, &keepers);
+		(void) list_keepers(conn, options, keepers_query, params, &keepers);
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
 					 n);
 		pg_log_error_detail("%s%s. The other objects: %s",
@@ -354,7 +403,7 @@ clean_objects_check_restore(const RestoreStages *stages, PGconn *conn,
 	make_params(stages, conn, params);
 	params[3] = text_array(conn, schemas, n);
 	params[4] = text_array(conn, names, n);
-	refuse_kept_tables(conn, params, tables);
+	refuse_kept_tables(conn, stages->setup.options, params, tables);
 	for (int i = 0; i < 5; i++)
 		free(params[i]);
 	free(schemas);

@@ -21,6 +21,12 @@
 extern bool clean_objects_has(const RestoreStages *stages, int number);
 
 /*
+ * Is an error of its DROP of no matter in a copy?  The object may go with
+ * another one; if it is in the way, the DROP of what it needs fails.
+ */
+extern bool clean_objects_may_fail(const TocEntry *entry);
+
+/*
  * A copy: report as an error which other objects depend on those that are to
  * be dropped.  If the target's lock table has too little room to drop all of
  * them in one transaction, that is a warning.  For findings_settle() to end

@@ -138,12 +138,10 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 " JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") " AND " GOES_ALONG("d")
 
 /*
- * What depends on them and stays.  Two kinds of objects are left to the DROP
- * statements: a function whose name the archive has with other arguments, as
- * the types of its arguments may have other names here; and an operator that
- * exists only because another one names it as its commutator or negator.  No
- * archive has such an operator, and a base type, which is dropped with
- * CASCADE, takes it along.
+ * What depends on them and stays.  An operator that exists only because
+ * another one names it as its commutator or negator is left to the DROP
+ * statements: no archive has such an operator, and a base type, which is
+ * dropped with CASCADE, takes it along.
  */
 #define KEEPERS DROPPED \
 "), dependents (classid, objid, objsubid, refclassid, refobjid) AS (" \
@@ -154,11 +152,6 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 "SELECT a.classid, a.objid FROM (" \
 "SELECT classid, objid, false FROM dependents" \
 " UNION ALL SELECT classid, objid, true FROM dropped" \
-" UNION ALL SELECT p.catalog::pg_catalog.oid, f.oid, true FROM pg_catalog.pg_proc f" \
-" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) f.pronamespace" \
-" JOIN planned p ON p.catalog OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass" \
-" AND p.schema OPERATOR(pg_catalog.=) n.nspname::pg_catalog.text" \
-" AND pg_catalog.split_part(p.tag, '(', 1) OPERATOR(pg_catalog.=) f.proname::pg_catalog.text" \
 " UNION ALL SELECT 'pg_catalog.pg_operator'::pg_catalog.regclass, o.oid, true" \
 " FROM pg_catalog.pg_operator o" \
 " WHERE o.oprcode::pg_catalog.oid OPERATOR(pg_catalog.=) 0::pg_catalog.oid" \
@@ -167,5 +160,21 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 "), keepers (classid, objid, objsubid, refclassid, refobjid) AS (" \
 "SELECT d.classid, d.objid, d.objsubid, d.refclassid, d.refobjid" \
 " FROM dependents d JOIN stays s ON " IS_SAME("s", "d")
+
+/*
+ * More of these in a copy: partitions with rows that are not planned, which
+ * go with their table.
+ */
+#define FILLED_PARTITIONS \
+" UNION ALL SELECT d.classid, d.objid, 0, d.refclassid, d.refobjid FROM dropped s" \
+" JOIN pg_catalog.pg_depend d ON " IS_SAME("d", "s") \
+" AND d.deptype OPERATOR(pg_catalog.=) 'a'::\"char\"" \
+" AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
+" AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
+" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) d.objid" \
+" AND c.relispartition AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::\"char\"[])" \
+" WHERE NOT EXISTS (SELECT FROM planned_objects p WHERE " IS_SAME("p", "d") ")" \
+" AND EXISTS (SELECT FROM pg_catalog.pg_partition_tree(c.oid) t" \
+" WHERE pg_catalog.pg_relation_size(t.relid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8)"
 
 #endif							/* CLEAN_QUERY_H */
