@@ -202,5 +202,14 @@ foreach my $command ([ 'pg_parrestore', $homely ], [ 'pg_pardump', '--compare', 
 	  if grep { $_ eq '--compare' } @options;
 }
 
+{
+	# a table of the application with the name of the extension's
+	my $db = new_database('CREATE TABLE job (id int)');
+	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('home'), '--target', $node->connstr($db));
+	is($rc, 1, 'a table has the name of an extension\'s: exit code');
+	like($err, qr/warning: rows of table public\.job are not copied: it could not be created\n/, 'a table has the name of an extension\'s: message');
+	is(value($node, $db, 'SELECT count(*) FROM job'), 0, 'a table has the name of an extension\'s: it gets no rows');
+}
+
 $node->stop;
 done_testing();

@@ -236,7 +236,10 @@ check_target(Copy *copy)
 		target_check_tables(copy->target.conn, copy->plan.tables,
 							options->clean);
 	if (copy->new_name == NULL && !options->clean)
+	{
+		target_check_sequences(copy->target.conn, copy->restore.schedule);
 		target_check_objects(copy->target.conn, &copy->plan, options);
+	}
 	clean_objects_check_copy(&copy->restore);
 	findings_settle();
 }
@@ -266,25 +269,40 @@ prepare_target(Copy *copy)
 											  copy->source.slot, options);
 }
 
+/* Could an extension not be made?  It has tables. */
+static bool
+extension_has_failed(const Copy *copy)
+{
+	for (int i = 0; i < copy->plan.toc->n_entries; i++)
+		if (toc_entry_is(&copy->plan.toc->entries[i], "EXTENSION") &&
+			copy->restore.failed[copy->plan.toc->entries[i].dump_id])
+			return true;
+	return false;
+}
+
 /*
- * Where the rows go.  A table that was there before could not be made, and
- * its rows are another one's: it gets none, like one that is not there.
+ * Where the rows go.  A table that this copy could not make gets none, also
+ * if there is one of its name: that has another one's rows.
  */
 static void
-find_targets(Copy *copy, const Oid *before)
+find_targets(Copy *copy)
 {
 	PGconn	   *conn = copy->target.conn;
 	const DumpTables *tables = copy->plan.tables;
 	Oid		   *own = target_find_own_tables(conn, tables);
+	bool	   *of_extension = target_are_of_extensions(conn, own, tables->n_tables);
+	bool		in_doubt = !copy->options.data_only && extension_has_failed(copy);
 
 	copy->targets = target_find_tables(conn, tables);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
 		const DumpTable *table = &tables->tables[i];
+		bool		is_made = table->has_definition ?
+			OidIsValid(own[i]) &&
+			!copy->restore.failed[toc_table_dump_id(table->entry)] :
+			!in_doubt || of_extension[i];
 
-		if (OidIsValid(copy->targets[i]) &&
-			(!table->has_definition ||
-			 (OidIsValid(own[i]) && !OidIsValid(before[i]))))
+		if (OidIsValid(copy->targets[i]) && is_made)
 			continue;
 		/* what no error explains would be found only after other rows */
 		if (*copy->n_errors == 0)
@@ -293,6 +311,7 @@ find_targets(Copy *copy, const Oid *before)
 					   printable(table->name));
 		copy->targets[i] = InvalidOid;
 	}
+	free(of_extension);
 	free(own);
 }
 
@@ -303,15 +322,13 @@ find_targets(Copy *copy, const Oid *before)
 static void
 make_definitions(Copy *copy)
 {
-	Oid		   *before = target_find_own_tables(copy->target.conn,
-												copy->plan.tables);
-
+	copy->restore.failed = shared_memory_new(copy->plan.toc->max_dump_id + 1,
+											 sizeof(bool));
 	definitions_make(&copy->restore, NULL);
 	if (*copy->n_errors > 0)
 		restore_stage_give_hint(&copy->options, copy->target.conn);
 	restore_stage_make_extension(&copy->restore);
-	find_targets(copy, before);
-	free(before);
+	find_targets(copy);
 	/* a restart until now does not matter: all definitions are on the disk */
 	copy->target.incarnation = target_state(copy->target.conn).incarnation;
 	/* signals cancel what the leader waits for on the source */

@@ -242,6 +242,8 @@ count_error(DefinitionWorker *worker, const PGresult *res,
 	if (definition_session_sets_user(worker->session, statement))
 		pg_fatal("could not set session user: %s", PQresultErrorMessage(res));
 	worker->note->n_errors++;
+	if (worker->work->stages->failed && statement == worker->entry->defn)
+		worker->work->stages->failed[worker->entry->dump_id] = true;
 	/* there may be a million of them: the leader reports how many */
 	if (object_groups_creates(statement) && has_state(res, object_is_there) &&
 		!worker->session->options->exit_on_error)

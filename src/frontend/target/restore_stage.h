@@ -26,6 +26,9 @@ typedef struct RestoreStages
 	bool		makes_extension;	/* pg_pardump; the archive lacks it */
 	bool		as_pg_restore;	/* drop what --clean drops, and go on after
 								 * errors unless setup.args say otherwise */
+	volatile bool *failed;		/* by dump ID, shared: an entry's own
+								 * definition failed; NULL if that is not
+								 * noted */
 	PgRestoreRun run;
 } RestoreStages;
 

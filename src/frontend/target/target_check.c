@@ -5,6 +5,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "fe_utils/string_utils.h"
 #include "pqexpbuffer.h"
 
 #include "base/printable.h"
@@ -325,6 +326,66 @@ Oid *
 target_find_own_tables(PGconn *conn, const DumpTables *tables)
 {
 	return find_tables(conn, tables, false);
+}
+
+static const char members_query[] =
+"SELECT EXISTS (SELECT FROM pg_catalog.pg_depend d"
+" WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+" AND d.objid OPERATOR(pg_catalog.=) t.oid"
+" AND d.deptype OPERATOR(pg_catalog.=) 'e'::\"char\")"
+" FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
+" ORDER BY t.no";
+
+bool *
+target_are_of_extensions(PGconn *conn, const Oid *tables, int n)
+{
+	bool	   *result = pg_malloc((n + 1) * sizeof(bool));
+	char	   *oids = oid_array(tables, n);
+	const char *params[] = {oids};
+	PGresult   *res = session_query_params(conn, members_query, 1, params, 0);
+
+	for (int i = 0; i < n; i++)
+		result[i] = i < PQntuples(res) && PQgetvalue(res, i, 0)[0] == 't';
+	PQclear(res);
+	free(oids);
+	return result;
+}
+
+void
+target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
+{
+	const Toc  *toc = schedule->toc;
+	char	  **names = pg_malloc((toc->n_entries + 1) * sizeof(char *));
+	const char *params[1];
+	PQExpBufferData found;
+	int			n_found = 0;
+	int			n = 0;
+	PGresult   *res;
+
+	for (int i = 0; i < toc->n_entries; i++)
+		if (toc_entry_is(&toc->entries[i], "SEQUENCE") &&
+			schedule->phases[i] != RESTORE_NEVER && toc->entries[i].namespace)
+			names[n++] = pg_strdup(fmtQualifiedId(toc->entries[i].namespace,
+												  toc->entries[i].tag));
+	params[0] = text_array(conn, names, n);
+	res = session_query_params(conn, find_query, 1, params, 0);
+	initPQExpBuffer(&found);
+	for (int i = 0; i < PQntuples(res); i++)
+		if (!PQgetisnull(res, i, 0) && n_found++ < TABLES_SHOWN)
+			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
+							  printable(names[i]));
+	if (n_found > 0)
+	{
+		pg_log_error("the target has %d of the sequences to be made already",
+					 n_found);
+		pg_log_error_detail("Among them: %s.", found.data);
+		pg_log_error_hint("--clean drops them first.");
+	}
+	termPQExpBuffer(&found);
+	PQclear(res);
+	while (n > 0)
+		free(names[--n]);
+	free(names);
 }
 
 int

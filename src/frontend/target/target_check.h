@@ -34,6 +34,13 @@ extern void target_check_tables(PGconn *conn, const DumpTables *tables,
 								bool may_exist);
 
 /*
+ * The same of sequences: one that exists could not be made, and yet would be
+ * set to the position of the source's.
+ */
+extern void target_check_sequences(PGconn *conn,
+								   const RestoreSchedule *schedule);
+
+/*
  * How many of the large objects exist on the target, of those that the plan's
  * archive creates: it may have the contents alone.  And an error of a copy if
  * there are any, for findings_settle().
@@ -51,6 +58,9 @@ extern Oid *target_find_tables(PGconn *conn, const DumpTables *tables);
 
 /* The same of the tables' own names, which a root does not stand for. */
 extern Oid *target_find_own_tables(PGconn *conn, const DumpTables *tables);
+
+/* By table: is it a member of an extension?  Owned. */
+extern bool *target_are_of_extensions(PGconn *conn, const Oid *tables, int n);
 
 /* Is g of pg_trigger a user's that an INSERT sets off (pg_trigger.h)? */
 #define INSERT_TRIGGER_SQL \
