@@ -163,7 +163,7 @@ catalog_of(const TocEntry *entry)
 " pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid))," \
 " pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)" \
 " FROM keepers d LEFT JOIN pg_catalog.pg_depend i" \
-" ON " IS_SAME("i", "d") " AND i.deptype OPERATOR(pg_catalog.=) 'i'::\"char\"" \
+" ON " IS_SAME("i", "d") " AND i.deptype OPERATOR(pg_catalog.=) 'i'::pg_catalog.\"char\"" \
 ") k (name, depends_on) WHERE k.name IS NOT NULL" \
 " GROUP BY k.name ORDER BY k.name COLLATE \"C\" LIMIT " CppAsString2(OBJECTS_SHOWN)
 

@@ -119,7 +119,7 @@ FUNCTIONS OTHERS \
 
 /* What a DROP of the other one takes along without CASCADE (dependency.h). */
 #define GOES_ALONG(d) \
-d ".deptype OPERATOR(pg_catalog.=) ANY ('{a,e,i,x,P,S}'::\"char\"[])" \
+d ".deptype OPERATOR(pg_catalog.=) ANY ('{a,e,i,x,P,S}'::pg_catalog.\"char\"[])" \
 " AND " d ".objsubid OPERATOR(pg_catalog.=) 0"
 
 #define DEPENDS(d, on) \
@@ -147,7 +147,7 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 "), dependents (classid, objid, objsubid, refclassid, refobjid) AS (" \
 "SELECT d.classid, d.objid, d.objsubid, d.refclassid, d.refobjid FROM dropped s" \
 " JOIN pg_catalog.pg_depend d ON " DEPENDS("d", "s") \
-" AND d.deptype OPERATOR(pg_catalog.=) 'n'::\"char\"" \
+" AND d.deptype OPERATOR(pg_catalog.=) 'n'::pg_catalog.\"char\"" \
 "), stays (classid, objid) AS (" \
 "SELECT a.classid, a.objid FROM (" \
 "SELECT classid, objid, false FROM dependents" \
@@ -168,11 +168,11 @@ a ".classid OPERATOR(pg_catalog.=) " b ".classid" \
 #define FILLED_PARTITIONS \
 " UNION ALL SELECT d.classid, d.objid, 0, d.refclassid, d.refobjid FROM dropped s" \
 " JOIN pg_catalog.pg_depend d ON " IS_SAME("d", "s") \
-" AND d.deptype OPERATOR(pg_catalog.=) 'a'::\"char\"" \
+" AND d.deptype OPERATOR(pg_catalog.=) 'a'::pg_catalog.\"char\"" \
 " AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
 " AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
 " JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) d.objid" \
-" AND c.relispartition AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::\"char\"[])" \
+" AND c.relispartition AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog.\"char\"[])" \
 " WHERE NOT EXISTS (SELECT FROM planned_objects p WHERE " IS_SAME("p", "d") ")" \
 " AND EXISTS (SELECT FROM pg_catalog.pg_partition_tree(c.oid) t" \
 " WHERE pg_catalog.pg_relation_size(t.relid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8)"

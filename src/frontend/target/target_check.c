@@ -332,7 +332,7 @@ static const char members_query[] =
 "SELECT EXISTS (SELECT FROM pg_catalog.pg_depend d"
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
 " AND d.objid OPERATOR(pg_catalog.=) t.oid"
-" AND d.deptype OPERATOR(pg_catalog.=) 'e'::\"char\")"
+" AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\")"
 " FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY t (oid, no)"
 " ORDER BY t.no";
 
@@ -441,7 +441,7 @@ static const char firing_query[] =
 " g.tgrelid::pg_catalog.regclass), ', ' ORDER BY g.tgname, g.tgrelid)"
 " FROM pg_catalog.pg_trigger g"
 " WHERE " INSERT_TRIGGER_SQL
-" AND g.tgenabled OPERATOR(pg_catalog.=) ANY ('{A,R}'::\"char\"[])"
+" AND g.tgenabled OPERATOR(pg_catalog.=) ANY ('{A,R}'::pg_catalog.\"char\"[])"
 " AND (g.tgrelid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])"
 " OR EXISTS (SELECT FROM pg_catalog.pg_partition_ancestors(g.tgrelid) a"
 " WHERE a.relid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])))";
@@ -476,7 +476,7 @@ static const char skip_query[] =
 " AND (g.tgtype OPERATOR(pg_catalog.&) 3::pg_catalog.int2) OPERATOR(pg_catalog.=) 3"
 " AND g.tgenabled OPERATOR(pg_catalog.=) ANY ("
 "CASE pg_catalog.current_setting('session_replication_role')"
-" WHEN 'replica' THEN '{A,R}'::\"char\"[] ELSE '{A,O}'::\"char\"[] END)"
+" WHEN 'replica' THEN '{A,R}'::pg_catalog.\"char\"[] ELSE '{A,O}'::pg_catalog.\"char\"[] END)"
 " AND (g.tgrelid OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
 " OR EXISTS (SELECT FROM pg_catalog.pg_partition_ancestors(g.tgrelid) a"
 " WHERE a.relid OPERATOR(pg_catalog.=) $1::pg_catalog.oid))"
