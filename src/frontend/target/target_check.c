@@ -234,21 +234,30 @@ static const char find_query[] =
 " FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
 " ORDER BY t.no";
 
-/* By table: the OID of what has its name there, or 0; owned. */
+/* The OIDs of what has these n names, an array, there, or 0; owned. */
 static Oid *
-find_tables(PGconn *conn, const DumpTables *tables, bool copy_names)
+find_names(PGconn *conn, const char *names, int n)
 {
-	Oid		   *oids = pg_malloc0((tables->n_tables + 1) * sizeof(Oid));
-	char	   *names = dump_tables_name_array(conn, tables, copy_names);
+	Oid		   *oids = pg_malloc0((n + 1) * sizeof(Oid));
 	const char *params[] = {names};
 	PGresult   *res = session_query_params(conn, find_query, 1, params, 0);
 
-	if (PQntuples(res) != tables->n_tables)
+	if (PQntuples(res) != n)
 		pg_fatal("the target finds %d tables where %d were expected",
-				 PQntuples(res), tables->n_tables);
-	for (int i = 0; i < tables->n_tables; i++)
+				 PQntuples(res), n);
+	for (int i = 0; i < n; i++)
 		oids[i] = (Oid) strtoul(PQgetvalue(res, i, 0), NULL, 10);
 	PQclear(res);
+	return oids;
+}
+
+/* The same by table. */
+static Oid *
+find_tables(PGconn *conn, const DumpTables *tables, bool copy_names)
+{
+	char	   *names = dump_tables_name_array(conn, tables, copy_names);
+	Oid		   *oids = find_names(conn, names, tables->n_tables);
+
 	free(names);
 	return oids;
 }
@@ -282,37 +291,50 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 	termPQExpBuffer(&found);
 }
 
+/* What is to be made, and there already: of n names those with an OID. */
+static void
+tell_existing(const char *kind, const char *const *names, const Oid *oids,
+			  int n, const char *hint)
+{
+	PQExpBufferData found;
+	int			n_found = 0;
+
+	initPQExpBuffer(&found);
+	for (int i = 0; i < n; i++)
+		if (OidIsValid(oids[i]) && n_found++ < TABLES_SHOWN)
+			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
+							  printable(names[i]));
+	if (n_found > 0)
+	{
+		pg_log_error("the target has %d of the %s to be made already", n_found,
+					 kind);
+		pg_log_error_detail("Among them: %s.", found.data);
+		pg_log_error_hint("%s", hint);
+	}
+	termPQExpBuffer(&found);
+}
+
 void
 target_check_tables(PGconn *conn, const DumpTables *tables,
 					bool may_exist)
 {
-	PQExpBufferData found;
-	int			n_found = 0;
+	const char **names;
 	Oid		   *oids;
 
 	check_table_names(conn, tables);
 	if (may_exist)
 		return;
+	names = pg_malloc((tables->n_tables + 1) * sizeof(char *));
 	oids = find_tables(conn, tables, false);
-	initPQExpBuffer(&found);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
-		const DumpTable *table = &tables->tables[i];
-
-		if (!table->has_definition || oids[i] == InvalidOid)
-			continue;
-		if (n_found++ < TABLES_SHOWN)
-			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
-							  printable(table->name));
+		names[i] = tables->tables[i].name;
+		if (!tables->tables[i].has_definition)
+			oids[i] = InvalidOid;
 	}
-	if (n_found > 0)
-	{
-		pg_log_error("the target has %d of the tables to be made already",
-					 n_found);
-		pg_log_error_detail("Among them: %s.", found.data);
-		pg_log_error_hint("--clean drops them first, --data-only adds rows to them.");
-	}
-	termPQExpBuffer(&found);
+	tell_existing("tables", names, oids, tables->n_tables,
+				  "--clean drops them first, --data-only adds rows to them.");
+	free(names);
 	free(oids);
 }
 
@@ -356,33 +378,21 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 {
 	const Toc  *toc = schedule->toc;
 	char	  **names = pg_malloc((toc->n_entries + 1) * sizeof(char *));
-	const char *params[1];
-	PQExpBufferData found;
-	int			n_found = 0;
+	char	   *array;
+	Oid		   *oids;
 	int			n = 0;
-	PGresult   *res;
 
 	for (int i = 0; i < toc->n_entries; i++)
 		if (toc_entry_is(&toc->entries[i], "SEQUENCE") &&
 			schedule->phases[i] != RESTORE_NEVER && toc->entries[i].namespace)
 			names[n++] = pg_strdup(fmtQualifiedId(toc->entries[i].namespace,
 												  toc->entries[i].tag));
-	params[0] = text_array(conn, names, n);
-	res = session_query_params(conn, find_query, 1, params, 0);
-	initPQExpBuffer(&found);
-	for (int i = 0; i < PQntuples(res); i++)
-		if (!PQgetisnull(res, i, 0) && n_found++ < TABLES_SHOWN)
-			appendPQExpBuffer(&found, "%s%s", n_found > 1 ? ", " : "",
-							  printable(names[i]));
-	if (n_found > 0)
-	{
-		pg_log_error("the target has %d of the sequences to be made already",
-					 n_found);
-		pg_log_error_detail("Among them: %s.", found.data);
-		pg_log_error_hint("--clean drops them first.");
-	}
-	termPQExpBuffer(&found);
-	PQclear(res);
+	array = text_array(conn, names, n);
+	oids = find_names(conn, array, n);
+	tell_existing("sequences", (const char *const *) names, oids, n,
+				  "--clean drops them first.");
+	free(oids);
+	free(array);
 	while (n > 0)
 		free(names[--n]);
 	free(names);
