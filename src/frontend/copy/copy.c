@@ -16,7 +16,6 @@
 #include "copy/copy_account.h"
 #include "copy/copy_worker.h"
 #include "definitions/clean.h"
-#include "definitions/clean_objects.h"
 #include "definitions/definitions.h"
 #include "definitions/index_builder.h"
 #include "job_log/job_log_open.h"
@@ -290,8 +289,9 @@ find_targets(Copy *copy)
 	PGconn	   *conn = copy->target.conn;
 	const DumpTables *tables = copy->plan.tables;
 	Oid		   *own = target_find_own_tables(conn, tables);
-	bool	   *of_extension = target_are_of_extensions(conn, own, tables->n_tables);
 	bool		in_doubt = !copy->options.data_only && extension_has_failed(copy);
+	bool	   *of_extension = in_doubt ?
+		target_are_of_extensions(conn, own, tables->n_tables) : NULL;
 
 	copy->targets = target_find_tables(conn, tables);
 	for (int i = 0; i < tables->n_tables; i++)

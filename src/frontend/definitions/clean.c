@@ -7,7 +7,6 @@
 #include "fe_utils/string_utils.h"
 
 #include "definitions/clean.h"
-#include "definitions/clean_objects.h"
 #include "session/text_array.h"
 #include "stream/hex.h"
 #include "target/target_history.h"

@@ -1,10 +1,20 @@
 /*
  * clean.h
  *		Drops what --clean drops.
+ *
+ * Other objects of the target may depend on what is dropped: a view, a
+ * foreign key, a column.  An object that they keep cannot be made again, and
+ * its rows would be added to the rows that it has.  So the target's catalogs
+ * are asked before anything is changed (pg_depend, recursively).  The entries
+ * are mapped to objects of the target by names; what a name does not show is
+ * left to the DROP statements.
  */
 #ifndef CLEAN_H
 #define CLEAN_H
 
+#include "libpq-fe.h"
+
+#include "plan/dump_table.h"
 #include "target/restore_stage.h"
 
 /*
@@ -18,5 +28,42 @@
  * --exit-on-error; else what could not be dropped cannot be made either.
  */
 extern void clean_drop(RestoreStages *stages);
+
+/* ----------
+ * clean_objects.c
+ * ----------
+ */
+
+/* Is the entry of this number one whose object has a DROP of its own? */
+extern bool clean_objects_has(const RestoreStages *stages, int number);
+
+/*
+ * Is an error of its DROP of no matter in a copy?  The object may go with
+ * another one; if it is in the way, the DROP of what it needs fails.
+ */
+extern bool clean_objects_may_fail(const TocEntry *entry);
+
+/*
+ * A copy: report as an error which other objects depend on those that are to
+ * be dropped.  If the target's lock table has too little room to drop all of
+ * them in one transaction, that is a warning.  For findings_settle() to end
+ * the run.  Nothing without --clean, or if the database is to be created.
+ */
+extern void clean_objects_check_copy(const RestoreStages *stages);
+
+/*
+ * A restore, with a session on the database that is restored into: report as
+ * an error which of the tables with rows in the archive cannot be dropped,
+ * because other objects depend on them.
+ */
+extern void clean_objects_check_restore(const RestoreStages *stages,
+										PGconn *conn,
+										const DumpTables *tables);
+
+/*
+ * Does the target's lock table have room to drop all in one transaction?  *n:
+ * how many objects it has of those that are dropped.
+ */
+extern bool clean_objects_fit(const RestoreStages *stages, int *n);
 
 #endif							/* CLEAN_H */

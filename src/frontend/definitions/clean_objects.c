@@ -10,7 +10,7 @@
 
 #include "base/printable.h"
 #include "base/units.h"
-#include "definitions/clean_objects.h"
+#include "definitions/clean.h"
 #include "definitions/clean_query.h"
 #include "session/session.h"
 #include "session/text_array.h"

@@ -8,7 +8,6 @@
 #include "base/findings.h"
 #include "compare/compare_source.h"
 #include "definitions/clean.h"
-#include "definitions/clean_objects.h"
 #include "definitions/definitions.h"
 #include "restore/restore_freeze.h"
 #include "job_log/restore_log.h"
