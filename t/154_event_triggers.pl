@@ -182,7 +182,7 @@ my $guard = sub {
 		"$what: a warning");
 	complete_ok($db, $what, "dropped O what is dropped, guard O, made A, refuse O");
 }
-# what is no guard: the server is short of memory
+# the server is short of memory, which is not a guard's error
 foreach my $event ([ 'sql_drop', undef, 'could not remove' ], [ 'ddl_command_start', 'CREATE SCHEMA', 'could not create' ])
 {
 	my ($name, $tag, $unwanted) = @$event;

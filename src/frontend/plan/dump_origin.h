@@ -28,8 +28,8 @@ typedef struct DumpOrigin
 /*
  * Ask the leader's session, directly after it has taken its snapshot.  The
  * position in the write-ahead log is that of this moment: what the snapshot
- * sees was logged before it.  has_lsn: not to be asked if the snapshot was
- * given, by somebody who knows where the log was then.
+ * sees was logged before it.  has_lsn: false if the snapshot was given, as
+ * the position would be a later one.
  */
 extern DumpOrigin *dump_origin_read(PGconn *conn, bool has_lsn);
 
