@@ -1,7 +1,8 @@
-# The house of CONTRIBUTING.md: a file of src includes only files of its own
-# folder and of folders on lower floors, no files include each other in a
-# circle, and no folder has more rooms than one can look over.  Every folder has
-# test files in the table that scripts/change.sh reads.
+# Check the layout that CONTRIBUTING.md describes: a file of src includes only
+# files of its own folder and of folders on lower floors, and no files include
+# each other in a circle.  Headers with a single includer, outside their folder,
+# are listed.  Every folder has test files in the table that scripts/change.sh
+# reads.  scripts/check_words.pl finds what it should.
 
 use strict;
 use warnings;
@@ -14,7 +15,6 @@ use FindBin;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-use constant MOST_ROOMS => 15;
 use constant COLUMNS => 78;
 use constant FIRST => 'base/fe_compat.h';
 
@@ -136,14 +136,23 @@ sub circles
 	return @circles;
 }
 
-sub crowded
+# Headers that only one file includes, from outside the header's folder: they
+# may belong into the folder of that file.
+sub single_includers
 {
 	my ($includes) = @_;
-	my %rooms;
+	my %includers;
 
-	$rooms{ folder($_) }{ room($_) } = 1 foreach keys %$includes;
-	return map { "$_ has " . keys(%{ $rooms{$_} }) . ' rooms' }
-	  grep { keys %{ $rooms{$_} } > MOST_ROOMS } sort keys %rooms;
+	foreach my $file (sort keys %$includes)
+	{
+		foreach my $header (grep { room($_) ne room($file) } @{ $includes->{$file} })
+		{
+			push @{ $includers{$header} }, $file;
+		}
+	}
+	return map { "$_ is included only by $includers{$_}[0]" }
+	  grep { @{ $includers{$_} } == 1 && folder($includers{$_}[0]) ne folder($_) }
+	  grep { exists $includes->{$_} } sort keys %includers;
 }
 
 # Lines of comments, also beside code, that are wider than a tab of four
@@ -215,7 +224,7 @@ foreach my $side (qw(frontend server))
 		[], "$side: every folder of the table is there");
 	is_deeply([ wrong_includes($floors, $includes) ], [], "$side: all includes point down");
 	is_deeply([ circles($includes) ], [], "$side: no files include each other");
-	is_deeply([ crowded($includes) ], [], "$side: no folder is crowded");
+	note("$side: $_") foreach single_includers($includes);
 }
 is_deeply(
 	[
@@ -294,9 +303,21 @@ is_deeply(
 	[ 'attic/a -> cellar/c -> attic/a', 'loft/l -> loft/m -> loft/n -> loft/l' ],
 	'circles are seen, within a folder, too');
 is_deeply(
-	[ crowded({ map { $_ => [] } 'attic/0.h', map { ("loft/$_.c", "loft/$_.h") } 0 .. 15 }) ],
-	['loft has 16 rooms'],
-	'a crowd is seen, and a header counts with its file');
+	[
+		single_includers(
+			{
+				'a/x.c' => [ 'a/x.h', 'b/one.h', 'b/two.h', 'a/near.h', 'string.h' ],
+				'a/x.h' => [],
+				'a/near.h' => [],
+				'b/one.c' => ['b/one.h'],
+				'b/one.h' => [],
+				'b/two.c' => [ 'b/two.h', 'b/one.c' ],
+				'b/two.h' => [],
+				'c/y.c' => ['b/two.h']
+			})
+	],
+	['b/one.h is included only by a/x.c'],
+	'headers with a single includer outside their folder are listed');
 
 is_deeply(
 	[
@@ -314,5 +335,30 @@ is_deeply(
 	],
 	[ "/*  $long */", "    /* $long", " * $long abc */" ],
 	'wide comments are seen, tabs counted as they are shown, and code is left alone');
+
+# ---- the script that finds words to avoid
+
+my $words = tempdir(CLEANUP => 1);
+append_to_file("$words/clean.md",
+	"There is no file, and there\nis no other.  It is no\nlonger used.  Ongoing.  Lester.  The end.\n");
+my ($stdout, $stderr);
+ok(run_log([ $^X, "$tree/scripts/check_words.pl", $words ], '>', \$stdout, '2>', \$stderr),
+	'a text without words to avoid passes');
+is("$stdout$stderr", '', 'nothing is printed for it');
+append_to_file("$words/words.c",
+	"/*\n * It Goes\n * on: the file is\n * no table, in the end.\n */\nnobody();\n-- so\n-- many, comes to its end\n");
+ok(!run_log([ $^X, "$tree/scripts/check_words.pl", $words ], '>', \$stdout, '2>', \$stderr),
+	'a text with words to avoid fails');
+is($stdout =~ s/^\Q$words\E\///gmr,
+	<<'END', 'each is printed with its line, also where a line ends in it');
+words.c:2: Goes on
+words.c:3: is no
+words.c:4: in the end
+words.c:6: nobody
+words.c:7: so many
+words.c:8: comes to its end
+END
+IPC::Run::run([ $^X, "$tree/scripts/check_words.pl", "$words/none" ], '2>', \$stderr);
+is($? >> 8, 2, 'a missing file is an error');
 
 done_testing();
