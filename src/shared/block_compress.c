@@ -45,7 +45,7 @@ struct BlockCompressor
 	const char *error;
 
 	/* of a stream of whole buffers */
-	size_t		part_bytes;		/* of them; 0 = it is no such stream */
+	size_t		part_bytes;		/* of them; 0 = not such a stream */
 	char	   *part;			/* gathered for the next; or NULL */
 	size_t		part_len;
 	char	   *made;			/* what has become of the last */
@@ -318,7 +318,7 @@ block_compressor_reset(BlockCompressor *c)
 	c->last = c->begun = c->ended = false;
 	c->error = NULL;
 	c->part_len = c->made_len = c->made_pos = 0;
-	/* LZ4F_compressBegin() starts anew by itself */
+	/* LZ4F_compressBegin() starts again by itself */
 	if (c->zstd)
 		ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
 }

@@ -33,7 +33,9 @@ extern BlockCompressor *block_compressor_new(const CompressSpec *spec);
  */
 extern bool block_compressor_add_checksums(BlockCompressor *c);
 
-/* Ready for another stream of the same kind, whatever became of this one. */
+/*
+ * Ready for another stream of the same kind, also after an error in this one.
+ */
 extern void block_compressor_reset(BlockCompressor *c);
 
 /* The bytes that block_compressor_fetch() needs room for. */

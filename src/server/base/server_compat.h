@@ -27,8 +27,8 @@
 #include "utils/tuplestore.h"
 
 /*
- * Pages are read, and tuples written, by code of ours: a major whose heap
- * nobody has looked at for that is none of these.
+ * Pages are read, and tuples written, by code of ours: a major is listed here
+ * only after its heap was examined for that.
  */
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 200000
 #error "pg_pardump's extension is for PostgreSQL 15 to 19"

@@ -4,7 +4,7 @@
  *	  The growing block of COPY's output that encoders write to.
  *
  * Unlike StringInfo it may pass 1 GB, keeps no terminating zero, and is
- * written in place.  The place of the next byte is no member: whoever writes
+ * written in place.  The place of the next byte is not a member: the writer
  * hands it from function to function, each of which returns the place behind
  * what it wrote, so that it stays in a register.  It begins as
  * byte_buffer_place() and ends in byte_buffer_commit().

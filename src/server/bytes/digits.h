@@ -11,9 +11,9 @@
  * Eight digits are made in one register: one number below 10^8 becomes two
  * below 10^4, four below 10^2, eight below 10, each split by a multiplication
  * that serves all lanes.  Leading zeros are then shifted out, which costs the
- * same whatever the number's length; branching on it would be mispredicted in
- * most columns.  The length comes from the number and not from its digits, so
- * that the next value's place is known before they are made.
+ * same for each length of the number; branching on it would be mispredicted
+ * in most columns.  The length comes from the number and not from its digits,
+ * so that the next value's place is known before they are made.
  *
  *-------------------------------------------------------------------------
  */

@@ -6,9 +6,9 @@
  * Eight digits are read in one register: pairs are made of them first, then
  * fours of the pairs, by multiplications that serve all lanes.  Fewer digits
  * are shifted to its end, so that zeros stand before them, which costs the
- * same whatever the number's length.
+ * same for each length of the number.
  *
- * Each read_...() returns false if one of the bytes is no digit.
+ * Each read_...() returns false if one of the bytes is not a digit.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +42,10 @@ digit_values(const char *p)
 	return word ^ UINT64CONST(0x3030303030303030);
 }
 
-/* The high bit of the first that is no digit's, and perhaps of later ones. */
+/*
+ * The high bit of the first byte that is not a digit, and perhaps of later
+ * ones.
+ */
 static inline uint64
 non_digits(uint64 values)
 {

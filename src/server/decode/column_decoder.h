@@ -8,9 +8,9 @@
  * those of COPY FROM byte by byte, so the Datum must be the same in all of
  * its bytes, padding included (array_in() pads the last element of a text[]).
  *
- * A decoder covers what is common, and declines all else: whatever it is not
- * sure of goes to the type's input function, and so does every value that is
- * an error, for that function has the message.
+ * A decoder covers what is common, and declines all else: what it is not sure
+ * of goes to the type's input function, and so does every value that is an
+ * error, for that function has the message.
  *
  * Which decoder a column gets is decided by its type's input function.  A
  * domain's is domain_in(), so that a domain has none, and its constraints are

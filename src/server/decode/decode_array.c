@@ -5,7 +5,7 @@
  *
  * Reads what array_out() (src/backend/utils/adt/arrayfuncs.c) writes of an
  * array of one dimension that begins at 1, and of an empty one.  White space
- * between elements, and whatever else array_in() takes, is left to it, as are
+ * between elements, and all else that array_in() takes, is left to it, as are
  * arrays of which the element's decoder declines an element.
  *
  *-------------------------------------------------------------------------
@@ -25,7 +25,7 @@
 /* Of longer texts array_in() may make what memory there is for. */
 #define MAX_ARRAY_TEXT		(1024 * 1024)
 
-/* So many elements need no memory of their own. */
+/* Arrays of up to this number of elements need no memory of their own. */
 #define FEW_ELEMENTS		64
 
 typedef struct ArrayDecoder

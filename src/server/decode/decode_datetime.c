@@ -240,7 +240,7 @@ read_sign(const char **p)
 	return negative;
 }
 
-/* Read the digits up to the first byte that is none, 1 to so many. */
+/* Read 1 to max_digits digits, up to the first byte that is none. */
 static inline bool
 read_count(const char **p, const char *end, int max_digits, int64 *count)
 {

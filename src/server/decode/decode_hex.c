@@ -88,7 +88,7 @@ decode_bytea(ColumnDecoder *decoder, const char *text, Size len, Datum *value)
 	return read_hex(text, len, to);
 }
 
-/* So many bytes with colons between them. */
+/* Bytes with colons between them. */
 static inline bool
 decode_hex_with_colons(ColumnDecoder *decoder, const char *text, Size len,
 					   int n_bytes, Datum *value)

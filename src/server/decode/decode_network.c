@@ -116,7 +116,7 @@ read_ipv6(const char **p, const char *end, uint8 *address)
 	return true;
 }
 
-/* Is no bit set behind the prefix?  network.c: addressOK() */
+/* Are all bits behind the prefix zero?  network.c: addressOK() */
 static inline bool
 is_network(const uint8 *address, uint32 bits, uint32 max_bits)
 {

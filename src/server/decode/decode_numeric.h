@@ -14,7 +14,7 @@
 extern DecodeFunction numeric_decoder(Oid input_function,
 									  ColumnDecoder *decoder);
 
-/* The room that the value of a text of so many bytes may need. */
+/* The room that the value of a text of "len" bytes may need. */
 #define NUMERIC_ROOM(len)	(VARHDRSZ + sizeof(uint16) + \
 							 sizeof(int16) * ((Size) (len) / 4 + 4))
 

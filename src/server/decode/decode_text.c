@@ -17,7 +17,7 @@
 #include "bytes/escape.h"
 #include "decode/decode_text.h"
 
-/* A varlena of so many bytes, which are not set. */
+/* A varlena of "len" bytes, which are not set. */
 static inline struct varlena *
 new_varlena(ColumnDecoder *decoder, Size len)
 {

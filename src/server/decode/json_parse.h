@@ -36,9 +36,9 @@ typedef struct JsonNode
  * Parse a text that has FIELD_PADDING behind it into up to max_nodes nodes.
  * The first node is the whole value; behind that of a container stand those
  * of its elements, or of its keys, each before that of its value.  Returns
- * how many there are, or 0 if the text is no JSON, and for some that is: with
- * \u escapes, numbers with an exponent, more depth than MAX_JSON_DEPTH, or
- * more nodes.  Strings with escapes are allocated in CurrentMemoryContext.
+ * how many there are, or 0 if the text is not JSON, and for some that is:
+ * with \u escapes, numbers with an exponent, more depth than MAX_JSON_DEPTH,
+ * or more nodes.  Strings with escapes are allocated in CurrentMemoryContext.
  */
 extern uint32 json_parse(const char *text, Size len, JsonNode *nodes,
 						 uint32 max_nodes);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * encode_array.c
- *	  Encoder of arrays, whatever their elements.
+ *	  Encoder of arrays of any element type.
  *
  * Writes what array_out or array_send gives
  * (src/backend/utils/adt/arrayfuncs.c) with the elements' own encoders.  As

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * encode_array.h
- *	  Encoder of arrays, whatever their elements.
+ *	  Encoder of arrays of any element type.
  *
  *-------------------------------------------------------------------------
  */

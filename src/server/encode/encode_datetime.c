@@ -5,8 +5,8 @@
  *
  * They write what src/backend/utils/adt/datetime.c does under DateStyle ISO
  * (EncodeDateOnly, EncodeTimeOnly, EncodeDateTime) and IntervalStyle postgres
- * (EncodeInterval); under other styles there is no fast encoder.  The order
- * of day and month is no part of these formats.
+ * (EncodeInterval); under other styles there is no fast encoder.  These
+ * formats do not depend on the order of day and month.
  *
  *-------------------------------------------------------------------------
  */

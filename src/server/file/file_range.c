@@ -293,8 +293,8 @@ file_range_suspend(FileRangeReader *reader)
  */
 
 /*
- * Of what is no file, as a FIFO, nothing can be read; so a backup, which sees
- * that it is empty, does not ask for anything, and that is no error.
+ * A FIFO or another special file cannot be read.  A backup, which sees that
+ * it is empty, does not ask for any of it, so this is not an error.
  */
 bool
 file_range_begin(FileRangeReader *reader, const FileRange *range)
@@ -418,7 +418,7 @@ file_range_next(FileRangeReader *reader, char *to, size_t room)
 			DataChecksumsEnabled())
 			check_pages(reader, to, got);
 		reader->bytes += got;
-		/* nothing more is to be read of it, whatever it may become */
+		/* read nothing more of it, even if it becomes longer */
 		reader->at_end = got < len;
 	}
 	memset(to + got, 0, len - got);

@@ -3,11 +3,12 @@
  * file_range.h
  *	  Reads a range of a file of the cluster, as a base backup does.
  *
- * Files change while they are read, and may be removed.  What is read is as
- * long as was asked for all the same, since others know that length by then:
- * what there is too much is left, what is missing is zeros.  WAL replay makes
- * good what was written since the backup's start, and that includes whatever
- * made a file shorter (src/backend/backup/basebackup.c, sendFile()).
+ * Files change while they are read, and may be removed.  The result has the
+ * length that was asked for even then, since the client relies on that
+ * length: what is longer is cut, and what is missing is filled with zeros.
+ * WAL replay makes good what was written since the backup's start, and that
+ * includes what made a file shorter (src/backend/backup/basebackup.c,
+ * sendFile()).
  *
  *-------------------------------------------------------------------------
  */

@@ -124,8 +124,8 @@ begin_item(FileStream *stream, const FileStreamItem *item)
 }
 
 /*
- * What there is room for of the item's header, or of its padding (NULL:
- * zeros), of so many bytes; true once all of it is written.
+ * Write as much of the item's header, or of its padding (NULL: zeros), of
+ * "len" bytes, as there is room for; true once all of it is written.
  */
 static bool
 fill_around(FileStream *stream, const char *data, size_t len, char *to,
@@ -161,7 +161,7 @@ fill_range(FileStream *stream, const FileStreamItem *item, char *to,
 	return true;
 }
 
-/* The same of whatever of it comes next. */
+/* The same for the part of the item that comes next. */
 static bool
 fill_part(FileStream *stream, const FileStreamItem *item, char *to,
 		  size_t room, size_t *written)

@@ -25,7 +25,7 @@ typedef struct FileStreamItem
 	FileRange	range;			/* no file if its path is NULL */
 	int			padding;
 	bool		required;		/* if there is no file, header, zeros and
-								 * padding are there all the same */
+								 * padding are still written */
 } FileStreamItem;
 
 /* A page that failed, and the item that it is of. */

@@ -64,7 +64,7 @@ hash_gathered(RangeFingerprint *fingerprint)
 	fingerprint->gathered = 0;
 }
 
-/* Where so many bytes can be put, no more than GATHERED_BYTES. */
+/* Return where "bytes" bytes can be put, at most GATHERED_BYTES. */
 static inline char *
 gather(RangeFingerprint *fingerprint, Size bytes)
 {

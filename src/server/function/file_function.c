@@ -133,8 +133,8 @@ number_at(const ArgumentArray *arrays, FileArgument no, int i, int64 max)
 }
 
 /*
- * Nothing outside of the data directory, whoever asks, and whatever server
- * files he may read otherwise: a path is relative to it, and leads nowhere
+ * Read nothing outside of the data directory, even for a role that may read
+ * other files of the server: a path is relative to it, and leads nowhere
  * upward.  The only links that are followed are those of the server itself
  * (file/file_range.c).
  */

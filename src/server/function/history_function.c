@@ -62,7 +62,7 @@ add_token(const char *comment, const char *token)
  * pg_pardump_note_dump(token text)
  *
  * The token is 32 hexadecimal digits.  It is there when the transaction has
- * committed, and that is on disk, whatever synchronous_commit is.  Not in
+ * committed, and that is on disk, also with synchronous_commit = off.  Not in
  * recovery (25006).
  */
 Datum

@@ -3,7 +3,7 @@
  * load_function.c
  *	  The SQL functions pg_pardump_load_tuples(), which inserts what
  *	  pg_pardump_read() has read in raw format, and pg_pardump_raw_reason(),
- *	  which tells of which tables that can be done.
+ *	  which says for which tables that can be done.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,8 +54,8 @@ open_to_load(Oid relid)
  * pg_pardump_load_tuples(relation regclass, block bytea,
  *						  OUT rows bigint, OUT bytes bigint)
  *
- * For superusers alone, whatever EXECUTE was granted: what is in values is
- * believed.
+ * For superusers alone, even if EXECUTE was granted to others: the values are
+ * not checked.
  */
 Datum
 pg_pardump_load_tuples(PG_FUNCTION_ARGS)

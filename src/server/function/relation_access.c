@@ -155,7 +155,7 @@ check_storage(Relation rel)
 
 /*
  * Raise an error if the relation is temporary: its blocks are in local
- * buffers, which have no ring, and nobody dumps them.
+ * buffers, which have no ring, and they are never dumped.
  */
 static void
 check_not_temporary(Relation rel)
@@ -185,7 +185,9 @@ relation_open_for_planning(Oid relid)
 {
 	Relation	rel;
 
-	/* Whoever may not read the table shall not be able to lock it either. */
+	/*
+	 * A role that may not read the table must not be able to lock it either.
+	 */
 	check_relkind(relid);
 	check_usage_of_schema(relid);
 	check_select_on_table(relid);

@@ -24,8 +24,8 @@
 extern Relation relation_open_for_planning(Oid relid);
 
 /*
- * Open and lock (ACCESS SHARE) a relation to read some columns of, for
- * whoever may read any of them.  relation_check_readable() must follow,
+ * Open and lock (ACCESS SHARE) a relation to read some of its columns, for a
+ * role that may read any of them.  relation_check_readable() must follow,
  * before a row is read.
  */
 extern Relation relation_open_for_reading(Oid relid);

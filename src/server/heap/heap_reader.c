@@ -103,9 +103,8 @@ examine_page(HeapReader *reader)
 	bool		check_conflicts;
 
 	/*
-	 * The tests of visibility need tuple headers that nobody changes.  To
-	 * read the tuples afterwards the pin is enough: it keeps them where they
-	 * are.
+	 * The tests of visibility need tuple headers that do not change.  To read
+	 * the tuples afterwards the pin is enough: it keeps them where they are.
 	 */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);

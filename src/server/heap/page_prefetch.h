@@ -19,7 +19,7 @@
  * Ask for all tuples of the page at once.  Else each is waited for at its
  * first touch: tuples stand from the page's end backwards, and are as long as
  * they like, which no CPU foresees.  Waits for nothing, and takes any page:
- * addresses end with it, whatever a damaged head tells.
+ * addresses stay within it even if its header is damaged.
  */
 static inline void
 page_prefetch_tuples(Page page)

@@ -250,7 +250,7 @@ read_pointer(ToastReader *reader, const struct varlena *stored,
 	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
 		invalid_pointer(reader);
 	VARATT_EXTERNAL_GET_POINTER(*pointer, stored);
-	/* whatever rewrites a table puts its values into its own */
+	/* what rewrites a table puts its values into its own TOAST table */
 	if (pointer->va_toastrelid != reader->rel->rd_rel->reltoastrelid ||
 		!OidIsValid(pointer->va_toastrelid))
 		invalid_pointer(reader);

@@ -61,7 +61,7 @@ report_lost_client(void)
 }
 
 /*
- * Read so many bytes of a message; a lost connection is an error.  Where the
+ * Read "len" bytes of a message; a lost connection is an error.  Where the
  * socket gives no more, pq_getbytes() finds out why, and waits or tells it.
  */
 static void

@@ -53,7 +53,7 @@ extern void copy_stream_init(CopyStream *stream, CopyFromState cstate);
 extern bool copy_stream_fill(CopyStream *stream);
 
 /*
- * Give what is unused to the server's own COPY, which goes on from there.
+ * Give what is unused to the server's own COPY, which continues from there.
  * Nothing can be read from the stream any more.
  */
 extern void copy_stream_hand_over(CopyStream *stream);

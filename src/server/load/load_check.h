@@ -3,7 +3,7 @@
  * load_check.h
  *	  Which COPY can be done here exactly as the server does it.
  *
- * Looks only, and asks nobody for permission: that is for whoever then does
+ * Only looks, and checks no privileges: that is left to the caller that does
  * the COPY.
  *
  *-------------------------------------------------------------------------
@@ -24,7 +24,7 @@
 extern bool load_check_statement(const Node *statement);
 
 /*
- * Does such a statement ask for FREEZE?  A value that is no boolean is an
+ * Does such a statement ask for FREEZE?  A value that is not a boolean is an
  * error, as in COPY.
  */
 extern bool load_check_freezes(const CopyStmt *statement);

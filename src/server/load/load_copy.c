@@ -195,9 +195,10 @@ load_rows(Load *load)
 }
 
 /*
- * Raise an error unless rows may be inserted frozen, which whoever sees the
- * table sees at once: nobody must have an earlier view of it, and if the
- * transaction fails they must go with their file.  As CopyFrom() has it.
+ * Raise an error unless rows may be inserted frozen.  Frozen rows are visible
+ * to all snapshots at once, so no snapshot of this session may be older than
+ * the table's file, and the file must go if the transaction fails.  The rules
+ * are those of CopyFrom().
  */
 static void
 check_freeze(Relation rel)

@@ -23,8 +23,8 @@ extern const char *raw_loader_reason(Relation rel);
  * Insert the rows of a block into a table for which there is no such reason,
  * locked in ROW EXCLUSIVE mode, and tell how many rows and bytes, before
  * compression, that was.  Constraints are checked, and indexes kept.  A block
- * that is damaged, or made for another table, is an error.  Asks nobody for
- * permission: as far as values go the block is believed, so that it must come
+ * that is damaged, or made for another table, is an error.  Checks no
+ * privileges.  The values in the block are not checked, so that it must come
  * from a superuser.
  */
 extern void raw_loader_insert(Relation rel, bytea *block, uint64 *n_rows,

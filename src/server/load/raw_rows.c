@@ -248,7 +248,7 @@ raw_rows_next(RawRows *rows, RawRow *row)
 	if (rows->number == rows->n_rows)
 	{
 		if (rows->place != rows->end)
-			invalid_row("The block goes on after the last row.");
+			invalid_row("The block continues after the last row.");
 		return false;
 	}
 	rows->number++;

@@ -6,7 +6,7 @@
  * There are two lanes.  On the fast one are lines as a dump has them: cut by
  * the line splitter, decoded by column decoders.  From the first line on that
  * is not such a one, the end of data included, it is NextCopyFrom() that
- * reads: so whatever is unusual has its meaning, and its error, from the
+ * reads: so all that is unusual has its meaning, and its error, from the
  * server itself.
  *
  * Errors on the fast lane are those of input functions.  Their context is

@@ -6,8 +6,8 @@
  *
  * The block is read as heapgetpage() (page_collect_tuples() since 17) reads
  * it, every line pointer tested by the snapshot, which sees at most one
- * version of a HOT chain.  No predicate lock is taken: an estimate of sizes
- * is no read of the rows' values.
+ * version of a HOT chain.  No predicate lock is taken, since an estimate of
+ * sizes does not read the rows' values.
  *
  *-------------------------------------------------------------------------
  */

@@ -7,8 +7,8 @@
  * A relation of more blocks than are to be read is cut into that many strata
  * of equal size.  In each stratum up to PROBES_PER_STRATUM blocks are probed,
  * that is looked up in the visibility map and the free space map, and one of
- * the probed blocks is read.  More blocks than the chunks need would be read
- * in vain: whoever asks waits, and a short dump is short.
+ * the probed blocks is read.  More blocks than the chunks need are not read:
+ * the client waits for the plan, and a short dump has to stay short.
  *
  * The maps tell two classes of blocks apart.  A block is settled if it is all
  * visible: it has no dead rows, and the free space map says how many of its
@@ -26,8 +26,8 @@
  * concentrated in one part of the relation all move the estimate at the place
  * where they are, whether or not VACUUM has been there.
  *
- * The number of block reads and of look-ups is bounded whatever the size of
- * the relation: neither the relation nor its maps are scanned.
+ * The number of block reads and of look-ups is bounded for every size of the
+ * relation: neither the relation nor its maps are scanned.
  *
  *-------------------------------------------------------------------------
  */

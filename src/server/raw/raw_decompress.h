@@ -13,8 +13,8 @@
 /*
  * Decompress "len" bytes, by a CompressMethod that is not COMPRESS_NONE, and
  * may be none at all, to "raw_bytes" bytes in CurrentMemoryContext, at most
- * RAW_MAX_BYTES.  What is damaged, or does not come to just so many bytes, is
- * an error (XX001), and no memory is written beyond them.
+ * RAW_MAX_BYTES.  Data that is damaged, or does not give exactly raw_bytes
+ * bytes, is an error (XX001), and no memory is written beyond them.
  */
 extern char *raw_decompress(uint32 method, const char *data, Size len,
 							Size raw_bytes);

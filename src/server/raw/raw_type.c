@@ -4,11 +4,11 @@
  *	  Which types' values mean the same on every server, as they are stored.
  *
  * A list, by OID, of types that are built in and whose form on disk has not
- * changed in any major that we read from or write to.  Not on it is whatever
- * has an OID of its database in its values, as enums, composite types, ranges
- * of users and arrays of all of these have; what would have to be checked, as
- * domains; what is written by name, as regclass; and types of extensions,
- * whose form is a matter of their version.
+ * changed in any major that we read from or write to.  Types that have an OID
+ * of their database in their values are not on it, as enums, composite types,
+ * ranges of users and arrays of all of these have; what would have to be
+ * checked, as domains; what is written by name, as regclass; and types of
+ * extensions, whose form is a matter of their version.
  *
  *-------------------------------------------------------------------------
  */

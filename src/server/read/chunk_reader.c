@@ -34,8 +34,8 @@
 #define PIECE_BYTES ((Size) 16 * 1024 * 1024)
 
 /*
- * Where blocks are chosen: a block of which so much becomes so many times
- * smaller is compressed.  By lz4, within a machine, one of rows of
+ * Where blocks are chosen, a block is compressed if a sample of this size
+ * becomes smaller by this factor.  By lz4, within a machine, one of rows of
  * pgbench_accounts saves 17 % of a copy's CPU; one of a log, which becomes
  * half as long, costs 24 % more.
  */

@@ -6,9 +6,9 @@
  * Where the columns are all of the table's, in its order, a tuple's bytes are
  * taken as they are, padding included: the server has made them of zeros
  * (heap_form_tuple), and there is no dropped column whose value could be
- * among them.  Every other tuple is formed anew of the values asked for: of a
- * table with dropped columns, of some of the columns or in another order, and
- * one that was written before a column was added.
+ * among them.  Every other tuple is formed again from the values asked for:
+ * of a table with dropped columns, of some of the columns or in another
+ * order, and one that was written before a column was added.
  *
  *-------------------------------------------------------------------------
  */
@@ -218,7 +218,7 @@ raw_encoder_take(RawEncoder *encoder, HeapTuple tuple)
 	return bytes;
 }
 
-/* The tuple, its pointers made blank: nobody is to follow them. */
+/* The tuple, its pointers set to zero, so that they are never followed. */
 static char *
 append_tuple(RawEncoder *encoder, ByteBuffer *out, char *to)
 {

@@ -179,7 +179,9 @@ row_encode(RowEncoder *encoder, HeapTuple tuple, ByteBuffer *out, Size limit)
 	bool		text = encoder->settings.format == ROW_TEXT;
 	char	   *to = byte_buffer_place(out);
 
-	/* the values of a row that goes on point into its tuple, as before */
+	/*
+	 * the values of a row that is continued point into its tuple, as before
+	 */
 	if (!encoder->in_row)
 	{
 		deform_tuple(encoder, tuple);
