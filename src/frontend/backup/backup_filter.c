@@ -8,7 +8,7 @@
 
 #define DIGITS "0123456789"
 
-/* excludeDirContents: they are made anew when a server starts. */
+/* excludeDirContents: they are made again when a server starts. */
 static const char *const emptied[] = {
 	"pg_stat_tmp", "pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial",
 	"pg_snapshots", "pg_subtrans"
@@ -52,7 +52,7 @@ backup_filter_entry(const char *directory, const char *name)
 	/* what a backup of it has there until it is complete */
 	if (*directory == '\0' && strcmp(name, "backup_manifest.tmp") == 0)
 		return FILTER_LEAVE_OUT;
-	/* read last, by whoever ends the backup */
+	/* read last, at the end of the backup */
 	if (strcmp(directory, "global") == 0 && strcmp(name, "pg_control") == 0)
 		return FILTER_LEAVE_OUT;
 	/* its segments are chosen by the backup's begin and end */

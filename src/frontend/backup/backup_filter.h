@@ -33,7 +33,7 @@ extern BackupFilter backup_filter_entry(const char *directory,
 extern bool backup_filter_is_global(const char *directory);
 extern bool backup_filter_is_database(const char *directory);
 
-/* A relation's file that is no temporary one's, by its name. */
+/* The file of a relation that is not temporary, by its name. */
 typedef struct RelationFile
 {
 	uint32		number;			/* that the name begins with */

@@ -3,8 +3,8 @@
  *		A tar file that processes write together.
  *
  * Where a piece ends is one word in memory they share, which is also the
- * ticket that its next one waits for: so nobody can die between two of them,
- * and no lock is needed.
+ * ticket that its next one waits for: so no process can die between two of
+ * them, and no lock is needed.
  */
 #include "base/fe_compat.h"
 

@@ -27,7 +27,7 @@
 typedef struct TarArchive TarArchive;
 
 /*
- * A new file of mode 0600, for at most so many pieces, of which few bytes are
+ * A new file of mode 0600, for at most max_pieces pieces, with a few bytes
  * reserved for each.  It is made before the processes that write it are
  * forked.  Exits with a message on failure, as all of them do.
  */
@@ -44,7 +44,7 @@ extern void tar_archive_put(TarArchive *archive, int piece, const void *frame,
 							size_t len);
 
 /*
- * No process writes any more: append the end of the archive, behind so many
+ * No process writes any more: append the end of the archive, behind n_pieces
  * pieces, and close the file.  It is an error if one of them is missing.  The
  * file is not flushed.  Returns its bytes; the archive is freed.
  */

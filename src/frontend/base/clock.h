@@ -3,9 +3,9 @@
  *		The time, in its two meanings.
  *
  * What is told, stored, or compared with what was is the time of day, which
- * somebody may set meanwhile.  How long something may last, or has, is
- * counted on a clock that nobody sets, and whose numbers mean nothing but by
- * their differences.  All processes of a machine have the same two clocks.
+ * an administrator may set meanwhile.  Durations are measured by a clock that
+ * is never set; only differences of its values have a meaning.  All processes
+ * of a machine have the same two clocks.
  */
 #ifndef CLOCK_H
 #define CLOCK_H
@@ -15,7 +15,7 @@
 /* The time of day: microseconds since 1970. */
 extern int64 clock_wall_us(void);
 
-/* The clock that nobody sets. */
+/* The clock that is never set. */
 extern int64 clock_monotonic_ns(void);
 extern int64 clock_monotonic_ms(void);
 

@@ -1,13 +1,13 @@
 /*
  * findings.h
- *		What is found before a run begins its work, all of it.
+ *		Collects all findings before a run begins its work.
  *
- * Whoever looks for what would make a run fail tells of it by pg_log_error(),
- * or of what may by pg_log_warning(), and goes on; a run ends when all of
- * them have been told.  To be told is all it takes to be a finding: message.c
- * hands every message of this process over to be counted, so nobody returns
- * how much was found, and no path can forget to.  With --check they are no
- * messages but lines of a list.
+ * A check reports what would make the run fail by pg_log_error(), what may by
+ * pg_log_warning(), and continues; the run ends when all checks were made.
+ * Every such message is a finding: message.c passes each message of this
+ * process here to be counted, so that no check has to return how much it
+ * found, and none can forget to.  With --check the findings are lines of a
+ * list instead of messages.
  */
 #ifndef FINDINGS_H
 #define FINDINGS_H
@@ -30,7 +30,7 @@ extern void findings_begin_process(void);
  */
 extern bool findings_take(int level, int part, const char *text);
 
-/* With --check: a line of the list that is no finding. */
+/* With --check: a line of the list that is not a finding. */
 extern void findings_note(const char *text);
 
 /*

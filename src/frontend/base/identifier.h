@@ -2,8 +2,8 @@
  * identifier.h
  *		Identifiers in SQL text, lists of them, and names of databases.
  *
- * Whoever wrote an identifier knew the encoding, and the key words of its
- * version: it is kept as it is, quotes and all.
+ * An identifier is kept as it was written, quotes included: the server that
+ * wrote it knew the encoding and the key words of its version.
  */
 #ifndef IDENTIFIER_H
 #define IDENTIFIER_H

@@ -43,7 +43,9 @@ typedef struct InterruptState
 
 static InterruptState state = {.socket = -1,.exit_code = 1};
 
-/* As a shell tells of a process that a signal has ended. */
+/*
+ * End with the status that a shell reports for a process ended by a signal.
+ */
 pg_noreturn static void
 leave_by_signal(void)
 {
@@ -60,7 +62,7 @@ leave(int signo)
  * Has the server taken the request to cancel the statement?  PQcancel() is
  * made for handlers, but waits without a limit for a server that is silent,
  * and starts again when a signal interrupts it.  So only the end of the
- * process can stop it, and whoever calls this leaves afterwards.
+ * process can stop it, and callers exit afterwards.
  */
 static bool
 last_cancel(void)
@@ -78,7 +80,7 @@ last_cancel(void)
 	return PQcancel(state.cancel, errbuf, sizeof(errbuf)) != 0;
 }
 
-/* Whatever waits for the server finds its connection closed. */
+/* Code that waits for the server finds its connection closed. */
 static void
 end_wait(int signo)
 {
@@ -87,8 +89,8 @@ end_wait(int signo)
 }
 
 /*
- * In a child, as the leader has to go on.  It is waited for, lest it cancels
- * what the leader does next.
+ * In a child, as the leader has to continue.  The leader waits for it, so
+ * that it cannot cancel what the leader does next.
  */
 static void
 cancel_statement(void)

@@ -12,8 +12,8 @@
 /*
  * A write to a broken pipe, or beyond the limit of a file's size, is an error
  * to report like others, not a signal to die of.  And the ends of children
- * are to be told, even if whoever started this program ignores those of its
- * own.
+ * must be reported, even if the program that started this one ignores
+ * SIGCHLD.
  */
 extern void interrupt_set_process_signals(void);
 

@@ -75,7 +75,9 @@ static FILE *guarded;
 static bool guard_goes_on;
 static bool guard_line_ended;
 
-/* At once: it may be what somebody is to do before there is a connection. */
+/*
+ * At once: it may say what the user has to do before there is a connection.
+ */
 static ssize_t
 show_guarded(void *cookie, const char *data, size_t size)
 {

@@ -34,10 +34,10 @@ extern void message_before_output(void);
 extern void message_set_before_output(void (*function) (void));
 
 /*
- * While a library may write to standard error by itself what somebody else
- * says: libpq does so with what a server says before the connection is there,
- * and nobody can be told of as the one who hears it.  It is shown as messages
- * are.  The first message ends that, too.
+ * While a library may write the text of others to standard error by itself:
+ * libpq does so with a server's notices before the connection is made, when
+ * it has no notice processor yet.  It is shown as messages are.  The first
+ * message ends that, too.
  */
 extern void message_guard_begin(void);
 extern void message_guard_end(void);

@@ -2,9 +2,9 @@
  * printable.h
  *		Text of unknown origin in messages.
  *
- * Names come from a server or an archive that somebody else may have filled.
- * They must not end a line of the log and begin one of their own, nor command
- * a terminal.
+ * Names come from a server or an archive that others may have filled.  They
+ * must not end a line of the log and begin one of their own, nor command a
+ * terminal.
  */
 #ifndef PRINTABLE_H
 #define PRINTABLE_H

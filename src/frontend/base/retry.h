@@ -10,7 +10,7 @@
 /* Retries of one thing; all zero while it goes well. */
 typedef struct Retry
 {
-	int			n;				/* so many, the next one included */
+	int			n;				/* how many, the next one included */
 	int64		at;				/* when that is due, by clock_monotonic_ms();
 								 * 0 = none is */
 } Retry;
@@ -23,12 +23,12 @@ typedef struct Retry
 extern int	retry_later(Retry *retry);
 
 /*
- * How long a wait for the next one can be at most, of whoever has been
- * retrying for so many milliseconds by now.
+ * How long a wait for the next one can be at most, after retries that have
+ * lasted for retrying_ms milliseconds.
  */
 extern int	retry_longest_ms(int64 retrying_ms);
 
-/* How long the waits for so many of them are together. */
+/* How long the waits for n of them are together. */
 extern int64 retry_all_ms(int n);
 
 /* One is noted, and it is time for it. */

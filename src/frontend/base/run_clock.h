@@ -17,7 +17,7 @@ extern void run_clock_start(void);
 /* The same moment, as of clock_wall_us(). */
 extern int64 run_clock_start_us(void);
 
-/* Seconds since, by a clock that nobody sets. */
+/* Seconds since then, by a clock that is never set. */
 extern double run_clock_seconds(void);
 
 #endif							/* RUN_CLOCK_H */

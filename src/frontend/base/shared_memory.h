@@ -8,8 +8,8 @@
 #include "base/fe_compat.h"
 
 /*
- * An array of n elements, which may be 0, of so many bytes each: all zero,
- * and never freed.  Exits with a message if there is no room.
+ * An array of n elements, which may be 0, of the given size in bytes each:
+ * all zero, and never freed.  Exits with a message if there is no room.
  */
 extern void *shared_memory_new(size_t n, size_t size);
 

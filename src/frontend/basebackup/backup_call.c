@@ -463,7 +463,7 @@ run_statement(PieceCall *call, PGconn *conn, const char *statement)
 
 /*
  * One transaction for all pieces: it has no snapshot between them, so it
- * holds nothing up but whoever would drop the extension.
+ * holds up only a session that would drop the extension.
  */
 void
 backup_call_begin(const Backup *backup, PGconn *conn)

@@ -17,7 +17,10 @@
 /* Of the data directory itself. */
 #define NO_PARENT (-1)
 
-/* So many directories, each in the one before, do not have the same names. */
+/*
+ * This number of directories, each in the one before, do not have the same
+ * names.
+ */
 #define MOST_ALIKE 3
 
 /* What the list is made with. */
@@ -92,8 +95,8 @@ add_directory(Lister *lister, char *path, time_t mtime, int tablespace)
  */
 
 /*
- * Where the link of a tablespace leads to; owned.  Relative if it is no link
- * but a directory, NULL if it was dropped meanwhile.
+ * Where the link of a tablespace leads to; owned.  Relative if it is a
+ * directory instead of a link, NULL if it was dropped meanwhile.
  */
 static char *
 tablespace_location(PGconn *conn, const char *oid)
@@ -450,7 +453,7 @@ backup_list_new(PGconn *conn, const ServerExtension *extension, int wait_ms,
 	};
 
 	lister.version_directory = psprintf("PG_%d_%s", major, catalog_version);
-	/* the data directory itself, which is taken off again in the end */
+	/* the data directory itself, which is taken off again afterwards */
 	add_directory(&lister, pg_strdup(""), 0, BACKUP_BASE);
 	while (lister.n_listed < list->n_directories)
 	{

@@ -8,7 +8,7 @@
  * symbolic links: what a link leads to is taken for what it stands for.  Only
  * those of tablespaces, that of pg_wal, and those that lead nowhere are known
  * as links.  What is made after the list, or grows, is in the log.
- * Files that are no relation's need not be in that, and may be written anew:
+ * Files that are no relation's need not be in that, and may be replaced:
  * small ones are read as they are by then, and large ones come last, and as
  * long as they are by then; what is replaced meanwhile is read again.
  */
@@ -46,7 +46,7 @@ typedef struct BackupFile
 	int			tablespace;		/* its number, or one of those above */
 	bool		is_relation;	/* made of pages */
 	uint32		segment;		/* of those of the relation's fork */
-	bool		is_closed;		/* a directory: what is in it is no matter */
+	bool		is_closed;		/* a directory: its contents are left out */
 	bool		is_wal;			/* of the log: not to be shorter */
 	bool		is_whole;		/* read whole, however long it is by then */
 

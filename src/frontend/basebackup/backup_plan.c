@@ -55,7 +55,7 @@ cut_file(BackupPlan *plan, int no)
 	}
 }
 
-/* Is there room for the range in the piece, which has so many bytes? */
+/* Is there room for the range in the piece, which has "bytes" bytes? */
 static bool
 fits(const BackupPlan *plan, const BackupPiece *piece, uint64 bytes,
 	 const BackupRange *range)

@@ -27,7 +27,7 @@
 /* How long the answer to a question about workers may take. */
 #define ANSWER_MS 15000
 
-/* Nobody waits in the server for a lock (table_lock.c:try_lock()). */
+/* No worker waits in the server for a lock (table_lock.c:try_lock()). */
 #define NO_LOCK_WAIT PG_INT32_MAX
 
 /* How often a file is read again that was replaced while it was read. */
@@ -426,7 +426,7 @@ check_replaced(Backup *backup, int times_left)
 }
 
 /*
- * What is in no relation's file is in no log either, and may be written anew:
+ * What is in no relation's file is in no log either, and may be replaced:
  * such a file is measured only now, and then read at once, so that it is not
  * cut to the length that another one had.
  */

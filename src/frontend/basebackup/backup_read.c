@@ -15,7 +15,7 @@
 /* Of a row.  A multiple of every size of a page. */
 #define ROW_BYTES ((uint32) 128 * 1024)
 
-/* None of those that are read whole has so many. */
+/* Files that are read whole are smaller than this. */
 #define SMALL_FILE_BYTES 1048576
 
 /*

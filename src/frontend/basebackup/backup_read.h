@@ -33,7 +33,7 @@ extern void backup_read_whole(const Backup *backup, PGconn *conn,
 							  BackupLayout *layout, const BackupPiece *piece);
 
 /*
- * Ask for the sizes of the list's files anew; those that are gone by now are
+ * Ask for the sizes of the list's files again; those that are gone by now are
  * taken off.
  */
 extern void backup_read_sizes(PGconn *conn, BackupList *list);

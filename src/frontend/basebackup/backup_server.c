@@ -125,9 +125,9 @@ ask_facts(Backup *backup)
 }
 
 /*
- * Paths are sent as literals, in which a backslash must be one whatever the
- * role or the database has set: the extension would look for other names, and
- * take their files for gone.  Arrays have NULLs in them.
+ * Paths are sent as literals, in which a backslash must be one under all
+ * settings of the role and the database: the extension would look for other
+ * names, and take their files for gone.  Arrays have NULLs in them.
  */
 static void
 set_up(PGconn *conn, const Options *options)

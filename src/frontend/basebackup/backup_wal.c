@@ -57,7 +57,7 @@ segment_path(const Backup *backup, XLogSegNo segment)
 	return path;
 }
 
-/* So many segments, as files to be read like others. */
+/* n segments, as files to be read like others. */
 static BackupList *
 list_segments(const Backup *backup, XLogSegNo first, int n)
 {
@@ -173,8 +173,7 @@ end_following(WalFollower *follower)
 }
 
 /* ----------
- * In the end
- * ----------
+ * At the end of the backup ----------
  */
 
 /* Without them a server could not follow the backup's timeline. */

@@ -4,8 +4,8 @@
  *
  * It is complete if and only if backup_manifest is there, or without one if
  * the program says so: that file gets its name last of all.  pg_control is
- * read and written after all other data, so that no server can be started of
- * what a run leaves that does not come to its end.
+ * read and written after all other data, so that no server can be started
+ * from what an incomplete run leaves.
  */
 #include "base/fe_compat.h"
 
@@ -102,7 +102,10 @@ check_compression(const Backup *backup)
 	exit(1);
 }
 
-/* That waits for its server: whoever watches is told of the session only. */
+/*
+ * The backup that waits for its server, since the watch gets only the
+ * session.
+ */
 static Backup *waiting;
 static SessionWaitWatch other_watch;
 
@@ -158,7 +161,7 @@ begin(Backup *backup, const char *argv0)
 	if (backup->extension->missing == NULL)
 		pg_log_info("files are read by extension pg_pardump");
 	check_compression(backup);
-	/* files are to be as private as the server's, whatever the umask */
+	/* files are to be as private as the server's, under any umask */
 	SetDataDirectoryCreatePerm(backup->server.directory_mode);
 	umask(pg_mode_mask);
 	plain_layout_claim(backup->options);
@@ -180,7 +183,10 @@ begin(Backup *backup, const char *argv0)
 	if (backup->options->tar_format && backup->options->write_recovery_conf)
 	{
 		backup_list_remove(backup->list, AUTO_CONF);
-		/* a standby's own: it is written anew, and must not be there twice */
+
+		/*
+		 * a standby's own: it is written again, and must not be there twice
+		 */
 		backup_list_remove(backup->list, "standby.signal");
 	}
 	backup->others = pg_malloc0(sizeof(Backup));

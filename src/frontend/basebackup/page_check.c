@@ -12,7 +12,7 @@
 #include "session/session.h"
 #include "shared/page_checksum.h"
 
-/* Of a file so many pages are told of. */
+/* The largest number of warnings for pages of one file. */
 #define MOST_WARNINGS 5
 
 /* A page that was wrong when it was read first. */

@@ -11,7 +11,7 @@
 
 /*
  * In the leader, before anything is asked of the server that takes long:
- * make the backup's directory, of whatever form, and that of its log.  They
+ * make the backup's directory, of either form, and that of its log.  They
  * must be missing or empty.  If the program fails, what was made is removed,
  * and an empty directory that was found gets its former mode back, unless
  * --no-clean: then what is left stays as private as the backup.

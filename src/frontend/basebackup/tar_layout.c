@@ -31,8 +31,8 @@ typedef struct TarFiles
 } TarFiles;
 
 /*
- * For the log, whose segments nobody knows before the end: memory that is not
- * written takes none up.
+ * For the log, whose segments are not known before the end: memory that is
+ * not written takes none up.
  */
 #define MORE_PIECES (1024 * 1024)
 

@@ -6,7 +6,7 @@
  * Many processes write a file, each its parts.  Each sets the time after its
  * write, so the last of them sets it after all writes.  What becomes another
  * by what is extracted later, as the time of a directory, or hinders it, as
- * that a file is read-only, is noted, and set in the end.
+ * that a file is read-only, is noted, and set after all others.
  */
 #ifndef ATTRIBUTES_H
 #define ATTRIBUTES_H

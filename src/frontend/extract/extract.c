@@ -34,8 +34,7 @@
  */
 
 /*
- * The archive of that name, with whatever suffix; NULL if there is none.
- * Owned.
+ * The archive of that name, with any suffix; NULL if there is none.  Owned.
  */
 static char *
 find_archive(const Options *options, const char *name,
@@ -333,7 +332,7 @@ extract_backup(const Options *options, ClaimDirectory claim)
 
 	if (archive == NULL)
 		pg_fatal("there is no base.tar in directory \"%s\"", options->extract);
-	/* what the archive lets the group do is so, whatever the umask */
+	/* permissions of the group are the archive's, under any umask */
 	umask(PG_MODE_MASK_GROUP);
 	claim(options->directory, NULL, options->no_clean);
 	check_manifest(options);

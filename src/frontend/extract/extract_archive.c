@@ -142,10 +142,9 @@ target_path(const Extraction *extraction, const TarMember *member)
 
 /*
  * Whom a directory is given to can put a link in the place of what is in it.
- * In the end that is given away last which came first, so each comes but
- * once, before what is in it (attributes_set_noted()).  An archive of pg_wal
- * may have what base.tar has had: that is below a directory which is kept to
- * the last.
+ * At the end the first is given away last, so each comes but once, before
+ * what is in it (attributes_set_noted()).  An archive of pg_wal may have what
+ * base.tar has had: that is below a directory which is kept to the last.
  */
 static void
 make_directory(const Extraction *extraction, const TarMember *member)

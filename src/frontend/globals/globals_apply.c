@@ -67,7 +67,7 @@ static const char *const denials[] = {
 	" NOSUPERUSER", " NOCREATEDB", " NOREPLICATION", " NOBYPASSRLS", NULL
 };
 
-/* What only a superuser can give, or, since 16, somebody who has it. */
+/* What only a superuser can give, or, since 16, a role that has it. */
 static const char *const gifts[] = {
 	" SUPERUSER", " CREATEDB", " REPLICATION", " BYPASSRLS", NULL
 };
@@ -123,9 +123,9 @@ is_refused(const PGresult *res)
 }
 
 /*
- * Who is no superuser, as nobody is on a managed server, may deny no role
- * what only superusers have, and grant nothing in another's name.  What
- * cannot be given either is an error, but the role gets the rest.
+ * A role without superuser privileges, the only kind on a managed server, may
+ * deny no role what only superusers have, and grant nothing in another's
+ * name.  What cannot be given either is an error, but the role gets the rest.
  */
 static PGresult *
 execute(GlobalsApply *apply, const char *statement)

@@ -24,14 +24,14 @@ typedef struct GlobalsApply
 } GlobalsApply;
 
 /*
- * Run the statements, in their order.  What is there already is no error: a
- * role then gets the attributes that the script gives it, a tablespace stays
- * as it is.  Those about the role that connects are kept for
+ * Run the statements, in their order.  It is not an error if an object is
+ * there already: a role then gets the attributes that the script gives it, a
+ * tablespace stays as it is.  Those about the role that connects are kept for
  * globals_apply_rest(), as its password may be another one then.
  */
 extern void globals_apply(GlobalsApply *apply, const GlobalsScript *script);
 
-/* Nobody has to connect any more: the rest. */
+/* Run the rest, when no connection is to be made any more. */
 extern void globals_apply_rest(GlobalsApply *apply);
 
 #endif							/* GLOBALS_APPLY_H */

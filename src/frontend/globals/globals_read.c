@@ -67,7 +67,7 @@ check_end(const char *text)
 
 /*
  * What the role's settings, or those of its database, would end a statement
- * after, in milliseconds, whatever this session has set since.
+ * after, in milliseconds, not what this session has set since.
  */
 static const char timeouts_query[] =
 "SELECT s.name, s.reset_val FROM pg_catalog.pg_settings s"

@@ -58,7 +58,7 @@ read_names(PGconn *conn, const char *query)
 	RoleNames	names;
 
 	session_end_timeouts(conn);
-	/* their bytes are the same everywhere, whatever they mean */
+	/* their bytes are the same everywhere, in any encoding */
 	session_set_encoding(conn, "SQL_ASCII");
 	names.rows = session_query(conn, query);
 	return names;
@@ -115,8 +115,8 @@ subject(const char *statement, const char **rest)
 }
 
 /*
- * A membership is granted by whoever did so, if that role is or will be
- * there; else by the one that connects.
+ * A membership is granted by its grantor, if that role is or will be there;
+ * else by the one that connects.
  */
 static void
 keep_grantor(char *statement, const char *rest, const RoleNames *needed,

@@ -3,9 +3,9 @@
  *		Reads pg_parbasebackup's command line: pg_basebackup's options and our
  *		own.
  *
- * pg_basebackup's options are accepted whatever the major
- * (pg_basebackup.c:main).  Those that need a walsender, or one process that
- * sees all bytes, are refused with the name of the program that has both.
+ * pg_basebackup's options of all majors are accepted (pg_basebackup.c:main).
+ * Those that need a walsender, or one process that sees all bytes, are
+ * refused with the name of the program that has both.
  */
 #include "base/fe_compat.h"
 
@@ -300,8 +300,8 @@ check_options(Options *options, const char *progname)
 }
 
 /*
- * The database is of no matter, and users of pg_basebackup name none: where
- * nobody does it is the one that is there.
+ * Any database will do, and users of pg_basebackup name none: the default is
+ * a database that is always there.
  */
 static void
 choose_database(ConnParams *params)

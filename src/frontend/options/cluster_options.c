@@ -6,7 +6,7 @@
 
 #include "options/cluster_options.h"
 
-/* Of the cluster, or said of each database anew. */
+/* Of the cluster, or set for each database separately. */
 static const char own_letters[] = "dhpUwWfjPg";
 static const char *const own_names[] = {
 	"all-databases", "create", "dbname", "exclude-database", "globals-only",

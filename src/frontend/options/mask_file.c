@@ -2,7 +2,7 @@
  * mask_file.c
  *		Reads files of --mask-file.
  *
- * Only where a mask ends is decided here; what is in it is for whoever reads
+ * Only where a mask ends is decided here; its contents are for the reader of
  * the option.  A name in double quotes may have a line's end in it.
  */
 #include "base/fe_compat.h"

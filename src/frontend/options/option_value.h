@@ -44,8 +44,8 @@ extern void option_value_check_conninfo(const char *conninfo);
 extern void option_value_check_pipe(const char *pattern);
 
 /*
- * Of --metrics and --metrics-label: a label has a name that Prometheus takes,
- * is no other one's, and needs a file.
+ * Of --metrics and --metrics-label: a label has a name that Prometheus takes
+ * and no other label has, and needs a file.
  */
 extern void option_value_check_metrics(const Options *options);
 

@@ -30,7 +30,7 @@ typedef enum CompressPlace
 typedef enum BackupWal
 {
 	BACKUP_WAL_NONE,			/* an archive has it */
-	BACKUP_WAL_FETCH,			/* in the end */
+	BACKUP_WAL_FETCH,			/* after the files */
 	BACKUP_WAL_STREAM			/* as its segments are complete */
 } BackupWal;
 
@@ -64,12 +64,12 @@ typedef struct Options
 	uint64		max_rate;		/* bytes a second, 0 = no limit */
 
 	/* By many hosts */
-	uint64		tasks;			/* so many; 0 = this program has workers */
+	uint64		tasks;			/* how many; 0 = this program has workers */
 	const char *run_tasks;		/* the command that runs them */
 	const char *plan;			/* the file that a task has its plan from; or
 								 * that the leader writes, NULL = in the
 								 * archive's directory */
-	const char *task;			/* I/N; NULL = this is no task */
+	const char *task;			/* I/N; NULL = not a task */
 
 	/* All databases of a cluster */
 	bool		all_databases;
@@ -108,7 +108,7 @@ typedef struct Options
 									 * snapshot's */
 
 	/* How tables are split */
-	bool		trust_owners;	/* whatever a query of a table may run */
+	bool		trust_owners;	/* run what their queries call */
 	bool		no_chunks;
 	bool		no_extension;
 	bool		with_pardump_extension; /* keep its entry in the archive */
@@ -131,7 +131,7 @@ typedef struct Options
 	uint64		index_jobs;		/* 0 = as many as jobs */
 	bool		no_analyze;
 	bool		roles;			/* those that the database needs, too */
-	bool		compare;		/* source and target in the end */
+	bool		compare;		/* source and target, after the copy */
 	const char *compare_with;	/* of a restore, the source, how to connect to
 								 * it; else that, or an archive, and nothing
 								 * is dumped; NULL = compare with none */
@@ -152,16 +152,16 @@ typedef struct Options
 	const char *restore;		/* the archive that it restores; NULL in
 								 * pg_pardump */
 	bool		verify_first;
-	bool		resume;			/* the run before, which has not come to its
-								 * end */
+	bool		resume;			/* continue the run before, which is not
+								 * complete */
 	bool		exit_on_error;
 	bool		if_exists;
 	bool		no_data_for_failed_tables;
 	const char *superuser;		/* to disable triggers as; or NULL */
 	const char *pg_restore_path;	/* NULL = search */
 	const char *by_stock;		/* why stock pg_restore is to do it all, an
-								 * empty text if that is no surprise; NULL =
-								 * it is not */
+								 * empty text if that is not surprising; NULL
+								 * = it is not */
 	const char **pg_restore_args;	/* all that are pg_restore's, and the
 									 * archive; all three NULL terminated */
 	const char **list_args;		/* those of them that select entries */

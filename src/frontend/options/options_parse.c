@@ -2,11 +2,11 @@
  * options_parse.c
  *		Reads the command line: pg_dump's options and our own.
  *
- * pg_dump's options are accepted whatever the major; those that only choose
- * what is dumped go on to the stock pg_dump that makes the plan, which knows
- * which of them its major has and which exclude each other.  Options that
- * concern the output or the session are read here, some of them are passed on
- * as well.
+ * pg_dump's options of all majors are accepted; those that only choose what
+ * is dumped go on to the stock pg_dump that makes the plan, which knows which
+ * of them its major has and which exclude each other.  Options that concern
+ * the output or the session are read here, some of them are passed on as
+ * well.
  */
 #include "base/fe_compat.h"
 
@@ -392,8 +392,8 @@ read_options(Options *options, int argc, char **argv)
 	{
 		/*
 		 * A copy tells pg_restore, too, what the schema is to be like.  So
-		 * these flags are noted, and read all the same, as pg_dump's.  One
-		 * that is passed on has no letter, only its place in the table.
+		 * these flags are noted, and also read as pg_dump's.  One that is
+		 * passed on has no letter, only its place in the table.
 		 */
 		own_options_note_flag(options, c,
 							  is_passed(c) ? long_options[index].name : NULL);

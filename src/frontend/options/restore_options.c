@@ -2,10 +2,10 @@
  * restore_options.c
  *		Reads pg_parrestore's command line: pg_restore's options and our own.
  *
- * pg_restore's options are accepted whatever the major.  Those that select
- * entries go on to the stock pg_restore that lists them, which knows which of
- * them its major has and which exclude each other; so do all others that do
- * it no harm.
+ * pg_restore's options of all majors are accepted.  Those that select entries
+ * go on to the stock pg_restore that lists them, which knows which of them
+ * its major has and which exclude each other; so do all others that do it no
+ * harm.
  */
 #include "base/fe_compat.h"
 

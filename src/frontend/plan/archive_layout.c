@@ -97,7 +97,7 @@ file_name(const Toc *toc, const TocEntry *entry)
 		return NULL;
 	if (toc_entry_is_table_data(entry))
 		return archive_name_rows(entry->dump_id, COMPRESS_NONE);
-	/* nobody would write its file */
+	/* nothing would write its file */
 	if (!toc_entry_is(entry, "BLOBS"))
 		pg_fatal("pg_dump has data of an unknown kind: \"%s\"", entry->desc);
 	return archive_name_object_list(toc->minor, entry->dump_id);

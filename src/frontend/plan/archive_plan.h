@@ -12,7 +12,7 @@
 typedef struct ArchiveRows
 {
 	const TocEntry *entry;		/* whose data it is */
-	const ManifestFile *want;	/* what they should be; NULL = nobody knows */
+	const ManifestFile *want;	/* what they should be; NULL = not known */
 } ArchiveRows;
 
 /* Where the large objects of a group are. */
@@ -26,8 +26,8 @@ typedef struct ArchivePlan
 {
 	DumpPlan	plan;			/* without snapshot, extension, compression */
 	ArchiveRows *rows;			/* by data file, as in ChunkPlan.files */
-	int		   *shares;			/* by data file: so many jobs share it, 0 = it
-								 * is not cut */
+	int		   *shares;			/* by data file: how many jobs share it, 0 =
+								 * it is not cut */
 	ArchiveGroup *groups;		/* by group of large objects */
 } ArchivePlan;
 

@@ -35,8 +35,9 @@
 #define CHUNKS_PER_JOB 16
 
 /*
- * more so as what is read last is cut again: of so many chunks for every
- * worker the first half in two parts each, the other in four.
+ * more so as what is read last is cut again: where there is this number of
+ * chunks for every worker, the first half is cut in two parts each, the other
+ * in four.
  */
 #define TAIL_CHUNKS_PER_JOB 2
 
@@ -81,7 +82,10 @@ add_whole_table(Planner *planner, int table)
 	file->est_bytes = planner->tables->tables[table].total_bytes;
 }
 
-/* The blocks in so many parts, or fewer if there are no more blocks. */
+/*
+ * Cut the blocks into the given number of parts, or fewer if there are fewer
+ * blocks.
+ */
 static void
 add_parts(Planner *planner, int table, const ServerChunk *chunk, uint64 parts)
 {
@@ -131,7 +135,7 @@ cut_tail(Planner *planner, int first_file)
 /*
  * The chunks of one table are known: number them.  The last one is left
  * without an end: should the relation have grown, its rows are of no interest
- * to the snapshot, but nobody has to prove it.
+ * to the snapshot, but this need not be proved.
  */
 static void
 finish_table(Planner *planner, int first_file)
@@ -250,7 +254,7 @@ keeps_cuts(const Planner *planner)
 		 options->chunk_bytes == planner->previous->manifest->chunk_bytes);
 }
 
-/* Cut as it was; false if the table has to be cut anew. */
+/* Cut the table as it was; false if it has to be planned again. */
 static bool
 add_previous_chunks(Planner *planner, int table)
 {

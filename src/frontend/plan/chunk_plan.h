@@ -78,7 +78,7 @@ typedef struct ChunkPlan
  * unless the user wants chunks of another size; and without --chunk-size that
  * is its size.
  *
- * Nobody but ask, which is server_chunks_read(), has use for conn.
+ * Only ask, which is server_chunks_read(), uses conn.
  */
 extern ChunkPlan *chunk_plan_make(const Options *options,
 								  const DumpTables *tables,

@@ -79,7 +79,7 @@ chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 	if (segment_pages == 0 &&
 		table->total_bytes / 3 <= rules->chunk_bytes / 2)
 		return "it is not larger than one and a half chunks";
-	/* a table of one block cannot be cut, whatever TOAST it has */
+	/* a table of one block cannot be cut, even with much TOAST data */
 	if (table->heap_blocks < 2)
 		return "it has one block";
 	reason = chunk_reason_no_split(rules, table);

@@ -37,7 +37,7 @@ extern const char *chunk_reason_whole(const ChunkRules *rules,
 /* Is it so small that SQL reads it anyway, if it is one file? */
 extern bool chunk_reason_is_small(const DumpTable *table);
 
-/* Why SQL reads a table of so many files; NULL if the extension does. */
+/* Why SQL reads a table of n_files files; NULL if the extension does. */
 extern const char *chunk_reason_sql(const ChunkRules *rules,
 									const DumpTable *table, int n_files);
 

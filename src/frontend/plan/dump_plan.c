@@ -89,8 +89,8 @@ has_tables_to_compare(const DumpPlan *plan)
 
 /*
  * Without the extension there are none.  Where no table is large enough for
- * any, as in the databases postgres and template1, that is no news for who
- * dumps all of them every night.
+ * any, as in the databases postgres and template1, a nightly dump of all
+ * databases need not report it.
  */
 static void
 tell_missing(const DumpPlan *plan, const Options *options)

@@ -5,8 +5,8 @@
  * Settled before anything is done, and the same for all who do it: plain data
  * whose pointers are to other parts of it, so that it could be written to a
  * file, with numbers for these, and be executed elsewhere under the same
- * options.  How to reach the server is no part of it (source.h), nor is what
- * comes of it (run.h).
+ * options.  How to reach the server is not a part of it (source.h), nor are
+ * the results (run.h).
  */
 #ifndef DUMP_PLAN_H
 #define DUMP_PLAN_H
@@ -21,7 +21,7 @@ typedef struct DumpPlan
 	/* When */
 	const DumpOrigin *origin;
 	const char *snapshot;		/* as the leader has exported it first */
-	const char *snapshot_identity;	/* by whatever name, see snapshot.h */
+	const char *snapshot_identity;	/* under any name, see snapshot.h */
 	bool		snapshot_is_sound;	/* see standby_overflow.h: no session need
 									 * check it, under any name */
 

@@ -30,7 +30,7 @@ typedef struct DumpTable
 	bool		row_security;	/* policies apply to the current user */
 	bool		columns_granted;	/* who may read columns, not the table */
 	char	   *root_schema;	/* of the partitioned table it is part of, at
-								 * the top; NULL if it is no partition */
+								 * the top; NULL if it is not a partition */
 	char	   *root_table;
 	bool		references_itself;	/* by a foreign key, or the partitioned
 									 * table it is part of */
@@ -72,8 +72,8 @@ typedef struct DumpTables
 } DumpTables;
 
 /*
- * The tables that have a TABLE DATA entry, and what that tells of them.  The
- * TOC must not move while the result is in use.
+ * The tables that have a TABLE DATA entry, and what that says about them.
+ * The TOC must not move while the result is in use.
  */
 extern DumpTables *dump_tables_of_toc(const Toc *toc);
 

@@ -22,7 +22,7 @@
 #define DESCRIBED_FILES 3
 
 /*
- * To go through a block without rows takes as long as so many bytes of rows.
+ * Reading a block without rows takes as long as this number of bytes of rows.
  */
 #define EMPTY_BLOCK_BYTES 128
 
@@ -163,7 +163,9 @@ goes_together(const Job *job, const SortedFile *before, const SortedFile *next,
 		 is_other_target(job, before, next, rules->targets));
 }
 
-/* A job that does the file, or shares it with so many. */
+/*
+ * Add a job that does the file, or one of n_shares jobs that share it.
+ */
 static Job *
 add_file_job(JobQueue *queue, int file, int n_shares)
 {

@@ -38,7 +38,7 @@ typedef struct JobRules
 								 * numbers */
 	const bool *at_once;		/* by table: by one job, in the order of its
 								 * files */
-	const int  *shares;			/* by file: so many jobs do it together, in
+	const int  *shares;			/* by file: how many jobs do it together, in
 								 * pieces; 0 = one does it as a whole */
 	const int  *builds;			/* by table: of indexes, one after the other,
 								 * when it has its rows */
@@ -64,7 +64,7 @@ extern JobQueue *job_queue_make(const ChunkPlan *chunks,
 
 /*
  * Queue these files, which are taken over, in their order: each is shared by
- * so many jobs.
+ * n_shares jobs.
  */
 extern JobQueue *job_queue_share(const DataFile **files, int n_files,
 								 int n_shares);

@@ -10,7 +10,10 @@
 #include "session/connection.h"
 #include "toc/toc.h"
 
-/* So many objects of a list are a group, the last one as many as are left. */
+/*
+ * This number of objects of a list is a group, the last one as many as are
+ * left.
+ */
 #define LARGE_OBJECT_GROUP 1000
 
 /* Objects that one worker dumps in one go, one file each. */

@@ -2,11 +2,11 @@
  * server_extension.c
  *		Finds the extension, and judges it.
  *
- * A call is looked up anew for every chunk, in the catalogs of that moment,
+ * A call is looked up again for every chunk, in the catalogs of that moment,
  * and there is no way to call a function by its OID.  What holds instead:
  *
  * 1. Schema, extension, functions and table belong to trusted roles, and only
- *    these may create anything in the schema: nobody else can drop, rename or
+ * these may create anything in the schema: no other role can drop, rename or
  *    replace them, or put another function beside them that fits a call as
  *    well.
  * 2. A trusted role may drop the extension, and then anybody who may create a
@@ -16,7 +16,7 @@
  *    table, which all sessions lock.
  * 3. A snapshot shows catalogs of the past, while names are looked up in
  *    those of the present (as to_regprocedure() does).  So the judgment is
- *    made before there is one.  What was dropped since, and made anew by
+ *    made before there is one.  What was dropped since, and created again by
  *    others, has other OIDs: every session compares these once it has the
  *    lock.
  */
@@ -94,7 +94,7 @@ static const char *const use_bits[] = {"1", "2", "4"};
 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) x.extnamespace" \
 " WHERE x.extname OPERATOR(pg_catalog.=) 'pg_pardump'::pg_catalog.name)"
 
-/* Names are looked up in the schema only where that is no error. */
+/* Names are looked up in the schema only where that cannot fail. */
 #define IF_IN_SCHEMA(name) \
 "CASE WHEN x.is_usable AND x.schema OPERATOR(pg_catalog.=)" \
 " '" PARDUMP_SCHEMA "'::pg_catalog.name THEN " name " END"

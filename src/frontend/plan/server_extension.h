@@ -2,10 +2,10 @@
  * server_extension.h
  *		The extension pg_pardump in a database, if it is there.
  *
- * Whoever can put a function in the place of one of its own has it run by the
- * role that dumps, or copies.  So it is used only if nobody can but
- * superusers and that role (doc/security.md), and the sessions that use it
- * keep it from being dropped.
+ * A role that can replace one of its functions has it run by the role that
+ * dumps, or copies.  So it is used only if none can but superusers and that
+ * role (doc/security.md), and the sessions that use it keep it from being
+ * dropped.
  */
 #ifndef SERVER_EXTENSION_H
 #define SERVER_EXTENSION_H

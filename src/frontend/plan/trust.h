@@ -6,8 +6,8 @@
 #define TRUST_H
 
 /*
- * Superusers and the role that connected, to follow WITH: whatever --role
- * says, a function can go back to that.
+ * Superusers and the role that connected, to follow WITH: in spite of --role,
+ * a function can go back to that.
  */
 #define TRUSTED_SQL \
 "trusted (oid) AS (SELECT r.oid FROM pg_catalog.pg_roles r" \

@@ -9,7 +9,7 @@
 
 #include "libpq-fe.h"
 
-/* Changes are known by parts of so many blocks. */
+/* Changes are known by parts of this number of blocks. */
 #define CHANGED_BLOCKS_PART 32
 
 typedef struct ChangedBlocks ChangedBlocks;

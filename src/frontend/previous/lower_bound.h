@@ -11,8 +11,8 @@
 typedef int (*LowerBoundCompare) (const void *a, const void *b);
 
 /*
- * The first of n elements, of so many bytes each, that does not come before
- * the key; n if all do.
+ * The first of n elements, of the given size in bytes, that does not come
+ * before the key; n if all do.
  */
 extern int	lower_bound(const void *key, const void *elements, int n,
 						size_t bytes, LowerBoundCompare compare);

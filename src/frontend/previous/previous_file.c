@@ -69,7 +69,7 @@ read_right(Taking *taking, int fd, Sink *sink)
 	return taking->problem == NULL;
 }
 
-/* Can nobody but this user change it once it is in our archive, too? */
+/* Can only this user change it once it is in our archive, too? */
 static bool
 is_ours_alone(int fd)
 {

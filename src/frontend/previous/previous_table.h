@@ -24,7 +24,7 @@ extern bool previous_table_find(const PreviousArchive *previous, Oid table,
 
 /*
  * The file of these blocks, of a table that has n_blocks now, if it may be
- * used again, or NULL.  InvalidBlockNumber is no end.
+ * used again, or NULL.  InvalidBlockNumber means no end.
  */
 extern const ManifestFile *previous_table_match(const PreviousTable *table,
 												BlockNumber start, BlockNumber end,

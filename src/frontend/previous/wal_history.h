@@ -26,7 +26,7 @@ typedef struct WalHistory
 
 /*
  * Take a position, in a session without a transaction, before the snapshot;
- * waits a few seconds until what is in progress has come to its end.  Never
+ * waits a few seconds until the transactions in progress have ended.  Never
  * NULL, never freed.
  */
 extern WalHistory *wal_history_begin(PGconn *conn);

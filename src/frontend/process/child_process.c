@@ -23,7 +23,7 @@ static volatile pid_t fed_child;
 static volatile pid_t asked_child;
 static pid_t fed_by;			/* the process whose children they are */
 
-/* Is it gone?  Without WNOHANG it is, in the end. */
+/* Is it gone?  Without WNOHANG this waits until it is. */
 static bool
 reap(pid_t *pid, int options)
 {
@@ -78,7 +78,7 @@ child_process_end_all(pid_t *pids, int n_pids)
 		kill(pids[i], SIGTERM);
 		kill(pids[i], SIGCONT); /* a stopped one takes no signal before */
 	}
-	/* the time is one for all: whoever is late has had it, too */
+	/* all have the same time: a late one has had it, too */
 	for (int i = 0; i < n_pids; i++)
 	{
 		while (!reap(&pids[i], WNOHANG) && waited_ms < END_CHILDREN_MS)
@@ -100,8 +100,9 @@ child_process_end_all(pid_t *pids, int n_pids)
  */
 
 /*
- * SIGKILL, since whoever outlives it would see the end of its input next.
- * What is left of the group then comes to this process, which is its reaper.
+ * SIGKILL, since a process that outlives it would see the end of its input
+ * next.  What is left of the group then comes to this process, which is its
+ * reaper.
  */
 void
 child_process_end_fed(void)
@@ -129,7 +130,7 @@ child_process_end_fed(void)
 		gone = waitpid(-pid, NULL, WNOHANG);
 		if (gone < 0 && errno != EINTR)
 		{
-			/* nobody is left of the group */
+			/* no process of the group is left */
 			fed_child = 0;
 			return;
 		}

@@ -1,6 +1,6 @@
 /*
  * pool_watch.h
- *		What else goes on in the leader while a pool of workers runs.
+ *		What else the leader does while a pool of workers runs.
  */
 #ifndef POOL_WATCH_H
 #define POOL_WATCH_H
@@ -18,7 +18,7 @@ typedef struct PoolWatch
 	/*
 	 * Several times a second, and when the descriptor that watch_fd returns,
 	 * if it is not negative, becomes readable.  While attend returns false no
-	 * job is handed out, and nobody is forked or told to leave.
+	 * job is handed out, and no worker is forked or told to leave.
 	 */
 	int			(*watch_fd) (void *arg);
 	bool		(*attend) (void *arg, bool all_done);

@@ -17,7 +17,7 @@ extern RefusedJobs *refused_jobs_new(int n_jobs, int n_workers);
 /* Has this worker refused it? */
 extern bool refused_jobs_has(const RefusedJobs *refused, int job, int worker);
 
-/* A worker has refused this job, which is nobody's now. */
+/* A worker has refused this job, which no worker has now. */
 extern void refused_jobs_add(RefusedJobs *refused, int job, int worker);
 
 /*
@@ -26,7 +26,7 @@ extern void refused_jobs_add(RefusedJobs *refused, int job, int worker);
  */
 extern int	refused_jobs_take(RefusedJobs *refused, int worker);
 
-/* The first that is nobody's, -1 if there is none; and take that. */
+/* The first that no worker has, -1 if there is none; and take that. */
 extern int	refused_jobs_first(RefusedJobs *refused);
 extern void refused_jobs_take_first(RefusedJobs *refused);
 

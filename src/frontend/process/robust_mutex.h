@@ -3,7 +3,7 @@
  *		Locks in shared memory that tell which processes live.
  *
  * A process holds its lock for as long as it lives, and the kernel gives up
- * for the dead what they held, whatever they died of
+ * for the dead what they held, also after SIGKILL
  * (pthread_mutexattr_setrobust(3)).
  */
 #ifndef ROBUST_MUTEX_H

@@ -8,7 +8,7 @@
 
 #include "process/task_command.h"
 
-/* So many a message names. */
+/* The largest number of ranges that a message names. */
 #define MOST_RANGES 10
 
 static char *

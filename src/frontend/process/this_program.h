@@ -13,7 +13,7 @@ extern const char *this_program_name(void);
 
 /*
  * The last: exits with a message if what was printed could not be written. A
- * verdict or a plan that nobody could read must not look like success.
+ * verdict or a plan that could not be written must not look like success.
  */
 extern void this_program_check_output(void);
 

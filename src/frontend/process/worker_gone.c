@@ -63,8 +63,8 @@ do_without(WorkerPool *pool, Worker *worker)
 }
 
 /*
- * The same where workers need slots: its place has a job, which whoever is
- * idle takes over; so somebody else must have a process.
+ * The same where workers need slots: its place has a job, which an idle
+ * worker takes over; so another place must have a process.
  */
 static bool
 can_rest(const WorkerPool *pool, const Worker *worker)
@@ -86,7 +86,10 @@ rest(Worker *worker)
 	worker->rests = true;
 }
 
-/* Has somebody ended it?  That is no fault of what it was doing. */
+/*
+ * Was it ended by a signal from outside?  Then what it was doing is not at
+ * fault.
+ */
 static bool
 was_ended(int status)
 {

@@ -68,7 +68,7 @@ serve(WorkerPool *pool, Worker *worker)
 	worker_process_show_words(worker->process);
 	worker->idle = worker->started = true;
 	if (job == NO_JOB)
-		return;					/* its place may have a job to do anew */
+		return;					/* its place may have a job to repeat */
 	/* others are to be asked, when there is nothing else to do */
 	if (job == REFUSED)
 		refused_jobs_add(pool->refused, worker->job,
@@ -79,7 +79,7 @@ serve(WorkerPool *pool, Worker *worker)
 	worker->retry.n = 0;
 }
 
-/* Is no worker doing a job, or connecting for one? */
+/* Are all workers without a job, and none connecting for one? */
 static bool
 nobody_works(const WorkerPool *pool)
 {
@@ -182,7 +182,7 @@ hand_out(WorkerPool *pool, Worker *worker, bool all_done)
 	worker_process_send(worker->process, worker->job);
 }
 
-/* What nobody else can do, when nobody has anything else to do. */
+/* Run the jobs that all workers refused, when there is nothing else to do. */
 static void
 run_refused(WorkerPool *pool)
 {
@@ -228,8 +228,8 @@ any_retries(const WorkerPool *pool)
 
 /*
  * Fork a resting worker if there is a job and a slot for it.  One at a time
- * has a job, which whoever is idle takes over before any other.  What is to
- * be done anew goes first: others may wait in their jobs for it to be.
+ * has a job, which an idle worker takes over before any other.  A job to
+ * repeat goes first: others may wait in their jobs for it.
  */
 static void
 wake(WorkerPool *pool, int no, bool all_done)

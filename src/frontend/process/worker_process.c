@@ -328,7 +328,7 @@ worker_process_show_words(WorkerProcess *process)
 	if (len > 0)
 		message_before_output();
 	fwrite(process->words.data, 1, len, stderr);
-	/* the cause stays, for whoever learns how the process ended */
+	/* the cause stays, for the report of how the process ended */
 	memmove(process->words.data, process->words.data + len,
 			process->words.len - len);
 	process->words.len -= len;

@@ -25,7 +25,7 @@ typedef struct SlotsShared
 /* Pools have no argument for it: this is the process's. */
 static struct
 {
-	int			file;			/* its bytes, which nobody writes, are the
+	int			file;			/* its bytes, which are never written, are the
 								 * slots */
 	int			n_slots;		/* of workers, the first of the bytes; 0:
 								 * there is no limit */
@@ -60,7 +60,7 @@ worker_slots_end(void)
 	slots.n_slots = 0;
 }
 
-/* The first of these that nobody has; or -1. */
+/* Lock the first of these that is free; or return -1. */
 static int
 lock_slot(int first, int n)
 {

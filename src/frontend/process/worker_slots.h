@@ -5,15 +5,15 @@
  * A slot is a byte of a file, and who has locked it has the slot.  The lock
  * is the open file's (F_OFD_SETLK in fcntl(2)): the leader of a run takes it,
  * the worker that it forks inherits it, the leader closes its own, and when
- * the worker has ended, in whatever way, the slot is free.  Nobody needs to
- * give it back.  The file has no name (memfd_create(2)), so that nobody who
- * cleans directories while a run takes days can remove it, and nothing is
- * left of it.
+ * the worker has ended, in any way, the slot is free.  It need not be given
+ * back.  The file has no name (memfd_create(2)), so that no cleaner of
+ * directories can remove it while a run takes days, and nothing is left of
+ * it.
  *
  * Runs are numbered in the order in which they begin.  Each begins with a
- * slot, which is its first worker's, so that all come to their end however
- * few there are; of more than that the first that wants one gets it.  Without
- * worker_slots_make() nobody is limited.
+ * slot, which is its first worker's, so that all of them finish however few
+ * slots there are; of more than that the first that wants one gets it.
+ * Without worker_slots_make() there is no limit.
  *
  * What pg_restore builds on a target beside and after the workers, indexes
  * and foreign keys, has a budget of its own, which is shared in the same way.
@@ -24,7 +24,7 @@
 #include "base/fe_compat.h"
 
 /*
- * In the process that starts the runs: so many slots, and so many of builds,
+ * In the process that starts the runs: make the slots, and those of builds,
  * for runs 0 to n_runs - 1.
  */
 extern void worker_slots_make(int n_slots, int n_builds, int n_runs);
@@ -57,7 +57,7 @@ extern int	worker_slots_take(void);
 
 /*
  * In a process that the leader has forked for something else, before its
- * first worker: that slot is not to be held by whoever only inherits it.
+ * first worker: that process must not hold the slot that it only inherits.
  */
 extern void worker_slots_forget(void);
 
@@ -69,7 +69,7 @@ extern int	worker_slots_take_build(void);
 
 /*
  * In the leader: as many of them as are free, up to n, after a wait for the
- * first; returns how many, which is n if nobody is limited.
+ * first; returns how many, which is n if there is no limit.
  */
 extern int	worker_slots_begin_builds(int n);
 extern void worker_slots_end_builds(void);

@@ -1,6 +1,6 @@
 /*
  * worker_task.h
- *		What the workers of a pool do, as whoever runs the pool says it.
+ *		Describes what the workers of a pool do, for the pool.
  */
 #ifndef WORKER_TASK_H
 #define WORKER_TASK_H
@@ -16,15 +16,14 @@ typedef struct WorkerTask
 	const char *doing;			/* what a job is, for messages: "dumping" */
 	int			max_retries;	/* of one job, or of one worker's start */
 	int			lost_status;	/* the program's exit code when a worker has
-								 * lost its connection for good, or was ended
-								 * by somebody else, which another run of the
-								 * program may not be; 0 = 1 */
+								 * lost its connection for good, or was killed
+								 * from outside, which another run may not be;
+								 * 0 = 1 */
 	bool		outlives_kill;	/* SIGKILL of a worker is one more loss */
 	bool		has_slots;		/* each worker needs one of worker_slots.h,
 								 * where there are any */
 	bool		builds;			/* and they are those of builds */
-	int		   *n_done;			/* the jobs that are done, for whoever looks;
-								 * or NULL */
+	int		   *n_done;			/* counts the jobs that are done; or NULL */
 
 	/*
 	 * In a worker: once, before any job, with the worker's number from 0; a

@@ -40,7 +40,7 @@ typedef struct FileResult
 	FileHash	first_fingerprint;
 	FileHash	definition;
 	const char *reused;			/* how a previous archive's file came here: a
-								 * constant; NULL if it was made anew */
+								 * constant; NULL if it is new */
 	const char *new_reason;		/* why it was, though there is a previous
 								 * archive: a constant, or the plan's; else
 								 * NULL */

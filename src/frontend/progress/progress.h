@@ -5,7 +5,7 @@
  * On a terminal the line is written over the one before, once a second;
  * elsewhere a new line is written every ten seconds.  Each stage ends with a
  * line that stays.  It is drawn from the plan and from what workers tell in
- * shared memory; nobody is asked.
+ * shared memory, without a query.
  *
  * There is one screen, and so one state, of the process that begins it.  If
  * no progress is to be shown, all these functions do nothing.

@@ -48,8 +48,8 @@ extern void progress_line_add_name(ProgressLine *line, int rank,
 								   const char *name);
 
 /*
- * Make it fit in so many columns, 0 for any number, write it to buf, and free
- * it.
+ * Make it fit in "columns" columns, 0 for any number, write it to buf, and
+ * free it.
  */
 extern void progress_line_finish(ProgressLine *line, int columns,
 								 PQExpBuffer buf);

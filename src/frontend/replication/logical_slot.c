@@ -342,8 +342,7 @@ logical_slot_close_inherited(const LogicalSlot *slot)
 }
 
 /* ----------
- * In the end
- * ----------
+ * At the end of the run ----------
  */
 
 /*

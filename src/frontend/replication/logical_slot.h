@@ -50,7 +50,7 @@ extern void logical_slot_close_inherited(const LogicalSlot *slot);
  */
 extern bool logical_slot_recheck(const LogicalSlot *slot);
 
-/* Does somebody stream its changes?  False also if that cannot be learned. */
+/* Does a client stream its changes?  False also if that cannot be learned. */
 extern bool logical_slot_is_active(const LogicalSlot *slot);
 
 /* Tell the user, on standard output, of a slot that stays. */

@@ -12,10 +12,10 @@
  *
  * Nothing in it but the last step needs the rows.  So the same statement is
  * tried before anything is copied, and rolled back: privileges, names, the
- * way from the target's server to the source, and the publications, whatever
- * is wrong is told in the first seconds and not after hours.  As the tables
- * are not there yet, the server's complaint about the first of them is the
- * sign that all else is right.
+ * way from the target's server to the source, and the publications: an error
+ * is reported in the first seconds and not after hours.  As the tables are
+ * not there yet, the server's complaint about the first of them is the sign
+ * that all else is right.
  *
  * The connection string may have a password.  The target keeps it in
  * pg_subscription, readable for superusers; we keep it out of messages and,
@@ -258,7 +258,7 @@ subscription_try(PGconn *source_conn, const PeerAddress *target_address,
  * ----------
  */
 
-/* That with our slot is ours, whatever became of the COMMIT. */
+/* The one with our slot is ours, whether or not COMMIT was answered. */
 static const char find_query[] =
 "SELECT 1 FROM pg_catalog.pg_subscription s"
 " JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.subdbid"

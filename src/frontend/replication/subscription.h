@@ -1,6 +1,6 @@
 /*
  * subscription.h
- *		Leaves a copy with a subscription that goes on where the copy ends.
+ *		Leaves a copy with a subscription that continues where the copy ends.
  *
  * The slot was made with the copy's snapshot (logical_slot.h).  A
  * subscription on the target that uses it, and copies no data itself, brings

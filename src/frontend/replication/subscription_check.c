@@ -12,7 +12,7 @@
 #include "replication/subscription_check.h"
 #include "session/session.h"
 
-/* So many names are shown of a longer list. */
+/* The number of names that are shown of a longer list. */
 #define SHOWN_NAMES 10
 
 /*

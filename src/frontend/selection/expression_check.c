@@ -3,7 +3,7 @@
  *		Has the server look at what a user wrote in SQL.
  *
  * It is to be one expression.  Text that ends the parenthesis around it could
- * change the statement in ways nobody has in mind, so it is parsed in
+ * change the statement in ways that were not intended, so it is parsed in
  * parentheses and in brackets: what closes the one is an error in the other.
  * A newline behind it ends a comment that it may end in.
  */

@@ -22,7 +22,7 @@
 /* hash functions of ctid came with 14 */
 #define MIN_SERVER_FOR_SAMPLES 140000
 
-/* A hash is of so many bits, and so is what it is compared with. */
+/* A hash has this number of bits, and so is what it is compared with. */
 #define SAMPLE_BITS 32
 
 /* Another condition that rows must meet as well. */

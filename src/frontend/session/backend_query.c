@@ -33,8 +33,9 @@ backend_query_terminate(int backend, int min_age_s)
 
 /*
  * Of the others only those without a job keep what they have to the end.  For
- * a standby's replay, which is no backend, pg_blocking_pids() knows nobody:
- * who has a lock is in the way of ACCESS EXCLUSIVE, whatever lock it is.
+ * a standby's replay, which is not a backend, pg_blocking_pids() returns
+ * nothing; it waits for ACCESS EXCLUSIVE, so every holder of a lock blocks
+ * it.
  */
 static const char deadlock_query[] =
 SESSION_FRESH_ACTIVITY "WITH RECURSIVE chain (waiter, first, blocker) AS ("

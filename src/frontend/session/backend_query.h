@@ -16,9 +16,9 @@
 extern char *backend_query_at_work(int backend);
 
 /*
- * A statement that ends the backend, unless it is younger than so many
- * seconds, and so another one to which the server gave the same number.
- * Owned.
+ * A statement that ends the backend, unless it is younger than the given
+ * number of seconds, and so another one that the server gave the same process
+ * ID.  Owned.
  */
 extern char *backend_query_terminate(int backend, int min_age_s);
 

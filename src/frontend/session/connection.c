@@ -305,7 +305,7 @@ connection_open_peer(const PeerAddress *address, const char *progname)
 {
 	PGconn	   *conn = connection_try_peer(address, progname);
 
-	/* whoever was let in once may be let in again, whatever is wrong now */
+	/* a server that accepted one connection may accept another one later */
 	if (PQstatus(conn) != CONNECTION_OK)
 	{
 		interrupt_check();

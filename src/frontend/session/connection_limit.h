@@ -29,11 +29,10 @@ typedef struct ConnectionsLeft
 extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 
 /*
- * Warn if so many tasks cannot be at work at a time, which have so many
- * sessions at least here: each has one worker's, on any of the servers that
- * it reads, and on each where it looks for the leader one for that.  Who runs
- * them may know better how many are.  server is what it is called in the
- * message.
+ * Warn if n tasks, of that number of sessions each at least, cannot be at
+ * work at a time: each has one worker's, on any of the servers that it reads,
+ * and on each where it looks for the leader one for that.  Who runs them may
+ * know better how many are.  server is what it is called in the message.
  */
 extern void connection_limit_check_tasks(PGconn *conn, const char *server,
 										 int n_tasks, int n_sessions);

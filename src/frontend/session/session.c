@@ -46,9 +46,9 @@ const char	session_self_query[] =
 " pg_catalog.txid_current_snapshot(), pg_catalog.current_setting('" MARKER "', true)";
 
 /*
- * Whoever asks for a value relies on the rows and columns that the statement
- * has.  Of a server that sends others libpq would give NULL: so the linker
- * leads all calls here ("--wrap" in the manual of ld).
+ * A caller that asks for a value relies on the rows and columns of the
+ * statement.  Of a server that sends others libpq would give NULL: so the
+ * linker leads all calls here ("--wrap" in the manual of ld).
  */
 char *
 __wrap_PQgetvalue(const PGresult *res, int row, int column)

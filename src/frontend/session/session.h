@@ -59,7 +59,7 @@ extern int64 *session_numbers(const PGresult *res, int column, int *n);
 "SELECT pg_catalog.set_config(name, '" value "', false) FROM pg_catalog.pg_settings" \
 " WHERE name OPERATOR(pg_catalog.=) '" name "'"
 
-/* The same with a value that is no constant; appended after what is there. */
+/* The same with a value that is not a constant; appended to sql. */
 extern void session_append_set(PQExpBuffer sql, PGconn *conn, const char *name,
 							   const char *value, bool is_local);
 extern void session_set(PGconn *conn, const char *name, const char *value,
@@ -147,7 +147,7 @@ extern void session_begin(PGconn *conn, const char *sql);
 extern void session_begin_unwatched(PGconn *conn, const char *sql);
 
 /*
- * The same, but false if it fails, or there is no answer in time; -1 is no
+ * The same, but false if it fails, or there is no answer in time; -1 means no
  * limit, and watched.
  */
 extern bool session_try_begin(PGconn *conn, const char *sql, int wait_ms);

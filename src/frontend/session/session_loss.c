@@ -38,7 +38,7 @@ session_is_standby(const PGconn *conn)
 
 /*
  * 40001 serialization_failure is all that a standby's replay raises
- * (postgres.c:ProcessInterrupts), and on a standby nobody else does.
+ * (postgres.c:ProcessInterrupts), and on a standby nothing else raises it.
  */
 static bool
 is_recovery_conflict(const PGconn *conn, const PGresult *res)
@@ -62,7 +62,7 @@ conflict_hint(const char *detail)
 	return "For the run, set max_standby_streaming_delay and max_standby_archive_delay to -1 on the standby: replay then waits for queries.";
 }
 
-/* libpq's, which has none for a COPY that nobody has asked for. */
+/* libpq's message, which is empty for a COPY that was not asked for. */
 static const char *
 libpq_words(const PGconn *conn, const PGresult *res)
 {

@@ -3,28 +3,27 @@
  *		Notices that a session is lost, and goes where that is mended.
  *
  * A connection may break, and a server end a session, at any statement, deep
- * in whatever is being done.  Whoever notices calls session_lost(), which
- * does not return, so that nothing in between need know of it.  Where it goes
- * depends on who can do the work anew in another session:
+ * in any call.  The function that notices calls session_lost(), which does
+ * not return, so that nothing in between has to handle it.  Where it
+ * continues depends on what can repeat the work in another session:
  *
  * - A worker's process ends, and leaves no state behind.  The pool removes
  *	 what there is of its job, and after a while forks another process in its
- *	 place, which begins the job anew (worker_pool.h).
+ *	 place, which begins the job again (worker_pool.h).
  * - In the leader, within session_try(), it goes back there.  The caller
  *	 closes the connections, and tries again after a while.
- * - Elsewhere nobody can: the cause is an error, which ends the program.
+ * - Elsewhere nothing can: the cause is an error, which ends the program.
  *
- * Who waits in vain for a server that is silent is found by those who look
- * after others: source/worker_care.c and source/leader_watchdog.c.  The
- * leader's session is looked at by source/leader_session.c while it is idle,
- * and replaced there.
+ * A wait for a server that stays silent is found by what watches the others:
+ * source/worker_care.c and source/leader_watchdog.c.  The leader's session is
+ * looked at by source/leader_session.c while it is idle, and replaced there.
  *
  * A while is longer each time, and there are at most --retries of them.
  *
- * What a session is refused is no loss.  A worker that cannot have a lock
- * tells the pool, which asks other workers later, and at last the leader; it
- * does the job in its own session, which has all locks, and within
- * session_try() (worker_pool.c and worker_watch.c:run_refused()).
+ * A refusal is not a loss.  A worker that cannot have a lock tells the pool,
+ * which asks other workers later, and at last the leader; it does the job in
+ * its own session, which has all locks, and within session_try()
+ * (worker_pool.c and worker_watch.c:run_refused()).
  */
 #ifndef SESSION_LOSS_H
 #define SESSION_LOSS_H
@@ -39,7 +38,7 @@ extern bool session_is_standby(const PGconn *conn);
 /*
  * Did a statement fail because its session has ended, or because replay on a
  * standby was in conflict with it, without a fault of the statement's?  This
- * alone decides what a new session may do anew.  res is what the statement
+ * alone decides what a new session may repeat.  res is what the statement
  * returned, or NULL if there is nothing, as conn is if it could not be made.
  */
 extern bool session_is_lost(const PGconn *conn, const PGresult *res);

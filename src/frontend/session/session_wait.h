@@ -3,8 +3,9 @@
  *		Waits for the server, and lets others see that.
  *
  * Each worker counts its waits in memory that it shares with the leader, so
- * that this sees who has been waiting for how long, in whatever call.  Nobody
- * sees the leader wait: so there it calls, every moment, whoever watches.
+ * that the leader sees which worker has been waiting for how long, in any
+ * call.  No other process sees the leader wait: there the wait itself calls
+ * the watch at short intervals.
  */
 #ifndef SESSION_WAIT_H
 #define SESSION_WAIT_H
@@ -57,7 +58,7 @@ extern bool session_wait_input(PGconn *conn);
 
 /*
  * What PQexec() does once it has sent the statement.  NULL if the result is
- * not there after wait_ms; -1 is for ever, unless whoever watches ends that.
+ * not there after wait_ms; -1 means for ever, unless the watch ends that.
  */
 extern PGresult *session_wait_result(PGconn *conn, int wait_ms);
 

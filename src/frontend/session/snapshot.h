@@ -21,15 +21,15 @@ extern char *snapshot_begin_leader(PGconn *conn, const Options *options,
 
 /*
  * Tells the transaction's snapshot from others that are exported under the
- * same name: a server that was started again gives the same names anew.  Made
- * of the time of the start and of the transaction IDs that it sees as
+ * same name: a server that was started again gives the same names again.
+ * Made of the time of the start and of the transaction IDs that it sees as
  * running, as a server that recovers from a crash keeps the first; owned.
  */
 extern char *snapshot_identity(PGconn *conn);
 
 /*
  * A worker's transaction: REPEATABLE READ READ ONLY in the given snapshot.
- * If whoever exported that is gone, or another snapshot has its name by now,
+ * If the exporter of that is gone, or another snapshot has its name by now,
  * the session counts as lost: there may be another one to have it from.
  */
 extern void snapshot_begin_worker(PGconn *conn, const char *snapshot,

@@ -13,8 +13,8 @@
 
 /*
  * --lock-wait-timeout in milliseconds, with the units that the server knows.
- * Five seconds if it was not given or is 0: long enough for whoever holds a
- * lock for a moment.
+ * Five seconds if it was not given or is 0: long enough for sessions that
+ * hold a lock for a moment.
  */
 extern int	table_lock_wait_ms(PGconn *conn, const Options *options);
 

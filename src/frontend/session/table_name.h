@@ -1,6 +1,7 @@
 /*
  * table_name.h
- *		A table of a name, whatever the session's role may do with it.
+ *		Finds a table by its name, whether or not the role has privileges on
+ *		it.
  */
 #ifndef TABLE_NAME_H
 #define TABLE_NAME_H

@@ -32,7 +32,7 @@ static const TcpSetting tcp_settings[] =
 	{NULL}
 };
 
-/* Was the option given, by whatever way?  libpq gives no default to these. */
+/* Was the option given, in any way?  libpq gives no default to these. */
 static bool
 is_given(const PQconninfoOption *options, const char *keyword)
 {

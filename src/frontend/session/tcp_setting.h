@@ -13,8 +13,8 @@
 #include "libpq-fe.h"
 
 /*
- * A connection to nobody is given up after 90 seconds or so, by us as by the
- * server.
+ * A connection whose other end is gone is given up after about 90 seconds, by
+ * us as by the server.
  */
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_INTERVAL_S 10

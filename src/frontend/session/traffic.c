@@ -28,7 +28,7 @@ void
 traffic_set_max_rate(uint64 max_rate)
 {
 	state.max_rate = max_rate;
-	/* runs at a time have one budget, which whoever forked them has made */
+	/* concurrent runs have one budget, which their parent has made */
 	if (max_rate != 0 && state.free_at == NULL)
 		state.free_at = shared_memory_new(1, sizeof(uint64));
 }

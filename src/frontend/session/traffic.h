@@ -12,7 +12,7 @@
 /* In the leader, before workers are forked: bytes a second, 0 = no limit. */
 extern void traffic_set_max_rate(uint64 max_rate);
 
-/* So many bytes have come: wait as long as --max-rate demands. */
+/* Count bytes that have come, and wait as long as --max-rate demands. */
 extern void traffic_take(size_t bytes);
 
 #endif							/* TRAFFIC_H */

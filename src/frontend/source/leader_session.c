@@ -75,7 +75,7 @@ receive_notice(void *arg, const PGresult *res)
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
-/* Looks are by the user who connected (session_look), whatever the role. */
+/* Looks are by the user who connected (session_look), not by the role. */
 static bool
 may_ask_age(PGconn *conn)
 {

@@ -6,10 +6,10 @@
  * A snapshot can be imported as long as a session that exported it lives.  So
  * every worker exports what it has imported, and tells the leader by memory
  * they share.  If the leader's session is lost it connects again, imports the
- * snapshot from a worker, locks all tables anew, and makes sure that none was
- * changed while it had no lock.  Until that is done no worker gets a job or
- * leaves.  If no session has the snapshot any more the run ends: what it has
- * not read yet cannot be read, and no other snapshot will do.
+ * snapshot from a worker, locks all tables again, and makes sure that none
+ * was changed while it had no lock.  Until that is done no worker gets a job
+ * or leaves.  If no session has the snapshot any more the run ends: what it
+ * has not read yet cannot be read, and no other snapshot will do.
  *
  * On a standby it is not replaced.  Replay waits for, and then cancels, the
  * sessions that have a snapshot when it finds that it must remove rows which
@@ -52,7 +52,7 @@ extern void leader_session_check_age(LeaderSession *session);
  * Do a job in this session while all workers wait for one: start, run and
  * stop of the task, here.  False if it was lost meanwhile, or the job's other
  * connection was: then the session is replaced, as it may be in the midst of
- * anything.  Exits with a message after so many losses as --retries allows,
+ * anything.  Exits with a message after as many losses as --retries allows,
  * on a standby, with --tasks, and where commands may have got a part of a
  * file (--pipe).
  */

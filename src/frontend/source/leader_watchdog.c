@@ -1,6 +1,6 @@
 /*
  * leader_watchdog.c
- *		Ends waits of the leader for the source's server that are in vain.
+ *		Ends waits of the leader for a source server that stays silent.
  */
 #include "base/fe_compat.h"
 
@@ -112,7 +112,7 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 	session->address = address;
 	session->backend = atoi(PQgetvalue(res, 0, SELF_BACKEND));
 	PQclear(res);
-	/* whoever watches besides calls what was set first */
+	/* a second watch calls the one that was set first */
 	if (state.timeout_ms == 0)
 		(void) session_wait_set_watch(check_silence);
 	state.timeout_ms = (int64) options->stall_timeout * 1000;

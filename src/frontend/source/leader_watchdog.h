@@ -1,12 +1,12 @@
 /*
  * leader_watchdog.h
- *		Ends waits of the leader for the source's server that are in vain.
+ *		Ends waits of the leader for a source server that stays silent.
  *
- * While workers work, their leader looks after them; nobody looks after the
- * leader, while it plans or takes a new session.  So it asks by itself, in
+ * While workers work, their leader watches them; no process watches the
+ * leader while it plans or takes a new session.  So it asks by itself, in
  * another connection, what its backend does.  If the server has sent nothing
  * for --stall-timeout, and the session has nothing else to do, or cannot be
- * asked about so many times in a row as --retries allows, it is lost: the
+ * asked about as many times in a row as --retries allows, it is lost: the
  * wait ends by session_lost().
  */
 #ifndef LEADER_WATCHDOG_H

@@ -23,7 +23,7 @@
 #define SIGNATURE "PGCOPY\n\377\r\n\0"
 #define SIGNATURE_BYTES 11
 
-/* Lines in so many bytes can be counted in one byte. */
+/* Lines in this number of bytes can be counted in one byte. */
 #define COUNT_BYTES 128
 
 typedef enum ReaderState

@@ -14,7 +14,7 @@
 #include "session/traffic.h"
 #include "source/read_large_object.h"
 
-/* Of each object so many bytes are read at a time. */
+/* The bytes of an object that are read at a time. */
 #define PIECE_BYTES (1024 * 1024)
 
 PGresult *

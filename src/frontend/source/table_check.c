@@ -22,12 +22,12 @@ enum
 	IS_LOCKED,					/* by the session, if it can be */
 	N_COLUMNS,					/* dropped ones, too */
 	FILENODE_THEN,				/* as in the session's snapshot */
-	FILENODE_NOW,				/* whatever the session's snapshot */
+	FILENODE_NOW,				/* not as in the session's snapshot */
 	FIRST_PART,
 	N_FIELDS = FIRST_PART + 3
 };
 
-/* How an error tells of each part. */
+/* How an error names each part. */
 static const char *const part_differs[] = {
 	"name, kind or access method is not that",
 	"columns are not those",

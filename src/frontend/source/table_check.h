@@ -1,6 +1,6 @@
 /*
  * table_check.h
- *		Were tables changed while nobody held a lock on them?
+ *		Checks whether tables were changed while they were not locked.
  */
 #ifndef TABLE_CHECK_H
 #define TABLE_CHECK_H
@@ -22,8 +22,8 @@
  * message if a table is not what it is in the snapshot, by which pg_dump has
  * described it: whether that was before pg_dump's locks, or after pg_dump had
  * ended.  So it does if a table has other files than in the snapshot, with
- * --allow-rewritten a warning: whose rows were written anew by TRUNCATE or
- * ALTER TABLE, or by REPACK (CONCURRENTLY), they are gone for the snapshot
+ * --allow-rewritten a warning: whose rows were replaced by TRUNCATE or ALTER
+ * TABLE, or by REPACK (CONCURRENTLY), they are gone for the snapshot
  * (mvcc.sgml, "Caveats"), and catalogs do not tell these from VACUUM FULL.
  */
 extern void table_check_snapshot(PGconn *conn, PGconn *other,
@@ -31,9 +31,9 @@ extern void table_check_snapshot(PGconn *conn, PGconn *other,
 								 const Options *options);
 
 /*
- * When they are locked anew.  Exits with a message if one of them is not what
- * it was when it was locked first: has other files, or another definition
- * than in the snapshot.
+ * When they are locked again.  Exits with a message if one of them is not
+ * what it was when it was locked first: has other files, or another
+ * definition than in the snapshot.
  */
 extern void table_check_unchanged(PGconn *conn, PGconn *other,
 								  const DumpTables *tables);

@@ -1,6 +1,6 @@
 /*
  * worker_care.c
- *		Looks after workers that wait for a server in vain.
+ *		Ends workers that wait for a server that stays silent.
  */
 #include "base/fe_compat.h"
 
@@ -11,7 +11,7 @@
 #include "session/backend_query.h"
 #include "source/worker_care.h"
 
-/* How often to look whether a worker waits in vain. */
+/* How often to look whether a worker waits for a silent server. */
 #define LOOK_MS 1000
 
 /*
@@ -33,7 +33,7 @@ backend_has_nothing_to_do(WorkerCare *care, int server, int backend)
 }
 
 /*
- * Its backend may not learn for long that nobody is there any more: it would
+ * Its backend may not learn for a long time that its client is gone: it would
  * keep a connection, the snapshot and locks meanwhile, beyond the run's end.
  */
 static void
@@ -48,8 +48,9 @@ end_backend(WorkerCare *care, int server, int backend)
 }
 
 /*
- * A worker that was silent for too long goes on, should it be stopped.  If it
- * waits in vain, the signal ends it, as one that has lost its connection.
+ * A worker that was silent for too long is continued, in case it was stopped.
+ * If its server is silent, the signal ends it, as one that has lost its
+ * connection.
  */
 static void
 wake(WorkerCare *care, SnapshotHolder *holder)

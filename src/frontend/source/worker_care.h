@@ -1,11 +1,11 @@
 /*
  * worker_care.h
- *		Looks after workers that wait for a server in vain.
+ *		Ends workers that wait for a server that stays silent.
  *
  * Those that have waited for longer than --stall-timeout are ended, to be
  * replaced, if their backends do nothing for them; if they wait for a lock
- * behind the leader or each other the process ends, with a message.  Whoever
- * has forked them, the leader or a task, has a session besides to look by.
+ * behind the leader or each other the process ends, with a message.  Their
+ * parent, the leader or a task, has a session of its own to look by.
  */
 #ifndef WORKER_CARE_H
 #define WORKER_CARE_H

@@ -3,12 +3,12 @@
  *		Reads rows in a worker's session.
  *
  * The leader's locks protect all tables.  A worker's own must be had without
- * a wait: whoever waits for the leader's lock is first in the queue, and
- * waits for the end of the run.  From then on nobody else gets a lock on that
- * table; so a worker locks at its beginning what it is going to read in
- * several jobs.
+ * a wait: a session that waits for the leader's lock is first in the queue,
+ * and waits for the end of the run.  From then on no other session gets a
+ * lock on that table; so a worker locks at its beginning what it is going to
+ * read in several jobs.
  *
- * All other locks last for one job, lest the server's lock table has to have
+ * All other locks last for one job, since the server's lock table may have no
  * room for every table times every worker: jobs run in a savepoint to which
  * they are rolled back.  That also gives back the locks of indexes, which a
  * query takes: REINDEX would wait for a worker that has done its part, other
@@ -325,7 +325,7 @@ check_names(WorkerSession *session)
 }
 
 /*
- * Where no session of the leader's is to prove it in the end
+ * Where no session of the leader's proves it at the end
  * (leader_session_finish): a job that was read at another standby counts if
  * it was right up to now.  If the leader's first session there is gone, it
  * may not have been, and is read elsewhere.

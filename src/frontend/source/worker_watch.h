@@ -4,7 +4,7 @@
  *
  * It keeps its session, and with it the snapshot and the locks
  * (leader_session.h), shows progress, and does jobs that no worker can do.
- * And it looks after the workers: those that wait for the server in vain for
+ * And it looks after the workers: those whose server has been silent for
  * longer than --stall-timeout are ended, to be replaced; if they wait for
  * each other the run ends, with a message.
  *

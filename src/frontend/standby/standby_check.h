@@ -28,7 +28,7 @@ extern void standby_check_extension(const Standbys *standbys,
 
 /*
  * With them: keep it on each, and make sure that its library is there, too,
- * which is no part of what a standby replays.
+ * which is not a part of what a standby replays.
  */
 extern void standby_hold_extension(const Standbys *standbys,
 								   const ServerExtension *extension,

@@ -1,6 +1,6 @@
 /*
  * standby_pause.c
- *		Pauses the replay of a standby so that it goes on by itself.
+ *		Pauses the replay of a standby so that it resumes by itself.
  */
 #include "base/fe_compat.h"
 
@@ -74,8 +74,8 @@ const char	standby_pause_by_other[] =
  */
 
 /*
- * Whoever ends the block's session from outside leaves the standby paused: so
- * it is resumed in one more, by the user who connected, whatever the role.
+ * If another user ends the block's session, the standby stays paused: so it
+ * is resumed in one more session, by the user who connected, not by the role.
  */
 static bool
 resume_after_failure(const StandbyPause *pause)
@@ -92,7 +92,7 @@ resume_after_failure(const StandbyPause *pause)
 	return result;
 }
 
-/* Of its result, or NULL if there is none yet, which is no failure. */
+/* Of its result, or NULL if there is none yet, which is not a failure. */
 static bool
 is_failure(const PGresult *res)
 {
@@ -133,8 +133,8 @@ give_up_lock(const StandbyPause *pause, int wait_ms)
 
 /*
  * An exit callback: the run fails while others are paused.  Their blocks end
- * by themselves, unless somebody has ended those sessions, too, as one does
- * who ends all that this program has there.
+ * by themselves, unless another user has ended those sessions, too, for
+ * example all sessions of this program.
  */
 static void
 end_at_exit(void *arg)

@@ -44,7 +44,7 @@ typedef struct Moment
 	Standbys   *standbys;
 	StandbyPause **pauses;		/* by standby */
 	ReplayState *states;		/* by standby, as seen last */
-	bool	   *was_paused;		/* by standby, by somebody */
+	bool	   *was_paused;		/* by standby, not by this run */
 	OverflowLook *looks;		/* by standby */
 	int			n_incomplete;	/* pauses that gave such snapshots */
 } Moment;
@@ -130,8 +130,8 @@ distance(const Moment *moment)
 }
 
 /*
- * Somebody has paused one, and it is not where the others are: they will not
- * be there again if they are ahead, and come to stop there by chance only.
+ * A user has paused one, and it is not where the others are: they will not be
+ * there again if they are ahead, and come to stop there by chance only.
  */
 static void
 refuse_paused(const Moment *moment)

@@ -6,7 +6,7 @@
  * While replay is paused on all of them at the same place, by streams that
  * went on up to there, they have the same rows, in the same blocks; so have
  * snapshots that are taken then, and exported, for as long as they live.  A
- * tenth of a second is enough: rows are read when replay goes on.
+ * tenth of a second is enough: rows are read after replay has resumed.
  *
  * Where replay stops is a matter of chance: if the places differ it is
  * resumed at once, and after a moment another try is made, for a minute.
@@ -19,7 +19,7 @@
  * never waits while replay is paused.  If transactions overflow just then
  * there is another pause, at most a few of them.
  *
- * Replay that somebody else has paused stays so: a standby that is paused at
+ * Replay that another user has paused stays so: a standby that is paused at
  * the place of the others, or with them, is as good as one that was paused
  * here.
  */
