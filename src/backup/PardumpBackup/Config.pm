@@ -196,7 +196,7 @@ sub fill_in
 	return $text =~ s/%(.)/$values->{$1} \/\/ "%$1"/gser;
 }
 
-# It names commands, so nobody else may write it.
+# It names commands, so no other user may write it.
 sub open_config
 {
 	my ($file) = @_;

@@ -1,5 +1,6 @@
-# What pg_pardump_backup tells Prometheus, in a file for the collector "textfile"
-# of node_exporter: what pg_pardump tells of each dump is in files of its own.
+# Writes the metrics of pg_pardump_backup, in a file for the collector
+# "textfile" of node_exporter.  The metrics of each dump are in files of their
+# own.
 
 package PardumpBackup::Metrics;
 

@@ -33,7 +33,8 @@ use constant {
 
 my ($child, $caught);
 
-# A signal goes on to the program that runs, which cleans up, and then we do.
+# A signal is passed on to the program that runs, which cleans up, and then we
+# do.
 sub catch_signals
 {
 	foreach my $signal (grep { ($SIG{$_} // '') ne 'IGNORE' } qw(INT TERM HUP))
@@ -158,8 +159,8 @@ sub find_programs
 	return;
 }
 
-# Words, as they are for all three programs.  A name is never a connection
-# string, whatever is in it.
+# Words, as they are for all three programs.  A name is never taken for a
+# connection string.
 sub connection_words
 {
 	my ($config, $database) = @_;

@@ -33,7 +33,7 @@ my @SERVER = qw(system_identifier address);
 
 my $TIME = qr/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/;
 
-# Tests set the clock, and nobody else should.
+# Only tests set the clock.
 sub now { return int($ENV{PG_PARDUMP_BACKUP_NOW} // time); }
 
 sub time_name { return strftime('%Y%m%dT%H%M%SZ', gmtime $_[0]); }
@@ -45,7 +45,8 @@ sub time_of
 	return eval { timegm(reverse(@rest), $month - 1, $year) };
 }
 
-# A folder's name needs no quotes in any shell, and is no option.
+# A folder's name needs no quotes in any shell, and is never taken for an
+# option.
 sub folder_of
 {
 	my ($database) = @_;
@@ -179,7 +180,7 @@ sub read_info
 }
 
 # The complete ones of a folder, the newest first; and the names of what looks
-# like one and is not, which is nobody's to remove.
+# like one and is not, which is never removed.
 sub backups
 {
 	my ($directory, $folder) = @_;

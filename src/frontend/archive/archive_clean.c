@@ -13,7 +13,7 @@
 #include "archive/manifest_load.h"
 #include "base/printable.h"
 
-/* So often is a directory emptied that others write in. */
+/* How often a directory is emptied that others write in. */
 #define MOST_TRIES 10
 
 typedef struct Cleaning
@@ -96,7 +96,7 @@ is_ours(const Cleaning *cleaning, const char *name)
 	if (!S_ISREG(st.st_mode))
 		return false;
 	if (!archive_name_is_part(name))
-		return false;			/* whatever a manifest says */
+		return false;			/* even if a manifest names it */
 	if (strcmp(name, TOC_NAME) == 0)
 		return cleaning->manifest != NULL;
 	return cleaning->manifest == NULL || is_proof(name) ||

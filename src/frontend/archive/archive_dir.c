@@ -35,7 +35,8 @@ struct ArchiveDir
 	bool		whole;			/* published: nothing is removed any more */
 	char	   *temp_path;		/* toc.dat.tmp, which claims the directory */
 	Sink	   *toc;			/* open on it from then on, until taken */
-	DIR		   *listing;		/* open, lest no descriptor be left */
+	DIR		   *listing;		/* open, since later there may be no
+								 * descriptor left */
 
 	/* with commands instead of a directory */
 	const char *command;		/* their pattern */
@@ -54,7 +55,7 @@ file_path(const ArchiveDir *dir, const char *name)
 	return psprintf("%s/%s", dir->path, name);
 }
 
-/* Of this directory, whatever has its path by now. */
+/* Of this directory, also if another one has its path by now. */
 static void
 remove_file(const ArchiveDir *dir, const char *name)
 {
@@ -347,7 +348,7 @@ archive_dir_link_file(const ArchiveDir *dir, int fd, int from_dir,
 	char	   *open_file = psprintf("/proc/self/fd/%d", fd);
 	bool		done;
 
-	/* what was read is linked, whoever has taken its name since */
+	/* what was read is linked, also if another file has its name since */
 	done = linkat(AT_FDCWD, open_file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ||
 		(access(open_file, F_OK) < 0 &&
 		 link_by_name(fd, from_dir, from_name, path));

@@ -9,8 +9,8 @@
  *		if (n < 0) ... archive_member_error(member) ...
  *
  * An archive may be damaged, or made to deceive: data are whole, or there is
- * an error; memory is bounded, whatever they claim.  Any process may open any
- * member.
+ * an error; memory is bounded, even if they claim to be large.  Any process
+ * may open any member.
  */
 #ifndef ARCHIVE_MEMBER_H
 #define ARCHIVE_MEMBER_H
@@ -37,7 +37,7 @@ extern ssize_t archive_member_read(ArchiveMember *member, void *buf,
 								   size_t size);
 
 /*
- * Read so many bytes, or all, into memory, from where they are the next that
+ * Read "size" bytes, or all, into memory, from where they are the next that
  * archive_member_read() has.  True if that is all there is to read, an error
  * at its end included.
  */

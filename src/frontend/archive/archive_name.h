@@ -41,8 +41,8 @@ extern char *archive_name_compressed(const char *name, CompressMethod method);
 
 /*
  * The line of an object in a list, "OID NAME" (_EndLO), with its end; owned.
- * And the name in a line with its end, which is cut off: NULL if it is no
- * such line, borrowed else.
+ * And the name in a line with its end, which is cut off: NULL if it is not
+ * such a line, borrowed else.
  */
 extern char *archive_name_list_line(Oid oid);
 extern char *archive_name_of_list_line(char *line);

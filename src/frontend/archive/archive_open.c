@@ -330,7 +330,7 @@ measure_custom(Archive *archive)
 	free(entries);
 }
 
-/* Were there entries whose data nobody knows the place of? */
+/* Were there entries whose data have no known place? */
 static bool
 has_hidden_data(const Toc *toc)
 {

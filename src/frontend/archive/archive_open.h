@@ -20,7 +20,7 @@ typedef enum ArchiveKind
 
 /*
  * All members are read only, and stay as they are: workers that are forked
- * later inherit them.  Nobody moves the position of fd.
+ * later inherit them.  The position of fd is never moved.
  */
 typedef struct Archive
 {
@@ -41,8 +41,8 @@ extern ArchiveKind archive_open_kind(const char *path);
  * Open it and read its table of contents, and its manifest, if it is of ours.
  * Of the custom format all data are found: if it was written to a pipe, all
  * of the file is looked through once.  Large objects of a directory do not
- * count in stored_bytes.  Exits with a message for whatever is not a whole
- * table of contents, or a kind that is not read here, or a damaged manifest.
+ * count in stored_bytes.  Exits with a message for what is not a whole table
+ * of contents, or a kind that is not read here, or a damaged manifest.
  */
 extern Archive *archive_open(const char *path);
 

@@ -25,8 +25,8 @@ typedef struct ArchiveNeed
  * may not be written; and warn if its file system has less room than the
  * archive is sure to need, or likely to need if it is compressed: a quarter
  * of its rows.  Files of the previous archive need room where they are
- * copied, and else none, though who changes rows will need it: nobody knows
- * that yet, or what others write there meanwhile.
+ * copied, and else none, though who changes rows will need it: that is not
+ * known yet, nor what others write there meanwhile.
  */
 extern void archive_space_check(const char *directory,
 								const ArchiveNeed *need);

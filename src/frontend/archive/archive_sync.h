@@ -24,8 +24,8 @@ extern void archive_sync_directory(const char *path, bool made);
 
 /*
  * Call flush(arg) in a child process, which says what fails and exits, and
- * wait for its end: for what takes long in one call, in which nobody would
- * look at signals and show the progress.
+ * wait for its end: for what takes long in one call, in which signals would
+ * not be handled, nor progress shown.
  */
 extern void archive_sync_apart(void (*flush) (const void *arg),
 							   const void *arg);

@@ -102,8 +102,7 @@ run_workers(Dump *dump)
 		.has_slots = true,
 
 		/*
-		 * nobody ends the command of a worker that was killed: see
-		 * sink_pipe.c
+		 * a worker that was killed does not end its command: see sink_pipe.c
 		 */
 		.outlives_kill = options->pipe_command == NULL,
 		.start = start_worker,
@@ -156,7 +155,7 @@ choose_compression(const Options *options, int pg_dump_major)
 }
 
 /*
- * All data is there: write what tells of it, and give the archive its name.
+ * All data is there: write what describes it, and give the archive its name.
  * Returns its manifest.
  */
 static Manifest *

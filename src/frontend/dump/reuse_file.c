@@ -3,8 +3,8 @@
  *		Takes the previous archive's file of a chunk, if its rows have not
  *		changed.
  *
- * Definition, rows, the old file's bytes: whatever is in doubt, the chunk is
- * dumped.
+ * Definition, rows, the old file's bytes: if one of them is in doubt, the
+ * chunk is dumped.
  */
 #include "base/fe_compat.h"
 
@@ -18,8 +18,8 @@
 #include "stream/hex.h"
 
 /*
- * Where so many chunks of a table in a row have changed others will have,
- * too: then only one in so many is tried.
+ * After this number of changed chunks of a table in a row others will have
+ * changed, too: then only one in this number is tried.
  */
 #define MAX_MISSES 8
 #define TRY_EVERY 4

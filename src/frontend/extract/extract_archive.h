@@ -28,15 +28,15 @@
 
 /*
  * Extract an archive into a directory, which is there and has no links, by
- * n_workers processes.  prefix is what all of its paths begin with, or "".
+ * n_workers processes.  prefix is what all of its paths begin with, or "". 
  * Where a tablespace is goes by the archive's own word, which must not be of
- * use for putting files into any directory of the system.  Attributes that must
- * wait are noted, with the directory's name.  No file gets more permissions
- * than a data directory's group may have.  Links are not made, but noted,
- * since they would lead what follows elsewhere: who has taken a backup says
- * in tablespace_map, too, which tablespaces there are.  Returns how many
- * there were.  Exits with a message on failure, or if the archive is damaged
- * or cut off.
+ * use for putting files into any directory of the system.  Attributes that
+ * must wait are noted, with the directory's name.  No file gets more
+ * permissions than a data directory's group may have.  Links are not made,
+ * but noted, since they would lead what follows elsewhere: who has taken a
+ * backup says in tablespace_map, too, which tablespaces there are.  Returns
+ * how many there were.  Exits with a message on failure, or if the archive is
+ * damaged or cut off.
  */
 extern int	extract_archive(const char *path, CompressMethod method,
 							const char *directory, const char *prefix,

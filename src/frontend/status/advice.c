@@ -30,7 +30,10 @@ bytes_by_sql(const DumpPlan *plan, const char *sql_reason)
 	return bytes;
 }
 
-/* Of tables that are whole lest a query runs functions of their owners. */
+/*
+ * Of tables that are whole, since queries could run functions of their
+ * owners.
+ */
 static uint64
 undivided_bytes(const DumpPlan *plan)
 {

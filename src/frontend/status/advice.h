@@ -2,7 +2,7 @@
  * advice.h
  *		What costs a run time that it need not take.
  *
- * That is one worker for what several could share, if nobody asked for one,
+ * That is one worker for what several could share, if one was not asked for,
  * and tables that SQL reads for want of the extension.  Neither is said of a
  * run so small that it makes no difference, nor of what an option has chosen;
  * but an extension that is there, and may not be used or cannot be trusted,

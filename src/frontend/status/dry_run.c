@@ -17,7 +17,7 @@
 #include "status/run_event.h"
 
 /*
- * So many are shown one by one, and the largest, and all that are in chunks.
+ * This number of tables are shown one by one, the largest and all in chunks.
  */
 #define TABLES_SHOWN 20
 

@@ -312,7 +312,7 @@ replace_file(const char *name, const PQExpBufferData *text)
 
 	if (fd < 0)
 		return false;
-	/* whatever the umask */
+	/* under any umask */
 	written = fchmod(fd, METRICS_MODE) == 0 &&
 		write_all(fd, text->data, text->len) && fsync(fd) == 0;
 	if (close(fd) < 0)

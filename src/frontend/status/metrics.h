@@ -34,7 +34,7 @@ typedef void (*MetricsFigures) (PQExpBuffer buf, const void *arg);
 
 /*
  * If a file is asked for: note what an earlier run has left there, and write
- * it should this one fail.  To be called before whatever else registers with
+ * it should this one fail.  To be called before all else that registers with
  * the exit stack, so that all is undone by then.  Labels end with one of no
  * name.  arg, which may be filled in later, must live as long as the process.
  * If the file could not be written, a warning says why, and the run has no
@@ -59,8 +59,8 @@ extern char *metrics_connection(const Options *options, const char *keyword,
 								const char *given);
 
 /*
- * The run has come to its end, after cleanup_forget_all().  Should the file
- * not be written, a warning tells of it: what has been done is done.
+ * The run has ended, after cleanup_forget_all().  If the file cannot be
+ * written, that is a warning: what has been done is done.
  */
 extern void metrics_end(bool success);
 

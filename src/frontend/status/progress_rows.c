@@ -15,7 +15,7 @@
 #include "progress/progress.h"
 #include "status/progress_rows.h"
 
-/* Rates are those of the last so many lines. */
+/* Rates are those of the last lines, up to this number. */
 #define RATE_LINES 10
 
 /* Who has had a job within this time has not been left without one. */

@@ -3,7 +3,7 @@
  *		A plan being executed: what leader and workers tell of it.
  *
  * A dump and a direct copy have this in common.  Events, progress, summary
- * and manifest are made of it, whoever reads the rows and from where.
+ * and manifest are made of it, independent of the source of the rows.
  */
 #ifndef RUN_H
 #define RUN_H
@@ -12,7 +12,7 @@
 #include "plan/dump_plan.h"
 #include "progress/file_result.h"
 
-/* Something that goes on while rows are read: how many are done, and all. */
+/* Work that is done while rows are read: how many are done, and all. */
 typedef struct RunBeside
 {
 	const char *what;			/* "indexes " */
@@ -26,7 +26,7 @@ typedef struct Run
 	const DumpPlan *plan;
 	const ArchiveDir *archive;	/* that is made; NULL on a target */
 	FileResults *results;		/* workers fill it */
-	int			n_retries;		/* the leader's count of jobs begun anew */
+	int			n_retries;		/* the leader's count of repeated jobs */
 	RunBeside	beside;			/* shown with the rows */
 	const char *const *servers; /* names of those that are read, by
 								 * FileResult.server; NULL if it is one */

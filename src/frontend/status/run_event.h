@@ -24,7 +24,7 @@ extern void run_event_stage(const char *stage);
 extern void run_event_run(const Options *options, const DumpPlan *plan,
 						  const PeerAddress *target_address);
 
-/* After it, if the run goes on with an earlier one: "resumed". */
+/* After it, if the run continues an earlier one: "resumed". */
 extern void run_event_resumed(const Run *run);
 
 /*

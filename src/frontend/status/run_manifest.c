@@ -85,7 +85,10 @@ add_data_file(Manifest *manifest, const Run *run, const DataFile *data_file,
 	file->reused = unconstify(char *, result->reused);
 }
 
-/* What each worker did of a file that several made, which is no archive's. */
+/*
+ * What each worker did of a file that several made, which is not in an
+ * archive.
+ */
 static int
 add_shares(Manifest *manifest, const Run *run, const DataFile *data_file,
 		   const FileResult *shares)

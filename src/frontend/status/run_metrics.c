@@ -1,6 +1,6 @@
 /*
  * run_metrics.c
- *		What --metrics tells of a dump, a copy or a restore.
+ *		Writes what --metrics reports of a dump, a copy or a restore.
  */
 #include "base/fe_compat.h"
 

@@ -1,6 +1,6 @@
 /*
  * run_metrics.h
- *		What --metrics tells of a dump, a copy or a restore.
+ *		Writes what --metrics reports of a dump, a copy or a restore.
  */
 #ifndef RUN_METRICS_H
 #define RUN_METRICS_H

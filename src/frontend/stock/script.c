@@ -105,8 +105,8 @@ take_comment(Cut *cut, const char *p)
 }
 
 /*
- * \restrict in the head and \unrestrict in the end, for psql (minor releases
- * of August 2025 on); no other command of psql's is expected.
+ * \restrict at the beginning and \unrestrict at the end, for psql (minor
+ * releases of August 2025 on); no other command of psql's is expected.
  */
 static const char *
 take_psql_command(Cut *cut, const char *p)
@@ -210,7 +210,7 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
  * ----------
  */
 
-/* Nobody can have put it into an archive; owned. */
+/* It cannot have been put into an archive before; owned. */
 static char *
 new_mark(void)
 {

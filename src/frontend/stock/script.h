@@ -6,7 +6,7 @@
  * it is.  But it knows what else belongs to an entry: settings before it, and
  * statements after it that give the object its owner.  To learn these, we
  * give pg_restore an archive in which each definition is a mark, a comment
- * with a random number that nobody could know before and the number of the
+ * with a random number that could not be known before and the number of the
  * entry.  The script that it writes of this has nothing but settings, marks,
  * and what follows them; so no definition, name or comment of the archive can
  * be taken for anything else, and no header need be known, which differ

@@ -13,7 +13,9 @@
 #include "process/program_words.h"
 #include "stock/stock_output.h"
 
-/* A signal just before a poll() does not end it: look again so often. */
+/*
+ * A signal just before a poll() does not end it: look again after this time.
+ */
 #define LOOK_AGAIN_MS 200
 
 /* All that it writes until its end, while its words are shown. */

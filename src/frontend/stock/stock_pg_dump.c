@@ -20,7 +20,9 @@
 
 #define MIN_MAJOR 15
 
-/* A signal just before a poll() does not end it: look again so often. */
+/*
+ * A signal just before a poll() does not end it: look again after this time.
+ */
 #define LOOK_AGAIN_MS 200
 
 /* How often to look whether it has ended, while it is silent. */
@@ -310,7 +312,7 @@ stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 	args[n++] = pg_dump->path;
 	args[n++] = "-Fc";
 	args[n++] = "-Z0";
-	args[n++] = "-w";			/* whoever is asked, was asked already */
+	args[n++] = "-w";			/* a password was asked for already */
 	args[n++] = psprintf("--snapshot=%s", snapshot);
 	for (int i = 0; i < options->n_pg_dump_args; i++)
 		args[n++] = options->pg_dump_args[i];
@@ -345,8 +347,8 @@ failed(StockPgDump *pg_dump, const char *problem)
 
 /*
  * Servers of late 2026, from 15.20 and 17.12 on, keep a version among the
- * options of each column.  An older pg_dump, of whatever major, takes it for
- * one that was set, and writes definitions of tables that no server accepts
+ * options of each column.  An older pg_dump, of any major, takes it for one
+ * that was set, and writes definitions of tables that no server accepts
  * (pg_dump.c:dumpTableSchema).
  */
 static void
@@ -371,8 +373,8 @@ refuse_column_versions(const Toc *toc)
 }
 
 /*
- * Once it has told what there is it begins to read rows, as nobody needs
- * them.  How that fails is none of the run's business, and may show values
+ * Once it has written the definitions it begins to read rows, which are not
+ * needed.  How that fails is of no interest to the run, and may show values
  * that are masked: a character that the encoding of the dump does not have.
  */
 static bool
@@ -397,7 +399,7 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 	}
 
 	/*
-	 * Debian's pg_wrapper chooses the major anew each time, by the arguments
+	 * Debian's pg_wrapper chooses the major each time, by the arguments
 	 */
 	if (atoi(toc->pg_dump_version) != pg_dump->major)
 	{

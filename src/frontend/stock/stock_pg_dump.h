@@ -44,11 +44,11 @@ extern void stock_pg_dump_start(StockPgDump *pg_dump, const Options *options,
 								const char *snapshot);
 
 /*
- * Read its table of contents.  If it fails its own words are shown, an error
- * tells of it, and the result is NULL, *status being its exit code for this
- * program to exit with; so this does itself, with 1, if that was a pg_dump of
- * another major than the one that was asked, or one too old for the server's
- * minor release.  It is left running, blocked, with its locks.
+ * Read its table of contents.  If it fails its own words and an error are
+ * shown, and the result is NULL, *status being its exit code for this program
+ * to exit with; so this does itself, with 1, if that was a pg_dump of another
+ * major than the one that was asked, or one too old for the server's minor
+ * release.  It is left running, blocked, with its locks.
  */
 extern Toc *stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status);
 

@@ -22,7 +22,7 @@
 #define MAX_ARGS 48
 
 /*
- * What it says of an error, and in the end if it went on after some
+ * What it says of an error, and at the end if it continued after some
  * (pg_restore.c:main), when the locale is C.  The number in that is too large
  * with --jobs: a worker's errors are added to those from before it began, as
  * often as it does something (pg_backup_archiver.c:restore_toc_entry).
@@ -241,7 +241,7 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	write_archive(run->archive, setup, entries, n_entries);
 
 	args[n++] = setup->program;
-	args[n++] = "-w";			/* whoever is asked, was asked already */
+	args[n++] = "-w";			/* a password was asked for already */
 	if (setup->options->verbose)
 		args[n++] = "-v";
 	n = add_user_args(args, n, setup->options);

@@ -137,7 +137,7 @@ read_names(const char *pos, Token *token, SimpleStringList *names)
 		next = read_token(pos, token);
 		if (token->kind == TOKEN_OTHER && strcmp(token->text, "=") == 0)
 			next = read_token(next, token);
-		/* PUBLIC is no role; as a role's name the server refuses it */
+		/* PUBLIC is not a role; as a role's name the server refuses it */
 		if (token->kind == TOKEN_QUOTED ||
 			(token->kind == TOKEN_WORD && pg_strcasecmp(token->text, "public") != 0))
 			entry_names_add(names, token->text);

@@ -23,7 +23,7 @@ toc_database_is_expected(void)
 	return expected_oid != InvalidOid;
 }
 
-/* pg_dump writes it whatever is chosen from the database. */
+/* pg_dump writes it for any selection from the database. */
 static Oid
 database_oid(const Toc *toc)
 {

@@ -9,8 +9,8 @@
 
 /*
  * This process is to read the archive of the database with this OID and name.
- * The directory of a cluster's dump says so, but somebody may have moved the
- * archives in it: what is in one would go elsewhere, or be taken for whole.
+ * The directory of a cluster's dump says so, but the archives in it may have
+ * been moved: what is in one would go elsewhere, or be taken for whole.
  */
 extern void toc_database_expect(Oid oid, const char *name);
 extern bool toc_database_is_expected(void);

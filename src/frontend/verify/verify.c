@@ -143,9 +143,9 @@ compare_sizes(const void *a, const void *b)
 }
 
 /*
- * Every file that should be there is read; what nobody knows is a finding,
- * and so is what one of the two knows and the other does not, if names_known:
- * the table of contents and its lists could be read.
+ * Every file that should be there is read; a file that neither knows is a
+ * finding, and so is what one of the two knows and the other does not, if
+ * names_known: the table of contents and its lists could be read.
  */
 static void
 choose_files(VerifyRun *run, bool names_known)

@@ -36,8 +36,8 @@ typedef struct FileCheck
 	const VerifyFile *file;
 	pg_checksum_context checksum;
 	Decompressor *decompressor; /* NULL for none */
-	const char *undecodable;	/* why, or NULL; then only the checksum goes
-								 * on */
+	const char *undecodable;	/* why, or NULL; then only the checksum is
+								 * continued */
 	PQExpBufferData problems;	/* all of the file's, as one finding */
 	char	   *out;
 	TextState	text;

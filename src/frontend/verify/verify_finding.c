@@ -1,6 +1,6 @@
 /*
  * verify_finding.c
- *		Tells of findings, and keeps them for the report.
+ *		Reports findings, and keeps them for the page.
  */
 #include "base/fe_compat.h"
 
