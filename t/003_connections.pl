@@ -108,7 +108,7 @@ SH
 }
 
 # The same for the pass phrase of a client's key, for which there is no
-# environment variable.  Without a terminal nobody can be asked for it.
+# environment variable.  Without a terminal it cannot be asked for.
 my $ssl = new_path('ssl');
 mkdir $ssl, 0700 or die "could not create \"$ssl\": $!";
 foreach my $side ([ 'server', '-nodes' ], [ 'simple', '-passout', "pass:$pass_phrase" ])

@@ -1,5 +1,5 @@
-# The manual and the completions tell of the options that --help tells of, and
-# of no others; the man page has no errors.
+# The manual and the completions have the options that --help has, and no
+# others; the man page has no errors.
 
 use strict;
 use warnings;

@@ -13,7 +13,7 @@ use Test::More;
 
 my $tree = "$FindBin::RealBin/..";
 
-# One paragraph after the other, whatever the margin.
+# One paragraph after the other, with any margin.
 sub words_of
 {
 	my ($text) = @_;

@@ -207,7 +207,7 @@ SKIP:
 		skip 'PG_PARDUMP_REGRESS is not set', 1;
 	}
 	my $stock = stock_round_trip('regression');
-	# some materialized views are stale there, and a restore fills them anew
+	# some materialized views are stale there, and a restore fills them again
 	my %stale = map { ("table $_" => 1) } split /\n/, value($node, 'regression',
 		"SELECT oid::regclass FROM pg_class WHERE relkind = 'm'");
 	is_deeply([ grep { !$stale{$_} && !$stale{s/public\.//r} } @{ $stock->{differ} } ],

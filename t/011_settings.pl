@@ -1,5 +1,5 @@
 # What a database, a role or the environment sets for its sessions changes how
-# values are shown.  An archive or a copy has them right all the same.
+# values are shown.  An archive or a copy has them right under all settings.
 
 use strict;
 use warnings;

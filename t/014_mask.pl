@@ -174,7 +174,7 @@ like(slurp_file($log), qr/"event": ?"summary".*"masked_columns": ?2\d/, 'summary
 like(slurp_file($report), qr/with masked columns/, 'report');
 my ($rc, $out) = run_program('pg_pardump', @db, '--dry-run', '--mask=kinds.t:NULL -- all');
 is($rc, 0, '--dry-run: exit code');
-like($out, qr/^ public\.kinds .*SQL.*\b(\d)\n.*^\(\1\) by SQL: columns of it are masked\n.*^Masked: public\.kinds\.t:NULL -- all$/ms, '--dry-run tells of masks');
+like($out, qr/^ public\.kinds .*SQL.*\b(\d)\n.*^\(\1\) by SQL: columns of it are masked\n.*^Masked: public\.kinds\.t:NULL -- all$/ms, '--dry-run shows masks');
 
 # ---- copies
 
@@ -384,7 +384,7 @@ copy_refused_ok(qr/options --mask and --compare cannot be used together/, '--mas
 SKIP:
 {
 	skip 'pg_dump of 18 dumps statistics', 3 if pg_major($node) < 18;
-	refused_ok(qr/option --mask cannot be used in a dump of statistics/, 'statistics, by whatever way', @db, '--mask=kinds.t:NULL',
+	refused_ok(qr/option --mask cannot be used in a dump of statistics/, 'statistics, asked for by another option', @db, '--mask=kinds.t:NULL',
 		'--pg-dump=' . fake_pg_dump('statistics', 'exec "$PG_DUMP" --statistics "$@"'));
 }
 
@@ -410,8 +410,9 @@ refused_ok(qr/a mask of column t of table public\.of_enum could run functions of
 	like($said, qr/warning: large objects are not masked/, 'large objects: warned');
 }
 
-# Stock pg_dump, which goes on to read rows as they are until it is ended, fails by
-# a character of one.  It has said so, and written what there is, before it is heard.
+# Stock pg_dump, which reads rows as they are until it is ended, fails by a
+# character of one.  It has said so, and written what there is, before it is
+# heard.
 {
 	make_database($node, 'signs', options => "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'");
 	sql($node, 'signs', "CREATE TABLE signs AS SELECT U&'\\20AC' AS t");

@@ -1,7 +1,7 @@
 
 # One snapshot: while sessions move amounts between tables, every dump must
-# show one moment of all of them, in each table, in each chunk, and whoever
-# chose the moment: pg_pardump, its caller (--snapshot), the server
+# show one moment of all of them, in each table, in each chunk, whichever
+# program chose the moment: pg_pardump, its caller (--snapshot), the server
 # (--serializable-deferrable), or a standby.
 
 use strict;
@@ -42,7 +42,7 @@ sub transfers
 	return value($server, $db, 'SELECT count(*) FROM journal');
 }
 
-# Wait until the writers have made so many more transfers.
+# Wait until the writers have made a number of further transfers.
 sub wait_for_transfers
 {
 	my ($count) = @_;

@@ -99,7 +99,7 @@ my $rewritten_error = qr/error: $rewritten.*\n.*hint: Run the dump again, or wit
 
 # ---- what would be dumped is not what the snapshot has
 
-ends_ok('always', 'a column made anew', q{ALTER TABLE s.t DROP b, ADD b text DEFAULT 'new'},
+ends_ok('always', 'a column dropped and added again', q{ALTER TABLE s.t DROP b, ADD b text DEFAULT 'new'},
 	changed('t', 'columns'));
 ends_ok('always', 'two names swapped', 'ALTER TABLE s.t RENAME a TO c; ALTER TABLE s.t RENAME b TO a;
 	ALTER TABLE s.t RENAME c TO b', changed('t', 'columns'));
@@ -211,8 +211,8 @@ foreach my $when (@moments)
 	sql($node, 'app', 'SELECT make_tables()');
 }
 
-# ---- a name that leads to another table just when it is locked: nobody has a lock
-# on the table that is dumped then
+# ---- a name that leads to another table just when it is locked: the table that
+# is dumped then is not locked
 
 {
 	make_database($node, 'many');

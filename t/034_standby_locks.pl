@@ -1,5 +1,5 @@
 # A hot standby whose replay waits for as long as a dump takes: it waits for the
-# leader's lock, and nobody else may wait for it.
+# leader's lock, and no other session may wait for it.
 
 use strict;
 use warnings;

@@ -81,7 +81,7 @@ foreach my $fault (
 	open_gate();
 }
 
-# ---- what whoever started it ignores
+# ---- signals that its parent ignores
 
 {
 	my $dump = two_stuck(with => ['nohup']);
@@ -110,7 +110,7 @@ foreach my $fault (
 	kill KILL => $dump->{pid};
 	is(end_dump($dump), 137, 'SIGKILL for the leader: exit code');
 	nothing_remains_ok($node, $dump->{dir}, 'SIGKILL for the leader');
-	ok(-d $dump->{dir}, 'SIGKILL for the leader: nobody could remove its directory');
+	ok(-d $dump->{dir}, 'SIGKILL for the leader: its directory could not be removed');
 	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '-f', $dump->{dir});
 	is($rc, 1, 'which is not taken again');
 	like($err, qr/exists but is not empty/, 'since it has leftovers');

@@ -131,7 +131,7 @@ foreach my $forever (1, 0)
 
 # ---- a request is queued after the leader has its locks, before a worker has
 
-# The dump, once so many workers wait at the gate.
+# The dump, once a number of workers wait at the gate.
 sub dump_at_gate
 {
 	my ($waiting, @more) = @_;

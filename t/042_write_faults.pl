@@ -87,8 +87,8 @@ SKIP: {
 	}
 }
 
-# A disk that fails when it is to hold what it has taken: whatever was not
-# flushed, or not for sure, is no archive.
+# A disk that fails when it has to store what it has accepted: data that were
+# not certainly flushed are not an archive.
 {
 	my $library = system_faults();
 	my ($rc, $err);

@@ -1,6 +1,6 @@
-# Sessions of a dump are lost: it connects again, does what was interrupted
-# anew, and its archive is that of a dump to which nothing happened; or it says
-# why it cannot, and leaves nothing.
+# Sessions of a dump are lost: it connects again, repeats what was interrupted,
+# and its archive is that of a dump to which nothing happened; or it says why it
+# cannot, and leaves nothing.
 
 use strict;
 use warnings;
@@ -143,8 +143,8 @@ my $leader_lost = qr/warning: the leader has lost its connection; retry 1 of 5 i
 pg_pardump: detail: FATAL:  terminating connection due to administrator command/;
 my $no_holder = qr/error: no session has the snapshot of the dump any more\n.*detail: The leader's session and those of all workers were lost/;
 
-# Rows that are not in the snapshot must not be in the archive, whoever has
-# the snapshot from whom.
+# Rows that are not in the snapshot must not be in the archive, whichever
+# session has imported the snapshot from which.
 sub change_data
 {
 	sql($node, 'gated', <<'SQL');

@@ -42,7 +42,7 @@ SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g * 20), 'UTF8'))
 	FROM generate_series(1, 40) g;
 SQL
 
-# Nobody waits for their end: it comes when it comes.
+# Their end is not waited for.
 sub ask_to_end
 {
 	my $pids = join ',', @_;
@@ -68,7 +68,7 @@ my %faults = (
 	'an immediate restart' => sub { $node->stop('immediate'); $node->start },
 	'rows changed' => sub { change() });
 
-# Those that nobody could survive come less often.
+# Those that no run could survive come less often.
 my @choice = map { ($_) x (/^all backends|killed|interrupted|restart/ ? 1 : 6) } sort keys %faults;
 
 # Not in the snapshot, so not to be in the archive.

@@ -1,5 +1,5 @@
 # A dump of a hot standby, whose replay takes rows and locks from it: the dump
-# ends and says by which settings, or goes on, if its snapshot lives.
+# ends and says by which settings, or continues, if its snapshot lives.
 
 use strict;
 use warnings;

@@ -165,7 +165,7 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	  foreach has_extension($primary) ? [] : (), ['--no-extension'];
 	unlink $lies;
 
-	# the file decides, whatever the version
+	# the file decides, for any version
 	append_to_file($_, '') foreach $lies, "$lies.all";
 	my $dump = $start->($relays[0], '--standby-snapshot-timeout=0');
 	is(end_dump($dump), 1, 'a snapshot without running transactions: exit code');

@@ -71,7 +71,7 @@ sub stop_process
 }
 
 # ---- all of the run is stopped, as by Ctrl-Z, for longer than a worker may be
-# silent; when it goes on the leader is the first
+# silent; when it is continued the leader is the first
 
 {
 	my $dump = stuck_dump(42, 2, '--stall-timeout=6');
@@ -87,8 +87,8 @@ sub stop_process
 	survived_ok($dump, 'a run that was stopped', qr/^$/);
 }
 
-# ---- a backend is stopped: a worker's is waited for, as if it computed; without
-# the leader's the dump goes on
+# ---- a backend is stopped: a worker's is waited for, as if it computed;
+# without the leader's the dump continues
 
 {
 	my $dump = stuck_dump(42, 2, '--stall-timeout=1');

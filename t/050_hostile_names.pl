@@ -193,7 +193,7 @@ ok(!-e 'owned', 'no name was run');
 	{
 		my (undef, undef, $err) = run_program(@$run);
 		like($err, qr/^WARNING:  invalid value for parameter "default_tablespace": \Q$shown\E$/m, "$run->[0]: what the server says at first");
-		unlike($err, qr/\x1b|^pg_pardump: error: forged/m, "$run->[0]: commands no terminal, and is no message of ours");
+		unlike($err, qr/\x1b|^pg_pardump: error: forged/m, "$run->[0]: commands no terminal, and does not look like a message of ours");
 	}
 }
 

@@ -69,7 +69,7 @@ sub held_dump
 	return $dump;
 }
 
-# It goes on, and has all rows; nothing of the attacker's was run.
+# It continues, and has all rows; nothing of the attacker's was run.
 sub safe_ok
 {
 	my ($dump, $what) = @_;
@@ -104,7 +104,7 @@ sub safe_ok
 # ---- the owner of the schema
 
 {
-	my $what = 'the schema is made anew while a dump runs';
+	my $what = 'the schema is dropped and made again while a dump runs';
 	my $db = database('CREATE SCHEMA pardump AUTHORIZATION app;
 		CREATE EXTENSION pg_pardump SCHEMA pardump');
 	my $dump = held_dump($db, '-P');
@@ -132,7 +132,7 @@ sub safe_ok
 	like($dump->{err}, qr/contents of table data\.three by the extension/, "$what: read by the extension");
 	$drop->finish;
 	is(value($node, $db, q{SELECT count(*) FROM pg_extension WHERE extname = 'pg_pardump'}), 0,
-		"$what: dropped in the end");
+		"$what: dropped afterwards");
 }
 
 # The snapshot may be older than the drop: then its catalogs have the extension.
@@ -152,7 +152,7 @@ sub safe_ok
 		"$what: says so");
 }
 
-# Nobody but a superuser can take a function from the extension, lock or no lock.
+# Only a superuser can take a function from the extension, lock or no lock.
 foreach my $who ('worker', 'leader')
 {
 	my $what = "a function was replaced when the $who has another session";

@@ -13,7 +13,8 @@ use Pardump::Cluster qw(start_cluster make_database new_path run_program
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# What may stand before a parenthesis, and is no function that others can make.
+# What may stand before a parenthesis, and is not a function that others can
+# make.
 my %words = map { $_ => 1 } qw(ALL AND ANY ARRAY AS BY CASE COALESCE CONNECTION
   COPY ELSE EXCEPT EXISTS FILTER FROM GREATEST HAVING IN JOIN LATERAL LEAST NOT
   NULLIF ON OPERATOR OR OVER ROW ROWS SELECT SET TABLE THEN UNION USING VALUES

@@ -1,7 +1,7 @@
 # Who owns a table can have a query of it call functions, before it reads a row:
 # what is constant in the expressions of its indexes and statistics, and in its
 # constraints, is computed when it is planned, by the role that asks.  COPY of a
-# table is no query.
+# table is not a query.
 
 use strict;
 use warnings;
@@ -51,7 +51,7 @@ CREATE TABLE data.in_schema AS TABLE ours.large;
 CREATE TABLE ours.part PARTITION OF data.parted DEFAULT;
 INSERT INTO ours.part TABLE ours.large;
 GRANT ALL ON SCHEMA ours TO app;
--- goes down to the partition, whoever owns that
+-- goes down to the partition, which another role may own
 SET SESSION AUTHORIZATION app;
 CREATE INDEX ON data.parted ((id + data.one('part')));
 SQL

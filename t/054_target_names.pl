@@ -1,4 +1,4 @@
-# Whoever owns a schema on the target can rename it at any time, without waiting
+# The owner of a schema on the target can rename it at any time, without waiting
 # for anybody, and give its name to another one.  Rows go to the table that had
 # the name when they began, or nowhere, and nothing else is emptied.
 

@@ -1,6 +1,6 @@
 # A server that lies, as a relay changes what it answers: where rows are missing, or
 # the number of a thing is that of none, there is an error, and nothing is looked for
-# beyond what is there; a COPY that nobody has asked for is not waited for.
+# beyond what is there; a COPY that was not asked for is not waited for.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
 # The server's reader of rows among other sessions: it sees what its snapshot
-# sees whatever they do meanwhile, takes part in the detection of serialization
+# sees while they change rows, takes part in the detection of serialization
 # failures, keeps its hands off temporary tables, stops when asked to, works on
 # a hot standby, and leaves nothing behind however a call ends.
 
@@ -26,7 +26,7 @@ prepare_comparison($node, 'access');
 # forgot.
 my $forgotten = qr/reference leak|refcount leak|not closed|still referenced|PANIC|TRAP/;
 
-# A session that goes on after errors.
+# A session that continues after errors.
 sub session
 {
 	my $psql = start_psql($node, 'access');
@@ -271,7 +271,7 @@ my $expected = value($node, 'access', $read_changing);
 	$got .= "\n" . $reader->('FETCH ALL FROM c');
 	$reader->('CLOSE c');
 	$reader->();
-	ok($got eq $expected, 'the rows of the snapshot, whatever is done to the table')
+	ok($got eq $expected, 'the rows of the snapshot, while the table changes')
 	  or diag(length($got) . ' bytes for ' . length($expected));
 	isnt(value($node, 'access', $read_changing), $expected,
 		'control: what was done can be seen');

@@ -231,7 +231,7 @@ my $needs_extension = qr/compression on the server needs the extension.*hint: .*
 refused_ok($needs_extension, 'compression on a server without the extension',
 	'-d', $node->connstr('copy'), '-Z', 'server-gzip');
 
-# ---- who may not use it can dump all the same
+# ---- a role that may not use it can still dump
 
 my $no_permission = 'no permission to use extension pg_pardump';
 

@@ -1,4 +1,4 @@
-# The manifest: valid JSON that tells of every file what it is and holds, for
+# The manifest: valid JSON that says of every file what it is and holds, for
 # objects of any name, and that pg_restore passes over.
 
 use strict;

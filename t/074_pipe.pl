@@ -85,7 +85,7 @@ is_deeply([ sort @order ], [ sort @whole, data_files($dir) ], 'to files: each fi
 is_deeply([ kinds($dir) ], [ kinds($stock) ], 'to files: as in a directory');
 make_database($node, 'copy');
 restore_ok($node, $dir, 'copy', 'to files', '-j2');
-# the manifest tells of the files as they were piped, toc.dat too
+# the manifest has the files as they were piped, toc.dat too
 my $manifest = slurp_file("$dir/pg_pardump_manifest.json");
 foreach my $file ('toc.dat', data_files($dir))
 {

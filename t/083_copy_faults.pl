@@ -173,7 +173,8 @@ sub request_lock_of_source
 		qr/warning: no worker can lock table public\.small2: it is read in the leader's session\n.*warning: the leader has lost its connection; retry 1 of 5/s);
 }
 
-# the same for --compare, whose queries wait for whoever waits for the run
+# the same for --compare, whose queries wait for the session that waits for the
+# run
 {
 	my $copy = rows_at_gate('--compare', '--no-chunks', '-j1', '--lock-wait-timeout=1s');
 	my $request = request_lock_of_source();
@@ -335,7 +336,7 @@ foreach my $fault (
 	[ 'a crash of the target', 'TABLE', undef ],
 	[ 'a crash of the target, unlogged', 'UNLOGGED TABLE',
 		qr/unlogged tables may have lost rows .*\n.*These are: public\.first\.\n/ ],
-	# it goes on with what it has, on a new timeline, as a standby would
+	# it continues with what it has, on a new timeline, as a standby would
 	[ 'a failover', 'TABLE', qr/the target is another server now, after a failover/ ])
 {
 	my ($what, $kind, $message) = @$fault;

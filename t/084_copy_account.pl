@@ -164,8 +164,8 @@ foreach my $way (
 }
 
 # A partition that is loaded by way of the root, as a hash of an enum value says
-# nothing on another server; one that is loaded for itself; and one that nobody
-# can read.
+# nothing on another server; one that is loaded for itself; and one that cannot
+# be read.
 make_database($source, 'mixed');
 make_loop_server($source, 'mixed');
 sql($source, 'mixed', <<'SQL');

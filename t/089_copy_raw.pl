@@ -70,7 +70,7 @@ like($err, qr/chunk 2 of \d+ of table s\.large as raw tuples/, 'all types: a tab
 my %other = map { $_ => $format->{$_} } grep { $format->{$_} !~ /raw tuples/ } keys %$format;
 is((grep { !/: ./ } values %other), 0, 'all types: a reason for each that is not raw');
 is(value($target, 'types', 'SELECT count(*), count(b), count(c) FROM s.formed'), '3001|3000|3000',
-	'all types: rows formed anew');
+	'all types: rows formed again');
 
 # all that can be, small ones too; but one has versions of rows that are gone
 my @tables = split /\n/, value($source, 'types', q{SELECT oid::regclass FROM pg_class
@@ -188,7 +188,8 @@ foreach my $case (
 	sql($target, 'there', "TRUNCATE plain; $undo");
 }
 
-# what is no hindrance: indexes and row security that are there; and rows are added
+# what does not matter: indexes and row security that are there; and rows are
+# added
 sql($target, 'there', 'ALTER TABLE plain ADD PRIMARY KEY (id), ENABLE ROW LEVEL SECURITY');
 copy_ok($source, 'others', $target, 'there', 'an index there', '-a', '-t', 'plain', '--copy-format=raw');
 is(value($target, 'there', 'SET enable_seqscan = off; SELECT t FROM plain WHERE id = 77'),

@@ -50,7 +50,7 @@ FROM pg_replication_slots WHERE slot_name = '$slot'
 SQL
 	my $manifest = read_manifest($dir);
 	is(join(' ', map { $_ // 'none' } @$manifest{qw(Slot Slot-LSN)}), "$slot $lsn",
-		"$what: the manifest tells of the slot");
+		"$what: the manifest has the slot");
 	is(value($server, 'postgres', "SELECT '$manifest->{LSN}'::pg_lsn >= '$lsn'"), 't',
 		"$what: and of no earlier LSN");
 	nothing_left_ok($server, $dir, $what, 'writer');
@@ -79,8 +79,8 @@ SQL
 }
 
 # A transaction that has written but not committed: the slot waits for it, and
-# tells so after five seconds, whatever timeouts the role has; then its row is in the
-# archive.
+# says so after five seconds, under any timeout of the role; then its row is in
+# the archive.
 {
 	sql($node, 'shop', <<'SQL');
 CREATE ROLE mover LOGIN SUPERUSER;
@@ -113,7 +113,7 @@ SQL
 	$writer->();
 }
 
-# ---- under load, with a subscription that goes on where the archive ends
+# ---- under load, with a subscription that continues where the archive ends
 
 {
 	my $target = start_cluster('moved', allows_streaming => 'logical');

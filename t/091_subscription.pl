@@ -102,7 +102,7 @@ SQL
 	unlike(without_slot_warning($source, $err), qr{warning: (?!positions of sequences)|error: }, 'under load: no other warning than of sequences');
 	cmp_ok($after - $before, '>', 100, 'under load: transfers were committed during the copy');
 	like($out, qr/^created logical replication slot "moving" at LSN [0-9A-F]+\/[0-9A-F]+\ncreated subscription "moving", which goes on from there$/m,
-		'under load: tells of slot and subscription');
+		'under load: names slot and subscription');
 	is(value($source, 'postgres', 'SELECT slot_name, active FROM pg_replication_slots'),
 		'moving|t', 'under load: the subscription streams');
 	my $password = value($target, $db, 'SELECT subconninfo FROM pg_subscription');
@@ -153,7 +153,7 @@ SQL
 {
 	my $db = new_database();
 	my $log_size = -s $target->logfile;
-	# whatever logs statements
+	# when all statements are logged
 	sql($target, 'postgres', "ALTER DATABASE $db SET log_statement = 'all'");
 	sql($target, 'postgres', "ALTER DATABASE $db SET $_ = '1'")
 	  foreach qw(log_duration log_transaction_sample_rate log_statement_sample_rate

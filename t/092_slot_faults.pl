@@ -1,6 +1,6 @@
 
-# A slot that nobody uses fills the server's disk: a run with --create-slot that
-# fails, at whatever moment and of whatever, leaves none behind, or says that it
+# A slot that is not used fills the server's disk: a run with --create-slot that
+# fails, at any moment and for any reason, leaves none behind, or says that it
 # does; and it never drops one of someone else.
 
 use strict;

@@ -28,7 +28,7 @@
 
 /*
  * Extract an archive into a directory, which is there and has no links, by
- * n_workers processes.  prefix is what all of its paths begin with, or "". 
+ * n_workers processes.  prefix is what all of its paths begin with, or "".
  * Where a tablespace is goes by the archive's own word, which must not be of
  * use for putting files into any directory of the system.  Attributes that
  * must wait are noted, with the directory's name.  No file gets more

@@ -177,7 +177,7 @@ sub end_writers
 
 # What a process has used of the processors, in seconds, or undef if it has ended;
 # and those of its children that have.  Unlike time it is what the work costs,
-# whatever else the machine does.
+# on a busy machine too.
 sub cpu_seconds
 {
 	my ($pid) = @_;
@@ -237,7 +237,7 @@ sub wait_until
 		return $result if $result;
 		sleep $pause;
 	}
-	die "waited in vain: $what";
+	die "timed out waiting for: $what";
 }
 
 # The same while a dump or a copy runs: the test file dies, too, if that ends.

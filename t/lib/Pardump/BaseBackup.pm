@@ -109,7 +109,7 @@ sub manifest_files
 	return { map { ($_->{Path} // $_->{'Encoded-Path'} => $_) } @{ $manifest->{Files} } };
 }
 
-# Each checkpoint writes it anew, with the same bytes if there are no origins.
+# Each checkpoint writes it again, with the same bytes if there are no origins.
 my $rewritten = 'pg_logical/replorigin_checkpoint';
 
 # The paths of which two manifests do not tell the same, but for those that a

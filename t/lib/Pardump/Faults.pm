@@ -49,8 +49,8 @@ sub describe_fault
 	  . "$patterns->[ $moment->{pattern} ][0] $moment->{n}";
 }
 
-# suffer($node, $run, $moments, moment...) goes on with a run in which its
-# faults come, to its end, and with the server, which runs again afterwards.  Faults of
+# suffer($node, $run, $moments, moment...) continues a run in which its faults
+# come, to its end, and with the server, which runs again afterwards.  Faults of
 # the caller's own are in $run->{faults}.  Returns the exit code, how often each
 # pattern has been seen, and the faults that there were.
 sub suffer

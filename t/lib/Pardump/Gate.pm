@@ -17,8 +17,8 @@ our @EXPORT_OK = qw(gate_sql gated_rows_sql hold_gates hold close_gate open_gate
 my $holder;
 
 # SQL of a function public.pass() for a CHECK constraint, which takes the gate at
-# the row of this number and leaves it at once: whoever waits there has no more of
-# it than others who come later.
+# the row of this number and leaves it at once: a session that waited there has
+# no more of it than others that come later.
 sub gate_sql
 {
 	my ($row, $gate) = @_;
@@ -71,8 +71,8 @@ sub close_gate
 # All that are closed.
 sub open_gate { hold('SELECT pg_advisory_unlock_all()'); return; }
 
-# The process ids of the backends that wait at a gate, the oldest first, whoever
-# their clients are.
+# The process ids of the backends that wait at a gate, the oldest first, of all
+# clients.
 sub at_gate
 {
 	my ($node) = @_;
@@ -80,8 +80,8 @@ sub at_gate
 		q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' ORDER BY backend_start});
 }
 
-# Until so many wait there while a dump or a copy runs; or any, if it is not said
-# how many.
+# Until this number of backends wait there while a dump or a copy runs; or any,
+# if no number is given.
 sub wait_at_gate
 {
 	my ($node, $run, $n) = @_;

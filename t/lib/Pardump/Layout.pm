@@ -154,7 +154,7 @@ sub file_problems
 	foreach my $path (map { "$dir/$_" } grep { !/^\.\.?$/ } slurp_dir($dir))
 	{
 		next if $path =~ m{/(toc\.dat|pg_pardump_manifest\.json|blob_\d+\.dat\Q$suffix\E)$} || $used{$path};
-		push @problems, "nobody's file: $path";
+		push @problems, "a file of no entry: $path";
 	}
 	return @problems;
 }
@@ -218,9 +218,9 @@ sub chunk_problems
 }
 
 # pg_restore gives an index the priority of its table's data size, which the
-# barrier hides.  So one chunk, the largest, depends on an id that is no entry's, and
-# so do the post-data entries of the table; and a barrier, having no size, comes up
-# last of all data, so that they wait for another entry instead.
+# barrier hides.  So one chunk, the largest, depends on an ID that no entry has,
+# and so do the post-data entries of the table; and a barrier, having no size,
+# comes up last of all data, so that they wait for another entry instead.
 sub priority_problems
 {
 	my ($toc, $table) = @_;

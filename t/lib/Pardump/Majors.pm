@@ -102,7 +102,7 @@ sub copies_ok
 			my $stock = stock_restore($source, $db, $target, "${db}_stock$with");
 			is($stock->{errors}, '', "$whole: stock restores without a message");
 			# but for what differs by design: extensions' configuration tables, and
-			# materialized views, which a restore fills anew
+			# materialized views, which a restore fills again
 			my ($data, $stock_data) = (fingerprint($source, $db), $stock->{data});
 			same_data_ok(
 				{ map { $_ => $data->{$_} } grep { !/[.](ext|mvtest)_/ } keys %$data },
@@ -179,7 +179,7 @@ sub move_ok
 	sql($source, 'postgres', 'ALTER DATABASE bank RESET default_transaction_read_only');
 	cmp_ok($transfers->(), '>', $after, "$from_to, a move: transfers went on after the copy");
 	same_data_ok(fingerprint($source, 'bank'), fingerprint($target, 'bank'),
-		"$from_to, a move: both sides in the end");
+		"$from_to, a move: both sides afterwards");
 	is(value($source, 'postgres', 'SELECT count(*) FROM pg_replication_slots'), 0,
 		"$from_to, a move: the slot is gone");
 	return;

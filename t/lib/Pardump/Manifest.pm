@@ -1,5 +1,5 @@
 
-# The manifest of an archive: read as data, or changed by whoever knows how.
+# The manifest of an archive: read as data, or changed with a new checksum.
 
 package Pardump::Manifest;
 

@@ -65,7 +65,7 @@ sub end_backup
 
 # A directory for "bindir": its pg_pardump and pg_dumpall do what the real ones do,
 # but for a fault that next_fault() has named.  The pg_pardump of a fault that waits
-# makes the file "waits", and goes on when that is removed.
+# makes the file "waits", and continues when that is removed.
 sub failing_programs
 {
 	my $bin = new_path('bin');

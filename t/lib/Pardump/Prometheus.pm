@@ -11,8 +11,8 @@ use PostgreSQL::Test::Utils;
 
 our @EXPORT_OK = qw(read_samples);
 
-# The samples of a file by their names, of each a list of labels and value; dies at
-# whatever the format (exposition_formats.md, version 0.0.4) does not allow.
+# The samples of a file by their names, of each a list of labels and value; dies
+# at what the format (exposition_formats.md, version 0.0.4) does not allow.
 sub read_samples
 {
 	my ($file) = @_;

@@ -1,7 +1,7 @@
 
 # Proxies in front of a node: one for TCP that does to chosen connections, after
-# so many bytes from the server, what networks do: cut, reset, stall; and one on
-# a Unix-domain socket, whose connections hear what they are told.
+# a number of bytes from the server, what networks do: cut, reset, stall; and
+# one on a Unix-domain socket, whose connections hear what they are told.
 
 package Pardump::Proxy;
 

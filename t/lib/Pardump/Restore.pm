@@ -77,8 +77,9 @@ sub by_stock
 }
 
 # same_as_stock_ok($node, $archive, 'what', stock => what by_stock() has returned,
-# and what that takes): pg_parrestore does the same in such a database, and tells of as
-# many errors.  Without stock, that is asked for here.  Returns what ours has said.
+# and what that takes): pg_parrestore does the same in such a database, and
+# reports as many errors.  Without stock, that is asked for here.  Returns what
+# ours has said.
 sub same_as_stock_ok
 {
 	my ($node, $archive, $what, %params) = @_;

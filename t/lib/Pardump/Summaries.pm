@@ -30,7 +30,7 @@ sub first_by_summaries
 # by_summaries_ok($node, $db, 'what', $previous, table => numbers of the chunks that are
 # not read, blanks between them; snapshot, options => of both dumps; warning => why
 # summaries are not used): the archive is as a full dump of the same snapshot is.
-# Returns its directory.  Nobody writes meanwhile.
+# Returns its directory.  Nothing is written meanwhile.
 sub by_summaries_ok
 {
 	my ($node, $db, $what, $previous, %params) = @_;

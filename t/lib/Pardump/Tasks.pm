@@ -23,8 +23,8 @@ my $pids;
 
 # runner($body, $jobs): the option for a shell script with this body, in
 # which $PLAN and $N are the plan and the number of tasks, "$@" those to be run, and
-# "one I" runs task I, with further options, by task(), which becomes it and may be defined
-# anew.
+# "one I" runs task I, with further options, by task(), which becomes it and may
+# be redefined.
 sub runner
 {
 	my ($body, $jobs) = @_;

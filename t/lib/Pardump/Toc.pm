@@ -48,7 +48,7 @@ sub read_toc
 	};
 
 	my %toc;
-	die "$dir/toc.dat is no archive" if substr($buf, 0, 5) ne 'PGDMP';
+	die "$dir/toc.dat is not an archive" if substr($buf, 0, 5) ne 'PGDMP';
 	$pos = 5;
 	$toc{$_} = $byte->()
 	  foreach qw(major minor revision intsize offsize format);
@@ -70,7 +70,7 @@ sub read_toc
 		$te{filename} = $str->();
 		push @{ $toc{entries} }, \%te;
 	}
-	die "$dir/toc.dat goes on after its last entry" if $pos != length $buf;
+	die "$dir/toc.dat continues after its last entry" if $pos != length $buf;
 	return \%toc;
 }
 

@@ -25,7 +25,7 @@ sub new
 	$self->{socket} = IO::Socket::UNIX->new(
 		Peer => $node->host . '/.s.PGSQL.' . $node->port)
 	  or die "could not connect: $!";
-	# whoever waits for what never comes is told that the server is gone
+	# a wait for what never comes ends as if the server were gone
 	setsockopt($self->{socket}, SOL_SOCKET, SO_RCVTIMEO, pack('l! l!', 180, 0))
 	  or die "could not set a socket's timeout: $!";
 	my $user = $params{user} // getpwuid($<);
