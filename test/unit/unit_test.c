@@ -43,7 +43,7 @@ static const UnitTest tests[] = {
 	{"manifest", test_manifest},
 	{"object_groups", test_object_groups},
 	{"page_checksum", test_page_checksum},
-	{"piece_share", test_piece_share},
+	{"piece_ring", test_piece_ring},
 	{"previous_table", test_previous_table},
 	{"printable", test_printable},
 	{"refused_jobs", test_refused_jobs},

@@ -50,7 +50,7 @@ extern void test_json_text(void);
 extern void test_manifest(void);
 extern void test_object_groups(void);
 extern void test_page_checksum(void);
-extern void test_piece_share(void);
+extern void test_piece_ring(void);
 extern void test_previous_table(void);
 extern void test_printable(void);
 extern void test_refused_jobs(void);

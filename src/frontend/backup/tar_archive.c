@@ -17,7 +17,9 @@
 #include "backup/write_at.h"
 #include "base/printable.h"
 #include "base/shared_memory.h"
-#include "stream/piece_ring.h"
+
+/* How long to wait before another look at the piece before this one. */
+#define WAIT_US 1000
 
 /* A piece's word: its end, and below that what has come of it. */
 #define PIECE_PLACED UINT64CONST(1) /* where it ends is known */
@@ -74,7 +76,7 @@ wait_for_begin(const TarArchive *archive, int piece)
 	if (piece == 0)
 		return 0;
 	while (!((before = piece_word(archive, piece - 1)) & PIECE_PLACED))
-		piece_ring_wait();
+		pg_usleep(WAIT_US);
 	return before >> PIECE_END_SHIFT;
 }
 

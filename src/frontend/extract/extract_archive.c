@@ -16,8 +16,10 @@
 #include "process/worker_pool.h"
 #include "progress/progress.h"
 #include "stream/decompress.h"
-#include "stream/piece_ring.h"
 #include "stream/regular_file.h"
+
+/* How long to wait before another look at whose turn it is. */
+#define WAIT_US 1000
 
 #define IN_BYTES ((size_t) 256 * 1024)
 
@@ -271,7 +273,7 @@ static void
 wait_for_turn(const Extraction *extraction, int frame)
 {
 	while (__atomic_load_n(&extraction->turn->frame, __ATOMIC_ACQUIRE) != frame)
-		piece_ring_wait();
+		pg_usleep(WAIT_US);
 }
 
 static void

@@ -50,7 +50,7 @@ SharedRows *
 restore_pieces_new(int n_workers, uint64 piece_bytes)
 {
 	SharedRows *shared = pg_malloc(sizeof(SharedRows));
-	int			n_slots = piece_share_slots(n_workers);
+	int			n_slots = piece_ring_slots(n_workers);
 
 	shared->ring = piece_ring_new(n_workers, n_slots, piece_bytes + LINE_BYTES);
 	shared->piece_bytes = piece_bytes;
@@ -127,7 +127,7 @@ send_piece(SharedPiece *piece, Sink *sink, Sink *target)
 	const char *data;
 	ssize_t		len;
 
-	while ((len = piece_share_next(piece, &data)) > 0)
+	while ((len = shared_piece_next(piece, &data)) > 0)
 		sink_write(sink, data, len);
 	if (len < 0)
 		sink_target_rows_give_up(target, "the rest of the rows cannot be read");
@@ -163,15 +163,15 @@ load_piece(void *arg, SharedPiece *piece)
 {
 	const PieceRun *run = arg;
 	const PieceLoader *loader = run->loader;
-	PieceNote  *note = &run->shared->notes[piece_share_place(piece)];
-	uint64		number = piece_share_number(piece) + 1;
+	PieceNote  *note = &run->shared->notes[shared_piece_place(piece)];
+	uint64		number = shared_piece_number(piece) + 1;
 	int64		start_us = clock_wall_us();
 	char	   *error = NULL;
 	Sink	   *target;
 	Sink	   *sink;
 	bool		had;
 
-	if (piece_share_again(piece) && note->piece == number &&
+	if (shared_piece_again(piece) && note->piece == number &&
 		job_log_is_committed(loader->log, loader->conn, loader->target,
 							 &note->commit))
 		return true;
@@ -179,7 +179,7 @@ load_piece(void *arg, SharedPiece *piece)
 	__sync_synchronize();
 	note->piece = number;
 	target_begin_load(loader->target, loader->conn);
-	if (!claim_piece(run, piece_share_number(piece)))
+	if (!claim_piece(run, shared_piece_number(piece)))
 	{
 		PQclear(target_query(loader->conn, "ROLLBACK", 0, NULL));
 		return true;
@@ -227,6 +227,6 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 	};
 
 	reading = &run;
-	(void) piece_share_run(shared->ring, loader->run->results->worker, &work);
+	(void) piece_ring_run(shared->ring, loader->run->results->worker, &work);
 	reading = NULL;
 }

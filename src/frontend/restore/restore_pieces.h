@@ -12,7 +12,7 @@
 #include "job_log/job_log.h"
 #include "plan/archive_plan.h"
 #include "status/run.h"
-#include "stream/piece_share.h"
+#include "stream/piece_ring.h"
 #include "target/target_commit.h"
 
 typedef struct SharedRows SharedRows;

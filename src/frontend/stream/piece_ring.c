@@ -1,96 +1,215 @@
 /*
  * piece_ring.c
- *		Pieces of a text on their way from process to process.
+ *		Shares the pieces of one text among processes.
  *
- * Only the reader writes into a slot (piece_slot.h), and only it makes a slot
- * that is being written OFFERED again, so that it knows what it may write
- * over.
+ * Lanes
+ * -----
+ * A process holds the lock of its lane while it takes part, and the reader
+ * holds the reader's lock as well.  These are robust mutexes, which the
+ * kernel releases if their owner dies.  So every process can see whether a
+ * lane is alive and whether there is a reader.  There are no other locks: a
+ * process cannot die while others wait for it to leave a critical section.
+ *
+ * Slots
+ * -----
+ * The reader writes the pieces in their order, each into a free slot.  A lane
+ * can take a piece as soon as the reader has begun it; it reads while the
+ * reader writes.  A piece longer than the slot wraps around in it: the reader
+ * waits until the taker has used the bytes that it is going to overwrite.
+ * Only the reader writes into slots.
+ *
+ *		FREE		The slot has no piece.
+ *		OFFERED		It has a piece, all or the beginning of it, to be taken.
+ *		TAKEN		A lane reads the piece from the slot.
+ *		ORPHAN		The same, but the taker has died, and another process has
+ *					its lane now.
+ *		LOST		The piece has to be read from the text once more, since
+ *					the slot does not have all of it.
+ *		ALONE		A lane does so, from the beginning of the text.
+ *
+ *		FREE -> OFFERED			The reader begins a piece.
+ *		OFFERED -> TAKEN		A lane takes it,
+ *		TAKEN -> FREE			and has used it up.
+ *		LOST -> ALONE -> FREE	The same with a lost piece.
+ *		TAKEN -> LOST			The reader died before it ended the piece.
+ *		ALONE -> LOST			The text has an error, which ends it for all.
+ *		TAKEN -> ORPHAN			A process joins, and its lane's last one died.
+ *		TAKEN, ORPHAN -> OFFERED	The taker is dead, the slot has it all.
+ *		TAKEN, ORPHAN -> LOST	The taker is dead, the slot has a part of it.
+ *		ALONE -> LOST			The taker is dead.
+ *		OFFERED -> LOST			The slot is full, and all other lanes are
+ *								dead: nothing will make room in it.
+ *		OFFERED -> FREE			The reader is dead, and its successor begins
+ *								this piece from the start.
+ *
+ * One word of a slot has its state, the lane that has it, a flag, and the
+ * number of changes.  It changes by compare and exchange with the word that
+ * was seen before.  So if several processes find the same taker dead, one of
+ * them acts; and none acts on a slot that has changed in between.
+ *
+ * Deaths
+ * ------
+ * A taker dies:
+ *		If its slot has all of the piece, and nothing of it is overwritten,
+ *		the next lane that looks for a piece offers it again.  If bytes are
+ *		overwritten the piece is lost.  If the reader is still writing the
+ *		piece, the others leave the slot alone: the reader decides the same
+ *		when the slot is full, and the others when the piece has ended.
+ *		The dead process may have used up the piece and died before the slot
+ *		became free, so the next taker gets it with the flag "again".
+ * A lane has a new process:
+ *		The lane's lock is held again, so its slots would look as if they had
+ *		a living taker.  A process therefore marks these when it joins.
+ * The reader dies:
+ *		Pieces that it has ended stay where they are.  The taker of the piece
+ *		that it was writing sees it die, gives back what it has done, and the
+ *		piece is lost.  The next lane that looks for a reader becomes one.  It
+ *		increments the epoch, by which a taker knows a new reader from the one
+ *		that has written its slot, and reads the text from the beginning up to
+ *		the first piece that was not offered.
+ * The reader dies with a piece that it uses itself:
+ *		That piece has no slot.  ring->kept has its number, and its place for
+ *		notes is the one behind those of the slots.  The next reader must use
+ *		this piece itself, too, as only that place shows what became of it.
+ * All die:
+ *		The ring is in shared memory, which the parent process keeps.  The
+ *		first process that joins becomes the reader.
  */
 #include "base/fe_compat.h"
 
 #include "base/shared_memory.h"
 #include "process/robust_mutex.h"
 #include "stream/piece_ring.h"
-#include "stream/piece_slot.h"
 
 #define WAIT_US 1000
 
-/* At most so much is lent at a time, so that room is made as it is used. */
+/* Lend at most this at a time, so that room is made as it is used. */
 #define LEND_BYTES ((size_t) 256 * 1024)
 
+/* This many lanes use pieces faster than one process can read them. */
+#define MOST_SPARE_SLOTS 6
+
+typedef enum PieceSlotState
+{
+	SLOT_FREE,
+	SLOT_OFFERED,
+	SLOT_TAKEN,
+	SLOT_ORPHAN,
+	SLOT_LOST,
+	SLOT_ALONE
+} PieceSlotState;
+
+/* In shared memory.  All zeros are a free one. */
+typedef struct PieceSlot
+{
+	uint64		word;			/* state, again, lane, number of changes */
+	uint64		piece;
+	uint32		epoch;			/* of the reader that writes it */
+	int			wrapped;		/* its first bytes are overwritten */
+	int			ended;			/* all of the piece is written */
+	uint64		written;		/* bytes, by the reader */
+	uint64		used;			/* bytes, by the taker */
+} PieceSlot;
+
+/* In shared memory, with its slots, their data, and the locks of lanes. */
 struct PieceRing
 {
 	int			n_lanes;
 	int			n_slots;
 	size_t		slot_bytes;
-	uint32		epoch;			/* how many readers there have been */
+	uint32		epoch;			/* the number of readers up to now */
 	int			current;		/* slot that the reader writes */
 	uint64		kept;			/* piece + 1 that the reader uses; 0 = none */
-	int			closed;
-	int			failed;
+	int			closed;			/* all pieces have been offered */
+	int			failed;			/* the text has an error: all stop */
 	uint64		next;			/* the first piece not yet offered */
 	PieceSlot  *slots;
 	char	   *data;
-	pthread_mutex_t reader;		/* held by it, as long as it lives */
-	pthread_mutex_t *lanes;		/* by each */
+	pthread_mutex_t reader;
+	pthread_mutex_t *lanes;
 };
+
+/* A text that is being read, and its next bytes. */
+typedef struct OpenText
+{
+	const PieceWork *work;
+	void	   *text;
+	TextPieces *pieces;
+	const char *data;			/* borrowed from pieces */
+	ssize_t		len;			/* 0 = end of the text, -1 = error */
+	uint64		piece;			/* that the bytes belong to */
+} OpenText;
+
+/* A piece in use.  Its bytes come from a slot, or from a text. */
+struct SharedPiece
+{
+	uint64		number;
+	bool		again;
+	bool		alone;			/* it was lost */
+	int			slot;			/* n_slots of a piece without a slot */
+	PieceRing  *ring;
+	OpenText   *text;			/* NULL: the bytes are in the slot */
+	uint64		position;		/* up to here the slot has been read */
+	size_t		lent;			/* bytes that the caller has */
+};
+
+/* What this process is. */
+typedef struct Lane
+{
+	PieceRing  *ring;
+	int			no;
+	const PieceWork *work;
+} Lane;
 
 #define get(member) __atomic_load_n(&(member), __ATOMIC_ACQUIRE)
 #define set(member, value) __atomic_store_n(&(member), value, __ATOMIC_RELEASE)
 
 /* ----------
- * Slots of the dead
+ * The word of a slot: 32 bits of changes, 24 of the lane, "again", 7 of state
  * ----------
  */
+#define WORD_AGAIN 0x80
 
-/* Will nobody write into it any more? */
-static bool
-slot_is_still(PieceRing *ring, PieceSlot *slot)
+static PieceSlotState
+word_state(uint64 word)
 {
-	return get(slot->ended) || get(slot->epoch) != get(ring->epoch);
+	return (PieceSlotState) (word & 0x7F);
 }
 
-/* Nobody has what was taken: who could still use it?  The caller has seen. */
-static bool
-slot_recover(PieceSlot *slot, uint64 seen)
+static int
+word_lane(uint64 word)
 {
-	bool		whole = !get(slot->wrapped) && get(slot->ended);
-
-	return piece_slot_change(slot, seen, whole ? SLOT_OFFERED : SLOT_LOST, 0);
+	return (int) ((word >> 8) & 0xFFFFFF);
 }
 
-/* Is there a taker, and is it dead? */
+/*
+ * Change the state, if the word is still the one that was seen.  A piece that
+ * a lane has had stays "again" until its slot is free.
+ */
 static bool
-taker_is_dead(PieceRing *ring, uint64 word)
+slot_change(PieceSlot *slot, uint64 seen, PieceSlotState state, int lane)
 {
-	PieceSlotState state = piece_slot_state(word);
+	uint64		word = (((seen >> 32) + 1) << 32) | ((uint64) lane << 8) | state;
+	PieceSlotState before = word_state(seen);
 
-	return state == SLOT_ORPHAN ||
-		((state == SLOT_TAKEN || state == SLOT_ALONE) &&
-		 !robust_mutex_is_held(&ring->lanes[piece_slot_lane(word)]));
-}
-
-/* Give others what a dead taker had, unless the reader still writes it. */
-static void
-recover_dead(PieceRing *ring, PieceSlot *slot, int lane)
-{
-	uint64		word = get(slot->word);
-	PieceSlotState state = piece_slot_state(word);
-
-	if (state == SLOT_FREE || state == SLOT_OFFERED || state == SLOT_LOST ||
-		(state != SLOT_ORPHAN && piece_slot_lane(word) == lane) ||
-		!taker_is_dead(ring, word))
-		return;
-	if (state == SLOT_ALONE)
-		(void) piece_slot_change(slot, word, SLOT_LOST, 0);
-	else if (slot_is_still(ring, slot))
-		(void) slot_recover(slot, word);
+	if (state != SLOT_FREE &&
+		((seen & WORD_AGAIN) || before == SLOT_TAKEN ||
+		 before == SLOT_ORPHAN || before == SLOT_ALONE))
+		word |= WORD_AGAIN;
+	return __atomic_compare_exchange_n(&slot->word, &seen, word, false,
+									   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* ----------
  * The ring
  * ----------
  */
+int
+piece_ring_slots(int n_lanes)
+{
+	return n_lanes + Min(n_lanes, MOST_SPARE_SLOTS);
+}
+
 PieceRing *
 piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes)
 {
@@ -109,79 +228,60 @@ piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes)
 }
 
 void
-piece_ring_join(PieceRing *ring, int lane)
-{
-	(void) robust_mutex_hold(&ring->lanes[lane], true);
-
-	/* what one that died had as this lane would look as if it were taken */
-	for (int i = 0; i < ring->n_slots; i++)
-	{
-		PieceSlot  *slot = &ring->slots[i];
-		uint64		word = get(slot->word);
-		PieceSlotState state = piece_slot_state(word);
-
-		if (piece_slot_lane(word) != lane)
-			continue;
-		if (state == SLOT_ALONE)
-			(void) piece_slot_change(slot, word, SLOT_LOST, 0);
-		else if (state == SLOT_TAKEN)
-			(void) piece_slot_change(slot, word, SLOT_ORPHAN, 0);
-	}
-}
-
-void
-piece_ring_leave(PieceRing *ring, int lane)
-{
-	pthread_mutex_unlock(&ring->lanes[lane]);
-}
-
-int
-piece_ring_slots(const PieceRing *ring)
-{
-	return ring->n_slots;
-}
-
-void
 piece_ring_discard(PieceRing *ring)
 {
 	shared_memory_discard(ring->data, ring->n_slots, ring->slot_bytes);
 }
 
-bool
-piece_ring_closed(const PieceRing *ring)
-{
-	return get(ring->closed);
-}
-
-void
-piece_ring_fail(PieceRing *ring)
-{
-	set(ring->failed, 1);
-}
-
-bool
-piece_ring_failed(const PieceRing *ring)
-{
-	return get(ring->failed);
-}
-
-void
-piece_ring_wait(void)
+static void
+wait_a_little(void)
 {
 	pg_usleep(WAIT_US);
 }
 
-/* ----------
- * The reader
- * ----------
- */
+static void
+ring_join(const Lane *lane)
+{
+	PieceRing  *ring = lane->ring;
+
+	(void) robust_mutex_hold(&ring->lanes[lane->no], true);
+	/* the last process of this lane died with these, if there are any */
+	for (int i = 0; i < ring->n_slots; i++)
+	{
+		PieceSlot  *slot = &ring->slots[i];
+		uint64		word = get(slot->word);
+		PieceSlotState state = word_state(word);
+
+		if (word_lane(word) != lane->no)
+			continue;
+		if (state == SLOT_ALONE)
+			(void) slot_change(slot, word, SLOT_LOST, 0);
+		else if (state == SLOT_TAKEN)
+			(void) slot_change(slot, word, SLOT_ORPHAN, 0);
+	}
+}
+
+static void
+ring_leave(const Lane *lane)
+{
+	pthread_mutex_unlock(&lane->ring->lanes[lane->no]);
+}
+
+static bool
+has_others(const Lane *lane)
+{
+	for (int i = 0; i < lane->ring->n_lanes; i++)
+		if (i != lane->no && robust_mutex_is_held(&lane->ring->lanes[i]))
+			return true;
+	return false;
+}
 
 /*
- * All pieces up to this one are with somebody, if not used up: no reader
- * offers them again.  By the reader and takers, as either may die.
+ * Note that no reader has to offer the pieces up to this one.  Both the
+ * reader and takers do that, as either may die before it does.
  */
 static void
-advance(PieceRing *ring, uint64 piece)
+ring_advance(PieceRing *ring, uint64 piece)
 {
 	uint64		next = get(ring->next);
 
@@ -191,39 +291,98 @@ advance(PieceRing *ring, uint64 piece)
 		;
 }
 
-/* What the reader before could not end: the last piece that it offered. */
+/* ----------
+ * Slots of dead takers
+ * ----------
+ */
+static bool
+taker_is_dead(PieceRing *ring, uint64 word)
+{
+	PieceSlotState state = word_state(word);
+
+	return state == SLOT_ORPHAN ||
+		((state == SLOT_TAKEN || state == SLOT_ALONE) &&
+		 !robust_mutex_is_held(&ring->lanes[word_lane(word)]));
+}
+
+/* Can no reader write into the slot any more? */
+static bool
+slot_is_still(PieceRing *ring, PieceSlot *slot)
+{
+	return get(slot->ended) || get(slot->epoch) != get(ring->epoch);
+}
+
+/* The taker is dead and the slot is still: offer the piece, or it is lost. */
+static bool
+slot_recover(PieceSlot *slot, uint64 seen)
+{
+	bool		complete = !get(slot->wrapped) && get(slot->ended);
+
+	return slot_change(slot, seen, complete ? SLOT_OFFERED : SLOT_LOST, 0);
+}
+
+/* Recover the slot of a dead taker, unless the reader still writes it. */
 static void
-take_over(PieceRing *ring)
+recover_dead(const Lane *lane, PieceSlot *slot)
+{
+	uint64		word = get(slot->word);
+	PieceSlotState state = word_state(word);
+
+	if (state == SLOT_FREE || state == SLOT_OFFERED || state == SLOT_LOST ||
+		(state != SLOT_ORPHAN && word_lane(word) == lane->no) ||
+		!taker_is_dead(lane->ring, word))
+		return;
+	if (state == SLOT_ALONE)
+		(void) slot_change(slot, word, SLOT_LOST, 0);
+	else if (slot_is_still(lane->ring, slot))
+		(void) slot_recover(slot, word);
+}
+
+/* ----------
+ * The reader's side of slots
+ * ----------
+ */
+
+/*
+ * Find the first piece that is left to offer.  The last reader may have died
+ * before it ended one, or before it noted that it had offered one.
+ */
+static void
+ring_take_over(PieceRing *ring)
 {
 	for (int i = 0; i < ring->n_slots; i++)
 	{
 		PieceSlot  *slot = &ring->slots[i];
 		uint64		word = get(slot->word);
 
-		switch (piece_slot_state(word))
+		switch (word_state(word))
 		{
 			case SLOT_FREE:
 				break;
 			case SLOT_OFFERED:
 				if (get(slot->ended))
-					advance(ring, slot->piece);
-				else if (piece_slot_change(slot, word, SLOT_FREE, 0))
+					ring_advance(ring, slot->piece);
+				else if (slot_change(slot, word, SLOT_FREE, 0))
 					set(ring->next, slot->piece);
 				else
-					advance(ring, slot->piece);
+					ring_advance(ring, slot->piece);
 				break;
 			case SLOT_TAKEN:
 			case SLOT_ORPHAN:
 			case SLOT_LOST:
 			case SLOT_ALONE:
-				advance(ring, slot->piece);
+				ring_advance(ring, slot->piece);
 				break;
 		}
 	}
 }
 
-bool
-piece_ring_lead(PieceRing *ring, uint64 *next)
+/*
+ * Become the reader, unless there is one, or the ring is closed.  Sets the
+ * first piece that is left to offer.
+ */
+static bool
+ring_lead(PieceRing *ring, uint64 *next)
 {
 	if (get(ring->closed) || !robust_mutex_hold(&ring->reader, false))
 		return false;
@@ -233,36 +392,29 @@ piece_ring_lead(PieceRing *ring, uint64 *next)
 		return false;
 	}
 	set(ring->epoch, ring->epoch + 1);
-	take_over(ring);
+	ring_take_over(ring);
 	*next = get(ring->next);
 	return true;
 }
 
-void
-piece_ring_close(PieceRing *ring)
+/* All pieces have been offered, or the ring failed: stop being the reader. */
+static void
+ring_close(PieceRing *ring)
 {
 	set(ring->closed, 1);
 	pthread_mutex_unlock(&ring->reader);
 }
 
-bool
-piece_ring_has_others(PieceRing *ring, int lane)
-{
-	for (int i = 0; i < ring->n_lanes; i++)
-		if (i != lane && robust_mutex_is_held(&ring->lanes[i]))
-			return true;
-	return false;
-}
-
-bool
-piece_ring_offer(PieceRing *ring, uint64 piece)
+/* Begin a piece in a free slot.  False if there is no free slot. */
+static bool
+slot_offer(PieceRing *ring, uint64 piece)
 {
 	for (int i = 0; i < ring->n_slots; i++)
 	{
 		PieceSlot  *slot = &ring->slots[i];
 		uint64		word = get(slot->word);
 
-		if (piece_slot_state(word) != SLOT_FREE)
+		if (word_state(word) != SLOT_FREE)
 			continue;
 		slot->piece = piece;
 		set(slot->wrapped, 0);
@@ -271,66 +423,50 @@ piece_ring_offer(PieceRing *ring, uint64 piece)
 		set(slot->used, 0);
 		set(slot->epoch, ring->epoch);
 		ring->current = i;
-		(void) piece_slot_change(slot, word, SLOT_OFFERED, 0);
-		advance(ring, piece);
+		(void) slot_change(slot, word, SLOT_OFFERED, 0);
+		ring_advance(ring, piece);
 		return true;
 	}
 	return false;
 }
 
-void
-piece_ring_keep(PieceRing *ring, uint64 piece)
-{
-	set(ring->kept, piece + 1);
-}
-
-void
-piece_ring_pass(PieceRing *ring, uint64 piece)
-{
-	advance(ring, piece);
-}
-
-bool
-piece_ring_was_kept(const PieceRing *ring, uint64 piece)
-{
-	return get(ring->kept) == piece + 1;
-}
-
-/*
- * Of the slot that is written, which is full: should the reader go on, now or
- * after a while?
- */
+/* The slot being written is full: will there be room in it? */
 static bool
-worth_waiting(PieceRing *ring, PieceSlot *slot, int lane)
+worth_waiting(const Lane *lane, PieceSlot *slot)
 {
+	PieceRing  *ring = lane->ring;
 	uint64		word = get(slot->word);
 
-	switch (piece_slot_state(word))
+	switch (word_state(word))
 	{
-		case SLOT_FREE:
+		case SLOT_FREE:			/* its taker does not want the rest */
 		case SLOT_LOST:
 		case SLOT_ALONE:
 			return false;
 		case SLOT_OFFERED:
-			/* nobody is there who could take it: the reader itself, alone */
-			return piece_ring_has_others(ring, lane) ||
-				!piece_slot_change(slot, word, SLOT_LOST, 0);
+			return has_others(lane) || !slot_change(slot, word, SLOT_LOST, 0);
 		case SLOT_TAKEN:
 		case SLOT_ORPHAN:
 			if (!taker_is_dead(ring, word))
 				return true;
 			if (get(slot->wrapped))
 				return !slot_recover(slot, word);
+			/* all that was written is there: for another taker */
 			set(slot->used, 0);
-			(void) piece_slot_change(slot, word, SLOT_OFFERED, 0);
+			(void) slot_change(slot, word, SLOT_OFFERED, 0);
 			return true;
 	}
 	return false;
 }
 
-void
-piece_ring_write(PieceRing *ring, int lane, const char *data, size_t len)
+/*
+ * Write the next bytes of the piece.  Waits for room, and writes nothing if
+ * there will be none.
+ */
+static void
+slot_write(const Lane *lane, const char *data, size_t len)
 {
+	PieceRing  *ring = lane->ring;
 	PieceSlot  *slot = &ring->slots[ring->current];
 	char	   *memory = ring->data + ring->slot_bytes * ring->current;
 
@@ -344,9 +480,9 @@ piece_ring_write(PieceRing *ring, int lane, const char *data, size_t len)
 
 		if (part == 0)
 		{
-			if (get(ring->failed) || !worth_waiting(ring, slot, lane))
+			if (get(ring->failed) || !worth_waiting(lane, slot))
 				return;
-			piece_ring_wait();
+			wait_a_little();
 			continue;
 		}
 		if (written >= ring->slot_bytes)
@@ -358,46 +494,52 @@ piece_ring_write(PieceRing *ring, int lane, const char *data, size_t len)
 	}
 }
 
-void
-piece_ring_end(PieceRing *ring)
+static void
+slot_end(PieceRing *ring)
 {
 	set(ring->slots[ring->current].ended, 1);
 }
 
 /* ----------
- * Takers
+ * The takers' side of slots; the reader may be a taker, too
  * ----------
  */
 static bool
-can_be_taken(PieceSlot *slot, uint64 word, bool ended_only)
+slot_can_be_taken(PieceSlot *slot, uint64 word, bool ended_only)
 {
-	return piece_slot_state(word) == SLOT_LOST ||
-		(piece_slot_state(word) == SLOT_OFFERED &&
+	return word_state(word) == SLOT_LOST ||
+		(word_state(word) == SLOT_OFFERED &&
 		 (!ended_only || get(slot->ended)));
 }
 
-/* Take it, unless somebody else has done something with it. */
+/* Take the piece of slot i, unless the slot has changed. */
 static bool
-take_slot(PieceRing *ring, int lane, int i, uint64 seen, TakenPiece *taken)
+slot_take(const Lane *lane, int i, uint64 seen, SharedPiece *piece)
 {
-	PieceSlot  *slot = &ring->slots[i];
-	bool		alone = piece_slot_state(seen) == SLOT_LOST;
+	PieceSlot  *slot = &lane->ring->slots[i];
+	bool		alone = word_state(seen) == SLOT_LOST;
 
-	if (!piece_slot_change(slot, seen, alone ? SLOT_ALONE : SLOT_TAKEN, lane))
+	if (!slot_change(slot, seen, alone ? SLOT_ALONE : SLOT_TAKEN, lane->no))
 		return false;
-	memset(taken, 0, sizeof(TakenPiece));
-	taken->piece = slot->piece;
-	taken->again = piece_slot_again(seen);
-	taken->alone = alone;
-	taken->slot = i;
-	advance(ring, slot->piece);
+	memset(piece, 0, sizeof(SharedPiece));
+	piece->number = slot->piece;
+	piece->again = (seen & WORD_AGAIN) != 0;
+	piece->alone = alone;
+	piece->slot = i;
+	piece->ring = lane->ring;
+	ring_advance(lane->ring, slot->piece);
 	return true;
 }
 
-/* The first piece: of a later one the reader may still be writing. */
-bool
-piece_ring_take(PieceRing *ring, int lane, bool ended_only, TakenPiece *taken)
+/*
+ * Take the first piece, as the reader may still be writing a later one.  The
+ * reader itself takes only pieces that have ended.  False if there is none
+ * now.
+ */
+static bool
+ring_take(const Lane *lane, bool ended_only, SharedPiece *piece)
 {
+	PieceRing  *ring = lane->ring;
 	int			best;
 	uint64		seen = 0;
 
@@ -409,64 +551,304 @@ piece_ring_take(PieceRing *ring, int lane, bool ended_only, TakenPiece *taken)
 			PieceSlot  *slot = &ring->slots[i];
 			uint64		word;
 
-			recover_dead(ring, slot, lane);
+			recover_dead(lane, slot);
 			word = get(slot->word);
-			if (can_be_taken(slot, word, ended_only) &&
+			if (slot_can_be_taken(slot, word, ended_only) &&
 				(best < 0 || slot->piece < ring->slots[best].piece))
 			{
 				best = i;
 				seen = word;
 			}
 		}
-	} while (best >= 0 && !take_slot(ring, lane, best, seen, taken));
+	} while (best >= 0 && !slot_take(lane, best, seen, piece));
 	return best >= 0;
 }
 
-ssize_t
-piece_ring_read(PieceRing *ring, TakenPiece *taken, const char **data)
+/* Will nothing more be written into the slot, unless it has ended? */
+static bool
+writer_is_gone(PieceRing *ring, PieceSlot *slot)
 {
-	PieceSlot  *slot = &ring->slots[taken->slot];
+	return get(ring->failed) || get(slot->epoch) != get(ring->epoch) ||
+		!robust_mutex_is_held(&ring->reader);
+}
+
+/* shared_piece_next() of a piece in a slot. */
+static ssize_t
+slot_read(SharedPiece *piece, const char **data)
+{
+	PieceRing  *ring = piece->ring;
+	PieceSlot  *slot = &ring->slots[piece->slot];
 	size_t		at;
 
-	taken->position += taken->lent;
-	taken->lent = 0;
-	set(slot->used, taken->position);
-	while (taken->position == get(slot->written))
+	piece->position += piece->lent;
+	piece->lent = 0;
+	set(slot->used, piece->position);
+	while (piece->position == get(slot->written))
 	{
-		/* asked first: a reader that is gone now may have ended it before */
-		bool		gone = get(ring->failed) ||
-			get(slot->epoch) != get(ring->epoch) ||
-			!robust_mutex_is_held(&ring->reader);
+		/* ask this first: a reader may end a piece just before it dies */
+		bool		gone = writer_is_gone(ring, slot);
 
 		if (get(slot->ended))
 		{
-			if (taken->position == get(slot->written))
+			if (piece->position == get(slot->written))
 				return 0;
 		}
-		else if (gone && taken->position == get(slot->written))
+		else if (gone && piece->position == get(slot->written))
 			return -1;
 		else
-			piece_ring_wait();
+			wait_a_little();
 	}
-	at = taken->position % ring->slot_bytes;
-	taken->lent = Min(get(slot->written) - taken->position,
+	at = piece->position % ring->slot_bytes;
+	piece->lent = Min(get(slot->written) - piece->position,
 					  Min(ring->slot_bytes - at, LEND_BYTES));
-	*data = ring->data + ring->slot_bytes * taken->slot + at;
-	return taken->lent;
+	*data = ring->data + ring->slot_bytes * piece->slot + at;
+	return piece->lent;
 }
 
-void
-piece_ring_release(PieceRing *ring, const TakenPiece *taken)
+/* The piece is used up, or its rest is lost. */
+static void
+slot_release(const SharedPiece *piece, bool used)
 {
-	PieceSlot  *slot = &ring->slots[taken->slot];
+	PieceSlot  *slot = &piece->ring->slots[piece->slot];
 
-	(void) piece_slot_change(slot, get(slot->word), SLOT_FREE, 0);
+	(void) slot_change(slot, get(slot->word), used ? SLOT_FREE : SLOT_LOST, 0);
 }
 
-void
-piece_ring_give_back(PieceRing *ring, const TakenPiece *taken)
-{
-	PieceSlot  *slot = &ring->slots[taken->slot];
+/* ----------
+ * Texts
+ * ----------
+ */
 
-	(void) piece_slot_change(slot, get(slot->word), SLOT_LOST, 0);
+/* Go on to the first piece from this number on. */
+static void
+text_skip(OpenText *text, uint64 piece)
+{
+	text->piece = piece;
+	text->len = text_pieces_skip(text->pieces, &text->data, &text->piece);
+}
+
+static void
+text_open(OpenText *text, const Lane *lane, uint64 first_piece)
+{
+	memset(text, 0, sizeof(OpenText));
+	text->work = lane->work;
+	text->text = lane->work->open(lane->work->arg);
+	text->len = -1;
+	if (text->text == NULL)
+		return;
+	text->pieces = text_pieces_new(lane->work->read, text->text,
+								   lane->work->range_bytes);
+	text_skip(text, first_piece);
+}
+
+static void
+text_next(OpenText *text)
+{
+	text->len = text_pieces_next(text->pieces, &text->data, &text->piece);
+}
+
+/* Close the text.  An error in it ends the work of all lanes. */
+static void
+text_close(OpenText *text, const Lane *lane)
+{
+	if (text->len < 0)
+	{
+		if (text->pieces && text_pieces_error(text->pieces))
+			lane->work->tell(lane->work->arg, text_pieces_error(text->pieces));
+		set(lane->ring->failed, 1);
+	}
+	if (text->pieces)
+		text_pieces_free(text->pieces);
+	if (text->text)
+		text->work->close(text->text);
+}
+
+/* shared_piece_next() of a piece that the text has come to. */
+static ssize_t
+text_read(SharedPiece *piece, const char **data)
+{
+	OpenText   *text = piece->text;
+	bool		in_piece;
+
+	if (piece->lent)
+		text_next(text);
+	in_piece = text->len > 0 && text->piece == piece->number;
+	piece->lent = in_piece ? text->len : 0;
+	*data = text->data;
+	return in_piece || text->len < 0 ? text->len : 0;
+}
+
+/* ----------
+ * Using pieces
+ * ----------
+ */
+uint64
+shared_piece_number(const SharedPiece *piece)
+{
+	return piece->number;
+}
+
+bool
+shared_piece_again(const SharedPiece *piece)
+{
+	return piece->again;
+}
+
+int
+shared_piece_place(const SharedPiece *piece)
+{
+	return piece->slot;
+}
+
+ssize_t
+shared_piece_next(SharedPiece *piece, const char **data)
+{
+	return piece->text ? text_read(piece, data) : slot_read(piece, data);
+}
+
+/*
+ * Use the piece that its text has come to, and leave the text behind it.  If
+ * the rest of the piece is lost, the text has an error.
+ */
+static bool
+use_from_text(const Lane *lane, SharedPiece *piece)
+{
+	OpenText   *text = piece->text;
+	bool		used = lane->work->use(lane->work->arg, piece);
+
+	if (!used)
+		set(lane->ring->failed, 1);
+	else if (text->len > 0 && text->piece == piece->number)
+		text_skip(text, piece->number + 1);
+	return used;
+}
+
+/* Use a lost piece, from a text that only this lane reads. */
+static bool
+use_alone(const Lane *lane, SharedPiece *piece)
+{
+	OpenText	text;
+	bool		used = false;
+
+	text_open(&text, lane, piece->number);
+	piece->text = &text;
+	if (text.len > 0 && text.piece == piece->number)
+		used = use_from_text(lane, piece);
+	else if (text.len >= 0)
+	{
+		lane->work->tell(lane->work->arg, "its data have changed");
+		set(lane->ring->failed, 1);
+	}
+	text_close(&text, lane);
+	return used;
+}
+
+/* Take a piece and use it, if there is one. */
+static bool
+use_from_ring(const Lane *lane, bool ended_only)
+{
+	SharedPiece piece;
+
+	if (!ring_take(lane, ended_only, &piece))
+		return false;
+	if (piece.alone)
+		slot_release(&piece, use_alone(lane, &piece));
+	else
+		slot_release(&piece, lane->work->use(lane->work->arg, &piece));
+	return true;
+}
+
+/* ----------
+ * The reader
+ * ----------
+ */
+
+/* Write the piece that the text has come to into the slot begun for it. */
+static void
+hand_over(const Lane *lane, OpenText *text)
+{
+	uint64		piece = text->piece;
+
+	while (text->len > 0 && text->piece == piece)
+	{
+		slot_write(lane, text->data, text->len);
+		text_next(text);
+	}
+	if (text->len >= 0)
+		slot_end(lane->ring);
+}
+
+/* Did a dead reader use this piece itself? */
+static bool
+ring_was_kept(const PieceRing *ring, uint64 piece)
+{
+	return get(ring->kept) == piece + 1;
+}
+
+/* Use the piece that the text has come to without a slot. */
+static void
+keep_piece(const Lane *lane, OpenText *text)
+{
+	PieceRing  *ring = lane->ring;
+	SharedPiece piece = {
+		.number = text->piece,
+		.again = ring_was_kept(ring, text->piece),
+		.slot = ring->n_slots,
+		.ring = ring,
+		.text = text,
+	};
+
+	set(ring->kept, piece.number + 1);
+	if (use_from_text(lane, &piece))
+		ring_advance(ring, piece.number);
+}
+
+static void
+read_and_share(const Lane *lane, uint64 first_piece)
+{
+	const PieceWork *work = lane->work;
+	PieceRing  *ring = lane->ring;
+	OpenText	text;
+
+	text_open(&text, lane, first_piece);
+	while (text.len > 0 && !get(ring->failed))
+	{
+		uint64		piece = text.piece;
+
+		if (work->is_done && work->is_done(work->arg, piece))
+			text_skip(&text, piece + 1);
+		else if (ring_was_kept(ring, piece) || !has_others(lane))
+			keep_piece(lane, &text);
+		else if (slot_offer(ring, piece))
+			hand_over(lane, &text);
+		else if (!use_from_ring(lane, true))
+			wait_a_little();
+	}
+	text_close(&text, lane);
+	ring_close(ring);
+}
+
+bool
+piece_ring_run(PieceRing *ring, int lane_no, const PieceWork *work)
+{
+	Lane		lane = {ring, lane_no, work};
+	uint64		first_piece;
+
+	ring_join(&lane);
+	while (!get(ring->failed))
+	{
+		/* ask this first: a piece may be offered just before */
+		bool		closed = get(ring->closed);
+
+		if (ring_lead(ring, &first_piece))
+			read_and_share(&lane, first_piece);
+		else if (use_from_ring(&lane, false))
+			continue;
+		else if (closed)
+			break;
+		else
+			wait_a_little();
+	}
+	ring_leave(&lane);
+	return !get(ring->failed);
 }

@@ -1,148 +1,101 @@
 /*
  * piece_ring.h
- *		Pieces of a text on their way from the process that reads it to those
- *		that use them, in memory they share.
+ *		Shares the pieces of one text among processes.
  *
- * Each process that takes part has a lane; one of them is the reader.  It
- * offers pieces in slots, in their order; a piece belongs to whoever takes
- * it, also while it is still being written, and its slot is free when that
- * one has released it.  A slot has room for so many bytes: a piece that is
- * longer goes through it in a circle, and its writer waits for its taker.
+ * Each process that takes part has a lane, a number from 0 on, and calls
+ * piece_ring_run().  The first of them becomes the reader: it reads the text,
+ * cuts it into pieces (text_pieces.h), and hands the pieces to the other
+ * processes through slots in shared memory.  While all slots are full, the
+ * reader uses pieces itself.  If no other process takes part, the reader uses
+ * all pieces itself, directly from the text.
  *
- * Any of them may die at any moment, by SIGKILL, too, and no other hangs or
- * loses a piece:
- *
- * - Who lives is known by locks that the kernel gives up for the dead
- *   (robust mutexes), one a lane, and one for the reader.  Nothing else is
- *   locked, so nobody dies within something.
- * - The piece of a dead taker is offered again, as long as its slot has all
- *   of it; else it is lost: whoever takes it must read the text alone.
- * - With a dead reader the piece it was writing is lost to its taker.
- *   Another lane becomes the reader and goes on at the next piece.
- *
- * So a piece can be taken twice, if who had it died between having used it
- * up and releasing it.  It is "again" then, and the taker must look whether
- * there is anything left to do.
+ * Processes may begin to take part at any time.  Any of them may die at any
+ * time, also by SIGKILL, and be replaced by a process that calls
+ * piece_ring_run() with the same lane or another free one: no piece is lost,
+ * and no process waits for a dead one.  piece_ring.c has the protocol.
  */
 #ifndef PIECE_RING_H
 #define PIECE_RING_H
 
 #include "base/fe_compat.h"
 
-#include <sys/types.h>
+#include "stream/text_pieces.h"
 
 typedef struct PieceRing PieceRing;
+typedef struct SharedPiece SharedPiece;
 
-/*
- * What a lane has taken.  Its members but "piece" and "again" are of
- * piece_ring.c.
- */
-typedef struct TakenPiece
+/* The callbacks of piece_ring_run(); arg is passed to each of them. */
+typedef struct PieceWork
 {
-	uint64		piece;			/* its number */
-	bool		again;			/* somebody has had it before */
-	bool		alone;			/* lost: not to be had from the ring */
-	int			slot;			/* n_slots of what the reader keeps */
-	uint64		position;		/* up to here it has been read */
-	size_t		lent;			/* so much after that is with the caller */
-} TakenPiece;
+	void	   *arg;
+	uint64		range_bytes;	/* the same in all processes and runs */
+
+	/*
+	 * Open the text at its beginning, read it, and close it.  One process may
+	 * have more than one text open.  NULL from open(), or -1 from read(), is
+	 * an error, which the callback has reported.
+	 */
+	void	   *(*open) (void *arg);
+	TextReadCallback read;		/* gets the result of open() */
+	void		(*close) (void *text);
+
+	/* Did an earlier run use up this piece?  NULL: there was none. */
+	bool		(*is_done) (void *arg, uint64 piece);
+
+	/*
+	 * Use a piece, which shared_piece_next() reads.  Return false if that
+	 * returned -1: then the piece must be as unused as before.  Return true
+	 * if nothing of the piece is left to do, even if not all of it was read.
+	 */
+	bool		(*use) (void *arg, SharedPiece *piece);
+
+	/* Report what is wrong with the text. */
+	void		(*tell) (void *arg, const char *problem);
+} PieceWork;
 
 /*
- * A ring for lanes 0 to n_lanes - 1, with so many slots, each of that size.
- * Made before the processes are forked, never freed; nothing of a slot takes
- * up memory before it is used.  Exits with a message if there is no room.
+ * The number of slots that keeps n_lanes processes busy while the reader uses
+ * a piece itself.
+ */
+extern int	piece_ring_slots(int n_lanes);
+
+/*
+ * Make a ring of n_slots slots, each of slot_bytes bytes, for lanes 0 to
+ * n_lanes - 1, before the processes are forked.  It is never freed; a slot
+ * takes up memory from its first use on.  Exits with a message if there is
+ * not enough room.
  */
 extern PieceRing *piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes);
 
-/*
- * This process is that lane from now on; one that died may have been it
- * before.  Until it leaves: then it has nothing that it has taken, and is not
- * the reader.
- */
-extern void piece_ring_join(PieceRing *ring, int lane);
-extern void piece_ring_leave(PieceRing *ring, int lane);
-
-extern int	piece_ring_slots(const PieceRing *ring);
-
-/* Nobody will ever call anything of it again: its slots take up no memory. */
+/* Give back the memory of the slots.  The ring must not be used any more. */
 extern void piece_ring_discard(PieceRing *ring);
 
-/* Are all pieces that there are offered, and no more to come? */
-extern bool piece_ring_closed(const PieceRing *ring);
-
-/* The text cannot be read: everybody should stop.  And should they? */
-extern void piece_ring_fail(PieceRing *ring);
-extern bool piece_ring_failed(const PieceRing *ring);
-
-/* Wait a little for others to do something. */
-extern void piece_ring_wait(void);
-
-/* ----------
- * The reader
- * ----------
+/*
+ * Take part as this lane until no piece is left to take.  Pieces that other
+ * processes have taken may still be in use by then: if such a process dies,
+ * the process that replaces it finds its piece.  False if the text has an
+ * error, which one of the processes has reported: then some pieces may have
+ * been used.
  */
+extern bool piece_ring_run(PieceRing *ring, int lane, const PieceWork *work);
 
 /*
- * Become the reader, if there is none; false if there is, or the ring is
- * closed.  *next is the first piece that nobody has got from a reader yet.
+ * In use(): the number of the piece; and whether another process may have
+ * used it up already, and died before it could say so.
+ *
+ * The place, from 0 to the number of the ring's slots, is for notes in shared
+ * memory of what has become of a piece.  A piece that is not used up keeps
+ * its place if another process takes it.
  */
-extern bool piece_ring_lead(PieceRing *ring, uint64 *next);
+extern uint64 shared_piece_number(const SharedPiece *piece);
+extern bool shared_piece_again(const SharedPiece *piece);
+extern int	shared_piece_place(const SharedPiece *piece);
 
 /*
- * No longer be it: all has been offered, unless the ring has failed, which
- * ends it for all.
+ * Lend the next bytes of the piece until the next call.  Waits for them.  The
+ * length, 0 at the end of the piece, or -1 if the rest of the piece is lost.
+ * All bytes together are whole lines.
  */
-extern void piece_ring_close(PieceRing *ring);
-
-/* Is there another lane that could take a piece? */
-extern bool piece_ring_has_others(PieceRing *ring, int lane);
-
-/*
- * Begin a piece, all before which are ended; false if no slot is free.
- */
-extern bool piece_ring_offer(PieceRing *ring, uint64 piece);
-
-/*
- * Or the reader uses it itself, without a slot: it begins, and has used it
- * up.  Has a reader that is dead begun that with this piece?  Then it must be
- * the same again: nobody else could look what has come of it.
- */
-extern void piece_ring_keep(PieceRing *ring, uint64 piece);
-extern void piece_ring_pass(PieceRing *ring, uint64 piece);
-extern bool piece_ring_was_kept(const PieceRing *ring, uint64 piece);
-
-/*
- * The next bytes of the piece that was begun.  Waits for room.  Nothing is
- * written if its taker does not want the rest, or it is lost.
- */
-extern void piece_ring_write(PieceRing *ring, int lane, const char *data,
-							 size_t len);
-
-/* That was all of it. */
-extern void piece_ring_end(PieceRing *ring);
-
-/* ----------
- * Takers, of which the reader may be one
- * ----------
- */
-
-/*
- * Take a piece, if there is one; the reader asks for those only that are
- * written to their ends.  False if there is none at the moment.
- */
-extern bool piece_ring_take(PieceRing *ring, int lane, bool ended_only,
-							TakenPiece *taken);
-
-/*
- * Some more of it, borrowed until the next call; waits for it.  The length, 0
- * at the end of the piece, -1 if the reader is gone, or the ring failed: then
- * it must be given back.
- */
-extern ssize_t piece_ring_read(PieceRing *ring, TakenPiece *taken,
-							   const char **data);
-
-/* It is used up; or it is not, and lost. */
-extern void piece_ring_release(PieceRing *ring, const TakenPiece *taken);
-extern void piece_ring_give_back(PieceRing *ring, const TakenPiece *taken);
+extern ssize_t shared_piece_next(SharedPiece *piece, const char **data);
 
 #endif							/* PIECE_RING_H */

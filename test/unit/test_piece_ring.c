@@ -1,7 +1,7 @@
 /*
- * test_piece_share.c
- *		Processes share a text's pieces: each is used exactly once, whoever
- *		of them dies, and when.
+ * test_piece_ring.c
+ *		Processes share a text's pieces: each is used exactly once, whichever
+ *		processes die, and when.
  *
  * The text is numbers, and what is used is added up in shared memory, as a
  * commit would: a process dies before that or, where it says so, after it.
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/shared_memory.h"
-#include "stream/piece_share.h"
+#include "stream/piece_ring.h"
 #include "unit_test.h"
 
 #define MAX_PIECES 4096
@@ -21,8 +21,8 @@
 #define RANGE_BYTES 5000
 
 /*
- * Whoever does something for the so manieth time, of all together, kills
- * itself: as often as it says.
+ * The process that does something for the every-th time, of all processes
+ * together, kills itself; up to n processes do.
  */
 typedef struct Death
 {
@@ -56,6 +56,13 @@ typedef struct Shared
 	int			used_by[8];
 	int			n_dead;
 	Deaths		deaths;			/* still to come */
+	uint64		offset;			/* of the last read of the text */
+
+	/* check_lost_again() */
+	int			leading;		/* lane 0 is the reader */
+	int			started;		/* lane 1 has */
+	uint64		held;			/* piece + 1 that it holds; 0 = none */
+	int			again[2];		/* of the piece behind that, by attempt */
 } Shared;
 
 typedef struct Sharing
@@ -63,18 +70,20 @@ typedef struct Sharing
 	Shared	   *shared;
 	PieceRing  *ring;
 	uint64		n_lines;
-	size_t		long_every;		/* every so many lines a long one; 0 = none */
+	size_t		long_every;		/* every n-th line is long; 0 = none */
 	size_t		long_bytes;
 	uint64		error_at;		/* line that cannot be read; 0 = none */
 	int			lane;
 	int			use_us;			/* to use a piece */
 	bool		careless;		/* stops after the first bytes of a piece */
+	bool		(*use) (void *arg, SharedPiece *piece);
 } Sharing;
 
 typedef struct Numbers
 {
 	const Sharing *sharing;
 	uint64		next;
+	uint64		offset;
 	char	   *line;			/* what of it is not read yet */
 	size_t		left;
 	char		text[100000];
@@ -133,6 +142,7 @@ numbers_read(void *arg, void *buf, size_t size)
 	size_t		done = 0;
 
 	size = Min(size, 3000);
+	__atomic_store_n(&sharing->shared->offset, numbers->offset, __ATOMIC_SEQ_CST);
 	maybe_die(&sharing->shared->deaths.in_read);
 	while (done < size && (numbers->left > 0 || next_line(numbers)))
 	{
@@ -143,6 +153,7 @@ numbers_read(void *arg, void *buf, size_t size)
 		numbers->left -= part;
 		done += part;
 	}
+	numbers->offset += done;
 	if (sharing->error_at > 0 && numbers->next > sharing->error_at)
 		return -1;
 	return done;
@@ -159,8 +170,8 @@ use_piece(void *arg, SharedPiece *piece)
 {
 	Sharing    *sharing = arg;
 	Shared	   *shared = sharing->shared;
-	uint64		number = piece_share_number(piece);
-	Note	   *note = &shared->notes[piece_share_place(piece)];
+	uint64		number = shared_piece_number(piece);
+	Note	   *note = &shared->notes[shared_piece_place(piece)];
 	uint64		sum = 0;
 	uint64		lines = 0;
 	uint64		value = 0;
@@ -168,14 +179,14 @@ use_piece(void *arg, SharedPiece *piece)
 	const char *data;
 	ssize_t		len;
 
-	if (piece_share_again(piece) && note->piece == number && note->used)
+	if (shared_piece_again(piece) && note->piece == number && note->used)
 		return true;
-	/* who had it before may have died before he noted anything */
+	/* the process that had it before may have died without a note */
 	if (shared->used[number] > 0)
 		__atomic_add_fetch(&shared->n_wrong_notes, 1, __ATOMIC_SEQ_CST);
 	note->used = 0;
 	note->piece = number;
-	while ((len = piece_share_next(piece, &data)) > 0)
+	while ((len = shared_piece_next(piece, &data)) > 0)
 	{
 		maybe_die(&shared->deaths.in_piece);
 		for (ssize_t i = 0; i < len; i++)
@@ -219,7 +230,7 @@ start_lane(Sharing *sharing, int lane)
 {
 	PieceWork	work = {
 		.arg = sharing,.range_bytes = RANGE_BYTES,.open = numbers_open,
-		.read = numbers_read,.close = numbers_close,.use = use_piece,.tell = tell
+		.read = numbers_read,.close = numbers_close,.use = sharing->use,.tell = tell
 	};
 	pid_t		pid;
 
@@ -230,7 +241,9 @@ start_lane(Sharing *sharing, int lane)
 	if (pid > 0)
 		return pid;
 	sharing->lane = lane;
-	_exit(piece_share_run(sharing->ring, lane, &work) ? 0 : 1);
+	if (lane == 1)
+		__atomic_store_n(&sharing->shared->started, 1, __ATOMIC_SEQ_CST);
+	_exit(piece_ring_run(sharing->ring, lane, &work) ? 0 : 1);
 }
 
 /* All lanes, the dead replaced; how many said that the text has an error. */
@@ -277,12 +290,12 @@ count_twice(const Shared *shared)
 	return n;
 }
 
-static const Deaths nobody;
+static const Deaths no_deaths;
 
 static Sharing
 sharing_new(int n_lanes, int n_slots, size_t slot_bytes, Deaths deaths)
 {
-	Sharing		sharing = {.n_lines = 30000};
+	Sharing		sharing = {.n_lines = 30000,.use = use_piece};
 
 	sharing.shared = shared_memory_new(1, sizeof(Shared));
 	sharing.shared->deaths = deaths;
@@ -324,77 +337,101 @@ check_deaths(const char *what, int n_lanes, int in_piece, int after_piece,
 }
 
 /* ----------
- * What was lost, and is had again
+ * A lost piece that a dead process may have used up
  * ----------
  */
 
-/* In a process of its own, which leaves nothing behind as it should. */
-static int
-run_and_die(PieceRing *ring, int lane, int (*work) (PieceRing *ring, int lane))
-{
-	int			status;
-	pid_t		pid;
+/*
+ * A slot has room for a part of a piece, and a read of the text is shorter.
+ * So lane 1 can hold a piece until lane 0 waits for room in the slot of the
+ * next one.  Then lane 1 dies, and that piece is lost before it was taken.
+ */
+#define NARROW_BYTES 4000
 
-	fflush(stdout);
-	pid = fork();
-	if (pid < 0)
-		pg_fatal("could not start a child process: %m");
-	if (pid == 0)
+static void
+wait_for(const int *flag)
+{
+	while (!__atomic_load_n(flag, __ATOMIC_SEQ_CST))
+		pg_usleep(1000);
+}
+
+static void
+hold_piece(Shared *shared, SharedPiece *piece)
+{
+	uint64		next = shared_piece_number(piece) + 1;
+	const char *data;
+
+	while (shared_piece_next(piece, &data) > 0)
+		;
+	__atomic_store_n(&shared->held, next, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&shared->offset, __ATOMIC_SEQ_CST) <
+		   next * RANGE_BYTES + 100)
+		pg_usleep(1000);
+	kill(getpid(), SIGKILL);
+}
+
+/* In lane 0, up to the piece that is lost: the first attempt dies with it. */
+static bool
+use_and_die(void *arg, SharedPiece *piece)
+{
+	Sharing    *sharing = arg;
+	Shared	   *shared = sharing->shared;
+
+	if (sharing->lane == 1 && shared->held == 0)
+		hold_piece(shared, piece);
+	__atomic_store_n(&shared->leading, 1, __ATOMIC_SEQ_CST);
+	wait_for(&shared->started);
+	if (!__atomic_load_n(&shared->held, __ATOMIC_SEQ_CST))
+		pg_usleep(1000);
+	else if (shared_piece_number(piece) == shared->held)
 	{
-		piece_ring_join(ring, lane);
-		_exit(work(ring, lane));
+		shared->again[shared->n_dead] = shared_piece_again(piece);
+		if (shared->n_dead++ == 0)
+			kill(getpid(), SIGKILL);
 	}
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		pg_fatal("a child process did not end");
-	return WEXITSTATUS(status);
+	return true;
 }
 
-/* A piece longer than its slot, and nobody there who could take it. */
-static int
-offer_too_much(PieceRing *ring, int lane)
+static pid_t
+start_lost_lane(Sharing *sharing, int lane)
 {
-	char		data[100] = {0};
-	uint64		next;
-
-	if (!piece_ring_lead(ring, &next) || !piece_ring_offer(ring, next))
-		return 1;
-	piece_ring_write(ring, lane, data, sizeof(data));
-	piece_ring_end(ring);
-	piece_ring_close(ring);
-	return 0;
-}
-
-static int
-take_one(PieceRing *ring, int lane)
-{
-	TakenPiece	taken;
-
-	if (!piece_ring_take(ring, lane, false, &taken))
-		return 9;
-	return (taken.alone ? 2 : 0) + (taken.again ? 1 : 0);
+	sharing->use = use_and_die;
+	return start_lane(sharing, lane);
 }
 
 /*
- * Who reads a lost piece alone may have used it up, too, before he dies:
- * whether his own lane finds that, or another one.
+ * A process that takes a lost piece may use it up before it dies: the process
+ * that takes it next must know, whether it has the same lane or another one.
  */
 static void
 check_lost_again(int next_lane, const char *who)
 {
-	PieceRing  *ring = piece_ring_new(2, 1, 10);
+	Sharing		sharing = sharing_new(2, 2, NARROW_BYTES, no_deaths);
+	Shared	   *shared = sharing.shared;
+	pid_t		pids[2];
+	int			status;
 
-	is_number(run_and_die(ring, 0, offer_too_much), 0,
-			  psprintf("lost, for %s: offered", who));
-	is_number(run_and_die(ring, 1, take_one), 2,
-			  psprintf("lost, for %s: taken alone", who));
-	is_number(run_and_die(ring, next_lane, take_one), 3,
-			  psprintf("lost, for %s: taken alone, and again", who));
+	sharing.n_lines = 2000000;
+	pids[0] = start_lost_lane(&sharing, 0);
+	wait_for(&shared->leading);
+	pids[1] = start_lost_lane(&sharing, 1);
+	for (int i = 0; i < 2; i++)
+		if (waitpid(pids[i], &status, 0) != pids[i] || !WIFSIGNALED(status))
+			pg_fatal("lane %d did not die", i);
+	is_number(shared->n_dead, 1, psprintf("lost, for %s: taken once", who));
+	pids[0] = start_lost_lane(&sharing, next_lane);
+	if (waitpid(pids[0], &status, 0) != pids[0])
+		pg_fatal("could not wait for a child process: %m");
+	is_number(status, 0, psprintf("lost, for %s: no error", who));
+	is_number(shared->n_dead, 2, psprintf("lost, for %s: taken twice", who));
+	is_number(shared->again[0], 0, psprintf("lost, for %s: no process had it before", who));
+	is_number(shared->again[1], 1, psprintf("lost, for %s: then it is had again", who));
 }
 
 static void
 check_errors(void)
 {
-	Sharing		sharing = sharing_new(3, 4, 2 * RANGE_BYTES, nobody);
+	Sharing		sharing = sharing_new(3, 4, 2 * RANGE_BYTES, no_deaths);
 	uint64		lines;
 
 	sharing.error_at = 20000;
@@ -405,29 +442,29 @@ check_errors(void)
 }
 
 void
-test_piece_share(void)
+test_piece_ring(void)
 {
 	size_t		wide = 2 * RANGE_BYTES;
 	Sharing		sharing;
 
-	sharing = sharing_new(1, 1, wide, nobody);
+	sharing = sharing_new(1, 1, wide, no_deaths);
 	all_used_once(&sharing, 1, "alone");
 
-	sharing = sharing_new(3, 4, wide, nobody);
+	sharing = sharing_new(3, 4, wide, no_deaths);
 	sharing.use_us = 2000;
 	all_used_once(&sharing, 3, "three");
 	ok(sharing.shared->used_by[0] > 0 && sharing.shared->used_by[1] > 0 &&
 	   sharing.shared->used_by[2] > 0, "three: all have used some");
 
-	sharing = sharing_new(3, 4, 1000, nobody);
+	sharing = sharing_new(3, 4, 1000, no_deaths);
 	all_used_once(&sharing, 3, "slots shorter than pieces");
 
-	sharing = sharing_new(3, 4, wide, nobody);
+	sharing = sharing_new(3, 4, wide, no_deaths);
 	sharing.long_every = 500;
 	sharing.long_bytes = 60000;
 	all_used_once(&sharing, 3, "lines longer than slots");
 
-	sharing = sharing_new(3, 2, 1000, nobody);
+	sharing = sharing_new(3, 2, 1000, no_deaths);
 	sharing.careless = true;
 	is_number(run_lanes(&sharing, 3), 0, "pieces not read to their ends");
 	is_number(count_twice(sharing.shared), 0,
@@ -440,7 +477,7 @@ test_piece_share(void)
 	check_deaths("all of it", 3, 3, 2, 3, wide);
 	check_deaths("all of it, in narrow slots", 3, 3, 2, 3, 1000);
 	check_deaths("all of it, with one process", 1, 3, 2, 2, wide);
-	check_lost_again(1, "the same lane");
-	check_lost_again(0, "another lane");
+	check_lost_again(0, "the same lane");
+	check_lost_again(1, "another lane");
 	check_errors();
 }
