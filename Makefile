@@ -115,9 +115,13 @@ quick:
 	$(MAKE) -s --no-print-directory all $(UNIT_TEST) COPT='$(or $(COPT),-Werror)' with_llvm=no
 	PG_CONFIG="$$(command -v '$(PG_CONFIG)')" scripts/test.sh --tree
 
+# The programs find the template of --report from their own directory.
+REPORT_TEMPLATE = $(DESTDIR)$(datadir)/pg_pardump_report.html
+
 install-frontend: $(PROGRAM_FILES)
-	$(MKDIR_P) '$(DESTDIR)$(bindir)'
+	$(MKDIR_P) '$(DESTDIR)$(bindir)' '$(DESTDIR)$(datadir)'
 	$(INSTALL_PROGRAM) $(PROGRAM_FILES) '$(DESTDIR)$(bindir)/'
+	$(INSTALL_DATA) $(srcdir)/src/frontend/report/report.html '$(REPORT_TEMPLATE)'
 
 # pg_pardump_backup, its modules, the units of systemd and a configuration to
 # begin with.  systemd finds units only where unitdir is one of its directories;
@@ -162,7 +166,7 @@ uninstall-plugin:
 	rmdir '$(PLUGIN_DIR)' 2>/dev/null || true
 
 uninstall-frontend:
-	rm -f $(PROGRAMS:%='$(DESTDIR)$(bindir)/%') $(MAN_PAGES:doc/%='$(DESTDIR)$(mandir)/man1/%')
+	rm -f '$(REPORT_TEMPLATE)' $(PROGRAMS:%='$(DESTDIR)$(bindir)/%') $(MAN_PAGES:doc/%='$(DESTDIR)$(mandir)/man1/%')
 
 PANDOC = pandoc --standalone --from=markdown-smart --lua-filter=doc/manual.lua
 

@@ -1,9 +1,10 @@
-# --report: a page of HTML that tells what the manifest tells, of a dump and of
-# an archive, whatever its names are, and that a browser renders.
+# --report: a page of HTML that agrees with the manifest, of a dump and of an
+# archive, for any names, and that a browser renders.
 
 use strict;
 use warnings;
 
+use File::Copy qw(copy);
 use FindBin;
 use JSON::PP;
 use lib "$FindBin::RealBin/lib";
@@ -14,7 +15,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
 use Pardump::Command qw(refused_ok);
 use Pardump::Databases qw(make_latin1);
 use Pardump::Manifest qw($manifest_name read_manifest write_manifest);
-use Pardump::Report qw(shown harmless_ok page_right_ok pages_beside browse colors_of);
+use Pardump::Report qw(shown table_of data_of harmless_ok page_right_ok pages_beside browse colors_of);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -29,9 +30,11 @@ CREATE TABLE empty (a int);
 CREATE SCHEMA "</style>";
 SELECT lo_from_bytea(4711, decode(repeat('00ff', 100000), 'hex'));
 SQL
+my %pages;
 my @names = ('<script>alert(1)</script>', "new\nline\tand\x01", q{q"uote's &amp;},
 	'</title></svg><img src=x onerror=alert(1)>', '-->]]>',
-	"Gr\xc3\xb6\xc3\x9fe \xe2\x82\xac", "\xe2\x80\xaegnp", ' ');
+	"Gr\xc3\xb6\xc3\x9fe \xe2\x82\xac", "\xe2\x80\xaegnp", ' ', '</script><script>alert(3)</script>',
+	"<!--<script>", "\xe2\x80\xa8\xe2\x80\xa9", '@DATA@');
 foreach my $i (0 .. $#names)
 {
 	sql($node, $db, 'CREATE TABLE "</style>"."' . $names[$i] =~ s/"/""/gr
@@ -58,18 +61,18 @@ my $dir = dump_ok($node, $db, 'dump', 'pg_pardump', @chunks, "--report=$page");
 my $dumped = page_right_ok('dump', $page, read_manifest($dir));
 is((stat $page)[2] & 07777, 0600, 'only for the owner');
 is_deeply([ pages_beside($page) ], [], 'nothing else is made');
-unlike($dumped, qr/<script|<img/, 'no name is taken for a tag');
+is(scalar(() = $dumped =~ /<script|<img/g), 2, 'no name is taken for a tag');
 like(shown($dumped), qr/Its files have not been verified since/, 'it says that nothing was verified');
 like($dumped, qr/<h1>[^\n]*shop &#60;b&#62;&#38;&#34;&#39;/, 'the name of the database');
 
 # the manifest, which is flushed too, does not know how long that took
-my $verdict = qr{^<(p|div) class="verdict.*?</\1>\n|^<p class="sub">[^\n]*|<dt>Time[^<]*</dt><dd class="value">[^<]*}ms;
+my $verdict = qr{^<div class="verdict.*?</div>\n|^<p class="sub">[^\n]*|"whole":\w+,"seconds":[\d.]+}ms;
 my $verified = report_by_verify('sound archive', $dir, 0);
 my $html = page_right_ok('sound archive', $verified, read_manifest($dir));
 my $n_files = @{ read_manifest($dir)->{Files} };
 like(shown($html), qr/\xe2\x9c\x93 $n_files files equal to the manifest/, 'it says that all is well');
-like($html, qr{<dt>Time before flushing</dt>}, 'and that it does not');
-like($dumped, qr{<dt>Time</dt>}, 'the dump does');
+ok(!data_of($html)->{whole}, 'and that it does not');
+ok(data_of($dumped)->{whole}, 'the dump does');
 is($html =~ s/$verdict//gr, $dumped =~ s/$verdict//gr, 'else it is the same as that of the dump');
 
 make_latin1($node);
@@ -87,8 +90,7 @@ make_latin1($node);
 		'--where=large:id < 200', '--sample=large:50');
 	my $html = slurp_file($page);
 	harmless_ok('filtered', $html);
-	like(shown($html), qr/Only some rows were dumped of 1 table\./, 'filters are told');
-	like(shown($html), qr/only a sample of 50 % of rows where id < 200/, 'and what they are');
+	is((table_of($html, 'tables'))[1]{Notes}, 'only a sample of 50 % of rows where id < 200', 'the page has the filters');
 }
 
 # Partitions stand under the table at the top, which sums them up.
@@ -115,22 +117,18 @@ SQL
 			map { $_ => 'none.none' } qw(alone child) },
 		'partitions: the manifest names the table at the top');
 	my $html = page_right_ok('partitions', $page, read_manifest($dir));
-	my ($group) = $html =~ m{<tr class="whole-of">(.*?</details></td></tr>)}s;
-	my ($head, @rows) = split m{<tr><th scope="row">}, $group // '';
-	my ($sum, $summary) = ($head // '') =~ m{^(.*?)</tr>.*<details><summary>(.*?)</summary>}s;
-	my @sums = ($sum // '') =~ m{<td class="num">(.*?)</td>}g;
-	is(shown($sum // '') =~ s/>log".*/>log"/sr, 'public."<b>log"', 'partitions: under their table');
-	is($sums[0], '5,000', 'partitions: their rows');
-	is($summary, '3 partitions', 'partitions: how many');
-	is_deeply([ map { m{<bdi>public\.(\w+)</bdi>} } @rows ],
-		[qw(log_2b log_2a log_1)], 'partitions: each of them, the largest first');
-	like($html =~ s{<tr class="whole-of">.*?</details></td></tr>}{}sr, qr/public\.alone.*public\.single_1/s,
-		'partitions: one that is alone, and what only inherits, stand by themselves');
-	is(scalar(() = $html =~ /<details>/g), 1, 'partitions: one group');
+	my $log = 'public."<b>log"';
+	my %tables = map { $_->{Name} => $_->{'Of table'} } table_of($html, 'tables');
+	is_deeply(\%tables, { All => '', (map { ("public.$_" => $log) } qw(log_1 log_2a log_2b)),
+			'public.single_1' => 'public.single', map { ("public.$_" => '') } qw(alone child) },
+		'partitions: each with the table at the top');
+	is_deeply([ map { $_->{table} eq $log ? $_->{name} : () } @{ data_of($html)->{tables} } ],
+		[qw(public.log_2b public.log_2a public.log_1)], 'partitions: the largest first');
+	$pages{partitions} = $page;
 	my $again = slurp_file(report_by_verify('partitions', $dir, 0));
 	is($again =~ s/$verdict//gr, $html =~ s/$verdict//gr, 'partitions: the same of the archive');
 	# what is wider than the screen says so
-	like($html, qr/\.wide,\.chart\{background:.*no-repeat local,/, 'a shadow where there is more');
+	like($html, qr/\.wide\{background:.*no-repeat local,/, 'a shadow where there is more');
 	like($html, qr/\@media screen and \(max-width:600px\)\{.*content:'[^']*scroll sideways'/, 'words where the screen is small');
 }
 
@@ -165,35 +163,34 @@ foreach my $compare ([], ['--compare'])
 	like(shown($html), qr/^Copy of database shop <b>&"'$/m, "$what: title");
 	like(shown($html), @$compare ? qr/Source and target have the same contents\./
 		: qr/The copy is complete\. Source and target have not been compared/, "$what: verdict");
-	my $filter = '<div class="soft">only where <bdi>id &#60;= 29000</bdi></div>';
-	like($html, qr{<bdi>public\.large</bdi>$filter</th><td class="num">29,000</td><td class="num">13</td>},
-		"$what: rows and pieces of a table");
-	like(shown($html), qr/^public\.largechunk \d+ of 13\d/m, "$what: chunks");
+	my ($large) = grep { $_->{Name} eq 'public.large' } table_of($html, 'tables');
+	is(join('|', @$large{qw(Notes Rows Pieces)}), 'only where id <= 29000|29,000|13', "$what: rows and pieces of a table");
 	like(shown($html), qr/^Stepsdefinitions .*, rows /m, "$what: steps");
 	like(shown($html), qr/^Copied\d+ tables? (?:as raw|in binary|as text)/m, "$what: formats");
 	like(shown($html), qr/^Target.*dbname=target\b/m, "$what: target");
-	unlike($html, qr/class="stored"|>Stored/, "$what: nothing is stored");
+	ok(!exists $large->{Stored}, "$what: nothing is stored");
 
-	# the timeline goes on after the rows, to the end of the run
-	my ($timeline) = $html =~ m{<h2>Workers over time</h2>(.*?)</section>}s;
-	is(join(' ', $timeline =~ m{class="lane"[^>]*/>\n<text[^>]*>(\w+)}g), 'stages worker worker indexes', "$what: lanes");
-	my @stages = $timeline =~ m{<rect class="raw" x="([\d.]+)" y="0" width="([\d.]+)" height="\d+"><title>(\w+)\n}g;
-	is(join(' ', @stages[ grep { $_ % 3 == 2 } 0 .. $#stages ]),
+	# the charts continue after the rows, to the end of the run
+	my $data = data_of($html);
+	my @stages = @{ $data->{stages} };
+	is("$data->{kind} $data->{lanes}", 'copy 2', "$what: workers");
+	is(join(' ', map { $_->{name} } @stages),
 		"plan definitions rows indexes rest statistics@{[ map { s/^--/ /r } @$compare ]}", "$what: stages");
-	my ($x, $width) = @stages[ -3, -2 ];
-	cmp_ok(abs($x + $width - 1056), '<', 1, "$what: the last one ends where the chart does");
-	like($timeline, qr{<title>public\.&#34;&#60;/title&#62;.*\nan index of public\.large\n}, "$what: an index");
-	my ($rows_from) = $timeline =~ m{<title>rows\n.*, from ([\d.]+) s on</title>};
-	my ($slowest) = $html =~ m{<h2>Slowest pieces</h2>(.*?)</section>}s;
-	my @began = $slowest =~ m{<td class="num">\d+</td><td class="num">([\d.]+) s</td>}g;
-	cmp_ok(scalar(@began), '>=', 5, "$what: slowest pieces");
-	is_deeply([ grep { $_ < $rows_from - 0.01 } @began ], [], "$what: their times are those of the charts");
-	my ($end) = $html =~ m{<rect class="c0" [^>]*x="([\d.]+)"[^>]*><title>public\.large, blocks};
-	cmp_ok($end, '<', $x, "$what: rows come before");
+	is_deeply([ map { $_->{Name} } table_of($html, 'stages') ], [ map { $_->{name} } @stages ], "$what: the same in a table");
+	is($stages[-1]{end}, $data->{axis}, "$what: the last one ends where the charts do");
+	my $index = 'public."</title></svg><script>alert(2)</script>"';
+	is(join(' ', map { "$_->{name} $_->{table} $_->{worker}" } @{ $data->{indexes} }), "$index public.large 0", "$what: an index");
+	is((table_of($html, 'indexes'))[0]{Name}, $index, "$what: the same in a table");
+	my ($rows) = grep { $_->{name} eq 'rows' } @stages;
+	my @pieces = @{ $data->{slowest} };
+	is(join(' ', sort map { $_->{name} eq 'public.large' ? $_->{piece} =~ s/^chunk | of 13$//gr : () } @pieces),
+		join(' ', sort 1 .. 13), "$what: chunks");
+	is_deeply([ grep { $_->{start} < $rows->{start} || $_->{end} > $rows->{end} } @pieces ], [], "$what: workers load rows in their stage");
+	$pages{"copy @$compare"} = $page;
 	is_deeply([ pages_beside($page) ], [], "$what: nothing else is made");
 }
 
-# ---- a worker that was replaced, in all that tells of a dump
+# ---- a worker that was replaced: page, manifest, summary and event log
 
 {
 	my $page = new_path('retried.html');
@@ -208,7 +205,7 @@ foreach my $compare ([], ['--compare'])
 	$holder->('SELECT pg_advisory_unlock(42)');
 	is(end_dump($dump), 0, 'retried: exit code');
 	is(read_manifest($dump->{dir})->{Retries}, 1, 'retried: manifest');
-	like(shown(slurp_file($page)), qr/busy, 1 retry\b/, 'retried: page');
+	is(data_of(slurp_file($page))->{retries}, 1, 'retried: page');
 	like($dump->{err}, qr/^slowest table: public\.large, .* in 1 chunk; 1 retry$/m, 'retried: summary');
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is_deeply([ map { $_->{job} } grep { $_->{event} eq 'retry' } @events ], ['table public.large'], 'retried: event');
@@ -226,9 +223,9 @@ foreach my $compare ([], ['--compare'])
 	my $html = slurp_file(report_by_verify('damaged', $copy, 1));
 	harmless_ok('damaged', $html);
 	like(shown($html), qr/\xe2\x9c\x97 2 findings/, 'damaged: findings are counted');
-	like(shown($html), qr/^file "<i onclick=alert\(1\)>" is not in the manifest$/m, 'damaged: what nobody knows');
+	like(shown($html), qr/^file "<i onclick=alert\(1\)>" is not in the manifest$/m, 'damaged: an unknown file');
 	like(shown($html), qr/^file "\Q$file\E" of table \S+ has 10 bytes, but the manifest says \d+, and ends within compressed data$/m, 'damaged: what is cut off');
-	like($html, qr/<h2>Workers over time/, 'damaged: the charts are there');
+	cmp_ok(scalar(@{ data_of($html)->{slowest} }), '>', 0, 'damaged: the data of the charts is there');
 
 	append_to_file("$copy/$manifest_name", 'x');
 	$html = slurp_file(report_by_verify('manifest damaged', $copy, 1));
@@ -255,7 +252,7 @@ sub made_up_page
 	  . join(",\n", @files) . "\n],\n";
 	mkdir $dir or die "could not make directory \"$dir\": $!";
 	write_manifest($dir, $text);
-	# none of the files is there: messages that nobody wants to read
+	# none of the files is there: too many messages
 	my $rc = system("pg_pardump --verify '$dir' --report='$page' >/dev/null 2>'$page.log'");
 	is($rc >> 8, 1, "$what: exit code");
 	BAIL_OUT("no page: " . substr(slurp_file("$page.log"), 0, 1000)) if !-f $page;
@@ -276,11 +273,17 @@ my $many = made_up_page('many files', qq("Database": "many",\n"Jobs": 8,\n), map
 			  . '"Raw-Bytes": %d, "Size": %d, "Start-Time": "%s", "End-Time": "%s", "Worker": %d}',
 			$_, $_ < 40000 ? 0 : $_, 1000000, 300000, second($_ / 5), second($_ / 5 + 1.4), $_ % 8)
 	} 1 .. 50000);
-my $pieces = () = $many =~ /<title>/g;
-cmp_ok($pieces, '<', 6001, 'many files: the number of pieces is limited');
+my $data = data_of($many);
+my ($all, @tables) = @{ $data->{tables} };
+my $pieces = @{ $data->{slowest} };
+cmp_ok($pieces, '<', 8001, 'many files: the number of spans is limited');
 cmp_ok($pieces, '>', 300, 'many files: but they are shown');
 cmp_ok(length($many), '<', 2000000, 'many files: the page is no larger');
-like($many, qr{<th scope="row">9,977 smaller ones</th><td class="num">69,839</td>}, 'many files: the sum of others');
+my $n = 0;
+$n += $_->{files} foreach @{ $data->{slowest} };
+is("$n $all->{files} $all->{rows}", '50000 50000 350000', 'many files: the sum of all');
+is(scalar(@tables) . " $data->{allTables}", '10002 10002', 'many files: all tables are in the data');
+cmp_ok(scalar(table_of($many, 'tables')), '<', 30, 'many files: few are shown as HTML');
 
 my @files;
 foreach my $times ([ 5, 5 ], [ 9, 2 ], [ 0, 86399 ], [ undef, 3 ], [ 3, undef ], [ undef, undef ])
@@ -296,7 +299,7 @@ foreach my $head ('', qq("Jobs": 1000000,\n"Start-Time": "9999-12-31T23:59:59.99
 {
 	my $html = made_up_page('impossible', $head, @files);
 	cmp_ok(length($html), '<', 200000, 'impossible: it is made, and small');
-	unlike($html, qr/\b(nan|inf)\b/i, 'impossible: numbers are numbers');
+	unlike($html =~ s{<script>.*</script>}{}sr, qr/\b(nan|inf)\b/i, 'impossible: numbers are numbers');
 }
 
 # ---- refused, before anything is done
@@ -311,6 +314,22 @@ foreach my $case (
 	refused_ok($message, $what, @options, '-d', $node->connstr($db));
 }
 {
+	# programs in a directory without PostgreSQL's files
+	my $bin = new_path('bin');
+	mkdir $bin or die "could not make directory \"$bin\": $!";
+	my ($program) = grep { -x } map { "$_/pg_pardump" } split /:/, $ENV{PATH};
+	copy($program, "$bin/pg_pardump") && chmod 0755, "$bin/pg_pardump" or die "could not copy \"$program\": $!";
+	foreach my $all ([ '-d', $node->connstr($db) ], [ '-d', $node->connstr('postgres'), '--all-databases' ])
+	{
+		my ($archive, $page) = map { new_path($_) } qw(archive page.html);
+		my ($rc, $out, $err) = run_program("$bin/pg_pardump", '-f', $archive, "--report=$page", @$all);
+		is("$rc$out", '1', "no template, @$all[2 .. $#$all]: exit code");
+		like($err, qr/error: could not read the template of reports "\S+\/pg_pardump_report\.html": No such file.*\n.*hint: Reinstall pg_pardump/,
+			'no template: message');
+		ok(!-e $archive && !-e $page, 'no template: nothing is made');
+	}
+}
+{
 	my ($rc, undef, $err) = run_program('pg_pardump', '--verify', $dir, "--report=$dir/x.html");
 	is($rc, 1, 'in the archive: exit code');
 	like($err, qr/would be in the archive's directory/, 'in the archive: it says so');
@@ -323,7 +342,7 @@ foreach my $case (
 	is_deeply([ glob "$page*" ], [], 'failed dump: no page is left');
 }
 
-# ---- a page that cannot be written in the end: the archive is complete, and
+# ---- a page that cannot be written after the dump: the archive is complete, and
 # all else is told
 
 sub write_failed_ok
@@ -362,11 +381,26 @@ my ($browser) = grep { -x } map { ("$_/chromium", "$_/chromium-browser", "$_/goo
   split /:/, $ENV{PATH};
 SKIP:
 {
-	skip 'no Chromium to render the page with', 7 if !defined $browser;
+	skip 'no Chromium to render the page with', 16 if !defined $browser;
 
 	my $dom = browse($browser, $page, '--dump-dom');
-	unlike($dom, qr/<(script|img|i)\b/, 'the browser finds no other elements');
-	is(scalar(() = $dom =~ /<rect/g), scalar(() = $dumped =~ /<rect/g), 'and all shapes');
+	is(scalar(() = $dom =~ /<script\b/g), 2, 'the browser finds no other script');
+	unlike($dom, qr/<(img|i)\b/, 'and no other elements');
+	like($dom, qr{<dt>Rows</dt><dd class="value">[\d,]+</dd><dd>\d+ tables</dd>}, 'figures');
+	cmp_ok(scalar(() = $dom =~ /<rect class="c\d"/g), '>', 13, 'pieces of the timeline');
+	like($dom, qr{<path class="raw".*<path class="stored"}s, 'curves of throughput');
+	like($dom, qr{<th scope="row">.*public\.large</bdi>.*<td class="bar">}, 'a table with bars');
+	like(shown($dom) =~ s/&lt;/</gr =~ s/&gt;/>/gr, qr/<script>alert\(1\)<\/script>/, 'names are texts');
+
+	my $copied = browse($browser, $pages{'copy --compare'}, '--dump-dom');
+	my ($timeline) = $copied =~ m{<h2>Workers over time</h2>(.*?)</section>}s;
+	is(join(' ', $timeline =~ m{class="lane"[^>]*></rect><text[^>]*>(\w+)}g), 'stages worker worker indexes', 'a copy: lanes');
+	like($timeline, qr{<title>public\."&lt;/title&gt;.*\nan index of public\.large\n}, 'a copy: an index');
+
+	my $family = browse($browser, $pages{partitions}, '--dump-dom');
+	like($family, qr{<th scope="row"><bdi>public\."&lt;b&gt;log"</bdi><button class="fold"[^>]*>3 partitions</button></th><td class="num">5,000</td>},
+		'partitions: their sum');
+	like($family, qr{(?:<tr class="part" hidden="">.*?public\.log_\w+</bdi></th>.*?</tr>){3}}s, 'partitions: folded');
 
 	# page, blue of the largest table, text on it
 	my %want = (light => [ '#ffffff', '#355abb' ], dark => [ '#14181d', '#419ef0' ]);

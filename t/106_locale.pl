@@ -39,9 +39,11 @@ like($summary->{seconds}, qr/^\d+[.]?\d*$/, 'log: seconds');
 cmp_ok($summary->{rows}, '<', 50000, 'a sample');
 
 my $html = slurp_file($page);
-my @numbers = $html =~ /\s(?:x|y|width|height|x1|x2|y1|y2|r)="([^"]*)"/g;
-cmp_ok(scalar @numbers, '>', 20, 'page: has charts');
-is_deeply([ grep { !/^-?\d+([.]\d+)?%?$/ } @numbers ], [], 'page: all coordinates are numbers');
+my ($json) = $html =~ m{<script type="application/json" id="data">(.*?)</script>}s;
+my $data = decode_json($json);
+cmp_ok(scalar @{ $data->{slowest} }, '>', 5, 'page: the data has files');
+is_deeply([ grep { !/^-?\d+([.]\d+)?$/ } map { @$_[5 .. $#$_] } @{ $data->{slowest} } ], [], 'page: all values are numbers');
+like($html, qr{<td class="num">\d+[.]\d+ s</td>}, 'page: a table');
 
 $node->stop;
 done_testing();

@@ -14,6 +14,7 @@ use Pardump::Copy qw(no_temp_files_ok sessions_left);
 use Pardump::DamagedArchive qw(damaged flipped cut gone other_manifest other_toc);
 use Pardump::Databases qw(empty_copy);
 use Pardump::Restore qw(run_parrestore parrestore_ok same_as_stock_ok errors_ignored);
+use Pardump::Report qw(data_of);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -247,7 +248,8 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	my @starts = grep { $_->{event} eq 'chunk_start' && $_->{table} eq 'public.toast' }
 	  map { decode_json($_) } split /\n/, slurp_file($log);
 	is(scalar(@starts), 3, 'pieces: all workers were at it');
-	my @shown = slurp_file($page) =~ /public\.toast, blocks: all\npieces by worker (\d): [\d,]+ rows/g;
+	my @shown = map { $_->{piece} =~ /^pieces by worker (\d)$/ }
+	  grep { $_->{name} eq 'public.toast' && $_->{blocks} eq 'all' } @{ data_of(slurp_file($page))->{slowest} };
 	cmp_ok(scalar(@shown), '>', 0, 'pieces: the page shows which worker had them');
 	my %seen;
 	is(scalar(grep { $seen{$_}++ } @shown), 0, 'pieces: each worker once');

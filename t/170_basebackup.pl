@@ -14,7 +14,7 @@ use Pardump::BaseBackup qw(connection backup_ok verify_backup_ok manifest_files 
   start_backup dump_of enable_checksums slots_left);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value start_psql listing);
-use Pardump::Report qw(shown harmless_ok pages_beside);
+use Pardump::Report qw(shown table_of data_of harmless_ok pages_beside);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -145,13 +145,12 @@ is($rc, 0, 'and no page is damaged') or diag("$out$err");
 	harmless_ok('--report', $html);
 	like(shown($html), qr/^Base backup pg_parbasebackup base backup$/m, '--report: title');
 	like(shown($html), qr/^The backup is complete\./m, '--report: verdict');
-	like($html, qr{<dt>Files</dt><dd class="value">${\ ($n =~ s/(?<=\d)(?=\d{3}$)/,/r)}</dd>}, '--report: all files');
-	my ($timeline) = $html =~ m{<h2>Workers over time</h2>(.*?)</section>}s;
-	is(join(' ', $timeline =~ m{class="lane"[^>]*/>\n<text[^>]*>(\w+)}g), 'stages worker worker', '--report: lanes');
-	is(join(' ', $timeline =~ m{<rect class="raw"[^>]*><title>(\w+)\n}g), 'start list files stop wal sync', '--report: stages');
-	my ($largest) = $html =~ m{<h2>Largest files</h2>(.*?)</section>}s;
-	like($largest, qr{<bdi>\Q$large\E</bdi></th><td class="num">1</td><td class="num">4</td>}, '--report: a file of four pieces and an end');
-	like($html, qr{<h2>Slowest pieces</h2>}, '--report: slowest pieces');
+	my $data = data_of($html);
+	is("$data->{kind} $data->{lanes} $data->{tables}[0]{files}", "backup 2 $n", '--report: workers and all files');
+	is(join(' ', map { $_->{name} } @{ $data->{stages} }), 'start list files stop wal sync', '--report: stages');
+	my ($largest) = grep { $_->{Name} eq $large } table_of($html, 'tables');
+	is("$largest->{Files} $largest->{Pieces}", '1 4', '--report: a file of four pieces and an end');
+	like($html, qr{<h2>Largest files</h2>.*<h2>Slowest pieces</h2>}s, '--report: largest files, slowest pieces');
 	is_deeply([ pages_beside($page) ], [], '--report: nothing else is made');
 
 	my ($status, $said, $told) = run_program('pg_parbasebackup', connection($node), '-D', new_path('shown'), '-c', 'fast',

@@ -36,6 +36,7 @@ foreach my $program (@programs)
 	like($text, qr{^%\{pginstdir\}/bin/$program$}m, "RPM: $program");
 	like($text, qr{^%\{pgsharedir\}/man/man1/$program\.1\*$}m, "RPM: its manual");
 }
+like($text, qr{^%files\n(?:(?!^%files).)*^%\{pgsharedir\}/pg_pardump_report\.html$}ms, 'RPM: the template of reports, with the programs');
 SKIP:
 {
 	skip 'rpmspec is not installed', 2 * @majors if !is_there('rpmspec');

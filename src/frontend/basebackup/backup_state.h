@@ -10,7 +10,7 @@
 #include "basebackup/backup_plan.h"
 #include "options/options.h"
 #include "plan/server_extension.h"
-#include "report/report_input.h"
+#include "report/report.h"
 #include "session/peer_address.h"
 
 /* What the leader has asked the server for; all workers must be on it. */

@@ -11,6 +11,7 @@
 
 #include "archive/archive_dir.h"
 #include "cluster/cluster_report.h"
+#include "report/report.h"
 #include "status/metrics.h"
 #include "status/run_metrics.h"
 
@@ -54,6 +55,7 @@ cluster_report_begin(const Options *options)
 	metrics_begin(options, labels, append_figures, &all_databases);
 	if (options->report == NULL)
 		return;
+	report_check_template();
 	keep_out(options, options->report);
 	if (mkdir(options->report, 0700) < 0 && errno != EEXIST)
 		pg_fatal("could not create directory \"%s\": %m", options->report);

@@ -7,17 +7,6 @@
 #include "load/load_page.h"
 #include "status/run_manifest.h"
 
-static int
-compare_builds(const void *a, const void *b)
-{
-	const ReportBuild *b1 = a;
-	const ReportBuild *b2 = b;
-
-	if (b1->index_job != b2->index_job)
-		return b1->index_job < b2->index_job ? -1 : 1;
-	return b1->start_us < b2->start_us ? -1 : b1->start_us > b2->start_us;
-}
-
 /* What was not built, as a restore may go on after an error, is not shown. */
 static ReportBuild *
 collect_builds(const IndexBuilds *indexes, int *n_builds)
@@ -42,7 +31,6 @@ collect_builds(const IndexBuilds *indexes, int *n_builds)
 		build->end_us = builds[i].end_us;
 		++*n_builds;
 	}
-	qsort(result, *n_builds, sizeof(ReportBuild), compare_builds);
 	return result;
 }
 

@@ -29,11 +29,13 @@ fill_standard_files(void)
 }
 
 static const char *program_name;
+static const char *program_argv0;
 
 void
 this_program_begin(const char *argv0, const char *name)
 {
 	program_name = name;
+	program_argv0 = argv0;
 	run_clock_start();
 	fill_standard_files();
 	pg_logging_init(argv0);
@@ -47,6 +49,19 @@ const char *
 this_program_name(void)
 {
 	return program_name;
+}
+
+char *
+this_program_share_file(const char *name)
+{
+	char		self[MAXPGPATH];
+	char		share[MAXPGPATH];
+
+	if (find_my_exec(program_argv0, self) < 0)
+		pg_fatal("could not find the path of this program, \"%s\"",
+				 program_argv0);
+	get_share_path(self, share);
+	return psprintf("%s/%s", share, name);
 }
 
 void

@@ -12,6 +12,12 @@ extern void this_program_begin(const char *argv0, const char *name);
 extern const char *this_program_name(void);
 
 /*
+ * The path of a file of this name in PostgreSQL's share directory, which is
+ * found from the directory of this program; owned.
+ */
+extern char *this_program_share_file(const char *name);
+
+/*
  * The last: exits with a message if what was printed could not be written. A
  * verdict or a plan that could not be written must not look like success.
  */

@@ -1,27 +1,651 @@
 /*
  * report.c
- *		The file of --report.
+ *		The page of --report: its file, and the parts that depend on the run.
+ *
+ * The manifest may be an old one without some members, or contain impossible
+ * values: the page may be nonsense then, but is made.  Texts of the page are
+ * not freed, as it is the last thing that a program makes.
  */
 #include "base/fe_compat.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/file_utils.h"
 #include "pqexpbuffer.h"
 
 #include "archive/archive_dir.h"
+#include "archive/manifest_name.h"
 #include "base/cleanup.h"
+#include "base/printable.h"
+#include "base/units.h"
+#include "process/this_program.h"
 #include "report/report.h"
-#include "report/report_page.h"
+#include "report/report_table.h"
+
+#define TEMPLATE "pg_pardump_report.html"
+
+/* Rows as HTML, and about the most that the data has. */
+#define FINDINGS_SHOWN 20
+#define ROWS_SHOWN 25
+#define MAX_WORKERS 256
+#define MAX_TABLES 20000
+#define MAX_INDEXES 4000
+#define MAX_SPANS 4000
+
+/* The parts of the page, in their order, and their places in the template. */
+typedef enum ReportPart
+{
+	PART_TITLE,
+	PART_HEAD,					/* what was run, and whether it is good */
+	PART_TABLES,
+	PART_DATA,					/* JSON for the script */
+	N_PARTS
+} ReportPart;
+
+static const char *const places[N_PARTS] = {
+	"@TITLE@", "@HEAD@", "@TABLES@", "@DATA@"
+};
 
 struct Report
 {
 	char	   *path;
 	char	   *temp_path;
+	char	   *template[N_PARTS + 1];	/* what is before each part, and the
+										 * end */
 	FILE	   *stream;
 };
+
+/* ----------
+ * The template
+ * ----------
+ */
+
+/* Read it, and cut it at the places of the parts. */
+static void
+read_template(char *pieces[N_PARTS + 1])
+{
+	char	   *path = this_program_share_file(TEMPLATE);
+	FILE	   *stream = fopen(path, "r");
+	PQExpBufferData text;
+	char		buf[8192];
+	size_t		n;
+
+	initPQExpBuffer(&text);
+	while (stream && (n = fread(buf, 1, sizeof(buf), stream)) > 0)
+		appendBinaryPQExpBuffer(&text, buf, n);
+	if (stream == NULL || ferror(stream))
+	{
+		pg_log_error("could not read the template of reports \"%s\": %m", path);
+		pg_log_error_hint("Reinstall pg_pardump, or run the command without --report.");
+		exit(1);
+	}
+	fclose(stream);
+	if (PQExpBufferDataBroken(text))
+		pg_fatal("out of memory");
+	pieces[0] = text.data;
+	for (ReportPart part = 0; part < N_PARTS; part++)
+	{
+		char	   *place = strstr(pieces[part], places[part]);
+
+		if (place == NULL)
+			pg_fatal("\"%s\" is not a template of reports: \"%s\" is missing",
+					 path, places[part]);
+		*place = '\0';
+		pieces[part + 1] = place + strlen(places[part]);
+	}
+	free(path);
+}
+
+void
+report_check_template(void)
+{
+	char	   *pieces[N_PARTS + 1];
+
+	read_template(pieces);
+	free(pieces[0]);
+}
+
+/* ----------
+ * The head
+ * ----------
+ */
+
+/* "2026-11-21 07:56:38 UTC" */
+static const char *
+utc(int64 time_us)
+{
+	time_t		seconds = (time_t) (time_us / 1000000);
+	struct tm	tm;
+	char		text[64];
+
+	gmtime_r(&seconds, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	return pg_strdup(text);
+}
+
+static void
+append_title(PQExpBufferData *parts, const Manifest *manifest,
+			 const ReportCopy *copy)
+{
+	PQExpBuffer page = &parts[PART_HEAD];
+	const char *database = manifest ? manifest->database : NULL;
+
+	report_table_text(&parts[PART_TITLE], database ? database : "");
+	appendPQExpBuffer(page, "<h1>%s <bdi>",
+					  copy && copy->is_backup ? "Base backup" :
+					  copy && copy->archive ? "Restore of database" :
+					  copy ? "Copy of database" :
+					  database ? "Dump of database" : "Verification of an archive");
+	report_table_text(page, database ? database : "");
+	appendPQExpBufferStr(page, "</bdi></h1>\n");
+	if (manifest && manifest->start_us > 0)
+		appendPQExpBuffer(page, "<p class=\"sub\">%s to %s</p>\n",
+						  utc(manifest->start_us), utc(manifest->end_us));
+}
+
+static void
+append_findings(PQExpBuffer page, const ReportVerify *verify)
+{
+	char	   *lines = pg_strdup(verify->findings);
+	int			n_shown = 0;
+
+	appendPQExpBufferStr(page, "<ul class=\"findings\">\n");
+	for (char *line = strtok(lines, "\n");
+		 line && n_shown < FINDINGS_SHOWN; line = strtok(NULL, "\n"))
+	{
+		appendPQExpBufferStr(page, "<li>");
+		report_table_text(page, line);
+		appendPQExpBufferStr(page, "</li>\n");
+		n_shown++;
+	}
+	if (n_shown < verify->n_findings)
+		appendPQExpBuffer(page, "<li>and %d more</li>\n",
+						  verify->n_findings - n_shown);
+	appendPQExpBufferStr(page, "</ul>\n");
+}
+
+static void
+append_verification(PQExpBuffer page, const Manifest *manifest,
+					const ReportVerify *verify)
+{
+	bool		bad = verify->n_findings > 0;
+	char		size[UNITS_BYTES];
+
+	appendPQExpBuffer(page, "<div class=\"verdict %s\" role=\"status\"><b>%s %s</b>",
+					  bad ? "bad" : "good", bad ? "\342\234\227" : "\342\234\223",
+					  bad ? report_table_count(verify->n_findings, "finding") :
+					  psprintf("%s %s", report_table_count(verify->n_files, "file"),
+							   manifest ? "equal to the manifest" :
+							   "read without a finding"));
+	appendPQExpBuffer(page, " \302\267 verified at %s in %s: %s, %s read",
+					  utc(verify->end_us),
+					  report_table_seconds((verify->end_us - verify->start_us) / 1e6),
+					  report_table_count(verify->rows, "row"),
+					  units_size(verify->stored_bytes, size));
+	if (manifest == NULL)
+		appendPQExpBufferStr(page, "; there is no manifest to compare with, nor to draw charts from");
+	if (bad)
+		append_findings(page, verify);
+	appendPQExpBufferStr(page, "</div>\n");
+}
+
+/* Is a dump or a copy without --verify good?  The end of a tag, and HTML. */
+static const char *
+verdict_of(const ReportCopy *copy)
+{
+	const char *bad = " bad\"><b>\342\234\227 ";
+	const char *good = " good\"><b>\342\234\223 ";
+
+	if (copy == NULL)
+		return "\">The dump is complete. Its files have not been verified since; <code>pg_pardump --verify</code> does that.";
+	if (copy->is_backup && copy->n_errors > 0)
+		return psprintf("%sThe backup is complete, but the checksums of %s are wrong.</b>",
+						bad, report_table_count(copy->n_errors, "page"));
+	if (copy->is_backup)
+		return "\">The backup is complete. Its files have not been verified since; <code>pg_verifybackup</code> does that.";
+	if (copy->n_errors > 0)
+		return psprintf("%sThe restore continued after %s.</b>", bad,
+						report_table_count(copy->n_errors, "error"));
+	if (copy->compared)
+		return psprintf("%sSource and target have the same contents.</b>", good);
+	if (copy->archive)
+		return psprintf("%sThe restore is complete.</b>", good);
+	return "\">The copy is complete. Source and target have not been compared; <code>--compare</code> does that.";
+}
+
+static void
+append_facts(PQExpBuffer page, const Manifest *manifest,
+			 const ReportCopy *copy)
+{
+	ReportRow	facts[] = {
+		{copy && copy->is_backup ? "Backup" : "Archive",.notes = copy ? copy->archive : NULL},
+		{"Target",.notes = copy ? copy->target : NULL},
+		{"Steps",.notes = copy ? copy->times : NULL},
+		{"Done before",.notes = copy ? copy->before : NULL},
+		{"Copied",.notes = copy ? copy->formats : NULL},
+		{"Server",.notes = manifest->server_version},
+		{"Read from",.notes = manifest->servers},
+		{"System identifier",.notes = manifest->system_identifier},
+		{"pg_dump",.notes = manifest->pg_dump_version},
+		{"pg_pardump",.notes = manifest->tool},
+		{"Compression",.notes = manifest->compression},
+		{"Checksums",.notes = copy ? NULL : pg_checksum_type_name(manifest->checksum_type)},
+		{"Encoding",.notes = manifest->encoding},
+		{"Snapshot",.notes = manifest->snapshot},
+		{"WAL position",.notes = manifest->lsn},
+		{"Replication slot",.notes = manifest->slot},
+		{"Its position",.notes = manifest->slot_lsn},
+	};
+	int			n = 0;
+
+	for (int i = 0; i < (int) lengthof(facts); i++)
+		if (facts[i].notes)
+			facts[n++] = facts[i];
+	report_table_append(page, NULL, "details", "Details", facts, n, n);
+}
+
+/* ----------
+ * Rows of files
+ * ----------
+ */
+
+/* "1,024 to 2,047", "all"; NULL of a large object. */
+static const char *
+blocks_of(const ManifestFile *file)
+{
+	if (file->kind != MANIFEST_ROWS)
+		return NULL;
+	if (file->end_block != MANIFEST_NO_END)
+		return psprintf("%s to %s", report_table_number(file->start_block),
+						report_table_number(Max(file->end_block, 1) - 1));
+	return file->start_block > 0 ?
+		psprintf("%s to end", report_table_number(file->start_block)) : "all";
+}
+
+/* Which of the table's rows there are; NULL for all, as they are. */
+static const char *
+notes_of(const ManifestFile *file)
+{
+	const char *masks = file->masks ? "with masked columns" : "";
+	const char *where = file->where ?
+		psprintf(" where %s", printable(file->where)) : "";
+	const char *separator = file->masks ? "; " : "";
+
+	if (file->sample)
+		return psprintf("only a sample of %s %% of rows%s%s%s",
+						printable(file->sample), where, separator, masks);
+	if (file->where)
+		return psprintf("only%s%s%s", where, separator, masks);
+	return file->masks ? masks : NULL;
+}
+
+/* Its times are seconds since 1970; start is negative if there are none. */
+static ReportRow
+row_of(const ManifestFile *file, const ReportCopy *copy)
+{
+	bool		timed = file->start_us > 0 && file->end_us >= file->start_us;
+	bool		is_backup = copy && copy->is_backup;
+
+	return (ReportRow)
+	{
+		.name = file->kind == MANIFEST_LARGE_OBJECT ? "large objects" :
+			file->schema ? manifest_name_table(file->schema, file->table) :
+			file->table ? file->table : "",
+			.table = file->root_table ?
+			manifest_name_table(file->root_schema, file->root_table) : NULL,
+			.piece = file->path,
+			.blocks = blocks_of(file),
+			.notes = notes_of(file),
+			.worker = file->worker,
+			.start = timed ? file->start_us / 1e6 : -1,
+			.end = timed ? file->end_us / 1e6 : 0,
+			.seconds = timed ? (file->end_us - file->start_us) / 1e6 : 0,
+			.pieces = copy != NULL,
+			.files = copy == NULL ? 1 : is_backup ? file->rows : 0,
+			.reused = file->reused != NULL,
+			.rows = is_backup ? 0 : file->rows,
+			.raw_bytes = file->raw_bytes,
+			.stored_bytes = copy ? 0 : file->stored_bytes,
+	};
+}
+
+static void
+add_row(ReportRow *sum, const ReportRow *row)
+{
+	sum->seconds += row->seconds;
+	sum->pieces += row->pieces;
+	sum->files += row->files;
+	sum->reused += row->reused;
+	sum->rows += row->rows;
+	sum->raw_bytes += row->raw_bytes;
+	sum->stored_bytes += row->stored_bytes;
+}
+
+static int
+compare_numbers(double a, double b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(((const ReportRow *) a)->name, ((const ReportRow *) b)->name);
+}
+
+/* By worker, then in the order of time. */
+static int
+compare_work(const void *a, const void *b)
+{
+	const ReportRow *r1 = a;
+	const ReportRow *r2 = b;
+	int			result = compare_numbers(r1->worker, r2->worker);
+
+	return result != 0 ? result : compare_numbers(r1->start, r2->start);
+}
+
+static int
+compare_sizes(const void *a, const void *b)
+{
+	int			result = compare_numbers(((const ReportRow *) b)->raw_bytes,
+										 ((const ReportRow *) a)->raw_bytes);
+
+	return result != 0 ? result : compare_names(a, b);
+}
+
+static int
+compare_seconds(const void *a, const void *b)
+{
+	int			result = compare_numbers(((const ReportRow *) b)->seconds,
+										 ((const ReportRow *) a)->seconds);
+
+	return result != 0 ? result : compare_names(a, b);
+}
+
+/*
+ * Make one span of the files that a worker finished within width seconds.
+ * Any two of its spans in a row take at least that long, which limits their
+ * number unless times are impossible.  The name is that of the table that
+ * took longest.
+ */
+static int
+make_spans(ReportRow *files, int n, double width)
+{
+	int			n_spans = 0;
+	double		longest = 0;
+
+	qsort(files, n, sizeof(ReportRow), compare_work);
+	for (int i = 0; i < n; i++)
+	{
+		ReportRow  *span = &files[Max(n_spans, 1) - 1];
+		ReportRow	file = files[i];
+
+		if (file.worker >= MAX_WORKERS)
+			break;
+		if (n_spans == 0 || span->worker != file.worker ||
+			file.end - span->start >= width)
+		{
+			if (n_spans == 4 * MAX_SPANS)
+				break;
+			files[n_spans++] = file;
+			longest = file.seconds;
+			continue;
+		}
+		if (file.seconds > longest)
+		{
+			longest = file.seconds;
+			span->name = file.name;
+		}
+		add_row(span, &file);
+		span->end = Max(span->end, file.end);
+		span->piece = span->blocks = NULL;
+	}
+	return n_spans;
+}
+
+/* ----------
+ * Tables and data
+ * ----------
+ */
+
+/* Times are seconds from the beginning of the charts. */
+typedef struct ReportWork
+{
+	ReportRow  *files;			/* of rows and of large objects */
+	int			n_files;
+	int			n_workers;		/* at most MAX_WORKERS */
+	double		start;			/* where the charts begin, since 1970 */
+	double		begin;			/* of the first file */
+	double		end;			/* of the last file */
+	double		axis;			/* the end of the charts */
+} ReportWork;
+
+/* Charts show the time of the files, and of a copy all time. */
+static ReportWork
+find_work(const Manifest *manifest, const ReportCopy *copy)
+{
+	ReportWork	work = {.n_workers = manifest->jobs};
+	double		first = -1;
+	double		last = 0;
+
+	work.files = pg_malloc0((manifest->n_files + 1) * sizeof(ReportRow));
+	for (int i = 0; i < manifest->n_files; i++)
+	{
+		const ManifestFile *file = &manifest->files[i];
+		ReportRow  *row = &work.files[work.n_files];
+
+		if (file->kind != MANIFEST_ROWS && file->kind != MANIFEST_LARGE_OBJECT)
+			continue;
+		*row = row_of(file, copy);
+		if (row->start >= 0 && (first < 0 || row->start < first))
+			first = row->start;
+		last = Max(last, row->end);
+		work.n_workers = Max(work.n_workers, file->worker + 1);
+		work.n_files++;
+	}
+	work.n_workers = Min(work.n_workers, MAX_WORKERS);
+	work.start = copy ? Min(first, manifest->start_us / 1e6) : first;
+	work.begin = first - work.start;
+	work.end = Max(last, first) - work.start;
+	work.axis = copy ? Max(work.end, copy->end_us / 1e6 - work.start) : work.end;
+	for (int i = 0; i < work.n_files; i++)
+		if (work.files[i].start >= 0)
+		{
+			work.files[i].start -= work.start;
+			work.files[i].end -= work.start;
+		}
+	return work;
+}
+
+/* The first row is the sum of all.  Returns how many tables there are. */
+static int
+append_tables(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
+			  const char *title)
+{
+	ReportRow  *sums = pg_malloc0((work->n_files + 1) * sizeof(ReportRow));
+	int			n = 0;
+
+	sums[0].name = "All";
+	qsort(work->files, work->n_files, sizeof(ReportRow), compare_names);
+	for (int i = 0; i < work->n_files; i++)
+	{
+		const ReportRow *file = &work->files[i];
+
+		if (n == 0 || compare_names(&sums[n], file) != 0)
+		{
+			n++;
+			sums[n].name = file->name;
+			sums[n].table = file->table;
+			sums[n].notes = file->notes;
+		}
+		add_row(&sums[0], file);
+		add_row(&sums[n], file);
+	}
+	qsort(sums + 1, n, sizeof(ReportRow), compare_sizes);
+	report_table_append(page, json, "tables", title, sums,
+						1 + Min(n, MAX_TABLES), 1 + ROWS_SHOWN);
+	return n;
+}
+
+static void
+append_workers(PQExpBuffer page, PQExpBuffer json, const ReportWork *work)
+{
+	ReportRow	sums[MAX_WORKERS] = {0};
+
+	for (int i = 0; i < work->n_workers; i++)
+	{
+		sums[i].name = psprintf("worker %d", i);
+		sums[i].worker = i;
+	}
+	for (int i = 0; i < work->n_files; i++)
+	{
+		ReportRow  *sum = &sums[(int) work->files[i].worker];
+
+		add_row(sum, &work->files[i]);
+		sum->end = Max(sum->end, work->files[i].end);
+	}
+	report_table_append(page, json, "workers", "Workers", sums,
+						work->n_workers, work->n_workers);
+}
+
+/* From here on, the files are spans, the longest first. */
+static void
+append_slowest(PQExpBuffer page, PQExpBuffer json, ReportWork *work,
+			   const char *title)
+{
+	double		width = 0;
+	int			n = 0;
+
+	for (int i = 0; i < work->n_files; i++)
+		if (work->files[i].start >= 0)
+			work->files[n++] = work->files[i];
+	if (n > MAX_SPANS)
+		width = (work->end - work->begin) * work->n_workers / MAX_SPANS;
+	work->n_files = make_spans(work->files, n, width);
+	qsort(work->files, work->n_files, sizeof(ReportRow), compare_seconds);
+	report_table_append(page, json, "slowest", title, work->files,
+						work->n_files, ROWS_SHOWN);
+}
+
+static void
+set_times(ReportRow *row, const ReportWork *work, int64 start_us, int64 end_us)
+{
+	row->start = start_us / 1e6 - work->start;
+	row->end = end_us / 1e6 - work->start;
+	row->seconds = row->end - row->start;
+}
+
+/* A stage ends when the next one begins. */
+static void
+append_stages(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
+			  const ReportCopy *copy)
+{
+	int			n = copy->n_stages;
+	ReportRow  *rows = pg_malloc0((n + 1) * sizeof(ReportRow));
+
+	for (int i = 0; i < n; i++)
+	{
+		rows[i].name = copy->stages[i].name;
+		set_times(&rows[i], work, copy->stages[i].start_us,
+				  i + 1 < n ? copy->stages[i + 1].start_us : copy->end_us);
+	}
+	report_table_append(page, json, "stages", "Stages", rows, n, n);
+}
+
+static void
+append_indexes(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
+			   const ReportCopy *copy)
+{
+	int			n = copy->n_builds;
+	ReportRow  *rows = pg_malloc0((n + 1) * sizeof(ReportRow));
+
+	for (int i = 0; i < n; i++)
+	{
+		const ReportBuild *build = &copy->builds[i];
+
+		rows[i].name = build->name;
+		rows[i].table = manifest_name_table(build->schema, build->table);
+		rows[i].worker = build->index_job;
+		set_times(&rows[i], work, build->start_us, build->end_us);
+	}
+	qsort(rows, n, sizeof(ReportRow), compare_seconds);
+	report_table_append(page, json, "indexes", "Slowest indexes", rows,
+						Min(n, MAX_INDEXES), ROWS_SHOWN);
+}
+
+/*
+ * The data: an object with the figures below, and each table by its ID, as an
+ * array of arrays with all values of its columns.  Times are seconds from the
+ * beginning of the charts.
+ */
+static void
+append_run(PQExpBufferData *parts, const Manifest *manifest,
+		   const ReportCopy *copy, bool is_whole)
+{
+	PQExpBuffer page = &parts[PART_TABLES];
+	ReportWork	work = find_work(manifest, copy);
+	PQExpBufferData json;
+	int			n_tables;
+
+	initPQExpBuffer(&json);
+	appendPQExpBuffer(&json, "{\"kind\":\"%s\",\"whole\":%s,\"seconds\":%.6f,\"retries\":%d,\"lanes\":%d,\n"
+					  "\"begin\":%.6f,\"end\":%.6f,\"axis\":%.6f",
+					  copy == NULL ? "dump" : copy->is_backup ? "backup" :
+					  copy->archive ? "restore" : "copy",
+					  is_whole ? "true" : "false",
+					  (manifest->end_us - manifest->start_us) / 1e6,
+					  manifest->retries, work.n_workers,
+					  work.begin, work.end, work.axis);
+	n_tables = append_tables(page, &json, &work, copy && copy->is_backup ?
+							 "Largest files" : "Largest tables");
+	if (work.start >= 0)
+	{
+		append_slowest(page, &json, &work,
+					   copy ? "Slowest pieces" : "Slowest files");
+		append_workers(page, &json, &work);
+		if (copy)
+		{
+			append_stages(page, &json, &work, copy);
+			append_indexes(page, &json, &work, copy);
+		}
+	}
+	appendPQExpBuffer(&json, ",\n\"allTables\":%d}", n_tables);
+	if (PQExpBufferDataBroken(json))
+		pg_fatal("out of memory");
+	report_table_script(&parts[PART_DATA], json.data);
+}
+
+static void
+append_parts(PQExpBufferData *parts, const Manifest *manifest,
+			 const ReportVerify *verify, const ReportCopy *copy)
+{
+	append_title(parts, manifest, copy);
+	if (verify)
+		append_verification(&parts[PART_HEAD], manifest, verify);
+	else
+		appendPQExpBuffer(&parts[PART_HEAD], "<div class=\"verdict%s</div>\n",
+						  verdict_of(copy));
+	if (manifest)
+	{
+		append_run(parts, manifest, copy, verify == NULL);
+		append_facts(&parts[PART_TABLES], manifest, copy);
+	}
+	else
+		appendPQExpBufferStr(&parts[PART_DATA], "null");
+	appendPQExpBuffer(&parts[PART_TABLES], "<footer>Made by pg_pardump " PARDUMP_VERSION
+					  ". Data is %s; 1 kB is 1024 bytes. Times are in UTC.</footer>\n",
+					  copy && copy->is_backup ? "files as the server has them" :
+					  copy ? "rows as transferred, and large objects" :
+					  "rows as COPY's text, and large objects, before compression");
+}
+
+/* ----------
+ * The file
+ * ----------
+ */
 
 /* Exit callback. */
 static void
@@ -51,6 +675,7 @@ report_begin(const char *path, const char *directory)
 		return NULL;
 	check_place(path, directory);
 	report = pg_malloc0(sizeof(Report));
+	read_template(report->template);
 	report->path = pg_strdup(path);
 	report->temp_path = psprintf("%s.XXXXXX", path);
 	fd = mkstemp(report->temp_path);
@@ -64,7 +689,7 @@ report_begin(const char *path, const char *directory)
 	return report;
 }
 
-/* What the report was to tell of is done all the same. */
+/* Say that only the page is missing. */
 static void
 write_failed(const Report *report, const ReportCopy *copy, bool dumped)
 {
@@ -84,25 +709,33 @@ void
 report_end(Report *report, const Manifest *manifest,
 		   const ReportVerify *verify, const ReportCopy *copy)
 {
-	PQExpBufferData page;
+	PQExpBufferData parts[N_PARTS];
+	FILE	   *stream;
 
 	if (report == NULL)
 		return;
 	/* again, as all else is complete and nothing of it to be undone */
 	cleanup_push(remove_temp_file, report);
-	initPQExpBuffer(&page);
-	report_page_append(&page, manifest, verify, copy);
-	if (PQExpBufferBroken(&page))
-		pg_fatal("out of memory");
-	if (fwrite(page.data, 1, page.len, report->stream) != page.len ||
-		fflush(report->stream) != 0 ||
-		fsync(fileno(report->stream)) != 0 ||
-		fclose(report->stream) != 0 ||
+	for (ReportPart part = 0; part < N_PARTS; part++)
+		initPQExpBuffer(&parts[part]);
+	append_parts(parts, manifest, verify, copy);
+	stream = report->stream;
+	for (ReportPart part = 0; part < N_PARTS; part++)
+	{
+		if (PQExpBufferDataBroken(parts[part]))
+			pg_fatal("out of memory");
+		fputs(report->template[part], stream);
+		fputs(parts[part].data, stream);
+		termPQExpBuffer(&parts[part]);
+	}
+	fputs(report->template[N_PARTS], stream);
+	if (fflush(stream) != 0 || ferror(stream) ||
+		fsync(fileno(stream)) != 0 || fclose(stream) != 0 ||
 		rename(report->temp_path, report->path) != 0)
 		write_failed(report, copy, verify == NULL);
 	(void) fsync_parent_path(report->path);
 	cleanup_forget_all();
-	termPQExpBuffer(&page);
+	free(report->template[0]);
 	free(report->temp_path);
 	free(report->path);
 	free(report);

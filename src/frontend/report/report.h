@@ -1,21 +1,86 @@
 /*
  * report.h
- *		--report: a page that shows how a dump went, drawn from its manifest,
- *		or a direct copy, drawn from what would be its manifest.
+ *		--report: a page that shows how a dump went, from its manifest, or how
+ *		a copy, a restore or a base backup went, from what would be its
+ *		manifest.
+ *
+ * report.html is the template of the page, and is installed as
+ * pg_pardump_report.html in PostgreSQL's share directory.  The program fills
+ * in tables, for readers without scripts too, and data, from which the script
+ * of the template draws charts.
  */
 #ifndef REPORT_H
 #define REPORT_H
 
 #include "archive/manifest.h"
-#include "report/report_input.h"
+
+/* What --verify found. */
+typedef struct ReportVerify
+{
+	int			n_files;
+	uint64		rows;
+	uint64		stored_bytes;
+	int			n_findings;
+	const char *findings;		/* the first of them, a line each */
+	int64		start_us;
+	int64		end_us;
+} ReportVerify;
+
+/* What a copy was at, from here to where the next one begins. */
+typedef struct ReportStage
+{
+	const char *name;
+	int64		start_us;		/* microseconds since 1970 */
+} ReportStage;
+
+/* An index that a copy or a restore built. */
+typedef struct ReportBuild
+{
+	const char *name;			/* as SQL has it */
+	const char *schema;			/* of its table */
+	const char *table;
+	int			index_job;		/* that built it, from 0 */
+	int64		start_us;		/* the same for all of one statement */
+	int64		end_us;
+} ReportBuild;
+
+/*
+ * A direct copy, or a restore or a base backup, which are much the same; all
+ * is borrowed.
+ */
+typedef struct ReportCopy
+{
+	const char *target;			/* its address, without secrets */
+	const char *times;			/* how long each step took */
+	const char *before;			/* what an earlier run has done; or NULL */
+	const char *formats;		/* of how many tables, and why; or NULL */
+	bool		compared;		/* and found equal */
+	const char *archive;		/* what was restored; NULL of a copy */
+	bool		is_backup;		/* a base backup: its tables are files, and
+								 * its rows too; archive is where it is */
+	int			n_errors;		/* that a restore passed over; of a backup,
+								 * pages with wrong checksums */
+	const ReportStage *stages;	/* in the order of time */
+	int			n_stages;
+	const ReportBuild *builds;	/* in any order */
+	int			n_builds;
+	int64		end_us;			/* of the last stage */
+} ReportCopy;
 
 typedef struct Report Report;
+
+/*
+ * Exits with a message if the template of the page is not where
+ * installation puts it.  report_begin() looks for it, too.
+ */
+extern void report_check_template(void);
 
 /*
  * Begin the page, by a temporary file beside it, mode 0600, that is removed
  * if the program fails.  Exits with a message if it could not be written
  * there, or if path is in the archive's directory, where it would be no file
- * of the archive's; directory may be NULL.  NULL if path is NULL.
+ * of the archive's, or if the template of the page is missing; directory may
+ * be NULL.  NULL if path is NULL.
  */
 extern Report *report_begin(const char *path, const char *directory);
 

@@ -1,376 +1,261 @@
 /*
  * report_table.c
- *		The tables of a report.
+ *		The tables of the page of --report: as HTML, and as JSON for its
+ *		script.
  */
 #include "base/fe_compat.h"
 
-#include "report/report_group.h"
+#include "mb/pg_wchar.h"
+
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "base/units.h"
 #include "report/report_table.h"
-#include "report/report_text.h"
 
-/* Rows shown one by one. */
-#define TABLES_SHOWN 25
-#define PARTITIONS_SHOWN 100	/* of one table */
-#define SLOWEST_SHOWN 12
+#define COLUMN(title, form, member) {title, form, offsetof(ReportRow, member)}
 
-/* A small sign, so that a colour is never alone: its name is beside it. */
-static void
-append_swatch(PQExpBuffer page, int color)
+typedef enum ReportForm
 {
-	appendPQExpBuffer(page, "<svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"c%d\" width=\"10\" height=\"10\" rx=\"2\"/></svg>",
-					  color);
-}
+	FORM_TEXT,
+	FORM_NUMBER,				/* "1,234,567" */
+	FORM_SIZE,					/* "34.5 MB" */
+	FORM_SECONDS				/* "0.42 s", "6 min 34 s", "3 h 05 min" */
+} ReportForm;
+
+typedef struct ReportColumn
+{
+	const char *title;
+	ReportForm	form;
+	size_t		offset;
+} ReportColumn;
+
+/* In the order of ReportRow, and of the arrays in JSON. */
+static const ReportColumn columns[] = {
+	COLUMN("Name", FORM_TEXT, name),
+	COLUMN("Of table", FORM_TEXT, table),
+	COLUMN("Piece", FORM_TEXT, piece),
+	COLUMN("Blocks", FORM_TEXT, blocks),
+	COLUMN("Notes", FORM_TEXT, notes),
+	COLUMN("Worker", FORM_NUMBER, worker),
+	COLUMN("Began after", FORM_SECONDS, start),
+	COLUMN("Ended after", FORM_SECONDS, end),
+	COLUMN("Work", FORM_SECONDS, seconds),
+	COLUMN("Pieces", FORM_NUMBER, pieces),
+	COLUMN("Files", FORM_NUMBER, files),
+	COLUMN("Reused", FORM_NUMBER, reused),
+	COLUMN("Rows", FORM_NUMBER, rows),
+	COLUMN("Data", FORM_SIZE, raw_bytes),
+	COLUMN("Stored", FORM_SIZE, stored_bytes),
+};
+
+#define N_COLUMNS ((int) lengthof(columns))
 
 void
-report_table_append_legend(PQExpBuffer page, const ReportData *data)
+report_table_text(PQExpBuffer page, const char *text)
 {
-	char		text[REPORT_TEXT_BYTES];
-	double		others = 0;
-	int			n_others = 0;
+	const char *pos = printable(text);
+	size_t		left = strlen(pos);
 
-	appendPQExpBufferStr(page, "<ul class=\"legend\">");
-	for (int color = 0; color <= REPORT_COLORS; color++)
-		for (int i = 0; i < data->n_tables; i++)
-		{
-			const ReportTable *table = &data->tables[i];
-
-			if (table->color != color)
-				continue;
-			if (color == REPORT_COLORS)
-			{
-				others += table->seconds;
-				n_others++;
-				continue;
-			}
-			appendPQExpBufferStr(page, "<li>");
-			append_swatch(page, color);
-			report_append_name(page, table->name);
-			appendPQExpBuffer(page, " <span class=\"soft\">%s</span></li>\n",
-							  report_percent(table->seconds,
-											 data->total.seconds, text));
-		}
-	if (n_others > 0)
+	while (left > 0)
 	{
-		appendPQExpBufferStr(page, "<li>");
-		append_swatch(page, REPORT_COLORS);
-		appendPQExpBuffer(page, "%s", report_count(n_others, "other", text));
-		appendPQExpBuffer(page, " <span class=\"soft\">%s</span></li>\n",
-						  report_percent(others, data->total.seconds, text));
+		unsigned char c = (unsigned char) *pos;
+		int			len = pg_encoding_verifymbchar(PG_UTF8, pos,
+												   (int) Min(left, MAX_MULTIBYTE_CHAR_LEN));
+
+		if (len <= 0 || strchr("&<>\"'", c))
+		{
+			/*
+			 * as numbers; 0x80 to 0x9F, taken for Windows-1252, are harmless
+			 */
+			appendPQExpBuffer(page, "&#%d;", c);
+			len = 1;
+		}
+		else
+			appendBinaryPQExpBuffer(page, pos, len);
+		pos += len;
+		left -= len;
 	}
-	appendPQExpBufferStr(page, "</ul>\n");
-}
-
-/* The head of a column of numbers. */
-static void
-append_head(PQExpBuffer page, const char *text)
-{
-	appendPQExpBuffer(page, "<th scope=\"col\" class=\"num\">%s</th>", text);
-}
-
-/* The same of a word, as a title. */
-static void
-append_title(PQExpBuffer page, const char *word, const char *ending)
-{
-	appendPQExpBuffer(page, "%c%s%s", pg_toupper((unsigned char) *word),
-					  word + 1, ending);
-}
-
-/* The head of the column of names. */
-static void
-append_name_head(PQExpBuffer page, const ReportData *data)
-{
-	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">");
-	append_title(page, data->table_word, "</th>");
-}
-
-/* One cell with a number. */
-static void
-append_cell(PQExpBuffer page, const char *text)
-{
-	appendPQExpBuffer(page, "<td class=\"num\">%s</td>", text);
 }
 
 /* ----------
- * Tables of the database
+ * Values
  * ----------
  */
-
-/* The cells that tables and sums of tables have. */
-static void
-append_sums(PQExpBuffer page, const ReportData *data, const ReportTable *sum)
+const char *
+report_table_number(double number)
 {
-	char		text[REPORT_TEXT_BYTES];
-	bool		no_rows = sum->first &&
-		sum->first->kind == MANIFEST_LARGE_OBJECT;
+	char		digits[64];
+	int			len = snprintf(digits, sizeof(digits), "%.0f", number);
+	PQExpBufferData result;
 
-	append_cell(page, no_rows ? "" : report_number(sum->rows, text));
-	append_cell(page, report_number(sum->n_files, text));
-	append_cell(page, units_size(sum->raw_bytes, text));
-	if (!data->is_copy)
+	initPQExpBuffer(&result);
+	for (int i = 0; i < len; i++)
+		appendPQExpBuffer(&result, "%s%c", i > 0 && (len - i) % 3 == 0 ? "," : "",
+						  digits[i]);
+	return result.data;
+}
+
+const char *
+report_table_count(double number, const char *noun)
+{
+	return psprintf("%s %s%s", report_table_number(number), noun,
+					number == 1 ? "" : "s");
+}
+
+const char *
+report_table_seconds(double seconds)
+{
+	/* a manifest may contain impossible times */
+	double		s = Min(Max(seconds, 0), 1e9);
+	int			whole = (int) (s + 0.5);
+
+	if (s < 59.95)
+		return psprintf("%.*f s", s < 9.995 ? 2 : 1, s);
+	if (whole < 3600)
+		return psprintf("%d min %02d s", whole / 60, whole % 60);
+	return psprintf("%d h %02d min", whole / 3600, whole % 3600 / 60);
+}
+
+/* The value of a text, or NULL; and of a number. */
+static const char *
+text_of(const ReportColumn *column, const ReportRow *row)
+{
+	return *(const char *const *) ((const char *) row + column->offset);
+}
+
+static double
+number_of(const ReportColumn *column, const ReportRow *row)
+{
+	return *(const double *) ((const char *) row + column->offset);
+}
+
+static bool
+has_values(const ReportColumn *column, const ReportRow *rows, int n_rows)
+{
+	for (int i = 0; i < n_rows; i++)
+		if (column->form == FORM_TEXT ? text_of(column, &rows[i]) != NULL :
+			number_of(column, &rows[i]) != 0)
+			return true;
+	return false;
+}
+
+/* ----------
+ * Tables
+ * ----------
+ */
+static void
+append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
+{
+	char		size[UNITS_BYTES];
+
+	switch (column->form)
 	{
-		append_cell(page, units_size(sum->stored_bytes, text));
-		append_cell(page, report_ratio(sum->raw_bytes, sum->stored_bytes, text));
+		case FORM_TEXT:
+			/* its direction changes nothing around it */
+			appendPQExpBufferStr(page, "<bdi>");
+			if (text_of(column, row))
+				report_table_text(page, text_of(column, row));
+			appendPQExpBufferStr(page, "</bdi>");
+			break;
+		case FORM_NUMBER:
+			appendPQExpBufferStr(page, report_table_number(number_of(column, row)));
+			break;
+		case FORM_SIZE:
+			appendPQExpBufferStr(page, units_size((uint64) Min(number_of(column, row), 1e18),
+												  size));
+			break;
+		case FORM_SECONDS:
+			appendPQExpBufferStr(page, report_table_seconds(number_of(column, row)));
+			break;
 	}
-	append_cell(page, report_seconds(sum->seconds, text));
 }
 
-/* How long its bytes are beside the largest's, and what is left of them. */
+/* Of the head if row is NULL. */
 static void
-append_bar(PQExpBuffer page, const ReportData *data, const ReportTable *table,
-		   uint64 largest)
+append_row(PQExpBuffer page, const bool *shown, const ReportRow *row)
 {
-	double		raw = 100.0 * table->raw_bytes / Max(largest, 1);
-	double		stored = data->is_copy ? 0 : 100.0 * table->stored_bytes / Max(largest, 1);
+	appendPQExpBufferStr(page, "<tr>");
+	for (int i = 0; i < N_COLUMNS; i++)
+	{
+		const char *class = columns[i].form == FORM_TEXT ? "" : " class=\"num\"";
+		const char *tag = row == NULL ? "th scope=\"col\"" :
+			i == 0 ? "th scope=\"row\"" : "td";
 
-	appendPQExpBuffer(page, "<td class=\"bar\"><svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"whole\" width=\"%.2f\" height=\"10\"/><rect class=\"kept\" width=\"%.2f\" height=\"10\"/></svg></td>",
-					  raw, Min(stored, 100));
+		if (!shown[i])
+			continue;
+		appendPQExpBuffer(page, "<%s%s>", tag, class);
+		if (row)
+			append_cell(page, &columns[i], row);
+		else
+			appendPQExpBufferStr(page, columns[i].title);
+		appendPQExpBuffer(page, "</%.2s>", tag);
+	}
+	appendPQExpBufferStr(page, "</tr>\n");
 }
 
-/* Which of its rows were dumped, if not all. */
 static void
-append_filter(PQExpBuffer page, const ManifestFile *file)
+append_json(PQExpBuffer json, const ReportRow *row)
 {
-	if (file->where == NULL && file->sample == NULL)
+	for (int i = 0; i < N_COLUMNS; i++)
+	{
+		const ReportColumn *column = &columns[i];
+
+		appendPQExpBufferChar(json, i == 0 ? '[' : ',');
+		if (column->form != FORM_TEXT)
+			appendPQExpBuffer(json, "%.*f", column->form == FORM_SECONDS &&
+							  number_of(column, row) != 0 ? 6 : 0,
+							  number_of(column, row));
+		else if (text_of(column, row))
+			json_append_text(json, printable(text_of(column, row)), 0);
+		else
+			appendPQExpBufferStr(json, "\"\"");
+	}
+	appendPQExpBufferChar(json, ']');
+}
+
+void
+report_table_append(PQExpBuffer page, PQExpBuffer json, const char *id,
+					const char *title, const ReportRow *rows, int n_rows,
+					int n_shown)
+{
+	bool		shown[N_COLUMNS];
+
+	if (n_rows == 0)
 		return;
-	appendPQExpBufferStr(page, "<div class=\"soft\">only ");
-	if (file->sample)
+	for (int i = 0; i < N_COLUMNS; i++)
+		shown[i] = has_values(&columns[i], rows, n_rows);
+	appendPQExpBuffer(page, "<section><h2>%s</h2>\n<div class=\"wide\"><table id=\"%s\"><thead>",
+					  title, id);
+	append_row(page, shown, NULL);
+	appendPQExpBufferStr(page, "</thead><tbody>\n");
+	for (int i = 0; i < Min(n_rows, n_shown); i++)
+		append_row(page, shown, &rows[i]);
+	appendPQExpBufferStr(page, "</tbody></table></div></section>\n");
+	if (json == NULL)
+		return;
+	appendPQExpBuffer(json, ",\n\"%s\":[\n", id);
+	for (int i = 0; i < n_rows; i++)
 	{
-		appendPQExpBufferStr(page, "a sample of ");
-		report_append_name(page, file->sample);
-		appendPQExpBufferStr(page, file->where ? " % of rows " : " % of rows");
+		append_json(json, &rows[i]);
+		appendPQExpBufferStr(json, i + 1 < n_rows ? ",\n" : "]");
 	}
-	if (file->where)
-	{
-		appendPQExpBufferStr(page, "where ");
-		report_append_name(page, file->where);
-	}
-	appendPQExpBufferStr(page, "</div>");
-}
-
-static void
-append_masks(PQExpBuffer page, const ManifestFile *file)
-{
-	if (file->masks)
-		appendPQExpBufferStr(page, "<div class=\"soft\">with masked columns</div>");
-}
-
-/* How many of its files were not dumped anew. */
-static void
-append_reused(PQExpBuffer page, const ReportTable *table)
-{
-	char		reused[REPORT_TEXT_BYTES];
-	char		all[REPORT_TEXT_BYTES];
-
-	if (table->n_reused > 0)
-		appendPQExpBuffer(page, "<div class=\"soft\">%s of %s from the previous archive</div>",
-						  report_number(table->n_reused, reused),
-						  report_count(table->n_files, "file", all));
-}
-
-static void
-append_table(PQExpBuffer page, const ReportData *data,
-			 const ReportTable *table, uint64 largest)
-{
-	appendPQExpBufferStr(page, "<tr><th scope=\"row\">");
-	append_swatch(page, table->color);
-	report_append_name(page, table->name);
-	append_filter(page, table->first);
-	append_masks(page, table->first);
-	append_reused(page, table);
-	appendPQExpBufferStr(page, "</th>");
-	append_sums(page, data, table);
-	append_bar(page, data, table, largest);
-	appendPQExpBufferStr(page, "</tr>\n");
-}
-
-/* A row that sums up several tables. */
-static void
-append_sum_row(PQExpBuffer page, const ReportData *data, const char *what,
-			   const ReportTable *sum)
-{
-	appendPQExpBuffer(page, "<tr class=\"sum\"><th scope=\"row\">%s", what);
-	append_reused(page, sum);
-	appendPQExpBufferStr(page, "</th>");
-	append_sums(page, data, sum);
-	appendPQExpBufferStr(page, "<td></td></tr>\n");
-}
-
-static void
-append_table_heads(PQExpBuffer page, const ReportData *data)
-{
-	appendPQExpBufferStr(page, "<th scope=\"col\" class=\"num\">");
-	append_title(page, data->row_word, "s</th>");
-	append_head(page, data->is_copy ? "Pieces" : "Files");
-	append_head(page, "Data");
-	if (!data->is_copy)
-	{
-		append_head(page, "Stored");
-		append_head(page, "Ratio");
-	}
-	append_head(page, "Work");
-	appendPQExpBuffer(page, "<th scope=\"col\"><span class=\"hidden\">Data%s, as a bar</span></th></tr></thead><tbody>\n",
-					  data->is_copy ? "" : " and what is stored of it");
-}
-
-/* A partitioned table, and its partitions for who opens them. */
-static void
-append_partitions(PQExpBuffer page, const ReportData *data,
-				  const ReportGroup *group, uint64 largest)
-{
-	ReportTable others = {0};
-	int			n_shown = Min(group->n_tables, PARTITIONS_SHOWN);
-	char		text[REPORT_TEXT_BYTES];
-
-	appendPQExpBufferStr(page, "<tr class=\"whole-of\"><th scope=\"row\">");
-	report_append_name(page, group->sum.name);
-	append_reused(page, &group->sum);
-	appendPQExpBufferStr(page, "</th>");
-	append_sums(page, data, &group->sum);
-	append_bar(page, data, &group->sum, largest);
-	appendPQExpBuffer(page, "</tr>\n<tr class=\"parts\"><td colspan=\"%d\"><details><summary>%s</summary><table><thead><tr><th scope=\"col\">Partition</th>",
-					  data->is_copy ? 6 : 8,
-					  report_count(group->n_tables, "partition", text));
-	append_table_heads(page, data);
-	for (int i = 0; i < group->n_tables; i++)
-	{
-		if (i < n_shown)
-			append_table(page, data, group->tables[i], largest);
-		else
-			report_group_add(&others, group->tables[i]);
-	}
-	if (group->n_tables > n_shown)
-		append_sum_row(page, data, report_count(group->n_tables - n_shown,
-												"smaller one", text), &others);
-	appendPQExpBufferStr(page, "</tbody></table></details></td></tr>\n");
 }
 
 void
-report_table_append_tables(PQExpBuffer page, const ReportData *data)
+report_table_script(PQExpBuffer page, const char *json)
 {
-	const ReportGroups *groups = report_groups_new(data);
-	uint64		largest = groups->n_groups > 0 ? groups->groups[0].sum.raw_bytes : 0;
-	ReportTable others = {0};
-	int			n_others = 0;
-	int			n_shown = Min(groups->n_groups, TABLES_SHOWN);
-	char		text[REPORT_TEXT_BYTES];
-
-	/* one that would be all of "others" is shown itself */
-	if (groups->n_groups == TABLES_SHOWN + 1)
-		n_shown++;
-	append_name_head(page, data);
-	append_table_heads(page, data);
-	for (int i = 0; i < groups->n_groups; i++)
+	/* these characters occur in strings only, and are escaped there */
+	for (const char *c = json; *c; c++)
 	{
-		const ReportGroup *group = &groups->groups[i];
-
-		if (i >= n_shown)
+		if (*c == '<')
+			appendPQExpBufferStr(page, "\\u003c");
+		else if (strncmp(c, "\342\200\250", 3) == 0 ||
+				 strncmp(c, "\342\200\251", 3) == 0)
 		{
-			report_group_add(&others, &group->sum);
-			n_others += group->n_tables;
+			c += 2;
+			appendPQExpBufferStr(page, *c == '\250' ? "\\u2028" : "\\u2029");
 		}
-		else if (group->n_tables > 1)
-			append_partitions(page, data, group, largest);
 		else
-			append_table(page, data, group->tables[0], largest);
+			appendPQExpBufferChar(page, *c);
 	}
-	if (n_others > 0)
-		append_sum_row(page, data, report_count(n_others, "smaller one", text),
-					   &others);
-	append_sum_row(page, data, "All", &data->total);
-	appendPQExpBufferStr(page, "</tbody></table></div>\n");
-}
-
-/* ----------
- * Workers
- * ----------
- */
-void
-report_table_append_workers(PQExpBuffer page, const ReportData *data)
-{
-	double		seconds = report_data_seconds(data);
-	char		text[REPORT_TEXT_BYTES];
-
-	appendPQExpBufferStr(page, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Worker</th>");
-	append_head(page, data->is_copy ? "Pieces" : "Files");
-	appendPQExpBufferStr(page, "<th scope=\"col\" class=\"num\">Data</th><th scope=\"col\" class=\"num\">Work</th><th scope=\"col\" class=\"num\">Busy</th><th scope=\"col\" class=\"num\">Data a second of work</th><th scope=\"col\" class=\"num\">Without work at the end</th></tr></thead><tbody>\n");
-	for (int i = 0; i < data->n_workers; i++)
-	{
-		const ReportWorker *worker = &data->workers[i];
-
-		appendPQExpBuffer(page, "<tr><th scope=\"row\">worker %d</th>", i);
-		append_cell(page, report_number(worker->n_files, text));
-		append_cell(page, units_size(worker->raw_bytes, text));
-		append_cell(page, report_seconds(worker->seconds, text));
-		append_cell(page, report_percent(worker->seconds, seconds, text));
-		append_cell(page, worker->n_files == 0 ? "" :
-					report_rate(worker->raw_bytes, worker->seconds, text));
-		append_cell(page, worker->n_files == 0 ? "" :
-					report_seconds((data->end_us - worker->last_us) / 1e6, text));
-		appendPQExpBufferStr(page, "</tr>\n");
-	}
-	appendPQExpBufferStr(page, "</tbody></table></div>\n");
-}
-
-/* ----------
- * Files that took longest
- * ----------
- */
-static int
-compare_durations(const void *a, const void *b)
-{
-	const ManifestFile *f1 = (*(const ReportFile *const *) a)->file;
-	const ManifestFile *f2 = (*(const ReportFile *const *) b)->file;
-	double		s1 = report_data_file_seconds(f1);
-	double		s2 = report_data_file_seconds(f2);
-
-	if (s1 != s2)
-		return s1 > s2 ? -1 : 1;
-	return strcmp(f1->path, f2->path);
-}
-
-static void
-append_slow_file(PQExpBuffer page, const ReportData *data,
-				 const ReportFile *slow)
-{
-	const ManifestFile *file = slow->file;
-	const ReportTable *table = &data->tables[slow->table];
-	char		text[REPORT_TEXT_BYTES];
-	double		seconds = report_data_file_seconds(file);
-	double		mean = data->total.raw_bytes / Max(data->total.seconds, 1e-6);
-
-	appendPQExpBufferStr(page, "<tr><th scope=\"row\">");
-	append_swatch(page, table->color);
-	report_append_name(page, table->name);
-	appendPQExpBufferStr(page, "</th><td>");
-	report_append_text(page, file->path);
-	appendPQExpBufferStr(page, "</td>");
-	append_cell(page, report_data_blocks(file, text));
-	append_cell(page, report_number(file->worker, text));
-	append_cell(page, report_seconds((file->start_us - data->axis_start_us) / 1e6,
-									 text));
-	append_cell(page, report_seconds(seconds, text));
-	append_cell(page, units_size(file->raw_bytes, text));
-	append_cell(page, report_rate(file->raw_bytes, seconds, text));
-	append_cell(page, report_percent(file->raw_bytes / Max(seconds, 1e-6),
-									 mean, text));
-	appendPQExpBufferStr(page, "</tr>\n");
-}
-
-void
-report_table_append_slowest(PQExpBuffer page, const ReportData *data)
-{
-	const ReportFile **order = pg_malloc((data->n_files + 1) *
-										 sizeof(ReportFile *));
-
-	for (int i = 0; i < data->n_files; i++)
-		order[i] = &data->files[i];
-	qsort(order, data->n_files, sizeof(ReportFile *), compare_durations);
-	append_name_head(page, data);
-	appendPQExpBuffer(page, "<th scope=\"col\">%s</th>",
-					  data->is_copy ? "Piece" : "File");
-	appendPQExpBufferStr(page, "<th scope=\"col\" class=\"num\">Blocks</th><th scope=\"col\" class=\"num\">Worker</th><th scope=\"col\" class=\"num\">Began after</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Data</th><th scope=\"col\" class=\"num\">Rate</th><th scope=\"col\" class=\"num\">Of mean rate</th></tr></thead><tbody>\n");
-	for (int i = 0; i < Min(data->n_files, SLOWEST_SHOWN); i++)
-		append_slow_file(page, data, order[i]);
-	appendPQExpBufferStr(page, "</tbody></table></div>\n");
-	free(order);
 }

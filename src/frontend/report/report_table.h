@@ -1,26 +1,60 @@
 /*
  * report_table.h
- *		The tables of a report.
+ *		The tables of the page of --report: as HTML, and as JSON for its
+ *		script.
  */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
+#include "base/fe_compat.h"
+
 #include "pqexpbuffer.h"
 
-#include "report/report_data.h"
-
-/* Which colour is which table. */
-extern void report_table_append_legend(PQExpBuffer page, const ReportData *data);
+/*
+ * A row of any of the tables.  A column is left out of a table if no row has
+ * a value, so each table shows some of these members.
+ */
+typedef struct ReportRow
+{
+	const char *name;			/* as SQL has it */
+	const char *table;			/* that the index or partition belongs to */
+	const char *piece;			/* the file's path, or which part it is */
+	const char *blocks;
+	const char *notes;			/* which rows, or the value of a detail */
+	double		worker;
+	double		start;			/* seconds from the beginning of the charts */
+	double		end;
+	double		seconds;		/* of work */
+	double		pieces;			/* of a copy or a backup */
+	double		files;			/* of a dump or a backup */
+	double		reused;			/* files from the previous archive */
+	double		rows;
+	double		raw_bytes;
+	double		stored_bytes;
+} ReportRow;
 
 /*
- * The largest tables, with their rates of compression, and the sum of others.
+ * A text of unknown origin: no character of it can end the text, between tags
+ * or in an attribute.  A byte that is not valid UTF-8 becomes the character
+ * of its number (LATIN1); controls are as printable() has them.
  */
-extern void report_table_append_tables(PQExpBuffer page, const ReportData *data);
+extern void report_table_text(PQExpBuffer page, const char *text);
 
-/* What each worker did, and for how long. */
-extern void report_table_append_workers(PQExpBuffer page, const ReportData *data);
+/* "1,234"; "1 file", "1,234 files"; "6 min 34 s".  Never freed. */
+extern const char *report_table_number(double number);
+extern const char *report_table_count(double number, const char *noun);
+extern const char *report_table_seconds(double seconds);
 
-/* The files that took longest. */
-extern void report_table_append_slowest(PQExpBuffer page, const ReportData *data);
+/*
+ * Append the first n_shown rows to the page, in a section with this title,
+ * and all n_rows to the JSON, as "id": [[value, ...], ...] with all members.
+ * Nothing if there are no rows.  json may be NULL.
+ */
+extern void report_table_append(PQExpBuffer page, PQExpBuffer json,
+								const char *id, const char *title,
+								const ReportRow *rows, int n_rows, int n_shown);
+
+/* Append JSON as the content of a script element. */
+extern void report_table_script(PQExpBuffer page, const char *json);
 
 #endif							/* REPORT_TABLE_H */

@@ -1,6 +1,6 @@
 
-# The page of --report: what it shows, that it can do no harm, and that it is
-# right beside a manifest; and what a browser makes of it.
+# The page of --report: its tables and its data, that it can do no harm, and that
+# it agrees with a manifest; and what a browser makes of it.
 
 package Pardump::Report;
 
@@ -8,13 +8,15 @@ use strict;
 use warnings;
 
 use Compress::Zlib qw(uncompress);
+use Digest::SHA qw(sha256_base64);
 use Exporter 'import';
 use IPC::Run;
+use JSON::PP;
 use Pardump::Cluster qw(new_path);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(shown harmless_ok page_right_ok pages_beside browse colors_of);
+our @EXPORT_OK = qw(shown table_of data_of harmless_ok page_right_ok pages_beside browse colors_of);
 
 # What a browser shows of a piece of HTML; in bytes.
 sub shown
@@ -32,16 +34,64 @@ sub with_commas
 	return $number;
 }
 
-# Tags are well nested, nothing is loaded or run, and a policy forbids it.
+# The rows of the HTML table with this ID, by their columns' titles.
+sub table_of
+{
+	my ($html, $id) = @_;
+	my ($table) = $html =~ m{<table id="$id">(.*?)</table>}s or return;
+	my ($head, @rows) = map { [ m{<t[hd][^>]*>(.*?)</t[hd]>}g ] } $table =~ m{<tr>(.*?)</tr>}g;
+	return map {
+		my $row = $_;
+		+{ map { $head->[$_] => shown($row->[$_]) } 0 .. $#$head };
+	} @rows;
+}
+
+# The members of each row of a table in the data, in their order.
+my @members = qw(name table piece blocks notes worker start end seconds pieces files
+  reused rows raw stored);
+
+sub bytes_of
+{
+	my ($value) = @_;
+	utf8::encode($value);
+	return $value;
+}
+
+# The data of the page's script; texts are bytes.
+sub data_of
+{
+	my ($html) = @_;
+	my ($json) = $html =~ m{<script type="application/json" id="data">(.*?)</script>}s;
+	my $data = decode_json($json);
+	foreach my $rows (grep { ref eq 'ARRAY' } values %$data)
+	{
+		foreach my $row (@$rows)
+		{
+			my @values = @$row;
+			$row = { map { $members[$_] => bytes_of($values[$_]) } 0 .. $#members };
+		}
+	}
+	return $data;
+}
+
+# Tags are well nested, nothing is loaded, the only script that runs is the
+# template's, and a policy forbids all others.
 sub harmless_ok
 {
 	my ($what, $html) = @_;
 	my (@open, @problems);
 	my %known = map { $_ => 1 } qw(html head meta title style body main header
-	  section footer h1 h2 p div b code dl dt dd ul li svg path rect text table
-	  thead tbody tr th td bdi span details summary);
+	  section footer h1 h2 p div b code ul li table thead tbody tr th td bdi noscript);
 
+	push @problems, 'control' if $html =~ /[^\n\t -\xff]/;
+	push @problems, 'UTF-8' if !utf8::decode(my $copy = $html);
+	push @problems, 'data' if $html !~ s{^<script type="application/json" id="data">([^<]*)</script>\n}{}m ||
+	  $1 =~ /\xe2\x80[\xa8\xa9]/;
+	push @problems, 'script' if $html !~ s{^<script>(\n.*?\n)</script>\n}{}ms;
+	my $hash = sha256_base64($1) . '=';
+	push @problems, "policy, whose hash should be $hash" if $html !~ m{<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-\Q$hash\E'">};
 	$html =~ s/\A<!DOCTYPE html>\n//;
+	$html =~ s/<!--.*?-->\n//s;
 	push @problems, 'not one document' if $html !~ m{\A<html .*</html>\n\z}s;
 	while ($html =~ m{<(/?)([^\s>/]*)((?: [a-zA-Z-]+="[^"<>]*")*)(/?)>|(<.{0,40})}gs)
 	{
@@ -54,9 +104,6 @@ sub harmless_ok
 	}
 	push @problems, 'open: ' . join ' ', @open if @open;
 	push @problems, 'loads: ' . $1 if $html =~ /((?:url\(|\@import|https?:).*)/;
-	push @problems, 'control' if $html =~ /[^\n -\xff]/;
-	push @problems, 'UTF-8' if !utf8::decode(my $copy = $html);
-	push @problems, 'policy' if $html !~ /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">/;
 	is_deeply(\@problems, [], "$what: nothing in it can do harm");
 	return;
 }
@@ -92,39 +139,35 @@ sub tables_of
 	return { map { $_ => join ' ', map { with_commas($_) } @{ $tables{$_} } } keys %tables };
 }
 
-# The page shows what the manifest says.
+# The page has what the manifest says, in its tables and in its data.
 sub page_right_ok
 {
 	my ($what, $page, $manifest) = @_;
 	my $html = slurp_file($page);
+	my $data = data_of($html);
 	harmless_ok($what, $html);
 
-	my ($section) = $html =~ m{<h2>Largest tables</h2>(.*?)</section>}s;
-	my %shown;
-	while ($section =~ m{<tr><th scope="row">(.*?)</th>(.*?)</tr>}gs)
-	{
-		my ($name, $cells) = ($1, $2);
-		my @cells = $cells =~ m{<td class="num">([^<]*)</td>}g;
-		$cells[0] = 0 if $cells[0] eq '';
-		$shown{ shown($name) } = "$cells[0] $cells[1]";
-	}
-	is_deeply(\%shown, tables_of($manifest), "$what: rows and files of every table");
+	my $tables = tables_of($manifest);
+	my ($all, @shown) = table_of($html, 'tables');
+	my ($total, @data) = @{ $data->{tables} };
+	is_deeply({ map { $_->{Name} => "$_->{Rows} $_->{Files}" } @shown },
+		$tables, "$what: rows and files of every table");
+	is_deeply({ map { $_->{name} => join ' ', map { with_commas($_) } @$_{qw(rows files)} } @data },
+		$tables, "$what: the same in the data");
 
-	# every file is in a piece of the timeline, by itself or with others
+	# every file is in the timeline, by itself or with others
 	my @work = grep { $_->{Kind} =~ /^(rows|large object)$/ } @{ $manifest->{Files} };
-	my ($timeline) = $html =~ m{<h2>Workers over time</h2>(.*?)</section>}s;
 	my $n = 0;
-	$n += defined $1 ? $1 =~ s/,//gr : 1
-	  while $timeline =~ m{<title>[^<]*?(?:: ([\d,]+) files\n|\nfile )[^<]*</title>}g;
+	$n += $_->{files} foreach @{ $data->{slowest} };
 	is($n, scalar(@work), "$what: all files are in the timeline");
-	my $lanes = () = $timeline =~ /class="lane"/g;
-	is($lanes, $manifest->{Jobs}, "$what: a lane for every worker");
+	is_deeply([ sort map { $_->{piece} } @{ $data->{slowest} } ], [ sort map { $_->{Path} } @work ], "$what: by their paths");
+	is($data->{lanes}, $manifest->{Jobs}, "$what: a lane for every worker");
 
-	my $n_tables = grep { $_ ne 'large objects' } keys %{ tables_of($manifest) };
 	my $rows = 0;
 	$rows += $_->{Rows} // 0 foreach @work;
-	like($html, qr{<dt>Rows</dt><dd class="value">${\ with_commas($rows)}</dd><dd>$n_tables tables?</dd>},
-		"$what: all rows and tables");
+	is("$all->{Name} $all->{Rows}", 'All ' . with_commas($rows), "$what: all rows");
+	is($total->{rows}, $rows, "$what: the same in the data");
+	is($data->{allTables}, scalar(keys %$tables), "$what: how many tables");
 	like($html, qr{<h1>Dump of database <bdi>[^<]+</bdi></h1>}, "$what: title");
 	return $html;
 }
