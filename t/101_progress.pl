@@ -11,7 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IPC::Run;
-use Pardump::Background qw(start_dump end_dump wait_until wait_in_run);
+use Pardump::Background qw(start_dump end_dump wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value dump_ok);
 use Pardump::Command qw(refused_ok fake_pg_dump);

@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use IO::Socket::UNIX;
-use Pardump::BaseBackup qw(take_backup backup_ok verify_backup_ok manifest_files differences start_backup
+use Pardump::BaseBackup qw(take_backup verify_backup_ok manifest_files differences start_backup
   slots_left);
 use Pardump::Cluster qw(start_cluster new_path run_program sql value);
 use POSIX qw(mkfifo);

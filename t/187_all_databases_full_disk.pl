@@ -7,7 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok sql value listing);
+use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok sql value);
 use Pardump::Command qw(system_faults);
 use Pardump::SmallDisk qw(small_disk_problem start_on_small_disk);
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);

@@ -7,7 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster run_program sql value);
 use Pardump::WholeCluster qw(create_database read_map archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Socket qw(AF_UNIX SOCK_SEQPACKET);

@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use JSON::PP qw(decode_json encode_json);
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path start_psql sql value);
+use Pardump::Cluster qw(start_cluster make_database new_path start_psql sql value);
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup failing_programs next_fault
   complete_backups time_name);
 use Pardump::Prometheus qw(read_samples);

@@ -12,7 +12,7 @@ use Exporter 'import';
 use Pardump::Background qw(wait_in_run);
 use Pardump::Cluster qw(start_psql value);
 
-our @EXPORT_OK = qw(gate_sql gated_rows_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
+our @EXPORT_OK = qw(gate_sql hold_gates hold close_gate open_gate at_gate wait_at_gate);
 
 my $holder;
 
@@ -30,23 +30,6 @@ sub gate_sql
 		END IF;
 		RETURN true; END\$\$;
 };
-}
-
-# SQL of a table of which one row of 30,000 is behind gate 42, with a further
-# constraint or none, of others, and of large objects.
-sub gated_rows_sql
-{
-	my ($constraint) = @_;
-	$constraint = defined $constraint ? ", $constraint" : '';
-	return gate_sql(15000, 42) . <<"SQL";
-CREATE TABLE before_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 10000) g;
-CREATE TABLE gated (id int CHECK (public.pass(id)), t text$constraint);
-INSERT INTO gated SELECT g, md5(g::text) FROM generate_series(1, 30000) g;
-CREATE TABLE after_it AS SELECT g AS id, md5(g::text) AS t FROM generate_series(1, 20000) g;
-CREATE INDEX ON after_it (t);
-SELECT lo_from_bytea(1000 + g, convert_to(repeat(md5(g::text), g), 'UTF8'))
-	FROM generate_series(1, 20) g;
-SQL
 }
 
 # The gates of this database are held, from now on, by a new session.  The one

@@ -12,7 +12,7 @@ use Pardump::Wire;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(prepare_load load_session who_copied left_at_line comparable
+our @EXPORT_OK = qw(prepare_load load_session who_copied comparable
   same_load_ok same_tuples_ok pieces);
 
 # Makes the functions that compare.

@@ -9,7 +9,7 @@ use Exporter 'import';
 use Pardump::Wire;
 use Test::More;
 
-our @EXPORT_OK = qw(raw_copy same_raw_ok);
+our @EXPORT_OK = qw(same_raw_ok);
 
 # Reads the columns of a table, "a, b", in raw format, and loads them into
 # another: how many rows.
