@@ -22,15 +22,6 @@ typedef struct Retry
  */
 extern int	retry_later(Retry *retry);
 
-/*
- * How long a wait for the next one can be at most, after retries that have
- * lasted for retrying_ms milliseconds.
- */
-extern int	retry_longest_ms(int64 retrying_ms);
-
-/* How long the waits for n of them are together. */
-extern int64 retry_all_ms(int n);
-
 /* One is noted, and it is time for it. */
 extern bool retry_is_due(const Retry *retry);
 
