@@ -68,17 +68,15 @@ read_flag(SnapshotRest *rest, const char *name)
 	return read_line(rest, name, 1) == 1;
 }
 
-/* A line with a number of lines, and these. */
-static SnapshotXids
+/* A line with a number of lines, and these.  Returns the number. */
+static uint32_t
 read_list(SnapshotRest *rest, const char *count_name, const char *name)
 {
-	SnapshotXids list;
+	uint32_t	n = read_line(rest, count_name, INT32_MAX);
 
-	list.n = read_line(rest, count_name, INT32_MAX);
-	list.lines = rest->at;
-	for (uint32_t i = 0; i < list.n && rest->problem == NULL; i++)
+	for (uint32_t i = 0; i < n && rest->problem == NULL; i++)
 		(void) read_line(rest, name, UINT32_MAX);
-	return list;
+	return n;
 }
 
 bool
@@ -107,31 +105,17 @@ snapshot_text_read(SnapshotText *snapshot, const char *text, size_t length)
 	snapshot->read_only = read_flag(&rest, "ro:");
 	snapshot->xmin = read_line(&rest, "xmin:", UINT32_MAX);
 	snapshot->xmax = read_line(&rest, "xmax:", UINT32_MAX);
-	snapshot->xids = read_list(&rest, "xcnt:", "xip:");
+	snapshot->n_xids = read_list(&rest, "xcnt:", "xip:");
 	snapshot->overflowed = read_flag(&rest, "sof:");
 	snapshot->has_subxids = begins_with(&rest, "sxcnt:");
 	if (snapshot->has_subxids)
-		snapshot->subxids = read_list(&rest, "sxcnt:", "sxp:");
+		snapshot->n_subxids = read_list(&rest, "sxcnt:", "sxp:");
 	snapshot->in_recovery = read_flag(&rest, "rec:");
 	if (rest.problem == NULL && !snapshot->overflowed && !snapshot->has_subxids)
 		rest.problem = "sxcnt:";
 	if (rest.problem == NULL && rest.at != rest.end)
 		rest.problem = "end";
 	return rest.problem;
-}
-
-void
-snapshot_text_xids(const SnapshotXids *list, uint32_t *xids)
-{
-	const char *at = list->lines;
-
-	for (uint32_t i = 0; i < list->n; i++)
-	{
-		while (*at++ != ':')
-			;
-		for (xids[i] = 0; *at != '\n'; at++)
-			xids[i] = xids[i] * 10 + (uint32_t) (*at - '0');
-	}
 }
 
 bool

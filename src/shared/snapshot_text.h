@@ -36,13 +36,6 @@
 #define SNAPSHOT_TEXT_ID_CHARS "0123456789ABCDEF-"
 #define SNAPSHOT_TEXT_ID_BYTES 64
 
-/* Transaction IDs, as lines of the text, which is borrowed. */
-typedef struct SnapshotXids
-{
-	uint32_t	n;
-	const char *lines;
-} SnapshotXids;
-
 typedef struct SnapshotText
 {
 	uint32_t	vxid_process;	/* a number of the server's, not the pid */
@@ -53,10 +46,10 @@ typedef struct SnapshotText
 	bool		read_only;
 	uint32_t	xmin;
 	uint32_t	xmax;
-	SnapshotXids xids;
+	uint32_t	n_xids;			/* transaction IDs in lines "xip:" */
 	bool		overflowed;
 	bool		has_subxids;	/* the text has a line "sxcnt:" */
-	SnapshotXids subxids;
+	uint32_t	n_subxids;		/* transaction IDs in lines "sxp:" */
 	bool		in_recovery;
 } SnapshotText;
 
@@ -72,9 +65,6 @@ extern bool snapshot_text_is_id(const char *id);
  */
 extern const char *snapshot_text_read(SnapshotText *snapshot,
 									  const char *text, size_t length);
-
-/* Write the list's n transaction IDs into an array. */
-extern void snapshot_text_xids(const SnapshotXids *list, uint32_t *xids);
 
 /* Are the transactions missing that were running when it was taken? */
 extern bool snapshot_text_is_incomplete(const SnapshotText *snapshot);

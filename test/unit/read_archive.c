@@ -181,7 +181,6 @@ read_all(const char *path, Output *output)
 		else
 			read_rows(archive, entry, output);
 	}
-	archive_close(archive);
 }
 
 /* ----------

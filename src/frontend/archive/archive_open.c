@@ -391,16 +391,3 @@ archive_open(const char *path)
 	}
 	return archive;
 }
-
-void
-archive_close(Archive *archive)
-{
-	close(archive->fd);
-	toc_free(archive->toc);
-	free(archive->encoding);
-	if (archive->manifest)
-		manifest_free(archive->manifest);
-	free(archive->stored_bytes);
-	free(archive->path);
-	free(archive);
-}

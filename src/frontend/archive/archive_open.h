@@ -46,7 +46,4 @@ extern ArchiveKind archive_open_kind(const char *path);
  */
 extern Archive *archive_open(const char *path);
 
-/* Close and free it. */
-extern void archive_close(Archive *archive);
-
 #endif							/* ARCHIVE_OPEN_H */

@@ -67,8 +67,8 @@ tablespace_mapping_check(const SimpleStringList *mappings)
 	}
 }
 
-const char *
-tablespace_mapping_find(const SimpleStringList *mappings, const char *location)
+static const char *
+find(const SimpleStringList *mappings, const char *location)
 {
 	char	   *canonical = pg_strdup(location);
 	const char *result = location;
@@ -92,7 +92,7 @@ const char *
 tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 						 const char *location)
 {
-	const char *place = tablespace_mapping_find(mappings, location);
+	const char *place = find(mappings, location);
 
 	if (place != location || geteuid() != 0)
 		return place;

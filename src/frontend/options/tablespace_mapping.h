@@ -16,16 +16,10 @@
 extern void tablespace_mapping_check(const SimpleStringList *mappings);
 
 /*
- * Where the tablespace of this location goes: owned if it is relocated, else
- * the very location.
- */
-extern const char *tablespace_mapping_find(const SimpleStringList *mappings,
-										   const char *location);
-
-/*
- * The same of a tablespace whose location a server or an archive has named.
- * Exits with a message if root would use that location without -T: the user
- * who owns a directory in the path could lead root elsewhere with a link.
+ * Where the tablespace of this location, which a server or an archive has
+ * named, goes: owned if it is relocated, else the very location.  Exits with
+ * a message if root would use that location without -T: the user who owns a
+ * directory in the path could lead root elsewhere with a link.
  */
 extern const char *tablespace_mapping_place(const SimpleStringList *mappings,
 											const char *oid,

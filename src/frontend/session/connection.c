@@ -59,8 +59,9 @@ prepare(PGconn *conn)
 	return conn;
 }
 
-PGconn *
-connection_try(const char *const *keywords, const char *const *values)
+/* What the keyword "dbname" has may be a connection string. */
+static PGconn *
+connect_by(const char *const *keywords, const char *const *values)
 {
 	PGconn	   *conn;
 
@@ -88,7 +89,7 @@ connect_as(const ConnParams *params, const char *typed, const char *printed,
 	NULL};
 
 	limit_attempt();
-	return connection_try(keywords, values);
+	return connect_by(keywords, values);
 }
 
 void
@@ -113,7 +114,7 @@ connect_once_more(PGconn *conn, const ConnParams *params, const char *progname)
 	const char *values[] = {params->dbname ? params->dbname : "dbname=''",
 		PQuser(conn), PQpass(conn), PQdb(conn), PQhost(conn),
 	hostaddr && *hostaddr ? hostaddr : NULL, PQport(conn), name, NULL};
-	PGconn	   *result = connection_try(keywords, values);
+	PGconn	   *result = connect_by(keywords, values);
 
 	free(name);
 	return result;
@@ -283,7 +284,7 @@ try_connect(const PeerAddress *address, const char *replication,
 	untried = NULL;
 	limit_attempt();
 	session_wait_begins();
-	conn = connection_try(keywords, values);
+	conn = connect_by(keywords, values);
 	session_wait_ends();
 	return conn;
 }

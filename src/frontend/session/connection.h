@@ -26,24 +26,21 @@
 extern void connection_set_probes(int n);
 
 /*
- * Connect with these parameters, or keywords of which the database's name may
- * be a connection string.  The connection is returned even if it could not be
- * made.  What the server says before and after it has let us in commands no
- * terminal.
+ * Connect with these parameters.  The connection is returned even if it could
+ * not be made.  What the server says before and after it has let us in
+ * commands no terminal.
  *
- * connection_ask() asks the user for a password if the server wants one and
- * there is none, or with -W, unless one was typed before for this server and
- * role (typed_password.h).  After an empty answer there is no second attempt.
+ * The user is asked for a password if the server wants one and there is none,
+ * or with -W, unless one was typed before for this server and role
+ * (typed_password.h).  After an empty answer there is no second attempt.
  * Unless password_command is NULL, the password is what it prints, and the
- * user is not asked.  It exits with a message if a pooler gives transactions
- * to other backends, for which it has one more session for a moment; the
- * search_path is secure in its sessions.
+ * user is not asked.  Exits with a message if a pooler gives transactions to
+ * other backends, for which there is one more session for a moment; the
+ * search_path is secure in these sessions.
  */
 extern PGconn *connection_ask(const ConnParams *params,
 							  const char *password_command,
 							  const char *progname);
-extern PGconn *connection_try(const char *const *keywords,
-							  const char *const *values);
 
 /* Report that connection_ask() failed, in libpq's words. */
 extern void connection_report_failure(const PGconn *conn);
