@@ -12,9 +12,12 @@ CHANGE_PLAN=()	# what print_change prints
 MOST_FOLDERS=4
 MOST_TESTS=20	# changed TAP files
 
+# Run git in the repository whose top is $TREE: in no other that is above it, or
+# that a hook's environment names.
 git_tree()
 {
-	git -c safe.directory="$TREE" -C "$TREE" "$@" 2>/dev/null
+	env -u GIT_DIR -u GIT_WORK_TREE -u GIT_INDEX_FILE GIT_CEILING_DIRECTORIES="$(dirname "$TREE")" \
+		git -c safe.directory='*' -C "$TREE" "$@" 2>/dev/null
 }
 
 # A number that differs from change to change: the start of HEAD's commit ID, or
@@ -63,13 +66,15 @@ folder_table()
 		}' "$TREE/CONTRIBUTING.md"
 }
 
-# Set $CHANGE_TESTS for the files that changed since the commit $1.
+# Set $CHANGE_TESTS for the files that changed since the commit $1, with those
+# that are not committed.
 plan_folders()
 {
 	local changed folder patterns pattern file
 	local folders=() changed_tests=() tests=()
 
-	changed=$(git_tree diff --name-only --no-renames "$1")
+	changed=$(git_tree diff --name-only --no-renames "$1" && git_tree ls-files --others --exclude-standard) ||
+		die "git could not list the files that changed since $1"
 	while IFS=$'\t' read -r folder patterns; do
 		if grep -q "^$folder" <<<"$changed"; then
 			folders+=("$folder")
@@ -84,12 +89,18 @@ plan_folders()
 		[ ! -e "$TREE/$file" ] || changed_tests+=("$file")
 	done
 	CHANGE_PLAN+=("${#folders[@]} folders and ${#changed_tests[@]} TAP files changed since ${1:0:12}")
-	if [ ${#folders[@]} -gt $MOST_FOLDERS ] || [ ${#changed_tests[@]} -gt $MOST_TESTS ]; then
-		CHANGE_PLAN+=("these are too many to run their tests on all majors; run \"scripts/test.sh --all\" by hand")
+	if [ ${#folders[@]} -gt $MOST_FOLDERS ]; then
+		CHANGE_PLAN+=("these are too many folders to run their tests on all majors; run \"scripts/test.sh --all\" by hand")
 		return
 	fi
-	tests+=("${changed_tests[@]}")
-	CHANGE_TESTS=$(printf '%s\n' "${tests[@]}" | sort -u | tr '\n' ' ')
+	if [ ${#changed_tests[@]} -gt $MOST_TESTS ]; then
+		CHANGE_PLAN+=("these are too many TAP files to run them on all majors; run \"scripts/test.sh --all\" by hand")
+	else
+		tests+=("${changed_tests[@]}")
+	fi
+	if [ ${#tests[@]} -gt 0 ]; then
+		CHANGE_TESTS=$(printf '%s\n' "${tests[@]}" | sort -u | tr '\n' ' ')
+	fi
 	CHANGE_PLAN+=("on all majors: ${CHANGE_TESTS:-nothing more}")
 }
 
@@ -109,7 +120,7 @@ plan_change()
 	else
 		CHANGE_PLAN+=("no commit to compare with; run \"scripts/test.sh --all\" by hand")
 	fi
-	CHANGE_PLAN+=("to repeat: PG_PARDUMP_TURN=$turn ${base:+PG_PARDUMP_BASE=${base:0:12} }.ci/run")
+	CHANGE_PLAN+=("to repeat: ${PG_PARDUMP_RELEASES:+PG_PARDUMP_RELEASES='$RELEASES' }PG_PARDUMP_TURN=$turn ${base:+PG_PARDUMP_BASE=${base:0:12} }.ci/run")
 	print_change
 }
 

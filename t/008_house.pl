@@ -2,7 +2,8 @@
 # files of its own folder and of folders on lower floors, and no files include
 # each other in a circle.  Headers with a single includer, outside their folder,
 # are listed.  Every folder has test files in the table that scripts/change.sh
-# reads.  scripts/check_words.pl finds what it should.
+# reads, and that script plans what .ci/run tests.  scripts/check_words.pl finds
+# what it should.
 
 use strict;
 use warnings;
@@ -335,6 +336,121 @@ is_deeply(
 	],
 	[ "/*  $long */", "    /* $long", " * $long abc */" ],
 	'wide comments are seen, tabs counted as they are shown, and code is left alone');
+
+# ---- the script that plans what .ci/run tests, in a repository of its own
+
+my $repository;
+
+sub git
+{
+	my (@args) = @_;
+	run_log(
+		[
+			'git', '-C', $repository, '-c', 'user.name=a', '-c', 'user.email=a@localhost', '-c',
+			'commit.gpgsign=false', @args
+		],
+		'>', \my $output) or die "git @args failed";
+	chomp $output;
+	return $output;
+}
+
+# Write these files, with "text", and commit.
+sub commit
+{
+	my (@files) = @_;
+
+	foreach my $file (@files)
+	{
+		system_or_bail('mkdir', '-p', "$repository/" . $file =~ s/\/[^\/]*$//r) if $file =~ /\//;
+		append_to_file("$repository/$file", 'text');
+	}
+	git('add', '--all');
+	git('commit', '--quiet', '--message=change');
+	return git('rev-parse', 'HEAD');
+}
+
+# What the script plans for the tree at $dir, with these variables.
+sub plan_of
+{
+	my ($dir, %variables) = @_;
+	my ($output, $error);
+	local %ENV = (%ENV, %variables);
+
+	IPC::Run::run(
+		[
+			'bash', '-c', <<'END', 'plan', $dir, "$tree/scripts/change.sh" ], '>', \$output, '2>', \$error);
+set -euo pipefail
+die() { echo "error: $*" >&2; exit 1; }
+TREE=$1
+RELEASES=${PG_PARDUMP_RELEASES:-"15:a 17:b 18:c"}
+. "$2"
+plan_change
+END
+	return $output . $error;
+}
+
+SKIP:
+{
+	skip 'git is not installed', 17 if !grep { -x "$_/git" } split /:/, $ENV{PATH};
+	delete @ENV{qw(PG_PARDUMP_TURN PG_PARDUMP_BASE PG_PARDUMP_RELEASES)};
+	$repository = tempdir(CLEANUP => 1);
+	git('init', '--quiet', '--initial-branch=main');
+	append_to_file("$repository/CONTRIBUTING.md",
+		"| folders | test files |\n|---|---|\n| `src/a/` `src/b/` | `01?_*` `020_x` |\n"
+		  . join('', map { "| `src/$_/` | `030_*` |\n" } qw(c d e)) . "\n");
+	my @bases = (commit('README', map { "t/$_.pl" } qw(010_x 011_y 020_x 030_z)));
+	push @bases, commit("README") foreach 1 .. 12;
+	my $head = $bases[-1];
+	my $whole = (15, 17, 18)[ hex(substr $head, 0, 7) % 3 ];
+
+	my $plan = plan_of($repository);
+	like($plan, qr/^change: whole suite on PostgreSQL $whole, --quick on the other majors /, 'the commit selects a major');
+	like($plan, qr/^change: 0 folders and 0 TAP files changed since \Q@{[ substr $bases[2], 0, 12 ]}\E$/m, 'the tenth commit before it is the base');
+	like($plan, qr/^change: on all majors: nothing more$/m, 'nothing is added if no folder was changed');
+	like(plan_of($repository, PG_PARDUMP_TURN => '010'), qr/ on PostgreSQL 17, .*^change: to repeat: PG_PARDUMP_TURN=1 /ms, 'a variable selects a major');
+	like(plan_of($repository, PG_PARDUMP_TURN => $_), qr/^error: PG_PARDUMP_TURN "\Q$_\E" is not a number$/m, "\"$_\" does not") foreach '-1', '1x';
+	is(plan_of($repository, PG_PARDUMP_BASE => 'none'), "error: PG_PARDUMP_BASE \"none\" is not a commit of this repository\n", 'a base that is not there is an error');
+
+	$plan = plan_of($repository, PG_PARDUMP_RELEASES => '18:c 19:d');
+	my ($repeat) = $plan =~ /^change: to repeat: (.*) \.ci\/run$/m;
+	is(plan_of($repository, $repeat =~ /(\w+)=(?|'([^']*)'|(\S+))/g), $plan, 'the command that is printed repeats the plan');
+
+	# on a branch, also with files that are not committed
+	git('update-ref', 'refs/remotes/origin/main', $head);
+	git('checkout', '--quiet', '-b', 'branch');
+	git('rm', '--quiet', 't/011_y.pl');
+	commit('src/b/b.c', 't/040_new.pl', 'src/gone/x.c');
+	system_or_bail('mkdir', "$repository/src/c");
+	append_to_file("$repository/src/c/new.c", 'text');
+	$plan = plan_of($repository);
+	like($plan, qr/^change: 2 folders and 1 TAP files changed since \Q@{[ substr $head, 0, 12 ]}\E$/m, 'the merge base with the main branch is the base of a branch');
+	like($plan, qr{^change: on all majors: t/010_x.pl t/020_x.pl t/030_z.pl t/040_new.pl $}m, 'test files of folders, and those that were changed');
+
+	# a merge commit
+	git('checkout', '--quiet', 'main');
+	commit('src/d/d.c');
+	git('merge', '--quiet', '--no-ff', '--message=merge', 'branch');
+	like(plan_of($repository), qr/^change: 3 folders and 1 TAP files changed since \Q@{[ substr $head, 0, 12 ]}\E$/m, 'a merge commit has the changes of both sides');
+
+	commit(map { sprintf 't/1%02d_many.pl', $_ } 1 .. 20);
+	like(plan_of($repository), qr{^change: .*too many TAP files .*--all.*^change: on all majors: t/010_x.pl t/020_x.pl t/030_z.pl $}ms, 'too many test files are left out, those of folders are not');
+	commit('src/a/a.c', 'src/e/e.c');
+	$plan = plan_of($repository);
+	like($plan, qr/^change: 5 folders .*^change: .*too many folders .*--all/ms, 'too many folders are left out');
+	unlike($plan, qr/on all majors:/, 'and their tests');
+
+	# no repository, even if there is one above, or another in the environment
+	my $inner = "$repository/inner";
+	system_or_bail('mkdir', '-p', "$inner/src", "$inner/t");
+	append_to_file("$inner/src/x.c", 'text');
+	foreach my $variables ({}, { GIT_DIR => "$repository/.git" })
+	{
+		like(plan_of($inner, %$variables), qr/^change: no commit to compare with; run "scripts\/test.sh --all" by hand$/m, 'without a repository there is no base');
+	}
+	# a shallow clone
+	system_or_bail('git', 'clone', '--quiet', '--depth=3', "file://$repository", "$inner/shallow");
+	like(plan_of("$inner/shallow"), qr/^change: no commit to compare with; /m, 'nor is there in a shallow clone');
+}
 
 # ---- the script that finds words to avoid
 
