@@ -1,5 +1,6 @@
 # The readers of untrusted bytes, fuzzed for a few seconds from their corpus: a
 # crash, a leak, undefined behaviour, too much memory or time fails.
+# PG_PARDUMP_FUZZER_SECONDS says for how long each is fuzzed.
 
 use strict;
 use warnings;
@@ -12,8 +13,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # of each of the majors that are tested, which read by the same code
-my $seconds = 2;
-my @targets = qw(toc custom manifest plan decompress frame tar lines decode);
+my $seconds = $ENV{PG_PARDUMP_FUZZER_SECONDS} // 2;
+my @targets = qw(toc custom manifest plan decompress frame tar lines decode raw);
 
 my ($rc, $out, $err) = run_program("$FindBin::RealBin/../test/fuzz/run.sh", $seconds, @targets);
 plan skip_all => 'no clang with libFuzzer' if $rc == 77;
