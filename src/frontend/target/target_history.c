@@ -121,14 +121,16 @@ void
 target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
 							  const char *incarnation)
 {
-	char	   *unlogged = list_unlogged(conn, tables);
+	char	   *unlogged;
 
-	if (unlogged && target_history_was_restarted(conn, incarnation))
+	if (!target_history_was_restarted(conn, incarnation))
+		return;
+	unlogged = list_unlogged(conn, tables);
+	if (unlogged)
 	{
 		pg_log_error("the target was restarted, or its statistics were reset: its unlogged tables may have lost rows that were committed before");
 		pg_log_error_detail("These are: %s.", printable(unlogged));
 		pg_log_error_hint("Truncate them, copy them with --data-only, and run ANALYZE.");
 		exit(1);
 	}
-	free(unlogged);
 }
