@@ -13,6 +13,7 @@
 #include "plan/server_extension.h"
 #include "process/child_process.h"
 #include "target/restore_stage.h"
+#include "target/target_check.h"
 #include "target/target_history.h"
 #include "toc/toc_database.h"
 
@@ -64,52 +65,43 @@ restore_stage_begin(RestoreStages *restore)
 	restore->setup.address = target_restore_address(restore->target, "off");
 }
 
-/*
- * Whether the extension is there; no row if it can neither be used nor made,
- * for which it takes a superuser.  A database that is to be created comes of
- * template0, and has none, whatever the one has that we are in.
- */
-static const char extension_query[] =
-"SELECT a.installed"
-" FROM (SELECT installed_version IS NOT NULL AND $2::pg_catalog.bool AS installed"
-" FROM pg_catalog.pg_available_extensions"
-" WHERE name OPERATOR(pg_catalog.=) '" PARDUMP_EXTENSION "'::pg_catalog.name) a"
-" WHERE a.installed"
-" OR EXISTS (SELECT FROM pg_catalog.pg_roles r"
-" WHERE r.rolname OPERATOR(pg_catalog.=) COALESCE($1::pg_catalog.name, session_user)"
-" AND r.rolsuper)";
-
-static PGresult *
-ask_extension(const RestoreStages *restore, bool is_in_database)
+/* Can our extension be created?  That takes its files, and a superuser. */
+static bool
+can_make_extension(const RestoreStages *restore)
 {
-	const char *params[] = {restore->setup.options->role,
-	is_in_database ? "true" : "false"};
+	PGconn	   *conn = restore->target->conn;
+	const char *role = restore->setup.options->role;
+	const char *is_superuser = PQparameterStatus(conn, "is_superuser");
 
-	return session_query_params(restore->target->conn, extension_query, 2,
-								params, 0);
+	if (!target_has(conn, TARGET_EXTENSION_FILES, PARDUMP_EXTENSION))
+		return false;
+	/* the session may not have the role yet */
+	if (role)
+		return target_has(conn, TARGET_SUPERUSER, role);
+	return is_superuser && strcmp(is_superuser, "on") == 0;
 }
 
 /*
  * That the source has our extension must not keep a target from getting the
  * rest that cannot have it, or has it already; its schema is no part of it to
- * pg_dump.
+ * pg_dump.  A database that is to be created is a copy of template0, and has
+ * no extension of ours, whatever the one has that we are in.
  */
 void
 restore_stage_leave_out_extension(RestoreStages *restore,
 								  const char *new_name)
 {
 	RestoreSchedule *schedule = restore->schedule;
-	PGresult   *res = ask_extension(restore, new_name == NULL);
 
-	if (PQntuples(res) == 0)
+	if (new_name == NULL &&
+		target_has(restore->target->conn, TARGET_EXTENSION, PARDUMP_EXTENSION))
+		restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
+	else if (!can_make_extension(restore))
 	{
 		restore_schedule_leave_out(schedule, "pg_pardump");
 		if (!restore_schedule_needs_schema(schedule, PARDUMP_SCHEMA))
 			restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
 	}
-	else if (PQgetvalue(res, 0, 0)[0] == 't')
-		restore_schedule_leave_out_schema(schedule, PARDUMP_SCHEMA);
-	PQclear(res);
 }
 
 void
@@ -117,14 +109,10 @@ restore_stage_make_extension(RestoreStages *restore)
 {
 	PGconn	   *conn = restore->target->conn;
 	PGresult   *res;
-	bool		can;
 
-	if (!restore->makes_extension)
-		return;
-	res = ask_extension(restore, true);
-	can = PQntuples(res) > 0 && PQgetvalue(res, 0, 0)[0] != 't';
-	PQclear(res);
-	if (!can)
+	if (!restore->makes_extension ||
+		target_has(conn, TARGET_EXTENSION, PARDUMP_EXTENSION) ||
+		!can_make_extension(restore))
 		return;
 	/* a commit of this session waits for the disk */
 	res = PQexec(conn, "CREATE EXTENSION " PARDUMP_EXTENSION);
@@ -137,12 +125,8 @@ restore_stage_make_extension(RestoreStages *restore)
 void
 restore_stage_keep_public(RestoreStages *restore)
 {
-	PGresult   *res = session_query(restore->target->conn,
-									"SELECT FROM pg_catalog.pg_namespace"
-									" WHERE nspname OPERATOR(pg_catalog.=) 'public'::pg_catalog.name");
-
-	restore->schedule->has_public = PQntuples(res) > 0;
-	PQclear(res);
+	restore->schedule->has_public = target_has(restore->target->conn,
+											   TARGET_SCHEMA, "public");
 }
 
 /* Run pg_restore on the entries; false if it met errors. */

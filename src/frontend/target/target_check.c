@@ -85,15 +85,23 @@ add_needs(TargetNeeds *needs, const TocEntry *entry, const Options *options)
  * ----------
  */
 
+#define IS_KIND(kind) "$2::pg_catalog.text OPERATOR(pg_catalog.=) '" kind "'"
+
 /* Those of the names in $1 which the target does not have, of a kind ($2). */
 static const char missing_query[] =
 "SELECT t.name FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY t (name, no)"
-" WHERE t.name OPERATOR(pg_catalog.<>) ALL (CASE $2"
-" WHEN 'role' THEN ARRAY(SELECT r.rolname::pg_catalog.text FROM pg_catalog.pg_roles r)"
-" WHEN 'tablespace' THEN ARRAY(SELECT s.spcname::pg_catalog.text FROM pg_catalog.pg_tablespace s)"
-" ELSE ARRAY(SELECT a.name::pg_catalog.text FROM pg_catalog.pg_available_extensions a"
-" UNION ALL SELECT x.extname::pg_catalog.text FROM pg_catalog.pg_extension x) END)"
-" ORDER BY t.no";
+" WHERE t.name OPERATOR(pg_catalog.<>) ALL (ARRAY("
+"SELECT r.rolname::pg_catalog.text FROM pg_catalog.pg_roles r"
+" WHERE " IS_KIND("role") " OR r.rolsuper AND " IS_KIND(TARGET_SUPERUSER)
+" UNION ALL SELECT s.spcname::pg_catalog.text FROM pg_catalog.pg_tablespace s"
+" WHERE " IS_KIND("tablespace")
+" UNION ALL SELECT n.nspname::pg_catalog.text FROM pg_catalog.pg_namespace n"
+" WHERE " IS_KIND(TARGET_SCHEMA)
+" UNION ALL SELECT a.name::pg_catalog.text FROM pg_catalog.pg_available_extensions a"
+" WHERE " IS_KIND("extension") " OR " IS_KIND(TARGET_EXTENSION_FILES)
+" UNION ALL SELECT x.extname::pg_catalog.text FROM pg_catalog.pg_extension x"
+" WHERE " IS_KIND("extension") " OR " IS_KIND(TARGET_EXTENSION)
+")) ORDER BY t.no";
 
 static PGresult *
 find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
@@ -115,6 +123,21 @@ find_missing(PGconn *conn, const SimpleStringList *names, const char *kind)
 	free(array);
 	free(texts);
 	return res;
+}
+
+bool
+target_has(PGconn *conn, const char *kind, const char *name)
+{
+	SimpleStringList names = {NULL};
+	PGresult   *res;
+	bool		result;
+
+	simple_string_list_append(&names, name);
+	res = find_missing(conn, &names, kind);
+	result = PQntuples(res) == 0;
+	PQclear(res);
+	simple_string_list_destroy(&names);
+	return result;
 }
 
 /* kind: "role"; hint: what to do about it */

@@ -15,6 +15,17 @@
 #include "target/restore_schedule.h"
 
 /*
+ * Has the target an object of this kind and name?  An extension, or a schema,
+ * is one of the database that the session is in; the files are those that
+ * CREATE EXTENSION reads.
+ */
+#define TARGET_EXTENSION "created extension"
+#define TARGET_EXTENSION_FILES "extension files"
+#define TARGET_SCHEMA "schema"
+#define TARGET_SUPERUSER "superuser"
+extern bool target_has(PGconn *conn, const char *kind, const char *name);
+
+/*
  * Tell of errors: roles, tablespaces and extensions that the entries to be
  * restored name and the target does not have, each kind in one list, too few
  * connections for n_jobs, all that there is to do, and what options ask for
