@@ -66,6 +66,18 @@ extern void session_set(PGconn *conn, const char *name, const char *value,
 						bool is_local);
 
 /*
+ * The settings of these names, an array literal, as pg_settings has them;
+ * none that the server does not know.
+ */
+extern PGresult *session_read_settings(PGconn *conn, const char *names);
+enum
+{
+	SETTING_NAME,
+	SETTING_VALUE,				/* in the setting's unit */
+	SETTING_SOURCE
+};
+
+/*
  * All savepoints have one name.  What is within two of them belongs to the
  * inner one, so each is released before the outer one is used again.
  */

@@ -15,15 +15,7 @@
 
 static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 
-/*
- * What the role, the database or the connection string says of the setting
- * is heeded: so it can be switched off.
- */
-static const char switch_query[] =
-"SELECT CASE s.source WHEN 'default' THEN"
-" pg_catalog.set_config(s.name, 'on', false) ELSE s.setting END"
-" FROM pg_catalog.pg_settings s"
-" WHERE s.name OPERATOR(pg_catalog.=) 'pg_pardump.fast_copy'";
+#define SETTING "pg_pardump.fast_copy"
 
 /* Why the library is not there, or NULL; owned. */
 static char *
@@ -44,22 +36,36 @@ load_library(PGconn *conn)
 	return reason;
 }
 
+/*
+ * What the role, the database or the connection string says of the setting
+ * is heeded: so it can be switched off.
+ */
+static char *
+switch_on(PGconn *conn)
+{
+	PGresult   *res = session_read_settings(conn, "{" SETTING "}");
+	char	   *reason = NULL;
+
+	if (PQntuples(res) == 0)
+		reason = pg_strdup("the library there has no fast_copy");
+	else if (strcmp(PQgetvalue(res, 0, SETTING_SOURCE), "default") == 0)
+		session_set(conn, SETTING, "on", false);
+	else if (strcmp(PQgetvalue(res, 0, SETTING_VALUE), "on") != 0)
+		reason = pg_strdup(SETTING " is off there");
+	PQclear(res);
+	return reason;
+}
+
 char *
 fast_copy_begin(PGconn *conn)
 {
 	char	   *reason = load_library(conn);
-	PGresult   *res;
 	bool		begun;
 
 	if (reason)
 		return reason;
 	begun = session_begin_settings(conn);
-	res = session_query(conn, switch_query);
+	reason = switch_on(conn);
 	session_end_settings(conn, begun);
-	if (PQntuples(res) == 0)
-		reason = pg_strdup("the library there has no fast_copy");
-	else if (strcmp(PQgetvalue(res, 0, 0), "on") != 0)
-		reason = pg_strdup("pg_pardump.fast_copy is off there");
-	PQclear(res);
 	return reason;
 }

@@ -232,42 +232,76 @@ startup_options(PGconn *conn)
  * leaves as the role or the database has it, or does not know yet; and
  * session_settings.c's.
  */
-static const char build_settings_query[] =
-"SELECT pg_catalog.string_agg(pg_catalog.format('-c %s=%s', s.name,"
-" COALESCE(v.value, GREATEST(s.setting::pg_catalog.int8, v.least)::pg_catalog.text)), ' ')"
-" FROM pg_catalog.pg_settings s JOIN (VALUES"
-" ('maintenance_work_mem', 262144::pg_catalog.int8, NULL),"
-" ('max_parallel_maintenance_workers', 2, NULL),"
-" ('idle_session_timeout', NULL, '0'),"
-" ('transaction_timeout', NULL, '0'),"
-" ('tcp_keepalives_idle', NULL, '" CppAsString2(KEEPALIVE_IDLE_S) "'),"
-" ('tcp_keepalives_interval', NULL, '" CppAsString2(KEEPALIVE_INTERVAL_S) "'),"
-" ('tcp_keepalives_count', NULL, '" CppAsString2(KEEPALIVE_COUNT) "'),"
-" ('default_transaction_read_only', NULL, 'off'),"
-" ('array_nulls', NULL, 'on')"
-") v (name, least, value) ON v.name OPERATOR(pg_catalog.=) s.name";
+static const struct
+{
+	const char *name;
+	const char *value;			/* NULL = at least this number */
+	int64		least;
+}			build_settings[] = {
+	{"maintenance_work_mem", NULL, 262144},
+	{"max_parallel_maintenance_workers", NULL, 2},
+	{"idle_session_timeout", "0"},
+	{"transaction_timeout", "0"},
+	{"tcp_keepalives_idle", CppAsString2(KEEPALIVE_IDLE_S)},
+	{"tcp_keepalives_interval", CppAsString2(KEEPALIVE_INTERVAL_S)},
+	{"tcp_keepalives_count", CppAsString2(KEEPALIVE_COUNT)},
+	{"default_transaction_read_only", "off"},
+	{"array_nulls", "on"},
+};
+
+/* Those that the server knows, as options of a connection. */
+static void
+append_build_settings(PQExpBuffer options, PGconn *conn)
+{
+	PQExpBufferData names;
+	PGresult   *res;
+
+	initPQExpBuffer(&names);
+	for (int i = 0; i < (int) lengthof(build_settings); i++)
+		appendPQExpBuffer(&names, "%c%s", i == 0 ? '{' : ',',
+						  build_settings[i].name);
+	appendPQExpBufferChar(&names, '}');
+	res = session_read_settings(conn, names.data);
+	for (int i = 0; i < PQntuples(res); i++)
+		for (int j = 0; j < (int) lengthof(build_settings); j++)
+		{
+			const char *name = build_settings[j].name;
+			int64		now = atoll(PQgetvalue(res, i, SETTING_VALUE));
+
+			if (strcmp(PQgetvalue(res, i, SETTING_NAME), name) != 0)
+				continue;
+			if (build_settings[j].value)
+				appendPQExpBuffer(options, " -c %s=%s", name,
+								  build_settings[j].value);
+			else
+				appendPQExpBuffer(options, " -c %s=" INT64_FORMAT, name,
+								  Max(now, build_settings[j].least));
+		}
+	PQclear(res);
+	termPQExpBuffer(&names);
+}
 
 PeerAddress *
 target_restore_address(const Target *target, const char *synchronous_commit)
 {
 	PeerAddress *result = pg_malloc(sizeof(PeerAddress));
 	char	   *given = startup_options(target->conn);
-	PGresult   *res = session_query(target->conn, build_settings_query);
-	char	   *ours;
+	PQExpBufferData options;
 	PQExpBufferData buf;
 
 	*result = *target->address;
-	ours = psprintf("%s -c synchronous_commit=%s %s", given,
-					synchronous_commit, PQgetvalue(res, 0, 0));
+	initPQExpBuffer(&options);
+	appendPQExpBuffer(&options, "%s -c synchronous_commit=%s", given,
+					  synchronous_commit);
+	append_build_settings(&options, target->conn);
 	initPQExpBuffer(&buf);
 	appendPQExpBufferStr(&buf, " options=");
-	appendConnStrVal(&buf, ours);
+	appendConnStrVal(&buf, options.data);
 	result->conninfo = psprintf("%s%s", result->conninfo, buf.data);
 	result->private_conninfo = psprintf("%s%s", result->private_conninfo,
 										buf.data);
 	termPQExpBuffer(&buf);
-	PQclear(res);
-	free(ours);
+	termPQExpBuffer(&options);
 	free(given);
 	return result;
 }
